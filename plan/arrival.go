@@ -6,37 +6,38 @@ import (
 	"strings"
 )
 
-// A Rate is how often per second something happens.
+// A Rate is a number of events per second.
 type Rate float64
 
 // The processes of an [Arrival].
 const (
 	// Constant arrivals come at even intervals.
 	Constant = "constant"
-	// Poisson arrivals come at independent, exponentially distributed intervals, as from very many independent
-	// people.
+	// Poisson arrivals come at independent, exponentially distributed intervals, as from very many
+	// independent people.
 	Poisson = "poisson"
 )
 
-// An Arrival is an open model in addition to the users: actions come at moments that do not depend on how fast the
-// target is. Pace does not touch it.
+// An Arrival is an open model in addition to the users: actions come at moments that do not depend
+// on how fast the target is. Pace does not touch it.
 type Arrival struct {
-	// Rate is how many actions come per second, 0.001 to 1,000,000.
 	Rate Rate `yaml:"rate"`
 	// Process is [Constant] (default) or [Poisson].
-	Process string `yaml:"process"`
-	// InFlight is how many actions are under way at most. Further ones wait, and the wait counts as theirs. Default
-	// 500.
-	InFlight int `yaml:"in_flight"`
-	// Queue is how many actions wait at most; further ones are dropped, which counts as an error. Default 10,000.
-	Queue int `yaml:"queue"`
+	Process  string `yaml:"process"`
+	InFlight int    `yaml:"in_flight"`
+	Queue    int    `yaml:"queue"`
 }
 
-const (
-	maxRate     = 1e6
-	maxInFlight = 100_000
-	maxQueue    = 10_000_000
-)
+var arrivalKeys = section{
+	{"rate", rate.needed("write how many actions come, such as 200/s").from("0.001/s", "1000000/s"),
+		`How many actions come. Pace does not touch it.`},
+	{keyProcess, oneOf("a process", "want", Constant, Poisson).or(Constant),
+		`constant: even intervals. poisson: independent ones.`},
+	{"in_flight", integer.or(500).from(1, 100_000),
+		`Actions under way at most; further ones wait, and the wait counts as theirs.`},
+	{"queue", integer.or(10_000).from(0, 10_000_000),
+		`Actions that wait at most; further ones are dropped, which counts as an error.`},
+}
 
 // parseRate reads "200/s".
 func parseRate(s string) (Rate, error) {
@@ -52,24 +53,14 @@ func parseRate(s string) (Rate, error) {
 func (r Rate) String() string { return formatNumber(float64(r)) + "/s" }
 
 func (d *decoder) checkArrival(w Workload, k Known) {
-	a := w.Arrival
-	if a == nil {
+	if w.Arrival == nil || k.Arrivals == nil || !d.good("workload.behavior") ||
+		slices.Contains(k.Arrivals, w.Behavior) {
 		return
 	}
-	if !d.given("workload.arrival.rate") && d.good("workload.arrival") {
-		d.at("workload.arrival.rate", "is missing; write how many actions come, such as 200/s")
+	can := "none can"
+	if len(k.Arrivals) > 0 {
+		can = "those that can: " + strings.Join(k.Arrivals, ", ")
 	}
-	if d.given("workload.arrival.rate") {
-		between(d, "workload.arrival.rate", float64(a.Rate), 0.001, maxRate, func(v float64) string { return Rate(v).String() })
-	}
-	d.oneOf("workload.arrival.process", "a process", a.Process)
-	ranged(d, "workload.arrival.in_flight", a.InFlight)
-	ranged(d, "workload.arrival.queue", a.Queue)
-	if k.Arrivals != nil && d.good("workload.behavior") && !slices.Contains(k.Arrivals, w.Behavior) {
-		can := "none can"
-		if len(k.Arrivals) > 0 {
-			can = "those that can: " + strings.Join(k.Arrivals, ", ")
-		}
-		d.at("workload.arrival", "the behavior %s cannot serve arrivals, because its actions depend on the one who does them; %s", clip(w.Behavior), can)
-	}
+	d.at("workload.arrival", "the behavior %s cannot serve arrivals, "+
+		"because its actions depend on the one who does them; %s", clip(w.Behavior), can)
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -24,6 +25,14 @@ func parseUsers(s string) (int, error) {
 	}
 	return n, err
 }
+
+// users is the type of a number of users, or of the word auto.
+var users = single("a number of users, or auto", parseUsers, func(n int) string {
+	if n == autoUsers {
+		return autoUsersText
+	}
+	return strconv.Itoa(n)
+}, integer.schema(integer))
 
 // AutoUsers reports whether a pilot finds the number of users, on each engine. [Bounded.UsersFor]
 // has none until it has; see [Plan.WithUsers].
@@ -52,10 +61,11 @@ func (p *Plan) MostAutoUsers() int {
 	if p.Unbounded != nil {
 		return max(p.Unbounded.MaxUsers-1, 1)
 	}
-	return maxUsers
+	return MaxUsers
 }
 
-// loadIsChosen reports whether the plan leaves both the users and the lengths of its only test open.
+// loadIsChosen reports whether the plan leaves both the users and the lengths of its only test
+// open.
 func (d *decoder) loadIsChosen(p *Plan) bool {
 	return p.Bounded.AutoUsers() && d.autoMeasured() && p.Unbounded == nil
 }

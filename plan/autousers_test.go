@@ -68,21 +68,3 @@ func TestLoadIsChosen(t *testing.T) {
 		}
 	}
 }
-
-func TestAutoUsersRefused(t *testing.T) {
-	tests := []struct{ name, from, to, want string }{
-		{"arrivals", "behavior: poster}", "behavior: poster, arrival: 20/s}", "bounded.users: auto looks for the load by the number of users"},
-		{"accounts", "behavior: poster}", "behavior: poster, users_file: a.csv}", "bounded.users: auto leaves open how many accounts"},
-		{"one engine", "users: auto", "users: {postgresql: auto}", "bounded.users.postgresql:"},
-		{"another word", "users: auto", "users: some", "want one such as 200, or auto"},
-		{"start of a search", "bounded: {users: auto, ramp: 1s, settle: 1s, measure: 5s}", "unbounded: {max_users: 9, start: auto}", "unbounded.start:"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			_, err := plan.Parse([]byte(strings.Replace(autoUsers, tt.from, tt.to, 1)))
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%v; want %q", err, tt.want)
-			}
-		})
-	}
-}

@@ -8,8 +8,8 @@ import (
 	"plimsoll/plan"
 )
 
-// TestBoundedRules: the rules of a bounded test are its own, at wall-clock time as all its times are; else those of
-// the search as that runs them.
+// TestBoundedRules: the rules of a bounded test are its own, at wall-clock time as all its times
+// are; else those of the search as that runs them.
 func TestBoundedRules(t *testing.T) {
 	const text = "name: n\ntarget: {driver: server}\nworkload: {behavior: poster, pace: 0.1}\n"
 	const own = "bounded: {users: 5, slo: [\"p99(op) < 2s for 10s\", \"promql: x[$window] < 1 grace 20s\"]}\n"
@@ -41,7 +41,8 @@ func TestBoundedRules(t *testing.T) {
 	}
 }
 
-// TestTheLimitOfFailedOperationsIsStatedOnce: the rule's text is its own canonical form, and its limit is read from it.
+// TestTheLimitOfFailedOperationsIsStatedOnce: the rule's text is its own canonical form, and its
+// limit is read from it.
 func TestTheLimitOfFailedOperationsIsStatedOnce(t *testing.T) {
 	r := plan.DefaultFailures()
 	if r.Source != plan.FailedOperations || r.Threshold != 0.001 || r.Min != 2000 || !r.LimitsErrors() {

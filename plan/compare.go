@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// endpointRE is a statistic of an operation as an endpoint of a comparison. It takes lower percentiles than are
-// judged: stored plans may have them.
+// endpointRE is a statistic of an operation as an endpoint of a comparison. It takes lower
+// percentiles than are judged: stored plans may have them.
 var endpointRE = regexp.MustCompile(`^(p[1-9][0-9](?:\.[0-9])?|mean|max|throughput|typical)\(([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\)$`)
 
-// costRE is the CPU time that the processes of a role take for one operation, as an endpoint of a comparison.
+// costRE is the CPU time that the processes of a role take for one operation, as an endpoint of a
+// comparison.
 var costRE = regexp.MustCompile(`^cost\(([a-z][a-z0-9_-]{0,63})\)$`)
 
 // CostOf returns the role of an endpoint such as cost(app).
@@ -26,31 +27,24 @@ func CostOf(endpoint string) (role string, ok bool) {
 func (d *decoder) checkCompare(p *Plan, k Known) {
 	c := p.Compare
 	if d.read("compare.arms") {
-		switch {
-		case len(c.Arms) < 2:
-			d.at("compare.arms", "has %d of at least two arms; write %q and the variants to compare with it", len(c.Arms), Base)
-		case len(c.Arms) > maxArms:
-			d.at("compare.arms", "has %d arms; want at most %d", len(c.Arms), maxArms)
-		}
-		if _, ok := c.Arm(Base); !ok && len(c.Arms) >= 2 {
-			d.at("compare.arms", "has no arm named %q; name one of them so, the others are compared with it", Base)
+		if _, ok := c.Arm(Base); len(c.Arms) < 2 {
+			d.at("compare.arms",
+				"has %d of at least two arms; write %q and the variants to compare with it",
+				len(c.Arms), Base)
+		} else if !ok {
+			d.at("compare.arms",
+				"has no arm named %q; name one of them so, the others are compared with it", Base)
 		}
 	}
 	for _, a := range c.Arms {
 		path := "compare.arms." + a.Name
-		if !nameRE.MatchString(a.Name) {
-			d.at(path, "%s cannot be the name of an arm; want letters, digits, dot, underscore and dash, at most 64", clip(a.Name))
-		}
-		d.checkArgs(path+".args", a.Args)
 		d.checkEnvs(path+".env", a.Env, p)
-		for key, v := range map[string]string{"binary": a.Binary, "version": a.Version, "database": a.Database} {
-			d.secret(join(path, key), "", v)
-		}
 		if p.Target.Driver == External {
-			for _, key := range []string{"binary", "args", "env", "database"} {
-				if (key == "binary" || key == "args" || !p.Target.commanded()) && d.given(join(path, key)) && d.read(join(path, key)) {
-					d.at(join(path, key), "has no effect, because the driver external starts nothing; remove it")
-				}
+			d.useless(path+".binary", nothingStarted)
+			d.useless(path+".args", nothingStarted)
+			if !p.Target.commanded() {
+				d.useless(path+".env", nothingStarted)
+				d.useless(path+".database", nothingStarted)
 			}
 		}
 		d.checkElsewhere(p, a)
@@ -59,18 +53,17 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	d.checkDeployments(p)
 	d.checkOneServer(p, k)
 	d.checkOneLoad(p, k)
-	ranged(d, "compare.blocks", c.Blocks)
-	d.checkBudget(c)
+	d.checkBudget()
 	d.checkLooks(c)
 	d.checkMode(p, k)
 	d.checkSwap(p)
-	between(d, "compare.retry", c.Retry, 0, longest, formatDuration)
 	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
 		missing := "bounded"
 		if p.Unbounded == nil {
 			missing = "unbounded"
 		}
-		d.at("compare.combine", "joins both tests, but %s is missing; add it, or set combine to false", missing)
+		d.at("compare.combine",
+			"joins both tests, but %s is missing; add it, or set combine to false", missing)
 	}
 	for key, m := range c.Margin {
 		path := join("compare.margin", key)
@@ -81,9 +74,12 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 				d.at(path, "%s", why)
 			}
 		case key == "errors" && !m.Points:
-			d.at(path, "%s is relative, and the errors of a healthy target are 0; write percentage points such as 0.025pp", m)
+			d.at(path,
+				"%s is relative, and the errors of a healthy target are 0; write percentage "+
+					"points such as 0.025pp", m)
 		case key != "errors" && m.Points:
-			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage such as 5%%", m, key)
+			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage "+
+				"such as 5%%", m, key)
 		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key) && !costRE.MatchString(key):
 			d.at(path, "unknown endpoint; %swant capacity, errors, cost(app), cost(db), typical(op), or a statistic of an operation such as p95(post) or throughput(post)",
 				hint(key, []string{"capacity", "errors", "cost(app)", "cost(db)", "typical(op)"}))
@@ -98,11 +94,13 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	for i, name := range c.Endpoints {
 		judged := func(e Endpoint) bool { return e.Name == name }
 		if d.good("compare.margin", "compare.endpoints", "bounded", "unbounded") && !slices.ContainsFunc(p.Endpoints(), judged) {
-			d.at(fmt.Sprintf("compare.endpoints[%d]", i), "%s is not judged by this plan; want an endpoint with a margin", clip(name))
+			d.at(fmt.Sprintf("compare.endpoints[%d]", i),
+				"%s is not judged by this plan; want an endpoint with a margin", clip(name))
 		}
 	}
 	if k.Drivers != nil && d.good("compare.margin", "bounded", "unbounded") && len(p.NotJudged()) > 0 && len(p.Endpoints()) == 0 {
-		d.at("compare.margin", "leaves no endpoint to be judged; remove none of at least one of %s", strings.Join(p.NotJudged(), ", "))
+		d.at("compare.margin", "leaves no endpoint to be judged; remove none of at least one of %s",
+			strings.Join(p.NotJudged(), ", "))
 	}
 }
 
@@ -117,8 +115,8 @@ func unjudgeable(key string) string {
 	return ""
 }
 
-// strictestRate returns the rule of the plan, of either test, that limits failed operations to the smallest part, and
-// whether there is one. A warning limits nothing.
+// strictestRate returns the rule of the plan, of either test, that limits failed operations to the
+// smallest part, and whether there is one. A warning limits nothing.
 func (p *Plan) strictestRate() (strictest SLO, ok bool) {
 	var rules []SLO
 	if p.Bounded != nil {
@@ -135,9 +133,9 @@ func (p *Plan) strictestRate() (strictest SLO, ok bool) {
 	return strictest, ok
 }
 
-// ToleratesMore returns an error text, with the accepted values, if the margin of errors calls a difference harmless
-// that alone breaks a rule of the plan; "" if not. The rules that a program adds to a plan must be in it. Stored
-// plans stay readable.
+// ToleratesMore returns an error text, with the accepted values, if the margin of errors calls a
+// difference harmless that alone breaks a rule of the plan; "" if not. The rules that a program
+// adds to a plan must be in it. Stored plans stay readable.
 func (p *Plan) ToleratesMore() string {
 	if p.Compare == nil {
 		return ""
@@ -151,9 +149,9 @@ func (p *Plan) ToleratesMore() string {
 		m, rule.Source, strings.TrimSuffix(formatPercent(rule.Threshold), "%"))
 }
 
-// unjudged returns the reason why no run of the plan can have a number for an endpoint that was added to the usual
-// ones, and the remedy; empty if one can. The usual ones are in every plan's canonical form, independent of its
-// tests. Stored plans stay readable.
+// unjudged returns the reason why no run of the plan can have a number for an endpoint that was
+// added to the usual ones, and the remedy; empty if one can. The usual ones are in every plan's
+// canonical form, independent of its tests. Stored plans stay readable.
 func (d *decoder) unjudged(p *Plan, k Known, endpoint string) string {
 	m := endpointRE.FindStringSubmatch(endpoint)
 	if _, usual := DefaultMargin()[endpoint]; usual || m == nil || k.Ops == nil {
@@ -173,9 +171,10 @@ func (d *decoder) unjudged(p *Plan, k Known, endpoint string) string {
 	return ""
 }
 
-// checkOneServer refuses arms of the driver external that differ in their versions while nothing makes them different
-// servers: they are one server that is measured twice, and the verdict would claim to be about two releases. Arms that
-// are alike measure the noise. Stored plans stay readable.
+// checkOneServer refuses arms of the driver external that differ in their versions while nothing
+// makes them different servers: they are one server that is measured twice, and the verdict would
+// claim to be about two releases. Arms that are alike measure the noise. Stored plans stay
+// readable.
 func (d *decoder) checkOneServer(p *Plan, k Known) {
 	arms := p.Compare.Arms
 	if k.Drivers == nil || p.Target.Driver != External || len(arms) == 0 || !d.good("compare.arms", "target.driver", "target.version", "target.install", "target.url") {
@@ -203,8 +202,9 @@ func (d *decoder) checkOneServer(p *Plan, k Known) {
 	}
 }
 
-// checkOneLoad refuses different numbers of users for the databases of arms that are compared by their bounded test
-// alone: measurements under different loads are not compared, so nothing would be. Stored plans stay readable.
+// checkOneLoad refuses different numbers of users for the databases of arms that are compared by
+// their bounded test alone: measurements under different loads are not compared, so nothing would
+// be. Stored plans stay readable.
 func (d *decoder) checkOneLoad(p *Plan, k Known) {
 	if k.Drivers == nil || !p.OwnDatabases() || p.Bounded == nil || p.Unbounded != nil || !d.good("bounded.users", "unbounded", "compare.arms", "database.engine") {
 		return
@@ -220,8 +220,9 @@ func (d *decoder) checkOneLoad(p *Plan, k Known) {
 	}
 }
 
-// ErrorMargin returns the margin of errors of a comparison under the plan: the stated one, or else the usual one,
-// which is lower where a rule limits failed operations to less. It is for plans without compare, too.
+// ErrorMargin returns the margin of errors of a comparison under the plan: the stated one, or else
+// the usual one, which is lower where a rule limits failed operations to less. It is for plans
+// without compare, too.
 func (p *Plan) ErrorMargin() MarginValue {
 	if p.Compare != nil {
 		if m, ok := p.Compare.Margin["errors"]; ok {
@@ -239,8 +240,9 @@ func (p *Plan) defaultErrors() MarginValue {
 	return m
 }
 
-// Uncombined returns why the plan's comparison cannot be carried out: it has both tests, and no run for each of them
-// that a block could count. Empty where it can. Its tests alone can be carried out all the same.
+// Uncombined returns why the plan's comparison cannot be carried out: it has both tests, and no run
+// for each of them that a block could count. Empty where it can. Its tests alone can be carried out
+// all the same.
 func (p *Plan) Uncombined() string {
 	if p.Compare == nil || p.Bounded == nil || p.Unbounded == nil || p.Compare.Combine {
 		return ""

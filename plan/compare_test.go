@@ -8,8 +8,8 @@ import (
 	"plimsoll/plan"
 )
 
-// Arms of a server that is not ours are one server: two versions of it would be two releases in the report, and
-// always the same.
+// Arms of a server that is not ours are one server: two versions of it would be two releases in the
+// report, and always the same.
 func TestArmsOfOneServer(t *testing.T) {
 	k := plan.Known{Drivers: []string{"server", "external"}}
 	const src = "name: n\ntarget: {driver: %s, url: \"http://h\", version: \"1.0\"}\nworkload: {behavior: poster}\nbounded: {users: 5}\ncompare: {arms: %s}\n"
@@ -39,7 +39,8 @@ func TestArmsOfOneServer(t *testing.T) {
 	}
 }
 
-// Arms on databases of their own that have different loads could be compared by their capacities alone.
+// Arms on databases of their own that have different loads could be compared by their capacities
+// alone.
 func TestArmsOfOneLoad(t *testing.T) {
 	k := plan.Known{Drivers: []string{"server"}}
 	const src = "name: n\ntarget: {driver: server}\ndatabase: {engine: postgresql}\nworkload: {behavior: poster}\nbounded: {users: %s}\n%scompare: {arms: {base: {database: mysql}, new: {}}}\n"

@@ -19,23 +19,38 @@ const (
 	OfApp    = "app"
 )
 
-// A Deployment sets how an arm's server is run, so that arms may differ in it and in nothing else. If one arm of a
-// comparison sets a field, all have it: the others get the value that leaves the server as it is (none, 100%) in the
-// same set-up, see [Plan.Networked].
+// A Deployment sets how an arm's server is run, so that arms may differ in it and in nothing else.
+// If one arm of a comparison sets a field, all have it: the others get the value that leaves the
+// server as it is (none, 100%) in the same set-up, see [Plan.Networked].
 type Deployment struct {
-	// Network is [NetworkNone], a plain process; [NetworkBridge], a container with a network of its own behind a
-	// bridge, whose port is published by address translation; or [NetworkHost], a container with the network of its
-	// host. Each has users, server and stores in three networks of their own with wires between them. Empty, in all
-	// arms, means this host's loopback device.
+	// Network is [NetworkNone], a plain process; [NetworkBridge], a container with a network of its
+	// own behind a bridge, whose port is published by address translation; or [NetworkHost], a
+	// container with the network of its host. Each has users, server and stores in three networks
+	// of their own with wires between them. Empty, in all arms, means this host's loopback device.
 	Network string `yaml:"network"`
-	// CPUs is the CPU time that may be used, as a fraction of the target's cores: 0.9 of two cores are 1.8. 0 means
-	// no quota.
-	CPUs float64 `yaml:"cpus" kind:"percent"`
-	// Memory is how much memory may be used; 0 means no limit.
+	// CPUs is the CPU time that may be used, as a fraction of the target's cores: 0.9 of two cores
+	// are 1.8. 0 means no quota.
+	CPUs float64 `yaml:"cpus"`
+	// Memory is the limit of memory; 0 means no limit.
 	Memory Memory `yaml:"memory"`
-	// Of selects the programs that CPUs and Memory limit: [OfTarget] (default), the server and all its stores
-	// together, or [OfApp], the server alone. Empty without either.
+	// Of selects the programs that CPUs and Memory limit: [OfTarget] (default), the server and all
+	// its stores together, or [OfApp], the server alone. Empty without either.
 	Of string `yaml:"of"`
+}
+
+var deploymentKeys = section{
+	{"network", oneOf("a known network", "known:", NetworkNone, NetworkBridge, NetworkHost),
+		`none: a plain process. bridge: a container behind a bridge, its port published by address
+		translation. host: a container with its host's network. Each with users, server and stores
+		in networks of their own.`},
+	{"cpus", percent.from("1%", "100%"),
+		`CPU time that may be used, of the target's cores, by a quota of a control group.`},
+	{"memory", memory.from("16MB", maxMemory),
+		`Memory that may be used, such as 512MB, by a limit of a control group.`},
+	{"of", oneOf("a known group", "known:", OfTarget, OfApp),
+		`Whose: target is the server and all its stores together, app the server alone. Default
+		target.`},
+	{"engine", gone("containers are podman's; remove it"), ""},
 }
 
 // Contained reports whether the server runs in a container.
@@ -71,8 +86,8 @@ func (d *Deployment) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Networked reports whether the target runs in networks of its own: by the deployments of arms, or as the hosts of a
-// topology.
+// Networked reports whether the target runs in networks of its own: by the deployments of arms, or
+// as the hosts of a topology.
 func (p *Plan) Networked() bool { return p.Compare.networked() || p.Target.Topology.Apart() }
 
 // networked reports whether the deployments of the arms have networks.
@@ -84,14 +99,6 @@ func (c *Compare) networked() bool {
 func (c *Compare) Limited() bool {
 	return slices.ContainsFunc(c.Arms, func(a Arm) bool { return a.Deployment.Limited() })
 }
-
-var (
-	networks     = []string{NetworkNone, NetworkBridge, NetworkHost}
-	limitedWhose = []string{OfTarget, OfApp}
-)
-
-// leastMemory is the least memory that any server of ours starts in.
-const leastMemory = Memory(16 << 20)
 
 // fillDeployments gives all arms the fields that one of them sets, so that they differ only as
 // stated.
@@ -146,30 +153,24 @@ func (d *decoder) checkDeployments(p *Plan) {
 		}
 		to := a.Deployment
 		if p.Target.Driver == External && d.given(path) {
-			d.at(path, "has no effect, because the driver external starts nothing; remove it")
+			d.useless(path, nothingStarted)
 			continue
-		}
-		d.known(path+".network", "network", to.Network, networks)
-		if d.given(path + ".cpus") {
-			between(d, path+".cpus", to.CPUs, 0.01, 1, formatPercent)
-		}
-		if d.given(path+".memory") && d.good(path+".memory") && (to.Memory < leastMemory || to.Memory > maxMemory) {
-			d.at(path+".memory", "%s is out of range; want %s to %s", to.Memory, leastMemory, maxMemory)
-		}
-		if d.given(path + ".of") {
-			d.known(path+".of", "group", to.Of, limitedWhose)
 		}
 		switch {
 		case !d.given(path+".of") || !d.good(path+".of"):
 		case !limits:
 			d.at(path+".of", "has no effect without cpus or memory; add one, or remove it")
 		case of != "" && of != to.Of:
-			d.at(path+".of", "%s here and %s in another arm limit different processes; write the same in all", to.Of, of)
+			d.at(path+".of",
+				"%s here and %s in another arm limit different processes; write the same in "+
+					"all", to.Of, of)
 		default:
 			of = to.Of
 		}
-		if to.Network != "" && p.Target.Instances > 1 && d.good(path+".network", "target.instances") {
-			d.at(path+".network", "is for one server, and target.instances is %d; write 1, or remove the network", p.Target.Instances)
+		if to.Network != "" && p.Target.Instances > 1 && d.good("target.instances") {
+			d.at(path+".network",
+				"is for one server, and target.instances is %d; write 1, or remove the "+
+					"network", p.Target.Instances)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,36 +46,6 @@ func TestDeployments(t *testing.T) {
 		if again := mustParse(t, p.String()); cmp.Diff(p, again) != "" {
 			t.Errorf("%s: the canonical form is read as another plan:\n%s\n%s", name, p, cmp.Diff(p, again))
 		}
-	}
-}
-
-func TestWrongDeployments(t *testing.T) {
-	for arm, say := range map[string]string{
-		"bridge":                            "is a single value; want a mapping of network, cpus, memory, of",
-		"{network: macvlan}":                "not a known network",
-		"{network: bridge, engine: podman}": "is gone: containers are podman's",
-		"{cpus: 0.9}":                       "write 0.9%, or 90% if a fraction is meant",
-		"{cpus: 110%}":                      "110% is out of range; want 1% to 100%",
-		"{cpus: 0%}":                        "out of range",
-		"{memory: 1MB}":                     "out of range; want 16MB",
-		"{memory: 512}":                     "no amount of memory",
-		"{of: app}":                         "no effect without cpus or memory",
-		"{cpus: 50%, of: db}":               "not a known group",
-		"{cpu: 50%}":                        "unknown key",
-		"{cpus: 50%, of: app}}, third: {deployment: {cpus: 50%, of: target}": "write the same in all",
-	} {
-		_, err := plan.Parse([]byte(deployed("base: {}, new: {deployment: " + arm + "}")))
-		if err == nil || !strings.Contains(err.Error(), say) || !strings.HasPrefix(err.Error(), "5:") {
-			t.Errorf("%s: %v, want line 5 and %q", arm, err, say)
-		}
-	}
-	src := strings.Replace(deployed("base: {}, new: {deployment: {network: host}}"), "driver: s", "driver: s, instances: 2", 1)
-	if _, err := plan.Parse([]byte(src)); err == nil || !strings.Contains(err.Error(), "is for one server") {
-		t.Errorf("two instances: %v", err)
-	}
-	src = strings.Replace(deployed("base: {}, new: {deployment: {cpus: 50%}}"), "driver: s", "driver: external, url: http://h", 1)
-	if _, err := plan.Parse([]byte(src)); err == nil || !strings.Contains(err.Error(), "starts nothing") {
-		t.Errorf("external: %v", err)
 	}
 }
 

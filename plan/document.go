@@ -20,7 +20,8 @@ var yamlErrorRE = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(?s:(.*))$`)
 // document returns the root mapping of the only document, or nil after reporting the reason.
 func (d *decoder) document(src []byte) (root *yaml.Node) {
 	if len(src) > MaxSource {
-		d.fail(nil, "", "the plan is larger than %d bytes; plans are small, is this another file?", MaxSource)
+		d.fail(nil, "", "the plan is larger than %d bytes; plans are small, is this another file?",
+			MaxSource)
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(src))
@@ -29,8 +30,9 @@ func (d *decoder) document(src []byte) (root *yaml.Node) {
 		d.syntax(err)
 		return nil
 	}
-	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].ShortTag() == "!!null" {
-		d.fail(nil, "", "%s", cmp.Or(d.empty, "the plan is empty; it needs at least name, target, workload, and bounded, unbounded or sizing"))
+	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
+		d.fail(nil, "", "%s",
+			cmp.Or(d.empty, "the plan is empty; it needs at least name, target, workload, and bounded, unbounded or sizing"))
 		return nil
 	}
 	var more yaml.Node
@@ -46,8 +48,9 @@ func (d *decoder) document(src []byte) (root *yaml.Node) {
 	return doc.Content[0]
 }
 
-// FormatVersion is the newest version of the syntax of plans. A plan may name its own under the key format, so that an
-// older program refuses it in one sentence, and not every key that it does not know.
+// FormatVersion is the newest version of the syntax of plans. A plan may name its own under the key
+// format, so that an older program refuses it in one sentence, and not every key that it does not
+// know.
 const FormatVersion = 1
 
 // format takes the key format out of a plan, and reports whether that version is read here.
@@ -59,7 +62,8 @@ func (d *decoder) format(root *yaml.Node) bool {
 		v := root.Content[i+1]
 		n, err := strconv.Atoi(v.Value)
 		if err != nil || n < 1 {
-			d.fail(v, "format", "%s is no version of the syntax of plans; want %d", clip(v.Value), FormatVersion)
+			d.fail(v, "format", "%s is no version of the syntax of plans; want %d", clip(v.Value),
+				FormatVersion)
 			return false
 		}
 		if err := built.Newer("", n, FormatVersion); err != nil {
@@ -87,16 +91,19 @@ func (d *decoder) syntax(err error) {
 	d.fail(&yaml.Node{Line: max(line, 1), Column: 1}, "", "this is not YAML: %s; %s", msg, remedy)
 }
 
-// plain reports whether the tree has no anchor, alias or explicit tag. An alias makes a small file large and a value
-// hard to point at, so a plan does without.
+// plain reports whether the tree has no anchor, alias or explicit tag. An alias makes a small file
+// large and a value hard to point at, so a plan does without.
 func (d *decoder) plain(n *yaml.Node) bool {
 	ok := true
 	switch {
 	case n.Kind == yaml.AliasNode:
-		d.fail(n, "", "aliases (*%s) are not allowed in plans; write the value out", shortened(n.Value))
+		d.fail(n, "", "aliases (*%s) are not allowed in plans; write the value out",
+			shortened(n.Value))
 		return false
 	case n.Anchor != "":
-		d.fail(n, "", "anchors (&%s) are not allowed in plans; write the value out where it is needed", shortened(n.Anchor))
+		d.fail(n, "",
+			"anchors (&%s) are not allowed in plans; write the value out where it is needed",
+			shortened(n.Anchor))
 		ok = false
 	case n.Style&yaml.TaggedStyle != 0:
 		d.fail(n, "", "tags (%s) are not allowed in plans; write the plain value", shortened(n.Tag))

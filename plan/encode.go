@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// String returns the plan as canonical YAML: every default written out, keys in one order, quantities in one form.
-// [Parse] reads it as an equal plan. References to secrets stay references.
+// String returns the plan as canonical YAML: every default written out, keys in one order,
+// quantities in one form. [Parse] reads it as an equal plan. References to secrets stay references.
 func (p *Plan) String() string {
 	var e encoder
-	e.object(0, reflect.ValueOf(p).Elem())
+	e.object(0, reflect.ValueOf(p).Elem(), planKeys)
 	return e.b.String()
 }
 
-// Digest returns "sha256:" and the hexadecimal SHA-256 of [Plan.String]. Plans that mean the same have the same
-// digest, however they were written.
+// Digest returns "sha256:" and the hexadecimal SHA-256 of [Plan.String]. Plans that mean the same
+// have the same digest, however they were written.
 func (p *Plan) Digest() string {
 	sum := sha256.Sum256([]byte(p.String()))
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -37,42 +37,50 @@ func (e *encoder) line(depth int, key, value string) {
 	e.b.WriteByte('\n')
 }
 
+// An openStruct has a key whose value the file leaves to the program, with the word auto.
+type openStruct interface{ autoKey() string }
+
 // object writes the keys of a struct; those that are empty and have no default are left out.
-func (e *encoder) object(depth int, v reflect.Value) {
-	for _, f := range fields(v) {
-		if c, ok := reflect.TypeAssert[Compare](v); ok && f.kind == "blocks" && c.Auto() {
-			e.line(depth, f.key, autoBlocks)
+func (e *encoder) object(depth int, v reflect.Value, s section) {
+	auto := ""
+	if v.CanAddr() {
+		if open, ok := reflect.TypeAssert[openStruct](v.Addr()); ok {
+			auto = open.autoKey()
+		}
+	}
+	for _, k := range s.keys() {
+		if k.name == auto {
+			e.line(depth, k.name, "auto")
 			continue
 		}
-		if b, ok := reflect.TypeAssert[Bounded](v); ok && f.kind == "measure" && b.Auto() {
-			e.line(depth, f.key, autoMeasure)
-			continue
-		}
-		typeOf(f.typ.Type, f.kind).format(e, depth, f.key, f.value)
+		k.encode(e, depth, k.name, fieldOf(v, k.name))
 	}
 }
 
 // item writes a struct as one entry of a list.
-func (e *encoder) item(depth int, v reflect.Value) {
+func (e *encoder) item(depth int, v reflect.Value, s section) {
 	var item encoder
-	item.object(depth+1, v)
+	item.object(depth+1, v, s)
 	e.b.WriteString(strings.Repeat("  ", depth) + "- " + strings.TrimLeft(item.b.String(), " "))
 }
 
-// section writes a struct under its key, or nothing if there is nothing in it.
-func (e *encoder) section(depth int, key string, v reflect.Value) {
+// section writes a struct under its key, or nothing if there is nothing in it. It reports whether
+// there was something.
+func (e *encoder) section(depth int, key string, v reflect.Value, s section) bool {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
-			return
+			return false
 		}
 		v = v.Elem()
 	}
 	var inner encoder
-	inner.object(depth+1, v)
-	if inner.b.Len() > 0 {
-		e.line(depth, key, "")
-		e.b.WriteString(inner.b.String())
+	inner.object(depth+1, v, s)
+	if inner.b.Len() == 0 {
+		return false
 	}
+	e.line(depth, key, "")
+	e.b.WriteString(inner.b.String())
+	return true
 }
 
 // plainRE are texts that YAML reads as they stand, in every version of it.

@@ -29,13 +29,13 @@ func ParseDirection(s string) (Direction, error) {
 	}
 }
 
-// An Endpoint is a number of a run by which arms are compared, and the margin within which a difference does not
-// matter. [ParseEndpoint] reads one from its name.
+// An Endpoint is a number of a run by which arms are compared, and the margin within which a
+// difference does not matter. [ParseEndpoint] reads one from its name.
 //
-// Relative endpoints, the usual ones, take numbers above zero and compare ratios; Margin 0.05 is 5 %, symmetric on
-// the log scale: from 1/1.05 to 1.05. Absolute endpoints take numbers that may be zero, in percent (0.5 is half a
-// percent of all operations), and compare differences; Margin 0.1 is 0.1 percentage points. The margin has to be
-// fixed before the numbers are known.
+// Relative endpoints, the usual ones, take numbers above zero and compare ratios; Margin 0.05 is 5
+// %, symmetric on the log scale: from 1/1.05 to 1.05. Absolute endpoints take numbers that may be
+// zero, in percent (0.5 is half a percent of all operations), and compare differences; Margin 0.1
+// is 0.1 percentage points. The margin has to be fixed before the numbers are known.
 type Endpoint struct {
 	Name     string    `json:"name"` // "capacity", "p95(post)", "errors"
 	Better   Direction `json:"better"`
@@ -43,8 +43,8 @@ type Endpoint struct {
 	Absolute bool      `json:"absolute,omitempty"`
 	Unit     string    `json:"unit,omitempty"` // of the numbers: "users", "ms", "%", "1/min"; only printed
 
-	// Stat is the statistic: capacity, errors, cost, throughput, typical, mean, max, or a percentile such as p95. Empty in an
-	// endpoint that was not read by [ParseEndpoint].
+	// Stat is the statistic: capacity, errors, cost, throughput, typical, mean, max, or a
+	// percentile such as p95. Empty in an endpoint that was not read by [ParseEndpoint].
 	Stat string `json:"-"`
 	// Of is the operation, or the role of a cost; empty for capacity and errors.
 	Of string `json:"-"`
@@ -52,8 +52,9 @@ type Endpoint struct {
 	Service bool `json:"-"`
 }
 
-// ParseEndpoint reads the name of an endpoint: capacity, errors, cost(ROLE), throughput(OP), typical(OP), or a latency
-// such as p95(OP), mean(OP) or service.p99(OP). It sets direction, unit and scale; the margin is left zero.
+// ParseEndpoint reads the name of an endpoint: capacity, errors, cost(ROLE), throughput(OP),
+// typical(OP), or a latency such as p95(OP), mean(OP) or service.p99(OP). It sets direction, unit
+// and scale; the margin is left zero.
 func ParseEndpoint(name string) (Endpoint, error) {
 	e := Endpoint{Name: name, Better: Lower, Unit: "ms", Stat: name}
 	switch name {
@@ -71,7 +72,9 @@ func ParseEndpoint(name string) (Endpoint, error) {
 	text, service := strings.CutPrefix(name, "service.")
 	m := endpointRE.FindStringSubmatch(text)
 	if m == nil {
-		return e, fmt.Errorf("%s is not an endpoint; want capacity, errors, cost(ROLE), throughput(OP), or a latency such as p95(post)", clip(name))
+		return e, fmt.Errorf(
+			"%s is not an endpoint; want capacity, errors, cost(ROLE), throughput(OP), or a "+
+				"latency such as p95(post)", clip(name))
 	}
 	e.Stat, e.Of, e.Service = m[1], m[2], service
 	switch {
@@ -92,8 +95,8 @@ func ParseEndpoint(name string) (Endpoint, error) {
 	return e, nil
 }
 
-// Quantile returns the probability of an endpoint that is a percentile of a latency, 0.95 for p95(post), and whether
-// it is one.
+// Quantile returns the probability of an endpoint that is a percentile of a latency, 0.95 for
+// p95(post), and whether it is one.
 func (e Endpoint) Quantile() (p float64, ok bool) {
 	digits, ok := strings.CutPrefix(e.Stat, "p")
 	if !ok {
@@ -114,15 +117,17 @@ func (e Endpoint) Check() error {
 	case !(e.Margin > 0) || math.IsInf(e.Margin, 0):
 		return fmt.Errorf("endpoint %q: margin %v: want a number above zero", e.Name, e.Margin)
 	case !e.Absolute && e.Margin >= 1:
-		return fmt.Errorf("endpoint %q: margin %v: want less than 1 (0.05 is 5 %%)", e.Name, e.Margin)
+		return fmt.Errorf("endpoint %q: margin %v: want less than 1 (0.05 is 5 %%)", e.Name,
+			e.Margin)
 	case e.Absolute && e.Margin >= 100:
-		return fmt.Errorf("endpoint %q: margin %v: want less than 100 percentage points", e.Name, e.Margin)
+		return fmt.Errorf("endpoint %q: margin %v: want less than 100 percentage points", e.Name,
+			e.Margin)
 	}
 	return nil
 }
 
-// Limit returns the margin on the scale of the test, ±Limit: points of an absolute endpoint, else the logarithm of a
-// ratio.
+// Limit returns the margin on the scale of the test, ±Limit: points of an absolute endpoint, else
+// the logarithm of a ratio.
 func (e Endpoint) Limit() float64 {
 	if e.Absolute {
 		return e.Margin
@@ -146,22 +151,23 @@ func (e Endpoint) Scale(effect float64) float64 {
 	return math.Log1p(effect)
 }
 
-// Endpoints returns the endpoints that are judged: those that the tests of the plan can answer, without those that the
-// plan leaves out, with their margins, in the order in which reports show them. The plan must have a section compare.
+// Endpoints returns the endpoints that are judged: those that the tests of the plan can answer,
+// without those that the plan leaves out, with their margins, in the order in which reports show
+// them. The plan must have a section compare.
 func (p *Plan) Endpoints() []Endpoint {
 	all, _ := p.endpoints()
 	return all
 }
 
-// NotJudged returns the names of the endpoints that the tests of the plan can answer and that it leaves out (a margin
-// "none"), in the order of [Plan.Endpoints].
+// NotJudged returns the names of the endpoints that the tests of the plan can answer and that it
+// leaves out (a margin "none"), in the order of [Plan.Endpoints].
 func (p *Plan) NotJudged() []string {
 	_, out := p.endpoints()
 	return out
 }
 
-// Insists reports whether the plan has an endpoint judged that it could not decide: it names it in compare.endpoints,
-// or gives it another margin than the usual one.
+// Insists reports whether the plan has an endpoint judged that it could not decide: it names it in
+// compare.endpoints, or gives it another margin than the usual one.
 func (p *Plan) Insists(endpoint string) bool {
 	usual, ok := DefaultMargin()[endpoint]
 	return !ok || p.Compare.Margin[endpoint] != usual || slices.Contains(p.Compare.Endpoints, endpoint)
@@ -189,30 +195,42 @@ func (p *Plan) endpoints() (out []Endpoint, dropped []string) {
 	return out, dropped
 }
 
-// names returns the names of the endpoints in the order of reports: capacity, the usual ones, the others by name,
+// names returns the names of the endpoints in the order of reports: the usual ones, the others by name,
 // errors.
 func (m Margin) names() []string {
-	order := []string{"capacity", "cost(app)", "cost(db)", "typical(op)", "typical(delivery)", "p95(post)", "p99(op)", "p95(delivery)"}
 	rank := func(name string) int {
-		if name == "errors" {
-			return len(order) + 1
+		i := slices.IndexFunc(usualMargins, func(u usualMargin) bool { return u.endpoint == name })
+		switch {
+		case i < 0:
+			return len(usualMargins) - 1
+		case name == "errors":
+			return len(usualMargins)
 		}
-		if i := slices.Index(order, name); i >= 0 {
-			return i
-		}
-		return len(order)
+		return i
 	}
 	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 	})
 }
 
-// A Margin holds, by endpoint, how far the interval of a difference may reach for it to be the same. Endpoints
-// are "capacity", "errors", "cost(ROLE)", and statistics of operations such as "p95(post)".
+// A Margin holds, by endpoint, how far the interval of a difference may reach for it to be the
+// same. Endpoints are "capacity", "errors", "cost(ROLE)", and statistics of operations such as
+// "p95(post)".
 type Margin map[string]MarginValue
 
-// A MarginValue is a relative difference (0.05 is 5%) or, with Points, a difference of two fractions (0.001 is
-// 0.1 percentage points).
+var margins = marginsType()
+
+func marginsType() valueType {
+	each := single("a margin such as 5% or 0.1pp", parseMargin, MarginValue.String, marginPattern)
+	t := mapping("a margin such as 5%, or a mapping such as {capacity: 5%}", each,
+		`Of capacity, and of the bounded test errors, cost(app), cost(db), typical(OP), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows; none, of an endpoint that is judged by default, has it not judged.`).alone("capacity", margin)
+	schema := t.schema
+	t.schema = func(t valueType) object { return anyOf(margin.schema(margin), schema(t)) }
+	return t
+}
+
+// A MarginValue is a relative difference (0.05 is 5%) or, with Points, a difference of two
+// fractions (0.001 is 0.1 percentage points).
 type MarginValue struct {
 	Value  float64
 	Points bool
@@ -220,18 +238,31 @@ type MarginValue struct {
 	None bool
 }
 
-// DefaultMargin returns a new map with the default margins of a plan. That of errors is lower where a rule of the
-// plan limits failed operations to less.
+// A usualMargin is the default margin of an endpoint.
+type usualMargin struct {
+	endpoint string
+	MarginValue
+}
+
+// usualMargins holds the default margins in the order of reports. The last is errors.
+var usualMargins = []usualMargin{
+	{"capacity", MarginValue{Value: 0.05}},
+	{"cost(app)", MarginValue{Value: 0.05}},
+	{"cost(db)", MarginValue{Value: 0.05}},
+	{"typical(op)", MarginValue{Value: 0.05}},
+	{"typical(delivery)", MarginValue{Value: 0.05}},
+	{"p95(post)", MarginValue{Value: 0.10}},
+	{"p99(op)", MarginValue{Value: 0.15}},
+	{"p95(delivery)", MarginValue{Value: 0.10}},
+	{"errors", MarginValue{Value: 0.00025, Points: true}},
+}
+
+// DefaultMargin returns a new map with the default margins of a plan. The margin of errors is lower
+// where a rule of the plan limits failed operations to less.
 func DefaultMargin() Margin {
-	return Margin{
-		"capacity":          {Value: 0.05},
-		"typical(op)":       {Value: 0.05},
-		"typical(delivery)": {Value: 0.05},
-		"p95(post)":         {Value: 0.10},
-		"p99(op)":           {Value: 0.15},
-		"p95(delivery)":     {Value: 0.10},
-		"errors":            {Value: 0.00025, Points: true},
-		"cost(app)":         {Value: 0.05},
-		"cost(db)":          {Value: 0.05},
+	m := Margin{}
+	for _, u := range usualMargins {
+		m[u.endpoint] = u.MarginValue
 	}
+	return m
 }

@@ -48,7 +48,8 @@ func TestQuantileOfAnEndpoint(t *testing.T) {
 	}
 }
 
-// Endpoints come in the order of reports, those alone that a test of the plan answers, with margins on their own scale.
+// Endpoints come in the order of reports, those alone that a test of the plan answers, with margins
+// on their own scale.
 func TestEndpointsOfAPlan(t *testing.T) {
 	p := &plan.Plan{Bounded: &plan.Bounded{}, Unbounded: &plan.Unbounded{}, Compare: &plan.Compare{Margin: plan.DefaultMargin()}}
 	p.Compare.Margin["mean(op)"] = plan.MarginValue{Value: 0.2}

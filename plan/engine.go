@@ -2,14 +2,14 @@ package plan
 
 import "slices"
 
-// OwnDatabases reports whether an arm has a database of its own. Then the arms are compared across engines, and there
-// is no matrix of arms and engines.
+// OwnDatabases reports whether an arm has a database of its own. Then the arms are compared across
+// engines, and there is no matrix of arms and engines.
 func (p *Plan) OwnDatabases() bool {
 	return p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.Database != "" })
 }
 
-// EngineOf returns the engine that an arm runs on: its own, or else that of the matrix, or else the only one of the
-// plan.
+// EngineOf returns the engine of an arm: its own, or else the matrix' one, or else the only one of
+// the plan.
 func (p *Plan) EngineOf(arm, matrix string) string {
 	if p.Compare != nil {
 		if a, ok := p.Compare.Arm(arm); ok && a.Database != "" {
@@ -40,20 +40,19 @@ func (d *decoder) checkArmDatabases(p *Plan) {
 	if !p.OwnDatabases() {
 		return
 	}
-	for _, a := range p.Compare.Arms {
-		if a.Database != "" {
-			d.known(join("compare.arms."+a.Name, "database"), "engine", a.Database, engines)
-		}
-	}
 	if !d.good("compare.arms", "database.engine") {
 		return
 	}
 	for _, a := range p.Compare.Arms {
 		if a.Database == "" && len(p.Database.Engine) == 0 {
-			d.at("compare.arms."+a.Name, "has no database, and others have one of their own; give it one, or all the rest by database.engine")
+			d.at("compare.arms."+a.Name,
+				"has no database, and others have one of their own; give it one, or all the "+
+					"rest by database.engine")
 		}
 	}
 	if len(p.Database.Engine) > 1 {
-		d.at("database.engine", "has %d engines, and arms have databases of their own; name one, for the arms that have none", len(p.Database.Engine))
+		d.at("database.engine",
+			"has %d engines, and arms have databases of their own; name one, for the arms "+
+				"that have none", len(p.Database.Engine))
 	}
 }

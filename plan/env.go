@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,8 +14,9 @@ import (
 // allEngines is the key of a file for the variables that an [Env] holds under "".
 const allEngines = "all"
 
-// An Env holds environment variables by database engine; those under "" are set on every engine. An engine's own win
-// over them. A file writes it flat, {NAME: value}, or by engine, {all: {…}, postgresql: {…}, mysql: {…}}.
+// An Env holds environment variables by database engine; those under "" are set on every engine. An
+// engine's own win over them. A file writes it flat, {NAME: value}, or by engine, {all: {…},
+// postgresql: {…}, mysql: {…}}.
 type Env map[string]map[string]string
 
 // For returns the variables for an engine, as a new map; "" is a target without one of ours.
@@ -25,8 +29,8 @@ func (e Env) For(engine string) map[string]string {
 	return out
 }
 
-// with returns e with other laid over it: a variable of other for all engines also replaces one of e for a single
-// engine. The result shares no map with either; it is nil when both are empty.
+// with returns e with other laid over it: a variable of other for all engines also replaces one of
+// e for a single engine. The result shares no map with either; it is nil when both are empty.
 func (e Env) with(other Env) Env {
 	out := Env{}
 	set := func(engine, name, value string) {
@@ -53,70 +57,82 @@ func (e Env) with(other Env) Env {
 	return out
 }
 
-// envKey returns the key of a file for an engine of an Env.
-func envKey(engine string) string {
-	if engine == "" {
-		return allEngines
+// variable is the value of an environment variable.
+var variable = raw.accepting(func(name string, v reflect.Value) string {
+	value := v.String()
+	// A variable that a driver fills with a secret names one just as well as a reference.
+	if wrong := secretValue(name, filledRE.ReplaceAllString(value, "$${ENV:$1}")); wrong != "" {
+		return wrong
 	}
-	return engine
-}
+	rest := referenceRE.ReplaceAllString(value, "")
+	if rest != value && strings.ContainsRune(rest, '$') {
+		return "holds a reference and another $; beside a reference no variable is filled in. " +
+			"Give the reference a variable of its own"
+	}
+	return ""
+})
 
-// env decodes an [Env]. It is by engine if a value is a mapping.
-func (d *decoder) env(path string, n *yaml.Node, to *Env) {
-	const want = "a mapping such as {NAME: value}, or one for each engine such as {all: {NAME: value}, mysql: {NAME: value}}"
-	byEngine := false
-	if n.Kind == yaml.MappingNode {
-		for i := 1; i < len(n.Content); i += 2 {
-			byEngine = byEngine || n.Content[i].Kind == yaml.MappingNode
-		}
+var envEngineRE = regexp.MustCompile("^(" + strings.Join(envEngines, "|") + ")$")
+
+// envEngines are the keys of an [Env] by engine.
+var envEngines = append([]string{allEngines}, engines...)
+
+// env returns the type of an [Env]. It is by engine if a value is a mapping. The text describes a
+// variable.
+func env(about string) valueType {
+	vars := func(want string) valueType {
+		return mapping(want, variable, about).
+			naming(envRE, "cannot name an environment variable; want letters, digits and underscore")
 	}
-	set := func(engine string, vars map[string]string) {
-		if len(vars) == 0 {
+	flat := vars("a mapping such as {NAME: value}, " +
+		"or one for each engine such as {all: {NAME: value}, mysql: {NAME: value}}")
+	byEngine := mapping("", vars("a mapping such as {NAME: value}, or this variable below all"), "").
+		naming(envEngineRE, "is not an engine; want "+strings.Join(envEngines, ", "))
+	renamed := func(all Env, from, to string) Env {
+		all = maps.Clone(all)
+		if vars, ok := all[from]; ok {
+			delete(all, from)
+			all[to] = vars
+		}
+		return all
+	}
+	t := custom(func(d *decoder, path string, n *yaml.Node, to *Env) {
+		at := node{n, d, path}
+		if slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Kind == yaml.MappingNode }) {
+			byEngine.read(at, reflect.ValueOf(to).Elem())
+		} else {
+			var all map[string]string
+			flat.read(at, reflect.ValueOf(&all).Elem())
+			*to = Env{allEngines: all}
+		}
+		maps.DeleteFunc(*to, func(_ string, vars map[string]string) bool { return len(vars) == 0 })
+		if *to = renamed(*to, allEngines, ""); len(*to) == 0 {
+			*to = nil
+		}
+	}, func(e *encoder, depth int, key string, all Env) {
+		if vars, ok := all[""]; ok && len(all) == 1 {
+			flat.write(e, depth, key, reflect.ValueOf(vars))
 			return
 		}
-		if *to == nil {
-			*to = Env{}
-		}
-		(*to)[engine] = vars
-	}
-	if !byEngine {
-		var vars map[string]string
-		decodeMap[map[string]string](want, (*decoder).text)(d, path, n, &vars)
-		set("", vars)
-		return
-	}
-	keys := append([]string{allEngines}, engines...)
-	d.entries(path, n, want, func(key string, c *yaml.Node) {
-		p := join(path, key)
-		d.nodes[p] = c
-		switch {
-		case c.Kind != yaml.MappingNode:
-			d.fail(c, p, "is %s, and others here are mappings by engine; write this variable below %s", kindOf(c), allEngines)
-			return
-		case !slices.Contains(keys, key):
-			d.fail(c, p, "is not an engine; %swant %s", hint(key, keys), strings.Join(keys, ", "))
-			return
-		}
-		var vars map[string]string
-		decodeMap[map[string]string]("a mapping such as {NAME: value}", (*decoder).text)(d, p, c, &vars)
-		if key == allEngines {
-			key = ""
-		}
-		set(key, vars)
+		byEngine.write(e, depth, key, reflect.ValueOf(renamed(all, "", allEngines)))
+	}, func(valueType) object {
+		one := flat.schema(flat)
+		one["propertyNames"] = object{"pattern": envRE.String()}
+		return anyOf(one, engineSchema(envEngines, one))
 	})
+	return t.in(flat.want)
 }
 
 // checkEnvs checks the variables for each engine.
 func (d *decoder) checkEnvs(path string, env Env, p *Plan) {
 	for _, engine := range slices.Sorted(maps.Keys(env)) {
 		at := path
-		if below := join(path, envKey(engine)); d.isMapping(below) {
+		if below := join(path, cmp.Or(engine, allEngines)); d.isMapping(below) {
 			at = below
 		}
 		if engine != "" && !slices.Contains(p.Engines(), engine) && d.good(at, "database.engine") {
 			d.at(at, "%s is not in database.engine; add it there, or remove it here", engine)
 		}
-		d.checkEnv(at, env[engine])
 	}
 }
 
@@ -124,29 +140,4 @@ func (d *decoder) checkEnvs(path string, env Env, p *Plan) {
 func (d *decoder) isMapping(path string) bool {
 	n := d.nodes[path]
 	return n != nil && n.Kind == yaml.MappingNode
-}
-
-// env writes an [Env], flat if it holds none by engine.
-func (e *encoder) env(depth int, key string, env Env) {
-	if len(env) == 0 {
-		return
-	}
-	write := mapping[map[string]string](quote)
-	if vars, flat := env[""]; flat && len(env) == 1 {
-		write(e, depth, key, vars)
-		return
-	}
-	e.line(depth, key, "")
-	for _, engine := range slices.Sorted(maps.Keys(env)) { // "" first
-		write(e, depth+1, envKey(engine), env[engine])
-	}
-}
-
-// envSchema returns the schema of an [Env] at a path of keyTexts.
-func envSchema(path string) object {
-	each := object{}
-	for _, engine := range append([]string{allEngines}, engines...) {
-		each[engine] = named(textual)(path)
-	}
-	return anyOf(named(textual)(path), byEngine(each))
 }

@@ -22,7 +22,8 @@ func TestReferenceBesideVariable(t *testing.T) {
 
 const envText = "name: x\ntarget: {driver: process, command: [srv], env: %s}\ndatabase: {engine: [postgresql, mysql]}\nworkload: {behavior: poster}\nbounded: {users: 1}\n"
 
-// A server that calls its database drivers by names of its own gets the one of the engine that it runs on.
+// A server that calls its database drivers by names of its own gets the one of the engine that it
+// runs on.
 func TestEnvByEngine(t *testing.T) {
 	p, err := plan.Parse(fmt.Appendf(nil, envText, `{all: {A: "1", N: x}, postgresql: {N: postgres}, mysql: {N: mysql, M: "2"}}`))
 	if err != nil {
@@ -56,24 +57,5 @@ func TestFlatEnv(t *testing.T) {
 	}
 	if !strings.Contains(p.String(), "  env:\n    all: \"1\"\n    mysql: \"2\"\n") {
 		t.Errorf("printed as\n%s", p)
-	}
-}
-
-func TestBadEnvByEngine(t *testing.T) {
-	for env, want := range map[string]string{
-		`{all: {A: "1"}, B: "2"}`:        `target.env.B: is a single value, and others here are mappings by engine; write this variable below all`,
-		`{all: {A: "1"}, oracle: {}}`:    `target.env.oracle: is not an engine`,
-		`{mysql: {"1A": x}}`:             `cannot name an environment variable`,
-		`{mysql: {PASSWORD: x}}`:         `target.env.mysql.PASSWORD: looks like a secret`,
-		`{mysql: {A: "${DSN}${ENV:X}"}}`: `target.env.mysql.A: holds a reference and another $`,
-	} {
-		_, err := plan.Parse(fmt.Appendf(nil, envText, env))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", env, err, want)
-		}
-	}
-	one := strings.Replace(envText, "[postgresql, mysql]", "postgresql", 1)
-	if _, err := plan.Parse(fmt.Appendf(nil, one, `{mysql: {A: x}}`)); err == nil || !strings.Contains(err.Error(), "mysql is not in database.engine") {
-		t.Errorf("an engine that the plan has not: %v", err)
 	}
 }

@@ -34,14 +34,14 @@ func (p Problem) String() string {
 // Error is String: each problem is one of those that an [Error] joins.
 func (p Problem) Error() string { return p.String() }
 
-// maxProblems is how many problems of a plan are described. Who has more of them has named another file, and needs
-// the first.
+// maxProblems limits the problems that are described. Whoever has more of them has named another
+// file, and needs the first.
 const maxProblems = 100
 
 // An Error holds the errors of a plan, at least one Problem, in the order of the file.
 type Error struct {
 	Problems []Problem
-	// More is how many problems there are beyond the first 100 that were found.
+	// More counts the problems beyond the first 100.
 	More int
 }
 
@@ -84,8 +84,8 @@ func clip(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// shortened returns a key of the file as a part of a path: unchanged, or quoted and cut when it is long or
-// holds control characters.
+// shortened returns a key of the file as a part of a path: unchanged, or quoted and cut when it is
+// long or holds control characters.
 func shortened(key string) string {
 	if len(key) <= 128 && !strings.ContainsFunc(key, unicode.IsControl) {
 		return key
@@ -93,7 +93,8 @@ func shortened(key string) string {
 	return clip(key)
 }
 
-// Nearest returns `did you mean "x"?` for the candidate within two typing errors of word, or "" if there is none.
+// Nearest returns `did you mean "x"?` for the candidate within two typing errors of word, or "" if
+// there is none.
 func Nearest(word string, candidates []string) string {
 	if len(word) > 64 {
 		return ""
@@ -110,8 +111,8 @@ func Nearest(word string, candidates []string) string {
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
-// distance returns the number of insertions, deletions, replacements and swaps of neighbors between two words
-// (optimal string alignment).
+// distance returns the number of insertions, deletions, replacements and swaps of neighbors between
+// two words (optimal string alignment).
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	d := make([][]int, len(x)+1)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,22 +12,35 @@ import (
 
 // Values of [Verification.Version].
 const (
-	// FromAPI has the server's own version compared with that of the arm.
+	// FromAPI compares the version that the server reports with the arm's.
 	FromAPI = "from-api"
-	// Unverified has nothing compared.
+	// Unverified compares nothing.
 	Unverified = "none"
 )
 
-// A Verification is what must be true before each run of a target of the driver external, as the server's API reports
-// it. A run before which it is not true is void.
+// A Verification holds the conditions on a target of the driver external before each run, as the
+// server's API reports them. A run before which one fails is void.
 type Verification struct {
-	// Version is [FromAPI], the default where arms with versions are installed or have addresses of their own, or
-	// [Unverified].
+	// Version is [FromAPI], the default where arms with versions are installed or have addresses of
+	// their own, or [Unverified].
 	Version string `yaml:"version"`
-	// Users, Channels and Posts are how many there are after the reset. Default with a reset: [Same].
+	// Users, Channels and Posts are the numbers of objects after the reset. Default with a reset:
+	// [Same].
 	Users    Expectation `yaml:"users"`
 	Channels Expectation `yaml:"channels"`
 	Posts    Expectation `yaml:"posts"`
+}
+
+var verifyKeys = section{
+	{"version", oneOf("a way to verify a version", "want", FromAPI, Unverified),
+		`from-api: the server reports the arm's version. Default where versions are installed or have
+		addresses of their own. none: not compared.`},
+	{"users", expectation,
+		`How many users there are: 1200 ±0, same ±0 (as the first run found, the default with a
+		reset), none.`},
+	{"channels", expectation,
+		`How many channels there are, direct ones left out, in the same form.`},
+	{"posts", expectation, `How many posts there are, in the same form.`},
 }
 
 // Expected returns the expectations by the names that dialects give these counts.
@@ -39,6 +53,20 @@ func (v Verification) Counts() bool {
 	return v.Users.Checked() || v.Channels.Checked() || v.Posts.Checked()
 }
 
+// expectation is the type of a number of objects.
+var expectation = single("a number such as 12000000 ±0, same, or none", parseExpectation,
+	func(x Expectation) string { return quote(x.String()) },
+	anyOf(object{"type": "integer", "minimum": 0},
+		object{"type": "string", "pattern": expectationRE.String()})).hidingZero()
+
+// hook is the type of a command that a plan has run.
+var hook = arguments.accepting(func(_ string, v reflect.Value) string {
+	if v.Len() == 0 || v.Index(0).String() == "" {
+		return "names no program; want a command line such as [./deploy.sh, -v], or remove it"
+	}
+	return ""
+})
+
 // Kinds of an [Expectation].
 const (
 	// Exactly expects a number of the plan.
@@ -47,7 +75,8 @@ const (
 	Same = "same"
 )
 
-// An Expectation is how many objects a server must have. The zero value is one that the plan does not have.
+// An Expectation is the number of objects that a server must have. The zero value stands for a
+// missing key.
 type Expectation struct {
 	Kind   string // [Exactly], [Same] or [Unverified]
 	N      int64  // of Exactly
@@ -57,14 +86,17 @@ type Expectation struct {
 // Checked reports whether it expects anything.
 func (x Expectation) Checked() bool { return x.Kind == Exactly || x.Kind == Same }
 
-// expectationRE is the form of an expectation: a number, same or none, and a difference that is accepted.
+// expectationRE is the form of an expectation: a number, same or none, and a difference that is
+// accepted.
 var expectationRE = regexp.MustCompile(`^(same|none|[0-9]{1,15})( *(±|\+/?-) *([0-9]{1,15}))?$`)
 
 // parseExpectation reads "12000000 ±0", "same ±2" or "none".
 func parseExpectation(s string) (Expectation, error) {
 	m := expectationRE.FindStringSubmatch(s)
 	if m == nil || m[1] == Unverified && m[2] != "" {
-		return Expectation{}, fmt.Errorf("%s is no number of objects; want one such as 12000000 ±0, or same ±0 for that of the first run, or none", clip(s))
+		return Expectation{}, fmt.Errorf(
+			"%s is no number of objects; want one such as 12000000 ±0, or same ±0 for that "+
+				"of the first run, or none", clip(s))
 	}
 	x := Expectation{Kind: m[1]}
 	if m[1] != Same && m[1] != Unverified {
@@ -90,12 +122,17 @@ func (x Expectation) String() string {
 
 // Timeouts bound the commands of a target of the driver external.
 type Timeouts struct {
-	// Install is the longest time of target.install. Default 20m.
-	Install time.Duration `yaml:"install" kind:"optional"`
-	// Reset is the longest time of target.reset. Default 30m.
-	Reset time.Duration `yaml:"reset" kind:"optional"`
-	// Ready is how long the target may take to answer, after a command too. Default 5m with commands, else 30s.
-	Ready time.Duration `yaml:"ready" kind:"optional"`
+	Install time.Duration `yaml:"install"`
+	Reset   time.Duration `yaml:"reset"`
+	Ready   time.Duration `yaml:"ready"`
+}
+
+var timeoutKeys = section{
+	{"install", duration.hidingZero().from("100ms", MaxTime), `Of install. Default 20m.`},
+	{"reset", duration.hidingZero().from("100ms", MaxTime), `Of reset. Default 30m.`},
+	{"ready", duration.hidingZero().from("100ms", MaxTime),
+		`Until the target answers, after a command too; where it is written, a run waits for a server
+		that is not up yet. Default 5m with commands, else 30s.`},
 }
 
 // Default [Timeouts] of a target with commands.
@@ -108,32 +145,27 @@ const (
 // commanded reports whether the plan has commands for a target that is not started.
 func (t Target) commanded() bool { return len(t.Install) > 0 || len(t.Reset) > 0 }
 
-// armsElsewhere reports whether every arm has an address of its own.
-func (p *Plan) armsElsewhere() bool {
-	return p.Compare != nil && len(p.Compare.Arms) > 0 && !slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.URL) == 0 })
-}
-
-// ProbesOf returns the probes that watch an arm: those of the plan, then its own.
+// ProbesOf returns the probes that watch an arm: the plan's, then its own.
 func (p *Plan) ProbesOf(arm string) []Probe {
 	all := slices.Clone(p.Probes)
-	if p.Compare != nil {
-		if a, ok := p.Compare.Arm(arm); ok {
+	for _, a := range p.arms() {
+		if a.Name == arm {
 			all = append(all, a.Probes...)
 		}
 	}
 	return all
 }
 
-// Watching returns the probes that stand for all arms: those of the plan, and of the arms' own one for each kind and
-// role that every arm has.
+// Watching returns the probes that stand for all arms: the plan's, and one for each kind and role
+// that the probes of every arm have.
 func (p *Plan) Watching() []Probe {
 	all := slices.Clone(p.Probes)
-	if p.Compare == nil || len(p.Compare.Arms) == 0 {
+	if len(p.arms()) == 0 {
 		return all
 	}
 	for _, own := range p.Compare.Arms[0].Probes {
 		alike := func(x Probe) bool { return x.Kind == own.Kind && x.Role == own.Role }
-		if !slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return !slices.ContainsFunc(a.Probes, alike) }) {
+		if p.everyArm(func(a Arm) bool { return slices.ContainsFunc(a.Probes, alike) }) {
 			all = append(all, own)
 		}
 	}
@@ -142,10 +174,7 @@ func (p *Plan) Watching() []Probe {
 
 // Scraped reports whether metrics of the servers of every arm are read.
 func (p *Plan) Scraped() bool {
-	if len(p.Target.MetricsURL) > 0 {
-		return true
-	}
-	return p.Compare != nil && len(p.Compare.Arms) > 0 && !slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.MetricsURL) == 0 })
+	return len(p.Target.MetricsURL) > 0 || p.everyArm(func(a Arm) bool { return len(a.MetricsURL) > 0 })
 }
 
 // fillCommands fills in what commands leave open.
@@ -166,71 +195,67 @@ func (d *decoder) fillCommands(p *Plan) {
 	if t.commanded() {
 		fill(d, "target.timeouts.ready", &t.Timeouts.Ready, defaultReady)
 	}
-	named := t.Version != "" && len(t.Install) > 0
-	if p.Compare != nil {
-		for _, a := range p.Compare.Arms {
-			named = named || a.Version != "" && (len(t.Install) > 0 || len(a.URL) > 0)
+	for _, a := range p.variants() {
+		if t.With(a).Version != "" && (len(t.Install) > 0 || len(a.URL) > 0 && a.Version != "") {
+			fill(d, "target.verify.version", &t.Verify.Version, FromAPI)
 		}
-	}
-	if named {
-		fill(d, "target.verify.version", &t.Verify.Version, FromAPI)
 	}
 }
 
-// checkCommands checks the commands of a target that is not started, and what must be true after them.
+// checkExternal refuses the keys that a target which is there already cannot have.
+func (d *decoder) checkExternal(p *Plan) {
+	t := p.Target
+	if t.Filled() {
+		d.at("target.dataset", "cannot be loaded into a target that is not ours; "+
+			"fill its database yourself (plimsoll data generate -dsn-env), and name the data in setup")
+	}
+	if len(t.URL) == 0 && !p.armsElsewhere() {
+		d.at("target.url",
+			"is missing; the driver external needs the address of the running target")
+	}
+	for _, key := range []string{"binary", "command", "args", "stop_signal"} {
+		d.useless("target."+key, nothingStarted)
+	}
+	if len(p.Engines()) > 0 && len(t.Install) == 0 && d.good("target.install") {
+		d.at("database.engine", "the driver external brings its own database, and none is started for it; "+
+			"remove it, and name the database in setup")
+	}
+	if len(p.Placement.Target) > 0 && d.good("placement.target") {
+		d.at("placement.target",
+			"the driver external starts nothing that could be placed; remove it")
+	}
+}
+
+// checkCommands checks the commands of a target that is not started, and what must be true after
+// them.
 func (d *decoder) checkCommands(p *Plan) {
 	t := p.Target
-	keys := []string{"target.install", "target.reset", "target.verify", "target.timeouts"}
 	if t.Driver != External {
-		for _, path := range keys {
-			if d.given(path) && d.read(path) && d.good("target.driver") {
-				d.at(path, "has no effect, because the driver %s starts and resets the target itself; remove it, or write driver: external", t.Driver)
+		if d.good("target.driver") {
+			for _, key := range []string{"install", "reset", "verify", "timeouts"} {
+				d.useless("target."+key, "the driver %s starts and resets the target itself; "+
+					"remove it, or write driver: external", t.Driver)
 			}
 		}
 		return
 	}
-	for path, command := range map[string][]string{"target.install": t.Install, "target.reset": t.Reset} {
-		d.checkArgs(path, command)
-		if d.given(path) && d.good(path) && (len(command) == 0 || command[0] == "") {
-			d.at(path, "names no program; want a command line such as [./deploy.sh, -v], or remove it")
+	if !t.commanded() && d.good("target.install", "target.reset") {
+		d.useless("target.env", "the driver external starts nothing, "+
+			"and there is no command (install, reset) that gets it; remove it")
+	}
+	for key, command := range map[string][]string{"install": t.Install, "reset": t.Reset} {
+		at := "target.timeouts." + key
+		if d.given(at) && len(command) == 0 && d.good("target."+key) {
+			d.at(at, "has no effect without target.%s; remove it", key)
 		}
 	}
-	if d.given("target.env") && !t.commanded() && d.read("target.env") && d.good("target.install", "target.reset") {
-		d.at("target.env", "has no effect, because the driver external starts nothing, and there is no command (install, reset) that gets it; remove it")
-	}
-	d.checkTimeouts(t)
 	d.checkVerification(p)
 }
 
-func (d *decoder) checkTimeouts(t Target) {
-	for _, x := range []struct {
-		key  string
-		v    time.Duration
-		used bool
-	}{{"install", t.Timeouts.Install, len(t.Install) > 0}, {"reset", t.Timeouts.Reset, len(t.Reset) > 0}, {"ready", t.Timeouts.Ready, true}} {
-		path := "target.timeouts." + x.key
-		switch {
-		case !d.given(path):
-		case !x.used && d.good(path, "target."+x.key):
-			d.at(path, "has no effect without target.%s; remove it", x.key)
-		default:
-			between(d, path, x.v, 100*time.Millisecond, longest, formatDuration)
-		}
-	}
-}
-
 func (d *decoder) checkVerification(p *Plan) {
-	t, v := p.Target, p.Target.Verify
-	const version = "target.verify.version"
-	if d.good(version) && v.Version != "" && v.Version != FromAPI && v.Version != Unverified {
-		d.at(version, "%s is no way to verify a version; want %s, which compares the server's own with the arm's, or %s", clip(v.Version), FromAPI, Unverified)
-	}
-	if v.Version == FromAPI && d.good(version, "target.version", "compare.arms") {
-		arms := []Arm{{}}
-		if p.Compare != nil {
-			arms = p.Compare.Arms
-		}
-		for _, a := range arms {
+	t := p.Target
+	if t.Verify.Version == FromAPI && d.good("target.verify.version", "target.version", "compare.arms") {
+		for _, a := range p.variants() {
 			if t.With(a).Version != "" {
 				continue
 			}
@@ -238,52 +263,47 @@ func (d *decoder) checkVerification(p *Plan) {
 			if a.Name != "" {
 				path = "compare.arms." + a.Name
 			}
-			d.at(path, "has no version, with which target.verify.version would compare the server's own; write it, or target.verify.version: none")
+			d.at(path, "has no version, with which target.verify.version would compare the server's own; "+
+				"write it, or target.verify.version: none")
 		}
 	}
-	for _, key := range []string{"users", "channels", "posts"} {
-		x, path := v.Expected()[key], "target.verify."+key
+	for key, x := range t.Verify.Expected() {
+		path := "target.verify." + key
 		switch {
-		case !d.given(path) || !d.good(path, "target.reset", "target.install"):
+		case !d.given(path) || !d.good("target.reset", "target.install"):
 		case x.Kind == Same && len(t.Reset) == 0:
-			d.at(path, "needs target.reset, because without it every run changes what the next one finds; add it, or remove this")
+			d.at(path, "needs target.reset, because without it every run changes what the next one finds; "+
+				"add it, or remove this")
 		case x.Kind == Exactly && !t.commanded():
-			d.at(path, "needs a command (target.install or target.reset) that puts this state there; add one, or remove this")
+			d.at(path, "needs a command (target.install or target.reset) that puts this state there; "+
+				"add one, or remove this")
 		}
 	}
 }
 
-// checkElsewhere checks what an arm sets for servers that are up already.
+// checkElsewhere checks the addresses, probes and metrics of an arm, which are of servers that are
+// up already.
 func (d *decoder) checkElsewhere(p *Plan, a Arm) {
 	path := "compare.arms." + a.Name
 	d.checkProbes(path+".probes", a.Probes)
-	if p.Target.Driver == External {
-		d.checkArmMetrics(p, a)
-	}
-	d.servers(path+".url", a.URL, path+".metrics_url", a.MetricsURL)
+	d.checkPages(path+".url", a.URL, path+".metrics_url", a.MetricsURL)
 	if p.Target.Driver != External {
-		for _, key := range []string{"url", "metrics_url", "probes", "metrics"} {
-			if at := path + "." + key; d.given(at) && d.read(at) && d.good("target.driver") {
-				d.at(at, "has no effect, because the driver %s makes the addresses of the arms itself; remove it, or write driver: external", p.Target.Driver)
+		if d.good("target.driver") {
+			for _, key := range []string{"url", "metrics_url", "probes", "metrics"} {
+				d.useless(path+"."+key, "the driver %s makes the addresses of the arms itself; "+
+					"remove it, or write driver: external", p.Target.Driver)
 			}
 		}
 		return
 	}
-	if m := p.Target.MetricsURL.First(); len(a.URL) > 0 && len(a.MetricsURL) == 0 && (strings.Contains(m, "://") || hasReference(m)) && d.good(path+".url", "target.metrics_url") {
-		d.at(path+".url", "needs a metrics_url beside it, because target.metrics_url is an address of its own, of which arm is not known; add it, or make target.metrics_url a path")
+	d.checkArmMetrics(p, a)
+	page := p.Target.MetricsURL.First()
+	if len(a.URL) > 0 && len(a.MetricsURL) == 0 && (strings.Contains(page, "://") || hasReference(page)) &&
+		d.good(path+".url", "target.metrics_url") {
+		d.at(path+".url", "needs a metrics_url beside it, because target.metrics_url is an address of its own, "+
+			"of which arm is not known; add it, or make target.metrics_url a path")
 	}
 	if d.given(path+".metrics_url") && len(a.URL) == 0 && d.good(path+".metrics_url", path+".url") {
 		d.at(path+".metrics_url", "needs a url of this arm; add it, or write target.metrics_url")
 	}
-}
-
-// The keys of an arm's probes are described as those of the plan's.
-func init() {
-	for path, text := range keyTexts {
-		if strings.HasPrefix(path, "probes.*.") || strings.HasPrefix(path, "metrics.") {
-			keyTexts["compare.arms.*."+path] = text
-			keyLimits["compare.arms.*."+path] = keyLimits[path]
-		}
-	}
-	required["compare.arms.*.probes.*"] = required["probes.*"]
 }

@@ -76,35 +76,6 @@ compare:
 	}
 }
 
-func TestCommandErrors(t *testing.T) {
-	tests := []struct{ name, target, rest, want string }{
-		{"of a driver that starts the target", "{driver: process, command: [x], install: [y]}", "", "target.install: has no effect, because the driver process starts and resets the target itself"},
-		{"no program", `{driver: external, url: "http://a", reset: []}`, "", "names no program"},
-		{"a secret in arguments", `{driver: external, url: "http://a", reset: [x, "--token=${ENV:T}"]}`, "", "by its environment"},
-		{"environment for nothing", `{driver: external, url: "http://a", env: {A: b}}`, "", "no command (install, reset) that gets it"},
-		{"a time for nothing", `{driver: external, url: "http://a", timeouts: {install: 5m}}`, "", "has no effect without target.install"},
-		{"the same without a reset", `{driver: external, url: "http://a", install: [x], verify: {posts: same}}`, "", "needs target.reset"},
-		{"a number without commands", `{driver: external, url: "http://a", verify: {posts: 5}}`, "", "needs a command"},
-		{"no number", `{driver: external, url: "http://a", reset: [x], verify: {posts: many}}`, "", "is no number of objects"},
-		{"no way to verify", `{driver: external, url: "http://a", reset: [x], verify: {version: "11.0"}}`, "", "is no way to verify a version"},
-		{"no version to compare", `{driver: external, url: "http://a", install: [x]}`, `compare: {arms: {base: {version: "1.0"}, new: {}}}`, "compare.arms.new: has no version"},
-		{"an address of a server that is started", "{driver: process, command: [x]}", `compare: {arms: {base: {}, new: {url: "http://b"}}}`, "makes the addresses of the arms itself"},
-		{"no address of one arm", "{driver: external}", `compare: {arms: {base: {url: "http://b"}, new: {}}}`, "target.url: is missing"},
-		{"metrics of no server", `{driver: external, url: "http://a"}`, `compare: {arms: {base: {}, new: {metrics_url: /m}}}`, "needs a url of this arm"},
-		{"metrics of the other server", `{driver: external, url: "http://a", metrics_url: "http://a:9/m"}`, `compare: {arms: {base: {}, new: {url: "http://b"}}}`, "needs a metrics_url beside it"},
-		{"an arm that is no address", "{driver: external}", `compare: {arms: {base: {url: "http://b"}, new: {url: blue}}}`, "is not an address of a server"},
-		{"a database of an arm without commands", `{driver: external, url: "http://a"}`, `compare: {arms: {base: {}, new: {database: mysql}}}`, "has no effect"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			_, err := Parse([]byte("name: n\ntarget: " + tt.target + commandedTail + tt.rest + "\n"))
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("Parse() = %v, want %q", err, tt.want)
-			}
-		})
-	}
-}
-
 // Two versions at one address need a command that puts them there, or an address each.
 func TestOneServerIsNotTwoVersions(t *testing.T) {
 	known := Known{Drivers: []string{External}}

@@ -241,6 +241,12 @@ func (g *Gates) decode(d *decoder, path string, n *yaml.Node) {
 	}
 }
 
+// gates is the type of the limits of gates.
+var gates = custom(
+	func(d *decoder, path string, n *yaml.Node, to *Gates) { to.decode(d, path, n) },
+	func(e *encoder, depth int, key string, g Gates) { g.encode(e, depth, key) },
+	func(valueType) object { return gateSchema() })
+
 // check notes limits in the wrong order.
 func (g Gates) check(d *decoder) {
 	for _, x := range g.All() {

@@ -8,8 +8,8 @@ import (
 	"plimsoll/plan"
 )
 
-// TestInsists: a plan insists on the endpoints that it names, and on those with another margin than the usual one. Its
-// canonical form, which lists all margins, insists on the same ones.
+// TestInsists: a plan insists on the endpoints that it names, and on those with another margin than
+// the usual one. Its canonical form, which lists all margins, insists on the same ones.
 func TestInsists(t *testing.T) {
 	const text = `name: n
 target: {driver: refchat}

@@ -1,7 +1,7 @@
 package plan
 
-// Known holds the names that exist where a plan is to be carried out. A nil list is not checked, as in
-// [Parse]; package plan itself has no list of drivers and behaviors.
+// Known holds the names that exist where a plan is to be carried out. A nil list is not checked, as
+// in [Parse]; package plan itself has no list of drivers and behaviors.
 type Known struct {
 	Drivers   []string
 	Behaviors []string
@@ -13,11 +13,11 @@ type Known struct {
 	Arrivals []string
 	// Ops lists the operations that a latency rule or a margin may name besides "op" and "delivery".
 	Ops []string
-	// Apart lists further operations, which only a margin may name: those of logins and storms, which are not part
+	// Apart lists further operations, which only a margin may name: logins and storms are not part
 	// of "op".
 	Apart []string
-	// Roles lists, by driver, the hosts or processes whose CPU is seen; those of the plan's agents come to them. A
-	// driver without an entry is not checked.
+	// Roles lists, by driver, the hosts or processes whose CPU is visible; the plan's agents add
+	// theirs. A driver without an entry is not checked.
 	Roles map[string][]string
 	// Mixes lists the names of mixes besides [MixDefault] and [MixCustom].
 	Mixes []string
@@ -27,8 +27,8 @@ type Known struct {
 	Storms map[string][]string
 	// ServerOnly accepts a plan that only names its target: without workload and test.
 	ServerOnly bool
-	// Refused returns further refusals of the program: settings that no behavior has, a driver that cannot serve
-	// the behavior. nil refuses nothing. The plan may have errors of its own.
+	// Refused returns further refusals of the program: settings that no behavior has, a driver that
+	// cannot serve the behavior. nil refuses nothing. The plan may have errors of its own.
 	Refused func(*Plan) []Refusal
 }
 

@@ -34,8 +34,8 @@ func allocated(src []byte) uint64 {
 	return after.Mallocs - before.Mallocs
 }
 
-// TestUnknownKeysCostLinearWork checks that a megabyte of unknown keys takes as much work per key as a small file,
-// without a search for similar keys.
+// TestUnknownKeysCostLinearWork checks that a megabyte of unknown keys takes as much work per key
+// as a small file, without a search for similar keys.
 func TestUnknownKeysCostLinearWork(t *testing.T) {
 	const n = 20_000
 	base := allocated(unknown(1000))
@@ -64,8 +64,8 @@ func TestProblemsAreCounted(t *testing.T) {
 	}
 }
 
-// TestListsAndMappingsAreBounded checks that lists whose elements are compared with each other are no longer
-// than a person writes.
+// TestListsAndMappingsAreBounded checks that lists whose elements are compared with each other are
+// no longer than a person writes.
 func TestListsAndMappingsAreBounded(t *testing.T) {
 	cpus := strings.TrimSuffix(strings.Repeat("0,", 1001), ",")
 	env := func(n int) string {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -16,18 +15,40 @@ const AllLinks = "all"
 // linkRoles are the keys of Topology.Links.
 var linkRoles = []string{AllLinks, "app", "proxy", "db", "replica", "generator"}
 
-// A LinkLimit limits the link between a host and its switch, in each direction. The zero value has no limits.
+// A LinkLimit limits the link between a host and its switch, in each direction. The zero value has
+// no limits.
 type LinkLimit struct {
-	// Delay is how much longer a packet takes over the link, 0 to 10s in whole microseconds. A packet between two hosts
-	// has two links.
-	Delay time.Duration `yaml:"delay" kind:"optional"`
+	Delay time.Duration `yaml:"delay"`
 	// Rate is the most that the link carries; 0 means no limit.
 	Rate Bitrate `yaml:"rate"`
 }
 
-// The range of a [LinkLimit].
+// links is the type of the limits of links by role.
+var links = linksType()
+
+func linksType() valueType {
+	t := mapping("a mapping such as {all: {rate: 1Gbit/s}, db: {delay: 500us}}", sub(linkKeys),
+		"The link of each host of the role.")
+	schema := t.schema
+	t.schema = func(t valueType) object {
+		s := schema(t)
+		s["propertyNames"] = object{"enum": linkRoles}
+		return s
+	}
+	return t
+}
+
+var linkKeys = section{
+	{"delay", duration.hidingZero().from("0s", "10s"),
+		`What a packet takes longer over the link, in either direction, such as 500us; between two
+		hosts are two links. At most 10s, in whole microseconds. Needs the kernel's netem.`},
+	{"rate", bitrate,
+		`Bits per second over the link in each direction, such as 100Mbit/s, from 64kbit/s to
+		100Gbit/s. Needs the kernel's tbf.`},
+}
+
+// The range of a [Bitrate].
 const (
-	mostDelay = 10 * time.Second
 	leastRate = Bitrate(64e3)
 	mostRate  = Bitrate(100e9)
 )
@@ -44,7 +65,7 @@ func (l LinkLimit) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Link returns the limits of a role's links: its own, and for what it has none those of all.
+// Link returns the limits of a role's links: its own, else the limits of all links.
 func (t *Topology) Link(role string) LinkLimit {
 	of, all := t.Links[role], t.Links[AllLinks]
 	if of.Delay == 0 {
@@ -68,41 +89,29 @@ func (t *Topology) LinksText() string {
 // A Bitrate is a number of bits per second. A plan writes it as 100Mbit/s, or 100Mbit.
 type Bitrate int64
 
-var bitrateRE = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([kMG])bit(?:/s)?$`)
-
-var bitUnits = map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9}
+var bitUnits = units{{"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}}
 
 func parseBitrate(s string) (Bitrate, error) {
-	m := bitrateRE.FindStringSubmatch(s)
-	if m == nil {
-		return 0, fmt.Errorf("%s is not a rate; want bits per second such as 100Mbit/s, with kbit, Mbit or Gbit", clip(s))
+	r, ok := bitUnits.parse(strings.TrimSuffix(s, "/s"))
+	switch {
+	case !ok:
+		return 0, fmt.Errorf(
+			"%s is not a rate; want bits per second such as 100Mbit/s, with kbit, Mbit or "+
+				"Gbit", clip(s))
+	case r < float64(leastRate) || r > float64(mostRate):
+		return 0, fmt.Errorf("%s is out of range; want %s to %s", clip(s), leastRate, mostRate)
 	}
-	v, err := strconv.ParseFloat(m[1], 64)
-	if r := v * bitUnits[m[2]]; err == nil && r >= float64(leastRate) && r <= float64(mostRate) {
-		return Bitrate(r + 0.5), nil
-	}
-	return 0, fmt.Errorf("%s is out of range; want %s to %s", clip(s), leastRate, mostRate)
+	return Bitrate(r + 0.5), nil
 }
 
 // String returns the rate in the largest unit in which it is 1 or more: "1.5Gbit/s".
 func (b Bitrate) String() string {
-	unit := "k"
-	for _, u := range []string{"M", "G"} {
-		if float64(b) >= bitUnits[u] {
-			unit = u
-		}
+	i := slices.IndexFunc(bitUnits, func(u unit) bool { return float64(b) >= u.size })
+	u := bitUnits[max(i, 0)]
+	if i < 0 {
+		u = bitUnits[len(bitUnits)-1]
 	}
-	// Through an integer number of bits: the shortest decimals that read as the same rate.
-	text := strconv.FormatInt(int64(b), 10)
-	zeros := map[string]int{"k": 3, "M": 6, "G": 9}[unit]
-	for len(text) <= zeros {
-		text = "0" + text
-	}
-	whole, frac := text[:len(text)-zeros], strings.TrimRight(text[len(text)-zeros:], "0")
-	if frac != "" {
-		whole += "." + frac
-	}
-	return whole + unit + "bit/s"
+	return formatNumber(float64(b)/u.size) + u.name + "/s"
 }
 
 // checkLinks checks the limits of links.
@@ -113,7 +122,8 @@ func (d *decoder) checkLinks(p *Plan) {
 		return
 	}
 	if !to.Apart() && d.good("target.topology.hosts") {
-		d.at(path, "are of hosts that have links, and hosts: %s have none; write hosts: %s, or remove them", to.Hosts, HostsNetns)
+		d.at(path, "are of hosts that have links, and hosts: %s have none; write hosts: %s, or "+
+			"remove them", to.Hosts, HostsNetns)
 		return
 	}
 	there := map[string]bool{
@@ -122,15 +132,15 @@ func (d *decoder) checkLinks(p *Plan) {
 	for _, role := range slices.Sorted(maps.Keys(to.Links)) {
 		at := path + "." + role
 		d.known(at, "role of hosts", role, linkRoles)
-		between(d, at+".delay", to.Links[role].Delay, 0, mostDelay, formatDuration)
 		switch {
 		case !d.good(at) || !d.read(at):
 		case !there[role]:
 			d.at(at, "the topology has no host of that role; remove it")
 		case to.Links[role] == LinkLimit{}:
 			d.at(at, "sets no limit; write delay or rate, or remove it")
-		case to.Links[role].Delay%time.Microsecond != 0 && d.good(at+".delay"):
-			d.at(at+".delay", "%v is not in whole microseconds; write %v", to.Links[role].Delay, max(time.Microsecond, to.Links[role].Delay.Round(time.Microsecond)))
+		case to.Links[role].Delay%time.Microsecond != 0:
+			d.at(at+".delay", "%v is not in whole microseconds; write %v", to.Links[role].Delay,
+				max(time.Microsecond, to.Links[role].Delay.Round(time.Microsecond)))
 		}
 	}
 }
@@ -156,16 +166,16 @@ func (d *decoder) checkApart(p *Plan) {
 			return strings.Contains(v, "://") && !strings.Contains(v, "://${HOST}") && !strings.Contains(v, "://${HOSTPORT}")
 		})
 		if whole && d.good(at.path) {
-			d.at(at.path, "is on another host than the servers, each of which has its own (hosts: %s); write http://${HOSTPORT} or http://${HOST}:${PORT1} there, a path, or remove it", HostsNetns)
+			d.at(at.path,
+				"is on another host than the servers, each of which has its own (hosts: %s); "+
+					"write http://${HOSTPORT} or http://${HOST}:${PORT1} there, a path, or "+
+					"remove it", HostsNetns)
 		}
 	}
 	d.checkLocal("target.command", t.Command, requested)
 	d.checkLocal("target.args", t.Args, requested)
 	d.checkLocalEnv("target.env", t.Env, requested)
-	if p.Compare == nil {
-		return
-	}
-	for _, a := range p.Compare.Arms {
+	for _, a := range p.arms() {
 		path := "compare.arms." + a.Name
 		d.checkLocal(path+".args", a.Args, requested)
 		d.checkLocalEnv(path+".env", a.Env, requested)
@@ -175,7 +185,8 @@ func (d *decoder) checkApart(p *Plan) {
 // portRE is a reference to a port of an instance.
 var portRE = regexp.MustCompile(`\$\{PORT[1-3]?\}`)
 
-// localPort returns the reference to a port in an address on the loopback device, if it is one of these; or "".
+// localPort returns the reference to a port in an address on the loopback device, if it is one of
+// these; or "".
 func localPort(text string, ports []string) string {
 	for _, m := range localRE.FindAllStringSubmatch(text, -1) {
 		if slices.Contains(ports, m[1]) {

@@ -9,13 +9,15 @@ import (
 	"plimsoll/stats"
 )
 
-// autoBlocks is compare.blocks of a comparison that goes on until it is decided, or its budget is over.
+// autoBlocks is compare.blocks of a comparison that goes on until it is decided, or its budget is
+// over.
 const autoBlocks = "auto"
 
 // DefaultBudget is the time of a comparison with "blocks: auto" unless its plan sets it.
 const DefaultBudget = 30 * time.Minute
 
-// plannedLooks are the numbers of blocks after which a comparison may be judged: those whose levels are known.
+// plannedLooks are the numbers of blocks after which a comparison may be judged: those whose levels
+// are known.
 func plannedLooks() []int { return pairsOf(stats.PocockLooks()) }
 
 func pairsOf(looks []stats.PlannedLook) []int {
@@ -59,12 +61,10 @@ func (d *decoder) fillBlocks(c *Compare) {
 }
 
 // checkBudget accepts a budget only where it decides on the number of blocks.
-func (d *decoder) checkBudget(c *Compare) {
-	switch {
-	case d.given("compare.budget") && !d.auto() && d.good("compare.blocks"):
-		d.at("compare.budget", "has no effect on a comparison with a declared number of blocks; set compare.blocks to auto, or remove it")
-	case d.auto():
-		between(d, "compare.budget", c.Budget, time.Second, longest, formatDuration)
+func (d *decoder) checkBudget() {
+	if d.given("compare.budget") && !d.auto() && d.good("compare.blocks") {
+		d.at("compare.budget", "has no effect on a comparison with a declared number of blocks; "+
+			"set compare.blocks to auto, or remove it")
 	}
 }
 
@@ -80,11 +80,14 @@ func (d *decoder) checkLooks(c *Compare) {
 		return
 	}
 	if !slices.Equal(c.Looks, want) {
-		d.at("compare.looks", "%s are looks whose levels are not known; want %s, or leave it out for one look after all blocks", numbersText(c.Looks), looksText())
+		d.at("compare.looks",
+			"%s are looks whose levels are not known; want %s, or leave it out for one look "+
+				"after all blocks", numbersText(c.Looks), looksText())
 		return
 	}
 	if last := want[len(want)-1]; d.good("compare.blocks") && c.Blocks != last {
-		d.at("compare.blocks", "%d is not the last of compare.looks; want %d, or leave it out", c.Blocks, last)
+		d.at("compare.blocks", "%d is not the last of compare.looks; want %d, or leave it out",
+			c.Blocks, last)
 	}
 }
 

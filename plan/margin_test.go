@@ -7,8 +7,8 @@ import (
 	"plimsoll/plan"
 )
 
-// TestErrorMarginIsNotBeyondTheRules refuses a margin of errors that calls a difference harmless that breaks a rule
-// by itself, and never creates one.
+// TestErrorMarginIsNotBeyondTheRules refuses a margin of errors that calls a difference harmless
+// that breaks a rule by itself, and never creates one.
 func TestErrorMarginIsNotBeyondTheRules(t *testing.T) {
 	const text = `name: n
 target: {driver: refchat}
@@ -58,8 +58,8 @@ compare: {arms: {base: {}, new: {}}, margin: {%MARGIN}}
 	}
 }
 
-// TestErrorMarginIsNotBeyondTheRulesOfTheBoundedTest: errors are an endpoint of the bounded test, whose own rules
-// count as those of the search do.
+// TestErrorMarginIsNotBeyondTheRulesOfTheBoundedTest: errors are an endpoint of the bounded test,
+// whose own rules count as those of the search do.
 func TestErrorMarginIsNotBeyondTheRulesOfTheBoundedTest(t *testing.T) {
 	const text = `name: n
 target: {driver: refchat}
@@ -73,8 +73,8 @@ compare: {arms: {base: {}, new: {}}, margin: {errors: 0.1pp}}
 	}
 }
 
-// TestAStoredPlanHasTheMarginsThatItLists reads a plan that was stored before costs and typical(op) were endpoints: reading it again
-// adds none.
+// TestAStoredPlanHasTheMarginsThatItLists reads a plan that was stored before costs and typical(op)
+// were endpoints: reading it again adds none.
 func TestAStoredPlanHasTheMarginsThatItLists(t *testing.T) {
 	p, err := plan.Parse([]byte("name: n\ntarget: {driver: refchat}\nworkload: {behavior: poster}\nbounded: {users: 10}\ncompare: {arms: {base: {}, new: {}}}\n"))
 	if err != nil {
@@ -95,7 +95,8 @@ func TestAStoredPlanHasTheMarginsThatItLists(t *testing.T) {
 	}
 }
 
-// TestNotJudged: a plan may leave endpoints out that are judged by default, but neither the errors nor all.
+// TestNotJudged: a plan may leave endpoints out that are judged by default, but neither the errors
+// nor all.
 func TestNotJudged(t *testing.T) {
 	const text = `name: n
 target: {driver: refchat}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -8,22 +9,48 @@ import (
 	"strings"
 )
 
-// A MetricsServer is a Prometheus server that watches hosts of the target already. Its samples become series of the run, so
-// that rules, graphs and limiter are answered by it. A run whose role it has no fresh samples of is not valid.
+// A MetricsServer is a Prometheus server that watches hosts of the target already. Its samples
+// become series of the run, so that rules, graphs and limiter are answered by it. A run whose role
+// it has no fresh samples of is not valid.
 type MetricsServer struct {
-	// Prometheus is the base address of its HTTP API, http or https. It may hold references; see [Expand].
-	Prometheus string `yaml:"prometheus"`
-	// Labels holds, by role (app, db, proxy), the label matchers that select its series, without braces.
-	Labels map[string]string `yaml:"labels"`
+	// Prometheus is the base address of its HTTP API, http or https. It may hold references; see
+	// [Expand].
+	Prometheus string            `yaml:"prometheus"`
+	Labels     map[string]string `yaml:"labels"`
+}
+
+var metricsKeys = metricsSection(true)
+
+// metricsSection returns the keys of a server: that of the plan has an address, that of an arm
+// labels.
+func metricsSection(ofPlan bool) section {
+	prometheus := text.checked(checkPrometheus)
+	prometheus.required = ofPlan
+	labels := selectors
+	labels.required = !ofPlan
+	return section{
+		{"prometheus", prometheus, `Base address of its HTTP API. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}.`},
+		{"labels", labels, `For each role (app, db, proxy), the label matchers of its series.`},
+	}
+}
+
+var selectors = mapping("a mapping such as {NAME: value}", raw.checked(CheckSelector),
+	`Matchers without braces, such as instance=~"app-.*",env="test".`).called("a role").atMost(16, "roles")
+
+// checkPrometheus returns the error of the address of a server.
+func checkPrometheus(s string) error {
+	if s == "" || hasReference(s) || pageRE.MatchString(s) && !strings.ContainsAny(s, "?#") {
+		return nil
+	}
+	return fmt.Errorf(
+		"%s is not the address of a server; want http://HOST:9090 or https, and a user or "+
+			"password only by references", address(s))
 }
 
 // Roles returns the roles that the server watches, sorted.
 func (m MetricsServer) Roles() []string { return slices.Sorted(maps.Keys(m.Labels)) }
 
-const (
-	maxMetricsRoles = 16
-	maxSelector     = 1000
-)
+const maxSelector = 1000
 
 // matcherRE is one matcher of a selector and what separates it from the next one.
 var matcherRE = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"\s*(,|$)`)
@@ -47,7 +74,9 @@ func CheckSelector(text string) error {
 		}
 		name, op, value := m[1], m[2], m[3]
 		if name == "__name__" {
-			return fmt.Errorf("names a metric; which metrics are read is known (docs/probes.md), and labels select the hosts")
+			return fmt.Errorf(
+				"names a metric; which metrics are read is known (docs/probes.md), and " +
+					"labels select the hosts")
 		}
 		empty := value == ""
 		if op == "=~" || op == "!~" {
@@ -66,22 +95,21 @@ func CheckSelector(text string) error {
 		}
 	}
 	if !positive {
-		return fmt.Errorf("selects every host that is not named; at least one matcher must be one that an empty label does not fit, such as instance=~\"app-.*\"")
+		return fmt.Errorf(
+			"selects every host that is not named; at least one matcher must be one that an " +
+				"empty label does not fit, such as instance=~\"app-.*\"")
 	}
 	return nil
 }
 
-// MetricsOf returns the Prometheus server that watches the hosts of an arm: the arm's own, at the plan's address if it
-// has none of its own, or else the plan's.
+// MetricsOf returns the Prometheus server that watches the hosts of an arm: the arm's own, at the
+// plan's address if it has none of its own, or else the plan's.
 func (p *Plan) MetricsOf(arm string) MetricsServer {
 	m := p.Metrics
-	if p.Compare == nil {
-		return m
-	}
-	if a, ok := p.Compare.Arm(arm); ok && len(a.Metrics.Labels) > 0 {
-		m.Labels = a.Metrics.Labels
-		if a.Metrics.Prometheus != "" {
-			m.Prometheus = a.Metrics.Prometheus
+	for _, a := range p.arms() {
+		if a.Name == arm && len(a.Metrics.Labels) > 0 {
+			m.Labels = a.Metrics.Labels
+			m.Prometheus = cmp.Or(a.Metrics.Prometheus, m.Prometheus)
 		}
 	}
 	return m
@@ -89,28 +117,33 @@ func (p *Plan) MetricsOf(arm string) MetricsServer {
 
 // WatchedRoles returns the roles that a Prometheus server watches in every arm, sorted.
 func (p *Plan) WatchedRoles() []string {
-	if p.Compare == nil || len(p.Compare.Arms) == 0 {
+	if len(p.arms()) == 0 {
 		return p.Metrics.Roles()
 	}
 	roles := p.MetricsOf(p.Compare.Arms[0].Name).Roles()
 	return slices.DeleteFunc(roles, func(role string) bool {
-		return slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { _, ok := p.MetricsOf(a.Name).Labels[role]; return !ok })
+		return p.anyArm(func(a Arm) bool {
+			_, ok := p.MetricsOf(a.Name).Labels[role]
+			return !ok
+		})
 	})
 }
 
 // ownMetrics reports whether every arm has metrics of its own.
 func (p *Plan) ownMetrics() bool {
-	return p.Compare != nil && len(p.Compare.Arms) > 0 && !slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.Metrics.Labels) == 0 })
+	return p.everyArm(func(a Arm) bool { return len(a.Metrics.Labels) > 0 })
 }
 
 func (d *decoder) checkMetrics(p *Plan) {
 	if d.given("metrics") && d.read("metrics") {
-		d.checkMetricsAt("metrics", p.Metrics)
 		if m := p.Metrics; m.Prometheus == "" && d.good("metrics.prometheus") {
-			d.at("metrics", "has no prometheus; write the base address of a Prometheus server, such as http://HOST:9090")
+			d.at("metrics",
+				"has no prometheus; write the base address of a Prometheus server, such as "+
+					"http://HOST:9090")
 		}
 		if len(p.Metrics.Labels) == 0 && d.good("metrics.labels", "compare.arms") && !p.ownMetrics() {
-			d.at("metrics", `has no labels; write for each role which series are its, such as labels: {app: 'instance=~"app-.*"'}`)
+			d.at("metrics",
+				`has no labels; write for each role which series are its, such as labels: {app: 'instance=~"app-.*"'}`)
 		}
 	}
 	d.checkWatchedOnce(p)
@@ -122,43 +155,22 @@ func (d *decoder) checkArmMetrics(p *Plan, a Arm) {
 	if !d.given(path) || !d.read(path) {
 		return
 	}
-	d.checkMetricsAt(path, a.Metrics)
 	switch {
 	case !d.good(path):
 	case len(a.URL) == 0 && d.good("compare.arms."+a.Name+".url"):
 		d.at(path, "needs a url of this arm; add it, or write metrics of the plan")
 	case len(a.Metrics.Labels) == 0:
-		d.at(path, `has no labels; write for each role which series are this arm's, such as labels: {app: 'instance=~"green-.*"'}`)
+		d.at(path,
+			`has no labels; write for each role which series are this arm's, such as labels: {app: 'instance=~"green-.*"'}`)
 	case a.Metrics.Prometheus == "" && p.Metrics.Prometheus == "" && d.good("metrics"):
-		d.at(path, "has no prometheus, and neither has metrics of the plan; write the base address of a Prometheus server, such as http://HOST:9090")
+		d.at(path,
+			"has no prometheus, and neither has metrics of the plan; write the base address "+
+				"of a Prometheus server, such as http://HOST:9090")
 	}
 }
 
-// checkMetricsAt checks the values of one section metrics.
-func (d *decoder) checkMetricsAt(section string, m MetricsServer) {
-	if at := section + ".prometheus"; d.good(at) && m.Prometheus != "" {
-		d.secret(at, "prometheus", m.Prometheus)
-		if d.good(at) && !hasReference(m.Prometheus) && (!pageRE.MatchString(m.Prometheus) || strings.ContainsAny(m.Prometheus, "?#")) {
-			d.at(at, "%s is not the address of a server; want http://HOST:9090 or https, and a user or password only by references", address(m.Prometheus))
-		}
-	}
-	if at := section + ".labels"; d.good(at) && len(m.Labels) > maxMetricsRoles {
-		d.at(at, "has %d roles; want at most %d", len(m.Labels), maxMetricsRoles)
-	}
-	for _, role := range m.Roles() {
-		path := join(section+".labels", role)
-		if !nameRE.MatchString(role) {
-			d.at(path, "%s cannot be the name of a role; want letters, digits, dot, underscore and dash, at most 64", clip(role))
-			continue
-		}
-		if err := CheckSelector(m.Labels[role]); err != nil && d.good(path) {
-			d.at(path, "%v", err)
-		}
-	}
-}
-
-// checkWatchedOnce refuses metrics of a role that probes read too, and those that would count hosts of one arm in the
-// runs of another. Stored plans are read.
+// checkWatchedOnce refuses metrics of a role that probes read too, and those that would count hosts
+// of one arm in the runs of another. Stored plans are read.
 func (d *decoder) checkWatchedOnce(p *Plan) {
 	const labels = "metrics.labels"
 	if d.stored || !d.good(labels, "probes", "compare.arms") {
@@ -168,11 +180,12 @@ func (d *decoder) checkWatchedOnce(p *Plan) {
 		for _, role := range m.Roles() {
 			path := join(section, role)
 			if d.good(path) && slices.ContainsFunc(probes, func(x Probe) bool { return x.Role == role }) {
-				d.at(path, "is a role that probes read too, and sums over it would count twice; give one of them another role, or remove it")
+				d.at(path, "is a role that probes read too, and sums over it would count twice; "+
+					"give one of them another role, or remove it")
 			}
 		}
 	}
-	if p.Compare == nil || len(p.Compare.Arms) == 0 {
+	if len(p.arms()) == 0 {
 		once(labels, p.Metrics, p.Probes)
 		return
 	}
@@ -183,7 +196,9 @@ func (d *decoder) checkWatchedOnce(p *Plan) {
 		}
 		once(section, p.MetricsOf(a.Name), p.ProbesOf(a.Name))
 		if len(a.URL) > 0 && len(a.Metrics.Labels) == 0 && len(p.Metrics.Labels) > 0 && d.good(labels) {
-			d.at(labels, "watches the hosts of all arms, and %s has a url of its own; remove it, and give each arm metrics or probes", a.Name)
+			d.at(labels,
+				"watches the hosts of all arms, and %s has a url of its own; remove it, and "+
+					"give each arm metrics or probes", a.Name)
 		}
 	}
 }

@@ -3,13 +3,9 @@ package plan
 import (
 	"fmt"
 	"maps"
-	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Mixes of actions that always exist.
@@ -20,13 +16,8 @@ const (
 	MixCustom = "custom"
 )
 
-const (
-	maxWeight = 1_000_000
-	maxStages = 100
-)
-
-// MixFile returns the path of the file from which the weights are to be read, or "" if ActionMix is a name. A path
-// holds a slash, or ends in .yaml or .yml.
+// MixFile returns the path of the file from which the weights are to be read, or "" if ActionMix is
+// a name. A path holds a slash, or ends in .yaml or .yml.
 func (w Workload) MixFile() string {
 	if strings.ContainsAny(w.ActionMix, `/\`) || strings.HasSuffix(w.ActionMix, ".yaml") || strings.HasSuffix(w.ActionMix, ".yml") {
 		return w.ActionMix
@@ -34,8 +25,9 @@ func (w Workload) MixFile() string {
 	return ""
 }
 
-// WithWeights returns a copy of the plan in which the weights of a file stand instead of its path, below those that
-// the plan itself gives: a plan that was run is complete by itself, and so is its digest.
+// WithWeights returns a copy of the plan in which the weights of a file stand instead of its path,
+// below those that the plan itself gives: a plan that was run is complete by itself, and so is its
+// digest.
 func (p *Plan) WithWeights(file map[string]float64) *Plan {
 	q := *p
 	q.Workload.ActionMix, q.Workload.Weights = MixCustom, maps.Clone(file)
@@ -43,21 +35,20 @@ func (p *Plan) WithWeights(file map[string]float64) *Plan {
 	return &q
 }
 
-// ParseWeights reads a file of weights: one YAML mapping of action: number, read as strictly as a plan.
+// ParseWeights reads a file of weights: one YAML mapping of action: number, read as strictly as a
+// plan.
 func (k Known) ParseWeights(src []byte) (map[string]float64, error) {
-	d := &decoder{nodes: map[string]*yaml.Node{}, bad: map[string]bool{}, unread: map[string]bool{},
-		empty: "the file is empty; write one line for each action, ACTION: WEIGHT"}
+	d := newDecoder("the file is empty; write one line for each action, ACTION: WEIGHT")
 	var w Workload
 	if root := d.document(src); root != nil {
-		d.value("weights", root, reflect.ValueOf(&w.Weights).Elem(), "")
-		d.checking = true
+		d.decode("weights", root, &w.Weights, weights)
 		d.checkWeights("weights", w.Weights, of(k.Actions, slices.Collect(maps.Keys(k.Actions))))
 		if d.good("weights") && !someWeight(w.Weights) {
 			d.at("weights", "gives no action a weight above 0; write some")
 		}
 	}
-	if len(d.problems) > 0 {
-		return nil, newError(d.problems, d.more)
+	if err := d.err(); err != nil {
+		return nil, err
 	}
 	return w.Weights, nil
 }
@@ -77,7 +68,8 @@ func (d *decoder) checkMix(w Workload, k Known) {
 	if actions != nil && len(actions) == 0 && d.good("workload.behavior", "workload.with") {
 		for _, at := range []string{path, "workload.weights"} {
 			if d.given(at) && d.good(at) && !(at == path && w.ActionMix == MixDefault) {
-				d.at(at, "has no effect, because no behavior of this plan draws its actions by weight; remove it")
+				d.at(at, "has no effect, because no behavior of this plan draws its actions by "+
+					"weight; remove it")
 			}
 		}
 		return
@@ -86,12 +78,15 @@ func (d *decoder) checkMix(w Workload, k Known) {
 	case !d.good(path) || w.MixFile() != "":
 	case w.ActionMix == MixCustom:
 		if d.good("workload.weights") && !someWeight(w.Weights) {
-			d.at(path, "custom is nothing but workload.weights, which gives no action a weight above 0; write some")
+			d.at(path, "custom is nothing but workload.weights, which gives no action a weight "+
+				"above 0; write some")
 		}
 	case w.ActionMix != MixDefault && k.Mixes != nil:
 		d.known(path, "mix", w.ActionMix, slices.Concat([]string{MixDefault, MixCustom}, k.Mixes))
 	case !nameRE.MatchString(w.ActionMix):
-		d.at(path, "%s is neither the name of a mix nor a file; want a name, or a path with a slash", clip(w.ActionMix))
+		d.at(path,
+			"%s is neither the name of a mix nor a file; want a name, or a path with a slash",
+			clip(w.ActionMix))
 	}
 	d.checkWeights("workload.weights", w.Weights, actions)
 }
@@ -111,51 +106,28 @@ func of(table map[string][]string, behaviors []string) []string {
 }
 
 func (d *decoder) checkWeights(path string, w map[string]float64, actions []string) {
-	for name, x := range w {
-		at := join(path, name)
-		if !nameRE.MatchString(name) {
-			d.at(at, "%s cannot be the name of an action; want letters, digits, dot, underscore and dash", clip(name))
-			continue
-		}
-		d.known(at, "action", name, actions)
-		if d.good(at) && !(x >= 0 && x <= maxWeight) || math.IsNaN(x) {
-			d.at(at, "%s is out of range; want 0 to %d", formatNumber(x), maxWeight)
-		}
+	for name := range w {
+		d.known(join(path, name), "action", name, actions)
 	}
 }
 
 // checkStages holds the storms to the measured phase, one after the other.
 func (d *decoder) checkStages(p *Plan, k Known) {
 	b := p.Bounded
-	if len(b.Stages) > maxStages {
-		d.at("bounded.stages", "has %d storms; want at most %d", len(b.Stages), maxStages)
-	}
 	var end time.Duration // of the storm before
 	for i, s := range b.Stages {
 		path := fmt.Sprintf("bounded.stages[%d]", i)
-		if !d.given(path+".at") && d.good(path) {
-			d.at(path, "has no at; write when the storm begins, counted from the beginning of the measured phase")
-		}
-		if d.given(path+".storm") || !d.read(path) {
-			d.name(path+".storm", s.Storm)
-		} else {
-			d.at(path, "has no storm; write its kind")
-		}
 		d.stormKind(path+".storm", s.Storm, p, k)
-		if d.given(path + ".share") {
-			between(d, path+".share", s.Share, 1e-6, 1, formatPercent)
-		}
-		for key, value := range s.Params {
-			d.secret(path+".params."+key, key, value)
-		}
 		if !d.good(path+".at", path+".over", "bounded.measure") {
 			continue
 		}
 		switch {
 		case s.At+s.Over >= b.Measure:
-			d.at(path, "from %s over %s ends beyond bounded.measure %s; begin earlier, or measure longer", formatDuration(s.At), formatDuration(s.Over), formatDuration(b.Measure))
+			d.at(path, "from %s over %s ends beyond bounded.measure %s; begin earlier, or measure longer",
+				formatDuration(s.At), formatDuration(s.Over), formatDuration(b.Measure))
 		case i > 0 && s.At < end:
-			d.at(path, "begins at %s, before the storm above it ends at %s; put them one after the other", formatDuration(s.At), formatDuration(end))
+			d.at(path, "begins at %s, before the storm above it ends at %s; put them one after the other",
+				formatDuration(s.At), formatDuration(end))
 		}
 		end = max(end, s.At+s.Over)
 	}
@@ -168,7 +140,8 @@ func (d *decoder) stormKind(path, kind string, p *Plan, k Known) {
 	}
 	kinds := of(k.Storms, slices.Collect(maps.Keys(p.Workload.Mix())))
 	if len(kinds) == 0 {
-		d.at(path, "no behavior of this plan knows a storm; remove the stage, or use another behavior")
+		d.at(path, "no behavior of this plan knows a storm; remove the stage, or use another "+
+			"behavior")
 		return
 	}
 	d.known(path, "storm of these behaviors", kind, kinds)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -11,26 +12,23 @@ import (
 const (
 	// ModeSequence runs the arms of a block one after the other.
 	ModeSequence = "sequence"
-	// ModeDuet has all arms of a block up at once; load alternates between them in short slices of time, and an arm
-	// without its turn is paused.
+	// ModeDuet has all arms of a block up at once; load alternates between them in short slices of
+	// time, and an arm without its turn is paused.
 	ModeDuet = "duet"
 )
 
-// A slice of a duet is at least so long that pausing costs little of it, and at most so long that users, servers and
-// networks do not give up.
+// The range of a slice of a duet.
 const (
 	leastSlice = 100 * time.Millisecond
 	mostSlice  = 5 * time.Second
 )
 
-// mostSeats is how many runs take turns at most: with the longest slices each then waits for 35 s between two of its
-// own.
+// mostSeats limits the runs that take turns: with the longest slices each then waits for 35 s
+// between two of its own.
 const mostSeats = 8
 
-var compareModes = []string{ModeSequence, ModeDuet}
-
-// Duet reports whether the comparison of the plan is a duet, and the reason for its mode, a clause without a full
-// stop. Whether this host has the memory for it is known to the caller.
+// Duet reports whether the comparison of the plan is a duet, and the reason for its mode, a clause
+// without a full stop. Whether this host has the memory for it is known to the caller.
 func (p *Plan) Duet() (duet bool, why string) {
 	if p.Compare == nil {
 		return false, "the plan compares nothing"
@@ -54,11 +52,11 @@ func (p *Plan) Duet() (duet bool, why string) {
 	return true, "all arms are started on this host and can be paused"
 }
 
-// unmeasured is why a search is no part of a duet unless the plan asks for it.
+// unmeasured explains why a search is no part of a duet by default.
 const unmeasured = "how much the capacities of a duet scatter has not been measured"
 
-// Caution returns what is not known about the duet that the plan asks for, a clause without a full stop; empty for any
-// other plan.
+// Caution returns what is not known about the duet that the plan asks for, a clause without a full
+// stop; empty for any other plan.
 func (p *Plan) Caution() string {
 	if p.Compare == nil || p.Compare.Mode != ModeDuet || p.Unbounded == nil {
 		return ""
@@ -66,7 +64,7 @@ func (p *Plan) Caution() string {
 	return "compare.mode: the duet has a search, and " + unmeasured + "; mode: sequence, or a duet without unbounded, has been"
 }
 
-// unpausedWhy is why arms elsewhere are no duet unless the plan asks for it.
+// unpausedWhy explains why arms elsewhere run as a sequence by default.
 const unpausedWhy = "servers elsewhere are not paused: what an arm leaves to be done in the background, it does in the turns of the others, without load"
 
 // Seats returns how many runs a block of the comparison has: every arm on every database.
@@ -140,11 +138,11 @@ func (p *Plan) aloneElsewhere() (why, remedy string) {
 			"name one in database.engine"
 	case fixed(p.Target.Ready):
 		return "the servers of all arms would be asked at the one address target.ready", "write a path"
-	case len(p.Target.MetricsURL) > 0 || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.MetricsURL) > 0 }):
+	case len(p.Target.MetricsURL) > 0 || p.anyArm(func(a Arm) bool { return len(a.MetricsURL) > 0 }):
 		return "metrics_url: a page that is read once a second" + counted, "remove metrics_url"
-	case len(p.Probes) > 0 || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.Probes) > 0 }):
+	case len(p.Probes) > 0 || p.anyArm(func(a Arm) bool { return len(a.Probes) > 0 }):
 		return "probes: a probe that reads once a second" + counted, "remove probes"
-	case len(p.Metrics.Labels) > 0 || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.Metrics.Labels) > 0 }):
+	case len(p.Metrics.Labels) > 0 || p.anyArm(func(a Arm) bool { return len(a.Metrics.Labels) > 0 }):
 		return "metrics: a monitor" + counted, "remove metrics"
 	case p.Seats() > mostSeats:
 		return fmt.Sprintf("%d arms are too many to take turns; at most %d can", p.Seats(), mostSeats), "compare fewer at once"
@@ -152,8 +150,9 @@ func (p *Plan) aloneElsewhere() (why, remedy string) {
 	return "", ""
 }
 
-// sameAddress returns an address in the one form that all its spellings have: the scheme and the host in lower case, no
-// port that is the scheme's own, no slash or point at the end. A reference to a secret stays as it is.
+// sameAddress returns an address in the one form that all its spellings have: the scheme and the
+// host in lower case, no port that is the scheme's own, no slash or point at the end. A reference
+// to a secret stays as it is.
 func sameAddress(address string) string {
 	address = strings.TrimRight(address, "/")
 	scheme, rest, found := strings.Cut(address, "://")
@@ -173,8 +172,8 @@ func sameAddress(address string) string {
 	return scheme + "://" + strings.TrimSuffix(name, ".") + port + path
 }
 
-// fixed reports whether an address is the same for every server: it is no path, and has no variable of a server.
-// Secrets are the same for all.
+// fixed reports whether an address is the same for every server: it is no path, and has no variable
+// of a server. Secrets are the same for all.
 func fixed(address string) bool {
 	return address != "" && !strings.HasPrefix(address, "/") && !strings.Contains(referenceRE.ReplaceAllString(address, ""), "${")
 }
@@ -183,22 +182,24 @@ func fixed(address string) bool {
 func (d *decoder) checkMode(p *Plan, k Known) {
 	const path, slice = "compare.mode", "compare.slice"
 	c := p.Compare
-	switch {
-	case !d.given(path) || !d.good(path):
-	case c.Mode != ModeSequence && c.Mode != ModeDuet:
-		d.at(path, "%s is not a way to compare; %swant %s", clip(c.Mode), hint(c.Mode, compareModes),
-			strings.Join(compareModes, " or "))
-	case c.Mode == ModeDuet && k.Drivers != nil && d.good("target", "placement", "probes", "metrics", "compare.arms", "database"):
+	if c.Mode == ModeDuet && k.Drivers != nil &&
+		d.good("target", "placement", "probes", "metrics", "compare.arms", "database") {
 		if why, remedy := p.alone(); why != "" {
 			d.at(path, "%s; %s, or write sequence", why, remedy)
 		}
 	}
-	switch {
-	case !d.given(slice) || !d.good(slice) || c.Slice == 0:
-	case c.Slice < leastSlice || c.Slice > mostSlice:
-		d.at(slice, "%s is out of range; want %s to %s, or 0s for one that follows the latencies", formatDuration(c.Slice),
-			formatDuration(leastSlice), formatDuration(mostSlice))
-	case c.Mode == ModeSequence && d.good(path):
+	if c.Slice > 0 && c.Mode == ModeSequence && d.good(path) {
 		d.at(slice, "has no effect in a sequence; remove it, or write mode: duet")
 	}
 }
+
+// turn is the type of the length of a slice. It is at least so long that pausing costs little of
+// it, and at most so long that users, servers and networks do not give up.
+var turn = duration.hidingZero().accepting(func(_ string, v reflect.Value) string {
+	d := time.Duration(v.Int())
+	if d == 0 || d >= leastSlice && d <= mostSlice {
+		return ""
+	}
+	return fmt.Sprintf("%s is out of range; want %s to %s, or 0s for one that follows the latencies",
+		formatDuration(d), formatDuration(leastSlice), formatDuration(mostSlice))
+})

@@ -69,7 +69,8 @@ func TestMode(t *testing.T) {
 	}
 }
 
-// A plan whose arms cannot take turns is a sequence, and an error if it asks for a duet. A stored one stays readable.
+// A plan whose arms cannot take turns is a sequence, and an error if it asks for a duet. A stored
+// one stays readable.
 func TestArmsThatCannotTakeTurns(t *testing.T) {
 	k := plan.Known{Drivers: []string{"server", plan.Process, plan.External}}
 	many := ""

@@ -19,26 +19,61 @@ const (
 	ProbePID        = "pid"
 )
 
-// A Probe is one source of numbers beside those that come with the target, read once a second. A run whose source
-// cannot be read fails.
+// A Probe is one source of numbers beside those that come with the target, read once a second. A
+// run whose source cannot be read fails.
 type Probe struct {
-	// Kind is one of the constants.
 	Kind string `yaml:"kind"`
-	// Role is the label role of its series, such as app, db or proxy.
 	Role string `yaml:"role"`
-	// URL is the address of the page, for the kinds that have one. It may hold references; see [Expand].
+	// URL is the address of the page, for the kinds that have one. It may hold references; see
+	// [Expand].
 	URL string `yaml:"url"`
-	// DSN is the address of the database, for the others. It must be a reference, or hold one for the password.
-	DSN string `yaml:"dsn"`
-	// PID is a process of this host whose CPU and memory are read with those of all processes that it started; Container
-	// names a container of podman or docker on this host for the same.
-	PID       int    `yaml:"pid" kind:"optional"`
+	// DSN is the address of the database, for the others. It must be a reference, or hold one for
+	// the password.
+	DSN       string `yaml:"dsn"`
+	PID       int    `yaml:"pid"`
 	Container string `yaml:"container"`
-	// Agent is the name of an agent that joins with the role; "" for any that no other probe names.
-	Agent string `yaml:"agent"`
+	Agent     string `yaml:"agent"`
 }
 
-const maxProbes = 64
+var probeKeys = section{
+	{"kind", oneOf("a known kind of probe", "known:", probeKinds...).needed("want one of " + strings.Join(probeKinds, ", ")),
+		`prometheus: a metrics page, such as node_exporter's. pprof: a Go server's profiles.
+		postgresql, mysql: a database server. nginx: its stub_status page. agent: another host's
+		probes, from plimsoll agent -join -role there. pid, container: processes of this host.`},
+	{"role", label.needed("write it"), `The label role of its series, such as app, db or proxy.`},
+	{"url", text.checked(checkPage),
+		`Address of the page, of kinds prometheus, pprof and nginx. Secrets in it only as ${ENV:NAME}
+		or ${FILE:PATH}.`},
+	{"dsn", text,
+		`Reference to the address of the database, of kinds postgresql and mysql: ${ENV:NAME} or
+		${FILE:PATH}.`},
+	{"pid", integer.hidingZero(),
+		`Of kind pid: number of a process on this host; the processes that it started count too.`},
+	{ProbeContainer, text,
+		`Of kind container: name of a container of podman or docker on this host.`},
+	{"agent", label,
+		`Of kind agent: name of the agent, as that of its token file. Default: any that has joined
+		with the role.`},
+	{"token", gone(servedAgent), ""},
+	{"fingerprint", gone(servedAgent), ""},
+	{"ca", gone(servedAgent), ""},
+}
+
+// probes returns the type of a list of probes. The text describes one of them.
+func probes(about string) valueType {
+	return list("a list of probes such as [{kind: prometheus, role: app, url: http://HOST:9100/metrics}]",
+		sub(probeKeys), about).atMost(64, "probes")
+}
+
+// checkPage returns the error of the address of a page.
+func checkPage(s string) error {
+	if s == "" || hasReference(s) || pageRE.MatchString(s) {
+		return nil
+	}
+	return fmt.Errorf(
+		"%s is not the address of a page; want http://HOST[:PORT]/PATH or https, without a "+
+			"user", address(s))
+}
 
 var probeKinds = []string{ProbePrometheus, ProbePprof, ProbePostgreSQL, ProbeMySQL, ProbeNginx, ProbeAgent, ProbePID, ProbeContainer}
 
@@ -75,59 +110,37 @@ func (p Probe) OfProcess() bool { return p.Kind == ProbePID || p.Kind == ProbeCo
 
 // checkProbes checks a list of probes at a key.
 func (d *decoder) checkProbes(key string, probes []Probe) {
-	if len(probes) > maxProbes {
-		d.at(key, "has %d probes; want at most %d", len(probes), maxProbes)
-	}
 	seen := map[Probe]int{}
 	for i, p := range probes {
 		path := fmt.Sprintf("%s[%d]", key, i)
-		if !d.read(path) {
+		if p.Kind == "" || !d.read(path) || !d.good(path+".kind") {
 			continue
-		}
-		d.name(path+".role", p.Role)
-		switch kind := path + ".kind"; {
-		case !d.good(kind):
-			continue
-		case p.Kind == "":
-			d.at(kind, "is missing; want one of %s", strings.Join(probeKinds, ", "))
-			continue
-		default:
-			if d.known(kind, "kind of probe", p.Kind, probeKinds); !d.good(kind) {
-				continue
-			}
 		}
 		need, value := p.place()
 		for _, other := range []string{"url", "dsn", ProbePID, ProbeContainer, ProbeAgent} {
 			switch at := path + "." + other; {
-			case other == need || !d.given(at) || d.stored:
+			case other == need || d.stored:
 			case p.Kind == ProbeAgent:
-				d.at(at, "has no effect on a probe of kind agent: %s", servedAgent)
-			default:
-				d.at(at, "has no effect on a probe of kind %s, which has a %s; remove it", p.Kind, need)
+				if d.given(at) {
+					d.at(at, "has no effect on a probe of kind agent: %s", servedAgent)
+				}
+			case d.given(at):
+				d.at(at, "has no effect on a probe of kind %s, which has a %s; remove it", p.Kind,
+					need)
 			}
 		}
 		switch at := path + "." + need; {
-		case !d.good(at):
-		case p.Kind == ProbeAgent:
-			if value != "" {
-				d.name(at, value)
-			}
-		case value == "" && p.OfProcess():
-			d.at(at, "is missing; want the number of a process (kind pid) or the name of a container (kind container) on this host")
+		case value != "" || p.OfAgent():
 		case p.OfProcess():
-		case value == "" && need == "url":
+			d.at(at, "is missing; want the number of a process (kind pid) "+
+				"or the name of a container (kind container) on this host")
+		case need == "url":
 			d.at(at, "is missing; a probe of kind %s needs the address of a page", p.Kind)
-		case value == "":
-			d.at(at, "is missing; a probe of kind %s needs a reference to the address of the database, such as ${ENV:DB_DSN}", p.Kind)
 		default:
-			d.secret(at, need, value)
-			switch {
-			case need != "url" || !d.good(at) || hasReference(value):
-			case !pageRE.MatchString(value):
-				d.at(at, "%s is not the address of a page; want http://HOST[:PORT]/PATH or https, without a user", address(value))
-			}
+			d.at(at, "is missing; a probe of kind %s needs a reference to the address of the database, "+
+				"such as ${ENV:DB_DSN}", p.Kind)
 		}
-		if first, twice := seen[p]; twice && d.good(path) && (p.Kind != ProbeAgent || p.Agent != "") {
+		if first, twice := seen[p]; twice && d.good(path) && (!p.OfAgent() || p.Agent != "") {
 			d.at(path, "is the same as %s[%d]; keep one", key, first)
 		} else {
 			seen[p] = i
@@ -143,8 +156,8 @@ func (p Probe) Elsewhere() bool { return p.URL != "" || p.DSN != "" || p.OfAgent
 
 // AnyProbe reports whether a probe of the plan, or of one of its arms, is so.
 func (p *Plan) AnyProbe(so func(Probe) bool) bool {
-	inArm := func(a Arm) bool { return slices.ContainsFunc(a.Probes, so) }
-	return slices.ContainsFunc(p.Probes, so) || p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, inArm)
+	return slices.ContainsFunc(p.Probes, so) ||
+		p.anyArm(func(a Arm) bool { return slices.ContainsFunc(a.Probes, so) })
 }
 
 // WatchedByAgents reports whether agents that join have probes of the plan or of one of its arms.

@@ -10,15 +10,16 @@ import (
 	"time"
 )
 
-// Quantities are written with their unit, so that 5 is never taken for five seconds or five percent.
+// Quantities are written with their unit, so that 5 is never taken for five seconds or five
+// percent.
 
 var (
 	decimalRE = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?$`)
 	numberRE  = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 )
 
-// longest is the longest time in a plan.
-const longest = 7 * 24 * time.Hour
+// MaxTime is the longest time in a plan.
+const MaxTime = 7 * 24 * time.Hour
 
 // parseDuration reads "5s", "90m", "1h30m": at least 0, at most seven days.
 func parseDuration(s string) (time.Duration, error) {
@@ -35,7 +36,7 @@ func parseDuration(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("%s is not a time; want one such as 300ms, 5s or 1h30m", clip(s))
 	case d < 0:
 		return 0, fmt.Errorf("%s is negative; want 0s or more", clip(s))
-	case d > longest:
+	case d > MaxTime:
 		return 0, fmt.Errorf("%s is more than seven days; want at most 168h", clip(s))
 	}
 	return d, nil
@@ -62,7 +63,8 @@ func parsePercent(s string) (float64, error) {
 		return 0, fmt.Errorf("%s is in percentage points; want a percentage such as 25%%", clip(s))
 	case !ok && decimalRE.MatchString(s):
 		if v, err := strconv.ParseFloat(s, 64); err == nil && v > 0 && v <= 1 {
-			return 0, fmt.Errorf("%s has no unit; write %s%%, or %s if a fraction is meant", clip(s), s, formatPercent(v))
+			return 0, fmt.Errorf("%s has no unit; write %s%%, or %s if a fraction is meant",
+				clip(s), s, formatPercent(v))
 		}
 		return 0, fmt.Errorf("%s has no unit; write %s%% if percent is meant", clip(s), s)
 	case !ok:
@@ -79,8 +81,8 @@ func parsePercent(s string) (float64, error) {
 	return v, nil
 }
 
-// formatPercent is the inverse of parsePercent. It moves the point in the decimal digits; a multiplication by 100
-// would be rounded once more.
+// formatPercent is the inverse of parsePercent. It moves the point in the decimal digits; a
+// multiplication by 100 would be rounded once more.
 func formatPercent(v float64) string {
 	s := strconv.FormatFloat(v, 'f', -1, 64)
 	whole, frac, _ := strings.Cut(s, ".")
@@ -111,7 +113,8 @@ func parseMargin(s string) (MarginValue, error) {
 	if num, ok := strings.CutSuffix(s, "pp"); ok {
 		m.Points, text = true, strings.TrimRight(num, " ")+"%"
 		if !decimalRE.MatchString(strings.TrimSuffix(text, "%")) {
-			return m, fmt.Errorf("%s is not a margin; want 5%% (relative) or 0.1pp (percentage points)", clip(s))
+			return m, fmt.Errorf(
+				"%s is not a margin; want 5%% (relative) or 0.1pp (percentage points)", clip(s))
 		}
 	}
 	var err error
@@ -119,7 +122,8 @@ func parseMargin(s string) (MarginValue, error) {
 		return m, err
 	}
 	if m.Value <= 0 || m.Value >= 1 {
-		return m, fmt.Errorf("%s is not a possible margin; want more than 0 and less than 100", clip(s))
+		return m, fmt.Errorf("%s is not a possible margin; want more than 0 and less than 100",
+			clip(s))
 	}
 	return m, nil
 }
@@ -178,4 +182,38 @@ func parseUint(s string) (uint64, error) {
 		return 0, fmt.Errorf("%s is not a whole number; want one such as 200", clip(s))
 	}
 	return v, nil
+}
+
+// A unit is a number of bytes or bits.
+type unit struct {
+	name string
+	size float64
+}
+
+// units are the units of a quantity, the largest first.
+type units []unit
+
+// parse reads "4GB", in which a space may stand before the unit.
+func (all units) parse(s string) (float64, bool) {
+	for _, u := range all {
+		num, ok := strings.CutSuffix(s, u.name)
+		if v, err := strconv.ParseFloat(strings.TrimSuffix(num, " "), 64); ok && err == nil && digitsRE.MatchString(num) {
+			return v * u.size, true
+		}
+	}
+	return 0, false
+}
+
+// digitsRE matches a decimal number, and perhaps a space behind it.
+var digitsRE = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?$`)
+
+// format writes a quantity in the largest unit in which it is whole, or else in the smallest.
+func (all units) format(v float64) string {
+	for _, u := range all {
+		if n := v / u.size; n == math.Trunc(n) {
+			return formatNumber(n) + u.name
+		}
+	}
+	last := all[len(all)-1]
+	return formatNumber(v/last.size) + last.name
 }

@@ -14,7 +14,7 @@ func TestQuantitiesRoundTrip(t *testing.T) {
 		if got, err := parsePercent(formatPercent(v)); err != nil || got != v {
 			t.Fatalf("%v prints as %s and is read as %v, %v", v, formatPercent(v), got, err)
 		}
-		d := time.Duration(r.Int64N(int64(longest)))
+		d := time.Duration(r.Int64N(int64(MaxTime)))
 		if r.IntN(2) == 0 {
 			d = d.Truncate(time.Second)
 		}

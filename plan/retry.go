@@ -11,8 +11,8 @@ const BetweenRuns = 6 * time.Second
 // betweenTurns is about how long the reset and the end of each run of a duet take.
 const betweenTurns = 2 * time.Second
 
-// Between returns about how long the reset and the end of a run take: [BetweenRuns], and less in a duet, whose systems
-// are reset one right after the other.
+// Between returns about how long the reset and the end of a run take: [BetweenRuns], and less in a
+// duet, whose systems are reset one right after the other.
 func Between(duet bool) time.Duration {
 	if duet {
 		return betweenTurns
@@ -20,8 +20,8 @@ func Between(duet bool) time.Duration {
 	return BetweenRuns
 }
 
-// RunLength returns how long a run of these tests of the plan takes at most, without a reset and the end of the run
-// ([BetweenRuns]).
+// RunLength returns how long a run of these tests of the plan takes at most, without a reset and
+// the end of the run ([BetweenRuns]).
 func (p *Plan) RunLength(bounded, unbounded bool) time.Duration {
 	var d time.Duration
 	if b := p.Bounded; b != nil && bounded {
@@ -33,21 +33,22 @@ func (p *Plan) RunLength(bounded, unbounded bool) time.Duration {
 	return d
 }
 
-// defaultRetry returns how long a third of the blocks takes, rounded up to whole blocks and minutes; a third of the
-// budget where that decides how many there are. The plan's values may be out of range.
+// defaultRetry returns how long a third of the blocks takes, rounded up to whole blocks and
+// minutes; a third of the budget where that decides how many there are. The plan's values may be
+// out of range.
 func (p *Plan) defaultRetry() time.Duration {
 	if p.Compare.Auto() {
 		minutes := math.Ceil(p.Compare.Budget.Minutes() / 3)
-		return time.Duration(min(minutes, longest.Minutes())) * time.Minute
+		return time.Duration(min(minutes, MaxTime.Minutes())) * time.Minute
 	}
 	run := (p.RunLength(true, true) + BetweenRuns).Minutes()
 	blocks := (max(p.Compare.Blocks, 1) + 2) / 3
 	minutes := math.Ceil(run * float64(blocks) * float64(len(p.Compare.Arms)) * float64(max(len(p.Database.Engine), 1)))
-	return time.Duration(min(max(minutes, 1), longest.Minutes())) * time.Minute
+	return time.Duration(min(max(minutes, 1), MaxTime.Minutes())) * time.Minute
 }
 
-// SearchStart returns the number of users with which a search on an engine begins when nothing is known: the plan's
-// start, else the users of the bounded test, else a twentieth of the most.
+// SearchStart returns the number of users with which a search on an engine begins when nothing is
+// known: the plan's start, else the users of the bounded test, else a twentieth of the most.
 func (p *Plan) SearchStart(engine string) int {
 	u := p.Unbounded
 	if u == nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestRetryIsTheTimeOfAThirdOfTheBlocks takes a run of 13 s and a search of 16 s with two windows of 1.5 s, and 6 s
-// between runs: two blocks of four runs are 304 s.
+// TestRetryIsTheTimeOfAThirdOfTheBlocks takes a run of 13 s and a search of 16 s with two windows
+// of 1.5 s, and 6 s between runs: two blocks of four runs are 304 s.
 func TestRetryIsTheTimeOfAThirdOfTheBlocks(t *testing.T) {
 	text := `
 name: t

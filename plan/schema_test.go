@@ -14,104 +14,34 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-func TestSchemaGolden(t *testing.T) {
-	const file = "testdata/schema.json"
-	if os.Getenv("UPDATE_SCHEMA") != "" {
-		if err := os.WriteFile(file, Schema(), 0o666); err != nil {
-			t.Fatal(err)
+// TestRows: every key has a text and a field, in the order of the fields, and every field a key.
+func TestRows(t *testing.T) {
+	var check func(path string, s section, typ reflect.Type)
+	check = func(path string, s section, typ reflect.Type) {
+		var fields []string
+		for f := range typ.Fields() {
+			if tag := f.Tag.Get("yaml"); tag != "-" {
+				fields = append(fields, tag)
+			}
+		}
+		if names := s.names(); !slices.Equal(names, fields) {
+			t.Errorf("%s: rows %v, fields %v", path, names, fields)
+		}
+		for _, k := range s.keys() {
+			at := join(path, k.name)
+			if !strings.HasSuffix(k.plainText(), ".") {
+				t.Errorf("%s: text %q; want a sentence", at, k.plainText())
+			}
+			field := fieldOf(reflect.New(typ).Elem(), k.name).Type()
+			if below := k.below(); below != nil {
+				if field.Kind() != reflect.Struct {
+					field = field.Elem()
+				}
+				check(at, below, field)
+			}
 		}
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) != string(Schema()) {
-		t.Errorf("%s is not what the types say; rewrite it with UPDATE_SCHEMA=1 and look at the difference", file)
-	}
-}
-
-// paths returns every key of the types, in the words of keyTexts.
-func paths(t reflect.Type, at string) []string {
-	var all []string
-	for _, f := range fields(reflect.New(t).Elem()) {
-		path := join(at, f.key)
-		all = append(all, path)
-		ft := f.typ.Type
-		if ft.Kind() == reflect.Pointer {
-			ft = ft.Elem()
-		}
-		switch {
-		case ft == reflect.TypeFor[[]Arm]():
-			all = append(all, path+".*")
-			all = append(all, paths(reflect.TypeFor[Arm](), path+".*")...)
-		case ft == reflect.TypeFor[[]Stage]():
-			all = append(all, path+".*")
-			all = append(all, paths(reflect.TypeFor[Stage](), path+".*")...)
-		case ft == reflect.TypeFor[[]Offer]():
-			all = append(all, path+".*")
-			all = append(all, paths(reflect.TypeFor[Offer](), path+".*")...)
-		case ft == reflect.TypeFor[[]Probe]():
-			all = append(all, path+".*")
-			all = append(all, paths(reflect.TypeFor[Probe](), path+".*")...)
-		case ft == reflect.TypeFor[map[string]LinkLimit]():
-			all = append(all, path+".*")
-			all = append(all, paths(reflect.TypeFor[LinkLimit](), path+".*")...)
-		case ft == reflect.TypeFor[PerEngine](), ft == reflect.TypeFor[Rates]():
-		case ft.Kind() == reflect.Map, ft == reflect.TypeFor[[]SetupRow]():
-			all = append(all, path+".*")
-		case ft.Kind() == reflect.Struct:
-			all = append(all, paths(ft, path)...)
-		}
-	}
-	return all
-}
-
-func TestEveryKeyIsDescribed(t *testing.T) {
-	all := paths(reflect.TypeFor[Plan](), "")
-	for _, path := range all {
-		if !strings.HasSuffix(keyTexts[path], ".") {
-			t.Errorf("%s has no description in keyTexts", path)
-		}
-	}
-	for path := range keyTexts {
-		if !slices.Contains(all, path) {
-			t.Errorf("keyTexts describes %s, which is not a key of the types", path)
-		}
-	}
-	for path := range keyLimits {
-		if keyTexts[path] == "" {
-			t.Errorf("keyLimits has %s, which keyTexts has not", path)
-		}
-	}
-}
-
-// The defaults in the schema are those that Parse fills in.
-func TestSchemaDefaults(t *testing.T) {
-	p, err := Parse([]byte("name: n\ntarget: {driver: s, topology: {}}\nplacement: {agents: 1}\nworkload: {behavior: b, arrival: 1/s}\nbounded: {users: 1}\nunbounded: {max_users: 9}\nsizing: {}\ncompare: {arms: {base: {}, new: {}}}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tree map[string]any
-	if err := yaml.Unmarshal([]byte(p.String()), &tree); err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for path, limit := range keyLimits {
-		if limit.def == nil {
-			continue
-		}
-		n++
-		var got any = tree
-		for key := range strings.SplitSeq(path, ".") {
-			got = got.(map[string]any)[key]
-		}
-		if fmt.Sprint(got) != fmt.Sprint(limit.def) {
-			t.Errorf("%s: the schema says default %v, Parse fills in %v", path, limit.def, got)
-		}
-	}
-	if n < 10 {
-		t.Errorf("only %d defaults", n)
-	}
+	check("", planKeys, reflect.TypeFor[Plan]())
 }
 
 func TestSchemaAgreesWithParse(t *testing.T) {
@@ -179,7 +109,8 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 	}
 }
 
-// validate checks a JSON value against the part of JSON Schema that Schema uses, and refuses any other.
+// validate checks a JSON value against the part of JSON Schema that Schema uses, and refuses any
+// other.
 func validate(t *testing.T, at string, schema map[string]any, v any) []string {
 	var wrong []string
 	bad := func(format string, args ...any) { wrong = append(wrong, at+": "+fmt.Sprintf(format, args...)) }

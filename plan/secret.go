@@ -2,12 +2,14 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 )
 
-// A plan is stored, sent and printed, so it may not hold a secret. It names secrets instead: "${ENV:NAME}" is the
-// value of an environment variable and "${FILE:PATH}" the content of a file, both of the host that needs it.
+// A plan is stored, sent and printed, so it may not hold a secret. It names secrets instead:
+// "${ENV:NAME}" is the value of an environment variable and "${FILE:PATH}" the content of a file,
+// both of the host that needs it.
 
 var (
 	referenceRE = regexp.MustCompile(`\$\{(ENV:[A-Za-z_][A-Za-z0-9_]*|FILE:[^{}\x00\n]+)\}`)
@@ -17,7 +19,8 @@ var (
 	dsnRE       = regexp.MustCompile(`^[^\s:@/]*:([^\s@]+)@(tcp|unix)\(`)
 	queryRE     = regexp.MustCompile(`(?i)[?&][a-z_-]*(?:passw|secret|token|api[-_]?key)[a-z_-]*=([^&#\s]+)`)
 	bearerRE    = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([a-z0-9._~+/=-]{8,})`)
-	// placeRE is a switch that takes the place of a secret: the name of a variable, or a file; placedRE is such a value.
+	// placeRE is a switch that takes the place of a secret: the name of a variable, or a file;
+	// placedRE is such a value.
 	placeRE  = regexp.MustCompile(`(?i)[-_](env|file)$`)
 	placedRE = regexp.MustCompile(`^([A-Z][A-Z0-9_]*|[.~]{0,2}/\S*)$`)
 	filledRE = regexp.MustCompile(`\$\{(` + strings.Join(FilledSecrets, "|") + `)\}`)
@@ -26,8 +29,8 @@ var (
 	flagRE   = regexp.MustCompile(`^-{1,2}([A-Za-z][A-Za-z0-9_.-]*)$`)
 )
 
-// FilledSecrets names the variables with secrets that drivers fill in for each instance, as in "${DSN}". They may not
-// stand in arguments.
+// FilledSecrets names the variables with secrets that drivers fill in for each instance, as in
+// "${DSN}". They may not stand in arguments.
 var FilledSecrets = []string{"DSN", "DSN_BARE", "DSN_REPLICAS", "DSN_REPLICAS_BARE", "DB_PASSWORD"}
 
 const secretRemedy = `write "${ENV:NAME}" or "${FILE:PATH}" instead of the value, and set it where the tool runs`
@@ -35,8 +38,9 @@ const secretRemedy = `write "${ENV:NAME}" or "${FILE:PATH}" instead of the value
 // argsRemedy is that for arguments, in which no reference is replaced.
 const argsRemedy = `every user of a host can read arguments: pass it to the program by its environment (env), with "${ENV:NAME}" as the value`
 
-// Expand returns s with every reference replaced by the value that lookup returns for its kind, "ENV" or "FILE", and
-// its name. Other uses of "$" stay. The error names the reference, never a value; lookup's error must do the same.
+// Expand returns s with every reference replaced by the value that lookup returns for its kind,
+// "ENV" or "FILE", and its name. Other uses of "$" stay. The error names the reference, never a
+// value; lookup's error must do the same.
 func Expand(s string, lookup func(kind, name string) (string, error)) (string, error) {
 	var failed error
 	out := referenceRE.ReplaceAllStringFunc(s, func(ref string) string {
@@ -56,7 +60,8 @@ func Expand(s string, lookup func(kind, name string) (string, error)) (string, e
 	return out, nil
 }
 
-// PasswordIn returns the password, token or key in an address, a data source name or a header's value, or "".
+// PasswordIn returns the password, token or key in an address, a data source name or a header's
+// value, or "".
 func PasswordIn(value string) string {
 	for _, re := range []*regexp.Regexp{userinfoRE, dsnRE, queryRE, bearerRE} {
 		if m := re.FindStringSubmatch(value); m != nil {
@@ -77,7 +82,8 @@ func secretValue(key, value string) string {
 	if len(openRefRE.FindAllString(value, -1)) != len(referenceRE.FindAllString(value, -1)) {
 		return "holds a reference that is not complete; write ${ENV:NAME} or ${FILE:PATH}"
 	}
-	// A boolean switch about tokens is not a token, and the name of a variable or a file that holds one is neither.
+	// A boolean switch about tokens is not a token, and the name of a variable or a file that holds
+	// one is neither.
 	harmless := value == "" || value == "true" || value == "false" || placeRE.MatchString(key) && placedRE.MatchString(value)
 	if secretKeyRE.MatchString(key) && !harmless && !hasReference(value) {
 		return "looks like a secret, and plans are stored and printed; " + secretRemedy
@@ -100,13 +106,28 @@ func address(s string) string {
 	return clip(s)
 }
 
+// arguments is the type of a command line. Any user of a host can read it.
+var arguments = words.then(func(n node, v reflect.Value) {
+	for i, wrong := range secretArgs(v.Interface().([]string)) {
+		n.item(i).note("%s", wrong)
+	}
+})
+
+// command is the type of one that begins with its program.
+var command = arguments.then(func(n node, v reflect.Value) {
+	if v.Len() > 0 && v.Index(0).String() == "" {
+		n.item(0).note("is empty; want the program to run")
+	}
+})
+
 // secretArgs returns the errors of the arguments of a command line, by index.
 func secretArgs(args []string) map[int]string {
 	wrong := map[int]string{}
 	for i, arg := range args {
 		key, value := "", arg
 		if m := assignRE.FindStringSubmatch(arg); m != nil {
-			key, value = m[1], m[2]
+			key = m[1]
+			value = m[2]
 		} else if i > 0 && !strings.HasPrefix(arg, "-") {
 			if m := flagRE.FindStringSubmatch(args[i-1]); m != nil {
 				key = m[1]

@@ -2,35 +2,44 @@ package plan
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strings"
 	"time"
 )
 
-// LoadSteps is a ladder of load steps: the same workload with more and more users on one deployment, each step a bounded
-// trial of its own. Its times are wall-clock time.
+// LoadSteps is a ladder of load steps: the same workload with more and more users on one
+// deployment, each step a bounded trial of its own. Its times are wall-clock time.
 type LoadSteps struct {
-	// Steps holds the numbers of users, ascending. Empty means that the caller chooses them around a first search of
-	// the capacity, for which the plan then needs Unbounded.
-	Steps []int `yaml:"steps" kind:"users"`
-	// Ramp is how fast users come. Default 5/s to 30/s.
-	Ramp Rates `yaml:"ramp"`
-	// Settle is the time with all users that is not measured. Default 1m.
+	// Steps holds the numbers of users, ascending. Empty means that the caller chooses them around
+	// a first search of the capacity, for which the plan then needs Unbounded.
+	Steps  []int         `yaml:"steps"`
+	Ramp   Rates         `yaml:"ramp"`
 	Settle time.Duration `yaml:"settle"`
-	// Hold is the time of a step that counts, above 0. Default 10m.
-	Hold time.Duration `yaml:"hold"`
+	Hold   time.Duration `yaml:"hold"`
 	// Offer names the one of Plan.Prices that is measured; empty if none is.
 	Offer string `yaml:"offer"`
+}
+
+var sizingKeys = section{
+	{"steps", list("a list of numbers of users such as [50, 200]", whole("a number of users").from(1, MaxUsers), "").atMost(64, "steps").filled("write numbers of users, or remove the key for steps around the capacity"),
+		`Numbers of users, ascending. Without it: steps around the capacity that a first search
+		finds, which needs unbounded.`},
+	{"ramp", ramp.or("5/s to 30/s"),
+		`How fast users come: a step takes 20 s, unless that is a rate outside this range.`},
+	{"settle", duration.or("1m"), `Time with all users that is not measured.`},
+	{"hold", duration.or("10m").from("100ms", MaxTime), `Time of a step that counts.`},
+	{"offer", text, `The one of prices that is measured.`},
 }
 
 // Rates is a range of rates; both ends are equal when there is only one.
 type Rates struct{ From, To Rate }
 
-// rampTime is how long a ramp takes unless that is too fast or too slow: 200 users come in 20 s.
+// rampTime is the length of a ramp unless its rate would be too high or too low: 200 users come in
+// 20 s.
 const rampTime = 20 * time.Second
 
-// Ramp returns how long n users take to come: 20 s, but longer or shorter where that would be a rate outside r.
+// Ramp returns how long n users take to come: 20 s, but longer or shorter where that would be a
+// rate outside r.
 func (r Rates) Ramp(n int) time.Duration {
 	rate := float64(n) / rampTime.Seconds()
 	rate = max(float64(r.From), min(float64(r.To), rate))
@@ -50,16 +59,18 @@ func parseRates(s string) (Rates, error) {
 	from, to, two := strings.Cut(s, " to ")
 	a, err := parseRate(strings.TrimSpace(from))
 	if err != nil {
-		return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s", clip(s))
+		return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s",
+			clip(s))
 	}
 	b := a
 	if two {
 		if b, err = parseRate(strings.TrimSpace(to)); err != nil {
-			return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s", clip(s))
+			return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s",
+				clip(s))
 		}
 	}
 	switch {
-	case a < 0.001 || b > maxRate:
+	case a < 0.001 || b > 1e6:
 		return Rates{}, fmt.Errorf("%s is out of range; want 0.001/s to 1000000/s", clip(s))
 	case a > b:
 		return Rates{}, fmt.Errorf("%s goes down; want the slower rate first", clip(s))
@@ -69,116 +80,78 @@ func parseRates(s string) (Rates, error) {
 
 // An Offer is a machine that can be rented.
 type Offer struct {
-	// Name is the seller's name of it.
-	Name string `yaml:"name"`
-	// VCPU is how many virtual CPUs it has.
-	VCPU int `yaml:"vcpu"`
-	// Memory is how much main memory it has.
-	Memory Memory `yaml:"memory"`
-	// Price is the price per month, in Currency.
-	Price float64 `yaml:"price"`
-	// Currency is a code of three letters, such as EUR.
-	Currency string `yaml:"currency"`
+	Name     string  `yaml:"name"`
+	VCPU     int     `yaml:"vcpu"`
+	Memory   Memory  `yaml:"memory"`
+	Price    float64 `yaml:"price"`
+	Currency string  `yaml:"currency"`
 }
 
-// Memory is a number of bytes. Sellers write GB and mean GiB, and so does this type: 1GB is 2^30 bytes.
+// offerNeeds is the remedy for an offer without one of its keys.
+const offerNeeds = "an offer is {name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}"
+
+var offers = list("a list of offers such as [{name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}]",
+	sub(offerKeys), "One offer.").atMost(64, "offers")
+
+var offerKeys = section{
+	{"name", text.needed(offerNeeds), `What the seller calls it.`},
+	{"vcpu", integer.from(1, maxCPU).needed(offerNeeds), `How many virtual CPUs it has.`},
+	{"memory", memory.from("1MB", maxMemory).needed(offerNeeds), `How much main memory it has, such as 4GB.`},
+	{"price", number.from(0, 1_000_000_000).needed(offerNeeds), `What a month costs.`},
+	{"currency", text.matching(currencyRE, "is no currency; want a code of three letters such as EUR").
+		needed(offerNeeds), `Code of three letters, such as EUR.`},
+}
+
+// Memory is a number of bytes. Sellers write GB and mean GiB, and so does this type: 1GB is 2^30
+// bytes.
 type Memory float64
 
-var memoryRE = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([GM])i?B$`)
+var memoryUnits = units{{"GB", 1 << 30}, {"MB", 1 << 20}}
 
-// parseMemory reads "4GB" or "512MB".
+// parseMemory reads "4GB" or "512MB", and GiB and MiB for the same.
 func parseMemory(s string) (Memory, error) {
-	m := memoryRE.FindStringSubmatch(s)
-	if m == nil {
+	v, ok := memoryUnits.parse(strings.Replace(s, "iB", "B", 1))
+	if !ok {
 		return 0, fmt.Errorf("%s is no amount of memory; want one such as 4GB or 512MB", clip(s))
 	}
-	v, err := parseNumber(m[1])
-	if err != nil {
-		return 0, err
-	}
-	unit := float64(1 << 30)
-	if m[2] == "M" {
-		unit = 1 << 20
-	}
-	return Memory(v * unit), nil
+	return Memory(v), nil
 }
 
 // String returns "4GB", or "512MB" for fractions of a gigabyte.
-func (m Memory) String() string {
-	if g := float64(m) / (1 << 30); g == math.Trunc(g) {
-		return formatNumber(g) + "GB"
-	}
-	return formatNumber(float64(m)/(1<<20)) + "MB"
-}
-
-const (
-	maxSteps  = 64
-	maxOffers = 64
-	maxMemory = Memory(1 << 50)
-)
+func (m Memory) String() string { return memoryUnits.format(float64(m)) }
 
 var currencyRE = regexp.MustCompile(`^[A-Z]{3}$`)
 
 func (d *decoder) checkSizing(p *Plan) {
-	s := p.Sizing
-	if d.given("sizing.steps") && d.good("sizing.steps") {
-		switch {
-		case len(s.Steps) == 0:
-			d.at("sizing.steps", "is an empty list; write numbers of users, or remove the key for steps around the capacity")
-		case len(s.Steps) > maxSteps:
-			d.at("sizing.steps", "has %d steps; want at most %d", len(s.Steps), maxSteps)
+	const steps = "sizing.steps"
+	for i, n := range p.Sizing.Steps {
+		if i > 0 && n <= p.Sizing.Steps[i-1] {
+			d.at(fmt.Sprintf("%s[%d]", steps, i),
+				"%d users are not more than the %d of the step before; want ascending steps", n, p.Sizing.Steps[i-1])
 		}
 	}
-	for i, n := range s.Steps {
-		path := fmt.Sprintf("sizing.steps[%d]", i)
-		ranged(d, path, n)
-		if i > 0 && n <= s.Steps[i-1] && d.good(path) {
-			d.at(path, "%d users are not more than the %d of the step before; want ascending steps", n, s.Steps[i-1])
-		}
+	if !d.given(steps) && p.Unbounded == nil && d.good("unbounded", "sizing") {
+		d.at(steps,
+			"is missing; write numbers of users, or a section unbounded for the search that "+
+				"chooses them")
 	}
-	if !d.given("sizing.steps") && p.Unbounded == nil && d.good("unbounded", "sizing") {
-		d.at("sizing.steps", "is missing; write numbers of users, or a section unbounded for the search that chooses them")
-	}
-	between(d, "sizing.hold", s.Hold, 100*time.Millisecond, longest, formatDuration)
 }
 
 func (d *decoder) checkPrices(p *Plan) {
-	if len(p.Prices) > maxOffers && d.read("prices") {
-		d.at("prices", "has %d offers; want at most %d", len(p.Prices), maxOffers)
-	}
 	seen := map[string]bool{}
 	for i, o := range p.Prices {
-		path := fmt.Sprintf("prices[%d]", i)
-		for _, key := range []string{"name", "vcpu", "memory", "price", "currency"} {
-			if !d.given(path+"."+key) && d.read(path) {
-				d.at(path, "has no %s; an offer is {name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}", key)
-			}
-		}
-		if o.Name != "" && seen[o.Name] && d.good(path+".name") {
-			d.at(path+".name", "%s is there twice; keep one", clip(o.Name))
+		if o.Name != "" && seen[o.Name] {
+			d.at(fmt.Sprintf("prices[%d].name", i), "%s is there twice; keep one", clip(o.Name))
 		}
 		seen[o.Name] = true
-		d.secret(path+".name", "", o.Name)
-		if d.given(path + ".vcpu") {
-			ranged(d, path+".vcpu", o.VCPU)
-		}
-		if d.given(path+".memory") && d.good(path+".memory") && (o.Memory <= 0 || o.Memory > maxMemory) {
-			d.at(path+".memory", "%s is out of range; want more than 0MB and at most %s", o.Memory, maxMemory)
-		}
-		if d.given(path + ".price") {
-			ranged(d, path+".price", o.Price)
-		}
-		if d.given(path+".currency") && d.good(path+".currency") && !currencyRE.MatchString(o.Currency) {
-			d.at(path+".currency", "%s is no currency; want a code of three letters such as EUR", clip(o.Currency))
-		}
 	}
-	if s := p.Sizing; s != nil && d.good("sizing.offer", "prices") {
-		switch {
-		case s.Offer != "" && !seen[s.Offer]:
-			d.at("sizing.offer", "%s is not in prices; add it there", clip(s.Offer))
-		case s.Offer == "" && len(p.Prices) > 0:
-			d.at("sizing.offer", "is missing; name the one of prices that is measured")
-		}
+	const offer = "sizing.offer"
+	switch s := p.Sizing; {
+	case s == nil || !d.good("prices"):
+	case s.Offer != "" && !seen[s.Offer]:
+		d.at(offer, "%s is not in prices; add it there", clip(s.Offer))
+	case s.Offer == "" && len(p.Prices) > 0:
+		d.at(offer, "is missing; name the one of prices that is measured")
 	}
 }
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -25,45 +24,20 @@ func TestRamp(t *testing.T) {
 	}
 }
 
-func TestSizingProblems(t *testing.T) {
-	const head = "name: n\ntarget: {driver: s}\nworkload: {behavior: b}\n"
-	const offer = "{name: A, vcpu: 2, memory: 4GB, price: 6, currency: EUR}"
-	for _, tt := range []struct{ name, text, want string }{
-		{"good", "sizing: {steps: [50, 200]}", ""},
-		{"automatic", "sizing: {}\nunbounded: {max_users: 9}", ""},
-		{"prices without sizing", "bounded: {users: 1}\nprices: [" + offer + "]", ""},
-		{"no steps and no search", "sizing: {}", "sizing.steps: is missing"},
-		{"empty steps", "sizing: {steps: []}", "sizing.steps: is an empty list"},
-		{"descending", "sizing: {steps: [50, 50]}", "sizing.steps[1]: 50 users are not more"},
-		{"no user", "sizing: {steps: [0]}", "sizing.steps[0]: 0 is out of range"},
-		{"no number", "sizing: {steps: [many]}", "sizing.steps[0]"},
-		{"no hold", "sizing: {steps: [5], hold: 0s}", "sizing.hold: 0s is out of range"},
-		{"ramp down", "sizing: {steps: [5], ramp: 30/s to 5/s}", "goes down"},
-		{"ramp without unit", "sizing: {steps: [5], ramp: 5 to 30}", "is not a ramp"},
-		{"ramp of nothing", "sizing: {steps: [5], ramp: 0/s}", "out of range"},
-		{"unknown offer", "sizing: {steps: [5], offer: B}\nprices: [" + offer + "]", "sizing.offer: \"B\" is not in prices"},
-		{"which offer", "sizing: {steps: [5]}\nprices: [" + offer + "]", "sizing.offer: is missing"},
-		{"twice", "sizing: {steps: [5], offer: A}\nprices: [" + offer + ", " + offer + "]", "prices[1].name: \"A\" is there twice"},
-		{"incomplete", "sizing: {steps: [5], offer: A}\nprices: [{name: A}]", "prices[0]: has no vcpu"},
-		{"memory", "sizing: {steps: [5], offer: A}\nprices: [" + strings.Replace(offer, "4GB", "4", 1) + "]", "no amount of memory"},
-		{"no memory", "sizing: {steps: [5], offer: A}\nprices: [" + strings.Replace(offer, "4GB", "0GB", 1) + "]", "out of range"},
-		{"currency", "sizing: {steps: [5], offer: A}\nprices: [" + strings.Replace(offer, "EUR", "€", 1) + "]", "no currency"},
+// TestSizing: plans of load steps, whose canonical form is the same plan.
+func TestSizing(t *testing.T) {
+	for _, text := range []string{
+		"sizing: {steps: [50, 200]}",
+		"sizing: {}\nunbounded: {max_users: 9}",
+		"bounded: {users: 1}\nprices: [{name: A, vcpu: 2, memory: 4GB, price: 6, currency: EUR}]",
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			p, err := Parse([]byte(head + tt.text + "\n"))
-			if tt.want == "" {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if again, err := Parse([]byte(p.String())); err != nil || again.Digest() != p.Digest() {
-					t.Errorf("%v in\n%s", err, p)
-				}
-				return
-			}
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want %q", err, tt.want)
-			}
-		})
+		p, err := Parse([]byte("name: n\ntarget: {driver: s}\nworkload: {behavior: b}\n" + text + "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Parse([]byte(p.String())); err != nil || again.Digest() != p.Digest() {
+			t.Errorf("%v in\n%s", err, p)
+		}
 	}
 }
 

@@ -4,14 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
-// An SLO is one rule that must hold, as in "p99(post) < 300ms for 30s". [ParseSLO] describes the grammar.
+// An SLO is one rule that must hold, as in "p99(post) < 300ms for 30s". [ParseSLO] describes the
+// grammar.
 type SLO struct {
 	// Source is the rule in canonical form: how reports name it.
 	Source string
@@ -24,41 +28,44 @@ type SLO struct {
 	// Less means that the value must be below the threshold; otherwise above, which only promql rules
 	// may require.
 	Less bool
-	// Threshold is the limit in Unit: seconds of a latency, a fraction of a rate or of CPU (0.85 is 85%).
+	// Threshold is the limit in Unit: seconds of a latency, a fraction of a rate or of CPU (0.85 is
+	// 85%).
 	Threshold float64
 	// Unit is "s", "fraction", or "" for promql.
 	Unit string
-	// For is how long the rule must be violated without a break before it counts; 0 means one window.
+	// For is the time of unbroken violation after which the rule is broken; 0 means one window.
 	For time.Duration
-	// Over is how far back the rule looks; 0 means one window, and for a rate as far as 20 windows.
+	// Over is the time over which the rule is evaluated; 0 means one window, and for a rate up to
+	// 20 windows.
 	Over time.Duration
-	// Min is the smallest number of operations that a rate or latency is judged from; 0 for any number.
+	// Min is the smallest number of operations that a rate or latency is judged from; 0 for any
+	// number.
 	Min int
-	// Grace is how long the rule may be without data; 0 means four windows.
+	// Grace is the longest time without data; 0 means four windows.
 	Grace time.Duration
 	// Warning means that the rule is reported and stops nothing.
 	Warning bool
 }
 
-// ErrorClasses lists the arguments of rate() for errors: the classes in which an operation can end without
-// success, and "errors" for all of them together.
+// ErrorClasses lists the arguments of rate() for errors: the classes in which an operation can end
+// without success, and "errors" for all of them together.
 func ErrorClasses() []string {
 	return []string{
 		"errors", "dial", "tls", "write", "header", "body", "decode", "ws", "timeout", "4xx", "5xx", "dropped",
 	}
 }
 
-// MessageFaults lists the arguments of rate() for deliveries: those that did not come, came twice or in the
-// wrong order, as a part of those that were expected.
+// MessageFaults lists the arguments of rate() for deliveries: those that did not come, came twice
+// or in the wrong order, as a part of those that were expected.
 func MessageFaults() []string { return []string{"lost", "duplicated", "misordered"} }
 
-// Disconnected is the argument of rate() for the users' event connections: those that were refused, cut off, or
-// missed events, as a part of the users, and at most 100 %.
+// Disconnected is the argument of rate() for the users' event connections: those that were refused,
+// cut off, or missed events, as a part of the users, and at most 100 %.
 const Disconnected = "disconnected"
 
-// FailedOperations is the rule of failed operations: the default of every bounded test and of every search, and the
-// only place that states how large a part of the operations may fail. Its minimum fits small tests: two failures in
-// 2000 operations or fewer break it, and one never does.
+// FailedOperations is the rule of failed operations: the default of every bounded test and of every
+// search, and the only place that states how large a part of the operations may fail. Its minimum
+// fits small tests: two failures in 2000 operations or fewer break it, and one never does.
 const FailedOperations = "rate(errors) < 0.1% min 2000"
 
 // DefaultFailures returns [FailedOperations], read.
@@ -70,8 +77,43 @@ func DefaultFailures() SLO {
 	return r
 }
 
-// LimitsErrors reports whether the rule limits the failures of every class together. A warning limits nothing.
+// LimitsErrors reports whether the rule limits the failures of every class together. A warning
+// limits nothing.
 func (r SLO) LimitsErrors() bool { return r.Stat == "rate" && r.Arg == "errors" && !r.Warning }
+
+// rules is the type of a list of rules.
+var rules = rulesType()
+
+func rulesType() valueType {
+	rule := custom(readRule, nil, func(valueType) object {
+		return object{"type": "string", "pattern": rulePattern}
+	})
+	t := list("a list of rules", rule, "").
+		filled("write a rule, or remove the key for the default rules")
+	t.write = func(e *encoder, depth int, key string, v reflect.Value) {
+		if v.Len() > 0 {
+			e.line(depth, key, "")
+		}
+		for _, r := range v.Interface().([]SLO) {
+			e.b.WriteString(strings.Repeat("  ", depth+1) + "- " + strconv.Quote(r.String()) + "\n")
+		}
+	}
+	schema := t.schema
+	t.schema = func(t valueType) object {
+		s := schema(t)
+		s["minItems"] = 1
+		return s
+	}
+	return t
+}
+
+func readRule(d *decoder, path string, n *yaml.Node, to *SLO) {
+	if n.Kind == yaml.MappingNode {
+		d.fail(n, path, `is a mapping; put the rule in quotes: "promql: EXPR < 0.5"`)
+		return
+	}
+	decodeScalar("a rule", ParseSLO)(d, path, n, to)
+}
 
 // Units of [SLO.Threshold].
 const (
@@ -91,20 +133,23 @@ var (
 //	STAT(op|role) < VALUE [for D] [over D] [min N] [grace D] [warning]
 //	promql: EXPR < VALUE [for D] [grace D] [warning]
 //
-// STAT is p50 to p99.9, mean or max of an operation ("op" for all of them) with a latency as VALUE ("300ms"); rate of
-// an error class, a message fault or [Disconnected] with a percentage ("0.025%"); or cpu of a role with a percentage.
-// A latency is the response time; service.STAT selects the service time. promql may also ask for more than VALUE, a
-// plain number; $window in EXPR stands for the window of the search.
+// STAT is p50 to p99.9, mean or max of an operation ("op" for all of them) with a latency as VALUE
+// ("300ms"); rate of an error class, a message fault or [Disconnected] with a percentage
+// ("0.025%"); or cpu of a role with a percentage. A latency is the response time; service.STAT
+// selects the service time. promql may also ask for more than VALUE, a plain number; $window in
+// EXPR stands for the window of the search.
 //
-// A rule looks back over one window of the search, or over D; a rate looks back as far as it must to see N
-// operations, at most over D. A rate or latency is not judged from fewer than N operations. Without min, N of a rate
-// is the number at which a rate at the threshold means two errors: 8000 for 0.025%. grace is how long a rule may be
-// without data before that is a fault. A rule that is only a warning stops nothing and breaks nothing; it is
-// reported.
+// A rule looks back over one window of the search, or over D; a rate looks back as far as it must
+// to see N operations, at most over D. A rate or latency is not judged from fewer than N
+// operations. Without min, N of a rate is the number at which a rate at the threshold means two
+// errors: 8000 for 0.025%. grace is how long a rule may be without data before that is a fault. A
+// rule that is only a warning stops nothing and breaks nothing; it is reported.
 func ParseSLO(s string) (SLO, error) {
 	text := strings.TrimSpace(s)
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
-		return SLO{}, fmt.Errorf("%s holds a line break, a tab or a control character; write the rule on one line", clip(s))
+		return SLO{}, fmt.Errorf(
+			"%s holds a line break, a tab or a control character; write the rule on one line",
+			clip(s))
 	}
 	if len(text) > 1000 {
 		return SLO{}, errors.New("the rule is longer than 1000 bytes; use a recording rule of the target's own monitoring")
@@ -143,7 +188,9 @@ func parseRule(text string) (SLO, error) {
 		return SLO{}, err
 	}
 	if op != "<" {
-		return SLO{}, fmt.Errorf("%s(%s) %s: the only comparison is <; write the limit that must not be reached", r.Stat, r.Arg, op)
+		return SLO{}, fmt.Errorf(
+			"%s(%s) %s: the only comparison is <; write the limit that must not be reached", r.Stat,
+			r.Arg, op)
 	}
 	r.Less = true
 	words := strings.Fields(m[4])
@@ -177,17 +224,23 @@ func (r *SLO) setStat(stat, arg string) error {
 	case r.Stat == "rate", r.Stat == "cpu":
 		r.Unit = Fraction
 		if r.Service {
-			return fmt.Errorf("service.%s has no meaning; service times are asked with p50 to p99.9, mean or max", r.Stat)
+			return fmt.Errorf(
+				"service.%s has no meaning; service times are asked with p50 to p99.9, mean "+
+					"or max", r.Stat)
 		}
 	default:
 		known := []string{"p50", "p90", "p95", "p99", "mean", "max", "rate", "cpu"}
-		return fmt.Errorf("%s is not a statistic; %swant p50 to p99.9, mean, max, rate or cpu", clip(stat), hint(stat, known))
+		return fmt.Errorf("%s is not a statistic; %swant p50 to p99.9, mean, max, rate or cpu",
+			clip(stat), hint(stat, known))
 	}
 	if !argRE.MatchString(arg) {
-		return fmt.Errorf("%s(%s) names nothing; write the operation (\"op\" for all), error class or role in the parentheses", r.Stat, arg)
+		return fmt.Errorf(
+			"%s(%s) names nothing; write the operation (\"op\" for all), error class or role "+
+				"in the parentheses", r.Stat, arg)
 	}
 	if classes := append(append(ErrorClasses(), MessageFaults()...), Disconnected); r.Stat == "rate" && !slices.Contains(classes, arg) {
-		return fmt.Errorf("rate(%s): %s is not an error class; %swant one of %s", arg, clip(arg), hint(arg, classes), strings.Join(classes, ", "))
+		return fmt.Errorf("rate(%s): %s is not an error class; %swant one of %s", arg, clip(arg),
+			hint(arg, classes), strings.Join(classes, ", "))
 	}
 	return nil
 }
@@ -200,7 +253,9 @@ func (r *SLO) setThreshold(word string) error {
 			return fmt.Errorf("the limit of %s(%s): %w", r.Stat, r.Arg, err)
 		}
 		if d <= 0 || d > time.Hour {
-			return fmt.Errorf("the limit of %s(%s): %s is not a possible latency; want more than 0s and at most 1h", r.Stat, r.Arg, clip(word))
+			return fmt.Errorf(
+				"the limit of %s(%s): %s is not a possible latency; want more than 0s and at "+
+					"most 1h", r.Stat, r.Arg, clip(word))
 		}
 		r.Threshold = d.Seconds()
 		return nil
@@ -210,10 +265,17 @@ func (r *SLO) setThreshold(word string) error {
 		return fmt.Errorf("the limit of %s(%s): %w", r.Stat, r.Arg, err)
 	}
 	if v < 1e-9 || v > 1 {
-		return fmt.Errorf("the limit of %s(%s): %s can never decide anything; want at least 0.0000001%% and at most 100%%", r.Stat, r.Arg, clip(word))
+		return fmt.Errorf(
+			"the limit of %s(%s): %s can never decide anything; want at least 0.0000001%% "+
+				"and at most 100%%", r.Stat, r.Arg, clip(word))
 	}
 	r.Threshold = v
 	return nil
+}
+
+// spans returns the options that are times, by name.
+func (r *SLO) spans() map[string]*time.Duration {
+	return map[string]*time.Duration{"for": &r.For, "over": &r.Over, "grace": &r.Grace}
 }
 
 // setOptions reads the options behind the limit, each at most once.
@@ -221,10 +283,12 @@ func (r *SLO) setOptions(words []string) error {
 	seen := map[string]bool{}
 	for len(words) > 0 {
 		key := words[0]
-		if !slices.Contains([]string{"for", "over", "min", "grace", "warning"}, key) {
-			return fmt.Errorf("%s after the limit is not understood; want only [for D] [over D] [min N] [grace D] [warning]", clip(strings.Join(words, " ")))
-		}
-		if seen[key] {
+		span := r.spans()[key]
+		switch {
+		case span == nil && key != "min" && key != "warning":
+			return fmt.Errorf("%s after the limit is not understood; "+
+				"want only [for D] [over D] [min N] [grace D] [warning]", clip(strings.Join(words, " ")))
+		case seen[key]:
 			return fmt.Errorf("%q is there twice; keep one", key)
 		}
 		seen[key] = true
@@ -236,7 +300,15 @@ func (r *SLO) setOptions(words []string) error {
 		if len(words) < 2 {
 			return fmt.Errorf("%q has no value; %s", key, ruleShape)
 		}
-		if err := r.setOption(key, words[1]); err != nil {
+		var err error
+		if span == nil {
+			err = r.setMin(words[1])
+		} else if *span, err = parseDuration(words[1]); *span == 0 && err == nil {
+			err = fmt.Errorf("%s %s means nothing; leave it out, or write a time such as 30s", key, words[1])
+		} else if err != nil {
+			err = fmt.Errorf("%s: %w", key, err)
+		}
+		if err != nil {
 			return err
 		}
 		words = words[2:]
@@ -244,41 +316,24 @@ func (r *SLO) setOptions(words []string) error {
 	return nil
 }
 
-func (r *SLO) setOption(key, word string) error {
-	if key == "min" {
-		if r.Stat == "cpu" {
-			return fmt.Errorf("min counts operations, of which cpu(%s) has none; leave it out", r.Arg)
-		}
-		n, err := parseInt(word)
-		if err != nil {
-			return fmt.Errorf("min: %w", err)
-		}
-		if n < 1 {
-			return fmt.Errorf("min %s: a rule needs operations; want 1 or more", word)
-		}
-		r.Min = n
-		return nil
+// setMin reads the smallest number of operations.
+func (r *SLO) setMin(word string) error {
+	if r.Stat == "cpu" {
+		return fmt.Errorf("min counts operations, of which cpu(%s) has none; leave it out", r.Arg)
 	}
-	d, err := parseDuration(word)
-	if err != nil {
-		return fmt.Errorf("%s: %w", key, err)
+	n, err := parseInt(word)
+	switch {
+	case err != nil:
+		return fmt.Errorf("min: %w", err)
+	case n < 1:
+		return fmt.Errorf("min %s: a rule needs operations; want 1 or more", word)
 	}
-	if d == 0 {
-		return fmt.Errorf("%s %s means nothing; leave it out, or write a time such as 30s", key, word)
-	}
-	switch key {
-	case "for":
-		r.For = d
-	case "over":
-		r.Over = d
-	case "grace":
-		r.Grace = d
-	}
+	r.Min = n
 	return nil
 }
 
-// defaultMin returns the number of operations of which a rate at the threshold means two errors, so that a single
-// one never decides.
+// defaultMin returns the number of operations of which a rate at the threshold means two errors, so
+// that a single one never decides.
 func defaultMin(threshold float64) int {
 	return int(math.Ceil(math.Round(2/threshold*1e6) / 1e6))
 }
@@ -287,7 +342,8 @@ func parsePromQL(text string) (SLO, error) {
 	const shape = `want "promql: EXPR < NUMBER [for D] [grace D] [warning]"`
 	m := promqlRE.FindStringSubmatch(text)
 	if m == nil {
-		return SLO{}, fmt.Errorf("promql: %s does not end in a comparison with a number; %s", clip(text), shape)
+		return SLO{}, fmt.Errorf("promql: %s does not end in a comparison with a number; %s",
+			clip(text), shape)
 	}
 	r := SLO{Stat: "promql", Arg: strings.TrimSpace(m[1]), Less: m[2] == "<"}
 	v, err := strconv.ParseFloat(m[3], 64)
@@ -323,18 +379,17 @@ func (r SLO) String() string {
 		}
 		fmt.Fprintf(&b, "%s(%s) %s %s", r.Stat, r.Arg, op, limit)
 	}
-	if r.For > 0 {
-		fmt.Fprintf(&b, " for %s", formatDuration(r.For))
+	option := func(name string, d time.Duration) {
+		if d > 0 {
+			fmt.Fprintf(&b, " %s %s", name, formatDuration(d))
+		}
 	}
-	if r.Over > 0 {
-		fmt.Fprintf(&b, " over %s", formatDuration(r.Over))
-	}
+	option("for", r.For)
+	option("over", r.Over)
 	if r.Min > 0 {
 		fmt.Fprintf(&b, " min %d", r.Min)
 	}
-	if r.Grace > 0 {
-		fmt.Fprintf(&b, " grace %s", formatDuration(r.Grace))
-	}
+	option("grace", r.Grace)
 	if r.Warning {
 		b.WriteString(" warning")
 	}
@@ -353,33 +408,35 @@ func hint(word string, candidates []string) string {
 func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
 	seen := map[string]int{}
 	roles, checked := k.Roles[p.Target.Driver]
-	for _, p := range p.Watching() {
-		if p.ShowsCPU() && !slices.Contains(roles, p.Role) {
-			roles = append(slices.Clip(roles), p.Role)
+	watched := p.WatchedRoles()
+	for _, x := range p.Watching() {
+		if x.ShowsCPU() {
+			watched = append(watched, x.Role)
 		}
 	}
-	for _, role := range p.WatchedRoles() {
+	for _, role := range watched {
 		if !slices.Contains(roles, role) {
 			roles = append(slices.Clip(roles), role)
 		}
 	}
 	for i, r := range rules {
 		path := fmt.Sprintf("%s[%d]", key, i)
-		if !d.good(path) {
-			continue
-		}
-		if first, twice := seen[r.Source]; twice {
+		first, twice := seen[r.Source]
+		if twice && d.good(path) {
 			d.at(path, "is the same rule as %s[%d]; keep one", key, first)
 			continue
 		}
 		seen[r.Source] = i
 		switch {
 		case r.Stat == "cpu" && checked && !slices.Contains(roles, r.Arg):
-			d.at(path, "the target %s has no role %s to watch; %sroles: %s", p.Target.Driver, clip(r.Arg), hint(r.Arg, roles), strings.Join(roles, ", "))
+			d.at(path, "the target %s has no role %s to watch; %sroles: %s", p.Target.Driver,
+				clip(r.Arg), hint(r.Arg, roles), strings.Join(roles, ", "))
 		case r.Unit == Seconds && k.Ops != nil && r.Arg != "op" && r.Arg != "delivery" && !slices.Contains(k.Ops, r.Arg):
-			d.at(path, "%s is not an operation; %sknown: op, delivery, %s", clip(r.Arg), hint(r.Arg, k.Ops), strings.Join(k.Ops, ", "))
+			d.at(path, "%s is not an operation; %sknown: op, delivery, %s", clip(r.Arg),
+				hint(r.Arg, k.Ops), strings.Join(k.Ops, ", "))
 		case key == "unbounded.slo" && !d.stored && d.good("unbounded.budget") && p.Workload.Wait(r.For) > p.Unbounded.Budget:
-			d.at(path, "for %s is longer than unbounded.budget %s, so the rule could never be broken; want less", formatDuration(r.For), formatDuration(p.Unbounded.Budget))
+			d.at(path, "for %s is longer than unbounded.budget %s, so the rule could never be "+
+				"broken; want less", formatDuration(r.For), formatDuration(p.Unbounded.Budget))
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -44,68 +43,6 @@ func TestParseSLO(t *testing.T) {
 			again, err := plan.ParseSLO(got.String())
 			if err != nil || again != got {
 				t.Errorf("%q is read as %+v, %v; want %+v", got.String(), again, err, got)
-			}
-		})
-	}
-}
-
-func TestParseSLOErrors(t *testing.T) {
-	tests := []struct{ in, want string }{
-		{"", `"" is not a rule; want STAT(op|role) < VALUE`},
-		{"p99 < 2s", "is not a rule"},
-		{"p99(op) 2s", "is not a rule"},
-		{"p99(op) < ", "has no value"},
-		{"p99(op) <= 2s", "p99(op) <=: the only comparison is <"},
-		{"p99(op) > 2s", "the only comparison is <"},
-		{"p99() < 2s", "p99() names nothing"},
-		{"p99(a b) < 2s", "names nothing"},
-		{"p9(op) < 2s", `"p9" is not a statistic; did you mean "p90"?`},
-		{"p99.99(op) < 2s", "out of range; want p50 to p99.9"},
-		{"p49(op) < 2s", "out of range"},
-		{"maen(op) < 2s", `"maen" is not a statistic; did you mean "mean"?`},
-		{"p99(op) < 2", `"2" has no unit; write 2s for seconds`},
-		{"p99(op) < 2%", "is a percentage; want a time"},
-		{"p99(op) < 0s", "is not a possible latency"},
-		{"p99(op) < 2h", "is not a possible latency"},
-		{"p99(op) < 2s warning warning", `"warning" is there twice`},
-		{"p99(op) < 2s over 0s", "over 0s means nothing"},
-		{"p99(op) < 2s grace x", "grace:"},
-		{"p99(op) < 2s for", `"for" has no value`},
-		{"p99(op) < 2s for 0s", "means nothing"},
-		{"p99(op) < 2s for 5", "for: \"5\" has no unit"},
-		{"p99(op) < 2s for 5s for 5s", `"for" is there twice`},
-		{"p99(op) < 2s during 5s", "is not understood; want only [for D] [over D]"},
-		{"service.rate(5xx) < 1%", "service.rate has no meaning"},
-		{"service.cpu(app) < 1%", "service.cpu has no meaning"},
-		{"rate(5x) < 1%", `"5x" is not an error class; did you mean "5xx"?`},
-		{"rate(op) < 1%", `"op" is not an error class`},
-		{"rate(5xx) < 0.01", `"0.01" has no unit; write 0.01%, or 1% if a fraction is meant`},
-		{"rate(5xx) < 0%", "can never decide anything"},
-		{"rate(5xx) < 1s", "is not a percentage"},
-		{"rate(5xx) < 1% min 0", "a rule needs operations"},
-		{"rate(5xx) < 1% min x", `min: "x" is not a whole number`},
-		{"cpu(app) < 101%", "can never decide anything"},
-		{"cpu(app) < 85", "has no unit"},
-		{"cpu(app) < 85% min 5", "min counts operations"},
-		{"promql:", "does not end in a comparison with a number"},
-		{"promql: < 0.5", "does not end in a comparison with a number"},
-		{"promql: x <= 0.5", "does not end in a comparison with a number"},
-		{"promql: x < 1e999", "is not a number"},
-		{"promql: x < 5 min 3", "does not end in a comparison with a number"},
-		{"p99(op)\n< 2s", "line break"},
-		{"promql: " + strings.Repeat("x", 1000) + " < 1", "longer than 1000 bytes"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.in, func(t *testing.T) {
-			got, err := plan.ParseSLO(tt.in)
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Fatalf("got %+v, %v; want error with %q", got, err, tt.want)
-			}
-			if got != (plan.SLO{}) {
-				t.Errorf("a rule beside the error: %+v", got)
-			}
-			if !strings.Contains(err.Error(), ";") {
-				t.Errorf("no remedy in %q", err)
 			}
 		})
 	}

@@ -9,9 +9,10 @@ import (
 // swapStream sets the places of arms apart from other users of the plan's seed.
 const swapStream = 0x7377_6170
 
-// Place returns the arm at whose addresses an arm runs in a block, counted from 1: its own, unless the plan has the arms
-// exchange their addresses ([Compare.Swap]). Then as many blocks in a row as there are arms have each arm at each
-// address once, in an order that follows the seed. Block 0 is of runs outside of blocks, each at its own.
+// Place returns the arm at whose addresses an arm runs in a block, counted from 1: its own, unless
+// the plan has the arms exchange their addresses ([Compare.Swap]). Then as many blocks in a row as
+// there are arms have each arm at each address once, in an order that follows the seed. Block 0 is
+// of runs outside of blocks, each at its own.
 func (p *Plan) Place(arm string, block int) Arm {
 	if p.Compare == nil {
 		return Arm{}
@@ -29,11 +30,12 @@ func (p *Plan) Place(arm string, block int) Arm {
 	return arms[(own+shifts[(block-1)%n])%n]
 }
 
-// TargetOf returns the target with an arm laid over it, at the addresses where it is in a block: its servers and the
-// pages of their metrics ([Plan.Place]).
+// TargetOf returns the target with an arm laid over it, at the addresses where it is in a block:
+// its servers and the pages of their metrics ([Plan.Place]).
 func (p *Plan) TargetOf(arm Arm, block int) Target {
 	t, at := p.Target.With(arm), p.Target.With(p.Place(arm.Name, block))
-	t.URL, t.MetricsURL = at.URL, at.MetricsURL
+	t.URL = at.URL
+	t.MetricsURL = at.MetricsURL
 	return t
 }
 

@@ -9,8 +9,8 @@ import (
 	"plimsoll/plan"
 )
 
-// elsewhere is a plan of arms at addresses of their own: further keys of the target, sections, an arm more, and keys of
-// the comparison.
+// elsewhere is a plan of arms at addresses of their own: further keys of the target, sections, an
+// arm more, and keys of the comparison.
 const elsewhere = `name: n
 seed: %d
 target: {driver: external%s}
@@ -21,8 +21,8 @@ bounded: {users: 5}
 
 var external = plan.Known{Drivers: []string{plan.External}}
 
-// Arms at addresses of their own are a duet only where the plan asks for it, and only with sources that count nothing of
-// the other arms' turns.
+// Arms at addresses of their own are a duet only where the plan asks for it, and only with sources
+// that count nothing of the other arms' turns.
 func TestDuetElsewhere(t *testing.T) {
 	for _, tt := range []struct {
 		name, target, sections, arm string
@@ -75,7 +75,8 @@ func TestDuetElsewhere(t *testing.T) {
 	}
 }
 
-// TestSwapRefused: addresses are exchanged only where versions can follow, and each arm is equally often at each.
+// TestSwapRefused: addresses are exchanged only where versions can follow, and each arm is equally
+// often at each.
 func TestSwapRefused(t *testing.T) {
 	const install = ", install: [./deploy.sh]"
 	for _, tt := range []struct{ name, target, arm, keys, want string }{
@@ -124,7 +125,8 @@ func TestThroughputElsewhere(t *testing.T) {
 	}
 }
 
-// TestPlaces: every arm is at every address equally often, no address has two arms, and the order follows the seed.
+// TestPlaces: every arm is at every address equally often, no address has two arms, and the order
+// follows the seed.
 func TestPlaces(t *testing.T) {
 	parse := func(seed int, arm, keys string) *plan.Plan {
 		p, err := external.Parse(fmt.Appendf(nil, elsewhere, seed, ", install: [./deploy.sh]", "", arm, keys))

@@ -37,24 +37,8 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-func TestBadTopology(t *testing.T) {
-	for _, tt := range []struct{ driver, text, want string }{
-		{"chat", `{apps: 2, proxy: nginx}, instances: 3`, "target.topology.apps: 2, and target.instances is 3"},
-		{"chat", `{apps: 0, proxy: nginx}`, "target.topology.apps: 0 is out of range"},
-		{"chat", `{apps: 2, proxy: haproxy}`, "\"haproxy\" is not a known proxy"},
-		{"chat", `{replicas: 9}`, "target.topology.replicas: 9 is out of range"},
-		{"chat", `{hosts: moon}`, "\"moon\" is not a known kind of hosts"},
-		{"feed", `{apps: 2, proxy: nginx}`, "is for the drivers chat, process; feed starts one server"},
-		{"external", `{apps: 2, proxy: nginx}`, "the driver external starts nothing"},
-		{"chat", `{apps: 2, proxy: nginx}, url: "http://127.0.0.1:80"`, "target.url: is the address of every server behind the proxy"},
-	} {
-		if _, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, tt.driver, tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s %s: %v, want %s", tt.driver, tt.text, err, tt.want)
-		}
-	}
-}
-
-// Replicas that a server does not read from are noted, and so is the license that some servers need for them.
+// Replicas that a server does not read from are noted, and so is the license that some servers need
+// for them.
 func TestReplicaNotes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{replicas: 1}`: "no variable of env has their addresses",

@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,236 +13,422 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A valueType reads the values of one Go type from a file, writes them in canonical form, and
-// describes them in the schema.
-type valueType struct {
-	parse  func(d *decoder, path string, n *yaml.Node, to reflect.Value)
-	format func(e *encoder, depth int, key string, v reflect.Value)
-	schema describer
-}
-
-// A parser reads a node of a file.
-type parser[T any] func(d *decoder, path string, n *yaml.Node, to *T)
-
-// A formatter writes a key with its value, or nothing.
-type formatter[T any] func(e *encoder, depth int, key string, v T)
-
-// A describer returns the schema of a value at a path of keyTexts.
-type describer func(path string) object
-
-// A typeKey is the Go type of a field and its tag "kind".
-type typeKey struct {
-	typ  reflect.Type
-	kind string
-}
-
-// valueTypes holds every type of a plan but sections, so two keys of one type have the same rules.
-var valueTypes = map[typeKey]valueType{}
-
-// typeOf returns the type of a field. A struct, or a pointer to one, is a section.
-func typeOf(t reflect.Type, kind string) valueType {
-	if known, ok := valueTypes[typeKey{t, kind}]; ok {
-		return known
-	}
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		panic(fmt.Sprintf("plan: the type %s %s is not in the table", t, kind))
-	}
-	schema := func(path string) object { return structSchema(t, path) }
-	return valueType{parseSection, (*encoder).section, schema}
-}
-
-func register[T any](kind string, parse parser[T], format formatter[T], schema describer) {
-	valueTypes[typeKey{reflect.TypeFor[T](), kind}] = valueType{
-		func(d *decoder, path string, n *yaml.Node, to reflect.Value) {
-			parse(d, path, n, to.Addr().Interface().(*T))
-		},
-		func(e *encoder, depth int, key string, v reflect.Value) {
-			format(e, depth, key, v.Interface().(T))
-		},
-		schema,
-	}
-}
-
-// single registers a type of single values. A value with an empty text is left out of the canonical
-// form.
-func single[T any](kind, want string, parse func(string) (T, error), show func(T) string,
-	schema object) {
-	register(kind, decodeScalar(want, parse), line(show), scalar(schema))
-}
-
-// sections registers a type of lists of sections.
-func sections[T any](want string) {
-	format := func(e *encoder, depth int, key string, v []T) {
-		if len(v) > 0 {
-			e.line(depth, key, "")
-		}
-		for i := range v {
-			e.item(depth+1, reflect.ValueOf(v[i]))
-		}
-	}
-	register("", decodeList[[]T](want, parseItem), format, func(path string) object {
-		return list(schemaOf(reflect.TypeFor[T](), path+".*", ""))
-	})
-}
-
-// numbers registers a type of lists of numbers.
-func numbers(kind, want, one string) {
-	register(kind, decodeList[[]int](want, decodeScalar(one, parseInt)), flow[[]int](strconv.Itoa),
-		func(path string) object { return list(scalar(integer)(path)) })
-}
-
-// Schemas of single values.
+// The types of single values. Two keys of one type have the same syntax.
 var (
-	integer    = object{"type": "integer"}
-	number     = object{"type": "number"}
-	percentage = patterned(percentPattern)
-	duration   = patterned(durationPattern)
+	// text is a text without a secret. Numbers and booleans are texts too, as they were written:
+	// version: 10.50 stays "10.50".
+	text = raw.accepting(func(key string, v reflect.Value) string {
+		return secretValue(key, v.String())
+	})
+	// raw is a text whose secrets the code looks for, or that is one of a list of names.
+	raw   = single("a text", parseText, quote, nil).hidingZero()
+	label = text.matching(nameRE, "cannot be a name; want "+nameSyntax).in("a name")
+
+	boolean  = single("true or false", parseBool, strconv.FormatBool, object{"type": "boolean"})
+	integer  = whole("a whole number")
+	positive = single("a whole number", parseUint, formatUint, object{"type": "integer", "minimum": 0})
+	number   = single("a number such as 0.1", parseNumber, formatNumber, object{"type": "number"})
+
+	percent  = single("a percentage such as 25%", parsePercent, formatPercent, percentPattern).hidingZero()
+	duration = single("a time such as 5s", parseDuration, formatDuration, durationPattern)
+	rate     = single("a rate such as 200/s", parseRate, Rate.String, ratePattern)
+	ramp     = single("a ramp such as 5/s to 30/s", parseRates, Rates.String, rampPattern)
+	memory   = single("an amount of memory such as 4GB", parseMemory, Memory.String, memoryPattern).
+			hidingZero()
+	bitrate = single("a rate such as 100Mbit/s", parseBitrate, Bitrate.String, bitratePattern).
+		hidingZero()
+	stopRule = single("a stop rule such as disk=10GiB", parseDiskLimit, DiskLimit.String, diskPattern).
+			hidingZero()
+	lastPart = single("a part such as last 60m", parseLastPart, LastPart.String, lastPattern).
+			hidingZero()
+	share  = percent.from("0.0001%", "100%")
+	margin = single("a margin such as 5%", parseMargin, MarginValue.String, marginPattern)
 )
 
-// init fills the table; as the value of a variable the table would refer to itself.
-func init() {
-	register("", (*decoder).text, line(unlessZero(quote)), textual)
-	boolean := object{"type": "boolean"}
-	single("", "true or false", parseBool, strconv.FormatBool, boolean)
-	single("optional", "true or false", parseBool, unlessZero(strconv.FormatBool), boolean)
-	single("", "a whole number", parseInt, strconv.Itoa, integer)
-	single("optional", "a whole number", parseInt, unlessZero(strconv.Itoa), integer)
-	register("blocks", orWord(autoBlocks, decodeScalar("a number of blocks, or auto", parseBlocks)),
-		line(strconv.Itoa), orWordSchema(autoBlocks, integer))
-	formatUint := func(v uint64) string { return strconv.FormatUint(v, 10) }
-	single("", "a whole number", parseUint, formatUint, object{"type": "integer", "minimum": 0})
-	single("", "a number such as 0.1", parseNumber, formatNumber, number)
-	single("percent", "a percentage such as 25%", parsePercent, unlessZero(formatPercent), percentage)
-	single("", "a time such as 5s", parseDuration, formatDuration, duration)
-	single("optional", "a time such as 5s", parseDuration, unlessZero(formatDuration), duration)
-	register("measure", orWord(autoMeasure, decodeScalar("a time such as 5s, or auto", parseDuration)),
-		line(formatDuration), orWordSchema(autoMeasure, duration))
-	single("", "a rate such as 200/s", parseRate, Rate.String, patterned(ratePattern))
-	single("", "a ramp such as 5/s to 30/s", parseRates, Rates.String, patterned(rampPattern))
-	single("", "an amount of memory such as 4GB", parseMemory, unlessZero(Memory.String),
-		patterned(memoryPattern))
-	single("", "a rate such as 100Mbit/s", parseBitrate, unlessZero(Bitrate.String),
-		patterned(bitratePattern))
-	single("", "a stop rule such as disk=10GiB", parseDiskLimit, unlessZero(DiskLimit.String),
-		patterned(diskPattern))
-	single("", "a part such as last 60m", parseLastPart, unlessZero(LastPart.String),
-		patterned(lastPattern))
-	single("", "a number such as 12000000 ±0, same, or none", parseExpectation,
-		unlessZero(func(x Expectation) string { return quote(x.String()) }),
-		anyOf(object{"type": "integer", "minimum": 0}, patterned(expectationRE.String())))
+// The forms of texts, for editors.
+const (
+	durationPattern = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
+	ratePattern     = `^[0-9]+(\.[0-9]+)? */s$`
+	percentPattern  = `^[0-9]+(\.[0-9]+)? *%$`
+	rampPattern     = `^[0-9]+(\.[0-9]+)? */s( +to +[0-9]+(\.[0-9]+)? */s)?$`
+	diskPattern     = `^disk *= *[0-9]+(\.[0-9]+)? ?[MGT]iB$`
+	lastPattern     = `^last +([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	memoryPattern   = `^[0-9]+(\.[0-9]+)? ?[GM]i?B$`
+	bitratePattern  = `^[0-9]+(\.[0-9]+)? ?[kMG]bit(/s)?$`
+	marginPattern   = `^([0-9]+(\.[0-9]+)? *(%|pp)|none)$`
+	rulePattern     = `^\s*(promql:.*\S\s*[<>].*|[A-Za-z][A-Za-z0-9. ]*\([^()]+\)\s*<.*)$`
+)
 
-	words := decodeList[[]string]("a list of texts such as [a, b]", (*decoder).text)
-	register("", words, flow[[]string](quote), func(path string) object { return list(textual(path)) })
-	oneWord := as((*decoder).text, func(s string) []string { return []string{s} })
-	register("one-or-list", orScalar(oneWord, words), flow[[]string](quote), func(path string) object {
-		return anyOf(textual(path), list(textual(path)))
-	})
-	addresses := decodeList[Addresses](
-		"an address, or a list such as [http://a:8065, http://b:8065]", (*decoder).text)
-	register("", orScalar(as((*decoder).text, oneAddress),
-		filled("write an address, or remove the key", addresses)),
-		formatAddresses, func(path string) object {
-			several := list(textual(path))
-			several["minItems"], several["maxItems"], several["uniqueItems"] = 1, maxInstances, true
-			return anyOf(textual(path), several)
-		})
-	numbers("", "a list of CPU numbers such as [0, 1]", "a CPU number")
-	numbers("users", "a list of numbers of users such as [50, 200]", "a number of users")
-	numbers("looks", "a list of numbers of blocks such as [6, 9, 12]", "a number of blocks")
-	register("", filled("write a rule, or remove the key for the default rules",
-		decodeList[[]SLO]("a list of rules", (*decoder).rule)), formatRules, func(path string) object {
-		s := list(scalar(object{"type": "string"})(path))
-		s["minItems"] = 1
-		return s
-	})
+// nameSyntax describes nameRE.
+const nameSyntax = "letters, digits, dot, underscore and dash, at most 64"
 
-	register("", (*decoder).env, (*encoder).env, envSchema)
-	register("", decodeMap[map[string]string]("a mapping such as {NAME: value}", (*decoder).text),
-		mapping[map[string]string](quote), named(textual))
-	const shares = "a mapping such as {reader: 10%}"
-	register("",
-		decodeMap[map[string]float64](shares, decodeScalar("a number such as 0.1", parseNumber)),
-		mapping[map[string]float64](formatNumber), named(scalar(number)))
-	register("percent",
-		decodeMap[map[string]float64](shares, decodeScalar("a percentage such as 25%", parsePercent)),
-		mapping[map[string]float64](formatPercent), named(scalar(percentage)))
-	perEngine("", "a whole number, or one for each engine", parseInt)
-	perEngine("users", "a number of users, or auto", parseUsers, autoUsersText)
-	margin := scalar(patterned(marginPattern))
-	ofCapacity := func(m MarginValue) Margin { return Margin{"capacity": m} }
-	register("", orScalar(as(decodeScalar("a margin such as 5%", parseMargin), ofCapacity),
-		decodeMap[Margin]("a margin such as 5%, or a mapping such as {capacity: 5%}",
-			decodeScalar("a margin such as 5% or 0.1pp", parseMargin))),
-		mapping[Margin](MarginValue.String),
-		func(path string) object { return anyOf(margin(path), named(margin)(path)) })
-	register("", func(d *decoder, path string, n *yaml.Node, to *Gates) { to.decode(d, path, n) },
-		func(e *encoder, depth int, key string, g Gates) { g.encode(e, depth, key) },
-		func(string) object { return gateSchema() })
-
-	sections[Stage]("a list of storms such as [{at: 60s, storm: KIND, share: 50%}]")
-	sections[Offer]("a list of offers such as " +
-		"[{name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}]")
-	sections[Probe]("a list of probes such as " +
-		"[{kind: prometheus, role: app, url: http://HOST:9100/metrics}]")
-	register("", decodeMap[map[string]LinkLimit](
-		"a mapping such as {all: {rate: 1Gbit/s}, db: {delay: 500us}}", parseItem),
-		formatLinks, func(path string) object {
-			s := named(typeOf(reflect.TypeFor[LinkLimit](), "").schema)(path)
-			s["propertyNames"] = object{"enum": slices.Clone(linkRoles)}
-			return s
-		})
-	shorthand("count", func(a *Agents) *int { return &a.Count },
-		"a number of hosts such as 11, or a mapping such as {match: {zone: a}}", parseInt,
-		scalar(integer))
-	shorthand("rate", func(a *Arrival) *Rate { return &a.Rate },
-		"a rate such as 200/s, or a mapping such as {rate: 200/s, process: poisson}", parseRate,
-		func(path string) object { return schemaOf(reflect.TypeFor[Rate](), join(path, "rate"), "") })
-	register("", parseArms, formatArms, func(path string) object {
-		s := named(typeOf(reflect.TypeFor[Arm](), "").schema)(path)
-		s["minProperties"], s["maxProperties"], s["required"] = 2, maxArms, []string{Base}
-		return s
-	})
-	register("", parseRows, formatRows, named(textual))
+// custom returns a type with functions of its own.
+func custom[T any](read func(d *decoder, path string, n *yaml.Node, to *T),
+	write func(e *encoder, depth int, key string, v T), schema func(valueType) object) valueType {
+	return valueType{
+		read: func(n node, to reflect.Value) {
+			read(n.d, n.path, n.Node, to.Addr().Interface().(*T))
+		},
+		write: func(e *encoder, depth int, key string, v reflect.Value) {
+			write(e, depth, key, v.Interface().(T))
+		},
+		schema: schema,
+	}
 }
 
-// perEngine registers a type of one number, or of one for each engine. The one may be a word.
-func perEngine(kind, want string, parse func(string) (int, error), words ...string) {
-	one := as(decodeScalar(want, parse), func(n int) PerEngine { return PerEngine{"": n} })
-	register(kind, orScalar(one,
-		decodeMap[PerEngine]("a whole number, or a mapping such as {postgresql: 400}",
-			decodeScalar("a whole number", parseInt))),
-		formatPerEngine, func(path string) object {
-			each := object{}
-			for _, engine := range engines {
-				each[engine] = scalar(integer)(path)
-			}
-			forms := []any{scalar(integer)(path), byEngine(each)}
-			if words != nil {
-				forms = append(forms, object{"type": "string", "enum": words})
-			}
-			return anyOf(forms...)
-		})
+// single returns a type of single values. The schema is an object, the pattern of a text, or nil
+// for any text.
+func single[T any](want string, parse func(string) (T, error), show func(T) string, schema any,
+) valueType {
+	t := custom(decodeScalar(want, parse), nil, describeText)
+	t.write = nil
+	t.want = want
+	t.show = func(v reflect.Value) string { return show(v.Interface().(T)) }
+	switch s := schema.(type) {
+	case object:
+		t.schema = func(t valueType) object { return t.limits(s) }
+	case string:
+		t.schema = func(t valueType) object { return t.limits(object{"type": "string", "pattern": s}) }
+	}
+	return t
 }
 
-// shorthand registers a type of sections in place of which a file may write the value of one key.
-func shorthand[T, F any](key string, field func(*T) *F, want string, parse func(string) (F, error),
-	schema describer) {
-	register("", func(d *decoder, path string, n *yaml.Node, to **T) {
-		*to = new(T)
+// describeText returns the schema of a text. A text that YAML takes for a number is still a text of
+// a plan, unless it is one of a few words.
+func describeText(t valueType) object {
+	if t.words != nil {
+		return t.limits(object{"type": "string"})
+	}
+	return t.limits(object{"type": []string{"string", "number", "boolean"}})
+}
+
+// limits adds the accepted values to the schema of a single value.
+func (t valueType) limits(schema object) object {
+	s := maps.Clone(schema)
+	if t.words != nil {
+		s["enum"] = t.words
+	}
+	if t.pattern != "" {
+		s["pattern"] = t.pattern
+	}
+	if t.most != nil && (s["type"] == "integer" || s["type"] == "number") {
+		s["minimum"] = t.least
+		s["maximum"] = t.most
+	}
+	return s
+}
+
+// matching limits a text to those that match. The remark describes another one.
+func (t valueType) matching(re *regexp.Regexp, remark string) valueType {
+	t.pattern = re.String()
+	return t.checked(func(s string) error {
+		if re.MatchString(s) {
+			return nil
+		}
+		return fmt.Errorf("%s %s", clip(s), remark)
+	})
+}
+
+// oneOf returns the type of one of some words. Another one is not what the plan wants there: the
+// verb is "want" or "known:". An empty text is like a missing key.
+func oneOf(what, verb string, words ...string) valueType {
+	t := raw
+	t.words = words
+	return t.checked(func(s string) error {
+		if s == "" && verb != "want" || slices.Contains(words, s) {
+			return nil
+		}
+		separator := ", "
+		if verb == "want" {
+			separator = " or "
+		}
+		list := strings.Join(words, separator)
+		return fmt.Errorf("%s is not %s; %s%s %s", clip(s), what, hint(s, words), verb, list)
+	})
+}
+
+// then adds a check of a value that was read, with its node.
+func (t valueType) then(check func(n node, v reflect.Value),
+) valueType {
+	read := t.read
+	t.read = func(n node, to reflect.Value) {
+		read(n, to)
+		if n.d.read(n.path) {
+			check(n, to)
+		}
+	}
+	return t
+}
+
+// whole returns the type of a whole number, which is described.
+func whole(want string) valueType {
+	return single(want, parseInt, strconv.Itoa, object{"type": "integer"})
+}
+
+// orWord accepts a word in place of a value: its meaning is known when the plan has been read.
+func (t valueType) orWord(word string) valueType {
+	want := t.want + ", or " + word
+	t.want = want
+	read := t.read
+	schema := t.schema
+	t.read = func(n node, to reflect.Value) {
+		switch {
+		case n.Kind != yaml.ScalarNode:
+			n.fail("is %s; want %s", kindOf(n.Node), want)
+		case n.Value != word:
+			read(n, to)
+		}
+	}
+	t.schema = func(t valueType) object {
+		return anyOf(schema(t), object{"type": "string", "enum": []string{word}})
+	}
+	return t
+}
+
+// sub returns the type of a section: of a struct, or of a pointer to one.
+func sub(s section) valueType {
+	return valueType{
+		section: s,
+		read: func(n node, to reflect.Value) {
+			if to.Kind() == reflect.Pointer {
+				to.Set(reflect.New(to.Type().Elem()))
+				to = to.Elem()
+			}
+			s.fill(to)
+			n.object(to, s)
+		},
+		write:  func(e *encoder, depth int, key string, v reflect.Value) { e.section(depth, key, v, s) },
+		schema: func(valueType) object { return s.schema() },
+	}
+}
+
+// short returns the type of a section in place of which a file may have the value of one key.
+func (s section) short(name string) valueType {
+	t := sub(s)
+	one, _ := s.key(name)
+	t.read = func(n node, to reflect.Value) {
 		if n.Kind != yaml.ScalarNode {
-			d.object(path, n, reflect.ValueOf(*to).Elem())
+			sub(s).read(n, to)
 			return
 		}
-		d.nodes[join(path, key)] = n
-		decodeScalar(want, parse)(d, path, n, field(*to))
-	}, func(e *encoder, depth int, key string, v *T) {
-		e.section(depth, key, reflect.ValueOf(v))
-	}, func(path string) object {
-		return anyOf(schema(path), structSchema(reflect.TypeFor[T](), path))
+		to.Set(reflect.New(to.Type().Elem()))
+		s.fill(to.Elem())
+		n.d.nodes[join(n.path, name)] = n.Node
+		one.decode(n, fieldOf(to.Elem(), name))
+	}
+	t.schema = func(valueType) object { return anyOf(one.describe(), s.schema()) }
+	return t
+}
+
+// list returns the type of a list; an empty one is nil, as if the key were missing.
+func list(want string, item valueType, text string) valueType {
+	each := key{"*", item, text}
+	return valueType{
+		want: want,
+		each: &each,
+		read: func(n node, to reflect.Value) {
+			switch {
+			case n.Kind != yaml.SequenceNode:
+				n.fail("is %s; want %s", kindOf(n.Node), want)
+				return
+			case len(n.Content) > maxEntries:
+				n.fail("has %d entries; want at most %d", len(n.Content), maxEntries)
+				return
+			}
+			for i := range n.Content {
+				v := reflect.New(to.Type().Elem()).Elem()
+				each.decode(n.item(i), v)
+				to.Set(reflect.Append(to, v))
+			}
+		},
+		write: func(e *encoder, depth int, key string, v reflect.Value) {
+			if v.Len() == 0 {
+				return
+			}
+			if item.section == nil {
+				var texts []string
+				for i := range v.Len() {
+					texts = append(texts, item.show(v.Index(i)))
+				}
+				e.line(depth, key, "["+strings.Join(texts, ", ")+"]")
+				return
+			}
+			e.line(depth, key, "")
+			for i := range v.Len() {
+				e.item(depth+1, v.Index(i), item.section)
+			}
+		},
+		schema: func(valueType) object { return object{"type": "array", "items": each.describe()} },
+	}
+}
+
+const wantTexts = "a list of texts such as [a, b]"
+
+// words is the type of a list of texts.
+var words = list(wantTexts, raw, "")
+
+// params returns the type of settings. The text describes one of them.
+func params(about string) valueType {
+	return mapping("a mapping such as {NAME: value}", text, about)
+}
+
+// orOne accepts a single value in place of a list of one.
+func (t valueType) orOne(item valueType) valueType {
+	read := t.read
+	schema := t.schema
+	t.read = func(n node, to reflect.Value) {
+		if n.Kind != yaml.ScalarNode {
+			read(n, to)
+			return
+		}
+		v := reflect.New(to.Type().Elem()).Elem()
+		if item.decode(n, v); !v.IsZero() {
+			to.Set(reflect.Append(to, v))
+		}
+	}
+	t.schema = func(t valueType) object { return anyOf(item.schema(item), schema(t)) }
+	return t
+}
+
+// mapping returns the type of a mapping whose keys the author chooses; an empty one is nil, as if
+// the key were missing. It is written sorted by its keys.
+func mapping(want string, item valueType, text string) valueType {
+	add := func(to reflect.Value, name string, read func(reflect.Value)) {
+		v := reflect.New(to.Type().Elem()).Elem()
+		read(v)
+		if to.IsNil() {
+			to.Set(reflect.MakeMap(to.Type()))
+		}
+		to.SetMapIndex(reflect.ValueOf(name), v)
+	}
+	return keyed(want, key{"*", item, text}, add, func(v reflect.Value, each func(string, reflect.Value)) {
+		names := v.MapKeys()
+		slices.SortFunc(names, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
+		for _, name := range names {
+			each(name.String(), v.MapIndex(name))
+		}
 	})
+}
+
+// ordered returns the type of a mapping whose order counts: a slice of structs with a Name. The
+// item is the type of a field of the struct, or of all of it.
+func ordered(want, field string, item valueType, text string) valueType {
+	part := func(v reflect.Value) reflect.Value {
+		if field == "" {
+			return v
+		}
+		return v.FieldByName(field)
+	}
+	add := func(to reflect.Value, name string, read func(reflect.Value)) {
+		v := reflect.New(to.Type().Elem()).Elem()
+		v.FieldByName("Name").SetString(name)
+		read(part(v))
+		to.Set(reflect.Append(to, v))
+	}
+	return keyed(want, key{"*", item, text}, add, func(v reflect.Value, each func(string, reflect.Value)) {
+		for i := range v.Len() {
+			each(v.Index(i).FieldByName("Name").String(), part(v.Index(i)))
+		}
+	})
+}
+
+// keyed returns the type of a mapping that two functions fill and list.
+func keyed(want string, each key, add func(to reflect.Value, name string, read func(reflect.Value)),
+	all func(v reflect.Value, each func(name string, v reflect.Value))) valueType {
+	return valueType{
+		want: want,
+		each: &each,
+		read: func(n node, to reflect.Value) {
+			n.entries(want, func(name string, c node) {
+				add(to, name, func(v reflect.Value) { each.decode(c, v) })
+			})
+		},
+		write: func(e *encoder, depth int, key string, v reflect.Value) {
+			if v.Len() > 0 {
+				e.line(depth, key, "")
+			}
+			all(v, func(name string, v reflect.Value) { each.entry(e, depth+1, name, v) })
+		},
+		schema: func(valueType) object {
+			return object{"type": "object", "additionalProperties": each.describe()}
+		},
+	}
+}
+
+// called refuses keys of a mapping that are no names.
+func (t valueType) called(what string) valueType {
+	return t.naming(nameRE, "cannot be the name of "+what+"; want "+nameSyntax)
+}
+
+// naming limits the keys of a mapping to those that match. The remark describes another one.
+func (t valueType) naming(re *regexp.Regexp, remark string) valueType {
+	return t.then(func(n node, _ reflect.Value) {
+		for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+			name := n.Content[i].Value
+			at := n.entry(name, n.Content[i+1])
+			if !re.MatchString(name) && !n.d.bad[at.path] {
+				at.note("%s %s", clip(name), remark)
+			}
+		}
+	})
+}
+
+// distinct refuses a list with an entry that is there twice, which the function names.
+func (t valueType) distinct(name func(string) string) valueType {
+	return t.then(func(n node, _ reflect.Value) {
+		seen := map[string]bool{}
+		for i, c := range n.Content {
+			if seen[c.Value] {
+				n.item(i).note("%s is there twice; keep one", name(c.Value))
+			}
+			seen[c.Value] = true
+		}
+	})
+}
+
+// alone accepts a single value in place of a mapping with one key.
+func (t valueType) alone(name string, one valueType) valueType {
+	read := t.read
+	t.read = func(n node, to reflect.Value) {
+		if n.Kind != yaml.ScalarNode {
+			read(n, to)
+			return
+		}
+		v := reflect.New(to.Type().Elem()).Elem()
+		one.decode(n, v)
+		to.Set(reflect.MakeMap(to.Type()))
+		to.SetMapIndex(reflect.ValueOf(name), v)
+	}
+	return t
+}
+
+// perEngine returns the type of one number, or of one for each engine. The one may be a word.
+func perEngine(one valueType, words ...string) valueType {
+	t := mapping("a whole number, or a mapping such as {postgresql: 400}", integer, "").alone("", one)
+	write := t.write
+	t.write = func(e *encoder, depth int, key string, v reflect.Value) {
+		if n := v.MapIndex(reflect.ValueOf("")); n.IsValid() {
+			e.line(depth, key, one.show(n))
+			return
+		}
+		write(e, depth, key, v)
+	}
+	t.schema = func(t valueType) object {
+		n := t.limits(object{"type": "integer"})
+		forms := []any{n, engineSchema(engines, n)}
+		if words != nil {
+			forms = append(forms, object{"type": "string", "enum": words})
+		}
+		return anyOf(forms...)
+	}
+	return t
+}
+
+func parseText(s string) (string, error) {
+	if len(s) > 4096 {
+		return "", fmt.Errorf("is %d bytes long; want at most 4096", len(s))
+	}
+	return s, nil
 }
 
 func parseBool(s string) (bool, error) {
@@ -250,191 +438,4 @@ func parseBool(s string) (bool, error) {
 	return s == "true", nil
 }
 
-// parseSection reads a struct, or one for a pointer.
-func parseSection(d *decoder, path string, n *yaml.Node, to reflect.Value) {
-	if to.Kind() == reflect.Pointer {
-		to.Set(reflect.New(to.Type().Elem()))
-		to = to.Elem()
-	}
-	d.object(path, n, to)
-}
-
-// parseItem reads a value of a list or mapping by its type.
-func parseItem[T any](d *decoder, path string, n *yaml.Node, to *T) {
-	d.value(path, n, reflect.ValueOf(to).Elem(), "")
-}
-
-// orWord reads nothing where the file has the word: its meaning is known when the plan has been
-// read.
-func orWord[T any](word string, parse parser[T]) parser[T] {
-	return func(d *decoder, path string, n *yaml.Node, to *T) {
-		if n.Kind != yaml.ScalarNode || n.Value != word {
-			parse(d, path, n, to)
-		}
-	}
-}
-
-func orWordSchema(word string, schema object) describer {
-	return func(path string) object {
-		return anyOf(scalar(schema)(path), object{"type": "string", "enum": []string{word}})
-	}
-}
-
-// orScalar reads a single value by one parser, and all others by another.
-func orScalar[T any](one, others parser[T]) parser[T] {
-	return func(d *decoder, path string, n *yaml.Node, to *T) {
-		if n.Kind == yaml.ScalarNode {
-			one(d, path, n, to)
-			return
-		}
-		others(d, path, n, to)
-	}
-}
-
-// as wraps the value that a parser of another type read.
-func as[T, V any](parse parser[V], wrap func(V) T) parser[T] {
-	return func(d *decoder, path string, n *yaml.Node, to *T) {
-		var v V
-		parse(d, path, n, &v)
-		*to = wrap(v)
-	}
-}
-
-// filled refuses an empty list.
-func filled[T any](remedy string, parse parser[T]) parser[T] {
-	return func(d *decoder, path string, n *yaml.Node, to *T) {
-		parse(d, path, n, to)
-		if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-			d.fail(n, path, "is an empty list; %s", remedy)
-		}
-	}
-}
-
-func parseArms(d *decoder, path string, n *yaml.Node, to *[]Arm) {
-	const want = "a mapping of arms such as {base: {}, new: {args: [-x]}}"
-	d.entries(path, n, want, func(key string, c *yaml.Node) {
-		a := Arm{Name: key}
-		if c.Kind == yaml.ScalarNode && c.ShortTag() == "!!null" {
-			d.fail(c, join(path, key), "has no value; write {} for an arm that changes nothing")
-		} else {
-			parseItem(d, join(path, key), c, &a)
-		}
-		*to = append(*to, a)
-	})
-}
-
-func parseRows(d *decoder, path string, n *yaml.Node, to *[]SetupRow) {
-	d.entries(path, n, "a mapping of rows such as {dataset: none}", func(key string, c *yaml.Node) {
-		r := SetupRow{Name: key}
-		p := join(path, key)
-		d.nodes[p] = c
-		d.text(p, c, &r.Value)
-		*to = append(*to, r)
-	})
-}
-
-// unlessZero has no text for the zero value.
-func unlessZero[T comparable](show func(T) string) func(T) string {
-	return func(v T) string {
-		var zero T
-		if v == zero {
-			return ""
-		}
-		return show(v)
-	}
-}
-
-func line[T any](show func(T) string) formatter[T] {
-	return func(e *encoder, depth int, key string, v T) {
-		if text := show(v); text != "" {
-			e.line(depth, key, text)
-		}
-	}
-}
-
-// flow writes a list on one line.
-func flow[S ~[]T, T any](show func(T) string) formatter[S] {
-	return func(e *encoder, depth int, key string, v S) {
-		if len(v) == 0 {
-			return
-		}
-		texts := make([]string, len(v))
-		for i, one := range v {
-			texts[i] = show(one)
-		}
-		e.line(depth, key, "["+strings.Join(texts, ", ")+"]")
-	}
-}
-
-// mapping writes a mapping, sorted by its keys.
-func mapping[M ~map[string]T, T any](show func(T) string) formatter[M] {
-	return func(e *encoder, depth int, key string, m M) {
-		if len(m) > 0 {
-			e.line(depth, key, "")
-		}
-		for _, k := range slices.Sorted(maps.Keys(m)) {
-			e.line(depth+1, quote(k), show(m[k]))
-		}
-	}
-}
-
-func formatAddresses(e *encoder, depth int, key string, v Addresses) {
-	if len(v) == 1 {
-		e.line(depth, key, quote(v[0]))
-		return
-	}
-	flow[Addresses](quote)(e, depth, key, v)
-}
-
-func formatRules(e *encoder, depth int, key string, v []SLO) {
-	if len(v) > 0 {
-		e.line(depth, key, "")
-	}
-	for _, r := range v {
-		e.b.WriteString(strings.Repeat("  ", depth+1) + "- " + strconv.Quote(r.String()) + "\n")
-	}
-}
-
-func formatPerEngine(e *encoder, depth int, key string, v PerEngine) {
-	one, ok := v[""]
-	switch {
-	case ok && one == autoUsers:
-		e.line(depth, key, autoUsersText)
-	case ok:
-		e.line(depth, key, strconv.Itoa(one))
-	default:
-		mapping[PerEngine](strconv.Itoa)(e, depth, key, v)
-	}
-}
-
-func formatLinks(e *encoder, depth int, key string, v map[string]LinkLimit) {
-	if len(v) > 0 {
-		e.line(depth, key, "")
-	}
-	for _, role := range slices.Sorted(maps.Keys(v)) {
-		e.section(depth+1, role, reflect.ValueOf(v[role]))
-	}
-}
-
-func formatArms(e *encoder, depth int, key string, v []Arm) {
-	e.line(depth, key, "")
-	for _, a := range v {
-		var arm encoder
-		arm.object(depth+2, reflect.ValueOf(a))
-		if arm.b.Len() == 0 {
-			e.line(depth+1, quote(a.Name), "{}")
-			continue
-		}
-		e.line(depth+1, quote(a.Name), "")
-		e.b.WriteString(arm.b.String())
-	}
-}
-
-func formatRows(e *encoder, depth int, key string, v []SetupRow) {
-	if len(v) > 0 {
-		e.line(depth, key, "")
-	}
-	for _, r := range v {
-		e.line(depth+1, quote(r.Name), quote(r.Value))
-	}
-}
+func formatUint(v uint64) string { return strconv.FormatUint(v, 10) }

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// A DiskLimit is how many bytes of disk the files of the target may take before the measured phase of a bounded test
-// ends; 0 means no limit.
+// A DiskLimit is the number of bytes of disk at which the files of the target end the measured
+// phase of a bounded test; 0 means no limit.
 type DiskLimit int64
 
 var (
-	diskRE = regexp.MustCompile(`^disk *= *([0-9]+(?:\.[0-9]+)?) ?([MGT])iB$`)
+	diskRE = regexp.MustCompile(`^disk *= *(.*)$`)
 	// vagueRE is one whose unit means a thousand to some and 1024 to others.
 	vagueRE = regexp.MustCompile(`^disk *=.*[0-9] ?[kKMGT]B?$`)
 )
@@ -23,49 +23,33 @@ const (
 	mostDisk  = DiskLimit(1 << 50)
 )
 
-var diskUnits = []struct {
-	name  string
-	bytes DiskLimit
-}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}}
+var diskUnits = units{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}}
 
 // parseDiskLimit reads "disk=10GiB".
 func parseDiskLimit(s string) (DiskLimit, error) {
+	var v float64
 	m := diskRE.FindStringSubmatch(s)
+	ok := m != nil
+	if ok {
+		v, ok = diskUnits.parse(m[1])
+	}
 	switch {
-	case m == nil && vagueRE.MatchString(s):
-		return 0, fmt.Errorf("%s leaves open whether a thousand or 1024 is meant; want MiB, GiB or TiB, as in disk=10GiB", clip(s))
-	case m == nil:
+	case !ok && vagueRE.MatchString(s):
+		return 0, fmt.Errorf(
+			"%s leaves open whether a thousand or 1024 is meant; want MiB, GiB or TiB, as in "+
+				"disk=10GiB", clip(s))
+	case !ok:
 		return 0, fmt.Errorf("%s is no stop rule; want one such as disk=10GiB", clip(s))
-	}
-	v, err := parseNumber(m[1])
-	if err != nil {
-		return 0, err
-	}
-	for _, u := range diskUnits {
-		if u.name == m[2]+"iB" {
-			v *= float64(u.bytes)
-		}
-	}
-	if v < float64(leastDisk) || v > float64(mostDisk) {
-		return 0, fmt.Errorf("%s is out of range; want disk=%s to disk=%s", clip(s), leastDisk.amount(), mostDisk.amount())
+	case v < float64(leastDisk) || v > float64(mostDisk):
+		return 0, fmt.Errorf("%s is out of range; want %s to %s", clip(s), leastDisk, mostDisk)
 	}
 	return DiskLimit(v), nil
 }
 
-// amount writes the limit without "disk=".
-func (l DiskLimit) amount() string {
-	for _, u := range diskUnits {
-		if l%u.bytes == 0 && l >= u.bytes {
-			return fmt.Sprintf("%d%s", l/u.bytes, u.name)
-		}
-	}
-	return formatNumber(float64(l)/float64(1<<20)) + "MiB"
-}
-
 // String returns "disk=10GiB".
-func (l DiskLimit) String() string { return "disk=" + l.amount() }
+func (l DiskLimit) String() string { return "disk=" + diskUnits.format(float64(l)) }
 
-// A LastPart is how much of the end of the measured phase counts; 0 is all of it.
+// A LastPart is the length of the end of the measured phase that counts; 0 is all of it.
 type LastPart time.Duration
 
 // parseLastPart reads "last 60m".
@@ -93,15 +77,22 @@ func (d *decoder) checkUntil(p *Plan) {
 	if b.Until > 0 && d.good("bounded.until") {
 		switch {
 		case p.Target.Driver == External:
-			d.at("bounded.until", "cannot be watched, because the disk of a target that is not ours is not seen; remove it, or use bounded.measure alone")
+			d.at("bounded.until",
+				"cannot be watched, because the disk of a target that is not ours is not "+
+					"seen; remove it, or use bounded.measure alone")
 		case p.Compare != nil && p.Compare.Combine && p.Unbounded != nil:
-			d.at("bounded.until", "leaves the search of compare.combine a target whose disk is full; remove one of them")
+			d.at("bounded.until",
+				"leaves the search of compare.combine a target whose disk is full; remove "+
+					"one of them")
 		}
 	}
 	if b.Window > 0 && d.good("bounded.window", "bounded.measure") && time.Duration(b.Window) > b.Measure {
-		d.at("bounded.window", "%s is more than bounded.measure %s; want less", b.Window, formatDuration(b.Measure))
+		d.at("bounded.window", "%s is more than bounded.measure %s; want less", b.Window,
+			formatDuration(b.Measure))
 	}
 	if len(b.Stages) > 0 && (b.Until > 0 || b.Window > 0) && d.good("bounded.stages", "bounded.until", "bounded.window") {
-		d.at("bounded.stages", "are timed from the beginning of a phase whose beginning bounded.window, or end bounded.until, moves; use storms in a plan without them")
+		d.at("bounded.stages",
+			"are timed from the beginning of a phase whose beginning bounded.window, or end "+
+				"bounded.until, moves; use storms in a plan without them")
 	}
 }

@@ -2,11 +2,13 @@ package plan
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"regexp"
 )
 
-// MostUsers returns the largest number of users that a test of the plan may have on any engine, and the key that sets
-// it. Users who serve arrivals are not among them.
+// MostUsers returns the largest number of users that a test of the plan may have on any engine, and
+// the key that sets it. Users who serve arrivals are not among them.
 func (p *Plan) MostUsers() (n int, key string) {
 	take := func(m int, at string) {
 		if m > n {
@@ -33,11 +35,12 @@ func (p *Plan) MostUsers() (n int, key string) {
 	return n, key
 }
 
-// UsersPath is where this process finds the plan's file of accounts; empty without one.
+// UsersPath returns the path of the plan's file of accounts for this process; empty without one.
 func (w Workload) UsersPath() string { return cmp.Or(w.UsersAt, w.UsersFile) }
 
-// WithUsersAt returns a copy of the plan whose file of accounts is at another path for this process, and has this digest
-// unless that is empty. The path does not change the plan's digest, which is the same in every directory.
+// WithUsersAt returns a copy of the plan whose file of accounts is at another path for this
+// process, and has this digest unless that is empty. The path does not change the plan's digest,
+// which is the same in every directory.
 func (p *Plan) WithUsersAt(path, digest string) *Plan {
 	q := *p
 	q.Workload.UsersAt, q.Workload.UsersDigest = path, cmp.Or(q.Workload.UsersDigest, digest)
@@ -53,23 +56,34 @@ func (p *Plan) WithoutUsersFile() *Plan {
 
 var digestRE = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
+var (
+	usersFile = text.checked(func(s string) error {
+		switch {
+		case s == "":
+			return errors.New("is empty; want the path of a file with one account a line, or remove it")
+		case hasReference(s):
+			return errors.New("holds a reference; want the path itself, which is no secret")
+		}
+		return nil
+	})
+	usersDigest = text.checked(func(s string) error {
+		if digestRE.MatchString(s) {
+			return nil
+		}
+		return fmt.Errorf("%s is no digest; want sha256: and 64 hexadecimal digits, as plan print shows it, "+
+			"or remove it", clip(s))
+	})
+)
+
 // checkUsersFile checks what goes with a file of accounts; the file itself is not read here.
 func (d *decoder) checkUsersFile(w Workload) {
 	const path, digest = "workload.users_file", "workload.users_digest"
-	switch {
-	case !d.given(digest) || !d.good(digest, path):
-	case w.UsersFile == "":
+	if d.given(digest) && w.UsersFile == "" && d.good(digest, path) {
 		d.at(digest, "has no effect without users_file; remove it, or name the file")
-	case !digestRE.MatchString(w.UsersDigest):
-		d.at(digest, "%s is no digest; want sha256: and 64 hexadecimal digits, as plan print shows it, or remove it", clip(w.UsersDigest))
 	}
-	switch {
-	case !d.given(path) || !d.good(path):
-	case w.UsersFile == "":
-		d.at(path, "is empty; want the path of a file with one account a line, or remove it")
-	case hasReference(w.UsersFile):
-		d.at(path, "holds a reference; want the path itself, which is no secret")
-	case w.Arrival != nil && d.good("workload.arrival"):
-		d.at(path, "does not go with workload.arrival, whose actions are those of one bot; remove one of them")
+	if w.UsersFile != "" && w.Arrival != nil && d.good(path, "workload.arrival") {
+		d.at(path,
+			"does not go with workload.arrival, whose actions are those of one bot; remove "+
+				"one of them")
 	}
 }

@@ -24,18 +24,6 @@ func TestUsersFile(t *testing.T) {
 	if x := q.WithoutUsersFile(); strings.Contains(x.String(), "users_") || x.Workload.UsersPath() != "" {
 		t.Errorf("without the file:\n%s", x)
 	}
-	for _, tt := range []struct{ workload, want string }{
-		{`{behavior: b, users_file: ""}`, "workload.users_file: is empty"},
-		{`{behavior: b, users_file: "${FILE:users.csv}"}`, "workload.users_file: holds a reference"},
-		{`{behavior: b, users_file: u.csv, arrival: 5/s}`, "workload.users_file: does not go with workload.arrival"},
-		{`{behavior: b, users_file: [u.csv]}`, "workload.users_file"},
-		{`{behavior: b, users_file: u.csv, users_digest: "sha256:12"}`, "workload.users_digest: \"sha256:12\" is no digest"},
-		{`{behavior: b, users_digest: "` + sum + `"}`, "workload.users_digest: has no effect without users_file"},
-	} {
-		if _, err := Parse([]byte(head + "workload: " + tt.workload + "\nbounded: {users: 3}\n")); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %q", tt.workload, err, tt.want)
-		}
-	}
 }
 
 func TestMostUsers(t *testing.T) {

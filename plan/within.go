@@ -33,11 +33,13 @@ func (p *Plan) Within(left, between time.Duration) (q *Plan, least time.Duration
 	if b.Auto() {
 		each := left/(seats*time.Duration(c.Blocks)) - outside
 		measure = max(min(each, b.MeasureMax).Truncate(time.Second), b.MeasureMin)
-		b.MeasureMin, b.MeasureMax = 0, 0
+		b.MeasureMin = 0
+		b.MeasureMax = 0
 	}
 	b.Measure = measure
 	q = new(*p)
-	q.Bounded, q.Compare = &b, &c
+	q.Bounded = &b
+	q.Compare = &c
 	c.Retry = min(c.Retry, q.defaultRetry())
 	return q, least
 }

@@ -58,7 +58,7 @@ func TestSite(t *testing.T) {
 		t.Fatal(pages, err)
 	}
 	c := browser.Start(t)
-	for _, page := range []string{"index", "compare", "verbs", "keys-of-a-plan", "statistics", "repository/examples/process.yaml"} {
+	for _, page := range []string{"index", "compare", "verbs", "plan", "statistics", "repository/examples/process.yaml"} {
 		for _, width := range []int{400, 1280} {
 			c.Look(width, "light", "")
 			from := c.Go(address + page + ".html")

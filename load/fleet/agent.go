@@ -20,12 +20,9 @@ import (
 	"plimsoll/watch/series"
 )
 
-// mostUsers bounds the users that one request may set, and mostAway how far the run's epoch may be
-// from this process' clock: a schedule that begins farther off is reckoned arrival by arrival.
-const (
-	mostUsers = 10_000_000
-	mostAway  = 24 * time.Hour
-)
+// mostAway is how far the run's epoch may be from this process' clock: a schedule that begins farther
+// off is reckoned arrival by arrival.
+const mostAway = 24 * time.Hour
 
 // check refuses a start that no coordinator sends.
 func (s *Start) check(now time.Time) error {
@@ -215,9 +212,8 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 	}
 	switch {
 	case r.Users != nil:
-		if n := r.Users.N; n < 0 || n > mostUsers || r.Users.Over < 0 {
-			return fmt.Errorf("users: %d over %v; want 0 to %d over no negative time", n, r.Users.Over,
-				mostUsers)
+		if n := r.Users.N; n < 0 || n > plan.MaxUsers || r.Users.Over < 0 {
+			return fmt.Errorf("users: %d over %v; want 0 to %d over no negative time", n, r.Users.Over, plan.MaxUsers)
 		}
 		return s.agent.Engine.SetUsers(r.Users.N, r.Users.Over)
 	case r.Storm != nil:

@@ -1,18 +1,24 @@
 package draft
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 	"unicode"
 
 	"plimsoll/plan"
 )
 
-// A Question is what a plan is to find out. Its text is the verb that carries the plan out.
+// A Question is the purpose of a plan. Its text is the verb that carries the plan out.
 type Question string
 
 // The questions.
@@ -23,8 +29,8 @@ const (
 	Changed   Question = "compare"  // is another one better, worse or the same?
 )
 
-// Usual returns the number of users that a draft has where nobody names one: of the test, of the highest load step, or
-// at the start of a search.
+// Usual returns the number of users that a draft has where nobody names one: of the test, of the
+// highest load step, or at the start of a search.
 func (q Question) Usual() int {
 	if q == Graded {
 		return 200
@@ -52,31 +58,33 @@ func (q Question) Length() (usual, least time.Duration) {
 	return time.Minute, 5 * time.Second
 }
 
-// Facts are what a draft is made of.
+// Facts are the input of a draft.
 type Facts struct {
 	Question Question
 	// File is the name that the plan will have, for the commands in its comments.
 	File string
-	// URL is the address of a server that runs already, or empty; What describes that server, if it was asked. CA is the
-	// file of the private authority of its certificate, if it has one.
+	// URL is the address of a server that runs already, or empty; What describes that server, if it
+	// was asked. CA is the file of the private authority of its certificate, if it has one.
 	URL, What, CA string
-	// Release is the directory of a release that the plan starts, where URL is empty. Driver names the driver that
-	// starts it.
+	// Release is the directory of a release that the plan starts, where URL is empty. Driver names
+	// the driver that starts it.
 	Release, Driver string
 	// Other is the URL or the directory that is compared with the first one; for [Changed] alone.
 	Other string
-	// Engines are those of the databases that the plan starts.
+	// Engines are the engines of the databases that the plan starts.
 	Engines []string
-	// Behavior is that of the users, With that of a tenth of them for [Changed], and Params the settings.
+	// Behavior is the behavior of the users, With the behavior of a tenth of them for [Changed],
+	// and Params the settings.
 	Behavior, With string
 	Params         map[string]string
 	// Users is their number, 0 for the usual one, which for two releases a pilot finds.
 	Users int
-	// Most is the largest number of users that the target takes by Limit, one of its settings in words; 0 for any.
+	// Most is the largest number of users that the target takes by Limit, one of its settings in
+	// words; 0 for any.
 	Most  int
 	Limit string
-	// Length is how long the users are there: in the whole test, in a search at most, or at each load step. Of a
-	// comparison it is the length of all. 0 is the usual one.
+	// Length is the time with users: of the whole test, of a search at most, of each load step, or
+	// of a whole comparison. 0 is the usual one.
 	Length time.Duration
 	// Rules are those that must hold, in the syntax of plans. Empty leaves them to the program.
 	Rules []string
@@ -85,47 +93,198 @@ type Facts struct {
 // YAML returns the plan.
 func (f Facts) YAML() string {
 	usual, _ := f.Question.Length()
-	if f.Length == 0 {
-		f.Length = usual
-	}
-	if f.Question == Changed {
-		return f.head() + f.versus().YAML()
-	}
-	if f.Users == 0 {
-		f.Users = f.Question.Usual()
-	}
+	f.Length = cmp.Or(f.Length, usual)
+	versus := f.versus()
+	f.Users = cmp.Or(f.Users, f.Question.Usual())
+	most := f.Question.Most(f.Users)
 	if f.Most > 0 {
 		f.Users = min(f.Users, f.Most)
+		most = min(f.Question.Most(f.Users), f.Most)
 	}
-	sections := []string{f.head() + block(line{"name: " + f.name(), ""}, line{"seed: 1", "the same seed gives the same load"}), f.target()}
-	if len(f.Engines) > 0 {
-		sections = append(sections, block(line{"database: {engine: [" + strings.Join(f.Engines, ", ") + "]}", "started and reset by plimsoll"}))
+	subject := f.URL + f.Release
+	if f.What != "" {
+		subject += " (" + f.What + ")"
 	}
-	sections = append(sections, f.workload(), f.test())
-	return strings.Join(sections, "\n")
+	users := strconv.Itoa(f.Users)
+	switch f.Question {
+	case Hold:
+		settle, rest := parts(f.Length, 6)
+		return f.head("Does "+subject+" hold "+users+" users?") + f.plan() +
+			fill(boundedText, "USERS", users+f.limit("how many at a time"), "SETTLE", span(settle),
+				"MEASURE", span(rest-settle)) + f.rules("a run that breaks one ends with status 6")
+	case Supported:
+		start := min(f.Users, max(1, most/2))
+		return f.head("How many users does "+subject+" support?") + f.plan() +
+			fill(searchText,
+				"MOST", strconv.Itoa(most)+f.limit("the search ends there; so many accounts are made first"),
+				"START", strconv.Itoa(start), "BUDGET", span(f.Length), "WINDOW", usualOf("window"),
+				"RATE", usualOf("ramp_rate"), "PRECISION", usualOf("precision")) +
+			f.rules("as many users as hold all of them are supported")
+	case Graded:
+		settle, hold := parts(f.Length, 4)
+		return f.head("How well does "+subject+" serve more and more users?") + f.plan() +
+			fill(ladderText, "STEPS", f.steps()+f.limit("users, a run for each"),
+				"SETTLE", span(settle), "HOLD", span(hold))
+	case Changed:
+		return f.head("Is "+f.Other+" better or worse than "+subject+"?") + versus.YAML()
+	}
+	return ""
 }
 
-// A line is one of a plan, with the comment behind it.
-type line struct{ code, comment string }
+// The parts of a plan. A word in capitals behind a $ stands for a value, and a tab before a comment
+// for its column.
+const (
+	headText = `# $TITLE
+$WARNING#
+#   $ACCOUNTplimsoll $VERB $FILE	# carries it out
+#   plimsoll plan print $FILE	# all keys, with their defaults
+#
+# docs/own-server.md describes the target, docs/workload.md the users.
+`
+	firstText = `name: $NAME
+seed: 1   # the same seed gives the same load
 
-// block returns lines whose comments stand below one another.
-func block(lines ...line) string {
-	wide := 0
-	for _, l := range lines {
-		if l.comment != "" {
-			wide = max(wide, len(l.code))
-		}
+target:
+`
+	elsewhereText = `  driver: external	# it runs already: nothing is started, stopped or reset
+  url: $URL	# several servers in a list: [URL, URL]
+  # metrics_url: http://HOST:PORT/metrics	# its Prometheus metrics, if it has some
+$CA`
+	releaseText = `  driver: $DRIVER
+  binary: $BINARY   # the directory of the release
+`
+	databaseText = `
+database: {engine: $ENGINES}   # started and reset by plimsoll
+`
+	workloadText = `
+workload:
+  behavior: $BEHAVIOR	# what each user does
+  pace: 1	# the waits of people; 0.1 waits a tenth, so that few users make much load
+`
+	boundedText = `
+bounded:
+  users: $USERS
+  ramp: $SETTLE	# from the first user to the last
+  settle: $SETTLE	# with all users, not measured
+  measure: $MEASURE	# what counts; 10m and more for a number to rely on
+`
+	// The steps of the search are shorter and steeper than those of an exact one.
+	searchText = `
+unbounded:
+  max_users: $MOST
+  start: $START	# users to begin with
+  budget: $BUDGET	# the longest time
+  window: 5s	# the rules look back so far; $WINDOW is steadier
+  ramp_rate: 1%	# growth by the second; $RATE is gentler
+  precision: 5%	# when it has found enough; $PRECISION takes longer
+`
+	ladderText = `
+sizing:
+  steps: $STEPS
+  settle: $SETTLE	# with all users, not measured
+  hold: $HOLD	# what counts; 10m is usual
+`
+)
+
+// fill returns a part of a plan with its values, in pairs of a word and its value.
+func fill(text string, values ...string) string {
+	for i := 0; i < len(values); i += 2 {
+		values[i] = "$" + values[i]
 	}
 	var b strings.Builder
-	for _, l := range lines {
-		if l.comment == "" {
-			fmt.Fprintf(&b, "%s\n", l.code)
-		} else {
-			fmt.Fprintf(&b, "%-*s   # %s\n", wide, l.code, clean(l.comment))
-		}
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	_, err := io.WriteString(w, strings.NewReplacer(values...).Replace(text))
+	if err = errors.Join(err, w.Flush()); err != nil {
+		panic(err) // a Builder returns none
 	}
 	return b.String()
 }
+
+// head returns the comment that the plan begins with.
+func (f Facts) head(title string) string {
+	verb := string(f.Question)
+	if f.Question == Changed {
+		verb += fmt.Sprint(" -minutes ", max(1, int(f.Length/time.Minute)))
+	}
+	warning, account := "", ""
+	if f.URL != "" {
+		warning = "# The test writes to the server: use one that may be filled with test data.\n"
+		account = "PLIMSOLL_ADMIN_PASSWORD=... "
+	}
+	return fill(headText, "TITLE", clean(title), "WARNING", warning, "ACCOUNT", account,
+		"VERB", verb, "FILE", f.File)
+}
+
+// plan returns the sections before the test.
+func (f Facts) plan() string {
+	text := fill(firstText, "NAME", f.name())
+	if f.URL == "" {
+		text += fill(releaseText, "DRIVER", f.Driver, "BINARY", scalar(f.Release))
+	} else {
+		ca := ""
+		if f.CA != "" {
+			ca = "  ca: " + scalar(f.CA) + "\t# the private authority of its certificate\n"
+		}
+		text += fill(elsewhereText, "URL", scalar(f.URL), "CA", ca)
+	}
+	if len(f.Engines) > 0 {
+		text += fill(databaseText, "ENGINES", list(f.Engines))
+	}
+	text += fill(workloadText, "BEHAVIOR", f.Behavior)
+	var params strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(f.Params)) {
+		fmt.Fprintf(&params, "    %s: %s\n", k, scalar(f.Params[k]))
+	}
+	if len(f.Params) > 0 {
+		text += "  params:\n" + params.String()
+	}
+	return text
+}
+
+// limit returns a comment on a number of users, with the setting that allows no more.
+func (f Facts) limit(comment string) string {
+	if f.Most > 0 {
+		comment += fmt.Sprintf("; at most %d, because %s", f.Most, f.Limit)
+	}
+	return "\t# " + clean(comment)
+}
+
+// rules returns the rules of the test.
+func (f Facts) rules(comment string) string {
+	if len(f.Rules) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  slo:   # %s\n", comment)
+	for _, r := range f.Rules {
+		fmt.Fprintf(&b, "    - '%s'\n", strings.ReplaceAll(r, "'", "''"))
+	}
+	return b.String()
+}
+
+// usualOf returns the default of a key of the search.
+func usualOf(key string) string { return plan.Default("unbounded."+key) + " (the default)" }
+
+// steps returns four load steps, each half of the next one.
+func (f Facts) steps() string {
+	var steps []string
+	for _, part := range []int{8, 4, 2, 1} {
+		if n := fmt.Sprint(f.Users / part); n != "0" && !slices.Contains(steps, n) {
+			steps = append(steps, n)
+		}
+	}
+	return "[" + strings.Join(steps, ", ") + "]"
+}
+
+// parts divides the time of a test: a part, a minute at most, is not measured.
+func parts(all time.Duration, part int) (settle, measure time.Duration) {
+	settle = max(time.Second, min(all/time.Duration(part), time.Minute).Round(time.Second))
+	return settle, all - settle
+}
+
+// usualMost is the largest number of users that a search has: accounts for them are made before it
+// begins.
+const usualMost = 500
 
 // clean returns a text for a comment, which ends where its line does: some of it is a server's.
 func clean(text string) string {
@@ -144,149 +303,28 @@ func clean(text string) string {
 // mostComment is the longest comment, in characters.
 const mostComment = 300
 
-// head is the comment that the plan begins with.
-func (f Facts) head() string {
-	what := f.URL + f.Release
-	if f.What != "" {
-		what += " (" + f.What + ")"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", clean(map[Question]string{
-		Hold:      "Does " + what + " hold " + fmt.Sprint(f.Users) + " users?",
-		Supported: "How many users does " + what + " support?",
-		Graded:    "How well does " + what + " serve more and more users?",
-		Changed:   "Is " + f.Other + " better or worse than " + what + "?",
-	}[f.Question]))
-	flags, account := "", ""
-	if f.URL != "" {
-		fmt.Fprint(&b, "# The test writes to the server: use one that may be filled with test data.\n")
-		account = "PLIMSOLL_ADMIN_PASSWORD=... "
-	}
-	if f.Question == Changed {
-		flags = fmt.Sprintf("-minutes %d ", max(1, f.Length/time.Minute))
-	}
-	fmt.Fprint(&b, "#\n"+block(
-		line{"#   " + account + "plimsoll " + string(f.Question) + " " + flags + f.File, "carries it out"},
-		line{"#   plimsoll plan print " + f.File, "all keys, with their defaults"})+"#\n"+
-		"# docs/own-server.md describes the target, docs/workload.md the users.\n")
-	return b.String()
-}
-
-// name is the plan's, after its target.
+// name returns the plan's name, after its target.
 func (f Facts) name() string {
 	text := f.URL + f.Release
 	if _, host, ok := strings.Cut(f.URL, "://"); ok {
 		text, _, _ = strings.Cut(host, "/")
 	}
-	text = strings.Trim(outside.ReplaceAllString(text[strings.LastIndex(strings.TrimRight(text, "/"), "/")+1:], "-"), "-._")
-	if text == "" || strings.EqualFold(text, "null") {
+	name := label(path.Base(text), 60, "first")
+	if strings.EqualFold(name, "null") {
 		return "first"
 	}
-	return strings.TrimRight(text[:min(len(text), 60)], "-._")
+	return name
 }
 
 // outside matches what the name of a plan may not hold.
 var outside = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-func (f Facts) target() string {
-	if f.URL == "" {
-		return block(line{"target:", ""}, line{"  driver: " + f.Driver, ""},
-			line{"  binary: " + scalar(f.Release), "the directory of the release"})
-	}
-	lines := []line{{"target:", ""}, {"  driver: " + plan.External, "it runs already: nothing is started, stopped or reset"},
-		{"  url: " + scalar(f.URL), "several servers in a list: [URL, URL]"},
-		{"  # metrics_url: http://HOST:PORT/metrics", "its Prometheus metrics, if it has some"}}
-	if f.CA != "" {
-		lines = append(lines, line{"  ca: " + scalar(f.CA), "the private authority of its certificate"})
-	}
-	return block(lines...)
-}
-
-func (f Facts) workload() string {
-	lines := []line{{"workload:", ""}, {"  behavior: " + f.Behavior, "what each user does"},
-		{"  pace: 1", "the waits of people; 0.1 waits a tenth, so that few users make much load"}}
-	if len(f.Params) > 0 {
-		lines = append(lines, line{"  params:", ""})
-	}
-	for _, k := range slices.Sorted(maps.Keys(f.Params)) {
-		lines = append(lines, line{"    " + k + ": " + scalar(f.Params[k]), ""})
-	}
-	return block(lines...)
-}
-
-// test is the section of the question.
-func (f Facts) test() string {
-	switch f.Question {
-	case Supported:
-		return f.search()
-	case Graded:
-		return f.ladder()
-	case Hold, Changed:
-	}
-	ramp, settle, measure := lengths(f.Length)
-	return block(line{"bounded:", ""},
-		line{fmt.Sprint("  users: ", f.Users), f.limited("how many at a time")},
-		line{"  ramp: " + span(ramp), "from the first user to the last"},
-		line{"  settle: " + span(settle), "with all users, not measured"},
-		line{"  measure: " + span(measure), "what counts; 10m and more for a number to rely on"}) + f.rules("a run that breaks one ends with status 6")
-}
-
-// lengths divides the time of a bounded test.
-func lengths(all time.Duration) (ramp, settle, measure time.Duration) {
-	ramp = max(time.Second, min(all/6, time.Minute).Round(time.Second))
-	return ramp, ramp, all - 2*ramp
-}
-
-// usualMost is the largest number of users that a search has: accounts for them are made before it begins.
-const usualMost = 500
-
-// search looks for the capacity with steps that are shorter and steeper than those of a search that is meant to be exact.
-func (f Facts) search() string {
-	most := f.Question.Most(f.Users)
-	if f.Most > 0 {
-		most = min(most, f.Most)
-	}
-	return block(line{"unbounded:", ""},
-		line{fmt.Sprint("  max_users: ", most), f.limited("the search ends there; so many accounts are made first")},
-		line{fmt.Sprint("  start: ", min(f.Users, max(1, most/2))), "users to begin with"},
-		line{"  budget: " + span(f.Length), "the longest time"},
-		line{"  window: 5s", "the rules look back so far; 15s (the default) is steadier"},
-		line{"  ramp_rate: 1%", "growth by the second; 0.2% (the default) is gentler"},
-		line{"  precision: 5%", "when it has found enough; 2% (the default) takes longer"}) + f.rules("as many users as hold all of them are supported")
-}
-
-// ladder has four load steps, each half of the next one.
-func (f Facts) ladder() string {
-	var steps []string
-	for _, part := range []int{8, 4, 2, 1} {
-		if n := fmt.Sprint(f.Users / part); n != "0" && !slices.Contains(steps, n) {
-			steps = append(steps, n)
-		}
-	}
-	settle := max(time.Second, min(f.Length/4, time.Minute).Round(time.Second))
-	return block(line{"sizing:", ""},
-		line{"  steps: [" + strings.Join(steps, ", ") + "]", f.limited("users, a run for each")},
-		line{"  settle: " + span(settle), "with all users, not measured"},
-		line{"  hold: " + span(f.Length-settle), "what counts; 10m is usual"})
-}
-
-// limited is a comment on a number of users, with the setting that allows no more.
-func (f Facts) limited(text string) string {
-	if f.Most == 0 {
-		return text
-	}
-	return fmt.Sprintf("%s; at most %d, because %s", text, f.Most, f.Limit)
-}
-
-func (f Facts) rules(comment string) string {
-	if len(f.Rules) == 0 {
-		return ""
-	}
-	lines := []line{{"  slo:", comment}}
-	for _, r := range f.Rules {
-		lines = append(lines, line{"    - '" + strings.ReplaceAll(r, "'", "''") + "'", ""})
-	}
-	return block(lines...)
+// label returns at most so many characters from the end of a text, as a part of a plan's name.
+func label(text string, most int, fallback string) string {
+	const ends = "-._"
+	text = strings.Trim(outside.ReplaceAllString(text, "-"), ends)
+	text = strings.Trim(text[max(len(text)-most, 0):], ends)
+	return cmp.Or(text, fallback)
 }
 
 // span writes a time as plans do.
@@ -300,13 +338,23 @@ func span(d time.Duration) string {
 	return text
 }
 
-// bare matches the texts that YAML takes for what they are; of the words that mean something else none does.
+// bare matches the texts that YAML takes for what they are; of the words that mean something else
+// none does.
 var bare = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9._/~+=:-]*[A-Za-z0-9_/]$`)
 
-// scalar writes a text as a YAML value.
+// scalar writes a text as a YAML value. Go's quotes use only escapes that YAML reads the same way.
 func scalar(text string) string {
 	if bare.MatchString(text) && !slices.Contains([]string{"null", "true", "false"}, strings.ToLower(text)) {
 		return text
 	}
-	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	return strconv.Quote(text)
+}
+
+// list writes a list of texts.
+func list(texts []string) string {
+	var all []string
+	for _, text := range texts {
+		all = append(all, scalar(text))
+	}
+	return "[" + strings.Join(all, ", ") + "]"
 }

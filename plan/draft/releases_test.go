@@ -24,12 +24,12 @@ workload: {behavior: reader, share: 90%, with: {writer: 10%}}
 bounded: {users: auto, measure: auto}   # a pilot finds the users that keep the target 40 to 50 % busy
 compare:
   arms:
-    base: {binary: "releases/1.0"}
+    base: {binary: releases/1.0}
     new: {binary: "../1 1", version: "1.1"}
 `},
 		{"builds", Versus{Driver: "chat", Args: []string{"-cheap", "-n=1"}, Databases: []string{plan.PostgreSQL}, Behavior: "reader", With: "writer",
 			Old: Contender{Given: "old", Binary: "old"}, New: Contender{Given: "new\n\"x\"", Binary: "new\n\"x\""}},
-			`# plimsoll compare old new\n\"x\
+			`# plimsoll compare old new "x"
 name: old-vs-new-x
 target: {driver: chat, args: ["-cheap", "-n=1"]}
 database: {engine: [postgresql]}   # each server has one of its own
@@ -37,7 +37,7 @@ workload: {behavior: reader, share: 90%, with: {writer: 10%}}
 bounded: {users: auto, measure: auto}   # a pilot finds the users that keep the target 40 to 50 % busy
 compare:
   arms:
-    base: {binary: "old"}
+    base: {binary: old}
     new: {binary: "new\n\"x\""}
 `},
 		{"addresses", Versus{Behavior: "reader", With: "writer",
@@ -51,8 +51,8 @@ bounded: {users: 30, ramp: 5s, settle: 10s, measure: auto}   # a number that bot
 compare:
   mode: duet
   arms:
-    base: {url: "https://blue.example"}
-    new: {url: "https://green.example/` + long + `"}
+    base: {url: https://blue.example}
+    new: {url: https://green.example/` + long + `}
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

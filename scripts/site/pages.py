@@ -1,7 +1,7 @@
 """Makes the sources of the site out of docs: pages.py PROGRAM WORKER DIRECTORY.
 
-The Markdown files stay as they are in the repository. Their order is the lists of docs/README.md. Pages for verbs and
-for the keys of a plan come from the program. A file of the repository that a page links to is a page below repository/.
+The Markdown files stay as they are in the repository. Their order is the lists of docs/README.md. The page
+of the verbs comes from the program. A file of the repository that a page links to is a page below repository/.
 DIRECTORY gets mkdocs.yml and docs; WORKER is the script by which the search runs from file://.
 """
 
@@ -27,7 +27,7 @@ LANGUAGES = {".go": "go", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".sh
 def main(program, worker, directory):
     sources = Path(directory) / "docs"
     shutil.rmtree(directory, ignore_errors=True)
-    made = {"Verbs": verbs(program), "Keys of a plan": plan(program)}
+    made = {"Verbs": verbs(program)}
     for title, text in made.items():
         write(sources / name_of(title), f"# {title}\n\n{text}")
     todo = [p.relative_to(ROOT).as_posix() for p in sorted((ROOT / "docs").rglob("*")) if p.is_file()]
@@ -116,59 +116,6 @@ def verbs(program):
         for part in re.findall(r"[a-z]+(?=[ |])", own.splitlines()[0].partition("[flags] ")[2]):
             if (of_part := printed(program, "help", name, part)) != own:
                 text += f"\n### {name} {part}\n\n```text\n{of_part}```\n"
-    return text
-
-
-def plan(program):
-    """The keys of a plan as its schema describes them."""
-    schema = json.loads(printed(program, "plan", "schema"))
-    text = "`plimsoll plan schema` prints the JSON Schema that this page is made of, for editors.\n"
-    for name, node in schema["properties"].items():
-        needed = " Required." if name in schema["required"] else ""
-        head = described(node)
-        text += f"\n## {name}\n\n{head[0].upper()}{head[1:]}{needed}\n\n" + "".join(keys(node, name))
-    return text
-
-
-def keys(node, path):
-    """A line for each key below a node, followed by those below it."""
-    for name, child in node.get("properties", {}).items():
-        yield f"- `{path}.{name}`: {described(child)}\n"
-        yield from keys(child, f"{path}.{name}")
-    for name, step in ("items", "[]"), ("additionalProperties", ".NAME"):
-        if isinstance(child := node.get(name), dict):
-            yield from keys(child, path + step)
-    for child in node.get("anyOf", []):
-        yield from keys(child, path)
-
-
-def described(node):
-    """A node's values, default and description, as Markdown."""
-    text = values(node)
-    if "default" in node:
-        text += f", default `{json.dumps(node['default'], ensure_ascii=False)}`"
-    description = re.sub(r"([<>*_\[\]`|\\])", r"\\\1", node.get("description", ""))
-    return f"{text}. {description}".rstrip()
-
-
-def values(node):
-    """The values that a node takes, in words."""
-    if "anyOf" in node:
-        return " or ".join(dict.fromkeys(values(n) for n in node["anyOf"]))
-    if "enum" in node:
-        return " or ".join(f"`{v}`" for v in node["enum"])
-    pattern, kind = node.get("pattern", ""), node.get("type", "object")
-    if pattern.endswith("(ns|us|µs|ms|s|m|h))+)$"):
-        return "time such as `90s`"
-    if pattern.endswith("*%$"):
-        return "share such as `5%`"
-    if kind == "array":
-        return f"list of: {values(node['items'])}"
-    names = {"object": "mapping", "integer": "whole number", "boolean": "true or false", "string": "text"}
-    text = "text" if isinstance(kind, list) else names.get(kind, kind)
-    for word, limit in ("from", "minimum"), ("to", "maximum"):
-        if limit in node:
-            text += f" {word} {node[limit]:,}"
     return text
 
 

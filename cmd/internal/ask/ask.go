@@ -1,4 +1,5 @@
-// Package ask asks a person: on a terminal, or by answers that are piped, one a line. It knows no question.
+// Package ask asks a person: on a terminal, or by answers that are piped, one a line. It knows no
+// question.
 package ask
 
 import (
@@ -16,7 +17,7 @@ import (
 	"plimsoll/internal/plain"
 )
 
-// patience is how long a person may think.
+// patience is the longest time without an answer.
 const patience = 10 * time.Minute
 
 // mostAnswer is the longest answer, in bytes.
@@ -43,8 +44,8 @@ func New(in io.Reader, out io.Writer) *Person {
 // There reports whether a person is at a terminal, who can be asked again.
 func (p *Person) There() bool { return p.terminal != nil }
 
-// Line asks a question until check accepts its answer; an empty one is the usual one. On a pipe the first wrong answer
-// is an error, and so is its end.
+// Line asks a question until check accepts its answer; an empty one is the usual one. On a pipe the
+// first wrong answer is an error, and so is its end.
 func (p *Person) Line(ctx context.Context, question, usual string, check func(answer string) error) (string, error) {
 	for {
 		plain.Fprintf(p.out, "%s [%s] ", question, usual)
@@ -92,7 +93,8 @@ func (p *Person) Secret(ctx context.Context, question string) (string, error) {
 	return strings.TrimRight(answer, "\r\n"), err
 }
 
-// read returns the next line without its end. A person who does not answer is left behind: the process ends then.
+// read returns the next line without its end. A person who does not answer is left behind: the
+// process ends then.
 func (p *Person) read(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %v", patience))
 	defer cancel()

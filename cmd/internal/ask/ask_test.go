@@ -14,7 +14,8 @@ func noBlack(answer string) error {
 	return nil
 }
 
-// Answers may be piped: an empty one is the usual one, a wrong one and the end are errors with the question.
+// Answers may be piped: an empty one is the usual one, a wrong one and the end are errors with the
+// question.
 func TestPipedAnswers(t *testing.T) {
 	var out bytes.Buffer
 	p := New(strings.NewReader("\n  red \r\nblack\nlast"), &out)

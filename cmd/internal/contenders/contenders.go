@@ -1,5 +1,6 @@
-// Package contenders finds out what the two names of "plimsoll compare OLD NEW" stand for: releases of Mattermost, builds
-// of this program, container images, or addresses. It starts no program, and fetches no image.
+// Package contenders finds out what the two names of "plimsoll compare OLD NEW" stand for: releases
+// of Mattermost, builds of this program, container images, or addresses. It starts no program, and
+// fetches no image.
 package contenders
 
 import (
@@ -20,7 +21,7 @@ import (
 	release "plimsoll/target/mattermost"
 )
 
-// Minutes is how long the comparison takes where nobody says it.
+// Minutes is the default length of the comparison.
 const Minutes = 6
 
 // anyProgram is the remedy for a program that is not known.
@@ -34,7 +35,7 @@ const (
 	ofAddress = "an address"
 )
 
-// A contender is what one name stands for.
+// A contender is the server that one name stands for.
 type contender struct {
 	draft.Contender
 	kind   string
@@ -42,8 +43,8 @@ type contender struct {
 	build  string // the version in a program of Plimsoll
 }
 
-// Plan returns the plan, as YAML, that compares what two names stand for. Files of images are copied into a directory
-// below the root of the store. Errors of the names are [plan.UsageError]s.
+// Plan returns the plan, as YAML, that compares what two names stand for. Files of images are
+// copied into a directory below the root of the store. Errors of the names are [plan.UsageError]s.
 func Plan(ctx context.Context, names [2]string, root string) (string, error) {
 	var both [2]contender
 	var errs [2]error
@@ -138,7 +139,8 @@ func program(c contender, fi os.FileInfo) (contender, error) {
 	return c, nil
 }
 
-// build reports whether a file is a build of this program, and its version; empty for one of a work tree.
+// build reports whether a file is a build of this program, and its version; empty for one of a work
+// tree.
 func build(path string) (version string, ok bool) {
 	info, err := buildinfo.ReadFile(path)
 	own, known := debug.ReadBuildInfo()

@@ -50,10 +50,10 @@ func TestPlan(t *testing.T) {
 		name, old, fresh string
 		want             []string
 	}{
-		{"directories", "r/5.36", "r/5.37", []string{"name: 5.36-vs-5.37", "driver: mattermost", `base: {binary: "r/5.36"}`, `new: {binary: "r/5.37"}`, "users: auto, measure: auto"}},
-		{"programs of releases", "r/5.36/bin/mattermost", "r/5.37", []string{"driver: mattermost", `base: {binary: "` + root + `/r/5.36"}`}},
-		{"builds", "a", "b", []string{"name: a-vs-b", "driver: refchat", `base: {binary: "./a", version: "a"}`, "engine: [postgresql]"}},
-		{"addresses", "http://one.test", "http://two.test", []string{"driver: external", "mode: duet", `new: {url: "http://two.test"}`}},
+		{"directories", "r/5.36", "r/5.37", []string{"name: 5.36-vs-5.37", "driver: mattermost", "base: {binary: r/5.36}", "new: {binary: r/5.37}", "users: auto, measure: auto"}},
+		{"programs of releases", "r/5.36/bin/mattermost", "r/5.37", []string{"driver: mattermost", "base: {binary: " + root + "/r/5.36}"}},
+		{"builds", "a", "b", []string{"name: a-vs-b", "driver: refchat", `base: {binary: ./a, version: "a"}`, "engine: [postgresql]"}},
+		{"addresses", "http://one.test", "http://two.test", []string{"driver: external", "mode: duet", "new: {url: http://two.test}"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Plan(t.Context(), [2]string{tt.old, tt.fresh}, "store")
@@ -79,8 +79,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanOfImages: the server of an image is a release below its working directory, or its program, and a second call
-// finds what the first has copied.
+// TestPlanOfImages: the server of an image is a release below its working directory, or its
+// program, and a second call finds what the first has copied.
 func TestPlanOfImages(t *testing.T) {
 	if _, err := container.FindPodman(t.Context()); err != nil && os.Getenv("CI") == "true" {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestPlanOfImages(t *testing.T) {
 	for range 2 {
 		for of, want := range map[string]string{"released": "driver: mattermost", "built": "driver: refchat"} {
 			got, err := Plan(t.Context(), [2]string{name(of), name(of)}, store)
-			if err != nil || !strings.Contains(got, want) || strings.Count(got, fmt.Sprintf("version: %q", name(of))) != 2 {
+			if err != nil || !strings.Contains(got, want) || strings.Count(got, "version: "+name(of)) != 2 {
 				t.Errorf("%s: error %v, plan\n%s", of, err, got)
 			}
 		}

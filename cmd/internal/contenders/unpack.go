@@ -20,8 +20,8 @@ func places(image container.HostImage) []string {
 	return usual
 }
 
-// unpack copies the server of an image into a directory, which is there whole or not at all: its release, or else the
-// program of its containers, if it has either.
+// unpack copies the server of an image into a directory, which is there whole or not at all: its
+// release, or else the program of its containers, if it has either.
 func unpack(ctx context.Context, image container.HostImage, dir string) error {
 	part := dir + ".part"
 	if err := errors.Join(os.RemoveAll(part), os.MkdirAll(filepath.Dir(dir), 0o755)); err != nil {

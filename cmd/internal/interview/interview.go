@@ -1,4 +1,5 @@
-// Package interview makes a plan out of a person's answers to five questions. It asks no server, and starts nothing.
+// Package interview makes a plan out of a person's answers to five questions. It asks no server,
+// and starts nothing.
 package interview
 
 import (
@@ -19,17 +20,11 @@ import (
 	"plimsoll/plan/draft"
 )
 
-// A Release says how the directory of a release is started: by a driver, with further keys of the target, as indented
-// lines of YAML; some of them by database engine.
-type Release struct {
-	Driver, Start string
-	ByEngine      map[string]string
-}
-
 // answers are the words for the questions.
 var answers = map[string]draft.Question{"hold": draft.Hold, "capacity": draft.Supported, "compare": draft.Changed}
 
-// Ask asks the questions, and completes the facts of a plan: of its file, its behaviors, and the driver of a release.
+// Ask asks the questions, and completes the facts of a plan: of its file, its behaviors, and the
+// driver of a release.
 func Ask(ctx context.Context, who *ask.Person, f draft.Facts) (draft.Facts, error) {
 	what, err := who.Line(ctx, "1/5 the URL of a server, or the directory of a release", "http://127.0.0.1:8065", tested)
 	if err != nil {
@@ -66,7 +61,8 @@ func Ask(ctx context.Context, who *ask.Person, f draft.Facts) (draft.Facts, erro
 
 // numbers asks for the users and the time.
 func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
-	users, err := who.Line(ctx, "4/5 how many users, or auto", "auto", number(true, mostUsers))
+	// A search has room for ten times the users.
+	users, err := who.Line(ctx, "4/5 how many users, or auto", "auto", number(true, plan.MaxUsers/10))
 	if err != nil {
 		return err
 	}
@@ -74,7 +70,7 @@ func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
 		f.Users, _ = strconv.Atoi(users)
 	}
 	usual, _ := f.Question.Length()
-	minutes, err := who.Line(ctx, "5/5 how many minutes", fmt.Sprint(int(usual/time.Minute)), number(false, 7*24*60))
+	minutes, err := who.Line(ctx, "5/5 how many minutes", fmt.Sprint(int(usual/time.Minute)), number(false, int(plan.MaxTime/time.Minute)))
 	if err != nil {
 		return err
 	}
@@ -82,9 +78,6 @@ func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
 	f.Length = time.Duration(n) * time.Minute
 	return nil
 }
-
-// mostUsers is beyond every test, and leaves room for a search above it.
-const mostUsers = 1_000_000
 
 // tested accepts an address or a directory.
 func tested(answer string) error {
@@ -99,7 +92,8 @@ func tested(answer string) error {
 		return noplan.Hint(answer, err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is no directory; want that of a release, such as ./releases/5.37", answer)
+		return fmt.Errorf("%s is no directory; want that of a release, such as ./releases/5.37",
+			answer)
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ var (
 	planFile = regexp.MustCompile(`\.(ya?ml|json)$`)
 )
 
-// IsAddress reports whether an argument is an address of a server, and not the file of a plan: http://HOST or
-// HOST:PORT, unless a file has that name.
+// IsAddress reports whether an argument is an address of a server, and not the file of a plan:
+// http://HOST or HOST:PORT, unless a file has that name.
 func IsAddress(arg string) bool {
 	if strings.Contains(arg, "://") {
 		return true
@@ -42,7 +42,9 @@ func Hint(name string, err error) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	case IsAddress(name):
-		return fmt.Errorf("%w: an address, where the file of a plan is wanted; plimsoll run -save plan.yaml %s writes one", err, name)
+		return fmt.Errorf(
+			"%w: an address, where the file of a plan is wanted; plimsoll run -save "+
+				"plan.yaml %s writes one", err, name)
 	case hostOnly.MatchString(name) && !planFile.MatchString(name) && (strings.Contains(name, ".") || name == "localhost"):
 		return fmt.Errorf("%w; write the address of a server as http://%s, or https", err, name)
 	}

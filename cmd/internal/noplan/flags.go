@@ -9,7 +9,7 @@ import (
 	"plimsoll/plan/draft"
 )
 
-// Flags are those of a test without a plan.
+// Flags are the flags of a test without a plan.
 type Flags struct {
 	length             *time.Duration
 	behavior, save, ca *string

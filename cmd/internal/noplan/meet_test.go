@@ -30,7 +30,8 @@ func page(status int, header, value, body string) http.HandlerFunc {
 	}
 }
 
-// TestMeet: a server is known by its answers, and one that is none of the program's gets an error with the remedy.
+// TestMeet: a server is known by its answers, and one that is none of the program's gets an error
+// with the remedy.
 func TestMeet(t *testing.T) {
 	plainly := func(h http.Handler) string {
 		s := httptest.NewServer(h)
@@ -77,7 +78,8 @@ func TestMeet(t *testing.T) {
 	}
 }
 
-// A server that takes connections and says nothing is given up, and no other dialect is tried after that.
+// A server that takes connections and says nothing is given up, and no other dialect is tried after
+// that.
 func TestMeetIsNotKeptWaiting(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

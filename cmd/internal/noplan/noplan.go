@@ -1,6 +1,6 @@
-// Package noplan makes the plan of a test that begins with the address of a server in place of a plan: it asks the
-// server what it is, finds the administrator's account, and lets package draft write the plan, which is then parsed and
-// checked like any other. It starts no test.
+// Package noplan makes the plan of a test that begins with the address of a server in place of a
+// plan: it asks the server what it is, finds the administrator's account, and lets package draft
+// write the plan, which is then parsed and checked like any other. It starts no test.
 package noplan
 
 import (
@@ -40,8 +40,8 @@ type Request struct {
 	Talk     io.Writer
 }
 
-// Make returns the plan, and the environment with the account that the person has given. It returns the error of a
-// server that would stop the test.
+// Make returns the plan, and the environment with the account that the person has given. It returns
+// the error of a server that would stop the test.
 func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, error) {
 	f, err := r.facts()
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, er
 	return p, r.Program.Env, Save(*r.Flags.save, text)
 }
 
-// facts are those of the command line.
+// facts returns the facts of the command line.
 func (r *Request) facts() (draft.Facts, error) {
 	f := draft.Facts{
 		Question: r.Question, File: *r.Flags.save, URL: URL(r.Address), CA: *r.Flags.ca, Behavior: *r.Flags.behavior,
@@ -96,7 +96,7 @@ func (r *Request) facts() (draft.Facts, error) {
 	return f, nil
 }
 
-// choose sets the behavior: that of weighted actions where the dialect has one, else its first.
+// choose sets the behavior: the one of weighted actions where the dialect has one, else its first.
 func (r *Request) choose(d *dialect.Dialect, f *draft.Facts) error {
 	f.Behavior = Behavior(d, f.Behavior)
 	if _, err := d.Behaviors.New(f.Behavior); err != nil {
@@ -145,7 +145,8 @@ func (r *Request) account(ctx context.Context, d *dialect.Dialect, f *draft.Fact
 // usualAdmin is the login name that a dialect has in mind where nobody names another.
 const usualAdmin = "sysadmin"
 
-// fit asks the server what it allows, and lowers the number of users unless the command line sets it.
+// fit asks the server what it allows, and lowers the number of users unless the command line sets
+// it.
 func (r *Request) fit(ctx context.Context, met *rig.Met, f *draft.Facts) error {
 	users := f.Users
 	if users == 0 {
@@ -186,7 +187,8 @@ func Behavior(d *dialect.Dialect, name string) string {
 	return strings.Join(names[:min(1, len(names))], "")
 }
 
-// Compose writes the plan with the rules that it would have without any, so that a person sees and can change them.
+// Compose writes the plan with the rules that it would have without any, so that a person sees and
+// can change them.
 func Compose(f draft.Facts, known plan.Known, of dialect.Set) (text string, p *plan.Plan, err error) {
 	text = f.YAML()
 	if p, err = known.Parse([]byte(text)); err != nil {
@@ -202,8 +204,8 @@ func Compose(f draft.Facts, known plan.Known, of dialect.Set) (text string, p *p
 	return text, p, err
 }
 
-// rules are those that the program gives a plan without any. A test of some users has those of latencies that a search
-// has, too: a server supports the users of whom both speak alike.
+// rules returns the rules that the program gives a plan without any. A test of some users also has
+// the latency rules of a search, so that both call the same number of users supported.
 func rules(q draft.Question, p *plan.Plan, of dialect.Set) (out []plan.SLO) {
 	searched := *p
 	if p.Unbounded == nil {
