@@ -41,136 +41,6 @@ func (x *lines) users(n int) {
 	}
 }
 
-func TestLedgerFindsWhatWentWrong(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		do   func(*lines)
-		want LedgerCount
-	}{
-		{"all is well, responses and events in either order", func(x *lines) {
-			x.seen(1, "a", 110)
-			x.seen(0, "a", 111) // the author's own
-			x.acked("a", 0, 100, 120)
-			x.seen(2, "a", 130)
-			x.acked("b", 1, 140, 150)
-			x.seen(2, "b", 160)
-			x.seen(0, "b", 160)
-			x.seen(1, "b", 170)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4}},
-		{"written by those who serve arrivals: all users are recipients", func(x *lines) {
-			x.acked("a", firstServer+1, 100, 120)
-			x.seen(0, "a", 130)
-			x.seen(1, "a", 130)
-			x.acked("b", firstServer+2, 200, 220)
-			x.seen(0, "b", 230)
-			x.seen(1, "b", 230)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4, Lost: 2}},
-		{"lost", func(x *lines) {
-			x.acked("a", 0, 100, 120)
-			x.seen(1, "a", 130)
-		}, LedgerCount{Acked: 1, Judged: 1, Seen: 1, Lost: 1}},
-		{"late", func(x *lines) {
-			x.acked("a", 0, 100, 120)
-			x.seen(1, "a", 130)
-			x.l.Settle(x.at(1500))
-			x.seen(2, "a", 1600)
-			x.seen(2, "a", 1700)
-		}, LedgerCount{Acked: 1, Judged: 1, Seen: 1, Late: 1, Duplicated: 1}},
-		{"duplicated, before and after the response", func(x *lines) {
-			x.seen(1, "a", 110)
-			x.seen(1, "a", 111)
-			x.acked("a", 0, 100, 120)
-			x.seen(2, "a", 130)
-			x.seen(2, "a", 131)
-		}, LedgerCount{Acked: 1, Judged: 1, Seen: 2, Duplicated: 2}},
-		{"misordered", func(x *lines) {
-			x.acked("a", 0, 100, 120)
-			x.acked("b", 0, 200, 220)
-			x.seen(1, "b", 230)
-			x.seen(1, "a", 231)
-			x.seen(2, "a", 230)
-			x.seen(2, "b", 231)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4, Misordered: 1}},
-		{"misordered, and the later one's response is the last to be known", func(x *lines) {
-			x.acked("a", 0, 100, 120)
-			x.seen(1, "b", 230)
-			x.seen(1, "a", 231)
-			x.acked("b", 0, 200, 240)
-			x.seen(2, "a", 250)
-			x.seen(2, "b", 251)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4, Misordered: 1}},
-		{"under way together: no order", func(x *lines) {
-			x.acked("a", 0, 100, 220)
-			x.seen(1, "b", 230)
-			x.seen(1, "a", 231)
-			x.acked("b", 0, 200, 240)
-			x.seen(2, "b", 241)
-			x.seen(2, "a", 242)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4}},
-		{"not connected all the time", func(x *lines) {
-			x.l.Disconnected(1)
-			x.acked("a", 0, 100, 120)
-			x.l.Connected(1, x.at(200), false)
-			x.acked("b", 0, 300, 320)
-			x.seen(1, "b", 330)
-			x.seen(2, "a", 330)
-			x.l.Disconnected(2)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 2}},
-		{"a resumed connection owes what it missed", func(x *lines) {
-			x.l.Disconnected(1)
-			x.acked("a", 0, 100, 120)
-			x.seen(2, "a", 130)
-			x.l.Connected(1, x.at(200), true)
-		}, LedgerCount{Acked: 1, Judged: 1, Seen: 1, Lost: 1}},
-		{"joined too late, left too early", func(x *lines) {
-			x.l.Leave(1, "c")
-			x.l.Leave(2, "c")
-			x.acked("a", 0, 100, 120)
-			x.l.Join(1, "c", x.at(150))
-		}, LedgerCount{Acked: 1, Judged: 1}},
-		{"a stranger's message", func(x *lines) {
-			x.seen(1, "a", 110)
-			x.seen(2, "a", 110)
-		}, LedgerCount{Foreign: 1}},
-		{"a response after everything was forgotten", func(x *lines) {
-			x.seen(1, "a", 110)
-			x.l.Settle(x.at(4000))
-			x.acked("a", 0, 100, 5000)
-		}, LedgerCount{Acked: 1, Foreign: 1}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			x := newLines()
-			x.users(3)
-			tt.do(x)
-			x.l.Settle(x.at(7000))
-			x.l.Settle(x.at(9000))
-			if got := x.l.Count(); got != tt.want {
-				t.Errorf("got  %+v\nwant %+v", got, tt.want)
-			}
-			for i := range x.l.shards {
-				if n := len(x.l.shards[i].messages); n > 0 {
-					t.Errorf("%d messages are still held", n)
-				}
-			}
-		})
-	}
-}
-
-func TestLedgerRecordsDeliveries(t *testing.T) {
-	x := newLines()
-	x.users(4)
-	x.seen(1, "a", 105) // the event overtakes the response
-	x.seen(0, "a", 106) // the author's own
-	x.acked("a", 0, 100, 110)
-	x.seen(2, "a", 107)
-	x.seen(2, "a", 150) // again
-	x.seen(3, "never acknowledged", 100)
-	w := x.reg.Cut()[0]
-	if w.Response.Count() != 2 || w.Response.Min() != 5*time.Millisecond || w.Response.Max() != 7*time.Millisecond {
-		t.Fatalf("%d deliveries from %v to %v", w.Response.Count(), w.Response.Min(), w.Response.Max())
-	}
-}
-
 // A model that keeps everything decides the same as the ledger, over random traffic with losses, duplicates and
 // overtaking, for all messages that were acknowledged before their events.
 func TestLedgerAgainstAModel(t *testing.T) {
@@ -521,4 +391,21 @@ func moved(list []Message, from, to *lines) (out []Message) {
 		out = append(out, m)
 	}
 	return out
+}
+
+// Requests that end without an answer, and are never heard of again, cost no memory for ever.
+func TestLedgerForgetsRequests(t *testing.T) {
+	x := newLines()
+	for i := range 5000 {
+		own := fmt.Sprint("u:", i)
+		x.l.Sending("c", own, 0)
+		x.l.Unanswered(Message{Channel: "c", Pending: own, Sent: x.at(10 * i), Acked: x.at(10*i + 5)})
+	}
+	held := 0
+	for i := range x.l.shards {
+		held += len(x.l.shards[i].pending)
+	}
+	if held > 720 { // 6 s and a sweep at 100 requests/s
+		t.Errorf("%d requests are held", held)
+	}
 }
