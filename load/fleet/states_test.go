@@ -21,14 +21,10 @@ func TestStates(t *testing.T) {
 			}
 		}))
 		defer d.Stop(0)
-		if err := d.SetUsers(20, time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.SetUsers(20, time.Second))
 		for range 5 {
 			time.Sleep(time.Second)
-			if err := d.Collect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, d.Collect(t.Context()))
 		}
 		got := d.States()
 		for i, st := range got {
@@ -63,9 +59,7 @@ func TestWhoOwesAnAnswer(t *testing.T) {
 		d, _, _, _ := lead(t, 2, build(&channel{}, -1))
 		defer d.Stop(0)
 		time.Sleep(time.Second)
-		if err := d.Collect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Collect(t.Context()))
 		time.Sleep(time.Second)
 		if got := d.States(); got[0].Owes != 0 || got[1].Owes != 0 || got[1].Heard != time.Second {
 			t.Errorf("between two rounds: %+v", got)

@@ -25,9 +25,7 @@ func newClient(t testing.TB, cfg Config) *Client {
 		cfg.Timeout = 10 * time.Second
 	}
 	c, err := NewClient(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -178,9 +176,7 @@ func TestRequestOnTheWire(t *testing.T) {
 			resp, err := c.Do(t.Context(), &Request{Method: "POST", Path: "/?mode=echo&status=201",
 				Body: pattern(n), ContentType: "text/x",
 				Token: "secret", Header: []Field{{"X-Own", "v"}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			h := resp.Header
 			got := []string{h.Get("x-method"), h.Get("X-Auth"), h.Get("X-TYPE"), h.Get("X-Agent"),
 				h.Get("X-Own"), h.Get("X-Host"), h.Get("X-Length"), h.Get("X-None")}
@@ -247,9 +243,7 @@ func TestKeepAliveAndClose(t *testing.T) {
 			t.Errorf("%d connections after %s, want %d", n, tt.query, tt.conns)
 		}
 	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Close())
 	if _, err := c.Do(t.Context(), &Request{Path: "/"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Do on a closed client: %v, want ErrClosed", err)
 	}
@@ -257,9 +251,7 @@ func TestKeepAliveAndClose(t *testing.T) {
 
 func TestDialFailures(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	addr := l.Addr().String()
 	l.Close()
 	check := func(t *testing.T, c *Client, phase Phase, timeout bool) {
@@ -359,5 +351,13 @@ func TestAQuotationThatIsCutEndsWithTheMark(t *testing.T) {
 	}
 	if got := show([]byte(strings.Repeat("a", 60))); strings.Contains(got, "…") {
 		t.Errorf("got %s: nothing is cut", got)
+	}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -52,9 +52,7 @@ func FuzzResponse(f *testing.F) {
 		const limit = 1 << 20
 		do := func(r io.Reader, skip bool) (*Response, []byte, error) {
 			c, err := NewClient(Config{URL: "http://h", maxBody: limit})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer c.Close()
 			c.conn = tape{r: r}
 			c.since = time.Now()

@@ -28,13 +28,9 @@ func bareServer(t testing.TB, more bool) (host string) {
 	if err == nil {
 		err = syscall.Listen(fd, 128)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sa, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -210,9 +206,7 @@ func TestSteadyAllocations(t *testing.T) {
 	w := mustDialWS(t, WSConfig{URL: "ws://" + bareServer(t, true)})
 	w.Read(ctx)
 	if n := testing.AllocsPerRun(500, func() {
-		if err := w.WriteText(body); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.WriteText(body))
 		if _, data, _, err := w.Read(ctx); err != nil || string(data) != "ho" {
 			t.Fatalf("%q, %v", data, err)
 		}

@@ -21,9 +21,7 @@ func TestOnlyADialIsWait(t *testing.T) {
 		time.Sleep(5 * time.Millisecond) // for any caller
 		called := time.Now()
 		resp, err := c.Do(t.Context(), &Request{Path: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if resp.Due.Before(called) || resp.Done.Before(resp.Sent) {
 			t.Errorf("request %d: due %v after the call, done %v after it was sent", i, resp.Due.Sub(called), resp.Done.Sub(resp.Sent))
 		}

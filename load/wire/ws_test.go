@@ -25,9 +25,7 @@ func mustDialWS(t *testing.T, cfg WSConfig) *WS {
 		cfg.Timeout = 10 * time.Second
 	}
 	w, err := DialWS(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { w.Close(CloseNormal, "") })
 	return w
 }
@@ -38,9 +36,7 @@ func wsURL(url string) string { return "ws" + strings.TrimPrefix(url, "http") }
 func gorilla(t *testing.T, secure bool, serve func(*websocket.Conn, *http.Request)) (url string, conf *tls.Config) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return gorillaOn(t, l, secure, serve)
 }
 
@@ -101,9 +97,7 @@ func TestWSEcho(t *testing.T) {
 		w := mustDialWS(t, WSConfig{URL: url + "/ws?a=b", tls: conf})
 		for _, n := range []int{0, 1, 125, 126, 4000, 4096, 65535, 65536, 300_000, 1} {
 			before := time.Now()
-			if err := w.WriteText(pattern(n)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.WriteText(pattern(n)))
 			op, data, at, err := w.Read(t.Context())
 			if err != nil || op != OpText || !bytes.Equal(data, pattern(n)) {
 				t.Fatalf("secure %v, n=%d: got %d bytes, %v", secure, n, len(data), err)
@@ -211,9 +205,7 @@ func TestWSCloseEndsRead(t *testing.T) {
 	got := make(chan error, 1)
 	go func() { _, _, _, err := w.Read(t.Context()); got <- err }()
 	time.Sleep(20 * time.Millisecond)
-	if err := w.Close(CloseNormal, "done"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close(CloseNormal, "done"))
 	if err := <-got; err == nil {
 		t.Error("Read returned no error")
 	}

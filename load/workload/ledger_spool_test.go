@@ -138,13 +138,9 @@ func fullDisk(t *testing.T, l *Ledger) {
 	if _, err := l.spool.file.ReadAt(b, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, b, 0o600))
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.spool.file = f
 }
 
@@ -177,9 +173,7 @@ func TestSpoolThatCannotBeRead(t *testing.T) {
 		x.l.Acked(x.spooled(i))
 	}
 	x.l.Settle(x.at(1000))
-	if err := x.l.spool.file.Truncate(x.l.spool.end / 2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.l.spool.file.Truncate(x.l.spool.end / 2))
 	list, part := x.l.Messages()
 	n := 0
 	for _, m := range list {

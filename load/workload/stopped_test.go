@@ -36,9 +36,7 @@ func TestUserThroughStops(t *testing.T) {
 		time.Sleep(time.Minute + 50*time.Millisecond)
 		u.Done(reg.Name("post"), due, sent, time.Now(), measure.OK, 0)
 		stop(c, 40*time.Millisecond, time.Hour)
-		if err := u.Pause(t.Context(), 200*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		must(t, u.Pause(t.Context(), 200*time.Millisecond))
 		if now := u.Now(); now != 185*time.Millisecond || u.Intended() != now {
 			t.Errorf("the pause ended at %v, intended %v; want 185ms", now, u.Intended())
 		}
@@ -144,9 +142,7 @@ func TestUnpausedTarget(t *testing.T) {
 		if got := u.Intended(); got != 15*time.Millisecond {
 			t.Errorf("the next op is intended at %v, want the 15ms at which the clock stands", got)
 		}
-		if err := u.Pause(t.Context(), 200*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		must(t, u.Pause(t.Context(), 200*time.Millisecond))
 		if now := u.Now(); now != 215*time.Millisecond {
 			t.Errorf("the pause ended at %v, want 215ms of the clock", now)
 		}

@@ -15,13 +15,9 @@ import (
 func secureCluster(t *testing.T, keys *Keys) (url, pin string) {
 	t.Helper()
 	other, err := newKeys() // for a certificate that is not the coordinator's
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cert, err := other.certificate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := cluster(t, keys, &server.Options{MaxPayload: 1 << 20, TLS: true, TLSTimeout: 5,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert},
 			MinVersion: tls.VersionTLS13}})
@@ -44,9 +40,7 @@ func TestSecureCluster(t *testing.T) {
 	}
 	for _, name := range []string{"a", "b"} {
 		s, err := h.Link(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		exchange(t, s, 200_000)
 	}
 

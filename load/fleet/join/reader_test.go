@@ -33,9 +33,7 @@ func TestReadersOfProbes(t *testing.T) {
 	}
 	first, second := h.Reader("a"), h.Reader("a")
 	one, err := first(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := first(t.Context())
 	if err != nil || string(again) != string(one) {
 		t.Errorf("the same reader: %q and %q, %v", one, again, err)
