@@ -30,6 +30,17 @@ func newClient(t testing.TB, cfg Config) *Client {
 	return c
 }
 
+// get requests "/".
+func get(t testing.TB, c *Client) (*Response, error) { return c.Do(t.Context(), &Request{Path: "/"}) }
+
+// answers fails the test unless the server of [ok] answers a client.
+func answers(t *testing.T, c *Client) {
+	t.Helper()
+	if resp, err := get(t, c); err != nil || string(resp.Body) != "ok" {
+		t.Errorf("a server that is well: %q, %v", resp.Body, err)
+	}
+}
+
 func pattern(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -244,7 +255,7 @@ func TestKeepAliveAndClose(t *testing.T) {
 		}
 	}
 	must(t, c.Close())
-	if _, err := c.Do(t.Context(), &Request{Path: "/"}); !errors.Is(err, ErrClosed) {
+	if _, err := get(t, c); !errors.Is(err, ErrClosed) {
 		t.Errorf("Do on a closed client: %v, want ErrClosed", err)
 	}
 }
@@ -256,7 +267,7 @@ func TestDialFailures(t *testing.T) {
 	l.Close()
 	check := func(t *testing.T, c *Client, phase Phase, timeout bool) {
 		t.Helper()
-		resp, err := c.Do(t.Context(), &Request{Path: "/"})
+		resp, err := get(t, c)
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Phase != phase || e.Timeout != timeout {
 			t.Fatalf("got %v, want phase %v, timeout %v", err, phase, timeout)
@@ -322,22 +333,14 @@ func TestBadRequestsAndConfigs(t *testing.T) {
 	}
 }
 
-// replay is a connection that always answers.
-type replay struct{ net.Conn }
-
-func (replay) Write(p []byte) (int, error) { return len(p), nil }
-func (replay) Read(p []byte) (int, error) {
-	return copy(p, "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}"), nil
-}
-func (replay) SetDeadline(time.Time) error { return nil }
-func (replay) Close() error                { return nil }
-
 func BenchmarkDo(b *testing.B) {
 	c := newClient(b, Config{URL: script(b, ok(1<<30))})
 	req := &Request{Path: "/api", Token: "t"}
+	var created net.Conn = tape{r: &loop{text: "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n" +
+		"Date: Mon, 01 Jan 2024 00:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}"}}
 	b.ReportAllocs()
 	for b.Loop() {
-		c.conn = replay{}
+		c.conn = created
 		if _, err := c.Do(b.Context(), req); err != nil {
 			b.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func needStamps(t *testing.T) {
 	t.Cleanup(srv.Close)
 	c := newClient(t, Config{URL: srv.URL})
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		resp, err := c.Do(t.Context(), &Request{Path: "/"})
+		resp, err := get(t, c)
 		must(t, err)
 		if resp.Kernel {
 			return

@@ -14,19 +14,6 @@ import (
 	"time"
 )
 
-// tape is a connection on which the server's bytes are fixed.
-type tape struct {
-	net.Conn
-	r io.Reader
-}
-
-func (c tape) Read(p []byte) (int, error)     { return c.r.Read(p) }
-func (tape) Write(p []byte) (int, error)      { return len(p), nil }
-func (tape) SetDeadline(time.Time) error      { return nil }
-func (tape) SetReadDeadline(time.Time) error  { return nil }
-func (tape) SetWriteDeadline(time.Time) error { return nil }
-func (tape) Close() error                     { return nil }
-
 // FuzzResponse: no panic; no more memory than the limits allow; the same result however the bytes are cut; and where
 // net/http accepts the message too, the same message.
 func FuzzResponse(f *testing.F) {

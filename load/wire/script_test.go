@@ -171,7 +171,7 @@ func TestNastyServers(t *testing.T) {
 		try := func(t *testing.T, cfg Config) {
 			cfg.maxBody = 100 << 10
 			c := newClient(t, cfg)
-			resp, err := c.Do(t.Context(), &Request{Path: "/"})
+			resp, err := get(t, c)
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
 				t.Fatalf("got %v, want an *Error", err)
@@ -186,7 +186,7 @@ func TestNastyServers(t *testing.T) {
 				t.Error("the connection was kept")
 			}
 			// Nothing of it is left for the next one, whose server behaves.
-			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || string(resp.Body) != "ok" || !resp.Dialed {
+			if resp, err := get(t, c); err != nil || string(resp.Body) != "ok" || !resp.Dialed {
 				t.Errorf("afterwards: %q, %v", resp.Body, err)
 			}
 		}
@@ -229,7 +229,7 @@ func TestOddButAllowed(t *testing.T) {
 					io.WriteString(conn, raw[:min(piece, len(raw))])
 				}
 			})})
-			resp, err := c.Do(t.Context(), &Request{Path: "/"})
+			resp, err := get(t, c)
 			if err != nil || string(resp.Body) != tt.body || resp.Status != 200 {
 				t.Errorf("%s: got %d %q, %v; want %q", tt.name, resp.Status, resp.Body, err, tt.body)
 			}

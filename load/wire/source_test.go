@@ -32,7 +32,7 @@ func TestFromSources(t *testing.T) {
 	for range 6 {
 		c, err := NewClient(Config{URL: srv.URL, Dial: dial})
 		must(t, err)
-		if _, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil {
+		if _, err := get(t, c); err != nil {
 			t.Error(err)
 		}
 		c.Close()

@@ -30,6 +30,14 @@ func mustDialWS(t *testing.T, cfg WSConfig) *WS {
 	return w
 }
 
+// receives fails the test unless the next message is this one.
+func receives(t *testing.T, w *WS, want string) {
+	t.Helper()
+	if _, data, _, err := w.Read(t.Context()); err != nil || string(data) != want {
+		t.Fatalf("%.30q of %d bytes, %v; want %.30q of %d", data, len(data), err, want, len(want))
+	}
+}
+
 func wsURL(url string) string { return "ws" + strings.TrimPrefix(url, "http") }
 
 // gorilla serves WebSocket with another implementation than ours.
@@ -132,9 +140,7 @@ func TestWSIdleHoldsNoBuffer(t *testing.T) {
 		url, conf := gorilla(t, secure, echoFragments)
 		w := mustDialWS(t, WSConfig{URL: url, tls: conf})
 		w.WriteText(pattern(100_000))
-		if _, data, _, err := w.Read(t.Context()); err != nil || !bytes.Equal(data, pattern(100_000)) {
-			t.Fatalf("%d bytes, %v", len(data), err)
-		}
+		receives(t, w, string(pattern(100_000)))
 		if w.kept == nil {
 			t.Fatal("the message did not come in fragments")
 		}
@@ -149,9 +155,7 @@ func TestWSIdleHoldsNoBuffer(t *testing.T) {
 		}
 		// The connection outlives the wait.
 		w.WriteText([]byte("still here"))
-		if _, data, _, err := w.Read(t.Context()); err != nil || string(data) != "still here" {
-			t.Errorf("after a time-out: %q, %v", data, err)
-		}
+		receives(t, w, "still here")
 	}
 }
 
@@ -175,9 +179,7 @@ func TestWSControlFrames(t *testing.T) {
 		c.ReadMessage()
 	})
 	w := mustDialWS(t, WSConfig{URL: url, Token: "tok", Header: []Field{{"X-Own", "v"}}})
-	if _, data, _, err := w.Read(t.Context()); err != nil || string(data) != "after ping" {
-		t.Fatalf("got %q, %v", data, err)
-	}
+	receives(t, w, "after ping")
 	w.Ping()
 	w.WriteText([]byte("hi"))
 	_, data, _, err := w.Read(t.Context())
@@ -303,15 +305,13 @@ func TestWSFrames(t *testing.T) {
 		{"cut in the payload", "\x81\x05he", nil, "unexpected EOF"},
 	} {
 		for _, piece := range []int{1 << 20, 1, 7} {
+			t.Log(tt.name, "in pieces of", piece)
 			if piece == 1 && len(tt.raw) > 60_000 || piece == 7 && len(tt.raw) > 600_000 {
 				continue
 			}
 			w := mustDialWS(t, WSConfig{URL: frames(t, tt.raw, piece)})
-			for i, want := range tt.want {
-				_, data, _, err := w.Read(t.Context())
-				if err != nil || string(data) != want {
-					t.Fatalf("%s, pieces of %d, message %d: got %d bytes, %v", tt.name, piece, i, len(data), err)
-				}
+			for _, want := range tt.want {
+				receives(t, w, want)
 			}
 			_, _, _, err := w.Read(t.Context())
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
@@ -373,9 +373,7 @@ func TestWSPingsAreSignsOfLife(t *testing.T) {
 		const idle = 150 * time.Second
 		w := mustDialWS(t, WSConfig{URL: "ws://host/", Idle: idle, Dial: dial})
 		defer w.Drop()
-		if _, data, _, err := w.Read(t.Context()); err != nil || string(data) != "hi" {
-			t.Fatalf("%q, %v after five minutes of pings, want the message", data, err)
-		}
+		receives(t, w, "hi") // after five minutes of pings
 		from := time.Now()
 		if _, _, _, err := w.Read(t.Context()); timedOut(err) == nil || time.Since(from) != idle {
 			t.Errorf("%v after %v without a sign of life, want a time-out after %v", err, time.Since(from), idle)
