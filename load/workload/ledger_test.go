@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -263,105 +262,6 @@ func BenchmarkLedgerOfOthers(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
 		})
-	}
-}
-
-// Two ledgers that share, with the users of one run divided between them, and one that gathers, count the same as a
-// single one, although acknowledgments come to the recipients' ledger after the events.
-func TestLedgersOfSeveralProcesses(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(5, 6))
-	id := func(m int) string { return fmt.Sprint("m", m) }
-	for round := range 200 {
-		type event struct {
-			at, user, msg int
-			acked         bool
-		}
-		const users, messages = 30, 40
-		var queue []event
-		var sent, acked, author [messages]int
-		for m := range messages {
-			sent[m] = 10 * m
-			acked[m], author[m] = sent[m]+1+rnd.IntN(30), rnd.IntN(users)
-			if rnd.IntN(20) > 0 { // else the request failed, and the message is there all the same
-				queue = append(queue, event{at: acked[m], user: author[m], msg: m, acked: true})
-			}
-			for u := range users {
-				for range []int{0, 1, 1, 1, 1, 1, 1, 1, 1, 2}[rnd.IntN(10)] {
-					queue = append(queue, event{at: sent[m] + 1 + rnd.IntN(60), user: u, msg: m})
-				}
-			}
-		}
-		slices.SortStableFunc(queue, func(a, b event) int { return cmp.Compare(a.at, b.at) })
-		single, whole := newLines(), newLines()
-		parts := []*lines{newLines(), newLines()}
-		single.users(users)
-		for k, x := range parts {
-			x.l.Share()
-			for u := k; u < users; u += 2 {
-				x.l.Connected(u, x.at(0), false)
-				x.l.Join(u, "c", x.at(0))
-			}
-		}
-		tick := func(now int) { exchange(whole, parts, now) }
-		known := map[int]bool{}
-		for _, e := range queue {
-			known[e.msg] = known[e.msg] || e.acked
-		}
-		had, latest, misordered := map[[2]int]bool{}, map[int]int{}, int64(0)
-		next := 100
-		for _, e := range queue {
-			if key := [2]int{e.user, e.msg}; !e.acked && known[e.msg] && !had[key] {
-				had[key] = true
-				if e.user != author[e.msg] && latest[e.user] > acked[e.msg] {
-					misordered++
-				}
-				latest[e.user] = max(latest[e.user], sent[e.msg])
-			}
-			for ; e.at > next; next += 100 {
-				tick(next)
-			}
-			for _, x := range []*lines{single, parts[e.user%2]} {
-				if e.acked {
-					x.acked(id(e.msg), e.user, sent[e.msg], e.at)
-				} else {
-					x.seen(e.user, id(e.msg), e.at)
-				}
-			}
-		}
-		for range 2 {
-			tick(next)
-			next += 100
-		}
-		for _, now := range []int{2500, 9000} { // the grace is over; all is forgotten
-			for _, x := range append(parts, single, whole) {
-				x.l.Settle(x.at(now))
-			}
-			tick(now)
-		}
-		// A later check of the order has more data: a message that is not acknowledged yet hides no
-		// others.
-		got, want := whole.l.Count(), single.l.Count()
-		if want.Misordered > misordered || want.Misordered < misordered*9/10 {
-			t.Fatalf("round %d: alone %d misordered, in truth %d", round, want.Misordered, misordered)
-		}
-		want.Misordered = misordered
-		if got != want {
-			t.Fatalf("round %d: together %+v, alone %+v", round, got, want)
-		}
-		a, _ := whole.l.Messages()
-		b, _ := single.l.Messages()
-		slices.Sort(a[0].IDs)
-		slices.Sort(b[0].IDs)
-		if !slices.Equal(a[0].IDs, b[0].IDs) {
-			t.Fatalf("round %d: the audit would expect %v, alone %v", round, a, b)
-		}
-		var deliveries uint64
-		for _, x := range parts {
-			deliveries += x.reg.Cut()[0].Count()
-		}
-		if want := single.reg.Cut()[0].Count(); deliveries != want {
-			t.Fatalf("round %d: %d deliveries recorded, alone %d", round, deliveries, want)
-		}
 	}
 }
 
