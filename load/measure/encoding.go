@@ -64,14 +64,7 @@ func (h *Histogram) mergeBinary(b []byte) ([]byte, error) {
 	if err != nil || o.n == 0 {
 		return rest, err
 	}
-	if h.n == 0 {
-		h.min, h.max = o.min, o.max
-	}
-	h.min, h.max = min(h.min, o.min), max(h.max, o.max)
-	h.n += o.n
-	h.sum += o.sum
-	h.over += o.over
-	h.under += o.under
+	h.sums(&o)
 	return rest, nil
 }
 
@@ -280,14 +273,8 @@ func (r *Registry) MergeBinary(b []byte, n int) error {
 	if err != nil {
 		return err
 	}
-	if r.foreign == nil {
-		r.foreign = map[string]bool{}
-	}
 	for _, name := range fresh {
 		r.foreign[name] = true
-	}
-	if r.merged == nil {
-		r.merged = map[string]*Window{}
 	}
 	for range n {
 		h, rest, err := scanWindow(b)
@@ -300,10 +287,7 @@ func (r *Registry) MergeBinary(b []byte, n int) error {
 			w = NewWindow(string(h.name))
 			r.merged[w.Name] = w
 		}
-		for i, c := range h.classes {
-			w.Classes[i] += c
-		}
-		w.Bytes += h.bytes
+		w.count(&h.classes, h.bytes)
 		for _, h := range w.histograms() {
 			if b, err = h.mergeBinary(b); err != nil {
 				return err

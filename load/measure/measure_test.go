@@ -60,8 +60,8 @@ func TestOutOfRangeIsCounted(t *testing.T) {
 	h.Record(-time.Second)
 	h.Record(time.Hour)
 	h.Record(time.Millisecond)
-	if h.Under() != 1 || h.Over() != 1 || h.Count() != 3 {
-		t.Fatalf("under %d over %d count %d", h.Under(), h.Over(), h.Count())
+	if h.under != 1 || h.Over() != 1 || h.Count() != 3 {
+		t.Fatalf("under %d over %d count %d", h.under, h.Over(), h.Count())
 	}
 }
 

@@ -173,7 +173,7 @@ func TestSpoolThatCannotBeRead(t *testing.T) {
 		x.l.Acked(x.spooled(i))
 	}
 	x.l.Settle(x.at(1000))
-	must(t, x.l.spool.file.Truncate(x.l.spool.end / 2))
+	must(t, x.l.spool.file.Truncate(x.l.spool.end/2))
 	list, part := x.l.Messages()
 	n := 0
 	for _, m := range list {
