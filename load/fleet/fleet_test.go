@@ -107,6 +107,9 @@ func build(ch *channel, fail int, change ...changing) Build {
 	return agentOf(&chatter{channel: ch, fail: fail}, change...)
 }
 
+// talkers makes agents whose users write to a channel of their own.
+func talkers(change ...changing) Build { return build(&channel{}, -1, change...) }
+
 // agentOf makes agents whose users have a behavior.
 func agentOf(b workload.Behavior, change ...changing) Build {
 	return func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
@@ -160,7 +163,7 @@ func links(n int, cfg *Config, b Build) (served chan error, agents []net.Conn) {
 
 func TestSamplesOfTheAgents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, _, _ := lead(t, 2, build(&channel{}, -1))
+		d, _, _, _ := lead(t, 2, talkers())
 		defer d.Stop(0)
 		if _, err := d.Sample(t.Context(), time.Now()); err == nil {
 			t.Error("no agent has sent a sample, and nothing was said")
@@ -175,7 +178,7 @@ func TestSamplesOfTheAgents(t *testing.T) {
 			t.Errorf("%s %v", key, got[1].Value)
 		}
 		time.Sleep(stale + time.Second)
-		if _, err := d.Sample(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "agent 0") {
+		if _, err := d.Sample(t.Context(), time.Now()); !says(err, "agent 0") {
 			t.Errorf("old samples: %v", err)
 		}
 	})
@@ -185,7 +188,7 @@ func TestSamplesOfTheAgents(t *testing.T) {
 // unless they were before.
 func TestStoppedAgentsAreNotMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, _, _ := lead(t, 2, build(&channel{}, -1))
+		d, _, _, _ := lead(t, 2, talkers())
 		time.Sleep(time.Second)
 		must(t, d.Collect(t.Context()))
 		d.Stop(time.Second)
@@ -195,7 +198,7 @@ func TestStoppedAgentsAreNotMissing(t *testing.T) {
 		}
 		d.agents[1].sampled = d.stopAt.Load().Add(-stale - time.Second)
 		_, err := d.Sample(t.Context(), time.Now())
-		if err == nil || !strings.Contains(err.Error(), "agent 1") || strings.Contains(err.Error(), "agent 0") {
+		if !says(err, "agent 1") || strings.Contains(err.Error(), "agent 0") {
 			t.Errorf("an agent that was silent when it was stopped: %v", err)
 		}
 	})
@@ -212,13 +215,13 @@ func TestLostAgent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d, _, served, agents := lead(t, 3, build(&channel{}, -1))
+				d, _, served, agents := lead(t, 3, talkers())
 				must(t, d.SetUsers(6, 0))
 				time.Sleep(time.Second)
 				tt.lose(agents[1])
 				synctest.Wait()
 				err := d.Collect(t.Context())
-				if !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "2 of 3") || !strings.Contains(err.Error(), tt.want) {
+				if !errors.Is(err, trial.ErrLost) || !says(err, "2 of 3") || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("%v", err)
 				}
 				if err := d.SetUsers(9, 0); !errors.Is(err, trial.ErrLost) {
@@ -268,7 +271,7 @@ func TestSilentAgent(t *testing.T) {
 		must(t, err)
 		from := time.Now()
 		err = d.Collect(t.Context())
-		if took := time.Since(from); took != 3*time.Second || !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "no reply within 3s") {
+		if took := time.Since(from); took != 3*time.Second || !errors.Is(err, trial.ErrLost) || !says(err, "no reply within 3s") {
 			t.Errorf("after %v: %v", took, err)
 		}
 		d.Stop(time.Minute)
@@ -310,7 +313,7 @@ func TestAgentsThatCannotBegin(t *testing.T) {
 			return nil, errors.New("no such behavior")
 		})
 		_, err := New(t.Context(), cfg)
-		if err == nil || !strings.Contains(err.Error(), "agent 1 of 1: no such behavior") || errors.Is(err, trial.ErrLost) {
+		if !says(err, "agent 1 of 1: no such behavior") || errors.Is(err, trial.ErrLost) {
 			t.Errorf("%v", err)
 		}
 		if err := <-served; err != nil {
@@ -322,7 +325,7 @@ func TestAgentsThatCannotBegin(t *testing.T) {
 func TestAgentRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
-		go func() { _ = Serve(t.Context(), there, there, build(&channel{}, -1)) }()
+		go func() { _ = Serve(t.Context(), there, there, talkers()) }()
 		dec, enc := json.NewDecoder(here), json.NewEncoder(here)
 		start := request{Start: &Start{Agents: 1, Epoch: time.Now(), Settings: json.RawMessage("1")}}
 		for _, tt := range []struct {
@@ -347,11 +350,11 @@ func TestAgentRefuses(t *testing.T) {
 
 func TestCoordinatorGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, served, _ := lead(t, 1, build(&channel{}, -1))
+		d, _, served, _ := lead(t, 1, talkers())
 		must(t, d.SetUsers(5, 0))
 		time.Sleep(5 * time.Second)
 		_ = d.cfg.Links[0].Close()
-		if err := <-served; err == nil || !strings.Contains(err.Error(), "coordinator is gone") {
+		if err := <-served; !says(err, "coordinator is gone") {
 			t.Errorf("the agent's end: %v", err)
 		} // the bubble ends when no user is left
 	})
@@ -360,14 +363,14 @@ func TestCoordinatorGone(t *testing.T) {
 // An agent that is gone when the users are stopped has taken its last report with it.
 func TestLostAtTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, served, agents := lead(t, 2, build(&channel{}, -1))
+		d, _, served, agents := lead(t, 2, talkers())
 		must(t, d.SetUsers(4, 0))
 		time.Sleep(time.Second)
 		must(t, d.Collect(t.Context()))
 		_ = agents[1].Close()
 		synctest.Wait()
 		d.Stop(time.Second)
-		if err := d.Collect(t.Context()); !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "2 of 2") {
+		if err := d.Collect(t.Context()); !errors.Is(err, trial.ErrLost) || !says(err, "2 of 2") {
 			t.Errorf("got %v, want the loss of the second agent", err)
 		}
 		<-served
@@ -382,3 +385,6 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// says reports whether an error has a text in it.
+func says(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }

@@ -33,7 +33,7 @@ func severed(t *testing.T, h *hosts, at time.Duration, mend func()) (Build, func
 	t.Helper()
 	var agents []*Agent
 	cut := false
-	return build(&channel{}, -1, func(s Start, a *Agent, c *engine.Config) {
+	return talkers(func(s Start, a *Agent, c *engine.Config) {
 			agents = append(agents, a)
 			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
 				if !cut && c.Clock.Now() >= at {
@@ -128,7 +128,7 @@ func TestAPanicInASilenceIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c told
 		h := new(hosts)
-		d, _ := leadHosts(t, h, 1, 2, build(&channel{}, -1, func(s Start, a *Agent, c *engine.Config) {
+		d, _ := leadHosts(t, h, 1, 2, talkers(func(s Start, a *Agent, c *engine.Config) {
 			once := s.Agent > 0
 			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
 				if c.Clock.Now() > 3*time.Second && !once {

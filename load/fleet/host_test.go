@@ -346,7 +346,7 @@ func TestLateReportsAreInTheirSeconds(t *testing.T) {
 	run := func(cut bool) (got counts) {
 		synctest.Test(t, func(t *testing.T) {
 			h := new(hosts)
-			d, cfg := leadHosts(t, h, 3, 2, build(&channel{}, -1))
+			d, cfg := leadHosts(t, h, 3, 2, talkers())
 			behind := 0
 			got = conductAll(t, d, cfg, 30, func(second int) {
 				if cut && second == 8 {
@@ -389,7 +389,7 @@ func TestLateReportsAreInTheirSeconds(t *testing.T) {
 func TestLostHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(hosts)
-		d, _ := leadHosts(t, h, 3, 2, build(&channel{}, -1))
+		d, _ := leadHosts(t, h, 3, 2, talkers())
 		must(t, d.SetUsers(12, 0))
 		time.Sleep(2 * time.Second)
 		h.wires[1].sever()
@@ -423,7 +423,7 @@ func TestLostHost(t *testing.T) {
 func TestLostProcessOfAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(hosts)
-		d, _ := leadHosts(t, h, 2, 2, build(&channel{}, -1))
+		d, _ := leadHosts(t, h, 2, 2, talkers())
 		_ = h.children[0][1].Close()
 		time.Sleep(time.Second)
 		err := d.Collect(t.Context())
@@ -447,7 +447,7 @@ func TestHostWithAnotherClock(t *testing.T) {
 			if skew {
 				h.drift = drift
 			}
-			d, cfg := leadHosts(t, h, 3, 2, build(&channel{}, -1))
+			d, cfg := leadHosts(t, h, 3, 2, talkers())
 			got = conductAll(t, d, cfg, 100, func(int) {})
 			r := d.Readings()[1]
 			if skew && ((r.Ahead-3*time.Second).Abs() > 10*time.Millisecond || r.Drift < 0.95*drift || r.Drift > 1.05*drift) || !skew && r.Ahead != 0 {
@@ -478,7 +478,7 @@ func TestSettingsOfEachProcess(t *testing.T) {
 			var mu sync.Mutex
 			got := map[string]int{}
 			h := &hosts{settings: func(agent int) (json.RawMessage, error) { return json.Marshal(agent) }}
-			d, _ := leadAny(t, h, tt.hosts, tt.processes, build(&channel{}, -1, func(s Start, _ *Agent, _ *engine.Config) {
+			d, _ := leadAny(t, h, tt.hosts, tt.processes, talkers(func(s Start, _ *Agent, _ *engine.Config) {
 				mu.Lock()
 				defer mu.Unlock()
 				got[string(s.Settings)]++

@@ -15,7 +15,7 @@ import (
 // TestStates has the lag and the CPU of agents, one of which is lost.
 func TestStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, _, agents := lead(t, 2, build(&channel{}, -1, func(s Start, a *Agent, _ *engine.Config) {
+		d, _, _, agents := lead(t, 2, talkers(func(s Start, a *Agent, _ *engine.Config) {
 			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
 				return []series.Sample{{Name: "plimsoll_generator_cpu_ratio", Value: 0.25 * float64(1+s.Agent)}, {Name: "other", Value: 7}}, nil
 			}
@@ -56,7 +56,7 @@ func (mute) Write(p []byte) (int, error) { return len(p), nil }
 // that one is waited for.
 func TestWhoOwesAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, _, _ := lead(t, 2, build(&channel{}, -1))
+		d, _, _, _ := lead(t, 2, talkers())
 		defer d.Stop(0)
 		time.Sleep(time.Second)
 		must(t, d.Collect(t.Context()))
@@ -82,7 +82,7 @@ func TestWhoOwesAnAnswer(t *testing.T) {
 
 // The states are there while an agent is asked that does not answer, whatever it is asked.
 func TestStatesWhileUsersAreSet(t *testing.T) {
-	d, _, _, _ := lead(t, 1, build(&channel{}, -1))
+	d, _, _, _ := lead(t, 1, talkers())
 	defer d.Stop(0)
 	d.links[0].to = mute{d.links[0].to}
 	done := make(chan error, 1)
