@@ -228,7 +228,7 @@ func (c *Client) exchange(ctx context.Context, req *Request) (e *Error, untouche
 		return newError(ctx, PhaseBody, err), false
 	}
 	c.finish(c.rd.last)
-	if werr != nil || !f.keepAlive || c.body.mode == bodyEOF || c.rd.r != c.rd.w || req.closes() {
+	if werr != nil || !f.keepAlive || c.body.mode == bodyEOF || c.rd.r != c.rd.w || req.has("connection", "close") {
 		c.drop()
 	}
 	return nil, false

@@ -203,22 +203,6 @@ func TestRequestOnTheWire(t *testing.T) {
 	})
 }
 
-func BenchmarkHead(b *testing.B) {
-	header := []Field{{"X-Requested-With", "XMLHttpRequest"}, {"Accept-Language", "en"}}
-	buf := make([]byte, 0, 4096)
-	r := Request{
-		Method: "POST", ContentType: "application/json", Header: header,
-		Path: "/api/v4/posts", Token: "abcdefghijklmnopqrstuvwxyz",
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := r.check(); err != nil {
-			b.Fatal(err)
-		}
-		buf = r.appendHead(buf[:0], "", "Host: h\r\n")
-	}
-}
-
 func TestKeepAliveAndClose(t *testing.T) {
 	var conns atomic.Int32
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(handler))

@@ -161,19 +161,6 @@ func TestIdleMemory(t *testing.T) {
 	}
 }
 
-func BenchmarkIdle(b *testing.B) {
-	for _, bb := range []struct {
-		name string
-		sit  func(string, chan<- bool, <-chan bool)
-	}{{"HTTP", sitHTTP(b)}, {"WebSocket", sitWS(b)}} {
-		b.Run(bb.name, func(b *testing.B) {
-			for b.Loop() {
-				b.ReportMetric(idleCost(b, 2000, bb.sit)/1024, "KiB/user")
-			}
-		})
-	}
-}
-
 // Nothing is allocated in the steady state, over real sockets, with and without a check of the idle connection
 // first.
 func TestSteadyAllocations(t *testing.T) {
