@@ -14,9 +14,9 @@ var ErrHistogram = errors.New("bad histogram encoding")
 // AppendBinary appends h's encoding to b: uvarints n, and when n > 0: sum, min, max, over, under, first bucket,
 // then for each run of buckets up to the last touched one: uvarint(count), where a zero count is followed by
 // uvarint(further zeros). The format is documented in docs/format/run.md.
-func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
+func (h *Histogram) AppendBinary(b []byte) []byte {
 	if h == nil || h.n == 0 {
-		return append(b, 0), nil
+		return append(b, 0)
 	}
 	b = binary.AppendUvarint(b, h.n)
 	b = binary.AppendUvarint(b, uint64(h.sum))
@@ -39,7 +39,7 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 			b = binary.AppendUvarint(b, uint64(zeros))
 		}
 	}
-	return b, nil
+	return b
 }
 
 // Decode reads one histogram from the front of b into h, whose values it drops and whose memory it reuses, and returns
@@ -148,7 +148,7 @@ func scan(b []byte, into *Histogram) (o Histogram, _ []byte, bad error) {
 // AppendBinary appends w's encoding to b: uvarint(length of the name), the name, uvarint(number of classes), for each a
 // uvarint, uvarint(bytes), and the encodings of Response, Service, Wait and Lag. The format is documented in
 // docs/format/run.md.
-func (w *Window) AppendBinary(b []byte) ([]byte, error) {
+func (w *Window) AppendBinary(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(w.Name)))
 	b = append(b, w.Name...)
 	b = binary.AppendUvarint(b, NumClasses)
@@ -157,12 +157,9 @@ func (w *Window) AppendBinary(b []byte) ([]byte, error) {
 	}
 	b = binary.AppendUvarint(b, uint64(w.Bytes))
 	for _, h := range w.histograms() {
-		var err error
-		if b, err = h.AppendBinary(b); err != nil {
-			return b, err
-		}
+		b = h.AppendBinary(b)
 	}
-	return b, nil
+	return b
 }
 
 // histograms are w's in the order of its encoding.
