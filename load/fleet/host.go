@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
-	"plimsoll/load/workload"
+	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/watch/series"
 )
@@ -188,7 +188,7 @@ func (s *hosted) close() {
 // leave ends the users over the time of the start.
 func (s *hosted) leave(ctx context.Context) {
 	_ = s.driver.SetUsers(0, s.start.Over) // a process that is lost has none
-	_ = workload.SleepUntil(ctx, time.Now().Add(s.start.Over))
+	_ = clock.Sleep(ctx, s.start.Over)
 }
 
 // each sends a request to every process at the same time.

@@ -256,20 +256,7 @@ func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.C
 func (u *User) Ops() int64 { return u.ops.Load() }
 
 // SleepUntil waits, in real time, for t or for ctx, whose cause it returns. Users wait by their clock.
-func SleepUntil(ctx context.Context, t time.Time) error {
-	d := time.Until(t)
-	if d <= 0 {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+func SleepUntil(ctx context.Context, t time.Time) error { return clock.Sleep(ctx, time.Until(t)) }
 
 // Strata deals users to classes so that any stretch of consecutive users holds the classes in proportion to their
 // shares as closely as whole users allow: each user goes to the class that is furthest below its quota. Chance has

@@ -277,9 +277,7 @@ func present(ctx context.Context, local *engine.Local, users int, limit time.Dur
 }
 
 // sleep reports whether ctx lasted for as long.
-func sleep(ctx context.Context, d time.Duration) bool {
-	return workload.SleepUntil(ctx, time.Now().Add(d)) == nil
-}
+func sleep(ctx context.Context, d time.Duration) bool { return clock.Sleep(ctx, d) == nil }
 
 // cpuTime is the user and system time of this process.
 func cpuTime() time.Duration {
