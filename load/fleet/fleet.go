@@ -402,12 +402,12 @@ func (d *RemoteDriver) Refused() (sum wire.Refusals, held int64) {
 	return sum, held
 }
 
-var _ interface {
-	trial.Driver
-	trial.Counter
-	trial.Stormer
-	trial.Collector
-	trial.Drainer
-	trial.Ticker
-	trial.Ender
-} = (*RemoteDriver)(nil)
+var (
+	_ trial.Driver    = (*RemoteDriver)(nil)
+	_ trial.Counter   = (*RemoteDriver)(nil)
+	_ trial.Stormer   = (*RemoteDriver)(nil)
+	_ trial.Collector = (*RemoteDriver)(nil)
+	_ trial.Drainer   = (*RemoteDriver)(nil)
+	_ trial.Ticker    = (*RemoteDriver)(nil)
+	_ trial.Ender     = (*RemoteDriver)(nil)
+)
