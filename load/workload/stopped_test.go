@@ -15,6 +15,17 @@ func stop(c *clock.Clock, after, length time.Duration) {
 	time.AfterFunc(after+length, func() { c.Start() })
 }
 
+// attended returns a ledger with a grace of a second, of users who are connected and members of "c".
+func attended(c *clock.Clock, users int) *Ledger {
+	l := NewLedger(time.Second, 1)
+	l.UseClock(c)
+	for user := range users {
+		l.Connected(user, time.Now(), false)
+		l.Join(user, "c", time.Now())
+	}
+	return l
+}
+
 // A user lives in the time of its clock: neither its pauses nor its operations hold a stop.
 func TestUserThroughStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -64,12 +75,7 @@ func TestLedgerThroughStops(t *testing.T) {
 		c.Start()
 		reg := measure.NewRegistry(1)
 		rec := reg.Recorder(0)
-		l := NewLedger(time.Second, 1)
-		l.UseClock(c)
-		for u := range 3 {
-			l.Connected(u, time.Now(), false)
-			l.Join(u, "c", time.Now())
-		}
+		l := attended(c, 3)
 		seen := func(u int, id string) {
 			l.Seen(u, []byte("c"), []byte(id), nil, time.Now(), rec, rec.Name(Delivery))
 		}
@@ -120,12 +126,7 @@ func TestUnpausedTarget(t *testing.T) {
 		reg := measure.NewRegistry(1)
 		rec := reg.Recorder(0)
 		u := NewUser(0, 0, 1, 1, rec, c)
-		l := NewLedger(time.Second, 1)
-		l.UseClock(c)
-		for user := range 2 {
-			l.Connected(user, time.Now(), false)
-			l.Join(user, "c", time.Now())
-		}
+		l := attended(c, 2)
 		u.Schedule(0)
 		time.Sleep(5 * time.Millisecond)
 		due := time.Now()
