@@ -223,11 +223,7 @@ func TestEachSecondIsReadWindows(t *testing.T) {
 			for _, w := range ws {
 				text := fmt.Sprint(s, w.Name, w.Classes, w.Bytes)
 				for _, h := range []*measure.Histogram{w.Response, w.Service, w.Wait, w.Lag} {
-					b, err := h.AppendBinary(nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					text += fmt.Sprintf(" %x", b)
+					text += fmt.Sprintf(" %x", h.AppendBinary(nil))
 				}
 				*into = append(*into, text)
 			}

@@ -58,10 +58,7 @@ func (ww *WindowWriter) Write(second int, windows []*measure.Window) error {
 	b := binary.AppendUvarint(ww.buf[:0], uint64(second))
 	b = binary.AppendUvarint(b, uint64(len(windows)))
 	for _, w := range windows {
-		var err error
-		if b, err = w.AppendBinary(b); err != nil {
-			return err
-		}
+		b = w.AppendBinary(b)
 	}
 	ww.buf = b
 	frame := binary.AppendUvarint(nil, uint64(len(b)))

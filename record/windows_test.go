@@ -66,7 +66,7 @@ func TestMergeWindows(t *testing.T) {
 	}
 	encode := func(ws []*measure.Window) (b []byte) {
 		for _, w := range ws {
-			b, _ = w.AppendBinary(b)
+			b = w.AppendBinary(b)
 		}
 		return b
 	}

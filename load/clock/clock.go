@@ -177,7 +177,7 @@ func (c *Clock) Stop() time.Duration { return c.turn(false) }
 // Start lets the clock go on, and returns its time. Like Stop it panics for a clock of [New].
 func (c *Clock) Start() time.Duration { return c.turn(true) }
 
-// clockReads is how often a turn reads the time, which takes it a microsecond. Processors agree to some nanoseconds
+// clockReads is the number of times that a turn reads the time, which takes it a microsecond. Processors agree to some nanoseconds
 // alone on the time, and on whether a reading or the check after it was first: by that much, read might have shown times
 // after the turn.
 const clockReads = 32

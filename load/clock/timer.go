@@ -227,7 +227,7 @@ func (c *Clock) SleepUntil(ctx context.Context, at time.Duration) error {
 		return context.Cause(ctx)
 	}
 	if !c.can {
-		return sleep(ctx, at-now)
+		return Sleep(ctx, at-now)
 	}
 	t := c.NewTimer()
 	defer t.Stop()
@@ -244,7 +244,11 @@ func (c *Clock) SleepUntil(ctx context.Context, at time.Duration) error {
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits, in real time, for d or for ctx, whose cause it returns.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -26,7 +26,7 @@ const (
 	wheelTick = time.Millisecond
 	nearSlots = 512 // of a tick each: half a second
 	farSlots  = 256 // of nearSlots ticks each: 131 s
-	// gatherAt is how many timers in a tick are worth a rest, over gatherOver ticks.
+	// gatherAt is the number of timers in a tick, over gatherOver ticks, that is worth a rest.
 	gatherAt, gatherOver = 2, 32
 )
 

@@ -16,7 +16,7 @@ import (
 	"plimsoll/load/workload"
 )
 
-// errLeft is why a user's context ends when the number of users shrinks and the user did not go by itself.
+// errLeft is the cause of the end of a user's context when the number of users shrinks and the user did not go by itself.
 var errLeft = errors.New("user left")
 
 // A Part is a behavior and the share of users that follow it.
@@ -37,7 +37,7 @@ type Config struct {
 	// Agent of Agents drives its users and arrivals of a [workload.Deal]; several engines with the same seed together
 	// drive the same users as one alone. 0 of 0 means the only one.
 	Agent, Agents int
-	// Ratings are those of the agents' hosts, in whose proportion the users are dealt; empty: all agents have equal parts.
+	// Ratings of the agents' hosts, in whose proportion the users are dealt; empty: all agents have equal parts.
 	Ratings []int
 	// OnError is called for users that failed: at login (they try again) or for good, a *boundary.Panic among them.
 	// user is -1 for a failure of the engine's own.
@@ -224,66 +224,81 @@ func (l *Local) ringAll() {
 	}
 }
 
+// A life holds the events that a user's goroutine waits for, on that goroutine's stack.
+type life struct {
+	l     *Local
+	u     *workload.User
+	alarm *alarm
+	leave <-chan struct{}
+	inbox chan stormCall // nil until the user acts
+}
+
+// sleep returns when the time has come, or for a storm: then call is the storm. ok is false if the user is to go.
+// from is the time at the call and now that at the return, as offsets from the epoch. While the clock stands still, it
+// returns for leaving alone.
+func (f *life) sleep(from, until time.Duration) (now time.Duration, call stormCall, ok bool) {
+	f.u.Flush()
+	for now = from; ; {
+		rung := f.alarm.wait(now, until)
+		now = f.u.Now()
+		if rung {
+			select {
+			case <-f.leave:
+				return now, call, false
+			default:
+			}
+			if f.l.ctx.Err() != nil {
+				return now, call, false
+			}
+			select {
+			case call = <-f.inbox:
+				return now, call, true
+			default:
+			}
+		}
+		if now >= until && f.l.cfg.Clock.Running() {
+			return now, call, true
+		}
+	}
+}
+
+// login logs the user in, from a time on until it succeeds, and reports whether it has.
+func (f *life) login(actor workload.Actor, at time.Duration) bool {
+	_, _, ok := f.sleep(f.u.Now(), at)
+	for try := 1; ok; try++ {
+		f.u.Schedule(at)
+		err := actor.Login(f.l.ctx)
+		if err == nil {
+			return true
+		}
+		if f.l.ctx.Err() != nil {
+			return false
+		}
+		f.l.report(f.u.ID, fmt.Errorf("login, try %d: %w", try, err))
+		now := f.u.Now()
+		at = now + min(time.Duration(try)*time.Second, 10*time.Second)
+		_, _, ok = f.sleep(now, at)
+	}
+	return false
+}
+
 // live is one user's life from its start to its leaving.
 func (l *Local) live(s *simulated, actor workload.Actor, at time.Duration, leave <-chan struct{}, alarm *alarm) {
 	u := s.user
-	var inbox chan stormCall // from the moment on at which it acts
+	f := life{l: l, u: u, alarm: alarm, leave: leave}
 	defer l.end(u, actor)
 	defer u.Flush()
 	defer alarm.timer.Stop()
-	// sleep returns when the time has come, or for a storm: then call is the storm. ok is false if the user is to go.
-	// from is the time at the call and now that at the return, as offsets from the epoch. While the clock stands
-	// still, it returns for leaving alone.
-	sleep := func(from, until time.Duration) (now time.Duration, call stormCall, ok bool) {
-		u.Flush()
-		for now = from; ; {
-			rung := alarm.wait(now, until)
-			now = u.Now()
-			if rung {
-				select {
-				case <-leave:
-					return now, call, false
-				default:
-				}
-				if l.ctx.Err() != nil {
-					return now, call, false
-				}
-				select {
-				case call = <-inbox:
-					return now, call, true
-				default:
-				}
-			}
-			if now >= until && l.cfg.Clock.Running() {
-				return now, call, true
-			}
-		}
-	}
 	if l.ctx.Err() != nil {
 		return // it was over before ring could be called
 	}
-	_, _, ok := sleep(u.Now(), at)
-	for try := 1; ; try++ {
-		if !ok {
-			return
-		}
-		u.Schedule(at)
-		err := actor.Login(l.ctx)
-		if err == nil {
-			break
-		}
-		if l.ctx.Err() != nil {
-			return
-		}
-		l.report(u.ID, fmt.Errorf("login, try %d: %w", try, err))
-		now := u.Now()
-		at = now + min(time.Duration(try)*time.Second, 10*time.Second)
-		_, _, ok = sleep(now, at)
+	if !f.login(actor, at) {
+		return
 	}
 	l.active.Add(1)
 	defer l.active.Add(-1)
-	inbox = l.openInbox(s)
-	defer l.closeInbox(s, inbox)
+	f.inbox = l.openInbox(s)
+	defer l.closeInbox(s, f.inbox)
 	// A user that joins is somewhere in a pause, not at the end of one.
 	think := time.Duration(float64(actor.Think()) * u.Think.Float64() * u.Pace)
 	cycle := l.count.cycle(u.ID)
@@ -293,7 +308,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Duration, leave
 	for {
 		cycle.begin(free)
 		intended := free + think
-		due, call, ok := sleep(ended, intended)
+		due, call, ok := f.sleep(ended, intended)
 		for ok && call.state != nil {
 			if err := l.storm(u, actor, call, free); err != nil {
 				l.fail(l.ctx, u.ID, err)
@@ -307,7 +322,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Duration, leave
 			free = done
 			cycle.begin(free)
 			intended = max(intended, free)
-			due, call, ok = sleep(ended, intended)
+			due, call, ok = f.sleep(ended, intended)
 		}
 		if !ok {
 			return

@@ -11,7 +11,7 @@ import (
 	"plimsoll/load/workload"
 )
 
-// closeTime is how long the actor of a user that panicked may take to close: it may wait for a lock that is never
+// closeTime is the longest time that the actor of a user that panicked may take to close: it may wait for a lock that is never
 // released.
 const closeTime = time.Second
 

@@ -12,9 +12,7 @@ import (
 
 // An agent that drives one user in a thousand of a million keeps slots for its own.
 func TestSlotsOfAnAgentsOwnUsers(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector allocates too")
-	}
+	race.SkipBudget(t)
 	const users, agents = 1_000_000, 1000
 	synctest.Test(t, func(t *testing.T) {
 		l := begin(t, nil, Config{Env: workload.Env{Ledger: workload.NewLedger(0, 3), Seed: 3,

@@ -16,7 +16,7 @@ func TestDeliveriesBetweenHosts(t *testing.T) {
 	run := func(way time.Duration) (got counts, a Apart, left bool) {
 		synctest.Test(t, func(t *testing.T) {
 			h := &hosts{way: way}
-			d, cfg := leadHosts(t, h, 3, 2, build(&channel{}, -1))
+			d, cfg := leadHosts(t, h, 3, 2, talkers())
 			got = conductAll(t, d, cfg, 20, func(int) {})
 			a, left = d.Apart()
 			if early := d.Untimely(); len(early) > 0 {
@@ -52,7 +52,7 @@ func TestDeliveriesBetweenHosts(t *testing.T) {
 func TestDeliveriesBeforeTheirSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hosts{gain: func(time.Duration) time.Duration { return 50 * time.Millisecond }}
-		d, cfg := leadHosts(t, h, 3, 2, build(&channel{}, -1))
+		d, cfg := leadHosts(t, h, 3, 2, talkers())
 		got := conductAll(t, d, cfg, 20, func(int) {})
 		early := d.Untimely()
 		pairs := [][2]string{}

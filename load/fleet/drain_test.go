@@ -110,47 +110,64 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (
 		s.arrivals.Behavior = &s
 	}
 	reg := measure.NewRegistry(2)
-	w, err := record.Create(filepath.Join(t.TempDir(), "run"), record.Manifest{ID: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec := trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Clock: s.clock, Registry: reg, Signals: new(calm), Writer: w,
-		Bounded: &trial.BoundedTest{Users: 50, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}}
+	spec := trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Clock: s.clock, Registry: reg}
+	var err error
 	if agents == 0 {
-		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1}, Mix: []engine.Part{{Behavior: &s, Share: 1}}, Clock: s.clock, Arrivals: s.arrivals})
+		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1},
+			Mix: []engine.Part{{Behavior: &s, Share: 1}}, Clock: s.clock, Arrivals: s.arrivals})
 	} else {
 		conf := config(s.epoch)
 		conf.Registry = reg
-		links(agents, &conf, agentOf(&s, func(_ Start, _ *Agent, c *engine.Config) { c.Env.Seed, c.Arrivals = 3, s.arrivals }))
+		links(agents, &conf, agentOf(&s, func(_ Start, _ *Agent, c *engine.Config) {
+			c.Env.Seed, c.Arrivals = 3, s.arrivals
+		}))
 		spec.Driver, err = New(t.Context(), conf)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if change != nil {
 		change(&spec)
 	}
-	out, err := trial.Run(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sealed(t, w, out), out
+	return carryOut(t, spec)
 }
 
-// sealed ends the record of a trial and opens it.
-func sealed(t *testing.T, w *record.Writer, out trial.Outcome) *record.Run {
+// carryOut has 50 users for 20 s after 5 s in a trial, and opens its record.
+func carryOut(t *testing.T, c trial.Config) (*record.Run, trial.Outcome) {
 	t.Helper()
-	if err := w.Update(func(m *record.Manifest) { m.Phases = out.Phases }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Seal(t.Context(), out.Validity, out.Interrupted); err != nil {
-		t.Fatal(err)
-	}
+	w, err := record.Create(filepath.Join(t.TempDir(), "run"), record.Manifest{ID: "t"})
+	must(t, err)
+	c.Writer, c.Signals = w, new(calm)
+	c.Bounded = &trial.BoundedTest{Users: 50, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}
+	out, err := trial.Run(t.Context(), c)
+	must(t, err)
+	must(t, w.Update(func(m *record.Manifest) { m.Phases = out.Phases }))
+	_, err = w.Seal(t.Context(), out.Validity, out.Interrupted)
+	must(t, err)
 	r, err := record.Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
+	must(t, err)
+	return r, out
+}
+
+// ofAgents is a test in virtual time, in this process (0 agents) and in so many others.
+func ofAgents(t *testing.T, test func(t *testing.T, agents int), counts ...int) {
+	for _, agents := range counts {
+		t.Run(fmt.Sprint(agents, " agents"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, agents) })
+		})
 	}
-	return r
+}
+
+// gates counts the findings of a trial by gate.
+func gates(out trial.Outcome) map[string]int {
+	n := map[string]int{}
+	for _, f := range out.Validity.Findings {
+		n[f.Gate]++
+	}
+	return n
+}
+
+// cutOff has the trial lose its driver at a moment.
+func cutOff(at time.Duration) func(*trial.Config) {
+	return func(c *trial.Config) { c.Driver = &dying{Local: c.Driver.(*engine.Local), at: c.Clock.Epoch().Add(at)} }
 }
 
 // ask returns the operations of the measured phase.
@@ -161,9 +178,7 @@ func ask(t *testing.T, r *record.Run) (*measure.Window, record.Phase) {
 		t.Fatal("no measured phase")
 	}
 	m, err := r.Merged(ph.From, ph.To)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if m["ask"] == nil || ph.Tail == nil {
 		t.Fatalf("nothing was measured, or what was under way at the end is not told: %+v", ph)
 	}
@@ -173,107 +188,97 @@ func ask(t *testing.T, r *record.Run) (*measure.Window, record.Phase) {
 // The server stands still for the last 3.1 of 20 s: all 50 users are in a request when the phase
 // ends, and none has an answer.
 func TestStallAtTheEndOfThePhaseShows(t *testing.T) {
-	for _, agents := range []int{0, 1, 3} {
-		t.Run(fmt.Sprint(agents, " agents"), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r, _ := measured(t, stalled{from: 16900 * time.Millisecond, to: 20500 * time.Millisecond, patience: 5 * time.Second}, agents, nil)
-				w, ph := ask(t, r)
-				if ph.To-ph.From != 20*time.Second {
-					t.Errorf("the phase lasted %v", ph.To-ph.From)
-				}
-				if p99, most := w.Response.Quantile(0.99), w.Response.Max(); p99 < 2*time.Second || most < 3*time.Second {
-					t.Errorf("p99 %v and max %v say nothing of a stall of 3.1 s", p99, most)
-				}
-				if op := ph.Tail.Of(nil); op.Drained != 50 || op.Open != 0 || ph.Tail.Waited <= 0 || ph.Tail.Waited > time.Second {
-					t.Errorf("tail %+v after %v, want the 50 users' operations within a second", op, ph.Tail.Waited)
-				}
-			})
-		})
-	}
+	ofAgents(t, func(t *testing.T, agents int) {
+		r, _ := measured(t, stalled{from: 16900 * time.Millisecond, to: 20500 * time.Millisecond, patience: 5 * time.Second}, agents, nil)
+		w, ph := ask(t, r)
+		if ph.To-ph.From != 20*time.Second {
+			t.Errorf("the phase lasted %v", ph.To-ph.From)
+		}
+		if p99, most := w.Response.Quantile(0.99), w.Response.Max(); p99 < 2*time.Second || most < 3*time.Second {
+			t.Errorf("p99 %v and max %v say nothing of a stall of 3.1 s", p99, most)
+		}
+		if op := ph.Tail.Of(nil); op.Drained != 50 || op.Open != 0 || ph.Tail.Waited <= 0 || ph.Tail.Waited > time.Second {
+			t.Errorf("tail %+v after %v, want the 50 users' operations within a second", op, ph.Tail.Waited)
+		}
+	}, 0, 1, 3)
 }
 
 // A server that does not come back: operations under way end by the client's own patience, as a
 // timeout of the measured phase.
 func TestStallThatOutlastsThePhaseEndsInTimeouts(t *testing.T) {
-	for _, agents := range []int{0, 2} {
-		synctest.Test(t, func(t *testing.T) {
-			r, out := measured(t, stalled{from: 16900 * time.Millisecond, to: time.Hour, patience: 5 * time.Second}, agents, nil)
-			w, ph := ask(t, r)
-			if op := ph.Tail.Of(nil); op.Drained != 50 || w.Classes[measure.Timeout] != 50 {
-				t.Errorf("%d agents: tail %+v, %d timeouts, want 50", agents, op, w.Classes[measure.Timeout])
-			}
-			if len(out.Phases) != 4 || out.Phases[3].Name != "drain" || out.Phases[3].To > ph.To+6*time.Second {
-				t.Errorf("%d agents: phases %+v", agents, out.Phases)
-			}
-			if w.Count() != w.Response.Count() {
-				t.Errorf("%d agents: %d operations, %d with a time", agents, w.Count(), w.Response.Count())
-			}
-		})
-	}
+	ofAgents(t, func(t *testing.T, agents int) {
+		r, out := measured(t, stalled{from: 16900 * time.Millisecond, to: time.Hour, patience: 5 * time.Second}, agents, nil)
+		w, ph := ask(t, r)
+		if op := ph.Tail.Of(nil); op.Drained != 50 || w.Classes[measure.Timeout] != 50 {
+			t.Errorf("tail %+v, %d timeouts, want 50", op, w.Classes[measure.Timeout])
+		}
+		if len(out.Phases) != 4 || out.Phases[3].Name != "drain" || out.Phases[3].To > ph.To+6*time.Second {
+			t.Errorf("phases %+v", out.Phases)
+		}
+		if w.Count() != w.Response.Count() {
+			t.Errorf("%d operations, %d with a time", w.Count(), w.Response.Count())
+		}
+	}, 0, 2)
 }
 
 // Without time for a drain, operations under way enter with their age, in no class, and percentiles
 // are marked as bounds.
 func TestOpenOperationsEnterWithTheirAge(t *testing.T) {
-	for _, agents := range []int{0, 2} {
-		synctest.Test(t, func(t *testing.T) {
-			r, out := measured(t, stalled{from: 16900 * time.Millisecond, to: time.Hour, patience: time.Hour}, agents, func(s *trial.Config) { s.Timeout = 0 })
-			w, ph := ask(t, r)
-			op := ph.Tail.Of(nil)
-			if op.Open != 50 || op.Drained != 0 || w.Response.Count() != w.Count()+50 {
-				t.Fatalf("%d agents: tail %+v; %d operations, %d with a time", agents, op, w.Count(), w.Response.Count())
-			}
-			if most := w.Response.Max(); most < 2*time.Second || most > 4*time.Second {
-				t.Errorf("%d agents: the oldest is %v old", agents, most)
-			}
-			if p50, p99 := w.Response.Quantile(0.5), w.Response.Quantile(0.99); op.Bound(p50) || !op.Bound(p99) {
-				t.Errorf("%d agents: p50 %v is a bound: %v; p99 %v: %v", agents, p50, op.Bound(p50), p99, op.Bound(p99))
-			}
-			if fs := out.Validity.Findings; len(fs) == 0 || fs[len(fs)-1].Gate != "drain" {
-				t.Errorf("%d agents: findings %v", agents, fs)
-			}
-		})
-	}
+	ofAgents(t, func(t *testing.T, agents int) {
+		r, out := measured(t, stalled{from: 16900 * time.Millisecond, to: time.Hour, patience: time.Hour}, agents, func(s *trial.Config) { s.Timeout = 0 })
+		w, ph := ask(t, r)
+		op := ph.Tail.Of(nil)
+		if op.Open != 50 || op.Drained != 0 || w.Response.Count() != w.Count()+50 {
+			t.Fatalf("tail %+v; %d operations, %d with a time", op, w.Count(), w.Response.Count())
+		}
+		if most := w.Response.Max(); most < 2*time.Second || most > 4*time.Second {
+			t.Errorf("the oldest is %v old", most)
+		}
+		if p50, p99 := w.Response.Quantile(0.5), w.Response.Quantile(0.99); op.Bound(p50) || !op.Bound(p99) {
+			t.Errorf("p50 %v is a bound: %v; p99 %v: %v", p50, op.Bound(p50), p99, op.Bound(p99))
+		}
+		if fs := out.Validity.Findings; len(fs) == 0 || fs[len(fs)-1].Gate != "drain" {
+			t.Errorf("findings %v", fs)
+		}
+	}, 0, 2)
 }
 
 // The server stands still for 6 of 20 s: its users wait, and a quarter of their requests is never
 // sent. The latencies hold fifty slow operations of many hundred.
 func TestOmissionIsMarked(t *testing.T) {
 	var first record.Schedule
-	for _, agents := range []int{0, 3} {
-		synctest.Test(t, func(t *testing.T) {
-			r, out := measured(t, stalled{from: 7 * time.Second, to: 13 * time.Second, patience: time.Minute}, agents, nil)
-			w, ph := ask(t, r)
-			s := ph.Schedule
-			if s == nil {
-				t.Fatal("the run does not say what was intended")
-			}
-			// The users would have sent 50 requests a second: they think a second on average.
-			if s.Share() < 0.70 || s.Share() > 0.78 || s.Intended < 950 || s.Intended > 1050 || s.Achieved != w.Count() || !s.Marked() {
-				t.Errorf("%d agents: %d of %.1f operations (%.3f), want about three quarters of 1000", agents, s.Achieved, s.Intended, s.Share())
-			}
-			if fs := out.Validity.Findings; len(fs) == 0 || fs[len(fs)-1].Gate != "omission" || !out.Validity.Valid {
-				t.Errorf("%d agents: findings %v", agents, fs)
-			}
-			never, known, err := r.Omitted()
-			if err != nil || !known || never["ask"] == nil {
-				t.Fatalf("%d agents: %v %v %v", agents, never, known, err)
-			}
-			// The measured values stay as they were; with the omitted ones, a quarter of the users' time
-			// shows.
-			measuredP90 := w.Response.Quantile(0.9)
-			whole := w.Response.Clone()
-			whole.Merge(never["ask"].Response)
-			if p90 := whole.Quantile(0.9); measuredP90 > 10*time.Millisecond || p90 < 2*time.Second || p90 > 5*time.Second || whole.Max() > 6100*time.Millisecond {
-				t.Errorf("%d agents: p90 %v as measured, %v by the schedule, at most %v", agents, measuredP90, p90, whole.Max())
-			}
-			if agents == 0 {
-				first = *s
-			} else if *s != first {
-				t.Errorf("%d agents count %+v, one process %+v", agents, *s, first)
-			}
-		})
-	}
+	ofAgents(t, func(t *testing.T, agents int) {
+		r, out := measured(t, stalled{from: 7 * time.Second, to: 13 * time.Second, patience: time.Minute}, agents, nil)
+		w, ph := ask(t, r)
+		s := ph.Schedule
+		if s == nil {
+			t.Fatal("the run does not say what was intended")
+		}
+		// The users would have sent 50 requests a second: they think a second on average.
+		if s.Share() < 0.70 || s.Share() > 0.78 || s.Intended < 950 || s.Intended > 1050 || s.Achieved != w.Count() || !s.Marked() {
+			t.Errorf("%d of %.1f operations (%.3f), want about three quarters of 1000", s.Achieved, s.Intended, s.Share())
+		}
+		if fs := out.Validity.Findings; len(fs) == 0 || fs[len(fs)-1].Gate != "omission" || !out.Validity.Valid {
+			t.Errorf("findings %v", fs)
+		}
+		never, known, err := r.Omitted()
+		if err != nil || !known || never["ask"] == nil {
+			t.Fatalf("%v %v %v", never, known, err)
+		}
+		// The measured values stay as they were; with the omitted ones, a quarter of the users' time
+		// shows.
+		measuredP90 := w.Response.Quantile(0.9)
+		whole := w.Response.Clone()
+		whole.Merge(never["ask"].Response)
+		if p90 := whole.Quantile(0.9); measuredP90 > 10*time.Millisecond || p90 < 2*time.Second || p90 > 5*time.Second || whole.Max() > 6100*time.Millisecond {
+			t.Errorf("p90 %v as measured, %v by the schedule, at most %v", measuredP90, p90, whole.Max())
+		}
+		if agents == 0 {
+			first = *s
+		} else if *s != first {
+			t.Errorf("%d agents count %+v, one process %+v", agents, *s, first)
+		}
+	}, 0, 3)
 }
 
 // At a server that is well, everything that was intended is begun, and the drain costs the run no
@@ -291,10 +296,8 @@ func TestNothingIsOmittedWithoutAStall(t *testing.T) {
 		if s := ph.Schedule; s == nil || s.Share() < 0.999 || s.Marked() {
 			t.Errorf("schedule %+v", s)
 		}
-		for _, f := range out.Validity.Findings {
-			if f.Gate == "omission" {
-				t.Errorf("finding %+v", f)
-			}
+		if gates(out)["omission"] > 0 {
+			t.Errorf("findings %+v", out.Validity.Findings)
 		}
 	})
 }
@@ -315,9 +318,7 @@ func TestOmissionEndsWithThePhase(t *testing.T) {
 // and the run is not valid.
 func TestCutOffRunCountsWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, out := measured(t, stalled{from: 2 * time.Second, to: time.Hour, patience: time.Hour}, 0, func(s *trial.Config) {
-			s.Driver = &dying{Local: s.Driver.(*engine.Local), at: s.Clock.Epoch().Add(10500 * time.Millisecond)}
-		})
+		r, out := measured(t, stalled{from: 2 * time.Second, to: time.Hour, patience: time.Hour}, 0, cutOff(10500*time.Millisecond))
 		w, ph := ask(t, r)
 		if out.Validity.Valid || ph.To > 11*time.Second {
 			t.Errorf("valid %v, phase %+v", out.Validity.Valid, ph)

@@ -25,7 +25,8 @@ import (
 // ledger's messages.
 type chatter struct {
 	channel *channel
-	fail    int // the user that fails for good at its third action
+	fail    int  // the user that fails for good at its third action
+	mute    bool // each panics at its login
 }
 
 // channel is a server of one channel: connected users receive messages a little later.
@@ -48,6 +49,9 @@ func (b *chatter) NewActor(env workload.Env, u *workload.User) (workload.Actor, 
 	return &chatterActor{b: b, env: env, u: u}, nil
 }
 func (a *chatterActor) Login(context.Context) error {
+	if a.b.mute {
+		panic("no voice at all")
+	}
 	a.b.channel.mu.Lock()
 	defer a.b.channel.mu.Unlock()
 	now := time.Now()
@@ -100,8 +104,11 @@ type changing func(s Start, a *Agent, c *engine.Config)
 
 // build makes agents whose users write to ch.
 func build(ch *channel, fail int, change ...changing) Build {
-	return agentOf(&chatter{ch, fail}, change...)
+	return agentOf(&chatter{channel: ch, fail: fail}, change...)
 }
+
+// talkers makes agents whose users write to a channel of their own.
+func talkers(change ...changing) Build { return build(&channel{}, -1, change...) }
 
 // agentOf makes agents whose users have a behavior.
 func agentOf(b workload.Behavior, change ...changing) Build {
@@ -138,9 +145,7 @@ func lead(t *testing.T, n int, b Build) (d *RemoteDriver, cfg Config, served cha
 	cfg = config(time.Now())
 	served, agents = links(n, &cfg, b)
 	d, err := New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d, cfg, served, agents
 }
 
@@ -158,15 +163,13 @@ func links(n int, cfg *Config, b Build) (served chan error, agents []net.Conn) {
 
 func TestSamplesOfTheAgents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, _, _ := lead(t, 2, build(&channel{}, -1))
+		d, _, _, _ := lead(t, 2, talkers())
 		defer d.Stop(0)
 		if _, err := d.Sample(t.Context(), time.Now()); err == nil {
 			t.Error("no agent has sent a sample, and nothing was said")
 		}
 		time.Sleep(time.Second)
-		if err := d.Collect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Collect(t.Context()))
 		got, err := d.Sample(t.Context(), time.Now())
 		if err != nil || len(got) != 2 {
 			t.Fatalf("%v, %v", got, err)
@@ -175,7 +178,7 @@ func TestSamplesOfTheAgents(t *testing.T) {
 			t.Errorf("%s %v", key, got[1].Value)
 		}
 		time.Sleep(stale + time.Second)
-		if _, err := d.Sample(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "agent 0") {
+		if _, err := d.Sample(t.Context(), time.Now()); !says(err, "agent 0") {
 			t.Errorf("old samples: %v", err)
 		}
 	})
@@ -185,11 +188,9 @@ func TestSamplesOfTheAgents(t *testing.T) {
 // unless they were before.
 func TestStoppedAgentsAreNotMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, _, _ := lead(t, 2, build(&channel{}, -1))
+		d, _, _, _ := lead(t, 2, talkers())
 		time.Sleep(time.Second)
-		if err := d.Collect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Collect(t.Context()))
 		d.Stop(time.Second)
 		time.Sleep(time.Minute)
 		if got, err := d.Sample(t.Context(), time.Now()); err != nil || len(got) != 0 {
@@ -197,7 +198,7 @@ func TestStoppedAgentsAreNotMissing(t *testing.T) {
 		}
 		d.agents[1].sampled = d.stopAt.Load().Add(-stale - time.Second)
 		_, err := d.Sample(t.Context(), time.Now())
-		if err == nil || !strings.Contains(err.Error(), "agent 1") || strings.Contains(err.Error(), "agent 0") {
+		if !says(err, "agent 1") || strings.Contains(err.Error(), "agent 0") {
 			t.Errorf("an agent that was silent when it was stopped: %v", err)
 		}
 	})
@@ -214,15 +215,13 @@ func TestLostAgent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d, _, served, agents := lead(t, 3, build(&channel{}, -1))
-				if err := d.SetUsers(6, 0); err != nil {
-					t.Fatal(err)
-				}
+				d, _, served, agents := lead(t, 3, talkers())
+				must(t, d.SetUsers(6, 0))
 				time.Sleep(time.Second)
 				tt.lose(agents[1])
 				synctest.Wait()
 				err := d.Collect(t.Context())
-				if !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "2 of 3") || !strings.Contains(err.Error(), tt.want) {
+				if !errors.Is(err, trial.ErrLost) || !says(err, "2 of 3") || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("%v", err)
 				}
 				if err := d.SetUsers(9, 0); !errors.Is(err, trial.ErrLost) {
@@ -243,6 +242,14 @@ func TestLostAgent(t *testing.T) {
 	}
 }
 
+// pair is the config of a run with one agent, and that agent's end of the link.
+func pair() (Config, net.Conn) {
+	here, there := net.Pipe()
+	cfg := config(time.Now())
+	cfg.Links = []io.ReadWriteCloser{here}
+	return cfg, there
+}
+
 // scripted is an agent with the replies of a test; after the replies it is silent.
 func scripted(link io.ReadWriter, replies ...func(now time.Time) reply) {
 	dec, enc := json.NewDecoder(link), json.NewEncoder(link)
@@ -257,16 +264,14 @@ func scripted(link io.ReadWriter, replies ...func(now time.Time) reply) {
 
 func TestSilentAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		here, there := net.Pipe()
+		cfg, there := pair()
+		cfg.Patience = 3 * time.Second
 		go scripted(there, func(now time.Time) reply { return reply{Received: now, Replied: now} })
-		d, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Epoch: time.Now(), Settings: same("1"),
-			Registry: measure.NewRegistry(1), Patience: 3 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d, err := New(t.Context(), cfg)
+		must(t, err)
 		from := time.Now()
 		err = d.Collect(t.Context())
-		if took := time.Since(from); took != 3*time.Second || !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "no reply within 3s") {
+		if took := time.Since(from); took != 3*time.Second || !errors.Is(err, trial.ErrLost) || !says(err, "no reply within 3s") {
 			t.Errorf("after %v: %v", took, err)
 		}
 		d.Stop(time.Minute)
@@ -280,7 +285,7 @@ func TestSilentAgent(t *testing.T) {
 // ones are used.
 func TestClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		here, there := net.Pipe()
+		cfg, there := pair()
 		at := func(slow time.Duration) func(time.Time) reply {
 			return func(time.Time) reply {
 				time.Sleep(slow)
@@ -289,15 +294,10 @@ func TestClocks(t *testing.T) {
 			}
 		}
 		go scripted(there, at(40*time.Millisecond), at(0), at(70*time.Millisecond), at(20*time.Millisecond))
-		d, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Epoch: time.Now(), Settings: same("1"),
-			Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 1)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d, err := New(t.Context(), cfg)
+		must(t, err)
 		for range 3 {
-			if err := d.Collect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, d.Collect(t.Context()))
 		}
 		if got := d.Clocks(); got != 30*time.Millisecond {
 			t.Errorf("clocks are %v apart, want 30ms", got)
@@ -308,15 +308,12 @@ func TestClocks(t *testing.T) {
 
 func TestAgentsThatCannotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		here, there := net.Pipe()
-		served := make(chan error, 1)
-		go func() {
-			served <- Serve(context.Background(), there, there, func(context.Context, Start, time.Time, func(int, error)) (*Agent, error) {
-				return nil, errors.New("no such behavior")
-			})
-		}()
-		_, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Settings: same("1"), Epoch: time.Now(), Registry: measure.NewRegistry(1)})
-		if err == nil || !strings.Contains(err.Error(), "agent 1 of 1: no such behavior") || errors.Is(err, trial.ErrLost) {
+		cfg := config(time.Now())
+		served, _ := links(1, &cfg, func(context.Context, Start, time.Time, func(int, error)) (*Agent, error) {
+			return nil, errors.New("no such behavior")
+		})
+		_, err := New(t.Context(), cfg)
+		if !says(err, "agent 1 of 1: no such behavior") || errors.Is(err, trial.ErrLost) {
 			t.Errorf("%v", err)
 		}
 		if err := <-served; err != nil {
@@ -328,7 +325,7 @@ func TestAgentsThatCannotBegin(t *testing.T) {
 func TestAgentRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
-		go func() { _ = Serve(t.Context(), there, there, build(&channel{}, -1)) }()
+		go func() { _ = Serve(t.Context(), there, there, talkers()) }()
 		dec, enc := json.NewDecoder(here), json.NewEncoder(here)
 		start := request{Start: &Start{Agents: 1, Epoch: time.Now(), Settings: json.RawMessage("1")}}
 		for _, tt := range []struct {
@@ -341,9 +338,7 @@ func TestAgentRefuses(t *testing.T) {
 			{start, ""}, {start, "has begun already"}, {request{}, "of no kind"},
 			{request{Users: &users{N: -1}}, "want 0 to 10000000"}, {request{Storm: &workload.Storm{Share: 2}}, "want 0 to 1 over"},
 		} {
-			if err := enc.Encode(tt.r); err != nil {
-				t.Fatal(err)
-			}
+			must(t, enc.Encode(tt.r))
 			var p reply
 			if err := dec.Decode(&p); err != nil || (p.Error == "") != (tt.want == "") || !strings.Contains(string(p.Error), tt.want) {
 				t.Errorf("%+v: %q, %v; want %q", tt.r, p.Error, err, tt.want)
@@ -355,13 +350,11 @@ func TestAgentRefuses(t *testing.T) {
 
 func TestCoordinatorGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, served, _ := lead(t, 1, build(&channel{}, -1))
-		if err := d.SetUsers(5, 0); err != nil {
-			t.Fatal(err)
-		}
+		d, _, served, _ := lead(t, 1, talkers())
+		must(t, d.SetUsers(5, 0))
 		time.Sleep(5 * time.Second)
 		_ = d.cfg.Links[0].Close()
-		if err := <-served; err == nil || !strings.Contains(err.Error(), "coordinator is gone") {
+		if err := <-served; !says(err, "coordinator is gone") {
 			t.Errorf("the agent's end: %v", err)
 		} // the bubble ends when no user is left
 	})
@@ -370,21 +363,28 @@ func TestCoordinatorGone(t *testing.T) {
 // An agent that is gone when the users are stopped has taken its last report with it.
 func TestLostAtTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, served, agents := lead(t, 2, build(&channel{}, -1))
-		if err := d.SetUsers(4, 0); err != nil {
-			t.Fatal(err)
-		}
+		d, _, served, agents := lead(t, 2, talkers())
+		must(t, d.SetUsers(4, 0))
 		time.Sleep(time.Second)
-		if err := d.Collect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Collect(t.Context()))
 		_ = agents[1].Close()
 		synctest.Wait()
 		d.Stop(time.Second)
-		if err := d.Collect(t.Context()); !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "2 of 2") {
+		if err := d.Collect(t.Context()); !errors.Is(err, trial.ErrLost) || !says(err, "2 of 2") {
 			t.Errorf("got %v, want the loss of the second agent", err)
 		}
 		<-served
 		<-served
 	})
 }
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// says reports whether an error has a text in it.
+func says(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }

@@ -33,7 +33,7 @@ func severed(t *testing.T, h *hosts, at time.Duration, mend func()) (Build, func
 	t.Helper()
 	var agents []*Agent
 	cut := false
-	return build(&channel{}, -1, func(s Start, a *Agent, c *engine.Config) {
+	return talkers(func(s Start, a *Agent, c *engine.Config) {
 			agents = append(agents, a)
 			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
 				if !cut && c.Clock.Now() >= at {
@@ -59,9 +59,7 @@ func TestUsersLeaveWhileAReplyIsNotTaken(t *testing.T) {
 		h := &hosts{narrow: true}
 		b, active := severed(t, h, 2*time.Second, func() {})
 		d, _ := leadHosts(t, h, 1, 1, b)
-		if err := d.SetUsers(20, 0); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.SetUsers(20, 0))
 		time.Sleep(4 * time.Second)
 		if n := active(); n != 20 {
 			t.Fatalf("%d users are active, want 20", n)
@@ -88,9 +86,7 @@ func TestTicksAreCutWhileAReplyIsNotTaken(t *testing.T) {
 		b, _ := severed(t, h, 5*time.Second, func() { time.AfterFunc(8*time.Second, func() { h.wires[0].mend() }) })
 		d, cfg := leadHosts(t, h, 1, 1, b)
 		got := conductAll(t, d, cfg, 20, func(int) {})
-		if err := <-h.served; err != nil {
-			t.Error(err)
-		}
+		h.ended(t)
 		if stalls := d.Stalls(); len(stalls) > 0 {
 			t.Errorf("silence is no lag: %+v", stalls)
 		}
@@ -111,13 +107,9 @@ func TestACoordinatorThatIsGoneBeforeTheStart(t *testing.T) {
 			served <- ServeHost(t.Context(), cableEnd{w, 0}, cableEnd{w, 0}, HostAgent{Silent: w.silent})
 			_ = cableEnd{w, 0}.Close()
 		}()
-		if err := json.NewEncoder(cableEnd{w, 1}).Encode(request{Clock: &struct{}{}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.NewEncoder(cableEnd{w, 1}).Encode(request{Clock: &struct{}{}}))
 		var p reply
-		if err := newReplyReader(cableEnd{w, 1}).read(&p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, newReplyReader(cableEnd{w, 1}).read(&p))
 		w.sever()
 		select {
 		case err := <-served:
@@ -136,7 +128,7 @@ func TestAPanicInASilenceIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c told
 		h := new(hosts)
-		d, _ := leadHosts(t, h, 1, 2, build(&channel{}, -1, func(s Start, a *Agent, c *engine.Config) {
+		d, _ := leadHosts(t, h, 1, 2, talkers(func(s Start, a *Agent, c *engine.Config) {
 			once := s.Agent > 0
 			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
 				if c.Clock.Now() > 3*time.Second && !once {
@@ -147,22 +139,14 @@ func TestAPanicInASilenceIsReported(t *testing.T) {
 			}
 		}))
 		d.links[0].onPanic = func(err error) { c.hear(0, -1, err) }
-		if err := d.SetUsers(20, 0); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.SetUsers(20, 0))
 		var err error
 		for k := range 10 {
-			at := time.Duration(k+1) * time.Second
 			if k == 2 {
 				h.wires[0].sever()
 				time.AfterFunc(5*time.Second, h.wires[0].mend)
 			}
-			if wait := at - time.Since(d.cfg.Epoch); wait > 0 {
-				time.Sleep(wait)
-			}
-			d.Mark(at)
-			d.Tick(at)
-			if err = d.Collect(t.Context()); err != nil {
+			if err = second(t, d, k); err != nil {
 				break
 			}
 		}
@@ -184,9 +168,7 @@ func TestLaterStallsAreKept(t *testing.T) {
 	}
 	stand := func(k int, at time.Duration) {
 		t.Helper()
-		if err := d.takeAll(d.links[k], reply{Parts: []part{{At: at, Late: 2 * time.Second, Report: new(report)}}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.takeAll(d.links[k], reply{Parts: []part{{At: at, Late: 2 * time.Second, Report: new(report)}}}))
 	}
 	for k := range 3 * mostStalls {
 		stand(0, time.Duration(k)*time.Second)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/watch/series"
 )
@@ -187,12 +188,16 @@ func (s *hosted) close() {
 // leave ends the users over the time of the start.
 func (s *hosted) leave(ctx context.Context) {
 	_ = s.driver.SetUsers(0, s.start.Over) // a process that is lost has none
-	t := time.NewTimer(s.start.Over)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
+	_ = clock.Sleep(ctx, s.start.Over)
+}
+
+// each sends a request to every process at the same time.
+func (s *hosted) each(ctx context.Context, patience time.Duration, of func(*link) request, take func(*link, reply)) error {
+	return s.driver.all(func(l *link) error {
+		p, err := l.call(ctx, of(l), patience)
+		take(l, p)
+		return ofProcess(err)
+	})
 }
 
 // slack returns the lateness of a tick's request beyond which the reports are collected without it.
@@ -242,12 +247,10 @@ func (s *hosted) do(ctx context.Context, r request, p *reply) (err error) {
 		p.Parts, err = s.stop(ctx, r)
 	case r.Users != nil, r.Storm != nil:
 		var mu sync.Mutex
-		err = s.driver.all(func(l *link) error {
-			q, err := l.call(ctx, r, DefaultPatience)
+		err = s.each(ctx, DefaultPatience, func(*link) request { return r }, func(_ *link, q reply) {
 			mu.Lock()
 			defer mu.Unlock()
 			p.Affected += q.Affected
-			return ofProcess(err)
 		})
 	default:
 		return errKind
@@ -289,21 +292,16 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 		return err
 	}
 	s.start, s.end = h, end
-	d := newDriver(Config{Links: links, Patience: DefaultPatience, OnError: func(_, _ int, err error) {
+	s.driver = newDriver(Config{Links: links, Patience: DefaultPatience, OnError: func(_, _ int, err error) {
 		s.mu.Lock()
 		s.panic = panicOf(err)
 		s.mu.Unlock()
 	}})
-	s.driver = d
-	err = d.all(func(l *link) error {
-		own := &Start{
-			Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: h.Settings[l.n],
-		}
-		q, err := l.call(ctx, request{Start: own}, startPatience)
-		l.agents[0].pid = q.PID
-		return ofProcess(err)
-	})
-	p.PIDs = d.PIDs()
+	err = s.each(ctx, startPatience, func(l *link) request {
+		return request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0),
+			Settings: h.Settings[l.n]}}
+	}, func(l *link, q reply) { l.agents[0].pid = q.PID })
+	p.PIDs = s.driver.PIDs()
 	return err
 }
 
@@ -317,13 +315,11 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 			late = 0
 		}
 	}
-	err := s.driver.all(func(l *link) error {
-		each := *c
-		each.Acked = slices.Concat(c.Acked, s.mail[l])
-		p, err := l.call(ctx, request{Collect: &each}, DefaultPatience)
-		parts[l.n] = part{l.n, c.At, late, p.Report}
-		return ofProcess(err)
-	})
+	err := s.each(ctx, DefaultPatience, func(l *link) request {
+		own := *c
+		own.Acked = slices.Concat(c.Acked, s.mail[l])
+		return request{Collect: &own}
+	}, func(l *link, p reply) { parts[l.n] = part{l.n, c.At, late, p.Report} })
 	if err != nil {
 		return nil, err
 	}
@@ -385,10 +381,8 @@ func (s *hosted) stop(ctx context.Context, r request) (out []part, err error) {
 		out = append(out, k.parts...)
 	}
 	parts := make([]part, len(s.driver.links))
-	err = s.driver.all(func(l *link) error {
-		p, err := l.call(ctx, r, r.Stop.Grace+DefaultPatience)
+	err = s.each(ctx, r.Stop.Grace+DefaultPatience, func(*link) request { return r }, func(l *link, p reply) {
 		parts[l.n] = part{Process: l.n, Report: p.Report}
-		return ofProcess(err)
 	})
 	s.driver.stopped = true
 	return append(out, parts...), errors.Join(err, s.broken)

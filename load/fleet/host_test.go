@@ -124,6 +124,16 @@ type hosts struct {
 	settings func(agent int) (json.RawMessage, error) // nil for those of config
 }
 
+// ended waits for the end of all agents.
+func (h *hosts) ended(t *testing.T) {
+	t.Helper()
+	for range cap(h.served) {
+		if err := <-h.served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // leadAny is leadHosts, or for no hosts starts a fleet of processes of this one.
 func leadAny(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver, Config) {
 	t.Helper()
@@ -136,9 +146,7 @@ func leadAny(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver, 
 	}
 	h.served, _ = links(processes, &cfg, b)
 	d, err := New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d, cfg
 }
 
@@ -189,10 +197,23 @@ func leadHosts(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver
 		}()
 	}
 	d, err := New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d, cfg
+}
+
+// second waits for the end of a second of the run, from 0, and collects it as a trial does.
+func second(t *testing.T, d *RemoteDriver, k int) error {
+	at := time.Duration(k+1) * time.Second
+	time.Sleep(at - time.Since(d.cfg.Epoch))
+	d.Mark(at)
+	d.Tick(at)
+	return d.Collect(t.Context())
+}
+
+// seen cuts the windows of operations that have ended.
+func seen(r *measure.Registry) []*measure.Window {
+	p := measure.Split(r.Cut())
+	return append(p.InTime, p.Late...)
 }
 
 // counts are what a run of some seconds leaves behind.
@@ -209,24 +230,13 @@ type counts struct {
 // conductAll ticks as a trial does, calling before in each second.
 func conductAll(t *testing.T, d *RemoteDriver, cfg Config, seconds int, before func(second int)) (got counts) {
 	t.Helper()
-	if err := d.SetUsers(20, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.SetUsers(20, 0))
 	got.Say, got.Delivered = make([]uint64, seconds), make([]uint64, seconds)
 	all := measure.NewWindow(workload.Delivery)
 	for k := range seconds {
-		at := time.Duration(k+1) * time.Second
 		before(k)
-		if wait := at - time.Since(cfg.Epoch); wait > 0 {
-			time.Sleep(wait)
-		}
-		d.Mark(at)
-		d.Tick(at)
-		if err := d.Collect(t.Context()); err != nil {
-			t.Fatalf("second %d: %v", k, err)
-		}
-		p := measure.Split(cfg.Registry.Cut())
-		for _, w := range append(p.InTime, p.Late...) {
+		must(t, second(t, d, k))
+		for _, w := range seen(cfg.Registry) {
 			switch w.Name {
 			case "say":
 				got.Say[k] += w.Count()
@@ -300,11 +310,7 @@ func TestHostsAreOneEngine(t *testing.T) {
 					}
 					storm = d.Storm(workload.Storm{Kind: "flood", Share: 0.5, Over: time.Second})
 				})
-				for range cap(h.served) {
-					if err := <-h.served; err != nil {
-						t.Error(err)
-					}
-				}
+				h.ended(t)
 				done, _, _ := storm.Progress()
 				if storm.Affected < 9 || done < storm.Affected-1 {
 					t.Errorf("%d of %d were in the storm", done, storm.Affected)
@@ -340,7 +346,7 @@ func TestLateReportsAreInTheirSeconds(t *testing.T) {
 	run := func(cut bool) (got counts) {
 		synctest.Test(t, func(t *testing.T) {
 			h := new(hosts)
-			d, cfg := leadHosts(t, h, 3, 2, build(&channel{}, -1))
+			d, cfg := leadHosts(t, h, 3, 2, talkers())
 			behind := 0
 			got = conductAll(t, d, cfg, 30, func(second int) {
 				if cut && second == 8 {
@@ -354,11 +360,7 @@ func TestLateReportsAreInTheirSeconds(t *testing.T) {
 			if cut != (behind > 5) {
 				t.Errorf("%d ticks were late", behind)
 			}
-			for range 3 {
-				if err := <-h.served; err != nil {
-					t.Error(err)
-				}
-			}
+			h.ended(t)
 			if stalls := d.Stalls(); len(stalls) > 0 {
 				t.Errorf("silence is no lag: %+v", stalls)
 			}
@@ -387,10 +389,8 @@ func TestLateReportsAreInTheirSeconds(t *testing.T) {
 func TestLostHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(hosts)
-		d, _ := leadHosts(t, h, 3, 2, build(&channel{}, -1))
-		if err := d.SetUsers(12, 0); err != nil {
-			t.Fatal(err)
-		}
+		d, _ := leadHosts(t, h, 3, 2, talkers())
+		must(t, d.SetUsers(12, 0))
 		time.Sleep(2 * time.Second)
 		h.wires[1].sever()
 		d.Tick(2 * time.Second)
@@ -423,7 +423,7 @@ func TestLostHost(t *testing.T) {
 func TestLostProcessOfAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(hosts)
-		d, _ := leadHosts(t, h, 2, 2, build(&channel{}, -1))
+		d, _ := leadHosts(t, h, 2, 2, talkers())
 		_ = h.children[0][1].Close()
 		time.Sleep(time.Second)
 		err := d.Collect(t.Context())
@@ -447,7 +447,7 @@ func TestHostWithAnotherClock(t *testing.T) {
 			if skew {
 				h.drift = drift
 			}
-			d, cfg := leadHosts(t, h, 3, 2, build(&channel{}, -1))
+			d, cfg := leadHosts(t, h, 3, 2, talkers())
 			got = conductAll(t, d, cfg, 100, func(int) {})
 			r := d.Readings()[1]
 			if skew && ((r.Ahead-3*time.Second).Abs() > 10*time.Millisecond || r.Drift < 0.95*drift || r.Drift > 1.05*drift) || !skew && r.Ahead != 0 {
@@ -478,7 +478,7 @@ func TestSettingsOfEachProcess(t *testing.T) {
 			var mu sync.Mutex
 			got := map[string]int{}
 			h := &hosts{settings: func(agent int) (json.RawMessage, error) { return json.Marshal(agent) }}
-			d, _ := leadAny(t, h, tt.hosts, tt.processes, build(&channel{}, -1, func(s Start, _ *Agent, _ *engine.Config) {
+			d, _ := leadAny(t, h, tt.hosts, tt.processes, talkers(func(s Start, _ *Agent, _ *engine.Config) {
 				mu.Lock()
 				defer mu.Unlock()
 				got[string(s.Settings)]++

@@ -52,9 +52,7 @@ func TestHostileWindowsTakeNoMemory(t *testing.T) {
 			ws = append(ws, w)
 		}
 		ps, err := packWindows(ws)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return ps.Windows
 	}
 	half, many := named(1, measure.MaxMerged/2), named(3, measure.MaxMerged+1)
@@ -80,13 +78,9 @@ func TestForeignTextIsCut(t *testing.T) {
 		p.Report.Errors = append(p.Report.Errors, userError{Text: long[:5000], Panic: &panicked{Stack: long[:20_000]}})
 	}
 	var b strings.Builder
-	if err := (&replyWriter{to: &b}).write(p); err != nil {
-		t.Fatal(err)
-	}
+	must(t, (&replyWriter{to: &b}).write(p))
 	var got reply
-	if err := newReplyReader(strings.NewReader(b.String())).read(&got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, newReplyReader(strings.NewReader(b.String())).read(&got))
 	texts := []string{string(got.Error), got.Panic.error().Error(), string(got.Panic.Stack)}
 	for _, e := range got.Report.Errors {
 		texts = append(texts, string(e.Text), string(e.Panic.Stack))

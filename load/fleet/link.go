@@ -176,7 +176,7 @@ func (l *link) mailed() []message {
 	off := l.clock.doubt(time.Since(l.base))
 	for i := range mail {
 		m := &mail[i]
-		m.Sent, m.Acked = m.Sent+l.drifted(m.Sent), m.Acked+l.drifted(m.Acked)
+		m.shift(l.drifted, 1)
 		l.receives(m, off)
 	}
 	return mail
@@ -205,7 +205,7 @@ func (d *RemoteDriver) takeAll(l *link, p reply) error {
 			off := l.clock.doubt(time.Since(l.base))
 			for i := range x.Report.Acked {
 				m := &x.Report.Acked[i]
-				m.Sent, m.Acked = m.Sent-l.drifted(m.Sent), m.Acked-l.drifted(m.Acked)
+				m.shift(l.drifted, -1)
 				l.sends(m, off)
 			}
 			l.mu.Unlock()

@@ -208,3 +208,9 @@ func (m message) unpack(epoch time.Time) workload.Message {
 		Pending: m.Pending, Unanswered: m.Unanswered, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked),
 		From: m.From, Within: m.Within}
 }
+
+// shift moves the instants by how much a clock is ahead at each, times sign.
+func (m *message) shift(ahead func(at time.Duration) time.Duration, sign time.Duration) {
+	m.Sent += sign * ahead(m.Sent)
+	m.Acked += sign * ahead(m.Acked)
+}

@@ -27,9 +27,7 @@ func TestMessages(t *testing.T) {
 		{ID: "a", Channel: "c", Author: 3, Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second), From: 2, Within: time.Millisecond},
 	} {
 		b, err := json.Marshal(packMessages([]workload.Message{want}, epoch))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var got []message
 		if err := json.Unmarshal(b, &got); err != nil || len(got) != 1 {
 			t.Fatalf("%s: %v", b, err)
@@ -59,9 +57,7 @@ func TestMergeWindows(t *testing.T) {
 	if ws := r.Cut(); len(ws) != 0 {
 		t.Fatalf("%d windows of refused reports", len(ws))
 	}
-	if err := errors.Join(b.merge(r), b.merge(r), pack(nil).merge(r)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(b.merge(r), b.merge(r), pack(nil).merge(r)))
 	if ws := r.Cut(); len(ws) != 1 || ws[0].Response.Count() != 2 || ws[0].Count() != 2 {
 		t.Fatalf("merged twice: %v", ws)
 	}
@@ -78,9 +74,7 @@ func TestReplies(t *testing.T) {
 			ws = append(ws, w)
 		}
 		ps, err := packWindows(ws)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return ps
 	}
 	all := windows("post", workload.Delivery, measure.LatePrefix+workload.Delivery, workload.Between)
@@ -96,9 +90,7 @@ func TestReplies(t *testing.T) {
 	}
 	var b bytes.Buffer
 	for _, p := range want {
-		if err := (&replyWriter{to: &b}).write(p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, (&replyWriter{to: &b}).write(p))
 	}
 	whole := bytes.Clone(b.Bytes())
 	r := newReplyReader(iotest.OneByteReader(&b))

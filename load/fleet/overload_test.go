@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,68 +9,51 @@ import (
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/run/trial"
 )
 
 // 200 arrivals a second come and 150 are served. When the phase ends, some 1,250 wait; the 50 in
 // flight have waited for their place longer than an operation may take, and were sent a third of a
 // second ago. None of them has timed out, and those that never got a place are reported.
 func TestArrivalsThatStillWaitAreToldAndNoneTimesOut(t *testing.T) {
-	for _, agents := range []int{0, 1} {
-		t.Run(fmt.Sprint(agents, " agents"), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := stalled{patience: 5 * time.Second, service: time.Second / 3, arrivals: &engine.Arrivals{Rate: 200, InFlight: 50, Queue: 10000}}
-				r, out := measured(t, s, agents, nil)
-				w, ph := ask(t, r)
-				if n := w.Classes[measure.Timeout]; n != 0 {
-					t.Errorf("%d operations of a third of a second timed out after 5 s", n)
-				}
-				m, err := r.Merged(ph.From, ph.To)
-				if err != nil {
-					t.Fatal(err)
-				}
-				// 25 s of arrivals are 5,000; served until the drain ends 6 s after the phase are 150 a second.
-				want := 5000 - 150*31
-				queued := m[workload.Arrival]
-				if queued == nil || queued.Response.Count() < uint64(want-100) || queued.Response.Count() > uint64(want+50) || queued.Response.Min() < 6*time.Second {
-					t.Fatalf("%+v still waited; want about %d, all older than the drain", queued, want)
-				}
-				if p := ph.Schedule; p == nil || !p.Marked() || uint64(p.Intended)-p.Achieved-queued.Response.Count() > 1 {
-					t.Errorf("schedule %+v with %d that nobody began", p, queued.Response.Count())
-				}
-				gates := map[string]int{}
-				for _, f := range out.Validity.Findings {
-					gates[f.Gate]++
-				}
-				if gates["omission"] != 1 || gates["drain"] != 1 {
-					t.Errorf("findings %v", out.Validity.Findings)
-				}
-			})
-		})
-	}
+	ofAgents(t, func(t *testing.T, agents int) {
+		s := stalled{patience: 5 * time.Second, service: time.Second / 3, arrivals: &engine.Arrivals{Rate: 200, InFlight: 50, Queue: 10000}}
+		r, out := measured(t, s, agents, nil)
+		w, ph := ask(t, r)
+		if n := w.Classes[measure.Timeout]; n != 0 {
+			t.Errorf("%d operations of a third of a second timed out after 5 s", n)
+		}
+		m, err := r.Merged(ph.From, ph.To)
+		must(t, err)
+		// 25 s of arrivals are 5,000; served until the drain ends 6 s after the phase are 150 a second.
+		want := 5000 - 150*31
+		queued := m[workload.Arrival]
+		if queued == nil || queued.Response.Count() < uint64(want-100) || queued.Response.Count() > uint64(want+50) || queued.Response.Min() < 6*time.Second {
+			t.Fatalf("%+v still waited; want about %d, all older than the drain", queued, want)
+		}
+		if p := ph.Schedule; p == nil || !p.Marked() || uint64(p.Intended)-p.Achieved-queued.Response.Count() > 1 {
+			t.Errorf("schedule %+v with %d that nobody began", p, queued.Response.Count())
+		}
+		if n := gates(out); n["omission"] != 1 || n["drain"] != 1 {
+			t.Errorf("findings %v", out.Validity.Findings)
+		}
+	}, 0, 1)
 }
 
 // A server that stands still at the end of the phase and then refuses the requests of that time:
 // the phase counts the statuses of those failures, too, and each operation once.
 func TestStatusesOfDrainedFailuresAreOfThePhase(t *testing.T) {
-	for _, agents := range []int{0, 3} {
-		t.Run(fmt.Sprint(agents, " agents"), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r, _ := measured(t, stalled{from: 18 * time.Second, to: 20500 * time.Millisecond, patience: 5 * time.Second, refuses: true}, agents, nil)
-				w, ph := ask(t, r)
-				m, err := r.Merged(ph.From, ph.To)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := workload.Failures(w, workload.AnswersOf(m, workload.Steady)); got != "5xx 50 (503 50)" {
-					t.Errorf("failures %q, want those of the 50 users", got)
-				}
-				if op := ph.Tail.Of(nil); op.Drained != 50 {
-					t.Errorf("tail %+v, want each operation once", op)
-				}
-			})
-		})
-	}
+	ofAgents(t, func(t *testing.T, agents int) {
+		r, _ := measured(t, stalled{from: 18 * time.Second, to: 20500 * time.Millisecond, patience: 5 * time.Second, refuses: true}, agents, nil)
+		w, ph := ask(t, r)
+		m, err := r.Merged(ph.From, ph.To)
+		must(t, err)
+		if got := workload.Failures(w, workload.AnswersOf(m, workload.Steady)); got != "5xx 50 (503 50)" {
+			t.Errorf("failures %q, want those of the 50 users", got)
+		}
+		if op := ph.Tail.Of(nil); op.Drained != 50 {
+			t.Errorf("tail %+v, want each operation once", op)
+		}
+	}, 0, 3)
 }
 
 // Users who make no pauses lose about half of their time to answers that are slower than the
@@ -83,10 +65,8 @@ func TestUsersWithoutPausesHaveNoScheduleToMiss(t *testing.T) {
 		if s := ph.Schedule; s == nil || !s.Unpaused || s.Marked() || s.Achieved == 0 {
 			t.Errorf("schedule %+v, want that it does not apply", s)
 		}
-		for _, f := range out.Validity.Findings {
-			if f.Gate == "omission" {
-				t.Errorf("finding %+v", f)
-			}
+		if gates(out)["omission"] > 0 {
+			t.Errorf("findings %+v", out.Validity.Findings)
 		}
 		if _, known, err := r.Omitted(); known || err != nil {
 			t.Errorf("a response by the schedule is known: %v", err)
@@ -99,13 +79,9 @@ func TestUsersWithoutPausesHaveNoScheduleToMiss(t *testing.T) {
 func TestCutOffRunCountsEachOperationOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun atomic.Int64
-		r, _ := measured(t, stalled{from: 2 * time.Second, to: 6400 * time.Millisecond, patience: time.Hour, begun: &begun}, 0, func(s *trial.Config) {
-			s.Driver = &dying{Local: s.Driver.(*engine.Local), at: s.Clock.Epoch().Add(10400 * time.Millisecond)}
-		})
+		r, _ := measured(t, stalled{from: 2 * time.Second, to: 6400 * time.Millisecond, patience: time.Hour, begun: &begun}, 0, cutOff(10400*time.Millisecond))
 		m, err := r.Merged(0, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if n := m["ask"].Response.Count(); n != uint64(begun.Load()) {
 			t.Errorf("%d operations are counted, %d were begun", n, begun.Load())
 		}

@@ -10,7 +10,6 @@ import (
 
 	"plimsoll/internal/boundary"
 	"plimsoll/load/engine"
-	"plimsoll/load/workload"
 )
 
 // told gathers the panics reported to a coordinator.
@@ -34,54 +33,31 @@ func (c *told) seen() int {
 	return len(c.list)
 }
 
-// loud is a behavior whose users panic at login, after many errors of others.
-type loud struct{}
-
-type loudActor struct {
-	b *loud
-	u *workload.User
-}
-
-func (b *loud) Provision(context.Context, workload.Env, int) error { return nil }
-func (b *loud) NewActor(_ workload.Env, u *workload.User) (workload.Actor, error) {
-	return &loudActor{b, u}, nil
-}
-func (a *loudActor) Login(context.Context) error { panic("no voice at all") }
-func (a *loudActor) Think() time.Duration        { return time.Second }
-func (a *loudActor) Act(context.Context) error   { return nil }
-func (a *loudActor) Close()                      {}
-
 // A user that panics in another process is reported with its stack, also behind more errors than
 // one report holds, and that process ends with an error.
 func TestAPanicOfAnAgentsUserReachesTheCoordinator(t *testing.T) {
 	var c told
 	cfg := config(time.Now())
 	cfg.OnError = c.hear
-	served, _ := links(1, &cfg, agentOf(&loud{}, func(_ Start, _ *Agent, c *engine.Config) {
+	served, _ := links(1, &cfg, agentOf(&chatter{mute: true}, func(_ Start, _ *Agent, c *engine.Config) {
 		for range 2 * mostErrors {
 			c.OnError(-1, errors.New("a small thing"))
 		}
 	}))
 	d, err := New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.SetUsers(3, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, d.SetUsers(3, 0))
 	for deadline := time.Now().Add(30 * time.Second); c.seen() < 3 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if err := d.Collect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Collect(t.Context()))
 	}
 	d.Stop(0)
-	if len(c.list) != 3 || c.list[0].Value != "no voice at all" || !strings.Contains(c.list[0].Stack, "loudActor") || c.user[0] < 0 {
+	if len(c.list) != 3 || c.list[0].Value != "no voice at all" || !strings.Contains(c.list[0].Stack, "chatterActor") || c.user[0] < 0 {
 		t.Errorf("told %v of users %v", c.list, c.user)
 	}
 	if _, _, failed := d.Users(); failed != 3 {
 		t.Errorf("%d users failed", failed)
 	}
-	if err := <-served; err == nil || !strings.Contains(err.Error(), "3 panics") {
+	if err := <-served; !says(err, "3 panics") {
 		t.Errorf("the agent ended with %v", err)
 	}
 }
@@ -92,13 +68,13 @@ func TestARequestThatPanicsIsAnswered(t *testing.T) {
 	cfg := config(time.Now())
 	cfg.OnError = c.hear
 	served, _ := links(1, &cfg, func(context.Context, Start, time.Time, func(int, error)) (*Agent, error) { panic("no agent") })
-	if _, err := New(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "panic in a request: no agent") {
+	if _, err := New(t.Context(), cfg); !says(err, "panic in a request: no agent") {
 		t.Errorf("a fleet without an agent: %v", err)
 	}
 	if len(c.list) != 1 || c.list[0].Value != "no agent" || c.user[0] != -1 {
 		t.Errorf("told %v of users %v", c.list, c.user)
 	}
-	if err := <-served; err == nil || !strings.Contains(err.Error(), "1 panics") {
+	if err := <-served; !says(err, "1 panics") {
 		t.Errorf("the agent ended with %v", err)
 	}
 }

@@ -150,20 +150,11 @@ func converse(t *testing.T, n, processes int) (got workload.LedgerCount, deliver
 		r := &room{heard: map[int]func(id, pending string){}}
 		d, cfg := leadAny(t, new(hosts), n, processes, agentOf(&speakers{r}))
 		r.epoch, r.until = cfg.Epoch, cfg.Epoch.Add(40*time.Second)
-		if err := d.SetUsers(20, 3*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.SetUsers(20, 3*time.Second))
 		for k := range 130 {
-			at := time.Duration(k+1) * time.Second
-			time.Sleep(at - time.Since(cfg.Epoch))
-			d.Mark(at)
-			d.Tick(at)
-			if err := d.Collect(t.Context()); err != nil {
-				t.Fatalf("second %d: %v", k, err)
-			}
+			must(t, second(t, d, k))
 			cfg.Ledger.Settle(time.Now())
-			p := measure.Split(cfg.Registry.Cut())
-			for _, w := range append(p.InTime, p.Late...) {
+			for _, w := range seen(cfg.Registry) {
 				if w.Name == workload.Delivery {
 					delivered += w.Count()
 				}
@@ -256,16 +247,12 @@ func TestBytesOfManyAgents(t *testing.T) {
 				})
 			}
 			d, err := New(t.Context(), cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			down.Store(0)
 			for k := range ticks {
 				time.Sleep(time.Second)
 				d.Tick(time.Duration(k+1) * time.Second)
-				if err := d.Collect(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, d.Collect(t.Context()))
 			}
 			bytes = down.Load()
 			d.Stop(0)

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,17 +26,9 @@ func silentEnd(t *testing.T, silent bool) (w *measure.Window, ph record.Phase) {
 				time.AfterFunc(8*time.Second, h.wires[1].mend)
 			})
 		}
-		rec, err := record.Create(filepath.Join(t.TempDir(), "run"), record.Manifest{ID: "t"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := trial.Run(t.Context(), trial.Config{Window: 6 * time.Second, Timeout: 5 * time.Second, Clock: clock.New(conf.Epoch), Registry: conf.Registry,
-			Signals: new(calm), Writer: rec, Driver: d,
-			Bounded: &trial.BoundedTest{Users: 50, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, ph = ask(t, sealed(t, rec, out))
+		r, _ := carryOut(t, trial.Config{Window: 6 * time.Second, Timeout: 5 * time.Second, Clock: clock.New(conf.Epoch),
+			Registry: conf.Registry, Driver: d})
+		w, ph = ask(t, r)
 		for range 2 {
 			<-h.served
 		}

@@ -44,8 +44,7 @@ func skewed(link io.ReadWriteCloser, gain func(time.Duration) time.Duration) io.
 			}
 			if p.Report != nil {
 				for i := range p.Report.Acked {
-					m := &p.Report.Acked[i]
-					m.Sent, m.Acked = m.Sent+gain(m.Sent), m.Acked+gain(m.Acked)
+					p.Report.Acked[i].shift(gain, 1)
 				}
 			}
 			_ = out.write(p) // a closed pipe ends the next read
@@ -61,8 +60,7 @@ func skewed(link io.ReadWriteCloser, gain func(time.Duration) time.Duration) io.
 			}
 			if r.Collect != nil {
 				for i := range r.Collect.Acked {
-					m := &r.Collect.Acked[i]
-					m.Sent, m.Acked = m.Sent-gain(m.Sent), m.Acked-gain(m.Acked)
+					r.Collect.Acked[i].shift(gain, -1)
 				}
 			}
 			_ = enc.Encode(r)

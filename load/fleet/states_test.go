@@ -15,20 +15,16 @@ import (
 // TestStates has the lag and the CPU of agents, one of which is lost.
 func TestStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, _, agents := lead(t, 2, build(&channel{}, -1, func(s Start, a *Agent, _ *engine.Config) {
+		d, _, _, agents := lead(t, 2, talkers(func(s Start, a *Agent, _ *engine.Config) {
 			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
 				return []series.Sample{{Name: "plimsoll_generator_cpu_ratio", Value: 0.25 * float64(1+s.Agent)}, {Name: "other", Value: 7}}, nil
 			}
 		}))
 		defer d.Stop(0)
-		if err := d.SetUsers(20, time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.SetUsers(20, time.Second))
 		for range 5 {
 			time.Sleep(time.Second)
-			if err := d.Collect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, d.Collect(t.Context()))
 		}
 		got := d.States()
 		for i, st := range got {
@@ -60,12 +56,10 @@ func (mute) Write(p []byte) (int, error) { return len(p), nil }
 // that one is waited for.
 func TestWhoOwesAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _, _, _ := lead(t, 2, build(&channel{}, -1))
+		d, _, _, _ := lead(t, 2, talkers())
 		defer d.Stop(0)
 		time.Sleep(time.Second)
-		if err := d.Collect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Collect(t.Context()))
 		time.Sleep(time.Second)
 		if got := d.States(); got[0].Owes != 0 || got[1].Owes != 0 || got[1].Heard != time.Second {
 			t.Errorf("between two rounds: %+v", got)
@@ -88,7 +82,7 @@ func TestWhoOwesAnAnswer(t *testing.T) {
 
 // The states are there while an agent is asked that does not answer, whatever it is asked.
 func TestStatesWhileUsersAreSet(t *testing.T) {
-	d, _, _, _ := lead(t, 1, build(&channel{}, -1))
+	d, _, _, _ := lead(t, 1, talkers())
 	defer d.Stop(0)
 	d.links[0].to = mute{d.links[0].to}
 	done := make(chan error, 1)

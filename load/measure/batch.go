@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// batchSize is how many ops are recorded under one lock, whose cost is more than that of recording one
+// batchSize is the number of ops that are recorded under one lock, whose cost is more than that of recording one
 // of them.
 const batchSize = 32
 

@@ -14,9 +14,9 @@ var ErrHistogram = errors.New("bad histogram encoding")
 // AppendBinary appends h's encoding to b: uvarints n, and when n > 0: sum, min, max, over, under, first bucket,
 // then for each run of buckets up to the last touched one: uvarint(count), where a zero count is followed by
 // uvarint(further zeros). The format is documented in docs/format/run.md.
-func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
+func (h *Histogram) AppendBinary(b []byte) []byte {
 	if h == nil || h.n == 0 {
-		return append(b, 0), nil
+		return append(b, 0)
 	}
 	b = binary.AppendUvarint(b, h.n)
 	b = binary.AppendUvarint(b, uint64(h.sum))
@@ -39,7 +39,7 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 			b = binary.AppendUvarint(b, uint64(zeros))
 		}
 	}
-	return b, nil
+	return b
 }
 
 // Decode reads one histogram from the front of b into h, whose values it drops and whose memory it reuses, and returns
@@ -64,14 +64,7 @@ func (h *Histogram) mergeBinary(b []byte) ([]byte, error) {
 	if err != nil || o.n == 0 {
 		return rest, err
 	}
-	if h.n == 0 {
-		h.min, h.max = o.min, o.max
-	}
-	h.min, h.max = min(h.min, o.min), max(h.max, o.max)
-	h.n += o.n
-	h.sum += o.sum
-	h.over += o.over
-	h.under += o.under
+	h.sums(&o)
 	return rest, nil
 }
 
@@ -155,7 +148,7 @@ func scan(b []byte, into *Histogram) (o Histogram, _ []byte, bad error) {
 // AppendBinary appends w's encoding to b: uvarint(length of the name), the name, uvarint(number of classes), for each a
 // uvarint, uvarint(bytes), and the encodings of Response, Service, Wait and Lag. The format is documented in
 // docs/format/run.md.
-func (w *Window) AppendBinary(b []byte) ([]byte, error) {
+func (w *Window) AppendBinary(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(w.Name)))
 	b = append(b, w.Name...)
 	b = binary.AppendUvarint(b, NumClasses)
@@ -164,12 +157,9 @@ func (w *Window) AppendBinary(b []byte) ([]byte, error) {
 	}
 	b = binary.AppendUvarint(b, uint64(w.Bytes))
 	for _, h := range w.histograms() {
-		var err error
-		if b, err = h.AppendBinary(b); err != nil {
-			return b, err
-		}
+		b = h.AppendBinary(b)
 	}
-	return b, nil
+	return b
 }
 
 // histograms are w's in the order of its encoding.
@@ -280,14 +270,8 @@ func (r *Registry) MergeBinary(b []byte, n int) error {
 	if err != nil {
 		return err
 	}
-	if r.foreign == nil {
-		r.foreign = map[string]bool{}
-	}
 	for _, name := range fresh {
 		r.foreign[name] = true
-	}
-	if r.merged == nil {
-		r.merged = map[string]*Window{}
 	}
 	for range n {
 		h, rest, err := scanWindow(b)
@@ -300,10 +284,7 @@ func (r *Registry) MergeBinary(b []byte, n int) error {
 			w = NewWindow(string(h.name))
 			r.merged[w.Name] = w
 		}
-		for i, c := range h.classes {
-			w.Classes[i] += c
-		}
-		w.Bytes += h.bytes
+		w.count(&h.classes, h.bytes)
 		for _, h := range w.histograms() {
 			if b, err = h.mergeBinary(b); err != nil {
 				return err

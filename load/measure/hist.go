@@ -47,7 +47,7 @@ func bucketMid(i int) float64 {
 	return float64(low) + float64(int64(1)<<e-1)/2
 }
 
-// Record adds one duration. A negative one counts as 0 and in [Histogram.Under]; one above [MaxValue] counts
+// Record adds one duration. A negative one counts as 0, and its encoding says so; one above [MaxValue] counts
 // as MaxValue and in [Histogram.Over]: nothing is clamped silently.
 func (h *Histogram) Record(d time.Duration) { h.RecordN(d, 1) }
 
@@ -111,16 +111,21 @@ func (h *Histogram) Merge(o *Histogram) {
 	if o == nil || o.n == 0 {
 		return
 	}
-	if h.n == 0 {
-		h.min, h.max = o.min, o.max
-	}
-	h.min, h.max = min(h.min, o.min), max(h.max, o.max)
 	from, lo := o.used()
 	h.cover(lo, lo+len(from)-1)
 	into := h.counts[lo-h.first:][:len(from)]
 	for i, c := range from {
 		into[i] += c
 	}
+	h.sums(o)
+}
+
+// sums adds all of o, which is not empty, but its buckets.
+func (h *Histogram) sums(o *Histogram) {
+	if h.n == 0 {
+		h.min, h.max = o.min, o.max
+	}
+	h.min, h.max = min(h.min, o.min), max(h.max, o.max)
 	h.n += o.n
 	h.sum += o.sum
 	h.over += o.over
@@ -151,9 +156,6 @@ func (h *Histogram) Count() uint64 {
 
 // Over returns how many values were above [MaxValue].
 func (h *Histogram) Over() uint64 { return h.over }
-
-// Under returns how many values were below 0.
-func (h *Histogram) Under() uint64 { return h.under }
 
 // Min returns the smallest value, exactly; 0 when h is empty.
 func (h *Histogram) Min() time.Duration { return time.Duration(h.min) }

@@ -44,9 +44,6 @@ func (rec *Recorder) Flight() *Flight {
 	f := &Flight{reg: rec.reg}
 	f.reg.mu.Lock()
 	defer f.reg.mu.Unlock()
-	if f.reg.flights == nil {
-		f.reg.flights = map[*Flight]struct{}{}
-	}
 	f.reg.flights[f] = struct{}{}
 	return f
 }

@@ -66,11 +66,11 @@ func (o *Op) Charge(wait time.Duration) {
 	o.Done = max(o.Done, o.Sent)
 }
 
-// Lag is how late the generator was: with its schedule, or between the arrival of one answer and being ready to send
+// Lag is the lateness of the generator: with its schedule, or between the arrival of one answer and being ready to send
 // the next request.
 func (o *Op) Lag() time.Duration { return o.Due - o.Intended }
 
-// Wait is how long the op had no connection.
+// Wait is the time in which the op had no connection.
 func (o *Op) Wait() time.Duration { return o.Sent - o.Due }
 
 // Service is the target's time.

@@ -33,10 +33,15 @@ func (w *Window) Merge(o *Window) {
 	for i, h := range w.histograms() {
 		h.Merge(of[i])
 	}
-	for i, n := range o.Classes {
+	w.count(&o.Classes, o.Bytes)
+}
+
+// count adds ops by class, and their bytes.
+func (w *Window) count(classes *[NumClasses]uint64, bytes int64) {
+	for i, n := range classes {
 		w.Classes[i] += n
 	}
-	w.Bytes += o.Bytes
+	w.Bytes += bytes
 }
 
 // Count returns the number of ops of every class.
@@ -101,7 +106,7 @@ const (
 	kinds
 )
 
-// prefixes are those of the series of each kind.
+// prefixes are the prefixes of the series of each kind.
 var prefixes = [kinds]string{inTime: "", late: LatePrefix, open: OpenPrefix, after: AfterPrefix}
 
 // A cell is a window in the making. An op that waited for nothing has one time for response and service, and is kept
@@ -149,10 +154,7 @@ func (c *cell) moveTo(w *Window) {
 	c.service.addTo(w.Service)
 	c.wait.addTo(w.Wait)
 	c.lag.addTo(w.Lag)
-	for i, n := range c.classes {
-		w.Classes[i] += n
-	}
-	w.Bytes += c.bytes
+	w.count(&c.classes, c.bytes)
 	c.reset()
 }
 
@@ -165,7 +167,7 @@ func (c *cell) reset() {
 
 // NewRegistry returns a registry with n shards (at least 1; GOMAXPROCS is a good n).
 func NewRegistry(n int) *Registry {
-	r := &Registry{byName: map[string]Name{}}
+	r := &Registry{byName: map[string]Name{}, merged: map[string]*Window{}, foreign: map[string]bool{}, flights: map[*Flight]struct{}{}}
 	for range max(n, 1) {
 		r.shards = append(r.shards, new(shard))
 	}
@@ -215,7 +217,7 @@ func (rec *Recorder) Record(n Name, op *Op) {
 // into Response and Service alike, class OK.
 func (rec *Recorder) Value(n Name, d time.Duration) { rec.Since(n, math.MaxInt64, d) }
 
-// Since is Value for an event that began at an offset from the epoch and took d: its series is that of an op that was
+// Since is Value for an event that began at an offset from the epoch and took d: its series is the one of an op that was
 // due then.
 func (rec *Recorder) Since(n Name, began, d time.Duration) {
 	s := rec.shard
@@ -258,7 +260,7 @@ func (s *shard) cell(kind int, n Name) *cell {
 	return (*of)[n]
 }
 
-// kind is that of an op that was due at an offset from the epoch. The lock is held.
+// kind returns the kind of an op that was due at an offset from the epoch. The lock is held.
 func (s *shard) kind(due int64) int {
 	if due < s.mark {
 		return late
@@ -282,9 +284,6 @@ func (s *shard) add(e *entry) {
 func (r *Registry) Merge(windows []*Window) {
 	r.cutMu.Lock()
 	defer r.cutMu.Unlock()
-	if r.merged == nil {
-		r.merged = map[string]*Window{}
-	}
 	for _, w := range windows {
 		if m := r.merged[w.Name]; m != nil {
 			m.Merge(w)
@@ -346,7 +345,7 @@ func (r *Registry) Cut() []*Window {
 		}
 	}
 	out = slices.AppendSeq(out, maps.Values(r.merged))
-	r.merged = nil
+	clear(r.merged)
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
 }

@@ -38,12 +38,12 @@ func TestRoomGrowsWithTheRange(t *testing.T) {
 				h.Merge(&part)
 				continue
 			}
-			b, _ := part.AppendBinary(nil)
+			b := part.AppendBinary(nil)
 			if rest, err := h.mergeBinary(b); err != nil || len(rest) > 0 {
 				t.Fatalf("round %d: %v, %d bytes left", round, err, len(rest))
 			}
 		}
-		b, _ := h.AppendBinary(nil)
+		b := h.AppendBinary(nil)
 		if len(b) > 1 {
 			if _, err := again.Decode(b[:len(b)-1]); err == nil || again.Count() != 0 ||
 				again.CountOver(0) != 0 {

@@ -74,7 +74,7 @@ func (b *Budget) give(n int64) {
 // wrapped in an [*Error], and [Refused] counts them.
 var (
 	// ErrBudget reports that the answer did not fit into the rest of the process's budget: it need not be large
-	// itself. Its class is that of bodies, or of WebSockets.
+	// itself. Its class is the one of bodies, or of WebSockets.
 	ErrBudget = errors.New("no room in this process's byte budget for answers")
 	// ErrMessageSize is a WebSocket message of more than 1 MiB.
 	ErrMessageSize = errors.New("message is larger than allowed")
@@ -115,13 +115,7 @@ func Refused() (r Refusals) {
 }
 
 // Add returns the counts of two processes.
-func (r Refusals) Add(o Refusals) Refusals {
-	more := o.fields()
-	for i, n := range r.fields() {
-		*n += *more[i]
-	}
-	return r
-}
+func (r Refusals) Add(o Refusals) Refusals { return r.Sub(Refusals{}.Sub(o)) }
 
 // Sub returns the counts since an earlier reading.
 func (r Refusals) Sub(old Refusals) Refusals {

@@ -28,9 +28,7 @@ func bomb(t testing.TB, n int) string {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, z.Close())
 	return b.String()
 }
 
@@ -89,9 +87,7 @@ func TestABodyBeyondItsLimitIsRefused(t *testing.T) {
 			if c.Release(); budget.Used() != 0 {
 				t.Errorf("%s, skipped %v: %d bytes stay taken", name, skip, budget.Used())
 			}
-			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || string(resp.Body) != "ok" {
-				t.Errorf("%s, skipped %v: afterwards %q, %v", name, skip, resp.Body, err)
-			}
+			answers(t, c)
 		}
 	}
 }
@@ -156,13 +152,11 @@ func TestABudgetBoundsAllClients(t *testing.T) {
 					return
 				}
 				defer c.Close()
-				_, err = c.Do(t.Context(), &Request{Path: "/"})
+				_, err = get(t, c)
 				if e, ok := errors.AsType[*Error](err); !ok || e.Phase != PhaseBody || e.Err != ErrBudget && e.Err != ErrBodySize {
 					t.Errorf("limit %d: got %v, want phase body", limit, err)
 				}
-				if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || string(resp.Body) != "ok" {
-					t.Errorf("limit %d: a small answer got %q, %v", limit, resp.Body, err)
-				}
+				answers(t, c)
 			})
 		}
 		wg.Wait()
@@ -179,7 +173,7 @@ func TestABudgetBoundsAllClients(t *testing.T) {
 func TestReserveEndsWithTheResponse(t *testing.T) {
 	budget := NewBudget(1000)
 	c := newClient(t, Config{URL: script(t, ok(9)), budget: budget})
-	if _, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil {
+	if _, err := get(t, c); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Reserve(600); err != nil {
@@ -229,9 +223,7 @@ func TestAWebSocketBeyondItsLimitsIsClosed(t *testing.T) {
 	} {
 		budget := NewBudget(tt.limit)
 		w := mustDialWS(t, WSConfig{URL: frames(t, "\x81\x02hi"+tt.raw, 1<<30), budget: budget})
-		if _, data, _, err := w.Read(t.Context()); err != nil || string(data) != "hi" {
-			t.Errorf("%s: a small message got %q, %v", tt.name, data, err)
-		}
+		receives(t, w, "hi")
 		before := Refused()
 		_, _, _, err := w.Read(t.Context())
 		if e, ok := errors.AsType[*Error](err); !ok || e.Phase != PhaseWS || e.Err != tt.err {
@@ -261,28 +253,11 @@ func TestAWebSocketWithinItsLimitsIsRead(t *testing.T) {
 	raw := strings.Repeat("\x89\x01p", mostControls) + frame(0x81, text) + b.String() + frame(0x80, cut)
 	budget := NewBudget(8 << 20)
 	w := mustDialWS(t, WSConfig{URL: frames(t, raw, 1<<30), budget: budget})
-	for i := range 2 {
-		if _, data, _, err := w.Read(t.Context()); err != nil || string(data) != text {
-			t.Fatalf("message %d: %d bytes, %v", i, len(data), err)
-		}
-	}
+	receives(t, w, text)
+	receives(t, w, text)
 	if w.forget(); budget.Used() != 0 {
 		t.Errorf("%d bytes stay taken", budget.Used())
 	}
-}
-
-// large is a connection that always answers with a body of 32,000 bytes.
-type large struct {
-	replay
-	at *int
-}
-
-var largeAnswer = okHead + "Content-Length: 32000\r\n\r\n" + strings.Repeat("x", 32_000)
-
-func (c large) Read(p []byte) (int, error) {
-	n := copy(p, largeAnswer[*c.at:])
-	*c.at = (*c.at + n) % len(largeAnswer)
-	return n, nil
 }
 
 // To account for a response costs no allocation: the buffers, which grow, come back from the pool.
@@ -290,10 +265,11 @@ func TestBudgetAllocations(t *testing.T) {
 	race.SkipBudget(t)
 	budget := NewBudget(1 << 20)
 	c := newClient(t, Config{URL: "http://h", budget: budget})
-	at, most := 0, int64(0)
+	most := int64(0)
+	large := &loop{text: okHead + "Content-Length: 32000\r\n\r\n" + strings.Repeat("x", 32_000)}
 	n := testing.AllocsPerRun(500, func() {
-		c.conn = large{at: &at}
-		resp, err := c.Do(t.Context(), &Request{Path: "/"})
+		c.conn = tape{r: large}
+		resp, err := get(t, c)
 		if err != nil || len(resp.Body) != 32_000 {
 			t.Fatalf("%d bytes, %v", len(resp.Body), err)
 		}

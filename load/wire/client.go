@@ -18,7 +18,7 @@ const DefaultMaxBody = 4 << 20
 
 var errNoResponse = errors.New("the server closed the connection without a response")
 
-// idleCheck is how long a connection must have been idle to be worth a system call that looks whether it still stands.
+// idleCheck is the idle time after which a connection is worth a system call that looks whether it still stands.
 const idleCheck = 250 * time.Millisecond
 
 // A Config describes a [Client].
@@ -30,7 +30,7 @@ type Config struct {
 	// HTTP2 speaks HTTP/2 alone, which needs an https URL. See "HTTP/2" in the package comment.
 	HTTP2 bool
 
-	// Clock is that in whose time Timeout counts. While it stands still, no operation begins. Nil means real time.
+	// Clock counts Timeout. While it stands still, no operation begins. Nil means real time.
 	Clock *clock.Clock
 
 	// Dial replaces [Dial], for instance to choose a source address. It may be nil.
@@ -228,7 +228,7 @@ func (c *Client) exchange(ctx context.Context, req *Request) (e *Error, untouche
 		return newError(ctx, PhaseBody, err), false
 	}
 	c.finish(c.rd.last)
-	if werr != nil || !f.keepAlive || c.body.mode == bodyEOF || c.rd.r != c.rd.w || req.closes() {
+	if werr != nil || !f.keepAlive || c.body.mode == bodyEOF || c.rd.r != c.rd.w || req.has("connection", "close") {
 		c.drop()
 	}
 	return nil, false
@@ -282,7 +282,7 @@ func (c *Client) write(req *Request) (n int, werr, rerr error) {
 	return n, werr, rerr
 }
 
-// readHead reads the head of the final response. err is that of an attempt to read which was made before.
+// readHead reads the head of the final response. err is the error of an attempt to read that was made before.
 func (c *Client) readHead(err error) (framing, error) {
 	for range maxInformational + 1 {
 		if err == nil && c.rd.r == c.rd.w {
@@ -312,7 +312,7 @@ func (c *Client) readHead(err error) (framing, error) {
 	return framing{}, ProtocolError("too many informational responses")
 }
 
-// most is how many bytes the decoded body of a response to req may have.
+// most is the largest number of bytes of the decoded body of a response to req.
 func (c *Client) most(req *Request, status int) int64 {
 	if req.MaxBody > 0 && !(req.SkipBody && status >= 400) { // that is a limit of bytes that are not kept
 		return req.MaxBody

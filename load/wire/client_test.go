@@ -25,11 +25,20 @@ func newClient(t testing.TB, cfg Config) *Client {
 		cfg.Timeout = 10 * time.Second
 	}
 	c, err := NewClient(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
+}
+
+// get requests "/".
+func get(t testing.TB, c *Client) (*Response, error) { return c.Do(t.Context(), &Request{Path: "/"}) }
+
+// answers fails the test unless the server of [ok] answers a client.
+func answers(t *testing.T, c *Client) {
+	t.Helper()
+	if resp, err := get(t, c); err != nil || string(resp.Body) != "ok" {
+		t.Errorf("a server that is well: %q, %v", resp.Body, err)
+	}
 }
 
 func pattern(n int) []byte {
@@ -178,9 +187,7 @@ func TestRequestOnTheWire(t *testing.T) {
 			resp, err := c.Do(t.Context(), &Request{Method: "POST", Path: "/?mode=echo&status=201",
 				Body: pattern(n), ContentType: "text/x",
 				Token: "secret", Header: []Field{{"X-Own", "v"}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			h := resp.Header
 			got := []string{h.Get("x-method"), h.Get("X-Auth"), h.Get("X-TYPE"), h.Get("X-Agent"),
 				h.Get("X-Own"), h.Get("X-Host"), h.Get("X-Length"), h.Get("X-None")}
@@ -194,22 +201,6 @@ func TestRequestOnTheWire(t *testing.T) {
 			}
 		}
 	})
-}
-
-func BenchmarkHead(b *testing.B) {
-	header := []Field{{"X-Requested-With", "XMLHttpRequest"}, {"Accept-Language", "en"}}
-	buf := make([]byte, 0, 4096)
-	r := Request{
-		Method: "POST", ContentType: "application/json", Header: header,
-		Path: "/api/v4/posts", Token: "abcdefghijklmnopqrstuvwxyz",
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := r.check(); err != nil {
-			b.Fatal(err)
-		}
-		buf = r.appendHead(buf[:0], "", "Host: h\r\n")
-	}
 }
 
 func TestKeepAliveAndClose(t *testing.T) {
@@ -247,24 +238,20 @@ func TestKeepAliveAndClose(t *testing.T) {
 			t.Errorf("%d connections after %s, want %d", n, tt.query, tt.conns)
 		}
 	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Do(t.Context(), &Request{Path: "/"}); !errors.Is(err, ErrClosed) {
+	must(t, c.Close())
+	if _, err := get(t, c); !errors.Is(err, ErrClosed) {
 		t.Errorf("Do on a closed client: %v, want ErrClosed", err)
 	}
 }
 
 func TestDialFailures(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	addr := l.Addr().String()
 	l.Close()
 	check := func(t *testing.T, c *Client, phase Phase, timeout bool) {
 		t.Helper()
-		resp, err := c.Do(t.Context(), &Request{Path: "/"})
+		resp, err := get(t, c)
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Phase != phase || e.Timeout != timeout {
 			t.Fatalf("got %v, want phase %v, timeout %v", err, phase, timeout)
@@ -330,22 +317,14 @@ func TestBadRequestsAndConfigs(t *testing.T) {
 	}
 }
 
-// replay is a connection that always answers.
-type replay struct{ net.Conn }
-
-func (replay) Write(p []byte) (int, error) { return len(p), nil }
-func (replay) Read(p []byte) (int, error) {
-	return copy(p, "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}"), nil
-}
-func (replay) SetDeadline(time.Time) error { return nil }
-func (replay) Close() error                { return nil }
-
 func BenchmarkDo(b *testing.B) {
 	c := newClient(b, Config{URL: script(b, ok(1<<30))})
 	req := &Request{Path: "/api", Token: "t"}
+	var created net.Conn = tape{r: &loop{text: "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n" +
+		"Date: Mon, 01 Jan 2024 00:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}"}}
 	b.ReportAllocs()
 	for b.Loop() {
-		c.conn = replay{}
+		c.conn = created
 		if _, err := c.Do(b.Context(), req); err != nil {
 			b.Fatal(err)
 		}
@@ -359,5 +338,13 @@ func TestAQuotationThatIsCutEndsWithTheMark(t *testing.T) {
 	}
 	if got := show([]byte(strings.Repeat("a", 60))); strings.Contains(got, "…") {
 		t.Errorf("got %s: nothing is cut", got)
+	}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

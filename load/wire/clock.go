@@ -11,8 +11,8 @@ type Clocks struct {
 	Kernel  int64 // the kernel's stamp of the segment that carried the last byte
 	Process int64 // the moment the read returned to this process: no stamp was to be had, or it was not to be trusted
 	Steps   int64 // times that the wall clock was seen to be set; each makes stamps untrusted for one second
-	// Requests is how many HTTP requests were sent. Repeats is how many of them were sent a second time, on a new
-	// connection, because the server had closed the one that it had kept open; Reopened is how many found that before
+	// Requests counts the HTTP requests that were sent. Repeats counts the ones that were sent a second time, on a new
+	// connection, because the server had closed the one that it had kept open; Reopened counts the ones that found that before
 	// they were sent.
 	Requests, Repeats, Reopened int64
 }
@@ -37,9 +37,7 @@ func (c Clocks) Sub(old Clocks) Clocks {
 }
 
 // Add returns the counts of two processes.
-func (c Clocks) Add(o Clocks) Clocks {
-	return Clocks{c.Kernel + o.Kernel, c.Process + o.Process, c.Steps + o.Steps, c.Requests + o.Requests, c.Repeats + o.Repeats, c.Reopened + o.Reopened}
-}
+func (c Clocks) Add(o Clocks) Clocks { return c.Sub(Clocks{}.Sub(o)) }
 
 // A tally is one stripe of the counts, on a cache line of its own; connections are dealt out over the stripes.
 type tally struct {
@@ -65,7 +63,7 @@ func (t *tally) count(kernel bool) {
 	}
 }
 
-// A moment is when the bytes of one read came.
+// A moment is the arrival of the bytes of one read.
 type moment struct {
 	now   time.Time // when the read returned
 	stamp int64     // the kernel's stamp of its newest byte, see wallClock; 0 for none
@@ -94,7 +92,7 @@ func (m moment) arrival(since time.Time) (time.Time, bool) {
 }
 
 const (
-	// stepLimit is how far wall and monotonic clock may move against each other before it is called a step. NTP slews
+	// stepLimit is the distance by which wall and monotonic clock may move against each other without a step. NTP slews
 	// both alike (clock_gettime(2)); the rest is the time between reading the one and the other.
 	stepLimit = 100 * time.Microsecond
 	distrust  = time.Second // after a step, for bytes may have arrived before it that are read after it

@@ -45,10 +45,8 @@ func needStamps(t *testing.T) {
 	t.Cleanup(srv.Close)
 	c := newClient(t, Config{URL: srv.URL})
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		resp, err := c.Do(t.Context(), &Request{Path: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp, err := get(t, c)
+		must(t, err)
 		if resp.Kernel {
 			return
 		}
@@ -72,9 +70,7 @@ func TestKernelArrival(t *testing.T) {
 		before := Stamps()
 		seen := lateBy(sockOf(c.conn), 30*time.Millisecond)
 		resp, err := c.Do(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if resp.Read.Sub(*seen) < 30*time.Millisecond {
 			t.Fatal("the read was not late")
 		}
@@ -99,9 +95,7 @@ func TestKernelArrivalAlways(t *testing.T) {
 				for range 20 {
 					resp, err := c.Do(t.Context(), &Request{Path: "/?mode=" + query,
 						SkipBody: skip})
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					if resp.Dialed { // the kernel may begin to stamp a moment after the request
 						time.Sleep(10 * time.Millisecond)
 						continue

@@ -209,7 +209,7 @@ func (w *watch) set(conn net.Conn, l limit) {
 			s.bound(writes, l)
 		}
 	}
-	// The error is that of a closed connection, which the read or write that follows reports.
+	// An error means a closed connection, which the read or write that follows reports.
 	switch {
 	case w.reads:
 		_ = conn.SetReadDeadline(t)

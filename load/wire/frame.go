@@ -23,7 +23,6 @@ func (op Opcode) control() bool { return op&8 != 0 }
 const (
 	maxControl    = 125 // payload of a control frame
 	maxServerHead = 10  // head of an unmasked frame
-	maxClientHead = 14
 )
 
 // A frameHead is the head of a frame sent by a server.

@@ -14,19 +14,6 @@ import (
 	"time"
 )
 
-// tape is a connection on which the server's bytes are fixed.
-type tape struct {
-	net.Conn
-	r io.Reader
-}
-
-func (c tape) Read(p []byte) (int, error)     { return c.r.Read(p) }
-func (tape) Write(p []byte) (int, error)      { return len(p), nil }
-func (tape) SetDeadline(time.Time) error      { return nil }
-func (tape) SetReadDeadline(time.Time) error  { return nil }
-func (tape) SetWriteDeadline(time.Time) error { return nil }
-func (tape) Close() error                     { return nil }
-
 // FuzzResponse: no panic; no more memory than the limits allow; the same result however the bytes are cut; and where
 // net/http accepts the message too, the same message.
 func FuzzResponse(f *testing.F) {
@@ -52,9 +39,7 @@ func FuzzResponse(f *testing.F) {
 		const limit = 1 << 20
 		do := func(r io.Reader, skip bool) (*Response, []byte, error) {
 			c, err := NewClient(Config{URL: "http://h", maxBody: limit})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer c.Close()
 			c.conn = tape{r: r}
 			c.since = time.Now()

@@ -21,7 +21,7 @@ import (
 func TestHTTP2Declined(t *testing.T) {
 	for _, protocols := range [][]string{{"http/1.1"}, nil} {
 		c := scriptH2(t, Config{}, protocols, func(conn net.Conn) { io.Copy(io.Discard, conn) })
-		_, err := c.Do(t.Context(), &Request{Path: "/"})
+		_, err := get(t, c)
 		if e, ok := errors.AsType[*Error](err); !ok || e.Phase != PhaseTLS || !errors.Is(err, ErrNoHTTP2) {
 			t.Errorf("a server with %q: %v, want that it does not speak HTTP/2", protocols, err)
 		}
@@ -149,7 +149,7 @@ func TestHTTP2Faults(t *testing.T) {
 				return tt.serve(f, s, nth)
 			})
 			c := scriptH2(t, Config{maxBody: 1000, Timeout: time.Minute}, onlyH2, serve, good)
-			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || resp.Status != 204 {
+			if resp, err := get(t, c); err != nil || resp.Status != 204 {
 				t.Fatalf("first: %d, %v", resp.Status, err)
 			}
 			if tt.timeout {
@@ -161,20 +161,12 @@ func TestHTTP2Faults(t *testing.T) {
 			if resp.Retried != tt.retried || (err == nil) != (tt.phase == PhaseNone) || e != nil && (e.Phase != tt.phase || e.Timeout != tt.timeout) {
 				t.Fatalf("retried %v, %v; want retried %v, phase %v, timeout %v", resp.Retried, err, tt.retried, tt.phase, tt.timeout)
 			}
-			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || resp.Status != 200 {
+			if resp, err := get(t, c); err != nil || resp.Status != 200 {
 				t.Errorf("afterwards: %d, %v", resp.Status, err)
 			}
 		})
 	}
 }
-
-// bytesConn is a connection that is only read.
-type bytesConn struct {
-	net.Conn
-	io.Reader
-}
-
-func (c bytesConn) Read(p []byte) (int, error) { return c.Reader.Read(p) }
 
 // FuzzFrameTap: the frames seen do not depend on how the bytes are cut, and END_STREAM is found where x/net finds it.
 func FuzzFrameTap(f *testing.F) {
@@ -182,7 +174,7 @@ func FuzzFrameTap(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		read := func(r io.Reader) (data, first, last bool) {
-			tap := &frameTap{Conn: bytesConn{Reader: r}}
+			tap := &frameTap{Conn: tape{r: r}}
 			io.Copy(io.Discard, struct{ io.Reader }{tap})
 			a, b := tap.moments()
 			return tap.data, !a.now.IsZero(), !b.now.IsZero()

@@ -69,7 +69,7 @@ const (
 	sides
 )
 
-// standLook is how often a connection whose deadline strikes while its clock stands still, at least, looks again.
+// standLook is the time after which a connection whose deadline strikes while its clock stands still looks again.
 const standLook = 10 * time.Millisecond
 
 // bound makes a limit that of one side of the connection, or forgets the one before. The connection's own deadline is
@@ -104,7 +104,7 @@ func (s *sock) stood(side int) bool {
 	}
 }
 
-// early reports whether err is that of a deadline of a side before its time, which has been put right.
+// early reports whether err comes from a deadline of a side before its time, which has been put right.
 func (s *sock) early(err error, side int) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false

@@ -128,12 +128,7 @@ func testLimitThroughStops(t *testing.T, secure, http2 bool) {
 	client.timeout = limit
 	third, from := do(t.Context()), c.Now()
 	<-srv.came
-	for range 3 {
-		time.Sleep(limit / 10)
-		c.Stop()
-		time.Sleep(2 * limit)
-		c.Start()
-	}
+	stops(c, limit)
 	r := <-third
 	if timedOut(r.err) == nil || c.Now()-from != limit {
 		t.Errorf("%v after %v of the clock, want a time-out after %v", r.err, c.Now()-from, limit)
@@ -178,7 +173,7 @@ func TestRunningClockIsNoLimit(t *testing.T) {
 		if client.o.clock != nil {
 			t.Error("the client watches a clock that cannot be stopped")
 		}
-		_, err := client.Do(t.Context(), &Request{Path: "/"})
+		_, err := get(t, client)
 		if timedOut(err) == nil {
 			t.Errorf("%v, want a time-out", err)
 		}
@@ -255,14 +250,19 @@ func testWSLimitsThroughStops(t *testing.T, secure bool) {
 	}
 	from := c.Now()
 	out = read(t.Context())
+	stops(c, limit)
+	if m := <-out; timedOut(m.err) == nil || c.Now()-from != limit {
+		t.Errorf("%v after %v of the clock, want a time-out after %v", m.err, c.Now()-from, limit)
+	}
+}
+
+// stops stops a clock three times before it has run for a limit.
+func stops(c *clock.Clock, limit time.Duration) {
 	for range 3 {
 		time.Sleep(limit / 10)
 		c.Stop()
 		time.Sleep(2 * limit)
 		c.Start()
-	}
-	if m := <-out; timedOut(m.err) == nil || c.Now()-from != limit {
-		t.Errorf("%v after %v of the clock, want a time-out after %v", m.err, c.Now()-from, limit)
 	}
 }
 

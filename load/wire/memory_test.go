@@ -28,13 +28,9 @@ func bareServer(t testing.TB, more bool) (host string) {
 	if err == nil {
 		err = syscall.Listen(fd, 128)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sa, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -165,19 +161,6 @@ func TestIdleMemory(t *testing.T) {
 	}
 }
 
-func BenchmarkIdle(b *testing.B) {
-	for _, bb := range []struct {
-		name string
-		sit  func(string, chan<- bool, <-chan bool)
-	}{{"HTTP", sitHTTP(b)}, {"WebSocket", sitWS(b)}} {
-		b.Run(bb.name, func(b *testing.B) {
-			for b.Loop() {
-				b.ReportMetric(idleCost(b, 2000, bb.sit)/1024, "KiB/user")
-			}
-		})
-	}
-}
-
 // Nothing is allocated in the steady state, over real sockets, with and without a check of the idle connection
 // first.
 func TestSteadyAllocations(t *testing.T) {
@@ -210,9 +193,7 @@ func TestSteadyAllocations(t *testing.T) {
 	w := mustDialWS(t, WSConfig{URL: "ws://" + bareServer(t, true)})
 	w.Read(ctx)
 	if n := testing.AllocsPerRun(500, func() {
-		if err := w.WriteText(body); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.WriteText(body))
 		if _, data, _, err := w.Read(ctx); err != nil || string(data) != "ho" {
 			t.Fatalf("%q, %v", data, err)
 		}

@@ -55,28 +55,18 @@ func startNginx(t *testing.T) (ports map[string]int, client *tls.Config) {
 	server, client := certified()
 	pair := server.Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "www", "static"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Join(dir, "www", "static"), 0o755))
 	// A worker of root's nginx runs as user nobody.
 	for _, d := range []string{dir, filepath.Join(dir, "www"), filepath.Join(dir, "www", "static")} {
-		if err := os.Chmod(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(d, 0o755))
 	}
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(filepath.Dir(dir), 0o755))
 	ports = map[string]int{}
 	conf := strings.ReplaceAll(nginxConf, "DIR", dir)
 	for _, name := range []string{"SECURE2", "PLAIN", "SECURE"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer l.Close() // only now, so that each is another one
 		ports[name] = l.Addr().(*net.TCPAddr).Port
 		conf = strings.ReplaceAll(conf, ":"+name, fmt.Sprintf(":%d", ports[name]))
@@ -89,16 +79,12 @@ func startNginx(t *testing.T) (ports map[string]int, client *tls.Config) {
 		files[fmt.Sprintf("www/static/%d", n)] = pattern(n)
 	}
 	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 	}
 	cmd := exec.Command(path, "-p", dir, "-c", filepath.Join(dir, "nginx.conf"))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() { // SIGINT: the master ends its worker first
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()

@@ -2,8 +2,10 @@ package wire
 
 import (
 	"context"
+	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // pipes is a listener of connections in memory, for tests in virtual time.
@@ -50,4 +52,29 @@ func piped(conns ...func(net.Conn)) func(context.Context, string, string) (net.C
 		}()
 		return ours, nil
 	}
+}
+
+// tape is a connection on which the server's bytes are fixed.
+type tape struct {
+	net.Conn
+	r io.Reader
+}
+
+func (c tape) Read(p []byte) (int, error)     { return c.r.Read(p) }
+func (tape) Write(p []byte) (int, error)      { return len(p), nil }
+func (tape) SetDeadline(time.Time) error      { return nil }
+func (tape) SetReadDeadline(time.Time) error  { return nil }
+func (tape) SetWriteDeadline(time.Time) error { return nil }
+func (tape) Close() error                     { return nil }
+
+// loop reads a text again and again.
+type loop struct {
+	text string
+	at   int
+}
+
+func (l *loop) Read(p []byte) (int, error) {
+	n := copy(p, l.text[l.at:])
+	l.at = (l.at + n) % len(l.text)
+	return n, nil
 }

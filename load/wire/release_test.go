@@ -17,12 +17,8 @@ func TestWSReleaseLetsGo(t *testing.T) {
 	gone := make(chan struct{})
 	func() {
 		w, err := DialWS(ctx, WSConfig{URL: url, Timeout: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.WriteText(make([]byte, 100<<10)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, w.WriteText(make([]byte, 100<<10)))
 		if _, data, _, err := w.Read(ctx); err != nil || len(data) != 100<<10 {
 			t.Fatalf("%d bytes, %v", len(data), err)
 		}

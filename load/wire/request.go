@@ -82,10 +82,11 @@ func (r *Request) check() error {
 	return nil
 }
 
-// has reports whether the request has its own header line of that (lower case) name.
-func (r *Request) has(name string) bool {
+// has reports whether the request has its own header line of that name, with that value unless it is "" (both in lower
+// case).
+func (r *Request) has(name, value string) bool {
 	for _, f := range r.Header {
-		if equalFold(f.Name, name) {
+		if equalFold(f.Name, name) && (value == "" || equalFold(f.Value, value)) {
 			return true
 		}
 	}
@@ -93,17 +94,7 @@ func (r *Request) has(name string) bool {
 }
 
 // asksEncoding reports whether the caller chose an Accept-Encoding and so decodes the body.
-func (r *Request) asksEncoding() bool { return r.has("accept-encoding") }
-
-// closes reports whether the request has the server close the connection.
-func (r *Request) closes() bool {
-	for _, f := range r.Header {
-		if equalFold(f.Name, "connection") && equalFold(f.Value, "close") {
-			return true
-		}
-	}
-	return false
-}
+func (r *Request) asksEncoding() bool { return r.has("accept-encoding", "") }
 
 // appendHead appends request line and header. fixed holds the lines of the client.
 func (r *Request) appendHead(b []byte, base, fixed string) []byte {

@@ -17,9 +17,7 @@ import (
 func script(t testing.TB, conns ...func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -173,7 +171,7 @@ func TestNastyServers(t *testing.T) {
 		try := func(t *testing.T, cfg Config) {
 			cfg.maxBody = 100 << 10
 			c := newClient(t, cfg)
-			resp, err := c.Do(t.Context(), &Request{Path: "/"})
+			resp, err := get(t, c)
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
 				t.Fatalf("got %v, want an *Error", err)
@@ -188,7 +186,7 @@ func TestNastyServers(t *testing.T) {
 				t.Error("the connection was kept")
 			}
 			// Nothing of it is left for the next one, whose server behaves.
-			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || string(resp.Body) != "ok" || !resp.Dialed {
+			if resp, err := get(t, c); err != nil || string(resp.Body) != "ok" || !resp.Dialed {
 				t.Errorf("afterwards: %q, %v", resp.Body, err)
 			}
 		}
@@ -231,7 +229,7 @@ func TestOddButAllowed(t *testing.T) {
 					io.WriteString(conn, raw[:min(piece, len(raw))])
 				}
 			})})
-			resp, err := c.Do(t.Context(), &Request{Path: "/"})
+			resp, err := get(t, c)
 			if err != nil || string(resp.Body) != tt.body || resp.Status != 200 {
 				t.Errorf("%s: got %d %q, %v; want %q", tt.name, resp.Status, resp.Body, err, tt.body)
 			}

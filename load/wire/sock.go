@@ -123,7 +123,7 @@ func (s *sock) Write(p []byte) (n int, err error) {
 	}
 }
 
-// often is how far the deadline of a connection may lie before that of its operation, so that it need not be set for
+// often is the time by which a connection's deadline may lie before its operation's, so that it need not be set for
 // each.
 const often = time.Second
 

@@ -32,9 +32,7 @@ func testDeadlineIsSetSeldom(t *testing.T) {
 		_, err := c.Do(ctx, &Request{Path: path})
 		return err
 	}
-	if err := do(t.Context(), "/"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, do(t.Context(), "/"))
 	s := sockOf(c.conn)
 	armed := s.armed.Load()
 	if err := do(t.Context(), "/"); err != nil || s.armed.Load() != armed {
@@ -43,18 +41,14 @@ func testDeadlineIsSetSeldom(t *testing.T) {
 	// It strikes while the response is waited for, or has struck.
 	for _, early := range []time.Duration{slow / 3, -time.Second} {
 		c.timeout = slow + often/2
-		if err := s.deadline(time.Now().Add(early)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.deadline(time.Now().Add(early)))
 		s.armed.Store(s.until.Load())
 		if err := do(t.Context(), "/slow"); err != nil || c.resp.Retried || c.resp.Dialed {
 			t.Errorf("deadline of the connection %v from now: %v, retried %v; want it set again", early, err, c.resp.Retried)
 		}
 	}
 	c.timeout = 30 * time.Second
-	if err := do(t.Context(), "/"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, do(t.Context(), "/"))
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(slow/6, cancel)
 	begin := time.Now()

@@ -14,9 +14,7 @@ import (
 // TestIdleConnectionsAreNotProbed looks at the sockets of all ways to dial: none has TCP keep-alive.
 func TestIdleConnectionsAreNotProbed(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer ln.Close()
 	own := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&dialer{addr: addr}).connect(ctx, within(ctx, time.Now(), time.Minute, nil))
@@ -33,9 +31,7 @@ func TestIdleConnectionsAreNotProbed(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		raw, err := conn.(syscall.Conn).SyscallConn()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var on int
 		var serr error
 		if err := raw.Control(func(fd uintptr) { on, serr = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_KEEPALIVE) }); err != nil || serr != nil {

@@ -31,10 +31,8 @@ func TestFromSources(t *testing.T) {
 	dial := FromSources([]netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.3"), netip.MustParseAddr("127.0.0.4")})
 	for range 6 {
 		c, err := NewClient(Config{URL: srv.URL, Dial: dial})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil {
+		must(t, err)
+		if _, err := get(t, c); err != nil {
 			t.Error(err)
 		}
 		c.Close()
@@ -51,17 +49,13 @@ func TestFromSources(t *testing.T) {
 // An address that is not ours is passed over; when none is, there is an error.
 func TestFromSourcesNotOurs(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer ln.Close()
 	foreign, ours := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("127.0.0.1")
 	for range 2 { // each of them first once
 		dial := FromSources([]netip.Addr{foreign, ours})
 		conn, err := dial(context.Background(), "tcp", ln.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		conn.Close()
 	}
 	if _, err := FromSources([]netip.Addr{foreign})(context.Background(), "tcp", ln.Addr().String()); !errors.Is(err, syscall.EADDRNOTAVAIL) {

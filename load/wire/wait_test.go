@@ -20,10 +20,8 @@ func TestOnlyADialIsWait(t *testing.T) {
 	for i := range 3 {
 		time.Sleep(5 * time.Millisecond) // for any caller
 		called := time.Now()
-		resp, err := c.Do(t.Context(), &Request{Path: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp, err := get(t, c)
+		must(t, err)
 		if resp.Due.Before(called) || resp.Done.Before(resp.Sent) {
 			t.Errorf("request %d: due %v after the call, done %v after it was sent", i, resp.Due.Sub(called), resp.Done.Sub(resp.Sent))
 		}
@@ -35,7 +33,7 @@ func TestOnlyADialIsWait(t *testing.T) {
 		}
 	}
 	c.Close()
-	if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err == nil || resp.Due.IsZero() {
+	if resp, err := get(t, c); err == nil || resp.Due.IsZero() {
 		t.Errorf("a failure has no Due: %+v, %v", resp, err)
 	}
 }

@@ -32,7 +32,7 @@ type WSConfig struct {
 	Timeout time.Duration // of the whole handshake, and of every write; 0 means DefaultTimeout
 	Idle    time.Duration // Read fails with a time-out if nothing at all comes for so long; 0 means never
 
-	// Clock is that in whose time Timeout and Idle count. While it stands still, no handshake begins. Nil means real
+	// Clock counts Timeout and Idle. While it stands still, no handshake begins. Nil means real
 	// time.
 	Clock *clock.Clock
 
@@ -407,9 +407,6 @@ func (w *WS) control(op Opcode, payload []byte) error {
 
 // WriteText sends one text message. It is safe to call from several goroutines, also while another reads.
 func (w *WS) WriteText(data []byte) error { return w.result(w.write(OpText, data)) }
-
-// Ping sends an empty ping. The pong, like anything else, counts as a sign of life for WSConfig.Idle.
-func (w *WS) Ping() error { return w.result(w.write(opPing, nil)) }
 
 // Close sends a close frame with a code of RFC 6455, 7.4 ([CloseNormal]) and at most 123 bytes of reason, and closes
 // the connection. A Read under way fails. Closing twice does nothing.

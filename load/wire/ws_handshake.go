@@ -51,7 +51,7 @@ func (w *WS) handshake(req *Request, o *origin) error {
 		return &HandshakeError{0, "the answer lacks Upgrade: websocket or Connection: Upgrade", nil}
 	case h.Get("Sec-WebSocket-Accept") != acceptKey(key):
 		return &HandshakeError{0, "wrong Sec-WebSocket-Accept", nil}
-	case h.Get("Sec-WebSocket-Extensions") != "", h.Get("Sec-WebSocket-Protocol") != "" && !req.has("sec-websocket-protocol"):
+	case h.Get("Sec-WebSocket-Extensions") != "", h.Get("Sec-WebSocket-Protocol") != "" && !req.has("sec-websocket-protocol", ""):
 		return &HandshakeError{0, "the server chose an extension or protocol that was not offered", nil}
 	}
 	w.rd.base = 0

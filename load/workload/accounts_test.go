@@ -15,9 +15,7 @@ import (
 func accountFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "users.csv")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -35,9 +33,7 @@ func TestReadAccounts(t *testing.T) {
 			path := accountFile(t, tt.content)
 			for most := range len(tt.want) + 2 {
 				got, of, err := ReadAccounts(path, most)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if want := tt.want[:min(most, len(tt.want))]; !slices.Equal(got.Rows, want) || of.Rows != len(tt.want) {
 					t.Errorf("%d of %d rows, want %d of %d", len(got.Rows), of.Rows, len(want), len(tt.want))
 				}
@@ -96,20 +92,14 @@ func TestAccountFiles(t *testing.T) {
 	if _, _, err := ReadAccounts(filepath.Join(dir, "none.csv"), 1); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
 	if _, _, err := ReadAccounts(filepath.Join(dir, "pipe"), 1); err == nil || !strings.Contains(err.Error(), "named pipe") {
 		t.Errorf("a pipe: %v", err)
 	}
 	path := accountFile(t, "token\nt1\n")
 	_, before, err := ReadAccounts(path, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.WriteFile(path, []byte("token\nt2\n"), 0o600), os.Chmod(path, 0o640)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, errors.Join(os.WriteFile(path, []byte("token\nt2\n"), 0o600), os.Chmod(path, 0o640)))
 	if _, after, err := ReadAccounts(path, 1); err != nil || after.Digest == before.Digest || !after.Shared {
 		t.Errorf("another content for others to read too: %+v after %+v, %v", after, before, err)
 	}
@@ -154,9 +144,7 @@ func FuzzReadAccounts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string) {
 		path := filepath.Join(t.TempDir(), "f")
 		read := func(s string) (*Accounts, error) {
-			if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(s), 0o600))
 			a, _, err := ReadAccounts(path, 1000)
 			return a, err
 		}

@@ -4,7 +4,7 @@ import "time"
 
 // Activity sums the time of all users of a driver since the previous call.
 type Activity struct {
-	// Begun is how many actions and arrivals began in each 100 ms that has passed.
+	// Begun counts the actions and arrivals that began in each 100 ms that has passed.
 	Begun []uint32
 	// Think and Busy are the planned pauses before, and the lengths of, the actions that ended; Actions is their
 	// number.
@@ -13,7 +13,7 @@ type Activity struct {
 	// part before the previous call. Without it, long pauses that a stretch cuts at its ends would be missed.
 	Open    time.Duration
 	Actions uint64
-	// Wanted is how many arrivals the schedule wanted, Served how many of them began in time or waited for the target;
+	// Wanted counts the arrivals of the schedule, Served the ones that began in time or waited for the target;
 	// the others were dropped or are still to begin although there is room.
 	Wanted, Served uint64
 }

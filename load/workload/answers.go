@@ -9,11 +9,11 @@ import (
 	"plimsoll/load/measure"
 )
 
-// answered is how the names of series begin that count failed operations by the status of their answer: "http_429
+// answered is the prefix of the names of series that count failed operations by the status of their answer: "http_429
 // post". Each of their operations is in the series of its name as well, so they are never among operations.
 const answered = "http_"
 
-// statuses are those that are counted by themselves; others are counted together, as 4xx or 5xx, so that no server
+// statuses are counted by themselves; others are counted together, as 4xx or 5xx, so that no server
 // can make many series.
 var statuses = map[int]bool{
 	400: true, 401: true, 403: true, 404: true, 405: true, 408: true, 409: true, 410: true, 412: true, 413: true, 414: true, 415: true,

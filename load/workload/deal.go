@@ -126,7 +126,7 @@ type dealTurn struct {
 	host int32
 }
 
-// dealTurns are those whose time has come, the one that ends first on top.
+// dealTurns are the turns whose time has come, the one that ends first on top.
 type dealTurns []dealTurn
 
 func (t dealTurns) Len() int { return len(t) }

@@ -59,9 +59,7 @@ func TestDealKeepsTheParts(t *testing.T) {
 		t.Helper()
 		agents := hosts * each
 		d, err := NewDeal(agents, ratings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		sum := 0
 		for _, v := range ratings {
 			sum += v
@@ -119,9 +117,7 @@ func TestDealKeepsTheParts(t *testing.T) {
 // Neighbors, who start together, are on different hosts as far as the ratings allow.
 func TestDealSpreadsNeighbors(t *testing.T) {
 	d, err := NewDeal(3, []int{20_000, 10_000, 10_000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	row, longest, last := 0, 0, -1
 	for i := range 1000 {
 		agent, _ := d.Of(i)
@@ -138,9 +134,7 @@ func TestDealSpreadsNeighbors(t *testing.T) {
 // Users are dealt whole: each rank of each behavior is one agent's, and no agent has a list of nil.
 func TestPartsByRating(t *testing.T) {
 	d, err := NewDeal(4, []int{3, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const users = 101
 	parts := Parts(users, d, 0.7, 0.3)
 	deal := NewStrata(0.7, 0.3)

@@ -11,7 +11,7 @@ import (
 	"plimsoll/load/measure"
 )
 
-// expected is how the names of series begin that count expected answers: "expected_404 app.post.get.app_error
+// expected is the prefix of the names of series that count expected answers: "expected_404 app.post.get.app_error
 // get_thread". Each of their operations is in the series of its name as well, as one that ended ok, so they are never
 // among operations.
 const expected = "expected_"

@@ -68,7 +68,7 @@ type Ledger struct {
 // instants are times of the ledger's clock in nanoseconds, plus one; 0 is never.
 type instants struct{ connected, before int64 }
 
-// DefaultGrace is how long after its acknowledgment a message may still arrive without being late.
+// DefaultGrace is the time after its acknowledgment in which a message arrives without being late.
 const DefaultGrace = 10 * time.Second
 
 const (
@@ -134,7 +134,7 @@ type ledgerMessage struct {
 type LedgerCount struct {
 	// Acked is the number of messages that the server accepted.
 	Acked int64 `json:"acked"`
-	// Judged is how many of them are old enough to determine their recipients.
+	// Judged counts the ones that are old enough to determine their recipients.
 	Judged int64 `json:"judged"`
 	// Seen is the number of deliveries; Late those after the grace; Lost those that should have come and did not.
 	// The deliveries expected are the sum of the three.
@@ -224,26 +224,23 @@ func (l *Ledger) Acked(m Message) {
 	if l == nil {
 		return
 	}
-	s := l.shard(maphash.String(l.seed, m.Channel))
-	s.mu.Lock()
+	s := l.lock(m.Channel)
+	defer s.mu.Unlock()
 	now := l.nanos(m.Acked)
 	if m.ID != "" {
 		l.sweep(s, now) // as long as a request holds the message that its event has named
 	}
 	s.conclude(m.Pending)
-	if m.ID == "" || s.again(m) {
-		if m.ID == "" {
-			s.count.Unnamed++
+	switch {
+	case m.ID == "":
+		s.count.Unnamed++
+	case !s.again(m):
+		l.enter(s, m, now)
+		if !m.Unanswered {
+			m.Pending = "" // nobody else asks for it
 		}
-		s.mu.Unlock()
-		return
+		l.outbox.acked(m)
 	}
-	l.enter(s, m, now)
-	if !m.Unanswered {
-		m.Pending = "" // nobody else asks for it
-	}
-	l.outbox.acked(m)
-	s.mu.Unlock()
 }
 
 // enter counts an accepted message. The shard is locked.
@@ -311,8 +308,7 @@ func (l *Ledger) Deleted(channel, id string) {
 		l.outbox.add(func(t *Traffic) { t.Deleted = append(t.Deleted, [2]string{channel, id}) })
 		return
 	}
-	s := l.shard(maphash.String(l.seed, channel))
-	s.mu.Lock()
+	s := l.lock(channel)
 	defer s.mu.Unlock()
 	c := l.channel(s, []byte(channel))
 	if c.deleted == nil {
@@ -417,8 +413,7 @@ func (l *Ledger) Join(user int, channel string, at time.Time) {
 	if l == nil {
 		return
 	}
-	s := l.shard(maphash.String(l.seed, channel))
-	s.mu.Lock()
+	s := l.lock(channel)
 	defer s.mu.Unlock()
 	c := l.channel(s, []byte(channel))
 	u := l.place(user)
@@ -436,8 +431,7 @@ func (l *Ledger) Leave(user int, channel string) {
 	if l == nil {
 		return
 	}
-	s := l.shard(maphash.String(l.seed, channel))
-	s.mu.Lock()
+	s := l.lock(channel)
 	defer s.mu.Unlock()
 	c := l.channel(s, []byte(channel))
 	c.members.clear(l.place(user))
@@ -464,12 +458,19 @@ func (l *Ledger) Count() LedgerCount {
 	return sum
 }
 
-// nanos returns an instant in the time of the target, which is that of the ledger's clock unless the target works on
+// nanos returns an instant in the time of the target, which is the time of the ledger's clock unless the target works on
 // while that stands still.
 func (l *Ledger) nanos(t time.Time) int64 { return int64(l.clock.Load().Target(t)) }
 
 // due returns a time of nanos in that of the ledger's clock, to which the marks of its registry refer.
 func (l *Ledger) due(at int64) time.Duration { return l.clock.Load().OfTarget(time.Duration(at)) }
+
+// lock returns the shard of a channel, locked.
+func (l *Ledger) lock(channel string) *ledgerShard {
+	s := l.shard(maphash.String(l.seed, channel))
+	s.mu.Lock()
+	return s
+}
 
 func (l *Ledger) shard(hash uint64) *ledgerShard { return &l.shards[hash%uint64(len(l.shards))] }
 

@@ -17,7 +17,7 @@ func (l *Ledger) remember(s *ledgerShard, c *ledgerChannel, m Message) {
 	l.spool.add(s, c, m.ID, m.Root)
 }
 
-// mostReaders is how many readers of a channel are kept: another one is tried when the session of the first is gone.
+// mostReaders is the largest number of readers of a channel that are kept: another one is tried when the session of the first is gone.
 const mostReaders = 4
 
 // AckedMessages are messages of one channel that the server accepted; neither they nor the messages that they

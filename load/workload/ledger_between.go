@@ -15,7 +15,7 @@ type Early struct {
 	// From is [Message.From] of their authors.
 	From  int   `json:"from"`
 	Count int64 `json:"count"`
-	// By is how much the worst was early, where Within is what the clocks may be off.
+	// By is the lead of the worst one, and Within the possible error between its clocks.
 	By     time.Duration `json:"by"`
 	Within time.Duration `json:"within"`
 }

@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"hash/maphash"
 	"slices"
 )
 
@@ -13,7 +12,7 @@ type ledgerPending struct {
 	ended   int64
 }
 
-// ledgerHold is how many times the usual a message is remembered that an event named and no answer: the request of
+// ledgerHold is the factor by which a message that an event named and no answer is remembered for longer: the request of
 // its author may be under way. It is longer when that request is known here to be.
 const (
 	ledgerHold     = 2
@@ -27,8 +26,7 @@ func (l *Ledger) Sending(channel, pending string, author int) {
 	if l == nil || pending == "" {
 		return
 	}
-	s := l.shard(maphash.String(l.seed, channel))
-	s.mu.Lock()
+	s := l.lock(channel)
 	defer s.mu.Unlock()
 	p := s.pending[pending]
 	if p == nil {
@@ -47,8 +45,7 @@ func (l *Ledger) Refused(channel, pending string) {
 	if l == nil || pending == "" {
 		return
 	}
-	s := l.shard(maphash.String(l.seed, channel))
-	s.mu.Lock()
+	s := l.lock(channel)
 	defer s.mu.Unlock()
 	s.conclude(pending)
 }
@@ -60,8 +57,7 @@ func (l *Ledger) Unanswered(m Message) {
 	if l == nil || m.Pending == "" {
 		return
 	}
-	s := l.shard(maphash.String(l.seed, m.Channel))
-	s.mu.Lock()
+	s := l.lock(m.Channel)
 	now := l.nanos(m.Acked)
 	l.sweep(s, now)
 	found := l.unanswered(s, m, now)
@@ -153,7 +149,7 @@ func (s *ledgerShard) again(m Message) bool {
 }
 
 // held reports whether a message of which only events are known is still remembered: someone may have asked for it.
-// Without a shared ledger, an author's id that was never sent from here is that of another client.
+// Without a shared ledger, an author's id that was never sent from here is another client's.
 func (l *Ledger) held(e *ledgerMessage, now int64) bool {
 	switch {
 	case e.line != nil:

@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"hash/maphash"
 	"sync"
 	"time"
 )
@@ -17,7 +16,7 @@ type Traffic struct {
 	Foreign []string
 	// Early are deliveries before their sending, for each host of authors that has any.
 	Early []Early
-	// Channels are those that became known here: what is acknowledged in them is needed from now on, and what was
+	// Channels became known here: what is acknowledged in them is needed from now on, and what was
 	// acknowledged shortly before.
 	Channels []string
 }
@@ -60,8 +59,7 @@ func (l *Ledger) Outbox() Traffic {
 // Heard takes in that a message was acknowledged to a user of another process, which then counts neither in Acked nor
 // for the audit of this ledger; or, without an ID, that the request of such a user ended as [Ledger.Unanswered] says.
 func (l *Ledger) Heard(m Message, now time.Time) {
-	s := l.shard(maphash.String(l.seed, m.Channel))
-	s.mu.Lock()
+	s := l.lock(m.Channel)
 	defer s.mu.Unlock()
 	at := l.nanos(now)
 	l.sweep(s, at)
@@ -99,8 +97,7 @@ func (l *Ledger) Gather(process int, t Traffic, count LedgerCount) {
 		l.Deleted(d[0], d[1])
 	}
 	for _, id := range t.Foreign {
-		s := l.shard(maphash.String(l.seed, id))
-		s.mu.Lock()
+		s := l.lock(id)
 		if !s.foreign.has(id) && !s.named.has(id) {
 			s.foreign.add(id)
 			s.count.Foreign++
@@ -112,8 +109,7 @@ func (l *Ledger) Gather(process int, t Traffic, count LedgerCount) {
 // first reports whether a message that no answer named is new: several processes may have got its event. It is not a
 // foreign one, whatever process had forgotten it.
 func (l *Ledger) first(id string) bool {
-	s := l.shard(maphash.String(l.seed, id))
-	s.mu.Lock()
+	s := l.lock(id)
 	defer s.mu.Unlock()
 	if s.named.has(id) {
 		return false

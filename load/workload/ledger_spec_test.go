@@ -279,51 +279,6 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 	return c, least, alone, audit
 }
 
-// without returns the history without what f picks: posts, users as recipients, or steps.
-func (h *specHistory) without(f func(s specStep) bool) *specHistory {
-	o := *h
-	o.posts = slices.Clone(h.posts)
-	o.steps = slices.DeleteFunc(slices.Clone(h.steps), f)
-	has := map[int]bool{}
-	for _, s := range o.steps {
-		has[s.post] = true
-	}
-	for i := range o.posts {
-		if !has[i] {
-			o.posts[i].fate, o.posts[i].end = specFailed, specNever
-		}
-	}
-	return &o
-}
-
-// shrunk returns a part of a history that a way still counts wrongly: whole posts and recipients are left out, and
-// copies of events, so that it keeps the margins of [specDraw].
-func (h *specHistory) shrunk(agents int) *specHistory {
-	try := func(f func(s specStep) bool) {
-		if o := h.without(f); len(o.steps) < len(h.steps) && o.wrong(agents) != "" {
-			h = o
-		}
-	}
-	for range 2 {
-		for i := range h.posts {
-			try(func(s specStep) bool { return s.post == i })
-		}
-		for u := range h.users {
-			try(func(s specStep) bool { return s.user == u && s.post < 0 || s.user == u && s.what == specEvent })
-		}
-		for i := range h.posts {
-			for u := range h.users {
-				if list := h.events(i, u, specNever); len(list) > 1 {
-					try(func(s specStep) bool {
-						return s.post == i && s.user == u && s.what == specEvent && s.at > list[0].ms
-					})
-				}
-			}
-		}
-	}
-	return h
-}
-
 // String lists what happened.
 func (h *specHistory) String() string {
 	var b strings.Builder
@@ -369,7 +324,6 @@ func (h *specHistory) wrong(agents int) string {
 func TestLedgersBySpecification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all LedgerCount
-		failures := 0
 		for seed := range uint64(200) {
 			h := specDraw(rand.New(rand.NewPCG(34, seed)), seed%5 == 4)
 			c, _, _, _ := h.counts(specUntil)
@@ -379,12 +333,7 @@ func TestLedgersBySpecification(t *testing.T) {
 					continue
 				}
 				if wrong := h.wrong(agents); wrong != "" {
-					failures++
-					t.Errorf("seed %d, %d processes: %s", seed, agents, wrong)
-					if failures <= 3 {
-						small := h.shrunk(agents)
-						t.Logf("a smaller one: %s\n%v", small.wrong(agents), small)
-					}
+					t.Fatalf("seed %d, %d processes: %s\n%v", seed, agents, wrong, h)
 				}
 			}
 		}

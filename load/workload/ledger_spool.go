@@ -41,7 +41,7 @@ type ledgerSpool struct {
 	thinned int // the k of held
 }
 
-// mostFresh is how many bytes of records wait for [Ledger.Settle], which no user waits for. Only if there are more, as
+// mostFresh is the largest number of bytes of records that wait for [Ledger.Settle], which no user waits for. Only if there are more, as
 // when the disk stands still for seconds or nobody settles, the message that is one too many has them written.
 const mostFresh = 4 << 20
 
@@ -96,7 +96,7 @@ func appendRecord[T string | []byte](to []byte, channel int, id, root T) []byte 
 // write puts what was added so far into the file, or holds it.
 func (p *ledgerSpool) write() { p.view() }
 
-// A spoolView is what was added to a spool until an instant. It takes no lock, and stays what it is.
+// A spoolView holds the records of a spool until an instant. It takes no lock and does not change.
 type spoolView struct {
 	salt     uint64
 	k        int

@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -38,136 +37,6 @@ func (x *lines) users(n int) {
 	for u := range n {
 		x.l.Connected(u, x.at(0), false)
 		x.l.Join(u, "c", x.at(0))
-	}
-}
-
-func TestLedgerFindsWhatWentWrong(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		do   func(*lines)
-		want LedgerCount
-	}{
-		{"all is well, responses and events in either order", func(x *lines) {
-			x.seen(1, "a", 110)
-			x.seen(0, "a", 111) // the author's own
-			x.acked("a", 0, 100, 120)
-			x.seen(2, "a", 130)
-			x.acked("b", 1, 140, 150)
-			x.seen(2, "b", 160)
-			x.seen(0, "b", 160)
-			x.seen(1, "b", 170)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4}},
-		{"written by those who serve arrivals: all users are recipients", func(x *lines) {
-			x.acked("a", firstServer+1, 100, 120)
-			x.seen(0, "a", 130)
-			x.seen(1, "a", 130)
-			x.acked("b", firstServer+2, 200, 220)
-			x.seen(0, "b", 230)
-			x.seen(1, "b", 230)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4, Lost: 2}},
-		{"lost", func(x *lines) {
-			x.acked("a", 0, 100, 120)
-			x.seen(1, "a", 130)
-		}, LedgerCount{Acked: 1, Judged: 1, Seen: 1, Lost: 1}},
-		{"late", func(x *lines) {
-			x.acked("a", 0, 100, 120)
-			x.seen(1, "a", 130)
-			x.l.Settle(x.at(1500))
-			x.seen(2, "a", 1600)
-			x.seen(2, "a", 1700)
-		}, LedgerCount{Acked: 1, Judged: 1, Seen: 1, Late: 1, Duplicated: 1}},
-		{"duplicated, before and after the response", func(x *lines) {
-			x.seen(1, "a", 110)
-			x.seen(1, "a", 111)
-			x.acked("a", 0, 100, 120)
-			x.seen(2, "a", 130)
-			x.seen(2, "a", 131)
-		}, LedgerCount{Acked: 1, Judged: 1, Seen: 2, Duplicated: 2}},
-		{"misordered", func(x *lines) {
-			x.acked("a", 0, 100, 120)
-			x.acked("b", 0, 200, 220)
-			x.seen(1, "b", 230)
-			x.seen(1, "a", 231)
-			x.seen(2, "a", 230)
-			x.seen(2, "b", 231)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4, Misordered: 1}},
-		{"misordered, and the later one's response is the last to be known", func(x *lines) {
-			x.acked("a", 0, 100, 120)
-			x.seen(1, "b", 230)
-			x.seen(1, "a", 231)
-			x.acked("b", 0, 200, 240)
-			x.seen(2, "a", 250)
-			x.seen(2, "b", 251)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4, Misordered: 1}},
-		{"under way together: no order", func(x *lines) {
-			x.acked("a", 0, 100, 220)
-			x.seen(1, "b", 230)
-			x.seen(1, "a", 231)
-			x.acked("b", 0, 200, 240)
-			x.seen(2, "b", 241)
-			x.seen(2, "a", 242)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4}},
-		{"not connected all the time", func(x *lines) {
-			x.l.Disconnected(1)
-			x.acked("a", 0, 100, 120)
-			x.l.Connected(1, x.at(200), false)
-			x.acked("b", 0, 300, 320)
-			x.seen(1, "b", 330)
-			x.seen(2, "a", 330)
-			x.l.Disconnected(2)
-		}, LedgerCount{Acked: 2, Judged: 2, Seen: 2}},
-		{"a resumed connection owes what it missed", func(x *lines) {
-			x.l.Disconnected(1)
-			x.acked("a", 0, 100, 120)
-			x.seen(2, "a", 130)
-			x.l.Connected(1, x.at(200), true)
-		}, LedgerCount{Acked: 1, Judged: 1, Seen: 1, Lost: 1}},
-		{"joined too late, left too early", func(x *lines) {
-			x.l.Leave(1, "c")
-			x.l.Leave(2, "c")
-			x.acked("a", 0, 100, 120)
-			x.l.Join(1, "c", x.at(150))
-		}, LedgerCount{Acked: 1, Judged: 1}},
-		{"a stranger's message", func(x *lines) {
-			x.seen(1, "a", 110)
-			x.seen(2, "a", 110)
-		}, LedgerCount{Foreign: 1}},
-		{"a response after everything was forgotten", func(x *lines) {
-			x.seen(1, "a", 110)
-			x.l.Settle(x.at(4000))
-			x.acked("a", 0, 100, 5000)
-		}, LedgerCount{Acked: 1, Foreign: 1}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			x := newLines()
-			x.users(3)
-			tt.do(x)
-			x.l.Settle(x.at(7000))
-			x.l.Settle(x.at(9000))
-			if got := x.l.Count(); got != tt.want {
-				t.Errorf("got  %+v\nwant %+v", got, tt.want)
-			}
-			for i := range x.l.shards {
-				if n := len(x.l.shards[i].messages); n > 0 {
-					t.Errorf("%d messages are still held", n)
-				}
-			}
-		})
-	}
-}
-
-func TestLedgerRecordsDeliveries(t *testing.T) {
-	x := newLines()
-	x.users(4)
-	x.seen(1, "a", 105) // the event overtakes the response
-	x.seen(0, "a", 106) // the author's own
-	x.acked("a", 0, 100, 110)
-	x.seen(2, "a", 107)
-	x.seen(2, "a", 150) // again
-	x.seen(3, "never acknowledged", 100)
-	w := x.reg.Cut()[0]
-	if w.Response.Count() != 2 || w.Response.Min() != 5*time.Millisecond || w.Response.Max() != 7*time.Millisecond {
-		t.Fatalf("%d deliveries from %v to %v", w.Response.Count(), w.Response.Min(), w.Response.Max())
 	}
 }
 
@@ -250,11 +119,8 @@ func TestLedgerKeepsWhatWasAcknowledged(t *testing.T) {
 	for i := range 3000 {
 		x.acked(fmt.Sprintf("more%d", i), 0, 20+i, 20+i)
 	}
-	list, part = x.l.Messages()
-	n := 0
-	for _, c := range list {
-		n += len(c.IDs)
-	}
+	_, part = x.l.Messages()
+	n := len(audited(x.l))
 	if n > 100 || float64(n) < 3000*part*0.5 || float64(n) > 3000*part*1.6 || int64(n) > x.l.spool.size {
 		t.Errorf("%d ids kept as a sample of %v of 3010; counted %d", n, part, x.l.spool.size)
 	}
@@ -396,105 +262,6 @@ func BenchmarkLedgerOfOthers(b *testing.B) {
 	}
 }
 
-// Two ledgers that share, with the users of one run divided between them, and one that gathers, count the same as a
-// single one, although acknowledgments come to the recipients' ledger after the events.
-func TestLedgersOfSeveralProcesses(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(5, 6))
-	id := func(m int) string { return fmt.Sprint("m", m) }
-	for round := range 200 {
-		type event struct {
-			at, user, msg int
-			acked         bool
-		}
-		const users, messages = 30, 40
-		var queue []event
-		var sent, acked, author [messages]int
-		for m := range messages {
-			sent[m] = 10 * m
-			acked[m], author[m] = sent[m]+1+rnd.IntN(30), rnd.IntN(users)
-			if rnd.IntN(20) > 0 { // else the request failed, and the message is there all the same
-				queue = append(queue, event{at: acked[m], user: author[m], msg: m, acked: true})
-			}
-			for u := range users {
-				for range []int{0, 1, 1, 1, 1, 1, 1, 1, 1, 2}[rnd.IntN(10)] {
-					queue = append(queue, event{at: sent[m] + 1 + rnd.IntN(60), user: u, msg: m})
-				}
-			}
-		}
-		slices.SortStableFunc(queue, func(a, b event) int { return cmp.Compare(a.at, b.at) })
-		single, whole := newLines(), newLines()
-		parts := []*lines{newLines(), newLines()}
-		single.users(users)
-		for k, x := range parts {
-			x.l.Share()
-			for u := k; u < users; u += 2 {
-				x.l.Connected(u, x.at(0), false)
-				x.l.Join(u, "c", x.at(0))
-			}
-		}
-		tick := func(now int) { exchange(whole, parts, now) }
-		known := map[int]bool{}
-		for _, e := range queue {
-			known[e.msg] = known[e.msg] || e.acked
-		}
-		had, latest, misordered := map[[2]int]bool{}, map[int]int{}, int64(0)
-		next := 100
-		for _, e := range queue {
-			if key := [2]int{e.user, e.msg}; !e.acked && known[e.msg] && !had[key] {
-				had[key] = true
-				if e.user != author[e.msg] && latest[e.user] > acked[e.msg] {
-					misordered++
-				}
-				latest[e.user] = max(latest[e.user], sent[e.msg])
-			}
-			for ; e.at > next; next += 100 {
-				tick(next)
-			}
-			for _, x := range []*lines{single, parts[e.user%2]} {
-				if e.acked {
-					x.acked(id(e.msg), e.user, sent[e.msg], e.at)
-				} else {
-					x.seen(e.user, id(e.msg), e.at)
-				}
-			}
-		}
-		for range 2 {
-			tick(next)
-			next += 100
-		}
-		for _, now := range []int{2500, 9000} { // the grace is over; all is forgotten
-			for _, x := range append(parts, single, whole) {
-				x.l.Settle(x.at(now))
-			}
-			tick(now)
-		}
-		// A later check of the order has more data: a message that is not acknowledged yet hides no
-		// others.
-		got, want := whole.l.Count(), single.l.Count()
-		if want.Misordered > misordered || want.Misordered < misordered*9/10 {
-			t.Fatalf("round %d: alone %d misordered, in truth %d", round, want.Misordered, misordered)
-		}
-		want.Misordered = misordered
-		if got != want {
-			t.Fatalf("round %d: together %+v, alone %+v", round, got, want)
-		}
-		a, _ := whole.l.Messages()
-		b, _ := single.l.Messages()
-		slices.Sort(a[0].IDs)
-		slices.Sort(b[0].IDs)
-		if !slices.Equal(a[0].IDs, b[0].IDs) {
-			t.Fatalf("round %d: the audit would expect %v, alone %v", round, a, b)
-		}
-		var deliveries uint64
-		for _, x := range parts {
-			deliveries += x.reg.Cut()[0].Count()
-		}
-		if want := single.reg.Cut()[0].Count(); deliveries != want {
-			t.Fatalf("round %d: %d deliveries recorded, alone %d", round, deliveries, want)
-		}
-	}
-}
-
 // exchange passes on what processes have for the ledger that gathers, and for each other.
 func exchange(whole *lines, parts []*lines, ms int) {
 	all := make([]Traffic, len(parts))
@@ -521,4 +288,21 @@ func moved(list []Message, from, to *lines) (out []Message) {
 		out = append(out, m)
 	}
 	return out
+}
+
+// Requests that end without an answer, and are never heard of again, cost no memory for ever.
+func TestLedgerForgetsRequests(t *testing.T) {
+	x := newLines()
+	for i := range 5000 {
+		own := fmt.Sprint("u:", i)
+		x.l.Sending("c", own, 0)
+		x.l.Unanswered(Message{Channel: "c", Pending: own, Sent: x.at(10 * i), Acked: x.at(10*i + 5)})
+	}
+	held := 0
+	for i := range x.l.shards {
+		held += len(x.l.shards[i].pending)
+	}
+	if held > 720 { // 6 s and a sweep at 100 requests/s
+		t.Errorf("%d requests are held", held)
+	}
 }

@@ -88,7 +88,7 @@ func TestSpareLists(t *testing.T) {
 func TestExceptionalMessagesLeaveNoRoomBehind(t *testing.T) {
 	x := newLines()
 	x.users(3)
-	x.seenAs(1, "a", string(make([]byte, 1<<20)), 110)
+	x.l.Seen(1, []byte("c"), []byte("a"), make([]byte, 1<<20), x.at(110), x.rec, x.name)
 	x.acked("a", 0, 100, 120)
 	x.l.Settle(x.at(3000))
 	x.l.Settle(x.at(6000))

@@ -11,8 +11,8 @@ import (
 // Delivery is the series of a message's whole way.
 const Delivery = "delivery"
 
-// Login is how the names of series begin that belong to a user's login (password, connections, first loads), and
-// Setup how those begin that belong to provisioning. Both are kept, and neither hides inside the steady state.
+// Login is the prefix of the series of a user's login (password, connections, first loads), and
+// Setup the prefix of the series of provisioning. Both are kept, and neither hides inside the steady state.
 const (
 	Login = "login"
 	Setup = "setup"

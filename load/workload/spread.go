@@ -2,7 +2,7 @@ package workload
 
 import "plimsoll/stats"
 
-// userGroups is how many groups of users have their successes counted by themselves. With no more users than groups,
+// userGroups is the number of groups of users whose successes are counted by themselves. With no more users than groups,
 // each user is one.
 const userGroups = 8
 

@@ -15,6 +15,17 @@ func stop(c *clock.Clock, after, length time.Duration) {
 	time.AfterFunc(after+length, func() { c.Start() })
 }
 
+// attended returns a ledger with a grace of a second, of users who are connected and members of "c".
+func attended(c *clock.Clock, users int) *Ledger {
+	l := NewLedger(time.Second, 1)
+	l.UseClock(c)
+	for user := range users {
+		l.Connected(user, time.Now(), false)
+		l.Join(user, "c", time.Now())
+	}
+	return l
+}
+
 // A user lives in the time of its clock: neither its pauses nor its operations hold a stop.
 func TestUserThroughStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -36,9 +47,7 @@ func TestUserThroughStops(t *testing.T) {
 		time.Sleep(time.Minute + 50*time.Millisecond)
 		u.Done(reg.Name("post"), due, sent, time.Now(), measure.OK, 0)
 		stop(c, 40*time.Millisecond, time.Hour)
-		if err := u.Pause(t.Context(), 200*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		must(t, u.Pause(t.Context(), 200*time.Millisecond))
 		if now := u.Now(); now != 185*time.Millisecond || u.Intended() != now {
 			t.Errorf("the pause ended at %v, intended %v; want 185ms", now, u.Intended())
 		}
@@ -66,12 +75,7 @@ func TestLedgerThroughStops(t *testing.T) {
 		c.Start()
 		reg := measure.NewRegistry(1)
 		rec := reg.Recorder(0)
-		l := NewLedger(time.Second, 1)
-		l.UseClock(c)
-		for u := range 3 {
-			l.Connected(u, time.Now(), false)
-			l.Join(u, "c", time.Now())
-		}
+		l := attended(c, 3)
 		seen := func(u int, id string) {
 			l.Seen(u, []byte("c"), []byte(id), nil, time.Now(), rec, rec.Name(Delivery))
 		}
@@ -122,12 +126,7 @@ func TestUnpausedTarget(t *testing.T) {
 		reg := measure.NewRegistry(1)
 		rec := reg.Recorder(0)
 		u := NewUser(0, 0, 1, 1, rec, c)
-		l := NewLedger(time.Second, 1)
-		l.UseClock(c)
-		for user := range 2 {
-			l.Connected(user, time.Now(), false)
-			l.Join(user, "c", time.Now())
-		}
+		l := attended(c, 2)
 		u.Schedule(0)
 		time.Sleep(5 * time.Millisecond)
 		due := time.Now()
@@ -144,9 +143,7 @@ func TestUnpausedTarget(t *testing.T) {
 		if got := u.Intended(); got != 15*time.Millisecond {
 			t.Errorf("the next op is intended at %v, want the 15ms at which the clock stands", got)
 		}
-		if err := u.Pause(t.Context(), 200*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		must(t, u.Pause(t.Context(), 200*time.Millisecond))
 		if now := u.Now(); now != 215*time.Millisecond {
 			t.Errorf("the pause ended at %v, want 215ms of the clock", now)
 		}

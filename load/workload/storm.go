@@ -13,7 +13,7 @@ import (
 	"plimsoll/load/clock"
 )
 
-// StormPrefix is how the names of series begin that belong to storms: [Storm.Series].
+// StormPrefix is the prefix of the series of storms: [Storm.Series].
 const StormPrefix = "storm_"
 
 // A Storm is something that many users do at nearly the same time, apart from their own behavior.
@@ -81,9 +81,9 @@ func StormUsers(seed uint64, index, n int, share float64) []int {
 	return out
 }
 
-// A StormState is how far a storm has come. Methods are safe for concurrent use.
+// A StormState is the progress of a storm. Methods are safe for concurrent use.
 type StormState struct {
-	// Affected is how many users take part.
+	// Affected is the number of users who take part.
 	Affected int
 	clock    *clock.Clock
 	began    time.Duration

@@ -53,7 +53,7 @@ type tallyCell struct {
 	}
 }
 
-// mostReasons is how many reasons for skipping one action are kept apart; the last place is for all others.
+// mostReasons is the number of reasons for skipping one action that are kept apart; the last place is for all others.
 const mostReasons = 6
 
 const otherReasons = "other reasons"
@@ -244,7 +244,7 @@ type Mix struct {
 	Failed   int64       `json:"failed"`
 	Skipped  int64       `json:"skipped"`
 	Actions  []MixAction `json:"actions"`
-	// Spread is by how much the shares of users differ more than independent actions would let them: the design
+	// Spread is the factor by which the shares of users differ more than independent actions would let them: the design
 	// effect, 1 if not more.
 	Spread float64 `json:"spread,omitempty"`
 	// Distance is the total variation distance of the achieved from the requested shares, 0 to 1. Chance is the

@@ -51,7 +51,7 @@ func NewUser(id, rank int, seed uint64, pace float64, rec *measure.Recorder, c *
 // It is safe for concurrent use.
 func (u *User) Recorder() *measure.Recorder { return u.rec }
 
-// heldAtMost is how slow an op, or how late an action, is held back in a batch: an op that could affect a rule or a
+// heldAtMost is the longest op that a batch holds back, and heldLagAtMost the longest lateness of an action: an op that could affect a rule or a
 // gate is recorded at once.
 const (
 	heldAtMost    = 50 * time.Millisecond
@@ -157,12 +157,8 @@ func (u *User) Free(now time.Duration) time.Duration {
 // scheduled, preparing the request) is lag. It returns when the op was due with all that it waited, as an offset from
 // the epoch.
 func (u *User) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
-	wait := u.clock.Took(due, sent)
-	at := u.clock.Of(due) + wait
-	op := measure.Op{
-		Intended: u.intended, Sent: at, Done: at + u.clock.Took(sent, done), Scheduled: true, Class: class, Bytes: bytes,
-	}
-	op.Charge(u.waited + wait)
+	op := u.op(u.intended, u.waited, due, sent, done)
+	op.Class, op.Bytes = class, bytes
 	u.intended, u.waited, u.fresh = u.clock.Of(done), 0, false
 	if u.buffered {
 		u.held().Record(n, &op)
@@ -175,6 +171,15 @@ func (u *User) Done(n measure.Name, due, sent, done time.Time, class measure.Cla
 	u.Idle()
 	u.ops.Add(1)
 	return op.Due
+}
+
+// op returns an op of these instants that had waited before it was due.
+func (u *User) op(intended, waited time.Duration, due, sent, done time.Time) measure.Op {
+	wait := u.clock.Took(due, sent)
+	at := u.clock.Of(due) + wait
+	op := measure.Op{Intended: intended, Sent: at, Done: at + u.clock.Took(sent, done), Scheduled: true}
+	op.Charge(waited + wait)
+	return op
 }
 
 // Pause sleeps inside an action, d as at pace 1, from the moment on at which the user could go on, and makes its end
@@ -237,12 +242,8 @@ func (b *Beside) Intended() time.Duration { return b.intended }
 
 // Done is [User.Done] for such an op.
 func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
-	wait := b.u.clock.Took(due, sent)
-	at := b.u.Since(due) + wait
-	op := measure.Op{
-		Intended: b.intended, Sent: at, Done: at + b.u.clock.Took(sent, done), Scheduled: true, Class: class, Bytes: bytes,
-	}
-	op.Charge(wait)
+	op := b.u.op(b.intended, 0, due, sent, done)
+	op.Class, op.Bytes = class, bytes
 	b.u.rec.Record(n, &op)
 	b.intended = b.u.Since(done)
 	if b.flight != nil {
@@ -255,20 +256,7 @@ func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.C
 func (u *User) Ops() int64 { return u.ops.Load() }
 
 // SleepUntil waits, in real time, for t or for ctx, whose cause it returns. Users wait by their clock.
-func SleepUntil(ctx context.Context, t time.Time) error {
-	d := time.Until(t)
-	if d <= 0 {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+func SleepUntil(ctx context.Context, t time.Time) error { return clock.Sleep(ctx, time.Until(t)) }
 
 // Strata deals users to classes so that any stretch of consecutive users holds the classes in proportion to their
 // shares as closely as whole users allow: each user goes to the class that is furthest below its quota. Chance has

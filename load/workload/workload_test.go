@@ -112,9 +112,7 @@ func TestRejoin(t *testing.T) {
 		time.Sleep(20 * time.Millisecond) // until the user's goroutine runs again
 		u.Rejoin(last)
 		op("post", 5*time.Millisecond)
-		if err := u.Pause(t.Context(), time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must(t, u.Pause(t.Context(), time.Second))
 		time.Sleep(7 * time.Millisecond)
 		u.Rejoin(last) // as is the first one after a pause
 		op("search", 5*time.Millisecond)
@@ -128,9 +126,7 @@ func TestPauseIsScaledAndScheduled(t *testing.T) {
 		reg := measure.NewRegistry(1)
 		u := NewUser(0, 0, 1, 0.1, reg.Recorder(0), clock.New(time.Now()))
 		start := time.Now()
-		if err := u.Pause(t.Context(), 10*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must(t, u.Pause(t.Context(), 10*time.Second))
 		if d := time.Since(start); d != time.Second {
 			t.Fatalf("paused %v, want 1s", d)
 		}
@@ -208,9 +204,7 @@ func TestArrivalsAreOneSequence(t *testing.T) {
 			ratings []int
 		}{{1, nil}, {2, nil}, {3, nil}, {7, nil}, {2, []int{3, 1}}, {6, []int{1, 20, 5}}} {
 			deal, err := NewDeal(tt.agents, tt.ratings)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			schedules, next := make([]*ArrivalTimes, tt.agents), make([]int, tt.agents)
 			for agent := range schedules {
 				schedules[agent] = NewArrivals(37, poisson, 5, agent, deal)
@@ -223,5 +217,13 @@ func TestArrivalsAreOneSequence(t *testing.T) {
 				next[agent]++
 			}
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -143,12 +143,7 @@ func closedLoop(ctx context.Context, url string, n int, d time.Duration) (ops ui
 	time.Sleep(d / 10)
 	reg.Cut()
 	from := cpuTime()
-	t := time.NewTimer(d - d/10)
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-	t.Stop()
+	sleep(ctx, d-d/10)
 	cpu = cpuTime() - from
 	for _, w := range reg.Cut() {
 		ops += w.Classes[measure.OK]
@@ -264,7 +259,7 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 	return nil
 }
 
-// latecomers is how long, beyond the length of the whole, the logins of the paced users may take: in a short calibration
+// latecomers is the time, beyond the length of the whole, that the logins of the paced users may take: in a short calibration
 // on a busy host all of them come at once, and end at once.
 const latecomers = 20 * time.Second
 
@@ -281,16 +276,8 @@ func present(ctx context.Context, local *engine.Local, users int, limit time.Dur
 	return true
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+// sleep reports whether ctx lasted for as long.
+func sleep(ctx context.Context, d time.Duration) bool { return clock.Sleep(ctx, d) == nil }
 
 // cpuTime is the user and system time of this process.
 func cpuTime() time.Duration {

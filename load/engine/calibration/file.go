@@ -17,7 +17,7 @@ import (
 // File is the name of the file in a directory that keeps the results of all hosts that used the directory.
 const File = "calibration.json"
 
-// mostKept is how many results a file keeps: each build of the program has its own.
+// mostKept is the largest number of results in a file: each build of the program has its own.
 const mostKept = 64
 
 // file is its form.

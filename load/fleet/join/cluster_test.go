@@ -15,13 +15,9 @@ import (
 func secureCluster(t *testing.T, keys *Keys) (url, pin string) {
 	t.Helper()
 	other, err := newKeys() // for a certificate that is not the coordinator's
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cert, err := other.certificate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := cluster(t, keys, &server.Options{MaxPayload: 1 << 20, TLS: true, TLSTimeout: 5,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert},
 			MinVersion: tls.VersionTLS13}})
@@ -44,9 +40,7 @@ func TestSecureCluster(t *testing.T) {
 	}
 	for _, name := range []string{"a", "b"} {
 		s, err := h.Link(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		exchange(t, s, 200_000)
 	}
 
@@ -55,7 +49,7 @@ func TestSecureCluster(t *testing.T) {
 		{wrong, "the server's certificate is not the one of the address"},
 		{"", "certificate"}, // that no authority has signed
 	} {
-		if _, err := Open(HallConfig{Keys: keys, URL: url + tt.pin, Build: "b1", Say: t.Logf}); err == nil || !strings.Contains(err.Error(), tt.why) {
+		if _, err := Open(HallConfig{Keys: keys, URL: url + tt.pin, Build: "b1", Say: t.Logf}); !says(err, tt.why) {
 			t.Errorf("a coordinator with the pin %q: %v, want %q", tt.pin, err, tt.why)
 		}
 		attend(t, AgentConfig{Token: tokens[0], URL: url + tt.pin}).wait(t, "no connection to", tt.why)
@@ -78,7 +72,7 @@ func TestAddresses(t *testing.T) {
 		{"http://h:1", "want nats:// or tls://HOST:PORT"},
 	} {
 		a, err := parseAddress(tt.text, "nats", "tls")
-		if tt.want == "" && (err != nil || strings.Contains(a.url, "#")) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+		if tt.want == "" && (err != nil || strings.Contains(a.url, "#")) || tt.want != "" && !says(err, tt.want) {
 			t.Errorf("%s: %+v, %v; want %q", tt.text, a, err, tt.want)
 		}
 	}

@@ -70,15 +70,11 @@ func keyFiles(t *testing.T, names ...string) (*Keys, []*Token) {
 			t.Fatal(err)
 		}
 		tok, err := ReadToken(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		tokens = append(tokens, tok)
 	}
 	keys, err := ReadKeys(filepath.Join(dir, "fleet.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return keys, tokens
 }
 
@@ -94,9 +90,7 @@ func hall(t *testing.T, c HallConfig) (*Hall, *said) {
 		c.Build = "b1"
 	}
 	h, err := Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(h.Close)
 	return h, s
 }
@@ -188,9 +182,7 @@ func TestAgentsJoin(t *testing.T) {
 	}
 	for range 2 {
 		s, err := h.Link("a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := h.Link("a"); err == nil {
 			t.Error("one agent has two links")
 		}
@@ -211,14 +203,12 @@ func TestABusyAgentIsNotTaken(t *testing.T) {
 	await(t, first, 1)
 	await(t, second, 1)
 	s, err := first.Link("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	exchange(t, s, 10)
 	if _, err := second.Await(t.Context(), patience, func(ms []Member) bool { return len(ms) == 1 && ms[0].Busy }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.Link("a"); err == nil || !strings.Contains(err.Error(), "agent a: another run has it") {
+	if _, err := second.Link("a"); !says(err, "agent a: another run has it") {
 		t.Errorf("the agent of another run is linked: %v", err)
 	}
 	exchange(t, s, 10)
@@ -257,9 +247,7 @@ func TestStrangers(t *testing.T) {
 	if _, err := nc.SubscribeSync(">"); err != nil {
 		t.Fatal(err)
 	}
-	if err := nc.Publish(strings.TrimSuffix(upFrom(keys.Agents[1].NKey), ">")+"x", []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, nc.Publish(strings.TrimSuffix(upFrom(keys.Agents[1].NKey), ">")+"x", []byte("x")))
 	lines.wait(t, "Permissions Violation for Subscription")
 	lines.wait(t, "Permissions Violation for Publish")
 	told.wait(t, "refused by the fleet's server", "Subscription Violation")
@@ -270,13 +258,9 @@ func TestStrangers(t *testing.T) {
 func cluster(t *testing.T, keys *Keys, opts *server.Options) *server.Server {
 	t.Helper()
 	opts.Host, opts.Port, opts.NoLog, opts.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
-	if err := keys.authorize(opts); err != nil {
-		t.Fatal(err)
-	}
+	must(t, keys.authorize(opts))
 	s, err := server.NewServer(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	go s.Start()
 	t.Cleanup(s.Shutdown)
 	if !s.ReadyForConnections(patience) {
@@ -289,13 +273,9 @@ func cluster(t *testing.T, keys *Keys, opts *server.Options) *server.Server {
 func connect(t *testing.T, tok *Token, url string, more ...nats.Option) *nats.Conn {
 	t.Helper()
 	opts, err := options(tok.NKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	nc, err := nats.Connect(url, append(opts, more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(nc.Close)
 	return nc
 }
@@ -309,9 +289,7 @@ func TestOddMessages(t *testing.T) {
 	lines := attend(t, AgentConfig{Token: tokens[0], URL: url, insecure: true})
 	await(t, h, 1)
 	l, err := h.Link("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	exchange(t, l, 10)
 	agent := keys.Agents[0].NKey
 	another := "plimsoll." + agent + ".up.another.1"
@@ -321,9 +299,7 @@ func TestOddMessages(t *testing.T) {
 		numbered(downTo(agent), l.reply, 1, whole, []byte("the request that was there\n")),
 		numbered(downTo(agent), l.reply, 2, "unknown", nil),
 	} {
-		if err := h.nc.PublishMsg(m); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.nc.PublishMsg(m))
 	}
 	lines.wait(t, "a message to this agent is refused", "it is no message of this protocol")
 	lines.wait(t, "a message to this agent is refused", "it is of a run in which this agent has no part")
@@ -344,17 +320,15 @@ func TestLargeMessage(t *testing.T) {
 	}})
 	await(t, h, 1)
 	l, err := h.Link("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const want = "a message of 104857600 bytes is refused: the fleet's server takes at most 67107840 (max_payload)"
-	if _, err := l.Write(make([]byte, 100<<20)); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := l.Write(make([]byte, 100<<20)); !says(err, want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 	if _, err := l.Write([]byte("report\n")); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-replied; err == nil || !strings.Contains(err.Error(), want) {
+	if err := <-replied; !says(err, want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 	nc := connect(t, tokens[0], h.Addr(), nats.Secure(pinned(tokens[0].Fingerprint, "token file")))
@@ -377,7 +351,7 @@ func TestKeyFiles(t *testing.T) {
 	}
 	check := func(err error, want string) {
 		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), tok.NKey) {
+		if !says(err, want) || strings.Contains(err.Error(), tok.NKey) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
@@ -392,16 +366,23 @@ func TestKeyFiles(t *testing.T) {
 	_, err = ReadToken(keyFile)
 	check(err, "is not one of an agent")
 	other := filepath.Join(dir, "other")
-	if err := os.WriteFile(other, []byte("no JSON"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(other, []byte("no JSON"), 0o600))
 	_, err = ReadToken(other)
 	check(err, "is not what plimsoll fleet -new-token writes")
-	if err := os.Chmod(tokenFile, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(tokenFile, 0o644))
 	_, err = ReadToken(tokenFile)
 	check(err, "has mode 0644, so others may read or change it; run: chmod 600")
 	_, err = ReadToken(filepath.Join(dir, "none"))
 	check(err, "plimsoll fleet -new-token FILE")
 }
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// says reports whether an error has a text in it.
+func says(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }

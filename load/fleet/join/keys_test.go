@@ -24,21 +24,15 @@ func TestTokensAtTheSameTime(t *testing.T) {
 	}
 	wg.Wait()
 	keys, err := ReadKeys(keyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(keys.Agents) != n {
 		t.Errorf("the key file knows %d of %d agents", len(keys.Agents), n)
 	}
 	cert, err := keys.certificate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range n {
 		tok, err := ReadToken(filepath.Join(dir, fmt.Sprintf("a%d.nk", i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if tok.Fingerprint != fingerprint(cert.Certificate[0]) {
 			t.Errorf("the token of %s is of another coordinator", tok.Name)
 		}

@@ -28,14 +28,12 @@ func TestReadersOfProbes(t *testing.T) {
 	if ms := await(t, h, 1); ms[0].Role != "proxy" {
 		t.Errorf("%+v", ms)
 	}
-	if _, err := h.Link("a"); err == nil || !strings.Contains(err.Error(), "agent a has the probes of role proxy and no users") {
+	if _, err := h.Link("a"); !says(err, "agent a has the probes of role proxy and no users") {
 		t.Errorf("a link: %v", err)
 	}
 	first, second := h.Reader("a"), h.Reader("a")
 	one, err := first(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := first(t.Context())
 	if err != nil || string(again) != string(one) {
 		t.Errorf("the same reader: %q and %q, %v", one, again, err)
@@ -50,7 +48,7 @@ func TestReadersOfProbes(t *testing.T) {
 	}
 	for name, want := range map[string]string{"a": "agent a does not answer; does plimsoll agent -join run there?", "b": "agent b does not answer", "c": "no agent c is known"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*gone)
-		if _, err := h.Reader(name)(ctx); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := h.Reader(name)(ctx); !says(err, want) {
 			t.Errorf("%v; want %q", err, want)
 		}
 		cancel()

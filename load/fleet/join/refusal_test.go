@@ -10,9 +10,7 @@ import (
 // TestReasonOfARefusalIsCut takes in the answer of an agent that refuses with a long text.
 func TestReasonOfARefusalIsCut(t *testing.T) {
 	body, err := json.Marshal(reception{Refused: strings.Repeat("no ", 30_000)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g := &guest{calls: 1}
 	h := &Hall{conf: HallConfig{}, guests: map[string]*guest{"a": g}}
 	err = h.welcomed(g, 1, body, time.Now())

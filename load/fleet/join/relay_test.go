@@ -23,9 +23,7 @@ type relay struct {
 func newRelay(t *testing.T, to string) *relay {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &relay{Listener: l, to: to}
 	go func() {
 		for {
@@ -77,9 +75,7 @@ func relayed(t *testing.T, serve func(r *relay) func(context.Context, *Responder
 		Serve: serve(r)})
 	await(t, h, 1)
 	l, err := h.Link("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r, lines, h, l, append(keys.Secrets(), tokens[0].Secrets()...)
 }
 
