@@ -30,7 +30,7 @@ var rows = [][]string{
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
-var outside = []string{".", "internal/arch", "internal/browser", "internal/race"}
+var outside = []string{".", "internal/arch", "internal/browser", "internal/failure", "internal/race"}
 
 // drivers are chosen by name when a plan is carried out. Each stands one row above its room.
 var driverList = []string{
@@ -53,7 +53,7 @@ var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limit
 
 // inTests are packages that tests of any package may import: a browser and databases to start, groups to put processes into, and
 // whether the race detector is on.
-var inTests = []string{"internal/browser", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql"}
+var inTests = []string{"internal/browser", "internal/failure", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql"}
 
 // named are the directories that may speak of one particular server.
 var named = []string{"dialect", "reference", "cmd", "internal/arch", "target/mattermost"}

@@ -10,15 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
 func TestIdentity(t *testing.T) {
 	// A name with spaces and parentheses breaks a careless reader of /proc/PID/stat.
 	odd := filepath.Join(t.TempDir(), "a) R (b")
-	if err := os.Symlink("/bin/sleep", odd); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Symlink("/bin/sleep", odd))
 	before := start(t, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
 	p := start(t, lab.Spec{Path: odd, Args: []string{"300"}})
 	after := start(t, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
@@ -42,9 +41,7 @@ func TestIdentity(t *testing.T) {
 	if stranger.Alive() {
 		t.Error("a process of another boot is alive")
 	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, p.Kill())
 	if id.Alive() {
 		t.Error("a killed process is alive")
 	}
@@ -58,9 +55,7 @@ func TestZombieIsNotAlive(t *testing.T) {
 		var pid int
 		if _, err := fmt.Sscan(p.Tail(), &pid); err == nil {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if strings.Contains(string(stat), ") Z ") {
 				if identify(t, pid).Alive() {
 					t.Error("a zombie is alive")
@@ -103,22 +98,16 @@ func TestSweep(t *testing.T) {
 	left := start(t, lab.Spec{Name: "left", Path: "/bin/sleep", Args: []string{"300"}})
 	bystander := start(t, lab.Spec{Name: "bystander", Path: "/bin/sleep", Args: []string{"300"}})
 	f, err := os.OpenFile(journal, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	id, owner := left.Identity(), ended.Identity() // a program that is gone
 	fmt.Fprintf(f, `{"name":"left","pid":%d,"start":%d,"boot":%q,"owner":{"pid":%d,"start":%d,"boot":%q}}`+"\n",
 		id.PID, id.Start, id.Boot, owner.PID, owner.Start, owner.Boot)
 	id = bystander.Identity()
 	fmt.Fprintf(f, `{"name":"reused","pid":%d,"start":%d,"boot":%q}`+"\n", id.PID, id.Start-1, id.Boot)
 	fmt.Fprint(f, `{"name":"cut","pid":`)
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, f.Close())
 	swept, err := lab.Sweep(t.Context(), journal, 2*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(swept) != 1 || swept[0].Name != "left" || swept[0].Identity != left.Identity() {
 		t.Errorf("swept %v, want the process left over", swept)
 	}
@@ -160,7 +149,5 @@ func TestRun(t *testing.T) {
 		t.Error(err)
 	}
 	err := lab.Run(t.Context(), lab.Spec{Name: "it", Path: "/bin/sh", Args: []string{"-c", "echo why; exit 2"}})
-	if err == nil || !strings.Contains(err.Error(), "it ended: exit status 2") || !strings.Contains(err.Error(), "why") {
-		t.Errorf("Run() = %v, want status and output", err)
-	}
+	failure.Says(t, err, "it ended: exit status 2", "why")
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
@@ -56,13 +57,9 @@ func parent(journal string) {
 func start(t *testing.T, spec lab.Spec) *lab.Process {
 	t.Helper()
 	p, err := lab.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() {
-		if err := p.Kill(); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, p.Kill())
 	})
 	return p
 }
@@ -94,18 +91,14 @@ func gone(t *testing.T, ids ...lab.Identity) {
 func identify(t *testing.T, pid int) lab.Identity {
 	t.Helper()
 	id, err := lab.Identify(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return id
 }
 
 func TestOutputAndStatus(t *testing.T) {
 	p := start(t, lab.Spec{Name: "talker", Path: "/bin/sh", Args: []string{"-c", "echo out; echo err >&2; exit 3"}})
 	waitDone(t, p)
-	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "talker ended: exit status 3") {
-		t.Errorf("Err() = %v, want the name and the exit status", err)
-	}
+	failure.Says(t, p.Err(), "talker ended: exit status 3")
 	if got := p.Tail(); !strings.Contains(got, "out\n") || !strings.Contains(got, "err\n") {
 		t.Errorf("Tail() = %q, want both outputs", got)
 	}
@@ -124,9 +117,7 @@ func TestTailIsBounded(t *testing.T) {
 
 func TestTailOfLogFile(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer f.Close()
 	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "echo in file"}, Stdout: f, Stderr: f})
 	waitDone(t, p)
@@ -144,26 +135,18 @@ func TestStop(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer r.Close()
 			p := start(t, lab.Spec{
 				Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdout: w, StopTimeout: 200 * time.Millisecond,
 			})
 			w.Close()
 			line, err := bufio.NewReader(r).ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			pid, err := strconv.Atoi(strings.TrimSpace(line))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			grandchild, identErr := lab.Identify(pid) // may be gone already when its leader left at once
-			if err := p.Stop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, p.Stop(t.Context()))
 			if p.Err() != nil {
 				t.Errorf("Err() after Stop = %v, want nil", p.Err())
 			}
@@ -185,30 +168,22 @@ func TestStopBy(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer r.Close()
 			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdout: w, StopTimeout: time.Second})
 			w.Close()
 			out := bufio.NewReader(r)
 			line, err := out.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			pid, err := strconv.Atoi(strings.TrimSpace(line))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			other, err := lab.Identify(pid)
 			if tt.name == "the other is gone" {
 				gone(t, other)
-			} else if err != nil {
-				t.Fatal(err)
+			} else {
+				failure.None(t, err)
 			}
-			if err := p.StopBy(t.Context(), other); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, p.StopBy(t.Context(), other))
 			if p.Err() != nil {
 				t.Errorf("Err() after StopBy = %v, want nil", p.Err())
 			}
@@ -224,9 +199,7 @@ func TestStopWithEndedContextKillsAtOnce(t *testing.T) {
 	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "trap '' TERM; sleep 300"}, StopTimeout: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := p.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, p.Stop(ctx))
 	gone(t, p.Identity())
 }
 
@@ -251,9 +224,7 @@ func TestStartErrors(t *testing.T) {
 			if err == nil {
 				_ = p.Kill()
 			}
-			if err == nil || !strings.Contains(err.Error(), tt.err) {
-				t.Errorf("Start() error = %v, want %q", err, tt.err)
-			}
+			failure.Says(t, err, tt.err)
 		})
 	}
 }
@@ -264,12 +235,8 @@ func startParent(t *testing.T, journal string) (*exec.Cmd, [2]lab.Identity) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "LAB_TEST_PARENT="+journal)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	var child, grandchild int
@@ -297,9 +264,7 @@ func TestKilledParent(t *testing.T) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Kill())
 	gone(t, ids[:]...)
 	_ = cmd.Wait()
 	if left, err := lab.Leftovers(journal); err != nil || len(left) != 0 {
@@ -309,9 +274,7 @@ func TestKilledParent(t *testing.T) {
 
 func TestPlacement(t *testing.T) {
 	all, err := lab.AllowedCPUs(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	want := all[len(all)-1:]
 	// The child reports its own affinity as its first act, and that of a grandchild.
 	script := "grep Cpus_allowed_list /proc/$$/status; sh -c 'grep Cpus_allowed_list /proc/$$/status'"
@@ -329,33 +292,21 @@ func TestPlacement(t *testing.T) {
 
 func TestPinSelf(t *testing.T) {
 	all, err := lab.AllowedCPUs(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() {
-		if err := lab.PinSelf(all); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, lab.PinSelf(all))
 	}()
-	if err := lab.PinSelf(all[:1]); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, lab.PinSelf(all[:1]))
 	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, task := range tasks {
 		tid, err := strconv.Atoi(task.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if got, err := lab.AllowedCPUs(tid); err == nil && !slices.Equal(got, all[:1]) {
 			t.Errorf("thread %d may use %v, want %v", tid, got, all[:1])
 		}
 	}
-	if err := lab.PinSelf([]int{4095}); err == nil || !strings.Contains(err.Error(), "no CPU 4095") {
-		t.Errorf("PinSelf of a CPU that is not there: %v", err)
-	}
+	failure.Says(t, lab.PinSelf([]int{4095}), "no CPU 4095")
 }
 
 // TestChildOutlivesTheThreadOfItsCaller ends the thread on which Start was called: a parent-death signal
@@ -391,9 +342,7 @@ func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
 		t.Fatal(r.err)
 	}
 	defer func() {
-		if err := r.p.Kill(); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, r.p.Kill())
 	}()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -415,9 +364,7 @@ func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
 func TestKilledParentAndGuard(t *testing.T) {
 	cmd, ids := startParent(t, filepath.Join(t.TempDir(), "journal"))
 	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	guards := 0
 	for _, name := range procs {
 		b, _ := os.ReadFile(name)
@@ -428,20 +375,14 @@ func TestKilledParentAndGuard(t *testing.T) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		guards++
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, syscall.Kill(pid, syscall.SIGKILL))
 	}
 	if guards != 1 {
 		t.Errorf("found %d guards of the helper, want 1", guards)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Kill())
 	gone(t, ids[0])
 	_ = syscall.Kill(-ids[0].PID, syscall.SIGKILL) // the grandchild, which only the guard would have reached
 	gone(t, ids[1])

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
@@ -42,16 +43,12 @@ func becomes(t *testing.T, pid int, stopped bool) {
 func family(t *testing.T) (p *lab.Process, pids [3]int) {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer r.Close()
 	p = start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", familyScript}, Stdout: w})
 	w.Close()
 	line, err := bufio.NewReader(r).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if _, err := fmt.Sscan(line, &pids[0], &pids[1], &pids[2]); err != nil {
 		t.Fatal(err)
 	}
@@ -71,17 +68,13 @@ func TestStopper(t *testing.T) {
 	var s lab.Stopper
 	defer s.Close()
 	for range 5 {
-		if err := s.Stop(t.Context(), []int{p.PID()}); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Stop(t.Context(), []int{p.PID()}))
 		for _, pid := range pids {
 			if !halted(pid) {
 				t.Errorf("after Stop process %d of %v is in state %q", pid, pids, state(pid))
 			}
 		}
-		if err := s.Continue(); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Continue())
 		for _, pid := range pids {
 			becomes(t, pid, false)
 		}
@@ -97,12 +90,8 @@ func TestStopper(t *testing.T) {
 			becomes(t, pid, false)
 		}
 	}
-	if err := s.Continue(); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.Continue())
+	failure.None(t, p.Kill())
 	if err := s.Stop(t.Context(), []int{p.PID()}); err != nil {
 		t.Errorf("stopping a process that has ended: %v", err)
 	}
@@ -133,23 +122,17 @@ func stopping() {
 // notice the end of its parent.
 func TestKilledWhileStopped(t *testing.T) {
 	in, order, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer order.Close()
 	out, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer out.Close()
 	p := start(t, lab.Spec{Path: os.Args[0], Env: append(os.Environ(), "LAB_TEST_STOPPING=yes"), Stdin: in, Stdout: w, Stderr: w})
 	w.Close()
 	in.Close()
 	lines := bufio.NewReader(out)
 	line, err := lines.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var ids [3]lab.Identity
 	for i, f := range strings.Fields(line) {
 		pid, err := strconv.Atoi(f)
@@ -169,9 +152,7 @@ func TestKilledWhileStopped(t *testing.T) {
 	for _, id := range ids {
 		becomes(t, id.PID, true)
 	}
-	if err := p.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, p.Signal(syscall.SIGKILL))
 	waitDone(t, p)
 	gone(t, ids[0], ids[1])
 	becomes(t, stranger, false)
@@ -184,9 +165,7 @@ func TestKilledWhileStopped(t *testing.T) {
 func TestTerminateStopped(t *testing.T) {
 	file := t.TempDir() + "/ended"
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer r.Close()
 	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", `trap 'echo >"$0"; exit' TERM; echo; while :; do sleep 0.01; done`, file}, Stdout: w})
 	w.Close()
@@ -195,12 +174,8 @@ func TestTerminateStopped(t *testing.T) {
 	}
 	var s lab.Stopper
 	defer s.Close()
-	if err := s.Stop(t.Context(), []int{p.PID()}); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Identity().Terminate(t.Context(), syscall.SIGTERM, 20*time.Second); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.Stop(t.Context(), []int{p.PID()}))
+	failure.None(t, p.Identity().Terminate(t.Context(), syscall.SIGTERM, 20*time.Second))
 	waitDone(t, p)
 	if _, err := os.Stat(file); err != nil {
 		t.Errorf("it did not end in order: %v", err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
@@ -24,14 +25,10 @@ func TestTheEndOfAProgramIsACrash(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer log.Close()
 			in, go_, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer in.Close()
 			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdin: in, Stdout: log, Stderr: log})
 			w := p.Watched()
@@ -62,9 +59,7 @@ func TestTheEndOfAProgramIsACrash(t *testing.T) {
 // A program without a log file is followed by the last that it printed.
 func TestASignInTheOutputOfAProgramWithoutALog(t *testing.T) {
 	in, say, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer in.Close()
 	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "echo 'panic: of before'; while read x; do echo \"$x\"; done; sleep 300"}, Stdin: in})
 	await := func(text string) {
@@ -97,9 +92,7 @@ func TestASignInTheOutputOfAProgramWithoutALog(t *testing.T) {
 // A sign that was printed before, in another run of the same process, hides no later one.
 func TestASignBesideAnOlderOne(t *testing.T) {
 	in, say, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer in.Close()
 	defer say.Close()
 	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "while read x; do echo \"$x\"; done"}, Stdin: in})
@@ -132,9 +125,7 @@ func TestChildrenStartedAnewAreACrash(t *testing.T) {
 	}{{"one of two", 1, 0}, {"both", 2, 1}} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, child, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "sleep 300 & echo $!; sleep 300 & echo $!; wait; wait; sleep 300"}, Stdout: child, Stderr: child})
 			_ = child.Close()
 			defer out.Close()
@@ -142,9 +133,7 @@ func TestChildrenStartedAnewAreACrash(t *testing.T) {
 			var pids []int
 			for len(pids) < 2 && lines.Scan() {
 				pid, err := strconv.Atoi(lines.Text())
-				if err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
 				pids = append(pids, pid)
 			}
 			if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children"); err != nil {
@@ -160,12 +149,8 @@ func TestChildrenStartedAnewAreACrash(t *testing.T) {
 			}
 			for _, pid := range pids[:tt.kill] {
 				id, err := lab.Identify(pid)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
+				failure.None(t, syscall.Kill(pid, syscall.SIGKILL))
 				for deadline := time.Now().Add(10 * time.Second); id.Alive() && time.Now().Before(deadline); {
 					time.Sleep(time.Millisecond)
 				}

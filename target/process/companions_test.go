@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 	"plimsoll/target/process"
@@ -55,9 +56,7 @@ func TestCompanions(t *testing.T) {
 	if len(dep.PIDs()["cache"]) != 1 {
 		t.Errorf("PIDs %v: want the companion's", dep.PIDs())
 	}
-	if err := dep.Reset(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, dep.Reset(ctx))
 	if got := get(t, ctx, dep.URL()+"/info"); !strings.HasPrefix(got, "127.0.0.1:2 ") || runs != 1 {
 		t.Errorf("after a reset: info %q, %d run; want the second alone", got, runs)
 	}

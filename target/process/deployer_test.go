@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 	"plimsoll/target/process"
@@ -45,9 +46,7 @@ func deployer(t *testing.T, dir, engine string, env ...string) (*lab.Process, ta
 		Name: "deployer", Path: os.Args[0],
 		Env: slices.Concat(os.Environ(), []string{"PROCESS_TEST_ROLE=deployer", "DEPLOY_DIR=" + dir, "DEPLOY_ENGINE=" + engine}, env),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Kill() })
 	limit := time.Now().Add(deadline)
 	for !strings.Contains(p.Tail(), "up\n") {
@@ -61,9 +60,7 @@ func deployer(t *testing.T, dir, engine string, env ...string) (*lab.Process, ta
 		}
 	}
 	s, err := target.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return p, s
 }
 
@@ -82,9 +79,7 @@ func TestKilledDeployer(t *testing.T) {
 			}
 			var segments []string // of PostgreSQL's shared memory
 			maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", s.Processes["db"][0].PID))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			for line := range strings.Lines(string(maps)) {
 				if f := strings.Fields(line); len(f) == 6 && strings.HasPrefix(f[5], "/dev/shm/") {
 					segments = append(segments, f[5])
@@ -94,9 +89,7 @@ func TestKilledDeployer(t *testing.T) {
 				t.Fatal("the server has no shared memory")
 			}
 			// Not p.Kill, which would kill the group: only the one process.
-			if err := p.Signal(syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, p.Signal(syscall.SIGKILL))
 			// The children may be gone before the last thread of their parent.
 			select {
 			case <-p.Done():
@@ -142,9 +135,7 @@ func TestDown(t *testing.T) {
 	if !reflect.DeepEqual(st, want) {
 		t.Errorf("status %+v, want %+v", st, want)
 	}
-	if err := target.Down(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, target.Down(t.Context(), dir))
 	gone(t, append(append(s.Processes["app"], s.Processes["db"]...), p.Identity()))
 	if err := target.Down(t.Context(), dir); !errors.Is(err, target.ErrNotUp) {
 		t.Errorf("second Down() = %v, want ErrNotUp", err)

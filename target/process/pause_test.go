@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/lab/cgroup"
 	"plimsoll/target/process"
@@ -48,13 +49,9 @@ func pauser(t *testing.T, means, engine, dir string) (context.Context, target.De
 		t.Skip("control groups need root")
 	}
 	conf, done, err := pausable(means)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() {
-		if err := done(); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, done())
 	})
 	ctx, dep := deploy(t, conf, spec(dir, engine))
 	p, ok := dep.(target.Pauser)
@@ -80,9 +77,7 @@ func TestPause(t *testing.T) {
 				get(t, ctx, dep.URL()+path)
 				before := identities(t, dep.PIDs())
 				for range 5 {
-					if err := p.Pause(ctx); err != nil {
-						t.Fatal(err)
-					}
+					failure.None(t, p.Pause(ctx))
 					if err := p.Pause(ctx); err != nil {
 						t.Errorf("a second Pause: %v", err)
 					}
@@ -99,17 +94,13 @@ func TestPause(t *testing.T) {
 						t.Fatalf("a paused target answered: %v", err)
 					case <-time.After(50 * time.Millisecond):
 					}
-					if err := p.Continue(); err != nil {
-						t.Fatal(err)
-					}
+					failure.None(t, p.Continue())
 					if err := p.Continue(); err != nil {
 						t.Errorf("a second Continue: %v", err)
 					}
 					select {
 					case err := <-answered:
-						if err != nil {
-							t.Fatal(err)
-						}
+						failure.None(t, err)
 					case <-time.After(deadline):
 						t.Fatal("no answer after Continue")
 					}
@@ -134,33 +125,23 @@ func TestEndOfPaused(t *testing.T) {
 			get(t, ctx, dep.URL()+"/visit")
 			pause := func() {
 				t.Helper()
-				if err := p.Pause(ctx); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, p.Pause(ctx))
 			}
 			pause()
-			if err := dep.Reset(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, dep.Reset(ctx))
 			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
 				t.Errorf("first visit after the reset is %s, want 1", got)
 			}
 			ids := identities(t, dep.PIDs())
 			pause()
-			if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, dep.(interface{ Halt(context.Context) error }).Halt(ctx))
 			gone(t, ids)
-			if err := dep.Reset(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, dep.Reset(ctx))
 			ids = identities(t, dep.PIDs())
 			log := filepath.Join(dir, "app-0.log")
 			before, _ := os.ReadFile(log)
 			pause()
-			if err := dep.Stop(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, dep.Stop(ctx))
 			gone(t, ids)
 			if after, err := os.ReadFile(log); err != nil || bytes.Count(after, []byte("asked to stop")) != bytes.Count(before, []byte("asked to stop"))+1 {
 				t.Errorf("the server was not asked to stop: %v\n%s", err, after)
@@ -187,9 +168,7 @@ func TestPauseFails(t *testing.T) {
 		t.Errorf("Continue of a target that runs: %v, thawed %d times", err, f.thawed)
 	}
 	f.freeze, f.thaw = nil, errors.New("does not thaw")
-	if err := p.Pause(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, p.Pause(ctx))
 	if err := p.Continue(); !errors.Is(err, f.thaw) {
 		t.Errorf("Continue() = %v", err)
 	}
@@ -259,9 +238,7 @@ func TestKilledWhilePausing(t *testing.T) {
 				p, s := deployer(t, dir, "postgresql", "PROCESS_TEST_ROLE=pausing", "PAUSE_MEANS="+m)
 				time.Sleep(time.Duration(random.IntN(40000)) * time.Microsecond)
 				owner := p.Identity()
-				if err := p.Signal(syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, p.Signal(syscall.SIGKILL))
 				select {
 				case <-p.Done():
 				case <-time.After(deadline):

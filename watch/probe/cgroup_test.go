@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/failure"
 )
 
 // tree writes files below a new directory.
@@ -16,12 +18,8 @@ func writeTree(t testing.TB, files map[string]string) string {
 	dir := t.TempDir()
 	for name, content := range files {
 		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		failure.None(t, os.WriteFile(name, []byte(content), 0o666))
 	}
 	return dir
 }
@@ -96,9 +94,7 @@ container_threads{role="app"} 4
 			defer g.Close()
 			for range 2 {
 				s, err := g.Sample(t.Context(), t0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
 				values(t, s)
 				if d := cmp.Diff(c.want, text(s)); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
@@ -125,15 +121,11 @@ func TestCgroupsFail(t *testing.T) {
 	sample("process 8 has exited")
 	pids = []int{7}
 	sample("memory.events: max")
-	if err := os.Remove(dir + "/sys/fs/cgroup/a/memory.events"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Remove(dir+"/sys/fs/cgroup/a/memory.events"))
 	if s, err := g.Sample(t.Context(), t0); err != nil || text(s) != "container_memory_usage_bytes{role=\"db\"} 5\n" {
 		t.Errorf("%v\n%s", err, text(s))
 	}
-	if err := os.Truncate(dir+"/sys/fs/cgroup/a/memory.current", 0); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Truncate(dir+"/sys/fs/cgroup/a/memory.current", 0))
 	sample("memory.current: ")
 }
 
@@ -142,9 +134,7 @@ func TestCgroupsOfThisProcess(t *testing.T) {
 	g := NewCgroups([]Role{{Name: "self", PIDs: func() []int { return []int{os.Getpid()} }}})
 	defer g.Close()
 	s, err := g.Sample(t.Context(), t0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	values(t, s)
 	if len(s) == 0 {
 		t.Errorf("nothing is known of the group of process %d", os.Getpid())
@@ -157,9 +147,7 @@ func TestCgroupsOfThisProcess(t *testing.T) {
 func TestGroupDirsStayBelowTheMount(t *testing.T) {
 	sys := t.TempDir()
 	for _, d := range []string{"fs/cgroup/cpu", "block", "fs/cgroup/memory/a"} {
-		if err := os.MkdirAll(filepath.Join(sys, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.MkdirAll(filepath.Join(sys, d), 0o755))
 	}
 	for _, line := range []string{"1:..:/", "1:../..:/block", "1:../../block:/", "1:cpu,..:/", "1:.:/", "1:cpu/..:/../block", "1:..,..:/"} {
 		if dirs := groupDirs(line+"\n", sys); len(dirs) != 0 {

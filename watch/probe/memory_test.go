@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // The available memory is the least of the host's and of the limits of the control groups around
@@ -72,12 +74,8 @@ func rootWith(t *testing.T, files map[string]string) string {
 	root := t.TempDir()
 	for name, text := range files {
 		file := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		failure.None(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	return root
 }

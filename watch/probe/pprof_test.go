@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
@@ -42,17 +43,13 @@ func TestPprof(t *testing.T) {
 	srv := profiles(t, nil)
 	ls := []series.Label{{Name: "role", Value: "app"}}
 	p, err := NewPprof(srv.URL+"/debug/pprof/?token=geheim", ls...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer p.Close()
 	if p.Name() != "pprof "+strings.TrimPrefix(srv.URL, "http://")+"/debug/pprof" {
 		t.Errorf("name %q", p.Name())
 	}
 	s, err := p.Sample(t.Context(), at(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	got := values(t, s)
@@ -105,9 +102,7 @@ func TestPprofFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := NewPprof(profiles(t, c.broken).URL + "/debug/pprof?token=geheim")
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer p.Close()
 			for i := range 2 { // it does not wait for the fifth time to fail again
 				s, err := p.Sample(t.Context(), at(i))
@@ -161,9 +156,7 @@ func BenchmarkPprofParse(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		k.reset()
-		if err := parseHeap(text, nil, &k); err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, parseHeap(text, nil, &k))
 	}
 }
 
@@ -177,9 +170,7 @@ func BenchmarkPprof(b *testing.B) {
 				go func() { <-done }()
 			}
 			p, err := NewPprof(profiles(b, nil).URL + "/debug/pprof")
-			if err != nil {
-				b.Fatal(err)
-			}
+			failure.None(b, err)
 			defer p.Close()
 			b.ReportAllocs()
 			for b.Loop() {

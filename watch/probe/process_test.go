@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/internal/race"
 	"plimsoll/watch/series"
 )
@@ -213,9 +214,7 @@ func TestProcessErrors(t *testing.T) {
 				c.spoil(f)
 			}
 			out, err := p.Sample(t.Context(), at(1))
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("error %v, want %q", err, c.err)
-			}
+			failure.Says(t, err, c.err)
 			for _, s := range out { // but that it is gone
 				if s.Name == "plimsoll_process_gone" && s.Value != 1 && name != "broken stat" {
 					t.Errorf("%s", text(out))
@@ -257,12 +256,8 @@ func TestProcessRolesAndRestart(t *testing.T) {
 func TestProcessReal(t *testing.T) {
 	cmd := exec.Command("sh", "-c", `read x; sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done'; read x; sleep 60 & read x; kill $!`)
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, cmd.Start())
 	defer func() { in.Close(); cmd.Process.Kill(); cmd.Wait() }()
 	p := NewProcess("db", func() []int { return []int{cmd.Process.Pid} })
 	defer p.Close()
@@ -286,16 +281,12 @@ func TestProcessReal(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	if _, err := p.Sample(t.Context(), at(9999)); err == nil || !strings.Contains(err.Error(), "has exited") {
-		t.Errorf("after the end: %v", err)
-	}
+	failure.Says(t, failure.Of(p.Sample(t.Context(), at(9999))), "has exited")
 }
 
 func TestSelf(t *testing.T) {
 	s, err := NewSelf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	done := make(chan int)
 	for range 200 { // transitions for the latency histogram
 		go func() { done <- 1 }()
@@ -311,9 +302,7 @@ func TestSelf(t *testing.T) {
 		<-done
 	}
 	out, err := s.Sample(t.Context(), at(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	m := values(t, out)
 	for _, k := range []string{"plimsoll_generator_goroutines", "plimsoll_generator_heap_bytes", "plimsoll_generator_cpu_seconds_total", "plimsoll_generator_sched_latency_p99_seconds"} {
 		if m[k] <= 0 {
@@ -331,16 +320,12 @@ func TestSelf(t *testing.T) {
 // Two collections of an idle program that end in a row take next to nothing of the time between samples.
 func TestSelfCollectionsInARow(t *testing.T) {
 	s, err := NewSelf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for i := range 3 {
 		runtime.GC()
 		runtime.GC()
 		out, err := s.Sample(t.Context(), at(1000*i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if r, ok := values(t, out)["plimsoll_generator_gc_cpu_ratio"]; r > 0.01 || ok != (i > 0) {
 			t.Errorf("sample %d after 1000 s: GC ratio %v, present %v", i, r, ok)
 		}
@@ -379,17 +364,13 @@ func TestWindowQuantile(t *testing.T) {
 func TestSampleBudget(t *testing.T) {
 	race.SkipBudget(t)
 	h, err := NewHost(HostOptions{Roles: map[string][]int{"target": {0}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer h.Close()
 	me := os.Getpid()
 	p := NewProcess("app", func() []int { return []int{me} })
 	defer p.Close()
 	s, err := NewSelf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	now := time.Now()
 	step := func() {
 		now = now.Add(time.Millisecond) // no tick need have passed
@@ -412,9 +393,7 @@ func TestSampleBudget(t *testing.T) {
 	}
 	both()
 	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	// A name per entry of /proc, and now and then a file per process.
 	if got, most := testing.AllocsPerRun(20, both), float64(6*len(entries)+200); got > most {
 		t.Errorf("process: %v allocations per sample, want at most %v", got, most)
@@ -423,9 +402,7 @@ func TestSampleBudget(t *testing.T) {
 
 func BenchmarkHost(b *testing.B) {
 	h, err := NewHost(HostOptions{Roles: map[string][]int{"target": {0}}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	defer h.Close()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -449,9 +426,7 @@ func BenchmarkProcess(b *testing.B) {
 
 func BenchmarkSelf(b *testing.B) {
 	s, err := NewSelf()
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	now := time.Now()
 	b.ReportAllocs()
 	for b.Loop() {

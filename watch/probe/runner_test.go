@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
@@ -94,9 +95,7 @@ func TestRunnerTicks(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 			return sampleOf("slow", 1), nil
 		}})
-		if err := runFor(t, r, 9500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, runFor(t, r, 9500*time.Millisecond))
 		for _, name := range []string{"a{", "slow{"} {
 			ts := db.with(name)
 			if len(ts) != 10 {
@@ -137,9 +136,7 @@ func TestRunnerFailures(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}})
-		if err := runFor(t, r, 6500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, runFor(t, r, 6500*time.Millisecond))
 		st := r.Status()
 		if st[0].Samples != 3 || st[0].Failures != 4 || st[0].LastErr == nil || st[0].LastErr.Error() != "probe half: cpu: gone" {
 			t.Errorf("half: %+v", st[0])
@@ -180,9 +177,7 @@ func TestRunnerMissedTicks(t *testing.T) {
 			time.Sleep(2700 * time.Millisecond) // heeds no deadline
 			return sampleOf("late", 1), nil
 		}})
-		if err := runFor(t, r, 8*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, runFor(t, r, 8*time.Second))
 		var got []time.Duration
 		for _, at := range db.with("late{") {
 			got = append(got, at.Sub(start))
@@ -201,9 +196,7 @@ func TestRunnerStoreFails(t *testing.T) {
 		db := memory{fail: errors.New("disk full")}
 		r := NewRunner(&db, time.Second)
 		r.Add(stub{"a", func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf("a", 1), nil }})
-		if err := runFor(t, r, 2500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, runFor(t, r, 2500*time.Millisecond))
 		if st := r.Status()[0]; st.Samples != 0 || st.Failures != 3 || !strings.Contains(st.LastErr.Error(), "disk full") {
 			t.Errorf("status %+v", st)
 		}
@@ -225,9 +218,7 @@ func TestRunnerEmptyScrape(t *testing.T) {
 		var db memory
 		r := NewRunner(&db, time.Second)
 		r.AddScraper(nothing{})
-		if err := runFor(t, r, 500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, runFor(t, r, 500*time.Millisecond))
 		if st := r.Status()[0]; st.Failures != 1 || !strings.Contains(st.LastErr.Error(), "no sample") {
 			t.Errorf("status %+v", st)
 		}
@@ -241,9 +232,7 @@ func TestRunnerRefuses(t *testing.T) {
 	r := NewRunner(&memory{}, time.Second)
 	r.Add(stub{name: "a"})
 	r.Add(stub{name: "a"})
-	if err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `"a"`) {
-		t.Errorf("two probes of one name: %v", err)
-	}
+	failure.Says(t, r.Run(t.Context()), `"a"`)
 }
 
 // The whole way: this host, this process, a real endpoint, a real DB, and PromQL over it.
@@ -254,23 +243,15 @@ func TestRunnerReal(t *testing.T) {
 	}))
 	defer srv.Close()
 	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer db.Close()
 	h, err := NewHost(HostOptions{Roles: map[string][]int{"target": {0}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer h.Close()
 	self, err := NewSelf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	sc, err := NewScrape(srv.URL+"/metrics", map[string]string{"role": "app"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer sc.Close()
 	r := NewRunner(db, 200*time.Millisecond)
 	r.Add(h)
@@ -288,9 +269,7 @@ func TestRunnerReal(t *testing.T) {
 		}
 	}
 	cancel()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, <-done)
 	for _, st := range r.Status() {
 		if st.Samples < 3 || st.Failures > 0 {
 			t.Errorf("status %+v", st)
@@ -315,20 +294,14 @@ func TestRunnerReal(t *testing.T) {
 // BenchmarkSecond measures the work of all probes of this host in one second, storing included.
 func BenchmarkSecond(b *testing.B) {
 	db, err := series.Create(b.TempDir())
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	defer db.Close()
 	me := func() []int { return []int{os.Getpid()} }
 	roles := []Role{{Name: "app", PIDs: me}, {Name: "db", PIDs: me}}
 	host, err := NewHost(HostOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	self, err := NewSelf()
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	all := []Probe{host, NewProcesses(roles), NewCgroups(roles), self}
 	if n, err := NewNIC("eth0"); err == nil {
 		all = append(all, n)
@@ -343,9 +316,7 @@ func BenchmarkSecond(b *testing.B) {
 			if err != nil && p != Probe(host) { // it sees that no tick has passed
 				b.Fatal(err)
 			}
-			if err := db.Append(t, s); err != nil {
-				b.Fatal(err)
-			}
+			failure.None(b, db.Append(t, s))
 			stored += len(s)
 		}
 	}
@@ -381,9 +352,7 @@ func TestRunnerKeepsTheLongestGap(t *testing.T) {
 				start := time.Now()
 				r := NewRunner(&memory{}, time.Second)
 				r.Add(&flaky{fail: tt.fail})
-				if err := runFor(t, r, 11500*time.Millisecond); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, runFor(t, r, 11500*time.Millisecond))
 				g := r.Status()[0].Gap
 				if from, to := g.From.Sub(start), g.To.Sub(start); from != tt.from || to != tt.to || g.Err == nil || !strings.Contains(g.Err.Error(), tt.why) {
 					t.Errorf("gap from %v to %v: %v; want %v to %v, %s", from, to, g.Err, tt.from, tt.to, tt.why)
@@ -409,9 +378,7 @@ func TestAProbeThatPanicsHasFailed(t *testing.T) {
 			return sampleOf("odd", 1), nil
 		}})
 		r.Add(stub{"well", func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf("well", 1), nil }})
-		if err := runFor(t, r, 9500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, runFor(t, r, 9500*time.Millisecond))
 		if len(told) != 1 || told[0].Where != "probe odd" || told[0].Value != "odd page" {
 			t.Errorf("told %v", told)
 		}
@@ -440,9 +407,7 @@ func (o *oddPage) Scrape(context.Context) ([]byte, string, error) {
 func TestAProbeThatPanicsIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := series.Create(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		defer db.Close()
 		start := time.Now()
 		r := NewRunner(db, time.Second)
@@ -454,9 +419,7 @@ func TestAProbeThatPanicsIsDown(t *testing.T) {
 			}
 			return sampleOf("odd", 1), nil
 		}})
-		if err := runFor(t, r, 4500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, runFor(t, r, 4500*time.Millisecond))
 		for _, expr := range []string{`up{instance="i"}`, `plimsoll_probe_up{probe="page"}`, `plimsoll_probe_up{probe="odd"}`} {
 			var up []float64
 			for s := range 5 {

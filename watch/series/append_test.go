@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/internal/race"
 )
 
@@ -29,9 +30,7 @@ func TestRejectedBatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := create(t)
-			if err := db.Append(at(10), []Sample{x(1)}); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, db.Append(at(10), []Sample{x(1)}))
 			before := state(t, db)
 			err := db.Append(at(c.at), c.batch)
 			var got *RejectedError
@@ -61,9 +60,9 @@ func TestBadSamples(t *testing.T) {
 		"bytes in a value":   {Name: "x", Labels: []Label{{"a", "\xff"}}},
 		"bytes in a name":    {Name: "x\xff"},
 	} {
-		if err := db.Append(at(1), []Sample{{Name: "good"}, s}); err == nil || !strings.Contains(err.Error(), "sample 1") {
-			t.Errorf("%s: error %v does not name sample 1", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			failure.Says(t, db.Append(at(1), []Sample{{Name: "good"}, s}), "sample 1")
+		})
 	}
 	if got := state(t, db); len(got) > 0 {
 		t.Errorf("stored in part: %v", got)
@@ -106,17 +105,13 @@ func TestAppendText(t *testing.T) {
 			db := create(t)
 			n, err := db.AppendText(at(1), []byte(c.text), c.kind, c.extra)
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Errorf("error %v, want one with %q", err, c.err)
-				}
+				failure.Says(t, err, c.err)
 				if got := state(t, db); len(got) > 0 {
 					t.Errorf("stored in part: %v", got)
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if n != len(c.want) {
 				t.Errorf("stored %d, want %d", n, len(c.want))
 			}
@@ -195,9 +190,7 @@ func TestAppendBudget(t *testing.T) {
 		if got, err := db.AppendText(at(s), body, "", extra); err != nil || got != n {
 			t.Fatalf("%d, %v", got, err)
 		}
-		if err := db.Append(at(s), batch); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(at(s), batch))
 	}
 	step()
 	if got := testing.AllocsPerRun(100, step) / (2 * n); got > 0.1 {
@@ -211,9 +204,7 @@ func FuzzAppendText(f *testing.F) {
 		f.Add(s+"# EOF\n", true)
 	}
 	db, err := Create(f.TempDir() + "/series")
-	if err != nil {
-		f.Fatal(err)
-	}
+	failure.None(f, err)
 	f.Cleanup(func() { db.Close() })
 	n := 0
 	f.Fuzz(func(t *testing.T, text string, om bool) {
@@ -225,9 +216,7 @@ func FuzzAppendText(f *testing.F) {
 		}
 		stored, err := db.AppendText(now, []byte(text), kind, map[string]string{"instance": "i"})
 		res, qerr := db.Query(t.Context(), `count({instance="i"})`, now)
-		if qerr != nil {
-			t.Fatal(qerr)
-		}
+		failure.None(t, qerr)
 		got := 0
 		if len(res) > 0 {
 			got = int(res[0].Value)

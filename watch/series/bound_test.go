@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"plimsoll/internal/failure"
 )
 
 // nested puts an expression into n functions; the result is inside out: before + before + x + after + after.
@@ -21,9 +23,7 @@ func nested(n int, before, x, after string) string {
 func TestCostlyQueryIsRefused(t *testing.T) {
 	db := create(t)
 	for _, s := range []int{1, 3700} { // a run of an hour
-		if err := db.Append(at(s), []Sample{{Name: "x", Value: 1}}); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(at(s), []Sample{{Name: "x", Value: 1}}))
 	}
 	for name, expr := range map[string]string{
 		"subquery":             `max_over_time(vector(1)[100y:1s])`,
@@ -86,9 +86,7 @@ func TestCostlySeriesAreRefused(t *testing.T) {
 	for i := range 4000 {
 		batch = append(batch, Sample{Name: "x", Labels: []Label{{"a", strconv.Itoa(i)}}, Value: float64(i)})
 	}
-	if err := db.Append(at(1), batch); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Append(at(1), batch))
 	long := `label_replace(x, "b", "` + strings.Repeat("q", 7000) + `", "", "")`
 	none := func(parser.Value, annotations.Annotations) error { return nil }
 	for name, c := range map[string]struct {

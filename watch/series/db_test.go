@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/failure"
 )
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -25,9 +27,7 @@ func at(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
 func create(t testing.TB) *DB {
 	t.Helper()
 	db, err := Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -35,13 +35,9 @@ func create(t testing.TB) *DB {
 func open(t testing.TB, dir string) *DB {
 	t.Helper()
 	db, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, db.Close())
 	})
 	return db
 }
@@ -50,9 +46,7 @@ func open(t testing.TB, dir string) *DB {
 func one(t testing.TB, db *DB, expr string, at time.Time) float64 {
 	t.Helper()
 	res, err := db.Query(t.Context(), expr, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(res) != 1 {
 		t.Fatalf("%s: %d results %v, want 1", expr, len(res), res)
 	}
@@ -68,9 +62,7 @@ func fill(t testing.TB, db *DB) {
 			{Name: "ops_total", Labels: []Label{{"op", "post"}, {"empty", ""}}, Value: float64(7 * s)},
 			{Name: "temperature", Value: float64(s % 10)},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		text := fmt.Sprintf(`# HELP api_time Time of a call.
 # TYPE api_time histogram
 api_time_bucket{handler="createPost",le="0.25"} %d
@@ -81,9 +73,7 @@ api_time_sum{handler="createPost"} %d
 api_time_count{handler="createPost"} %d
 `, 25*s, 50*s, 100*s, 100*s, 50*s, 100*s)
 		n, err := db.AppendText(at(s), []byte(text), "text/plain; version=0.0.4", map[string]string{"instance": "app-0:8067"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if n != 6 {
 			t.Fatalf("AppendText stored %d samples, want 6", n)
 		}
@@ -109,9 +99,7 @@ func judge(t *testing.T, db *DB) {
 		}
 	}
 	lines, err := db.Range(t.Context(), `temperature`, at(100), at(109), 3*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	want := []RangeSeries{{
 		Labels: map[string]string{"__name__": "temperature"},
 		T:      []time.Time{at(100), at(103), at(106), at(109)},
@@ -133,16 +121,12 @@ func TestWriteSealReopen(t *testing.T) {
 	if db.Sealed() {
 		t.Error("a DB that is being written calls itself sealed")
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Close())
 	if err := db.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}
 	names, err := os.ReadDir(db.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(names) != 1 || !isULID(names[0].Name()) {
 		t.Errorf("a sealed directory holds %v, want one block", names)
 	}
@@ -159,17 +143,13 @@ func TestWriteSealReopen(t *testing.T) {
 func TestOneBlockForLongRun(t *testing.T) {
 	db := create(t)
 	for h := range 30 { // tsdb would cut a block every two hours
-		if err := db.Append(t0.Add(time.Duration(h)*time.Hour), []Sample{{Name: "x", Value: float64(h)}}); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(t0.Add(time.Duration(h)*time.Hour), []Sample{{Name: "x", Value: float64(h)}}))
 	}
 	// Time moves forward per series, however far another series is ahead.
 	if err := db.Append(t0, []Sample{{Name: "y", Value: 1}}); err != nil {
 		t.Error(err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Close())
 	names, _ := os.ReadDir(db.Dir())
 	if len(names) != 1 {
 		t.Errorf("a run of 30 h holds %v, want one block", names)
@@ -181,9 +161,7 @@ func TestOneBlockForLongRun(t *testing.T) {
 
 func TestEmptyRun(t *testing.T) {
 	db := create(t)
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Close())
 	r := open(t, db.Dir())
 	if res, err := r.Query(t.Context(), "x", at(0)); err != nil || len(res) != 0 {
 		t.Errorf("query of an empty run: %v, %v", res, err)
@@ -197,9 +175,7 @@ func TestEmptyRun(t *testing.T) {
 func snapshot(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "killed")
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
 }
 
@@ -212,9 +188,7 @@ func listing(t *testing.T, dir string) map[string]int64 {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return m
 }
 
@@ -244,12 +218,8 @@ func TestTornLog(t *testing.T) {
 	dir := snapshot(t, db.Dir())
 	seg := filepath.Join(dir, walDir, "00000000")
 	info, err := os.Stat(seg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(seg, info.Size()-info.Size()/3-1); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, os.Truncate(seg, info.Size()-info.Size()/3-1))
 	before := listing(t, dir)
 	r := open(t, dir)
 	if r.Damage() == nil {
@@ -269,12 +239,8 @@ func TestCloseThatFailsKeepsLog(t *testing.T) {
 	// Something in the way of the block stands for a full disk: the tests run as root, so taking
 	// away permissions would not stop the writer. Moving the directory does.
 	moved := db.Dir() + "-moved"
-	if err := os.Rename(db.Dir(), moved); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(db.Dir(), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Rename(db.Dir(), moved))
+	failure.None(t, os.WriteFile(db.Dir(), nil, 0o666))
 	err := db.Close()
 	if err == nil || !strings.Contains(err.Error(), "the log is kept") {
 		t.Fatalf("Close = %v", err)
@@ -287,9 +253,7 @@ func TestGarbageLog(t *testing.T) {
 	db := create(t)
 	fill(t, db)
 	dir := snapshot(t, db.Dir())
-	if err := os.WriteFile(filepath.Join(dir, walDir, "00000000"), []byte(strings.Repeat("garbage ", 5000)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(filepath.Join(dir, walDir, "00000000"), []byte(strings.Repeat("garbage ", 5000)), 0o666))
 	r := open(t, dir)
 	if r.Damage() == nil || strings.Contains(r.Damage().Error(), "\n") {
 		t.Errorf("Damage = %v", r.Damage())
@@ -302,9 +266,7 @@ func TestGarbageLog(t *testing.T) {
 func TestDamagedDirectories(t *testing.T) {
 	sealed := create(t)
 	fill(t, sealed)
-	if err := sealed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, sealed.Close())
 	block := func(dir string) string {
 		names, _ := os.ReadDir(dir)
 		return filepath.Join(dir, names[0].Name())
@@ -322,9 +284,7 @@ func TestDamagedDirectories(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := snapshot(t, sealed.Dir())
-			if err := spoil(dir); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, spoil(dir))
 			db, err := Open(dir)
 			if err == nil {
 				db.Close()
@@ -339,12 +299,8 @@ func TestDamagedDirectories(t *testing.T) {
 
 func TestCreateRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Create(dir); err == nil || !strings.Contains(err.Error(), "not empty") {
-		t.Errorf("Create in a used directory: %v", err)
-	}
+	failure.None(t, os.WriteFile(filepath.Join(dir, "x"), nil, 0o666))
+	failure.Says(t, failure.Of(Create(dir)), "not empty")
 	if _, err := Create(filepath.Join(dir, "x", "y")); err == nil {
 		t.Error("Create below a file succeeds")
 	}
@@ -352,14 +308,10 @@ func TestCreateRefuses(t *testing.T) {
 
 func TestAbsenceIsSeenSoon(t *testing.T) {
 	db := create(t)
-	if err := db.Append(at(0), []Sample{{Name: "x", Value: 1}}); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Append(at(0), []Sample{{Name: "x", Value: 1}}))
 	for after, want := range map[time.Duration]int{0: 1, Lookback - time.Second: 1, Lookback + time.Second: 0} {
 		res, err := db.Query(t.Context(), "x", at(0).Add(after))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if len(res) != want {
 			t.Errorf("%v after the last sample: %d results, want %d", after, len(res), want)
 		}
@@ -406,22 +358,16 @@ func TestResultsAreOrdered(t *testing.T) {
 	for i := range 50 {
 		batch = append(batch, Sample{Name: "x", Labels: []Label{{"i", fmt.Sprintf("%02d", (i*37)%50)}}, Value: 1})
 	}
-	if err := db.Append(at(0), batch); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Append(at(0), batch))
 	res, err := db.Query(t.Context(), "x", at(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for i, r := range res {
 		if want := fmt.Sprintf("%02d", i); r.Labels["i"] != want {
 			t.Fatalf("result %d is %v, want i=%s", i, r.Labels, want)
 		}
 	}
 	lines, err := db.Range(t.Context(), "x", at(0), at(1), time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for i, l := range lines {
 		if want := fmt.Sprintf("%02d", i); l.Labels["i"] != want {
 			t.Fatalf("line %d is %v, want i=%s", i, l.Labels, want)
@@ -448,9 +394,7 @@ func TestConcurrentUse(t *testing.T) {
 	if got := one(t, db, `sum(count_over_time(x[5m]))`, at(60)); got != 200 {
 		t.Errorf("%v samples, want 200", got)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Close())
 	if err := db.Append(at(99), nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("Append after Close: %v", err)
 	}
@@ -460,9 +404,7 @@ func TestConcurrentUse(t *testing.T) {
 func state(t testing.TB, db *DB) map[string]float64 {
 	t.Helper()
 	res, err := db.Query(context.Background(), `count_over_time({__name__=~".+"}[1h])`, at(600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	m := map[string]float64{}
 	for _, r := range res {
 		m[fmt.Sprint(slicesOf(r.Labels))] = r.Value

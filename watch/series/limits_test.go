@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // churn is a page of n series that no other page of the source has.
@@ -42,9 +44,7 @@ func TestPageWithNewSeriesEachTimeIsRefused(t *testing.T) {
 		t.Errorf("page %d: %v", page, err)
 	}
 	page, err = scraped(t, db, "third", 100, 1)
-	if err == nil || !strings.Contains(err.Error(), "more than 1000 different series of all scraped pages") {
-		t.Errorf("page %d: %v", page, err)
-	}
+	failure.Says(t, err, "more than 1000 different series of all scraped pages")
 	if n := len(db.write.series); n != most.scraped {
 		t.Errorf("%d series are held, want %d", n, most.scraped)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // Labels of a page or a probe are stored without secrets, in values and names, and series that differed by them
@@ -22,15 +24,11 @@ func TestLabelsAreStoredWithoutSecrets(t *testing.T) {
 		if n, err := db.AppendText(at, page, "", map[string]string{"instance": "app-0"}); err != nil || n != 5 {
 			t.Fatalf("%d samples, %v", n, err)
 		}
-		if err := db.Append(at, []Sample{{Name: "z", Labels: []Label{{"q", "select 'geheim'"}}, Value: 6}}); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(at, []Sample{{Name: "z", Labels: []Label{{"q", "select 'geheim'"}}, Value: 6}}))
 	}
 	var got []string
 	points, err := db.Query(t.Context(), `{__name__=~".+"}`, start.Add(2*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, p := range points {
 		delete(p.Labels, "instance")
 		got = append(got, fmt.Sprint(p.Labels, p.Value))

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
+	"plimsoll/internal/failure"
 	"plimsoll/internal/race"
 )
 
@@ -32,9 +33,7 @@ func cutting(t testing.TB, every time.Duration) *DB {
 // put appends a batch and waits for the cut that it may have begun.
 func put(t testing.TB, db *DB, second int, batch ...Sample) {
 	t.Helper()
-	if err := db.Append(at(second), batch); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Append(at(second), batch))
 	db.write.cuts.Wait()
 }
 
@@ -47,9 +46,7 @@ type stored struct {
 func everything(t testing.TB, db *DB) map[string][]stored {
 	t.Helper()
 	q, err := db.Querier(math.MinInt64, math.MaxInt64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer q.Close()
 	all := map[string][]stored{}
 	set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchRegexp, "__name__", ".+"))
@@ -63,13 +60,9 @@ func everything(t testing.TB, db *DB) map[string][]stored {
 			ms, v := it.At()
 			all[key] = append(all[key], stored{ms - t0.UnixMilli(), v})
 		}
-		if err := it.Err(); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, it.Err())
 	}
-	if err := set.Err(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, set.Err())
 	return all
 }
 
@@ -153,13 +146,9 @@ func TestCutsChangeNothing(t *testing.T) {
 	if cut.Sealed() {
 		t.Error("a DB that is being written calls itself sealed")
 	}
-	if err := cut.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cut.Close())
 	names, err := os.ReadDir(cut.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(names) != 1 || !isULID(names[0].Name()) {
 		t.Errorf("a sealed directory holds %v, want one block", names)
 	}
@@ -270,9 +259,7 @@ func TestQueriesDuringCuts(t *testing.T) {
 // TestCutThatCannotBegin: with a file in the way of the blocks the run goes on in memory, as without cuts.
 func TestCutThatCannotBegin(t *testing.T) {
 	whole, db := create(t), cutting(t, 10*time.Second)
-	if err := os.WriteFile(filepath.Join(db.Dir(), spillDir), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(filepath.Join(db.Dir(), spillDir), nil, 0o600))
 	var stuck []error
 	db.OnStuck(func(err error) { stuck = append(stuck, err) })
 	play(t, whole, 0, 100)
@@ -285,21 +272,15 @@ func TestCutThatCannotBegin(t *testing.T) {
 	}
 	same(t, "while it is written", whole, db)
 	same(t, "of a killed writer", whole, open(t, snapshot(t, db.Dir())))
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Close())
 	same(t, "of the sealed run", whole, open(t, db.Dir()))
 }
 
 // block puts a directory in which nothing can be made in place of that of a span's block, and returns what ends that.
 func block(t *testing.T, db *DB, n int) (unblock func()) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Join(db.Dir(), spillDir), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/proc/self", db.blockDir(n)); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(filepath.Join(db.Dir(), spillDir), 0o700))
+	failure.None(t, os.Symlink("/proc/self", db.blockDir(n)))
 	return func() {
 		if err := os.Remove(db.blockDir(n)); err != nil {
 			t.Error(err)
@@ -322,9 +303,7 @@ func TestCutThatCannotEnd(t *testing.T) {
 	play(t, db, 40, 60) // the third, which is the last
 	same(t, "while it is written", whole, db)
 	err := db.Close()
-	if err == nil || !strings.Contains(err.Error(), "the log is kept") {
-		t.Errorf("Close = %v", err)
-	}
+	failure.Says(t, err, "the log is kept")
 	r := open(t, db.Dir())
 	if r.Sealed() || r.Damage() != nil {
 		t.Errorf("Sealed = %v, Damage = %v", r.Sealed(), r.Damage())
@@ -345,9 +324,7 @@ func TestCutThatCannotEnd(t *testing.T) {
 		t.Errorf("%d attempts, %v, %d spans, %d blocks", again.write.failed, again.write.failure, len(again.spans), len(again.blocks))
 	}
 	same(t, "after the mending", whole, again)
-	if err := again.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, again.Close())
 	same(t, "sealed after the mending", whole, open(t, again.Dir()))
 }
 
@@ -374,15 +351,11 @@ func TestMemoryStaysFlat(t *testing.T) {
 			for i := range batch {
 				batch[i].Value = random.Float64()
 			}
-			if err := db.Append(at(s), batch); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, db.Append(at(s), batch))
 			db.write.cuts.Wait() // a run's seconds take longer than a cut
 		}
 		after := heap()
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Close())
 		return after - before
 	}
 	if whole := grown(24 * time.Hour); whole < 2*most {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
@@ -30,9 +31,7 @@ func hierarchies(t testing.TB) map[string]string {
 		if out[version] == "" {
 			out[version] = t.TempDir()
 		}
-		if err := os.Symlink(to, filepath.Join(out[version], name)); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Symlink(to, filepath.Join(out[version], name)))
 	}
 	if mount := unified(mounted); mount != "" {
 		link("2", "unified", mount)
@@ -60,21 +59,15 @@ func exists(path string) bool {
 func group(t testing.TB, root string) *Group {
 	t.Helper()
 	g, err := create(root, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	g.name += "-" + strconv.Itoa(int(time.Now().UnixNano()))
 	if g.done, err = lab.UndoCgroup(g.name); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(g.Thaw(), g.Remove()); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, errors.Join(g.Thaw(), g.Remove()))
 	})
-	if err := errors.Join(g.Freezable(), g.Account()); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, errors.Join(g.Freezable(), g.Account()))
 	return g
 }
 
@@ -82,22 +75,16 @@ func group(t testing.TB, root string) *Group {
 func shell(t *testing.T, g *Group, script string) *lab.Process {
 	t.Helper()
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sh", Args: []string{"-c", script}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Kill() })
-	if err := g.Add(p.PID()); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, g.Add(p.PID()))
 	return p
 }
 
 func used(t *testing.T, g *Group) time.Duration {
 	t.Helper()
 	u, err := g.CPUTime()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return u.Total
 }
 
@@ -122,18 +109,14 @@ func TestFreeze(t *testing.T) {
 			for range 20 {
 				before := used(t, g)
 				grows(t, g, before)
-				if err := g.Freeze(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, g.Freeze(t.Context()))
 				frozen := used(t, g)
 				time.Sleep(5 * time.Millisecond)
 				// The kernel's own way into the freezer may end a moment later.
 				if now := used(t, g); now > frozen+time.Millisecond {
 					t.Fatalf("while it was frozen, the group used %v of CPU time", now-frozen)
 				}
-				if err := g.Thaw(); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, g.Thaw())
 				grows(t, g, frozen+time.Millisecond)
 			}
 		})
@@ -144,23 +127,13 @@ func TestFreeze(t *testing.T) {
 // thawed.
 func TestFreezeEnds(t *testing.T) {
 	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "freezer"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Mkdir(filepath.Join(root, "freezer"), 0o755))
 	g, err := create(root, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Freeze(t.Context()); err == nil || !strings.Contains(err.Error(), "not freezable") {
-		t.Errorf("Freeze before Freezable: %v", err)
-	}
+	failure.None(t, err)
+	failure.Says(t, g.Freeze(t.Context()), "not freezable")
 	state := filepath.Join(root, "freezer", g.name, "freezer.state")
-	if err := errors.Join(os.Mkdir(filepath.Dir(state), 0o755), os.WriteFile(state, []byte("THAWED"), 0o644)); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Freezable(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, errors.Join(os.Mkdir(filepath.Dir(state), 0o755), os.WriteFile(state, []byte("THAWED"), 0o644)))
+	failure.None(t, g.Freezable())
 	over := errors.New("the turn is over")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, over)
 	defer cancel()
@@ -175,15 +148,9 @@ func TestFreezeEnds(t *testing.T) {
 // TestNotFreezable is a host without a freezer.
 func TestNotFreezable(t *testing.T) {
 	g, err := create(t.TempDir(), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Freezable(); err == nil || !strings.Contains(err.Error(), "freezer") {
-		t.Errorf("Freezable() = %v, want an error that names the controller", err)
-	}
-	if err := g.Account(); err == nil || !strings.Contains(err.Error(), "cpuacct") {
-		t.Errorf("Account() = %v, want an error that names the controller", err)
-	}
+	failure.None(t, err)
+	failure.Says(t, g.Freezable(), "freezer")
+	failure.Says(t, g.Account(), "cpuacct")
 	if _, err := g.CPUTime(); err == nil {
 		t.Error("CPUTime before Account is no error")
 	}
@@ -198,23 +165,17 @@ func TestParts(t *testing.T) {
 			if g.Part("app") != app {
 				t.Error("a second call of Part makes another one")
 			}
-			if err := errors.Join(app.Account(), db.Account()); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, errors.Join(app.Account(), db.Account()))
 			file := filepath.Join(t.TempDir(), "go")
 			p := shell(t, app, "until [ -e "+file+" ]; do sleep 0.01; done; i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done")
-			if err := os.WriteFile(file, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, os.WriteFile(file, nil, 0o600))
 			select {
 			case <-p.Done():
 			case <-time.After(20 * time.Second):
 				t.Fatal("the shell does not end")
 			}
 			u, err := app.CPUTime()
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if u.Total <= 0 {
 				t.Errorf("the processes that have ended used %v", u.Total)
 			}
@@ -235,23 +196,15 @@ func TestSweepFrozen(t *testing.T) {
 	for version, root := range hierarchies(t) {
 		t.Run("version "+version, func(t *testing.T) {
 			g, err := create(root, "x")
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			g.name = fmt.Sprintf("plimsoll-1-%d", time.Now().UnixNano()) // process 1 began before that
 			t.Cleanup(func() { _ = errors.Join(g.Thaw(), g.Remove()) })
-			if err := errors.Join(g.Freezable(), g.Account()); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, errors.Join(g.Freezable(), g.Account()))
 			p := shell(t, g.Part("app"), "trap '' TERM; sleep 300")
-			if err := g.Freeze(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, g.Freeze(t.Context()))
 			dirs := g.Dirs()
 			gone, err := sweep(root)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			select {
 			case <-p.Done():
 			case <-time.After(20 * time.Second):
@@ -284,13 +237,9 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
 			g, err := create(root, "x")
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			put := func(path, text string) {
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 			}
 			old := false
 			for name, text := range tt.files {
@@ -304,9 +253,7 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 				default:
 					put(filepath.Join(root, name), text)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
 			}
 			if got := passive(root); got != tt.passive {
 				t.Errorf("passive() = %t", got)
@@ -328,9 +275,7 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 					}
 				}
 			}
-			if err := errors.Join(g.Freezable(), g.Account()); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, errors.Join(g.Freezable(), g.Account()))
 			defer g.freezer.close()
 			control := filepath.Join(root, strings.Replace(tt.want[0], "G", g.name, 1), "cgroup.freeze")
 			if tt.name[0] == '1' || old {
@@ -340,9 +285,7 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 				t.Errorf("it is frozen by %s, want %s", got, control)
 			}
 			u, err := g.CPUTime()
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if u.Total.Truncate(time.Microsecond) != 1500*time.Millisecond || u.User != 900*time.Millisecond || u.System != 600*time.Millisecond {
 				t.Errorf("CPUTime() = %+v", u)
 			}
@@ -355,36 +298,22 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 func TestAddToPart(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"cpu", "cpuacct"} {
-		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Mkdir(filepath.Join(root, dir), 0o755))
 	}
 	g, err := create(root, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	limited, err := g.dir("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	part, err := g.Part("app").dir("cpuacct")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	whole := filepath.Dir(part)
 	for _, dir := range []string{limited, whole, part} {
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), nil, 0o644))
 	}
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() { _ = p.Kill() }()
-	if err := g.Part("app").Add(p.PID()); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, g.Part("app").Add(p.PID()))
 	for dir, want := range map[string]string{limited: strconv.Itoa(p.PID()), whole: "", part: strconv.Itoa(p.PID())} {
 		if got, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs")); string(got) != want {
 			t.Errorf("%s holds %q, want %q", dir, got, want)
@@ -437,14 +366,10 @@ func TestKilledWhileFrozen(t *testing.T) {
 	for version, root := range hierarchies(t) {
 		t.Run("version "+version, func(t *testing.T) {
 			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer r.Close()
 			p, err := lab.Start(t.Context(), lab.Spec{Path: os.Args[0], Env: append(os.Environ(), "CGROUP_TEST_ROOT="+root), Stdout: w, Stderr: w})
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			w.Close()
 			defer func() { _ = p.Kill() }()
 			line, err := bufio.NewReader(r).ReadString('\n')
@@ -455,18 +380,12 @@ func TestKilledWhileFrozen(t *testing.T) {
 			var ids []lab.Identity
 			for _, text := range f[1:3] {
 				pid, err := strconv.Atoi(text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
 				id, err := lab.Identify(pid)
-				if err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
 				ids = append(ids, id)
 			}
-			if err := p.Signal(os.Kill); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, p.Signal(os.Kill))
 			select {
 			case <-p.Done():
 			case <-time.After(20 * time.Second):

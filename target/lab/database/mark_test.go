@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/database"
 )
@@ -19,13 +20,9 @@ func TestUnfinishedDataHasNoMark(t *testing.T) {
 	if os.Geteuid() != 0 {
 		other, err = dir, nil
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	mark := filepath.Join(other, "mark")
-	if err := os.WriteFile(mark, []byte("another program"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(mark, []byte("another program"), 0o644))
 	none := database.Product{
 		Title: "a server", Kind: "none", Mark: "mark",
 		Find: func(context.Context) (database.Programs, error) {

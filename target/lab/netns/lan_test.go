@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // TestLAN runs in a network of its own, so that the one that it came from keeps its devices and routes.
@@ -36,16 +38,12 @@ func TestLANItself(t *testing.T) {
 		return // it is run by TestLAN
 	}
 	var own *Namespace
-	if err := own.IP(t.Context(), "link", "set", "lo", "up"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, own.IP(t.Context(), "link", "set", "lo", "up"))
 	l, err := NewLAN(t.Context(), LANConfig{
 		Index: 2, Hosts: []string{"app-0", "app-1", "db-0"}, Links: map[string]Shaping{"db-0": {Rate: 1e8}, UsersLink: {Rate: 1e9}},
 		Sides: Sides{Users: []int{1}, Server: []int{0}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var names []string
 	for _, host := range l.Hosts() {
 		names = append(names, l.Host(host).Name())
@@ -110,9 +108,7 @@ func closed(t *testing.T, l interface{ Close(context.Context) error }, names []s
 func opened(t *testing.T, n *Namespace) string {
 	t.Helper()
 	text, err := n.Output(t.Context(), "cat", "/proc/self/net/snmp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var names []string
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
@@ -139,22 +135,14 @@ func TestWatchedLAN(t *testing.T) {
 	capable(t)
 	users := create(t, "users")
 	l, err := NewLAN(t.Context(), LANConfig{Hosts: []string{"db"}, Users: users, Watched: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() {
-		if err := l.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, l.Close(context.Background()))
 	}()
 	serve(t, l.Host("db").Path(), "0.0.0.0:4000")
-	if err := l.Host("db").IP(t.Context(), "link", "set", HostDevice, "down"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, l.Host("db").IP(t.Context(), "link", "set", HostDevice, "down"))
 	c, err := users.Dial(t.Context(), "tcp", l.WatchAddr("db")+":4000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	_ = c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -172,9 +160,7 @@ func TestBadLAN(t *testing.T) {
 		{LANConfig{}, "a network of 0 hosts; want 1 to 200"},
 		{LANConfig{Index: MostNetworks, Hosts: []string{"a"}}, "there are at most 64"},
 	} {
-		if _, err := NewLAN(t.Context(), tt.conf); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: %v, want %s", tt.conf, err, tt.want)
-		}
+		failure.Says(t, failure.Of(NewLAN(t.Context(), tt.conf)), tt.want)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
@@ -35,9 +36,7 @@ func capable(t *testing.T) {
 func create(t *testing.T, role string) *Namespace {
 	t.Helper()
 	n, err := Create(t.Context(), role)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() {
 		if err := n.Delete(context.Background()); err != nil && !errors.Is(err, os.ErrNotExist) {
 			if _, there := os.Stat(n.Path()); there == nil {
@@ -52,15 +51,11 @@ func create(t *testing.T, role string) *Namespace {
 func TestWire(t *testing.T) {
 	capable(t)
 	a, b := create(t, "a"), create(t, "b")
-	if err := Wire(t.Context(), End{a, "to-b", "198.18.77.1/24"}, End{b, "to-a", "198.18.77.2/24"}); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, Wire(t.Context(), End{a, "to-b", "198.18.77.1/24"}, End{b, "to-a", "198.18.77.2/24"}))
 	server, err := lab.Start(t.Context(), lab.Spec{
 		Path: "/bin/sh", Args: []string{"-c", `cat /proc/net/dev; sleep 10`}, NetNS: b.Path(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() { _ = server.Kill() }()
 	until(t, func() bool { return strings.Contains(server.Tail(), "to-a") })
 	if strings.Contains(server.Tail(), "to-b") {
@@ -69,9 +64,7 @@ func TestWire(t *testing.T) {
 	if out, err := b.Output(t.Context(), "/bin/sh", "-c", "cat /proc/net/dev"); err != nil || !strings.Contains(out, "to-a") {
 		t.Errorf("Output: %q, %v", out, err)
 	}
-	if _, err := a.Dial(t.Context(), "tcp", "198.18.77.2:9"); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("dialing a closed port over the wire: %v, want refused", err)
-	}
+	failure.Says(t, failure.Of(a.Dial(t.Context(), "tcp", "198.18.77.2:9")), "refused")
 	if host, err := os.ReadFile("/proc/net/dev"); err != nil || strings.Contains(string(host), "to-a") {
 		t.Errorf("this program sees the device, or nothing: %v", err)
 	}
@@ -143,12 +136,8 @@ func TestSetIsTheNamespacesOwn(t *testing.T) {
 	capable(t)
 	n := create(t, "set")
 	before, err := os.ReadFile("/proc/sys/net/core/somaxconn")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Set(t.Context(), "net.core.somaxconn", "3"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, n.Set(t.Context(), "net.core.somaxconn", "3"))
 	if out, err := n.Output(t.Context(), "cat", "/proc/sys/net/core/somaxconn"); err != nil || strings.TrimSpace(out) != "3" {
 		t.Errorf("inside %q, %v", out, err)
 	}
@@ -166,22 +155,14 @@ func TestSweep(t *testing.T) {
 	capable(t)
 	mine := create(t, "mine")
 	dead := exec.Command("true")
-	if err := dead.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, dead.Start())
 	id, err := lab.Identify(dead.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	_ = dead.Wait()
 	left := &Namespace{name: strings.Replace(mine.name, mark(t), "plimsoll-"+strconv.Itoa(id.PID)+"-"+strconv.FormatUint(id.Start, 10), 1)}
-	if err := ip(t.Context(), "netns", "add", left.name); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, ip(t.Context(), "netns", "add", left.name))
 	gone, err := Sweep(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	found := false
 	for _, g := range gone {
 		found = found || g == left.name
@@ -203,9 +184,7 @@ func TestSweep(t *testing.T) {
 func TestNoSuchNamespace(t *testing.T) {
 	capable(t)
 	_, err := lab.Start(t.Context(), lab.Spec{Path: "true", NetNS: "/run/netns/plimsoll-none", Stdout: io.Discard, Stderr: io.Discard})
-	if err == nil || !strings.Contains(err.Error(), "plimsoll-none") {
-		t.Errorf("%v, want the namespace's name", err)
-	}
+	failure.Says(t, err, "plimsoll-none")
 	if err := lab.Run(t.Context(), lab.Spec{Path: "true"}); err != nil {
 		t.Errorf("after that: %v", err)
 	}
@@ -214,9 +193,7 @@ func TestNoSuchNamespace(t *testing.T) {
 func mark(t *testing.T) string {
 	t.Helper()
 	m, err := lab.Mark()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return m
 }
 
@@ -238,12 +215,8 @@ func TestKilledProgram(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledProgramItself$")
 	cmd.Env = append(os.Environ(), "NETNS_TEST_VICTIM=1")
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, cmd.Start())
 	var paths [2]string
 	if _, err := fmt.Fscan(out, &paths[0], &paths[1]); err != nil {
 		t.Fatalf("the program said nothing: %v", err)
@@ -253,9 +226,7 @@ func TestKilledProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	until(t, func() bool {
 		for _, p := range paths {
@@ -273,13 +244,9 @@ func TestKilledProgramItself(t *testing.T) {
 		return // it has nothing to test by itself
 	}
 	n, err := Create(t.Context(), "victim")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	mark, err := lab.Mark()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	group := "/sys/fs/cgroup/cpu/" + mark + "-victim"
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		group = "/sys/fs/cgroup/" + mark + "-victim"
@@ -287,16 +254,10 @@ func TestKilledProgramItself(t *testing.T) {
 	if _, err := lab.UndoCgroup(mark + "-victim"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(group+"/inner", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(group+"/inner", 0o755))
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"60"}, NetNS: n.Path()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(group+"/inner/cgroup.procs", []byte(strconv.Itoa(p.PID())), 0); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, os.WriteFile(group+"/inner/cgroup.procs", []byte(strconv.Itoa(p.PID())), 0))
 	fmt.Println(n.Path(), group)
 	<-p.Done()
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
@@ -92,21 +93,15 @@ func TestNetwork(t *testing.T) {
 func apart(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread() // the thread ends with the test
-	if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, syscall.Unshare(syscall.CLONE_NEWNET))
 }
 
 func devices(t *testing.T) string {
 	t.Helper()
 	all, err := net.Interfaces()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	routes, err := os.ReadFile("/proc/thread-self/net/route")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var names []string
 	for _, i := range all {
 		names = append(names, i.Name)
@@ -122,16 +117,12 @@ func TestNetworkItself(t *testing.T) {
 		return // it is run by TestNetwork
 	}
 	var own *Namespace
-	if err := own.IP(t.Context(), "link", "set", "lo", "up"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, own.IP(t.Context(), "link", "set", "lo", "up"))
 	if out, err := exec.Command("ip", "route").Output(); err != nil || len(out) > 0 {
 		t.Fatalf("this network is not new: %s, %v", out, err)
 	}
 	n, err := NewNetwork(t.Context(), 5, mode == "true", Sides{Users: []int{1}, Server: []int{0}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() { closed(t, n, slices.Collect(maps.Values(n.Names())), n.usersDevice()) }()
 	const steered = `mount -t sysfs sysfs /sys && cat /sys/class/net/$0/queues/rx-0/rps_cpus`
 	if out, err := exec.Command("unshare", "--mount", "/bin/sh", "-c", steered, "host-5").Output(); err != nil || strings.TrimLeft(strings.TrimSpace(string(out)), "0,") != "2" {
@@ -152,9 +143,7 @@ func TestNetworkItself(t *testing.T) {
 			t.Error("the server is not behind the bridge")
 		}
 	}
-	if err := n.Publish(t.Context(), 4001); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, n.Publish(t.Context(), 4001))
 	if got, err := ask(n.Address()+":4001", ""); err != nil || got != n.at(front, 1) {
 		t.Errorf("the server sees users at %q, %v; want %s", got, err, n.at(front, 1))
 	}
@@ -167,9 +156,7 @@ func TestNetworkItself(t *testing.T) {
 	if mode != "true" {
 		return
 	}
-	if err := n.Publish(t.Context(), 4002); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, n.Publish(t.Context(), 4002))
 	if got, err := ask(n.Address()+":4002", ""); err != nil || got != n.at(front, 1) {
 		t.Errorf("the second port: %q, %v", got, err)
 	}
@@ -186,9 +173,7 @@ func TestNetworkItself(t *testing.T) {
 func serve(t *testing.T, path, addr string) {
 	t.Helper()
 	p, err := lab.Start(t.Context(), lab.Spec{Path: os.Args[0], Env: []string{"NETNS_TEST_SERVER=" + addr}, NetNS: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Kill() })
 	until(t, func() bool { return strings.Contains(p.Tail(), "listening") })
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab/postgresql"
 )
 
@@ -37,9 +38,7 @@ func memoryBelow(t *testing.T, dir string) memory {
 	t.Helper()
 	for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		all, err := filepath.Glob("/proc/[0-9]*")
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		for _, p := range all {
 			if at, err := os.Readlink(p + "/cwd"); err != nil || !strings.HasPrefix(at, dir+"/") {
 				continue
@@ -71,9 +70,7 @@ func (m memory) left(t *testing.T) (names []string) {
 		}
 	}
 	all, err := os.ReadFile("/proc/sysvipc/shm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for line := range strings.Lines(string(all)) {
 		for _, id := range m.segments {
 			if f := strings.Fields(line); len(f) > 1 && f[1] == id {
@@ -88,13 +85,9 @@ func (m memory) left(t *testing.T) (names []string) {
 func reachableDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for at := dir; at != os.TempDir() && at != "/"; at = filepath.Dir(at) {
-		if err := os.Chmod(at, 0o711); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Chmod(at, 0o711))
 	}
 	return dir
 }
@@ -104,13 +97,9 @@ func TestKilledProgramLeavesNoSharedMemory(t *testing.T) {
 	dir := reachableDir(t)
 	program := osexec.Command(os.Args[0])
 	program.Env = append(os.Environ(), "POSTGRESQL_TEST_STATE="+dir)
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, program.Start())
 	m := memoryBelow(t, dir)
-	if err := program.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, program.Process.Kill())
 	_ = program.Wait()
 	end := time.Now().Add(20 * time.Second)
 	for ; len(m.left(t)) > 0; time.Sleep(10 * time.Millisecond) {
@@ -143,12 +132,8 @@ func TestCanceledStartLeavesNoSharedMemory(t *testing.T) {
 func TestKilledServerLeavesNoSharedMemory(t *testing.T) {
 	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
 	m := memory{files: sharedMemory(t, s.PIDs()[0])}
-	if err := syscall.Kill(s.PIDs()[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, syscall.Kill(s.PIDs()[0], syscall.SIGKILL))
+	failure.None(t, s.Stop(ctx))
 	if left := m.left(t); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/postgresql"
 )
@@ -26,13 +27,9 @@ func startServer(t *testing.T, conf postgresql.Config) (context.Context, *postgr
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
 	s, err := postgresql.Start(ctx, conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, s.Stop(context.Background()))
 	})
 	return ctx, s
 }
@@ -41,9 +38,7 @@ func startServer(t *testing.T, conf postgresql.Config) (context.Context, *postgr
 func exec(t *testing.T, ctx context.Context, dsn string, statements ...string) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer conn.Close(ctx)
 	for _, sql := range statements {
 		if _, err := conn.Exec(ctx, sql); err != nil {
@@ -55,9 +50,7 @@ func exec(t *testing.T, ctx context.Context, dsn string, statements ...string) {
 func count(t *testing.T, ctx context.Context, dsn, sql string) (n int) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer conn.Close(ctx)
 	if err := conn.QueryRow(ctx, sql).Scan(&n); err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -68,21 +61,13 @@ func count(t *testing.T, ctx context.Context, dsn, sql string) (n int) {
 // Nothing of a server that died by itself is left after a reset.
 func TestRestoreOfAServerThatDied(t *testing.T) {
 	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
-	if err := s.CreateDatabase(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Snapshot(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.CreateDatabase(ctx, "chat"))
+	failure.None(t, s.Snapshot(ctx, "chat"))
 	pid := s.PIDs()[0]
 	segments := sharedMemory(t, pid)
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, syscall.Kill(pid, syscall.SIGKILL))
 	<-s.Done()
-	if err := s.Restore(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.Restore(ctx, "chat"))
 	for _, name := range segments {
 		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left (%v)", name, err)
@@ -93,9 +78,7 @@ func TestRestoreOfAServerThatDied(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir(), Settings: map[string]string{"work_mem": "7MB"}})
 	d, err := s.Describe(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if d.Name != "PostgreSQL" || d.Version == "" {
 		t.Errorf("Describe() = %q %q", d.Name, d.Version)
 	}
@@ -113,39 +96,27 @@ func TestDescribe(t *testing.T) {
 func TestStaleLock(t *testing.T) {
 	dir := t.TempDir()
 	ctx, s := startServer(t, postgresql.Config{Dir: dir})
-	if err := s.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.Stop(ctx))
 	uid, gid := lab.Unprivileged("postgres")
 	other, err := lab.Start(ctx, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}, UID: uid, GID: gid})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() {
-		if err := other.Kill(); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, other.Kill())
 	}()
 	data := filepath.Join(dir, "elsewhere", "data")
 	if _, err := os.Stat(data); err != nil {
 		data = filepath.Join(dir, "data")
 	}
-	if err := os.WriteFile(filepath.Join(data, "postmaster.pid"), fmt.Appendf(nil, "%d\n%s\n", other.PID(), data), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(filepath.Join(data, "postmaster.pid"), fmt.Appendf(nil, "%d\n%s\n", other.PID(), data), 0o666))
 	startServer(t, postgresql.Config{Dir: dir})
 }
 
 // TestDataOfAnotherVersion: data begin with the version that wrote them.
 func TestDataOfAnotherVersion(t *testing.T) {
 	data := t.TempDir()
-	if err := os.WriteFile(filepath.Join(data, "PG_VERSION"), []byte("9\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(filepath.Join(data, "PG_VERSION"), []byte("9\n"), 0o600))
 	_, err := postgresql.Start(t.Context(), postgresql.Config{Dir: t.TempDir(), Data: data})
-	if err == nil || !strings.Contains(err.Error(), "of PostgreSQL 9, but postgres (PostgreSQL) 1") {
-		t.Errorf("data of another version: %v", err)
-	}
+	failure.Says(t, err, "of PostgreSQL 9, but postgres (PostgreSQL) 1")
 }
 
 // A server that is ended at once takes its shared memory with it; no other program could distinguish the remains from
@@ -155,9 +126,7 @@ func TestEndedAtOnceLeavesNoSharedMemory(t *testing.T) {
 	segments := sharedMemory(t, s.PIDs()[0])
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := s.Stop(ended); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.Stop(ended))
 	for _, name := range segments {
 		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left (%v)", name, err)
@@ -169,9 +138,7 @@ func TestEndedAtOnceLeavesNoSharedMemory(t *testing.T) {
 func sharedMemory(t *testing.T, pid int) (found []string) {
 	t.Helper()
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, p := range append(strings.Fields(string(children)), strconv.Itoa(pid)) {
 		maps, _ := os.ReadFile("/proc/" + p + "/maps") // one that has ended has none
 		for line := range strings.Lines(string(maps)) {

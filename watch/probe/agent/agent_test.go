@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
@@ -22,9 +23,7 @@ func reading(t testing.TB, w What) *Readers {
 		w.Role = "proxy"
 	}
 	r, err := NewReaders(w, "v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -51,9 +50,7 @@ func TestRemoteHost(t *testing.T) {
 	}
 	for range 3 {
 		got, err := take(t, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		seen := map[string]bool{}
 		names := map[string]string{}
 		for _, x := range got {
@@ -94,9 +91,7 @@ func TestCores(t *testing.T) {
 	cores := map[string]bool{}
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		got, err := take(t, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		busy := 0
 		sums := map[string]float64{}
 		for _, x := range got {
@@ -152,9 +147,7 @@ func TestLyingAgent(t *testing.T) {
 			a := small()
 			c.change(&a)
 			body, err := json.Marshal(a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			got, err := take(t, NewRemote(RemoteConfig{Role: "proxy", Instance: "proxy-0", Ask: func(context.Context) ([]byte, error) { return body, nil }}))
 			if c.want == "" {
 				if err != nil || len(got) != 4 {
@@ -214,9 +207,7 @@ func TestProbeFailsThere(t *testing.T) {
 	}
 	// A missing process, and a path that is not a file.
 	_, err = take(t, remote(reading(t, What{Processes: []Processes{{"app", []string{"/nowhere/app.pid"}}}}), "a run"))
-	if err == nil || !strings.Contains(err.Error(), "its probe process fails there: role app: no process") || !strings.Contains(err.Error(), "/nowhere/app.pid") {
-		t.Errorf("error %v", err)
-	}
+	failure.Says(t, err, "its probe process fails there: role app: no process", "/nowhere/app.pid")
 }
 
 // stuck is a probe that does not end when it should.
@@ -232,12 +223,10 @@ func (s stuck) Sample(context.Context, time.Time) ([]series.Sample, error) {
 func TestLateProbe(t *testing.T) {
 	until := make(chan struct{})
 	w, err := newWatch(What{Role: "app"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	w.probes = append(w.probes, &watched{name: "stuck", probe: stuck{until}, close: func() error { return nil }})
 	defer w.close()
-	once := func(limit time.Duration) (up map[string]float64, late int, failed []failure) {
+	once := func(limit time.Duration) (up map[string]float64, late int, failed []failedProbe) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		samples, failed := w.sample(ctx)
@@ -273,9 +262,7 @@ func TestReaders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := take(t, remote(rs, "more")); err == nil || !strings.Contains(err.Error(), "8 readers are here already") {
-		t.Errorf("one reader too many: %v", err)
-	}
+	failure.Says(t, failure.Of(take(t, remote(rs, "more"))), "8 readers are here already")
 	rs.by["3"].asked = time.Now().Add(-2 * forgotten)
 	if _, err := take(t, remote(rs, "more")); err != nil {
 		t.Error(err)
@@ -292,9 +279,7 @@ func TestNothingToWatch(t *testing.T) {
 		"there is no device nix0":              {Role: "app", NICs: []string{"nix0"}},
 		"want a regular file":                  {Role: "app", Processes: []Processes{{"app", []string{"/"}}}},
 	} {
-		if _, err := NewReaders(w, ""); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want %q", err, want)
-		}
+		failure.Says(t, failure.Of(NewReaders(w, "")), want)
 	}
 }
 

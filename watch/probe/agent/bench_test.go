@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // BenchmarkRemote is one sample of a host with one process tree and one device, both sides without their link; CPU-ms
@@ -20,9 +22,7 @@ func BenchmarkRemote(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		got, err := r.Sample(b.Context(), time.Now())
-		if err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, err)
 		n = len(got)
 	}
 	b.ReportMetric(float64((processor(b)-before).Microseconds())/1e3/float64(b.N), "CPU-ms/op")
@@ -32,8 +32,6 @@ func BenchmarkRemote(b *testing.B) {
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -196,15 +196,15 @@ func (w *watch) close() {
 	}
 }
 
-// A failure is a probe without a whole sample, and why.
-type failure struct {
+// A failedProbe is a probe without a whole sample, and the reason.
+type failedProbe struct {
 	probe string
 	err   error
 }
 
 // sample calls every probe at once and returns their samples until ctx ends; it never runs twice at once. A probe that is
 // late has failed, and is not called again before it has ended.
-func (w *watch) sample(ctx context.Context) (out []series.Sample, failed []failure) {
+func (w *watch) sample(ctx context.Context) (out []series.Sample, failed []failedProbe) {
 	now := time.Now()
 	for _, x := range w.probes {
 		if x.busy != nil {
@@ -246,7 +246,7 @@ func (w *watch) sample(ctx context.Context) (out []series.Sample, failed []failu
 		up := 1.0
 		if got.err != nil {
 			up = 0
-			failed = append(failed, failure{x.name, got.err})
+			failed = append(failed, failedProbe{x.name, got.err})
 		}
 		out = w.add(out, got.samples)
 		ls := []series.Label{{Name: "probe", Value: x.name}, {Name: "role", Value: w.what.Role}}

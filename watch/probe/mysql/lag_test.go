@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	server "plimsoll/target/lab/mysql"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/probe/mysql"
@@ -18,33 +19,21 @@ func TestLag(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	s, err := server.Start(ctx, server.Config{Dir: t.TempDir(), Settings: server.ForMirrors()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, s.Stop(context.Background()))
 	})
 	if d, err := s.Describe(ctx); err != nil || d.Name != "MariaDB" {
 		return // which alone has mirrors
 	}
-	if err := s.CreateDatabase(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.CreateDatabase(ctx, "chat"))
 	m, err := s.StartReplica(ctx, server.Config{Dir: t.TempDir()}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() {
-		if err := m.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, m.Stop(context.Background()))
 	})
 	p, err := mysql.NewLag(s.DSN("chat"), m.DSN("chat"), role...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer p.Close()
 	began := time.Now()
 	lag := func(second int) (seconds, transactions float64) {
@@ -78,9 +67,7 @@ func TestLag(t *testing.T) {
 	}
 	exec(t, ctx, mirror, "START SLAVE SQL_THREAD")
 	caughtUp(16)
-	if err := m.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, m.Stop(ctx))
 	exec(t, ctx, c, "INSERT INTO x VALUES (2)")
 	lag(20)
 	if seconds, n := lag(23); seconds != 3 || n != 1 {

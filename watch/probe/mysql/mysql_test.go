@@ -10,6 +10,7 @@ import (
 
 	driver "github.com/go-sql-driver/mysql"
 
+	"plimsoll/internal/failure"
 	server "plimsoll/target/lab/mysql"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/probe/mysql"
@@ -27,31 +28,21 @@ func start(t testing.TB) (context.Context, *server.Server) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	s, err := server.Start(ctx, server.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, s.Stop(context.Background()))
 	})
-	if err := s.CreateDatabase(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.CreateDatabase(ctx, "chat"))
 	return ctx, s
 }
 
 func connect(t testing.TB, ctx context.Context, dsn string) *sql.Conn {
 	t.Helper()
 	db, err := sql.Open("mysql", strings.TrimPrefix(dsn, "mysql://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { db.Close() })
 	c, err := db.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return c
 }
 
@@ -70,9 +61,7 @@ func sample(t testing.TB, ctx context.Context, p *mysql.StatusProbe) map[string]
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	s, err := p.Sample(ctx, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	m := map[string]float64{}
 	for i := range s {
 		k := strings.Replace(string(s[i].AppendKey(nil)), labels, "", 1)
@@ -88,9 +77,7 @@ func sample(t testing.TB, ctx context.Context, p *mysql.StatusProbe) map[string]
 func TestMySQL(t *testing.T) {
 	ctx, s := start(t)
 	p, err := mysql.New(s.DSN("chat"), role...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer p.Close()
 	if p.Name() != "mysql db-0" {
 		t.Errorf("name %q", p.Name())
@@ -119,9 +106,7 @@ func TestMySQL(t *testing.T) {
 			got["status_threads_connected"], got["status_threads_running"])
 	}
 	exec(t, ctx, holder, "COMMIT")
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, <-done)
 	got = sample(t, ctx, p)
 	for k, least := range map[string]float64{
 		"status_innodb_row_lock_waits": 1, `status_commands_total{command="update"}`: 2, `status_commands_total{command="insert"}`: 1,
@@ -138,12 +123,8 @@ func TestMySQL(t *testing.T) {
 	t.Logf("%d series", len(got))
 
 	// A server that restarts: an error without secrets at most, then all is well again.
-	if err := s.Snapshot(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Restore(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.Snapshot(ctx, "chat"))
+	failure.None(t, s.Restore(ctx, "chat"))
 	for i := range 5 {
 		_, err = p.Sample(ctx, time.Now())
 		if err == nil {
@@ -151,9 +132,7 @@ func TestMySQL(t *testing.T) {
 		}
 		t.Logf("sample %d after the restart: %v", i, err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 }
 
 func TestRefusals(t *testing.T) {
@@ -161,9 +140,7 @@ func TestRefusals(t *testing.T) {
 	admin := connect(t, ctx, s.DSN("chat"))
 	exec(t, ctx, admin, "CREATE USER 'monitor'@'127.0.0.1' IDENTIFIED BY 'geheim'", "GRANT USAGE ON *.* TO 'monitor'@'127.0.0.1'")
 	conf, err := driver.ParseDSN(strings.TrimPrefix(s.DSN("chat"), "mysql://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for name, c := range map[string]struct{ dsn, err string }{
 		"password": {"monitor:falsch-geheim@tcp(" + conf.Addr + ")/", "refuses the user or password of the DSN (error "},
 		"database": {"monitor:geheim@tcp(" + conf.Addr + ")/geheim", "may not use its database (error 1044)"},
@@ -172,9 +149,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := mysql.New(c.dsn, role...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer p.Close()
 			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 			defer cancel()
@@ -185,16 +160,12 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	p, err := mysql.New("mysql://monitor:geheim@tcp("+conf.Addr+")/", role...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer p.Close()
 	sample(t, ctx, p) // a user without any privilege
 	late, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
 	defer cancel()
-	if _, err := p.Sample(late, time.Now()); err == nil || !strings.Contains(err.Error(), "no answer in time") {
-		t.Errorf("beyond the deadline: %v", err)
-	}
+	failure.Says(t, failure.Of(p.Sample(late, time.Now())), "no answer in time")
 	for _, dsn := range []string{"", "user:geheim@host:port/db", "geheim"} {
 		if _, err := mysql.New(dsn); err == nil || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("New(%q): %v", dsn, err)
@@ -207,15 +178,11 @@ func TestRefusals(t *testing.T) {
 func BenchmarkSample(b *testing.B) {
 	ctx, s := start(b)
 	p, err := mysql.New(s.DSN("chat"), role...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	defer p.Close()
 	sample(b, ctx, p)
 	self, err := probe.NewSelf()
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	server := probe.NewProcess("db", s.PIDs)
 	client, served := cpu(b, ctx, self), cpu(b, ctx, server)
 	b.ReportAllocs()
@@ -232,9 +199,7 @@ func BenchmarkSample(b *testing.B) {
 func cpu(b *testing.B, ctx context.Context, p probe.Probe) (sum float64) {
 	b.Helper()
 	samples, err := p.Sample(ctx, time.Now())
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	for _, s := range samples {
 		if strings.HasSuffix(s.Name, "_cpu_seconds_total") {
 			sum += s.Value

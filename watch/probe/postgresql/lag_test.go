@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	server "plimsoll/target/lab/postgresql"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/probe/postgresql"
@@ -17,18 +18,12 @@ var _ probe.Probe = (*postgresql.StandbyLag)(nil)
 func TestLag(t *testing.T) {
 	ctx, s := start(t, server.ForStandbys())
 	r, err := s.StartReplica(ctx, server.Config{Dir: t.TempDir()}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() {
-		if err := r.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, r.Stop(context.Background()))
 	})
 	p, err := postgresql.NewLag(s.DSN("postgres"), server.StandbyName(0), role...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer p.Close()
 	began := time.Now()
 	lag := func(second int) (seconds, bytes float64) {
@@ -56,15 +51,11 @@ func TestLag(t *testing.T) {
 	if seconds, bytes := lag(15); seconds != 5 || bytes < 1000 {
 		t.Errorf("5 s after the write the standby is behind by %v s and %v bytes", seconds, bytes)
 	}
-	if err := r.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, r.Stop(ctx))
 	if seconds, _ := lag(17); seconds != 7 {
 		t.Errorf("a standby that has ended is behind by %v s, want 7", seconds)
 	}
-	if err := r.Follow(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, r.Follow(ctx))
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if seconds, _ := lag(20); seconds < 2 {
 			return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"plimsoll/internal/failure"
 	server "plimsoll/target/lab/postgresql"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/probe/postgresql"
@@ -27,13 +28,9 @@ func start(t testing.TB, settings map[string]string) (context.Context, *server.S
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	s, err := server.Start(ctx, server.Config{Dir: t.TempDir(), Settings: settings})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, s.Stop(context.Background()))
 	})
 	return ctx, s
 }
@@ -41,9 +38,7 @@ func start(t testing.TB, settings map[string]string) (context.Context, *server.S
 func connect(t testing.TB, ctx context.Context, dsn string) *pgx.Conn {
 	t.Helper()
 	c, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	return c
 }
@@ -63,9 +58,7 @@ func sample(t testing.TB, ctx context.Context, p *postgresql.StatProbe) map[stri
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	s, err := p.Sample(ctx, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	m := map[string]float64{}
 	for i := range s {
 		k := strings.Replace(string(s[i].AppendKey(nil)), labels, "", 1)
@@ -89,13 +82,9 @@ func check(t *testing.T, got map[string]float64, want map[string]float64) {
 
 func TestPostgreSQL(t *testing.T) {
 	ctx, s := start(t, map[string]string{"shared_preload_libraries": "pg_stat_statements", "max_connections": "53"})
-	if err := s.CreateDatabase(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.CreateDatabase(ctx, "chat"))
 	p, err := postgresql.New(s.DSN("chat"), role...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer p.Close()
 	if p.Name() != "postgresql db-0" {
 		t.Errorf("name %q", p.Name())
@@ -147,15 +136,11 @@ func TestPostgreSQL(t *testing.T) {
 	}
 	exec(t, ctx, holder, "COMMIT")
 	for range 3 {
-		if err := <-errs; err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, <-errs)
 	}
 	// The server's counters appear a second late at most; the extension is found by a probe that reconnects.
 	again, err := postgresql.New(s.DSN("chat"), role...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer again.Close()
 	exec(t, ctx, holder, "SELECT pg_stat_force_next_flush()", "SELECT 1")
 	exec(t, ctx, idle, "SELECT 1", "CHECKPOINT")
@@ -196,12 +181,8 @@ func TestPostgreSQL(t *testing.T) {
 	}
 
 	// A server that restarts: an error without secrets, then all is well again.
-	if err := s.Snapshot(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Restore(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.Snapshot(ctx, "chat"))
+	failure.None(t, s.Restore(ctx, "chat"))
 	if _, err := p.Sample(ctx, time.Now()); err == nil {
 		t.Error("no error after the server ended the connection")
 	}
@@ -225,9 +206,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := postgresql.New(c.dsn, role...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer p.Close()
 			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 			defer cancel()
@@ -238,18 +217,14 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	p, err := postgresql.New("postgres://monitor:geheim@"+at, role...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer p.Close()
 	if got := sample(t, ctx, p); got[`pg_stat_activity_count{state="idle"}`] != 1 {
 		t.Errorf("a monitor sees %v", got)
 	}
 	late, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
 	defer cancel()
-	if _, err := p.Sample(late, time.Now()); err == nil || !strings.Contains(err.Error(), "no answer in time") {
-		t.Errorf("beyond the deadline: %v", err)
-	}
+	failure.Says(t, failure.Of(p.Sample(late, time.Now())), "no answer in time")
 	for _, dsn := range []string{"", "postgres://user:geheim@host:port/db", "geheim"} {
 		if _, err := postgresql.New(dsn); err == nil || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("New(%q): %v", dsn, err)
@@ -265,15 +240,11 @@ func BenchmarkSample(b *testing.B) {
 		connect(b, ctx, s.DSN("postgres"))
 	}
 	p, err := postgresql.New(s.DSN("postgres"), role...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	defer p.Close()
 	sample(b, ctx, p)
 	self, err := probe.NewSelf()
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	server := probe.NewProcess("db", s.PIDs)
 	client, served := cpu(b, ctx, self), cpu(b, ctx, server)
 	b.ReportAllocs()
@@ -290,9 +261,7 @@ func BenchmarkSample(b *testing.B) {
 func cpu(b *testing.B, ctx context.Context, p probe.Probe) (sum float64) {
 	b.Helper()
 	samples, err := p.Sample(ctx, time.Now())
-	if err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, err)
 	for _, s := range samples {
 		if strings.HasSuffix(s.Name, "_cpu_seconds_total") {
 			sum += s.Value

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
@@ -100,9 +101,7 @@ func TestQueryEndsWithItsClient(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	req, err := http.NewRequestWithContext(ctx, "POST", srv.URL+"/api/v1/query", strings.NewReader("query=vector(1)"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if resp, err := http.DefaultClient.Do(req); err == nil {
 		_ = resp.Body.Close()

@@ -19,6 +19,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/util/compression"
+
+	"plimsoll/internal/failure"
 )
 
 // server is a remote write endpoint in memory.
@@ -89,9 +91,7 @@ func start(t *testing.T, srv http.RoundTripper, c Config) *Sender {
 	}
 	c.transport = srv
 	s, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return s
 }
 
@@ -254,9 +254,7 @@ func TestRealServer(t *testing.T) {
 	}))
 	defer srv.Close()
 	s, err := New(Config{URL: srv.URL + "/write"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	offer(s, time.UnixMilli(1), "a", "b")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

@@ -1,0 +1,32 @@
+// Package failure holds what tests expect of errors. Only tests import this package.
+package failure
+
+import "strings"
+
+// A Test is a *testing.T, *testing.B or *testing.F.
+type Test interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+// None ends the test unless err is nil.
+func None(t Test, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Says fails the test, which goes on, unless err is an error whose text contains all parts.
+func Says(t Test, err error, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error %v, want %q in it", err, part)
+		}
+	}
+}
+
+// Of returns the error of a call that returns a value as well.
+func Of[T any](_ T, err error) error { return err }
