@@ -77,9 +77,7 @@ func TestState(t *testing.T) {
 	defer ok.Close()
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
 	failure.None(t, err)
-	defer func() {
-		failure.None(t, p.Kill())
-	}()
+	defer func() { failure.None(t, p.Kill()) }()
 	dir := t.TempDir()
 	if _, err := target.Load(dir); !errors.Is(err, target.ErrNotUp) {
 		t.Errorf("Load() of an empty directory = %v, want ErrNotUp", err)
@@ -114,9 +112,7 @@ func TestState(t *testing.T) {
 		t.Errorf("in this network: %+v", st)
 	}
 	failure.Says(t, target.Down(t.Context(), dir), "must stop it itself")
-	if err := target.Forget(dir); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, target.Forget(dir))
 	if _, err := target.Load(dir); !errors.Is(err, target.ErrNotUp) {
 		t.Errorf("Load() after Forget = %v, want ErrNotUp", err)
 	}
@@ -140,9 +136,7 @@ func TestTheStateOfAnotherTargetStays(t *testing.T) {
 	}
 	failure.None(t, p.Kill())
 	for range 2 { // after a program that is gone, and again by this one
-		if err := target.Save(dir, other, "", time.Now()); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, target.Save(dir, other, "", time.Now()))
 	}
 }
 

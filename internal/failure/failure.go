@@ -1,13 +1,18 @@
 // Package failure holds what tests expect of errors. Only tests import this package.
 package failure
 
-import "strings"
+import (
+	"os"
+	"strings"
+	"time"
+)
 
 // A Test is a *testing.T, *testing.B or *testing.F.
 type Test interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatal(args ...any)
+	Skip(args ...any)
 }
 
 // None ends the test unless err is nil.
@@ -30,3 +35,25 @@ func Says(t Test, err error, parts ...string) {
 
 // Of returns the error of a call that returns a value as well.
 func Of[T any](_ T, err error) error { return err }
+
+// patience bounds the wait of Unless.
+const patience = time.Minute
+
+// Unless ends the test with the text unless done reports true within a minute. It calls done again and again.
+func Unless(t Test, done func() bool, text ...any) {
+	t.Helper()
+	for end := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(text...)
+		}
+	}
+}
+
+// Lacks skips a test for which the host lacks something, and ends it under CI, whose hosts lack nothing.
+func Lacks(t Test, what ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(what...)
+	}
+	t.Skip(what...)
+}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"plimsoll/internal/failure"
 )
@@ -17,6 +19,7 @@ func (n *notes) Errorf(format string, args ...any) {
 	n.list = append(n.list, fmt.Sprintf(format, args...))
 }
 func (n *notes) Fatal(args ...any) { n.list = append(n.list, "fatal: "+fmt.Sprint(args...)) }
+func (n *notes) Skip(args ...any)  { n.list = append(n.list, "skip: "+fmt.Sprint(args...)) }
 
 // Every error that is not as expected fails the test, and no other.
 func TestExpectations(t *testing.T) {
@@ -35,4 +38,33 @@ func TestExpectations(t *testing.T) {
 	if got := strings.Join(n.list, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
+}
+
+// A host may lack what a test needs, but not under CI.
+func TestLacks(t *testing.T) {
+	for ci, want := range map[string]string{"": "skip: no root", "true": "fatal: no root skip: no root"} {
+		t.Setenv("CI", ci)
+		var n notes
+		failure.Lacks(&n, "no root")
+		if got := strings.Join(n.list, " "); got != want {
+			t.Errorf("CI is %q: %q, want %q", ci, got, want)
+		}
+	}
+}
+
+// What comes later is waited for, and what never comes ends the test after a minute.
+func TestUnless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n notes
+		calls := 0
+		failure.Unless(&n, func() bool { calls++; return calls == 3 }, "it does not come")
+		if calls != 3 || len(n.list) > 0 {
+			t.Errorf("%d calls, %q", calls, n.list)
+		}
+		began := time.Now()
+		failure.Unless(&n, func() bool { return time.Since(began) > time.Minute+time.Second }, "it does not come")
+		if len(n.list) == 0 || n.list[0] != "fatal: it does not come" {
+			t.Errorf("%q", n.list)
+		}
+	})
 }

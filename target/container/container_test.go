@@ -153,9 +153,7 @@ func TestARelativeState(t *testing.T) {
 	j.State = filepath.Base(dir)
 	p, err := e.Start(t.Context(), j)
 	failure.None(t, err)
-	defer func() {
-		failure.None(t, p.Stop(context.Background()))
-	}()
+	defer func() { failure.None(t, p.Stop(context.Background())) }()
 	if s := look(t, dir, p); s.Dir != dir {
 		t.Errorf("it is in %s, want %s", s.Dir, dir)
 	}
@@ -189,9 +187,7 @@ func TestContainer(t *testing.T) {
 			t.Error("a secret is on the command line")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		if err := p.Stop(ctx); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, p.Stop(ctx))
 		cancel()
 		if id.Alive() {
 			t.Error("it runs after Stop")

@@ -44,9 +44,7 @@ func TestFilesOfAnImage(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(to, "bin", "x")); err != nil || string(b) != "a program" {
 		t.Errorf("copied %q, %v", b, err)
 	}
-	if err := image.Copy(t.Context(), image.Program, to+"-x"); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, image.Copy(t.Context(), image.Program, to+"-x"))
 	failure.Says(t, image.Copy(t.Context(), "/opt", to+"-opt"), "/opt")
 	if left := run("podman", "ps", "-a", "-q", "--filter", "ancestor="+name); left != "" {
 		t.Errorf("containers are left: %s", left)

@@ -37,9 +37,7 @@ func TestInstallGetsItsTurn(t *testing.T) {
 	})
 	failure.None(t, err)
 	site := dep.(*external.Site)
-	if err := site.LookUp(); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, site.LookUp())
 	var log bytes.Buffer
 	failure.None(t, site.Install(t.Context(), external.Turn{Block: 3, Run: 2, Log: &log}))
 	got := log.String()

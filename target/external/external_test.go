@@ -49,9 +49,7 @@ func TestDeployAndReset(t *testing.T) {
 	if got, err := os.ReadFile(out); err != nil || string(got) != "hush-hush" {
 		t.Errorf("the reset command wrote %q (%v)", got, err)
 	}
-	if err := dep.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, dep.Stop(t.Context()))
 	if err := target.Ready(t.Context(), url+"/ping"); err != nil {
 		t.Errorf("Stop touched the target: %v", err)
 	}

@@ -25,9 +25,7 @@ func TestConfine(t *testing.T) {
 	if now, err := AllowedCPUs(pids[0]); err != nil || !slices.Equal(now, was[:1]) {
 		t.Errorf("confined to %v, %v; want %v", now, err, was[:1])
 	}
-	if err := c.End(append(pids, 1<<22)); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, c.End(append(pids, 1<<22)))
 	if now, err := AllowedCPUs(pids[0]); err != nil || !slices.Equal(now, was) {
 		t.Errorf("afterwards on %v, %v; want %v", now, err, was)
 	}

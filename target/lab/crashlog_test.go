@@ -76,9 +76,7 @@ func TestFollowedLogIsBounded(t *testing.T) {
 		t.Helper()
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		failure.None(t, err)
-		if _, err := f.WriteString(s); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(f.WriteString(s)))
 		failure.None(t, f.Close())
 	}
 	add("panic: of before\n")

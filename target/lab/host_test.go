@@ -18,9 +18,7 @@ func TestFreePorts(t *testing.T) {
 	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	failure.None(t, err)
 	var lo, hi int
-	if _, err := fmt.Sscan(string(b), &lo, &hi); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(fmt.Sscan(string(b), &lo, &hi)))
 	for p := first; p < first+8; p++ {
 		if p >= lo && p <= hi {
 			t.Errorf("port %d is one that the kernel gives to outgoing connections (%d to %d)", p, lo, hi)

@@ -18,9 +18,9 @@ func TestIdentity(t *testing.T) {
 	// A name with spaces and parentheses breaks a careless reader of /proc/PID/stat.
 	odd := filepath.Join(t.TempDir(), "a) R (b")
 	failure.None(t, os.Symlink("/bin/sleep", odd))
-	before := start(t, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+	before := start(t, sleeper)
 	p := start(t, lab.Spec{Path: odd, Args: []string{"300"}})
-	after := start(t, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+	after := start(t, sleeper)
 	id := identify(t, p.PID())
 	if id.Start < before.Identity().Start || id.Start > after.Identity().Start {
 		t.Errorf("start time %d is not between those of its neighbors, %d and %d", id.Start, before.Identity().Start, after.Identity().Start)
@@ -49,42 +49,28 @@ func TestIdentity(t *testing.T) {
 
 func TestZombieIsNotAlive(t *testing.T) {
 	// The shell has become sleep when its child ends, and sleep never collects it.
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "sleep 0.5 & echo $!; exec sleep 300"}})
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		var pid int
-		if _, err := fmt.Sscan(p.Tail(), &pid); err == nil {
-			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			failure.None(t, err)
-			if strings.Contains(string(stat), ") Z ") {
-				if identify(t, pid).Alive() {
-					t.Error("a zombie is alive")
-				}
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("there is no zombie")
-		}
-		time.Sleep(5 * time.Millisecond)
+	p := start(t, shell("sleep 0.5 & echo $!; exec sleep 300"))
+	var pid int
+	failure.Unless(t, func() bool {
+		_, err := fmt.Sscan(p.Tail(), &pid)
+		return err == nil && state(pid) == "Z"
+	}, "there is no zombie")
+	if identify(t, pid).Alive() {
+		t.Error("a zombie is alive")
 	}
 }
 
 func TestTerminate(t *testing.T) {
 	for _, script := range []string{"exec sleep 300", "trap '' TERM; echo set; while :; do sleep 300; done"} {
-		p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", script}})
+		p := start(t, shell(script))
 		id := p.Identity()
 		stranger := id
 		stranger.Start++
-		if err := stranger.Terminate(t.Context(), syscall.SIGKILL, time.Second); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, stranger.Terminate(t.Context(), syscall.SIGKILL, time.Second))
 		if !id.Alive() {
 			t.Fatal("a stranger with the same pid was killed")
 		}
-		if err := id.Terminate(t.Context(), syscall.SIGTERM, 200*time.Millisecond); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, id.Terminate(t.Context(), syscall.SIGTERM, 200*time.Millisecond))
 		waitDone(t, p)
 	}
 }
@@ -145,9 +131,7 @@ func TestParseSignal(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	if err := lab.Run(t.Context(), lab.Spec{Path: "/bin/true"}); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, lab.Run(t.Context(), lab.Spec{Path: "/bin/true"}))
 	err := lab.Run(t.Context(), lab.Spec{Name: "it", Path: "/bin/sh", Args: []string{"-c", "echo why; exit 2"}})
 	failure.Says(t, err, "it ended: exit status 2", "why")
 }

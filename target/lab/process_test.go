@@ -40,17 +40,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// parent starts a child with a grandchild, prints the pids, and waits to be killed.
-func parent(journal string) {
-	p, err := lab.Start(context.Background(), lab.Spec{
-		Name: "holder", Path: "/bin/sh", Journal: journal,
-		Args:   []string{"-c", "trap '' TERM; sleep 300 & echo $$ $!; wait"},
-		Stdout: os.Stdout, Stderr: os.Stderr,
-	})
+// must ends a program that the test binary plays unless err is nil.
+func must(err error) {
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+}
+
+// parent starts a child with a grandchild, prints the pids, and waits to be killed.
+func parent(journal string) {
+	spec := shell("trap '' TERM; sleep 300 & echo $$ $!; wait")
+	spec.Name, spec.Journal, spec.Stdout = "holder", journal, os.Stdout
+	p, err := lab.Start(context.Background(), spec)
+	must(err)
 	<-p.Done()
 }
 
@@ -58,10 +61,28 @@ func start(t *testing.T, spec lab.Spec) *lab.Process {
 	t.Helper()
 	p, err := lab.Start(t.Context(), spec)
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, p.Kill())
-	})
+	t.Cleanup(func() { failure.None(t, p.Kill()) })
 	return p
+}
+
+// shell returns the Spec of a shell that runs a script.
+func shell(script string) lab.Spec {
+	return lab.Spec{Path: "/bin/sh", Args: []string{"-c", script}}
+}
+
+// sleeper is a child that does nothing.
+var sleeper = lab.Spec{Path: "/bin/sleep", Args: []string{"300"}}
+
+// talker starts a child whose standard output is read here.
+func talker(t *testing.T, spec lab.Spec) (*lab.Process, *bufio.Reader) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	failure.None(t, err)
+	t.Cleanup(func() { r.Close() })
+	spec.Stdout = w
+	p := start(t, spec)
+	w.Close()
+	return p, bufio.NewReader(r)
 }
 
 func waitDone(t *testing.T, p *lab.Process) {
@@ -76,15 +97,8 @@ func waitDone(t *testing.T, p *lab.Process) {
 // gone waits until none of the processes exists.
 func gone(t *testing.T, ids ...lab.Identity) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
 	for _, id := range ids {
-		for id.Alive() {
-			if time.Now().After(deadline) {
-				_ = syscall.Kill(id.PID, syscall.SIGKILL)
-				t.Fatalf("process %d survived", id.PID)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		failure.Unless(t, func() bool { return !id.Alive() }, id, " survived")
 	}
 }
 
@@ -96,7 +110,9 @@ func identify(t *testing.T, pid int) lab.Identity {
 }
 
 func TestOutputAndStatus(t *testing.T) {
-	p := start(t, lab.Spec{Name: "talker", Path: "/bin/sh", Args: []string{"-c", "echo out; echo err >&2; exit 3"}})
+	spec := shell("echo out; echo err >&2; exit 3")
+	spec.Name = "talker"
+	p := start(t, spec)
 	waitDone(t, p)
 	failure.Says(t, p.Err(), "talker ended: exit status 3")
 	if got := p.Tail(); !strings.Contains(got, "out\n") || !strings.Contains(got, "err\n") {
@@ -108,7 +124,7 @@ func TestOutputAndStatus(t *testing.T) {
 }
 
 func TestTailIsBounded(t *testing.T) {
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done"}})
+	p := start(t, shell("i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done"))
 	waitDone(t, p)
 	if got := p.Tail(); len(got) > 16<<10 || !strings.HasSuffix(got, "line 4999\n") {
 		t.Errorf("Tail() has %d bytes and ends with %q", len(got), got[max(0, len(got)-20):])
@@ -119,7 +135,9 @@ func TestTailOfLogFile(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	failure.None(t, err)
 	defer f.Close()
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "echo in file"}, Stdout: f, Stderr: f})
+	spec := shell("echo in file")
+	spec.Stdout, spec.Stderr = f, f
+	p := start(t, spec)
 	waitDone(t, p)
 	if got := p.Tail(); got != "in file\n" {
 		t.Errorf("Tail() = %q", got)
@@ -134,17 +152,11 @@ func TestStop(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, w, err := os.Pipe()
-			failure.None(t, err)
-			defer r.Close()
-			p := start(t, lab.Spec{
-				Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdout: w, StopTimeout: 200 * time.Millisecond,
-			})
-			w.Close()
-			line, err := bufio.NewReader(r).ReadString('\n')
-			failure.None(t, err)
-			pid, err := strconv.Atoi(strings.TrimSpace(line))
-			failure.None(t, err)
+			spec := shell(tt.script)
+			spec.StopTimeout = 200 * time.Millisecond
+			p, out := talker(t, spec)
+			var pid int
+			failure.None(t, failure.Of(fmt.Fscan(out, &pid)))
 			grandchild, identErr := lab.Identify(pid) // may be gone already when its leader left at once
 			failure.None(t, p.Stop(t.Context()))
 			if p.Err() != nil {
@@ -167,16 +179,11 @@ func TestStopBy(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, w, err := os.Pipe()
-			failure.None(t, err)
-			defer r.Close()
-			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdout: w, StopTimeout: time.Second})
-			w.Close()
-			out := bufio.NewReader(r)
-			line, err := out.ReadString('\n')
-			failure.None(t, err)
-			pid, err := strconv.Atoi(strings.TrimSpace(line))
-			failure.None(t, err)
+			spec := shell(tt.script)
+			spec.StopTimeout = time.Second
+			p, out := talker(t, spec)
+			var pid int
+			failure.None(t, failure.Of(fmt.Fscanln(out, &pid)))
 			other, err := lab.Identify(pid)
 			if tt.name == "the other is gone" {
 				gone(t, other)
@@ -196,7 +203,9 @@ func TestStopBy(t *testing.T) {
 }
 
 func TestStopWithEndedContextKillsAtOnce(t *testing.T) {
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "trap '' TERM; sleep 300"}, StopTimeout: time.Hour})
+	spec := shell("trap '' TERM; sleep 300")
+	spec.StopTimeout = time.Hour
+	p := start(t, spec)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	failure.None(t, p.Stop(ctx))
@@ -238,13 +247,8 @@ func startParent(t *testing.T, journal string) (*exec.Cmd, [2]lab.Identity) {
 	failure.None(t, err)
 	failure.None(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	line, err := bufio.NewReader(out).ReadString('\n')
 	var child, grandchild int
-	if _, serr := fmt.Sscan(line, &child, &grandchild); serr != nil {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		t.Fatalf("the helper said %q (%v, %v)", line, serr, err)
-	}
+	failure.None(t, failure.Of(fmt.Fscan(out, &child, &grandchild)))
 	return cmd, [2]lab.Identity{identify(t, child), identify(t, grandchild)}
 }
 
@@ -253,17 +257,10 @@ func startParent(t *testing.T, journal string) (*exec.Cmd, [2]lab.Identity) {
 func TestKilledParent(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "state", "journal")
 	cmd, ids := startParent(t, journal)
-	deadline := time.Now().Add(10 * time.Second)
-	for {
+	failure.Unless(t, func() bool {
 		left, err := lab.Leftovers(journal)
-		if err == nil && len(left) == 1 && left[0].Name == "holder" && left[0].Identity == ids[0] {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the journal knows %v (%v), want the child", left, err)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		return err == nil && len(left) == 1 && left[0].Name == "holder" && left[0].Identity == ids[0]
+	}, "the journal does not know the child")
 	failure.None(t, cmd.Process.Kill())
 	gone(t, ids[:]...)
 	_ = cmd.Wait()
@@ -278,13 +275,15 @@ func TestPlacement(t *testing.T) {
 	want := all[len(all)-1:]
 	// The child reports its own affinity as its first act, and that of a grandchild.
 	script := "grep Cpus_allowed_list /proc/$$/status; sh -c 'grep Cpus_allowed_list /proc/$$/status'"
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", script}, CPUs: want})
+	spec := shell(script)
+	spec.CPUs = want
+	p := start(t, spec)
 	waitDone(t, p)
 	line := fmt.Sprintf("Cpus_allowed_list:\t%d\n", want[0])
 	if got := p.Tail(); got != line+line {
 		t.Errorf("affinity of the child:\n%swant twice\n%s", got, line)
 	}
-	p = start(t, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+	p = start(t, sleeper)
 	if got, err := lab.AllowedCPUs(p.PID()); err != nil || !slices.Equal(got, all) {
 		t.Errorf("a child started later without placement may use %v (%v), want %v", got, err, all)
 	}
@@ -293,9 +292,7 @@ func TestPlacement(t *testing.T) {
 func TestPinSelf(t *testing.T) {
 	all, err := lab.AllowedCPUs(0)
 	failure.None(t, err)
-	defer func() {
-		failure.None(t, lab.PinSelf(all))
-	}()
+	defer func() { failure.None(t, lab.PinSelf(all)) }()
 	failure.None(t, lab.PinSelf(all[:1]))
 	tasks, err := os.ReadDir("/proc/self/task")
 	failure.None(t, err)
@@ -333,7 +330,7 @@ func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
 			runtime.UnlockOSThread()
 			return
 		}
-		p, err := lab.Start(context.Background(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+		p, err := lab.Start(context.Background(), sleeper)
 		done <- result{p, syscall.Gettid(), err}
 	}
 	go start()
@@ -341,19 +338,10 @@ func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
-	defer func() {
-		failure.None(t, r.p.Kill())
-	}()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", r.tid)); err != nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the thread does not end")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	defer func() { failure.None(t, r.p.Kill()) }()
+	failure.Unless(t, func() bool {
+		return failure.Of(os.Stat(fmt.Sprintf("/proc/self/task/%d", r.tid))) != nil
+	}, "the thread does not end")
 	time.Sleep(50 * time.Millisecond) // a wrong signal would be on its way
 	if !r.p.Identity().Alive() {
 		t.Error("the child died with the thread on which Start was called")

@@ -30,9 +30,7 @@ func imageSpace(t *testing.T, state string) *lab.Space {
 		}
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		failure.None(t, s.Close(context.Background()))
-	})
+	t.Cleanup(func() { failure.None(t, s.Close(context.Background())) })
 	return s
 }
 
@@ -64,9 +62,7 @@ func TestImage(t *testing.T) {
 		}
 		table, err := os.OpenFile(filepath.Join(data, "table"), os.O_RDWR, 0)
 		failure.None(t, err)
-		if _, err := table.WriteAt([]byte("changed!"), 4096); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(table.WriteAt([]byte("changed!"), 4096)))
 		failure.None(t, table.Close())
 		if got, err := os.ReadFile(filepath.Join(snapshot, "table")); err != nil || !bytes.Equal(got, content) {
 			t.Fatalf("a write to the copy reached the snapshot (%v)", err)
@@ -137,14 +133,8 @@ func TestSpaceWithoutRoom(t *testing.T) {
 // mounting mounts an image, prints its directory, and waits to be killed.
 func mounting(state string) {
 	s, err := lab.NewSpace(context.Background(), state, 1, lab.Image)
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	if err := os.WriteFile(filepath.Join(s.Dir(), "kept"), []byte("kept"), 0o600); err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
+	must(err)
+	must(os.WriteFile(filepath.Join(s.Dir(), "kept"), []byte("kept"), 0o600))
 	syscall.Sync()
 	fmt.Println(s.Dir())
 	select {}
@@ -167,19 +157,13 @@ func TestImageOfAKilledProgram(t *testing.T) {
 	}
 	failure.None(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	for deadline := time.Now().Add(20 * time.Second); mountedAt(t, at); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is still mounted", at)
-		}
-	}
+	failure.Unless(t, func() bool { return !mountedAt(t, at) }, at, " is still mounted")
 	s, err := lab.NewSpace(t.Context(), state, 0, lab.Auto)
 	failure.None(t, err)
 	if got, err := os.ReadFile(filepath.Join(s.Dir(), "kept")); err != nil || string(got) != "kept" {
 		t.Errorf("the data of the killed program: %q, %v", got, err)
 	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, s.Close(t.Context()))
 }
 
 func mountedAt(t *testing.T, dir string) bool {

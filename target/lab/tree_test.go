@@ -37,9 +37,7 @@ func TestReplaceTree(t *testing.T) {
 		failure.None(t, err)
 		failure.None(t, b.Truncate(f.size))
 		for _, at := range f.at {
-			if _, err := b.WriteAt([]byte("data"), at); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, failure.Of(b.WriteAt([]byte("data"), at)))
 		}
 		failure.None(t, b.Close())
 	}
@@ -84,9 +82,7 @@ func TestReplaceTreeCutShort(t *testing.T) {
 	watch, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	failure.None(t, err)
 	defer unix.Close(watch)
-	if _, err := unix.InotifyAddWatch(watch, dst, unix.IN_MOVE_SELF|unix.IN_DELETE); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(unix.InotifyAddWatch(watch, dst, unix.IN_MOVE_SELF|unix.IN_DELETE)))
 	failure.None(t, ReplaceTree(t.Context(), dst, src, nil))
 	events := make([]byte, 4096)
 	n, err := unix.Read(watch, events)
@@ -100,7 +96,5 @@ func TestReplaceTreeCutShort(t *testing.T) {
 	if err != nil || len(left) != 1 || left[0] != dst {
 		t.Errorf("left are %v, %v; want %s alone", left, err, dst)
 	}
-	if _, err := os.Stat(dst + "/new"); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, failure.Of(os.Stat(dst+"/new")))
 }

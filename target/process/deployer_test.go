@@ -113,9 +113,7 @@ func TestKilledDeployer(t *testing.T) {
 			if st.Owned || st.Ready || len(st.PIDs) != 0 {
 				t.Errorf("status after the kill: %+v", st)
 			}
-			if err := target.Down(t.Context(), dir); err != nil {
-				t.Error(err)
-			}
+			failure.None(t, target.Down(t.Context(), dir))
 			ctx, dep := deploy(t, process.Config{}, spec(dir, engine))
 			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
 				t.Errorf("first visit after the kill is %s, want 1", got)

@@ -50,9 +50,7 @@ func pauser(t *testing.T, means, engine, dir string) (context.Context, target.De
 	}
 	conf, done, err := pausable(means)
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, done())
-	})
+	t.Cleanup(func() { failure.None(t, done()) })
 	ctx, dep := deploy(t, conf, spec(dir, engine))
 	p, ok := dep.(target.Pauser)
 	if !ok {

@@ -140,9 +140,7 @@ func deploy(t *testing.T, conf process.Config, s target.Spec) (context.Context, 
 	t.Cleanup(cancel)
 	dep, err := driver(conf).Deploy(ctx, s)
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, dep.Stop(context.Background()))
-	})
+	t.Cleanup(func() { failure.None(t, dep.Stop(context.Background())) })
 	return ctx, dep
 }
 

@@ -36,9 +36,7 @@ func TestReplicas(t *testing.T) {
 			s.Env["INFO"] = "${DSN_REPLICAS}"
 			dep, err := process.New(conf).Deploy(t.Context(), s)
 			failure.None(t, err)
-			t.Cleanup(func() {
-				failure.None(t, dep.Stop(context.Background()))
-			})
+			t.Cleanup(func() { failure.None(t, dep.Stop(context.Background())) })
 			ctx := t.Context()
 			same := func(when string) {
 				t.Helper()

@@ -75,9 +75,7 @@ func TestAddressStaysAtAReset(t *testing.T) {
 		t.Errorf("it moved from %s to %s", url, now)
 	}
 	srv.Close()
-	if err := dep.Reset(ctx); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, dep.Reset(ctx))
 	if now := dep.Describe().URLs; now[0] != url || dep.URL() != url {
 		t.Errorf("described at %s, answers at %s, deployed at %s", now, dep.URL(), url)
 	}

@@ -92,9 +92,7 @@ func TestNeighbors(t *testing.T) {
 	p := NewNeighbors(func() []int { return []int{10} })
 	p.proc = f.dir
 	t0 := time.Unix(100, 0)
-	if _, err := p.Sample(t.Context(), t0); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(p.Sample(t.Context(), t0)))
 	for pid, ticks := range map[int]int{11: 400, 20: 300, 21: 100, 30: 1} {
 		comm := map[int]string{11: "worker", 20: "cc1", 21: "cc1", 30: "idle"}[pid]
 		parent := 1

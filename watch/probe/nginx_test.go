@@ -83,9 +83,7 @@ http {
 	defer cancel()
 	proc, err := lab.Start(ctx, lab.Spec{Name: "nginx", Path: path, Args: []string{"-p", dir, "-c", conf, "-e", "stderr"}, Dir: dir, Journal: filepath.Join(dir, "journal")})
 	failure.None(t, err)
-	defer func() {
-		failure.None(t, proc.Stop(context.Background()))
-	}()
+	defer func() { failure.None(t, proc.Stop(context.Background())) }()
 	base := fmt.Sprintf("http://127.0.0.1:%d", port)
 	n, err := NewNginx(base+"/status", series.Label{Name: "role", Value: "proxy"})
 	failure.None(t, err)
@@ -139,8 +137,6 @@ func BenchmarkNginx(b *testing.B) {
 	defer n.Close()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := n.Sample(b.Context(), t0); err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, failure.Of(n.Sample(b.Context(), t0)))
 	}
 }

@@ -183,14 +183,10 @@ func TestNICOfThisHost(t *testing.T) {
 		}
 		defer n.Close()
 		a, err := n.Sample(t.Context(), t0)
-		if err != nil {
-			t.Error(err)
-		}
+		failure.None(t, err)
 		before := values(t, a)
 		b, err := n.Sample(t.Context(), at(1))
-		if err != nil {
-			t.Error(err)
-		}
+		failure.None(t, err)
 		for k, v := range values(t, b) {
 			if strings.Contains(k, "_total") && v < before[k] {
 				t.Errorf("%s fell from %v to %v", k, before[k], v)
@@ -217,8 +213,6 @@ func BenchmarkNIC(b *testing.B) {
 	defer n.Close()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := n.Sample(b.Context(), t0); err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, failure.Of(n.Sample(b.Context(), t0)))
 	}
 }

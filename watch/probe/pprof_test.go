@@ -175,9 +175,7 @@ func BenchmarkPprof(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				p.round = 0
-				if _, err := p.Sample(b.Context(), t0); err != nil {
-					b.Fatal(err)
-				}
+				failure.None(b, failure.Of(p.Sample(b.Context(), t0)))
 			}
 		})
 	}

@@ -294,9 +294,7 @@ func TestSelf(t *testing.T) {
 	for range 200 {
 		<-done
 	}
-	if _, err := s.Sample(t.Context(), at(0)); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(s.Sample(t.Context(), at(0))))
 	for range 2000 {
 		go func() { done <- 1 }()
 		<-done
@@ -374,21 +372,15 @@ func TestSampleBudget(t *testing.T) {
 	now := time.Now()
 	step := func() {
 		now = now.Add(time.Millisecond) // no tick need have passed
-		if _, err := h.Sample(context.Background(), now); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Sample(context.Background(), now); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(h.Sample(context.Background(), now)))
+		failure.None(t, failure.Of(s.Sample(context.Background(), now)))
 	}
 	step()
 	if got := testing.AllocsPerRun(20, step); got > 8 {
 		t.Errorf("host and self: %v allocations per sample, want at most 8", got)
 	}
 	both := func() {
-		if _, err := p.Sample(context.Background(), now); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(p.Sample(context.Background(), now)))
 		now = now.Add(time.Second)
 	}
 	both()
@@ -418,9 +410,7 @@ func BenchmarkProcess(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now = now.Add(time.Second)
-		if _, err := p.Sample(context.Background(), now); err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, failure.Of(p.Sample(context.Background(), now)))
 	}
 }
 
@@ -431,8 +421,6 @@ func BenchmarkSelf(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now = now.Add(time.Second)
-		if _, err := s.Sample(context.Background(), now); err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, failure.Of(s.Sample(context.Background(), now)))
 	}
 }

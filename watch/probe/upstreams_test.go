@@ -26,9 +26,7 @@ func TestUpstreams(t *testing.T) {
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 		failure.None(t, err)
 		defer f.Close()
-		if _, err := f.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(f.WriteString(text)))
 	}
 	sample := func() map[string]float64 {
 		s, err := u.Sample(t.Context(), time.Now())

@@ -135,9 +135,7 @@ func TestCachesKeepApart(t *testing.T) {
 	db := create(t)
 	for s := range 3 {
 		for i, inst := range []string{"a", "b"} {
-			if _, err := db.AppendText(at(s), []byte(fmt.Sprintf("x %d\n", 10*i+s)), "", map[string]string{"instance": inst}); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, failure.Of(db.AppendText(at(s), []byte(fmt.Sprintf("x %d\n", 10*i+s)), "", map[string]string{"instance": inst})))
 		}
 	}
 	for expr, want := range map[string]float64{`x{instance="a"}`: 2, `x{instance="b"}`: 12} {
@@ -154,9 +152,7 @@ func TestCachesKeepApart(t *testing.T) {
 func TestCallersBodyIsNotTouched(t *testing.T) {
 	db := create(t)
 	buf := []byte("x 1\nREST")
-	if _, err := db.AppendText(at(1), buf[:4], "", nil); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(db.AppendText(at(1), buf[:4], "", nil)))
 	if string(buf) != "x 1\nREST" {
 		t.Errorf("the caller's memory reads %q", buf)
 	}
@@ -233,9 +229,7 @@ func BenchmarkAppendText3000(b *testing.B) {
 	extra := map[string]string{"instance": "app-0:8067"}
 	b.ReportAllocs()
 	for s := 0; b.Loop(); s++ {
-		if _, err := db.AppendText(at(s), body, "", extra); err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, failure.Of(db.AppendText(at(s), body, "", extra)))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/3000, "ns/sample")
 }

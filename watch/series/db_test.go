@@ -36,9 +36,7 @@ func open(t testing.TB, dir string) *DB {
 	t.Helper()
 	db, err := Open(dir)
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, db.Close())
-	})
+	t.Cleanup(func() { failure.None(t, db.Close()) })
 	return db
 }
 
@@ -146,9 +144,7 @@ func TestOneBlockForLongRun(t *testing.T) {
 		failure.None(t, db.Append(t0.Add(time.Duration(h)*time.Hour), []Sample{{Name: "x", Value: float64(h)}}))
 	}
 	// Time moves forward per series, however far another series is ahead.
-	if err := db.Append(t0, []Sample{{Name: "y", Value: 1}}); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, db.Append(t0, []Sample{{Name: "y", Value: 1}}))
 	failure.None(t, db.Close())
 	names, _ := os.ReadDir(db.Dir())
 	if len(names) != 1 {

@@ -122,9 +122,7 @@ func TestSpellingsOfOneSeriesAreNotHeld(t *testing.T) {
 	db := create(t)
 	for i := range 40 {
 		text := "x{a=\"1\"" + strings.Repeat(" ", 1+i) + "} 1\n" + "y{a=\"1\"" + strings.Repeat(" ", 1<<20+i) + "} 1\n"
-		if _, err := db.AppendText(at(i), []byte(text), "", nil); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(db.AppendText(at(i), []byte(text), "", nil)))
 	}
 	for _, f := range db.write.sources {
 		if f.made != 2 || f.held > 40*100 {

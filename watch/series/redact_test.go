@@ -72,9 +72,7 @@ func TestRefusedSecretsAreForgotten(t *testing.T) {
 	}
 	w.max.sourceSeries++
 	page := []byte("x{a=\"secret0" + strings.Repeat("x", 1000) + "\"} 1\nx{a=\"secret-other\"} 2\n")
-	if _, err := db.AppendText(at(500), page, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(db.AppendText(at(500), page, "", nil)))
 	for expr, want := range map[string]float64{`x{a="[redacted]"}`: 1, `x{a="[redacted] 11"}`: 2, `count(x)`: 2} {
 		if got := one(t, db, expr, at(500)); got != want {
 			t.Errorf("%s = %v, want %v", expr, got, want)

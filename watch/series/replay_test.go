@@ -39,9 +39,7 @@ func TestReadersDuringCuts(t *testing.T) {
 		failure.None(t, err)
 		got := everything(t, r)
 		sealed = r.Sealed()
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, r.Close())
 		if sealed {
 			least = n
 		}
@@ -178,9 +176,7 @@ func TestReaderLeavesNothing(t *testing.T) {
 				t.Errorf("open: %s", what)
 			}
 		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, db.Close())
 		if left := held(t, tmp); len(left) > 0 {
 			t.Errorf("closed:\n%s", strings.Join(left, "\n"))
 		}

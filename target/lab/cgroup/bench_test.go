@@ -72,9 +72,7 @@ func busyServer(b *testing.B) *postgresql.Server {
 	b.Cleanup(func() {
 		cancel()
 		sessions.Wait()
-		if err := server.Stop(context.Background()); err != nil {
-			b.Error(err)
-		}
+		failure.None(b, server.Stop(context.Background()))
 	})
 	for range 50 {
 		ready.Add(1)

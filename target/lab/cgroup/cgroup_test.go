@@ -25,9 +25,7 @@ func TestCPU(t *testing.T) {
 	if err := g.CPU(0.2, 20*time.Millisecond); err != nil {
 		t.Skipf("this host has no CPU quota: %v", err)
 	}
-	t.Cleanup(func() {
-		failure.None(t, g.Remove())
-	})
+	t.Cleanup(func() { failure.None(t, g.Remove()) })
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sh", Args: []string{"-c", "(while :; do :; done) & while :; do :; done"}})
 	failure.None(t, err)
 	defer func() { _ = p.Kill() }()
@@ -114,9 +112,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("swept %v, %v; want the two of a program that is gone", gone, err)
 	}
 	for _, d := range []string{"cpu/" + mark + "-app", "cpu/other"} {
-		if _, err := os.Stat(filepath.Join(root, d)); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, failure.Of(os.Stat(filepath.Join(root, d))))
 	}
 }
 

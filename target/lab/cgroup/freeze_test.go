@@ -64,9 +64,7 @@ func group(t testing.TB, root string) *Group {
 	if g.done, err = lab.UndoCgroup(g.name); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		failure.None(t, errors.Join(g.Thaw(), g.Remove()))
-	})
+	t.Cleanup(func() { failure.None(t, errors.Join(g.Thaw(), g.Remove())) })
 	failure.None(t, errors.Join(g.Freezable(), g.Account()))
 	return g
 }

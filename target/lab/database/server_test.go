@@ -53,9 +53,7 @@ func (e engine) server(t *testing.T, conf database.Config) (context.Context, *da
 	t.Cleanup(cancel)
 	s, err := e.start(ctx, conf)
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, s.Stop(context.Background()))
-	})
+	t.Cleanup(func() { failure.None(t, s.Stop(context.Background())) })
 	return ctx, s
 }
 
@@ -365,9 +363,7 @@ func TestReplica(t *testing.T) {
 		}
 		r, err := s.StartReplica(ctx, database.Config{Dir: dir}, 0)
 		failure.None(t, err)
-		t.Cleanup(func() {
-			failure.None(t, r.Stop(context.Background()))
-		})
+		t.Cleanup(func() { failure.None(t, r.Stop(context.Background())) })
 		becomes := func(n int) {
 			t.Helper()
 			for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {

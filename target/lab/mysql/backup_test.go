@@ -39,7 +39,5 @@ func TestBackupIntoARelativeDirectory(t *testing.T) {
 	if made, err := filepath.Abs(filepath.Join("work", "backup")); err != nil || b.Data != made {
 		t.Errorf("the data are in %s, want %s: %v", b.Data, made, err)
 	}
-	if _, err := os.Stat(filepath.Join("work", "backup")); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, failure.Of(os.Stat(filepath.Join("work", "backup"))))
 }

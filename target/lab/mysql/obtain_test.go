@@ -27,9 +27,7 @@ func TestObtained(t *testing.T) {
 	p := &program{found}
 	s, err := database.Start(ctx, p.product(), Config{Dir: t.TempDir()})
 	failure.None(t, err)
-	defer func() {
-		failure.None(t, s.Stop(context.Background()))
-	}()
+	defer func() { failure.None(t, s.Stop(context.Background())) }()
 	failure.None(t, s.CreateDatabase(ctx, "chat"))
 	failure.None(t, s.Snapshot(ctx, "chat"))
 	began := time.Now()

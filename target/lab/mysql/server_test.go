@@ -25,9 +25,7 @@ func startServer(t *testing.T, conf mysql.Config) (context.Context, *mysql.Serve
 	t.Cleanup(cancel)
 	s, err := mysql.Start(ctx, conf)
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, s.Stop(context.Background()))
-	})
+	t.Cleanup(func() { failure.None(t, s.Stop(context.Background())) })
 	return ctx, s
 }
 

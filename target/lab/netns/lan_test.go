@@ -78,9 +78,7 @@ func TestLANItself(t *testing.T) {
 	if l, err = NewLAN(t.Context(), LANConfig{Index: 2, Hosts: []string{"app-0"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, l.Close(context.Background()))
 }
 
 // closed closes a network, first without the time for it, and expects that nothing of it is left, here neither.
@@ -91,9 +89,7 @@ func closed(t *testing.T, l interface{ Close(context.Context) error }, names []s
 	if err := l.Close(ended); err == nil {
 		t.Error("closed without time for it")
 	}
-	if err := errors.Join(l.Close(context.Background()), l.Close(context.Background())); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, errors.Join(l.Close(context.Background()), l.Close(context.Background())))
 	for _, name := range names {
 		if _, err := os.Stat(dir + "/" + name); err == nil {
 			t.Errorf("%s is left", name)
@@ -136,9 +132,7 @@ func TestWatchedLAN(t *testing.T) {
 	users := create(t, "users")
 	l, err := NewLAN(t.Context(), LANConfig{Hosts: []string{"db"}, Users: users, Watched: true})
 	failure.None(t, err)
-	defer func() {
-		failure.None(t, l.Close(context.Background()))
-	}()
+	defer func() { failure.None(t, l.Close(context.Background())) }()
 	serve(t, l.Host("db").Path(), "0.0.0.0:4000")
 	failure.None(t, l.Host("db").IP(t.Context(), "link", "set", HostDevice, "down"))
 	c, err := users.Dial(t.Context(), "tcp", l.WatchAddr("db")+":4000")

@@ -176,9 +176,7 @@ func TestSweep(t *testing.T) {
 	if _, err := os.Stat(left.Path()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("still there: %v", err)
 	}
-	if _, err := os.Stat(mine.Path()); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, failure.Of(os.Stat(mine.Path())))
 }
 
 func TestNoSuchNamespace(t *testing.T) {
@@ -222,9 +220,7 @@ func TestKilledProgram(t *testing.T) {
 		t.Fatalf("the program said nothing: %v", err)
 	}
 	for _, p := range paths {
-		if _, err := os.Stat(p); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(os.Stat(p)))
 	}
 	failure.None(t, cmd.Process.Kill())
 	_ = cmd.Wait()
@@ -251,9 +247,7 @@ func TestKilledProgramItself(t *testing.T) {
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		group = "/sys/fs/cgroup/" + mark + "-victim"
 	}
-	if _, err := lab.UndoCgroup(mark + "-victim"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(lab.UndoCgroup(mark+"-victim")))
 	failure.None(t, os.MkdirAll(group+"/inner", 0o755))
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"60"}, NetNS: n.Path()})
 	failure.None(t, err)

@@ -60,9 +60,7 @@ func start(t *testing.T, conf nginx.Config) *nginx.Proxy {
 	conf.Dir, conf.Listen = t.TempDir(), fmt.Sprintf("127.0.0.1:%d", port)
 	s, err := nginx.Start(t.Context(), conf)
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, s.Stop(context.Background()))
-	})
+	t.Cleanup(func() { failure.None(t, s.Stop(context.Background())) })
 	return s
 }
 

@@ -37,7 +37,5 @@ func TestWithoutRoot(t *testing.T) {
 		Path: path, Args: []string{"-test.run=^TestWithoutRoot$"}, Dir: dir, UID: nobody, GID: nobody,
 		Env: append(os.Environ(), "TMPDIR="+dir, "HOME="+dir),
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	failure.None(t, err)
 }

@@ -25,9 +25,7 @@ func TestObtained(t *testing.T) {
 	p := &programs{dir: bin}
 	s, err := database.Start(ctx, p.product(), Config{Dir: t.TempDir()})
 	failure.None(t, err)
-	defer func() {
-		failure.None(t, s.Stop(context.Background()))
-	}()
+	defer func() { failure.None(t, s.Stop(context.Background())) }()
 	failure.None(t, s.CreateDatabase(ctx, "chat"))
 	failure.None(t, s.Snapshot(ctx, "chat"))
 	began := time.Now()

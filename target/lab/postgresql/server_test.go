@@ -28,9 +28,7 @@ func startServer(t *testing.T, conf postgresql.Config) (context.Context, *postgr
 	t.Cleanup(cancel)
 	s, err := postgresql.Start(ctx, conf)
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, s.Stop(context.Background()))
-	})
+	t.Cleanup(func() { failure.None(t, s.Stop(context.Background())) })
 	return ctx, s
 }
 
@@ -100,9 +98,7 @@ func TestStaleLock(t *testing.T) {
 	uid, gid := lab.Unprivileged("postgres")
 	other, err := lab.Start(ctx, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}, UID: uid, GID: gid})
 	failure.None(t, err)
-	defer func() {
-		failure.None(t, other.Kill())
-	}()
+	defer func() { failure.None(t, other.Kill()) }()
 	data := filepath.Join(dir, "elsewhere", "data")
 	if _, err := os.Stat(data); err != nil {
 		data = filepath.Join(dir, "data")

@@ -167,9 +167,7 @@ func TestLyingAgent(t *testing.T) {
 	t.Run("probe gone", func(t *testing.T) {
 		a := small()
 		r := NewRemote(RemoteConfig{Role: "proxy", Ask: func(context.Context) ([]byte, error) { return json.Marshal(a) }})
-		if _, err := take(t, r); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(take(t, r)))
 		a.Probes = a.Probes[:1]
 		if got, err := take(t, r); err == nil || len(got) != 4 || !strings.Contains(err.Error(), "its probe nginx is there no more") {
 			t.Errorf("%d samples, error %v", len(got), err)
@@ -190,9 +188,7 @@ func TestProbeFailsThere(t *testing.T) {
 	}))
 	defer nginx.Close()
 	r := remote(reading(t, What{Nginx: nginx.URL + "/status?token=geheim"}), "a run")
-	if _, err := take(t, r); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(take(t, r)))
 	up = false
 	got, err := take(t, r)
 	if err == nil || !strings.Contains(err.Error(), "its probe nginx fails there: answer 502 Bad Gateway, want 200") || strings.Contains(err.Error(), "geheim") {
@@ -258,15 +254,11 @@ func TestLateProbe(t *testing.T) {
 func TestReaders(t *testing.T) {
 	rs := reading(t, What{})
 	for k := range mostReaders {
-		if _, err := take(t, remote(rs, fmt.Sprint(k))); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(take(t, remote(rs, fmt.Sprint(k)))))
 	}
 	failure.Says(t, failure.Of(take(t, remote(rs, "more"))), "8 readers are here already")
 	rs.by["3"].asked = time.Now().Add(-2 * forgotten)
-	if _, err := take(t, remote(rs, "more")); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, failure.Of(take(t, remote(rs, "more"))))
 	if len(rs.by) != mostReaders || rs.by["3"] != nil {
 		t.Errorf("%d readers", len(rs.by))
 	}

@@ -14,9 +14,7 @@ import (
 // is the processor time of both.
 func BenchmarkRemote(b *testing.B) {
 	r := remote(reading(b, What{Role: "app", NICs: []string{"lo"}, Processes: []Processes{{"app", []string{fmt.Sprint(os.Getpid())}}}}), "a run")
-	if _, err := r.Sample(b.Context(), time.Now()); err != nil {
-		b.Fatal(err)
-	}
+	failure.None(b, failure.Of(r.Sample(b.Context(), time.Now())))
 	b.ReportAllocs()
 	before := processor(b)
 	n := 0

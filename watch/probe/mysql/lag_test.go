@@ -20,18 +20,14 @@ func TestLag(t *testing.T) {
 	t.Cleanup(cancel)
 	s, err := server.Start(ctx, server.Config{Dir: t.TempDir(), Settings: server.ForMirrors()})
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, s.Stop(context.Background()))
-	})
+	t.Cleanup(func() { failure.None(t, s.Stop(context.Background())) })
 	if d, err := s.Describe(ctx); err != nil || d.Name != "MariaDB" {
 		return // which alone has mirrors
 	}
 	failure.None(t, s.CreateDatabase(ctx, "chat"))
 	m, err := s.StartReplica(ctx, server.Config{Dir: t.TempDir()}, 0)
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, m.Stop(context.Background()))
-	})
+	t.Cleanup(func() { failure.None(t, m.Stop(context.Background())) })
 	p, err := mysql.NewLag(s.DSN("chat"), m.DSN("chat"), role...)
 	failure.None(t, err)
 	defer p.Close()

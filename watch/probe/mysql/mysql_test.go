@@ -29,9 +29,7 @@ func start(t testing.TB) (context.Context, *server.Server) {
 	t.Cleanup(cancel)
 	s, err := server.Start(ctx, server.Config{Dir: t.TempDir()})
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, s.Stop(context.Background()))
-	})
+	t.Cleanup(func() { failure.None(t, s.Stop(context.Background())) })
 	failure.None(t, s.CreateDatabase(ctx, "chat"))
 	return ctx, s
 }
@@ -187,9 +185,7 @@ func BenchmarkSample(b *testing.B) {
 	client, served := cpu(b, ctx, self), cpu(b, ctx, server)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.Sample(ctx, time.Time{}); err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, failure.Of(p.Sample(ctx, time.Time{})))
 	}
 	b.ReportMetric((cpu(b, ctx, self)-client)*1e9/float64(b.N), "client-ns/op")
 	b.ReportMetric((cpu(b, ctx, server)-served)*1e9/float64(b.N), "server-ns/op")

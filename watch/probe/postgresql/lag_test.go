@@ -19,9 +19,7 @@ func TestLag(t *testing.T) {
 	ctx, s := start(t, server.ForStandbys())
 	r, err := s.StartReplica(ctx, server.Config{Dir: t.TempDir()}, 0)
 	failure.None(t, err)
-	t.Cleanup(func() {
-		failure.None(t, r.Stop(context.Background()))
-	})
+	t.Cleanup(func() { failure.None(t, r.Stop(context.Background())) })
 	p, err := postgresql.NewLag(s.DSN("postgres"), server.StandbyName(0), role...)
 	failure.None(t, err)
 	defer p.Close()
