@@ -51,9 +51,10 @@ var choosers = []string{"run/users", "rig", "cmd"}
 // pure are the packages that are functions of their arguments.
 var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
 
-// inTests are packages that tests of any package may import: a browser and databases to start, groups to put processes into, and
+// inTests are packages that tests of any package may import: a browser and databases to start, probes of both, groups to put processes into, and
 // whether the race detector is on.
-var inTests = []string{"internal/browser", "internal/failure", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql"}
+var inTests = []string{"internal/browser", "internal/failure", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql",
+	"watch/probe/mysql", "watch/probe/postgresql"}
 
 // named are the directories that may speak of one particular server.
 var named = []string{"dialect", "reference", "cmd", "internal/arch", "target/mattermost"}

@@ -60,7 +60,7 @@ func TestCompanions(t *testing.T) {
 	if got := get(t, ctx, dep.URL()+"/info"); !strings.HasPrefix(got, "127.0.0.1:2 ") || runs != 1 {
 		t.Errorf("after a reset: info %q, %d run; want the second alone", got, runs)
 	}
-	if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil || runs != 0 {
+	if err := halt(ctx, dep); err != nil || runs != 0 {
 		t.Errorf("halted: %v, %d run", err, runs)
 	}
 	if err := dep.Reset(ctx); err != nil || runs != 1 {

@@ -48,20 +48,29 @@ func deployer(t *testing.T, dir, engine string, env ...string) (*lab.Process, ta
 	})
 	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Kill() })
-	limit := time.Now().Add(deadline)
-	for !strings.Contains(p.Tail(), "up\n") {
+	failure.Unless(t, func() bool {
 		select {
 		case <-p.Done():
 			t.Fatalf("the deployer ended: %v\n%s", p.Err(), p.Tail())
-		case <-time.After(20 * time.Millisecond):
+		default:
 		}
-		if time.Now().After(limit) {
-			t.Fatal("the deployer does not get ready")
-		}
-	}
+		return strings.Contains(p.Tail(), "up\n")
+	}, "the deployer does not get ready")
 	s, err := target.Load(dir)
 	failure.None(t, err)
 	return p, s
+}
+
+// killed ends one process, and not its group as Kill would. The children may be gone before the last thread of their
+// parent.
+func killed(t *testing.T, p *lab.Process) {
+	t.Helper()
+	failure.None(t, p.Signal(syscall.SIGKILL))
+	select {
+	case <-p.Done():
+	case <-time.After(deadline):
+		t.Fatal("the deployer survived SIGKILL")
+	}
 }
 
 // TestKilledDeployer kills a deploying program with SIGKILL and expects no process of the target to
@@ -88,22 +97,9 @@ func TestKilledDeployer(t *testing.T) {
 			if engine == "postgresql" && len(segments) == 0 {
 				t.Fatal("the server has no shared memory")
 			}
-			// Not p.Kill, which would kill the group: only the one process.
-			failure.None(t, p.Signal(syscall.SIGKILL))
-			// The children may be gone before the last thread of their parent.
-			select {
-			case <-p.Done():
-			case <-time.After(deadline):
-				t.Fatal("the deployer survived SIGKILL")
-			}
+			killed(t, p)
 			gone(t, append(s.Processes["app"], s.Processes["db"]...))
-			limit := time.Now().Add(20 * time.Second)
-			for len(running(t, dir)) > 0 {
-				if time.Now().After(limit) {
-					t.Fatalf("%v survived", running(t, dir))
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
+			failure.Unless(t, func() bool { return len(running(t, dir)) == 0 }, "a process survived")
 			for _, name := range segments {
 				if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("%s is left (%v)", name, err)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -39,15 +38,17 @@ func pausable(means string) (conf process.Config, done func() error, err error) 
 	return conf, g.Remove, nil
 }
 
+func needRoot(t *testing.T, means string) {
+	t.Helper()
+	if means == "freezer" && os.Geteuid() != 0 {
+		failure.Lacks(t, "control groups need root")
+	}
+}
+
 // pauser deploys a target in dir that is paused by the given means.
 func pauser(t *testing.T, means, engine, dir string) (context.Context, target.Deployment, target.Pauser) {
 	t.Helper()
-	if means == "freezer" && os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("control groups need root")
-		}
-		t.Skip("control groups need root")
-	}
+	needRoot(t, means)
 	conf, done, err := pausable(means)
 	failure.None(t, err)
 	t.Cleanup(func() { failure.None(t, done()) })
@@ -132,7 +133,7 @@ func TestEndOfPaused(t *testing.T) {
 			}
 			ids := identities(t, dep.PIDs())
 			pause()
-			failure.None(t, dep.(interface{ Halt(context.Context) error }).Halt(ctx))
+			failure.None(t, halt(ctx, dep))
 			gone(t, ids)
 			failure.None(t, dep.Reset(ctx))
 			ids = identities(t, dep.PIDs())
@@ -224,40 +225,21 @@ func deployAndPause() {
 func TestKilledWhilePausing(t *testing.T) {
 	for _, m := range means {
 		t.Run(m, func(t *testing.T) {
-			if m == "freezer" && os.Geteuid() != 0 {
-				if os.Getenv("CI") == "true" {
-					t.Fatal("control groups need root")
-				}
-				t.Skip("control groups need root")
-			}
+			needRoot(t, m)
 			random := rand.New(rand.NewPCG(1, 2))
 			for try := range 10 {
 				dir := t.TempDir()
 				p, s := deployer(t, dir, "postgresql", "PROCESS_TEST_ROLE=pausing", "PAUSE_MEANS="+m)
 				time.Sleep(time.Duration(random.IntN(40000)) * time.Microsecond)
 				owner := p.Identity()
-				failure.None(t, p.Signal(syscall.SIGKILL))
-				select {
-				case <-p.Done():
-				case <-time.After(deadline):
-					t.Fatal("the deployer survived SIGKILL")
-				}
+				killed(t, p)
 				gone(t, slices.Concat(s.Processes["app"], s.Processes["db"]))
 				mark := fmt.Sprintf("plimsoll-%d-%d-", owner.PID, owner.Start)
-				limit := time.Now().Add(20 * time.Second)
-				for {
-					left := running(t, dir)
+				failure.Unless(t, func() bool {
 					groups, _ := filepath.Glob("/sys/fs/cgroup/" + mark + "*")
 					more, _ := filepath.Glob("/sys/fs/cgroup/*/" + mark + "*")
-					groups = append(groups, more...)
-					if len(left) == 0 && len(groups) == 0 {
-						break
-					}
-					if time.Now().After(limit) {
-						t.Fatalf("try %d: processes %v and groups %v are left", try, left, groups)
-					}
-					time.Sleep(20 * time.Millisecond)
-				}
+					return len(running(t, dir)) == 0 && len(groups) == 0 && len(more) == 0
+				}, "try ", try, ": processes or groups are left")
 			}
 		})
 	}

@@ -144,6 +144,10 @@ func deploy(t *testing.T, conf process.Config, s target.Spec) (context.Context, 
 	return ctx, dep
 }
 
+func halt(ctx context.Context, dep target.Deployment) error {
+	return dep.(interface{ Halt(context.Context) error }).Halt(ctx)
+}
+
 func get(t *testing.T, ctx context.Context, url string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -173,14 +177,8 @@ func identities(t *testing.T, pids map[string][]int) (ids []lab.Identity) {
 
 func gone(t *testing.T, ids []lab.Identity) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
 	for _, id := range ids {
-		for id.Alive() {
-			if time.Now().After(deadline) {
-				t.Fatalf("process %d survived", id.PID)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		failure.Unless(t, func() bool { return !id.Alive() }, id, " survived")
 	}
 }
 
@@ -351,15 +349,11 @@ func TestHalt(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			dir := t.TempDir()
 			ctx, dep := deploy(t, process.Config{}, spec(dir, engine))
-			h, ok := dep.(interface{ Halt(context.Context) error })
-			if !ok {
-				t.Fatal("the deployment cannot be halted")
-			}
 			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
 				t.Errorf("visit %s, want 1", got)
 			}
 			for range 2 {
-				failure.None(t, h.Halt(ctx))
+				failure.None(t, halt(ctx, dep))
 				if left := running(t, dir); len(left) != 0 || len(dep.PIDs()) != 0 {
 					t.Errorf("%v run while halted; PIDs() = %v", left, dep.PIDs())
 				}
@@ -421,13 +415,7 @@ func TestCancelWhileDeploying(t *testing.T) {
 					t.Fatal("deployed in spite of the cancellation")
 				}
 				// The workers of a killed postmaster see its end through a pipe, a moment later.
-				left := running(t, dir)
-				for end := time.Now().Add(3 * time.Second); len(left) != 0 && time.Now().Before(end); left = running(t, dir) {
-					time.Sleep(20 * time.Millisecond)
-				}
-				if len(left) != 0 {
-					t.Errorf("processes %v are left", left)
-				}
+				failure.Unless(t, func() bool { return len(running(t, dir)) == 0 }, "processes are left")
 			})
 		}
 	}
@@ -450,7 +438,7 @@ func TestLockOfAKilledProgram(t *testing.T) {
 func TestHaltedIsInUse(t *testing.T) {
 	dir := t.TempDir()
 	ctx, dep := deploy(t, process.Config{}, spec(dir, "postgresql"))
-	failure.None(t, dep.(interface{ Halt(context.Context) error }).Halt(ctx))
+	failure.None(t, halt(ctx, dep))
 	other, err := driver(process.Config{}).Deploy(ctx, spec(dir, "postgresql"))
 	if err == nil {
 		_ = other.Stop(ctx)

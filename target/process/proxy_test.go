@@ -53,7 +53,7 @@ func TestProxy(t *testing.T) {
 	if runs != 1 || len(heard) != 2 || heard[0] != heard[1] {
 		t.Errorf("after a reset %d run, at %v; want one, at the same address", runs, heard)
 	}
-	if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil || runs != 0 {
+	if err := halt(ctx, dep); err != nil || runs != 0 {
 		t.Errorf("halted: %v, %d run", err, runs)
 	}
 	if err := dep.Reset(ctx); err != nil || runs != 1 {

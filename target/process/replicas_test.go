@@ -63,7 +63,7 @@ func TestReplicas(t *testing.T) {
 			visit(t, ctx, dep.URL())
 			failure.None(t, dep.Reset(ctx))
 			same("reset")
-			if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil || len(dep.PIDs()) != 0 {
+			if err := halt(ctx, dep); err != nil || len(dep.PIDs()) != 0 {
 				t.Fatalf("halted: %v, processes %v", err, dep.PIDs())
 			}
 			failure.None(t, dep.Reset(ctx))

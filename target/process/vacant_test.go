@@ -44,7 +44,7 @@ func TestForeignServer(t *testing.T) {
 	if provisioned != 1 {
 		t.Errorf("provisioned %d times", provisioned)
 	}
-	failure.None(t, dep.(interface{ Halt(context.Context) error }).Halt(ctx))
+	failure.None(t, halt(ctx, dep))
 	again := httptest.NewUnstartedServer(handler)
 	_ = again.Listener.Close()
 	if again.Listener, err = net.Listen("tcp", srv.Listener.Addr().String()); err != nil {
@@ -61,7 +61,7 @@ func TestForeignServer(t *testing.T) {
 // one, which its description and its data would not know. That is no failure of its program.
 func TestAddressStaysAtAReset(t *testing.T) {
 	ctx, dep := deploy(t, process.Config{}, spec(t.TempDir(), ""))
-	failure.None(t, dep.(interface{ Halt(context.Context) error }).Halt(ctx))
+	failure.None(t, halt(ctx, dep))
 	url := dep.URL()
 	l, err := net.Listen("tcp", strings.TrimPrefix(url, "http://"))
 	failure.None(t, err)

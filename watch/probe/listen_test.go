@@ -125,14 +125,8 @@ func TestFamily(t *testing.T) {
 		}
 		_ = cmd.Wait()
 	}()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	failure.Unless(t, func() bool {
 		all, err := Family([]int{cmd.Process.Pid})
-		failure.None(t, err)
-		if len(all) == 2 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the family of the shell is %v, want two", all)
-		}
-	}
+		return err == nil && len(all) == 2
+	}, "the family of the shell does not become two")
 }

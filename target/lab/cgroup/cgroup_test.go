@@ -14,12 +14,7 @@ import (
 
 // TestCPU limits a child that computes to a fifth of a core, and sees the kernel hold it back.
 func TestCPU(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("control groups need root")
-		}
-		t.Skip("control groups need root")
-	}
+	needRoot(t)
 	g, err := Create("test")
 	failure.None(t, err)
 	if err := g.CPU(0.2, 20*time.Millisecond); err != nil {

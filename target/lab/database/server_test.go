@@ -366,15 +366,7 @@ func TestReplica(t *testing.T) {
 		t.Cleanup(func() { failure.None(t, r.Stop(context.Background())) })
 		becomes := func(n int) {
 			t.Helper()
-			for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-				got := e.count(t, ctx, r.DSN("chat"), posts)
-				if got == n {
-					return
-				}
-				if time.Now().After(end) {
-					t.Fatalf("the replica has %d posts, want %d", got, n)
-				}
-			}
+			failure.Unless(t, func() bool { return e.count(t, ctx, r.DSN("chat"), posts) == n }, "the replica does not get ", n, " posts")
 		}
 		if got := e.count(t, ctx, r.DSN("chat"), posts); got != 3 {
 			t.Errorf("the replica begins with %d posts, want 3", got)

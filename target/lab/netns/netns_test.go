@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
@@ -20,16 +19,11 @@ import (
 // capable skips where namespaces cannot be made, and fails under CI, where they can.
 func capable(t *testing.T) {
 	t.Helper()
-	why := ""
 	if os.Geteuid() != 0 {
-		why = "network namespaces need root"
-	} else if _, err := exec.LookPath("ip"); err != nil {
-		why = "network namespaces need ip, of iproute2"
+		failure.Lacks(t, "network namespaces need root")
 	}
-	if why != "" && os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	} else if why != "" {
-		t.Skip(why)
+	if _, err := exec.LookPath("ip"); err != nil {
+		failure.Lacks(t, "network namespaces need ip, of iproute2")
 	}
 }
 
@@ -57,7 +51,7 @@ func TestWire(t *testing.T) {
 	})
 	failure.None(t, err)
 	defer func() { _ = server.Kill() }()
-	until(t, func() bool { return strings.Contains(server.Tail(), "to-a") })
+	failure.Unless(t, func() bool { return strings.Contains(server.Tail(), "to-a") }, "the child does not see its device")
 	if strings.Contains(server.Tail(), "to-b") {
 		t.Error("a child sees a device of another namespace")
 	}
@@ -195,17 +189,6 @@ func mark(t *testing.T) string {
 	return m
 }
 
-func until(t *testing.T, ok func() bool) {
-	t.Helper()
-	for range 500 {
-		if ok() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("waited five seconds")
-}
-
 // TestKilledProgram kills a program that made a namespace and a control group with a process in it, and expects the
 // guard to have removed both soon, without a later program.
 func TestKilledProgram(t *testing.T) {
@@ -224,14 +207,9 @@ func TestKilledProgram(t *testing.T) {
 	}
 	failure.None(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	until(t, func() bool {
-		for _, p := range paths {
-			if _, err := os.Stat(p); !errors.Is(err, os.ErrNotExist) {
-				return false
-			}
-		}
-		return true
-	})
+	for _, p := range paths {
+		failure.Unless(t, func() bool { return errors.Is(failure.Of(os.Stat(p)), os.ErrNotExist) }, p, " is left")
+	}
 }
 
 // TestKilledProgramItself is the program that is killed.

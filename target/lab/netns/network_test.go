@@ -175,7 +175,7 @@ func serve(t *testing.T, path, addr string) {
 	p, err := lab.Start(t.Context(), lab.Spec{Path: os.Args[0], Env: []string{"NETNS_TEST_SERVER=" + addr}, NetNS: path})
 	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Kill() })
-	until(t, func() bool { return strings.Contains(p.Tail(), "listening") })
+	failure.Unless(t, func() bool { return strings.Contains(p.Tail(), "listening") }, "the server does not listen")
 }
 
 func TestMask(t *testing.T) {
