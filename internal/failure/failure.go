@@ -33,6 +33,27 @@ func Says(t Test, err error, parts ...string) {
 	}
 }
 
+// Want is None where the text is empty, and Says where it is not.
+func Want(t Test, err error, text string) {
+	t.Helper()
+	switch {
+	case text != "":
+		Says(t, err, text)
+	case err != nil:
+		t.Errorf("error %v, want none", err)
+	}
+}
+
+// Hides fails the test, which goes on, unless err is an error whose text contains none of the secrets.
+func Hides(t Test, err error, secrets ...string) {
+	t.Helper()
+	for _, secret := range secrets {
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("error %v, want one without %q", err, secret)
+		}
+	}
+}
+
 // Of returns the error of a call that returns a value as well.
 func Of[T any](_ T, err error) error { return err }
 

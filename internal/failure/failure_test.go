@@ -28,13 +28,24 @@ func TestExpectations(t *testing.T) {
 	failure.None(&n, nil)
 	failure.Says(&n, full, "no space", "sda")
 	failure.Says(&n, failure.Of(1, full), "sda")
+	failure.Want(&n, nil, "")
+	failure.Want(&n, full, "no space")
+	failure.Hides(&n, full, "hush")
 	if len(n.list) > 0 {
 		t.Errorf("expected errors fail: %q", n.list)
 	}
 	failure.None(&n, full)
 	failure.Says(&n, nil, "sda")
 	failure.Says(&n, full, "no space", "sdb")
-	want := []string{"fatal: no space left on sda", `error <nil>, want "sda" in it`, `error no space left on sda, want "sdb" in it`}
+	failure.Want(&n, full, "")
+	failure.Want(&n, nil, "sda")
+	failure.Hides(&n, full, "sda")
+	failure.Hides(&n, nil, "hush")
+	want := []string{
+		"fatal: no space left on sda", `error <nil>, want "sda" in it`, `error no space left on sda, want "sdb" in it`,
+		`error no space left on sda, want none`, `error <nil>, want "sda" in it`,
+		`error no space left on sda, want one without "sda"`, `error <nil>, want one without "hush"`,
+	}
 	if got := strings.Join(n.list, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}

@@ -12,18 +12,6 @@ import (
 	"plimsoll/internal/failure"
 )
 
-// tree writes files below a new directory.
-func writeTree(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		name = filepath.Join(dir, name)
-		failure.None(t, os.MkdirAll(filepath.Dir(name), 0o777))
-		failure.None(t, os.WriteFile(name, []byte(content), 0o666))
-	}
-	return dir
-}
-
 const (
 	pressureText = "some avg10=0.00 avg60=0.00 avg300=0.00 total=2000000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n"
 	pressureWant = "container_pressure_KIND_waiting_seconds_total{role=\"app\"} 2\ncontainer_pressure_KIND_stalled_seconds_total{role=\"app\"} 0.5\n"
@@ -89,7 +77,7 @@ container_threads{role="app"} 4
 		"no group at all": {map[string]string{"proc/7/cgroup": "5:cpu:/x\n0::/\n", "sys/x": ""}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := writeTree(t, c.files)
+			dir := files(t, c.files)
 			g := newCgroups([]Role{{Name: "app", PIDs: func() []int { return []int{9, 7} }}}, dir+"/proc", dir+"/sys")
 			defer g.Close()
 			for range 2 {
@@ -105,7 +93,7 @@ container_threads{role="app"} 4
 }
 
 func TestCgroupsFail(t *testing.T) {
-	dir := writeTree(t, map[string]string{"proc/7/cgroup": "0::/a\n", "sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/a/memory.current": "5\n", "sys/fs/cgroup/a/memory.events": "max no\n"})
+	dir := files(t, map[string]string{"proc/7/cgroup": "0::/a\n", "sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/a/memory.current": "5\n", "sys/fs/cgroup/a/memory.events": "max no\n"})
 	pids := []int{}
 	g := newCgroups([]Role{{Name: "db", PIDs: func() []int { return pids }}}, dir+"/proc", dir+"/sys")
 	defer g.Close()
@@ -183,14 +171,4 @@ func FuzzCgroup(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkCgroups(b *testing.B) {
-	me := []int{os.Getpid()}
-	g := NewCgroups([]Role{{Name: "app", PIDs: func() []int { return me }}, {Name: "db", PIDs: func() []int { return me }}})
-	defer g.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		failure.None(b, failure.Of(g.Sample(b.Context(), t0)))
-	}
 }

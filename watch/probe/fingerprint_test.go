@@ -15,7 +15,7 @@ import (
 )
 
 // files writes all below a new directory.
-func files(t *testing.T, all map[string]string) string {
+func files(t testing.TB, all map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range all {

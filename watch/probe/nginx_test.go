@@ -122,18 +122,3 @@ http {
 	defer bad.Close()
 	failure.Says(t, failure.Of(bad.Sample(ctx, t0)), "is stub_status switched on there")
 }
-
-// BenchmarkNginx has the server's side in the same process: an upper bound.
-func BenchmarkNginx(b *testing.B) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "Active connections: 291 \nserver accepts handled requests\n 16630948 16630948 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n")
-	}))
-	defer srv.Close()
-	n, err := NewNginx(srv.URL)
-	failure.None(b, err)
-	defer n.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		failure.None(b, failure.Of(n.Sample(b.Context(), t0)))
-	}
-}

@@ -55,17 +55,15 @@ func record(t testing.TB, name string) *recorded {
 }
 
 // sysOf makes a /sys with a device.
-func sysOf(t testing.TB, files map[string]string) string {
+func sysOf(t testing.TB, more map[string]string) string {
 	t.Helper()
-	dir := t.TempDir()
-	base := filepath.Join(dir, "class/net/eth0/statistics")
-	failure.None(t, os.MkdirAll(base, 0o777))
 	all := map[string]string{"ifindex": "2\n", "address": "52:54:00:12:34:56\n"}
-	maps.Copy(all, files)
+	maps.Copy(all, more)
+	tree := map[string]string{}
 	for name, content := range all {
-		failure.None(t, os.WriteFile(filepath.Join(dir, "class/net/eth0", name), []byte(content), 0o666))
+		tree["class/net/eth0/"+name] = content
 	}
-	return dir
+	return files(t, tree)
 }
 
 // link is the network namespace's entry of the device of sysOf.
@@ -203,16 +201,4 @@ func TestRouteDevice(t *testing.T) {
 		}
 	}
 	failure.Says(t, failure.Of(RouteDevice(t.Context(), "no.such.host.invalid")), "no.such.host.invalid")
-}
-
-func BenchmarkNIC(b *testing.B) {
-	n, err := NewNIC("eth0")
-	if err != nil {
-		b.Skip(err)
-	}
-	defer n.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		failure.None(b, failure.Of(n.Sample(b.Context(), t0)))
-	}
 }

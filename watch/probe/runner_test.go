@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -284,38 +283,6 @@ func TestRunnerReal(t *testing.T) {
 			t.Errorf("%s: %v, %v", expr, res, err)
 		}
 	}
-}
-
-// BenchmarkSecond measures the work of all probes of this host in one second, storing included.
-func BenchmarkSecond(b *testing.B) {
-	db, err := series.Create(b.TempDir())
-	failure.None(b, err)
-	defer db.Close()
-	me := func() []int { return []int{os.Getpid()} }
-	roles := []Role{{Name: "app", PIDs: me}, {Name: "db", PIDs: me}}
-	host, err := NewHost(HostOptions{})
-	failure.None(b, err)
-	self, err := NewSelf()
-	failure.None(b, err)
-	all := []Probe{host, NewProcesses(roles), NewCgroups(roles), self}
-	if n, err := NewNIC("eth0"); err == nil {
-		all = append(all, n)
-	}
-	t, stored := time.Now(), 0
-	b.ReportAllocs()
-	for b.Loop() {
-		t = t.Add(time.Second)
-		stored = 0
-		for _, p := range all {
-			s, err := p.Sample(b.Context(), t)
-			if err != nil && p != Probe(host) { // it sees that no tick has passed
-				b.Fatal(err)
-			}
-			failure.None(b, db.Append(t, s))
-			stored += len(s)
-		}
-	}
-	b.ReportMetric(float64(stored), "samples")
 }
 
 // flaky fails from the third sample to the sixth, and at the ninth.

@@ -345,33 +345,3 @@ func TestTurnsOfThisProcess(t *testing.T) {
 		t.Errorf("without turns: %v, %v", d, err)
 	}
 }
-
-// BenchmarkTurn measures the two ends of a turn on this host, with all counters of the host probe, and the parsing of
-// their texts by a sample after ten turns.
-func BenchmarkTurn(b *testing.B) {
-	turns := newTurns(b, "")
-	h, err := NewHost(HostOptions{Turns: turns})
-	failure.None(b, err)
-	defer h.Close()
-	b.Run("ends", func(b *testing.B) {
-		b.ReportAllocs()
-		for n := 0; b.Loop(); n++ {
-			turns.Begin()
-			turns.End()
-			if n%100 == 0 {
-				_, _ = h.Sample(b.Context(), t0)
-			}
-		}
-	})
-	b.Run("sample", func(b *testing.B) {
-		for b.Loop() {
-			b.StopTimer()
-			for range 10 {
-				turns.Begin()
-				turns.End()
-			}
-			b.StartTimer()
-			_, _ = h.Sample(b.Context(), t0)
-		}
-	})
-}

@@ -243,8 +243,6 @@ func TestPossible(t *testing.T) {
 		{0, all, exec.ErrNotFound, "need the program ip; install the package iproute2"},
 	} {
 		err := possible(tt.uid, tt.status, tt.ip)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%d %q %v: %v, want %q", tt.uid, tt.status, tt.ip, err, tt.want)
-		}
+		failure.Want(t, err, tt.want)
 	}
 }

@@ -278,9 +278,7 @@ func TestAddresses(t *testing.T) {
 		"host:9090/write?key=s3cret":         "wants the form",
 	} {
 		err := Check(address)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v, want %q", address, err, want)
-		}
+		failure.Want(t, err, want)
 		if err != nil && strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("a secret in %v", err)
 		}
