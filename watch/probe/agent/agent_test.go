@@ -209,6 +209,7 @@ func TestProbeFailsThere(t *testing.T) {
 type stuck struct{ until chan struct{} }
 
 func (s stuck) Name() string { return "stuck" }
+func (s stuck) Close() error { return nil }
 func (s stuck) Sample(context.Context, time.Time) ([]series.Sample, error) {
 	<-s.until
 	return []series.Sample{{Name: "late", Value: 1}}, nil
@@ -219,7 +220,7 @@ func TestLateProbe(t *testing.T) {
 	until := make(chan struct{})
 	w, err := newWatch(What{Role: "app"})
 	failure.None(t, err)
-	w.probes = append(w.probes, &watched{name: "stuck", probe: stuck{until}, close: func() error { return nil }})
+	w.probes = append(w.probes, &watched{name: "stuck", probe: stuck{until}})
 	defer w.close()
 	once := func(limit time.Duration) (up map[string]float64, late int, failed []failedProbe) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
