@@ -79,9 +79,7 @@ func TestState(t *testing.T) {
 	failure.None(t, err)
 	defer func() { failure.None(t, p.Kill()) }()
 	dir := t.TempDir()
-	if _, err := target.Load(dir); !errors.Is(err, target.ErrNotUp) {
-		t.Errorf("Load() of an empty directory = %v, want ErrNotUp", err)
-	}
+	failure.Is(t, failure.Of(target.Load(dir)), target.ErrNotUp)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	failure.None(t, target.Save(dir, fake{url: srv.URL, pids: map[string][]int{"app": {p.PID()}}}, "/ready", now))
 	s, err := target.Load(dir)
@@ -113,9 +111,7 @@ func TestState(t *testing.T) {
 	}
 	failure.Says(t, target.Down(t.Context(), dir), "must stop it itself")
 	failure.None(t, target.Forget(dir))
-	if _, err := target.Load(dir); !errors.Is(err, target.ErrNotUp) {
-		t.Errorf("Load() after Forget = %v, want ErrNotUp", err)
-	}
+	failure.Is(t, failure.Of(target.Load(dir)), target.ErrNotUp)
 }
 
 // A second target in the same directory would take the file of the first, which nobody finds then.
@@ -128,9 +124,7 @@ func TestTheStateOfAnotherTargetStays(t *testing.T) {
 	failure.None(t, err)
 	failure.None(t, os.WriteFile(filepath.Join(dir, "target.json"), b, 0o600))
 	other := fake{url: "http://127.0.0.1:2"}
-	if err := target.Save(dir, other, "", time.Now()); !errors.Is(err, target.ErrUp) {
-		t.Errorf("Save() beside a target that is up = %v, want ErrUp", err)
-	}
+	failure.Is(t, target.Save(dir, other, "", time.Now()), target.ErrUp)
 	if s, err := target.Load(dir); err != nil || len(s.URLs) != 1 || s.URLs[0] != "http://127.0.0.1:1" {
 		t.Errorf("the state file: %+v, %v; want that of the first target", s, err)
 	}

@@ -2,6 +2,7 @@
 package failure
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"time"
@@ -30,6 +31,22 @@ func Says(t Test, err error, parts ...string) {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("error %v, want %q in it", err, part)
 		}
+	}
+}
+
+// Is fails the test, which goes on, unless err wraps target.
+func Is(t Test, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("error %v, want %v", err, target)
+	}
+}
+
+// Gone fails the test, which goes on, unless no file is at the path.
+func Gone(t Test, path string) {
+	t.Helper()
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is there (%v)", path, err)
 	}
 }
 

@@ -28,6 +28,8 @@ func TestExpectations(t *testing.T) {
 	failure.None(&n, nil)
 	failure.Says(&n, full, "no space", "sda")
 	failure.Says(&n, failure.Of(1, full), "sda")
+	failure.Is(&n, fmt.Errorf("writing: %w", full), full)
+	failure.Gone(&n, "/no/such/file")
 	failure.Want(&n, nil, "")
 	failure.Want(&n, full, "no space")
 	failure.Hides(&n, full, "hush")
@@ -41,10 +43,13 @@ func TestExpectations(t *testing.T) {
 	failure.Want(&n, nil, "sda")
 	failure.Hides(&n, full, "sda")
 	failure.Hides(&n, nil, "hush")
+	failure.Is(&n, nil, full)
+	failure.Gone(&n, "/")
 	want := []string{
 		"fatal: no space left on sda", `error <nil>, want "sda" in it`, `error no space left on sda, want "sdb" in it`,
 		`error no space left on sda, want none`, `error <nil>, want "sda" in it`,
 		`error no space left on sda, want one without "sda"`, `error <nil>, want one without "hush"`,
+		"error <nil>, want no space left on sda", "/ is there (<nil>)",
 	}
 	if got := strings.Join(n.list, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))

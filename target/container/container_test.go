@@ -190,9 +190,7 @@ func TestContainer(t *testing.T) {
 		if id.Alive() {
 			t.Error("it runs after Stop")
 		}
-		if err := p.Err(); err != nil {
-			t.Errorf("after Stop: %v", err)
-		}
+		failure.None(t, p.Err())
 		if !strings.Contains(p.Tail(), "asked to stop") {
 			t.Errorf("it was not asked to stop:\n%s", p.Tail())
 		}

@@ -1,7 +1,6 @@
 package container_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,9 +28,7 @@ func TestFilesOfAnImage(t *testing.T) {
 	}
 	tarball := filepath.Join(t.TempDir(), "image.tar")
 	run("tar", "-C", dir, "-cf", tarball, ".")
-	if _, err := container.FindImage(t.Context(), name); !errors.Is(err, container.ErrNoImage) {
-		t.Fatalf("error %v before it is there, want %v", err, container.ErrNoImage)
-	}
+	failure.Is(t, failure.Of(container.FindImage(t.Context(), name)), container.ErrNoImage)
 	run("podman", "import", "--change", `ENTRYPOINT ["/srv/bin/x", "-v"]`, "--change", "WORKDIR /srv", tarball, name)
 	t.Cleanup(func() { _ = exec.Command("podman", "rmi", name).Run() })
 	image, err := container.FindImage(t.Context(), name)

@@ -2,7 +2,6 @@ package external_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -50,18 +49,14 @@ func TestDeployAndReset(t *testing.T) {
 		t.Errorf("the reset command wrote %q (%v)", got, err)
 	}
 	failure.None(t, dep.Stop(t.Context()))
-	if err := target.Ready(t.Context(), url+"/ping"); err != nil {
-		t.Errorf("Stop touched the target: %v", err)
-	}
+	failure.None(t, target.Ready(t.Context(), url+"/ping"))
 }
 
 func TestResetErrors(t *testing.T) {
 	url := server(t)
 	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{URL: url, Ready: "/ping"})
 	failure.None(t, err)
-	if err := dep.Reset(t.Context()); !errors.Is(err, target.ErrNoReset) {
-		t.Errorf("Reset() without a command = %v, want ErrNoReset", err)
-	}
+	failure.Is(t, dep.Reset(t.Context()), target.ErrNoReset)
 	dep, err = new(external.Driver).Deploy(t.Context(), target.Spec{
 		URL: url, Ready: "/ping", Secrets: map[string]string{"TOKEN": "hush-hush"},
 		ResetCmd: []string{"/bin/sh", "-c", "echo bad token $TOKEN; exit 4"},

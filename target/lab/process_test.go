@@ -118,9 +118,7 @@ func TestOutputAndStatus(t *testing.T) {
 	if got := p.Tail(); !strings.Contains(got, "out\n") || !strings.Contains(got, "err\n") {
 		t.Errorf("Tail() = %q, want both outputs", got)
 	}
-	if err := p.Stop(t.Context()); err != nil {
-		t.Errorf("stopping an ended process: %v", err)
-	}
+	failure.None(t, p.Stop(t.Context()))
 }
 
 func TestTailIsBounded(t *testing.T) {

@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,13 +73,9 @@ func TestImage(t *testing.T) {
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	failure.None(t, os.Symlink(state, link))
-	if _, err := lab.NewSpace(soon, link, 0, lab.Auto); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("by a link: %v, want a wait until the image is free", err)
-	}
+	failure.Is(t, failure.Of(lab.NewSpace(soon, link, 0, lab.Auto)), context.DeadlineExceeded)
 	failure.None(t, s.Close(t.Context()))
-	if _, err := os.Stat(s.Dir()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the directory of the mount is left: %v", err)
-	}
+	failure.Gone(t, s.Dir())
 	again, err := lab.NewSpace(t.Context(), state, 0, lab.Auto)
 	failure.None(t, err)
 	if got, err := os.ReadFile(filepath.Join(again.Dir(), "data", "table")); err != nil || string(got[4096:4104]) != "changed!" {
@@ -92,9 +86,7 @@ func TestImage(t *testing.T) {
 	if err != nil || plain.Dir() != state || plain.String() != "copy" {
 		t.Errorf("space %v: %v", plain, err)
 	}
-	if _, err := os.Stat(filepath.Join(state, "image")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the image of before is left: %v", err)
-	}
+	failure.Gone(t, filepath.Join(state, "image"))
 }
 
 // TestSpaceOfLittleData expects a plain copy of little data on a file system that shares no blocks, and no reason: it

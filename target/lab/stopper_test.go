@@ -79,9 +79,7 @@ func TestStopper(t *testing.T) {
 	}
 	failure.None(t, s.Continue())
 	failure.None(t, p.Kill())
-	if err := s.Stop(t.Context(), []int{p.PID()}); err != nil {
-		t.Errorf("stopping a process that has ended: %v", err)
-	}
+	failure.None(t, s.Stop(t.Context(), []int{p.PID()}))
 }
 
 // stopping is the program that TestKilledWhileStopped kills.
@@ -144,7 +142,5 @@ func TestTerminateStopped(t *testing.T) {
 	failure.None(t, s.Stop(t.Context(), []int{p.PID()}))
 	failure.None(t, p.Identity().Terminate(t.Context(), syscall.SIGTERM, 20*time.Second))
 	waitDone(t, p)
-	if _, err := os.Stat(file); err != nil {
-		t.Errorf("it did not end in order: %v", err)
-	}
+	failure.None(t, failure.Of(os.Stat(file)))
 }

@@ -2,7 +2,6 @@ package process_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -101,9 +100,7 @@ func TestKilledDeployer(t *testing.T) {
 			gone(t, append(s.Processes["app"], s.Processes["db"]...))
 			failure.Unless(t, func() bool { return len(running(t, dir)) == 0 }, "a process survived")
 			for _, name := range segments {
-				if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("%s is left (%v)", name, err)
-				}
+				failure.Gone(t, name)
 			}
 			st := s.Status(t.Context(), nil)
 			if st.Owned || st.Ready || len(st.PIDs) != 0 {
@@ -111,9 +108,7 @@ func TestKilledDeployer(t *testing.T) {
 			}
 			failure.None(t, target.Down(t.Context(), dir))
 			ctx, dep := deploy(t, process.Config{}, spec(dir, engine))
-			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
-				t.Errorf("first visit after the kill is %s, want 1", got)
-			}
+			visits(t, ctx, dep, 1)
 		})
 	}
 }
@@ -131,7 +126,5 @@ func TestDown(t *testing.T) {
 	}
 	failure.None(t, target.Down(t.Context(), dir))
 	gone(t, append(append(s.Processes["app"], s.Processes["db"]...), p.Identity()))
-	if err := target.Down(t.Context(), dir); !errors.Is(err, target.ErrNotUp) {
-		t.Errorf("second Down() = %v, want ErrNotUp", err)
-	}
+	failure.Is(t, target.Down(t.Context(), dir), target.ErrNotUp)
 }

@@ -44,9 +44,7 @@ func TestFilesOfTheProgram(t *testing.T) {
 			t.Errorf("after a reset there is %v, want %v", got, want)
 		}
 		for _, path := range []string{filepath.Join(dir, "own"), filepath.Join(outside, "x")} {
-			if _, err := os.Stat(path); err != nil {
-				t.Errorf("a file elsewhere: %v", err)
-			}
+			failure.None(t, failure.Of(os.Stat(path)))
 		}
 	}
 }

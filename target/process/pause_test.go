@@ -77,9 +77,7 @@ func TestPause(t *testing.T) {
 				before := identities(t, dep.PIDs())
 				for range 5 {
 					failure.None(t, p.Pause(ctx))
-					if err := p.Pause(ctx); err != nil {
-						t.Errorf("a second Pause: %v", err)
-					}
+					failure.None(t, p.Pause(ctx))
 					answered := make(chan error, 1)
 					go func() {
 						resp, err := http.Get(dep.URL() + path)
@@ -94,9 +92,7 @@ func TestPause(t *testing.T) {
 					case <-time.After(50 * time.Millisecond):
 					}
 					failure.None(t, p.Continue())
-					if err := p.Continue(); err != nil {
-						t.Errorf("a second Continue: %v", err)
-					}
+					failure.None(t, p.Continue())
 					select {
 					case err := <-answered:
 						failure.None(t, err)
@@ -128,9 +124,7 @@ func TestEndOfPaused(t *testing.T) {
 			}
 			pause()
 			failure.None(t, dep.Reset(ctx))
-			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
-				t.Errorf("first visit after the reset is %s, want 1", got)
-			}
+			visits(t, ctx, dep, 1)
 			ids := identities(t, dep.PIDs())
 			pause()
 			failure.None(t, halt(ctx, dep))
@@ -148,9 +142,7 @@ func TestEndOfPaused(t *testing.T) {
 			if err := p.Pause(ctx); err == nil {
 				t.Error("a stopped target was paused")
 			}
-			if err := p.Continue(); err != nil {
-				t.Errorf("continuing a stopped target: %v", err)
-			}
+			failure.None(t, p.Continue())
 		})
 	}
 }
@@ -160,17 +152,13 @@ func TestPauseFails(t *testing.T) {
 	f := &fakeFreezer{freeze: errors.New("does not freeze")}
 	ctx, dep := deploy(t, process.Config{Placed: process.Placed{Freezer: f}}, spec(t.TempDir(), ""))
 	p := dep.(target.Pauser)
-	if err := p.Pause(ctx); !errors.Is(err, f.freeze) {
-		t.Errorf("Pause() = %v", err)
-	}
+	failure.Is(t, p.Pause(ctx), f.freeze)
 	if err := p.Continue(); err != nil || f.thawed != 0 {
 		t.Errorf("Continue of a target that runs: %v, thawed %d times", err, f.thawed)
 	}
 	f.freeze, f.thaw = nil, errors.New("does not thaw")
 	failure.None(t, p.Pause(ctx))
-	if err := p.Continue(); !errors.Is(err, f.thaw) {
-		t.Errorf("Continue() = %v", err)
-	}
+	failure.Is(t, p.Continue(), f.thaw)
 	f.thaw = nil
 	if err := p.Continue(); err != nil || f.thawed != 2 {
 		t.Errorf("second Continue: %v, thawed %d times, want 2", err, f.thawed)

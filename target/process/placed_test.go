@@ -76,9 +76,7 @@ func TestPlaced(t *testing.T) {
 		}
 		return p, err
 	}
-	if _, err := driver(conf).Deploy(ctx, spec(t.TempDir(), "")); !errors.Is(err, no) {
-		t.Errorf("an error of Started: %v", err)
-	}
+	failure.Is(t, failure.Of(driver(conf).Deploy(ctx, spec(t.TempDir(), ""))), no)
 	for _, pid := range pids {
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
 			t.Errorf("process %d is left", pid)

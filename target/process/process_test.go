@@ -144,6 +144,14 @@ func deploy(t *testing.T, conf process.Config, s target.Spec) (context.Context, 
 	return ctx, dep
 }
 
+// visits visits the server, and expects a number of visits since the state of the first run.
+func visits(t *testing.T, ctx context.Context, dep target.Deployment, want int) {
+	t.Helper()
+	if got := get(t, ctx, dep.URL()+"/visit"); got != strconv.Itoa(want) {
+		t.Errorf("visit %s, want %d", got, want)
+	}
+}
+
 func halt(ctx context.Context, dep target.Deployment) error {
 	return dep.(interface{ Halt(context.Context) error }).Halt(ctx)
 }
@@ -203,11 +211,9 @@ func TestRuns(t *testing.T) {
 			}, s)
 			url := dep.URL()
 			var last []lab.Identity
-			for run := range 3 {
+			for range 3 {
 				for want := 3; want <= 5; want++ {
-					if got := get(t, ctx, dep.URL()+"/visit"); got != strconv.Itoa(want) {
-						t.Fatalf("run %d: visit %s, want %d", run, got, want)
-					}
+					visits(t, ctx, dep, want)
 				}
 				if d, ok := dep.(interface{ DSN() string }); !ok || d.DSN() != get(t, ctx, dep.URL()+"/dsn") {
 					t.Error("DSN() is not what the program was given")
@@ -349,9 +355,7 @@ func TestHalt(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			dir := t.TempDir()
 			ctx, dep := deploy(t, process.Config{}, spec(dir, engine))
-			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
-				t.Errorf("visit %s, want 1", got)
-			}
+			visits(t, ctx, dep, 1)
 			for range 2 {
 				failure.None(t, halt(ctx, dep))
 				if left := running(t, dir); len(left) != 0 || len(dep.PIDs()) != 0 {
@@ -359,9 +363,7 @@ func TestHalt(t *testing.T) {
 				}
 			}
 			failure.None(t, dep.Reset(ctx))
-			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
-				t.Errorf("visit %s after halt and reset, want 1", got)
-			}
+			visits(t, ctx, dep, 1)
 		})
 	}
 }
@@ -443,9 +445,7 @@ func TestHaltedIsInUse(t *testing.T) {
 	if err == nil {
 		_ = other.Stop(ctx)
 	}
-	if !errors.Is(err, lab.ErrInUse) {
-		t.Errorf("Deploy() in the directory of a halted deployment = %v, want ErrInUse", err)
-	}
+	failure.Is(t, err, lab.ErrInUse)
 	failure.None(t, dep.Reset(ctx))
 	failure.None(t, dep.Stop(ctx))
 	deploy(t, process.Config{}, spec(dir, "postgresql")) // free again
@@ -461,7 +461,5 @@ func TestTemporaryFilesOfAKilledProgram(t *testing.T) {
 	}
 	failure.None(t, syscall.Kill(dep.PIDs()["app"][0], syscall.SIGKILL))
 	failure.None(t, dep.Reset(ctx))
-	if _, err := os.Stat(made); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s outlives a reset (%v)", made, err)
-	}
+	failure.Gone(t, made)
 }

@@ -27,9 +27,7 @@ func TestReplacedProgram(t *testing.T) {
 	s.Binary = path
 	ctx, dep := deploy(t, process.Config{}, s)
 	put(own)
-	if err := dep.Reset(ctx); err != nil {
-		t.Errorf("a copy of the same build: %v", err)
-	}
+	failure.None(t, dep.Reset(ctx))
 	put(append(own, 0))
 	const want = " was replaced since it was deployed"
 	err = dep.Reset(ctx)
@@ -37,7 +35,5 @@ func TestReplacedProgram(t *testing.T) {
 		t.Errorf("another build: Reset() = %v", err)
 	}
 	put(own)
-	if err := dep.Reset(ctx); err != nil {
-		t.Errorf("the first build again: %v", err)
-	}
+	failure.None(t, dep.Reset(ctx))
 }

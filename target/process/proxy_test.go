@@ -53,15 +53,7 @@ func TestProxy(t *testing.T) {
 	if runs != 1 || len(heard) != 2 || heard[0] != heard[1] {
 		t.Errorf("after a reset %d run, at %v; want one, at the same address", runs, heard)
 	}
-	if err := halt(ctx, dep); err != nil || runs != 0 {
-		t.Errorf("halted: %v, %d run", err, runs)
-	}
-	if err := dep.Reset(ctx); err != nil || runs != 1 {
-		t.Errorf("after a halt: %v, %d run", err, runs)
-	}
-	if err := dep.Stop(ctx); err != nil || runs != 0 {
-		t.Errorf("stopped: %v, %d run", err, runs)
-	}
+	runsAlone(t, ctx, dep, &runs)
 }
 
 // A proxy whose port was taken in between gets another.

@@ -125,9 +125,7 @@ func TestProcessesInGroup(t *testing.T) {
 	now.Total, now.User, now.System = now.Total+time.Second, now.User-time.Second, now.System+time.Second
 	want(t, f.sample(p, 4), map[string]float64{userCPU: 2.5, systemCPU: 1.5})
 	failed = errors.New("the group is gone")
-	if _, err := p.Sample(t.Context(), at(5)); !errors.Is(err, failed) {
-		t.Errorf("Sample() = %v, want the group's error", err)
-	}
+	failure.Is(t, failure.Of(p.Sample(t.Context(), at(5))), failed)
 }
 
 // A server with a process per connection, as PostgreSQL: the sum must neither lose nor repeat the

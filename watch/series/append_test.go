@@ -43,9 +43,7 @@ func TestRejectedBatches(t *testing.T) {
 			if d := cmp.Diff(before, state(t, db)); d != "" {
 				t.Errorf("a rejected batch was stored in part:\n%s", d)
 			}
-			if err := db.Append(at(12), []Sample{x(3), y}); err != nil {
-				t.Errorf("the next batch: %v", err)
-			}
+			failure.None(t, db.Append(at(12), []Sample{x(3), y}))
 		})
 	}
 }

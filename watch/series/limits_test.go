@@ -53,9 +53,7 @@ func TestPageWithNewSeriesEachTimeIsRefused(t *testing.T) {
 			t.Errorf("%d texts of %d bytes are held", len(f.texts), f.held)
 		}
 	}
-	if err := db.Append(at(1000), []Sample{{Name: "own", Value: 1}}); err != nil {
-		t.Errorf("a probe: %v", err)
-	}
+	failure.None(t, db.Append(at(1000), []Sample{{Name: "own", Value: 1}}))
 	// Known series go on.
 	if n, err := db.AppendText(at(1000), churn(0, 100, 1), "", map[string]string{"instance": "many"}); n != 100 || err != nil {
 		t.Errorf("known series: %d stored, %v", n, err)
@@ -105,9 +103,7 @@ func TestPageBeyondLimitsIsRefused(t *testing.T) {
 			db := create(t)
 			_, err := db.AppendText(at(1), []byte(c.page), "", nil)
 			failure.Want(t, err, c.want)
-			if _, err := db.AppendText(at(2), []byte("y 1\n"), "", nil); err != nil {
-				t.Errorf("the next page: %v", err)
-			}
+			failure.None(t, failure.Of(db.AppendText(at(2), []byte("y 1\n"), "", nil)))
 		})
 	}
 	if err := create(t).Append(at(1), []Sample{{Name: "x", Labels: []Label{{"a", strings.Repeat("v", MaxLabelBytes)}}}}); err == nil {

@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -77,15 +78,7 @@ func TestBothVersions(t *testing.T) {
 			failure.None(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			failure.None(t, os.WriteFile(path, nil, 0o644))
 		}
-		if err := g.CPU(0.25, 100*time.Millisecond); err != nil {
-			t.Errorf("version %s: %v", name, err)
-		}
-		if err := g.Writes(t.TempDir(), 40); err != nil {
-			t.Errorf("version %s: %v", name, err)
-		}
-		if err := g.Memory(32 << 20); err != nil {
-			t.Errorf("version %s: %v", name, err)
-		}
+		failure.None(t, errors.Join(g.CPU(0.25, 100*time.Millisecond), g.Writes(t.TempDir(), 40), g.Memory(32<<20)))
 		for f, want := range c.want {
 			got, _ := os.ReadFile(filepath.Join(root, strings.Replace(f, "G", g.name, 1)))
 			if string(got) != want {
@@ -146,7 +139,5 @@ func TestRemoveTellsWhatIsLeft(t *testing.T) {
 			t.Errorf("Remove() = %v, left are %v, forgotten %d times; want nothing left and once", err, g.Dirs(), forgotten)
 		}
 	}
-	if _, err := os.Stat(busy); !os.IsNotExist(err) {
-		t.Errorf("%s is still there (%v)", busy, err)
-	}
+	failure.Gone(t, busy)
 }

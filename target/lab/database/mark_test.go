@@ -2,8 +2,6 @@ package database_test
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,7 +31,5 @@ func TestUnfinishedDataHasNoMark(t *testing.T) {
 	if _, err := database.Start(t.Context(), none, database.Config{Dir: dir}); err == nil {
 		t.Fatal("a program that is none made a data directory")
 	}
-	if _, err := os.Stat(mark); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the mark of the program before is there (%v)", err)
-	}
+	failure.Gone(t, mark)
 }

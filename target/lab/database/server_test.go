@@ -87,6 +87,14 @@ func (e engine) count(t *testing.T, ctx context.Context, dsn, query string) (n i
 	return n
 }
 
+// has expects a number of posts in the database chat.
+func (e engine) has(t *testing.T, ctx context.Context, s interface{ DSN(db string) string }, want int) {
+	t.Helper()
+	if got := e.count(t, ctx, s.DSN("chat"), posts); got != want {
+		t.Errorf("%d posts, want %d", got, want)
+	}
+}
+
 // filled returns a server with the database chat of three posts.
 func (e engine) filled(t *testing.T, conf database.Config) (context.Context, *database.Server) {
 	t.Helper()
@@ -105,11 +113,9 @@ func TestSnapshotAndRestore(t *testing.T) {
 	both(t, func(t *testing.T, e engine) {
 		ctx, s := e.filled(t, database.Config{Dir: t.TempDir()})
 		failure.None(t, s.Snapshot(ctx, "chat"))
-		for run := range 3 {
+		for range 3 {
 			before := s.PIDs()
-			if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
-				t.Errorf("run %d starts with %d posts, want 3", run, got)
-			}
+			e.has(t, ctx, s, 3)
 			// A client that forgot to disconnect must not keep the reset from happening.
 			failure.None(t, e.open(t, s.DSN("chat")).PingContext(ctx))
 			e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts SELECT id + 10 FROM posts",
@@ -177,9 +183,7 @@ func TestSecondServer(t *testing.T) {
 		if err == nil {
 			_ = second.Stop(t.Context())
 		}
-		if !errors.Is(err, lab.ErrInUse) {
-			t.Errorf("second Start() = %v, want ErrInUse", err)
-		}
+		failure.Is(t, err, lab.ErrInUse)
 		if len(s.PIDs()) != 1 {
 			t.Error("the first server is gone")
 		}
@@ -197,17 +201,13 @@ func TestStateOutlivesTheServer(t *testing.T) {
 			t.Errorf("PIDs() after Stop = %v", got)
 		}
 		ctx, s = e.server(t, database.Config{Dir: dir})
-		if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
-			t.Errorf("%d posts after a restart on the same directory, want 3", got)
-		}
+		e.has(t, ctx, s, 3)
 		if s.DSN("chat") == old {
 			t.Error("the password did not change between two starts")
 		}
 		// The snapshot holds the old password's hash; the new one must be valid after a reset all the same.
 		failure.None(t, s.Restore(ctx, "chat"))
-		if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
-			t.Errorf("%d posts after a reset to a snapshot of an earlier server, want 3", got)
-		}
+		e.has(t, ctx, s, 3)
 		failure.None(t, s.Stop(ctx))
 		data := filepath.Join(stateDir(t, dir), "data")
 		if _, err := os.Stat(filepath.Join(filepath.Dir(data), "snapshot")); err != nil {
@@ -217,12 +217,8 @@ func TestStateOutlivesTheServer(t *testing.T) {
 		failure.None(t, os.Rename(data, data+".old"))
 		failure.None(t, os.RemoveAll(filepath.Join(data+".old", e.vital)))
 		ctx, s = e.server(t, database.Config{Dir: dir})
-		if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
-			t.Errorf("%d posts after a reset that was cut short, want 3", got)
-		}
-		if _, err := os.Stat(data + ".old"); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("half of the old data is still there (%v)", err)
-		}
+		e.has(t, ctx, s, 3)
+		failure.Gone(t, data+".old")
 	})
 }
 
@@ -336,9 +332,7 @@ func TestExport(t *testing.T) {
 		dir := t.TempDir()
 		for range 2 {
 			ctx, other := e.server(t, database.Config{Dir: dir, Data: dump})
-			if got := e.count(t, ctx, other.DSN("chat"), posts); got != 3 {
-				t.Errorf("the other server has %d posts, want 3", got)
-			}
+			e.has(t, ctx, other, 3)
 			e.exec(t, ctx, other.DSN("chat"), "DELETE FROM posts WHERE id = 1")
 			failure.None(t, other.Stop(ctx))
 		}
@@ -368,9 +362,7 @@ func TestReplica(t *testing.T) {
 			t.Helper()
 			failure.Unless(t, func() bool { return e.count(t, ctx, r.DSN("chat"), posts) == n }, "the replica does not get ", n, " posts")
 		}
-		if got := e.count(t, ctx, r.DSN("chat"), posts); got != 3 {
-			t.Errorf("the replica begins with %d posts, want 3", got)
-		}
+		e.has(t, ctx, r, 3)
 		e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (4)")
 		becomes(4)
 		failure.None(t, s.Snapshot(ctx, "chat"))
@@ -380,9 +372,7 @@ func TestReplica(t *testing.T) {
 			failure.None(t, s.Restore(ctx, "chat"))
 			failure.None(t, r.Follow(ctx))
 			t.Logf("a reset took %v", time.Since(began))
-			if got := e.count(t, ctx, r.DSN("chat"), posts); got != 4 {
-				t.Errorf("after a reset the replica has %d posts, want 4", got)
-			}
+			e.has(t, ctx, r, 4)
 			e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (5)")
 			becomes(5)
 			failure.None(t, r.Stop(ctx)) // as a halt does

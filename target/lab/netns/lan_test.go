@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,18 +16,7 @@ import (
 
 // TestLAN runs in a network of its own, so that the one that it came from keeps its devices and routes.
 func TestLAN(t *testing.T) {
-	capable(t)
-	apart(t)
-	before := devices(t)
-	cmd := exec.Command(os.Args[0], "-test.run=^TestLANItself$", "-test.v")
-	cmd.Env = append(os.Environ(), "NETNS_TEST_LAN=yes")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestLANItself") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	if after := devices(t); after != before {
-		t.Errorf("the host's devices and routes were\n%s\nand are\n%s", before, after)
-	}
+	inOwnNetwork(t, "TestLANItself", "NETNS_TEST_LAN=yes")
 }
 
 // TestLANItself checks that users and hosts reach each other at the addresses that it names, that each host counts its
@@ -223,9 +211,7 @@ func TestLinkableHere(t *testing.T) {
 			t.Errorf("%+v: promised %v, and got %v", link, promised, err)
 		}
 	}
-	if err := Linkable(t.Context(), Shaping{}); err != nil {
-		t.Errorf("no limit: %v", err)
-	}
+	failure.None(t, Linkable(t.Context(), Shaping{}))
 }
 
 func TestPossible(t *testing.T) {

@@ -167,9 +167,7 @@ func TestSweep(t *testing.T) {
 	if !found {
 		t.Errorf("swept %v, want %s", gone, left.name)
 	}
-	if _, err := os.Stat(left.Path()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("still there: %v", err)
-	}
+	failure.Gone(t, left.Path())
 	failure.None(t, failure.Of(os.Stat(mine.Path())))
 }
 
@@ -177,9 +175,7 @@ func TestNoSuchNamespace(t *testing.T) {
 	capable(t)
 	_, err := lab.Start(t.Context(), lab.Spec{Path: "true", NetNS: "/run/netns/plimsoll-none", Stdout: io.Discard, Stderr: io.Discard})
 	failure.Says(t, err, "plimsoll-none")
-	if err := lab.Run(t.Context(), lab.Spec{Path: "true"}); err != nil {
-		t.Errorf("after that: %v", err)
-	}
+	failure.None(t, lab.Run(t.Context(), lab.Spec{Path: "true"}))
 }
 
 func mark(t *testing.T) string {
@@ -199,9 +195,7 @@ func TestKilledProgram(t *testing.T) {
 	failure.None(t, err)
 	failure.None(t, cmd.Start())
 	var paths [2]string
-	if _, err := fmt.Fscan(out, &paths[0], &paths[1]); err != nil {
-		t.Fatalf("the program said nothing: %v", err)
-	}
+	failure.None(t, failure.Of(fmt.Fscan(out, &paths[0], &paths[1])))
 	for _, p := range paths {
 		failure.None(t, failure.Of(os.Stat(p)))
 	}

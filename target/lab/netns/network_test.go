@@ -71,29 +71,28 @@ func ask(addr, what string) (string, error) {
 
 // TestNetwork runs in a network of its own, so that the one that it came from keeps its devices and routes.
 func TestNetwork(t *testing.T) {
-	capable(t)
-	for _, bridged := range []bool{false, true} {
-		t.Run(fmt.Sprint("bridged ", bridged), func(t *testing.T) {
-			apart(t)
-			before := devices(t)
-			cmd := exec.Command(os.Args[0], "-test.run=^TestNetworkItself$", "-test.v")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("NETNS_TEST_NETWORK=%v", bridged))
-			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestNetworkItself") {
-				t.Errorf("%v\n%s", err, out)
-			}
-			if after := devices(t); after != before {
-				t.Errorf("the host's devices and routes were\n%s\nand are\n%s", before, after)
-			}
-		})
+	for _, bridged := range []string{"false", "true"} {
+		t.Run("bridged "+bridged, func(t *testing.T) { inOwnNetwork(t, "TestNetworkItself", "NETNS_TEST_NETWORK="+bridged) })
 	}
 }
 
-// apart gives the test's thread a network of its own for the host's, whose devices other tests change.
-func apart(t *testing.T) {
+// inOwnNetwork runs a test of this binary in a new network, and expects no change of the one that it came from. That is
+// one of the test's thread alone: other tests change the host's.
+func inOwnNetwork(t *testing.T, name, variable string) {
 	t.Helper()
+	capable(t)
 	runtime.LockOSThread() // the thread ends with the test
 	failure.None(t, syscall.Unshare(syscall.CLONE_NEWNET))
+	before := devices(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^"+name+"$", "-test.v")
+	cmd.Env = append(os.Environ(), variable)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+name) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if after := devices(t); after != before {
+		t.Errorf("the host's devices and routes were\n%s\nand are\n%s", before, after)
+	}
 }
 
 func devices(t *testing.T) string {
@@ -143,23 +142,21 @@ func TestNetworkItself(t *testing.T) {
 			t.Error("the server is not behind the bridge")
 		}
 	}
+	seen := func(addr, what, want string) {
+		t.Helper()
+		if got, err := ask(addr, what); err != nil || got != want {
+			t.Errorf("%s is asked %q, and sees %q, %v; want %s", addr, what, got, err, want)
+		}
+	}
 	failure.None(t, n.Publish(t.Context(), 4001))
-	if got, err := ask(n.Address()+":4001", ""); err != nil || got != n.at(front, 1) {
-		t.Errorf("the server sees users at %q, %v; want %s", got, err, n.at(front, 1))
-	}
-	if got, err := ask(n.Address()+":4001", storesAddr+":4000"); err != nil || got != n.at(back, 1)+" <nil>" {
-		t.Errorf("stores see the server at %q, %v; want %s", got, err, n.at(back, 1))
-	}
-	if got, err := ask(storesAddr+":4000", ""); err != nil || got != n.at(front, 1) {
-		t.Errorf("stores see users at %q, %v; want %s", got, err, n.at(front, 1))
-	}
+	seen(n.Address()+":4001", "", n.at(front, 1))
+	seen(n.Address()+":4001", storesAddr+":4000", n.at(back, 1)+" <nil>")
+	seen(storesAddr+":4000", "", n.at(front, 1))
 	if mode != "true" {
 		return
 	}
 	failure.None(t, n.Publish(t.Context(), 4002))
-	if got, err := ask(n.Address()+":4002", ""); err != nil || got != n.at(front, 1) {
-		t.Errorf("the second port: %q, %v", got, err)
-	}
+	seen(n.Address()+":4002", "", n.at(front, 1))
 	if got, err := ask(n.Address()+":4001", ""); err == nil {
 		t.Errorf("a port that is published no more answers %q", got)
 	}

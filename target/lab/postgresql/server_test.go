@@ -2,7 +2,6 @@ package postgresql_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,9 +66,7 @@ func TestRestoreOfAServerThatDied(t *testing.T) {
 	<-s.Done()
 	failure.None(t, s.Restore(ctx, "chat"))
 	for _, name := range segments {
-		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is left (%v)", name, err)
-		}
+		failure.Gone(t, name)
 	}
 }
 
@@ -124,9 +121,7 @@ func TestEndedAtOnceLeavesNoSharedMemory(t *testing.T) {
 	cancel()
 	failure.None(t, s.Stop(ended))
 	for _, name := range segments {
-		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is left (%v)", name, err)
-		}
+		failure.Gone(t, name)
 	}
 }
 

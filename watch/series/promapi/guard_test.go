@@ -2,7 +2,6 @@ package promapi
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -78,9 +77,7 @@ func TestCostlyRequestIsRefused(t *testing.T) {
 // TestLargeAnswerIsRefused encodes about 80 MB.
 func TestLargeAnswerIsRefused(t *testing.T) {
 	points := slices.Repeat([]promql.FPoint{{T: 1_700_000_000_005, F: 1. / 3}}, 2<<20)
-	if _, err := encodeValue(promql.Matrix{{Floats: points}}); !errors.Is(err, errLarge) {
-		t.Error(err)
-	}
+	failure.Is(t, failure.Of(encodeValue(promql.Matrix{{Floats: points}})), errLarge)
 }
 
 // TestQueryEndsWithItsClient lets the client go while its query, a form, is being answered.
