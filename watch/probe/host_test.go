@@ -240,6 +240,9 @@ func TestStatWithoutSteal(t *testing.T) {
 	}
 }
 
+// outSegs reads one counter that must be there.
+func outSegs() *netstat { return &netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}} }
+
 // Odd files: every one must give a specific error, or the samples that are listed.
 func TestOddFiles(t *testing.T) {
 	stat := func() func([]byte, *sink) error { c, _ := newCPUStat(nil); return c.parse }
@@ -273,14 +276,14 @@ func TestOddFiles(t *testing.T) {
 		"diskstats: no disks": {(&disks{}).parse, "", "", ""},
 		"snmp: no RetransSegs": {(&netstat{want: map[string]map[string]bool{"Tcp": {"RetransSegs": true, "OutSegs": true}}}).parse,
 			"Tcp: InSegs OutSegs\nTcp: 5 6\n", "node_netstat_Tcp_OutSegs 6\n", "Tcp has no counter RetransSegs"},
-		"snmp: MaxConn is negative": {(&netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}).parse,
+		"snmp: MaxConn is negative": {outSegs().parse,
 			"Tcp: MaxConn OutSegs\nTcp: -1 6\n", "node_netstat_Tcp_OutSegs 6\n", ""},
-		"snmp: too few numbers": {(&netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}).parse,
+		"snmp: too few numbers": {outSegs().parse,
 			"Tcp: InSegs OutSegs\nTcp: 5\n", "", "2 names but 1 numbers"},
-		"snmp: other protocol's numbers": {(&netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}).parse,
+		"snmp: other protocol's numbers": {outSegs().parse,
 			"Tcp: OutSegs\nUdp: 5\n", "", "do not follow"},
-		"snmp: names only":   {(&netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}).parse, "Tcp: OutSegs\n", "", "names without numbers"},
-		"snmp: no Tcp":       {(&netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}).parse, "Ip: A\nIp: 1\n", "", "protocol Tcp is not there"},
+		"snmp: names only":   {outSegs().parse, "Tcp: OutSegs\n", "", "names without numbers"},
+		"snmp: no Tcp":       {outSegs().parse, "Ip: A\nIp: 1\n", "", "protocol Tcp is not there"},
 		"sockstat: no TCP":   {parseSockstat, "sockets: used 15\n", "node_sockstat_sockets_used 15\n", "no line of TCP"},
 		"dev: glued":         {(&netdev{}).parse, "Inter-|x\n face |y\n  eth0:1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", "node_network_receive_bytes_total{device=\"eth0\"} 1\nnode_network_receive_packets_total{device=\"eth0\"} 2\nnode_network_receive_errs_total{device=\"eth0\"} 3\nnode_network_receive_drop_total{device=\"eth0\"} 4\nnode_network_receive_fifo_total{device=\"eth0\"} 5\nnode_network_transmit_bytes_total{device=\"eth0\"} 9\nnode_network_transmit_packets_total{device=\"eth0\"} 10\nnode_network_transmit_errs_total{device=\"eth0\"} 11\nnode_network_transmit_drop_total{device=\"eth0\"} 12\nnode_network_transmit_fifo_total{device=\"eth0\"} 13\n", ""},
 		"dev: headings only": {(&netdev{}).parse, "Inter-|x\n face |y\n", "", "no device"},
@@ -354,7 +357,7 @@ func TestSkipDisk(t *testing.T) {
 
 // The layout of a protocol is kept between samples; a kernel cannot change it, a namespace can.
 func TestNetstatLayoutChanges(t *testing.T) {
-	n := &netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}
+	n := outSegs()
 	for _, c := range []struct{ in, want string }{
 		{"Tcp: OutSegs InSegs\nTcp: 1 2\n", "node_netstat_Tcp_OutSegs 1\n"},
 		{"Tcp: OutSegs InSegs\nTcp: 3 4\n", "node_netstat_Tcp_OutSegs 3\n"},

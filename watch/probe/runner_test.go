@@ -76,6 +76,11 @@ func sampleOf(name string, v float64) []series.Sample {
 	return []series.Sample{{Name: name, Labels: label("role", "target"), Value: v}}
 }
 
+// healthy is a probe that never fails.
+func healthy(name string) stub {
+	return stub{name, func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf(name, 1), nil }}
+}
+
 // runFor runs r for d of the bubble's time and returns its error.
 func runFor(t *testing.T, r *Runner, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -194,7 +199,7 @@ func TestRunnerStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := memory{fail: errors.New("disk full")}
 		r := NewRunner(&db, time.Second)
-		r.Add(stub{"a", func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf("a", 1), nil }})
+		r.Add(healthy("a"))
 		failure.None(t, runFor(t, r, 2500*time.Millisecond))
 		if st := r.Status()[0]; st.Samples != 0 || st.Failures != 3 || !strings.Contains(st.LastErr.Error(), "disk full") {
 			t.Errorf("status %+v", st)
@@ -324,6 +329,17 @@ func TestRunnerKeepsTheLongestGap(t *testing.T) {
 	}
 }
 
+// odd is a probe that panics in its third second.
+func odd() stub {
+	n := 0
+	return stub{"odd", func(context.Context, time.Time) ([]series.Sample, error) {
+		if n++; n == 3 {
+			panic("odd page")
+		}
+		return sampleOf("odd", 1), nil
+	}}
+}
+
 // A probe that panics has failed in that second, and is reported; the next second it is sampled again, and the others
 // go on.
 func TestAProbeThatPanicsHasFailed(t *testing.T) {
@@ -332,14 +348,8 @@ func TestAProbeThatPanicsHasFailed(t *testing.T) {
 		r := NewRunner(&db, time.Second)
 		var told []*boundary.Panic
 		r.OnPanic(func(p *boundary.Panic) { told = append(told, p) })
-		n := 0
-		r.Add(stub{"odd", func(context.Context, time.Time) ([]series.Sample, error) {
-			if n++; n == 3 {
-				panic("odd page")
-			}
-			return sampleOf("odd", 1), nil
-		}})
-		r.Add(stub{"well", func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf("well", 1), nil }})
+		r.Add(odd())
+		r.Add(healthy("well"))
 		failure.None(t, runFor(t, r, 9500*time.Millisecond))
 		if len(told) != 1 || told[0].Where != "probe odd" || told[0].Value != "odd page" {
 			t.Errorf("told %v", told)
@@ -374,13 +384,7 @@ func TestAProbeThatPanicsIsDown(t *testing.T) {
 		start := time.Now()
 		r := NewRunner(db, time.Second)
 		r.AddScraper(&oddPage{})
-		n := 0
-		r.Add(stub{"odd", func(context.Context, time.Time) ([]series.Sample, error) {
-			if n++; n == 3 {
-				panic("odd")
-			}
-			return sampleOf("odd", 1), nil
-		}})
+		r.Add(odd())
 		failure.None(t, runFor(t, r, 4500*time.Millisecond))
 		for _, expr := range []string{`up{instance="i"}`, `plimsoll_probe_up{probe="page"}`, `plimsoll_probe_up{probe="odd"}`} {
 			var up []float64

@@ -13,8 +13,8 @@ import (
 )
 
 func TestRejectedBatches(t *testing.T) {
-	x := func(v float64) Sample { return Sample{Name: "x", Labels: []Label{{"a", "1"}, {"b", "2"}}, Value: v} }
-	turned := Sample{Name: "x", Labels: []Label{{"b", "2"}, {"a", "1"}, {"c", ""}}, Value: 1}
+	x := func(v float64) Sample { return sampleOf("x", v, "a", "1", "b", "2") }
+	turned := sampleOf("x", 1, "b", "2", "a", "1", "c", "")
 	y := Sample{Name: "y", Value: 5}
 	for name, c := range map[string]struct {
 		at    int
@@ -52,10 +52,10 @@ func TestBadSamples(t *testing.T) {
 	db := create(t)
 	for name, s := range map[string]Sample{
 		"no name":            {Value: 1},
-		"label without name": {Name: "x", Labels: []Label{{"", "v"}}},
-		"label twice":        {Name: "x", Labels: []Label{{"a", "1"}, {"a", "2"}}},
-		"name as label":      {Name: "x", Labels: []Label{{"__name__", "y"}}},
-		"bytes in a value":   {Name: "x", Labels: []Label{{"a", "\xff"}}},
+		"label without name": sampleOf("x", 0, "", "v"),
+		"label twice":        sampleOf("x", 0, "a", "1", "a", "2"),
+		"name as label":      sampleOf("x", 0, "__name__", "y"),
+		"bytes in a value":   sampleOf("x", 0, "a", "\xff"),
 		"bytes in a name":    {Name: "x\xff"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestCachesKeepApart(t *testing.T) {
 			t.Errorf("%s = %v, want %v", expr, got, want)
 		}
 	}
-	err := db.Append(at(2), []Sample{{Name: "x", Labels: []Label{{"instance", "a"}}, Value: 2}})
+	err := db.Append(at(2), []Sample{sampleOf("x", 2, "instance", "a")})
 	if _, ok := errors.AsType[*RejectedError](err); !ok {
 		t.Errorf("the same series by the other way at the same time: %v", err)
 	}
@@ -176,7 +176,7 @@ func TestAppendBudget(t *testing.T) {
 	extra := map[string]string{"instance": "app-0:8067", "role": "app"}
 	batch := make([]Sample, n)
 	for i := range batch {
-		batch[i] = Sample{Name: "node_x", Labels: []Label{{"i", fmt.Sprint(i)}, {"device", "eth0"}}}
+		batch[i] = sampleOf("node_x", 0, "i", fmt.Sprint(i), "device", "eth0")
 	}
 	s := 0
 	step := func() {

@@ -80,7 +80,7 @@ func TestCostlySeriesAreRefused(t *testing.T) {
 	db := create(t)
 	var batch []Sample
 	for i := range 4000 {
-		batch = append(batch, Sample{Name: "x", Labels: []Label{{"a", strconv.Itoa(i)}}, Value: float64(i)})
+		batch = append(batch, sampleOf("x", float64(i), "a", strconv.Itoa(i)))
 	}
 	failure.None(t, db.Append(at(1), batch))
 	long := `label_replace(x, "b", "` + strings.Repeat("q", 7000) + `", "", "")`

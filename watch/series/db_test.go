@@ -22,6 +22,15 @@ var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func at(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
 
+// sampleOf makes a sample with labels, each a name and a value.
+func sampleOf(name string, v float64, labels ...string) Sample {
+	s := Sample{Name: name, Value: v}
+	for i := 0; i < len(labels); i += 2 {
+		s.Labels = append(s.Labels, Label{labels[i], labels[i+1]})
+	}
+	return s
+}
+
 // create makes a DB in a new directory and closes it at the end of the test.
 func create(t testing.TB) *DB {
 	t.Helper()
@@ -56,7 +65,7 @@ func fill(t testing.TB, db *DB) {
 	t.Helper()
 	for s := range 121 {
 		err := db.Append(at(s), []Sample{
-			{Name: "ops_total", Labels: []Label{{"op", "post"}, {"empty", ""}}, Value: float64(7 * s)},
+			sampleOf("ops_total", float64(7*s), "op", "post", "empty", ""),
 			{Name: "temperature", Value: float64(s % 10)},
 		})
 		failure.None(t, err)
@@ -352,7 +361,7 @@ func TestConcurrentUse(t *testing.T) {
 	for g := range 4 {
 		wg.Go(func() {
 			for s := range 50 {
-				if err := db.Append(at(s), []Sample{{Name: "x", Labels: []Label{{"g", fmt.Sprint(g)}}, Value: 1}}); err != nil {
+				if err := db.Append(at(s), []Sample{sampleOf("x", 1, "g", fmt.Sprint(g))}); err != nil {
 					t.Error(err)
 				}
 				if _, err := db.Query(t.Context(), "sum(x)", at(s)); err != nil {

@@ -70,7 +70,7 @@ func TestRunHasAtMostMaxSeries(t *testing.T) {
 	for page := range 4 {
 		var samples []Sample
 		for i := range 100 {
-			samples = append(samples, Sample{Name: "churn", Labels: []Label{{"n", fmt.Sprint(page*100 + i)}}, Value: 1})
+			samples = append(samples, sampleOf("churn", 1, "n", fmt.Sprint(page*100+i)))
 		}
 		if err := db.Append(at(page), samples); (err != nil) != (page == 3) {
 			t.Fatalf("page %d: %v", page, err)
@@ -106,7 +106,7 @@ func TestPageBeyondLimitsIsRefused(t *testing.T) {
 			failure.None(t, failure.Of(db.AppendText(at(2), []byte("y 1\n"), "", nil)))
 		})
 	}
-	if err := create(t).Append(at(1), []Sample{{Name: "x", Labels: []Label{{"a", strings.Repeat("v", MaxLabelBytes)}}}}); err == nil {
+	if err := create(t).Append(at(1), []Sample{sampleOf("x", 0, "a", strings.Repeat("v", MaxLabelBytes))}); err == nil {
 		t.Error("a probe's sample of that size is stored")
 	}
 }

@@ -24,7 +24,7 @@ func TestLabelsAreStoredWithoutSecrets(t *testing.T) {
 		if n, err := db.AppendText(at, page, "", map[string]string{"instance": "app-0"}); err != nil || n != 5 {
 			t.Fatalf("%d samples, %v", n, err)
 		}
-		failure.None(t, db.Append(at, []Sample{{Name: "z", Labels: []Label{{"q", "select 'geheim'"}}, Value: 6}}))
+		failure.None(t, db.Append(at, []Sample{sampleOf("z", 6, "q", "select 'geheim'")}))
 	}
 	var got []string
 	points, err := db.Query(t.Context(), `{__name__=~".+"}`, start.Add(2*time.Second))
@@ -62,7 +62,7 @@ func TestRefusedSecretsAreForgotten(t *testing.T) {
 			stored++
 		}
 		// A probe's series that is refused: a name may not occur twice.
-		if err := db.Append(at(n), []Sample{{Name: "y", Labels: []Label{{"a", fmt.Sprint("secret", n)}, {"a", "b"}}}}); err == nil {
+		if err := db.Append(at(n), []Sample{sampleOf("y", 0, "a", fmt.Sprint("secret", n), "a", "b")}); err == nil {
 			t.Fatal("a series with a label twice is stored")
 		}
 	}

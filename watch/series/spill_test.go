@@ -103,8 +103,8 @@ func play(t *testing.T, db *DB, from, to int) {
 	t.Helper()
 	for s := from; s < to; s++ {
 		batch := []Sample{
-			{Name: "ops_total", Labels: []Label{{"op", "post"}}, Value: float64(7 * s)},
-			{Name: "ops_total", Labels: []Label{{"op", "read"}}, Value: float64(31 * s)},
+			sampleOf("ops_total", float64(7*s), "op", "post"),
+			sampleOf("ops_total", float64(31*s), "op", "read"),
 			{Name: "born", Labels: []Label{{"n", fmt.Sprint(s / 30)}}, Value: math.Sqrt(float64(s))},
 		}
 		if s%7 == 0 {
@@ -199,7 +199,7 @@ func appendDuringCuts(t *testing.T, db *DB, n int, appended *atomic.Int64) {
 	for s := range n {
 		var batch []Sample
 		for i := range 4 {
-			batch = append(batch, Sample{Name: "x", Labels: []Label{{"i", fmt.Sprint(i)}}, Value: float64(s)})
+			batch = append(batch, sampleOf("x", float64(s), "i", fmt.Sprint(i)))
 		}
 		if err := db.Append(at(s), batch); err != nil {
 			t.Error(err)
@@ -343,7 +343,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		batch := make([]Sample, 500)
 		for i := range batch {
-			batch[i] = Sample{Name: "x", Labels: []Label{{"i", fmt.Sprint(i)}}}
+			batch[i] = sampleOf("x", 0, "i", fmt.Sprint(i))
 		}
 		for s := range 4500 {
 			for i := range batch {

@@ -29,7 +29,7 @@ func TestSumRateIsTheEngines(t *testing.T) {
 			default:
 				values[i] += rng.Float64() * 10
 			}
-			batch = append(batch, Sample{Name: "n_total", Labels: []Label{{"le", fmt.Sprint(i % 4)}, {"handler", fmt.Sprint(i)}}, Value: values[i]})
+			batch = append(batch, sampleOf("n_total", values[i], "le", fmt.Sprint(i%4), "handler", fmt.Sprint(i)))
 		}
 		failure.None(t, db.Append(t0.Add(time.Duration(second)*time.Second+time.Duration(rng.IntN(300))*time.Millisecond), batch))
 	}

@@ -34,6 +34,12 @@ func remote(r *Readers, name string) *Remote {
 	return NewRemote(RemoteConfig{Ask: ask, Role: r.what.Role, Instance: r.what.Role + "-0"})
 }
 
+// proxy is the probe of an agent with an answer of its own.
+func proxy(answer func() ([]byte, error)) *Remote {
+	ask := func(context.Context) ([]byte, error) { return answer() }
+	return NewRemote(RemoteConfig{Role: "proxy", Instance: "proxy-0", Ask: ask})
+}
+
 func take(t *testing.T, r *Remote) ([]series.Sample, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -146,9 +152,7 @@ func TestLyingAgent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := small()
 			c.change(&a)
-			body, err := json.Marshal(a)
-			failure.None(t, err)
-			got, err := take(t, NewRemote(RemoteConfig{Role: "proxy", Instance: "proxy-0", Ask: func(context.Context) ([]byte, error) { return body, nil }}))
+			got, err := take(t, proxy(func() ([]byte, error) { return json.Marshal(a) }))
 			if c.want == "" {
 				if err != nil || len(got) != 4 {
 					t.Errorf("%d samples, %v", len(got), err)
@@ -159,14 +163,14 @@ func TestLyingAgent(t *testing.T) {
 		})
 	}
 	t.Run("cut", func(t *testing.T) {
-		r := NewRemote(RemoteConfig{Role: "proxy", Ask: func(context.Context) ([]byte, error) { return []byte(`{"role":"proxy"`), nil }})
+		r := proxy(func() ([]byte, error) { return []byte(`{"role":"proxy"`), nil })
 		if got, err := take(t, r); err == nil || len(got) > 0 || !strings.Contains(err.Error(), "the agent's answer cannot be read") {
 			t.Errorf("%d samples, error %v", len(got), err)
 		}
 	})
 	t.Run("probe gone", func(t *testing.T) {
 		a := small()
-		r := NewRemote(RemoteConfig{Role: "proxy", Ask: func(context.Context) ([]byte, error) { return json.Marshal(a) }})
+		r := proxy(func() ([]byte, error) { return json.Marshal(a) })
 		failure.None(t, failure.Of(take(t, r)))
 		a.Probes = a.Probes[:1]
 		if got, err := take(t, r); err == nil || len(got) != 4 || !strings.Contains(err.Error(), "its probe nginx is there no more") {
@@ -310,7 +314,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"role":"proxy","received":"2026-01-02T03:04:05Z","replied":"2026-01-02T03:04:05Z","probes":["host"],"samples":[{"Name":"a","Labels":[{"Name":"role","Value":"proxy"}],"Value":1}]}`))
 	f.Add([]byte(`{`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := NewRemote(RemoteConfig{Role: "proxy", Instance: "proxy-0", Ask: func(context.Context) ([]byte, error) { return body, nil }})
+		r := proxy(func() ([]byte, error) { return body, nil })
 		got, err := r.Sample(t.Context(), time.Now())
 		for _, s := range got {
 			if label(s, "role") == "" || label(s, "instance") != "proxy-0" {
