@@ -2,6 +2,7 @@ package postgresql_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"plimsoll/internal/failure"
 	"plimsoll/target/lab/postgresql"
@@ -34,9 +34,9 @@ var (
 type memory struct{ files, segments []string }
 
 // memoryBelow waits until a process that works below dir has shared memory of both kinds.
-func memoryBelow(t *testing.T, dir string) memory {
+func memoryBelow(t *testing.T, dir string) (m memory) {
 	t.Helper()
-	for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	failure.Unless(t, func() bool {
 		all, err := filepath.Glob("/proc/[0-9]*")
 		failure.None(t, err)
 		for _, p := range all {
@@ -44,14 +44,14 @@ func memoryBelow(t *testing.T, dir string) memory {
 				continue
 			}
 			maps, _ := os.ReadFile(p + "/maps") // one that has ended has none
-			m := memory{found(shmFile, maps), found(shmSegment, maps)}
+			m = memory{found(shmFile, maps), found(shmSegment, maps)}
 			if len(m.files) > 0 && len(m.segments) > 0 {
-				return m
+				return true
 			}
 		}
-	}
-	t.Fatal("no process with shared memory")
-	return memory{}
+		return false
+	}, "no process with shared memory")
+	return m
 }
 
 func found(re *regexp.Regexp, maps []byte) (names []string) {
@@ -101,12 +101,7 @@ func TestKilledProgramLeavesNoSharedMemory(t *testing.T) {
 	m := memoryBelow(t, dir)
 	failure.None(t, program.Process.Kill())
 	_ = program.Wait()
-	end := time.Now().Add(20 * time.Second)
-	for ; len(m.left(t)) > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%v are left", m.left(t))
-		}
-	}
+	failure.Unless(t, func() bool { return len(m.left(t)) == 0 }, "shared memory is left")
 }
 
 // A start that is canceled while initdb runs leaves nothing.
@@ -120,21 +115,42 @@ func TestCanceledStartLeavesNoSharedMemory(t *testing.T) {
 	}()
 	m := memoryBelow(t, dir)
 	cancel()
-	if err := <-ended; err == nil {
-		t.Error("a canceled start succeeds")
-	}
+	failure.Says(t, <-ended, "canceled")
 	if left := m.left(t); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
 }
 
-// A server that was killed leaves nothing when it is stopped.
-func TestKilledServerLeavesNoSharedMemory(t *testing.T) {
-	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
-	m := memory{files: sharedMemory(t, s.PIDs()[0])}
-	failure.None(t, syscall.Kill(s.PIDs()[0], syscall.SIGKILL))
-	failure.None(t, s.Stop(ctx))
-	if left := m.left(t); len(left) > 0 {
-		t.Errorf("%v are left", left)
+// A server takes its shared memory with it, however it ends; no other program could distinguish the remains from a living
+// server's.
+func TestServerLeavesNoSharedMemory(t *testing.T) {
+	kill := func(t *testing.T, s *postgresql.Server) {
+		failure.None(t, syscall.Kill(s.PIDs()[0], syscall.SIGKILL))
+	}
+	for name, end := range map[string]func(t *testing.T, ctx context.Context, s *postgresql.Server){
+		"killed and stopped": func(t *testing.T, ctx context.Context, s *postgresql.Server) {
+			kill(t, s)
+			failure.None(t, s.Stop(ctx))
+		},
+		"killed and restored": func(t *testing.T, ctx context.Context, s *postgresql.Server) {
+			kill(t, s)
+			<-s.Done()
+			failure.None(t, s.Restore(ctx, "chat"))
+		},
+		"ended at once": func(t *testing.T, ctx context.Context, s *postgresql.Server) {
+			ended, cancel := context.WithCancel(ctx)
+			cancel()
+			failure.None(t, s.Stop(ended))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
+			failure.None(t, errors.Join(s.CreateDatabase(ctx, "chat"), s.Snapshot(ctx, "chat")))
+			m := memory{files: sharedMemory(t, s.PIDs()[0])}
+			end(t, ctx, s)
+			if left := m.left(t); len(left) > 0 {
+				t.Errorf("%v are left", left)
+			}
+		})
 	}
 }

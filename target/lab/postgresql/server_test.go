@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -55,21 +54,6 @@ func count(t *testing.T, ctx context.Context, dsn, sql string) (n int) {
 	return n
 }
 
-// Nothing of a server that died by itself is left after a reset.
-func TestRestoreOfAServerThatDied(t *testing.T) {
-	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
-	failure.None(t, s.CreateDatabase(ctx, "chat"))
-	failure.None(t, s.Snapshot(ctx, "chat"))
-	pid := s.PIDs()[0]
-	segments := sharedMemory(t, pid)
-	failure.None(t, syscall.Kill(pid, syscall.SIGKILL))
-	<-s.Done()
-	failure.None(t, s.Restore(ctx, "chat"))
-	for _, name := range segments {
-		failure.Gone(t, name)
-	}
-}
-
 func TestDescribe(t *testing.T) {
 	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir(), Settings: map[string]string{"work_mem": "7MB"}})
 	d, err := s.Describe(ctx)
@@ -110,19 +94,6 @@ func TestDataOfAnotherVersion(t *testing.T) {
 	failure.None(t, os.WriteFile(filepath.Join(data, "PG_VERSION"), []byte("9\n"), 0o600))
 	_, err := postgresql.Start(t.Context(), postgresql.Config{Dir: t.TempDir(), Data: data})
 	failure.Says(t, err, "of PostgreSQL 9, but postgres (PostgreSQL) 1")
-}
-
-// A server that is ended at once takes its shared memory with it; no other program could distinguish the remains from
-// a living server's.
-func TestEndedAtOnceLeavesNoSharedMemory(t *testing.T) {
-	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
-	segments := sharedMemory(t, s.PIDs()[0])
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	failure.None(t, s.Stop(ended))
-	for _, name := range segments {
-		failure.Gone(t, name)
-	}
 }
 
 // sharedMemory returns the segments that a server's processes have mapped: its own, and no others of the host.
