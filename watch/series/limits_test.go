@@ -43,7 +43,7 @@ func TestPageWithNewSeriesEachTimeIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "labels of more than 160000 bytes in the series of one source in one run") || page != 3 {
 		t.Errorf("page %d: %v", page, err)
 	}
-	page, err = scraped(t, db, "third", 100, 1)
+	_, err = scraped(t, db, "third", 100, 1)
 	failure.Says(t, err, "more than 1000 different series of all scraped pages")
 	if n := len(db.write.series); n != most.scraped {
 		t.Errorf("%d series are held, want %d", n, most.scraped)
