@@ -59,15 +59,34 @@ func Save(dir string, dep Deployment, ready string, now time.Time) error {
 	if err := Free(dir); err != nil {
 		return err
 	}
-	owner, err := lab.Identify(os.Getpid())
+	s, err := stateOf(dep, ready, now)
 	if err != nil {
 		return fmt.Errorf("saving the target's state: %w", err)
+	}
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("saving the target's state: %w", err)
+	}
+	if err := lab.MkdirState(dir); err != nil {
+		return err
+	}
+	if err := files.Replace(files.OS{}, filepath.Join(dir, stateFile), append(b, '\n')); err != nil {
+		return fmt.Errorf("saving the target's state: %w", err)
+	}
+	return nil
+}
+
+// stateOf describes a deployment of this program.
+func stateOf(dep Deployment, ready string, now time.Time) (s StateFile, err error) {
+	owner, err := lab.Identify(os.Getpid())
+	if err != nil {
+		return s, err
 	}
 	network, err := ownNetwork()
 	if err != nil {
-		return fmt.Errorf("saving the target's state: %w", err)
+		return s, err
 	}
-	s := StateFile{
+	s = StateFile{
 		Description: dep.Describe(), URLs: dep.URLs(), Started: now.UTC(), Owner: owner, Network: network,
 		Processes: map[string][]lab.Identity{},
 	}
@@ -82,22 +101,12 @@ func Save(dir string, dep Deployment, ready string, now time.Time) error {
 		for _, pid := range pids {
 			id, err := lab.Identify(pid)
 			if err != nil {
-				return fmt.Errorf("saving the target's state: %w", err)
+				return s, err
 			}
 			s.Processes[role] = append(s.Processes[role], id)
 		}
 	}
-	b, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("saving the target's state: %w", err)
-	}
-	if err := lab.MkdirState(dir); err != nil {
-		return err
-	}
-	if err := files.Replace(files.OS{}, filepath.Join(dir, stateFile), append(b, '\n')); err != nil {
-		return fmt.Errorf("saving the target's state: %w", err)
-	}
-	return nil
+	return s, nil
 }
 
 // readyOf returns the addresses that show that the instances of a deployment are ready. It fills in the variables of

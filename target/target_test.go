@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 )
@@ -50,15 +51,11 @@ func TestWaitReady(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	close(ended)
-	if err := target.WaitReady(ctx, srv.URL+"/never", ended); err == nil || !strings.Contains(err.Error(), "ended before") {
-		t.Errorf("WaitReady() of an ended program = %v", err)
-	}
+	failure.Says(t, target.WaitReady(ctx, srv.URL+"/never", ended), "ended before")
 	short, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("too late"))
 	defer cancel()
 	err := target.WaitReady(short, srv.URL+"/never", nil)
-	if err == nil || !strings.Contains(err.Error(), "too late") || !strings.Contains(err.Error(), "503") {
-		t.Errorf("WaitReady() = %v, want the cause and the last answer", err)
-	}
+	failure.Says(t, err, "too late", "503")
 }
 
 // fake is a deployment whose only process is this test's child.
@@ -79,34 +76,18 @@ func TestState(t *testing.T) {
 	ok := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer ok.Close()
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := p.Kill(); err != nil {
-			t.Error(err)
-		}
-	}()
+	failure.None(t, err)
+	defer func() { failure.None(t, p.Kill()) }()
 	dir := t.TempDir()
-	if _, err := target.Load(dir); !errors.Is(err, target.ErrNotUp) {
-		t.Errorf("Load() of an empty directory = %v, want ErrNotUp", err)
-	}
+	failure.Is(t, failure.Of(target.Load(dir)), target.ErrNotUp)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	if err := target.Save(dir, fake{url: srv.URL, pids: map[string][]int{"app": {p.PID()}}}, "/ready", now); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, target.Save(dir, fake{url: srv.URL, pids: map[string][]int{"app": {p.PID()}}}, "/ready", now))
 	s, err := target.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	me, err := lab.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	network, err := os.Readlink("/proc/self/ns/net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	want := target.StateFile{
 		Description: target.Description{Driver: "fake", Instances: 1}, URLs: []string{srv.URL}, Ready: []string{srv.URL + "/ready"},
 		Started: now, Owner: me, Network: network, Processes: map[string][]lab.Identity{"app": {p.Identity()}},
@@ -128,66 +109,42 @@ func TestState(t *testing.T) {
 	if st := away.Status(t.Context(), nil); !st.Ready {
 		t.Errorf("in this network: %+v", st)
 	}
-	if err := target.Down(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "must stop it itself") {
-		t.Errorf("Down() by the owner = %v", err)
-	}
-	if err := target.Forget(dir); err != nil {
-		t.Error(err)
-	}
-	if _, err := target.Load(dir); !errors.Is(err, target.ErrNotUp) {
-		t.Errorf("Load() after Forget = %v, want ErrNotUp", err)
-	}
+	failure.Says(t, target.Down(t.Context(), dir), "must stop it itself")
+	failure.None(t, target.Forget(dir))
+	failure.Is(t, failure.Of(target.Load(dir)), target.ErrNotUp)
 }
 
 // A second target in the same directory would take the file of the first, which nobody finds then.
 func TestTheStateOfAnotherTargetStays(t *testing.T) {
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() { _ = p.Kill() }()
 	dir := t.TempDir()
 	b, err := json.Marshal(target.StateFile{URLs: []string{"http://127.0.0.1:1"}, Owner: p.Identity()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "target.json"), b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, os.WriteFile(filepath.Join(dir, "target.json"), b, 0o600))
 	other := fake{url: "http://127.0.0.1:2"}
-	if err := target.Save(dir, other, "", time.Now()); !errors.Is(err, target.ErrUp) {
-		t.Errorf("Save() beside a target that is up = %v, want ErrUp", err)
-	}
+	failure.Is(t, target.Save(dir, other, "", time.Now()), target.ErrUp)
 	if s, err := target.Load(dir); err != nil || len(s.URLs) != 1 || s.URLs[0] != "http://127.0.0.1:1" {
 		t.Errorf("the state file: %+v, %v; want that of the first target", s, err)
 	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, p.Kill())
 	for range 2 { // after a program that is gone, and again by this one
-		if err := target.Save(dir, other, "", time.Now()); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, target.Save(dir, other, "", time.Now()))
 	}
 }
 
 func TestLoadBrokenState(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "target.json")
-	if err := os.WriteFile(name, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := target.Load(dir); err == nil || !strings.Contains(err.Error(), name) {
-		t.Errorf("Load() = %v, want an error that names the file", err)
-	}
+	failure.None(t, os.WriteFile(name, []byte("{"), 0o600))
+	failure.Says(t, failure.Of(target.Load(dir)), name)
 }
 
 // TestStateTellsNoSecret: an address may hold a token, and the file is for all to read.
 func TestStateTellsNoSecret(t *testing.T) {
 	dir := t.TempDir()
-	if err := target.Save(dir, metered{fake{url: "http://127.0.0.1:1"}}, "/r", time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, target.Save(dir, metered{fake{url: "http://127.0.0.1:1"}}, "/r", time.Now()))
 	if b, err := os.ReadFile(filepath.Join(dir, "target.json")); err != nil || strings.Contains(string(b), "hush-hush") || !strings.Contains(string(b), "/metrics?...") {
 		t.Errorf("%v; the state file: %s", err, b)
 	}

@@ -31,7 +31,7 @@ var rows = [][]string{
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
-var outside = []string{".", "internal/arch", "internal/browser", "internal/race"}
+var outside = []string{".", "internal/arch", "internal/browser", "internal/failure", "internal/race"}
 
 // drivers are chosen by name when a plan is carried out. Each stands one row above its room.
 var driverList = []string{
@@ -52,9 +52,10 @@ var choosers = []string{"rig", "run/deploy", "run/export", "run/health", "run/ra
 // pure are the packages that are functions of their arguments.
 var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
 
-// inTests are packages that tests of any package may import: a browser and databases to start, groups to put processes into, and
+// inTests are packages that tests of any package may import: a browser and databases to start, probes of both, groups to put processes into, and
 // whether the race detector is on.
-var inTests = []string{"internal/browser", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql"}
+var inTests = []string{"internal/browser", "internal/failure", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql",
+	"watch/probe/mysql", "watch/probe/postgresql"}
 
 // named are the directories that may speak of one particular server.
 var named = []string{"dialect", "reference", "cmd", "internal/arch", "target/mattermost"}

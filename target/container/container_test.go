@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/container"
 	"plimsoll/target/lab"
 )
@@ -102,10 +103,8 @@ func engine(t *testing.T) *container.Podman {
 	if os.Geteuid() == 0 {
 		e, err = container.FindPodman(t.Context())
 	}
-	if err != nil && os.Getenv("CI") == "true" {
-		t.Fatal(err)
-	} else if err != nil {
-		t.Skip(err)
+	if err != nil {
+		failure.Lacks(t, err)
 	}
 	return e
 }
@@ -114,9 +113,7 @@ func engine(t *testing.T) *container.Podman {
 func state(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return dir
 }
 
@@ -132,9 +129,7 @@ func look(t *testing.T, dir string, p process) (s sight) {
 	t.Helper()
 	for range 2000 {
 		if b, err := os.ReadFile(filepath.Join(dir, "sight")); err == nil {
-			if err := json.Unmarshal(b, &s); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, json.Unmarshal(b, &s))
 			return s
 		}
 		select {
@@ -155,14 +150,8 @@ func TestARelativeState(t *testing.T) {
 	j := job(dir)
 	j.State = filepath.Base(dir)
 	p, err := e.Start(t.Context(), j)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := p.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
+	failure.None(t, err)
+	defer func() { failure.None(t, p.Stop(context.Background())) }()
 	if s := look(t, dir, p); s.Dir != dir {
 		t.Errorf("it is in %s, want %s", s.Dir, dir)
 	}
@@ -175,9 +164,7 @@ func TestContainer(t *testing.T) {
 	for round := range 2 { // again in the same place, as after a reset
 		_ = os.Remove(filepath.Join(dir, "sight"))
 		p, err := e.Start(t.Context(), j)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		s := look(t, dir, p)
 		if s.PID != "1" || s.Host != j.Name || s.Dir != dir || !slices.Equal(s.Args, j.Spec.Args) || s.Secret != "hush" || s.Processes != 1 {
 			t.Errorf("it sees %+v", s)
@@ -189,9 +176,7 @@ func TestContainer(t *testing.T) {
 			}
 		}
 		id, err := lab.Identify(p.PID())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.PID)); err != nil || !strings.Contains(string(line), "two words") || strings.Contains(string(line), "podman") {
 			t.Errorf("round %d: process %d is %q, %v; want the server", round, id.PID, line, err)
 		}
@@ -200,16 +185,12 @@ func TestContainer(t *testing.T) {
 			t.Error("a secret is on the command line")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		if err := p.Stop(ctx); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, p.Stop(ctx))
 		cancel()
 		if id.Alive() {
 			t.Error("it runs after Stop")
 		}
-		if err := p.Err(); err != nil {
-			t.Errorf("after Stop: %v", err)
-		}
+		failure.None(t, p.Err())
 		if !strings.Contains(p.Tail(), "asked to stop") {
 			t.Errorf("it was not asked to stop:\n%s", p.Tail())
 		}
@@ -224,15 +205,11 @@ func left(t *testing.T, name string) (all []string) {
 	t.Helper()
 	for _, pattern := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/*/"} {
 		found, err := filepath.Glob(pattern + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		all = append(all, found...)
 	}
 	mounts, err := os.ReadFile("/proc/self/mounts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if strings.Contains(string(mounts), name) {
 		all = append(all, "a mount")
 	}
@@ -246,9 +223,7 @@ func TestKilledRunner(t *testing.T) {
 	dir := state(t)
 	runner, err := lab.Start(t.Context(), lab.Spec{Name: "runner", Path: os.Args[0],
 		Env: append(os.Environ(), "CONTAINER_TEST_ROLE=runner", "CONTAINER_TEST_STATE="+dir)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() { _ = runner.Kill() }()
 	look(t, dir, runner)
 	ours := func() (pids []string) {
@@ -265,9 +240,7 @@ func TestKilledRunner(t *testing.T) {
 		t.Fatal("nothing seems to run")
 	}
 	mark := fmt.Sprintf("plimsoll-%d-%d-box", runner.PID(), runner.Identity().Start)
-	if err := runner.Signal(syscall.SIGKILL); err != nil { // not Kill, which would kill the group
-		t.Fatal(err)
-	}
+	failure.None(t, runner.Signal(syscall.SIGKILL)) // not Kill, which would kill the group
 	<-runner.Done()
 	for range 1000 {
 		if len(ours()) == 0 && len(left(t, mark)) == 0 {

@@ -1,14 +1,13 @@
 package container_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/container"
 )
 
@@ -17,12 +16,8 @@ func TestFilesOfAnImage(t *testing.T) {
 	engine(t)
 	name := fmt.Sprintf("localhost/plimsoll-test-%d:1", os.Getpid())
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "srv", "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "srv", "bin", "x"), []byte("a program"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(filepath.Join(dir, "srv", "bin"), 0o755))
+	failure.None(t, os.WriteFile(filepath.Join(dir, "srv", "bin", "x"), []byte("a program"), 0o755))
 	run := func(args ...string) string {
 		t.Helper()
 		out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
@@ -33,31 +28,21 @@ func TestFilesOfAnImage(t *testing.T) {
 	}
 	tarball := filepath.Join(t.TempDir(), "image.tar")
 	run("tar", "-C", dir, "-cf", tarball, ".")
-	if _, err := container.FindImage(t.Context(), name); !errors.Is(err, container.ErrNoImage) {
-		t.Fatalf("error %v before it is there, want %v", err, container.ErrNoImage)
-	}
+	failure.Is(t, failure.Of(container.FindImage(t.Context(), name)), container.ErrNoImage)
 	run("podman", "import", "--change", `ENTRYPOINT ["/srv/bin/x", "-v"]`, "--change", "WORKDIR /srv", tarball, name)
 	t.Cleanup(func() { _ = exec.Command("podman", "rmi", name).Run() })
 	image, err := container.FindImage(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if image.Program != "/srv/bin/x" || image.WorkDir != "/srv" || len(image.ID) != 64 {
 		t.Errorf("found %+v", image)
 	}
 	to := filepath.Join(t.TempDir(), "copy")
-	if err := image.Copy(t.Context(), "/srv", to); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, image.Copy(t.Context(), "/srv", to))
 	if b, err := os.ReadFile(filepath.Join(to, "bin", "x")); err != nil || string(b) != "a program" {
 		t.Errorf("copied %q, %v", b, err)
 	}
-	if err := image.Copy(t.Context(), image.Program, to+"-x"); err != nil {
-		t.Error(err)
-	}
-	if err := image.Copy(t.Context(), "/opt", to+"-opt"); err == nil || !strings.Contains(err.Error(), "/opt") {
-		t.Errorf("error %v of a directory that is not there", err)
-	}
+	failure.None(t, image.Copy(t.Context(), image.Program, to+"-x"))
+	failure.Says(t, image.Copy(t.Context(), "/opt", to+"-opt"), "/opt")
 	if left := run("podman", "ps", "-a", "-q", "--filter", "ancestor="+name); left != "" {
 		t.Errorf("containers are left: %s", left)
 	}

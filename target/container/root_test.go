@@ -4,8 +4,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // TestRootHasTheLibrariesOfADynamicProgram covers dynamic programs: plimsoll itself is static, but a server under
@@ -16,9 +17,7 @@ func TestRootHasTheLibrariesOfADynamicProgram(t *testing.T) {
 		t.Skip(err)
 	}
 	libs, err := libraries(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(libs) == 0 {
 		t.Skipf("%s is static here", program)
 	}
@@ -37,11 +36,7 @@ func TestRootHasTheLibrariesOfADynamicProgram(t *testing.T) {
 func TestOnlyPrograms(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755))
 	_, err := makeRoot(filepath.Join(dir, "rootfs"), script)
-	if err == nil || !strings.Contains(err.Error(), "only programs") {
-		t.Errorf("a script in a container: %v", err)
-	}
+	failure.Says(t, err, "only programs")
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/internal/plain"
 	"plimsoll/target"
 	"plimsoll/target/external"
@@ -34,17 +35,11 @@ func TestInstallGetsItsTurn(t *testing.T) {
 		Env: map[string]string{"ZONE": "eu"}, Secrets: map[string]string{"TOKEN": "hush-hush"},
 		InstallCmd: []string{"/bin/sh", "-c", `env | grep -e ^PLIMSOLL -e ^ZONE -e ^TOKEN -e ^ELSEWHERE -e ^HOME | sort; echo "$TOKEN" >&2`},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	site := dep.(*external.Site)
-	if err := site.LookUp(); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, site.LookUp())
 	var log bytes.Buffer
-	if err := site.Install(t.Context(), external.Turn{Block: 3, Run: 2, Log: &log}); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, site.Install(t.Context(), external.Turn{Block: 3, Run: 2, Log: &log}))
 	got := log.String()
 	for _, want := range []string{"PLIMSOLL_ARM=new\n", "PLIMSOLL_VERSION=11.1-rc2\n", "PLIMSOLL_ENGINE=mysql\n", "PLIMSOLL_BLOCK=3\n", "PLIMSOLL_RUN=2\n",
 		"PLIMSOLL_URL=" + url + "\n", "ZONE=eu\n", "TOKEN=[redacted]\n", "HOME=", "# install of new: sh -c"} {
@@ -67,9 +62,7 @@ func TestInstallErrors(t *testing.T) {
 	deploy := func(ready, script string) *external.Site {
 		dep, err := (&external.Driver{ReadyTimeout: 100 * time.Millisecond}).Deploy(t.Context(), target.Spec{
 			Name: "new", URL: server(t), Ready: ready, Secrets: map[string]string{"TOKEN": "hush-hush"}, InstallCmd: []string{"/bin/sh", "-c", script}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		return dep.(*external.Site)
 	}
 	err := deploy("/ping", `for i in $(seq 1 30); do echo "line $i"; done; echo "no $TOKEN" >&2; exit 7`).Install(t.Context(), external.Turn{})
@@ -83,12 +76,8 @@ func TestInstallErrors(t *testing.T) {
 		t.Errorf("a target that is not ready: %v", err)
 	}
 	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{URL: server(t), InstallCmd: []string{"./there-is-no-such-program"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dep.(*external.Site).LookUp(); err == nil || !strings.Contains(err.Error(), "target.install") {
-		t.Errorf("LookUp() = %v", err)
-	}
+	failure.None(t, err)
+	failure.Says(t, dep.(*external.Site).LookUp(), "target.install")
 }
 
 // TestCommandThatHangs: at the deadline the command and its children end.
@@ -96,25 +85,13 @@ func TestCommandThatHangs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	dep, err := (&external.Driver{InstallTimeout: 2 * time.Second}).Deploy(t.Context(), target.Spec{URL: server(t), Env: map[string]string{"FILE": file},
 		InstallCmd: []string{"/bin/sh", "-c", `sleep 300 & echo $! > "$FILE.part"; mv "$FILE.part" "$FILE"; wait`}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dep.(*external.Site).Install(t.Context(), external.Turn{}); err == nil || !strings.Contains(err.Error(), "not done within 2s (target.timeouts.install)") {
-		t.Errorf("Install() = %v", err)
-	}
+	failure.None(t, err)
+	failure.Says(t, dep.(*external.Site).Install(t.Context(), external.Turn{}), "not done within 2s (target.timeouts.install)")
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil && !zombie(pid); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("process %d of the command is still there", pid)
-		}
-	}
+	failure.None(t, err)
+	failure.Unless(t, func() bool { return syscall.Kill(pid, 0) != nil || zombie(pid) }, "process ", pid, " of the command is still there")
 }
 
 // zombie reports whether a process has ended and nobody has asked how.
@@ -129,9 +106,7 @@ func TestEndedContextIsNoFailedCommand(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Store(true) }))
 	t.Cleanup(srv.Close)
 	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{URL: srv.URL, InstallCmd: []string{"/bin/true"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if asked.Load() {
 		t.Error("a target that is yet to be installed was asked for an answer")
 	}

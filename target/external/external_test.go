@@ -2,7 +2,6 @@ package external_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/external"
 )
@@ -37,58 +37,39 @@ func TestDeployAndReset(t *testing.T) {
 		ResetCmd: []string{"/bin/sh", "-c", `printf %s "$TOKEN" > "$OUT"`},
 	}
 	dep, err := new(external.Driver).Deploy(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if dep.URL() != url+"/sub" || !slices.Equal(dep.MetricsURLs(), []string{url + "/sub/metrics"}) || len(dep.PIDs()) != 0 {
 		t.Errorf("URL %q, metrics %q, pids %v", dep.URL(), dep.MetricsURLs(), dep.PIDs())
 	}
 	if d := dep.Describe(); d.Driver != "external" || d.Version != "v1" || strings.Contains(d.Settings["reset"], "hush") {
 		t.Errorf("description %+v", d)
 	}
-	if err := dep.Reset(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, dep.Reset(t.Context()))
 	if got, err := os.ReadFile(out); err != nil || string(got) != "hush-hush" {
 		t.Errorf("the reset command wrote %q (%v)", got, err)
 	}
-	if err := dep.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := target.Ready(t.Context(), url+"/ping"); err != nil {
-		t.Errorf("Stop touched the target: %v", err)
-	}
+	failure.None(t, dep.Stop(t.Context()))
+	failure.None(t, target.Ready(t.Context(), url+"/ping"))
 }
 
 func TestResetErrors(t *testing.T) {
 	url := server(t)
 	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{URL: url, Ready: "/ping"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dep.Reset(t.Context()); !errors.Is(err, target.ErrNoReset) {
-		t.Errorf("Reset() without a command = %v, want ErrNoReset", err)
-	}
+	failure.None(t, err)
+	failure.Is(t, dep.Reset(t.Context()), target.ErrNoReset)
 	dep, err = new(external.Driver).Deploy(t.Context(), target.Spec{
 		URL: url, Ready: "/ping", Secrets: map[string]string{"TOKEN": "hush-hush"},
 		ResetCmd: []string{"/bin/sh", "-c", "echo bad token $TOKEN; exit 4"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	err = dep.Reset(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "bad token [redacted]") || strings.Contains(err.Error(), "hush") {
-		t.Errorf("Reset() = %v, want status and output without the secret", err)
-	}
+	failure.Says(t, err, "exit status 4", "bad token [redacted]")
+	failure.Hides(t, err, "hush")
 	dep, err = (&external.Driver{ResetTimeout: 50 * time.Millisecond}).Deploy(t.Context(), target.Spec{
 		URL: url, Ready: "/ping", ResetCmd: []string{"/bin/sleep", "300"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dep.Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "not done within 50ms") {
-		t.Errorf("Reset() by a command that hangs = %v", err)
-	}
+	failure.None(t, err)
+	failure.Says(t, dep.Reset(t.Context()), "not done within 50ms")
 }
 
 func TestDeployErrors(t *testing.T) {
@@ -110,9 +91,7 @@ func TestDeployErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := (&external.Driver{ReadyTimeout: 100 * time.Millisecond}).Deploy(t.Context(), tt.spec)
-			if err == nil || !strings.Contains(err.Error(), tt.err) {
-				t.Errorf("Deploy() error = %v, want %q", err, tt.err)
-			}
+			failure.Says(t, err, tt.err)
 			if err != nil && strings.Contains(err.Error(), "pw") {
 				t.Errorf("the error tells the password: %v", err)
 			}
@@ -129,9 +108,8 @@ func TestDeployErrors(t *testing.T) {
 func TestReadyTellsNoSecret(t *testing.T) {
 	d := &external.Driver{ReadyTimeout: 200 * time.Millisecond}
 	_, err := d.Deploy(t.Context(), target.Spec{URL: server(t), Ready: "/nothing?token=hush-hush"})
-	if err == nil || strings.Contains(err.Error(), "hush-hush") || !strings.Contains(err.Error(), "/nothing") {
-		t.Errorf("Deploy() = %v, want the path without its query", err)
-	}
+	failure.Says(t, err, "/nothing")
+	failure.Hides(t, err, "hush-hush")
 }
 
 func TestSeveralServers(t *testing.T) {
@@ -146,9 +124,7 @@ func TestSeveralServers(t *testing.T) {
 		{[]string{"/m", "http://other/m"}, []string{a + "/m", "http://other/m"}},
 	} {
 		dep, err := deploy(target.Spec{MetricsURLs: tt.pages})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if got := dep.URLs(); !slices.Equal(got, []string{a, b}) || dep.URL() != a || dep.Describe().Instances != 2 {
 			t.Errorf("servers %v, %+v", got, dep.Describe())
 		}
@@ -157,7 +133,5 @@ func TestSeveralServers(t *testing.T) {
 		}
 	}
 	b = "http://127.0.0.1:1"
-	if _, err := deploy(target.Spec{}); err == nil || !strings.Contains(err.Error(), b) {
-		t.Errorf("a second server that does not answer: %v", err)
-	}
+	failure.Says(t, failure.Of(deploy(target.Spec{})), b)
 }

@@ -3,6 +3,8 @@ package external
 import (
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // A command that never ends its line, such as one that draws its progress, fills no memory.
@@ -10,13 +12,9 @@ func TestTailOfALineWithoutAnEnd(t *testing.T) {
 	tail := new(lineTail)
 	part := strings.Repeat("x", 60<<10)
 	for range 20 {
-		if _, err := tail.Write([]byte(part)); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(tail.Write([]byte(part))))
 	}
-	if _, err := tail.Write([]byte(" failed")); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(tail.Write([]byte(" failed"))))
 	if got := tail.String(); len(got) > lastBytes || !strings.HasSuffix(got, "xx failed") {
 		t.Errorf("%d bytes are kept, which end in %q", len(got), got[len(got)-9:])
 	}

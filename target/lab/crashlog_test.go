@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"plimsoll/internal/failure"
 )
 
 // Lines that report a crash are distinguished from lines that only quote such words.
@@ -73,15 +75,9 @@ func TestFollowedLogIsBounded(t *testing.T) {
 	add := func(s string) {
 		t.Helper()
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteString(s); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
+		failure.None(t, failure.Of(f.WriteString(s)))
+		failure.None(t, f.Close())
 	}
 	add("panic: of before\n")
 	l := openLog(path)
@@ -133,15 +129,11 @@ func TestFollowedLogIsBounded(t *testing.T) {
 	if got := look(false); !strings.HasSuffix(got, "|end") || l.skipped < 1<<20-200 || cap(l.buf) > 64<<10 {
 		t.Errorf("%d bytes skipped, %d lines, a buffer of %d", l.skipped, len(lines), cap(l.buf))
 	}
-	if err := os.WriteFile(path, []byte("anew\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(path, []byte("anew\n"), 0o600))
 	if got := look(false); got != "anew" {
 		t.Errorf("of an emptied log: %q", got)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Remove(path))
 	if got := look(true); got != "" {
 		t.Errorf("of no log: %q", got)
 	}
@@ -159,18 +151,14 @@ func TestFollowedLogIsBounded(t *testing.T) {
 // However many different crashes a program invents, few are kept.
 func TestCrashesAreBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db.log")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(path, nil, 0o600))
 	c := FollowCrashes([]Watched{{Role: "db", PID: os.Getpid(), Kind: KindPostgreSQL, Logs: []string{path}}})
 	var b strings.Builder
 	for i := range 500 {
 		fmt.Fprintf(&b, "2026-11-23 UTC [1] LOG:  server process (PID 7) was terminated by signal %d: x\n", i)
 		b.WriteString("2026-11-23 UTC [1] LOG:  all server processes terminated; reinitializing\n")
 	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	fresh := c.Look(c.all[0].began, true)
 	kept, more := c.All()
 	if len(kept) != mostCrashes || len(fresh) != mostCrashes || more != 500+1-mostCrashes {

@@ -8,21 +8,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 func TestFreePorts(t *testing.T) {
 	first, err := FreePorts(8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var lo, hi int
-	if _, err := fmt.Sscan(string(b), &lo, &hi); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(fmt.Sscan(string(b), &lo, &hi)))
 	for p := first; p < first+8; p++ {
 		if p >= lo && p <= hi {
 			t.Errorf("port %d is one that the kernel gives to outgoing connections (%d to %d)", p, lo, hi)
@@ -68,13 +64,9 @@ func TestParseCPUList(t *testing.T) {
 func TestReachable(t *testing.T) {
 	dir := t.TempDir()
 	inner := filepath.Join(dir, "a", "b")
-	if err := os.MkdirAll(inner, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(inner, 0o755))
 	closed := filepath.Join(dir, "a")
-	if err := os.Chmod(closed, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Chmod(closed, 0o700))
 	if reachable(inner, 12345) {
 		t.Error("a stranger reaches a directory below one of mode 0700")
 	}
@@ -84,9 +76,7 @@ func TestReachable(t *testing.T) {
 	if reachable(filepath.Join(dir, "none"), 12345) {
 		t.Error("a directory that is not there is reached")
 	}
-	if err := Reachable(inner, 12345); err == nil || !strings.Contains(err.Error(), inner) {
-		t.Errorf("Reachable() = %v, want the directory named", err)
-	}
+	failure.Says(t, Reachable(inner, 12345), inner)
 }
 
 func TestPrivateDir(t *testing.T) {
@@ -98,13 +88,9 @@ func TestPrivateDir(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // only root runs programs as another user
 	}
-	if err := os.Chmod(filepath.Dir(dir), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Chmod(filepath.Dir(dir), 0o700))
 	other, err := PrivateDir(dir, 65534)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if other == dir || !reachable(other, 65534) {
 		t.Errorf("PrivateDir for nobody = %q, which nobody cannot reach", other)
 	}
@@ -115,9 +101,7 @@ func TestPrivateDir(t *testing.T) {
 		t.Errorf("the second call gives %q (%v), want %q", again, err, other)
 	}
 	moved := dir + "-moved"
-	if err := os.Rename(dir, moved); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Rename(dir, moved))
 	if now, err := PrivateDir(moved, 65534); err != nil || now == other {
 		t.Errorf("after a move: %q, %v", now, err)
 	} else if to, ok := Elsewhere(moved); !ok || to != now {
@@ -127,40 +111,28 @@ func TestPrivateDir(t *testing.T) {
 	}
 	other, _ = Elsewhere(moved)
 	dir = moved
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.RemoveAll(dir))
 	sweepPrivate()
-	if _, err := os.Stat(other); !os.IsNotExist(err) {
-		t.Errorf("the directory stays (%v) after the one that it stands for is gone", err)
-	}
+	failure.Gone(t, other)
 }
 
 func TestSocketDir(t *testing.T) {
 	short := t.TempDir()
 	got, err := SocketDir(short, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer os.RemoveAll(got)
 	if st, err := os.Stat(got); err != nil || st.Mode().Perm() != 0o700 {
 		t.Errorf("%s: %v, %v, want mode 0700", got, st.Mode(), err)
 	}
 	long := filepath.Join(short, strings.Repeat("long/", 20))
-	if err := os.MkdirAll(long, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(long, 0o755))
 	got, err = SocketDir(long, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer os.RemoveAll(got)
 	if len(got) > maxSocketDir {
 		t.Errorf("%s is too long for a socket", got)
 	}
 	l, err := net.Listen("unix", filepath.Join(got, ".s.PGSQL.12345"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	l.Close()
 }

@@ -161,26 +161,30 @@ type journalLine struct {
 // journalAppend adds a line. One write to a file opened for appending is atomic among processes.
 func journalAppend(path string, line journalLine) error {
 	owner, err := Identify(os.Getpid())
-	if err != nil {
-		return fmt.Errorf("undo journal: %w", err)
-	}
 	line.Owner = owner
-	b, err := json.Marshal(line)
+	if err == nil {
+		err = line.append(path)
+	}
 	if err != nil {
-		return fmt.Errorf("undo journal: %w", err)
-	}
-	if err := MkdirState(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("undo journal: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return fmt.Errorf("undo journal: %w", err)
-	}
-	_, err = f.Write(append(b, '\n'))
-	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("undo journal: %w", err)
 	}
 	return nil
+}
+
+func (line journalLine) append(path string) error {
+	b, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	if err := MkdirState(filepath.Dir(path)); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	return errors.Join(err, f.Close())
 }
 
 // A Leftover is a process that an undo journal records and that still runs.

@@ -10,18 +10,17 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
 func TestIdentity(t *testing.T) {
 	// A name with spaces and parentheses breaks a careless reader of /proc/PID/stat.
 	odd := filepath.Join(t.TempDir(), "a) R (b")
-	if err := os.Symlink("/bin/sleep", odd); err != nil {
-		t.Fatal(err)
-	}
-	before := start(t, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+	failure.None(t, os.Symlink("/bin/sleep", odd))
+	before := start(t, sleeper)
 	p := start(t, lab.Spec{Path: odd, Args: []string{"300"}})
-	after := start(t, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+	after := start(t, sleeper)
 	id := identify(t, p.PID())
 	if id.Start < before.Identity().Start || id.Start > after.Identity().Start {
 		t.Errorf("start time %d is not between those of its neighbors, %d and %d", id.Start, before.Identity().Start, after.Identity().Start)
@@ -42,9 +41,7 @@ func TestIdentity(t *testing.T) {
 	if stranger.Alive() {
 		t.Error("a process of another boot is alive")
 	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, p.Kill())
 	if id.Alive() {
 		t.Error("a killed process is alive")
 	}
@@ -52,44 +49,28 @@ func TestIdentity(t *testing.T) {
 
 func TestZombieIsNotAlive(t *testing.T) {
 	// The shell has become sleep when its child ends, and sleep never collects it.
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "sleep 0.5 & echo $!; exec sleep 300"}})
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		var pid int
-		if _, err := fmt.Sscan(p.Tail(), &pid); err == nil {
-			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(string(stat), ") Z ") {
-				if identify(t, pid).Alive() {
-					t.Error("a zombie is alive")
-				}
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("there is no zombie")
-		}
-		time.Sleep(5 * time.Millisecond)
+	p := start(t, shell("sleep 0.5 & echo $!; exec sleep 300"))
+	var pid int
+	failure.Unless(t, func() bool {
+		_, err := fmt.Sscan(p.Tail(), &pid)
+		return err == nil && state(pid) == "Z"
+	}, "there is no zombie")
+	if identify(t, pid).Alive() {
+		t.Error("a zombie is alive")
 	}
 }
 
 func TestTerminate(t *testing.T) {
 	for _, script := range []string{"exec sleep 300", "trap '' TERM; echo set; while :; do sleep 300; done"} {
-		p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", script}})
+		p := start(t, shell(script))
 		id := p.Identity()
 		stranger := id
 		stranger.Start++
-		if err := stranger.Terminate(t.Context(), syscall.SIGKILL, time.Second); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, stranger.Terminate(t.Context(), syscall.SIGKILL, time.Second))
 		if !id.Alive() {
 			t.Fatal("a stranger with the same pid was killed")
 		}
-		if err := id.Terminate(t.Context(), syscall.SIGTERM, 200*time.Millisecond); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, id.Terminate(t.Context(), syscall.SIGTERM, 200*time.Millisecond))
 		waitDone(t, p)
 	}
 }
@@ -103,22 +84,16 @@ func TestSweep(t *testing.T) {
 	left := start(t, lab.Spec{Name: "left", Path: "/bin/sleep", Args: []string{"300"}})
 	bystander := start(t, lab.Spec{Name: "bystander", Path: "/bin/sleep", Args: []string{"300"}})
 	f, err := os.OpenFile(journal, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	id, owner := left.Identity(), ended.Identity() // a program that is gone
 	fmt.Fprintf(f, `{"name":"left","pid":%d,"start":%d,"boot":%q,"owner":{"pid":%d,"start":%d,"boot":%q}}`+"\n",
 		id.PID, id.Start, id.Boot, owner.PID, owner.Start, owner.Boot)
 	id = bystander.Identity()
 	fmt.Fprintf(f, `{"name":"reused","pid":%d,"start":%d,"boot":%q}`+"\n", id.PID, id.Start-1, id.Boot)
 	fmt.Fprint(f, `{"name":"cut","pid":`)
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, f.Close())
 	swept, err := lab.Sweep(t.Context(), journal, 2*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(swept) != 1 || swept[0].Name != "left" || swept[0].Identity != left.Identity() {
 		t.Errorf("swept %v, want the process left over", swept)
 	}
@@ -156,11 +131,7 @@ func TestParseSignal(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	if err := lab.Run(t.Context(), lab.Spec{Path: "/bin/true"}); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, lab.Run(t.Context(), lab.Spec{Path: "/bin/true"}))
 	err := lab.Run(t.Context(), lab.Spec{Name: "it", Path: "/bin/sh", Args: []string{"-c", "echo why; exit 2"}})
-	if err == nil || !strings.Contains(err.Error(), "it ended: exit status 2") || !strings.Contains(err.Error(), "why") {
-		t.Errorf("Run() = %v, want status and output", err)
-	}
+	failure.Says(t, err, "it ended: exit status 2", "why")
 }

@@ -51,10 +51,10 @@ func (s *Space) format(ctx context.Context, bytes int64) error {
 	if err != nil {
 		return fmt.Errorf("making an image: %w", err)
 	}
-	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
-		return fmt.Errorf("making an image: %w", err)
+	if err = errors.Join(f.Truncate(size), f.Close()); err == nil {
+		err = Run(ctx, Spec{Name: "mkfs.xfs", Path: mkfs, Args: []string{"-q", "-K", "-m", "reflink=1", s.image()}})
 	}
-	if err := Run(ctx, Spec{Name: "mkfs.xfs", Path: mkfs, Args: []string{"-q", "-K", "-m", "reflink=1", s.image()}}); err != nil {
+	if err != nil {
 		return fmt.Errorf("making an image: %w", err)
 	}
 	return s.Open(ctx)
@@ -108,9 +108,6 @@ func (s *Space) Open(ctx context.Context) error {
 		return err
 	}
 	at := filepath.Join(mountDir, s.name)
-	if err := os.MkdirAll(mountDir, 0o711); err != nil {
-		return fmt.Errorf("mounting an image: %w", err)
-	}
 	if err := os.MkdirAll(at, 0o711); err != nil {
 		return fmt.Errorf("mounting an image: %w", err)
 	}

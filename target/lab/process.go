@@ -113,26 +113,22 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	p.cmd = command(spec, p)
 
 	f, err := theForker()
+	if err == nil {
+		err = f.start(p.cmd, spec.CPUs, spec.NetNS, spec.Quit)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.name, err)
 	}
-	if err := f.start(p.cmd, spec.CPUs, spec.NetNS, spec.Quit); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", p.name, err)
+	pid := p.cmd.Process.Pid
+	p.id, err = Identify(pid) // one that has ended already is still a zombie and has an identity
+	if err == nil && spec.Journal != "" {
+		err = journalAppend(spec.Journal, journalLine{Name: p.name, Identity: p.id})
 	}
-	if p.id, err = Identify(p.cmd.Process.Pid); err != nil {
-		// A child that has ended already is still a zombie and has an identity; this is a broken /proc.
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	if err != nil {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
 		_ = p.cmd.Wait()
-		f.guard.forget(p.cmd.Process.Pid, p.quit)
+		f.guard.forget(pid, p.quit)
 		return nil, fmt.Errorf("starting %s: %w", p.name, err)
-	}
-	if spec.Journal != "" {
-		if err := journalAppend(spec.Journal, journalLine{Name: p.name, Identity: p.id}); err != nil {
-			_ = syscall.Kill(-p.id.PID, syscall.SIGKILL)
-			_ = p.cmd.Wait()
-			f.guard.forget(p.id.PID, p.quit)
-			return nil, fmt.Errorf("starting %s: %w", p.name, err)
-		}
 	}
 	go p.wait(f, spec.Journal) // ends with the child, whose end Stop, the guard and the kernel see to
 	return p, nil
@@ -219,6 +215,16 @@ func (p *Process) PID() int { return p.id.PID }
 // Identity returns the identity that distinguishes this child from a later process with the same
 // pid.
 func (p *Process) Identity() Identity { return p.id }
+
+// PIDs returns the process id while the child runs.
+func (p *Process) PIDs() []int {
+	select {
+	case <-p.ended:
+		return nil
+	default:
+		return []int{p.id.PID}
+	}
+}
 
 // Done returns a channel that is closed when the child has ended and its process group is gone.
 func (p *Process) Done() <-chan struct{} { return p.ended }

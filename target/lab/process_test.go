@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
@@ -39,32 +40,49 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// parent starts a child with a grandchild, prints the pids, and waits to be killed.
-func parent(journal string) {
-	p, err := lab.Start(context.Background(), lab.Spec{
-		Name: "holder", Path: "/bin/sh", Journal: journal,
-		Args:   []string{"-c", "trap '' TERM; sleep 300 & echo $$ $!; wait"},
-		Stdout: os.Stdout, Stderr: os.Stderr,
-	})
+// must ends a program that the test binary plays unless err is nil.
+func must(err error) {
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+}
+
+// parent starts a child with a grandchild, prints the pids, and waits to be killed.
+func parent(journal string) {
+	spec := shell("trap '' TERM; sleep 300 & echo $$ $!; wait")
+	spec.Name, spec.Journal, spec.Stdout = "holder", journal, os.Stdout
+	p, err := lab.Start(context.Background(), spec)
+	must(err)
 	<-p.Done()
 }
 
 func start(t *testing.T, spec lab.Spec) *lab.Process {
 	t.Helper()
 	p, err := lab.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Kill(); err != nil {
-			t.Error(err)
-		}
-	})
+	failure.None(t, err)
+	t.Cleanup(func() { failure.None(t, p.Kill()) })
 	return p
+}
+
+// shell returns the Spec of a shell that runs a script.
+func shell(script string) lab.Spec {
+	return lab.Spec{Path: "/bin/sh", Args: []string{"-c", script}}
+}
+
+// sleeper is a child that does nothing.
+var sleeper = lab.Spec{Path: "/bin/sleep", Args: []string{"300"}}
+
+// talker starts a child whose standard output is read here.
+func talker(t *testing.T, spec lab.Spec) (*lab.Process, *bufio.Reader) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	failure.None(t, err)
+	t.Cleanup(func() { r.Close() })
+	spec.Stdout = w
+	p := start(t, spec)
+	w.Close()
+	return p, bufio.NewReader(r)
 }
 
 func waitDone(t *testing.T, p *lab.Process) {
@@ -79,43 +97,32 @@ func waitDone(t *testing.T, p *lab.Process) {
 // gone waits until none of the processes exists.
 func gone(t *testing.T, ids ...lab.Identity) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
 	for _, id := range ids {
-		for id.Alive() {
-			if time.Now().After(deadline) {
-				_ = syscall.Kill(id.PID, syscall.SIGKILL)
-				t.Fatalf("process %d survived", id.PID)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		failure.Unless(t, func() bool { return !id.Alive() }, id, " survived")
 	}
 }
 
 func identify(t *testing.T, pid int) lab.Identity {
 	t.Helper()
 	id, err := lab.Identify(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return id
 }
 
 func TestOutputAndStatus(t *testing.T) {
-	p := start(t, lab.Spec{Name: "talker", Path: "/bin/sh", Args: []string{"-c", "echo out; echo err >&2; exit 3"}})
+	spec := shell("echo out; echo err >&2; exit 3")
+	spec.Name = "talker"
+	p := start(t, spec)
 	waitDone(t, p)
-	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "talker ended: exit status 3") {
-		t.Errorf("Err() = %v, want the name and the exit status", err)
-	}
+	failure.Says(t, p.Err(), "talker ended: exit status 3")
 	if got := p.Tail(); !strings.Contains(got, "out\n") || !strings.Contains(got, "err\n") {
 		t.Errorf("Tail() = %q, want both outputs", got)
 	}
-	if err := p.Stop(t.Context()); err != nil {
-		t.Errorf("stopping an ended process: %v", err)
-	}
+	failure.None(t, p.Stop(t.Context()))
 }
 
 func TestTailIsBounded(t *testing.T) {
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done"}})
+	p := start(t, shell("i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done"))
 	waitDone(t, p)
 	if got := p.Tail(); len(got) > 16<<10 || !strings.HasSuffix(got, "line 4999\n") {
 		t.Errorf("Tail() has %d bytes and ends with %q", len(got), got[max(0, len(got)-20):])
@@ -124,11 +131,11 @@ func TestTailIsBounded(t *testing.T) {
 
 func TestTailOfLogFile(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer f.Close()
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "echo in file"}, Stdout: f, Stderr: f})
+	spec := shell("echo in file")
+	spec.Stdout, spec.Stderr = f, f
+	p := start(t, spec)
 	waitDone(t, p)
 	if got := p.Tail(); got != "in file\n" {
 		t.Errorf("Tail() = %q", got)
@@ -143,27 +150,13 @@ func TestStop(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			p := start(t, lab.Spec{
-				Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdout: w, StopTimeout: 200 * time.Millisecond,
-			})
-			w.Close()
-			line, err := bufio.NewReader(r).ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
-			pid, err := strconv.Atoi(strings.TrimSpace(line))
-			if err != nil {
-				t.Fatal(err)
-			}
+			spec := shell(tt.script)
+			spec.StopTimeout = 200 * time.Millisecond
+			p, out := talker(t, spec)
+			var pid int
+			failure.None(t, failure.Of(fmt.Fscan(out, &pid)))
 			grandchild, identErr := lab.Identify(pid) // may be gone already when its leader left at once
-			if err := p.Stop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, p.Stop(t.Context()))
 			if p.Err() != nil {
 				t.Errorf("Err() after Stop = %v, want nil", p.Err())
 			}
@@ -184,31 +177,18 @@ func TestStopBy(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdout: w, StopTimeout: time.Second})
-			w.Close()
-			out := bufio.NewReader(r)
-			line, err := out.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
-			pid, err := strconv.Atoi(strings.TrimSpace(line))
-			if err != nil {
-				t.Fatal(err)
-			}
+			spec := shell(tt.script)
+			spec.StopTimeout = time.Second
+			p, out := talker(t, spec)
+			var pid int
+			failure.None(t, failure.Of(fmt.Fscanln(out, &pid)))
 			other, err := lab.Identify(pid)
 			if tt.name == "the other is gone" {
 				gone(t, other)
-			} else if err != nil {
-				t.Fatal(err)
+			} else {
+				failure.None(t, err)
 			}
-			if err := p.StopBy(t.Context(), other); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, p.StopBy(t.Context(), other))
 			if p.Err() != nil {
 				t.Errorf("Err() after StopBy = %v, want nil", p.Err())
 			}
@@ -221,12 +201,12 @@ func TestStopBy(t *testing.T) {
 }
 
 func TestStopWithEndedContextKillsAtOnce(t *testing.T) {
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "trap '' TERM; sleep 300"}, StopTimeout: time.Hour})
+	spec := shell("trap '' TERM; sleep 300")
+	spec.StopTimeout = time.Hour
+	p := start(t, spec)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := p.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, p.Stop(ctx))
 	gone(t, p.Identity())
 }
 
@@ -251,9 +231,7 @@ func TestStartErrors(t *testing.T) {
 			if err == nil {
 				_ = p.Kill()
 			}
-			if err == nil || !strings.Contains(err.Error(), tt.err) {
-				t.Errorf("Start() error = %v, want %q", err, tt.err)
-			}
+			failure.Says(t, err, tt.err)
 		})
 	}
 }
@@ -264,20 +242,11 @@ func startParent(t *testing.T, journal string) (*exec.Cmd, [2]lab.Identity) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "LAB_TEST_PARENT="+journal)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	line, err := bufio.NewReader(out).ReadString('\n')
 	var child, grandchild int
-	if _, serr := fmt.Sscan(line, &child, &grandchild); serr != nil {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		t.Fatalf("the helper said %q (%v, %v)", line, serr, err)
-	}
+	failure.None(t, failure.Of(fmt.Fscan(out, &child, &grandchild)))
 	return cmd, [2]lab.Identity{identify(t, child), identify(t, grandchild)}
 }
 
@@ -286,20 +255,11 @@ func startParent(t *testing.T, journal string) (*exec.Cmd, [2]lab.Identity) {
 func TestKilledParent(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "state", "journal")
 	cmd, ids := startParent(t, journal)
-	deadline := time.Now().Add(10 * time.Second)
-	for {
+	failure.Unless(t, func() bool {
 		left, err := lab.Leftovers(journal)
-		if err == nil && len(left) == 1 && left[0].Name == "holder" && left[0].Identity == ids[0] {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the journal knows %v (%v), want the child", left, err)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+		return err == nil && len(left) == 1 && left[0].Name == "holder" && left[0].Identity == ids[0]
+	}, "the journal does not know the child")
+	failure.None(t, cmd.Process.Kill())
 	gone(t, ids[:]...)
 	_ = cmd.Wait()
 	if left, err := lab.Leftovers(journal); err != nil || len(left) != 0 {
@@ -309,19 +269,19 @@ func TestKilledParent(t *testing.T) {
 
 func TestPlacement(t *testing.T) {
 	all, err := lab.AllowedCPUs(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	want := all[len(all)-1:]
 	// The child reports its own affinity as its first act, and that of a grandchild.
 	script := "grep Cpus_allowed_list /proc/$$/status; sh -c 'grep Cpus_allowed_list /proc/$$/status'"
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", script}, CPUs: want})
+	spec := shell(script)
+	spec.CPUs = want
+	p := start(t, spec)
 	waitDone(t, p)
 	line := fmt.Sprintf("Cpus_allowed_list:\t%d\n", want[0])
 	if got := p.Tail(); got != line+line {
 		t.Errorf("affinity of the child:\n%swant twice\n%s", got, line)
 	}
-	p = start(t, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+	p = start(t, sleeper)
 	if got, err := lab.AllowedCPUs(p.PID()); err != nil || !slices.Equal(got, all) {
 		t.Errorf("a child started later without placement may use %v (%v), want %v", got, err, all)
 	}
@@ -329,33 +289,19 @@ func TestPlacement(t *testing.T) {
 
 func TestPinSelf(t *testing.T) {
 	all, err := lab.AllowedCPUs(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := lab.PinSelf(all); err != nil {
-			t.Error(err)
-		}
-	}()
-	if err := lab.PinSelf(all[:1]); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	defer func() { failure.None(t, lab.PinSelf(all)) }()
+	failure.None(t, lab.PinSelf(all[:1]))
 	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, task := range tasks {
 		tid, err := strconv.Atoi(task.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if got, err := lab.AllowedCPUs(tid); err == nil && !slices.Equal(got, all[:1]) {
 			t.Errorf("thread %d may use %v, want %v", tid, got, all[:1])
 		}
 	}
-	if err := lab.PinSelf([]int{4095}); err == nil || !strings.Contains(err.Error(), "no CPU 4095") {
-		t.Errorf("PinSelf of a CPU that is not there: %v", err)
-	}
+	failure.Says(t, lab.PinSelf([]int{4095}), "no CPU 4095")
 }
 
 // TestChildOutlivesTheThreadOfItsCaller ends the thread on which Start was called: a parent-death signal
@@ -382,7 +328,7 @@ func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
 			runtime.UnlockOSThread()
 			return
 		}
-		p, err := lab.Start(context.Background(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+		p, err := lab.Start(context.Background(), sleeper)
 		done <- result{p, syscall.Gettid(), err}
 	}
 	go start()
@@ -390,21 +336,10 @@ func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
-	defer func() {
-		if err := r.p.Kill(); err != nil {
-			t.Error(err)
-		}
-	}()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", r.tid)); err != nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the thread does not end")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	defer func() { failure.None(t, r.p.Kill()) }()
+	failure.Unless(t, func() bool {
+		return failure.Of(os.Stat(fmt.Sprintf("/proc/self/task/%d", r.tid))) != nil
+	}, "the thread does not end")
 	time.Sleep(50 * time.Millisecond) // a wrong signal would be on its way
 	if !r.p.Identity().Alive() {
 		t.Error("the child died with the thread on which Start was called")
@@ -415,9 +350,7 @@ func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
 func TestKilledParentAndGuard(t *testing.T) {
 	cmd, ids := startParent(t, filepath.Join(t.TempDir(), "journal"))
 	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	guards := 0
 	for _, name := range procs {
 		b, _ := os.ReadFile(name)
@@ -428,20 +361,14 @@ func TestKilledParentAndGuard(t *testing.T) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		guards++
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, syscall.Kill(pid, syscall.SIGKILL))
 	}
 	if guards != 1 {
 		t.Errorf("found %d guards of the helper, want 1", guards)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Kill())
 	gone(t, ids[0])
 	_ = syscall.Kill(-ids[0].PID, syscall.SIGKILL) // the grandchild, which only the guard would have reached
 	gone(t, ids[1])

@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
@@ -29,20 +28,14 @@ func imageSpace(t *testing.T, state string) *lab.Space {
 		}
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { failure.None(t, s.Close(context.Background())) })
 	return s
 }
 
 func used(t *testing.T, dir string) int64 {
 	t.Helper()
 	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, syscall.Statfs(dir, &st))
 	return int64(st.Blocks-st.Bfree) * st.Bsize
 }
 
@@ -56,31 +49,19 @@ func TestImage(t *testing.T) {
 	}
 	snapshot, data := filepath.Join(s.Dir(), "snapshot"), filepath.Join(s.Dir(), "data")
 	content := bytes.Repeat([]byte("plimsoll"), 4<<20)
-	if err := os.MkdirAll(snapshot, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(snapshot, "table"), content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(snapshot, 0o700))
+	failure.None(t, os.WriteFile(filepath.Join(snapshot, "table"), content, 0o600))
 	syscall.Sync()
 	before := used(t, s.Dir())
 	for range 2 {
-		if err := lab.ReplaceTree(t.Context(), data, snapshot, nil); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, lab.ReplaceTree(t.Context(), data, snapshot, nil))
 		if got := used(t, s.Dir()) - before; got > int64(len(content)/4) {
 			t.Errorf("a copy of %d bytes takes %d", len(content), got)
 		}
 		table, err := os.OpenFile(filepath.Join(data, "table"), os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := table.WriteAt([]byte("changed!"), 4096); err != nil {
-			t.Fatal(err)
-		}
-		if err := table.Close(); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
+		failure.None(t, failure.Of(table.WriteAt([]byte("changed!"), 4096)))
+		failure.None(t, table.Close())
 		if got, err := os.ReadFile(filepath.Join(snapshot, "table")); err != nil || !bytes.Equal(got, content) {
 			t.Fatalf("a write to the copy reached the snapshot (%v)", err)
 		}
@@ -91,35 +72,21 @@ func TestImage(t *testing.T) {
 		t.Error("a mounted image was mounted a second time")
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(state, link); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := lab.NewSpace(soon, link, 0, lab.Auto); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("by a link: %v, want a wait until the image is free", err)
-	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(s.Dir()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the directory of the mount is left: %v", err)
-	}
+	failure.None(t, os.Symlink(state, link))
+	failure.Is(t, failure.Of(lab.NewSpace(soon, link, 0, lab.Auto)), context.DeadlineExceeded)
+	failure.None(t, s.Close(t.Context()))
+	failure.Gone(t, s.Dir())
 	again, err := lab.NewSpace(t.Context(), state, 0, lab.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if got, err := os.ReadFile(filepath.Join(again.Dir(), "data", "table")); err != nil || string(got[4096:4104]) != "changed!" {
 		t.Errorf("the data is not there after the image was opened again: %v", err)
 	}
-	if err := again.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, again.Close(t.Context()))
 	plain, err := lab.NewSpace(t.Context(), state, 1, lab.Plain)
 	if err != nil || plain.Dir() != state || plain.String() != "copy" {
 		t.Errorf("space %v: %v", plain, err)
 	}
-	if _, err := os.Stat(filepath.Join(state, "image")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the image of before is left: %v", err)
-	}
+	failure.Gone(t, filepath.Join(state, "image"))
 }
 
 // TestSpaceOfLittleData expects a plain copy of little data on a file system that shares no blocks, and no reason: it
@@ -127,17 +94,13 @@ func TestImage(t *testing.T) {
 func TestSpaceOfLittleData(t *testing.T) {
 	state := t.TempDir()
 	s, err := lab.NewSpace(t.Context(), state, 1<<20, lab.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	switch s.By() {
 	case lab.Plain:
 		if s.String() != "copy" || s.Dir() != state {
 			t.Errorf("space %q in %s", s, s.Dir())
 		}
-		if _, err := lab.NewSpace(t.Context(), state, 1<<20, lab.Reflink); err == nil || !strings.Contains(err.Error(), "want XFS or Btrfs") {
-			t.Errorf("blocks that cannot be shared: %v", err)
-		}
+		failure.Says(t, failure.Of(lab.NewSpace(t.Context(), state, 1<<20, lab.Reflink)), "want XFS or Btrfs")
 	case lab.Reflink:
 	default:
 		t.Errorf("space %q", s)
@@ -150,9 +113,7 @@ func TestSpaceOfLittleData(t *testing.T) {
 // TestSpaceWithoutRoom expects a plain copy with its reason where an image has no room.
 func TestSpaceWithoutRoom(t *testing.T) {
 	s, err := lab.NewSpace(t.Context(), t.TempDir(), 1<<50, lab.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if s.By() == lab.Reflink {
 		t.Skip("this file system needs no image")
 	}
@@ -164,14 +125,8 @@ func TestSpaceWithoutRoom(t *testing.T) {
 // mounting mounts an image, prints its directory, and waits to be killed.
 func mounting(state string) {
 	s, err := lab.NewSpace(context.Background(), state, 1, lab.Image)
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	if err := os.WriteFile(filepath.Join(s.Dir(), "kept"), []byte("kept"), 0o600); err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
+	must(err)
+	must(os.WriteFile(filepath.Join(s.Dir(), "kept"), []byte("kept"), 0o600))
 	syscall.Sync()
 	fmt.Println(s.Dir())
 	select {}
@@ -179,51 +134,33 @@ func mounting(state string) {
 
 // TestImageOfAKilledProgram kills a program with SIGKILL and expects its mount to be gone, and its data to be there.
 func TestImageOfAKilledProgram(t *testing.T) {
-	if err := imageSpace(t, t.TempDir()).Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, imageSpace(t, t.TempDir()).Close(t.Context()))
 	state := t.TempDir()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "LAB_TEST_IMAGE="+state)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill() }()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	at := strings.TrimSpace(line)
 	if err != nil || !mountedAt(t, at) {
 		t.Fatalf("the helper has mounted nothing at %q (%v)", at, err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	for deadline := time.Now().Add(20 * time.Second); mountedAt(t, at); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is still mounted", at)
-		}
-	}
+	failure.Unless(t, func() bool { return !mountedAt(t, at) }, at, " is still mounted")
 	s, err := lab.NewSpace(t.Context(), state, 0, lab.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if got, err := os.ReadFile(filepath.Join(s.Dir(), "kept")); err != nil || string(got) != "kept" {
 		t.Errorf("the data of the killed program: %q, %v", got, err)
 	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, s.Close(t.Context()))
 }
 
 func mountedAt(t *testing.T, dir string) bool {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return dir != "" && strings.Contains(string(b), " "+dir+" ")
 }

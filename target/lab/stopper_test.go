@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
@@ -30,31 +30,15 @@ func halted(pid int) bool { return state(pid) == "T" || state(pid) == "D" }
 // becomes waits until a process is stopped, or until it is not.
 func becomes(t *testing.T, pid int, stopped bool) {
 	t.Helper()
-	for limit := time.Now().Add(20 * time.Second); halted(pid) != stopped; time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("process %d is in state %q; want it stopped: %t", pid, state(pid), stopped)
-		}
-	}
+	failure.Unless(t, func() bool { return halted(pid) == stopped }, "process ", pid, " does not become stopped: ", stopped)
 }
 
 // family starts a shell with a child in its group and another in a session of its own, and returns the three, the
 // shell first.
 func family(t *testing.T) (p *lab.Process, pids [3]int) {
 	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	p = start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", familyScript}, Stdout: w})
-	w.Close()
-	line, err := bufio.NewReader(r).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Sscan(line, &pids[0], &pids[1], &pids[2]); err != nil {
-		t.Fatal(err)
-	}
+	p, out := talker(t, shell(familyScript))
+	failure.None(t, failure.Of(fmt.Fscan(out, &pids[0], &pids[1], &pids[2])))
 	t.Cleanup(func() { _ = syscall.Kill(pids[2], syscall.SIGKILL) }) // no process group of ours holds it
 	return p, pids
 }
@@ -71,17 +55,13 @@ func TestStopper(t *testing.T) {
 	var s lab.Stopper
 	defer s.Close()
 	for range 5 {
-		if err := s.Stop(t.Context(), []int{p.PID()}); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Stop(t.Context(), []int{p.PID()}))
 		for _, pid := range pids {
 			if !halted(pid) {
 				t.Errorf("after Stop process %d of %v is in state %q", pid, pids, state(pid))
 			}
 		}
-		if err := s.Continue(); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Continue())
 		for _, pid := range pids {
 			becomes(t, pid, false)
 		}
@@ -97,33 +77,21 @@ func TestStopper(t *testing.T) {
 			becomes(t, pid, false)
 		}
 	}
-	if err := s.Continue(); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Stop(t.Context(), []int{p.PID()}); err != nil {
-		t.Errorf("stopping a process that has ended: %v", err)
-	}
+	failure.None(t, s.Continue())
+	failure.None(t, p.Kill())
+	failure.None(t, s.Stop(t.Context(), []int{p.PID()}))
 }
 
 // stopping is the program that TestKilledWhileStopped kills.
 func stopping() {
-	p, err := lab.Start(context.Background(), lab.Spec{Path: "/bin/sh", Args: []string{"-c", familyScript}, Stdout: os.Stdout, Quit: true})
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
+	spec := shell(familyScript)
+	spec.Stdout, spec.Quit = os.Stdout, true
+	p, err := lab.Start(context.Background(), spec)
+	must(err)
+	_, err = bufio.NewReader(os.Stdin).ReadString('\n')
+	must(err)
 	var s lab.Stopper
-	if err := s.Stop(context.Background(), []int{p.PID()}); err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
+	must(s.Stop(context.Background(), []int{p.PID()}))
 	fmt.Println("stopped")
 	select {}
 }
@@ -133,45 +101,27 @@ func stopping() {
 // notice the end of its parent.
 func TestKilledWhileStopped(t *testing.T) {
 	in, order, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer order.Close()
-	out, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	p := start(t, lab.Spec{Path: os.Args[0], Env: append(os.Environ(), "LAB_TEST_STOPPING=yes"), Stdin: in, Stdout: w, Stderr: w})
-	w.Close()
+	p, out := talker(t, lab.Spec{Path: os.Args[0], Env: append(os.Environ(), "LAB_TEST_STOPPING=yes"), Stdin: in})
 	in.Close()
-	lines := bufio.NewReader(out)
-	line, err := lines.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
 	var ids [3]lab.Identity
-	for i, f := range strings.Fields(line) {
-		pid, err := strconv.Atoi(f)
-		if err != nil || i > 2 {
-			t.Fatalf("the program printed %q", line)
-		}
+	for i := range ids {
+		var pid int
+		failure.None(t, failure.Of(fmt.Fscan(out, &pid)))
 		ids[i] = identify(t, pid)
 	}
+	failure.None(t, failure.Of(out.ReadString('\n')))
 	stranger := ids[2].PID
 	t.Cleanup(func() { _ = syscall.Kill(stranger, syscall.SIGKILL) })
-	if _, err := order.WriteString("\n"); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := lines.ReadString('\n'); err != nil || line != "stopped\n" {
+	failure.None(t, failure.Of(order.WriteString("\n")))
+	if line, err := out.ReadString('\n'); err != nil || line != "stopped\n" {
 		t.Fatalf("the program printed %q, %v", line, err)
 	}
 	for _, id := range ids {
 		becomes(t, id.PID, true)
 	}
-	if err := p.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, p.Signal(syscall.SIGKILL))
 	waitDone(t, p)
 	gone(t, ids[0], ids[1])
 	becomes(t, stranger, false)
@@ -183,26 +133,14 @@ func TestKilledWhileStopped(t *testing.T) {
 // TestTerminateStopped ends a process that is stopped, with time to do what it does at its stop signal.
 func TestTerminateStopped(t *testing.T) {
 	file := t.TempDir() + "/ended"
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", `trap 'echo >"$0"; exit' TERM; echo; while :; do sleep 0.01; done`, file}, Stdout: w})
-	w.Close()
-	if _, err := bufio.NewReader(r).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
+	spec := shell(`trap 'echo >"$0"; exit' TERM; echo; while :; do sleep 0.01; done`)
+	spec.Args = append(spec.Args, file)
+	p, out := talker(t, spec)
+	failure.None(t, failure.Of(out.ReadString('\n')))
 	var s lab.Stopper
 	defer s.Close()
-	if err := s.Stop(t.Context(), []int{p.PID()}); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Identity().Terminate(t.Context(), syscall.SIGTERM, 20*time.Second); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.Stop(t.Context(), []int{p.PID()}))
+	failure.None(t, p.Identity().Terminate(t.Context(), syscall.SIGTERM, 20*time.Second))
 	waitDone(t, p)
-	if _, err := os.Stat(file); err != nil {
-		t.Errorf("it did not end in order: %v", err)
-	}
+	failure.None(t, failure.Of(os.Stat(file)))
 }

@@ -24,26 +24,28 @@ type Owner struct{ UID, GID uint32 }
 // files, such as sockets, belong to a running server and are left out. It returns when the data is on disk, and early
 // when ctx ends. The next call for dst removes dst.old and dst.new of a killed one.
 func ReplaceTree(ctx context.Context, dst, src string, owner *Owner) error {
-	tmp, old := dst+".new", dst+".old"
-	if err := os.RemoveAll(old); err != nil {
-		return fmt.Errorf("copying a data directory: %w", err)
-	}
-	// Under another name first: a kill while it is being removed must not leave half of it as dst.
-	if err := (files.OS{}).Rename(dst, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("copying a data directory: %w", err)
-	}
-	for _, dir := range []string{tmp, old} { // before the copy: there may be no room for both
-		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("copying a data directory: %w", err)
-		}
-	}
-	if err := copyTree(ctx, tmp, src, owner); err != nil {
-		return errors.Join(fmt.Errorf("copying a data directory: %w", err), os.RemoveAll(tmp))
-	}
-	if err := SettleTree(tmp, dst); err != nil {
+	if err := replaceTree(ctx, dst, src, owner); err != nil {
 		return fmt.Errorf("copying a data directory: %w", err)
 	}
 	return nil
+}
+
+func replaceTree(ctx context.Context, dst, src string, owner *Owner) error {
+	tmp, old := dst+".new", dst+".old"
+	if err := os.RemoveAll(old); err != nil {
+		return err
+	}
+	// Under another name first: a kill while it is being removed must not leave half of it as dst.
+	if err := (files.OS{}).Rename(dst, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(tmp), os.RemoveAll(old)); err != nil { // there may be no room for both
+		return err
+	}
+	if err := copyTree(ctx, tmp, src, owner); err != nil {
+		return errors.Join(err, os.RemoveAll(tmp))
+	}
+	return SettleTree(tmp, dst)
 }
 
 // SettleTree is [files.Settle] for a directory with all that is below it, which must be on one file system. dst must
@@ -63,9 +65,9 @@ func SettleTree(written, dst string) error {
 	return files.OS{}.Sync(filepath.Dir(dst))
 }
 
-// copyTree is ReplaceTree in place.
+// copyTree makes dst a copy of src in place.
 func copyTree(ctx context.Context, dst, src string, owner *Owner) error {
-	err := filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
+	return filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -106,7 +108,6 @@ func copyTree(ctx context.Context, dst, src string, owner *Owner) error {
 		}
 		return nil
 	})
-	return err
 }
 
 // copyFile shares the blocks where the file system can (reflink). Else it copies the stretches that hold

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/failure"
 )
 
 // TestReplaceTree copies files of the shapes that data directories have and compares bytes and modes.
@@ -30,43 +32,23 @@ func TestReplaceTree(t *testing.T) {
 	}
 	for name, f := range files {
 		path := filepath.Join(src, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.MkdirAll(filepath.Dir(path), 0o750))
 		b, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, f.mode)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Truncate(f.size); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
+		failure.None(t, b.Truncate(f.size))
 		for _, at := range f.at {
-			if _, err := b.WriteAt([]byte("data"), at); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, failure.Of(b.WriteAt([]byte("data"), at)))
 		}
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, b.Close())
 	}
-	if err := syscall.Mkfifo(filepath.Join(src, "fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dst, "old"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := ReplaceTree(t.Context(), dst, src, nil); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, syscall.Mkfifo(filepath.Join(src, "fifo"), 0o600))
+	failure.None(t, os.MkdirAll(filepath.Join(dst, "old"), 0o700))
+	failure.None(t, ReplaceTree(t.Context(), dst, src, nil))
 	for name, f := range files {
 		want, err := os.ReadFile(filepath.Join(src, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		got, err := os.ReadFile(filepath.Join(dst, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if !bytes.Equal(got, want) || int64(len(got)) != f.size || strings.Count(string(got), "data") != len(f.at) {
 			t.Errorf("%s: the copy differs (%d bytes, want %d)", name, len(got), f.size)
 		}
@@ -77,9 +59,7 @@ func TestReplaceTree(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"fifo", "old"} {
-		if _, err := os.Lstat(filepath.Join(dst, name)); !os.IsNotExist(err) {
-			t.Errorf("%s is in the copy (%v)", name, err)
-		}
+		failure.Gone(t, filepath.Join(dst, name))
 	}
 	if err := ReplaceTree(t.Context(), dst, filepath.Join(dir, "none"), nil); err == nil {
 		t.Error("a copy of nothing was made")
@@ -95,21 +75,13 @@ func TestReplaceTreeCutShort(t *testing.T) {
 	dir := t.TempDir()
 	src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "dst")
 	for _, path := range []string{src + "/new", dst + "/a", dst + "/b", dst + ".old/half", dst + ".new/half"} {
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.MkdirAll(path, 0o700))
 	}
 	watch, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer unix.Close(watch)
-	if _, err := unix.InotifyAddWatch(watch, dst, unix.IN_MOVE_SELF|unix.IN_DELETE); err != nil {
-		t.Fatal(err)
-	}
-	if err := ReplaceTree(t.Context(), dst, src, nil); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(unix.InotifyAddWatch(watch, dst, unix.IN_MOVE_SELF|unix.IN_DELETE)))
+	failure.None(t, ReplaceTree(t.Context(), dst, src, nil))
 	events := make([]byte, 4096)
 	n, err := unix.Read(watch, events)
 	if err != nil || n < unix.SizeofInotifyEvent {
@@ -122,7 +94,5 @@ func TestReplaceTreeCutShort(t *testing.T) {
 	if err != nil || len(left) != 1 || left[0] != dst {
 		t.Errorf("left are %v, %v; want %s alone", left, err, dst)
 	}
-	if _, err := os.Stat(dst + "/new"); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, failure.Of(os.Stat(dst+"/new")))
 }

@@ -1,7 +1,6 @@
 package lab_test
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,8 +10,25 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
+
+// listener starts a child whose standard input is written here.
+func listener(t *testing.T, spec lab.Spec) (*lab.Process, *os.File) {
+	t.Helper()
+	in, say, err := os.Pipe()
+	failure.None(t, err)
+	defer in.Close()
+	spec.Stdin = in
+	return start(t, spec), say
+}
+
+// prints waits for a text in the output of a child.
+func prints(t *testing.T, p *lab.Process, text string) {
+	t.Helper()
+	failure.Unless(t, func() bool { return strings.Contains(p.Tail(), text) }, "it does not print ", text)
+}
 
 // A program that ends by itself is a crash, however it ends; one that is stopped is not followed any more by then.
 func TestTheEndOfAProgramIsACrash(t *testing.T) {
@@ -24,26 +40,19 @@ func TestTheEndOfAProgramIsACrash(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer log.Close()
-			in, go_, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer in.Close()
-			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdin: in, Stdout: log, Stderr: log})
+			spec := shell(tt.script)
+			spec.Stdout, spec.Stderr = log, log
+			p, say := listener(t, spec)
 			w := p.Watched()
 			w.Role, w.Name = "app", "app-0"
 			c := lab.FollowCrashes([]lab.Watched{w})
 			if fresh := c.Look(time.Now(), false); len(fresh) != 0 {
 				t.Fatalf("of a program that runs: %v", fresh)
 			}
-			if _, err := go_.WriteString("x\n"); err != nil {
-				t.Fatal(err)
-			}
-			_ = go_.Close()
+			failure.None(t, failure.Of(say.WriteString("x\n")))
+			_ = say.Close()
 			waitDone(t, p)
 			c.Look(time.Now(), false)
 			c.Look(time.Now(), true)
@@ -61,30 +70,15 @@ func TestTheEndOfAProgramIsACrash(t *testing.T) {
 
 // A program without a log file is followed by the last that it printed.
 func TestASignInTheOutputOfAProgramWithoutALog(t *testing.T) {
-	in, say, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "echo 'panic: of before'; while read x; do echo \"$x\"; done; sleep 300"}, Stdin: in})
-	await := func(text string) {
-		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); !strings.Contains(p.Tail(), text); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("it does not print %q", text)
-			}
-		}
-	}
-	await("of before")
+	p, say := listener(t, shell("echo 'panic: of before'; while read x; do echo \"$x\"; done; sleep 300"))
+	prints(t, p, "of before")
 	c := lab.FollowCrashes([]lab.Watched{p.Watched()})
 	if fresh := c.Look(time.Now(), false); len(fresh) != 0 {
 		t.Errorf("of what was printed before: %v", fresh)
 	}
 	// The tail is bounded: older lines are dropped.
-	if _, err := say.WriteString(strings.Repeat(strings.Repeat("x", 99)+"\n", 200) + "store: panic serving 127.0.0.1:9: odd frame\n"); err != nil {
-		t.Fatal(err)
-	}
-	await("odd frame")
+	failure.None(t, failure.Of(say.WriteString(strings.Repeat(strings.Repeat("x", 99)+"\n", 200)+"store: panic serving 127.0.0.1:9: odd frame\n")))
+	prints(t, p, "odd frame")
 	for range 3 {
 		c.Look(time.Now(), false)
 	}
@@ -96,27 +90,16 @@ func TestASignInTheOutputOfAProgramWithoutALog(t *testing.T) {
 
 // A sign that was printed before, in another run of the same process, hides no later one.
 func TestASignBesideAnOlderOne(t *testing.T) {
-	in, say, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
+	p, say := listener(t, shell("while read x; do echo \"$x\"; done"))
 	defer say.Close()
-	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "while read x; do echo \"$x\"; done"}, Stdin: in})
 	for n := range 4 {
 		c := lab.FollowCrashes([]lab.Watched{p.Watched()})
 		if fresh := c.Look(time.Now(), false); len(fresh) != 0 {
 			t.Errorf("of the runs before: %v", fresh)
 		}
 		line := fmt.Sprintf("1:00:0%d [alert] 7#7: worker process 1%d exited on signal 11", n, n)
-		if _, err := say.WriteString(line + "\n"); err != nil {
-			t.Fatal(err)
-		}
-		for deadline := time.Now().Add(30 * time.Second); !strings.Contains(p.Tail(), line); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("it does not print %q", line)
-			}
-		}
+		failure.None(t, failure.Of(say.WriteString(line+"\n")))
+		prints(t, p, line)
 		if fresh := c.Look(time.Now(), true); len(fresh) != 1 || fresh[0].Line != line {
 			t.Errorf("run %d: %v, want %q", n, fresh, line)
 		}
@@ -131,27 +114,11 @@ func TestChildrenStartedAnewAreACrash(t *testing.T) {
 		want int
 	}{{"one of two", 1, 0}, {"both", 2, 1}} {
 		t.Run(tt.name, func(t *testing.T) {
-			out, child, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "sleep 300 & echo $!; sleep 300 & echo $!; wait; wait; sleep 300"}, Stdout: child, Stderr: child})
-			_ = child.Close()
-			defer out.Close()
-			lines := bufio.NewScanner(out)
-			var pids []int
-			for len(pids) < 2 && lines.Scan() {
-				pid, err := strconv.Atoi(lines.Text())
-				if err != nil {
-					t.Fatal(err)
-				}
-				pids = append(pids, pid)
-			}
+			p, out := talker(t, shell("sleep 300 & echo $!; sleep 300 & echo $!; wait; wait; sleep 300"))
+			var pids [2]int
+			failure.None(t, failure.Of(fmt.Fscan(out, &pids[0], &pids[1])))
 			if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children"); err != nil {
-				if os.Getenv("CI") == "true" {
-					t.Fatal(err)
-				}
-				t.Skip("this kernel does not list children")
+				failure.Lacks(t, "this kernel does not list children")
 			}
 			c := lab.FollowCrashes([]lab.Watched{p.Watched()})
 			later := time.Now().Add(time.Minute)
@@ -159,16 +126,9 @@ func TestChildrenStartedAnewAreACrash(t *testing.T) {
 				t.Fatal(fresh)
 			}
 			for _, pid := range pids[:tt.kill] {
-				id, err := lab.Identify(pid)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
-				for deadline := time.Now().Add(10 * time.Second); id.Alive() && time.Now().Before(deadline); {
-					time.Sleep(time.Millisecond)
-				}
+				id := identify(t, pid)
+				failure.None(t, syscall.Kill(pid, syscall.SIGKILL))
+				gone(t, id)
 			}
 			for range 2 {
 				c.Look(later, false)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 )
 
@@ -24,12 +25,8 @@ func TestProgram(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, tt.file)
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, nil, tt.mode); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			failure.None(t, os.WriteFile(file, nil, tt.mode))
 			got, args, err := Program(dir)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) || !strings.Contains(err.Error(), dir) {

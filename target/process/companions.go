@@ -2,13 +2,11 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"plimsoll/target"
 	"plimsoll/target/lab"
@@ -41,22 +39,17 @@ func (d *deployment) renewCompanions(ctx context.Context) error {
 	return nil
 }
 
-// stopCompanions stops those that run, side by side: together they must not take longer than the slowest.
+// stopCompanions stops those that run, side by side.
 func (d *deployment) stopCompanions(ctx context.Context) error {
 	d.state.Lock()
 	companions := d.companions
 	d.companions = nil
 	d.state.Unlock()
-	var wg sync.WaitGroup
 	roles := slices.Sorted(maps.Keys(companions))
-	errs := make([]error, len(roles))
-	for i, role := range roles {
-		wg.Go(func() {
-			if err := companions[role].Stop(ctx); err != nil {
-				errs[i] = fmt.Errorf("stopping the %s: %w", role, err)
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return sideBySide(len(roles), func(i int) error {
+		if err := companions[roles[i]].Stop(ctx); err != nil {
+			return fmt.Errorf("stopping the %s: %w", roles[i], err)
+		}
+		return nil
+	})
 }

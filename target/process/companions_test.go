@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 	"plimsoll/target/process"
@@ -28,6 +29,20 @@ func (p *pond) Describe(context.Context) (lab.ProgramInfo, error) {
 func (p *pond) Stop(context.Context) error {
 	*p.runs--
 	return nil
+}
+
+// runsAlone halts a deployment, starts it again and stops it, and expects its one pond to run, or none.
+func runsAlone(t *testing.T, ctx context.Context, dep target.Deployment, runs *int) {
+	t.Helper()
+	for i, step := range []func() error{
+		func() error { return halt(ctx, dep) },
+		func() error { return dep.Reset(ctx) },
+		func() error { return dep.Stop(ctx) },
+	} {
+		if err := step(); err != nil || *runs != i%2 {
+			t.Errorf("step %d: %v, %d run", i, err, *runs)
+		}
+	}
 }
 
 // TestCompanions: each run finds new ones, with empty directories, and the program their addresses.
@@ -55,21 +70,11 @@ func TestCompanions(t *testing.T) {
 	if len(dep.PIDs()["cache"]) != 1 {
 		t.Errorf("PIDs %v: want the companion's", dep.PIDs())
 	}
-	if err := dep.Reset(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, dep.Reset(ctx))
 	if got := get(t, ctx, dep.URL()+"/info"); !strings.HasPrefix(got, "127.0.0.1:2 ") || runs != 1 {
 		t.Errorf("after a reset: info %q, %d run; want the second alone", got, runs)
 	}
-	if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil || runs != 0 {
-		t.Errorf("halted: %v, %d run", err, runs)
-	}
-	if err := dep.Reset(ctx); err != nil || runs != 1 {
-		t.Errorf("after a halt: %v, %d run", err, runs)
-	}
-	if err := dep.Stop(ctx); err != nil || runs != 0 {
-		t.Errorf("stopped: %v, %d run", err, runs)
-	}
+	runsAlone(t, ctx, dep, &runs)
 	conf.Companions["wide"] = func(context.Context, string, []int) (target.Companion, error) {
 		return nil, errors.New("no such program")
 	}

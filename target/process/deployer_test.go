@@ -2,7 +2,6 @@ package process_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 	"plimsoll/target/process"
@@ -45,26 +45,31 @@ func deployer(t *testing.T, dir, engine string, env ...string) (*lab.Process, ta
 		Name: "deployer", Path: os.Args[0],
 		Env: slices.Concat(os.Environ(), []string{"PROCESS_TEST_ROLE=deployer", "DEPLOY_DIR=" + dir, "DEPLOY_ENGINE=" + engine}, env),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Kill() })
-	limit := time.Now().Add(deadline)
-	for !strings.Contains(p.Tail(), "up\n") {
+	failure.Unless(t, func() bool {
 		select {
 		case <-p.Done():
 			t.Fatalf("the deployer ended: %v\n%s", p.Err(), p.Tail())
-		case <-time.After(20 * time.Millisecond):
+		default:
 		}
-		if time.Now().After(limit) {
-			t.Fatal("the deployer does not get ready")
-		}
-	}
+		return strings.Contains(p.Tail(), "up\n")
+	}, "the deployer does not get ready")
 	s, err := target.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return p, s
+}
+
+// killed ends one process, and not its group as Kill would. The children may be gone before the last thread of their
+// parent.
+func killed(t *testing.T, p *lab.Process) {
+	t.Helper()
+	failure.None(t, p.Signal(syscall.SIGKILL))
+	select {
+	case <-p.Done():
+	case <-time.After(deadline):
+		t.Fatal("the deployer survived SIGKILL")
+	}
 }
 
 // TestKilledDeployer kills a deploying program with SIGKILL and expects no process of the target to
@@ -82,9 +87,7 @@ func TestKilledDeployer(t *testing.T) {
 			}
 			var segments []string // of PostgreSQL's shared memory
 			maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", s.Processes["db"][0].PID))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			for line := range strings.Lines(string(maps)) {
 				if f := strings.Fields(line); len(f) == 6 && strings.HasPrefix(f[5], "/dev/shm/") {
 					segments = append(segments, f[5])
@@ -93,40 +96,19 @@ func TestKilledDeployer(t *testing.T) {
 			if engine == "postgresql" && len(segments) == 0 {
 				t.Fatal("the server has no shared memory")
 			}
-			// Not p.Kill, which would kill the group: only the one process.
-			if err := p.Signal(syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			// The children may be gone before the last thread of their parent.
-			select {
-			case <-p.Done():
-			case <-time.After(deadline):
-				t.Fatal("the deployer survived SIGKILL")
-			}
+			killed(t, p)
 			gone(t, append(s.Processes["app"], s.Processes["db"]...))
-			limit := time.Now().Add(20 * time.Second)
-			for len(running(t, dir)) > 0 {
-				if time.Now().After(limit) {
-					t.Fatalf("%v survived", running(t, dir))
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
+			failure.Unless(t, func() bool { return len(running(t, dir)) == 0 }, "a process survived")
 			for _, name := range segments {
-				if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("%s is left (%v)", name, err)
-				}
+				failure.Gone(t, name)
 			}
 			st := s.Status(t.Context(), nil)
 			if st.Owned || st.Ready || len(st.PIDs) != 0 {
 				t.Errorf("status after the kill: %+v", st)
 			}
-			if err := target.Down(t.Context(), dir); err != nil {
-				t.Error(err)
-			}
+			failure.None(t, target.Down(t.Context(), dir))
 			ctx, dep := deploy(t, process.Config{}, spec(dir, engine))
-			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
-				t.Errorf("first visit after the kill is %s, want 1", got)
-			}
+			visits(t, ctx, dep, 1)
 		})
 	}
 }
@@ -142,11 +124,7 @@ func TestDown(t *testing.T) {
 	if !reflect.DeepEqual(st, want) {
 		t.Errorf("status %+v, want %+v", st, want)
 	}
-	if err := target.Down(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, target.Down(t.Context(), dir))
 	gone(t, append(append(s.Processes["app"], s.Processes["db"]...), p.Identity()))
-	if err := target.Down(t.Context(), dir); !errors.Is(err, target.ErrNotUp) {
-		t.Errorf("second Down() = %v, want ErrNotUp", err)
-	}
+	failure.Is(t, target.Down(t.Context(), dir), target.ErrNotUp)
 }

@@ -54,7 +54,9 @@ func (d *deployment) describe(ctx context.Context) error {
 	if d.front.proxy != nil {
 		servers[proxyRole] = d.front.proxy
 	}
-	d.withReplicas(servers)
+	for i, r := range d.replicas {
+		servers[replicaName(i)] = r
+	}
 	for role, c := range servers {
 		text, err := c.Describe(ctx)
 		if err != nil {

@@ -78,32 +78,29 @@ func (d *deployment) PIDs() map[string][]int {
 	proxy, replicas := d.front.proxy, slices.Clone(d.replicas)
 	d.state.Unlock()
 	pids := map[string][]int{}
-	if proxy != nil {
-		if own := proxy.PIDs(); len(own) > 0 {
-			pids[proxyRole] = own
+	add := func(role string, own ...int) {
+		if len(own) > 0 {
+			pids[role] = append(pids[role], own...)
 		}
+	}
+	if proxy != nil {
+		add(proxyRole, proxy.PIDs()...)
 	}
 	for _, p := range procs {
 		select {
 		case <-p.Done():
 		default:
-			pids["app"] = append(pids["app"], p.PID())
+			add("app", p.PID())
 		}
 	}
 	for role, c := range companions {
-		if own := c.PIDs(); len(own) > 0 {
-			pids[role] = own
-		}
+		add(role, c.PIDs()...)
 	}
 	for _, r := range replicas {
-		if own := r.PIDs(); len(own) > 0 {
-			pids[replicaRole] = append(pids[replicaRole], own...)
-		}
+		add(replicaRole, r.PIDs()...)
 	}
 	if db != nil {
-		if own := db.PIDs(); len(own) > 0 {
-			pids["db"] = own
-		}
+		add("db", db.PIDs()...)
 	}
 	return pids
 }

@@ -11,12 +11,17 @@ import (
 func (d *deployment) Halt(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.halt(ctx); err != nil {
+		return fmt.Errorf("halting %s: %w", label(d.spec), err)
+	}
+	return nil
+}
+
+// halt stops everything that runs.
+func (d *deployment) halt(ctx context.Context) error {
 	err := errors.Join(d.resume(), d.stopApp(ctx), d.stopReplicas(ctx), d.stopCompanions(ctx))
 	if d.db != nil {
 		err = errors.Join(err, d.db.Stop(ctx))
 	}
-	if err != nil {
-		return fmt.Errorf("halting %s: %w", label(d.spec), err)
-	}
-	return nil
+	return err
 }

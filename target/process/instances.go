@@ -271,11 +271,16 @@ func (d *deployment) stopApp(ctx context.Context) error {
 	procs := d.procs
 	d.procs = nil
 	d.state.Unlock()
-	errs := make([]error, len(procs))
+	return errors.Join(early, sideBySide(len(procs), func(i int) error { return procs[i].Stop(ctx) }))
+}
+
+// sideBySide calls f with 0 to n-1, all at once: together they must not take longer than the slowest.
+func sideBySide(n int, f func(i int) error) error {
+	errs := make([]error, n)
 	var wg sync.WaitGroup
-	for i, p := range procs {
-		wg.Go(func() { errs[i] = p.Stop(ctx) })
+	for i := range errs {
+		wg.Go(func() { errs[i] = f(i) })
 	}
 	wg.Wait()
-	return errors.Join(early, errors.Join(errs...))
+	return errors.Join(errs...)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/process"
 )
@@ -21,9 +22,7 @@ func TestFilesOfTheProgram(t *testing.T) {
 		t.Helper()
 		for _, name := range names {
 			path := filepath.Join(dir, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)))
 		}
 	}
 	conf := process.Config{Files: []string{"files", "none"}, Provision: func(context.Context, target.Endpoint) error {
@@ -33,27 +32,19 @@ func TestFilesOfTheProgram(t *testing.T) {
 	ctx, dep := deploy(t, conf, spec(dir, ""))
 	for range 2 {
 		put("files/b", "files/day/c", "files/next/deep/d", "own")
-		if err := errors.Join(os.Symlink(outside, filepath.Join(dir, "files", "link")), os.WriteFile(filepath.Join(outside, "x"), nil, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-		if err := dep.Reset(ctx); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, errors.Join(os.Symlink(outside, filepath.Join(dir, "files", "link")), os.WriteFile(filepath.Join(outside, "x"), nil, 0o644)))
+		failure.None(t, dep.Reset(ctx))
 		var got []string
-		if err := filepath.WalkDir(filepath.Join(dir, "files"), func(path string, _ fs.DirEntry, err error) error {
+		failure.None(t, filepath.WalkDir(filepath.Join(dir, "files"), func(path string, _ fs.DirEntry, err error) error {
 			name, _ := filepath.Rel(dir, path)
 			got = append(got, name)
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if want := []string{"files", "files/day", "files/day/a"}; !slices.Equal(got, want) {
 			t.Errorf("after a reset there is %v, want %v", got, want)
 		}
 		for _, path := range []string{filepath.Join(dir, "own"), filepath.Join(outside, "x")} {
-			if _, err := os.Stat(path); err != nil {
-				t.Errorf("a file elsewhere: %v", err)
-			}
+			failure.None(t, failure.Of(os.Stat(path)))
 		}
 	}
 }

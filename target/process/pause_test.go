@@ -10,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/lab/cgroup"
 	"plimsoll/target/process"
@@ -38,24 +38,20 @@ func pausable(means string) (conf process.Config, done func() error, err error) 
 	return conf, g.Remove, nil
 }
 
+func needRoot(t *testing.T, means string) {
+	t.Helper()
+	if means == "freezer" && os.Geteuid() != 0 {
+		failure.Lacks(t, "control groups need root")
+	}
+}
+
 // pauser deploys a target in dir that is paused by the given means.
 func pauser(t *testing.T, means, engine, dir string) (context.Context, target.Deployment, target.Pauser) {
 	t.Helper()
-	if means == "freezer" && os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("control groups need root")
-		}
-		t.Skip("control groups need root")
-	}
+	needRoot(t, means)
 	conf, done, err := pausable(means)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := done(); err != nil {
-			t.Error(err)
-		}
-	})
+	failure.None(t, err)
+	t.Cleanup(func() { failure.None(t, done()) })
 	ctx, dep := deploy(t, conf, spec(dir, engine))
 	p, ok := dep.(target.Pauser)
 	if !ok {
@@ -80,12 +76,8 @@ func TestPause(t *testing.T) {
 				get(t, ctx, dep.URL()+path)
 				before := identities(t, dep.PIDs())
 				for range 5 {
-					if err := p.Pause(ctx); err != nil {
-						t.Fatal(err)
-					}
-					if err := p.Pause(ctx); err != nil {
-						t.Errorf("a second Pause: %v", err)
-					}
+					failure.None(t, p.Pause(ctx))
+					failure.None(t, p.Pause(ctx))
 					answered := make(chan error, 1)
 					go func() {
 						resp, err := http.Get(dep.URL() + path)
@@ -99,17 +91,11 @@ func TestPause(t *testing.T) {
 						t.Fatalf("a paused target answered: %v", err)
 					case <-time.After(50 * time.Millisecond):
 					}
-					if err := p.Continue(); err != nil {
-						t.Fatal(err)
-					}
-					if err := p.Continue(); err != nil {
-						t.Errorf("a second Continue: %v", err)
-					}
+					failure.None(t, p.Continue())
+					failure.None(t, p.Continue())
 					select {
 					case err := <-answered:
-						if err != nil {
-							t.Fatal(err)
-						}
+						failure.None(t, err)
 					case <-time.After(deadline):
 						t.Fatal("no answer after Continue")
 					}
@@ -134,33 +120,21 @@ func TestEndOfPaused(t *testing.T) {
 			get(t, ctx, dep.URL()+"/visit")
 			pause := func() {
 				t.Helper()
-				if err := p.Pause(ctx); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, p.Pause(ctx))
 			}
 			pause()
-			if err := dep.Reset(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
-				t.Errorf("first visit after the reset is %s, want 1", got)
-			}
+			failure.None(t, dep.Reset(ctx))
+			visits(t, ctx, dep, 1)
 			ids := identities(t, dep.PIDs())
 			pause()
-			if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, halt(ctx, dep))
 			gone(t, ids)
-			if err := dep.Reset(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, dep.Reset(ctx))
 			ids = identities(t, dep.PIDs())
 			log := filepath.Join(dir, "app-0.log")
 			before, _ := os.ReadFile(log)
 			pause()
-			if err := dep.Stop(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, dep.Stop(ctx))
 			gone(t, ids)
 			if after, err := os.ReadFile(log); err != nil || bytes.Count(after, []byte("asked to stop")) != bytes.Count(before, []byte("asked to stop"))+1 {
 				t.Errorf("the server was not asked to stop: %v\n%s", err, after)
@@ -168,9 +142,7 @@ func TestEndOfPaused(t *testing.T) {
 			if err := p.Pause(ctx); err == nil {
 				t.Error("a stopped target was paused")
 			}
-			if err := p.Continue(); err != nil {
-				t.Errorf("continuing a stopped target: %v", err)
-			}
+			failure.None(t, p.Continue())
 		})
 	}
 }
@@ -180,19 +152,13 @@ func TestPauseFails(t *testing.T) {
 	f := &fakeFreezer{freeze: errors.New("does not freeze")}
 	ctx, dep := deploy(t, process.Config{Placed: process.Placed{Freezer: f}}, spec(t.TempDir(), ""))
 	p := dep.(target.Pauser)
-	if err := p.Pause(ctx); !errors.Is(err, f.freeze) {
-		t.Errorf("Pause() = %v", err)
-	}
+	failure.Is(t, p.Pause(ctx), f.freeze)
 	if err := p.Continue(); err != nil || f.thawed != 0 {
 		t.Errorf("Continue of a target that runs: %v, thawed %d times", err, f.thawed)
 	}
 	f.freeze, f.thaw = nil, errors.New("does not thaw")
-	if err := p.Pause(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Continue(); !errors.Is(err, f.thaw) {
-		t.Errorf("Continue() = %v", err)
-	}
+	failure.None(t, p.Pause(ctx))
+	failure.Is(t, p.Continue(), f.thaw)
 	f.thaw = nil
 	if err := p.Continue(); err != nil || f.thawed != 2 {
 		t.Errorf("second Continue: %v, thawed %d times, want 2", err, f.thawed)
@@ -247,42 +213,21 @@ func deployAndPause() {
 func TestKilledWhilePausing(t *testing.T) {
 	for _, m := range means {
 		t.Run(m, func(t *testing.T) {
-			if m == "freezer" && os.Geteuid() != 0 {
-				if os.Getenv("CI") == "true" {
-					t.Fatal("control groups need root")
-				}
-				t.Skip("control groups need root")
-			}
+			needRoot(t, m)
 			random := rand.New(rand.NewPCG(1, 2))
 			for try := range 10 {
 				dir := t.TempDir()
 				p, s := deployer(t, dir, "postgresql", "PROCESS_TEST_ROLE=pausing", "PAUSE_MEANS="+m)
 				time.Sleep(time.Duration(random.IntN(40000)) * time.Microsecond)
 				owner := p.Identity()
-				if err := p.Signal(syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
-				select {
-				case <-p.Done():
-				case <-time.After(deadline):
-					t.Fatal("the deployer survived SIGKILL")
-				}
+				killed(t, p)
 				gone(t, slices.Concat(s.Processes["app"], s.Processes["db"]))
 				mark := fmt.Sprintf("plimsoll-%d-%d-", owner.PID, owner.Start)
-				limit := time.Now().Add(20 * time.Second)
-				for {
-					left := running(t, dir)
+				failure.Unless(t, func() bool {
 					groups, _ := filepath.Glob("/sys/fs/cgroup/" + mark + "*")
 					more, _ := filepath.Glob("/sys/fs/cgroup/*/" + mark + "*")
-					groups = append(groups, more...)
-					if len(left) == 0 && len(groups) == 0 {
-						break
-					}
-					if time.Now().After(limit) {
-						t.Fatalf("try %d: processes %v and groups %v are left", try, left, groups)
-					}
-					time.Sleep(20 * time.Millisecond)
-				}
+					return len(running(t, dir)) == 0 && len(groups) == 0 && len(more) == 0
+				}, "try ", try, ": processes or groups are left")
 			}
 		})
 	}

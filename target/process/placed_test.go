@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 	"plimsoll/target/process"
@@ -52,9 +53,7 @@ func TestPlaced(t *testing.T) {
 	if got := dep.Describe().Deployment["network"]; got != "bridge" {
 		t.Errorf("described network %q", got)
 	}
-	if err := dep.Reset(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, dep.Reset(ctx))
 	if want := []string{"cache", "app", "cache", "app"}; !slices.Equal(told, want) {
 		t.Errorf("told of %v, want %v", told, want)
 	}
@@ -77,9 +76,7 @@ func TestPlaced(t *testing.T) {
 		}
 		return p, err
 	}
-	if _, err := driver(conf).Deploy(ctx, spec(t.TempDir(), "")); !errors.Is(err, no) {
-		t.Errorf("an error of Started: %v", err)
-	}
+	failure.Is(t, failure.Of(driver(conf).Deploy(ctx, spec(t.TempDir(), ""))), no)
 	for _, pid := range pids {
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
 			t.Errorf("process %d is left", pid)
@@ -121,7 +118,5 @@ func TestHosts(t *testing.T) {
 		t.Errorf("described hosts %v, links %q", d.Hosts, d.Links)
 	}
 	conf.Hosts, s.Dir = hosts[:1], t.TempDir()
-	if _, err := driver(conf).Deploy(ctx, s); err == nil || !strings.Contains(err.Error(), "1 addresses for 2 instances") {
-		t.Errorf("too few addresses: %v", err)
-	}
+	failure.Says(t, failure.Of(driver(conf).Deploy(ctx, s)), "1 addresses for 2 instances")
 }

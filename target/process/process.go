@@ -278,34 +278,39 @@ func (d *deployment) startDatabase(ctx context.Context) error {
 func (d *deployment) Reset(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.reset(ctx); err != nil {
+		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+	}
+	return nil
+}
+
+func (d *deployment) reset(ctx context.Context) error {
 	if d.stopped {
-		return fmt.Errorf("resetting %s: it is stopped", label(d.spec))
+		return errors.New("it is stopped")
 	}
 	if err := d.sameProgram(); err != nil {
-		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+		return err
 	}
 	// A replica that runs would have its primary wait for it.
 	if err := errors.Join(d.resume(), d.stopApp(ctx), d.stopReplicas(ctx)); err != nil {
-		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+		return err
 	}
 	if d.db != nil {
 		if err := d.db.Restore(ctx, d.conf.Database); err != nil {
-			return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+			return err
 		}
 	}
 	if err := errors.Join(d.dropFiles(), d.followDatabase(ctx)); err != nil {
-		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+		return err
 	}
 	if err := d.renewCompanions(ctx); err != nil {
-		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+		return err
 	}
-	if err := d.startApp(ctx); err != nil {
-		if busy := (*portError)(nil); errors.As(err, &busy) { // another program's, and no failure of this one
-			return fmt.Errorf("resetting %s: %w", label(d.spec), err)
-		}
-		return fmt.Errorf("resetting %s: %w: %w", label(d.spec), target.ErrStart, err)
+	err := d.startApp(ctx)
+	if busy := (*portError)(nil); err == nil || errors.As(err, &busy) { // another program's, and no failure of this one
+		return err
 	}
-	return nil
+	return fmt.Errorf("%w: %w", target.ErrStart, err)
 }
 
 // Stop implements [target.Deployment].
@@ -317,10 +322,7 @@ func (d *deployment) Stop(ctx context.Context) error {
 
 func (d *deployment) stop(ctx context.Context) error {
 	d.stopped = true
-	err := errors.Join(d.resume(), d.stopApp(ctx), d.stopReplicas(ctx), d.stopCompanions(ctx))
-	if d.db != nil {
-		err = errors.Join(err, d.db.Stop(ctx))
-	}
+	err := d.halt(ctx)
 	if !d.paused {
 		d.stopper.Close()
 	}

@@ -20,6 +20,7 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/mysql"
@@ -138,28 +139,30 @@ func deploy(t *testing.T, conf process.Config, s target.Spec) (context.Context, 
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
 	dep, err := driver(conf).Deploy(ctx, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := dep.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	failure.None(t, err)
+	t.Cleanup(func() { failure.None(t, dep.Stop(context.Background())) })
 	return ctx, dep
+}
+
+// visits visits the server, and expects a number of visits since the state of the first run.
+func visits(t *testing.T, ctx context.Context, dep target.Deployment, want int) {
+	t.Helper()
+	if got := get(t, ctx, dep.URL()+"/visit"); got != strconv.Itoa(want) {
+		t.Errorf("visit %s, want %d", got, want)
+	}
+}
+
+func halt(ctx context.Context, dep target.Deployment) error {
+	return dep.(interface{ Halt(context.Context) error }).Halt(ctx)
 }
 
 func get(t *testing.T, ctx context.Context, url string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	req.Close = true
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -173,9 +176,7 @@ func identities(t *testing.T, pids map[string][]int) (ids []lab.Identity) {
 	for _, list := range pids {
 		for _, pid := range list {
 			id, err := lab.Identify(pid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			ids = append(ids, id)
 		}
 	}
@@ -184,14 +185,8 @@ func identities(t *testing.T, pids map[string][]int) (ids []lab.Identity) {
 
 func gone(t *testing.T, ids []lab.Identity) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
 	for _, id := range ids {
-		for id.Alive() {
-			if time.Now().After(deadline) {
-				t.Fatalf("process %d survived", id.PID)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		failure.Unless(t, func() bool { return !id.Alive() }, id, " survived")
 	}
 }
 
@@ -201,9 +196,7 @@ func TestRuns(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			dir := t.TempDir()
 			all, err := lab.AllowedCPUs(0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			s := spec(dir, engine)
 			s.CPUs = all[:1]
 			ctx, dep := deploy(t, process.Config{
@@ -218,11 +211,9 @@ func TestRuns(t *testing.T) {
 			}, s)
 			url := dep.URL()
 			var last []lab.Identity
-			for run := range 3 {
+			for range 3 {
 				for want := 3; want <= 5; want++ {
-					if got := get(t, ctx, dep.URL()+"/visit"); got != strconv.Itoa(want) {
-						t.Fatalf("run %d: visit %s, want %d", run, got, want)
-					}
+					visits(t, ctx, dep, want)
 				}
 				if d, ok := dep.(interface{ DSN() string }); !ok || d.DSN() != get(t, ctx, dep.URL()+"/dsn") {
 					t.Error("DSN() is not what the program was given")
@@ -240,9 +231,7 @@ func TestRuns(t *testing.T) {
 				gone(t, last)
 				last = ids
 				began := time.Now()
-				if err := dep.Reset(ctx); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, dep.Reset(ctx))
 				t.Logf("reset took %v", time.Since(began))
 				if dep.URL() != url {
 					t.Errorf("URL changed at the reset from %s to %s", url, dep.URL())
@@ -257,9 +246,7 @@ func TestRuns(t *testing.T) {
 				t.Errorf("description: %+v", d)
 			}
 			last = identities(t, dep.PIDs())
-			if err := dep.Stop(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, dep.Stop(ctx))
 			gone(t, last)
 			if err := dep.Reset(ctx); err == nil {
 				t.Error("a stopped target was reset")
@@ -279,9 +266,7 @@ func TestInstances(t *testing.T) {
 	var ports []int
 	for _, u := range dep.URLs() {
 		p, err := strconv.Atoi(u[strings.LastIndex(u, ":")+1:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		ports = append(ports, p)
 	}
 	if len(ports) != 3 || ports[1] != ports[0]+1 || ports[2] != ports[0]+2 {
@@ -370,27 +355,15 @@ func TestHalt(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			dir := t.TempDir()
 			ctx, dep := deploy(t, process.Config{}, spec(dir, engine))
-			h, ok := dep.(interface{ Halt(context.Context) error })
-			if !ok {
-				t.Fatal("the deployment cannot be halted")
-			}
-			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
-				t.Errorf("visit %s, want 1", got)
-			}
+			visits(t, ctx, dep, 1)
 			for range 2 {
-				if err := h.Halt(ctx); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, halt(ctx, dep))
 				if left := running(t, dir); len(left) != 0 || len(dep.PIDs()) != 0 {
 					t.Errorf("%v run while halted; PIDs() = %v", left, dep.PIDs())
 				}
 			}
-			if err := dep.Reset(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
-				t.Errorf("visit %s after halt and reset, want 1", got)
-			}
+			failure.None(t, dep.Reset(ctx))
+			visits(t, ctx, dep, 1)
 		})
 	}
 }
@@ -402,23 +375,17 @@ func running(t *testing.T, dir string) (found []string) {
 		return nil
 	}
 	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	dirs := []string{dir, real}
 	elsewhere, err := filepath.Glob(filepath.Join(dir, "*", "elsewhere"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, link := range elsewhere {
 		if to, err := os.Readlink(link); err == nil {
 			dirs = append(dirs, to)
 		}
 	}
 	procs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, p := range procs {
 		cmdline, _ := os.ReadFile(filepath.Join(p, "cmdline"))
 		cwd, _ := os.Readlink(filepath.Join(p, "cwd"))
@@ -450,13 +417,7 @@ func TestCancelWhileDeploying(t *testing.T) {
 					t.Fatal("deployed in spite of the cancellation")
 				}
 				// The workers of a killed postmaster see its end through a pipe, a moment later.
-				left := running(t, dir)
-				for end := time.Now().Add(3 * time.Second); len(left) != 0 && time.Now().Before(end); left = running(t, dir) {
-					time.Sleep(20 * time.Millisecond)
-				}
-				if len(left) != 0 {
-					t.Errorf("processes %v are left", left)
-				}
+				failure.Unless(t, func() bool { return len(running(t, dir)) == 0 }, "processes are left")
 			})
 		}
 	}
@@ -467,12 +428,8 @@ func TestCancelWhileDeploying(t *testing.T) {
 func TestLockOfAKilledProgram(t *testing.T) {
 	dir := t.TempDir()
 	held, err := os.Create(filepath.Join(dir, "lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, syscall.Flock(int(held.Fd()), syscall.LOCK_EX))
 	timer := time.AfterFunc(100*time.Millisecond, func() { _ = held.Close() })
 	defer timer.Stop()
 	deploy(t, process.Config{}, spec(dir, ""))
@@ -483,22 +440,14 @@ func TestLockOfAKilledProgram(t *testing.T) {
 func TestHaltedIsInUse(t *testing.T) {
 	dir := t.TempDir()
 	ctx, dep := deploy(t, process.Config{}, spec(dir, "postgresql"))
-	if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, halt(ctx, dep))
 	other, err := driver(process.Config{}).Deploy(ctx, spec(dir, "postgresql"))
 	if err == nil {
 		_ = other.Stop(ctx)
 	}
-	if !errors.Is(err, lab.ErrInUse) {
-		t.Errorf("Deploy() in the directory of a halted deployment = %v, want ErrInUse", err)
-	}
-	if err := dep.Reset(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := dep.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.Is(t, err, lab.ErrInUse)
+	failure.None(t, dep.Reset(ctx))
+	failure.None(t, dep.Stop(ctx))
 	deploy(t, process.Config{}, spec(dir, "postgresql")) // free again
 }
 
@@ -510,13 +459,7 @@ func TestTemporaryFilesOfAKilledProgram(t *testing.T) {
 	if !strings.HasPrefix(made, dir) {
 		t.Errorf("temporary files are in %s, want below %s", made, dir)
 	}
-	if err := syscall.Kill(dep.PIDs()["app"][0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if err := dep.Reset(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(made); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s outlives a reset (%v)", made, err)
-	}
+	failure.None(t, syscall.Kill(dep.PIDs()["app"][0], syscall.SIGKILL))
+	failure.None(t, dep.Reset(ctx))
+	failure.Gone(t, made)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/process"
 )
@@ -14,25 +15,19 @@ import (
 // TestReplacedProgram: all runs of a deployment are of one build. The same build in another file is no other one.
 func TestReplacedProgram(t *testing.T) {
 	own, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	path := filepath.Join(t.TempDir(), "server")
 	put := func(content []byte) {
 		t.Helper()
 		// A program that runs cannot be written to.
-		if err := errors.Join(os.WriteFile(path+".new", content, 0o755), os.Rename(path+".new", path)); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, errors.Join(os.WriteFile(path+".new", content, 0o755), os.Rename(path+".new", path)))
 	}
 	put(own)
 	s := spec(t.TempDir(), "")
 	s.Binary = path
 	ctx, dep := deploy(t, process.Config{}, s)
 	put(own)
-	if err := dep.Reset(ctx); err != nil {
-		t.Errorf("a copy of the same build: %v", err)
-	}
+	failure.None(t, dep.Reset(ctx))
 	put(append(own, 0))
 	const want = " was replaced since it was deployed"
 	err = dep.Reset(ctx)
@@ -40,7 +35,5 @@ func TestReplacedProgram(t *testing.T) {
 		t.Errorf("another build: Reset() = %v", err)
 	}
 	put(own)
-	if err := dep.Reset(ctx); err != nil {
-		t.Errorf("the first build again: %v", err)
-	}
+	failure.None(t, dep.Reset(ctx))
 }

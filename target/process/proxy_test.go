@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/process"
 )
@@ -48,21 +49,11 @@ func TestProxy(t *testing.T) {
 	if d.Companions["proxy"].Name != "Pond" || !slices.Equal(d.URLs, []string{want}) || len(dep.PIDs()["proxy"]) != 1 {
 		t.Errorf("described as %+v with processes %v", d, dep.PIDs())
 	}
-	if err := dep.Reset(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, dep.Reset(ctx))
 	if runs != 1 || len(heard) != 2 || heard[0] != heard[1] {
 		t.Errorf("after a reset %d run, at %v; want one, at the same address", runs, heard)
 	}
-	if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil || runs != 0 {
-		t.Errorf("halted: %v, %d run", err, runs)
-	}
-	if err := dep.Reset(ctx); err != nil || runs != 1 {
-		t.Errorf("after a halt: %v, %d run", err, runs)
-	}
-	if err := dep.Stop(ctx); err != nil || runs != 0 {
-		t.Errorf("stopped: %v, %d run", err, runs)
-	}
+	runsAlone(t, ctx, dep, &runs)
 }
 
 // A proxy whose port was taken in between gets another.
@@ -82,7 +73,5 @@ func TestProxyPortTaken(t *testing.T) {
 	conf.Proxy = func(context.Context, string, []int, string, []string) (target.Companion, error) {
 		return nil, errors.New("no such program")
 	}
-	if _, err := driver(conf).Deploy(t.Context(), spec(t.TempDir(), "")); err == nil || !strings.Contains(err.Error(), "no such program") {
-		t.Errorf("a proxy that does not start: %v", err)
-	}
+	failure.Says(t, failure.Of(driver(conf).Deploy(t.Context(), spec(t.TempDir(), ""))), "no such program")
 }

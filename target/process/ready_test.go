@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/process"
 )
@@ -15,13 +16,9 @@ func TestStateOfAReadyAddressWithVariables(t *testing.T) {
 	s := spec(t.TempDir(), "")
 	s.Instances, s.Ready = 2, "http://127.0.0.1:${PORT}/ready"
 	ctx, dep := deploy(t, process.Config{}, s)
-	if err := target.Save(s.Dir, dep, s.Ready, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, target.Save(s.Dir, dep, s.Ready, time.Now()))
 	saved, err := target.Load(s.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if want := []string{dep.URLs()[0] + "/ready", dep.URLs()[1] + "/ready"}; !slices.Equal(saved.Ready, want) {
 		t.Errorf("ready addresses %q, want %q", saved.Ready, want)
 	}

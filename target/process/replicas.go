@@ -2,12 +2,10 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"plimsoll/target"
 )
@@ -46,17 +44,12 @@ func (d *deployment) followDatabase(ctx context.Context) error {
 
 // stopReplicas stops them side by side. followDatabase starts them again.
 func (d *deployment) stopReplicas(ctx context.Context) error {
-	errs := make([]error, len(d.replicas))
-	var wg sync.WaitGroup
-	for i, r := range d.replicas {
-		wg.Go(func() {
-			if err := r.Stop(ctx); err != nil {
-				errs[i] = fmt.Errorf("stopping the %s: %w", replicaName(i), err)
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return sideBySide(len(d.replicas), func(i int) error {
+		if err := d.replicas[i].Stop(ctx); err != nil {
+			return fmt.Errorf("stopping the %s: %w", replicaName(i), err)
+		}
+		return nil
+	})
 }
 
 // ReplicaDSNs returns the URLs of the database's copies, passwords included; they change at Reset.
@@ -72,13 +65,6 @@ func (d *deployment) replicaDSNs() []string {
 		out = append(out, r.DSN(d.conf.Database))
 	}
 	return out
-}
-
-// withReplicas adds the copies of the database to the servers of a description.
-func (d *deployment) withReplicas(servers map[string]described) {
-	for i, r := range d.replicas {
-		servers[replicaName(i)] = r
-	}
 }
 
 // bareDSNs returns DSNs without their schemes, with a space between.

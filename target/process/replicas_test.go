@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/lab/database"
 	"plimsoll/target/lab/mysql"
@@ -34,14 +35,8 @@ func TestReplicas(t *testing.T) {
 			s := spec(t.TempDir(), engine)
 			s.Env["INFO"] = "${DSN_REPLICAS}"
 			dep, err := process.New(conf).Deploy(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := dep.Stop(context.Background()); err != nil {
-					t.Error(err)
-				}
-			})
+			failure.None(t, err)
+			t.Cleanup(func() { failure.None(t, dep.Stop(context.Background())) })
 			ctx := t.Context()
 			same := func(when string) {
 				t.Helper()
@@ -57,9 +52,7 @@ func TestReplicas(t *testing.T) {
 					kind, dsn = "mysql", strings.TrimPrefix(dsn, "mysql://")
 				}
 				db, err := sql.Open(kind, dsn)
-				if err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
 				defer db.Close()
 				var n int
 				if err := db.QueryRowContext(ctx, "SELECT count(*) FROM visits").Scan(&n); err != nil || n != 1 {
@@ -68,16 +61,12 @@ func TestReplicas(t *testing.T) {
 			}
 			same("deployed")
 			visit(t, ctx, dep.URL())
-			if err := dep.Reset(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, dep.Reset(ctx))
 			same("reset")
-			if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil || len(dep.PIDs()) != 0 {
+			if err := halt(ctx, dep); err != nil || len(dep.PIDs()) != 0 {
 				t.Fatalf("halted: %v, processes %v", err, dep.PIDs())
 			}
-			if err := dep.Reset(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, dep.Reset(ctx))
 			same("reset after a halt")
 			if d := dep.Describe().Companions["replica-0"]; d.Name == "" || d.Version == "" {
 				t.Errorf("described as %+v", d)

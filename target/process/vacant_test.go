@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/process"
 )
@@ -43,9 +44,7 @@ func TestForeignServer(t *testing.T) {
 	if provisioned != 1 {
 		t.Errorf("provisioned %d times", provisioned)
 	}
-	if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, halt(ctx, dep))
 	again := httptest.NewUnstartedServer(handler)
 	_ = again.Listener.Close()
 	if again.Listener, err = net.Listen("tcp", srv.Listener.Addr().String()); err != nil {
@@ -62,14 +61,10 @@ func TestForeignServer(t *testing.T) {
 // one, which its description and its data would not know. That is no failure of its program.
 func TestAddressStaysAtAReset(t *testing.T) {
 	ctx, dep := deploy(t, process.Config{}, spec(t.TempDir(), ""))
-	if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, halt(ctx, dep))
 	url := dep.URL()
 	l, err := net.Listen("tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	srv := &http.Server{Handler: http.NotFoundHandler()}
 	go func() { _ = srv.Serve(l) }()
 	defer srv.Close()
@@ -80,9 +75,7 @@ func TestAddressStaysAtAReset(t *testing.T) {
 		t.Errorf("it moved from %s to %s", url, now)
 	}
 	srv.Close()
-	if err := dep.Reset(ctx); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, dep.Reset(ctx))
 	if now := dep.Describe().URLs; now[0] != url || dep.URL() != url {
 		t.Errorf("described at %s, answers at %s, deployed at %s", now, dep.URL(), url)
 	}

@@ -19,11 +19,17 @@ func (d *deployment) Watched() []lab.Watched {
 	proxy, replicas := d.front.proxy, slices.Clone(d.replicas)
 	d.state.Unlock()
 	var out []lab.Watched
-	if x, ok := proxy.(watchable); ok {
-		w := x.Watched()
-		w.Role = proxyRole
-		out = append(out, w)
+	add := func(server any, role string) *lab.Watched {
+		x, ok := server.(watchable)
+		if !ok {
+			return new(lab.Watched)
+		}
+		out = append(out, x.Watched())
+		w := &out[len(out)-1]
+		w.Role = role
+		return w
 	}
+	add(proxy, proxyRole)
 	for i, p := range procs {
 		w := lab.Watched{PID: p.PID(), Done: p.Done(), Err: p.Err, Tail: p.Tail}
 		if x, ok := p.(watchable); ok {
@@ -32,24 +38,12 @@ func (d *deployment) Watched() []lab.Watched {
 		w.Role, w.Name = "app", fmt.Sprintf("app-%d", i)
 		out = append(out, w)
 	}
-	if x, ok := db.(watchable); ok {
-		w := x.Watched()
-		w.Role = "db"
-		out = append(out, w)
-	}
+	add(db, "db")
 	for i, r := range replicas {
-		if x, ok := r.(watchable); ok {
-			w := x.Watched()
-			w.Role, w.Name = replicaRole, replicaName(i)
-			out = append(out, w)
-		}
+		add(r, replicaRole).Name = replicaName(i)
 	}
 	for _, role := range slices.Sorted(maps.Keys(companions)) {
-		if x, ok := companions[role].(watchable); ok {
-			w := x.Watched()
-			w.Role = role
-			out = append(out, w)
-		}
+		add(companions[role], role)
 	}
 	return out
 }

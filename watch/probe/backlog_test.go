@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // A metronome is a target that burns CPU time each period, also for those in which it stood.
@@ -35,9 +37,7 @@ func TestBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &metronome{every: 250 * time.Millisecond, cpu: 5 * time.Millisecond, from: time.Now()}
 		b := NewBacklog([]Role{{Name: "app", CPU: m.read}, {Name: "other"}})
-		if err := b.Idle(t.Context(), 4*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, b.Idle(t.Context(), 4*time.Second))
 		for turn := range 100 {
 			m.freeze()
 			b.Stand()
@@ -51,9 +51,7 @@ func TestBacklog(t *testing.T) {
 		}
 		got := map[string]float64{}
 		samples, err := b.Sample(t.Context(), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		for _, s := range samples {
 			got[s.Name] += s.Value
 		}

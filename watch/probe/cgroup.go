@@ -38,7 +38,7 @@ type Cgroups struct {
 type groupRole struct {
 	Role
 	pid     int
-	sources []*source
+	sources sources
 }
 
 // NewCgroups watches the groups of roles. They are looked up at the first sample, and again when a role's process
@@ -78,26 +78,15 @@ func (c *Cgroups) role(r *groupRole) error {
 			return err
 		}
 	}
-	var errs []error
-	for _, s := range r.sources {
-		text, err := s.file.read()
-		if err == nil {
-			err = s.parse(text, &c.out)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
-		}
-	}
-	if len(errs) > 0 {
+	err := r.sources.sample(&c.out)
+	if err != nil {
 		r.close() // the group went with its processes: look again
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 func (r *groupRole) close() {
-	for _, s := range r.sources {
-		s.file.close()
-	}
+	_ = r.sources.close() // nothing was written
 	r.sources, r.pid = nil, 0
 }
 
@@ -127,13 +116,9 @@ func (c *Cgroups) find(r *groupRole, pid int) error {
 		if dirs[f.controller] == "" {
 			continue
 		}
-		s := &source{name: f.name, file: file{path: filepath.Join(dirs[f.controller], f.name)}}
-		s.parse = func(text []byte, k *sink) error { return f.parse(text, ls, k) }
+		s := f.in(dirs[f.controller], ls)
 		k.reset()
-		text, err := s.file.read()
-		if err == nil {
-			err = s.parse(text, &k)
-		}
+		err := s.sample(&k)
 		switch {
 		case err == nil && len(k.s) > 0 && !seen[k.s[0].Name]:
 			for _, x := range k.s {
@@ -203,6 +188,12 @@ type groupFile struct {
 	parse            func(text []byte, ls []series.Label, k *sink) error
 }
 
+// in returns the source of the file in a directory, whose series have the labels.
+func (f groupFile) in(dir string, ls []series.Label) *source {
+	return &source{name: f.name, file: file{path: filepath.Join(dir, f.name)},
+		parse: func(text []byte, k *sink) error { return f.parse(text, ls, k) }}
+}
+
 // errNoLimit is returned by a parser for a limit that is not set.
 var errNoLimit = errors.New("no limit")
 
@@ -236,7 +227,7 @@ var groupFiles = []groupFile{
 	{"cpu", "cpu.stat", newTable(throttleNames).labeled},
 	{"cpu", "cpu.cfs_quota_us", groupNumber("container_spec_cpu_quota", 0)},
 	{"cpu", "cpu.cfs_period_us", groupNumber("container_spec_cpu_period", 0)},
-	{"cpuacct", "cpuacct.usage", groupScaled("container_cpu_usage_seconds_total", 1e-9)},
+	{"cpuacct", "cpuacct.usage", scaled("container_cpu_usage_seconds_total", 1e-9)},
 	{"memory", "memory.usage_in_bytes", groupNumber("container_memory_usage_bytes", 0)},
 	{"memory", "memory.limit_in_bytes", groupNumber("container_spec_memory_limit_bytes", 1<<60)},
 	{"memory", "memory.failcnt", groupNumber("container_memory_failcnt", 0)},
@@ -265,7 +256,8 @@ func groupNumber(metric string, unlimited uint64) func([]byte, []series.Label, *
 	}
 }
 
-func groupScaled(metric string, scale float64) func([]byte, []series.Label, *sink) error {
+// scaled reads a file with one number, which is multiplied.
+func scaled(metric string, scale float64) func([]byte, []series.Label, *sink) error {
 	return func(text []byte, ls []series.Label, k *sink) error {
 		v, err := number(bytes.TrimSpace(text))
 		if err == nil {

@@ -8,23 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// tree writes files below a new directory.
-func writeTree(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
+	"plimsoll/internal/failure"
+)
 
 const (
 	pressureText = "some avg10=0.00 avg60=0.00 avg300=0.00 total=2000000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n"
@@ -91,14 +77,12 @@ container_threads{role="app"} 4
 		"no group at all": {map[string]string{"proc/7/cgroup": "5:cpu:/x\n0::/\n", "sys/x": ""}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := writeTree(t, c.files)
+			dir := files(t, c.files)
 			g := newCgroups([]Role{{Name: "app", PIDs: func() []int { return []int{9, 7} }}}, dir+"/proc", dir+"/sys")
 			defer g.Close()
 			for range 2 {
 				s, err := g.Sample(t.Context(), t0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
 				values(t, s)
 				if d := cmp.Diff(c.want, text(s)); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
@@ -109,7 +93,7 @@ container_threads{role="app"} 4
 }
 
 func TestCgroupsFail(t *testing.T) {
-	dir := writeTree(t, map[string]string{"proc/7/cgroup": "0::/a\n", "sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/a/memory.current": "5\n", "sys/fs/cgroup/a/memory.events": "max no\n"})
+	dir := files(t, map[string]string{"proc/7/cgroup": "0::/a\n", "sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/a/memory.current": "5\n", "sys/fs/cgroup/a/memory.events": "max no\n"})
 	pids := []int{}
 	g := newCgroups([]Role{{Name: "db", PIDs: func() []int { return pids }}}, dir+"/proc", dir+"/sys")
 	defer g.Close()
@@ -125,15 +109,11 @@ func TestCgroupsFail(t *testing.T) {
 	sample("process 8 has exited")
 	pids = []int{7}
 	sample("memory.events: max")
-	if err := os.Remove(dir + "/sys/fs/cgroup/a/memory.events"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Remove(dir+"/sys/fs/cgroup/a/memory.events"))
 	if s, err := g.Sample(t.Context(), t0); err != nil || text(s) != "container_memory_usage_bytes{role=\"db\"} 5\n" {
 		t.Errorf("%v\n%s", err, text(s))
 	}
-	if err := os.Truncate(dir+"/sys/fs/cgroup/a/memory.current", 0); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Truncate(dir+"/sys/fs/cgroup/a/memory.current", 0))
 	sample("memory.current: ")
 }
 
@@ -142,9 +122,7 @@ func TestCgroupsOfThisProcess(t *testing.T) {
 	g := NewCgroups([]Role{{Name: "self", PIDs: func() []int { return []int{os.Getpid()} }}})
 	defer g.Close()
 	s, err := g.Sample(t.Context(), t0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	values(t, s)
 	if len(s) == 0 {
 		t.Errorf("nothing is known of the group of process %d", os.Getpid())
@@ -157,9 +135,7 @@ func TestCgroupsOfThisProcess(t *testing.T) {
 func TestGroupDirsStayBelowTheMount(t *testing.T) {
 	sys := t.TempDir()
 	for _, d := range []string{"fs/cgroup/cpu", "block", "fs/cgroup/memory/a"} {
-		if err := os.MkdirAll(filepath.Join(sys, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.MkdirAll(filepath.Join(sys, d), 0o755))
 	}
 	for _, line := range []string{"1:..:/", "1:../..:/block", "1:../../block:/", "1:cpu,..:/", "1:.:/", "1:cpu/..:/../block", "1:..,..:/"} {
 		if dirs := groupDirs(line+"\n", sys); len(dirs) != 0 {
@@ -195,16 +171,4 @@ func FuzzCgroup(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkCgroups(b *testing.B) {
-	me := []int{os.Getpid()}
-	g := NewCgroups([]Role{{Name: "app", PIDs: func() []int { return me }}, {Name: "db", PIDs: func() []int { return me }}})
-	defer g.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := g.Sample(b.Context(), t0); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -92,6 +92,12 @@ func (c *chart) read(name string) string {
 
 func (c *chart) add(f HostFinding) { c.out = append(c.out, f) }
 
+// unread adds a finding that could not be made.
+func (c *chart) unread(f HostFinding) {
+	f.Severity, f.Have, f.Fix = Unknown, "could not be read", ""
+	c.add(f)
+}
+
 // judge adds a finding that is good, or of the given severity with its remedy.
 func (c *chart) judge(good bool, bad Severity, f HostFinding) {
 	f.Severity = bad
@@ -119,8 +125,7 @@ func (c *chart) limits() {
 		case have == "unlimited":
 			c.judge(true, l.bad, f)
 		case err != nil:
-			f.Severity, f.Have, f.Fix = Unknown, "could not be read", ""
-			c.add(f)
+			c.unread(f)
 		default:
 			c.judge(n >= l.want, l.bad, f)
 		}
@@ -199,8 +204,7 @@ func (c *chart) sysctls() {
 		have := strings.Join(strings.Fields(c.read("proc/sys/"+strings.ReplaceAll(s.name, ".", "/"))), " ")
 		f := HostFinding{Check: s.name, Have: have, Want: s.want, Why: s.why, Fix: fmt.Sprintf("sysctl -w %s=%q", s.name, s.want)}
 		if have == "" {
-			f.Severity, f.Have, f.Fix = Unknown, "could not be read", ""
-			c.add(f)
+			c.unread(f)
 			continue
 		}
 		var numbers []int64

@@ -33,8 +33,7 @@ func (c *chart) clock() {
 	f := HostFinding{Check: "clock source", Have: have, Want: "tsc, or the hypervisor's page of it"}
 	switch {
 	case have == "":
-		f.Severity, f.Have = Unknown, "could not be read"
-		c.add(f)
+		c.unread(f)
 	case !ok:
 		f.Severity = Unknown
 		c.add(f)

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // The kernel settings that contrib/agents installs are those that the doctor wants of an agent, and each has a reason.
 func TestAgentSysctls(t *testing.T) {
 	b, err := os.ReadFile("../../contrib/agents/systemd/90-plimsoll-agent.conf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	have := map[string]string{}
 	reason, ours := false, true
 	for line := range strings.Lines(string(b)) {

@@ -10,26 +10,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/failure"
 )
 
 // files writes all below a new directory.
-func files(t *testing.T, all map[string]string) string {
+func files(t testing.TB, all map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range all {
 		p := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.MkdirAll(filepath.Dir(p), 0o777))
 		if target, ok := strings.CutPrefix(text, "-> "); ok {
-			if err := os.Symlink(target, p); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, os.Symlink(target, p))
 			continue
 		}
-		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(p, []byte(text), 0o666))
 	}
 	return root
 }
@@ -82,9 +78,7 @@ func TestFingerprint(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	b, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if strings.Contains(string(b), "aa:bb") {
 		t.Error("the fingerprint holds an address")
 	}

@@ -50,7 +50,7 @@ type HostOptions struct {
 //	plimsoll_disk_busy_ratio{device}       share of the time with an operation under way
 //	plimsoll_disk_queue_length{device}     operations under way, on average
 type HostProbe struct {
-	sources []*source
+	sources sources
 	absent  []string
 	cpu     *cpuStat
 	disks   *disks
@@ -95,6 +95,29 @@ func (s *source) sample(k *sink) error {
 		s.own.count(k.s[first:], sampled)
 	}
 	return err
+}
+
+// sources are read one after the other.
+type sources []*source
+
+// sample reads all sources; one that fails leaves out its own samples only.
+func (all sources) sample(k *sink) error {
+	var errs []error
+	for _, s := range all {
+		if err := s.sample(k); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// close closes the files that sample keeps open.
+func (all sources) close() error {
+	var errs []error
+	for _, s := range all {
+		errs = append(errs, s.file.close())
+	}
+	return errors.Join(errs...)
 }
 
 // NewHost finds the sources and takes a first sample, so that the first call of Sample already
@@ -210,23 +233,12 @@ func (h *HostProbe) Sample(_ context.Context, t time.Time) ([]series.Sample, err
 	}
 	h.disks.elapsed = h.cpu.elapsed
 	h.lastT = t
-	var errs []error
-	for _, s := range h.sources {
-		if err := s.sample(&h.out); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
-		}
-	}
-	return h.out.s, errors.Join(errs...)
+	err := h.sources.sample(&h.out)
+	return h.out.s, err
 }
 
 // Close closes the files that Sample keeps open.
-func (h *HostProbe) Close() error {
-	var errs []error
-	for _, s := range h.sources {
-		errs = append(errs, s.file.close())
-	}
-	return errors.Join(errs...)
-}
+func (h *HostProbe) Close() error { return h.sources.close() }
 
 // ownCPUStat finds the cpu.stat of this program's cgroup, of version 1 or 2. It is empty if there is none.
 func ownCPUStat(proc, sys string) string {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
@@ -51,26 +52,18 @@ func values(t testing.TB, s []series.Sample) map[string]float64 {
 // The recorded files of a real host (two cores, Linux 6.18) give exactly this.
 func TestHostGolden(t *testing.T) {
 	h, err := NewHost(HostOptions{Proc: "testdata/proc", Sys: "testdata/sys", Roles: map[string][]int{"target": {0}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer h.Close()
 	s, err := h.Sample(t.Context(), at(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	values(t, s)
 	got := text(s)
 	golden := "testdata/host.golden"
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(golden, []byte(got), 0o666))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -78,18 +71,14 @@ func TestHostGolden(t *testing.T) {
 		t.Errorf("Absent = %v, want none", h.Absent())
 	}
 	// The same files again: the counters stand still although a second has passed.
-	if _, err := h.Sample(t.Context(), at(1)); err == nil || !strings.Contains(err.Error(), "no tick has passed") {
-		t.Errorf("a host that stands still: %v", err)
-	}
+	failure.Says(t, failure.Of(h.Sample(t.Context(), at(1))), "no tick has passed")
 }
 
 // copyProc makes a copy of the recorded host that a test may spoil.
 func copyProc(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "proc")
-	if err := os.CopyFS(dir, os.DirFS("testdata/proc")); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.CopyFS(dir, os.DirFS("testdata/proc")))
 	return dir
 }
 
@@ -112,9 +101,7 @@ func TestHostMissingSources(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := copyProc(t)
-			if err := c.spoil(dir); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, c.spoil(dir))
 			h, err := NewHost(HostOptions{Proc: dir, Sys: "testdata/sys"})
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
@@ -122,17 +109,13 @@ func TestHostMissingSources(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer h.Close()
 			if !slices.Equal(h.Absent(), c.absent) {
 				t.Errorf("Absent = %q, want %q", h.Absent(), c.absent)
 			}
 			s, err := h.Sample(t.Context(), at(0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			for k := range values(t, s) {
 				if name == "pressure off" && strings.Contains(k, "pressure") || name == "no conntrack" && strings.Contains(k, "conntrack") {
 					t.Errorf("absent source gives %s", k)
@@ -146,17 +129,11 @@ func TestHostMissingSources(t *testing.T) {
 func TestHostSourceThatEnds(t *testing.T) {
 	dir := copyProc(t)
 	h, err := NewHost(HostOptions{Proc: dir, Sys: "testdata/sys"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer h.Close()
-	if err := os.Truncate(dir+"/pressure/io", 0); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Truncate(dir+"/pressure/io", 0))
 	s, err := h.Sample(t.Context(), at(0))
-	if err == nil || !strings.Contains(err.Error(), "pressure/io") {
-		t.Errorf("error %v does not name the source", err)
-	}
+	failure.Says(t, err, "pressure/io")
 	m := values(t, s)
 	if _, ok := m["node_pressure_io_waiting_seconds_total"]; ok {
 		t.Error("a source that could not be read gave a sample")
@@ -170,31 +147,27 @@ func TestHostRoles(t *testing.T) {
 	for name, roles := range map[string]map[string][]int{
 		"reserved": {"host": {0}}, "no name": {"": {0}}, "no cores": {"app": {}}, "core 7": {"app": {0, 7}}, "negative": {"app": {-1}},
 	} {
-		h, err := NewHost(HostOptions{Proc: "testdata/proc", Sys: "testdata/sys", Roles: roles})
-		if err == nil {
-			// A core that is not there shows with the first sample that forms ratios.
-			_, err = h.Sample(t.Context(), at(0))
-			h.Close()
-		}
-		if err == nil || !strings.Contains(err.Error(), "role") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			h, err := NewHost(HostOptions{Proc: "testdata/proc", Sys: "testdata/sys", Roles: roles})
+			if err == nil {
+				// A core that is not there shows with the first sample that forms ratios.
+				_, err = h.Sample(t.Context(), at(0))
+				h.Close()
+			}
+			failure.Says(t, err, "role")
+		})
 	}
 }
 
 func TestCPUShares(t *testing.T) {
 	c, err := newCPUStat(map[string][]int{"target": {0}, "generator": {1}, "both": {0, 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var k sink
 	step := func(s string) map[string]float64 {
 		t.Helper()
 		k.reset()
 		c.elapsed = time.Second
-		if err := c.parse([]byte(s), &k); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, c.parse([]byte(s), &k))
 		return values(t, k.s)
 	}
 	// user nice system idle iowait irq softirq steal guest guest_nice
@@ -235,9 +208,7 @@ func TestCPUShares(t *testing.T) {
 	// Core 1 goes offline: an error for its roles, and no number.
 	k.reset()
 	err = c.parse([]byte("cpu0 190 0 50 850 55 0 10 5 30 0\n"), &k)
-	if err == nil || !strings.Contains(err.Error(), `core 1 of role "generator"`) || !strings.Contains(err.Error(), `role "both"`) {
-		t.Errorf("a core offline: %v", err)
-	}
+	failure.Says(t, err, `core 1 of role "generator"`, `role "both"`)
 	m = values(t, k.s)
 	if _, ok := m[`plimsoll_cpu_busy_ratio{role="generator"}`]; ok {
 		t.Error("a role with a missing core has a ratio")
@@ -249,9 +220,7 @@ func TestCPUShares(t *testing.T) {
 
 func TestStatWithoutSteal(t *testing.T) {
 	c, err := newCPUStat(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var k sink
 	for i, s := range []string{"cpu0 0 0 0 0 0 0 0\n", "cpu0 25 0 0 75 0 0 0\n"} {
 		k.reset()
@@ -270,6 +239,9 @@ func TestStatWithoutSteal(t *testing.T) {
 		}
 	}
 }
+
+// outSegs reads one counter that must be there.
+func outSegs() *netstat { return &netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}} }
 
 // Odd files: every one must give a specific error, or the samples that are listed.
 func TestOddFiles(t *testing.T) {
@@ -304,14 +276,14 @@ func TestOddFiles(t *testing.T) {
 		"diskstats: no disks": {(&disks{}).parse, "", "", ""},
 		"snmp: no RetransSegs": {(&netstat{want: map[string]map[string]bool{"Tcp": {"RetransSegs": true, "OutSegs": true}}}).parse,
 			"Tcp: InSegs OutSegs\nTcp: 5 6\n", "node_netstat_Tcp_OutSegs 6\n", "Tcp has no counter RetransSegs"},
-		"snmp: MaxConn is negative": {(&netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}).parse,
+		"snmp: MaxConn is negative": {outSegs().parse,
 			"Tcp: MaxConn OutSegs\nTcp: -1 6\n", "node_netstat_Tcp_OutSegs 6\n", ""},
-		"snmp: too few numbers": {(&netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}).parse,
+		"snmp: too few numbers": {outSegs().parse,
 			"Tcp: InSegs OutSegs\nTcp: 5\n", "", "2 names but 1 numbers"},
-		"snmp: other protocol's numbers": {(&netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}).parse,
+		"snmp: other protocol's numbers": {outSegs().parse,
 			"Tcp: OutSegs\nUdp: 5\n", "", "do not follow"},
-		"snmp: names only":   {(&netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}).parse, "Tcp: OutSegs\n", "", "names without numbers"},
-		"snmp: no Tcp":       {(&netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}).parse, "Ip: A\nIp: 1\n", "", "protocol Tcp is not there"},
+		"snmp: names only":   {outSegs().parse, "Tcp: OutSegs\n", "", "names without numbers"},
+		"snmp: no Tcp":       {outSegs().parse, "Ip: A\nIp: 1\n", "", "protocol Tcp is not there"},
 		"sockstat: no TCP":   {parseSockstat, "sockets: used 15\n", "node_sockstat_sockets_used 15\n", "no line of TCP"},
 		"dev: glued":         {(&netdev{}).parse, "Inter-|x\n face |y\n  eth0:1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", "node_network_receive_bytes_total{device=\"eth0\"} 1\nnode_network_receive_packets_total{device=\"eth0\"} 2\nnode_network_receive_errs_total{device=\"eth0\"} 3\nnode_network_receive_drop_total{device=\"eth0\"} 4\nnode_network_receive_fifo_total{device=\"eth0\"} 5\nnode_network_transmit_bytes_total{device=\"eth0\"} 9\nnode_network_transmit_packets_total{device=\"eth0\"} 10\nnode_network_transmit_errs_total{device=\"eth0\"} 11\nnode_network_transmit_drop_total{device=\"eth0\"} 12\nnode_network_transmit_fifo_total{device=\"eth0\"} 13\n", ""},
 		"dev: headings only": {(&netdev{}).parse, "Inter-|x\n face |y\n", "", "no device"},
@@ -333,9 +305,7 @@ func TestOddFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var k sink
 			err := c.parse([]byte(c.in), &k)
-			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
-				t.Errorf("error %v, want %q", err, c.err)
-			}
+			failure.Want(t, err, c.err)
 			if d := cmp.Diff(c.want, text(k.s)); d != "" {
 				t.Errorf("samples (-want +got):\n%s", d)
 			}
@@ -356,9 +326,7 @@ func TestDiskRates(t *testing.T) {
 		if d.elapsed = 0; i > 0 {
 			d.elapsed = time.Second
 		}
-		if err := d.parse(in, &k); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, d.parse(in, &k))
 		got := map[string]float64{}
 		for key, v := range values(t, k.s) {
 			if name, ok := strings.CutPrefix(key, "plimsoll_disk_"); ok {
@@ -389,7 +357,7 @@ func TestSkipDisk(t *testing.T) {
 
 // The layout of a protocol is kept between samples; a kernel cannot change it, a namespace can.
 func TestNetstatLayoutChanges(t *testing.T) {
-	n := &netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}
+	n := outSegs()
 	for _, c := range []struct{ in, want string }{
 		{"Tcp: OutSegs InSegs\nTcp: 1 2\n", "node_netstat_Tcp_OutSegs 1\n"},
 		{"Tcp: OutSegs InSegs\nTcp: 3 4\n", "node_netstat_Tcp_OutSegs 3\n"},
@@ -405,9 +373,7 @@ func TestNetstatLayoutChanges(t *testing.T) {
 func FuzzHostParsers(f *testing.F) {
 	for _, p := range []string{"stat", "net/snmp", "net/netstat", "net/dev", "diskstats", "meminfo", "pressure/cpu", "net/softnet_stat", "net/sockstat", "net/sockstat6", "schedstat", "net/stat/nf_conntrack"} {
 		b, err := os.ReadFile("testdata/proc/" + p)
-		if err != nil {
-			f.Fatal(err)
-		}
+		failure.None(f, err)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -1,21 +1,11 @@
 package probe
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 )
 
 func TestReadLimits(t *testing.T) {
-	root := t.TempDir()
-	for name, text := range map[string]string{"proc/self/fd/0": "", "proc/self/fd/1": "", "proc/sys/net/ipv4/ip_local_port_range": "32768\t60999\n"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	root := files(t, map[string]string{"proc/self/fd/0": "", "proc/self/fd/1": "", "proc/sys/net/ipv4/ip_local_port_range": "32768\t60999\n"})
 	l, err := readLimits(root)
 	if err != nil || l.FilesOpen != 2 || l.Ports() != 28_232 || l.Files < 100 {
 		t.Errorf("%+v, %d ports, %v", l, l.Ports(), err)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // socketsOf is a /proc/net of one listening socket at 127.0.0.1:8065 and one at [::]:8066, in the byte order of the
@@ -33,13 +35,9 @@ func TestListeners(t *testing.T) {
 		f.set(pid, fakeProc{ppid: parent, threads: 1})
 	}
 	for pid, inode := range map[int]string{1: "71", 10: "71", 11: "71", 12: "71", 20: "74", 31: "73", 30: "72"} {
-		if err := os.Symlink("socket:["+inode+"]", filepath.Join(f.dir, strconv.Itoa(pid), "fd", "5")); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Symlink("socket:["+inode+"]", filepath.Join(f.dir, strconv.Itoa(pid), "fd", "5")))
 	}
-	if err := os.Mkdir(filepath.Join(f.dir, "net"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Mkdir(filepath.Join(f.dir, "net"), 0o777))
 	f.write(filepath.Join(f.dir, "net", "tcp"), tcpTable)
 	f.write(filepath.Join(f.dir, "net", "tcp6"), tcp6Table)
 	for _, tt := range []struct {
@@ -66,14 +64,10 @@ func TestListeners(t *testing.T) {
 // A process with a connection to a server of this host has it as a callee.
 func TestCallees(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer l.Close()
 	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer c.Close()
 	at := netip.MustParseAddrPort(l.Addr().String())
 	to, err := Callees([]int{os.Getpid()})
@@ -98,9 +92,7 @@ func TestNeighbors(t *testing.T) {
 	p := NewNeighbors(func() []int { return []int{10} })
 	p.proc = f.dir
 	t0 := time.Unix(100, 0)
-	if _, err := p.Sample(t.Context(), t0); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(p.Sample(t.Context(), t0)))
 	for pid, ticks := range map[int]int{11: 400, 20: 300, 21: 100, 30: 1} {
 		comm := map[int]string{11: "worker", 20: "cc1", 21: "cc1", 30: "idle"}[pid]
 		parent := 1
@@ -123,9 +115,7 @@ func TestNeighbors(t *testing.T) {
 // A family is a process with all that it started.
 func TestFamily(t *testing.T) {
 	cmd := exec.Command("/bin/sh", "-c", "sleep 60 & wait")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Start())
 	defer func() {
 		all, _ := Family([]int{cmd.Process.Pid})
 		for _, pid := range all {
@@ -135,16 +125,8 @@ func TestFamily(t *testing.T) {
 		}
 		_ = cmd.Wait()
 	}()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	failure.Unless(t, func() bool {
 		all, err := Family([]int{cmd.Process.Pid})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(all) == 2 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the family of the shell is %v, want two", all)
-		}
-	}
+		return err == nil && len(all) == 2
+	}, "the family of the shell does not become two")
 }

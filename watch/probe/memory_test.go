@@ -1,8 +1,6 @@
 package probe
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -24,7 +22,7 @@ func TestMemoryIsTheLeastLimit(t *testing.T) {
 		{"unknown", map[string]string{"proc/self/cgroup": "0::/\n"}, 0},
 		{"out of the mount", map[string]string{"proc/meminfo": host, "proc/self/cgroup": "0::/../a\n0::b\n", "sys/fs/cgroup/a/memory.max": "4000000\n"}, 4000000},
 	} {
-		got, err := memoryOf(rootWith(t, tt.files))
+		got, err := memoryOf(files(t, tt.files))
 		if got != tt.want || (err == nil) != (tt.want > 0) {
 			t.Errorf("%s: got %d, %v, want %d", tt.name, got, err, tt.want)
 		}
@@ -57,27 +55,11 @@ func TestFreeMemory(t *testing.T) {
 			"sys/fs/cgroup/memory/y/memory.limit_in_bytes": "9223372036854771712\n",
 			"sys/fs/cgroup/memory/y/memory.usage_in_bytes": "1\n"}, 4000 << 10},
 	} {
-		if got, err := freeMemoryOf(rootWith(t, tt.files)); got != tt.want || err != nil {
+		if got, err := freeMemoryOf(files(t, tt.files)); got != tt.want || err != nil {
 			t.Errorf("%s: got %d, %v, want %d", tt.name, got, err, tt.want)
 		}
 	}
 	if _, err := freeMemoryOf(t.TempDir()); err == nil {
 		t.Error("a host without a file of its memory has free memory")
 	}
-}
-
-// rootWith returns a directory with these files below it.
-func rootWith(t *testing.T, files map[string]string) string {
-	t.Helper()
-	root := t.TempDir()
-	for name, text := range files {
-		file := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return root
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
@@ -42,9 +43,7 @@ nginx_connections_waiting{role="proxy"} 106
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.in) }))
 			defer srv.Close()
 			n, err := NewNginx(srv.URL+"/status?key=geheim", series.Label{Name: "role", Value: "proxy"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer n.Close()
 			s, err := n.Sample(t.Context(), t0)
 			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "geheim")) {
@@ -63,43 +62,28 @@ func TestNginx(t *testing.T) {
 	if err != nil {
 		path = "/usr/sbin/nginx"
 		if _, err := os.Stat(path); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatal("nginx is not installed; run scripts/setup.sh")
-			}
-			t.Skip("nginx is not installed; scripts/setup.sh installs it")
+			failure.Lacks(t, "nginx is not installed; scripts/setup.sh installs it")
 		}
 	}
 	dir := t.TempDir()
 	port, err := lab.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	conf := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, `daemon off; worker_processes 1; pid %[1]s/pid; error_log stderr;
+	failure.None(t, os.WriteFile(conf, fmt.Appendf(nil, `daemon off; worker_processes 1; pid %[1]s/pid; error_log stderr;
 events { worker_connections 64; }
 http {
 	access_log off;
 	client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
 	server { listen 127.0.0.1:%[2]d; location /status { stub_status; } location / { return 204; } }
-}`, dir, port), 0o644); err != nil {
-		t.Fatal(err)
-	}
+}`, dir, port), 0o644))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	proc, err := lab.Start(ctx, lab.Spec{Name: "nginx", Path: path, Args: []string{"-p", dir, "-c", conf, "-e", "stderr"}, Dir: dir, Journal: filepath.Join(dir, "journal")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := proc.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
+	failure.None(t, err)
+	defer func() { failure.None(t, proc.Stop(context.Background())) }()
 	base := fmt.Sprintf("http://127.0.0.1:%d", port)
 	n, err := NewNginx(base+"/status", series.Label{Name: "role", Value: "proxy"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer n.Close()
 	var s []series.Sample
 	for range 200 {
@@ -116,15 +100,11 @@ http {
 	}
 	before := values(t, s)
 	idle, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer idle.Close()
 	for range 10 {
 		res, err := http.Get(base + "/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		res.Body.Close()
 	}
 	if s, err = n.Sample(ctx, at(1)); err != nil {
@@ -138,30 +118,7 @@ http {
 		t.Errorf("after:\n%s", text(s))
 	}
 	bad, err := NewNginx(base + "/other")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer bad.Close()
-	if _, err := bad.Sample(ctx, t0); err == nil || !strings.Contains(err.Error(), "is stub_status switched on there") {
-		t.Errorf("another page: %v", err)
-	}
-}
-
-// BenchmarkNginx has the server's side in the same process: an upper bound.
-func BenchmarkNginx(b *testing.B) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "Active connections: 291 \nserver accepts handled requests\n 16630948 16630948 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n")
-	}))
-	defer srv.Close()
-	n, err := NewNginx(srv.URL)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer n.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := n.Sample(b.Context(), t0); err != nil {
-			b.Fatal(err)
-		}
-	}
+	failure.Says(t, failure.Of(bad.Sample(ctx, t0)), "is stub_status switched on there")
 }

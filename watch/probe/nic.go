@@ -37,7 +37,7 @@ import (
 type NICProbe struct {
 	device  string
 	driver  ethtoolDriver
-	files   []*source
+	files   sources
 	rings   bool
 	counted []counted // by metric
 	names   int       // number of the driver's counters
@@ -117,24 +117,19 @@ func newNIC(device string, driver ethtoolDriver, sys string, find func(string) (
 	}
 	n := &NICProbe{device: device, driver: driver, rx: label("device", device, "direction", "rx"), tx: label("device", device, "direction", "tx")}
 	ls := label("device", device)
-	file := func(name string, parse func([]byte, *sink) error) {
-		n.files = append(n.files, &source{name: name, file: file{path: filepath.Join(dir, name)}, parse: parse})
+	for _, f := range []groupFile{
+		{"", "statistics/rx_missed_errors", scaled("node_network_receive_missed_errors_total", 1)},
+		{"", "speed", scaled("node_network_speed_bytes", 1e6/8)}, // negative when it is not known
+	} {
+		n.files = append(n.files, f.in(dir, ls))
 	}
-	file("statistics/rx_missed_errors", func(text []byte, k *sink) error {
-		return device1(text, k, "node_network_receive_missed_errors_total", ls, 1)
-	})
-	file("speed", func(text []byte, k *sink) error { return device1(text, k, "node_network_speed_bytes", ls, 1e6/8) })
 	kept := n.files[:0]
 	same := describes(dir, link)
 	for _, s := range n.files {
 		n.out.reset()
-		var text []byte
 		err := errAbsent
 		if same {
-			text, err = s.file.read()
-		}
-		if err == nil {
-			err = s.parse(text, &n.out)
+			err = s.sample(&n.out)
 		}
 		if err != nil { // a virtual device has no speed, and a link that is down has none
 			n.absent = append(n.absent, s.name)
@@ -169,16 +164,6 @@ func describes(dir string, link *net.Interface) bool {
 	address, err := os.ReadFile(filepath.Join(dir, "address"))
 	mac, _ := net.ParseMAC(strings.TrimSpace(string(address))) // a tunnel has none
 	return err == nil && (bytes.Equal(mac, link.HardwareAddr) || len(link.HardwareAddr) == 0 && len(bytes.Trim(mac, "\x00")) == 0)
-}
-
-// device1 reads a file with one number. A negative one means that it is not known.
-func device1(text []byte, k *sink, name string, ls []series.Label, scale float64) error {
-	v, err := number([]byte(strings.TrimSpace(string(text))))
-	if err != nil {
-		return err
-	}
-	k.add(name, ls, float64(v)*scale)
-	return nil
 }
 
 // translate finds the counters of each metric. Where a driver has a sum and the same by queue, only the sum counts.
@@ -240,11 +225,7 @@ func (n *NICProbe) Sample(_ context.Context, _ time.Time) ([]series.Sample, erro
 	k := &n.out
 	var errs []error
 	for _, s := range n.files {
-		text, err := s.file.read()
-		if err == nil {
-			err = s.parse(text, k)
-		}
-		if err != nil {
+		if err := s.sample(k); err != nil {
 			errs = append(errs, fmt.Errorf("%s of %s: %w", s.name, n.device, err))
 		}
 	}
@@ -276,13 +257,7 @@ func (n *NICProbe) Sample(_ context.Context, _ time.Time) ([]series.Sample, erro
 }
 
 // Close closes the files that Sample keeps open.
-func (n *NICProbe) Close() error {
-	var errs []error
-	for _, s := range n.files {
-		errs = append(errs, s.file.close())
-	}
-	return errors.Join(errs...)
-}
+func (n *NICProbe) Close() error { return n.files.close() }
 
 // RouteDevice returns the device over which a host, by name or address, is reached from here; "lo" for this host
 // itself. It sends nothing except the queries to resolve a name.

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/failure"
 )
 
 // recorded answers like a driver from the text of ethtool -S, with the rings in a comment.
@@ -33,9 +35,7 @@ func (r *recorded) values(into []uint64) error {
 func record(t testing.TB, name string) *recorded {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata/nic", name+".txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	r := &recorded{noRings: errors.New("operation not supported")}
 	for line := range strings.Lines(string(b)) {
 		if n, _ := fmt.Sscanf(line, "# ring: rx %d of %d, tx %d of %d", &r.ring.rx, &r.ring.rxMax, &r.ring.tx, &r.ring.txMax); n == 4 {
@@ -55,21 +55,15 @@ func record(t testing.TB, name string) *recorded {
 }
 
 // sysOf makes a /sys with a device.
-func sysOf(t testing.TB, files map[string]string) string {
+func sysOf(t testing.TB, more map[string]string) string {
 	t.Helper()
-	dir := t.TempDir()
-	base := filepath.Join(dir, "class/net/eth0/statistics")
-	if err := os.MkdirAll(base, 0o777); err != nil {
-		t.Fatal(err)
-	}
 	all := map[string]string{"ifindex": "2\n", "address": "52:54:00:12:34:56\n"}
-	maps.Copy(all, files)
+	maps.Copy(all, more)
+	tree := map[string]string{}
 	for name, content := range all {
-		if err := os.WriteFile(filepath.Join(dir, "class/net/eth0", name), []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		tree["class/net/eth0/"+name] = content
 	}
-	return dir
+	return files(t, tree)
 }
 
 // link is the network namespace's entry of the device of sysOf.
@@ -88,9 +82,7 @@ func TestNICOfAnotherNamespace(t *testing.T) {
 			files := map[string]string{"statistics/rx_missed_errors": "77\n", "speed": "1000\n"}
 			maps.Copy(files, file)
 			n, err := newNIC("eth0", record(t, "mlx5"), sysOf(t, files), link)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer n.Close()
 			s, err := n.Sample(t.Context(), t0)
 			if own := strings.Contains(text(s), " 77\n"); err != nil || own != (name == "same") || strings.Contains(text(s), "speed_bytes") != own {
@@ -120,18 +112,14 @@ func TestNIC(t *testing.T) {
 	} {
 		t.Run(driver, func(t *testing.T) {
 			n, err := newNIC("eth0", record(t, driver), sys, link)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer n.Close()
 			if len(n.Absent()) != 0 {
 				t.Errorf("Absent = %q", n.Absent())
 			}
 			for range 2 {
 				s, err := n.Sample(t.Context(), t0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
 				if d := cmp.Diff(kernel+want, text(s)); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}
@@ -155,18 +143,12 @@ func nicText(pairs ...any) string {
 }
 
 func TestNICAbsentAndFailing(t *testing.T) {
-	if _, err := NewNIC("nosuch0"); err == nil || !strings.Contains(err.Error(), "no device nosuch0") {
-		t.Errorf("a device that is not there: %v", err)
-	}
-	if _, err := NewNIC("../eth0"); err == nil || !strings.Contains(err.Error(), "no device's name") {
-		t.Errorf("a path: %v", err)
-	}
+	failure.Says(t, failure.Of(NewNIC("nosuch0")), "no device nosuch0")
+	failure.Says(t, failure.Of(NewNIC("../eth0")), "no device's name")
 	r := record(t, "mlx5")
 	r.noRings = errors.New("operation not supported")
 	n, err := newNIC("eth0", r, sysOf(t, map[string]string{"statistics/rx_missed_errors": "0\n", "speed": "-1\n"}), link)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if d := cmp.Diff([]string{"speed", "rings"}, n.Absent()); d != "" {
 		t.Errorf("Absent (-want +got):\n%s", d)
 	}
@@ -199,14 +181,10 @@ func TestNICOfThisHost(t *testing.T) {
 		}
 		defer n.Close()
 		a, err := n.Sample(t.Context(), t0)
-		if err != nil {
-			t.Error(err)
-		}
+		failure.None(t, err)
 		before := values(t, a)
 		b, err := n.Sample(t.Context(), at(1))
-		if err != nil {
-			t.Error(err)
-		}
+		failure.None(t, err)
 		for k, v := range values(t, b) {
 			if strings.Contains(k, "_total") && v < before[k] {
 				t.Errorf("%s fell from %v to %v", k, before[k], v)
@@ -222,21 +200,5 @@ func TestRouteDevice(t *testing.T) {
 			t.Errorf("RouteDevice(%s) = %q, %v", host, dev, err)
 		}
 	}
-	if _, err := RouteDevice(t.Context(), "no.such.host.invalid"); err == nil || !strings.Contains(err.Error(), "no.such.host.invalid") {
-		t.Errorf("a name that does not exist: %v", err)
-	}
-}
-
-func BenchmarkNIC(b *testing.B) {
-	n, err := NewNIC("eth0")
-	if err != nil {
-		b.Skip(err)
-	}
-	defer n.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := n.Sample(b.Context(), t0); err != nil {
-			b.Fatal(err)
-		}
-	}
+	failure.Says(t, failure.Of(RouteDevice(t.Context(), "no.such.host.invalid")), "no.such.host.invalid")
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
@@ -42,17 +43,13 @@ func TestPprof(t *testing.T) {
 	srv := profiles(t, nil)
 	ls := []series.Label{{Name: "role", Value: "app"}}
 	p, err := NewPprof(srv.URL+"/debug/pprof/?token=geheim", ls...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer p.Close()
 	if p.Name() != "pprof "+strings.TrimPrefix(srv.URL, "http://")+"/debug/pprof" {
 		t.Errorf("name %q", p.Name())
 	}
 	s, err := p.Sample(t.Context(), at(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	got := values(t, s)
@@ -105,9 +102,7 @@ func TestPprofFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := NewPprof(profiles(t, c.broken).URL + "/debug/pprof?token=geheim")
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer p.Close()
 			for i := range 2 { // it does not wait for the fifth time to fail again
 				s, err := p.Sample(t.Context(), at(i))
@@ -118,9 +113,7 @@ func TestPprofFails(t *testing.T) {
 		})
 	}
 	for _, u := range []string{"", "localhost:8067", "ftp://h/debug/pprof", "http://user:geheim@h:port/"} {
-		if _, err := NewPprof(u); err == nil || strings.Contains(err.Error(), "geheim") {
-			t.Errorf("NewPprof(%q): %v", u, err)
-		}
+		failure.Hides(t, failure.Of(NewPprof(u)), "geheim")
 	}
 }
 
@@ -151,43 +144,4 @@ func FuzzPprof(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkPprofParse(b *testing.B) {
-	rec := httptest.NewRecorder()
-	pprof.Handler("heap").ServeHTTP(rec, httptest.NewRequest("GET", "/?debug=1", nil))
-	text := rec.Body.Bytes()
-	var k sink
-	b.ReportAllocs()
-	for b.Loop() {
-		k.reset()
-		if err := parseHeap(text, nil, &k); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkPprof is one of five samples, client and server together in this process; the others do nothing.
-func BenchmarkPprof(b *testing.B) {
-	for _, n := range []int{10, 10_000} {
-		b.Run(fmt.Sprint("goroutines=", n), func(b *testing.B) {
-			done := make(chan struct{})
-			defer close(done)
-			for range n {
-				go func() { <-done }()
-			}
-			p, err := NewPprof(profiles(b, nil).URL + "/debug/pprof")
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer p.Close()
-			b.ReportAllocs()
-			for b.Loop() {
-				p.round = 0
-				if _, err := p.Sample(b.Context(), t0); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/internal/race"
 	"plimsoll/watch/series"
 )
@@ -125,9 +125,7 @@ func TestProcessesInGroup(t *testing.T) {
 	now.Total, now.User, now.System = now.Total+time.Second, now.User-time.Second, now.System+time.Second
 	want(t, f.sample(p, 4), map[string]float64{userCPU: 2.5, systemCPU: 1.5})
 	failed = errors.New("the group is gone")
-	if _, err := p.Sample(t.Context(), at(5)); !errors.Is(err, failed) {
-		t.Errorf("Sample() = %v, want the group's error", err)
-	}
+	failure.Is(t, failure.Of(p.Sample(t.Context(), at(5))), failed)
 }
 
 // A server with a process per connection, as PostgreSQL: the sum must neither lose nor repeat the
@@ -213,9 +211,7 @@ func TestProcessErrors(t *testing.T) {
 				c.spoil(f)
 			}
 			out, err := p.Sample(t.Context(), at(1))
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("error %v, want %q", err, c.err)
-			}
+			failure.Says(t, err, c.err)
 			for _, s := range out { // but that it is gone
 				if s.Name == "plimsoll_process_gone" && s.Value != 1 && name != "broken stat" {
 					t.Errorf("%s", text(out))
@@ -244,9 +240,8 @@ func TestProcessRolesAndRestart(t *testing.T) {
 	f.end(100)
 	f.set(200, fakeProc{ppid: 1, start: 7, user: 50})
 	out, err := p.Sample(t.Context(), at(1))
-	if err == nil || !strings.Contains(err.Error(), "role app") || strings.Contains(err.Error(), "role db") {
-		t.Errorf("error %v", err)
-	}
+	failure.Says(t, err, "role app")
+	failure.Hides(t, err, "role db")
 	want(t, values(t, out), map[string]float64{userCPU: 0.10})
 	app = 300
 	f.set(300, fakeProc{ppid: 1, start: 9, user: 25})
@@ -257,12 +252,8 @@ func TestProcessRolesAndRestart(t *testing.T) {
 func TestProcessReal(t *testing.T) {
 	cmd := exec.Command("sh", "-c", `read x; sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done'; read x; sleep 60 & read x; kill $!`)
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, cmd.Start())
 	defer func() { in.Close(); cmd.Process.Kill(); cmd.Wait() }()
 	p := NewProcess("db", func() []int { return []int{cmd.Process.Pid} })
 	defer p.Close()
@@ -274,28 +265,20 @@ func TestProcessReal(t *testing.T) {
 		}
 	}
 	fmt.Fprintln(in)
-	used := 0.0
-	deadline := time.Now().Add(20 * time.Second)
-	for s := 1; used == 0 && time.Now().Before(deadline); s++ {
-		time.Sleep(20 * time.Millisecond)
+	s := 0
+	failure.Unless(t, func() bool {
+		s++
 		m = f.sample(p, s)
-		used = m[userCPU] + m[systemCPU]
-	}
-	if used == 0 {
-		t.Error("a busy loop of a child used no CPU")
-	}
+		return m[userCPU]+m[systemCPU] > 0
+	}, "a busy loop of a child used no CPU")
 	cmd.Process.Kill()
 	cmd.Wait()
-	if _, err := p.Sample(t.Context(), at(9999)); err == nil || !strings.Contains(err.Error(), "has exited") {
-		t.Errorf("after the end: %v", err)
-	}
+	failure.Says(t, failure.Of(p.Sample(t.Context(), at(9999))), "has exited")
 }
 
 func TestSelf(t *testing.T) {
 	s, err := NewSelf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	done := make(chan int)
 	for range 200 { // transitions for the latency histogram
 		go func() { done <- 1 }()
@@ -303,17 +286,13 @@ func TestSelf(t *testing.T) {
 	for range 200 {
 		<-done
 	}
-	if _, err := s.Sample(t.Context(), at(0)); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(s.Sample(t.Context(), at(0))))
 	for range 2000 {
 		go func() { done <- 1 }()
 		<-done
 	}
 	out, err := s.Sample(t.Context(), at(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	m := values(t, out)
 	for _, k := range []string{"plimsoll_generator_goroutines", "plimsoll_generator_heap_bytes", "plimsoll_generator_cpu_seconds_total", "plimsoll_generator_sched_latency_p99_seconds"} {
 		if m[k] <= 0 {
@@ -331,16 +310,12 @@ func TestSelf(t *testing.T) {
 // Two collections of an idle program that end in a row take next to nothing of the time between samples.
 func TestSelfCollectionsInARow(t *testing.T) {
 	s, err := NewSelf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for i := range 3 {
 		runtime.GC()
 		runtime.GC()
 		out, err := s.Sample(t.Context(), at(1000*i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if r, ok := values(t, out)["plimsoll_generator_gc_cpu_ratio"]; r > 0.01 || ok != (i > 0) {
 			t.Errorf("sample %d after 1000 s: GC ratio %v, present %v", i, r, ok)
 		}
@@ -379,85 +354,32 @@ func TestWindowQuantile(t *testing.T) {
 func TestSampleBudget(t *testing.T) {
 	race.SkipBudget(t)
 	h, err := NewHost(HostOptions{Roles: map[string][]int{"target": {0}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer h.Close()
 	me := os.Getpid()
 	p := NewProcess("app", func() []int { return []int{me} })
 	defer p.Close()
 	s, err := NewSelf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	now := time.Now()
 	step := func() {
 		now = now.Add(time.Millisecond) // no tick need have passed
-		if _, err := h.Sample(context.Background(), now); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Sample(context.Background(), now); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(h.Sample(context.Background(), now)))
+		failure.None(t, failure.Of(s.Sample(context.Background(), now)))
 	}
 	step()
 	if got := testing.AllocsPerRun(20, step); got > 8 {
 		t.Errorf("host and self: %v allocations per sample, want at most 8", got)
 	}
 	both := func() {
-		if _, err := p.Sample(context.Background(), now); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(p.Sample(context.Background(), now)))
 		now = now.Add(time.Second)
 	}
 	both()
 	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	// A name per entry of /proc, and now and then a file per process.
 	if got, most := testing.AllocsPerRun(20, both), float64(6*len(entries)+200); got > most {
 		t.Errorf("process: %v allocations per sample, want at most %v", got, most)
-	}
-}
-
-func BenchmarkHost(b *testing.B) {
-	h, err := NewHost(HostOptions{Roles: map[string][]int{"target": {0}}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer h.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		h.Sample(context.Background(), time.Time{})
-	}
-}
-
-func BenchmarkProcess(b *testing.B) {
-	me := os.Getpid()
-	p := NewProcess("app", func() []int { return []int{me} })
-	defer p.Close()
-	now := time.Now()
-	b.ReportAllocs()
-	for b.Loop() {
-		now = now.Add(time.Second)
-		if _, err := p.Sample(context.Background(), now); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkSelf(b *testing.B) {
-	s, err := NewSelf()
-	if err != nil {
-		b.Fatal(err)
-	}
-	now := time.Now()
-	b.ReportAllocs()
-	for b.Loop() {
-		now = now.Add(time.Second)
-		if _, err := s.Sample(context.Background(), now); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

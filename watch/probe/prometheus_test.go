@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // A standIn answers as a Prometheus server does; up and metrics are the results of the two questions.
@@ -40,9 +42,7 @@ func watching(t *testing.T, h http.Handler) *Prometheus {
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	p, err := NewPrometheus(PrometheusConfig{URL: strings.Replace(srv.URL, "://", "://reader:hunter22@", 1), Role: "app", Selector: `instance=~"app-.*"`, Prefixes: []string{"node_"}, Names: []string{"own_total"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Close() })
 	return p
 }
@@ -55,9 +55,7 @@ func TestPrometheusSamples(t *testing.T) {
 	keys := func() (out []string) {
 		t.Helper()
 		got, err := p.Sample(t.Context(), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		for _, x := range got {
 			out = append(out, string(x.AppendKey(nil))+fmt.Sprint(" ", x.Value))
 		}
@@ -115,29 +113,19 @@ func TestPrometheusBroken(t *testing.T) {
 		_, err := p.Sample(t.Context(), time.Now())
 		return err
 	}
-	if err := sample(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, sample())
 	s.up = upOf("app-0", 102, 102) + "," + upOf("app-1", 102, 101)
-	if err := sample(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, sample())
 	s.up = upOf("app-0", 120, 102) + "," + upOf("app-1", 120, 120)
-	if err := sample(); err == nil || !strings.Contains(err.Error(), "the last scrape of app-0 of the job node is 18s old, want less than 10s") {
-		t.Errorf("a server that scrapes no more: %v", err)
-	}
+	failure.Says(t, sample(), "the last scrape of app-0 of the job node is 18s old, want less than 10s")
 	s.up = upOf("app-0", 102, 102)
-	if err := sample(); err == nil || !strings.Contains(err.Error(), "app-1 of the job node is no target of the Prometheus server any more") {
-		t.Errorf("a target that is gone: %v", err)
-	}
+	failure.Says(t, sample(), "app-1 of the job node is no target of the Prometheus server any more")
 }
 
 // A server that answers with an error, or not in time, is an error.
 func TestPrometheusUnwilling(t *testing.T) {
 	p := watching(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) }))
-	if _, err := p.Sample(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "answer 500 Internal Server Error, want 200") {
-		t.Errorf("500: %v", err)
-	}
+	failure.Says(t, failure.Of(p.Sample(t.Context(), time.Now())), "answer 500 Internal Server Error, want 200")
 	release := make(chan struct{})
 	slow := watching(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(func() { close(release) })
@@ -149,13 +137,9 @@ func TestPrometheusUnwilling(t *testing.T) {
 	refusing := watching(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"status":"error","errorType":"bad_data","error":"parse error"}`)
 	}))
-	if _, err := refusing.Sample(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), `refuses the query: "parse error"`) {
-		t.Errorf("an error of the server: %v", err)
-	}
+	failure.Says(t, failure.Of(refusing.Sample(t.Context(), time.Now())), `refuses the query: "parse error"`)
 	for _, bad := range []string{"ftp://x", "http://x?token=hunter22", "http://:%zz"} {
-		if _, err := NewPrometheus(PrometheusConfig{URL: bad, Names: []string{"x"}}); err == nil || strings.Contains(err.Error(), "hunter22") {
-			t.Errorf("%s: %v", bad, err)
-		}
+		failure.Hides(t, failure.Of(NewPrometheus(PrometheusConfig{URL: bad, Names: []string{"x"}})), "hunter22")
 	}
 }
 
@@ -177,9 +161,7 @@ func TestPrometheusScrapedTooSeldom(t *testing.T) {
 	} {
 		s.up = upOf("app-0", step.now, step.at)
 		_, err := p.Sample(t.Context(), time.Now())
-		if step.want == "" && err != nil || step.want != "" && (err == nil || !strings.Contains(err.Error(), step.want)) {
-			t.Errorf("at %v: %v, want %q", step.now, err, step.want)
-		}
+		failure.Want(t, err, step.want)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
@@ -76,6 +76,11 @@ func sampleOf(name string, v float64) []series.Sample {
 	return []series.Sample{{Name: name, Labels: label("role", "target"), Value: v}}
 }
 
+// healthy is a probe that never fails.
+func healthy(name string) stub {
+	return stub{name, func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf(name, 1), nil }}
+}
+
 // runFor runs r for d of the bubble's time and returns its error.
 func runFor(t *testing.T, r *Runner, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -94,9 +99,7 @@ func TestRunnerTicks(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 			return sampleOf("slow", 1), nil
 		}})
-		if err := runFor(t, r, 9500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, runFor(t, r, 9500*time.Millisecond))
 		for _, name := range []string{"a{", "slow{"} {
 			ts := db.with(name)
 			if len(ts) != 10 {
@@ -137,9 +140,7 @@ func TestRunnerFailures(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}})
-		if err := runFor(t, r, 6500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, runFor(t, r, 6500*time.Millisecond))
 		st := r.Status()
 		if st[0].Samples != 3 || st[0].Failures != 4 || st[0].LastErr == nil || st[0].LastErr.Error() != "probe half: cpu: gone" {
 			t.Errorf("half: %+v", st[0])
@@ -180,9 +181,7 @@ func TestRunnerMissedTicks(t *testing.T) {
 			time.Sleep(2700 * time.Millisecond) // heeds no deadline
 			return sampleOf("late", 1), nil
 		}})
-		if err := runFor(t, r, 8*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, runFor(t, r, 8*time.Second))
 		var got []time.Duration
 		for _, at := range db.with("late{") {
 			got = append(got, at.Sub(start))
@@ -200,10 +199,8 @@ func TestRunnerStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := memory{fail: errors.New("disk full")}
 		r := NewRunner(&db, time.Second)
-		r.Add(stub{"a", func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf("a", 1), nil }})
-		if err := runFor(t, r, 2500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		r.Add(healthy("a"))
+		failure.None(t, runFor(t, r, 2500*time.Millisecond))
 		if st := r.Status()[0]; st.Samples != 0 || st.Failures != 3 || !strings.Contains(st.LastErr.Error(), "disk full") {
 			t.Errorf("status %+v", st)
 		}
@@ -225,9 +222,7 @@ func TestRunnerEmptyScrape(t *testing.T) {
 		var db memory
 		r := NewRunner(&db, time.Second)
 		r.AddScraper(nothing{})
-		if err := runFor(t, r, 500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, runFor(t, r, 500*time.Millisecond))
 		if st := r.Status()[0]; st.Failures != 1 || !strings.Contains(st.LastErr.Error(), "no sample") {
 			t.Errorf("status %+v", st)
 		}
@@ -241,9 +236,7 @@ func TestRunnerRefuses(t *testing.T) {
 	r := NewRunner(&memory{}, time.Second)
 	r.Add(stub{name: "a"})
 	r.Add(stub{name: "a"})
-	if err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `"a"`) {
-		t.Errorf("two probes of one name: %v", err)
-	}
+	failure.Says(t, r.Run(t.Context()), `"a"`)
 }
 
 // The whole way: this host, this process, a real endpoint, a real DB, and PromQL over it.
@@ -254,23 +247,15 @@ func TestRunnerReal(t *testing.T) {
 	}))
 	defer srv.Close()
 	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer db.Close()
 	h, err := NewHost(HostOptions{Roles: map[string][]int{"target": {0}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer h.Close()
 	self, err := NewSelf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	sc, err := NewScrape(srv.URL+"/metrics", map[string]string{"role": "app"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer sc.Close()
 	r := NewRunner(db, 200*time.Millisecond)
 	r.Add(h)
@@ -279,20 +264,13 @@ func TestRunnerReal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
-	deadline := time.Now().Add(20 * time.Second)
-	for enough := false; !enough && time.Now().Before(deadline); {
-		time.Sleep(50 * time.Millisecond)
-		enough = true
-		for _, st := range r.Status() {
-			enough = enough && st.Samples >= 3
-		}
-	}
+	failure.Unless(t, func() bool {
+		return !slices.ContainsFunc(r.Status(), func(st ProbeStatus) bool { return st.Samples < 3 })
+	}, "three samples are not taken")
 	cancel()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, <-done)
 	for _, st := range r.Status() {
-		if st.Samples < 3 || st.Failures > 0 {
+		if st.Failures > 0 {
 			t.Errorf("status %+v", st)
 		}
 	}
@@ -310,46 +288,6 @@ func TestRunnerReal(t *testing.T) {
 			t.Errorf("%s: %v, %v", expr, res, err)
 		}
 	}
-}
-
-// BenchmarkSecond measures the work of all probes of this host in one second, storing included.
-func BenchmarkSecond(b *testing.B) {
-	db, err := series.Create(b.TempDir())
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer db.Close()
-	me := func() []int { return []int{os.Getpid()} }
-	roles := []Role{{Name: "app", PIDs: me}, {Name: "db", PIDs: me}}
-	host, err := NewHost(HostOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	self, err := NewSelf()
-	if err != nil {
-		b.Fatal(err)
-	}
-	all := []Probe{host, NewProcesses(roles), NewCgroups(roles), self}
-	if n, err := NewNIC("eth0"); err == nil {
-		all = append(all, n)
-	}
-	t, stored := time.Now(), 0
-	b.ReportAllocs()
-	for b.Loop() {
-		t = t.Add(time.Second)
-		stored = 0
-		for _, p := range all {
-			s, err := p.Sample(b.Context(), t)
-			if err != nil && p != Probe(host) { // it sees that no tick has passed
-				b.Fatal(err)
-			}
-			if err := db.Append(t, s); err != nil {
-				b.Fatal(err)
-			}
-			stored += len(s)
-		}
-	}
-	b.ReportMetric(float64(stored), "samples")
 }
 
 // flaky fails from the third sample to the sixth, and at the ninth.
@@ -381,9 +319,7 @@ func TestRunnerKeepsTheLongestGap(t *testing.T) {
 				start := time.Now()
 				r := NewRunner(&memory{}, time.Second)
 				r.Add(&flaky{fail: tt.fail})
-				if err := runFor(t, r, 11500*time.Millisecond); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, runFor(t, r, 11500*time.Millisecond))
 				g := r.Status()[0].Gap
 				if from, to := g.From.Sub(start), g.To.Sub(start); from != tt.from || to != tt.to || g.Err == nil || !strings.Contains(g.Err.Error(), tt.why) {
 					t.Errorf("gap from %v to %v: %v; want %v to %v, %s", from, to, g.Err, tt.from, tt.to, tt.why)
@@ -391,6 +327,17 @@ func TestRunnerKeepsTheLongestGap(t *testing.T) {
 			})
 		})
 	}
+}
+
+// odd is a probe that panics in its third second.
+func odd() stub {
+	n := 0
+	return stub{"odd", func(context.Context, time.Time) ([]series.Sample, error) {
+		if n++; n == 3 {
+			panic("odd page")
+		}
+		return sampleOf("odd", 1), nil
+	}}
 }
 
 // A probe that panics has failed in that second, and is reported; the next second it is sampled again, and the others
@@ -401,17 +348,9 @@ func TestAProbeThatPanicsHasFailed(t *testing.T) {
 		r := NewRunner(&db, time.Second)
 		var told []*boundary.Panic
 		r.OnPanic(func(p *boundary.Panic) { told = append(told, p) })
-		n := 0
-		r.Add(stub{"odd", func(context.Context, time.Time) ([]series.Sample, error) {
-			if n++; n == 3 {
-				panic("odd page")
-			}
-			return sampleOf("odd", 1), nil
-		}})
-		r.Add(stub{"well", func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf("well", 1), nil }})
-		if err := runFor(t, r, 9500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		r.Add(odd())
+		r.Add(healthy("well"))
+		failure.None(t, runFor(t, r, 9500*time.Millisecond))
 		if len(told) != 1 || told[0].Where != "probe odd" || told[0].Value != "odd page" {
 			t.Errorf("told %v", told)
 		}
@@ -440,23 +379,13 @@ func (o *oddPage) Scrape(context.Context) ([]byte, string, error) {
 func TestAProbeThatPanicsIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := series.Create(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		defer db.Close()
 		start := time.Now()
 		r := NewRunner(db, time.Second)
 		r.AddScraper(&oddPage{})
-		n := 0
-		r.Add(stub{"odd", func(context.Context, time.Time) ([]series.Sample, error) {
-			if n++; n == 3 {
-				panic("odd")
-			}
-			return sampleOf("odd", 1), nil
-		}})
-		if err := runFor(t, r, 4500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		r.Add(odd())
+		failure.None(t, runFor(t, r, 4500*time.Millisecond))
 		for _, expr := range []string{`up{instance="i"}`, `plimsoll_probe_up{probe="page"}`, `plimsoll_probe_up{probe="odd"}`} {
 			var up []float64
 			for s := range 5 {

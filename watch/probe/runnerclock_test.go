@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/load/clock"
 	"plimsoll/watch/series"
 )
@@ -93,9 +94,7 @@ func TestRunnerFollowsAClock(t *testing.T) {
 		stop()
 		c.Start()
 		time.Sleep(10 * time.Second) // the late one heeds only that
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, <-done)
 		time.Sleep(series.Lookback)
 		if _, _, ok := r.Last(`a{role="target"}`); ok {
 			t.Error("a value of a time that is over still answers")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
@@ -49,9 +50,7 @@ func TestScrape(t *testing.T) {
 	} {
 		t.Run(path[1:], func(t *testing.T) {
 			s, err := NewScrape(srv.URL+path+"?token=geheim", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			defer s.Close()
 			wait := 20 * time.Second
 			if path == "/slow" {
@@ -61,9 +60,8 @@ func TestScrape(t *testing.T) {
 			defer cancel()
 			body, kind, err := s.Scrape(ctx)
 			if want != "" {
-				if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
-					t.Errorf("error %v, want %q and no secret", err, want)
-				}
+				failure.Says(t, err, want)
+				failure.Hides(t, err, "geheim")
 				return
 			}
 			if err != nil || len(body) != 20000 || kind != "text/plain; version=0.0.4" {
@@ -83,9 +81,7 @@ func TestScrape(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	s, err := NewScrape(gone.URL+"/metrics?token=geheim", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if _, _, err := s.Scrape(t.Context()); err == nil || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("nobody there: %v", err)
 	}
@@ -94,14 +90,10 @@ func TestScrape(t *testing.T) {
 func TestNewScrapeRefuses(t *testing.T) {
 	for _, u := range []string{"", "localhost:8067/metrics", "ftp://h/m", "http://", "http://user:geheim@h:port/", "http://%zz"} {
 		_, err := NewScrape(u, nil)
-		if err == nil || strings.Contains(err.Error(), "geheim") {
-			t.Errorf("NewScrape(%q): %v", u, err)
-		}
+		failure.Hides(t, err, "geheim")
 	}
 	s, err := NewScrape("http://user:geheim@host:1/metrics?t=geheim", map[string]string{"instance": "app-0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if s.Name() != "scrape host:1/metrics" || s.Labels()["instance"] != "app-0" {
 		t.Errorf("name %q, labels %v", s.Name(), s.Labels())
 	}
@@ -130,9 +122,7 @@ func (g *growing) Scrape(context.Context) ([]byte, string, error) {
 // and its health is stored.
 func TestScrapeThatGrowsIsAFailedSample(t *testing.T) {
 	db, err := series.Create(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer db.Close()
 	r := NewRunner(db, 0)
 	r.AddScraper(&growing{})
@@ -158,17 +148,13 @@ func TestRunnerEndsDuringScrape(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer srv.Close()
 	s, err := NewScrape(srv.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer s.Close()
 	r := NewRunner(&memory{}, time.Hour)
 	r.AddScraper(s)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("end of the run"))
 	defer cancel()
-	if err := r.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, r.Run(ctx))
 	if st := r.Status()[0]; st.Failures != 0 {
 		t.Errorf("status %+v", st)
 	}

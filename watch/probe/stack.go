@@ -18,7 +18,7 @@ import (
 type Stack struct {
 	name    string
 	labels  []series.Label
-	sources []*source
+	sources sources
 	devices map[string][]series.Label // labels of a device, by its name
 	out     sink
 }
@@ -45,10 +45,7 @@ func newStack(proc string, labels []series.Label) (*Stack, error) {
 		{"net/sockstat6", true, parseSockstat6},
 	} {
 		src := &source{name: x.name, file: file{path: filepath.Join(proc, x.name), once: true}, parse: x.parse}
-		text, err := src.file.read()
-		if err == nil {
-			err = src.parse(text, &s.out)
-		}
+		err := src.sample(&s.out)
 		if err != nil && !x.optional {
 			return nil, errors.Join(fmt.Errorf("probe of the %s: %s: %w", s.name, x.name, err), src.file.close(), s.Close())
 		}
@@ -67,12 +64,7 @@ func (s *Stack) Name() string { return s.name }
 // Sample reads the namespace's counters.
 func (s *Stack) Sample(context.Context, time.Time) ([]series.Sample, error) {
 	s.out.reset()
-	var errs []error
-	for _, src := range s.sources {
-		if err := src.sample(&s.out); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", src.name, err))
-		}
-	}
+	err := s.sources.sample(&s.out)
 	kept := s.out.s[:0]
 	for _, x := range s.out.s {
 		if strings.HasPrefix(x.Name, "node_sockstat_") && !ownSockets[x.Name] {
@@ -82,7 +74,7 @@ func (s *Stack) Sample(context.Context, time.Time) ([]series.Sample, error) {
 		kept = append(kept, x)
 	}
 	s.out.s = kept
-	return kept, errors.Join(errs...)
+	return kept, err
 }
 
 // with returns the labels of a series: those of the probe, and the device's. It allocates once for each device.
@@ -99,10 +91,4 @@ func (s *Stack) with(device []series.Label) []series.Label {
 }
 
 // Close lets the namespace go.
-func (s *Stack) Close() error {
-	var errs []error
-	for _, src := range s.sources {
-		errs = append(errs, src.file.close())
-	}
-	return errors.Join(errs...)
-}
+func (s *Stack) Close() error { return s.sources.close() }

@@ -7,26 +7,22 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // TestStack reads the network of one namespace with the labels of its host, and nothing that is the whole machine's.
 func TestStack(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "net"), os.DirFS("testdata/proc/net")); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.CopyFS(filepath.Join(dir, "net"), os.DirFS("testdata/proc/net")))
 	s, err := newStack(dir, label("role", "db", "instance", "db-0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if s.Name() != "network db-0" {
 		t.Errorf("name %q", s.Name())
 	}
 	for range 2 { // the second reads the open files
 		samples, err := s.Sample(t.Context(), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		var got []string
 		for _, x := range samples {
 			key := string(x.AppendKey(nil))
@@ -50,17 +46,11 @@ func TestStack(t *testing.T) {
 			}
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.Close())
 	// It must not open the files again, where it would read another namespace.
 	if samples, err := s.Sample(t.Context(), time.Now()); err == nil || len(samples) > 0 {
 		t.Errorf("after Close it has %d samples, %v", len(samples), err)
 	}
-	if err := os.Remove(filepath.Join(dir, "net", "snmp")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := newStack(dir, nil); err == nil || !strings.Contains(err.Error(), "net/snmp") {
-		t.Errorf("without snmp: %v", err)
-	}
+	failure.None(t, os.Remove(filepath.Join(dir, "net", "snmp")))
+	failure.Says(t, failure.Of(newStack(dir, nil)), "net/snmp")
 }

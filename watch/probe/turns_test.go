@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // shared is a host whose counters a test moves, in the recorded files of a real one.
@@ -30,9 +32,7 @@ func newShared(t testing.TB) *shared {
 	dir := t.TempDir()
 	h := &shared{t: t, proc: filepath.Join(dir, "proc"), established: 3}
 	for from, to := range map[string]string{"testdata/proc": h.proc, "testdata/sys": filepath.Join(dir, "sys")} {
-		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.CopyFS(to, os.DirFS(from)))
 	}
 	h.cg = filepath.Join(dir, "sys/fs/cgroup/cpu/box/cpu.stat")
 	h.write()
@@ -122,9 +122,7 @@ func (h *shared) watch(turns *Turns) *watched {
 
 func newTurns(t testing.TB, proc string) *Turns {
 	turns, err := NewTurns(proc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { turns.Close() })
 	return turns
 }
@@ -133,9 +131,7 @@ func newTurns(t testing.TB, proc string) *Turns {
 func (w *watched) sample(t testing.TB) map[string]float64 {
 	t.Helper()
 	s, err := w.host.Sample(t.Context(), t0.Add(time.Duration(w.ticks)*10*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	w.done = w.ticks
 	return values(t, s)
 }
@@ -253,9 +249,7 @@ func TestTurnsSumCores(t *testing.T) {
 	turns := newTurns(t, h.proc)
 	h.work(100, 100)
 	b0, t0, err := turns.Cores([]int{0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	step := func(busy, total float64) {
 		t.Helper()
 		b, all, err := turns.Cores([]int{0, 1})
@@ -291,9 +285,7 @@ func TestTurnsLoseAFile(t *testing.T) {
 	turn := func(lostBegin, lostEnd bool) {
 		lose := func(lost bool, mark func()) {
 			if lost {
-				if err := os.Truncate(filepath.Join(h.proc, "stat"), 0); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, os.Truncate(filepath.Join(h.proc, "stat"), 0))
 			}
 			mark()
 			h.write()
@@ -304,9 +296,7 @@ func TestTurnsLoseAFile(t *testing.T) {
 		lose(lostEnd, w.turns.End)
 		if lostEnd {
 			_, err := w.host.Sample(t.Context(), t0)
-			if err == nil || !strings.Contains(err.Error(), "could not be read at the end of the turn") {
-				t.Errorf("a sample after a turn without an end: %v", err)
-			}
+			failure.Says(t, err, "could not be read at the end of the turn")
 		}
 		h.work(10, 10)
 	}
@@ -324,23 +314,15 @@ func TestTurnsOfThisProcess(t *testing.T) {
 	turns := newTurns(t, newShared(t).proc)
 	burn := func() {
 		before, err := selfCPU()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for deadline := time.Now().Add(20 * time.Second); ; {
-			if now, _ := selfCPU(); now-before >= 30*time.Millisecond {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("the process gets no CPU time")
-			}
+		failure.None(t, err)
+		for now := before; now-before < 30*time.Millisecond; {
+			now, err = selfCPU()
+			failure.None(t, err)
 		}
 	}
 	at := func() time.Duration {
 		d, err := turns.SelfCPU()
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		return d
 	}
 	start := at()
@@ -362,36 +344,4 @@ func TestTurnsOfThisProcess(t *testing.T) {
 	if d, err := (*Turns)(nil).SelfCPU(); err != nil || d < 90*time.Millisecond {
 		t.Errorf("without turns: %v, %v", d, err)
 	}
-}
-
-// BenchmarkTurn measures the two ends of a turn on this host, with all counters of the host probe, and the parsing of
-// their texts by a sample after ten turns.
-func BenchmarkTurn(b *testing.B) {
-	turns := newTurns(b, "")
-	h, err := NewHost(HostOptions{Turns: turns})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer h.Close()
-	b.Run("ends", func(b *testing.B) {
-		b.ReportAllocs()
-		for n := 0; b.Loop(); n++ {
-			turns.Begin()
-			turns.End()
-			if n%100 == 0 {
-				_, _ = h.Sample(b.Context(), t0)
-			}
-		}
-	})
-	b.Run("sample", func(b *testing.B) {
-		for b.Loop() {
-			b.StopTimer()
-			for range 10 {
-				turns.Begin()
-				turns.End()
-			}
-			b.StartTimer()
-			_, _ = h.Sample(b.Context(), t0)
-		}
-	})
 }

@@ -8,38 +8,29 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
 // TestUpstreams reads a log that grows, also in the middle of a line.
 func TestUpstreams(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(path, []byte("10.0.0.1:1 200 9.000\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(path, []byte("10.0.0.1:1 200 9.000\n"), 0o600))
 	u, err := NewUpstreams(path, label("role", "proxy", "instance", "proxy-0")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer u.Close()
 	if u.Name() != "upstreams proxy-0" {
 		t.Errorf("name %q", u.Name())
 	}
 	add := func(text string) {
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		defer f.Close()
-		if _, err := f.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(f.WriteString(text)))
 	}
 	sample := func() map[string]float64 {
 		s, err := u.Sample(t.Context(), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		out := map[string]float64{}
 		for _, x := range s {
 			out[strings.TrimPrefix(x.Name, "plimsoll_proxy_upstream_")+" "+labelValues(x.Labels)] = x.Value

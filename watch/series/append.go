@@ -36,12 +36,10 @@ type Sample struct {
 // plimsoll_cpu_busy_ratio{role="target"}, to buf and returns it. Labels keep the order they have.
 func (s *Sample) AppendKey(buf []byte) []byte {
 	buf = append(buf, s.Name...)
-	for i, l := range s.Labels {
-		if i == 0 {
-			buf = append(buf, '{')
-		} else {
-			buf = append(buf, ',')
-		}
+	before := byte('{')
+	for _, l := range s.Labels {
+		buf = append(buf, before)
+		before = ','
 		buf = append(buf, l.Name...)
 		buf = append(buf, '=', '"')
 		buf = append(buf, l.Value...)
@@ -296,10 +294,7 @@ func (w *writer) source(format string, extra map[string]string) *source {
 	slices.Sort(w.names)
 	k := append(w.key[:0], format...)
 	for _, n := range w.names {
-		k = append(k, 0xff)
-		k = append(k, n...)
-		k = append(k, 0xff)
-		k = append(k, extra[n]...)
+		k = appendPair(k, n, extra[n])
 	}
 	w.key = k
 	f := w.sources[string(k)]
@@ -406,12 +401,14 @@ func (w *writer) stored(yield func(labels.Labels, float64) bool) {
 func appendRaw(buf []byte, s *Sample) []byte {
 	buf = append(buf, s.Name...)
 	for _, l := range s.Labels {
-		buf = append(buf, 0xff)
-		buf = append(buf, l.Name...)
-		buf = append(buf, 0xff)
-		buf = append(buf, l.Value...)
+		buf = appendPair(buf, l.Name, l.Value)
 	}
 	return buf
+}
+
+func appendPair(buf []byte, name, value string) []byte {
+	buf = append(append(buf, 0xff), name...)
+	return append(append(buf, 0xff), value...)
 }
 
 func sampleLabels(s *Sample) (labels.Labels, error) {

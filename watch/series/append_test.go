@@ -8,12 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/failure"
 	"plimsoll/internal/race"
 )
 
 func TestRejectedBatches(t *testing.T) {
-	x := func(v float64) Sample { return Sample{Name: "x", Labels: []Label{{"a", "1"}, {"b", "2"}}, Value: v} }
-	turned := Sample{Name: "x", Labels: []Label{{"b", "2"}, {"a", "1"}, {"c", ""}}, Value: 1}
+	x := func(v float64) Sample { return sampleOf("x", v, "a", "1", "b", "2") }
+	turned := sampleOf("x", 1, "b", "2", "a", "1", "c", "")
 	y := Sample{Name: "y", Value: 5}
 	for name, c := range map[string]struct {
 		at    int
@@ -29,9 +30,7 @@ func TestRejectedBatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := create(t)
-			if err := db.Append(at(10), []Sample{x(1)}); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, db.Append(at(10), []Sample{x(1)}))
 			before := state(t, db)
 			err := db.Append(at(c.at), c.batch)
 			var got *RejectedError
@@ -44,9 +43,7 @@ func TestRejectedBatches(t *testing.T) {
 			if d := cmp.Diff(before, state(t, db)); d != "" {
 				t.Errorf("a rejected batch was stored in part:\n%s", d)
 			}
-			if err := db.Append(at(12), []Sample{x(3), y}); err != nil {
-				t.Errorf("the next batch: %v", err)
-			}
+			failure.None(t, db.Append(at(12), []Sample{x(3), y}))
 		})
 	}
 }
@@ -55,15 +52,15 @@ func TestBadSamples(t *testing.T) {
 	db := create(t)
 	for name, s := range map[string]Sample{
 		"no name":            {Value: 1},
-		"label without name": {Name: "x", Labels: []Label{{"", "v"}}},
-		"label twice":        {Name: "x", Labels: []Label{{"a", "1"}, {"a", "2"}}},
-		"name as label":      {Name: "x", Labels: []Label{{"__name__", "y"}}},
-		"bytes in a value":   {Name: "x", Labels: []Label{{"a", "\xff"}}},
+		"label without name": sampleOf("x", 0, "", "v"),
+		"label twice":        sampleOf("x", 0, "a", "1", "a", "2"),
+		"name as label":      sampleOf("x", 0, "__name__", "y"),
+		"bytes in a value":   sampleOf("x", 0, "a", "\xff"),
 		"bytes in a name":    {Name: "x\xff"},
 	} {
-		if err := db.Append(at(1), []Sample{{Name: "good"}, s}); err == nil || !strings.Contains(err.Error(), "sample 1") {
-			t.Errorf("%s: error %v does not name sample 1", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			failure.Says(t, db.Append(at(1), []Sample{{Name: "good"}, s}), "sample 1")
+		})
 	}
 	if got := state(t, db); len(got) > 0 {
 		t.Errorf("stored in part: %v", got)
@@ -106,17 +103,13 @@ func TestAppendText(t *testing.T) {
 			db := create(t)
 			n, err := db.AppendText(at(1), []byte(c.text), c.kind, c.extra)
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Errorf("error %v, want one with %q", err, c.err)
-				}
+				failure.Says(t, err, c.err)
 				if got := state(t, db); len(got) > 0 {
 					t.Errorf("stored in part: %v", got)
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if n != len(c.want) {
 				t.Errorf("stored %d, want %d", n, len(c.want))
 			}
@@ -140,9 +133,7 @@ func TestCachesKeepApart(t *testing.T) {
 	db := create(t)
 	for s := range 3 {
 		for i, inst := range []string{"a", "b"} {
-			if _, err := db.AppendText(at(s), []byte(fmt.Sprintf("x %d\n", 10*i+s)), "", map[string]string{"instance": inst}); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, failure.Of(db.AppendText(at(s), []byte(fmt.Sprintf("x %d\n", 10*i+s)), "", map[string]string{"instance": inst})))
 		}
 	}
 	for expr, want := range map[string]float64{`x{instance="a"}`: 2, `x{instance="b"}`: 12} {
@@ -150,7 +141,7 @@ func TestCachesKeepApart(t *testing.T) {
 			t.Errorf("%s = %v, want %v", expr, got, want)
 		}
 	}
-	err := db.Append(at(2), []Sample{{Name: "x", Labels: []Label{{"instance", "a"}}, Value: 2}})
+	err := db.Append(at(2), []Sample{sampleOf("x", 2, "instance", "a")})
 	if _, ok := errors.AsType[*RejectedError](err); !ok {
 		t.Errorf("the same series by the other way at the same time: %v", err)
 	}
@@ -159,9 +150,7 @@ func TestCachesKeepApart(t *testing.T) {
 func TestCallersBodyIsNotTouched(t *testing.T) {
 	db := create(t)
 	buf := []byte("x 1\nREST")
-	if _, err := db.AppendText(at(1), buf[:4], "", nil); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(db.AppendText(at(1), buf[:4], "", nil)))
 	if string(buf) != "x 1\nREST" {
 		t.Errorf("the caller's memory reads %q", buf)
 	}
@@ -187,7 +176,7 @@ func TestAppendBudget(t *testing.T) {
 	extra := map[string]string{"instance": "app-0:8067", "role": "app"}
 	batch := make([]Sample, n)
 	for i := range batch {
-		batch[i] = Sample{Name: "node_x", Labels: []Label{{"i", fmt.Sprint(i)}, {"device", "eth0"}}}
+		batch[i] = sampleOf("node_x", 0, "i", fmt.Sprint(i), "device", "eth0")
 	}
 	s := 0
 	step := func() {
@@ -195,9 +184,7 @@ func TestAppendBudget(t *testing.T) {
 		if got, err := db.AppendText(at(s), body, "", extra); err != nil || got != n {
 			t.Fatalf("%d, %v", got, err)
 		}
-		if err := db.Append(at(s), batch); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(at(s), batch))
 	}
 	step()
 	if got := testing.AllocsPerRun(100, step) / (2 * n); got > 0.1 {
@@ -211,9 +198,7 @@ func FuzzAppendText(f *testing.F) {
 		f.Add(s+"# EOF\n", true)
 	}
 	db, err := Create(f.TempDir() + "/series")
-	if err != nil {
-		f.Fatal(err)
-	}
+	failure.None(f, err)
 	f.Cleanup(func() { db.Close() })
 	n := 0
 	f.Fuzz(func(t *testing.T, text string, om bool) {
@@ -225,9 +210,7 @@ func FuzzAppendText(f *testing.F) {
 		}
 		stored, err := db.AppendText(now, []byte(text), kind, map[string]string{"instance": "i"})
 		res, qerr := db.Query(t.Context(), `count({instance="i"})`, now)
-		if qerr != nil {
-			t.Fatal(qerr)
-		}
+		failure.None(t, qerr)
 		got := 0
 		if len(res) > 0 {
 			got = int(res[0].Value)
@@ -244,9 +227,7 @@ func BenchmarkAppendText3000(b *testing.B) {
 	extra := map[string]string{"instance": "app-0:8067"}
 	b.ReportAllocs()
 	for s := 0; b.Loop(); s++ {
-		if _, err := db.AppendText(at(s), body, "", extra); err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, failure.Of(db.AppendText(at(s), body, "", extra)))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/3000, "ns/sample")
 }

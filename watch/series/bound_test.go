@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"plimsoll/internal/failure"
 )
 
 // nested puts an expression into n functions; the result is inside out: before + before + x + after + after.
@@ -21,9 +23,7 @@ func nested(n int, before, x, after string) string {
 func TestCostlyQueryIsRefused(t *testing.T) {
 	db := create(t)
 	for _, s := range []int{1, 3700} { // a run of an hour
-		if err := db.Append(at(s), []Sample{{Name: "x", Value: 1}}); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(at(s), []Sample{{Name: "x", Value: 1}}))
 	}
 	for name, expr := range map[string]string{
 		"subquery":             `max_over_time(vector(1)[100y:1s])`,
@@ -59,14 +59,10 @@ func TestCostlyQueryIsRefused(t *testing.T) {
 		`label_replace(label_replace(x, "a", "$1:$2", "b", "(.*):(.*)"), "c", "$1", "a", "(.*)")`,
 		`count_values("v", x)`,
 	} {
-		if _, err := db.Query(t.Context(), expr, at(1)); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, failure.Of(db.Query(t.Context(), expr, at(1))))
 	}
 	for _, expr := range []string{`rate(x[15m])`, `max_over_time(rate(x[1m])[10m:10s])`} {
-		if _, err := db.Range(t.Context(), expr, at(0), at(MaxPoints-1), time.Second); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, failure.Of(db.Range(t.Context(), expr, at(0), at(MaxPoints-1), time.Second)))
 	}
 	if _, err := db.Range(t.Context(), `sum_over_time(x[1h])`, at(0), at(MaxPoints-1), time.Second); err == nil {
 		t.Error("11,000 windows of an hour were read")
@@ -84,11 +80,9 @@ func TestCostlySeriesAreRefused(t *testing.T) {
 	db := create(t)
 	var batch []Sample
 	for i := range 4000 {
-		batch = append(batch, Sample{Name: "x", Labels: []Label{{"a", strconv.Itoa(i)}}, Value: float64(i)})
+		batch = append(batch, sampleOf("x", float64(i), "a", strconv.Itoa(i)))
 	}
-	if err := db.Append(at(1), batch); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Append(at(1), batch))
 	long := `label_replace(x, "b", "` + strings.Repeat("q", 7000) + `", "", "")`
 	none := func(parser.Value, annotations.Annotations) error { return nil }
 	for name, c := range map[string]struct {

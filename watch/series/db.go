@@ -122,6 +122,9 @@ func Open(dir string) (*DB, error) {
 			return nil, fmt.Errorf("opening series directory: %w", err)
 		}
 		db, err := openLayout(dir, l)
+		if err != nil {
+			err = fmt.Errorf("opening series directory %s: %w", dir, err)
+		}
 		if later, failed := survey(dir); failed != nil || !l.overtaken(later) || try == tries {
 			return db, err
 		}
@@ -142,19 +145,19 @@ func openLayout(dir string, l layout) (*DB, error) {
 			blk, err := openBlock(b)
 			if err != nil {
 				db.Close()
-				return nil, fmt.Errorf("opening series directory %s: block %s is damaged: %w; the series of this run are lost unless a copy exists", dir, filepath.Base(b), err)
+				return nil, fmt.Errorf("block %s is damaged: %w; the series of this run are lost unless a copy exists", filepath.Base(b), err)
 			}
 			db.blocks = append(db.blocks, blk)
 		}
 	case l.spans > 0:
 		if err := db.replay(l); err != nil {
 			db.Close()
-			return nil, fmt.Errorf("opening series directory %s: replaying the log of a run that was not closed: %w", dir, err)
+			return nil, fmt.Errorf("replaying the log of a run that was not closed: %w", err)
 		}
 	case l.empty:
 		db.sealed = true
 	default:
-		return nil, fmt.Errorf("opening series directory %s: it holds neither a block nor a log, so it is not a series directory or its block was removed", dir)
+		return nil, errors.New("it holds neither a block nor a log, so it is not a series directory or its block was removed")
 	}
 	return db, nil
 }

@@ -2,7 +2,6 @@ package series
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -15,19 +14,28 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/failure"
 )
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func at(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
 
+// sampleOf makes a sample with labels, each a name and a value.
+func sampleOf(name string, v float64, labels ...string) Sample {
+	s := Sample{Name: name, Value: v}
+	for i := 0; i < len(labels); i += 2 {
+		s.Labels = append(s.Labels, Label{labels[i], labels[i+1]})
+	}
+	return s
+}
+
 // create makes a DB in a new directory and closes it at the end of the test.
 func create(t testing.TB) *DB {
 	t.Helper()
 	db, err := Create(filepath.Join(t.TempDir(), "series"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -35,14 +43,8 @@ func create(t testing.TB) *DB {
 func open(t testing.TB, dir string) *DB {
 	t.Helper()
 	db, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	failure.None(t, err)
+	t.Cleanup(func() { failure.None(t, db.Close()) })
 	return db
 }
 
@@ -50,9 +52,7 @@ func open(t testing.TB, dir string) *DB {
 func one(t testing.TB, db *DB, expr string, at time.Time) float64 {
 	t.Helper()
 	res, err := db.Query(t.Context(), expr, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(res) != 1 {
 		t.Fatalf("%s: %d results %v, want 1", expr, len(res), res)
 	}
@@ -65,12 +65,10 @@ func fill(t testing.TB, db *DB) {
 	t.Helper()
 	for s := range 121 {
 		err := db.Append(at(s), []Sample{
-			{Name: "ops_total", Labels: []Label{{"op", "post"}, {"empty", ""}}, Value: float64(7 * s)},
+			sampleOf("ops_total", float64(7*s), "op", "post", "empty", ""),
 			{Name: "temperature", Value: float64(s % 10)},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		text := fmt.Sprintf(`# HELP api_time Time of a call.
 # TYPE api_time histogram
 api_time_bucket{handler="createPost",le="0.25"} %d
@@ -81,9 +79,7 @@ api_time_sum{handler="createPost"} %d
 api_time_count{handler="createPost"} %d
 `, 25*s, 50*s, 100*s, 100*s, 50*s, 100*s)
 		n, err := db.AppendText(at(s), []byte(text), "text/plain; version=0.0.4", map[string]string{"instance": "app-0:8067"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if n != 6 {
 			t.Fatalf("AppendText stored %d samples, want 6", n)
 		}
@@ -109,9 +105,7 @@ func judge(t *testing.T, db *DB) {
 		}
 	}
 	lines, err := db.Range(t.Context(), `temperature`, at(100), at(109), 3*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	want := []RangeSeries{{
 		Labels: map[string]string{"__name__": "temperature"},
 		T:      []time.Time{at(100), at(103), at(106), at(109)},
@@ -133,16 +127,10 @@ func TestWriteSealReopen(t *testing.T) {
 	if db.Sealed() {
 		t.Error("a DB that is being written calls itself sealed")
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
-	}
+	failure.None(t, db.Close())
+	failure.None(t, db.Close())
 	names, err := os.ReadDir(db.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(names) != 1 || !isULID(names[0].Name()) {
 		t.Errorf("a sealed directory holds %v, want one block", names)
 	}
@@ -151,25 +139,17 @@ func TestWriteSealReopen(t *testing.T) {
 		t.Errorf("Sealed = %v, Damage = %v", r.Sealed(), r.Damage())
 	}
 	judge(t, r)
-	if err := r.Append(at(200), []Sample{{Name: "x"}}); !errors.Is(err, ErrReadOnly) {
-		t.Errorf("Append to a reader: %v", err)
-	}
+	failure.Is(t, r.Append(at(200), []Sample{{Name: "x"}}), ErrReadOnly)
 }
 
 func TestOneBlockForLongRun(t *testing.T) {
 	db := create(t)
 	for h := range 30 { // tsdb would cut a block every two hours
-		if err := db.Append(t0.Add(time.Duration(h)*time.Hour), []Sample{{Name: "x", Value: float64(h)}}); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(t0.Add(time.Duration(h)*time.Hour), []Sample{{Name: "x", Value: float64(h)}}))
 	}
 	// Time moves forward per series, however far another series is ahead.
-	if err := db.Append(t0, []Sample{{Name: "y", Value: 1}}); err != nil {
-		t.Error(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Append(t0, []Sample{{Name: "y", Value: 1}}))
+	failure.None(t, db.Close())
 	names, _ := os.ReadDir(db.Dir())
 	if len(names) != 1 {
 		t.Errorf("a run of 30 h holds %v, want one block", names)
@@ -181,9 +161,7 @@ func TestOneBlockForLongRun(t *testing.T) {
 
 func TestEmptyRun(t *testing.T) {
 	db := create(t)
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Close())
 	r := open(t, db.Dir())
 	if res, err := r.Query(t.Context(), "x", at(0)); err != nil || len(res) != 0 {
 		t.Errorf("query of an empty run: %v, %v", res, err)
@@ -197,9 +175,7 @@ func TestEmptyRun(t *testing.T) {
 func snapshot(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "killed")
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
 }
 
@@ -212,30 +188,8 @@ func listing(t *testing.T, dir string) map[string]int64 {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return m
-}
-
-func TestKilledWriterIsReadable(t *testing.T) {
-	db := create(t)
-	fill(t, db)
-	dir := snapshot(t, db.Dir()) // no Close
-	before := listing(t, dir)
-	r := open(t, dir)
-	if r.Sealed() || r.Damage() != nil {
-		t.Errorf("Sealed = %v, Damage = %v", r.Sealed(), r.Damage())
-	}
-	judge(t, r)
-	box := r.sandbox
-	r.Close()
-	if _, err := os.Stat(box); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the replayed copy %s was left behind", box)
-	}
-	if d := cmp.Diff(before, listing(t, dir)); d != "" {
-		t.Errorf("Open changed the directory:\n%s", d)
-	}
 }
 
 func TestTornLog(t *testing.T) {
@@ -244,12 +198,8 @@ func TestTornLog(t *testing.T) {
 	dir := snapshot(t, db.Dir())
 	seg := filepath.Join(dir, walDir, "00000000")
 	info, err := os.Stat(seg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(seg, info.Size()-info.Size()/3-1); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, os.Truncate(seg, info.Size()-info.Size()/3-1))
 	before := listing(t, dir)
 	r := open(t, dir)
 	if r.Damage() == nil {
@@ -269,12 +219,8 @@ func TestCloseThatFailsKeepsLog(t *testing.T) {
 	// Something in the way of the block stands for a full disk: the tests run as root, so taking
 	// away permissions would not stop the writer. Moving the directory does.
 	moved := db.Dir() + "-moved"
-	if err := os.Rename(db.Dir(), moved); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(db.Dir(), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Rename(db.Dir(), moved))
+	failure.None(t, os.WriteFile(db.Dir(), nil, 0o666))
 	err := db.Close()
 	if err == nil || !strings.Contains(err.Error(), "the log is kept") {
 		t.Fatalf("Close = %v", err)
@@ -287,9 +233,7 @@ func TestGarbageLog(t *testing.T) {
 	db := create(t)
 	fill(t, db)
 	dir := snapshot(t, db.Dir())
-	if err := os.WriteFile(filepath.Join(dir, walDir, "00000000"), []byte(strings.Repeat("garbage ", 5000)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(filepath.Join(dir, walDir, "00000000"), []byte(strings.Repeat("garbage ", 5000)), 0o666))
 	r := open(t, dir)
 	if r.Damage() == nil || strings.Contains(r.Damage().Error(), "\n") {
 		t.Errorf("Damage = %v", r.Damage())
@@ -302,9 +246,7 @@ func TestGarbageLog(t *testing.T) {
 func TestDamagedDirectories(t *testing.T) {
 	sealed := create(t)
 	fill(t, sealed)
-	if err := sealed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, sealed.Close())
 	block := func(dir string) string {
 		names, _ := os.ReadDir(dir)
 		return filepath.Join(dir, names[0].Name())
@@ -322,9 +264,7 @@ func TestDamagedDirectories(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := snapshot(t, sealed.Dir())
-			if err := spoil(dir); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, spoil(dir))
 			db, err := Open(dir)
 			if err == nil {
 				db.Close()
@@ -339,12 +279,8 @@ func TestDamagedDirectories(t *testing.T) {
 
 func TestCreateRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Create(dir); err == nil || !strings.Contains(err.Error(), "not empty") {
-		t.Errorf("Create in a used directory: %v", err)
-	}
+	failure.None(t, os.WriteFile(filepath.Join(dir, "x"), nil, 0o666))
+	failure.Says(t, failure.Of(Create(dir)), "not empty")
 	if _, err := Create(filepath.Join(dir, "x", "y")); err == nil {
 		t.Error("Create below a file succeeds")
 	}
@@ -352,14 +288,10 @@ func TestCreateRefuses(t *testing.T) {
 
 func TestAbsenceIsSeenSoon(t *testing.T) {
 	db := create(t)
-	if err := db.Append(at(0), []Sample{{Name: "x", Value: 1}}); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Append(at(0), []Sample{{Name: "x", Value: 1}}))
 	for after, want := range map[time.Duration]int{0: 1, Lookback - time.Second: 1, Lookback + time.Second: 0} {
 		res, err := db.Query(t.Context(), "x", at(0).Add(after))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if len(res) != want {
 			t.Errorf("%v after the last sample: %d results, want %d", after, len(res), want)
 		}
@@ -406,22 +338,16 @@ func TestResultsAreOrdered(t *testing.T) {
 	for i := range 50 {
 		batch = append(batch, Sample{Name: "x", Labels: []Label{{"i", fmt.Sprintf("%02d", (i*37)%50)}}, Value: 1})
 	}
-	if err := db.Append(at(0), batch); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Append(at(0), batch))
 	res, err := db.Query(t.Context(), "x", at(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for i, r := range res {
 		if want := fmt.Sprintf("%02d", i); r.Labels["i"] != want {
 			t.Fatalf("result %d is %v, want i=%s", i, r.Labels, want)
 		}
 	}
 	lines, err := db.Range(t.Context(), "x", at(0), at(1), time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for i, l := range lines {
 		if want := fmt.Sprintf("%02d", i); l.Labels["i"] != want {
 			t.Fatalf("line %d is %v, want i=%s", i, l.Labels, want)
@@ -435,7 +361,7 @@ func TestConcurrentUse(t *testing.T) {
 	for g := range 4 {
 		wg.Go(func() {
 			for s := range 50 {
-				if err := db.Append(at(s), []Sample{{Name: "x", Labels: []Label{{"g", fmt.Sprint(g)}}, Value: 1}}); err != nil {
+				if err := db.Append(at(s), []Sample{sampleOf("x", 1, "g", fmt.Sprint(g))}); err != nil {
 					t.Error(err)
 				}
 				if _, err := db.Query(t.Context(), "sum(x)", at(s)); err != nil {
@@ -448,21 +374,15 @@ func TestConcurrentUse(t *testing.T) {
 	if got := one(t, db, `sum(count_over_time(x[5m]))`, at(60)); got != 200 {
 		t.Errorf("%v samples, want 200", got)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Append(at(99), nil); !errors.Is(err, ErrClosed) {
-		t.Errorf("Append after Close: %v", err)
-	}
+	failure.None(t, db.Close())
+	failure.Is(t, db.Append(at(99), nil), ErrClosed)
 }
 
 // state is everything a DB answers, to see that nothing changed.
 func state(t testing.TB, db *DB) map[string]float64 {
 	t.Helper()
 	res, err := db.Query(context.Background(), `count_over_time({__name__=~".+"}[1h])`, at(600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	m := map[string]float64{}
 	for _, r := range res {
 		m[fmt.Sprint(slicesOf(r.Labels))] = r.Value

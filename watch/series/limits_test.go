@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/failure"
 )
 
 // churn is a page of n series that no other page of the source has.
@@ -41,10 +43,8 @@ func TestPageWithNewSeriesEachTimeIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "labels of more than 160000 bytes in the series of one source in one run") || page != 3 {
 		t.Errorf("page %d: %v", page, err)
 	}
-	page, err = scraped(t, db, "third", 100, 1)
-	if err == nil || !strings.Contains(err.Error(), "more than 1000 different series of all scraped pages") {
-		t.Errorf("page %d: %v", page, err)
-	}
+	_, err = scraped(t, db, "third", 100, 1)
+	failure.Says(t, err, "more than 1000 different series of all scraped pages")
 	if n := len(db.write.series); n != most.scraped {
 		t.Errorf("%d series are held, want %d", n, most.scraped)
 	}
@@ -53,9 +53,7 @@ func TestPageWithNewSeriesEachTimeIsRefused(t *testing.T) {
 			t.Errorf("%d texts of %d bytes are held", len(f.texts), f.held)
 		}
 	}
-	if err := db.Append(at(1000), []Sample{{Name: "own", Value: 1}}); err != nil {
-		t.Errorf("a probe: %v", err)
-	}
+	failure.None(t, db.Append(at(1000), []Sample{{Name: "own", Value: 1}}))
 	// Known series go on.
 	if n, err := db.AppendText(at(1000), churn(0, 100, 1), "", map[string]string{"instance": "many"}); n != 100 || err != nil {
 		t.Errorf("known series: %d stored, %v", n, err)
@@ -72,7 +70,7 @@ func TestRunHasAtMostMaxSeries(t *testing.T) {
 	for page := range 4 {
 		var samples []Sample
 		for i := range 100 {
-			samples = append(samples, Sample{Name: "churn", Labels: []Label{{"n", fmt.Sprint(page*100 + i)}}, Value: 1})
+			samples = append(samples, sampleOf("churn", 1, "n", fmt.Sprint(page*100+i)))
 		}
 		if err := db.Append(at(page), samples); (err != nil) != (page == 3) {
 			t.Fatalf("page %d: %v", page, err)
@@ -104,15 +102,11 @@ func TestPageBeyondLimitsIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := create(t)
 			_, err := db.AppendText(at(1), []byte(c.page), "", nil)
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
-			if _, err := db.AppendText(at(2), []byte("y 1\n"), "", nil); err != nil {
-				t.Errorf("the next page: %v", err)
-			}
+			failure.Want(t, err, c.want)
+			failure.None(t, failure.Of(db.AppendText(at(2), []byte("y 1\n"), "", nil)))
 		})
 	}
-	if err := create(t).Append(at(1), []Sample{{Name: "x", Labels: []Label{{"a", strings.Repeat("v", MaxLabelBytes)}}}}); err == nil {
+	if err := create(t).Append(at(1), []Sample{sampleOf("x", 0, "a", strings.Repeat("v", MaxLabelBytes))}); err == nil {
 		t.Error("a probe's sample of that size is stored")
 	}
 }
@@ -122,9 +116,7 @@ func TestSpellingsOfOneSeriesAreNotHeld(t *testing.T) {
 	db := create(t)
 	for i := range 40 {
 		text := "x{a=\"1\"" + strings.Repeat(" ", 1+i) + "} 1\n" + "y{a=\"1\"" + strings.Repeat(" ", 1<<20+i) + "} 1\n"
-		if _, err := db.AppendText(at(i), []byte(text), "", nil); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(db.AppendText(at(i), []byte(text), "", nil)))
 	}
 	for _, f := range db.write.sources {
 		if f.made != 2 || f.held > 40*100 {

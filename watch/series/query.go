@@ -104,15 +104,21 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 // parse, or whose evaluation would take too much memory or time ([MaxQuerySamples], [MaxSelectors], [MaxExpression]), is
 // a [SyntaxError]; other errors wrap those of promql.
 func (db *DB) Evaluate(ctx context.Context, expr string, from, to time.Time, step time.Duration, take func(parser.Value, annotations.Annotations) error) error {
-	short := plain.Excerpt(expr, 500)
+	if err := db.evaluate(ctx, expr, from, to, step, take); err != nil {
+		return fmt.Errorf("query %q: %w", plain.Excerpt(expr, 500), err)
+	}
+	return nil
+}
+
+func (db *DB) evaluate(ctx context.Context, expr string, from, to time.Time, step time.Duration, take func(parser.Value, annotations.Annotations) error) error {
 	db.life.RLock()
 	defer db.life.RUnlock()
 	if db.closed {
-		return fmt.Errorf("query %q: %w", short, ErrClosed)
+		return ErrClosed
 	}
 	most, err := db.affordable(expr, from, to, step)
 	if err != nil {
-		return fmt.Errorf("query %q: %w", short, &SyntaxError{err})
+		return &SyntaxError{err}
 	}
 	var left atomic.Int64
 	left.Store(int64(most))
@@ -127,15 +133,12 @@ func (db *DB) Evaluate(ctx context.Context, expr string, from, to time.Time, ste
 		q, err = db.engine.NewRangeQuery(ctx, stored, nil, expr, from, to, step)
 	}
 	if err != nil {
-		return fmt.Errorf("query %q: %w", short, &SyntaxError{err})
+		return &SyntaxError{err}
 	}
 	defer q.Close()
 	res := q.Exec(ctx)
 	if res.Err != nil {
-		return fmt.Errorf("query %q: %w", short, res.Err)
+		return res.Err
 	}
-	if err := take(res.Value, res.Warnings); err != nil {
-		return fmt.Errorf("query %q: %w", short, err)
-	}
-	return nil
+	return take(res.Value, res.Warnings)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // Labels of a page or a probe are stored without secrets, in values and names, and series that differed by them
@@ -22,15 +24,11 @@ func TestLabelsAreStoredWithoutSecrets(t *testing.T) {
 		if n, err := db.AppendText(at, page, "", map[string]string{"instance": "app-0"}); err != nil || n != 5 {
 			t.Fatalf("%d samples, %v", n, err)
 		}
-		if err := db.Append(at, []Sample{{Name: "z", Labels: []Label{{"q", "select 'geheim'"}}, Value: 6}}); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(at, []Sample{sampleOf("z", 6, "q", "select 'geheim'")}))
 	}
 	var got []string
 	points, err := db.Query(t.Context(), `{__name__=~".+"}`, start.Add(2*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, p := range points {
 		delete(p.Labels, "instance")
 		got = append(got, fmt.Sprint(p.Labels, p.Value))
@@ -64,7 +62,7 @@ func TestRefusedSecretsAreForgotten(t *testing.T) {
 			stored++
 		}
 		// A probe's series that is refused: a name may not occur twice.
-		if err := db.Append(at(n), []Sample{{Name: "y", Labels: []Label{{"a", fmt.Sprint("secret", n)}, {"a", "b"}}}}); err == nil {
+		if err := db.Append(at(n), []Sample{sampleOf("y", 0, "a", fmt.Sprint("secret", n), "a", "b")}); err == nil {
 			t.Fatal("a series with a label twice is stored")
 		}
 	}
@@ -74,9 +72,7 @@ func TestRefusedSecretsAreForgotten(t *testing.T) {
 	}
 	w.max.sourceSeries++
 	page := []byte("x{a=\"secret0" + strings.Repeat("x", 1000) + "\"} 1\nx{a=\"secret-other\"} 2\n")
-	if _, err := db.AppendText(at(500), page, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(db.AppendText(at(500), page, "", nil)))
 	for expr, want := range map[string]float64{`x{a="[redacted]"}`: 1, `x{a="[redacted] 11"}`: 2, `count(x)`: 2} {
 		if got := one(t, db, expr, at(500)); got != want {
 			t.Errorf("%s = %v, want %v", expr, got, want)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/failure"
 )
 
 // TestReadersDuringCuts opens the directory of a writer that is at work until it has closed.
@@ -34,14 +36,10 @@ func TestReadersDuringCuts(t *testing.T) {
 		}
 		least := int(appended.Load())
 		r, err := Open(db.Dir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		got := everything(t, r)
 		sealed = r.Sealed()
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, r.Close())
 		if sealed {
 			least = n
 		}
@@ -97,14 +95,10 @@ func TestPartsOfAKilledWriter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			killed := snapshot(t, db.Dir())
 			if c.log {
-				if err := os.CopyFS(filepath.Join(killed, walDir), os.DirFS(filepath.Join(logs, walDir))); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, os.CopyFS(filepath.Join(killed, walDir), os.DirFS(filepath.Join(logs, walDir))))
 			}
 			if c.spoil != nil {
-				if err := c.spoil(filepath.Join(killed, spillDir, "0000", dir)); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, c.spoil(filepath.Join(killed, spillDir, "0000", dir)))
 			}
 			before := listing(t, killed)
 			r := open(t, killed)
@@ -135,22 +129,16 @@ func held(t *testing.T, dir string) (all []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for line := range strings.Lines(string(maps)) {
 		if strings.Contains(line, dir) {
 			all = append(all, "mapping "+strings.TrimSpace(line))
 		}
 	}
 	names, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, n := range names {
 		if to, err := os.Readlink("/proc/self/fd/" + n.Name()); err == nil && strings.Contains(to, dir) {
 			all = append(all, "descriptor "+to)
@@ -179,9 +167,7 @@ func TestReaderLeavesNothing(t *testing.T) {
 	t.Setenv("TMPDIR", tmp)
 	for range 3 {
 		db, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		if got := one(t, db, `count_over_time(x[1h])`, at(800)); got != 800 || db.Damage() != nil {
 			t.Errorf("%v samples, %v", got, db.Damage())
 		}
@@ -190,9 +176,7 @@ func TestReaderLeavesNothing(t *testing.T) {
 				t.Errorf("open: %s", what)
 			}
 		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, db.Close())
 		if left := held(t, tmp); len(left) > 0 {
 			t.Errorf("closed:\n%s", strings.Join(left, "\n"))
 		}

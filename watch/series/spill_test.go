@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
+	"plimsoll/internal/failure"
 	"plimsoll/internal/race"
 )
 
@@ -32,9 +33,7 @@ func cutting(t testing.TB, every time.Duration) *DB {
 // put appends a batch and waits for the cut that it may have begun.
 func put(t testing.TB, db *DB, second int, batch ...Sample) {
 	t.Helper()
-	if err := db.Append(at(second), batch); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Append(at(second), batch))
 	db.write.cuts.Wait()
 }
 
@@ -47,9 +46,7 @@ type stored struct {
 func everything(t testing.TB, db *DB) map[string][]stored {
 	t.Helper()
 	q, err := db.Querier(math.MinInt64, math.MaxInt64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer q.Close()
 	all := map[string][]stored{}
 	set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchRegexp, "__name__", ".+"))
@@ -63,13 +60,9 @@ func everything(t testing.TB, db *DB) map[string][]stored {
 			ms, v := it.At()
 			all[key] = append(all[key], stored{ms - t0.UnixMilli(), v})
 		}
-		if err := it.Err(); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, it.Err())
 	}
-	if err := set.Err(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, set.Err())
 	return all
 }
 
@@ -110,8 +103,8 @@ func play(t *testing.T, db *DB, from, to int) {
 	t.Helper()
 	for s := from; s < to; s++ {
 		batch := []Sample{
-			{Name: "ops_total", Labels: []Label{{"op", "post"}}, Value: float64(7 * s)},
-			{Name: "ops_total", Labels: []Label{{"op", "read"}}, Value: float64(31 * s)},
+			sampleOf("ops_total", float64(7*s), "op", "post"),
+			sampleOf("ops_total", float64(31*s), "op", "read"),
 			{Name: "born", Labels: []Label{{"n", fmt.Sprint(s / 30)}}, Value: math.Sqrt(float64(s))},
 		}
 		if s%7 == 0 {
@@ -122,9 +115,7 @@ func play(t *testing.T, db *DB, from, to int) {
 		}
 		put(t, db, s, batch...)
 		if s%2 == 0 {
-			if _, err := db.AppendText(at(s), fmt.Appendf(nil, "page_total{a=\"b\"} %d\nup 1\n", s), "", map[string]string{"instance": "app-0"}); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, failure.Of(db.AppendText(at(s), fmt.Appendf(nil, "page_total{a=\"b\"} %d\nup 1\n", s), "", map[string]string{"instance": "app-0"})))
 			db.write.cuts.Wait()
 		}
 	}
@@ -153,13 +144,9 @@ func TestCutsChangeNothing(t *testing.T) {
 	if cut.Sealed() {
 		t.Error("a DB that is being written calls itself sealed")
 	}
-	if err := cut.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cut.Close())
 	names, err := os.ReadDir(cut.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if len(names) != 1 || !isULID(names[0].Name()) {
 		t.Errorf("a sealed directory holds %v, want one block", names)
 	}
@@ -212,7 +199,7 @@ func appendDuringCuts(t *testing.T, db *DB, n int, appended *atomic.Int64) {
 	for s := range n {
 		var batch []Sample
 		for i := range 4 {
-			batch = append(batch, Sample{Name: "x", Labels: []Label{{"i", fmt.Sprint(i)}}, Value: float64(s)})
+			batch = append(batch, sampleOf("x", float64(s), "i", fmt.Sprint(i)))
 		}
 		if err := db.Append(at(s), batch); err != nil {
 			t.Error(err)
@@ -270,9 +257,7 @@ func TestQueriesDuringCuts(t *testing.T) {
 // TestCutThatCannotBegin: with a file in the way of the blocks the run goes on in memory, as without cuts.
 func TestCutThatCannotBegin(t *testing.T) {
 	whole, db := create(t), cutting(t, 10*time.Second)
-	if err := os.WriteFile(filepath.Join(db.Dir(), spillDir), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(filepath.Join(db.Dir(), spillDir), nil, 0o600))
 	var stuck []error
 	db.OnStuck(func(err error) { stuck = append(stuck, err) })
 	play(t, whole, 0, 100)
@@ -285,21 +270,15 @@ func TestCutThatCannotBegin(t *testing.T) {
 	}
 	same(t, "while it is written", whole, db)
 	same(t, "of a killed writer", whole, open(t, snapshot(t, db.Dir())))
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Close())
 	same(t, "of the sealed run", whole, open(t, db.Dir()))
 }
 
 // block puts a directory in which nothing can be made in place of that of a span's block, and returns what ends that.
 func block(t *testing.T, db *DB, n int) (unblock func()) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Join(db.Dir(), spillDir), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/proc/self", db.blockDir(n)); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(filepath.Join(db.Dir(), spillDir), 0o700))
+	failure.None(t, os.Symlink("/proc/self", db.blockDir(n)))
 	return func() {
 		if err := os.Remove(db.blockDir(n)); err != nil {
 			t.Error(err)
@@ -322,9 +301,7 @@ func TestCutThatCannotEnd(t *testing.T) {
 	play(t, db, 40, 60) // the third, which is the last
 	same(t, "while it is written", whole, db)
 	err := db.Close()
-	if err == nil || !strings.Contains(err.Error(), "the log is kept") {
-		t.Errorf("Close = %v", err)
-	}
+	failure.Says(t, err, "the log is kept")
 	r := open(t, db.Dir())
 	if r.Sealed() || r.Damage() != nil {
 		t.Errorf("Sealed = %v, Damage = %v", r.Sealed(), r.Damage())
@@ -345,9 +322,7 @@ func TestCutThatCannotEnd(t *testing.T) {
 		t.Errorf("%d attempts, %v, %d spans, %d blocks", again.write.failed, again.write.failure, len(again.spans), len(again.blocks))
 	}
 	same(t, "after the mending", whole, again)
-	if err := again.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, again.Close())
 	same(t, "sealed after the mending", whole, open(t, again.Dir()))
 }
 
@@ -368,21 +343,17 @@ func TestMemoryStaysFlat(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		batch := make([]Sample, 500)
 		for i := range batch {
-			batch[i] = Sample{Name: "x", Labels: []Label{{"i", fmt.Sprint(i)}}}
+			batch[i] = sampleOf("x", 0, "i", fmt.Sprint(i))
 		}
 		for s := range 4500 {
 			for i := range batch {
 				batch[i].Value = random.Float64()
 			}
-			if err := db.Append(at(s), batch); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, db.Append(at(s), batch))
 			db.write.cuts.Wait() // a run's seconds take longer than a cut
 		}
 		after := heap()
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Close())
 		return after - before
 	}
 	if whole := grown(24 * time.Hour); whole < 2*most {

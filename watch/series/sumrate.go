@@ -23,16 +23,24 @@ func (db *DB) SumRate(ctx context.Context, metric, by string, window time.Durati
 	if step < time.Millisecond || window < time.Millisecond || to.Before(from) || to.Sub(from)/step >= MaxPoints {
 		return nil, fmt.Errorf("rate of %s: window %v, step %v from %v to %v cannot be computed", metric, window, step, from, to)
 	}
+	out, err := db.sumRate(ctx, metric, by, window, from, to, step)
+	if err != nil {
+		return nil, fmt.Errorf("rate of %s: %w", metric, err)
+	}
+	return out, nil
+}
+
+func (db *DB) sumRate(ctx context.Context, metric, by string, window time.Duration, from, to time.Time, step time.Duration) ([]RangeSeries, error) {
 	r := rates{start: from.UnixMilli(), step: step.Milliseconds(), window: window.Milliseconds(), n: int(to.Sub(from)/step) + 1}
 	db.life.RLock()
 	defer db.life.RUnlock()
 	if db.closed {
-		return nil, fmt.Errorf("rate of %s: %w", metric, ErrClosed)
+		return nil, ErrClosed
 	}
 	lo, hi := r.start-r.window+1, r.start+int64(r.n-1)*r.step
 	q, err := db.querier(lo, hi)
 	if err != nil {
-		return nil, fmt.Errorf("rate of %s: %w", metric, err)
+		return nil, err
 	}
 	defer q.Close()
 	set := q.Select(ctx, false, &storage.SelectHints{Start: lo, End: hi}, labels.MustNewMatcher(labels.MatchEqual, nameLabel, metric))
@@ -40,26 +48,23 @@ func (db *DB) SumRate(ctx context.Context, metric, by string, window time.Durati
 	var it chunkenc.Iterator
 	for set.Next() {
 		s := set.At()
-		key := ""
-		if by != "" {
-			key = s.Labels().Get(by)
-		}
+		key := s.Labels().Get(by) // empty where by is
 		if sums[key] == nil {
 			sums[key] = &sum{values: make([]float64, r.n), seen: make([]bool, r.n)}
 		}
 		it = s.Iterator(it)
 		if err := r.read(it, lo, hi); err != nil {
-			return nil, fmt.Errorf("rate of %s: %w", metric, err)
+			return nil, err
 		}
 		r.addTo(sums[key])
 	}
 	if err := set.Err(); err != nil {
-		return nil, fmt.Errorf("rate of %s: %w", metric, err)
+		return nil, err
 	}
 	var out []RangeSeries
 	for key, s := range sums {
 		l := RangeSeries{Labels: map[string]string{}}
-		if by != "" && key != "" {
+		if key != "" {
 			l.Labels[by] = key
 		}
 		for k, v := range s.values {

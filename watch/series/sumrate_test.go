@@ -6,15 +6,15 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // TestSumRateIsTheEngines compares every value with the engine's, on series that begin late, end early, have gaps and
 // are reset, for windows longer and shorter than the step.
 func TestSumRateIsTheEngines(t *testing.T) {
 	db, err := Create(t.TempDir() + "/series")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t0 := time.Unix(1_700_000_000, 0)
 	rng := rand.New(rand.NewPCG(1, 1))
 	values := make([]float64, 12)
@@ -29,11 +29,9 @@ func TestSumRateIsTheEngines(t *testing.T) {
 			default:
 				values[i] += rng.Float64() * 10
 			}
-			batch = append(batch, Sample{Name: "n_total", Labels: []Label{{"le", fmt.Sprint(i % 4)}, {"handler", fmt.Sprint(i)}}, Value: values[i]})
+			batch = append(batch, sampleOf("n_total", values[i], "le", fmt.Sprint(i%4), "handler", fmt.Sprint(i)))
 		}
-		if err := db.Append(t0.Add(time.Duration(second)*time.Second+time.Duration(rng.IntN(300))*time.Millisecond), batch); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(t0.Add(time.Duration(second)*time.Second+time.Duration(rng.IntN(300))*time.Millisecond), batch))
 	}
 	defer db.Close()
 	points := 0
@@ -42,13 +40,9 @@ func TestSumRateIsTheEngines(t *testing.T) {
 			for _, step := range []time.Duration{time.Second, 7 * time.Second, 45 * time.Second} {
 				from, to := t0.Add(-20*time.Second), t0.Add(320*time.Second)
 				want, err := db.Range(t.Context(), fmt.Sprintf("sum by (%s) (rate(n_total[%s]))", by, window), from, to, step)
-				if err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
 				got, err := db.SumRate(t.Context(), "n_total", by, window, from, to, step)
-				if err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
 				if len(got) != len(want) {
 					t.Fatalf("by %q, window %v, step %v: %d lines, want %d", by, window, step, len(got), len(want))
 				}

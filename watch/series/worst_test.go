@@ -4,24 +4,21 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
 // The series behind a maximum or a minimum is named; a sum has none.
 func TestWorst(t *testing.T) {
 	db, err := series.Create(t.TempDir() + "/series")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer db.Close()
 	at := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
 	of := func(instance string, v float64) series.Sample {
 		return series.Sample{Name: "lag", Labels: []series.Label{{Name: "role", Value: "replica"}, {Name: "instance", Value: instance}}, Value: v}
 	}
 	for i, batch := range [][]series.Sample{{of("replica-0", 1), of("replica-1", 7)}, {of("replica-0", 3), of("replica-1", 2)}} {
-		if err := db.Append(at.Add(time.Duration(i)*time.Second), batch); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(at.Add(time.Duration(i)*time.Second), batch))
 	}
 	for _, tt := range []struct {
 		expr    string

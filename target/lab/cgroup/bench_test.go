@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/postgresql"
 )
@@ -31,9 +32,7 @@ func BenchmarkPause(b *testing.B) {
 			g := group(b, root)
 			server := busyServer(b) // ends before the group
 			for _, pid := range server.PIDs() {
-				if err := g.Add(pid); err != nil {
-					b.Fatal(err)
-				}
+				failure.None(b, g.Add(pid))
 			}
 			benchmarkPause(b, g.Freeze, g.Thaw)
 		})
@@ -44,15 +43,11 @@ func benchmarkPause(b *testing.B, pause func(context.Context) error, resume func
 	var pauses, resumes []time.Duration
 	for b.Loop() {
 		began := time.Now()
-		if err := pause(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, pause(b.Context()))
 		paused := time.Now()
 		time.Sleep(2 * time.Millisecond)
 		again := time.Now()
-		if err := resume(); err != nil {
-			b.Fatal(err)
-		}
+		failure.None(b, resume())
 		pauses, resumes = append(pauses, paused.Sub(began)), append(resumes, time.Since(again))
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -77,9 +72,7 @@ func busyServer(b *testing.B) *postgresql.Server {
 	b.Cleanup(func() {
 		cancel()
 		sessions.Wait()
-		if err := server.Stop(context.Background()); err != nil {
-			b.Error(err)
-		}
+		failure.None(b, server.Stop(context.Background()))
 	})
 	for range 50 {
 		ready.Add(1)

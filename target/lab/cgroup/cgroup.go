@@ -118,8 +118,7 @@ func (g *Group) OneHierarchy() bool { return g.v2 }
 
 // CPU limits the group to a share of one core per period: 0.25 is a quarter of a core, 2 are two cores.
 func (g *Group) CPU(cores float64, period time.Duration) error {
-	controller := "cpu"
-	dir, err := g.dir(controller)
+	dir, err := g.dir("cpu")
 	if err != nil {
 		return err
 	}
@@ -162,18 +161,15 @@ func (g *Group) Writes(path string, perSecond int) error {
 	if err != nil {
 		return err
 	}
+	controller, file, limit := "blkio", "blkio.throttle.write_iops_device", "%s %d"
 	if g.v2 {
-		dir, err := g.dir("io")
-		if err != nil {
-			return err
-		}
-		return write(filepath.Join(dir, "io.max"), fmt.Sprintf("%s wiops=%d", dev, perSecond))
+		controller, file, limit = "io", "io.max", "%s wiops=%d"
 	}
-	dir, err := g.dir("blkio")
+	dir, err := g.dir(controller)
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(dir, "blkio.throttle.write_iops_device"), fmt.Sprintf("%s %d", dev, perSecond))
+	return write(filepath.Join(dir, file), fmt.Sprintf(limit, dev, perSecond))
 }
 
 // disk returns the number, as MAJOR:MINOR, of the whole disk below the file system that holds path.

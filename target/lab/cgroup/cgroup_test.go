@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -8,33 +9,21 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
 // TestCPU limits a child that computes to a fifth of a core, and sees the kernel hold it back.
 func TestCPU(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("control groups need root")
-		}
-		t.Skip("control groups need root")
-	}
+	needRoot(t)
 	g, err := Create("test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if err := g.CPU(0.2, 20*time.Millisecond); err != nil {
 		t.Skipf("this host has no CPU quota: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := g.Remove(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { failure.None(t, g.Remove()) })
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sh", Args: []string{"-c", "(while :; do :; done) & while :; do :; done"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() { _ = p.Kill() }()
 	for range 500 { // until the child of the child is there
 		if b, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/task/" + strconv.Itoa(p.PID()) + "/children"); len(b) > 0 {
@@ -42,18 +31,14 @@ func TestCPU(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if err := g.Add(p.PID()); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, g.Add(p.PID()))
 	procs, err := os.ReadFile(filepath.Join(g.Dirs()[0], "cgroup.procs"))
 	if err != nil || len(strings.Fields(string(procs))) != 2 {
 		t.Errorf("in the group: %q, %v; want parent and child", procs, err)
 	}
 	for range 500 {
 		stat, err := os.ReadFile(filepath.Join(g.Dirs()[0], "cpu.stat"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		for line := range strings.Lines(string(stat)) {
 			if n, ok := strings.CutPrefix(strings.TrimSpace(line), "nr_throttled "); ok && n != "0" {
 				return
@@ -84,32 +69,16 @@ func TestBothVersions(t *testing.T) {
 			} else {
 				err = os.WriteFile(filepath.Join(root, f), []byte("cpu io\n"), 0o644)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 		}
 		g, err := create(root, "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		for f := range c.want { // the kernel makes them with the group
 			path := filepath.Join(root, strings.Replace(f, "G", g.name, 1))
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			failure.None(t, os.WriteFile(path, nil, 0o644))
 		}
-		if err := g.CPU(0.25, 100*time.Millisecond); err != nil {
-			t.Errorf("version %s: %v", name, err)
-		}
-		if err := g.Writes(t.TempDir(), 40); err != nil {
-			t.Errorf("version %s: %v", name, err)
-		}
-		if err := g.Memory(32 << 20); err != nil {
-			t.Errorf("version %s: %v", name, err)
-		}
+		failure.None(t, errors.Join(g.CPU(0.25, 100*time.Millisecond), g.Writes(t.TempDir(), 40), g.Memory(32<<20)))
 		for f, want := range c.want {
 			got, _ := os.ReadFile(filepath.Join(root, strings.Replace(f, "G", g.name, 1)))
 			if string(got) != want {
@@ -122,33 +91,23 @@ func TestBothVersions(t *testing.T) {
 func TestSweep(t *testing.T) {
 	root := t.TempDir()
 	mark, err := lab.Mark()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, d := range []string{"cpu/" + mark + "-app", "cpu/plimsoll-1-999999999-app", "plimsoll-1-999999999-db", "cpu/other"} {
-		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.MkdirAll(filepath.Join(root, d), 0o755))
 	}
 	gone, err := sweep(root)
 	if err != nil || len(gone) != 2 {
 		t.Errorf("swept %v, %v; want the two of a program that is gone", gone, err)
 	}
 	for _, d := range []string{"cpu/" + mark + "-app", "cpu/other"} {
-		if _, err := os.Stat(filepath.Join(root, d)); err != nil {
-			t.Error(err)
-		}
+		failure.None(t, failure.Of(os.Stat(filepath.Join(root, d))))
 	}
 }
 
 func TestMissingController(t *testing.T) {
 	g, err := create(t.TempDir(), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.CPU(1, time.Second); err == nil || !strings.Contains(err.Error(), "cpu") {
-		t.Errorf("%v, want an error that names the controller", err)
-	}
+	failure.None(t, err)
+	failure.Says(t, g.CPU(1, time.Second), "cpu")
 }
 
 // TestRemoveTellsWhatIsLeft cannot remove one of two directories: the guard must keep the group, and the next Remove
@@ -156,43 +115,29 @@ func TestMissingController(t *testing.T) {
 func TestRemoveTellsWhatIsLeft(t *testing.T) {
 	root := t.TempDir()
 	for _, controller := range []string{"cpu", "memory"} {
-		if err := os.Mkdir(filepath.Join(root, controller), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Mkdir(filepath.Join(root, controller), 0o755))
 	}
 	g, err := create(root, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	forgotten := 0
 	g.done = func() { forgotten++ }
 	busy, err := g.dir("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	idle, err := g.dir("memory")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	file := filepath.Join(busy, "process") // as a process keeps a control group, too
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(file, nil, 0o644))
 	if err := g.Remove(); err == nil || !strings.Contains(err.Error(), busy) || strings.Contains(err.Error(), idle) {
 		t.Errorf("Remove() = %v, want an error that names %s alone", err, busy)
 	}
 	if dirs := g.Dirs(); len(dirs) != 1 || dirs[0] != busy || forgotten != 0 {
 		t.Errorf("left are %v, and the guard forgot the group %d times; want %s, and the guard to keep it", dirs, forgotten, busy)
 	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Remove(file))
 	for range 2 {
 		if err := g.Remove(); err != nil || len(g.Dirs()) != 0 || forgotten != 1 {
 			t.Errorf("Remove() = %v, left are %v, forgotten %d times; want nothing left and once", err, g.Dirs(), forgotten)
 		}
 	}
-	if _, err := os.Stat(busy); !os.IsNotExist(err) {
-		t.Errorf("%s is still there (%v)", busy, err)
-	}
+	failure.Gone(t, busy)
 }

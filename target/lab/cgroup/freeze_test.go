@@ -13,26 +13,34 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
+
+func needRoot(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		failure.Lacks(t, "control groups need root")
+	}
+}
+
+// inVersions runs a test with the root of each version of this host's control groups.
+func inVersions(t *testing.T, test func(t *testing.T, root string)) {
+	for version, root := range hierarchies(t) {
+		t.Run("version "+version, func(t *testing.T) { test(t, root) })
+	}
+}
 
 // hierarchies returns roots that show one version of this host's control groups alone, by version.
 func hierarchies(t testing.TB) map[string]string {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("control groups need root")
-		}
-		t.Skip("control groups need root")
-	}
+	needRoot(t)
 	out := map[string]string{}
 	link := func(version, name, to string) {
 		if out[version] == "" {
 			out[version] = t.TempDir()
 		}
-		if err := os.Symlink(to, filepath.Join(out[version], name)); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Symlink(to, filepath.Join(out[version], name)))
 	}
 	if mount := unified(mounted); mount != "" {
 		link("2", "unified", mount)
@@ -43,10 +51,7 @@ func hierarchies(t testing.TB) map[string]string {
 		}
 	}
 	if len(out) == 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("this host has no control groups")
-		}
-		t.Skip("this host has no control groups")
+		failure.Lacks(t, "this host has no control groups")
 	}
 	return out
 }
@@ -60,21 +65,13 @@ func exists(path string) bool {
 func group(t testing.TB, root string) *Group {
 	t.Helper()
 	g, err := create(root, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	g.name += "-" + strconv.Itoa(int(time.Now().UnixNano()))
 	if g.done, err = lab.UndoCgroup(g.name); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := errors.Join(g.Thaw(), g.Remove()); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := errors.Join(g.Freezable(), g.Account()); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(func() { failure.None(t, errors.Join(g.Thaw(), g.Remove())) })
+	failure.None(t, errors.Join(g.Freezable(), g.Account()))
 	return g
 }
 
@@ -82,85 +79,68 @@ func group(t testing.TB, root string) *Group {
 func shell(t *testing.T, g *Group, script string) *lab.Process {
 	t.Helper()
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sh", Args: []string{"-c", script}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Kill() })
-	if err := g.Add(p.PID()); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, g.Add(p.PID()))
 	return p
+}
+
+func ends(t *testing.T, p *lab.Process) {
+	t.Helper()
+	select {
+	case <-p.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatal("the process lives")
+	}
 }
 
 func used(t *testing.T, g *Group) time.Duration {
 	t.Helper()
 	u, err := g.CPUTime()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return u.Total
 }
 
 // grows waits until the group has used more CPU time than before.
 func grows(t *testing.T, g *Group, before time.Duration) {
 	t.Helper()
-	for limit := time.Now().Add(20 * time.Second); used(t, g) <= before; time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("the group has used %v of CPU time since it was thawed", used(t, g)-before)
-		}
-	}
+	failure.Unless(t, func() bool { return used(t, g) > before }, "the group uses no CPU time since it was thawed")
 }
 
 // TestFreeze freezes a process with children of its own again and again, in both versions: while they are frozen they
 // use no CPU time, and afterwards they do.
 func TestFreeze(t *testing.T) {
-	for version, root := range hierarchies(t) {
-		t.Run("version "+version, func(t *testing.T) {
-			g := group(t, root)
-			shell(t, g.Part("app"), "(while :; do :; done) & while :; do /bin/true; done")
-			shell(t, g.Part("db"), "while :; do :; done")
-			for range 20 {
-				before := used(t, g)
-				grows(t, g, before)
-				if err := g.Freeze(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				frozen := used(t, g)
-				time.Sleep(5 * time.Millisecond)
-				// The kernel's own way into the freezer may end a moment later.
-				if now := used(t, g); now > frozen+time.Millisecond {
-					t.Fatalf("while it was frozen, the group used %v of CPU time", now-frozen)
-				}
-				if err := g.Thaw(); err != nil {
-					t.Fatal(err)
-				}
-				grows(t, g, frozen+time.Millisecond)
+	inVersions(t, func(t *testing.T, root string) {
+		g := group(t, root)
+		shell(t, g.Part("app"), "(while :; do :; done) & while :; do /bin/true; done")
+		shell(t, g.Part("db"), "while :; do :; done")
+		for range 20 {
+			before := used(t, g)
+			grows(t, g, before)
+			failure.None(t, g.Freeze(t.Context()))
+			frozen := used(t, g)
+			time.Sleep(5 * time.Millisecond)
+			// The kernel's own way into the freezer may end a moment later.
+			if now := used(t, g); now > frozen+time.Millisecond {
+				t.Fatalf("while it was frozen, the group used %v of CPU time", now-frozen)
 			}
-		})
-	}
+			failure.None(t, g.Thaw())
+			grows(t, g, frozen+time.Millisecond)
+		}
+	})
 }
 
 // TestFreezeEnds has a group of which the kernel never reports that it is frozen: at the end of the context it is
 // thawed.
 func TestFreezeEnds(t *testing.T) {
 	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "freezer"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Mkdir(filepath.Join(root, "freezer"), 0o755))
 	g, err := create(root, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Freeze(t.Context()); err == nil || !strings.Contains(err.Error(), "not freezable") {
-		t.Errorf("Freeze before Freezable: %v", err)
-	}
+	failure.None(t, err)
+	failure.Says(t, g.Freeze(t.Context()), "not freezable")
 	state := filepath.Join(root, "freezer", g.name, "freezer.state")
-	if err := errors.Join(os.Mkdir(filepath.Dir(state), 0o755), os.WriteFile(state, []byte("THAWED"), 0o644)); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Freezable(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, errors.Join(os.Mkdir(filepath.Dir(state), 0o755), os.WriteFile(state, []byte("THAWED"), 0o644)))
+	failure.None(t, g.Freezable())
 	over := errors.New("the turn is over")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, over)
 	defer cancel()
@@ -175,15 +155,9 @@ func TestFreezeEnds(t *testing.T) {
 // TestNotFreezable is a host without a freezer.
 func TestNotFreezable(t *testing.T) {
 	g, err := create(t.TempDir(), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Freezable(); err == nil || !strings.Contains(err.Error(), "freezer") {
-		t.Errorf("Freezable() = %v, want an error that names the controller", err)
-	}
-	if err := g.Account(); err == nil || !strings.Contains(err.Error(), "cpuacct") {
-		t.Errorf("Account() = %v, want an error that names the controller", err)
-	}
+	failure.None(t, err)
+	failure.Says(t, g.Freezable(), "freezer")
+	failure.Says(t, g.Account(), "cpuacct")
 	if _, err := g.CPUTime(); err == nil {
 		t.Error("CPUTime before Account is no error")
 	}
@@ -191,79 +165,53 @@ func TestNotFreezable(t *testing.T) {
 
 // TestParts counts two roles apart, processes that have ended included, and both together in the whole.
 func TestParts(t *testing.T) {
-	for version, root := range hierarchies(t) {
-		t.Run("version "+version, func(t *testing.T) {
-			g := group(t, root)
-			app, db := g.Part("app"), g.Part("db")
-			if g.Part("app") != app {
-				t.Error("a second call of Part makes another one")
-			}
-			if err := errors.Join(app.Account(), db.Account()); err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join(t.TempDir(), "go")
-			p := shell(t, app, "until [ -e "+file+" ]; do sleep 0.01; done; i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done")
-			if err := os.WriteFile(file, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case <-p.Done():
-			case <-time.After(20 * time.Second):
-				t.Fatal("the shell does not end")
-			}
-			u, err := app.CPUTime()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if u.Total <= 0 {
-				t.Errorf("the processes that have ended used %v", u.Total)
-			}
-			if used(t, db) != 0 || used(t, g) < u.Total {
-				t.Errorf("app used %v, db %v, both %v", u.Total, used(t, db), used(t, g))
-			}
-			shell(t, db, "while :; do :; done")
-			grows(t, db, 0)
-			if again := used(t, app); again != u.Total {
-				t.Errorf("app used %v while only db ran", again-u.Total)
-			}
-		})
-	}
+	inVersions(t, func(t *testing.T, root string) {
+		g := group(t, root)
+		app, db := g.Part("app"), g.Part("db")
+		if g.Part("app") != app {
+			t.Error("a second call of Part makes another one")
+		}
+		failure.None(t, errors.Join(app.Account(), db.Account()))
+		file := filepath.Join(t.TempDir(), "go")
+		p := shell(t, app, "until [ -e "+file+" ]; do sleep 0.01; done; i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done")
+		failure.None(t, os.WriteFile(file, nil, 0o600))
+		ends(t, p)
+		u, err := app.CPUTime()
+		failure.None(t, err)
+		if u.Total <= 0 {
+			t.Errorf("the processes that have ended used %v", u.Total)
+		}
+		if used(t, db) != 0 || used(t, g) < u.Total {
+			t.Errorf("app used %v, db %v, both %v", u.Total, used(t, db), used(t, g))
+		}
+		shell(t, db, "while :; do :; done")
+		grows(t, db, 0)
+		if again := used(t, app); again != u.Total {
+			t.Errorf("app used %v while only db ran", again-u.Total)
+		}
+	})
 }
 
 // TestSweepFrozen leaves a frozen group of a program that is gone: its processes end, and it is removed.
 func TestSweepFrozen(t *testing.T) {
-	for version, root := range hierarchies(t) {
-		t.Run("version "+version, func(t *testing.T) {
-			g, err := create(root, "x")
-			if err != nil {
-				t.Fatal(err)
+	inVersions(t, func(t *testing.T, root string) {
+		g, err := create(root, "x")
+		failure.None(t, err)
+		g.name = fmt.Sprintf("plimsoll-1-%d", time.Now().UnixNano()) // process 1 began before that
+		t.Cleanup(func() { _ = errors.Join(g.Thaw(), g.Remove()) })
+		failure.None(t, errors.Join(g.Freezable(), g.Account()))
+		p := shell(t, g.Part("app"), "trap '' TERM; sleep 300")
+		failure.None(t, g.Freeze(t.Context()))
+		dirs := g.Dirs()
+		gone, err := sweep(root)
+		failure.None(t, err)
+		ends(t, p)
+		for _, dir := range dirs {
+			if !slices.Contains(gone, dir) || exists(dir) {
+				t.Errorf("swept %v; %s is left", gone, dir)
 			}
-			g.name = fmt.Sprintf("plimsoll-1-%d", time.Now().UnixNano()) // process 1 began before that
-			t.Cleanup(func() { _ = errors.Join(g.Thaw(), g.Remove()) })
-			if err := errors.Join(g.Freezable(), g.Account()); err != nil {
-				t.Fatal(err)
-			}
-			p := shell(t, g.Part("app"), "trap '' TERM; sleep 300")
-			if err := g.Freeze(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			dirs := g.Dirs()
-			gone, err := sweep(root)
-			if err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case <-p.Done():
-			case <-time.After(20 * time.Second):
-				t.Error("the process lives")
-			}
-			for _, dir := range dirs {
-				if !slices.Contains(gone, dir) || exists(dir) {
-					t.Errorf("swept %v; %s is left", gone, dir)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // TestFreezeOrAccountInEitherVersion checks directories over trees that look like a host with version 1, 2, and both.
@@ -284,13 +232,9 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
 			g, err := create(root, "x")
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			put := func(path, text string) {
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 			}
 			old := false
 			for name, text := range tt.files {
@@ -304,9 +248,7 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 				default:
 					put(filepath.Join(root, name), text)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, err)
 			}
 			if got := passive(root); got != tt.passive {
 				t.Errorf("passive() = %t", got)
@@ -328,9 +270,7 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 					}
 				}
 			}
-			if err := errors.Join(g.Freezable(), g.Account()); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, errors.Join(g.Freezable(), g.Account()))
 			defer g.freezer.close()
 			control := filepath.Join(root, strings.Replace(tt.want[0], "G", g.name, 1), "cgroup.freeze")
 			if tt.name[0] == '1' || old {
@@ -340,9 +280,7 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 				t.Errorf("it is frozen by %s, want %s", got, control)
 			}
 			u, err := g.CPUTime()
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if u.Total.Truncate(time.Microsecond) != 1500*time.Millisecond || u.User != 900*time.Millisecond || u.System != 600*time.Millisecond {
 				t.Errorf("CPUTime() = %+v", u)
 			}
@@ -355,36 +293,19 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 func TestAddToPart(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"cpu", "cpuacct"} {
-		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Mkdir(filepath.Join(root, dir), 0o755))
 	}
 	g, err := create(root, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	limited, err := g.dir("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	part, err := g.Part("app").dir("cpuacct")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	whole := filepath.Dir(part)
 	for _, dir := range []string{limited, whole, part} {
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), nil, 0o644))
 	}
-	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = p.Kill() }()
-	if err := g.Part("app").Add(p.PID()); err != nil {
-		t.Fatal(err)
-	}
+	p := shell(t, g.Part("app"), "exec sleep 300")
 	for dir, want := range map[string]string{limited: strconv.Itoa(p.PID()), whole: "", part: strconv.Itoa(p.PID())} {
 		if got, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs")); string(got) != want {
 			t.Errorf("%s holds %q, want %q", dir, got, want)
@@ -434,53 +355,32 @@ func freezing(root string) error {
 // TestKilledWhileFrozen kills a program whose children are frozen, in either version: the guard ends them all, and
 // removes the group. In version 1, a frozen process does not take even SIGKILL.
 func TestKilledWhileFrozen(t *testing.T) {
-	for version, root := range hierarchies(t) {
-		t.Run("version "+version, func(t *testing.T) {
-			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			p, err := lab.Start(t.Context(), lab.Spec{Path: os.Args[0], Env: append(os.Environ(), "CGROUP_TEST_ROOT="+root), Stdout: w, Stderr: w})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.Close()
-			defer func() { _ = p.Kill() }()
-			line, err := bufio.NewReader(r).ReadString('\n')
-			f := strings.Fields(line)
-			if err != nil || len(f) < 5 || f[0] != "frozen" {
-				t.Fatalf("the program printed %q, %v", line, err)
-			}
-			var ids []lab.Identity
-			for _, text := range f[1:3] {
-				pid, err := strconv.Atoi(text)
-				if err != nil {
-					t.Fatal(err)
-				}
-				id, err := lab.Identify(pid)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ids = append(ids, id)
-			}
-			if err := p.Signal(os.Kill); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case <-p.Done():
-			case <-time.After(20 * time.Second):
-				t.Fatal("the program survived")
-			}
-			for limit := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-				left := slices.DeleteFunc(f[3:], func(dir string) bool { return !exists(dir) })
-				if len(left) == 0 && !ids[0].Alive() && !ids[1].Alive() {
-					break
-				}
-				if time.Now().After(limit) {
-					t.Fatalf("groups %v; the child lives: %t; its child: %t", left, ids[0].Alive(), ids[1].Alive())
-				}
-			}
-		})
-	}
+	inVersions(t, func(t *testing.T, root string) {
+		r, w, err := os.Pipe()
+		failure.None(t, err)
+		defer r.Close()
+		p, err := lab.Start(t.Context(), lab.Spec{Path: os.Args[0], Env: append(os.Environ(), "CGROUP_TEST_ROOT="+root), Stdout: w, Stderr: w})
+		failure.None(t, err)
+		w.Close()
+		defer func() { _ = p.Kill() }()
+		line, err := bufio.NewReader(r).ReadString('\n')
+		f := strings.Fields(line)
+		if err != nil || len(f) < 5 || f[0] != "frozen" {
+			t.Fatalf("the program printed %q, %v", line, err)
+		}
+		var ids []lab.Identity
+		for _, text := range f[1:3] {
+			pid, err := strconv.Atoi(text)
+			failure.None(t, err)
+			id, err := lab.Identify(pid)
+			failure.None(t, err)
+			ids = append(ids, id)
+		}
+		failure.None(t, p.Signal(os.Kill))
+		ends(t, p)
+		for _, id := range ids {
+			failure.Unless(t, func() bool { return !id.Alive() }, id, " survives")
+		}
+		failure.Unless(t, func() bool { return !slices.ContainsFunc(f[3:], exists) }, "a group is left of ", f[3:])
+	})
 }

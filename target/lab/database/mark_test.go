@@ -2,12 +2,11 @@ package database_test
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/database"
 )
@@ -19,13 +18,9 @@ func TestUnfinishedDataHasNoMark(t *testing.T) {
 	if os.Geteuid() != 0 {
 		other, err = dir, nil
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	mark := filepath.Join(other, "mark")
-	if err := os.WriteFile(mark, []byte("another program"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(mark, []byte("another program"), 0o644))
 	none := database.Product{
 		Title: "a server", Kind: "none", Mark: "mark",
 		Find: func(context.Context) (database.Programs, error) {
@@ -36,7 +31,5 @@ func TestUnfinishedDataHasNoMark(t *testing.T) {
 	if _, err := database.Start(t.Context(), none, database.Config{Dir: dir}); err == nil {
 		t.Fatal("a program that is none made a data directory")
 	}
-	if _, err := os.Stat(mark); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the mark of the program before is there (%v)", err)
-	}
+	failure.Gone(t, mark)
 }

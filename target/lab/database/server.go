@@ -268,12 +268,7 @@ func (s *Server) PIDs() []int {
 	if s.proc == nil {
 		return nil
 	}
-	select {
-	case <-s.proc.Done():
-		return nil
-	default:
-		return []int{s.proc.PID()}
-	}
+	return s.proc.PIDs()
 }
 
 // Watched returns the server that runs now for a [lab.Crashes]; it has no PID while the server is stopped.

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/database"
 	"plimsoll/target/lab/mysql"
@@ -51,14 +52,8 @@ func (e engine) server(t *testing.T, conf database.Config) (context.Context, *da
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
 	s, err := e.start(ctx, conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	failure.None(t, err)
+	t.Cleanup(func() { failure.None(t, s.Stop(context.Background())) })
 	return ctx, s
 }
 
@@ -66,9 +61,7 @@ func (e engine) server(t *testing.T, conf database.Config) (context.Context, *da
 func (e engine) open(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(e.driver, strings.TrimPrefix(dsn, "mysql://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -94,13 +87,19 @@ func (e engine) count(t *testing.T, ctx context.Context, dsn, query string) (n i
 	return n
 }
 
+// has expects a number of posts in the database chat.
+func (e engine) has(t *testing.T, ctx context.Context, s interface{ DSN(db string) string }, want int) {
+	t.Helper()
+	if got := e.count(t, ctx, s.DSN("chat"), posts); got != want {
+		t.Errorf("%d posts, want %d", got, want)
+	}
+}
+
 // filled returns a server with the database chat of three posts.
 func (e engine) filled(t *testing.T, conf database.Config) (context.Context, *database.Server) {
 	t.Helper()
 	ctx, s := e.server(t, conf)
-	if err := s.CreateDatabase(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.CreateDatabase(ctx, "chat"))
 	e.exec(t, ctx, s.DSN("chat"), "CREATE TABLE posts (id int PRIMARY KEY)", "INSERT INTO posts VALUES (1), (2), (3)")
 	return ctx, s
 }
@@ -113,24 +112,16 @@ const (
 func TestSnapshotAndRestore(t *testing.T) {
 	both(t, func(t *testing.T, e engine) {
 		ctx, s := e.filled(t, database.Config{Dir: t.TempDir()})
-		if err := s.Snapshot(ctx, "chat"); err != nil {
-			t.Fatal(err)
-		}
-		for run := range 3 {
+		failure.None(t, s.Snapshot(ctx, "chat"))
+		for range 3 {
 			before := s.PIDs()
-			if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
-				t.Errorf("run %d starts with %d posts, want 3", run, got)
-			}
+			e.has(t, ctx, s, 3)
 			// A client that forgot to disconnect must not keep the reset from happening.
-			if err := e.open(t, s.DSN("chat")).PingContext(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, e.open(t, s.DSN("chat")).PingContext(ctx))
 			e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts SELECT id + 10 FROM posts",
 				"DELETE FROM posts WHERE id < 3", "CREATE TABLE extra (id int)")
 			began := time.Now()
-			if err := s.Restore(ctx, "chat"); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, s.Restore(ctx, "chat"))
 			t.Logf("reset took %v", time.Since(began))
 			if after := s.PIDs(); len(after) != 1 || slices.Equal(before, after) {
 				t.Errorf("process before the reset %v, after %v: not restarted", before, after)
@@ -139,9 +130,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 		if got := e.count(t, ctx, s.DSN("chat"), extra); got != 0 {
 			t.Error("a table made during a run survived the reset")
 		}
-		if err := s.DropDatabase(ctx, "chat"); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.DropDatabase(ctx, "chat"))
 		if err := e.open(t, s.DSN("chat")).PingContext(ctx); err == nil {
 			t.Error("the database survived its drop")
 		}
@@ -153,22 +142,16 @@ func TestSnapshotAndRestore(t *testing.T) {
 func TestRestoreOfAServerThatDied(t *testing.T) {
 	both(t, func(t *testing.T, e engine) {
 		ctx, s := e.filled(t, database.Config{Dir: t.TempDir()})
-		if err := s.Snapshot(ctx, "chat"); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Snapshot(ctx, "chat"))
 		e.exec(t, ctx, s.DSN("chat"), "DELETE FROM posts")
 		dsn, pid := s.DSN("chat"), s.PIDs()[0]
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, syscall.Kill(pid, syscall.SIGKILL))
 		select {
 		case <-s.Done():
 		case <-ctx.Done():
 			t.Fatal("the server survived SIGKILL")
 		}
-		if err := s.Restore(ctx, "chat"); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Restore(ctx, "chat"))
 		if got := s.DSN("chat"); got != dsn {
 			t.Error("the address changed")
 		}
@@ -185,9 +168,7 @@ func TestRestoreWithoutSnapshot(t *testing.T) {
 	both(t, func(t *testing.T, e engine) {
 		ctx, s := e.filled(t, database.Config{Dir: t.TempDir()})
 		err := s.Restore(ctx, "chat")
-		if err == nil || !strings.Contains(err.Error(), "there is no snapshot") {
-			t.Errorf("Restore() = %v, want a complaint about the missing snapshot", err)
-		}
+		failure.Says(t, err, "there is no snapshot")
 		// The refused reset must have left the database alone.
 		e.count(t, ctx, s.DSN("chat"), posts)
 	})
@@ -202,9 +183,7 @@ func TestSecondServer(t *testing.T) {
 		if err == nil {
 			_ = second.Stop(t.Context())
 		}
-		if !errors.Is(err, lab.ErrInUse) {
-			t.Errorf("second Start() = %v, want ErrInUse", err)
-		}
+		failure.Is(t, err, lab.ErrInUse)
 		if len(s.PIDs()) != 1 {
 			t.Error("the first server is gone")
 		}
@@ -215,51 +194,31 @@ func TestStateOutlivesTheServer(t *testing.T) {
 	both(t, func(t *testing.T, e engine) {
 		dir := t.TempDir()
 		ctx, s := e.filled(t, database.Config{Dir: dir})
-		if err := s.Snapshot(ctx, "chat"); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Snapshot(ctx, "chat"))
 		old := s.DSN("chat")
-		if err := s.Stop(ctx); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Stop(ctx))
 		if got := s.PIDs(); len(got) != 0 {
 			t.Errorf("PIDs() after Stop = %v", got)
 		}
 		ctx, s = e.server(t, database.Config{Dir: dir})
-		if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
-			t.Errorf("%d posts after a restart on the same directory, want 3", got)
-		}
+		e.has(t, ctx, s, 3)
 		if s.DSN("chat") == old {
 			t.Error("the password did not change between two starts")
 		}
 		// The snapshot holds the old password's hash; the new one must be valid after a reset all the same.
-		if err := s.Restore(ctx, "chat"); err != nil {
-			t.Fatal(err)
-		}
-		if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
-			t.Errorf("%d posts after a reset to a snapshot of an earlier server, want 3", got)
-		}
-		if err := s.Stop(ctx); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Restore(ctx, "chat"))
+		e.has(t, ctx, s, 3)
+		failure.None(t, s.Stop(ctx))
 		data := filepath.Join(stateDir(t, dir), "data")
 		if _, err := os.Stat(filepath.Join(filepath.Dir(data), "snapshot")); err != nil {
 			return // it is inside the data
 		}
 		// A kill -9 while a reset removes the data: they have lost their name, and half of the files.
-		if err := os.Rename(data, data+".old"); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.RemoveAll(filepath.Join(data+".old", e.vital)); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Rename(data, data+".old"))
+		failure.None(t, os.RemoveAll(filepath.Join(data+".old", e.vital)))
 		ctx, s = e.server(t, database.Config{Dir: dir})
-		if got := e.count(t, ctx, s.DSN("chat"), posts); got != 3 {
-			t.Errorf("%d posts after a reset that was cut short, want 3", got)
-		}
-		if _, err := os.Stat(data + ".old"); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("half of the old data is still there (%v)", err)
-		}
+		e.has(t, ctx, s, 3)
+		failure.Gone(t, data+".old")
 	})
 }
 
@@ -270,9 +229,7 @@ func stateDir(t *testing.T, dir string) string {
 	if errors.Is(err, os.ErrNotExist) {
 		return dir
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return real
 }
 
@@ -304,9 +261,7 @@ func TestStrangersAreRefused(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 		}
 		if files < 50 {
 			t.Errorf("looked into %d files only: that is no data directory", files)
@@ -318,24 +273,18 @@ func passwordOf(t *testing.T, dsn string) string {
 	t.Helper()
 	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
 		conf, err := driver.ParseDSN(rest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		return conf.Passwd
 	}
 	conf, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return conf.Password
 }
 
 func TestPlacement(t *testing.T) {
 	both(t, func(t *testing.T, e engine) {
 		all, err := lab.AllowedCPUs(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		want := all[:1]
 		_, s := e.server(t, database.Config{Dir: t.TempDir(), CPUs: want})
 		got, err := lab.AllowedCPUs(s.PIDs()[0])
@@ -366,9 +315,7 @@ func TestStartErrors(t *testing.T) {
 				if err == nil {
 					_ = s.Stop(t.Context())
 				}
-				if err == nil || !strings.Contains(err.Error(), tt.err) {
-					t.Errorf("Start() error = %v, want %q", err, tt.err)
-				}
+				failure.Says(t, err, tt.err)
 			})
 		}
 	})
@@ -380,20 +327,14 @@ func TestExport(t *testing.T) {
 	both(t, func(t *testing.T, e engine) {
 		ctx, s := e.filled(t, database.Config{Dir: t.TempDir()})
 		dump := filepath.Join(t.TempDir(), "data")
-		if err := s.Export(ctx, dump); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Export(ctx, dump))
 		e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (4)") // it goes on, and the export does not
 		dir := t.TempDir()
 		for range 2 {
 			ctx, other := e.server(t, database.Config{Dir: dir, Data: dump})
-			if got := e.count(t, ctx, other.DSN("chat"), posts); got != 3 {
-				t.Errorf("the other server has %d posts, want 3", got)
-			}
+			e.has(t, ctx, other, 3)
 			e.exec(t, ctx, other.DSN("chat"), "DELETE FROM posts WHERE id = 1")
-			if err := other.Stop(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, other.Stop(ctx))
 		}
 		none := filepath.Join(dump, "none")
 		if s, err := e.start(ctx, database.Config{Dir: t.TempDir(), Data: none}); err == nil {
@@ -411,64 +352,34 @@ func TestReplica(t *testing.T) {
 		dir := t.TempDir()
 		if d, err := s.Describe(ctx); err != nil || d.Name == "MySQL" {
 			_, err := s.StartReplica(ctx, database.Config{Dir: dir}, 0)
-			if err == nil || !strings.Contains(err.Error(), "install mariadb-server") {
-				t.Errorf("a mirror of %s: %v", d.Name, err)
-			}
+			failure.Says(t, err, "install mariadb-server")
 			return
 		}
 		r, err := s.StartReplica(ctx, database.Config{Dir: dir}, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := r.Stop(context.Background()); err != nil {
-				t.Error(err)
-			}
-		})
+		failure.None(t, err)
+		t.Cleanup(func() { failure.None(t, r.Stop(context.Background())) })
 		becomes := func(n int) {
 			t.Helper()
-			for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-				got := e.count(t, ctx, r.DSN("chat"), posts)
-				if got == n {
-					return
-				}
-				if time.Now().After(end) {
-					t.Fatalf("the replica has %d posts, want %d", got, n)
-				}
-			}
+			failure.Unless(t, func() bool { return e.count(t, ctx, r.DSN("chat"), posts) == n }, "the replica does not get ", n, " posts")
 		}
-		if got := e.count(t, ctx, r.DSN("chat"), posts); got != 3 {
-			t.Errorf("the replica begins with %d posts, want 3", got)
-		}
+		e.has(t, ctx, r, 3)
 		e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (4)")
 		becomes(4)
-		if err := s.Snapshot(ctx, "chat"); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Snapshot(ctx, "chat"))
 		e.exec(t, ctx, s.DSN("chat"), "DELETE FROM posts")
 		for _, lost := range []bool{false, true, false} {
 			began := time.Now()
-			if err := s.Restore(ctx, "chat"); err != nil {
-				t.Fatal(err)
-			}
-			if err := r.Follow(ctx); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, s.Restore(ctx, "chat"))
+			failure.None(t, r.Follow(ctx))
 			t.Logf("a reset took %v", time.Since(began))
-			if got := e.count(t, ctx, r.DSN("chat"), posts); got != 4 {
-				t.Errorf("after a reset the replica has %d posts, want 4", got)
-			}
+			e.has(t, ctx, r, 4)
 			e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (5)")
 			becomes(5)
-			if err := r.Stop(ctx); err != nil { // as a halt does
-				t.Fatal(err)
-			}
+			failure.None(t, r.Stop(ctx)) // as a halt does
 			if !lost {
 				continue
 			}
-			if err := os.RemoveAll(filepath.Join(stateDir(t, dir), "data", e.vital)); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, os.RemoveAll(filepath.Join(stateDir(t, dir), "data", e.vital)))
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab/mysql"
 )
 
@@ -22,13 +23,9 @@ done
 func TestBackupIntoARelativeDirectory(t *testing.T) {
 	ctx, s := startServer(t, mysql.Config{Dir: t.TempDir()})
 	d, err := s.Describe(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "mariadb-backup"), []byte(program), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(filepath.Join(bin, "mariadb-backup"), []byte(program), 0o755))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	t.Chdir(t.TempDir())
 	b, err := mysql.Backup(ctx, s.DSN("mysql"), "work")
@@ -38,13 +35,9 @@ func TestBackupIntoARelativeDirectory(t *testing.T) {
 		}
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if made, err := filepath.Abs(filepath.Join("work", "backup")); err != nil || b.Data != made {
 		t.Errorf("the data are in %s, want %s: %v", b.Data, made, err)
 	}
-	if _, err := os.Stat(filepath.Join("work", "backup")); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, failure.Of(os.Stat(filepath.Join("work", "backup"))))
 }

@@ -157,10 +157,18 @@ func obtain(ctx context.Context) (string, error) {
 	if err != nil || isFile(mysqld) {
 		return mysqld, err
 	}
+	if err := fetch(ctx, mvn, mysqld); err != nil {
+		return "", fmt.Errorf("obtaining MySQL: %w", err)
+	}
+	return mysqld, nil
+}
+
+// fetch puts a server that mvn obtains at a path.
+func fetch(ctx context.Context, mvn, mysqld string) error {
 	home := filepath.Dir(filepath.Dir(mysqld))
 	tmp, err := os.MkdirTemp(filepath.Dir(home), "unpack-")
 	if err != nil {
-		return "", fmt.Errorf("obtaining MySQL: %w", err)
+		return err
 	}
 	defer os.RemoveAll(tmp)
 	ctx, cancel := context.WithTimeoutCause(ctx, obtainTimeout, fmt.Errorf("mvn did not end within %v", obtainTimeout))
@@ -169,20 +177,20 @@ func obtain(ctx context.Context) (string, error) {
 		Name: "mvn", Path: mvn, Dir: tmp,
 		Args: []string{"--batch-mode", "--quiet", "dependency:copy", "-Dartifact=" + artifact, "-DoutputDirectory=" + tmp},
 	}); err != nil {
-		return "", fmt.Errorf("obtaining MySQL: %w", err)
+		return err
 	}
 	jars, err := filepath.Glob(filepath.Join(tmp, "*.jar"))
 	if err != nil || len(jars) != 1 {
-		return "", fmt.Errorf("obtaining MySQL: Maven left %d archives, want 1", len(jars))
+		return fmt.Errorf("Maven left %d archives, want 1", len(jars)) //nolint:staticcheck // a name
 	}
 	unpacked := filepath.Join(tmp, "home")
 	if err := unpack(unpacked, jars[0]); err != nil {
-		return "", fmt.Errorf("obtaining MySQL: unpacking: %w", err)
+		return fmt.Errorf("unpacking: %w", err)
 	}
 	if err := lab.SettleTree(unpacked, home); err != nil && !isFile(mysqld) {
-		return "", fmt.Errorf("obtaining MySQL: %w", err)
+		return err
 	}
-	return mysqld, nil
+	return nil
 }
 
 // unpack unpacks the Linux server of the artifact: a compressed tar file inside a zip file.

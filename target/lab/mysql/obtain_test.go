@@ -4,9 +4,11 @@ package mysql
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab/database"
 )
 
@@ -16,44 +18,21 @@ func TestObtained(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	path, err := obtain(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	again, err := obtain(ctx)
 	if err != nil || again != path {
 		t.Errorf("second obtain() = %q, %v; want %q from the cache", again, err, path)
 	}
 	found, err := inspect(ctx, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	p := &program{found}
 	s, err := database.Start(ctx, p.product(), Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
-	if err := s.CreateDatabase(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Snapshot(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	if err := s.Restore(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("reset took %v", time.Since(began))
+	failure.None(t, err)
+	defer func() { failure.None(t, s.Stop(context.Background())) }()
+	failure.None(t, errors.Join(s.CreateDatabase(ctx, "chat"), s.Snapshot(ctx, "chat"), s.Restore(ctx, "chat")))
 	d, err := s.Describe(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if d.Name != "MySQL" || d.Version != "8.0.15" {
 		t.Errorf("%s %q, want MySQL 8.0.15", d.Name, d.Version)
 	}
-	t.Log(d)
 }

@@ -12,6 +12,7 @@ import (
 
 	driver "github.com/go-sql-driver/mysql"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab/mysql"
 )
 
@@ -23,14 +24,8 @@ func startServer(t *testing.T, conf mysql.Config) (context.Context, *mysql.Serve
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
 	s, err := mysql.Start(ctx, conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	failure.None(t, err)
+	t.Cleanup(func() { failure.None(t, s.Stop(context.Background())) })
 	return ctx, s
 }
 
@@ -42,9 +37,7 @@ func open(t *testing.T, dsn string) *sql.DB {
 		t.Fatal("the DSN does not start with mysql://")
 	}
 	db, err := sql.Open("mysql", rest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -52,9 +45,7 @@ func open(t *testing.T, dsn string) *sql.DB {
 func TestDescribe(t *testing.T) {
 	ctx, s := startServer(t, mysql.Config{Dir: t.TempDir(), Settings: map[string]string{"innodb_buffer_pool_size": "64M"}})
 	d, err := s.Describe(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if (d.Name == "MariaDB") != strings.Contains(d.Version, "MariaDB") || d.Version == "" {
 		t.Errorf("Describe() = %q %q", d.Name, d.Version)
 	}
@@ -74,13 +65,9 @@ func TestTemporaryFilesAreItsOwn(t *testing.T) {
 	temporary := map[string]bool{os.TempDir(): true}
 	for range 2 {
 		ctx, s := startServer(t, mysql.Config{Dir: t.TempDir()})
-		if err := s.CreateDatabase(ctx, "chat"); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.CreateDatabase(ctx, "chat"))
 		var dir string
-		if err := open(t, s.DSN("chat")).QueryRowContext(ctx, "SELECT @@tmpdir").Scan(&dir); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, open(t, s.DSN("chat")).QueryRowContext(ctx, "SELECT @@tmpdir").Scan(&dir))
 		if temporary[filepath.Clean(dir)] {
 			t.Errorf("temporary files are in %s, as those of others", dir)
 		}
@@ -91,16 +78,12 @@ func TestTemporaryFilesAreItsOwn(t *testing.T) {
 func TestStrangersAreRefused(t *testing.T) {
 	ctx, s := startServer(t, mysql.Config{Dir: t.TempDir()})
 	conf, err := driver.ParseDSN(strings.TrimPrefix(s.DSN("mysql"), "mysql://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	conf.Passwd = ""
 	for _, user := range []string{conf.User, "root", ""} {
 		conf.User = user
 		connector, err := driver.NewConnector(conf)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		db := sql.OpenDB(connector)
 		if err := db.PingContext(ctx); err == nil {
 			t.Errorf("user %q without a password was accepted over TCP", user)

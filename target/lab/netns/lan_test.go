@@ -8,25 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // TestLAN runs in a network of its own, so that the one that it came from keeps its devices and routes.
 func TestLAN(t *testing.T) {
-	capable(t)
-	apart(t)
-	before := devices(t)
-	cmd := exec.Command(os.Args[0], "-test.run=^TestLANItself$", "-test.v")
-	cmd.Env = append(os.Environ(), "NETNS_TEST_LAN=yes")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestLANItself") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	if after := devices(t); after != before {
-		t.Errorf("the host's devices and routes were\n%s\nand are\n%s", before, after)
-	}
+	inOwnNetwork(t, "TestLANItself", "NETNS_TEST_LAN=yes")
 }
 
 // TestLANItself checks that users and hosts reach each other at the addresses that it names, that each host counts its
@@ -36,16 +26,12 @@ func TestLANItself(t *testing.T) {
 		return // it is run by TestLAN
 	}
 	var own *Namespace
-	if err := own.IP(t.Context(), "link", "set", "lo", "up"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, own.IP(t.Context(), "link", "set", "lo", "up"))
 	l, err := NewLAN(t.Context(), LANConfig{
 		Index: 2, Hosts: []string{"app-0", "app-1", "db-0"}, Links: map[string]Shaping{"db-0": {Rate: 1e8}, UsersLink: {Rate: 1e9}},
 		Sides: Sides{Users: []int{1}, Server: []int{0}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var names []string
 	for _, host := range l.Hosts() {
 		names = append(names, l.Host(host).Name())
@@ -80,9 +66,7 @@ func TestLANItself(t *testing.T) {
 	if l, err = NewLAN(t.Context(), LANConfig{Index: 2, Hosts: []string{"app-0"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, l.Close(context.Background()))
 }
 
 // closed closes a network, first without the time for it, and expects that nothing of it is left, here neither.
@@ -93,9 +77,7 @@ func closed(t *testing.T, l interface{ Close(context.Context) error }, names []s
 	if err := l.Close(ended); err == nil {
 		t.Error("closed without time for it")
 	}
-	if err := errors.Join(l.Close(context.Background()), l.Close(context.Background())); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, errors.Join(l.Close(context.Background()), l.Close(context.Background())))
 	for _, name := range names {
 		if _, err := os.Stat(dir + "/" + name); err == nil {
 			t.Errorf("%s is left", name)
@@ -110,9 +92,7 @@ func closed(t *testing.T, l interface{ Close(context.Context) error }, names []s
 func opened(t *testing.T, n *Namespace) string {
 	t.Helper()
 	text, err := n.Output(t.Context(), "cat", "/proc/self/net/snmp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var names []string
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
@@ -139,22 +119,12 @@ func TestWatchedLAN(t *testing.T) {
 	capable(t)
 	users := create(t, "users")
 	l, err := NewLAN(t.Context(), LANConfig{Hosts: []string{"db"}, Users: users, Watched: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
+	failure.None(t, err)
+	defer func() { failure.None(t, l.Close(context.Background())) }()
 	serve(t, l.Host("db").Path(), "0.0.0.0:4000")
-	if err := l.Host("db").IP(t.Context(), "link", "set", HostDevice, "down"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, l.Host("db").IP(t.Context(), "link", "set", HostDevice, "down"))
 	c, err := users.Dial(t.Context(), "tcp", l.WatchAddr("db")+":4000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	_ = c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -172,9 +142,7 @@ func TestBadLAN(t *testing.T) {
 		{LANConfig{}, "a network of 0 hosts; want 1 to 200"},
 		{LANConfig{Index: MostNetworks, Hosts: []string{"a"}}, "there are at most 64"},
 	} {
-		if _, err := NewLAN(t.Context(), tt.conf); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: %v, want %s", tt.conf, err, tt.want)
-		}
+		failure.Says(t, failure.Of(NewLAN(t.Context(), tt.conf)), tt.want)
 	}
 }
 
@@ -243,9 +211,7 @@ func TestLinkableHere(t *testing.T) {
 			t.Errorf("%+v: promised %v, and got %v", link, promised, err)
 		}
 	}
-	if err := Linkable(t.Context(), Shaping{}); err != nil {
-		t.Errorf("no limit: %v", err)
-	}
+	failure.None(t, Linkable(t.Context(), Shaping{}))
 }
 
 func TestPossible(t *testing.T) {
@@ -263,8 +229,6 @@ func TestPossible(t *testing.T) {
 		{0, all, exec.ErrNotFound, "need the program ip; install the package iproute2"},
 	} {
 		err := possible(tt.uid, tt.status, tt.ip)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%d %q %v: %v, want %q", tt.uid, tt.status, tt.ip, err, tt.want)
-		}
+		failure.Want(t, err, tt.want)
 	}
 }

@@ -59,11 +59,7 @@ func (n *Namespace) limit(ctx context.Context, device string, link Shaping) erro
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for _, args := range link.commands(device) {
-		spec := lab.Spec{Path: "tc", Args: args}
-		if n != nil {
-			spec.NetNS = n.Path()
-		}
-		if err := lab.Run(ctx, spec); err != nil {
+		if err := lab.Run(ctx, lab.Spec{Path: "tc", Args: args, NetNS: n.Path()}); err != nil {
 			return fmt.Errorf("limiting the link %s: tc %s: %w", device, strings.Join(args, " "), err)
 		}
 	}

@@ -69,8 +69,11 @@ func Create(ctx context.Context, role string) (*Namespace, error) {
 // [Namespace.Output] and [Namespace.Dial] for as long as the process runs.
 func Of(pid int) *Namespace { return &Namespace{path: fmt.Sprintf("/proc/%d/ns/net", pid)} }
 
-// Path returns the path for lab.Spec.NetNS.
+// Path returns the path for lab.Spec.NetNS; empty for the network of this program.
 func (n *Namespace) Path() string {
+	if n == nil {
+		return ""
+	}
 	if n.path != "" {
 		return n.path
 	}

@@ -11,33 +11,26 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
 // capable skips where namespaces cannot be made, and fails under CI, where they can.
 func capable(t *testing.T) {
 	t.Helper()
-	why := ""
 	if os.Geteuid() != 0 {
-		why = "network namespaces need root"
-	} else if _, err := exec.LookPath("ip"); err != nil {
-		why = "network namespaces need ip, of iproute2"
+		failure.Lacks(t, "network namespaces need root")
 	}
-	if why != "" && os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	} else if why != "" {
-		t.Skip(why)
+	if _, err := exec.LookPath("ip"); err != nil {
+		failure.Lacks(t, "network namespaces need ip, of iproute2")
 	}
 }
 
 func create(t *testing.T, role string) *Namespace {
 	t.Helper()
 	n, err := Create(t.Context(), role)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() {
 		if err := n.Delete(context.Background()); err != nil && !errors.Is(err, os.ErrNotExist) {
 			if _, there := os.Stat(n.Path()); there == nil {
@@ -52,26 +45,20 @@ func create(t *testing.T, role string) *Namespace {
 func TestWire(t *testing.T) {
 	capable(t)
 	a, b := create(t, "a"), create(t, "b")
-	if err := Wire(t.Context(), End{a, "to-b", "198.18.77.1/24"}, End{b, "to-a", "198.18.77.2/24"}); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, Wire(t.Context(), End{a, "to-b", "198.18.77.1/24"}, End{b, "to-a", "198.18.77.2/24"}))
 	server, err := lab.Start(t.Context(), lab.Spec{
 		Path: "/bin/sh", Args: []string{"-c", `cat /proc/net/dev; sleep 10`}, NetNS: b.Path(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() { _ = server.Kill() }()
-	until(t, func() bool { return strings.Contains(server.Tail(), "to-a") })
+	failure.Unless(t, func() bool { return strings.Contains(server.Tail(), "to-a") }, "the child does not see its device")
 	if strings.Contains(server.Tail(), "to-b") {
 		t.Error("a child sees a device of another namespace")
 	}
 	if out, err := b.Output(t.Context(), "/bin/sh", "-c", "cat /proc/net/dev"); err != nil || !strings.Contains(out, "to-a") {
 		t.Errorf("Output: %q, %v", out, err)
 	}
-	if _, err := a.Dial(t.Context(), "tcp", "198.18.77.2:9"); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("dialing a closed port over the wire: %v, want refused", err)
-	}
+	failure.Says(t, failure.Of(a.Dial(t.Context(), "tcp", "198.18.77.2:9")), "refused")
 	if host, err := os.ReadFile("/proc/net/dev"); err != nil || strings.Contains(string(host), "to-a") {
 		t.Errorf("this program sees the device, or nothing: %v", err)
 	}
@@ -143,12 +130,8 @@ func TestSetIsTheNamespacesOwn(t *testing.T) {
 	capable(t)
 	n := create(t, "set")
 	before, err := os.ReadFile("/proc/sys/net/core/somaxconn")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Set(t.Context(), "net.core.somaxconn", "3"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, n.Set(t.Context(), "net.core.somaxconn", "3"))
 	if out, err := n.Output(t.Context(), "cat", "/proc/sys/net/core/somaxconn"); err != nil || strings.TrimSpace(out) != "3" {
 		t.Errorf("inside %q, %v", out, err)
 	}
@@ -166,22 +149,14 @@ func TestSweep(t *testing.T) {
 	capable(t)
 	mine := create(t, "mine")
 	dead := exec.Command("true")
-	if err := dead.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, dead.Start())
 	id, err := lab.Identify(dead.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	_ = dead.Wait()
 	left := &Namespace{name: strings.Replace(mine.name, mark(t), "plimsoll-"+strconv.Itoa(id.PID)+"-"+strconv.FormatUint(id.Start, 10), 1)}
-	if err := ip(t.Context(), "netns", "add", left.name); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, ip(t.Context(), "netns", "add", left.name))
 	gone, err := Sweep(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	found := false
 	for _, g := range gone {
 		found = found || g == left.name
@@ -192,43 +167,22 @@ func TestSweep(t *testing.T) {
 	if !found {
 		t.Errorf("swept %v, want %s", gone, left.name)
 	}
-	if _, err := os.Stat(left.Path()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("still there: %v", err)
-	}
-	if _, err := os.Stat(mine.Path()); err != nil {
-		t.Error(err)
-	}
+	failure.Gone(t, left.Path())
+	failure.None(t, failure.Of(os.Stat(mine.Path())))
 }
 
 func TestNoSuchNamespace(t *testing.T) {
 	capable(t)
 	_, err := lab.Start(t.Context(), lab.Spec{Path: "true", NetNS: "/run/netns/plimsoll-none", Stdout: io.Discard, Stderr: io.Discard})
-	if err == nil || !strings.Contains(err.Error(), "plimsoll-none") {
-		t.Errorf("%v, want the namespace's name", err)
-	}
-	if err := lab.Run(t.Context(), lab.Spec{Path: "true"}); err != nil {
-		t.Errorf("after that: %v", err)
-	}
+	failure.Says(t, err, "plimsoll-none")
+	failure.None(t, lab.Run(t.Context(), lab.Spec{Path: "true"}))
 }
 
 func mark(t *testing.T) string {
 	t.Helper()
 	m, err := lab.Mark()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return m
-}
-
-func until(t *testing.T, ok func() bool) {
-	t.Helper()
-	for range 500 {
-		if ok() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("waited five seconds")
 }
 
 // TestKilledProgram kills a program that made a namespace and a control group with a process in it, and expects the
@@ -238,33 +192,18 @@ func TestKilledProgram(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledProgramItself$")
 	cmd.Env = append(os.Environ(), "NETNS_TEST_VICTIM=1")
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, cmd.Start())
 	var paths [2]string
-	if _, err := fmt.Fscan(out, &paths[0], &paths[1]); err != nil {
-		t.Fatalf("the program said nothing: %v", err)
-	}
+	failure.None(t, failure.Of(fmt.Fscan(out, &paths[0], &paths[1])))
 	for _, p := range paths {
-		if _, err := os.Stat(p); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(os.Stat(p)))
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	until(t, func() bool {
-		for _, p := range paths {
-			if _, err := os.Stat(p); !errors.Is(err, os.ErrNotExist) {
-				return false
-			}
-		}
-		return true
-	})
+	for _, p := range paths {
+		failure.Unless(t, func() bool { return errors.Is(failure.Of(os.Stat(p)), os.ErrNotExist) }, p, " is left")
+	}
 }
 
 // TestKilledProgramItself is the program that is killed.
@@ -273,30 +212,18 @@ func TestKilledProgramItself(t *testing.T) {
 		return // it has nothing to test by itself
 	}
 	n, err := Create(t.Context(), "victim")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	mark, err := lab.Mark()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	group := "/sys/fs/cgroup/cpu/" + mark + "-victim"
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		group = "/sys/fs/cgroup/" + mark + "-victim"
 	}
-	if _, err := lab.UndoCgroup(mark + "-victim"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(group+"/inner", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(lab.UndoCgroup(mark+"-victim")))
+	failure.None(t, os.MkdirAll(group+"/inner", 0o755))
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"60"}, NetNS: n.Path()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(group+"/inner/cgroup.procs", []byte(strconv.Itoa(p.PID())), 0); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, os.WriteFile(group+"/inner/cgroup.procs", []byte(strconv.Itoa(p.PID())), 0))
 	fmt.Println(n.Path(), group)
 	<-p.Done()
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 )
 
@@ -70,43 +71,36 @@ func ask(addr, what string) (string, error) {
 
 // TestNetwork runs in a network of its own, so that the one that it came from keeps its devices and routes.
 func TestNetwork(t *testing.T) {
-	capable(t)
-	for _, bridged := range []bool{false, true} {
-		t.Run(fmt.Sprint("bridged ", bridged), func(t *testing.T) {
-			apart(t)
-			before := devices(t)
-			cmd := exec.Command(os.Args[0], "-test.run=^TestNetworkItself$", "-test.v")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("NETNS_TEST_NETWORK=%v", bridged))
-			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestNetworkItself") {
-				t.Errorf("%v\n%s", err, out)
-			}
-			if after := devices(t); after != before {
-				t.Errorf("the host's devices and routes were\n%s\nand are\n%s", before, after)
-			}
-		})
+	for _, bridged := range []string{"false", "true"} {
+		t.Run("bridged "+bridged, func(t *testing.T) { inOwnNetwork(t, "TestNetworkItself", "NETNS_TEST_NETWORK="+bridged) })
 	}
 }
 
-// apart gives the test's thread a network of its own for the host's, whose devices other tests change.
-func apart(t *testing.T) {
+// inOwnNetwork runs a test of this binary in a new network, and expects no change of the one that it came from. That is
+// one of the test's thread alone: other tests change the host's.
+func inOwnNetwork(t *testing.T, name, variable string) {
 	t.Helper()
+	capable(t)
 	runtime.LockOSThread() // the thread ends with the test
-	if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
-		t.Fatal(err)
+	failure.None(t, syscall.Unshare(syscall.CLONE_NEWNET))
+	before := devices(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^"+name+"$", "-test.v")
+	cmd.Env = append(os.Environ(), variable)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+name) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if after := devices(t); after != before {
+		t.Errorf("the host's devices and routes were\n%s\nand are\n%s", before, after)
 	}
 }
 
 func devices(t *testing.T) string {
 	t.Helper()
 	all, err := net.Interfaces()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	routes, err := os.ReadFile("/proc/thread-self/net/route")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var names []string
 	for _, i := range all {
 		names = append(names, i.Name)
@@ -122,16 +116,12 @@ func TestNetworkItself(t *testing.T) {
 		return // it is run by TestNetwork
 	}
 	var own *Namespace
-	if err := own.IP(t.Context(), "link", "set", "lo", "up"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, own.IP(t.Context(), "link", "set", "lo", "up"))
 	if out, err := exec.Command("ip", "route").Output(); err != nil || len(out) > 0 {
 		t.Fatalf("this network is not new: %s, %v", out, err)
 	}
 	n, err := NewNetwork(t.Context(), 5, mode == "true", Sides{Users: []int{1}, Server: []int{0}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer func() { closed(t, n, slices.Collect(maps.Values(n.Names())), n.usersDevice()) }()
 	const steered = `mount -t sysfs sysfs /sys && cat /sys/class/net/$0/queues/rx-0/rps_cpus`
 	if out, err := exec.Command("unshare", "--mount", "/bin/sh", "-c", steered, "host-5").Output(); err != nil || strings.TrimLeft(strings.TrimSpace(string(out)), "0,") != "2" {
@@ -152,27 +142,21 @@ func TestNetworkItself(t *testing.T) {
 			t.Error("the server is not behind the bridge")
 		}
 	}
-	if err := n.Publish(t.Context(), 4001); err != nil {
-		t.Fatal(err)
+	seen := func(addr, what, want string) {
+		t.Helper()
+		if got, err := ask(addr, what); err != nil || got != want {
+			t.Errorf("%s is asked %q, and sees %q, %v; want %s", addr, what, got, err, want)
+		}
 	}
-	if got, err := ask(n.Address()+":4001", ""); err != nil || got != n.at(front, 1) {
-		t.Errorf("the server sees users at %q, %v; want %s", got, err, n.at(front, 1))
-	}
-	if got, err := ask(n.Address()+":4001", storesAddr+":4000"); err != nil || got != n.at(back, 1)+" <nil>" {
-		t.Errorf("stores see the server at %q, %v; want %s", got, err, n.at(back, 1))
-	}
-	if got, err := ask(storesAddr+":4000", ""); err != nil || got != n.at(front, 1) {
-		t.Errorf("stores see users at %q, %v; want %s", got, err, n.at(front, 1))
-	}
+	failure.None(t, n.Publish(t.Context(), 4001))
+	seen(n.Address()+":4001", "", n.at(front, 1))
+	seen(n.Address()+":4001", storesAddr+":4000", n.at(back, 1)+" <nil>")
+	seen(storesAddr+":4000", "", n.at(front, 1))
 	if mode != "true" {
 		return
 	}
-	if err := n.Publish(t.Context(), 4002); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := ask(n.Address()+":4002", ""); err != nil || got != n.at(front, 1) {
-		t.Errorf("the second port: %q, %v", got, err)
-	}
+	failure.None(t, n.Publish(t.Context(), 4002))
+	seen(n.Address()+":4002", "", n.at(front, 1))
 	if got, err := ask(n.Address()+":4001", ""); err == nil {
 		t.Errorf("a port that is published no more answers %q", got)
 	}
@@ -186,11 +170,9 @@ func TestNetworkItself(t *testing.T) {
 func serve(t *testing.T, path, addr string) {
 	t.Helper()
 	p, err := lab.Start(t.Context(), lab.Spec{Path: os.Args[0], Env: []string{"NETNS_TEST_SERVER=" + addr}, NetNS: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Kill() })
-	until(t, func() bool { return strings.Contains(p.Tail(), "listening") })
+	failure.Unless(t, func() bool { return strings.Contains(p.Tail(), "listening") }, "the server does not listen")
 }
 
 func TestMask(t *testing.T) {

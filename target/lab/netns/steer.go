@@ -19,11 +19,8 @@ const steerScript = `mount -t sysfs sysfs /sys && printf %s "$1" >"/sys/class/ne
 func (n *Namespace) Steer(ctx context.Context, device string, cpus []int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	spec := lab.Spec{Path: "unshare", Args: []string{"--mount", "/bin/sh", "-c", steerScript, device, mask(cpus)}}
-	if n != nil {
-		spec.NetNS = n.Path()
-	}
-	if err := lab.Run(ctx, spec); err != nil {
+	args := []string{"--mount", "/bin/sh", "-c", steerScript, device, mask(cpus)}
+	if err := lab.Run(ctx, lab.Spec{Path: "unshare", Args: args, NetNS: n.Path()}); err != nil {
 		return fmt.Errorf("steering the packets of %s to cores %v: %w", device, cpus, err)
 	}
 	return nil

@@ -245,14 +245,7 @@ func (s *Proxy) Status() string { return "http://" + s.conf.Listen + statusPath 
 func (s *Proxy) Log() string { return filepath.Join(s.dir, "upstream.log") }
 
 // PIDs returns the process id of the first process, the parent of all workers; empty when it has ended.
-func (s *Proxy) PIDs() []int {
-	select {
-	case <-s.proc.Done():
-		return nil
-	default:
-		return []int{s.proc.PID()}
-	}
-}
+func (s *Proxy) PIDs() []int { return s.proc.PIDs() }
 
 // Watched returns it for a [lab.Crashes].
 func (s *Proxy) Watched() lab.Watched { return s.proc.Watched() }

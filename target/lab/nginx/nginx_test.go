@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/nginx"
 )
@@ -21,10 +22,7 @@ import (
 func need(t *testing.T) {
 	t.Helper()
 	if _, err := nginx.Find(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		failure.Lacks(t, err)
 	}
 }
 
@@ -55,33 +53,21 @@ func upstream(t *testing.T, name string) string {
 func start(t *testing.T, conf nginx.Config) *nginx.Proxy {
 	t.Helper()
 	port, err := lab.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	conf.Dir, conf.Listen = t.TempDir(), fmt.Sprintf("127.0.0.1:%d", port)
 	s, err := nginx.Start(t.Context(), conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	failure.None(t, err)
+	t.Cleanup(func() { failure.None(t, s.Stop(context.Background())) })
 	return s
 }
 
 func get(t *testing.T, url string) string {
 	t.Helper()
 	r, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer r.Body.Close()
 	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return string(b)
 }
 
@@ -99,9 +85,7 @@ func TestProxy(t *testing.T) {
 		t.Errorf("answers %v, want 10 of each", got)
 	}
 	c, err := net.DialTimeout("tcp", s.Addr(), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	fmt.Fprintf(c, "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello\n")
@@ -117,25 +101,13 @@ func TestProxy(t *testing.T) {
 	if page := get(t, s.Status()); !strings.HasPrefix(page, "Active connections: ") {
 		t.Errorf("the status page is %q", page)
 	}
-	until(t, func() bool {
+	failure.Unless(t, func() bool {
 		text, err := os.ReadFile(s.Log())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		return strings.Count(string(text), a+" 200 ") == 10 && strings.Count(string(text), b+" 200 ") == 10
-	})
+	}, "the log does not tell of all requests")
 	if d, err := s.Describe(t.Context()); err != nil || d.Name != "nginx" || d.Version == "" || d.Settings["upstreams"] != a+" "+b {
 		t.Errorf("described as %+v, %v", d, err)
-	}
-}
-
-// until waits for what comes.
-func until(t *testing.T, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it does not come")
-		}
 	}
 }
 
@@ -143,9 +115,7 @@ func until(t *testing.T, done func() bool) {
 func TestTakenPort(t *testing.T) {
 	need(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

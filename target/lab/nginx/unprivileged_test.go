@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/nginx"
 )
@@ -24,25 +25,17 @@ func TestWithoutRoot(t *testing.T) {
 	}
 	const nobody = 65534
 	dir, err := os.MkdirTemp("", "nginx-test-") //nolint:usetesting // a TempDir is closed to other users
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	own, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	path := filepath.Join(dir, "test")
-	if err := errors.Join(os.WriteFile(path, own, 0o755), os.Chmod(path, 0o755), os.Chown(dir, nobody, nobody)); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, errors.Join(os.WriteFile(path, own, 0o755), os.Chmod(path, 0o755), os.Chown(dir, nobody, nobody)))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err = lab.Run(ctx, lab.Spec{
 		Path: path, Args: []string{"-test.run=^TestWithoutRoot$"}, Dir: dir, UID: nobody, GID: nobody,
 		Env: append(os.Environ(), "TMPDIR="+dir, "HOME="+dir),
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	failure.None(t, err)
 }

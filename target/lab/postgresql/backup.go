@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"plimsoll/target/lab"
+	"plimsoll/target/lab/database"
 )
 
 // Backup copies the data of a running server that another has started, all its databases, to a new directory below dir,
@@ -121,14 +122,8 @@ func own(ctx context.Context, bin, data string, uid, gid uint32) error {
 		"postgresql.conf": "", "postgresql.auto.conf": "", "pg_ident.conf": "",
 		"pg_hba.conf": "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n",
 	} {
-		path := filepath.Join(data, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := (&database.View{UID: uid, GID: gid}).Give(filepath.Join(data, name), text); err != nil {
 			return fmt.Errorf("preparing the backup: %w", err)
-		}
-		if uid != 0 {
-			if err := os.Lchown(path, int(uid), int(gid)); err != nil {
-				return fmt.Errorf("preparing the backup: %w", err)
-			}
 		}
 	}
 	for _, name := range []string{"standby.signal", "recovery.signal"} {

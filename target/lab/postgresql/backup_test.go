@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab/postgresql"
 )
 
@@ -14,17 +15,11 @@ func TestBackupOfASubscriber(t *testing.T) {
 	exec(t, ctx, theirs.DSN("postgres"), "CREATE TABLE kept ()",
 		"CREATE SUBSCRIPTION news CONNECTION 'host=127.0.0.1 port=1 dbname=news' PUBLICATION news WITH (connect = false)", "UPDATE pg_subscription SET subenabled = true")
 	work, err := os.MkdirTemp("", "backup-test-") //nolint:usetesting // a TempDir is closed to the server's user
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(work) })
-	if err := os.Chmod(work, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Chmod(work, 0o755))
 	data, _, err := postgresql.Backup(ctx, theirs.DSN("postgres"), filepath.Join(work, "backup"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	_, ours := startServer(t, postgresql.Config{Dir: t.TempDir(), Data: data})
 	for _, c := range []struct {
 		name string

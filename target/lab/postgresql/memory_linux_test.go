@@ -2,6 +2,7 @@ package postgresql_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -9,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab/postgresql"
 )
 
@@ -33,26 +34,24 @@ var (
 type memory struct{ files, segments []string }
 
 // memoryBelow waits until a process that works below dir has shared memory of both kinds.
-func memoryBelow(t *testing.T, dir string) memory {
+func memoryBelow(t *testing.T, dir string) (m memory) {
 	t.Helper()
-	for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	failure.Unless(t, func() bool {
 		all, err := filepath.Glob("/proc/[0-9]*")
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		for _, p := range all {
 			if at, err := os.Readlink(p + "/cwd"); err != nil || !strings.HasPrefix(at, dir+"/") {
 				continue
 			}
 			maps, _ := os.ReadFile(p + "/maps") // one that has ended has none
-			m := memory{found(shmFile, maps), found(shmSegment, maps)}
+			m = memory{found(shmFile, maps), found(shmSegment, maps)}
 			if len(m.files) > 0 && len(m.segments) > 0 {
-				return m
+				return true
 			}
 		}
-	}
-	t.Fatal("no process with shared memory")
-	return memory{}
+		return false
+	}, "no process with shared memory")
+	return m
 }
 
 func found(re *regexp.Regexp, maps []byte) (names []string) {
@@ -71,9 +70,7 @@ func (m memory) left(t *testing.T) (names []string) {
 		}
 	}
 	all, err := os.ReadFile("/proc/sysvipc/shm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for line := range strings.Lines(string(all)) {
 		for _, id := range m.segments {
 			if f := strings.Fields(line); len(f) > 1 && f[1] == id {
@@ -88,13 +85,9 @@ func (m memory) left(t *testing.T) (names []string) {
 func reachableDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for at := dir; at != os.TempDir() && at != "/"; at = filepath.Dir(at) {
-		if err := os.Chmod(at, 0o711); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Chmod(at, 0o711))
 	}
 	return dir
 }
@@ -104,20 +97,11 @@ func TestKilledProgramLeavesNoSharedMemory(t *testing.T) {
 	dir := reachableDir(t)
 	program := osexec.Command(os.Args[0])
 	program.Env = append(os.Environ(), "POSTGRESQL_TEST_STATE="+dir)
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, program.Start())
 	m := memoryBelow(t, dir)
-	if err := program.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, program.Process.Kill())
 	_ = program.Wait()
-	end := time.Now().Add(20 * time.Second)
-	for ; len(m.left(t)) > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%v are left", m.left(t))
-		}
-	}
+	failure.Unless(t, func() bool { return len(m.left(t)) == 0 }, "shared memory is left")
 }
 
 // A start that is canceled while initdb runs leaves nothing.
@@ -131,25 +115,42 @@ func TestCanceledStartLeavesNoSharedMemory(t *testing.T) {
 	}()
 	m := memoryBelow(t, dir)
 	cancel()
-	if err := <-ended; err == nil {
-		t.Error("a canceled start succeeds")
-	}
+	failure.Says(t, <-ended, "canceled")
 	if left := m.left(t); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
 }
 
-// A server that was killed leaves nothing when it is stopped.
-func TestKilledServerLeavesNoSharedMemory(t *testing.T) {
-	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
-	m := memory{files: sharedMemory(t, s.PIDs()[0])}
-	if err := syscall.Kill(s.PIDs()[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
+// A server takes its shared memory with it, however it ends; no other program could distinguish the remains from a living
+// server's.
+func TestServerLeavesNoSharedMemory(t *testing.T) {
+	kill := func(t *testing.T, s *postgresql.Server) {
+		failure.None(t, syscall.Kill(s.PIDs()[0], syscall.SIGKILL))
 	}
-	if err := s.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if left := m.left(t); len(left) > 0 {
-		t.Errorf("%v are left", left)
+	for name, end := range map[string]func(t *testing.T, ctx context.Context, s *postgresql.Server){
+		"killed and stopped": func(t *testing.T, ctx context.Context, s *postgresql.Server) {
+			kill(t, s)
+			failure.None(t, s.Stop(ctx))
+		},
+		"killed and restored": func(t *testing.T, ctx context.Context, s *postgresql.Server) {
+			kill(t, s)
+			<-s.Done()
+			failure.None(t, s.Restore(ctx, "chat"))
+		},
+		"ended at once": func(t *testing.T, ctx context.Context, s *postgresql.Server) {
+			ended, cancel := context.WithCancel(ctx)
+			cancel()
+			failure.None(t, s.Stop(ended))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
+			failure.None(t, errors.Join(s.CreateDatabase(ctx, "chat"), s.Snapshot(ctx, "chat")))
+			m := memory{files: sharedMemory(t, s.PIDs()[0])}
+			end(t, ctx, s)
+			if left := m.left(t); len(left) > 0 {
+				t.Errorf("%v are left", left)
+			}
+		})
 	}
 }

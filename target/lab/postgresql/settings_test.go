@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab/postgresql"
 )
 
@@ -14,17 +15,13 @@ import (
 // them all the same, at the first one and after a reset, which also drops those of the run before.
 func TestResetKeepsWhatTheDatabaseHas(t *testing.T) {
 	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
-	if err := s.CreateDatabase(ctx, "it's chat"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.CreateDatabase(ctx, "it's chat"))
 	exec(t, ctx, s.DSN("postgres"), "CREATE ROLE mmuser LOGIN", `ALTER DATABASE "it's chat" SET search_path = "$user", chat, public`, `ALTER DATABASE "it's chat" SET work_mem = '7MB'`,
 		`ALTER ROLE mmuser IN DATABASE "it's chat" SET jit = off`, `ALTER DATABASE "it's chat" OWNER TO mmuser`, `REVOKE CONNECT ON DATABASE "it's chat" FROM PUBLIC`)
 	look := func(when string) {
 		t.Helper()
 		conn, err := pgx.Connect(ctx, s.DSN("it's chat"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		defer conn.Close(ctx)
 		var path, memory, owner, ofRole string
 		var open bool
@@ -38,23 +35,17 @@ func TestResetKeepsWhatTheDatabaseHas(t *testing.T) {
 		}
 	}
 	look("before the snapshot")
-	if err := s.Snapshot(ctx, "it's chat"); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, s.Snapshot(ctx, "it's chat"))
 	look("after the snapshot")
 	d, err := s.Describe(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	maps.DeleteFunc(d.Settings, func(name, _ string) bool { return !strings.Contains(name, " ") })
 	if want := map[string]string{"work_mem of database it's chat": "7MB", "jit of database it's chat of role mmuser": "off"}; !maps.Equal(d.Settings, want) {
 		t.Errorf("own settings are described as %v, want %v", d.Settings, want)
 	}
 	exec(t, ctx, s.DSN("postgres"), `ALTER DATABASE "it's chat" SET work_mem = '9MB'`, `ALTER DATABASE "it's chat" SET seq_page_cost = 2`)
 	for range 2 {
-		if err := s.Restore(ctx, "it's chat"); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, s.Restore(ctx, "it's chat"))
 		look("after a reset")
 		if n := count(t, ctx, s.DSN("postgres"), "SELECT count(*) FROM pg_db_role_setting WHERE 'seq_page_cost=2' = ANY(setconfig)"); n != 0 {
 			t.Error("a setting of the run before survived the reset")

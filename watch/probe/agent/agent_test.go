@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
@@ -22,9 +23,7 @@ func reading(t testing.TB, w What) *Readers {
 		w.Role = "proxy"
 	}
 	r, err := NewReaders(w, "v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -33,6 +32,12 @@ func reading(t testing.TB, w What) *Readers {
 func remote(r *Readers, name string) *Remote {
 	ask := func(ctx context.Context) ([]byte, error) { return r.Answer(ctx, name) }
 	return NewRemote(RemoteConfig{Ask: ask, Role: r.what.Role, Instance: r.what.Role + "-0"})
+}
+
+// proxy is the probe of an agent with an answer of its own.
+func proxy(answer func() ([]byte, error)) *Remote {
+	ask := func(context.Context) ([]byte, error) { return answer() }
+	return NewRemote(RemoteConfig{Role: "proxy", Instance: "proxy-0", Ask: ask})
 }
 
 func take(t *testing.T, r *Remote) ([]series.Sample, error) {
@@ -51,9 +56,7 @@ func TestRemoteHost(t *testing.T) {
 	}
 	for range 3 {
 		got, err := take(t, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		seen := map[string]bool{}
 		names := map[string]string{}
 		for _, x := range got {
@@ -94,9 +97,7 @@ func TestCores(t *testing.T) {
 	cores := map[string]bool{}
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		got, err := take(t, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		busy := 0
 		sums := map[string]float64{}
 		for _, x := range got {
@@ -151,11 +152,7 @@ func TestLyingAgent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := small()
 			c.change(&a)
-			body, err := json.Marshal(a)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := take(t, NewRemote(RemoteConfig{Role: "proxy", Instance: "proxy-0", Ask: func(context.Context) ([]byte, error) { return body, nil }}))
+			got, err := take(t, proxy(func() ([]byte, error) { return json.Marshal(a) }))
 			if c.want == "" {
 				if err != nil || len(got) != 4 {
 					t.Errorf("%d samples, %v", len(got), err)
@@ -166,17 +163,15 @@ func TestLyingAgent(t *testing.T) {
 		})
 	}
 	t.Run("cut", func(t *testing.T) {
-		r := NewRemote(RemoteConfig{Role: "proxy", Ask: func(context.Context) ([]byte, error) { return []byte(`{"role":"proxy"`), nil }})
+		r := proxy(func() ([]byte, error) { return []byte(`{"role":"proxy"`), nil })
 		if got, err := take(t, r); err == nil || len(got) > 0 || !strings.Contains(err.Error(), "the agent's answer cannot be read") {
 			t.Errorf("%d samples, error %v", len(got), err)
 		}
 	})
 	t.Run("probe gone", func(t *testing.T) {
 		a := small()
-		r := NewRemote(RemoteConfig{Role: "proxy", Ask: func(context.Context) ([]byte, error) { return json.Marshal(a) }})
-		if _, err := take(t, r); err != nil {
-			t.Fatal(err)
-		}
+		r := proxy(func() ([]byte, error) { return json.Marshal(a) })
+		failure.None(t, failure.Of(take(t, r)))
 		a.Probes = a.Probes[:1]
 		if got, err := take(t, r); err == nil || len(got) != 4 || !strings.Contains(err.Error(), "its probe nginx is there no more") {
 			t.Errorf("%d samples, error %v", len(got), err)
@@ -197,14 +192,11 @@ func TestProbeFailsThere(t *testing.T) {
 	}))
 	defer nginx.Close()
 	r := remote(reading(t, What{Nginx: nginx.URL + "/status?token=geheim"}), "a run")
-	if _, err := take(t, r); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, failure.Of(take(t, r)))
 	up = false
 	got, err := take(t, r)
-	if err == nil || !strings.Contains(err.Error(), "its probe nginx fails there: answer 502 Bad Gateway, want 200") || strings.Contains(err.Error(), "geheim") {
-		t.Errorf("error %v", err)
-	}
+	failure.Says(t, err, "its probe nginx fails there: answer 502 Bad Gateway, want 200")
+	failure.Hides(t, err, "geheim")
 	names := map[string]float64{}
 	for _, x := range got {
 		names[x.Name+" "+label(x, "probe")] = x.Value
@@ -214,15 +206,14 @@ func TestProbeFailsThere(t *testing.T) {
 	}
 	// A missing process, and a path that is not a file.
 	_, err = take(t, remote(reading(t, What{Processes: []Processes{{"app", []string{"/nowhere/app.pid"}}}}), "a run"))
-	if err == nil || !strings.Contains(err.Error(), "its probe process fails there: role app: no process") || !strings.Contains(err.Error(), "/nowhere/app.pid") {
-		t.Errorf("error %v", err)
-	}
+	failure.Says(t, err, "its probe process fails there: role app: no process", "/nowhere/app.pid")
 }
 
 // stuck is a probe that does not end when it should.
 type stuck struct{ until chan struct{} }
 
 func (s stuck) Name() string { return "stuck" }
+func (s stuck) Close() error { return nil }
 func (s stuck) Sample(context.Context, time.Time) ([]series.Sample, error) {
 	<-s.until
 	return []series.Sample{{Name: "late", Value: 1}}, nil
@@ -232,12 +223,10 @@ func (s stuck) Sample(context.Context, time.Time) ([]series.Sample, error) {
 func TestLateProbe(t *testing.T) {
 	until := make(chan struct{})
 	w, err := newWatch(What{Role: "app"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.probes = append(w.probes, &watched{name: "stuck", probe: stuck{until}, close: func() error { return nil }})
+	failure.None(t, err)
+	w.probes = append(w.probes, &watched{name: "stuck", probe: stuck{until}})
 	defer w.close()
-	once := func(limit time.Duration) (up map[string]float64, late int, failed []failure) {
+	once := func(limit time.Duration) (up map[string]float64, late int, failed []failedProbe) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		samples, failed := w.sample(ctx)
@@ -269,17 +258,11 @@ func TestLateProbe(t *testing.T) {
 func TestReaders(t *testing.T) {
 	rs := reading(t, What{})
 	for k := range mostReaders {
-		if _, err := take(t, remote(rs, fmt.Sprint(k))); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, failure.Of(take(t, remote(rs, fmt.Sprint(k)))))
 	}
-	if _, err := take(t, remote(rs, "more")); err == nil || !strings.Contains(err.Error(), "8 readers are here already") {
-		t.Errorf("one reader too many: %v", err)
-	}
+	failure.Says(t, failure.Of(take(t, remote(rs, "more"))), "8 readers are here already")
 	rs.by["3"].asked = time.Now().Add(-2 * forgotten)
-	if _, err := take(t, remote(rs, "more")); err != nil {
-		t.Error(err)
-	}
+	failure.None(t, failure.Of(take(t, remote(rs, "more"))))
 	if len(rs.by) != mostReaders || rs.by["3"] != nil {
 		t.Errorf("%d readers", len(rs.by))
 	}
@@ -292,9 +275,7 @@ func TestNothingToWatch(t *testing.T) {
 		"there is no device nix0":              {Role: "app", NICs: []string{"nix0"}},
 		"want a regular file":                  {Role: "app", Processes: []Processes{{"app", []string{"/"}}}},
 	} {
-		if _, err := NewReaders(w, ""); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want %q", err, want)
-		}
+		failure.Says(t, failure.Of(NewReaders(w, "")), want)
 	}
 }
 
@@ -333,7 +314,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"role":"proxy","received":"2026-01-02T03:04:05Z","replied":"2026-01-02T03:04:05Z","probes":["host"],"samples":[{"Name":"a","Labels":[{"Name":"role","Value":"proxy"}],"Value":1}]}`))
 	f.Add([]byte(`{`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := NewRemote(RemoteConfig{Role: "proxy", Instance: "proxy-0", Ask: func(context.Context) ([]byte, error) { return body, nil }})
+		r := proxy(func() ([]byte, error) { return body, nil })
 		got, err := r.Sample(t.Context(), time.Now())
 		for _, s := range got {
 			if label(s, "role") == "" || label(s, "instance") != "proxy-0" {

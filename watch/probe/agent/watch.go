@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,14 +98,19 @@ func (p Processes) pids() (out []int, err error) {
 	return out, errors.Join(errs...)
 }
 
+type closing interface {
+	probe.Probe
+	Close() error
+}
+
 // located is a probe of processes that names the file that fails to give their numbers.
 type located struct {
-	probe.Probe
+	closing
 	of []Processes
 }
 
 func (l located) Sample(ctx context.Context, t time.Time) ([]series.Sample, error) {
-	s, err := l.Probe.Sample(ctx, t)
+	s, err := l.closing.Sample(ctx, t)
 	if err == nil {
 		return s, nil
 	}
@@ -125,8 +131,7 @@ type watch struct {
 
 type watched struct {
 	name  string
-	probe probe.Probe
-	close func() error
+	probe closing
 	busy  chan sampled // holds the result of the sample under way, with room for one; nil when there is none
 }
 
@@ -140,50 +145,42 @@ type sampled struct {
 // newWatch makes the probes. The caller closes the watch that it gets.
 func newWatch(w What) (*watch, error) {
 	out := &watch{what: w}
-	add := func(name string, p probe.Probe, close func() error) {
-		out.probes = append(out.probes, &watched{name: name, probe: p, close: close})
+	var err error
+	add := func(name string, p closing, failed error) {
+		if failed == nil {
+			out.probes = append(out.probes, &watched{name: name, probe: p})
+		}
+		err = cmp.Or(err, failed)
 	}
 	roles := map[string][]int{}
 	if len(w.CPUs) > 0 {
 		roles[w.Role] = w.CPUs
 	}
-	host, err := probe.NewHost(probe.HostOptions{Roles: roles})
-	if err != nil {
-		return nil, err
-	}
-	add("host", host, host.Close)
+	host, failed := probe.NewHost(probe.HostOptions{Roles: roles})
+	add("host", host, failed)
 	if len(w.Processes) > 0 {
 		var rs []probe.Role
 		for _, p := range w.Processes {
 			rs = append(rs, probe.Role{Name: p.Role, PIDs: func() []int { n, _ := p.pids(); return n }})
 		}
-		ps, cs := probe.NewProcesses(rs), probe.NewCgroups(rs)
-		add("process", located{ps, w.Processes}, ps.Close)
-		add("cgroup", located{cs, w.Processes}, cs.Close)
+		add("process", located{probe.NewProcesses(rs), w.Processes}, nil)
+		add("cgroup", located{probe.NewCgroups(rs), w.Processes}, nil)
 	}
 	for _, device := range w.NICs {
-		n, err := probe.NewNIC(device)
-		if err != nil {
-			out.close()
-			return nil, err
-		}
-		add(n.Name(), n, n.Close)
+		n, failed := probe.NewNIC(device)
+		add("nic "+device, n, failed)
 	}
 	if w.Nginx != "" {
-		n, err := probe.NewNginx(w.Nginx)
-		if err != nil {
-			out.close()
-			return nil, err
-		}
-		add("nginx", n, n.Close)
+		n, failed := probe.NewNginx(w.Nginx)
+		add("nginx", n, failed)
 	}
 	if w.Pprof != "" {
-		p, err := probe.NewPprof(w.Pprof)
-		if err != nil {
-			out.close()
-			return nil, err
-		}
-		add("pprof", p, p.Close)
+		p, failed := probe.NewPprof(w.Pprof)
+		add("pprof", p, failed)
+	}
+	if err != nil {
+		out.close()
+		return nil, err
 	}
 	return out, nil
 }
@@ -192,19 +189,19 @@ func newWatch(w What) (*watch, error) {
 func (w *watch) close() {
 	w.running.Wait()
 	for _, p := range w.probes {
-		_ = p.close() // nothing was written
+		_ = p.probe.Close() // nothing was written
 	}
 }
 
-// A failure is a probe without a whole sample, and why.
-type failure struct {
+// A failedProbe is a probe without a whole sample, and the reason.
+type failedProbe struct {
 	probe string
 	err   error
 }
 
 // sample calls every probe at once and returns their samples until ctx ends; it never runs twice at once. A probe that is
 // late has failed, and is not called again before it has ended.
-func (w *watch) sample(ctx context.Context) (out []series.Sample, failed []failure) {
+func (w *watch) sample(ctx context.Context) (out []series.Sample, failed []failedProbe) {
 	now := time.Now()
 	for _, x := range w.probes {
 		if x.busy != nil {
@@ -246,7 +243,7 @@ func (w *watch) sample(ctx context.Context) (out []series.Sample, failed []failu
 		up := 1.0
 		if got.err != nil {
 			up = 0
-			failed = append(failed, failure{x.name, got.err})
+			failed = append(failed, failedProbe{x.name, got.err})
 		}
 		out = w.add(out, got.samples)
 		ls := []series.Label{{Name: "probe", Value: x.name}, {Name: "role", Value: w.what.Role}}

@@ -17,6 +17,7 @@ import (
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
@@ -27,9 +28,7 @@ func stored(t *testing.T) *series.DB {
 	t.Helper()
 	dir := t.TempDir() + "/series"
 	db, err := series.Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for i := range 60 {
 		batch := []series.Sample{
 			{Name: "requests_total", Labels: []series.Label{{Name: "role", Value: "app"}}, Value: float64(10 * i)},
@@ -38,13 +37,9 @@ func stored(t *testing.T) *series.DB {
 			{Name: "odd", Labels: []series.Label{{Name: "v", Value: "inf"}}, Value: math.Inf(1)},
 			{Name: "odd", Labels: []series.Label{{Name: "v", Value: "small \"quoted\""}}, Value: -2.5e-9},
 		}
-		if err := db.Append(t0.Add(time.Duration(i)*time.Second+5*time.Millisecond), batch); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, db.Append(t0.Add(time.Duration(i)*time.Second+5*time.Millisecond), batch))
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Close())
 	if db, err = series.Open(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +59,7 @@ func TestPrometheusClient(t *testing.T) {
 	known := []Metadata{{Name: "odd", Type: "gauge", Help: "What is odd.", Unit: "oddities"}}
 	addr := serve(t, Config{Source: of(stored(t)), Version: "1.2.3", Known: known})
 	client, err := api.NewClient(api.Config{Address: addr})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	c := v1.NewAPI(client)
@@ -91,9 +84,7 @@ odd{v="small \"quoted\""} => -0.0000000025 @[1700000030]`; got != want {
 		t.Errorf("odd values: got\n%s\nwant\n%s", got, want)
 	}
 	v, _, _, err = c.QueryRange(ctx, `requests_total`, v1.Range{Start: t0.Add(10 * time.Second), End: t0.Add(20 * time.Second), Step: 5 * time.Second}, v1.WithTimeout(time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if got, want := v.String(), `requests_total{role="app"} =>
 90 @[1700000010]
 140 @[1700000015]
@@ -207,9 +198,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%d %q", status, got)
 	}
 	res, err := http.PostForm(addr+"/api/v1/query", url.Values{"query": {"1"}, "time": {"7"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer res.Body.Close()
 	if b, _ := io.ReadAll(res.Body); !strings.Contains(string(b), `[7,"1"]`) {
 		t.Errorf("POST: %s", b)
@@ -222,14 +211,10 @@ func TestAnswers(t *testing.T) {
 func get(t *testing.T, address string) (int, string) {
 	t.Helper()
 	res, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return res.StatusCode, string(b)
 }
 
@@ -243,9 +228,7 @@ func TestNoRun(t *testing.T) {
 	if status, _ := get(t, addr+"/-/healthy"); status != 200 {
 		t.Errorf("not healthy: %d", status)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, db.Close())
 	if status, got := get(t, serve(t, Config{Source: of(db)})+"/api/v1/labels"); status != 503 {
 		t.Errorf("%d %s", status, got)
 	}

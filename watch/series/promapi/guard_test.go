@@ -2,7 +2,6 @@ package promapi
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/internal/failure"
 	"plimsoll/watch/series"
 )
 
@@ -77,9 +77,7 @@ func TestCostlyRequestIsRefused(t *testing.T) {
 // TestLargeAnswerIsRefused encodes about 80 MB.
 func TestLargeAnswerIsRefused(t *testing.T) {
 	points := slices.Repeat([]promql.FPoint{{T: 1_700_000_000_005, F: 1. / 3}}, 2<<20)
-	if _, err := encodeValue(promql.Matrix{{Floats: points}}); !errors.Is(err, errLarge) {
-		t.Error(err)
-	}
+	failure.Is(t, failure.Of(encodeValue(promql.Matrix{{Floats: points}})), errLarge)
 }
 
 // TestQueryEndsWithItsClient lets the client go while its query, a form, is being answered.
@@ -100,9 +98,7 @@ func TestQueryEndsWithItsClient(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	req, err := http.NewRequestWithContext(ctx, "POST", srv.URL+"/api/v1/query", strings.NewReader("query=vector(1)"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if resp, err := http.DefaultClient.Do(req); err == nil {
 		_ = resp.Body.Close()

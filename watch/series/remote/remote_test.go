@@ -19,6 +19,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/util/compression"
+
+	"plimsoll/internal/failure"
 )
 
 // server is a remote write endpoint in memory.
@@ -72,6 +74,11 @@ func reply(status int, body string, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Status: fmt.Sprint(status, " ", http.StatusText(status)), Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
+// always answers each request so.
+func always(res *http.Response, err error) func(int) (*http.Response, error) {
+	return func(int) (*http.Response, error) { return res, err }
+}
+
 func batch(names ...string) (int, iter.Seq2[labels.Labels, float64]) {
 	return len(names), func(yield func(labels.Labels, float64) bool) {
 		for i, n := range names {
@@ -89,9 +96,7 @@ func start(t *testing.T, srv http.RoundTripper, c Config) *Sender {
 	}
 	c.transport = srv
 	s, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return s
 }
 
@@ -159,11 +164,11 @@ func TestFailures(t *testing.T) {
 			}
 			return nil, nil
 		}, 2, 0, 2, "", "failed, well"},
-		{"asks for too much patience", func(int) (*http.Response, error) { return reply(429, "", "Retry-After", "600"), nil }, 0, 2, 1, "given up after 0s: http://metrics.example/api/v1/write answered 429", "failed"},
-		{"refuses", func(int) (*http.Response, error) { return reply(400, "out of\norder  sample"), nil }, 0, 2, 1, "answered 400 Bad Request: out of order sample", "failed"},
-		{"redirects", func(int) (*http.Response, error) { return reply(302, "", "Location", "http://evil.example"), nil }, 0, 2, 1, "answered 302", "failed"},
-		{"is not there", func(int) (*http.Response, error) { return nil, errors.New("connection refused") }, 0, 2, 10, "given up after 28s: http://metrics.example/api/v1/write: connection refused", "failed"},
-		{"repeats the token", func(int) (*http.Response, error) { return reply(401, "bad token s3cret"), nil }, 0, 2, 1, "answered 401 Unauthorized", "failed"},
+		{"asks for too much patience", always(reply(429, "", "Retry-After", "600"), nil), 0, 2, 1, "given up after 0s: http://metrics.example/api/v1/write answered 429", "failed"},
+		{"refuses", always(reply(400, "out of\norder  sample"), nil), 0, 2, 1, "answered 400 Bad Request: out of order sample", "failed"},
+		{"redirects", always(reply(302, "", "Location", "http://evil.example"), nil), 0, 2, 1, "answered 302", "failed"},
+		{"is not there", always(nil, errors.New("connection refused")), 0, 2, 10, "given up after 28s: http://metrics.example/api/v1/write: connection refused", "failed"},
+		{"repeats the token", always(reply(401, "bad token s3cret"), nil), 0, 2, 1, "answered 401 Unauthorized", "failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -254,9 +259,7 @@ func TestRealServer(t *testing.T) {
 	}))
 	defer srv.Close()
 	s, err := New(Config{URL: srv.URL + "/write"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	offer(s, time.UnixMilli(1), "a", "b")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -280,9 +283,7 @@ func TestAddresses(t *testing.T) {
 		"host:9090/write?key=s3cret":         "wants the form",
 	} {
 		err := Check(address)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v, want %q", address, err, want)
-		}
+		failure.Want(t, err, want)
 		if err != nil && strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("a secret in %v", err)
 		}
@@ -295,8 +296,8 @@ func TestPasswordInErrors(t *testing.T) {
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("bob:s3cret"))
 	_, encoded, _ := strings.Cut(basic, " ")
 	for name, answer := range map[string]func(int) (*http.Response, error){
-		"reason":  func(int) (*http.Response, error) { return reply(401, "no bob with s3cret"), nil },
-		"encoded": func(int) (*http.Response, error) { return reply(401, "no "+encoded), nil },
+		"reason":  always(reply(401, "no bob with s3cret"), nil),
+		"encoded": always(reply(401, "no "+encoded), nil),
 		"status": func(int) (*http.Response, error) {
 			res := reply(401, "")
 			res.Status = "401 no bob with s3cret"
