@@ -81,6 +81,7 @@ func TestLargeAnswerIsRefused(t *testing.T) {
 }
 
 // TestQueryEndsWithItsClient lets the client go while its query, a form, is being answered.
+// The query has steps enough that the end of the request is seen before its last.
 func TestQueryEndsWithItsClient(t *testing.T) {
 	db := stored(t)
 	ctx, leave := context.WithCancel(t.Context())
@@ -97,7 +98,7 @@ func TestQueryEndsWithItsClient(t *testing.T) {
 		status <- w.Code
 	}))
 	t.Cleanup(srv.Close)
-	req, err := http.NewRequestWithContext(ctx, "POST", srv.URL+"/api/v1/query", strings.NewReader("query=vector(1)"))
+	req, err := http.NewRequestWithContext(ctx, "POST", srv.URL+"/api/v1/query", strings.NewReader("query=count_over_time(vector(1)[1h:1s])"))
 	failure.None(t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if resp, err := http.DefaultClient.Do(req); err == nil {
