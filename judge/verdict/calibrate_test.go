@@ -77,7 +77,7 @@ func (w world) session(rng *rand.Rand, n int) [][]verdict.Pair {
 	level, first := 0.0, false // whether the new arm goes first
 	value := func(k int, fresh, second bool) float64 {
 		if k == 4 {
-			return lab{rng: rng}.rate(0.02)
+			return errorRate(rng, 0.02)
 		}
 		sd, at := w.sd, math.Log(16000)+level
 		if k > 0 {
