@@ -1,7 +1,6 @@
 package comparison
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -62,18 +61,6 @@ func warned(r verdict.Result, text string) bool {
 
 // benchSeconds is how long the measured phase of a bench is.
 const benchSeconds = 6
-
-func TestInvalidRunIsNeverJudged(t *testing.T) {
-	b := newBench(t)
-	for block := 1; block <= 6; block++ {
-		b.invalid[fmt.Sprintf("%d new postgresql 1", block)] = true
-	}
-	c := b.compare(0)
-	arms, _ := b.judge(c)
-	if k := arms[0].Verdict.Kind; k != verdict.Invalid {
-		t.Errorf("verdict %s on runs that are all void", k)
-	}
-}
 
 func TestTailNeedsOperations(t *testing.T) {
 	w := measure.NewWindow("post")

@@ -96,15 +96,9 @@ func arriving(cost float64) func(capacity, pace float64) *model {
 // length.
 func bimodal(share, length float64) func(capacity, pace float64) *model {
 	return func(capacity, pace float64) *model {
-		m := loaded(pace, func(_, n, speed float64) float64 { return n / capacity / speed })
+		m := well(capacity, pace)
 		if length == 0 {
-			cut := math.Sqrt2 * math.Erfinv(1-2*share)
-			m.rules[0].factor = func(z float64) float64 {
-				if z > cut {
-					return 3 * (1 + 0.06*math.Mod(z, 1))
-				}
-				return 1 + 0.06*z
-			}
+			m.rules[0].factor = slowBeyond(math.Sqrt2 * math.Erfinv(1-2*share))
 			return m
 		}
 		inner, rng := m.step, rand.New(rand.NewPCG(uint64(1000*share), 5))

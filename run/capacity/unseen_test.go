@@ -161,14 +161,7 @@ func coldCache(capacity, pace float64) *model {
 
 // well has a smooth knee, no memory and no weather of its own: nothing about it is unstable.
 func well(capacity, pace float64) *model {
-	const limit = 0.2
-	level := 0.04
-	return &model{rules: []simRule{{name: "p95(op) < 200ms", limit: limit, less: true, noise: 0.04}},
-		step: func(dt, n, speed float64) ([]float64, float64) {
-			load := n / capacity / speed
-			level += (0.04 + 0.16*math.Pow(min(load, 3), 5) - level) * min(1, dt/pace)
-			return []float64{level}, n
-		}}
+	return loaded(pace, func(_, n, speed float64) float64 { return n / capacity / speed })
 }
 
 // TestUnseenServersAreWhatTheyClaim holds users constant for an hour: a tenth below its capacity a server keeps its

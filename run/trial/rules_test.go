@@ -134,20 +134,6 @@ func TestEventsAndSearchAgree(t *testing.T) {
 	}
 }
 
-func TestWarningBreaksNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab(1000)
-		l.blind = true
-		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
-		s := boundedSpec(t, l)
-		s.Rules = rules(t, "mean(op) < 100ms warning", "cpu(app) < 85% warning")
-		out := carryOut(t, s)
-		if len(out.Broken) != 0 || len(out.Warned) != 1 || !out.Validity.Valid || gates(out.Validity) != "amber rule without data" {
-			t.Errorf("broken %v, warned %v, valid %v: %s", out.Broken, out.Warned, out.Validity.Valid, gates(out.Validity))
-		}
-	})
-}
-
 // A test that is nothing but its measured phase has CPU and messages from its first moment on.
 func TestMeasuredPhaseIsTheBeginning(t *testing.T) {
 	for capacity, broken := range map[float64]int{1000: 0, 50: 1} {
@@ -191,20 +177,6 @@ func TestGraceBeginsWithThePhase(t *testing.T) {
 	}
 }
 
-// A rule that must be violated for a time is judged over the whole of a measured phase that is longer.
-func TestForIsNoExcuseInAMeasuredPhase(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab(1000)
-		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
-		s := boundedSpec(t, l)
-		s.Rules = rules(t, "mean(op) < 100ms for 3s")
-		out := carryOut(t, s)
-		if len(out.Broken) != 1 {
-			t.Errorf("broken %v", out.Broken)
-		}
-	})
-}
-
 func TestSearchLosesTheMetricsEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &scraped{lab: newLab(800), gone: time.Now().Add(8 * time.Second)}
@@ -240,24 +212,6 @@ func (l *scraped) Failing() map[string]Failure {
 		return nil
 	}
 	return map[string]Failure{"http://app:8067/metrics": {Since: l.gone, Why: "connection refused"}}
-}
-
-func TestMeasuredPhaseLosesARule(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := &scraped{lab: newLab(800), gone: time.Now().Add(5 * time.Second)}
-		s := spec(t, l.lab)
-		s.Driver, s.Signals = l, l
-		s.Rules = rules(t, "promql: up < 2 grace 2s")
-		s.Bounded = measuredFor(20 * time.Second)
-		out := carryOut(t, s)
-		text := ""
-		for _, f := range out.Validity.Findings {
-			text += f.Level + " " + f.Text + "\n"
-		}
-		if out.Validity.Valid || !strings.Contains(text, "red promql: up < 2 grace 2s had no data for more than 2s of the measured phase") {
-			t.Errorf("valid %v: %s", out.Validity.Valid, text)
-		}
-	})
 }
 
 // gauge is a lab with one series, which has a value at some moments after the epoch.
