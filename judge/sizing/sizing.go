@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -340,13 +341,7 @@ func sortedByValue(m map[string]float64) []string {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b string) int {
-		switch {
-		case m[a] > m[b]:
-			return -1
-		case m[a] < m[b]:
-			return 1
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(m[b], m[a]), strings.Compare(a, b))
 	})
 	return keys
 }

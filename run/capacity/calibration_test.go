@@ -126,7 +126,7 @@ func (sc scenario) tally(n int, capacity float64) tally {
 		logs = append(logs, math.Log(r.Users/capacity))
 	}
 	t.half /= float64(max(1, t.estimates))
-	t.bias, t.sd = moments(logs)
+	t.bias, t.sd = spread(logs)
 	return t
 }
 
@@ -145,18 +145,8 @@ func (sc scenario) knownTally(n int, capacity float64) tally {
 		}
 	}
 	t.estimates = len(logs)
-	t.bias, t.sd = moments(logs)
+	t.bias, t.sd = spread(logs)
 	return t
-}
-
-func moments(x []float64) (mean, sd float64) {
-	for _, v := range x {
-		mean += v / float64(len(x))
-	}
-	for _, v := range x {
-		sd += (v - mean) * (v - mean)
-	}
-	return mean, math.Sqrt(sd / float64(max(1, len(x)-1)))
 }
 
 // A table is one of docs/method/capacity.md, with the bounds for its rows.

@@ -75,9 +75,12 @@ func (r RuleReading) Status() Status {
 	return Healthy
 }
 
-// ratio is how much of its limit the reading uses: above 1 is violated, whichever way the rule points. It is 0
+// Ratio returns how much of its limit the reading uses: above 1 is violated, whichever way the rule points. It is 0
 // when a ratio has no meaning: nothing measured, or a sign that differs from the limit's.
-func (r RuleReading) ratio() float64 {
+func (r RuleReading) Ratio() float64 {
+	if !r.OK {
+		return 0
+	}
 	q := r.Value / r.Limit
 	if !r.Less {
 		q = r.Limit / r.Value

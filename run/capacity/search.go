@@ -204,7 +204,7 @@ func (s *Search) observe(o Observation) sample {
 			continue
 		}
 		b.decided = true
-		w.ratios[i] = r.ratio()
+		w.ratios[i] = r.Ratio()
 		w.violated = w.violated || st == Violated && !r.Warning
 	}
 	w.complete = len(w.states) > 0

@@ -44,13 +44,13 @@ func TestRatioPointsUp(t *testing.T) {
 		r    RuleReading
 		want float64
 	}{
-		{RuleReading{Value: 2, Limit: 4, Less: true}, 0.5},
-		{RuleReading{Value: 2, Limit: 4}, 2},
-		{RuleReading{Value: 0, Limit: 4, Less: true}, 0},
-		{RuleReading{Value: 0, Limit: 4}, 0},              // infinitely bad: no ratio
-		{RuleReading{Value: -2, Limit: 4, Less: true}, 0}, // signs differ: no ratio
+		{RuleReading{OK: true, Value: 2, Limit: 4, Less: true}, 0.5},
+		{RuleReading{OK: true, Value: 2, Limit: 4}, 2},
+		{RuleReading{OK: true, Value: 0, Limit: 4, Less: true}, 0},
+		{RuleReading{OK: true, Value: 0, Limit: 4}, 0},              // infinitely bad: no ratio
+		{RuleReading{OK: true, Value: -2, Limit: 4, Less: true}, 0}, // signs differ: no ratio
 	} {
-		if got := tt.r.ratio(); got != tt.want {
+		if got := tt.r.Ratio(); got != tt.want {
 			t.Errorf("%+v: got ratio %v, want %v", tt.r, got, tt.want)
 		}
 	}

@@ -297,15 +297,3 @@ func TestSecondFamilies(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-// TestSecondCapacityObeysTheUtilizationLaw compares the capacity of servers with a limit of CPU
-// with the number of users at which arrivals bring so much work.
-func TestSecondCapacityObeysTheUtilizationLaw(t *testing.T) {
-	for seed := range uint64(2) {
-		site := newSite(seed, 1, 1, 0.1)
-		w := world{family: family{build: linear}, number: 1, pace: 0.1, seed: seed}
-		if got := w.level(0.5, 200); math.Abs(got/site.users-1) > 0.03 {
-			t.Errorf("seed %d: capacity %.0f, want about %.0f", seed, got, site.users)
-		}
-	}
-}

@@ -3,7 +3,6 @@ package capacity
 import (
 	"math"
 	"math/rand/v2"
-	"testing"
 	"time"
 )
 
@@ -162,36 +161,4 @@ func coldCache(capacity, pace float64) *model {
 // well has a smooth knee, no memory and no weather of its own: nothing about it is unstable.
 func well(capacity, pace float64) *model {
 	return loaded(pace, func(_, n, speed float64) float64 { return n / capacity / speed })
-}
-
-// TestUnseenServersAreWhatTheyClaim holds users constant for an hour: a tenth below its capacity a server keeps its
-// rules in most of the last windows, a tenth above it breaks one in most.
-func TestUnseenServersAreWhatTheyClaim(t *testing.T) {
-	for _, sc := range unseen() {
-		t.Run(sc.name, func(t *testing.T) {
-			capacity := sc.capacity
-			if !sc.nominal {
-				capacity = sc.truth(200)
-			}
-			for _, load := range []float64{0.9, 1.1} {
-				w := newWorld(sc, sc.cfg.Window.Seconds(), 5)
-				n := load * capacity
-				windows := int(3600 / sc.cfg.Window.Seconds())
-				bad, counted := 0, 0
-				for k := range windows * 5 {
-					w.advance(n)
-					if k < windows*4 || k%5 != 0 {
-						continue
-					}
-					counted++
-					if w.violated(n) {
-						bad++
-					}
-				}
-				if share := float64(bad) / float64(counted); (share > 0.5) != (load > 1) {
-					t.Errorf("at %.0f %% of %.0f users %.0f %% of the windows break a rule", 100*load, capacity, 100*share)
-				}
-			}
-		})
-	}
 }

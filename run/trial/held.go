@@ -41,9 +41,7 @@ func (h *held) add(w stretch) {
 		h.bursts = rd
 	}
 	for _, sl := range w.in {
-		if sl.active*h.worst.desired < h.worst.active*sl.desired {
-			h.worst = slice{desired: sl.desired, active: sl.active}
-		}
+		h.worst.keepWorst(sl)
 		h.all.add(sl.windows)
 		h.sum.fold(sl)
 	}
@@ -68,9 +66,7 @@ func (r *run) readHeld(name string) Reading {
 	case name == "bursts":
 		return h.bursts
 	}
-	sl := h.sum
-	sl.desired, sl.active, sl.windows = h.worst.desired, h.worst.active, h.all.sorted()
-	return readers[name](stretch{in: []slice{sl}})
+	return readers[name](stretch{in: []slice{h.sum.over(h.worst, h.sum, h.all)}})
 }
 
 // counted are the gates of the generator's own doing that are read in each second of a search and do not end it.

@@ -344,13 +344,9 @@ func (r *run) gather() func() bool {
 		if r.course.add(sl.windows); r.now()%time.Second == 0 {
 			r.course.next()
 		}
-		if worst.desired < 0 || sl.active*worst.desired < worst.active*sl.desired {
-			worst.desired, worst.active = sl.desired, sl.active
-		}
+		worst.keepWorst(sl)
 		sum.fold(sl)
-		sl.desired, sl.active, sl.windows = worst.desired, worst.active, sec.sorted()
-		sl.counts, sl.userSeconds, sl.health = sum.counts, sum.userSeconds, sum.health
-		r.measured.in = []slice{sl}
+		r.measured.in = []slice{sl.over(worst, sum, sec)}
 		return true
 	}
 }
