@@ -142,7 +142,7 @@ func cutAt(values []float64, cut int, never float64) Settling {
 		return math.Abs(d) >= settlingErrors*(1+leastWorth/worth)*sd*math.Sqrt(tau*variance)
 	}
 	one, other := 1/float64(cut), 1/float64(n-cut)
-	level := far(shift, one+other) && squaresAround(head)+squaresAround(rest) < leastSquares(values).squares()
+	level := far(shift, one+other) && sumSquares(around(head))+sumSquares(around(rest)) < sumSquares(leastSquares(values).rest)
 	back := float64(n) / 2 // from the middle of the rest to that of the head
 	start := far(shift+after.slope*back, one+other+back*back/after.xx)
 	if !level && !start {
@@ -186,14 +186,6 @@ func leastSquares(values []float64) fitted {
 	return f
 }
 
-func (f fitted) squares() float64 {
-	total := 0.0
-	for _, d := range f.rest {
-		total += d * d
-	}
-	return total
-}
-
 // around returns the deviations from the mean.
 func around(s Sample) []float64 {
 	out, mean := make([]float64, s.N()), s.Mean()
@@ -203,10 +195,10 @@ func around(s Sample) []float64 {
 	return out
 }
 
-func squaresAround(s Sample) float64 {
+func sumSquares(values []float64) float64 {
 	total := 0.0
-	for _, d := range around(s) {
-		total += d * d
+	for _, v := range values {
+		total += v * v
 	}
 	return total
 }

@@ -105,12 +105,8 @@ func AutocorrelationTime(values []float64) float64 {
 	if n < 4 || !finite(values) {
 		return math.NaN()
 	}
-	mean := Sample{Values: values}.Mean()
-	d, squares := make([]float64, n), 0.0
-	for i, v := range values {
-		d[i] = v - mean
-		squares += d[i] * d[i]
-	}
+	d := around(Sample{Values: values})
+	squares := sumSquares(d)
 	if squares == 0 {
 		return 1
 	}
@@ -137,13 +133,10 @@ func LongestTime(values []float64) float64 {
 	if math.IsNaN(tau) {
 		return tau
 	}
-	mean := Sample{Values: values}.Mean()
-	squares, neighbors := 0.0, 0.0
-	for i, v := range values {
-		squares += (v - mean) * (v - mean)
-		if i > 0 {
-			neighbors += (v - mean) * (values[i-1] - mean)
-		}
+	d := around(Sample{Values: values})
+	squares, neighbors := sumSquares(d), 0.0
+	for i, v := range d[1:] {
+		neighbors += v * d[i]
 	}
 	if squares == 0 {
 		return tau
@@ -182,16 +175,15 @@ func EffectiveCount(hit, total []uint64) float64 {
 		return 0
 	}
 	share := float64(hits) / float64(n)
-	rest, squares := make([]float64, len(hit)), 0.0
+	rest := make([]float64, len(hit))
 	for i, h := range hit {
 		rest[i] = float64(h) - share*float64(total[i])
-		squares += rest[i] * rest[i]
 	}
 	independent := float64(n) * share * (1 - share)
 	if independent == 0 {
 		return float64(n)
 	}
-	return float64(n) / max(1, squares*AutocorrelationTime(rest)/independent)
+	return float64(n) / max(1, sumSquares(rest)*AutocorrelationTime(rest)/independent)
 }
 
 // LeastOps returns how many operations must lie behind the quantile p, in (0, 1), of one run, for any distribution:

@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -212,14 +213,9 @@ func (s Signal) parts(up bool) []PartDrift {
 			out = append(out, all[i])
 		}
 	}
+	rate := func(p PartDrift) float64 { return p.weight * math.Abs(p.PerHour) }
 	slices.SortStableFunc(out, func(a, b PartDrift) int {
-		switch x, y := a.weight*math.Abs(a.PerHour), b.weight*math.Abs(b.PerHour); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(rate(b), rate(a)), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }
