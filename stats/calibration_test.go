@@ -9,7 +9,7 @@ import (
 	"plimsoll/stats"
 )
 
-// comparisons is how many simulated comparisons each calibration makes; 4,000 show a true rate of 5 % with
+// comparisons is the number of simulated comparisons each calibration makes; 4,000 show a true rate of 5 % with
 // a standard error of 0.34 points.
 const comparisons = 4000
 

@@ -14,7 +14,7 @@ type Link struct {
 	Pairs    Sample
 }
 
-// A ChainLevel is where a node stands against the root of its chain: the nodes that links connect with it, of which the
+// A ChainLevel is the level of a node against the root of its chain: the nodes that links connect with it, of which the
 // root is the lowest.
 type ChainLevel struct {
 	Root int

@@ -181,7 +181,7 @@ func designs() []design {
 	return []design{chain(2), chain(10), chain(20), star, both}
 }
 
-// hosts are by how much runs vary from comparison to comparison.
+// hosts are the spreads of runs, which may differ between comparisons.
 var hosts = []struct {
 	name string
 	sd   func(rng *rand.Rand) float64

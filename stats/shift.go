@@ -26,11 +26,11 @@ type QuantileShift struct {
 	// Base and New are the mean logarithms of the quantiles of each arm.
 	Base, New []float64
 	Level     float64
-	// Factor is how many standard errors wide the band is on each side.
+	// Factor is the width of the band on each side, in standard errors.
 	Factor float64
 }
 
-// innerDraws is how many resamples of each run [ShiftFunction] makes, for the pairs that are drawn to choose from.
+// innerDraws is the number of resamples of each run that [ShiftFunction] makes, for the pairs that are drawn to choose from.
 const innerDraws = 100
 
 // ShiftFunction returns the shift function of pairs of runs at probs with a simultaneous band. The band is that of

@@ -59,7 +59,7 @@ func warned(r verdict.Result, text string) bool {
 	return strings.Contains(strings.Join(r.Warnings, "; "), text)
 }
 
-// benchSeconds is how long the measured phase of a bench is.
+// benchSeconds is the length of the measured phase of a bench.
 const benchSeconds = 6
 
 func TestTailNeedsOperations(t *testing.T) {

@@ -24,19 +24,19 @@ type Numbers struct {
 	Unstable bool  // the search contradicts itself: there is no capacity
 	Ops      int64 // of the measured phase, steady state
 	Why      map[string]string
-	// Had is how many operations a run had for each endpoint that is of one kind of operations, also where they are
+	// Had is the number of operations of a run for each endpoint that is of one kind of operations, also where they are
 	// too few for a value: of a latency those with a response time.
 	Had map[string]uint64
 	// Kinds are the response times by kind of operations, in milliseconds, of the endpoints typical(OP); their values
 	// are numbers of a pair.
 	Kinds map[string]stats.SparseCounts
 	// Metrics are the further numbers of the measured phase by name, those that the run carries: mean, p50, p95 and
-	// p99 of every operation, and those that a [Reader] adds. Counts are how many operations there were by name.
+	// p99 of every operation, and those that a [Reader] adds. Counts are the numbers of operations by name.
 	Metrics map[string]SecondaryValue
 	Counts  map[string]int64
 	// Without gives the reason for metrics that a [Reader] could not give.
 	Without map[string]string
-	// Calls are how many calls a [Reader] saw by name.
+	// Calls are the numbers of calls that a [Reader] saw, by name.
 	Calls map[string]int64
 	// Course holds the measured phase cut into intervals, of those operations whose shift is computed.
 	Course map[string]*record.Intervals
@@ -66,7 +66,7 @@ func NumbersOf(r *record.Run, endpoints []plan.Endpoint, readers ...Reader) (Num
 	return n, nil
 }
 
-// disturbed is why a run has nothing but the cost of its operations.
+// disturbed explains a run that has nothing but the cost of its operations.
 const disturbed = "others on the host disturbed the runs: their times and capacities are not the target's alone"
 
 // costsAlone keeps the usable numbers of a run that other processes on the host disturbed: the costs, because CPU
@@ -193,7 +193,7 @@ type Judgement struct {
 	Shifts    []verdict.Shift
 }
 
-// byPlan is why an endpoint is not judged whose margin is none.
+// byPlan explains that an endpoint whose margin is none is not judged.
 const byPlan = "by the plan"
 
 // Judge reads the runs of a comparison and judges every arm except the base on every database, and, when there are
@@ -258,7 +258,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 	return arms, databases, nil
 }
 
-// add adds the pairs of an endpoint, or why it is not judged; takes is what the plan would need to decide it.
+// add adds the pairs of an endpoint, or why it is not judged; takes names what the plan would need to decide it.
 func (p *pairing) add(e plan.Endpoint, both []numbersPair, label [2]string, takes string) {
 	both, kinds := withTypical(e, both)
 	var pairs []verdict.Pair

@@ -34,7 +34,7 @@ type clockCase struct {
 	name string
 	kind clockKind
 	arms [2]clockArm // base and new
-	// seats is how many arms take turns: base and new in turn.
+	// seats is the number of arms that take turns: base and new in turn.
 	seats int
 	// noise is the standard deviation of the host's speed, which is AR(1) with a time constant of
 	// 10 s.

@@ -12,7 +12,7 @@ import (
 // A side is one of two that are compared: an arm on a database.
 type side struct{ arm, engine string }
 
-// A pairing is what two sides gave: the pairs of each endpoint, and the runs that failed.
+// A pairing holds the results of two sides: the pairs of each endpoint, and the runs that failed.
 type pairing struct {
 	Judgement // without a verdict
 	name      string

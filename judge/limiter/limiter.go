@@ -374,7 +374,7 @@ func onPath(in []suspect, all []Evidence) []suspect {
 	return append(out, merged)
 }
 
-// strength is how far beyond its limit an indicator is, 1 at the limit and at most 10.
+// strength returns the distance of an indicator from its limit, 1 at the limit and at most 10.
 func (e Evidence) strength() float64 { return min(e.At/e.Limit, 10) }
 
 func usage(o Observed, role string) float64 { return coresAt(o, o.CPU[role]) }

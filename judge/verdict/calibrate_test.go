@@ -19,7 +19,7 @@ import (
 // calibrate makes TestStatisticsPage write the tables of docs/method/statistics.md: make calibrate.
 var calibrate = flag.Bool("calibrate", false, "simulate the tables of docs/method/statistics.md and write them (minutes)")
 
-// quick is how many comparisons a row of the page gets when it is only checked.
+// quick is the number of comparisons that a row of the page gets when it is only checked.
 const quick = 60
 
 // world is a simulated comparison: how the runs vary, the true effect of the new arm, and the rules that
@@ -143,7 +143,7 @@ func (w world) judge(all [][]verdict.Pair, n int, opt verdict.Options) verdict.V
 	return verdict.Combine("simulated", results)
 }
 
-// most is how many blocks a comparison may have.
+// most returns the largest number of blocks of a comparison.
 func (w world) most() int {
 	if w.blocks > 0 {
 		return w.blocks

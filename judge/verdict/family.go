@@ -81,18 +81,18 @@ type Family struct {
 	// change in percent.
 	Appeared []string `json:"appeared,omitempty"`
 	Vanished []string `json:"vanished,omitempty"`
-	// Tested is how many metrics had pairs enough to be tested; Refused gives the reason for each of
+	// Tested is the number of metrics with enough pairs for a test; Refused gives the reason for each of
 	// the others.
 	Tested  int      `json:"tested"`
 	Refused []string `json:"refused,omitempty"`
-	// Prior is how many degrees of freedom each metric's variance borrowed from the others, at most those that all have
+	// Prior is the number of degrees of freedom that each metric's variance borrowed from the others, at most those that all have
 	// together.
 	Prior float64 `json:"prior_df"`
 	// Sentence is the conclusion as one sentence.
 	Sentence string `json:"sentence"`
 }
 
-// FewestCalls is how many operations or calls both arms together must have had over all runs for a name to appear or
+// FewestCalls is the number of operations or calls that both arms together must have had over all runs for a name to appear or
 // vanish: when it is as likely in either, one arm has all of ten in two comparisons of a thousand.
 const FewestCalls = 10
 

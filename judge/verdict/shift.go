@@ -43,7 +43,7 @@ type ShiftPoint struct {
 // one number per quantile, and the band of [stats.ShiftFunction] comes from how these differ between pairs; all of
 // the true shift lies in it with the confidence [ShiftLevel], at all quantiles at once, so that two equal builds have
 // any finding in one comparison of twenty at most. Fewer than six pairs have no band. A quantile counts only where
-// every run has fifty operations beyond it. ok is false when none is left, or a run is empty. seed is that of the
+// every run has fifty operations beyond it. ok is false when none is left, or a run is empty. seed is the seed of the
 // bootstrap.
 func FindShift(op string, pairs []stats.RunPair, seed uint64) (s Shift, ok bool) {
 	if len(pairs) == 0 {

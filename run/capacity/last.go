@@ -19,10 +19,10 @@ const (
 	// almost is the factor of precision that a search may lack when it holds its estimate: these
 	// windows are evidence.
 	almost = 1.4
-	// moving is how far the limit moves at constant users, from the first third of the windows to
+	// moving is the distance that the limit moves at constant users, from the first third of the windows to
 	// the last, in log users and in standard deviations, where the server has not settled.
 	moving, movingSpread = 0.04, 2.5
-	// apartSpread is how far constant users meet the limit from the estimate, in standard
+	// apartSpread is the distance from the estimate at which constant users meet the limit, in standard
 	// deviations of a window, before they contradict it.
 	apartSpread = 1.5
 	// The overload lies above the interval by the factor above at least, and above the estimate by

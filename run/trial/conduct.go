@@ -33,7 +33,7 @@ type Conduct struct {
 	// that is 0.
 	Audit     func(context.Context) (workload.AuditResult, error)
 	AuditTime time.Duration
-	// Undelivered is why no delivery is expected; empty for a target that delivers messages.
+	// Undelivered is the reason why no delivery is expected; empty for a target that delivers messages.
 	Undelivered string
 }
 

@@ -333,7 +333,7 @@ func (r *run) generatorFault(st stretch) (record.Finding, bool) {
 // ofCPU reports whether the gate measures how busy the generator is; one of the two must be read.
 func (g *watched) ofCPU() bool { return g.Name == "core" || g.Name == "cpu" }
 
-// busySeconds is how often the CPU use of the generator was read so far.
+// busySeconds returns the number of readings of the CPU use of the generator so far.
 func (r *run) busySeconds() int {
 	n := 0
 	for i := range r.gates {

@@ -34,7 +34,7 @@ const (
 	shownWindows  = 12 // of the search, in a frame
 )
 
-// watching is what is kept of a trial for those who watch. Counts go on while nobody does.
+// watching is the state that a trial keeps for those who watch. Counts go on while nobody does.
 type watching struct {
 	ops      map[string]*opTotal
 	classes  map[string]uint64

@@ -235,7 +235,7 @@ func number(b bool) float64 {
 	return 0
 }
 
-// figures are those of statNames, in seconds.
+// figures returns the statistics of statNames, in seconds.
 func figures(h *measure.Histogram) [5]float64 {
 	return [5]float64{h.Quantile(0.5).Seconds(), h.Quantile(0.95).Seconds(), h.Quantile(0.99).Seconds(), h.Mean().Seconds(), h.Max().Seconds()}
 }

@@ -159,7 +159,7 @@ func (s stretch) counts() workload.Activity {
 	return c
 }
 
-// userSeconds is how long users were active, added up over the users.
+// userSeconds returns the time for which users were active, added up over the users.
 func (s stretch) userSeconds() float64 {
 	sum := 0.0
 	for _, sl := range s.in {

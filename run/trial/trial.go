@@ -51,7 +51,7 @@ type Signals interface {
 	Failing() map[string]Failure
 }
 
-// A Failure is a signal without data. Its dates are those of the run's clock.
+// A Failure is a signal without data. Its dates are of the run's clock.
 type Failure struct {
 	Since time.Time
 	Until time.Time // zero while it lasts
@@ -96,7 +96,7 @@ type Config struct {
 	// Timeout ends an operation. It is also how long the trial waits for operations under way when the measured phase
 	// ends; 0 for not at all.
 	Timeout time.Duration
-	// Hold is by how much the ticks may be late, because reports of agents are, until a search holds its level; 0 for
+	// Hold is the largest lateness of the ticks, because reports of agents are, until a search holds its level; 0 for
 	// never.
 	Hold time.Duration
 	// Clock is the run's: phases, ticks and timeouts are in its time, and the trial begins with its 0; if that is over by
@@ -104,7 +104,7 @@ type Config struct {
 	// lengths all the same.
 	Clock  *clock.Clock
 	Driver Driver
-	// Registry is where the driver's users record.
+	// Registry takes the records of the driver's users.
 	Registry *measure.Registry
 	Signals  Signals
 	Writer   *record.Writer
@@ -145,7 +145,7 @@ type Outcome struct {
 	Validity record.Validity
 	// Hopeless is the reason why the trial was given up; empty when it was not. See BoundedTest.GiveUp.
 	Hopeless string
-	// Exploratory is how the trial was steered by hand, so that it gets no verdict; empty when it was not.
+	// Exploratory describes how the trial was steered by hand, so that it gets no verdict; empty when it was not.
 	Exploratory string
 	// Interrupted is the reason why the trial ended early, by its context or because a part of the generator was
 	// lost; empty when it did not.

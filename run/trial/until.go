@@ -10,7 +10,7 @@ import (
 	"plimsoll/record"
 )
 
-// marksPerWindow is in how many parts the window of a phase without a known end is kept: it begins at one of them, so
+// marksPerWindow is the number of parts in which the window of a phase without a known end is kept: it begins at one of them, so
 // that it is longer than requested by at most one part, and by less than a second when that is less.
 const marksPerWindow = 600
 
