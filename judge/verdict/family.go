@@ -152,14 +152,14 @@ func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 		return cmp.Or(cmp.Compare(math.Abs(b.T), math.Abs(a.T)), cmp.Compare(a.Name, b.Name))
 	})
 	for _, c := range all {
-		to := &f.Unclear
 		switch c.Kind {
 		case Worse:
-			to = &f.Worsened
+			f.Worsened = append(f.Worsened, c.Secondary)
 		case Better:
-			to = &f.Improved
+			f.Improved = append(f.Improved, c.Secondary)
+		default:
+			f.Unclear = append(f.Unclear, c.Secondary)
 		}
-		*to = append(*to, c.Secondary)
 	}
 	f.Sentence = f.sentence(few == len(f.Refused))
 	return f
