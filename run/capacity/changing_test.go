@@ -11,8 +11,6 @@ import (
 // pace makes users quicker and does not shorten a time of the server.
 func changing() []scenario {
 	hour := Config{Start: 1200, Max: 8000, Window: 15 * time.Second, Budget: time.Hour}
-	tenth := Config{Start: 1200, Max: 8000, Window: 1500 * time.Millisecond,
-		Budget: 6 * time.Minute, RampRate: 0.02, RampFloor: 40}
 	arrivals := func(name string, cost float64) scenario {
 		return scenario{name: name, server: arriving(cost), nominal: true}
 	}
@@ -49,7 +47,7 @@ func changing() []scenario {
 		all[i].cfg, all[i].pace, all[i].tau = hour, 1, 60
 	}
 	for i := range fast {
-		fast[i].cfg, fast[i].pace, fast[i].tau = tenth, 0.1, 60
+		fast[i].cfg, fast[i].pace, fast[i].tau = tenth(hour), 0.1, 60
 	}
 	all = append(all, fast...)
 	for i := range all {

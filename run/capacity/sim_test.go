@@ -312,6 +312,12 @@ func row(name string, capacity float64, server func(capacity, pace float64) *mod
 	return scenario{name: name, capacity: capacity, server: server, noise: noise, tau: tau, pace: pace, cfg: cfg}
 }
 
+// remembering is the scenario of a server with a memory.
+func (sc scenario) remembering() scenario {
+	sc.nominal = true
+	return sc
+}
+
 // search lets a search loose on the scenario and returns its result, the simulated time it took and
 // the highest load over the capacity.
 func (sc scenario) search(seed uint64) (Result, time.Duration, float64) {

@@ -364,8 +364,7 @@ func TestExpressionOverTheWindowOfAPhase(t *testing.T) {
 				}
 				return 1, true
 			})
-			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: 10 * time.Second,
-				Until: func() (string, error) { return "", nil }}
+			s.Bounded = windowOf(10 * time.Second)
 			out, err := Run(t.Context(), s)
 			if err != nil || !out.Validity.Valid || (len(out.Broken) == 1) != broken {
 				t.Errorf("violated until %v: %v, broken %q, findings %q", end, err, out.Broken, gates(out.Validity))
@@ -392,8 +391,7 @@ func TestExpressionWithAGapBesideTheWindow(t *testing.T) {
 	} {
 		virtual(t, tt.name, func(t *testing.T) {
 			s := gaugeSpec(t, "promql: x < 20 grace 2s", func(at time.Duration) (float64, bool) { return 1, at < tt.from || at >= tt.to })
-			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: tt.window,
-				Until: func() (string, error) { return "", nil }}
+			s.Bounded = windowOf(tt.window)
 			out := carryOut(t, s)
 			named := 0
 			for _, f := range out.Validity.Findings {

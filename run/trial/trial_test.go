@@ -252,7 +252,7 @@ func gates(v record.Validity) string {
 	return strings.Join(s, ", ")
 }
 
-var bounded = BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 5 * time.Second}
+var bounded = *measuredFor(5 * time.Second)
 
 func TestBoundedTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -356,6 +356,14 @@ func searched(t *testing.T, l *lab) (Config, Outcome) {
 // measuredFor is a bounded test of 100 users whose measured phase begins after three seconds.
 func measuredFor(d time.Duration) *BoundedTest {
 	return &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: d}
+}
+
+// windowOf is a bounded test of half a minute whose last part counts, and which no stop rule ends.
+func windowOf(last time.Duration) *BoundedTest {
+	b := measuredFor(30 * time.Second)
+	b.Window = last
+	b.Until = func() (string, error) { return "", nil }
+	return b
 }
 
 func TestSearchFindsTheCapacity(t *testing.T) {
