@@ -185,7 +185,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, errors.Join(errs...)
 }
 
-// Phases of a search, as in [Action] and [Decision].
+// Phases of a search, as in [Action].
 const (
 	Ramp     = "ramp"
 	Track    = "track"
@@ -259,27 +259,12 @@ type Result struct {
 	Why string
 	// Windows is the number of non-overlapping windows behind the estimate.
 	Windows int
-	// Decisions is the log of the search.
-	Decisions []Decision
 	// Margins holds the part of its limit that each rule uses at Users, in the order of the readings.
 	Margins []RuleUse
 	// Warnings are facts that a reader of the number must know.
 	Warnings []string
 
 	eff float64 // independent windows that Windows are worth
-}
-
-// A Decision is one line of the log: the judged window and the next action of the search.
-type Decision struct {
-	At        time.Duration
-	Phase     string
-	MeanUsers float64
-	Users     int
-	// Violated is true if a rule did not hold in the window.
-	Violated bool
-	// Worst is the rule that used most of its limit, and Ratio how much: above 1 is violated.
-	Worst string
-	Ratio float64
 }
 
 // A RuleUse is the part of its limit that a rule uses: 0.4 is 40 % of the limit, above 1 is violated. Windows is

@@ -98,7 +98,6 @@ func (s *Search) conclude(stopped string) Result {
 
 // complete adds the fields that every result has.
 func (s *Search) complete(r Result) Result {
-	r.Decisions = s.decisions
 	if r.Kind == Estimate {
 		r.Why += fmt.Sprintf("; users were near it for %v: what the server does later, "+
 			"such as adding an instance or filling a cache, would not have shown",

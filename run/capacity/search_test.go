@@ -383,8 +383,8 @@ func TestTheBindingRuleIsNamed(t *testing.T) {
 		t.Errorf("stopped %q, want the precision", r.Stopped)
 	}
 	tracked := 0
-	for _, d := range r.Decisions {
-		if d.Phase == Track {
+	for _, w := range sc.s.samples {
+		if w.phase == Track {
 			tracked++
 		}
 	}
@@ -461,18 +461,18 @@ func TestResultBeforeTheEnd(t *testing.T) {
 
 func TestSameObservationsSameAnswer(t *testing.T) {
 	sc := tuned()[2]
-	a, _, _ := sc.search(5)
-	b, _, _ := sc.search(5)
-	if !reflect.DeepEqual(a, b) {
+	a, _ := sc.run(5)
+	b, _ := sc.run(5)
+	if !reflect.DeepEqual(a.Result(), b.Result()) {
 		t.Error("two searches over the same world differ")
 	}
-	if len(a.Decisions) < 20 {
-		t.Errorf("got %d decisions, want a log", len(a.Decisions))
+	if len(a.samples) < 20 {
+		t.Errorf("got %d windows, want more", len(a.samples))
 	}
-	for i, d := range a.Decisions[1:] {
-		p := a.Decisions[i]
-		if d.Phase == Track && p.Phase == Track && d.At-p.At < sc.cfg.Window {
-			t.Errorf("decisions at %v and %v: want at most one per window", p.At, d.At)
+	for i, d := range a.samples[1:] {
+		p := a.samples[i]
+		if d.phase == Track && p.phase == Track && d.at-p.at < sc.cfg.Window {
+			t.Errorf("decisions at %v and %v: want at most one per window", p.at, d.at)
 		}
 	}
 }

@@ -124,13 +124,13 @@ type Config struct {
 
 // Progress is the state of a trial for a person.
 type Progress struct {
-	Phase           string
-	Desired, Active int
-	OpsPerSecond    float64 // over the last second
-	P95             time.Duration
-	Errors          uint64 // since the start
-	Elapsed, Left   time.Duration
-	Why             string // of the search's last decision
+	Phase        string
+	Active       int
+	OpsPerSecond float64 // over the last second
+	P95          time.Duration
+	Errors       uint64 // since the start
+	Left         time.Duration
+	Why          string // of the search's last decision
 }
 
 // An Outcome is the result of a trial. Its measurements are in the run.
@@ -560,8 +560,8 @@ func (r *run) progress(sl slice) {
 		why = r.out.Capacity.Why
 	}
 	r.Progress(Progress{
-		Phase: r.phase, Desired: sl.desired, Active: sl.active,
+		Phase: r.phase, Active: sl.active,
 		OpsPerSecond: float64(w.Count()) / second.span().Seconds(), P95: w.Response.Quantile(0.95),
-		Errors: r.errs, Elapsed: r.now(), Left: max(r.total-r.now(), 0), Why: why,
+		Errors: r.errs, Left: max(r.total-r.now(), 0), Why: why,
 	})
 }
