@@ -3,6 +3,7 @@ package stats_test
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"plimsoll/stats"
@@ -32,7 +33,7 @@ func TestNoDriftInSteadyRuns(t *testing.T) {
 				found++
 			}
 		}
-		within(t, "drift of steady runs, correlation "+itoa(int(100*rho))+" %", found, comparisons, 0.02, []float64{0.06, 0.08, 0.14}[i])
+		within(t, "drift of steady runs, correlation "+strconv.Itoa(int(100*rho))+" %", found, comparisons, 0.02, []float64{0.06, 0.08, 0.14}[i])
 	}
 }
 
@@ -84,7 +85,7 @@ func TestBlockBootstrapCovers(t *testing.T) {
 			}
 		}
 		for k, p := range probs {
-			within(t, "block bootstrap covers p"+itoa(int(100*p))+", correlation "+itoa(int(100*rho))+" %", covered[k], times, 0.87, 1)
+			within(t, "block bootstrap covers p"+strconv.Itoa(int(100*p))+", correlation "+strconv.Itoa(int(100*rho))+" %", covered[k], times, 0.87, 1)
 		}
 	}
 }
@@ -153,7 +154,7 @@ func TestShiftBandCovers(t *testing.T) {
 			factor += min(s.Factor, 99) / times
 		}
 		t.Logf("%d pairs: factor %.1f on average", n, factor)
-		within(t, "shift band covers, pairs "+itoa(n), covered, times, 0.90, 1)
+		within(t, "shift band covers, pairs "+strconv.Itoa(n), covered, times, 0.90, 1)
 	}
 }
 

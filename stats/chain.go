@@ -14,7 +14,7 @@ type Link struct {
 	Pairs    Sample
 }
 
-// A ChainLevel is where a node stands against the root of its chain: the nodes that links connect with it, of which the
+// A ChainLevel is the level of a node against the root of its chain: the nodes that links connect with it, of which the
 // root is the lowest.
 type ChainLevel struct {
 	Root int
@@ -270,54 +270,73 @@ func step(l Link, at int) float64 {
 // segmentation; Smyth, Statist. Appl. Genet. Mol. Biol. 3 (2004), for the variances. docs/method/statistics.md has how often
 // it errs.
 func ChangePoints(nodes int, links []Link, alpha float64) []Change {
-	places := Candidates(nodes, links)
-	mean, v, df := spreads(links)
-	var known []int
+	s := steps{links: links, places: Candidates(nodes, links)}
+	s.mean, s.v, s.df = spreads(links)
 	total := 0.0
 	for c, l := range links {
 		if l.Pairs.N() >= MinInterval {
-			known = append(known, c)
-			total += df[c]
+			s.known = append(s.known, c)
+			total += s.df[c]
 		}
 	}
-	if len(places) == 0 || !(alpha > 0 && alpha < 1) {
+	if len(s.places) == 0 || !(alpha > 0 && alpha < 1) {
 		return nil
 	}
-	moderate(links, v, df, known, total)
-	w := weights(links, known)
-	column := func(at int) []float64 {
-		x := make([]float64, len(known))
-		for j, c := range known {
-			x[j] = step(links[c], at)
-		}
-		return x
+	moderate(links, s.v, s.df, s.known, total)
+	at := s.find(alpha)
+	if len(at) == 0 {
+		return nil
 	}
-	// fit returns the steps at the places together, with the p-value of each adjusted; nil if they cannot be
-	// separated.
-	fit := func(at []int) []Change {
-		columns := make([][]float64, len(at))
-		for i := range at {
-			columns[i] = column(at[i])
-		}
-		a, ok := weightedFit(columns, w)
-		if !ok {
-			return nil
-		}
-		out := make([]Change, len(at))
-		for i := range out {
-			c := &out[i]
-			c.At = at[i]
-			c.Shift, c.SE, c.DF = combination(a[i], known, mean, v, df)
-			c.P = moderated(c.Shift, c.SE, c.DF, 0).P * float64(len(places))
-		}
-		return out
+	found := s.fit(at)
+	for i := range found {
+		f := &found[i]
+		half := TQuantile(1-alpha/2, max(f.DF, 1)) * f.SE
+		f.Interval = Interval{Lo: f.Shift - half, Hi: f.Shift + half, Level: 1 - alpha}
+		f.InRow = s.inRow(*f, found, alpha)
 	}
-	var at []int
-	for left := slices.Clone(places); len(left) > 0; {
+	return found
+}
+
+// steps fits steps to a chain.
+type steps struct {
+	links       []Link
+	known       []int     // links with a variance
+	mean, v, df []float64 // of each link
+	places      []int
+}
+
+// fit returns the steps at the places together, with the p-value of each adjusted; nil if they
+// cannot be separated.
+func (s *steps) fit(at []int) []Change {
+	columns := make([][]float64, len(at))
+	for i := range at {
+		columns[i] = make([]float64, len(s.known))
+		for j, c := range s.known {
+			columns[i][j] = step(s.links[c], at[i])
+		}
+	}
+	a, ok := weightedFit(columns, weights(s.links, s.known))
+	if !ok {
+		return nil
+	}
+	out := make([]Change, len(at))
+	for i := range out {
+		c := &out[i]
+		c.At = at[i]
+		c.Shift, c.SE, c.DF = combination(a[i], s.known, s.mean, s.v, s.df)
+		c.P = moderated(c.Shift, c.SE, c.DF, 0).P * float64(len(s.places))
+	}
+	return out
+}
+
+// find selects places, one after the other, and returns them in their order.
+func (s *steps) find(alpha float64) (at []int) {
+	for left := slices.Clone(s.places); len(left) > 0; {
 		best := Change{P: math.Inf(1)}
 		for _, place := range left {
-			if all := fit(append(slices.Clip(at), place)); all != nil {
-				if c := all[len(all)-1]; c.P < best.P || c.P == best.P && math.Abs(c.Shift) > math.Abs(best.Shift) {
+			if all := s.fit(append(slices.Clip(at), place)); all != nil {
+				c := all[len(all)-1]
+				if c.P < best.P || c.P == best.P && math.Abs(c.Shift) > math.Abs(best.Shift) {
 					best = c
 				}
 			}
@@ -328,40 +347,36 @@ func ChangePoints(nodes int, links []Link, alpha float64) []Change {
 		at = append(at, best.At)
 		left = slices.DeleteFunc(left, func(place int) bool { return place == best.At })
 		for len(at) > 1 {
-			all := fit(at)
-			worst := slices.MaxFunc(all, func(x, y Change) int { return cmp.Compare(x.P, y.P) })
+			worst := slices.MaxFunc(s.fit(at), func(x, y Change) int { return cmp.Compare(x.P, y.P) })
 			if worst.P <= alpha {
 				break
 			}
 			at = slices.DeleteFunc(at, func(place int) bool { return place == worst.At })
 		}
 	}
-	if len(at) == 0 {
-		return nil
-	}
 	slices.Sort(at)
-	found := fit(at)
-	for i := range found {
-		f := &found[i]
-		half := TQuantile(1-alpha/2, max(f.DF, 1)) * f.SE
-		f.Interval = Interval{Lo: f.Shift - half, Hi: f.Shift + half, Level: 1 - alpha}
-		row := 0
-		for _, c := range known {
-			across := step(links[c], f.At)
-			if across == 0 {
-				continue
-			}
-			own := mean[c] + across*f.Shift
-			for _, x := range found {
-				own -= step(links[c], x.At) * x.Shift
-			}
-			if row++; own*across*math.Copysign(1, f.Shift) <= TQuantile(1-alpha/2, df[c])*math.Sqrt(v[c]) {
-				row = 0
-			}
-			f.InRow = max(f.InRow, row)
+	return at
+}
+
+// inRow returns [Change.InRow] of one of the changes found.
+func (s *steps) inRow(f Change, found []Change, alpha float64) (most int) {
+	row := 0
+	for _, c := range s.known {
+		across := step(s.links[c], f.At)
+		if across == 0 {
+			continue
 		}
+		own := s.mean[c] + across*f.Shift
+		for _, x := range found {
+			own -= step(s.links[c], x.At) * x.Shift
+		}
+		row++
+		if own*across*math.Copysign(1, f.Shift) <= TQuantile(1-alpha/2, s.df[c])*math.Sqrt(s.v[c]) {
+			row = 0
+		}
+		most = max(most, row)
 	}
-	return found
+	return most
 }
 
 // minModerated is the smallest number of links whose variances are moderated: fewer do not determine their common

@@ -30,7 +30,7 @@ func (c SparseCounts) check() error {
 	return nil
 }
 
-// Resamples is how many resamples the bootstraps of this package draw.
+// Resamples is the number of resamples that the bootstraps of this package draw.
 const Resamples = 1000
 
 // minBlock is the shortest block of [BlockBootstrap], in intervals.

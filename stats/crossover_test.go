@@ -8,15 +8,6 @@ import (
 	"plimsoll/stats"
 )
 
-func sampleOf(t *testing.T, values ...float64) stats.Sample {
-	t.Helper()
-	s, err := stats.NewSample(values...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // TestCrossoverIsLeastSquares compares with the normal equations of d = arm + order·second, solved here, and with the
 // p-value of the t that they give.
 func TestCrossoverIsLeastSquares(t *testing.T) {
@@ -31,7 +22,7 @@ func TestCrossoverIsLeastSquares(t *testing.T) {
 			}
 			values[i] = 0.3 + 0.7*float64(order[i]) + rng.NormFloat64()
 		}
-		c, ok := stats.NewCrossover(sampleOf(t, values...), order)
+		c, ok := stats.NewCrossover(sample(t, values...), order)
 		if !ok {
 			t.Fatalf("orders %v are refused", order)
 		}
@@ -65,11 +56,11 @@ func TestCrossoverIsLeastSquares(t *testing.T) {
 	}
 	for _, order := range [][]int{{1, 1, 1, 1, 1, -1}, {1, 1, 1, 1, 1, 1}, {1, -1, 1, -1, 0, 1}, {1, -1}, {1, -1, 1}} {
 		values := make([]float64, len(order))
-		if _, ok := stats.NewCrossover(sampleOf(t, values...), order); ok {
+		if _, ok := stats.NewCrossover(sample(t, values...), order); ok {
 			t.Errorf("orders %v are accepted", order)
 		}
 	}
-	if c, ok := stats.NewCrossover(sampleOf(t, 0.3, 0.1, 0.3, 0.1), []int{1, -1, 1, -1}); ok {
+	if c, ok := stats.NewCrossover(sample(t, 0.3, 0.1, 0.3, 0.1), []int{1, -1, 1, -1}); ok {
 		t.Errorf("constant within orders: an error of %v", c.Estimate.SE)
 	}
 }
@@ -86,8 +77,8 @@ func TestCompareSpreads(t *testing.T) {
 			x[i], y[i] = day+rng.NormFloat64(), day+2*rng.NormFloat64()
 			d[i] = y[i] - x[i]
 		}
-		a, b := sampleOf(t, x...), sampleOf(t, y...)
-		got := stats.CompareSpreads(a, b, sampleOf(t, d...), false)
+		a, b := sample(t, x...), sample(t, y...)
+		got := stats.CompareSpreads(a, b, sample(t, d...), false)
 		both := 0.0
 		for i := range x {
 			both += (x[i] - a.Mean()) * (y[i] - b.Mean())
@@ -102,7 +93,7 @@ func TestCompareSpreads(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 	}
-	wild := stats.CompareSpreads(sampleOf(t, 0.1, -0.2, 0.3, -0.1, 0.2, -0.3), sampleOf(t, 0.2, -0.1, 0.1, -9, -0.2, 0.3), sampleOf(t, 0.1, 0.1, -0.2, -8.9, -0.4, 0.6), false)
+	wild := stats.CompareSpreads(sample(t, 0.1, -0.2, 0.3, -0.1, 0.2, -0.3), sample(t, 0.2, -0.1, 0.1, -9, -0.2, 0.3), sample(t, 0.1, 0.1, -0.2, -8.9, -0.4, 0.6), false)
 	if !(wild.P < 0.001) || !(wild.FlipP > 0.2) {
 		t.Errorf("one wild run: %+v", wild)
 	}
@@ -110,12 +101,12 @@ func TestCompareSpreads(t *testing.T) {
 
 // TestCrossoverOfTwoConstants does not call an effect exact that is there in one order and not in the other.
 func TestCrossoverOfTwoConstants(t *testing.T) {
-	s := sampleOf(t, -0.1, 0, -0.1, 0, -0.1, 0)
+	s := sample(t, -0.1, 0, -0.1, 0, -0.1, 0)
 	order := []int{1, -1, 1, -1, 1, -1}
 	if c, ok := stats.NewCrossover(s, order); ok {
 		t.Errorf("an interval of %v around %v", c.Estimate.Interval(0.95), c.Estimate.Mean)
 	}
-	same := sampleOf(t, -0.1, -0.1, -0.1, -0.1, -0.1, -0.1)
+	same := sample(t, -0.1, -0.1, -0.1, -0.1, -0.1, -0.1)
 	if _, ok := stats.NewCrossover(same, order); !ok {
 		t.Error("differences that do not vary at all have no effect of the order")
 	}

@@ -1,9 +1,7 @@
 package stats_test
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -30,16 +28,9 @@ type reference struct {
 	Holm      []struct{ P, Adjusted []float64 }
 }
 
-func readReference(t *testing.T) reference {
+func readReference(t *testing.T) (ref reference) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/golden.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ref reference
-	if err := json.Unmarshal(data, &ref); err != nil {
-		t.Fatal(err)
-	}
+	readJSON(t, "golden.json", &ref)
 	if len(ref.Samples) < 10 || len(ref.Quantiles) < 90 || len(ref.MDE) < 10 || len(ref.Sign) < 9 || len(ref.Holm) < 5 {
 		t.Fatal("testdata/golden.json is not complete")
 	}

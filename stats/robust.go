@@ -9,7 +9,7 @@ import (
 const (
 	// exactFlips is the largest sample for which all 2^n sign changes are counted.
 	exactFlips = 40
-	// sampledFlips is how many sign changes are drawn above that, from a fixed stream.
+	// sampledFlips is the number of sign changes drawn above that, from a fixed stream.
 	sampledFlips = 100_000
 	// exactRanks is the largest sample for which the signed-rank distribution is counted exactly.
 	exactRanks = 60

@@ -23,14 +23,14 @@ const (
 )
 
 const (
-	// LateBias is by how much a warm-up must move the mean of a phase to be worth a word: 2 %.
+	// LateBias is the least bias of the mean of a phase that makes a warm-up worth a word: 2 %.
 	LateBias = 0.02
-	// NeverLatency is by how much the latencies of the two parts of a phase that never settled must differ at least:
+	// NeverLatency is the least difference of the latencies of the two parts of a phase that never settled:
 	// 10 %.
 	NeverLatency = 0.10
-	// NeverRate is that of the throughput: 5 %.
+	// NeverRate is the same for the throughput: 5 %.
 	NeverRate = 0.05
-	// settlingErrors is how many standard errors the cut part must lie from the rest: the cut is chosen where they
+	// settlingErrors is the least distance of the cut part from the rest, in standard errors: the cut is chosen where they
 	// differ most, so that two or three are common by chance. It grows up to twice that where few independent values
 	// estimate the error poorly.
 	settlingErrors = 5
@@ -39,7 +39,7 @@ const (
 // Settling is the result of [SettlingOf].
 type Settling struct {
 	State SettlingState
-	// Cut is how many of the first values are left out; above 0 for SettledLate and NeverSettled alone, and for
+	// Cut is the number of first values that are left out; above 0 for SettledLate and NeverSettled alone, and for
 	// NeverSettled a lower bound.
 	Cut int
 	// Shift is the mean of the values before the cut minus that of the rest, Bias the mean of all minus that of the
@@ -78,7 +78,7 @@ func SettlingOf(logLatency, logRate []float64) Settling {
 	return a
 }
 
-// settling judges one series; never is how much the parts of one that never settled must differ.
+// settling judges one series; never is the least difference of the parts of one that never settled.
 func settling(values []float64, never float64) Settling {
 	z := mser(values)
 	batches := len(values) / MSERBatch
@@ -142,7 +142,7 @@ func cutAt(values []float64, cut int, never float64) Settling {
 		return math.Abs(d) >= settlingErrors*(1+leastWorth/worth)*sd*math.Sqrt(tau*variance)
 	}
 	one, other := 1/float64(cut), 1/float64(n-cut)
-	level := far(shift, one+other) && squaresAround(head)+squaresAround(rest) < leastSquares(values).squares()
+	level := far(shift, one+other) && sumSquares(around(head))+sumSquares(around(rest)) < sumSquares(leastSquares(values).rest)
 	back := float64(n) / 2 // from the middle of the rest to that of the head
 	start := far(shift+after.slope*back, one+other+back*back/after.xx)
 	if !level && !start {
@@ -158,10 +158,10 @@ const (
 	apart = 0.01
 )
 
-// leastWorth is how many independent values a phase must be worth.
+// leastWorth is the number of independent values that a phase must be worth.
 const leastWorth = 8
 
-// longEnough is how many independent values a steady state must be worth to estimate its own noise.
+// longEnough is the number of independent values that a steady state must be worth to estimate its own noise.
 const longEnough = 20
 
 // A fitted straight line: its slope per value, the sum of the squared distances of the places from their middle, and
@@ -186,14 +186,6 @@ func leastSquares(values []float64) fitted {
 	return f
 }
 
-func (f fitted) squares() float64 {
-	total := 0.0
-	for _, d := range f.rest {
-		total += d * d
-	}
-	return total
-}
-
 // around returns the deviations from the mean.
 func around(s Sample) []float64 {
 	out, mean := make([]float64, s.N()), s.Mean()
@@ -203,10 +195,10 @@ func around(s Sample) []float64 {
 	return out
 }
 
-func squaresAround(s Sample) float64 {
+func sumSquares(values []float64) float64 {
 	total := 0.0
-	for _, d := range around(s) {
-		total += d * d
+	for _, v := range values {
+		total += v * v
 	}
 	return total
 }

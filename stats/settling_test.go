@@ -3,6 +3,8 @@ package stats_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 
 	"plimsoll/stats"
@@ -81,7 +83,7 @@ func TestCutIsTheEarliest(t *testing.T) {
 				right++
 			}
 		}
-		within(t, "step of 20 values, correlation "+itoa(int(100*rho))+" %: cut at its end", right, times, 0.95, 1)
+		within(t, "step of 20 values, correlation "+strconv.Itoa(int(100*rho))+" %: cut at its end", right, times, 0.95, 1)
 	}
 }
 
@@ -149,7 +151,8 @@ func TestLongestTime(t *testing.T) {
 // TestShiftFunctionTies has pairs that agree to the step of their histogram in all but one: they have a band.
 func TestShiftFunctionTies(t *testing.T) {
 	run := func(v float64) []stats.SparseCounts {
-		c := counts(append(repeated(100, 500), append(repeated(101, 500), repeated(v, 1000)...)...)...)
+		c := counts(slices.Concat(
+			slices.Repeat([]float64{100}, 500), slices.Repeat([]float64{101}, 500), slices.Repeat([]float64{v}, 1000))...)
 		return []stats.SparseCounts{c, c, c, c, c, c}
 	}
 	var pairs []stats.RunPair
@@ -163,12 +166,4 @@ func TestShiftFunctionTies(t *testing.T) {
 	if !(s.Lo[0] < 0 && s.Hi[0] > 0) || s.D[0] != 0 {
 		t.Errorf("where nothing differs the band is no point: %+v", s)
 	}
-}
-
-func repeated(v float64, n int) []float64 {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = v
-	}
-	return out
 }

@@ -23,12 +23,14 @@ type RunPair struct {
 // at once. Lo and Hi are NaN where there is no band, and all of them when there are fewer than [MinPairs] pairs.
 type QuantileShift struct {
 	P, D, Lo, Hi []float64
-	Level        float64
-	// Factor is how many standard errors wide the band is on each side.
+	// Base and New are the mean logarithms of the quantiles of each arm.
+	Base, New []float64
+	Level     float64
+	// Factor is the width of the band on each side, in standard errors.
 	Factor float64
 }
 
-// innerDraws is how many resamples of each run [ShiftFunction] makes, for the pairs that are drawn to choose from.
+// innerDraws is the number of resamples of each run that [ShiftFunction] makes, for the pairs that are drawn to choose from.
 const innerDraws = 100
 
 // ShiftFunction returns the shift function of pairs of runs at probs with a simultaneous band. The band is that of
@@ -49,7 +51,10 @@ func ShiftFunction(pairs []RunPair, probs []float64, level float64, seed uint64)
 	if len(pairs) == 0 || len(probs) == 0 || !(level > 0 && level < 1) {
 		return QuantileShift{}, errors.New("a shift function needs pairs, quantiles and a level between 0 and 1")
 	}
-	s := QuantileShift{P: slices.Clone(probs), Level: level, Factor: math.NaN()}
+	s := QuantileShift{
+		P: slices.Clone(probs), Level: level, Factor: math.NaN(),
+		Base: make([]float64, len(probs)), New: make([]float64, len(probs)),
+	}
 	rng := rand.New(rand.NewPCG(seed, uint64(len(pairs))))
 	whole := make([][]float64, len(pairs))   // by pair, then quantile
 	drawn := make([][][]float64, len(pairs)) // by pair, then draw, then quantile
@@ -66,7 +71,10 @@ func ShiftFunction(pairs []RunPair, probs []float64, level float64, seed uint64)
 		rounding = min(rounding, base.resolution(), fresh.resolution())
 		whole[i] = make([]float64, len(probs))
 		for k := range probs {
-			whole[i][k] = fresh.logs[fresh.whole[k]] - base.logs[base.whole[k]]
+			x, y := base.logs[base.whole[k]], fresh.logs[fresh.whole[k]]
+			whole[i][k] = y - x
+			s.Base[k] += x / float64(len(pairs))
+			s.New[k] += y / float64(len(pairs))
 		}
 		drawn[i] = shifts(rng, base, fresh)
 	}

@@ -152,19 +152,6 @@ func TestSpansAgreeWithCounting(t *testing.T) {
 	}
 }
 
-// TestSpansWithoutBoundsAreT checks that a sample without bounds is judged by Student's t.
-func TestSpansWithoutBoundsAreT(t *testing.T) {
-	rng := rand.New(rand.NewPCG(16, 5))
-	for range 100 {
-		s := randomSpans(rng, 6, 0)
-		known := s.Known()
-		ci, want := s.Interval(0.9), stats.TInterval(known, 0.9)
-		if p := s.Test(); math.Abs(p-stats.TTest(known)) > 1e-9 || math.Abs(ci.Lo-want.Lo) > 1e-9 || math.Abs(ci.Hi-want.Hi) > 1e-9 {
-			t.Fatalf("p %v %v, interval %v %v", p, stats.TTest(known), ci, want)
-		}
-	}
-}
-
 // TestABoundThatMovesTowardsTheConclusionNeverWeakensIt moves bounds down.
 func TestABoundThatMovesTowardsTheConclusionNeverWeakensIt(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 6))

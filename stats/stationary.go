@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	// MSERBatch is how many values MSER-5 joins before it searches for the cut.
+	// MSERBatch is the number of values that MSER-5 joins before it searches for the cut.
 	MSERBatch = 5
 	// MinWarmup is the smallest number of values in which MSER-5 searches for a cut: ten batches of
 	// five.
 	MinWarmup = 10 * MSERBatch
-	// mserRest and a third of all are how many batches a cut must leave. The statistic of few is small by chance: with
+	// A cut must leave mserRest batches and a third of all. The statistic of few is small by chance: with
 	// five alone, as is usual, 13 % of steady runs of half an hour were called not stationary, with a third 4 %.
 	mserRest = 5
 )
@@ -45,7 +45,7 @@ func mser(values []float64) []float64 {
 	return out
 }
 
-// TrendBatches is how many means of equal stretches of a run are tested for a trend.
+// TrendBatches is the number of means of equal stretches of a run that are tested for a trend.
 const TrendBatches = 20
 
 // BatchMeans returns the means of k stretches of equal length. Values that do not fill a stretch are left out at the
@@ -64,7 +64,7 @@ func BatchMeans(values []float64, k int) []float64 {
 	return out
 }
 
-// leastBatches is to how few stretches [RunDrift] goes down.
+// leastBatches is the smallest number of stretches of [RunDrift].
 const leastBatches = 10
 
 // RunDrift returns the trend of a steady phase as its change over the whole of it, in the unit of the values (of log
@@ -105,12 +105,8 @@ func AutocorrelationTime(values []float64) float64 {
 	if n < 4 || !finite(values) {
 		return math.NaN()
 	}
-	mean := Sample{Values: values}.Mean()
-	d, squares := make([]float64, n), 0.0
-	for i, v := range values {
-		d[i] = v - mean
-		squares += d[i] * d[i]
-	}
+	d := around(Sample{Values: values})
+	squares := sumSquares(d)
 	if squares == 0 {
 		return 1
 	}
@@ -137,13 +133,10 @@ func LongestTime(values []float64) float64 {
 	if math.IsNaN(tau) {
 		return tau
 	}
-	mean := Sample{Values: values}.Mean()
-	squares, neighbors := 0.0, 0.0
-	for i, v := range values {
-		squares += (v - mean) * (v - mean)
-		if i > 0 {
-			neighbors += (v - mean) * (values[i-1] - mean)
-		}
+	d := around(Sample{Values: values})
+	squares, neighbors := sumSquares(d), 0.0
+	for i, v := range d[1:] {
+		neighbors += v * d[i]
 	}
 	if squares == 0 {
 		return tau
@@ -182,16 +175,15 @@ func EffectiveCount(hit, total []uint64) float64 {
 		return 0
 	}
 	share := float64(hits) / float64(n)
-	rest, squares := make([]float64, len(hit)), 0.0
+	rest := make([]float64, len(hit))
 	for i, h := range hit {
 		rest[i] = float64(h) - share*float64(total[i])
-		squares += rest[i] * rest[i]
 	}
 	independent := float64(n) * share * (1 - share)
 	if independent == 0 {
 		return float64(n)
 	}
-	return float64(n) / max(1, squares*AutocorrelationTime(rest)/independent)
+	return float64(n) / max(1, sumSquares(rest)*AutocorrelationTime(rest)/independent)
 }
 
 // LeastOps returns how many operations must lie behind the quantile p, in (0, 1), of one run, for any distribution:
@@ -204,7 +196,7 @@ func LeastOps(p float64) uint64 {
 	return uint64(math.Ceil(math.Log(0.01)/math.Log(p) - 1e-9))
 }
 
-// TailOps is how many effective operations must lie beyond a quantile of one run for it to be compared.
+// TailOps is the number of effective operations that must lie beyond a quantile of one run for it to be compared.
 const TailOps = 50
 
 // QuantileSupported reports whether n operations, worth effective independent ones, carry the quantile p.

@@ -11,14 +11,14 @@ const MinTrend = 8
 
 // A Trend is the monotone trend of values at equal distances in time.
 type Trend struct {
-	// N is how many values there were.
+	// N is the number of values.
 	N int
 	// Slope is the estimate of Theil and Sen, per step: the median of the slopes between all pairs. Lo and Hi are its
 	// interval.
 	Slope, Lo, Hi float64
 	// P is the two-sided p-value of the test of Mann and Kendall, corrected for autocorrelation.
 	P float64
-	// Inflation is by how much autocorrelation widened the variance of the test; at least 1.
+	// Inflation is the factor by which autocorrelation widened the variance of the test; at least 1.
 	Inflation float64
 }
 

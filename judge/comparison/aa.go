@@ -57,7 +57,7 @@ func TestOf(endpoint string) string {
 	return BoundedTest
 }
 
-// An Environment is where a metric is measured: only metrics of one environment have one noise.
+// An Environment is the place of a measurement: only metrics of one environment have one noise.
 type Environment struct {
 	// Host is the digest of the host and of the cores of both sides, and HostText its readable name.
 	Host, HostText string

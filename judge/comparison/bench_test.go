@@ -83,6 +83,24 @@ func (b *bench) run(c record.ComparisonRun) record.ComparisonRun {
 	return c
 }
 
+// void makes runs of an arm on an engine invalid in these blocks, the second one too of a block that
+// is listed twice.
+func (b *bench) void(arm, engine string, blocks ...int) {
+	times := map[int]int{}
+	for _, block := range blocks {
+		times[block]++
+		b.invalid[fmt.Sprintf("%d %s %s %d", block, arm, engine, times[block])] = true
+	}
+}
+
+// opsOf returns the window of n operations that succeeded and took as long each.
+func opsOf(name string, took time.Duration, n int) *measure.Window {
+	w := measure.NewWindow(name)
+	w.Response.RecordN(took, uint32(n))
+	w.Classes[measure.OK] = uint64(n)
+	return w
+}
+
 func (b *bench) load(id string) (*record.Run, error) { return record.Open(filepath.Join(b.dir, id)) }
 
 // judge judges a comparison by the bench's plan.

@@ -60,20 +60,8 @@ func warned(r verdict.Result, text string) bool {
 	return strings.Contains(fmt.Sprint(r.Warnings), text)
 }
 
-// benchSeconds is how long the measured phase of a bench is.
+// benchSeconds is the length of the measured phase of a bench.
 const benchSeconds = 6
-
-func TestInvalidRunIsNeverJudged(t *testing.T) {
-	b := newBench(t)
-	for block := 1; block <= 6; block++ {
-		b.invalid[fmt.Sprintf("%d new postgresql 1", block)] = true
-	}
-	c := b.compare(0)
-	arms, _ := b.judge(c)
-	if k := arms[0].Verdict.Kind; k != verdict.Invalid {
-		t.Errorf("verdict %s on runs that are all void", k)
-	}
-}
 
 func TestTailNeedsOperations(t *testing.T) {
 	w := measure.NewWindow("post")
@@ -88,7 +76,7 @@ func TestTailNeedsOperations(t *testing.T) {
 func TestOperationsThatOneArmLost(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
-		base, fresh uint32 // deliveries of a run; too few for p95 below 90
+		base, fresh int // deliveries of a run; too few for p95 below 90
 		skipped     string
 		kind        verdict.Kind
 	}{
@@ -110,10 +98,7 @@ func TestOperationsThatOneArmLost(t *testing.T) {
 				if second != 0 || n == 0 {
 					return nil
 				}
-				w := measure.NewWindow(workload.Delivery)
-				w.Response.RecordN(5*time.Millisecond, n)
-				w.Classes[measure.OK] = uint64(n)
-				return []*measure.Window{w}
+				return []*measure.Window{opsOf(workload.Delivery, 5*time.Millisecond, n)}
 			}
 			arms, _ := b.judge(b.compare(0))
 			const name = "p95(delivery)"
@@ -140,7 +125,7 @@ func TestOperationsThatOneArmLost(t *testing.T) {
 func TestSecondaryMetrics(t *testing.T) {
 	b := newBench(t)
 	b.extra = func(c record.ComparisonRun, s int) []*measure.Window {
-		read, rare := measure.NewWindow("read"), measure.NewWindow("rare")
+		read, rare := measure.NewWindow("read"), opsOf("rare", time.Second, 15) // p99(op) of both arms
 		level := math.Exp(0.004 * b.rng.NormFloat64())
 		for i := range 400 {
 			d := level * (20 + float64(i%400)/80) * math.Exp(0.02*b.rng.NormFloat64())
@@ -150,22 +135,14 @@ func TestSecondaryMetrics(t *testing.T) {
 			read.Response.Record(time.Duration(d * float64(time.Millisecond)))
 		}
 		read.Classes[measure.OK] = 400
-		rare.Response.RecordN(time.Second, 15) // p99(op) of both arms
-		rare.Classes[measure.OK] = 15
+		all := []*measure.Window{read, rare}
 		if c.Arm == "new" {
-			fresh := measure.NewWindow("thread")
-			fresh.Response.RecordN(time.Millisecond, 60)
-			fresh.Classes[measure.OK] = 60
-			all := []*measure.Window{read, rare, fresh}
+			all = append(all, opsOf("thread", time.Millisecond, 60))
 			if c.Block == 2 && s == 1 { // one in a comparison: as likely in the base
-				once := measure.NewWindow("unlikely")
-				once.Response.Record(time.Millisecond)
-				once.Classes[measure.OK] = 1
-				all = append(all, once)
+				all = append(all, opsOf("unlikely", time.Millisecond, 1))
 			}
-			return all
 		}
-		return []*measure.Window{read, rare}
+		return all
 	}
 	c := b.compare(0)
 	arms, databases := b.judge(c)

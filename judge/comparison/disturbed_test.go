@@ -1,7 +1,6 @@
 package comparison
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -19,9 +18,7 @@ func TestDisturbedBlocksKeepTheirCost(t *testing.T) {
 	}{{4, verdict.Worse}, {2, verdict.Inconclusive}} {
 		b := newBench(t)
 		b.cause = record.ByHost
-		for block := range 6 {
-			b.invalid[fmt.Sprintf("%d base postgresql 1", block+1)] = true
-		}
+		b.void("base", "postgresql", 1, 2, 3, 4, 5, 6)
 		c := b.compare(0)
 		arms, _ := b.judge(c, costly(c, map[string]float64{"base": 2, "new": tt.cost}))
 		for _, j := range arms {
@@ -55,9 +52,7 @@ func TestDisturbedBlocksKeepTheirCost(t *testing.T) {
 func TestDisturbedDoesNotExcuseAnArm(t *testing.T) {
 	b := newBench(t)
 	b.cause, b.targetToo = record.ByHost, true
-	for block := range 6 {
-		b.invalid[fmt.Sprintf("%d new postgresql 1", block+1)] = true
-	}
+	b.void("new", "postgresql", 1, 2, 3, 4, 5, 6)
 	c := b.compare(0)
 	arms, _ := b.judge(c, costly(c, map[string]float64{"base": 2, "new": 2}))
 	if v := arms[0].Verdict; v.Kind != verdict.Invalid || resultOf(t, v, "capacity").Kind != verdict.Invalid {

@@ -17,13 +17,8 @@ func failing(t *testing.T, cause record.Cause, fresh, base []int) (verdict.Verdi
 	t.Helper()
 	b := newBench(t)
 	b.cause = cause
-	for arm, blocks := range map[string][]int{"new": fresh, "base": base} {
-		times := map[int]int{}
-		for _, block := range blocks {
-			times[block]++
-			b.invalid[fmt.Sprintf("%d %s postgresql %d", block, arm, times[block])] = true
-		}
-	}
+	b.void("new", "postgresql", fresh...)
+	b.void("base", "postgresql", base...)
 	c := b.compare(6)
 	data, err := json.Marshal(c) // as it is read again from disk
 	if err != nil {
@@ -106,11 +101,8 @@ func TestUnclearVoidsAreNotTheSame(t *testing.T) {
 	} {
 		b := newBench(t)
 		b.cause, b.targetToo = tt.cause, tt.targetToo
-		for arm, blocks := range map[string][]int{"new": tt.fresh, "base": tt.base} {
-			for _, block := range blocks {
-				b.invalid[fmt.Sprintf("%d %s postgresql 1", block, arm)] = true
-			}
-		}
+		b.void("new", "postgresql", tt.fresh...)
+		b.void("base", "postgresql", tt.base...)
 		c := b.compare(6)
 		arms, _ := b.judge(c)
 		if v := arms[0].Verdict; v.Kind != tt.kind || tt.kind == verdict.Inconclusive && !strings.Contains(v.Reason, "may be the target's doing") {
@@ -125,8 +117,8 @@ func TestFailedRunsUnderOtherLoadsAreNotTheSame(t *testing.T) {
 	for fresh, kind := range map[int]verdict.Kind{0: verdict.Same, 1: verdict.Inconclusive} {
 		b := newBench(t)
 		b.cause = record.ByTarget
-		for i := range fresh {
-			b.invalid[fmt.Sprintf("%d base mysql 1", i+2)] = true
+		if fresh > 0 {
+			b.void("base", "mysql", 2)
 		}
 		c := b.compare(6)
 		p := parse(t)

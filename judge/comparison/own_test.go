@@ -30,9 +30,8 @@ func TestArmsOnTheirOwnDatabases(t *testing.T) {
 		if c.Arm == "new" {
 			n = n * 9 / 10
 		}
-		w := measure.NewWindow("story")
-		w.Response.RecordN(time.Millisecond, uint32(n))
-		w.Classes[measure.OK], w.Classes[measure.Status5xx] = uint64(n), 7 // which count nowhere
+		w := opsOf("story", time.Millisecond, n)
+		w.Classes[measure.Status5xx] = 7 // which count nowhere
 		return []*measure.Window{w}
 	}
 	c := b.compareBy(p, 0)
@@ -61,10 +60,7 @@ func TestJudgeKnowsTheOrder(t *testing.T) {
 		if c.Order == 2 {
 			n = n * 9 / 10
 		}
-		w := measure.NewWindow("story")
-		w.Response.RecordN(time.Millisecond, uint32(n))
-		w.Classes[measure.OK] = uint64(n)
-		return []*measure.Window{w}
+		return []*measure.Window{opsOf("story", time.Millisecond, n)}
 	}
 	c := b.compareBy(p, 0)
 	arms, _ := mustJudge(t, c, p, b.load)

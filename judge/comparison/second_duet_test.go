@@ -3,19 +3,7 @@ package comparison
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
-	"testing"
 )
-
-// A clockTurn is the known part of one turn of a duet. All times are seconds.
-type clockTurn struct {
-	// Length is how long the arm ran with its load, and Pause how long it was frozen since its
-	// turn before. The first turn of a block follows a pause since the last moment at which
-	// nothing was frozen.
-	Length, Pause float64
-	CPU           float64 // of the arm in the turn
-	Ops           int     // that ended in the turn
-}
 
 // A clockArm is a build in a duet.
 type clockArm struct {
@@ -46,14 +34,8 @@ type clockCase struct {
 	name string
 	kind clockKind
 	arms [2]clockArm // base and new
-	// seats is how many arms take turns: base and new in turn.
+	// seats is the number of arms that take turns: base and new in turn.
 	seats int
-	// even gives all turns of a pair of rounds one length, as a round table does; otherwise each
-	// turn has its own.
-	even bool
-	// seam is how long an arm runs without load, and unseen by the reading of its CPU time,
-	// before and after each turn.
-	seam float64
 	// noise is the standard deviation of the host's speed, which is AR(1) with a time constant of
 	// 10 s.
 	noise float64
@@ -255,106 +237,5 @@ func (h *clockHost) run(p *clockProcess, seconds float64, load bool) {
 		h.now += clockStep
 		h.speed = keep*h.speed + math.Sqrt(1-keep*keep)*h.rng.NormFloat64()
 		p.run(h.now, 1+h.noise*h.speed, load)
-	}
-}
-
-// block returns the turns of each seat; seat i is of the arm i modulo 2. Rounds come in pairs, a
-// random order and its reverse, and each seat has a turn in each round. Turns have 0.2 to 2 s,
-// evenly spread.
-func (c clockCase) block(seed uint64, rounds int) [][]clockTurn {
-	rng := rand.New(rand.NewPCG(seed, 34))
-	host := &clockHost{rng: rng, noise: c.noise, speed: rng.NormFloat64()}
-	seats := make([]*clockProcess, c.seats)
-	for i := range seats {
-		seats[i] = newClockProcess(c.arms[i%2], c.kind, rng)
-	}
-	turns, ended := make([][]clockTurn, c.seats), make([]float64, c.seats)
-	var order []int
-	length := 0.0
-	for round := range rounds {
-		if round%2 == 0 {
-			order, length = rng.Perm(c.seats), 0.2+1.8*rng.Float64()
-		}
-		for k := range order {
-			i := order[k]
-			if round%2 == 1 {
-				i = order[len(order)-1-k]
-			}
-			if !c.even {
-				length = 0.2 + 1.8*rng.Float64()
-			}
-			p, turn := seats[i], clockTurn{Pause: host.now - ended[i]}
-			ops := p.ops
-			host.run(p, c.seam, false)
-			cpu, from := p.cpu, host.now
-			host.run(p, length, true)
-			turn.CPU, turn.Length = p.cpu-cpu, host.now-from
-			host.run(p, c.seam, false)
-			turn.Ops = p.ops - ops
-			ended[i] = host.now
-			turns[i] = append(turns[i], turn)
-		}
-	}
-	return turns
-}
-
-// perRequest returns the CPU time per request of all turns of an arm, as they were counted.
-func perRequest(turns [][]clockTurn, arm int) float64 {
-	cpu, ops := 0.0, 0
-	for i := arm; i < len(turns); i += 2 {
-		for _, t := range turns[i] {
-			cpu += t.CPU
-			ops += t.Ops
-		}
-	}
-	return cpu / float64(ops)
-}
-
-// TestClockTruth runs builds alone for 16 minutes without a pause: their CPU time per request is
-// the stated one.
-func TestClockTruth(t *testing.T) {
-	for i, c := range clockCases() {
-		if c.arms[0].request == c.arms[1].request {
-			continue
-		}
-		t.Run(c.name, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(uint64(i), 35))
-			p := newClockProcess(c.arms[1], c.kind, rng)
-			host := &clockHost{rng: rng}
-			host.run(p, 960, true)
-			got, want := p.cpu/float64(p.ops), c.truth(1)
-			if math.Abs(got/want-1) > 0.012 {
-				t.Errorf("%.4f ms of CPU time per request, want %.4f", 1000*got, 1000*want)
-			}
-		})
-	}
-}
-
-// TestClockWorkGrowsInADuet shows that the data have the defect that they are for: work that
-// catches up is counted once for each arm of the duet, and deferred work hides in the seams.
-func TestClockWorkGrowsInADuet(t *testing.T) {
-	for _, want := range []struct {
-		name        string
-		seam        float64
-		least, most float64 // of the difference as counted, over the true one
-	}{
-		{"none: dearer requests", 0, 0.8, 1.2},
-		{"collector by allocation: new", 0, 0.8, 1.2},
-		{"cron that catches up: new", 0, 2.5, 4},
-		{"heartbeats of 200 users: new", 0, 2.5, 4},
-		{"deferred work: new", 0.005, 0.5, 0.9},
-	} {
-		t.Run(want.name, func(t *testing.T) {
-			cases := clockCases()
-			named := func(c clockCase) bool { return c.name == want.name }
-			c := cases[slices.IndexFunc(cases, named)]
-			c.noise, c.seam = 0, want.seam
-			turns := c.block(1, 200)
-			counted := math.Log(perRequest(turns, 1) / perRequest(turns, 0))
-			if got := counted / c.effect(); got < want.least || got > want.most {
-				t.Errorf("counted %.2f times the true %.4f, want %.2f to %.2f",
-					got, c.effect(), want.least, want.most)
-			}
-		})
 	}
 }

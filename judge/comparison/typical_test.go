@@ -139,10 +139,7 @@ func TestTypicalLeavesOutKindsInAllBlocks(t *testing.T) {
 // those that one arm has lost.
 func TestTypicalOfTooFewOperations(t *testing.T) {
 	deliveries := func(n int) []*measure.Window {
-		w := measure.NewWindow("delivery")
-		w.Response.RecordN(5*time.Millisecond, uint32(n))
-		w.Classes[measure.OK] = uint64(n)
-		return []*measure.Window{w}
+		return []*measure.Window{opsOf("delivery", 5*time.Millisecond, n)}
 	}
 	j := typicalOf(t, func(_ *rand.Rand, _ record.ComparisonRun, _ int) []*measure.Window { return deliveries(1) })
 	why := j.Skipped["typical(delivery)"]

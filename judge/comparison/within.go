@@ -11,11 +11,11 @@ import (
 	"plimsoll/stats"
 )
 
-// MostPortions is how many equal parts of a run its inner spread is estimated from, at most: each holds many turns of
+// MostPortions is the largest number of equal parts of a run behind an estimate of its inner spread: each holds many turns of
 // a duet, so that neighbors hardly depend on each other.
 const MostPortions = 10
 
-// A Portion is what a part of the measured phase holds for one endpoint: a sum and what it is divided by (CPU time and
+// A Portion holds a part of the measured phase for one endpoint: a sum and what it is divided by (CPU time and
 // operations, response times and operations), or the times that a quantile is of.
 type Portion struct {
 	Sum, Count float64

@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -55,7 +56,7 @@ type Drift struct {
 	Sentence string      `json:"sentence"`
 }
 
-// Ends are where a signal was at first and at last, as the means of the first and the last tenth of its values, and
+// Ends are the first and the last level of a signal, as the means of the first and the last tenth of its values, and
 // the hours between the first value and the last. All are 0 for one that is too short.
 type Ends struct {
 	First float64 `json:"first"`
@@ -95,7 +96,7 @@ const (
 // over all signals, corrected for autocorrelation) and its change over the run matters; when the rate of its second
 // half over a whole run would not matter, it only levels off, as caches and pools do while they fill.
 //
-// The trend is that of the means of twenty to ten equal stretches ([stats.RunDrift]), of fewer than forty values that
+// The trend is of the means of twenty to ten equal stretches ([stats.RunDrift]), of fewer than forty values that
 // of the values themselves. docs/method/statistics.md lists its error rates.
 func FindDrift(signals []Signal) []Drift {
 	trends := make([]stats.Trend, len(signals))
@@ -212,14 +213,9 @@ func (s Signal) parts(up bool) []PartDrift {
 			out = append(out, all[i])
 		}
 	}
+	rate := func(p PartDrift) float64 { return p.weight * math.Abs(p.PerHour) }
 	slices.SortStableFunc(out, func(a, b PartDrift) int {
-		switch x, y := a.weight*math.Abs(a.PerHour), b.weight*math.Abs(b.PerHour); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(rate(b), rate(a)), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }

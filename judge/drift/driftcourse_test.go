@@ -12,7 +12,7 @@ import (
 )
 
 // service is an hour of a service in intervals of 36 s: operations of three kinds, whose level wanders by sd with the
-// correlation rho between intervals; climb is by how many ms they climb in the hour.
+// correlation rho between intervals; climb is their climb in the hour, in ms.
 func service(rng *rand.Rand, sd, rho float64, climb map[string]float64) drift.Signal {
 	const n = 100
 	s := drift.Signal{Name: "mean response", Unit: "ms", Step: 36 * time.Second, Material: 0.02, Values: make([]float64, n)}

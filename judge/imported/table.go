@@ -44,7 +44,7 @@ func (r PairRow) Attempts() (base, fresh verdict.Attempts) {
 	return verdict.Attempts{Runs: int(r.BaseOps), Failed: int(r.Base)}, verdict.Attempts{Runs: int(r.NewOps), Failed: int(r.New)}
 }
 
-// mostWithheld is how long the text of the column withheld may be, in bytes.
+// mostWithheld is the longest text of the column withheld, in bytes.
 const mostWithheld = 1000
 
 // The columns of ReadTable: base and new have to be there.

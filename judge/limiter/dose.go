@@ -98,7 +98,7 @@ func (o Observed) wayUp() wayUp {
 	return w
 }
 
-// rise is how many samples from the beginning on belong to the way up: until the users first fell by more than a
+// rise returns the number of samples from the beginning on that belong to the way up: until the users first fell by more than a
 // thirtieth. A queue that filled up beyond the capacity empties long after the users were taken back, so that later
 // samples show at a low load the remains of a high one. A run without enough levels on the way up is taken whole.
 func (o Observed) rise() int {

@@ -1,5 +1,7 @@
 package limiter
 
+import "slices"
+
 // The limiters that an indicator may speak for. A [Limiter]'s name is one of them and the role it was found on:
 // "db-pool app".
 const (
@@ -93,59 +95,77 @@ var serves = map[string][]string{"app": {"db"}, "proxy": {"app", "db"}}
 // Indicators returns the catalog for standard exporters and this project's own probes; a dialect adds the indicators
 // that only its server has. The limits are the starting points of the survey (5.2), except where a comment gives
 // another reason; docs/limiter.md lists them, and the fault suite tries them.
-func Indicators() []Indicator {
-	rate := func(metric string) string { return "sum by (role) (rate(" + metric + "[$w]))" }
-	// A share of the time of one host or group: that of several does not add up.
-	worst := func(metric string) string { return "max by (role) (rate(" + metric + "[$w]))" }
-	share := func(a, b string) string { return "(" + a + ") / (" + b + " > 0)" }
-	// Requests in flight, as one number for every role.
-	ofRequests := func(seconds string) string { return "(" + seconds + ") / on() group_left() ($inflight > 0)" }
-	// Sessions in line behind the one that writes the log wait for the disk as well.
-	onDisk := `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type=~"IO|LWLock:WALWrite"}[$w]))`
-	// A refusal that users see names no role: it belongs to the whole target.
-	ofTarget := func(q string) string { return `label_replace(` + q + `, "role", "` + wholeTarget + `", "", "")` }
-	ofOps := func(q string) string { return ofTarget(q + ` / (sum(rate(plimsoll_ops_total{op="op"}[$w])) > 0)`) }
-	const refused = `sum(rate(plimsoll_answers_total{status=~"429|503"}[$w]))`
-	const cut = `(sum(rate(plimsoll_ops_total{op="op", class=~"dial|tls|write|header|body|ws"}[$w])) or vector(0))`
-	// Including idle-time collection: its cores are not idle for other processes.
-	gc := rate("go_cpu_classes_gc_total_cpu_seconds_total")
-	used := "(" + rate("go_cpu_classes_total_cpu_seconds_total") + " - " + rate("go_cpu_classes_idle_cpu_seconds_total") + ")"
-	return append([]Indicator{
-		{LimitCPU, Utilization, "its cores are busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_ratio{role!~"generator|host"}[$w]))`, "", busyLimit, "ratio", false},
-		{LimitCPU, Utilization, "its host's cores are busy", `max by (role) (1 - avg by (role, instance) (sum by (role, instance, cpu) (rate(node_cpu_seconds_total{mode=~"idle|iowait", role=~".+"}[$w]))))`, "", busyLimit, "ratio", false},
-		{LimitCPU, Utilization, "one of its cores is busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_hottest_ratio{role!~"generator|host"}[$w]))`, "", 0.95, "ratio", false},
-		{LimitCPU, Saturation, "p99 of the Go scheduler's delay", `histogram_quantile(0.99, sum by (role, le) (rate(go_sched_latencies_seconds_bucket[$w])))`, "", 0.010, "s", true},
-		{LimitQuota, Saturation, "periods of its control group that were throttled", share(rate(`container_cpu_cfs_throttled_periods_total{role!="self"}`), rate(`container_cpu_cfs_periods_total{role!="self"}`)), "", 0.10, "ratio", false},
-		{LimitGC, Saturation, "CPU that went to garbage collection", share(gc, used), "", 0.25, "ratio", false},
-		{LimitAppLocks, Saturation, "requests under way that wait for a mutex", ofRequests(rate("go_sync_mutex_wait_total_seconds_total")), rate("go_sync_mutex_wait_total_seconds_total"), 0.20, "ratio", false},
-		{LimitPool, Saturation, "requests under way that wait for a connection of the pool", ofRequests(rate("go_sql_wait_duration_seconds_total")), rate("go_sql_wait_duration_seconds_total"), 0.05, "ratio", false},
-		{LimitPool, Utilization, "connections of the pool in use", `max by (role) (avg_over_time(go_sql_in_use_connections[$w]) / (go_sql_max_open_connections > 0))`, "", 0.90, "ratio", true},
-		{LimitDBConns, Utilization, "connections of the server in use", `max by (role) (plimsoll_pg_connections_used_ratio or plimsoll_mysql_connections_used_ratio)`, "", 0.95, "ratio", false},
-		{LimitDBLocks, Saturation, "active sessions that wait for a lock", `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w])) / clamp_min(sum by (role) (avg_over_time(plimsoll_pg_active_sessions[$w])), 1)`, `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w]))`, 0.30, "ratio", false},
-		{LimitDBLocks, Saturation, "running threads that wait for a row lock", `sum by (role) (avg_over_time(mysql_global_status_innodb_row_lock_current_waits[$w])) / clamp_min(sum by (role) (avg_over_time(mysql_global_status_threads_running[$w])), 1)`, "", 0.30, "ratio", false},
-		{LimitLag, Saturation, "time that it is behind the server that it follows", `max by (role) (max_over_time(plimsoll_replication_lag_seconds[$w]))`, "", lagLimit, "s", false},
-		{LimitDisk, Saturation, "requests under way whose session waits for the disk", ofRequests(onDisk), onDisk, 0.30, "ratio", false},
-		{LimitDisk, Utilization, "the busiest disk is busy", `max by (role) (avg_over_time(plimsoll_disk_busy_ratio[$w]))`, "", 0.90, "ratio", true},
-		{LimitDisk, Saturation, "a request's time at the slowest disk", `max by (role) (avg_over_time(plimsoll_disk_await_seconds[$w]))`, "", 0.020, "s", true},
-		{LimitMemory, Loss, "processes killed for memory per second", rate("node_vmstat_oom_kill") + " or " + rate("container_oom_events_total"), "", 0.001, "/s", false},
-		{LimitMemory, Saturation, "time in which all work waited for memory", worst("node_pressure_memory_stalled_seconds_total") + " or " + worst("container_pressure_memory_stalled_seconds_total"), "", 0.05, "ratio", false},
-		{LimitMemory, Saturation, "pages swapped in and out per second", "(" + rate("node_vmstat_pswpin") + " + " + rate("node_vmstat_pswpout") + ")", "", 100, "/s", false},
-		{LimitMemory, Utilization, "memory of its control group's limit", `max by (role) (container_memory_usage_bytes / (container_spec_memory_limit_bytes > 0))`, "", 0.98, "ratio", true},
-		{LimitRefusals, Loss, "operations answered with 429 or 503", ofOps(refused), ofTarget(refused), failureLimit, "ratio", false},
-		{LimitCut, Loss, "operations whose connection was refused or cut", ofOps(cut), ofTarget(cut), failureLimit, "ratio", false},
-		{LimitLoss, Loss, "segments that ended in a timeout, of those sent", share(rate("node_netstat_TcpExt_TCPTimeouts"), rate("node_netstat_Tcp_OutSegs")), rate("node_netstat_TcpExt_TCPTimeouts"), 0.0002, "ratio", false},
-		{LimitLoss, Loss, "segments sent again, of those sent", share(rate("node_netstat_Tcp_RetransSegs"), rate("node_netstat_Tcp_OutSegs")), rate("node_netstat_Tcp_RetransSegs"), 0.005, "ratio", true},
-		{LimitRing, Loss, "packets lost for want of room in the ring, per second", rate(`plimsoll_nic_rx_missed_total`) + " or " + rate("plimsoll_nic_rx_no_buffer_total") + " or " + rate(`node_network_receive_missed_errors_total{device!="lo"}`), "", 0.1, "/s", false},
-		{LimitAllowance, Loss, "packets beyond the instance's allowance per second", rate(`plimsoll_nic_allowance_exceeded_total{limit!="linklocal"}`), "", 0.1, "/s", false},
-		{LimitPackets, Loss, "packets dropped before any core took them, per second", rate("node_softnet_dropped_total"), "", 0.1, "/s", false},
-		{LimitConntrack, Loss, "connections that could not be tracked per second", "(" + rate("node_nf_conntrack_stat_insert_failed") + " + " + rate("node_nf_conntrack_stat_drop") + ")", "", 0.1, "/s", false},
-		{LimitConntrack, Utilization, "entries of the table in use", `max by (role) (node_nf_conntrack_entries / (node_nf_conntrack_entries_limit > 0))`, "", 0.95, "ratio", false},
-		{LimitBacklog, Loss, "connections dropped at a full accept queue per second", rate("node_netstat_TcpExt_ListenOverflows"), "", 0.1, "/s", false},
-		{LimitFiles, Loss, "open files of its limit", `max by (role) (max_over_time(plimsoll_process_fds_used_ratio[$w]) or max_over_time(process_open_fds[$w]) / (process_max_fds > 0))`, "", 0.97, "ratio", false},
-		{LimitPorts, Utilization, "sockets in TIME_WAIT of the default range of ports", `max by (role) (node_sockstat_TCP_tw / 28232)`, "", 0.90, "ratio", false},
-		{LimitProxyConns, Loss, "connections that the proxy accepted and did not handle, per second", "(" + rate("nginx_connections_accepted") + " - " + rate("nginx_connections_handled") + ")", "", 0.1, "/s", false},
-	}, ofExporters()...)
+func Indicators() []Indicator { return slices.Clone(catalog) }
+
+func rate(metric string) string { return "sum by (role) (rate(" + metric + "[$w]))" }
+
+// worst returns a share of the time of one host or group: those of several do not add up.
+func worst(metric string) string { return "max by (role) (rate(" + metric + "[$w]))" }
+
+func share(a, b string) string { return "(" + a + ") / (" + b + " > 0)" }
+
+// ofRequests divides by the requests in flight, which are one number for every role.
+func ofRequests(seconds string) string {
+	return "(" + seconds + ") / on() group_left() ($inflight > 0)"
 }
+
+// ofTarget gives the role of the whole target to a refusal that users see, which names no role.
+func ofTarget(q string) string {
+	return `label_replace(` + q + `, "role", "` + wholeTarget + `", "", "")`
+}
+
+func ofOps(q string) string {
+	return ofTarget(q + ` / (sum(rate(plimsoll_ops_total{op="op"}[$w])) > 0)`)
+}
+
+const (
+	refused = `sum(rate(plimsoll_answers_total{status=~"429|503"}[$w]))`
+	cutOff  = `(sum(rate(plimsoll_ops_total{op="op", class=~"dial|tls|write|header|body|ws"}[$w])) or vector(0))`
+	// onDisk includes sessions in line behind the one that writes the log: they wait for the disk as well.
+	onDisk = `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type=~"IO|LWLock:WALWrite"}[$w]))`
+)
+
+var (
+	// gcTime includes collection in idle time: its cores are not idle for other processes.
+	gcTime  = rate("go_cpu_classes_gc_total_cpu_seconds_total")
+	cpuTime = "(" + rate("go_cpu_classes_total_cpu_seconds_total") + " - " + rate("go_cpu_classes_idle_cpu_seconds_total") + ")"
+)
+
+var catalog = append([]Indicator{
+	{LimitCPU, Utilization, "its cores are busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_ratio{role!~"generator|host"}[$w]))`, "", busyLimit, "ratio", false},
+	{LimitCPU, Utilization, "its host's cores are busy", `max by (role) (1 - avg by (role, instance) (sum by (role, instance, cpu) (rate(node_cpu_seconds_total{mode=~"idle|iowait", role=~".+"}[$w]))))`, "", busyLimit, "ratio", false},
+	{LimitCPU, Utilization, "one of its cores is busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_hottest_ratio{role!~"generator|host"}[$w]))`, "", 0.95, "ratio", false},
+	{LimitCPU, Saturation, "p99 of the Go scheduler's delay", `histogram_quantile(0.99, sum by (role, le) (rate(go_sched_latencies_seconds_bucket[$w])))`, "", 0.010, "s", true},
+	{LimitQuota, Saturation, "periods of its control group that were throttled", share(rate(`container_cpu_cfs_throttled_periods_total{role!="self"}`), rate(`container_cpu_cfs_periods_total{role!="self"}`)), "", 0.10, "ratio", false},
+	{LimitGC, Saturation, "CPU that went to garbage collection", share(gcTime, cpuTime), "", 0.25, "ratio", false},
+	{LimitAppLocks, Saturation, "requests under way that wait for a mutex", ofRequests(rate("go_sync_mutex_wait_total_seconds_total")), rate("go_sync_mutex_wait_total_seconds_total"), 0.20, "ratio", false},
+	{LimitPool, Saturation, "requests under way that wait for a connection of the pool", ofRequests(rate("go_sql_wait_duration_seconds_total")), rate("go_sql_wait_duration_seconds_total"), 0.05, "ratio", false},
+	{LimitPool, Utilization, "connections of the pool in use", `max by (role) (avg_over_time(go_sql_in_use_connections[$w]) / (go_sql_max_open_connections > 0))`, "", 0.90, "ratio", true},
+	{LimitDBConns, Utilization, "connections of the server in use", `max by (role) (plimsoll_pg_connections_used_ratio or plimsoll_mysql_connections_used_ratio)`, "", 0.95, "ratio", false},
+	{LimitDBLocks, Saturation, "active sessions that wait for a lock", `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w])) / clamp_min(sum by (role) (avg_over_time(plimsoll_pg_active_sessions[$w])), 1)`, `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w]))`, 0.30, "ratio", false},
+	{LimitDBLocks, Saturation, "running threads that wait for a row lock", `sum by (role) (avg_over_time(mysql_global_status_innodb_row_lock_current_waits[$w])) / clamp_min(sum by (role) (avg_over_time(mysql_global_status_threads_running[$w])), 1)`, "", 0.30, "ratio", false},
+	{LimitLag, Saturation, "time that it is behind the server that it follows", `max by (role) (max_over_time(plimsoll_replication_lag_seconds[$w]))`, "", lagLimit, "s", false},
+	{LimitDisk, Saturation, "requests under way whose session waits for the disk", ofRequests(onDisk), onDisk, 0.30, "ratio", false},
+	{LimitDisk, Utilization, "the busiest disk is busy", `max by (role) (avg_over_time(plimsoll_disk_busy_ratio[$w]))`, "", 0.90, "ratio", true},
+	{LimitDisk, Saturation, "a request's time at the slowest disk", `max by (role) (avg_over_time(plimsoll_disk_await_seconds[$w]))`, "", 0.020, "s", true},
+	{LimitMemory, Loss, "processes killed for memory per second", rate("node_vmstat_oom_kill") + " or " + rate("container_oom_events_total"), "", 0.001, "/s", false},
+	{LimitMemory, Saturation, "time in which all work waited for memory", worst("node_pressure_memory_stalled_seconds_total") + " or " + worst("container_pressure_memory_stalled_seconds_total"), "", 0.05, "ratio", false},
+	{LimitMemory, Saturation, "pages swapped in and out per second", "(" + rate("node_vmstat_pswpin") + " + " + rate("node_vmstat_pswpout") + ")", "", 100, "/s", false},
+	{LimitMemory, Utilization, "memory of its control group's limit", `max by (role) (container_memory_usage_bytes / (container_spec_memory_limit_bytes > 0))`, "", 0.98, "ratio", true},
+	{LimitRefusals, Loss, "operations answered with 429 or 503", ofOps(refused), ofTarget(refused), failureLimit, "ratio", false},
+	{LimitCut, Loss, "operations whose connection was refused or cut", ofOps(cutOff), ofTarget(cutOff), failureLimit, "ratio", false},
+	{LimitLoss, Loss, "segments that ended in a timeout, of those sent", share(rate("node_netstat_TcpExt_TCPTimeouts"), rate("node_netstat_Tcp_OutSegs")), rate("node_netstat_TcpExt_TCPTimeouts"), 0.0002, "ratio", false},
+	{LimitLoss, Loss, "segments sent again, of those sent", share(rate("node_netstat_Tcp_RetransSegs"), rate("node_netstat_Tcp_OutSegs")), rate("node_netstat_Tcp_RetransSegs"), 0.005, "ratio", true},
+	{LimitRing, Loss, "packets lost for want of room in the ring, per second", rate(`plimsoll_nic_rx_missed_total`) + " or " + rate("plimsoll_nic_rx_no_buffer_total") + " or " + rate(`node_network_receive_missed_errors_total{device!="lo"}`), "", 0.1, "/s", false},
+	{LimitAllowance, Loss, "packets beyond the instance's allowance per second", rate(`plimsoll_nic_allowance_exceeded_total{limit!="linklocal"}`), "", 0.1, "/s", false},
+	{LimitPackets, Loss, "packets dropped before any core took them, per second", rate("node_softnet_dropped_total"), "", 0.1, "/s", false},
+	{LimitConntrack, Loss, "connections that could not be tracked per second", "(" + rate("node_nf_conntrack_stat_insert_failed") + " + " + rate("node_nf_conntrack_stat_drop") + ")", "", 0.1, "/s", false},
+	{LimitConntrack, Utilization, "entries of the table in use", `max by (role) (node_nf_conntrack_entries / (node_nf_conntrack_entries_limit > 0))`, "", 0.95, "ratio", false},
+	{LimitBacklog, Loss, "connections dropped at a full accept queue per second", rate("node_netstat_TcpExt_ListenOverflows"), "", 0.1, "/s", false},
+	{LimitFiles, Loss, "open files of its limit", `max by (role) (max_over_time(plimsoll_process_fds_used_ratio[$w]) or max_over_time(process_open_fds[$w]) / (process_max_fds > 0))`, "", 0.97, "ratio", false},
+	{LimitPorts, Utilization, "sockets in TIME_WAIT of the default range of ports", `max by (role) (node_sockstat_TCP_tw / 28232)`, "", 0.90, "ratio", false},
+	{LimitProxyConns, Loss, "connections that the proxy accepted and did not handle, per second", "(" + rate("nginx_connections_accepted") + " - " + rate("nginx_connections_handled") + ")", "", 0.1, "/s", false},
+}, ofExporters()...)
 
 // lagLimit is the time that a replica may be behind, in seconds: the samples that tell it come once a second, and below
 // two of them it is as good as none.

@@ -1,11 +1,11 @@
 package limiter
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"plimsoll/stats"
@@ -310,7 +310,7 @@ func candidates(all []Evidence, o Observed) []suspect {
 	out = onPath(out, all)
 	for i := range out {
 		s := &out[i]
-		sort.SliceStable(s.evidence, func(a, b int) bool { return s.evidence[a].strength() > s.evidence[b].strength() })
+		slices.SortStableFunc(s.evidence, func(a, b Evidence) int { return cmp.Compare(b.strength(), a.strength()) })
 		for j := range out {
 			if i != j && explains(out[j], *s, o) {
 				s.behind = out[j].name()
@@ -319,19 +319,23 @@ func candidates(all []Evidence, o Observed) []suspect {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b suspect) int {
-		switch {
-		case (a.behind == "") != (b.behind == ""):
-			return map[bool]int{true: -1, false: 1}[a.behind == ""]
-		case a.limited(o.Rule) != b.limited(o.Rule):
-			return map[bool]int{true: -1, false: 1}[a.limited(o.Rule)]
-		case a.rank != b.rank:
-			return int(b.rank) - int(a.rank)
-		case a.strength != b.strength:
-			return map[bool]int{true: -1, false: 1}[a.strength > b.strength]
-		}
-		return strings.Compare(a.name(), b.name())
+		return cmp.Or(
+			before(a.behind == "", b.behind == ""), before(a.limited(o.Rule), b.limited(o.Rule)),
+			cmp.Compare(b.rank, a.rank), cmp.Compare(b.strength, a.strength), cmp.Compare(a.name(), b.name()),
+		)
 	})
 	return out
+}
+
+// before orders what is true before what is not.
+func before(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // onPath names the proxy where the generator loses packets that it sends, because it sends to the proxy alone; and
@@ -370,7 +374,7 @@ func onPath(in []suspect, all []Evidence) []suspect {
 	return append(out, merged)
 }
 
-// strength is how far beyond its limit an indicator is, 1 at the limit and at most 10.
+// strength returns the distance of an indicator from its limit, 1 at the limit and at most 10.
 func (e Evidence) strength() float64 { return min(e.At/e.Limit, 10) }
 
 func usage(o Observed, role string) float64 { return coresAt(o, o.CPU[role]) }

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -97,7 +98,7 @@ type Step struct {
 	// Valid reports whether the run is valid; Why is the reason if it is not.
 	Valid bool   `json:"valid"`
 	Why   string `json:"why,omitempty"`
-	// Count is how many operations ended; Throughput is per second.
+	// Count is the number of operations that ended; Throughput is per second.
 	Count      uint64  `json:"count"`
 	Throughput float64 `json:"per_second"`
 	P50        float64 `json:"p50_ms"`
@@ -154,13 +155,13 @@ type Machine struct {
 	Memory float64 `json:"memory_bytes,omitempty"`
 }
 
-// A Level is how many users are served with a grade: those of the highest step that has it, if all graded steps below
+// A Level is the number of users served with a grade: those of the highest step that has it, if all graded steps below
 // have it too. Nothing is interpolated: between Users and Next nothing was measured.
 type Level struct {
 	Users int `json:"users"` // 0: not even the lowest step
 	// Next is the lowest step above, which lacks the grade; 0 if there is none, and then Users is a lower bound.
 	Next int `json:"next,omitempty"`
-	// RegisteredFrom and RegisteredTo are how many registered users this is when 20 % and 5 % of them are there at a
+	// RegisteredFrom and RegisteredTo are the registered users that this makes when 20 % and 5 % of them are there at a
 	// time.
 	RegisteredFrom int `json:"registered_from"`
 	RegisteredTo   int `json:"registered_to"`
@@ -340,13 +341,7 @@ func sortedByValue(m map[string]float64) []string {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b string) int {
-		switch {
-		case m[a] > m[b]:
-			return -1
-		case m[a] < m[b]:
-			return 1
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(m[b], m[a]), strings.Compare(a, b))
 	})
 	return keys
 }

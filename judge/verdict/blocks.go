@@ -10,9 +10,9 @@ import (
 // number itself: 1 % is a quiet laboratory, 5 % an ordinary cloud.
 func RunSDs() []float64 { return []float64{0.01, 0.02, 0.03, 0.05} }
 
-// A Blocks is how many blocks it takes to find two arms the same.
+// A Blocks is the number of blocks needed to find two arms the same.
 type Blocks struct {
-	// RunSD is how much the number varies between runs of one build, relative to itself.
+	// RunSD is the spread of the number between runs of one build, relative to itself.
 	RunSD float64 `json:"run_sd"`
 	// Blocks is the smallest number of which four in five comparisons find the same; 0 with Never or TooMany.
 	Blocks int `json:"blocks"`

@@ -74,7 +74,7 @@ func TestBoundsAreNeverTheSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 40))
 	for range 500 {
 		n := 6 + rng.IntN(7)
-		pairs := lab{rng, 0.001 + 0.01*rng.Float64()}.capacity(n)
+		pairs := world{sd: 0.001 + 0.01*rng.Float64(), blind: true}.session(rng, n)[0]
 		shift := 0.05 * (rng.Float64() - 0.5)
 		for i := range pairs {
 			pairs[i].New *= 1 + shift

@@ -11,7 +11,7 @@ import (
 	"plimsoll/stats"
 )
 
-// budgetOutcome is that of comparisons that go on until every endpoint is decided, or their time is over.
+// budgetOutcome counts comparisons that go on until every endpoint is decided, or their time is over.
 type budgetOutcome struct {
 	outcome
 	crossed int // any look at which an endpoint was better or worse, also where a later one took it back
@@ -52,7 +52,7 @@ func (w world) budgeted(times int, fits func(rng *rand.Rand) int) budgetOutcome 
 	return o
 }
 
-// budgets are how many blocks a budget has time for.
+// budgets are the numbers of blocks that a budget has time for.
 var budgets = []struct {
 	name string
 	fits func(rng *rand.Rand) int

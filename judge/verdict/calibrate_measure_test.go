@@ -9,7 +9,7 @@ import (
 	"plimsoll/stats"
 )
 
-// longRounds is how many slices each arm has in 30 s, the longest measured phase of "measure: auto" by default; its
+// longRounds is the number of slices each arm has in 30 s, the longest measured phase of "measure: auto" by default; its
 // shortest has duetRounds.
 const longRounds = 150
 

@@ -19,7 +19,7 @@ import (
 // calibrate makes TestStatisticsPage write the tables of docs/method/statistics.md: make calibrate.
 var calibrate = flag.Bool("calibrate", false, "simulate the tables of docs/method/statistics.md and write them (minutes)")
 
-// quick is how many comparisons a row of the page gets when it is only checked.
+// quick is the number of comparisons that a row of the page gets when it is only checked.
 const quick = 60
 
 // world is a simulated comparison: how the runs vary, the true effect of the new arm, and the rules that
@@ -77,7 +77,7 @@ func (w world) session(rng *rand.Rand, n int) [][]verdict.Pair {
 	level, first := 0.0, false // whether the new arm goes first
 	value := func(k int, fresh, second bool) float64 {
 		if k == 4 {
-			return lab{rng: rng}.rate(0.02)
+			return errorRate(rng, 0.02)
 		}
 		sd, at := w.sd, math.Log(16000)+level
 		if k > 0 {
@@ -143,7 +143,7 @@ func (w world) judge(all [][]verdict.Pair, n int, opt verdict.Options) verdict.V
 	return verdict.Combine("simulated", results)
 }
 
-// most is how many blocks a comparison may have.
+// most returns the largest number of blocks of a comparison.
 func (w world) most() int {
 	if w.blocks > 0 {
 		return w.blocks

@@ -83,15 +83,11 @@ func (r *Result) decideBounds(spans stats.Spans, ci, ci90 stats.Interval) (Kind,
 	case spans.MayLieInside(1-2*r.Alpha, r.Limit()):
 		return Inconclusive, "the bounds allow the same as well as a difference"
 	}
-	if veto := r.veto(twinOfBounds(spans, spans.Nearest().Mean())); veto != "" {
-		return Inconclusive, veto
+	kind, reason := r.differs(ci, twinOfBounds(spans, spans.Nearest().Mean()))
+	if kind != Inconclusive {
+		reason += ", whatever lies behind the " + plural(spans.Hidden(), "bound", "bounds")
 	}
-	side := "bad"
-	kind := Worse
-	if ci.Above(0) == (r.Better == plan.Higher) {
-		kind, side = Better, "good"
-	}
-	return kind, fmt.Sprintf("the %s interval lies on the %s side of no change, whatever lies behind the %s", r.level(), side, plural(spans.Hidden(), "bound", "bounds"))
+	return kind, reason
 }
 
 // twinOfBounds returns the sample of the sign-flip test for a conclusion with the sign of mean: of a bound that shows

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -79,18 +81,18 @@ type Family struct {
 	// change in percent.
 	Appeared []string `json:"appeared,omitempty"`
 	Vanished []string `json:"vanished,omitempty"`
-	// Tested is how many metrics had pairs enough to be tested; Refused gives the reason for each of
+	// Tested is the number of metrics with enough pairs for a test; Refused gives the reason for each of
 	// the others.
 	Tested  int      `json:"tested"`
 	Refused []string `json:"refused,omitempty"`
-	// Prior is how many degrees of freedom each metric's variance borrowed from the others, at most those that all have
+	// Prior is the number of degrees of freedom that each metric's variance borrowed from the others, at most those that all have
 	// together.
 	Prior float64 `json:"prior_df"`
 	// Sentence is the conclusion as one sentence.
 	Sentence string `json:"sentence"`
 }
 
-// FewestCalls is how many operations or calls both arms together must have had over all runs for a name to appear or
+// FewestCalls is the number of operations or calls that both arms together must have had over all runs for a name to appear or
 // vanish: when it is as likely in either, one arm has all of ten in two comparisons of a thousand.
 const FewestCalls = 10
 
@@ -101,106 +103,125 @@ const FewestCalls = 10
 //
 // Floors in a unit are taken against the mean of the base over its runs; a fall must be as large in the unit as a rise.
 func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
-	f := Family{Appeared: missingFrom(base, fresh), Vanished: missingFrom(fresh, base), Worsened: []Secondary{}, Improved: []Secondary{}, Unclear: []Secondary{}}
-	var tested []Secondary
-	var samples []stats.Sample
-	var floors []float64
-	var alone []bool
+	f := Family{
+		Appeared: missingFrom(base, fresh), Vanished: missingFrom(fresh, base),
+		Worsened: []Secondary{}, Improved: []Secondary{}, Unclear: []Secondary{},
+	}
+	var all []candidate
+	few := 0 // refused for too few pairs
 	for _, m := range metrics {
-		e := plan.Endpoint{Name: m.Name, Better: m.Better, Margin: FamilyFloor, Unit: m.Unit}
-		err := check(e, m.Pairs, Options{}, stats.FixedAlpha)
-		if err == nil && !(m.Floor >= 0 && m.Floor <= Largest) {
-			err = fmt.Errorf("floor %v: want a number from 0 on", m.Floor)
-		}
-		if err == nil && censored(m.Pairs) {
-			err = fmt.Errorf("it is censored")
-		}
-		if err != nil {
-			f.Refused = append(f.Refused, m.Name+": "+err.Error())
+		c, err := newCandidate(m)
+		if err == nil {
+			all = append(all, c)
 			continue
 		}
-		r := newResult(e, m.Pairs, Options{})
-		r.describeArms()
-		if r.N < stats.MinPairs {
-			f.Refused = append(f.Refused, fmt.Sprintf("%s: %s%s", m.Name, Count(r.N, "pair"), tooFewPairs))
-			continue
+		f.Refused = append(f.Refused, m.Name+": "+err.Error())
+		if errors.Is(err, errFewPairs) {
+			few++
 		}
-		s := r.raw(r.Pairs)
-		floor := max(FamilyFloor, m.Floor/r.Base.Mean)
-		one := Secondary{
-			Name: m.Name, Unit: m.Unit, Better: m.Better, N: r.N, Base: r.Base.Mean, New: r.New.Mean,
-			Effect: r.Unscale(s.Mean()), Floor: floor, Kind: Inconclusive,
-		}
-		one.calls(m, r.Pairs)
-		for _, i := range stats.Outliers(s) {
-			one.Outliers = append(one.Outliers, r.Pairs[i].Block)
-		}
-		tested = append(tested, one)
-		samples, floors, alone = append(samples, s), append(floors, logFloor(m.Floor/r.Base.Mean, s.Mean())), append(alone, m.Alone)
 	}
-	tests, prior := moderate(samples, floors, alone)
-	kept := 0
-	for i, t := range tests {
-		// With nothing to borrow, differences without any spread are rounded ones, not certain ones.
-		if (alone[i] || prior.DF == 0) && t.SE == 0 && t.P == 0 {
-			why := "its differences do not vary, and the other metrics' hardly do: were they rounded?"
-			if alone[i] {
-				why = "its differences do not vary: were they rounded?"
-			}
-			f.Refused = append(f.Refused, tested[i].Name+": "+why)
-			continue
+	prior := moderate(all)
+	all = slices.DeleteFunc(all, func(c candidate) bool {
+		why := ""
+		switch {
+		case c.test.SE != 0 || c.test.P != 0:
+			return false
+		case c.alone:
+			why = "its differences do not vary: were they rounded?"
+		case prior.DF == 0: // with nothing to borrow, they are rounded and not certain
+			why = "its differences do not vary, and the other metrics' hardly do: were they rounded?"
+		default:
+			return false
 		}
-		tested[kept], samples[kept], tests[kept], alone[kept] = tested[i], samples[i], t, alone[i]
-		kept++
-	}
-	tested, samples, tests = tested[:kept], samples[:kept], tests[:kept]
-	f.Tested = len(tested)
-	for i, s := range samples {
-		if !alone[i] {
-			f.Prior += float64(s.N() - 1)
+		f.Refused = append(f.Refused, c.Name+": "+why)
+		return true
+	})
+	f.Tested = len(all)
+	p := make([]float64, len(all))
+	for i, c := range all {
+		p[i] = c.test.P
+		if !c.alone {
+			f.Prior += float64(c.sample.N() - 1)
 		}
 	}
 	f.Prior = min(f.Prior, prior.DF)
-	p := make([]float64, len(tests))
-	for i, t := range tests {
-		p[i] = t.P
-	}
 	for i, q := range stats.BenjaminiHochberg(p) {
-		m, t, mean := &tested[i], tests[i], samples[i].Mean()
-		half := stats.TQuantile(0.975, t.DF) * t.SE
-		m.T, m.P, m.Q = t.T, t.P, q
-		m.Lo, m.Hi = math.Expm1(mean-half), math.Expm1(mean+half)
-		if q <= FalseDiscoveries {
-			if m.Kind = Worse; (mean > 0) == (m.Better == plan.Higher) {
-				m.Kind = Better
-			}
-		}
+		all[i].conclude(q)
 	}
-	slices.SortStableFunc(tested, func(a, b Secondary) int {
-		switch x, y := math.Abs(a.T), math.Abs(b.T); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return strings.Compare(a.Name, b.Name)
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.T), math.Abs(a.T)), cmp.Compare(a.Name, b.Name))
 	})
-	for _, m := range tested {
-		switch m.Kind {
+	for _, c := range all {
+		switch c.Kind {
 		case Worse:
-			f.Worsened = append(f.Worsened, m)
+			f.Worsened = append(f.Worsened, c.Secondary)
 		case Better:
-			f.Improved = append(f.Improved, m)
+			f.Improved = append(f.Improved, c.Secondary)
 		default:
-			f.Unclear = append(f.Unclear, m)
+			f.Unclear = append(f.Unclear, c.Secondary)
 		}
 	}
-	f.Sentence = f.sentence()
+	f.Sentence = f.sentence(few == len(f.Refused))
 	return f
 }
 
-// logFloor is how far a metric must have moved on the logarithmic scale, in the direction of mean, to have changed by
-// more than its floor, which is given as a part of the base. It is infinite where it cannot fall by so much.
+// A candidate is a metric under test.
+type candidate struct {
+	Secondary
+	sample stats.Sample // of the logarithms of the ratios
+	floor  float64      // on the scale of sample
+	alone  bool
+	test   stats.ModeratedTest
+}
+
+// errFewPairs refuses a metric of too few blocks.
+var errFewPairs = fmt.Errorf("want %d", stats.MinPairs)
+
+// newCandidate returns a metric without its test, or the reason to refuse it.
+func newCandidate(m Metric) (candidate, error) {
+	e := plan.Endpoint{Name: m.Name, Better: m.Better, Margin: FamilyFloor, Unit: m.Unit}
+	if err := check(e, m.Pairs, Options{}, stats.FixedAlpha); err != nil {
+		return candidate{}, err
+	}
+	if !(m.Floor >= 0 && m.Floor <= Largest) {
+		return candidate{}, fmt.Errorf("floor %v: want a number from 0 on", m.Floor)
+	}
+	if censored(m.Pairs) {
+		return candidate{}, errors.New("it is censored")
+	}
+	r := newResult(e, m.Pairs, Options{})
+	r.describeArms()
+	if r.N < stats.MinPairs {
+		return candidate{}, fmt.Errorf("%s, %w", Count(r.N, "pair"), errFewPairs)
+	}
+	s, part := r.raw(r.Pairs), m.Floor/r.Base.Mean
+	c := candidate{sample: s, floor: logFloor(part, s.Mean()), alone: m.Alone, Secondary: Secondary{
+		Name: m.Name, Unit: m.Unit, Better: m.Better, N: r.N, Base: r.Base.Mean, New: r.New.Mean,
+		Effect: r.Unscale(s.Mean()), Floor: max(FamilyFloor, part), Kind: Inconclusive,
+	}}
+	c.calls(m, r.Pairs)
+	for _, i := range stats.Outliers(s) {
+		c.Outliers = append(c.Outliers, r.Pairs[i].Block)
+	}
+	return c, nil
+}
+
+// conclude takes over the test, whose adjusted p-value is q.
+func (c *candidate) conclude(q float64) {
+	t, mean := c.test, c.sample.Mean()
+	half := stats.TQuantile(0.975, t.DF) * t.SE
+	c.T, c.P, c.Q = t.T, t.P, q
+	c.Lo, c.Hi = math.Expm1(mean-half), math.Expm1(mean+half)
+	if q <= FalseDiscoveries {
+		if c.Kind = Worse; (mean > 0) == (c.Better == plan.Higher) {
+			c.Kind = Better
+		}
+	}
+}
+
+// logFloor returns the smallest change of a metric on the logarithmic scale, in the direction of
+// mean, that exceeds a floor, given as a part of the base. It is infinite where the metric cannot
+// fall by so much.
 func logFloor(part, mean float64) float64 {
 	least := math.Log1p(FamilyFloor)
 	switch {
@@ -212,29 +233,27 @@ func logFloor(part, mean float64) float64 {
 	return max(least, -math.Log1p(-part))
 }
 
-// moderate tests all samples: those that stand alone with their own variance, the others with variances that borrow
-// from each other.
-func moderate(samples []stats.Sample, floors []float64, alone []bool) ([]stats.ModeratedTest, stats.Prior) {
-	out := make([]stats.ModeratedTest, len(samples))
+// moderate tests all metrics: those that stand alone with their own variance, the others with
+// variances that borrow from each other.
+func moderate(all []candidate) stats.Prior {
 	var pool []stats.Sample
-	var at []float64
-	for i, s := range samples {
-		if alone[i] {
-			one, _ := stats.ModeratedT(samples[i:i+1], floors[i:i+1])
-			out[i] = one[0]
+	var floors []float64
+	var of []int
+	for i := range all {
+		c := &all[i]
+		if c.alone {
+			one, _ := stats.ModeratedT([]stats.Sample{c.sample}, []float64{c.floor})
+			c.test = one[0]
 			continue
 		}
-		pool, at = append(pool, s), append(at, floors[i])
+		pool, floors = append(pool, c.sample), append(floors, c.floor)
+		of = append(of, i)
 	}
-	tests, prior := stats.ModeratedT(pool, at)
-	k := 0
-	for i := range samples {
-		if !alone[i] {
-			out[i] = tests[k]
-			k++
-		}
+	tests, prior := stats.ModeratedT(pool, floors)
+	for k, i := range of {
+		all[i].test = tests[k]
 	}
-	return out, prior
+	return prior
 }
 
 // calls counts the calls behind a metric, and the sum of their change.
@@ -251,9 +270,6 @@ func (s *Secondary) calls(m Metric, pairs []Pair) {
 	}
 }
 
-// tooFewPairs ends the reason of a metric in too few blocks.
-var tooFewPairs = fmt.Sprintf(", want %d", stats.MinPairs)
-
 // missingFrom returns the names with operations in b and none in a, sorted.
 func missingFrom(a, b map[string]int64) []string {
 	var out []string
@@ -266,13 +282,14 @@ func missingFrom(a, b map[string]int64) []string {
 	return out
 }
 
-func (f Family) sentence() string {
+// sentence concludes; few reports that all refused metrics had too few pairs.
+func (f Family) sentence(few bool) string {
 	var parts []string
 	switch {
 	case f.Tested == 0 && len(f.Refused) > 0:
-		why := fmt.Sprintf(": fewer than %d pairs", stats.MinPairs)
-		if slices.ContainsFunc(f.Refused, func(s string) bool { return !strings.HasSuffix(s, tooFewPairs) }) {
-			why = ""
+		why := ""
+		if few {
+			why = fmt.Sprintf(": fewer than %d pairs", stats.MinPairs)
 		}
 		parts = append(parts, fmt.Sprintf("none of %s could be tested%s", Count(len(f.Refused), "further metric"), why))
 	case f.Tested == 0:

@@ -124,31 +124,3 @@ func TestTextOfManyPairs(t *testing.T) {
 	}
 	golden(t, "text-many", b.Bytes())
 }
-
-// TestPublishedDeltas holds the numbers that release engineers published, to the digit.
-func TestPublishedDeltas(t *testing.T) {
-	tests := []struct {
-		row  []string
-		want []string
-	}{
-		{[]string{"1,14186,16007", "2,14989,16371"}, []string{"+12.84 %", "+9.22 %", "two pairs are indicative only: at least six are needed for a verdict"}},
-		{[]string{"1,16347,16301"}, []string{"-0.28 %", "one pair is indicative only"}},
-		{[]string{"1,17504,17310"}, []string{"-1.11 %"}},
-		{[]string{"1,16997,16378"}, []string{"-3.64 %"}},
-	}
-	for _, tt := range tests {
-		r := verdict.Judge(capacity(), rows(t, tt.row...), verdict.Options{})
-		var b bytes.Buffer
-		if err := verdict.Text(&b, r); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range tt.want {
-			if !strings.Contains(b.String(), want) {
-				t.Errorf("%v: %q is missing in\n%s", tt.row, want, &b)
-			}
-		}
-		if r.HasInterval() {
-			t.Errorf("%v: %d pairs have an interval [%v, %v]", tt.row, r.N, r.Lo, r.Hi)
-		}
-	}
-}

@@ -7,7 +7,7 @@ import (
 	"plimsoll/plan"
 )
 
-// An Implied is what the change of a cost means for the capacity where the CPU time of the cost's role is the limit:
+// An Implied is the effect of a change of a cost on the capacity where the CPU time of the cost's role is the limit:
 // so much CPU time serves users in inverse proportion to the cost of an operation. The numbers are ratios minus one,
 // of the level of the cost's interval.
 type Implied struct {
@@ -15,7 +15,7 @@ type Implied struct {
 	Effect float64 `json:"effect"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
-	// Search is how the measured capacity compares with that: Confirmed, Contradicted or Open; empty without one.
+	// Search compares the measured capacity with that: Confirmed, Contradicted or Open; empty without one.
 	Search string `json:"search,omitempty"`
 	// Sentence is a whole sentence.
 	Sentence string `json:"sentence"`

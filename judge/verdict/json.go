@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// optional is a number that may be unknown: NaN and the infinities are null in JSON, and null is NaN.
+// optional is a number that may be unknown: NaN and the infinities are null in JSON. A pointer to
+// one leaves it as it is where the JSON has null.
 type optional float64
 
 func (o optional) MarshalJSON() ([]byte, error) {
@@ -15,90 +16,73 @@ func (o optional) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
-func (o *optional) UnmarshalJSON(data []byte) error {
-	var f *float64
-	if err := json.Unmarshal(data, &f); err != nil {
-		return err
-	}
-	*o = optional(math.NaN())
-	if f != nil {
-		*o = optional(*f)
-	}
-	return nil
-}
-
-// numbers has the fields of a result that may be unknown. In resultJSON they lie one level above the fields
-// of the same JSON names of the result itself, and so take their place.
+// numbers points to the fields of a result that may be unknown. In resultJSON they lie one level
+// above the fields of the same JSON names of the result itself, and so take their place.
 type numbers struct {
-	Effect    optional `json:"effect"`
-	Lo        optional `json:"lo"`
-	Hi        optional `json:"hi"`
-	Lo90      optional `json:"lo90"`
-	Hi90      optional `json:"hi90"`
-	P         optional `json:"p"`
-	SignFlipP optional `json:"sign_flip_p"`
-	HolmP     optional `json:"holm_p"`
-	HL        optional `json:"hl"`
-	HLLo      optional `json:"hl_lo"`
-	HLHi      optional `json:"hl_hi"`
-	SD        optional `json:"sd"`
-	MDE       optional `json:"mde"`
+	Effect    *optional `json:"effect"`
+	Lo        *optional `json:"lo"`
+	Hi        *optional `json:"hi"`
+	Lo90      *optional `json:"lo90"`
+	Hi90      *optional `json:"hi90"`
+	P         *optional `json:"p"`
+	SignFlipP *optional `json:"sign_flip_p"`
+	HolmP     *optional `json:"holm_p"`
+	HL        *optional `json:"hl"`
+	HLLo      *optional `json:"hl_lo"`
+	HLHi      *optional `json:"hl_hi"`
+	SD        *optional `json:"sd"`
+	MDE       *optional `json:"mde"`
 }
 
 type bareResult Result // without the methods
 
-type resultBelow struct{ bareResult }
+type resultBelow struct{ *bareResult }
 
 type resultJSON struct {
 	resultBelow
 	numbers
 }
 
-// MarshalJSON writes numbers that are not known as null.
-func (r Result) MarshalJSON() ([]byte, error) {
-	return json.Marshal(resultJSON{resultBelow{bareResult(r)}, numbers{
-		Effect: optional(r.Effect), Lo: optional(r.Lo), Hi: optional(r.Hi), Lo90: optional(r.Lo90), Hi90: optional(r.Hi90),
-		P: optional(r.P), SignFlipP: optional(r.SignFlipP), HolmP: optional(r.HolmP),
-		HL: optional(r.HL), HLLo: optional(r.HLLo), HLHi: optional(r.HLHi), SD: optional(r.SD), MDE: optional(r.MDE),
-	}})
+// json returns the JSON form of the result, which shares its fields.
+func (r *Result) json() *resultJSON {
+	of := func(v *float64) *optional { return (*optional)(v) }
+	return &resultJSON{resultBelow{(*bareResult)(r)}, numbers{
+		of(&r.Effect), of(&r.Lo), of(&r.Hi), of(&r.Lo90), of(&r.Hi90), of(&r.P), of(&r.SignFlipP), of(&r.HolmP),
+		of(&r.HL), of(&r.HLLo), of(&r.HLHi), of(&r.SD), of(&r.MDE),
+	}}
 }
+
+// MarshalJSON writes numbers that are not known as null.
+func (r Result) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
 
 // UnmarshalJSON reads the form that MarshalJSON writes; a number that is null or missing is NaN.
 func (r *Result) UnmarshalJSON(data []byte) error {
-	nan := optional(math.NaN())
-	in := resultJSON{numbers: numbers{nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, nan}}
-	if err := json.Unmarshal(data, &in); err != nil {
-		return err
-	}
-	*r = Result(in.bareResult)
-	n := in.numbers
-	r.Effect, r.Lo, r.Hi, r.Lo90, r.Hi90 = float64(n.Effect), float64(n.Lo), float64(n.Hi), float64(n.Lo90), float64(n.Hi90)
-	r.P, r.SignFlipP, r.HolmP = float64(n.P), float64(n.SignFlipP), float64(n.HolmP)
-	r.HL, r.HLLo, r.HLHi, r.SD, r.MDE = float64(n.HL), float64(n.HLLo), float64(n.HLHi), float64(n.SD), float64(n.MDE)
-	return nil
+	*r = unknown()
+	return json.Unmarshal(data, r.json())
 }
 
 type summaryJSON struct {
-	Name    string   `json:"name"`
-	N       int      `json:"n"`
-	Mean    optional `json:"mean"`
-	Lo      optional `json:"lo"`
-	Hi      optional `json:"hi"`
-	AtLeast bool     `json:"at_least,omitempty"`
+	Name    string    `json:"name"`
+	N       int       `json:"n"`
+	Mean    *optional `json:"mean"`
+	Lo      *optional `json:"lo"`
+	Hi      *optional `json:"hi"`
+	AtLeast bool      `json:"at_least,omitempty"`
+}
+
+func (s *Summary) json() summaryJSON {
+	return summaryJSON{s.Name, s.N, (*optional)(&s.Mean), (*optional)(&s.Lo), (*optional)(&s.Hi), s.AtLeast}
 }
 
 // MarshalJSON writes numbers that are not known as null.
-func (s Summary) MarshalJSON() ([]byte, error) {
-	return json.Marshal(summaryJSON{s.Name, s.N, optional(s.Mean), optional(s.Lo), optional(s.Hi), s.AtLeast})
-}
+func (s Summary) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
 
 // UnmarshalJSON reads the form that MarshalJSON writes; a number that is null or missing is NaN.
 func (s *Summary) UnmarshalJSON(data []byte) error {
-	nan := optional(math.NaN())
-	in := summaryJSON{Mean: nan, Lo: nan, Hi: nan}
-	if err := json.Unmarshal(data, &in); err != nil {
-		return err
-	}
-	*s = Summary{in.Name, in.N, float64(in.Mean), float64(in.Lo), float64(in.Hi), in.AtLeast}
-	return nil
+	nan := math.NaN()
+	*s = Summary{Mean: nan, Lo: nan, Hi: nan}
+	in := s.json()
+	err := json.Unmarshal(data, &in)
+	s.Name, s.N, s.AtLeast = in.Name, in.N, in.AtLeast
+	return err
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -49,27 +50,22 @@ func Judge(e plan.Endpoint, pairs []Pair, opt Options) Result {
 
 func newResult(e plan.Endpoint, pairs []Pair, opt Options) Result {
 	nan := math.NaN()
-	r := Result{
-		Endpoint: e, N: len(pairs), Pairs: slices.Clone(pairs),
-		Alpha: opt.Alpha, Look: opt.Look, Looks: opt.Looks, Over: opt.Over,
+	r := unknown()
+	r.Endpoint, r.N, r.Pairs = e, len(pairs), append([]Pair{}, pairs...)
+	r.Alpha = cmp.Or(opt.Alpha, stats.FixedAlpha)
+	r.Look, r.Looks, r.Over = opt.Look, opt.Looks, opt.Over
+	r.Base = Summary{Name: cmp.Or(opt.BaseName, "base"), Mean: nan, Lo: nan, Hi: nan}
+	r.New = Summary{Name: cmp.Or(opt.NewName, "new"), Mean: nan, Lo: nan, Hi: nan}
+	return r
+}
+
+// unknown returns a result without numbers.
+func unknown() Result {
+	nan := math.NaN()
+	return Result{
 		Effect: nan, Lo: nan, Hi: nan, Lo90: nan, Hi90: nan, P: nan, SignFlipP: nan, HolmP: nan,
 		HL: nan, HLLo: nan, HLHi: nan, SD: nan, MDE: nan,
-		Base: Summary{Name: opt.BaseName, Mean: nan, Lo: nan, Hi: nan},
-		New:  Summary{Name: opt.NewName, Mean: nan, Lo: nan, Hi: nan},
 	}
-	if r.Pairs == nil {
-		r.Pairs = []Pair{}
-	}
-	if r.Alpha == 0 {
-		r.Alpha = stats.FixedAlpha
-	}
-	if r.Base.Name == "" {
-		r.Base.Name = "base"
-	}
-	if r.New.Name == "" {
-		r.New.Name = "new"
-	}
-	return r
 }
 
 func check(e plan.Endpoint, pairs []Pair, opt Options, alpha float64) error {
@@ -227,13 +223,20 @@ func (r *Result) decide(s sample, ci, ci90 stats.Interval) (Kind, string) {
 	case !shifted:
 		return Inconclusive, fmt.Sprintf("the %s interval includes no change and reaches past the margin", r.level())
 	}
-	if veto := r.veto(s.Sample); veto != "" {
+	return r.differs(ci, s.Sample)
+}
+
+// differs concludes from an interval that excludes no change, unless the robust twin of the t test
+// objects to it on twin.
+func (r *Result) differs(ci stats.Interval, twin stats.Sample) (Kind, string) {
+	if veto := r.veto(twin); veto != "" {
 		return Inconclusive, veto
 	}
+	kind, side := Worse, "bad"
 	if ci.Above(0) == (r.Better == plan.Higher) {
-		return Better, fmt.Sprintf("the %s interval lies on the good side of no change", r.level())
+		kind, side = Better, "good"
 	}
-	return Worse, fmt.Sprintf("the %s interval lies on the bad side of no change", r.level())
+	return kind, fmt.Sprintf("the %s interval lies on the %s side of no change", r.level(), side)
 }
 
 // veto checks whether the robust twin of the t test confirms a difference; it returns its objection.

@@ -84,8 +84,8 @@ func TestMirror(t *testing.T) {
 	seen := make(map[verdict.Kind]int)
 	for range 600 {
 		shift := []float64{0, 0, 0.04, -0.08, 0.12}[rng.IntN(5)]
-		l := lab{rng, []float64{0.01, 0.03, 0.06}[rng.IntN(3)]}
-		pairs := l.pairs(6+rng.IntN(4), effect{capacity: shift})[0]
+		w := world{sd: []float64{0.01, 0.03, 0.06}[rng.IntN(3)], change: shift, blind: true}
+		pairs := w.session(rng, 6+rng.IntN(4))[0]
 		if rng.IntN(4) == 0 {
 			pairs[0].BaseCensored, pairs[1].NewCensored = true, rng.IntN(2) == 0
 		}

@@ -68,14 +68,15 @@ func orders(pairs []Pair) []int {
 	return out
 }
 
-// An OrderEffect is how the run that came second in a pair differed from the first, whichever arm it was: Effect is a
+// An OrderEffect is the difference of the run that came second in a pair from the first, whichever arm it was: Effect is a
 // ratio minus one, or in points. P is of no effect.
 type OrderEffect struct {
 	Effect float64 `json:"effect"`
 	P      float64 `json:"p"`
 }
 
-// orderLevel is from when on an effect of the order is worth a warning. It is allowed for at any p-value.
+// orderLevel is the largest p-value at which an effect of the order is worth a warning. The
+// comparison allows for it at any p-value.
 const orderLevel = 0.01
 
 // tellOrder fills in the effect of the order, or the reason why it counts as noise.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/judge/imported"
 	"plimsoll/judge/verdict"
 )
 
@@ -127,33 +126,5 @@ func TestAnArmThatVariesMoreIsTold(t *testing.T) {
 	}
 	if told < 75 || among < 3 {
 		t.Errorf("told in %d of 100, %d of them not among twenty", told, among)
-	}
-}
-
-// TestZerosOfUnknownCountsAreNotTheSame judges a CSV of error rates that are all zero: without the numbers of
-// operations the detectable rate is unknown; with them the verdict is the same.
-func TestZerosOfUnknownCountsAreNotTheSame(t *testing.T) {
-	judged := func(csv string) verdict.Result {
-		rows, err := imported.ReadTable(strings.NewReader(csv))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var pairs []verdict.Pair
-		for _, r := range rows {
-			pairs = append(pairs, r.Pair)
-		}
-		return verdict.Judge(failures(), pairs, verdict.Options{})
-	}
-	r := judged("pair,base,new\n1,0,0\n2,0,0\n3,0,0\n4,0,0\n5,0,0\n6,0,0\n")
-	if r.Kind != verdict.Inconclusive || r.ExitStatus() != 4 || !strings.Contains(r.Sentence, "base_ops and new_ops") {
-		t.Errorf("%s", r.Sentence)
-	}
-	counted := "pair,base,new,base_ops,new_ops,first\n1,0,0,50000,49000,base\n2,0,0,50000,49000,new\n3,0,0,50000,49000,base\n4,0,0,50000,49000,new\n5,0,0,50000,49000,base\n6,0,0,50000,49000,\n"
-	if r := judged(counted); r.Kind != verdict.Same || !strings.Contains(r.Sentence, "a rate above 0.001 pp would have shown in 294000 operations") {
-		t.Errorf("%s", r.Sentence)
-	}
-	if _, err := imported.ReadTable(strings.NewReader("pair,base,new,base_ops,first\n1,0,0,many,both\n")); err == nil ||
-		!strings.Contains(err.Error(), `base_ops is "many": want a number of operations from 0`) || !strings.Contains(err.Error(), `first is "both": want base, new or nothing`) {
-		t.Errorf("got %v", err)
 	}
 }

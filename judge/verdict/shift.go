@@ -1,10 +1,8 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"plimsoll/stats"
@@ -45,7 +43,7 @@ type ShiftPoint struct {
 // one number per quantile, and the band of [stats.ShiftFunction] comes from how these differ between pairs; all of
 // the true shift lies in it with the confidence [ShiftLevel], at all quantiles at once, so that two equal builds have
 // any finding in one comparison of twenty at most. Fewer than six pairs have no band. A quantile counts only where
-// every run has fifty operations beyond it. ok is false when none is left, or a run is empty. seed is that of the
+// every run has fifty operations beyond it. ok is false when none is left, or a run is empty. seed is the seed of the
 // bootstrap.
 func FindShift(op string, pairs []stats.RunPair, seed uint64) (s Shift, ok bool) {
 	if len(pairs) == 0 {
@@ -69,16 +67,8 @@ func FindShift(op string, pairs []stats.RunPair, seed uint64) (s Shift, ok bool)
 		return s, false
 	}
 	s = Shift{Op: op, N: len(pairs)}
-	base, fresh := make([]float64, len(probs)), make([]float64, len(probs)) // sums of logarithms
-	for _, p := range pairs {
-		for side, run := range [2][]stats.SparseCounts{p.Base, p.New} {
-			for k, q := range quantiles(run, probs) {
-				[2][]float64{base, fresh}[side][k] += math.Log(q) / float64(len(pairs))
-			}
-		}
-	}
 	for k, p := range f.P {
-		x := ShiftPoint{P: p, Base: math.Exp(base[k]), New: math.Exp(fresh[k]), Effect: math.Expm1(f.D[k]), Kind: Inconclusive}
+		x := ShiftPoint{P: p, Base: math.Exp(f.Base[k]), New: math.Exp(f.New[k]), Effect: math.Expm1(f.D[k]), Kind: Inconclusive}
 		if lo, hi := math.Expm1(f.Lo[k]), math.Expm1(f.Hi[k]); known(lo) && known(hi) {
 			x.Lo, x.Hi = &lo, &hi
 			switch {
@@ -98,51 +88,11 @@ func FindShift(op string, pairs []stats.RunPair, seed uint64) (s Shift, ok bool)
 func known(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 func operations(run []stats.SparseCounts) uint64 {
-	n := uint64(0)
+	n := 0.0
 	for _, c := range run {
-		for _, k := range c.N {
-			n += uint64(k)
-		}
+		n += c.Total()
 	}
-	return n
-}
-
-// A step is how many operations took one time.
-type step struct {
-	at float64
-	n  uint64
-}
-
-// merged returns the distribution of several intervals, ascending.
-func merged(run []stats.SparseCounts) []step {
-	count := map[float64]uint64{}
-	for _, c := range run {
-		for i, v := range c.Value {
-			count[v] += uint64(c.N[i])
-		}
-	}
-	out := make([]step, 0, len(count))
-	for v, n := range count {
-		out = append(out, step{v, n})
-	}
-	slices.SortFunc(out, func(a, b step) int { return cmp.Compare(a.at, b.at) })
-	return out
-}
-
-// quantiles returns the smallest times that shares p do not exceed; probs ascend.
-func quantiles(run []stats.SparseCounts, probs []float64) []float64 {
-	steps, total := merged(run), operations(run)
-	out := make([]float64, len(probs))
-	seen, i := uint64(0), -1
-	for k, p := range probs {
-		rank := max(1, uint64(math.Ceil(p*float64(total))))
-		for seen < rank && i+1 < len(steps) {
-			i++
-			seen += steps[i].n
-		}
-		out[k] = steps[i].at
-	}
-	return out
+	return uint64(n)
 }
 
 // quantileName writes 0.5 as "p50", 0.999 as "p99.9".

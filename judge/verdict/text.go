@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/plain"
 )
 
-// maxRows is how many pairs are shown before the middle ones are left out, so that a result fits a screen.
+// maxRows is the largest number of pairs that are shown before the middle ones are left out, so that a result fits a screen.
 const maxRows = 24
 
 // Text writes a result on one screen: the pairs with their differences, the arms, the change with its

@@ -130,7 +130,7 @@ type Result struct {
 
 	// SD is the standard deviation of the differences on their scale (of ln ratios, or points), of those that are not
 	// bounds. MDE is the effect that this many pairs with this spread would find in four of five cases, as a positive
-	// ratio minus one or in points. PairsNeeded is how many pairs in all are needed for MDE to reach the margin and
+	// ratio minus one or in points. PairsNeeded is the number of pairs needed in all for MDE to reach the margin and
 	// for numbers like these to be decided; 0 if there is a verdict already, or if it is not known or out of reach.
 	SD          float64 `json:"sd"`
 	MDE         float64 `json:"mde"`
@@ -153,7 +153,7 @@ type Result struct {
 	// there are no Pairs.
 	Failed *FailedPair `json:"failed,omitempty"`
 
-	// Implies is what the change of a cost means for the capacity (set by Combine); nil for other endpoints, and for a
+	// Implies is the effect of a change of a cost on the capacity (set by Combine); nil for other endpoints, and for a
 	// cost without an interval or of fewer than six pairs.
 	Implies *Implied `json:"implies,omitempty"`
 

@@ -139,14 +139,10 @@ func (r Result) advice() string {
 
 // change writes the effect: "3.64 % lower".
 func (r Result) change() string {
-	switch {
-	case r.Effect > 0:
-		return size(r.Endpoint, r.Effect) + " higher"
-	case r.Effect < 0:
+	if r.Effect < 0 {
 		return size(r.Endpoint, r.Effect) + " lower"
-	default:
-		return size(r.Endpoint, 0) + " higher"
 	}
+	return size(r.Endpoint, r.Effect) + " higher"
 }
 
 // delta writes a difference with its sign: "+12.84 %", "-0.28 %", "+0.02 pp".

@@ -17,7 +17,7 @@ const (
 	leastExcess = 0.02
 	// mostSettle is the longest time to settle, in windows.
 	mostSettle = 4
-	// longSearch is how many windows the budget of a search has that can spare some for arrivals.
+	// longSearch is the least budget, in windows, of a search that can spare some for arrivals.
 	longSearch = 60
 )
 

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -29,15 +30,7 @@ func (s *Search) bracket() (r Result, open, ok bool) {
 	if violations == 0 || violations == len(all) {
 		return Result{}, false, false
 	}
-	slices.SortStableFunc(all, func(a, b side) int {
-		switch {
-		case a.x < b.x:
-			return -1
-		case a.x > b.x:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b side) int { return cmp.Compare(a.x, b.x) })
 	// wrong[i] counts the windows on the wrong side of a cut between all[i-1] and all[i].
 	wrong := make([]int, len(all)+1)
 	for _, a := range all {

@@ -11,8 +11,6 @@ import (
 // pace makes users quicker and does not shorten a time of the server.
 func changing() []scenario {
 	hour := Config{Start: 1200, Max: 8000, Window: 15 * time.Second, Budget: time.Hour}
-	tenth := Config{Start: 1200, Max: 8000, Window: 1500 * time.Millisecond,
-		Budget: 6 * time.Minute, RampRate: 0.02, RampFloor: 40}
 	arrivals := func(name string, cost float64) scenario {
 		return scenario{name: name, server: arriving(cost), nominal: true}
 	}
@@ -49,7 +47,7 @@ func changing() []scenario {
 		all[i].cfg, all[i].pace, all[i].tau = hour, 1, 60
 	}
 	for i := range fast {
-		fast[i].cfg, fast[i].pace, fast[i].tau = tenth, 0.1, 60
+		fast[i].cfg, fast[i].pace, fast[i].tau = tenth(hour), 0.1, 60
 	}
 	all = append(all, fast...)
 	for i := range all {
@@ -96,15 +94,9 @@ func arriving(cost float64) func(capacity, pace float64) *model {
 // length.
 func bimodal(share, length float64) func(capacity, pace float64) *model {
 	return func(capacity, pace float64) *model {
-		m := loaded(pace, func(_, n, speed float64) float64 { return n / capacity / speed })
+		m := well(capacity, pace)
 		if length == 0 {
-			cut := math.Sqrt2 * math.Erfinv(1-2*share)
-			m.rules[0].factor = func(z float64) float64 {
-				if z > cut {
-					return 3 * (1 + 0.06*math.Mod(z, 1))
-				}
-				return 1 + 0.06*z
-			}
+			m.rules[0].factor = slowBeyond(math.Sqrt2 * math.Erfinv(1-2*share))
 			return m
 		}
 		inner, rng := m.step, rand.New(rand.NewPCG(uint64(1000*share), 5))

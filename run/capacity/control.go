@@ -22,7 +22,7 @@ type RuleReading struct {
 	// can still decide: if the bad ones exceed the number allowed in MinCount operations, the rule is
 	// violated.
 	Rate bool
-	// Span is how far back Value looks, when that is not the window of the observation: a rate may look further
+	// Span is the time over which Value looks back, when that is not the window of the observation: a rate may look further
 	// back, to see MinCount operations. Bad of Of operations are then those of the observation's own window.
 	Span    time.Duration
 	Bad, Of uint64
@@ -33,7 +33,7 @@ type RuleReading struct {
 	OK bool
 	// Warning means that the rule is reported and does not move the users.
 	Warning bool
-	// Grace is how long the rule may be without data; 0 for four windows.
+	// Grace is the longest time without data; 0 for four windows.
 	Grace time.Duration
 }
 
@@ -75,9 +75,12 @@ func (r RuleReading) Status() Status {
 	return Healthy
 }
 
-// ratio is how much of its limit the reading uses: above 1 is violated, whichever way the rule points. It is 0
+// Ratio returns how much of its limit the reading uses: above 1 is violated, whichever way the rule points. It is 0
 // when a ratio has no meaning: nothing measured, or a sign that differs from the limit's.
-func (r RuleReading) ratio() float64 {
+func (r RuleReading) Ratio() float64 {
+	if !r.OK {
+		return 0
+	}
 	q := r.Value / r.Limit
 	if !r.Less {
 		q = r.Limit / r.Value
@@ -93,7 +96,7 @@ func (r RuleReading) ratio() float64 {
 type Observation struct {
 	// At is the time since the trial's start. It never decreases.
 	At time.Duration
-	// Users is how many users are active now, and MeanUsers their mean over the trailing window.
+	// Users is the number of active users, and MeanUsers their mean over the trailing window.
 	Users     int
 	MeanUsers float64
 	// Readings holds one reading per rule. The search does not keep the slice.
@@ -109,7 +112,7 @@ type Observation struct {
 // A Config is a search before it runs. Its times are wall-clock time: a caller that scales time has done so.
 // A zero field takes its default.
 type Config struct {
-	// Start is where the search starts, and Max how many users there may be (both at least 1, and required).
+	// Start is the first number of users, and Max the largest (both at least 1, and required).
 	Start, Max int
 	// RampRate is the growth of the ramp, as a fraction of the present users per second (default 0.002).
 	RampRate float64
@@ -130,7 +133,7 @@ type Config struct {
 	// Saturation is the CPU utilization at which the target is at its limit, in (0, 1]: 1, or that of a rule (default
 	// 1). The search predicts the limit for it, where observations have a utilization.
 	Saturation float64
-	// grace is how long a rule may be without data, or the users below the requested number, before the search
+	// grace is the longest time for which a rule may be without data, or the users below the requested number, before the search
 	// gives up: four windows, but for tests.
 	grace time.Duration
 }
@@ -182,7 +185,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, errors.Join(errs...)
 }
 
-// Phases of a search, as in [Action] and [Decision].
+// Phases of a search, as in [Action].
 const (
 	Ramp     = "ramp"
 	Track    = "track"
@@ -225,7 +228,7 @@ const (
 	TrackMean = "tracking mean"
 	// Bracket is the cut that best parts healthy windows from violated ones: the last resort of a short search.
 	Bracket = "bracket"
-	// Logistic is where half of the plateaus of a staircase hold.
+	// Logistic is the level at which half of the plateaus of a staircase hold.
 	Logistic = "logistic fit"
 )
 
@@ -242,9 +245,9 @@ type Result struct {
 	// after an overload; 0 when not seen. Of an AtLeast, Reached is the level of the highest healthy window, which
 	// was not held as long as a bound must be.
 	Reached, Held float64
-	// Confirmed is for how long Users of an AtLeast were held without a violation. A later effect would not have shown.
+	// Confirmed is the time for which Users of an AtLeast were held without a violation. A later effect would not have shown.
 	Confirmed time.Duration
-	// Recommended is where nine of ten plateaus hold; 0 without a staircase.
+	// Recommended is the level at which nine of ten plateaus hold; 0 without a staircase.
 	Recommended float64
 	// Rule is the binding rule: the one that stopped the users. Empty when none did.
 	Rule string
@@ -254,10 +257,8 @@ type Result struct {
 	Stopped string
 	// Why is a sentence on how the result came about, or why there is none.
 	Why string
-	// Windows is how many non-overlapping windows the estimate rests on.
+	// Windows is the number of non-overlapping windows behind the estimate.
 	Windows int
-	// Decisions is the log of the search.
-	Decisions []Decision
 	// Margins holds the part of its limit that each rule uses at Users, in the order of the readings.
 	Margins []RuleUse
 	// Warnings are facts that a reader of the number must know.
@@ -266,20 +267,7 @@ type Result struct {
 	eff float64 // independent windows that Windows are worth
 }
 
-// A Decision is one line of the log: the judged window and the next action of the search.
-type Decision struct {
-	At        time.Duration
-	Phase     string
-	MeanUsers float64
-	Users     int
-	// Violated is true if a rule did not hold in the window.
-	Violated bool
-	// Worst is the rule that used most of its limit, and Ratio how much: above 1 is violated.
-	Worst string
-	Ratio float64
-}
-
-// A RuleUse is how much of its limit a rule uses: 0.4 is 40 % of the limit, above 1 is violated. Windows is
+// A RuleUse is the part of its limit that a rule uses: 0.4 is 40 % of the limit, above 1 is violated. Windows is
 // how many windows it is the median of; with 0, Ratio means nothing.
 type RuleUse struct {
 	Rule    string

@@ -19,7 +19,7 @@ const (
 
 // correlatedMean is the weighted mean of a series in order of time. Its variance counts the correlation of
 // neighbors as that of an AR(1) process, or as five batches show it if that is more; df are the degrees of freedom
-// of a t interval, and eff is how many independent values the series is worth.
+// of a t interval, and eff is the number of independent values that the series is worth.
 //
 // The mean of n values of an AR(1) process with variance s² and correlation r has the variance g s², with
 // g = ((1+r)/(1-r) - 2r(1-rⁿ)/(n(1-r)²))/n; around the series' own mean only (1-g) s² is seen. The estimate of r is

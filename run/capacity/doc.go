@@ -9,7 +9,7 @@
 //
 // In "ramp" the users grow in proportion to themselves, never by doubling: a chat server must not be pushed far
 // beyond its capacity. A violation pauses the growth, and one that lasts for a whole window ends the ramp: a
-// window is how long one bad moment stays visible in a trailing reading, so anything longer is fresh evidence.
+// window is the time for which one bad moment stays visible in a trailing reading, so anything longer is fresh evidence.
 // Then the search backs off, geometrically until a window is healthy, and "track" moves up after a healthy window
 // and down after a violated one, in proportional steps that halve at a reversal and grow again on a long march. At the
 // end "steady" holds the estimate, since the capacity is defined at constant users, and "overload" returns to the level

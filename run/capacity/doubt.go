@@ -9,21 +9,21 @@ import (
 // An estimate supposes one capacity about which windows scatter. These constants tell when they do
 // not.
 const (
-	// twoModes is how far apart two groups of readings lie, in standard deviations within a group,
+	// twoModes is the distance of two groups of readings, in standard deviations within a group,
 	// that noise does not part: a normal spread cut in its middle has 2.7, an even one 3.5.
 	twoModes = 4.8
 	// tail is the share of the windows of two modes that is left out at either end.
 	tail = 0.02
-	// telling is how much higher the mean users of the windows in the slow mode are, in standard
+	// telling is the distance of the mean users of the windows in the slow mode, in standard
 	// errors, where the users decide between the modes.
 	telling = 3.5
-	// reach is how far from the center, in log users, a mode's limit is trusted: windows are not
+	// reach is the largest distance from the center, in log users, at which a mode's limit is trusted: windows are not
 	// much further away.
 	reach = 0.3
-	// early is how far above the interval rules held on the ramp, in log users, where the server
+	// early is the distance above the interval at which rules held on the ramp, in log users, where the server
 	// remembers the overload.
 	early = 0.035
-	// turned is how much the tracker's users changed from the first third of its windows to the
+	// turned is the change of the tracker's users from the first third of its windows to the
 	// last, in log users and in standard deviations within a third, where the capacity moves.
 	turned, turnedSpread = 0.06, 2.5
 )

@@ -7,25 +7,6 @@ import (
 	"time"
 )
 
-// run searches the scenario and returns the search.
-func (sc scenario) run(t *testing.T, seed uint64) *Search {
-	t.Helper()
-	s, err := New(sc.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newWorld(sc, sc.cfg.Window.Seconds(), seed)
-	for a := (Action{Users: sc.cfg.Start}); !a.Done; {
-		for range 5 {
-			w.advance(float64(a.Users))
-			if a = s.Step(w.observe(25, a.Users)); a.Done {
-				break
-			}
-		}
-	}
-	return s
-}
-
 func named(t *testing.T, all []scenario, name string) scenario {
 	t.Helper()
 	for _, sc := range all {
@@ -43,11 +24,11 @@ func TestSettlesByTheCostOfArrivals(t *testing.T) {
 	costly, free := 0, 0
 	for seed := range uint64(10) {
 		sc := named(t, changing(), "x10: arrivals of 60 s")
-		if s := sc.run(t, sc.seeds+seed); s.settling > 0 {
+		if s, _ := sc.run(sc.seeds + seed); s.settling > 0 {
 			costly++
 		}
 		sc = named(t, unseen(), "well-behaved, x10")
-		if s := sc.run(t, sc.seeds+seed); s.settling > 0 {
+		if s, _ := sc.run(sc.seeds + seed); s.settling > 0 {
 			free++
 		}
 	}
@@ -57,29 +38,12 @@ func TestSettlesByTheCostOfArrivals(t *testing.T) {
 	}
 }
 
-// An autoscaler that needs three minutes of overload without a break never met one, and a quarter
-// of the capacity had an interval of 1.5 %.
-func TestOverloadThatEndsIsUnstable(t *testing.T) {
-	sc := named(t, changing(), "autoscaler, 3 min")
-	right := 0
-	for seed := range uint64(10) {
-		r := sc.run(t, sc.seeds+seed+1).Result()
-		if r.Kind == Unstable || r.Lo <= 2000 && 2000 <= r.Hi {
-			right++
-		}
-	}
-	if right < 9 {
-		t.Errorf("%d of 10 searches are unstable or hold the capacity, want 9", right)
-	}
-}
-
 // A cache that fills while the search watches moves the capacity: the mean of the tracker is no
 // estimate.
 func TestMovingCapacityIsUnstable(t *testing.T) {
-	sc := named(t, changing(), "x10: cache of 5 min, a third")
-	unstable := 0
+	sc, unstable := named(t, changing(), "x10: cache of 5 min, a third"), 0
 	for seed := range uint64(10) {
-		if r := sc.run(t, sc.seeds+seed+1).Result(); r.Kind == Unstable {
+		if r, _, _ := sc.search(sc.seeds + seed + 1); r.Kind == Unstable {
 			unstable++
 		}
 	}
@@ -130,7 +94,7 @@ func TestParted(t *testing.T) {
 func TestTwoModesWidenTheInterval(t *testing.T) {
 	sc := named(t, changing(), "x10: two modes, 45 %")
 	for seed := range uint64(5) {
-		r := sc.run(t, sc.seeds+seed+1).Result()
+		r, _, _ := sc.search(sc.seeds + seed + 1)
 		if r.Kind == Estimate && (r.Hi < 1.15*r.Lo || !strings.Contains(r.Why, "two modes")) {
 			t.Errorf("seed %d: got %.0f [%.0f, %.0f]: %s", seed, r.Users, r.Lo, r.Hi, r.Why)
 		}

@@ -10,7 +10,7 @@ import (
 
 const level = 0.975 // upper quantile of a two-sided 95 % interval
 
-// near is how far from the crossing, in log users, a window may be and still count: 25 %.
+// near is the largest distance from the crossing, in log users, of a window that counts: 25 %.
 var near = math.Log(1.25)
 
 // wide is the same for a search whose time is over before six windows are that near: the slope of a rule that is
@@ -84,7 +84,7 @@ func (s *Search) binding() []int {
 	return rules
 }
 
-// center is where to look for the crossing, in log users: the median of the later half of the tracking windows, and
+// center returns the place to look for the crossing, in log users: the median of the later half of the tracking windows, and
 // the cut of the bracket while there are few.
 func (s *Search) center() float64 {
 	var x []float64

@@ -190,18 +190,19 @@ func TestStridesShrinkAndGrow(t *testing.T) {
 		}
 		return []RuleReading{{Rule: "cpu", Value: float64(n) / limit, Limit: 1, Less: true, OK: true}}
 	})
-	r := sc.result()
 	var before, after float64
-	for i, d := range r.Decisions[1:] {
-		p := r.Decisions[i]
-		change := math.Abs(float64(d.Users)/float64(p.Users) - 1)
+	users := sc.users
+	sc.until(func(a Action) bool {
+		change := math.Abs(float64(a.Users)/float64(users) - 1)
+		users = a.Users
 		switch {
-		case d.At > 8*time.Minute && d.At < 10*time.Minute:
+		case sc.at > 8*time.Minute && sc.at < 10*time.Minute:
 			before = max(before, change)
-		case d.At > 10*time.Minute && d.At < 13*time.Minute:
+		case sc.at > 10*time.Minute && sc.at < 13*time.Minute:
 			after = max(after, change)
 		}
-	}
+		return false
+	})
 	if before > 0.0061 || before == 0 {
 		t.Errorf("after reversals the longest stride is %.2f %%, want 0.5 %%", 100*before)
 	}

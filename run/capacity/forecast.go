@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// ample is how many times its start a search should be able to reach: the capacity is not known before, and a budget
+// ample is the multiple of its start that a search should be able to reach: the capacity is not known before, and a budget
 // that ends below it ends the search with a lower bound.
 const ample = 3
 
-// A SearchTime is how long a search will take and where its budget ends, stated before it runs.
+// A SearchTime is the forecast of how long a search takes and of the users at the end of its budget.
 type SearchTime struct {
 	// Ramp is the time from the start to the maximum, if nothing stops the ramp before.
 	Ramp time.Duration
@@ -19,7 +19,7 @@ type SearchTime struct {
 	Least time.Duration
 	// Most is the budget.
 	Most time.Duration
-	// Reach is how many users the ramp has at the end of the budget, if nothing stops it before: at most the maximum.
+	// Reach is the number of users of the ramp at the end of the budget, if nothing stops it before: at most the maximum.
 	Reach float64
 	// Enough is the budget that lasts for a ramp to three times the start, or to the maximum if that is less, and for
 	// Least from there.

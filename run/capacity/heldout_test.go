@@ -11,8 +11,6 @@ func heldOut() []scenario {
 	hour := func(start, capacity float64) Config {
 		return Config{Start: int(start * capacity), Max: int(3 * capacity), Window: 15 * time.Second, Budget: time.Hour}
 	}
-	quick := hour(0.6, 1400)
-	quick.Window, quick.Budget, quick.RampRate, quick.RampFloor = 1500*time.Millisecond, 6*time.Minute, 0.02, 40
 	all := []scenario{
 		row("one server 700", 700, single, 0.03, 120, 1, hour(0.6, 700)),
 		row("one server 25000, from a tenth", 25000, single, 0.02, 60, 1, hour(0.1, 25000)),
@@ -26,7 +24,7 @@ func heldOut() []scenario {
 		{name: "alerts 30 s 9000", capacity: 9000, server: retrograde, noise: 0.03, tau: 90, alertGap: 900, alertLen: 30, cfg: hour(0.6, 9000)},
 		{name: "drift 3 %/h 3000", capacity: 3000, server: single, noise: 0.02, tau: 60, drift: 0.03, cfg: hour(0.6, 3000)},
 		{name: "collapsing 4000", capacity: 4000, server: collapsing, noise: 0.02, tau: 90, cfg: hour(0.6, 4000), nominal: true},
-		row("x10: retrograde 1400", 1400, retrograde, 0.02, 60, 0.1, quick),
+		row("x10: retrograde 1400", 1400, retrograde, 0.02, 60, 0.1, tenth(hour(0.6, 1400))),
 	}
 	for i := range all {
 		all[i].seeds = 50_000

@@ -19,10 +19,10 @@ const (
 	// almost is the factor of precision that a search may lack when it holds its estimate: these
 	// windows are evidence.
 	almost = 1.4
-	// moving is how far the limit moves at constant users, from the first third of the windows to
+	// moving is the distance that the limit moves at constant users, from the first third of the windows to
 	// the last, in log users and in standard deviations, where the server has not settled.
 	moving, movingSpread = 0.04, 2.5
-	// apartSpread is how far constant users meet the limit from the estimate, in standard
+	// apartSpread is the distance from the estimate at which constant users meet the limit, in standard
 	// deviations of a window, before they contradict it.
 	apartSpread = 1.5
 	// The overload lies above the interval by the factor above at least, and above the estimate by
@@ -44,7 +44,7 @@ type ending struct {
 
 // lastTests begins them where the estimate is precise, or no more time is left than they take, and
 // finishes after them. It reports whether it has decided.
-func (s *Search) lastTests(w sample) (Action, bool) {
+func (s *Search) lastTests() (Action, bool) {
 	took, rest := float64(s.last-s.start), float64(s.cfg.Budget-leastTest*s.cfg.Window)
 	late := took*(1+overloadShare) > rest
 	r, ok := s.estimate(false)
@@ -52,7 +52,7 @@ func (s *Search) lastTests(w sample) (Action, bool) {
 		n := int(steadyShare * took / float64(s.cfg.Window))
 		_, near := s.precise(r, almost)
 		if n >= leastTest && (near || took*(1+steadyShare+overloadShare) > rest) {
-			return s.steady(r, n, w), true
+			return s.steady(r, n), true
 		}
 	}
 	if ok {
@@ -65,22 +65,19 @@ func (s *Search) lastTests(w sample) (Action, bool) {
 		r = s.conclude(fmt.Sprintf("budget: the time of %v is over", s.cfg.Budget))
 	}
 	if s.overload(r) {
-		s.decide(w)
 		return s.climb("does the overload last?"), true
 	}
 	if ok {
-		s.decide(w)
 		return s.finish(r), true
 	}
 	return Action{}, false
 }
 
 // steady begins n windows of constant users at the estimate.
-func (s *Search) steady(r Result, n int, w sample) Action {
+func (s *Search) steady(r Result, n int) Action {
 	s.phase, s.users = Steady, r.Users
 	s.end.steadied, s.end.left = true, n
 	s.hold = s.last + s.cfg.Window + s.settling
-	s.decide(w)
 	return s.action("constant users: does the estimate stay?")
 }
 
@@ -99,10 +96,9 @@ func (s *Search) constant(w sample) Action {
 	}
 	s.phase = Track
 	s.dir, s.run = 0, 0
-	if a, over := s.lastTests(w); over {
+	if a, over := s.lastTests(); over {
 		return a
 	}
-	s.decide(w)
 	return s.action("the tracking goes on")
 }
 
@@ -192,7 +188,6 @@ func (s *Search) overloaded(w sample) Action {
 	if s.last-s.end.since < s.end.long {
 		return s.action("overload: does it last?")
 	}
-	s.decide(w)
 	return s.finish(s.outcome())
 }
 

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// pooled is how far from the answer, in log users, a window's operations still speak for it: a tenth.
+// pooled is the largest distance from the answer, in log users, at which the operations of a window
+// count for it: a tenth.
 var pooled = math.Log(1.1)
 
 // own returns the bad and all operations of the observation's own window, as far as the reading has

@@ -10,9 +10,9 @@ import (
 // The utilization law: a target's CPU time is its users times what one of them costs, so windows of the ramp far below
 // the capacity predict where its CPU is used up. The prediction is a statement only: it moves no users.
 const (
-	// apart is how much the users of two windows differ at least, in log users, to tell the cost of a user.
+	// apart is the least difference of the users of two windows, in log users, that tells the cost of a user.
 	apart = 0.14
-	// leastCosts is how many windows have an interval.
+	// leastCosts is the least number of windows that have an interval.
 	leastCosts = 4
 	// leastUtilization is the least CPU utilization that tells something about the users.
 	leastUtilization = 0.02

@@ -87,18 +87,8 @@ func TestPredictionBeyondTheBudget(t *testing.T) {
 	foreseen := func(budget time.Duration) (string, Result) {
 		sc := quiet(cpu, func(load float64) float64 { return 0.1 + 0.75*load })
 		sc.cfg.Saturation, sc.cfg.Budget = 0.85, budget
-		s, err := New(sc.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, users := newWorld(sc, sc.cfg.Window.Seconds(), 1), sc.cfg.Start
-		for {
-			w.advance(float64(users))
-			a := s.Step(w.observe(25, users))
-			if users = a.Users; a.Done {
-				return s.Foreseen(), s.Result()
-			}
-		}
+		s, _ := sc.run(1)
+		return s.Foreseen(), s.Result()
 	}
 	text, r := foreseen(3 * time.Minute)
 	if !strings.HasPrefix(text, "the limit of CPU is near ") || !strings.HasSuffix(text, " users at this pace of steps") || !strings.Contains(text, "; the budget of 3m0s ends near 1") {

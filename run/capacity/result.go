@@ -60,7 +60,7 @@ func (s *Search) precise(r Result, lacks float64) (Result, bool) {
 // halfWidth is half the interval as a fraction of the estimate, which need not be its middle.
 func (r Result) halfWidth() float64 { return (r.Hi - r.Lo) / 2 / r.Users }
 
-// precision is why a search stopped whose interval is narrow enough.
+// precision explains that a search stopped because its interval is narrow enough.
 func (r Result) precision() string {
 	return fmt.Sprintf("precision: half of the interval is %.1f %% of the estimate", 100*r.halfWidth())
 }
@@ -98,7 +98,6 @@ func (s *Search) conclude(stopped string) Result {
 
 // complete adds the fields that every result has.
 func (s *Search) complete(r Result) Result {
-	r.Decisions = s.decisions
 	if r.Kind == Estimate {
 		r.Why += fmt.Sprintf("; users were near it for %v: what the server does later, "+
 			"such as adding an instance or filling a cache, would not have shown",

@@ -40,10 +40,9 @@ type Search struct {
 	plateaus  []plateau // of a staircase
 	seen, bad int       // windows of the present plateau, and the violated of them
 
-	samples   []sample
-	decisions []Decision
-	done      bool
-	result    Result
+	samples []sample
+	done    bool
+	result  Result
 }
 
 // A ruleBook is the state of one rule in the search.
@@ -204,7 +203,7 @@ func (s *Search) observe(o Observation) sample {
 			continue
 		}
 		b.decided = true
-		w.ratios[i] = r.ratio()
+		w.ratios[i] = r.Ratio()
 		w.violated = w.violated || st == Violated && !r.Warning
 	}
 	w.complete = len(w.states) > 0
@@ -330,7 +329,6 @@ func (s *Search) backOff(w sample) Action {
 	s.phase = Track
 	s.users = max(s.users*afterRamp, 1)
 	s.hold = s.last + s.cfg.Window + s.cfg.Window/2
-	s.decide(w)
 	return s.action("backing off: " + s.rules[w.worst].name + " does not hold")
 }
 
@@ -360,10 +358,9 @@ func (s *Search) track(w sample) Action {
 	if s.cfg.Staircase {
 		s.phase = Stairs
 		s.hold = s.last + s.cfg.Window // these users have settled while the search backed off
-		s.decide(w)
 		return s.action("the first plateau begins")
 	}
-	if a, over := s.lastTests(w); over {
+	if a, over := s.lastTests(); over {
 		return a
 	}
 	s.stride(dir)
@@ -382,7 +379,6 @@ func (s *Search) track(w sample) Action {
 	if dir > 0 {
 		s.hold += s.settling
 	}
-	s.decide(w)
 	if dir < 0 {
 		return s.action("down: " + s.rules[w.worst].name + " does not hold")
 	}
@@ -407,17 +403,6 @@ func (s *Search) stride(dir int) {
 func (s *Search) record(w sample) {
 	s.samples = append(s.samples, w)
 	s.lastSample = s.last
-	if s.phase == Ramp {
-		s.decide(w)
-	}
-}
-
-func (s *Search) decide(w sample) {
-	d := Decision{At: w.at, Phase: w.phase, MeanUsers: w.users, Users: int(math.Round(s.users)), Violated: w.violated}
-	if w.worst >= 0 {
-		d.Worst, d.Ratio = s.rules[w.worst].name, w.ratios[w.worst]
-	}
-	s.decisions = append(s.decisions, d)
 }
 
 func (s *Search) action(why string) Action {

@@ -44,13 +44,13 @@ func TestRatioPointsUp(t *testing.T) {
 		r    RuleReading
 		want float64
 	}{
-		{RuleReading{Value: 2, Limit: 4, Less: true}, 0.5},
-		{RuleReading{Value: 2, Limit: 4}, 2},
-		{RuleReading{Value: 0, Limit: 4, Less: true}, 0},
-		{RuleReading{Value: 0, Limit: 4}, 0},              // infinitely bad: no ratio
-		{RuleReading{Value: -2, Limit: 4, Less: true}, 0}, // signs differ: no ratio
+		{RuleReading{OK: true, Value: 2, Limit: 4, Less: true}, 0.5},
+		{RuleReading{OK: true, Value: 2, Limit: 4}, 2},
+		{RuleReading{OK: true, Value: 0, Limit: 4, Less: true}, 0},
+		{RuleReading{OK: true, Value: 0, Limit: 4}, 0},              // infinitely bad: no ratio
+		{RuleReading{OK: true, Value: -2, Limit: 4, Less: true}, 0}, // signs differ: no ratio
 	} {
-		if got := tt.r.ratio(); got != tt.want {
+		if got := tt.r.Ratio(); got != tt.want {
 			t.Errorf("%+v: got ratio %v, want %v", tt.r, got, tt.want)
 		}
 	}
@@ -383,8 +383,8 @@ func TestTheBindingRuleIsNamed(t *testing.T) {
 		t.Errorf("stopped %q, want the precision", r.Stopped)
 	}
 	tracked := 0
-	for _, d := range r.Decisions {
-		if d.Phase == Track {
+	for _, w := range sc.s.samples {
+		if w.phase == Track {
 			tracked++
 		}
 	}
@@ -461,18 +461,18 @@ func TestResultBeforeTheEnd(t *testing.T) {
 
 func TestSameObservationsSameAnswer(t *testing.T) {
 	sc := tuned()[2]
-	a, _, _ := sc.search(5)
-	b, _, _ := sc.search(5)
-	if !reflect.DeepEqual(a, b) {
+	a, _ := sc.run(5)
+	b, _ := sc.run(5)
+	if !reflect.DeepEqual(a.Result(), b.Result()) {
 		t.Error("two searches over the same world differ")
 	}
-	if len(a.Decisions) < 20 {
-		t.Errorf("got %d decisions, want a log", len(a.Decisions))
+	if len(a.samples) < 20 {
+		t.Errorf("got %d windows, want more", len(a.samples))
 	}
-	for i, d := range a.Decisions[1:] {
-		p := a.Decisions[i]
-		if d.Phase == Track && p.Phase == Track && d.At-p.At < sc.cfg.Window {
-			t.Errorf("decisions at %v and %v: want at most one per window", p.At, d.At)
+	for i, d := range a.samples[1:] {
+		p := a.samples[i]
+		if d.phase == Track && p.phase == Track && d.at-p.at < sc.cfg.Window {
+			t.Errorf("decisions at %v and %v: want at most one per window", p.at, d.at)
 		}
 	}
 }

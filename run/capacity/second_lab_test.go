@@ -54,7 +54,7 @@ type mode struct {
 	*shape
 }
 
-// A moment is what a server does in one step.
+// A moment is the state of a server in one step.
 type moment struct {
 	rate   float64 // requests per second
 	modes  [2]mode // shares of those that do not fail
@@ -95,7 +95,7 @@ type lab struct {
 	counts [bins]int32 // latencies of the trailing window
 }
 
-// perWindow is how many steps a window has, and perTick how many a tick.
+// perWindow is the number of steps of a window, and perTick of a tick.
 const (
 	perTick   = 4
 	perWindow = 5 * perTick

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// A site is where a family builds one of its servers: parameters come from params, which depend
+// A site is the place where a family builds a server: parameters come from params, which depend
 // on the seed alone, and the weather from rng, which differs between two servers of one seed.
 type site struct {
 	params, rng *rand.Rand

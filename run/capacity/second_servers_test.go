@@ -9,7 +9,7 @@ type family struct {
 	name string
 	// build makes a server and its rules.
 	build func(s *site) (server, []rule)
-	// start is where searches begin, as a share of the capacity; 0 for 0.6.
+	// start is the beginning of searches, as a share of the capacity; 0 for 0.6.
 	start float64
 	// easy servers are stationary: a search must find their capacity.
 	easy bool

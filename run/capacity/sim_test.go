@@ -312,14 +312,27 @@ func row(name string, capacity float64, server func(capacity, pace float64) *mod
 	return scenario{name: name, capacity: capacity, server: server, noise: noise, tau: tau, pace: pace, cfg: cfg}
 }
 
-// search lets a search loose on the scenario and returns its result and the simulated time it took.
+// remembering is the scenario of a server with a memory.
+func (sc scenario) remembering() scenario {
+	sc.nominal = true
+	return sc
+}
+
+// search lets a search loose on the scenario and returns its result, the simulated time it took and
+// the highest load over the capacity.
 func (sc scenario) search(seed uint64) (Result, time.Duration, float64) {
+	s, peak := sc.run(seed)
+	return s.Result(), s.last - s.start, peak
+}
+
+// run carries a search out.
+func (sc scenario) run(seed uint64) (s *Search, peak float64) {
 	s, err := New(sc.cfg)
 	if err != nil {
 		panic(err)
 	}
 	w := newWorld(sc, sc.cfg.Window.Seconds(), seed)
-	users, peak := sc.cfg.Start, 0.0
+	users := sc.cfg.Start
 	for range 5 { // a plateau before the search, as in a combined run
 		w.advance(float64(users))
 	}
@@ -327,7 +340,7 @@ func (sc scenario) search(seed uint64) (Result, time.Duration, float64) {
 		w.advance(float64(users))
 		a := s.Step(w.observe(25, users))
 		if a.Done {
-			return s.Result(), s.last - s.start, peak
+			return s, peak
 		}
 		users = a.Users
 		peak = max(peak, float64(users)/sc.capacity)

@@ -11,7 +11,7 @@ import (
 // healthy windows lie above violated ones, further apart than noise puts them, and any number from between looks
 // precise. These constants set how far is too far.
 const (
-	// loopMost is how much higher, in log users, violations may begin than they end again, in the median of the
+	// loopMost is the largest distance, in log users, from where violations begin to where they end again, in the median of the
 	// search's swings. A tracker that follows noise turns where it came from.
 	loopMost = 0.12
 	// The highest healthy windows lie above the lowest violated ones by the spread of the tracker's users: two to
@@ -22,7 +22,7 @@ const (
 	// overlapEver is more than noise however much the users spread: they may do so because the windows contradict
 	// each other.
 	overlapEver = 0.4
-	// extremes is how many windows at either end are left to chance.
+	// extremes is the number of windows at either end that are left to chance.
 	extremes = 3
 	// widest is the interval, highest end over lowest, at which an estimate is rejected.
 	widest = 2
@@ -32,7 +32,7 @@ const (
 // is not scaled with the pace: queues, caches and checkpoints of a server are not either.
 const confirmMost = 30 * time.Second
 
-// confirmation is how long a level must be held without a violation before it is a bound, in a search that has taken
+// confirmation returns the time for which a level must be held without a violation to be a bound, in a search that has taken
 // so long: a third of that, up to 30 s, and two windows at least. An effect of overload that comes later is not seen.
 func confirmation(window, took time.Duration) time.Duration {
 	return max(2*window, min(confirmMost, took/3))

@@ -49,7 +49,6 @@ func (s *Search) stairs(w sample) Action {
 	s.seen, s.bad = 0, 0
 	if r, ok := s.narrow(); ok {
 		r.Stopped = r.precision()
-		s.decide(w)
 		return s.finish(r)
 	}
 	if held && s.users >= float64(s.cfg.Max) {
@@ -66,7 +65,6 @@ func (s *Search) stairs(w sample) Action {
 	}
 	s.users = min(max(s.users+dir*max(stair*s.users, 1), 1), float64(s.cfg.Max))
 	s.hold = s.last + (plateauSettle+1)*s.cfg.Window
-	s.decide(w)
 	return s.action(why)
 }
 

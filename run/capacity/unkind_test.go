@@ -58,13 +58,18 @@ func latched(capacity, pace float64) *model {
 // slowWindows takes three times as long in 35 of 100 windows.
 func slowWindows(capacity, pace float64) *model {
 	m := fluid(capacity, pace)
-	m.rules[0].factor = func(z float64) float64 {
-		if z > 0.3853 {
+	m.rules[0].factor = slowBeyond(0.3853)
+	return m
+}
+
+// slowBeyond returns the factor of windows that take three times as long where z exceeds cut.
+func slowBeyond(cut float64) func(z float64) float64 {
+	return func(z float64) float64 {
+		if z > cut {
 			return 3 * (1 + 0.06*math.Mod(z, 1))
 		}
 		return 1 + 0.06*z
 	}
-	return m
 }
 
 // lopsided is M/M/8 whose p99 of a window has a long tail: its log is spread as an exponential about its median.

@@ -23,7 +23,7 @@ const (
 	growth     = 4.0
 	fastGrowth = 10.0
 	hardlyBusy = 0.01
-	// confirmations is how many windows the level that is taken has, and one at which something
+	// confirmations is the number of windows of the level that is taken, and of one at which something
 	// broke: the host may have done that once.
 	confirmations = 2
 	// room ends the search between a level that is too low and one that is too high.
@@ -31,7 +31,7 @@ const (
 	// starved is the part of its own time at lower levels, in which it waits for no answer, below
 	// which a queue holds a user.
 	starved = 0.7
-	// ofTrend is how many of the highest levels predict the next one.
+	// ofTrend is the number of highest levels that predict the next one.
 	ofTrend = 3
 )
 
@@ -62,7 +62,7 @@ type LevelAction struct {
 type LevelResult struct {
 	Users       int
 	Utilization float64
-	// Short is why the utilization is not from [LeastBusy] to [MostBusy], a clause; empty if it is.
+	// Short explains a utilization outside of [LeastBusy] to [MostBusy], as a clause; empty if it is.
 	Short string
 	// Capped is true if only LevelConfig.Max kept the search from more users, and Wanted how many
 	// it would have tried.

@@ -14,9 +14,9 @@ type levelServer struct {
 	util   func(users float64) float64 // in the long run
 	noise  float64                     // half-width of a reading, as a part of it
 	memory time.Duration               // time constant of an overload's rest
-	// lock is how many users' operations it can carry; 0 for any number.
+	// lock is the number of users whose operations it can carry; 0 for any number.
 	lock float64
-	// breaks is where a rule breaks; 0 for nowhere.
+	// breaks is the number of users at which a rule breaks; 0 for none.
 	breaks int
 	// spoiled is the part of the windows that others on the host spoil.
 	spoiled float64

@@ -30,7 +30,7 @@ func (r *run) whose(rule plan.SLO) string {
 
 // breach describes when the values of a promql rule were beyond its limit in the part of the measured phase that
 // begins after first, how far, and of whom: the first stretch, and how many more there were until when; "" if they never
-// were. Times are those of the run.
+// were. Times are of the run.
 func (s *ruleState) breach(rule plan.SLO, first time.Duration) string {
 	worst, last, stretches := -1, -1, 0
 	var from, to, until time.Duration // of the first stretch, and the end of the last

@@ -29,11 +29,9 @@ type TimedStorm struct {
 type Conduct struct {
 	Tally  *workload.Tally
 	Ledger *workload.Ledger
-	// Audit reads back the acknowledged messages, after the users have stopped. It is given AuditTime, a minute if
-	// that is 0.
-	Audit     func(context.Context) (workload.AuditResult, error)
-	AuditTime time.Duration
-	// Undelivered is why no delivery is expected; empty for a target that delivers messages.
+	// Audit reads back the acknowledged messages, after the users have stopped, for a minute at most.
+	Audit func(context.Context) (workload.AuditResult, error)
+	// Undelivered is the reason why no delivery is expected; empty for a target that delivers messages.
 	Undelivered string
 }
 
@@ -175,10 +173,6 @@ func (r *run) audit(ctx context.Context) error {
 	if r.Audit == nil {
 		return nil
 	}
-	limit := r.AuditTime
-	if limit == 0 {
-		limit = time.Minute
-	}
 	r.beginPhase("audit")
 	defer r.endPhase()
 	type answer struct {
@@ -187,7 +181,7 @@ func (r *run) audit(ctx context.Context) error {
 		late bool // the time was over
 	}
 	began := r.Clock.Now()
-	actx, cancel := r.Clock.WithTimeout(ctx, limit)
+	actx, cancel := r.Clock.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	done := make(chan answer, 1)
 	go func() {

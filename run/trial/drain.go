@@ -36,10 +36,11 @@ type Ender interface {
 }
 
 const (
-	// drainSlack is how long a drain waits beyond an operation's timeout: the client ends the operation at that
+	// drainSlack is the time that a drain waits beyond an operation's timeout: the client ends the operation at that
 	// time, and records it.
 	drainSlack = time.Second
-	// drainLook and drainAsk are how often a drain looks whether it is over, here and in other processes.
+	// drainLook and drainAsk are the periods at which a drain looks whether it is over, here and in other
+	// processes.
 	drainLook = 2 * time.Millisecond
 	drainAsk  = 50 * time.Millisecond
 )

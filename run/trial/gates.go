@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -245,12 +246,7 @@ func (r *run) overall() {
 			Text: fmt.Sprintf("%d simulated users could not go on; see the events", failed)})
 	}
 	fails := r.Signals.Failing()
-	names := make([]string, 0, len(fails))
-	for name := range fails {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(fails)) {
 		switch f := fails[name]; {
 		case !f.Until.IsZero() && f.Until.Sub(f.Since) > grace:
 			r.out.Validity.Add(record.Finding{Gate: "signals", Level: record.Amber,

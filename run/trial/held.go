@@ -38,9 +38,7 @@ func (h *held) add(w stretch) {
 		h.bursts = rd
 	}
 	for _, sl := range w.in {
-		if sl.active*h.worst.desired < h.worst.active*sl.desired {
-			h.worst = slice{desired: sl.desired, active: sl.active}
-		}
+		h.worst.keepWorst(sl)
 		h.all.add(sl.windows)
 		h.sum.fold(sl)
 	}

@@ -12,7 +12,7 @@ import (
 	"plimsoll/record"
 )
 
-// leastHopeless is how many failed operations it takes to give a trial up: one or two are no rule.
+// leastHopeless is the least number of failed operations to give a trial up: one or two are no rule.
 const leastHopeless = 5
 
 // hopes gathers the operations of a trial until one of the steady state succeeds. The zero value is the beginning of a

@@ -15,7 +15,7 @@ type level struct {
 	last    time.Duration // of the last evaluation
 	carried float64       // most users of a window in which every rule held and the users followed
 	reached int           // most users that were active
-	// broke is how many users there were when a rule broke that has not held since, and rule its name.
+	// broke is the number of users when a rule broke that has not held since, and rule its name.
 	broke float64
 	rule  string
 	gaps  map[string]gap // the last one of each rule that was longer than its grace

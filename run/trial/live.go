@@ -34,7 +34,7 @@ const (
 	shownWindows  = 12 // of the search, in a frame
 )
 
-// watching is what is kept of a trial for those who watch. Counts go on while nobody does.
+// watching is the state that a trial keeps for those who watch. Counts go on while nobody does.
 type watching struct {
 	ops      map[string]*opTotal
 	classes  map[string]uint64
@@ -456,11 +456,11 @@ func (r *run) steer() error {
 			text = fmt.Sprintf("a storm %s of %.3g %% of the users was injected by hand", o.Kind, 100*o.Share)
 			d, ok := r.Driver.(Stormer)
 			if !ok {
-				r.event(record.Event{Kind: "steered", Phase: r.phase, Text: "no storm: this driver's users take part in none"})
+				r.steered("no storm: this driver's users take part in none", 0)
 				continue
 			}
 			if r.phase != "measure" {
-				r.event(record.Event{Kind: "steered", Phase: r.phase, Text: "no storm: the measured phase had ended"})
+				r.steered("no storm: the measured phase had ended", 0)
 				continue
 			}
 			planned := 0
@@ -478,9 +478,14 @@ func (r *run) steer() error {
 			r.out.Validity.Add(record.Finding{Gate: record.HandGate, Level: record.Red, Text: "the run is exploratory: " + text + "; it gets no verdict"})
 		}
 		r.out.Exploratory = r.watching.hand
-		r.event(record.Event{Kind: "steered", Phase: r.phase, Text: text, Users: o.Users})
+		r.steered(text, o.Users)
 	}
 	return nil
+}
+
+// steered puts into the log what became of an order.
+func (r *run) steered(text string, users int) {
+	r.event(record.Event{Kind: "steered", Phase: r.phase, Text: text, Users: users})
 }
 
 // noMore ends the steering: what has come since the last tick is not carried out, as its users may have been stopped.
@@ -493,6 +498,6 @@ func (r *run) noMore() {
 		if o.Do == live.OrderStorm {
 			text = "no storm"
 		}
-		r.event(record.Event{Kind: "steered", Phase: r.phase, Text: text + ": the bounded test had ended"})
+		r.steered(text+": the bounded test had ended", 0)
 	}
 }

@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -14,13 +13,7 @@ import (
 	"plimsoll/load/workload"
 	"plimsoll/record"
 	"plimsoll/run/live"
-	"plimsoll/watch/series"
 )
-
-// nowhere takes a trial's series and keeps nothing: without a store the rules are not read every second.
-type nowhere struct{}
-
-func (nowhere) Append(time.Time, []series.Sample) error { return nil }
 
 // crowd is an audience that keeps its frames and gives orders at seconds of the run.
 type crowd struct {
@@ -64,7 +57,7 @@ func TestFramesOfABoundedTest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(50) // twice as many users as the CPU rule allows
 		s := spec(t, l)
-		s.Bounded, s.Series = &bounded, nowhere{}
+		s.Bounded, s.Series = &bounded, new(discard)
 		s.CPU = func() map[string]float64 { return map[string]float64{"app": 0.5} }
 		c := &crowd{}
 		s.Live = c
@@ -128,7 +121,7 @@ func TestFramesOfASearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := spec(t, newLab(500))
 		s = searchSpec(s, 200, 2000)
-		s.Series = nowhere{}
+		s.Series = new(discard)
 		c := &crowd{}
 		s.Live = c
 		out := carryOut(t, s)
@@ -170,25 +163,10 @@ func TestFramesOfASearch(t *testing.T) {
 	})
 }
 
-// fragile is a driver that loses an agent at a second.
-type fragile struct {
-	*lab
-	after int // collections
-	lost  bool
-}
-
-func (f *fragile) Collect(context.Context) error {
-	if f.after--; f.after < 0 {
-		f.lost = true
-		return fmt.Errorf("%w: agent 2 of 3: its process has ended", ErrLost)
-	}
-	return nil
-}
-
 // TestLostAgentIsShown publishes the moment in which an agent is lost, which no second follows.
 func TestLostAgentIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &fragile{lab: newLab(1000), after: 12}
+		l := &losing{lab: newLab(1000), left: 12}
 		s := spec(t, l.lab)
 		s.Bounded, s.Driver = &bounded, l
 		c := &crowd{}

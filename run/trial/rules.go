@@ -22,7 +22,7 @@ type ruleState struct {
 	values []float64
 	who    []string // that the values are of, of a promql rule in the measured phase; "" while it holds
 	// evidence are the operations between the last evaluations, for a rate. Operations before spent have decided
-	// already, and since is when a longer span than the window began to show the rule as violated; -1 when it does
+	// already, and since is the moment at which a longer span than the window began to show the rule as violated; -1 when it does
 	// not.
 	evidence     []evidence
 	spent, since time.Duration
@@ -147,7 +147,7 @@ func (r *run) reading(ctx context.Context, rule plan.SLO, st stretch) capacity.R
 	return rd
 }
 
-// reach is how many windows a rate looks back at most, and alike how far apart users may be, as a fraction, for
+// reach is the most windows that a rate looks back, and alike the largest distance of users, as a fraction, for
 // operations to speak of the same load.
 const (
 	reach = 20

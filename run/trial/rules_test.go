@@ -134,20 +134,6 @@ func TestEventsAndSearchAgree(t *testing.T) {
 	}
 }
 
-func TestWarningBreaksNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab(1000)
-		l.blind = true
-		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
-		s := boundedSpec(t, l)
-		s.Rules = rules(t, "mean(op) < 100ms warning", "cpu(app) < 85% warning")
-		out := carryOut(t, s)
-		if len(out.Broken) != 0 || len(out.Warned) != 1 || !out.Validity.Valid || gates(out.Validity) != "amber rule without data" {
-			t.Errorf("broken %v, warned %v, valid %v: %s", out.Broken, out.Warned, out.Validity.Valid, gates(out.Validity))
-		}
-	})
-}
-
 // A test that is nothing but its measured phase has CPU and messages from its first moment on.
 func TestMeasuredPhaseIsTheBeginning(t *testing.T) {
 	for capacity, broken := range map[float64]int{1000: 0, 50: 1} {
@@ -191,20 +177,6 @@ func TestGraceBeginsWithThePhase(t *testing.T) {
 	}
 }
 
-// A rule that must be violated for a time is judged over the whole of a measured phase that is longer.
-func TestForIsNoExcuseInAMeasuredPhase(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab(1000)
-		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
-		s := boundedSpec(t, l)
-		s.Rules = rules(t, "mean(op) < 100ms for 3s")
-		out := carryOut(t, s)
-		if len(out.Broken) != 1 {
-			t.Errorf("broken %v", out.Broken)
-		}
-	})
-}
-
 func TestSearchLosesTheMetricsEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &scraped{lab: newLab(800), gone: time.Now().Add(8 * time.Second)}
@@ -240,24 +212,6 @@ func (l *scraped) Failing() map[string]Failure {
 		return nil
 	}
 	return map[string]Failure{"http://app:8067/metrics": {Since: l.gone, Why: "connection refused"}}
-}
-
-func TestMeasuredPhaseLosesARule(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := &scraped{lab: newLab(800), gone: time.Now().Add(5 * time.Second)}
-		s := spec(t, l.lab)
-		s.Driver, s.Signals = l, l
-		s.Rules = rules(t, "promql: up < 2 grace 2s")
-		s.Bounded = measuredFor(20 * time.Second)
-		out := carryOut(t, s)
-		text := ""
-		for _, f := range out.Validity.Findings {
-			text += f.Level + " " + f.Text + "\n"
-		}
-		if out.Validity.Valid || !strings.Contains(text, "red promql: up < 2 grace 2s had no data for more than 2s of the measured phase") {
-			t.Errorf("valid %v: %s", out.Validity.Valid, text)
-		}
-	})
 }
 
 // gauge is a lab with one series, which has a value at some moments after the epoch.
@@ -410,8 +364,7 @@ func TestExpressionOverTheWindowOfAPhase(t *testing.T) {
 				}
 				return 1, true
 			})
-			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: 10 * time.Second,
-				Until: func() (string, error) { return "", nil }}
+			s.Bounded = windowOf(10 * time.Second)
 			out, err := Run(t.Context(), s)
 			if err != nil || !out.Validity.Valid || (len(out.Broken) == 1) != broken {
 				t.Errorf("violated until %v: %v, broken %q, findings %q", end, err, out.Broken, gates(out.Validity))
@@ -438,8 +391,7 @@ func TestExpressionWithAGapBesideTheWindow(t *testing.T) {
 	} {
 		virtual(t, tt.name, func(t *testing.T) {
 			s := gaugeSpec(t, "promql: x < 20 grace 2s", func(at time.Duration) (float64, bool) { return 1, at < tt.from || at >= tt.to })
-			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: tt.window,
-				Until: func() (string, error) { return "", nil }}
+			s.Bounded = windowOf(tt.window)
 			out := carryOut(t, s)
 			named := 0
 			for _, f := range out.Validity.Findings {

@@ -10,8 +10,8 @@ import (
 	"plimsoll/run/capacity"
 )
 
-// patience is for how many windows without a break a search waits for the generator and its host to be healthy again.
-// It gives up sooner when a fifth of its time was spent so.
+// patience is the number of windows in a row for which a search waits for the generator and its host
+// to be healthy again. It gives up sooner when it spent a fifth of its time so.
 const patience = 4
 
 // targets is the role whose CPU utilization predicts a limit of the search.
@@ -26,7 +26,8 @@ func (r *run) search(ctx context.Context) error {
 	seen := r.busySeconds()
 	defer func() {
 		if r.out.Capacity != nil && r.busySeconds() == seen {
-			r.out.Validity.Add(record.Finding{Gate: "core", Level: record.Red, Text: "the CPU use of the generator was not measured in the search"})
+			r.out.Validity.Add(record.Finding{Gate: "core", Level: record.Red,
+				Text: "the CPU use of the generator was not measured in the search"})
 		}
 	}()
 	if r.Bounded == nil {
@@ -51,102 +52,148 @@ func (r *run) search(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("search: %w", err)
 	}
-	defer func() {
-		if r.out.Capacity != nil {
-			r.out.Capacity.Forecast = &record.Forecast{Ramp: forecast.Ramp, Least: forecast.Least, Most: forecast.Most, Reach: math.Floor(forecast.Reach)}
-			if p, ok := c.Predicted(); ok {
-				r.out.Capacity.Forecast.CPU = math.Floor(p.Users)
-			}
-		}
-	}()
+	defer r.keepForecast(c, forecast)
 	r.event(record.Event{Kind: "note", Text: "forecast of the search: " + forecast.String()})
 	r.watching.forecast, r.watching.search = forecast.String(), c
-	var healthy float64 // the most users of a sound window in which every rule held
-	redSince, redFor := time.Duration(-1), time.Duration(0)
-	var fault record.Finding
-	foreseen := ""
-	began, last := r.now(), r.now()
-	holding := false
+	s := searching{run: r, Search: c, began: r.now(), last: r.now(), redSince: -1}
 	for {
 		if err := r.advance(ctx); err != nil {
 			return err
 		}
-		if behind := r.Clock.Now() - r.now(); r.Hold > 0 && behind > r.Hold {
-			if !holding { // a step would be taken at once for a tick that is long over
-				r.event(record.Event{Kind: "note", Phase: r.phase,
-					Text: fmt.Sprintf("the search holds its level: reports of an agent are %v late", behind.Round(100*time.Millisecond))})
-			}
-			holding = true
-			c.Skip(r.now()) // these seconds are not judged
-			if redSince >= 0 {
-				redSince += r.tick
-			}
+		if s.behind() {
 			continue
 		}
-		holding = false
-		w := r.trail.last(r.Window)
-		f, red := r.generatorFault(w)
-		obs := capacity.Observation{At: r.now(), Users: w.users(), MeanUsers: w.meanUsers(), Readings: r.readings(ctx, w, true), Unsound: red}
-		obs.Utilization, _ = w.cpu(targets)
-		r.observed(obs.Readings)
-		act := c.Step(obs)
-		r.watching.decision = act
-		if text := c.Foreseen(); text != foreseen {
-			foreseen = text
-			r.event(record.Event{Kind: "note", Text: text, Phase: r.phase})
-		}
-		if r.now()-last >= r.Window {
-			last = r.now()
-			r.writeReadings(obs.Readings, act)
-			r.searched(w, obs.Readings, red)
-		}
-		if red {
-			if redSince < 0 {
-				redSince = r.now()
-			}
-			redFor, fault = redFor+r.tick, f
-		} else {
-			redSince = -1
-			if carried(obs.Readings) {
-				healthy = max(healthy, w.meanUsers())
-				r.stood.add(w)
-			}
-		}
-		much := redFor > (r.now()-began)/5
-		if redSince >= 0 && r.now()-redSince >= patience*r.Window || much && redFor >= patience*r.Window || much && act.Done {
-			bound, held := c.Bound()
-			r.out.Capacity = atLeast(bound, healthy, held, fault)
-			if u, ok := c.Contradicted(); ok && r.out.Capacity.Kind == record.AtLeast {
-				r.out.Capacity = contradicted(u, r.out.Capacity)
-				r.out.Validity.Add(record.Finding{Gate: "search", Level: record.Amber, Text: "the search is unstable: " + u.Why})
-			}
-			// The search's answer is a bound that is true; only one without any window that was sound and healthy
-			// voids the run.
-			if r.out.Capacity.Kind != record.Invalid {
-				fault.Level, fault.Text = record.Amber, fault.Text+"; this ended the search"
-			}
-			r.out.Validity.Add(fault)
-			r.mark(fault)
-			return nil
-		}
-		if act.Done {
-			res := c.Result()
-			r.out.Capacity = capacityOf(res)
-			for _, w := range res.Warnings {
-				r.out.Validity.Add(record.Finding{Gate: "rules", Level: record.Amber, Text: w})
-			}
-			switch r.out.Capacity.Kind {
-			case record.Invalid:
-				r.out.Validity.Add(record.Finding{Gate: "search", Level: record.Red, Text: r.out.Capacity.Why})
-			case record.Unstable:
-				r.out.Validity.Add(record.Finding{Gate: "search", Level: record.Amber, Text: "the search is unstable: " + r.out.Capacity.Why})
-			}
+		users, done := s.step(ctx)
+		if done {
 			return nil
 		}
 		// A step is spread over the tick; the ramp is a step each tick.
-		if err := r.Driver.SetUsers(act.Users, r.tick); err != nil {
+		if err := r.Driver.SetUsers(users, r.tick); err != nil {
 			return err
 		}
+	}
+}
+
+// keepForecast adds to the result how long the search was to take, and the limit that it predicted.
+func (r *run) keepForecast(c *capacity.Search, f capacity.SearchTime) {
+	if r.out.Capacity == nil {
+		return
+	}
+	kept := &record.Forecast{Ramp: f.Ramp, Least: f.Least, Most: f.Most, Reach: math.Floor(f.Reach)}
+	if p, ok := c.Predicted(); ok {
+		kept.CPU = math.Floor(p.Users)
+	}
+	r.out.Capacity.Forecast = kept
+}
+
+// searching is a search under way.
+type searching struct {
+	*run
+	*capacity.Search
+	began, last time.Duration // last is when a window was written
+	healthy     float64       // the most users of a sound window in which every rule held
+	redSince    time.Duration // since when a gate has been red; -1 while none is
+	redFor      time.Duration // in all
+	fault       record.Finding
+	foreseen    string
+	holding     bool
+}
+
+// behind reports whether the tick is too late to decide anything: a step would be taken at once for
+// a tick that is long over.
+func (s *searching) behind() bool {
+	late := s.Clock.Now() - s.now()
+	if s.Hold <= 0 || late <= s.Hold {
+		s.holding = false
+		return false
+	}
+	if !s.holding {
+		s.event(record.Event{Kind: "note", Phase: s.phase, Text: fmt.Sprintf(
+			"the search holds its level: reports of an agent are %v late", late.Round(100*time.Millisecond))})
+	}
+	s.holding = true
+	s.Skip(s.now()) // these seconds are not judged
+	if s.redSince >= 0 {
+		s.redSince += s.tick
+	}
+	return true
+}
+
+// step judges the window that ends now and returns how many users to have next, or that the search
+// is over.
+func (s *searching) step(ctx context.Context) (users int, done bool) {
+	w := s.trail.last(s.Window)
+	f, red := s.generatorFault(w)
+	obs := capacity.Observation{At: s.now(), Users: w.users(), MeanUsers: w.meanUsers(),
+		Readings: s.readings(ctx, w, true), Unsound: red}
+	obs.Utilization, _ = w.cpu(targets)
+	s.observed(obs.Readings)
+	act := s.Step(obs)
+	s.watching.decision = act
+	if text := s.Foreseen(); text != s.foreseen {
+		s.foreseen = text
+		s.event(record.Event{Kind: "note", Text: text, Phase: s.phase})
+	}
+	if s.now()-s.last >= s.Window {
+		s.last = s.now()
+		s.writeReadings(obs.Readings, act)
+		s.searched(w, obs.Readings, red)
+	}
+	if red {
+		if s.redSince < 0 {
+			s.redSince = s.now()
+		}
+		s.redFor, s.fault = s.redFor+s.tick, f
+	} else {
+		s.redSince = -1
+		if carried(obs.Readings) {
+			s.healthy = max(s.healthy, w.meanUsers())
+			s.stood.add(w)
+		}
+	}
+	long := patience * s.Window
+	much := s.redFor > (s.now()-s.began)/5
+	switch {
+	case s.redSince >= 0 && s.now()-s.redSince >= long, much && s.redFor >= long, much && act.Done:
+		s.giveUp()
+		return 0, true
+	case act.Done:
+		s.found(s.Result())
+		return 0, true
+	}
+	return act.Users, false
+}
+
+// giveUp ends the search by the fault of the generator or its host.
+func (s *searching) giveUp() {
+	bound, long := s.Bound()
+	c, v := atLeast(bound, s.healthy, long, s.fault), &s.out.Validity
+	if u, ok := s.Contradicted(); ok && c.Kind == record.AtLeast {
+		c = contradicted(u, c)
+		v.Add(record.Finding{Gate: "search", Level: record.Amber, Text: "the search is unstable: " + u.Why})
+	}
+	s.out.Capacity = c
+	// The search's answer is a bound that is true; only one without any window that was sound and
+	// healthy voids the run.
+	if c.Kind != record.Invalid {
+		s.fault.Level, s.fault.Text = record.Amber, s.fault.Text+"; this ended the search"
+	}
+	v.Add(s.fault)
+	s.mark(s.fault)
+}
+
+// found takes over the result of a search that ended by itself.
+func (s *searching) found(res capacity.Result) {
+	c, v := capacityOf(res), &s.out.Validity
+	s.out.Capacity = c
+	for _, w := range res.Warnings {
+		v.Add(record.Finding{Gate: "rules", Level: record.Amber, Text: w})
+	}
+	switch c.Kind {
+	case record.Invalid:
+		v.Add(record.Finding{Gate: "search", Level: record.Red, Text: c.Why})
+	case record.Unstable:
+		v.Add(record.Finding{Gate: "search", Level: record.Amber, Text: "the search is unstable: " + c.Why})
 	}
 }
 

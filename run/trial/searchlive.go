@@ -28,7 +28,7 @@ func (r *run) searched(w stretch, rds []capacity.RuleReading, unsound bool) {
 		case st != capacity.Healthy && win.Reading == live.Held:
 			win.Reading = live.Undecided
 		}
-		if q := use(rd); q > win.Ratio {
+		if q := rd.Ratio(); q > win.Ratio {
 			win.Ratio, win.Rule = q, rd.Rule
 		}
 	}
@@ -77,21 +77,6 @@ func resultText(c *record.Capacity) string {
 		text += fmt.Sprintf(" (%.0f to %.0f)", c.Lo, c.Hi)
 	}
 	return text
-}
-
-// use is how much of its limit a reading uses; 0 where that has no meaning.
-func use(rd capacity.RuleReading) float64 {
-	if st := rd.Status(); st == capacity.Missing {
-		return 0
-	}
-	q := rd.Value / rd.Limit
-	if !rd.Less {
-		q = rd.Limit / rd.Value
-	}
-	if math.IsNaN(q) || math.IsInf(q, 0) || q < 0 {
-		return 0
-	}
-	return q
 }
 
 // searchNow is the search with the result that it would have had if it had stopped at its last window.

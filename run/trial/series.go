@@ -151,11 +151,13 @@ func (r *run) export(ctx context.Context, sl slice) {
 	for _, rd := range rds {
 		x.rule(rd)
 	}
-	t := r.Clock.Date(r.now())
-	if err := x.to.Append(t.Add(-time.Second), x.begin); err != nil {
-		r.note("series of the trial", err)
-	}
-	if err := x.to.Append(t, x.batch); err != nil {
+	r.store(r.now()-time.Second, x.begin)
+	r.store(r.now(), x.batch)
+}
+
+// store stores samples of a moment.
+func (r *run) store(at time.Duration, samples []series.Sample) {
+	if err := r.series.to.Append(r.Clock.Date(at), samples); err != nil {
 		r.note("series of the trial", err)
 	}
 }
@@ -203,9 +205,7 @@ func (r *run) exportMeasured(rds []capacity.RuleReading) {
 			x.add("plimsoll_slo_measured", x.rules[rd.Rule], rd.Value)
 		}
 	}
-	if err := x.to.Append(r.Clock.Date(r.now()), x.batch); err != nil {
-		r.note("series of the trial", err)
-	}
+	r.store(r.now(), x.batch)
 }
 
 // exportGates stores the readings of the gates in the second that has just ended.
@@ -218,9 +218,7 @@ func (r *run) exportGates(e record.Event) {
 	for name, v := range e.Readings {
 		x.add("plimsoll_gate", one("gate", name), v)
 	}
-	if err := x.to.Append(r.Clock.Date(r.now()), x.batch); err != nil {
-		r.note("series of the trial", err)
-	}
+	r.store(r.now(), x.batch)
 }
 
 var (
@@ -237,7 +235,7 @@ func number(b bool) float64 {
 	return 0
 }
 
-// figures are those of statNames, in seconds.
+// figures returns the statistics of statNames, in seconds.
 func figures(h *measure.Histogram) [5]float64 {
 	return [5]float64{h.Quantile(0.5).Seconds(), h.Quantile(0.95).Seconds(), h.Quantile(0.99).Seconds(), h.Mean().Seconds(), h.Max().Seconds()}
 }

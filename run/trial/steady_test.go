@@ -10,6 +10,16 @@ import (
 	"plimsoll/record"
 )
 
+// step returns latencies that are first until a moment, and then after it.
+func step(at, first, then time.Duration) func(time.Duration) time.Duration {
+	return func(now time.Duration) time.Duration {
+		if now < at {
+			return first
+		}
+		return then
+	}
+}
+
 // A target that is slow at first, changes for good in the middle, or gets slower all the time.
 func TestSteady(t *testing.T) {
 	const settle = 3 * time.Second
@@ -21,25 +31,10 @@ func TestSteady(t *testing.T) {
 		want    string
 		text    string
 	}{
-		{"steady", 60 * time.Second, 0, func(time.Duration) time.Duration { return 10 * time.Millisecond }, "", ""},
-		{"warm-up", 60 * time.Second, 0, func(at time.Duration) time.Duration {
-			if at < 10*time.Second {
-				return 20 * time.Millisecond
-			}
-			return 10 * time.Millisecond
-		}, "amber stationary", "of the measured phase were still warm-up: their mean response was … % higher than later, which moves that of the whole phase by +1…; set bounded.settle to 13s"},
-		{"in bins of 2 s", 120 * time.Second, 0, func(at time.Duration) time.Duration {
-			if at < 20*time.Second {
-				return 20 * time.Millisecond
-			}
-			return 10 * time.Millisecond
-		}, "amber stationary", "the first 20s of the measured phase were still warm-up: …; set bounded.settle to 23s"},
-		{"changed in the middle", 60 * time.Second, 0, func(at time.Duration) time.Duration {
-			if at < 35*time.Second {
-				return 10 * time.Millisecond
-			}
-			return 15 * time.Millisecond
-		}, "red stationary", "mean response of its first 35s was 3… % lower than of the rest"},
+		{"steady", 60 * time.Second, 0, step(0, 0, 10*time.Millisecond), "", ""},
+		{"warm-up", 60 * time.Second, 0, step(10*time.Second, 20*time.Millisecond, 10*time.Millisecond), "amber stationary", "of the measured phase were still warm-up: their mean response was … % higher than later, which moves that of the whole phase by +1…; set bounded.settle to 13s"},
+		{"in bins of 2 s", 120 * time.Second, 0, step(20*time.Second, 20*time.Millisecond, 10*time.Millisecond), "amber stationary", "the first 20s of the measured phase were still warm-up: …; set bounded.settle to 23s"},
+		{"changed in the middle", 60 * time.Second, 0, step(35*time.Second, 10*time.Millisecond, 15*time.Millisecond), "red stationary", "mean response of its first 35s was 3… % lower than of the rest"},
 		{"stood still in the middle, and changed", 60 * time.Second, 0, func(at time.Duration) time.Duration {
 			switch {
 			case at < 33*time.Second:
@@ -58,19 +53,9 @@ func TestSteady(t *testing.T) {
 			}
 			return 15 * time.Millisecond
 		}, "", ""},
-		{"the warm-up is not in the part that counts", 80 * time.Second, 60 * time.Second, func(at time.Duration) time.Duration {
-			if at < 10*time.Second {
-				return 20 * time.Millisecond
-			}
-			return 10 * time.Millisecond
-		}, "", ""},
+		{"the warm-up is not in the part that counts", 80 * time.Second, 60 * time.Second, step(10*time.Second, 20*time.Millisecond, 10*time.Millisecond), "", ""},
 		{"steady climb", 60 * time.Second, 0, func(at time.Duration) time.Duration { return 41*time.Millisecond + 19*at/60_000 }, "", ""},
-		{"too short", 40 * time.Second, 0, func(at time.Duration) time.Duration {
-			if at < 10*time.Second {
-				return 20 * time.Millisecond
-			}
-			return 10 * time.Millisecond
-		}, "", ""},
+		{"too short", 40 * time.Second, 0, step(10*time.Second, 20*time.Millisecond, 10*time.Millisecond), "", ""},
 	} {
 		virtual(t, tt.name, func(t *testing.T) {
 			l := newLab(1000)

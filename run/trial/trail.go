@@ -71,6 +71,21 @@ func (s *slice) fold(o slice) {
 	}
 }
 
+// keepWorst takes over the users of a slice in which a smaller share of the wanted users was active.
+// Before the first one the wanted users are negative.
+func (s *slice) keepWorst(o slice) {
+	if s.desired < 0 || o.active*s.desired < s.active*o.desired {
+		s.desired, s.active = o.desired, o.active
+	}
+}
+
+// over returns the slice with the users of the worst of many slices, their sums and their windows.
+func (s slice) over(worst, sum slice, windows measureSecond) slice {
+	s.desired, s.active, s.windows = worst.desired, worst.active, windows.sorted()
+	s.counts, s.userSeconds, s.health = sum.counts, sum.userSeconds, sum.health
+	return s
+}
+
 // A trail holds the last slices, oldest first, and one more than the longest window needs: the state at the
 // window's beginning.
 type trail struct {
@@ -144,7 +159,7 @@ func (s stretch) counts() workload.Activity {
 	return c
 }
 
-// userSeconds is how long users were active, added up over the users.
+// userSeconds returns the time for which users were active, added up over the users.
 func (s stretch) userSeconds() float64 {
 	sum := 0.0
 	for _, sl := range s.in {

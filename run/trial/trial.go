@@ -51,7 +51,7 @@ type Signals interface {
 	Failing() map[string]Failure
 }
 
-// A Failure is a signal without data. Its dates are those of the run's clock.
+// A Failure is a signal without data. Its dates are of the run's clock.
 type Failure struct {
 	Since time.Time
 	Until time.Time // zero while it lasts
@@ -96,7 +96,7 @@ type Config struct {
 	// Timeout ends an operation. It is also how long the trial waits for operations under way when the measured phase
 	// ends; 0 for not at all.
 	Timeout time.Duration
-	// Hold is by how much the ticks may be late, because reports of agents are, until a search holds its level; 0 for
+	// Hold is the largest lateness of the ticks, because reports of agents are, until a search holds its level; 0 for
 	// never.
 	Hold time.Duration
 	// Clock is the run's: phases, ticks and timeouts are in its time, and the trial begins with its 0; if that is over by
@@ -104,7 +104,7 @@ type Config struct {
 	// lengths all the same.
 	Clock  *clock.Clock
 	Driver Driver
-	// Registry is where the driver's users record.
+	// Registry takes the records of the driver's users.
 	Registry *measure.Registry
 	Signals  Signals
 	Writer   *record.Writer
@@ -124,13 +124,13 @@ type Config struct {
 
 // Progress is the state of a trial for a person.
 type Progress struct {
-	Phase           string
-	Desired, Active int
-	OpsPerSecond    float64 // over the last second
-	P95             time.Duration
-	Errors          uint64 // since the start
-	Elapsed, Left   time.Duration
-	Why             string // of the search's last decision
+	Phase        string
+	Active       int
+	OpsPerSecond float64 // over the last second
+	P95          time.Duration
+	Errors       uint64 // since the start
+	Left         time.Duration
+	Why          string // of the search's last decision
 }
 
 // An Outcome is the result of a trial. Its measurements are in the run.
@@ -145,7 +145,7 @@ type Outcome struct {
 	Validity record.Validity
 	// Hopeless is the reason why the trial was given up; empty when it was not. See BoundedTest.GiveUp.
 	Hopeless string
-	// Exploratory is how the trial was steered by hand, so that it gets no verdict; empty when it was not.
+	// Exploratory describes how the trial was steered by hand, so that it gets no verdict; empty when it was not.
 	Exploratory string
 	// Interrupted is the reason why the trial ended early, by its context or because a part of the generator was
 	// lost; empty when it did not.
@@ -344,13 +344,9 @@ func (r *run) gather() func() bool {
 		if r.course.add(sl.windows); r.now()%time.Second == 0 {
 			r.course.next()
 		}
-		if worst.desired < 0 || sl.active*worst.desired < worst.active*sl.desired {
-			worst.desired, worst.active = sl.desired, sl.active
-		}
+		worst.keepWorst(sl)
 		sum.fold(sl)
-		sl.desired, sl.active, sl.windows = worst.desired, worst.active, sec.sorted()
-		sl.counts, sl.userSeconds, sl.health = sum.counts, sum.userSeconds, sum.health
-		r.measured.in = []slice{sl}
+		r.measured.in = []slice{sl.over(worst, sum, sec)}
 		return true
 	}
 }
@@ -564,8 +560,8 @@ func (r *run) progress(sl slice) {
 		why = r.out.Capacity.Why
 	}
 	r.Progress(Progress{
-		Phase: r.phase, Desired: sl.desired, Active: sl.active,
+		Phase: r.phase, Active: sl.active,
 		OpsPerSecond: float64(w.Count()) / second.span().Seconds(), P95: w.Response.Quantile(0.95),
-		Errors: r.errs, Elapsed: r.now(), Left: max(r.total-r.now(), 0), Why: why,
+		Errors: r.errs, Left: max(r.total-r.now(), 0), Why: why,
 	})
 }

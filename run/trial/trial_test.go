@@ -252,7 +252,7 @@ func gates(v record.Validity) string {
 	return strings.Join(s, ", ")
 }
 
-var bounded = BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 5 * time.Second}
+var bounded = *measuredFor(5 * time.Second)
 
 func TestBoundedTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -277,29 +277,47 @@ func TestBoundedTrial(t *testing.T) {
 	})
 }
 
-func TestBoundedTrialThatMayNotBeBelieved(t *testing.T) {
+// TestBoundedTrialOutcomes holds which rules of a bounded test break, and what voids it.
+func TestBoundedTrialOutcomes(t *testing.T) {
+	slow := func(l *lab) { l.latency = func(int) time.Duration { return 150 * time.Millisecond } }
 	for _, tt := range []struct {
-		name string
-		set  func(*lab)
-		want string
+		name     string
+		set      func(*lab)
+		rules    []string // nil for those of spec
+		broken   string   // the beginning of the one that is
+		warned   int
+		findings string
 	}{
-		{"late generator", func(l *lab) { l.lag = func(int) time.Duration { return 30 * time.Millisecond } }, "red lag"},
-		{"users that never come", func(l *lab) { l.short = 5 }, "red users"},
-		{"a rule without data", func(l *lab) { l.blind = true }, "red rule without data"},
+		{"late generator", func(l *lab) { l.lag = func(int) time.Duration { return 30 * time.Millisecond } }, nil, "", 0, "red lag"},
+		{"users that never come", func(l *lab) { l.short = 5 }, nil, "", 0, "red users"},
+		{"a rule without data", func(l *lab) { l.blind = true }, nil, "", 0, "red rule without data"},
 		{"a signal lost", func(l *lab) {
 			l.failing = map[string]Failure{"db": {Since: time.Now().Add(-time.Minute), Why: "gone"}}
-		}, "red signals"},
+		}, nil, "", 0, "red signals"},
+		{"a slow target", slow, nil, "mean(op) < 100ms: 150", 0, ""},
+		{"a slow target, for shorter than the phase", slow, []string{"mean(op) < 100ms for 3s"}, "mean(op) < 100ms for 3s: 150", 0, ""},
+		{"too few operations", slow, []string{"mean(op) < 100ms min 500000", "p99(op) < 1s min 500000"}, "", 0, "amber rules"},
+		{"warnings", func(l *lab) { slow(l); l.blind = true },
+			[]string{"mean(op) < 100ms warning", "cpu(app) < 85% warning"}, "", 1, "amber rule without data"},
 	} {
 		virtual(t, tt.name, func(t *testing.T) {
 			l := newLab(1000)
 			tt.set(l)
 			s := boundedSpec(t, l)
-			out := carryOut(t, s)
-			if out.Validity.Valid || !strings.Contains(gates(out.Validity), tt.want) {
-				t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
+			if tt.rules != nil {
+				s.Rules = rules(t, tt.rules...)
 			}
-			if r := finish(t, s, out); r.Validity.Valid {
-				t.Error("stored as valid")
+			out := carryOut(t, s)
+			got, broken := gates(out.Validity), strings.Join(out.Broken, "; ")
+			if !strings.HasPrefix(broken, tt.broken) || (broken == "") != (tt.broken == "") || len(out.Warned) != tt.warned {
+				t.Errorf("broken %q, warned %q", broken, out.Warned)
+			}
+			if !strings.Contains(got, tt.findings) || (got == "") != (tt.findings == "") {
+				t.Errorf("findings %q, want %q", got, tt.findings)
+			}
+			valid := !strings.Contains(tt.findings, "red")
+			if r := finish(t, s, out); out.Validity.Valid != valid || r.Validity.Valid != valid {
+				t.Errorf("valid %v, stored as %v", out.Validity.Valid, r.Validity.Valid)
 			}
 		})
 	}
@@ -323,21 +341,6 @@ func TestSignalWithAGap(t *testing.T) {
 	}
 }
 
-func TestBrokenRuleIsNamed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab(1000)
-		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
-		s := boundedSpec(t, l)
-		out := carryOut(t, s)
-		if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], "mean(op) < 100ms: 150") {
-			t.Errorf("broken %v", out.Broken)
-		}
-		if !out.Validity.Valid {
-			t.Errorf("a slow target made the run invalid: %s", gates(out.Validity))
-		}
-	})
-}
-
 func searchSpec(s Config, start, most int) Config {
 	s.Search = &SearchTest{Config: capacity.Config{Start: start, Max: most, RampRate: 0.05, Window: s.Window, Budget: 30 * time.Second}, Rush: time.Second}
 	return s
@@ -353,6 +356,14 @@ func searched(t *testing.T, l *lab) (Config, Outcome) {
 // measuredFor is a bounded test of 100 users whose measured phase begins after three seconds.
 func measuredFor(d time.Duration) *BoundedTest {
 	return &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: d}
+}
+
+// windowOf is a bounded test of half a minute whose last part counts, and which no stop rule ends.
+func windowOf(last time.Duration) *BoundedTest {
+	b := measuredFor(30 * time.Second)
+	b.Window = last
+	b.Until = func() (string, error) { return "", nil }
+	return b
 }
 
 func TestSearchFindsTheCapacity(t *testing.T) {
@@ -477,17 +488,6 @@ func TestAtLeastIsNoMoreThanTheTargetCarried(t *testing.T) {
 	}
 }
 
-func TestSearchWithoutDataIsInvalid(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab(800)
-		l.blind = true
-		_, out := searched(t, l)
-		if out.Capacity.Kind != record.Invalid || out.Validity.Valid || !strings.Contains(out.Capacity.Why, "cpu(app)") {
-			t.Fatalf("capacity %+v, %s", out.Capacity, gates(out.Validity))
-		}
-	})
-}
-
 func TestInterruptedTrialIsReadableAndInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
@@ -588,24 +588,31 @@ func TestLevelThatARuleHeldForLongBreaks(t *testing.T) {
 	})
 }
 
-// losing is a lab whose agent is lost after some collects.
+// losing is a lab whose agent is lost after some collects, or when the users are stopped.
 type losing struct {
 	*lab
 	left int
+	lost bool
+}
+
+func (l *losing) Stop(grace time.Duration) {
+	l.lab.Stop(grace)
+	l.left = 0
 }
 
 func (l *losing) Collect(context.Context) error {
-	if l.left--; l.left < 0 {
-		return fmt.Errorf("%w: 2 of 3", ErrLost)
+	if l.left--; l.left >= 0 {
+		return nil
 	}
-	return nil
+	l.lost = true
+	return fmt.Errorf("%w: 2 of 3", ErrLost)
 }
 
 func TestLostAgentEndsTheTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		s := boundedSpec(t, l)
-		s.Driver = &losing{l, 6}
+		s.Driver = &losing{lab: l, left: 6}
 		from := time.Now()
 		out := carryOut(t, s)
 		r := finish(t, s, out)
@@ -621,46 +628,13 @@ func TestLostAgentEndsTheTrial(t *testing.T) {
 	})
 }
 
-// dropping is a lab whose agent is gone when the users are stopped, with its last records.
-type dropping struct {
-	*lab
-	stopped bool
-}
-
-func (l *dropping) Stop(grace time.Duration) {
-	l.lab.Stop(grace)
-	l.stopped = true
-}
-
-func (l *dropping) Collect(context.Context) error {
-	if l.stopped {
-		return fmt.Errorf("%w: 2 of 3", ErrLost)
-	}
-	return nil
-}
-
 func TestAgentLostAtTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := boundedSpec(t, newLab(1000))
-		s.Driver = &dropping{lab: s.Driver.(*lab)}
+		s.Driver = &losing{lab: s.Driver.(*lab), left: math.MaxInt}
 		out := carryOut(t, s)
 		if r := finish(t, s, out); out.Interrupted == "" || r.Validity.Valid || gates(r.Validity) != "red agents" {
 			t.Errorf("%q, %+v", out.Interrupted, r.Validity.Findings)
 		}
-	})
-}
-
-// A rule that was beyond its limit in too few operations is not broken, and is reported.
-func TestBeyondTheLimitInTooFewOperations(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab(1000)
-		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
-		s := spec(t, l)
-		s.Bounded, s.Rules = &bounded, rules(t, "mean(op) < 100ms min 500000", "p99(op) < 1s min 500000")
-		out := carryOut(t, s)
-		if len(out.Broken) != 0 || !out.Validity.Valid || gates(out.Validity) != "amber rules" {
-			t.Errorf("broken %v, valid %v, findings %q", out.Broken, out.Validity.Valid, gates(out.Validity))
-		}
-		finish(t, s, out)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"plimsoll/record"
 )
 
-// marksPerWindow is in how many parts the window of a phase without a known end is kept: it begins at one of them, so
+// marksPerWindow is the number of parts in which the window of a phase without a known end is kept: it begins at one of them, so
 // that it is longer than requested by at most one part, and by less than a second when that is less.
 const marksPerWindow = 600
 
@@ -101,9 +101,7 @@ func (r *run) goOn() bool {
 	if n := len(u.marks); n > 0 {
 		m, sl := &u.marks[n-1], r.trail.slices[len(r.trail.slices)-1]
 		m.sum.fold(sl)
-		if m.worst.desired < 0 || sl.active*m.worst.desired < m.worst.active*sl.desired {
-			m.worst.desired, m.worst.active = sl.desired, sl.active
-		}
+		m.worst.keepWorst(sl)
 		if r.now()-m.at >= u.step {
 			r.addMark()
 		}
@@ -161,13 +159,11 @@ func (r *run) narrow(marks []mark) error {
 	worst := slice{desired: -1}
 	for _, m := range marks {
 		sum.fold(m.sum)
-		if m.worst.desired >= 0 && (worst.desired < 0 || m.worst.active*worst.desired < worst.active*m.worst.desired) {
-			worst = m.worst
+		if m.worst.desired >= 0 {
+			worst.keepWorst(m.worst)
 		}
 	}
-	sl := r.trail.slices[len(r.trail.slices)-1]
-	sl.desired, sl.active, sl.windows = worst.desired, worst.active, measureSecond(merged).sorted()
-	sl.counts, sl.userSeconds, sl.health = sum.counts, sum.userSeconds, sum.health
+	sl := r.trail.slices[len(r.trail.slices)-1].over(worst, sum, merged)
 	r.measured = stretch{before: &first.before, first: first.at, in: []slice{sl}}
 	r.conduct.tally, r.conduct.ledger = first.tally, first.ledger
 	for i := range r.gates {

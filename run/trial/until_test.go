@@ -139,8 +139,7 @@ func TestWorstReadingOfAWindow(t *testing.T) {
 			return map[string]Reading{"core": {Value: core}, "fds_free": {Value: left}}
 		}
 		s := spec(t, l)
-		s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: 10 * time.Second,
-			Until: func() (string, error) { return "", nil }}
+		s.Bounded = windowOf(10 * time.Second)
 		out := carryOut(t, s)
 		if got := gates(out.Validity); got != "amber core, amber fds_free" || !strings.HasSuffix(out.Validity.Findings[0].Text, "beyond the limit in 4 of 10 seconds, worst 75%") {
 			t.Errorf("findings %+v", out.Validity.Findings)
