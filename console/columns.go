@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// mostPoints is how many points a series has; with one more, pairs of them are merged.
+// mostPoints is the largest number of points in a series; beyond it, pairs of points are merged.
 const mostPoints = 3600
 
-// kept is how many seconds of a run are kept while it is followed.
+// kept is the number of seconds of a run that are kept while it is followed.
 const kept = 7200
 
 // A point is a value over the seconds that it spans: n readings, or none.

@@ -35,7 +35,8 @@ type Console struct {
 	access  *access
 	plans   *starter // nil without a directory of plans
 	catalog *evidence.Catalog
-	hosts   func(host string) bool // by which it may be reached; nil for those of the loopback device
+	// hosts reports whether a request may name the host; nil accepts the names of the loopback device.
+	hosts   func(host string) bool
 	streams chan struct{}
 	closing chan struct{} // closed when streams have to end
 	opened  *opened
@@ -54,7 +55,7 @@ type Console struct {
 type Config struct {
 	Store   *store.Store
 	Version string // which the page shows
-	// Tokens are those by which people log in; nil: everybody who reaches the server has the role Open.
+	// Tokens are the login tokens; nil: everybody who reaches the server has the role Open.
 	Tokens Tokens
 	Open   Role
 	// Plans is the directory of the plans that operators may start by Program, whose verbs they are; empty for none.
@@ -272,8 +273,8 @@ func muxOf(routes map[string]http.HandlerFunc, other http.HandlerFunc) *http.Ser
 	return mux
 }
 
-// ownHost reports whether a request names this server by a name of its own and the port that it came to. A page of
-// another host whose name was bound to this server's address does not.
+// ownHost reports whether a request names this server by one of its names and the port that it came
+// to. A page of another host whose name was bound to this server's address does not.
 func (s *Console) ownHost(r *http.Request) bool {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil {

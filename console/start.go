@@ -125,7 +125,8 @@ var named = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 var errBusy = errors.New("a plan that was started here is running: two at a time would measure each other")
 
-// arguments are those of the program for a request, or an error that says what is wrong with it.
+// arguments returns the program's arguments for a request, or an error that describes the invalid
+// field.
 func (s *starter) arguments(q request) ([]string, error) {
 	plans, err := s.list()
 	if err != nil {
@@ -211,7 +212,7 @@ func (p *startedPlan) running() bool {
 	}
 }
 
-// processes are those that were started, newest first.
+// processes returns the processes that were started, newest first.
 func (s *starter) processes() []map[string]any {
 	out := []map[string]any{}
 	if s == nil {

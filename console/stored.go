@@ -73,7 +73,6 @@ func (s *Console) few(f func(r *http.Request, run *record.Run) (any, error)) fun
 	}
 }
 
-// seconds are those of a duration.
 func seconds(d time.Duration) float64 { return d.Seconds() }
 
 func phasesOf(m record.Manifest) []map[string]any {
@@ -149,7 +148,8 @@ func inMS(h *measure.Histogram, q float64) float64 {
 // maxReading bounds the runs whose seconds are read at a time: a day of them takes some ten megabytes.
 const maxReading = 2
 
-// series answers the columns of a run, with its rules and the windows of its search; or those of one operation.
+// series answers the columns of a run with its rules and its search windows; with the parameter op
+// it answers the columns of that operation alone.
 func (s *Console) series(r *http.Request, run *record.Run) (any, error) {
 	most, err := number(r, "points", mostPoints, 10, mostPoints)
 	if err != nil {
@@ -319,8 +319,9 @@ func (s *Console) comparison(w http.ResponseWriter, r *http.Request, c *record.C
 	answer(w, s.judgedOf(r.Context(), c))
 }
 
-// judgedOf returns the Judged of the contract. One that is under way is judged for the picture alone: it has dots and
-// intervals of its whole blocks, and no verdicts but those of looks that were taken.
+// judgedOf returns the Judged of the contract. A comparison under way is judged for the picture
+// alone: it has the dots and intervals of its whole blocks, and verdicts only of looks that were
+// taken.
 func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string]any {
 	verdicts, runs := []map[string]any{}, []map[string]any{}
 	for _, v := range verdictsOf(c) {

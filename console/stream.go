@@ -84,7 +84,8 @@ func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// heardUpTo is what a reader has: the seconds up to seq, -1 for none, and so many frames of this server, 0 at first.
+// heardUpTo is the position of a reader: it has the seconds up to seq (-1: none), and frames counts
+// the frames that it has of this server.
 type heardUpTo struct {
 	seq    int64
 	frames int

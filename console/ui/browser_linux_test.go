@@ -121,7 +121,7 @@ func inspect(b *browser.Browser, name string) {
 
 const axeFile = "node_modules/axe-core/axe.min.js"
 
-// violations are what axe-core reports of the page as it stands.
+// violations returns the violations that axe-core reports for the page in its current state.
 func violations(b *browser.Browser) []string {
 	b.T.Helper()
 	return b.Violations(axeFile)
