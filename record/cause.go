@@ -23,13 +23,13 @@ const (
 	ByHand Cause = "person"
 )
 
-// findings has the cause of each finding that is no gate of [plan.DefaultGates] and can make a run
-// invalid. A finding of the target can be turned red by the target alone: it refuses logins, lets a
+// findings has the cause of each finding that is not a gate of [plan.DefaultGates] and can make a
+// run invalid. The target alone can turn a finding of the target red: it refuses logins, lets a
 // behavior succeed in nothing, has a full accept queue, stands still for half of the phase, carries
 // no user, loses acknowledged messages, or ends, so that its probes have no data. A generator that
-// is too slow, or a neighbor, turns some of them red as well; then a gate of its own is red beside
-// them ([CauseOf]). A finding that is not in the table has no known cause: an interruption, or a
-// rule without data.
+// is too slow, or a neighbor, turns some of them red as well; then its own gate is red beside them
+// ([CauseOf]). A finding that is not in the table has no known cause: an interruption, or a rule
+// without data.
 var findings = map[string]Cause{
 	"stationary": ByTarget, "level": ByTarget, "operations": ByTarget, "failed users": ByTarget, "search": ByTarget,
 	"behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget,
@@ -104,8 +104,8 @@ func Panicked(v Validity) bool {
 	return v.red(PanicGate)
 }
 
-// TargetToo reports whether a run that is void by the host may be void by the target: a gate of the
-// target is red, and those of the host are amber alone.
+// TargetToo reports whether a run that is void by the host may also be void by the target: a gate
+// of the target is red, and the gates of the host are only amber.
 func TargetToo(v Validity) bool {
 	return CauseOf(v) == ByHost && v.caused(ByTarget, Red) &&
 		!v.caused(ByHost, Red) && !v.caused(ByGenerator, Red)

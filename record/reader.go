@@ -189,7 +189,7 @@ func (r *Run) sums(from, to time.Duration, storms []StormOutcome, beside bool, e
 	return merged, out, err
 }
 
-// mergeInto adds a window to the one of its name.
+// mergeInto merges a window into the window of its name.
 func mergeInto(into map[string]*measure.Window, w *measure.Window) {
 	if into[w.Name] == nil {
 		into[w.Name] = measure.NewWindow(w.Name)

@@ -20,8 +20,8 @@ const (
 	OfArrivals = "arrivals"
 )
 
-// A Schedule is how many operations a phase should have seen by the users' own schedule, or by that of arrivals, and
-// how many it saw.
+// A Schedule compares the operations that a phase should have seen, by the schedule of the users or
+// of arrivals, with the operations that it saw.
 type Schedule struct {
 	Of       string  `json:"of"` // OfUsers or OfArrivals
 	Achieved uint64  `json:"achieved"`

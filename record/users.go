@@ -32,9 +32,11 @@ type Users struct {
 	Messages workload.LedgerCount `json:"messages"`
 	// Whole counts messages over the whole run.
 	Whole workload.LedgerCount `json:"messages_whole_run"`
-	// Grace is how long after its acknowledgment a message may arrive without being late, in nanoseconds.
+	// Grace is the longest time from the acknowledgment of a message to an arrival that is not
+	// late, in nanoseconds.
 	Grace time.Duration `json:"grace"`
-	// Undelivered is why deliveries are not judged: the target says itself that it makes none. Empty otherwise.
+	// Undelivered is the reason why deliveries are not judged: the target itself reports that it
+	// makes none. It is empty otherwise.
 	Undelivered string         `json:"undelivered,omitempty"`
 	Audit       *Audit         `json:"audit,omitempty"`
 	Storms      []StormOutcome `json:"storms,omitempty"`
@@ -61,7 +63,7 @@ type StormOutcome struct {
 	Affected int `json:"affected"`
 	Done     int `json:"done"`
 	Missed   int `json:"missed"`
-	// Back is how long after From the last of Done came back.
+	// Back is the time from From to the return of the last of the Done users.
 	Back time.Duration `json:"back"`
 }
 
@@ -111,8 +113,8 @@ type Outside struct {
 	Storms []map[string]*measure.Window
 }
 
-// Outside reads the operations of logins and of these storms. A storm's operations are those of its kind from the
-// second of its beginning to the next storm of that kind.
+// Outside reads the operations of logins and of these storms. A storm has the operations of its
+// kind from the second in which it begins to the next storm of that kind.
 func (r *Run) Outside(storms []StormOutcome) (Outside, error) {
 	out := newOutside(storms)
 	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
