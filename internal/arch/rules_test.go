@@ -27,7 +27,7 @@ var rows = [][]string{
 	9:  {"rig", "console"},
 	10: {"run/compare"},
 	11: {"run/sizing"},
-	12: {"cmd", "studies"}, // studies is a module of its own
+	12: {"cmd", "studies"}, // studies is a separate module
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.

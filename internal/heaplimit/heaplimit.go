@@ -97,10 +97,10 @@ func (k *keeper) collected(turn int) {
 	k.arm(turn)
 }
 
-// follow sets the limit to the largest need of the last while that was seen twice: every ten
-// minutes samples go to disk, and the memory that one collection found alive meanwhile is no need.
-// Users who begin bring more with each collection: growth in both of the last two is expected of
-// the next, too.
+// follow sets the limit to the largest need of the recent past that was seen twice. Every ten
+// minutes samples go to disk, and the memory that a single collection finds alive meanwhile does
+// not count. Users who begin bring more with each collection: after growth in each of the last two
+// collections, follow expects growth in the next one too.
 func (k *keeper) follow(u use) {
 	k.uses = append(k.uses, u)
 	k.uses = slices.DeleteFunc(k.uses, func(p use) bool { return u.at.Sub(p.at) > past })

@@ -17,9 +17,9 @@
 //
 // # Limits
 //
-// Redaction is by value. A secret that the other side has encoded, reversed or cut into parts is not recognized;
-// those forms that Go's encoders make of it (JSON, URL, quoted string) are. See [Secrets] for short secrets and for
-// words.
+// Redaction is by value. A secret that the other side has encoded, reversed or cut into parts is
+// not recognized, except in the forms that Go's encoders give it (JSON, URL, quoted string). See
+// [Secrets] for short secrets and for words.
 //
 // The package knows no server, no format of ours, and nothing of where text goes. It is for output and for errors,
 // never for the path of an operation that succeeds. All of it is safe for concurrent use.
