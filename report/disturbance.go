@@ -37,8 +37,8 @@ type Disturbance struct {
 	OtherMost Number   `json:"other_most"` // the largest share in a run of another pair
 }
 
-// A wait stands out from leastWait on, and when it is standsOut times that of any run of another
-// pair.
+// A wait stands out if its share is at least leastWait and at least standsOut times the share in
+// any run of another pair.
 const (
 	leastWait = 0.01
 	standsOut = 2

@@ -68,8 +68,8 @@ type StepLoss struct {
 	Unknown  string `json:"unknown,omitempty"`
 }
 
-// Audited adds the audit of a run of a step with so many users, 0 for the first search. u is nil
-// for a run without records of its users; err is the reason why they could not be read.
+// Audited adds the audit of a run of a step with this number of users, 0 for the first search. u is
+// nil for a run without records of its users; err is the reason why they could not be read.
 func (d *SizingPart) Audited(run string, users int, u *record.Users, err error) {
 	switch {
 	case err != nil:

@@ -27,8 +27,8 @@ type OpTable struct {
 }
 
 // OpSchedule compares the operations that the schedule of an arm's users intended in the measured
-// phases with those that were begun. Told of Runs runs recorded it; with none, the rest is NaN.
-// Percentiles are of all operations of the steady state, as measured and as if users had not
+// phases with the operations that were begun. Of the Runs, Told recorded it; if Told is 0, the rest
+// is NaN. Percentiles cover all operations of the steady state, as measured and as if users had not
 // waited, in milliseconds, NaN where the operations are too few.
 type OpSchedule struct {
 	Runs int `json:"runs"`

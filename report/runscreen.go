@@ -115,7 +115,7 @@ type RunScreen struct {
 	Ends []record.Row
 }
 
-// leastOps is for how many operations room is kept.
+// leastOps is the smallest number of operations that the screen keeps room for.
 const leastOps = 3
 
 // Write writes the screen in at most [RunLines] lines of at most width signs, or in more lines

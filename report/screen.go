@@ -299,7 +299,7 @@ func skippedText(d Document) string {
 	return strings.Join(parts, ", ")
 }
 
-// wrap breaks a text into at most so many lines of n signs; the rest is cut and marked.
+// wrap breaks a text into at most the given number of lines of n signs; the rest is cut and marked.
 func wrap(text string, n, most int) []string {
 	lines := Fold(text, n)
 	if len(lines) > most {

@@ -340,7 +340,7 @@ func (d *TrendPart) lines() []string {
 	return out
 }
 
-// confirmed is whether a change is an alarm, and otherwise what would make it one.
+// confirmed states that a change is an alarm, or what would make it one.
 func (c TrendChange) confirmed() string {
 	if c.Alarm {
 		return fmt.Sprintf("ALARM: %d comparisons in a row show it", c.InRow)
