@@ -35,9 +35,10 @@ func (x phaseReader) classes() (out []string) {
 	return out
 }
 
-// classCosts estimates what an operation of each class costs a role, between two samples of its counter: the CPU time of
-// each second is that of the operations in it, Σ n·cost, fitted by least squares without costs below 0. A class that
-// cannot be told from another has the reason instead.
+// classCosts estimates the cost of an operation of each class to a role, between two samples of the
+// role's counter. The CPU time of each second is the sum over its operations, Σ n·cost, fitted by
+// least squares with no cost below 0. A class that cannot be separated from another has the reason
+// instead.
 func (x phaseReader) classCosts(ctx context.Context, counter, role string, from, to time.Time) ([]comparison.SecondaryValue, error) {
 	names := x.classes()
 	if len(names) == 0 {

@@ -13,8 +13,8 @@ import (
 	"plimsoll/target"
 )
 
-// lagGraphs shows the lag of one replica behind the first server, in time and in bytes, on an engine. A replica's lag
-// is a graph of its own, because the lines of a graph are the arms.
+// lagGraphs shows the lag of one replica behind the first server, in time and in bytes, on an
+// engine. Each replica has separate graphs, because the lines of a graph are the arms.
 func lagGraphs(replica, engine string) []dialect.GraphQuery {
 	const mebi = 1.0 / (1 << 20)
 	number := strings.TrimPrefix(replica, target.ReplicaPrefix)
