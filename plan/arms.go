@@ -179,7 +179,7 @@ func (p *Plan) variants() []Arm {
 	return p.Compare.Arms
 }
 
-// armsElsewhere reports whether every arm has an address of its own.
+// armsElsewhere reports whether every arm has its own address.
 func (p *Plan) armsElsewhere() bool {
 	return p.everyArm(func(a Arm) bool { return len(a.URL) > 0 })
 }

@@ -36,8 +36,8 @@ type Bounded struct {
 	// part before it is load without numbers.
 	Window LastPart `yaml:"window"`
 	// SLO holds the rules by which the test is judged; [Plan.BoundedRules] returns them as they are
-	// run. Empty means those of the search, and in a plan without one the default rules, which the
-	// caller has.
+	// run. Empty means the rules of the search, and in a plan without a search the default rules,
+	// which the caller has.
 	SLO    []SLO   `yaml:"slo"`
 	Stages []Stage `yaml:"stages"`
 }
@@ -104,9 +104,10 @@ func (b *Bounded) UsersFor(engine string) (int, bool) {
 // DefaultWindow is the time over which rules are evaluated unless the plan sets another.
 const DefaultWindow = 15 * time.Second
 
-// BoundedRules returns the rules of the bounded test as they are run: its own, or else those that
-// [Plan.Search] returns. They look back over the window of the search, or over [DefaultWindow]. nil
-// if the plan has neither. The result shares no slice with the plan.
+// BoundedRules returns the rules of the bounded test as they are run: its own, or else the rules
+// that [Plan.Search] returns. They look back over the window of the search, or over
+// [DefaultWindow]. It returns nil if the plan has neither. The result shares no slice with the
+// plan.
 func (p *Plan) BoundedRules() []SLO {
 	u, searched := p.Search()
 	if p.Bounded == nil || len(p.Bounded.SLO) == 0 {

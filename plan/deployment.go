@@ -86,8 +86,8 @@ func (d *Deployment) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Networked reports whether the target runs in networks of its own: by the deployments of arms, or
-// as the hosts of a topology.
+// Networked reports whether the target runs in separate networks: by the deployments of arms, or as
+// the hosts of a topology.
 func (p *Plan) Networked() bool { return p.Compare.networked() || p.Target.Topology.Apart() }
 
 // networked reports whether the deployments of the arms have networks.

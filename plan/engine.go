@@ -2,7 +2,7 @@ package plan
 
 import "slices"
 
-// OwnDatabases reports whether an arm has a database of its own. Then the arms are compared across
+// OwnDatabases reports whether any arm names its own database. Then the arms are compared across
 // engines, and there is no matrix of arms and engines.
 func (p *Plan) OwnDatabases() bool {
 	return p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.Database != "" })

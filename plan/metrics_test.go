@@ -33,8 +33,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Metrics are of roles and not of arms: of arms with addresses of their own they would be those of
-// all.
+// TestMetricsOfArmsElsewhere: metrics belong to roles, not arms; of arms at their own addresses
+// they would mix all arms.
 func TestMetricsOfArmsElsewhere(t *testing.T) {
 	arms := func(urls bool) string {
 		text := strings.Replace(metricsPlan, `, url: "https://app.example"`, ", install: [x], url: \"https://app.example\"", 1)

@@ -62,7 +62,7 @@ const (
 // nameSyntax describes nameRE.
 const nameSyntax = "letters, digits, dot, underscore and dash, at most 64"
 
-// custom returns a type with functions of its own.
+// custom returns a type with its own functions.
 func custom[T any](read func(d *decoder, path string, n *yaml.Node, to *T),
 	write func(e *encoder, depth int, key string, v T), schema func(valueType) object) valueType {
 	return valueType{
