@@ -16,7 +16,7 @@ const unitFile = "systemd/plimsoll-agent.service"
 // agent needs: the network, its sockets, the state of the clock, and the right to choose its cores.
 const mostExposure = 1.7
 
-// placed writes the unit, with a program that is on this host, into a directory of its own.
+// placed writes the unit, with a program that is on this host, into a new directory.
 func placed(t *testing.T, edit func(string) string) string {
 	t.Helper()
 	b, err := os.ReadFile(unitFile)
