@@ -96,7 +96,7 @@ func (r *Request) facts() (draft.Facts, error) {
 	return f, nil
 }
 
-// choose sets the behavior: the one of weighted actions where the dialect has one, else its first.
+// choose sets the behavior: the dialect's behavior of weighted actions, or else its first one.
 func (r *Request) choose(d *dialect.Dialect, f *draft.Facts) error {
 	f.Behavior = Behavior(d, f.Behavior)
 	if _, err := d.Behaviors.New(f.Behavior); err != nil {
