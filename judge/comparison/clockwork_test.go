@@ -32,7 +32,7 @@ const (
 	simTurns = 150
 )
 
-// cost is what an operation costs in continuous time.
+// cost returns the cost of an operation in continuous time.
 func (c clocked) cost() float64 {
 	v := 0.001 + c.later
 	if c.period > 0 {

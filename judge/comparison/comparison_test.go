@@ -46,7 +46,7 @@ func mustJudge(t *testing.T, c *record.Comparison, p *plan.Plan,
 	return arms, databases
 }
 
-// names returns those of further metrics, sorted.
+// names returns the names of further metrics, sorted.
 func names(s []verdict.Secondary) (out []string) {
 	for _, m := range s {
 		out = append(out, m.Name)
@@ -60,7 +60,7 @@ func warned(r verdict.Result, text string) bool {
 	return strings.Contains(fmt.Sprint(r.Warnings), text)
 }
 
-// benchSeconds is how long the measured phase of a bench is.
+// benchSeconds is the length of the measured phase of a bench.
 const benchSeconds = 6
 
 func TestInvalidRunIsNeverJudged(t *testing.T) {

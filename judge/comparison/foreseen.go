@@ -60,10 +60,10 @@ func Foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers
 	return all
 }
 
-// expected returns what so many blocks can find of a percentile at a level: by the counts of a run
-// of the base, which the other arm is taken to share, and by the spread between deployments that is
-// assumed before blocks have shown it. MDE is 0 where the run has too few operations for the
-// percentile.
+// expected returns the change of a percentile that a number of blocks can find at a level: by the
+// counts of a run of the base, which the other arm is taken to share, and by the spread between
+// deployments that is assumed before blocks have shown it. MDE is 0 where the run has too few
+// operations for the percentile.
 func expected(e plan.Endpoint, base Numbers, blocks int, alpha float64) record.Expected {
 	sd := math.Hypot(base.SD[e.Name], stats.PriorBetween/math.Sqrt2)
 	x := record.Expected{Metric: e.Name, Unit: e.Unit, Margin: e.Margin, RunSD: sd, Blocks: blocks, Alpha: alpha}

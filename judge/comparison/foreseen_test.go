@@ -90,7 +90,7 @@ func TestTakes(t *testing.T) {
 // operations of different kinds together have.
 type tails struct{ rng *rand.Rand }
 
-// at returns those of n response times that have the ascending ranks, from 1.
+// at returns the response times with the ascending ranks, from 1, among n.
 func (s tails) at(n int, ranks ...int) []float64 {
 	out := make([]float64, len(ranks))
 	above, limit := n+1, 1.0

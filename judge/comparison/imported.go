@@ -285,7 +285,8 @@ func unfit(f record.Figure, runs []record.Imported,
 	return "", nil
 }
 
-// tooFew returns the reason why so many operations are too few for a percentile.
+// tooFew returns the reason why the operations of a figure are too few for its percentile; empty if
+// they are not.
 func tooFew(f record.Figure) string {
 	var q float64
 	if f.Ops == 0 {

@@ -56,8 +56,8 @@ type Numbers struct {
 	Disturbed bool
 }
 
-// NumbersOf reads the endpoints' numbers of a run, those of cost(ROLE) by the readers. Latencies
-// and costs are in milliseconds, errors in percent.
+// NumbersOf reads the endpoints' numbers of a run; the readers give the numbers of cost(ROLE).
+// Latencies and costs are in milliseconds, errors in percent.
 func NumbersOf(r *record.Run, endpoints []plan.Endpoint, readers ...Reader) (Numbers, error) {
 	n, err := operationsOf(r, endpoints)
 	if err != nil {
@@ -204,11 +204,11 @@ type Judgement struct {
 const byPlan = "by the plan"
 
 // Judge reads the runs of a comparison and judges every arm except the base on every database, and,
-// when there are several, every database against the first within each arm; sides that had other
-// numbers of users in the bounded test by their capacity alone. load opens a run by id, that of
-// [Loader] only unaltered runs; readers add metrics. With planned looks it judges the blocks of the
-// last look that was taken, at its level; later blocks wait for the next look. Only whole blocks
-// are judged ([record.Comparison.WholeBlocks]).
+// when there are several, every database against the first within each arm. Sides that had
+// different numbers of users in the bounded test are judged by their capacity alone. load opens a
+// run by id; [Loader] opens only unaltered runs. readers add metrics. With planned looks it judges
+// the blocks of the last look that was taken, at its level; later blocks wait for the next look.
+// Only whole blocks are judged ([record.Comparison.WholeBlocks]).
 func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error),
 	readers ...Reader) (arms, databases []Judgement, err error) {
 	endpoints := p.Endpoints()

@@ -10,8 +10,8 @@ import (
 	"plimsoll/plan"
 )
 
-// An endpoint that the plan leaves out is not judged: it has no verdict, costs the others nothing of their level, and is
-// a further metric like those of any operation.
+// An endpoint that the plan leaves out is not judged: it has no verdict, costs the others nothing
+// of their level, and becomes a further metric.
 func TestNotJudgedByThePlan(t *testing.T) {
 	b := newBench(t)
 	b.capacity["newmysql"] = 0.85

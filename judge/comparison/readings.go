@@ -50,8 +50,8 @@ type lack struct {
 	why                   string // of one of them
 }
 
-// count counts the reading of a side. Of several reasons the first in the alphabet is told where
-// all runs without a number are, and that of the last unstable one where others are not.
+// count counts the reading of a side. With all, it keeps the reason that is first in the alphabet;
+// otherwise it keeps the reason of the last unstable run.
 func (l *lack) count(side int, r reading, all bool) {
 	if !r.there {
 		return

@@ -27,7 +27,7 @@ type Released struct {
 // The columns of ReadReleases: the first four have to be there.
 var releaseColumns = []string{"base_release", "new_release", "base", "new", "pair", "comparison", "database", "host", "time"}
 
-// HasReleases reports whether the header of a CSV is that of [ReadReleases].
+// HasReleases reports whether a CSV has the header that [ReadReleases] reads.
 func HasReleases(data []byte) bool {
 	first, _, _ := bytes.Cut(data, []byte("\n"))
 	return bytes.Contains(first, []byte(releaseColumns[0]))

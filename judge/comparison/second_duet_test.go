@@ -9,9 +9,9 @@ import (
 
 // A clockTurn is the known part of one turn of a duet. All times are seconds.
 type clockTurn struct {
-	// Length is how long the arm ran with its load, and Pause how long it was frozen since its
-	// turn before. The first turn of a block follows a pause since the last moment at which
-	// nothing was frozen.
+	// Length is the time that the arm ran with its load, and Pause the time that it was frozen
+	// since its previous turn. The first turn of a block follows a pause since the last moment at
+	// which nothing was frozen.
 	Length, Pause float64
 	CPU           float64 // of the arm in the turn
 	Ops           int     // that ended in the turn
@@ -46,12 +46,12 @@ type clockCase struct {
 	name string
 	kind clockKind
 	arms [2]clockArm // base and new
-	// seats is how many arms take turns: base and new in turn.
+	// seats is the number of arms that take turns: base and new alternate.
 	seats int
-	// even gives all turns of a pair of rounds one length, as a round table does; otherwise each
-	// turn has its own.
+	// even gives all turns of a pair of rounds one length, as a round table does; otherwise the
+	// length of each turn varies.
 	even bool
-	// seam is how long an arm runs without load, and unseen by the reading of its CPU time,
+	// seam is the time that an arm runs without load, and unseen by the reading of its CPU time,
 	// before and after each turn.
 	seam float64
 	// noise is the standard deviation of the host's speed, which is AR(1) with a time constant of

@@ -42,7 +42,7 @@ type SecondaryValue struct {
 	Calls string
 }
 
-// A Reader reads further numbers of a valid run with a measured phase, such as those of its series.
+// A Reader reads further numbers of a valid run with a measured phase, for example from its series.
 type Reader func(r *record.Run) ([]SecondaryValue, error)
 
 // read adds the metrics of the readers.

@@ -19,7 +19,7 @@ import (
 // more the operations that count become few (docs/adr/0036-typical.md).
 const leastTypical = 10
 
-// tooRare is why typical(OP) is not judged that has no kind of operations to compare.
+// tooRare is the reason for leaving out typical(OP) if it has no kind of operations to compare.
 var tooRare = fmt.Sprintf("no kind of operations has %d response times in every run", leastTypical)
 
 // fewCompared is the share of operations below which a result warns that it is not of all of them.

@@ -11,12 +11,12 @@ import (
 	"plimsoll/stats"
 )
 
-// MostPortions is how many equal parts of a run its inner spread is estimated from, at most: each holds many turns of
-// a duet, so that neighbors hardly depend on each other.
+// MostPortions is the largest number of equal parts of a run from which its inner spread is
+// estimated. Each part holds many turns of a duet, so that neighbors hardly depend on each other.
 const MostPortions = 10
 
-// A Portion is what a part of the measured phase holds for one endpoint: a sum and what it is divided by (CPU time and
-// operations, response times and operations), or the times that a quantile is of.
+// A Portion is the content of a part of the measured phase for one endpoint: a sum and its divisor
+// (CPU time and operations, response times and operations), or the times of a quantile.
 type Portion struct {
 	Sum, Count float64
 	Times      *measure.Histogram // nil for none; owned by the stretch
@@ -108,8 +108,9 @@ func (n *Numbers) stretchesOf(r *record.Run, ph record.Phase, endpoints []plan.E
 	}
 }
 
-// PortionsOf returns a function that hands out what the operations of windows add to the stretches of those endpoints
-// that are means or quantiles of them, one call for each window that counts. The histograms are those of the windows.
+// PortionsOf returns a function that calls add with the portion of the windows for each endpoint
+// that is a mean or a quantile of their operations, once for each window that counts. The
+// histograms belong to the windows.
 func PortionsOf(endpoints []plan.Endpoint) func(ws []*measure.Window, add func(endpoint string, s Portion)) {
 	type one struct {
 		plan.Endpoint
