@@ -70,11 +70,11 @@ func (d *drops) add(now dropped, at time.Time) trial.Reading {
 	return trial.Reading{Value: 100 * lost / max(in, 1)}
 }
 
-// dropped returns the share of the received segments that this host threw away: such a packet comes
-// again a fifth of a second later, and the target looks slow. Segments that are sent again do not
-// count: the way there, or the target, lost them, and which of the two is no question for a gate of
-// the generator. Where the target is behind the same stack, the queues before the protocols count
-// alone: they belong to neither, while a socket's may be the target's.
+// dropped returns the share of the received segments that this host dropped: such a packet arrives
+// again a fifth of a second later, and the target looks slow. Retransmitted segments do not count:
+// the network or the target lost them, and a gate of the generator cannot decide between the two.
+// Where the target is behind the same stack, only the queues before the protocols count: they
+// belong to neither, while a socket's queue may be the target's.
 func (h *GateReader) dropped() trial.Reading {
 	read := func(key string) trial.Reading { return h.read(key, 1) }
 	in := read(segmentsIn)

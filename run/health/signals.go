@@ -115,7 +115,8 @@ func (s *Signals) cpuOfHost(probe, labels string) (busy, total float64, err erro
 // passed returns the time since the beginning, in seconds.
 func (s *Signals) passed() float64 { return (s.clock.Now() - s.began).Seconds() }
 
-// processes returns the CPU time of a role's processes on this host, which has no cores of its own.
+// processes returns the CPU time of a role's processes on this host if the role has no cores to
+// itself.
 func (s *Signals) processes(role string) (busy float64, ok bool) {
 	for _, mode := range []string{"user", "system"} {
 		key := fmt.Sprintf("plimsoll_process_cpu_seconds_total{mode=%q,role=%q}", mode, role)
@@ -193,9 +194,8 @@ func (s *Signals) Busyness(targets int) func() map[string]float64 {
 	}
 }
 
-// Query evaluates a PromQL expression that has one value, at present. The dates of the run's series
-// are those of its clock, so a change of the wall clock must not make it query before or after all
-// of them.
+// Query evaluates a PromQL expression that has one value, at present. The series are dated by the
+// run's clock, so a change of the wall clock must not move the query before or after all of them.
 func (s *Signals) Query(ctx context.Context, expr string) (float64, bool, error) {
 	res, err := s.db.Query(ctx, expr, s.clock.Date(s.clock.Now()))
 	if err != nil {
