@@ -38,8 +38,8 @@ type agentBehavior struct {
 	State json.RawMessage `json:"state"`
 }
 
-// settings returns a function that makes the settings of an agent by its number: each gets the
-// secrets of its own users.
+// settings returns a function that makes the settings of an agent by its number: each agent gets
+// the secrets of its users alone.
 func (c Config) settings() (func(agent int) (json.RawMessage, error), error) {
 	set := agentSettings{Env: c.Env, Sources: c.Layout.Sources, Ratings: c.Layout.Ratings}
 	var shares []float64

@@ -142,7 +142,7 @@ func (p *Population) joinCrew(ctx context.Context) (*fleet.Hosts, error) {
 	}, nil
 }
 
-// leave ends the processes of this host, and leaves those of other hosts alone.
+// leave ends the processes of this host, and leaves the processes of other hosts running.
 func (p *Population) leave() {
 	closeLinks(p.links)
 	if p.here != nil {
