@@ -162,8 +162,8 @@ func (r *runner) all(ctx context.Context) error {
 	return errOver
 }
 
-// stage runs the blocks up to the next look, and then those of them that are void again. So many
-// blocks come later.
+// stage runs the blocks up to the next look, and then repeats the void ones among them. later is
+// the number of blocks that follow.
 func (r *runner) stage(ctx context.Context, blocks [][]cell, later int) error {
 	var void [][]cell
 	for i, block := range blocks {
@@ -180,7 +180,7 @@ func (r *runner) stage(ctx context.Context, blocks [][]cell, later int) error {
 }
 
 // repeat runs void blocks again, in turn until each is valid, while the plan's time for that lasts.
-// So many blocks come later.
+// later is the number of blocks that follow.
 func (r *runner) repeat(ctx context.Context, void [][]cell, later int) error {
 	for tries := 0; len(void) > 0; tries++ {
 		block := void[0]
@@ -272,8 +272,8 @@ func (r *runner) runCell(ctx context.Context, cell cell) (cellRun, error) {
 	return run, err
 }
 
-// book makes a run the one of its cell, as the comparison records it. It is void where something
-// outside the arm ended its search.
+// book records the run in its cell, as the comparison stores it. It is void if something outside
+// the arm ended its search.
 func (r *cellRun) book(c cell, began time.Time) {
 	if cause, why := comparison.EndedSearch(r.capacity); cause != "" && r.Valid && !c.pilot {
 		r.Valid, r.Why = false, why

@@ -176,8 +176,8 @@ func (r *cells) system(ctx context.Context, c cell) (*deploy.System, error) {
 	return sys, nil
 }
 
-// trial carries out a run on its system with a session of its own. sung is the reading of the
-// canary before it.
+// trial carries out a run on its system with a new session. sung is the reading of the canary
+// before it.
 func (r *cells) trial(
 	ctx context.Context, s *rig.Session, sys *deploy.System, pt rig.RunPart, sung float64,
 ) (run cellRun, err error) {

@@ -15,7 +15,8 @@ import (
 // reporting is about the time that the judgement after the last block takes.
 const reporting = 5 * time.Second
 
-// A timed comparison takes so many minutes: its blocks fill what pilots and deployments leave.
+// A timed comparison takes a requested number of minutes: its blocks fill the time that pilots and
+// deployments leave.
 type timed struct {
 	minutes int // 0: the plan declares its blocks
 	began   time.Time
@@ -141,8 +142,8 @@ func (t timed) fit(
 	return nil
 }
 
-// resetTime deploys a system, and resets and halts it as between two runs. A target that does not
-// start is no error: its runs show it.
+// resetTime deploys a system, resets it and halts it as between two runs. A target that does not
+// start is not an error: its runs show it.
 func resetTime(
 	ctx context.Context, s *rig.Session, deployed *deploy.Deployments, pt rig.RunPart,
 ) (time.Duration, error) {

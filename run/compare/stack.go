@@ -42,9 +42,9 @@ func (s stack) differs(was stack) string {
 	return ""
 }
 
-// sameAsBefore checks that this host is the one of the runs before the cut, and that the users'
-// accounts are of the same file, and returns the stacks of these runs, by arm and engine. found is
-// called for each target.
+// sameAsBefore checks that this host made the runs before the cut, and that the users' accounts
+// come from the same file, and returns the stacks of these runs, by arm and engine. It calls found
+// for each target.
 func sameAsBefore(
 	c *record.Comparison, load func(id string) (*record.Run, error), here probe.Host,
 	accounts *record.AccountsFile, found func(engine string, d target.Description),
