@@ -42,7 +42,7 @@ func WatchDisk(ctx context.Context, dir string, limit plan.DiskLimit) *DiskWatch
 		for ctx.Err() == nil {
 			began := time.Now()
 			w.look(ctx)
-			// Looking must not become a load of its own.
+			// Looking must not become a load.
 			pause := max(diskEvery, 20*time.Since(began))
 			select {
 			case <-ctx.Done():

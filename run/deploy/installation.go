@@ -93,7 +93,7 @@ func (c *Installation) where() string { return strings.Join(c.URLs(), " ") }
 // Prepare brings the target into the state that the plan wants for a run, and checks it: the
 // version is installed, the state put back, both are right, and the users are provisioned. It
 // returns the output of the commands, also with an error. A [plan.UsageError], or an error with an
-// ended context, is no failure of the target.
+// ended context, is not a failure of the target.
 func (c *Installation) Prepare(ctx context.Context, turn Preparation) (output []byte, err error) {
 	c.ground.Lock()
 	defer c.ground.Unlock()

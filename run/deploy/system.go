@@ -112,14 +112,14 @@ func (s *System) Proxy() Proxy {
 	return p
 }
 
-// HideSecrets adds the secrets of a system that has been deployed or reset to those of its
-// environment.
+// HideSecrets adds the secrets of a system that has been deployed or reset to the hidden secrets of
+// its environment.
 func (s *System) HideSecrets() {
 	s.of.Hide(s.DSN())
 	s.of.Hide(s.ReplicaDSNs()...)
 }
 
-// Wired reports whether the packets of the system go over network devices of its own.
+// Wired reports whether the packets of the system go over separate network devices.
 func (s *System) Wired() bool { return s.box.Wired() }
 
 // Stacks returns probes of the network counters of the system's hosts, see

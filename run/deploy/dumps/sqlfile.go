@@ -124,7 +124,7 @@ func refuse(path string, head []byte) error {
 	return nil
 }
 
-// unpack puts the reader of text on top of that of the file.
+// unpack puts a reader of the text on top of the reader of the file.
 func (s *SQLFile) unpack(raw *bufio.Reader) error {
 	magic, err := raw.Peek(6)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -208,7 +208,7 @@ func (s *SQLFile) Close() {
 	_ = s.file.Close() // it was only read
 }
 
-// IsSQLFile reports whether a path leads to a file, or its name is that of a script of SQL.
+// IsSQLFile reports whether a path leads to a file, or its name is the name of a script of SQL.
 func IsSQLFile(path string) bool {
 	st, err := os.Stat(path)
 	if err != nil {
