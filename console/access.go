@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/files"
 )
 
-// A Role is what somebody may do. Roles are ordered.
+// A Role is a set of permissions. Roles are ordered.
 type Role int
 
 // The roles.

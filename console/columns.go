@@ -136,7 +136,7 @@ func (c *columns) past(from float64) map[string]any {
 	return map[string]any{"step": c.step, "t": append([]float64{}, c.t[first:]...), "series": series, "replace": replace}
 }
 
-// A reading is what the columns take from a frame of a run.
+// A reading is the part of a frame of a run that the columns keep.
 type reading struct {
 	Kind        string  `json:"kind"`
 	ID          string  `json:"id"`

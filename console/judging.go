@@ -97,7 +97,7 @@ func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (o evide
 	return o, nil
 }
 
-// outlook says what is still to come of a comparison under way.
+// outlook describes the remaining part of a comparison under way.
 func outlook(c *record.Comparison, done int, now time.Time) (out []string) {
 	text := fmt.Sprintf("%d of %d blocks are whole.", done, c.Blocks)
 	if c.Budget > 0 {

@@ -27,9 +27,9 @@ const (
 	silentAfter = 3 * time.Second
 	// diedAfter is the time that a run whose socket closed without an end has to be found sealed.
 	diedAfter = 2 * time.Second
-	// maxFollowed bounds the runs that are kept; the oldest that is over goes first.
+	// maxFollowed bounds the kept runs; the oldest ended one is dropped first.
 	maxFollowed = 64
-	// maxWindows and maxLog bound what is kept of the search's windows and of the log.
+	// maxWindows and maxLog bound the kept windows of the search and lines of the log.
 	maxWindows, maxLog = 2000, 500
 )
 
@@ -72,7 +72,7 @@ type hub struct {
 	every, patience time.Duration
 	judge           func(ctx context.Context, id string) (any, error) // of a comparison; nil for none
 	tidy            func(now time.Time)                               // called at each look; nil for none
-	// recorded reads what the directory of a run has of its past; nil for nothing.
+	// recorded reads the past of a run from its directory; nil reads nothing.
 	recorded func(ctx context.Context, dir string) (*recorded, error)
 
 	mu   sync.Mutex

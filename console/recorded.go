@@ -237,8 +237,8 @@ func (rec *recorded) searchOf(m record.Manifest) {
 	rec.search = s
 }
 
-// series takes what the run's own series have: wanted users, CPU and rules. A run without series has none of these, but
-// users by its phases and decisions.
+// series reads from the run's series: wanted users, CPU and rules. A run without series has none of
+// these, but users by its phases and decisions.
 func (rec *recorded) series(ctx context.Context, run *evidence.Run) error {
 	db, err := series.Open(filepath.Join(run.Dir, record.SeriesDir))
 	if err != nil {
@@ -399,7 +399,7 @@ func (rec *recorded) windowsOf(ctx context.Context, run *record.Run) error {
 		}
 	}
 	next := 1
-	// until adds the seconds before one, with what is known of them besides operations.
+	// until adds the seconds before one, with their readings besides operations.
 	until := func(second int) {
 		for ; next < second; next++ {
 			if v := rec.others(next, map[string]float64{}); len(v) > 0 {
@@ -452,7 +452,7 @@ func (rec *recorded) windowsOf(ctx context.Context, run *record.Run) error {
 	return nil
 }
 
-// others adds what is known of a second besides its operations.
+// others adds the readings of a second besides its operations.
 func (rec *recorded) others(second int, values map[string]float64) map[string]float64 {
 	for name, col := range rec.seconds {
 		if second <= len(col) && !math.IsNaN(col[second-1]) {
@@ -478,7 +478,7 @@ func (rec *recorded) others(second int, values map[string]float64) map[string]fl
 	return values
 }
 
-// past adds what is not in the columns to the Past of the contract.
+// past adds the data outside the columns to the Past of the contract.
 func (rec *recorded) past() map[string]any {
 	p := rec.cols.past(-1)
 	p["phases"], p["rules"] = append([]live.PhaseSpan{}, rec.phases...), append([]live.Rule{}, rec.rules...)

@@ -108,7 +108,7 @@ func New(c Config) *Console {
 	return s
 }
 
-// A Listening is where a console listens.
+// A Listening is the address and certificate of a console.
 type Listening struct {
 	Address   string // such as 127.0.0.1:7575
 	Cert, Key string // PEM files; without, a certificate of our own is kept in the store

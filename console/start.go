@@ -29,7 +29,8 @@ const (
 	startedBelow = "started"
 )
 
-// starter starts plans of a directory in processes of their own. Its methods are safe for concurrent use.
+// starter starts plans of a directory, each in a separate process. Its methods are safe for
+// concurrent use.
 type starter struct {
 	dir, program string
 	store        *store.Store
@@ -111,7 +112,7 @@ func (s *starter) look(name string) planFile {
 	return f
 }
 
-// A request is what somebody wants started.
+// A request names the plan that an operator wants to start, and how.
 type request struct {
 	Plan     string `json:"plan"`
 	Verb     string `json:"verb"`

@@ -20,7 +20,7 @@ import (
 	"plimsoll/run/live"
 )
 
-// ofID opens what the store has by the whole id in a path, and hands it to f.
+// ofID opens the stored object with the whole id in a path, and passes it to f.
 func ofID[T any](what string, load func(id string) (T, error), idOf func(T) string, f func(w http.ResponseWriter, r *http.Request, it T)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := r.PathValue("id")
@@ -267,7 +267,7 @@ func failures(_ *http.Request, run *record.Run) (any, error) {
 	}
 	for p, f := range found {
 		if all := found[place{class: p.class, op: p.op}]; p.text != "" && all != nil {
-			all.Count -= min(f.Count, all.Count) // they have a row of their own
+			all.Count -= min(f.Count, all.Count) // they have a separate row
 		}
 	}
 	rows := []live.FailureRow{}

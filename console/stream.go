@@ -92,8 +92,8 @@ type heardUpTo struct {
 	past   bool // of this server
 }
 
-// events returns what a reader lacks, a channel that is closed by the next change, what the reader has then, and whether the
-// stream is over.
+// events returns the events that a reader lacks, a channel that is closed by the next change, the
+// reader's new position, and whether the stream is over.
 func (f *followed) events(had heardUpTo) (text string, changed <-chan struct{}, now heardUpTo, over bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +123,7 @@ func (f *followed) judgedAfter(had int) (text string, n int) {
 	return event("judged", -1, f.judged), f.judging
 }
 
-// liveStream sends the list of what is under way whenever it has changed.
+// liveStream sends the list of runs, comparisons and sizings under way whenever it changes.
 func (s *Console) liveStream(w http.ResponseWriter, r *http.Request) {
 	write, leave := s.seat(w)
 	if write == nil {
