@@ -73,7 +73,7 @@ func Foreign(gate string) bool { return GateCause(gate) == ByHost }
 // panic of this program comes first and is the generator's; then a crash, which is always the
 // target's own: no neighbor excuses the end of a server, and such a run is never dropped as a
 // neighbor's. Then comes the host, already when its gate is amber, then the generator: either may
-// have taken all that the target lacked. Red gates of the target come last, and those that are
+// have taken all that the target lacked. Red gates of the target come last; gates with the cause
 // [ByEither] count as the target's.
 func CauseOf(v Validity) Cause {
 	if v.Valid {

@@ -16,9 +16,10 @@ type Look struct {
 	// here. With a [Comparison.Budget] every endpoint must be decided so.
 	Decided  bool          `json:"decided,omitempty"`
 	Verdicts []LookVerdict `json:"verdicts,omitempty"`
-	// Of a comparison with a budget: Spent is how long it had taken at the look, without interruptions. Over is true if
-	// the rest was too short for the blocks up to the next look, so that the comparison ended here undecided. Could
-	// holds the changes that the rest could still find, of the endpoints that were not decided.
+	// Spent, Over and Could are set with a budget. Spent is the time that the comparison had taken
+	// at the look, without interruptions. Over is true if the rest was too short for the blocks up
+	// to the next look, so that the comparison ended here undecided. Could holds the changes that
+	// the rest could still find, of the endpoints that were not decided.
 	Spent time.Duration `json:"spent,omitempty"`
 	Over  bool          `json:"over,omitempty"`
 	Could []Expected    `json:"could,omitempty"`

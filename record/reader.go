@@ -226,7 +226,7 @@ func (r *Run) Events() ([]Event, error) {
 // manifest of an earlier version has no digest; only its comparison can detect a change.
 func (r *Run) Verify() ([]string, error) { return r.verify(all) }
 
-// VerifyNumbers is Verify without the series, which are most of a run and have checksums of their own.
+// VerifyNumbers is Verify without the series, which are most of a run and have their own checksums.
 func (r *Run) VerifyNumbers() ([]string, error) {
 	return r.verify(func(name string) bool { return !strings.HasPrefix(name, SeriesDir+"/") })
 }

@@ -165,8 +165,8 @@ type Forecast struct {
 	CPU float64 `json:"cpu,omitempty"`
 }
 
-// A RuleMargin is how near one rule was to its limit at the capacity: Value/Limit is 1 at the limit and more where it
-// does not hold, for either side of the rule.
+// A RuleMargin is the distance of one rule to its limit at the capacity: Value/Limit is 1 at the
+// limit and more where it does not hold, for either side of the rule.
 type RuleMargin struct {
 	Rule  string  `json:"rule"`
 	Value float64 `json:"value"`
@@ -305,7 +305,7 @@ type Comparison struct {
 	Tool       string         `json:"tool"`
 	Plan       string         `json:"plan"`
 	PlanDigest string         `json:"plan_digest"`
-	UsersAt    string         `json:"users_at,omitempty"` // path of the plan's file of accounts, which is no part of the plan
+	UsersAt    string         `json:"users_at,omitempty"` // path of the plan's file of accounts
 	Started    time.Time      `json:"started"`
 	Ended      time.Time      `json:"ended,omitzero"`
 	State      State          `json:"state"`
@@ -352,11 +352,11 @@ type Comparison struct {
 	Foreseen []Expected `json:"foreseen,omitempty"`
 	// Resumed holds the times that it went on after it had been cut.
 	Resumed []Resumption `json:"resumed,omitempty"`
-	// Digests are of every other member of the stored object, by its name in JSON ([SaveComparison]). Undigested is
-	// true if the file had none.
+	// Digests holds the digest of every other member of the stored object, by its name in JSON
+	// ([SaveComparison]). Undigested is true if the file had none.
 	Digests    map[string]string `json:"digests,omitempty"`
 	Undigested bool              `json:"-"`
-	// Gathered is not nil for one that was put together from stored runs; it is in no file.
+	// Gathered is set for a comparison of stored runs; it is in no file.
 	Gathered *Gathering `json:"-"`
 }
 
@@ -431,11 +431,11 @@ type ComparisonRun struct {
 	// Dropped too.
 	Cut   bool      `json:"cut,omitempty"`
 	Began time.Time `json:"began,omitzero"`
-	// Canary is how many requests per second the null server answered on the target's cores just before the run,
-	// while no target ran; 0 if it was not measured.
+	// Canary is the number of requests per second that the null server answered on the target's
+	// cores just before the run, while no target ran; 0 if it was not measured.
 	Canary float64 `json:"canary,omitempty"`
 }
 
-// Counts reports whether a run is one that verdicts may rest on: valid, no pilot, and not taken out with its block.
-// [Comparison.Judged] decides whether they do.
+// Counts reports whether verdicts may rest on a run: it is valid, is not a pilot, and was not taken
+// out with its block. [Comparison.Judged] decides whether they do.
 func (r ComparisonRun) Counts() bool { return r.Valid && !r.Pilot && !r.Dropped }

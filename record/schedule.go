@@ -26,8 +26,8 @@ type Schedule struct {
 	Of       string  `json:"of"` // OfUsers or OfArrivals
 	Achieved uint64  `json:"achieved"`
 	Intended float64 `json:"intended"`
-	// Unpaused is true if the users made no pauses and so had no schedule of their own: the target set their rate,
-	// and no omitted operations are known. Intended is 0.
+	// Unpaused is true if the users made no pauses and so had no schedule: the target set their
+	// rate, and no omitted operations are known. Intended is 0.
 	Unpaused bool `json:"without_pauses,omitempty"`
 }
 

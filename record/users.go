@@ -50,8 +50,8 @@ type Audit struct {
 	Error string `json:"error,omitempty"`
 }
 
-// A StormOutcome is the record of one storm. From and To are offsets from the run's epoch: To is when its users were all
-// back, or the end of the phase if they were not.
+// A StormOutcome is the record of one storm. From and To are offsets from the run's epoch: To is
+// the return of the last of its users, or the end of the phase if some did not return.
 type StormOutcome struct {
 	Kind   string            `json:"kind"`
 	Share  float64           `json:"share"` // 0: one user
