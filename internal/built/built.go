@@ -1,5 +1,6 @@
-// Package built describes the program that runs: its version, and the commit, date and Go that it was built from. It also
-// words the refusal of what a newer version has written. It does not know any format.
+// Package built describes the program that runs: its version, and the commit, date and Go that it
+// was built from. It also words the refusal of files that a newer version has written. It does not
+// know any format.
 package built
 
 import (

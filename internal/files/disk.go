@@ -23,8 +23,8 @@ const (
 type Disk interface {
 	// Mkdir makes a directory whose parent is there. The error wraps [fs.ErrExist] when it is there already.
 	Mkdir(dir string) error
-	// Create makes a file for writing, or empties the one that is there; with fresh that is an error which wraps
-	// [fs.ErrExist].
+	// Create makes a file for writing, or empties an existing one; with fresh an existing file is
+	// an error that wraps [fs.ErrExist].
 	Create(path string, fresh bool) (io.WriteCloser, error)
 	// Rename puts a file in the place of another, in one step.
 	Rename(from, to string) error

@@ -1,6 +1,6 @@
-// Package heaplimit keeps the memory of a process to what its heap needs.
+// Package heaplimit limits the memory of a process to the need of its heap.
 //
-// Without it the Go runtime keeps what the largest of all collections took, and the memory of a
+// Without it the Go runtime keeps the memory of the largest of all collections, and the memory of a
 // generator whose heap is steady rises for hours. The limit is Go's soft one. It follows the live
 // heap with each collection and leaves the collector the memory that it would use without it, so
 // that collections stay about as frequent; the rest goes back to the system. A process that was
@@ -47,7 +47,7 @@ type keeper struct {
 type use struct {
 	at   time.Time
 	need int64 // at the end of the next collection's cycle
-	// tight is with a quarter of the live heap free: less would have the collector work all the
+	// tight leaves a quarter of the live heap free: less would keep the collector busy all the
 	// time.
 	tight int64
 }
