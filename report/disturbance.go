@@ -44,8 +44,8 @@ const (
 	standsOut = 2
 )
 
-// disturbances looks on the hosts of the pairs that add most to the width of an endpoint that is
-// not decided, and of those that are flagged.
+// disturbances searches the hosts of two kinds of pairs for waits: pairs that add most to the width
+// of an undecided endpoint, and flagged pairs.
 func (b *builder) disturbances() {
 	for _, f := range b.Verdicts {
 		runs := slices.Concat(b.of(f.Engine, baseName(*b.Document)), b.of(f.Engine, f.Arm))

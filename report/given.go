@@ -87,7 +87,7 @@ type givenMetric struct {
 type JudgeInput struct {
 	Names           [2]string
 	Rows, Asides    []imported.PairRow
-	Arms, Databases []Judged // without what is beside their verdicts
+	Arms, Databases []Judged // with verdicts alone
 	Skipped         map[string]string
 	NotComplete     string // the missing part of a stored comparison; empty for one that is complete
 	Warnings        []string

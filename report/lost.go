@@ -19,9 +19,9 @@ type LostRun struct {
 	Expected int    `json:"expected"`
 }
 
-// acknowledgedLost counts the messages that arms acknowledged and did not keep, in all runs but
-// those that were cut, and the pilots. Those of judged runs are in Document.Users too; the others
-// are named by their run.
+// acknowledgedLost counts the messages that arms acknowledged and did not keep, in all runs except
+// cut ones and pilots. The losses of judged runs are in Document.Users too; the others are named by
+// their run.
 func (b *builder) acknowledgedLost() {
 	judged := b.c.Judged()
 	for _, r := range b.in.Runs {
