@@ -17,11 +17,11 @@ import (
 // leastSeconds is the shortest measured phase, in seconds, of which costs by class are estimated.
 const leastSeconds = 20
 
-// restOfOps are the operations of no class of their own.
+// restOfOps names the operations outside the other classes.
 const restOfOps = "other operations"
 
-// classes returns the operations whose costs are estimated by themselves: those that the primary latencies of the run's
-// plan name; none for a plan that cannot be read.
+// classes returns the operations whose costs are estimated separately, which the primary latencies
+// of the run's plan name; none for a plan that cannot be read.
 func (x phaseReader) classes() (out []string) {
 	p, err := plan.ParseStored([]byte(x.run.Manifest.Plan))
 	if err != nil {

@@ -96,7 +96,7 @@ type gatheredArm struct {
 	plan *plan.Plan
 }
 
-// add adds a run that fits to those that are there.
+// add adds a run that fits the earlier ones.
 func (a *gatheredArm) add(r *record.Run) error {
 	m := r.Manifest
 	p, err := Plan(m.Plan)

@@ -20,8 +20,8 @@ type Drawing struct {
 	Why   map[string]map[string]string
 }
 
-// Drawing returns the graphs of the run: those that were kept when it was sealed ([Catalog.KeepGraphs]), or else drawn
-// from its series.
+// Drawing returns the graphs of the run: the graphs that were kept when it was sealed
+// ([Catalog.KeepGraphs]), or else new ones drawn from its series.
 func (r *Run) Drawing(ctx context.Context, db *series.DB, pace float64) (Drawing, error) {
 	kept, err := r.Graphs()
 	if err != nil {

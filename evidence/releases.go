@@ -97,7 +97,7 @@ func labelsOf(c *record.Comparison, p *plan.Plan, load func(id string) (*record.
 		}
 		if d, ok := TargetOf(r.Manifest); ok {
 			arms[cell.Arm] = cmp.Or(arms[cell.Arm], d.Version)
-			if d.Database != nil && cell.Engine != "" { // arms with databases of their own are compared across them
+			if d.Database != nil && cell.Engine != "" { // else arms have their own databases
 				engines[cell.Engine] = d.Database.Name
 			}
 		}

@@ -41,8 +41,8 @@ func (c *Catalog) graphsOf(m record.Manifest) []dialect.GraphQuery {
 	return out
 }
 
-// ReplicaSpecs describes the graphs of the replicas of a plan's target, for a report that shows those that its runs
-// have. The limit of a rule about the worst replica is one of each.
+// ReplicaSpecs describes the graphs of the replicas of a plan's target, for a report that shows the
+// graphs that its runs have. The limit of a rule about the worst replica applies to each replica.
 func ReplicaSpecs(p *plan.Plan) []report.GraphSpec {
 	if p.Target.Topology == nil {
 		return nil

@@ -102,8 +102,8 @@ func divisionText(m record.Manifest, runs []record.Manifest) string {
 	return text
 }
 
-// commandRows are the rows on how a target that others run was installed and reset, and what was
-// found then.
+// commandRows returns the rows on the installation and reset of a target that others run, and on
+// the checks after them.
 func commandRows(d target.Description) []record.Row {
 	var rows []record.Row
 	reset := "none: the target is not ours"
@@ -172,7 +172,7 @@ func proxyText(d target.Description) string {
 
 // hostsText names the hosts that the roles of a target had as network namespaces, with their
 // addresses as they were, and the limits of their links; "" where they had none. Arms are up at
-// once, with addresses of their own.
+// once, each with its own addresses.
 func hostsText(runs []record.Manifest) string {
 	addrs := map[string][]string{} // of each name
 	var names []string

@@ -276,7 +276,7 @@ func (s *Shown) Title() string {
 	return fmt.Sprintf("run %s: %s, %s", m.ID, state, valid)
 }
 
-// Found returns the findings but for the one that the run was interrupted, which is in the title.
+// Found returns the findings, except the interruption of the run, which is in the title.
 func (s *Shown) Found() []record.Finding {
 	return slices.DeleteFunc(slices.Clone(s.Validity.Findings), func(f record.Finding) bool {
 		return f.Gate == "complete" && s.Manifest.State == record.Interrupted
