@@ -29,8 +29,8 @@ type Bounded struct {
 	// MeasureMin and MeasureMax are 0 unless the file has "measure: auto"; Measure is MeasureMax then.
 	MeasureMin time.Duration `yaml:"measure_min"`
 	MeasureMax time.Duration `yaml:"measure_max"`
-	// Until ends the measured phase as soon as the files of the target take so much disk; 0 means
-	// that only Measure does.
+	// Until is the disk space of the target's files at which the measured phase ends early; 0 means
+	// that only Measure ends it.
 	Until DiskLimit `yaml:"until"`
 	// Window is the length of the end of the measured phase that counts; 0 means all of it. The
 	// part before it is load without numbers.

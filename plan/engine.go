@@ -22,7 +22,8 @@ func (p *Plan) EngineOf(arm, matrix string) string {
 	return matrix
 }
 
-// Engines returns all engines that the plan runs on: its own list, then those that only arms have.
+// Engines returns all engines that the plan runs on: its own list, then the engines that only arms
+// have.
 func (p *Plan) Engines() []string {
 	all := slices.Clone(p.Database.Engine)
 	if p.Compare != nil {

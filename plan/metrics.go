@@ -169,8 +169,8 @@ func (d *decoder) checkArmMetrics(p *Plan, a Arm) {
 	}
 }
 
-// checkWatchedOnce refuses metrics of a role that probes read too, and those that would count hosts
-// of one arm in the runs of another. Stored plans are read.
+// checkWatchedOnce refuses metrics of a role that probes read too, and metrics that would count
+// hosts of one arm in the runs of another. Stored plans are read.
 func (d *decoder) checkWatchedOnce(p *Plan) {
 	const labels = "metrics.labels"
 	if d.stored || !d.good(labels, "probes", "compare.arms") {

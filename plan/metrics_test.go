@@ -68,7 +68,7 @@ func TestMetricsBesideProbes(t *testing.T) {
 	}
 }
 
-// Arms with addresses of their own have metrics of their own, of the plan's server or of another.
+// Arms with their own addresses have their own metrics, from the plan's server or another.
 func TestMetricsOfEachArm(t *testing.T) {
 	const head = `
 name: t

@@ -55,8 +55,8 @@ func (p *Plan) Duet() (duet bool, why string) {
 // unmeasured explains why a search does not make a duet by default.
 const unmeasured = "how much the capacities of a duet scatter has not been measured"
 
-// Caution returns what is not known about the duet that the plan asks for, a clause without a full
-// stop; empty for any other plan.
+// Caution returns the unknowns of the duet that the plan requests, a clause without a full stop;
+// empty for any other plan.
 func (p *Plan) Caution() string {
 	if p.Compare == nil || p.Compare.Mode != ModeDuet || p.Unbounded == nil {
 		return ""
@@ -193,8 +193,8 @@ func (d *decoder) checkMode(p *Plan, k Known) {
 	}
 }
 
-// turn is the type of the length of a slice. It is at least so long that pausing costs little of
-// it, and at most so long that users, servers and networks do not give up.
+// turn is the type of the length of a slice. The lower limit keeps the cost of pausing a small part
+// of it; the upper limit keeps users, servers and networks from giving up.
 var turn = duration.hidingZero().accepting(func(_ string, v reflect.Value) string {
 	d := time.Duration(v.Int())
 	if d == 0 || d >= leastSlice && d <= mostSlice {

@@ -19,7 +19,7 @@ const (
 	ProbePID        = "pid"
 )
 
-// A Probe is one source of numbers beside those that come with the target, read once a second. A
+// A Probe is a further source of numbers, beside the target's built-in ones, read once a second. A
 // run whose source cannot be read fails.
 type Probe struct {
 	Kind string `yaml:"kind"`

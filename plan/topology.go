@@ -71,8 +71,8 @@ func (t *Topology) String() string {
 // Apart reports whether each role is a separate host.
 func (t *Topology) Apart() bool { return t != nil && t.Hosts == HostsNetns }
 
-// Notes returns what a person should know about a plan that is good: where it may ask for more than
-// a server does.
+// Notes returns remarks for a person on a valid plan: places where it may need more than a server
+// does.
 func (p *Plan) Notes() []string {
 	t := p.Target
 	if t.Topology == nil || t.Topology.Replicas == 0 || t.Driver != Process {

@@ -316,7 +316,7 @@ func (f Facts) name() string {
 	return name
 }
 
-// outside matches what the name of a plan may not hold.
+// outside matches text that the name of a plan may not hold.
 var outside = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // label returns at most the last most characters of a text, as a part of a plan's name.
