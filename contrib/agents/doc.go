@@ -5,6 +5,6 @@
 // tools of other projects that it needs come from scripts/setup.sh; where CI is true, a missing one fails a test.
 // The kernel settings are compared with the doctor's in package probe.
 //
-// No cluster, no machine of a provider and no systemd that boots has run these files yet: only what a test does with
-// them is known.
+// No cluster, no machine of a provider and no systemd that boots has run these files yet: they are
+// known to work in tests alone.
 package agents
