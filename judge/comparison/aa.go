@@ -57,7 +57,8 @@ func TestOf(endpoint string) string {
 	return BoundedTest
 }
 
-// An Environment is where a metric is measured: only metrics of one environment have one noise.
+// An Environment is the host and mode in which a metric is measured: only metrics of one
+// environment have one noise.
 type Environment struct {
 	// Host is the digest of the host and of the cores of both sides, and HostText its readable name.
 	Host, HostText string
@@ -208,9 +209,9 @@ func Pool(lines []record.AA) []record.Noise {
 	return out
 }
 
-// NoiseOf returns those noise floors that hold for the plan in the environment, each under the plan's name of the
-// engine: where arms have databases of their own that name is empty, and the registry's lines of the base alone may
-// have one. The name of the environment holds which engine it is.
+// NoiseOf returns the noise floors that hold for the plan in the environment, each under the plan's
+// name of the engine. Where arms have their own databases that name is empty, while the registry's
+// lines of the base alone may have one. The name of the environment includes the engine.
 func NoiseOf(all []record.Noise, p *plan.Plan, env Environment) []record.Noise {
 	var out []record.Noise
 	for _, e := range Engines(p) {

@@ -1,8 +1,8 @@
 // Package comparison judges the runs of a comparison: arms × databases in blocks, or figures of other tools in pairs.
 //
-// [Judge] judges every arm against the base on each database, and the databases of an arm against the first, by the
-// pairs of the whole blocks. A run that is not valid takes its block out of the judgement. [Numbers] are what a run
-// gives; a [Reader] adds metrics to them.
+// [Judge] judges every arm against the base on each database, and the databases of an arm against
+// the first, by the pairs of the whole blocks. A run that is not valid takes its block out of the
+// judgement. [Numbers] are the values of a run; a [Reader] adds metrics to them.
 //
 // Planned looks ([plan.Compare.Looks]) judge a comparison after planned numbers of blocks, each at
 // its level. [Decide] and [Spend] conclude from a look whether the comparison ends with it; between

@@ -19,8 +19,9 @@ const MostGiven = 1000
 
 // Paired holds the figures of the runs of two arms, by pairs.
 type Paired struct {
-	// Rows hold the figures to be judged, Asides those that are only shown. Both are ordered by metric
-	// and database as the first run has them, then by pair; rows without a number come last.
+	// Rows hold the figures to be judged, Asides the figures that are only shown. Both are ordered
+	// by metric and database as the first run has them, then by pair; rows without a number come
+	// last.
 	Rows, Asides []imported.PairRow
 	// Names are the names of the arms in the files; "base" and "new" where there are none.
 	Names [2]string

@@ -25,13 +25,13 @@ type Numbers struct {
 	Ops      int64 // of the measured phase, steady state
 	Why      map[string]string
 	// Had counts the operations of a run for each endpoint that is of one kind of operations, also
-	// where they are too few for a value: of a latency those with a response time.
+	// where they are too few for a value: for a latency, operations with a response time.
 	Had map[string]uint64
 	// Kinds are the response times by kind of operations, in milliseconds, of the endpoints
 	// typical(OP); their values are numbers of a pair.
 	Kinds map[string]stats.SparseCounts
-	// Metrics are the further numbers of the measured phase by name, those that the run carries: mean,
-	// p50, p95 and p99 of every operation, and what a [Reader] adds. Counts counts the operations by
+	// Metrics are the further numbers of the measured phase by name: mean, p50, p95 and p99 of
+	// every operation in the run, and the metrics of each [Reader]. Counts counts the operations by
 	// name.
 	Metrics map[string]SecondaryValue
 	Counts  map[string]int64
@@ -41,8 +41,8 @@ type Numbers struct {
 	Calls map[string]int64
 	// Course holds the measured phase cut into intervals, of those operations whose shift is computed.
 	Course map[string]*record.Intervals
-	// Costs holds the costs of the endpoints' roles, with what is known of work that follows the clock
-	// ([Clockwork]).
+	// Costs holds the costs of the endpoints' roles, with the evidence on work that follows the
+	// clock ([Clockwork]).
 	Costs map[string]SecondaryValue
 	// Portions hold the measured phase of a run of a duet, which lasted Measured, in parts, by
 	// endpoint ([Within]).

@@ -26,7 +26,7 @@ var tooRare = fmt.Sprintf("no kind of operations has %d response times in every 
 const fewCompared = 0.9
 
 // keepKinds keeps the response times of each kind of operations that an endpoint typical(OP)
-// compares: those that p95(OP) is a percentile of. It returns the reason if they are too few.
+// compares, which are the operations of p95(OP). It returns the reason if they are too few.
 func (n *Numbers) keepKinds(e plan.Endpoint, merged map[string]*measure.Window) (why string) {
 	if n.Kinds == nil {
 		n.Kinds = map[string]stats.SparseCounts{}
