@@ -2,7 +2,7 @@ package live
 
 import "time"
 
-// The kinds of what publishes.
+// The kinds of publishers.
 const (
 	KindRun        = "run"
 	KindComparison = "comparison"
