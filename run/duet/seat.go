@@ -26,7 +26,8 @@ type Seat struct {
 	stopped time.Time     // when the clock was stopped last
 	began   time.Duration // of the turn, on the clock
 
-	// What follows is written under the table's mu, and what the table's goroutine and Leave both need under hand too.
+	// The following fields are written under the table's mu; fields that both the table's goroutine
+	// and Leave need, under hand too.
 	clock   *clock.Clock // nil before the first round
 	joined  bool
 	out     bool // has no turns any more
@@ -55,7 +56,7 @@ type Seated struct {
 	InFlight func() int
 }
 
-// SeatStats counts what a seat had.
+// SeatStats sums up the turns of a seat.
 type SeatStats struct {
 	Turns int           // that began
 	Time  time.Duration // on the clock, until the seat was left or failed

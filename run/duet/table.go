@@ -19,7 +19,7 @@ const (
 	guardPoll  = 200 * time.Microsecond // between two looks at the operations in flight
 )
 
-// A Target is what can be made to stand still. A table never makes two calls to one target at a time.
+// A Target can be paused. A table never makes two calls to one target at a time.
 type Target interface {
 	// Pause returns when nothing of the target runs any more, or an error when ctx has ended before. After an error
 	// some of the target may be paused.
