@@ -35,7 +35,8 @@ const framesOfOthers = 2
 // dropsLeast is the least number of segments that the share of the dropped ones is taken of.
 const dropsLeast = 1000
 
-// drops are the last samples of what a host has received and thrown away. Its zero value has none.
+// drops holds the last samples of the segments that a host received and dropped. Its zero value has
+// none.
 type drops struct {
 	past []dropped
 	at   time.Time
@@ -48,8 +49,8 @@ type dropped struct {
 	device float64 // packets that the device threw away
 }
 
-// add takes in a sample, unless it is not newer than the last, and returns the share of what was
-// thrown away over the last samples, in percent.
+// add adds a sample, unless it is not newer than the last, and returns the dropped share over the
+// last samples, in percent.
 func (d *drops) add(now dropped, at time.Time) trial.Reading {
 	if at.After(d.at) || len(d.past) == 0 {
 		if n := len(d.past); n > 0 && now.in < d.past[n-1].in { // another boot, or another namespace

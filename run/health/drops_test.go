@@ -40,7 +40,7 @@ func newFileHost(t *testing.T) *fileHost {
 	return f
 }
 
-// grow adds to a counter of a file that has names and numbers in lines of their own.
+// grow adds to a counter of a file that has names and numbers on separate lines.
 func (f *fileHost) grow(file, line, name string, by int) {
 	f.t.Helper()
 	f.change(file, func(lines []string) {

@@ -21,7 +21,7 @@ import (
 // implement [trial.Signals].
 type Signals struct {
 	*GateReader
-	cores  map[string][]int // of the roles that have cores of their own on this host
+	cores  map[string][]int // of the roles with their own cores on this host
 	stat   *os.File
 	turns  *probe.Turns // of the run; nil: all time is its own
 	db     *series.DB
@@ -29,9 +29,9 @@ type Signals struct {
 	began  time.Duration // of the run's clock
 }
 
-// NewSignals opens /proc/stat for roles that have cores of their own on this host. A role without
-// cores is not known, except "generator", which then is this process. CPU times are measured over
-// turns; nil: all time is the run's.
+// NewSignals opens /proc/stat for roles with their own cores on this host. A role without cores is
+// not known, except "generator", which then is this process. CPU times are measured over turns;
+// nil: all time is the run's.
 func NewSignals(cores map[string][]int, h *GateReader, turns *probe.Turns, db *series.DB,
 	runner *probe.Runner) (*Signals, error) {
 	f, err := os.Open("/proc/stat")

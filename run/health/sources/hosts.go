@@ -12,7 +12,7 @@ import (
 )
 
 // Host returns the role and instance of the hosts that a source reads, by its name: the host of an
-// agent, or those that a Prometheus server watches. It is false for sources of other kinds.
+// agent, or the hosts that a Prometheus server watches. It is false for sources of other kinds.
 func Host(name string) (role, instance string, ok bool) {
 	if role, instance, ok = ofAgentProbe(name); ok {
 		return role, instance, true
