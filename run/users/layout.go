@@ -89,8 +89,9 @@ func (y Layout) among(ctx context.Context, p *plan.Plan, crew *Crew, conns int) 
 	return y, err
 }
 
-// split returns how many processes each member starts, least or more, for all these connections.
-// All have as many as the one that needs most, so that an agent's number says on which host it is.
+// split returns the number of processes that each member starts for all these connections, at least
+// least. All members start as many as the neediest one, so that an agent's number determines its
+// host.
 func (y Layout) split(conns, least int) (int, error) {
 	deal, err := workload.NewDeal(len(y.Members), y.Ratings)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/record"
 )
 
-// Received sums up what the users of a run received.
+// Received sums up the arrivals at the users of a run.
 type Received struct {
 	// Stamps counts how the arrivals were dated, and connections.
 	Stamps wire.Clocks
