@@ -11,8 +11,7 @@ import (
 	"plimsoll/record"
 )
 
-// A config is a comparison before it runs: what it is, and the functions that it is carried out
-// with.
+// A config is a comparison before it runs: its description, and the functions that carry it out.
 type config struct {
 	id, tool string
 	build    string // digest of the program
@@ -42,8 +41,8 @@ type config struct {
 	load func(id string) (*record.Run, error)
 	// readers add metrics to each run that a planned look judges.
 	readers []comparison.Reader
-	// foresaw is called when it is known what the plan can find of its percentiles, and looked
-	// after each planned look, counted from 1; both may be nil.
+	// foresaw is called when the changes that the plan can find of its percentiles are known, and
+	// looked after each planned look, counted from 1; both may be nil.
 	foresaw func([]record.Expected)
 	looked  func(n int, l record.Look)
 }
@@ -210,8 +209,8 @@ func (r *runner) repeat(ctx context.Context, void [][]cell, later int) error {
 	return nil
 }
 
-// block runs one block and reports whether all of its runs are valid; remaining is how many blocks
-// follow.
+// block runs one block and reports whether all of its runs are valid; remaining is the number of
+// blocks that follow.
 func (r *runner) block(ctx context.Context, cells []cell, remaining int) (valid bool, err error) {
 	cells = slices.Clone(cells)
 	runsAfter := remaining * len(cells)

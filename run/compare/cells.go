@@ -203,8 +203,8 @@ func (r *cells) trial(
 	return run, errors.Join(err, derr)
 }
 
-// listen measures the canary before a run that takes so long. A failure is printed, and the reading
-// is missing; the run takes place.
+// listen measures the canary before a run; left is the time that the run takes. A failure is
+// printed, and the reading is missing; the run takes place.
 func (r *cells) listen(ctx context.Context, left time.Duration) (perSecond float64, err error) {
 	if r.canary == nil {
 		return 0, nil

@@ -48,8 +48,8 @@ func (r *runner) pilot(ctx context.Context, pilot cell) error {
 	return err
 }
 
-// startBy has searches on the engine of a pilot begin by what it finds. It notes the reason where
-// that is nothing.
+// startBy sets the start of searches on the engine of a pilot by the capacity that it finds. It
+// notes the reason if it finds none.
 func (r *runner) startBy(ctx context.Context, pilot cell) (found bool, err error) {
 	run, err := r.runCell(ctx, pilot)
 	if err != nil {

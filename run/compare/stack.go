@@ -83,8 +83,8 @@ func sameAsBefore(
 }
 
 // Lost returns the runs of the store that were made for the comparison and that its file does not
-// know: those that were under way when it was cut, and one that had ended a moment before. An
-// earlier resumption has not reported them. Runs that cannot be read are warnings.
+// list: runs that were under way at the cut, and a run that had ended a moment before. An earlier
+// resumption has not reported them. Runs that cannot be read are warnings.
 func Lost(
 	ctx context.Context, st *store.Store, c *record.Comparison,
 ) (lost []string, warnings []error, err error) {
