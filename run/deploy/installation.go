@@ -256,8 +256,8 @@ func (c *Installation) objects(ctx context.Context, show Progress) (map[string]i
 	return there, nil
 }
 
-// checkObjects counts the server's objects and compares them with those that the plan expects, or
-// that the first run found. Nothing is compared, and the result is nil, where the plan verifies no
+// checkObjects counts the server's objects and compares the counts with the plan's, or with the
+// counts of the first run. Nothing is compared, and the result is nil, where the plan verifies no
 // count.
 func (c *Installation) checkObjects(ctx context.Context,
 	show Progress) (map[string]int64, error) {

@@ -39,8 +39,8 @@ type System struct {
 	Device string
 	// Installation is set if the plan has commands for its target; [System.Reset] is not used then.
 	Installation *Installation
-	// Local is the part of a target of others that runs on this host; nil if there is none. Placement
-	// is where it runs, as last reported.
+	// Local is the part of a target of others that runs on this host; nil if there is none.
+	// Placement is its last reported place.
 	Local     *sharedhost.Resident
 	Placement string
 	// InTurns is true in a duet: nothing of others is paused, and a probe would count the turns of

@@ -110,7 +110,7 @@ func OpenSQLFile(path string) (_ *SQLFile, err error) {
 	return s, nil
 }
 
-// refuse reports what a file is instead of SQL.
+// refuse returns an error that names the actual format of a file that is not SQL.
 func refuse(path string, head []byte) error {
 	for _, p := range packings {
 		if p.is != "" && bytes.HasPrefix(head, []byte(p.magic)) {
@@ -159,7 +159,7 @@ func (s *SQLFile) broken(err error) error {
 	return fmt.Errorf("%s cannot be read near byte %d: %w; copy or write it again", s.Path, at, err)
 }
 
-// counted counts what is read of the file.
+// counted counts the bytes that are read of the file.
 type counted struct{ s *SQLFile }
 
 func (c counted) Read(b []byte) (int, error) {

@@ -19,7 +19,8 @@ type Config struct {
 	Target     plan.Target
 	Deployment *plan.Deployment // of the system's arm; nil for none
 	Engine     string           // of its database; empty for none
-	// Index is the number of the system among those that are up, which tells their networks apart.
+	// Index is the number of the system among the systems that are up, which distinguishes their
+	// networks.
 	Index int
 	// Pausable is true for systems that are up at once and stand still by turns.
 	Pausable bool
