@@ -151,7 +151,7 @@ func (rec *recorded) events(m record.Manifest, log []record.Event) {
 	rec.searchOf(m)
 }
 
-// readingOf is one of an event; nil if it has none of that name.
+// readingOf returns a named reading of an event; nil if it has none of that name.
 func readingOf(e record.Event, name string) *float64 {
 	v, ok := e.Readings[name]
 	if !ok {

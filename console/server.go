@@ -320,7 +320,7 @@ func (s *Console) page(w http.ResponseWriter, r *http.Request) {
 	http.FileServerFS(ui.Files()).ServeHTTP(w, r)
 }
 
-// answering answers what f makes of a request.
+// answering answers with the result of f for a request.
 func answering(f func(r *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out, err := f(r)

@@ -48,7 +48,7 @@ func (s *Console) ofRun(f func(w http.ResponseWriter, r *http.Request, run *reco
 // A queryError is an error of a request.
 type queryError struct{ error }
 
-// respondWith answers what f returned, or refuses.
+// respondWith answers with out, or refuses the request for err.
 func respondWith(w http.ResponseWriter, out any, err error) {
 	switch {
 	case errors.As(err, new(queryError)):
@@ -314,7 +314,8 @@ func events(r *http.Request, run *record.Run) (any, error) {
 	return map[string]any{"log": lines[max(0, len(lines)-limit):]}, nil
 }
 
-// comparison answers what its file has: state, runs, the verdicts of its looks, and the outcome once it is judged.
+// comparison answers the content of its file: state, runs, the verdicts of its looks, and the
+// outcome once it is judged.
 func (s *Console) comparison(w http.ResponseWriter, r *http.Request, c *record.Comparison) {
 	answer(w, s.judgedOf(r.Context(), c))
 }
