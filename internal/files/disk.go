@@ -69,7 +69,7 @@ func (OS) Sync(path string) error {
 }
 
 // MkdirAll makes a directory with its parents, and returns once the new names would survive a power
-// failure. An existing directory is no error.
+// failure. An existing directory is not an error.
 func MkdirAll(disk Disk, dir string) error {
 	if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
 		return nil

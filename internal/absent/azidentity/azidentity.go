@@ -10,7 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// ErrAbsent says that the SDK is not there.
+// ErrAbsent reports that the SDK is missing.
 var ErrAbsent = errors.New("this program is built without the Azure SDK")
 
 // ClientID names a managed identity.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrAbsent says that the package is not there.
+// ErrAbsent reports that the package is missing.
 var ErrAbsent = errors.New("this program is built without OAuth 2")
 
 // HTTPClient is the key of a client in a context.
