@@ -69,7 +69,7 @@ func (c *Catalog) KeepGraphs(ctx context.Context, dir string, m record.Manifest,
 	return record.WriteJSON(filepath.Join(dir, record.GraphsFile), out)
 }
 
-// graphsCode changes when the same questions to the same series give other lines.
+// graphsCode changes when the same queries to the same series give other lines.
 const graphsCode = 1
 
 // Definition is a digest of all that the graphs of a run follow from beside its series. Kept graphs of another
