@@ -52,7 +52,7 @@ func (m MetricsServer) Roles() []string { return slices.Sorted(maps.Keys(m.Label
 
 const maxSelector = 1000
 
-// matcherRE is one matcher of a selector and what separates it from the next one.
+// matcherRE matches one matcher of a selector and the separator before the next one.
 var matcherRE = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"\s*(,|$)`)
 
 // CheckSelector returns the error of label matchers such as instance=~"app-.*",job="node".

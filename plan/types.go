@@ -374,7 +374,7 @@ func (t valueType) naming(re *regexp.Regexp, remark string) valueType {
 	})
 }
 
-// distinct refuses a list with an entry that is there twice, which the function names.
+// distinct refuses a list with a repeated entry, which the function names.
 func (t valueType) distinct(name func(string) string) valueType {
 	return t.then(func(n node, _ reflect.Value) {
 		seen := map[string]bool{}
