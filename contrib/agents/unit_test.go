@@ -71,7 +71,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// Each fault of a unit is found by the check that is there for it.
+// The check for each fault of a unit finds it.
 func TestUnitFaults(t *testing.T) {
 	for name, line := range map[string][2]string{
 		"a directive that does not exist": {"NoNewPrivileges=yes", "NoNewPrivilegez=yes"},
