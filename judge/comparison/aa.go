@@ -245,9 +245,9 @@ const (
 	assumedLatency  = 0.04
 )
 
-// Foresee returns, for each endpoint on each engine, the smallest change that the blocks of a statement about a
-// comparison can find: by its noise where there is one, else by an assumption. Endpoints in points have no sensible
-// assumption; they are there only with noise.
+// Foresee returns, for each endpoint on each engine, the smallest change that the blocks of a
+// statement about a comparison can find: by its noise where there is one, else by an assumption.
+// Endpoints in points have no sensible assumption; they appear only with noise.
 func Foresee(p *plan.Plan, b *record.Before) []record.Expected {
 	at := LastLook(p, b)
 	var out []record.Expected

@@ -457,7 +457,7 @@ func readingsOf(of [2][]imported.PairRow, arms [2]int, across bool) (out []readi
 	return out
 }
 
-// readingOf returns what one arm of a row measured; no value where the row has no pair.
+// readingOf returns the measurement of one arm of a row; no value where the row has no pair.
 func readingOf(row imported.PairRow, arm int) reading {
 	r := reading{there: true, value: math.NaN(), why: row.Without[arm], unstable: row.Unstable[arm]}
 	switch {

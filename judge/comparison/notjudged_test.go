@@ -51,7 +51,7 @@ func TestNotJudgedByThePlan(t *testing.T) {
 	if got, want := factor(all)-factor(less), 1.0; math.Abs(got-want) > 1e-6 {
 		t.Errorf("the least p-value is multiplied by %v, and by %v with all", factor(less), factor(all))
 	}
-	// The bench's runs hardly vary, so that its metrics are there and refused.
+	// The bench's runs hardly vary, so that its metrics exist and are refused.
 	further := func(j Judgement) bool {
 		return slices.ContainsFunc(j.Secondary.Refused, func(why string) bool { return strings.HasPrefix(why, "p95(post): ") })
 	}

@@ -141,7 +141,7 @@ func (p numbersPair) typical(weights map[string]float64) (base, fresh float64) {
 	return math.Exp(middle - shift/2), math.Exp(middle + shift/2)
 }
 
-// warnFew warns where much of the operations is not compared.
+// warnFew warns where many operations are not compared.
 func warnFew(r *verdict.Result) {
 	if r.Kinds != nil && r.Kinds.Share < fewCompared {
 		r.Warn(verdict.OddNumbers, r.Kinds.Sentence())
