@@ -67,7 +67,7 @@ func Close(opened []Opened) {
 	}
 }
 
-// nothing closes what needs no close.
+// nothing closes sources that need no close.
 func nothing() error { return nil }
 
 // A named is a probe with a name of ours.
