@@ -54,7 +54,8 @@ func (r *runner) firstBlock() time.Time {
 	return r.c.Started
 }
 
-// spent returns how long the comparison has been going on since a moment at which it was.
+// spent returns the time since since, without interruptions of the comparison, which was running
+// then.
 func (r *runner) spent(since time.Time) time.Duration {
 	d := r.now().Sub(since)
 	for _, re := range r.c.Resumed {
