@@ -21,7 +21,7 @@ const (
 )
 
 // A DiskWatch knows the space on disk that the files of a target take. It looks in real time: the
-// files are there while the target stands still, too. Its methods are safe for concurrent use.
+// files also exist while the target stands still. Its methods are safe for concurrent use.
 type DiskWatch struct {
 	dir   string
 	limit plan.DiskLimit

@@ -330,7 +330,7 @@ func (c *Installation) noteUsers(ctx context.Context, show Progress,
 	return nil
 }
 
-// objectsText writes the counts that are there, such as "40 users, 12 channels, 0 posts".
+// objectsText writes the known counts, such as "40 users, 12 channels, 0 posts".
 func objectsText(n map[string]int64) string {
 	var parts []string
 	for _, name := range objectNames {
