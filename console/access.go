@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/files"
 )
 
-// A Role is what somebody may do. Roles are ordered.
+// A Role is a set of permissions. Roles are ordered.
 type Role int
 
 // The roles.
@@ -40,7 +40,8 @@ const (
 	// lock nobody out: a neighbor on one host would lock out those who have the right one.
 	leastToken = 32
 	mostTokens = 4 << 10
-	// sessionLength is how long a login lasts, and mostSessions how many there are at a time.
+	// sessionLength is the lifetime of a login, and mostSessions the largest number of logins at a
+	// time.
 	sessionLength = 12 * time.Hour
 	mostSessions  = 200
 	cookieName    = "plimsoll"

@@ -31,8 +31,8 @@ const (
 	mostPEM         = 64 << 10
 )
 
-// certificate returns the certificate of the files, or without files that of the store, which is made when there is none
-// for these names, or its time is over.
+// certificate returns the certificate of the files. Without files it returns the certificate kept
+// in the store, and makes a new one if that is missing, has expired or does not cover names.
 func certificate(root, certFile, keyFile string, names []string) (tls.Certificate, error) {
 	if certFile != "" || keyFile != "" {
 		if certFile == "" || keyFile == "" {
@@ -107,8 +107,9 @@ func fingerprint(c tls.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// namesOf are the names by which a listener at an address is reached: its address, or for one of all addresses those of
-// this host, and the host's name.
+// namesOf returns the names and addresses by which clients reach a listener: the listener's address
+// (for an unspecified address, every address of this host that is not link-local), the host's name,
+// and localhost.
 func namesOf(address string) []string {
 	host, _, _ := net.SplitHostPort(address)
 	names := []string{}

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// mostPoints is how many points a series has; with one more, pairs of them are merged.
+// mostPoints is the largest number of points in a series; beyond it, pairs of points are merged.
 const mostPoints = 3600
 
-// kept is how many seconds of a run are kept while it is followed.
+// kept is the number of seconds of a run that are kept while it is followed.
 const kept = 7200
 
 // A point is a value over the seconds that it spans: n readings, or none.
@@ -136,7 +136,7 @@ func (c *columns) past(from float64) map[string]any {
 	return map[string]any{"step": c.step, "t": append([]float64{}, c.t[first:]...), "series": series, "replace": replace}
 }
 
-// A reading is what the columns take from a frame of a run.
+// A reading is the part of a frame of a run that the columns keep.
 type reading struct {
 	Kind        string  `json:"kind"`
 	ID          string  `json:"id"`

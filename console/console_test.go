@@ -231,7 +231,7 @@ func TestRefused(t *testing.T) {
 		{"GET", "/api/live/" + testRun + "/stop", "", 404},
 		{"GET", "/api/nothing", "", 404},
 		{"GET", "/nothing", "", 404},
-		{"GET", "/api/runs/sealed", "", 404}, // a prefix is no id
+		{"GET", "/api/runs/sealed", "", 404}, // a prefix is not an id
 		{"GET", "/api/runs/..%2fcomparisons", "", 404},
 		{"GET", "/api/comparisons/c", "", 404},
 		{"GET", "/api/live/nothing/stream", "", 404},

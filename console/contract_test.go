@@ -63,7 +63,8 @@ func (c checker) resolve(s node) node {
 	return out
 }
 
-// fieldsOf are the JSON fields of a struct by name, those of embedded ones included; always says which are always there.
+// fieldsOf returns the JSON fields of a struct by name, including the fields of embedded structs;
+// always marks the fields that are never omitted.
 func fieldsOf(t reflect.Type) (types map[string]reflect.Type, always map[string]bool) {
 	types, always = map[string]reflect.Type{}, map[string]bool{}
 	for f := range t.Fields() {

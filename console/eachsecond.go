@@ -16,7 +16,8 @@ type eachSecond struct {
 	last  int
 }
 
-// of evaluates an expression at every second, and hands out its values, those of one series in the order of time.
+// of evaluates an expression at every second and passes each value to take; the values of one
+// series come in the order of time.
 func (x eachSecond) of(expr string, take func(labels map[string]string, second int, v float64)) error {
 	const step = series.MaxPoints - 1000
 	for from := 1; from <= x.last; from += step {

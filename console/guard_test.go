@@ -206,8 +206,8 @@ func TestLimiterIsSharedByBrowsers(t *testing.T) {
 	}
 }
 
-// TestLimiterOfARunThatHasEnded asks for the limiter of a run while it is under way, and just after its end: the one so far is
-// not taken for that of the whole run.
+// TestLimiterOfARunThatHasEnded requests the limiter of a run while it is under way, and just after
+// its end: the first answer is not served as the limiter of the whole run.
 func TestLimiterOfARunThatHasEnded(t *testing.T) {
 	st, _, srv := serve(t)
 	w, err := st.Create(record.Manifest{ID: "ends"})

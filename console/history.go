@@ -27,7 +27,7 @@ type item struct {
 	Began time.Time `json:"began"`
 	State string    `json:"state"`
 	Valid *bool     `json:"valid,omitempty"`
-	// Exploratory is how a person steered the run; empty when nobody did.
+	// Exploratory describes the steering by a person; empty for a run that nobody steered.
 	Exploratory string     `json:"exploratory,omitempty"`
 	Arm         string     `json:"arm,omitempty"`
 	Engine      string     `json:"engine,omitempty"`
@@ -45,11 +45,12 @@ type namedRef struct {
 	Href string `json:"href"`
 }
 
-// writesWithin is how often a run that is under way writes its windows, at least.
+// writesWithin is the longest time between two writes of the windows of a run that is under way.
 const writesWithin = 10 * time.Second
 
-// state returns the state of a run: one that is not over, publishes nothing and writes nothing has died. Comparisons and
-// sizings do neither every second, so that theirs is the one that was stored.
+// state returns the state of a run: one that is not over, publishes nothing and writes nothing has
+// died. Comparisons and sizings need not publish or write every second, so their stored state
+// counts.
 func (s *Console) state(id string, st record.State) string {
 	if st == record.Sealed || st == record.Interrupted {
 		return string(st)
@@ -232,7 +233,8 @@ func (s *Console) history(r *http.Request) (any, error) {
 // dirOf returns the directory of a run, comparison or sizing.
 func dirOf(st *store.Store, kind, id string) string { return filepath.Join(st.Root(), kind, id) }
 
-// documents returns the pages of a directory: its HTML files, and those of its directory pages.
+// documents returns the pages of a directory: its HTML files, and the HTML files of its directory
+// pages.
 func documents(st *store.Store, kind, id string) []namedRef {
 	out := []namedRef{}
 	for _, below := range []string{"", "pages"} {

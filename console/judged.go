@@ -28,10 +28,11 @@ func resultText(o evidence.Conclusion) string {
 	return strings.Join(out, ", ")
 }
 
-// judgedInto adds endpoints, dots, differences and verdicts of an outcome to the Judged of the contract. Values are in the
-// endpoint's unit; effects, intervals and margins are fractions of the base, or in that unit where the endpoint is
-// absolute. A bound instead of a number has no dot, and its pair no difference. The base has one dot a block and
-// endpoint, whoever it was compared with.
+// judgedInto adds endpoints, dots, differences and verdicts of an outcome to the Judged of the
+// contract. Values are in the endpoint's unit; effects, intervals and margins are fractions of the
+// base, or in that unit where the endpoint is absolute. A bound instead of a number has no dot, and
+// its pair no difference. The base has one dot per block and endpoint, whichever arm it was
+// compared with.
 func judgedInto(out map[string]any, o evidence.Conclusion) {
 	type key struct{ endpoint, engine, arm string }
 	endpoints, differences, verdicts := []any{}, []any{}, []any{}

@@ -81,7 +81,7 @@ func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (o evide
 		return o, err
 	}
 	whole := *c
-	whole.Looks = nil // all whole blocks, not only those of a look
+	whole.Looks = nil // all whole blocks, not only the blocks of a look
 	arms, _, err := comparison.Judge(&whole, p, comparison.Loader(c, s.store.Run), s.catalog.Costs(ctx))
 	if err != nil {
 		return o, err
@@ -97,7 +97,7 @@ func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (o evide
 	return o, nil
 }
 
-// outlook says what is still to come of a comparison under way.
+// outlook describes the remaining part of a comparison under way.
 func outlook(c *record.Comparison, done int, now time.Time) (out []string) {
 	text := fmt.Sprintf("%d of %d blocks are whole.", done, c.Blocks)
 	if c.Budget > 0 {
@@ -116,7 +116,7 @@ func outlook(c *record.Comparison, done int, now time.Time) (out []string) {
 	return out
 }
 
-// limiterWithin is how long evidence may be looked for.
+// limiterWithin bounds the search for the evidence of a limiter.
 const limiterWithin = 20 * time.Second
 
 // limits keeps the limiters of runs that are under way: each browser asks for them again and again. Its zero value is empty;
@@ -132,7 +132,7 @@ type limitedAt struct {
 }
 
 const (
-	// limitAgain is for how long the limiter of a run under way is the one that was found.
+	// limitAgain is the time for which the limiter of a run under way is served again.
 	limitAgain = 8 * time.Second
 	mostLimits = 32
 )

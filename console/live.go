@@ -23,13 +23,13 @@ const (
 	maxLine = 64 << 10
 	// lookEvery is the time between two looks for new sockets.
 	lookEvery = time.Second
-	// silentAfter is how long a run may publish nothing before the list says so.
+	// silentAfter is the time without a frame after which the list shows a run as silent.
 	silentAfter = 3 * time.Second
-	// diedAfter is how long a run whose socket closed without an end may take to be found sealed.
+	// diedAfter is the time that a run whose socket closed without an end has to be found sealed.
 	diedAfter = 2 * time.Second
-	// maxFollowed bounds the runs that are kept; the oldest that is over goes first.
+	// maxFollowed bounds the kept runs; the oldest ended one is dropped first.
 	maxFollowed = 64
-	// maxWindows and maxLog bound what is kept of the search's windows and of the log.
+	// maxWindows and maxLog bound the kept windows of the search and lines of the log.
 	maxWindows, maxLog = 2000, 500
 )
 
@@ -72,7 +72,7 @@ type hub struct {
 	every, patience time.Duration
 	judge           func(ctx context.Context, id string) (any, error) // of a comparison; nil for none
 	tidy            func(now time.Time)                               // called at each look; nil for none
-	// recorded reads what the directory of a run has of its past; nil for nothing.
+	// recorded reads the past of a run from its directory; nil reads nothing.
 	recorded func(ctx context.Context, dir string) (*recorded, error)
 
 	mu   sync.Mutex
@@ -116,14 +116,16 @@ func (h *hub) look(ctx context.Context) {
 }
 
 const (
-	// freshFor is for how long after something new has come into a directory of the store all of it is looked at each time.
+	// freshFor is the time after a change of a directory of the store during which every look reads
+	// all of it.
 	freshFor = time.Minute
-	// idleEvery is how often it is looked at otherwise: a store has thousands of runs, and this host may be measuring.
+	// idleEvery is the interval between looks otherwise: a store has thousands of runs, and this
+	// host may be measuring.
 	idleEvery = 5 * time.Second
 )
 
-// due reports whether the sockets in a directory of the store are to be looked for: what begins makes a directory of its own,
-// except for a comparison that goes on.
+// due reports whether to look for the sockets in a directory of the store: a new run makes a new
+// directory, but a comparison that goes on does not.
 func (h *hub) due(dir string, looked time.Time) bool {
 	fi, err := os.Stat(filepath.Join(h.store.Root(), dir))
 	return err == nil && (time.Since(fi.ModTime()) < freshFor || time.Since(looked) >= idleEvery)
@@ -206,11 +208,11 @@ func (h *hub) follow(ctx context.Context, f *followed, conn net.Conn) {
 	}
 }
 
-// restoreWithin is how long the past of a run may take to be read.
+// restoreWithin bounds the reading of a run's past.
 const restoreWithin = 30 * time.Second
 
-// restore takes the past of a run from its directory: this server may have been started after it. Without, it begins with
-// the first frame.
+// restore reads the past of a run from its directory: this server may have started after the run.
+// Without a past, the run begins with the first frame.
 func (h *hub) restore(ctx context.Context, f *followed) {
 	if f.kind != "run" || h.recorded == nil {
 		return
@@ -320,7 +322,8 @@ func (f *followed) line1(line []byte) {
 	f.tell()
 }
 
-// newer appends those of the items whose n is greater than last, and returns the greatest n. At most most are kept.
+// newer appends the items whose n is greater than last, keeps the last most of them, and returns
+// the greatest n.
 func newer(to, items []json.RawMessage, last float64, most int) ([]json.RawMessage, float64) {
 	for _, item := range items {
 		var in struct{ N float64 }

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// mostOpen bounds the runs whose series are open for PromQL: those of a run under way take memory.
+	// mostOpen is the largest number of runs whose series are open for PromQL: the series of a run
+	// under way take memory.
 	mostOpen = 4
-	// openFor is how long series stay open without a request.
+	// openFor is the time that series stay open without a request.
 	openFor = time.Minute
 )
 
@@ -116,8 +117,8 @@ func (o *opened) close() {
 	o.tidy(time.Now())
 }
 
-// prometheus answers PromQL over the series of a run, as plimsoll serve -prometheus does. Queries by POST are refused, since
-// POST is for what changes something.
+// prometheus answers PromQL over the series of a run, as plimsoll serve -prometheus does. It
+// refuses queries by POST, which is the method of requests that change something.
 func (s *Console) prometheus(w http.ResponseWriter, r *http.Request, run *record.Run) {
 	api, release, err := s.opened.take(filepath.Join(run.Dir, record.SeriesDir))
 	if err != nil {

@@ -77,7 +77,7 @@ func recordedOf(ctx context.Context, run *evidence.Run, cols *columns) (*recorde
 	return rec, ctx.Err()
 }
 
-// level is how many users the search wanted last; 0 where that is not known.
+// level returns the last number of users that the search wanted; 0 if it is not known.
 func (rec *recorded) level() float64 {
 	wanted := rec.seconds["users.wanted"]
 	n := len(wanted)
@@ -151,7 +151,7 @@ func (rec *recorded) events(m record.Manifest, log []record.Event) {
 	rec.searchOf(m)
 }
 
-// readingOf is one of an event; nil if it has none of that name.
+// readingOf returns a named reading of an event; nil if it has none of that name.
 func readingOf(e record.Event, name string) *float64 {
 	v, ok := e.Readings[name]
 	if !ok {
@@ -166,8 +166,9 @@ func (rec *recorded) window(e record.Event) {
 	rec.searches = append(rec.searches, searched{at: w.At, lo: readingOf(e, record.WindowLo), hi: readingOf(e, record.WindowHi)})
 }
 
-// olderWindows takes the windows of a run of an earlier version from the evaluations of its rules: those of one instant are
-// one window. They have no ratios, and an unsound window is taken by the readings of its rules.
+// olderWindows takes the windows of a run of an earlier version from the evaluations of its rules:
+// evaluations at one instant make one window. They have no ratios, and the readings of its rules
+// stand for an unsound window.
 func (rec *recorded) olderWindows(log []record.Event) {
 	last := time.Duration(-1)
 	for _, e := range log {
@@ -194,7 +195,7 @@ func (rec *recorded) olderWindows(log []record.Event) {
 	}
 }
 
-// endOf is when a phase ended; its beginning while it lasts.
+// endOf returns the end of a phase, or its beginning while it lasts.
 func (rec *recorded) endOf(phase string) (at float64) {
 	for _, p := range rec.phases {
 		if p.Name == phase {
@@ -236,8 +237,8 @@ func (rec *recorded) searchOf(m record.Manifest) {
 	rec.search = s
 }
 
-// series takes what the run's own series have: wanted users, CPU and rules. A run without series has none of these, but
-// users by its phases and decisions.
+// series reads from the run's series: wanted users, CPU and rules. A run without series has none of
+// these, but users by its phases and decisions.
 func (rec *recorded) series(ctx context.Context, run *evidence.Run) error {
 	db, err := series.Open(filepath.Join(run.Dir, record.SeriesDir))
 	if err != nil {
@@ -265,7 +266,7 @@ func (rec *recorded) series(ctx context.Context, run *evidence.Run) error {
 // roleNames are the names of roles in frames.
 var roleNames = map[string]string{"generator": "generator", "app": "app", "db": "database", "database": "database"}
 
-// cpu takes the CPU of the roles; of a run of an earlier version that of its probes.
+// cpu takes the CPU of the roles, or in a run of an earlier version the CPU of its probes.
 func (rec *recorded) cpu(x eachSecond, m record.Manifest) error {
 	scaled := func(most float64) func(map[string]string, int, float64) {
 		return func(labels map[string]string, second int, v float64) {
@@ -288,8 +289,8 @@ func (rec *recorded) cpu(x eachSecond, m record.Manifest) error {
 	return x.of(`last_over_time(plimsoll_cpu_busy_ratio{role="generator"}[1s])`, scaled(1))
 }
 
-// undecided marks the rules of an ended run whose last evaluation saw too few operations, or for too short a time: their
-// series are those of rules that hold.
+// undecided marks the rules of an ended run whose last evaluation saw too few operations, or too
+// short a time: their series look like the series of rules that hold.
 func (rec *recorded) undecided(log []record.Event) {
 	last := map[string]bool{}
 	for _, e := range log {
@@ -363,7 +364,8 @@ func (rec *recorded) rulesOf(x eachSecond, run *evidence.Run) error {
 	})
 }
 
-// rulesIn are the rules in the order of the frames of a run: those of its bounded test, then those that its search has besides.
+// rulesIn returns the rules in the order of a run's frames: the rules of its bounded test, then the
+// further rules of its search.
 func rulesIn(p *plan.Plan, phases []live.PhaseSpan) []plan.SLO {
 	u, _ := p.Search()
 	search := slices.IndexFunc(phases, func(ph live.PhaseSpan) bool { return ph.Name == "search" })
@@ -397,7 +399,7 @@ func (rec *recorded) windowsOf(ctx context.Context, run *record.Run) error {
 		}
 	}
 	next := 1
-	// until adds the seconds before one, with what is known of them besides operations.
+	// until adds the seconds before one, with their readings besides operations.
 	until := func(second int) {
 		for ; next < second; next++ {
 			if v := rec.others(next, map[string]float64{}); len(v) > 0 {
@@ -450,7 +452,7 @@ func (rec *recorded) windowsOf(ctx context.Context, run *record.Run) error {
 	return nil
 }
 
-// others adds what is known of a second besides its operations.
+// others adds the readings of a second besides its operations.
 func (rec *recorded) others(second int, values map[string]float64) map[string]float64 {
 	for name, col := range rec.seconds {
 		if second <= len(col) && !math.IsNaN(col[second-1]) {
@@ -476,7 +478,7 @@ func (rec *recorded) others(second int, values map[string]float64) map[string]fl
 	return values
 }
 
-// past adds what is not in the columns to the Past of the contract.
+// past adds the data outside the columns to the Past of the contract.
 func (rec *recorded) past() map[string]any {
 	p := rec.cols.past(-1)
 	p["phases"], p["rules"] = append([]live.PhaseSpan{}, rec.phases...), append([]live.Rule{}, rec.rules...)

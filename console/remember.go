@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// remembered keeps the values that were made of files as long as these are the same: of one path, inode, size and time.
-// Of more than most values the one that was used longest ago goes. Its methods are safe for concurrent use.
+// remembered keeps the values that were made of files as long as these are the same: of one path,
+// inode, size and time. Beyond most values it drops the least recently used one. Its methods are
+// safe for concurrent use.
 type remembered[T any] struct {
 	most int
 

@@ -128,7 +128,7 @@ func TestSecondFrameOfASecond(t *testing.T) {
 	if name, f := next(); name != "frame" || f["seq"] != 1.0 {
 		t.Fatal(name, f)
 	}
-	p.frame(1) // again, as a publisher repeats it: it is no event
+	p.frame(1) // again, as a publisher repeats it: no new event
 	p.line(map[string]any{"kind": "run", "id": testRun, "seq": 1, "at": 1, "agents": []any{map[string]any{"name": "agent 2 of 3", "state": "lost"}}})
 	name, f := next()
 	if agents, _ := f["agents"].([]any); name != "frame" || f["seq"] != 1.0 || len(agents) != 1 || agents[0].(map[string]any)["state"] != "lost" {

@@ -35,7 +35,8 @@ type Console struct {
 	access  *access
 	plans   *starter // nil without a directory of plans
 	catalog *evidence.Catalog
-	hosts   func(host string) bool // by which it may be reached; nil for those of the loopback device
+	// hosts reports whether a request may name the host; nil accepts the names of the loopback device.
+	hosts   func(host string) bool
 	streams chan struct{}
 	closing chan struct{} // closed when streams have to end
 	opened  *opened
@@ -54,7 +55,7 @@ type Console struct {
 type Config struct {
 	Store   *store.Store
 	Version string // which the page shows
-	// Tokens are those by which people log in; nil: everybody who reaches the server has the role Open.
+	// Tokens are the login tokens; nil: everybody who reaches the server has the role Open.
 	Tokens Tokens
 	Open   Role
 	// Plans is the directory of the plans that operators may start by Program, whose verbs they are; empty for none.
@@ -107,7 +108,7 @@ func New(c Config) *Console {
 	return s
 }
 
-// A Listening is where a console listens.
+// A Listening is the address and certificate of a console.
 type Listening struct {
 	Address   string // such as 127.0.0.1:7575
 	Cert, Key string // PEM files; without, a certificate of our own is kept in the store
@@ -272,8 +273,8 @@ func muxOf(routes map[string]http.HandlerFunc, other http.HandlerFunc) *http.Ser
 	return mux
 }
 
-// ownHost reports whether a request names this server by a name of its own and the port that it came to. A page of
-// another host whose name was bound to this server's address does not.
+// ownHost reports whether a request names this server by one of its names and the port that it came
+// to. A page of another host whose name was bound to this server's address does not.
 func (s *Console) ownHost(r *http.Request) bool {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -319,7 +320,7 @@ func (s *Console) page(w http.ResponseWriter, r *http.Request) {
 	http.FileServerFS(ui.Files()).ServeHTTP(w, r)
 }
 
-// answering answers what f makes of a request.
+// answering answers with the result of f for a request.
 func answering(f func(r *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out, err := f(r)

@@ -29,7 +29,8 @@ const (
 	startedBelow = "started"
 )
 
-// starter starts plans of a directory in processes of their own. Its methods are safe for concurrent use.
+// starter starts plans of a directory, each in a separate process. Its methods are safe for
+// concurrent use.
 type starter struct {
 	dir, program string
 	store        *store.Store
@@ -111,7 +112,7 @@ func (s *starter) look(name string) planFile {
 	return f
 }
 
-// A request is what somebody wants started.
+// A request names the plan that an operator wants to start, and how.
 type request struct {
 	Plan     string `json:"plan"`
 	Verb     string `json:"verb"`
@@ -125,7 +126,8 @@ var named = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 var errBusy = errors.New("a plan that was started here is running: two at a time would measure each other")
 
-// arguments are those of the program for a request, or an error that says what is wrong with it.
+// arguments returns the program's arguments for a request, or an error that describes the invalid
+// field.
 func (s *starter) arguments(q request) ([]string, error) {
 	plans, err := s.list()
 	if err != nil {
@@ -211,7 +213,7 @@ func (p *startedPlan) running() bool {
 	}
 }
 
-// processes are those that were started, newest first.
+// processes returns the processes that were started, newest first.
 func (s *starter) processes() []map[string]any {
 	out := []map[string]any{}
 	if s == nil {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/run/live"
 )
 
-// orderWithin is how long a run may take to answer an order.
+// orderWithin bounds the time in which a run must answer an order.
 const orderWithin = 5 * time.Second
 
 // order hands the order of a request to a run, comparison or sizing that is under way.

@@ -20,7 +20,7 @@ import (
 	"plimsoll/run/live"
 )
 
-// ofID opens what the store has by the whole id in a path, and hands it to f.
+// ofID opens the stored object with the whole id in a path, and passes it to f.
 func ofID[T any](what string, load func(id string) (T, error), idOf func(T) string, f func(w http.ResponseWriter, r *http.Request, it T)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := r.PathValue("id")
@@ -48,7 +48,7 @@ func (s *Console) ofRun(f func(w http.ResponseWriter, r *http.Request, run *reco
 // A queryError is an error of a request.
 type queryError struct{ error }
 
-// respondWith answers what f returned, or refuses.
+// respondWith answers with out, or refuses the request for err.
 func respondWith(w http.ResponseWriter, out any, err error) {
 	switch {
 	case errors.As(err, new(queryError)):
@@ -73,7 +73,6 @@ func (s *Console) few(f func(r *http.Request, run *record.Run) (any, error)) fun
 	}
 }
 
-// seconds are those of a duration.
 func seconds(d time.Duration) float64 { return d.Seconds() }
 
 func phasesOf(m record.Manifest) []map[string]any {
@@ -149,7 +148,8 @@ func inMS(h *measure.Histogram, q float64) float64 {
 // maxReading bounds the runs whose seconds are read at a time: a day of them takes some ten megabytes.
 const maxReading = 2
 
-// series answers the columns of a run, with its rules and the windows of its search; or those of one operation.
+// series answers the columns of a run with its rules and its search windows; with the parameter op
+// it answers the columns of that operation alone.
 func (s *Console) series(r *http.Request, run *record.Run) (any, error) {
 	most, err := number(r, "points", mostPoints, 10, mostPoints)
 	if err != nil {
@@ -267,7 +267,7 @@ func failures(_ *http.Request, run *record.Run) (any, error) {
 	}
 	for p, f := range found {
 		if all := found[place{class: p.class, op: p.op}]; p.text != "" && all != nil {
-			all.Count -= min(f.Count, all.Count) // they have a row of their own
+			all.Count -= min(f.Count, all.Count) // they have a separate row
 		}
 	}
 	rows := []live.FailureRow{}
@@ -314,13 +314,15 @@ func events(r *http.Request, run *record.Run) (any, error) {
 	return map[string]any{"log": lines[max(0, len(lines)-limit):]}, nil
 }
 
-// comparison answers what its file has: state, runs, the verdicts of its looks, and the outcome once it is judged.
+// comparison answers the content of its file: state, runs, the verdicts of its looks, and the
+// outcome once it is judged.
 func (s *Console) comparison(w http.ResponseWriter, r *http.Request, c *record.Comparison) {
 	answer(w, s.judgedOf(r.Context(), c))
 }
 
-// judgedOf returns the Judged of the contract. One that is under way is judged for the picture alone: it has dots and
-// intervals of its whole blocks, and no verdicts but those of looks that were taken.
+// judgedOf returns the Judged of the contract. A comparison under way is judged for the picture
+// alone: it has the dots and intervals of its whole blocks, and verdicts only of looks that were
+// taken.
 func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string]any {
 	verdicts, runs := []map[string]any{}, []map[string]any{}
 	for _, v := range verdictsOf(c) {

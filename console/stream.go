@@ -84,15 +84,16 @@ func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// heardUpTo is what a reader has: the seconds up to seq, -1 for none, and so many frames of this server, 0 at first.
+// heardUpTo is the position of a reader: it has the seconds up to seq (-1: none), and frames counts
+// the frames that it has of this server.
 type heardUpTo struct {
 	seq    int64
 	frames int
 	past   bool // of this server
 }
 
-// events returns what a reader lacks, a channel that is closed by the next change, what the reader has then, and whether the
-// stream is over.
+// events returns the events that a reader lacks, a channel that is closed by the next change, the
+// reader's new position, and whether the stream is over.
 func (f *followed) events(had heardUpTo) (text string, changed <-chan struct{}, now heardUpTo, over bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +123,7 @@ func (f *followed) judgedAfter(had int) (text string, n int) {
 	return event("judged", -1, f.judged), f.judging
 }
 
-// liveStream sends the list of what is under way whenever it has changed.
+// liveStream sends the list of runs, comparisons and sizings under way whenever it changes.
 func (s *Console) liveStream(w http.ResponseWriter, r *http.Request) {
 	write, leave := s.seat(w)
 	if write == nil {

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// trendWithin is how long comparisons are judged for one answer; those that are left are judged for the next one.
+	// trendWithin bounds the time in which comparisons are judged for one answer; the rest are
+	// judged for the next one.
 	trendWithin = 10 * time.Second
 	// mostReleases bounds the comparisons whose numbers are kept.
 	mostReleases = 1000
@@ -39,7 +40,7 @@ type trendPoint struct {
 	Hi      *float64  `json:"hi,omitempty"`
 	Version string    `json:"version"`
 	ID      string    `json:"id"`
-	// Change is by how much the level is another from here on; nil where no change was found.
+	// Change is the change of the level from here on, in percent; nil where no change was found.
 	Change *float64 `json:"change,omitempty"`
 }
 

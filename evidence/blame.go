@@ -33,8 +33,9 @@ func blame(m record.Manifest, findings []record.Finding, o *limiter.Observed) {
 // lowUse is the part of the generator's cores from which on it may have turned a crowded gate red itself.
 const lowUse = 0.5
 
-// crowdOf begins to look for the users of the generator's cores, of which it used so many percent itself: nil where
-// that is not low, or a finding has another reason than busy cores.
+// crowdOf returns the start of a search for the users of the generator's cores, of which the
+// generator itself used percent. It is nil where that is not low, or a finding has another reason
+// than busy cores.
 func crowdOf(percent float64, findings []record.Finding) *limiter.Crowd {
 	for _, f := range findings {
 		gate, _ := plan.Gates(nil).Of(f.Gate)

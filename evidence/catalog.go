@@ -29,8 +29,8 @@ func (c *Catalog) Indicators() []limiter.Indicator {
 	return all
 }
 
-// own returns the names of a metric of the server's process: the dialects' own ones, then the one that all Go programs
-// have.
+// own returns the names of a metric of the server's process: the names of the dialects, then the
+// name that all Go programs use.
 func (c *Catalog) own(metric string) []string {
 	var out []string
 	for _, d := range c.Dialects {

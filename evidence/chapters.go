@@ -11,7 +11,7 @@ import (
 	"plimsoll/record"
 )
 
-// chapters are those that the dialect of a comparison's users adds to its report.
+// chapters returns the chapters that the dialect of a comparison's users adds to its report.
 func (c *Catalog) chapters(ctx context.Context, stored *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) ([]dialect.Supplement, error) {
 	d := c.Dialects.OfPlan(p)
 	if d == nil || d.Pages == nil {

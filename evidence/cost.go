@@ -16,9 +16,9 @@ import (
 	"plimsoll/record"
 )
 
-// cpuCounters returns the counters of a role's CPU seconds; the first that is there for a role counts. The first is
-// of all processes of the role, those that ended included, by its control group where it has one (package probe); the
-// others are a server's own metrics.
+// cpuCounters returns the counters of a role's CPU seconds; the first one with data for a role
+// counts. The first covers all processes of the role, ended ones included, by its control group
+// where it has one (package probe); the others are a server's own metrics.
 func (c *Catalog) cpuCounters() []string {
 	out := []string{`plimsoll_process_cpu_seconds_total{role!~"|generator"}`}
 	for _, name := range c.own("process_cpu_seconds_total") {

@@ -17,11 +17,11 @@ import (
 // leastSeconds is the shortest measured phase, in seconds, of which costs by class are estimated.
 const leastSeconds = 20
 
-// restOfOps are the operations of no class of their own.
+// restOfOps names the operations outside the other classes.
 const restOfOps = "other operations"
 
-// classes returns the operations whose costs are estimated by themselves: those that the primary latencies of the run's
-// plan name; none for a plan that cannot be read.
+// classes returns the operations whose costs are estimated separately, which the primary latencies
+// of the run's plan name; none for a plan that cannot be read.
 func (x phaseReader) classes() (out []string) {
 	p, err := plan.ParseStored([]byte(x.run.Manifest.Plan))
 	if err != nil {
@@ -35,9 +35,10 @@ func (x phaseReader) classes() (out []string) {
 	return out
 }
 
-// classCosts estimates what an operation of each class costs a role, between two samples of its counter: the CPU time of
-// each second is that of the operations in it, Σ n·cost, fitted by least squares without costs below 0. A class that
-// cannot be told from another has the reason instead.
+// classCosts estimates the cost of an operation of each class to a role, between two samples of the
+// role's counter. The CPU time of each second is the sum over its operations, Σ n·cost, fitted by
+// least squares with no cost below 0. A class that cannot be separated from another has the reason
+// instead.
 func (x phaseReader) classCosts(ctx context.Context, counter, role string, from, to time.Time) ([]comparison.SecondaryValue, error) {
 	names := x.classes()
 	if len(names) == 0 {

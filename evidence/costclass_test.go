@@ -22,8 +22,8 @@ bounded: {users: 5}
 compare: {arms: {base: {}, new: {}}}
 `
 
-// classRun is a run with a measured phase of so many seconds, in which posts cost 3 ms and views 0.5 ms. together makes
-// the numbers of both rise and fall together.
+// classRun returns a run with a measured phase of this many seconds, in which posts cost 3 ms and
+// views 0.5 ms. together makes the numbers of both rise and fall together.
 func classRun(t *testing.T, seconds int, together bool) *record.Run {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -8,7 +8,8 @@ import (
 	"plimsoll/judge/comparison"
 )
 
-// clockwork reads what is known of the CPU time of a role that follows the clock, between two samples of its counter.
+// clockwork reads the evidence on the CPU time of a role that follows the clock, between two
+// samples of its counter.
 func (x phaseReader) clockwork(ctx context.Context, role string, used float64, from, to time.Time) (comparison.Clockwork, error) {
 	c := comparison.Clockwork{Used: used}
 	of := func(metric string, at time.Time) (sum float64, err error) {

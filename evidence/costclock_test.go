@@ -12,9 +12,9 @@ import (
 	"plimsoll/watch/series"
 )
 
-// TestCostIsOfContinuousTime reads a run of a duet whose target had three seconds of pauses for each of its own, and
-// used 20 ms in each second of both: of 0.28 s in a second of the run 0.06 s are the pauses'. The database, of which no
-// backlog is known, keeps its cost.
+// TestCostIsOfContinuousTime reads a run of a duet whose target had three seconds of pauses for
+// each second with a turn, and used 20 ms in each second of both: of 0.28 s in a second of the run
+// the pauses used 0.06 s. The database, of which no backlog is known, keeps its cost.
 func TestCostIsOfContinuousTime(t *testing.T) {
 	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	dir := filepath.Join(t.TempDir(), "run")

@@ -96,7 +96,7 @@ type gatheredArm struct {
 	plan *plan.Plan
 }
 
-// add adds a run that fits to those that are there.
+// add adds a run that fits the earlier ones.
 func (a *gatheredArm) add(r *record.Run) error {
 	m := r.Manifest
 	p, err := Plan(m.Plan)
@@ -331,7 +331,7 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 		}
 		return m.Engine
 	}
-	for _, e := range p.Database.Engine { // in the order of the plan, then that of the runs
+	for _, e := range p.Database.Engine { // in the order of the plan, then of the runs
 		if slices.ContainsFunc(arms[0].runs,
 			func(r *record.Run) bool { return engine(r.Manifest) == e }) {
 			c.Engines = append(c.Engines, e)

@@ -90,8 +90,8 @@ func sameQuery(rule string, g dialect.GraphQuery) bool {
 type stretch struct {
 	db       *series.DB
 	from, to time.Time
-	// coarse is the step of rates, whose window leaves nothing out between two steps; fine that of values at an
-	// instant.
+	// coarse is the step of rates, whose window leaves nothing out between two steps; fine is the
+	// step of values at an instant.
 	coarse, fine, window time.Duration
 }
 
@@ -171,8 +171,8 @@ func (x *stretch) line(l series.RangeSeries, scale float64) report.Line {
 	return out
 }
 
-// testSpans returns the stretch of each test of a run: the bounded one from its ramp on, the unbounded one from the
-// beginning of the search. Each has a clock of its own.
+// testSpans returns the stretch of each test of a run: the bounded one from its ramp on, the
+// unbounded one from the beginning of the search. Each has a separate clock.
 func testSpans(m record.Manifest) map[string][2]time.Duration {
 	out := map[string][2]time.Duration{}
 	if ph, ok := m.Phase("measure"); ok {

@@ -8,9 +8,10 @@ import (
 	"plimsoll/watch/series"
 )
 
-// hostWaitQueries ask for the part of a stretch ($w) in which the target waited for resources that its host shares
-// with others; of those of one name the first that has an answer counts. A disk's is PSI's "full", of the whole host:
-// time in which work was there and none of it could go on.
+// hostWaitQueries read the part of a stretch ($w) in which the target waited for resources that its
+// host shares with others; of the queries of one name the first with an answer counts. The wait for
+// a disk is PSI's "full", of the whole host: time in which work was pending and none of it could go
+// on.
 var hostWaitQueries = []struct{ name, query string }{
 	{report.WaitSteal, `max(avg_over_time(plimsoll_cpu_steal_ratio{role="target"}[$w]))`},
 	{report.WaitSteal, `max(avg_over_time(plimsoll_cpu_steal_ratio{role!="generator"}[$w]))`},

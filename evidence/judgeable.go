@@ -8,7 +8,8 @@ import (
 	"plimsoll/record"
 )
 
-// Judgeable returns why no verdict may rest on a run; nil for one that is sealed, valid, unaltered and no pilot.
+// Judgeable returns why no verdict may rest on a run; nil for a run that is sealed, valid,
+// unaltered and not a pilot.
 func Judgeable(r *record.Run) error {
 	m := r.Manifest
 	switch {

@@ -47,8 +47,8 @@ func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan
 	return conclude(in, arms, databases, databasesToo), nil
 }
 
-// conclude makes the report of verdicts and of what was not judged; a name that others of the arms
-// were judged by comes with the arm or database.
+// conclude makes the report of verdicts and of the figures that were not judged; a skipped figure
+// by which other arms were judged is named with its database or arm.
 func conclude(in report.JudgeInput, arms, databases []comparison.Judgement,
 	databasesToo bool) report.Document {
 	for _, j := range arms {

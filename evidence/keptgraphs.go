@@ -20,8 +20,8 @@ type Drawing struct {
 	Why   map[string]map[string]string
 }
 
-// Drawing returns the graphs of the run: those that were kept when it was sealed ([Catalog.KeepGraphs]), or else drawn
-// from its series.
+// Drawing returns the graphs of the run: the graphs that were kept when it was sealed
+// ([Catalog.KeepGraphs]), or else new ones drawn from its series.
 func (r *Run) Drawing(ctx context.Context, db *series.DB, pace float64) (Drawing, error) {
 	kept, err := r.Graphs()
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Catalog) KeepGraphs(ctx context.Context, dir string, m record.Manifest,
 	return record.WriteJSON(filepath.Join(dir, record.GraphsFile), out)
 }
 
-// graphsCode changes when the same questions to the same series give other lines.
+// graphsCode changes when the same queries to the same series give other lines.
 const graphsCode = 1
 
 // Definition is a digest of all that the graphs of a run follow from beside its series. Kept graphs of another

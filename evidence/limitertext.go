@@ -8,7 +8,7 @@ import (
 	"plimsoll/judge/limiter"
 )
 
-// limiterText writes what stopped a run, its evidence and what was exonerated; nothing for nil.
+// limiterText writes the limiter of a run, its evidence and the exonerated causes; nothing for nil.
 func limiterText(w io.Writer, l *limiter.Limiter) {
 	if l == nil {
 		return

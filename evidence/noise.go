@@ -16,7 +16,8 @@ type NoiseFloor struct {
 	Finds float64 `json:"six_blocks_find"`
 }
 
-// NoiseFloors pools what comparisons of a build with itself have measured. It is never nil.
+// NoiseFloors pools the noise that comparisons of a build with itself have measured. It is never
+// nil.
 func NoiseFloors(lines []record.AA) []NoiseFloor {
 	floors := []NoiseFloor{}
 	for _, n := range comparison.Pool(lines) {

@@ -15,7 +15,7 @@ import (
 	"plimsoll/watch/series"
 )
 
-// tests are those that a run may carry, in their order.
+// tests are the tests that a run may carry, in their order.
 var tests = []string{report.Bounded, report.Unbounded}
 
 // pageRefs names the pages of a run.

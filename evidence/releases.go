@@ -77,9 +77,9 @@ func GivenReleases(source string, runs []record.Imported) ([]report.ReleasePair,
 	return out, nil
 }
 
-// labelsOf names the arms by their versions, the databases by the names that they report, without their version, and
-// the host. An arm without a version of its own is that arm of this comparison and of no other: two comparisons may
-// both have an arm "new".
+// labelsOf names the arms by their versions, the databases by the names that they report, without
+// their version, and the host. An arm that has no version gets its name in this comparison, which
+// no other comparison shares: two comparisons may both have an arm "new".
 func labelsOf(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) (arms, engines map[string]string, host string, err error) {
 	arms, engines = map[string]string{}, map[string]string{}
 	for _, name := range c.Arms {
@@ -97,7 +97,7 @@ func labelsOf(c *record.Comparison, p *plan.Plan, load func(id string) (*record.
 		}
 		if d, ok := TargetOf(r.Manifest); ok {
 			arms[cell.Arm] = cmp.Or(arms[cell.Arm], d.Version)
-			if d.Database != nil && cell.Engine != "" { // arms with databases of their own are compared across them
+			if d.Database != nil && cell.Engine != "" { // else arms have their own databases
 				engines[cell.Engine] = d.Database.Name
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"plimsoll/target"
 )
 
-// lagGraphs shows the lag of one replica behind the first server, in time and in bytes, on an engine. A replica's lag
-// is a graph of its own, because the lines of a graph are the arms.
+// lagGraphs shows the lag of one replica behind the first server, in time and in bytes, on an
+// engine. Each replica has separate graphs, because the lines of a graph are the arms.
 func lagGraphs(replica, engine string) []dialect.GraphQuery {
 	const mebi = 1.0 / (1 << 20)
 	number := strings.TrimPrefix(replica, target.ReplicaPrefix)
@@ -41,8 +41,8 @@ func (c *Catalog) graphsOf(m record.Manifest) []dialect.GraphQuery {
 	return out
 }
 
-// ReplicaSpecs describes the graphs of the replicas of a plan's target, for a report that shows those that its runs
-// have. The limit of a rule about the worst replica is one of each.
+// ReplicaSpecs describes the graphs of the replicas of a plan's target, for a report that shows the
+// graphs that its runs have. The limit of a rule about the worst replica applies to each replica.
 func ReplicaSpecs(p *plan.Plan) []report.GraphSpec {
 	if p.Target.Topology == nil {
 		return nil

@@ -34,7 +34,7 @@ func TestPlanOfARun(t *testing.T) {
 	}
 }
 
-// The plan of a comparison is the one that it was made by.
+// The plan of a comparison is the plan that made it.
 func TestPlanOfAComparison(t *testing.T) {
 	p, err := plan.Parse([]byte(planText))
 	if err != nil {

@@ -96,7 +96,8 @@ func TestShowNamesExpectedAnswers(t *testing.T) {
 	}
 }
 
-// TestShowTellsACapacityInTurns tells the capacity of a run of a duet from that of a server alone.
+// TestShowTellsACapacityInTurns distinguishes the capacity of a run of a duet from the capacity of
+// a server alone.
 func TestShowTellsACapacityInTurns(t *testing.T) {
 	for _, duet := range []*record.Duet{nil, {Seats: 2}} {
 		var out bytes.Buffer

@@ -15,8 +15,8 @@ import (
 )
 
 // Setup returns the rows of the Setup table that follow from runs, in the order of the release
-// reports: a value that all have in common, and otherwise that of the last one. Values in which
-// arms differ have rows of their own.
+// reports: the common value of all runs, or else the value of the last one. Values in which arms
+// differ have separate rows.
 func Setup(runs ...record.Manifest) []record.Row {
 	var rows []record.Row
 	row := func(name, format string, args ...any) {
@@ -102,8 +102,8 @@ func divisionText(m record.Manifest, runs []record.Manifest) string {
 	return text
 }
 
-// commandRows are the rows on how a target that others run was installed and reset, and what was
-// found then.
+// commandRows returns the rows on the installation and reset of a target that others run, and on
+// the checks after them.
 func commandRows(d target.Description) []record.Row {
 	var rows []record.Row
 	reset := "none: the target is not ours"
@@ -157,9 +157,9 @@ func appsText(d target.Description) string {
 	return text
 }
 
-// proxyText names the proxy before the servers; "none" where the servers that users reached were
-// started as such, and "" where that is not known: the address of a target elsewhere and a command
-// of the plan may be those of a proxy.
+// proxyText names the proxy before the servers. It is "none" where the servers that users reached
+// were started directly, and "" where that is not known: the address of a target elsewhere and a
+// command of the plan may belong to a proxy.
 func proxyText(d target.Description) string {
 	if p, ok := d.Companions["proxy"]; ok {
 		return "1 × " + p.Full()
@@ -172,7 +172,7 @@ func proxyText(d target.Description) string {
 
 // hostsText names the hosts that the roles of a target had as network namespaces, with their
 // addresses as they were, and the limits of their links; "" where they had none. Arms are up at
-// once, with addresses of their own.
+// once, each with its own addresses.
 func hostsText(runs []record.Manifest) string {
 	addrs := map[string][]string{} // of each name
 	var names []string

@@ -71,7 +71,7 @@ type ShownOp struct {
 }
 
 // BySchedule holds the response times of one operation as if users had not waited, in milliseconds:
-// those measured with those of the operations that were not begun.
+// of the measured operations and of the operations that were not begun.
 type BySchedule struct {
 	Omitted uint64  `json:"omitted"`
 	P50     float64 `json:"p50_ms"`
@@ -276,7 +276,7 @@ func (s *Shown) Title() string {
 	return fmt.Sprintf("run %s: %s, %s", m.ID, state, valid)
 }
 
-// Found returns the findings but for the one that the run was interrupted, which is in the title.
+// Found returns the findings, except the interruption of the run, which is in the title.
 func (s *Shown) Found() []record.Finding {
 	return slices.DeleteFunc(slices.Clone(s.Validity.Findings), func(f record.Finding) bool {
 		return f.Gate == "complete" && s.Manifest.State == record.Interrupted
@@ -323,7 +323,7 @@ func (s *Shown) unnamed() []record.Finding {
 	})
 }
 
-// unsettled returns the reason why it was not tested whether the target was settled in the measured
+// unsettled returns the reason why no test was made whether the target was settled in the measured
 // phase; "" if it was tested, or if there is no such phase.
 func (s *Shown) unsettled() string {
 	ph, ok := s.Manifest.Phase("measure")

@@ -93,9 +93,8 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing,
 	return doc, err
 }
 
-// unwatched names the roles of which no measured step has seen the CPU; ok is false where app and
-// database were watched, or nothing was measured. A target that has no database of its own lists it
-// too.
+// unwatched names the roles whose CPU no measured step has seen; ok is false where app and database
+// were watched, or nothing was measured. It also names the database of a target without one.
 func unwatched(steps []sizing.Step) (row record.Row, ok bool) {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s sizing.Step) bool { return s.Count == 0 })
 	var roles []string
@@ -110,7 +109,7 @@ func unwatched(steps []sizing.Step) (row record.Row, ok bool) {
 }
 
 // auditOthers adds the audits of the runs that carry no grade: the first search, and the steps that
-// were repeated. One that cannot be read is no reason to have no report.
+// were repeated. An audit that cannot be read does not stop the report.
 func auditOthers(d *report.SizingPart, z *record.Sizing,
 	load func(id string) (*record.Run, error)) {
 	others := z.Repeated

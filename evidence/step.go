@@ -11,7 +11,8 @@ import (
 	"plimsoll/record"
 )
 
-// Step returns the measurements of the run, a load step of so many users. The caller grades it.
+// Step returns the measurements of the run, a load step of this number of users. The caller grades
+// it.
 func (r *Run) Step(ctx context.Context, users int) (sizing.Step, error) {
 	s := sizing.Step{Run: r.Manifest.ID, Users: users, Valid: r.Validity.Valid}
 	var why []string

@@ -51,8 +51,8 @@ func limiterOfSteps(ctx context.Context, p *plan.Plan, runs []*Run, steps []sizi
 // tight reports whether a step was worse than Good.
 func tight(s sizing.Step) bool { return s.Grade != "" && !s.Grade.AtLeast(sizing.Good) }
 
-// appendObserved adds the samples of a step after those of the steps before it. A trace that only some steps have is
-// NaN in the others.
+// appendObserved adds the samples of a step after the samples of earlier steps. A trace that only
+// some steps have is NaN in the others.
 func appendObserved(all *limiter.Observed, o limiter.Observed) {
 	before, n := len(all.Users), len(o.Users)
 	all.Users = append(all.Users, o.Users...)

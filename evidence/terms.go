@@ -42,7 +42,7 @@ func (t Terms) refuse(flags []string, why string) error {
 	return nil
 }
 
-// endpoint returns the endpoint that the terms describe, or the one of a metric when there are
+// endpoint returns the endpoint that the terms describe, or the endpoint of a metric when there are
 // several.
 func (t Terms) endpoint(metric, unit string) (plan.Endpoint, error) {
 	if t.Several {

@@ -58,8 +58,8 @@ func Expand(query string, window time.Duration) string {
 	return strings.ReplaceAll(strings.ReplaceAll(query, "$inflight", inflight), "$w", window.String())
 }
 
-// inflight is PromQL for the requests under way, by Little's law: those that end per second times the time that they
-// take.
+// inflight is PromQL for the requests under way, by Little's law: the requests that end per second
+// times the time that they take.
 const inflight = `sum(rate(plimsoll_ops_total{op="op"}[$w])) * avg(avg_over_time(plimsoll_op_seconds{op="op", stat="mean"}[$w]))`
 
 // grid puts a line on the clock; where it has no value there is NaN.

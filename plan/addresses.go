@@ -159,7 +159,7 @@ func isPort(text string) bool {
 	return err == nil && n > 0
 }
 
-// checkInstances checks whether the driver can start so many servers.
+// checkInstances checks whether the driver can start the number of servers.
 func (d *decoder) checkInstances(t Target, k Known) {
 	const path = "target.instances"
 	switch {

@@ -20,7 +20,7 @@ type Compare struct {
 	// Looks are the numbers of blocks after which the comparison is judged and ends if it is
 	// decided; the last is Blocks. Empty means one look, after all blocks.
 	Looks []int `yaml:"looks"`
-	// Mode is [ModeSequence], [ModeDuet], or empty for the one that [Plan.Duet] returns.
+	// Mode is [ModeSequence], [ModeDuet], or empty for the mode that [Plan.Duet] returns.
 	Mode string `yaml:"mode"`
 	// Slice is the length of a turn of an arm in a duet, 100ms to 5s; 0 means that it follows the
 	// latencies of the operations.
@@ -32,7 +32,7 @@ type Compare struct {
 	// again; 0 for neither. Default: the time of a third of the blocks, see [Plan.RunLength].
 	Retry  time.Duration `yaml:"retry"`
 	Margin Margin        `yaml:"margin"`
-	// Endpoints names those that are judged also where the plan could not decide them; see
+	// Endpoints names the endpoints that are judged even where the plan could not decide them; see
 	// [Plan.Insists].
 	Endpoints []string `yaml:"endpoints"`
 }
@@ -179,7 +179,7 @@ func (p *Plan) variants() []Arm {
 	return p.Compare.Arms
 }
 
-// armsElsewhere reports whether every arm has an address of its own.
+// armsElsewhere reports whether every arm has its own address.
 func (p *Plan) armsElsewhere() bool {
 	return p.everyArm(func(a Arm) bool { return len(a.URL) > 0 })
 }

@@ -29,15 +29,15 @@ type Bounded struct {
 	// MeasureMin and MeasureMax are 0 unless the file has "measure: auto"; Measure is MeasureMax then.
 	MeasureMin time.Duration `yaml:"measure_min"`
 	MeasureMax time.Duration `yaml:"measure_max"`
-	// Until ends the measured phase as soon as the files of the target take so much disk; 0 means
-	// that only Measure does.
+	// Until is the disk space of the target's files at which the measured phase ends early; 0 means
+	// that only Measure ends it.
 	Until DiskLimit `yaml:"until"`
 	// Window is the length of the end of the measured phase that counts; 0 means all of it. The
 	// part before it is load without numbers.
 	Window LastPart `yaml:"window"`
 	// SLO holds the rules by which the test is judged; [Plan.BoundedRules] returns them as they are
-	// run. Empty means those of the search, and in a plan without one the default rules, which the
-	// caller has.
+	// run. Empty means the rules of the search, and in a plan without a search the default rules,
+	// which the caller has.
 	SLO    []SLO   `yaml:"slo"`
 	Stages []Stage `yaml:"stages"`
 }
@@ -104,9 +104,10 @@ func (b *Bounded) UsersFor(engine string) (int, bool) {
 // DefaultWindow is the time over which rules are evaluated unless the plan sets another.
 const DefaultWindow = 15 * time.Second
 
-// BoundedRules returns the rules of the bounded test as they are run: its own, or else those that
-// [Plan.Search] returns. They look back over the window of the search, or over [DefaultWindow]. nil
-// if the plan has neither. The result shares no slice with the plan.
+// BoundedRules returns the rules of the bounded test as they are run: its own, or else the rules
+// that [Plan.Search] returns. They look back over the window of the search, or over
+// [DefaultWindow]. It returns nil if the plan has neither. The result shares no slice with the
+// plan.
 func (p *Plan) BoundedRules() []SLO {
 	u, searched := p.Search()
 	if p.Bounded == nil || len(p.Bounded.SLO) == 0 {

@@ -8,8 +8,8 @@ import (
 	"plimsoll/plan"
 )
 
-// TestBoundedRules: the rules of a bounded test are its own, at wall-clock time as all its times
-// are; else those of the search as that runs them.
+// TestBoundedRules: the rules of a bounded test count wall-clock time, as all its times do; without
+// rules it has the rules of the search, as the search runs them.
 func TestBoundedRules(t *testing.T) {
 	const text = "name: n\ntarget: {driver: server}\nworkload: {behavior: poster, pace: 0.1}\n"
 	const own = "bounded: {users: 5, slo: [\"p99(op) < 2s for 10s\", \"promql: x[$window] < 1 grace 20s\"]}\n"

@@ -80,7 +80,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 	}
 }
 
-// check notes what is impossible about keys together, and about names that the caller knows.
+// check notes impossible combinations of keys, and names that the caller does not know.
 func (d *decoder) check(p *Plan, k Known) {
 	d.checkTarget(p, k)
 	d.checkPlacement(p.Placement)

@@ -39,8 +39,7 @@ func TestArmsOfOneServer(t *testing.T) {
 	}
 }
 
-// Arms on databases of their own that have different loads could be compared by their capacities
-// alone.
+// Arms on their own databases with different loads could be compared by their capacities alone.
 func TestArmsOfOneLoad(t *testing.T) {
 	k := plan.Known{Drivers: []string{"server"}}
 	const src = "name: n\ntarget: {driver: server}\ndatabase: {engine: postgresql}\nworkload: {behavior: poster}\nbounded: {users: %s}\n%scompare: {arms: {base: {database: mysql}, new: {}}}\n"

@@ -25,10 +25,11 @@ func Parse(src []byte) (*Plan, error) { return Known{}.Parse(src) }
 
 // ParseStored is [Parse] for a plan as [Plan.String] wrote it into a record. It compares only the
 // listed endpoints: a margin that a later version of this program gives to every plan does not
-// enter a comparison that began without it. A plan without any margin has those of today.
+// enter a comparison that began without it. A plan without any margin has the default margins of
+// this version.
 func ParseStored(src []byte) (*Plan, error) { return Known{}.parse(src, true) }
 
-// Parse is [Parse], and also checks names against those known.
+// Parse is [Parse] with a check of names against the known ones.
 func (k Known) Parse(src []byte) (*Plan, error) { return k.parse(src, false) }
 
 func (k Known) parse(src []byte, stored bool) (*Plan, error) {
@@ -88,8 +89,8 @@ func (n node) fail(format string, args ...any) { n.d.fail(n.Node, n.path, format
 // note notes a problem with the value.
 func (n node) note(format string, args ...any) { n.d.note(n.Node, n.path, format, args...) }
 
-// newDecoder returns a decoder of one file. The text is the error of an empty one; "" is that of a
-// plan.
+// newDecoder returns a decoder of one file. empty is the error of an empty file; "" means the error
+// of an empty plan.
 func newDecoder(empty string) *decoder {
 	return &decoder{
 		nodes:  map[string]*yaml.Node{},
@@ -147,8 +148,8 @@ func (d *decoder) full() bool { return len(d.problems) >= maxProblems }
 // above returns the path of the mapping or list around a value; "" is the plan.
 func above(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
 
-// at notes a problem with a value that was decoded, at its place or at that of the nearest mapping
-// around it. A value that could not be read, or has a problem already, is not judged again.
+// at notes a problem with a value that was decoded, at its place or at the place of the nearest
+// mapping around it. A value that could not be read, or has a problem already, is not judged again.
 func (d *decoder) at(path, format string, args ...any) {
 	if d.read(path) && !d.wrong[path] {
 		d.note(d.place(path), path, format, args...)

@@ -23,10 +23,10 @@ const (
 // If one arm of a comparison sets a field, all have it: the others get the value that leaves the
 // server as it is (none, 100%) in the same set-up, see [Plan.Networked].
 type Deployment struct {
-	// Network is [NetworkNone], a plain process; [NetworkBridge], a container with a network of its
-	// own behind a bridge, whose port is published by address translation; or [NetworkHost], a
-	// container with the network of its host. Each has users, server and stores in three networks
-	// of their own with wires between them. Empty, in all arms, means this host's loopback device.
+	// Network is [NetworkNone], a plain process; [NetworkBridge], a container in its own network
+	// behind a bridge, whose port is published by address translation; or [NetworkHost], a
+	// container with the network of its host. Each has users, server and stores in three separate
+	// networks with wires between them. Empty, in all arms, means this host's loopback device.
 	Network string `yaml:"network"`
 	// CPUs is the CPU time that may be used, as a fraction of the target's cores: 0.9 of two cores
 	// are 1.8. 0 means no quota.
@@ -86,8 +86,8 @@ func (d *Deployment) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Networked reports whether the target runs in networks of its own: by the deployments of arms, or
-// as the hosts of a topology.
+// Networked reports whether the target runs in separate networks: by the deployments of arms, or as
+// the hosts of a topology.
 func (p *Plan) Networked() bool { return p.Compare.networked() || p.Target.Topology.Apart() }
 
 // networked reports whether the deployments of the arms have networks.

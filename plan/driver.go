@@ -2,7 +2,7 @@ package plan
 
 // The drivers of any server. The caller knows further values of target.driver; see [Known].
 const (
-	// External is the driver of a target that is there already, here or elsewhere.
+	// External is the driver of a target that already runs, here or elsewhere.
 	External = "external"
 	// Process is the driver that starts a program of the plan's own.
 	Process = "process"

@@ -40,7 +40,7 @@ func (e *encoder) line(depth int, key, value string) {
 // An openStruct has a key whose value the file leaves to the program, with the word auto.
 type openStruct interface{ autoKey() string }
 
-// object writes the keys of a struct; those that are empty and have no default are left out.
+// object writes the keys of a struct, except empty keys without a default.
 func (e *encoder) object(depth int, v reflect.Value, s section) {
 	auto := ""
 	if v.CanAddr() {

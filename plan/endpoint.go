@@ -151,9 +151,9 @@ func (e Endpoint) Scale(effect float64) float64 {
 	return math.Log1p(effect)
 }
 
-// Endpoints returns the endpoints that are judged: those that the tests of the plan can answer,
-// without those that the plan leaves out, with their margins, in the order in which reports show
-// them. The plan must have a section compare.
+// Endpoints returns the judged endpoints with their margins, in the order in which reports show
+// them: the endpoints that the tests of the plan can answer, except the ones that the plan leaves
+// out. The plan must have a section compare.
 func (p *Plan) Endpoints() []Endpoint {
 	all, _ := p.endpoints()
 	return all

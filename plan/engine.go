@@ -2,7 +2,7 @@ package plan
 
 import "slices"
 
-// OwnDatabases reports whether an arm has a database of its own. Then the arms are compared across
+// OwnDatabases reports whether any arm names its own database. Then the arms are compared across
 // engines, and there is no matrix of arms and engines.
 func (p *Plan) OwnDatabases() bool {
 	return p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.Database != "" })
@@ -22,7 +22,8 @@ func (p *Plan) EngineOf(arm, matrix string) string {
 	return matrix
 }
 
-// Engines returns all engines that the plan runs on: its own list, then those that only arms have.
+// Engines returns all engines that the plan runs on: its own list, then the engines that only arms
+// have.
 func (p *Plan) Engines() []string {
 	all := slices.Clone(p.Database.Engine)
 	if p.Compare != nil {

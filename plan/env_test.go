@@ -22,8 +22,7 @@ func TestReferenceBesideVariable(t *testing.T) {
 
 const envText = "name: x\ntarget: {driver: process, command: [srv], env: %s}\ndatabase: {engine: [postgresql, mysql]}\nworkload: {behavior: poster}\nbounded: {users: 1}\n"
 
-// A server that calls its database drivers by names of its own gets the one of the engine that it
-// runs on.
+// A server with its own names for database drivers gets the name of the engine that it runs on.
 func TestEnvByEngine(t *testing.T) {
 	p, err := plan.Parse(fmt.Appendf(nil, envText, `{all: {A: "1", N: x}, postgresql: {N: postgres}, mysql: {N: mysql, M: "2"}}`))
 	if err != nil {

@@ -81,7 +81,7 @@ func (d *decoder) fillFleet(p *Plan) {
 	}
 }
 
-// checkFleet notes what is impossible about agents on other hosts.
+// checkFleet notes impossible settings of agents on other hosts.
 func (d *decoder) checkFleet(p *Plan) {
 	const agents = "placement.agents"
 	a := p.Placement.Agents

@@ -35,8 +35,8 @@ type Gate struct {
 	Crowded bool
 	// UseOfCPU marks the readings of how busy the generator is. A run needs one of them.
 	UseOfCPU bool
-	// Detail and Without complete the reading in docs/validity.md: Without is where it is not
-	// applicable.
+	// Detail and Without complete the reading in docs/validity.md: Without names the runs to which
+	// it is not applicable.
 	Detail, Without string
 }
 

@@ -28,7 +28,7 @@ type Known struct {
 	// ServerOnly accepts a plan that only names its target: without workload and test.
 	ServerOnly bool
 	// Refused returns further refusals of the program: settings that no behavior has, a driver that
-	// cannot serve the behavior. nil refuses nothing. The plan may have errors of its own.
+	// cannot serve the behavior. nil refuses nothing. The plan may have other errors.
 	Refused func(*Plan) []Refusal
 }
 

@@ -148,7 +148,7 @@ func (d *decoder) checkLinks(p *Plan) {
 // localRE is an address to listen on that no other host reaches.
 var localRE = regexp.MustCompile(`\b(?:127\.0\.0\.1|localhost):(\$\{PORT[1-3]?\})`)
 
-// checkApart refuses addresses that no server on a host of its own has.
+// checkApart refuses addresses that no server on a separate host can have.
 func (d *decoder) checkApart(p *Plan) {
 	t := p.Target
 	if !t.Topology.Apart() || !d.good("target.topology.hosts") {

@@ -9,8 +9,8 @@ import (
 	"plimsoll/plan"
 )
 
-// TestLinks reads limits of links: a role's own win over those of all, and the canonical plan reads
-// as the same.
+// TestLinks reads limits of links: a role's limits override the limits of all, and the canonical
+// plan reads as the same.
 func TestLinks(t *testing.T) {
 	const text = `{apps: 2, proxy: nginx, hosts: netns, links: {all: {rate: 1.5 Gbit, delay: 200us}, db: {delay: 2ms}, generator: {rate: 100Mbit/s}}}`
 	p, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, "chat", text))
@@ -39,7 +39,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Servers on hosts of their own may have addresses of these hosts.
+// Servers on separate hosts may have addresses of these hosts.
 func TestAddressesOfHosts(t *testing.T) {
 	good := `{hosts: netns}, url: "http://${HOSTPORT}", metrics_url: "http://${HOST}:${PORT1}/metrics", ` +
 		`ready: /ping, args: ["-listen=${HOSTPORT}", "-own=127.0.0.1:${PORT2}"]`

@@ -1,8 +1,8 @@
 package plan
 
-// Located returns problems that were found beside the checks of [Parse] as one error, each at its
-// place in the source of the plan, or at that of the nearest key around it. Without a source they
-// have none.
+// Located returns problems that other checks than [Parse] found as one error, each at its place in
+// the source of the plan, or at the place of the nearest key around it. Without a source they have
+// no place.
 func Located(src []byte, problems []Problem) *Error {
 	d := newDecoder("")
 	if root := d.document(src); root != nil {

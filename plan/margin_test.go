@@ -59,7 +59,7 @@ compare: {arms: {base: {}, new: {}}, margin: {%MARGIN}}
 }
 
 // TestErrorMarginIsNotBeyondTheRulesOfTheBoundedTest: errors are an endpoint of the bounded test,
-// whose own rules count as those of the search do.
+// whose rules count like the rules of the search.
 func TestErrorMarginIsNotBeyondTheRulesOfTheBoundedTest(t *testing.T) {
 	const text = `name: n
 target: {driver: refchat}

@@ -21,8 +21,8 @@ type MetricsServer struct {
 
 var metricsKeys = metricsSection(true)
 
-// metricsSection returns the keys of a server: that of the plan has an address, that of an arm
-// labels.
+// metricsSection returns the keys of a Prometheus server: the address is required in a plan, the
+// labels in an arm.
 func metricsSection(ofPlan bool) section {
 	prometheus := text.checked(checkPrometheus)
 	prometheus.required = ofPlan
@@ -52,7 +52,7 @@ func (m MetricsServer) Roles() []string { return slices.Sorted(maps.Keys(m.Label
 
 const maxSelector = 1000
 
-// matcherRE is one matcher of a selector and what separates it from the next one.
+// matcherRE matches one matcher of a selector and the separator before the next one.
 var matcherRE = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"\s*(,|$)`)
 
 // CheckSelector returns the error of label matchers such as instance=~"app-.*",job="node".
@@ -102,8 +102,8 @@ func CheckSelector(text string) error {
 	return nil
 }
 
-// MetricsOf returns the Prometheus server that watches the hosts of an arm: the arm's own, at the
-// plan's address if it has none of its own, or else the plan's.
+// MetricsOf returns the Prometheus server that watches the hosts of an arm: the arm's, at the
+// plan's address if the arm names none, or else the plan's.
 func (p *Plan) MetricsOf(arm string) MetricsServer {
 	m := p.Metrics
 	for _, a := range p.arms() {
@@ -129,7 +129,7 @@ func (p *Plan) WatchedRoles() []string {
 	})
 }
 
-// ownMetrics reports whether every arm has metrics of its own.
+// ownMetrics reports whether every arm has its own metrics.
 func (p *Plan) ownMetrics() bool {
 	return p.everyArm(func(a Arm) bool { return len(a.Metrics.Labels) > 0 })
 }
@@ -149,7 +149,7 @@ func (d *decoder) checkMetrics(p *Plan) {
 	d.checkWatchedOnce(p)
 }
 
-// checkArmMetrics checks the metrics of an arm that is at addresses of its own.
+// checkArmMetrics checks the metrics of an arm that is at its own addresses.
 func (d *decoder) checkArmMetrics(p *Plan, a Arm) {
 	path := "compare.arms." + a.Name + ".metrics"
 	if !d.given(path) || !d.read(path) {
@@ -169,8 +169,8 @@ func (d *decoder) checkArmMetrics(p *Plan, a Arm) {
 	}
 }
 
-// checkWatchedOnce refuses metrics of a role that probes read too, and those that would count hosts
-// of one arm in the runs of another. Stored plans are read.
+// checkWatchedOnce refuses metrics of a role that probes read too, and metrics that would count
+// hosts of one arm in the runs of another. Stored plans are read.
 func (d *decoder) checkWatchedOnce(p *Plan) {
 	const labels = "metrics.labels"
 	if d.stored || !d.good(labels, "probes", "compare.arms") {

@@ -33,8 +33,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Metrics are of roles and not of arms: of arms with addresses of their own they would be those of
-// all.
+// TestMetricsOfArmsElsewhere: metrics belong to roles, not arms; of arms at their own addresses
+// they would mix all arms.
 func TestMetricsOfArmsElsewhere(t *testing.T) {
 	arms := func(urls bool) string {
 		text := strings.Replace(metricsPlan, `, url: "https://app.example"`, ", install: [x], url: \"https://app.example\"", 1)
@@ -68,7 +68,7 @@ func TestMetricsBesideProbes(t *testing.T) {
 	}
 }
 
-// Arms with addresses of their own have metrics of their own, of the plan's server or of another.
+// Arms with their own addresses have their own metrics, from the plan's server or another.
 func TestMetricsOfEachArm(t *testing.T) {
 	const head = `
 name: t

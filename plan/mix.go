@@ -26,8 +26,8 @@ func (w Workload) MixFile() string {
 }
 
 // WithWeights returns a copy of the plan in which the weights of a file stand instead of its path,
-// below those that the plan itself gives: a plan that was run is complete by itself, and so is its
-// digest.
+// overridden by the weights that the plan itself gives: a plan that was run is complete by itself,
+// and so is its digest.
 func (p *Plan) WithWeights(file map[string]float64) *Plan {
 	q := *p
 	q.Workload.ActionMix, q.Workload.Weights = MixCustom, maps.Clone(file)

@@ -24,7 +24,7 @@ const (
 )
 
 // mostSeats limits the runs that take turns: with the longest slices each then waits for 35 s
-// between two of its own.
+// between two turns.
 const mostSeats = 8
 
 // Duet reports whether the comparison of the plan is a duet, and the reason for its mode, a clause
@@ -52,11 +52,11 @@ func (p *Plan) Duet() (duet bool, why string) {
 	return true, "all arms are started on this host and can be paused"
 }
 
-// unmeasured explains why a search is no part of a duet by default.
+// unmeasured explains why a search does not make a duet by default.
 const unmeasured = "how much the capacities of a duet scatter has not been measured"
 
-// Caution returns what is not known about the duet that the plan asks for, a clause without a full
-// stop; empty for any other plan.
+// Caution returns the unknowns of the duet that the plan requests, a clause without a full stop;
+// empty for any other plan.
 func (p *Plan) Caution() string {
 	if p.Compare == nil || p.Compare.Mode != ModeDuet || p.Unbounded == nil {
 		return ""
@@ -110,7 +110,7 @@ func (p *Plan) alone() (why, remedy string) {
 	return "", ""
 }
 
-// aloneElsewhere is [Plan.alone] for arms that are up elsewhere, each at addresses of its own.
+// aloneElsewhere is [Plan.alone] for arms that are up elsewhere, each at its own addresses.
 func (p *Plan) aloneElsewhere() (why, remedy string) {
 	const counted = " counts what a server does in the turns of the other arms, as if it were of its own"
 	at := map[string]string{}
@@ -172,8 +172,8 @@ func sameAddress(address string) string {
 	return scheme + "://" + strings.TrimSuffix(name, ".") + port + path
 }
 
-// fixed reports whether an address is the same for every server: it is no path, and has no variable
-// of a server. Secrets are the same for all.
+// fixed reports whether an address is the same for every server: it is not a path, and has no
+// variable of a server. Secrets are the same for all.
 func fixed(address string) bool {
 	return address != "" && !strings.HasPrefix(address, "/") && !strings.Contains(referenceRE.ReplaceAllString(address, ""), "${")
 }
@@ -193,8 +193,8 @@ func (d *decoder) checkMode(p *Plan, k Known) {
 	}
 }
 
-// turn is the type of the length of a slice. It is at least so long that pausing costs little of
-// it, and at most so long that users, servers and networks do not give up.
+// turn is the type of the length of a slice. The lower limit keeps the cost of pausing a small part
+// of it; the upper limit keeps users, servers and networks from giving up.
 var turn = duration.hidingZero().accepting(func(_ string, v reflect.Value) string {
 	d := time.Duration(v.Int())
 	if d == 0 || d >= leastSlice && d <= mostSlice {

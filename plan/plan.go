@@ -86,8 +86,8 @@ const (
 // A Database lists the engines on which the target is tested.
 type Database struct {
 	// Engine lists [PostgreSQL] and [MySQL] in the order of the tables; empty means that the
-	// target's database is not ours to start. With arms that have a database of their own it is the
-	// others', and one at most.
+	// target's database is not ours to start. If some arms have their own database, it is the
+	// engine of the other arms, and at most one.
 	Engine []string `yaml:"engine"`
 }
 
@@ -112,8 +112,8 @@ var databaseKeys = section{
 }
 
 // A Placement pins the generator and the target to CPU numbers, which may not overlap. An empty set
-// has those that the other one leaves; when both are empty, the generator has the last one, and all
-// run anywhere on a host with one CPU only.
+// has the CPUs that the other one leaves; when both are empty, the generator has the last one, and
+// all run anywhere on a host with one CPU only.
 type Placement struct {
 	Generator []int `yaml:"generator"`
 	Target    []int `yaml:"target"`

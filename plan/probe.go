@@ -19,7 +19,7 @@ const (
 	ProbePID        = "pid"
 )
 
-// A Probe is one source of numbers beside those that come with the target, read once a second. A
+// A Probe is a further source of numbers, beside the target's built-in ones, read once a second. A
 // run whose source cannot be read fails.
 type Probe struct {
 	Kind string `yaml:"kind"`
@@ -80,7 +80,7 @@ var probeKinds = []string{ProbePrometheus, ProbePprof, ProbePostgreSQL, ProbeMyS
 // pageRE is an address with a path and a query, and without a user.
 var pageRE = regexp.MustCompile(`^https?://[^\s/?#@]+(/[^\s?#]*)?(\?[^\s#]*)?$`)
 
-// servedAgent is the remedy for the keys of a probe of kind agent that served a page of its own.
+// servedAgent is the remedy for the keys of a probe of kind agent that served its own page.
 const servedAgent = "agents join the run by themselves (plimsoll agent -join URL -token-file FILE -role ROLE), and have no address; " +
 	"write {kind: agent, role: ROLE}"
 

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// BetweenRuns is about how long a reset and the end of a run take.
+// BetweenRuns is the approximate time of a reset and the end of a run.
 const BetweenRuns = 6 * time.Second
 
-// betweenTurns is about how long the reset and the end of each run of a duet take.
+// betweenTurns is the approximate time of the reset and the end of each run of a duet.
 const betweenTurns = 2 * time.Second
 
 // Between returns about how long the reset and the end of a run take: [BetweenRuns], and less in a

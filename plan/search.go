@@ -11,8 +11,8 @@ import (
 
 // An Unbounded is a search for the number of users that a target supports.
 //
-// Its budget is wall-clock time, as the times of the bounded test are. Its other times and its ramp
-// rate are those of pace 1, as in the file. [Plan.Search] returns them as they are run.
+// Its budget is wall-clock time, like the times of the bounded test. Its other times and its ramp
+// rate hold at pace 1, as in the file. [Plan.Search] returns them as they are run.
 type Unbounded struct {
 	MaxUsers int `yaml:"max_users"`
 	// SLO holds the rules that must hold. Empty means the default rules, which the caller has.

@@ -35,7 +35,7 @@ var FilledSecrets = []string{"DSN", "DSN_BARE", "DSN_REPLICAS", "DSN_REPLICAS_BA
 
 const secretRemedy = `write "${ENV:NAME}" or "${FILE:PATH}" instead of the value, and set it where the tool runs`
 
-// argsRemedy is that for arguments, in which no reference is replaced.
+// argsRemedy is the remedy for arguments, in which no reference is replaced.
 const argsRemedy = `every user of a host can read arguments: pass it to the program by its environment (env), with "${ENV:NAME}" as the value`
 
 // Expand returns s with every reference replaced by the value that lookup returns for its kind,

@@ -8,7 +8,7 @@ import (
 )
 
 // LoadSteps is a ladder of load steps: the same workload with more and more users on one
-// deployment, each step a bounded trial of its own. Its times are wall-clock time.
+// deployment, each step a separate bounded trial. Its times are wall-clock time.
 type LoadSteps struct {
 	// Steps holds the numbers of users, ascending. Empty means that the caller chooses them around
 	// a first search of the capacity, for which the plan then needs Unbounded.
@@ -16,7 +16,7 @@ type LoadSteps struct {
 	Ramp   Rates         `yaml:"ramp"`
 	Settle time.Duration `yaml:"settle"`
 	Hold   time.Duration `yaml:"hold"`
-	// Offer names the one of Plan.Prices that is measured; empty if none is.
+	// Offer names the entry of Plan.Prices that is measured; empty if none is.
 	Offer string `yaml:"offer"`
 }
 
@@ -155,7 +155,8 @@ func (d *decoder) checkPrices(p *Plan) {
 	}
 }
 
-// AtStep returns the plan of one step of its sizing, of so many users: a bounded test alone.
+// AtStep returns the plan of one step of its sizing, with this number of users: a bounded test
+// alone.
 func (p *Plan) AtStep(users int) *Plan {
 	q := *p
 	z := *p.Sizing

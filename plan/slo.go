@@ -55,12 +55,12 @@ func ErrorClasses() []string {
 	}
 }
 
-// MessageFaults lists the arguments of rate() for deliveries: those that did not come, came twice
-// or in the wrong order, as a part of those that were expected.
+// MessageFaults lists the arguments of rate() for deliveries: the ones that did not come, came
+// twice or in the wrong order, as a part of the expected ones.
 func MessageFaults() []string { return []string{"lost", "duplicated", "misordered"} }
 
-// Disconnected is the argument of rate() for the users' event connections: those that were refused,
-// cut off, or missed events, as a part of the users, and at most 100 %.
+// Disconnected is the argument of rate() for the users' event connections: the connections that
+// were refused, cut off, or missed events, as a part of the users, and at most 100 %.
 const Disconnected = "disconnected"
 
 // FailedOperations is the rule of failed operations: the default of every bounded test and of every
@@ -142,8 +142,8 @@ var (
 // A rule looks back over one window of the search, or over D; a rate looks back as far as it must
 // to see N operations, at most over D. A rate or latency is not judged from fewer than N
 // operations. Without min, N of a rate is the number at which a rate at the threshold means two
-// errors: 8000 for 0.025%. grace is how long a rule may be without data before that is a fault. A
-// rule that is only a warning stops nothing and breaks nothing; it is reported.
+// errors: 8000 for 0.025%. grace is the time for which a rule may lack data without a fault. A rule
+// that is only a warning stops nothing and breaks nothing; it is reported.
 func ParseSLO(s string) (SLO, error) {
 	text := strings.TrimSpace(s)
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {

@@ -9,8 +9,8 @@ import (
 	"plimsoll/plan"
 )
 
-// elsewhere is a plan of arms at addresses of their own: further keys of the target, sections, an
-// arm more, and keys of the comparison.
+// elsewhere is a plan of arms at their own addresses: further keys of the target, sections, an arm
+// more, and keys of the comparison.
 const elsewhere = `name: n
 seed: %d
 target: {driver: external%s}
@@ -21,7 +21,7 @@ bounded: {users: 5}
 
 var external = plan.Known{Drivers: []string{plan.External}}
 
-// Arms at addresses of their own are a duet only where the plan asks for it, and only with sources
+// Arms at their own addresses are a duet only where the plan asks for it, and only with sources
 // that count nothing of the other arms' turns.
 func TestDuetElsewhere(t *testing.T) {
 	for _, tt := range []struct {

@@ -14,7 +14,7 @@ type Target struct {
 	Profile   string `yaml:"profile"`
 	Instances int    `yaml:"instances"`
 	// Binary is the server's executable, or the directory of its release; empty means the driver's
-	// own, and for External that of the API.
+	// default. The driver external refuses it.
 	Binary  string   `yaml:"binary"`
 	Command []string `yaml:"command"`
 	Args    []string `yaml:"args"`
@@ -23,13 +23,13 @@ type Target struct {
 	Env Env       `yaml:"env"`
 	URL Addresses `yaml:"url"`
 	// Ready is the address or path that answers 200 once the target can be used; empty means the
-	// driver's own, and for External that of the API.
+	// driver's default, and for External the page that the API has for that.
 	Ready string `yaml:"ready"`
 	// MetricsURL holds the addresses of the Prometheus metrics of the target's servers, in the
 	// order of URL, or one path that all have; empty means the driver's own, or none.
 	MetricsURL Addresses `yaml:"metrics_url"`
 	// CA is a file with the certificate, in PEM, of a private authority of a target of the driver
-	// external, beside those of the system; empty means none.
+	// external. It is trusted in addition to the system's authorities; empty means none.
 	CA string `yaml:"ca"`
 	// HTTP is the protocol of the users' requests to a target of the driver external, by its name
 	// in ALPN: [HTTP1] or [HTTP2]; empty means HTTP1. WebSockets are HTTP/1.1.
@@ -119,8 +119,8 @@ const (
 func (t Target) Filled() bool { return t.Dataset != "" && t.Dataset != "none" }
 
 // With returns the target as the arm changes it: the arm's binary, version and addresses replace
-// those of the target, its arguments follow the target's, its environment is laid over the
-// target's. The result shares no memory with either.
+// the target's, its arguments follow the target's, its environment is laid over the target's. The
+// result shares no memory with either.
 func (t Target) With(a Arm) Target {
 	t.Command = slices.Clone(t.Command)
 	t.Install = slices.Clone(t.Install)

@@ -29,8 +29,8 @@ type Topology struct {
 	// Hosts is [HostsShared] (default) or [HostsNetns].
 	Hosts string `yaml:"hosts"`
 	// Links are the limits of the links between the hosts of [HostsNetns] and their switch, by role
-	// or [AllLinks]; a role's own win over those of all. Without them, a link is as fast as this
-	// machine.
+	// or [AllLinks]; a role's limits override the limits of all. Without them, a link is as fast as
+	// this machine.
 	Links map[string]LinkLimit `yaml:"links"`
 }
 
@@ -68,11 +68,11 @@ func (t *Topology) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Apart reports whether each role is a host of its own.
+// Apart reports whether each role is a separate host.
 func (t *Topology) Apart() bool { return t != nil && t.Hosts == HostsNetns }
 
-// Notes returns what a person should know about a plan that is good: where it may ask for more than
-// a server does.
+// Notes returns remarks for a person on a valid plan: places where it may need more than a server
+// does.
 func (p *Plan) Notes() []string {
 	t := p.Target
 	if t.Topology == nil || t.Topology.Replicas == 0 || t.Driver != Process {

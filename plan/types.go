@@ -62,7 +62,7 @@ const (
 // nameSyntax describes nameRE.
 const nameSyntax = "letters, digits, dot, underscore and dash, at most 64"
 
-// custom returns a type with functions of its own.
+// custom returns a type with its own functions.
 func custom[T any](read func(d *decoder, path string, n *yaml.Node, to *T),
 	write func(e *encoder, depth int, key string, v T), schema func(valueType) object) valueType {
 	return valueType{
@@ -118,7 +118,7 @@ func (t valueType) limits(schema object) object {
 	return s
 }
 
-// matching limits a text to those that match. The remark describes another one.
+// matching accepts only texts that match re. The remark describes any other text.
 func (t valueType) matching(re *regexp.Regexp, remark string) valueType {
 	t.pattern = re.String()
 	return t.checked(func(s string) error {
@@ -129,8 +129,9 @@ func (t valueType) matching(re *regexp.Regexp, remark string) valueType {
 	})
 }
 
-// oneOf returns the type of one of some words. Another one is not what the plan wants there: the
-// verb is "want" or "known:". An empty text is like a missing key.
+// oneOf returns the type of a text that must be one of words. The error for another text describes
+// what was expected, and lists the words after verb, "want" or "known:". Unless verb is "want", an
+// empty text is accepted like a missing key.
 func oneOf(what, verb string, words ...string) valueType {
 	t := raw
 	t.words = words
@@ -355,12 +356,12 @@ func keyed(want string, each key, add func(to reflect.Value, name string, read f
 	}
 }
 
-// called refuses keys of a mapping that are no names.
+// called refuses keys of a mapping that are not names.
 func (t valueType) called(what string) valueType {
 	return t.naming(nameRE, "cannot be the name of "+what+"; want "+nameSyntax)
 }
 
-// naming limits the keys of a mapping to those that match. The remark describes another one.
+// naming accepts only keys of a mapping that match re. The remark describes any other key.
 func (t valueType) naming(re *regexp.Regexp, remark string) valueType {
 	return t.then(func(n node, _ reflect.Value) {
 		for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
@@ -373,7 +374,7 @@ func (t valueType) naming(re *regexp.Regexp, remark string) valueType {
 	})
 }
 
-// distinct refuses a list with an entry that is there twice, which the function names.
+// distinct refuses a list with a repeated entry, which the function names.
 func (t valueType) distinct(name func(string) string) valueType {
 	return t.then(func(n node, _ reflect.Value) {
 		seen := map[string]bool{}

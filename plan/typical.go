@@ -5,8 +5,8 @@ package plan
 // their ratio.
 const Typical = "typical"
 
-// Text returns the endpoint as a sentence names it: "typical response time of all operations" for
-// typical(op); its name where it has no words of its own.
+// Text returns the words for the endpoint in a sentence: "typical response time of all operations"
+// for typical(op); its name where it has no such words.
 func (e Endpoint) Text() string {
 	switch {
 	case e.Stat != Typical:

@@ -13,7 +13,7 @@ type DiskLimit int64
 
 var (
 	diskRE = regexp.MustCompile(`^disk *= *(.*)$`)
-	// vagueRE is one whose unit means a thousand to some and 1024 to others.
+	// vagueRE matches a size whose unit means a thousand to some and 1024 to others.
 	vagueRE = regexp.MustCompile(`^disk *=.*[0-9] ?[kKMGT]B?$`)
 )
 

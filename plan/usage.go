@@ -3,7 +3,7 @@ package plan
 import "fmt"
 
 // A UsageError is a mistake of the caller: a bad flag, file or plan, or a host that cannot carry
-// out the request. Programs report it with exit status 2, unlike a failure of their own.
+// out the request. Programs report it with exit status 2, unlike their own failures.
 type UsageError struct{ Err error }
 
 // Usagef returns a UsageError with the error that [fmt.Errorf] makes of the format and its

@@ -75,7 +75,7 @@ var (
 	})
 )
 
-// checkUsersFile checks what goes with a file of accounts; the file itself is not read here.
+// checkUsersFile checks the settings beside a file of accounts; the file itself is not read here.
 func (d *decoder) checkUsersFile(w Workload) {
 	const path, digest = "workload.users_file", "workload.users_digest"
 	if d.given(digest) && w.UsersFile == "" && d.good(digest, path) {

@@ -12,9 +12,9 @@ import (
 // of one length. It is nil where left is less than least, the time of six blocks of the shortest
 // runs. The plan has no search.
 //
-// The length is the one that leaves a difference the least variance in a given time (Kalibera and
-// Jones 2013): the root of the time of a run outside its measured phase, times MeasureMax, by which
-// the inside of a run leaves about as much variance as deployments have.
+// The length leaves a difference the least variance in a given time (Kalibera and Jones 2013): the
+// root of the time of a run outside its measured phase, times MeasureMax, by which the inside of a
+// run leaves about as much variance as deployments have.
 func (p *Plan) Within(left, between time.Duration) (q *Plan, least time.Duration) {
 	b, c := *p.Bounded, *p.Compare
 	outside, seats := between+b.Ramp+b.Settle, time.Duration(p.Seats())

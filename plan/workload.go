@@ -29,8 +29,8 @@ type Workload struct {
 	// UsersDigest is "sha256:" and the hexadecimal SHA-256 of that file, so that the plan's digest
 	// is of its content; empty until the file was read. A file with another one is refused.
 	UsersDigest string `yaml:"users_digest"`
-	// UsersAt is the path of the file for this process; empty if UsersFile is. It is no part of the
-	// plan.
+	// UsersAt is the path of the file for this process; empty if UsersFile is. The plan's text
+	// leaves it out.
 	UsersAt string `yaml:"-" json:"-"`
 	// Arrival is an open model in addition to the users: actions of Behavior that come by a
 	// schedule. nil if there is none.

@@ -8,14 +8,14 @@ import (
 // Answers holds the memory that the target's answers took over a run, and counts those beyond a limit
 // (docs/validity.md).
 type Answers struct {
-	// Budget is how many bytes the answers and messages under way could hold at once, in all processes with users
-	// together; Held is how many they held at most.
+	// Budget is the limit of the bytes that the answers and messages under way may hold at once, in
+	// all processes with users together; Held is the largest number of bytes that they held.
 	Budget int64 `json:"budget"`
 	Held   int64 `json:"held"`
-	// NoRoom is how many of them found no room in the budget.
+	// NoRoom counts the answers and messages that found no room in the budget.
 	NoRoom int64 `json:"no_room,omitempty"`
-	// The others were beyond a limit of their own. Each is an operation, or a WebSocket, that failed with the class
-	// body, header or ws.
+	// The other fields count answers and messages beyond a limit of their kind. Each is an
+	// operation, or a WebSocket, that failed with the class body, header or ws.
 	Bodies    int64 `json:"bodies,omitempty"`
 	Headers   int64 `json:"headers,omitempty"`
 	Elements  int64 `json:"elements,omitempty"`
@@ -25,8 +25,8 @@ type Answers struct {
 	OfAll     bool  `json:"of_all,omitempty"` // as in Connections
 }
 
-// BudgetGate is the finding of a run whose byte budget was exhausted, LimitsGate that of answers beyond a limit of
-// their own.
+// BudgetGate is the finding of a run whose byte budget was exhausted; LimitsGate is the finding of
+// a run with answers beyond another limit.
 const (
 	BudgetGate = "budget"
 	LimitsGate = "limits"

@@ -23,13 +23,13 @@ const (
 	ByHand Cause = "person"
 )
 
-// findings has the cause of each finding that is no gate of [plan.DefaultGates] and can make a run
-// invalid. A finding of the target can be turned red by the target alone: it refuses logins, lets a
+// findings has the cause of each finding that is not a gate of [plan.DefaultGates] and can make a
+// run invalid. The target alone can turn a finding of the target red: it refuses logins, lets a
 // behavior succeed in nothing, has a full accept queue, stands still for half of the phase, carries
 // no user, loses acknowledged messages, or ends, so that its probes have no data. A generator that
-// is too slow, or a neighbor, turns some of them red as well; then a gate of its own is red beside
-// them ([CauseOf]). A finding that is not in the table has no known cause: an interruption, or a
-// rule without data.
+// is too slow, or a neighbor, turns some of them red as well; then its own gate is red beside them
+// ([CauseOf]). A finding that is not in the table has no known cause: an interruption, or a rule
+// without data.
 var findings = map[string]Cause{
 	"stationary": ByTarget, "level": ByTarget, "operations": ByTarget, "failed users": ByTarget, "search": ByTarget,
 	"behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget,
@@ -73,7 +73,7 @@ func Foreign(gate string) bool { return GateCause(gate) == ByHost }
 // panic of this program comes first and is the generator's; then a crash, which is always the
 // target's own: no neighbor excuses the end of a server, and such a run is never dropped as a
 // neighbor's. Then comes the host, already when its gate is amber, then the generator: either may
-// have taken all that the target lacked. Red gates of the target come last, and those that are
+// have taken all that the target lacked. Red gates of the target come last; gates with the cause
 // [ByEither] count as the target's.
 func CauseOf(v Validity) Cause {
 	if v.Valid {
@@ -104,8 +104,8 @@ func Panicked(v Validity) bool {
 	return v.red(PanicGate)
 }
 
-// TargetToo reports whether a run that is void by the host may be void by the target: a gate of the
-// target is red, and those of the host are amber alone.
+// TargetToo reports whether a run that is void by the host may also be void by the target: a gate
+// of the target is red, and the gates of the host are only amber.
 func TargetToo(v Validity) bool {
 	return CauseOf(v) == ByHost && v.caused(ByTarget, Red) &&
 		!v.caused(ByHost, Red) && !v.caused(ByGenerator, Red)

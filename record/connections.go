@@ -9,12 +9,12 @@ type Connections struct {
 	Requests int64 `json:"requests"`
 	Repeated int64 `json:"repeated"`
 	Reopened int64 `json:"reopened"`
-	// OfAll is true if the counts are those of all runs of the block: in a duet of targets that are not paused, answers
-	// come in any turn.
+	// OfAll is true if the counts cover all runs of the block: in a duet of targets that are not
+	// paused, answers come in any turn.
 	OfAll bool `json:"of_all,omitempty"`
 }
 
-// OfAll ends a text on counts that are those of all runs of a block.
+// OfAll ends a text on counts that cover all runs of a block.
 const OfAll = " (of all arms of the block: their servers were not paused, and answered in each other's turns)"
 
 // whose ends a text on counts.

@@ -23,7 +23,7 @@ var ErrAltered = errors.New("is not what it was")
 // digestsKey is the member of a stored object that holds the digests of the others.
 const digestsKey = "digests"
 
-// digestKey is that of a manifest, which holds allMembers alone.
+// digestKey is the member of a manifest that holds its only digest, allMembers.
 const digestKey = "digest"
 
 // allMembers is the digest of all others, so that none goes with its member.

@@ -6,8 +6,8 @@ import (
 	"plimsoll/plan"
 )
 
-// A Duet is how a run took turns with the others of its block. The instants of such a run are those of its own clock,
-// which stands still while it has no turn. Durations are nanoseconds of real time in JSON.
+// A Duet records the turns of a run in its block. The run's instants are on its own clock, which
+// stands still while the run has no turn. Durations are nanoseconds of real time in JSON.
 type Duet struct {
 	Seats int `json:"seats"` // runs that took turns
 	Turns int `json:"turns"` // of this run
@@ -21,19 +21,20 @@ type Duet struct {
 	// stretch of it.
 	Foreign        time.Duration `json:"foreign"`
 	LongestForeign time.Duration `json:"longest_foreign"`
-	// Carried is how many turns ended with operations under way, which went on in the next turn; CarriedOps is how many
-	// these were, each counted once for every end of a turn.
+	// Carried counts the turns that ended with operations under way, which went on in the next
+	// turn; CarriedOps counts these operations, each once for every end of a turn.
 	Carried    int `json:"carried"`
 	CarriedOps int `json:"carried_ops"`
-	// Guard is by how much turns were lengthened, in all, to end at a moment without operations under way.
+	// Guard is the total time by which turns were lengthened to end without operations under way.
 	Guard time.Duration `json:"guard"`
-	// Pausing and Continuing are how long it took to pause and to continue the target, in all, LongestPausing and
-	// LongestContinuing the most that it took once.
+	// Pausing and Continuing are the total times that it took to pause and to continue the target,
+	// LongestPausing and LongestContinuing the longest single ones.
 	Pausing           time.Duration `json:"pausing"`
 	LongestPausing    time.Duration `json:"longest_pausing"`
 	Continuing        time.Duration `json:"continuing"`
 	LongestContinuing time.Duration `json:"longest_continuing"`
-	// CatchingUp is how long targets that were continued worked off what their timers had left, before the turns began.
+	// CatchingUp is the time before the turns began in which continued targets worked off the
+	// backlog of their timers.
 	CatchingUp time.Duration `json:"catching_up"`
 	// PausedBy is the means: "freezer", "signals", or [PausedByNothing].
 	PausedBy string `json:"paused_by"`

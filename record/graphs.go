@@ -13,8 +13,8 @@ const GraphsVersion = 1
 // them again.
 type Graphs struct {
 	Format int `json:"format"`
-	// Definition identifies the queries to the series, and their stretch: lines of another definition are those of
-	// another version of the program, and are not used.
+	// Definition identifies the queries to the series, and their stretch. Lines of another
+	// definition come from another version of the program, and are not used.
 	Definition string `json:"definition"`
 	// Tests are the graphs by test and name.
 	Tests map[string]map[string]GraphLine `json:"tests"`

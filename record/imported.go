@@ -56,7 +56,7 @@ type Figure struct {
 	AtLeast bool
 	// Aside marks a figure that is shown and not judged.
 	Aside bool
-	// Ops is how many operations stand behind the value; 0 if it is not known.
+	// Ops is the number of operations behind the value; 0 if it is not known.
 	Ops int64
 	// Step is the step to which the tool rounded the value, in Unit; 0 if it did not round.
 	Step float64

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// The kinds of the events of a search. A window's event has its reading (held, broken, unsound or undecided) in Text, the
-// rule nearest to its limit in Rule, and the readings below; both have those of an interval once there is one.
+// The kinds of the events of a search. A window's event has its reading (held, broken, unsound or
+// undecided) in Text, the rule nearest to its limit in Rule, and the readings below. Once there is
+// an interval, both kinds have its readings.
 const (
 	WindowEvent     = "window"
 	SearchOverEvent = "search over"

@@ -10,15 +10,16 @@ import (
 type Look struct {
 	Blocks int     `json:"blocks"` // after which it is taken
 	Alpha  float64 `json:"alpha"`  // its two-sided level
-	// At is when it was taken; zero for one that was not.
+	// At is the time of the look; zero for one that was not taken.
 	At time.Time `json:"at,omitzero"`
-	// Decided is true if every verdict was one of better, worse and same, so that the comparison ended
-	// here. With a [Comparison.Budget] that holds of every endpoint.
+	// Decided is true if every verdict was better, worse or same, so that the comparison ended
+	// here. With a [Comparison.Budget] every endpoint must be decided so.
 	Decided  bool          `json:"decided,omitempty"`
 	Verdicts []LookVerdict `json:"verdicts,omitempty"`
-	// Of a comparison with a budget: Spent is how long it had taken at the look, without interruptions. Over is true if
-	// the rest was too short for the blocks up to the next look, so that the comparison ended here undecided. Could
-	// holds the changes that the rest could still find, of the endpoints that were not decided.
+	// Spent, Over and Could are set with a budget. Spent is the time that the comparison had taken
+	// at the look, without interruptions. Over is true if the rest was too short for the blocks up
+	// to the next look, so that the comparison ended here undecided. Could holds the changes that
+	// the rest could still find, of the endpoints that were not decided.
 	Spent time.Duration `json:"spent,omitempty"`
 	Over  bool          `json:"over,omitempty"`
 	Could []Expected    `json:"could,omitempty"`
@@ -39,33 +40,35 @@ type Resumption struct {
 	Cut time.Time `json:"cut"` // when it was last known to be going
 	At  time.Time `json:"at"`
 	Why string    `json:"why,omitempty"` // of the cut; empty for a kill, which leaves no reason
-	// Block was cut, and was run again whole; 0 when the cut lay between two blocks. Runs are those of it that were
-	// finished.
+	// Block was cut, and was run again whole; 0 when the cut lay between two blocks. Runs are its
+	// finished runs.
 	Block int      `json:"block,omitempty"`
 	Runs  []string `json:"runs,omitempty"`
-	// Lost are runs that were under way when it was cut. They stay in the store and are not part of the
-	// comparison.
+	// Lost are the runs that were under way at the cut. They stay in the store and are not part of
+	// the comparison.
 	Lost []string `json:"lost,omitempty"`
 }
 
 // Before is the statement of a comparison made before its first run.
 type Before struct {
 	At time.Time `json:"at"`
-	// Runs are planned; Least and Most is how long they take about, with the first look deciding and with the last.
-	// Retry is how long waits and voided blocks that are run again may take on top.
+	// Runs is the number of planned runs; Least and Most are their expected times, when the first
+	// look decides and when the last one does. Retry is the most time that waits and repetitions of
+	// void blocks may add.
 	Runs  int           `json:"runs"`
 	Least time.Duration `json:"least"`
 	Most  time.Duration `json:"most"`
 	Retry time.Duration `json:"retry,omitempty"`
-	// Budget is the time after which no more blocks begin, Fits how many blocks have time in it by the plan's lengths;
-	// 0 for a comparison with a declared number of blocks.
+	// Budget is the time after which no more blocks begin, Fits the number of blocks that the
+	// budget has time for by the plan's lengths; 0 for a comparison with a declared number of
+	// blocks.
 	Budget time.Duration `json:"budget,omitempty"`
 	Fits   int           `json:"fits,omitempty"`
 	// Noise is the noise found by earlier comparisons of a build with itself in this environment; empty if there
 	// were none.
 	Noise []Noise `json:"noise,omitempty"`
-	// Expected holds, for each endpoint, the change that the planned blocks can find; with a budget, those up to the
-	// last look that it has time for.
+	// Expected holds, for each endpoint, the change that the planned blocks can find; with a
+	// budget, the change that the blocks up to the last look within it can find.
 	Expected []Expected `json:"expected,omitempty"`
 }
 
@@ -84,10 +87,12 @@ type Expected struct {
 	Alpha    float64 `json:"alpha"`
 	// MDE is the change: a ratio minus one (0.05 is 5 %), or points. 0 if there are too few Blocks.
 	MDE float64 `json:"mde"`
-	// Needed is how many blocks would find a change of the margin; 0 when no sensible number does.
+	// Needed is the number of blocks that would find a change of the margin; 0 when no sensible
+	// number does.
 	Needed int `json:"blocks_for_margin"`
-	// Of [Comparison.Foreseen]: Load is how long each arm would have to be measured, in all of its runs, for a change of
-	// the margin to be found; 0 when no sensible time is enough. NotJudged is true if the endpoint is left out.
+	// Load and NotJudged are set in [Comparison.Foreseen] alone. Load is the measured time of each
+	// arm, over all of its runs, that would find a change of the margin; 0 when no sensible time is
+	// enough. NotJudged is true if the endpoint is left out.
 	Load      time.Duration `json:"load_for_margin,omitempty"`
 	NotJudged bool          `json:"not_judged,omitempty"`
 }
@@ -117,7 +122,8 @@ type AA struct {
 	Kind   string  `json:"kind"` // the verdict on the metric: better and worse are false
 }
 
-// RunSD is the standard deviation of runs that vary independently: that of their differences is √2 times as large.
+// RunSD is the standard deviation of runs that vary independently: the SD of their differences is
+// √2 times as large.
 func (a AA) RunSD() float64 { return a.SD / math.Sqrt2 }
 
 // False reports whether a build was called different from itself.
@@ -135,7 +141,7 @@ type Noise struct {
 	Absolute    bool   `json:"absolute,omitempty"`
 	Comparisons int    `json:"comparisons"`
 	Pairs       int    `json:"pairs"`
-	// SD is of the differences, pooled by their degrees of freedom.
+	// SD is the standard deviation of the differences, pooled by their degrees of freedom.
 	SD    float64 `json:"sd"`
 	Lines int     `json:"lines"` // verdicts on the metric
 	False int     `json:"false"` // of them better or worse
@@ -153,8 +159,9 @@ func (c *Comparison) Taken() int {
 	return n
 }
 
-// JudgedBlocks returns the last block whose runs may be judged: the last planned one, or with planned looks that of
-// the last look taken, or of the first if none was. Later blocks wait for the next look.
+// JudgedBlocks returns the last block whose runs may be judged: without planned looks the last
+// planned block, otherwise the last block of the last look taken, or of the first look if none was
+// taken. Later blocks wait for the next look.
 func (c *Comparison) JudgedBlocks() int {
 	if len(c.Looks) == 0 {
 		return c.Blocks
@@ -173,9 +180,9 @@ func (c *Comparison) Judged() func(ComparisonRun) bool {
 	return func(r ComparisonRun) bool { return r.Counts() && whole[r.Block] && !c.Waits(r.Block) }
 }
 
-// Disturbed returns the runs that are used for the cost of operations only: of each block that is not whole, those of
-// the last time that it was run whole, when each of them is valid or [ComparisonRun.Disturbed]. Blocks that wait have
-// none.
+// Disturbed returns the runs that are used for the cost of operations only: for each block that is
+// not whole, the runs of its last complete repetition in which each run is valid or
+// [ComparisonRun.Disturbed]. Blocks that wait have none.
 func (c *Comparison) Disturbed() map[string]bool {
 	whole := c.WholeBlocks()
 	times := map[int][][]ComparisonRun{} // by block: the times that it was run
@@ -216,9 +223,10 @@ func (c *Comparison) CostBlocks() int {
 	return len(blocks)
 }
 
-// WholeBlocks returns the blocks that are judged unless they wait ([Comparison.Waits]): those of which every arm has
-// on every database a valid run that counts. A block that is under way, was cut, or holds a run that is not valid is
-// not a sample, not even by those of its runs that exist: it is run again whole.
+// WholeBlocks returns the blocks that are judged unless they wait ([Comparison.Waits]). In a
+// whole block, every arm has a valid run that counts on every database. A block that is under way,
+// was cut, or holds an invalid run is not a sample, not even by its other runs: it is run again
+// whole.
 func (c *Comparison) WholeBlocks() map[int]bool {
 	type cell struct{ arm, engine string }
 	seen := map[int]map[cell]bool{}
@@ -231,7 +239,7 @@ func (c *Comparison) WholeBlocks() map[int]bool {
 		}
 		seen[r.Block][cell{r.Arm, r.Engine}] = true
 	}
-	out := map[int]bool{} // false for those of which only some runs count
+	out := map[int]bool{} // false for a block of which only some runs count
 	for block, cells := range seen {
 		out[block] = len(cells) >= len(c.Arms)*max(1, len(c.Engines))
 	}

@@ -189,7 +189,7 @@ func (r *Run) sums(from, to time.Duration, storms []StormOutcome, beside bool, e
 	return merged, out, err
 }
 
-// mergeInto adds a window to the one of its name.
+// mergeInto merges a window into the window of its name.
 func mergeInto(into map[string]*measure.Window, w *measure.Window) {
 	if into[w.Name] == nil {
 		into[w.Name] = measure.NewWindow(w.Name)
@@ -226,7 +226,7 @@ func (r *Run) Events() ([]Event, error) {
 // manifest of an earlier version has no digest; only its comparison can detect a change.
 func (r *Run) Verify() ([]string, error) { return r.verify(all) }
 
-// VerifyNumbers is Verify without the series, which are most of a run and have checksums of their own.
+// VerifyNumbers is Verify without the series, which are most of a run and have their own checksums.
 func (r *Run) VerifyNumbers() ([]string, error) {
 	return r.verify(func(name string) bool { return !strings.HasPrefix(name, SeriesDir+"/") })
 }

@@ -10,7 +10,7 @@ import (
 // FormatVersion is the version of the run format that this package writes.
 const FormatVersion = 1
 
-// State is where a run is in its life.
+// State is the stage of a run's life.
 type State string
 
 // The states of a run.
@@ -48,11 +48,12 @@ type Manifest struct {
 	Host       json.RawMessage `json:"host,omitempty"`      // fingerprint
 	Target     json.RawMessage `json:"target,omitempty"`    // the target's description of itself
 	Clock      string          `json:"clock"`               // which clock stamped the instants
-	// Exploratory is how a person steered the run, which therefore gets no verdict; empty for one that nobody steered.
+	// Exploratory describes the steering by a person, for which the run gets no verdict; empty for
+	// a run that nobody steered.
 	Exploratory string `json:"exploratory,omitempty"`
 	// Accounts describes the file of accounts that the users had; nil if they were made.
 	Accounts *AccountsFile `json:"users_file,omitempty"`
-	// Duet is how the run took turns with the others of its block; nil outside a duet.
+	// Duet records the turns of the run in its block; nil outside a duet.
 	Duet *Duet `json:"duet,omitempty"`
 	// Connections counts the reuse of the users' kept connections; nil while the run goes on, and in runs of older
 	// versions.
@@ -64,10 +65,11 @@ type Manifest struct {
 	Capacity *Capacity `json:"capacity,omitempty"`
 	// Files holds the SHA-256 of each file of a sealed run, by path below the run's directory.
 	Files map[string]string `json:"files,omitempty"`
-	// InDigests is true if the file of the comparison or sizing that refers to this run carries digests of its own: a
-	// file without them was changed.
+	// InDigests is true if the file of the comparison or sizing that refers to this run carries
+	// digests; a file without them was changed.
 	InDigests bool `json:"in_digests,omitempty"`
-	// Digest is of everything else in a sealed manifest; empty in one of an earlier version.
+	// Digest covers everything else in a sealed manifest; empty in a manifest of an earlier
+	// version.
 	Digest string `json:"digest,omitempty"`
 }
 
@@ -91,7 +93,7 @@ type Phase struct {
 	Ended string `json:"ended,omitempty"`
 	// Tail counts the operations under way at the end of a measured phase; nil: not recorded.
 	Tail *Tail `json:"tail,omitempty"`
-	// Schedule is of a measured phase; nil: not recorded.
+	// Schedule is the schedule of a measured phase; nil if it was not recorded.
 	Schedule *Schedule `json:"schedule,omitempty"`
 }
 
@@ -105,7 +107,8 @@ func (m *Manifest) Phase(name string) (Phase, bool) {
 	return Phase{}, false
 }
 
-// InTurns describes a capacity that was found in a duet. It is a different quantity from that of the server alone.
+// InTurns describes a capacity that was found in a duet. It is not the capacity of the server
+// alone.
 const InTurns = "found in turns (a duet): it compares the arms of a block, and is not the level of the server alone, whose caches stay warm, " +
 	"whose timers see no pauses, and whose search ends where others disturb the host"
 
@@ -138,28 +141,32 @@ type Capacity struct {
 	// level at which every rule held for a window.
 	Reached float64 `json:"reached,omitempty"`
 	Held    float64 `json:"held,omitempty"`
-	// Confirmed is for how long the users of a lower bound were held without a violation, in nanoseconds.
+	// Confirmed is the time for which the users of a lower bound were held without a violation, in
+	// nanoseconds.
 	Confirmed time.Duration `json:"confirmed,omitempty"`
-	// Recommended is where nine of ten plateaus of a staircase hold; 0 without one.
+	// Recommended is the number of users at which nine of ten plateaus of a staircase hold; 0
+	// without a staircase.
 	Recommended float64 `json:"recommended,omitempty"`
 	// Forecast is the statement made before the search.
 	Forecast *Forecast `json:"forecast,omitempty"`
 }
 
-// A Forecast is how long a search was to take, in nanoseconds: its ramp at most, then to an estimate at least, and the
-// whole at most.
+// A Forecast holds the expected times of a search, in nanoseconds: the most for its ramp, the least
+// from there to an estimate, and the most for the whole search.
 type Forecast struct {
 	Ramp  time.Duration `json:"ramp"`
 	Least time.Duration `json:"least"`
 	Most  time.Duration `json:"most"`
-	// Reach is how many users a ramp that nothing stops has when the time is over; 0 in old records.
+	// Reach is the number of users that a ramp without a stop has at the end of the time; 0 in old
+	// records.
 	Reach float64 `json:"reach,omitempty"`
-	// CPU is how many users the CPU utilization of the ramp predicted as the limit; 0 without a prediction.
+	// CPU is the limit in users that the CPU utilization of the ramp predicted; 0 without a
+	// prediction.
 	CPU float64 `json:"cpu,omitempty"`
 }
 
-// A RuleMargin is how near one rule was to its limit at the capacity: Value/Limit is 1 at the limit and more where it
-// does not hold, for either side of the rule.
+// A RuleMargin is the distance of one rule to its limit at the capacity: Value/Limit is 1 at the
+// limit and more where it does not hold, for either side of the rule.
 type RuleMargin struct {
 	Rule  string  `json:"rule"`
 	Value float64 `json:"value"`
@@ -209,7 +216,7 @@ type Event struct {
 	// Undecided is true if there were fewer operations than the rule needs, or if its values are not as old as the
 	// time for which it must be violated.
 	Undecided bool `json:"undecided,omitempty"`
-	// Span is how far back a rule looked, when that is not the window of the search.
+	// Span is the time that a rule looked back; 0 if it is the window of the search.
 	Span  time.Duration `json:"span,omitempty"`
 	Users int           `json:"users,omitempty"`
 	Level string        `json:"level,omitempty"` // of a finding: "amber" or "red"
@@ -238,10 +245,11 @@ type GateOutcome struct {
 	Floor  bool   `json:"floor,omitempty"`
 	Source string `json:"source"`
 	Level  string `json:"level"` // "green", "amber", "red", "not measured" or "not applicable"
-	// Value is of the measured phase; or the mean over the seconds of a search, or its reading over the held windows;
-	// nil when the gate was not measured.
+	// Value is the reading over the measured phase; in a search the mean over its seconds, or the
+	// reading over its held windows. It is nil when the gate was not measured.
 	Value *float64 `json:"value"`
-	// Worst is of the seconds that were read, AmberSeconds and RedSeconds of which lay beyond a limit.
+	// Worst is the worst of the Seconds read, AmberSeconds and RedSeconds of which lay beyond a
+	// limit.
 	Worst        *float64 `json:"worst"`
 	Seconds      int      `json:"seconds"`
 	AmberSeconds int      `json:"amber_seconds"`
@@ -297,7 +305,7 @@ type Comparison struct {
 	Tool       string         `json:"tool"`
 	Plan       string         `json:"plan"`
 	PlanDigest string         `json:"plan_digest"`
-	UsersAt    string         `json:"users_at,omitempty"` // path of the plan's file of accounts, which is no part of the plan
+	UsersAt    string         `json:"users_at,omitempty"` // path of the plan's file of accounts
 	Started    time.Time      `json:"started"`
 	Ended      time.Time      `json:"ended,omitzero"`
 	State      State          `json:"state"`
@@ -317,37 +325,38 @@ type Comparison struct {
 	Outcome    json.RawMessage `json:"outcome,omitempty"` // the verdicts and limiters, as the report shows them
 	// Build is the digest of the program that carries it out.
 	Build string `json:"build,omitempty"`
-	// Retried is how long waits for a quiet host and blocks that were run again took so far, Waited the part of the
-	// waits.
+	// Retried is the time that waits for a quiet host and repeated blocks took so far, Waited the
+	// part of the waits.
 	Retried time.Duration `json:"retried,omitempty"`
 	Waited  time.Duration `json:"waited,omitempty"`
-	// Saved is when this file was last written while runs were made.
+	// Saved is the time of the last write of this file while runs were made.
 	Saved time.Time `json:"saved,omitzero"`
-	// Mode is how it is carried out, plan.ModeSequence or plan.ModeDuet, and ModeWhy the reason; empty in comparisons
-	// of older versions, which were sequences. Slice is the plan's length of a turn in a duet; 0 for one that follows
-	// the latencies.
+	// Mode is plan.ModeSequence or plan.ModeDuet, and ModeWhy the reason for it; both are empty in
+	// comparisons of older versions, which were sequences. Slice is the plan's length of a turn in
+	// a duet; 0 if the length follows the latencies.
 	Mode    string        `json:"mode,omitempty"`
 	ModeWhy string        `json:"mode_why,omitempty"`
 	Slice   time.Duration `json:"slice,omitempty"`
 	// AA is true if all arms are one build, so that every difference is noise.
 	AA bool `json:"aa,omitempty"`
-	// Looks are those planned, in their order; nil for a comparison with a declared number of blocks and one look at
-	// its end.
+	// Looks are the planned looks, in their order; nil for a comparison with a declared number of
+	// blocks and one look at its end.
 	Looks []Look `json:"looks,omitempty"`
 	// Budget is the time after which no more blocks begin; 0 for a comparison with a declared number of blocks.
 	Budget time.Duration `json:"budget,omitempty"`
 	// Before is the statement made before the first run.
 	Before *Before `json:"before,omitempty"`
-	// Foreseen is what the base's runs of the first whole block show of each endpoint that is a percentile, before any
-	// block is judged: the change that the plan can find, and whether the endpoint is judged.
+	// Foreseen holds, for each endpoint that is a percentile, the change that the plan can find by
+	// the base's runs of the first whole block, and whether the endpoint is judged. It is set
+	// before any block is judged.
 	Foreseen []Expected `json:"foreseen,omitempty"`
 	// Resumed holds the times that it went on after it had been cut.
 	Resumed []Resumption `json:"resumed,omitempty"`
-	// Digests are of every other member of the stored object, by its name in JSON ([SaveComparison]). Undigested is
-	// true if the file had none.
+	// Digests holds the digest of every other member of the stored object, by its name in JSON
+	// ([SaveComparison]). Undigested is true if the file had none.
 	Digests    map[string]string `json:"digests,omitempty"`
 	Undigested bool              `json:"-"`
-	// Gathered is not nil for one that was put together from stored runs; it is in no file.
+	// Gathered is set for a comparison of stored runs; it is in no file.
 	Gathered *Gathering `json:"-"`
 }
 
@@ -422,11 +431,11 @@ type ComparisonRun struct {
 	// Dropped too.
 	Cut   bool      `json:"cut,omitempty"`
 	Began time.Time `json:"began,omitzero"`
-	// Canary is how many requests per second the null server answered on the target's cores just before the run,
-	// while no target ran; 0 if it was not measured.
+	// Canary is the number of requests per second that the null server answered on the target's
+	// cores just before the run, while no target ran; 0 if it was not measured.
 	Canary float64 `json:"canary,omitempty"`
 }
 
-// Counts reports whether a run is one that verdicts may rest on: valid, no pilot, and not taken out with its block.
-// [Comparison.Judged] decides whether they do.
+// Counts reports whether verdicts may rest on a run: it is valid, is not a pilot, and was not taken
+// out with its block. [Comparison.Judged] decides whether they do.
 func (r ComparisonRun) Counts() bool { return r.Valid && !r.Pilot && !r.Dropped }

@@ -191,8 +191,8 @@ func FuzzReadWindows(f *testing.F) {
 	})
 }
 
-// TestEachSecondIsReadWindows checks that windows in recycled memory equal those in memory of their own, after any
-// earlier ones, and that reading allocates hardly any.
+// TestEachSecondIsReadWindows checks that windows in recycled memory equal windows in fresh memory,
+// after any earlier ones, and that reading allocates hardly any.
 func TestEachSecondIsReadWindows(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "r1")
 	w, err := Create(dir, Manifest{ID: "r1"})

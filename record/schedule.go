@@ -20,14 +20,14 @@ const (
 	OfArrivals = "arrivals"
 )
 
-// A Schedule is how many operations a phase should have seen by the users' own schedule, or by that of arrivals, and
-// how many it saw.
+// A Schedule compares the operations that a phase should have seen, by the schedule of the users or
+// of arrivals, with the operations that it saw.
 type Schedule struct {
 	Of       string  `json:"of"` // OfUsers or OfArrivals
 	Achieved uint64  `json:"achieved"`
 	Intended float64 `json:"intended"`
-	// Unpaused is true if the users made no pauses and so had no schedule of their own: the target set their rate,
-	// and no omitted operations are known. Intended is 0.
+	// Unpaused is true if the users made no pauses and so had no schedule: the target set their
+	// rate, and no omitted operations are known. Intended is 0.
 	Unpaused bool `json:"without_pauses,omitempty"`
 }
 

@@ -5,20 +5,22 @@ import "time"
 // A Tail is the operations that were under way when a phase ended. They are in the windows of its last second,
 // because they were due in it.
 type Tail struct {
-	// Waited is how long after the phase the last of them ended that did, in nanoseconds.
+	// Waited is the time from the end of the phase to the end of the last operation that has ended,
+	// in nanoseconds.
 	Waited time.Duration `json:"waited"`
-	// Ops holds them by operation; one that is not there had none.
+	// Ops holds the operations by name; a name that is missing had none.
 	Ops map[string]TailOp `json:"ops,omitempty"`
 }
 
-// A TailOp is those of one operation.
+// A TailOp counts the operations of one name.
 type TailOp struct {
-	// Drained is how many have ended since; they count in the phase like all others, and did not end in it.
-	// OK is how many of those succeeded. A rate is of those that ended in the phase, and leaves them out.
+	// Drained counts the operations that have ended since. They count in the phase like all others,
+	// although they did not end in it. OK counts the successful ones. A rate counts only the
+	// operations that ended in the phase, and leaves them out.
 	Drained uint64 `json:"drained,omitempty"`
 	OK      uint64 `json:"ok,omitempty"`
-	// Open is how many have not. They are in the histograms of response and service with their age, which is a lower
-	// bound, and in no class.
+	// Open counts the operations that have not ended. The histograms of response and service hold
+	// them with their age, which is a lower bound; no class counts them.
 	Open uint64 `json:"open,omitempty"`
 	// Least is the smallest such age in nanoseconds: a percentile from there on is a lower bound too.
 	Least time.Duration `json:"least_age,omitempty"`

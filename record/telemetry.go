@@ -26,10 +26,12 @@ const TelemetryVersion = 1
 type Telemetry struct {
 	Format  int   `json:"format"`
 	Records int64 `json:"records"`
-	// Taken are in the windows; Before were answered before the run's epoch.
+	// Taken counts the records in the windows, Before the requests that were answered before the
+	// run's epoch.
 	Taken  int64 `json:"taken"`
 	Before int64 `json:"before"`
-	// Left counts those that are in no window, by reason: late, duplicate, garbled, ahead, untracked.
+	// Left counts the records that are in no window, by reason: late, duplicate, garbled, ahead,
+	// untracked.
 	Left map[string]int64 `json:"left,omitempty"`
 	// Missing are records that the target numbered and that never came.
 	Missing int64 `json:"missing"`

@@ -32,9 +32,11 @@ type Users struct {
 	Messages workload.LedgerCount `json:"messages"`
 	// Whole counts messages over the whole run.
 	Whole workload.LedgerCount `json:"messages_whole_run"`
-	// Grace is how long after its acknowledgment a message may arrive without being late, in nanoseconds.
+	// Grace is the longest time from the acknowledgment of a message to an arrival that is not
+	// late, in nanoseconds.
 	Grace time.Duration `json:"grace"`
-	// Undelivered is why deliveries are not judged: the target says itself that it makes none. Empty otherwise.
+	// Undelivered is the reason why deliveries are not judged: the target itself reports that it
+	// makes none. It is empty otherwise.
 	Undelivered string         `json:"undelivered,omitempty"`
 	Audit       *Audit         `json:"audit,omitempty"`
 	Storms      []StormOutcome `json:"storms,omitempty"`
@@ -48,8 +50,8 @@ type Audit struct {
 	Error string `json:"error,omitempty"`
 }
 
-// A StormOutcome is the record of one storm. From and To are offsets from the run's epoch: To is when its users were all
-// back, or the end of the phase if they were not.
+// A StormOutcome is the record of one storm. From and To are offsets from the run's epoch: To is
+// the return of the last of its users, or the end of the phase if some did not return.
 type StormOutcome struct {
 	Kind   string            `json:"kind"`
 	Share  float64           `json:"share"` // 0: one user
@@ -61,7 +63,7 @@ type StormOutcome struct {
 	Affected int `json:"affected"`
 	Done     int `json:"done"`
 	Missed   int `json:"missed"`
-	// Back is how long after From the last of Done came back.
+	// Back is the time from From to the return of the last of the Done users.
 	Back time.Duration `json:"back"`
 }
 
@@ -111,8 +113,8 @@ type Outside struct {
 	Storms []map[string]*measure.Window
 }
 
-// Outside reads the operations of logins and of these storms. A storm's operations are those of its kind from the
-// second of its beginning to the next storm of that kind.
+// Outside reads the operations of logins and of these storms. A storm has the operations of its
+// kind from the second in which it begins to the next storm of that kind.
 func (r *Run) Outside(storms []StormOutcome) (Outside, error) {
 	out := newOutside(storms)
 	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {

@@ -178,7 +178,8 @@ func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest strin
 	return DigestFile(filepath.Join(w.dir, ManifestFile))
 }
 
-// private takes the permissions of others from everything below dir: libraries make files with those that are usual.
+// private takes the permissions of others from everything below dir: libraries make files with the
+// usual permissions.
 func private(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -18,7 +18,7 @@ const answerStyle = `<style>
 </style>
 `
 
-// SVG draws the picture as a file of its own, its panels in columns of two, without any outside
+// SVG draws the picture as a complete file, its panels in columns of two, without any outside
 // address but the name of the format.
 func (a Answer) SVG(w io.Writer) error {
 	var b bytes.Buffer
@@ -77,7 +77,7 @@ func (a Answer) writeHTML(b *bytes.Buffer) {
 }
 
 // answerScale is the number of pixels of a PNG for a unit of the picture: enough for a screen with
-// two pixels for each of its own.
+// two device pixels to a unit.
 const answerScale = 2
 
 // PNG draws the picture, its panels in columns of two, with two pixels to a unit.

@@ -63,8 +63,8 @@ func (s State) judgedText() string {
 	return fmt.Sprintf("%d of %d blocks judged, %d more by cost alone", s.Judged, s.Planned, s.Cost)
 }
 
-// lasting returns how long so many blocks take: "about 52 minutes, 23 blocks"; their number alone
-// where that is not known.
+// lasting returns the time that a number of blocks takes: "about 52 minutes, 23 blocks"; the number
+// alone if the time of a block is not known.
 func (s State) lasting(blocks int) string {
 	n := count(blocks, "block", "blocks")
 	if s.Block <= 0 {
@@ -73,8 +73,8 @@ func (s State) lasting(blocks int) string {
 	return fmt.Sprintf("about %s, %s", count(MinutesOf(blocks, s.Block), "minute", "minutes"), n)
 }
 
-// MinutesOf returns the minutes of so many blocks, rounded up to two digits; 0 where that is not
-// known.
+// MinutesOf returns the minutes that a number of blocks takes, rounded up to two significant
+// digits; 0 if the time of a block is not known.
 func MinutesOf(blocks int, each time.Duration) int {
 	if blocks <= 0 || each <= 0 {
 		return 0

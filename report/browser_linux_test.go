@@ -152,7 +152,7 @@ func useGraphs(t *testing.T, c *browser.Browser) {
 		t.Fatalf("too few graphs: %v, %v", whole, elsewhere)
 	}
 
-	// Values under the pointer are those of the document.
+	// The values under the pointer equal the document's.
 	chart := c.Box(figure + `.querySelector(".chart")`)
 	width := areaW * chart.W / svgWidth
 	left, middle := chart.X+areaX*chart.W/svgWidth, chart.Y+chart.H/2

@@ -27,8 +27,8 @@ type Canary struct {
 // moved with the arm.
 const canaryLimit = 0.02
 
-// canaries compares the canaries of the judged runs. Runs without one make no pair, and neither do
-// those of a duet, which have one canary for each block.
+// canaries compares the canaries of the judged runs. Runs without a canary make no pair. The runs
+// of a duet make none either: a duet has one canary for each block.
 func (b *builder) canaries() {
 	p := b.Protocol
 	if p == nil {

@@ -150,8 +150,8 @@ func (c *comment) endpoints(d Document) {
 	c.line("")
 }
 
-// inert writes a text of at most so many signs so that a forge shows it as it is and nothing more:
-// no markup, no address that becomes a link, no mention of a person, no reference to an issue, no
+// inert writes at most the first most signs of a text so that a forge shows them literally: no
+// markup, no address that becomes a link, no mention of a person, no reference to an issue, no
 // formula. A zero-width space breaks each of them.
 func inert(s string, most int) string {
 	s = linkRE.ReplaceAllString(md(short(oneLine(s), most)), "$1$3\u200b$2$4")

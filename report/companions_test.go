@@ -17,7 +17,7 @@ func TestCompanionsAreNamedByRole(t *testing.T) {
 	if got := b.replicasText("", ""); got != "" {
 		t.Errorf("replicas %q of a target without any", got)
 	}
-	// The proxy and the replicas are those of the run on each database, in rows of their own.
+	// The proxy and the replicas of the run on each database have separate rows.
 	b.in.Runs[0].Manifest.Target = json.RawMessage(`{"companions":{"proxy":{"name":"nginx","version":"1.22.1"},"replica-0":{"name":"PostgreSQL","version":"15.6"},"replica-1":{"name":"PostgreSQL","version":"15.6"}}}`)
 	other := RunData{Cell: record.ComparisonRun{Engine: "mysql"}}
 	other.Manifest.Target = json.RawMessage(`{"companions":{"replica-0":{"name":"MariaDB","version":"10.11.6"}}}`)

@@ -26,7 +26,7 @@ func CSV(w io.Writer, d Document) error {
 }
 
 // endpointRows has the primary endpoints of all verdicts: first new arms against base, then
-// databases against the first; those that were not judged with the reason alone. Effects, their
+// databases against the first; endpoints that were not judged have the reason alone. Effects, their
 // intervals and margins are ratios minus one, or percentage points where effect_unit is pp.
 func (d Document) endpointRows() [][]string {
 	rows := [][]string{{"database", "arm", "against", "endpoint", "unit", "better", "verdict",

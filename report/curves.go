@@ -77,7 +77,7 @@ type Stretch struct {
 // ArmLine is one arm's curve on the grid T, in seconds: the median over its runs of their means in
 // a step of the grid, and the lowest and highest sample of all of them in it (nil for one run that
 // has one sample a step). Where T jumps by more than a step of the grid there is no data. Each
-// holds each run by itself while they are few.
+// holds one line per run while the runs are few.
 type ArmLine struct {
 	Arm    string    `json:"arm"` // label
 	Index  int       `json:"index"`

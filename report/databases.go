@@ -11,8 +11,8 @@ import (
 	"plimsoll/target"
 )
 
-// ownDatabases reports whether the plan's arms have databases of their own; then the one engine of
-// the comparison has no name.
+// ownDatabases reports whether the plan's arms have their own databases; then the one engine of the
+// comparison has no name.
 func (b *builder) ownDatabases() bool { return b.in.Plan != nil && b.in.Plan.OwnDatabases() }
 
 // armDatabase names the database of an arm that has its own, with its durability.

@@ -37,15 +37,15 @@ type Disturbance struct {
 	OtherMost Number   `json:"other_most"` // the largest share in a run of another pair
 }
 
-// A wait stands out from leastWait on, and when it is standsOut times that of any run of another
-// pair.
+// A wait stands out if its share is at least leastWait and at least standsOut times the share in
+// any run of another pair.
 const (
 	leastWait = 0.01
 	standsOut = 2
 )
 
-// disturbances looks on the hosts of the pairs that add most to the width of an endpoint that is
-// not decided, and of those that are flagged.
+// disturbances searches the hosts of two kinds of pairs for waits: pairs that add most to the width
+// of an undecided endpoint, and flagged pairs.
 func (b *builder) disturbances() {
 	for _, f := range b.Verdicts {
 		runs := slices.Concat(b.of(f.Engine, baseName(*b.Document)), b.of(f.Engine, f.Arm))

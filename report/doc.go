@@ -2,14 +2,12 @@
 //
 // # One document, several forms
 //
-// A [Document] is plain data: a set of parts, some of which are missing. [From] makes one of the
-// runs of a comparison, [FromRows] of given numbers, [FromReleases] of releases over many
-// comparisons; that of load steps holds a [SizingPart]. The table of parts gives the order in which
-// they are filled and read; each part has one file, with its data, its filling and its sections.
-// The table of forms ([Document.Forms]) lists what a document is written as. Markdown and HTML know
-// only one kind of sheet (a top, a first screen, sections).
-//
-// Everything that a number needs to be understood (interval, margin, smallest change that could be
+// A [Document] is plain data: a set of parts, some of which are missing. [From] makes a document of
+// the runs of a comparison, [FromRows] of given numbers, [FromReleases] of releases over many
+// comparisons; the document of load steps holds a [SizingPart]. The table of parts gives the order
+// in which they are filled and read; each part has one file, with its data, its filling and its
+// sections. The table of forms ([Document.Forms]) lists the forms in which a document is written.
+// Markdown and HTML know only one kind of sheet (a top, a first screen, sections).
 // found, validity of the runs behind it) is a part of the document, so that no form can leave it
 // out by accident.
 //

@@ -30,8 +30,9 @@ type Input struct {
 	Arms       []Judged // new arms against base, one per (engine, arm)
 	Databases  []Judged // engines against the first engine, one per (engine, arm)
 	Runs       []RunData
-	// Graphs lists the graphs that the target can give, in the order in which they are shown. Further
-	// are those after them that are shown only where a run has them, or the reason why it does not.
+	// Graphs lists the graphs that the target can give, in the order in which they are shown.
+	// Further lists the graphs after them that are shown only where a run has them, or the reason
+	// why it does not.
 	Graphs, Further []GraphSpec
 	// EngineNames holds the name and version that each database server reports, by engine: "mysql" ->
 	// "MariaDB 10.11.19".
@@ -230,7 +231,7 @@ const (
 	Releases                     // releases over many comparisons
 )
 
-// Subject returns what the document reports on.
+// Subject returns the subject of the document.
 func (d Document) Subject() Subject {
 	switch {
 	case d.Given != nil:

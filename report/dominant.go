@@ -92,8 +92,8 @@ func standings(r RunData, test string) []standing {
 	return out
 }
 
-// nearest returns the rule that uses most of its limit, of those that are not named and do more
-// than warn.
+// nearest returns the rule that uses most of its limit, except the rule named but and rules that
+// only warn.
 func nearest(all []standing, but string) (standing, bool) {
 	rest := slices.DeleteFunc(slices.Clone(all),
 		func(s standing) bool { return !s.known || s.rule == but || s.warning })
@@ -122,8 +122,8 @@ func (s standing) valueText() string {
 		limitValue(RuleRow{Unit: unit, Limit: Number(s.limit)}))
 }
 
-// Dominant names in one or two sentences the rule that dominated a test of a run: the one that
-// stopped the search or was broken, otherwise the one that came nearest to its limit.
+// Dominant names in one or two sentences the rule that dominated a test of a run: the rule that
+// stopped the search or was broken, otherwise the rule that came nearest to its limit.
 func Dominant(r RunData, test string) string {
 	all := standings(r, test)
 	if test == Unbounded {

@@ -134,7 +134,7 @@ func (b *builder) judgedBlocks() (all []int) {
 	return slices.Compact(all)
 }
 
-// addressesOf are those at which the judged runs of an arm on an engine were, each once, in the
+// addressesOf returns the addresses of an arm on an engine in its judged runs, each once, in the
 // order of the blocks.
 func (b *builder) addressesOf(engine, arm string) string {
 	var all []string

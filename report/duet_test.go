@@ -46,7 +46,8 @@ func TestDuetIsDescribed(t *testing.T) {
 	}
 }
 
-// TestCapacityOfADuetIsNoLevel tells it from that of a server alone wherever it is printed.
+// TestCapacityOfADuetIsNoLevel distinguishes the capacity in a duet from the capacity of a server
+// alone in every form.
 func TestCapacityOfADuetIsNoLevel(t *testing.T) {
 	for name, in := range map[string]Input{"duet": inTurns(), "sequence": planned()} {
 		d := From(in)

@@ -43,7 +43,7 @@ func kindNotes(f NamedVerdict) []string {
 	return out
 }
 
-// impliedNotes state what the changes of costs mean for the supported users, a sentence each.
+// impliedNotes states the effect of changed costs on the supported users, a sentence each.
 func impliedNotes(f NamedVerdict) []string {
 	var out []string
 	for _, r := range f.Verdict.Results {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Each document has the forms of its subject, in files of their own; given numbers have no second file of everything.
+// Each document has the forms of its subject, in separate files; given numbers have no second file
+// of everything.
 func TestForms(t *testing.T) {
 	for of, tt := range map[Subject]struct {
 		d     Document

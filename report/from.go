@@ -73,8 +73,8 @@ func (b *builder) names() {
 	d.Title = strings.TrimSpace("Performance Comparison " + strings.Join(d.armTitles(), " vs "))
 }
 
-// labels names the arms by their versions where these tell all of them apart. Arms of no name but
-// base and new are named by what the plan has for them otherwise.
+// labels names the arms by their versions if all of these differ; else arms named base and new by
+// their program or address in the plan, if these differ; else by their own names.
 func (b *builder) labels() []string {
 	for _, of := range []func(arm string) string{b.version, b.given} {
 		labels := make([]string, len(b.c.Arms))

@@ -13,9 +13,9 @@ import (
 // mostFront is the largest number of warning groups, and of actions, on the first screen.
 const mostFront = 3
 
-// A WarningGroup is warnings of one cause. Changes reports whether their cause could change a
-// verdict: then the group stands before those that could not. Text is one sentence for all of them.
-// Action is the remedy; groups without one are left to the details.
+// A WarningGroup holds the warnings of one cause. Changes reports whether the cause could change a
+// verdict; such groups stand before the others. Text is one sentence for all of them. Action is the
+// remedy; groups without one are left to the details.
 type WarningGroup struct {
 	Cause    string   `json:"cause"`
 	Changes  bool     `json:"could_change_verdict"`
@@ -47,7 +47,7 @@ type cause struct {
 	harmless           bool
 }
 
-// causes are all causes in the order in which they matter.
+// causes lists all causes, the most important first.
 var causes = []cause{
 	{causeIncomplete, "", "resume it by plimsoll compare -resume", false},
 	{causeLost, "", "find out why before anything is released", false},

@@ -103,7 +103,7 @@ func TestAnswerShowsEveryPair(t *testing.T) {
 					spans++
 				}
 			}
-			if kinds["disc"] != pairs+1 || bars != pairs+1 { // with that of the legend
+			if kinds["disc"] != pairs+1 || bars != pairs+1 { // one more in the legend
 				t.Errorf("%s, %s: %d marks of base and %d bars for %d pairs", name, p.name, kinds["disc"], bars, pairs)
 			}
 			if text := p.text(true); strings.Count(text, "by block: ") == 0 && pairs > 0 || strings.Count(text, ", margin ") != len(p.results) {

@@ -35,8 +35,8 @@ type Given struct {
 	// NotComplete names the missing part of a stored comparison; empty for one that is complete, and
 	// for other numbers.
 	NotComplete string `json:"not_complete,omitempty"`
-	// Verdicts are of the new arm against base, one per database; Databases of each database against
-	// the first, within each arm.
+	// Verdicts judge the new arm against base, one per database; Databases judge each database
+	// against the first, within each arm.
 	Verdicts  []verdict.Verdict `json:"verdicts"`
 	Databases []verdict.Verdict `json:"databases,omitempty"`
 	// Skipped are figures that were not judged, with the reason.
@@ -54,9 +54,9 @@ type Given struct {
 	databases []string // in the order of tables
 }
 
-// An Aside is a figure that is shown and not judged: geometric means over the pairs, and the ratio
-// of them less one. Of a figure that is zero somewhere, as a count of errors may be, the means are
-// arithmetic and there is no ratio.
+// An Aside is a figure that is shown and not judged: geometric means over the pairs, and their
+// ratio less one. For a figure that is zero in some pair, as a count of errors may be, the means
+// are arithmetic and there is no ratio.
 type Aside struct {
 	Name     string `json:"name"`
 	Database string `json:"database,omitempty"`
@@ -87,7 +87,7 @@ type givenMetric struct {
 type JudgeInput struct {
 	Names           [2]string
 	Rows, Asides    []imported.PairRow
-	Arms, Databases []Judged // without what is beside their verdicts
+	Arms, Databases []Judged // with verdicts alone
 	Skipped         map[string]string
 	NotComplete     string // the missing part of a stored comparison; empty for one that is complete
 	Warnings        []string
@@ -277,7 +277,7 @@ func (d Document) sourceSections() []section {
 	return t.section("Sources")
 }
 
-// mostTables is up to how many pairs each has a table of its own, as in the release reports.
+// mostTables is the largest number of pairs that get one table each, as in the release reports.
 const mostTables = 3
 
 // resultSections lays out one metric: a table per run, or one of all runs.

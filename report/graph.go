@@ -162,8 +162,9 @@ func ticks(lo, hi float64, n int) []tick {
 	}
 }
 
-// axisNumber writes a number of an axis: thousands get a k, millions an M, with at most so many
-// decimals as short is; with 2, no label is wider than six signs.
+// axisNumber writes a number of an axis. Thousands get a k, millions an M and billions a G, with at
+// most short decimals; other numbers have at most the given decimals. With short = 2, no label is
+// wider than six signs.
 func axisNumber(v, step float64, decimals, short int) string {
 	if v == 0 {
 		return "0"

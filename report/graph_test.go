@@ -199,7 +199,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestFilesOfRulesDiffer draws two long rules that begin alike into files of their own.
+// TestFilesOfRulesDiffer draws two long rules that begin alike into two files.
 func TestFilesOfRulesDiffer(t *testing.T) {
 	r := RunData{Cell: record.ComparisonRun{Run: "r", Block: 1, Arm: "base", Valid: true}}
 	r.Manifest.Phases = []record.Phase{{Name: "search", To: 10 * time.Second}}

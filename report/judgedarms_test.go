@@ -8,7 +8,7 @@ import (
 	"plimsoll/plan"
 )
 
-// Each verdict of a comparison of three arms is of its own arm, in every form.
+// TestJudgedArms: each verdict of a comparison of three arms names its arm, in every form.
 func TestJudgedArms(t *testing.T) {
 	of := func(arm string, loss float64) verdict.Verdict {
 		var pairs []verdict.Pair

@@ -74,9 +74,8 @@ func overText(budget time.Duration) string {
 	return fmt.Sprintf("the rest of the budget of %s was too short for another", aboutTime(budget))
 }
 
-// LookNext returns how a comparison with such a budget, 0 for none, goes on after a look: that it
-// ends, or the changes that the rest of the budget could still find. label names an engine for
-// people.
+// LookNext returns how a comparison with this budget (0: none) goes on after a look: that it ends,
+// or the changes that the rest of the budget could still find. label names an engine for people.
 func LookNext(l record.Look, budget time.Duration, label func(engine string) string) string {
 	switch {
 	case l.Decided:

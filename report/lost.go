@@ -19,9 +19,9 @@ type LostRun struct {
 	Expected int    `json:"expected"`
 }
 
-// acknowledgedLost counts the messages that arms acknowledged and did not keep, in all runs but
-// those that were cut, and the pilots. Those of judged runs are in Document.Users too; the others
-// are named by their run.
+// acknowledgedLost counts the messages that arms acknowledged and did not keep, in all runs except
+// cut ones and pilots. The losses of judged runs are in Document.Users too; the others are named by
+// their run.
 func (b *builder) acknowledgedLost() {
 	judged := b.c.Judged()
 	for _, r := range b.in.Runs {
@@ -68,8 +68,8 @@ type StepLoss struct {
 	Unknown  string `json:"unknown,omitempty"`
 }
 
-// Audited adds the audit of a run of a step with so many users, 0 for the first search. u is nil
-// for a run without records of its users; err is the reason why they could not be read.
+// Audited adds the audit of a run of a step with this number of users, 0 for the first search. u is
+// nil for a run without records of its users; err is the reason why they could not be read.
 func (d *SizingPart) Audited(run string, users int, u *record.Users, err error) {
 	switch {
 	case err != nil:

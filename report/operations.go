@@ -27,8 +27,8 @@ type OpTable struct {
 }
 
 // OpSchedule compares the operations that the schedule of an arm's users intended in the measured
-// phases with those that were begun. Told of Runs runs recorded it; with none, the rest is NaN.
-// Percentiles are of all operations of the steady state, as measured and as if users had not
+// phases with the operations that were begun. Of the Runs, Told recorded it; if Told is 0, the rest
+// is NaN. Percentiles cover all operations of the steady state, as measured and as if users had not
 // waited, in milliseconds, NaN where the operations are too few.
 type OpSchedule struct {
 	Runs int `json:"runs"`
@@ -73,9 +73,9 @@ type OpCell struct {
 	// Expected counts answers with a status from 400 on that the dialect knows as right; they are not
 	// failed.
 	Expected []workload.ExpectedCount `json:"expected,omitempty"`
-	// Of the operations that were under way at the end of a measured phase, Drained have ended since
-	// (they are not in Rate) and Open have not: these are in the percentiles with their age, and
-	// AtLeast names those that are lower bounds for it.
+	// Of the operations that were under way at the end of a measured phase, Drained have ended
+	// since (they are not in Rate) and Open have not: these are in the percentiles with their age,
+	// and AtLeast names the percentiles that are lower bounds because of it.
 	Drained uint64   `json:"drained,omitempty"`
 	Open    uint64   `json:"open,omitempty"`
 	AtLeast []string `json:"at_least,omitempty"`

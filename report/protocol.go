@@ -151,8 +151,8 @@ func noiseText(b record.Before, label func(string) string) string {
 	return text
 }
 
-// Findable states the changes that the planned blocks of a comparison can find; empty for one
-// without forecasts. label is that of [Foresight].
+// Findable states the changes that the planned blocks of a comparison can find; empty for a
+// comparison without forecasts. label names an engine, as in [Foresight].
 func Findable(b record.Before, label func(string) string) string {
 	all := b.Expected
 	if len(all) == 0 {
@@ -162,7 +162,7 @@ func Findable(b record.Before, label func(string) string) string {
 		return fmt.Sprintf("%s no verdict, whatever they show: at least %d are needed",
 			count(all[0].Blocks, "block carries", "blocks carry"), stats.MinPairs)
 	}
-	var parts, names, assumed []string // names are those of the last part
+	var parts, names, assumed []string // names has the names of the last part
 	engine, last := "", ""
 	for i, x := range all {
 		e := plan.Endpoint{Name: x.Metric, Absolute: x.Absolute, Unit: x.Unit}

@@ -285,8 +285,8 @@ func (r *raster) write(text string, size float64, pen point, sin, cos float64, l
 }
 
 // paletted returns the picture with one byte per pixel, which makes files a third as large and
-// several times faster to write. The colors of lines and text are kept as they are; of their soft
-// edges so many as fit, and the nearest one for the rest.
+// several times faster to write. It keeps the colors of lines and text. Of the colors of their soft
+// edges it keeps as many as fit into 256, and replaces the others by the nearest one.
 func paletted(m image.Image) image.Image {
 	src, ok := m.(*image.RGBA)
 	if !ok || src.Stride != 4*src.Rect.Dx() {

@@ -81,7 +81,8 @@ func scenes() map[string]scene {
 		"unbounded-only": search, "external": external, "hostile": hostile, "three-arms": three, "invalid": invalid, "bounded-only": plateau}
 }
 
-// wholeScenes are those with a golden file of each form; of the others there is the brief report.
+// wholeScenes are the scenes with a golden file of each form; the others have the brief report
+// alone.
 var wholeScenes = map[string]bool{"rich": true, "interrupted": true}
 
 func golden[S string | []byte](t *testing.T, name string, text S) {

@@ -305,8 +305,8 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 	return section{Level: 3, Table: t, Notes: notes}, true
 }
 
-// brokenRules lists the rules that the bounded tests broke, or could not evaluate: those that only
-// warn, or all others.
+// brokenRules lists the rules that the bounded tests broke, or could not evaluate: the rules that
+// only warn, or all others.
 func (b *builder) brokenRules(warning bool) []string {
 	var out prose
 	broke := "broke %s"

@@ -9,8 +9,9 @@ import (
 	"plimsoll/record"
 )
 
-// A rule that only warns breaks nothing: the report says in how many runs it did not hold, the next steps stay those of
-// a comparison that broke no rule, and no CI system is red. The same rule without the word does all of that.
+// A rule that only warns breaks nothing: the report states the number of runs in which it did not
+// hold, the next steps equal the steps of a comparison that broke no rule, and no CI system turns
+// red. The same rule without the word does all of that.
 func TestAWarningBreaksNothing(t *testing.T) {
 	s := scenes()["aa"]
 	without := From(s.input())

@@ -109,13 +109,13 @@ type RunScreen struct {
 	// Entries are facts with their labels, the most important first. Those without room are left out,
 	// and a line states how many and where they are.
 	Entries []record.Row
-	Ops     []RunOp // by how much they count; those for which there is no room are left out likewise
+	Ops     []RunOp // by falling count; left out likewise
 	// More names the place of all entries, Ends is always shown.
 	More string
 	Ends []record.Row
 }
 
-// leastOps is for how many operations room is kept.
+// leastOps is the smallest number of operations that the screen keeps room for.
 const leastOps = 3
 
 // Write writes the screen in at most [RunLines] lines of at most width signs, or in more lines

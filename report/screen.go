@@ -25,7 +25,7 @@ const (
 // in lines of at most width signs, without color codes. Nothing is cut: where there is more than
 // [ScreenLines] can hold, less important entries are left to the report, and a line states so. A
 // width of 0 means 100; less than 40 counts as 40, and a width below 100 takes more lines. Given
-// numbers have a screen of their own, of any length.
+// numbers have another screen, of any length.
 func Screen(w io.Writer, d Document, width int) error {
 	width = max(cmp.Or(width, defaultWidth), narrowest)
 	switch d.Subject() {
@@ -299,7 +299,7 @@ func skippedText(d Document) string {
 	return strings.Join(parts, ", ")
 }
 
-// wrap breaks a text into at most so many lines of n signs; the rest is cut and marked.
+// wrap breaks a text into at most the given number of lines of n signs; the rest is cut and marked.
 func wrap(text string, n, most int) []string {
 	lines := Fold(text, n)
 	if len(lines) > most {

@@ -17,7 +17,7 @@ type SearchEnds struct {
 	Arm       string  `json:"arm"`
 	Searches  int     `json:"searches"`
 	Rules     []Count `json:"rules"`                 // most frequent first
-	AtLeast   int     `json:"at_least"`              // searches that ended at a limit of their own: lower bounds
+	AtLeast   int     `json:"at_least"`              // ended at their own limit: lower bounds
 	AtLeastBy []Count `json:"at_least_by,omitempty"` // the stop rules of those
 	Stopped   []Count `json:"stopped"`               // stop rules, in words
 	// Unstable counts searches that contradict themselves; Reached and Held are the medians of their
@@ -144,7 +144,7 @@ func namedText(l SearchEnds) string {
 	return list(parts)
 }
 
-// ownLimits names the arms whose searches ended at a limit of their own, and those limits.
+// ownLimits names the arms whose searches ended at a limit of the search, and these limits.
 func (b *builder) ownLimits() (names, stops []string) {
 	for _, l := range b.Limiters {
 		if l.AtLeast == 0 {

@@ -51,8 +51,8 @@ func sideCell(h *measure.Histogram) SideCell {
 	return c
 }
 
-// sideTolerance is by how much the numbers of requests of both sides may differ, as a part of the
-// larger one, for their means to be set against each other: requests at the edges of the phase end
+// sideTolerance is the largest difference between the numbers of requests of both sides, as a part
+// of the larger one, at which their means are compared: requests at the edges of the phase end
 // within it on one side alone.
 const sideTolerance = 0.01
 

@@ -58,8 +58,8 @@ func (d *Document) bySettings(settings []string) {
 	}
 }
 
-// armTitles are the arms as titles name them: by label, and by the settings of those that have
-// some.
+// armTitles returns the arms as titles name them: by label and, where an arm has settings, by
+// these.
 func (d Document) armTitles() []string {
 	out := make([]string, len(d.Arms))
 	for i, a := range d.Arms {

@@ -346,8 +346,8 @@ func cpuText(h probe.Host) string {
 	return fmt.Sprintf("%d x %s", h.CPUs, h.CPUModel)
 }
 
-// placementText states the places of generator and target. A target that others run may be on any
-// host, also on this one behind an address of its own.
+// placementText names the hosts of generator and target. A target that others run may be on any
+// host, also on this one behind another address.
 func (b *builder) placementText(m record.Manifest) string {
 	if b.in.Plan != nil && !b.in.Plan.Target.OwnHost() && !m.SharedHost {
 		text := "the target is where others run it, which was not seen"

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A sheet is the one model of all reports: a top, then sections. Renderers know nothing else of a
-// report.
+// A sheet is the common model of all reports: a top, then sections. Renderers know nothing else of
+// a report.
 type sheet struct {
 	title  string
 	arms   []string // the title continues with them: a vs b

@@ -29,8 +29,9 @@ type SizingPart struct {
 	Search *record.Capacity `json:"search,omitempty"`
 	// Drift lists the signals that moved in each step.
 	Drift []StepDrift `json:"drift"`
-	// AcknowledgedLost counts the messages that the target had acknowledged and that could not be read
-	// back: in the steps, in those that were repeated, and in the first search. LostIn lists the runs.
+	// AcknowledgedLost counts the messages that the target had acknowledged and that could not be
+	// read back: in the steps, in the repeated steps, and in the first search. LostIn lists the
+	// runs.
 	AcknowledgedLost int          `json:"acknowledged_lost,omitempty"`
 	LostIn           []StepLoss   `json:"lost_in,omitempty"`
 	Setup            []record.Row `json:"setup"`

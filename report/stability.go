@@ -328,7 +328,7 @@ func (d *StabilityDelta) text() string {
 	return text
 }
 
-// told are the signals whose drift has a comment of its own.
+// told are the signals whose drift has a separate comment.
 var told = []string{"mean response", "throughput"}
 
 // stabilityComments name the arms whose response times or throughput drift, and the signals in

@@ -43,7 +43,7 @@ const svgStyle = `<style>
 </style>
 `
 
-// SVG draws the graph as a file of its own, without any outside address but the name of the format.
+// SVG draws the graph as a complete file, without any outside address but the name of the format.
 func (g Graph) SVG(w io.Writer) error {
 	var b bytes.Buffer
 	g.svg(&b, ` xmlns="http://www.w3.org/2000/svg"`, svgStyle, 0)

@@ -67,7 +67,7 @@ type section struct {
 	Table  *table
 	Notes  prose // paragraphs
 	Graphs []int // indexes into Document.Graphs, two beside each other
-	// Links lists pages in a table of its own, with LinkHead above it.
+	// Links lists pages in a separate table, with LinkHead above it.
 	LinkHead []string
 	Links    []linkRow
 	// Raw means that Items are a person's own words, which may hold markup.

@@ -22,7 +22,7 @@ func TestTextsOfAPerson(t *testing.T) {
 	if page := reported(t, HTML, d); strings.Count(page, "Written by a person.") != 2 || strings.Contains(page, draft.Comments[0]) {
 		t.Error("the page does not hold the person's comments alone, marked as such")
 	}
-	// One of both; and those of the caller come before those of the plan.
+	// Either kind may come from a person; the caller's texts come before the plan's.
 	s.plan = mustPlan(planText + "report: {action_items: Wait.}\n")
 	in := s.input()
 	in.Comments = []string{"From the caller."}

@@ -61,7 +61,7 @@ type TrendDatabase struct {
 type TrendChain struct {
 	Releases []TrendRelease `json:"releases"`
 	Changes  []TrendChange  `json:"changes,omitempty"`
-	// Places is at how many releases a change was looked for.
+	// Places is the number of releases at which a change was searched for.
 	Places int `json:"places"`
 }
 
@@ -168,7 +168,7 @@ func trendOf(database string, all []ReleasePair) TrendDatabase {
 			why = "it has no judged pair"
 		case bound:
 			why = "some of its searches found only a lower bound, and the ratio of a bound is unknown"
-		case p.Withheld != "": // the pairs that are left are those that went well
+		case p.Withheld != "": // only the pairs that went well are left
 			why = "its verdict on the supported users was withheld: " + p.Withheld
 		case p.Base == p.New:
 			why = "both of its arms are called " + p.Base
@@ -340,7 +340,7 @@ func (d *TrendPart) lines() []string {
 	return out
 }
 
-// confirmed is whether a change is an alarm, and otherwise what would make it one.
+// confirmed states that a change is an alarm, or what would make it one.
 func (c TrendChange) confirmed() string {
 	if c.Alarm {
 		return fmt.Sprintf("ALARM: %d comparisons in a row show it", c.InRow)

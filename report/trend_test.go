@@ -99,8 +99,8 @@ func TestTrendFindings(t *testing.T) {
 	if len(c.Changes) != 1 || c.Changes[0].Release != "v10.3" || c.Changes[0].Before != "v10.2" || math.Abs(float64(c.Changes[0].Shift.Value)+0.1) > 0.01 || c.Places != 4 {
 		t.Errorf("changes %+v at %d places", c.Changes, c.Places)
 	}
-	// Names: those of a base that is new to the chain stand right before its release, however the comparisons are
-	// given.
+	// The names of a base that is new to the chain stand right before its release, in any order of
+	// the comparisons.
 	late := FromReleases([]ReleasePair{releaseScene()[1], releaseScene()[0]}).Trend.Databases[0].Chains[0]
 	var names []string
 	for _, r := range late.Releases {

@@ -118,8 +118,7 @@ const (
 // trendStyle is the style of a standalone trend beside the style of graphs.
 const trendStyle = `<style>.whisker{stroke:#0072b2;stroke-width:1.6}.dot{fill:#0072b2}.change{stroke:#b00020;stroke-width:1.6;stroke-dasharray:4 3}.gap{stroke:#bbb;stroke-width:1.5}.chart .called{fill:#b00020;font-weight:bold}</style>` + "\n"
 
-// SVG draws the picture as a file of its own, without any outside address but the name of the
-// format.
+// SVG draws the picture as a complete file, without any outside address but the name of the format.
 func (g TrendGraph) SVG(w io.Writer) error {
 	var b bytes.Buffer
 	g.svg(&b, ` xmlns="http://www.w3.org/2000/svg"`, svgStyle+trendStyle)

@@ -16,7 +16,8 @@ import (
 	"plimsoll/record"
 )
 
-// live gives a run users that did something: 16 actions, storms, logins, messages. bad is how wrong it went.
+// live gives a run users that did something: 16 actions, storms, logins, messages. bad is the
+// number of faults.
 func live(r *RunData, bad int, hostile string) {
 	rng := rand.New(rand.NewPCG(11, uint64(r.Cell.Block)))
 	b := workload.BehaviorCount{Behavior: "person" + hostile}
@@ -127,7 +128,8 @@ func TestRunTextOfNothing(t *testing.T) {
 	}
 }
 
-// TestUndelivered: of a target that delivers nothing by its own word, deliveries are no numbers.
+// TestUndelivered: the deliveries of a target that reports that it delivers nothing are not
+// counted.
 func TestUndelivered(t *testing.T) {
 	in := liveInput("")
 	r := in.Runs[slices.IndexFunc(in.Runs, func(r RunData) bool { return r.Cell.Arm == "base" })]

@@ -12,7 +12,7 @@ import (
 	"plimsoll/record"
 )
 
-// judged is a result of so many pairs whose differences are all about by, in percent.
+// judged returns a result with a number of pairs whose differences all lie about by, in percent.
 func judged(e plan.Endpoint, pairs int, by ...float64) verdict.Result {
 	all := make([]verdict.Pair, pairs)
 	for i := range all {

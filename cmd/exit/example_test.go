@@ -8,7 +8,7 @@ import (
 	"plimsoll/report"
 )
 
-// A script decides a release by the status of a comparison. Lost messages are no success of a
+// A script decides a release by the status of a comparison. Lost messages are not a success of a
 // server that is faster.
 func ExampleCompared() {
 	verdicts := []verdict.Verdict{{Kind: verdict.Better}}

@@ -45,8 +45,8 @@ func Worst(statuses ...int) int {
 // it: 130 for SIGINT.
 func OfSignal(s syscall.Signal) int { return 128 + int(s) }
 
-// Compared returns the exit status of a complete comparison: the one of its verdicts, and [SLO] if
-// acknowledged messages are gone.
+// Compared returns the exit status of a complete comparison: the status of its verdicts, and [SLO]
+// if acknowledged messages are gone.
 func Compared(doc report.Document, verdicts []verdict.Verdict) int {
 	status := verdict.Worst(verdicts...).ExitStatus()
 	if doc.AcknowledgedLost > 0 {

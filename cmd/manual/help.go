@@ -19,7 +19,7 @@ type manual struct {
 	verbs           []verb
 }
 
-// A verb is one of the program's, or an action of one that has flags of its own.
+// A verb is a verb of the program, or an action of one that has separate flags.
 type verb struct {
 	name, usage, short string
 	words              []string // arguments that are the same for everybody, such as last

@@ -2,9 +2,9 @@
 //
 //	go run ./cmd/manual PROGRAM DIRECTORY
 //
-// It reads the help of the program, which prints the table of the verbs. So its output is never older than the program,
-// and is no part of the repository: scripts/release.sh makes it for each release. A program with further verbs, as that
-// of newsfeed, has pages in the same way.
+// It reads the help of the program, which prints the table of the verbs. So its output is never
+// older than the program, and is not in the repository: scripts/release.sh makes it for each
+// release. It makes the pages of a program with further verbs, such as newsfeed's, in the same way.
 package main
 
 import (

@@ -28,7 +28,7 @@ func says(b *browser.Browser, text string) {
 	b.Says(text)
 }
 
-// views are the places that are looked at, and a text that shows when they are there.
+// views are the tested places, each with a text that its loaded page shows.
 var views = []struct{ name, hash, text string }{
 	{"now", "#/live/" + runID + "/now", "May this be believed?"},
 	{"search", "#/live/" + runID + "/search", "interval so far"},
@@ -121,7 +121,7 @@ func inspect(b *browser.Browser, name string) {
 
 const axeFile = "node_modules/axe-core/axe.min.js"
 
-// violations are what axe-core reports of the page as it stands.
+// violations returns the violations that axe-core reports for the page in its current state.
 func violations(b *browser.Browser) []string {
 	b.T.Helper()
 	return b.Violations(axeFile)

@@ -219,7 +219,7 @@ func (p *player) window(k int) object {
 	return object{"n": k, "at": x, "users": users, "reading": reading, "ratio": ratio, "rule": "cpu(app) < 85%"}
 }
 
-// past is what serve would keep of the seconds after from, up to to.
+// past returns the content that serve would keep of the seconds after from, up to to.
 func (p *player) past(from, to int, scale float64) object {
 	t := []any{}
 	series := map[string][]any{}

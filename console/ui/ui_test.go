@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write dist anew")
 
-// maxLines is how long the sources may grow.
+// maxLines is the largest number of lines in the sources.
 const maxLines = 4000
 
 // bundle builds the page: a script and a style sheet, the same bytes on every host.
@@ -89,7 +89,7 @@ func TestSourcesStaySmall(t *testing.T) {
 
 var variable = regexp.MustCompile(`--[a-z]+[0-9]*:#[0-9a-f]{3,6}`)
 
-// TestColorsOfTheReport compares the page's colors with those of reports: the two belong to each other.
+// TestColorsOfTheReport compares the page's colors with the colors of reports, which must match.
 func TestColorsOfTheReport(t *testing.T) {
 	read := func(file string) string {
 		text, err := os.ReadFile(file)

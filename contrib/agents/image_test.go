@@ -35,7 +35,8 @@ func short(t *testing.T) string {
 	return dir
 }
 
-// removeGroups removes the control groups that podman leaves: those of the name and below, in every hierarchy.
+// removeGroups removes the control groups that podman leaves: the named group and the groups below
+// it, in every hierarchy.
 func removeGroups(t *testing.T, name string) {
 	t.Helper()
 	for _, pattern := range []string{"/sys/fs/cgroup/" + name, "/sys/fs/cgroup/*/" + name} {

@@ -133,7 +133,8 @@ func TestChartPromises(t *testing.T) {
 	}
 }
 
-// The settings of a pod's network are those of a host, as far as the kubelet lets a pod set them.
+// TestChartSysctls: the settings of a pod's network equal the settings of a host, as far as the
+// kubelet lets a pod set them.
 func TestChartSysctls(t *testing.T) {
 	b, err := os.ReadFile("systemd/90-plimsoll-agent.conf")
 	if err != nil {

@@ -20,7 +20,8 @@ func grouped(n float64) string {
 	return digits
 }
 
-// The columns of docs/agents-deploy.md that follow from measured figures are those of studies/results/benchmarks.json.
+// TestRent: the columns of docs/agents-deploy.md that follow from measured figures agree with
+// studies/results/benchmarks.json.
 func TestRent(t *testing.T) {
 	b, err := os.ReadFile(root + "/studies/results/benchmarks.json")
 	if err != nil {

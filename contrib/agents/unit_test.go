@@ -16,7 +16,7 @@ const unitFile = "systemd/plimsoll-agent.service"
 // agent needs: the network, its sockets, the state of the clock, and the right to choose its cores.
 const mostExposure = 1.7
 
-// placed writes the unit, with a program that is on this host, into a directory of its own.
+// placed writes the unit, with a program that is on this host, into a new directory.
 func placed(t *testing.T, edit func(string) string) string {
 	t.Helper()
 	b, err := os.ReadFile(unitFile)
@@ -71,7 +71,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// Each fault of a unit is found by the check that is there for it.
+// The check for each fault of a unit finds it.
 func TestUnitFaults(t *testing.T) {
 	for name, line := range map[string][2]string{
 		"a directive that does not exist": {"NoNewPrivileges=yes", "NoNewPrivilegez=yes"},

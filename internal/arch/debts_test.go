@@ -129,7 +129,7 @@ func programWires(t *tree) (bad []string) {
 	return append(bad, t.owed("program", "files or places", all)...)
 }
 
-// literals calls call for each string literal of a file that is no import and no tag of a field.
+// literals calls call for each string literal of a file except imports and field tags.
 func literals(f *file, call func(*ast.BasicLit, string)) {
 	tags := map[*ast.BasicLit]bool{}
 	ast.Inspect(f.ast, func(n ast.Node) bool {

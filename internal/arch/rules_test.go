@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// rows is the picture of the layers, bottom up: rooms, each a directory with the directories below it that have no
-// row of their own. A room imports only rows below its own.
+// rows is the picture of the layers, bottom up: rooms, each a directory with the directories below
+// it that have no other row. A room imports only rows below its own.
 var rows = [][]string{
 	0:  {"console/ui", "internal/built", "internal/files", "internal/heaplimit", "internal/linux", "internal/parallel", "internal/plain", "load/clock", "stats"},
 	1:  {"internal/boundary", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
@@ -27,7 +27,7 @@ var rows = [][]string{
 	9:  {"rig", "console"},
 	10: {"run/compare"},
 	11: {"run/sizing"},
-	12: {"cmd", "studies"}, // studies is a module of its own
+	12: {"cmd", "studies"}, // studies is a separate module
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
@@ -463,7 +463,8 @@ func size(t *tree) (bad []string) {
 	return bad
 }
 
-// mostImports is the largest number of our packages that a package imports, without those of its tests.
+// mostImports is the largest number of our packages that a package imports, not counting the
+// imports of its tests.
 const mostImports = 20
 
 func hubs(t *tree) (bad []string) {

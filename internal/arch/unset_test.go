@@ -284,8 +284,8 @@ func access(sel ast.Expr, stack []ast.Node) (set, read bool) {
 	return false, true
 }
 
-// fallback reports whether a package gives a field of its own a default: depending on the field's value, or in a method of
-// the options.
+// fallback reports whether a package gives one of its fields a default: depending on the field's
+// value, or in a method of the options.
 func fallback(info *types.Info, v *types.Var, sel *ast.SelectorExpr, stack []ast.Node) bool {
 	var root types.Object // the value that has the field
 	if id, ok := sel.X.(*ast.Ident); ok {

@@ -21,7 +21,7 @@ type Panic struct { //nolint:errname // it is a panic, which is an error only to
 	// Value is the panic's value as text: one line of about 300 bytes at most, without control characters. It may
 	// hold a secret that a target has echoed.
 	Value string
-	// Stack is that of the goroutine, at most 8 KiB. It holds no strings of the program.
+	// Stack is the stack of the goroutine, at most 8 KiB. It holds no strings of the program.
 	Stack string
 }
 

@@ -56,7 +56,7 @@ func TestPanicBecomesAnError(t *testing.T) {
 	}
 }
 
-// A function that ends well, or with an error of its own, is unchanged.
+// TestBoundaryPassesErrors: a function that returns nil or an error is unchanged.
 func TestBoundaryPassesErrors(t *testing.T) {
 	if err := Do("a test", func() error { return nil }); err != nil {
 		t.Error(err)

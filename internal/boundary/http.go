@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// Handler answers with status 500 where h panics, and reports the panic. An answer that has begun is cut off.
-// [http.ErrAbortHandler] is no defect and passes.
+// Handler answers with status 500 where h panics, and reports the panic. An answer that has begun
+// is cut off. [http.ErrAbortHandler] is not a defect and passes.
 func Handler(h http.Handler, report func(*Panic)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := &begun{ResponseWriter: w}

@@ -45,7 +45,7 @@ type message struct {
 	SessionID string `json:"sessionId,omitempty"`
 }
 
-// Start starts the browser in a network namespace of its own, in which there is no network at all.
+// Start starts the browser in a new network namespace that has no network at all.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	return start(t, false)

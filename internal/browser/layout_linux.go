@@ -35,7 +35,7 @@ func (c *Browser) Contrast() []string {
 	return out
 }
 
-// A Place is where an element is in the window.
+// A Place is the rectangle of an element in the window, in CSS pixels.
 type Place struct{ X, Y, W, H float64 }
 
 // Box scrolls an element into the window and returns its place.

@@ -1,5 +1,6 @@
-// Package built describes the program that runs: its version, and the commit, date and Go that it was built from. It also
-// words the refusal of what a newer version has written. It does not know any format.
+// Package built describes the program that runs: its version, and the commit, date and Go that it
+// was built from. It also words the refusal of files that a newer version has written. It does not
+// know any format.
 package built
 
 import (
@@ -18,12 +19,14 @@ var version, commit, date string
 
 // Info describes a build. What the build does not record is empty.
 type Info struct {
-	// Version is that of the release without the letter v, or "devel" for a build of a work tree.
+	// Version is the version of the release without the letter v, or "devel" for a build of a work
+	// tree.
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	// Date is that of the commit, in RFC 3339 and UTC, so that two builds of one commit are the same bytes.
+	// Date is the date of the commit, in RFC 3339 and UTC, so that two builds of one commit are the
+	// same bytes.
 	Date string `json:"date,omitempty"`
-	// Modified is true for a work tree with changes that are in no commit.
+	// Modified is true for a work tree with uncommitted changes.
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"` // system and processor, such as linux/amd64
@@ -95,8 +98,8 @@ func NewerText(text, name string, most int) error {
 	return Newer("", format, most)
 }
 
-// NewerJSON is [Newer] for a JSON object with the members format and tool; tool stands for one without the latter. What
-// is no such object is not newer: its reader reports that.
+// NewerJSON is [Newer] for a JSON object with the members format and tool; the argument tool stands
+// in for a missing member. Other text is not newer: its reader reports it.
 func NewerJSON(text []byte, tool string, most int) error {
 	var head struct {
 		Format int

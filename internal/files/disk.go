@@ -23,8 +23,8 @@ const (
 type Disk interface {
 	// Mkdir makes a directory whose parent is there. The error wraps [fs.ErrExist] when it is there already.
 	Mkdir(dir string) error
-	// Create makes a file for writing, or empties the one that is there; with fresh that is an error which wraps
-	// [fs.ErrExist].
+	// Create makes a file for writing, or empties an existing one; with fresh an existing file is
+	// an error that wraps [fs.ErrExist].
 	Create(path string, fresh bool) (io.WriteCloser, error)
 	// Rename puts a file in the place of another, in one step.
 	Rename(from, to string) error
@@ -68,8 +68,8 @@ func (OS) Sync(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// MkdirAll makes a directory with its parents, and returns when the names of those that it made would survive a power
-// failure. One that is there is no error.
+// MkdirAll makes a directory with its parents, and returns once the new names would survive a power
+// failure. An existing directory is not an error.
 func MkdirAll(disk Disk, dir string) error {
 	if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
 		return nil
@@ -89,9 +89,9 @@ func MkdirAll(disk Disk, dir string) error {
 	return disk.Sync(parent)
 }
 
-// Replace puts a file with this content, for this user alone, in the place of path. A reader gets the old content or
-// the new one, never a part, also after a power failure. With an error the old file is there as it was, unless the
-// error is of the last sync.
+// Replace puts a file with this content, readable by this user alone, in the place of path. A
+// reader gets the old content or the new one, never a part, also after a power failure. After an
+// error the old file is unchanged, unless the last sync failed.
 func Replace(disk Disk, path string, content []byte) error {
 	tmp, err := beside(path)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // maxLine is the length of a line of ReadJSONLines at most, in bytes.
 const maxLine = 1 << 20
 
-// ReadJSONLines reads a file that has a JSON value in each line, of 1 MiB at most. A file that is not there has none. The
-// error of a line that is no such value names the file and the line.
+// ReadJSONLines reads a file that has a JSON value in each line, of 1 MiB at most. A missing file
+// has none. The error of a line that is not such a value names the file and the line.
 func ReadJSONLines[T any](path string) ([]T, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -94,8 +94,8 @@ func kindOf(m fs.FileMode) string {
 	return "no file"
 }
 
-// Unreadable reports whether err is of a file that is there and can never be read: it is no regular
-// file, or too large.
+// Unreadable reports whether err is the error of an existing file that can never be read: it is not
+// a regular file, or is too large.
 func Unreadable(err error) bool {
 	_, irregular := errors.AsType[*IrregularError](err)
 	return irregular || errors.Is(err, ErrTooLarge)

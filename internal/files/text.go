@@ -42,9 +42,9 @@ type CSVRow struct {
 	Fields []string
 }
 
-// Rows reads a CSV whose fields are separated by commas, semicolons or tabs: by the one that is most frequent in its
-// first line. Rows may differ in their number of fields. An error names the line; the rows before it are returned
-// as well.
+// Rows reads a CSV whose fields are separated by commas, semicolons or tabs: by the most frequent
+// of these in its first line. Rows may differ in their number of fields. An error names the line;
+// the rows before it are returned as well.
 func Rows(data []byte) ([]CSVRow, error) {
 	data = Text(data)
 	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))

@@ -1,6 +1,6 @@
-// Package heaplimit keeps the memory of a process to what its heap needs.
+// Package heaplimit limits the memory of a process to the need of its heap.
 //
-// Without it the Go runtime keeps what the largest of all collections took, and the memory of a
+// Without it the Go runtime keeps the memory of the largest of all collections, and the memory of a
 // generator whose heap is steady rises for hours. The limit is Go's soft one. It follows the live
 // heap with each collection and leaves the collector the memory that it would use without it, so
 // that collections stay about as frequent; the rest goes back to the system. A process that was
@@ -47,7 +47,7 @@ type keeper struct {
 type use struct {
 	at   time.Time
 	need int64 // at the end of the next collection's cycle
-	// tight is with a quarter of the live heap free: less would have the collector work all the
+	// tight leaves a quarter of the live heap free: less would keep the collector busy all the
 	// time.
 	tight int64
 }
@@ -97,10 +97,10 @@ func (k *keeper) collected(turn int) {
 	k.arm(turn)
 }
 
-// follow sets the limit to the largest need of the last while that was seen twice: every ten
-// minutes samples go to disk, and the memory that one collection found alive meanwhile is no need.
-// Users who begin bring more with each collection: growth in both of the last two is expected of
-// the next, too.
+// follow sets the limit to the largest need of the recent past that was seen twice. Every ten
+// minutes samples go to disk, and the memory that a single collection finds alive meanwhile does
+// not count. Users who begin bring more with each collection: after growth in each of the last two
+// collections, follow expects growth in the next one too.
 func (k *keeper) follow(u use) {
 	k.uses = append(k.uses, u)
 	k.uses = slices.DeleteFunc(k.uses, func(p use) bool { return u.at.Sub(p.at) > past })

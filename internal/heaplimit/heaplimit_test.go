@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestMemoryFollowsTheNeed has the limit for so much alive, in MiB, at so many seconds.
+// TestMemoryFollowsTheNeed checks the limit after each size of live memory, in MiB, at an instant
+// in seconds.
 func TestMemoryFollowsTheNeed(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
 	var k keeper

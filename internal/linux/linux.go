@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NewNet asks for a network namespace of its own for a child ([Child]).
+// NewNet is the clone flag that gives a child ([Child]) its own network namespace.
 const NewNet = unix.CLONE_NEWNET
 
 // CPUSet is a set of CPUs.
@@ -26,7 +26,7 @@ func Affinity(tid int, set *CPUSet) error { return unix.SchedGetaffinity(tid, se
 // SetAffinity binds a thread to CPUs; 0 is the calling one.
 func SetAffinity(tid int, set *CPUSet) error { return unix.SchedSetaffinity(tid, set) }
 
-// ThreadID is that of the calling thread.
+// ThreadID returns the ID of the calling thread.
 func ThreadID() int { return unix.Gettid() }
 
 // Sync writes the file system of an open file to its disk.
@@ -55,7 +55,8 @@ func AwaitDeath(pid int) error {
 	return unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 }
 
-// Child has a child get a signal at the death of the thread that starts it, and namespaces of its own.
+// Child sets the signal that a child gets when the thread that starts it dies, and the new
+// namespaces of the child (CLONE_NEW flags).
 func Child(attr *syscall.SysProcAttr, death syscall.Signal, unshare uintptr) {
 	attr.Pdeathsig, attr.Cloneflags = death, unshare
 }

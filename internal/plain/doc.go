@@ -6,7 +6,7 @@
 //   - It drives the terminal: escape sequences clear the screen or set the title, a carriage return hides a line, a
 //     bidirectional override turns a word around. [Text] and [Lines] write every control and format character as the
 //     escape that a Go string has for it: \x1b, \u202e.
-//   - It forges a line: a newline in an error identifier begins a line of its own, and that line may read "sealed,
+//   - It forges a line: a newline in an error identifier begins a new line, and that line may read "sealed,
 //     valid". [Text] quotes newlines too; [Fprintf] does so in every argument, so that only the format, which is
 //     ours, ends a line. An error identifier is [ID] or it is not shown.
 //   - It echoes a secret: the password or the session token of the request stands in the error, and the error in a
@@ -17,9 +17,9 @@
 //
 // # Limits
 //
-// Redaction is by value. A secret that the other side has encoded, reversed or cut into parts is not recognized;
-// those forms that Go's encoders make of it (JSON, URL, quoted string) are. See [Secrets] for short secrets and for
-// words.
+// Redaction is by value. A secret that the other side has encoded, reversed or cut into parts is
+// not recognized, except in the forms that Go's encoders give it (JSON, URL, quoted string). See
+// [Secrets] for short secrets and for words.
 //
 // The package knows no server, no format of ours, and nothing of where text goes. It is for output and for errors,
 // never for the path of an operation that succeeds. All of it is safe for concurrent use.

@@ -66,9 +66,9 @@ func gate(args []any) []any {
 	return out
 }
 
-// Error returns the text of err as one line, but for errors that were joined ([errors.Join], or an error of several
-// whose text is theirs, one a line) for [Below] and for an [Output]: each begins a line of its own, also inside an
-// error that wraps them. nil is "<nil>".
+// Error returns the text of err as one line. For [Below] and for an [Output], errors that were
+// joined ([errors.Join], or an error of several whose text is their texts, one a line) each begin a
+// new line, also inside an error that wraps them. nil is "<nil>".
 func Error(err error) string {
 	if err == nil {
 		return "<nil>"

@@ -20,15 +20,16 @@ const (
 	head     = 63 // bytes by which a longer one is recognized
 )
 
-// Secrets is a registry of values that may not be shown: passwords, addresses of databases, tokens that a target has
-// issued. It keeps hashes of them, about 50 bytes each, so that those of a hundred thousand users cost little;
-// looking through a text costs the same whether there are ten or a hundred thousand.
+// Secrets is a registry of values that may not be shown: passwords, addresses of databases, tokens
+// that a target has issued. It keeps hashes of them, about 50 bytes each, so that the secrets of a
+// hundred thousand users cost little; a search through a text costs the same for ten secrets as for
+// a hundred thousand.
 //
-// A value is recognized wherever it stands, also inside a longer word. A value that could be a word of ours, one of
-// letters alone or digits alone and shorter than 16 bytes, or shorter than 8, is recognized only where it is a word
-// of its own, so that the password "postgres" does not spoil the engine's name "postgresql". One shorter than 4 bytes
-// is not recognized at all. Of one longer than 63 bytes the first 63 are, and then all up to a space or a quote is
-// replaced.
+// A value is recognized at any place, also inside a longer word. A value that could be one of our
+// words, because it is shorter than 8 bytes, or shorter than 16 and of letters alone or digits
+// alone, is recognized only as a separate word, so that the password "postgres" does not spoil the
+// engine's name "postgresql". A value shorter than 4 bytes is not recognized at all. A value longer
+// than 63 bytes is recognized by its first 63, and everything up to a space or a quote is replaced.
 //
 // A nil *Secrets knows none. The zero value is ready. It is safe for concurrent use.
 type Secrets struct {
@@ -38,12 +39,12 @@ type Secrets struct {
 	values map[uint64]kind   // by hash of the value, or of its head
 }
 
-// kind is how a value is recognized.
+// kind is the way in which a value is recognized.
 type kind uint8
 
 const (
 	known kind = 1 << iota
-	word       // only as a word of its own
+	word       // only as a separate word
 	long       // to the next space or quote
 )
 

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s as one line without a control character: those of Unicode's classes Cc, Cf, Zl and Zp (C0 with
-// newline and tab, C1, bidirectional controls, invisible joiners, line separators) and bytes that are no UTF-8 are
-// replaced by the escapes of a Go string. A backslash stays, so that Text(Text(s)) is Text(s). It allocates only
-// where it changes something.
+// Text returns s as one line without a control character. It replaces the characters of Unicode's
+// classes Cc, Cf, Zl and Zp (C0 with newline and tab, C1, bidirectional controls, invisible
+// joiners, line separators), and bytes that are not UTF-8, by the escapes of a Go string. A
+// backslash stays, so that Text(Text(s)) is Text(s). It allocates only where it changes something.
 func Text(s string) string { return quote(s, false) }
 
 // Lines is [Text] for text of several lines: newlines and tabs stay.

@@ -1,6 +1,7 @@
-// Package race reports to tests whether the race detector is on. It slows a program five to ten times, takes several
-// times the memory, makes allocations of its own, and drops a part of the values put into a [sync.Pool]: budgets of
-// memory and allocations do not hold under it. Only tests import this package.
+// Package race reports to tests whether the race detector is on. The detector slows a program five
+// to ten times, takes several times the memory, makes further allocations, and drops a part of the
+// values put into a [sync.Pool]: budgets of memory and allocations do not hold under it. Only tests
+// import this package.
 package race
 
 // A Test is a *testing.T or *testing.B.

@@ -19,8 +19,8 @@ import (
 // Copy is the arm that a comparison of a build with itself sets against base.
 const Copy = "copy"
 
-// Twins returns the plan with two arms: base, and a copy of it. Everything else stays, so that the noise which it
-// shows is that of the plan's own comparisons. The plan is not changed.
+// Twins returns the plan with two arms: base, and a copy of it. The rest stays, so that the two
+// show the noise of the plan's comparisons. The plan is not changed.
 func Twins(p *plan.Plan) *plan.Plan {
 	q, c := *p, *p.Compare
 	base, _ := p.Compare.Arm(plan.Base)
@@ -61,7 +61,7 @@ func TestOf(endpoint string) string {
 type Environment struct {
 	// Host is the digest of the host and of the cores of both sides, and HostText its readable name.
 	Host, HostText string
-	// Duet is true if the arms take turns: that has a noise of its own.
+	// Duet is true if the arms take turns, which changes the noise.
 	Duet bool
 }
 
@@ -85,7 +85,7 @@ func load(p *plan.Plan, engine, test string) *plan.Plan {
 	if p.Target.Driver == plan.External {
 		q.Target.URL = baseURL(p)
 	}
-	// Where arms differ in their database or deployment, the noise is that of base, which is compared with itself.
+	// Where arms differ in their database or deployment, base is compared with itself.
 	if engine = p.EngineOf(plan.Base, engine); engine != "" {
 		q.Database.Engine = []string{engine}
 	}
@@ -110,7 +110,7 @@ func load(p *plan.Plan, engine, test string) *plan.Plan {
 	return q
 }
 
-// baseURL returns the addresses of the base, or those of the target in a plan without a comparison.
+// baseURL returns the addresses of the base, or of the target in a plan without a comparison.
 func baseURL(p *plan.Plan) plan.Addresses {
 	if p.Compare == nil {
 		return p.Target.URL
@@ -208,9 +208,9 @@ func Pool(lines []record.AA) []record.Noise {
 	return out
 }
 
-// NoiseOf returns those noise floors that hold for the plan in the environment, each under the plan's name of the
-// engine: where arms have databases of their own that name is empty, and the registry's lines of the base alone may
-// have one. The name of the environment holds which engine it is.
+// NoiseOf returns the noise floors that hold for the plan in the environment, each under the plan's
+// name of the engine. Where arms have their own databases that name is empty, while the registry's
+// lines of the base alone may have one. The name of the environment includes the engine.
 func NoiseOf(all []record.Noise, p *plan.Plan, env Environment) []record.Noise {
 	var out []record.Noise
 	for _, e := range Engines(p) {
@@ -236,17 +236,17 @@ func NoiseOf(all []record.Noise, p *plan.Plan, env Environment) []record.Noise {
 	return out
 }
 
-// Spreads of runs that are assumed where none were measured, relative to the number itself: those of runs on a quiet
-// host of one's own, about twice as large for latencies as for capacity and throughput (docs/method/statistics.md). Results
-// based on an assumption are marked.
+// The assumed spreads of runs where none were measured, relative to the number itself. Runs on a
+// quiet host without other tenants have them; latencies spread about twice as much as capacity and
+// throughput (docs/method/statistics.md). Results based on an assumption are marked.
 const (
 	assumedCapacity = 0.02
 	assumedLatency  = 0.04
 )
 
-// Foresee returns, for each endpoint on each engine, the smallest change that the blocks of a statement about a
-// comparison can find: by its noise where there is one, else by an assumption. Endpoints in points have no sensible
-// assumption; they are there only with noise.
+// Foresee returns, for each endpoint on each engine, the smallest change that the blocks of a
+// statement about a comparison can find: by its noise where there is one, else by an assumption.
+// Endpoints in points have no sensible assumption; they appear only with noise.
 func Foresee(p *plan.Plan, b *record.Before) []record.Expected {
 	at := LastLook(p, b)
 	var out []record.Expected

@@ -111,7 +111,7 @@ compare:
 	}
 }
 
-// The registry's standard deviation is that of the runs that were made.
+// TestAALinesAndPool: the registry's standard deviation equals the standard deviation of the runs.
 func TestAALinesAndPool(t *testing.T) {
 	p := Twins(parsed(t, aaPlan))
 	env := Environment{Host: "h", HostText: "a host"}
@@ -153,8 +153,8 @@ func TestAALinesAndPool(t *testing.T) {
 	}
 }
 
-// A plan whose other arm has a database of its own finds the noise that its base showed, though its twins have the
-// engine's name and it has none; and not that of the other arm's engine.
+// A plan whose other arm has another database finds the noise of its base, although its twins have
+// the engine's name and it has none; it does not find the noise of the other arm's engine.
 func TestNoiseOfArmsWithTheirOwnDatabases(t *testing.T) {
 	env := Environment{Host: "h"}
 	for _, arms := range []string{"{base: {}, new: {database: mysql}}", "{base: {database: postgresql}, new: {database: mysql}}"} {

@@ -109,7 +109,7 @@ func (b *bench) judge(c *record.Comparison, readers ...Reader) (arms, databases 
 	return mustJudge(b.t, c, parse(b.t), b.load, readers...)
 }
 
-// compare makes a comparison by the bench's plan, and so many of its void blocks again.
+// compare makes a comparison by the bench's plan, and repeats up to repeats of its void blocks.
 func (b *bench) compare(repeats int) *record.Comparison {
 	b.t.Helper()
 	return b.compareBy(parse(b.t), repeats)

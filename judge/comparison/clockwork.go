@@ -54,8 +54,9 @@ const (
 	// cache that expires by the clock, say, is filled by the first request after it, so that no
 	// backlog shows it.
 	mostGrowth = 0.05
-	// Such differences have so many standard errors at least. That of deferred work is by the
-	// scatter between blocks: where it is large, work comes in bursts that are rounds apart.
+	// A difference must have at least this number of standard errors. The standard error of
+	// deferred work comes from the scatter between blocks: where it is large, work comes in bursts
+	// that are rounds apart.
 	certainDeferred, certainGrowth = 2, 3
 	leastTurns                     = 20
 )

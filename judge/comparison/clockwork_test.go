@@ -15,8 +15,9 @@ import (
 	"plimsoll/stats"
 )
 
-// A clocked server takes 1 ms for an operation. Each period it takes a tick of CPU time, at the latest when it goes on;
-// those that it missed are made up for or dropped. later is CPU time after each operation, a delay after it.
+// A clocked server takes 1 ms for an operation. Each period it takes a tick of CPU time, at the
+// latest when it goes on; missed ticks are made up for or dropped. later is CPU time after each
+// operation, a delay after it.
 type clocked struct {
 	period, tick float64
 	drops        bool

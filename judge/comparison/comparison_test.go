@@ -46,7 +46,7 @@ func mustJudge(t *testing.T, c *record.Comparison, p *plan.Plan,
 	return arms, databases
 }
 
-// names returns those of further metrics, sorted.
+// names returns the names of further metrics, sorted.
 func names(s []verdict.Secondary) (out []string) {
 	for _, m := range s {
 		out = append(out, m.Name)

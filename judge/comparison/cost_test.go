@@ -10,8 +10,8 @@ import (
 	"plimsoll/record"
 )
 
-// costly is a reader whose runs cost so many milliseconds of CPU for each operation, by arm; an arm that is not there
-// shows none.
+// costly returns a reader of the milliseconds of CPU that each operation of an arm costs; an arm
+// that is not in cost shows none.
 func costly(c *record.Comparison, cost map[string]float64) Reader {
 	return func(r *record.Run) ([]SecondaryValue, error) {
 		for i, run := range c.Runs {
@@ -51,8 +51,9 @@ func TestCostDecides(t *testing.T) {
 	}
 }
 
-// TestCostThatIsNotVisibleIsLeftOut keeps the other endpoints where the processes of no arm are visible, and warns.
-// Where those of one arm alone are not, nothing is known, and the verdict is invalid.
+// TestCostThatIsNotVisibleIsLeftOut keeps the other endpoints where the processes of no arm are
+// visible, and warns. Where the processes of one arm alone are not visible, nothing is known, and
+// the verdict is invalid.
 func TestCostThatIsNotVisibleIsLeftOut(t *testing.T) {
 	b := newBench(t)
 	c := b.compare(0)

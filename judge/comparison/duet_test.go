@@ -11,8 +11,8 @@ import (
 	"plimsoll/record"
 )
 
-// TestDuetHasNoOrder judges the same runs as those of a sequence and of a duet: in a duet no run of a pair came first,
-// and the interval has the degrees of freedom of a paired test.
+// TestDuetHasNoOrder judges the same runs as runs of a sequence and of a duet: in a duet no run of
+// a pair came first, and the interval has the degrees of freedom of a paired test.
 func TestDuetHasNoOrder(t *testing.T) {
 	b := newBench(t)
 	c := b.compare(0)
@@ -29,7 +29,7 @@ func TestDuetHasNoOrder(t *testing.T) {
 	}
 }
 
-// TestRunsThatTookTurns are not judged as those of a sequence.
+// TestRunsThatTookTurns are not judged as runs of a sequence.
 func TestRunsThatTookTurns(t *testing.T) {
 	b := newBench(t)
 	b.turns = &record.Duet{Seats: 4, Turns: 9}
@@ -42,7 +42,7 @@ func TestRunsThatTookTurns(t *testing.T) {
 	}
 }
 
-// TestNoiseOfDuets is of an environment of its own.
+// TestNoiseOfDuets: duets have a separate environment.
 func TestNoiseOfDuets(t *testing.T) {
 	b, p := newBench(t), parse(t)
 	c := b.compare(0)

@@ -9,7 +9,7 @@ import (
 )
 
 // attempts counts the runs of an arm on an engine in the first blocks, each time that these were
-// run, except those that the generator, others on the host or nothing that is known made invalid.
+// run, except runs that the generator, others on the host or an unknown cause made invalid.
 func attempts(c *record.Comparison, blocks int, arm, engine string) verdict.Attempts {
 	var out verdict.Attempts
 	for _, r := range c.Runs {

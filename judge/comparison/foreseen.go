@@ -14,12 +14,12 @@ import (
 	"plimsoll/stats"
 )
 
-// Foreseen returns what the blocks up to a look can find of each percentile of which the base has
-// operations, and whether it is judged. One on which the plan does not insist is left out when the
-// least change that the blocks find in four of five cases is more than twice its margin. The level
-// is the one that Holm's method leaves to the first of the endpoints; the endpoint that can find
-// least leaves first, so that the others have more of it. Blocks that carry no verdict leave out
-// none, and none is left out when the errors alone would remain.
+// Foreseen returns the change that the blocks up to a look can find of each percentile of which the
+// base has operations, and whether it is judged. A percentile on which the plan does not insist is
+// left out when the least change that the blocks find in four of five cases is more than twice its
+// margin. The level is the level that Holm's method gives the first endpoint. The endpoint that can
+// find least is left out first, so that the others have a higher level. Blocks that carry no
+// verdict leave out none, and none is left out when the errors alone would remain.
 func Foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers, at record.Look) []record.Expected {
 	if at.Blocks < stats.MinPairs {
 		return nil
@@ -60,10 +60,10 @@ func Foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers
 	return all
 }
 
-// expected returns what so many blocks can find of a percentile at a level: by the counts of a run
-// of the base, which the other arm is taken to share, and by the spread between deployments that is
-// assumed before blocks have shown it. MDE is 0 where the run has too few operations for the
-// percentile.
+// expected returns the change of a percentile that a number of blocks can find at a level: by the
+// counts of a run of the base, which the other arm is taken to share, and by the spread between
+// deployments that is assumed before blocks have shown it. MDE is 0 where the run has too few
+// operations for the percentile.
 func expected(e plan.Endpoint, base Numbers, blocks int, alpha float64) record.Expected {
 	sd := math.Hypot(base.SD[e.Name], stats.PriorBetween/math.Sqrt2)
 	x := record.Expected{Metric: e.Name, Unit: e.Unit, Margin: e.Margin, RunSD: sd, Blocks: blocks, Alpha: alpha}
@@ -88,7 +88,8 @@ func undecided(c *record.Comparison, engine string) map[string]string {
 	return out
 }
 
-// Takes writes what an endpoint would take: "21 min of load for 15 %; 6 blocks can find 45 %".
+// Takes writes the load and blocks that an endpoint would take: "21 min of load for 15 %; 6 blocks
+// can find 45 %".
 func Takes(x record.Expected) string {
 	margin := strconv.FormatFloat(100*x.Margin, 'g', 4, 64)
 	text := fmt.Sprintf("no sensible time of load for %s %%", margin)

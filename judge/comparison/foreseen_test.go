@@ -90,7 +90,7 @@ func TestTakes(t *testing.T) {
 // operations of different kinds together have.
 type tails struct{ rng *rand.Rand }
 
-// at returns those of n response times that have the ascending ranks, from 1.
+// at returns the response times with the ascending ranks, from 1, among n.
 func (s tails) at(n int, ranks ...int) []float64 {
 	out := make([]float64, len(ranks))
 	above, limit := n+1, 1.0
@@ -126,8 +126,9 @@ type simulated struct {
 	n int
 }
 
-// compare simulates a comparison of six blocks, in which deployments differ by 2 % and an endpoint by effect, as a
-// ratio. It returns the verdict on all endpoints, on those that the rule leaves, and which these are.
+// compare simulates a comparison of six blocks, in which deployments differ by 2 % and an endpoint
+// by effect, as a ratio. It returns the verdict on all endpoints, the verdict on the endpoints that
+// the rule keeps, and the names of the kept ones.
 func (s tails) compare(set []simulated, changed string, effect float64) (all, judged verdict.Verdict, left map[string]bool) {
 	base := Numbers{Measured: time.Minute, Values: map[string]float64{}, Had: map[string]uint64{}, SD: map[string]float64{}}
 	pairs := map[string][]verdict.Pair{}

@@ -19,8 +19,9 @@ const MostGiven = 1000
 
 // Paired holds the figures of the runs of two arms, by pairs.
 type Paired struct {
-	// Rows hold the figures to be judged, Asides those that are only shown. Both are ordered by metric
-	// and database as the first run has them, then by pair; rows without a number come last.
+	// Rows hold the figures to be judged, Asides the figures that are only shown. Both are ordered
+	// by metric and database as the first run has them, then by pair; rows without a number come
+	// last.
 	Rows, Asides []imported.PairRow
 	// Names are the names of the arms in the files; "base" and "new" where there are none.
 	Names [2]string
@@ -285,7 +286,8 @@ func unfit(f record.Figure, runs []record.Imported,
 	return "", nil
 }
 
-// tooFew returns the reason why so many operations are too few for a percentile.
+// tooFew returns the reason why the operations of a figure are too few for its percentile; empty if
+// they are not.
 func tooFew(f record.Figure) string {
 	var q float64
 	if f.Ops == 0 {
@@ -455,7 +457,7 @@ func readingsOf(of [2][]imported.PairRow, arms [2]int, across bool) (out []readi
 	return out
 }
 
-// readingOf returns what one arm of a row measured; no value where the row has no pair.
+// readingOf returns the measurement of one arm of a row; no value where the row has no pair.
 func readingOf(row imported.PairRow, arm int) reading {
 	r := reading{there: true, value: math.NaN(), why: row.Without[arm], unstable: row.Unstable[arm]}
 	switch {

@@ -25,13 +25,13 @@ type Numbers struct {
 	Ops      int64 // of the measured phase, steady state
 	Why      map[string]string
 	// Had counts the operations of a run for each endpoint that is of one kind of operations, also
-	// where they are too few for a value: of a latency those with a response time.
+	// where they are too few for a value: for a latency, operations with a response time.
 	Had map[string]uint64
 	// Kinds are the response times by kind of operations, in milliseconds, of the endpoints
 	// typical(OP); their values are numbers of a pair.
 	Kinds map[string]stats.SparseCounts
-	// Metrics are the further numbers of the measured phase by name, those that the run carries: mean,
-	// p50, p95 and p99 of every operation, and what a [Reader] adds. Counts counts the operations by
+	// Metrics are the further numbers of the measured phase by name: mean, p50, p95 and p99 of
+	// every operation in the run, and the metrics of each [Reader]. Counts counts the operations by
 	// name.
 	Metrics map[string]SecondaryValue
 	Counts  map[string]int64
@@ -41,8 +41,8 @@ type Numbers struct {
 	Calls map[string]int64
 	// Course holds the measured phase cut into intervals, of those operations whose shift is computed.
 	Course map[string]*record.Intervals
-	// Costs holds the costs of the endpoints' roles, with what is known of work that follows the clock
-	// ([Clockwork]).
+	// Costs holds the costs of the endpoints' roles, with the evidence on work that follows the
+	// clock ([Clockwork]).
 	Costs map[string]SecondaryValue
 	// Portions hold the measured phase of a run of a duet, which lasted Measured, in parts, by
 	// endpoint ([Within]).
@@ -56,8 +56,8 @@ type Numbers struct {
 	Disturbed bool
 }
 
-// NumbersOf reads the endpoints' numbers of a run, those of cost(ROLE) by the readers. Latencies
-// and costs are in milliseconds, errors in percent.
+// NumbersOf reads the endpoints' numbers of a run; the readers give the numbers of cost(ROLE).
+// Latencies and costs are in milliseconds, errors in percent.
 func NumbersOf(r *record.Run, endpoints []plan.Endpoint, readers ...Reader) (Numbers, error) {
 	n, err := operationsOf(r, endpoints)
 	if err != nil {
@@ -204,11 +204,11 @@ type Judgement struct {
 const byPlan = "by the plan"
 
 // Judge reads the runs of a comparison and judges every arm except the base on every database, and,
-// when there are several, every database against the first within each arm; sides that had other
-// numbers of users in the bounded test by their capacity alone. load opens a run by id, that of
-// [Loader] only unaltered runs; readers add metrics. With planned looks it judges the blocks of the
-// last look that was taken, at its level; later blocks wait for the next look. Only whole blocks
-// are judged ([record.Comparison.WholeBlocks]).
+// when there are several, every database against the first within each arm. Sides that had
+// different numbers of users in the bounded test are judged by their capacity alone. load opens a
+// run by id; [Loader] opens only unaltered runs. readers add metrics. With planned looks it judges
+// the blocks of the last look that was taken, at its level; later blocks wait for the next look.
+// Only whole blocks are judged ([record.Comparison.WholeBlocks]).
 func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error),
 	readers ...Reader) (arms, databases []Judgement, err error) {
 	endpoints := p.Endpoints()

@@ -55,8 +55,8 @@ func Spend(c *record.Comparison, k int, spent, each time.Duration, arms []Judgem
 	}
 }
 
-// Reach returns the last of the looks, from 0, whose blocks have time in the budget: look k comes
-// when so much is spent, and each further block takes so long. The result is k at least.
+// Reach returns the index of the last look whose blocks have time in the budget: look k comes at
+// spent, and each further block takes each. The result is k at least.
 func Reach(looks []record.Look, k int, spent, each, budget time.Duration) int {
 	last := k
 	for last+1 < len(looks) && spent+time.Duration(looks[last+1].Blocks-looks[k].Blocks)*each <= budget {

@@ -10,8 +10,8 @@ import (
 	"plimsoll/plan"
 )
 
-// An endpoint that the plan leaves out is not judged: it has no verdict, costs the others nothing of their level, and is
-// a further metric like those of any operation.
+// An endpoint that the plan leaves out is not judged: it has no verdict, costs the others nothing
+// of their level, and becomes a further metric.
 func TestNotJudgedByThePlan(t *testing.T) {
 	b := newBench(t)
 	b.capacity["newmysql"] = 0.85
@@ -51,7 +51,7 @@ func TestNotJudgedByThePlan(t *testing.T) {
 	if got, want := factor(all)-factor(less), 1.0; math.Abs(got-want) > 1e-6 {
 		t.Errorf("the least p-value is multiplied by %v, and by %v with all", factor(less), factor(all))
 	}
-	// The bench's runs hardly vary, so that its metrics are there and refused.
+	// The bench's runs hardly vary, so that its metrics exist and are refused.
 	further := func(j Judgement) bool {
 		return slices.ContainsFunc(j.Secondary.Refused, func(why string) bool { return strings.HasPrefix(why, "p95(post): ") })
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // A reading is the number that a run has for an endpoint, whatever the run comes from. The zero
-// reading is of no run.
+// reading belongs to no run.
 type reading struct {
 	there    bool
 	value    float64 // NaN for none
@@ -44,14 +44,14 @@ func (p readingPair) pair() (verdict.Pair, bool) {
 // A lack counts the runs of two sides that have no number for an endpoint, which is judged by those
 // that have one.
 type lack struct {
-	// of counts all runs of each side, without those that have no number for another reason than an
-	// unstable search.
+	// of counts all runs of each side, unstable the runs whose search was unstable, and without the
+	// runs that have no number for another reason.
 	of, without, unstable [2]int
 	why                   string // of one of them
 }
 
-// count counts the reading of a side. Of several reasons the first in the alphabet is told where
-// all runs without a number are, and that of the last unstable one where others are not.
+// count counts the reading of a side. With all, it keeps the reason that is first in the alphabet;
+// otherwise it keeps the reason of the last unstable run.
 func (l *lack) count(side int, r reading, all bool) {
 	if !r.there {
 		return
@@ -95,8 +95,9 @@ func (l lack) warnUnstable(r *verdict.Result, label [2]string) {
 	}
 }
 
-// add adds the pairs of an endpoint, or why it is not judged; takes is what the plan would need to
-// decide it. tell adds to the result what only stored runs show; it may be nil.
+// add adds the pairs of an endpoint, or the reason why it is not judged; takes states the load or
+// blocks that the plan would need to decide it. tell adds findings of stored runs to the result; it
+// may be nil.
 func (p *pairing) add(e plan.Endpoint, both []readingPair, label [2]string, takes string,
 	tell func(*verdict.Result, verdict.Options)) {
 	var pairs []verdict.Pair

@@ -42,7 +42,7 @@ type SecondaryValue struct {
 	Calls string
 }
 
-// A Reader reads further numbers of a valid run with a measured phase, such as those of its series.
+// A Reader reads further numbers of a valid run with a measured phase, for example from its series.
 type Reader func(r *record.Run) ([]SecondaryValue, error)
 
 // read adds the metrics of the readers.
@@ -183,8 +183,8 @@ func without(pairs []numbersPair) map[string]string {
 // allOps names all operations of the steady state together.
 const allOps = "op"
 
-// shiftedOps returns the operations whose shift is computed: all together, and those that an endpoint is a
-// percentile of.
+// shiftedOps returns the operations whose shift is computed: all together, and the operations of
+// each endpoint that is a percentile.
 func shiftedOps(endpoints []plan.Endpoint) []string {
 	out := []string{allOps}
 	for _, e := range endpoints {

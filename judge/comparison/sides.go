@@ -19,13 +19,12 @@ type pairing struct {
 	label     [2]string
 	endpoints []endpointPairs
 	left      []string // endpoints that the plan could not decide
-	// attempts count the runs of both sides, unclear those that are void for a reason which may be
-	// the target's doing. With always, attempts are judged though none failed.
+	// attempts count the runs of both sides, unclear the void runs whose reason may be the target's
+	// doing. With always, attempts are judged though none failed.
 	attempts [2]verdict.Attempts
 	unclear  [2]int
 	always   bool
-	// counted reports that runs without a number are told of, and are no reason to leave out an
-	// endpoint.
+	// counted means that runs without a number are reported, and do not leave out an endpoint.
 	counted bool
 }
 
@@ -34,7 +33,7 @@ type endpointPairs struct {
 	plan.Endpoint
 	pairs   []verdict.Pair
 	unknown string // the reason why nothing follows about either side; empty for most
-	// tell adds to the result what the pairs do not show.
+	// tell adds findings beyond the pairs to the result.
 	tell func(r *verdict.Result, opt verdict.Options)
 }
 

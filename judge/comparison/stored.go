@@ -16,10 +16,9 @@ import (
 // ErrAltered reports a comparison or a run that was changed after it was recorded.
 var ErrAltered = record.ErrAltered
 
-// CheckPlan checks that p, parsed from the text that is stored with a comparison, is the plan that
-// the comparison was made by. The error wraps [ErrAltered] when the text has another digest than
-// was recorded, or when arms, databases, mode, blocks, budget or looks differ from those of the
-// plan.
+// CheckPlan checks that p, parsed from the text that is stored with a comparison, is the plan of
+// that comparison. The error wraps [ErrAltered] when the digest of the text differs from the
+// recorded one, or when arms, databases, mode, blocks, budget or looks differ from the plan's.
 func CheckPlan(c *record.Comparison, p *plan.Plan) error {
 	if what := notOfPlan(c, p); what != "" {
 		return fmt.Errorf("comparison %s %w: %s; bring comparison.json back as it was, or repeat the comparison", c.ID, ErrAltered, what)

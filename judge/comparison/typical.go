@@ -26,7 +26,7 @@ var tooRare = fmt.Sprintf("no kind of operations has %d response times in every 
 const fewCompared = 0.9
 
 // keepKinds keeps the response times of each kind of operations that an endpoint typical(OP)
-// compares: those that p95(OP) is a percentile of. It returns the reason if they are too few.
+// compares, which are the operations of p95(OP). It returns the reason if they are too few.
 func (n *Numbers) keepKinds(e plan.Endpoint, merged map[string]*measure.Window) (why string) {
 	if n.Kinds == nil {
 		n.Kinds = map[string]stats.SparseCounts{}
@@ -141,7 +141,7 @@ func (p numbersPair) typical(weights map[string]float64) (base, fresh float64) {
 	return math.Exp(middle - shift/2), math.Exp(middle + shift/2)
 }
 
-// warnFew warns where much of the operations is not compared.
+// warnFew warns where many operations are not compared.
 func warnFew(r *verdict.Result) {
 	if r.Kinds != nil && r.Kinds.Share < fewCompared {
 		r.Warn(verdict.OddNumbers, r.Kinds.Sentence())

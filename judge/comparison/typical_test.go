@@ -135,8 +135,8 @@ func TestTypicalLeavesOutKindsInAllBlocks(t *testing.T) {
 	}
 }
 
-// TestTypicalOfTooFewOperations has nothing to compare by: deliveries that no run has ten of, and
-// those that one arm has lost.
+// TestTypicalOfTooFewOperations has nothing to compare by: deliveries of which no run has ten, and
+// deliveries that one arm has lost.
 func TestTypicalOfTooFewOperations(t *testing.T) {
 	deliveries := func(n int) []*measure.Window {
 		return []*measure.Window{opsOf("delivery", 5*time.Millisecond, n)}

@@ -59,8 +59,8 @@ func TestMoreUnstableSearchesAreNotTheSame(t *testing.T) {
 	}
 }
 
-// The bound of a search that others on the host ended is no number of the arm, whoever reads the run; that of a search
-// which the generator ended is one.
+// If others on the host ended a search, its bound is not a number of the arm, whoever reads the
+// run; if the generator ended it, the bound is one.
 func TestABoundByOthersIsNoNumber(t *testing.T) {
 	for gate, void := range map[string]bool{"others": true, "steal": true, "target_steal": true, "lag": false, "memory": false} {
 		r := &record.Run{Manifest: record.Manifest{ID: "r", Capacity: &record.Capacity{Kind: record.AtLeast, Users: 700, Rule: record.ByGate + gate}}}

@@ -108,8 +108,9 @@ func (n *Numbers) stretchesOf(r *record.Run, ph record.Phase, endpoints []plan.E
 	}
 }
 
-// PortionsOf returns a function that hands out what the operations of windows add to the stretches of those endpoints
-// that are means or quantiles of them, one call for each window that counts. The histograms are those of the windows.
+// PortionsOf returns a function that calls add with the portion of the windows for each endpoint
+// that is a mean or a quantile of their operations, once for each window that counts. The
+// histograms belong to the windows.
 func PortionsOf(endpoints []plan.Endpoint) func(ws []*measure.Window, add func(endpoint string, s Portion)) {
 	type one struct {
 		plan.Endpoint

@@ -1,7 +1,7 @@
 // Package draft writes plans for people who have none: facts about a target and a question in, the
-// commented YAML of a plan out. The plan is then parsed and checked like any other; a draft carries
-// no promise of its own.
+// commented YAML of a plan out. The plan is then parsed and checked like any other; a draft
+// promises nothing beyond that.
 //
-// It reads nothing, asks nobody and knows no kind of server: what is particular to one comes in its
-// [Facts].
+// It reads no files, makes no requests and knows no kind of server: the particulars of one come in
+// its [Facts].
 package draft

@@ -23,7 +23,7 @@ type Question string
 
 // The questions.
 const (
-	Hold      Question = "run"      // does the target hold so many users?
+	Hold      Question = "run"      // does the target hold the users?
 	Supported Question = "capacity" // how many users does it support?
 	Graded    Question = "sizing"   // which grade has each of some load steps?
 	Changed   Question = "compare"  // is another one better, worse or the same?
@@ -38,7 +38,7 @@ func (q Question) Usual() int {
 	return 50
 }
 
-// Most returns the largest number of users that a draft has where it has so many.
+// Most returns the largest number of users in a draft for a usual number of users.
 func (q Question) Most(users int) int {
 	if q == Supported {
 		return max(usualMost, 10*users)
@@ -86,7 +86,7 @@ type Facts struct {
 	// Length is the time with users: of the whole test, of a search at most, of each load step, or
 	// of a whole comparison. 0 is the usual one.
 	Length time.Duration
-	// Rules are those that must hold, in the syntax of plans. Empty leaves them to the program.
+	// Rules must hold; they have the syntax of plans. Empty leaves them to the program.
 	Rules []string
 }
 
@@ -168,7 +168,7 @@ bounded:
   settle: $SETTLE	# with all users, not measured
   measure: $MEASURE	# what counts; 10m and more for a number to rely on
 `
-	// The steps of the search are shorter and steeper than those of an exact one.
+	// The steps of this search are shorter and steeper than the steps of an exact one.
 	searchText = `
 unbounded:
   max_users: $MOST
@@ -316,10 +316,10 @@ func (f Facts) name() string {
 	return name
 }
 
-// outside matches what the name of a plan may not hold.
+// outside matches text that the name of a plan may not hold.
 var outside = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// label returns at most so many characters from the end of a text, as a part of a plan's name.
+// label returns at most the last most characters of a text, as a part of a plan's name.
 func label(text string, most int, fallback string) string {
 	const ends = "-._"
 	text = strings.Trim(outside.ReplaceAllString(text, "-"), ends)

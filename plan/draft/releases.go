@@ -10,7 +10,8 @@ import (
 
 // Versus are the facts of a comparison of two servers that take turns.
 type Versus struct {
-	// Driver deploys both, with Args. It is empty for servers that are up at addresses of their own.
+	// Driver deploys both, with Args. It is empty for servers that are already up at their own
+	// addresses.
 	Driver string
 	Args   []string
 	// Databases are the engines of the databases that each of them gets; none for servers at

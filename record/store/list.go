@@ -32,7 +32,7 @@ type Entry struct {
 	// Measured is nil for a run without a bounded test.
 	Measured   *Measured `json:"measured,omitempty"`
 	PlanDigest string    `json:"plan_digest"`
-	// Exploratory is how a person steered the run; empty when nobody did.
+	// Exploratory describes the steering by a person; empty for a run that nobody steered.
 	Exploratory string `json:"exploratory,omitempty"`
 	// Changed are files that changed since the run was sealed; such a run is not valid. The series are not checked.
 	Changed []string `json:"changed_files,omitempty"`

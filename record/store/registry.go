@@ -21,9 +21,9 @@ import (
 // registryFile holds one line of JSON for each metric of each comparison of a build with itself.
 const registryFile = "aa.jsonl"
 
-// AddAA appends lines to the registry of comparisons of a build with itself, all in one write and on disk when it
-// returns. Several processes may add at a time. A line that a killed writer left unfinished stays a line of its own,
-// which AA passes over.
+// AddAA appends lines to the registry of comparisons of a build with itself, in one write that is
+// on disk when it returns. Several processes may add at a time. A line that a killed writer left
+// unfinished stays alone on its line, and AA skips it.
 func (s *Store) AddAA(lines ...record.AA) (err error) {
 	if len(lines) == 0 {
 		return nil

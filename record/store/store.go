@@ -36,7 +36,7 @@ type Store struct {
 	secrets *plain.Secrets
 }
 
-// fileMode is for this user alone: answers of a target stand in the files.
+// fileMode limits access to this user: the files hold answers of a target.
 const fileMode = 0o600
 
 // Hide removes the secrets from everything written after the call. It must be called before the store is used.

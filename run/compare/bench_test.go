@@ -54,7 +54,7 @@ func warned(r verdict.Result, text string) bool {
 	return strings.Contains(fmt.Sprint(r.Warnings), text)
 }
 
-// benchSeconds is how long the measured phase of a bench is.
+// benchSeconds is the length of the measured phase of a bench.
 const benchSeconds = 6
 
 // A bench makes runs on disk: capacity and latency of the new arm are off by factors, with noise.
@@ -69,7 +69,7 @@ type bench struct {
 	early    bool              // it ends them before any level was confirmed
 	tries    map[string]int
 	starts   []int
-	blind    int // so many pilots find nothing
+	blind    int // the number of pilots that find nothing
 	quiet    func(ctx context.Context, most time.Duration) error
 	extra    func(c cell, second int) []*measure.Window // further operations, sorted by name; nil for none
 	began    func(c cell)                               // called before each run; nil for none
@@ -143,7 +143,7 @@ func (b *bench) judge(c *record.Comparison, readers ...comparison.Reader) (arms,
 	return mustJudge(b.t, c, parse(b.t), b.load, readers...)
 }
 
-// config is of a comparison that is kept nowhere and whose runs take a minute each.
+// config returns a comparison that is stored nowhere and whose runs take a minute each.
 func (b *bench) config(p *plan.Plan) config {
 	return config{
 		id: "c", plan: p, quiet: b.quiet, run: b.run,
@@ -152,7 +152,7 @@ func (b *bench) config(p *plan.Plan) config {
 	}
 }
 
-// compare carries out a comparison, with time to run so many blocks again.
+// compare carries out a comparison, with time to repeat this number of blocks.
 func (b *bench) compare(repeats int) *record.Comparison {
 	b.t.Helper()
 	p := parse(b.t)

@@ -11,8 +11,7 @@ import (
 	"plimsoll/record"
 )
 
-// A config is a comparison before it runs: what it is, and the functions that it is carried out
-// with.
+// A config is a comparison before it runs: its description, and the functions that carry it out.
 type config struct {
 	id, tool string
 	build    string // digest of the program
@@ -42,8 +41,8 @@ type config struct {
 	load func(id string) (*record.Run, error)
 	// readers add metrics to each run that a planned look judges.
 	readers []comparison.Reader
-	// foresaw is called when it is known what the plan can find of its percentiles, and looked
-	// after each planned look, counted from 1; both may be nil.
+	// foresaw is called when the changes that the plan can find of its percentiles are known, and
+	// looked after each planned look, counted from 1; both may be nil.
 	foresaw func([]record.Expected)
 	looked  func(n int, l record.Look)
 }
@@ -162,8 +161,8 @@ func (r *runner) all(ctx context.Context) error {
 	return errOver
 }
 
-// stage runs the blocks up to the next look, and then those of them that are void again. So many
-// blocks come later.
+// stage runs the blocks up to the next look, and then repeats the void ones among them. later is
+// the number of blocks that follow.
 func (r *runner) stage(ctx context.Context, blocks [][]cell, later int) error {
 	var void [][]cell
 	for i, block := range blocks {
@@ -180,7 +179,7 @@ func (r *runner) stage(ctx context.Context, blocks [][]cell, later int) error {
 }
 
 // repeat runs void blocks again, in turn until each is valid, while the plan's time for that lasts.
-// So many blocks come later.
+// later is the number of blocks that follow.
 func (r *runner) repeat(ctx context.Context, void [][]cell, later int) error {
 	for tries := 0; len(void) > 0; tries++ {
 		block := void[0]
@@ -210,8 +209,8 @@ func (r *runner) repeat(ctx context.Context, void [][]cell, later int) error {
 	return nil
 }
 
-// block runs one block and reports whether all of its runs are valid; remaining is how many blocks
-// follow.
+// block runs one block and reports whether all of its runs are valid; remaining is the number of
+// blocks that follow.
 func (r *runner) block(ctx context.Context, cells []cell, remaining int) (valid bool, err error) {
 	cells = slices.Clone(cells)
 	runsAfter := remaining * len(cells)
@@ -272,8 +271,8 @@ func (r *runner) runCell(ctx context.Context, cell cell) (cellRun, error) {
 	return run, err
 }
 
-// book makes a run the one of its cell, as the comparison records it. It is void where something
-// outside the arm ended its search.
+// book records the run in its cell, as the comparison stores it. It is void if something outside
+// the arm ended its search.
 func (r *cellRun) book(c cell, began time.Time) {
 	if cause, why := comparison.EndedSearch(r.capacity); cause != "" && r.Valid && !c.pilot {
 		r.Valid, r.Why = false, why

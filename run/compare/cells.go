@@ -176,8 +176,8 @@ func (r *cells) system(ctx context.Context, c cell) (*deploy.System, error) {
 	return sys, nil
 }
 
-// trial carries out a run on its system with a session of its own. sung is the reading of the
-// canary before it.
+// trial carries out a run on its system with a new session. sung is the reading of the canary
+// before it.
 func (r *cells) trial(
 	ctx context.Context, s *rig.Session, sys *deploy.System, pt rig.RunPart, sung float64,
 ) (run cellRun, err error) {
@@ -203,8 +203,8 @@ func (r *cells) trial(
 	return run, errors.Join(err, derr)
 }
 
-// listen measures the canary before a run that takes so long. A failure is printed, and the reading
-// is missing; the run takes place.
+// listen measures the canary before a run; left is the time that the run takes. A failure is
+// printed, and the reading is missing; the run takes place.
 func (r *cells) listen(ctx context.Context, left time.Duration) (perSecond float64, err error) {
 	if r.canary == nil {
 		return 0, nil

@@ -28,8 +28,8 @@ type Options struct {
 	Readers func(context.Context) []comparison.Reader
 }
 
-// Run carries out the comparison of a session's plan, and makes the plan the one that was carried
-// out. It also returns the results of a comparison that was interrupted.
+// Run carries out the comparison of a session's plan, and sets the plan to the executed one. It
+// also returns the results of a comparison that was interrupted.
 func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, error) {
 	mode, cautions, err := o.mode(s)
 	if err != nil {
@@ -93,7 +93,8 @@ func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, er
 	return c, nil
 }
 
-// mode returns the mode of a session's comparison: the one that a cut comparison began with.
+// mode returns the mode of a session's comparison; a cut comparison keeps the mode that it began
+// with.
 func (o Options) mode(s *rig.Session) (m rig.CompareMode, cautions []string, err error) {
 	m, cautions, err = s.ModeOf(s.Plan)
 	if err != nil {
@@ -137,7 +138,7 @@ func (o Options) config(ctx context.Context, r *cells, mode rig.CompareMode, bui
 	return cfg
 }
 
-// conduct begins the comparison, or goes on with the one that was cut.
+// conduct begins the comparison, or resumes the cut one.
 func (o Options) conduct(ctx context.Context, r *cells, cfg config) (c *record.Comparison, err error) {
 	if o.Cut != nil {
 		here, err := r.Fingerprint()

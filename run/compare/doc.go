@@ -17,11 +17,11 @@
 //
 // # Looks
 //
-// Planned looks ([plan.Compare.Looks]) judge the comparison after so many blocks, each at its
-// level, and end it as soon as every verdict is decided. Between looks nothing is judged. A
+// Planned looks ([plan.Compare.Looks]) judge the comparison after planned numbers of blocks, each
+// at its level, and end it as soon as every verdict is decided. Between looks nothing is judged. A
 // comparison with a budget ([plan.Compare.Auto]) goes on until every endpoint is decided, or until
-// the rest of its time is too short for the blocks up to the next look. What a look concludes is
-// computed by package comparison, which executes nothing.
+// the rest of its time is too short for the blocks up to the next look. Package comparison, which
+// executes nothing, computes the conclusion of a look.
 //
 // # Resumption
 //
@@ -30,6 +30,6 @@
 //
 // # Before the blocks
 //
-// Pilots find the number of users that the plan leaves open ([FindUsers]), and where searches
-// begin. [Options.Fits] checks a comparison that is to take so many minutes.
+// Pilots find the number of users that the plan leaves open ([FindUsers]), and the start of
+// searches. [Options.Fits] checks whether a comparison can take the requested minutes.
 package compare

@@ -8,7 +8,7 @@ import (
 	"plimsoll/record"
 )
 
-// cutInDuet is why a valid run of a duet is not judged.
+// cutInDuet is the reason why a valid run of a duet is not judged.
 const cutInDuet = "the comparison was cut in this block"
 
 // duet carries out a block whose runs are made at the same time. The block is one step: it is saved

@@ -35,8 +35,8 @@ func together(ctx context.Context, cells []cell,
 	return out, nil
 }
 
-// duet carries out a comparison whose blocks take a minute each, with time to run so many again.
-// saves counts how often it was put on disk.
+// duet carries out a comparison whose blocks take a minute each, with time to repeat this number of
+// blocks. saves counts its writes to disk.
 func (b *bench) duet(repeats int, blocks func(cells []cell)) (c *record.Comparison, saves int) {
 	b.t.Helper()
 	p := parse(b.t)

@@ -24,8 +24,8 @@ func environment(s *rig.Session) (e comparison.Environment, err error) {
 	return e, nil
 }
 
-// foresee returns the time that a comparison of so many runs by a plan takes on the host of a
-// session, and the changes that it can find.
+// foresee returns the time that a comparison of this number of runs by a plan takes on the host of
+// a session, and the changes that it can find.
 func foresee(s *rig.Session, p *plan.Plan, runs int, base rig.RunPart) (*record.Before, error) {
 	env, err := environment(s)
 	if err != nil {

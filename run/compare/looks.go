@@ -54,7 +54,8 @@ func (r *runner) firstBlock() time.Time {
 	return r.c.Started
 }
 
-// spent returns how long the comparison has been going on since a moment at which it was.
+// spent returns the time since since, without interruptions of the comparison, which was running
+// then.
 func (r *runner) spent(since time.Time) time.Duration {
 	d := r.now().Sub(since)
 	for _, re := range r.c.Resumed {
@@ -65,11 +66,11 @@ func (r *runner) spent(since time.Time) time.Duration {
 	return max(d, 0)
 }
 
-// foresee notes what the plan can find of each percentile, from the base's runs of the first whole
-// block. It depends on counts and spread of the base alone, never on a difference between arms, and
-// on a single block, whose runs were made before anything was judged: a rule that looked at both
-// arms, or at the spread of all blocks, would select the endpoints that differ by chance. A
-// comparison that is resumed comes to the same result.
+// foresee notes the change that the plan can find of each percentile, from the base's runs of the
+// first whole block. It depends on counts and spread of the base alone, never on a difference
+// between arms, and on a single block, whose runs were made before anything was judged: a rule that
+// looked at both arms, or at the spread of all blocks, would select the endpoints that differ by
+// chance. A comparison that is resumed comes to the same result.
 func (r *runner) foresee(block int) error {
 	if r.foreseen || r.c.Foreseen != nil || r.load == nil {
 		return nil

@@ -164,8 +164,8 @@ func TestNotJudgedIsDecidedFirst(t *testing.T) {
 	}
 }
 
-// TestForesaw: endpoints that the plan cannot decide are named while it runs, those of each
-// database with its name.
+// TestForesaw: endpoints that the plan cannot decide are named while it runs, with the name of
+// their database.
 func TestForesaw(t *testing.T) {
 	var b strings.Builder
 	r := &cells{Session: &rig.Session{Progress: rig.NewReporter(&b, new(plain.Secrets), false)}}
@@ -180,8 +180,8 @@ func TestForesaw(t *testing.T) {
 	}
 }
 
-// fewDeliveries has each run of a bench deliver 40 messages a second, in times that scatter widely;
-// those of the new arm none where it lost them.
+// fewDeliveries has each run of a bench deliver 40 messages a second, in times that scatter widely.
+// With lost, runs of the new arm deliver none.
 func fewDeliveries(lost bool) func(c cell, second int) []*measure.Window {
 	return func(c cell, second int) []*measure.Window {
 		if lost && c.arm == "new" {

@@ -12,17 +12,18 @@ import (
 	"plimsoll/run/deploy"
 )
 
-// reporting is about the time that the judgement after the last block takes.
+// reporting is the approximate time of the judgement after the last block.
 const reporting = 5 * time.Second
 
-// A timed comparison takes so many minutes: its blocks fill what pilots and deployments leave.
+// A timed comparison takes a requested number of minutes: its blocks fill the time that pilots and
+// deployments leave.
 type timed struct {
 	minutes int // 0: the plan declares its blocks
 	began   time.Time
 }
 
-// Fits returns the reason why the comparison of a plan cannot take the minutes, by what is known
-// before anything is started; nil if it may, and without minutes.
+// Fits returns the reason why the comparison of a plan cannot take the minutes, as far as it is
+// known before anything is started; nil if it can, and without minutes.
 func (o Options) Fits(p *plan.Plan) error {
 	t := timed{o.Minutes, time.Now()}
 	switch {
@@ -79,8 +80,8 @@ func (t timed) ahead(s *rig.Session, base rig.RunPart) error {
 	return nil
 }
 
-// plan fits a plan into the rest of the minutes. So much of it passes before the first block, and
-// so much between two runs.
+// plan fits a plan into the rest of the minutes. before is the time before the first block, between
+// the time between two runs.
 func (t timed) plan(p *plan.Plan, between, before time.Duration) (*plan.Plan, error) {
 	passed := time.Since(t.began) + before + reporting
 	q, least := p.Within(time.Duration(t.minutes)*time.Minute-passed, between)
@@ -141,8 +142,8 @@ func (t timed) fit(
 	return nil
 }
 
-// resetTime deploys a system, and resets and halts it as between two runs. A target that does not
-// start is no error: its runs show it.
+// resetTime deploys a system, resets it and halts it as between two runs. A target that does not
+// start is not an error: its runs show it.
 func resetTime(
 	ctx context.Context, s *rig.Session, deployed *deploy.Deployments, pt rig.RunPart,
 ) (time.Duration, error) {

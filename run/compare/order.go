@@ -16,8 +16,8 @@ type cell struct {
 	again  bool // its block was void, and is run again
 	// index and of count all cells, for a progress line.
 	index, of int
-	// left is how many runs come after it as far as is known: of blocks up to the last look, and of
-	// void ones that are run again.
+	// left is the known number of runs that come after it: of blocks up to the last look, and of
+	// void blocks that are repeated.
 	left int
 }
 

@@ -24,8 +24,8 @@ func (p *pace) each() time.Duration {
 	return p.took / time.Duration(p.runs)
 }
 
-// made notes runs that took so long together. It returns a corrected forecast after the first
-// block, if the plan's was wrong by more than a tenth; "" otherwise.
+// made notes runs and their total time. It returns a corrected forecast after the first block, if
+// the plan's was wrong by more than a tenth; "" otherwise.
 func (p *pace) made(runs int, took time.Duration) string {
 	before := p.runs
 	p.runs += runs

@@ -48,8 +48,8 @@ func (r *runner) pilot(ctx context.Context, pilot cell) error {
 	return err
 }
 
-// startBy has searches on the engine of a pilot begin by what it finds. It notes the reason where
-// that is nothing.
+// startBy sets the start of searches on the engine of a pilot by the capacity that it finds. It
+// notes the reason if it finds none.
 func (r *runner) startBy(ctx context.Context, pilot cell) (found bool, err error) {
 	run, err := r.runCell(ctx, pilot)
 	if err != nil {
@@ -71,10 +71,10 @@ func (r *runner) startBy(ctx context.Context, pilot cell) (found bool, err error
 	return false, nil
 }
 
-// pilotShare is where searches begin, as a share of the discarded pilot's capacity.
+// pilotShare is the start of searches, as a share of the discarded pilot's capacity.
 const pilotShare = 0.6
 
-// searchStart returns where searches begin after a pilot with this capacity.
+// searchStart returns the number of users at which searches begin after a pilot with this capacity.
 func searchStart(c *record.Capacity) (users int, ok bool) {
 	if c == nil || c.Kind == record.Invalid {
 		return 0, false

@@ -322,8 +322,8 @@ func TestStrayRecord(t *testing.T) {
 	}
 }
 
-// survivesEveryKill kills a comparison at each of its steps, and resumes it so much later. Left
-// alone it is as the test needs it.
+// survivesEveryKill kills a comparison at each of its steps, and resumes it after later. Left alone
+// it is as the test needs it.
 func (w *world) survivesEveryKill(later time.Duration, fit func(whole *record.Comparison) bool) {
 	t := w.t
 	t.Helper()

@@ -25,7 +25,7 @@ import (
 	"plimsoll/run/deploy"
 )
 
-// nullVerb has this program, like the one that lends itself to a session, start a null server for the canary.
+// nullVerb has this program start a null server for the canary, as the program of a session does.
 const nullVerb = "null"
 
 func TestMain(m *testing.M) {

@@ -42,9 +42,9 @@ func (s stack) differs(was stack) string {
 	return ""
 }
 
-// sameAsBefore checks that this host is the one of the runs before the cut, and that the users'
-// accounts are of the same file, and returns the stacks of these runs, by arm and engine. found is
-// called for each target.
+// sameAsBefore checks that this host made the runs before the cut, and that the users' accounts
+// come from the same file, and returns the stacks of these runs, by arm and engine. It calls found
+// for each target.
 func sameAsBefore(
 	c *record.Comparison, load func(id string) (*record.Run, error), here probe.Host,
 	accounts *record.AccountsFile, found func(engine string, d target.Description),
@@ -83,8 +83,8 @@ func sameAsBefore(
 }
 
 // Lost returns the runs of the store that were made for the comparison and that its file does not
-// know: those that were under way when it was cut, and one that had ended a moment before. An
-// earlier resumption has not reported them. Runs that cannot be read are warnings.
+// list: runs that were under way at the cut, and a run that had ended a moment before. An earlier
+// resumption has not reported them. Runs that cannot be read are warnings.
 func Lost(
 	ctx context.Context, st *store.Store, c *record.Comparison,
 ) (lost []string, warnings []error, err error) {

@@ -99,8 +99,8 @@ type accounts struct {
 }
 
 // limitFound limits the users of a level that a pilot found: by the plan, by the work of arrivals,
-// and, in a comparison of so many minutes, by the time for accounts and for another pilot, after
-// pilots that took so long.
+// and, in a comparison of requested minutes, by the time for accounts and for another pilot after
+// pilots that took passed.
 func limitFound(p *plan.Plan, found *trial.FoundLevel, limit, minutes int, of accounts, passed time.Duration) {
 	found.Wanted = min(found.Wanted, limit)
 	why := fmt.Sprintf("each costs %v of the target's cores as it arrives; a longer bounded.ramp allows more, "+
@@ -135,7 +135,7 @@ func arrivalsFor(b *plan.Bounded, each time.Duration) int {
 	return max(int(arrivalsPart*float64(b.Ramp+b.Settle)/float64(each)), firstLevel)
 }
 
-// limitUsers ends the search for users at so many, for a reason. It predicts their use of the
+// limitUsers limits the users of a found level to most, for a reason, and predicts their use of the
 // cores.
 func limitUsers(f *trial.FoundLevel, most int, why string) {
 	wanted := f.Users
@@ -147,14 +147,14 @@ func limitUsers(f *trial.FoundLevel, most int, why string) {
 	}
 }
 
-// pilotsLast reports whether another pilot, twice as long as the first, would take more of the
-// minutes of a comparison than pilots may, after one that took so long.
+// pilotsLast reports whether a first pilot of length took and another, twice as long, would
+// together take more of the minutes of a comparison than pilots may.
 func pilotsLast(minutes, pilots int, took time.Duration) bool {
 	each := pilotsPart * float64(minutes) / float64(pilots)
 	return 3*took.Minutes() > each
 }
 
-// pilotUsers carries out one pilot on a system of its own. took is the time of the deployment.
+// pilotUsers carries out one pilot on a new system. took is the time of the deployment.
 func pilotUsers(ctx context.Context, s *rig.Session, pt rig.RunPart) (
 	r *record.Run, found *trial.FoundLevel, took time.Duration, err error,
 ) {

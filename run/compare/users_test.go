@@ -10,7 +10,8 @@ import (
 	"plimsoll/run/trial"
 )
 
-// A level that a pilot was kept from is predicted within all limits, that of a search among them.
+// A level that a pilot did not reach is predicted within all limits, the limit of a search among
+// them.
 func TestFoundLevelsAreLimited(t *testing.T) {
 	p := &plan.Plan{Bounded: &plan.Bounded{Ramp: time.Minute, Settle: time.Minute},
 		Compare: &plan.Compare{Arms: []plan.Arm{{Name: plan.Base}, {Name: "new"}}}}

@@ -25,7 +25,7 @@ type Progress interface {
 	Say(format string, args ...any)
 }
 
-// A Config describes the systems of a plan, and what is done for their users.
+// A Config describes the systems of a plan, and the preparations for their users.
 type Config struct {
 	Resolver
 	Plan *plan.Plan
@@ -77,9 +77,9 @@ type Need struct {
 	Users       int    // the most that the runs on it may need
 }
 
-// System returns the system of a request: the one that is up, else a new one. A configuration that
-// is not the base and cannot be provisioned is returned as a system whose Deployment is
-// [Unprovisioned]; each request tries again.
+// System returns the system of a request: the system that is already up, or else a new one. A
+// configuration that is not the base and cannot be provisioned is returned as a system whose
+// Deployment is [Unprovisioned]; each request tries again.
 func (f *Deployments) System(ctx context.Context, need Need) (*System, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 )
 
 // A DiskWatch knows the space on disk that the files of a target take. It looks in real time: the
-// files are there while the target stands still, too. Its methods are safe for concurrent use.
+// files also exist while the target stands still. Its methods are safe for concurrent use.
 type DiskWatch struct {
 	dir   string
 	limit plan.DiskLimit
@@ -42,7 +42,7 @@ func WatchDisk(ctx context.Context, dir string, limit plan.DiskLimit) *DiskWatch
 		for ctx.Err() == nil {
 			began := time.Now()
 			w.look(ctx)
-			// Looking must not become a load of its own.
+			// Looking must not become a load.
 			pause := max(diskEvery, 20*time.Since(began))
 			select {
 			case <-ctx.Done():

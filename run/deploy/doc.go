@@ -16,7 +16,7 @@
 // Package deploy chooses drivers by the names in a plan. What is done for users is handed in by
 // [Config]: their accounts, their sockets, the probes that a plan lists. The package knows no
 // trials, writes no records and judges nothing: it reports why a target is not as the plan wants
-// it, and the caller decides what follows. The parts below it are packages of their own:
+// it, and the caller decides what follows. The parts below it are separate packages:
 // run/deploy/stores (databases, replicas, proxies), run/deploy/sandbox (networks, limits,
 // containers) and run/deploy/dumps (data sets).
 //

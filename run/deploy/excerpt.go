@@ -9,7 +9,7 @@ import (
 // longer one.
 const mostOutput = 4 << 20
 
-// An excerpt keeps the beginning and the end of what is written to it.
+// An excerpt keeps the beginning and the end of the text that is written to it.
 type excerpt struct {
 	head, tail []byte
 	lost       int

@@ -36,9 +36,9 @@ const several = "several arms"
 
 // A Blame describes a target that could not be brought into the state that the plan wants.
 type Blame struct {
-	// OfArm is true if the target does not start, and the arm is to blame: the state of the
-	// target was put back before, and no other arm has failed there since. Otherwise the cause
-	// may be a failed reset, or what a broken installation or start of another arm has left.
+	// OfArm is true if the target does not start, and the arm is to blame: the state of the target
+	// was put back before, and no other arm has failed there since. Otherwise the cause may be a
+	// failed reset, or the remains of a broken installation or start of another arm.
 	OfArm bool
 	// InARow counts the runs that ended so without a prepared one between them: of the arm, or
 	// of all arms if these are more.

@@ -93,7 +93,7 @@ func (c *Installation) where() string { return strings.Join(c.URLs(), " ") }
 // Prepare brings the target into the state that the plan wants for a run, and checks it: the
 // version is installed, the state put back, both are right, and the users are provisioned. It
 // returns the output of the commands, also with an error. A [plan.UsageError], or an error with an
-// ended context, is no failure of the target.
+// ended context, is not a failure of the target.
 func (c *Installation) Prepare(ctx context.Context, turn Preparation) (output []byte, err error) {
 	c.ground.Lock()
 	defer c.ground.Unlock()
@@ -256,8 +256,8 @@ func (c *Installation) objects(ctx context.Context, show Progress) (map[string]i
 	return there, nil
 }
 
-// checkObjects counts the server's objects and compares them with those that the plan expects, or
-// that the first run found. Nothing is compared, and the result is nil, where the plan verifies no
+// checkObjects counts the server's objects and compares the counts with the plan's, or with the
+// counts of the first run. Nothing is compared, and the result is nil, where the plan verifies no
 // count.
 func (c *Installation) checkObjects(ctx context.Context,
 	show Progress) (map[string]int64, error) {
@@ -330,7 +330,7 @@ func (c *Installation) noteUsers(ctx context.Context, show Progress,
 	return nil
 }
 
-// objectsText writes the counts that are there, such as "40 users, 12 channels, 0 posts".
+// objectsText writes the known counts, such as "40 users, 12 channels, 0 posts".
 func objectsText(n map[string]int64) string {
 	var parts []string
 	for _, name := range objectNames {

@@ -13,8 +13,8 @@ import (
 	"plimsoll/target"
 )
 
-// TestVersionOfAServer: a version that is not the arm's, and one that cannot be read, are errors that name the server;
-// the description has the version that was found, and not that of the plan.
+// TestVersionOfAServer: a version that is not the arm's, and one that cannot be read, are errors
+// that name the server; the description has the version that was found, not the plan's.
 func TestVersionOfAServer(t *testing.T) {
 	srv := answering(t)
 	var names []string

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ReleaseOf returns the name by which a server's version is known, of those that the server at an
-// address reports. The error says that it is not the version that the plan wants.
+// ReleaseOf returns the name by which a server's version is known, among the names that the server
+// at an address reports. The error reports that it is not the version that the plan wants.
 func ReleaseOf(want string, names []string, at string) (found string, err error) {
 	early := candidate(want, names)
 	is := func(has string) bool { return isRelease(want, has) }

@@ -148,7 +148,7 @@ func (e *Resolver) SecretsOf(p *plan.Plan) func(name string) string {
 		case name == "admin_password":
 			return own
 		case name == "user_password" && p.Target.Filled():
-			return e.Drivers[p.Target.Driver].UserPassword // the people are there already
+			return e.Drivers[p.Target.Driver].UserPassword // the people already exist
 		}
 		return ""
 	}

@@ -100,7 +100,7 @@ func (f *Deployments) spec(t plan.Target, need Need, sys *System) (target.Spec, 
 	d, ok := f.Dialects.Driver(t.Driver)
 	switch {
 	case t.Driver == plan.External:
-		spec.CPUs = nil // its processes are there already
+		spec.CPUs = nil // its processes already run
 		if d := f.Dialects.OfPlan(f.Plan); d != nil && len(d.Drivers) > 0 {
 			spec.Ready = cmp.Or(spec.Ready, d.Drivers[0].Ready) // the page "/" belongs to no API
 		}

@@ -83,8 +83,8 @@ func TestStateIsRemovedByTheCommandThatMadeIt(t *testing.T) {
 	}
 }
 
-// A kept state is no later command's to remove, whoever made its directory first, and also if the command that keeps it
-// is killed.
+// TestKeptStateStays: no later command removes a kept state, whichever command made its directory
+// first, even if the command that keeps it is killed.
 func TestKeptStateStays(t *testing.T) {
 	const gone = "plimsoll-2147483647-1" // no process has this number
 	for _, of := range []string{"", "c-1"} {

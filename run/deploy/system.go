@@ -39,8 +39,8 @@ type System struct {
 	Device string
 	// Installation is set if the plan has commands for its target; [System.Reset] is not used then.
 	Installation *Installation
-	// Local is the part of a target of others that runs on this host; nil if there is none. Placement
-	// is where it runs, as last reported.
+	// Local is the part of a target of others that runs on this host; nil if there is none.
+	// Placement is its last reported place.
 	Local     *sharedhost.Resident
 	Placement string
 	// InTurns is true in a duet: nothing of others is paused, and a probe would count the turns of
@@ -112,14 +112,14 @@ func (s *System) Proxy() Proxy {
 	return p
 }
 
-// HideSecrets adds the secrets of a system that has been deployed or reset to those of its
-// environment.
+// HideSecrets adds the secrets of a system that has been deployed or reset to the hidden secrets of
+// its environment.
 func (s *System) HideSecrets() {
 	s.of.Hide(s.DSN())
 	s.of.Hide(s.ReplicaDSNs()...)
 }
 
-// Wired reports whether the packets of the system go over network devices of its own.
+// Wired reports whether the packets of the system go over separate network devices.
 func (s *System) Wired() bool { return s.box.Wired() }
 
 // Stacks returns probes of the network counters of the system's hosts, see

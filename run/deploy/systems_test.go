@@ -20,7 +20,7 @@ import (
 	"plimsoll/target/lab/nginx"
 )
 
-// TestMain is a server of its own when a deployment starts this program with an address.
+// TestMain serves HTTP when a deployment starts this program with an address.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "serve" {
 		fmt.Fprintln(os.Stderr, http.ListenAndServe(os.Args[2], empty)) //nolint:gosec // it ends with the test

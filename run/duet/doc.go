@@ -4,7 +4,8 @@
 // Runs that alternate within a second see the same host (Bulej et al., Duet Benchmarking, ICPE 2020; Abedi and Brecht,
 // Conducting Repeatable Experiments in Highly Variable Cloud Computing Environments, ICPE 2017).
 //
-// The package knows neither targets nor users: a target is what can be paused, and a run is a clock.
+// The package knows neither targets nor users: a target is anything that can be paused, and a run
+// is a clock.
 //
 // # Turns
 //

@@ -16,7 +16,7 @@ const (
 	someSlice = 5 * time.Millisecond
 )
 
-// A house holds the targets of a test, and checks that of those in turns only one runs.
+// A house holds the targets of a test, and checks that only one of the targets in turns runs.
 type house struct {
 	t       *testing.T
 	table   *RoundTable

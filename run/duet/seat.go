@@ -26,7 +26,8 @@ type Seat struct {
 	stopped time.Time     // when the clock was stopped last
 	began   time.Duration // of the turn, on the clock
 
-	// What follows is written under the table's mu, and what the table's goroutine and Leave both need under hand too.
+	// The following fields are written under the table's mu; fields that both the table's goroutine
+	// and Leave need, under hand too.
 	clock   *clock.Clock // nil before the first round
 	joined  bool
 	out     bool // has no turns any more
@@ -40,8 +41,8 @@ type Seat struct {
 
 // Seated is the run that joins.
 type Seated struct {
-	// Target is what is paused between the turns; nil for a target that cannot be, which works on. The clock of its run
-	// is one of [clock.NewUnpaused].
+	// Target is paused between the turns; nil for a target that cannot be paused and works on. The
+	// clock of its run comes from [clock.NewUnpaused].
 	Target Target
 	// Begin is called right after the clock was started for a turn, and End right before it is stopped, both by the
 	// table, which waits for them: they return at once. Either may be nil. A turn in which the seat is left or the
@@ -55,14 +56,14 @@ type Seated struct {
 	InFlight func() int
 }
 
-// SeatStats counts what a seat had.
+// SeatStats sums up the turns of a seat.
 type SeatStats struct {
 	Turns int           // that began
 	Time  time.Duration // on the clock, until the seat was left or failed
 	Alone time.Duration // part of Time: after all others had left
 
 	SliceMin, SliceMax time.Duration // of the turns that were neither cut nor the last run's, with their guards
-	Guard              time.Duration // by how much slices were lengthened, in all
+	Guard              time.Duration // total time by which slices were lengthened
 	Carried            int           // turns that ended with operations in flight
 	CarriedOps         int           // those operations
 

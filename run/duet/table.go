@@ -19,7 +19,7 @@ const (
 	guardPoll  = 200 * time.Microsecond // between two looks at the operations in flight
 )
 
-// A Target is what can be made to stand still. A table never makes two calls to one target at a time.
+// A Target can be paused. A table never makes two calls to one target at a time.
 type Target interface {
 	// Pause returns when nothing of the target runs any more, or an error when ctx has ended before. After an error
 	// some of the target may be paused.
@@ -32,14 +32,14 @@ type Target interface {
 type Config struct {
 	// Seats is the number of runs that will sit down. No turn begins before each of them has joined or left.
 	Seats int
-	// Seed is of the order of turns.
+	// Seed determines the order of turns.
 	Seed uint64
 	// Slice is the length of a turn. 0 means ten times the largest p95 among the last reports of the seats, at least
 	// 200 ms and at most 5 s, and 100 ms before the first report ([Seat.Report]). It is the same for all turns of a
 	// pair of rounds.
 	Slice time.Duration
-	// guard is how long a slice is lengthened at most, to end at a moment with nothing in flight. 0 means a tenth of
-	// the slice, and tests alone set another.
+	// guard is the longest time by which a slice is lengthened to end with nothing in flight. 0
+	// means a tenth of the slice, and tests alone set another.
 	guard time.Duration
 	// Log receives lines on the course of the duet. It may be nil. It is called from several goroutines.
 	Log func(format string, args ...any)

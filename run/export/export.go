@@ -27,8 +27,8 @@ import (
 	"plimsoll/watch/series/remote"
 )
 
-// Destinations are where the series of runs go besides their directories. A nil Destinations has
-// none.
+// Destinations are the receivers of the series of runs besides their directories. A nil
+// Destinations has none.
 type Destinations struct {
 	// Listen is the address at which clients of the Prometheus API read a run that is under way,
 	// and Push the URL of an outside server; empty for none.

@@ -63,7 +63,7 @@ func TestFollower(t *testing.T) {
 	}
 }
 
-// TestStoredSeries asks the API that the console mounts, without a listener of its own.
+// TestStoredSeries queries the API that the console mounts, without a separate listener.
 func TestStoredSeries(t *testing.T) {
 	dir := t.TempDir() + "/series"
 	w, err := series.Create(dir)
@@ -82,7 +82,7 @@ func TestStoredSeries(t *testing.T) {
 	}
 	defer done()
 	for _, tt := range []struct{ method, path, want string }{
-		{"GET", "/api/v1/query?query=n", `"42"`}, // without a time it is that of the run's last sample
+		{"GET", "/api/v1/query?query=n", `"42"`}, // by default at the last sample
 		{"GET", "/api/v1/status/buildinfo", `"revision":"test"`},
 		{"GET", "/api/v1/query?query=(", `"errorType":"bad_data"`},
 	} {

@@ -21,9 +21,9 @@ func ofHost(metric, role string, agent int) string {
 	return fmt.Sprintf("%s{role=%q,%s=%q}", metric, role, l.Name, l.Value)
 }
 
-// The gates of two hosts with two processes each are those of the worst, by the samples that their
-// agents send. The second host has eight cores, of which the agent may use four: what others take
-// is a part of all eight.
+// The gates of two hosts with two processes each read the worst host, by the samples that their
+// agents send. The second host has eight cores, of which the agent may use four: the share that
+// others take counts all eight.
 func TestHealthOfAgentsHosts(t *testing.T) {
 	now := time.Now()
 	samples := map[string]float64{}

@@ -43,7 +43,7 @@ func TestRulesAskOnTheClockOfTheSeries(t *testing.T) {
 }
 
 // beforeStep returns the present instant as the wall clock showed it before it was set by some
-// seconds: the monotonic reading is that of now.
+// seconds, with the present monotonic reading.
 func beforeStep(t *testing.T, step time.Duration) time.Time {
 	t.Helper()
 	now := time.Now()
@@ -79,7 +79,7 @@ func TestSignalsLiveInTheTimeOfTheRun(t *testing.T) {
 			run.Stop()
 			time.Sleep(2 * time.Second)
 		}
-		// 5.25 s of its own are over: six samples.
+		// 5.25 s of this run's clock have passed: six samples.
 		if v, ok, err := s.Query(t.Context(), "n"); err != nil || !ok || v != 6 {
 			t.Errorf("n = %v, %v, %v; want 6", v, ok, err)
 		}

@@ -25,8 +25,8 @@ func OthersLimit() float64 {
 	return gate.Amber / 100
 }
 
-// WaitQuiet waits until no other process uses some cores of this host, for most at the longest,
-// which is no error: after that, the host is used as it is.
+// WaitQuiet waits until no other process uses some cores of this host. After most it returns
+// without an error, and the host is used as it is.
 func WaitQuiet(ctx context.Context, most time.Duration, cores []int) error {
 	return waitQuiet(ctx, most, OthersLimit(), func() (busy, total float64, err error) {
 		stat, err := os.ReadFile("/proc/stat")

@@ -35,7 +35,8 @@ const framesOfOthers = 2
 // dropsLeast is the least number of segments that the share of the dropped ones is taken of.
 const dropsLeast = 1000
 
-// drops are the last samples of what a host has received and thrown away. Its zero value has none.
+// drops holds the last samples of the segments that a host received and dropped. Its zero value has
+// none.
 type drops struct {
 	past []dropped
 	at   time.Time
@@ -48,8 +49,8 @@ type dropped struct {
 	device float64 // packets that the device threw away
 }
 
-// add takes in a sample, unless it is not newer than the last, and returns the share of what was
-// thrown away over the last samples, in percent.
+// add adds a sample, unless it is not newer than the last, and returns the dropped share over the
+// last samples, in percent.
 func (d *drops) add(now dropped, at time.Time) trial.Reading {
 	if at.After(d.at) || len(d.past) == 0 {
 		if n := len(d.past); n > 0 && now.in < d.past[n-1].in { // another boot, or another namespace
@@ -70,11 +71,11 @@ func (d *drops) add(now dropped, at time.Time) trial.Reading {
 	return trial.Reading{Value: 100 * lost / max(in, 1)}
 }
 
-// dropped returns the share of the received segments that this host threw away: such a packet comes
-// again a fifth of a second later, and the target looks slow. Segments that are sent again do not
-// count: the way there, or the target, lost them, and which of the two is no question for a gate of
-// the generator. Where the target is behind the same stack, the queues before the protocols count
-// alone: they belong to neither, while a socket's may be the target's.
+// dropped returns the share of the received segments that this host dropped: such a packet arrives
+// again a fifth of a second later, and the target looks slow. Retransmitted segments do not count:
+// the network or the target lost them, and a gate of the generator cannot decide between the two.
+// Where the target is behind the same stack, only the queues before the protocols count: they
+// belong to neither, while a socket's queue may be the target's.
 func (h *GateReader) dropped() trial.Reading {
 	read := func(key string) trial.Reading { return h.read(key, 1) }
 	in := read(segmentsIn)

@@ -17,7 +17,7 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// A fileHost is a host by its files of the kernel, a copy of those of the probes' own tests.
+// A fileHost simulates a host by its kernel files, a copy of the files that the probes' tests use.
 type fileHost struct {
 	t      *testing.T
 	proc   string
@@ -40,7 +40,7 @@ func newFileHost(t *testing.T) *fileHost {
 	return f
 }
 
-// grow adds to a counter of a file that has names and numbers in lines of their own.
+// grow adds to a counter of a file that has names and numbers on separate lines.
 func (f *fileHost) grow(file, line, name string, by int) {
 	f.t.Helper()
 	f.change(file, func(lines []string) {
@@ -98,8 +98,8 @@ func (f *fileHost) change(file string, do func(lines []string)) {
 	}
 }
 
-// second samples the host a second later, under keys as those of a probe here, or as an agent with
-// that number sends.
+// second samples the host a second later, under the keys of a probe here, or of the agent with that
+// number.
 func (f *fileHost) second(agent int) {
 	f.t.Helper()
 	f.now, f.values = f.now.Add(time.Second), map[string]float64{}

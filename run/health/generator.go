@@ -10,8 +10,8 @@ import (
 
 // A generator is the load generator on this host.
 type generator struct {
-	// role names the cores to watch: "generator" when it has cores of its own, "host" when it may
-	// use all and the target is elsewhere, "" when both use the same.
+	// role names the cores to watch: "generator" when the generator has its own cores, "host" when
+	// it may use all and the target is elsewhere, "" when both use the same.
 	role  string
 	cores int
 	ports float64 // in the ephemeral range, once for each source address; 0 if unknown
@@ -75,7 +75,7 @@ func (h *GateReader) openFiles() trial.Reading {
 // filesOver is the number of samples that the growth of open files looks back.
 const filesOver = 30
 
-// A filesTrail holds by how much the open files grew between the last samples.
+// A filesTrail holds the growth of the open files between the last samples.
 type filesTrail struct {
 	opened []float64
 	open   float64 // at the last sample

@@ -32,7 +32,7 @@ type Config struct {
 	// TargetRoles are the roles of all processes of the target on this host; none where not all are
 	// known.
 	TargetRoles []string
-	// Wired means that the target's packets go over wires of its own: soft interrupts on its cores
+	// Wired means that the target's packets go over separate wires: soft interrupts on its cores
 	// are its own work.
 	Wired bool
 	// Steal returns the keys of the samples of steal on the target's other hosts; nil for none.
@@ -134,8 +134,8 @@ var hostReadings = map[string]func(*GateReader, int) trial.Reading{
 	"ports":  (*GateReader).portsInUseOf,
 }
 
-// Health returns the readings of all gates at present, by name, under a load of so many users and
-// operations a second.
+// Health returns the present readings of all gates by name, under a load of this number of users
+// and of operations a second.
 func (h *GateReader) Health(users int, ops float64) map[string]trial.Reading {
 	h.load = load{users: users, ops: ops}
 	out := make(map[string]trial.Reading, len(readings))

@@ -196,7 +196,7 @@ func (s *Shares) silent() string {
 	return ""
 }
 
-// last returns when an instance has shown its count last. The lock is held.
+// last returns the time at which an instance last showed its count. The lock is held.
 func (s *Shares) last(name string) time.Duration {
 	list := s.counts[name]
 	return list[len(list)-1].at

@@ -118,7 +118,7 @@ func TestSharesUnseen(t *testing.T) {
 	}
 }
 
-// TestSharesOfALatePage: a page of metrics that is late is no server that has stopped.
+// TestSharesOfALatePage: a late page of metrics does not mean that a server has stopped.
 func TestSharesOfALatePage(t *testing.T) {
 	for _, tt := range []struct {
 		late  time.Duration

@@ -21,7 +21,7 @@ import (
 // implement [trial.Signals].
 type Signals struct {
 	*GateReader
-	cores  map[string][]int // of the roles that have cores of their own on this host
+	cores  map[string][]int // of the roles with their own cores on this host
 	stat   *os.File
 	turns  *probe.Turns // of the run; nil: all time is its own
 	db     *series.DB
@@ -29,9 +29,9 @@ type Signals struct {
 	began  time.Duration // of the run's clock
 }
 
-// NewSignals opens /proc/stat for roles that have cores of their own on this host. A role without
-// cores is not known, except "generator", which then is this process. CPU times are measured over
-// turns; nil: all time is the run's.
+// NewSignals opens /proc/stat for roles with their own cores on this host. A role without cores is
+// not known, except "generator", which then is this process. CPU times are measured over turns;
+// nil: all time is the run's.
 func NewSignals(cores map[string][]int, h *GateReader, turns *probe.Turns, db *series.DB,
 	runner *probe.Runner) (*Signals, error) {
 	f, err := os.Open("/proc/stat")
@@ -115,7 +115,8 @@ func (s *Signals) cpuOfHost(probe, labels string) (busy, total float64, err erro
 // passed returns the time since the beginning, in seconds.
 func (s *Signals) passed() float64 { return (s.clock.Now() - s.began).Seconds() }
 
-// processes returns the CPU time of a role's processes on this host, which has no cores of its own.
+// processes returns the CPU time of a role's processes on this host if the role has no cores to
+// itself.
 func (s *Signals) processes(role string) (busy float64, ok bool) {
 	for _, mode := range []string{"user", "system"} {
 		key := fmt.Sprintf("plimsoll_process_cpu_seconds_total{mode=%q,role=%q}", mode, role)
@@ -193,9 +194,8 @@ func (s *Signals) Busyness(targets int) func() map[string]float64 {
 	}
 }
 
-// Query evaluates a PromQL expression that has one value, at present. The dates of the run's series
-// are those of its clock, so a change of the wall clock must not make it query before or after all
-// of them.
+// Query evaluates a PromQL expression that has one value, at present. The series are dated by the
+// run's clock, so a change of the wall clock must not move the query before or after all of them.
 func (s *Signals) Query(ctx context.Context, expr string) (float64, bool, error) {
 	res, err := s.db.Query(ctx, expr, s.clock.Date(s.clock.Now()))
 	if err != nil {

@@ -22,7 +22,8 @@ type softirq struct {
 }
 
 // targetSteal returns the share of the target's cores that the hypervisor took: on this host where
-// it has cores of its own, and on its other hosts that have a probe; of several hosts the worst.
+// the target has its own cores, and on its other hosts that have a probe; of several hosts the
+// worst.
 func (h *GateReader) targetSteal() trial.Reading {
 	var keys []string
 	if len(h.of.TargetCores) > 0 {
@@ -78,7 +79,7 @@ func (h *GateReader) others() trial.Reading {
 	if now.Why != "" {
 		return now
 	}
-	// The cores count stolen time as busy; it has a gate of its own.
+	// The cores count stolen time as busy; steal has a separate gate.
 	if stolen := h.read(ofRole("plimsoll_cpu_steal_ratio", "target"), 100); stolen.Why == "" {
 		now.Value -= stolen.Value
 	}

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/plain"
 )
 
-// ShownLines is how many lines of a log a frame has at most.
+// ShownLines is the largest number of log lines in a frame.
 const ShownLines = 8
 
 // A Broadcast publishes a comparison or sizing while it goes on. Its methods are safe for

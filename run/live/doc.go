@@ -3,13 +3,13 @@
 //
 // # Protocol
 //
-// Whoever connects gets frames, one a line, until a line of kind "end". It may write lines, each an [Order], which is
-// answered by a line of kind "answer" with the field "done" or "error". The directory is its owner's alone, and so is the
-// socket: there is no other check.
+// A client that connects gets frames, one a line, until a line of kind "end". It may write lines,
+// each an [Order], and gets for each a line of kind "answer" with the field "done" or "error". The
+// directory and the socket are accessible to their owner alone: there is no other check.
 //
-// A frame has at most [MostBytes]. A reader that is slow misses frames: the newest is kept, and nothing is queued. Frames
-// are made only while somebody watches ([Publisher.Watched]). A process that is killed leaves its socket behind, and a
-// connection to that is refused.
+// A frame has at most [MostBytes]. A slow reader misses frames: the newest is kept, and nothing is
+// queued. Frames are made only while somebody watches ([Publisher.Watched]). A process that is
+// killed leaves its socket behind, which refuses connections.
 //
 // The package knows no run and no HTTP. It draws no conclusion.
 package live

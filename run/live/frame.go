@@ -2,7 +2,7 @@ package live
 
 import "time"
 
-// The kinds of what publishes.
+// The kinds of publishers.
 const (
 	KindRun        = "run"
 	KindComparison = "comparison"
@@ -10,7 +10,7 @@ const (
 	KindEnd        = "end" // the last line of a stream
 )
 
-// Version is that of the frames.
+// Version is the version of the format of frames.
 const Version = 1
 
 // The colors of a gate.
@@ -37,7 +37,8 @@ const (
 	Ended  = "ended" // its users were stopped
 )
 
-// SilentAfter is how long an agent may owe an answer. One that has answered owes none while the run waits for others.
+// SilentAfter is the time after which an agent that owes an answer is silent. An agent that has
+// answered owes none while the run waits for others.
 const SilentAfter = 3 * time.Second
 
 // The readings of a window of a search.
@@ -116,7 +117,7 @@ type Quantiles struct {
 	P99 float64 `json:"p99"`
 }
 
-// Delivery is that of messages in a second.
+// Delivery describes the delivery of messages in a second.
 type Delivery struct {
 	Quantiles
 	Rate float64 `json:"rate"`

@@ -14,7 +14,8 @@ const (
 	mostOrder   = 4 << 10         // bytes of a client's line
 	patience    = 2 * time.Second // for taking a line of ours
 	mostReaders = 32
-	// beat is after how long the newest frame is sent again: in a duet a run waits for its turn longer than a second.
+	// beat is the time after which the newest frame is sent again: in a duet a run may wait for its
+	// turn longer than a second.
 	beat = 1500 * time.Millisecond
 )
 

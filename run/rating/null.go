@@ -12,7 +12,7 @@ import (
 	"plimsoll/target/lab"
 )
 
-// A Null is the null server: this program, by a verb, in a process of its own.
+// A Null is the null server: this program, by a verb, in a separate process.
 type Null struct {
 	Verb string
 	CPUs []int // of the target; none when it may use all

@@ -1,8 +1,8 @@
-// Package rating measures what the load generator of this host can drive, and keeps the result for
-// the host, its cores and this program. The gate headroom is read against it, and users are divided
-// among hosts by it.
+// Package rating measures the load that the load generator of this host can drive, and keeps the
+// result for the host, its cores and this program. The gate headroom is read against it, and users
+// are divided among hosts by it.
 //
-// It drives the null server, which is this program in a process of its own. A [Control] asks the
+// It drives the null server, which is this program in a separate process. A [Control] measures the
 // same server before each run of a comparison, as a negative control.
 package rating
 

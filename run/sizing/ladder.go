@@ -17,7 +17,7 @@ import (
 
 // A Ladder carries out the steps of a sizing on one deployment.
 type Ladder struct {
-	Session *rig.Session // its plan becomes the one of the step under way
+	Session *rig.Session // its plan becomes the plan of the step under way
 	Plan    *plan.Plan   // the whole one
 	Part    rig.RunPart
 	Record  *record.Sizing
@@ -30,7 +30,7 @@ type Ladder struct {
 var searched = []float64{0.1, 0.4, 0.8, 1, 1.5}
 
 // stepsAround returns the steps for a capacity, with two significant digits, ascending, and at most
-// so many users. A capacity that is not an estimate has no step beyond it that would mean anything.
+// most users. A capacity that is not an estimate has no meaningful step beyond it.
 func stepsAround(c record.Capacity, most int) []int {
 	var out []int
 	for _, share := range searched {
@@ -108,7 +108,7 @@ func (l *Ladder) mostUsers() int {
 	return most
 }
 
-// search plans steps of at most so many users around the capacity that a search finds.
+// search plans steps of at most most users around the capacity that a search finds.
 func (l *Ladder) search(ctx context.Context, sys *deploy.System, most int) error {
 	s, z := l.Session, l.Record
 	pt := l.Part

@@ -13,7 +13,7 @@ import (
 type UsersFile struct {
 	Rows *workload.Accounts
 	File record.AccountsFile
-	// Caution is about a good file; empty for none.
+	// Caution is a remark on a valid file; empty for none.
 	Caution string
 }
 
@@ -48,8 +48,8 @@ func ReadUsersFile(p *plan.Plan) (*UsersFile, error) {
 	return out, nil
 }
 
-// CheckUsersFile reads the plan's file of accounts to its end, and returns what is wrong with it
-// for this plan, and a caution about a good one; "" for none. Without such a file both are empty.
+// CheckUsersFile reads the plan's file of accounts to its end, and returns its error for this plan,
+// or a caution about a valid file; "" for none. Without such a file both are empty.
 func CheckUsersFile(p *plan.Plan) (caution string, err error) {
 	f, err := ReadUsersFile(p)
 	if f != nil && f.Caution != "" {
@@ -59,7 +59,8 @@ func CheckUsersFile(p *plan.Plan) (caution string, err error) {
 }
 
 // WithUsersAt returns a plan whose file of accounts is at a path of this process, with the digest
-// of its content. One that cannot be read has none: who reads the accounts reports what is wrong.
+// of its content. A file that cannot be read has none: the reader of the accounts reports the
+// error.
 func WithUsersAt(p *plan.Plan, at string) *plan.Plan {
 	digest, err := workload.AccountsDigest(at)
 	if err != nil {

@@ -38,8 +38,8 @@ type agentBehavior struct {
 	State json.RawMessage `json:"state"`
 }
 
-// settings returns a function that makes the settings of an agent by its number: each gets the
-// secrets of its own users.
+// settings returns a function that makes the settings of an agent by its number: each agent gets
+// the secrets of its users alone.
 func (c Config) settings() (func(agent int) (json.RawMessage, error), error) {
 	set := agentSettings{Env: c.Env, Sources: c.Layout.Sources, Ratings: c.Layout.Ratings}
 	var shares []float64
@@ -95,8 +95,8 @@ type Builder struct {
 	Secrets *plain.Secrets
 }
 
-// Build makes an agent. It is a [fleet.Build]. It alone knows the tokens of its users: its errors,
-// and those that it tells of users, go out without them.
+// Build makes an agent. It is a [fleet.Build]. It alone knows the tokens of its users: it removes
+// them from its errors, and from the errors of users that it reports.
 func (b Builder) Build(ctx context.Context, st fleet.Start, epoch time.Time,
 	tell func(int, error)) (*fleet.Agent, error) {
 	onError := func(user int, err error) {

@@ -48,8 +48,7 @@ func settingsOf(t *testing.T, c Config) (mix []engine.Part, settings func(agent 
 	}
 }
 
-// The settings of an agent hold the tokens of its users, those that its engine will make, and no
-// other.
+// The settings of an agent hold the tokens of the users that its engine will make, and no others.
 func TestSettingsOfAnAgentHoldItsOwnTokens(t *testing.T) {
 	const users, agents = 1000, 7
 	mix, settings := settingsOf(t, Config{Layout: Layout{Users: users, Processes: agents}})

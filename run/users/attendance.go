@@ -22,7 +22,8 @@ type Attendance struct {
 	// URL leads to the coordinator or the cluster, and TokenFile holds the token of this agent.
 	URL, TokenFile string
 	Labels         map[string]string
-	// Watch selects what a host without users sends, for its role; nil for a host with users.
+	// Watch selects the samples that a host without users sends, for its role; nil for a host with
+	// users.
 	Watch *agent.What
 
 	Version string

@@ -31,8 +31,8 @@ func SetBudget(p *plan.Plan) (int64, error) {
 	return budget, nil
 }
 
-// budgetOf returns the byte budget of all users of a plan, where this process may have so much
-// memory.
+// budgetOf returns the byte budget of all users of a plan, where this process may have memory
+// bytes.
 func budgetOf(p *plan.Plan, memory int64) int64 {
 	if m := p.Placement.Memory; m > 0 {
 		return int64(m)

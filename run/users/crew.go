@@ -14,17 +14,17 @@ import (
 	"plimsoll/plan"
 )
 
-// Progress reports to people what a run waits for.
+// Progress reports the waits of a run to people.
 type Progress interface {
 	// Say writes a line that stays.
 	Say(format string, args ...any)
-	// Doing reports a step, which takes so long at most; 0 if that is not known.
+	// Doing reports a step and the longest time that it takes; 0 if that is not known.
 	Doing(step string, left time.Duration)
 }
 
 // A Crew is the agents on other hosts that have the users of the runs of one invocation. All runs
-// have the same ones, without those that were lost: the runs are compared with each other. It is
-// for one goroutine.
+// have the same agents, except lost ones: the runs are compared with each other. It is for one
+// goroutine.
 type Crew struct {
 	hall     *join.Hall
 	want     plan.Agents
@@ -117,7 +117,7 @@ func (c *Crew) await(ctx context.Context) ([]join.Member, error) {
 		len(got), c.times.Join, want, JoinCommand(c.hall), strings.Join(lines, "\n  "))
 }
 
-// missing returns the agents that do not answer, without those that were lost.
+// missing returns the agents that do not answer, except lost ones.
 func (c *Crew) missing() []join.MissingAgent {
 	return slices.DeleteFunc(c.hall.Missing(),
 		func(a join.MissingAgent) bool { return slices.Contains(c.lost, a.Name) })

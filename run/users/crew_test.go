@@ -17,8 +17,8 @@ func TestRunsHaveTheSameAgents(t *testing.T) {
 		name       string
 		count      int
 		crew, lost string
-		there      string // the agents that answer; those that are busy with a star
-		want       string // those of the run; empty: it waits
+		there      string // the agents that answer; busy ones have a star
+		want       string // the agents of the run; empty: it waits
 	}{
 		{"the first run", 2, "", "", "a b c", "a b"},
 		{"the first run, one is busy", 2, "", "", "a* b c", "b c"},

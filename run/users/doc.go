@@ -11,8 +11,8 @@
 // # The other end
 //
 // A process with users is this program as the verb agent: [Builder] makes its engine from settings
-// that hold the secrets of its own users and of no others. An [Attendance] is this program as an
-// agent of runs that another host leads; it starts such processes there.
+// that hold the secrets of its users and of no others. An [Attendance] is this program as an agent
+// of runs that another host leads; it starts such processes there.
 //
 // It deploys nothing and judges nothing: it gets the address of a target, and its findings are
 // about the users alone.

@@ -11,7 +11,7 @@ import (
 )
 
 // stalls voids a run in which an agent elsewhere stood still while it was measured: each agent is a
-// generator with a lag of its own.
+// generator with its own lag.
 func stalls(list []fleet.Stall, phases []record.Phase) (out []record.Finding) {
 	type worst struct {
 		lag   time.Duration

@@ -10,7 +10,8 @@ import (
 	"plimsoll/record"
 )
 
-// A delivery before its sending voids the run, and names both hosts and by how much.
+// TestUntimely: a delivery before its sending voids the run; the finding names both hosts and the
+// time.
 func TestUntimely(t *testing.T) {
 	one := fleet.Untimely{From: "agent 1 of 2 (a)", To: "agent 2 of 2 (b)", Count: 12,
 		By: 7 * time.Millisecond, Within: 1500 * time.Microsecond}

@@ -30,11 +30,11 @@ type Layout struct {
 	Sources []netip.Addr
 }
 
-// Apart reports whether the users are in processes of their own.
+// Apart reports whether the users are in separate processes.
 func (y Layout) Apart() bool { return y.Processes > 1 || len(y.Members) > 0 }
 
-// LayOut divides so many users of a mix for a run against a target at a URL, or says why they
-// cannot be had. It waits for the agents of a crew, which is nil for users on this host.
+// LayOut divides the users of a mix for a run against a target at a URL. It returns an error if the
+// hosts cannot hold them. It waits for the agents of a crew, which is nil for users on this host.
 func LayOut(ctx context.Context, p *plan.Plan, crew *Crew, target string, mix []engine.Part,
 	users int) (Layout, error) {
 	y := Layout{Users: users}
@@ -89,8 +89,9 @@ func (y Layout) among(ctx context.Context, p *plan.Plan, crew *Crew, conns int) 
 	return y, err
 }
 
-// split returns how many processes each member starts, least or more, for all these connections.
-// All have as many as the one that needs most, so that an agent's number says on which host it is.
+// split returns the number of processes that each member starts for all these connections, at least
+// least. All members start as many as the neediest one, so that an agent's number determines its
+// host.
 func (y Layout) split(conns, least int) (int, error) {
 	deal, err := workload.NewDeal(len(y.Members), y.Ratings)
 	if err != nil {
@@ -122,8 +123,9 @@ func Sockets(mix []engine.Part, n int) int {
 	return sum
 }
 
-// Processes returns how many processes it takes to hold so many connections of so many users when
-// each may have the limit of open files that this one has, or an error of usage with its remedy.
+// Processes returns the number of processes that hold these connections of users when each process
+// may have this process's limit of open files. It returns an error of usage with its remedy if
+// there are too many.
 func Processes(users, conns int, l probe.Limits) (int, error) {
 	room := l.Files - probe.ReservedFiles
 	if here := l.Files - l.FilesOpen - probe.ReservedFiles; conns <= here {

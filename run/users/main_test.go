@@ -119,7 +119,7 @@ func newVisited(t *testing.T) *visited {
 	return v
 }
 
-// await waits until so many have come.
+// await waits until n visitors have come.
 func (v *visited) await(t *testing.T, n int) {
 	t.Helper()
 	for range n {

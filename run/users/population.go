@@ -142,7 +142,7 @@ func (p *Population) joinCrew(ctx context.Context) (*fleet.Hosts, error) {
 	}, nil
 }
 
-// leave ends the processes of this host, and leaves those of other hosts alone.
+// leave ends the processes of this host, and leaves the processes of other hosts running.
 func (p *Population) leave() {
 	closeLinks(p.links)
 	if p.here != nil {
@@ -150,8 +150,8 @@ func (p *Population) leave() {
 	}
 }
 
-// End ends the processes that have the users, after the driver was stopped. It notes which agents
-// of other hosts were lost, and what is known of their clocks.
+// End ends the processes that have the users, after the driver was stopped. It notes the lost
+// agents of other hosts, and the readings of their clocks.
 func (p *Population) End() {
 	if crew := p.conf.Crew; crew != nil && p.remote != nil {
 		crew.dismiss(p.remote)
@@ -175,8 +175,8 @@ func (p *Population) Stamps() wire.Clocks {
 	return p.remote.Stamps()
 }
 
-// Refused returns what was refused since the processes of the users began, and the bytes of their
-// budgets that were held at once, at most.
+// Refused counts the answers and messages that were cut off at a limit since the processes of the
+// users began, and returns the largest number of bytes of their budgets that were held at once.
 func (p *Population) Refused() (wire.Refusals, int64) {
 	if p.remote == nil {
 		return wire.Refused(), wire.Process().Peak()
@@ -184,8 +184,8 @@ func (p *Population) Refused() (wire.Refusals, int64) {
 	return p.remote.Refused()
 }
 
-// Findings returns what is wrong with a run whose users are on other hosts, by its phases: hosts
-// that stood still, and clocks that were off. Other runs have none.
+// Findings returns the faults of a run whose users are on other hosts, by its phases: hosts that
+// stood still, and clocks that were off. Other runs have none.
 func (p *Population) Findings(phases []record.Phase) []record.Finding {
 	if p.conf.Crew == nil || p.remote == nil {
 		return nil

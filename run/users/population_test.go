@@ -38,7 +38,7 @@ type populated struct {
 	fails []string
 }
 
-// populate starts a population of so many visitors of a server.
+// populate starts a population of visitors of a server.
 func populate(t *testing.T, p *plan.Plan, crew *Crew, at *visited, users int) *populated {
 	t.Helper()
 	v := new(visitor)

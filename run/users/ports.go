@@ -23,9 +23,9 @@ const (
 	halfOfRange = 0.5
 )
 
-// sources returns the addresses from which so many connections go out to a target: none if one is
-// enough. Beyond it they are the plan's; on the loopback device there are more than enough without
-// asking.
+// sources returns the source addresses for a number of connections to a target: none if one address
+// is enough. Beyond it they are the plan's addresses; the loopback device needs no such list,
+// because it has more than enough.
 func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]netip.Addr, error) {
 	share := mostOfRange
 	free := len(own) == 0 && target.Is4() && target.IsLoopback()
@@ -98,9 +98,10 @@ func (y Layout) FreePorts(ctx context.Context, gates []plan.Gate, conns int,
 // timeWait is the time for which the kernel keeps the port of a closed connection.
 const timeWait = time.Minute
 
-// waitPorts waits until at most so many sockets are in TIME_WAIT, for as long as the sockets of an
-// earlier run can stay there: after that they are of others, and the gate ports judges them. It
-// does not wait where most is not positive: the range is not known, or too small in any case.
+// waitPorts waits until at most most sockets are in TIME_WAIT, for as long as the sockets of an
+// earlier run can stay there. After that the sockets belong to others, and the gate ports judges
+// them. It does not wait where most is not positive: the range is not known, or too small in any
+// case.
 func waitPorts(ctx context.Context, most float64, resting func() float64,
 	waiting func(left time.Duration)) error {
 	for left := timeWait; left > 0 && most > 0 && resting() > most; left -= time.Second {

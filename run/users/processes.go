@@ -22,7 +22,7 @@ type processes struct {
 	say      func(string, ...any)
 }
 
-// launch starts so many processes with users on cores of this host; on all for none.
+// launch starts n processes with users on cores of this host; on all cores if cores is empty.
 func launch(ctx context.Context, n int, cores []int, say func(string, ...any)) (*processes, error) {
 	exe, err := lab.OwnProgram()
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"plimsoll/record"
 )
 
-// Received sums up what the users of a run received.
+// Received sums up the arrivals at the users of a run.
 type Received struct {
 	// Stamps counts how the arrivals were dated, and connections.
 	Stamps wire.Clocks
-	// Refused counts what went beyond a limit.
+	// Refused counts answers and messages beyond a limit.
 	Refused wire.Refusals
 	// Budget is the number of bytes that answers under way may hold, 0 if there was no load, and Held
 	// the most that they held at once.

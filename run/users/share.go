@@ -42,10 +42,9 @@ func ratings(p *plan.Plan, members []join.Member) ([]int, error) {
 // NotRated is the reason for a load without a share of this host's rating.
 const NotRated = "this host was not calibrated"
 
-// Used returns a function that computes the share of a host's rating that some users at a pace
-// need, with so many operations a second. Of several hosts, the one that has the least left counts.
-// here is the rating of this host, for users on it. Without ratings share is nil, and why has the
-// reason.
+// Used returns a function that computes the share of a host's rating that users at a pace need,
+// with their operations a second. Of several hosts, the host with the least left counts. here is
+// the rating of this host, for users on it. Without ratings share is nil, and why has the reason.
 func (y Layout) Used(here *calibration.Result,
 	pace float64) (share func(users int, ops float64) float64, why string) {
 	hosts, why := y.hosts(here)

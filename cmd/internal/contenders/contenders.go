@@ -1,6 +1,6 @@
-// Package contenders finds out what the two names of "plimsoll compare OLD NEW" stand for: releases
-// of Mattermost, builds of this program, container images, or addresses. It starts no program, and
-// fetches no image.
+// Package contenders resolves the two names of "plimsoll compare OLD NEW": releases of Mattermost,
+// builds of this program, container images, or addresses. It starts no program, and fetches no
+// image.
 package contenders
 
 import (
@@ -87,7 +87,7 @@ func versus(base, fresh contender) draft.Versus {
 	return v
 }
 
-// find finds out what a name stands for.
+// find resolves a name.
 func find(ctx context.Context, name, root string) (contender, error) {
 	c := contender{Contender: draft.Contender{Given: name, Binary: name}}
 	if strings.Contains(name, "://") {

@@ -98,7 +98,7 @@ func tested(answer string) error {
 	return nil
 }
 
-// alike accepts what can be compared with a URL, or with a directory.
+// alike accepts names that can be compared with a URL, or with a directory.
 func alike(url bool) func(string) error {
 	return func(answer string) error {
 		if url != (noplan.URL(answer) != "") {

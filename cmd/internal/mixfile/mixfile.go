@@ -25,8 +25,9 @@ import (
 	"plimsoll/run/deploy"
 )
 
-// A Source is that of a production server's rates of calls: the address of a Prometheus server, with the file of a
-// token and the moment if it has one, or the file of an answer. Window is the time over which calls are counted.
+// A Source gives the rates of calls of a production server: the address of a Prometheus server,
+// with the file of a token and the instant if it has one, or the file of an answer. Window is the
+// time over which calls are counted.
 type Source struct {
 	Prometheus, File, TokenFile string
 	At, Window                  string

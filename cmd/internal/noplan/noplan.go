@@ -1,6 +1,6 @@
 // Package noplan makes the plan of a test that begins with the address of a server in place of a
-// plan: it asks the server what it is, finds the administrator's account, and lets package draft
-// write the plan, which is then parsed and checked like any other. It starts no test.
+// plan: it identifies the server, finds the administrator's account, and lets package draft write
+// the plan, which is then parsed and checked like any other. It starts no test.
 package noplan
 
 import (
@@ -96,7 +96,7 @@ func (r *Request) facts() (draft.Facts, error) {
 	return f, nil
 }
 
-// choose sets the behavior: the one of weighted actions where the dialect has one, else its first.
+// choose sets the behavior: the dialect's behavior of weighted actions, or else its first one.
 func (r *Request) choose(d *dialect.Dialect, f *draft.Facts) error {
 	f.Behavior = Behavior(d, f.Behavior)
 	if _, err := d.Behaviors.New(f.Behavior); err != nil {
@@ -145,8 +145,8 @@ func (r *Request) account(ctx context.Context, d *dialect.Dialect, f *draft.Fact
 // usualAdmin is the login name that a dialect has in mind where nobody names another.
 const usualAdmin = "sysadmin"
 
-// fit asks the server what it allows, and lowers the number of users unless the command line sets
-// it.
+// fit reads the server's limits, and lowers the number of users to them unless the command line
+// sets it.
 func (r *Request) fit(ctx context.Context, met *rig.Met, f *draft.Facts) error {
 	users := f.Users
 	if users == 0 {

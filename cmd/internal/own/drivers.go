@@ -57,8 +57,8 @@ var drivers = map[string]deploy.OwnDriver{
 	}},
 }
 
-// uploads is where several servers, or one on a dataset, have their files. One without a dataset has a temporary
-// directory, which ends with it.
+// uploads is the directory of the files of several servers, or of one on a dataset. A single server
+// without a dataset has a temporary directory, which ends with it.
 const uploads = "files"
 
 // refchatCommand starts this program's reference server, or another build of it.

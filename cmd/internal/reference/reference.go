@@ -15,8 +15,8 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
-// Start runs the server on a database server of its own, "mysql" or else PostgreSQL, until the test ends, and returns
-// its URL. Address, database and the hash of passwords are not cfg's.
+// Start runs the server on a new database server, "mysql" or else PostgreSQL, until the test ends,
+// and returns its URL. It sets the address, the database and the hash of passwords in cfg.
 func Start(t testing.TB, engine string, cfg refchat.Config) (url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -168,8 +168,8 @@ func kindOf(text string) string {
 	return ""
 }
 
-// goLicense is the file whose text is also that of the standard library: both are of the Go authors. A distribution
-// of Go may keep its own copy elsewhere.
+// goLicense is the file whose text equals the license of the standard library: both belong to the
+// Go authors. A distribution of Go may keep its own copy elsewhere.
 const goModule, goLicense = "golang.org/x/sys", "LICENSE"
 
 func render(modules []*source) string {

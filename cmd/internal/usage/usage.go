@@ -70,8 +70,8 @@ func AsksHelp(args []string) bool {
 	})
 }
 
-// Foreign carries out a command that parses flags of its own, and whose errors of usage wrap bad. Its help goes to
-// stdout, folded, and is no error.
+// Foreign runs a command that parses its own flags, and whose errors of usage wrap bad. Its help
+// goes to stdout, folded, and is not an error.
 func Foreign(stdout io.Writer, args []string, bad error, command func(stdout io.Writer) error) error {
 	out := stdout
 	var help bytes.Buffer

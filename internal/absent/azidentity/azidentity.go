@@ -10,13 +10,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// ErrAbsent says that the SDK is not there.
+// ErrAbsent reports that the SDK is missing.
 var ErrAbsent = errors.New("this program is built without the Azure SDK")
 
 // ClientID names a managed identity.
 type ClientID string
 
-// ManagedIdentityCredentialOptions are those of NewManagedIdentityCredential.
+// ManagedIdentityCredentialOptions configure NewManagedIdentityCredential.
 type ManagedIdentityCredentialOptions struct {
 	azcore.ClientOptions
 	ID ClientID
@@ -27,7 +27,7 @@ func NewManagedIdentityCredential(*ManagedIdentityCredentialOptions) (azcore.Tok
 	return nil, ErrAbsent
 }
 
-// WorkloadIdentityCredentialOptions are those of NewWorkloadIdentityCredential.
+// WorkloadIdentityCredentialOptions configure NewWorkloadIdentityCredential.
 type WorkloadIdentityCredentialOptions struct {
 	azcore.ClientOptions
 	ClientID, TenantID, TokenFilePath string
@@ -38,7 +38,7 @@ func NewWorkloadIdentityCredential(*WorkloadIdentityCredentialOptions) (azcore.T
 	return nil, ErrAbsent
 }
 
-// ClientSecretCredentialOptions are those of NewClientSecretCredential.
+// ClientSecretCredentialOptions configure NewClientSecretCredential.
 type ClientSecretCredentialOptions struct{ azcore.ClientOptions }
 
 // NewClientSecretCredential returns ErrAbsent.
@@ -46,7 +46,7 @@ func NewClientSecretCredential(_, _, _ string, _ *ClientSecretCredentialOptions)
 	return nil, ErrAbsent
 }
 
-// DefaultAzureCredentialOptions are those of NewDefaultAzureCredential.
+// DefaultAzureCredentialOptions configure NewDefaultAzureCredential.
 type DefaultAzureCredentialOptions struct {
 	azcore.ClientOptions
 	TenantID string
@@ -57,7 +57,7 @@ func NewDefaultAzureCredential(*DefaultAzureCredentialOptions) (azcore.TokenCred
 	return nil, ErrAbsent
 }
 
-// ClientCertificateCredentialOptions are those of NewClientCertificateCredential.
+// ClientCertificateCredentialOptions configure NewClientCertificateCredential.
 type ClientCertificateCredentialOptions struct {
 	azcore.ClientOptions
 	SendCertificateChain bool

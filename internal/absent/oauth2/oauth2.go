@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// ErrAbsent says that the package is not there.
+// ErrAbsent reports that the package is missing.
 var ErrAbsent = errors.New("this program is built without OAuth 2")
 
 // HTTPClient is the key of a client in a context.
 var HTTPClient struct{}
 
-// Token is what a server would give.
+// Token is an access token of a server.
 type Token struct {
 	AccessToken, TokenType string
 	Expiry                 time.Time

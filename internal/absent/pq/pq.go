@@ -8,7 +8,7 @@ import (
 	"errors"
 )
 
-// ErrAbsent says that the driver is not there.
+// ErrAbsent reports that the driver is missing.
 var ErrAbsent = errors.New("this program is built without this driver of PostgreSQL")
 
 // Connector would connect.

@@ -3,7 +3,7 @@ package sigv4
 
 import "errors"
 
-// ErrAbsent says that the AWS SDK is not there.
+// ErrAbsent reports that the AWS SDK is missing.
 var ErrAbsent = errors.New("this program is built without the AWS SDK")
 
 // SigV4Config would hold keys of AWS.

@@ -5,10 +5,10 @@
 //	mean(NAME)       ns/op of a benchmark; of several repetitions in one process their mean
 //	B/op(NAME), …    all other units, shown and not judged
 //
-// A process is a run: -count repeats a benchmark within one process, which keeps its place in memory, its seeds and
-// its neighbors, and such repetitions are no replicates. A file may hold the output of several processes; each begins
-// with the lines that go test prints before its benchmarks. Benchmarks of a package are named by it where there are
-// several packages.
+// A process is a run: -count repeats a benchmark within one process, which keeps its place in
+// memory, its seeds and its neighbors, and such repetitions are not replicates. A file may hold the
+// output of several processes; each begins with the lines that go test prints before its
+// benchmarks. Benchmarks of a package are named by it where there are several packages.
 //
 // benchstat's CSV holds the median of each arm and neither runs nor processes: it is one pair of numbers.
 //

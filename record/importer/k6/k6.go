@@ -107,7 +107,7 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 		requests.Values["rate"] = count / in.Config.Duration
 	}
 	g := record.Imported{Source: source, Tool: Tool}
-	// add takes the first of the keys that is there; without one it warns, if there is a warning.
+	// add takes the first of the keys that exists; without one it warns, if there is a warning.
 	add := func(f record.Figure, m metric, scale float64, warning string, keys ...string) {
 		for _, key := range keys {
 			if v, ok := m.Values[key]; ok {

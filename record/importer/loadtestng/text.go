@@ -19,7 +19,7 @@ type text struct {
 	parts    []part
 	seen     map[string]bool // the fields of the last part
 	open     bool            // a result is
-	outside  [2]int          // the first line outside of results that is no result, and the number of such lines
+	outside  [2]int          // the first unread line outside of results, and their number
 }
 
 // readText reads results.txt.
@@ -55,7 +55,7 @@ func readText(source string, data []byte) ([]record.Imported, error) {
 	return t.runs, nil
 }
 
-// take reads a line that is no ruler.
+// take reads a line that is not a ruler.
 func (t *text) take(line string) error {
 	name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
 	indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")

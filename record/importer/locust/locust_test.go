@@ -63,8 +63,8 @@ func TestErrorsAndSteps(t *testing.T) {
 	}
 }
 
-// Locust before 1.0 has other names for columns and for the row of all requests; percentiles are those that the test
-// asked for; spreadsheets quote fields, or separate them by semicolons.
+// Locust before 1.0 has other names for columns and for the row of all requests; a test chooses its
+// percentiles; spreadsheets quote fields, or separate them by semicolons.
 func TestReadShapes(t *testing.T) {
 	const row = ",900,3,12,12.5,8,60,310,30,0.1,12,22,40\n"
 	whole := header + "GET,/api/a" + row + ",Aggregated" + row

@@ -2,6 +2,6 @@
 // script of SQL, of the state directory of a stopped server, and of a running server.
 //
 // A dump holds the files of a database server, so that a reset copies files instead of loading
-// rows. Its format is that of package dump. Package dumps starts database servers for the time of
-// the work only, deploys nothing, and measures nothing.
+// rows. Package dump defines its format. Package dumps starts database servers for the time of the
+// work only, deploys nothing, and measures nothing.
 package dumps

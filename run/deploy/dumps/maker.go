@@ -121,9 +121,9 @@ func (m *Maker) filling(engine, database, origin string) dump.Manifest {
 	}
 }
 
-// loadingSettings returns the settings of a server that only loads, for a host with so many bytes
-// of memory. Its writes are safe once it has been shut down cleanly and copied to disk. Buffers
-// take an eighth of the memory, a quarter on MySQL, which fills its tables in random order.
+// loadingSettings returns the settings of a server that only loads, for a host with this number of
+// bytes of memory. Its writes are safe once it has been shut down cleanly and copied to disk.
+// Buffers take an eighth of the memory, a quarter on MySQL, which fills its tables in random order.
 func loadingSettings(engine string, memory uint64) map[string]string {
 	mib := func(share uint64, most int) string {
 		return strconv.Itoa(max(128, min(int(memory/share>>20), most)))

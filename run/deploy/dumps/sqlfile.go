@@ -110,7 +110,7 @@ func OpenSQLFile(path string) (_ *SQLFile, err error) {
 	return s, nil
 }
 
-// refuse reports what a file is instead of SQL.
+// refuse returns an error that names the actual format of a file that is not SQL.
 func refuse(path string, head []byte) error {
 	for _, p := range packings {
 		if p.is != "" && bytes.HasPrefix(head, []byte(p.magic)) {
@@ -124,7 +124,7 @@ func refuse(path string, head []byte) error {
 	return nil
 }
 
-// unpack puts the reader of text on top of that of the file.
+// unpack puts a reader of the text on top of the reader of the file.
 func (s *SQLFile) unpack(raw *bufio.Reader) error {
 	magic, err := raw.Peek(6)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -159,7 +159,7 @@ func (s *SQLFile) broken(err error) error {
 	return fmt.Errorf("%s cannot be read near byte %d: %w; copy or write it again", s.Path, at, err)
 }
 
-// counted counts what is read of the file.
+// counted counts the bytes that are read of the file.
 type counted struct{ s *SQLFile }
 
 func (c counted) Read(b []byte) (int, error) {
@@ -208,7 +208,7 @@ func (s *SQLFile) Close() {
 	_ = s.file.Close() // it was only read
 }
 
-// IsSQLFile reports whether a path leads to a file, or its name is that of a script of SQL.
+// IsSQLFile reports whether a path leads to a file, or its name is the name of a script of SQL.
 func IsSQLFile(path string) bool {
 	st, err := os.Stat(path)
 	if err != nil {

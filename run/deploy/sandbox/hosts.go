@@ -78,7 +78,7 @@ func (h *Sandbox) Side(instance string) stores.Side {
 	return stores.Side{NetNS: h.lan.Host(instance).Path(), Addr: h.lan.Addr(instance)}
 }
 
-// spreadOver completes the settings of servers that are hosts of their own.
+// spreadOver completes the settings of servers on separate hosts.
 func (h *Sandbox) spreadOver(p *process.Placed) {
 	for _, name := range h.lan.Hosts() {
 		addr := h.lan.Addr(name)
@@ -95,8 +95,8 @@ func (h *Sandbox) spreadOver(p *process.Placed) {
 	}
 }
 
-// Stacks returns probes of the network counters of each host; none without hosts. The caller
-// closes those that it gets, also with an error.
+// Stacks returns probes of the network counters of each host; none without hosts. The caller closes
+// the returned probes, also after an error.
 func (h *Sandbox) Stacks() (out []*probe.Stack, err error) {
 	if h == nil || h.lan == nil {
 		return nil, nil

@@ -14,7 +14,8 @@ import (
 	"plimsoll/target/lab/netns"
 )
 
-// TestDialOf: a target in a network of its own is reached there, and never a server of this network at its address.
+// TestDialOf: a target in a separate network is reached there, and never a server of this network
+// at its address.
 func TestDialOf(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("CI") == "true" {

@@ -77,9 +77,9 @@ func Networkable(p *plan.Plan, housed []string) error {
 	return reachable(p, "deployment.network", "")
 }
 
-// reachable refuses probes and metrics of other hosts, which a run in a network of its own cannot
-// reach. key is the setting that requires the network, and or a second remedy. Arms have no probes
-// of their own then: only the driver external has such arms.
+// reachable refuses probes and metrics of other hosts, which a run in a separate network cannot
+// reach. key is the setting that requires the network, and or a second remedy. Arms then have no
+// probes: only arms of the driver external have them.
 func reachable(p *plan.Plan, key, or string) error {
 	why := "with " + key + " the run is in a network of its own, which reaches no other host; " +
 		"remove it" + or

@@ -18,7 +18,7 @@ import (
 	"plimsoll/target/lab/netns"
 )
 
-// outsideEnv passes the network of its parent to a program in a network of its own.
+// outsideEnv passes the network of its parent to a program in a new network.
 const outsideEnv = "PLIMSOLL_OUTSIDE_NETWORK"
 
 // isolatedPatience bounds the end of a program in its own network after a signal.
@@ -32,13 +32,13 @@ type Invocation struct {
 	Stdout, Stderr io.Writer
 }
 
-// Inside reports whether the environment is that of a program that [Isolate] has started.
+// Inside reports whether [Isolate] has started the program with this environment.
 func Inside(env func(string) string) bool { return env(outsideEnv) != "" }
 
-// Isolate runs an invocation again in a network of its own, unless this program is in one already:
-// the users, whose sockets are this program's, are then on the target's networks, and the host's
-// network stays as it is. done reports that the other program did the work; status is then its
-// exit status. Isolate ends the other program when ctx ends.
+// Isolate runs an invocation again in a new network, unless this program is already in one: the
+// users, whose sockets are this program's, are then on the target's networks, and the host's
+// network stays as it is. done reports that the other program did the work; status is then its exit
+// status. Isolate ends the other program when ctx ends.
 func Isolate(ctx context.Context, inv Invocation) (done bool, status int, err error) {
 	own, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 	turnQuota  = 2 * time.Millisecond
 )
 
-// periodOf returns the period of a quota of so many cores.
+// periodOf returns the period of a quota of cores.
 func periodOf(cores float64, turns bool) time.Duration {
 	if !turns {
 		return quotaPeriod
@@ -51,8 +51,8 @@ func (h *Sandbox) enclose() (err error) {
 	if h.group, err = cgroup.Create(name); err != nil {
 		return err
 	}
-	// In one hierarchy, the statistics of a part are not those of a limit of the whole, which
-	// probes look for.
+	// In one hierarchy, probes look for the statistics of a limit of the whole, which the
+	// statistics of a part are not.
 	if !h.group.OneHierarchy() || !limited || ofApp && h.Pausable {
 		h.parted = (h.Pausable || cgroup.Passive()) && h.group.Account() == nil
 	}

@@ -19,7 +19,8 @@ type Config struct {
 	Target     plan.Target
 	Deployment *plan.Deployment // of the system's arm; nil for none
 	Engine     string           // of its database; empty for none
-	// Index is the number of the system among those that are up, which tells their networks apart.
+	// Index is the number of the system among the systems that are up, which distinguishes their
+	// networks.
 	Index int
 	// Pausable is true for systems that are up at once and stand still by turns.
 	Pausable bool
@@ -37,7 +38,7 @@ type Sandbox struct {
 	Config
 	net       *netns.Network
 	lan       *netns.LAN        // of a topology whose roles are hosts; then there is no net
-	group     *cgroup.Group     // of all programs; nil: they are in no group of ours
+	group     *cgroup.Group     // of all programs; nil: they are in no group that this program made
 	parted    bool              // each role has a part of group, of which the CPU time is counted
 	freezes   bool              // group freezes
 	engine    *container.Podman // nil: no container
@@ -139,7 +140,7 @@ func (h *Sandbox) URL() string {
 	return "http://" + h.net.Address() + ":${PORT}"
 }
 
-// Wired reports whether the target's packets go over network devices of its own.
+// Wired reports whether the target's packets go over separate network devices.
 func (h *Sandbox) Wired() bool { return h != nil && (h.net != nil || h.lan != nil) }
 
 // Placed returns the settings with which a driver starts each program. state is the directory of

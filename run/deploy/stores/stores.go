@@ -138,7 +138,7 @@ func Temporarily(ctx context.Context, engine, near, from string, settings map[st
 // first removes the scratch directories of killed programs there, whose servers ended with them.
 // The caller calls [RemoveState].
 func Scratch(near string) (string, error) {
-	beside := filepath.Dir(filepath.Clean(near)) // that of "a/b/" would be a/b itself
+	beside := filepath.Dir(filepath.Clean(near)) // filepath.Dir("a/b/") is a/b itself
 	if err := lab.MkdirState(beside); err != nil {
 		return "", err
 	}

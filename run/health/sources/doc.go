@@ -3,5 +3,5 @@
 // Prometheus server of the plan.
 //
 // It reads none of them; a [probe.Runner] does. Two sources of one role never share a series: each
-// has an instance of its own.
+// has a distinct instance label.
 package sources

@@ -12,7 +12,7 @@ import (
 )
 
 // Host returns the role and instance of the hosts that a source reads, by its name: the host of an
-// agent, or those that a Prometheus server watches. It is false for sources of other kinds.
+// agent, or the hosts that a Prometheus server watches. It is false for sources of other kinds.
 func Host(name string) (role, instance string, ok bool) {
 	if role, instance, ok = ofAgentProbe(name); ok {
 		return role, instance, true
@@ -30,8 +30,8 @@ func ofAgentProbe(name string) (role, instance string, ok bool) {
 	return "", "", false
 }
 
-// AgentSteal returns the keys of the samples of steal on the hosts that have an agent, other than
-// those of users.
+// AgentSteal returns the keys of the samples of steal on the hosts that have an agent, except the
+// hosts of users.
 func AgentSteal(runner *probe.Runner) (keys []string) {
 	for _, st := range runner.Status() {
 		if role, instance, ok := ofAgentProbe(st.Name); ok && role != "generator" {
@@ -56,7 +56,7 @@ func ClockFindings(runner *probe.Runner) (out []record.Finding) {
 		of := fmt.Sprintf("{instance=%q,role=%q}", instance, role)
 		offset, _, known := runner.Last("plimsoll_agent_clock_offset_seconds" + of)
 		way, _, _ := runner.Last("plimsoll_agent_round_trip_seconds" + of)
-		if !known { // it has no data, which is a finding of its own
+		if !known { // it has no data, which is a separate finding
 			continue
 		}
 		if f, bad := clockFinding(instance, offset, way/2); bad {

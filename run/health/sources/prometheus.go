@@ -17,8 +17,8 @@ const prometheusPrefix = "metrics "
 var metricWord = regexp.MustCompile(`[A-Za-z_:][A-Za-z0-9_:]*`)
 
 // Prometheus opens a source for each role that a Prometheus server watches. With pages the target
-// has pages of metrics of its own, whose metrics are not asked for a second time: sums over a role
-// would count them twice.
+// serves its own metrics, which are not queried a second time: sums over a role would count them
+// twice.
 func (o *Opener) Prometheus(m plan.MetricsServer, pages bool) (out []Opened, err error) {
 	if len(m.Labels) == 0 {
 		return nil, nil

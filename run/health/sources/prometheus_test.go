@@ -118,8 +118,8 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, me
 	})
 }
 
-// With a page of the target's own metrics the server is asked for those of the hosts of app alone,
-// and not for the names in rules; of other roles for all.
+// With a page of the target's own metrics, only the metrics of the hosts are queried for app, and
+// not the names in rules; for other roles all are queried.
 func TestMetricsOfThePageAreNotAskedFor(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]string{} // by role, the question for the samples

@@ -48,7 +48,7 @@ func (o Opened) addTo(r *probe.Runner) {
 	r.Add(o.probe)
 }
 
-// server returns what the server behind a probe calls itself; "" if the probe does not know.
+// server returns the name that the server behind a probe reports; "" if the probe does not know.
 func (o Opened) server() string {
 	p := o.probe
 	if n, ok := p.(named); ok {
@@ -67,7 +67,7 @@ func Close(opened []Opened) {
 	}
 }
 
-// nothing closes what needs no close.
+// nothing closes sources that need no close.
 func nothing() error { return nil }
 
 // A named is a probe with a name of ours.
@@ -161,8 +161,8 @@ type Scope struct {
 	Clock *clock.Clock
 	// Turns are the run's part of the time; nil: all time is the run's.
 	Turns *probe.Turns
-	Cores map[string][]int // of the roles that have cores of their own on this host
-	// Watch returns a scraper that shows its pages to somebody else too; nil for none.
+	Cores map[string][]int // of the roles with their own cores on this host
+	// Watch returns a scraper that passes its pages to another reader too; nil for none.
 	Watch func(probe.Scraper) probe.Scraper
 }
 
@@ -191,7 +191,7 @@ func (o *Opener) Run(x Subject, run Scope) (runner *probe.Runner, end func(), er
 }
 
 // ofHost opens the sources of this host, of the target's processes on it and of this program, and
-// the target's pages of metrics. The caller closes what it gets, also with an error.
+// the target's pages of metrics. The caller closes the returned sources, also after an error.
 func (o *Opener) ofHost(x Subject, run Scope) (out []Opened, err error) {
 	host, err := opened(probe.NewHost(probe.HostOptions{Roles: run.Cores, Turns: run.Turns}))
 	if err != nil {
@@ -226,8 +226,8 @@ func (o *Opener) ofHost(x Subject, run Scope) (out []Opened, err error) {
 }
 
 // ofTarget opens the other sources: control groups, the network device towards the target, its
-// database, the servers around it, and the probes of the plan. Nothing is connected to yet. The
-// caller closes what it gets, also with an error.
+// database, the servers around it, and the probes of the plan. It opens no connection yet. The
+// caller closes the returned sources, also after an error.
 func (o *Opener) ofTarget(x Subject) (out []Opened, err error) {
 	if len(x.Roles) > 0 {
 		c := probe.NewCgroups(x.Roles)
@@ -308,7 +308,7 @@ func (o *Opener) ofAgent(probes []plan.Probe, index int, instance string) (Opene
 }
 
 // Survey tries each of the plan's probes once, so that a wrong address or a missing privilege is
-// known before the first run and not after it. It returns what it saw of a target that others run:
+// known before the first run and not after it. It returns its findings on a target that others run:
 // the servers that the probes found, and how many servers are known by a page of metrics; empty if
 // it saw nothing. Secrets in the name of a server are replaced.
 func (o *Opener) Survey(ctx context.Context, x Subject,

@@ -46,7 +46,7 @@ func (x Subject) proxy() watchedProxy {
 }
 
 // surroundings opens the sources of the networks and servers around the instances. The caller
-// closes what it gets, also with an error.
+// closes the returned sources, also after an error.
 func (x Subject) surroundings() (out []Opened, err error) {
 	if x.Stacks != nil {
 		stacks, err := x.Stacks()

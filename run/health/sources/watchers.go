@@ -23,8 +23,9 @@ func NewWatchers(hall *join.Hall, command string) *Watchers {
 	return &Watchers{hall: hall, join: command, names: map[string][]string{}}
 }
 
-// of returns the name of the agent of a probe, by its index: the one that it names, or the one
-// after those of the probes before it that name none and have its role.
+// of returns the name of the agent of a probe, by the probe's index: the agent that the probe
+// names, or else the next agent of its role after the agents of earlier probes of that role that
+// name none.
 func (w *Watchers) of(p *plan.Plan, probes []plan.Probe, index int) (string, error) {
 	x := probes[index]
 	if w == nil {

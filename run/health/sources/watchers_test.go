@@ -14,8 +14,8 @@ import (
 	"plimsoll/watch/probe/agent"
 )
 
-// Probes of kind agent get the agents of their roles: those that they name, and for the others any
-// that is left. One that is missing is named with the command for its host.
+// Probes of kind agent get the agents of their roles: the agents that they name, and for the others
+// any remaining agent. A missing agent is named with the command for its host.
 func TestWatchersOfRoles(t *testing.T) {
 	hall, joins := roleAgents(t, "app-1", "app-2", "app-3", "db-1")
 	p := &plan.Plan{Fleet: &plan.Fleet{Join: 1}, Probes: []plan.Probe{

@@ -8,7 +8,7 @@ type WarningHandlerWithContext interface {
 	HandleWarningHeaderWithContext(ctx context.Context, code int, agent, text string)
 }
 
-// WarningLogger drops what it hears: there is no API server.
+// WarningLogger drops all warnings: there is no API server.
 type WarningLogger struct{}
 
 // HandleWarningHeaderWithContext does nothing.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Config says where tokens would come from.
+// Config names the source of tokens.
 type Config struct {
 	ClientID, ClientSecret, TokenURL string
 	Scopes                           []string

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/api/option"
 )
 
-// ErrAbsent says that the client is not there.
+// ErrAbsent reports that the client is missing.
 var ErrAbsent = errors.New("this program is built without the Google API client")
 
 // NewTransport returns ErrAbsent.

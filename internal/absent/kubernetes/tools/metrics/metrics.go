@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// LatencyMetric takes how long a request took.
+// LatencyMetric observes the latency of a request.
 type LatencyMetric interface {
 	Observe(ctx context.Context, verb string, u url.URL, latency time.Duration)
 }

@@ -9,7 +9,7 @@ type WriteMessageType string
 // WriteV1MessageType is the first kind.
 const WriteV1MessageType WriteMessageType = "prometheus.WriteRequest"
 
-// ErrAbsent says that the client is not there.
+// ErrAbsent reports that the client is missing.
 var ErrAbsent = errors.New("this program is built without the client for remote write")
 
 // Validate returns ErrAbsent.
