@@ -153,8 +153,8 @@ func (s *served) untilEnded(n int) {
 	}
 }
 
-// plans writes a plan into a directory of its own below root.
-func plans(t *testing.T, root, name, text string) (dir string) {
+// plansIn writes a plan into a directory of its own below root.
+func plansIn(t *testing.T, root, name, text string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(root, "plans")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 )
 
 // carriedOut are the commands of ours that the test carries out as they stand. Of all others the flags are parsed and
@@ -117,7 +118,7 @@ func TestCommandsOfPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := map[string]bool{"help": true}
-	for _, v := range new(app).verbs() {
+	for _, v := range verbs(new(app.App)) {
 		names[v.name] = true
 	}
 	t.Chdir(dir)

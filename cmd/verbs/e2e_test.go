@@ -196,7 +196,7 @@ func leavesARun(t *testing.T, engine string) map[string]bool {
 	if status != exit.OK && status != exit.Invalid {
 		t.Fatalf("exit status %d\n%s", status, output.String())
 	}
-	var got shown
+	var got evidence.Shown
 	if i := strings.Index(output.String(), "\n{"); i < 0 {
 		t.Fatalf("no JSON in\n%s", output.String())
 	} else if err := json.NewDecoder(strings.NewReader(output.String()[i:])).Decode(&got); err != nil {

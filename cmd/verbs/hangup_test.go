@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/record"
 )
 
@@ -153,14 +154,14 @@ func TestOutletEndsTheContext(t *testing.T) {
 	}
 	_ = read.Close()
 	var stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: o, stderr: &stderr, env: func(string) string { return "" }}
-	if status := a.run(ctx, []string{"version"}); status != exit.OfSignal(syscall.SIGPIPE) || stderr.Len() > 0 {
+	a := &app.App{Stdin: strings.NewReader(""), Stdout: o, Stderr: &stderr, Env: func(string) string { return "" }}
+	if status := run(ctx, a, []string{"version"}); status != exit.OfSignal(syscall.SIGPIPE) || stderr.Len() > 0 {
 		t.Errorf("status %d, %q", status, stderr.String())
 	}
 	if cause := context.Cause(ctx); cause == nil || cause.Error() != "interrupted by SIGPIPE" {
 		t.Errorf("cause %v", cause)
 	}
-	if forChild(o) != write || forChild(&stderr) != &stderr {
+	if o.(*outlet).ForChild() != write {
 		t.Error("a child gets another output")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/evidence"
 	"plimsoll/record"
 	"plimsoll/target/lab/netns"
@@ -217,8 +218,8 @@ func TestDelayNeedsNetem(t *testing.T) {
 	if lacks == nil {
 		return
 	}
-	a := &app{env: func(string) string { return "" }, stderr: io.Discard}
-	if done, err := a.program().Isolate(t.Context(), p, t.TempDir()); done || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "or remove delay") {
+	a := &app.App{Env: func(string) string { return "" }, Stderr: io.Discard}
+	if done, err := a.Program().Isolate(t.Context(), p, t.TempDir()); done || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "or remove delay") {
 		t.Errorf("the run: %v", err)
 	}
 }

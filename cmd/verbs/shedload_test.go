@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/evidence"
 	"plimsoll/judge/limiter"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -98,7 +99,7 @@ func TestShedLoadIsNotCarried(t *testing.T) {
 			var said strings.Builder
 			cmd.Stderr = &said
 			out, err := cmd.Output()
-			var got shown
+			var got evidence.Shown
 			if jerr := json.Unmarshal(out, &got); jerr != nil {
 				t.Fatalf("%v: %v\n%s\n%s", err, jerr, out, said.String())
 			}

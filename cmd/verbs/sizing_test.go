@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/judge/sizing"
 	"plimsoll/record"
 	"plimsoll/report"
@@ -35,8 +36,8 @@ func TestUpForEachTest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, pt := new(app).program().UpFor(p)
-		if p, err = new(app).program().Narrow(p, &pt, 0); err != nil {
+		p, pt := new(app.App).Program().UpFor(p)
+		if p, err = new(app.App).Program().Narrow(p, &pt, 0); err != nil {
 			t.Errorf("%s: %v", tt.tests, err)
 			continue
 		}

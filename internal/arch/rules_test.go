@@ -72,7 +72,7 @@ var rules = []rule{
 	{"picture", "the table of rooms is the picture of the repository: a newcomer reads it first, and looks for each name in it", picture},
 	{"drivers", "drivers are chosen by name where a run is put together; other packages that import one are " +
 		"bound to it for good", drivers},
-	{"program", "cmd/verbs only wires: what it computes itself cannot be used, read or tested without it. " + ratchet, programWires},
+	{"program", "the verbs only wire: what they compute themselves cannot be used, read or tested without them. " + ratchet, programWires},
 	{"plans", "a stored plan may be of an older version; one place decides what is done then. " + ratchet, storedPlans},
 	{"driver-names", "a driver is added in its dialect and in one registry; a name written elsewhere is a place to forget. " + ratchet, driverLiterals},
 	{"doubles", "one word has one meaning, for types too. " + ratchet, doubles},
@@ -245,7 +245,7 @@ func top1(imported string) string {
 // rooms that report its progress.
 func prints(t *tree) (bad []string) {
 	var files []*file
-	for _, d := range []string{program, "rig", "run/compare", "run/sizing"} {
+	for _, d := range append([]string{"rig", "run/compare", "run/sizing"}, program...) {
 		if p := t.packages[d]; p != nil {
 			files = append(files, p.files...)
 		}

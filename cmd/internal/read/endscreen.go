@@ -1,0 +1,103 @@
+package read
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/evidence"
+	"plimsoll/record"
+	"plimsoll/report"
+)
+
+// lineOf returns an operation as the tables of reports show it.
+func lineOf(o evidence.ShownOp) report.RunOp {
+	out := report.RunOp{Mean: report.Number(o.Mean), Max: report.Number(o.Max), OpLine: report.OpLine{Name: o.Name, OpCell: report.OpCell{
+		Count: o.Count, Failed: o.Errors, Rate: report.Number(o.Rate), P50: report.Number(o.P50), P95: report.Number(o.P95), P99: report.Number(o.P99),
+		Classes: report.Counts(o.Class), Statuses: report.Counts(o.Status), Expected: o.Expected, Drained: o.Drained, Open: o.Open, AtLeast: o.AtLeast}}}
+	if i := o.Interval; i != nil && i.P95 != nil {
+		out.Within = fmt.Sprintf("%.2f to %.2f", i.P95[0], i.P95[1])
+	}
+	return out
+}
+
+// Screen is the end of a run on a terminal; plimsoll show has everything.
+func (s *shown) Screen(dir string) report.RunScreen {
+	m := s.Manifest
+	out := report.RunScreen{Title: s.Title(),
+		More: "plimsoll show " + m.ID + " has everything", Ends: []record.Row{{Name: "run", Value: dir}}}
+	add := func(name, format string, args ...any) {
+		out.Entries = append(out.Entries, record.Row{Name: name, Value: fmt.Sprintf(format, args...)})
+	}
+	if c := m.Capacity; c != nil {
+		text := record.CapacityText(c.Kind, c.Users)
+		if c.Kind == record.Estimate {
+			text += fmt.Sprintf(" users [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
+		}
+		how, unstable := s.Ended()
+		add("capacity", "%s", strings.TrimSuffix(text+"; stopped by "+dash(c.Rule)+"; "+how, "; "))
+		if unstable != "" {
+			add("unstable", "%s", unstable)
+		}
+		if c.Reached > 0 && c.Held > 0 && c.Kind == record.Unstable {
+			add("two capacities", "%.0f users going up, %.0f after an overload", c.Reached, c.Held)
+		}
+		if c.Recommended > 0 {
+			add("safe", "nine of ten plateaus hold at %.0f users", c.Recommended)
+		}
+	}
+	if l := s.Named(); l != nil {
+		text := l.Sentence
+		if l.Confidence != "" {
+			text += " Confidence: " + l.Confidence + "."
+		}
+		add("limiter", "%s", text)
+	}
+	s.findings(add)
+	for _, p := range m.Phases {
+		if p.Name == "measure" || p.Name == "search" {
+			add(p.Name, "%.1f s to %.1f s, %d users at its end", p.From.Seconds(), p.To.Seconds(), p.Users)
+		}
+	}
+	add("plan", "%s, seed %d, arm %s, database %s", m.Name, m.Seed, dash(m.Arm), dash(m.Engine))
+	if moved := s.Moved(); len(moved) > 0 {
+		add("drift", "not steady in the measured phase: %s", strings.Join(moved, ", "))
+	}
+	if c := m.Capacity; c != nil && c.Confirmed > 0 {
+		add("held", "for %v without a violation; an effect that comes later would not have shown", c.Confirmed.Round(100*time.Millisecond))
+	}
+	for _, o := range s.Ops {
+		out.Ops = append(out.Ops, lineOf(o))
+	}
+	slices.SortStableFunc(out.Ops, func(a, b report.RunOp) int { return -cmp.Compare(a.Count, b.Count) })
+	return out
+}
+
+// findings adds the facts that a reader must know before trusting a number: the red and amber findings, rules that
+// did not hold or were not judged, and errors.
+func (s *shown) findings(add func(name, format string, args ...any)) {
+	for _, level := range []string{record.Red, record.Amber} {
+		for _, f := range s.Unnamed() {
+			if f.Level == level {
+				add(level, "%s: %s", f.Gate, f.Text)
+			}
+		}
+	}
+	var rules report.RuleTally
+	for _, e := range s.Events {
+		if e.Kind != "slo" {
+			continue
+		}
+		if text := rules.Add(e); text != "" {
+			add("rule", "%s", text)
+		}
+	}
+	for _, line := range report.ErrorLines(s.Events) {
+		add("error", "%s", line)
+	}
+	if text := rules.String(); text != "" {
+		add("rules", "%s", text)
+	}
+}
