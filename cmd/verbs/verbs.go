@@ -42,27 +42,49 @@ type verb struct {
 	run func(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error
 }
 
+// own are the verbs of every program.
+var own = []verb{
+	{"demo", "",
+		"compare two builds of the reference chat server on real databases, from nothing", execute.Demo},
+	{"run", "PLAN.yaml|URL",
+		"one bounded trial; with a URL: a first answer about a server, in a minute", execute.Run},
+	{"capacity", "PLAN.yaml|URL",
+		"search for the supported users", execute.Capacity},
+	{"sizing", "PLAN.yaml|URL",
+		"load steps with a grade each: how many users a machine holds, its limiter, its cost", execute.Sizing},
+	{"init", "[-o FILE]",
+		"five questions, and a plan with comments", plans.Init},
+	{"compare", "OLD NEW | [-aa] PLAN.yaml | -resume ID|last",
+		"two servers, or arms × databases, in interleaved blocks, with a verdict and a report", execute.Compare},
+	{"judge", "FILE...|COMPARISON|last",
+		"a verdict on numbers that you already have: pairs as CSV, files of k6, Locust, load-test-ng, stored runs", read.Judge},
+	{"report", "COMPARISON|SIZING|last|FILE...|trend COMPARISON|last|FILE|DIR...",
+		"render a stored comparison or sizing again, or numbers as judge takes them; capacity over releases", read.Report},
+	{"ls", "[-aa]",
+		"list the store's runs, or the noise found by comparisons of a build with itself", read.Ls},
+	{"show", "RUN|last",
+		"one run: phases, operations, rules, validity", read.Show},
+	{"serve", "[-prometheus RUN|last]",
+		"the console in a browser; or the Prometheus HTTP API over a stored run, for Grafana", serve.Serve},
+	{"target", "up|down|status|verify PLAN.yaml|URL",
+		"a plan's system under test by itself; verify: prove every action on any server", system.Target},
+	{"plan", "check|print|schema|mix [PLAN.yaml]",
+		"validate a plan, print it with defaults, JSON Schema for editors; import a mix", plans.Plan},
+	{"data", "generate|snapshot|restore|verify|info ...",
+		"a server's data before a test: make, keep, restore and check it", datasets.Data},
+	{"calibrate", "",
+		"rate this host: how many operations and users its generator can drive", hosts.Calibrate},
+	{"agent", "-join URL|-probe|-stdio",
+		"users of runs that another host leads; or this host's probes for them, over HTTPS", hosts.Agent},
+	{"fleet", "[-new-token FILE]",
+		"which agents have joined, and what their hosts are; or the token of a new one", hosts.Fleet},
+	{"doctor", "[-role agent|proxy|app|db]",
+		"limits and settings of this host that would spoil a test, with a remedy for each", hosts.Doctor},
+}
+
+// verbs returns the verbs of a program: its own, those of its services, and version.
 func verbs(a *app.App) []verb {
-	all := []verb{
-		{"demo", "", "compare two builds of the reference chat server on real databases, from nothing", execute.Demo},
-		{"run", "PLAN.yaml|URL", "one bounded trial; with a URL: a first answer about a server, in a minute", execute.Run},
-		{"capacity", "PLAN.yaml|URL", "search for the supported users", execute.Capacity},
-		{"sizing", "PLAN.yaml|URL", "load steps with a grade each: how many users a machine holds, its limiter, its cost", execute.Sizing},
-		{"init", "[-o FILE]", "five questions, and a plan with comments", plans.Init},
-		{"compare", "OLD NEW | [-aa] PLAN.yaml | -resume ID|last", "two servers, or arms × databases, in interleaved blocks, with a verdict and a report", execute.Compare},
-		{"judge", "FILE...|COMPARISON|last", "a verdict on numbers that you already have: pairs as CSV, files of k6, Locust, load-test-ng, stored runs", read.Judge},
-		{"report", "COMPARISON|SIZING|last|FILE...|trend COMPARISON|last|FILE|DIR...", "render a stored comparison or sizing again, or numbers as judge takes them; capacity over releases", read.Report},
-		{"ls", "[-aa]", "list the store's runs, or the noise found by comparisons of a build with itself", read.Ls},
-		{"show", "RUN|last", "one run: phases, operations, rules, validity", read.Show},
-		{"serve", "[-prometheus RUN|last]", "the console in a browser; or the Prometheus HTTP API over a stored run, for Grafana", serve.Serve},
-		{"target", "up|down|status|verify PLAN.yaml|URL", "a plan's system under test by itself; verify: prove every action on any server", system.Target},
-		{"plan", "check|print|schema|mix [PLAN.yaml]", "validate a plan, print it with defaults, JSON Schema for editors; import a mix", plans.Plan},
-		{"data", "generate|snapshot|restore|verify|info ...", "a server's data before a test: make, keep, restore and check it", datasets.Data},
-		{"calibrate", "", "rate this host: how many operations and users its generator can drive", hosts.Calibrate},
-		{"agent", "-join URL|-probe|-stdio", "users of runs that another host leads; or this host's probes for them, over HTTPS", hosts.Agent},
-		{"fleet", "[-new-token FILE]", "which agents have joined, and what their hosts are; or the token of a new one", hosts.Fleet},
-		{"doctor", "[-role agent|proxy|app|db]", "limits and settings of this host that would spoil a test, with a remedy for each", hosts.Doctor},
-	}
+	all := slices.Clone(own)
 	for _, s := range a.Services() {
 		for _, server := range s.Servers {
 			all = append(all, serverVerb(server))

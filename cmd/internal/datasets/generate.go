@@ -74,9 +74,17 @@ type Made struct {
 	Tables  []dump.Table `json:"tables"`
 }
 
+// madeOf describes a dump that was made since began.
+func madeOf(dir string, d *dump.Dump, began time.Time) Made {
+	m := d.Manifest
+	return Made{Dir: dir, Digest: d.Digest(), Engine: m.Engine, Server: m.Server, Bytes: m.DataBytes,
+		Seconds: time.Since(began).Seconds(), Tables: m.Tables}
+}
+
 // formatReference is the format of the reference server's own database. It has the name of the driver.
 const formatReference = chat.Refchat
 
+// dataGenerate makes a dump, fills a database or writes a file for import.
 func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	out := fs.String("o", "", "directory of the dump to make, or file for -format=mattermost")
 	engines := fs.String("engine", plan.PostgreSQL, "database engine, or several separated by commas, each then in a directory of its name")
@@ -112,11 +120,15 @@ func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	case *dsnEnv != "":
 		return fill(ctx, a, m, spec, *dsnEnv, *asJSON)
 	}
-	list := strings.Split(*engines, ",")
+	return generateDumps(ctx, a, m, spec, strings.Split(*engines, ","), *out, *asJSON)
+}
+
+// generateDumps makes a dump for each engine: in dir, or of several each in a directory of its name.
+func generateDumps(ctx context.Context, a *app.App, m *dumps.Maker, spec dataset.Spec, engines []string, out string, asJSON bool) error {
 	var made []Made
-	for _, engine := range list {
-		dir := *out
-		if len(list) > 1 {
+	for _, engine := range engines {
+		dir := out
+		if len(engines) > 1 {
 			dir = filepath.Join(dir, engine)
 		}
 		if engine != plan.PostgreSQL && engine != plan.MySQL {
@@ -127,20 +139,21 @@ func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 		if err != nil {
 			return fmt.Errorf("generating %s on %s: %w", spec.Name, engine, err)
 		}
-		x := Made{Dir: dir, Digest: d.Digest(), Engine: engine, Server: d.Manifest.Server, Bytes: d.Manifest.DataBytes, Result: &res,
-			Seconds: time.Since(began).Seconds(), Tables: d.Manifest.Tables}
+		x := madeOf(dir, d, began)
+		x.Result = &res
 		made = append(made, x)
-		if !*asJSON {
+		if !asJSON {
 			sayLoaded(a, spec, x.Server, res)
 			plain.Fprintf(a.Stdout, "%s: %.2f GB, sha256 %s, %.1f s in all\n", dir, float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
 		}
 	}
-	if *asJSON {
+	if asJSON {
 		return a.JSON(made)
 	}
 	return nil
 }
 
+// sayLoaded prints the times of a load.
 func sayLoaded(a *app.App, spec dataset.Spec, server string, res data.Result) {
 	var rows int64
 	for _, n := range res.Rows {

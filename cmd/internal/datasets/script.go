@@ -43,8 +43,7 @@ func restoreScript(ctx context.Context, a *app.App, path, dir string, set script
 	if err != nil {
 		return err
 	}
-	x := Made{Dir: dir, Digest: d.Digest(), Engine: d.Manifest.Engine, Server: d.Manifest.Server, Bytes: d.Manifest.DataBytes,
-		Seconds: time.Since(began).Seconds(), Tables: d.Manifest.Tables}
+	x := madeOf(dir, d, began)
 	if asJSON {
 		return a.JSON(x)
 	}

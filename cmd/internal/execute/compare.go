@@ -119,10 +119,7 @@ func comparePlan(ctx context.Context, a *app.App, j comparing) error {
 			plain.Fprintf(a.Stdout, "demo: %s\n", report.Planted(doc, *j.planted))
 		}
 	}
-	if status != exit.OK {
-		return exit.StatusError(status)
-	}
-	return nil
+	return exit.With(status)
 }
 
 // pair returns the plan of "compare OLD NEW", also as YAML.

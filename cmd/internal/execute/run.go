@@ -16,6 +16,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/rig"
 	"plimsoll/run/compare"
+	"plimsoll/run/trial"
 )
 
 // Run is the verb for one bounded trial.
@@ -28,7 +29,7 @@ func Capacity(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) 
 	return single(ctx, a, fs, args, false)
 }
 
-// single carries out one trial of a plan.
+// single is the verb for one trial of a plan, bounded or not.
 func single(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string, bounded bool) error {
 	root := a.StoreFlag(fs)
 	asJSON := fs.Bool("json", false, "write the run as JSON")
@@ -56,69 +57,81 @@ func single(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string, bo
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
 	a.Clearance.Part = &pt
-	s, end, err := rig.Begin(ctx, a.Program(), p, *root, *rate && (next == "" || !bounded)) // a first answer takes a minute
+	calibrated := *rate && (next == "" || !bounded) // a first answer takes a minute
+	s, end, err := rig.Begin(ctx, a.Program(), p, *root, calibrated)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if err := s.Foretell(pt); err != nil {
-		return err
-	}
-	if err := compare.FindUsers(ctx, s, pt); err != nil {
-		return err
-	}
-	deployed := s.NewDeployments()
-	deployed.Kept = *keep
-	defer deployed.Close()
-	s.Progress.What(label(rest[0], question, next), 0)
-	sys, err := deployed.System(ctx, s.Need(pt))
+	r, out, err := carryOut(ctx, s, pt, label(rest[0], question, next), *keep)
 	if err != nil {
 		return err
+	}
+	if err := screen(ctx, a, r, *asJSON); err != nil {
+		return err
+	}
+	goOn(a, next, *asJSON)
+	return judged(ctx, a, r, out, *asJSON)
+}
+
+// carryOut deploys the system of a part of a plan, carries the part out and removes the system.
+func carryOut(ctx context.Context, s *rig.Session, pt rig.RunPart, what string, keep bool) (*record.Run, trial.Outcome, error) {
+	var none trial.Outcome
+	if err := s.Foretell(pt); err != nil {
+		return nil, none, err
+	}
+	if err := compare.FindUsers(ctx, s, pt); err != nil {
+		return nil, none, err
+	}
+	deployed := s.NewDeployments()
+	deployed.Kept = keep
+	defer deployed.Close()
+	s.Progress.What(what, 0)
+	sys, err := deployed.System(ctx, s.Need(pt))
+	if err != nil {
+		return nil, none, err
 	}
 	r, out, err := s.Trial(ctx, sys, pt)
 	deployed.Close()
 	if err != nil {
-		return err
+		return nil, none, err
 	}
 	if out.Interrupted == "" {
 		deployed.Clear()
 	}
 	s.Progress.End()
-	sh, err := read.Look(context.WithoutCancel(ctx), a, r)
+	return r, out, nil
+}
+
+// screen prints the end of a run, also of an interrupted one.
+func screen(ctx context.Context, a *app.App, r *record.Run, asJSON bool) error {
+	shown, err := read.Look(context.WithoutCancel(ctx), a, r)
 	if err != nil {
 		return err
 	}
-	if *asJSON {
-		err = a.JSON(sh)
-	} else {
-		err = sh.Screen(r.Dir).Write(a.Stdout, 0)
+	if asJSON {
+		return a.JSON(shown)
 	}
-	if err != nil {
-		return err
-	}
-	goOn(a, next, *asJSON)
-	var statuses []int
+	return shown.Screen(r.Dir).Write(a.Stdout, 0)
+}
+
+// judged prints what a run has broken, and returns its exit status as an error.
+func judged(ctx context.Context, a *app.App, r *record.Run, out trial.Outcome, asJSON bool) error {
+	status := foundStatus(r.Validity.Valid, out.Capacity)
 	if out.Interrupted != "" && ctx.Err() != nil {
-		statuses = append(statuses, exit.Tool)
-	} else {
-		statuses = append(statuses, foundStatus(r.Validity.Valid, out.Capacity))
+		status = exit.Tool
 	}
-	if c := out.Capacity; c != nil && c.Kind == record.Unstable && *asJSON {
+	if c := out.Capacity; c != nil && c.Kind == record.Unstable && asJSON {
 		plain.Fprintf(a.Stderr, "plimsoll: the search is unstable: %s\n", c.Why)
 	}
 	for _, b := range out.Warned {
 		plain.Fprintf(a.Stderr, "plimsoll: warning: %s\n", b)
 	}
-	if len(out.Broken) > 0 {
-		for _, b := range out.Broken {
-			plain.Fprintf(a.Stderr, "plimsoll: rule broken: %s\n", b)
-		}
-		statuses = append(statuses, exit.SLO)
+	for _, b := range out.Broken {
+		plain.Fprintf(a.Stderr, "plimsoll: rule broken: %s\n", b)
+		status = exit.Worst(status, exit.SLO)
 	}
-	if status := exit.Worst(statuses...); status != exit.OK {
-		return exit.StatusError(status)
-	}
-	return nil
+	return exit.With(status)
 }
 
 // foundStatus is the exit status of a run by its validity and by the result of its search.

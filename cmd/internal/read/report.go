@@ -31,8 +31,7 @@ func Report(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 	if err != nil {
 		return err
 	}
-	root, asJSON := n.root, n.asJSON
-	if err := n.output.check(printable, *asJSON, false); err != nil {
+	if err := n.output.check(printable, *n.asJSON, false); err != nil {
 		return err
 	}
 	if base, fresh, ok := storedArms(*n.base, *n.fresh); ok && len(rest) == 0 {
@@ -48,26 +47,18 @@ func Report(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 	if len(rest) != 1 {
 		return plan.Usagef("%d arguments, want the id of a comparison or sizing, the word last, or numbers as judge takes them; see plimsoll report -h", len(rest))
 	}
-	st, id, err := openStored(*root, rest[0], "comparisons", "sizings")
+	return reportStored(ctx, a, n, rest[0])
+}
+
+// reportStored renders a stored comparison or sizing.
+func reportStored(ctx context.Context, a *app.App, n *numbers, name string) error {
+	st, id, err := openStored(*n.root, name, "comparisons", "sizings")
 	if err != nil {
 		return err
 	}
 	c, err := st.Comparison(id)
 	if errors.Is(err, store.ErrNotFound) {
-		z, err := st.Sizing(id)
-		if errors.Is(err, store.ErrNotFound) {
-			return notThere(rest[0], "no such comparison or sizing in "+*root)
-		}
-		if err != nil {
-			return plan.UsageError{Err: err}
-		}
-		if n.output.given() {
-			return plan.Usagef("-out, -print and -texts are of comparisons; the forms of a sizing are in %s", st.SizingDir(z.ID))
-		}
-		if err := n.refuse("a stored sizing is graded", "databases"); err != nil {
-			return err
-		}
-		return ConcludeSizing(ctx, a, st, z, *asJSON)
+		return reportSizing(ctx, a, n, st, id, name)
 	}
 	if err != nil {
 		return plan.UsageError{Err: err}
@@ -76,14 +67,38 @@ func Report(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 		return err
 	}
 	if *n.output.out != "" || *n.output.print != "" {
-		return render(ctx, a, st, c, n.output, *asJSON)
+		return render(ctx, a, st, c, n.output, *n.asJSON)
 	}
+	return reportAgain(ctx, a, n, st, c)
+}
+
+// reportSizing renders a stored sizing.
+func reportSizing(ctx context.Context, a *app.App, n *numbers, st *store.Store, id, name string) error {
+	z, err := st.Sizing(id)
+	if errors.Is(err, store.ErrNotFound) {
+		return notThere(name, "no such comparison or sizing in "+*n.root)
+	}
+	if err != nil {
+		return plan.UsageError{Err: err}
+	}
+	if n.output.given() {
+		return plan.Usagef("-out, -print and -texts are of comparisons; the forms of a sizing are in %s", st.SizingDir(z.ID))
+	}
+	if err := n.refuse("a stored sizing is graded", "databases"); err != nil {
+		return err
+	}
+	return ConcludeSizing(ctx, a, st, z, *n.asJSON)
+}
+
+// reportAgain writes the report beside a comparison anew and prints its screen. A store that takes
+// nothing is read all the same.
+func reportAgain(ctx context.Context, a *app.App, n *numbers, st *store.Store, c *record.Comparison) error {
 	unlock, err := st.LockComparison(c.ID)
 	if errors.Is(err, store.ErrBusy) {
 		return plan.Usagef("comparison %s is under way, and its report is written at its end; -print markdown or -out DIR shows the results so far", c.ID)
 	}
 	if unwritable(err) && *n.output.texts == "" {
-		return onlyShow(ctx, a, st, c, n.output, *asJSON, err)
+		return onlyShow(ctx, a, st, c, n.output, *n.asJSON, err)
 	}
 	if err != nil {
 		return err
@@ -93,19 +108,16 @@ func Report(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 		return err
 	}
 	if *n.output.texts != "" { // the report beside the comparison, with them
-		return render(ctx, a, st, c, n.output, *asJSON)
+		return render(ctx, a, st, c, n.output, *n.asJSON)
 	}
-	status, _, err := Conclude(ctx, a, st, c, *asJSON)
+	status, _, err := Conclude(ctx, a, st, c, *n.asJSON)
 	if unwritable(err) {
-		return onlyShow(ctx, a, st, c, n.output, *asJSON, err)
+		return onlyShow(ctx, a, st, c, n.output, *n.asJSON, err)
 	}
 	if err != nil {
 		return err
 	}
-	if status != exit.OK {
-		return exit.StatusError(status)
-	}
-	return nil
+	return exit.With(status)
 }
 
 // unwritable reports whether an error is of a file system that takes nothing: full, read-only or not ours.

@@ -54,8 +54,5 @@ func ConcludeSizing(ctx context.Context, a *app.App, st *store.Store, z *record.
 	for _, w := range d.LostWarnings() {
 		plain.Fprintf(a.Stderr, "plimsoll: %s\n", w)
 	}
-	if status := exit.Sized(z.State, d); status != exit.OK {
-		return exit.StatusError(status)
-	}
-	return nil
+	return exit.With(exit.Sized(z.State, d))
 }

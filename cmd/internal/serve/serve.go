@@ -42,31 +42,41 @@ func Serve(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 	if err != nil {
 		return err
 	}
-	if *id == "" {
-		if *tokens != "" {
-			if conf.Tokens, err = console.ReadTokens(*tokens); err != nil {
-				return plan.UsageError{Err: err}
-			}
-		}
-		if *steer {
-			conf.Open = console.Operator
-		}
-		if conf.Program, err = os.Executable(); err != nil {
-			return err
-		}
-		conf.Store, at.Address = st, cmp.Or(*listen, rig.ConsoleAddress)
-		c := console.New(conf)
-		l, url, pin, err := c.Listen(at)
-		if err != nil {
+	if *id != "" {
+		return serveSeries(ctx, a, st, *id, cmp.Or(*listen, "127.0.0.1:9090"))
+	}
+	if *tokens != "" {
+		if conf.Tokens, err = console.ReadTokens(*tokens); err != nil {
 			return plan.UsageError{Err: err}
 		}
-		plain.Fprintf(a.Stdout, "console: %s\n", url)
-		if pin != "" {
-			plain.Fprintf(a.Stdout, "certificate: SHA-256 %s\n", pin)
-		}
-		return c.Serve(ctx, l)
 	}
-	r, err := st.Run(*id)
+	if *steer {
+		conf.Open = console.Operator
+	}
+	conf.Store, at.Address = st, cmp.Or(*listen, rig.ConsoleAddress)
+	return serveConsole(ctx, a, conf, at)
+}
+
+// serveConsole serves the console until ctx is done.
+func serveConsole(ctx context.Context, a *app.App, conf console.Config, at console.Listening) (err error) {
+	if conf.Program, err = os.Executable(); err != nil {
+		return err
+	}
+	c := console.New(conf)
+	l, url, pin, err := c.Listen(at)
+	if err != nil {
+		return plan.UsageError{Err: err}
+	}
+	plain.Fprintf(a.Stdout, "console: %s\n", url)
+	if pin != "" {
+		plain.Fprintf(a.Stdout, "certificate: SHA-256 %s\n", pin)
+	}
+	return c.Serve(ctx, l)
+}
+
+// serveSeries answers the Prometheus HTTP API over the series of a run until ctx is done.
+func serveSeries(ctx context.Context, a *app.App, st *store.Store, id, address string) error {
+	r, err := st.Run(id)
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}
@@ -86,5 +96,5 @@ func Serve(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 	if err := f.DB.Damage(); err != nil {
 		plain.Fprintf(a.Stderr, "plimsoll: %v\n", err)
 	}
-	return a.Program().SeriesAPI().ServeStored(ctx, cmp.Or(*listen, "127.0.0.1:9090"), "-listen", f)
+	return a.Program().SeriesAPI().ServeStored(ctx, address, "-listen", f)
 }

@@ -39,54 +39,12 @@ type Verified struct {
 	Actions   []mattermost.Proof `json:"actions"`
 }
 
-// verify is "target verify": every action of the simulated users is carried out on a server and proven by another
-// client.
+// verify is "target verify": it carries out every action of the simulated users on a server, and
+// has another client prove it.
 func verify(ctx context.Context, a *app.App, f *verifyFlags, server string) error {
-	if err := plan.CheckServer(server); err != nil {
-		return plan.Usagef("target verify: %w", err)
-	}
-	cfg := mattermost.VerifyConfig{URL: server, Timeout: f.timeout, Params: map[string]string{},
-		Token: a.Env("PLIMSOLL_ADMIN_TOKEN"), Password: a.Env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.Env("PLIMSOLL_USER_PASSWORD"), Secrets: a.Secrets, Users: f.users}
-	if f.tokenFile != "" {
-		b, err := files.ReadText(f.tokenFile, deploy.MaxSecret)
-		if err != nil {
-			return plan.Usagef("-token-file: %w", err)
-		}
-		if cfg.Token = strings.TrimSpace(string(b)); cfg.Token == "" {
-			return plan.Usagef("-token-file %s: the file is empty", f.tokenFile)
-		}
-	}
-	if cfg.Token == "" && cfg.Password == "" {
-		return plan.Usagef("target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
-	}
-	if f.ca != "" {
-		if err := rig.Trust(f.ca); err != nil {
-			return plan.Usagef("-ca: %w", err)
-		}
-	}
-	if f.admin != "" {
-		cfg.Params["admin"] = f.admin
-	}
-	if f.team != "" {
-		cfg.Params["team"] = f.team
-	}
-	if err := mattermost.Check(cfg.Params); err != nil {
-		return plan.UsageError{Err: err}
-	}
-	if f.only != "" {
-		cfg.Only = strings.Split(f.only, ",")
-		known := a.Dialects().Known().Actions[mattermost.Dialect.Weighted]
-		for _, name := range cfg.Only {
-			if !slices.Contains(known, name) {
-				return plan.Usagef("-only: no action %q; there are %s", name, strings.Join(known, ", "))
-			}
-		}
-	}
-	cfg.Log = func(format string, args ...any) { plain.Fprintf(a.Stderr, format+"\n", args...) }
-	cfg.Proven = func(p mattermost.Proof) {
-		if a.Terminal {
-			cfg.Log("%s: %s %s", p.Action, p.Outcome, p.Detail)
-		}
+	cfg, err := verifyConfig(a, f, server)
+	if err != nil {
+		return err
 	}
 	v := Verified{URL: server, Users: f.users, Counts: map[string]int{}, Obstacles: []dialect.Obstacle{}}
 	cfg.Before = func(list []dialect.Obstacle) {
@@ -95,24 +53,16 @@ func verify(ctx context.Context, a *app.App, f *verifyFlags, server string) erro
 			obstacles(a, &v)
 		}
 	}
-	proofs, err := mattermost.Verify(ctx, cfg)
-	if err != nil {
+	if v.Actions, err = mattermost.Verify(ctx, cfg); err != nil {
 		return fmt.Errorf("verifying %s: %w", server, err)
 	}
-	v.Actions = proofs
-	for _, o := range outcomes {
-		v.Counts[string(o)] = 0
-	}
-	for _, p := range proofs {
-		v.Version = p.ServerVersion
-		v.Counts[string(p.Outcome)]++
-	}
+	v.count()
 	if f.asJSON {
 		err = a.JSON(v)
 	} else {
 		err = verifyTable(a, &v)
 	}
-	for _, p := range proofs {
+	for _, p := range v.Actions {
 		if p.Stack != "" {
 			a.Caught.Add()
 			plain.Fprintf(a.Stderr, "plimsoll: %s: %s: a defect of plimsoll; please report it with this stack\n%s\n", p.Action, p.Detail, plain.Block(p.Stack))
@@ -122,6 +72,68 @@ func verify(ctx context.Context, a *app.App, f *verifyFlags, server string) erro
 		return exit.StatusError(exit.Invalid) // so would be a run that counts these actions as done
 	}
 	return err
+}
+
+// verifyConfig returns the configuration that the flags and the environment state.
+func verifyConfig(a *app.App, f *verifyFlags, server string) (mattermost.VerifyConfig, error) {
+	cfg := mattermost.VerifyConfig{URL: server, Timeout: f.timeout, Params: map[string]string{},
+		Token: a.Env("PLIMSOLL_ADMIN_TOKEN"), Password: a.Env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.Env("PLIMSOLL_USER_PASSWORD"), Secrets: a.Secrets, Users: f.users}
+	if err := plan.CheckServer(server); err != nil {
+		return cfg, plan.Usagef("target verify: %w", err)
+	}
+	if f.tokenFile != "" {
+		b, err := files.ReadText(f.tokenFile, deploy.MaxSecret)
+		if err != nil {
+			return cfg, plan.Usagef("-token-file: %w", err)
+		}
+		if cfg.Token = strings.TrimSpace(string(b)); cfg.Token == "" {
+			return cfg, plan.Usagef("-token-file %s: the file is empty", f.tokenFile)
+		}
+	}
+	if cfg.Token == "" && cfg.Password == "" {
+		return cfg, plan.Usagef("target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
+	}
+	if f.ca != "" {
+		if err := rig.Trust(f.ca); err != nil {
+			return cfg, plan.Usagef("-ca: %w", err)
+		}
+	}
+	if f.admin != "" {
+		cfg.Params["admin"] = f.admin
+	}
+	if f.team != "" {
+		cfg.Params["team"] = f.team
+	}
+	if err := mattermost.Check(cfg.Params); err != nil {
+		return cfg, plan.UsageError{Err: err}
+	}
+	if f.only != "" {
+		cfg.Only = strings.Split(f.only, ",")
+		known := a.Dialects().Known().Actions[mattermost.Dialect.Weighted]
+		for _, name := range cfg.Only {
+			if !slices.Contains(known, name) {
+				return cfg, plan.Usagef("-only: no action %q; there are %s", name, strings.Join(known, ", "))
+			}
+		}
+	}
+	cfg.Log = func(format string, args ...any) { plain.Fprintf(a.Stderr, format+"\n", args...) }
+	cfg.Proven = func(p mattermost.Proof) {
+		if a.Terminal {
+			cfg.Log("%s: %s %s", p.Action, p.Outcome, p.Detail)
+		}
+	}
+	return cfg, nil
+}
+
+// count counts the actions by outcome, and notes the version of the server.
+func (v *Verified) count() {
+	for _, o := range outcomes {
+		v.Counts[string(o)] = 0
+	}
+	for _, p := range v.Actions {
+		v.Version = p.ServerVersion
+		v.Counts[string(p.Outcome)]++
+	}
 }
 
 var outcomes = []mattermost.Outcome{mattermost.OutcomeOK, mattermost.OutcomeAbsent, mattermost.OutcomeLicense, mattermost.OutcomeFailed}
