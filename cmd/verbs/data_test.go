@@ -14,6 +14,7 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/datasets"
 	"plimsoll/evidence"
+	"plimsoll/internal/program"
 	"plimsoll/target"
 )
 
@@ -89,7 +90,7 @@ func TestDataEndToEnd(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, ".dataset-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	if left := survivors(dir); len(left) > 0 {
+	if left := program.Survivors(dir); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
 }
@@ -97,7 +98,7 @@ func TestDataEndToEnd(t *testing.T) {
 // runOn carries out a short bounded test on a dump.
 func runOn(t *testing.T, dir, engine, dump string) {
 	t.Helper()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func TestDataInterrupted(t *testing.T) {
 		if err != nil || len(left) > 0 {
 			t.Errorf("interrupted at %q, left behind: %v", step, left)
 		}
-		if left := survivors(dir); len(left) > 0 {
+		if left := program.Survivors(dir); len(left) > 0 {
 			t.Errorf("interrupted at %q, processes survived: %v", step, left)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
+	"plimsoll/record/store/storetest"
 )
 
 // carriedOut are the commands of ours that the test carries out as they stand. Of all others the flags are parsed and
@@ -249,8 +250,8 @@ func pageDirectory(t *testing.T, root string) string {
 		t.Fatal(err)
 	}
 	writeText(t, filepath.Join(dir, "latencies.csv"), "base,new\n12.5,13\n")
-	st := storeAt(t, filepath.Join(dir, ".plimsoll"))
-	putComparison(t, st, "mine", versions("v1", "v2"), 1, 0.88)
+	st := storetest.At(t, filepath.Join(dir, ".plimsoll"))
+	storetest.PutComparison(t, st, "mine", storetest.Versions("v1", "v2"), 1, 0.88)
 	return dir
 }
 

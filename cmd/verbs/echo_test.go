@@ -24,6 +24,7 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/record"
+	"plimsoll/record/store/storetest"
 )
 
 const (
@@ -355,7 +356,7 @@ func TestForeignFilesShowNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := filepath.Join(dir, "store")
-	st := storeAt(t, root)
+	st := storetest.At(t, root)
 	w, err := st.Create(record.Manifest{ID: "20260101-000000-x-0000", Name: escapes, Arm: escapes, Engine: escapes, Comparison: escapes, Plan: escapes, PlanDigest: escapes,
 		Target: json.RawMessage(`{"version":` + string(quoted) + `}`), Phases: []record.Phase{{Name: "measure", To: 1, Ended: escapes}},
 		Capacity: &record.Capacity{Kind: record.Unstable, Why: escapes, Rule: escapes, Stopped: escapes}})

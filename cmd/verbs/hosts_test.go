@@ -14,6 +14,7 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/evidence"
+	"plimsoll/internal/program"
 	"plimsoll/record"
 	"plimsoll/target/lab/netns"
 	"plimsoll/watch/series"
@@ -154,7 +155,7 @@ func TestHostsOfTheirOwn(t *testing.T) {
 // isolatedIn returns the program that carries a verb out in a network of its own; 0 while there is none.
 func isolatedIn(root string) int {
 	own, _ := os.Readlink("/proc/self/ns/net")
-	for pid, line := range survivors(root) {
+	for pid, line := range program.Survivors(root) {
 		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && at != own && (strings.Contains(line, " run -store") || strings.Contains(line, " target -store")) {
 			return pid
 		}
@@ -167,7 +168,7 @@ func gone(t *testing.T, root string, marks []string) {
 	t.Helper()
 	left := func() []string {
 		all := named(marks)
-		for pid, line := range survivors(root) {
+		for pid, line := range program.Survivors(root) {
 			all = append(all, fmt.Sprint(pid, " ", line))
 		}
 		return all

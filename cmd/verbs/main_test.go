@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"plimsoll/internal/program"
 )
 
 // Tests that are parallel mostly wait, for the start of a server or the end of a measured phase, and need a fifth of a
@@ -24,10 +26,6 @@ func TestMain(m *testing.M) {
 type tidy struct{ *testing.M }
 
 func (m tidy) Run() int {
-	defer func() {
-		if builtIn != "" {
-			_ = os.RemoveAll(builtIn)
-		}
-	}()
+	defer program.Remove()
 	return m.M.Run()
 }

@@ -28,6 +28,7 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/reference"
+	"plimsoll/internal/program"
 	"plimsoll/plan"
 	"plimsoll/reference/refchat"
 )
@@ -219,7 +220,7 @@ func fullTeam(t *testing.T, chat string) http.HandlerFunc {
 
 // The authority of a plan is that of the whole process: such plans have a process of their own.
 func TestCertificatesOfATarget(t *testing.T) {
-	exe, err := program()
+	exe, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

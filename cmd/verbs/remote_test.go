@@ -4,12 +4,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"plimsoll/internal/program"
 )
 
 // startProbes starts an agent that has no users and the role proxy, of a coordinator at an address.
 func startProbes(t *testing.T, addr, keys string, args ...string) (cmd *exec.Cmd, output *safeBuffer) {
 	t.Helper()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/internal/program"
+	"plimsoll/record/store/storetest"
 )
 
 // rowsPlan has eight users with the accounts of a file beside the plan, in two processes.
@@ -92,7 +94,7 @@ func ofMembers(r *http.Response) error {
 // made for them, the manifest describes the file, and no password and token is in any output or file.
 func TestUsersFile(t *testing.T) {
 	t.Parallel()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +157,7 @@ func TestUsersFile(t *testing.T) {
 	if len(door.logins) > 0 || slices.ContainsFunc(secrets, func(s string) bool { return door.bearers[s] && !slices.Contains(tokens, s) }) || len(door.made) > 0 {
 		t.Errorf("others came, too: %v; made: %v", door.logins, door.made)
 	}
-	st := storeAt(t, root)
+	st := storetest.At(t, root)
 	entries, _, err := st.List(t.Context())
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%d runs, %v", len(entries), err)

@@ -19,7 +19,7 @@ var rows = [][]string{
 	1:  {"internal/boundary", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
 	2:  {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3:  {"record", "dialect", "reference/dataset", "run/sharedhost"},
-	4:  {"load/engine", "run/trial", "target", "record/store", "run/preflight", "judge"},
+	4:  {"load/engine", "run/trial", "target", "record/store", "contrib/ci", "examples", "run/preflight", "judge"},
 	5:  {"load/fleet", "judge/comparison", "report"},
 	6:  {"evidence", "run/deploy"},
 	7:  {"run/users", "run/export", "run/rating"},
@@ -31,7 +31,7 @@ var rows = [][]string{
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
-var outside = []string{".", "internal/arch", "internal/browser", "internal/race"}
+var outside = []string{".", "internal/arch", "internal/browser", "internal/program", "internal/race"}
 
 // drivers are chosen by name when a plan is carried out. Each stands one row above its room.
 var driverList = []string{
@@ -52,12 +52,12 @@ var choosers = []string{"rig", "run/deploy", "run/export", "run/health", "run/ra
 // pure are the packages that are functions of their arguments.
 var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
 
-// inTests are packages that tests of any package may import: a browser and databases to start, groups to put processes into, and
-// whether the race detector is on.
-var inTests = []string{"internal/browser", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql"}
+// inTests are packages that tests of any package may import: a browser, databases and the program to start, groups to put
+// processes into, stores with runs, and whether the race detector is on.
+var inTests = []string{"internal/browser", "internal/program", "internal/race", "record/store/storetest", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql"}
 
 // named are the directories that may speak of one particular server.
-var named = []string{"dialect", "reference", "cmd", "internal/arch", "target/mattermost"}
+var named = []string{"dialect", "reference", "cmd", "examples", "internal/arch", "target/mattermost"}
 
 // A rule checks the tree and returns its findings, one line each, beginning with a place.
 type rule struct {

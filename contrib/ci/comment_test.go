@@ -1,4 +1,4 @@
-package verbs
+package ci
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package verbs
+package ci
 
 import (
 	"cmp"
@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/program"
+	"plimsoll/record/store/storetest"
 )
 
 // A workflow is a job of a forge that calls the scripts of contrib/ci: it carries out the steps of an action as a
@@ -42,6 +45,12 @@ type action struct {
 	Outputs map[string]struct{ Value string }
 	Runs    struct{ Steps []actionStep }
 }
+
+// openGates hold the gates open: the work of other tests on the machine voids no run.
+const openGates = `
+gates: {lag: {red: 60s}, late: {red: 100%}, users: {red: 1%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 60s}, pause: {red: 60s}, gc: {red: 100%}, steal: {amber: 100%, red: 100%}, target_steal: {amber: 100%, red: 100%},
+  others: {amber: 100%, red: 100%}, throttled: {red: 100%}, wait: {red: 100%}, inbox: {red: 60s}, memory: {red: 100%}, ports: {red: 100%}, bursts: {red: 1000x}, little: {red: 100%}}
+`
 
 const runScript = "bash --noprofile --norc -eo pipefail "
 
@@ -190,14 +199,14 @@ exec %[1]q "$@"
 // measuring returns a workflow whose comparison has such a ratio in so many blocks; none for 0 blocks.
 func measuring(t *testing.T, blocks int, ratio float64) *workflow {
 	t.Helper()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	stored := ""
 	if blocks > 0 {
 		stored = filepath.Join(t.TempDir(), "store")
-		putComparison(t, storeAt(t, stored), "pull", versions("v1", "v2"), blocks, ratio)
+		storetest.PutComparison(t, storetest.At(t, stored), "pull", storetest.Versions("v1", "v2"), blocks, ratio)
 	}
 	w := newWorkflow(t, "STORED="+stored)
 	w.env = append(w.env, "CALLED="+filepath.Join(w.dir, "called"))
@@ -308,7 +317,7 @@ func TestActionRefuses(t *testing.T) {
 // The program is downloaded only where its archive has the checksum.
 func TestActionInstalls(t *testing.T) {
 	t.Parallel()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +349,7 @@ func TestWorkflowsOfThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	inputs := map[string]action{}
-	for name, path := range map[string]string{"OWNER/plimsoll": "../../action.yml", "OWNER/plimsoll/contrib/ci/comment": "../../contrib/ci/comment/action.yml"} {
+	for name, path := range map[string]string{"OWNER/plimsoll": "../../action.yml", "OWNER/plimsoll/contrib/ci/comment": "comment/action.yml"} {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -396,7 +405,7 @@ func machine(t *testing.T) string {
 // indicative.
 func TestActionMeasures(t *testing.T) {
 	t.Parallel()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

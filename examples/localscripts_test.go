@@ -1,4 +1,4 @@
-package verbs
+package examples
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"plimsoll/internal/program"
 )
 
 // newProxies returns a cluster of proxy and agents alone, which is up in a second. It is down at the end of the test.
@@ -45,7 +47,7 @@ func (c *scripted) tmp() string {
 func TestLocalExampleBesideAnother(t *testing.T) {
 	c := newProxies(t)
 	c.must("up.sh")
-	networks, programs := c.made(), survivors(c.dir)
+	networks, programs := c.made(), program.Survivors(c.dir)
 	if len(networks) != 4 || len(programs) < 4 {
 		t.Fatalf("the cluster has the networks %v and the programs %v", networks, programs)
 	}
@@ -65,7 +67,7 @@ func TestLocalExampleBesideAnother(t *testing.T) {
 			if after := c.made(); fmt.Sprint(after) != fmt.Sprint(networks) {
 				t.Errorf("of the networks %v there are %v", networks, after)
 			}
-			if after := survivors(c.dir); fmt.Sprint(after) != fmt.Sprint(programs) {
+			if after := program.Survivors(c.dir); fmt.Sprint(after) != fmt.Sprint(programs) {
 				t.Errorf("of the programs %v there are %v", programs, after)
 			}
 		})
@@ -122,7 +124,7 @@ func TestLocalExampleStop(t *testing.T) {
 	dir := t.TempDir()
 	writeText(t, filepath.Join(dir, "db.pid"), "1\n")
 	const script = `set -eu
-. ../../examples/external/local/cluster.sh
+. external/local/cluster.sh
 runs() { return 0; }
 kill() { echo "$@"; }
 sleep() { :; }
@@ -147,7 +149,7 @@ func TestLocalExampleZombie(t *testing.T) {
 	}
 	dir := t.TempDir()
 	const script = `set -eu
-. ../../examples/external/local/cluster.sh
+. external/local/cluster.sh
 cut -d ' ' -f 22 "/proc/$1/stat" >"$CLUSTER/db.since"
 echo "$1" >"$CLUSTER/db.pid"
 runs db "$1"
@@ -175,7 +177,7 @@ func TestLocalExampleInterrupted(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := newProxies(t)
-			plimsoll, err := program()
+			plimsoll, err := program.Build()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +192,7 @@ while :; do sleep 0.05; done
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			cmd := exec.CommandContext(t.Context(), "../../examples/external/local/run.sh")
+			cmd := exec.CommandContext(t.Context(), "external/local/run.sh")
 			cmd.Env = append(c.env, "PROGRAM="+wrapper, "TMPDIR="+tmp)
 			cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

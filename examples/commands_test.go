@@ -1,4 +1,4 @@
-package verbs
+package examples
 
 import (
 	"errors"
@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/program"
+	"plimsoll/plan"
 )
 
 // standIn is a program of any name that records its call, with what the scripts pass in the environment, and does
@@ -34,7 +37,7 @@ func scriptCalls(t *testing.T, script string, args, env []string, failAt int) ([
 		}
 	}
 	calls := filepath.Join(dir, "calls")
-	cmd := exec.CommandContext(t.Context(), "../../examples/external/"+script, args...)
+	cmd := exec.CommandContext(t.Context(), "external/"+script, args...)
 	cmd.WaitDelay = time.Second
 	cmd.Env = append([]string{"PATH=" + dir + ":/usr/bin:/bin", "CALLS=" + calls, "PLIMSOLL_VERSION=11.1.0", "PLIMSOLL_ARM=base", "PLIMSOLL_BLOCK=2", "PLIMSOLL_RUN=1"}, env...)
 	if failAt > 0 {
@@ -70,15 +73,15 @@ func TestExamplesOfCommands(t *testing.T) {
 			"kubectl --namespace load-test set image deployment/mattermost mattermost=mattermost/mattermost-team-edition:11.1.0",
 			"kubectl --namespace load-test rollout status deployment/mattermost --timeout=15m"}},
 		{"kubernetes/install.sh", nil, append(kube, "RELEASE=chat", "CHART=mattermost/chart"), []string{
-			"helm upgrade chat mattermost/chart --namespace load-test --reuse-values --values ../../examples/external/kubernetes/values.yaml --set image.tag=11.1.0 --wait --timeout 15m",
+			"helm upgrade chat mattermost/chart --namespace load-test --reuse-values --values external/kubernetes/values.yaml --set image.tag=11.1.0 --wait --timeout 15m",
 			"kubectl --namespace load-test rollout status *"}},
 		{"kubernetes/reset.sh", nil, kube, []string{
 			"kubectl --namespace load-test scale deployment/mattermost --replicas=0", "kubectl --namespace load-test wait --for=delete pod --selector app=mattermost *",
 			"kubectl --namespace load-test create job restore-2-1-*", "kubectl --namespace load-test wait --for=condition=complete job/restore-2-1-*",
 			"kubectl --namespace load-test delete job restore-2-1-*", "kubectl --namespace load-test scale deployment/mattermost --replicas=2", "kubectl --namespace load-test rollout status *"}},
 		{"ansible/install.sh", nil, playbook, []string{
-			"ansible-playbook --inventory inv.ini --extra-vars version=11.1.0 ../../examples/external/ansible/install.yaml [password passed on]"}},
-		{"ansible/reset.sh", nil, playbook, []string{"ansible-playbook --inventory inv.ini ../../examples/external/ansible/reset.yaml [password passed on]"}},
+			"ansible-playbook --inventory inv.ini --extra-vars version=11.1.0 external/ansible/install.yaml [password passed on]"}},
+		{"ansible/reset.sh", nil, playbook, []string{"ansible-playbook --inventory inv.ini external/ansible/reset.yaml [password passed on]"}},
 		{"ansible/ssh.sh", []string{"install"}, hosts, []string{
 			"ssh -o BatchMode=yes -o ConnectTimeout=10 app1 sudo systemctl stop mattermost", "ssh *app2 sudo systemctl stop mattermost",
 			"ssh *app1 sudo tar -xzf /srv/releases/mattermost-11.1.0-linux-amd64.tar.gz -C /opt", "ssh *app2 sudo tar *", "ssh *app1 sudo systemctl start mattermost", "ssh *app2 sudo systemctl start mattermost"}},
@@ -115,22 +118,29 @@ func TestExamplesOfCommands(t *testing.T) {
 
 // TestExamplePlansOfCommands: the plans are good, and their commands are programs.
 func TestExamplePlansOfCommands(t *testing.T) {
-	names, err := filepath.Glob("../../examples/external/*/plan.yaml")
+	names, err := filepath.Glob("external/*/plan.yaml")
 	if err != nil || len(names) != 4 {
 		t.Fatalf("%d plans, %v", len(names), err)
+	}
+	plimsoll, err := program.Build()
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, name := range names {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := known().Parse(src)
+		p, err := plan.Parse(src)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+		if out, err := exec.CommandContext(t.Context(), plimsoll, "plan", "check", name).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
 		for _, argv := range [][]string{p.Target.Install, p.Target.Reset} {
-			if st, err := os.Stat("../../" + argv[0]); err != nil || st.Mode()&0o111 == 0 {
+			if st, err := os.Stat("../" + argv[0]); err != nil || st.Mode()&0o111 == 0 {
 				t.Errorf("%s: %s is no program: %v", name, argv[0], err)
 			}
 		}

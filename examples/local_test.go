@@ -1,4 +1,4 @@
-package verbs
+package examples
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/program"
 )
 
 // A scripted is the cluster of examples/external/local.
@@ -24,7 +26,7 @@ type scripted struct {
 // newScripted returns one whose addresses and names are of this process alone, with two releases. Nothing of it is up.
 func newScripted(t *testing.T) *scripted {
 	t.Helper()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ func newScripted(t *testing.T) *scripted {
 func (c *scripted) call(script string, env ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.t.Context()), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "../../examples/external/local/"+script)
+	cmd := exec.CommandContext(ctx, "external/local/"+script)
 	cmd.Env, cmd.WaitDelay = append(c.env, env...), time.Second
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -83,7 +85,7 @@ func (c *scripted) down() {
 // gone fails the test if a program or network of the cluster is left, or its directory.
 func (c *scripted) gone(dir string) {
 	c.t.Helper()
-	if left := survivors(dir); len(left) > 0 {
+	if left := program.Survivors(dir); len(left) > 0 {
 		c.t.Errorf("these are left: %v", left)
 	}
 	if left := c.made(); len(left) > 0 {
