@@ -63,7 +63,7 @@ var notCarriedOut = map[string]string{
 	"pg_dump":               "a server of others",
 	"podman":                root,
 	"scripts/build.sh":      "the build",
-	"setsid":                "externalscripts_test.go",
+	"setsid":                "examples has the test",
 	"sha256sum":             installed,
 	"sudo":                  root,
 	"tar":                   installed,

@@ -1,4 +1,4 @@
-package verbs
+package app
 
 import (
 	"bytes"
@@ -18,9 +18,9 @@ var update = flag.Bool("update", false, "write generated files anew")
 
 // TestIndicatorsGolden keeps the table of docs/limiter.md, and parses every query as a run's would be.
 func TestIndicatorsGolden(t *testing.T) {
-	const path, from, to = "../../docs/limiter.md", "<!-- indicators -->\n", "<!-- end -->"
+	const path, from, to = "../../../docs/limiter.md", "<!-- indicators -->\n", "<!-- end -->"
 	var table bytes.Buffer
-	for _, x := range catalog().Indicators() {
+	for _, x := range new(App).Catalog().Indicators() {
 		name, limit := "`"+x.Limiter+"`", fmt.Sprintf("%.4g %s", x.Limit, x.Unit)
 		switch x.Unit {
 		case "ratio":
@@ -56,7 +56,7 @@ func TestIndicatorsGolden(t *testing.T) {
 	if *update {
 		err = os.WriteFile(path, []byte(want), 0o644)
 	} else if want != string(b) {
-		t.Errorf("%s is not what the catalog says; run go test ./cmd/verbs -run IndicatorsGolden -update", path)
+		t.Errorf("%s is not what the catalog says; run go test ./cmd/internal/app -run IndicatorsGolden -update", path)
 	}
 	if err != nil {
 		t.Fatal(err)

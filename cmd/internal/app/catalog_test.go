@@ -1,4 +1,4 @@
-package verbs
+package app
 
 import (
 	"math"
@@ -47,11 +47,11 @@ func TestEventsWaitForTheHub(t *testing.T) {
 		}
 	}
 	const what = "time that an event waits before it is sent to WebSockets"
-	i := slices.IndexFunc(catalog().Indicators(), func(x limiter.Indicator) bool { return x.What == what })
+	i := slices.IndexFunc(new(App).Catalog().Indicators(), func(x limiter.Indicator) bool { return x.What == what })
 	if i < 0 {
 		t.Fatalf("there is no indicator %q", what)
 	}
-	got, err := db.Query(t.Context(), evidence.Expand(catalog().Indicators()[i].Query, 5*time.Second), epoch.Add(59*time.Second))
+	got, err := db.Query(t.Context(), evidence.Expand(new(App).Catalog().Indicators()[i].Query, 5*time.Second), epoch.Add(59*time.Second))
 	if err != nil || len(got) != 1 || got[0].Labels["role"] != "app" || math.Abs(got[0].Value-0.5) > 1e-6 {
 		t.Errorf("30 events wait and 60 a second come: %v, %v, want 0.5 s", got, err)
 	}
@@ -134,7 +134,7 @@ plimsoll_replication_lag_seconds 1.5
 					}
 				}
 			}
-			for _, x := range catalog().Indicators() {
+			for _, x := range new(App).Catalog().Indicators() {
 				want, some := tt.want[x.What]
 				if !some && x.Limiter != limiter.LimitDBConns && x.Limiter != limiter.LimitDBLocks && x.Limiter != limiter.LimitLag {
 					continue
