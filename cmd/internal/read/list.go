@@ -89,13 +89,13 @@ func blockText(n int) string {
 	return fmt.Sprint(n)
 }
 
-// shown is a run as it is printed.
-type shown struct{ evidence.Shown }
+// Shown is a run as it is printed.
+type Shown struct{ evidence.Shown }
 
 // Look gathers the output of show.
-func Look(ctx context.Context, a *app.App, r *record.Run) (shown, error) {
+func Look(ctx context.Context, a *app.App, r *record.Run) (Shown, error) {
 	s, err := a.Catalog().Of(r).Show(ctx)
-	return shown{s}, err
+	return Shown{s}, err
 }
 
 // Show prints one run.
@@ -148,7 +148,7 @@ func showPages(ctx context.Context, a *app.App, dir string, r *record.Run) error
 }
 
 // printRun shows a run with everything that is known of it.
-func printRun(a *app.App, s shown) {
+func printRun(a *app.App, s Shown) {
 	m := s.Manifest
 	w := a.Stdout
 	plain.Fprintf(w, "%s\n", s.Title())
