@@ -67,7 +67,7 @@ func single(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string, bo
 	if err != nil {
 		return err
 	}
-	if err := screen(ctx, a, r, *asJSON); err != nil {
+	if err := read.ConcludeRun(ctx, a, r, *asJSON); err != nil {
 		return err
 	}
 	goOn(a, next, *asJSON)
@@ -101,18 +101,6 @@ func carryOut(ctx context.Context, s *rig.Session, pt rig.RunPart, what string, 
 	}
 	s.Progress.End()
 	return r, out, nil
-}
-
-// screen prints the end of a run, also of an interrupted one.
-func screen(ctx context.Context, a *app.App, r *record.Run, asJSON bool) error {
-	shown, err := read.Look(context.WithoutCancel(ctx), a, r)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return a.JSON(shown)
-	}
-	return shown.Screen(r.Dir).Write(a.Stdout, 0)
 }
 
 // judged prints what a run has broken, and returns its exit status as an error.

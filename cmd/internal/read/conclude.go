@@ -13,6 +13,18 @@ import (
 	"plimsoll/report"
 )
 
+// ConcludeRun prints the end of a run, also of an interrupted one.
+func ConcludeRun(ctx context.Context, a *app.App, r *record.Run, asJSON bool) error {
+	s, err := look(context.WithoutCancel(ctx), a, r)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.JSON(s)
+	}
+	return s.Screen(r.Dir).Write(a.Stdout, 0)
+}
+
 // Conclude judges a comparison, renders its report beside it, prints the screen and returns the exit status.
 func Conclude(ctx context.Context, a *app.App, st *store.Store, c *record.Comparison, asJSON bool) (int, report.Document, error) {
 	var none report.Document

@@ -10,7 +10,7 @@ import (
 )
 
 // printEdges prints the operations under way at the end, and those expected by the schedule.
-func (s *Shown) printEdges(w io.Writer) {
+func (s *shown) printEdges(w io.Writer) {
 	ph := s.Of
 	if ph.Name != "measure" {
 		return

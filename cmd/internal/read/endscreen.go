@@ -24,7 +24,7 @@ func lineOf(o evidence.ShownOp) report.RunOp {
 }
 
 // Screen is the end of a run on a terminal; plimsoll show has everything.
-func (s *Shown) Screen(dir string) report.RunScreen {
+func (s *shown) Screen(dir string) report.RunScreen {
 	m := s.Manifest
 	out := report.RunScreen{Title: s.Title(),
 		More: "plimsoll show " + m.ID + " has everything", Ends: []record.Row{{Name: "run", Value: dir}}}
@@ -77,7 +77,7 @@ func (s *Shown) Screen(dir string) report.RunScreen {
 
 // findings adds the facts that a reader must know before trusting a number: the red and amber findings, rules that
 // did not hold or were not judged, and errors.
-func (s *Shown) findings(add func(name, format string, args ...any)) {
+func (s *shown) findings(add func(name, format string, args ...any)) {
 	for _, level := range []string{record.Red, record.Amber} {
 		for _, f := range s.Unnamed() {
 			if f.Level == level {

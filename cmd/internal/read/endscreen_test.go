@@ -29,7 +29,7 @@ func TestOneCauseOnce(t *testing.T) {
 			limiter.Limiter{Name: limiter.LimitNone, Sentence: "Nothing limited the run: the search is unstable: " + other + "."}, record.Finding{Gate: "search", Text: "the search is unstable: " + other}, other, "Nothing"},
 	} {
 		tt.finding.Level = record.Amber
-		s := Shown{evidence.Shown{Manifest: record.Manifest{ID: "r", Capacity: &tt.c}, Limiter: &tt.l}}
+		s := shown{evidence.Shown{Manifest: record.Manifest{ID: "r", Capacity: &tt.c}, Limiter: &tt.l}}
 		s.Validity.Add(tt.finding)
 		var out strings.Builder
 		if err := s.Screen("dir").Write(&out, 1000); err != nil {

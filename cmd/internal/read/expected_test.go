@@ -28,7 +28,7 @@ func TestShowNamesExpectedAnswers(t *testing.T) {
 	for _, w := range reg.Cut() {
 		merged[w.Name] = w
 	}
-	s := Shown{evidence.Shown{Ops: evidence.OpsOf(merged, time.Second)}}
+	s := shown{evidence.Shown{Ops: evidence.OpsOf(merged, time.Second)}}
 	if len(s.Ops) != 2 || s.Ops[0].Name != "get_thread" || s.Ops[0].Errors != 0 || s.Ops[1].Count != 100 {
 		t.Fatalf("rows %+v", s.Ops)
 	}
@@ -47,7 +47,7 @@ func TestShowNamesExpectedAnswers(t *testing.T) {
 func TestShowTellsACapacityInTurns(t *testing.T) {
 	for _, duet := range []*record.Duet{nil, {Seats: 2}} {
 		var out bytes.Buffer
-		printRun(&app.App{Stdout: &out, Stderr: &out}, Shown{evidence.Shown{Manifest: record.Manifest{Duet: duet,
+		printRun(&app.App{Stdout: &out, Stderr: &out}, shown{evidence.Shown{Manifest: record.Manifest{Duet: duet,
 			Capacity: &record.Capacity{Kind: record.Estimate, Users: 67, Lo: 66, Hi: 68}}}})
 		if got := strings.Contains(out.String(), "found in turns (a duet)"); got != (duet != nil) {
 			t.Errorf("a run in turns %v:\n%s", duet != nil, out.String())
@@ -58,7 +58,7 @@ func TestShowTellsACapacityInTurns(t *testing.T) {
 // An interrupted run is not one whose numbers were found invalid: the first line has the reason, once.
 func TestInterruptedRunIsNotInvalid(t *testing.T) {
 	why := "interrupted by SIGINT"
-	s := Shown{evidence.Shown{Manifest: record.Manifest{ID: "r1", State: record.Interrupted, Why: why},
+	s := shown{evidence.Shown{Manifest: record.Manifest{ID: "r1", State: record.Interrupted, Why: why},
 		Validity: record.Validity{Findings: []record.Finding{{Gate: "complete", Level: record.Red, Text: "the run was " + record.Interruption(why)}}}}}
 	var screen, all bytes.Buffer
 	if err := s.Screen("dir").Write(&screen, 0); err != nil {

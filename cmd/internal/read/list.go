@@ -89,13 +89,13 @@ func blockText(n int) string {
 	return fmt.Sprint(n)
 }
 
-// Shown is a run as it is printed.
-type Shown struct{ evidence.Shown }
+// shown is a run as it is printed.
+type shown struct{ evidence.Shown }
 
-// Look gathers the output of show.
-func Look(ctx context.Context, a *app.App, r *record.Run) (Shown, error) {
+// look gathers the output of show.
+func look(ctx context.Context, a *app.App, r *record.Run) (shown, error) {
 	s, err := a.Catalog().Of(r).Show(ctx)
-	return Shown{s}, err
+	return shown{s}, err
 }
 
 // Show prints one run.
@@ -118,7 +118,7 @@ func Show(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) erro
 	if *pages != "" {
 		return showPages(ctx, a, *pages, r)
 	}
-	s, err := Look(ctx, a, r)
+	s, err := look(ctx, a, r)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func showPages(ctx context.Context, a *app.App, dir string, r *record.Run) error
 }
 
 // printRun shows a run with everything that is known of it.
-func printRun(a *app.App, s Shown) {
+func printRun(a *app.App, s shown) {
 	m := s.Manifest
 	w := a.Stdout
 	plain.Fprintf(w, "%s\n", s.Title())

@@ -140,7 +140,7 @@ func TestSecondaryOfARun(t *testing.T) {
 // JSON.
 func TestInsideARun(t *testing.T) {
 	r := seenRun(t, func(s int) time.Duration { return time.Duration(41+19*float64(max(s, 0))/60) * time.Millisecond })
-	s, err := Look(context.Background(), new(app.App), r)
+	s, err := look(context.Background(), new(app.App), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestInsideARun(t *testing.T) {
 // A phase that was not checked for steadiness has a note with the reason.
 func TestWhyNothingIsSaidOfSettling(t *testing.T) {
 	r := seenRun(t, func(int) time.Duration { return 41 * time.Millisecond })
-	s, err := Look(t.Context(), new(app.App), r)
+	s, err := look(t.Context(), new(app.App), r)
 	if err != nil {
 		t.Fatal(err)
 	}
