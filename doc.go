@@ -2,7 +2,7 @@
 // release, another database or another deployment has moved that line.
 //
 // The root holds only these words. Each has one meaning, in code, reports and documents; the program is
-// cmd/plimsoll, its verbs are cmd/verbs, and the packages stand in layers that internal/arch tests.
+// cmd/plimsoll, its verbs are in cmd/verbs and cmd/internal, and the packages stand in layers that internal/arch tests.
 //
 // # What is done
 //

@@ -100,7 +100,7 @@ func (r *SLO) fill(window time.Duration) {
 }
 
 // Limits of a search that is run. Package control holds it to them as well, and neither may import
-// the other: a test of cmd/verbs holds both together.
+// the other: a test of cmd/internal/app holds both together.
 const (
 	limitStep     = 0.2 // of the users
 	limitRampRate = 1.0 // of the users per second of the clock

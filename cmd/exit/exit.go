@@ -78,6 +78,14 @@ type StatusError int
 // Error implements error.
 func (s StatusError) Error() string { return fmt.Sprintf("status %d", int(s)) }
 
+// With returns the error of a verb that ends with a status: nil for [OK].
+func With(status int) error {
+	if status == OK {
+		return nil
+	}
+	return StatusError(status)
+}
+
 // Printed reports whether an error carries the status of a program that has printed its reason.
 func Printed(err error) bool {
 	_, own := errors.AsType[StatusError](err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/internal/program"
 	"plimsoll/load/engine/calibration"
 )
 
@@ -18,7 +19,7 @@ import (
 // off is none, and leaves no null server behind.
 func TestAgentRatesItsHost(t *testing.T) {
 	t.Parallel()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

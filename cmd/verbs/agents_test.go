@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"plimsoll/record"
+	"plimsoll/record/store/storetest"
 )
 
 // onlyRun opens the one run of a store, with its events.
 func onlyRun(t *testing.T, root string) (*record.Run, []record.Event) {
 	t.Helper()
-	st := storeAt(t, filepath.Join(root, "store"))
+	st := storetest.At(t, filepath.Join(root, "store"))
 	entries, _, err := st.List(context.Background())
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%d runs, %v", len(entries), err)

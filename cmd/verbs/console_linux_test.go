@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"plimsoll/internal/browser"
+	"plimsoll/internal/program"
 	"plimsoll/record"
 	"plimsoll/record/store"
 )
@@ -53,7 +54,7 @@ func serveConsole(t *testing.T, root string, args ...string) *served {
 				t.Logf("%s, %v", b, err)
 			}
 		}
-		for pid := range survivors(root) { // what was started from the page is no child of the test
+		for pid := range program.Survivors(root) { // what was started from the page is no child of the test
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
@@ -62,7 +63,7 @@ func serveConsole(t *testing.T, root string, args ...string) *served {
 
 func (s *served) start(address string) {
 	s.t.Helper()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -153,8 +154,8 @@ func (s *served) untilEnded(n int) {
 	}
 }
 
-// plans writes a plan into a directory of its own below root.
-func plans(t *testing.T, root, name, text string) (dir string) {
+// plansIn writes a plan into a directory of its own below root.
+func plansIn(t *testing.T, root, name, text string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(root, "plans")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -21,7 +21,7 @@ func TestConsoleSteersARun(t *testing.T) {
 	const token = "operator-token-of-at-least-32-characters"
 	file := filepath.Join(root, "tokens")
 	writeText(t, file, "operator "+token+"\n")
-	s := serveConsole(t, root, "-tokens", file, "-plans", plans(t, root, "steered.yaml", fmt.Sprintf(consolePlan, "120s")+openGates))
+	s := serveConsole(t, root, "-tokens", file, "-plans", plansIn(t, root, "steered.yaml", fmt.Sprintf(consolePlan, "120s")+openGates))
 	b := browser.StartOnLoopback(t)
 	b.Look(1280, "light", "screen")
 	from := b.Go(s.url + "/")

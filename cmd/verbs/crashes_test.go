@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/record"
 )
 
@@ -172,20 +173,20 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 // usage.
 func TestAVerbThatPanicsEndsWithStatusOne(t *testing.T) {
 	var stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: panicking{}, stderr: &stderr, env: os.Getenv}
-	if status := a.run(t.Context(), []string{"version"}); status != exit.Tool || !strings.Contains(stderr.String(), "panic in the verb version: no room") || !strings.Contains(stderr.String(), "goroutine") {
+	a := &app.App{Stdin: strings.NewReader(""), Stdout: panicking{}, Stderr: &stderr, Env: os.Getenv}
+	if status := run(t.Context(), a, []string{"version"}); status != exit.Tool || !strings.Contains(stderr.String(), "panic in the verb version: no room") || !strings.Contains(stderr.String(), "goroutine") {
 		t.Errorf("status %d\n%s", status, stderr.String())
 	}
 	stderr.Reset()
-	a = &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &stderr, env: os.Getenv}
-	if status := a.run(t.Context(), []string{"version", "-what"}); status != exit.Usage {
+	a = &app.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr, Env: os.Getenv}
+	if status := run(t.Context(), a, []string{"version", "-what"}); status != exit.Usage {
 		t.Errorf("status %d of bad usage", status)
 	}
-	if status := a.run(t.Context(), []string{"version"}); status != exit.OK {
+	if status := run(t.Context(), a, []string{"version"}); status != exit.OK {
 		t.Errorf("status %d", status)
 	}
-	a.caught.Add() // in a request, a user or a probe
-	if status := a.run(t.Context(), []string{"version"}); status != exit.Tool {
+	a.Caught.Add() // in a request, a user or a probe
+	if status := run(t.Context(), a, []string{"version"}); status != exit.Tool {
 		t.Errorf("status %d after a panic that a boundary caught", status)
 	}
 }

@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/datasets"
 	"plimsoll/evidence"
+	"plimsoll/internal/program"
 	"plimsoll/target"
 )
 
@@ -50,7 +53,7 @@ func TestDataEndToEnd(t *testing.T) {
 		}
 		return out
 	}
-	var list []madeDump
+	var list []datasets.Made
 	if err := json.Unmarshal([]byte(ok("generate", "tiny", "-engine", engine, "-posts=3000", "-o", made, "-json", "-hash=bcrypt:4")), &list); err != nil || len(list) != 1 {
 		t.Fatalf("%v: %+v", err, list)
 	}
@@ -67,7 +70,7 @@ func TestDataEndToEnd(t *testing.T) {
 	kept := filepath.Join(dir, "kept")
 	ok("snapshot", filepath.Join(dir, "store", "state", engine, engine), kept)
 	ok("verify", kept)
-	var r restored
+	var r datasets.Restored
 	if err := json.Unmarshal([]byte(ok("restore", "-plain", "-json", kept, filepath.Join(dir, "back"))), &r); err != nil || r.Restore <= 0 || r.Reset <= 0 || r.Copy <= 0 {
 		t.Errorf("restored %+v: %v", r, err)
 	}
@@ -87,7 +90,7 @@ func TestDataEndToEnd(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, ".dataset-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	if left := survivors(dir); len(left) > 0 {
+	if left := program.Survivors(dir); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
 }
@@ -95,7 +98,7 @@ func TestDataEndToEnd(t *testing.T) {
 // runOn carries out a short bounded test on a dump.
 func runOn(t *testing.T, dir, engine, dump string) {
 	t.Helper()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,8 +179,8 @@ func TestDataInterrupted(t *testing.T) {
 		dir := reachable(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		errs := &canceler{text: step, cancel: cancel}
-		a := &app{stdout: &bytes.Buffer{}, stderr: errs, env: func(string) string { return "" }}
-		if status := a.run(ctx, []string{"data", "generate", "tiny", "-posts=2000", "-o", filepath.Join(dir, "made"), "-hash=bcrypt:4"}); status != exit.Tool {
+		a := &app.App{Stdout: &bytes.Buffer{}, Stderr: errs, Env: func(string) string { return "" }}
+		if status := run(ctx, a, []string{"data", "generate", "tiny", "-posts=2000", "-o", filepath.Join(dir, "made"), "-hash=bcrypt:4"}); status != exit.Tool {
 			t.Errorf("interrupted at %q: status %d\n%s", step, status, errs.String())
 		}
 		cancel()
@@ -185,27 +188,8 @@ func TestDataInterrupted(t *testing.T) {
 		if err != nil || len(left) > 0 {
 			t.Errorf("interrupted at %q, left behind: %v", step, left)
 		}
-		if left := survivors(dir); len(left) > 0 {
+		if left := program.Survivors(dir); len(left) > 0 {
 			t.Errorf("interrupted at %q, processes survived: %v", step, left)
 		}
-	}
-}
-
-// Existing files at the destination of -plain stay.
-func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
-	dir := t.TempDir()
-	from, to := filepath.Join(dir, "data"), filepath.Join(dir, "back.plain")
-	for _, d := range []string{from, to} {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	mine := filepath.Join(to, "mine")
-	writeText(t, mine, "x")
-	if _, _, err := plainCopy(t.Context(), from, to); exit.Of(err) != exit.Usage {
-		t.Errorf("it copied to a directory that was there: %v", err)
-	}
-	if _, err := os.Stat(mine); err != nil {
-		t.Errorf("somebody's file is gone: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/plan"
 	"plimsoll/run/export"
 	"plimsoll/target"
@@ -257,7 +258,7 @@ func TestNetworksRefuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	isolateRefuses(t, p, &app{env: func(string) string { return "" }}, say)
+	isolateRefuses(t, p, &app.App{Env: func(string) string { return "" }}, say)
 	both := hostsPlan + "compare: {arms: {base: {}, new: {deployment: {network: bridge}}}}\n"
 	if _, err := known().Parse([]byte(both)); err == nil || !strings.Contains(err.Error(), "both say which networks") {
 		t.Errorf("two ways to say which networks: %v", err)
@@ -267,15 +268,15 @@ func TestNetworksRefuse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		isolateRefuses(t, p, &app{env: func(string) string { return "net:[1]" }}, "no network of its own")
-		isolateRefuses(t, p, &app{env: func(string) string { return "" }, out: &export.Destinations{Listen: "127.0.0.1:0"}}, "-serve")
+		isolateRefuses(t, p, &app.App{Env: func(string) string { return "net:[1]" }}, "no network of its own")
+		isolateRefuses(t, p, &app.App{Env: func(string) string { return "" }, Out: &export.Destinations{Listen: "127.0.0.1:0"}}, "-serve")
 	}
 }
 
-func isolateRefuses(t *testing.T, p *plan.Plan, a *app, say string) {
+func isolateRefuses(t *testing.T, p *plan.Plan, a *app.App, say string) {
 	t.Helper()
-	a.stderr = io.Discard
-	if done, err := a.program().Isolate(t.Context(), p, t.TempDir()); done || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), say) {
+	a.Stderr = io.Discard
+	if done, err := a.Program().Isolate(t.Context(), p, t.TempDir()); done || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), say) {
 		t.Errorf("%v, want %q", err, say)
 	}
 }

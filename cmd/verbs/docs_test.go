@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
+	"plimsoll/record/store/storetest"
 )
 
 // carriedOut are the commands of ours that the test carries out as they stand. Of all others the flags are parsed and
@@ -61,7 +63,7 @@ var notCarriedOut = map[string]string{
 	"pg_dump":               "a server of others",
 	"podman":                root,
 	"scripts/build.sh":      "the build",
-	"setsid":                "externalscripts_test.go",
+	"setsid":                "examples has the test",
 	"sha256sum":             installed,
 	"sudo":                  root,
 	"tar":                   installed,
@@ -117,7 +119,7 @@ func TestCommandsOfPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := map[string]bool{"help": true}
-	for _, v := range new(app).verbs() {
+	for _, v := range verbs(new(app.App)) {
 		names[v.name] = true
 	}
 	t.Chdir(dir)
@@ -248,8 +250,8 @@ func pageDirectory(t *testing.T, root string) string {
 		t.Fatal(err)
 	}
 	writeText(t, filepath.Join(dir, "latencies.csv"), "base,new\n12.5,13\n")
-	st := storeAt(t, filepath.Join(dir, ".plimsoll"))
-	putComparison(t, st, "mine", versions("v1", "v2"), 1, 0.88)
+	st := storetest.At(t, filepath.Join(dir, ".plimsoll"))
+	storetest.PutComparison(t, st, "mine", storetest.Versions("v1", "v2"), 1, 0.88)
 	return dir
 }
 

@@ -13,9 +13,11 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/internal/files"
+	"plimsoll/internal/program"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/record/store/storetest"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
@@ -40,7 +42,7 @@ compare: {arms: {base: {}, new: {args: ["-fault=work:1ms"]}}, mode: duet, slice:
 // duetOf returns the comparison of a test's store, and its runs by their arms, those that count or not.
 func duetOf(t *testing.T, root string, output *safeBuffer) (dir string, c *record.Comparison, runs map[string]*record.Run) {
 	t.Helper()
-	st := storeAt(t, filepath.Join(root, "store"))
+	st := storetest.At(t, filepath.Join(root, "store"))
 	id, err := st.Last("comparisons")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
@@ -195,7 +197,7 @@ func nothingLeft(t *testing.T, root string, pid int, started []lab.Identity) {
 	var alive []lab.Identity
 	var groups []string
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		left, groups = survivors(root), groupsOf(pid)
+		left, groups = program.Survivors(root), groupsOf(pid)
 		alive = slices.DeleteFunc(slices.Clone(started), func(id lab.Identity) bool { return !id.Alive() })
 		if len(left)+len(alive)+len(groups) == 0 {
 			return

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,32 +22,13 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
 	"plimsoll/internal/files"
+	"plimsoll/internal/program"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/record/store/storetest"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
-
-// builtIn is the directory of the program that program has built; empty before.
-var builtIn string
-
-// program builds the program as it is shipped, once for all tests that run it with its children. TestMain removes it.
-var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "plimsoll-test-")
-	if err != nil {
-		return "", err
-	}
-	builtIn = dir
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "plimsoll")
-	out, err := exec.Command(filepath.Join("..", "..", "scripts", "build.sh"), path).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, nil
-})
 
 const e2ePlan = `
 name: e2e
@@ -78,7 +58,7 @@ func startPlan(t *testing.T, text string, args ...string) (cmd *exec.Cmd, root s
 // startPlanWith is startPlan with further variables in the program's environment, as NAME=VALUE.
 func startPlanWith(t *testing.T, env []string, text string, args ...string) (cmd *exec.Cmd, root string, output *safeBuffer) {
 	t.Helper()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,25 +104,6 @@ func wait(t *testing.T, cmd *exec.Cmd, limit time.Duration, output *safeBuffer) 
 		t.Fatal(err)
 	}
 	return 0
-}
-
-// survivors returns the processes whose command line, directory or environment names root.
-func survivors(root string) map[int]string {
-	out := map[int]string{}
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, d := range dirs {
-		pid, _ := strconv.Atoi(filepath.Base(d))
-		if pid == os.Getpid() {
-			continue
-		}
-		for _, f := range []string{"cmdline", "environ"} {
-			if b, err := os.ReadFile(filepath.Join(d, f)); err == nil && bytes.Contains(b, []byte(root)) {
-				line, _ := os.ReadFile(filepath.Join(d, "cmdline"))
-				out[pid] = string(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
-			}
-		}
-	}
-	return out
 }
 
 // One run on each database leaves what a person looks for: a sealed record whose users, messages and series are whole,
@@ -225,7 +186,7 @@ func leavesARun(t *testing.T, engine string) map[string]bool {
 		"postgresql": `plimsoll_pg_connections{role="db",instance="db-0"}`,
 		"mysql":      `mysql_global_status_threads_connected{role="db",instance="db-0"}`,
 	}[engine], `go_goroutines{role="app",instance="app-0"}`, `container_cpu_usage_seconds_total{role="app"}`)
-	if left := survivors(root); len(left) > 0 {
+	if left := program.Survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
 	if there := files.IsDir(filepath.Join(root, "store", "state")); there != wide {
@@ -332,10 +293,10 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 			if status := wait(t, cmd, 2*time.Minute, output); status != exit.OfSignal(syscall.SIGINT) && !(status == -1 && tt.name == "at once") {
 				t.Errorf("exit status %d\n%s", status, output.String())
 			}
-			if left := survivors(root); len(left) > 0 {
+			if left := program.Survivors(root); len(left) > 0 {
 				t.Errorf("processes survived: %v", left)
 			}
-			st := storeAt(t, filepath.Join(root, "store"))
+			st := storetest.At(t, filepath.Join(root, "store"))
 			entries, warnings, err := st.List(context.Background())
 			if err != nil || len(warnings) > 0 || len(entries) < tt.runs {
 				t.Fatalf("%d runs, warnings %v, %v", len(entries), warnings, err)
@@ -413,7 +374,7 @@ func TestCompareEndToEnd(t *testing.T) {
 	if again.ProcessState.ExitCode() != status {
 		t.Errorf("report exits with %d, compare did with %d", again.ProcessState.ExitCode(), status)
 	}
-	if left := survivors(root); len(left) > 0 {
+	if left := program.Survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
 }

@@ -22,7 +22,9 @@ import (
 	"unicode/utf8"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/record"
+	"plimsoll/record/store/storetest"
 )
 
 const (
@@ -208,8 +210,8 @@ func TestEchoingLoginShowsNothing(t *testing.T) {
 		h.mu.Unlock()
 		env := map[string]string{"PLIMSOLL_ADMIN_TOKEN": "t0k3n" + strings.Repeat("7", 21), "PLIMSOLL_ADMIN_PASSWORD": echoedAdmin, "PLIMSOLL_USER_PASSWORD": echoedUser}
 		var out safeBuffer
-		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(k string) string { return env[k] }}
-		if status := a.run(t.Context(), []string{"target", "verify", h.URL}); status != exit.Tool || !strings.Contains(out.String(), "administrator") {
+		a := &app.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Env: func(k string) string { return env[k] }}
+		if status := run(t.Context(), a, []string{"target", "verify", h.URL}); status != exit.Tool || !strings.Contains(out.String(), "administrator") {
 			t.Errorf("attack %d: status %d: %s", kind, status, out.String())
 		}
 		harmless(t, fmt.Sprint("attack ", kind), out.String(), append(h.secrets(), env["PLIMSOLL_ADMIN_TOKEN"]))
@@ -264,8 +266,8 @@ unbounded: {max_users: 20, start: 10, budget: 1500ms}
 			root := filepath.Join(dir, "store")
 			env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": echoedAdmin, "PLIMSOLL_USER_PASSWORD": echoedUser, "PLIMSOLL_STORE": root, "PLIMSOLL_CALIBRATE": "false"}
 			var stdout, stderr safeBuffer
-			a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, env: func(k string) string { return env[k] }, terminal: tt.args[0] == "run"}
-			if status := a.run(t.Context(), append(tt.args, last)); status == exit.OK || (status == exit.Usage) != (tt.tell == refused) {
+			a := &app.App{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: func(k string) string { return env[k] }, Terminal: tt.args[0] == "run"}
+			if status := run(t.Context(), a, append(tt.args, last)); status == exit.OK || (status == exit.Usage) != (tt.tell == refused) {
 				t.Errorf("exit status %d of a target that fails", status)
 			}
 			talk := strings.ReplaceAll(stderr.String(), "\r\x1b[K", "\n") // ours
@@ -283,8 +285,8 @@ unbounded: {max_users: 20, start: 10, budget: 1500ms}
 			// The output about the stored run, by another process that knows no secret.
 			for _, verb := range [][]string{{"show", onlyRunID(t, root)}, {"show", "-json", onlyRunID(t, root)}, {"ls"}} {
 				var out safeBuffer
-				b := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(k string) string { return map[string]string{"PLIMSOLL_STORE": root}[k] }}
-				if status := b.run(t.Context(), verb); status == exit.Tool || status == exit.Usage {
+				b := &app.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Env: func(k string) string { return map[string]string{"PLIMSOLL_STORE": root}[k] }}
+				if status := run(t.Context(), b, verb); status == exit.Tool || status == exit.Usage {
 					t.Errorf("%v: status %d\n%s", verb, status, out.String())
 				}
 				harmless(t, verb[0], out.String(), secrets)
@@ -354,7 +356,7 @@ func TestForeignFilesShowNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := filepath.Join(dir, "store")
-	st := storeAt(t, root)
+	st := storetest.At(t, root)
 	w, err := st.Create(record.Manifest{ID: "20260101-000000-x-0000", Name: escapes, Arm: escapes, Engine: escapes, Comparison: escapes, Plan: escapes, PlanDigest: escapes,
 		Target: json.RawMessage(`{"version":` + string(quoted) + `}`), Phases: []record.Phase{{Name: "measure", To: 1, Ended: escapes}},
 		Capacity: &record.Capacity{Kind: record.Unstable, Why: escapes, Rule: escapes, Stopped: escapes}})
@@ -376,8 +378,8 @@ func TestForeignFilesShowNothing(t *testing.T) {
 		{"target", "verify", escapes}, {"serve", "-prometheus", escapes},
 	} {
 		var out safeBuffer
-		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(k string) string { return map[string]string{"PLIMSOLL_STORE": root}[k] }}
-		a.run(t.Context(), args)
+		a := &app.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Env: func(k string) string { return map[string]string{"PLIMSOLL_STORE": root}[k] }}
+		run(t.Context(), a, args)
 		harmless(t, strings.ToValidUTF8(fmt.Sprintf("%q", args), "?"), out.String(), nil)
 		if out.String() == "" {
 			t.Errorf("%q printed nothing", args)

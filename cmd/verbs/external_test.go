@@ -13,8 +13,10 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
+	"plimsoll/internal/program"
 	"plimsoll/record"
 	"plimsoll/record/store"
+	"plimsoll/record/store/storetest"
 )
 
 // commandedPlan compares two versions that commands of the plan put onto one server. DIR is the directory of the
@@ -82,7 +84,7 @@ func done(t *testing.T, status int) {
 // deployedRuns returns the comparison of a store and its runs.
 func deployedRuns(t *testing.T, root string) (*store.Store, *record.Comparison, []*record.Run) {
 	t.Helper()
-	st := storeAt(t, filepath.Join(root, "store"))
+	st := storetest.At(t, filepath.Join(root, "store"))
 	c := lastComparison(t, st)
 	var runs []*record.Run
 	for _, cell := range c.Runs {
@@ -100,7 +102,7 @@ func deployedRuns(t *testing.T, root string) (*store.Store, *record.Comparison, 
 // version stands in the runs, and no secret in any file.
 func TestArmsOfOwnCommands(t *testing.T) {
 	t.Parallel()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +122,7 @@ setsid -f sh -c 'echo $$ > $HERE/pid.new; mv $HERE/pid.new $HERE/pid; exec %s re
 while [ ! -s $HERE/pid ]; do sleep 0.05; done
 `, path, port)
 	t.Cleanup(func() { // the server is no child of ours, but it has the directory in its environment
-		for pid := range survivors(dir) {
+		for pid := range program.Survivors(dir) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
@@ -266,7 +268,7 @@ func TestInstallThatFailsThreeTimes(t *testing.T) {
 	if left := lines(t, filepath.Join(dir, "failing")); left != "0" {
 		t.Errorf("%s failures are left", left)
 	}
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/internal/program"
 	"plimsoll/target/lab/netns"
 )
 
@@ -43,7 +44,7 @@ var fleetLabs atomic.Int32
 func newFleetLab(t *testing.T, hosts ...string) *fleetLab {
 	t.Helper()
 	needsRoot(t)
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

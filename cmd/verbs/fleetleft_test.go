@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/record"
+	"plimsoll/record/store/storetest"
 )
 
 // leftPlan has its users on the agents of zone a.
@@ -38,7 +39,7 @@ func TestThoseLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		status := wait(t, cmd, time.Minute, output)
-		st := storeAt(t, filepath.Join(l.root, "store"))
+		st := storetest.At(t, filepath.Join(l.root, "store"))
 		var ids []string
 		want := []string{"[one-a two-a] true", "[one-a] false"}
 		if verb == "compare" {

@@ -16,13 +16,16 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
+	"plimsoll/internal/program"
 	"plimsoll/record"
+	"plimsoll/record/store/storetest"
 )
 
 // hangupRun starts a run whose measured phase is long, without waiting for it.
 func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output *safeBuffer) {
 	t.Helper()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +46,7 @@ func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output
 // sealedAs checks that a store has one run, which was sealed as interrupted.
 func sealedAs(t *testing.T, root, why string) {
 	t.Helper()
-	st := storeAt(t, filepath.Join(root, "store"))
+	st := storetest.At(t, filepath.Join(root, "store"))
 	entries, warnings, err := st.List(t.Context())
 	if err != nil || len(warnings) > 0 || len(entries) != 1 {
 		t.Fatalf("%d runs, warnings %v, %v", len(entries), warnings, err)
@@ -55,7 +58,7 @@ func sealedAs(t *testing.T, root, why string) {
 	if changed, err := r.Verify(); r.Manifest.State != record.Interrupted || r.Validity.Valid || r.Manifest.Why != why || err != nil || len(changed) > 0 {
 		t.Errorf("the run is %s, valid %v, why %q, changed %v, %v; want it sealed as interrupted, %q", r.Manifest.State, r.Validity.Valid, r.Manifest.Why, changed, err, why)
 	}
-	if left := survivors(root); len(left) > 0 {
+	if left := program.Survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
 }
@@ -153,14 +156,14 @@ func TestOutletEndsTheContext(t *testing.T) {
 	}
 	_ = read.Close()
 	var stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: o, stderr: &stderr, env: func(string) string { return "" }}
-	if status := a.run(ctx, []string{"version"}); status != exit.OfSignal(syscall.SIGPIPE) || stderr.Len() > 0 {
+	a := &app.App{Stdin: strings.NewReader(""), Stdout: o, Stderr: &stderr, Env: func(string) string { return "" }}
+	if status := run(ctx, a, []string{"version"}); status != exit.OfSignal(syscall.SIGPIPE) || stderr.Len() > 0 {
 		t.Errorf("status %d, %q", status, stderr.String())
 	}
 	if cause := context.Cause(ctx); cause == nil || cause.Error() != "interrupted by SIGPIPE" {
 		t.Errorf("cause %v", cause)
 	}
-	if forChild(o) != write || forChild(&stderr) != &stderr {
+	if o.(*outlet).ForChild() != write {
 		t.Error("a child gets another output")
 	}
 }

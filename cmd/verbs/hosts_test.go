@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/evidence"
+	"plimsoll/internal/program"
 	"plimsoll/record"
 	"plimsoll/target/lab/netns"
 	"plimsoll/watch/series"
@@ -153,7 +155,7 @@ func TestHostsOfTheirOwn(t *testing.T) {
 // isolatedIn returns the program that carries a verb out in a network of its own; 0 while there is none.
 func isolatedIn(root string) int {
 	own, _ := os.Readlink("/proc/self/ns/net")
-	for pid, line := range survivors(root) {
+	for pid, line := range program.Survivors(root) {
 		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && at != own && (strings.Contains(line, " run -store") || strings.Contains(line, " target -store")) {
 			return pid
 		}
@@ -166,7 +168,7 @@ func gone(t *testing.T, root string, marks []string) {
 	t.Helper()
 	left := func() []string {
 		all := named(marks)
-		for pid, line := range survivors(root) {
+		for pid, line := range program.Survivors(root) {
 			all = append(all, fmt.Sprint(pid, " ", line))
 		}
 		return all
@@ -217,8 +219,8 @@ func TestDelayNeedsNetem(t *testing.T) {
 	if lacks == nil {
 		return
 	}
-	a := &app{env: func(string) string { return "" }, stderr: io.Discard}
-	if done, err := a.program().Isolate(t.Context(), p, t.TempDir()); done || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "or remove delay") {
+	a := &app.App{Env: func(string) string { return "" }, Stderr: io.Discard}
+	if done, err := a.Program().Isolate(t.Context(), p, t.TempDir()); done || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "or remove delay") {
 		t.Errorf("the run: %v", err)
 	}
 }

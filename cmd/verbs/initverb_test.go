@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 )
 
 // answered runs init with answers, and returns the status and what a person sees.
 func answered(t *testing.T, file string, answers ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
-	status = a.run(t.Context(), []string{"init", "-o", file})
+	a := &app.App{Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }}
+	status = run(t.Context(), a, []string{"init", "-o", file})
 	return status, out.String(), errs.String()
 }
 

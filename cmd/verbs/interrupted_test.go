@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"plimsoll/cmd/internal/app"
 )
 
 // A verb that a signal ended has the status of the signal, as shells have it.
@@ -14,12 +16,12 @@ func TestInterruptedStatus(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(interrupted{s})
 		var out, errs bytes.Buffer
-		a := &app{stdout: &out, stderr: &errs, env: func(string) string { return "" }}
+		a := &app.App{Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }}
 		made := filepath.Join(t.TempDir(), "made")
-		if status := a.run(ctx, []string{"data", "generate", "tiny", "-posts=10", "-o", made, "-hash=bcrypt:4"}); status != want {
+		if status := run(ctx, a, []string{"data", "generate", "tiny", "-posts=10", "-o", made, "-hash=bcrypt:4"}); status != want {
 			t.Errorf("%v: status %d, want %d\n%s", s, status, want, errs.String())
 		}
-		if status := a.run(ctx, []string{"version"}); status != 0 {
+		if status := run(ctx, a, []string{"version"}); status != 0 {
 			t.Errorf("%v: a verb that was done: status %d", s, status)
 		}
 	}

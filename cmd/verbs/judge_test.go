@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/internal/files"
 	"plimsoll/rig"
 )
 
@@ -38,11 +39,7 @@ func TestFormatsAreRecognized(t *testing.T) {
 			utf16le += string([]byte{byte(r), byte(r >> 8)})
 		}
 		for _, in := range []string{text, "\ufeff" + text, utf16le} {
-			a := &app{stdin: strings.NewReader(in)}
-			data, err := a.readInput("-")
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := files.Text([]byte(in))
 			if f, err := rig.FormatOf("auto", data); err != nil || f.Name != want {
 				t.Errorf("%.20q is %q, %v; want %s", in, f.Name, err, want)
 			}

@@ -1,5 +1,5 @@
-// Package verbs is the command line of plimsoll: its verbs, their flags, the environment and the exit
-// status. It only wires.
+// Package verbs is the command line of plimsoll: the table of its verbs, its streams, signals and
+// exit status. The verbs themselves are in the packages of cmd/internal.
 //
 // [Main] is the program. A program of another module that calls it with a [rig.Service] is plimsoll
 // with one more kind of server.
@@ -15,14 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/cmd/internal/own"
-	"plimsoll/dialect/mattermost"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/internal/linux"
 	"plimsoll/internal/plain"
 	"plimsoll/rig"
-	"plimsoll/run/deploy"
-	"plimsoll/run/export"
-	"plimsoll/run/users"
 )
 
 // Main is the program plimsoll with further services, and returns its exit status. It reads the
@@ -38,9 +34,9 @@ func Main(further ...rig.Service) int {
 	defer signal.Stop(signals)
 	stdout, stderr := newOutlet(os.Stdout, cancel), newOutlet(os.Stderr, cancel)
 	go heed(signals, cancel, stderr, os.Exit)
-	a := &app{further: further, stdin: os.Stdin, stdout: stdout, stderr: stderr, env: os.Getenv, terminal: isTerminal(os.Stderr),
-		missing: linux.Missing()}
-	return a.run(ctx, os.Args[1:])
+	a := &app.App{Further: further, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr, Env: os.Getenv, Terminal: isTerminal(os.Stderr),
+		Missing: linux.Missing()}
+	return run(ctx, a, os.Args[1:])
 }
 
 // endings are the signals that end a verb in order. A closed terminal sends SIGHUP; a program that was started with
@@ -77,74 +73,6 @@ func heed(signals <-chan os.Signal, cancel context.CancelCauseFunc, stderr io.Wr
 type interrupted struct{ signal syscall.Signal }
 
 func (i interrupted) Error() string { return "interrupted by " + unix.SignalName(i.signal) }
-
-// app holds the process's streams and environment for a verb, so that tests can replace them.
-type app struct {
-	further        []rig.Service // besides own.Chat
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	env            func(string) string
-	terminal       bool     // stderr is one
-	args           []string // the whole command line, for starting this program again
-	missing        error    // why this system does not carry out the verbs of onLinux; nil on Linux
-	// secrets are the values that this process has learned and may not show; nil outside a verb.
-	secrets *plain.Secrets
-	// rawOut and rawErr are stdout and stderr without the gate, while a verb runs: for programs of ours that have one
-	// themselves, for data that is not text, and for the progress line. Nil outside a verb.
-	rawOut, rawErr io.Writer
-	// out is where series go besides the store; nil for verbs that carry out no run.
-	out       *export.Destinations
-	door      users.Door     // of the verb's runs
-	caught    *rig.Panics    // panics; nil before run
-	stop      func(error)    // ends the verb; nil before run
-	console   bool           // the flag
-	clearance *rig.Clearance // of the plan of the verb
-}
-
-// gate puts the gate before stdout and stderr until open is called: output from any writer arrives without secrets
-// and control characters.
-func (a *app) gate() (open func()) {
-	if a.secrets == nil {
-		a.secrets = new(plain.Secrets)
-	}
-	a.rawOut, a.rawErr = a.stdout, a.stderr
-	out, errs := plain.NewLineWriter(a.stdout, a.secrets), plain.NewLineWriter(a.stderr, a.secrets)
-	a.stdout, a.stderr = out, errs
-	return func() {
-		_, _ = out.Flush(), errs.Flush() // an error cannot be reported any more
-		a.stdout, a.stderr, a.rawOut, a.rawErr = a.rawOut, a.rawErr, nil, nil
-	}
-}
-
-// raw returns the streams without the gate.
-func (a *app) raw() (stdout, stderr io.Writer) {
-	if a.rawOut == nil {
-		return a.stdout, a.stderr
-	}
-	return a.rawOut, a.rawErr
-}
-
-// secret returns an environment variable that holds a secret, and remembers it.
-func (a *app) secret(name string) string {
-	v := a.env(name)
-	a.secrets.Add(v)
-	return v
-}
-
-// program returns the parts of the process that the sessions of a verb use.
-func (a *app) program() *rig.Program {
-	out, errs := a.raw()
-	return &rig.Program{
-		Resolver: deploy.Resolver{
-			Env: a.env, Secrets: a.secrets, Dialects: a.dialects(), Drivers: a.services().Drivers(),
-		},
-		Version: own.Version(), Args: a.args, Terminal: a.terminal, Console: a.console,
-		Warn: a.stderr, RawErr: errs, ChildOut: forChild(out), ChildErr: forChild(errs),
-		Panics: a.caught, Stop: a.stop, Out: a.out, Fleet: a.door, Clearance: a.clearance,
-		Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull,
-		Telemetry: a.services().Telemetry(), AtSeal: a.catalog().KeepGraphs,
-	}
-}
 
 func isTerminal(f *os.File) bool {
 	fi, err := f.Stat()

@@ -11,6 +11,7 @@ import (
 	"plimsoll/load/engine/calibration"
 	"plimsoll/load/measure"
 	"plimsoll/record"
+	"plimsoll/record/store/storetest"
 )
 
 // Every file that a newer version has written is refused in one sentence, which names that version where the file does,
@@ -68,7 +69,7 @@ func TestFilesOfTheFutureAreRefused(t *testing.T) {
 		})
 	}
 	dir := t.TempDir()
-	writeText(t, filepath.Join(dir, "plan.yaml"), "format: 1\n"+strings.TrimSpace(storedPlan))
+	writeText(t, filepath.Join(dir, "plan.yaml"), "format: 1\n"+strings.TrimSpace(storetest.Plan))
 	if status, _, errs := ranWith(t, "plan", "check", filepath.Join(dir, "plan.yaml")); status != exit.OK {
 		t.Errorf("a plan of format 1: status %d, %s", status, errs)
 	}

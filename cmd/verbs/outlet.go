@@ -38,13 +38,8 @@ func (o *outlet) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// forChild returns the writer of a child process: the file itself, so that it is a terminal for the child too.
-func forChild(w io.Writer) io.Writer {
-	if o, ok := w.(*outlet); ok {
-		return o.file
-	}
-	return w
-}
+// ForChild returns the file itself, so that it is a terminal for the child too.
+func (o *outlet) ForChild() io.Writer { return o.file }
 
 // unread reports whether an error means that the reader of this program's output is gone.
 func unread(ctx context.Context, err error) bool {

@@ -12,14 +12,16 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
+	"plimsoll/internal/program"
 	"plimsoll/plan"
+	"plimsoll/record/store/storetest"
 )
 
 // TestCompareTwoBuilds gives compare two files of one build: it states its length and starts the pilot. The plan that it
 // saved, made short, is a comparison whose report has the names of both.
 func TestCompareTwoBuilds(t *testing.T) {
 	t.Parallel()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +106,7 @@ REFCHAT_DSN=$MM_SQLSETTINGS_DATASOURCE REFCHAT_ADMIN_PASSWORD=PASSWORD exec PROG
 // over them, and nothing of the deployment in the release. The version is the server's.
 func TestReleaseIsStarted(t *testing.T) {
 	t.Parallel()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +130,7 @@ bounded: {users: 3, ramp: 100ms, settle: 100ms, measure: 2s}
 	if status := wait(t, cmd, 3*time.Minute, output); status != exit.OK {
 		t.Fatalf("status %d\n%s", status, output)
 	}
-	st := storeAt(t, filepath.Join(root, "store"))
+	st := storetest.At(t, filepath.Join(root, "store"))
 	id, err := st.Last("runs")
 	if err != nil {
 		t.Fatal(err)

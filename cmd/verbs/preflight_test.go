@@ -26,7 +26,9 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/reference"
+	"plimsoll/internal/program"
 	"plimsoll/plan"
 	"plimsoll/reference/refchat"
 )
@@ -50,13 +52,13 @@ func lookedAt(t *testing.T, src string, env map[string]string, args ...string) (
 		args = []string{"plan", "check", "-online"}
 	}
 	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(name string) string {
+	a := &app.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: func(name string) string {
 		if v, ok := env[name]; ok {
 			return v
 		}
 		return map[string]string{"PLIMSOLL_ADMIN_PASSWORD": chatSecret}[name]
 	}}
-	status = a.run(t.Context(), append(args, file))
+	status = run(t.Context(), a, append(args, file))
 	if strings.Contains(out.String()+errs.String(), chatSecret) {
 		t.Error("the password was printed")
 	}
@@ -218,7 +220,7 @@ func fullTeam(t *testing.T, chat string) http.HandlerFunc {
 
 // The authority of a plan is that of the whole process: such plans have a process of their own.
 func TestCertificatesOfATarget(t *testing.T) {
-	exe, err := program()
+	exe, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

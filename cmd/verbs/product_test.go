@@ -3,13 +3,14 @@ package verbs
 import (
 	"sync"
 
+	"plimsoll/cmd/internal/app"
 	"plimsoll/plan"
 )
 
 // The knowledge of the program without further services.
 var (
-	dialects = new(app).dialects()
-	catalog  = sync.OnceValue(new(app).catalog)
+	dialects = new(app.App).Dialects()
+	catalog  = sync.OnceValue(new(app.App).Catalog)
 )
 
-func known() plan.Known { return new(app).known() }
+func known() plan.Known { return new(app.App).Known() }

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/internal/program"
 	"plimsoll/record"
 	"plimsoll/record/store"
+	"plimsoll/record/store/storetest"
 )
 
 // looksPlan compares two builds by their errors, of which there are none: operations are too few for a percentile.
@@ -81,7 +83,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if status == exit.Tool || status == exit.Usage {
 		t.Fatalf("status %d\n%s", status, out)
 	}
-	st := storeAt(t, stored)
+	st := storetest.At(t, stored)
 	c := lastComparison(t, st)
 	if c.State != record.Sealed || !c.AA || len(c.Looks) != 3 || c.Taken() == 0 || len(c.Resumed) != 1 || c.Before == nil {
 		t.Fatalf("state %s, A/A %v, %d of %d looks, resumed %+v\n%s", c.State, c.AA, c.Taken(), len(c.Looks), c.Resumed, out)
@@ -131,7 +133,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, said)
 		}
 	}
-	if left := survivors(root); len(left) > 0 {
+	if left := program.Survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
 }
@@ -141,7 +143,7 @@ func TestListNoise(t *testing.T) {
 	if status, out, errOut := inStore(t, root, "ls", "-aa"); status != 0 || !strings.Contains(errOut, "no comparison of a build with itself") || !strings.Contains(out, "RUN SD") {
 		t.Errorf("an empty store: status %d\n%s%s", status, out, errOut)
 	}
-	st := storeAt(t, root)
+	st := storetest.At(t, root)
 	aa := record.AA{Comparison: "a", At: time.Unix(1, 0), Environment: "abc", Host: "a host", Load: "a load", Engine: "mysql", Test: "unbounded", Arm: "copy", Metric: "capacity", Pairs: 6, SD: 0.0282842712, Kind: "same"}
 	again := aa
 	again.Comparison, again.Kind = "b", "worse"

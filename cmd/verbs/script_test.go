@@ -16,6 +16,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
+	"plimsoll/record/store/storetest"
 )
 
 // The command line is tested as its users see it: output, exit status and silence. Scripts have these commands:
@@ -106,23 +107,23 @@ func endsWith(ts *testscript.TestScript, args ...string) string {
 
 // stored is the command of that name.
 func stored(t *testing.T, ts *testscript.TestScript, args []string) {
-	var s storedRun
+	var s storetest.StoredRun
 	var step, ratio float64
 	var file, state, why string
 	var blocks, runs int
 	f := flag.NewFlagSet("stored "+args[0], flag.ContinueOnError)
-	f.Float64Var(&s.capacity, "capacity", 1000, "users, at least so many when negative")
+	f.Float64Var(&s.Capacity, "capacity", 1000, "users, at least so many when negative")
 	f.Float64Var(&step, "step", 0, "what each run has more than the one before it")
-	f.BoolVar(&s.open, "open", false, "left unsealed, as by a kill")
-	f.BoolVar(&s.invalid, "invalid", false, "not valid")
-	f.BoolVar(&s.unstable, "unstable", false, "its search contradicts itself")
-	f.BoolVar(&s.pilot, "pilot", false, "a pilot")
-	f.BoolVar(&s.series, "series", false, "it has series")
-	f.IntVar(&s.posts, "posts", 0, "a second")
-	f.StringVar(&s.ended, "ended", "", "by the gate of this name, its search")
-	f.StringVar(&s.target, "target", "", "its description")
-	f.StringVar(&s.database, "database", "", "the name that its server reports")
-	f.StringVar(&s.accounts, "accounts", "", "digest of the file of its users' accounts")
+	f.BoolVar(&s.Open, "open", false, "left unsealed, as by a kill")
+	f.BoolVar(&s.Invalid, "invalid", false, "not valid")
+	f.BoolVar(&s.Unstable, "unstable", false, "its search contradicts itself")
+	f.BoolVar(&s.Pilot, "pilot", false, "a pilot")
+	f.BoolVar(&s.Series, "series", false, "it has series")
+	f.IntVar(&s.Posts, "posts", 0, "a second")
+	f.StringVar(&s.Ended, "ended", "", "by the gate of this name, its search")
+	f.StringVar(&s.Target, "target", "", "its description")
+	f.StringVar(&s.Database, "database", "", "the name that its server reports")
+	f.StringVar(&s.Accounts, "accounts", "", "digest of the file of its users' accounts")
 	f.StringVar(&file, "plan", "", "file of the plan")
 	f.IntVar(&blocks, "blocks", 6, "blocks")
 	f.Float64Var(&ratio, "ratio", 0.88, "of the new arm's capacity to the base's")
@@ -132,19 +133,19 @@ func stored(t *testing.T, ts *testscript.TestScript, args []string) {
 	ts.Check(f.Parse(args[1:]))
 	st, err := store.Open(ts.MkAbs(".plimsoll"))
 	ts.Check(err)
-	text := storedPlan
+	text := storetest.Plan
 	if file != "" {
 		text = ts.ReadFile(file)
-		s.plan = text
+		s.Plan = text
 	}
 	id := f.Arg(0)
 	switch args[0] {
 	case "run":
 		for i, id := range f.Args() {
 			one := s
-			one.id, one.capacity = id, s.capacity+step*float64(i)
-			one.slower = 1 + max(0, step*float64(i))/1000
-			putRun(t, st, one)
+			one.ID, one.Capacity = id, s.Capacity+step*float64(i)
+			one.Slower = 1 + max(0, step*float64(i))/1000
+			storetest.Put(t, st, one)
 		}
 		return
 	case "sizing":
@@ -157,7 +158,7 @@ func stored(t *testing.T, ts *testscript.TestScript, args []string) {
 		return
 	}
 	if f.NArg() == 1 {
-		putComparison(t, st, id, text, blocks, ratio)
+		storetest.PutComparison(t, st, id, text, blocks, ratio)
 	} else {
 		ts.Check(st.SaveComparison(comparisonOf(ts, st, id, text, f.Args()[1:])))
 	}
@@ -176,7 +177,7 @@ func stored(t *testing.T, ts *testscript.TestScript, args []string) {
 func comparisonOf(ts *testscript.TestScript, st *store.Store, id, text string, cells []string) *record.Comparison {
 	p, err := plan.Parse([]byte(text))
 	ts.Check(err)
-	c := &record.Comparison{ID: id, Plan: text, PlanDigest: textDigest(text), Arms: []string{"base", "new"}, Engines: p.Database.Engine, State: record.Sealed}
+	c := &record.Comparison{ID: id, Plan: text, PlanDigest: storetest.TextDigest(text), Arms: []string{"base", "new"}, Engines: p.Database.Engine, State: record.Sealed}
 	if len(c.Engines) == 0 {
 		c.Engines = []string{""}
 	}

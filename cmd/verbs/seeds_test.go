@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/report"
 )
 
@@ -92,8 +93,8 @@ func call(t *testing.T, files map[string]string, args ...string) (status int, ou
 		writeText(t, name, text)
 	}
 	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(files["-"]), stdout: &stdout, stderr: &stderr, env: func(string) string { return "" }}
-	status = a.run(context.Background(), args)
+	a := &app.App{Stdin: strings.NewReader(files["-"]), Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }}
+	status = run(context.Background(), a, args)
 	return status, stdout.String(), stderr.String()
 }
 

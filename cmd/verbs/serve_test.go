@@ -24,6 +24,7 @@ import (
 	"github.com/prometheus/prometheus/util/compression"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/record"
 	"plimsoll/watch/series"
 )
@@ -102,11 +103,11 @@ func underWay(t *testing.T, output *safeBuffer) {
 func writtenOutside(t *testing.T, root string, outside *receiver) {
 	t.Helper()
 	said := new(safeBuffer)
-	a := &app{stdin: strings.NewReader(""), stdout: said, stderr: said, env: func(string) string { return "" }}
+	a := &app.App{Stdin: strings.NewReader(""), Stdout: said, Stderr: said, Env: func(string) string { return "" }}
 	serving, stop := context.WithCancel(t.Context())
 	ended := inBackground(func() error {
 		args := []string{"serve", "-store", filepath.Join(root, "store"), "-prometheus", "2", "-listen", "127.0.0.1:0"}
-		if status := a.run(serving, args); status != exit.OK {
+		if status := run(serving, a, args); status != exit.OK {
 			return fmt.Errorf("serve ended with status %d: %s", status, said)
 		}
 		return nil

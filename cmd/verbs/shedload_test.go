@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/evidence"
+	"plimsoll/internal/program"
 	"plimsoll/judge/limiter"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -60,7 +61,7 @@ func (s *shedder) refuses(r *http.Request) bool {
 // refusals are its limiter. Without a rule that looks at them, all users were "supported", and nothing limited the
 // run.
 func TestShedLoadIsNotCarried(t *testing.T) {
-	exe, err := program()
+	exe, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

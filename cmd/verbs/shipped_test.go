@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"plimsoll/cmd/internal/shipped"
+	"plimsoll/internal/program"
 )
 
 // mostBytes is the size that the program may have. It is above today's size by the needs of a few features, and far
@@ -23,7 +24,7 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the format of programs is that of Linux")
 	}
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 // TestStackTracesNameFilesAndLines shows that leaving out DWARF costs no stack trace, and that one names no directory
 // of this machine.
 func TestStackTracesNameFilesAndLines(t *testing.T) {
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func TestStackTracesNameFilesAndLines(t *testing.T) {
 }
 
 func TestVersionPrintsNotices(t *testing.T) {
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,11 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
+	"plimsoll/internal/program"
 	"plimsoll/judge/sizing"
 	"plimsoll/record"
+	"plimsoll/record/store/storetest"
 	"plimsoll/report"
 	"plimsoll/rig"
 )
@@ -35,8 +38,8 @@ func TestUpForEachTest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, pt := new(app).program().UpFor(p)
-		if p, err = new(app).program().Narrow(p, &pt, 0); err != nil {
+		p, pt := new(app.App).Program().UpFor(p)
+		if p, err = new(app.App).Program().Narrow(p, &pt, 0); err != nil {
 			t.Errorf("%s: %v", tt.tests, err)
 			continue
 		}
@@ -51,7 +54,7 @@ func runSizing(t *testing.T, text string, env ...string) (report.SizingPart, str
 	t.Helper()
 	cmd, root, output := startPlanWith(t, env, text, "sizing")
 	status := wait(t, cmd, 120*time.Second, output)
-	if left := survivors(root); len(left) > 0 {
+	if left := program.Survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
 	var d report.SizingPart
@@ -126,7 +129,7 @@ setup: {stack: refchat}
 			t.Errorf("the report lacks %q in\n%s", want, markdown)
 		}
 	}
-	st := storeAt(t, filepath.Join(root, "store"))
+	st := storetest.At(t, filepath.Join(root, "store"))
 	entries, _, err := st.List(context.Background())
 	if err != nil || len(entries) != 3 {
 		t.Fatalf("%d runs, %v", len(entries), err)
@@ -145,7 +148,7 @@ setup: {stack: refchat}
 	if err != nil || z.State != record.Sealed || len(z.Steps) != 3 || z.Engine != "postgresql" {
 		t.Errorf("%+v, %v", z, err)
 	}
-	path, _ := program()
+	path, _ := program.Build()
 	again, out := command(path, "report", "-json", "-store", filepath.Join(root, "store"), entries[0].Comparison)
 	if err := again.Start(); err != nil {
 		t.Fatal(err)
@@ -217,7 +220,7 @@ func TestInterruptedSizing(t *testing.T) {
 	if status := wait(t, cmd, 2*time.Minute, output); status != 130 {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
-	if left := survivors(root); len(left) > 0 {
+	if left := program.Survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
 	files, _ := filepath.Glob(filepath.Join(root, "store", "sizings", "*", "report.md"))
@@ -239,10 +242,10 @@ func TestSizingThatLostMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	st := storeAt(t, root)
+	st := storetest.At(t, root)
 	z := &record.Sizing{ID: "z1", Name: p.Name, Plan: p.String(), PlanDigest: p.Digest(), State: record.Sealed, Planned: []int{50, 60}, Search: "search"}
-	first, last := putRun(t, st, storedRun{id: "first", slower: 1, series: true}), putRun(t, st, storedRun{id: "step", slower: 1, series: true, lost: 3})
-	repeated := putRun(t, st, storedRun{id: "repeated", slower: 1, invalid: true, lost: 5})
+	first, last := storetest.Put(t, st, storetest.StoredRun{ID: "first", Slower: 1, Series: true}), storetest.Put(t, st, storetest.StoredRun{ID: "step", Slower: 1, Series: true, Lost: 3})
+	repeated := storetest.Put(t, st, storetest.StoredRun{ID: "repeated", Slower: 1, Invalid: true, Lost: 5})
 	z.Steps = []record.SizingStep{{Users: 50, Run: "first", Digest: first}, {Users: 60, Run: "step", Digest: last}}
 	z.Repeated = []record.SizingStep{{Users: 60, Run: "repeated", Digest: repeated}}
 	if err := st.SaveSizing(z); err != nil {
@@ -262,6 +265,6 @@ func TestSizingThatLostMessages(t *testing.T) {
 		}
 	}
 	told(gone)
-	putRun(t, st, storedRun{id: "search", slower: 1, lost: 6})
+	storetest.Put(t, st, storetest.StoredRun{ID: "search", Slower: 1, Lost: 6})
 	told("(first search, run search): 6 of 90 cannot be read")
 }

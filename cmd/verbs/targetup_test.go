@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"plimsoll/cmd/internal/app"
 )
 
 // A plan that only names a server is enough to start that server; a workload that is there is checked.
@@ -23,8 +25,8 @@ func TestTargetUpNeedsNoTest(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(interrupted{syscall.SIGINT})
 		var out, errs bytes.Buffer
-		a := &app{stdout: &out, stderr: &errs, env: func(string) string { return "" }}
-		a.run(ctx, []string{"target", "up", "-store", filepath.Join(dir, "store"), file})
+		a := &app.App{Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }}
+		run(ctx, a, []string{"target", "up", "-store", filepath.Join(dir, "store"), file})
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("%q: %s\nwant %q", src, errs.String(), want)
 		}

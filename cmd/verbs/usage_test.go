@@ -9,14 +9,15 @@ import (
 	"unicode/utf8"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 )
 
 // ranWith returns the status and output of a command line.
 func ranWith(tb testing.TB, args ...string) (status int, stdout, stderr string) {
 	tb.Helper()
 	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
-	status = a.run(tb.Context(), args)
+	a := &app.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }}
+	status = run(tb.Context(), a, args)
 	return status, out.String(), errs.String()
 }
 
@@ -24,15 +25,15 @@ func ranWith(tb testing.TB, args ...string) (status int, stdout, stderr string) 
 // what they are.
 func TestVerbsThatNeedLinux(t *testing.T) {
 	for _, name := range onLinux {
-		if !slices.ContainsFunc(new(app).verbs(), func(v verb) bool { return v.name == name }) {
+		if !slices.ContainsFunc(verbs(new(app.App)), func(v verb) bool { return v.name == name }) {
 			t.Errorf("onLinux has %s, which is no verb", name)
 		}
 	}
 	const sentence = "this is plan9"
 	with := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }, missing: errors.New(sentence)}
-		status := a.run(t.Context(), args)
+		a := &app.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }, Missing: errors.New(sentence)}
+		status := run(t.Context(), a, args)
 		return status, out.String(), errs.String()
 	}
 	for _, c := range []struct {
@@ -53,7 +54,7 @@ func TestVerbsThatNeedLinux(t *testing.T) {
 // Help that is asked for is data: on stdout, within 80 columns, with status 0, and the same in each spelling.
 func TestHelp(t *testing.T) {
 	of := [][]string{nil, {"report", "trend"}, {"data", "generate"}}
-	for _, v := range new(app).verbs() {
+	for _, v := range verbs(new(app.App)) {
 		of = append(of, []string{v.name})
 	}
 	for _, command := range of {
@@ -70,4 +71,10 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
+}
+
+// inStore runs the program with a store.
+func inStore(t *testing.T, root string, args ...string) (status int, out, errOut string) {
+	t.Helper()
+	return ranWith(t, append(args, "-store", root)...)
 }

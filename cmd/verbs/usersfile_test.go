@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/plan"
-	"plimsoll/run/users"
+	"plimsoll/internal/program"
+	"plimsoll/record/store/storetest"
 )
 
 // rowsPlan has eight users with the accounts of a file beside the plan, in two processes.
@@ -94,7 +94,7 @@ func ofMembers(r *http.Response) error {
 // made for them, the manifest describes the file, and no password and token is in any output or file.
 func TestUsersFile(t *testing.T) {
 	t.Parallel()
-	path, err := program()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestUsersFile(t *testing.T) {
 	if len(door.logins) > 0 || slices.ContainsFunc(secrets, func(s string) bool { return door.bearers[s] && !slices.Contains(tokens, s) }) || len(door.made) > 0 {
 		t.Errorf("others came, too: %v; made: %v", door.logins, door.made)
 	}
-	st := storeAt(t, root)
+	st := storetest.At(t, root)
 	entries, _, err := st.List(t.Context())
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%d runs, %v", len(entries), err)
@@ -178,54 +178,4 @@ func TestUsersFile(t *testing.T) {
 		}
 	}
 	noSecrets(t, root, secrets)
-}
-
-// The digest of a plan is that of its file's content, in whatever directory both are.
-func TestDigestOfUsersFile(t *testing.T) {
-	digest := map[string]string{}
-	for name, rows := range map[string]string{"one": "a,b,\n", "other": "a,b,\n", "changed": "a,c,\n"} {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\n"+rows), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		p, err := known().Parse([]byte("name: n\ntarget: {driver: external, url: \"http://a\"}\nworkload: {behavior: mattermost, users_file: u.csv}\nbounded: {users: 1}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p, err = new(app).inline(p, filepath.Join(dir, "plan.yaml")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := users.CheckUsersFile(p); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		digest[name] = p.Digest()
-		stored, err := plan.ParseStored([]byte(p.String()))
-		if err != nil || stored.Digest() != p.Digest() {
-			t.Errorf("%s: stored it has another digest (%v)\n%s", name, err, p)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\nelse,b,\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := users.CheckUsersFile(p); err == nil || !strings.Contains(err.Error(), "workload.users_file: u.csv has the digest sha256:") {
-			t.Errorf("%s: a file with another content: %v", name, err)
-		}
-	}
-	if digest["one"] != digest["other"] || digest["one"] == digest["changed"] {
-		t.Errorf("digests %v", digest)
-	}
-}
-
-// Behaviors that have no accounts, and settings that would have no effect, are refused.
-func TestUsersFileOfAPlan(t *testing.T) {
-	for _, tt := range []struct{ workload, want string }{
-		{"{behavior: mattermost, with: {poster: 10%}, users_file: u.csv, params: {team: crew, memberships: \"1\"}}", ""},
-		{"{behavior: mattermost, users_file: u.csv, params: {users: u-}}", "workload.params.users: has no effect beside workload.users_file"},
-		{"{behavior: mattermost, users_file: u.csv, login: cold, params: {sign_up: 10%}}", "workload.params.sign_up: has no effect"},
-		{"{behavior: poster, users_file: u.csv, params: {bot_token: \"${ENV:T}\"}}", "workload.params.bot_token: has no effect"},
-	} {
-		_, err := known().Parse([]byte("name: n\ntarget: {driver: external, url: \"http://a\"}\nworkload: " + tt.workload + "\nbounded: {users: 3}\n"))
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: %v, want %q", tt.workload, err, tt.want)
-		}
-	}
 }

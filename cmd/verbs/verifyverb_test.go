@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/reference"
+	"plimsoll/cmd/internal/system"
 	"plimsoll/plan"
 	"plimsoll/reference/refchat"
 )
@@ -20,8 +22,8 @@ func TestTargetVerify(t *testing.T) {
 	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "Very-secret-1"}
 	verify := func(args ...string) (status int, out, talk string) {
 		var stdout, stderr bytes.Buffer
-		a := &app{stdout: &stdout, stderr: &stderr, env: func(k string) string { return env[k] }, terminal: true}
-		status = a.run(t.Context(), append([]string{"target", "verify"}, append(args, url)...))
+		a := &app.App{Stdout: &stdout, Stderr: &stderr, Env: func(k string) string { return env[k] }, Terminal: true}
+		status = run(t.Context(), a, append([]string{"target", "verify"}, append(args, url)...))
 		if strings.Contains(stdout.String()+stderr.String(), "Very-secret") {
 			t.Error("the password was printed")
 		}
@@ -44,7 +46,7 @@ func TestTargetVerify(t *testing.T) {
 		}
 	}
 	status, out, _ = verify(only, "-json")
-	var v verification
+	var v system.Verified
 	if err := json.Unmarshal([]byte(out), &v); err != nil || status != exit.Invalid {
 		t.Fatalf("status %d, %v in %s", status, err, out)
 	}

@@ -19,7 +19,7 @@ var rows = [][]string{
 	1:  {"internal/boundary", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
 	2:  {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3:  {"record", "dialect", "reference/dataset", "run/sharedhost"},
-	4:  {"load/engine", "run/trial", "target", "record/store", "run/preflight", "judge"},
+	4:  {"load/engine", "run/trial", "target", "record/store", "contrib/ci", "examples", "run/preflight", "judge"},
 	5:  {"load/fleet", "judge/comparison", "report"},
 	6:  {"evidence", "run/deploy"},
 	7:  {"run/users", "run/export", "run/rating"},
@@ -31,7 +31,7 @@ var rows = [][]string{
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
-var outside = []string{".", "internal/arch", "internal/browser", "internal/failure", "internal/race"}
+var outside = []string{".", "internal/arch", "internal/browser", "internal/failure", "internal/program", "internal/race"}
 
 // drivers are chosen by name when a plan is carried out. Each stands one row above its room.
 var driverList = []string{
@@ -52,13 +52,18 @@ var choosers = []string{"rig", "run/deploy", "run/export", "run/health", "run/ra
 // pure are the packages that are functions of their arguments.
 var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
 
-// inTests are packages that tests of any package may import: a browser and databases to start, probes of both, groups to put processes into, and
-// whether the race detector is on.
-var inTests = []string{"internal/browser", "internal/failure", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql",
-	"watch/probe/mysql", "watch/probe/postgresql"}
+// inTests are packages that tests of any package may import: a browser, databases and the program to
+// start, probes of both engines, groups to put processes into, stores with runs, and whether the race
+// detector is on.
+var inTests = []string{
+	"internal/browser", "internal/failure", "internal/program", "internal/race",
+	"record/store/storetest",
+	"target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql",
+	"watch/probe/mysql", "watch/probe/postgresql",
+}
 
 // named are the directories that may speak of one particular server.
-var named = []string{"dialect", "reference", "cmd", "internal/arch", "target/mattermost"}
+var named = []string{"dialect", "reference", "cmd", "examples", "internal/arch", "target/mattermost"}
 
 // A rule checks the tree and returns its findings, one line each, beginning with a place.
 type rule struct {
@@ -73,7 +78,7 @@ var rules = []rule{
 	{"picture", "the table of rooms is the picture of the repository: a newcomer reads it first, and looks for each name in it", picture},
 	{"drivers", "drivers are chosen by name where a run is put together; other packages that import one are " +
 		"bound to it for good", drivers},
-	{"program", "cmd/verbs only wires: what it computes itself cannot be used, read or tested without it. " + ratchet, programWires},
+	{"program", "the verbs only wire: what they compute themselves cannot be used, read or tested without them. " + ratchet, programWires},
 	{"plans", "a stored plan may be of an older version; one place decides what is done then. " + ratchet, storedPlans},
 	{"driver-names", "a driver is added in its dialect and in one registry; a name written elsewhere is a place to forget. " + ratchet, driverLiterals},
 	{"doubles", "one word has one meaning, for types too. " + ratchet, doubles},
@@ -246,7 +251,7 @@ func top1(imported string) string {
 // rooms that report its progress.
 func prints(t *tree) (bad []string) {
 	var files []*file
-	for _, d := range []string{program, "rig", "run/compare", "run/sizing"} {
+	for _, d := range append([]string{"rig", "run/compare", "run/sizing"}, program...) {
 		if p := t.packages[d]; p != nil {
 			files = append(files, p.files...)
 		}

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"plimsoll/cmd/internal/noplan"
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/run/users"
+)
+
+// inline reads the file of weights that a plan names, found from the plan's own directory, and notes the digest of its
+// file of accounts and where that is, from any directory.
+func (a *App) inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
+	if file := p.Workload.UsersFile; file != "" {
+		at, err := filepath.Abs(beside(file, planFile))
+		if err != nil {
+			return nil, plan.Usagef("workload.users_file: %w", err)
+		}
+		p = users.WithUsersAt(p, at)
+	}
+	file := p.Workload.MixFile()
+	if file == "" {
+		return p, nil
+	}
+	file = beside(file, planFile)
+	src, err := files.Read(file, plan.MaxSource)
+	if err != nil {
+		return nil, plan.Usagef("workload.mix: %w", err)
+	}
+	weights, err := a.Known().ParseWeights(src)
+	if err != nil {
+		return nil, plan.UsageError{Err: plain.Below(err, "%s, named in workload.mix, is no good", file)}
+	}
+	return p.WithWeights(weights), nil
+}
+
+// beside returns the path of a file that a plan names.
+func beside(file, planFile string) string {
+	if filepath.IsAbs(file) || planFile == "-" {
+		return file
+	}
+	return filepath.Join(filepath.Dir(planFile), file)
+}
+
+// ReadPlan reads a plan and checks it against the dialects of this program. All errors are the
+// caller's.
+func (a *App) ReadPlan(path string) (*plan.Plan, error) { return a.ReadPlanFor(path, a.Known()) }
+
+// ReadPlanFor is readPlan with the names and parts that a plan may have.
+func (a *App) ReadPlanFor(path string, k plan.Known) (*plan.Plan, error) {
+	var src []byte
+	var err error
+	if path == "-" {
+		if src, err = files.ReadUpTo(a.Stdin, plan.MaxSource); errors.Is(err, files.ErrTooLarge) {
+			err = fmt.Errorf("standard input is larger than %d bytes; plans are small, is this another file?", plan.MaxSource)
+		}
+	} else {
+		src, err = files.Read(path, plan.MaxSource)
+		err = noplan.Hint(path, OrStdin(err))
+	}
+	if err != nil {
+		return nil, plan.UsageError{Err: err}
+	}
+	p, err := k.Parse(src)
+	if err != nil {
+		return nil, plan.UsageError{Err: plain.Below(err, "%s is no good plan", path)}
+	}
+	if a.Clearance != nil {
+		a.Clearance.Source = src
+	}
+	return a.inline(p, path)
+}
+
+// OrStdin adds to the error of an input that is not a file the use of standard input.
+func OrStdin(err error) error {
+	if _, irregular := errors.AsType[*files.IrregularError](err); irregular {
+		return fmt.Errorf("%w, or - for standard input", err)
+	}
+	return err
+}

@@ -1,0 +1,30 @@
+package datasets
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"plimsoll/cmd/exit"
+)
+
+// Existing files at the destination of -plain stay.
+func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "data"), filepath.Join(dir, "back.plain")
+	for _, d := range []string{from, to} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine := filepath.Join(to, "mine")
+	if err := os.WriteFile(mine, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := plainCopy(t.Context(), from, to); exit.Of(err) != exit.Usage {
+		t.Errorf("it copied to a directory that was there: %v", err)
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Errorf("somebody's file is gone: %v", err)
+	}
+}

@@ -1,0 +1,132 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/usage"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/reference/dataset/dump"
+	"plimsoll/run/deploy/dumps"
+	"plimsoll/run/deploy/stores"
+)
+
+// Restored is the output of restore with -json. Times are in seconds.
+type Restored struct {
+	Dir     string  `json:"dir"`
+	Bytes   int64   `json:"bytes"`
+	Restore float64 `json:"restore"`         // until the server answered
+	Reset   float64 `json:"reset,omitempty"` // to the same state once more, as between two runs
+	Copy    float64 `json:"copy,omitempty"`  // cp -a of the same data
+	Sync    float64 `json:"sync,omitempty"`  // of that copy, until it was on disk
+}
+
+func dataRestore(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+	copied := fs.Bool("plain", false, "also time a plain copy (cp -a) of the same data, and a reset as between two runs")
+	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
+	asJSON := fs.Bool("json", false, "write the times as JSON")
+	script := scriptFlags(fs)
+	way := fs.String("reset", "", "how -plain resets: copy, reflink or image; the default is the best that this host has for the size")
+	rest, err := usage.Parse(fs, args, 2, 2)
+	if err != nil {
+		return err
+	}
+	if dumps.IsSQLFile(rest[0]) {
+		return restoreScript(ctx, a, rest[0], rest[1], script, *timeout, *asJSON)
+	}
+	d, err := dump.Open(rest[0])
+	if err == nil {
+		err = d.Whole()
+	}
+	if err != nil {
+		return plan.UsageError{Err: err}
+	}
+	dir := rest[1]
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return plan.Usagef("%s is not empty; name a directory that is, or that does not exist", dir)
+	}
+	if err := dump.CheckSpace(dir, 2*d.Manifest.DataBytes); err != nil {
+		return err
+	}
+	ctx, cancel := timed(ctx, *timeout)
+	defer cancel()
+	prog := a.NewProgress()
+	defer prog.End()
+	prog.What("restoring "+rest[0], 0)
+	x := Restored{Dir: dir, Bytes: d.Manifest.DataBytes}
+	if *copied {
+		prog.Doing("plain copy", 0)
+		if x.Copy, x.Sync, err = plainCopy(ctx, d.Data(), filepath.Clean(dir)+".plain"); err != nil {
+			return err
+		}
+	}
+	prog.Doing("copying and starting the server", 0)
+	began := time.Now()
+	s, err := stores.Start(ctx, d.Manifest.Engine, dir, d.Data(), *way, nil)
+	if err != nil {
+		return fmt.Errorf("restoring %s: %w", rest[0], errors.Join(err, stores.RemoveState(dir)))
+	}
+	x.Restore = time.Since(began).Seconds()
+	if *copied {
+		prog.Doing("resetting", 0)
+		x.Reset, err = reset(ctx, s, d.Manifest.Database)
+	}
+	stop, cancelStop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancelStop()
+	if err := errors.Join(err, s.Stop(stop)); err != nil {
+		return err
+	}
+	prog.End()
+	if *asJSON {
+		return a.JSON(x)
+	}
+	return x.text(a)
+}
+
+// reset times a reset of a database to its present state, as between two runs.
+func reset(ctx context.Context, s *stores.Server, database string) (seconds float64, err error) {
+	if err := s.Snapshot(ctx, database); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	err = s.Restore(ctx, database)
+	return time.Since(began).Seconds(), err
+}
+
+// text writes the times for people.
+func (x Restored) text(a *app.App) error {
+	plain.Fprintf(a.Stdout, "%s: %.2f GB restored in %.1f s, until the server answered", x.Dir, float64(x.Bytes)/1e9, x.Restore)
+	if x.Copy+x.Sync > 0 {
+		plain.Fprintf(a.Stdout, "; a reset as between two runs takes %.1f s; cp -a of the same data takes %.1f s, and %.1f s until it is on disk: restore is %.2f times that",
+			x.Reset, x.Copy, x.Copy+x.Sync, x.Restore/(x.Copy+x.Sync))
+	}
+	_, err := plain.Fprintf(a.Stdout, "\n")
+	return err
+}
+
+// plainCopy times cp -a and the time until the copy is on disk, and removes the copy.
+func plainCopy(ctx context.Context, from, to string) (cp, sync float64, err error) {
+	if _, err := os.Lstat(to); err == nil {
+		return 0, 0, plan.Usagef("%s, where -plain copies to, is there already; remove it, or restore to another directory", to)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(to)) }()
+	for i, args := range [][]string{{"cp", "-a", from, to}, {"sync", "-f", to}} {
+		began := time.Now()
+		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+			return 0, 0, fmt.Errorf("%s: %w: %s", args[0], err, out)
+		}
+		*[]*float64{&cp, &sync}[i] = time.Since(began).Seconds()
+	}
+	return cp, sync, nil
+}

@@ -1,0 +1,85 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/noplan"
+	"plimsoll/cmd/internal/own"
+	"plimsoll/cmd/internal/read"
+	"plimsoll/cmd/internal/usage"
+	"plimsoll/plan"
+	"plimsoll/plan/draft"
+	"plimsoll/record"
+	"plimsoll/record/store"
+	"plimsoll/rig"
+	"plimsoll/run/sizing"
+)
+
+// Sizing is the verb for a ladder of load steps: a grade for each, and advice.
+func Sizing(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+	root := a.StoreFlag(fs)
+	asJSON := fs.Bool("json", false, "write the report as JSON")
+	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
+	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
+	rate := a.CalibrateFlag(fs)
+	keep := app.KeepFlag(fs)
+	a.OutwardFlags(fs)
+	users := fs.Int("users", 0, "with a URL: users of the highest step (default 200)")
+	first := noplan.AddFlags(fs)
+	rest, err := usage.Parse(fs, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	p, next, err := planAt(ctx, a, draft.Graded, rest[0], *users, first)
+	if err != nil {
+		return err
+	}
+	if next == "" && *users != 0 {
+		return plan.Usagef("-users goes with the URL of a server; write sizing.steps into the plan")
+	}
+	if p.Sizing == nil {
+		return plan.Usagef("%s: the plan has no section sizing; add one, such as sizing: {steps: [50, 200, 400]}", rest[0])
+	}
+	pt := rig.RunPart{Arm: *arm, Engine: *engine}
+	if p, err = a.Program().Narrow(p, &pt, 0); err != nil {
+		return fmt.Errorf("%s: %w", rest[0], err)
+	}
+	a.Clearance.Part = &pt
+	s, end, err := rig.Begin(ctx, a.Program(), p, *root, *rate)
+	if err != nil {
+		return err
+	}
+	defer end()
+	deployed := s.NewDeployments()
+	deployed.Kept = *keep
+	defer deployed.Close()
+	z := &record.Sizing{ID: store.NewID(time.Now(), p.Name), Name: p.Name, Tool: own.Version(), Plan: p.String(), PlanDigest: p.Digest(),
+		Engine: pt.Engine, Started: time.Now(), State: record.Running, Planned: p.Sizing.Steps}
+	pt.Comparison = z.ID
+	l := &sizing.Ladder{Session: s, Plan: p, Part: pt, Record: z, Prefix: label(rest[0], draft.Graded, next)}
+	err = l.Climb(ctx, deployed)
+	deployed.Close()
+	z.Ended = time.Now()
+	switch {
+	case err != nil:
+		z.State, z.Why = record.Interrupted, err.Error()
+	case ctx.Err() != nil:
+		z.State, z.Why = record.Interrupted, context.Cause(ctx).Error()
+	default:
+		z.State = record.Sealed
+		deployed.Clear()
+	}
+	if serr := s.Store.SaveSizing(z); err != nil || serr != nil {
+		return errors.Join(err, serr)
+	}
+	s.Progress.End()
+	// The results of an interrupted ladder are reported too.
+	err = read.ConcludeSizing(context.WithoutCancel(ctx), a, s.Store, z, *asJSON)
+	goOn(a, next, *asJSON)
+	return err
+}

@@ -1,0 +1,30 @@
+package hosts
+
+import (
+	"context"
+	"flag"
+	"strings"
+
+	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/usage"
+	"plimsoll/rig"
+)
+
+// Doctor is the verb that examines this host. It changes nothing. Its status is 0 regardless of the findings:
+// the other statuses have meanings of their own, and -json has the severity of each finding.
+func Doctor(_ context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+	role := fs.String("role", "agent", "role of this host in the test: "+strings.Join(rig.HostRoles(), ", "))
+	asJSON := fs.Bool("json", false, "write the findings as JSON")
+	all := fs.Bool("all", false, "also show checks that passed")
+	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+		return err
+	}
+	found, err := rig.Examine(*role)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		return a.JSON(found)
+	}
+	return found.Text(a.Stdout, *all)
+}

@@ -1,0 +1,134 @@
+package read
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/usage"
+	"plimsoll/internal/parallel"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/record/store"
+)
+
+// Ls lists the store's runs.
+func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+	root := a.StoreFlag(fs)
+	asJSON := fs.Bool("json", false, "write the list as JSON")
+	aa := fs.Bool("aa", false, "list the noise floors that comparisons of a build with itself have left, by environment, database and metric")
+	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
+		return err
+	}
+	st, err := store.Open(*root)
+	if err != nil {
+		return err
+	}
+	if *aa {
+		return listNoise(a, st, *asJSON)
+	}
+	entries, warnings, err := st.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		plain.Fprintf(a.Stderr, "plimsoll ls: %v\n", w)
+	}
+	if *asJSON {
+		if entries == nil {
+			entries = []store.Entry{}
+		}
+		return a.JSON(entries)
+	}
+	tw := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	plain.Fprintf(tw, "RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tUSERS\tPER S\tP95 MS\tERRORS\tCAPACITY\tCOMPARISON\n")
+	for _, e := range entries {
+		valid := "no"
+		switch {
+		case e.Valid:
+			valid = "yes"
+		case e.State == record.Interrupted:
+			valid = "-"
+		}
+		state := string(e.State)
+		if len(e.Changed) > 0 {
+			state = "CHANGED"
+			plain.Fprintf(a.Stderr, "plimsoll ls: run %s changed since it was sealed: %s; bring it back as it was, or repeat it\n", e.ID, strings.Join(e.Changed, ", "))
+		}
+		measured := "-\t-\t-\t-"
+		if m := e.Measured; m != nil {
+			measured = fmt.Sprintf("%d\t%.3g\t%.3g\t%d of %d", m.Users, m.Rate, m.P95, m.Errors, m.Count)
+		}
+		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), state, valid, dash(e.Arm),
+			dash(e.Engine), blockText(e.Block), plain.Block(measured), record.CapacityText(e.CapacityKind, e.Capacity), dash(e.Comparison))
+	}
+	return tw.Flush()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func blockText(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}
+
+// Show prints one run.
+func Show(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
+	root := a.StoreFlag(fs)
+	asJSON := fs.Bool("json", false, "write the run as JSON")
+	pages := fs.String("pages", "", "instead write the run's system and coordinator metrics as HTML pages into this directory")
+	rest, err := usage.Parse(fs, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	st, err := store.Open(*root)
+	if err != nil {
+		return err
+	}
+	r, err := st.Run(rest[0])
+	if err != nil {
+		return plan.UsageError{Err: err}
+	}
+	if *pages != "" {
+		return showPages(ctx, a, *pages, r)
+	}
+	s, err := a.Catalog().Of(r).Show(ctx)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		return a.JSON(s)
+	}
+	return s.Text(a.Stdout)
+}
+
+// showPages writes the pages of a run into a directory and prints where they are.
+func showPages(ctx context.Context, a *app.App, dir string, r *record.Run) error {
+	pages, err := a.Catalog().Of(r).Pages(ctx)
+	if err != nil {
+		return err
+	}
+	if err := app.MakeDir(dir); err != nil {
+		return err
+	}
+	if err := parallel.Each(len(pages), func(i int) error { return app.WriteFile(filepath.Join(dir, pages[i].Name), pages[i].Write) }); err != nil {
+		return err
+	}
+	for _, f := range pages {
+		plain.Fprintf(a.Stdout, "%v\n", filepath.Join(dir, f.Name))
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package examples
+
+import (
+	"os"
+	"testing"
+
+	"plimsoll/internal/program"
+)
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	program.Remove()
+	os.Exit(status)
+}
+
+// needsRoot fails under CI without root, and skips elsewhere.
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatal("the cluster needs root")
+	}
+	t.Skip("the cluster needs root")
+}
+
+func writeText(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
