@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record/store"
-	"plimsoll/rig"
 	"plimsoll/run/rating"
+	"plimsoll/run/session"
 )
 
 // calibrateFlag adds the flag that leaves the self-test out.
@@ -41,7 +41,7 @@ func (a *app) calibrate(ctx context.Context, fs *flag.FlagSet, args []string) er
 	if *whole {
 		driver = plan.External
 	}
-	s, err := rig.NewSession(a.program(), &plan.Plan{Target: plan.Target{Driver: driver}}, st)
+	s, err := session.NewSession(a.program(), &plan.Plan{Target: plan.Target{Driver: driver}}, st)
 	if err != nil {
 		return err
 	}

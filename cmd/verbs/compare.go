@@ -22,8 +22,8 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
-	"plimsoll/rig"
 	"plimsoll/run/compare"
+	"plimsoll/run/session"
 )
 
 //go:embed quickstart.yaml
@@ -151,7 +151,7 @@ type comparing struct {
 
 func (a *app) comparePlan(ctx context.Context, j comparing) error {
 	began := time.Now()
-	s, end, err := rig.Begin(ctx, a.program(), a.dialects().WithDefaultRules(j.plan), j.root, j.rate)
+	s, end, err := session.Begin(ctx, a.program(), a.dialects().WithDefaultRules(j.plan), j.root, j.rate)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // Package verbs is the command line of plimsoll: its verbs, their flags, the environment and the exit
 // status. It only wires.
 //
-// [Main] is the program. A program of another module that calls it with a [rig.Service] is plimsoll
+// [Main] is the program. A program of another module that calls it with a [session.Service] is plimsoll
 // with one more kind of server.
 package verbs
 
@@ -19,9 +19,9 @@ import (
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/linux"
 	"plimsoll/internal/plain"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
 	"plimsoll/run/export"
+	"plimsoll/run/session"
 	"plimsoll/run/users"
 )
 
@@ -30,7 +30,7 @@ import (
 // order: runs are sealed as interrupted; the second interrupt or SIGTERM ends the process at once.
 // Nothing may run before Main: a process that the program has started in namespaces of its own
 // becomes another program there.
-func Main(further ...rig.Service) int {
+func Main(further ...session.Service) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 8)
@@ -80,7 +80,7 @@ func (i interrupted) Error() string { return "interrupted by " + unix.SignalName
 
 // app holds the process's streams and environment for a verb, so that tests can replace them.
 type app struct {
-	further        []rig.Service // besides own.Chat
+	further        []session.Service // besides own.Chat
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            func(string) string
@@ -94,11 +94,11 @@ type app struct {
 	rawOut, rawErr io.Writer
 	// out is where series go besides the store; nil for verbs that carry out no run.
 	out       *export.Destinations
-	door      users.Door     // of the verb's runs
-	caught    *rig.Panics    // panics; nil before run
-	stop      func(error)    // ends the verb; nil before run
-	console   bool           // the flag
-	clearance *rig.Clearance // of the plan of the verb
+	door      users.Door         // of the verb's runs
+	caught    *session.Panics    // panics; nil before run
+	stop      func(error)        // ends the verb; nil before run
+	console   bool               // the flag
+	clearance *session.Clearance // of the plan of the verb
 }
 
 // gate puts the gate before stdout and stderr until open is called: output from any writer arrives without secrets
@@ -132,9 +132,9 @@ func (a *app) secret(name string) string {
 }
 
 // program returns the parts of the process that the sessions of a verb use.
-func (a *app) program() *rig.Program {
+func (a *app) program() *session.Program {
 	out, errs := a.raw()
-	return &rig.Program{
+	return &session.Program{
 		Resolver: deploy.Resolver{
 			Env: a.env, Secrets: a.secrets, Dialects: a.dialects(), Drivers: a.services().Drivers(),
 		},

@@ -15,9 +15,9 @@ import (
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/rig"
 	"plimsoll/run/deploy/sandbox"
 	"plimsoll/run/preflight"
+	"plimsoll/run/session"
 	"plimsoll/run/users"
 )
 
@@ -48,7 +48,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return plan.Usagef("want check FILE, print FILE, schema or mix; see plimsoll plan -h")
 	}
 	p, err := a.readPlan(rest[1])
-	var forecasts []rig.Outlook
+	var forecasts []session.Outlook
 	caution := ""
 	var looked preflight.Result
 	began := time.Now()
@@ -72,7 +72,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	}
 	took := time.Since(began)
 	if err == nil {
-		if forecasts, err = rig.Outlooks(p); err != nil {
+		if forecasts, err = session.Outlooks(p); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		} else {
 			out.Digest, out.Plan = p.Digest(), p.String()
 			if p.Compare != nil {
-				m := rig.ModeOf(p, false)
+				m := session.ModeOf(p, false)
 				out.Mode, out.Why, out.Lacks = m.Name(), m.Why, cmp.Or(p.Uncombined(), m.Lacks)
 				if m.Caution != "" {
 					out.Warnings = append(out.Warnings, m.Caution)
@@ -175,7 +175,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	if p.Compare == nil {
 		return nil
 	}
-	m := rig.ModeOf(p, false)
+	m := session.ModeOf(p, false)
 	if m.Caution != "" {
 		plain.Fprintf(a.stderr, "plimsoll: warning: %s\n", m.Caution)
 	}

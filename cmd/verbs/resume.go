@@ -11,8 +11,8 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record/store"
-	"plimsoll/rig"
 	"plimsoll/run/compare"
+	"plimsoll/run/session"
 )
 
 // resume goes on with a comparison that was cut. With a plan in the job, that must be the one that it began with.
@@ -67,7 +67,7 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 		j.plan = comparison.Twins(j.plan)
 	}
 	j.plan = j.plan.WithUsersOf(stored)
-	build, err := rig.BuildDigest()
+	build, err := session.BuildDigest()
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan/draft"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/run/compare"
+	"plimsoll/run/session"
 )
 
 // bounded is the verb run: one bounded trial.
@@ -47,12 +47,12 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if err != nil {
 		return err
 	}
-	pt := rig.RunPart{Arm: *arm, Engine: *engine, Bounded: bounded, Unbounded: !bounded, Start: *users}
+	pt := session.RunPart{Arm: *arm, Engine: *engine, Bounded: bounded, Unbounded: !bounded, Start: *users}
 	if p, err = a.program().Narrow(p, &pt, *users); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
 	a.clearance.Part = &pt
-	s, end, err := rig.Begin(ctx, a.program(), p, *root, *rate && (next == "" || !bounded)) // a first answer takes a minute
+	s, end, err := session.Begin(ctx, a.program(), p, *root, *rate && (next == "" || !bounded)) // a first answer takes a minute
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/plan"
 	"plimsoll/report"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // serverVerb returns the verb of a service as the program carries it out.
-func serverVerb(s rig.ServerVerb) verb {
+func serverVerb(s session.ServerVerb) verb {
 	run := func(a *app, ctx context.Context, _ *flag.FlagSet, args []string) error {
 		return usage.Foreign(a.stdout, args, s.BadUsage, func(stdout io.Writer) error {
 			return s.Run(ctx, args, a.env, stdout, a.stderr)
@@ -26,7 +26,7 @@ func serverVerb(s rig.ServerVerb) verb {
 }
 
 // services returns those that the program has.
-func (a *app) services() rig.Services { return append(rig.Services{own.Chat}, a.further...) }
+func (a *app) services() session.Services { return append(session.Services{own.Chat}, a.further...) }
 
 func (a *app) dialects() dialect.Set { return a.services().Dialects() }
 

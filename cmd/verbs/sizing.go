@@ -18,7 +18,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 	"plimsoll/run/sizing"
 )
 
@@ -47,12 +47,12 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if p.Sizing == nil {
 		return plan.Usagef("%s: the plan has no section sizing; add one, such as sizing: {steps: [50, 200, 400]}", rest[0])
 	}
-	pt := rig.RunPart{Arm: *arm, Engine: *engine}
+	pt := session.RunPart{Arm: *arm, Engine: *engine}
 	if p, err = a.program().Narrow(p, &pt, 0); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
 	a.clearance.Part = &pt
-	s, end, err := rig.Begin(ctx, a.program(), p, *root, *rate)
+	s, end, err := session.Begin(ctx, a.program(), p, *root, *rate)
 	if err != nil {
 		return err
 	}

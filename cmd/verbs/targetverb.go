@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record/store"
-	"plimsoll/rig"
 	"plimsoll/run/deploy/sandbox"
+	"plimsoll/run/session"
 	"plimsoll/target"
 )
 
@@ -63,7 +63,7 @@ func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error
 	return plan.Usagef("want up PLAN.yaml, down, status or verify URL; see plimsoll target -h")
 }
 
-func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt rig.RunPart, root, dir string) error {
+func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt session.RunPart, root, dir string) error {
 	if err := target.Free(dir); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt rig.RunPart, root, 
 	if err != nil {
 		return err
 	}
-	s, err := rig.NewSession(a.program(), p, st)
+	s, err := session.NewSession(a.program(), p, st)
 	if err != nil {
 		return err
 	}

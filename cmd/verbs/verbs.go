@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/built"
 	"plimsoll/internal/plain"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // A verb is one of plimsoll's commands.
@@ -63,7 +63,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	defer a.gate()()
 	a.args = args
 	if a.caught == nil {
-		a.caught = new(rig.Panics)
+		a.caught = new(session.Panics)
 	}
 	if len(args) > 1 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "-h")
@@ -93,7 +93,7 @@ func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
 	fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a.stop, a.clearance = cancel, new(rig.Clearance)
+	a.stop, a.clearance = cancel, new(session.Clearance)
 	missing := a.missing
 	if !slices.Contains(onLinux, v.name) {
 		missing = nil
@@ -136,9 +136,9 @@ func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
 // panicked reports a panic that no run has: on stderr, with its stack.
 func (a *app) panicked(p *boundary.Panic) { a.caught.Report(a.stderr, p) }
 
-func (a *app) newProgress() *rig.Reporter {
+func (a *app) newProgress() *session.Reporter {
 	_, w := a.raw()
-	return rig.NewReporter(w, a.secrets, a.terminal)
+	return session.NewReporter(w, a.secrets, a.terminal)
 }
 
 // json writes v to stdout, indented.

@@ -81,7 +81,7 @@ const program = "cmd/verbs"
 // mostOfProgram are its lines without tests.
 const mostOfProgram = 4500
 
-// notInProgram are the rooms that rig and evidence use in its place. Their drivers are exempt.
+// notInProgram are the rooms that run/session and evidence use in its place. Their drivers are exempt.
 var notInProgram = []string{
 	"load/measure", "load/workload", "stats", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported",
 	"target/lab", "watch/probe", "watch/series",

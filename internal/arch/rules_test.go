@@ -24,7 +24,7 @@ var rows = [][]string{
 	6:  {"evidence", "run/deploy"},
 	7:  {"run/users", "run/export", "run/rating"},
 	8:  {"run/health"},
-	9:  {"rig", "console"},
+	9:  {"run/session", "console"},
 	10: {"run/compare"},
 	11: {"run/sizing"},
 	12: {"cmd", "studies"}, // studies is a module of its own
@@ -47,7 +47,7 @@ var driverList = []string{
 }
 
 // choosers are the rooms that import drivers.
-var choosers = []string{"rig", "run/deploy", "run/export", "run/health", "run/rating", "run/users", "cmd"}
+var choosers = []string{"run/deploy", "run/export", "run/health", "run/rating", "run/session", "run/users", "cmd"}
 
 // pure are the packages that are functions of their arguments.
 var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
@@ -245,7 +245,7 @@ func top1(imported string) string {
 // rooms that report its progress.
 func prints(t *tree) (bad []string) {
 	var files []*file
-	for _, d := range []string{program, "rig", "run/compare", "run/sizing"} {
+	for _, d := range []string{program, "run/session", "run/compare", "run/sizing"} {
 		if p := t.packages[d]; p != nil {
 			files = append(files, p.files...)
 		}

@@ -11,16 +11,16 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
 	"plimsoll/run/duet"
 	"plimsoll/run/live"
+	"plimsoll/run/session"
 )
 
 // cells carries out the runs of a comparison.
 type cells struct {
-	*rig.Session
-	base      rig.RunPart
+	*session.Session
+	base      session.RunPart
 	count     int // of all blocks
 	deployed  *deploy.Deployments
 	broadcast *live.Broadcast
@@ -34,7 +34,7 @@ type cells struct {
 
 // newCells returns the cells of a plan, and starts their canary, which hush ends.
 func newCells(
-	ctx context.Context, s *rig.Session, deployed *deploy.Deployments, base rig.RunPart, duet bool,
+	ctx context.Context, s *session.Session, deployed *deploy.Deployments, base session.RunPart, duet bool,
 ) (r *cells, hush func()) {
 	c := s.Plan.Compare
 	inBlock := len(c.Arms) * len(comparison.Engines(s.Plan))
@@ -50,7 +50,7 @@ func newCells(
 }
 
 // length returns how long a run may take, its reset left out.
-func (r *cells) length(pt rig.RunPart) time.Duration {
+func (r *cells) length(pt session.RunPart) time.Duration {
 	return r.Plan.RunLength(pt.Bounded, pt.Unbounded)
 }
 
@@ -118,10 +118,10 @@ func (r *cells) takeTurns(
 	seed := r.Plan.Seed ^ uint64(block[0].block)<<32
 	slice := r.Plan.Compare.Slice
 	table := duet.New(duet.Config{Seats: len(block), Seed: seed, Slice: slice, Log: r.Progress.Say})
-	shared := rig.NewDuetBlock(len(block))
+	shared := session.NewDuetBlock(len(block))
 	out := make([]cellRun, len(block))
 	errs := make([]error, len(block)+1)
-	sessions := make([]*rig.Session, len(block))
+	sessions := make([]*session.Session, len(block))
 	var wg sync.WaitGroup
 	for i, c := range block {
 		name := onEngine(c.arm, c.engine)
@@ -145,7 +145,7 @@ func (r *cells) takeTurns(
 }
 
 // part translates a cell.
-func (r *cells) part(c cell) rig.RunPart {
+func (r *cells) part(c cell) session.RunPart {
 	pt := r.base
 	pt.Arm, pt.Engine = c.arm, r.Plan.EngineOf(c.arm, c.engine)
 	pt.Block, pt.Order = c.block, c.order
@@ -179,7 +179,7 @@ func (r *cells) system(ctx context.Context, c cell) (*deploy.System, error) {
 // trial carries out a run on its system with a session of its own. sung is the reading of the
 // canary before it.
 func (r *cells) trial(
-	ctx context.Context, s *rig.Session, sys *deploy.System, pt rig.RunPart, sung float64,
+	ctx context.Context, s *session.Session, sys *deploy.System, pt session.RunPart, sung float64,
 ) (run cellRun, err error) {
 	made, _, err := s.Trial(ctx, sys, pt)
 	if made == nil {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // Options decide how [Run] carries out a comparison.
@@ -30,12 +30,12 @@ type Options struct {
 
 // Run carries out the comparison of a session's plan, and makes the plan the one that was carried
 // out. It also returns the results of a comparison that was interrupted.
-func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, error) {
+func Run(ctx context.Context, s *session.Session, o Options) (*record.Comparison, error) {
 	mode, cautions, err := o.mode(s)
 	if err != nil {
 		return nil, err
 	}
-	base := rig.RunPart{Bounded: s.Plan.Bounded != nil, Unbounded: s.Plan.Unbounded != nil}
+	base := session.RunPart{Bounded: s.Plan.Bounded != nil, Unbounded: s.Plan.Unbounded != nil}
 	within := timed{o.Minutes, o.Began}
 	var levels []record.UserLevel
 	if o.Cut == nil {
@@ -46,7 +46,7 @@ func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, er
 			return nil, err
 		}
 	}
-	build, err := rig.BuildDigest()
+	build, err := session.BuildDigest()
 	if err != nil {
 		return nil, err
 	}
@@ -94,23 +94,23 @@ func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, er
 }
 
 // mode returns the mode of a session's comparison: the one that a cut comparison began with.
-func (o Options) mode(s *rig.Session) (m rig.CompareMode, cautions []string, err error) {
+func (o Options) mode(s *session.Session) (m session.CompareMode, cautions []string, err error) {
 	m, cautions, err = s.ModeOf(s.Plan)
 	if err != nil {
 		return m, nil, err
 	}
 	if o.Cut != nil {
-		m = rig.CompareMode{Duet: o.Cut.InTurns(), Why: o.Cut.ModeWhy, Lacks: m.Lacks}
+		m = session.CompareMode{Duet: o.Cut.InTurns(), Why: o.Cut.ModeWhy, Lacks: m.Lacks}
 	}
 	if m.Lacks != "" {
-		return m, nil, rig.ErrLacks(m)
+		return m, nil, session.ErrLacks(m)
 	}
 	return m, cautions, nil
 }
 
 // lock returns the id of the comparison, which is locked until unlock is called. The caller has
 // locked a cut one.
-func (o Options) lock(s *rig.Session) (id string, unlock func(), err error) {
+func (o Options) lock(s *session.Session) (id string, unlock func(), err error) {
 	if o.Cut != nil {
 		return o.Cut.ID, func() {}, nil
 	}
@@ -120,7 +120,7 @@ func (o Options) lock(s *rig.Session) (id string, unlock func(), err error) {
 }
 
 // config returns the comparison of cells before it runs.
-func (o Options) config(ctx context.Context, r *cells, mode rig.CompareMode, build string) config {
+func (o Options) config(ctx context.Context, r *cells, mode session.CompareMode, build string) config {
 	p := r.Plan
 	cfg := config{
 		id: r.base.Comparison, tool: r.Version, build: build, plan: p, modeWhy: mode.Why,

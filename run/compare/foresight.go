@@ -8,11 +8,11 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // environment returns this host with the cores of both sides.
-func environment(s *rig.Session) (e comparison.Environment, err error) {
+func environment(s *session.Session) (e comparison.Environment, err error) {
 	h, err := s.Fingerprint()
 	if err != nil {
 		return e, err
@@ -26,7 +26,7 @@ func environment(s *rig.Session) (e comparison.Environment, err error) {
 
 // foresee returns the time that a comparison of so many runs by a plan takes on the host of a
 // session, and the changes that it can find.
-func foresee(s *rig.Session, p *plan.Plan, runs int, base rig.RunPart) (*record.Before, error) {
+func foresee(s *session.Session, p *plan.Plan, runs int, base session.RunPart) (*record.Before, error) {
 	env, err := environment(s)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func foresee(s *rig.Session, p *plan.Plan, runs int, base rig.RunPart) (*record.
 	for _, w := range warnings {
 		s.Progress.Say("plimsoll: warning: %v", w)
 	}
-	env.Duet = rig.ModeOf(p, true).Duet
+	env.Duet = session.ModeOf(p, true).Duet
 	each := p.RunLength(base.Bounded, base.Unbounded) + plan.Between(env.Duet)
 	b := &record.Before{At: time.Now(), Runs: runs, Most: time.Duration(runs) * each, Retry: p.Compare.Retry}
 	if p.Unbounded != nil {
@@ -66,7 +66,7 @@ func foresee(s *rig.Session, p *plan.Plan, runs int, base rig.RunPart) (*record.
 }
 
 // register writes the noise found by a comparison of a build with itself into the store.
-func register(s *rig.Session, c *record.Comparison, readers []comparison.Reader) error {
+func register(s *session.Session, c *record.Comparison, readers []comparison.Reader) error {
 	env, err := environment(s)
 	if err != nil {
 		return err

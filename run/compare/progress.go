@@ -8,12 +8,12 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/rig"
 	"plimsoll/run/live"
+	"plimsoll/run/session"
 )
 
 // beginning returns a comparison before its first run, for a console.
-func beginning(cfg config, mode rig.CompareMode) live.Whole {
+func beginning(cfg config, mode session.CompareMode) live.Whole {
 	w := live.Whole{
 		Kind: live.KindComparison, ID: cfg.id, Mode: mode.Name(), Step: "beginning",
 		Blocks: cfg.plan.Compare.Blocks, Engines: comparison.Engines(cfg.plan),

@@ -21,8 +21,8 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/reference/refnull"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
+	"plimsoll/run/session"
 )
 
 // nullVerb has this program, like the one that lends itself to a session, start a null server for the canary.
@@ -116,17 +116,17 @@ func TestComparisonOfServers(t *testing.T) {
 				Behaviors: dialect.Registry{"getter": func() workload.Behavior { return getter{} }},
 				Settings:  dialect.Settings{Check: func(map[string]string) error { return nil }},
 			}
-			pr := &rig.Program{
+			pr := &session.Program{
 				Resolver: deploy.Resolver{
 					Env:      func(string) string { return "" },
 					Secrets:  new(plain.Secrets),
 					Dialects: dialect.Set{d},
 				},
 				Version: "v1", Args: []string{"compare"}, Warn: io.Discard, RawErr: io.Discard,
-				Panics: new(rig.Panics), Null: nullVerb,
+				Panics: new(session.Panics), Null: nullVerb,
 				AtSeal: func(context.Context, string, record.Manifest, float64) error { return nil },
 			}
-			s, err := rig.NewSession(pr, p, st)
+			s, err := session.NewSession(pr, p, st)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,17 +9,17 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
 	"plimsoll/run/live"
+	"plimsoll/run/session"
 	"plimsoll/run/trial"
 )
 
 // A Ladder carries out the steps of a sizing on one deployment.
 type Ladder struct {
-	Session *rig.Session // its plan becomes the one of the step under way
-	Plan    *plan.Plan   // the whole one
-	Part    rig.RunPart
+	Session *session.Session // its plan becomes the one of the step under way
+	Plan    *plan.Plan       // the whole one
+	Part    session.RunPart
 	Record  *record.Sizing
 	Prefix  string // of the lines of progress
 }
@@ -143,7 +143,7 @@ func (l *Ladder) search(ctx context.Context, sys *deploy.System, most int) error
 }
 
 // step carries out a step, the pt.Order-th, and reports whether the ladder ends with it.
-func (l *Ladder) step(ctx context.Context, sys *deploy.System, pt rig.RunPart, users int) (over bool, err error) {
+func (l *Ladder) step(ctx context.Context, sys *deploy.System, pt session.RunPart, users int) (over bool, err error) {
 	s, z := l.Session, l.Record
 	s.Plan = l.Plan.AtStep(users)
 	var after time.Duration
@@ -177,7 +177,7 @@ func (l *Ladder) step(ctx context.Context, sys *deploy.System, pt rig.RunPart, u
 // the agents left, as a block of a comparison is; the run that was void stays in the store and in
 // the record: messages that the target lost in it are gone.
 func (l *Ladder) run(
-	ctx context.Context, sys *deploy.System, pt rig.RunPart, users int,
+	ctx context.Context, sys *deploy.System, pt session.RunPart, users int,
 ) (*record.Run, trial.Outcome, error) {
 	s := l.Session
 	for {

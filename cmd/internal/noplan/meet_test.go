@@ -12,8 +12,8 @@ import (
 	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/plain"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
+	"plimsoll/run/session"
 )
 
 // other is a dialect that cannot report a version; its server is asked whether it is ready.
@@ -65,7 +65,7 @@ func TestMeet(t *testing.T) {
 		{"no address", "http://::1:8065", "", "without brackets"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			pr := &rig.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
+			pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
 			m, err := pr.Meet(t.Context(), tt.at+"/", "")
 			switch {
 			case tt.problem != "" && (err == nil || !strings.Contains(err.Error(), tt.problem)):
@@ -85,7 +85,7 @@ func TestMeetIsNotKeptWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	pr := &rig.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
+	pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
 	if _, err := pr.Meet(t.Context(), "http://"+l.Addr().String(), ""); err == nil || strings.Count(err.Error(), "no answer within 5s") != 1 {
 		t.Error(err)
 	}
@@ -108,8 +108,8 @@ func TestObstaclesOfAServer(t *testing.T) {
 	srv := httptest.NewServer(mux)
 	defer srv.Close()
 	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "Very-secret-1"}
-	pr := &rig.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect}, Secrets: new(plain.Secrets), Env: func(k string) string { return env[k] }}}
-	m := &rig.Met{Address: srv.URL, Dialect: mattermost.Dialect}
+	pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect}, Secrets: new(plain.Secrets), Env: func(k string) string { return env[k] }}}
+	m := &session.Met{Address: srv.URL, Dialect: mattermost.Dialect}
 	most := map[string]int{}
 	list, err := pr.Obstacles(t.Context(), m, "root", 200)
 	for _, o := range list {

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/plan/draft"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // The variables of the environment with the administrator's account.
@@ -34,7 +34,7 @@ type Request struct {
 	Address  string
 	Users    int // 0: the usual number
 	Flags    *Flags
-	Program  *rig.Program
+	Program  *session.Program
 	Known    plan.Known
 	Person   *ask.Person // who is asked for an account that the environment lacks
 	Talk     io.Writer
@@ -146,7 +146,7 @@ func (r *Request) account(ctx context.Context, d *dialect.Dialect, f *draft.Fact
 const usualAdmin = "sysadmin"
 
 // fit asks the server what it allows, and lowers the number of users unless the command line sets it.
-func (r *Request) fit(ctx context.Context, met *rig.Met, f *draft.Facts) error {
+func (r *Request) fit(ctx context.Context, met *session.Met, f *draft.Facts) error {
 	users := f.Users
 	if users == 0 {
 		users = f.Question.Usual()
