@@ -98,5 +98,5 @@ func (a *app) agent(ctx context.Context, fs *flag.FlagSet, args []string) error 
 		return plan.Usagef("what is this agent for? -join: users of runs on another host, or with -role this host's numbers for them; -stdio: users of a run on this host")
 	}
 	out, _ := a.raw() // of messages, whose errors are gated where they are made
-	return fleet.Serve(ctx, a.stdin, out, a.program().BuildAgent)
+	return fleet.Serve(ctx, a.stdin, out, a.program().AgentBuilder().Build)
 }

@@ -45,7 +45,7 @@ func (a *app) calibrate(ctx context.Context, fs *flag.FlagSet, args []string) er
 	if err != nil {
 		return err
 	}
-	r, known, err := s.Calibrated(ctx, *force, *length)
+	r, known, err := s.Rater().Find(ctx, *force, *length)
 	s.Progress.End()
 	if err != nil {
 		return err

@@ -18,7 +18,6 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
-	"plimsoll/run/session"
 )
 
 // A form is one way to write a report: its name for -print, its file, and how it is written.
@@ -168,7 +167,7 @@ func (o *output) withTexts(p *plan.Plan) error {
 	if *o.texts == "" {
 		return nil
 	}
-	data, err := files.Read(*o.texts, session.MaxSmall)
+	data, err := files.Read(*o.texts, files.MaxSmall)
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"plimsoll/cmd/internal/formats"
 	"plimsoll/evidence"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/importer/figures"
 	"plimsoll/report"
-	"plimsoll/run/session"
 )
 
 // givenFiles reads the files of one call and holds that no run is counted twice.
@@ -60,7 +60,7 @@ func (f *givenFiles) read(name string) ([]record.Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := session.FormatOf(*f.n.format, data)
+	known, err := formats.Of(*f.n.format, data)
 	if err == nil && known.Read == nil {
 		err = errors.New("a CSV of pairs holds both arms: pass it alone, without -base and -new")
 	}

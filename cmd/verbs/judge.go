@@ -11,13 +11,13 @@ import (
 	"strings"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/formats"
 	"plimsoll/evidence"
 	"plimsoll/internal/files"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/run/session"
 )
 
 // numbers are the flags of judge, which report has too.
@@ -38,7 +38,7 @@ func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
 		arms:   fs.String("arms", "", "names of the arms, `BASE,NEW`, if the files have none"),
 		base:   fs.String("base", "", "runs of the base: `FILES` of another tool or stored runs, separated by commas; NUMBER=FILE names the pair"),
 		fresh:  fs.String("new", "", "runs of the new arm: `FILES`, in the order of their pairs"),
-		format: fs.String("format", "auto", "of the files: "+strings.Join(session.FormatNames(), ", ")+" or auto"),
+		format: fs.String("format", "auto", "of the files: "+strings.Join(formats.Names(), ", ")+" or auto"),
 		root:   a.storeFlag(fs),
 
 		databases: fs.Bool("databases", true, "also compare the databases within each arm, when there are several"),
@@ -100,7 +100,7 @@ func (a *app) judgeNumbers(n *numbers, args []string) error {
 		if err != nil {
 			return err
 		}
-		if known, err := session.FormatOf(*n.format, data); err == nil && known.Read == nil {
+		if known, err := formats.Of(*n.format, data); err == nil && known.Read == nil {
 			return a.judgeCSV(n, args[0], data)
 		}
 	}

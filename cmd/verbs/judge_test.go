@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/run/session"
+	"plimsoll/cmd/internal/formats"
 )
 
 // fixture reads a file of an importer's tests or of the examples.
@@ -43,18 +43,18 @@ func TestFormatsAreRecognized(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f, err := session.FormatOf("auto", data); err != nil || f.Name != want {
+			if f, err := formats.Of("auto", data); err != nil || f.Name != want {
 				t.Errorf("%.20q is %q, %v; want %s", in, f.Name, err, want)
 			}
 		}
-		for _, f := range session.Formats() {
+		for _, f := range formats.All() {
 			if f.Detect([]byte(text)) != (f.Name == want) {
 				t.Errorf("a file of %s, asked for %s", want, f.Name)
 			}
 		}
 	}
-	_, err := session.FormatOf("auto", []byte("hello"))
-	for _, f := range session.Formats() {
+	_, err := formats.Of("auto", []byte("hello"))
+	for _, f := range formats.All() {
 		if err == nil || !strings.Contains(err.Error(), f.Content) {
 			t.Errorf("%v, want %q in it", err, f.Content)
 		}

@@ -52,7 +52,7 @@ func TestKnownSearches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, begun := capacity.New((&session.Session{Plan: p}).Spec(session.RunPart{Unbounded: true}, nil, nil, nil, nil, nil).Search.Config)
+		_, begun := capacity.New((session.RunPart{Unbounded: true}).Tests(p).Search.Config)
 		_, checked := known().Parse(src)
 		if (begun == nil) != tt.want || (checked == nil) != tt.want {
 			t.Errorf("pace %s, %s: want good %v\nthe search: %v\nplan check: %v", tt.pace, tt.set, tt.want, begun, checked)

@@ -17,6 +17,7 @@ import (
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/own"
 	"plimsoll/dialect/mattermost"
+	"plimsoll/internal/boundary"
 	"plimsoll/internal/linux"
 	"plimsoll/internal/plain"
 	"plimsoll/run/deploy"
@@ -95,7 +96,7 @@ type app struct {
 	// out is where series go besides the store; nil for verbs that carry out no run.
 	out       *export.Destinations
 	door      users.Door         // of the verb's runs
-	caught    *session.Panics    // panics; nil before run
+	caught    *boundary.Panics   // panics; nil before run
 	stop      func(error)        // ends the verb; nil before run
 	console   bool               // the flag
 	clearance *session.Clearance // of the plan of the verb
@@ -134,16 +135,20 @@ func (a *app) secret(name string) string {
 // program returns the parts of the process that the sessions of a verb use.
 func (a *app) program() *session.Program {
 	out, errs := a.raw()
-	return &session.Program{
+	pr := &session.Program{
 		Resolver: deploy.Resolver{
 			Env: a.env, Secrets: a.secrets, Dialects: a.dialects(), Drivers: a.services().Drivers(),
 		},
-		Version: own.Version(), Args: a.args, Terminal: a.terminal, Console: a.console,
+		Version: own.Version(), Args: a.args, Terminal: a.terminal,
 		Warn: a.stderr, RawErr: errs, ChildOut: forChild(out), ChildErr: forChild(errs),
 		Panics: a.caught, Stop: a.stop, Out: a.out, Fleet: a.door, Clearance: a.clearance,
 		Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull,
 		Telemetry: a.services().Telemetry(), AtSeal: a.catalog().KeepGraphs,
 	}
+	if a.console {
+		pr.Console = consoleAddress
+	}
+	return pr
 }
 
 func isTerminal(f *os.File) bool {

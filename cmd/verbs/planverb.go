@@ -107,7 +107,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		} else {
 			out.Digest, out.Plan = p.Digest(), p.String()
 			if p.Compare != nil {
-				m := session.ModeOf(p, false)
+				m := preflight.ModeOf(p, false)
 				out.Mode, out.Why, out.Lacks = m.Name(), m.Why, cmp.Or(p.Uncombined(), m.Lacks)
 				if m.Caution != "" {
 					out.Warnings = append(out.Warnings, m.Caution)
@@ -175,7 +175,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	if p.Compare == nil {
 		return nil
 	}
-	m := session.ModeOf(p, false)
+	m := preflight.ModeOf(p, false)
 	if m.Caution != "" {
 		plain.Fprintf(a.stderr, "plimsoll: warning: %s\n", m.Caution)
 	}

@@ -12,7 +12,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record/store"
 	"plimsoll/run/compare"
-	"plimsoll/run/session"
+	"plimsoll/run/deploy"
 )
 
 // resume goes on with a comparison that was cut. With a plan in the job, that must be the one that it began with.
@@ -67,7 +67,7 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 		j.plan = comparison.Twins(j.plan)
 	}
 	j.plan = j.plan.WithUsersOf(stored)
-	build, err := session.BuildDigest()
+	build, err := deploy.BuildDigest()
 	if err != nil {
 		return err
 	}

@@ -15,14 +15,16 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/run/export"
-	"plimsoll/run/session"
 )
 
 // serve shows the console, or answers the Prometheus HTTP API over a run.
+// consoleAddress is where the console listens unless it is told otherwise.
+const consoleAddress = "127.0.0.1:7575"
+
 func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
 	id := fs.String("prometheus", "", "the `run` whose series are served by the Prometheus HTTP API: its id, a prefix of it, its directory, or last")
-	listen := fs.String("listen", "", "`address` to listen at: "+session.ConsoleAddress+" for the console, which needs -tokens beyond the loopback device and speaks TLS there; "+
+	listen := fs.String("listen", "", "`address` to listen at: "+consoleAddress+" for the console, which needs -tokens beyond the loopback device and speaks TLS there; "+
 		"with -prometheus 127.0.0.1:9090, and beyond the loopback device any host that reaches it can read the run")
 	steer := fs.Bool("steer", false, "everybody who reaches the console without -tokens may start, stop and steer")
 	tokens := fs.String("tokens", "", "`file` of the tokens by which people log in to the console: lines of a role (viewer, operator) and a token")
@@ -51,7 +53,7 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 		if conf.Program, err = os.Executable(); err != nil {
 			return err
 		}
-		conf.Store, at.Address = st, cmp.Or(*listen, session.ConsoleAddress)
+		conf.Store, at.Address = st, cmp.Or(*listen, consoleAddress)
 		c := console.New(conf)
 		l, url, pin, err := c.Listen(at)
 		if err != nil {
@@ -97,7 +99,7 @@ func (a *app) outwardFlags(fs *flag.FlagSet) {
 
 // consoleFlag adds the flag that shows what is carried out.
 func (a *app) consoleFlag(fs *flag.FlagSet) {
-	fs.BoolVar(&a.console, "console", false, "show it in a browser while it runs, at http://"+session.ConsoleAddress+": plimsoll serve as a process of its own")
+	fs.BoolVar(&a.console, "console", false, "show it in a browser while it runs, at http://"+consoleAddress+": plimsoll serve as a process of its own")
 }
 
 // keepFlag adds the flag that keeps the state of the systems under test.

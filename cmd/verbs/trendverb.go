@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/cmd/internal/formats"
 	"plimsoll/evidence"
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
@@ -20,7 +21,6 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
-	"plimsoll/run/session"
 )
 
 // trend shows the supported users of releases over many comparisons. Its exit status reports only whether that could
@@ -120,7 +120,7 @@ func (a *app) folder(dir string) (out []released, err error) {
 		switch {
 		case err == nil:
 			out = append(out, released{path, pairs})
-		case errors.Is(err, session.ErrFormat):
+		case errors.Is(err, formats.ErrUnknown):
 			without = append(without, path)
 		default:
 			plain.Fprintf(a.stderr, "plimsoll: left out: %s\n", plain.Error(err))
@@ -160,7 +160,7 @@ func (a *app) givenReleases(name string) ([]report.ReleasePair, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := session.FormatOf("auto", data)
+	known, err := formats.Of("auto", data)
 	if err != nil {
 		return nil, plan.Usagef("%s: %w", name, err)
 	}
@@ -185,7 +185,7 @@ func (a *app) givenReleases(name string) ([]report.ReleasePair, error) {
 }
 
 // toolReleases reads the supported users of both arms from a file of another tool.
-func (a *app) toolReleases(name string, data []byte, known session.Format) ([]report.ReleasePair, error) {
+func (a *app) toolReleases(name string, data []byte, known formats.Format) ([]report.ReleasePair, error) {
 	runs, err := known.Read(name, data)
 	var out []report.ReleasePair
 	if err == nil {

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/built"
 	"plimsoll/internal/plain"
+	"plimsoll/run/deploy"
 	"plimsoll/run/session"
 )
 
@@ -63,7 +64,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	defer a.gate()()
 	a.args = args
 	if a.caught == nil {
-		a.caught = new(session.Panics)
+		a.caught = new(boundary.Panics)
 	}
 	if len(args) > 1 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "-h")
@@ -136,10 +137,7 @@ func (a *app) runVerb(ctx context.Context, v verb, args []string) int {
 // panicked reports a panic that no run has: on stderr, with its stack.
 func (a *app) panicked(p *boundary.Panic) { a.caught.Report(a.stderr, p) }
 
-func (a *app) newProgress() *session.Reporter {
-	_, w := a.raw()
-	return session.NewReporter(w, a.secrets, a.terminal)
-}
+func (a *app) newProgress() deploy.Progress { return a.program().NewReporter() }
 
 // json writes v to stdout, indented.
 func (a *app) json(v any) error {

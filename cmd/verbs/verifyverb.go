@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/run/deploy"
-	"plimsoll/run/session"
+	"plimsoll/run/preflight"
 )
 
 // verifyFlags are the flags of "target verify".
@@ -59,7 +59,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 		return plan.Usagef("target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
 	}
 	if f.ca != "" {
-		if err := session.Trust(f.ca); err != nil {
+		if err := preflight.Trust(f.ca); err != nil {
 			return plan.Usagef("-ca: %w", err)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/run/deploy"
-	"plimsoll/run/duet"
 	"plimsoll/run/live"
 	"plimsoll/run/session"
+	"plimsoll/run/turns"
 )
 
 // cells carries out the runs of a comparison.
@@ -40,12 +40,12 @@ func newCells(
 	inBlock := len(c.Arms) * len(comparison.Engines(s.Plan))
 	r = &cells{Session: s, base: base, deployed: deployed, count: c.Blocks * inBlock, past: newPastBlocks()}
 	r.pace = pace{planned: r.length(base) + plan.Between(duet), block: inBlock, all: r.count}
-	canary, hush, err := s.Canary(ctx)
+	canary, hush, err := s.Null().StartCanary(ctx)
 	if err != nil {
 		s.Progress.Say("no canary: %v", err)
 		return r, func() {}
 	}
-	r.canary = canary
+	r.canary = canary.Listen
 	return r, hush
 }
 
@@ -117,15 +117,14 @@ func (r *cells) takeTurns(
 ) ([]cellRun, error) {
 	seed := r.Plan.Seed ^ uint64(block[0].block)<<32
 	slice := r.Plan.Compare.Slice
-	table := duet.New(duet.Config{Seats: len(block), Seed: seed, Slice: slice, Log: r.Progress.Say})
-	shared := session.NewDuetBlock(len(block))
+	shared := turns.NewDuetBlock(len(block), seed, slice, r.Progress.Say)
 	out := make([]cellRun, len(block))
 	errs := make([]error, len(block)+1)
 	sessions := make([]*session.Session, len(block))
 	var wg sync.WaitGroup
 	for i, c := range block {
 		name := onEngine(c.arm, c.engine)
-		place := shared.Place(table.Sit(name, c.engine), rule.watch(c.arm, c.engine))
+		place := shared.Place(name, c.engine, rule.watch(c.arm, c.engine))
 		sessions[i] = r.Beside(name)
 		wg.Go(func() {
 			defer place.Vacate() // the others do not wait for a run that never began
@@ -137,7 +136,7 @@ func (r *cells) takeTurns(
 			})
 		})
 	}
-	errs[len(block)] = boundary.Do("the table of a duet", func() error { return table.Run(ctx) })
+	errs[len(block)] = boundary.Do("the table of a duet", func() error { return shared.Run(ctx) })
 	shared.End()
 	wg.Wait()
 	r.Together(sessions)

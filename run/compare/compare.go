@@ -9,6 +9,8 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
+	"plimsoll/run/deploy"
+	"plimsoll/run/preflight"
 	"plimsoll/run/session"
 )
 
@@ -46,7 +48,7 @@ func Run(ctx context.Context, s *session.Session, o Options) (*record.Comparison
 			return nil, err
 		}
 	}
-	build, err := session.BuildDigest()
+	build, err := deploy.BuildDigest()
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,9 @@ func Run(ctx context.Context, s *session.Session, o Options) (*record.Comparison
 	}
 	defer unlock()
 	base.Comparison = id
-	deployed := s.ComparedDeployments(o.Keep, mode.Duet)
+	deployed := s.NewDeployments()
+	deployed.Kept = o.Keep
+	deployed.Pausable = mode.Duet
 	defer deployed.Close()
 	if err := within.fit(ctx, s, deployed, base, mode.Duet); err != nil {
 		return nil, err
@@ -70,7 +74,8 @@ func Run(ctx context.Context, s *session.Session, o Options) (*record.Comparison
 		s.Progress.Say("plimsoll: warning: %s", caution)
 	}
 	s.Progress.Say("comparison %s: plan %s, %s", cfg.id, s.Plan.Name, s.Plan.Digest())
-	broadcast, ended := s.Publish(ctx, s.Store.ComparisonDir(cfg.id), beginning(cfg, mode))
+	broadcast, ended := s.Progress.Publish(
+		ctx, s.Store.ComparisonDir(cfg.id), beginning(s.Verb(), cfg, mode), s.Stop)
 	why := "the tool failed"
 	defer func() { ended(why) }()
 	cells.broadcast = broadcast
@@ -94,16 +99,16 @@ func Run(ctx context.Context, s *session.Session, o Options) (*record.Comparison
 }
 
 // mode returns the mode of a session's comparison: the one that a cut comparison began with.
-func (o Options) mode(s *session.Session) (m session.CompareMode, cautions []string, err error) {
-	m, cautions, err = s.ModeOf(s.Plan)
+func (o Options) mode(s *session.Session) (m preflight.CompareMode, cautions []string, err error) {
+	m, cautions, err = preflight.ModeHere(&s.Resolver, s.Plan)
 	if err != nil {
 		return m, nil, err
 	}
 	if o.Cut != nil {
-		m = session.CompareMode{Duet: o.Cut.InTurns(), Why: o.Cut.ModeWhy, Lacks: m.Lacks}
+		m = preflight.CompareMode{Duet: o.Cut.InTurns(), Why: o.Cut.ModeWhy, Lacks: m.Lacks}
 	}
 	if m.Lacks != "" {
-		return m, nil, session.ErrLacks(m)
+		return m, nil, preflight.ErrLacks(m)
 	}
 	return m, cautions, nil
 }
@@ -120,7 +125,7 @@ func (o Options) lock(s *session.Session) (id string, unlock func(), err error) 
 }
 
 // config returns the comparison of cells before it runs.
-func (o Options) config(ctx context.Context, r *cells, mode session.CompareMode, build string) config {
+func (o Options) config(ctx context.Context, r *cells, mode preflight.CompareMode, build string) config {
 	p := r.Plan
 	cfg := config{
 		id: r.base.Comparison, tool: r.Version, build: build, plan: p, modeWhy: mode.Why,
@@ -140,12 +145,9 @@ func (o Options) config(ctx context.Context, r *cells, mode session.CompareMode,
 // conduct begins the comparison, or goes on with the one that was cut.
 func (o Options) conduct(ctx context.Context, r *cells, cfg config) (c *record.Comparison, err error) {
 	if o.Cut != nil {
-		here, err := r.Fingerprint()
-		if err != nil {
-			return nil, err
-		}
 		found := r.deployed.Recall
-		if r.stacks, err = sameAsBefore(o.Cut, r.Store.Run, here, r.AccountsFile(), found); err != nil {
+		accounts := r.Accounts.OfFile()
+		if r.stacks, err = sameAsBefore(o.Cut, r.Store.Run, r.Host, accounts, found); err != nil {
 			return nil, err
 		}
 		r.Progress.Say("it goes on: %d runs were made until %s", len(o.Cut.Runs),

@@ -15,6 +15,7 @@ import (
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/audience"
 	"plimsoll/run/session"
 )
 
@@ -168,7 +169,7 @@ func TestNotJudgedIsDecidedFirst(t *testing.T) {
 // database with its name.
 func TestForesaw(t *testing.T) {
 	var b strings.Builder
-	r := &cells{Session: &session.Session{Progress: session.NewReporter(&b, new(plain.Secrets), false)}}
+	r := &cells{Session: &session.Session{Progress: audience.NewReporter(&b, new(plain.Secrets), false)}}
 	x := record.Expected{Metric: "p99(op)", Margin: 0.15, Blocks: 6, MDE: 0.44, Load: 21 * time.Minute, NotJudged: true}
 	y := x
 	y.Engine = plan.PostgreSQL

@@ -9,7 +9,9 @@ import (
 	"plimsoll/plan"
 	"plimsoll/report"
 	"plimsoll/run/deploy"
+	"plimsoll/run/preflight"
 	"plimsoll/run/session"
+	"plimsoll/run/trial"
 )
 
 // reporting is about the time that the judgement after the last block takes.
@@ -40,7 +42,7 @@ func (o Options) Fits(p *plan.Plan) error {
 		return plan.Usagef("-minutes %d: how long target.install and target.reset take is unknown; "+
 			"write compare.blocks", t.minutes)
 	}
-	_, err := t.plan(p, plan.Between(session.ModeOf(p, false).Duet), pilots(p))
+	_, err := t.plan(p, plan.Between(preflight.ModeOf(p, false).Duet), pilots(p))
 	return err
 }
 
@@ -49,7 +51,7 @@ func pilots(p *plan.Plan) time.Duration {
 	if !p.Bounded.AutoUsers() {
 		return 0
 	}
-	return time.Duration(len(comparison.Engines(p))) * session.LevelTime(p.Workload)
+	return time.Duration(len(comparison.Engines(p))) * trial.LevelTime(p.Workload)
 }
 
 // ahead prints, before anything is started, how many blocks fit into the minutes and the changes
@@ -59,7 +61,7 @@ func (t timed) ahead(s *session.Session, base session.RunPart) error {
 		return nil
 	}
 	before := pilots(s.Plan)
-	q, err := t.plan(s.Plan, plan.Between(session.ModeOf(s.Plan, true).Duet), before)
+	q, err := t.plan(s.Plan, plan.Between(preflight.ModeOf(s.Plan, true).Duet), before)
 	if err != nil {
 		return err
 	}

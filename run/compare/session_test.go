@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/dialect"
+	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/load/measure"
@@ -123,7 +124,7 @@ func TestComparisonOfServers(t *testing.T) {
 					Dialects: dialect.Set{d},
 				},
 				Version: "v1", Args: []string{"compare"}, Warn: io.Discard, RawErr: io.Discard,
-				Panics: new(session.Panics), Null: nullVerb,
+				Panics: new(boundary.Panics), Null: nullVerb,
 				AtSeal: func(context.Context, string, record.Manifest, float64) error { return nil },
 			}
 			s, err := session.NewSession(pr, p, st)

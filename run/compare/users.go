@@ -66,7 +66,7 @@ func findLevels(ctx context.Context, s *session.Session, minutes int) (levels []
 // findLevel makes pilots of a part until one has enough accounts for the level. Each has its system
 // for itself, all the time, in a duet too: a turn has the whole of the cores.
 func findLevel(ctx context.Context, s *session.Session, pt session.RunPart, minutes int) (l record.UserLevel, err error) {
-	if err := s.CheckVisible(pt.Arm); err != nil {
+	if err := s.CheckVisible(s.Plan, pt.Arm); err != nil {
 		return l, err
 	}
 	limit := s.Plan.MostAutoUsers()

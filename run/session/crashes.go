@@ -1,126 +1,27 @@
 package session
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"time"
 
-	"plimsoll/load/clock"
-	"plimsoll/record"
-	"plimsoll/run/deploy"
-	"plimsoll/target/lab"
-	"plimsoll/watch/series"
+	"plimsoll/run/health"
 )
 
-// mostCrashFindings of one run stand in its validity; the events have all.
-const mostCrashFindings = 8
-
-// A crashWatch writes the crashes of a system's programs into a run.
-type crashWatch struct {
-	*deploy.CrashWatch
-	clock *clock.Clock
-	err   error // of the writer
+// watchCrashes follows the target's programs.
+func watchCrashes(_ context.Context, r *run) error {
+	r.crashes = health.WatchCrashes(r.sys, r.w, r.clock)
+	return nil
 }
 
-// watchCrashes begins to follow the programs of a system. Its findings have the time of the run's
-// clock. The caller calls end.
-func watchCrashes(sys *deploy.System, w *record.Writer, run *clock.Clock) *crashWatch {
-	c := &crashWatch{clock: run}
-	c.CrashWatch = sys.WatchCrashes(func(x lab.Crash) {
-		err := w.Event(record.Event{
-			At: c.clock.Of(x.At), Kind: "crash", Rule: x.Role, Text: x.String(),
-		})
-		c.err = cmp.Or(c.err, err)
-	})
-	return c
+// findCrashes finds the ends and restarts of the target's programs, which still run.
+func findCrashes(_ context.Context, r *run) error {
+	found, err := r.crashes.Findings(r.out.Phases)
+	r.found(found...)
+	return err
 }
 
-// end looks for the last time and returns the run's findings. The target's programs still run.
-func (c *crashWatch) end(phases []record.Phase) (out []record.Finding, err error) {
-	kept, more, unread := c.End()
-	for i, x := range kept {
-		if i == mostCrashFindings {
-			more += len(kept) - i
-			break
-		}
-		at := c.clock.Of(x.At)
-		out = append(out, record.Finding{
-			Gate: record.CrashGate, Level: record.Red, Value: at.Seconds(), Unit: "s",
-			Text: fmt.Sprintf("the target did not stay up: %s; seen at %s", x, whenIn(phases, at)),
-		})
-	}
-	if more > 0 {
-		out = append(out, record.Finding{
-			Gate: record.CrashGate, Level: record.Red, Value: float64(more),
-			Text: fmt.Sprintf("%d more crashes, ends and restarts of the target's programs; "+
-				"see the events", more),
-		})
-	}
-	for _, name := range slices.Sorted(maps.Keys(unread)) {
-		out = append(out, record.Finding{
-			Gate: record.CrashGate, Level: record.Amber, Value: float64(unread[name]),
-			Unit: "bytes",
-			Text: fmt.Sprintf("%d bytes of the log of %s were not looked at for crashes: "+
-				"it grew faster than it is read", unread[name], name),
-		})
-	}
-	return out, c.err
-}
-
-// whenIn names a moment of a run.
-func whenIn(phases []record.Phase, at time.Duration) string {
-	for _, p := range phases {
-		if at >= p.From && at < p.To {
-			return fmt.Sprintf("%.1f s, in the phase %s", at.Seconds(), p.Name)
-		}
-	}
-	return fmt.Sprintf("%.1f s", at.Seconds())
-}
-
-// restartSigns are queries on a run's series that have an answer for each process that was not the same all the time,
-// with the meaning of an answer. SPAN stands for the length of the run. They find restarts of unsupervised servers,
-// by a probe or the target's own metrics.
-var restartSigns = []struct{ query, what string }{
-	{`max_over_time(plimsoll_process_gone{instance!=""}[SPAN]) > 0`, "a process of it was gone"},
-	{`max_over_time(plimsoll_process_start_seconds{instance!=""}[SPAN]) - min_over_time(plimsoll_process_start_seconds{instance!=""}[SPAN]) > 1`, "a process of it was started anew"},
-	{`max_over_time(process_start_time_seconds[SPAN]) - min_over_time(process_start_time_seconds[SPAN]) > 1`, "its process was started anew"},
-	{`max_over_time(pg_postmaster_start_time_seconds[SPAN]) - min_over_time(pg_postmaster_start_time_seconds[SPAN]) > 1`, "the database server was started anew"},
-	{`max_over_time(plimsoll_pg_checkpointer_start_time_seconds[SPAN]) - min_over_time(plimsoll_pg_checkpointer_start_time_seconds[SPAN]) > 1`,
-		"the database server started its processes anew, as it does after a crash of one of them"},
-	{`resets(mysql_global_status_uptime[SPAN]) > 0`, "the database server was started anew"},
-	{`resets(nginx_connections_accepted[SPAN]) > 0`, "the proxy was started anew"}, // a reload keeps the counter
-	{`increase(container_oom_events_total{instance!=""}[SPAN]) > 0`, "a process in its control group was killed for memory"},
-	// For programs that share their group with this one, the owner of the process is not known.
-	{`increase(container_oom_events_total{instance="",role!="self"}[SPAN]) > 0 unless on() increase(container_oom_events_total{instance="",role="self"}[SPAN]) > 0`,
-		"a process in its control group was killed for memory"},
-}
-
-// restarts returns the findings of a run's series about processes that were not the same all the
-// time.
-func restarts(ctx context.Context, db *series.DB, epoch time.Time, length time.Duration) (out []record.Finding) {
-	if length < time.Second {
-		return nil
-	}
-	span := fmt.Sprintf("%ds", int(length.Seconds()))
-	seen := map[string]bool{}
-	for _, sign := range restartSigns {
-		res, err := db.Query(ctx, strings.ReplaceAll(sign.query, "SPAN", span), epoch.Add(length))
-		if err != nil {
-			return append(out, record.Finding{Gate: "signals", Level: record.Red, Text: "whether processes of the target were started anew is not known: " + err.Error()})
-		}
-		for _, r := range res {
-			who := cmp.Or(r.Labels["instance"], r.Labels["role"], "the target")
-			if key := who + sign.what; seen[key] || len(out) >= mostCrashFindings {
-				continue
-			} else {
-				seen[key] = true
-			}
-			out = append(out, record.Finding{Gate: record.CrashGate, Level: record.Red, Value: r.Value, Text: fmt.Sprintf("the target did not stay up: %s: %s during the run", who, sign.what)})
-		}
-	}
-	return out
+// findRestarts finds restarts of servers that others run in the series of the run.
+func findRestarts(ctx context.Context, r *run) error {
+	ctx = context.WithoutCancel(ctx)
+	r.found(health.Restarts(ctx, r.db, r.clock.Epoch(), r.clock.Now())...)
+	return nil
 }

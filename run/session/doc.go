@@ -13,7 +13,8 @@
 //
 // Package session knows probes by name, as package deploy does drivers. Knowledge of one kind of server
 // is handed in: dialects, the drivers of their servers, and the work before a run is sealed. session
-// names no server, reads no flag, and judges nothing. It speaks to people through a [Reporter] and
+// names no server, reads no flag, and judges nothing. It speaks to people through a reporter of package
+// audience and
 // through Program.Warn.
 //
 // # Errors
@@ -25,5 +26,5 @@
 // # Concurrency
 //
 // A Session carries out one run at a time: its methods are not safe for concurrent use. Those of
-// Reporter and Panics are.
+// its Progress and Panics are.
 package session

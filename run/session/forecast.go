@@ -29,9 +29,9 @@ func Outlooks(p *plan.Plan, parts ...RunPart) (out []Outlook, err error) {
 	if len(parts) == 0 {
 		parts = []RunPart{{Unbounded: true}}
 	}
-	s := &Session{Plan: p}
+
 	for _, pt := range parts {
-		search := s.Spec(pt, nil, nil, nil, nil, nil).Search
+		search := pt.Tests(p).Search
 		if search == nil {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
+	"plimsoll/run/audience"
 )
 
 // Every engine has a forecast, once for those that are alike, and a budget that is too short is named. The saturation
@@ -30,14 +31,14 @@ unbounded: {max_users: 900, budget: 20s, slo: ["mean(op) < 100ms", "cpu(app) < 8
 		}
 	}
 	var out strings.Builder
-	s := &Session{Plan: p, Progress: NewReporter(&out, new(plain.Secrets), false)}
+	s := &Session{Plan: p, Progress: audience.NewReporter(&out, new(plain.Secrets), false)}
 	if err := s.Foretell(RunPart{Engine: "postgresql", Unbounded: true}, RunPart{Bounded: true}); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.String(); strings.Count(text, "budget of 20s") != 1 || strings.Contains(text, "of search end") || strings.Contains(text, "unbounded.start") {
 		t.Errorf("the budget is stated twice, or with two remedies: %q", text)
 	}
-	c := (&Session{Plan: p}).Spec(RunPart{Engine: "mysql", Unbounded: true}, nil, nil, nil, nil, nil).Search
+	c := RunPart{Engine: "mysql", Unbounded: true}.Tests(p).Search
 	if c.Saturation != 0.85 || c.Budget != 20*time.Second {
 		t.Errorf("saturation %v, want that of cpu(app) < 85%%; budget %v", c.Saturation, c.Budget)
 	}

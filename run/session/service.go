@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/dialect"
 	"plimsoll/run/deploy"
+	"plimsoll/run/health/sources"
 )
 
 // A Service is one kind of server: how users load it, and the servers of that kind that the program
@@ -19,7 +20,7 @@ type Service struct {
 	// program contains starts the program again, with the verb of the driver's name.
 	Drivers map[string]deploy.OwnDriver
 	// Telemetry reads the telemetry of servers that have one, by the names of their drivers.
-	Telemetry map[string]Telemetry
+	Telemetry map[string]sources.Telemetry
 	// Servers are verbs that run the servers by themselves.
 	Servers []ServerVerb
 }
@@ -45,8 +46,8 @@ func (all Services) Drivers() map[string]deploy.OwnDriver {
 }
 
 // Telemetry returns the readers of the services' own telemetry, by the names of drivers.
-func (all Services) Telemetry() map[string]Telemetry {
-	out := map[string]Telemetry{}
+func (all Services) Telemetry() map[string]sources.Telemetry {
+	out := map[string]sources.Telemetry{}
 	for _, s := range all {
 		maps.Copy(out, s.Telemetry)
 	}

@@ -27,7 +27,7 @@ compare: {arms: {base: {}, new: {}}, combine: true}
 `)
 	s := &Session{Plan: p}
 	for engine, want := range map[string][2]int{plan.PostgreSQL: {7500, 6000}, plan.MySQL: {5000, 4000}} {
-		spec := s.Spec(RunPart{Engine: engine, Bounded: true, Unbounded: true}, nil, nil, nil, nil, nil)
+		spec := RunPart{Engine: engine, Bounded: true, Unbounded: true}.Tests(p)
 		if spec.Bounded.Users != want[0] || spec.Search.Start != want[1] {
 			t.Errorf("%s: %d users, search from %d; want %v", engine, spec.Bounded.Users, spec.Search.Start, want)
 		}

@@ -15,6 +15,7 @@ import (
 	"plimsoll/load/fleet/join"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
+	"plimsoll/run/audience"
 	"plimsoll/run/deploy"
 	"plimsoll/target"
 	"plimsoll/target/external"
@@ -101,4 +102,4 @@ func fleetKeys(t *testing.T, names ...string) (keys string, token func(name stri
 }
 
 // silent reports to nobody.
-func silent() *Reporter { return NewReporter(io.Discard, new(plain.Secrets), false) }
+func silent() *audience.Reporter { return audience.NewReporter(io.Discard, new(plain.Secrets), false) }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
 	"plimsoll/run/deploy"
 	"plimsoll/run/health"
@@ -41,24 +40,25 @@ func TestCoresOfATargetOfOthersOnThisHost(t *testing.T) {
 	} {
 		p := parsed(t, fmt.Sprintf("{name: n, target: {driver: external, url: %q}, workload: {behavior: poster}, bounded: {users: 5}, "+
 			"probes: [{kind: pid, role: app, pid: %d}]%s}", at, app.PID(), tt.keys))
-		s := &Session{Program: &Program{Resolver: deploy.Resolver{Env: func(string) string { return "" }, Secrets: new(plain.Secrets)}}, Plan: p, Progress: silent()}
 		cores := sharedhost.CoresOf(p, true)
-		s.generator, s.targets = cores.Generator, cores.Target
+		c := deploy.HostCores{
+			Generator: cores.Generator, Target: cores.Target, Fixed: len(p.Placement.Generator) > 0,
+		}
 		sys := &deploy.System{Deployment: deployed(t, target.Spec{URL: at}), Probes: p.Probes}
-		if s.onOneHost(sys) {
+		if c.Shared(sys) {
 			t.Errorf("%s: it is here before it was looked for", tt.keys)
 		}
-		if err := s.locate(t.Context(), sys, false); err != nil {
+		if err := c.Locate(t.Context(), sys, false, silent()); err != nil {
 			t.Fatal(err)
 		}
 		var names []string
 		for _, r := range sys.Roles() {
 			names = append(names, r.Name)
 		}
-		if !slices.Equal(names, []string{"app"}) || !s.onOneHost(sys) || (len(s.coresOf(sys)) > 0) != tt.confined {
-			t.Errorf("%s: roles %v, shared %v, the target's own cores %v", tt.keys, names, s.onOneHost(sys), s.coresOf(sys))
+		if !slices.Equal(names, []string{"app"}) || !c.Shared(sys) || (len(c.Of(sys)) > 0) != tt.confined {
+			t.Errorf("%s: roles %v, shared %v, the target's own cores %v", tt.keys, names, c.Shared(sys), c.Of(sys))
 		}
-		conf := s.hostHealth(sys)
+		conf := hostHealth(c, sys)
 		conf.Last, conf.Clock = noSample, clock.New(time.Now())
 		gates := health.New(conf).Health(1, 1)
 		if why := gates["target_steal"].Why; !strings.Contains(why, tt.steal) {
@@ -67,7 +67,7 @@ func TestCoresOfATargetOfOthersOnThisHost(t *testing.T) {
 		if why := gates["others"].Why; !strings.Contains(why, tt.foreign) {
 			t.Errorf("%s: others: %q, want %q", tt.keys, why, tt.foreign)
 		}
-		if err := s.locate(t.Context(), sys, true); err != nil || len(sys.Roles()) > 0 {
+		if err := c.Locate(t.Context(), sys, true, silent()); err != nil || len(sys.Roles()) > 0 {
 			t.Errorf("%s: in a duet nothing is paused, and yet it is probed: %v, %v", tt.keys, sys.Roles(), err)
 		}
 		if err := sys.Local.End(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/dialect"
+	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -85,7 +86,7 @@ func TestClimb(t *testing.T) {
 				Settings:  dialect.Settings{Check: func(map[string]string) error { return nil }},
 			}},
 		},
-		Args: []string{"sizing"}, Warn: io.Discard, RawErr: io.Discard, Panics: new(session.Panics),
+		Args: []string{"sizing"}, Warn: io.Discard, RawErr: io.Discard, Panics: new(boundary.Panics),
 		AtSeal: func(context.Context, string, record.Manifest, float64) error { return nil },
 	}, p, st)
 	if err != nil {

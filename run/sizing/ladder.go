@@ -54,8 +54,11 @@ func (l *Ladder) Climb(ctx context.Context, deployed *deploy.Deployments) (err e
 	if err := s.Store.SaveSizing(z); err != nil { // from now on it can be found and watched
 		return err
 	}
-	like := live.Whole{Kind: live.KindSizing, ID: z.ID, Mode: "steps", Step: "beginning", Blocks: len(z.Planned)}
-	broadcast, ended := s.Publish(ctx, s.Store.SizingDir(z.ID), like)
+	like := live.Whole{
+		Kind: live.KindSizing, ID: z.ID, Verb: s.Verb(), Plan: s.Plan.Name,
+		Mode: "steps", Step: "beginning", Blocks: len(z.Planned),
+	}
+	broadcast, ended := s.Progress.Publish(ctx, s.Store.SizingDir(z.ID), like, s.Stop)
 	defer func() { ended(ending(ctx, err)) }()
 	most := l.mostUsers()
 	pt := l.Part
@@ -181,9 +184,9 @@ func (l *Ladder) run(
 ) (*record.Run, trial.Outcome, error) {
 	s := l.Session
 	for {
-		lost := s.LostAgents()
+		lost := s.Crew.Lost()
 		r, out, err := s.Trial(ctx, sys, pt)
-		if err != nil || ctx.Err() != nil || s.LostAgents() == lost {
+		if err != nil || ctx.Err() != nil || s.Crew.Lost() == lost {
 			return r, out, err
 		}
 		if err := l.note(&l.Record.Repeated, users, r); err != nil {

@@ -22,7 +22,6 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/run/deploy"
-	"plimsoll/run/session"
 )
 
 // A Source is that of a production server's rates of calls: the address of a Prometheus server, with the file of a
@@ -48,7 +47,7 @@ func Import(ctx context.Context, s Source, known plan.Known) (text []byte, actio
 	var answer []byte
 	from := s.File
 	if s.File != "" {
-		answer, err = files.ReadText(s.File, session.MaxAnswer)
+		answer, err = files.ReadText(s.File, files.MaxAnswer)
 		if err != nil {
 			return nil, 0, plan.UsageError{Err: err}
 		}
@@ -152,7 +151,7 @@ func ask(ctx context.Context, s Source, query string) (from string, answer []byt
 		return "", nil, err
 	}
 	defer resp.Body.Close()
-	answer, err = files.ReadUpTo(resp.Body, session.MaxAnswer)
+	answer, err = files.ReadUpTo(resp.Body, files.MaxAnswer)
 	if err != nil {
 		return "", nil, fmt.Errorf("%s: %w", from, err)
 	}

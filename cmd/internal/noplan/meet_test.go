@@ -13,6 +13,7 @@ import (
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/plain"
 	"plimsoll/run/deploy"
+	"plimsoll/run/preflight"
 	"plimsoll/run/session"
 )
 
@@ -66,7 +67,7 @@ func TestMeet(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
-			m, err := pr.Meet(t.Context(), tt.at+"/", "")
+			m, err := preflight.Meet(t.Context(), &pr.Resolver, tt.at+"/", "")
 			switch {
 			case tt.problem != "" && (err == nil || !strings.Contains(err.Error(), tt.problem)):
 				t.Errorf("got %v, want %q", err, tt.problem)
@@ -86,7 +87,7 @@ func TestMeetIsNotKeptWaiting(t *testing.T) {
 	}
 	defer l.Close()
 	pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
-	if _, err := pr.Meet(t.Context(), "http://"+l.Addr().String(), ""); err == nil || strings.Count(err.Error(), "no answer within 5s") != 1 {
+	if _, err := preflight.Meet(t.Context(), &pr.Resolver, "http://"+l.Addr().String(), ""); err == nil || strings.Count(err.Error(), "no answer within 5s") != 1 {
 		t.Error(err)
 	}
 }
@@ -109,9 +110,9 @@ func TestObstaclesOfAServer(t *testing.T) {
 	defer srv.Close()
 	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "Very-secret-1"}
 	pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect}, Secrets: new(plain.Secrets), Env: func(k string) string { return env[k] }}}
-	m := &session.Met{Address: srv.URL, Dialect: mattermost.Dialect}
+	m := &preflight.Met{Address: srv.URL, Dialect: mattermost.Dialect}
 	most := map[string]int{}
-	list, err := pr.Obstacles(t.Context(), m, "root", 200)
+	list, err := m.Obstacles(t.Context(), &pr.Resolver, "root", 200)
 	for _, o := range list {
 		if o.Stops {
 			most[o.Setting] = o.Most
@@ -121,7 +122,7 @@ func TestObstaclesOfAServer(t *testing.T) {
 		t.Errorf("%v, %v, %v", most, list, err)
 	}
 	delete(env, "PLIMSOLL_ADMIN_PASSWORD")
-	if _, err := pr.Obstacles(t.Context(), m, "root", 200); err == nil || !strings.Contains(err.Error(), "needs an administrator") {
+	if _, err := m.Obstacles(t.Context(), &pr.Resolver, "root", 200); err == nil || !strings.Contains(err.Error(), "needs an administrator") {
 		t.Errorf("without a secret: %v", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/plan/draft"
+	"plimsoll/run/preflight"
 	"plimsoll/run/session"
 )
 
@@ -47,7 +48,7 @@ func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, er
 	if err != nil {
 		return nil, nil, err
 	}
-	met, err := r.Program.Meet(ctx, f.URL, f.CA)
+	met, err := preflight.Meet(ctx, &r.Program.Resolver, f.URL, f.CA)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -146,12 +147,12 @@ func (r *Request) account(ctx context.Context, d *dialect.Dialect, f *draft.Fact
 const usualAdmin = "sysadmin"
 
 // fit asks the server what it allows, and lowers the number of users unless the command line sets it.
-func (r *Request) fit(ctx context.Context, met *session.Met, f *draft.Facts) error {
+func (r *Request) fit(ctx context.Context, met *preflight.Met, f *draft.Facts) error {
 	users := f.Users
 	if users == 0 {
 		users = f.Question.Usual()
 	}
-	list, err := r.Program.Obstacles(ctx, met, f.Params["admin"], max(users, f.Question.Most(users)))
+	list, err := met.Obstacles(ctx, &r.Program.Resolver, f.Params["admin"], max(users, f.Question.Most(users)))
 	if err != nil {
 		return fmt.Errorf("%w (%s sets the login name)", err, adminName)
 	}

@@ -14,6 +14,7 @@ import (
 	"plimsoll/newsfeed/perf"
 	"plimsoll/newsfeed/server"
 	"plimsoll/run/deploy"
+	"plimsoll/run/health/sources"
 	"plimsoll/run/session"
 )
 
@@ -21,7 +22,7 @@ func main() {
 	os.Exit(verbs.Main(session.Service{
 		Dialect:   newsfeed.Dialect,
 		Drivers:   map[string]deploy.OwnDriver{newsfeed.Driver: driver.New()},
-		Telemetry: map[string]session.Telemetry{newsfeed.Driver: driver.Telemetry},
+		Telemetry: map[string]sources.Telemetry{newsfeed.Driver: driver.Telemetry},
 		Servers: []session.ServerVerb{{
 			Name: newsfeed.Driver, Args: "[store|perf]", Run: serve, BadUsage: server.ErrUsage,
 			Short: "the reference news feed by itself, one of its own stores, " +
