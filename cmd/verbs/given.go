@@ -13,7 +13,6 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/record/importer/figures"
 	"plimsoll/report"
 )
 
@@ -72,7 +71,7 @@ func (f *givenFiles) read(name string) ([]record.Imported, error) {
 		return nil, plan.Usagef("%s: %w", name, err)
 	}
 	// Two runs may well agree in the few figures that a person wrote down, but not in every byte of a tool's file.
-	if sum := sha256.Sum256(data); given[0].Tool != figures.Tool {
+	if sum := sha256.Sum256(data); given[0].Tool != formats.FiguresTool {
 		if other, twice := f.sums[sum]; twice {
 			return nil, plan.Usagef("%s is a copy of %s: one run counts once", name, other)
 		}

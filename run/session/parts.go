@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"plimsoll/load/clock"
-	"plimsoll/load/workload"
 	"plimsoll/record"
 	"plimsoll/run/audience"
 	"plimsoll/run/deploy"
@@ -39,7 +38,6 @@ type run struct {
 	gates        *health.GateReader
 	signals      *health.Signals
 	panics       *health.RunPanics
-	env          workload.Env // of the users
 	population   *users.Population
 	received     users.Receipt
 	crashes      *health.CrashLog

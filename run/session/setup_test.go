@@ -5,21 +5,17 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 
 	"plimsoll/dialect"
-	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/load/engine"
-	"plimsoll/load/fleet/join"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/run/audience"
 	"plimsoll/run/deploy"
 	"plimsoll/target"
 	"plimsoll/target/external"
-	"plimsoll/watch/series"
 )
 
 // answering returns the address of a server that answers everything with an empty page.
@@ -68,37 +64,6 @@ func parsed(t *testing.T, text string) *plan.Plan {
 		t.Fatal(err)
 	}
 	return p
-}
-
-// created is a new store of series.
-func created(t *testing.T, dir string) *series.DB {
-	t.Helper()
-	db, err := series.Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return db
-}
-
-// fleetKeys makes the keys of a fleet with these agents.
-func fleetKeys(t *testing.T, names ...string) (keys string, token func(name string) *join.Token) {
-	t.Helper()
-	dir := t.TempDir()
-	keys = filepath.Join(dir, "fleet.json")
-	file := func(name string) string { return filepath.Join(dir, name+".nk") }
-	for _, name := range names {
-		if _, err := join.NewToken(files.OS{}, keys, file(name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return keys, func(name string) *join.Token {
-		t.Helper()
-		token, err := join.ReadToken(file(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return token
-	}
 }
 
 // silent reports to nobody.

@@ -80,3 +80,6 @@ func Of(name string, text []byte) (Format, error) {
 	}
 	return Format{}, fmt.Errorf("%w: want %s (docs/judge.md)", ErrUnknown, strings.Join(contents, "; "))
 }
+
+// FiguresTool is the tool of runs that are read from a file of figures.
+const FiguresTool = figures.Tool
