@@ -35,7 +35,7 @@ func CoresFor(r *Resolver, p *plan.Plan) HostCores {
 
 // besides reports whether servers of others are on this host: those of the plan's target and arms
 // that are yet to be installed, or whose processes are seen.
-func (r *Resolver) besides(p *plan.Plan) bool {
+func (e *Resolver) besides(p *plan.Plan) bool {
 	if p.Target.OwnHost() || p.Placement.Agents != nil {
 		return false
 	}
@@ -45,7 +45,7 @@ func (r *Resolver) besides(p *plan.Plan) bool {
 			urls = append(urls, a.URL...)
 		}
 	}
-	t, err := r.Resolve(plan.Target{URL: urls}, plan.Workload{})
+	t, err := e.Resolve(plan.Target{URL: urls}, plan.Workload{})
 	return err == nil && sharedhost.Serves(t.URL, len(p.Target.Install) > 0)
 }
 

@@ -24,7 +24,7 @@ func (s *System) VisibleRoles(p *plan.Plan) []string {
 }
 
 // CheckVisible returns an error if nothing can show the CPU of an arm's target.
-func (r *Resolver) CheckVisible(p *plan.Plan, arm string) error {
+func (e *Resolver) CheckVisible(p *plan.Plan, arm string) error {
 	seen := len(p.MetricsOf(arm).Roles()) > 0 || slices.ContainsFunc(p.ProbesOf(arm), plan.Probe.ShowsCPU)
 	if p.Target.OwnHost() || seen {
 		return nil
@@ -34,7 +34,7 @@ func (r *Resolver) CheckVisible(p *plan.Plan, arm string) error {
 		a, _ := p.Compare.Arm(arm)
 		t = t.With(a)
 	}
-	t, err := r.Resolve(t, p.Workload)
+	t, err := e.Resolve(t, p.Workload)
 	if err == nil && len(sharedhost.Reached(t.URL)) == 0 {
 		err = plan.Usagef("bounded.users: auto needs the CPU of the target, which is elsewhere; " +
 			"write a number, or add a probe of kind agent on its host, or metrics of it")
