@@ -14,7 +14,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // The exit statuses.
@@ -89,7 +89,7 @@ func With(status int) error {
 // Printed reports whether an error carries the status of a program that has printed its reason.
 func Printed(err error) bool {
 	_, own := errors.AsType[StatusError](err)
-	_, carried := errors.AsType[rig.CarriedError](err)
+	_, carried := errors.AsType[session.CarriedError](err)
 	return own || carried
 }
 
@@ -97,7 +97,7 @@ func Printed(err error) bool {
 func Of(err error) int {
 	var (
 		status  StatusError
-		carried rig.CarriedError
+		carried session.CarriedError
 		usage   plan.UsageError
 		bad     *plan.Error
 	)

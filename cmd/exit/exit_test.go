@@ -11,7 +11,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // Scripts decide releases by these numbers, and by which of two wins.
@@ -64,7 +64,7 @@ func TestExitStatusOfVerdicts(t *testing.T) {
 // The status of another process of this program, which has printed its reason, is the program's
 // own.
 func TestStatusOfErrors(t *testing.T) {
-	carried := fmt.Errorf("begin: %w", rig.CarriedError{Status: Worse})
+	carried := fmt.Errorf("begin: %w", session.CarriedError{Status: Worse})
 	for _, tt := range []struct {
 		err     error
 		status  int
@@ -74,7 +74,7 @@ func TestStatusOfErrors(t *testing.T) {
 		{flag.ErrHelp, OK, false},
 		{StatusError(SLO), SLO, true},
 		{carried, Worse, true},
-		{rig.CarriedError{}, OK, true},
+		{session.CarriedError{}, OK, true},
 		{plan.Usagef("-users: want a number above 0"), Usage, false},
 		{errors.New("the disk is full"), Tool, false},
 	} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/formats"
 	"plimsoll/internal/files"
-	"plimsoll/rig"
 )
 
 // fixture reads a file of an importer's tests or of the examples.
@@ -40,18 +40,18 @@ func TestFormatsAreRecognized(t *testing.T) {
 		}
 		for _, in := range []string{text, "\ufeff" + text, utf16le} {
 			data := files.Text([]byte(in))
-			if f, err := rig.FormatOf("auto", data); err != nil || f.Name != want {
+			if f, err := formats.Of("auto", data); err != nil || f.Name != want {
 				t.Errorf("%.20q is %q, %v; want %s", in, f.Name, err, want)
 			}
 		}
-		for _, f := range rig.Formats() {
+		for _, f := range formats.All() {
 			if f.Detect([]byte(text)) != (f.Name == want) {
 				t.Errorf("a file of %s, asked for %s", want, f.Name)
 			}
 		}
 	}
-	_, err := rig.FormatOf("auto", []byte("hello"))
-	for _, f := range rig.Formats() {
+	_, err := formats.Of("auto", []byte("hello"))
+	for _, f := range formats.All() {
 		if err == nil || !strings.Contains(err.Error(), f.Content) {
 			t.Errorf("%v, want %q in it", err, f.Content)
 		}

@@ -1,7 +1,7 @@
 // Package verbs is the command line of plimsoll: the table of its verbs, its streams, signals and
 // exit status. The verbs themselves are in the packages of cmd/internal.
 //
-// [Main] is the program. A program of another module that calls it with a [rig.Service] is plimsoll
+// [Main] is the program. A program of another module that calls it with a [session.Service] is plimsoll
 // with one more kind of server.
 package verbs
 
@@ -18,7 +18,7 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/internal/linux"
 	"plimsoll/internal/plain"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // Main is the program plimsoll with further services, and returns its exit status. It reads the
@@ -26,7 +26,7 @@ import (
 // order: runs are sealed as interrupted; the second interrupt or SIGTERM ends the process at once.
 // Nothing may run before Main: a process that the program has started in namespaces of its own
 // becomes another program there.
-func Main(further ...rig.Service) int {
+func Main(further ...session.Service) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 8)

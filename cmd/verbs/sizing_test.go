@@ -19,7 +19,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store/storetest"
 	"plimsoll/report"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // A system that stands by itself is made for the users of its plan's test, also when that is a ladder alone.
@@ -43,7 +43,7 @@ func TestUpForEachTest(t *testing.T) {
 			t.Errorf("%s: %v", tt.tests, err)
 			continue
 		}
-		if got := (&rig.Session{Plan: p}).Users(pt); got != tt.users {
+		if got := (&session.Session{Plan: p}).Users(pt); got != tt.users {
 			t.Errorf("%s: made for %d users, want %d", tt.tests, got, tt.users)
 		}
 	}

@@ -22,11 +22,11 @@ import (
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/built"
 	"plimsoll/internal/plain"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // serverVerb returns the verb of a service as the program carries it out.
-func serverVerb(s rig.ServerVerb) verb {
+func serverVerb(s session.ServerVerb) verb {
 	run := func(ctx context.Context, a *app.App, _ *flag.FlagSet, args []string) error {
 		return usage.Foreign(a.Stdout, args, s.BadUsage, func(stdout io.Writer) error {
 			return s.Run(ctx, args, a.Env, stdout, a.Stderr)
@@ -101,7 +101,7 @@ func run(ctx context.Context, a *app.App, args []string) int {
 	defer a.Gate()()
 	a.Args = args
 	if a.Caught == nil {
-		a.Caught = new(rig.Panics)
+		a.Caught = new(boundary.Panics)
 	}
 	if len(args) > 1 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "-h")
@@ -131,7 +131,7 @@ func runVerb(ctx context.Context, a *app.App, v verb, args []string) int {
 	fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a.Stop, a.Clearance = cancel, new(rig.Clearance)
+	a.Stop, a.Clearance = cancel, new(session.Clearance)
 	missing := a.Missing
 	if !slices.Contains(onLinux, v.name) {
 		missing = nil

@@ -85,7 +85,7 @@ var program = []string{
 // mostOfProgram is the largest number of their lines without tests, together.
 const mostOfProgram = 5500
 
-// notInProgram are the rooms that rig and evidence use in its place. Their drivers are exempt.
+// notInProgram are the rooms that run/session and evidence use in its place. Their drivers are exempt.
 var notInProgram = []string{
 	"load/measure", "load/workload", "stats", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported",
 	"target/lab", "watch/probe", "watch/series",

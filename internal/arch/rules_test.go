@@ -19,15 +19,16 @@ var rows = [][]string{
 	1:  {"internal/boundary", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
 	2:  {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3:  {"record", "dialect", "reference/dataset", "run/sharedhost"},
-	4:  {"load/engine", "run/trial", "target", "record/store", "contrib/ci", "examples", "run/preflight", "judge"},
+	4:  {"load/engine", "run/trial", "target", "record/store", "contrib/ci", "examples", "judge"},
 	5:  {"load/fleet", "judge/comparison", "report"},
 	6:  {"evidence", "run/deploy"},
-	7:  {"run/users", "run/export", "run/rating"},
+	7:  {"run/users", "run/export", "run/rating", "run/audience", "run/turns"},
 	8:  {"run/health"},
-	9:  {"rig", "console"},
-	10: {"run/compare"},
-	11: {"run/sizing"},
-	12: {"cmd", "studies"}, // studies is a separate module
+	9:  {"run/preflight", "console"},
+	10: {"run/session"},
+	11: {"run/compare"},
+	12: {"run/sizing"},
+	13: {"cmd", "studies"}, // studies is a separate module
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
@@ -47,7 +48,7 @@ var driverList = []string{
 }
 
 // choosers are the rooms that import drivers.
-var choosers = []string{"rig", "run/deploy", "run/export", "run/health", "run/rating", "run/users", "cmd"}
+var choosers = []string{"run/deploy", "run/export", "run/health", "run/preflight", "run/rating", "run/session", "run/users", "cmd"}
 
 // pure are the packages that are functions of their arguments.
 var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
@@ -251,7 +252,7 @@ func top1(imported string) string {
 // rooms that report its progress.
 func prints(t *tree) (bad []string) {
 	var files []*file
-	for _, d := range append([]string{"rig", "run/compare", "run/sizing"}, program...) {
+	for _, d := range append([]string{"run/session", "run/compare", "run/sizing"}, program...) {
 		if p := t.packages[d]; p != nil {
 			files = append(files, p.files...)
 		}

@@ -25,7 +25,7 @@ var options = regexp.MustCompile(`(Config|Options|Settings|Spec|Env)$`)
 
 // seams are options that only tests set, with the reason why they are exported.
 var seams = map[string]string{
-	"probe.HostOptions.Proc": "tests of rig read a recorded /proc",
+	"probe.HostOptions.Proc": "tests of run/session read a recorded /proc",
 	"probe.HostOptions.Sys":  "and a recorded /sys",
 }
 

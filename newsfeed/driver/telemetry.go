@@ -16,7 +16,7 @@ import (
 	"plimsoll/newsfeed/perf"
 	"plimsoll/newsfeed/server"
 	"plimsoll/record"
-	"plimsoll/rig"
+	"plimsoll/run/health/sources"
 	"plimsoll/watch/series"
 )
 
@@ -37,7 +37,7 @@ type accompanied interface {
 // Telemetry reads the news feed's telemetry of the requests of the run that has just ended, compares it with the
 // users' measurements, and stores it: windows by second in the run, the same as series. It returns findings. A target
 // without a bus has none.
-func Telemetry(ctx context.Context, x rig.EndedRun) ([]record.Finding, error) {
+func Telemetry(ctx context.Context, x sources.EndedRun) ([]record.Finding, error) {
 	d, ok := x.Deployment.(accompanied)
 	if !ok {
 		return nil, nil

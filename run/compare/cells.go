@@ -11,16 +11,16 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
-	"plimsoll/run/duet"
 	"plimsoll/run/live"
+	"plimsoll/run/session"
+	"plimsoll/run/turns"
 )
 
 // cells carries out the runs of a comparison.
 type cells struct {
-	*rig.Session
-	base      rig.RunPart
+	*session.Session
+	base      session.RunPart
 	count     int // of all blocks
 	deployed  *deploy.Deployments
 	broadcast *live.Broadcast
@@ -34,23 +34,23 @@ type cells struct {
 
 // newCells returns the cells of a plan, and starts their canary, which hush ends.
 func newCells(
-	ctx context.Context, s *rig.Session, deployed *deploy.Deployments, base rig.RunPart, duet bool,
+	ctx context.Context, s *session.Session, deployed *deploy.Deployments, base session.RunPart, duet bool,
 ) (r *cells, hush func()) {
 	c := s.Plan.Compare
 	inBlock := len(c.Arms) * len(comparison.Engines(s.Plan))
 	r = &cells{Session: s, base: base, deployed: deployed, count: c.Blocks * inBlock, past: newPastBlocks()}
 	r.pace = pace{planned: r.length(base) + plan.Between(duet), block: inBlock, all: r.count}
-	canary, hush, err := s.Canary(ctx)
+	canary, hush, err := s.Null().StartCanary(ctx)
 	if err != nil {
 		s.Progress.Say("no canary: %v", err)
 		return r, func() {}
 	}
-	r.canary = canary
+	r.canary = canary.Listen
 	return r, hush
 }
 
 // length returns how long a run may take, its reset left out.
-func (r *cells) length(pt rig.RunPart) time.Duration {
+func (r *cells) length(pt session.RunPart) time.Duration {
 	return r.Plan.RunLength(pt.Bounded, pt.Unbounded)
 }
 
@@ -117,15 +117,14 @@ func (r *cells) takeTurns(
 ) ([]cellRun, error) {
 	seed := r.Plan.Seed ^ uint64(block[0].block)<<32
 	slice := r.Plan.Compare.Slice
-	table := duet.New(duet.Config{Seats: len(block), Seed: seed, Slice: slice, Log: r.Progress.Say})
-	shared := rig.NewDuetBlock(len(block))
+	shared := turns.NewDuetBlock(len(block), seed, slice, r.Progress.Say)
 	out := make([]cellRun, len(block))
 	errs := make([]error, len(block)+1)
-	sessions := make([]*rig.Session, len(block))
+	sessions := make([]*session.Session, len(block))
 	var wg sync.WaitGroup
 	for i, c := range block {
 		name := onEngine(c.arm, c.engine)
-		place := shared.Place(table.Sit(name, c.engine), rule.watch(c.arm, c.engine))
+		place := shared.Place(name, c.engine, rule.watch(c.arm, c.engine))
 		sessions[i] = r.Beside(name)
 		wg.Go(func() {
 			defer place.Vacate() // the others do not wait for a run that never began
@@ -137,7 +136,7 @@ func (r *cells) takeTurns(
 			})
 		})
 	}
-	errs[len(block)] = boundary.Do("the table of a duet", func() error { return table.Run(ctx) })
+	errs[len(block)] = boundary.Do("the table of a duet", func() error { return shared.Run(ctx) })
 	shared.End()
 	wg.Wait()
 	r.Together(sessions)
@@ -145,7 +144,7 @@ func (r *cells) takeTurns(
 }
 
 // part translates a cell.
-func (r *cells) part(c cell) rig.RunPart {
+func (r *cells) part(c cell) session.RunPart {
 	pt := r.base
 	pt.Arm, pt.Engine = c.arm, r.Plan.EngineOf(c.arm, c.engine)
 	pt.Block, pt.Order = c.block, c.order
@@ -179,7 +178,7 @@ func (r *cells) system(ctx context.Context, c cell) (*deploy.System, error) {
 // trial carries out a run on its system with a new session. sung is the reading of the canary
 // before it.
 func (r *cells) trial(
-	ctx context.Context, s *rig.Session, sys *deploy.System, pt rig.RunPart, sung float64,
+	ctx context.Context, s *session.Session, sys *deploy.System, pt session.RunPart, sung float64,
 ) (run cellRun, err error) {
 	made, _, err := s.Trial(ctx, sys, pt)
 	if made == nil {

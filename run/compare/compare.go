@@ -9,7 +9,9 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
-	"plimsoll/rig"
+	"plimsoll/run/deploy"
+	"plimsoll/run/preflight"
+	"plimsoll/run/session"
 )
 
 // Options decide how [Run] carries out a comparison.
@@ -28,14 +30,14 @@ type Options struct {
 	Readers func(context.Context) []comparison.Reader
 }
 
-// Run carries out the comparison of a session's plan, and sets the plan to the executed one. It
-// also returns the results of a comparison that was interrupted.
-func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, error) {
+// Run carries out the comparison of a session's plan, and makes the plan the one that was carried
+// out. It also returns the results of a comparison that was interrupted.
+func Run(ctx context.Context, s *session.Session, o Options) (*record.Comparison, error) {
 	mode, cautions, err := o.mode(s)
 	if err != nil {
 		return nil, err
 	}
-	base := rig.RunPart{Bounded: s.Plan.Bounded != nil, Unbounded: s.Plan.Unbounded != nil}
+	base := session.RunPart{Bounded: s.Plan.Bounded != nil, Unbounded: s.Plan.Unbounded != nil}
 	within := timed{o.Minutes, o.Began}
 	var levels []record.UserLevel
 	if o.Cut == nil {
@@ -46,7 +48,7 @@ func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, er
 			return nil, err
 		}
 	}
-	build, err := rig.BuildDigest()
+	build, err := deploy.BuildDigest()
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,9 @@ func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, er
 	}
 	defer unlock()
 	base.Comparison = id
-	deployed := s.ComparedDeployments(o.Keep, mode.Duet)
+	deployed := s.NewDeployments()
+	deployed.Kept = o.Keep
+	deployed.Pausable = mode.Duet
 	defer deployed.Close()
 	if err := within.fit(ctx, s, deployed, base, mode.Duet); err != nil {
 		return nil, err
@@ -70,7 +74,8 @@ func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, er
 		s.Progress.Say("plimsoll: warning: %s", caution)
 	}
 	s.Progress.Say("comparison %s: plan %s, %s", cfg.id, s.Plan.Name, s.Plan.Digest())
-	broadcast, ended := s.Publish(ctx, s.Store.ComparisonDir(cfg.id), beginning(cfg, mode))
+	broadcast, ended := s.Progress.Publish(
+		ctx, s.Store.ComparisonDir(cfg.id), beginning(s.Verb(), cfg, mode), s.Stop)
 	why := "the tool failed"
 	defer func() { ended(why) }()
 	cells.broadcast = broadcast
@@ -93,25 +98,24 @@ func Run(ctx context.Context, s *rig.Session, o Options) (*record.Comparison, er
 	return c, nil
 }
 
-// mode returns the mode of a session's comparison; a cut comparison keeps the mode that it began
-// with.
-func (o Options) mode(s *rig.Session) (m rig.CompareMode, cautions []string, err error) {
-	m, cautions, err = s.ModeOf(s.Plan)
+// mode returns the mode of a session's comparison: the one that a cut comparison began with.
+func (o Options) mode(s *session.Session) (m preflight.CompareMode, cautions []string, err error) {
+	m, cautions, err = preflight.ModeHere(&s.Resolver, s.Plan)
 	if err != nil {
 		return m, nil, err
 	}
 	if o.Cut != nil {
-		m = rig.CompareMode{Duet: o.Cut.InTurns(), Why: o.Cut.ModeWhy, Lacks: m.Lacks}
+		m = preflight.CompareMode{Duet: o.Cut.InTurns(), Why: o.Cut.ModeWhy, Lacks: m.Lacks}
 	}
 	if m.Lacks != "" {
-		return m, nil, rig.ErrLacks(m)
+		return m, nil, preflight.ErrLacks(m)
 	}
 	return m, cautions, nil
 }
 
 // lock returns the id of the comparison, which is locked until unlock is called. The caller has
 // locked a cut one.
-func (o Options) lock(s *rig.Session) (id string, unlock func(), err error) {
+func (o Options) lock(s *session.Session) (id string, unlock func(), err error) {
 	if o.Cut != nil {
 		return o.Cut.ID, func() {}, nil
 	}
@@ -121,7 +125,7 @@ func (o Options) lock(s *rig.Session) (id string, unlock func(), err error) {
 }
 
 // config returns the comparison of cells before it runs.
-func (o Options) config(ctx context.Context, r *cells, mode rig.CompareMode, build string) config {
+func (o Options) config(ctx context.Context, r *cells, mode preflight.CompareMode, build string) config {
 	p := r.Plan
 	cfg := config{
 		id: r.base.Comparison, tool: r.Version, build: build, plan: p, modeWhy: mode.Why,
@@ -141,12 +145,9 @@ func (o Options) config(ctx context.Context, r *cells, mode rig.CompareMode, bui
 // conduct begins the comparison, or resumes the cut one.
 func (o Options) conduct(ctx context.Context, r *cells, cfg config) (c *record.Comparison, err error) {
 	if o.Cut != nil {
-		here, err := r.Fingerprint()
-		if err != nil {
-			return nil, err
-		}
 		found := r.deployed.Recall
-		if r.stacks, err = sameAsBefore(o.Cut, r.Store.Run, here, r.AccountsFile(), found); err != nil {
+		accounts := r.Accounts.OfFile()
+		if r.stacks, err = sameAsBefore(o.Cut, r.Store.Run, r.Host, accounts, found); err != nil {
 			return nil, err
 		}
 		r.Progress.Say("it goes on: %d runs were made until %s", len(o.Cut.Runs),

@@ -1,5 +1,5 @@
 // Package compare carries out a comparison: arms × databases in blocks, each run by a session
-// ([rig.Session]).
+// ([session.Session]).
 //
 // # Blocks
 //

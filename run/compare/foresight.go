@@ -8,29 +8,23 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
+	"plimsoll/run/preflight"
+	"plimsoll/run/session"
 )
 
 // environment returns this host with the cores of both sides.
-func environment(s *rig.Session) (e comparison.Environment, err error) {
-	h, err := s.Fingerprint()
-	if err != nil {
-		return e, err
-	}
-	generator, targets := s.Cores()
+func environment(s *session.Session) (e comparison.Environment) {
+	h := s.Host
 	kernel, _, _ := strings.Cut(h.Kernel, " ")
-	e.Host = fmt.Sprintf("%s %v %v", h.Digest(), generator, targets)
+	e.Host = fmt.Sprintf("%s %v %v", h.Digest(), s.Cores.Generator, s.Cores.Target)
 	e.HostText = strings.TrimSpace(fmt.Sprintf("%d × %s, kernel %s", h.CPUs, h.CPUModel, kernel))
-	return e, nil
+	return e
 }
 
-// foresee returns the time that a comparison of this number of runs by a plan takes on the host of
-// a session, and the changes that it can find.
-func foresee(s *rig.Session, p *plan.Plan, runs int, base rig.RunPart) (*record.Before, error) {
-	env, err := environment(s)
-	if err != nil {
-		return nil, err
-	}
+// foresee returns the time that a comparison of so many runs by a plan takes on the host of a
+// session, and the changes that it can find.
+func foresee(s *session.Session, p *plan.Plan, runs int, base session.RunPart) (*record.Before, error) {
+	env := environment(s)
 	lines, warnings, err := s.Store.AA()
 	if err != nil {
 		return nil, err
@@ -38,7 +32,7 @@ func foresee(s *rig.Session, p *plan.Plan, runs int, base rig.RunPart) (*record.
 	for _, w := range warnings {
 		s.Progress.Say("plimsoll: warning: %v", w)
 	}
-	env.Duet = rig.ModeOf(p, true).Duet
+	env.Duet = preflight.ModeOf(p, true).Duet
 	each := p.RunLength(base.Bounded, base.Unbounded) + plan.Between(env.Duet)
 	b := &record.Before{At: time.Now(), Runs: runs, Most: time.Duration(runs) * each, Retry: p.Compare.Retry}
 	if p.Unbounded != nil {
@@ -66,11 +60,8 @@ func foresee(s *rig.Session, p *plan.Plan, runs int, base rig.RunPart) (*record.
 }
 
 // register writes the noise found by a comparison of a build with itself into the store.
-func register(s *rig.Session, c *record.Comparison, readers []comparison.Reader) error {
-	env, err := environment(s)
-	if err != nil {
-		return err
-	}
+func register(s *session.Session, c *record.Comparison, readers []comparison.Reader) error {
+	env := environment(s)
 	all := *c
 	all.Foreseen = nil // endpoints that the plan could not decide have noise too
 	arms, _, err := comparison.Judge(&all, s.Plan, comparison.Loader(c, s.Store.Run), readers...)

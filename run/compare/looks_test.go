@@ -15,7 +15,8 @@ import (
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
+	"plimsoll/run/audience"
+	"plimsoll/run/session"
 )
 
 const looksPlan = `
@@ -168,7 +169,7 @@ func TestNotJudgedIsDecidedFirst(t *testing.T) {
 // their database.
 func TestForesaw(t *testing.T) {
 	var b strings.Builder
-	r := &cells{Session: &rig.Session{Progress: rig.NewReporter(&b, new(plain.Secrets), false)}}
+	r := &cells{Session: &session.Session{Progress: audience.NewReporter(&b, new(plain.Secrets), false)}}
 	x := record.Expected{Metric: "p99(op)", Margin: 0.15, Blocks: 6, MDE: 0.44, Load: 21 * time.Minute, NotJudged: true}
 	y := x
 	y.Engine = plan.PostgreSQL

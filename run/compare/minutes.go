@@ -8,8 +8,10 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/report"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
+	"plimsoll/run/preflight"
+	"plimsoll/run/session"
+	"plimsoll/run/trial"
 )
 
 // reporting is the approximate time of the judgement after the last block.
@@ -41,7 +43,7 @@ func (o Options) Fits(p *plan.Plan) error {
 		return plan.Usagef("-minutes %d: how long target.install and target.reset take is unknown; "+
 			"write compare.blocks", t.minutes)
 	}
-	_, err := t.plan(p, plan.Between(rig.ModeOf(p, false).Duet), pilots(p))
+	_, err := t.plan(p, plan.Between(preflight.ModeOf(p, false).Duet), pilots(p))
 	return err
 }
 
@@ -50,17 +52,17 @@ func pilots(p *plan.Plan) time.Duration {
 	if !p.Bounded.AutoUsers() {
 		return 0
 	}
-	return time.Duration(len(comparison.Engines(p))) * rig.LevelTime(p.Workload)
+	return time.Duration(len(comparison.Engines(p))) * trial.LevelTime(p.Workload)
 }
 
 // ahead prints, before anything is started, how many blocks fit into the minutes and the changes
 // that they can find.
-func (t timed) ahead(s *rig.Session, base rig.RunPart) error {
+func (t timed) ahead(s *session.Session, base session.RunPart) error {
 	if t.minutes == 0 {
 		return nil
 	}
 	before := pilots(s.Plan)
-	q, err := t.plan(s.Plan, plan.Between(rig.ModeOf(s.Plan, true).Duet), before)
+	q, err := t.plan(s.Plan, plan.Between(preflight.ModeOf(s.Plan, true).Duet), before)
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,7 @@ func (t timed) overrun(p *plan.Plan, between time.Duration) *plan.Plan {
 // fit deploys the systems of the comparison, measures how long the reset of one takes, and makes
 // the session's plan one that fits.
 func (t timed) fit(
-	ctx context.Context, s *rig.Session, deployed *deploy.Deployments, pt rig.RunPart, duet bool,
+	ctx context.Context, s *session.Session, deployed *deploy.Deployments, pt session.RunPart, duet bool,
 ) error {
 	if t.minutes == 0 {
 		return nil
@@ -145,7 +147,7 @@ func (t timed) fit(
 // resetTime deploys a system, resets it and halts it as between two runs. A target that does not
 // start is not an error: its runs show it.
 func resetTime(
-	ctx context.Context, s *rig.Session, deployed *deploy.Deployments, pt rig.RunPart,
+	ctx context.Context, s *session.Session, deployed *deploy.Deployments, pt session.RunPart,
 ) (time.Duration, error) {
 	sys, err := deployed.System(ctx, s.Need(pt))
 	if err != nil {

@@ -1,9 +1,8 @@
 package compare
 
 import (
+	"fmt"
 	"time"
-
-	"plimsoll/internal/plain"
 )
 
 // A pace is the time that a run of a comparison takes with its reset and its end: the plan's until
@@ -34,7 +33,7 @@ func (p *pace) made(runs int, took time.Duration) string {
 	if before >= p.block || p.runs < p.block || (each-p.planned).Abs() <= p.planned/10 {
 		return ""
 	}
-	return plain.Sprintf("a run takes %v with its reset and end, where the forecast had %v: about %v for %d runs",
+	return fmt.Sprintf("a run takes %v with its reset and end, where the forecast had %v: about %v for %d runs",
 		each.Round(time.Second), p.planned.Round(time.Second),
 		(each * time.Duration(p.all)).Round(10*time.Second), p.all)
 }

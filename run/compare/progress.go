@@ -8,14 +8,15 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/rig"
 	"plimsoll/run/live"
+	"plimsoll/run/preflight"
 )
 
 // beginning returns a comparison before its first run, for a console.
-func beginning(cfg config, mode rig.CompareMode) live.Whole {
+func beginning(verb string, cfg config, mode preflight.CompareMode) live.Whole {
 	w := live.Whole{
 		Kind: live.KindComparison, ID: cfg.id, Mode: mode.Name(), Step: "beginning",
+		Verb: verb, Plan: cfg.plan.Name,
 		Blocks: cfg.plan.Compare.Blocks, Engines: comparison.Engines(cfg.plan),
 	}
 	for _, a := range cfg.plan.Compare.Arms {

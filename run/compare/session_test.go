@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/dialect"
+	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/load/measure"
@@ -21,8 +22,8 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/reference/refnull"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
+	"plimsoll/run/session"
 )
 
 // nullVerb has this program start a null server for the canary, as the program of a session does.
@@ -116,17 +117,17 @@ func TestComparisonOfServers(t *testing.T) {
 				Behaviors: dialect.Registry{"getter": func() workload.Behavior { return getter{} }},
 				Settings:  dialect.Settings{Check: func(map[string]string) error { return nil }},
 			}
-			pr := &rig.Program{
+			pr := &session.Program{
 				Resolver: deploy.Resolver{
 					Env:      func(string) string { return "" },
 					Secrets:  new(plain.Secrets),
 					Dialects: dialect.Set{d},
 				},
 				Version: "v1", Args: []string{"compare"}, Warn: io.Discard, RawErr: io.Discard,
-				Panics: new(rig.Panics), Null: nullVerb,
+				Panics: new(boundary.Panics), Null: nullVerb,
 				AtSeal: func(context.Context, string, record.Manifest, float64) error { return nil },
 			}
-			s, err := rig.NewSession(pr, p, st)
+			s, err := session.NewSession(pr, p, st)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,8 +13,8 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/rig"
 	"plimsoll/run/trial"
+	"plimsoll/run/turns"
 	"plimsoll/stats"
 	"plimsoll/watch/series"
 )
@@ -62,7 +62,7 @@ func newStopRule(p *plan.Plan, past *pastBlocks) *stopRule {
 
 // watch adds a run of the block, before any of them begins. It returns what ends the run's measured
 // phase.
-func (x *stopRule) watch(arm, engine string) rig.Watch {
+func (x *stopRule) watch(arm, engine string) turns.Watch {
 	if x == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ type stopRun struct {
 	cpu     map[string]*comparison.Counter
 }
 
-// watch is a [rig.Watch]. CPU times are read of the run's series.
+// watch is a [turns.Watch]. CPU times are read of the run's series.
 func (r *stopRun) watch(ctx context.Context, test *trial.BoundedTest, run *clock.Clock, db *series.DB) {
 	r.clock = run
 	r.now = run.Now

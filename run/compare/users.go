@@ -10,7 +10,7 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 	"plimsoll/run/trial"
 )
 
@@ -26,7 +26,7 @@ const (
 
 // FindUsers has a pilot find the number of users of a part, where the plan leaves it open, and
 // makes it the plan's.
-func FindUsers(ctx context.Context, s *rig.Session, pt rig.RunPart) error {
+func FindUsers(ctx context.Context, s *session.Session, pt session.RunPart) error {
 	if !pt.Bounded || !s.Plan.Bounded.AutoUsers() {
 		return nil
 	}
@@ -39,7 +39,7 @@ func FindUsers(ctx context.Context, s *rig.Session, pt rig.RunPart) error {
 
 // findLevels is FindUsers for the base of a comparison on each database. The comparison takes so
 // many minutes; 0 for any time.
-func findLevels(ctx context.Context, s *rig.Session, minutes int) (levels []record.UserLevel, err error) {
+func findLevels(ctx context.Context, s *session.Session, minutes int) (levels []record.UserLevel, err error) {
 	p := s.Plan
 	if !p.Bounded.AutoUsers() {
 		return nil, nil
@@ -47,7 +47,7 @@ func findLevels(ctx context.Context, s *rig.Session, minutes int) (levels []reco
 	engines := comparison.Engines(p)
 	users := plan.PerEngine{}
 	for _, e := range engines {
-		pt := rig.RunPart{Arm: plan.Base, Engine: p.EngineOf(plan.Base, e), Bounded: true}
+		pt := session.RunPart{Arm: plan.Base, Engine: p.EngineOf(plan.Base, e), Bounded: true}
 		l, err := findLevel(ctx, s, pt, minutes)
 		if err != nil {
 			return nil, err
@@ -65,14 +65,14 @@ func findLevels(ctx context.Context, s *rig.Session, minutes int) (levels []reco
 
 // findLevel makes pilots of a part until one has enough accounts for the level. Each has its system
 // for itself, all the time, in a duet too: a turn has the whole of the cores.
-func findLevel(ctx context.Context, s *rig.Session, pt rig.RunPart, minutes int) (l record.UserLevel, err error) {
-	if err := s.CheckVisible(pt.Arm); err != nil {
+func findLevel(ctx context.Context, s *session.Session, pt session.RunPart, minutes int) (l record.UserLevel, err error) {
+	if err := s.CheckVisible(s.Plan, pt.Arm); err != nil {
 		return l, err
 	}
 	limit := s.Plan.MostAutoUsers()
 	pt.Pilot, pt.Unbounded, pt.Start = true, false, firstLevel
 	began := time.Now()
-	for pt.Most = min(rig.FirstAccounts, limit); ; {
+	for pt.Most = min(session.FirstAccounts, limit); ; {
 		s.Progress.What("pilot  users of "+onEngine(cmp.Or(pt.Arm, "the target"), pt.Engine), 0)
 		r, found, took, err := pilotUsers(ctx, s, pt)
 		if err != nil {
@@ -154,8 +154,8 @@ func pilotsLast(minutes, pilots int, took time.Duration) bool {
 	return 3*took.Minutes() > each
 }
 
-// pilotUsers carries out one pilot on a new system. took is the time of the deployment.
-func pilotUsers(ctx context.Context, s *rig.Session, pt rig.RunPart) (
+// pilotUsers carries out one pilot on a system of its own. took is the time of the deployment.
+func pilotUsers(ctx context.Context, s *session.Session, pt session.RunPart) (
 	r *record.Run, found *trial.FoundLevel, took time.Duration, err error,
 ) {
 	deployed := s.NewDeployments()

@@ -1,10 +1,14 @@
-// Package preflight carries out checks before a run: side by side, each within a time of its own, so
-// that all that is wrong is known at once and within seconds.
+// Package preflight checks a plan before its runs begin: its files and references, this host, and the
+// servers that it names ([Inspection]). [Run] makes checks side by side, each within a time of its own,
+// so that all that is wrong is known at once and within seconds.
+//
+// [ModeOf] decides whether this host can carry out a duet, [Meet] asks a server what it is before there
+// is a plan, and [Examine] looks at a host without one.
 //
 // # Out of scope
 //
-// The checks, which the caller makes, and what follows from their findings. A check that ignores the
-// end of its context, as a call to a dead file system does, is left behind and not waited for.
+// What follows from the findings. A check that ignores the end of its context, as a call to a dead file
+// system does, is left behind and not waited for.
 package preflight
 
 import (

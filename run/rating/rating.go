@@ -30,7 +30,7 @@ type Rater struct {
 	Version  string // of this program
 	Null     Null
 	CPUs     []int // of the generator, for the record; none when it may use all
-	Behavior workload.Behavior
+	Behavior func() workload.Behavior
 	Timeout  time.Duration // of an operation
 	// Doing reports progress, with how long it takes; 0 if that is not known.
 	Doing func(what string, length time.Duration)
@@ -57,7 +57,7 @@ func (x Rater) Measure(ctx context.Context, length time.Duration) (r calibration
 	host := probe.Fingerprint()
 	r, err = calibration.Measure(ctx, calibration.Config{
 		Env:      workload.Env{URL: url, Seed: 1, Timeout: x.Timeout, Secret: nullSecret},
-		Behavior: x.Behavior,
+		Behavior: x.Behavior(),
 		Cores:    runtime.GOMAXPROCS(0),
 		Sockets:  max(4, limits.Files-limits.FilesOpen-probe.ReservedFiles),
 		Memory:   memoryOfUsers(host),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/dialect"
+	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -15,8 +16,8 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/reference/refnull"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
+	"plimsoll/run/session"
 )
 
 // A getter is a behavior, and one of its users, who gets a page of the server every 10 ms.
@@ -75,7 +76,7 @@ func TestClimb(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := rig.NewSession(&rig.Program{
+	s, err := session.NewSession(&session.Program{
 		Resolver: deploy.Resolver{
 			Env:     func(string) string { return "" },
 			Secrets: new(plain.Secrets),
@@ -85,7 +86,7 @@ func TestClimb(t *testing.T) {
 				Settings:  dialect.Settings{Check: func(map[string]string) error { return nil }},
 			}},
 		},
-		Args: []string{"sizing"}, Warn: io.Discard, RawErr: io.Discard, Panics: new(rig.Panics),
+		Args: []string{"sizing"}, Warn: io.Discard, RawErr: io.Discard, Panics: new(boundary.Panics),
 		AtSeal: func(context.Context, string, record.Manifest, float64) error { return nil },
 	}, p, st)
 	if err != nil {
@@ -94,7 +95,7 @@ func TestClimb(t *testing.T) {
 	deployed := s.NewDeployments()
 	defer deployed.Close()
 	z := &record.Sizing{ID: "z", State: record.Running, Planned: p.Sizing.Steps}
-	l := &Ladder{Session: s, Plan: p, Part: rig.RunPart{Comparison: z.ID}, Record: z}
+	l := &Ladder{Session: s, Plan: p, Part: session.RunPart{Comparison: z.ID}, Record: z}
 	if err := l.Climb(t.Context(), deployed); err != nil {
 		t.Fatal(err)
 	}

@@ -9,17 +9,17 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
 	"plimsoll/run/live"
+	"plimsoll/run/session"
 	"plimsoll/run/trial"
 )
 
 // A Ladder carries out the steps of a sizing on one deployment.
 type Ladder struct {
-	Session *rig.Session // its plan becomes the plan of the step under way
-	Plan    *plan.Plan   // the whole one
-	Part    rig.RunPart
+	Session *session.Session // its plan becomes the one of the step under way
+	Plan    *plan.Plan       // the whole one
+	Part    session.RunPart
 	Record  *record.Sizing
 	Prefix  string // of the lines of progress
 }
@@ -54,8 +54,11 @@ func (l *Ladder) Climb(ctx context.Context, deployed *deploy.Deployments) (err e
 	if err := s.Store.SaveSizing(z); err != nil { // from now on it can be found and watched
 		return err
 	}
-	like := live.Whole{Kind: live.KindSizing, ID: z.ID, Mode: "steps", Step: "beginning", Blocks: len(z.Planned)}
-	broadcast, ended := s.Publish(ctx, s.Store.SizingDir(z.ID), like)
+	like := live.Whole{
+		Kind: live.KindSizing, ID: z.ID, Verb: s.Verb(), Plan: s.Plan.Name,
+		Mode: "steps", Step: "beginning", Blocks: len(z.Planned),
+	}
+	broadcast, ended := s.Progress.Publish(ctx, s.Store.SizingDir(z.ID), like, s.Stop)
 	defer func() { ended(ending(ctx, err)) }()
 	most := l.mostUsers()
 	pt := l.Part
@@ -143,7 +146,7 @@ func (l *Ladder) search(ctx context.Context, sys *deploy.System, most int) error
 }
 
 // step carries out a step, the pt.Order-th, and reports whether the ladder ends with it.
-func (l *Ladder) step(ctx context.Context, sys *deploy.System, pt rig.RunPart, users int) (over bool, err error) {
+func (l *Ladder) step(ctx context.Context, sys *deploy.System, pt session.RunPart, users int) (over bool, err error) {
 	s, z := l.Session, l.Record
 	s.Plan = l.Plan.AtStep(users)
 	var after time.Duration
@@ -177,13 +180,13 @@ func (l *Ladder) step(ctx context.Context, sys *deploy.System, pt rig.RunPart, u
 // the agents left, as a block of a comparison is; the run that was void stays in the store and in
 // the record: messages that the target lost in it are gone.
 func (l *Ladder) run(
-	ctx context.Context, sys *deploy.System, pt rig.RunPart, users int,
+	ctx context.Context, sys *deploy.System, pt session.RunPart, users int,
 ) (*record.Run, trial.Outcome, error) {
 	s := l.Session
 	for {
-		lost := s.LostAgents()
+		lost := s.Crew.Lost()
 		r, out, err := s.Trial(ctx, sys, pt)
-		if err != nil || ctx.Err() != nil || s.LostAgents() == lost {
+		if err != nil || ctx.Err() != nil || s.Crew.Lost() == lost {
 			return r, out, err
 		}
 		if err := l.note(&l.Record.Repeated, users, r); err != nil {

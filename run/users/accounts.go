@@ -91,3 +91,11 @@ func (f *UsersFile) Record(mix []engine.Part, env workload.Env, reset bool) *rec
 	}
 	return &out
 }
+
+// OfFile describes the file of the accounts; nil of a nil file.
+func (f *UsersFile) OfFile() *record.AccountsFile {
+	if f == nil {
+		return nil
+	}
+	return &f.File
+}

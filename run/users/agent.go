@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/internal/heaplimit"
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
 	"plimsoll/load/engine"
@@ -95,8 +96,8 @@ type Builder struct {
 	Secrets *plain.Secrets
 }
 
-// Build makes an agent. It is a [fleet.Build]. It alone knows the tokens of its users: it removes
-// them from its errors, and from the errors of users that it reports.
+// Build makes an agent. It is a [fleet.Build]. It alone knows the tokens of its users: its errors,
+// and those that it tells of users, go out without them. Its memory is kept until ctx ends.
 func (b Builder) Build(ctx context.Context, st fleet.Start, epoch time.Time,
 	tell func(int, error)) (*fleet.Agent, error) {
 	onError := func(user int, err error) {
@@ -152,6 +153,9 @@ func (b Builder) build(ctx context.Context, st fleet.Start, epoch time.Time,
 		conf.Arrivals.Behavior = server(mix)
 	}
 	agent.Engine, err = engine.New(ctx, conf)
+	if err == nil {
+		context.AfterFunc(ctx, heaplimit.Keep())
+	}
 	return agent, err
 }
 

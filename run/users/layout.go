@@ -149,3 +149,23 @@ func Processes(users, conns int, l probe.Limits) (int, error) {
 		"good: \"* - nofile %d\" in /etc/security/limits.conf), or simulate at most %d users here",
 		users, conns, plan.MostProcesses, l.Files, probe.ReservedFiles, each, each, each, fit)
 }
+
+// An Admission prepares the users of a plan on its target.
+type Admission struct {
+	Plan     *plan.Plan
+	Crew     *Crew      // nil: this host has the users
+	Accounts *UsersFile // nil: behaviors make the accounts
+}
+
+// Admit returns an error if n users of a mix cannot be laid out.
+func (a Admission) Admit(ctx context.Context, url string, mix []engine.Part, n int) error {
+	_, err := LayOut(ctx, a.Plan, a.Crew, url, mix, n)
+	return err
+}
+
+// Provision makes the accounts of n users of a mix.
+func (a Admission) Provision(
+	ctx context.Context, env workload.Env, mix []engine.Part, n int,
+) error {
+	return Provision(ctx, env, mix, n, a.Accounts)
+}

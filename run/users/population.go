@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"time"
 
+	"plimsoll/internal/heaplimit"
 	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/fleet"
+	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
@@ -22,7 +25,8 @@ type Config struct {
 	Mix    []engine.Part
 	// Arrivals is the open model of [Arrivals]; nil for users who act at their own pace.
 	Arrivals *engine.Arrivals
-	// Env is the environment of the users, with the recorders of the run. Start sets its Dial.
+	// Env is the environment of the users, with the recorders of the run. Start sets its Dial, and its Registry where
+	// it has none.
 	Env   workload.Env
 	Clock *clock.Clock
 	// Crew has the users, where the layout has members; nil for users on this host.
@@ -49,15 +53,20 @@ type Population struct {
 	remote *fleet.RemoteDriver // nil: the users are in this process
 	links  []io.ReadWriteCloser
 	here   *processes // nil: no process was started here
+	free   func()     // releases the memory of this process
 }
 
 // Start makes the users of a run, of which none acts before the driver is told how many there are.
 // The processes that have them are ready when it returns. They live until [Population.End], or
 // until ctx ends.
 func Start(ctx context.Context, c Config) (*Population, error) {
-	p := &Population{conf: c}
+	if c.Env.Registry == nil {
+		c.Env.Registry = measure.NewRegistry(runtime.GOMAXPROCS(0))
+	}
+	p := &Population{conf: c, free: heaplimit.Keep()}
 	if c.Layout.Apart() {
 		if err := p.startApart(ctx); err != nil {
+			p.free()
 			return nil, err
 		}
 		return p, nil
@@ -68,6 +77,7 @@ func Start(ctx context.Context, c Config) (*Population, error) {
 		Env: c.Env, Mix: c.Mix, Arrivals: c.Arrivals, Clock: c.Clock, OnError: onError,
 	})
 	if err != nil {
+		p.free()
 		return nil, err
 	}
 	p.Driver = local
@@ -162,10 +172,17 @@ func (p *Population) End() {
 		}
 	}
 	p.leave()
+	p.free()
 }
 
 // Remote returns the driver of users in other processes; nil for users in this one.
 func (p *Population) Remote() *fleet.RemoteDriver { return p.remote }
+
+// Registry returns where the users record.
+func (p *Population) Registry() *measure.Registry { return p.conf.Env.Registry }
+
+// Labeled reports whether there are so few processes that each has series of its own.
+func (p *Population) Labeled() bool { return p.conf.Layout.Processes <= fleet.MostLabeled }
 
 // Stamps returns how the bytes were dated that the users received, since their processes began.
 func (p *Population) Stamps() wire.Clocks {

@@ -23,7 +23,7 @@ type Received struct {
 
 // Describe sets the fields of a manifest that describe connections and answers.
 func (r Received) Describe(m *record.Manifest) {
-	m.Clock = ClockText(r.Stamps, r.OfAll)
+	m.Clock = r.ClockText()
 	m.Connections = r.connections()
 	m.Answers = nil
 	if r.Budget > 0 {
@@ -55,13 +55,14 @@ func (r Received) answers() *record.Answers {
 }
 
 // ClockText describes in the manifest which clocks stamped the instants of a run, and how often
-// each did (docs/method/time.md). ofAll is true if the counts include all runs of a block.
-func ClockText(n wire.Clocks, ofAll bool) string {
+// each did (docs/method/time.md).
+func (r Received) ClockText() string {
+	n := r.Stamps
 	s := fmt.Sprintf("CLOCK_MONOTONIC of each process that has users (%s); arrivals by the "+
 		"kernel's receive stamps where it gives them", runtime.Version())
 	if total := n.Kernel + n.Process; total > 0 {
 		s += fmt.Sprintf(": %d of %d responses and messages", n.Kernel, total)
-		if ofAll {
+		if r.OfAll {
 			s += record.OfAll
 		}
 	}

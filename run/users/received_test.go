@@ -18,7 +18,7 @@ func TestClockInTheManifest(t *testing.T) {
 		{wire.Clocks{Process: 2, Steps: 1}, "0 of 2 responses and messages; the wall clock was set 1 " +
 			"times", "3 of"},
 	} {
-		if got := ClockText(tt.n, false); !strings.Contains(got, tt.want) ||
+		if got := (Received{Stamps: tt.n}).ClockText(); !strings.Contains(got, tt.want) ||
 			strings.Contains(got, tt.none) {
 			t.Errorf("%+v: %s", tt.n, got)
 		}

@@ -11,15 +11,16 @@ import (
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
-	"plimsoll/rig"
+	"plimsoll/run/audience"
 	"plimsoll/run/deploy"
 	"plimsoll/run/export"
+	"plimsoll/run/session"
 	"plimsoll/run/users"
 )
 
 // App holds the process's streams and environment for a verb, so that tests can replace them.
 type App struct {
-	Further        []rig.Service // besides own.Chat
+	Further        []session.Service // besides own.Chat
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Env            func(string) string
@@ -33,11 +34,11 @@ type App struct {
 	RawOut, RawErr io.Writer
 	// Out is where series go besides the store; nil for verbs that carry out no run.
 	Out       *export.Destinations
-	Door      users.Door     // of the verb's runs
-	Caught    *rig.Panics    // panics; nil before run
-	Stop      func(error)    // ends the verb; nil before run
-	Console   bool           // the flag
-	Clearance *rig.Clearance // of the plan of the verb
+	Door      users.Door         // of the verb's runs
+	Caught    *boundary.Panics   // panics; nil before run
+	Stop      func(error)        // ends the verb; nil before run
+	Console   bool               // the flag
+	Clearance *session.Clearance // of the plan of the verb
 }
 
 // Gate puts the gate before stdout and stderr until open is called: output from any writer arrives without secrets
@@ -71,27 +72,31 @@ func (a *App) Secret(name string) string {
 }
 
 // Program returns the parts of the process that the sessions of a verb use.
-func (a *App) Program() *rig.Program {
+func (a *App) Program() *session.Program {
 	out, errs := a.Raw()
-	return &rig.Program{
+	pr := &session.Program{
 		Resolver: deploy.Resolver{
 			Env: a.Env, Secrets: a.Secrets, Dialects: a.Dialects(), Drivers: a.Services().Drivers(),
 		},
-		Version: own.Version(), Args: a.Args, Terminal: a.Terminal, Console: a.Console,
+		Version: own.Version(), Args: a.Args, Terminal: a.Terminal,
 		Warn: a.Stderr, RawErr: errs, ChildOut: forChild(out), ChildErr: forChild(errs),
 		Panics: a.Caught, Stop: a.Stop, Out: a.Out, Fleet: a.Door, Clearance: a.Clearance,
 		Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull,
 		Telemetry: a.Services().Telemetry(), AtSeal: a.Catalog().KeepGraphs,
 	}
+	if a.Console {
+		pr.Console = ConsoleAddress
+	}
+	return pr
 }
 
 // Panicked reports a panic that no run has: on stderr, with its stack.
 func (a *App) Panicked(p *boundary.Panic) { a.Caught.Report(a.Stderr, p) }
 
 // NewProgress returns a progress line on standard error.
-func (a *App) NewProgress() *rig.Reporter {
+func (a *App) NewProgress() *audience.Reporter {
 	_, w := a.Raw()
-	return rig.NewReporter(w, a.Secrets, a.Terminal)
+	return audience.NewReporter(w, a.Secrets, a.Terminal)
 }
 
 // JSON writes v to stdout, indented.

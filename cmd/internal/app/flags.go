@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"flag"
 
-	"plimsoll/rig"
 	"plimsoll/run/export"
 	"plimsoll/run/users"
 )
@@ -41,7 +40,7 @@ func (a *App) OutwardFlags(fs *flag.FlagSet) {
 
 // ConsoleFlag adds the flag that shows what is carried out.
 func (a *App) ConsoleFlag(fs *flag.FlagSet) {
-	fs.BoolVar(&a.Console, "console", false, "show it in a browser while it runs, at http://"+rig.ConsoleAddress+": plimsoll serve as a process of its own")
+	fs.BoolVar(&a.Console, "console", false, "show it in a browser while it runs, at http://"+ConsoleAddress+": plimsoll serve as a process of its own")
 }
 
 // KeepFlag adds the flag that keeps the state of the systems under test.
@@ -49,3 +48,6 @@ func KeepFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool("keep", false, "keep the state directories (databases, logs) of the systems under test in the store's directory state; "+
 		"by default a finished command removes those that it made, and never one that was there before")
 }
+
+// ConsoleAddress is the address at which the console listens by default.
+const ConsoleAddress = "127.0.0.1:7575"

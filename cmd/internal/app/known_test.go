@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"plimsoll/plan"
-	"plimsoll/rig"
 	"plimsoll/run/capacity"
+	"plimsoll/run/session"
 )
 
 // Margins may name operations of any dialect in the measured phase, and no others.
@@ -52,7 +52,7 @@ func TestKnownSearches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, begun := capacity.New((&rig.Session{Plan: p}).Spec(rig.RunPart{Unbounded: true}, nil, nil, nil, nil, nil).Search.Config)
+		_, begun := capacity.New((session.RunPart{Unbounded: true}).Tests(p).Search.Config)
 		_, checked := new(App).Known().Parse(src)
 		if (begun == nil) != tt.want || (checked == nil) != tt.want {
 			t.Errorf("pace %s, %s: want good %v\nthe search: %v\nplan check: %v", tt.pace, tt.set, tt.want, begun, checked)

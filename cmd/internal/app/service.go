@@ -7,11 +7,11 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/plan"
 	"plimsoll/report"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // Services returns those that the program has.
-func (a *App) Services() rig.Services { return append(rig.Services{own.Chat}, a.Further...) }
+func (a *App) Services() session.Services { return append(session.Services{own.Chat}, a.Further...) }
 
 // Dialects returns those of the services.
 func (a *App) Dialects() dialect.Set { return a.Services().Dialects() }

@@ -16,7 +16,7 @@ import (
 	"plimsoll/reference/dataset/dump"
 	"plimsoll/reference/dataset/mattermost"
 	data "plimsoll/reference/dataset/refchat"
-	"plimsoll/rig"
+	"plimsoll/run/audience"
 	"plimsoll/run/deploy/dumps"
 	"plimsoll/run/deploy/stores"
 )
@@ -62,7 +62,7 @@ func dataVerify(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string
 type verification struct {
 	dump     *dump.Dump
 	dir      string
-	progress *rig.Reporter
+	progress *audience.Reporter
 	problems []string
 }
 

@@ -15,8 +15,8 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/report"
-	"plimsoll/rig"
 	"plimsoll/run/compare"
+	"plimsoll/run/session"
 )
 
 // Compare runs arms × databases in blocks.
@@ -93,7 +93,7 @@ type comparing struct {
 
 func comparePlan(ctx context.Context, a *app.App, j comparing) error {
 	began := time.Now()
-	s, end, err := rig.Begin(ctx, a.Program(), a.Dialects().WithDefaultRules(j.plan), j.root, j.rate)
+	s, end, err := session.Begin(ctx, a.Program(), a.Dialects().WithDefaultRules(j.plan), j.root, j.rate)
 	if err != nil {
 		return err
 	}

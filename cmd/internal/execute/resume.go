@@ -6,15 +6,14 @@ import (
 	"os"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/own"
 	"plimsoll/cmd/internal/read"
 	"plimsoll/evidence"
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record/store"
-	"plimsoll/rig"
 	"plimsoll/run/compare"
+	"plimsoll/run/deploy"
 )
 
 // resumeComparison goes on with a comparison that was cut. With a plan in the job, that must be the one that it began with.
@@ -69,11 +68,11 @@ func resumeComparison(ctx context.Context, a *app.App, id string, j comparing) e
 		j.plan = comparison.Twins(j.plan)
 	}
 	j.plan = j.plan.WithUsersOf(stored)
-	build, err := rig.BuildDigest()
+	build, err := deploy.BuildDigest()
 	if err != nil {
 		return err
 	}
-	if err := comparison.Resumable(c, a.Dialects().WithDefaultRules(j.plan), own.Version(), build, st.Run); err != nil {
+	if err := comparison.Resumable(c, a.Dialects().WithDefaultRules(j.plan), a.Program().Version, build, st.Run); err != nil {
 		return plan.UsageError{Err: err}
 	}
 	lost, warnings, err := compare.Lost(ctx, st, c)

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan/draft"
 	"plimsoll/record"
-	"plimsoll/rig"
 	"plimsoll/run/compare"
+	"plimsoll/run/session"
 	"plimsoll/run/trial"
 )
 
@@ -52,13 +52,13 @@ func single(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string, bo
 	if err != nil {
 		return err
 	}
-	pt := rig.RunPart{Arm: *arm, Engine: *engine, Bounded: bounded, Unbounded: !bounded, Start: *users}
+	pt := session.RunPart{Arm: *arm, Engine: *engine, Bounded: bounded, Unbounded: !bounded, Start: *users}
 	if p, err = a.Program().Narrow(p, &pt, *users); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
 	a.Clearance.Part = &pt
 	calibrated := *rate && (next == "" || !bounded) // a first answer takes a minute
-	s, end, err := rig.Begin(ctx, a.Program(), p, *root, calibrated)
+	s, end, err := session.Begin(ctx, a.Program(), p, *root, calibrated)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func single(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string, bo
 }
 
 // carryOut deploys the system of a part of a plan, carries the part out and removes the system.
-func carryOut(ctx context.Context, s *rig.Session, pt rig.RunPart, what string, keep bool) (*record.Run, trial.Outcome, error) {
+func carryOut(ctx context.Context, s *session.Session, pt session.RunPart, what string, keep bool) (*record.Run, trial.Outcome, error) {
 	var none trial.Outcome
 	if err := s.Foretell(pt); err != nil {
 		return nil, none, err

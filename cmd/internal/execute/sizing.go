@@ -9,14 +9,13 @@ import (
 
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/noplan"
-	"plimsoll/cmd/internal/own"
 	"plimsoll/cmd/internal/read"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/plan"
 	"plimsoll/plan/draft"
 	"plimsoll/record"
 	"plimsoll/record/store"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 	"plimsoll/run/sizing"
 )
 
@@ -45,12 +44,12 @@ func Sizing(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 	if p.Sizing == nil {
 		return plan.Usagef("%s: the plan has no section sizing; add one, such as sizing: {steps: [50, 200, 400]}", rest[0])
 	}
-	pt := rig.RunPart{Arm: *arm, Engine: *engine}
+	pt := session.RunPart{Arm: *arm, Engine: *engine}
 	if p, err = a.Program().Narrow(p, &pt, 0); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
 	a.Clearance.Part = &pt
-	s, end, err := rig.Begin(ctx, a.Program(), p, *root, *rate)
+	s, end, err := session.Begin(ctx, a.Program(), p, *root, *rate)
 	if err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func Sizing(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 	deployed := s.NewDeployments()
 	deployed.Kept = *keep
 	defer deployed.Close()
-	z := &record.Sizing{ID: store.NewID(time.Now(), p.Name), Name: p.Name, Tool: own.Version(), Plan: p.String(), PlanDigest: p.Digest(),
+	z := &record.Sizing{ID: store.NewID(time.Now(), p.Name), Name: p.Name, Tool: a.Program().Version, Plan: p.String(), PlanDigest: p.Digest(),
 		Engine: pt.Engine, Started: time.Now(), State: record.Running, Planned: p.Sizing.Steps}
 	pt.Comparison = z.ID
 	l := &sizing.Ladder{Session: s, Plan: p, Part: pt, Record: z, Prefix: label(rest[0], draft.Graded, next)}

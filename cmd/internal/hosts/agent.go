@@ -101,5 +101,5 @@ func Agent(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 		return plan.Usagef("what is this agent for? -join: users of runs on another host, or with -role this host's numbers for them; -stdio: users of a run on this host")
 	}
 	out, _ := a.Raw() // of messages, whose errors are gated where they are made
-	return fleet.Serve(ctx, a.Stdin, out, a.Program().BuildAgent)
+	return fleet.Serve(ctx, a.Stdin, out, a.Program().AgentBuilder().Build)
 }

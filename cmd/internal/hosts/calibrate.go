@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record/store"
-	"plimsoll/rig"
 	"plimsoll/run/rating"
+	"plimsoll/run/session"
 )
 
 // Calibrate is the verb that rates the generator on this host.
@@ -37,11 +37,11 @@ func Calibrate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string)
 	if *whole {
 		driver = plan.External
 	}
-	s, err := rig.NewSession(a.Program(), &plan.Plan{Target: plan.Target{Driver: driver}}, st)
+	s, err := session.NewSession(a.Program(), &plan.Plan{Target: plan.Target{Driver: driver}}, st)
 	if err != nil {
 		return err
 	}
-	r, known, err := s.Calibrated(ctx, *force, *length)
+	r, known, err := s.Rater().Find(ctx, *force, *length)
 	s.Progress.End()
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ func converse(t *testing.T, say string) {
 	epoch, _ := json.Marshal(time.Now())
 	say = strings.ReplaceAll(strings.ReplaceAll(say, "OK", works), "EPOCH", string(epoch))
 	var out bytes.Buffer
-	err := fleet.Serve(t.Context(), strings.NewReader(say), &out, (&app.App{Secrets: new(plain.Secrets)}).Program().BuildAgent)
+	err := fleet.Serve(t.Context(), strings.NewReader(say), &out, (&app.App{Secrets: new(plain.Secrets)}).Program().AgentBuilder().Build)
 	replies := 0
 	for ; out.Len() > 0; replies++ {
 		var r struct {

@@ -21,7 +21,6 @@ import (
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
 )
 
@@ -49,7 +48,7 @@ func Import(ctx context.Context, s Source, known plan.Known) (text []byte, actio
 	var answer []byte
 	from := s.File
 	if s.File != "" {
-		answer, err = files.ReadText(s.File, rig.MaxAnswer)
+		answer, err = files.ReadText(s.File, files.MaxAnswer)
 		if err != nil {
 			return nil, 0, plan.UsageError{Err: err}
 		}
@@ -153,7 +152,7 @@ func ask(ctx context.Context, s Source, query string) (from string, answer []byt
 		return "", nil, err
 	}
 	defer resp.Body.Close()
-	answer, err = files.ReadUpTo(resp.Body, rig.MaxAnswer)
+	answer, err = files.ReadUpTo(resp.Body, files.MaxAnswer)
 	if err != nil {
 		return "", nil, fmt.Errorf("%s: %w", from, err)
 	}

@@ -12,8 +12,9 @@ import (
 	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/plain"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
+	"plimsoll/run/preflight"
+	"plimsoll/run/session"
 )
 
 // other is a dialect that cannot report a version; its server is asked whether it is ready.
@@ -66,8 +67,8 @@ func TestMeet(t *testing.T) {
 		{"no address", "http://::1:8065", "", "without brackets"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			pr := &rig.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
-			m, err := pr.Meet(t.Context(), tt.at+"/", "")
+			pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
+			m, err := preflight.Meet(t.Context(), &pr.Resolver, tt.at+"/", "")
 			switch {
 			case tt.problem != "" && (err == nil || !strings.Contains(err.Error(), tt.problem)):
 				t.Errorf("got %v, want %q", err, tt.problem)
@@ -87,8 +88,8 @@ func TestMeetIsNotKeptWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	pr := &rig.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
-	if _, err := pr.Meet(t.Context(), "http://"+l.Addr().String(), ""); err == nil || strings.Count(err.Error(), "no answer within 5s") != 1 {
+	pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
+	if _, err := preflight.Meet(t.Context(), &pr.Resolver, "http://"+l.Addr().String(), ""); err == nil || strings.Count(err.Error(), "no answer within 5s") != 1 {
 		t.Error(err)
 	}
 }
@@ -110,10 +111,10 @@ func TestObstaclesOfAServer(t *testing.T) {
 	srv := httptest.NewServer(mux)
 	defer srv.Close()
 	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "Very-secret-1"}
-	pr := &rig.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect}, Secrets: new(plain.Secrets), Env: func(k string) string { return env[k] }}}
-	m := &rig.Met{Address: srv.URL, Dialect: mattermost.Dialect}
+	pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect}, Secrets: new(plain.Secrets), Env: func(k string) string { return env[k] }}}
+	m := &preflight.Met{Address: srv.URL, Dialect: mattermost.Dialect}
 	most := map[string]int{}
-	list, err := pr.Obstacles(t.Context(), m, "root", 200)
+	list, err := m.Obstacles(t.Context(), &pr.Resolver, "root", 200)
 	for _, o := range list {
 		if o.Stops {
 			most[o.Setting] = o.Most
@@ -123,7 +124,7 @@ func TestObstaclesOfAServer(t *testing.T) {
 		t.Errorf("%v, %v, %v", most, list, err)
 	}
 	delete(env, "PLIMSOLL_ADMIN_PASSWORD")
-	if _, err := pr.Obstacles(t.Context(), m, "root", 200); err == nil || !strings.Contains(err.Error(), "needs an administrator") {
+	if _, err := m.Obstacles(t.Context(), &pr.Resolver, "root", 200); err == nil || !strings.Contains(err.Error(), "needs an administrator") {
 		t.Errorf("without a secret: %v", err)
 	}
 }

@@ -18,7 +18,8 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/plan/draft"
-	"plimsoll/rig"
+	"plimsoll/run/preflight"
+	"plimsoll/run/session"
 )
 
 // The variables of the environment with the administrator's account.
@@ -34,7 +35,7 @@ type Request struct {
 	Address  string
 	Users    int // 0: the usual number
 	Flags    *Flags
-	Program  *rig.Program
+	Program  *session.Program
 	Known    plan.Known
 	Person   *ask.Person // who is asked for an account that the environment lacks
 	Talk     io.Writer
@@ -47,7 +48,7 @@ func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, er
 	if err != nil {
 		return nil, nil, err
 	}
-	met, err := r.Program.Meet(ctx, f.URL, f.CA)
+	met, err := preflight.Meet(ctx, &r.Program.Resolver, f.URL, f.CA)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,12 +148,12 @@ const usualAdmin = "sysadmin"
 
 // fit reads the server's limits, and lowers the number of users to them unless the command line
 // sets it.
-func (r *Request) fit(ctx context.Context, met *rig.Met, f *draft.Facts) error {
+func (r *Request) fit(ctx context.Context, met *preflight.Met, f *draft.Facts) error {
 	users := f.Users
 	if users == 0 {
 		users = f.Question.Usual()
 	}
-	list, err := r.Program.Obstacles(ctx, met, f.Params["admin"], max(users, f.Question.Most(users)))
+	list, err := met.Obstacles(ctx, &r.Program.Resolver, f.Params["admin"], max(users, f.Question.Most(users)))
 	if err != nil {
 		return fmt.Errorf("%w (%s sets the login name)", err, adminName)
 	}

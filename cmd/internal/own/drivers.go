@@ -12,19 +12,19 @@ import (
 	data "plimsoll/reference/dataset/refchat"
 	"plimsoll/reference/refchat"
 	"plimsoll/reference/refnull"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
 	"plimsoll/run/deploy/stores"
+	"plimsoll/run/session"
 	"plimsoll/target"
 	release "plimsoll/target/mattermost"
 	"plimsoll/target/process"
 )
 
 // Chat is the service that the program always has.
-var Chat = rig.Service{
+var Chat = session.Service{
 	Dialect: mattermost.Dialect,
 	Drivers: drivers,
-	Servers: []rig.ServerVerb{
+	Servers: []session.ServerVerb{
 		{
 			Name: mattermost.Refchat, Short: "the reference chat server by itself",
 			Run: refchat.Config{}.Main, BadUsage: refchat.ErrUsage,

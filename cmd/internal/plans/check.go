@@ -10,9 +10,9 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/rig"
 	"plimsoll/run/deploy/sandbox"
 	"plimsoll/run/preflight"
+	"plimsoll/run/session"
 	"plimsoll/run/users"
 )
 
@@ -26,7 +26,7 @@ type check struct {
 	looked    preflight.Result // of online
 	took      time.Duration    // by online
 	caution   string           // about the file of accounts
-	forecasts []rig.Outlook
+	forecasts []session.Outlook
 }
 
 // look examines what a good plan names: with online also this host and the plan's addresses.
@@ -99,7 +99,7 @@ func (c *check) json(ctx context.Context) error {
 func (c *check) describe(ctx context.Context, out *outcome) {
 	out.Digest, out.Plan = c.plan.Digest(), c.plan.String()
 	if c.plan.Compare != nil {
-		m := rig.ModeOf(c.plan, false)
+		m := preflight.ModeOf(c.plan, false)
 		out.Mode, out.Why = m.Name(), m.Why
 		out.Lacks = cmp.Or(c.plan.Uncombined(), m.Lacks)
 		if m.Caution != "" {
@@ -153,7 +153,7 @@ func (c *check) text(ctx context.Context) error {
 	if c.plan.Compare == nil {
 		return failed
 	}
-	m := rig.ModeOf(c.plan, false)
+	m := preflight.ModeOf(c.plan, false)
 	if m.Caution != "" {
 		warn(m.Caution)
 	}

@@ -9,7 +9,7 @@ import (
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/plan"
-	"plimsoll/rig"
+	"plimsoll/run/session"
 )
 
 // Plan is the verb that validates and prints plans.
@@ -39,7 +39,7 @@ func Plan(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) erro
 		}
 	}
 	if c.bad == nil {
-		if c.forecasts, err = rig.Outlooks(c.plan); err != nil {
+		if c.forecasts, err = session.Outlooks(c.plan); err != nil {
 			return err
 		}
 	}

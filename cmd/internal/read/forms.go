@@ -18,7 +18,6 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
-	"plimsoll/rig"
 )
 
 // output is where a report goes: all forms into a directory, one to standard output.
@@ -109,7 +108,7 @@ func (o *output) withTexts(p *plan.Plan) error {
 	if *o.texts == "" {
 		return nil
 	}
-	data, err := files.Read(*o.texts, rig.MaxSmall)
+	data, err := files.Read(*o.texts, files.MaxSmall)
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}

@@ -11,12 +11,11 @@ import (
 	"strings"
 
 	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/formats"
 	"plimsoll/evidence"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/record/importer/figures"
 	"plimsoll/report"
-	"plimsoll/rig"
 )
 
 // givenFiles reads the files of one call and holds that no run is counted twice.
@@ -66,7 +65,7 @@ func (f *givenFiles) read(name string) ([]record.Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := rig.FormatOf(*f.n.format, data)
+	known, err := formats.Of(*f.n.format, data)
 	if err == nil && known.Read == nil {
 		err = errors.New("a CSV of pairs holds both arms: pass it alone, without -base and -new")
 	}
@@ -79,7 +78,7 @@ func (f *givenFiles) read(name string) ([]record.Imported, error) {
 	}
 	// Two runs may well agree in the few figures that a person wrote down, but not in every byte of a
 	// tool's file.
-	if sum := sha256.Sum256(data); given[0].Tool != figures.Tool {
+	if sum := sha256.Sum256(data); given[0].Tool != formats.FiguresTool {
 		if other, twice := f.sums[sum]; twice {
 			return nil, plan.Usagef("%s is a copy of %s: one run counts once", name, other)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/formats"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/evidence"
 	"plimsoll/internal/files"
@@ -19,7 +20,6 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/rig"
 )
 
 // numbers are the flags of judge, which report has too.
@@ -36,7 +36,7 @@ func numbersFlags(a *app.App, fs *flag.FlagSet) *numbers {
 	n := &numbers{
 		base:   fs.String("base", "", "runs of the base: `FILES` of another tool or stored runs, separated by commas; NUMBER=FILE names the pair"),
 		fresh:  fs.String("new", "", "runs of the new arm: `FILES`, in the order of their pairs"),
-		format: fs.String("format", "auto", "of the files: "+strings.Join(rig.FormatNames(), ", ")+" or auto"),
+		format: fs.String("format", "auto", "of the files: "+strings.Join(formats.Names(), ", ")+" or auto"),
 		root:   a.StoreFlag(fs),
 
 		databases: fs.Bool("databases", true, "also compare the databases within each arm, when there are several"),
@@ -104,7 +104,7 @@ func judgeNumbers(a *app.App, n *numbers, args []string) error {
 		if err != nil {
 			return err
 		}
-		if known, err := rig.FormatOf(*n.format, data); err == nil && known.Read == nil {
+		if known, err := formats.Of(*n.format, data); err == nil && known.Read == nil {
 			return judgeCSV(a, n, args[0], data)
 		}
 	}

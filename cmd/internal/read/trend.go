@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/formats"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/evidence"
 	"plimsoll/internal/plain"
@@ -22,7 +23,6 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
-	"plimsoll/rig"
 )
 
 // trend shows the supported users of releases over many comparisons. Its exit status reports only whether that could
@@ -121,7 +121,7 @@ func folder(a *app.App, dir string) (out []released, err error) {
 		switch {
 		case err == nil:
 			out = append(out, released{path, pairs})
-		case errors.Is(err, rig.ErrFormat):
+		case errors.Is(err, formats.ErrUnknown):
 			without = append(without, path)
 		default:
 			plain.Fprintf(a.Stderr, "plimsoll: left out: %s\n", plain.Error(err))
@@ -161,7 +161,7 @@ func givenReleases(a *app.App, name string) ([]report.ReleasePair, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := rig.FormatOf("auto", data)
+	known, err := formats.Of("auto", data)
 	if err != nil {
 		return nil, plan.Usagef("%s: %w", name, err)
 	}
@@ -186,7 +186,7 @@ func givenReleases(a *app.App, name string) ([]report.ReleasePair, error) {
 }
 
 // toolReleases reads the supported users of both arms from a file of another tool.
-func toolReleases(a *app.App, name string, data []byte, known rig.Format) ([]report.ReleasePair, error) {
+func toolReleases(a *app.App, name string, data []byte, known formats.Format) ([]report.ReleasePair, error) {
 	runs, err := known.Read(name, data)
 	var out []report.ReleasePair
 	if err == nil {

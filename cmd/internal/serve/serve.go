@@ -17,7 +17,6 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
-	"plimsoll/rig"
 	"plimsoll/run/export"
 )
 
@@ -25,7 +24,7 @@ import (
 func Serve(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	root := a.StoreFlag(fs)
 	id := fs.String("prometheus", "", "the `run` whose series are served by the Prometheus HTTP API: its id, a prefix of it, its directory, or last")
-	listen := fs.String("listen", "", "`address` to listen at: "+rig.ConsoleAddress+" for the console, which needs -tokens beyond the loopback device and speaks TLS there; "+
+	listen := fs.String("listen", "", "`address` to listen at: "+app.ConsoleAddress+" for the console, which needs -tokens beyond the loopback device and speaks TLS there; "+
 		"with -prometheus 127.0.0.1:9090, and beyond the loopback device any host that reaches it can read the run")
 	steer := fs.Bool("steer", false, "everybody who reaches the console without -tokens may start, stop and steer")
 	tokens := fs.String("tokens", "", "`file` of the tokens by which people log in to the console: lines of a role (viewer, operator) and a token")
@@ -53,7 +52,7 @@ func Serve(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 	if *steer {
 		conf.Open = console.Operator
 	}
-	conf.Store, at.Address = st, cmp.Or(*listen, rig.ConsoleAddress)
+	conf.Store, at.Address = st, cmp.Or(*listen, app.ConsoleAddress)
 	return serveConsole(ctx, a, conf, at)
 }
 

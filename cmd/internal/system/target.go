@@ -17,8 +17,8 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record/store"
-	"plimsoll/rig"
 	"plimsoll/run/deploy/sandbox"
+	"plimsoll/run/session"
 	"plimsoll/target"
 )
 
@@ -67,7 +67,7 @@ func Target(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 	return plan.Usagef("want up PLAN.yaml, down, status or verify URL; see plimsoll target -h")
 }
 
-func targetUp(ctx context.Context, a *app.App, p *plan.Plan, pt rig.RunPart, root, dir string) error {
+func targetUp(ctx context.Context, a *app.App, p *plan.Plan, pt session.RunPart, root, dir string) error {
 	if err := target.Free(dir); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func targetUp(ctx context.Context, a *app.App, p *plan.Plan, pt rig.RunPart, roo
 	if err != nil {
 		return err
 	}
-	s, err := rig.NewSession(a.Program(), p, st)
+	s, err := session.NewSession(a.Program(), p, st)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
+	"plimsoll/run/preflight"
 )
 
 // verifyFlags are the flags of "target verify".
@@ -94,7 +94,7 @@ func verifyConfig(a *app.App, f *verifyFlags, server string) (mattermost.VerifyC
 		return cfg, plan.Usagef("target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
 	}
 	if f.ca != "" {
-		if err := rig.Trust(f.ca); err != nil {
+		if err := preflight.Trust(f.ca); err != nil {
 			return cfg, plan.Usagef("-ca: %w", err)
 		}
 	}

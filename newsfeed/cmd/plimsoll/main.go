@@ -13,16 +13,17 @@ import (
 	"plimsoll/newsfeed/driver"
 	"plimsoll/newsfeed/perf"
 	"plimsoll/newsfeed/server"
-	"plimsoll/rig"
 	"plimsoll/run/deploy"
+	"plimsoll/run/health/sources"
+	"plimsoll/run/session"
 )
 
 func main() {
-	os.Exit(verbs.Main(rig.Service{
+	os.Exit(verbs.Main(session.Service{
 		Dialect:   newsfeed.Dialect,
 		Drivers:   map[string]deploy.OwnDriver{newsfeed.Driver: driver.New()},
-		Telemetry: map[string]rig.Telemetry{newsfeed.Driver: driver.Telemetry},
-		Servers: []rig.ServerVerb{{
+		Telemetry: map[string]sources.Telemetry{newsfeed.Driver: driver.Telemetry},
+		Servers: []session.ServerVerb{{
 			Name: newsfeed.Driver, Args: "[store|perf]", Run: serve, BadUsage: server.ErrUsage,
 			Short: "the reference news feed by itself, one of its own stores, " +
 				"or the figures per minute from its telemetry",
