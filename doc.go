@@ -1,8 +1,9 @@
-// Package plimsoll is the root of a tool that finds how far a messaging server may be loaded, and says whether a new
-// release, another database or another deployment has moved that line.
+// Package plimsoll is the root of a tool that finds how far a messaging server may be loaded, and
+// says whether a new release, another database or another deployment has moved that line.
 //
-// The root holds only these words. Each has one meaning, in code, reports and documents; the program is
-// cmd/plimsoll, its verbs are in cmd/verbs and cmd/internal, and the packages stand in layers that internal/arch tests.
+// The root holds only these words. Each has one meaning, in code, reports and documents; the
+// program is cmd/plimsoll, its verbs are in cmd/verbs and cmd/internal, and the packages stand in
+// layers that internal/arch tests.
 //
 // # What is done
 //

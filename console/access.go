@@ -36,8 +36,9 @@ const (
 func (r Role) String() string { return [...]string{"none", "viewer", "operator"}[r] }
 
 const (
-	// leastToken is the least length of a token in bytes: 32 of base64 are 192 bits. Nobody guesses one, so wrong tokens
-	// lock nobody out: a neighbor on one host would lock out those who have the right one.
+	// leastToken is the least length of a token in bytes: 32 of base64 are 192 bits. Nobody guesses
+	// one, so wrong tokens lock nobody out: a neighbor on one host would lock out those who have
+	// the right one.
 	leastToken = 32
 	mostTokens = 4 << 10
 	// sessionLength is the lifetime of a login, and mostSessions the largest number of logins at a
@@ -51,8 +52,8 @@ const (
 // Tokens are the secrets of a token file, as digests.
 type Tokens map[[sha256.Size]byte]Role
 
-// ReadTokens reads a token file: a line has a role, viewer or operator, and a token of at least 32 characters. Lines that
-// begin with # are comments. Nobody but this user may be able to read it.
+// ReadTokens reads a token file: a line has a role, viewer or operator, and a token of at least 32
+// characters. Lines that begin with # are comments. Nobody but this user may be able to read it.
 func ReadTokens(path string) (Tokens, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -74,7 +75,12 @@ func ReadTokens(path string) (Tokens, error) {
 		}
 		role, ok := map[string]Role{"viewer": Viewer, "operator": Operator}[f[0]]
 		if !ok || len(f) != 2 || len(f[1]) < leastToken {
-			return nil, fmt.Errorf("-tokens: %s:%d: want viewer or operator, a space, and a token of at least %d characters, such as one of openssl rand -base64 32", path, n, leastToken)
+			return nil, fmt.Errorf(
+				"-tokens: %s:%d: want viewer or operator, a space, and a token of at least %d characters, such as one of openssl rand -base64 32",
+				path,
+				n,
+				leastToken,
+			)
 		}
 		out[sha256.Sum256([]byte(f[1]))] = role
 	}
@@ -112,7 +118,13 @@ type session struct {
 }
 
 func newAccess(tokens Tokens, open Role, secure bool) *access {
-	return &access{tokens: tokens, open: open, secure: secure, sessions: map[[sha256.Size]byte]session{}, now: time.Now}
+	return &access{
+		tokens:   tokens,
+		open:     open,
+		secure:   secure,
+		sessions: map[[sha256.Size]byte]session{},
+		now:      time.Now,
+	}
 }
 
 // of returns the role of a request: by its token, its cookie, or for everybody.
@@ -159,7 +171,15 @@ func (a *access) begin(role Role) *http.Cookie {
 }
 
 func (a *access) cookie(value string, age int) *http.Cookie {
-	return &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: a.secure, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{
+		Name:     cookieName,
+		Value:    value,
+		Path:     "/",
+		MaxAge:   age,
+		HttpOnly: true,
+		Secure:   a.secure,
+		SameSite: http.SameSiteStrictMode,
+	}
 }
 
 // end forgets the session of a request.
@@ -171,16 +191,18 @@ func (a *access) end(r *http.Request) {
 	}
 }
 
-// ownReader reports whether a request may read the API: one from a page of this server, or from no page. A link to a
-// report may be followed from anywhere.
+// ownReader reports whether a request may read the API: one from a page of this server, or from no
+// page. A link to a report may be followed from anywhere.
 func ownReader(r *http.Request) bool {
 	return boundary.OwnPage(r) ||
-		r.Header.Get("Sec-Fetch-Mode") == "navigate" && strings.HasPrefix(r.URL.Path, "/api/documents/")
+		r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
+			strings.HasPrefix(r.URL.Path, "/api/documents/")
 }
 
 // body reads the JSON of a request into v; false means that the refusal was written.
 func body(w http.ResponseWriter, r *http.Request, v any) bool {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		kind != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, "want Content-Type: application/json")
 		return false
 	}
@@ -193,18 +215,31 @@ func body(w http.ResponseWriter, r *http.Request, v any) bool {
 		}
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", mostBody))
+		refuse(
+			w,
+			http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("the body is larger than %d bytes", mostBody),
+		)
 		return false
 	}
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "the body is not the JSON that openapi.yaml has: "+err.Error())
+		refuse(
+			w,
+			http.StatusBadRequest,
+			"the body is not the JSON that openapi.yaml has: "+err.Error(),
+		)
 		return false
 	}
 	return true
 }
 
 func (s *Console) sessionOf(role Role) map[string]any {
-	return map[string]any{"role": role.String(), "login": s.access.tokens != nil, "plans": s.plans != nil, "version": s.version}
+	return map[string]any{
+		"role":    role.String(),
+		"login":   s.access.tokens != nil,
+		"plans":   s.plans != nil,
+		"version": s.version,
+	}
 }
 
 func (s *Console) login(w http.ResponseWriter, r *http.Request) {

@@ -54,7 +54,8 @@ func TestReadTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := ReadTokens(path)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), viewerToken) {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), viewerToken) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 		if err := os.Chmod(path, 0o640); err != nil {
@@ -78,7 +79,11 @@ func serveUnder(t *testing.T, c Config) *under {
 	t.Helper()
 	// A short path: the publisher's own test has the long ones.
 	st := newStore(t)
-	w, err := st.Create(record.Manifest{ID: testRun, Name: "quickstart", Epoch: time.Unix(200, 0).UTC()})
+	w, err := st.Create(record.Manifest{
+		ID:    testRun,
+		Name:  "quickstart",
+		Epoch: time.Unix(200, 0).UTC(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,13 +108,31 @@ func serveUnder(t *testing.T, c Config) *under {
 }
 
 func (u *under) publish(seq int64) {
-	u.pub.Publish(&live.Frame{V: live.Version, Kind: live.KindRun, ID: testRun, Seq: seq, At: float64(seq), Phase: "measure"})
+	u.pub.Publish(&live.Frame{
+		V:     live.Version,
+		Kind:  live.KindRun,
+		ID:    testRun,
+		Seq:   seq,
+		At:    float64(seq),
+		Phase: "measure",
+	})
 }
 
 // post sends JSON with further header lines, and returns the answer.
-func post(t *testing.T, srv *httptest.Server, path, body string, header ...string) (*http.Response, string) {
+func post(
+	t *testing.T,
+	srv *httptest.Server,
+	path, body string,
+	header ...string,
+) (*http.Response, string) {
 	t.Helper()
-	return send(t, srv, "POST", path, body, append([]string{"Content-Type: application/json"}, header...)...)
+	return send(
+		t,
+		srv,
+		"POST",
+		path,
+		body,
+		append([]string{"Content-Type: application/json"}, header...)...)
 }
 
 func TestLogin(t *testing.T) {
@@ -119,27 +142,34 @@ func TestLogin(t *testing.T) {
 			t.Errorf("%s without a login: %s %s", path, resp.Status, body)
 		}
 	}
-	for _, path := range []string{"/", "/app.js", "/api/session"} { // the page that asks for the token
+	// the page that asks for the token
+	for _, path := range []string{"/", "/app.js", "/api/session"} {
 		if resp, body := ask(t, u.srv, "GET", path, ""); resp.StatusCode != http.StatusOK {
 			t.Errorf("%s without a login: %s %.100s", path, resp.Status, body)
 		}
 	}
-	if resp, _ := post(t, u.srv, "/api/login", `{"token":"`+viewerToken+`x"}`); resp.StatusCode != http.StatusUnauthorized || len(resp.Cookies()) != 0 {
+	if resp, _ := post(t, u.srv, "/api/login", `{"token":"`+viewerToken+`x"}`); resp.StatusCode != http.StatusUnauthorized ||
+		len(resp.Cookies()) != 0 {
 		t.Fatalf("a wrong token: %s, cookies %v", resp.Status, resp.Cookies())
 	}
 	resp, body := post(t, u.srv, "/api/login", `{"token":"`+viewerToken+`"}`)
-	if resp.StatusCode != http.StatusOK || !strings.Contains(body, `"role":"viewer"`) || len(resp.Cookies()) != 1 {
+	if resp.StatusCode != http.StatusOK || !strings.Contains(body, `"role":"viewer"`) ||
+		len(resp.Cookies()) != 1 {
 		t.Fatalf("%s %s, cookies %v", resp.Status, body, resp.Cookies())
 	}
 	c := resp.Cookies()[0]
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" || c.MaxAge <= 0 || strings.Contains(c.Value, viewerToken) {
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" ||
+		c.MaxAge <= 0 ||
+		strings.Contains(c.Value, viewerToken) {
 		t.Errorf("cookie %v", c)
 	}
 	cookie := "Cookie: " + c.Name + "=" + c.Value
-	if resp, body := getWith(t, u.srv, "/api/live", cookie); resp.StatusCode != http.StatusOK || !strings.Contains(body, testRun) {
+	if resp, body := getWith(t, u.srv, "/api/live", cookie); resp.StatusCode != http.StatusOK ||
+		!strings.Contains(body, testRun) {
 		t.Fatalf("%s %s", resp.Status, body)
 	}
-	if resp, body := post(t, u.srv, "/api/live/"+testRun+"/stop", `{}`, cookie); resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "operator") {
+	if resp, body := post(t, u.srv, "/api/live/"+testRun+"/stop", `{}`, cookie); resp.StatusCode != http.StatusForbidden ||
+		!strings.Contains(body, "operator") {
 		t.Fatalf("a viewer stops: %s %s", resp.Status, body)
 	}
 	if resp, _ := post(t, u.srv, "/api/logout", `{}`, cookie); resp.StatusCode != http.StatusOK {
@@ -156,8 +186,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestWrongTokensLockNobodyOut tries many wrong tokens by login and by header: the right one is taken all the same, from
-// the host that failed, too.
+// TestWrongTokensLockNobodyOut tries many wrong tokens by login and by header: the right one is
+// taken all the same, from the host that failed, too.
 func TestWrongTokensLockNobodyOut(t *testing.T) {
 	u := serveUnder(t, Config{Tokens: tokens(t)})
 	now := time.Now()
@@ -213,7 +243,16 @@ func TestOrdersOfAnOperator(t *testing.T) {
 	} {
 		resp, body := post(t, u.srv, c.path, c.body, c.header...)
 		if resp.StatusCode != c.status || !strings.Contains(body, c.want) {
-			t.Errorf("%s %.60s %v: %s %s, want %d %s", c.path, c.body, c.header[1:], resp.Status, body, c.status, c.want)
+			t.Errorf(
+				"%s %.60s %v: %s %s, want %d %s",
+				c.path,
+				c.body,
+				c.header[1:],
+				resp.Status,
+				body,
+				c.status,
+				c.want,
+			)
 		}
 	}
 	if o := <-u.orders; o.Do != live.OrderUsers || o.Users != 7 || o.Over != 2 {
@@ -227,7 +266,8 @@ func TestOrdersOfAnOperator(t *testing.T) {
 	}
 }
 
-// TestTenStreams has ten browsers follow a run by the real publisher: each sees each frame, and the end.
+// TestTenStreams has ten browsers follow a run by the real publisher: each sees each frame, and the
+// end.
 func TestTenStreams(t *testing.T) {
 	u := serveUnder(t, Config{Open: Viewer})
 	var all []func() (string, map[string]any)
@@ -256,7 +296,8 @@ func TestTenStreams(t *testing.T) {
 	}
 }
 
-// TestTLSElsewhere listens at an address that is not of the loopback device, in a way that a client can pin.
+// TestTLSElsewhere listens at an address that is not of the loopback device, in a way that a client
+// can pin.
 func TestTLSElsewhere(t *testing.T) {
 	st := newStore(t)
 	s := New(Config{Store: st, Tokens: tokens(t)})
@@ -268,19 +309,28 @@ func TestTLSElsewhere(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
-		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
-			if sum := sha256.Sum256(raw[0]); hex.EncodeToString(sum[:]) != pin {
-				return fmt.Errorf("another certificate than %s", pin)
-			}
-			return nil
-		}}}}
-	resp, err := client.Post("https://localhost:"+port+"/api/login", "application/json", bytes.NewReader([]byte(`{"token":"`+viewerToken+`"}`)))
+	client := &http.Client{
+		Timeout: 20 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
+			VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+				if sum := sha256.Sum256(raw[0]); hex.EncodeToString(sum[:]) != pin {
+					return fmt.Errorf("another certificate than %s", pin)
+				}
+				return nil
+			}}},
+	}
+	resp, err := client.Post(
+		"https://localhost:"+port+"/api/login",
+		"application/json",
+		bytes.NewReader([]byte(`{"token":"`+viewerToken+`"}`)),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if c := resp.Cookies(); len(c) != 1 || !c[0].Secure || resp.Header.Get("Strict-Transport-Security") == "" || !strings.HasPrefix(url, "https://") {
+	if c := resp.Cookies(); len(c) != 1 || !c[0].Secure ||
+		resp.Header.Get("Strict-Transport-Security") == "" ||
+		!strings.HasPrefix(url, "https://") {
 		t.Errorf("%s: cookies %v, header %v", url, c, resp.Header)
 	}
 	req, err := http.NewRequest("GET", "https://localhost:"+port+"/", nil)
@@ -315,7 +365,10 @@ func program(t *testing.T) (path, release string) {
 	t.Helper()
 	dir := t.TempDir()
 	path, release = filepath.Join(dir, "program"), filepath.Join(dir, "release")
-	script := fmt.Sprintf("#!/bin/sh\nfor a in \"$@\"; do echo \"<$a>\"; done\nn=0\nwhile [ ! -e %s ] && [ $n -lt 2000 ]; do sleep 0.01; n=$((n+1)); done\nexit 5\n", release)
+	script := fmt.Sprintf(
+		"#!/bin/sh\nfor a in \"$@\"; do echo \"<$a>\"; done\nn=0\nwhile [ ! -e %s ] && [ $n -lt 2000 ]; do sleep 0.01; n=$((n+1)); done\nexit 5\n",
+		release,
+	)
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +379,8 @@ func TestStart(t *testing.T) {
 	plans := t.TempDir()
 	for name, text := range map[string]string{
 		"a.yaml":   "name: a\ntarget: {driver: refchat}\ndatabase: {engine: [postgresql, mysql]}\nworkload: {behavior: poster}\nbounded: {users: 10, ramp: 1s, settle: 1s, measure: 4s}\n",
-		"bad.yaml": "name: [\n", "note.txt": "no plan",
+		"bad.yaml": "name: [\n",
+		"note.txt": "no plan",
 	} {
 		if err := os.WriteFile(filepath.Join(plans, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -338,10 +392,14 @@ func TestStart(t *testing.T) {
 	exe, release := program(t)
 	u := serveUnder(t, Config{Open: Operator, Plans: plans, Program: exe, Parse: plan.Parse})
 	if _, body := ask(t, u.srv, "GET", "/api/plans", ""); !strings.Contains(body, `"file":"a.yaml"`) || !strings.Contains(body, `"verbs":["run"]`) ||
-		!strings.Contains(body, `"engines":["postgresql","mysql"]`) || !strings.Contains(body, `"problem":`) || strings.Contains(body, "note.txt") || strings.Contains(body, "link.yaml") {
+		!strings.Contains(body, `"engines":["postgresql","mysql"]`) ||
+		!strings.Contains(body, `"problem":`) ||
+		strings.Contains(body, "note.txt") ||
+		strings.Contains(body, "link.yaml") {
 		t.Fatal(body)
 	}
-	if resp, body := post(t, u.srv, "/api/start", `{"plan":"a.yaml","verb":"run"}`); resp.StatusCode != http.StatusConflict || !strings.Contains(body, testRun+" is under way") {
+	if resp, body := post(t, u.srv, "/api/start", `{"plan":"a.yaml","verb":"run"}`); resp.StatusCode != http.StatusConflict ||
+		!strings.Contains(body, testRun+" is under way") {
 		t.Fatalf("beside a run that another one has started: %s %s", resp.Status, body)
 	}
 	u.pub.Close(live.Ending{State: "ended"})
@@ -359,16 +417,24 @@ func TestStart(t *testing.T) {
 		`{"plan":"a.yaml","verb":"run","database":"x; reboot"}`: "is no name",
 		`{"plan":"a.yaml","verb":"run","users":-3}`:             "want 1 or more",
 	} {
-		if resp, got := post(t, u.srv, "/api/start", body); resp.StatusCode != http.StatusBadRequest || !strings.Contains(got, want) {
+		if resp, got := post(t, u.srv, "/api/start", body); resp.StatusCode != http.StatusBadRequest ||
+			!strings.Contains(got, want) {
 			t.Errorf("%s: %s %s, want %s", body, resp.Status, got, want)
 		}
 	}
-	resp, body := post(t, u.srv, "/api/start", `{"plan":"a.yaml","verb":"run","database":"mysql","users":20}`)
+	resp, body := post(
+		t,
+		u.srv,
+		"/api/start",
+		`{"plan":"a.yaml","verb":"run","database":"mysql","users":20}`,
+	)
 	var begun struct{ PID int }
-	if err := json.Unmarshal([]byte(body), &begun); err != nil || resp.StatusCode != 200 || begun.PID <= 0 {
+	if err := json.Unmarshal([]byte(body), &begun); err != nil || resp.StatusCode != 200 ||
+		begun.PID <= 0 {
 		t.Fatalf("%s %s", resp.Status, body)
 	}
-	if resp, body := post(t, u.srv, "/api/start", `{"plan":"a.yaml","verb":"run"}`); resp.StatusCode != http.StatusConflict || !strings.Contains(body, "is running") {
+	if resp, body := post(t, u.srv, "/api/start", `{"plan":"a.yaml","verb":"run"}`); resp.StatusCode != http.StatusConflict ||
+		!strings.Contains(body, "is running") {
 		t.Fatalf("a second one: %s %s", resp.Status, body)
 	}
 	if err := os.WriteFile(release, nil, 0o600); err != nil {
@@ -387,7 +453,11 @@ func TestStart(t *testing.T) {
 			t.Fatal(body, err)
 		}
 		if p := got.Processes[0]; !p.Running {
-			want := fmt.Sprintf("<run>\n<-store=%s>\n<-database=mysql>\n<-users=20>\n<%s>\n", u.store.Root(), filepath.Join(plans, "a.yaml"))
+			want := fmt.Sprintf(
+				"<run>\n<-store=%s>\n<-database=mysql>\n<-users=20>\n<%s>\n",
+				u.store.Root(),
+				filepath.Join(plans, "a.yaml"),
+			)
 			if p.Output != want || p.Status != 5 {
 				t.Fatalf("status %d, output %q, want %q", p.Status, p.Output, want)
 			}

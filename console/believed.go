@@ -7,7 +7,8 @@ import (
 	"plimsoll/run/live"
 )
 
-// believed answers whether a stored run may be believed: as the run itself has answered while it went on.
+// believed answers whether a stored run may be believed: as the run itself has answered while it
+// went on.
 func believed(m record.Manifest, v record.Validity) map[string]any {
 	say := func(color, format string, args ...any) map[string]any {
 		return map[string]any{"name": "all", "color": color, "text": fmt.Sprintf(format, args...)}
@@ -38,5 +39,9 @@ func believed(m record.Manifest, v record.Validity) map[string]any {
 	case amber != "":
 		return say(live.Amber, "The run is valid, with a reservation: %s", amber)
 	}
-	return say(live.Green, "The run is valid: no finding is red or amber, and %d gates were read.", read)
+	return say(
+		live.Green,
+		"The run is valid: no finding is red or amber, and %d gates were read.",
+		read,
+	)
 }

@@ -8,7 +8,11 @@ import (
 )
 
 func TestBelieved(t *testing.T) {
-	red, amber := record.Finding{Gate: "lag", Level: record.Red, Text: "too late"}, record.Finding{Gate: "steal", Level: record.Amber, Text: "a busy host"}
+	red, amber := record.Finding{
+		Gate:  "lag",
+		Level: record.Red,
+		Text:  "too late",
+	}, record.Finding{Gate: "steal", Level: record.Amber, Text: "a busy host"}
 	value := 1.0
 	for _, tt := range []struct {
 		name, color, text string
@@ -19,10 +23,17 @@ func TestBelieved(t *testing.T) {
 		{"a red finding", "red", "not valid: too late", record.Manifest{}, record.Validity{Findings: []record.Finding{amber, red}}},
 		{"interrupted", "red", "not valid: the tool failed", record.Manifest{Why: "the tool failed"}, record.Validity{}},
 		{"under way or killed", "red", "not valid.", record.Manifest{}, record.Validity{}},
-		{"an amber finding", "amber", "a busy host", record.Manifest{}, record.Validity{Valid: true, Findings: []record.Finding{amber}}},
-		{"nothing found", "green", "1 gates were read", record.Manifest{}, record.Validity{Valid: true, Gates: []record.GateOutcome{{Value: &value}, {}}}},
+		{"an amber finding", "amber", "a busy host", record.Manifest{}, record.Validity{
+			Valid:    true,
+			Findings: []record.Finding{amber},
+		}},
+		{"nothing found", "green", "1 gates were read", record.Manifest{}, record.Validity{
+			Valid: true,
+			Gates: []record.GateOutcome{{Value: &value}, {}},
+		}},
 	} {
-		if b := believed(tt.m, tt.v); b["color"] != tt.color || !strings.Contains(b["text"].(string), tt.text) {
+		if b := believed(tt.m, tt.v); b["color"] != tt.color ||
+			!strings.Contains(b["text"].(string), tt.text) {
 			t.Errorf("%s: %v, want %s, %s", tt.name, b, tt.color, tt.text)
 		}
 	}

@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// ownCertificate is the file of the store in which a certificate of our own and its key are kept, so that its
-	// fingerprint stays.
+	// ownCertificate is the file of the store in which a certificate of our own and its key are
+	// kept, so that its fingerprint stays.
 	ownCertificate  = "console.pem"
 	certificateDays = 365
 	mostPEM         = 64 << 10
@@ -81,8 +81,14 @@ func newCertificate(names []string, now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "plimsoll console"}, NotBefore: now.Add(-time.Hour),
-		NotAfter: now.AddDate(0, 0, certificateDays), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	c := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: "plimsoll console"},
+		NotBefore:    now.Add(-time.Hour),
+		NotAfter:     now.AddDate(0, 0, certificateDays),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
 	for _, n := range names {
 		if ip := net.ParseIP(n); ip != nil {
 			c.IPAddresses = append(c.IPAddresses, ip)
@@ -98,7 +104,10 @@ func newCertificate(names []string, now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: k})...), nil
+	return append(pem.EncodeToMemory(&pem.Block{
+		Type:  "CERTIFICATE",
+		Bytes: der,
+	}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: k})...), nil
 }
 
 // fingerprint is the SHA-256 of a certificate, as browsers show it.

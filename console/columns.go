@@ -25,7 +25,9 @@ func (p *point) add(q point) {
 		*p = q
 	default:
 		p.mean = (p.mean*float64(p.n) + q.mean*float64(q.n)) / float64(p.n+q.n)
-		p.min, p.max, p.n = min(p.min, q.min), max(p.max, q.max), p.n+q.n
+		p.min = min(p.min, q.min)
+		p.max = max(p.max, q.max)
+		p.n = p.n + q.n
 	}
 }
 
@@ -45,7 +47,8 @@ func newColumns(most int, keep float64) *columns {
 // maxSeries bounds the names that the frames of a run may bring up.
 const maxSeries = 200
 
-// add takes the readings of the second that ends at t. A second that is not later than the last is left out.
+// add takes the readings of the second that ends at t. A second that is not later than the last is
+// left out.
 func (c *columns) add(t float64, values map[string]float64) {
 	end := math.Ceil(t/c.step) * c.step
 	last := len(c.t) - 1
@@ -105,8 +108,8 @@ func (c *columns) halve() {
 	c.t = t
 }
 
-// past returns the Past of the contract with the points after from, in seconds; all of them for from < 0 or when a
-// point spans more than a second, since the reader cannot append then.
+// past returns the Past of the contract with the points after from, in seconds; all of them for
+// from < 0 or when a point spans more than a second, since the reader cannot append then.
 func (c *columns) past(from float64) map[string]any {
 	first, replace := 0, true
 	if from >= 0 && c.step == 1 {
@@ -129,11 +132,20 @@ func (c *columns) past(from float64) map[string]any {
 		}
 		points := map[string]any{"mean": pick(func(p point) float64 { return p.mean })}
 		if c.step > 1 {
-			points["min"], points["max"] = pick(func(p point) float64 { return p.min }), pick(func(p point) float64 { return p.max })
+			points["min"], points["max"] = pick(func(p point) float64 {
+				return p.min
+			}), pick(func(p point) float64 {
+				return p.max
+			})
 		}
 		series[name] = points
 	}
-	return map[string]any{"step": c.step, "t": append([]float64{}, c.t[first:]...), "series": series, "replace": replace}
+	return map[string]any{
+		"step":    c.step,
+		"t":       append([]float64{}, c.t[first:]...),
+		"series":  series,
+		"replace": replace,
+	}
 }
 
 // A reading is the part of a frame of a run that the columns keep.
@@ -171,8 +183,8 @@ type reading struct {
 	State string
 }
 
-// values returns the readings by the names of the contract. classes are the totals of the frame before, with which the
-// failures of each class become a rate over the seconds between.
+// values returns the readings by the names of the contract. classes are the totals of the frame
+// before, with which the failures of each class become a rate over the seconds between.
 func (f *reading) values(classes map[string]float64, seconds float64) map[string]float64 {
 	out := map[string]float64{}
 	put := func(name string, v *float64) {

@@ -29,8 +29,15 @@ const testRun = "20261124-084500-quickstart-a1b2"
 func serve(t *testing.T) (*store.Store, *Console, *httptest.Server) {
 	t.Helper()
 	st := newStore(t)
-	w, err := st.Create(record.Manifest{ID: "sealed-1", Name: "small", Epoch: time.Unix(100, 0).UTC(), Arm: "base", Engine: "postgresql",
-		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second}}, Capacity: &record.Capacity{Kind: record.Estimate, Users: 321}})
+	w, err := st.Create(record.Manifest{
+		ID:       "sealed-1",
+		Name:     "small",
+		Epoch:    time.Unix(100, 0).UTC(),
+		Arm:      "base",
+		Engine:   "postgresql",
+		Phases:   []record.Phase{{Name: "measure", To: 2 * time.Second}},
+		Capacity: &record.Capacity{Kind: record.Estimate, Users: 321},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,23 +52,44 @@ func serve(t *testing.T) (*store.Store, *Console, *httptest.Server) {
 	if err := w.Event(record.Event{Kind: "note", Text: "<b>a note</b>"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Users(record.Users{Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 90, Readable: 87, Missing: 3}}}); err != nil {
+	if err := w.Users(record.Users{Audit: &record.Audit{AuditResult: workload.AuditResult{
+		Expected: 90,
+		Readable: 87,
+		Missing:  3,
+	}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Seal(context.Background(), record.Validity{Valid: true}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Create(record.Manifest{ID: testRun, Name: "quickstart", Epoch: time.Unix(200, 0).UTC(), Arm: "base"}); err != nil {
+	if _, err := st.Create(record.Manifest{
+		ID:    testRun,
+		Name:  "quickstart",
+		Epoch: time.Unix(200, 0).UTC(),
+		Arm:   "base",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chtimes(filepath.Join(st.Root(), "runs", testRun, record.WindowsFile), time.Unix(300, 0), time.Unix(300, 0)); err != nil {
 		t.Fatal(err)
 	}
-	c := &record.Comparison{ID: "c1", Name: "quickstart", State: record.Sealed, Arms: []string{"base", "new"}, Engines: []string{"mysql"}, Blocks: 3}
+	c := &record.Comparison{
+		ID:      "c1",
+		Name:    "quickstart",
+		State:   record.Sealed,
+		Arms:    []string{"base", "new"},
+		Engines: []string{"mysql"},
+		Blocks:  3,
+	}
 	if err := st.SaveComparison(c); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.SaveSizing(&record.Sizing{ID: "s1", Name: "box", State: record.Sealed, Steps: []record.SizingStep{{Users: 200, Run: "sealed-1"}}}); err != nil {
+	if err := st.SaveSizing(&record.Sizing{
+		ID:    "s1",
+		Name:  "box",
+		State: record.Sealed,
+		Steps: []record.SizingStep{{Users: 200, Run: "sealed-1"}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(st.ComparisonDir("c1"), "report.html"), []byte("<p>report"), 0o644); err != nil {
@@ -76,7 +104,12 @@ func serve(t *testing.T) (*store.Store, *Console, *httptest.Server) {
 func quick(h *hub) { h.every, h.patience = 10*time.Millisecond, 200*time.Millisecond }
 
 // send sends a request with further header lines, and returns the answer; it follows nothing.
-func send(t *testing.T, srv *httptest.Server, method, path, body string, header ...string) (*http.Response, string) {
+func send(
+	t *testing.T,
+	srv *httptest.Server,
+	method, path, body string,
+	header ...string,
+) (*http.Response, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -123,11 +156,15 @@ func newStore(t *testing.T) *store.Store {
 	return st
 }
 
-// TestAnswersAreNoOperations reads a run in which statuses were counted beside their operations: each failure counts once, and
-// an operation that ended in an expected answer has not failed.
+// TestAnswersAreNoOperations reads a run in which statuses were counted beside their operations:
+// each failure counts once, and an operation that ended in an expected answer has not failed.
 func TestAnswersAreNoOperations(t *testing.T) {
 	st, _, srv := serve(t)
-	w, err := st.Create(record.Manifest{ID: "answered", Name: "small", Phases: []record.Phase{{Name: "measure", To: time.Second}}})
+	w, err := st.Create(record.Manifest{
+		ID:     "answered",
+		Name:   "small",
+		Phases: []record.Phase{{Name: "measure", To: time.Second}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +179,11 @@ func TestAnswersAreNoOperations(t *testing.T) {
 		window("expected_404 gone get_thread", map[measure.Class]uint64{measure.Status4xx: 5}),
 		window("get_thread", map[measure.Class]uint64{measure.OK: 9}),
 		window("http_503 post", map[measure.Class]uint64{measure.Status5xx: 4}),
-		window("post", map[measure.Class]uint64{measure.OK: 20, measure.Status5xx: 7, measure.Timeout: 2}),
+		window("post", map[measure.Class]uint64{
+			measure.OK:        20,
+			measure.Status5xx: 7,
+			measure.Timeout:   2,
+		}),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -154,15 +195,25 @@ func TestAnswersAreNoOperations(t *testing.T) {
 		Operations []live.Operation
 	}
 	for _, path := range []string{"errors", "operations"} {
-		if _, body := getWith(t, srv, "/api/runs/answered/"+path); json.Unmarshal([]byte(body), &got) != nil {
+		if _, body := getWith(t, srv, "/api/runs/answered/"+path); json.Unmarshal(
+			[]byte(body),
+			&got,
+		) != nil {
 			t.Fatal(body)
 		}
 	}
-	want := []live.FailureRow{{Class: "5xx", Op: "post", Text: "503", Count: 4}, {Class: "5xx", Op: "post", Count: 3}, {Class: "timeout", Op: "post", Count: 2}}
+	want := []live.FailureRow{{
+		Class: "5xx",
+		Op:    "post",
+		Text:  "503",
+		Count: 4,
+	}, {Class: "5xx", Op: "post", Count: 3}, {Class: "timeout", Op: "post", Count: 2}}
 	if !slices.Equal(got.Failures, want) {
 		t.Errorf("failures %+v, want %+v", got.Failures, want)
 	}
-	if o := got.Operations; len(o) != 2 || o[0].Name != "get_thread" || o[0].Errors != 0 || o[1].Name != "post" || o[1].Errors != 9 {
+	if o := got.Operations; len(o) != 2 || o[0].Name != "get_thread" || o[0].Errors != 0 ||
+		o[1].Name != "post" ||
+		o[1].Errors != 9 {
 		t.Errorf("operations %+v", o)
 	}
 }
@@ -197,10 +248,12 @@ func TestRoutes(t *testing.T) {
 			}
 		}
 		csp := resp.Header.Get("Content-Security-Policy")
-		if own := !strings.HasPrefix(path, "/api/documents/"); own && csp != policy || !own && !strings.HasPrefix(csp, "sandbox allow-scripts;") {
+		if own := !strings.HasPrefix(path, "/api/documents/"); own && csp != policy ||
+			!own && !strings.HasPrefix(csp, "sandbox allow-scripts;") {
 			t.Errorf("%s: policy %q", path, csp)
 		}
-		if resp.Header.Get("X-Content-Type-Options") != "nosniff" || resp.Header.Get("Referrer-Policy") != "no-referrer" {
+		if resp.Header.Get("X-Content-Type-Options") != "nosniff" ||
+			resp.Header.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s: header %v", path, resp.Header)
 		}
 	}
@@ -227,7 +280,8 @@ func TestRefused(t *testing.T) {
 		{"POST", "/api/login", "", 415},
 		{"DELETE", "/", "", 405},
 		{"HEAD", "/", "", 200},
-		{"GET", "/api/runs/sealed-1/prometheus/api/v1/query?query=up", "", 404}, // this server has none
+		// this server has none
+		{"GET", "/api/runs/sealed-1/prometheus/api/v1/query?query=up", "", 404},
 		{"GET", "/api/live/" + testRun + "/stop", "", 404},
 		{"GET", "/api/nothing", "", 404},
 		{"GET", "/nothing", "", 404},
@@ -244,11 +298,26 @@ func TestRefused(t *testing.T) {
 	} {
 		resp, body := ask(t, srv, c.method, c.path, c.host)
 		if resp.StatusCode != c.status || c.status >= 400 && !strings.Contains(body, `"error":"`) {
-			t.Errorf("%s %s of %q: %s: %s, want %d", c.method, c.path, c.host, resp.Status, body, c.status)
+			t.Errorf(
+				"%s %s of %q: %s: %s, want %d",
+				c.method,
+				c.path,
+				c.host,
+				resp.Status,
+				body,
+				c.status,
+			)
 		}
 	}
-	for address, want := range map[string]string{"0.0.0.0:0": "-tokens", ":0": "-tokens", "192.0.2.1:7575": "-tokens", "example.org:80": "-tokens", "7575": "want an address"} {
-		if l, _, _, err := s.Listen(Listening{Address: address}); err == nil || !strings.Contains(err.Error(), want) {
+	for address, want := range map[string]string{
+		"0.0.0.0:0":      "-tokens",
+		":0":             "-tokens",
+		"192.0.2.1:7575": "-tokens",
+		"example.org:80": "-tokens",
+		"7575":           "want an address",
+	} {
+		if l, _, _, err := s.Listen(Listening{Address: address}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", address, l, err)
 		}
 	}
@@ -264,7 +333,8 @@ type publisher struct {
 func publish(t *testing.T, st *store.Store) *publisher {
 	t.Helper()
 	dir := t.TempDir()
-	// The store's path is longer than an address may be: the socket is made by a short one and moved.
+	// The store's path is longer than an address may be: the socket is made by a short one and
+	// moved.
 	l, err := net.Listen("unix", filepath.Join(dir, live.SocketName))
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +365,10 @@ func (p *publisher) frame(seq int) {
 	if err := json.Unmarshal(b, &f); err != nil {
 		p.t.Fatal(err)
 	}
-	f["seq"], f["at"], f["ops"], f["unknown"] = seq, seq, 100+seq, "handed on"
+	f["seq"] = seq
+	f["at"] = seq
+	f["ops"] = 100 + seq
+	f["unknown"] = "handed on"
 	p.line(f)
 }
 
@@ -311,11 +384,20 @@ func (p *publisher) line(v any) {
 }
 
 // follow opens the stream; each call of the function that it returns gives the next event.
-func follow(t *testing.T, srv *httptest.Server, last string) func() (name string, data map[string]any) {
+func follow(
+	t *testing.T,
+	srv *httptest.Server,
+	last string,
+) func() (name string, data map[string]any) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+"/api/live/"+testRun+"/stream"+last, nil)
+	req, err := http.NewRequestWithContext(
+		ctx,
+		"GET",
+		srv.URL+"/api/live/"+testRun+"/stream"+last,
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +456,8 @@ func TestStream(t *testing.T) {
 	next := follow(t, srv, "")
 	name, past := next()
 	ops := past["series"].(map[string]any)["ops"].(map[string]any)["mean"]
-	if name != "past" || fmt.Sprint(past["t"]) != "[1 2 3]" || fmt.Sprint(ops) != "[101 102 103]" || past["replace"] != true {
+	if name != "past" || fmt.Sprint(past["t"]) != "[1 2 3]" || fmt.Sprint(ops) != "[101 102 103]" ||
+		past["replace"] != true {
 		t.Fatalf("%s %v", name, past)
 	}
 	if name, f := next(); name != "frame" || f["seq"] != 3.0 || f["unknown"] != "handed on" {
@@ -384,12 +467,17 @@ func TestStream(t *testing.T) {
 	if name, f := next(); name != "frame" || f["seq"] != 4.0 {
 		t.Fatalf("%s %v", name, f)
 	}
-	if _, body := ask(t, srv, "GET", "/api/live", ""); !strings.Contains(body, `"state":"running"`) || !strings.Contains(body, `"verb":"capacity"`) {
+	if _, body := ask(t, srv, "GET", "/api/live", ""); !strings.Contains(
+		body,
+		`"state":"running"`,
+	) ||
+		!strings.Contains(body, `"verb":"capacity"`) {
 		t.Fatal(body)
 	}
 	// Who comes back gets what it lacks, and no second twice.
 	again := follow(t, srv, "?last=2")
-	if name, past := again(); name != "past" || fmt.Sprint(past["t"]) != "[3 4]" || past["replace"] != false {
+	if name, past := again(); name != "past" || fmt.Sprint(past["t"]) != "[3 4]" ||
+		past["replace"] != false {
 		t.Fatalf("%s %v", name, past)
 	}
 	p.line(map[string]any{"kind": "end", "state": "ended", "valid": true})
@@ -398,7 +486,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestSlowReader takes events as a reader does that was away for a hundred frames: the past and the newest, no queue.
+// TestSlowReader takes events as a reader does that was away for a hundred frames: the past and the
+// newest, no queue.
 func TestSlowReader(t *testing.T) {
 	st, s, _ := serve(t)
 	p := publish(t, st)
@@ -407,7 +496,9 @@ func TestSlowReader(t *testing.T) {
 	}
 	until(t, s, 100)
 	text, _, now, over := s.hub.run(testRun).events(heardUpTo{seq: 40, frames: 40, past: true})
-	if n := strings.Count(text, "event: "); n != 2 || now.seq != 100 || over || !strings.Contains(text, `"t":[41,42,`) || !strings.Contains(text, "id: 100\n") {
+	if n := strings.Count(text, "event: "); n != 2 || now.seq != 100 || over ||
+		!strings.Contains(text, `"t":[41,42,`) ||
+		!strings.Contains(text, "id: 100\n") {
 		t.Fatalf("%d events up to %d, over %v: %.300s", n, now.seq, over, text)
 	}
 }
@@ -430,13 +521,15 @@ func TestDied(t *testing.T) {
 	}
 }
 
-// TestColumnsMerge adds two hours: points merge in pairs with least, mean and greatest, and older ones go.
+// TestColumnsMerge adds two hours: points merge in pairs with least, mean and greatest, and older
+// ones go.
 func TestColumnsMerge(t *testing.T) {
 	c := newColumns(mostPoints, kept)
 	for s := 1; s <= 10000; s++ {
 		c.add(float64(s), map[string]float64{"ops": float64(s)})
 	}
-	if last := len(c.t) - 1; len(c.t) > mostPoints || c.step != 4 && c.step != 2 || c.t[last]-c.t[0] > kept {
+	if last := len(c.t) - 1; len(c.t) > mostPoints || c.step != 4 && c.step != 2 ||
+		c.t[last]-c.t[0] > kept {
 		t.Fatalf("%d points of %v s, from %v to %v", len(c.t), c.step, c.t[0], c.t[last])
 	}
 	whole := newColumns(mostPoints, mostSeconds) // of a stored run

@@ -40,7 +40,8 @@ func (c checker) schemas() node { return c.doc["components"].(node)["schemas"].(
 // checker holds Go types and answers against the schemas of the contract.
 type checker struct{ doc node }
 
-// resolve follows a reference and joins allOf, so that properties and required stand in one mapping.
+// resolve follows a reference and joins allOf, so that properties and required stand in one
+// mapping.
 func (c checker) resolve(s node) node {
 	if ref, ok := s["$ref"].(string); ok {
 		return c.resolve(c.schemas()[ref[strings.LastIndexByte(ref, '/')+1:]].(node))
@@ -89,8 +90,17 @@ func (c checker) compare(place string, t reflect.Type, s node) (bad []string) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	want := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number", reflect.Int: "integer",
-		reflect.Int64: "integer", reflect.Uint64: "integer", reflect.Slice: "array", reflect.Map: "object", reflect.Struct: "object"}[t.Kind()]
+	want := map[reflect.Kind]string{
+		reflect.String:  "string",
+		reflect.Bool:    "boolean",
+		reflect.Float64: "number",
+		reflect.Int:     "integer",
+		reflect.Int64:   "integer",
+		reflect.Uint64:  "integer",
+		reflect.Slice:   "array",
+		reflect.Map:     "object",
+		reflect.Struct:  "object",
+	}[t.Kind()]
 	if t == timeType {
 		want = "string"
 	}
@@ -122,7 +132,10 @@ func (c checker) compare(place string, t reflect.Type, s node) (bad []string) {
 	required, _ := s["required"].([]any)
 	for _, name := range required {
 		if !always[name.(string)] {
-			bad = append(bad, fmt.Sprintf("%s.%s is required by openapi.yaml, and may be absent", place, name))
+			bad = append(
+				bad,
+				fmt.Sprintf("%s.%s is required by openapi.yaml, and may be absent", place, name),
+			)
 		}
 	}
 	return bad
@@ -140,17 +153,34 @@ func with(t reflect.Type, drop string, add ...reflect.StructField) reflect.Type 
 
 func TestContractFields(t *testing.T) {
 	c := checker{contract(t)}
-	documents := reflect.StructField{Name: "Documents", Type: reflect.TypeFor[[]namedRef](), Tag: `json:"documents,omitempty"`}
+	documents := reflect.StructField{
+		Name: "Documents",
+		Type: reflect.TypeFor[[]namedRef](),
+		Tag:  `json:"documents,omitempty"`,
+	}
 	types := map[string]reflect.Type{
-		"Frame": reflect.TypeFor[live.Frame](), "ComparisonFrame": reflect.TypeFor[live.Whole](), "RunNow": reflect.TypeFor[live.Now](),
-		"Phase": reflect.TypeFor[live.PhaseSpan](), "Quantiles": reflect.TypeFor[live.Quantiles](), "Gate": reflect.TypeFor[live.GateNow](),
-		"Rule": reflect.TypeFor[live.Rule](), "Search": reflect.TypeFor[live.SearchNow](), "SearchWindow": reflect.TypeFor[live.SearchWindow](),
-		"Operation": reflect.TypeFor[live.Operation](), "Failure": reflect.TypeFor[live.FailureRow](), "Line": reflect.TypeFor[live.LogLine](),
-		"Agent": reflect.TypeFor[live.AgentRow](), "Part": reflect.TypeFor[live.PartOf](),
+		"Frame":           reflect.TypeFor[live.Frame](),
+		"ComparisonFrame": reflect.TypeFor[live.Whole](),
+		"RunNow":          reflect.TypeFor[live.Now](),
+		"Phase":           reflect.TypeFor[live.PhaseSpan](),
+		"Quantiles":       reflect.TypeFor[live.Quantiles](),
+		"Gate":            reflect.TypeFor[live.GateNow](),
+		"Rule":            reflect.TypeFor[live.Rule](),
+		"Search":          reflect.TypeFor[live.SearchNow](),
+		"SearchWindow":    reflect.TypeFor[live.SearchWindow](),
+		"Operation":       reflect.TypeFor[live.Operation](),
+		"Failure":         reflect.TypeFor[live.FailureRow](),
+		"Line":            reflect.TypeFor[live.LogLine](),
+		"Agent":           reflect.TypeFor[live.AgentRow](),
+		"Part":            reflect.TypeFor[live.PartOf](),
 		// The server takes the kind of the line away, and adds documents.
 		"End":         with(reflect.TypeFor[live.Ending](), "kind", documents),
-		"HistoryItem": reflect.TypeFor[item](), "Document": reflect.TypeFor[namedRef](), "PlanFile": reflect.TypeFor[planFile](),
-		"TrendLine": reflect.TypeFor[trendLine](), "TrendPoint": reflect.TypeFor[trendPoint](), "Count": reflect.TypeFor[report.Count](),
+		"HistoryItem": reflect.TypeFor[item](),
+		"Document":    reflect.TypeFor[namedRef](),
+		"PlanFile":    reflect.TypeFor[planFile](),
+		"TrendLine":   reflect.TypeFor[trendLine](),
+		"TrendPoint":  reflect.TypeFor[trendPoint](),
+		"Count":       reflect.TypeFor[report.Count](),
 	}
 	for _, name := range slices.Sorted(maps.Keys(types)) {
 		schema, ok := c.schemas()[name].(node)
@@ -228,7 +258,13 @@ func (c checker) valid(place string, v any, s node) (bad []string) {
 			return nil
 		}
 	}
-	is := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number", reflect.Slice: "array", reflect.Map: "object"}
+	is := map[reflect.Kind]string{
+		reflect.String:  "string",
+		reflect.Bool:    "boolean",
+		reflect.Float64: "number",
+		reflect.Slice:   "array",
+		reflect.Map:     "object",
+	}
 	got := is[reflect.ValueOf(v).Kind()]
 	if n, ok := v.(float64); ok && kind == "integer" && n == float64(int64(n)) {
 		got = "integer"
@@ -288,10 +324,20 @@ func TestContractAnswers(t *testing.T) {
 	_, _, srv := serve(t)
 	c := checker{contract(t)}
 	for path, url := range map[string]string{
-		"/api/session": "", "/api/live": "", "/api/history": "", "/api/trend": "", "/api/plans": "", "/api/started": "",
-		"/api/runs/{id}": "/api/runs/sealed-1", "/api/runs/{id}/series": "/api/runs/sealed-1/series", "/api/runs/{id}/operations": "/api/runs/sealed-1/operations",
-		"/api/runs/{id}/errors": "/api/runs/sealed-1/errors", "/api/runs/{id}/events": "/api/runs/sealed-1/events?kind=all",
-		"/api/runs/{id}/limiter": "/api/runs/" + testRun + "/limiter", "/api/comparisons/{id}": "/api/comparisons/c1", "/api/sizings/{id}": "/api/sizings/s1",
+		"/api/session":              "",
+		"/api/live":                 "",
+		"/api/history":              "",
+		"/api/trend":                "",
+		"/api/plans":                "",
+		"/api/started":              "",
+		"/api/runs/{id}":            "/api/runs/sealed-1",
+		"/api/runs/{id}/series":     "/api/runs/sealed-1/series",
+		"/api/runs/{id}/operations": "/api/runs/sealed-1/operations",
+		"/api/runs/{id}/errors":     "/api/runs/sealed-1/errors",
+		"/api/runs/{id}/events":     "/api/runs/sealed-1/events?kind=all",
+		"/api/runs/{id}/limiter":    "/api/runs/" + testRun + "/limiter",
+		"/api/comparisons/{id}":     "/api/comparisons/c1",
+		"/api/sizings/{id}":         "/api/sizings/s1",
 	} {
 		if url == "" {
 			url = path

@@ -18,11 +18,20 @@ type eachSecond struct {
 
 // of evaluates an expression at every second and passes each value to take; the values of one
 // series come in the order of time.
-func (x eachSecond) of(expr string, take func(labels map[string]string, second int, v float64)) error {
+func (x eachSecond) of(
+	expr string,
+	take func(labels map[string]string, second int, v float64),
+) error {
 	const step = series.MaxPoints - 1000
 	for from := 1; from <= x.last; from += step {
 		to := min(from+step-1, x.last)
-		lines, err := x.db.Range(x.ctx, expr, x.epoch.Add(time.Duration(from)*time.Second), x.epoch.Add(time.Duration(to)*time.Second), time.Second)
+		lines, err := x.db.Range(
+			x.ctx,
+			expr,
+			x.epoch.Add(time.Duration(from)*time.Second),
+			x.epoch.Add(time.Duration(to)*time.Second),
+			time.Second,
+		)
 		if err != nil {
 			return err
 		}

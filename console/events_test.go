@@ -17,7 +17,10 @@ func TestEventsOfALongLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		if err := w.Event(record.Event{Kind: "note", Text: fmt.Sprintf("line %d of five", i)}); err != nil {
+		if err := w.Event(record.Event{
+			Kind: "note",
+			Text: fmt.Sprintf("line %d of five", i),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,7 +41,8 @@ func TestEventsOfALongLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		body := fmt.Sprint(out)
-		if !strings.Contains(body, want[0]) || !strings.Contains(body, want[1]) || strings.Count(body, "of five") != 2 {
+		if !strings.Contains(body, want[0]) || !strings.Contains(body, want[1]) ||
+			strings.Count(body, "of five") != 2 {
 			t.Errorf("%s: %s, want %q alone", query, body, want)
 		}
 	}

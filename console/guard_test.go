@@ -18,12 +18,18 @@ import (
 )
 
 // getWith sends a GET with further header lines.
-func getWith(t *testing.T, srv *httptest.Server, path string, header ...string) (*http.Response, string) {
+func getWith(
+	t *testing.T,
+	srv *httptest.Server,
+	path string,
+	header ...string,
+) (*http.Response, string) {
 	t.Helper()
 	return send(t, srv, "GET", path, "", header...)
 }
 
-// TestOtherPagesMakeNoWork refuses reads that come from another page: it would not see the answer, but the host would work for it.
+// TestOtherPagesMakeNoWork refuses reads that come from another page: it would not see the answer,
+// but the host would work for it.
 func TestOtherPagesMakeNoWork(t *testing.T) {
 	_, _, srv := serve(t)
 	const report = "/api/documents/comparisons/c1/report.html"
@@ -42,17 +48,34 @@ func TestOtherPagesMakeNoWork(t *testing.T) {
 		{"/", "cross-site", "navigate", 200},
 	} {
 		if resp, body := getWith(t, srv, c.path, "Sec-Fetch-Site: "+c.site, "Sec-Fetch-Mode: "+c.mode); resp.StatusCode != c.want {
-			t.Errorf("%s of %s by %s: %s %.200s, want %d", c.path, c.site, c.mode, resp.Status, body, c.want)
+			t.Errorf(
+				"%s of %s by %s: %s %.200s, want %d",
+				c.path,
+				c.site,
+				c.mode,
+				resp.Status,
+				body,
+				c.want,
+			)
 		}
 	}
 }
 
-// TestLoopbackHosts takes every address of the loopback device for a name of this server, and no name but localhost.
+// TestLoopbackHosts takes every address of the loopback device for a name of this server, and no
+// name but localhost.
 func TestLoopbackHosts(t *testing.T) {
 	_, s, srv := serve(t)
 	port := srv.URL[strings.LastIndexByte(srv.URL, ':'):]
-	for host, want := range map[string]int{"127.0.0.2" + port: 200, "127.1.2.3" + port: 200, "[::1]" + port: 200, "10.0.0.1" + port: 403, "0.0.0.0" + port: 403,
-		"127.0.0.1.evil.example" + port: 403, "localhost.evil.example" + port: 403, "": 200} {
+	for host, want := range map[string]int{
+		"127.0.0.2" + port:              200,
+		"127.1.2.3" + port:              200,
+		"[::1]" + port:                  200,
+		"10.0.0.1" + port:               403,
+		"0.0.0.0" + port:                403,
+		"127.0.0.1.evil.example" + port: 403,
+		"localhost.evil.example" + port: 403,
+		"":                              200,
+	} {
 		if resp, _ := getWith(t, srv, "/api/session", "Host: "+host); resp.StatusCode != want {
 			t.Errorf("host %q: %s, want %d", host, resp.Status, want)
 		}
@@ -78,12 +101,14 @@ func TestDocumentsAreFiles(t *testing.T) {
 			t.Errorf("%s: %s %s", name, resp.Status, body)
 		}
 	}
-	if resp, body := getWith(t, srv, "/api/documents/comparisons/c1/report.html", "Range: bytes=0-2"); resp.StatusCode != http.StatusPartialContent || body != "<p>" {
+	if resp, body := getWith(t, srv, "/api/documents/comparisons/c1/report.html", "Range: bytes=0-2"); resp.StatusCode != http.StatusPartialContent ||
+		body != "<p>" {
 		t.Errorf("a range: %s %s", resp.Status, body)
 	}
 }
 
-// TestPathsBeforeTheLogin writes the paths of the API in other ways: nobody reads it without a login.
+// TestPathsBeforeTheLogin writes the paths of the API in other ways: nobody reads it without a
+// login.
 func TestPathsBeforeTheLogin(t *testing.T) {
 	st := newStore(t)
 	s := New(Config{Store: st, Tokens: tokens(t)})
@@ -104,7 +129,11 @@ func TestOneSessionABrowser(t *testing.T) {
 	s := New(Config{Store: st, Tokens: tokens(t)})
 	login := func(cookie string) string {
 		t.Helper()
-		req := httptest.NewRequest("POST", "http://127.0.0.1/api/login", strings.NewReader(`{"token": "`+viewerToken+`"}`))
+		req := httptest.NewRequest(
+			"POST",
+			"http://127.0.0.1/api/login",
+			strings.NewReader(`{"token": "`+viewerToken+`"}`),
+		)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Cookie", cookieName+"="+cookie)
 		w := httptest.NewRecorder()
@@ -128,7 +157,8 @@ func TestOneSessionABrowser(t *testing.T) {
 	if role("chosen-by-another") != Nobody || role(first) != Viewer {
 		t.Error("the cookie of another is a session")
 	}
-	if second := login(first); role(first) != Nobody || role(second) != Viewer || len(s.access.sessions) != 1 {
+	if second := login(first); role(first) != Nobody || role(second) != Viewer ||
+		len(s.access.sessions) != 1 {
 		t.Errorf("%d sessions", len(s.access.sessions))
 	}
 }
@@ -158,13 +188,15 @@ func TestPlanIsNoFlag(t *testing.T) {
 	}
 }
 
-// TestLimiterIsSharedByBrowsers asks for the limiter of a run under way at the same time: it is looked for once.
+// TestLimiterIsSharedByBrowsers asks for the limiter of a run under way at the same time: it is
+// looked for once.
 func TestLimiterIsSharedByBrowsers(t *testing.T) {
 	st, s, srv := serve(t)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if resp, err := http.Get(srv.URL + "/api/runs/" + testRun + "/limiter"); err != nil || resp.StatusCode != http.StatusOK {
+			if resp, err := http.Get(srv.URL + "/api/runs/" + testRun + "/limiter"); err != nil ||
+				resp.StatusCode != http.StatusOK {
 				t.Errorf("%v %v", resp, err)
 			} else {
 				resp.Body.Close()
@@ -198,7 +230,8 @@ func TestLimiterIsSharedByBrowsers(t *testing.T) {
 	if _, err := w.Seal(t.Context(), record.Validity{Valid: true}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := getWith(t, srv, "/api/runs/over/limiter"); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"so_far":false`) {
+	if resp, body := getWith(t, srv, "/api/runs/over/limiter"); resp.StatusCode != http.StatusOK ||
+		!strings.Contains(body, `"so_far":false`) {
 		t.Fatal(resp.Status, body)
 	}
 	if _, ok := s.limits.by[filepath.Join(st.Root(), "runs", "over", record.ManifestFile)]; !ok {
@@ -217,7 +250,8 @@ func TestLimiterOfARunThatHasEnded(t *testing.T) {
 	soFar := func(want bool) {
 		t.Helper()
 		resp, body := getWith(t, srv, "/api/runs/ends/limiter")
-		if resp.StatusCode != http.StatusOK || !strings.Contains(body, fmt.Sprintf(`"so_far":%v`, want)) {
+		if resp.StatusCode != http.StatusOK ||
+			!strings.Contains(body, fmt.Sprintf(`"so_far":%v`, want)) {
 			t.Errorf("%s: %s, want so_far %v", resp.Status, body, want)
 		}
 	}
@@ -246,14 +280,18 @@ func TestRunPageShowsDamagedSeries(t *testing.T) {
 	if _, err := w.Seal(t.Context(), record.Validity{Valid: true}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, body := getWith(t, srv, "/api/runs/with-series"); !strings.Contains(body, `"valid":true`) {
+	if _, body := getWith(t, srv, "/api/runs/with-series"); !strings.Contains(
+		body,
+		`"valid":true`,
+	) {
 		t.Fatal(body)
 	}
 	if err := os.WriteFile(file, []byte("sEries"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, body := getWith(t, srv, "/api/runs/with-series")
-	if !strings.Contains(body, `"valid":false`) || !strings.Contains(body, "changed since the run was sealed: series/index") {
+	if !strings.Contains(body, `"valid":false`) ||
+		!strings.Contains(body, "changed since the run was sealed: series/index") {
 		t.Errorf("the page: %s", body)
 	}
 }

@@ -63,7 +63,8 @@ func (s *Console) state(id string, st record.State) string {
 			return string(record.Running)
 		}
 	}
-	if info, err := os.Stat(filepath.Join(dirOf(s.store, "runs", id), record.WindowsFile)); err == nil && time.Since(info.ModTime()) < writesWithin {
+	if info, err := os.Stat(filepath.Join(dirOf(s.store, "runs", id), record.WindowsFile)); err == nil &&
+		time.Since(info.ModTime()) < writesWithin {
 		return string(record.Running)
 	}
 	return "died"
@@ -75,8 +76,9 @@ const (
 	sizingFile     = "steps.json"
 )
 
-// wholeState is the state of a comparison or sizing in a directory of the store: one that was followed until its process
-// was gone has died, and so has one whose socket nobody serves: it was killed while no console ran.
+// wholeState is the state of a comparison or sizing in a directory of the store: one that was
+// followed until its process was gone has died, and so has one whose socket nobody serves: it was
+// killed while no console ran.
 func (s *Console) wholeState(dir, id string, st record.State) string {
 	if st != record.Running {
 		return string(st)
@@ -113,8 +115,20 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 			continue
 		}
 		valid := e.Valid
-		it := item{Kind: "run", ID: e.ID, Plan: e.Name, Began: e.Epoch, State: s.state(e.ID, e.State), Arm: e.Arm, Engine: e.Engine, Of: e.Comparison,
-			Block: e.Block, Digest: e.PlanDigest, Valid: &valid, Exploratory: e.Exploratory}
+		it := item{
+			Kind:        "run",
+			ID:          e.ID,
+			Plan:        e.Name,
+			Began:       e.Epoch,
+			State:       s.state(e.ID, e.State),
+			Arm:         e.Arm,
+			Engine:      e.Engine,
+			Of:          e.Comparison,
+			Block:       e.Block,
+			Digest:      e.PlanDigest,
+			Valid:       &valid,
+			Exploratory: e.Exploratory,
+		}
 		var results []string
 		if e.Measured != nil {
 			results = append(results, e.Measured.String())
@@ -135,7 +149,10 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 			if !wholeID(d.Name()) {
 				continue
 			}
-			file := filepath.Join(s.store.Root(), dir, d.Name(), map[string]string{"comparison": comparisonFile, "sizing": sizingFile}[kind])
+			file := filepath.Join(s.store.Root(), dir, d.Name(), map[string]string{
+				"comparison": comparisonFile,
+				"sizing":     sizingFile,
+			}[kind])
 			it, err := s.wholes.of(file, func() (item, error) { return s.itemOf(kind, d.Name()) })
 			if err != nil {
 				warn = append(warn, err)
@@ -159,13 +176,30 @@ func (s *Console) itemOf(kind, id string) (it item, err error) {
 		if err != nil {
 			return it, err
 		}
-		return item{Kind: kind, ID: id, Plan: z.Name, Began: z.Started, State: string(z.State), Runs: len(z.Steps), Digest: z.PlanDigest, Engine: z.Engine}, nil
+		return item{
+			Kind:   kind,
+			ID:     id,
+			Plan:   z.Name,
+			Began:  z.Started,
+			State:  string(z.State),
+			Runs:   len(z.Steps),
+			Digest: z.PlanDigest,
+			Engine: z.Engine,
+		}, nil
 	}
 	c, err := s.store.Comparison(id)
 	if err != nil {
 		return it, err
 	}
-	it = item{Kind: kind, ID: id, Plan: c.Name, Began: c.Started, State: string(c.State), Runs: len(c.Runs), Digest: c.PlanDigest}
+	it = item{
+		Kind:   kind,
+		ID:     id,
+		Plan:   c.Name,
+		Began:  c.Started,
+		State:  string(c.State),
+		Runs:   len(c.Runs),
+		Digest: c.PlanDigest,
+	}
 	if o, ok := concluded(c); ok {
 		it.Result = resultText(o)
 		return it, nil
@@ -196,7 +230,9 @@ func number(r *http.Request, name string, without, least, most int) (int, error)
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, queryError{fmt.Errorf("%s=%q: want a whole number from %d to %d", name, text, least, most)}
+		return 0, queryError{
+			fmt.Errorf("%s=%q: want a whole number from %d to %d", name, text, least, most),
+		}
 	}
 	return n, nil
 }
@@ -216,10 +252,15 @@ func (s *Console) history(r *http.Request) (any, error) {
 	}
 	q := r.URL.Query()
 	words := strings.Fields(strings.ToLower(q.Get("q")))
-	kind, of, parts := q.Get("kind"), q.Get("of"), q.Get("parts") == "1"
+	kind := q.Get("kind")
+	of := q.Get("of")
+	parts := q.Get("parts") == "1"
 	all = slices.DeleteFunc(all, func(it item) bool {
-		text := strings.ToLower(strings.Join([]string{it.ID, it.Plan, it.Arm, it.Engine, it.State, it.Result}, " "))
-		return kind != "" && it.Kind != kind || of != "" && it.Of != of || of == "" && !parts && it.Of != "" ||
+		text := strings.ToLower(
+			strings.Join([]string{it.ID, it.Plan, it.Arm, it.Engine, it.State, it.Result}, " "),
+		)
+		return kind != "" && it.Kind != kind || of != "" && it.Of != of ||
+			of == "" && !parts && it.Of != "" ||
 			slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	})
 	total := len(all)
@@ -227,7 +268,11 @@ func (s *Console) history(r *http.Request) (any, error) {
 	for i := range all {
 		all[i].Documents = documents(s.store, all[i].Kind+"s", all[i].ID)
 	}
-	return map[string]any{"items": all, "total": total, "warnings": append([]string{}, warnings...)}, nil
+	return map[string]any{
+		"items":    all,
+		"total":    total,
+		"warnings": append([]string{}, warnings...),
+	}, nil
 }
 
 // dirOf returns the directory of a run, comparison or sizing.
@@ -244,7 +289,10 @@ func documents(st *store.Store, kind, id string) []namedRef {
 			if !d.Type().IsRegular() || !isDocument(name) {
 				continue
 			}
-			ref := namedRef{name, "/api/documents/" + kind + "/" + id + "/" + filepath.ToSlash(name)}
+			ref := namedRef{
+				name,
+				"/api/documents/" + kind + "/" + id + "/" + filepath.ToSlash(name),
+			}
 			if name == "report.html" {
 				ref.Name = "Report"
 			}
@@ -264,19 +312,24 @@ func isDocument(name string) bool {
 const maxDocument = 64 << 20
 
 func (s *Console) document(w http.ResponseWriter, r *http.Request) {
-	kind, id, name := r.PathValue("kind"), r.PathValue("id"), r.PathValue("file")
-	if kind != "runs" && kind != "comparisons" && kind != "sizings" || !wholeID(id) || !isDocument(name) {
+	kind := r.PathValue("kind")
+	id := r.PathValue("id")
+	name := r.PathValue("file")
+	if kind != "runs" && kind != "comparisons" && kind != "sizings" || !wholeID(id) ||
+		!isDocument(name) {
 		refuse(w, http.StatusNotFound, "there is no such document")
 		return
 	}
-	root, err := os.OpenRoot(dirOf(s.store, kind, id)) // a link that leaves the directory is not followed
+	// a link that leaves the directory is not followed
+	root, err := os.OpenRoot(dirOf(s.store, kind, id))
 	if err != nil {
 		refuse(w, http.StatusNotFound, "there is no such document")
 		return
 	}
 	defer root.Close()
 	name = filepath.FromSlash(name)
-	if fi, err := root.Stat(name); err != nil || !fi.Mode().IsRegular() { // the opening of a pipe would wait for its writer
+	// the opening of a pipe would wait for its writer
+	if fi, err := root.Stat(name); err != nil || !fi.Mode().IsRegular() {
 		refuse(w, http.StatusNotFound, "there is no such document")
 		return
 	}
@@ -288,11 +341,18 @@ func (s *Console) document(w http.ResponseWriter, r *http.Request) {
 	defer f.Close()
 	fi, err := f.Stat()
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxDocument {
-		refuse(w, http.StatusInternalServerError, fmt.Sprintf("the document is no file of at most %d bytes", maxDocument))
+		refuse(
+			w,
+			http.StatusInternalServerError,
+			fmt.Sprintf("the document is no file of at most %d bytes", maxDocument),
+		)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:; frame-ancestors 'self'")
+	h.Set(
+		"Content-Security-Policy",
+		"sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:; frame-ancestors 'self'",
+	)
 	http.ServeContent(w, r, "", fi.ModTime(), f)
 }

@@ -12,8 +12,8 @@ import (
 // mostReports bounds the comparisons whose verdicts, and the runs whose limiters, are kept.
 const mostReports = 300
 
-// concluded returns the stored outcome of a comparison; false if it was not judged yet. A report beside it is for people:
-// nothing would show that it was changed.
+// concluded returns the stored outcome of a comparison; false if it was not judged yet. A report
+// beside it is for people: nothing would show that it was changed.
 func concluded(c *record.Comparison) (o evidence.Conclusion, ok bool) {
 	err := json.Unmarshal(c.Outcome, &o)
 	return o, err == nil && len(o.Verdicts) > 0 && c.State != record.Running
@@ -35,8 +35,12 @@ func resultText(o evidence.Conclusion) string {
 // compared with.
 func judgedInto(out map[string]any, o evidence.Conclusion) {
 	type key struct{ endpoint, engine, arm string }
-	endpoints, differences, verdicts := []any{}, []any{}, []any{}
-	dots, values, seen := []key{}, map[key][][2]float64{}, map[string]bool{}
+	endpoints := []any{}
+	differences := []any{}
+	verdicts := []any{}
+	dots := []key{}
+	values := map[key][][2]float64{}
+	seen := map[string]bool{}
 	dot := func(k key, block int, v float64) {
 		if _, there := values[k]; !there {
 			dots = append(dots, k)
@@ -49,8 +53,13 @@ func judgedInto(out map[string]any, o evidence.Conclusion) {
 		values[k] = append(values[k], [2]float64{float64(block), v})
 	}
 	for _, v := range o.Verdicts {
-		verdicts = append(verdicts, map[string]any{"engine": v.Engine, "arm": v.Arm, "kind": v.Verdict.Kind,
-			"text": strings.TrimPrefix(v.Verdict.Lead, v.Engine+": "), "indicative": o.Indicative})
+		verdicts = append(verdicts, map[string]any{
+			"engine":     v.Engine,
+			"arm":        v.Arm,
+			"kind":       v.Verdict.Kind,
+			"text":       strings.TrimPrefix(v.Verdict.Lead, v.Engine+": "),
+			"indicative": o.Indicative,
+		})
 		for _, e := range v.Verdict.Results {
 			name := e.Name
 			if !seen[name] {
@@ -59,8 +68,13 @@ func judgedInto(out map[string]any, o evidence.Conclusion) {
 				if name == "capacity" {
 					test = "unbounded"
 				}
-				endpoints = append(endpoints, map[string]any{"name": name, "test": test, "unit": e.Unit,
-					"better": e.Better, "primary": true})
+				endpoints = append(endpoints, map[string]any{
+					"name":    name,
+					"test":    test,
+					"unit":    e.Unit,
+					"better":  e.Better,
+					"primary": true,
+				})
 			}
 			pairs := [][2]float64{}
 			for _, p := range e.Pairs {
@@ -78,9 +92,17 @@ func judgedInto(out map[string]any, o evidence.Conclusion) {
 					pairs = append(pairs, [2]float64{float64(p.Block), by})
 				}
 			}
-			d := map[string]any{"endpoint": name, "engine": v.Engine, "arm": v.Arm, "n": e.N, "pairs": pairs,
-				"margin": e.Margin, "absolute": e.Absolute, "kind": e.Kind,
-				"text": strings.TrimPrefix(e.Sentence, name+": "+string(e.Kind)+": ")}
+			d := map[string]any{
+				"endpoint": name,
+				"engine":   v.Engine,
+				"arm":      v.Arm,
+				"n":        e.N,
+				"pairs":    pairs,
+				"margin":   e.Margin,
+				"absolute": e.Absolute,
+				"kind":     e.Kind,
+				"text":     strings.TrimPrefix(e.Sentence, name+": "+string(e.Kind)+": "),
+			}
 			lo, hi, level := e.Decisive()
 			for name, x := range map[string]float64{"effect": e.Effect, "lo": lo, "hi": hi} {
 				if report.Number(x).Known() {
@@ -98,13 +120,27 @@ func judgedInto(out map[string]any, o evidence.Conclusion) {
 	}
 	all := []any{}
 	for _, k := range dots {
-		all = append(all, map[string]any{"endpoint": k.endpoint, "engine": k.engine, "arm": k.arm, "values": values[k]})
+		all = append(all, map[string]any{
+			"endpoint": k.endpoint,
+			"engine":   k.engine,
+			"arm":      k.arm,
+			"values":   values[k],
+		})
 	}
-	out["endpoints"], out["dots"], out["differences"], out["verdicts"] = endpoints, all, differences, verdicts
+	out["endpoints"] = endpoints
+	out["dots"] = all
+	out["differences"] = differences
+	out["verdicts"] = verdicts
 	limiters := []any{}
 	for _, l := range o.Limiters {
-		limiters = append(limiters, map[string]any{"engine": l.Engine, "arm": l.Arm, "searches": l.Searches, "text": l.Evidence,
-			"named": append([]report.Count{}, l.Named...), "rules": append([]report.Count{}, l.Rules...)})
+		limiters = append(limiters, map[string]any{
+			"engine":   l.Engine,
+			"arm":      l.Arm,
+			"searches": l.Searches,
+			"text":     l.Evidence,
+			"named":    append([]report.Count{}, l.Named...),
+			"rules":    append([]report.Count{}, l.Rules...),
+		})
 	}
 	if len(limiters) > 0 {
 		out["limiters"] = limiters

@@ -70,7 +70,8 @@ func TestJudgedOfAReport(t *testing.T) {
 	}
 }
 
-// TestVerdictOfTheStoreStands puts a report with another verdict beside a comparison, and changes the stored verdict.
+// TestVerdictOfTheStoreStands puts a report with another verdict beside a comparison, and changes
+// the stored verdict.
 func TestVerdictOfTheStoreStands(t *testing.T) {
 	outcome := func(kind string) string {
 		return `{"verdicts": [{"engine": "mysql", "arm": "new", "verdict": {"kind": "` + kind + `", "lead": "it is", "results": []}}]}`
@@ -89,7 +90,8 @@ func TestVerdictOfTheStoreStands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/api/comparisons/c1", "/api/history"} {
-		if _, body := getWith(t, srv, path); !strings.Contains(body, "worse") || strings.Contains(body, "better") {
+		if _, body := getWith(t, srv, path); !strings.Contains(body, "worse") ||
+			strings.Contains(body, "better") {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
@@ -101,10 +103,12 @@ func TestVerdictOfTheStoreStands(t *testing.T) {
 	if err := os.WriteFile(file, bytes.Replace(b, []byte(`"worse"`), []byte(`"same!"`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := getWith(t, srv, "/api/comparisons/c1"); resp.StatusCode != 500 || !strings.Contains(body, "outcome") {
+	if resp, body := getWith(t, srv, "/api/comparisons/c1"); resp.StatusCode != 500 ||
+		!strings.Contains(body, "outcome") {
 		t.Errorf("a changed verdict: %s %s", resp.Status, body)
 	}
-	if _, body := getWith(t, srv, "/api/history"); strings.Contains(body, "same!") || !strings.Contains(body, "outcome") {
+	if _, body := getWith(t, srv, "/api/history"); strings.Contains(body, "same!") ||
+		!strings.Contains(body, "outcome") {
 		t.Errorf("a changed verdict in the history: %s", body)
 	}
 }

@@ -31,7 +31,8 @@ func (h *hub) judgeOn(ctx context.Context) {
 	}
 }
 
-// judgeAll judges again the comparisons under way whose files have changed: a run, or a block, has ended.
+// judgeAll judges again the comparisons under way whose files have changed: a run, or a block, has
+// ended.
 func (h *hub) judgeAll(ctx context.Context) {
 	if h.judge == nil {
 		return
@@ -66,23 +67,37 @@ func (h *hub) judgeAll(ctx context.Context) {
 }
 
 // judgedSoFar is judgeSoFar, once for each state of the comparison's file.
-func (s *Console) judgedSoFar(ctx context.Context, c *record.Comparison) (evidence.Conclusion, error) {
-	return s.partly.of(filepath.Join(s.store.ComparisonDir(c.ID), comparisonFile), func() (evidence.Conclusion, error) {
-		return s.judgeSoFar(ctx, c)
-	})
+func (s *Console) judgedSoFar(
+	ctx context.Context,
+	c *record.Comparison,
+) (evidence.Conclusion, error) {
+	return s.partly.of(
+		filepath.Join(s.store.ComparisonDir(c.ID), comparisonFile),
+		func() (evidence.Conclusion, error) {
+			return s.judgeSoFar(ctx, c)
+		},
+	)
 }
 
-// judgeSoFar judges the whole blocks of a comparison that is under way or has no outcome. Nothing is concluded from it: a look
-// that the plan does not have would find differences that are none. So every difference is open, and only its interval
-// is shown.
-func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (o evidence.Conclusion, err error) {
+// judgeSoFar judges the whole blocks of a comparison that is under way or has no outcome. Nothing
+// is concluded from it: a look that the plan does not have would find differences that are none. So
+// every difference is open, and only its interval is shown.
+func (s *Console) judgeSoFar(
+	ctx context.Context,
+	c *record.Comparison,
+) (o evidence.Conclusion, err error) {
 	p, err := evidence.PlanOf(c)
 	if err != nil {
 		return o, err
 	}
 	whole := *c
 	whole.Looks = nil // all whole blocks, not only the blocks of a look
-	arms, _, err := comparison.Judge(&whole, p, comparison.Loader(c, s.store.Run), s.catalog.Costs(ctx))
+	arms, _, err := comparison.Judge(
+		&whole,
+		p,
+		comparison.Loader(c, s.store.Run),
+		s.catalog.Costs(ctx),
+	)
 	if err != nil {
 		return o, err
 	}
@@ -90,9 +105,16 @@ func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (o evide
 	for _, j := range arms {
 		for k := range j.Verdict.Results {
 			x := &j.Verdict.Results[k]
-			x.Kind, x.Sentence = verdict.Inconclusive, fmt.Sprintf("%d blocks so far; it is judged when the plan says", x.N)
+			x.Kind, x.Sentence = verdict.Inconclusive, fmt.Sprintf(
+				"%d blocks so far; it is judged when the plan says",
+				x.N,
+			)
 		}
-		o.Verdicts = append(o.Verdicts, evidence.Concluded{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict})
+		o.Verdicts = append(o.Verdicts, evidence.Concluded{
+			Engine:  j.Engine,
+			Arm:     j.Arm,
+			Verdict: j.Verdict,
+		})
 	}
 	return o, nil
 }
@@ -101,12 +123,25 @@ func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (o evide
 func outlook(c *record.Comparison, done int, now time.Time) (out []string) {
 	text := fmt.Sprintf("%d of %d blocks are whole.", done, c.Blocks)
 	if c.Budget > 0 {
-		text += fmt.Sprintf(" %v of %v are left: no block begins after that.", max(c.Budget-now.Sub(c.Started), 0).Round(time.Second), c.Budget)
+		text += fmt.Sprintf(
+			" %v of %v are left: no block begins after that.",
+			max(c.Budget-now.Sub(c.Started), 0).Round(time.Second),
+			c.Budget,
+		)
 	}
 	out = append(out, text)
 	for i, l := range c.Looks {
 		if !l.Taken() {
-			out = append(out, fmt.Sprintf("Look %d of %d is after block %d, at the level %.3g %%.", i+1, len(c.Looks), l.Blocks, 100*l.Alpha))
+			out = append(
+				out,
+				fmt.Sprintf(
+					"Look %d of %d is after block %d, at the level %.3g %%.",
+					i+1,
+					len(c.Looks),
+					l.Blocks,
+					100*l.Alpha,
+				),
+			)
 			break
 		}
 	}
@@ -119,8 +154,8 @@ func outlook(c *record.Comparison, done int, now time.Time) (out []string) {
 // limiterWithin bounds the search for the evidence of a limiter.
 const limiterWithin = 20 * time.Second
 
-// limits keeps the limiters of runs that are under way: each browser asks for them again and again. Its zero value is empty;
-// its methods are safe for concurrent use.
+// limits keeps the limiters of runs that are under way: each browser asks for them again and again.
+// Its zero value is empty; its methods are safe for concurrent use.
 type limits struct {
 	mu sync.Mutex
 	by map[string]limitedAt
@@ -154,7 +189,8 @@ func (l *limits) put(id string, now time.Time, answer any) {
 	l.by[id] = limitedAt{now, answer}
 }
 
-// limiter answers the limiter of a run, or of one under way as far as it can be named. Series are read for few at a time.
+// limiter answers the limiter of a run, or of one under way as far as it can be named. Series are
+// read for few at a time.
 func (s *Console) limiter(w http.ResponseWriter, r *http.Request, run *record.Run) {
 	ctx, cancel := context.WithTimeout(r.Context(), limiterWithin)
 	defer cancel()
@@ -166,7 +202,8 @@ func (s *Console) limiter(w http.ResponseWriter, r *http.Request, run *record.Ru
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if known, ok := s.soFar.get(id, time.Now()); ok && !run.Ended() { // another request has found it meanwhile
+		// another request has found it meanwhile
+		if known, ok := s.soFar.get(id, time.Now()); ok && !run.Ended() {
 			return known, nil
 		}
 		found, err := s.limiterOf(ctx, run)
@@ -205,7 +242,12 @@ func (s *Console) limiterOf(ctx context.Context, run *record.Run) (any, error) {
 	case err != nil:
 		return nil, err
 	case l == nil:
-		return map[string]any{"name": "unknown", "so_far": soFar, "text": "The run carried no test, or was interrupted.", "indicators": []any{}}, nil
+		return map[string]any{
+			"name":       "unknown",
+			"so_far":     soFar,
+			"text":       "The run carried no test, or was interrupted.",
+			"indicators": []any{},
+		}, nil
 	}
 	type indicator struct {
 		Name  string `json:"name"`
@@ -222,5 +264,10 @@ func (s *Console) limiterOf(ctx context.Context, run *record.Run) (any, error) {
 	for _, e := range l.Exonerated {
 		indicators = append(indicators, indicator{e.What, e.Text(), "cleared"})
 	}
-	return map[string]any{"name": l.Name, "so_far": soFar, "text": l.Sentence, "indicators": indicators}, nil
+	return map[string]any{
+		"name":       l.Name,
+		"so_far":     soFar,
+		"text":       l.Sentence,
+		"indicators": indicators,
+	}, nil
 }

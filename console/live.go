@@ -35,7 +35,8 @@ const (
 
 func ruleName(i int) string { return "rule." + strconv.Itoa(i) }
 
-// followed is a run that is read. Its fields are guarded by mu; changed is closed and replaced by each change.
+// followed is a run that is read. Its fields are guarded by mu; changed is closed and replaced by
+// each change.
 type followed struct {
 	id, kind, dir string
 
@@ -55,14 +56,23 @@ type followed struct {
 	classes map[string]float64
 	end     map[string]any
 
-	// Of a comparison: its Judged, how often it changed, and the time of the file that it was made of.
+	// Of a comparison: its Judged, how often it changed, and the time of the file that it was made
+	// of.
 	judged  json.RawMessage
 	judging int
 	saved   time.Time
 }
 
 func newFollowed(kind, dir string) *followed {
-	return &followed{id: filepath.Base(dir), kind: kind, dir: dir, changed: make(chan struct{}), seq: -1, began: time.Now(), cols: newColumns(mostPoints, kept)}
+	return &followed{
+		id:      filepath.Base(dir),
+		kind:    kind,
+		dir:     dir,
+		changed: make(chan struct{}),
+		seq:     -1,
+		began:   time.Now(),
+		cols:    newColumns(mostPoints, kept),
+	}
 }
 
 // hub finds the runs of a store that publish, and follows them.
@@ -70,8 +80,10 @@ type hub struct {
 	store *store.Store
 	// every and patience are lookEvery and diedAfter; tests are quicker.
 	every, patience time.Duration
-	judge           func(ctx context.Context, id string) (any, error) // of a comparison; nil for none
-	tidy            func(now time.Time)                               // called at each look; nil for none
+	// of a comparison; nil for none
+	judge func(ctx context.Context, id string) (any, error)
+	// called at each look; nil for none
+	tidy func(now time.Time)
 	// recorded reads the past of a run from its directory; nil reads nothing.
 	recorded func(ctx context.Context, dir string) (*recorded, error)
 
@@ -92,7 +104,11 @@ func (h *hub) look(ctx context.Context) {
 	all.Go(func() { h.judgeOn(ctx) }) // it takes seconds, in which runs may begin
 	looked := map[string]time.Time{}
 	for {
-		for kind, dir := range map[string]string{"run": "runs", "comparison": "comparisons", "sizing": "sizings"} {
+		for kind, dir := range map[string]string{
+			"run":        "runs",
+			"comparison": "comparisons",
+			"sizing":     "sizings",
+		} {
 			if !h.due(dir, looked[dir]) {
 				continue
 			}
@@ -131,7 +147,8 @@ func (h *hub) due(dir string, looked time.Time) bool {
 	return err == nil && (time.Since(fi.ModTime()) < freshFor || time.Since(looked) >= idleEvery)
 }
 
-// take connects to the socket of a run that is not followed yet; nil when there is nobody behind it.
+// take connects to the socket of a run that is not followed yet; nil when there is nobody behind
+// it.
 func (h *hub) take(ctx context.Context, kind, dir string) (*followed, net.Conn) {
 	id := filepath.Base(dir)
 	h.mu.Lock()
@@ -185,7 +202,8 @@ func (h *hub) follow(ctx context.Context, f *followed, conn net.Conn) {
 			return
 		case <-time.After(h.patience/8 - time.Since(began)):
 		}
-		// The connection broke, which is not yet the end of the run: it may be sealed a moment later, or publish again.
+		// The connection broke, which is not yet the end of the run: it may be sealed a moment
+		// later, or publish again.
 		conn = nil
 		for end := time.Now().Add(h.patience); conn == nil && time.Now().Before(end); {
 			if h.sealed(f) {
@@ -202,7 +220,10 @@ func (h *hub) follow(ctx context.Context, f *followed, conn net.Conn) {
 			}
 		}
 		if conn == nil {
-			f.finish(map[string]any{"state": "died", "why": "its socket closed without an end, and it was not sealed"})
+			f.finish(map[string]any{
+				"state": "died",
+				"why":   "its socket closed without an end, and it was not sealed",
+			})
 			return
 		}
 	}
@@ -226,7 +247,12 @@ func (h *hub) restore(ctx context.Context, f *followed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.cols, f.classes = rec.cols, rec.classes
-	f.windows, f.window = raw(rec.windows[max(0, len(rec.windows)-maxWindows):], func(w live.SearchWindow) int { return w.N })
+	f.windows, f.window = raw(
+		rec.windows[max(0, len(rec.windows)-maxWindows):],
+		func(w live.SearchWindow) int {
+			return w.N
+		},
+	)
 	f.log, f.line = raw(rec.log, func(l live.LogLine) int { return l.N })
 	f.head.Phases, _ = json.Marshal(rec.phases)
 	f.head.Rules, _ = json.Marshal(rec.rules) // both have numbers that JSON has
@@ -245,7 +271,11 @@ func (h *hub) sealed(f *followed) bool {
 	if err != nil || !r.Ended() {
 		return false
 	}
-	end := map[string]any{"state": endState(r.Manifest.State), "valid": r.Validity.Valid, "documents": documents(h.store, "runs", f.id)}
+	end := map[string]any{
+		"state":     endState(r.Manifest.State),
+		"valid":     r.Validity.Valid,
+		"documents": documents(h.store, "runs", f.id),
+	}
 	if r.Manifest.Why != "" {
 		end["why"] = r.Manifest.Why
 	}
@@ -371,7 +401,11 @@ func (f *followed) past(seq int64) map[string]any {
 	if f.head.Rules != nil {
 		p["rules"] = f.head.Rules
 	}
-	p["windows"], p["log"] = append([]json.RawMessage{}, f.windows...), append([]json.RawMessage{}, f.log...)
+	p["windows"], p["log"] = append(
+		[]json.RawMessage{},
+		f.windows...), append(
+		[]json.RawMessage{},
+		f.log...)
 	return p
 }
 
@@ -380,8 +414,15 @@ func (f *followed) item(now time.Time) map[string]any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := map[string]any{"kind": f.kind, "id": f.id, "state": "running", "began": f.began}
-	for name, v := range map[string]string{"verb": f.head.Verb, "plan": f.head.Plan, "arm": f.head.Arm, "engine": f.head.Engine,
-		"of": f.head.Of.ID, "began": f.head.Began, "exploratory": f.head.Exploratory} {
+	for name, v := range map[string]string{
+		"verb":        f.head.Verb,
+		"plan":        f.head.Plan,
+		"arm":         f.head.Arm,
+		"engine":      f.head.Engine,
+		"of":          f.head.Of.ID,
+		"began":       f.head.Began,
+		"exploratory": f.head.Exploratory,
+	} {
 		if v != "" {
 			out[name] = v
 		}
@@ -410,7 +451,8 @@ func (f *followed) item(now time.Time) map[string]any {
 	return out
 }
 
-// list returns the items, newest first, without those that have just been found and had no time for a frame.
+// list returns the items, newest first, without those that have just been found and had no time for
+// a frame.
 func (h *hub) list() []map[string]any {
 	h.mu.Lock()
 	all := make([]*followed, 0, len(h.runs))
@@ -421,7 +463,8 @@ func (h *hub) list() []map[string]any {
 	slices.SortFunc(all, func(a, b *followed) int { return b.began.Compare(a.began) })
 	out := []map[string]any{}
 	for _, f := range all {
-		if item := f.item(time.Now()); item["heard"] != nil || item["state"] != "running" { // else a frame will tell whose part it is
+		// else a frame will tell whose part it is
+		if item := f.item(time.Now()); item["heard"] != nil || item["state"] != "running" {
 			out = append(out, item)
 		}
 	}

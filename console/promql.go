@@ -18,8 +18,8 @@ const (
 	openFor = time.Minute
 )
 
-// SeriesAPI returns the Prometheus HTTP API over the series in a directory. The caller calls done when no request is under
-// way any more.
+// SeriesAPI returns the Prometheus HTTP API over the series in a directory. The caller calls done
+// when no request is under way any more.
 type SeriesAPI func(dir string) (api http.Handler, done func(), err error)
 
 // opened are the runs whose series are open. Its methods are safe for concurrent use.
@@ -74,8 +74,8 @@ func (o *opened) take(dir string) (api http.Handler, release func(), err error) 
 	return r.api, release, nil
 }
 
-// tidy closes series that nobody has used for long, of more than mostOpen those whose last use is the oldest, and after the
-// end all that are not in use. o.mu is held.
+// tidy closes series that nobody has used for long, of more than mostOpen those whose last use is
+// the oldest, and after the end all that are not in use. o.mu is held.
 func (o *opened) tidy(now time.Time) {
 	most := mostOpen
 	if o.end {
@@ -109,7 +109,8 @@ func (o *opened) look(now time.Time) {
 	o.tidy(now)
 }
 
-// close closes all series that are not in use; no more are opened, and those in use close with their release.
+// close closes all series that are not in use; no more are opened, and those in use close with
+// their release.
 func (o *opened) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

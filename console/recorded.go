@@ -25,8 +25,8 @@ import (
 // mostSeconds bounds the seconds of a run that are read: a day and a half.
 const mostSeconds = 36 * 3600
 
-// A recorded run is the past of a run as its directory has it, sealed, under way or killed: the columns, phases, windows and
-// log that its frames would have given.
+// A recorded run is the past of a run as its directory has it, sealed, under way or killed: the
+// columns, phases, windows and log that its frames would have given.
 type recorded struct {
 	cols    *columns
 	phases  []live.PhaseSpan
@@ -37,8 +37,9 @@ type recorded struct {
 	classes map[string]float64 // failures since the start
 	last    int                // the last second that was read; 0 for none
 
-	most     int                  // the last second that may be read
-	seconds  map[string][]float64 // readings of the series, by name; of second i+1 at i, NaN without one
+	most int // the last second that may be read
+	// readings of the series, by name; of second i+1 at i, NaN without one
+	seconds  map[string][]float64
 	searches []searched
 	passed   int // of these, before the second under way
 }
@@ -50,16 +51,23 @@ type searched struct {
 	over   bool
 }
 
-// recordedOf reads a run into columns, which are empty. A part that cannot be read, or ends early, is missing: the others tell of the same seconds.
+// recordedOf reads a run into columns, which are empty. A part that cannot be read, or ends early,
+// is missing: the others tell of the same seconds.
 func recordedOf(ctx context.Context, run *evidence.Run, cols *columns) (*recorded, error) {
-	rec := &recorded{cols: cols, classes: map[string]float64{}, seconds: map[string][]float64{}, most: mostSeconds}
+	rec := &recorded{
+		cols:    cols,
+		classes: map[string]float64{},
+		seconds: map[string][]float64{},
+		most:    mostSeconds,
+	}
 	log, err := run.Events()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	rec.events(run.Manifest, log)
 	if !run.Ended() {
-		// Its users are the last line of a second. What comes after them is of a second that is being written.
+		// Its users are the last line of a second. What comes after them is of a second that is
+		// being written.
 		rec.most = min(len(rec.seconds["users.active"]), mostSeconds)
 	}
 	if err := rec.series(ctx, run); err != nil {
@@ -121,7 +129,12 @@ func (rec *recorded) events(m record.Manifest, log []record.Event) {
 		case record.WindowEvent:
 			rec.window(e)
 		case record.SearchOverEvent:
-			rec.searches = append(rec.searches, searched{at: at, lo: readingOf(e, record.WindowLo), hi: readingOf(e, record.WindowHi), over: true})
+			rec.searches = append(rec.searches, searched{
+				at:   at,
+				lo:   readingOf(e, record.WindowLo),
+				hi:   readingOf(e, record.WindowHi),
+				over: true,
+			})
 		}
 		if !e.Routine() {
 			line := live.LogLine{N: i + 1, At: at, Kind: e.Kind, Text: e.Line(), Level: e.Level}
@@ -133,10 +146,16 @@ func (rec *recorded) events(m record.Manifest, log []record.Event) {
 		rec.phases = rec.phases[:0]
 		for _, p := range m.Phases {
 			to := p.To.Seconds()
-			rec.phases = append(rec.phases, live.PhaseSpan{Name: p.Name, From: p.From.Seconds(), To: &to})
+			rec.phases = append(rec.phases, live.PhaseSpan{
+				Name: p.Name,
+				From: p.From.Seconds(),
+				To:   &to,
+			})
 		}
 	}
-	if !slices.ContainsFunc(log, func(e record.Event) bool { return e.Kind == record.WindowEvent }) {
+	if !slices.ContainsFunc(log, func(e record.Event) bool {
+		return e.Kind == record.WindowEvent
+	}) {
 		rec.olderWindows(log)
 	}
 	if c := m.Capacity; c != nil {
@@ -161,9 +180,20 @@ func readingOf(e record.Event, name string) *float64 {
 }
 
 func (rec *recorded) window(e record.Event) {
-	w := live.SearchWindow{N: len(rec.windows) + 1, At: e.At.Seconds(), Users: e.Readings[record.WindowUsers], Reading: e.Text, Ratio: e.Readings[record.WindowRatio], Rule: e.Rule}
+	w := live.SearchWindow{
+		N:       len(rec.windows) + 1,
+		At:      e.At.Seconds(),
+		Users:   e.Readings[record.WindowUsers],
+		Reading: e.Text,
+		Ratio:   e.Readings[record.WindowRatio],
+		Rule:    e.Rule,
+	}
 	rec.windows = append(rec.windows, w)
-	rec.searches = append(rec.searches, searched{at: w.At, lo: readingOf(e, record.WindowLo), hi: readingOf(e, record.WindowHi)})
+	rec.searches = append(rec.searches, searched{
+		at: w.At,
+		lo: readingOf(e, record.WindowLo),
+		hi: readingOf(e, record.WindowHi),
+	})
 }
 
 // olderWindows takes the windows of a run of an earlier version from the evaluations of its rules:
@@ -178,7 +208,8 @@ func (rec *recorded) olderWindows(log []record.Event) {
 		if e.At != last {
 			w := live.SearchWindow{N: len(rec.windows) + 1, At: e.At.Seconds(), Reading: live.Held}
 			if active := rec.seconds["users.active"]; len(active) > 0 {
-				if i := min(int(e.At/time.Second), len(active)) - 1; i >= 0 && !math.IsNaN(active[i]) {
+				if i := min(int(e.At/time.Second), len(active)) - 1; i >= 0 &&
+					!math.IsNaN(active[i]) {
 					w.Users = active[i]
 				}
 			}
@@ -250,7 +281,13 @@ func (rec *recorded) series(ctx context.Context, run *evidence.Run) error {
 	if !ok || last.Before(epoch) || last.Sub(first) > 2*mostSeconds*time.Second {
 		return nil
 	}
-	x := eachSecond{ctx: ctx, db: db, epoch: epoch, last: min(int((last.Sub(epoch)+time.Millisecond)/time.Second), rec.most)} // samples have whole milliseconds
+	// samples have whole milliseconds
+	x := eachSecond{
+		ctx:   ctx,
+		db:    db,
+		epoch: epoch,
+		last:  min(int((last.Sub(epoch)+time.Millisecond)/time.Second), rec.most),
+	}
 	level := func(name string) func(map[string]string, int, float64) {
 		return func(_ map[string]string, second int, v float64) { rec.put(name, second, v) }
 	}
@@ -264,7 +301,12 @@ func (rec *recorded) series(ctx context.Context, run *evidence.Run) error {
 }
 
 // roleNames are the names of roles in frames.
-var roleNames = map[string]string{"generator": "generator", "app": "app", "db": "database", "database": "database"}
+var roleNames = map[string]string{
+	"generator": "generator",
+	"app":       "app",
+	"db":        "database",
+	"database":  "database",
+}
 
 // cpu takes the CPU of the roles, or in a run of an earlier version the CPU of its probes.
 func (rec *recorded) cpu(x eachSecond, m record.Manifest) error {
@@ -278,7 +320,9 @@ func (rec *recorded) cpu(x eachSecond, m record.Manifest) error {
 	if err := x.of(`last_over_time(plimsoll_cpu_share[1s])`, scaled(1)); err != nil {
 		return err
 	}
-	if slices.ContainsFunc([]string{"generator", "app", "database"}, func(role string) bool { return len(rec.seconds["cpu."+role]) > 0 }) {
+	if slices.ContainsFunc([]string{"generator", "app", "database"}, func(role string) bool {
+		return len(rec.seconds["cpu."+role]) > 0
+	}) {
 		return nil
 	}
 	if n := len(m.TargetCPUs); n > 0 {
@@ -305,13 +349,21 @@ func (rec *recorded) undecided(log []record.Event) {
 	}
 }
 
-// rulesOf takes the values of the rules, in the order that the frames of the run have, and how each stands at the end.
+// rulesOf takes the values of the rules, in the order that the frames of the run have, and how each
+// stands at the end.
 func (rec *recorded) rulesOf(x eachSecond, run *evidence.Run) error {
 	rules := rulesIn(run.Asked(), rec.phases)
 	at := map[string]int{}
 	for i, r := range rules {
 		at[r.Source] = i
-		rec.rules = append(rec.rules, live.Rule{Rule: r.Source, Limit: r.Threshold, Less: r.Less, Warning: r.Warning, Unit: trial.UnitOf(r), Status: live.Undecided})
+		rec.rules = append(rec.rules, live.Rule{
+			Rule:    r.Source,
+			Limit:   r.Threshold,
+			Less:    r.Less,
+			Warning: r.Warning,
+			Unit:    trial.UnitOf(r),
+			Status:  live.Undecided,
+		})
 	}
 	if len(rules) == 0 {
 		return nil
@@ -340,28 +392,36 @@ func (rec *recorded) rulesOf(x eachSecond, run *evidence.Run) error {
 	since := make([]int, len(rules)) // since when it is broken; 0 while it is not
 	defer func() {
 		newest := slices.Max(judged)
-		for i := range rec.rules { // while the run goes on, the test of such a rule is over or has not begun
+		// while the run goes on, the test of such a rule is over or has not begun
+		for i := range rec.rules {
 			if r := &rec.rules[i]; !run.Ended() && judged[i] < newest {
-				r.Status, r.Value, r.BrokenFor = live.Undecided, nil, 0
+				r.Status = live.Undecided
+				r.Value = nil
+				r.BrokenFor = 0
 			}
 		}
 	}()
-	return x.of(`last_over_time(plimsoll_slo_violated[1s])`, func(l map[string]string, second int, v float64) {
-		i, ok := at[l["rule"]]
-		switch {
-		case !ok || rec.rules[i].Status == live.NoData && second == judged[i]:
-		case v == 0:
-			since[i] = 0
-			if second == judged[i] {
-				rec.rules[i].BrokenFor = 0
+	return x.of(
+		`last_over_time(plimsoll_slo_violated[1s])`,
+		func(l map[string]string, second int, v float64) {
+			i, ok := at[l["rule"]]
+			switch {
+			case !ok || rec.rules[i].Status == live.NoData && second == judged[i]:
+			case v == 0:
+				since[i] = 0
+				if second == judged[i] {
+					rec.rules[i].BrokenFor = 0
+				}
+			default:
+				since[i] = cmp.Or(since[i], second)
+				if second == judged[i] {
+					rec.rules[i].Status, rec.rules[i].BrokenFor = live.Broken, float64(
+						second-since[i],
+					)
+				}
 			}
-		default:
-			since[i] = cmp.Or(since[i], second)
-			if second == judged[i] {
-				rec.rules[i].Status, rec.rules[i].BrokenFor = live.Broken, float64(second-since[i])
-			}
-		}
-	})
+		},
+	)
 }
 
 // rulesIn returns the rules in the order of a run's frames: the rules of its bounded test, then the
@@ -373,7 +433,9 @@ func rulesIn(p *plan.Plan, phases []live.PhaseSpan) []plan.SLO {
 		return u.SLO
 	}
 	out := p.BoundedRules()
-	if search < 0 && slices.ContainsFunc(phases, func(ph live.PhaseSpan) bool { return ph.Name == "audit" }) {
+	if search < 0 && slices.ContainsFunc(phases, func(ph live.PhaseSpan) bool {
+		return ph.Name == "audit"
+	}) {
 		return out // it is over, and had none
 	}
 	for _, r := range u.SLO {
@@ -384,8 +446,8 @@ func rulesIn(p *plan.Plan, phases []live.PhaseSpan) []plan.SLO {
 	return out
 }
 
-// windowsOf goes through the seconds of the histograms and puts the columns together. The windows of a second that comes in
-// two frames are added up.
+// windowsOf goes through the seconds of the histograms and puts the columns together. The windows
+// of a second that comes in two frames are added up.
 func (rec *recorded) windowsOf(ctx context.Context, run *record.Run) error {
 	at := 0 // the second that is gathered
 	ops := measure.NewWindow("op")
@@ -460,7 +522,8 @@ func (rec *recorded) others(second int, values map[string]float64) map[string]fl
 		}
 	}
 	now := float64(second)
-	for rec.passed < len(rec.searches) && rec.searches[rec.passed].at < now { // seconds come in their order
+	// seconds come in their order
+	for rec.passed < len(rec.searches) && rec.searches[rec.passed].at < now {
 		rec.passed++
 	}
 	var best *searched
@@ -481,7 +544,11 @@ func (rec *recorded) others(second int, values map[string]float64) map[string]fl
 // past adds the data outside the columns to the Past of the contract.
 func (rec *recorded) past() map[string]any {
 	p := rec.cols.past(-1)
-	p["phases"], p["rules"] = append([]live.PhaseSpan{}, rec.phases...), append([]live.Rule{}, rec.rules...)
+	p["phases"], p["rules"] = append(
+		[]live.PhaseSpan{},
+		rec.phases...), append(
+		[]live.Rule{},
+		rec.rules...)
 	p["windows"] = append([]live.SearchWindow{}, rec.windows...)
 	if rec.search != nil {
 		p["search"] = rec.search

@@ -32,7 +32,8 @@ bounded: {users: 40, ramp: 2s, settle: 1s, measure: 4s, slo: ["p95(op) < 1s"]}
 unbounded: {start: 40, max_users: 2000, budget: 40s, slo: ["cpu(app) < 85%", "rate(5xx) < 50%"]}
 `
 
-// bench is a generator and a server in one, whose CPU follows the users; every 20th operation fails.
+// bench is a generator and a server in one, whose CPU follows the users; every 20th operation
+// fails.
 type bench struct {
 	mu    sync.Mutex
 	users int
@@ -44,11 +45,17 @@ type bench struct {
 }
 
 func newBench() *bench {
-	b := &bench{busy: map[string][2]float64{}, reg: measure.NewRegistry(1), stop: make(chan struct{})}
+	b := &bench{
+		busy: map[string][2]float64{},
+		reg:  measure.NewRegistry(1),
+		stop: make(chan struct{}),
+	}
 	b.wg.Go(func() {
 		rec := b.reg.Recorder(0)
 		time.Sleep(25 * time.Millisecond) // no operation at the instant of a tick
-		post, login, delivery := rec.Name("post"), rec.Name("login"), rec.Name(workload.Delivery)
+		post := rec.Name("post")
+		login := rec.Name("login")
+		delivery := rec.Name(workload.Delivery)
 		for {
 			select {
 			case <-b.stop:
@@ -71,7 +78,10 @@ func newBench() *bench {
 					rec.Record(login, &measure.Op{Done: took, Class: measure.Timeout})
 				}
 			}
-			for role, share := range map[string]float64{"app": float64(b.users) / 200, "generator": 0.3} {
+			for role, share := range map[string]float64{
+				"app":       float64(b.users) / 200,
+				"generator": 0.3,
+			} {
 				t := b.busy[role]
 				b.busy[role] = [2]float64{t[0] + 0.05*min(share, 1), t[1] + 0.05}
 			}
@@ -113,8 +123,8 @@ func (b *bench) Health(int, float64) map[string]trial.Reading {
 }
 func (b *bench) Failing() map[string]trial.Failure { return nil }
 
-// viewer is an audience that plays both servers: one that has followed from the beginning, and at every fourth second one that
-// has just started and reads the directory.
+// viewer is an audience that plays both servers: one that has followed from the beginning, and at
+// every fourth second one that has just started and reads the directory.
 type viewer struct {
 	t      *testing.T
 	f      *followed
@@ -180,14 +190,24 @@ func (v *viewer) compare() {
 	if diff := cmp.Diff(flat(v.f), flat(restored), cmpopts.EquateApprox(1e-9, 1e-9)); diff != "" {
 		v.t.Fatalf("second %d: followed -, restored +:\n%s", v.seen, diff)
 	}
-	if restored.seq != v.f.seq || !cmp.Equal(restored.classes, v.f.classes) || restored.window != v.f.window {
-		v.t.Fatalf("second %d: restored to second %d, window %v, classes %v; followed to %d, %v, %v", v.seen, restored.seq, restored.window, restored.classes,
-			v.f.seq, v.f.window, v.f.classes)
+	if restored.seq != v.f.seq || !cmp.Equal(restored.classes, v.f.classes) ||
+		restored.window != v.f.window {
+		v.t.Fatalf(
+			"second %d: restored to second %d, window %v, classes %v; followed to %d, %v, %v",
+			v.seen,
+			restored.seq,
+			restored.window,
+			restored.classes,
+			v.f.seq,
+			v.f.window,
+			v.f.classes,
+		)
 	}
 }
 
-// TestRestoredIsFollowed carries out a trial with both tests. A server that has just been started has the same past as one that
-// followed it from the beginning, at any time; and so has the page of the stored run.
+// TestRestoredIsFollowed carries out a trial with both tests. A server that has just been started
+// has the same past as one that followed it from the beginning, at any time; and so has the page of
+// the stored run.
 func TestRestoredIsFollowed(t *testing.T) {
 	p, err := plan.ParseStored([]byte(smallPlan))
 	if err != nil {
@@ -196,7 +216,12 @@ func TestRestoredIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, dir := newBench(), filepath.Join(t.TempDir(), testRun)
 		epoch := time.Now().Add(345678 * time.Nanosecond) // series have milliseconds
-		w, err := record.Create(dir, record.Manifest{ID: testRun, Name: "small", Plan: smallPlan, Epoch: epoch})
+		w, err := record.Create(dir, record.Manifest{
+			ID:    testRun,
+			Name:  "small",
+			Plan:  smallPlan,
+			Epoch: epoch,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,9 +234,33 @@ func TestRestoredIsFollowed(t *testing.T) {
 		v := &viewer{t: t, f: restoredFrom(t, dir), dir: dir}
 		u, _ := p.Search()
 		was := map[string][2]float64{}
-		out, err := trial.Run(t.Context(), trial.Config{Window: u.Window, Clock: clock.New(epoch), Driver: b, Registry: b.reg, Signals: b, Writer: w, Series: db,
-			Live: v, Rules: u.SLO, Bounded: &trial.BoundedTest{Users: 40, Ramp: 2 * time.Second, Settle: time.Second, Measure: 4 * time.Second, Rules: p.BoundedRules()},
-			Search: &trial.SearchTest{Config: capacity.Config{Start: 40, Max: 2000, RampRate: 0.05, Window: u.Window, Budget: 40 * time.Second}, Rush: time.Second},
+		out, err := trial.Run(t.Context(), trial.Config{
+			Window:   u.Window,
+			Clock:    clock.New(epoch),
+			Driver:   b,
+			Registry: b.reg,
+			Signals:  b,
+			Writer:   w,
+			Series:   db,
+			Live:     v,
+			Rules:    u.SLO,
+			Bounded: &trial.BoundedTest{
+				Users:   40,
+				Ramp:    2 * time.Second,
+				Settle:  time.Second,
+				Measure: 4 * time.Second,
+				Rules:   p.BoundedRules(),
+			},
+			Search: &trial.SearchTest{
+				Config: capacity.Config{
+					Start:    40,
+					Max:      2000,
+					RampRate: 0.05,
+					Window:   u.Window,
+					Budget:   40 * time.Second,
+				},
+				Rush: time.Second,
+			},
 			CPU: func() map[string]float64 {
 				out := map[string]float64{}
 				for _, role := range []string{"app", "generator"} {
@@ -222,7 +271,8 @@ func TestRestoredIsFollowed(t *testing.T) {
 					was[role] = [2]float64{busy, all}
 				}
 				return out
-			}})
+			},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +282,9 @@ func TestRestoredIsFollowed(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Update(func(m *record.Manifest) { m.Phases, m.Capacity = out.Phases, out.Capacity }); err != nil {
+		if err := w.Update(func(m *record.Manifest) {
+			m.Phases, m.Capacity = out.Phases, out.Capacity
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Seal(t.Context(), out.Validity, ""); err != nil {
@@ -242,7 +294,11 @@ func TestRestoredIsFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec, err := recordedOf(t.Context(), new(evidence.Catalog).Of(r), newColumns(mostPoints, kept))
+		rec, err := recordedOf(
+			t.Context(),
+			new(evidence.Catalog).Of(r),
+			newColumns(mostPoints, kept),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,17 +308,28 @@ func TestRestoredIsFollowed(t *testing.T) {
 				t.Errorf("the stored run has no %s", name)
 			}
 		}
-		if len(rec.windows) < 5 || rec.search == nil || rec.search.Result == "" || rec.search.Level < 40 || len(rec.rules) != 3 || rec.rules[1].Rule != "cpu(app) < 85%" || rec.rules[1].Unit != "share" {
+		if len(rec.windows) < 5 || rec.search == nil || rec.search.Result == "" ||
+			rec.search.Level < 40 ||
+			len(rec.rules) != 3 ||
+			rec.rules[1].Rule != "cpu(app) < 85%" ||
+			rec.rules[1].Unit != "share" {
 			t.Errorf("%d windows, search %+v, rules %+v", len(rec.windows), rec.search, rec.rules)
 		}
 	})
 }
 
-// TestRuleWithTooFewOperations checks that a rule of an ended run that could not be judged does not count as held.
+// TestRuleWithTooFewOperations checks that a rule of an ended run that could not be judged does not
+// count as held.
 func TestRuleWithTooFewOperations(t *testing.T) {
-	rec := &recorded{rules: []live.Rule{{Rule: "rate(errors) < 0.1%", Status: live.Holds}, {Rule: "p99(op) < 2s", Status: live.Holds}, {Rule: "cpu(app) < 85%", Status: live.NoData}}}
+	rec := &recorded{rules: []live.Rule{{
+		Rule:   "rate(errors) < 0.1%",
+		Status: live.Holds,
+	}, {Rule: "p99(op) < 2s", Status: live.Holds}, {Rule: "cpu(app) < 85%", Status: live.NoData}}}
 	rec.undecided([]record.Event{
-		{Kind: "slo", Rule: "rate(errors) < 0.1%"}, {Kind: "slo", Rule: "rate(errors) < 0.1%", Undecided: true},
+		{
+			Kind: "slo",
+			Rule: "rate(errors) < 0.1%",
+		}, {Kind: "slo", Rule: "rate(errors) < 0.1%", Undecided: true},
 		{Kind: "slo", Rule: "p99(op) < 2s", Undecided: true}, {Kind: "slo", Rule: "p99(op) < 2s"},
 	})
 	for i, want := range []string{live.Undecided, live.Holds, live.NoData} {

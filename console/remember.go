@@ -27,7 +27,8 @@ func newRemembered[T any](most int) *remembered[T] {
 	return &remembered[T]{most: most, by: map[string]rememberedFile[T]{}}
 }
 
-// of returns the value of a file, which make makes of it. An error of make is not kept. Callers do not change the value.
+// of returns the value of a file, which make makes of it. An error of make is not kept. Callers do
+// not change the value.
 func (c *remembered[T]) of(path string, make func() (T, error)) (v T, err error) {
 	fi, err := os.Stat(path) // before it is read: a file that changes meanwhile is read again
 	if err != nil {
@@ -36,7 +37,8 @@ func (c *remembered[T]) of(path string, make func() (T, error)) (v T, err error)
 	c.mu.Lock()
 	c.clock++
 	k, ok := c.by[path]
-	if ok && os.SameFile(k.file, fi) && k.file.Size() == fi.Size() && k.file.ModTime().Equal(fi.ModTime()) {
+	if ok && os.SameFile(k.file, fi) && k.file.Size() == fi.Size() &&
+		k.file.ModTime().Equal(fi.ModTime()) {
 		k.used = c.clock
 		c.by[path] = k
 		c.mu.Unlock()

@@ -32,10 +32,15 @@ func looking(t *testing.T, c Config) (*Console, *httptest.Server, func()) {
 	return s, srv, func() { cancel(); close(s.closing); <-looked; srv.Close() }
 }
 
-// TestRestart ends a server that has followed a run, while that goes on: the next one shows the same past.
+// TestRestart ends a server that has followed a run, while that goes on: the next one shows the
+// same past.
 func TestRestart(t *testing.T) {
 	st := newStore(t)
-	w, err := st.Create(record.Manifest{ID: testRun, Name: "quickstart", Epoch: time.Unix(200, 0).UTC()})
+	w, err := st.Create(record.Manifest{
+		ID:    testRun,
+		Name:  "quickstart",
+		Epoch: time.Unix(200, 0).UTC(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +64,11 @@ func TestRestart(t *testing.T) {
 		at := time.Duration(k) * time.Second
 		if k == 3 {
 			event(record.Event{At: 2 * time.Second, Kind: "phase", Phase: "measure"})
-			log = []live.LogLine{{N: 1, Kind: "phase", Text: "ramp"}, {N: lines, At: 2, Kind: "phase", Text: "measure"}}
+			log = []live.LogLine{{
+				N:    1,
+				Kind: "phase",
+				Text: "ramp",
+			}, {N: lines, At: 2, Kind: "phase", Text: "measure"}}
 		}
 		post := measure.NewWindow("post")
 		post.Response.RecordN(10*time.Millisecond, uint32(10*k))
@@ -69,11 +78,26 @@ func TestRestart(t *testing.T) {
 		}
 		event(record.Event{At: at, Kind: "users", Users: 7 * k})
 		ms := float64(post.Response.Quantile(0.5).Microseconds()) / 1e3
-		f := &live.Frame{V: live.Version, Kind: live.KindRun, ID: testRun, Seq: int64(k), At: at.Seconds(), Phase: "ramp", Ops: float64(10 * k), Rules: []live.Rule{}, Log: log,
-			Users: live.UserCount{Active: 7 * k}, Response: &live.Quantiles{P50: ms, P95: ms, P99: ms}, Phases: []live.PhaseSpan{{Name: "ramp"}}}
+		f := &live.Frame{
+			V:        live.Version,
+			Kind:     live.KindRun,
+			ID:       testRun,
+			Seq:      int64(k),
+			At:       at.Seconds(),
+			Phase:    "ramp",
+			Ops:      float64(10 * k),
+			Rules:    []live.Rule{},
+			Log:      log,
+			Users:    live.UserCount{Active: 7 * k},
+			Response: &live.Quantiles{P50: ms, P95: ms, P99: ms},
+			Phases:   []live.PhaseSpan{{Name: "ramp"}},
+		}
 		if k >= 3 {
 			two := 2.0
-			f.Phase, f.Phases = "measure", []live.PhaseSpan{{Name: "ramp", To: &two}, {Name: "measure", From: 2}}
+			f.Phase, f.Phases = "measure", []live.PhaseSpan{{
+				Name: "ramp",
+				To:   &two,
+			}, {Name: "measure", From: 2}}
 		}
 		pub.Publish(f)
 	}
@@ -83,7 +107,8 @@ func TestRestart(t *testing.T) {
 		if name != "past" {
 			t.Fatalf("%s %v", name, p)
 		}
-		delete(p["series"].(map[string]any), "users.wanted") // it is in the run's series, which this one has not
+		// it is in the run's series, which this one has not
+		delete(p["series"].(map[string]any), "users.wanted")
 		return p
 	}
 	one, srv, end := looking(t, Config{Store: st, Open: Viewer})
@@ -115,7 +140,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestSecondFrameOfASecond shows an agent that is lost while the run's clock stands: the frame has the same second.
+// TestSecondFrameOfASecond shows an agent that is lost while the run's clock stands: the frame has
+// the same second.
 func TestSecondFrameOfASecond(t *testing.T) {
 	st, s, srv := serve(t)
 	p := publish(t, st)
@@ -129,9 +155,16 @@ func TestSecondFrameOfASecond(t *testing.T) {
 		t.Fatal(name, f)
 	}
 	p.frame(1) // again, as a publisher repeats it: no new event
-	p.line(map[string]any{"kind": "run", "id": testRun, "seq": 1, "at": 1, "agents": []any{map[string]any{"name": "agent 2 of 3", "state": "lost"}}})
+	p.line(map[string]any{
+		"kind":   "run",
+		"id":     testRun,
+		"seq":    1,
+		"at":     1,
+		"agents": []any{map[string]any{"name": "agent 2 of 3", "state": "lost"}},
+	})
 	name, f := next()
-	if agents, _ := f["agents"].([]any); name != "frame" || f["seq"] != 1.0 || len(agents) != 1 || agents[0].(map[string]any)["state"] != "lost" {
+	if agents, _ := f["agents"].([]any); name != "frame" || f["seq"] != 1.0 || len(agents) != 1 ||
+		agents[0].(map[string]any)["state"] != "lost" {
 		t.Fatal(name, f)
 	}
 	if fol := s.hub.run(testRun); len(fol.cols.t) != 1 {
@@ -152,13 +185,20 @@ func TestPublishes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seq := int64(1); seq < 2000; seq++ { // it does not outlive the test by much
-		pub.Publish(&live.Frame{V: live.Version, Kind: live.KindRun, ID: filepath.Base(dir), Seq: seq, At: float64(seq)})
+		pub.Publish(&live.Frame{
+			V:    live.Version,
+			Kind: live.KindRun,
+			ID:   filepath.Base(dir),
+			Seq:  seq,
+			At:   float64(seq),
+		})
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// TestKilled kills the process of a run: its stream ends as died, and so do the list and the history, although its files are
-// new. A run may take diedAfter to be sealed, and the server an eighth more to see it: that is below three seconds.
+// TestKilled kills the process of a run: its stream ends as died, and so do the list and the
+// history, although its files are new. A run may take diedAfter to be sealed, and the server an
+// eighth more to see it: that is below three seconds.
 func TestKilled(t *testing.T) {
 	if diedAfter+diedAfter/8 >= 3*time.Second {
 		t.Fatalf("a run that has died is shown so after %v", diedAfter)
@@ -238,14 +278,24 @@ func TestLookIsDue(t *testing.T) {
 // TestWholeHasDied shows a comparison whose process is gone, although its file has it as running.
 func TestWholeHasDied(t *testing.T) {
 	st, s, srv := serve(t)
-	c := &record.Comparison{ID: "c2", Name: "quickstart", State: record.Running, Arms: []string{"base", "new"}, Blocks: 3, Started: time.Now()}
+	c := &record.Comparison{
+		ID:      "c2",
+		Name:    "quickstart",
+		State:   record.Running,
+		Arms:    []string{"base", "new"},
+		Blocks:  3,
+		Started: time.Now(),
+	}
 	if err := st.SaveComparison(c); err != nil {
 		t.Fatal(err)
 	}
 	state := func(want string) {
 		t.Helper()
 		for _, path := range []string{"/api/history?q=c2", "/api/comparisons/c2"} {
-			if _, body := ask(t, srv, "GET", path, ""); !strings.Contains(body, `"state":"`+want+`"`) {
+			if _, body := ask(t, srv, "GET", path, ""); !strings.Contains(
+				body,
+				`"state":"`+want+`"`,
+			) {
 				t.Errorf("%s: %s, want %s", path, body, want)
 			}
 		}
@@ -260,15 +310,25 @@ func TestWholeHasDied(t *testing.T) {
 	state("died")
 }
 
-// TestKilledUnseen shows a comparison that was killed while no console ran, by the socket that it left; and one that goes
-// on, of which this console has not heard yet.
+// TestKilledUnseen shows a comparison that was killed while no console ran, by the socket that it
+// left; and one that goes on, of which this console has not heard yet.
 func TestKilledUnseen(t *testing.T) {
 	st, _, srv := serve(t)
 	for id, want := range map[string]string{"c3": "died", "c4": "running"} {
-		if err := st.SaveComparison(&record.Comparison{ID: id, Name: "quickstart", State: record.Running, Arms: []string{"base", "new"}, Blocks: 3, Started: time.Now()}); err != nil {
+		if err := st.SaveComparison(&record.Comparison{
+			ID:      id,
+			Name:    "quickstart",
+			State:   record.Running,
+			Arms:    []string{"base", "new"},
+			Blocks:  3,
+			Started: time.Now(),
+		}); err != nil {
 			t.Fatal(err)
 		}
-		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(st.ComparisonDir(id), live.SocketName), Net: "unix"})
+		l, err := net.ListenUnix("unix", &net.UnixAddr{
+			Name: filepath.Join(st.ComparisonDir(id), live.SocketName),
+			Net:  "unix",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +338,10 @@ func TestKilledUnseen(t *testing.T) {
 			l.Close()
 		}
 		for _, path := range []string{"/api/history?q=" + id, "/api/comparisons/" + id} {
-			if _, body := ask(t, srv, "GET", path, ""); !strings.Contains(body, `"state":"`+want+`"`) {
+			if _, body := ask(t, srv, "GET", path, ""); !strings.Contains(
+				body,
+				`"state":"`+want+`"`,
+			) {
 				t.Errorf("%s: %s, want %s", path, body, want)
 			}
 		}

@@ -35,7 +35,8 @@ type Console struct {
 	access  *access
 	plans   *starter // nil without a directory of plans
 	catalog *evidence.Catalog
-	// hosts reports whether a request may name the host; nil accepts the names of the loopback device.
+	// hosts reports whether a request may name the host; nil accepts the names of the loopback
+	// device.
 	hosts   func(host string) bool
 	streams chan struct{}
 	closing chan struct{} // closed when streams have to end
@@ -58,8 +59,8 @@ type Config struct {
 	// Tokens are the login tokens; nil: everybody who reaches the server has the role Open.
 	Tokens Tokens
 	Open   Role
-	// Plans is the directory of the plans that operators may start by Program, whose verbs they are; empty for none.
-	// Parse reads one.
+	// Plans is the directory of the plans that operators may start by Program, whose verbs they
+	// are; empty for none. Parse reads one.
 	Plans, Program string
 	Parse          func([]byte) (*plan.Plan, error)
 	// Catalog knows the servers under test; nil for none.
@@ -70,13 +71,27 @@ type Config struct {
 
 // New returns a server of a store.
 func New(c Config) *Console {
-	s := &Console{store: c.Store, version: c.Version, hub: newHub(c.Store), access: newAccess(c.Tokens, c.Open, false), catalog: c.Catalog,
-		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}), opened: newOpened(c.Series),
-		partly: newRemembered[evidence.Conclusion](mostReports), wholes: newRemembered[item](mostReleases),
-		limits: newRemembered[any](mostReports), trends: newRemembered[released](mostReleases), graded: newRemembered[[]gradedStep](mostReports), trending: make(chan struct{}, 1),
-		reading: make(chan struct{}, maxReading)}
+	s := &Console{
+		store:    c.Store,
+		version:  c.Version,
+		hub:      newHub(c.Store),
+		access:   newAccess(c.Tokens, c.Open, false),
+		catalog:  c.Catalog,
+		streams:  make(chan struct{}, maxStreams),
+		closing:  make(chan struct{}),
+		opened:   newOpened(c.Series),
+		partly:   newRemembered[evidence.Conclusion](mostReports),
+		wholes:   newRemembered[item](mostReleases),
+		limits:   newRemembered[any](mostReports),
+		trends:   newRemembered[released](mostReleases),
+		graded:   newRemembered[[]gradedStep](mostReports),
+		trending: make(chan struct{}, 1),
+		reading:  make(chan struct{}, maxReading),
+	}
 	if c.Series == nil {
-		s.opened.open = func(string) (http.Handler, func(), error) { return nil, nil, errors.New("this server has no PromQL") }
+		s.opened.open = func(string) (http.Handler, func(), error) {
+			return nil, nil, errors.New("this server has no PromQL")
+		}
 	}
 	if s.catalog == nil {
 		s.catalog = new(evidence.Catalog)
@@ -103,7 +118,13 @@ func New(c Config) *Console {
 		return s.judgedOf(ctx, c), nil
 	}
 	if c.Plans != "" {
-		s.plans = &starter{dir: c.Plans, program: c.Program, store: c.Store, parse: c.Parse, looked: newRemembered[planFile](mostPlans)}
+		s.plans = &starter{
+			dir:     c.Plans,
+			program: c.Program,
+			store:   c.Store,
+			parse:   c.Parse,
+			looked:  newRemembered[planFile](mostPlans),
+		}
 	}
 	return s
 }
@@ -114,20 +135,31 @@ type Listening struct {
 	Cert, Key string // PEM files; without, a certificate of our own is kept in the store
 }
 
-// Listen opens a listener and returns its URL. On the loopback device it speaks HTTP; elsewhere it needs tokens and
-// speaks TLS, and pin is the SHA-256 of its certificate.
+// Listen opens a listener and returns its URL. On the loopback device it speaks HTTP; elsewhere it
+// needs tokens and speaks TLS, and pin is the SHA-256 of its certificate.
 func (s *Console) Listen(at Listening) (l net.Listener, url, pin string, err error) {
 	host, _, err := net.SplitHostPort(at.Address)
 	if err != nil {
-		return nil, "", "", fmt.Errorf("-listen %s: %w; want an address such as 127.0.0.1:7575", at.Address, err)
+		return nil, "", "", fmt.Errorf(
+			"-listen %s: %w; want an address such as 127.0.0.1:7575",
+			at.Address,
+			err,
+		)
 	}
 	ip := net.ParseIP(host)
 	local := host == "localhost" || ip != nil && ip.IsLoopback()
 	switch {
 	case !local && s.access.tokens == nil:
-		return nil, "", "", fmt.Errorf("-listen %s: beyond the loopback device people have to log in: add -tokens FILE", at.Address)
+		return nil, "", "", fmt.Errorf(
+			"-listen %s: beyond the loopback device people have to log in: add -tokens FILE",
+			at.Address,
+		)
 	case !local && ip == nil:
-		return nil, "", "", fmt.Errorf("-listen %s: %q is no IP address; want that of an interface, or 0.0.0.0 for all", at.Address, host)
+		return nil, "", "", fmt.Errorf(
+			"-listen %s: %q is no IP address; want that of an interface, or 0.0.0.0 for all",
+			at.Address,
+			host,
+		)
 	}
 	if l, err = net.Listen("tcp", at.Address); err != nil {
 		return nil, "", "", err
@@ -141,7 +173,10 @@ func (s *Console) Listen(at Listening) (l net.Listener, url, pin string, err err
 	}
 	s.access.secure = true
 	s.hosts = func(host string) bool { return c.Leaf.VerifyHostname(host) == nil }
-	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{c}, MinVersion: tls.VersionTLS13}), "https://" + l.Addr().String(), fingerprint(c), nil
+	return tls.NewListener(l, &tls.Config{
+		Certificates: []tls.Certificate{c},
+		MinVersion:   tls.VersionTLS13,
+	}), "https://" + l.Addr().String(), fingerprint(c), nil
 }
 
 // Serve answers at l until ctx is done.
@@ -150,8 +185,15 @@ func (s *Console) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	looked := make(chan struct{})
 	go func() { defer close(looked); s.hub.look(ctx) }()
-	srv := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 60 * time.Second,
-		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	srv := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      60 * time.Second,
+		IdleTimeout:       60 * time.Second,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+	}
 	stop := context.AfterFunc(ctx, func() {
 		close(s.closing)
 		end, cancel := context.WithTimeout(context.Background(), 2*time.Second)
@@ -178,10 +220,16 @@ func wholeID(id string) bool { return len(id) <= 200 && idForm.MatchString(id) }
 
 // Handler returns the routes, behind the checks of host, method, role and origin.
 func (s *Console) Handler() http.Handler {
-	read, write := muxOf(s.readers(), s.page), muxOf(s.writers(), func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "there is nothing to change by this path")
-	})
+	read, write := muxOf(
+		s.readers(),
+		s.page,
+	), muxOf(
+		s.writers(),
+		func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Allow", "GET, HEAD")
+			refuse(w, http.StatusMethodNotAllowed, "there is nothing to change by this path")
+		},
+	)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -193,13 +241,22 @@ func (s *Console) Handler() http.Handler {
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		if !s.ownHost(r) {
-			refuse(w, http.StatusForbidden, "the Host header names another host than this server: open it by the address that serve has printed")
+			refuse(
+				w,
+				http.StatusForbidden,
+				"the Host header names another host than this server: open it by the address that serve has printed",
+			)
 			return
 		}
 		role := s.access.of(r)
-		open := !strings.HasPrefix(r.URL.Path, "/api/") || slices.Contains([]string{"/api/session", "/api/login", "/api/logout"}, r.URL.Path)
+		open := !strings.HasPrefix(r.URL.Path, "/api/") ||
+			slices.Contains([]string{"/api/session", "/api/login", "/api/logout"}, r.URL.Path)
 		if role == Nobody && !open {
-			refuse(w, http.StatusUnauthorized, "log in: send a token to /api/login, or as Authorization: Bearer")
+			refuse(
+				w,
+				http.StatusUnauthorized,
+				"log in: send a token to /api/login, or as Authorization: Bearer",
+			)
 			return
 		}
 		switch r.Method {
@@ -212,9 +269,17 @@ func (s *Console) Handler() http.Handler {
 		case http.MethodPost:
 			switch {
 			case !boundary.OwnPage(r):
-				refuse(w, http.StatusForbidden, "the Origin header names another page than this server's")
+				refuse(
+					w,
+					http.StatusForbidden,
+					"the Origin header names another page than this server's",
+				)
 			case !open && role < Operator:
-				refuse(w, http.StatusForbidden, "this needs the role operator, and yours is "+role.String())
+				refuse(
+					w,
+					http.StatusForbidden,
+					"this needs the role operator, and yours is "+role.String(),
+				)
 			default:
 				write.ServeHTTP(w, r)
 			}
@@ -228,20 +293,31 @@ func (s *Console) Handler() http.Handler {
 // readers are the routes that change nothing, by their paths.
 func (s *Console) readers() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"/api/session":                         s.session,
-		"/api/live":                            func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"items": s.hub.list()}) },
-		"/api/live/stream":                     s.liveStream,
-		"/api/live/{id}/stream":                s.stream,
-		"/api/history":                         answering(s.history),
-		"/api/runs/{id}":                       s.ofRun(s.few(s.run)),
-		"/api/runs/{id}/series":                s.ofRun(s.few(s.series)),
-		"/api/runs/{id}/operations":            s.ofRun(s.few(operations)),
-		"/api/runs/{id}/errors":                s.ofRun(s.few(failures)),
-		"/api/runs/{id}/events":                s.ofRun(s.few(events)),
-		"/api/runs/{id}/limiter":               s.ofRun(s.limiter),
-		"/api/runs/{id}/prometheus/{path...}":  s.ofRun(s.prometheus),
-		"/api/comparisons/{id}":                ofID("comparison", s.store.Comparison, func(c *record.Comparison) string { return c.ID }, s.comparison),
-		"/api/sizings/{id}":                    ofID("sizing", s.store.Sizing, func(z *record.Sizing) string { return z.ID }, s.sizing),
+		"/api/session": s.session,
+		"/api/live": func(w http.ResponseWriter, _ *http.Request) {
+			answer(w, map[string]any{"items": s.hub.list()})
+		},
+		"/api/live/stream":                    s.liveStream,
+		"/api/live/{id}/stream":               s.stream,
+		"/api/history":                        answering(s.history),
+		"/api/runs/{id}":                      s.ofRun(s.few(s.run)),
+		"/api/runs/{id}/series":               s.ofRun(s.few(s.series)),
+		"/api/runs/{id}/operations":           s.ofRun(s.few(operations)),
+		"/api/runs/{id}/errors":               s.ofRun(s.few(failures)),
+		"/api/runs/{id}/events":               s.ofRun(s.few(events)),
+		"/api/runs/{id}/limiter":              s.ofRun(s.limiter),
+		"/api/runs/{id}/prometheus/{path...}": s.ofRun(s.prometheus),
+		"/api/comparisons/{id}": ofID(
+			"comparison",
+			s.store.Comparison,
+			func(c *record.Comparison) string {
+				return c.ID
+			},
+			s.comparison,
+		),
+		"/api/sizings/{id}": ofID("sizing", s.store.Sizing, func(z *record.Sizing) string {
+			return z.ID
+		}, s.sizing),
 		"/api/trend":                           s.trend,
 		"/api/documents/{kind}/{id}/{file...}": s.document,
 		"/api/plans":                           answering(s.listPlans),
@@ -339,7 +415,9 @@ func refuse(w http.ResponseWriter, status int, why string) {
 func respond(w http.ResponseWriter, status int, body any) {
 	b, err := json.Marshal(body)
 	if err != nil {
-		status, b = http.StatusInternalServerError, []byte(`{"error": "the answer cannot be written as JSON"}`)
+		status, b = http.StatusInternalServerError, []byte(
+			`{"error": "the answer cannot be written as JSON"}`,
+		)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -13,9 +13,20 @@ import (
 
 func (s *Console) sizing(w http.ResponseWriter, r *http.Request, z *record.Sizing) {
 	// Steps with an error say so in their text; they are graded again at the next request.
-	steps, _ := s.graded.of(filepath.Join(s.store.SizingDir(z.ID), sizingFile), func() ([]gradedStep, error) { return s.grade(r.Context(), z) })
-	answer(w, map[string]any{"id": z.ID, "plan": z.Name, "state": s.wholeState("sizings", z.ID, z.State), "began": z.Started, "steps": steps,
-		"documents": documents(s.store, "sizings", z.ID)})
+	steps, _ := s.graded.of(
+		filepath.Join(s.store.SizingDir(z.ID), sizingFile),
+		func() ([]gradedStep, error) {
+			return s.grade(r.Context(), z)
+		},
+	)
+	answer(w, map[string]any{
+		"id":        z.ID,
+		"plan":      z.Name,
+		"state":     s.wholeState("sizings", z.ID, z.State),
+		"began":     z.Started,
+		"steps":     steps,
+		"documents": documents(s.store, "sizings", z.ID),
+	})
 }
 
 // A gradedStep is a step of a sizing with what its report will say of it.
@@ -25,11 +36,13 @@ type gradedStep struct {
 	Valid bool         `json:"valid"`
 	Grade sizing.Grade `json:"grade,omitempty"`
 	Text  string       `json:"text"` // the rule that gave the grade, or why there is none
-	// Lost is the number of messages that the target had acknowledged and that could not be read back.
+	// Lost is the number of messages that the target had acknowledged and that could not be read
+	// back.
 	Lost int `json:"lost,omitempty"`
 }
 
-// lost counts the acknowledged messages that could not be read back after a run; none of a run without an audit.
+// lost counts the acknowledged messages that could not be read back after a run; none of a run
+// without an audit.
 func lost(run *record.Run) (int, error) {
 	users, err := run.Users()
 	if err != nil || users == nil || users.Audit == nil {
@@ -38,8 +51,8 @@ func lost(run *record.Run) (int, error) {
 	return users.Audit.Missing, nil
 }
 
-// grade grades the steps of a sizing so far. Those whose runs cannot be read have the reason as their text, and the
-// error is not nil.
+// grade grades the steps of a sizing so far. Those whose runs cannot be read have the reason as
+// their text, and the error is not nil.
 func (s *Console) grade(ctx context.Context, z *record.Sizing) ([]gradedStep, error) {
 	out, errs := []gradedStep{}, []error{}
 	for _, of := range z.Steps {
@@ -50,7 +63,9 @@ func (s *Console) grade(ctx context.Context, z *record.Sizing) ([]gradedStep, er
 			var step sizing.Step
 			if step, err = s.catalog.Of(run).Step(ctx, of.Users); err == nil {
 				step = sizing.Size([]sizing.Step{step}, sizing.Machine{}, nil).Steps[0]
-				g.Valid, g.Grade, g.Text = step.Valid, step.Grade, step.Rule
+				g.Valid = step.Valid
+				g.Grade = step.Grade
+				g.Text = step.Rule
 			}
 			var unread error
 			g.Lost, unread = lost(run)

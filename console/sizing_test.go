@@ -17,7 +17,12 @@ func TestSizingHasGrades(t *testing.T) {
 	st := newStore(t)
 	z := &record.Sizing{ID: "s1", Name: "box", State: record.Sealed}
 	for id, ms := range map[string]int{"fast-1": 10, "slow-1": 900} {
-		w, err := st.Create(record.Manifest{ID: id, Name: "box", Epoch: time.Unix(100, 0).UTC(), Phases: []record.Phase{{Name: "measure", To: 2 * time.Second}}})
+		w, err := st.Create(record.Manifest{
+			ID:     id,
+			Name:   "box",
+			Epoch:  time.Unix(100, 0).UTC(),
+			Phases: []record.Phase{{Name: "measure", To: 2 * time.Second}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,10 +73,14 @@ func (s *starter) list() ([]planFile, error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); !e.Type().IsRegular() || ext != ".yaml" && ext != ".yml" || len(out) >= mostPlans {
+		if ext := filepath.Ext(e.Name()); !e.Type().IsRegular() ||
+			ext != ".yaml" && ext != ".yml" ||
+			len(out) >= mostPlans {
 			continue
 		}
-		f, err := s.looked.of(filepath.Join(s.dir, e.Name()), func() (planFile, error) { return s.look(e.Name()), nil })
+		f, err := s.looked.of(filepath.Join(s.dir, e.Name()), func() (planFile, error) {
+			return s.look(e.Name()), nil
+		})
 		if err != nil {
 			continue // it is gone
 		}
@@ -97,7 +101,12 @@ func (s *starter) look(name string) planFile {
 		return f
 	}
 	f.Name, f.Engines = p.Name, p.Database.Engine
-	for verb, has := range map[string]bool{"run": p.Bounded != nil, "capacity": p.Unbounded != nil, "compare": p.Compare != nil, "sizing": p.Sizing != nil} {
+	for verb, has := range map[string]bool{
+		"run":      p.Bounded != nil,
+		"capacity": p.Unbounded != nil,
+		"compare":  p.Compare != nil,
+		"sizing":   p.Sizing != nil,
+	} {
 		if has {
 			f.Verbs = append(f.Verbs, verb)
 		}
@@ -124,7 +133,9 @@ type request struct {
 // named is the form of arms and databases.
 var named = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-var errBusy = errors.New("a plan that was started here is running: two at a time would measure each other")
+var errBusy = errors.New(
+	"a plan that was started here is running: two at a time would measure each other",
+)
 
 // arguments returns the program's arguments for a request, or an error that describes the invalid
 // field.
@@ -140,7 +151,11 @@ func (s *starter) arguments(q request) ([]string, error) {
 	case plans[i].Problem != "":
 		return nil, fmt.Errorf("the plan cannot be started: %s", plans[i].Problem)
 	case !slices.Contains(plans[i].Verbs, q.Verb):
-		return nil, fmt.Errorf("verb %q: this plan is for %s", q.Verb, strings.Join(plans[i].Verbs, ", "))
+		return nil, fmt.Errorf(
+			"verb %q: this plan is for %s",
+			q.Verb,
+			strings.Join(plans[i].Verbs, ", "),
+		)
 	case q.Users < 0:
 		return nil, fmt.Errorf("users %d: want 1 or more", q.Users)
 	}
@@ -166,7 +181,8 @@ func (s *starter) arguments(q request) ([]string, error) {
 	return append(args, path), err
 }
 
-// start starts a plan, one at a time. The process outlives this one: its output goes to a file of the store.
+// start starts a plan, one at a time. The process outlives this one: its output goes to a file of
+// the store.
 func (s *starter) start(q request, now time.Time) (pid int, err error) {
 	args, err := s.arguments(q)
 	if err != nil {
@@ -181,7 +197,10 @@ func (s *starter) start(q request, now time.Time) (pid int, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err
 	}
-	name := filepath.Join(dir, store.NewID(now, strings.TrimSuffix(q.Plan, filepath.Ext(q.Plan)))+".log")
+	name := filepath.Join(
+		dir,
+		store.NewID(now, strings.TrimSuffix(q.Plan, filepath.Ext(q.Plan)))+".log",
+	)
 	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
 		return 0, err
@@ -189,11 +208,19 @@ func (s *starter) start(q request, now time.Time) (pid int, err error) {
 	defer out.Close()
 	cmd := exec.Command(s.program, args...)
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a signal of the terminal is this server's alone
+	// a signal of the terminal is this server's alone
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
-	p := &startedPlan{pid: cmd.Process.Pid, verb: q.Verb, plan: q.Plan, began: now, output: name, done: make(chan struct{})}
+	p := &startedPlan{
+		pid:    cmd.Process.Pid,
+		verb:   q.Verb,
+		plan:   q.Plan,
+		began:  now,
+		output: name,
+		done:   make(chan struct{}),
+	}
 	go func() { // ends with the process, or with this one
 		defer close(p.done)
 		_ = cmd.Wait() // its status says how it ended
@@ -223,7 +250,14 @@ func (s *starter) processes() []map[string]any {
 	all := slices.Clone(s.started)
 	s.mu.Unlock()
 	for _, p := range slices.Backward(all) {
-		one := map[string]any{"pid": p.pid, "verb": p.verb, "plan": p.plan, "began": p.began, "running": p.running(), "output": endOf(p.output)}
+		one := map[string]any{
+			"pid":     p.pid,
+			"verb":    p.verb,
+			"plan":    p.plan,
+			"began":   p.began,
+			"running": p.running(),
+			"output":  endOf(p.output),
+		}
 		if !p.running() {
 			one["status"] = p.status
 		}
@@ -268,7 +302,11 @@ func (s *Console) start(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if id := s.hub.busy(); id != "" { // also one that the server before this one has started
-		refuse(w, http.StatusConflict, id+" is under way in this store: two at a time would measure each other")
+		refuse(
+			w,
+			http.StatusConflict,
+			id+" is under way in this store: two at a time would measure each other",
+		)
 		return
 	}
 	pid, err := s.plans.start(q, time.Now())

@@ -62,6 +62,11 @@ func (s *Console) storm(w http.ResponseWriter, r *http.Request) {
 		Over  float64 `json:"over"`
 	}
 	if body(w, r, &in) {
-		s.order(w, r, live.Order{Do: live.OrderStorm, Kind: in.Kind, Share: in.Share, Over: in.Over})
+		s.order(w, r, live.Order{
+			Do:    live.OrderStorm,
+			Kind:  in.Kind,
+			Share: in.Share,
+			Over:  in.Over,
+		})
 	}
 }

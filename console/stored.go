@@ -21,7 +21,12 @@ import (
 )
 
 // ofID opens the stored object with the whole id in a path, and passes it to f.
-func ofID[T any](what string, load func(id string) (T, error), idOf func(T) string, f func(w http.ResponseWriter, r *http.Request, it T)) http.HandlerFunc {
+func ofID[T any](
+	what string,
+	load func(id string) (T, error),
+	idOf func(T) string,
+	f func(w http.ResponseWriter, r *http.Request, it T),
+) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := r.PathValue("id")
 		var it T
@@ -41,7 +46,9 @@ func ofID[T any](what string, load func(id string) (T, error), idOf func(T) stri
 }
 
 // ofRun opens the run that a path names.
-func (s *Console) ofRun(f func(w http.ResponseWriter, r *http.Request, run *record.Run)) http.HandlerFunc {
+func (s *Console) ofRun(
+	f func(w http.ResponseWriter, r *http.Request, run *record.Run),
+) http.HandlerFunc {
 	return ofID("run", s.store.Run, func(r *record.Run) string { return r.Manifest.ID }, f)
 }
 
@@ -61,7 +68,9 @@ func respondWith(w http.ResponseWriter, out any, err error) {
 }
 
 // few lets few requests at a time read the files of runs, and answers what f makes of them.
-func (s *Console) few(f func(r *http.Request, run *record.Run) (any, error)) func(http.ResponseWriter, *http.Request, *record.Run) {
+func (s *Console) few(
+	f func(r *http.Request, run *record.Run) (any, error),
+) func(http.ResponseWriter, *http.Request, *record.Run) {
 	return func(w http.ResponseWriter, r *http.Request, run *record.Run) {
 		select {
 		case s.reading <- struct{}{}:
@@ -92,12 +101,28 @@ func (s *Console) run(_ *http.Request, r *record.Run) (any, error) {
 		return nil, err
 	}
 	m := r.Manifest
-	it := map[string]any{"kind": "run", "id": m.ID, "plan": m.Name, "began": m.Epoch, "state": s.state(m.ID, m.State), "valid": r.Validity.Valid,
-		"arm": m.Arm, "digest": m.PlanDigest, "documents": documents(s.store, "runs", m.ID), "phases": phasesOf(m), "plan_text": m.Plan}
+	it := map[string]any{
+		"kind":      "run",
+		"id":        m.ID,
+		"plan":      m.Name,
+		"began":     m.Epoch,
+		"state":     s.state(m.ID, m.State),
+		"valid":     r.Validity.Valid,
+		"arm":       m.Arm,
+		"digest":    m.PlanDigest,
+		"documents": documents(s.store, "runs", m.ID),
+		"phases":    phasesOf(m),
+		"plan_text": m.Plan,
+	}
 	if it["state"] != string(record.Running) { // its seal has the answer
 		it["believe"] = believed(m, r.Validity)
 	}
-	for name, v := range map[string]string{"engine": m.Engine, "of": m.Comparison, "why": m.Why, "exploratory": m.Exploratory} {
+	for name, v := range map[string]string{
+		"engine":      m.Engine,
+		"of":          m.Comparison,
+		"why":         m.Why,
+		"exploratory": m.Exploratory,
+	} {
 		if v != "" {
 			it[name] = v
 		}
@@ -111,7 +136,11 @@ func (s *Console) run(_ *http.Request, r *record.Run) (any, error) {
 	findings := []map[string]any{}
 	why := map[string]string{}
 	for _, f := range r.Validity.Findings {
-		findings = append(findings, map[string]any{"gate": f.Gate, "level": f.Level, "text": f.Text})
+		findings = append(findings, map[string]any{
+			"gate":  f.Gate,
+			"level": f.Level,
+			"text":  f.Text,
+		})
 		why[f.Gate] = f.Text
 	}
 	it["findings"] = findings
@@ -145,7 +174,8 @@ func inMS(h *measure.Histogram, q float64) float64 {
 	return float64(h.Quantile(q).Microseconds()) / 1e3
 }
 
-// maxReading bounds the runs whose seconds are read at a time: a day of them takes some ten megabytes.
+// maxReading bounds the runs whose seconds are read at a time: a day of them takes some ten
+// megabytes.
 const maxReading = 2
 
 // series answers the columns of a run with its rules and its search windows; with the parameter op
@@ -165,9 +195,12 @@ func (s *Console) series(r *http.Request, run *record.Run) (any, error) {
 	return rec.past(), nil
 }
 
-// ofOperation returns the columns of one operation. The windows of a second that comes in two frames are added up.
+// ofOperation returns the columns of one operation. The windows of a second that comes in two
+// frames are added up.
 func ofOperation(run *record.Run, op string, most int) (map[string]any, error) {
-	cols, at, sum := newColumns(most, mostSeconds), -1, measure.NewWindow(op)
+	cols := newColumns(most, mostSeconds)
+	at := -1
+	sum := measure.NewWindow(op)
 	end := func() {
 		if at < 0 {
 			return
@@ -196,16 +229,29 @@ func ofOperation(run *record.Run, op string, most int) (map[string]any, error) {
 
 func quantiles(into map[string]float64, prefix string, w *measure.Window) {
 	if w.Response.Count() > 0 {
-		into[prefix+"p50"], into[prefix+"p95"], into[prefix+"p99"] = inMS(w.Response, 0.5), inMS(w.Response, 0.95), inMS(w.Response, 0.99)
+		into[prefix+"p50"], into[prefix+"p95"], into[prefix+"p99"] = inMS(
+			w.Response,
+			0.5,
+		), inMS(
+			w.Response,
+			0.95,
+		), inMS(
+			w.Response,
+			0.99,
+		)
 	}
 }
 
 // operations answers the table of the measured phase, of the search, or of the whole run.
 func operations(_ *http.Request, run *record.Run) (any, error) {
-	from, to, phase := time.Duration(0), time.Duration(1<<62), ""
+	from := time.Duration(0)
+	to := time.Duration(1 << 62)
+	phase := ""
 	for _, name := range []string{"measure", "search"} {
 		if p, ok := run.Manifest.Phase(name); ok {
-			from, to, phase = p.From, p.To, name
+			from = p.From
+			to = p.To
+			phase = name
 			break
 		}
 	}
@@ -224,7 +270,16 @@ func operations(_ *http.Request, run *record.Run) (any, error) {
 			row["rate"] = float64(one.Count()) / (to - from).Seconds()
 		}
 		if one.Response.Count() > 0 {
-			row["p50"], row["p95"], row["p99"] = inMS(one.Response, 0.5), inMS(one.Response, 0.95), inMS(one.Response, 0.99)
+			row["p50"], row["p95"], row["p99"] = inMS(
+				one.Response,
+				0.5,
+			), inMS(
+				one.Response,
+				0.95,
+			), inMS(
+				one.Response,
+				0.99,
+			)
 		}
 		rows = append(rows, row)
 	}
@@ -235,14 +290,20 @@ func operations(_ *http.Request, run *record.Run) (any, error) {
 	return out, nil
 }
 
-// failures answers the failures of the whole run by class and operation, and by status where they were answered: what counts
-// in frames. An operation that ended in an answer is in the series of that answer too.
+// failures answers the failures of the whole run by class and operation, and by status where they
+// were answered: what counts in frames. An operation that ended in an answer is in the series of
+// that answer too.
 func failures(_ *http.Request, run *record.Run) (any, error) {
 	type place struct{ class, op, text string }
 	found := map[place]*live.FailureRow{}
 	add := func(p place, n uint64, second int) {
 		if found[p] == nil {
-			found[p] = &live.FailureRow{Class: p.class, Op: p.op, Text: p.text, First: float64(second)}
+			found[p] = &live.FailureRow{
+				Class: p.class,
+				Op:    p.op,
+				Text:  p.text,
+				First: float64(second),
+			}
 		}
 		found[p].Count += n
 		found[p].Last = float64(second)
@@ -253,7 +314,11 @@ func failures(_ *http.Request, run *record.Run) (any, error) {
 				add(place{status[:min(1, len(status))] + "xx", op, status}, one.Count(), second)
 				continue
 			}
-			if workload.OfAnswers(one.Name) || slices.Contains([]string{workload.Delivery, workload.Schedule, workload.Inbox}, one.Name) {
+			if workload.OfAnswers(one.Name) ||
+				slices.Contains(
+					[]string{workload.Delivery, workload.Schedule, workload.Inbox},
+					one.Name,
+				) {
 				continue
 			}
 			for class, n := range one.ByClass() {
@@ -277,12 +342,18 @@ func failures(_ *http.Request, run *record.Run) (any, error) {
 		}
 	}
 	slices.SortFunc(rows, func(a, b live.FailureRow) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(
+			cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Op, b.Op),
+			cmp.Compare(a.Class, b.Class),
+			cmp.Compare(a.Text, b.Text),
+		)
 	})
 	return map[string]any{"failures": rows}, nil
 }
 
-// events answers the log of a run: its last lines, or with the query after the first ones behind that.
+// events answers the log of a run: its last lines, or with the query after the first ones behind
+// that.
 func events(r *http.Request, run *record.Run) (any, error) {
 	limit, err := number(r, "limit", 500, 1, 2000)
 	after := 0
@@ -326,12 +397,25 @@ func (s *Console) comparison(w http.ResponseWriter, r *http.Request, c *record.C
 func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string]any {
 	verdicts, runs := []map[string]any{}, []map[string]any{}
 	for _, v := range verdictsOf(c) {
-		verdicts = append(verdicts, map[string]any{"engine": v.Engine, "arm": v.Arm, "kind": v.Kind})
+		verdicts = append(verdicts, map[string]any{
+			"engine": v.Engine,
+			"arm":    v.Arm,
+			"kind":   v.Kind,
+		})
 	}
 	counts := map[int]int{}
 	for _, one := range c.Runs {
-		runs = append(runs, map[string]any{"run": one.Run, "arm": one.Arm, "engine": one.Engine, "block": one.Block, "order": one.Order,
-			"pilot": one.Pilot, "valid": one.Valid, "dropped": one.Dropped, "why": one.Why})
+		runs = append(runs, map[string]any{
+			"run":     one.Run,
+			"arm":     one.Arm,
+			"engine":  one.Engine,
+			"block":   one.Block,
+			"order":   one.Order,
+			"pilot":   one.Pilot,
+			"valid":   one.Valid,
+			"dropped": one.Dropped,
+			"why":     one.Why,
+		})
 		if one.Counts() {
 			counts[one.Block]++
 		}
@@ -342,9 +426,22 @@ func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string
 			done++
 		}
 	}
-	out := map[string]any{"id": c.ID, "plan": c.Name, "state": s.wholeState("comparisons", c.ID, c.State), "arms": append([]string{}, c.Arms...), "engines": append([]string{}, c.Engines...),
-		"blocks": c.Blocks, "done": done, "began": c.Started, "endpoints": []any{}, "dots": []any{}, "differences": []any{},
-		"verdicts": verdicts, "runs": runs, "documents": documents(s.store, "comparisons", c.ID)}
+	out := map[string]any{
+		"id":          c.ID,
+		"plan":        c.Name,
+		"state":       s.wholeState("comparisons", c.ID, c.State),
+		"arms":        append([]string{}, c.Arms...),
+		"engines":     append([]string{}, c.Engines...),
+		"blocks":      c.Blocks,
+		"done":        done,
+		"began":       c.Started,
+		"endpoints":   []any{},
+		"dots":        []any{},
+		"differences": []any{},
+		"verdicts":    verdicts,
+		"runs":        runs,
+		"documents":   documents(s.store, "comparisons", c.ID),
+	}
 	for name, v := range map[string]string{"why": c.Why, "mode": c.Mode} {
 		if v != "" {
 			out[name] = v

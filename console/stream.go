@@ -14,12 +14,13 @@ const (
 	maxStreams = 32
 	// writeWithin is the time that a browser has to take an event.
 	writeWithin = 10 * time.Second
-	// commentEvery is the time between two comments, which show a browser and this server that the other is there.
+	// commentEvery is the time between two comments, which show a browser and this server that the
+	// other is there.
 	commentEvery = 10 * time.Second
 )
 
-// seat makes w a stream of events. write sends some, and reports whether the browser took them; it is nil when there are
-// too many browsers, and the refusal was written. leave ends the stream.
+// seat makes w a stream of events. write sends some, and reports whether the browser took them; it
+// is nil when there are too many browsers, and the refusal was written. leave ends the stream.
 func (s *Console) seat(w http.ResponseWriter) (write func(text string) bool, leave func()) {
 	select {
 	case s.streams <- struct{}{}:
@@ -39,12 +40,17 @@ func (s *Console) seat(w http.ResponseWriter) (write func(text string) bool, lea
 	return write, func() { <-s.streams }
 }
 
-// stream follows one run, comparison or sizing by server-sent events. Nothing is queued: the newest frame is read when
-// the one before has been written, and a past goes before it when frames were left out.
+// stream follows one run, comparison or sizing by server-sent events. Nothing is queued: the newest
+// frame is read when the one before has been written, and a past goes before it when frames were
+// left out.
 func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 	f := s.hub.run(r.PathValue("id"))
 	if f == nil {
-		refuse(w, http.StatusNotFound, "nothing of this id is under way, nor ended since serve began")
+		refuse(
+			w,
+			http.StatusNotFound,
+			"nothing of this id is under way, nor ended since serve began",
+		)
 		return
 	}
 	write, leave := s.seat(w)
@@ -66,7 +72,9 @@ func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 	for {
 		before, n := f.judgedAfter(judged)
 		text, changed, now, over := f.events(had)
-		text, judged, had = before+text, n, now
+		text = before + text
+		judged = n
+		had = now
 		if text != "" && !write(text) || over {
 			return
 		}
@@ -94,7 +102,9 @@ type heardUpTo struct {
 
 // events returns the events that a reader lacks, a channel that is closed by the next change, the
 // reader's new position, and whether the stream is over.
-func (f *followed) events(had heardUpTo) (text string, changed <-chan struct{}, now heardUpTo, over bool) {
+func (f *followed) events(
+	had heardUpTo,
+) (text string, changed <-chan struct{}, now heardUpTo, over bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if had.seq > f.seq {
@@ -113,7 +123,8 @@ func (f *followed) events(had heardUpTo) (text string, changed <-chan struct{}, 
 	return text, f.changed, heardUpTo{f.seq, f.frames, had.past}, f.end != nil
 }
 
-// judgedAfter returns the event with the Judged of a comparison, if the reader has not had it yet, and its number.
+// judgedAfter returns the event with the Judged of a comparison, if the reader has not had it yet,
+// and its number.
 func (f *followed) judgedAfter(had int) (text string, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -52,8 +52,8 @@ type released struct {
 	problem string // why it cannot be judged; empty when it can
 }
 
-// releases judges the comparisons of the store that are over, in the order of time. Those that cannot be judged, and those for
-// which the time of ctx was too short, are in the warnings.
+// releases judges the comparisons of the store that are over, in the order of time. Those that
+// cannot be judged, and those for which the time of ctx was too short, are in the warnings.
 func (s *Console) releases(ctx context.Context, plan string) (all []released, warnings []string) {
 	found, _ := os.ReadDir(filepath.Join(s.store.Root(), "comparisons"))
 	left := 0
@@ -61,16 +61,19 @@ func (s *Console) releases(ctx context.Context, plan string) (all []released, wa
 		if !wholeID(d.Name()) {
 			continue
 		}
-		r, err := s.trends.of(filepath.Join(s.store.ComparisonDir(d.Name()), comparisonFile), func() (released, error) {
-			if err := ctx.Err(); err != nil {
-				return released{}, err
-			}
-			r, err := s.releasesOf(d.Name())
-			if err != nil { // as long as the file is the same
-				r.problem = plain.Error(err)
-			}
-			return r, nil
-		})
+		r, err := s.trends.of(
+			filepath.Join(s.store.ComparisonDir(d.Name()), comparisonFile),
+			func() (released, error) {
+				if err := ctx.Err(); err != nil {
+					return released{}, err
+				}
+				r, err := s.releasesOf(d.Name())
+				if err != nil { // as long as the file is the same
+					r.problem = plain.Error(err)
+				}
+				return r, nil
+			},
+		)
 		switch {
 		case ctx.Err() != nil && err != nil:
 			left++
@@ -83,7 +86,10 @@ func (s *Console) releases(ctx context.Context, plan string) (all []released, wa
 		}
 	}
 	if left > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d comparisons are not judged yet: load this again", left))
+		warnings = append(
+			warnings,
+			fmt.Sprintf("%d comparisons are not judged yet: load this again", left),
+		)
 	}
 	slices.SortStableFunc(all, func(a, b released) int { return a.began.Compare(b.began) })
 	return all, warnings
@@ -104,8 +110,8 @@ func (s *Console) releasesOf(id string) (r released, err error) {
 	return r, err
 }
 
-// trend answers the supported users of releases, as plimsoll report trend has them: each against the first one of its
-// chain, by ratios within comparisons. Plans of one name are one trend.
+// trend answers the supported users of releases, as plimsoll report trend has them: each against
+// the first one of its chain, by ratios within comparisons. Plans of one name are one trend.
 func (s *Console) trend(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), trendWithin)
 	defer cancel()
@@ -113,7 +119,11 @@ func (s *Console) trend(w http.ResponseWriter, r *http.Request) {
 	case s.trending <- struct{}{}: // one at a time: the next one finds them judged
 		defer func() { <-s.trending }()
 	case <-ctx.Done():
-		refuse(w, http.StatusTooManyRequests, "the comparisons are being judged for another request; ask again")
+		refuse(
+			w,
+			http.StatusTooManyRequests,
+			"the comparisons are being judged for another request; ask again",
+		)
 		return
 	}
 	all, warnings := s.releases(ctx, r.URL.Query().Get("plan"))
@@ -126,7 +136,9 @@ func (s *Console) trend(w http.ResponseWriter, r *http.Request) {
 	}
 	slices.Sort(plans)
 	for _, plan := range plans {
-		one, more := trendOf(plan, slices.DeleteFunc(slices.Clone(all), func(c released) bool { return c.plan != plan }))
+		one, more := trendOf(plan, slices.DeleteFunc(slices.Clone(all), func(c released) bool {
+			return c.plan != plan
+		}))
 		lines = append(lines, one...)
 		for _, text := range more {
 			warnings = append(warnings, plan+": "+text)
@@ -145,11 +157,25 @@ func trendOf(plan string, all []released) (out []trendLine, warnings []string) {
 	for _, db := range d.Databases {
 		for _, chain := range db.Chains {
 			base := chain.Releases[0].Release
-			l := trendLine{Plan: plan, Engine: db.Database, Endpoint: "supported users against " + base, Unit: "%", Points: []trendPoint{}}
+			l := trendLine{
+				Plan:     plan,
+				Engine:   db.Database,
+				Endpoint: "supported users against " + base,
+				Unit:     "%",
+				Points:   []trendPoint{},
+			}
 			for _, rel := range chain.Releases {
-				first := db.Links[slices.IndexFunc(db.Links, func(l report.TrendLink) bool { return l.Base == rel.Release || l.New == rel.Release })]
-				p := trendPoint{At: first.Time, ID: first.Comparison, Version: rel.Release, Value: 100 * float64(rel.Against.Value),
-					Lo: percent(rel.Against.Lo), Hi: percent(rel.Against.Hi)}
+				first := db.Links[slices.IndexFunc(db.Links, func(l report.TrendLink) bool {
+					return l.Base == rel.Release || l.New == rel.Release
+				})]
+				p := trendPoint{
+					At:      first.Time,
+					ID:      first.Comparison,
+					Version: rel.Release,
+					Value:   100 * float64(rel.Against.Value),
+					Lo:      percent(rel.Against.Lo),
+					Hi:      percent(rel.Against.Hi),
+				}
 				for _, x := range chain.Changes {
 					if x.Release == rel.Release {
 						p.Change = percent(x.Shift.Value)

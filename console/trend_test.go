@@ -19,7 +19,14 @@ import (
 )
 
 // compared puts a comparison of two releases into a store, with supported users by block of each.
-func compared(t *testing.T, st *store.Store, id string, at int64, base, fresh string, users [2][]float64) {
+func compared(
+	t *testing.T,
+	st *store.Store,
+	id string,
+	at int64,
+	base, fresh string,
+	users [2][]float64,
+) {
 	t.Helper()
 	text := fmt.Sprintf(`name: nightly
 target: {driver: refchat}
@@ -31,14 +38,34 @@ compare:
   blocks: %d
 `, base, fresh, len(users[0]))
 	sum := sha256.Sum256([]byte(text))
-	c := &record.Comparison{ID: id, Name: "nightly", Plan: text, PlanDigest: "sha256:" + hex.EncodeToString(sum[:]), State: record.Sealed,
-		Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: len(users[0]), Started: time.Unix(at, 0).UTC()}
+	c := &record.Comparison{
+		ID:         id,
+		Name:       "nightly",
+		Plan:       text,
+		PlanDigest: "sha256:" + hex.EncodeToString(sum[:]),
+		State:      record.Sealed,
+		Arms:       []string{"base", "new"},
+		Engines:    []string{"postgresql"},
+		Blocks:     len(users[0]),
+		Started:    time.Unix(at, 0).UTC(),
+	}
 	for i, arm := range c.Arms {
 		for b, n := range users[i] {
 			run := fmt.Sprintf("%s-%s-%d", id, arm, b+1)
-			w, err := st.Create(record.Manifest{ID: run, Name: "nightly", Plan: text, PlanDigest: c.PlanDigest, Arm: arm, Engine: "postgresql", Comparison: id,
-				Block: b + 1, Order: i + 1, Epoch: time.Unix(at, 0).UTC(), Capacity: &record.Capacity{Kind: record.Estimate, Users: n},
-				Phases: []record.Phase{{Name: "search", To: time.Second}}})
+			w, err := st.Create(record.Manifest{
+				ID:         run,
+				Name:       "nightly",
+				Plan:       text,
+				PlanDigest: c.PlanDigest,
+				Arm:        arm,
+				Engine:     "postgresql",
+				Comparison: id,
+				Block:      b + 1,
+				Order:      i + 1,
+				Epoch:      time.Unix(at, 0).UTC(),
+				Capacity:   &record.Capacity{Kind: record.Estimate, Users: n},
+				Phases:     []record.Phase{{Name: "search", To: time.Second}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +79,15 @@ compare:
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.Runs = append(c.Runs, record.ComparisonRun{Run: run, Digest: digest, Block: b + 1, Order: i + 1, Arm: arm, Engine: "postgresql", Valid: true})
+			c.Runs = append(c.Runs, record.ComparisonRun{
+				Run:    run,
+				Digest: digest,
+				Block:  b + 1,
+				Order:  i + 1,
+				Arm:    arm,
+				Engine: "postgresql",
+				Valid:  true,
+			})
 		}
 	}
 	if err := st.SaveComparison(c); err != nil {
@@ -60,11 +95,28 @@ compare:
 	}
 }
 
-// TestTrend multiplies ratios along a chain: users of different comparisons are never divided by each other.
+// TestTrend multiplies ratios along a chain: users of different comparisons are never divided by
+// each other.
 func TestTrend(t *testing.T) {
 	st, s, srv := serve(t)
-	compared(t, st, "second", 2_000_000, "11.1", "11.2", [2][]float64{{220, 222, 218}, {198, 199.8, 196.2}})
-	compared(t, st, "first", 1_000_000, "11.0", "11.1", [2][]float64{{100, 101, 99}, {110, 111.1, 108.9}})
+	compared(
+		t,
+		st,
+		"second",
+		2_000_000,
+		"11.1",
+		"11.2",
+		[2][]float64{{220, 222, 218}, {198, 199.8, 196.2}},
+	)
+	compared(
+		t,
+		st,
+		"first",
+		1_000_000,
+		"11.0",
+		"11.1",
+		[2][]float64{{100, 101, 99}, {110, 111.1, 108.9}},
+	)
 	type trend struct {
 		Lines    []trendLine
 		Warnings []string
@@ -87,7 +139,10 @@ func TestTrend(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	l := got.Lines[0]
-	if l.Plan != "nightly" || l.Engine != "postgresql" || l.Endpoint != "supported users against 11.0" || l.Unit != "%" || len(l.Points) != 3 {
+	if l.Plan != "nightly" || l.Engine != "postgresql" ||
+		l.Endpoint != "supported users against 11.0" ||
+		l.Unit != "%" ||
+		len(l.Points) != 3 {
 		t.Fatalf("%+v", l)
 	}
 	for i, want := range []struct {
@@ -95,7 +150,10 @@ func TestTrend(t *testing.T) {
 		value       float64
 	}{{"11.0", "first", 0}, {"11.1", "first", 10}, {"11.2", "second", -1}} {
 		p := l.Points[i]
-		if p.Version != want.version || p.ID != want.id || math.Abs(p.Value-want.value) > 1e-6 || p.Lo == nil || *p.Lo > p.Value+1e-6 || *p.Hi < p.Value-1e-6 {
+		if p.Version != want.version || p.ID != want.id || math.Abs(p.Value-want.value) > 1e-6 ||
+			p.Lo == nil ||
+			*p.Lo > p.Value+1e-6 ||
+			*p.Hi < p.Value-1e-6 {
 			t.Errorf("point %d: %+v, want %+v", i, p, want)
 		}
 	}
@@ -115,7 +173,8 @@ func TestTrend(t *testing.T) {
 	}
 }
 
-// TestRemembered makes a value once for a file, again when it is another, and keeps no more than it may.
+// TestRemembered makes a value once for a file, again when it is another, and keeps no more than it
+// may.
 func TestRemembered(t *testing.T) {
 	dir, made := t.TempDir(), 0
 	c := newRemembered[int](2)
@@ -168,7 +227,8 @@ func TestRemembered(t *testing.T) {
 	}
 }
 
-// TestSeriesAPI opens the series of a run once, keeps no more than it may, and closes what nobody uses.
+// TestSeriesAPI opens the series of a run once, keeps no more than it may, and closes what nobody
+// uses.
 func TestSeriesAPI(t *testing.T) {
 	st, s, srv := serve(t)
 	open := map[string]int{}
@@ -182,7 +242,8 @@ func TestSeriesAPI(t *testing.T) {
 		}), func() { open[dir]-- }, nil
 	})
 	for range 2 {
-		if resp, body := ask(t, srv, "GET", "/api/runs/sealed-1/prometheus/api/v1/query?query=up", ""); resp.StatusCode != 200 || body != `{"path": "/api/v1/query", "query": "query=up"}` {
+		if resp, body := ask(t, srv, "GET", "/api/runs/sealed-1/prometheus/api/v1/query?query=up", ""); resp.StatusCode != 200 ||
+			body != `{"path": "/api/v1/query", "query": "query=up"}` {
 			t.Fatal(resp.Status, body)
 		}
 	}
@@ -190,7 +251,10 @@ func TestSeriesAPI(t *testing.T) {
 	if open[dir] != 1 {
 		t.Errorf("opened %d times", open[dir])
 	}
-	for path, want := range map[string]int{"/api/runs/gone/prometheus/api/v1/query": 404, "/api/runs/..%2fx/prometheus/api/v1/query": 404} {
+	for path, want := range map[string]int{
+		"/api/runs/gone/prometheus/api/v1/query":   404,
+		"/api/runs/..%2fx/prometheus/api/v1/query": 404,
+	} {
 		if resp, body := ask(t, srv, "GET", path, ""); resp.StatusCode != want {
 			t.Errorf("%s: %s %s", path, resp.Status, body)
 		}

@@ -20,18 +20,23 @@ func (s Set) unfed(p *plan.Plan, speaks *Dialect) (out []plan.Refusal) {
 		for i, r := range rules {
 			path := fmt.Sprintf("%s[%d]", key, i)
 			heard := r.Arg == "delivery" ||
-				r.Stat == "rate" && (slices.Contains(plan.MessageFaults(), r.Arg) || r.Arg == plan.Disconnected)
+				r.Stat == "rate" &&
+					(slices.Contains(plan.MessageFaults(), r.Arg) || r.Arg == plan.Disconnected)
 			switch {
 			case heard && !listening && len(listeners) > 0:
 				out = append(out, plan.Refusal{Path: path, Text: fmt.Sprintf(
 					"nobody listens: users of the behavior %s keep no WebSocket, so the rule would have no data; remove it, or add some who do, as in with: {%s: 10%%}",
-					p.Workload.Behavior, listeners[0])})
+					p.Workload.Behavior,
+					listeners[0],
+				)})
 			case r.Unit == plan.Seconds && r.Arg != "op" && r.Arg != "delivery" && ops != nil &&
 				!slices.Contains(ops, r.Arg):
 				out = append(out, plan.Refusal{Path: path, Text: fmt.Sprintf(
 					"users of the behavior %s never do %s, so the rule would have no data; they do %s",
-					strings.Join(slices.Sorted(maps.Keys(p.Workload.Mix())), ", "), r.Arg,
-					strings.Join(ops, ", "))})
+					strings.Join(slices.Sorted(maps.Keys(p.Workload.Mix())), ", "),
+					r.Arg,
+					strings.Join(ops, ", "),
+				)})
 			}
 		}
 	}

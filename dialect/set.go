@@ -228,7 +228,9 @@ func (s Set) Graphs(driver string) []GraphQuery {
 // Refused reports whether the text of a failed operation shows that something between the users and
 // the server refused it.
 func (s Set) Refused(text string) bool {
-	return slices.ContainsFunc(s, func(d *Dialect) bool { return d.Refused != nil && d.Refused(text) })
+	return slices.ContainsFunc(s, func(d *Dialect) bool {
+		return d.Refused != nil && d.Refused(text)
+	})
 }
 
 // CheckPlan reports the parts of a plan that no dialect can carry out: behaviors of two dialects,
@@ -261,13 +263,25 @@ func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 		driver, _ := deploys.Driver(p.Target.Driver)
 		switch {
 		case deploys != speaks:
-			refuse("workload.behavior", "%s is of another kind of server than the driver %s; want one of %s",
-				p.Workload.Behavior, driver.Name,
-				strings.Join(slices.Sorted(maps.Keys(deploys.Behaviors)), ", "))
+			refuse(
+				"workload.behavior",
+				"%s is of another kind of server than the driver %s; want one of %s",
+				p.Workload.Behavior,
+				driver.Name,
+				strings.Join(slices.Sorted(maps.Keys(deploys.Behaviors)), ", "),
+			)
 		case driver.NeedsDatabase && len(p.Engines()) == 0:
-			refuse("database.engine", "is missing; %s needs a database, as in database: {engine: postgresql}", deploys.Title)
+			refuse(
+				"database.engine",
+				"is missing; %s needs a database, as in database: {engine: postgresql}",
+				deploys.Title,
+			)
 		case driver.Release && lacksBinary(p):
-			refuse("target.binary", "is missing; the driver %s needs the directory of a release, here or in every arm", driver.Name)
+			refuse(
+				"target.binary",
+				"is missing; the driver %s needs the directory of a release, here or in every arm",
+				driver.Name,
+			)
 		}
 	}
 	if p.Bounded != nil && speaks.Settings.CheckStorm != nil {
@@ -298,15 +312,21 @@ func (s Set) checkUsersFile(p *plan.Plan, names []string) (out []plan.Refusal) {
 	for _, name := range names {
 		adopter, ok := behaviors[name]().(workload.Adopter)
 		if !ok {
-			out = append(out, plan.Refusal{Path: "workload.users_file",
-				Text: fmt.Sprintf("users of the behavior %s log in without accounts of a file; remove it",
-					name)})
+			out = append(out, plan.Refusal{
+				Path: "workload.users_file",
+				Text: fmt.Sprintf(
+					"users of the behavior %s log in without accounts of a file; remove it",
+					name,
+				),
+			})
 			continue
 		}
 		for _, key := range adopter.Displaced() {
 			if _, set := p.Workload.Params[key]; set {
-				out = append(out, plan.Refusal{Path: "workload.params." + key,
-					Text: "has no effect beside workload.users_file, whose accounts the users have; remove one of them"})
+				out = append(out, plan.Refusal{
+					Path: "workload.params." + key,
+					Text: "has no effect beside workload.users_file, whose accounts the users have; remove one of them",
+				})
 			}
 		}
 	}

@@ -29,7 +29,12 @@ func two() Set {
 			}}
 	}
 	graph := func(name, query string, own bool) GraphQuery {
-		return GraphQuery{Name: name, Sources: []GraphSource{{Query: query}}, Needs: query, Own: own}
+		return GraphQuery{
+			Name:    name,
+			Sources: []GraphSource{{Query: query}},
+			Needs:   query,
+			Own:     own,
+		}
 	}
 	some := func() workload.Behavior { return nil }
 	return Set{
@@ -124,8 +129,14 @@ func TestRefusalsOfAPlan(t *testing.T) {
 			params: map[string]string{"team": "x", "token": "${ENV:T}"}},
 		{name: "unknown behavior", behavior: "nobody", driver: "refchat",
 			params: map[string]string{"nothing": "x"}},
-		{name: "two kinds", behavior: "talker", with: "reader", driver: "external", path: "workload.with",
-			text: "do not go together: reader, talker; want those of one"},
+		{
+			name:     "two kinds",
+			behavior: "talker",
+			with:     "reader",
+			driver:   "external",
+			path:     "workload.with",
+			text:     "do not go together: reader, talker; want those of one",
+		},
 		{name: "unknown setting", behavior: "talker", driver: "external",
 			params: map[string]string{"preset": "x"}, path: "workload.params.preset",
 			text: "is unknown; there are team"},
@@ -162,9 +173,16 @@ func TestRefusalsOfAPlan(t *testing.T) {
 // TestRulesOfASearch holds that a dialect is asked for rules of the server's metrics only where
 // these are read.
 func TestRulesOfASearch(t *testing.T) {
-	for driver, want := range map[string]bool{"refchat": true, "refnull": false, "external": false} {
-		p := &plan.Plan{Target: plan.Target{Driver: driver}, Workload: plan.Workload{Behavior: "talker"},
-			Unbounded: &plan.Unbounded{MaxUsers: 1}}
+	for driver, want := range map[string]bool{
+		"refchat":  true,
+		"refnull":  false,
+		"external": false,
+	} {
+		p := &plan.Plan{
+			Target:    plan.Target{Driver: driver},
+			Workload:  plan.Workload{Behavior: "talker"},
+			Unbounded: &plan.Unbounded{MaxUsers: 1},
+		}
 		rules := two().WithDefaultRules(p).Unbounded.SLO
 		if got := slices.ContainsFunc(rules, func(r plan.SLO) bool {
 			return strings.Contains(r.Source, "chat_errors")

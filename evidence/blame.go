@@ -22,7 +22,8 @@ import (
 // blame notes the red findings that the target alone does not cause.
 func blame(m record.Manifest, findings []record.Finding, o *limiter.Observed) {
 	for _, f := range findings {
-		if f.Level != record.Red || record.GateCause(f.Gate) == record.ByTarget || m.SharedHost && record.GateCause(f.Gate) == record.ByEither {
+		if f.Level != record.Red || record.GateCause(f.Gate) == record.ByTarget ||
+			m.SharedHost && record.GateCause(f.Gate) == record.ByEither {
 			continue
 		}
 		o.Foreign = record.Foreign(f.Gate) && (o.Foreign || len(o.Generator) == 0)
@@ -30,7 +31,8 @@ func blame(m record.Manifest, findings []record.Finding, o *limiter.Observed) {
 	}
 }
 
-// lowUse is the part of the generator's cores from which on it may have turned a crowded gate red itself.
+// lowUse is the part of the generator's cores from which on it may have turned a crowded gate red
+// itself.
 const lowUse = 0.5
 
 // crowdOf returns the start of a search for the users of the generator's cores, of which the
@@ -39,7 +41,8 @@ const lowUse = 0.5
 func crowdOf(percent float64, findings []record.Finding) *limiter.Crowd {
 	for _, f := range findings {
 		gate, _ := plan.Gates(nil).Of(f.Gate)
-		if f.Level == record.Red && record.GateCause(f.Gate) == record.ByGenerator && !gate.Crowded {
+		if f.Level == record.Red && record.GateCause(f.Gate) == record.ByGenerator &&
+			!gate.Crowded {
 			return nil
 		}
 	}
@@ -52,8 +55,8 @@ func crowdOf(percent float64, findings []record.Finding) *limiter.Crowd {
 // crowdWindow is the window of the use of cores: two readings that came late.
 const crowdWindow = 5 * time.Second
 
-// crowd reads the users of this host's cores, as means over a stretch of the run, where the generator is not to blame.
-// Runs of older versions have no series of them.
+// crowd reads the users of this host's cores, as means over a stretch of the run, where the
+// generator is not to blame. Runs of older versions have no series of them.
 func (r *Run) crowd(ctx context.Context, span [2]time.Duration, o *limiter.Observed) error {
 	if o.Crowd == nil && !o.Foreign {
 		return nil
@@ -69,7 +72,8 @@ func (r *Run) crowd(ctx context.Context, span [2]time.Duration, o *limiter.Obser
 	}
 	defer db.Close()
 	x := newTraces(db, r, r.Asked(), span)
-	x.from = r.Manifest.Epoch.Add(span[0]) // the beginning counts: a gate may end a search within seconds
+	// the beginning counts: a gate may end a search within seconds
+	x.from = r.Manifest.Epoch.Add(span[0])
 	x.n = int(x.to.Sub(x.from)/x.step) + 1
 	x.window = crowdWindow
 	others, err := x.lines(ctx, "plimsoll_neighbor_cpu_ratio")
@@ -82,16 +86,26 @@ func (r *Run) crowd(ctx context.Context, span [2]time.Duration, o *limiter.Obser
 	}
 	for _, l := range others {
 		// One that was not among the busiest for a while has no samples of it.
-		o.Crowd.Others = append(o.Crowd.Others, limiter.Neighbor{Name: l.Labels["program"], Cores: total(x.grid(l)) / float64(seconds)})
+		o.Crowd.Others = append(o.Crowd.Others, limiter.Neighbor{
+			Name:  l.Labels["program"],
+			Cores: total(x.grid(l)) / float64(seconds),
+		})
 	}
 	m := r.Manifest
-	apart := len(m.TargetCPUs) > 0 && !slices.ContainsFunc(m.TargetCPUs, func(c int) bool { return slices.Contains(m.Generator, c) })
+	apart := len(m.TargetCPUs) > 0 && !slices.ContainsFunc(m.TargetCPUs, func(c int) bool {
+		return slices.Contains(m.Generator, c)
+	})
 	if !m.SharedHost || apart {
 		return nil
 	}
-	target, err := x.lines(ctx, `sum(rate(plimsoll_process_cpu_seconds_total{role!~"|generator"}[$w]))`)
+	target, err := x.lines(
+		ctx,
+		`sum(rate(plimsoll_process_cpu_seconds_total{role!~"|generator"}[$w]))`,
+	)
 	for _, l := range target {
-		o.Crowd.Target = stats.Mean(slices.DeleteFunc(x.grid(l), func(v float64) bool { return !isNumber(v) }))
+		o.Crowd.Target = stats.Mean(slices.DeleteFunc(x.grid(l), func(v float64) bool {
+			return !isNumber(v)
+		}))
 	}
 	return err
 }
@@ -111,8 +125,8 @@ func total(v []float64) (sum float64) {
 // nearlyAll is the part of failed operations from which on these are the result of a run.
 const nearlyAll = 0.9
 
-// allFailed describes the operations of a run of which nearly all failed: operations of the steady state, or, where there was
-// none, logins that never succeeded.
+// allFailed describes the operations of a run of which nearly all failed: operations of the steady
+// state, or, where there was none, logins that never succeeded.
 func (r *Run) allFailed(events []record.Event, o *limiter.Observed) error {
 	merged, err := r.Merged(0, math.MaxInt64)
 	if err != nil || len(merged) == 0 {
@@ -128,20 +142,30 @@ func (r *Run) allFailed(events []record.Event, o *limiter.Observed) error {
 		return nil
 	}
 	answers := workload.AnswersOf(merged, sel)
-	o.AllFailed = fmt.Sprintf("%d of %d %s failed: %s", all.Errors(), all.Count(), of, workload.Failures(all, answers))
+	o.AllFailed = fmt.Sprintf(
+		"%d of %d %s failed: %s",
+		all.Errors(),
+		all.Count(),
+		of,
+		workload.Failures(all, answers),
+	)
 	o.Failures = partsOf(all, answers)
-	if i := slices.IndexFunc(events, func(e record.Event) bool { return e.Kind == "error" }); i >= 0 {
+	if i := slices.IndexFunc(events, func(e record.Event) bool {
+		return e.Kind == "error"
+	}); i >= 0 {
 		_, o.Cause, _ = strings.Cut(events[i].Text, ": ")
 	}
 	return nil
 }
 
-// mostFailed is the operation of logins that failed most often and never succeeded; one without a count where there is
-// none.
+// mostFailed is the operation of logins that failed most often and never succeeded; one without a
+// count where there is none.
 func mostFailed(merged map[string]*measure.Window) *measure.Window {
 	most := measure.NewWindow("op")
 	for _, name := range slices.Sorted(maps.Keys(merged)) {
-		if w := merged[name]; workload.Operation(name) && !workload.OfAnswers(name) && w.Errors() == w.Count() && w.Count() > most.Count() {
+		if w := merged[name]; workload.Operation(name) && !workload.OfAnswers(name) &&
+			w.Errors() == w.Count() &&
+			w.Count() > most.Count() {
 			most = w
 		}
 	}
@@ -154,7 +178,10 @@ func partsOf(all *measure.Window, answers map[string]uint64) map[string]float64 
 	for _, c := range []measure.Class{measure.Dial, measure.TLS, measure.Write, measure.Header, measure.Body, measure.WS} {
 		cut += all.Classes[c]
 	}
-	return map[string]float64{limiter.LimitRefusals: float64(answers["429"]+answers["503"]) / failed, limiter.LimitCut: float64(cut) / failed}
+	return map[string]float64{
+		limiter.LimitRefusals: float64(answers["429"]+answers["503"]) / failed,
+		limiter.LimitCut:      float64(cut) / failed,
+	}
 }
 
 // ignoreMissing returns nil for the error of a run without windows.

@@ -12,7 +12,12 @@ import (
 )
 
 // chapters returns the chapters that the dialect of a comparison's users adds to its report.
-func (c *Catalog) chapters(ctx context.Context, stored *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) ([]dialect.Supplement, error) {
+func (c *Catalog) chapters(
+	ctx context.Context,
+	stored *record.Comparison,
+	p *plan.Plan,
+	load func(id string) (*record.Run, error),
+) ([]dialect.Supplement, error) {
 	d := c.Dialects.OfPlan(p)
 	if d == nil || d.Pages == nil {
 		return nil, nil
@@ -21,7 +26,10 @@ func (c *Catalog) chapters(ctx context.Context, stored *record.Comparison, p *pl
 	judged := stored.Judged()
 	for _, arm := range stored.Arms {
 		for _, engine := range stored.Engines {
-			a := dialect.ComparedArm{Name: strings.Trim(arm+" "+engine, " "), Label: armText(p, arm, engine, len(stored.Engines) > 1)}
+			a := dialect.ComparedArm{
+				Name:  strings.Trim(arm+" "+engine, " "),
+				Label: armText(p, arm, engine, len(stored.Engines) > 1),
+			}
 			for _, cell := range stored.Runs {
 				if cell.Arm != arm || cell.Engine != engine || !judged(cell) {
 					continue
@@ -83,7 +91,12 @@ func judgedRun(r *Run) (x dialect.JudgedRun, ok bool, err error) {
 		return out, nil
 	}
 	if d, ok := TargetOf(r.Manifest); ok {
-		x.Deployed = &dialect.Deployed{Engine: d.Engine, Server: ServerOf(d), Network: d.Deployment["network"], Companions: map[string]string{}}
+		x.Deployed = &dialect.Deployed{
+			Engine:     d.Engine,
+			Server:     ServerOf(d),
+			Network:    d.Deployment["network"],
+			Companions: map[string]string{},
+		}
 		for role, c := range d.Companions {
 			x.Deployed.Companions[role] = c.Full()
 		}

@@ -30,9 +30,10 @@ func (c *Catalog) cpuCounters() []string {
 // missedSamples is the largest number of missing samples at the beginning of the measured phase.
 const missedSamples = 2
 
-// edge is the largest distance of a phase's first and last sample from the phase. Probes sample at whole seconds of a run, and
-// some milliseconds to either side of them. Without it one arm of a duet would be read from one second to another later
-// than its neighbor, and seconds differ in what their operations are.
+// edge is the largest distance of a phase's first and last sample from the phase. Probes sample at
+// whole seconds of a run, and some milliseconds to either side of them. Without it one arm of a
+// duet would be read from one second to another later than its neighbor, and seconds differ in what
+// their operations are.
 const edge = 50 * time.Millisecond
 
 // Costs returns a reader of the CPU time that an operation cost each role of the target.
@@ -54,12 +55,13 @@ func (c *Catalog) Costs(ctx context.Context) comparison.Reader {
 	}
 }
 
-// costs returns the endpoint cost(ROLE) of every role whose CPU time is visible: CPU milliseconds for each operation of
-// the steady state that succeeded. Both are counted between the same two instants, the first and the last sample of the
-// counter within the phase or its [edge], so that neither a ramp before it nor an audit after it is in them; a second that
-// a sample divides counts in proportion. A role is left out when fewer than two samples lie in the phase, when its counter fell
-// or its number of series changed between them (a restart), or when no operation succeeded. With it come the costs of
-// its classes of operations ([phaseReader.classCosts]).
+// costs returns the endpoint cost(ROLE) of every role whose CPU time is visible: CPU milliseconds
+// for each operation of the steady state that succeeded. Both are counted between the same two
+// instants, the first and the last sample of the counter within the phase or its [edge], so that
+// neither a ramp before it nor an audit after it is in them; a second that a sample divides counts
+// in proportion. A role is left out when fewer than two samples lie in the phase, when its counter
+// fell or its number of series changed between them (a restart), or when no operation succeeded.
+// With it come the costs of its classes of operations ([phaseReader.classCosts]).
 func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, error) {
 	from, to := x.run.Manifest.Epoch.Add(x.phase.From), x.run.Manifest.Epoch.Add(x.phase.To)
 	seen := map[string]bool{}
@@ -91,15 +93,26 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 			if a.series != b.series || b.cpu < a.cpu || !a.newest.Before(b.oldest) {
 				continue
 			}
-			done, err := succeeded(x.run, x.phase, a.newest.Sub(x.run.Manifest.Epoch), b.newest.Sub(x.run.Manifest.Epoch))
+			done, err := succeeded(
+				x.run,
+				x.phase,
+				a.newest.Sub(x.run.Manifest.Epoch),
+				b.newest.Sub(x.run.Manifest.Epoch),
+			)
 			if err != nil {
 				return nil, err
 			}
 			if done <= 0 {
 				continue
 			}
-			v := comparison.SecondaryValue{Name: "cost(" + role + ")", Unit: "ms", Better: plan.Lower, Floor: cpuFloor,
-				Value: 1000 * (b.cpu - a.cpu) / done, Alone: true}
+			v := comparison.SecondaryValue{
+				Name:   "cost(" + role + ")",
+				Unit:   "ms",
+				Better: plan.Lower,
+				Floor:  cpuFloor,
+				Value:  1000 * (b.cpu - a.cpu) / done,
+				Alone:  true,
+			}
 			classes, err := x.classCosts(ctx, counter, role, a.newest, b.newest)
 			if err != nil {
 				return nil, err
@@ -120,8 +133,8 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 	return out, nil
 }
 
-// A count is the sum of a role's counters at one instant: of how many series, and when the oldest and the newest of
-// them were sampled.
+// A count is the sum of a role's counters at one instant: of how many series, and when the oldest
+// and the newest of them were sampled.
 type count struct {
 	cpu            float64
 	series         int
@@ -129,7 +142,11 @@ type count struct {
 }
 
 // counted reads a counter by role as it was at an instant.
-func (x phaseReader) counted(ctx context.Context, counter string, at time.Time) (map[string]count, error) {
+func (x phaseReader) counted(
+	ctx context.Context,
+	counter string,
+	at time.Time,
+) (map[string]count, error) {
 	out := map[string]count{}
 	values, err := x.db.Query(ctx, counter, at)
 	if err != nil {
@@ -158,9 +175,10 @@ func (x phaseReader) counted(ctx context.Context, counter string, at time.Time) 
 	return out, nil
 }
 
-// succeeded counts the operations of the steady state that succeeded between two instants of a run. Of the seconds that
-// these divide, the part between them counts. Those that were under way when the phase ended are in its last second,
-// but ended after it, as did the work that they were: they do not count.
+// succeeded counts the operations of the steady state that succeeded between two instants of a run.
+// Of the seconds that these divide, the part between them counts. Those that were under way when
+// the phase ended are in its last second, but ended after it, as did the work that they were: they
+// do not count.
 func succeeded(r *Run, ph record.Phase, from, to time.Duration) (n float64, err error) {
 	last, drained := int((ph.To-1)/time.Second), ph.Tail.Of(workload.Steady).OK
 	_, err = r.EachSecond(func(second int, ws []*measure.Window) bool {

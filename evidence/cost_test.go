@@ -12,15 +12,26 @@ import (
 )
 
 // costRun is [costRunAt] with samples a part of a second after the windows begin.
-func costRun(t *testing.T, used func(at time.Duration) float64, ops func(second int) (ok, failed int), drained ...uint64) *record.Run {
+func costRun(
+	t *testing.T,
+	used func(at time.Duration) float64,
+	ops func(second int) (ok, failed int),
+	drained ...uint64,
+) *record.Run {
 	t.Helper()
 	return costRunAt(t, 300*time.Millisecond, used, ops, drained...)
 }
 
-// costRunAt is a run with a measured phase from 3 to 11 s. used is the CPU time of the role app at an instant, which is
-// sampled each second, a time after the windows begin; nil for a target whose processes are not visible. ops are the
-// operations of a second.
-func costRunAt(t *testing.T, after time.Duration, used func(at time.Duration) float64, ops func(second int) (ok, failed int), drained ...uint64) *record.Run {
+// costRunAt is a run with a measured phase from 3 to 11 s. used is the CPU time of the role app at
+// an instant, which is sampled each second, a time after the windows begin; nil for a target whose
+// processes are not visible. ops are the operations of a second.
+func costRunAt(
+	t *testing.T,
+	after time.Duration,
+	used func(at time.Duration) float64,
+	ops func(second int) (ok, failed int),
+	drained ...uint64,
+) *record.Run {
 	t.Helper()
 	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -29,8 +40,15 @@ func costRunAt(t *testing.T, after time.Duration, used func(at time.Duration) fl
 		tail = new(record.Tail)
 		tail.Add("post", record.TailOp{Drained: n, OK: n})
 	}
-	w, err := record.Create(dir, record.Manifest{ID: "r", Epoch: epoch, Phases: []record.Phase{
-		{Name: "ramp", To: 3 * time.Second}, {Name: "measure", From: 3 * time.Second, To: 11 * time.Second, Tail: tail}}})
+	w, err := record.Create(dir, record.Manifest{
+		ID:    "r",
+		Epoch: epoch,
+		Phases: []record.Phase{
+			{
+				Name: "ramp",
+				To:   3 * time.Second,
+			}, {Name: "measure", From: 3 * time.Second, To: 11 * time.Second, Tail: tail}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +69,21 @@ func costRunAt(t *testing.T, after time.Duration, used func(at time.Duration) fl
 	}
 	for s := range 15 {
 		at := time.Duration(s)*time.Second + after
-		samples := []series.Sample{{Name: "plimsoll_process_cpu_seconds_total", Labels: []series.Label{{Name: "role", Value: "generator"}}, Value: float64(s)}}
+		samples := []series.Sample{{
+			Name:   "plimsoll_process_cpu_seconds_total",
+			Labels: []series.Label{{Name: "role", Value: "generator"}},
+			Value:  float64(s),
+		}}
 		if used != nil {
 			for mode, share := range map[string]float64{"user": 0.75, "system": 0.25} {
-				samples = append(samples, series.Sample{Name: "plimsoll_process_cpu_seconds_total", Value: share * used(at),
-					Labels: []series.Label{{Name: "role", Value: "app"}, {Name: "mode", Value: mode}}})
+				samples = append(samples, series.Sample{
+					Name:  "plimsoll_process_cpu_seconds_total",
+					Value: share * used(at),
+					Labels: []series.Label{{
+						Name:  "role",
+						Value: "app",
+					}, {Name: "mode", Value: mode}},
+				})
 			}
 		}
 		if err := db.Append(epoch.Add(at), samples); err != nil {
@@ -95,10 +123,12 @@ func costs(t *testing.T, r *record.Run) map[string]float64 {
 	return out
 }
 
-// TestCostCountsTheMeasuredPhaseAlone puts work of the target that belongs to no operation before and after the
-// measured phase: a ramp that costs ten times as much, and an audit that does. Neither is in the cost.
+// TestCostCountsTheMeasuredPhaseAlone puts work of the target that belongs to no operation before
+// and after the measured phase: a ramp that costs ten times as much, and an audit that does.
+// Neither is in the cost.
 func TestCostCountsTheMeasuredPhaseAlone(t *testing.T) {
-	used := func(at time.Duration) float64 { // 2 ms for each of 100 operations a second, in the phase
+	// 2 ms for each of 100 operations a second, in the phase
+	used := func(at time.Duration) float64 {
 		s := at.Seconds()
 		return 2*min(s, 3) + 0.2*(min(max(s, 3), 11)-3) + 2*max(s-11, 0)
 	}
@@ -108,8 +138,9 @@ func TestCostCountsTheMeasuredPhaseAlone(t *testing.T) {
 	}
 }
 
-// TestCostIsOfTheSameSeconds samples at whole seconds, some milliseconds early or late as the arms of a duet are. The
-// first second of the phase has four times the operations of the others; it is in the cost in either case.
+// TestCostIsOfTheSameSeconds samples at whole seconds, some milliseconds early or late as the arms
+// of a duet are. The first second of the phase has four times the operations of the others; it is
+// in the cost in either case.
 func TestCostIsOfTheSameSeconds(t *testing.T) {
 	used := func(at time.Duration) float64 { return 0.11 * max(0, at.Seconds()) }
 	ops := func(second int) (int, int) {
@@ -120,12 +151,17 @@ func TestCostIsOfTheSameSeconds(t *testing.T) {
 	}
 	for _, after := range []time.Duration{-40 * time.Millisecond, -time.Millisecond, 0, 7 * time.Millisecond, 40 * time.Millisecond} {
 		if v := costs(t, costRunAt(t, after, used, ops))["cost(app)"]; math.Abs(v-0.8) > 0.012 {
-			t.Errorf("samples %v after whole seconds: cost(app) %.3f ms, want 0.8 ms within 1.5 %%", after, v)
+			t.Errorf(
+				"samples %v after whole seconds: cost(app) %.3f ms, want 0.8 ms within 1.5 %%",
+				after,
+				v,
+			)
 		}
 	}
 }
 
-// TestCostIsOfOperationsThatSucceed lets half of the operations fail at no cost: that makes none of the others cheaper.
+// TestCostIsOfOperationsThatSucceed lets half of the operations fail at no cost: that makes none of
+// the others cheaper.
 func TestCostIsOfOperationsThatSucceed(t *testing.T) {
 	used := func(at time.Duration) float64 { return 0.1 * at.Seconds() }
 	got := costs(t, costRun(t, used, func(int) (int, int) { return 50, 50 }))
@@ -134,8 +170,8 @@ func TestCostIsOfOperationsThatSucceed(t *testing.T) {
 	}
 }
 
-// TestCostCountsBothBetweenTheSameInstants lets the load rise within the phase: CPU time and operations are of the same
-// stretch, so their ratio stays.
+// TestCostCountsBothBetweenTheSameInstants lets the load rise within the phase: CPU time and
+// operations are of the same stretch, so their ratio stays.
 func TestCostCountsBothBetweenTheSameInstants(t *testing.T) {
 	sum := func(at time.Duration) (n float64) { // operations until then: 100, 110, ... a second
 		for s := range 15 {
@@ -143,20 +179,30 @@ func TestCostCountsBothBetweenTheSameInstants(t *testing.T) {
 		}
 		return n
 	}
-	got := costs(t, costRun(t, func(at time.Duration) float64 { return 0.003 * sum(at) }, func(s int) (int, int) { return 100 + 10*s, 0 }))
+	got := costs(t, costRun(t, func(at time.Duration) float64 {
+		return 0.003 * sum(at)
+	}, func(s int) (int, int) {
+		return 100 + 10*s, 0
+	}))
 	if v := got["cost(app)"]; math.Abs(v-3) > 0.0001 {
 		t.Errorf("costs %v, want 3 ms", got)
 	}
 }
 
-// TestCostIsLeftOutWhereItIsNotKnown takes a target that is not visible, one whose counter falls (it was started
-// again), and one without an operation that succeeds.
+// TestCostIsLeftOutWhereItIsNotKnown takes a target that is not visible, one whose counter falls
+// (it was started again), and one without an operation that succeeds.
 func TestCostIsLeftOutWhereItIsNotKnown(t *testing.T) {
 	steady := func(int) (int, int) { return 100, 0 }
 	for name, r := range map[string]*record.Run{
-		"not visible":       costRun(t, nil, steady),
-		"started again":     costRun(t, func(at time.Duration) float64 { return 5 - 0.1*at.Seconds() }, steady),
-		"nothing succeeded": costRun(t, func(at time.Duration) float64 { return at.Seconds() }, func(int) (int, int) { return 0, 100 }),
+		"not visible": costRun(t, nil, steady),
+		"started again": costRun(t, func(at time.Duration) float64 {
+			return 5 - 0.1*at.Seconds()
+		}, steady),
+		"nothing succeeded": costRun(t, func(at time.Duration) float64 {
+			return at.Seconds()
+		}, func(int) (int, int) {
+			return 0, 100
+		}),
 	} {
 		if got := costs(t, r); len(got) != 0 {
 			t.Errorf("%s: costs %v, want none", name, got)
@@ -164,10 +210,11 @@ func TestCostIsLeftOutWhereItIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestCostLeavesOutWhatEndedAfterThePhase has 40 operations under way at its end, which are counted in its last second:
-// neither their work nor they belong to the stretch that the cost is of.
+// TestCostLeavesOutWhatEndedAfterThePhase has 40 operations under way at its end, which are counted
+// in its last second: neither their work nor they belong to the stretch that the cost is of.
 func TestCostLeavesOutWhatEndedAfterThePhase(t *testing.T) {
-	used := func(at time.Duration) float64 { return 0.2 * at.Seconds() } // 2 ms for each of 100 operations a second
+	// 2 ms for each of 100 operations a second
+	used := func(at time.Duration) float64 { return 0.2 * at.Seconds() }
 	got := costs(t, costRun(t, used, func(second int) (int, int) {
 		if second == 10 {
 			return 140, 0

@@ -28,7 +28,8 @@ func (x phaseReader) classes() (out []string) {
 		return nil
 	}
 	for _, e := range p.Endpoints() {
-		if comparison.Inside(e) && e.Stat != "cost" && workload.Steady(e.Of) && e.Of != "op" && !slices.Contains(out, e.Of) {
+		if comparison.Inside(e) && e.Stat != "cost" && workload.Steady(e.Of) && e.Of != "op" &&
+			!slices.Contains(out, e.Of) {
 			out = append(out, e.Of)
 		}
 	}
@@ -39,7 +40,11 @@ func (x phaseReader) classes() (out []string) {
 // role's counter. The CPU time of each second is the sum over its operations, Σ n·cost, fitted by
 // least squares with no cost below 0. A class that cannot be separated from another has the reason
 // instead.
-func (x phaseReader) classCosts(ctx context.Context, counter, role string, from, to time.Time) ([]comparison.SecondaryValue, error) {
+func (x phaseReader) classCosts(
+	ctx context.Context,
+	counter, role string,
+	from, to time.Time,
+) ([]comparison.SecondaryValue, error) {
 	names := x.classes()
 	if len(names) == 0 {
 		return nil, nil
@@ -47,7 +52,13 @@ func (x phaseReader) classCosts(ctx context.Context, counter, role string, from,
 	names = append(names, restOfOps)
 	out := make([]comparison.SecondaryValue, len(names))
 	for j, name := range names {
-		out[j] = comparison.SecondaryValue{Name: fmt.Sprintf("cost(%s) of %s", role, name), Unit: "ms", Better: plan.Lower, Floor: cpuFloor, Alone: true}
+		out[j] = comparison.SecondaryValue{
+			Name:   fmt.Sprintf("cost(%s) of %s", role, name),
+			Unit:   "ms",
+			Better: plan.Lower,
+			Floor:  cpuFloor,
+			Alone:  true,
+		}
 	}
 	without := func(why string) []comparison.SecondaryValue {
 		for j := range out {
@@ -57,7 +68,13 @@ func (x phaseReader) classCosts(ctx context.Context, counter, role string, from,
 	}
 	n := int(to.Sub(from) / time.Second)
 	if n < leastSeconds {
-		return without(fmt.Sprintf("the %d s between the samples of its CPU time are too few; %d are needed", n, leastSeconds)), nil
+		return without(
+			fmt.Sprintf(
+				"the %d s between the samples of its CPU time are too few; %d are needed",
+				n,
+				leastSeconds,
+			),
+		), nil
 	}
 	course, err := x.courseOf(ctx, counter, role, from, to)
 	if err != nil {
@@ -75,7 +92,13 @@ func (x phaseReader) classCosts(ctx context.Context, counter, role string, from,
 	each, condition, ok := stats.NonNegative(rows, sums)
 	switch {
 	case !ok && condition > stats.MostCondition:
-		return without(fmt.Sprintf("the numbers of its operations rise and fall together: condition %.3g, at most %d", condition, stats.MostCondition)), nil
+		return without(
+			fmt.Sprintf(
+				"the numbers of its operations rise and fall together: condition %.3g, at most %d",
+				condition,
+				stats.MostCondition,
+			),
+		), nil
 	case !ok:
 		return without("a class has no operations"), nil
 	}
@@ -87,8 +110,9 @@ func (x phaseReader) classCosts(ctx context.Context, counter, role string, from,
 	return out, nil
 }
 
-// counts returns how many operations of each class succeeded in each of n seconds from a time of the run on. A second of
-// the windows that one of these divides counts in proportion. The last class has all others.
+// counts returns how many operations of each class succeeded in each of n seconds from a time of
+// the run on. A second of the windows that one of these divides counts in proportion. The last
+// class has all others.
 func (x phaseReader) counts(names []string, from time.Duration, n int) ([][]float64, error) {
 	rows := make([][]float64, n)
 	for i := range rows {
@@ -108,7 +132,9 @@ func (x phaseReader) counts(names []string, from time.Duration, n int) ([][]floa
 			if !workload.Steady(w.Name) {
 				continue
 			}
-			class := slices.IndexFunc(selected, func(is func(string) bool) bool { return is(w.Name) })
+			class := slices.IndexFunc(selected, func(is func(string) bool) bool {
+				return is(w.Name)
+			})
 			if class < 0 {
 				class = len(names) - 1
 			}

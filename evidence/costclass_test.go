@@ -29,8 +29,13 @@ func classRun(t *testing.T, seconds int, together bool) *record.Run {
 	rng := rand.New(rand.NewPCG(1, 1))
 	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := record.Create(dir, record.Manifest{ID: "r", Epoch: epoch, Plan: classPlan, Phases: []record.Phase{
-		{Name: "measure", To: time.Duration(seconds) * time.Second}}})
+	w, err := record.Create(dir, record.Manifest{
+		ID:    "r",
+		Epoch: epoch,
+		Plan:  classPlan,
+		Phases: []record.Phase{
+			{Name: "measure", To: time.Duration(seconds) * time.Second}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +46,11 @@ func classRun(t *testing.T, seconds int, together bool) *record.Run {
 	cpu := 0.0
 	for s := range seconds + 1 {
 		labels := []series.Label{{Name: "role", Value: "app"}}
-		if err := db.Append(epoch.Add(time.Duration(s)*time.Second), []series.Sample{{Name: "plimsoll_process_cpu_seconds_total", Labels: labels, Value: cpu}}); err != nil {
+		if err := db.Append(epoch.Add(time.Duration(s)*time.Second), []series.Sample{{
+			Name:   "plimsoll_process_cpu_seconds_total",
+			Labels: labels,
+			Value:  cpu,
+		}}); err != nil {
 			t.Fatal(err)
 		}
 		posts, views := 100+rng.IntN(100), 300+rng.IntN(300)
@@ -79,7 +88,10 @@ func TestCostsByClass(t *testing.T) {
 		return out
 	}
 	got := read(classRun(t, 40, false))
-	for name, want := range map[string]float64{"cost(app) of post": 3, "cost(app) of other operations": 0.5} {
+	for name, want := range map[string]float64{
+		"cost(app) of post":             3,
+		"cost(app) of other operations": 0.5,
+	} {
 		if v := got[name]; v.Without != "" || math.Abs(v.Value-want) > 1e-6 || v.Unit != "ms" {
 			t.Errorf("%s: %+v, want %v ms", name, v, want)
 		}
@@ -87,7 +99,10 @@ func TestCostsByClass(t *testing.T) {
 	if len(got) != 3 {
 		t.Errorf("got %v", got)
 	}
-	for why, r := range map[string]*record.Run{"are too few; 20 are needed": classRun(t, 15, false), "rise and fall together: condition": classRun(t, 40, true)} {
+	for why, r := range map[string]*record.Run{
+		"are too few; 20 are needed":        classRun(t, 15, false),
+		"rise and fall together: condition": classRun(t, 40, true),
+	} {
 		got := read(r)
 		for _, name := range []string{"cost(app) of post", "cost(app) of other operations"} {
 			if v := got[name]; v.Value != 0 || !strings.Contains(v.Without, why) {

@@ -18,8 +18,12 @@ import (
 func TestCostIsOfContinuousTime(t *testing.T) {
 	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := record.Create(dir, record.Manifest{ID: "r", Epoch: epoch, Duet: &record.Duet{Seats: 4},
-		Phases: []record.Phase{{Name: "measure", From: 3 * time.Second, To: 11 * time.Second}}})
+	w, err := record.Create(dir, record.Manifest{
+		ID:     "r",
+		Epoch:  epoch,
+		Duet:   &record.Duet{Seats: 4},
+		Phases: []record.Phase{{Name: "measure", From: 3 * time.Second, To: 11 * time.Second}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +41,11 @@ func TestCostIsOfContinuousTime(t *testing.T) {
 		at := float64(s)
 		err := db.Append(epoch.Add(time.Duration(s)*time.Second), []series.Sample{
 			{Name: "plimsoll_process_cpu_seconds_total", Labels: app, Value: 0.28 * at},
-			{Name: "plimsoll_process_cpu_seconds_total", Labels: []series.Label{{Name: "role", Value: "db"}}, Value: 0.3 * at},
+			{
+				Name:   "plimsoll_process_cpu_seconds_total",
+				Labels: []series.Label{{Name: "role", Value: "db"}},
+				Value:  0.3 * at,
+			},
 			{Name: "plimsoll_idle_cpu_ratio", Labels: app, Value: 0.02},
 			{Name: "plimsoll_idle_cpu_error_ratio", Labels: app, Value: 0.001},
 			{Name: "plimsoll_pause_seconds_total", Value: 3 * at},
@@ -53,7 +61,9 @@ func TestCostIsOfContinuousTime(t *testing.T) {
 	}
 	for i, want := range []float64{2.2, 3} {
 		v := got[i]
-		if math.Abs(v.Value-want) > 0.001 || math.Abs(v.Portions[0].Sum/v.Portions[0].Count-want) > 0.001 || v.Without != "" {
+		if math.Abs(v.Value-want) > 0.001 ||
+			math.Abs(v.Portions[0].Sum/v.Portions[0].Count-want) > 0.001 ||
+			v.Without != "" {
 			t.Errorf("%s is %.3f ms, want %.1f: %+v", v.Name, v.Value, want, v)
 		}
 	}

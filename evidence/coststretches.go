@@ -11,10 +11,15 @@ import (
 	"plimsoll/stats"
 )
 
-// stretches cuts the time between two samples of a role's counter into equal parts, each with the CPU milliseconds in
-// it and the operations of the steady state that succeeded. A sample at the end of a part is one between its neighbors,
-// in proportion to the time; so are the operations of a second. nil where it is too short to be cut.
-func (x phaseReader) stretches(ctx context.Context, counter, role string, from, to time.Time) ([]comparison.Portion, error) {
+// stretches cuts the time between two samples of a role's counter into equal parts, each with the
+// CPU milliseconds in it and the operations of the steady state that succeeded. A sample at the end
+// of a part is one between its neighbors, in proportion to the time; so are the operations of a
+// second. nil where it is too short to be cut.
+func (x phaseReader) stretches(
+	ctx context.Context,
+	counter, role string,
+	from, to time.Time,
+) ([]comparison.Portion, error) {
 	n := min(int(to.Sub(from)/time.Second), comparison.MostPortions)
 	if n < stats.MinStretches {
 		return nil, nil
@@ -51,7 +56,11 @@ func (x phaseReader) stretches(ctx context.Context, counter, role string, from, 
 }
 
 // courseOf reads the samples of a role's counter from one sample to another.
-func (x phaseReader) courseOf(ctx context.Context, counter, role string, from, to time.Time) (c comparison.Counter, err error) {
+func (x phaseReader) courseOf(
+	ctx context.Context,
+	counter, role string,
+	from, to time.Time,
+) (c comparison.Counter, err error) {
 	first, err := x.counted(ctx, counter, from)
 	if err != nil {
 		return c, err
@@ -69,7 +78,12 @@ func (x phaseReader) courseOf(ctx context.Context, counter, role string, from, t
 }
 
 // between adds the samples after from and before to.
-func (x phaseReader) between(ctx context.Context, c *comparison.Counter, counter, role string, from, to time.Time) error {
+func (x phaseReader) between(
+	ctx context.Context,
+	c *comparison.Counter,
+	counter, role string,
+	from, to time.Time,
+) error {
 	values, err := x.db.Range(ctx, "sum by (role) ("+counter+")", from, to, time.Second)
 	if err != nil {
 		return fmt.Errorf("cost: %w", err)

@@ -15,8 +15,9 @@ import (
 	"plimsoll/watch/series"
 )
 
-// A Board is a dashboard: its panels, without the ones that only make sense in Grafana, the choice of a run, and
-// without the timeline and the panels of rules, which the pages draw against their thresholds.
+// A Board is a dashboard: its panels, without the ones that only make sense in Grafana, the choice
+// of a run, and without the timeline and the panels of rules, which the pages draw against their
+// thresholds.
 type Board []framed
 
 // A framed panel is one of a dashboard: its questions to the series of a run.
@@ -68,7 +69,11 @@ func readDashboard(text []byte) (Board, error) {
 		}
 		f := framed{group: group, title: p.Title, unit: p.FieldConfig.Defaults.Unit}
 		for _, t := range p.Targets {
-			f.targets = append(f.targets, question{query: unbound.Replace(t.Expr), legend: t.LegendFormat, gauge: !strings.Contains(t.Expr, "$__rate_interval")})
+			f.targets = append(f.targets, question{
+				query:  unbound.Replace(t.Expr),
+				legend: t.LegendFormat,
+				gauge:  !strings.Contains(t.Expr, "$__rate_interval"),
+			})
 		}
 		out = append(out, f)
 	}
@@ -93,7 +98,10 @@ func (x *stretch) draw(ctx context.Context, f framed) (report.Panel, error) {
 			if len(line.T) == 0 {
 				continue
 			}
-			p.Lines = append(p.Lines, report.PanelLine{Name: legendOf(t.legend, l.Labels), Line: line})
+			p.Lines = append(p.Lines, report.PanelLine{
+				Name: legendOf(t.legend, l.Labels),
+				Line: line,
+			})
 			labels = append(labels, l.Labels)
 			peak = max(peak, slices.Max(line.V))
 		}
@@ -122,7 +130,8 @@ func legendOf(format string, labels map[string]string) string {
 	return cmp.Or(strings.Join(strings.Fields(text), " "), "value")
 }
 
-// tellApart gives lines of one name the labels in which they differ: two hosts of which each has a load.
+// tellApart gives lines of one name the labels in which they differ: two hosts of which each has a
+// load.
 func tellApart(lines []report.PanelLine, labels []map[string]string) {
 	byName := map[string][]int{}
 	for i, l := range lines {
@@ -162,8 +171,8 @@ func tellApart(lines []report.PanelLine, labels []map[string]string) {
 	}
 }
 
-// unitOf translates a unit of Grafana, for values up to peak: the unit that is shown, and the factor of the
-// values.
+// unitOf translates a unit of Grafana, for values up to peak: the unit that is shown, and the
+// factor of the values.
 func unitOf(unit string, peak float64) (string, float64) {
 	const mebi = 1.0 / (1 << 20)
 	switch unit {
@@ -207,7 +216,13 @@ func (x *stretch) rulePanels(ctx context.Context) ([]report.Panel, error) {
 	var out []report.Panel
 	for _, rule := range slices.Sorted(maps.Keys(byRule["threshold"])) {
 		limit := byRule["threshold"][rule].V[0]
-		p := report.RulePanel(rule, limit, x.line(byRule["value"][rule], 1), x.spans(byRule["violated"][rule]), x.spans(byRule["no_data"][rule]))
+		p := report.RulePanel(
+			rule,
+			limit,
+			x.line(byRule["value"][rule], 1),
+			x.spans(byRule["violated"][rule]),
+			x.spans(byRule["no_data"][rule]),
+		)
 		if len(p.Lines) == 0 {
 			p.Why = "the rule had no value in this test"
 		}

@@ -20,8 +20,13 @@ import (
 func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *plan.Plan,
 	load func(id string) (*record.Run, error)) (report.Document, []verdict.Verdict, []File, error) {
 	var none report.Document
-	in := report.Input{Comparison: stored, Plan: p, Graphs: c.GraphSpecs(p), Further: ReplicaSpecs(p),
-		EngineNames: map[string]string{}}
+	in := report.Input{
+		Comparison:  stored,
+		Plan:        p,
+		Graphs:      c.GraphSpecs(p),
+		Further:     ReplicaSpecs(p),
+		EngineNames: map[string]string{},
+	}
 	runs := make([]*Run, len(stored.Runs))
 	in.Runs = make([]report.RunData, len(stored.Runs))
 	unaltered := comparison.Loader(stored, load)
@@ -157,7 +162,10 @@ func (r *Run) Data(ctx context.Context, cell record.ComparisonRun,
 		}
 	}
 	if d.Waits, err = r.hostWaits(ctx, db); err != nil {
-		return d, errors.Join(fmt.Errorf("run %s: waits of the host: %w", cell.Run, err), db.Close())
+		return d, errors.Join(
+			fmt.Errorf("run %s: waits of the host: %w", cell.Run, err),
+			db.Close(),
+		)
 	}
 	drawn, err := r.Drawing(ctx, db, pace)
 	d.Series, d.NoData, d.Pages = drawn.Lines, drawn.Why, pageRefs(d)

@@ -39,8 +39,8 @@ func (r *Run) DriftIn(ctx context.Context, c *record.Course) ([]drift.Drift, err
 // allOps is the group of all operations of the steady state.
 const allOps = "op"
 
-// newCourse returns an empty course of the measured phase of a run, by operation and for all of the steady state
-// together; nil if the run has no measured phase, or is under way.
+// newCourse returns an empty course of the measured phase of a run, by operation and for all of the
+// steady state together; nil if the run has no measured phase, or is under way.
 func newCourse(m record.Manifest) *record.Course {
 	ph, ok := m.Phase("measure")
 	if !ok || m.State == record.Running {
@@ -57,8 +57,8 @@ func newCourse(m record.Manifest) *record.Course {
 	})
 }
 
-// Course cuts the measured phase of the run into intervals, by operation and for all of the steady state together; nil
-// if the run has no measured phase, or is under way.
+// Course cuts the measured phase of the run into intervals, by operation and for all of the steady
+// state together; nil if the run has no measured phase, or is under way.
 func (r *Run) Course() (*record.Course, error) {
 	c := newCourse(r.Manifest)
 	if c == nil {
@@ -83,12 +83,18 @@ func (r *Run) drift(ctx context.Context, db *series.DB, c *record.Course) ([]dri
 	return drift.FindDrift(append(opSignals(c), more...)), nil
 }
 
-// opSignals are the signals of the operations: mean, median, 95th percentile, throughput, failures. An interval in
-// which no operation had a response time is left out of the first three, and one without operations out of the
-// failures; its throughput is 0.
+// opSignals are the signals of the operations: mean, median, 95th percentile, throughput, failures.
+// An interval in which no operation had a response time is left out of the first three, and one
+// without operations out of the failures; its throughput is 0.
 func opSignals(c *record.Course) []drift.Signal {
 	mean := drift.Signal{Name: "mean response", Unit: "ms", Step: c.Step, Material: 0.02}
-	median := drift.Signal{Name: "median response", Unit: "ms", Step: c.Step, Material: 0.10, Floor: 1}
+	median := drift.Signal{
+		Name:     "median response",
+		Unit:     "ms",
+		Step:     c.Step,
+		Material: 0.10,
+		Floor:    1,
+	}
 	p95 := drift.Signal{Name: "95th percentile", Unit: "ms", Step: c.Step, Material: 0.20, Floor: 5}
 	rate := drift.Signal{Name: "throughput", Unit: "1/s", Step: c.Step, Material: 0.05, Floor: 0.1}
 	failures := drift.Signal{Name: "failures", Unit: "% of operations", Step: c.Step, Floor: 0.1}
@@ -101,7 +107,10 @@ func opSignals(c *record.Course) []drift.Signal {
 	for i := range c.N {
 		rate.Values = append(rate.Values, float64(all.Ops[i])/c.Step.Seconds())
 		if all.Ops[i] > 0 {
-			failures.Values = append(failures.Values, 100*float64(all.Failed[i])/float64(all.Ops[i]))
+			failures.Values = append(
+				failures.Values,
+				100*float64(all.Failed[i])/float64(all.Ops[i]),
+			)
 			failed = failed || all.Failed[i] > 0
 		}
 		if all.Timed[i] == 0 {
@@ -134,26 +143,64 @@ func opSignals(c *record.Course) []drift.Signal {
 	return out
 }
 
-// A moving is a signal of the target's own series: the mean of a bin ($b), by role. A drift below the part material and
-// below floor, in unit, does not matter.
+// A moving is a signal of the target's own series: the mean of a bin ($b), by role. A drift below
+// the part material and below floor, in unit, does not matter.
 type moving struct {
 	name, unit, query string
 	material, floor   float64
 }
 
-// drifting are the signals of the target's own series. Of two with one name, the first that there is counts.
+// drifting are the signals of the target's own series. Of two with one name, the first that there
+// is counts.
 func (c *Catalog) drifting() []moving {
 	return []moving{
-		{"memory", "bytes", `sum by (role) (avg_over_time(plimsoll_process_resident_memory_bytes{role!~"|generator"}[$b]))`, 0.05, 8 << 20},
-		{"memory", "bytes", c.ofProcess(`avg_over_time(%s{role="app"}[$b])`, "process_resident_memory_bytes"), 0.05, 8 << 20},
-		{"heap in use", "bytes", `sum by (role) (avg_over_time(go_memstats_heap_inuse_bytes{role="app"}[$b]))`, 0.10, 8 << 20},
-		{"goroutines", "", `sum by (role) (avg_over_time(go_goroutines{role="app"}[$b]))`, 0.10, 20},
-		{"open files", "", `sum by (role) (avg_over_time(plimsoll_process_open_fds{role!~"|generator"}[$b]))`, 0.10, 20},
-		{"CPU", "% of one core", `sum by (role) (rate(plimsoll_process_cpu_seconds_total{role!~"|generator"}[$r])) * 100`, 0.10, 5},
+		{
+			"memory",
+			"bytes",
+			`sum by (role) (avg_over_time(plimsoll_process_resident_memory_bytes{role!~"|generator"}[$b]))`,
+			0.05,
+			8 << 20,
+		},
+		{
+			"memory",
+			"bytes",
+			c.ofProcess(`avg_over_time(%s{role="app"}[$b])`, "process_resident_memory_bytes"),
+			0.05,
+			8 << 20,
+		},
+		{
+			"heap in use",
+			"bytes",
+			`sum by (role) (avg_over_time(go_memstats_heap_inuse_bytes{role="app"}[$b]))`,
+			0.10,
+			8 << 20,
+		},
+		{
+			"goroutines",
+			"",
+			`sum by (role) (avg_over_time(go_goroutines{role="app"}[$b]))`,
+			0.10,
+			20,
+		},
+		{
+			"open files",
+			"",
+			`sum by (role) (avg_over_time(plimsoll_process_open_fds{role!~"|generator"}[$b]))`,
+			0.10,
+			20,
+		},
+		{
+			"CPU",
+			"% of one core",
+			`sum by (role) (rate(plimsoll_process_cpu_seconds_total{role!~"|generator"}[$r])) * 100`,
+			0.10,
+			5,
+		},
 	}
 }
 
-// ofProcess sums a question about a metric of the server's process by role, under the names that the metric may have.
+// ofProcess sums a question about a metric of the server's process by role, under the names that
+// the metric may have.
 func (c *Catalog) ofProcess(format, metric string) string {
 	var parts []string
 	for _, name := range c.own(metric) {
@@ -162,7 +209,12 @@ func (c *Catalog) ofProcess(format, metric string) string {
 	return "sum by (role) (" + strings.Join(parts, " or ") + ")"
 }
 
-func (r *Run) seriesSignals(ctx context.Context, db *series.DB, ph record.Phase, bin, n int) ([]drift.Signal, error) {
+func (r *Run) seriesSignals(
+	ctx context.Context,
+	db *series.DB,
+	ph record.Phase,
+	bin, n int,
+) ([]drift.Signal, error) {
 	if n < 2 {
 		return nil, nil
 	}
@@ -170,7 +222,8 @@ func (r *Run) seriesSignals(ctx context.Context, db *series.DB, ph record.Phase,
 	from, to := r.Manifest.Epoch.Add(ph.From+step), r.Manifest.Epoch.Add(ph.To)
 	var out []drift.Signal
 	for _, d := range r.catalog.drifting() {
-		query := strings.NewReplacer("$b", step.String(), "$r", max(step, 4*time.Second).String()).Replace(d.query)
+		query := strings.NewReplacer("$b", step.String(), "$r", max(step, 4*time.Second).String()).
+			Replace(d.query)
 		lines, err := db.Range(ctx, query, from, to, step)
 		if err != nil {
 			return nil, fmt.Errorf("drift of %s: %w", d.name, err)
@@ -180,7 +233,13 @@ func (r *Run) seriesSignals(ctx context.Context, db *series.DB, ph record.Phase,
 			if slices.ContainsFunc(out, func(s drift.Signal) bool { return s.Name == name }) {
 				continue
 			}
-			s := drift.Signal{Name: name, Unit: d.unit, Step: step, Material: d.material, Floor: d.floor}
+			s := drift.Signal{
+				Name:     name,
+				Unit:     d.unit,
+				Step:     step,
+				Material: d.material,
+				Floor:    d.floor,
+			}
 			for _, v := range l.V {
 				if !math.IsNaN(v) && !math.IsInf(v, 0) {
 					s.Values = append(s.Values, v)

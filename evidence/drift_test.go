@@ -13,9 +13,9 @@ import (
 	"plimsoll/watch/series"
 )
 
-// An outage in which every operation fails at once, or none ends, has no response times, and is not a gap: its
-// throughput and failures count. The outages of this phase take up more and more of it: none of its first twenty
-// seconds, four of five of its last.
+// An outage in which every operation fails at once, or none ends, has no response times, and is not
+// a gap: its throughput and failures count. The outages of this phase take up more and more of it:
+// none of its first twenty seconds, four of five of its last.
 func TestOutageIsSeenInTheCourse(t *testing.T) {
 	const seconds = 100
 	out := func(s int) bool { return s%5 >= 5-s/20 }
@@ -36,7 +36,10 @@ func TestOutageIsSeenInTheCourse(t *testing.T) {
 		{"nothing ends", 0, 0, 0, "throughput"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := newCourse(record.Manifest{State: record.Sealed, Phases: []record.Phase{{Name: "measure", To: seconds * time.Second}}})
+			c := newCourse(record.Manifest{
+				State:  record.Sealed,
+				Phases: []record.Phase{{Name: "measure", To: seconds * time.Second}},
+			})
 			for s := range seconds {
 				w := measure.NewWindow("post")
 				if !out(s) {
@@ -60,12 +63,19 @@ func TestOutageIsSeenInTheCourse(t *testing.T) {
 				t.Errorf("throughput %v, want %d values that end at %v", v, seconds, tt.rate)
 			}
 			v := of("failures")
-			if (len(v) > 0) != (tt.failed > 0) || len(v) > 0 && (len(v) != seconds || v[0] != 0 || v[seconds-1] != tt.failed) {
+			if (len(v) > 0) != (tt.failed > 0) ||
+				len(v) > 0 && (len(v) != seconds || v[0] != 0 || v[seconds-1] != tt.failed) {
 				t.Errorf("failures %v, want %d values that end at %v", v, seconds, tt.failed)
 			}
 			for _, name := range []string{"mean response", "median response", "95th percentile"} {
 				if v := of(name); len(v) != timed || slices.ContainsFunc(v, math.IsNaN) {
-					t.Errorf("%s has %d values, want those of the %d seconds with response times: %v", name, len(v), timed, v)
+					t.Errorf(
+						"%s has %d values, want those of the %d seconds with response times: %v",
+						name,
+						len(v),
+						timed,
+						v,
+					)
 				}
 			}
 			for _, d := range drift.FindDrift(signals) {
@@ -92,16 +102,29 @@ func TestLoadCountsEveryRoleOfTheTarget(t *testing.T) {
 	for s := range 61 {
 		var batch []series.Sample
 		for _, role := range []string{"app", "db", "wide", "generator"} {
-			batch = append(batch, series.Sample{Name: "plimsoll_process_cpu_seconds_total", Labels: labels("role", role), Value: 0.5 * float64(s)},
-				series.Sample{Name: "plimsoll_process_resident_memory_bytes", Labels: labels("role", role), Value: 1 << 30})
+			batch = append(batch, series.Sample{
+				Name:   "plimsoll_process_cpu_seconds_total",
+				Labels: labels("role", role),
+				Value:  0.5 * float64(s),
+			},
+				series.Sample{
+					Name:   "plimsoll_process_resident_memory_bytes",
+					Labels: labels("role", role),
+					Value:  1 << 30,
+				})
 		}
 		if err := db.Append(epoch.Add(time.Duration(s)*time.Second), batch); err != nil {
 			t.Fatal(err)
 		}
 	}
-	x := phaseReader{db: db, run: new(Catalog).Of(&record.Run{Manifest: record.Manifest{Epoch: epoch}}), phase: record.Phase{Name: "measure", To: time.Minute}}
+	x := phaseReader{
+		db:    db,
+		run:   new(Catalog).Of(&record.Run{Manifest: record.Manifest{Epoch: epoch}}),
+		phase: record.Phase{Name: "measure", To: time.Minute},
+	}
 	cpu, memory, err := x.load(t.Context())
-	if err != nil || len(cpu) != 3 || len(memory) != 3 || math.Abs(cpu["wide"]-50) > 2 || memory["wide"] != 1<<30 {
+	if err != nil || len(cpu) != 3 || len(memory) != 3 || math.Abs(cpu["wide"]-50) > 2 ||
+		memory["wide"] != 1<<30 {
 		t.Errorf("CPU %v, memory %v, %v", cpu, memory, err)
 	}
 }

@@ -42,7 +42,14 @@ func ExampleTerms_ReadPairs() {
 	}
 	for _, f := range doc.Verdicts {
 		r := f.Verdict.Results[0]
-		fmt.Printf("%s against %s: %s %s by %d pairs\n", f.Arm, doc.Arms[0].Name, r.Name, r.Kind, r.N)
+		fmt.Printf(
+			"%s against %s: %s %s by %d pairs\n",
+			f.Arm,
+			doc.Arms[0].Name,
+			r.Name,
+			r.Kind,
+			r.N,
+		)
 	}
 	// Output:
 	// v2 against v1: capacity better by 6 pairs

@@ -80,7 +80,9 @@ func (r *Run) asked() string {
 		return ""
 	}
 	w := p.Workload
-	w.Params, w.UsersFile, w.UsersDigest = nil, "", "" // addresses and places differ between servers
+	w.Params = nil
+	w.UsersFile = ""
+	w.UsersDigest = "" // addresses and places differ between servers
 	if r.Manifest.Accounts != nil {
 		w.UsersFile = r.Manifest.Accounts.Digest
 	}

@@ -70,14 +70,23 @@ func Gather(base, fresh []*record.Run) (*Gathered, error) {
 	for _, cell := range c.Runs {
 		for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
 			if r.Manifest.ID == cell.Run {
-				r.Manifest.Block, r.Manifest.Order, r.Manifest.Arm = cell.Block, cell.Order, cell.Arm
+				r.Manifest.Block = cell.Block
+				r.Manifest.Order = cell.Order
+				r.Manifest.Arm = cell.Arm
 				g.runs[cell.Run] = r
 			}
 		}
 	}
 	c.Gathered = &record.Gathering{
-		How: append([]string{fmt.Sprintf("Put together from %d stored runs: on each database the runs of an arm in the order of their times are its blocks. "+
-			"The caller chose the runs; nothing here shows which ones were left out.", len(c.Runs))}, how...),
+		How: append(
+			[]string{
+				fmt.Sprintf(
+					"Put together from %d stored runs: on each database the runs of an arm in the order of their times are its blocks. "+
+						"The caller chose the runs; nothing here shows which ones were left out.",
+					len(c.Runs),
+				),
+			},
+			how...),
 		Warnings: slices.Concat(warnings, hostWarnings(arms), timeWarnings(c)),
 	}
 	return g, nil
@@ -102,8 +111,11 @@ func (a *gatheredArm) add(r *record.Run) error {
 	p, err := Plan(m.Plan)
 	switch {
 	case m.Plan == "" || err != nil:
-		return fmt.Errorf("run %s: this version cannot read its plan, and a report needs it; judge -base -new takes its numbers: %w",
-			m.ID, cmp.Or(err, errors.New("it has none")))
+		return fmt.Errorf(
+			"run %s: this version cannot read its plan, and a report needs it; judge -base -new takes its numbers: %w",
+			m.ID,
+			cmp.Or(err, errors.New("it has none")),
+		)
 	case len(a.runs) == 0:
 		a.plan, a.runs = p, append(a.runs, r)
 		return nil
@@ -115,23 +127,47 @@ func (a *gatheredArm) add(r *record.Run) error {
 		if x, y, differ := lineOf(a.plan.WithoutUsersFile(), p.WithoutUsersFile()); differ {
 			what = fmt.Sprintf("plans that differ: %s, and %s", x, y)
 		}
-		return fmt.Errorf("runs %s and %s are both given by -%s and are of %s; an arm is one build under one plan",
-			first.ID, m.ID, a.flag, what)
+		return fmt.Errorf(
+			"runs %s and %s are both given by -%s and are of %s; an arm is one build under one plan",
+			first.ID,
+			m.ID,
+			a.flag,
+			what,
+		)
 	}
 	if x, y := accountsOf(first), accountsOf(m); x != y {
-		return fmt.Errorf("runs %s and %s are both given by -%s, and their users had %s and %s; give runs with the same accounts",
-			first.ID, m.ID, a.flag, x, y)
+		return fmt.Errorf(
+			"runs %s and %s are both given by -%s, and their users had %s and %s; give runs with the same accounts",
+			first.ID,
+			m.ID,
+			a.flag,
+			x,
+			y,
+		)
 	}
 	x, _ := TargetOf(first)
 	y, _ := TargetOf(m)
 	if x.Version != y.Version {
-		return fmt.Errorf("runs %s and %s are both given by -%s, and their targets report the versions %q and %q; an arm is one build",
-			first.ID, m.ID, a.flag, x.Version, y.Version)
+		return fmt.Errorf(
+			"runs %s and %s are both given by -%s, and their targets report the versions %q and %q; an arm is one build",
+			first.ID,
+			m.ID,
+			a.flag,
+			x.Version,
+			y.Version,
+		)
 	}
 	for _, other := range a.runs { // the first may not have reported it
-		if x, _ := TargetOf(other.Manifest); x.Digest != y.Digest && x.Digest != "" && y.Digest != "" {
-			return fmt.Errorf("runs %s and %s are both given by -%s, and their targets are programs with the digests %.19s and %.19s; an arm is one build",
-				other.Manifest.ID, m.ID, a.flag, x.Digest, y.Digest)
+		if x, _ := TargetOf(other.Manifest); x.Digest != y.Digest && x.Digest != "" &&
+			y.Digest != "" {
+			return fmt.Errorf(
+				"runs %s and %s are both given by -%s, and their targets are programs with the digests %.19s and %.19s; an arm is one build",
+				other.Manifest.ID,
+				m.ID,
+				a.flag,
+				x.Digest,
+				y.Digest,
+			)
 		}
 	}
 	if err := a.sameStores(m, y); err != nil {
@@ -152,8 +188,15 @@ func (a *gatheredArm) sameStores(m record.Manifest, d target.Description) error 
 		was, _ := TargetOf(other)
 		for _, x := range []struct{ thing, was, is string }{{"the data", was.Dataset, d.Dataset}, {"the database server", ServerOf(was), ServerOf(d)}} {
 			if x.was != x.is && x.was != "" && x.is != "" {
-				return fmt.Errorf("runs %s and %s are both given by -%s, and their targets differ in %s: %q and %q; give runs with the same",
-					other.ID, m.ID, a.flag, x.thing, x.was, x.is)
+				return fmt.Errorf(
+					"runs %s and %s are both given by -%s, and their targets differ in %s: %q and %q; give runs with the same",
+					other.ID,
+					m.ID,
+					a.flag,
+					x.thing,
+					x.was,
+					x.is,
+				)
 			}
 		}
 	}
@@ -170,7 +213,9 @@ func lineOf(a, b *plan.Plan) (x, y string, differ bool) {
 // accounts, and the tests.
 func taskOf(p *plan.Plan) *plan.Plan {
 	w := p.Workload
-	w.Params, w.UsersFile, w.UsersDigest = nil, "", ""
+	w.Params = nil
+	w.UsersFile = ""
+	w.UsersDigest = ""
 	return &plan.Plan{Workload: w, Bounded: p.Bounded, Unbounded: p.Unbounded}
 }
 
@@ -190,15 +235,25 @@ func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, e
 	a, b := arms[0].plan, arms[1].plan
 	first, other := arms[0].runs[0].Manifest, arms[1].runs[0].Manifest
 	if x, y, differ := lineOf(taskOf(a), taskOf(b)); differ {
-		return nil, nil, nil, fmt.Errorf("runs %s and %s had other things to do, by their plans %s and %s: want the same load and tests in both arms",
-			first.ID, other.ID, x, y)
+		return nil, nil, nil, fmt.Errorf(
+			"runs %s and %s had other things to do, by their plans %s and %s: want the same load and tests in both arms",
+			first.ID,
+			other.ID,
+			x,
+			y,
+		)
 	}
 	rest := restOf(b)
 	for i, part := range restOf(a) {
 		if x, y, differ := lineOf(part, rest[i]); differ {
-			warnings = append(warnings,
-				fmt.Sprintf("the plans of the arms differ in more than the target: %s in that of base, %s in that of new",
-					x, y))
+			warnings = append(
+				warnings,
+				fmt.Sprintf(
+					"the plans of the arms differ in more than the target: %s in that of base, %s in that of new",
+					x,
+					y,
+				),
+			)
 		}
 	}
 	warnings = append(warnings, accountWarnings(first, other)...)
@@ -210,8 +265,10 @@ func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, e
 		c := *a.Compare
 		p.Compare = &c
 		if len(c.Looks) > 0 || c.Auto() {
-			warnings = append(warnings,
-				"the runs are of a comparison that ended, or could end, at planned looks; here all are judged at 5 % as if there had been one look, so the comparison's own report is the one that counts")
+			warnings = append(
+				warnings,
+				"the runs are of a comparison that ended, or could end, at planned looks; here all are judged at 5 % as if there had been one look, so the comparison's own report is the one that counts",
+			)
 		}
 	}
 	// Blocks have new numbers here, so who was where is not to be had of them.
@@ -300,15 +357,24 @@ func everywhere(arms [2]*gatheredArm, phase string) (bool, error) {
 		}
 		if other, known := users[m.Engine]; known {
 			if x, _ := other.Phase(phase); x.Users != ph.Users {
-				return false, fmt.Errorf("run %s had %d users and run %s %d: what was measured under different loads is not compared",
-					other.ID, x.Users, m.ID, ph.Users)
+				return false, fmt.Errorf(
+					"run %s had %d users and run %s %d: what was measured under different loads is not compared",
+					other.ID,
+					x.Users,
+					m.ID,
+					ph.Users,
+				)
 			}
 		}
 		users[m.Engine] = m
 	}
 	if with != "" && without != "" {
-		return false, fmt.Errorf("run %s has a phase %s, and run %s has none: give runs of the same tests",
-			with, phase, without)
+		return false, fmt.Errorf(
+			"run %s has a phase %s, and run %s has none: give runs of the same tests",
+			with,
+			phase,
+			without,
+		)
 	}
 	return with != "", nil
 }
@@ -357,8 +423,15 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 			}
 			c.Blocks = max(c.Blocks, counts[i][e])
 			c.Runs = append(c.Runs,
-				record.ComparisonRun{Run: m.ID, Digest: digest, Block: counts[i][e], Arm: c.Arms[i], Engine: e,
-					Valid: true, Began: m.Epoch})
+				record.ComparisonRun{
+					Run:    m.ID,
+					Digest: digest,
+					Block:  counts[i][e],
+					Arm:    c.Arms[i],
+					Engine: e,
+					Valid:  true,
+					Began:  m.Epoch,
+				})
 			digests = append(digests, digest)
 			if m.Epoch.Before(c.Started) {
 				c.Started = m.Epoch
@@ -372,8 +445,12 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 	}
 	for _, e := range c.Engines {
 		if x, y := counts[0][e], counts[1][e]; x != y {
-			return nil, fmt.Errorf("%d runs by -base and %d by -new%s: want pairs, one run of each arm", x,
-				y, prefixed(" on ", e))
+			return nil, fmt.Errorf(
+				"%d runs by -base and %d by -new%s: want pairs, one run of each arm",
+				x,
+				y,
+				prefixed(" on ", e),
+			)
 		}
 	}
 	p.Compare.Blocks = c.Blocks
@@ -417,7 +494,11 @@ func prefixed(word, text string) string {
 // inBlocks orders the runs by block and time, and numbers them within each block.
 func inBlocks(c *record.Comparison) {
 	slices.SortStableFunc(c.Runs, func(a, b record.ComparisonRun) int {
-		return cmp.Or(cmp.Compare(a.Block, b.Block), a.Began.Compare(b.Began), cmp.Compare(a.Run, b.Run))
+		return cmp.Or(
+			cmp.Compare(a.Block, b.Block),
+			a.Began.Compare(b.Began),
+			cmp.Compare(a.Run, b.Run),
+		)
 	})
 	for i := range c.Runs {
 		c.Runs[i].Order = 1
@@ -434,8 +515,11 @@ func gatheredTurns(c *record.Comparison, turns int, arms [2]*gatheredArm) error 
 		return nil
 	}
 	if turns < len(c.Runs) {
-		return fmt.Errorf("%d of %d runs took turns with others (compare.mode: duet), and the rest ran alone: they are no pairs",
-			turns, len(c.Runs))
+		return fmt.Errorf(
+			"%d of %d runs took turns with others (compare.mode: duet), and the rest ran alone: they are no pairs",
+			turns,
+			len(c.Runs),
+		)
 	}
 	made := map[string]record.Manifest{}
 	for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
@@ -446,8 +530,11 @@ func gatheredTurns(c *record.Comparison, turns int, arms [2]*gatheredArm) error 
 		m := made[cell.Run]
 		x, known := first[cell.Block]
 		if known && (x.Comparison != m.Comparison || x.Block != m.Block) {
-			return fmt.Errorf("runs %s and %s took turns with other runs, not with each other: give both runs of each block of the duet",
-				x.ID, m.ID)
+			return fmt.Errorf(
+				"runs %s and %s took turns with other runs, not with each other: give both runs of each block of the duet",
+				x.ID,
+				m.ID,
+			)
 		}
 		first[cell.Block] = m
 	}

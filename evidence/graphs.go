@@ -15,8 +15,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// GraphSpecs describes the graphs of a report on a plan's target, with the threshold of each rule of the plan about
-// the same quantity as a graph.
+// GraphSpecs describes the graphs of a report on a plan's target, with the threshold of each rule
+// of the plan about the same quantity as a graph.
 func (c *Catalog) GraphSpecs(p *plan.Plan) []report.GraphSpec {
 	rules := rulesOf(p)
 	var out []report.GraphSpec
@@ -48,8 +48,8 @@ func specOf(g dialect.GraphQuery) report.GraphSpec {
 	return report.GraphSpec{Name: g.Name, Title: g.Title, Unit: g.Unit, Scale: g.Scale}
 }
 
-// histogram evaluates [dialect.MeanOf] or [dialect.P99Of] of a metric. The sums are read without the engine, in one
-// pass over thousands of series.
+// histogram evaluates [dialect.MeanOf] or [dialect.P99Of] of a metric. The sums are read without
+// the engine, in one pass over thousands of series.
 func (x *stretch) histogram(ctx context.Context, metric, stat string) (series.RangeSeries, error) {
 	var out series.RangeSeries
 	if stat == dialect.P99 {
@@ -83,7 +83,9 @@ func (x *stretch) histogram(ctx context.Context, metric, stat string) (series.Ra
 // window.
 func sameQuery(rule string, g dialect.GraphQuery) bool {
 	plain := strings.NewReplacer(" ", "", "[$window]", "[$w]")
-	return slices.ContainsFunc(g.Sources, func(x dialect.GraphSource) bool { return plain.Replace(rule) == plain.Replace(x.Query) })
+	return slices.ContainsFunc(g.Sources, func(x dialect.GraphSource) bool {
+		return plain.Replace(rule) == plain.Replace(x.Query)
+	})
 }
 
 // A stretch queries one test of a run, from its beginning to its end.
@@ -95,19 +97,36 @@ type stretch struct {
 	coarse, fine, window time.Duration
 }
 
-// newStretch begins with the first second of span. Rates look back over window, or over one step where that is longer.
-func newStretch(db *series.DB, epoch time.Time, span [2]time.Duration, window time.Duration) *stretch {
+// newStretch begins with the first second of span. Rates look back over window, or over one step
+// where that is longer.
+func newStretch(
+	db *series.DB,
+	epoch time.Time,
+	span [2]time.Duration,
+	window time.Duration,
+) *stretch {
 	length := span[1] - span[0]
 	step := func(points time.Duration) time.Duration {
 		return max(((length / points) + time.Second - 1).Truncate(time.Second), time.Second)
 	}
-	x := &stretch{db: db, from: epoch.Add(span[0]), to: epoch.Add(span[1]), coarse: step(report.GridPoints), fine: step(series.MaxPoints / 2)}
+	x := &stretch{
+		db:     db,
+		from:   epoch.Add(span[0]),
+		to:     epoch.Add(span[1]),
+		coarse: step(report.GridPoints),
+		fine:   step(series.MaxPoints / 2),
+	}
 	x.window = max(window, x.coarse).Truncate(time.Second)
 	return x
 }
 
-// lines evaluates a query at every step; of a gauge at every second, as long as that are not too many.
-func (x *stretch) lines(ctx context.Context, query string, gauge bool) ([]series.RangeSeries, error) {
+// lines evaluates a query at every step; of a gauge at every second, as long as that are not too
+// many.
+func (x *stretch) lines(
+	ctx context.Context,
+	query string,
+	gauge bool,
+) ([]series.RangeSeries, error) {
 	step := x.coarse
 	if gauge {
 		step = x.fine
@@ -141,13 +160,20 @@ func (x *stretch) graph(ctx context.Context, g dialect.GraphQuery) (report.Line,
 	return report.Line{}, false, nil
 }
 
-// whyNot returns the reason why a graph has no data: no probe was set up, the target did not answer,
-// or the answer did not have it.
+// whyNot returns the reason why a graph has no data: no probe was set up, the target did not
+// answer, or the answer did not have it.
 func (x *stretch) whyNot(ctx context.Context, g dialect.GraphQuery) (string, error) {
 	if strings.HasPrefix(g.Needs, "plimsoll_") {
 		return "no probe of this program had an answer, so there is no " + g.Needs, nil
 	}
-	up, err := x.db.Query(ctx, fmt.Sprintf(`max(max_over_time(plimsoll_probe_up{probe=~"scrape.*|prometheus app-.*"}[%s]))`, max(x.to.Sub(x.from).Truncate(time.Second), time.Second)), x.to)
+	up, err := x.db.Query(
+		ctx,
+		fmt.Sprintf(
+			`max(max_over_time(plimsoll_probe_up{probe=~"scrape.*|prometheus app-.*"}[%s]))`,
+			max(x.to.Sub(x.from).Truncate(time.Second), time.Second),
+		),
+		x.to,
+	)
 	switch {
 	case err != nil:
 		return "", err

@@ -23,10 +23,30 @@ func TestHistogramsAreTheirQueries(t *testing.T) {
 		var batch []series.Sample
 		for i, handler := range []string{"a", "b", "c"} {
 			n := float64((i + 1) * second * (10 + second/20))
-			batch = append(batch, series.Sample{Name: "serve_seconds_count", Labels: labels("handler", handler), Value: n},
-				series.Sample{Name: "serve_seconds_sum", Labels: labels("handler", handler), Value: 0.02 * n * (1 + float64(second)/100)})
-			for le, share := range map[string]float64{"0.005": 0.3, "0.01": 0.6, "0.025": 0.85, "0.05": 0.94, "0.1": 0.98, "0.25": 0.997, "+Inf": 1} {
-				batch = append(batch, series.Sample{Name: "serve_seconds_bucket", Labels: labels("handler", handler, "le", le), Value: math.Floor(n * share)})
+			batch = append(batch, series.Sample{
+				Name:   "serve_seconds_count",
+				Labels: labels("handler", handler),
+				Value:  n,
+			},
+				series.Sample{
+					Name:   "serve_seconds_sum",
+					Labels: labels("handler", handler),
+					Value:  0.02 * n * (1 + float64(second)/100),
+				})
+			for le, share := range map[string]float64{
+				"0.005": 0.3,
+				"0.01":  0.6,
+				"0.025": 0.85,
+				"0.05":  0.94,
+				"0.1":   0.98,
+				"0.25":  0.997,
+				"+Inf":  1,
+			} {
+				batch = append(batch, series.Sample{
+					Name:   "serve_seconds_bucket",
+					Labels: labels("handler", handler, "le", le),
+					Value:  math.Floor(n * share),
+				})
 			}
 		}
 		if err := db.Append(epoch.Add(time.Duration(second)*time.Second), batch); err != nil {
@@ -36,8 +56,16 @@ func TestHistogramsAreTheirQueries(t *testing.T) {
 	n := 0
 	for _, span := range [][2]time.Duration{{0, 60 * time.Second}, {60 * time.Second, 89 * time.Second}} {
 		x := newStretch(db, epoch, span, 10*time.Second)
-		for stat, of := range map[string]func(string) dialect.GraphSource{dialect.Mean: dialect.MeanOf, dialect.P99: dialect.P99Of} {
-			g := dialect.GraphQuery{Name: stat, Scale: 1000, Stat: stat, Sources: []dialect.GraphSource{of("serve_seconds"), of("other_seconds")}}
+		for stat, of := range map[string]func(string) dialect.GraphSource{
+			dialect.Mean: dialect.MeanOf,
+			dialect.P99:  dialect.P99Of,
+		} {
+			g := dialect.GraphQuery{
+				Name:    stat,
+				Scale:   1000,
+				Stat:    stat,
+				Sources: []dialect.GraphSource{of("serve_seconds"), of("other_seconds")},
+			}
 			got, ok, err := x.graph(t.Context(), g)
 			lines, err2 := x.lines(t.Context(), g.Sources[0].Query, false)
 			if err != nil || err2 != nil || !ok || len(lines) != 1 {

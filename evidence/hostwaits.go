@@ -18,8 +18,8 @@ var hostWaitQueries = []struct{ name, query string }{
 	{report.WaitDisk, `max(rate(node_pressure_io_stalled_seconds_total{role!="generator"}[$w]))`},
 }
 
-// hostWaits returns for each test of the run the part of its time in which the target waited for resources
-// that its host shares.
+// hostWaits returns for each test of the run the part of its time in which the target waited for
+// resources that its host shares.
 func (r *Run) hostWaits(ctx context.Context, db *series.DB) ([]report.HostWait, error) {
 	var out []report.HostWait
 	for _, test := range []struct{ name, phase string }{{report.Bounded, "measure"}, {report.Unbounded, "search"}} {

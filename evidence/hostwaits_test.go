@@ -11,7 +11,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// TestHostWaits reads the waits of a target on its own cores and host, and none for tests that did not run.
+// TestHostWaits reads the waits of a target on its own cores and host, and none for tests that did
+// not run.
 func TestHostWaits(t *testing.T) {
 	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
@@ -30,13 +31,24 @@ func TestHostWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := asked(&record.Run{Manifest: record.Manifest{Epoch: epoch, Phases: []record.Phase{{Name: "ramp", To: 10 * time.Second}, {Name: "measure", From: 10 * time.Second, To: 70 * time.Second}}}})
+	r := asked(&record.Run{Manifest: record.Manifest{
+		Epoch: epoch,
+		Phases: []record.Phase{{
+			Name: "ramp",
+			To:   10 * time.Second,
+		}, {Name: "measure", From: 10 * time.Second, To: 70 * time.Second}},
+	}})
 	got, err := r.hostWaits(t.Context(), db)
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	for i, want := range []report.HostWait{{Name: report.WaitSteal, Test: report.Bounded, Share: 0.02}, {Name: report.WaitDisk, Test: report.Bounded, Share: 0.1}} {
-		if g := got[i]; g.Name != want.Name || g.Test != want.Test || math.Abs(g.Share-want.Share) > 0.001 {
+	for i, want := range []report.HostWait{{
+		Name:  report.WaitSteal,
+		Test:  report.Bounded,
+		Share: 0.02,
+	}, {Name: report.WaitDisk, Test: report.Bounded, Share: 0.1}} {
+		if g := got[i]; g.Name != want.Name || g.Test != want.Test ||
+			math.Abs(g.Share-want.Share) > 0.001 {
 			t.Errorf("%+v, want %+v", g, want)
 		}
 	}

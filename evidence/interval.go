@@ -9,8 +9,9 @@ import (
 	"plimsoll/stats"
 )
 
-// PercentileIntervals are 95 % intervals of the percentiles of one run, by the moving-block bootstrap, in milliseconds.
-// One is nil where the run has too few operations for it. Runs differ by more than these intervals are wide.
+// PercentileIntervals are 95 % intervals of the percentiles of one run, by the moving-block
+// bootstrap, in milliseconds. One is nil where the run has too few operations for it. Runs differ
+// by more than these intervals are wide.
 type PercentileIntervals struct {
 	P50 *[2]float64 `json:"p50_ms,omitempty"`
 	P95 *[2]float64 `json:"p95_ms,omitempty"`
@@ -21,8 +22,8 @@ type PercentileIntervals struct {
 
 const intervalLevel = 0.95
 
-// IntervalsOf returns the intervals of one group of operations in a course; nil when the group has too few operations,
-// or the course too few intervals. The same seed gives the same intervals.
+// IntervalsOf returns the intervals of one group of operations in a course; nil when the group has
+// too few operations, or the course too few intervals. The same seed gives the same intervals.
 func IntervalsOf(c *record.Course, name string, seed uint64) (*PercentileIntervals, error) {
 	g := c.Groups[name]
 	if g == nil {
@@ -35,7 +36,8 @@ func IntervalsOf(c *record.Course, name string, seed uint64) (*PercentileInterva
 	out := &PercentileIntervals{}
 	var probs []float64
 	into := []**[2]float64{&out.P50, &out.P95, &out.P99}
-	for _, p := range []float64{0.50, 0.95, 0.99} { // enough operations for one are enough for those before it
+	// enough operations for one are enough for those before it
+	for _, p := range []float64{0.50, 0.95, 0.99} {
 		if stats.QuantileSupported(p, n, float64(n)) {
 			probs = append(probs, p)
 		}

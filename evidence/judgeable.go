@@ -18,17 +18,29 @@ func Judgeable(r *record.Run) error {
 	case !r.Validity.Valid:
 		for _, finding := range r.Validity.Findings {
 			if finding.Level == record.Red {
-				return fmt.Errorf("run %s is not valid (%s: %s): no verdict rests on it", m.ID, finding.Gate, finding.Text)
+				return fmt.Errorf(
+					"run %s is not valid (%s: %s): no verdict rests on it",
+					m.ID,
+					finding.Gate,
+					finding.Text,
+				)
 			}
 		}
 		return fmt.Errorf("run %s is not valid: no verdict rests on it", m.ID)
 	case m.Pilot:
-		return fmt.Errorf("run %s is a pilot, which only finds numbers of users for other runs: leave it out", m.ID)
+		return fmt.Errorf(
+			"run %s is a pilot, which only finds numbers of users for other runs: leave it out",
+			m.ID,
+		)
 	case comparison.VoidOf(m.Capacity) != "":
 		return fmt.Errorf("run %s: %s; leave it out", m.ID, comparison.VoidOf(m.Capacity))
 	}
 	if changed, err := r.Verify(); err != nil || len(changed) > 0 {
-		return fmt.Errorf("run %s was changed since it was sealed: %s", m.ID, strings.Join(changed, ", "))
+		return fmt.Errorf(
+			"run %s was changed since it was sealed: %s",
+			m.ID,
+			strings.Join(changed, ", "),
+		)
 	}
 	return nil
 }

@@ -18,14 +18,21 @@ import (
 // databasesToo, databases are compared within each arm as well. load opens a run of the store.
 func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan.Plan,
 	load func(id string) (*record.Run, error), databasesToo bool) (report.Document, error) {
-	arms, databases, err := comparison.Judge(stored, p, comparison.Loader(stored, load), c.Costs(ctx))
+	arms, databases, err := comparison.Judge(
+		stored,
+		p,
+		comparison.Loader(stored, load),
+		c.Costs(ctx),
+	)
 	if err != nil {
 		return report.Document{}, fmt.Errorf("judging %s: %w", stored.ID, err)
 	}
 	in := report.JudgeInput{Names: [2]string{stored.Arms[0], strings.Join(stored.Arms[1:], ", ")}}
 	if why := stored.NotComplete(); why != "" {
-		in.NotComplete = fmt.Sprintf("the comparison is not complete (it %s): only the blocks that there are were judged",
-			why)
+		in.NotComplete = fmt.Sprintf(
+			"the comparison is not complete (it %s): only the blocks that there are were judged",
+			why,
+		)
 	}
 	for i := range arms {
 		j := &arms[i]

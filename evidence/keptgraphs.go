@@ -44,9 +44,14 @@ func (r *Run) Drawing(ctx context.Context, db *series.DB, pace float64) (Drawing
 	return out, nil
 }
 
-// KeepGraphs draws the graphs of a run whose series are closed and writes them beside these, before the run is sealed:
-// reports need not draw them again.
-func (c *Catalog) KeepGraphs(ctx context.Context, dir string, m record.Manifest, pace float64) (err error) {
+// KeepGraphs draws the graphs of a run whose series are closed and writes them beside these, before
+// the run is sealed: reports need not draw them again.
+func (c *Catalog) KeepGraphs(
+	ctx context.Context,
+	dir string,
+	m record.Manifest,
+	pace float64,
+) (err error) {
 	db, err := openSeries(dir)
 	if err != nil {
 		return err
@@ -56,7 +61,11 @@ func (c *Catalog) KeepGraphs(ctx context.Context, dir string, m record.Manifest,
 	if err != nil {
 		return err
 	}
-	out := record.Graphs{Format: record.GraphsVersion, Definition: c.Definition(m, pace), Tests: map[string]map[string]record.GraphLine{}}
+	out := record.Graphs{
+		Format:     record.GraphsVersion,
+		Definition: c.Definition(m, pace),
+		Tests:      map[string]map[string]record.GraphLine{},
+	}
 	for test, lines := range drawn.Lines {
 		out.Tests[test] = map[string]record.GraphLine{}
 		for name, l := range lines {
@@ -72,8 +81,8 @@ func (c *Catalog) KeepGraphs(ctx context.Context, dir string, m record.Manifest,
 // graphsCode changes when the same queries to the same series give other lines.
 const graphsCode = 1
 
-// Definition is a digest of all that the graphs of a run follow from beside its series. Kept graphs of another
-// definition are drawn again.
+// Definition is a digest of all that the graphs of a run follow from beside its series. Kept graphs
+// of another definition are drawn again.
 func (c *Catalog) Definition(m record.Manifest, pace float64) string {
 	h := sha256.New()
 	var graphs []hashed
@@ -101,8 +110,8 @@ func (c *Catalog) Definition(m record.Manifest, pace float64) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// A hashed is a [dialect.GraphQuery] as the digest has it: another name of a field here would be another definition of
-// every stored graph.
+// A hashed is a [dialect.GraphQuery] as the digest has it: another name of a field here would be
+// another definition of every stored graph.
 type hashed struct {
 	spec       report.GraphSpec
 	query, or  string
@@ -123,7 +132,12 @@ func graphWindow(pace float64) time.Duration {
 }
 
 // Draw evaluates the graphs of one run.
-func (c *Catalog) Draw(ctx context.Context, db *series.DB, m record.Manifest, pace float64) (Drawing, error) {
+func (c *Catalog) Draw(
+	ctx context.Context,
+	db *series.DB,
+	m record.Manifest,
+	pace float64,
+) (Drawing, error) {
 	out := Drawing{map[string]map[string]report.Line{}, map[string]map[string]string{}}
 	for test, span := range testSpans(m) {
 		out.Lines[test], out.Why[test] = map[string]report.Line{}, map[string]string{}

@@ -15,8 +15,8 @@ import (
 	"plimsoll/record"
 )
 
-// Limiter names the resource that stopped the run, from its series and its events; nil for one that is under way or
-// carried no test.
+// Limiter names the resource that stopped the run, from its series and its events; nil for one that
+// is under way or carried no test.
 func (r *Run) Limiter(ctx context.Context, events []record.Event) (*limiter.Limiter, error) {
 	o, span, ok := stopped(r, events)
 	if r.Manifest.State == record.Running || r.Manifest.State == record.Interrupted {
@@ -39,7 +39,12 @@ func (r *Run) Limiter(ctx context.Context, events []record.Event) (*limiter.Limi
 }
 
 // diagnose reads the series that a diagnosis of o needs, and makes it.
-func (r *Run) diagnose(ctx context.Context, p *plan.Plan, span [2]time.Duration, o limiter.Observed) (*limiter.Limiter, error) {
+func (r *Run) diagnose(
+	ctx context.Context,
+	p *plan.Plan,
+	span [2]time.Duration,
+	o limiter.Observed,
+) (*limiter.Limiter, error) {
 	var err error
 	switch {
 	case o.AllFailed != "":
@@ -55,9 +60,9 @@ func (r *Run) diagnose(ctx context.Context, p *plan.Plan, span [2]time.Duration,
 	return &l, nil
 }
 
-// LimiterSoFar names what would limit a run that is under way if it stopped now: the cause for which all operations
-// fail, a gate that is red at present, or else a resource at its limit while a rule is broken. The series are read from
-// their beginning.
+// LimiterSoFar names what would limit a run that is under way if it stopped now: the cause for
+// which all operations fail, a gate that is red at present, or else a resource at its limit while a
+// rule is broken. The series are read from their beginning.
 func (r *Run) LimiterSoFar(ctx context.Context, events []record.Event) (*limiter.Limiter, error) {
 	var o limiter.Observed
 	var last time.Duration
@@ -86,23 +91,39 @@ func (r *Run) LimiterSoFar(ctx context.Context, events []record.Event) (*limiter
 		return nil, err
 	}
 	if o.AllFailed == "" && !o.Reached && len(red) > 0 && len(o.Generator) == 0 {
-		l := limiter.Limiter{Name: limiter.LimitUnknown, Kind: limiter.LimitUnknown, Sentence: "UNKNOWN: every rule holds at present, and yet: " + strings.Join(red, "; ") + "."}
+		l := limiter.Limiter{
+			Name: limiter.LimitUnknown,
+			Kind: limiter.LimitUnknown,
+			Sentence: "UNKNOWN: every rule holds at present, and yet: " + strings.Join(
+				red,
+				"; ",
+			) + ".",
+		}
 		return &l, nil
 	}
 	o.Why = "every rule holds at present"
 	return r.diagnose(ctx, p, [2]time.Duration{0, last}, o)
 }
 
-// blameNow notes the gates of the generator and of others that are red by readings of the last second, and returns all
-// that are red.
-func (r *Run) blameNow(gates []plan.Gate, readings map[string]float64, o *limiter.Observed) (red []string) {
+// blameNow notes the gates of the generator and of others that are red by readings of the last
+// second, and returns all that are red.
+func (r *Run) blameNow(
+	gates []plan.Gate,
+	readings map[string]float64,
+	o *limiter.Observed,
+) (red []string) {
 	var now []record.Finding
 	for _, g := range gates {
 		v, read := readings[g.Name]
 		if !read || g.Level(v) != record.Red {
 			continue
 		}
-		f := record.Finding{Gate: g.Name, Level: record.Red, Value: v, Text: g.What + ": " + g.Format(v) + " at present"}
+		f := record.Finding{
+			Gate:  g.Name,
+			Level: record.Red,
+			Value: v,
+			Text:  g.What + ": " + g.Format(v) + " at present",
+		}
 		red, now = append(red, g.Name+": "+f.Text), append(now, f)
 	}
 	blame(r.Manifest, now, o)
@@ -112,9 +133,14 @@ func (r *Run) blameNow(gates []plan.Gate, readings map[string]float64, o *limite
 	return red
 }
 
-// observe reads the evidence between two instants of the run: users, the rule that broke, who used CPU, all
-// indicators.
-func (r *Run) observe(ctx context.Context, p *plan.Plan, span [2]time.Duration, o *limiter.Observed) error {
+// observe reads the evidence between two instants of the run: users, the rule that broke, who used
+// CPU, all indicators.
+func (r *Run) observe(
+	ctx context.Context,
+	p *plan.Plan,
+	span [2]time.Duration,
+	o *limiter.Observed,
+) error {
 	db, err := r.Series()
 	if err != nil {
 		return err
@@ -137,10 +163,16 @@ func voidBy(r *Run) (void string) {
 	return void
 }
 
-// failedIn describes how many operations of the users at capacity failed, how, and the share of each cause, when
-// these are more than the run's rule of failed operations allows, or than its default does: at nine tenths of the
-// capacity and more in a search, in the measured phase of a bounded test. Two failures at least: one never decides.
-func failedIn(r *Run, p *plan.Plan, events []record.Event, capacity float64) (text string, by map[string]float64, err error) {
+// failedIn describes how many operations of the users at capacity failed, how, and the share of
+// each cause, when these are more than the run's rule of failed operations allows, or than its
+// default does: at nine tenths of the capacity and more in a search, in the measured phase of a
+// bounded test. Two failures at least: one never decides.
+func failedIn(
+	r *Run,
+	p *plan.Plan,
+	events []record.Event,
+	capacity float64,
+) (text string, by map[string]float64, err error) {
 	most := plan.DefaultFailures().Threshold
 	ph, ok := r.Manifest.Phase("search")
 	rules := p.BoundedRules()
@@ -151,9 +183,11 @@ func failedIn(r *Run, p *plan.Plan, events []record.Event, capacity float64) (te
 		most = rules[i].Threshold
 	}
 	if ok {
-		// Users are noted once a second; the search's capacity may lie above all of them for a moment.
+		// Users are noted once a second; the search's capacity may lie above all of them for a
+		// moment.
 		for _, e := range events {
-			if e.Kind == "users" && e.At > ph.From && e.At <= ph.To && float64(e.Users) >= 0.9*capacity {
+			if e.Kind == "users" && e.At > ph.From && e.At <= ph.To &&
+				float64(e.Users) >= 0.9*capacity {
 				ph.From = e.At.Truncate(time.Second)
 				break
 			}
@@ -170,15 +204,25 @@ func failedIn(r *Run, p *plan.Plan, events []record.Event, capacity float64) (te
 		return "", nil, nil
 	}
 	answers := workload.AnswersOf(merged, workload.Steady)
-	return fmt.Sprintf("%d of %d operations failed there (%.3g %%): %s", all.Errors(), all.Count(), 100*float64(all.Errors())/float64(all.Count()),
-		workload.Failures(all, answers)), partsOf(all, answers), nil
+	return fmt.Sprintf(
+			"%d of %d operations failed there (%.3g %%): %s",
+			all.Errors(),
+			all.Count(),
+			100*float64(all.Errors())/float64(all.Count()),
+			workload.Failures(all, answers),
+		), partsOf(
+			all,
+			answers,
+		), nil
 }
 
 // stopped returns the point of a run at which to take evidence, and the instants around it.
 func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Duration, ok bool) {
 	m := r.Manifest
 	findings := slices.DeleteFunc(slices.Clone(r.Validity.Findings), func(f record.Finding) bool {
-		return !slices.ContainsFunc(r.Validity.Gates, func(g record.GateOutcome) bool { return g.Name == f.Gate })
+		return !slices.ContainsFunc(r.Validity.Gates, func(g record.GateOutcome) bool {
+			return g.Name == f.Gate
+		})
 	})
 	blame(m, findings, &o)
 	bounded, isBounded := m.Phase("measure")
@@ -205,7 +249,11 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 			o.Why = c.Why
 		}
 		if gate, reading := c.Gate(); gate != "" { // its finding is amber: it voids no bound
-			ended := []record.Finding{{Gate: gate, Level: record.Red, Text: cmp.Or(reading, c.Stopped, c.Why)}}
+			ended := []record.Finding{{
+				Gate:  gate,
+				Level: record.Red,
+				Text:  cmp.Or(reading, c.Stopped, c.Why),
+			}}
 			blame(m, ended, &o)
 			findings = append(findings, ended...)
 		}
@@ -214,7 +262,8 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 		o.Capacity = float64(bounded.Users)
 		for _, e := range events {
 			// A warning breaks nothing.
-			if e.Kind == "slo" && e.Phase == "measured" && e.Violated && e.Level != record.Amber && o.Rule == "" {
+			if e.Kind == "slo" && e.Phase == "measured" && e.Violated && e.Level != record.Amber &&
+				o.Rule == "" {
 				o.Rule, o.Reached = e.Rule, true
 			}
 		}
@@ -225,7 +274,9 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 	if void != "" && len(o.Generator) == 0 {
 		o.Reached, o.Void = false, void
 	}
-	if i := slices.IndexFunc(r.Validity.Gates, func(g record.GateOutcome) bool { return g.Name == "cpu" && g.Value != nil }); i >= 0 && len(o.Generator) > 0 {
+	if i := slices.IndexFunc(r.Validity.Gates, func(g record.GateOutcome) bool {
+		return g.Name == "cpu" && g.Value != nil
+	}); i >= 0 && len(o.Generator) > 0 {
 		o.Crowd = crowdOf(*r.Validity.Gates[i].Value, findings)
 	}
 	return o, span, true

@@ -8,11 +8,13 @@ import (
 	"plimsoll/stats"
 )
 
-// A NoiseFloor is the noise of one metric in one environment, pooled over the comparisons of a build with itself.
+// A NoiseFloor is the noise of one metric in one environment, pooled over the comparisons of a
+// build with itself.
 type NoiseFloor struct {
 	record.Noise
 	RunSD float64 `json:"run_sd"`
-	// Finds is the change that six blocks of such runs find in four of five cases: a ratio minus one, or points.
+	// Finds is the change that six blocks of such runs find in four of five cases: a ratio minus
+	// one, or points.
 	Finds float64 `json:"six_blocks_find"`
 }
 

@@ -23,14 +23,24 @@ func pageRefs(d report.RunData) (out []report.PageRef) {
 	spans := testSpans(d.Manifest)
 	for _, test := range tests {
 		if _, ok := spans[test]; ok {
-			out = append(out, report.NewPageRef(d, test, report.SystemPage), report.NewPageRef(d, test, report.CoordinatorPage))
+			out = append(
+				out,
+				report.NewPageRef(d, test, report.SystemPage),
+				report.NewPageRef(d, test, report.CoordinatorPage),
+			)
 		}
 	}
 	return out
 }
 
 // page draws one page of a run from its series.
-func (c *Catalog) page(ctx context.Context, db *series.DB, d report.RunData, ref report.PageRef, pace float64) (report.Page, error) {
+func (c *Catalog) page(
+	ctx context.Context,
+	db *series.DB,
+	d report.RunData,
+	ref report.PageRef,
+	pace float64,
+) (report.Page, error) {
 	p := report.Page{PageRef: ref, Data: d}
 	var boards map[string]Board
 	var err error
@@ -39,7 +49,12 @@ func (c *Catalog) page(ctx context.Context, db *series.DB, d report.RunData, ref
 			return p, err
 		}
 	}
-	x := newStretch(db, d.Manifest.Epoch, testSpans(d.Manifest)[ref.Test], max(time.Duration(float64(time.Minute)*pace), 4*time.Second))
+	x := newStretch(
+		db,
+		d.Manifest.Epoch,
+		testSpans(d.Manifest)[ref.Test],
+		max(time.Duration(float64(time.Minute)*pace), 4*time.Second),
+	)
 	if ref.Kind == report.CoordinatorPage {
 		if p.Panels, err = x.rulePanels(ctx); err != nil {
 			return p, err
@@ -52,7 +67,8 @@ func (c *Catalog) page(ctx context.Context, db *series.DB, d report.RunData, ref
 		if err != nil {
 			return p, err
 		}
-		if found := d.Manifest.Capacity; f.title == "Users" && found != nil && found.Users > 0 && ref.Test == report.Unbounded {
+		if found := d.Manifest.Capacity; f.title == "Users" && found != nil && found.Users > 0 &&
+			ref.Test == report.Unbounded {
 			panel.Limit, panel.LimitName = found.Users, "the capacity"
 		}
 		p.Panels = append(p.Panels, panel)
@@ -63,9 +79,17 @@ func (c *Catalog) page(ctx context.Context, db *series.DB, d report.RunData, ref
 // serverPanels are the graphs of the release reports, of this run alone.
 func (c *Catalog) serverPanels(d report.RunData, test string) (out []report.Panel) {
 	for _, g := range c.Dialects.Graphs(driverOf(d.Manifest)) {
-		p := report.Panel{Group: "Server", Title: g.Title, Unit: g.Unit, Why: d.NoData[test][g.Name]}
+		p := report.Panel{
+			Group: "Server",
+			Title: g.Title,
+			Unit:  g.Unit,
+			Why:   d.NoData[test][g.Name],
+		}
 		if l, ok := d.Series[test][g.Name]; ok {
-			p.Lines, p.Why = []report.PanelLine{{Name: cmp.Or(d.Manifest.Arm, "server"), Line: l}}, ""
+			p.Lines, p.Why = []report.PanelLine{{
+				Name: cmp.Or(d.Manifest.Arm, "server"),
+				Line: l,
+			}}, ""
 		}
 		out = append(out, p)
 	}
@@ -75,7 +99,10 @@ func (c *Catalog) serverPanels(d report.RunData, test string) (out []report.Pane
 // Pages returns the pages of the run as files, drawn when they are written, by their names.
 func (r *Run) Pages(ctx context.Context) ([]File, error) {
 	if r.Manifest.State == record.Running {
-		return nil, fmt.Errorf("run %s is under way or was killed; its series can be asked with plimsoll serve -prometheus", r.Manifest.ID)
+		return nil, fmt.Errorf(
+			"run %s is under way or was killed; its series can be asked with plimsoll serve -prometheus",
+			r.Manifest.ID,
+		)
 	}
 	d := report.RunData{Manifest: r.Manifest, Validity: r.Validity}
 	var err error
@@ -87,7 +114,10 @@ func (r *Run) Pages(ctx context.Context) ([]File, error) {
 	}
 	refs := pageRefs(d)
 	if len(refs) == 0 {
-		return nil, fmt.Errorf("run %s ended before a test was complete, so it has no pages", r.Manifest.ID)
+		return nil, fmt.Errorf(
+			"run %s ended before a test was complete, so it has no pages",
+			r.Manifest.ID,
+		)
 	}
 	pace := r.Asked().Workload.Pace
 	db, err := r.Series()
@@ -113,7 +143,13 @@ type File struct {
 }
 
 // pageFile is a page of the run, which opens the run's series when it is written.
-func (r *Run) pageFile(ctx context.Context, d report.RunData, ref report.PageRef, name string, pace float64) File {
+func (r *Run) pageFile(
+	ctx context.Context,
+	d report.RunData,
+	ref report.PageRef,
+	name string,
+	pace float64,
+) File {
 	return File{name, func(w io.Writer) (err error) {
 		db, err := r.Series()
 		if err != nil {
@@ -129,10 +165,21 @@ func (r *Run) pageFile(ctx context.Context, d report.RunData, ref report.PageRef
 }
 
 // pagesOf are the pages that a document names, drawn when they are written.
-func pagesOf(ctx context.Context, doc report.Document, data []report.RunData, runs []*Run, pace float64) (out []File) {
+func pagesOf(
+	ctx context.Context,
+	doc report.Document,
+	data []report.RunData,
+	runs []*Run,
+	pace float64,
+) (out []File) {
 	for _, ref := range doc.Pages {
-		i := slices.IndexFunc(data, func(d report.RunData) bool { return slices.Contains(d.Pages, ref) })
-		out = append(out, runs[i].pageFile(ctx, data[i], ref, filepath.Join(report.PagesDir, ref.File), pace))
+		i := slices.IndexFunc(data, func(d report.RunData) bool {
+			return slices.Contains(d.Pages, ref)
+		})
+		out = append(
+			out,
+			runs[i].pageFile(ctx, data[i], ref, filepath.Join(report.PagesDir, ref.File), pace),
+		)
 	}
 	return out
 }

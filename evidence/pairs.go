@@ -113,8 +113,11 @@ func (t Terms) PairRuns(runs []record.Imported, sources []report.Source) (*Pairs
 		return nil, plan.UsageError{Err: err}
 	}
 	in := report.JudgeInput{
-		Rows: paired.Rows, Asides: paired.Asides, Skipped: paired.Skipped, Warnings: paired.Warnings,
-		Sources: sources,
+		Rows:     paired.Rows,
+		Asides:   paired.Asides,
+		Skipped:  paired.Skipped,
+		Warnings: paired.Warnings,
+		Sources:  sources,
 	}
 	if in.Names, err = t.names(paired.Names); err != nil {
 		return nil, err
@@ -123,8 +126,10 @@ func (t Terms) PairRuns(runs []record.Imported, sources []report.Source) (*Pairs
 		for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
 			return nil, plan.Usagef("there is nothing to judge: %s: %s", name, in.Skipped[name])
 		}
-		return nil, plan.Usagef("there is nothing to judge: no file has a figure that a verdict can rest on " +
-			"(capacity, throughput, errors, p95, p99)")
+		return nil, plan.Usagef(
+			"there is nothing to judge: no file has a figure that a verdict can rest on " +
+				"(capacity, throughput, errors, p95, p99)",
+		)
 	}
 	return &Pairs{terms: t, input: in}, nil
 }

@@ -23,10 +23,18 @@ func (r *Run) readPhase(ph record.Phase) (phaseReader, error) {
 	return phaseReader{db: db, run: r, phase: ph}, err
 }
 
-// ask evaluates a query over the whole phase ($w). The answers are named by the values of the labels by, joined by
-// points.
-func (x phaseReader) ask(ctx context.Context, query string, by ...string) (map[string]float64, error) {
-	query = strings.ReplaceAll(query, "$w", fmt.Sprintf("%dms", (x.phase.To-x.phase.From).Milliseconds()))
+// ask evaluates a query over the whole phase ($w). The answers are named by the values of the
+// labels by, joined by points.
+func (x phaseReader) ask(
+	ctx context.Context,
+	query string,
+	by ...string,
+) (map[string]float64, error) {
+	query = strings.ReplaceAll(
+		query,
+		"$w",
+		fmt.Sprintf("%dms", (x.phase.To-x.phase.From).Milliseconds()),
+	)
 	res, err := x.db.Query(ctx, query, x.run.Manifest.Epoch.Add(x.phase.To))
 	if err != nil {
 		return nil, err
@@ -44,9 +52,10 @@ func (x phaseReader) ask(ctx context.Context, query string, by ...string) (map[s
 	return out, nil
 }
 
-// load returns CPU (percent of one core) and most memory (bytes) of the target over the phase, by role; empty when
-// they are not seen. Of the questions for each, the first that has an answer for a role counts. All roles but the
-// generator's are the target's: services behind the app run on its cores too.
+// load returns CPU (percent of one core) and most memory (bytes) of the target over the phase, by
+// role; empty when they are not seen. Of the questions for each, the first that has an answer for a
+// role counts. All roles but the generator's are the target's: services behind the app run on its
+// cores too.
 func (x phaseReader) load(ctx context.Context) (cpu, memory map[string]float64, err error) {
 	c := x.run.catalog
 	first := func(queries []string) (map[string]float64, error) {

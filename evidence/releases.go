@@ -15,9 +15,14 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// Releases judges a stored comparison by its plan and returns the pairs of its capacity, one value per new arm and
-// database; none if it has no capacity that was judged. load opens a run of the store.
-func Releases(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) ([]report.ReleasePair, error) {
+// Releases judges a stored comparison by its plan and returns the pairs of its capacity, one value
+// per new arm and database; none if it has no capacity that was judged. load opens a run of the
+// store.
+func Releases(
+	c *record.Comparison,
+	p *plan.Plan,
+	load func(id string) (*record.Run, error),
+) ([]report.ReleasePair, error) {
 	arms, _, err := comparison.Judge(c, p, comparison.Loader(c, load))
 	if err != nil {
 		return nil, fmt.Errorf("judging %s: %w", c.ID, err)
@@ -30,16 +35,25 @@ func Releases(c *record.Comparison, p *plan.Plan, load func(id string) (*record.
 	for _, j := range arms {
 		for _, r := range j.Verdict.Results {
 			if r.Name == "capacity" {
-				out = append(out, report.ReleasePair{Comparison: c.ID, Host: host, Time: c.Started, Base: labels[c.Arms[0]], New: labels[j.Arm], Database: engines[j.Engine],
-					Pairs: r.Pairs, Withheld: r.Withheld, NotComplete: c.NotComplete()})
+				out = append(out, report.ReleasePair{
+					Comparison:  c.ID,
+					Host:        host,
+					Time:        c.Started,
+					Base:        labels[c.Arms[0]],
+					New:         labels[j.Arm],
+					Database:    engines[j.Engine],
+					Pairs:       r.Pairs,
+					Withheld:    r.Withheld,
+					NotComplete: c.NotComplete(),
+				})
 			}
 		}
 	}
 	return out, nil
 }
 
-// GivenReleases returns the pairs of the capacity of both arms in a file of another tool. An arm that the file does not
-// call by a release is an arm of that file and of no other.
+// GivenReleases returns the pairs of the capacity of both arms in a file of another tool. An arm
+// that the file does not call by a release is an arm of that file and of no other.
 func GivenReleases(source string, runs []record.Imported) ([]report.ReleasePair, error) {
 	name := func(g record.Imported) string {
 		if g.Label == "" || g.Label == record.ImportedBase || g.Label == record.ImportedNew {
@@ -67,12 +81,18 @@ func GivenReleases(source string, runs []record.Imported) ([]report.ReleasePair,
 		out = append(out, report.ReleasePair{
 			Comparison: source, Base: name(base), New: name(fresh), Database: base.Database,
 			Pairs: []verdict.Pair{{
-				Block: 1, Base: of.Value, New: on.Value, BaseCensored: of.AtLeast, NewCensored: on.AtLeast,
+				Block:        1,
+				Base:         of.Value,
+				New:          on.Value,
+				BaseCensored: of.AtLeast,
+				NewCensored:  on.AtLeast,
 			}},
 		})
 	}
 	if len(out) == 0 {
-		return nil, errors.New("it has no supported users of both arms: a trend needs an unbounded test")
+		return nil, errors.New(
+			"it has no supported users of both arms: a trend needs an unbounded test",
+		)
 	}
 	return out, nil
 }
@@ -80,7 +100,11 @@ func GivenReleases(source string, runs []record.Imported) ([]report.ReleasePair,
 // labelsOf names the arms by their versions, the databases by the names that they report, without
 // their version, and the host. An arm that has no version gets its name in this comparison, which
 // no other comparison shares: two comparisons may both have an arm "new".
-func labelsOf(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) (arms, engines map[string]string, host string, err error) {
+func labelsOf(
+	c *record.Comparison,
+	p *plan.Plan,
+	load func(id string) (*record.Run, error),
+) (arms, engines map[string]string, host string, err error) {
 	arms, engines = map[string]string{}, map[string]string{}
 	for _, name := range c.Arms {
 		if p.Compare == nil {
@@ -110,7 +134,9 @@ func labelsOf(c *record.Comparison, p *plan.Plan, load func(id string) (*record.
 		engines[name] = cmp.Or(engines[name], name)
 	}
 	for i, name := range c.Arms {
-		same := slices.ContainsFunc(c.Arms[:i], func(other string) bool { return arms[other] == arms[name] })
+		same := slices.ContainsFunc(c.Arms[:i], func(other string) bool {
+			return arms[other] == arms[name]
+		})
 		if arms[name] == "" || same {
 			arms[name] = name + " of " + c.ID
 		}

@@ -19,14 +19,38 @@ func lagGraphs(replica, engine string) []dialect.GraphQuery {
 	const mebi = 1.0 / (1 << 20)
 	number := strings.TrimPrefix(replica, target.ReplicaPrefix)
 	gauge := func(metric, name, title, unit string, scale float64) dialect.GraphQuery {
-		return dialect.GraphQuery{Name: name + number, Title: fmt.Sprintf("Replica %s: %s", number, title), Unit: unit, Scale: scale, Gauge: true, Needs: metric,
-			Sources: []dialect.GraphSource{{Query: fmt.Sprintf("%s{instance=%q}", metric, replica)}}}
+		return dialect.GraphQuery{
+			Name:  name + number,
+			Title: fmt.Sprintf("Replica %s: %s", number, title),
+			Unit:  unit,
+			Scale: scale,
+			Gauge: true,
+			Needs: metric,
+			Sources: []dialect.GraphSource{
+				{Query: fmt.Sprintf("%s{instance=%q}", metric, replica)},
+			},
+		}
 	}
-	distance := gauge("plimsoll_replication_lag_bytes", "replication-lag-bytes-", "log behind", "MiB", mebi)
+	distance := gauge(
+		"plimsoll_replication_lag_bytes",
+		"replication-lag-bytes-",
+		"log behind",
+		"MiB",
+		mebi,
+	)
 	if engine == plan.MySQL {
-		distance = gauge("plimsoll_replication_lag_transactions", "replication-lag-transactions-", "transactions behind", "", 1)
+		distance = gauge(
+			"plimsoll_replication_lag_transactions",
+			"replication-lag-transactions-",
+			"transactions behind",
+			"",
+			1,
+		)
 	}
-	return []dialect.GraphQuery{gauge(lagMetric, "replication-lag-", "time behind", "s", 1), distance}
+	return []dialect.GraphQuery{
+		gauge(lagMetric, "replication-lag-", "time behind", "s", 1),
+		distance,
+	}
 }
 
 const lagMetric = "plimsoll_replication_lag_seconds"
@@ -53,11 +77,17 @@ func ReplicaSpecs(p *plan.Plan) []report.GraphSpec {
 			for _, g := range lagGraphs(fmt.Sprint(target.ReplicaPrefix, i), engine) {
 				spec := specOf(g)
 				for _, r := range rulesOf(p) {
-					if g.Needs == lagMetric && r.Stat == "promql" && r.Less && ofWorstLag.MatchString(r.Arg) {
-						spec.Threshold = &report.Threshold{Rule: r.Source, Value: r.Threshold * g.Scale}
+					if g.Needs == lagMetric && r.Stat == "promql" && r.Less &&
+						ofWorstLag.MatchString(r.Arg) {
+						spec.Threshold = &report.Threshold{
+							Rule:  r.Source,
+							Value: r.Threshold * g.Scale,
+						}
 					}
 				}
-				if !slices.ContainsFunc(out, func(x report.GraphSpec) bool { return x.Name == spec.Name }) {
+				if !slices.ContainsFunc(out, func(x report.GraphSpec) bool {
+					return x.Name == spec.Name
+				}) {
 					out = append(out, spec)
 				}
 			}
@@ -67,4 +97,6 @@ func ReplicaSpecs(p *plan.Plan) []report.GraphSpec {
 }
 
 // ofWorstLag matches the expressions whose value is the lag of the replica that is furthest behind.
-var ofWorstLag = regexp.MustCompile(`^\s*max\s*\(\s*(max_over_time\s*\(\s*` + lagMetric + `\s*\[[^\]]+\]\s*\)|` + lagMetric + `)\s*\)\s*$`)
+var ofWorstLag = regexp.MustCompile(
+	`^\s*max\s*\(\s*(max_over_time\s*\(\s*` + lagMetric + `\s*\[[^\]]+\]\s*\)|` + lagMetric + `)\s*\)\s*$`,
+)

@@ -20,12 +20,17 @@ func replicated(engine string, companions ...string) record.Manifest {
 	for _, name := range companions {
 		d += `,"` + name + `":{"name":"PostgreSQL"}`
 	}
-	return record.Manifest{Target: json.RawMessage(d + "}}"), Engine: engine, Epoch: time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC),
-		Phases: []record.Phase{{Name: "measure", From: 2 * time.Second, To: 20 * time.Second}}}
+	return record.Manifest{
+		Target: json.RawMessage(d + "}}"),
+		Engine: engine,
+		Epoch:  time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC),
+		Phases: []record.Phase{{Name: "measure", From: 2 * time.Second, To: 20 * time.Second}},
+	}
 }
 
-// A run with replicas has graphs of each, with their peaks in the right unit, or the reason why there is none; a run
-// without replicas has no such graph, nor a word about one, also if other series have lags.
+// A run with replicas has graphs of each, with their peaks in the right unit, or the reason why
+// there is none; a run without replicas has no such graph, nor a word about one, also if other
+// series have lags.
 func TestGraphsOfReplicas(t *testing.T) {
 	m := replicated(plan.PostgreSQL, "replica-1", "replica-0")
 	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
@@ -39,8 +44,16 @@ func TestGraphsOfReplicas(t *testing.T) {
 			lag = float64(second - 7)
 		}
 		if err := db.Append(m.Epoch.Add(time.Duration(second)*time.Second), []series.Sample{
-			{Name: lagMetric, Labels: labels("role", "replica", "instance", "replica-0"), Value: lag},
-			{Name: "plimsoll_replication_lag_bytes", Labels: labels("role", "replica", "instance", "replica-0"), Value: lag * (1 << 20)},
+			{
+				Name:   lagMetric,
+				Labels: labels("role", "replica", "instance", "replica-0"),
+				Value:  lag,
+			},
+			{
+				Name:   "plimsoll_replication_lag_bytes",
+				Labels: labels("role", "replica", "instance", "replica-0"),
+				Value:  lag * (1 << 20),
+			},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +63,10 @@ func TestGraphsOfReplicas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, peak := range map[string]float64{"replication-lag-0": 5, "replication-lag-bytes-0": 5} {
+	for name, peak := range map[string]float64{
+		"replication-lag-0":       5,
+		"replication-lag-bytes-0": 5,
+	} {
 		line := got.Lines[report.Bounded][name]
 		if len(line.V) != 21 || slices.Max(line.V) != peak || line.V[7] != 0 || line.V[12] != peak {
 			t.Errorf("%s: %v", name, line.V)
@@ -63,7 +79,8 @@ func TestGraphsOfReplicas(t *testing.T) {
 		t.Errorf("%d graphs of two replicas", n)
 	}
 	none := replicated(plan.PostgreSQL)
-	if got, err := c.Draw(t.Context(), db, none, 1); err != nil || len(got.Lines[report.Bounded])+len(got.Why[report.Bounded]) > 0 {
+	if got, err := c.Draw(t.Context(), db, none, 1); err != nil ||
+		len(got.Lines[report.Bounded])+len(got.Why[report.Bounded]) > 0 {
 		t.Errorf("without replicas: %+v, %v", got, err)
 	}
 	if c.Definition(none, 1) == c.Definition(m, 1) {
@@ -75,7 +92,8 @@ func TestGraphsOfReplicas(t *testing.T) {
 	}
 }
 
-// The limit of a rule about the worst replica is drawn into the graph of the time of each, and into no other.
+// The limit of a rule about the worst replica is drawn into the graph of the time of each, and into
+// no other.
 func TestLimitOfReplicas(t *testing.T) {
 	p, err := plan.Parse([]byte(`
 name: lag
@@ -94,7 +112,12 @@ bounded: {users: 5, slo: ["promql: max(max_over_time(plimsoll_replication_lag_se
 			limits[s.Name] = s.Threshold.Value
 		}
 	}
-	for name, want := range map[string]float64{"replication-lag-0": 2, "replication-lag-1": 2, "replication-lag-bytes-0": 0, "replication-lag-transactions-1": 0} {
+	for name, want := range map[string]float64{
+		"replication-lag-0":              2,
+		"replication-lag-1":              2,
+		"replication-lag-bytes-0":        0,
+		"replication-lag-transactions-1": 0,
+	} {
 		if got, ok := limits[name]; !ok || got != want {
 			t.Errorf("%s has the limit %v, want %v; there are %v", name, got, want, limits)
 		}

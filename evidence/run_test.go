@@ -13,8 +13,8 @@ import (
 
 const planText = "name: n\ntarget: {driver: chat}\nworkload: {behavior: poster, pace: 0.5}\nbounded: {users: 10}\ncompare: {arms: {base: {}, new: {}}, blocks: 6}\n"
 
-// A run reads its plan once; a plan of another version is an error, and its run can be queried all the
-// same.
+// A run reads its plan once; a plan of another version is an error, and its run can be queried all
+// the same.
 func TestPlanOfARun(t *testing.T) {
 	known := new(evidence.Catalog)
 	r := known.Of(&record.Run{Manifest: record.Manifest{Plan: planText}})
@@ -40,7 +40,14 @@ func TestPlanOfAComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &record.Comparison{ID: "c", Plan: p.String(), PlanDigest: p.Digest(), Arms: []string{"base", "new"}, Engines: comparison.Engines(p), Blocks: 6}
+	c := &record.Comparison{
+		ID:         "c",
+		Plan:       p.String(),
+		PlanDigest: p.Digest(),
+		Arms:       []string{"base", "new"},
+		Engines:    comparison.Engines(p),
+		Blocks:     6,
+	}
 	for _, l := range comparison.PlannedLooks(p) {
 		c.Looks = append(c.Looks, record.Look{Blocks: l.Blocks, Alpha: l.Alpha})
 	}
@@ -52,7 +59,8 @@ func TestPlanOfAComparison(t *testing.T) {
 		t.Errorf("other blocks: %v, %v", got, err)
 	}
 	c.Plan += "later: 1\n"
-	if _, err := evidence.PlanOf(c); err == nil || !strings.Contains(err.Error(), "the stored plan of c: ") {
+	if _, err := evidence.PlanOf(c); err == nil ||
+		!strings.Contains(err.Error(), "the stored plan of c: ") {
 		t.Errorf("another version: %v", err)
 	}
 }

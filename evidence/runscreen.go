@@ -15,10 +15,19 @@ import (
 func (o ShownOp) line() report.RunOp {
 	out := report.RunOp{Mean: report.Number(o.Mean), Max: report.Number(o.Max),
 		OpLine: report.OpLine{Name: o.Name, OpCell: report.OpCell{
-			Count: o.Count, Failed: o.Errors, Rate: report.Number(o.Rate), P50: report.Number(o.P50),
-			P95: report.Number(o.P95), P99: report.Number(o.P99),
-			Classes: report.Counts(o.Class), Statuses: report.Counts(o.Status), Expected: o.Expected,
-			Drained: o.Drained, Open: o.Open, AtLeast: o.AtLeast}}}
+			Count:    o.Count,
+			Failed:   o.Errors,
+			Rate:     report.Number(o.Rate),
+			P50:      report.Number(o.P50),
+			P95:      report.Number(o.P95),
+			P99:      report.Number(o.P99),
+			Classes:  report.Counts(o.Class),
+			Statuses: report.Counts(o.Status),
+			Expected: o.Expected,
+			Drained:  o.Drained,
+			Open:     o.Open,
+			AtLeast:  o.AtLeast,
+		}}}
 	if i := o.Interval; i != nil && i.P95 != nil {
 		out.Within = fmt.Sprintf("%.2f to %.2f", i.P95[0], i.P95[1])
 	}
@@ -57,8 +66,10 @@ func safeText(c *record.Capacity) string {
 }
 
 func heldText(c *record.Capacity) string {
-	return fmt.Sprintf("for %v without a violation; an effect that comes later would not have shown",
-		c.Confirmed.Round(100*time.Millisecond))
+	return fmt.Sprintf(
+		"for %v without a violation; an effect that comes later would not have shown",
+		c.Confirmed.Round(100*time.Millisecond),
+	)
 }
 
 func orDash(s string) string { return cmp.Or(s, "-") }
@@ -66,10 +77,16 @@ func orDash(s string) string { return cmp.Or(s, "-") }
 // Screen is the end of the run, which is in a directory, on a terminal.
 func (s *Shown) Screen(dir string) report.RunScreen {
 	m := s.Manifest
-	out := report.RunScreen{Title: s.Title(),
-		More: "plimsoll show " + m.ID + " has everything", Ends: []record.Row{{Name: "run", Value: dir}}}
+	out := report.RunScreen{
+		Title: s.Title(),
+		More:  "plimsoll show " + m.ID + " has everything",
+		Ends:  []record.Row{{Name: "run", Value: dir}},
+	}
 	add := func(name, format string, args ...any) {
-		out.Entries = append(out.Entries, record.Row{Name: name, Value: fmt.Sprintf(format, args...)})
+		out.Entries = append(out.Entries, record.Row{
+			Name:  name,
+			Value: fmt.Sprintf(format, args...),
+		})
 	}
 	if c := m.Capacity; c != nil {
 		how, unstable := s.Ended()
@@ -94,7 +111,13 @@ func (s *Shown) Screen(dir string) report.RunScreen {
 	s.findings(add)
 	for _, p := range m.Phases {
 		if p.Name == "measure" || p.Name == "search" {
-			add(p.Name, "%.1f s to %.1f s, %d users at its end", p.From.Seconds(), p.To.Seconds(), p.Users)
+			add(
+				p.Name,
+				"%.1f s to %.1f s, %d users at its end",
+				p.From.Seconds(),
+				p.To.Seconds(),
+				p.Users,
+			)
 		}
 	}
 	add("plan", "%s, seed %d, arm %s, database %s", m.Name, m.Seed, orDash(m.Arm), orDash(m.Engine))

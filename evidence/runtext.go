@@ -64,8 +64,10 @@ func (s *Shown) Text(w io.Writer) error {
 	}
 	s.writeEdges(w)
 	if slices.ContainsFunc(ops, func(o report.RunOp) bool { return o.Within != "" }) {
-		plain.Fprintf(w,
-			"  95 %% of p95 is the interval of this run's own percentile (moving-block bootstrap). Runs differ by more: only a comparison of several runs shows by how much.\n")
+		plain.Fprintf(
+			w,
+			"  95 %% of p95 is the interval of this run's own percentile (moving-block bootstrap). Runs differ by more: only a comparison of several runs shows by how much.\n",
+		)
 	}
 	for _, e := range s.Events {
 		if e.Kind == "slo" {
@@ -108,9 +110,20 @@ func writeGates(w io.Writer, gates []record.GateOutcome) {
 			}
 			return plan.Gate{Unit: g.Unit}.Format(*v)
 		}
-		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", g.Name, g.Level, show(g.Value),
-			show(g.Worst), show(&g.Amber), show(&g.Red),
-			g.Seconds, g.AmberSeconds, g.RedSeconds, g.Why)
+		plain.Fprintf(
+			tw,
+			"%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n",
+			g.Name,
+			g.Level,
+			show(g.Value),
+			show(g.Worst),
+			show(&g.Amber),
+			show(&g.Red),
+			g.Seconds,
+			g.AmberSeconds,
+			g.RedSeconds,
+			g.Why,
+		)
 	}
 	tw.Flush()
 }
@@ -122,8 +135,10 @@ func (s *Shown) writeEdges(w io.Writer) {
 		return
 	}
 	if ph.Tail == nil {
-		plain.Fprintf(w,
-			"  operations under way at the end of the phase: not recorded; their waits are in no latency\n")
+		plain.Fprintf(
+			w,
+			"  operations under way at the end of the phase: not recorded; their waits are in no latency\n",
+		)
 	} else if t := s.Tail(); t.Drained+t.Open > 0 {
 		plain.Fprintf(w,
 			"  under way at the end of the phase: %d, of which %d ended within %v and %d are counted with their age\n",
@@ -136,23 +151,42 @@ func (s *Shown) writeEdges(w io.Writer) {
 		return
 	}
 	if c.Unpaused {
-		plain.Fprintf(w, "  achieved of intended operations: not applicable: users without pauses\n")
+		plain.Fprintf(
+			w,
+			"  achieved of intended operations: not applicable: users without pauses\n",
+		)
 		return
 	}
-	plain.Fprintf(w, "  achieved of intended operations (%s): %d of %.0f, %.2f %%\n", c.Of, c.Achieved,
-		c.Intended, 100*c.Share())
+	plain.Fprintf(
+		w,
+		"  achieved of intended operations (%s): %d of %.0f, %.2f %%\n",
+		c.Of,
+		c.Achieved,
+		c.Intended,
+		100*c.Share(),
+	)
 	if !c.Marked() || c.Of == record.OfArrivals {
 		return
 	}
-	plain.Fprintf(w,
+	plain.Fprintf(
+		w,
 		"  BELOW %.0f %%: users waited and sent nothing; the latencies above hold few of their waits. Response by the schedule, as if users had not waited (docs/method/time.md), in ms:\n",
-		100*record.LeastAchieved)
+		100*record.LeastAchieved,
+	)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	plain.Fprintf(tw, "NAME\tNOT BEGUN\tP50\tP95\tP99\tMAX\t\n")
 	for _, o := range s.Ops {
 		if b := o.BySchedule; b != nil {
-			plain.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t\n", o.Name, b.Omitted, b.P50, b.P95, b.P99,
-				b.Max)
+			plain.Fprintf(
+				tw,
+				"%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t\n",
+				o.Name,
+				b.Omitted,
+				b.P50,
+				b.P95,
+				b.P99,
+				b.Max,
+			)
 		}
 	}
 	tw.Flush()

@@ -15,8 +15,8 @@ import (
 	"plimsoll/stats"
 )
 
-// storeFloor is the smallest difference of a call to a store that matters, in milliseconds: a tenth of a
-// request's, which makes several such calls.
+// storeFloor is the smallest difference of a call to a store that matters, in milliseconds: a tenth
+// of a request's, which makes several such calls.
 const storeFloor = 0.2
 
 // cpuFloor is the smallest difference of an operation's CPU time that matters, in milliseconds.
@@ -24,16 +24,33 @@ const cpuFloor = 0.02
 
 // goMetrics are the runtime metrics of servers written in Go over the measured phase ($w).
 var goMetrics = []dialect.Gauge{
-	{Name: "goroutines of app", Query: `sum(avg_over_time(go_goroutines{role="app"}[$w]))`, Floor: 10},
-	{Name: "heap of app", Unit: "MiB", Query: `sum(avg_over_time(go_memstats_heap_inuse_bytes{role="app"}[$w])) / 1048576`, Floor: 1},
-	{Name: "stack of app", Unit: "MiB", Query: `sum(avg_over_time(go_memstats_stack_inuse_bytes{role="app"}[$w])) / 1048576`, Floor: 1},
-	{Name: "garbage collection of app", Unit: "% of its CPU",
+	{
+		Name:  "goroutines of app",
+		Query: `sum(avg_over_time(go_goroutines{role="app"}[$w]))`,
+		Floor: 10,
+	},
+	{
+		Name:  "heap of app",
+		Unit:  "MiB",
+		Query: `sum(avg_over_time(go_memstats_heap_inuse_bytes{role="app"}[$w])) / 1048576`,
+		Floor: 1,
+	},
+	{
+		Name:  "stack of app",
+		Unit:  "MiB",
+		Query: `sum(avg_over_time(go_memstats_stack_inuse_bytes{role="app"}[$w])) / 1048576`,
+		Floor: 1,
+	},
+	{
+		Name:  "garbage collection of app",
+		Unit:  "% of its CPU",
 		Query: `100 * sum(rate(go_cpu_classes_gc_total_cpu_seconds_total{role="app"}[$w])) / (sum(rate(go_cpu_classes_total_cpu_seconds_total{role="app"}[$w])) - sum(rate(go_cpu_classes_idle_cpu_seconds_total{role="app"}[$w])))`,
-		Floor: 1},
+		Floor: 1,
+	},
 }
 
-// gauges returns the gauges of Go programs and of the dialects' servers; of two with one name, the first that has an answer
-// counts.
+// gauges returns the gauges of Go programs and of the dialects' servers; of two with one name, the
+// first that has an answer counts.
 func (c *Catalog) gauges() []dialect.Gauge {
 	all := slices.Clone(goMetrics)
 	for _, d := range c.Dialects {
@@ -42,9 +59,9 @@ func (c *Catalog) gauges() []dialect.Gauge {
 	return all
 }
 
-// Secondary returns a reader of the numbers beside the endpoints that the series of a run's measured phase give: costs,
-// CPU, memory and more of the target's servers, and the calls to its stores. A number that the target does not show is
-// missing.
+// Secondary returns a reader of the numbers beside the endpoints that the series of a run's
+// measured phase give: costs, CPU, memory and more of the target's servers, and the calls to its
+// stores. A number that the target does not show is missing.
 func (c *Catalog) Secondary(ctx context.Context) comparison.Reader {
 	return func(r *record.Run) ([]comparison.SecondaryValue, error) {
 		ph, ok := r.Manifest.Phase("measure")
@@ -65,13 +82,29 @@ func (c *Catalog) Secondary(ctx context.Context) comparison.Reader {
 			return nil, err
 		}
 		for _, role := range slices.Sorted(maps.Keys(cpu)) {
-			out = append(out, comparison.SecondaryValue{Name: "CPU of " + role, Unit: "% of one core", Better: plan.Lower, Floor: 1, Value: cpu[role], Alone: true})
+			out = append(out, comparison.SecondaryValue{
+				Name:   "CPU of " + role,
+				Unit:   "% of one core",
+				Better: plan.Lower,
+				Floor:  1,
+				Value:  cpu[role],
+				Alone:  true,
+			})
 		}
 		for _, role := range slices.Sorted(maps.Keys(memory)) {
-			out = append(out, comparison.SecondaryValue{Name: "most memory of " + role, Unit: "MiB", Better: plan.Lower, Floor: 8, Value: memory[role] / (1 << 20), Alone: true})
+			out = append(out, comparison.SecondaryValue{
+				Name:   "most memory of " + role,
+				Unit:   "MiB",
+				Better: plan.Lower,
+				Floor:  8,
+				Value:  memory[role] / (1 << 20),
+				Alone:  true,
+			})
 		}
 		for _, m := range c.gauges() {
-			if slices.ContainsFunc(out, func(f comparison.SecondaryValue) bool { return f.Name == m.Name }) {
+			if slices.ContainsFunc(out, func(f comparison.SecondaryValue) bool {
+				return f.Name == m.Name
+			}) {
 				continue
 			}
 			got, err := x.ask(ctx, m.Query)
@@ -83,7 +116,14 @@ func (c *Catalog) Secondary(ctx context.Context) comparison.Reader {
 				better = plan.Higher
 			}
 			if v, ok := got[""]; ok && len(got) == 1 {
-				out = append(out, comparison.SecondaryValue{Name: m.Name, Unit: m.Unit, Better: better, Floor: m.Floor, Value: v, Alone: true})
+				out = append(out, comparison.SecondaryValue{
+					Name:   m.Name,
+					Unit:   m.Unit,
+					Better: better,
+					Floor:  m.Floor,
+					Value:  v,
+					Alone:  true,
+				})
 			}
 		}
 		for _, d := range c.Dialects {
@@ -99,13 +139,19 @@ func (c *Catalog) Secondary(ctx context.Context) comparison.Reader {
 	}
 }
 
-// stores returns mean and p99 of every kind of call that a histogram counts, in milliseconds. The p99 is read from its
-// buckets, so a change within a bucket is a guess of the histogram's.
-func (x phaseReader) stores(ctx context.Context, metric string, by []string) ([]comparison.SecondaryValue, error) {
+// stores returns mean and p99 of every kind of call that a histogram counts, in milliseconds. The
+// p99 is read from its buckets, so a change within a bucket is a guess of the histogram's.
+func (x phaseReader) stores(
+	ctx context.Context,
+	metric string,
+	by []string,
+) ([]comparison.SecondaryValue, error) {
 	labels := strings.Join(by, ", ")
-	// Last value less first: rate and increase would read every sample of the phase. A series that is missing at
-	// first began at 0.
-	grown := func(name string) string { return fmt.Sprintf("%[1]s - (%[1]s offset $w or 0 * %[1]s)", metric+name) }
+	// Last value less first: rate and increase would read every sample of the phase. A series that
+	// is missing at first began at 0.
+	grown := func(name string) string {
+		return fmt.Sprintf("%[1]s - (%[1]s offset $w or 0 * %[1]s)", metric+name)
+	}
 	var calls, seconds, p99 map[string]float64
 	for _, q := range []struct {
 		to    *map[string]float64
@@ -129,10 +175,18 @@ func (x phaseReader) stores(ctx context.Context, metric string, by []string) ([]
 		if n < 1 {
 			continue
 		}
-		f := comparison.SecondaryValue{Unit: "ms", Better: plan.Lower, Floor: storeFloor, Count: n, Calls: call}
+		f := comparison.SecondaryValue{
+			Unit:   "ms",
+			Better: plan.Lower,
+			Floor:  storeFloor,
+			Count:  n,
+			Calls:  call,
+		}
 		mean, tail := f, f
 		if n >= stats.TailOps { // else there is the number of calls alone
-			mean.Name, mean.Value, mean.Mean = "mean("+call+")", 1e3*seconds[name]/calls[name], true
+			mean.Name = "mean(" + call + ")"
+			mean.Value = 1e3 * seconds[name] / calls[name]
+			mean.Mean = true
 		}
 		out = append(out, mean)
 		if stats.QuantileSupported(0.99, uint64(n), n) {

@@ -37,7 +37,9 @@ func Setup(runs ...record.Manifest) []record.Row {
 				func(x target.Description) string { return x.Version }))
 			if cmd := slices.Clone(d.Command); len(cmd) > 0 &&
 				inAll(runs,
-					func(x target.Description) string { return strings.Join(x.Command, "\x00") }) != "" {
+					func(x target.Description) string {
+						return strings.Join(x.Command, "\x00")
+					}) != "" {
 				cmd[0] = filepath.Base(cmd[0])
 				text += " (" + strings.Join(cmd, " ") + ")"
 			}

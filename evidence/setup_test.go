@@ -10,7 +10,12 @@ import (
 // The Setup table has the values that are the same in all arms, and invents none.
 func TestSetupRows(t *testing.T) {
 	made := func(target string, processes int, cores ...int) record.Manifest {
-		return record.Manifest{Tool: "devel", Target: json.RawMessage(target), Processes: processes, Generator: cores}
+		return record.Manifest{
+			Tool:      "devel",
+			Target:    json.RawMessage(target),
+			Processes: processes,
+			Generator: cores,
+		}
 	}
 	row := func(rows []record.Row, name string) string {
 		for _, r := range rows {
@@ -47,7 +52,12 @@ func TestSetupRows(t *testing.T) {
 		}
 	}
 	of := func(ratings ...int) record.Manifest {
-		return record.Manifest{Tool: "devel", Processes: 4, Agents: []string{"a", "b"}, Ratings: ratings}
+		return record.Manifest{
+			Tool:      "devel",
+			Processes: 4,
+			Agents:    []string{"a", "b"},
+			Ratings:   ratings,
+		}
 	}
 	for want, runs := range map[string][]record.Manifest{
 		"2 (4 processes on the hosts a, b; users divided equally)":                                            {of()},
@@ -58,7 +68,12 @@ func TestSetupRows(t *testing.T) {
 			t.Errorf("agents: %q, want %q", got, want)
 		}
 	}
-	seen := Setup(made(`{"driver":"external","urls":["http://p"],"settings":{"seen":"metrics of 2 servers; proxy-0 nginx/1.22.1"}}`, 0))
+	seen := Setup(
+		made(
+			`{"driver":"external","urls":["http://p"],"settings":{"seen":"metrics of 2 servers; proxy-0 nginx/1.22.1"}}`,
+			0,
+		),
+	)
 	if got := row(seen, "Seen by probes"); got != "metrics of 2 servers; proxy-0 nginx/1.22.1" {
 		t.Errorf("seen: %q", got)
 	}
@@ -67,11 +82,18 @@ func TestSetupRows(t *testing.T) {
 	}
 }
 
-// The hosts of the roles have a row, with all their addresses: arms that are up at once have some each.
+// The hosts of the roles have a row, with all their addresses: arms that are up at once have some
+// each.
 func TestHostsRow(t *testing.T) {
-	of := func(target string) record.Manifest { return record.Manifest{Target: json.RawMessage(target)} }
-	base := of(`{"driver":"refchat","hosts":[{"name":"app-0","addr":"198.18.0.11"},{"name":"db-0","addr":"198.18.0.12"}]}`)
-	fresh := of(`{"driver":"refchat","hosts":[{"name":"app-0","addr":"198.18.4.11"},{"name":"db-0","addr":"198.18.4.12"}],"links":"db rate 1Gbit/s"}`)
+	of := func(target string) record.Manifest {
+		return record.Manifest{Target: json.RawMessage(target)}
+	}
+	base := of(
+		`{"driver":"refchat","hosts":[{"name":"app-0","addr":"198.18.0.11"},{"name":"db-0","addr":"198.18.0.12"}]}`,
+	)
+	fresh := of(
+		`{"driver":"refchat","hosts":[{"name":"app-0","addr":"198.18.4.11"},{"name":"db-0","addr":"198.18.4.12"}],"links":"db rate 1Gbit/s"}`,
+	)
 	for want, runs := range map[string][]record.Manifest{
 		"": {of(`{"driver":"refchat"}`)},
 		"network namespaces of one host: app-0 198.18.0.11, db-0 198.18.0.12; links without limits":                                   {base, base},

@@ -36,8 +36,8 @@ type Shown struct {
 	Data report.RunData `json:"-"`
 	// Of is the phase that the operations are of.
 	Of record.Phase `json:"-"`
-	// The measured phase is cut into Intervals, of which Silent had no answer; 0 where it could not be
-	// read.
+	// The measured phase is cut into Intervals, of which Silent had no answer; 0 where it could not
+	// be read.
 	Intervals int `json:"-"`
 	Silent    int `json:"-"`
 }
@@ -60,13 +60,14 @@ type ShownOp struct {
 	P999     float64                  `json:"p99.9_ms"`
 	Max      float64                  `json:"max_ms"`
 	Interval *PercentileIntervals     `json:"within_run_95,omitempty"` // of the measured phase
-	// Of the operations that were under way at the end of the phase, Drained have ended since, and are
-	// not in Rate; Open have not. AtLeast names the latencies that are lower bounds because of these.
+	// Of the operations that were under way at the end of the phase, Drained have ended since, and
+	// are not in Rate; Open have not. AtLeast names the latencies that are lower bounds because of
+	// these.
 	Drained uint64   `json:"drained,omitempty"`
 	Open    uint64   `json:"open,omitempty"`
 	AtLeast []string `json:"at_least,omitempty"`
-	// BySchedule is the response as if users had not waited, of phases in which fewer operations began
-	// than were intended.
+	// BySchedule is the response as if users had not waited, of phases in which fewer operations
+	// began than were intended.
 	BySchedule *BySchedule `json:"by_schedule,omitempty"`
 }
 
@@ -180,9 +181,18 @@ func opsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 func rowOf(w *measure.Window, span time.Duration) ShownOp {
 	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
 	h := w.Response
-	r := ShownOp{Name: w.Name, Count: w.Count(), Errors: w.Errors(), Class: w.ByClass(),
-		Mean: ms(h.Mean()), P50: ms(h.Quantile(.5)),
-		P95: ms(h.Quantile(.95)), P99: ms(h.Quantile(.99)), P999: ms(h.Quantile(.999)), Max: ms(h.Max())}
+	r := ShownOp{
+		Name:   w.Name,
+		Count:  w.Count(),
+		Errors: w.Errors(),
+		Class:  w.ByClass(),
+		Mean:   ms(h.Mean()),
+		P50:    ms(h.Quantile(.5)),
+		P95:    ms(h.Quantile(.95)),
+		P99:    ms(h.Quantile(.99)),
+		P999:   ms(h.Quantile(.999)),
+		Max:    ms(h.Max()),
+	}
 	if span > 0 {
 		r.Rate = float64(r.Count) / span.Seconds()
 	}
@@ -206,8 +216,14 @@ func (s *Shown) edges(r *Run, ph record.Phase, merged map[string]*measure.Window
 		if n := omitted.Response.Count(); n > 0 {
 			ms := func(q float64) float64 { return omitted.Response.Quantile(q).Seconds() * 1e3 }
 			omitted.Merge(all)
-			o.BySchedule = &BySchedule{Omitted: n, P50: ms(.5), P95: ms(.95), P99: ms(.99), P999: ms(.999),
-				Max: omitted.Response.Max().Seconds() * 1e3}
+			o.BySchedule = &BySchedule{
+				Omitted: n,
+				P50:     ms(.5),
+				P95:     ms(.95),
+				P99:     ms(.99),
+				P999:    ms(.999),
+				Max:     omitted.Response.Max().Seconds() * 1e3,
+			}
 		}
 	}
 	return err
@@ -271,7 +287,11 @@ func (s *Shown) Title() string {
 	case len(s.Changed) > 0:
 		state = "CHANGED since it was " + state
 	case m.State == record.Interrupted:
-		return fmt.Sprintf("run %s: %s; only a part of it was measured", m.ID, record.Interruption(m.Why))
+		return fmt.Sprintf(
+			"run %s: %s; only a part of it was measured",
+			m.ID,
+			record.Interruption(m.Why),
+		)
 	}
 	return fmt.Sprintf("run %s: %s, %s", m.ID, state, valid)
 }
@@ -334,11 +354,17 @@ func (s *Shown) unsettled() string {
 	case s.Users != nil && len(s.Users.Storms) > 0:
 		return "a measured phase with storms is not asked whether it was steady from its beginning; they are there to disturb it"
 	case n < stats.MinWarmup:
-		return fmt.Sprintf("a measured phase of %d s is too short to tell whether it was steady from its beginning; %d s are needed",
-			n, stats.MinWarmup)
+		return fmt.Sprintf(
+			"a measured phase of %d s is too short to tell whether it was steady from its beginning; %d s are needed",
+			n,
+			stats.MinWarmup,
+		)
 	case !stats.FewHoles(s.Silent, s.Intervals):
-		return fmt.Sprintf("%d of %d intervals of the measured phase had no answer; with more than a tenth of them it is not told whether it was steady from its beginning",
-			s.Silent, s.Intervals)
+		return fmt.Sprintf(
+			"%d of %d intervals of the measured phase had no answer; with more than a tenth of them it is not told whether it was steady from its beginning",
+			s.Silent,
+			s.Intervals,
+		)
 	}
 	return ""
 }

@@ -10,7 +10,8 @@ import (
 	"plimsoll/record"
 )
 
-// A tail of 2 in 1,000 shows in p99.9 alone: in the JSON of a run, and as a lower bound where operations were open.
+// A tail of 2 in 1,000 shows in p99.9 alone: in the JSON of a run, and as a lower bound where
+// operations were open.
 func TestShownOperationHasP999(t *testing.T) {
 	w := measure.NewWindow("post")
 	for i := range 1000 {

@@ -55,8 +55,11 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing,
 		users, unread := r.Users()
 		d.Audited(step.Run, step.Users, users, unread)
 		if r.Manifest.InDigests && z.Undigested {
-			return doc, fmt.Errorf("sizing %s %w: steps.json has lost the digests that it was written with; bring it back as it was, or repeat the steps",
-				z.ID, record.ErrAltered)
+			return doc, fmt.Errorf(
+				"sizing %s %w: steps.json has lost the digests that it was written with; bring it back as it was, or repeat the steps",
+				z.ID,
+				record.ErrAltered,
+			)
 		}
 		steps = append(steps, s)
 		signals, err := x.Drift(ctx)
@@ -99,13 +102,20 @@ func unwatched(steps []sizing.Step) (row record.Row, ok bool) {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s sizing.Step) bool { return s.Count == 0 })
 	var roles []string
 	for _, role := range []string{"app", "db"} {
-		if !slices.ContainsFunc(steps, func(s sizing.Step) bool { _, seen := s.CPU[role]; return seen }) {
+		if !slices.ContainsFunc(steps, func(s sizing.Step) bool {
+			_, seen := s.CPU[role]
+			return seen
+		}) {
 			roles = append(roles, role)
 		}
 	}
-	return record.Row{Name: "Not watched",
-		Value: fmt.Sprintf("CPU and memory of %s: list the processes in probes (kind pid or container on this host, agent elsewhere)",
-			strings.Join(roles, " and "))}, len(steps) > 0 && len(roles) > 0
+	return record.Row{
+		Name: "Not watched",
+		Value: fmt.Sprintf(
+			"CPU and memory of %s: list the processes in probes (kind pid or container on this host, agent elsewhere)",
+			strings.Join(roles, " and "),
+		),
+	}, len(steps) > 0 && len(roles) > 0
 }
 
 // auditOthers adds the audits of the runs that carry no grade: the first search, and the steps that
@@ -140,5 +150,7 @@ func intactUsers(id string, load func(id string) (*record.Run, error)) (*record.
 
 // Seen reports whether a run was long enough to see any drift.
 func Seen(signals []drift.Drift) bool {
-	return slices.ContainsFunc(signals, func(d drift.Drift) bool { return d.State != drift.TooShort })
+	return slices.ContainsFunc(signals, func(d drift.Drift) bool {
+		return d.State != drift.TooShort
+	})
 }

@@ -45,8 +45,11 @@ func (r *Run) Step(ctx context.Context, users int) (sizing.Step, error) {
 	s.P99 = ms(h.Quantile(.99))
 	s.Max = ms(h.Max())
 
-	if span := ph.To - ph.From; span > 0 { // operations that ended after the phase do not count as its throughput
-		s.Throughput = float64(s.Count-min(ph.Tail.Of(workload.Steady).Drained, s.Count)) / span.Seconds()
+	// operations that ended after the phase do not count as its throughput
+	if span := ph.To - ph.From; span > 0 {
+		s.Throughput = float64(
+			s.Count-min(ph.Tail.Of(workload.Steady).Drained, s.Count),
+		) / span.Seconds()
 	}
 	s.Classes = all.ByClass()
 	if s.Count > 0 {

@@ -17,11 +17,23 @@ func TestRefusals(t *testing.T) {
 	}
 	known := &Catalog{Dialects: dialect.Set{{Refused: refused}}}
 	got := known.refusals([]record.Event{
-		{Kind: "error", Text: "first failure of its kind: " + page}, {Kind: "error", Text: "first failure of its kind: " + page},
-		{Kind: "error", Text: "first failure of its kind: post: status 500 (5xx)"}, {Kind: "note", Text: page},
-		{Kind: "error", Text: "user 7: login: status 429 too many requests: a rate limit of the server or a proxy (4xx)"},
+		{
+			Kind: "error",
+			Text: "first failure of its kind: " + page,
+		}, {Kind: "error", Text: "first failure of its kind: " + page},
+		{
+			Kind: "error",
+			Text: "first failure of its kind: post: status 500 (5xx)",
+		}, {Kind: "note", Text: page},
+		{
+			Kind: "error",
+			Text: "user 7: login: status 429 too many requests: a rate limit of the server or a proxy (4xx)",
+		},
 	})
-	want := []string{page, "login: status 429 too many requests: a rate limit of the server or a proxy (4xx)"}
+	want := []string{
+		page,
+		"login: status 429 too many requests: a rate limit of the server or a proxy (4xx)",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -13,14 +13,23 @@ import (
 	"plimsoll/plan"
 )
 
-// limiterOfSteps names the limiter of a ladder of steps, which are the levels of load, at the first step below Good
-// at which anything qualifies; steps beyond it are not evidence of the limiter there. It is nil while no step was
-// less than Good.
-func limiterOfSteps(ctx context.Context, p *plan.Plan, runs []*Run, steps []sizing.Step) (*limiter.Limiter, error) {
+// limiterOfSteps names the limiter of a ladder of steps, which are the levels of load, at the first
+// step below Good at which anything qualifies; steps beyond it are not evidence of the limiter
+// there. It is nil while no step was less than Good.
+func limiterOfSteps(
+	ctx context.Context,
+	p *plan.Plan,
+	runs []*Run,
+	steps []sizing.Step,
+) (*limiter.Limiter, error) {
 	if !slices.ContainsFunc(steps, tight) {
 		return nil, nil
 	}
-	all := limiter.Observed{Reached: true, CPU: map[string][]float64{}, Busy: map[string][]float64{}}
+	all := limiter.Observed{
+		Reached: true,
+		CPU:     map[string][]float64{},
+		Busy:    map[string][]float64{},
+	}
 	var first *limiter.Limiter
 	for i, r := range runs {
 		ph, ok := r.Manifest.Phase("measure")
@@ -64,7 +73,9 @@ func appendObserved(all *limiter.Observed, o limiter.Observed) {
 	}
 	all.Shared = o.Shared
 	for _, t := range o.Traces {
-		i := slices.IndexFunc(all.Traces, func(have limiter.Trace) bool { return have.Indicator == t.Indicator && have.Role == t.Role })
+		i := slices.IndexFunc(all.Traces, func(have limiter.Trace) bool {
+			return have.Indicator == t.Indicator && have.Role == t.Role
+		})
 		if i < 0 {
 			all.Traces = append(all.Traces, limiter.Trace{Indicator: t.Indicator, Role: t.Role})
 			i = len(all.Traces) - 1

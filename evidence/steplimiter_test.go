@@ -12,9 +12,18 @@ import (
 func TestAppendObserved(t *testing.T) {
 	all := limiter.Observed{CPU: map[string][]float64{}}
 	step := func(users float64, traced bool) limiter.Observed {
-		o := limiter.Observed{Users: []float64{users, users}, CPU: map[string][]float64{"app": {users, users}}, Shared: "target"}
+		o := limiter.Observed{
+			Users:  []float64{users, users},
+			CPU:    map[string][]float64{"app": {users, users}},
+			Shared: "target",
+		}
 		if traced {
-			o.Traces = []limiter.Trace{{Indicator: 4, Role: "db", Values: []float64{users, users}, Dose: []float64{1, 2}}}
+			o.Traces = []limiter.Trace{{
+				Indicator: 4,
+				Role:      "db",
+				Values:    []float64{users, users},
+				Dose:      []float64{1, 2},
+			}}
 			o.CPU["db"] = []float64{7, 7}
 		}
 		return o
@@ -22,7 +31,9 @@ func TestAppendObserved(t *testing.T) {
 	appendObserved(&all, step(10, false))
 	appendObserved(&all, step(20, true))
 	appendObserved(&all, step(30, false))
-	if len(all.Users) != 6 || len(all.Traces) != 1 || len(all.CPU["app"]) != 6 || len(all.CPU["db"]) != 6 || len(all.Roles) != 2 {
+	if len(all.Users) != 6 || len(all.Traces) != 1 || len(all.CPU["app"]) != 6 ||
+		len(all.CPU["db"]) != 6 ||
+		len(all.Roles) != 2 {
 		t.Fatalf("%+v", all)
 	}
 	for i, want := range []float64{math.NaN(), math.NaN(), 20, 20, math.NaN(), math.NaN()} {
@@ -39,7 +50,11 @@ func TestAppendObserved(t *testing.T) {
 func TestAppendObservedKeepsRoles(t *testing.T) {
 	all := limiter.Observed{CPU: map[string][]float64{}}
 	appendObserved(&all, limiter.Observed{Users: []float64{1}, Roles: []string{"app"}})
-	appendObserved(&all, limiter.Observed{Users: []float64{2}, Roles: []string{"app", "db"}, CPU: map[string][]float64{"db": {1}}})
+	appendObserved(&all, limiter.Observed{
+		Users: []float64{2},
+		Roles: []string{"app", "db"},
+		CPU:   map[string][]float64{"db": {1}},
+	})
 	if !slices.Equal(all.Roles, []string{"app", "db"}) {
 		t.Errorf("roles %v", all.Roles)
 	}
@@ -47,13 +62,27 @@ func TestAppendObservedKeepsRoles(t *testing.T) {
 
 // Cores that others keep busy limit a ladder of steps as the host's, not as the app's.
 func TestAppendObservedKeepsBusyCores(t *testing.T) {
-	catalog := []limiter.Indicator{{Limiter: limiter.LimitCPU, What: "its cores are busy", Limit: 0.8, Unit: "ratio"}}
-	all := limiter.Observed{Reached: true, CPU: map[string][]float64{}, Busy: map[string][]float64{}}
+	catalog := []limiter.Indicator{{
+		Limiter: limiter.LimitCPU,
+		What:    "its cores are busy",
+		Limit:   0.8,
+		Unit:    "ratio",
+	}}
+	all := limiter.Observed{
+		Reached: true,
+		CPU:     map[string][]float64{},
+		Busy:    map[string][]float64{},
+	}
 	for i, users := range []float64{10, 25, 40, 55, 70, 85, 100} {
 		of := func(v float64) []float64 { return slices.Repeat([]float64{v}, 8) }
 		busy := 0.3 + 0.1*float64(i)
-		o := limiter.Observed{Users: of(users), Shared: "target", Roles: []string{"app"}, CPU: map[string][]float64{"app": of(0.1)},
-			Traces: []limiter.Trace{{Role: "app", Values: of(busy)}}}
+		o := limiter.Observed{
+			Users:  of(users),
+			Shared: "target",
+			Roles:  []string{"app"},
+			CPU:    map[string][]float64{"app": of(0.1)},
+			Traces: []limiter.Trace{{Role: "app", Values: of(busy)}},
+		}
 		if i > 0 { // the first step was not seen
 			o.Busy = map[string][]float64{"app": of(busy)}
 		}

@@ -15,12 +15,12 @@ import (
 // Errors of its methods name the flags. The zero Terms ask for the defaults of a metric without a
 // name.
 type Terms struct {
-	// Name, Better and Unit describe the numbers of a table without columns for them. Better is higher
-	// or lower; empty is the direction of the metric, and higher if it is not known. Several overrules
-	// Name and Better.
+	// Name, Better and Unit describe the numbers of a table without columns for them. Better is
+	// higher or lower; empty is the direction of the metric, and higher if it is not known. Several
+	// overrules Name and Better.
 	Name, Better, Unit string
-	// Margin is the largest distance of the interval's ends for a difference to be the same: "5%", or
-	// a list by metric, "capacity=5%,p95=10%,errors=0.1pp". Empty is the margin of the metric.
+	// Margin is the largest distance of the interval's ends for a difference to be the same: "5%",
+	// or a list by metric, "capacity=5%,p95=10%,errors=0.1pp". Empty is the margin of the metric.
 	Margin string
 	// Arms are the names of both arms, "BASE,NEW"; empty for the names in the files.
 	Arms string
@@ -62,8 +62,8 @@ func (t Terms) endpoint(metric, unit string) (plan.Endpoint, error) {
 	if unit == "" {
 		unit = t.Unit
 	}
-	// A metric has the properties that its name has in other files; an unknown name has the direction
-	// of a capacity.
+	// A metric has the properties that its name has in other files; an unknown name has the
+	// direction of a capacity.
 	e, err := comparison.EndpointOf(t.Name, unit, nil)
 	if err != nil && t.Name == "errors" {
 		return e, plan.UsageError{Err: err}
@@ -99,8 +99,11 @@ func (t Terms) marginOfOne() (margin float64, absolute bool, err error) {
 	stat, _, _ := strings.Cut(t.Name, "(")
 	for _, metric := range slices.Sorted(maps.Keys(margins)) {
 		if metric != t.Name && metric != stat {
-			return 0, false, plan.Usagef("-margin is for %s, but the numbers are %s; -name says what they are",
-				metric, t.Name)
+			return 0, false, plan.Usagef(
+				"-margin is for %s, but the numbers are %s; -name says what they are",
+				metric,
+				t.Name,
+			)
 		}
 	}
 	m, ok := margins[t.Name]
@@ -152,9 +155,15 @@ func (t Terms) checkMargins(in report.JudgeInput) error {
 	}
 	all := slices.Sorted(maps.Keys(there))
 	for _, metric := range slices.Sorted(maps.Keys(margins)) {
-		is := func(name string) bool { return name == metric || strings.HasPrefix(name, metric+"(") }
+		is := func(name string) bool {
+			return name == metric || strings.HasPrefix(name, metric+"(")
+		}
 		if !slices.ContainsFunc(all, is) {
-			return plan.Usagef("-margin is for %s, but there are only %s", metric, strings.Join(all, ", "))
+			return plan.Usagef(
+				"-margin is for %s, but there are only %s",
+				metric,
+				strings.Join(all, ", "),
+			)
 		}
 	}
 	return nil

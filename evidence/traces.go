@@ -28,17 +28,25 @@ type traces struct {
 
 func newTraces(db *series.DB, r *Run, p *plan.Plan, span [2]time.Duration) *traces {
 	x := &traces{db: db, to: r.Manifest.Epoch.Add(span[1]), step: time.Second}
-	x.step = max(time.Second, ((span[1]-span[0])/mostLimiterPoints + time.Second - 1).Truncate(time.Second))
+	x.step = max(
+		time.Second,
+		((span[1]-span[0])/mostLimiterPoints + time.Second - 1).Truncate(time.Second),
+	)
 	x.window = rateWindow(p)
-	// The first users come at once, and the queues that they leave are empty after a window at the latest.
+	// The first users come at once, and the queues that they leave are empty after a window at the
+	// latest.
 	x.from = r.Manifest.Epoch.Add(min(span[0]+x.window, span[1]))
 	x.n = int(x.to.Sub(x.from)/x.step) + 1
 	return x
 }
 
-// rateWindow is the window of rates: as long as the rules', and over at least two scrapes that came late.
+// rateWindow is the window of rates: as long as the rules', and over at least two scrapes that came
+// late.
 func rateWindow(p *plan.Plan) time.Duration {
-	return max(time.Duration(float64(time.Minute)*p.Workload.Pace).Truncate(time.Second), 5*time.Second)
+	return max(
+		time.Duration(float64(time.Minute)*p.Workload.Pace).Truncate(time.Second),
+		5*time.Second,
+	)
 }
 
 func (x *traces) lines(ctx context.Context, query string) ([]series.RangeSeries, error) {
@@ -53,9 +61,14 @@ func (x *traces) lines(ctx context.Context, query string) ([]series.RangeSeries,
 // expand puts the run's window into a query.
 func (x *traces) expand(query string) string { return Expand(query, x.window) }
 
-// Expand puts a window of rates, and PromQL for the requests under way, into the query of an indicator.
+// Expand puts a window of rates, and PromQL for the requests under way, into the query of an
+// indicator.
 func Expand(query string, window time.Duration) string {
-	return strings.ReplaceAll(strings.ReplaceAll(query, "$inflight", inflight), "$w", window.String())
+	return strings.ReplaceAll(
+		strings.ReplaceAll(query, "$inflight", inflight),
+		"$w",
+		window.String(),
+	)
 }
 
 // inflight is PromQL for the requests under way, by Little's law: the requests that end per second
@@ -93,7 +106,13 @@ func (x *traces) observe(ctx context.Context, o *limiter.Observed) error {
 	}
 	if o.Rule != "" {
 		// As it is written: a rule may have $window in its name, which is not a window of ours.
-		broken, err := x.db.Range(ctx, fmt.Sprintf(`max(plimsoll_slo_violated{rule=%q})`, o.Rule), x.from, x.to, x.step)
+		broken, err := x.db.Range(
+			ctx,
+			fmt.Sprintf(`max(plimsoll_slo_violated{rule=%q})`, o.Rule),
+			x.from,
+			x.to,
+			x.step,
+		)
 		if err != nil {
 			return fmt.Errorf("when %s was violated: %w", o.Rule, err)
 		}
@@ -107,7 +126,10 @@ func (x *traces) observe(ctx context.Context, o *limiter.Observed) error {
 	if o.Capacity <= 0 {
 		o.Capacity = meanBroken(*o)
 	}
-	cpu, err := x.lines(ctx, `sum by (role) (rate(plimsoll_process_cpu_seconds_total{role!="generator"}[$w]))`)
+	cpu, err := x.lines(
+		ctx,
+		`sum by (role) (rate(plimsoll_process_cpu_seconds_total{role!="generator"}[$w]))`,
+	)
 	if err != nil {
 		return err
 	}
@@ -116,7 +138,10 @@ func (x *traces) observe(ctx context.Context, o *limiter.Observed) error {
 		o.CPU[l.Labels["role"]] = x.grid(l)
 	}
 	// Interrupts belong to no process.
-	busy, err := x.lines(ctx, `sum by (role) (rate(node_cpu_seconds_total{mode=~"user|nice|system", role=~".+", role!~"generator|host"}[$w]))`)
+	busy, err := x.lines(
+		ctx,
+		`sum by (role) (rate(node_cpu_seconds_total{mode=~"user|nice|system", role=~".+", role!~"generator|host"}[$w]))`,
+	)
 	if err != nil {
 		return err
 	}
@@ -131,7 +156,8 @@ func (x *traces) observe(ctx context.Context, o *limiter.Observed) error {
 	return nil
 }
 
-// meanBroken is the load at which the rule was broken in a search that found no load at which it holds.
+// meanBroken is the load at which the rule was broken in a search that found no load at which it
+// holds.
 func meanBroken(o limiter.Observed) float64 {
 	n, sum := 0, 0.0
 	for i, b := range o.Broken {
@@ -142,7 +168,11 @@ func meanBroken(o limiter.Observed) float64 {
 	return sum / float64(max(n, 1))
 }
 
-func (x *traces) indicators(ctx context.Context, catalog []limiter.Indicator, o *limiter.Observed) error {
+func (x *traces) indicators(
+	ctx context.Context,
+	catalog []limiter.Indicator,
+	o *limiter.Observed,
+) error {
 	for i, ind := range catalog {
 		lines, err := x.lines(ctx, ind.Query)
 		if err != nil {
@@ -160,7 +190,12 @@ func (x *traces) indicators(ctx context.Context, catalog []limiter.Indicator, o 
 		}
 		for _, l := range lines {
 			role := l.Labels["role"]
-			o.Traces = append(o.Traces, limiter.Trace{Indicator: i, Role: role, Values: x.grid(l), Dose: doses[role]})
+			o.Traces = append(o.Traces, limiter.Trace{
+				Indicator: i,
+				Role:      role,
+				Values:    x.grid(l),
+				Dose:      doses[role],
+			})
 		}
 	}
 	return nil

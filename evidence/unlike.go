@@ -28,9 +28,13 @@ func hostWarnings(arms [2]*gatheredArm) (out []string) {
 				strings.Join(slices.Sorted(maps.Keys(hosts)), "; ")))
 	}
 	if len(tools) > 1 {
-		out = append(out,
-			fmt.Sprintf("the runs were made by different versions of plimsoll (%s): a difference may be theirs",
-				strings.Join(slices.Sorted(maps.Keys(tools)), ", ")))
+		out = append(
+			out,
+			fmt.Sprintf(
+				"the runs were made by different versions of plimsoll (%s): a difference may be theirs",
+				strings.Join(slices.Sorted(maps.Keys(tools)), ", "),
+			),
+		)
 	}
 	return out
 }
@@ -49,8 +53,13 @@ func timeWarnings(c *record.Comparison) []string {
 		for i, arm := range c.Arms {
 			other := c.Arms[1-i]
 			if x, y := began[arm], began[other]; c.Blocks > 1 && x[len(x)-1].Before(y[0]) {
-				return []string{fmt.Sprintf("all runs of %s were made before the first of %s: a change with time cannot be told from one between the arms; make the runs by turns",
-					arm, other)}
+				return []string{
+					fmt.Sprintf(
+						"all runs of %s were made before the first of %s: a change with time cannot be told from one between the arms; make the runs by turns",
+						arm,
+						other,
+					),
+				}
 			}
 		}
 		x, y := began[c.Arms[0]], began[c.Arms[1]]
@@ -67,8 +76,13 @@ func timeWarnings(c *record.Comparison) []string {
 	if between == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("between the two runs of %d of %d pairs other runs were made: what changes with time is not the same for both",
-		between, c.Blocks*max(1, len(c.Engines)))}
+	return []string{
+		fmt.Sprintf(
+			"between the two runs of %d of %d pairs other runs were made: what changes with time is not the same for both",
+			between,
+			c.Blocks*max(1, len(c.Engines)),
+		),
+	}
 }
 
 // accountWarnings says if the users of the arms had different accounts: accounts that were there
@@ -78,8 +92,13 @@ func accountWarnings(a, b record.Manifest) []string {
 	if x == y {
 		return nil
 	}
-	return []string{fmt.Sprintf("the users of the arms had different accounts: %s in base, %s in new; a difference may be theirs",
-		x, y)}
+	return []string{
+		fmt.Sprintf(
+			"the users of the arms had different accounts: %s in base, %s in new; a difference may be theirs",
+			x,
+			y,
+		),
+	}
 }
 
 // accountsOf says in words which accounts the users of a run had. The content of a file counts, not

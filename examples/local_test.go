@@ -23,7 +23,8 @@ type scripted struct {
 	env            []string
 }
 
-// newScripted returns one whose addresses and names are of this process alone, with two releases. Nothing of it is up.
+// newScripted returns one whose addresses and names are of this process alone, with two releases.
+// Nothing of it is up.
 func newScripted(t *testing.T) *scripted {
 	t.Helper()
 	path, err := program.Build()
@@ -31,8 +32,19 @@ func newScripted(t *testing.T) *scripted {
 		t.Fatal(err)
 	}
 	own := os.Getpid() % 100000
-	c := &scripted{t: t, dir: filepath.Join(t.TempDir(), "chat"), net: fmt.Sprintf("198.19.%d", own%250), name: fmt.Sprintf("t%05d", own)}
-	c.env = append(os.Environ(), "CLUSTER="+c.dir, "CLUSTER_NET="+c.net, "CLUSTER_NAME="+c.name, "PROGRAM="+path)
+	c := &scripted{
+		t:    t,
+		dir:  filepath.Join(t.TempDir(), "chat"),
+		net:  fmt.Sprintf("198.19.%d", own%250),
+		name: fmt.Sprintf("t%05d", own),
+	}
+	c.env = append(
+		os.Environ(),
+		"CLUSTER="+c.dir,
+		"CLUSTER_NET="+c.net,
+		"CLUSTER_NAME="+c.name,
+		"PROGRAM="+path,
+	)
 	// The servers do not run as root, and must reach their programs.
 	if err := os.Chmod(filepath.Dir(filepath.Dir(c.dir)), 0o755); err != nil {
 		t.Fatal(err)
@@ -46,8 +58,14 @@ func newScripted(t *testing.T) *scripted {
 		if err := os.MkdirAll(release, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		script := fmt.Sprintf("#!/bin/sh\nexec ${0%%/*}/plimsoll refchat -version %s \"$@\"\n", version)
-		for name, content := range map[string][]byte{"refchat": []byte(script), "plimsoll": server} {
+		script := fmt.Sprintf(
+			"#!/bin/sh\nexec ${0%%/*}/plimsoll refchat -version %s \"$@\"\n",
+			version,
+		)
+		for name, content := range map[string][]byte{
+			"refchat":  []byte(script),
+			"plimsoll": server,
+		} {
 			if err := os.WriteFile(filepath.Join(release, name), content, 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -139,14 +157,27 @@ func (c *scripted) version() string {
 	return all[0]
 }
 
-// A store is one of the cluster's databases: its engine, the version that is installed with its reset, the places of the
-// server and of its replica, and the query of those who are connected to it, with spaces between.
+// A store is one of the cluster's databases: its engine, the version that is installed with its
+// reset, the places of the server and of its replica, and the query of those who are connected to
+// it, with spaces between.
 type scriptedStore struct{ engine, version, db, replica, readers string }
 
 func scriptedStores() []scriptedStore {
 	return []scriptedStore{
-		{"postgresql", "11.0.1", "db", "replica", "SELECT string_agg(DISTINCT host(client_addr), ' ') FROM pg_stat_activity WHERE datname = 'chat'"},
-		{"mysql", "11.0.0", "mdb", "mreplica", "SELECT group_concat(DISTINCT substring_index(host, ':', 1) ORDER BY 1 SEPARATOR ' ') FROM information_schema.processlist WHERE db = 'chat' AND user = 'chat'"},
+		{
+			"postgresql",
+			"11.0.1",
+			"db",
+			"replica",
+			"SELECT string_agg(DISTINCT host(client_addr), ' ') FROM pg_stat_activity WHERE datname = 'chat'",
+		},
+		{
+			"mysql",
+			"11.0.0",
+			"mdb",
+			"mreplica",
+			"SELECT group_concat(DISTINCT substring_index(host, ':', 1) ORDER BY 1 SEPARATOR ' ') FROM information_schema.processlist WHERE db = 'chat' AND user = 'chat'",
+		},
 	}
 }
 
@@ -154,9 +185,33 @@ func scriptedStores() []scriptedStore {
 func (c *scripted) sql(place, statement string) string {
 	c.t.Helper()
 	dir := filepath.Join(c.dir, place)
-	cmd := exec.CommandContext(c.t.Context(), "psql", "-XAtq", "-h", dir, "-U", "postgres", "-d", "chat", "-c", statement)
+	cmd := exec.CommandContext(
+		c.t.Context(),
+		"psql",
+		"-XAtq",
+		"-h",
+		dir,
+		"-U",
+		"postgres",
+		"-d",
+		"chat",
+		"-c",
+		statement,
+	)
 	if strings.HasPrefix(place, "m") {
-		cmd = exec.CommandContext(c.t.Context(), "mariadb", "--no-defaults", "-NB", "-S", filepath.Join(dir, "socket"), "-u", "root", "chat", "-e", statement)
+		cmd = exec.CommandContext(
+			c.t.Context(),
+			"mariadb",
+			"--no-defaults",
+			"-NB",
+			"-S",
+			filepath.Join(dir, "socket"),
+			"-u",
+			"root",
+			"chat",
+			"-e",
+			statement,
+		)
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -165,23 +220,26 @@ func (c *scripted) sql(place, statement string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestLocalExample carries the scripts of examples/external/local out: a version is installed on both servers behind
-// the proxy, and with the reset of each database another one in its place. Deleted posts are back after it, on the
-// replica too, from which the servers read. Nothing of the cluster is left at the end.
+// TestLocalExample carries the scripts of examples/external/local out: a version is installed on
+// both servers behind the proxy, and with the reset of each database another one in its place.
+// Deleted posts are back after it, on the replica too, from which the servers read. Nothing of the
+// cluster is left at the end.
 func TestLocalExample(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
 	c := newScripted(t)
 	t.Cleanup(c.down)
 	c.must("up.sh")
-	if out, err := c.call("up.sh", "CLUSTER="+c.dir+"-second"); err == nil || !strings.Contains(out, c.net+".0/24 is in use here") {
+	if out, err := c.call("up.sh", "CLUSTER="+c.dir+"-second"); err == nil ||
+		!strings.Contains(out, c.net+".0/24 is in use here") {
 		t.Errorf("a second cluster in the same network: %v\n%s", err, out)
 	}
 	c.must("install.sh", "PLIMSOLL_VERSION=11.0.0")
 	if v := c.version(); v != "11.0.0" {
 		t.Errorf("version %s", v)
 	}
-	if out, err := c.call("install.sh", "PLIMSOLL_VERSION=11.0.2"); err == nil || !strings.Contains(out, "there is no release 11.0.2") {
+	if out, err := c.call("install.sh", "PLIMSOLL_VERSION=11.0.2"); err == nil ||
+		!strings.Contains(out, "there is no release 11.0.2") {
 		t.Errorf("a release that is not there: %v\n%s", err, out)
 	}
 	const posts = "SELECT count(*) FROM posts"
@@ -189,8 +247,16 @@ func TestLocalExample(t *testing.T) {
 		before := c.sql(x.db, posts)
 		c.sql(x.db, "DELETE FROM posts WHERE deleteat = 0")
 		c.must("reset.sh", "PLIMSOLL_VERSION="+x.version, "PLIMSOLL_ENGINE="+x.engine)
-		if db, replica := c.sql(x.db, posts), c.sql(x.replica, posts); before != "10000" || db != before || replica != before {
-			t.Errorf("%s: %s posts at first; after the reset %s, and %s of the replica", x.engine, before, db, replica)
+		if db, replica := c.sql(x.db, posts), c.sql(x.replica, posts); before != "10000" ||
+			db != before ||
+			replica != before {
+			t.Errorf(
+				"%s: %s posts at first; after the reset %s, and %s of the replica",
+				x.engine,
+				before,
+				db,
+				replica,
+			)
 		}
 		if v := c.version(); v != x.version {
 			t.Errorf("%s: version %s after the reset, want %s", x.engine, v, x.version)

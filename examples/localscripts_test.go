@@ -15,7 +15,8 @@ import (
 	"plimsoll/internal/program"
 )
 
-// newProxies returns a cluster of proxy and agents alone, which is up in a second. It is down at the end of the test.
+// newProxies returns a cluster of proxy and agents alone, which is up in a second. It is down at
+// the end of the test.
 func newProxies(t *testing.T) *scripted {
 	t.Helper()
 	needsRoot(t)
@@ -42,8 +43,8 @@ func (c *scripted) tmp() string {
 	return dir
 }
 
-// TestLocalExampleBesideAnother has run.sh and up.sh find a cluster of the same network or name, which stays whole. At
-// its own end a program goes that nobody wrote down.
+// TestLocalExampleBesideAnother has run.sh and up.sh find a cluster of the same network or name,
+// which stays whole. At its own end a program goes that nobody wrote down.
 func TestLocalExampleBesideAnother(t *testing.T) {
 	c := newProxies(t)
 	c.must("up.sh")
@@ -58,7 +59,8 @@ func TestLocalExampleBesideAnother(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			out, err := c.call("run.sh", "TMPDIR="+c.tmp(), x.env)
-			if err == nil || !strings.Contains(out, x.want) || !strings.Contains(out, "CLUSTER_NAME=") {
+			if err == nil || !strings.Contains(out, x.want) ||
+				!strings.Contains(out, "CLUSTER_NAME=") {
 				t.Errorf("%v, want %q with CLUSTER_NAME in the remedy\n%s", err, x.want, out)
 			}
 			if left, _ := os.ReadDir(c.tmp()); len(left) > 0 {
@@ -72,24 +74,36 @@ func TestLocalExampleBesideAnother(t *testing.T) {
 			}
 		})
 	}
-	starting := exec.CommandContext(t.Context(), "nsenter", "--net=/run/netns/"+c.name+"-app1", "sleep", "300")
+	starting := exec.CommandContext(
+		t.Context(),
+		"nsenter",
+		"--net=/run/netns/"+c.name+"-app1",
+		"sleep",
+		"300",
+	)
 	if err := starting.Start(); err != nil {
 		t.Fatal(err)
 	}
 	c.await("the program's network", func() bool {
 		out, err := exec.CommandContext(t.Context(), "ip", "netns", "pids", c.name+"-app1").Output()
-		return err == nil && bytes.Contains(append([]byte("\n"), out...), fmt.Appendf(nil, "\n%d\n", starting.Process.Pid))
+		return err == nil &&
+			bytes.Contains(
+				append([]byte("\n"), out...),
+				fmt.Appendf(nil, "\n%d\n", starting.Process.Pid),
+			)
 	})
 	c.down()
 	_ = starting.Process.Signal(syscall.SIGTERM) // of no effect after SIGKILL
 	var status *exec.ExitError
-	if err := starting.Wait(); !errors.As(err, &status) || status.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+	if err := starting.Wait(); !errors.As(err, &status) ||
+		status.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Errorf("a program without a file: %v, want SIGKILL by down.sh", err)
 	}
 	c.gone(c.dir)
 }
 
-// TestLocalExampleRefuses has up.sh make nothing under a name that is too long, or in a directory with files of others.
+// TestLocalExampleRefuses has up.sh make nothing under a name that is too long, or in a directory
+// with files of others.
 func TestLocalExampleRefuses(t *testing.T) {
 	c := newProxies(t)
 	full := filepath.Join(t.TempDir(), "full")
@@ -118,8 +132,8 @@ func TestLocalExampleRefuses(t *testing.T) {
 	}
 }
 
-// TestLocalExampleStop has a program end that outlives SIGKILL, as in a system call that does not return: stop does not
-// succeed, nor forgets it, also where it is a condition.
+// TestLocalExampleStop has a program end that outlives SIGKILL, as in a system call that does not
+// return: stop does not succeed, nor forgets it, also where it is a condition.
 func TestLocalExampleStop(t *testing.T) {
 	dir := t.TempDir()
 	writeText(t, filepath.Join(dir, "db.pid"), "1\n")
@@ -140,8 +154,8 @@ stop db || echo goes on`
 	}
 }
 
-// TestLocalExampleZombie has a program end whose parent does not wait for it, as in a container without an init: it has
-// ended.
+// TestLocalExampleZombie has a program end whose parent does not wait for it, as in a container
+// without an init: it has ended.
 func TestLocalExampleZombie(t *testing.T) {
 	child := exec.CommandContext(t.Context(), "sleep", "300")
 	if err := child.Start(); err != nil {
@@ -164,8 +178,8 @@ stop db`
 	_ = child.Wait()
 }
 
-// TestLocalExampleInterrupted ends run.sh in the middle by SIGTERM: nothing is left, and a comparison that goes on has
-// written its records before.
+// TestLocalExampleInterrupted ends run.sh in the middle by SIGTERM: nothing is left, and a
+// comparison that goes on has written its records before.
 func TestLocalExampleInterrupted(t *testing.T) {
 	for _, x := range []struct {
 		name, at, want string
@@ -194,7 +208,9 @@ while :; do sleep 0.05; done
 			var out bytes.Buffer
 			cmd := exec.CommandContext(t.Context(), "external/local/run.sh")
 			cmd.Env = append(c.env, "PROGRAM="+wrapper, "TMPDIR="+tmp)
-			cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
+			cmd.Stdout = &out
+			cmd.Stderr = &out
+			cmd.WaitDelay = time.Second
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -211,7 +227,8 @@ while :; do sleep 0.05; done
 				t.Fatal(err)
 			}
 			_ = cmd.Wait()
-			if got := cmd.ProcessState.ExitCode(); got != x.status || !strings.Contains(out.String(), x.want) {
+			if got := cmd.ProcessState.ExitCode(); got != x.status ||
+				!strings.Contains(out.String(), x.want) {
 				t.Errorf("status %d, want %d and %q\n%s", got, x.status, x.want, out.String())
 			}
 			_ = os.Remove(tmp) // unless there is something in it

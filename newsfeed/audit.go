@@ -10,8 +10,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// channel names where i's stories belong, for the ledger: the sender, then the friend of each friendship, those of
-// one friend beside each other.
+// channel names where i's stories belong, for the ledger: the sender, then the friend of each
+// friendship, those of one friend beside each other.
 func (a *poster) channel(i int) string {
 	friends := a.batch.friends(i)
 	slices.Sort(friends)
@@ -22,9 +22,13 @@ func (a *poster) channel(i int) string {
 	return string(b)
 }
 
-// Audit implements workload.Auditor: it counts the rows of the stores, then reads the outbound of every sender and
-// the inbounds of its friends.
-func (b *Feed) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (r workload.AuditResult, err error) {
+// Audit implements workload.Auditor: it counts the rows of the stores, then reads the outbound of
+// every sender and the inbounds of its friends.
+func (b *Feed) Audit(
+	ctx context.Context,
+	env workload.Env,
+	acked []workload.AckedMessages,
+) (r workload.AuditResult, err error) {
 	r.Part = 1
 	for _, m := range acked {
 		r.Expected += len(m.IDs)
@@ -68,7 +72,11 @@ func (c *client) everywhere(ctx context.Context, channel string) (map[string]boo
 		if i == 0 {
 			o = opOutbound
 		}
-		list, err := workload.Again(ctx, func(error) bool { return false }, func() ([]string, error) { return c.subjects(ctx, o, id) })
+		list, err := workload.Again(ctx, func(error) bool {
+			return false
+		}, func() ([]string, error) {
+			return c.subjects(ctx, o, id)
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -17,8 +17,8 @@ const (
 	subject    = 5         // words of a subject
 )
 
-// A batch is the unit of work: ten new participants, friendships among them, and stories of some of them.
-// Participants are numbered from 0; they are never used again.
+// A batch is the unit of work: ten new participants, friendships among them, and stories of some of
+// them. Participants are numbered from 0; they are never used again.
 type batch struct {
 	name    int      // of all ten
 	pairs   [][2]int // friendships in order, from and to; a pair may occur again
@@ -70,8 +70,8 @@ func (p preset) draw(r *rand.Rand) batch {
 	return b
 }
 
-// circle draws friendships that give everyone 2 to 4 distinct friends: a circle, and two times five couples of which
-// each becomes friends with probability one half.
+// circle draws friendships that give everyone 2 to 4 distinct friends: a circle, and two times five
+// couples of which each becomes friends with probability one half.
 func circle(r *rand.Rand) (pairs [][2]int) {
 	order := r.Perm(people)
 	add := func(a, b int) {

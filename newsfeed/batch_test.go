@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheMixOfManyBatches compares the batch with the study's data and code (newsfeed.md 3.1, 6.4, 7.7): 10
-// : 6.75 : 25, and 2.740 friends or 3.563 friendships per story.
+// TestTheMixOfManyBatches compares the batch with the study's data and code (newsfeed.md 3.1, 6.4,
+// 7.7): 10 : 6.75 : 25, and 2.740 friends or 3.563 friendships per story.
 func TestTheMixOfManyBatches(t *testing.T) {
 	const n = 200_000
 	r := rand.New(rand.NewPCG(7, 7))
@@ -55,7 +55,14 @@ func TestTheMeansAreThoseOfManyBatches(t *testing.T) {
 		}
 		f, s := p.means()
 		if math.Abs(friendships/n-f) > 0.03 || math.Abs(stories/n-s) > 0.004*s {
-			t.Errorf("%s: %.3f friendships and %.3f stories, want %.3f and %.3f", name, friendships/n, stories/n, f, s)
+			t.Errorf(
+				"%s: %.3f friendships and %.3f stories, want %.3f and %.3f",
+				name,
+				friendships/n,
+				stories/n,
+				f,
+				s,
+			)
 		}
 	}
 }
@@ -100,7 +107,8 @@ func TestSearchersByRank(t *testing.T) {
 			t.Errorf("searchers %s: %d of 30, want %d", n, got, want)
 		}
 	}
-	if set, _ := parse(map[string]string{"preset": "mixed-10"}); !set.searches(9) || set.searches(8) {
+	if set, _ := parse(map[string]string{"preset": "mixed-10"}); !set.searches(9) ||
+		set.searches(8) {
 		t.Error("mixed-10: want the last of ten to search")
 	}
 }

@@ -34,8 +34,8 @@ type Feed struct {
 	told   map[opError]bool
 }
 
-// Provision implements workload.Behavior. Users make their own objects: it only checks that a news feed answers, by
-// one search.
+// Provision implements workload.Behavior. Users make their own objects: it only checks that a news
+// feed answers, by one search.
 func (b *Feed) Provision(ctx context.Context, env workload.Env, _ int) error {
 	set, err := parse(env.Params)
 	if err != nil {
@@ -53,7 +53,8 @@ func (b *Feed) Provision(ctx context.Context, env workload.Env, _ int) error {
 	return nil
 }
 
-// aside returns a client for the calls around a run, which time out by a clock; nil means real time.
+// aside returns a client for the calls around a run, which time out by a clock; nil means real
+// time.
 func aside(env *workload.Env, set settings, by *clock.Clock) (*client, error) {
 	own := *env
 	own.Clock = by
@@ -129,7 +130,11 @@ func (b *Feed) NewActor(env workload.Env, u *workload.User) (workload.Actor, err
 		return nil, err
 	}
 	if b.set.searches(u.Rank) {
-		return &searcher{c: c, u: u, counts: env.Tally.Behavior(Name+" searchers", searcherActions)}, nil
+		return &searcher{
+			c:      c,
+			u:      u,
+			counts: env.Tally.Behavior(Name+" searchers", searcherActions),
+		}, nil
 	}
 	a := b.newPoster(&env, c, u)
 	a.begin()
@@ -150,15 +155,21 @@ func (b *Feed) NewServer(env workload.Env, u *workload.User) (workload.Server, e
 
 func (b *Feed) newPoster(env *workload.Env, c *client, u *workload.User) *poster {
 	friendships, stories := b.set.means()
-	return &poster{c: c, u: u, set: b.set, ledger: env.Ledger, counts: env.Tally.Behavior(Name, []workload.TallyAction{
-		opParticipant: {Name: opNames[opParticipant], Weight: people},
-		opBefriend:    {Name: opNames[opBefriend], Weight: friendships},
-		opStory:       {Name: opNames[opStory], Weight: stories},
-	})}
+	return &poster{
+		c:      c,
+		u:      u,
+		set:    b.set,
+		ledger: env.Ledger,
+		counts: env.Tally.Behavior(Name, []workload.TallyAction{
+			opParticipant: {Name: opNames[opParticipant], Weight: people},
+			opBefriend:    {Name: opNames[opBefriend], Weight: friendships},
+			opStory:       {Name: opNames[opStory], Weight: stories},
+		}),
+	}
 }
 
-// failureRest is the pause after a request that failed, so that a server that is gone does not get ten thousand
-// requests a second.
+// failureRest is the pause after a request that failed, so that a server that is gone does not get
+// ten thousand requests a second.
 const failureRest = 100 * time.Millisecond
 
 // loop is the common part of all users: no login, and a pause only after a failure.
@@ -260,7 +271,13 @@ func (a *poster) story(ctx context.Context, i int) error {
 		if a.channels[i] == "" {
 			a.channels[i] = a.channel(i)
 		}
-		a.ledger.Acked(workload.Message{ID: title, Channel: a.channels[i], Author: a.u.ID, Sent: sent, Acked: time.Now()})
+		a.ledger.Acked(workload.Message{
+			ID:      title,
+			Channel: a.channels[i],
+			Author:  a.u.ID,
+			Sent:    sent,
+			Acked:   time.Now(),
+		})
 	}
 	return nil
 }

@@ -64,8 +64,16 @@ func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func env(url string, params map[string]string) workload.Env {
-	return workload.Env{URL: url, Seed: 7, Pace: 1, Params: params, Timeout: 5 * time.Second, Registry: measure.NewRegistry(1),
-		Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7)}
+	return workload.Env{
+		URL:      url,
+		Seed:     7,
+		Pace:     1,
+		Params:   params,
+		Timeout:  5 * time.Second,
+		Registry: measure.NewRegistry(1),
+		Tally:    new(workload.Tally),
+		Ledger:   workload.NewLedger(0, 7),
+	}
 }
 
 func provisioned(t *testing.T, e workload.Env) *newsfeed.Feed {
@@ -118,13 +126,15 @@ func TestTheSameSeedIsTheSameLoad(t *testing.T) {
 		t.Errorf("first requests %q and %q: want ten participants of one name", one[1], one[10])
 	}
 	for _, line := range one {
-		if !strings.HasSuffix(strings.Fields(line)[1], "/outbound") || !strings.HasPrefix(line, "POST") {
+		if !strings.HasSuffix(strings.Fields(line)[1], "/outbound") ||
+			!strings.HasPrefix(line, "POST") {
 			continue
 		}
 		_, story, _ := strings.Cut(line, `"story":"`)
 		_, subject, _ := strings.Cut(line, `"subject":"`)
 		subject, _, _ = strings.Cut(subject, `"`)
-		if n := len(strings.Fields(strings.Trim(story, `"}`))); n != 150 || len(strings.Fields(subject)) != 5 {
+		if n := len(strings.Fields(strings.Trim(story, `"}`))); n != 150 ||
+			len(strings.Fields(subject)) != 5 {
 			t.Fatalf("a story of %d words, subject %q: want 150 and 5", n, subject)
 		}
 	}
@@ -218,18 +228,30 @@ func TestALyingServer(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	err := newsfeed.Check(map[string]string{"preset": "x", "api": "soap", "body": "xml", "searchers": "11", "admin": "me"})
+	err := newsfeed.Check(map[string]string{
+		"preset":    "x",
+		"api":       "soap",
+		"body":      "xml",
+		"searchers": "11",
+		"admin":     "me",
+	})
 	for _, key := range []string{"preset", "api", "body", "searchers", "admin"} {
 		if err == nil || !strings.Contains(err.Error(), "setting "+key) {
 			t.Errorf("%v: nothing about %s", err, key)
 		}
 	}
-	if err := newsfeed.Check(map[string]string{"preset": "rdbms-heavy", "api": "legacy", "body": "form", "searchers": "10"}); err != nil {
+	if err := newsfeed.Check(map[string]string{
+		"preset":    "rdbms-heavy",
+		"api":       "legacy",
+		"body":      "form",
+		"searchers": "10",
+	}); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestAgainstTheService plays batches against the reference service in both generations and encodings, and audits them.
+// TestAgainstTheService plays batches against the reference service in both generations and
+// encodings, and audits them.
 func TestAgainstTheService(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -247,8 +269,16 @@ func TestAgainstTheService(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = r.Stop(context.Background()) })
 	cfg := server.Config{Listen: "127.0.0.1:0", DSN: pg.DSN("feed"), Redis: r.Addr()}
-	for kind, at := range map[string]*string{server.KindWide: &cfg.Wide, server.KindSearch: &cfg.Search, server.KindBus: &cfg.Bus} {
-		s, err := server.NewStore(ctx, server.StoreConfig{Kind: kind, Listen: "127.0.0.1:0", Sync: server.DefaultSync})
+	for kind, at := range map[string]*string{
+		server.KindWide:   &cfg.Wide,
+		server.KindSearch: &cfg.Search,
+		server.KindBus:    &cfg.Bus,
+	} {
+		s, err := server.NewStore(ctx, server.StoreConfig{
+			Kind:   kind,
+			Listen: "127.0.0.1:0",
+			Sync:   server.DefaultSync,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +294,11 @@ func TestAgainstTheService(t *testing.T) {
 					t.Fatal(err)
 				}
 				background(t, s.Run)
-				e := env("http://"+s.Addr(), map[string]string{"api": api, "body": body, "searchers": "1"})
+				e := env("http://"+s.Addr(), map[string]string{
+					"api":       api,
+					"body":      body,
+					"searchers": "1",
+				})
 				b := provisioned(t, e)
 				b.Before(ctx, e)
 				act(t, b, e, 9, 5) // searches
@@ -280,12 +314,18 @@ func TestAgainstTheService(t *testing.T) {
 					t.Fatalf("audit: %+v, %v; want all readable", res, err)
 				}
 				checkRows(t, res.Rows, "")
-				http.Post("http://"+s.Addr()+map[string]string{"rest": "/participant", "legacy": "/participant/new"}[api], "application/json", strings.NewReader(`{"name":"nobody's"}`))
+				http.Post("http://"+s.Addr()+map[string]string{
+					"rest":   "/participant",
+					"legacy": "/participant/new",
+				}[api], "application/json", strings.NewReader(`{"name":"nobody's"}`))
 				for { // its record is on the way to the bus
-					if res, err = b.Audit(ctx, e, acked); err != nil { // at the latest when ctx is over
+					// at the latest when ctx is over
+					if res, err = b.Audit(ctx, e, acked); err != nil {
 						t.Fatal(err)
 					}
-					if !slices.ContainsFunc(res.Rows, func(r workload.RowCount) bool { return r.Store == "bus" && r.Right() }) {
+					if !slices.ContainsFunc(res.Rows, func(r workload.RowCount) bool {
+						return r.Store == "bus" && r.Right()
+					}) {
 						break
 					}
 					time.Sleep(20 * time.Millisecond)
@@ -302,7 +342,8 @@ func TestAgainstTheService(t *testing.T) {
 	}
 }
 
-// checkRows requires all six counts, and that these alone are wrong; a right one is exact, because nothing has failed.
+// checkRows requires all six counts, and that these alone are wrong; a right one is exact, because
+// nothing has failed.
 func checkRows(t *testing.T, rows []workload.RowCount, wrong ...string) {
 	t.Helper()
 	if len(rows) != 6 {
@@ -330,7 +371,8 @@ func TestWhoCannotTellIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestTheCountBeforeARun is taken again when the request fails, and is not silently left out when it always fails.
+// TestTheCountBeforeARun is taken again when the request fails, and is not silently left out when
+// it always fails.
 func TestTheCountBeforeARun(t *testing.T) {
 	const ok = 200
 	for _, tt := range []struct {
@@ -374,11 +416,14 @@ func TestTheCountBeforeARun(t *testing.T) {
 				t.Fatal(err)
 			}
 			switch {
-			case tt.want == "none" && res.Rows != nil, tt.want == "" && len(res.Rows) != 2, tt.want != "" && tt.want != "none" && len(res.Rows) != 1:
+			case tt.want == "none" && res.Rows != nil,
+				tt.want == "" && len(res.Rows) != 2,
+				tt.want != "" && tt.want != "none" && len(res.Rows) != 1:
 				t.Fatalf("counts %v", res.Rows)
 			}
 			for _, r := range res.Rows {
-				if tt.want == "" && !r.Right() || tt.want != "" && (r.Right() || r.String() != tt.want) {
+				if tt.want == "" && !r.Right() ||
+					tt.want != "" && (r.Right() || r.String() != tt.want) {
 					t.Errorf("count %v, want %q", r, tt.want)
 				}
 			}
@@ -419,7 +464,11 @@ func rowsOf(t *testing.T, before, after string) (url string, began func()) {
 // TestAStoreThatDoesNotTellBeforeARun is not silently left out of the count.
 func TestAStoreThatDoesNotTellBeforeARun(t *testing.T) {
 	t.Parallel() // it is asked for five seconds
-	url, began := rowsOf(t, `{"stores":{"bus":{"records":3}},"untold":{"wide":"it did not answer"}}`, `{"stores":{"wide":{"outbound":7,"inbound":7},"bus":{"records":3}}}`)
+	url, began := rowsOf(
+		t,
+		`{"stores":{"bus":{"records":3}},"untold":{"wide":"it did not answer"}}`,
+		`{"stores":{"wide":{"outbound":7,"inbound":7},"bus":{"records":3}}}`,
+	)
 	e := env(url, nil)
 	b := provisioned(t, e)
 	b.Before(t.Context(), e)
@@ -433,7 +482,11 @@ func TestAStoreThatDoesNotTellBeforeARun(t *testing.T) {
 // TestTelemetryThatIsSentAgain may be on the bus twice, and voids no run.
 func TestTelemetryThatIsSentAgain(t *testing.T) {
 	for again, right := range map[int]bool{0: false, 2: true} {
-		url, began := rowsOf(t, `{"stores":{"bus":{"records":3}}}`, fmt.Sprintf(`{"stores":{"bus":{"records":5}},"again":%d}`, again))
+		url, began := rowsOf(
+			t,
+			`{"stores":{"bus":{"records":3}}}`,
+			fmt.Sprintf(`{"stores":{"bus":{"records":5}},"again":%d}`, again),
+		)
 		e := env(url, nil)
 		b := provisioned(t, e)
 		b.Before(t.Context(), e)

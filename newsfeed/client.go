@@ -37,7 +37,8 @@ func Ops() []string { return opNames[:opInbound:opInbound] }
 // A table holds the handles of the op names in one registry.
 type table [len(opNames)]measure.Name
 
-// newTable returns the names of the steady state, or with workload.Setup as prefix those of the calls around it.
+// newTable returns the names of the steady state, or with workload.Setup as prefix those of the
+// calls around it.
 func newTable(reg *measure.Registry, prefix string) *table {
 	t := new(table)
 	for i, name := range opNames {
@@ -82,8 +83,9 @@ func (e *opError) Error() string {
 // Unwrap returns the cause.
 func (e *opError) Unwrap() error { return e.Err }
 
-// A client is one user's side of the interface. Each method makes one request and records one op; its error is an
-// [*opError], or the context's if the run ended (then nothing is recorded). It is not safe for concurrent use.
+// A client is one user's side of the interface. Each method makes one request and records one op;
+// its error is an [*opError], or the context's if the run ended (then nothing is recorded). It is
+// not safe for concurrent use.
 type client struct {
 	http  *wire.Client
 	set   settings
@@ -94,8 +96,21 @@ type client struct {
 	body  []byte
 }
 
-func newClient(env *workload.Env, set settings, rec recorder, t *table, note func(*opError)) (*client, error) {
-	h, err := wire.NewClient(wire.Config{URL: env.URL, HTTP2: env.HTTP2, Timeout: env.Timeout, Clock: env.Clock, UserAgent: "plimsoll", Dial: env.Dial})
+func newClient(
+	env *workload.Env,
+	set settings,
+	rec recorder,
+	t *table,
+	note func(*opError),
+) (*client, error) {
+	h, err := wire.NewClient(wire.Config{
+		URL:       env.URL,
+		HTTP2:     env.HTTP2,
+		Timeout:   env.Timeout,
+		Clock:     env.Clock,
+		UserAgent: "plimsoll",
+		Dial:      env.Dial,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +119,8 @@ func newClient(env *workload.Env, set settings, rec recorder, t *table, note fun
 
 func (c *client) close() { _ = c.http.Close() } // it has no errors worth a word
 
-// call makes a request and records it. read returns an error if the answer does not show the effect.
+// call makes a request and records it. read returns an error if the answer does not show the
+// effect.
 func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]byte) error) error {
 	if req.Method == "POST" {
 		req.Body, req.ContentType = c.body, "application/json"
@@ -123,10 +139,20 @@ func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]
 	case err != nil:
 		e = &opError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
 	case resp.Status != 200:
-		e = &opError{Op: opNames[o], Class: workload.ClassOfStatus(resp.Status), Status: resp.Status, Said: said(resp.Body)}
+		e = &opError{
+			Op:     opNames[o],
+			Class:  workload.ClassOfStatus(resp.Status),
+			Status: resp.Status,
+			Said:   said(resp.Body),
+		}
 	default:
 		if err := c.decode(resp.Body, read); err != nil {
-			e = &opError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
+			e = &opError{
+				Op:     opNames[o],
+				Class:  workload.ClassOf(err),
+				Status: resp.Status,
+				Err:    err,
+			}
 		}
 	}
 	class := measure.OK
@@ -147,9 +173,10 @@ func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]
 }
 
 const (
-	mostList     = 32 << 20 // bytes of a list of stories, which an audit reads whole, one after the other
-	mostElements = 500_000  // objects in it
-	mostFound    = 100_000  // commas in the result of a search: senders, or objects of two members
+	// bytes of a list of stories, which an audit reads whole, one after the other
+	mostList     = 32 << 20
+	mostElements = 500_000 // objects in it
+	mostFound    = 100_000 // commas in the result of a search: senders, or objects of two members
 )
 
 // decode calls read with memory reserved for the values decoded from a large answer.
@@ -175,7 +202,8 @@ func said(body []byte) string {
 // errEffect is the error of an answer that does not show the effect of the call.
 var errEffect = errors.New("the answer does not show the effect")
 
-// field appends one member of a request's body. Values are digits, letters, spaces, dashes and slashes only.
+// field appends one member of a request's body. Values are digits, letters, spaces, dashes and
+// slashes only.
 func (c *client) field(name, value string) {
 	if c.set.form {
 		if len(c.body) > 0 {
@@ -198,7 +226,10 @@ func (c *client) field(name, value string) {
 	if len(c.body) == 0 {
 		sep = "{"
 	}
-	c.body = append(append(append(append(append(append(c.body, sep...), '"'), name...), `":"`...), value...), '"')
+	c.body = append(
+		append(append(append(append(append(c.body, sep...), '"'), name...), `":"`...), value...),
+		'"',
+	)
 }
 
 // end finishes a request's body.
@@ -219,14 +250,19 @@ func (c *client) ref(id int64) string {
 
 const linkPrefix = "/participant/"
 
-// refID reads a participant's number from a number, a link, or an object that has it as id; 0 if it is none of them.
+// refID reads a participant's number from a number, a link, or an object that has it as id; 0 if it
+// is none of them.
 func refID(raw json.RawMessage) int64 {
 	if bytes.HasPrefix(raw, []byte("{")) {
 		var v struct{ ID int64 }
 		_ = json.Unmarshal(raw, &v) // 0 then
 		return v.ID
 	}
-	id, err := strconv.ParseInt(strings.TrimPrefix(strings.Trim(string(raw), `"`), linkPrefix), 10, 64)
+	id, err := strconv.ParseInt(
+		strings.TrimPrefix(strings.Trim(string(raw), `"`), linkPrefix),
+		10,
+		64,
+	)
 	if err != nil {
 		return 0
 	}
@@ -246,7 +282,10 @@ func (c *client) participant(ctx context.Context, name string) (id int64, err er
 	c.body = c.body[:0]
 	c.field("name", name)
 	c.end()
-	err = c.call(ctx, opParticipant, &wire.Request{Method: "POST", Path: c.path("/participant/new", "/participant", 0)}, func(b []byte) error {
+	err = c.call(ctx, opParticipant, &wire.Request{
+		Method: "POST",
+		Path:   c.path("/participant/new", "/participant", 0),
+	}, func(b []byte) error {
 		var v struct {
 			ID   int64
 			Name string
@@ -273,7 +312,10 @@ func (c *client) befriend(ctx context.Context, from, to int64) error {
 	c.field("from", c.ref(from))
 	c.field("to", c.ref(to))
 	c.end()
-	return c.call(ctx, opBefriend, &wire.Request{Method: "POST", Path: c.path("/friends/new", "/participant/{id}/friends", from)}, func(b []byte) error {
+	return c.call(ctx, opBefriend, &wire.Request{
+		Method: "POST",
+		Path:   c.path("/friends/new", "/participant/{id}/friends", from),
+	}, func(b []byte) error {
 		var v struct {
 			ID       int64
 			From, To json.RawMessage
@@ -296,7 +338,10 @@ func (c *client) story(ctx context.Context, from int64, occurred, subject, text 
 	c.field("subject", subject)
 	c.field("story", text)
 	c.end()
-	return c.call(ctx, opStory, &wire.Request{Method: "POST", Path: c.path("/outbound/new", "/participant/{id}/outbound", from)}, func(b []byte) error {
+	return c.call(ctx, opStory, &wire.Request{
+		Method: "POST",
+		Path:   c.path("/outbound/new", "/participant/{id}/outbound", from),
+	}, func(b []byte) error {
 		var v struct {
 			From    json.RawMessage
 			Subject string

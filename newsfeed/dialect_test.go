@@ -47,7 +47,8 @@ func TestDefaultRulesOfTheNewsFeed(t *testing.T) {
 	if p, err = known().Parse([]byte(feedPlan)); err != nil {
 		t.Fatal(err)
 	}
-	if rules := both.WithDefaultRules(p).BoundedRules(); len(rules) != 1 || rules[0].Source != plan.FailedOperations {
+	if rules := both.WithDefaultRules(p).BoundedRules(); len(rules) != 1 ||
+		rules[0].Source != plan.FailedOperations {
 		t.Errorf("a bounded test has the rules %v, want %s", rules, plan.FailedOperations)
 	}
 }
@@ -71,7 +72,8 @@ func TestSettingsBelongToOneKindOfServer(t *testing.T) {
 	}
 }
 
-// TestPlansOfTwoKindsOfServer: a plan that could not be carried out is refused with its place and the accepted values.
+// TestPlansOfTwoKindsOfServer: a plan that could not be carried out is refused with its place and
+// the accepted values.
 func TestPlansOfTwoKindsOfServer(t *testing.T) {
 	const chat = "name: n\ntarget: {driver: refchat}\ndatabase: {engine: postgresql}\nworkload: {behavior: poster}\nbounded: {users: 5}\n"
 	with := func(old, new string) string { return strings.Replace(chat, old, new, 1) }
@@ -85,7 +87,8 @@ func TestPlansOfTwoKindsOfServer(t *testing.T) {
 		{"accounts of a file", strings.Replace(feedPlan, "mixed-10}", "mixed-10}, users_file: u.csv", 1), "workload.users_file: users of the behavior newsfeed log in without accounts of a file"},
 		{"a margin of an operation that is none", feedPlan + "compare: {arms: {base: {}, new: {}}, margin: {throughput(tale): 5%}}\n", "throughput(tale)"},
 	} {
-		if _, err := known().Parse([]byte(tt.src)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := known().Parse([]byte(tt.src)); err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}

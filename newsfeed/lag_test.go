@@ -59,7 +59,10 @@ func (s *tiredSource) Uint64() uint64 {
 }
 
 // memoryServers dials servers that answer each request after so long, in memory.
-func memoryServers(h http.Handler, dial, service time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
+func memoryServers(
+	h http.Handler,
+	dial, service time.Duration,
+) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) {
 		time.Sleep(dial)
 		here, there := net.Pipe()
@@ -92,7 +95,12 @@ func echoFeed() http.Handler {
 		body, _ := io.ReadAll(r.Body)
 		switch {
 		case r.URL.Path == "/participant":
-			fmt.Fprintf(w, `{"id":%s,%s`, strconv.FormatInt(people.Add(1), 10), strings.TrimPrefix(string(body), "{"))
+			fmt.Fprintf(
+				w,
+				`{"id":%s,%s`,
+				strconv.FormatInt(people.Add(1), 10),
+				strings.TrimPrefix(string(body), "{"),
+			)
 		case strings.HasSuffix(r.URL.Path, "/friends"):
 			fmt.Fprintf(w, `{"id":1,%s`, strings.TrimPrefix(string(body), "{"))
 		case r.URL.Path == "/outbound":
@@ -104,7 +112,13 @@ func echoFeed() http.Handler {
 }
 
 func feedEnv() workload.Env {
-	return workload.Env{URL: "http://feed.test", Seed: 7, Pace: 1, Timeout: 5 * time.Second, Registry: measure.NewRegistry(1)}
+	return workload.Env{
+		URL:      "http://feed.test",
+		Seed:     7,
+		Pace:     1,
+		Timeout:  5 * time.Second,
+		Registry: measure.NewRegistry(1),
+	}
 }
 
 // quietHost is a host where nothing is amiss.
@@ -135,12 +149,29 @@ func TestTheGeneratorsTimeInsideAnActionVoidsTheRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			epoch := time.Now()
-			l, err := engine.New(t.Context(), engine.Config{Env: e, Mix: []engine.Part{{Behavior: feed, Share: 1}}, Clock: clock.New(epoch)})
+			l, err := engine.New(t.Context(), engine.Config{
+				Env:   e,
+				Mix:   []engine.Part{{Behavior: feed, Share: 1}},
+				Clock: clock.New(epoch),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := trial.Run(t.Context(), trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Clock: clock.New(epoch), Registry: e.Registry, Signals: new(quietHost), Writer: w,
-				Driver: l, Bounded: &trial.BoundedTest{Users: 10, Ramp: time.Second, Settle: time.Second, Measure: 8 * time.Second}})
+			out, err := trial.Run(t.Context(), trial.Config{
+				Window:   1500 * time.Millisecond,
+				Timeout:  5 * time.Second,
+				Clock:    clock.New(epoch),
+				Registry: e.Registry,
+				Signals:  new(quietHost),
+				Writer:   w,
+				Driver:   l,
+				Bounded: &trial.BoundedTest{
+					Users:   10,
+					Ramp:    time.Second,
+					Settle:  time.Second,
+					Measure: 8 * time.Second,
+				},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,8 +181,17 @@ func TestTheGeneratorsTimeInsideAnActionVoidsTheRun(t *testing.T) {
 					red += f.Gate + " "
 				}
 			}
-			if want := map[bool]string{true: "lag late ", false: ""}[needs > 0]; red != want || out.Validity.Valid != (needs == 0) {
-				t.Errorf("the generator needs %v: valid %v, red gates %q, want %q", needs, out.Validity.Valid, red, want)
+			if want := map[bool]string{
+				true:  "lag late ",
+				false: "",
+			}[needs > 0]; red != want || out.Validity.Valid != (needs == 0) {
+				t.Errorf(
+					"the generator needs %v: valid %v, red gates %q, want %q",
+					needs,
+					out.Validity.Valid,
+					red,
+					want,
+				)
 			}
 			if _, err := w.Seal(t.Context(), out.Validity, out.Interrupted); err != nil {
 				t.Fatal(err)
@@ -164,16 +204,18 @@ func TestTheGeneratorsTimeInsideAnActionVoidsTheRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s := ws["story"]; s == nil || s.Response.Max() != time.Millisecond || s.Lag.Count() != s.Count() || s.Lag.Min() != needs {
+			if s := ws["story"]; s == nil || s.Response.Max() != time.Millisecond ||
+				s.Lag.Count() != s.Count() ||
+				s.Lag.Min() != needs {
 				t.Errorf("the generator needs %v: stories of the stored run: %+v", needs, s)
 			}
 		})
 	}
 }
 
-// A server that answers in 1 ms, and a generator that needs 20 ms before each story: the story's response is 1 ms,
-// and 20 ms are lag, whether the story is inside an action (a batch of an arrival) or an action by itself, without a
-// pause before it. A dial of 7 ms is wait.
+// A server that answers in 1 ms, and a generator that needs 20 ms before each story: the story's
+// response is 1 ms, and 20 ms are lag, whether the story is inside an action (a batch of an
+// arrival) or an action by itself, without a pause before it. A dial of 7 ms is wait.
 func TestTheGeneratorsTimeInsideAnActionIsLag(t *testing.T) {
 	const service, needs, dials = time.Millisecond, 20 * time.Millisecond, 7 * time.Millisecond
 	for _, arrivals := range []bool{true, false} {
@@ -185,7 +227,11 @@ func TestTheGeneratorsTimeInsideAnActionIsLag(t *testing.T) {
 				t.Fatal(err)
 			}
 			e.Registry.Cut()
-			cfg := engine.Config{Env: e, Mix: []engine.Part{{Behavior: feed, Share: 1}}, Clock: clock.New(time.Now())}
+			cfg := engine.Config{
+				Env:   e,
+				Mix:   []engine.Part{{Behavior: feed, Share: 1}},
+				Clock: clock.New(time.Now()),
+			}
 			if arrivals {
 				cfg.Arrivals = &engine.Arrivals{Behavior: feed, Rate: 0.2, InFlight: 1, Queue: 10}
 			}
@@ -204,17 +250,40 @@ func TestTheGeneratorsTimeInsideAnActionIsLag(t *testing.T) {
 			for _, w := range e.Registry.Cut() {
 				seen[w.Name] = w
 			}
-			for name, want := range map[string][2]time.Duration{"story": {needs, 0}, "participant": {0, dials}, "befriend": {0, 0}} {
+			for name, want := range map[string][2]time.Duration{
+				"story":       {needs, 0},
+				"participant": {0, dials},
+				"befriend":    {0, 0},
+			} {
 				w := seen[name]
 				if w == nil || w.Count() < 10 || w.Errors() > 0 {
 					t.Fatalf("arrivals %v: %s: %+v", arrivals, name, w)
 				}
 				lag, wait := want[0], want[1]
 				if w.Lag.Count() != w.Count() || w.Lag.Min() != lag || w.Lag.Max() != lag {
-					t.Errorf("arrivals %v: %s: lags of %d of %d operations, %v to %v; want %v for each", arrivals, name, w.Lag.Count(), w.Count(), w.Lag.Min(), w.Lag.Max(), lag)
+					t.Errorf(
+						"arrivals %v: %s: lags of %d of %d operations, %v to %v; want %v for each",
+						arrivals,
+						name,
+						w.Lag.Count(),
+						w.Count(),
+						w.Lag.Min(),
+						w.Lag.Max(),
+						lag,
+					)
 				}
-				if w.Service.Max() != service || w.Response.Max() != service+wait || w.Response.Min() != service {
-					t.Errorf("arrivals %v: %s: service %v, response %v to %v, want %v and up to %v for the one dial", arrivals, name, w.Service.Max(), w.Response.Min(), w.Response.Max(), service, wait)
+				if w.Service.Max() != service || w.Response.Max() != service+wait ||
+					w.Response.Min() != service {
+					t.Errorf(
+						"arrivals %v: %s: service %v, response %v to %v, want %v and up to %v for the one dial",
+						arrivals,
+						name,
+						w.Service.Max(),
+						w.Response.Min(),
+						w.Response.Max(),
+						service,
+						wait,
+					)
 				}
 			}
 		})

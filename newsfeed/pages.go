@@ -13,8 +13,8 @@ import (
 	"plimsoll/newsfeed/study"
 )
 
-// pages is the chapter that sets a comparison beside the published study. It is made of bounded tests in a closed
-// loop alone, as the study's were.
+// pages is the chapter that sets a comparison beside the published study. It is made of bounded
+// tests in a closed loop alone, as the study's were.
 func pages(ctx context.Context, c dialect.Compared) ([]dialect.Supplement, error) {
 	if w := c.Plan.Workload; w.Behavior != Name || c.Plan.Bounded == nil || w.Arrival != nil {
 		return nil, nil
@@ -61,8 +61,8 @@ func storesText(companions map[string]string) string {
 	return strings.Join(parts, "; ")
 }
 
-// storeShares is which part of the service's time for requests its calls to each store took in the measured phase.
-// The bus is behind the requests and has none.
+// storeShares is which part of the service's time for requests its calls to each store took in the
+// measured phase. The bus is behind the requests and has none.
 func storeShares(ctx context.Context, r dialect.JudgedRun) (map[string]float64, error) {
 	span := (r.To - r.From).Round(time.Second).String()
 	answers, err := r.Query(ctx, `sum(increase(newsfeed_request_seconds_sum[`+span+`]))`,

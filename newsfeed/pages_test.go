@@ -12,8 +12,8 @@ import (
 	"plimsoll/plan"
 )
 
-// judged is a run of 30 s in which a story takes d and the service half of it. Its calls to the database are a
-// quarter of its time.
+// judged is a run of 30 s in which a story takes d and the service half of it. Its calls to the
+// database are a quarter of its time.
 func judged(block int, d time.Duration, deployed dialect.Deployed) dialect.JudgedRun {
 	each := func(d time.Duration) func(func(int, []*measure.Window) bool) error {
 		return func(fn func(int, []*measure.Window) bool) error {
@@ -28,26 +28,55 @@ func judged(block int, d time.Duration, deployed dialect.Deployed) dialect.Judge
 			return nil
 		}
 	}
-	return dialect.JudgedRun{ID: fmt.Sprint("r", block), Block: block, Users: 3, To: 30 * time.Second, EachSecond: each(d), EachServerSecond: each(d / 2), Deployed: &deployed,
+	return dialect.JudgedRun{
+		ID:               fmt.Sprint("r", block),
+		Block:            block,
+		Users:            3,
+		To:               30 * time.Second,
+		EachSecond:       each(d),
+		EachServerSecond: each(d / 2),
+		Deployed:         &deployed,
 		Query: func(_ context.Context, queries ...string) ([][]dialect.QueryValue, error) {
-			if len(queries) != 2 || !strings.Contains(queries[0], "[30s]") || !strings.Contains(queries[1], "[30s]") {
+			if len(queries) != 2 || !strings.Contains(queries[0], "[30s]") ||
+				!strings.Contains(queries[1], "[30s]") {
 				return nil, fmt.Errorf("asked %q", queries)
 			}
-			return [][]dialect.QueryValue{{{Value: 8}}, {{Labels: map[string]string{"store": "database"}, Value: 2}}}, nil
-		}}
+			return [][]dialect.QueryValue{{{Value: 8}}, {{
+				Labels: map[string]string{"store": "database"},
+				Value:  2,
+			}}}, nil
+		},
+	}
 }
 
-// TestPagesSetAComparisonBesideTheStudy checks that the chapter has each arm with the deployment of its runs, and
-// that only bounded tests of the behavior in a closed loop get one.
+// TestPagesSetAComparisonBesideTheStudy checks that the chapter has each arm with the deployment of
+// its runs, and that only bounded tests of the behavior in a closed loop get one.
 func TestPagesSetAComparisonBesideTheStudy(t *testing.T) {
 	stores := map[string]string{"wide": "built-in, in the place of Cassandra", "cache": "Redis 7"}
 	compared := func() dialect.Compared {
-		c := dialect.Compared{Plan: &plan.Plan{Workload: plan.Workload{Behavior: Name}, Bounded: &plan.Bounded{}},
-			Arms: []dialect.ComparedArm{{Name: "base", Label: "ours on MySQL"}, {Name: "pg", Label: "ours on PostgreSQL"}, {Name: "host", Label: "in a container"}}}
+		c := dialect.Compared{
+			Plan: &plan.Plan{Workload: plan.Workload{Behavior: Name}, Bounded: &plan.Bounded{}},
+			Arms: []dialect.ComparedArm{{
+				Name:  "base",
+				Label: "ours on MySQL",
+			}, {Name: "pg", Label: "ours on PostgreSQL"}, {Name: "host", Label: "in a container"}},
+		}
 		for block := range 3 {
-			for i, d := range []dialect.Deployed{{Engine: plan.MySQL, Server: "MariaDB 10.11", Companions: stores}, {Engine: plan.PostgreSQL, Server: "PostgreSQL 15", Companions: stores},
-				{Engine: plan.PostgreSQL, Server: "PostgreSQL 15", Network: "host", Companions: stores}} {
-				c.Arms[i].Runs = append(c.Arms[i].Runs, judged(block, time.Duration(i+1)*time.Millisecond, d))
+			for i, d := range []dialect.Deployed{{
+				Engine:     plan.MySQL,
+				Server:     "MariaDB 10.11",
+				Companions: stores,
+			}, {Engine: plan.PostgreSQL, Server: "PostgreSQL 15", Companions: stores},
+				{
+					Engine:     plan.PostgreSQL,
+					Server:     "PostgreSQL 15",
+					Network:    "host",
+					Companions: stores,
+				}} {
+				c.Arms[i].Runs = append(
+					c.Arms[i].Runs,
+					judged(block, time.Duration(i+1)*time.Millisecond, d),
+				)
 			}
 		}
 		return c

@@ -13,7 +13,10 @@ import (
 
 // Params are the settings of the behavior, with their meaning. All are optional.
 var Params = map[string]string{
-	"preset":    "what a batch is made of: " + strings.Join(presetNames(), ", ") + " (default blog-code)",
+	"preset": "what a batch is made of: " + strings.Join(
+		presetNames(),
+		", ",
+	) + " (default blog-code)",
 	"api":       "generation of the interface: rest or legacy (default rest)",
 	"body":      "encoding of requests: json or form (default json)",
 	"searchers": "how many of every ten users search instead of posting: the last of each ten, by number (0 to 10, default 0; preset mixed-10: 1)",
@@ -27,8 +30,8 @@ type preset struct {
 	searchers int  // of every ten users
 }
 
-// presets are those of the study. How many users there are is the plan's: 3 in blog-code and blog-literal, 12 to 17
-// in blog-scale, which is blog-code otherwise, 10 in mixed-10.
+// presets are those of the study. How many users there are is the plan's: 3 in blog-code and
+// blog-literal, 12 to 17 in blog-scale, which is blog-code otherwise, 10 in mixed-10.
 var presets = map[string]preset{
 	"blog-code":    {stories: 10, words: 150},
 	"blog-literal": {stories: 10, words: 150, literal: true},
@@ -42,8 +45,9 @@ func presetNames() []string { return slices.Sorted(maps.Keys(presets)) }
 // means returns the mean numbers of friendships and stories in a batch.
 func (p preset) means() (friendships, stories float64) {
 	if p.literal {
-		// The circle has 10; of a couple that becomes friends (5 of 10 in two rounds), 10 of 45 pairs are on it, and
-		// of the second round's some are in the first's: 5/2 · 7/9 new ones, then 5/2 · (1 - (10 + 5/2·7/9)/45).
+		// The circle has 10; of a couple that becomes friends (5 of 10 in two rounds), 10 of 45
+		// pairs are on it, and of the second round's some are in the first's: 5/2 · 7/9 new ones,
+		// then 5/2 · (1 - (10 + 5/2·7/9)/45).
 		first := 2.5 * 7 / 9
 		return people + first + 2.5*(1-(people+first)/45), float64(people * p.stories)
 	}
@@ -71,7 +75,10 @@ func parse(params map[string]string) (settings, error) {
 			return otherwise
 		}
 		if !slices.Contains(options, v) {
-			errs = append(errs, &dialect.SettingError{Key: key, Problem: fmt.Sprintf("%q: want %s", v, strings.Join(options, " or "))})
+			errs = append(errs, &dialect.SettingError{
+				Key:     key,
+				Problem: fmt.Sprintf("%q: want %s", v, strings.Join(options, " or ")),
+			})
 		}
 		return v
 	}
@@ -86,7 +93,10 @@ func parse(params map[string]string) (settings, error) {
 	if v, ok := params["searchers"]; ok {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 0 || n > 10 {
-			errs = append(errs, &dialect.SettingError{Key: "searchers", Problem: fmt.Sprintf("%q: want a whole number from 0 to 10", v)})
+			errs = append(errs, &dialect.SettingError{
+				Key:     "searchers",
+				Problem: fmt.Sprintf("%q: want a whole number from 0 to 10", v),
+			})
 		}
 		s.searchers = n
 	}

@@ -26,8 +26,8 @@ type stored struct {
 
 var errNoRows = errors.New("the service does not tell its rows")
 
-// stored requests the counts of the stores. It is not an operation of a user and is not recorded. errNoRows is
-// the answer of a service that has no such page.
+// stored requests the counts of the stores. It is not an operation of a user and is not recorded.
+// errNoRows is the answer of a service that has no such page.
 func (c *client) stored(ctx context.Context) (s stored, err error) {
 	resp, err := c.http.Do(ctx, &wire.Request{Path: "/rows"})
 	defer c.http.Release()
@@ -44,8 +44,8 @@ func (c *client) stored(ctx context.Context) (s stored, err error) {
 	return s, nil
 }
 
-// Before counts the rows of the stores before a run: the audit counts those beyond them. A service without counts is
-// not checked; one that fails to report them is, and fails the check.
+// Before counts the rows of the stores before a run: the audit counts those beyond them. A service
+// without counts is not checked; one that fails to report them is, and fails the check.
 func (b *Feed) Before(ctx context.Context, env workload.Env) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,7 +65,8 @@ func (b *Feed) Before(ctx context.Context, env workload.Env) {
 		case err != nil:
 			b.unread = err
 		default:
-			same := b.before != nil && s.Stores["bus"]["records"] == b.before.Stores["bus"]["records"]
+			same := b.before != nil &&
+				s.Stores["bus"]["records"] == b.before.Stores["bus"]["records"]
 			if b.before, b.unread = &s, nil; len(s.Untold) == 0 && (same || len(s.Stores) == 0) {
 				return
 			}
@@ -89,17 +90,28 @@ func rest(ctx context.Context, d time.Duration) {
 const (
 	drainTime = 5 * time.Second        // for telemetry, which is sent behind the requests
 	drainRest = 100 * time.Millisecond // between two looks
-	mostFans  = people - 1             // of one story: a cut-off user may have reached so many friends or friendships
+	// of one story: a cut-off user may have reached so many friends or friendships
+	mostFans = people - 1
 )
 
-// counted compares the rows of the stores with the acknowledged ones; nil if the service has no page that
-// reports them.
-func (b *Feed) counted(ctx context.Context, env *workload.Env, c *client, acked []workload.AckedMessages) []workload.RowCount {
+// counted compares the rows of the stores with the acknowledged ones; nil if the service has no
+// page that reports them.
+func (b *Feed) counted(
+	ctx context.Context,
+	env *workload.Env,
+	c *client,
+	acked []workload.AckedMessages,
+) []workload.RowCount {
 	b.mu.Lock()
 	before, unread := b.before, b.unread
 	b.mu.Unlock()
 	if unread != nil {
-		return []workload.RowCount{{Store: "every store", What: "rows before the run", Unknown: true, Why: unread.Error()}}
+		return []workload.RowCount{{
+			Store:   "every store",
+			What:    "rows before the run",
+			Unknown: true,
+			Why:     unread.Error(),
+		}}
 	}
 	if before == nil {
 		return nil
@@ -111,7 +123,9 @@ func (b *Feed) counted(ctx context.Context, env *workload.Env, c *client, acked 
 	for end := by.Now() + drainTime; ; {
 		now, err = c.stored(ctx)
 		records := now.Stores["bus"]["records"] - before.Stores["bus"]["records"]
-		if err != nil || now.Stores["bus"] == nil || records >= want["bus records"][0] || by.Now() > end || ctx.Err() != nil {
+		if err != nil || now.Stores["bus"] == nil || records >= want["bus records"][0] ||
+			by.Now() > end ||
+			ctx.Err() != nil {
 			break
 		}
 		rest(ctx, drainRest)
@@ -127,7 +141,14 @@ func (b *Feed) counted(ctx context.Context, env *workload.Env, c *client, acked 
 				limits[1] += now.Again - before.Again
 			}
 			n, told := now.Stores[role][what]
-			r := workload.RowCount{Store: role, What: what, Least: limits[0], Most: limits[1], Actual: n - before.Stores[role][what], Unknown: err != nil || !told}
+			r := workload.RowCount{
+				Store:   role,
+				What:    what,
+				Least:   limits[0],
+				Most:    limits[1],
+				Actual:  n - before.Stores[role][what],
+				Unknown: err != nil || !told,
+			}
 			if r.Unknown {
 				r.Actual, r.Why = 0, now.Untold[role]
 				if err != nil {
@@ -138,15 +159,24 @@ func (b *Feed) counted(ctx context.Context, env *workload.Env, c *client, acked 
 		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(before.Untold)) {
-		out = append(out, workload.RowCount{Store: role, What: "rows before the run", Unknown: true, Why: before.Untold[role]})
+		out = append(out, workload.RowCount{
+			Store:   role,
+			What:    "rows before the run",
+			Unknown: true,
+			Why:     before.Untold[role],
+		})
 	}
 	return out
 }
 
-// expected returns by store and kind the least and the most that may be there. An acknowledged request has made its
-// rows; one that failed, or was under way at the end, may have. Whether a story reaches a friend once per friendship
-// is a setting of the service.
-func expected(did workload.Snapshot, acked []workload.AckedMessages, repeats bool) map[string][2]int64 {
+// expected returns by store and kind the least and the most that may be there. An acknowledged
+// request has made its rows; one that failed, or was under way at the end, may have. Whether a
+// story reaches a friend once per friendship is a setting of the service.
+func expected(
+	did workload.Snapshot,
+	acked []workload.AckedMessages,
+	repeats bool,
+) map[string][2]int64 {
 	ok, tried := map[string]int64{}, map[string]int64{}
 	all := [2]int64{}
 	for _, b := range did {
@@ -172,12 +202,17 @@ func expected(did workload.Snapshot, acked []workload.AckedMessages, repeats boo
 	}
 	of := func(o op) [2]int64 { return [2]int64{ok[opNames[o]], tried[opNames[o]]} }
 	return map[string][2]int64{
-		"database participants": of(opParticipant), "database friendships": of(opBefriend),
-		"wide outbound": of(opStory), "wide inbound": in, "search documents": of(opStory), "bus records": all,
+		"database participants": of(opParticipant),
+		"database friendships":  of(opBefriend),
+		"wide outbound":         of(opStory),
+		"wide inbound":          in,
+		"search documents":      of(opStory),
+		"bus records":           all,
 	}
 }
 
-// Served returns the operation that a service's entity and operation are, as its telemetry names them.
+// Served returns the operation that a service's entity and operation are, as its telemetry names
+// them.
 func Served(entity, operation string) (name string, ok bool) {
 	o, ok := served[[2]string{entity, operation}]
 	if !ok {
@@ -186,4 +221,9 @@ func Served(entity, operation string) (name string, ok bool) {
 	return opNames[o], true
 }
 
-var served = map[[2]string]op{{"participant", "post"}: opParticipant, {"friends", "post"}: opBefriend, {"outbound", "post"}: opStory, {"outbound", "search"}: opSearch}
+var served = map[[2]string]op{
+	{"participant", "post"}: opParticipant,
+	{"friends", "post"}:     opBefriend,
+	{"outbound", "post"}:    opStory,
+	{"outbound", "search"}:  opSearch,
+}

@@ -41,7 +41,8 @@ var (
 // addresses returns the type of one address, or of several.
 func addresses(one valueType) valueType {
 	all := list("an address, or a list such as [http://a:8065, http://b:8065]", one, "").
-		filled("write an address, or remove the key").atMost(maxInstances, "addresses").distinct(address)
+		filled("write an address, or remove the key").
+		atMost(maxInstances, "addresses").distinct(address)
 	write := all.write
 	t := all.orOne(one)
 	t.write = func(e *encoder, depth int, key string, v reflect.Value) {
@@ -79,12 +80,18 @@ func (d *decoder) checkAddresses(t Target) {
 	}
 	one := t.URL.First()
 	if !t.Proxied() && one != "" && !strings.Contains(one, "${") {
-		d.at(url, "is the address of each of the %d servers; write http://127.0.0.1:${PORT}, or remove it",
-			t.Instances)
+		d.at(
+			url,
+			"is the address of each of the %d servers; write http://127.0.0.1:${PORT}, or remove it",
+			t.Instances,
+		)
 	}
 	if slices.ContainsFunc(t.MetricsURL, fixed) {
-		d.at(metrics, "is the one page of metrics of all %d servers; write a path, or ${PORT1} in the address",
-			t.Instances)
+		d.at(
+			metrics,
+			"is the one page of metrics of all %d servers; write a path, or ${PORT1} in the address",
+			t.Instances,
+		)
 	}
 }
 
@@ -107,8 +114,12 @@ func (d *decoder) checkProtocol(p *Plan) {
 	for at, list := range all {
 		for _, v := range list {
 			if len(v) > 5 && strings.EqualFold(v[:5], "http:") {
-				d.at(at, "%s is http, and HTTP/2 is agreed over TLS; write an address with https, or remove %s",
-					address(v), path)
+				d.at(
+					at,
+					"%s is http, and HTTP/2 is agreed over TLS; write an address with https, or remove %s",
+					address(v),
+					path,
+				)
 			}
 		}
 	}

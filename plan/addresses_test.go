@@ -37,7 +37,8 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s: read again: %v, from\n%s", text, err, p)
 		}
 		digests[text] = p.Digest()
-		if len(want) == 1 && !strings.Contains(p.String(), "url: "+fmt.Sprintf("%q", want[0])+"\n") {
+		if len(want) == 1 &&
+			!strings.Contains(p.String(), "url: "+fmt.Sprintf("%q", want[0])+"\n") {
 			t.Errorf("%s: one address is written as\n%s", text, p)
 		}
 	}

@@ -41,16 +41,33 @@ var compareKeys = section{
 	{"arms", arms, `Two variants of the target or more; one is named base.`},
 	{"combine", boolean.or(false),
 		`Carry both tests out in one run: the plateau, then the search from there.`},
-	{"blocks", single("a number of blocks", parseBlocks, strconv.Itoa, object{"type": "integer"}).or(6).from(1, maxBlocks).orWord("auto"),
+	{
+		"blocks",
+		single(
+			"a number of blocks",
+			parseBlocks,
+			strconv.Itoa,
+			object{"type": "integer"},
+		).or(6).
+			from(1, maxBlocks).
+			orWord("auto"),
 		`Runs of each arm on each engine; below 6 a verdict is only indicative. auto: as many as are
-		needed, at most 30, within budget.`},
+		needed, at most 30, within budget.`,
+	},
 	{"budget", duration.hidingZero().from("1s", MaxTime),
 		`With blocks: auto, the time after which no more blocks begin. The comparison is judged after
 		6, 9, 12 and so on up to 30 blocks and ends when every primary endpoint is decided. Default
 		30m.`},
-	{"looks", list("a list of numbers of blocks such as [6, 9, 12]", whole("a number of blocks").within(6, 12), ""),
+	{
+		"looks",
+		list(
+			"a list of numbers of blocks such as [6, 9, 12]",
+			whole("a number of blocks").within(6, 12),
+			"",
+		),
 		`Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9,
-		12]. Without it: one look, after all blocks.`},
+		12]. Without it: one look, after all blocks.`,
+	},
 	{"mode", oneOf("a way to compare", "want", ModeSequence, ModeDuet),
 		`sequence: the arms of a block run one after the other. duet: they are up at once and take
 		turns in short slices. Default: duet where plimsoll starts all arms on this host and the
@@ -117,8 +134,12 @@ var arms = armsType()
 func armsType() valueType {
 	arm := sub(armKeys)
 	arm.nothing = "write {} for an arm that changes nothing"
-	t := ordered("a mapping of arms such as {base: {}, new: {args: [-x]}}", "", arm,
-		"What this arm changes; {} for nothing.").called("an arm").atMost(maxArms, "arms").demanded()
+	t := ordered(
+		"a mapping of arms such as {base: {}, new: {args: [-x]}}",
+		"",
+		arm,
+		"What this arm changes; {} for nothing.",
+	).called("an arm").atMost(maxArms, "arms").demanded()
 	schema := t.schema
 	t.schema = func(t valueType) object {
 		s := schema(t)

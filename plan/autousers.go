@@ -74,9 +74,13 @@ func (d *decoder) loadIsChosen(p *Plan) bool {
 // users who act fast put it on the target: accounts and arrivals cost a real server more than users
 // do, and ramp and settling are as short as their number allows.
 func (d *decoder) fillLoad(p *Plan) {
-	pace, ramp, settle := 1.0, time.Minute, time.Minute
+	pace := 1.0
+	ramp := time.Minute
+	settle := time.Minute
 	if d.loadIsChosen(p) {
-		pace, ramp, settle = 0.03, 4*time.Second, 6*time.Second
+		pace = 0.03
+		ramp = 4 * time.Second
+		settle = 6 * time.Second
 	}
 	fill(d, "workload.pace", &p.Workload.Pace, pace)
 	if b := p.Bounded; b != nil {

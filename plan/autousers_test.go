@@ -31,12 +31,16 @@ func TestAutoUsers(t *testing.T) {
 		t.Errorf("read again: %v", err)
 	}
 	found := p.WithUsers(plan.PerEngine{"": 85})
-	if n, ok := found.Bounded.UsersFor(""); n != 85 || !ok || found.Bounded.AutoUsers() || !p.Bounded.AutoUsers() {
+	if n, ok := found.Bounded.UsersFor(""); n != 85 || !ok || found.Bounded.AutoUsers() ||
+		!p.Bounded.AutoUsers() {
 		t.Errorf("%d users, %v; want 85, and the first plan as it was", n, ok)
 	}
 	written, err := plan.Parse([]byte(strings.Replace(autoUsers, "users: auto", "users: 85", 1)))
 	if err != nil || written.Digest() != found.Digest() {
-		t.Errorf("a plan with the number written into it: %v, another digest than with the number found", err)
+		t.Errorf(
+			"a plan with the number written into it: %v, another digest than with the number found",
+			err,
+		)
 	}
 }
 
@@ -47,8 +51,18 @@ func TestLoadIsChosen(t *testing.T) {
 		ramp, settle time.Duration
 	}{
 		{"bounded: {users: auto, measure: auto}", 0.03, 4 * time.Second, 6 * time.Second},
-		{"bounded: {users: auto, measure: auto, ramp: 20s}", 0.03, 20 * time.Second, 6 * time.Second},
-		{"bounded: {users: auto, measure: auto}\nunbounded: {max_users: 90}", 1, time.Minute, time.Minute},
+		{
+			"bounded: {users: auto, measure: auto, ramp: 20s}",
+			0.03,
+			20 * time.Second,
+			6 * time.Second,
+		},
+		{
+			"bounded: {users: auto, measure: auto}\nunbounded: {max_users: 90}",
+			1,
+			time.Minute,
+			time.Minute,
+		},
 		{"bounded: {users: auto, measure: 5s}", 1, time.Minute, time.Minute},
 		{"bounded: {users: 85, measure: auto}", 1, time.Minute, time.Minute},
 	}
@@ -58,9 +72,18 @@ func TestLoadIsChosen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b := p.Bounded; b.Ramp != tt.ramp || b.Settle != tt.settle || p.Workload.Pace != tt.pace {
-			t.Errorf("%s: pace %v, ramp %v, settle %v; want %v, %v and %v", tt.bounded, p.Workload.Pace,
-				b.Ramp, b.Settle, tt.pace, tt.ramp, tt.settle)
+		if b := p.Bounded; b.Ramp != tt.ramp || b.Settle != tt.settle ||
+			p.Workload.Pace != tt.pace {
+			t.Errorf(
+				"%s: pace %v, ramp %v, settle %v; want %v, %v and %v",
+				tt.bounded,
+				p.Workload.Pace,
+				b.Ramp,
+				b.Settle,
+				tt.pace,
+				tt.ramp,
+				tt.settle,
+			)
 		}
 		again, err := plan.Parse([]byte(p.String()))
 		if err != nil || again.Digest() != p.Digest() {

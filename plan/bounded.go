@@ -26,7 +26,8 @@ type Bounded struct {
 	Ramp    time.Duration `yaml:"ramp"`
 	Settle  time.Duration `yaml:"settle"`
 	Measure time.Duration `yaml:"measure"`
-	// MeasureMin and MeasureMax are 0 unless the file has "measure: auto"; Measure is MeasureMax then.
+	// MeasureMin and MeasureMax are 0 unless the file has "measure: auto"; Measure is MeasureMax
+	// then.
 	MeasureMin time.Duration `yaml:"measure_min"`
 	MeasureMax time.Duration `yaml:"measure_max"`
 	// Until is the disk space of the target's files at which the measured phase ends early; 0 means
@@ -43,10 +44,13 @@ type Bounded struct {
 }
 
 var boundedKeys = section{
-	{"users", perEngine(users, "auto").within(0, MaxUsers).needed("write the number of users, or auto"),
+	{
+		"users",
+		perEngine(users, "auto").within(0, MaxUsers).needed("write the number of users, or auto"),
 		`Number of users, or one for each engine; 0 only beside workload.arrival. auto: the number at
 		which the busiest role of the base uses 40 to 50 % of its cores, found by a pilot on each
-		engine.`},
+		engine.`,
+	},
 	{"ramp", duration,
 		`Time from the first user to the last. Default 1m; 4s in a plan without a search whose users
 		and measure are auto.`},
@@ -69,8 +73,15 @@ var boundedKeys = section{
 		`Rules by which the test is judged, in the form of unbounded.slo; their times are wall-clock
 		time. Default: the rules of unbounded; without that, failed operations and broken WebSockets
 		(docs/capacity.md).`},
-	{"stages", list("a list of storms such as [{at: 60s, storm: KIND, share: 50%}]", sub(stageKeys), "One storm.").atMost(100, "storms"),
-		`Storms in the measured phase: what some of the users do at nearly the same time.`},
+	{
+		"stages",
+		list(
+			"a list of storms such as [{at: 60s, storm: KIND, share: 50%}]",
+			sub(stageKeys),
+			"One storm.",
+		).atMost(100, "storms"),
+		`Storms in the measured phase: what some of the users do at nearly the same time.`,
+	},
 }
 
 // A Stage is a storm: an action of some of the users at nearly the same time.
@@ -85,8 +96,13 @@ type Stage struct {
 }
 
 var stageKeys = section{
-	{"at", duration.needed("write when the storm begins, counted from the beginning of the measured phase"),
-		`When it begins, counted from the beginning of the measured phase.`},
+	{
+		"at",
+		duration.needed(
+			"write when the storm begins, counted from the beginning of the measured phase",
+		),
+		`When it begins, counted from the beginning of the measured phase.`,
+	},
 	{"storm", label.needed("write its kind"), `Its kind, such as reconnect.`},
 	{"share", share, `Share of the users who take part. Without it: one single user.`},
 	{"over", duration.or("1s"), `Time from the first of them to the last. Default 1s.`},

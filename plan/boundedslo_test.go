@@ -45,7 +45,8 @@ func TestBoundedRules(t *testing.T) {
 // limit is read from it.
 func TestTheLimitOfFailedOperationsIsStatedOnce(t *testing.T) {
 	r := plan.DefaultFailures()
-	if r.Source != plan.FailedOperations || r.Threshold != 0.001 || r.Min != 2000 || !r.LimitsErrors() {
+	if r.Source != plan.FailedOperations || r.Threshold != 0.001 || r.Min != 2000 ||
+		!r.LimitsErrors() {
 		t.Errorf("%+v", r)
 	}
 	r.Warning = true

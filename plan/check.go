@@ -30,8 +30,8 @@ var (
 	nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 	envRE  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	urlRE  = regexp.MustCompile(`^(?i:https?)://([^\s/?#@,]+)(/[^\s?#]*)?$`)
-	// hostRE matches a host, or an IPv6 address in brackets perhaps with its zone, and perhaps a port
-	// or a variable in its place.
+	// hostRE matches a host, or an IPv6 address in brackets perhaps with its zone, and perhaps a
+	// port or a variable in its place.
 	hostRE = regexp.MustCompile(
 		`^(?:\[[0-9A-Fa-f:.]+(?:%25[^%\]]+)?\]|[^:\[\]\\%]+)(?::([0-9]*|\$\{\w+\}))?$`)
 	pathRE = regexp.MustCompile(`^(?:[^%]|%[0-9A-Fa-f]{2})*$`)
@@ -92,7 +92,8 @@ func (d *decoder) check(p *Plan, k Known) {
 	d.checkProbes("probes", p.Probes)
 	d.checkMetrics(p)
 	p.Gates.check(d)
-	if !k.ServerOnly && p.Bounded == nil && p.Unbounded == nil && p.Sizing == nil && d.good("bounded", "unbounded", "sizing") {
+	if !k.ServerOnly && p.Bounded == nil && p.Unbounded == nil && p.Sizing == nil &&
+		d.good("bounded", "unbounded", "sizing") {
 		d.at("", "has neither bounded nor unbounded nor sizing; write at least one of the tests")
 	}
 	if p.Bounded != nil {

@@ -9,7 +9,9 @@ import (
 
 // endpointRE is a statistic of an operation as an endpoint of a comparison. It takes lower
 // percentiles than are judged: stored plans may have them.
-var endpointRE = regexp.MustCompile(`^(p[1-9][0-9](?:\.[0-9])?|mean|max|throughput|typical)\(([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\)$`)
+var endpointRE = regexp.MustCompile(
+	`^(p[1-9][0-9](?:\.[0-9])?|mean|max|throughput|typical)\(([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\)$`,
+)
 
 // costRE is the CPU time that the processes of a role take for one operation, as an endpoint of a
 // comparison.
@@ -81,8 +83,11 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage "+
 				"such as 5%%", m, key)
 		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key) && !costRE.MatchString(key):
-			d.at(path, "unknown endpoint; %swant capacity, errors, cost(app), cost(db), typical(op), or a statistic of an operation such as p95(post) or throughput(post)",
-				hint(key, []string{"capacity", "errors", "cost(app)", "cost(db)", "typical(op)"}))
+			d.at(
+				path,
+				"unknown endpoint; %swant capacity, errors, cost(app), cost(db), typical(op), or a statistic of an operation such as p95(post) or throughput(post)",
+				hint(key, []string{"capacity", "errors", "cost(app)", "cost(db)", "typical(op)"}),
+			)
 		case key == "errors" && k.Drivers != nil && p.ToleratesMore() != "":
 			d.at(path, "%s", p.ToleratesMore())
 		default:
@@ -93,12 +98,15 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	}
 	for i, name := range c.Endpoints {
 		judged := func(e Endpoint) bool { return e.Name == name }
-		if d.good("compare.margin", "compare.endpoints", "bounded", "unbounded") && !slices.ContainsFunc(p.Endpoints(), judged) {
+		if d.good("compare.margin", "compare.endpoints", "bounded", "unbounded") &&
+			!slices.ContainsFunc(p.Endpoints(), judged) {
 			d.at(fmt.Sprintf("compare.endpoints[%d]", i),
 				"%s is not judged by this plan; want an endpoint with a margin", clip(name))
 		}
 	}
-	if k.Drivers != nil && d.good("compare.margin", "bounded", "unbounded") && len(p.NotJudged()) > 0 && len(p.Endpoints()) == 0 {
+	if k.Drivers != nil && d.good("compare.margin", "bounded", "unbounded") &&
+		len(p.NotJudged()) > 0 &&
+		len(p.Endpoints()) == 0 {
 		d.at("compare.margin", "leaves no endpoint to be judged; remove none of at least one of %s",
 			strings.Join(p.NotJudged(), ", "))
 	}
@@ -110,7 +118,10 @@ func unjudgeable(key string) string {
 	case key == "errors":
 		return "none is refused, because an arm that fails operations is faster and cheaper than one that does them; write percentage points such as 0.025pp"
 	case !usual:
-		return fmt.Sprintf("none is for endpoints that are judged by default, and %s is not one; remove it", clip(key))
+		return fmt.Sprintf(
+			"none is for endpoints that are judged by default, and %s is not one; remove it",
+			clip(key),
+		)
 	}
 	return ""
 }
@@ -126,7 +137,8 @@ func (p *Plan) strictestRate() (strictest SLO, ok bool) {
 		rules = slices.Concat(rules, p.Unbounded.SLO)
 	}
 	for _, r := range rules {
-		if r.Stat == "rate" && !r.Warning && slices.Contains(ErrorClasses(), r.Arg) && (!ok || r.Threshold < strictest.Threshold) {
+		if r.Stat == "rate" && !r.Warning && slices.Contains(ErrorClasses(), r.Arg) &&
+			(!ok || r.Threshold < strictest.Threshold) {
 			strictest, ok = r, true
 		}
 	}
@@ -145,8 +157,12 @@ func (p *Plan) ToleratesMore() string {
 	if !given || !ok || m.Value <= rule.Threshold {
 		return ""
 	}
-	return fmt.Sprintf("%s is more than the rule %s allows at all, so that a broken target could count as the same; want at most %spp",
-		m, rule.Source, strings.TrimSuffix(formatPercent(rule.Threshold), "%"))
+	return fmt.Sprintf(
+		"%s is more than the rule %s allows at all, so that a broken target could count as the same; want at most %spp",
+		m,
+		rule.Source,
+		strings.TrimSuffix(formatPercent(rule.Threshold), "%"),
+	)
 }
 
 // unjudged returns the reason why no run of the plan can have a number for an endpoint that was
@@ -164,7 +180,12 @@ func (d *decoder) unjudged(p *Plan, k Known, endpoint string) string {
 	known := slices.Concat([]string{"op", "delivery"}, k.Ops)
 	switch {
 	case !slices.Contains(known, op) && !slices.Contains(k.Apart, op):
-		return fmt.Sprintf("%s is not an operation; %sknown: %s", clip(op), hint(op, slices.Concat(k.Ops, k.Apart)), strings.Join(known, ", "))
+		return fmt.Sprintf(
+			"%s is not an operation; %sknown: %s",
+			clip(op),
+			hint(op, slices.Concat(k.Ops, k.Apart)),
+			strings.Join(known, ", "),
+		)
 	case p.Bounded == nil && d.good("bounded"):
 		return "is a number of the bounded test, which this plan does not have; add a section bounded, or remove the margin"
 	}
@@ -177,7 +198,8 @@ func (d *decoder) unjudged(p *Plan, k Known, endpoint string) string {
 // readable.
 func (d *decoder) checkOneServer(p *Plan, k Known) {
 	arms := p.Compare.Arms
-	if k.Drivers == nil || p.Target.Driver != External || len(arms) == 0 || !d.good("compare.arms", "target.driver", "target.version", "target.install", "target.url") {
+	if k.Drivers == nil || p.Target.Driver != External || len(arms) == 0 ||
+		!d.good("compare.arms", "target.driver", "target.version", "target.install", "target.url") {
 		return
 	}
 	if len(p.Target.Install) > 0 {
@@ -195,8 +217,14 @@ func (d *decoder) checkOneServer(p *Plan, k Known) {
 			if p.Target.With(other).Version == t.Version {
 				continue
 			}
-			d.at("compare.arms", "%s and %s are the one server at %s, whatever their versions say; write target.install, a command that puts an arm's version there, "+
-				"or give each arm a url, or leave the versions out and measure the noise (compare -aa)", other.Name, a.Name, address(url))
+			d.at(
+				"compare.arms",
+				"%s and %s are the one server at %s, whatever their versions say; write target.install, a command that puts an arm's version there, "+
+					"or give each arm a url, or leave the versions out and measure the noise (compare -aa)",
+				other.Name,
+				a.Name,
+				address(url),
+			)
 			return
 		}
 	}
@@ -206,7 +234,8 @@ func (d *decoder) checkOneServer(p *Plan, k Known) {
 // their bounded test alone: measurements under different loads are not compared, so nothing would
 // be. Stored plans stay readable.
 func (d *decoder) checkOneLoad(p *Plan, k Known) {
-	if k.Drivers == nil || !p.OwnDatabases() || p.Bounded == nil || p.Unbounded != nil || !d.good("bounded.users", "unbounded", "compare.arms", "database.engine") {
+	if k.Drivers == nil || !p.OwnDatabases() || p.Bounded == nil || p.Unbounded != nil ||
+		!d.good("bounded.users", "unbounded", "compare.arms", "database.engine") {
 		return
 	}
 	users := func(a Arm) int {
@@ -215,8 +244,11 @@ func (d *decoder) checkOneLoad(p *Plan, k Known) {
 	}
 	arms := p.Compare.Arms
 	if slices.ContainsFunc(arms[1:], func(a Arm) bool { return users(a) != users(arms[0]) }) {
-		d.at("bounded.users", "the arms have databases of their own with different numbers of users, and what was measured under different loads is not compared; "+
-			"write one number, or a section unbounded to compare their capacities")
+		d.at(
+			"bounded.users",
+			"the arms have databases of their own with different numbers of users, and what was measured under different loads is not compared; "+
+				"write one number, or a section unbounded to compare their capacities",
+		)
 	}
 }
 

@@ -29,7 +29,9 @@ func TestArmsOfOneServer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			text := fmt.Appendf(nil, src, tt.driver, tt.arms)
 			_, err := k.Parse(text)
-			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n")) {
+			if tt.want == "" && err != nil ||
+				tt.want != "" &&
+					(err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n")) {
 				t.Errorf("got\n%v\nwant\n%s", err, tt.want)
 			}
 			if _, err := plan.Parse(text); err != nil {
@@ -51,7 +53,9 @@ func TestArmsOfOneLoad(t *testing.T) {
 	} {
 		text := fmt.Appendf(nil, src, tt.users, tt.search)
 		_, err := k.Parse(text)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n")) {
+		if tt.want == "" && err != nil ||
+			tt.want != "" &&
+				(err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%s: got\n%v\nwant\n%s", tt.name, err, tt.want)
 		}
 		if _, err := plan.Parse(text); err != nil {
@@ -62,7 +66,10 @@ func TestArmsOfOneLoad(t *testing.T) {
 
 // A margin by which nothing can be judged would be left out of the verdict without a warning.
 func TestMarginsThatAreJudged(t *testing.T) {
-	k := plan.Known{Ops: []string{"post", "reply"}, Apart: []string{"login", "storm_reconnect_websocket"}}
+	k := plan.Known{
+		Ops:   []string{"post", "reply"},
+		Apart: []string{"login", "storm_reconnect_websocket"},
+	}
 	const arms = "compare: {arms: {base: {}, new: {}}, margin: {%s: 20%%}}\n"
 	search := strings.Replace(minimal, "bounded: {users: 5}", "unbounded: {max_users: 9}", 1)
 	for _, tt := range []struct{ name, head, endpoint, want string }{
@@ -92,7 +99,8 @@ func TestMarginsThatAreJudged(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if again, err := k.Parse([]byte(p.String())); err != nil || again.Digest() != p.Digest() {
+				if again, err := k.Parse([]byte(p.String())); err != nil ||
+					again.Digest() != p.Digest() {
 					t.Errorf("its canonical form: %v", err)
 				}
 			} else if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {

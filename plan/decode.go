@@ -52,17 +52,18 @@ func (k Known) parse(src []byte, stored bool) (*Plan, error) {
 
 // A decoder turns YAML nodes into a plan and records positions and errors.
 type decoder struct {
-	problems   []Problem
-	more       int                   // problems that are only counted
-	nodes      map[string]*yaml.Node // by path, for each value in the file
-	wrong      map[string]bool       // paths with a problem
-	bad        map[string]bool       // paths with a problem, and all paths above them
-	unread     map[string]bool       // paths whose value could not be read; nothing below them can be judged
-	checking   bool                  // reading is over
-	root       section               // the keys of the plan
-	serverOnly bool                  // a plan may lack its workload
-	stored     bool                  // the plan is one of a record: its margins are all that it has
-	empty      string                // error text for an empty file, if it is not a plan
+	problems []Problem
+	more     int                   // problems that are only counted
+	nodes    map[string]*yaml.Node // by path, for each value in the file
+	wrong    map[string]bool       // paths with a problem
+	bad      map[string]bool       // paths with a problem, and all paths above them
+	// paths whose value could not be read; nothing below them can be judged
+	unread     map[string]bool
+	checking   bool    // reading is over
+	root       section // the keys of the plan
+	serverOnly bool    // a plan may lack its workload
+	stored     bool    // the plan is one of a record: its margins are all that it has
+	empty      string  // error text for an empty file, if it is not a plan
 }
 
 // A node is one of a file, at its path.
@@ -133,7 +134,12 @@ func (d *decoder) note(n *yaml.Node, path, format string, args ...any) {
 	if d.full() {
 		d.more++
 	} else {
-		d.problems = append(d.problems, Problem{Line: line, Col: col, Path: path, Msg: fmt.Sprintf(format, args...)})
+		d.problems = append(d.problems, Problem{
+			Line: line,
+			Col:  col,
+			Path: path,
+			Msg:  fmt.Sprintf(format, args...),
+		})
 	}
 	d.wrong[path] = true
 	for path != "" {
@@ -227,7 +233,11 @@ func (d *decoder) unknown(path, name string, n *yaml.Node, s section) {
 		return
 	}
 	names := s.names()
-	remedy := cmp.Or(Nearest(name, names), d.elsewhere(name), "known here: "+strings.Join(names, ", "))
+	remedy := cmp.Or(
+		Nearest(name, names),
+		d.elsewhere(name),
+		"known here: "+strings.Join(names, ", "),
+	)
 	d.fail(n, at, "unknown key; %s", remedy)
 }
 
@@ -246,7 +256,12 @@ func (d *decoder) elsewhere(name string) string {
 
 // mapping calls each for every key of a mapping, in the order of the file; a key that is there
 // twice is a problem.
-func (d *decoder) mapping(path string, n *yaml.Node, want string, each func(key string, k, v *yaml.Node)) {
+func (d *decoder) mapping(
+	path string,
+	n *yaml.Node,
+	want string,
+	each func(key string, k, v *yaml.Node),
+) {
 	if n.Kind != yaml.MappingNode {
 		d.fail(n, path, "is %s; want %s", kindOf(n), want)
 		return
@@ -275,9 +290,14 @@ func (d *decoder) mapping(path string, n *yaml.Node, want string, each func(key 
 // entries is mapping for names that the author of the plan chooses.
 func (n node) entries(want string, each func(name string, value node)) {
 	n.d.mapping(n.path, n.Node, want, func(name string, k, value *yaml.Node) {
-		if strings.TrimSpace(name) == "" || strings.ContainsFunc(name, isControl) || len(name) > 128 {
-			n.d.fail(k, n.path, "%s cannot be a name; want one line of at most 128 characters that is not empty",
-				clip(name))
+		if strings.TrimSpace(name) == "" || strings.ContainsFunc(name, isControl) ||
+			len(name) > 128 {
+			n.d.fail(
+				k,
+				n.path,
+				"%s cannot be a name; want one line of at most 128 characters that is not empty",
+				clip(name),
+			)
 			return
 		}
 		each(name, n.entry(name, value))

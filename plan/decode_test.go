@@ -19,7 +19,8 @@ func TestUnreadable(t *testing.T) {
 		"": "1:1: the plan is empty; it needs at least name",
 		minimal + "# " + strings.Repeat("x", plan.MaxSource): "1:1: the plan is larger than 1048576 bytes",
 	} {
-		if p, err := plan.Parse([]byte(src)); p != nil || err == nil || !strings.HasPrefix(err.Error(), want) {
+		if p, err := plan.Parse([]byte(src)); p != nil || err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("plan %v, error %v; want %s", p, err, want)
 		}
 	}
@@ -91,7 +92,10 @@ unbounded: {max_users: 9, slo: [p99(%s) < 2s, cpu(%s) < 85%%, p99(delivery) < 1s
 }
 
 func TestKnownProfiles(t *testing.T) {
-	k := plan.Known{Drivers: []string{"server", "other"}, Profiles: map[string][]string{"server": {"quick", "full"}}}
+	k := plan.Known{
+		Drivers:  []string{"server", "other"},
+		Profiles: map[string][]string{"server": {"quick", "full"}},
+	}
 	const src = "name: n\ntarget: {driver: %s, profile: %s}\nworkload: {behavior: poster}\nbounded: {users: 5}\n"
 	for _, name := range []string{"quick", "full"} {
 		p, err := k.Parse(fmt.Appendf(nil, src, "server", name))
@@ -105,14 +109,19 @@ func TestKnownProfiles(t *testing.T) {
 		{"other", "full", `2:34: target.profile: has no effect, because the driver other has no profiles; remove it`},
 		{"sever", "full", `2:18: target.driver: "sever" is not a known driver; did you mean "server"? known: server, other`},
 	} {
-		if _, err := k.Parse(fmt.Appendf(nil, src, c.driver, c.profile)); err == nil || err.Error() != c.want {
+		if _, err := k.Parse(fmt.Appendf(nil, src, c.driver, c.profile)); err == nil ||
+			err.Error() != c.want {
 			t.Errorf("%s %s: got\n%v\nwant\n%s", c.driver, c.profile, err, c.want)
 		}
 	}
 }
 
 func TestKnownMixesAndStorms(t *testing.T) {
-	k := plan.Known{Mixes: []string{"busy"}, Actions: map[string][]string{"reader": {"post", "react"}}, Storms: map[string][]string{"poster": nil, "reader": {"reconnect", "join"}}}
+	k := plan.Known{
+		Mixes:   []string{"busy"},
+		Actions: map[string][]string{"reader": {"post", "react"}},
+		Storms:  map[string][]string{"poster": nil, "reader": {"reconnect", "join"}},
+	}
 	const src = `name: n
 target: {driver: server}
 workload: {behavior: %s, mix: %s, weights: {%s: 1}}
@@ -135,7 +144,8 @@ bounded: {users: 5, stages: [{at: 5s, storm: %s}]}
 4:46: bounded.stages[0].storm: no behavior of this plan knows a storm; remove`},
 	} {
 		_, err := k.Parse(fmt.Appendf(nil, src, tt.behavior, tt.mix, tt.action, tt.storm))
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.want)) {
+		if tt.want == "" && err != nil ||
+			tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.want)) {
 			t.Errorf("%+v:\n%v", tt, err)
 		}
 	}
@@ -156,7 +166,8 @@ func TestParseWeights(t *testing.T) {
 		{"post: 0\n", "1:1: weights: gives no action a weight above 0"},
 		{"post: 1\npost: 2\n", "2:1: weights.post: is there twice"},
 	} {
-		if _, err := k.ParseWeights([]byte(tt.src)); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+		if _, err := k.ParseWeights([]byte(tt.src)); err == nil ||
+			!strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %s", tt.src, err, tt.want)
 		}
 	}
@@ -164,16 +175,27 @@ func TestParseWeights(t *testing.T) {
 
 // A plan that was run is complete by itself: its digest covers every value of the file.
 func TestWithWeights(t *testing.T) {
-	p := mustParse(t, strings.Replace(minimal, "behavior: poster", "behavior: poster, mix: mixes/a.yaml, weights: {post: 3}", 1))
+	p := mustParse(
+		t,
+		strings.Replace(
+			minimal,
+			"behavior: poster",
+			"behavior: poster, mix: mixes/a.yaml, weights: {post: 3}",
+			1,
+		),
+	)
 	if p.Workload.MixFile() != "mixes/a.yaml" {
 		t.Fatalf("file %q", p.Workload.MixFile())
 	}
 	q := p.WithWeights(map[string]float64{"post": 1, "react": 2})
-	if w := q.Workload; w.ActionMix != plan.MixCustom || w.Weights["post"] != 3 || w.Weights["react"] != 2 || p.Workload.Weights["react"] != 0 {
+	if w := q.Workload; w.ActionMix != plan.MixCustom || w.Weights["post"] != 3 ||
+		w.Weights["react"] != 2 ||
+		p.Workload.Weights["react"] != 0 {
 		t.Errorf("%+v", w)
 	}
 	again := mustParse(t, q.String())
-	if again.Digest() != q.Digest() || q.Digest() == p.WithWeights(map[string]float64{"post": 1}).Digest() {
+	if again.Digest() != q.Digest() ||
+		q.Digest() == p.WithWeights(map[string]float64{"post": 1}).Digest() {
 		t.Error("the digest does not hold the weights")
 	}
 }

@@ -78,7 +78,10 @@ func (d *Deployment) String() string {
 		whose = "server"
 	}
 	if d.CPUs > 0 {
-		parts = append(parts, fmt.Sprintf("%s with %s of the target's cores", whose, formatPercent(d.CPUs)))
+		parts = append(
+			parts,
+			fmt.Sprintf("%s with %s of the target's cores", whose, formatPercent(d.CPUs)),
+		)
 	}
 	if d.Memory > 0 {
 		parts = append(parts, fmt.Sprintf("%s with %s of memory", whose, d.Memory))
@@ -92,7 +95,9 @@ func (p *Plan) Networked() bool { return p.Compare.networked() || p.Target.Topol
 
 // networked reports whether the deployments of the arms have networks.
 func (c *Compare) networked() bool {
-	return c != nil && slices.ContainsFunc(c.Arms, func(a Arm) bool { return a.Deployment != nil && a.Deployment.Network != "" })
+	return c != nil && slices.ContainsFunc(c.Arms, func(a Arm) bool {
+		return a.Deployment != nil && a.Deployment.Network != ""
+	})
 }
 
 // Limited reports whether the arms have control groups.
@@ -103,7 +108,10 @@ func (c *Compare) Limited() bool {
 // fillDeployments gives all arms the fields that one of them sets, so that they differ only as
 // stated.
 func (d *decoder) fillDeployments(c *Compare) {
-	network, quota, limit, of := false, false, false, OfTarget
+	network := false
+	quota := false
+	limit := false
+	of := OfTarget
 	for i, a := range c.Arms {
 		path := "compare.arms." + a.Name + ".deployment"
 		if a.Deployment == nil || !d.read(path) {

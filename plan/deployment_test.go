@@ -44,7 +44,12 @@ func TestDeployments(t *testing.T) {
 			t.Errorf("%s: Networked is %v", name, p.Networked())
 		}
 		if again := mustParse(t, p.String()); cmp.Diff(p, again) != "" {
-			t.Errorf("%s: the canonical form is read as another plan:\n%s\n%s", name, p, cmp.Diff(p, again))
+			t.Errorf(
+				"%s: the canonical form is read as another plan:\n%s\n%s",
+				name,
+				p,
+				cmp.Diff(p, again),
+			)
 		}
 	}
 }

@@ -31,8 +31,15 @@ func (d *decoder) document(src []byte) (root *yaml.Node) {
 		return nil
 	}
 	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
-		d.fail(nil, "", "%s",
-			cmp.Or(d.empty, "the plan is empty; it needs at least name, target, workload, and bounded, unbounded or sizing"))
+		d.fail(
+			nil,
+			"",
+			"%s",
+			cmp.Or(
+				d.empty,
+				"the plan is empty; it needs at least name, target, workload, and bounded, unbounded or sizing",
+			),
+		)
 		return nil
 	}
 	var more yaml.Node
@@ -84,7 +91,8 @@ func (d *decoder) syntax(err error) {
 	}
 	remedy := "look at indentation, quotes and brackets on this line and the one before"
 	if strings.HasPrefix(msg, "did not find") {
-		// The grammar, unlike the scanner, reports the line before the construct in which it got lost.
+		// The grammar, unlike the scanner, reports the line before the construct in which it got
+		// lost.
 		line++
 		remedy = "look at indentation, commas and brackets in the part that begins here"
 	}

@@ -12,7 +12,9 @@ import (
 
 // oddArgs returns arguments, in which there may be no reference to a secret.
 func oddArgs(texts []string) []string {
-	if texts = slices.DeleteFunc(texts, func(s string) bool { return strings.Contains(s, "${ENV:X}") }); len(texts) == 0 {
+	if texts = slices.DeleteFunc(texts, func(s string) bool {
+		return strings.Contains(s, "${ENV:X}")
+	}); len(texts) == 0 {
 		return nil
 	}
 	return texts
@@ -49,7 +51,8 @@ func oddPlan(r *rand.Rand) *Plan {
 					m = map[string]string{}
 				}
 				m[k] = oddText(r)
-				if strings.Contains(m[k], "${ENV:X}") { // beside a reference there may be no variable
+				// beside a reference there may be no variable
+				if strings.Contains(m[k], "${ENV:X}") {
 					m[k] = strings.ReplaceAll(m[k], "${HOME}", "")
 				}
 			}
@@ -79,23 +82,58 @@ func oddPlan(r *rand.Rand) *Plan {
 		Name:      names[r.IntN(len(names))],
 		Seed:      r.Uint64(),
 		Placement: Placement{Processes: 1 + r.IntN(MostProcesses)},
-		Target:    Target{Driver: names[r.IntN(len(names))], Instances: 1 + r.IntN(64), Binary: oddText(r), Args: oddArgs(texts()), Env: envs(), Version: oddText(r)},
-		Workload: Workload{Behavior: "b", Share: share, With: map[string]float64{"yes": rest}, Pace: float64(1+r.IntN(99_999)) / 1000, Login: LoginCold,
-			ActionMix: names[r.IntN(len(names))], Weights: map[string]float64{"yes": float64(r.IntN(1e6)) / 1000, "1e3": 0}},
-		Bounded: &Bounded{Users: PerEngine{"": 1 + r.IntN(50)}, Ramp: time.Second, Measure: time.Hour},
-		Unbounded: &Unbounded{
-			Mode:     []string{Tracking, Staircase}[r.IntN(2)],
-			MaxUsers: 100 + r.IntN(100), Start: PerEngine{"": 1 + r.IntN(99)}, Window: time.Duration(1e8 + r.Int64N(1e12)),
-			RampRate: float64(10+r.IntN(900_000)) / 1e6, Step: float64(100+r.IntN(400_000)) / 1e6, Precision: 0.02,
+		Target: Target{
+			Driver:    names[r.IntN(len(names))],
+			Instances: 1 + r.IntN(64),
+			Binary:    oddText(r),
+			Args:      oddArgs(texts()),
+			Env:       envs(),
+			Version:   oddText(r),
 		},
-		Sizing: &LoadSteps{Ramp: Rates{Rate(1 + r.IntN(5)), Rate(6 + r.IntN(5))}, Settle: time.Duration(r.Int64N(1e12)), Hold: time.Duration(1e8 + r.Int64N(1e12))},
-		Compare: &Compare{Arms: []Arm{{Name: names[r.IntN(len(names))], Args: oddArgs(texts()), Env: envs(),
-			Database: engines[first]}, {Name: Base, Database: engines[1-first]}}, Blocks: 1 + r.IntN(100),
-			Mode: []string{"", ModeSequence, ModeDuet}[r.IntN(3)], Margin: DefaultMargin()},
+		Workload: Workload{
+			Behavior:  "b",
+			Share:     share,
+			With:      map[string]float64{"yes": rest},
+			Pace:      float64(1+r.IntN(99_999)) / 1000,
+			Login:     LoginCold,
+			ActionMix: names[r.IntN(len(names))],
+			Weights:   map[string]float64{"yes": float64(r.IntN(1e6)) / 1000, "1e3": 0},
+		},
+		Bounded: &Bounded{
+			Users:   PerEngine{"": 1 + r.IntN(50)},
+			Ramp:    time.Second,
+			Measure: time.Hour,
+		},
+		Unbounded: &Unbounded{
+			Mode:      []string{Tracking, Staircase}[r.IntN(2)],
+			MaxUsers:  100 + r.IntN(100),
+			Start:     PerEngine{"": 1 + r.IntN(99)},
+			Window:    time.Duration(1e8 + r.Int64N(1e12)),
+			RampRate:  float64(10+r.IntN(900_000)) / 1e6,
+			Step:      float64(100+r.IntN(400_000)) / 1e6,
+			Precision: 0.02,
+		},
+		Sizing: &LoadSteps{
+			Ramp:   Rates{Rate(1 + r.IntN(5)), Rate(6 + r.IntN(5))},
+			Settle: time.Duration(r.Int64N(1e12)),
+			Hold:   time.Duration(1e8 + r.Int64N(1e12)),
+		},
+		Compare: &Compare{
+			Arms: []Arm{{Name: names[r.IntN(len(names))], Args: oddArgs(texts()), Env: envs(),
+				Database: engines[first]}, {Name: Base, Database: engines[1-first]}},
+			Blocks: 1 + r.IntN(100),
+			Mode:   []string{"", ModeSequence, ModeDuet}[r.IntN(3)],
+			Margin: DefaultMargin(),
+		},
 	}
 	at := time.Duration(0)
 	for r.IntN(3) != 0 && len(p.Bounded.Stages) < 20 {
-		s := Stage{At: at + time.Duration(r.Int64N(1e9)), Storm: names[r.IntN(len(names))], Over: time.Duration(r.Int64N(1e9)), Params: env()}
+		s := Stage{
+			At:     at + time.Duration(r.Int64N(1e9)),
+			Storm:  names[r.IntN(len(names))],
+			Over:   time.Duration(r.Int64N(1e9)),
+			Params: env(),
+		}
 		if r.IntN(2) == 0 {
 			s.Share = float64(1+r.IntN(100)) / 100
 		}
@@ -107,7 +145,13 @@ func oddPlan(r *rand.Rand) *Plan {
 	}
 	for _, name := range []string{"yes", "1", "CX 23", "é"} {
 		if r.IntN(2) == 0 {
-			p.Prices = append(p.Prices, Offer{Name: name, VCPU: 1 + r.IntN(99), Memory: Memory(1+r.IntN(9999)) * (1 << 20), Price: float64(r.IntN(1e6)) / 100, Currency: "EUR"})
+			p.Prices = append(p.Prices, Offer{
+				Name:     name,
+				VCPU:     1 + r.IntN(99),
+				Memory:   Memory(1+r.IntN(9999)) * (1 << 20),
+				Price:    float64(r.IntN(1e6)) / 100,
+				Currency: "EUR",
+			})
 			p.Sizing.Offer = name
 		}
 	}

@@ -41,7 +41,8 @@ type Endpoint struct {
 	Better   Direction `json:"better"`
 	Margin   float64   `json:"margin"`
 	Absolute bool      `json:"absolute,omitempty"`
-	Unit     string    `json:"unit,omitempty"` // of the numbers: "users", "ms", "%", "1/min"; only printed
+	// of the numbers: "users", "ms", "%", "1/min"; only printed
+	Unit string `json:"unit,omitempty"`
 
 	// Stat is the statistic: capacity, errors, cost, throughput, typical, mean, max, or a
 	// percentile such as p95. Empty in an endpoint that was not read by [ParseEndpoint].
@@ -76,7 +77,9 @@ func ParseEndpoint(name string) (Endpoint, error) {
 			"%s is not an endpoint; want capacity, errors, cost(ROLE), throughput(OP), or a "+
 				"latency such as p95(post)", clip(name))
 	}
-	e.Stat, e.Of, e.Service = m[1], m[2], service
+	e.Stat = m[1]
+	e.Of = m[2]
+	e.Service = service
 	switch {
 	case e.Stat != "throughput" && e.Stat != Typical:
 	case service:
@@ -170,14 +173,16 @@ func (p *Plan) NotJudged() []string {
 // compare.endpoints, or gives it another margin than the usual one.
 func (p *Plan) Insists(endpoint string) bool {
 	usual, ok := DefaultMargin()[endpoint]
-	return !ok || p.Compare.Margin[endpoint] != usual || slices.Contains(p.Compare.Endpoints, endpoint)
+	return !ok || p.Compare.Margin[endpoint] != usual ||
+		slices.Contains(p.Compare.Endpoints, endpoint)
 }
 
 func (p *Plan) endpoints() (out []Endpoint, dropped []string) {
 	for _, name := range p.Compare.Margin.names() {
 		e, err := ParseEndpoint(name)
 		if err != nil {
-			e = Endpoint{Name: name, Better: Lower, Unit: "ms"} // of a stored plan; no run has a number for it
+			// of a stored plan; no run has a number for it
+			e = Endpoint{Name: name, Better: Lower, Unit: "ms"}
 		}
 		if e.Stat == "capacity" && p.Unbounded == nil || e.Stat != "capacity" && p.Bounded == nil {
 			continue
@@ -195,8 +200,8 @@ func (p *Plan) endpoints() (out []Endpoint, dropped []string) {
 	return out, dropped
 }
 
-// names returns the names of the endpoints in the order of reports: the usual ones, the others by name,
-// errors.
+// names returns the names of the endpoints in the order of reports: the usual ones, the others by
+// name, errors.
 func (m Margin) names() []string {
 	rank := func(name string) int {
 		i := slices.IndexFunc(usualMargins, func(u usualMargin) bool { return u.endpoint == name })
@@ -222,8 +227,11 @@ var margins = marginsType()
 
 func marginsType() valueType {
 	each := single("a margin such as 5% or 0.1pp", parseMargin, MarginValue.String, marginPattern)
-	t := mapping("a margin such as 5%, or a mapping such as {capacity: 5%}", each,
-		`Of capacity, and of the bounded test errors, cost(app), cost(db), typical(OP), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows; none, of an endpoint that is judged by default, has it not judged.`).alone("capacity", margin)
+	t := mapping(
+		"a margin such as 5%, or a mapping such as {capacity: 5%}",
+		each,
+		`Of capacity, and of the bounded test errors, cost(app), cost(db), typical(OP), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows; none, of an endpoint that is judged by default, has it not judged.`,
+	).alone("capacity", margin)
 	schema := t.schema
 	t.schema = func(t valueType) object { return anyOf(margin.schema(margin), schema(t)) }
 	return t

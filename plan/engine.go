@@ -5,7 +5,9 @@ import "slices"
 // OwnDatabases reports whether any arm names its own database. Then the arms are compared across
 // engines, and there is no matrix of arms and engines.
 func (p *Plan) OwnDatabases() bool {
-	return p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.Database != "" })
+	return p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool {
+		return a.Database != ""
+	})
 }
 
 // EngineOf returns the engine of an arm: its own, or else the matrix' one, or else the only one of

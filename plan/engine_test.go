@@ -23,7 +23,8 @@ func TestArmsWithDatabases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.OwnDatabases() || p.EngineOf("base", "") != plan.MySQL || p.EngineOf("new", "") != plan.PostgreSQL {
+	if !p.OwnDatabases() || p.EngineOf("base", "") != plan.MySQL ||
+		p.EngineOf("new", "") != plan.PostgreSQL {
 		t.Errorf("base runs on %q, new on %q", p.EngineOf("base", ""), p.EngineOf("new", ""))
 	}
 	if got := p.Engines(); !slices.Equal(got, []string{plan.PostgreSQL, plan.MySQL}) {
@@ -32,11 +33,21 @@ func TestArmsWithDatabases(t *testing.T) {
 	if again, err := plan.Parse([]byte(p.String())); err != nil || again.Digest() != p.Digest() {
 		t.Errorf("the canonical form is another plan: %v\n%s", err, p)
 	}
-	matrix, err := plan.Parse([]byte(strings.Replace(strings.Replace(ownText, "{database: mysql}", "{}", 1), "engine: postgresql", "engine: [postgresql, mysql]", 1)))
+	matrix, err := plan.Parse(
+		[]byte(
+			strings.Replace(
+				strings.Replace(ownText, "{database: mysql}", "{}", 1),
+				"engine: postgresql",
+				"engine: [postgresql, mysql]",
+				1,
+			),
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if matrix.OwnDatabases() || matrix.EngineOf("base", plan.MySQL) != plan.MySQL || matrix.EngineOf("", "") != plan.PostgreSQL {
+	if matrix.OwnDatabases() || matrix.EngineOf("base", plan.MySQL) != plan.MySQL ||
+		matrix.EngineOf("", "") != plan.PostgreSQL {
 		t.Error("a matrix is taken for arms with databases")
 	}
 	if _, err := plan.Parse([]byte(strings.Replace(ownText, "new: {}}", "new: {}}, margin: {throughput(story): 5%}", 1))); err != nil {

@@ -86,7 +86,11 @@ func env(about string) valueType {
 	}
 	flat := vars("a mapping such as {NAME: value}, " +
 		"or one for each engine such as {all: {NAME: value}, mysql: {NAME: value}}")
-	byEngine := mapping("", vars("a mapping such as {NAME: value}, or this variable below all"), "").
+	byEngine := mapping(
+		"",
+		vars("a mapping such as {NAME: value}, or this variable below all"),
+		"",
+	).
 		naming(envEngineRE, "is not an engine; want "+strings.Join(envEngines, ", "))
 	renamed := func(all Env, from, to string) Env {
 		all = maps.Clone(all)
@@ -98,7 +102,9 @@ func env(about string) valueType {
 	}
 	t := custom(func(d *decoder, path string, n *yaml.Node, to *Env) {
 		at := node{n, d, path}
-		if slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Kind == yaml.MappingNode }) {
+		if slices.ContainsFunc(n.Content, func(c *yaml.Node) bool {
+			return c.Kind == yaml.MappingNode
+		}) {
 			byEngine.read(at, reflect.ValueOf(to).Elem())
 		} else {
 			var all map[string]string

@@ -12,7 +12,12 @@ import (
 // Beside a reference no variable is filled in, and the program would get it as it is written.
 func TestReferenceBesideVariable(t *testing.T) {
 	const text = "name: x\ntarget: {driver: process, command: [srv], env: {%s}}\nworkload: {behavior: poster}\nbounded: {users: 1}\n"
-	for env, bad := range map[string]bool{`A: "${DSN}"`: false, `A: "x${ENV:TAG}y"`: false, `A: "${DSN}&t=${ENV:TAG}"`: true, `A: "${ENV:H}:$PORT"`: true} {
+	for env, bad := range map[string]bool{
+		`A: "${DSN}"`:              false,
+		`A: "x${ENV:TAG}y"`:        false,
+		`A: "${DSN}&t=${ENV:TAG}"`: true,
+		`A: "${ENV:H}:$PORT"`:      true,
+	} {
 		_, err := plan.Parse(fmt.Appendf(nil, text, env))
 		if got := err != nil && strings.Contains(err.Error(), "beside a reference"); got != bad {
 			t.Errorf("%s: %v", env, err)
@@ -24,12 +29,20 @@ const envText = "name: x\ntarget: {driver: process, command: [srv], env: %s}\nda
 
 // A server with its own names for database drivers gets the name of the engine that it runs on.
 func TestEnvByEngine(t *testing.T) {
-	p, err := plan.Parse(fmt.Appendf(nil, envText, `{all: {A: "1", N: x}, postgresql: {N: postgres}, mysql: {N: mysql, M: "2"}}`))
+	p, err := plan.Parse(
+		fmt.Appendf(
+			nil,
+			envText,
+			`{all: {A: "1", N: x}, postgresql: {N: postgres}, mysql: {N: mysql, M: "2"}}`,
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for engine, want := range map[string]map[string]string{
-		plan.PostgreSQL: {"A": "1", "N": "postgres"}, plan.MySQL: {"A": "1", "N": "mysql", "M": "2"}, "": {"A": "1", "N": "x"},
+		plan.PostgreSQL: {"A": "1", "N": "postgres"},
+		plan.MySQL:      {"A": "1", "N": "mysql", "M": "2"},
+		"":              {"A": "1", "N": "x"},
 	} {
 		if got := p.Target.Env.For(engine); !maps.Equal(got, want) {
 			t.Errorf("variables on %q: %v, want %v", engine, got, want)

@@ -69,7 +69,12 @@ func (e *Error) Unwrap() []error {
 // newError sorts the problems by place.
 func newError(problems []Problem, more int) *Error {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Msg, b.Msg))
+		return cmp.Or(
+			cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Col, b.Col),
+			cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Msg, b.Msg),
+		)
 	})
 	return &Error{Problems: slices.Compact(problems), More: more}
 }

@@ -174,7 +174,9 @@ func (p *Plan) Watching() []Probe {
 
 // Scraped reports whether metrics of the servers of every arm are read.
 func (p *Plan) Scraped() bool {
-	return len(p.Target.MetricsURL) > 0 || p.everyArm(func(a Arm) bool { return len(a.MetricsURL) > 0 })
+	return len(p.Target.MetricsURL) > 0 || p.everyArm(func(a Arm) bool {
+		return len(a.MetricsURL) > 0
+	})
 }
 
 // fillCommands fills in what commands leave open.
@@ -188,7 +190,11 @@ func (d *decoder) fillCommands(p *Plan) {
 	}
 	if len(t.Reset) > 0 {
 		fill(d, "target.timeouts.reset", &t.Timeouts.Reset, defaultReset)
-		for key, x := range map[string]*Expectation{"users": &t.Verify.Users, "channels": &t.Verify.Channels, "posts": &t.Verify.Posts} {
+		for key, x := range map[string]*Expectation{
+			"users":    &t.Verify.Users,
+			"channels": &t.Verify.Channels,
+			"posts":    &t.Verify.Posts,
+		} {
 			fill(d, "target.verify."+key, x, Expectation{Kind: Same})
 		}
 	}
@@ -217,8 +223,11 @@ func (d *decoder) checkExternal(p *Plan) {
 		d.useless("target."+key, nothingStarted)
 	}
 	if len(p.Engines()) > 0 && len(t.Install) == 0 && d.good("target.install") {
-		d.at("database.engine", "the driver external brings its own database, and none is started for it; "+
-			"remove it, and name the database in setup")
+		d.at(
+			"database.engine",
+			"the driver external brings its own database, and none is started for it; "+
+				"remove it, and name the database in setup",
+		)
 	}
 	if len(p.Placement.Target) > 0 && d.good("placement.target") {
 		d.at("placement.target",
@@ -254,7 +263,8 @@ func (d *decoder) checkCommands(p *Plan) {
 
 func (d *decoder) checkVerification(p *Plan) {
 	t := p.Target
-	if t.Verify.Version == FromAPI && d.good("target.verify.version", "target.version", "compare.arms") {
+	if t.Verify.Version == FromAPI &&
+		d.good("target.verify.version", "target.version", "compare.arms") {
 		for _, a := range p.variants() {
 			if t.With(a).Version != "" {
 				continue
@@ -263,8 +273,11 @@ func (d *decoder) checkVerification(p *Plan) {
 			if a.Name != "" {
 				path = "compare.arms." + a.Name
 			}
-			d.at(path, "has no version, with which target.verify.version would compare the server's own; "+
-				"write it, or target.verify.version: none")
+			d.at(
+				path,
+				"has no version, with which target.verify.version would compare the server's own; "+
+					"write it, or target.verify.version: none",
+			)
 		}
 	}
 	for key, x := range t.Verify.Expected() {
@@ -272,11 +285,17 @@ func (d *decoder) checkVerification(p *Plan) {
 		switch {
 		case !d.given(path) || !d.good("target.reset", "target.install"):
 		case x.Kind == Same && len(t.Reset) == 0:
-			d.at(path, "needs target.reset, because without it every run changes what the next one finds; "+
-				"add it, or remove this")
+			d.at(
+				path,
+				"needs target.reset, because without it every run changes what the next one finds; "+
+					"add it, or remove this",
+			)
 		case x.Kind == Exactly && !t.commanded():
-			d.at(path, "needs a command (target.install or target.reset) that puts this state there; "+
-				"add one, or remove this")
+			d.at(
+				path,
+				"needs a command (target.install or target.reset) that puts this state there; "+
+					"add one, or remove this",
+			)
 		}
 	}
 }
@@ -298,10 +317,14 @@ func (d *decoder) checkElsewhere(p *Plan, a Arm) {
 	}
 	d.checkArmMetrics(p, a)
 	page := p.Target.MetricsURL.First()
-	if len(a.URL) > 0 && len(a.MetricsURL) == 0 && (strings.Contains(page, "://") || hasReference(page)) &&
+	if len(a.URL) > 0 && len(a.MetricsURL) == 0 &&
+		(strings.Contains(page, "://") || hasReference(page)) &&
 		d.good(path+".url", "target.metrics_url") {
-		d.at(path+".url", "needs a metrics_url beside it, because target.metrics_url is an address of its own, "+
-			"of which arm is not known; add it, or make target.metrics_url a path")
+		d.at(
+			path+".url",
+			"needs a metrics_url beside it, because target.metrics_url is an address of its own, "+
+				"of which arm is not known; add it, or make target.metrics_url a path",
+		)
 	}
 	if d.given(path+".metrics_url") && len(a.URL) == 0 && d.good(path+".metrics_url", path+".url") {
 		d.at(path+".metrics_url", "needs a url of this arm; add it, or write target.metrics_url")

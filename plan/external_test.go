@@ -30,15 +30,21 @@ database: {engine: [postgresql, mysql]}
 		t.Fatalf("the canonical form is another plan: %v\n%s", err, p)
 	}
 	v := p.Target.Verify
-	if v.Version != FromAPI || v.Posts != (Expectation{Exactly, 12_000_000, 0}) || v.Users != (Expectation{Kind: Same}) || v.Channels.Checked() || !v.Counts() {
+	if v.Version != FromAPI || v.Posts != (Expectation{Exactly, 12_000_000, 0}) ||
+		v.Users != (Expectation{Kind: Same}) ||
+		v.Channels.Checked() ||
+		!v.Counts() {
 		t.Errorf("verify %+v", v)
 	}
 	if o := p.Target.Timeouts; o != (Timeouts{20 * time.Minute, time.Hour, 5 * time.Minute}) {
 		t.Errorf("timeouts %+v", o)
 	}
 	// A plan without commands is what it was.
-	p, err = Parse([]byte("name: n\ntarget: {driver: external, url: http://a, version: v1}" + commandedTail))
-	if err != nil || p.Target.Verify != (Verification{}) || p.Target.Timeouts != (Timeouts{}) || strings.Contains(p.String(), "verify") {
+	p, err = Parse(
+		[]byte("name: n\ntarget: {driver: external, url: http://a, version: v1}" + commandedTail),
+	)
+	if err != nil || p.Target.Verify != (Verification{}) || p.Target.Timeouts != (Timeouts{}) ||
+		strings.Contains(p.String(), "verify") {
 		t.Errorf("a plan without commands: %v\n%s", err, p)
 	}
 }
@@ -59,13 +65,17 @@ compare:
 	}
 	base, _ := p.Compare.Arm(Base)
 	fresh, _ := p.Compare.Arm("new")
-	if b, n := p.Target.With(base), p.Target.With(fresh); b.URL.First() != "https://blue" || b.MetricsURL.First() != "/metrics" || n.URL.First() != "https://green" || n.MetricsURL.First() != "https://green:9/m" {
+	if b, n := p.Target.With(base), p.Target.With(fresh); b.URL.First() != "https://blue" ||
+		b.MetricsURL.First() != "/metrics" ||
+		n.URL.First() != "https://green" ||
+		n.MetricsURL.First() != "https://green:9/m" {
 		t.Errorf("base %s %s, new %s %s", b.URL, b.MetricsURL, n.URL, n.MetricsURL)
 	}
 	if got := p.ProbesOf("new"); len(got) != 2 || got[1].Agent != "green" {
 		t.Errorf("probes of new: %+v", got)
 	}
-	if q := p.WithoutAgents(); q.WatchedByAgents() || len(q.ProbesOf("new")) != 1 || !p.WatchedByAgents() {
+	if q := p.WithoutAgents(); q.WatchedByAgents() || len(q.ProbesOf("new")) != 1 ||
+		!p.WatchedByAgents() {
 		t.Errorf("without agents: %+v; with them: %+v", q.ProbesOf("new"), p.ProbesOf("new"))
 	}
 	if got := p.Watching(); len(got) != 2 || got[1].Role != "app" {
@@ -80,11 +90,16 @@ compare:
 func TestOneServerIsNotTwoVersions(t *testing.T) {
 	known := Known{Drivers: []string{External}}
 	parse := func(target, arms string) error {
-		_, err := known.Parse([]byte("name: n\ntarget: " + target + commandedTail + "compare: {arms: " + arms + "}\n"))
+		_, err := known.Parse(
+			[]byte(
+				"name: n\ntarget: " + target + commandedTail + "compare: {arms: " + arms + "}\n",
+			),
+		)
 		return err
 	}
 	const versions = `{base: {version: "1.0"}, new: {version: "1.1"}}`
-	if err := parse(`{driver: external, url: "http://a"}`, versions); err == nil || !strings.Contains(err.Error(), "target.install") {
+	if err := parse(`{driver: external, url: "http://a"}`, versions); err == nil ||
+		!strings.Contains(err.Error(), "target.install") {
 		t.Errorf("two versions at one address: %v", err)
 	}
 	if err := parse(`{driver: external, url: "http://a", install: [x]}`, versions); err != nil {
@@ -108,7 +123,13 @@ func TestExpectations(t *testing.T) {
 			t.Errorf("%q is %+v, %q, %v", s, x, x, err)
 		}
 	}
-	for s, want := range map[string]string{"7": "7 ±0", "7±1": "7 ±1", "7 +-1": "7 ±1", "7 +/- 1": "7 ±1", "same": "same ±0"} {
+	for s, want := range map[string]string{
+		"7":       "7 ±0",
+		"7±1":     "7 ±1",
+		"7 +-1":   "7 ±1",
+		"7 +/- 1": "7 ±1",
+		"same":    "same ±0",
+	} {
 		if x, err := parseExpectation(s); err != nil || x.String() != want {
 			t.Errorf("%q is %q, %v, want %q", s, x, err, want)
 		}

@@ -65,7 +65,11 @@ var fleetKeys = section{
 	{"leave", duration.or("25s").from("1s", "10m"),
 		`How long the coordinator may be silent until the users of an agent leave; more than resend.`},
 	{"over", duration.or("5s").from("1s", "1m"), `The time in which they leave.`},
-	{"relay", gone("messages are accounted for in one way, however many agents there are; remove it"), ""},
+	{
+		"relay",
+		gone("messages are accounted for in one way, however many agents there are; remove it"),
+		"",
+	},
 }
 
 // fillFleet sets the times of a plan whose users are on other hosts, and removes how they are
@@ -105,7 +109,11 @@ func (d *decoder) checkFleet(p *Plan) {
 			"and neither placement.agents nor a probe of kind agent names one; add it, or remove this")
 	}
 	if f.Leave <= f.Resend && d.good("fleet.resend") {
-		d.at("fleet.leave", "%s is not more than fleet.resend, %s: users would leave a run that is still valid; want more",
-			formatDuration(f.Leave), formatDuration(f.Resend))
+		d.at(
+			"fleet.leave",
+			"%s is not more than fleet.resend, %s: users would leave a run that is still valid; want more",
+			formatDuration(f.Leave),
+			formatDuration(f.Resend),
+		)
 	}
 }

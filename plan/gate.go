@@ -45,9 +45,11 @@ type Cause string
 
 // The causes of red gates.
 const (
-	ByTarget    Cause = "target"    // the server under test failed, refused, crashed or did not start
+	// the server under test failed, refused, crashed or did not start
+	ByTarget    Cause = "target"
 	ByGenerator Cause = "generator" // the load generator was too slow, or could not be watched
-	ByHost      Cause = "host"      // other processes on the host took resources that the run needed
+	// other processes on the host took resources that the run needed
+	ByHost Cause = "host"
 	// ByEither is the cause of gates that read the whole host of the generator. A target that runs
 	// there too may have used the host up.
 	ByEither Cause = "target or generator"
@@ -208,32 +210,60 @@ func (g Gate) format(v float64) string {
 func (g *Gates) decode(d *decoder, path string, n *yaml.Node) {
 	all := DefaultGates()
 	given := map[string]GateLimit{}
-	d.mapping(path, n, "a mapping such as {lag: {amber: 5ms, red: 20ms}}", func(key string, k, c *yaml.Node) {
-		at := join(path, key)
-		d.nodes[at] = c
-		i := slices.IndexFunc(all, func(x Gate) bool { return x.Name == key })
-		if i < 0 {
-			d.fail(k, at, "unknown gate; %sknown: %s", hint(key, gateNames()), strings.Join(gateNames(), ", "))
-			return
-		}
-		l := GateLimit{Name: key}
-		d.mapping(at, c, "a mapping such as {amber: "+all[i].format(all[i].Amber)+", red: "+all[i].format(all[i].Red)+"}", func(key string, k, c *yaml.Node) {
-			var v float64
-			at := join(at, key)
+	d.mapping(
+		path,
+		n,
+		"a mapping such as {lag: {amber: 5ms, red: 20ms}}",
+		func(key string, k, c *yaml.Node) {
+			at := join(path, key)
 			d.nodes[at] = c
-			switch key {
-			case "amber":
-				l.Amber = &v
-			case "red":
-				l.Red = &v
-			default:
-				d.fail(k, at, "unknown key; want amber or red")
+			i := slices.IndexFunc(all, func(x Gate) bool { return x.Name == key })
+			if i < 0 {
+				d.fail(
+					k,
+					at,
+					"unknown gate; %sknown: %s",
+					hint(key, gateNames()),
+					strings.Join(gateNames(), ", "),
+				)
 				return
 			}
-			decodeScalar("a limit such as "+all[i].format(all[i].Amber), all[i].parse)(d, at, c, &v)
-		})
-		given[key] = l
-	})
+			l := GateLimit{Name: key}
+			d.mapping(
+				at,
+				c,
+				"a mapping such as {amber: "+all[i].format(
+					all[i].Amber,
+				)+", red: "+all[i].format(
+					all[i].Red,
+				)+"}",
+				func(key string, k, c *yaml.Node) {
+					var v float64
+					at := join(at, key)
+					d.nodes[at] = c
+					switch key {
+					case "amber":
+						l.Amber = &v
+					case "red":
+						l.Red = &v
+					default:
+						d.fail(k, at, "unknown key; want amber or red")
+						return
+					}
+					decodeScalar(
+						"a limit such as "+all[i].format(all[i].Amber),
+						all[i].parse,
+					)(
+						d,
+						at,
+						c,
+						&v,
+					)
+				},
+			)
+			given[key] = l
+		},
+	)
 	for _, x := range all {
 		if l, ok := given[x.Name]; ok && (l.Amber != nil || l.Red != nil) {
 			*g = append(*g, l)
@@ -255,7 +285,12 @@ func (g Gates) check(d *decoder) {
 			continue
 		}
 		if !x.Floor && x.Amber > x.Red || x.Floor && x.Amber < x.Red {
-			d.at(path, "amber %s lies beyond red %s; a gate turns amber first", x.format(x.Amber), x.format(x.Red))
+			d.at(
+				path,
+				"amber %s lies beyond red %s; a gate turns amber first",
+				x.format(x.Amber),
+				x.format(x.Red),
+			)
 		}
 	}
 }
@@ -284,7 +319,11 @@ func gateSchema() object {
 	props := object{}
 	for _, x := range DefaultGates() {
 		limit := func(word string, v float64) object {
-			s := object{"type": "string", "description": "Beyond this the gate is " + word + ".", "default": x.format(v)}
+			s := object{
+				"type":        "string",
+				"description": "Beyond this the gate is " + word + ".",
+				"default":     x.format(v),
+			}
 			switch x.Unit {
 			case "ms":
 				s["pattern"] = durationPattern

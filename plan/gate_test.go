@@ -9,16 +9,29 @@ import (
 const small = "name: n\ntarget: {driver: s}\nbounded: {users: 5}\n"
 
 func TestGatesOfAPlan(t *testing.T) {
-	p, err := Parse([]byte(small + "workload: {behavior: b}\ngates: {fds_free: {red: 200}, lag: {amber: 10ms, red: 50ms}, steal: {red: 7%}, bursts: {amber: 2.5x}}\n"))
+	p, err := Parse(
+		[]byte(
+			small + "workload: {behavior: b}\ngates: {fds_free: {red: 200}, lag: {amber: 10ms, red: 50ms}, steal: {red: 7%}, bursts: {amber: 2.5x}}\n",
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][2]float64{"lag": {10, 50}, "fds_free": {200, 200}, "steal": {1, 7}, "bursts": {2.5, 10}, "core": {70, 85}}
+	want := map[string][2]float64{
+		"lag":      {10, 50},
+		"fds_free": {200, 200},
+		"steal":    {1, 7},
+		"bursts":   {2.5, 10},
+		"core":     {70, 85},
+	}
 	for _, g := range p.Gates.All() {
 		if w, ok := want[g.Name]; ok && (g.Amber != w[0] || g.Red != w[1]) {
 			t.Errorf("%s: %v and %v, want %v", g.Name, g.Amber, g.Red, w)
 		}
-		if changed := g.Source == "plan"; changed != slices.Contains([]string{"lag", "fds_free", "steal", "bursts"}, g.Name) {
+		if changed := g.Source == "plan"; changed != slices.Contains(
+			[]string{"lag", "fds_free", "steal", "bursts"},
+			g.Name,
+		) {
 			t.Errorf("%s: source %q", g.Name, g.Source)
 		}
 	}
@@ -53,8 +66,9 @@ func TestGateLevels(t *testing.T) {
 	}
 }
 
-// In a duet others on the host meet all runs alike: their gates void a run only when they leave little of the target's
-// cores, and a busy core of the generator never does. The generator's own gates and the plan's limits stay.
+// In a duet others on the host meet all runs alike: their gates void a run only when they leave
+// little of the target's cores, and a busy core of the generator never does. The generator's own
+// gates and the plan's limits stay.
 func TestGatesOfADuet(t *testing.T) {
 	amber, red := 50.0, 60.0
 	limits := Gates{{Name: "steal", Amber: &amber, Red: &red}}
@@ -65,8 +79,17 @@ func TestGatesOfADuet(t *testing.T) {
 		}
 	}
 	for at, want := range map[string]string{
-		"core 70": "", "core 90": "amber", "core 100": "amber", "cpu 90": "red", "others 74": "amber", "others 90": "red",
-		"target_steal 74": "amber", "steal 50": "", "steal 70": "red", "sched 50": "red", "lag 50": "red",
+		"core 70":         "",
+		"core 90":         "amber",
+		"core 100":        "amber",
+		"cpu 90":          "red",
+		"others 74":       "amber",
+		"others 90":       "red",
+		"target_steal 74": "amber",
+		"steal 50":        "",
+		"steal 70":        "red",
+		"sched 50":        "red",
+		"lag 50":          "red",
 	} {
 		if levels[at] != want {
 			t.Errorf("%s is %q, want %q", at, levels[at], want)
@@ -75,14 +98,27 @@ func TestGatesOfADuet(t *testing.T) {
 }
 
 func TestArrivalOfAPlan(t *testing.T) {
-	p, err := Parse([]byte("name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b, arrival: 200/s}\n"))
+	p, err := Parse(
+		[]byte(
+			"name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b, arrival: 200/s}\n",
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := *p.Workload.Arrival; a != (Arrival{Rate: 200, Process: Constant, InFlight: 500, Queue: 10_000}) {
+	if a := *p.Workload.Arrival; a != (Arrival{
+		Rate:     200,
+		Process:  Constant,
+		InFlight: 500,
+		Queue:    10_000,
+	}) {
 		t.Errorf("%+v", a)
 	}
-	q, err := Parse([]byte("name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b, arrival: {rate: 200/s, process: constant}}\n"))
+	q, err := Parse(
+		[]byte(
+			"name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b, arrival: {rate: 200/s, process: constant}}\n",
+		),
+	)
 	if err != nil || q.Digest() != p.Digest() {
 		t.Errorf("%v\n%s\n%s", err, p, q)
 	}

@@ -89,8 +89,12 @@ func DefaultGates() []Gate {
 			Name: "others",
 			What: "CPU of the target's cores that went neither to the target nor idle nor to the " +
 				"hypervisor",
-			Unit: "%", Amber: 15, Red: 30, DuetRed: 75,
-			Source: ourOwn, Cause: ByHost,
+			Unit:      "%",
+			Amber:     15,
+			Red:       30,
+			DuetRed:   75,
+			Source:    ourOwn,
+			Cause:     ByHost,
 			TimesOnly: true,
 			Detail:    "where both are known: interrupts, and other programs on the host; over 10 s",
 		}, {
@@ -152,10 +156,14 @@ func DefaultGates() []Gate {
 			Over: WholePhase, Search: HeldWindows, TimesOnly: true, Crowded: true,
 			Without: "without users",
 		}, {
-			Name: "clock", What: "offset between the clocks of agents and coordinator",
-			Unit: "ms", Amber: 50, Red: 500,
-			Source: survey, Cause: ByGenerator,
-			Over: WorstMoment,
+			Name:   "clock",
+			What:   "offset between the clocks of agents and coordinator",
+			Unit:   "ms",
+			Amber:  50,
+			Red:    500,
+			Source: survey,
+			Cause:  ByGenerator,
+			Over:   WorstMoment,
 			Detail: "of [other hosts](method/agents.md#clocks) its error, and deliveries before their " +
 				"sending",
 		}, {

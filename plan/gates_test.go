@@ -40,18 +40,36 @@ func TestGatesPageGolden(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, string(b)); diff != "" {
-		t.Errorf("%s is not what the gates make (-want +got; rewrite with -update):\n%s", page, diff)
+		t.Errorf(
+			"%s is not what the gates make (-want +got; rewrite with -update):\n%s",
+			page,
+			diff,
+		)
 	}
 }
 
 func gatesTable() string {
 	var b strings.Builder
-	b.WriteString("| gate | reading | amber | red | source of the limits | caused by | spoils | measured phase | search |\n")
+	b.WriteString(
+		"| gate | reading | amber | red | source of the limits | caused by | spoils | measured phase | search |\n",
+	)
 	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
-	over := map[plan.Stretch]string{plan.MeanOfPhase: "each second", plan.WorstMoment: "each second, the worst", plan.SecondsAlone: "each second alone", plan.WholePhase: "phase"}
-	search := map[plan.SearchPart]string{plan.EndsSearch: "each second, ends", plan.HeldWindows: "held", plan.EachSecond: "each second"}
+	over := map[plan.Stretch]string{
+		plan.MeanOfPhase:  "each second",
+		plan.WorstMoment:  "each second, the worst",
+		plan.SecondsAlone: "each second alone",
+		plan.WholePhase:   "phase",
+	}
+	search := map[plan.SearchPart]string{
+		plan.EndsSearch:  "each second, ends",
+		plan.HeldWindows: "held",
+		plan.EachSecond:  "each second",
+	}
 	for _, g := range plan.DefaultGates() {
-		reading, below, spoils, without := g.What, "", "all", ""
+		reading := g.What
+		below := ""
+		spoils := "all"
+		without := ""
 		if g.Detail != "" {
 			reading += "; " + g.Detail
 		}
@@ -64,8 +82,22 @@ func gatesTable() string {
 		if g.Without != "" {
 			without = "; not applicable " + g.Without
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s%s | %s%s | %s | %s | %s | %s%s | %s |\n", g.Name, reading,
-			below, g.Format(g.Amber), below, g.Format(g.Red), g.Source, g.Cause, spoils, over[g.Over], without, search[g.Search])
+		fmt.Fprintf(
+			&b,
+			"| `%s` | %s | %s%s | %s%s | %s | %s | %s | %s%s | %s |\n",
+			g.Name,
+			reading,
+			below,
+			g.Format(g.Amber),
+			below,
+			g.Format(g.Red),
+			g.Source,
+			g.Cause,
+			spoils,
+			over[g.Over],
+			without,
+			search[g.Search],
+		)
 	}
 	return b.String()
 }

@@ -156,7 +156,12 @@ func (t valueType) from(least, most any) valueType {
 		if amount(v) >= amount(low) && amount(v) <= amount(high) {
 			return ""
 		}
-		return fmt.Sprintf("%s is out of range; want %s to %s", t.show(v), t.show(low), t.show(high))
+		return fmt.Sprintf(
+			"%s is out of range; want %s to %s",
+			t.show(v),
+			t.show(low),
+			t.show(high),
+		)
 	})
 }
 

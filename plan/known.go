@@ -11,7 +11,8 @@ type Known struct {
 	Topologies []string
 	// Arrivals lists the behaviors that can serve workload.arrival.
 	Arrivals []string
-	// Ops lists the operations that a latency rule or a margin may name besides "op" and "delivery".
+	// Ops lists the operations that a latency rule or a margin may name besides "op" and
+	// "delivery".
 	Ops []string
 	// Apart lists further operations, which only a margin may name: logins and storms are not part
 	// of "op".

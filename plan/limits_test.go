@@ -56,7 +56,11 @@ func TestProblemsAreCounted(t *testing.T) {
 	if !errors.As(err, &all) || len(all.Problems) != 100 || all.More < 4000 {
 		t.Fatalf("%d problems and %d more", len(all.Problems), all.More)
 	}
-	if text := err.Error(); !strings.HasSuffix(text, fmt.Sprintf("\nand %d problems more", all.More)) || len(text) > 64<<10 {
+	if text := err.Error(); !strings.HasSuffix(
+		text,
+		fmt.Sprintf("\nand %d problems more", all.More),
+	) ||
+		len(text) > 64<<10 {
 		t.Errorf("%d bytes that end in %q", len(text), text[len(text)-40:])
 	}
 	if _, err := plan.Parse([]byte(minimal + "sed: 5\n")); strings.Contains(err.Error(), "more") {
@@ -85,7 +89,8 @@ func TestListsAndMappingsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := plan.Parse([]byte(minimal + c.src))
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
+			if c.want == "" && err != nil ||
+				c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})

@@ -127,7 +127,12 @@ func (d *decoder) checkLinks(p *Plan) {
 		return
 	}
 	there := map[string]bool{
-		AllLinks: true, "app": true, "generator": true, "proxy": to.Proxy != "", "db": len(p.Engines()) > 0, "replica": to.Replicas > 0,
+		AllLinks:    true,
+		"app":       true,
+		"generator": true,
+		"proxy":     to.Proxy != "",
+		"db":        len(p.Engines()) > 0,
+		"replica":   to.Replicas > 0,
 	}
 	for _, role := range slices.Sorted(maps.Keys(to.Links)) {
 		at := path + "." + role
@@ -154,7 +159,8 @@ func (d *decoder) checkApart(p *Plan) {
 	if !t.Topology.Apart() || !d.good("target.topology.hosts") {
 		return
 	}
-	requested := []string{"${PORT}"} // the ports that others connect to; further ones may be for the host itself
+	// the ports that others connect to; further ones may be for the host itself
+	requested := []string{"${PORT}"}
 	for _, at := range []struct {
 		path string
 		list Addresses
@@ -163,7 +169,8 @@ func (d *decoder) checkApart(p *Plan) {
 			requested = append(requested, portRE.FindAllString(v, -1)...)
 		}
 		whole := slices.ContainsFunc(at.list, func(v string) bool {
-			return strings.Contains(v, "://") && !strings.Contains(v, "://${HOST}") && !strings.Contains(v, "://${HOSTPORT}")
+			return strings.Contains(v, "://") && !strings.Contains(v, "://${HOST}") &&
+				!strings.Contains(v, "://${HOSTPORT}")
 		})
 		if whole && d.good(at.path) {
 			d.at(at.path,
@@ -202,7 +209,11 @@ func unreached(port string) string {
 	if port == "${PORT}" {
 		at = "${HOSTPORT}"
 	}
-	return fmt.Sprintf("listens where no other host reaches it (hosts: %s); write %s", HostsNetns, at)
+	return fmt.Sprintf(
+		"listens where no other host reaches it (hosts: %s); write %s",
+		HostsNetns,
+		at,
+	)
 }
 
 // checkLocal refuses arguments that have a server listen for others on its own loopback device.

@@ -50,7 +50,14 @@ func TestAddressesOfHosts(t *testing.T) {
 
 // TestApartIsNoDuet: a comparison of such servers has its arms one after the other.
 func TestApartIsNoDuet(t *testing.T) {
-	p, err := withTopologies.Parse(fmt.Appendf(nil, topologyText+"compare: {arms: {base: {}, new: {args: [-x]}}}\n", "chat", `{hosts: netns}`))
+	p, err := withTopologies.Parse(
+		fmt.Appendf(
+			nil,
+			topologyText+"compare: {arms: {base: {}, new: {args: [-x]}}}\n",
+			"chat",
+			`{hosts: netns}`,
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

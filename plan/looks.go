@@ -36,7 +36,12 @@ func looksText() string {
 func parseBlocks(s string) (int, error) {
 	n, err := parseInt(s)
 	if err != nil {
-		err = fmt.Errorf("%s is no number of blocks; want 1 to %d, or %s", clip(s), maxBlocks, autoBlocks)
+		err = fmt.Errorf(
+			"%s is no number of blocks; want 1 to %d, or %s",
+			clip(s),
+			maxBlocks,
+			autoBlocks,
+		)
 	}
 	return n, err
 }
@@ -75,8 +80,12 @@ func (d *decoder) checkLooks(c *Compare) {
 	}
 	want := plannedLooks()
 	if d.auto() {
-		d.at("compare.looks", "exclude compare.blocks: auto, which has looks of its own, after %s blocks; remove looks, or set blocks to %d",
-			numbersText(pairsOf(stats.BudgetLooks())), want[len(want)-1])
+		d.at(
+			"compare.looks",
+			"exclude compare.blocks: auto, which has looks of its own, after %s blocks; remove looks, or set blocks to %d",
+			numbersText(pairsOf(stats.BudgetLooks())),
+			want[len(want)-1],
+		)
 		return
 	}
 	if !slices.Equal(c.Looks, want) {

@@ -19,12 +19,14 @@ func TestLooks(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", text, p, err)
 		}
 		again, err := Parse([]byte(p.String()))
-		if err != nil || again.Digest() != p.Digest() || !slices.Equal(again.Compare.Looks, p.Compare.Looks) {
+		if err != nil || again.Digest() != p.Digest() ||
+			!slices.Equal(again.Compare.Looks, p.Compare.Looks) {
 			t.Errorf("the canonical form is another plan: %v\n%s", err, p)
 		}
 	}
 	fixed, err := Parse([]byte(compared("")))
-	if err != nil || fixed.Compare.Blocks != 6 || fixed.Compare.Looks != nil || strings.Contains(fixed.String(), "looks") {
+	if err != nil || fixed.Compare.Blocks != 6 || fixed.Compare.Looks != nil ||
+		strings.Contains(fixed.String(), "looks") {
 		t.Errorf("without looks: %+v, %v", fixed, err)
 	}
 }
@@ -37,14 +39,18 @@ func TestAuto(t *testing.T) {
 		", blocks: \"auto\", budget: 90s": 90 * time.Second,
 	} {
 		p, err := Parse([]byte(compared(text)))
-		if err != nil || !p.Compare.Auto() || p.Compare.Blocks != 30 || p.Compare.Budget != budget || p.Compare.Looks != nil {
+		if err != nil || !p.Compare.Auto() || p.Compare.Blocks != 30 ||
+			p.Compare.Budget != budget ||
+			p.Compare.Looks != nil {
 			t.Fatalf("%s: %+v, %v", text, p, err)
 		}
 		if want := max(time.Minute, budget/3); p.Compare.Retry != want {
 			t.Errorf("%s: retry %v, want %v", text, p.Compare.Retry, want)
 		}
 		again, err := Parse([]byte(p.String()))
-		if err != nil || again.Digest() != p.Digest() || !reflect.DeepEqual(again.Compare, p.Compare) || !strings.Contains(p.String(), "  blocks: auto\n") {
+		if err != nil || again.Digest() != p.Digest() ||
+			!reflect.DeepEqual(again.Compare, p.Compare) ||
+			!strings.Contains(p.String(), "  blocks: auto\n") {
 			t.Errorf("%s: the canonical form is another plan: %v\n%s", text, err, p)
 		}
 	}

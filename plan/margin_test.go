@@ -68,7 +68,8 @@ bounded: {users: 10, slo: ["rate(errors) < 0.05%"]}
 compare: {arms: {base: {}, new: {}}, margin: {errors: 0.1pp}}
 `
 	_, err := plan.Known{Drivers: []string{"refchat"}}.Parse([]byte(text))
-	if want := "compare.margin.errors: 0.1pp is more than the rule rate(errors) < 0.05% min 4000 allows at all"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "compare.margin.errors: 0.1pp is more than the rule rate(errors) < 0.05% min 4000 allows at all"; err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
 }
@@ -76,7 +77,11 @@ compare: {arms: {base: {}, new: {}}, margin: {errors: 0.1pp}}
 // TestAStoredPlanHasTheMarginsThatItLists reads a plan that was stored before costs and typical(op)
 // were endpoints: reading it again adds none.
 func TestAStoredPlanHasTheMarginsThatItLists(t *testing.T) {
-	p, err := plan.Parse([]byte("name: n\ntarget: {driver: refchat}\nworkload: {behavior: poster}\nbounded: {users: 10}\ncompare: {arms: {base: {}, new: {}}}\n"))
+	p, err := plan.Parse(
+		[]byte(
+			"name: n\ntarget: {driver: refchat}\nworkload: {behavior: poster}\nbounded: {users: 10}\ncompare: {arms: {base: {}, new: {}}}\n",
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +142,8 @@ compare: {arms: {base: {}, new: {}}, margin: {%MARGIN}}
 				}
 			}
 			again, err := plan.ParseStored([]byte(p.String()))
-			if err != nil || again.Digest() != p.Digest() || strings.Join(again.NotJudged(), " ") != tt.dropped {
+			if err != nil || again.Digest() != p.Digest() ||
+				strings.Join(again.NotJudged(), " ") != tt.dropped {
 				t.Errorf("its canonical form: %v\n%s", err, p)
 			}
 		})

@@ -31,16 +31,19 @@ func TestMeasureAuto(t *testing.T) {
 			t.Errorf("%q: %v", keys, err)
 			continue
 		}
-		if b := p.Bounded; !b.Auto() || b.MeasureMin != want[0] || b.MeasureMax != want[1] || b.Measure != want[1] {
+		if b := p.Bounded; !b.Auto() || b.MeasureMin != want[0] || b.MeasureMax != want[1] ||
+			b.Measure != want[1] {
 			t.Errorf("%q: %+v", keys, b)
 		}
 		again, err := plan.ParseStored([]byte(p.String()))
-		if err != nil || again.Digest() != p.Digest() || again.Bounded.Measure != want[1] || !strings.Contains(p.String(), "measure: auto\n") {
+		if err != nil || again.Digest() != p.Digest() || again.Bounded.Measure != want[1] ||
+			!strings.Contains(p.String(), "measure: auto\n") {
 			t.Errorf("%q: its canonical form: %v\n%s", keys, err, p)
 		}
 	}
 	p, err := k.Parse(fmt.Appendf(nil, measured, ", measure: 9s", ""))
-	if err != nil || p.Bounded.Auto() || p.Bounded.Measure != 9*time.Second || strings.Contains(p.String(), "measure_") {
+	if err != nil || p.Bounded.Auto() || p.Bounded.Measure != 9*time.Second ||
+		strings.Contains(p.String(), "measure_") {
 		t.Errorf("a declared length: %+v, %v\n%s", p.Bounded, err, p)
 	}
 	for _, tt := range []struct{ bounded, compare, want string }{
@@ -52,12 +55,14 @@ func TestMeasureAuto(t *testing.T) {
 		{", measure: auto, window: last 5s", ", mode: duet", "bounded.measure: auto excludes bounded.until and bounded.window"},
 		{", measure: auto", ", mode: sequence", "bounded.measure: auto looks at runs that take turns, and compare.mode is sequence; write a time"},
 	} {
-		if _, err := k.Parse(fmt.Appendf(nil, measured, tt.bounded, tt.compare)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := k.Parse(fmt.Appendf(nil, measured, tt.bounded, tt.compare)); err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s%s: got %v, want %q", tt.bounded, tt.compare, err, tt.want)
 		}
 	}
 	single := "name: n\ntarget: {driver: server}\nworkload: {behavior: poster}\nbounded: {users: 5, measure: auto}\n"
-	if _, err := k.Parse([]byte(single)); err == nil || !strings.Contains(err.Error(), "take turns, and the plan compares nothing") {
+	if _, err := k.Parse([]byte(single)); err == nil ||
+		!strings.Contains(err.Error(), "take turns, and the plan compares nothing") {
 		t.Errorf("without a comparison: %v", err)
 	}
 }

@@ -29,13 +29,20 @@ func metricsSection(ofPlan bool) section {
 	labels := selectors
 	labels.required = !ofPlan
 	return section{
-		{"prometheus", prometheus, `Base address of its HTTP API. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}.`},
+		{
+			"prometheus",
+			prometheus,
+			`Base address of its HTTP API. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}.`,
+		},
 		{"labels", labels, `For each role (app, db, proxy), the label matchers of its series.`},
 	}
 }
 
-var selectors = mapping("a mapping such as {NAME: value}", raw.checked(CheckSelector),
-	`Matchers without braces, such as instance=~"app-.*",env="test".`).called("a role").atMost(16, "roles")
+var selectors = mapping(
+	"a mapping such as {NAME: value}",
+	raw.checked(CheckSelector),
+	`Matchers without braces, such as instance=~"app-.*",env="test".`,
+).called("a role").atMost(16, "roles")
 
 // checkPrometheus returns the error of the address of a server.
 func checkPrometheus(s string) error {
@@ -53,7 +60,9 @@ func (m MetricsServer) Roles() []string { return slices.Sorted(maps.Keys(m.Label
 const maxSelector = 1000
 
 // matcherRE matches one matcher of a selector and the separator before the next one.
-var matcherRE = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"\s*(,|$)`)
+var matcherRE = regexp.MustCompile(
+	`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"\s*(,|$)`,
+)
 
 // CheckSelector returns the error of label matchers such as instance=~"app-.*",job="node".
 func CheckSelector(text string) error {
@@ -72,7 +81,9 @@ func CheckSelector(text string) error {
 		if m == nil {
 			return fmt.Errorf("cannot be read from %s on; %s", clip(strings.TrimSpace(rest)), want)
 		}
-		name, op, value := m[1], m[2], m[3]
+		name := m[1]
+		op := m[2]
+		value := m[3]
 		if name == "__name__" {
 			return fmt.Errorf(
 				"names a metric; which metrics are read is known (docs/probes.md), and " +
@@ -141,9 +152,12 @@ func (d *decoder) checkMetrics(p *Plan) {
 				"has no prometheus; write the base address of a Prometheus server, such as "+
 					"http://HOST:9090")
 		}
-		if len(p.Metrics.Labels) == 0 && d.good("metrics.labels", "compare.arms") && !p.ownMetrics() {
-			d.at("metrics",
-				`has no labels; write for each role which series are its, such as labels: {app: 'instance=~"app-.*"'}`)
+		if len(p.Metrics.Labels) == 0 && d.good("metrics.labels", "compare.arms") &&
+			!p.ownMetrics() {
+			d.at(
+				"metrics",
+				`has no labels; write for each role which series are its, such as labels: {app: 'instance=~"app-.*"'}`,
+			)
 		}
 	}
 	d.checkWatchedOnce(p)
@@ -160,8 +174,10 @@ func (d *decoder) checkArmMetrics(p *Plan, a Arm) {
 	case len(a.URL) == 0 && d.good("compare.arms."+a.Name+".url"):
 		d.at(path, "needs a url of this arm; add it, or write metrics of the plan")
 	case len(a.Metrics.Labels) == 0:
-		d.at(path,
-			`has no labels; write for each role which series are this arm's, such as labels: {app: 'instance=~"green-.*"'}`)
+		d.at(
+			path,
+			`has no labels; write for each role which series are this arm's, such as labels: {app: 'instance=~"green-.*"'}`,
+		)
 	case a.Metrics.Prometheus == "" && p.Metrics.Prometheus == "" && d.good("metrics"):
 		d.at(path,
 			"has no prometheus, and neither has metrics of the plan; write the base address "+
@@ -179,7 +195,9 @@ func (d *decoder) checkWatchedOnce(p *Plan) {
 	once := func(section string, m MetricsServer, probes []Probe) {
 		for _, role := range m.Roles() {
 			path := join(section, role)
-			if d.good(path) && slices.ContainsFunc(probes, func(x Probe) bool { return x.Role == role }) {
+			if d.good(path) && slices.ContainsFunc(probes, func(x Probe) bool {
+				return x.Role == role
+			}) {
 				d.at(path, "is a role that probes read too, and sums over it would count twice; "+
 					"give one of them another role, or remove it")
 			}
@@ -195,7 +213,8 @@ func (d *decoder) checkWatchedOnce(p *Plan) {
 			section = "compare.arms." + a.Name + "." + labels
 		}
 		once(section, p.MetricsOf(a.Name), p.ProbesOf(a.Name))
-		if len(a.URL) > 0 && len(a.Metrics.Labels) == 0 && len(p.Metrics.Labels) > 0 && d.good(labels) {
+		if len(a.URL) > 0 && len(a.Metrics.Labels) == 0 && len(p.Metrics.Labels) > 0 &&
+			d.good(labels) {
 			d.at(labels,
 				"watches the hosts of all arms, and %s has a url of its own; remove it, and "+
 					"give each arm metrics or probes", a.Name)

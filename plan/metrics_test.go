@@ -24,11 +24,13 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("roles %q", got)
 	}
 	again, err := Parse([]byte(p.String()))
-	if err != nil || again.Digest() != p.Digest() || !strings.Contains(p.String(), "metrics:\n  prometheus: ") {
+	if err != nil || again.Digest() != p.Digest() ||
+		!strings.Contains(p.String(), "metrics:\n  prometheus: ") {
 		t.Errorf("%v\n%s", err, p)
 	}
 	known := Known{Drivers: []string{External}, Roles: map[string][]string{External: {"app"}}}
-	if _, err := known.Parse([]byte(metricsPlan)); err != nil && strings.Contains(err.Error(), "db") {
+	if _, err := known.Parse([]byte(metricsPlan)); err != nil &&
+		strings.Contains(err.Error(), "db") {
 		t.Errorf("a rule about a role that metrics watch: %v", err)
 	}
 }
@@ -37,9 +39,19 @@ func TestMetrics(t *testing.T) {
 // they would mix all arms.
 func TestMetricsOfArmsElsewhere(t *testing.T) {
 	arms := func(urls bool) string {
-		text := strings.Replace(metricsPlan, `, url: "https://app.example"`, ", install: [x], url: \"https://app.example\"", 1)
+		text := strings.Replace(
+			metricsPlan,
+			`, url: "https://app.example"`,
+			", install: [x], url: \"https://app.example\"",
+			1,
+		)
 		if urls {
-			return strings.Replace(text, "install: [x], ", "", 1) + `compare: {arms: {base: {version: "1.0", url: "https://blue"}, new: {version: "1.1", url: "https://green"}}}`
+			return strings.Replace(
+				text,
+				"install: [x], ",
+				"",
+				1,
+			) + `compare: {arms: {base: {version: "1.0", url: "https://blue"}, new: {version: "1.1", url: "https://green"}}}`
 		}
 		return text + `compare: {arms: {base: {version: "1.0"}, new: {version: "1.1"}}}`
 	}
@@ -47,7 +59,11 @@ func TestMetricsOfArmsElsewhere(t *testing.T) {
 		t.Errorf("arms that share the hosts: %v", err)
 	}
 	_, err := Parse([]byte(arms(true)))
-	if err == nil || strings.Count(err.Error(), "metrics.labels: watches the hosts of all arms, and base has a url of its own; remove it, and give each arm metrics or probes") != 1 {
+	if err == nil ||
+		strings.Count(
+			err.Error(),
+			"metrics.labels: watches the hosts of all arms, and base has a url of its own; remove it, and give each arm metrics or probes",
+		) != 1 {
 		t.Errorf("blue and green: %v", err)
 	}
 }
@@ -62,7 +78,9 @@ func TestMetricsBesideProbes(t *testing.T) {
 		"probes: [" + strings.Replace(probe, "role: db", "role: proxy", 1) + "]": "",
 	} {
 		_, err := Parse([]byte(metricsPlan + tail))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "labels.app")) {
+		if want == "" && err != nil ||
+			want != "" &&
+				(err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "labels.app")) {
 			t.Errorf("%s: %v", tail, err)
 		}
 	}
@@ -81,7 +99,10 @@ compare:
     base: {url: "https://blue", metrics: {labels: {app: 'instance="blue"', db: 'instance="db"'}}}
 `
 	const green = `    new: {url: "https://green", metrics: {prometheus: "https://green.example", labels: {app: 'instance="green"'}}}`
-	known := Known{Drivers: []string{External, Process}, Roles: map[string][]string{External: {"generator"}}}
+	known := Known{
+		Drivers: []string{External, Process},
+		Roles:   map[string][]string{External: {"generator"}},
+	}
 	p, err := known.Parse([]byte(head + green))
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +112,10 @@ compare:
 		t.Errorf("the canonical form is another plan: %v\n%s", err, p)
 	}
 	base, fresh := p.MetricsOf(Base), p.MetricsOf("new")
-	if base.Prometheus != "https://prom.example" || len(base.Labels) != 2 || fresh.Prometheus != "https://green.example" || fresh.Labels["app"] != `instance="green"` || len(fresh.Labels) != 1 {
+	if base.Prometheus != "https://prom.example" || len(base.Labels) != 2 ||
+		fresh.Prometheus != "https://green.example" ||
+		fresh.Labels["app"] != `instance="green"` ||
+		len(fresh.Labels) != 1 {
 		t.Errorf("base %+v, new %+v", base, fresh)
 	}
 	if roles := p.WatchedRoles(); len(roles) != 1 || roles[0] != "app" {
@@ -115,7 +139,9 @@ compare:
 			t.Fatalf("%s: the plan has no %s", tt.name, tt.from)
 		}
 		_, err := known.Parse([]byte(strings.Replace(text, tt.from, tt.to, 1)))
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter22")) {
+		if tt.want == "" && err != nil ||
+			tt.want != "" &&
+				(err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter22")) {
 			t.Errorf("%s: %v\nwant %q", tt.name, err, tt.want)
 		}
 	}

@@ -19,7 +19,8 @@ const (
 // MixFile returns the path of the file from which the weights are to be read, or "" if ActionMix is
 // a name. A path holds a slash, or ends in .yaml or .yml.
 func (w Workload) MixFile() string {
-	if strings.ContainsAny(w.ActionMix, `/\`) || strings.HasSuffix(w.ActionMix, ".yaml") || strings.HasSuffix(w.ActionMix, ".yml") {
+	if strings.ContainsAny(w.ActionMix, `/\`) || strings.HasSuffix(w.ActionMix, ".yaml") ||
+		strings.HasSuffix(w.ActionMix, ".yml") {
 		return w.ActionMix
 	}
 	return ""
@@ -123,11 +124,20 @@ func (d *decoder) checkStages(p *Plan, k Known) {
 		}
 		switch {
 		case s.At+s.Over >= b.Measure:
-			d.at(path, "from %s over %s ends beyond bounded.measure %s; begin earlier, or measure longer",
-				formatDuration(s.At), formatDuration(s.Over), formatDuration(b.Measure))
+			d.at(
+				path,
+				"from %s over %s ends beyond bounded.measure %s; begin earlier, or measure longer",
+				formatDuration(s.At),
+				formatDuration(s.Over),
+				formatDuration(b.Measure),
+			)
 		case i > 0 && s.At < end:
-			d.at(path, "begins at %s, before the storm above it ends at %s; put them one after the other",
-				formatDuration(s.At), formatDuration(end))
+			d.at(
+				path,
+				"begins at %s, before the storm above it ends at %s; put them one after the other",
+				formatDuration(s.At),
+				formatDuration(end),
+			)
 		}
 		end = max(end, s.At+s.Over)
 	}

@@ -35,7 +35,8 @@ func (p *Plan) Duet() (duet bool, why string) {
 	}
 	why, _ = p.alone()
 	if m := p.Compare.Mode; m == ModeDuet && why != "" {
-		return false, "compare.mode is duet, and " + why // of a plan that was changed after it was checked
+		// of a plan that was changed after it was checked
+		return false, "compare.mode is duet, and " + why
 	} else if m != "" {
 		return m == ModeDuet, "compare.mode is " + m
 	}
@@ -89,8 +90,10 @@ func (p *Plan) alone() (why, remedy string) {
 	case p.Placement.Agents != nil:
 		return "the users are on other hosts (placement.agents), and those of a duet share one process", "remove placement.agents"
 	case p.Placement.Processes > 1:
-		return fmt.Sprintf("the users are divided among %d processes (placement.processes), and those of a duet share one",
-			p.Placement.Processes), "write 1"
+		return fmt.Sprintf(
+			"the users are divided among %d processes (placement.processes), and those of a duet share one",
+			p.Placement.Processes,
+		), "write 1"
 	case p.Target.Driver == External:
 		return p.aloneElsewhere()
 	case fixed(p.Target.URL.First()):
@@ -104,7 +107,11 @@ func (p *Plan) alone() (why, remedy string) {
 	case len(p.Metrics.Labels) > 0:
 		return "metrics watch hosts that are not paused with the arms, and would count the load of all", "remove metrics"
 	case p.Seats() > mostSeats:
-		return fmt.Sprintf("%d arms and databases are too many to be up at once; at most %d can", p.Seats(), mostSeats),
+		return fmt.Sprintf(
+				"%d arms and databases are too many to be up at once; at most %d can",
+				p.Seats(),
+				mostSeats,
+			),
 			"compare fewer at once"
 	}
 	return "", ""
@@ -118,7 +125,12 @@ func (p *Plan) aloneElsewhere() (why, remedy string) {
 		for _, spelled := range a.URL {
 			same := sameAddress(spelled)
 			if other, taken := at[same]; taken && other != a.Name {
-				return fmt.Sprintf("%s and %s are both at %s", other, a.Name, address(strings.TrimRight(spelled, "/"))), "give each arm servers of its own"
+				return fmt.Sprintf(
+					"%s and %s are both at %s",
+					other,
+					a.Name,
+					address(strings.TrimRight(spelled, "/")),
+				), "give each arm servers of its own"
 			}
 			at[same] = a.Name
 		}
@@ -134,18 +146,29 @@ func (p *Plan) aloneElsewhere() (why, remedy string) {
 		return "a server that is not paused works off its backlog in the turns of the others, and the capacity that a search found would be too high",
 			"remove unbounded"
 	case len(p.Database.Engine) > 1:
-		return fmt.Sprintf("the %d databases of an arm share its address, and one of them is there at a time", len(p.Database.Engine)),
+		return fmt.Sprintf(
+				"the %d databases of an arm share its address, and one of them is there at a time",
+				len(p.Database.Engine),
+			),
 			"name one in database.engine"
 	case fixed(p.Target.Ready):
 		return "the servers of all arms would be asked at the one address target.ready", "write a path"
-	case len(p.Target.MetricsURL) > 0 || p.anyArm(func(a Arm) bool { return len(a.MetricsURL) > 0 }):
+	case len(p.Target.MetricsURL) > 0 || p.anyArm(func(a Arm) bool {
+		return len(a.MetricsURL) > 0
+	}):
 		return "metrics_url: a page that is read once a second" + counted, "remove metrics_url"
 	case len(p.Probes) > 0 || p.anyArm(func(a Arm) bool { return len(a.Probes) > 0 }):
 		return "probes: a probe that reads once a second" + counted, "remove probes"
-	case len(p.Metrics.Labels) > 0 || p.anyArm(func(a Arm) bool { return len(a.Metrics.Labels) > 0 }):
+	case len(p.Metrics.Labels) > 0 || p.anyArm(func(a Arm) bool {
+		return len(a.Metrics.Labels) > 0
+	}):
 		return "metrics: a monitor" + counted, "remove metrics"
 	case p.Seats() > mostSeats:
-		return fmt.Sprintf("%d arms are too many to take turns; at most %d can", p.Seats(), mostSeats), "compare fewer at once"
+		return fmt.Sprintf(
+			"%d arms are too many to take turns; at most %d can",
+			p.Seats(),
+			mostSeats,
+		), "compare fewer at once"
 	}
 	return "", ""
 }
@@ -175,7 +198,8 @@ func sameAddress(address string) string {
 // fixed reports whether an address is the same for every server: it is not a path, and has no
 // variable of a server. Secrets are the same for all.
 func fixed(address string) bool {
-	return address != "" && !strings.HasPrefix(address, "/") && !strings.Contains(referenceRE.ReplaceAllString(address, ""), "${")
+	return address != "" && !strings.HasPrefix(address, "/") &&
+		!strings.Contains(referenceRE.ReplaceAllString(address, ""), "${")
 }
 
 // checkMode checks how the comparison is carried out. Stored plans stay readable.
@@ -200,6 +224,10 @@ var turn = duration.hidingZero().accepting(func(_ string, v reflect.Value) strin
 	if d == 0 || d >= leastSlice && d <= mostSlice {
 		return ""
 	}
-	return fmt.Sprintf("%s is out of range; want %s to %s, or 0s for one that follows the latencies",
-		formatDuration(d), formatDuration(leastSlice), formatDuration(mostSlice))
+	return fmt.Sprintf(
+		"%s is out of range; want %s to %s, or 0s for one that follows the latencies",
+		formatDuration(d),
+		formatDuration(leastSlice),
+		formatDuration(mostSlice),
+	)
 })

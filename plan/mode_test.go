@@ -41,14 +41,24 @@ func TestMode(t *testing.T) {
 			continue
 		}
 		duet, why := p.Duet()
-		if p.Compare.Mode != tt.mode || p.Compare.Slice != tt.slice || duet != tt.duet || why != tt.why {
-			t.Errorf("%q: mode %q, slice %v, duet %v (%s)", tt.keys, p.Compare.Mode, p.Compare.Slice, duet, why)
+		if p.Compare.Mode != tt.mode || p.Compare.Slice != tt.slice || duet != tt.duet ||
+			why != tt.why {
+			t.Errorf(
+				"%q: mode %q, slice %v, duet %v (%s)",
+				tt.keys,
+				p.Compare.Mode,
+				p.Compare.Slice,
+				duet,
+				why,
+			)
 		}
-		if again, err := plan.ParseStored([]byte(p.String())); err != nil || again.Digest() != p.Digest() ||
+		if again, err := plan.ParseStored([]byte(p.String())); err != nil ||
+			again.Digest() != p.Digest() ||
 			again.Compare.Slice != tt.slice {
 			t.Errorf("%q: its canonical form: %v\n%s", tt.keys, err, p)
 		}
-		if text := p.String(); tt.keys == "" && (strings.Contains(text, "mode") || strings.Contains(text, "slice")) {
+		if text := p.String(); tt.keys == "" &&
+			(strings.Contains(text, "mode") || strings.Contains(text, "slice")) {
 			t.Errorf("a plan without a mode has one in its canonical form:\n%s", text)
 		}
 	}
@@ -62,8 +72,10 @@ func TestMode(t *testing.T) {
 		", mode: duet, slice: fast":      "compare.slice:",
 		", mode: sequence, slice: 200ms": "compare.slice: has no effect in a sequence; remove it, or write mode: duet",
 	} {
-		if _, err := k.Parse(fmt.Appendf(nil, twoArms, "", "", "", keys)); err == nil || !strings.Contains(err.Error(),
-			want) || strings.Contains(err.Error(), "\n") {
+		if _, err := k.Parse(fmt.Appendf(nil, twoArms, "", "", "", keys)); err == nil ||
+			!strings.Contains(err.Error(),
+				want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: got\n%v\nwant\n%s", keys, err, want)
 		}
 	}
@@ -115,7 +127,12 @@ func TestArmsThatCannotTakeTurns(t *testing.T) {
 			source := func(mode string) []byte {
 				text := fmt.Sprintf(twoArms, tt.target, tt.sections, tt.arm, mode)
 				if tt.name == "external" {
-					text = strings.Replace(text, "driver: server", `driver: external, url: "http://h"`, 1)
+					text = strings.Replace(
+						text,
+						"driver: server",
+						`driver: external, url: "http://h"`,
+						1,
+					)
 				}
 				return []byte(text)
 			}
@@ -123,15 +140,17 @@ func TestArmsThatCannotTakeTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if duet, why := p.Duet(); tt.why != "" && (duet || why != tt.why) || tt.why == "" && !duet {
+			if duet, why := p.Duet(); tt.why != "" && (duet || why != tt.why) ||
+				tt.why == "" && !duet {
 				t.Errorf("duet %v: %s", duet, why)
 			}
 			_, err = k.Parse(source(", mode: duet"))
 			if tt.why == "" && err != nil {
 				t.Error(err)
 			}
-			if want := ": compare.mode: " + tt.why + "; "; tt.why != "" && (err == nil || !strings.Contains(err.Error(), want) ||
-				!strings.HasSuffix(err.Error(), ", or write sequence") || strings.Contains(err.Error(), "\n")) {
+			if want := ": compare.mode: " + tt.why + "; "; tt.why != "" &&
+				(err == nil || !strings.Contains(err.Error(), want) ||
+					!strings.HasSuffix(err.Error(), ", or write sequence") || strings.Contains(err.Error(), "\n")) {
 				t.Errorf("got\n%v\nwant\n%s", err, want)
 			}
 			if _, err := plan.Parse(source(", mode: duet")); err != nil {
@@ -158,13 +177,25 @@ func TestASearchIsASequenceByDefault(t *testing.T) {
 		if tt.search {
 			search = "unbounded: {max_users: 50}\n"
 		}
-		p, err := plan.Known{Drivers: []string{"server"}}.Parse(fmt.Appendf(nil, twoArms, "", search, "", tt.mode))
+		p, err := plan.Known{
+			Drivers: []string{"server"},
+		}.Parse(
+			fmt.Appendf(nil, twoArms, "", search, "", tt.mode),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		duet, why := p.Duet()
-		if duet != tt.duet || (p.Caution() != "") != tt.caution || !duet && tt.mode == "" && !strings.Contains(why, "compare.mode: duet") {
-			t.Errorf("%q with a search %t: duet %t (%s), caution %q", tt.mode, tt.search, duet, why, p.Caution())
+		if duet != tt.duet || (p.Caution() != "") != tt.caution ||
+			!duet && tt.mode == "" && !strings.Contains(why, "compare.mode: duet") {
+			t.Errorf(
+				"%q with a search %t: duet %t (%s), caution %q",
+				tt.mode,
+				tt.search,
+				duet,
+				why,
+				p.Caution(),
+			)
 		}
 	}
 }

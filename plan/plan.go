@@ -69,8 +69,16 @@ var planKeys = section{
 		`Limits on the load generator's own health. Beyond amber a run has a finding, beyond red it
 		is not valid.`},
 	{"compare", sub(compareKeys), `The arms of a comparison, and which differences matter.`},
-	{"setup", ordered("a mapping of rows such as {dataset: none}", "Value", text, "The value of the row."),
-		`Further rows of the report's Setup table, in this order.`},
+	{
+		"setup",
+		ordered(
+			"a mapping of rows such as {dataset: none}",
+			"Value",
+			text,
+			"The value of the row.",
+		),
+		`Further rows of the report's Setup table, in this order.`,
+	},
 	{"report", sub(reportKeys),
 		`Texts of a person for the report of a comparison, in place of those that are drafted from
 		the findings.`},
@@ -122,7 +130,8 @@ type Placement struct {
 	// target is on the loopback device.
 	Source    []string `yaml:"source"`
 	Processes int      `yaml:"processes"`
-	// Agents are other hosts that have the users; nil: this host has them. Processes is then of each.
+	// Agents are other hosts that have the users; nil: this host has them. Processes is then of
+	// each.
 	Agents *Agents `yaml:"agents"`
 	// Share selects how users are divided among Agents: [ShareEqual] (default) or [ShareRating].
 	// Empty without Agents.
@@ -139,7 +148,9 @@ var cpus = list("a list of CPU numbers such as [0, 1]", whole("a CPU number").fr
 
 // sourceRE matches IPv4 addresses, and roughly IPv6 addresses. Whether this host has the address is
 // known when the plan is run.
-var sourceRE = regexp.MustCompile(`^((25[0-5]|2[0-4]\d|1?\d?\d)(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7})$`)
+var sourceRE = regexp.MustCompile(
+	`^((25[0-5]|2[0-4]\d|1?\d?\d)(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7})$`,
+)
 
 var sources = list(wantTexts, raw.checked(func(s string) error {
 	if sourceRE.MatchString(s) {

@@ -30,7 +30,11 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is not what the code makes (-want +got; rewrite with -update):\n%s", file, diff)
+		t.Errorf(
+			"%s is not what the code makes (-want +got; rewrite with -update):\n%s",
+			file,
+			diff,
+		)
 	}
 }
 
@@ -108,39 +112,116 @@ report: {comments: "Boring is *good*.\nReally.", action_items: [Ship it., "Ask: 
 func TestParseFull(t *testing.T) {
 	got := mustParse(t, full)
 	want := &plan.Plan{
-		Name:      "demo",
-		Seed:      7,
-		Target:    plan.Target{Driver: "server", Instances: 1},
-		Database:  plan.Database{Engine: []string{"postgresql", "mysql"}},
-		Placement: plan.Placement{Generator: []int{1}, Target: []int{0}, Processes: 1, Memory: 512 << 20},
+		Name:     "demo",
+		Seed:     7,
+		Target:   plan.Target{Driver: "server", Instances: 1},
+		Database: plan.Database{Engine: []string{"postgresql", "mysql"}},
+		Placement: plan.Placement{
+			Generator: []int{1},
+			Target:    []int{0},
+			Processes: 1,
+			Memory:    512 << 20,
+		},
 		Workload: plan.Workload{
-			Behavior: "poster", Share: 0.9, With: map[string]float64{"reader": 0.1}, Pace: 0.1, Login: "warm",
-			ActionMix: "busy", Weights: map[string]float64{"post": 2.5, "react": 0},
+			Behavior:  "poster",
+			Share:     0.9,
+			With:      map[string]float64{"reader": 0.1},
+			Pace:      0.1,
+			Login:     "warm",
+			ActionMix: "busy",
+			Weights:   map[string]float64{"post": 2.5, "react": 0},
 		},
 		Bounded: &plan.Bounded{
 			Users: plan.PerEngine{"postgresql": 400, "mysql": 300},
 			Ramp:  5 * time.Second, Settle: 3 * time.Second, Measure: 10 * time.Second,
 			SLO: []plan.SLO{
-				{Source: "p95(op) < 300ms", Stat: "p95", Arg: "op", Less: true, Threshold: 0.3, Unit: "s"},
-				{Source: "rate(disconnected) < 1% min 200", Stat: "rate", Arg: "disconnected", Less: true, Threshold: 0.01, Unit: "fraction", Min: 200},
+				{
+					Source:    "p95(op) < 300ms",
+					Stat:      "p95",
+					Arg:       "op",
+					Less:      true,
+					Threshold: 0.3,
+					Unit:      "s",
+				},
+				{
+					Source:    "rate(disconnected) < 1% min 200",
+					Stat:      "rate",
+					Arg:       "disconnected",
+					Less:      true,
+					Threshold: 0.01,
+					Unit:      "fraction",
+					Min:       200,
+				},
 			},
 			Stages: []plan.Stage{
 				{At: 2 * time.Second, Storm: "reconnect", Share: 0.5, Over: 2 * time.Second},
-				{At: 5 * time.Second, Storm: "mention", Over: time.Second, Params: map[string]string{"posts": "5"}},
+				{
+					At:     5 * time.Second,
+					Storm:  "mention",
+					Over:   time.Second,
+					Params: map[string]string{"posts": "5"},
+				},
 			},
 		},
 		Unbounded: &plan.Unbounded{
-			MaxUsers: 5000, Mode: plan.Tracking,
+			MaxUsers: 5000,
+			Mode:     plan.Tracking,
 			SLO: []plan.SLO{
-				{Source: "p99(op) < 2s", Stat: "p99", Arg: "op", Less: true, Threshold: 2, Unit: "s"},
-				{Source: "mean(op) < 100ms", Stat: "mean", Arg: "op", Less: true, Threshold: 0.1, Unit: "s"},
-				{Source: "rate(5xx) < 0.025% min 8000", Stat: "rate", Arg: "5xx", Less: true, Threshold: 0.00025, Unit: "fraction", Min: 8000},
-				{Source: "cpu(app) < 85% for 30s", Stat: "cpu", Arg: "app", Less: true, Threshold: 0.85, Unit: "fraction", For: 30 * time.Second},
-				{Source: "promql: rate(x[1m]) < 0.5", Stat: "promql", Arg: "rate(x[1m])", Less: true, Threshold: 0.5},
+				{
+					Source:    "p99(op) < 2s",
+					Stat:      "p99",
+					Arg:       "op",
+					Less:      true,
+					Threshold: 2,
+					Unit:      "s",
+				},
+				{
+					Source:    "mean(op) < 100ms",
+					Stat:      "mean",
+					Arg:       "op",
+					Less:      true,
+					Threshold: 0.1,
+					Unit:      "s",
+				},
+				{
+					Source:    "rate(5xx) < 0.025% min 8000",
+					Stat:      "rate",
+					Arg:       "5xx",
+					Less:      true,
+					Threshold: 0.00025,
+					Unit:      "fraction",
+					Min:       8000,
+				},
+				{
+					Source:    "cpu(app) < 85% for 30s",
+					Stat:      "cpu",
+					Arg:       "app",
+					Less:      true,
+					Threshold: 0.85,
+					Unit:      "fraction",
+					For:       30 * time.Second,
+				},
+				{
+					Source:    "promql: rate(x[1m]) < 0.5",
+					Stat:      "promql",
+					Arg:       "rate(x[1m])",
+					Less:      true,
+					Threshold: 0.5,
+				},
 			},
-			Budget: 6 * time.Minute, RampRate: 0.002, Window: 15 * time.Second, Step: 0.005, Precision: 0.02,
+			Budget:    6 * time.Minute,
+			RampRate:  0.002,
+			Window:    15 * time.Second,
+			Step:      0.005,
+			Precision: 0.02,
 		},
-		Sizing: &plan.LoadSteps{Steps: []int{50, 200}, Ramp: plan.Rates{From: 10, To: 10}, Settle: time.Minute, Hold: 90 * time.Second, Offer: "CX23"},
+		Sizing: &plan.LoadSteps{
+			Steps:  []int{50, 200},
+			Ramp:   plan.Rates{From: 10, To: 10},
+			Settle: time.Minute,
+			Hold:   90 * time.Second,
+			Offer:  "CX23",
+		},
 		Prices: []plan.Offer{
 			{Name: "CX23", VCPU: 2, Memory: 4 << 30, Price: 6.5, Currency: "EUR"},
 			{Name: "t3 small", VCPU: 1, Memory: 512 << 20, Price: 30, Currency: "USD"},
@@ -151,12 +232,22 @@ func TestParseFull(t *testing.T) {
 			Blocks:  6,
 			Retry:   52 * time.Minute,
 			Margin: plan.Margin{
-				"capacity": {Value: 0.03}, "p95(post)": {Value: 0.1}, "p99(op)": {Value: 0.2}, "typical(op)": {Value: 0.05}, "typical(delivery)": {Value: 0.05}, "cost(app)": {Value: 0.05}, "cost(db)": {Value: 0.05},
-				"p95(delivery)": {Value: 0.1}, "errors": {Value: 0.00025, Points: true},
+				"capacity":          {Value: 0.03},
+				"p95(post)":         {Value: 0.1},
+				"p99(op)":           {Value: 0.2},
+				"typical(op)":       {Value: 0.05},
+				"typical(delivery)": {Value: 0.05},
+				"cost(app)":         {Value: 0.05},
+				"cost(db)":          {Value: 0.05},
+				"p95(delivery)":     {Value: 0.1},
+				"errors":            {Value: 0.00025, Points: true},
 			},
 		},
-		Setup:  []plan.SetupRow{{Name: "zebra", Value: "none"}, {Name: "alpha", Value: "…"}},
-		Report: plan.Report{Comments: []string{"Boring is *good*.\nReally."}, ActionItems: []string{"Ship it.", "Ask: why?"}},
+		Setup: []plan.SetupRow{{Name: "zebra", Value: "none"}, {Name: "alpha", Value: "…"}},
+		Report: plan.Report{
+			Comments:    []string{"Boring is *good*.\nReally."},
+			ActionItems: []string{"Ship it.", "Ask: why?"},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)
@@ -184,7 +275,10 @@ compare: {arms: {base: {}, new: {}}, margin: 4%}
 
 func TestDigest(t *testing.T) {
 	const same = "target: {driver: 'server'}\nseed: 1\nname: \"d\"\nbounded: {measure: 300s, users: 5}\nworkload: {share: 100.0%, behavior: poster} # note\n"
-	a := mustParse(t, "name: d\ntarget: {driver: server}\nworkload: {behavior: poster}\nbounded: {users: 5}\n")
+	a := mustParse(
+		t,
+		"name: d\ntarget: {driver: server}\nworkload: {behavior: poster}\nbounded: {users: 5}\n",
+	)
 	if b := mustParse(t, same); a.Digest() != b.Digest() {
 		t.Errorf("two spellings of one plan differ:\n%s\n%s", a, b)
 	}
@@ -215,16 +309,27 @@ func TestPace(t *testing.T) {
 		t.Fatal("no search")
 	}
 	if u.Budget != 6*time.Minute || u.Window != 1500*time.Millisecond || u.RampRate != 0.02 {
-		t.Errorf("budget %v, window %v, ramp rate %v; want 6m, 1.5s, 0.02", u.Budget, u.Window, u.RampRate)
+		t.Errorf(
+			"budget %v, window %v, ramp rate %v; want 6m, 1.5s, 0.02",
+			u.Budget,
+			u.Window,
+			u.RampRate,
+		)
 	}
 	clock := mustParse(t, strings.Replace(full, "unbounded:\n", "unbounded:\n  budget: 100s\n", 1))
-	if u, _ := clock.Search(); u.Budget != 100*time.Second || clock.RunLength(false, true) != 103*time.Second {
-		t.Errorf("a budget of 100s lasts %v at pace 0.1, and the run %v", u.Budget, clock.RunLength(false, true))
+	if u, _ := clock.Search(); u.Budget != 100*time.Second ||
+		clock.RunLength(false, true) != 103*time.Second {
+		t.Errorf(
+			"a budget of 100s lasts %v at pace 0.1, and the run %v",
+			u.Budget,
+			clock.RunLength(false, true),
+		)
 	}
 	if u.SLO[3].For != 3*time.Second {
 		t.Errorf("for %v, want 3s", u.SLO[3].For)
 	}
-	if u.Step != 0.005 || u.Precision != 0.02 || u.MaxUsers != 5000 || u.SLO[2].Min != 8000 || u.SLO[0].Threshold != 2 {
+	if u.Step != 0.005 || u.Precision != 0.02 || u.MaxUsers != 5000 || u.SLO[2].Min != 8000 ||
+		u.SLO[0].Threshold != 2 {
 		t.Errorf("pace changed what has no time in it: %+v", u)
 	}
 	if p.Bounded.Measure != 10*time.Second {
@@ -260,10 +365,28 @@ func TestPerEngine(t *testing.T) {
 }
 
 func TestTargetWith(t *testing.T) {
-	base := plan.Target{Driver: "d", Binary: "old", Args: []string{"-a"}, Env: plan.Env{"": {"X": "1", "Y": "1"}, plan.MySQL: {"Y": "m", "M": "m"}}, Version: "1"}
-	arm := plan.Arm{Name: "new", Binary: "new", Args: []string{"-b"}, Env: plan.Env{"": {"Y": "2"}}, Version: "2"}
+	base := plan.Target{
+		Driver:  "d",
+		Binary:  "old",
+		Args:    []string{"-a"},
+		Env:     plan.Env{"": {"X": "1", "Y": "1"}, plan.MySQL: {"Y": "m", "M": "m"}},
+		Version: "1",
+	}
+	arm := plan.Arm{
+		Name:    "new",
+		Binary:  "new",
+		Args:    []string{"-b"},
+		Env:     plan.Env{"": {"Y": "2"}},
+		Version: "2",
+	}
 	got := base.With(arm)
-	want := plan.Target{Driver: "d", Binary: "new", Args: []string{"-a", "-b"}, Env: plan.Env{"": {"X": "1", "Y": "2"}, plan.MySQL: {"M": "m"}}, Version: "2"}
+	want := plan.Target{
+		Driver:  "d",
+		Binary:  "new",
+		Args:    []string{"-a", "-b"},
+		Env:     plan.Env{"": {"X": "1", "Y": "2"}, plan.MySQL: {"M": "m"}},
+		Version: "2",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("With (-want +got):\n%s", diff)
 	}
@@ -281,13 +404,20 @@ func TestTargetWith(t *testing.T) {
 
 func TestMix(t *testing.T) {
 	p := mustParse(t, full)
-	if diff := cmp.Diff(map[string]float64{"poster": 0.9, "reader": 0.1}, p.Workload.Mix()); diff != "" {
+	if diff := cmp.Diff(map[string]float64{
+		"poster": 0.9,
+		"reader": 0.1,
+	}, p.Workload.Mix()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func ExampleParse() {
-	_, err := plan.Parse([]byte("name: spring\ntarget: {drivr: process}\nworkload: {behavior: poster, pace: fast}\nbounded: {users: 200, measure: 90}\n"))
+	_, err := plan.Parse(
+		[]byte(
+			"name: spring\ntarget: {drivr: process}\nworkload: {behavior: poster, pace: fast}\nbounded: {users: 200, measure: 90}\n",
+		),
+	)
 	fmt.Println(err)
 	// Output:
 	// 2:9: target.driver: is missing; write it
@@ -297,7 +427,11 @@ func ExampleParse() {
 }
 
 func ExamplePlan_Search() {
-	p, err := plan.Parse([]byte("name: n\ntarget: {driver: process, binary: ./server}\nworkload: {behavior: poster, pace: 0.1}\nunbounded: {max_users: 500, budget: 30m}\n"))
+	p, err := plan.Parse(
+		[]byte(
+			"name: n\ntarget: {driver: process, binary: ./server}\nworkload: {behavior: poster, pace: 0.1}\nunbounded: {max_users: 500, budget: 30m}\n",
+		),
+	)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -36,10 +36,16 @@ type Probe struct {
 }
 
 var probeKeys = section{
-	{"kind", oneOf("a known kind of probe", "known:", probeKinds...).needed("want one of " + strings.Join(probeKinds, ", ")),
+	{
+		"kind",
+		oneOf(
+			"a known kind of probe",
+			"known:",
+			probeKinds...).needed("want one of " + strings.Join(probeKinds, ", ")),
 		`prometheus: a metrics page, such as node_exporter's. pprof: a Go server's profiles.
 		postgresql, mysql: a database server. nginx: its stub_status page. agent: another host's
-		probes, from plimsoll agent -join -role there. pid, container: processes of this host.`},
+		probes, from plimsoll agent -join -role there. pid, container: processes of this host.`,
+	},
 	{"role", label.needed("write it"), `The label role of its series, such as app, db or proxy.`},
 	{"url", text.checked(checkPage),
 		`Address of the page, of kinds prometheus, pprof and nginx. Secrets in it only as ${ENV:NAME}
@@ -61,8 +67,11 @@ var probeKeys = section{
 
 // probes returns the type of a list of probes. The text describes one of them.
 func probes(about string) valueType {
-	return list("a list of probes such as [{kind: prometheus, role: app, url: http://HOST:9100/metrics}]",
-		sub(probeKeys), about).atMost(64, "probes")
+	return list(
+		"a list of probes such as [{kind: prometheus, role: app, url: http://HOST:9100/metrics}]",
+		sub(probeKeys),
+		about,
+	).atMost(64, "probes")
 }
 
 // checkPage returns the error of the address of a page.
@@ -75,7 +84,16 @@ func checkPage(s string) error {
 			"user", address(s))
 }
 
-var probeKinds = []string{ProbePrometheus, ProbePprof, ProbePostgreSQL, ProbeMySQL, ProbeNginx, ProbeAgent, ProbePID, ProbeContainer}
+var probeKinds = []string{
+	ProbePrometheus,
+	ProbePprof,
+	ProbePostgreSQL,
+	ProbeMySQL,
+	ProbeNginx,
+	ProbeAgent,
+	ProbePID,
+	ProbeContainer,
+}
 
 // pageRE is an address with a path and a query, and without a user.
 var pageRE = regexp.MustCompile(`^https?://[^\s/?#@]+(/[^\s?#]*)?(\?[^\s#]*)?$`)
@@ -137,8 +155,12 @@ func (d *decoder) checkProbes(key string, probes []Probe) {
 		case need == "url":
 			d.at(at, "is missing; a probe of kind %s needs the address of a page", p.Kind)
 		default:
-			d.at(at, "is missing; a probe of kind %s needs a reference to the address of the database, "+
-				"such as ${ENV:DB_DSN}", p.Kind)
+			d.at(
+				at,
+				"is missing; a probe of kind %s needs a reference to the address of the database, "+
+					"such as ${ENV:DB_DSN}",
+				p.Kind,
+			)
 		}
 		if first, twice := seen[p]; twice && d.good(path) && (!p.OfAgent() || p.Agent != "") {
 			d.at(path, "is the same as %s[%d]; keep one", key, first)

@@ -30,10 +30,18 @@ func TestProbes(t *testing.T) {
   - {kind: container, role: db, container: chat-db-1}
 `)
 	want := []plan.Probe{
-		{Kind: plan.ProbePrometheus, Role: "app", URL: "http://10.0.0.5:9100/metrics?collect[]=cpu"},
+		{
+			Kind: plan.ProbePrometheus,
+			Role: "app",
+			URL:  "http://10.0.0.5:9100/metrics?collect[]=cpu",
+		},
 		{Kind: plan.ProbePprof, Role: "app", URL: "${FILE:/etc/plimsoll/pprof.url}"},
 		{Kind: plan.ProbePostgreSQL, Role: "db", DSN: "${ENV:PG_DSN}"},
-		{Kind: plan.ProbeMySQL, Role: "db", DSN: "monitor:${ENV:MYSQL_PASSWORD}@tcp(10.0.0.7:3306)/"},
+		{
+			Kind: plan.ProbeMySQL,
+			Role: "db",
+			DSN:  "monitor:${ENV:MYSQL_PASSWORD}@tcp(10.0.0.7:3306)/",
+		},
 		{Kind: plan.ProbeNginx, Role: "proxy", URL: "http://10.0.0.4/nginx_status"},
 		{Kind: plan.ProbeAgent, Role: "app"},
 		{Kind: plan.ProbeAgent, Role: "app"},
@@ -63,7 +71,11 @@ probes: [{kind: agent, role: %s}]
 	if _, err := k.Parse(fmt.Appendf(nil, in, "proxy")); err != nil {
 		t.Error(err)
 	}
-	if _, err := k.Parse(fmt.Appendf(nil, in, "db")); err == nil || !strings.Contains(err.Error(), "the target external has no role \"proxy\" to watch; roles: generator, db") {
+	if _, err := k.Parse(fmt.Appendf(nil, in, "db")); err == nil ||
+		!strings.Contains(
+			err.Error(),
+			"the target external has no role \"proxy\" to watch; roles: generator, db",
+		) {
 		t.Errorf("error %v", err)
 	}
 }

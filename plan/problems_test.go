@@ -27,7 +27,9 @@ func TestProblemsGolden(t *testing.T) {
 	}
 	var all strings.Builder
 	for _, c := range problemCase.FindAllStringSubmatch(string(src), -1) {
-		name, names, text := c[1], c[2], c[3]
+		name := c[1]
+		names := c[2]
+		text := c[3]
 		var known plan.Known
 		if names != "" {
 			known = named

@@ -197,7 +197,8 @@ type units []unit
 func (all units) parse(s string) (float64, bool) {
 	for _, u := range all {
 		num, ok := strings.CutSuffix(s, u.name)
-		if v, err := strconv.ParseFloat(strings.TrimSuffix(num, " "), 64); ok && err == nil && digitsRE.MatchString(num) {
+		if v, err := strconv.ParseFloat(strings.TrimSuffix(num, " "), 64); ok && err == nil &&
+			digitsRE.MatchString(num) {
 			return v * u.size, true
 		}
 	}

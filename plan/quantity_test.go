@@ -26,12 +26,29 @@ func TestQuantitiesRoundTrip(t *testing.T) {
 
 func TestFormat(t *testing.T) {
 	third := 0.07
-	for v, want := range map[float64]string{0.25: "25%", 1: "100%", 0: "0%", 0.00025: "0.025%", third: "7%", third * 3: "21.000000000000002%", 10: "1000%"} {
+	for v, want := range map[float64]string{
+		0.25:      "25%",
+		1:         "100%",
+		0:         "0%",
+		0.00025:   "0.025%",
+		third:     "7%",
+		third * 3: "21.000000000000002%",
+		10:        "1000%",
+	} {
 		if got := formatPercent(v); got != want {
 			t.Errorf("formatPercent(%v) = %s, want %s", v, got, want)
 		}
 	}
-	for d, want := range map[time.Duration]string{0: "0s", time.Second: "1s", time.Minute: "1m", 10 * time.Minute: "10m", time.Hour: "1h", 90 * time.Minute: "1h30m", time.Hour + time.Second: "1h0m1s", 1500 * time.Millisecond: "1.5s"} {
+	for d, want := range map[time.Duration]string{
+		0:                       "0s",
+		time.Second:             "1s",
+		time.Minute:             "1m",
+		10 * time.Minute:        "10m",
+		time.Hour:               "1h",
+		90 * time.Minute:        "1h30m",
+		time.Hour + time.Second: "1h0m1s",
+		1500 * time.Millisecond: "1.5s",
+	} {
 		if got := formatDuration(d); got != want {
 			t.Errorf("formatDuration(%d) = %s, want %s", d, got, want)
 		}

@@ -26,11 +26,17 @@ compare: {arms: {base: {}, new: {}}, combine: true}
 		t.Errorf("retry is %v, want 6m", p.Compare.Retry)
 	}
 	if n := p.SearchStart("mysql"); n != 90 {
-		t.Errorf("a search that knows nothing begins with %d users, want those of the bounded test", n)
+		t.Errorf(
+			"a search that knows nothing begins with %d users, want those of the bounded test",
+			n,
+		)
 	}
 	for value, want := range map[string]string{"0s": "", "90m": "", "-1s": "compare.retry"} {
-		_, err := Parse([]byte(strings.Replace(text, "combine: true", "combine: true, retry: "+value, 1)))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		_, err := Parse(
+			[]byte(strings.Replace(text, "combine: true", "combine: true, retry: "+value, 1)),
+		)
+		if want == "" && err != nil ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("retry: %s: %v", value, err)
 		}
 	}

@@ -17,7 +17,10 @@ func Schema() []byte {
 	root["title"] = "Plimsoll plan"
 	root["description"] = "One load test, or one comparison of several."
 	if props, ok := root["properties"].(object); ok {
-		props["format"] = object{"const": FormatVersion, "description": "Version of the syntax of plans. A program that reads an older one refuses the plan."}
+		props["format"] = object{
+			"const":       FormatVersion,
+			"description": "Version of the syntax of plans. A program that reads an older one refuses the plan.",
+		}
 	}
 	root["anyOf"] = []any{
 		object{"required": []string{"bounded"}},
@@ -42,5 +45,10 @@ func engineSchema(keys []string, each object) object {
 	for _, k := range keys {
 		props[k] = each
 	}
-	return object{"type": "object", "properties": props, "additionalProperties": false, "minProperties": 1}
+	return object{
+		"type":                 "object",
+		"properties":           props,
+		"additionalProperties": false,
+		"minProperties":        1,
+	}
 }

@@ -113,7 +113,9 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 // other.
 func validate(t *testing.T, at string, schema map[string]any, v any) []string {
 	var wrong []string
-	bad := func(format string, args ...any) { wrong = append(wrong, at+": "+fmt.Sprintf(format, args...)) }
+	bad := func(format string, args ...any) {
+		wrong = append(wrong, at+": "+fmt.Sprintf(format, args...))
+	}
 	object, _ := v.(map[string]any)
 	array, _ := v.([]any)
 	text, isText := v.(string)
@@ -187,10 +189,14 @@ func validate(t *testing.T, at string, schema map[string]any, v any) []string {
 			}
 		case "items":
 			for i, c := range array {
-				wrong = append(wrong, validate(t, fmt.Sprintf("%s[%d]", at, i), want.(map[string]any), c)...)
+				wrong = append(
+					wrong,
+					validate(t, fmt.Sprintf("%s[%d]", at, i), want.(map[string]any), c)...)
 			}
 		case "anyOf":
-			if !slices.ContainsFunc(want.([]any), func(s any) bool { return validate(t, at, s.(map[string]any), v) == nil }) {
+			if !slices.ContainsFunc(want.([]any), func(s any) bool {
+				return validate(t, at, s.(map[string]any), v) == nil
+			}) {
 				bad("matches none of the alternatives")
 			}
 		default:

@@ -30,8 +30,11 @@ type Unbounded struct {
 }
 
 var unboundedKeys = section{
-	{"max_users", integer.needed("write how many users the generator may ever simulate").from(1, MaxUsers),
-		`More users than this are never simulated.`},
+	{
+		"max_users",
+		integer.needed("write how many users the generator may ever simulate").from(1, MaxUsers),
+		`More users than this are never simulated.`,
+	},
 	{"slo", rules,
 		`Rules that must hold: STAT(op|role) < VALUE [for D] [over D] [min N] [grace D] [warning], or
 		promql: EXPR < VALUE [for D] [grace D] [warning]. Default: the rules of docs/capacity.md.`},
@@ -86,7 +89,13 @@ func (p *Plan) Search() (Unbounded, bool) {
 	u.SLO = slices.Clone(u.SLO)
 	for i := range u.SLO {
 		r := &u.SLO[i]
-		r.For, r.Over, r.Grace = p.Workload.Wait(r.For), p.Workload.Wait(r.Over), p.Workload.Wait(r.Grace)
+		r.For, r.Over, r.Grace = p.Workload.Wait(
+			r.For,
+		), p.Workload.Wait(
+			r.Over,
+		), p.Workload.Wait(
+			r.Grace,
+		)
 		r.fill(u.Window)
 	}
 	return u, true
@@ -95,7 +104,11 @@ func (p *Plan) Search() (Unbounded, bool) {
 // fill puts the window into an expression in place of $window.
 func (r *SLO) fill(window time.Duration) {
 	if r.Stat == "promql" {
-		r.Arg = strings.ReplaceAll(r.Arg, "$window", fmt.Sprintf("%dms", max(window, leastRange).Milliseconds()))
+		r.Arg = strings.ReplaceAll(
+			r.Arg,
+			"$window",
+			fmt.Sprintf("%dms", max(window, leastRange).Milliseconds()),
+		)
 	}
 }
 
@@ -117,9 +130,19 @@ func (d *decoder) checkSearch(p *Plan, k Known) {
 		d.at("unbounded.step", "%s is out of range; want 0.01%% to less than %s",
 			formatPercent(run.Step), formatPercent(limitStep))
 	}
-	if pace := p.Workload.Pace; d.good("unbounded.ramp_rate", "workload.pace") && run.RampRate >= limitRampRate {
-		d.at("unbounded.ramp_rate", "%s divided by workload.pace %s is %s of the users per second; want less than %s: write less than %s here, or a larger pace",
-			formatPercent(p.Unbounded.RampRate), formatNumber(pace), formatPercent(math.Round(run.RampRate*1e6)/1e6), formatPercent(limitRampRate), formatPercent(limitRampRate*pace))
+	if pace := p.Workload.Pace; d.good("unbounded.ramp_rate", "workload.pace") &&
+		run.RampRate >= limitRampRate {
+		d.at(
+			"unbounded.ramp_rate",
+			"%s divided by workload.pace %s is %s of the users per second; want less than %s: write less than %s here, or a larger pace",
+			formatPercent(
+				p.Unbounded.RampRate,
+			),
+			formatNumber(pace),
+			formatPercent(math.Round(run.RampRate*1e6)/1e6),
+			formatPercent(limitRampRate),
+			formatPercent(limitRampRate*pace),
+		)
 	}
 }
 
@@ -134,8 +157,12 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 		if window != u.Window {
 			text += " at pace " + formatNumber(p.Workload.Pace)
 		}
-		d.at("unbounded.budget", "%s is less than two windows of %s; want more, or a shorter unbounded.window",
-			formatDuration(u.Budget), text)
+		d.at(
+			"unbounded.budget",
+			"%s is less than two windows of %s; want more, or a shorter unbounded.window",
+			formatDuration(u.Budget),
+			text,
+		)
 	}
 	d.checkRules("unbounded.slo", u.SLO, p, k)
 	if !d.good("unbounded.max_users") {
@@ -143,8 +170,12 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 	}
 	for engine, n := range u.Start {
 		if n > u.MaxUsers && d.good("unbounded.start") {
-			d.at(strings.TrimSuffix(join("unbounded.start", engine), "."),
-				"%d is more than unbounded.max_users %d; lower one or raise the other", n, u.MaxUsers)
+			d.at(
+				strings.TrimSuffix(join("unbounded.start", engine), "."),
+				"%d is more than unbounded.max_users %d; lower one or raise the other",
+				n,
+				u.MaxUsers,
+			)
 		}
 	}
 	if p.Bounded == nil || !d.good("bounded.users") {

@@ -26,9 +26,17 @@ func TestSearchesThatCouldNotBegin(t *testing.T) {
 		{"tiny pace and ramp", "0.001", "ramp_rate: 0.05%", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			text := []byte(strings.Replace(minimal, "behavior: poster", "behavior: poster, pace: "+tt.pace, 1) + "unbounded: {max_users: 9, " + tt.set + "}\n")
+			text := []byte(
+				strings.Replace(
+					minimal,
+					"behavior: poster",
+					"behavior: poster, pace: "+tt.pace,
+					1,
+				) + "unbounded: {max_users: 9, " + tt.set + "}\n",
+			)
 			_, err := k.Parse(text)
-			if tt.want == "" && err != nil || tt.want != "" && (err == nil || err.Error() != tt.want) {
+			if tt.want == "" && err != nil ||
+				tt.want != "" && (err == nil || err.Error() != tt.want) {
 				t.Errorf("got\n%v\nwant\n%s", err, tt.want)
 			}
 			if _, err := plan.Parse(text); err != nil {

@@ -14,11 +14,15 @@ import (
 var (
 	referenceRE = regexp.MustCompile(`\$\{(ENV:[A-Za-z_][A-Za-z0-9_]*|FILE:[^{}\x00\n]+)\}`)
 	openRefRE   = regexp.MustCompile(`\$\{(ENV|FILE)\b`)
-	secretKeyRE = regexp.MustCompile(`(?i)passw|passphrase|secret|token|api[-_]?key|private[-_]?key|credential|(^|[-_])(pwd|dsn)([-_]|$)`)
-	userinfoRE  = regexp.MustCompile(`://[^/?#\s@:]*:([^/?#\s@]+)@`)
-	dsnRE       = regexp.MustCompile(`^[^\s:@/]*:([^\s@]+)@(tcp|unix)\(`)
-	queryRE     = regexp.MustCompile(`(?i)[?&][a-z_-]*(?:passw|secret|token|api[-_]?key)[a-z_-]*=([^&#\s]+)`)
-	bearerRE    = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([a-z0-9._~+/=-]{8,})`)
+	secretKeyRE = regexp.MustCompile(
+		`(?i)passw|passphrase|secret|token|api[-_]?key|private[-_]?key|credential|(^|[-_])(pwd|dsn)([-_]|$)`,
+	)
+	userinfoRE = regexp.MustCompile(`://[^/?#\s@:]*:([^/?#\s@]+)@`)
+	dsnRE      = regexp.MustCompile(`^[^\s:@/]*:([^\s@]+)@(tcp|unix)\(`)
+	queryRE    = regexp.MustCompile(
+		`(?i)[?&][a-z_-]*(?:passw|secret|token|api[-_]?key)[a-z_-]*=([^&#\s]+)`,
+	)
+	bearerRE = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([a-z0-9._~+/=-]{8,})`)
 	// placeRE is a switch that takes the place of a secret: the name of a variable, or a file;
 	// placedRE is such a value.
 	placeRE  = regexp.MustCompile(`(?i)[-_](env|file)$`)
@@ -84,7 +88,8 @@ func secretValue(key, value string) string {
 	}
 	// A boolean switch about tokens is not a token, and the name of a variable or a file that holds
 	// one is neither.
-	harmless := value == "" || value == "true" || value == "false" || placeRE.MatchString(key) && placedRE.MatchString(value)
+	harmless := value == "" || value == "true" || value == "false" ||
+		placeRE.MatchString(key) && placedRE.MatchString(value)
 	if secretKeyRE.MatchString(key) && !harmless && !hasReference(value) {
 		return "looks like a secret, and plans are stored and printed; " + secretRemedy
 	}

@@ -13,20 +13,76 @@ import (
 func TestSecretsAreRefused(t *testing.T) {
 	const secret = "hunter2hunter2"
 	tests := []struct{ name, line, place string }{
-		{"environment", "target: {driver: server, env: {DB_PASSWORD: 'SECRET'}}", "2:45: target.env.DB_PASSWORD"},
-		{"token", "target: {driver: server, env: {ADMIN_TOKEN: 'SECRET'}}", "2:45: target.env.ADMIN_TOKEN"},
-		{"data source key", "target: {driver: server, env: {DSN: 'SECRET'}}", "2:37: target.env.DSN"},
-		{"flag with value", "target: {driver: server, args: ['-api-key=SECRET']}", "2:33: target.args[0]"},
-		{"flag and value", "target: {driver: server, args: [--password, 'SECRET']}", "2:45: target.args[1]"},
-		{"assignment", "target: {driver: process, command: [env, 'MY_TOKEN=SECRET', server]}", "2:42: target.command[1]"},
-		{"address", "target: {driver: server, url: 'http://admin:SECRET@host'}", "2:31: target.url"},
-		{"address in an argument", "target: {driver: server, args: ['-db=postgres://u:SECRET@host/db']}", "2:33: target.args[0]"},
-		{"query", "target: {driver: server, metrics_url: '/metrics?x=1&access_token=SECRET'}", "2:39: target.metrics_url"},
-		{"header", "target: {driver: server, args: [-H, 'Authorization: Bearer SECRET']}", "2:37: target.args[1]"},
-		{"data source", "target: {driver: server, args: ['u:SECRET@tcp(127.0.0.1:3306)/db']}", "2:33: target.args[0]"},
-		{"arm", "target: {driver: server}\ncompare: {arms: {base: {}, new: {env: {APITOKEN: 'SECRET'}}}}", "3:50: compare.arms.new.env.APITOKEN"},
-		{"setup", "target: {driver: server}\nsetup: {admin password: 'SECRET'}", "3:25: setup.admin password"},
-		{"params", "target: {driver: server}\nworkload: {behavior: poster, params: {bot_token: 'SECRET'}}", "3:50: workload.params.bot_token"},
+		{
+			"environment",
+			"target: {driver: server, env: {DB_PASSWORD: 'SECRET'}}",
+			"2:45: target.env.DB_PASSWORD",
+		},
+		{
+			"token",
+			"target: {driver: server, env: {ADMIN_TOKEN: 'SECRET'}}",
+			"2:45: target.env.ADMIN_TOKEN",
+		},
+		{
+			"data source key",
+			"target: {driver: server, env: {DSN: 'SECRET'}}",
+			"2:37: target.env.DSN",
+		},
+		{
+			"flag with value",
+			"target: {driver: server, args: ['-api-key=SECRET']}",
+			"2:33: target.args[0]",
+		},
+		{
+			"flag and value",
+			"target: {driver: server, args: [--password, 'SECRET']}",
+			"2:45: target.args[1]",
+		},
+		{
+			"assignment",
+			"target: {driver: process, command: [env, 'MY_TOKEN=SECRET', server]}",
+			"2:42: target.command[1]",
+		},
+		{
+			"address",
+			"target: {driver: server, url: 'http://admin:SECRET@host'}",
+			"2:31: target.url",
+		},
+		{
+			"address in an argument",
+			"target: {driver: server, args: ['-db=postgres://u:SECRET@host/db']}",
+			"2:33: target.args[0]",
+		},
+		{
+			"query",
+			"target: {driver: server, metrics_url: '/metrics?x=1&access_token=SECRET'}",
+			"2:39: target.metrics_url",
+		},
+		{
+			"header",
+			"target: {driver: server, args: [-H, 'Authorization: Bearer SECRET']}",
+			"2:37: target.args[1]",
+		},
+		{
+			"data source",
+			"target: {driver: server, args: ['u:SECRET@tcp(127.0.0.1:3306)/db']}",
+			"2:33: target.args[0]",
+		},
+		{
+			"arm",
+			"target: {driver: server}\ncompare: {arms: {base: {}, new: {env: {APITOKEN: 'SECRET'}}}}",
+			"3:50: compare.arms.new.env.APITOKEN",
+		},
+		{
+			"setup",
+			"target: {driver: server}\nsetup: {admin password: 'SECRET'}",
+			"3:25: setup.admin password",
+		},
+		{
+			"params",
+			"target: {driver: server}\nworkload: {behavior: poster, params: {bot_token: 'SECRET'}}",
+			"3:50: workload.params.bot_token",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -35,7 +91,8 @@ func TestSecretsAreRefused(t *testing.T) {
 				src += "workload: {behavior: poster}\n"
 			}
 			_, err := plan.Parse([]byte(strings.Replace(src, "SECRET", secret, 1)))
-			if err == nil || !strings.HasPrefix(err.Error(), tt.place+": ") || strings.Contains(err.Error(), "\n") {
+			if err == nil || !strings.HasPrefix(err.Error(), tt.place+": ") ||
+				strings.Contains(err.Error(), "\n") {
 				t.Fatalf("got %v, want one problem at %s", err, tt.place)
 			}
 			if strings.Contains(err.Error(), secret) {
@@ -44,7 +101,11 @@ func TestSecretsAreRefused(t *testing.T) {
 			p, err := plan.Parse([]byte(strings.Replace(src, "SECRET", "${ENV:X}", 1)))
 			// In which nothing replaces them.
 			if strings.Contains(tt.place, "args") || strings.Contains(tt.place, "command") {
-				if err == nil || !strings.HasPrefix(err.Error(), tt.place+": names a secret; every user of a host can read arguments") {
+				if err == nil ||
+					!strings.HasPrefix(
+						err.Error(),
+						tt.place+": names a secret; every user of a host can read arguments",
+					) {
 					t.Errorf("a reference in an argument: %v", err)
 				}
 				return
@@ -77,7 +138,8 @@ func TestNamesOfSecretsAreAccepted(t *testing.T) {
 	for _, target := range []string{
 		"{driver: server, env: {DSN: '${OTHER}'}}",
 		"{driver: server, env: {DB: 'postgres://u:${OTHER}@host/db'}}",
-		"{driver: server, url: 'http://u:${DB_PASSWORD}@host'}", // in which the driver fills no secret in
+		// in which the driver fills no secret in
+		"{driver: server, url: 'http://u:${DB_PASSWORD}@host'}",
 		"{driver: server, args: ['-dsn=${DSN}']}",
 		"{driver: server, args: [-dsn-env=hunter2hunter2]}",
 		"{driver: server, args: [-token-file, hunter2hunter2]}",
@@ -91,8 +153,15 @@ func TestNamesOfSecretsAreAccepted(t *testing.T) {
 
 func TestReferences(t *testing.T) {
 	for _, bad := range []string{"${ENV:}", "${ENV:9X}", "${ENV}", "${FILE:}", "${ENV:X", "a${FILE:${ENV:X}}"} {
-		src := fmt.Sprintf("name: n\ntarget: {driver: server, env: {X: '%s'}}\nworkload: {behavior: p}\nbounded: {users: 1}\n", bad)
-		if _, err := plan.Parse([]byte(src)); err == nil || !strings.Contains(err.Error(), "2:35: target.env.X: holds a reference that is not complete") {
+		src := fmt.Sprintf(
+			"name: n\ntarget: {driver: server, env: {X: '%s'}}\nworkload: {behavior: p}\nbounded: {users: 1}\n",
+			bad,
+		)
+		if _, err := plan.Parse([]byte(src)); err == nil ||
+			!strings.Contains(
+				err.Error(),
+				"2:35: target.env.X: holds a reference that is not complete",
+			) {
 			t.Errorf("%s: got %v", bad, err)
 		}
 	}

@@ -21,9 +21,17 @@ type LoadSteps struct {
 }
 
 var sizingKeys = section{
-	{"steps", list("a list of numbers of users such as [50, 200]", whole("a number of users").from(1, MaxUsers), "").atMost(64, "steps").filled("write numbers of users, or remove the key for steps around the capacity"),
+	{
+		"steps",
+		list(
+			"a list of numbers of users such as [50, 200]",
+			whole("a number of users").from(1, MaxUsers),
+			"",
+		).atMost(64, "steps").
+			filled("write numbers of users, or remove the key for steps around the capacity"),
 		`Numbers of users, ascending. Without it: steps around the capacity that a first search
-		finds, which needs unbounded.`},
+		finds, which needs unbounded.`,
+	},
 	{"ramp", ramp.or("5/s to 30/s"),
 		`How fast users come: a step takes 20 s, unless that is a rate outside this range.`},
 	{"settle", duration.or("1m"), `Time with all users that is not measured.`},
@@ -90,16 +98,27 @@ type Offer struct {
 // offerNeeds is the remedy for an offer without one of its keys.
 const offerNeeds = "an offer is {name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}"
 
-var offers = list("a list of offers such as [{name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}]",
-	sub(offerKeys), "One offer.").atMost(64, "offers")
+var offers = list(
+	"a list of offers such as [{name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}]",
+	sub(offerKeys),
+	"One offer.",
+).atMost(64, "offers")
 
 var offerKeys = section{
 	{"name", text.needed(offerNeeds), `What the seller calls it.`},
 	{"vcpu", integer.from(1, maxCPU).needed(offerNeeds), `How many virtual CPUs it has.`},
-	{"memory", memory.from("1MB", maxMemory).needed(offerNeeds), `How much main memory it has, such as 4GB.`},
+	{
+		"memory",
+		memory.from("1MB", maxMemory).needed(offerNeeds),
+		`How much main memory it has, such as 4GB.`,
+	},
 	{"price", number.from(0, 1_000_000_000).needed(offerNeeds), `What a month costs.`},
-	{"currency", text.matching(currencyRE, "is no currency; want a code of three letters such as EUR").
-		needed(offerNeeds), `Code of three letters, such as EUR.`},
+	{
+		"currency",
+		text.matching(currencyRE, "is no currency; want a code of three letters such as EUR").
+			needed(offerNeeds),
+		`Code of three letters, such as EUR.`,
+	},
 }
 
 // Memory is a number of bytes. Sellers write GB and mean GiB, and so does this type: 1GB is 2^30
@@ -126,8 +145,12 @@ func (d *decoder) checkSizing(p *Plan) {
 	const steps = "sizing.steps"
 	for i, n := range p.Sizing.Steps {
 		if i > 0 && n <= p.Sizing.Steps[i-1] {
-			d.at(fmt.Sprintf("%s[%d]", steps, i),
-				"%d users are not more than the %d of the step before; want ascending steps", n, p.Sizing.Steps[i-1])
+			d.at(
+				fmt.Sprintf("%s[%d]", steps, i),
+				"%d users are not more than the %d of the step before; want ascending steps",
+				n,
+				p.Sizing.Steps[i-1],
+			)
 		}
 	}
 	if !d.given(steps) && p.Unbounded == nil && d.good("unbounded", "sizing") {
@@ -163,7 +186,12 @@ func (p *Plan) AtStep(users int) *Plan {
 	z.Steps = []int{users}
 	q.Sizing = &z
 	q.Unbounded = nil
-	q.Bounded = &Bounded{Users: PerEngine{"": users}, Ramp: z.Ramp.Ramp(users), Settle: z.Settle, Measure: z.Hold}
+	q.Bounded = &Bounded{
+		Users:   PerEngine{"": users},
+		Ramp:    z.Ramp.Ramp(users),
+		Settle:  z.Settle,
+		Measure: z.Hold,
+	}
 	if q.Compare != nil {
 		c := *q.Compare
 		c.Combine = false

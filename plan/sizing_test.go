@@ -31,7 +31,9 @@ func TestSizing(t *testing.T) {
 		"sizing: {}\nunbounded: {max_users: 9}",
 		"bounded: {users: 1}\nprices: [{name: A, vcpu: 2, memory: 4GB, price: 6, currency: EUR}]",
 	} {
-		p, err := Parse([]byte("name: n\ntarget: {driver: s}\nworkload: {behavior: b}\n" + text + "\n"))
+		p, err := Parse(
+			[]byte("name: n\ntarget: {driver: s}\nworkload: {behavior: b}\n" + text + "\n"),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +44,12 @@ func TestSizing(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	for text, want := range map[string]string{"4GB": "4GB", "4 GiB": "4GB", "1.5GB": "1536MB", "512MB": "512MB"} {
+	for text, want := range map[string]string{
+		"4GB":   "4GB",
+		"4 GiB": "4GB",
+		"1.5GB": "1536MB",
+		"512MB": "512MB",
+	} {
 		m, err := parseMemory(text)
 		if err != nil || m.String() != want {
 			t.Errorf("%s: %v, %v", text, m, err)

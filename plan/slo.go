@@ -25,8 +25,8 @@ type SLO struct {
 	Stat string
 	// Arg is the operation, error class or role that Stat is taken of, or the expression of promql.
 	Arg string
-	// Less means that the value must be below the threshold; otherwise above, which only promql rules
-	// may require.
+	// Less means that the value must be below the threshold; otherwise above, which only promql
+	// rules may require.
 	Less bool
 	// Threshold is the limit in Unit: seconds of a latency, a fraction of a rate or of CPU (0.85 is
 	// 85%).
@@ -122,10 +122,14 @@ const (
 )
 
 var (
-	ruleRE   = regexp.MustCompile(`^((?:service\s*\.\s*)?[A-Za-z][A-Za-z0-9.]*)\s*\(([^()]*)\)\s*(<=|>=|==|!=|<|>|=)\s*(.*)$`)
+	ruleRE = regexp.MustCompile(
+		`^((?:service\s*\.\s*)?[A-Za-z][A-Za-z0-9.]*)\s*\(([^()]*)\)\s*(<=|>=|==|!=|<|>|=)\s*(.*)$`,
+	)
 	argRE    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 	statRE   = regexp.MustCompile(`^p([1-9][0-9](?:\.[0-9]+)?)$`)
-	promqlRE = regexp.MustCompile(`^(.*\S)\s*([<>])\s*([+-]?[0-9][0-9.eE+-]*)((?:\s+for\s+\S+|\s+grace\s+\S+|\s+warning)*)$`)
+	promqlRE = regexp.MustCompile(
+		`^(.*\S)\s*([<>])\s*([+-]?[0-9][0-9.eE+-]*)((?:\s+for\s+\S+|\s+grace\s+\S+|\s+warning)*)$`,
+	)
 )
 
 // ParseSLO reads one rule:
@@ -146,13 +150,17 @@ var (
 // that is only a warning stops nothing and breaks nothing; it is reported.
 func ParseSLO(s string) (SLO, error) {
 	text := strings.TrimSpace(s)
-	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return r < ' ' || r == 0x7f || r == '\uFFFD'
+	}) {
 		return SLO{}, fmt.Errorf(
 			"%s holds a line break, a tab or a control character; write the rule on one line",
 			clip(s))
 	}
 	if len(text) > 1000 {
-		return SLO{}, errors.New("the rule is longer than 1000 bytes; use a recording rule of the target's own monitoring")
+		return SLO{}, errors.New(
+			"the rule is longer than 1000 bytes; use a recording rule of the target's own monitoring",
+		)
 	}
 	var r SLO
 	var err error
@@ -238,7 +246,8 @@ func (r *SLO) setStat(stat, arg string) error {
 			"%s(%s) names nothing; write the operation (\"op\" for all), error class or role "+
 				"in the parentheses", r.Stat, arg)
 	}
-	if classes := append(append(ErrorClasses(), MessageFaults()...), Disconnected); r.Stat == "rate" && !slices.Contains(classes, arg) {
+	if classes := append(append(ErrorClasses(), MessageFaults()...), Disconnected); r.Stat == "rate" &&
+		!slices.Contains(classes, arg) {
 		return fmt.Errorf("rate(%s): %s is not an error class; %swant one of %s", arg, clip(arg),
 			hint(arg, classes), strings.Join(classes, ", "))
 	}
@@ -368,7 +377,13 @@ func (r SLO) String() string {
 		op = ">"
 	}
 	if r.Stat == "promql" {
-		fmt.Fprintf(&b, "promql: %s %s %s", r.Arg, op, strconv.FormatFloat(r.Threshold, 'g', -1, 64))
+		fmt.Fprintf(
+			&b,
+			"promql: %s %s %s",
+			r.Arg,
+			op,
+			strconv.FormatFloat(r.Threshold, 'g', -1, 64),
+		)
 	} else {
 		if r.Service {
 			b.WriteString("service.")

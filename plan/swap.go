@@ -58,8 +58,12 @@ func (d *decoder) checkSwap(p *Plan) {
 	case c.Auto() || len(c.Looks) > 0:
 		why = "needs a declared number of blocks, so that every arm is at every address equally often; remove looks and blocks: auto, or swap"
 	case c.Blocks%len(c.Arms) != 0:
-		why = fmt.Sprintf("needs a number of blocks that the %d arms divide, so that every arm is at every address equally often; "+
-			"%d is not one", len(c.Arms), c.Blocks)
+		why = fmt.Sprintf(
+			"needs a number of blocks that the %d arms divide, so that every arm is at every address equally often; "+
+				"%d is not one",
+			len(c.Arms),
+			c.Blocks,
+		)
 	default:
 		return
 	}

@@ -52,12 +52,15 @@ func TestDuetElsewhere(t *testing.T) {
 		{"processes", "", "placement: {processes: 2}\n", "", "the users are divided among 2 processes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			source := func(mode string) []byte { return fmt.Appendf(nil, elsewhere, 1, tt.target, tt.sections, tt.arm, mode) }
+			source := func(mode string) []byte {
+				return fmt.Appendf(nil, elsewhere, 1, tt.target, tt.sections, tt.arm, mode)
+			}
 			p, err := external.Parse(source(""))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if duet, why := p.Duet(); duet || why == "" || tt.why == "" && !strings.Contains(why, "not paused") {
+			if duet, why := p.Duet(); duet || why == "" ||
+				tt.why == "" && !strings.Contains(why, "not paused") {
 				t.Errorf("without a mode: duet %v (%s)", duet, why)
 			}
 			p, err = external.Parse(source(", mode: duet"))
@@ -94,7 +97,8 @@ func TestSwapRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := external.Parse(fmt.Appendf(nil, elsewhere, 1, tt.target, "", tt.arm, tt.keys))
 			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				if err == nil || !strings.Contains(err.Error(), tt.want) ||
+					strings.Contains(err.Error(), "\n") {
 					t.Errorf("got %v, want %s", err, tt.want)
 				}
 				return
@@ -102,21 +106,31 @@ func TestSwapRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, err := plan.ParseStored([]byte(p.String())); err != nil || again.Digest() != p.Digest() ||
-				again.Compare.Swap != p.Compare.Swap || p.Compare.Swap != strings.Contains(p.String(), "swap: true") {
+			if again, err := plan.ParseStored([]byte(p.String())); err != nil ||
+				again.Digest() != p.Digest() ||
+				again.Compare.Swap != p.Compare.Swap ||
+				p.Compare.Swap != strings.Contains(p.String(), "swap: true") {
 				t.Errorf("its canonical form: %v\n%s", err, p)
 			}
 		})
 	}
-	started := strings.Replace(fmt.Sprintf(twoArms, "", "", "", ", swap: true"), "driver: server", "driver: process, command: [x]", 1)
-	if _, err := (plan.Known{Drivers: []string{plan.Process}}).Parse([]byte(started)); err == nil || !strings.Contains(err.Error(), "compare.swap: exchanges") {
+	started := strings.Replace(
+		fmt.Sprintf(twoArms, "", "", "", ", swap: true"),
+		"driver: server",
+		"driver: process, command: [x]",
+		1,
+	)
+	if _, err := (plan.Known{Drivers: []string{plan.Process}}).Parse([]byte(started)); err == nil ||
+		!strings.Contains(err.Error(), "compare.swap: exchanges") {
 		t.Errorf("servers that are started: %v", err)
 	}
 }
 
 // A throughput cannot be judged where the turns of others take time that costs no user any.
 func TestThroughputElsewhere(t *testing.T) {
-	_, err := external.Parse(fmt.Appendf(nil, elsewhere, 1, "", "", "", ", mode: duet, margin: {throughput(post): 5%}"))
+	_, err := external.Parse(
+		fmt.Appendf(nil, elsewhere, 1, "", "", "", ", mode: duet, margin: {throughput(post): 5%}"),
+	)
 	if err == nil || !strings.Contains(err.Error(), "remove throughput(post) from compare.margin") {
 		t.Errorf("%v", err)
 	}
@@ -129,7 +143,9 @@ func TestThroughputElsewhere(t *testing.T) {
 // follows the seed.
 func TestPlaces(t *testing.T) {
 	parse := func(seed int, arm, keys string) *plan.Plan {
-		p, err := external.Parse(fmt.Appendf(nil, elsewhere, seed, ", install: [./deploy.sh]", "", arm, keys))
+		p, err := external.Parse(
+			fmt.Appendf(nil, elsewhere, seed, ", install: [./deploy.sh]", "", arm, keys),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,8 +195,16 @@ func TestPlaces(t *testing.T) {
 	for block := range 7 {
 		for _, arm := range p.Compare.Arms {
 			place := p.Place(arm.Name, block)
-			if got := p.TargetOf(arm, block); got.Version != arm.Version || !slices.Equal(got.URL, place.URL) || !slices.Equal(got.MetricsURL, place.MetricsURL) {
-				t.Errorf("block %d: %s at the addresses of %s: %+v", block, arm.Name, place.Name, got)
+			if got := p.TargetOf(arm, block); got.Version != arm.Version ||
+				!slices.Equal(got.URL, place.URL) ||
+				!slices.Equal(got.MetricsURL, place.MetricsURL) {
+				t.Errorf(
+					"block %d: %s at the addresses of %s: %+v",
+					block,
+					arm.Name,
+					place.Name,
+					got,
+				)
 			}
 		}
 	}

@@ -33,7 +33,9 @@ var reportKeys = section{
 // ParseReport reads a file that holds only the keys of the section report of a plan, as strictly as
 // a plan: for comments that were written when the runs had been seen.
 func ParseReport(src []byte) (Report, error) {
-	d := newDecoder("the file is empty; write comments or action_items, each a text or a list of texts")
+	d := newDecoder(
+		"the file is empty; write comments or action_items, each a text or a list of texts",
+	)
 	var r Report
 	if root := d.document(src); root != nil {
 		d.decode("report", root, &r, sub(reportKeys))

@@ -10,8 +10,15 @@ import (
 )
 
 func TestParseReport(t *testing.T) {
-	got, err := plan.ParseReport([]byte("comments:\n  - Nothing to see.\n  - |\n    Two\n    lines.\naction_items: Ship it.\n"))
-	want := plan.Report{Comments: []string{"Nothing to see.", "Two\nlines.\n"}, ActionItems: []string{"Ship it."}}
+	got, err := plan.ParseReport(
+		[]byte(
+			"comments:\n  - Nothing to see.\n  - |\n    Two\n    lines.\naction_items: Ship it.\n",
+		),
+	)
+	want := plan.Report{
+		Comments:    []string{"Nothing to see.", "Two\nlines.\n"},
+		ActionItems: []string{"Ship it."},
+	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -29,7 +36,8 @@ func TestParseReport(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := plan.ParseReport([]byte(tt.src))
-			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
+			if err == nil || !strings.Contains(err.Error(), tt.want) ||
+				strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})
@@ -38,15 +46,28 @@ func TestParseReport(t *testing.T) {
 
 func TestReportOfAPlan(t *testing.T) {
 	const head = "name: n\ntarget: {driver: s}\nworkload: {behavior: b}\nbounded: {users: 1}\n"
-	if _, err := plan.Parse([]byte(head + "report: {comments: mine}\n")); err == nil || !strings.Contains(err.Error(), "5:9: report: only the report of a comparison has these texts; add compare, or remove them") {
+	if _, err := plan.Parse([]byte(head + "report: {comments: mine}\n")); err == nil ||
+		!strings.Contains(
+			err.Error(),
+			"5:9: report: only the report of a comparison has these texts; add compare, or remove them",
+		) {
 		t.Errorf("without arms: %v", err)
 	}
-	p := mustParse(t, head+"compare: {arms: {base: {}, new: {}}}\nreport: {comments: mine, action_items: [a, b]}\n")
-	if diff := cmp.Diff(plan.Report{Comments: []string{"mine"}, ActionItems: []string{"a", "b"}}, p.Report); diff != "" {
+	p := mustParse(
+		t,
+		head+"compare: {arms: {base: {}, new: {}}}\nreport: {comments: mine, action_items: [a, b]}\n",
+	)
+	if diff := cmp.Diff(plan.Report{
+		Comments:    []string{"mine"},
+		ActionItems: []string{"a", "b"},
+	}, p.Report); diff != "" {
 		t.Error(diff)
 	}
 	r := p.Report.With(plan.Report{ActionItems: []string{"c"}})
-	if diff := cmp.Diff(plan.Report{Comments: []string{"mine"}, ActionItems: []string{"c"}}, r); diff != "" || len(p.Report.ActionItems) != 2 {
+	if diff := cmp.Diff(plan.Report{
+		Comments:    []string{"mine"},
+		ActionItems: []string{"c"},
+	}, r); diff != "" || len(p.Report.ActionItems) != 2 {
 		t.Error(diff)
 	}
 }

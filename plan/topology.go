@@ -93,7 +93,10 @@ func (p *Plan) Notes() []string {
 		if a.Name != "" {
 			of = " for the arm " + a.Name
 		}
-		out = append(out, "target.topology.replicas are started, and no variable of env has their addresses, ${DSN_REPLICAS}"+of+": the server does not read from them")
+		out = append(
+			out,
+			"target.topology.replicas are started, and no variable of env has their addresses, ${DSN_REPLICAS}"+of+": the server does not read from them",
+		)
 	}
 	return out
 }
@@ -141,7 +144,8 @@ func (d *decoder) checkTopology(p *Plan, k Known) {
 			"are copies of a database, and none is started for the target; add a section "+
 				"database with an engine")
 	}
-	if to.Proxy != "" && len(t.URL) > 0 && !strings.Contains(t.URL.First(), "${") && d.good(path+".proxy", "target.url") {
+	if to.Proxy != "" && len(t.URL) > 0 && !strings.Contains(t.URL.First(), "${") &&
+		d.good(path+".proxy", "target.url") {
 		d.at("target.url", "is the address of every server behind the proxy; write "+
 			"http://127.0.0.1:${PORT}, or remove it")
 	}

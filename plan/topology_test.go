@@ -10,7 +10,10 @@ import (
 
 const topologyText = "name: x\ntarget: {driver: %s, topology: %s}\ndatabase: {engine: postgresql}\nworkload: {behavior: poster}\nbounded: {users: 1}\n"
 
-var withTopologies = plan.Known{Drivers: []string{"chat", "feed", plan.Process, plan.External}, Topologies: []string{"chat", plan.Process}}
+var withTopologies = plan.Known{
+	Drivers:    []string{"chat", "feed", plan.Process, plan.External},
+	Topologies: []string{"chat", plan.Process},
+}
 
 // Apps and instances are one number.
 func TestTopology(t *testing.T) {
@@ -45,16 +48,21 @@ func TestReplicaNotes(t *testing.T) {
 		`{replicas: 1}, env: {postgresql: {REPLICAS: "${DSN_REPLICAS}"}}`: "",
 		`{apps: 1}`: "",
 	} {
-		p, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, plan.Process, text+", command: [srv]"))
+		p, err := withTopologies.Parse(
+			fmt.Appendf(nil, topologyText, plan.Process, text+", command: [srv]"),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(p.Notes(), "\n"); !strings.Contains(got, want) || (want == "") != (got == "") {
+		if got := strings.Join(p.Notes(), "\n"); !strings.Contains(got, want) ||
+			(want == "") != (got == "") {
 			t.Errorf("%s: noted %q, want %q", text, got, want)
 		}
 	}
 	arms := topologyText + "compare: {arms: {base: {}, new: {env: {REPLICAS: \"${DSN_REPLICAS}\"}}}}\n"
-	of, err := withTopologies.Parse(fmt.Appendf(nil, arms, plan.Process, "{replicas: 1}, command: [srv]"))
+	of, err := withTopologies.Parse(
+		fmt.Appendf(nil, arms, plan.Process, "{replicas: 1}, command: [srv]"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +74,8 @@ func TestReplicaNotes(t *testing.T) {
 		t.Errorf("a server that reads from them: %v, %v", p.Notes(), err)
 	}
 	none := strings.Replace(topologyText, "database: {engine: postgresql}\n", "", 1)
-	if _, err := withTopologies.Parse(fmt.Appendf(nil, none, "chat", `{replicas: 1}`)); err == nil || !strings.Contains(err.Error(), "add a section database") {
+	if _, err := withTopologies.Parse(fmt.Appendf(nil, none, "chat", `{replicas: 1}`)); err == nil ||
+		!strings.Contains(err.Error(), "add a section database") {
 		t.Errorf("replicas of no database: %v", err)
 	}
 }

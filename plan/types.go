@@ -26,10 +26,18 @@ var (
 
 	boolean  = single("true or false", parseBool, strconv.FormatBool, object{"type": "boolean"})
 	integer  = whole("a whole number")
-	positive = single("a whole number", parseUint, formatUint, object{"type": "integer", "minimum": 0})
-	number   = single("a number such as 0.1", parseNumber, formatNumber, object{"type": "number"})
+	positive = single("a whole number", parseUint, formatUint, object{
+		"type":    "integer",
+		"minimum": 0,
+	})
+	number = single("a number such as 0.1", parseNumber, formatNumber, object{"type": "number"})
 
-	percent  = single("a percentage such as 25%", parsePercent, formatPercent, percentPattern).hidingZero()
+	percent = single(
+		"a percentage such as 25%",
+		parsePercent,
+		formatPercent,
+		percentPattern,
+	).hidingZero()
 	duration = single("a time such as 5s", parseDuration, formatDuration, durationPattern)
 	rate     = single("a rate such as 200/s", parseRate, Rate.String, ratePattern)
 	ramp     = single("a ramp such as 5/s to 30/s", parseRates, Rates.String, rampPattern)
@@ -37,8 +45,13 @@ var (
 			hidingZero()
 	bitrate = single("a rate such as 100Mbit/s", parseBitrate, Bitrate.String, bitratePattern).
 		hidingZero()
-	stopRule = single("a stop rule such as disk=10GiB", parseDiskLimit, DiskLimit.String, diskPattern).
-			hidingZero()
+	stopRule = single(
+		"a stop rule such as disk=10GiB",
+		parseDiskLimit,
+		DiskLimit.String,
+		diskPattern,
+	).
+		hidingZero()
 	lastPart = single("a part such as last 60m", parseLastPart, LastPart.String, lastPattern).
 			hidingZero()
 	share  = percent.from("0.0001%", "100%")
@@ -88,7 +101,12 @@ func single[T any](want string, parse func(string) (T, error), show func(T) stri
 	case object:
 		t.schema = func(t valueType) object { return t.limits(s) }
 	case string:
-		t.schema = func(t valueType) object { return t.limits(object{"type": "string", "pattern": s}) }
+		t.schema = func(t valueType) object {
+			return t.limits(object{
+				"type":    "string",
+				"pattern": s,
+			})
+		}
 	}
 	return t
 }
@@ -198,7 +216,9 @@ func sub(s section) valueType {
 			s.fill(to)
 			n.object(to, s)
 		},
-		write:  func(e *encoder, depth int, key string, v reflect.Value) { e.section(depth, key, v, s) },
+		write: func(e *encoder, depth int, key string, v reflect.Value) {
+			e.section(depth, key, v, s)
+		},
 		schema: func(valueType) object { return s.schema() },
 	}
 }
@@ -302,13 +322,20 @@ func mapping(want string, item valueType, text string) valueType {
 		}
 		to.SetMapIndex(reflect.ValueOf(name), v)
 	}
-	return keyed(want, key{"*", item, text}, add, func(v reflect.Value, each func(string, reflect.Value)) {
-		names := v.MapKeys()
-		slices.SortFunc(names, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
-		for _, name := range names {
-			each(name.String(), v.MapIndex(name))
-		}
-	})
+	return keyed(
+		want,
+		key{"*", item, text},
+		add,
+		func(v reflect.Value, each func(string, reflect.Value)) {
+			names := v.MapKeys()
+			slices.SortFunc(names, func(a, b reflect.Value) int {
+				return cmp.Compare(a.String(), b.String())
+			})
+			for _, name := range names {
+				each(name.String(), v.MapIndex(name))
+			}
+		},
+	)
 }
 
 // ordered returns the type of a mapping whose order counts: a slice of structs with a Name. The
@@ -326,11 +353,16 @@ func ordered(want, field string, item valueType, text string) valueType {
 		read(part(v))
 		to.Set(reflect.Append(to, v))
 	}
-	return keyed(want, key{"*", item, text}, add, func(v reflect.Value, each func(string, reflect.Value)) {
-		for i := range v.Len() {
-			each(v.Index(i).FieldByName("Name").String(), part(v.Index(i)))
-		}
-	})
+	return keyed(
+		want,
+		key{"*", item, text},
+		add,
+		func(v reflect.Value, each func(string, reflect.Value)) {
+			for i := range v.Len() {
+				each(v.Index(i).FieldByName("Name").String(), part(v.Index(i)))
+			}
+		},
+	)
 }
 
 // keyed returns the type of a mapping that two functions fill and list.
@@ -405,7 +437,11 @@ func (t valueType) alone(name string, one valueType) valueType {
 
 // perEngine returns the type of one number, or of one for each engine. The one may be a word.
 func perEngine(one valueType, words ...string) valueType {
-	t := mapping("a whole number, or a mapping such as {postgresql: 400}", integer, "").alone("", one)
+	t := mapping(
+		"a whole number, or a mapping such as {postgresql: 400}",
+		integer,
+		"",
+	).alone("", one)
 	write := t.write
 	t.write = func(e *encoder, depth int, key string, v reflect.Value) {
 		if n := v.MapIndex(reflect.ValueOf("")); n.IsValid() {

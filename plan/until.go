@@ -86,11 +86,13 @@ func (d *decoder) checkUntil(p *Plan) {
 					"one of them")
 		}
 	}
-	if b.Window > 0 && d.good("bounded.window", "bounded.measure") && time.Duration(b.Window) > b.Measure {
+	if b.Window > 0 && d.good("bounded.window", "bounded.measure") &&
+		time.Duration(b.Window) > b.Measure {
 		d.at("bounded.window", "%s is more than bounded.measure %s; want less", b.Window,
 			formatDuration(b.Measure))
 	}
-	if len(b.Stages) > 0 && (b.Until > 0 || b.Window > 0) && d.good("bounded.stages", "bounded.until", "bounded.window") {
+	if len(b.Stages) > 0 && (b.Until > 0 || b.Window > 0) &&
+		d.good("bounded.stages", "bounded.until", "bounded.window") {
 		d.at("bounded.stages",
 			"are timed from the beginning of a phase whose beginning bounded.window, or end "+
 				"bounded.until, moves; use storms in a plan without them")

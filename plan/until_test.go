@@ -7,7 +7,13 @@ import (
 )
 
 func TestDiskLimits(t *testing.T) {
-	for text, want := range map[string]DiskLimit{"disk=10GiB": 10 << 30, "disk = 1.5 GiB": 3 << 29, "disk=1TiB": 1 << 40, "disk=1MiB": 1 << 20, "disk=1025MiB": 1025 << 20} {
+	for text, want := range map[string]DiskLimit{
+		"disk=10GiB":     10 << 30,
+		"disk = 1.5 GiB": 3 << 29,
+		"disk=1TiB":      1 << 40,
+		"disk=1MiB":      1 << 20,
+		"disk=1025MiB":   1025 << 20,
+	} {
 		got, err := parseDiskLimit(text)
 		if err != nil || got != want {
 			t.Errorf("%s: %d, %v; want %d", text, got, err, want)
@@ -17,8 +23,16 @@ func TestDiskLimits(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"10GiB": "no stop rule", "disk=10GB": "1024", "disk=10": "no stop rule", "disk=-1GiB": "no stop rule", "disk=1KiB": "no stop rule",
-		"disk=0GiB": "out of range", "disk=5000TiB": "out of range", "time=1h": "no stop rule", "": "no stop rule", "disk=10 G": "1024",
+		"10GiB":        "no stop rule",
+		"disk=10GB":    "1024",
+		"disk=10":      "no stop rule",
+		"disk=-1GiB":   "no stop rule",
+		"disk=1KiB":    "no stop rule",
+		"disk=0GiB":    "out of range",
+		"disk=5000TiB": "out of range",
+		"time=1h":      "no stop rule",
+		"":             "no stop rule",
+		"disk=10 G":    "1024",
 	} {
 		if got, err := parseDiskLimit(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %d, %v; want an error with %q", text, got, err, want)
@@ -27,7 +41,11 @@ func TestDiskLimits(t *testing.T) {
 }
 
 func TestLastParts(t *testing.T) {
-	for text, want := range map[string]time.Duration{"last 60m": time.Hour, "last 90s": 90 * time.Second, "last  5m": 5 * time.Minute} {
+	for text, want := range map[string]time.Duration{
+		"last 60m": time.Hour,
+		"last 90s": 90 * time.Second,
+		"last  5m": 5 * time.Minute,
+	} {
 		got, err := parseLastPart(text)
 		if err != nil || time.Duration(got) != want {
 			t.Errorf("%s: %v, %v", text, got, err)
@@ -36,7 +54,16 @@ func TestLastParts(t *testing.T) {
 			t.Errorf("%s is written as %s, which reads as %v, %v", text, got, again, err)
 		}
 	}
-	for text, want := range map[string]string{"60m": "does not name a part", "first 60m": "does not name a part", "last": "does not name a part", "last 60": "no unit", "last 500ms": "whole seconds", "last 1.5s": "whole seconds", "last 0s": "whole seconds", "last 10%": "percentage"} {
+	for text, want := range map[string]string{
+		"60m":        "does not name a part",
+		"first 60m":  "does not name a part",
+		"last":       "does not name a part",
+		"last 60":    "no unit",
+		"last 500ms": "whole seconds",
+		"last 1.5s":  "whole seconds",
+		"last 0s":    "whole seconds",
+		"last 10%":   "percentage",
+	} {
 		if got, err := parseLastPart(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want an error with %q", text, got, err, want)
 		}
@@ -54,11 +81,13 @@ func TestUntilAndWindow(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	again, err := Parse([]byte(p.String()))
-	if err != nil || again.Digest() != p.Digest() || again.Bounded.Until != p.Bounded.Until || again.Bounded.Window != p.Bounded.Window {
+	if err != nil || again.Digest() != p.Digest() || again.Bounded.Until != p.Bounded.Until ||
+		again.Bounded.Window != p.Bounded.Window {
 		t.Errorf("the canonical form is another plan: %v\n%s", err, p)
 	}
 	plain, err := Parse([]byte(planWith("ramp: 1m", "")))
-	if err != nil || strings.Contains(plain.String(), "until") || strings.Contains(plain.String(), "window") {
+	if err != nil || strings.Contains(plain.String(), "until") ||
+		strings.Contains(plain.String(), "window") {
 		t.Errorf("a plan without them mentions them (%v):\n%s", err, plain)
 	}
 	const search = "unbounded: {max_users: 50}\ncompare: {arms: {base: {}, new: {}}, combine: true}\n"

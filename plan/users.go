@@ -50,7 +50,9 @@ func (p *Plan) WithUsersAt(path, digest string) *Plan {
 // WithoutUsersFile returns a copy of the plan without a file of accounts.
 func (p *Plan) WithoutUsersFile() *Plan {
 	q := *p
-	q.Workload.UsersFile, q.Workload.UsersDigest, q.Workload.UsersAt = "", "", ""
+	q.Workload.UsersFile = ""
+	q.Workload.UsersDigest = ""
+	q.Workload.UsersAt = ""
 	return &q
 }
 
@@ -60,7 +62,9 @@ var (
 	usersFile = text.checked(func(s string) error {
 		switch {
 		case s == "":
-			return errors.New("is empty; want the path of a file with one account a line, or remove it")
+			return errors.New(
+				"is empty; want the path of a file with one account a line, or remove it",
+			)
 		case hasReference(s):
 			return errors.New("holds a reference; want the path itself, which is no secret")
 		}
@@ -70,8 +74,11 @@ var (
 		if digestRE.MatchString(s) {
 			return nil
 		}
-		return fmt.Errorf("%s is no digest; want sha256: and 64 hexadecimal digits, as plan print shows it, "+
-			"or remove it", clip(s))
+		return fmt.Errorf(
+			"%s is no digest; want sha256: and 64 hexadecimal digits, as plan print shows it, "+
+				"or remove it",
+			clip(s),
+		)
 	})
 )
 

@@ -47,12 +47,20 @@ func TestWithin(t *testing.T) {
 			}
 			c, b := q.Compare, q.Bounded
 			if c.Blocks != tt.blocks || b.Measure != tt.length || b.Auto() || c.Auto() {
-				t.Errorf("%d blocks of %v, auto %v; want %d of %v", c.Blocks, b.Measure, b.Auto(), tt.blocks, tt.length)
+				t.Errorf(
+					"%d blocks of %v, auto %v; want %d of %v",
+					c.Blocks,
+					b.Measure,
+					b.Auto(),
+					tt.blocks,
+					tt.length,
+				)
 			}
 			if all := time.Duration(2*c.Blocks) * (q.RunLength(true, false) + between); all > tt.left {
 				t.Errorf("they take %v of %v", all, tt.left)
 			}
-			if again, err := plan.Parse([]byte(q.String())); err != nil || again.Digest() != q.Digest() {
+			if again, err := plan.Parse([]byte(q.String())); err != nil ||
+				again.Digest() != q.Digest() {
 				t.Errorf("read again: %v", err)
 			}
 			if none, again := p.Within(least-1, between); none != nil || again != least {

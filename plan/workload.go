@@ -42,7 +42,11 @@ type Workload struct {
 	Params    map[string]string  `yaml:"params"`
 }
 
-var shares = mapping("a mapping such as {reader: 10%}", share, "Share of users that follow this behavior.").
+var shares = mapping(
+	"a mapping such as {reader: 10%}",
+	share,
+	"Share of users that follow this behavior.",
+).
 	called("a behavior")
 
 var workloadKeys = section{

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Answers holds the memory that the target's answers took over a run, and counts those beyond a limit
-// (docs/validity.md).
+// Answers holds the memory that the target's answers took over a run, and counts those beyond a
+// limit (docs/validity.md).
 type Answers struct {
 	// Budget is the limit of the bytes that the answers and messages under way may hold at once, in
 	// all processes with users together; Held is the largest number of bytes that they held.
@@ -32,13 +32,23 @@ const (
 	LimitsGate = "limits"
 )
 
-// Findings is red when the budget had no room for an answer: the operation failed for want of memory here, so the
-// capacity of the target is unknown. It is amber when the target sent more than a limit allows: those operations
-// failed, and rules judge them.
+// Findings is red when the budget had no room for an answer: the operation failed for want of
+// memory here, so the capacity of the target is unknown. It is amber when the target sent more than
+// a limit allows: those operations failed, and rules judge them.
 func (a Answers) Findings() (fs []Finding) {
 	if a.NoRoom > 0 {
-		fs = append(fs, Finding{Gate: BudgetGate, Level: Red, Value: float64(a.NoRoom),
-			Text: fmt.Sprintf("%d answers or messages found no room in the byte budget of %s for what the target's answers take, and their operations failed here; raise placement.memory, or find out why the answers are so large", a.NoRoom, mebibytes(a.Budget)) + whose(a.OfAll)})
+		fs = append(fs, Finding{
+			Gate:  BudgetGate,
+			Level: Red,
+			Value: float64(a.NoRoom),
+			Text: fmt.Sprintf(
+				"%d answers or messages found no room in the byte budget of %s for what the target's answers take, and their operations failed here; raise placement.memory, or find out why the answers are so large",
+				a.NoRoom,
+				mebibytes(a.Budget),
+			) + whose(
+				a.OfAll,
+			),
+		})
 	}
 	var parts []string
 	sum := int64(0)
@@ -54,8 +64,18 @@ func (a Answers) Findings() (fs []Finding) {
 		}
 	}
 	if sum > 0 {
-		fs = append(fs, Finding{Gate: LimitsGate, Level: Amber, Value: float64(sum),
-			Text: fmt.Sprintf("the target sent %d answers beyond a limit, each of which was cut off and failed (%s)", sum, strings.Join(parts, ", ")) + whose(a.OfAll)})
+		fs = append(fs, Finding{
+			Gate:  LimitsGate,
+			Level: Amber,
+			Value: float64(sum),
+			Text: fmt.Sprintf(
+				"the target sent %d answers beyond a limit, each of which was cut off and failed (%s)",
+				sum,
+				strings.Join(parts, ", "),
+			) + whose(
+				a.OfAll,
+			),
+		})
 	}
 	return fs
 }

@@ -31,12 +31,23 @@ const (
 // ([CauseOf]). A finding that is not in the table has no known cause: an interruption, or a rule
 // without data.
 var findings = map[string]Cause{
-	"stationary": ByTarget, "level": ByTarget, "operations": ByTarget, "failed users": ByTarget, "search": ByTarget,
-	"behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget,
-	StartGate: ByTarget, CrashGate: ByTarget,
-	PanicGate: ByGenerator, "agents": ByGenerator,
-	BudgetGate: ByEither,
-	DeployGate: ByDeployment, HandGate: ByHand,
+	"stationary":   ByTarget,
+	"level":        ByTarget,
+	"operations":   ByTarget,
+	"failed users": ByTarget,
+	"search":       ByTarget,
+	"behavior":     ByTarget,
+	"audit":        ByTarget,
+	"rows":         ByTarget,
+	"telemetry":    ByTarget,
+	"signals":      ByTarget,
+	StartGate:      ByTarget,
+	CrashGate:      ByTarget,
+	PanicGate:      ByGenerator,
+	"agents":       ByGenerator,
+	BudgetGate:     ByEither,
+	DeployGate:     ByDeployment,
+	HandGate:       ByHand,
 }
 
 // DeployGate is the finding of a run before which the plan's commands to install or reset the
@@ -128,7 +139,9 @@ func Disturbed(v Validity) bool {
 
 // red reports whether a gate is red.
 func (v Validity) red(gate string) bool {
-	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Gate == gate && f.Level == Red })
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool {
+		return f.Gate == gate && f.Level == Red
+	})
 }
 
 // caused reports whether a party turned a gate to one of the levels.

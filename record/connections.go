@@ -2,9 +2,9 @@ package record
 
 import "fmt"
 
-// Connections counts how often a server had closed a connection that it had kept open, over a run. Of Requests that
-// the users sent, Repeated were sent a second time, on a new connection, because the first came to nothing; Reopened
-// found the end of theirs before they were sent.
+// Connections counts how often a server had closed a connection that it had kept open, over a run.
+// Of Requests that the users sent, Repeated were sent a second time, on a new connection, because
+// the first came to nothing; Reopened found the end of theirs before they were sent.
 type Connections struct {
 	Requests int64 `json:"requests"`
 	Repeated int64 `json:"repeated"`
@@ -28,12 +28,24 @@ func whose(ofAll bool) string {
 // MostRepeated is the part of the requests of which a run may have repeated more without a finding.
 const MostRepeated = 0.01
 
-// Finding is amber when more than MostRepeated of the requests were repeated, and at least 10: a user would have
-// waited for each of them.
+// Finding is amber when more than MostRepeated of the requests were repeated, and at least 10: a
+// user would have waited for each of them.
 func (c Connections) Finding() (f Finding, bad bool) {
 	share := float64(c.Repeated) / float64(max(c.Requests, 1))
-	return Finding{Gate: "repeats", Level: Amber, Value: 100 * share, Limit: 100 * MostRepeated, Unit: "%",
-			Text: fmt.Sprintf("%d of %d requests were repeated on a new connection, because the server had closed the one that it had kept open; each counts once, with the time of both", c.Repeated, c.Requests) + whose(c.OfAll)},
+	return Finding{
+			Gate:  "repeats",
+			Level: Amber,
+			Value: 100 * share,
+			Limit: 100 * MostRepeated,
+			Unit:  "%",
+			Text: fmt.Sprintf(
+				"%d of %d requests were repeated on a new connection, because the server had closed the one that it had kept open; each counts once, with the time of both",
+				c.Repeated,
+				c.Requests,
+			) + whose(
+				c.OfAll,
+			),
+		},
 		c.Repeated >= 10 && share > MostRepeated
 }
 
@@ -42,5 +54,12 @@ func (c Connections) String() string {
 	if c.Repeated+c.Reopened == 0 {
 		return ""
 	}
-	return fmt.Sprintf("of %d requests, %d were repeated because the server closed their kept connection, and %d found it closed before they were sent", c.Requests, c.Repeated, c.Reopened) + whose(c.OfAll)
+	return fmt.Sprintf(
+		"of %d requests, %d were repeated because the server closed their kept connection, and %d found it closed before they were sent",
+		c.Requests,
+		c.Repeated,
+		c.Reopened,
+	) + whose(
+		c.OfAll,
+	)
 }

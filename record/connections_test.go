@@ -20,7 +20,9 @@ func TestRepeatedRequestsAreAFinding(t *testing.T) {
 		{Connections{Requests: 1000, Repeated: 11}, true, "11 were repeated"},
 	} {
 		f, bad := tt.c.Finding()
-		if bad != tt.bad || bad && (f.Level != Amber || f.Value < f.Limit || !strings.Contains(f.Text, "11 of 1000 requests")) {
+		if bad != tt.bad ||
+			bad &&
+				(f.Level != Amber || f.Value < f.Limit || !strings.Contains(f.Text, "11 of 1000 requests")) {
 			t.Errorf("%+v: %v, %+v", tt.c, bad, f)
 		}
 		if got := tt.c.String(); !strings.Contains(got, tt.text) || (got == "") != (tt.text == "") {

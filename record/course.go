@@ -8,11 +8,13 @@ import (
 	"plimsoll/stats"
 )
 
-// MostIntervals is into how many intervals a [Course] cuts a phase at most. From 50 seconds on there are 50 or more.
+// MostIntervals is into how many intervals a [Course] cuts a phase at most. From 50 seconds on
+// there are 50 or more.
 const MostIntervals = 100
 
-// A Course is a phase of a run cut into equal intervals of whole seconds, in the order of time. Seconds at its end
-// that do not fill an interval are left out. It is filled second by second, as [Run.EachSecond] hands them out.
+// A Course is a phase of a run cut into equal intervals of whole seconds, in the order of time.
+// Seconds at its end that do not fill an interval are left out. It is filled second by second, as
+// [Run.EachSecond] hands them out.
 type Course struct {
 	// Step is the length of an interval, N how many there are.
 	Step time.Duration
@@ -34,8 +36,8 @@ type openInterval struct {
 
 // Intervals is one group of operations, interval by interval.
 type Intervals struct {
-	// Response holds the response times as sparse histograms, in milliseconds; Sum adds them up. Of Ops operations,
-	// Timed have one and Failed ended in another class than ok.
+	// Response holds the response times as sparse histograms, in milliseconds; Sum adds them up. Of
+	// Ops operations, Timed have one and Failed ended in another class than ok.
 	Response []stats.SparseCounts
 	Sum      []time.Duration
 	Timed    []uint64
@@ -43,12 +45,20 @@ type Intervals struct {
 	Failed   []uint64
 }
 
-// NewCourse returns an empty course of a phase. groupsOf names the groups that a series belongs to; nil for none.
+// NewCourse returns an empty course of a phase. groupsOf names the groups that a series belongs to;
+// nil for none.
 func NewCourse(ph Phase, groupsOf func(series string) []string) *Course {
 	first, seconds := ph.Seconds()
 	size := max((seconds+MostIntervals-1)/MostIntervals, 1)
-	return &Course{Step: time.Duration(size) * time.Second, N: seconds / size, Groups: map[string]*Intervals{},
-		first: first, size: size, groupsOf: groupsOf, open: map[string]*openInterval{}}
+	return &Course{
+		Step:     time.Duration(size) * time.Second,
+		N:        seconds / size,
+		Groups:   map[string]*Intervals{},
+		first:    first,
+		size:     size,
+		groupsOf: groupsOf,
+		open:     map[string]*openInterval{},
+	}
 }
 
 // Seconds returns the first second that begins in the phase, and how many do.
@@ -57,8 +67,8 @@ func (p Phase) Seconds() (first, n int) {
 	return ceil(p.From), max(0, ceil(p.To)-ceil(p.From))
 }
 
-// Add takes in a second. It keeps nothing of ws, and ignores seconds outside the phase. Seconds come in their order.
-// A nil course ignores all of them.
+// Add takes in a second. It keeps nothing of ws, and ignores seconds outside the phase. Seconds
+// come in their order. A nil course ignores all of them.
 func (c *Course) Add(second int, ws []*measure.Window) {
 	if c == nil {
 		return
@@ -96,18 +106,26 @@ func (c *Course) Close() {
 		}
 		g := c.Groups[name]
 		if g == nil {
-			g = &Intervals{make([]stats.SparseCounts, c.N), make([]time.Duration, c.N), make([]uint64, c.N), make([]uint64, c.N), make([]uint64, c.N)}
+			g = &Intervals{
+				make([]stats.SparseCounts, c.N),
+				make([]time.Duration, c.N),
+				make([]uint64, c.N),
+				make([]uint64, c.N),
+				make([]uint64, c.N),
+			}
 			c.Groups[name] = g
 		}
-		g.Response[c.at], g.Sum[c.at], g.Timed[c.at] = Sparse(&o.response), o.response.Sum(), o.response.Count()
+		g.Response[c.at], g.Sum[c.at], g.Timed[c.at] = Sparse(
+			&o.response,
+		), o.response.Sum(), o.response.Count()
 		g.Ops[c.at], g.Failed[c.at] = o.ops, o.failed
 		o.response.Reset()
 		o.ops, o.failed = 0, 0
 	}
 }
 
-// Sparse returns a histogram as counts in milliseconds. A time of zero counts as a nanosecond: quantiles are compared
-// as ratios.
+// Sparse returns a histogram as counts in milliseconds. A time of zero counts as a nanosecond:
+// quantiles are compared as ratios.
 func Sparse(h *measure.Histogram) stats.SparseCounts {
 	var c stats.SparseCounts
 	for v, n := range h.Buckets {
@@ -129,8 +147,8 @@ func (g *Intervals) Mean(i int) float64 {
 	return g.Sum[i].Seconds() * 1e3 / float64(g.Timed[i])
 }
 
-// Quantile returns a quantile of the response times of one interval in milliseconds, NaN if it has none: the smallest
-// that a share p does not exceed.
+// Quantile returns a quantile of the response times of one interval in milliseconds, NaN if it has
+// none: the smallest that a share p does not exceed.
 func (g *Intervals) Quantile(i int, p float64) float64 {
 	rank, seen := uint64(max(1, math.Ceil(p*float64(g.Timed[i])))), uint64(0)
 	for k, n := range g.Response[i].N {

@@ -29,7 +29,8 @@ const digestKey = "digest"
 // allMembers is the digest of all others, so that none goes with its member.
 const allMembers = "*"
 
-// memberDigests returns the SHA-256 of each member of a JSON object: of its text without space between tokens.
+// memberDigests returns the SHA-256 of each member of a JSON object: of its text without space
+// between tokens.
 func memberDigests(object []byte) (map[string]string, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil {
@@ -65,8 +66,8 @@ func (z *Sizing) carry(digests map[string]string) { z.Digests = digests }
 
 func (m *Manifest) carry(digests map[string]string) { m.Digest = digests[allMembers] }
 
-// writeDigested writes v with the digests of the written text, from which the secrets are removed. If secrets are
-// added meanwhile, it begins again.
+// writeDigested writes v with the digests of the written text, from which the secrets are removed.
+// If secrets are added meanwhile, it begins again.
 func writeDigested(disk Disk, path string, v digested, secrets *plain.Secrets) error {
 	for range 3 {
 		v.carry(nil)
@@ -96,11 +97,15 @@ func writeDigested(disk Disk, path string, v digested, secrets *plain.Secrets) e
 			return files.Replace(disk, path, append(whole, '\n'))
 		}
 	}
-	return fmt.Errorf("%s: its secrets became more while it was written, three times", filepath.Base(path))
+	return fmt.Errorf(
+		"%s: its secrets became more while it was written, three times",
+		filepath.Base(path),
+	)
 }
 
-// checkDigests holds the text of a stored object against the digests in it. Members that were changed, added or taken
-// away are named in the error, which wraps [ErrAltered]. some is false for an object without digests.
+// checkDigests holds the text of a stored object against the digests in it. Members that were
+// changed, added or taken away are named in the error, which wraps [ErrAltered]. some is false for
+// an object without digests.
 func checkDigests(object []byte) (some bool, err error) {
 	var stored struct {
 		Digests map[string]string `json:"digests"`
@@ -129,13 +134,17 @@ func checkDigests(object []byte) (some bool, err error) {
 		changed = slices.DeleteFunc(changed, func(name string) bool { return name == allMembers })
 	}
 	if len(changed) > 0 {
-		return true, fmt.Errorf("%w: %s changed since it was written", ErrAltered, strings.Join(changed, ", "))
+		return true, fmt.Errorf(
+			"%w: %s changed since it was written",
+			ErrAltered,
+			strings.Join(changed, ", "),
+		)
 	}
 	return true, nil
 }
 
-// SaveComparison writes c, with its digests, to path in one step ([WriteJSONTo]). A comparison read from a file
-// without digests stays without: earlier changes to it are unknown.
+// SaveComparison writes c, with its digests, to path in one step ([WriteJSONTo]). A comparison read
+// from a file without digests stays without: earlier changes to it are unknown.
 func SaveComparison(disk Disk, path string, c *Comparison, secrets *plain.Secrets) error {
 	c.Format = FormatVersion
 	if c.Undigested {
@@ -144,8 +153,8 @@ func SaveComparison(disk Disk, path string, c *Comparison, secrets *plain.Secret
 	return writeDigested(disk, path, c, secrets)
 }
 
-// ReadComparison reads the text of comparison.json. The error wraps [ErrAltered] when it was changed after it was
-// written.
+// ReadComparison reads the text of comparison.json. The error wraps [ErrAltered] when it was
+// changed after it was written.
 func ReadComparison(text []byte) (*Comparison, error) {
 	c := new(Comparison)
 	if err := built.NewerJSON(text, "", FormatVersion); err != nil {
@@ -191,8 +200,9 @@ func digestOfMembers(members map[string]string) string {
 	return DigestOf([]byte(b.String()))
 }
 
-// manifestAltered reports whether the text of a manifest does not match the digest in it. A manifest without a
-// digest, which is not sealed or of an earlier version, is not reported as altered.
+// manifestAltered reports whether the text of a manifest does not match the digest in it. A
+// manifest without a digest, which is not sealed or of an earlier version, is not reported as
+// altered.
 func manifestAltered(text []byte, digest string) (bool, error) {
 	if digest == "" {
 		return false, nil

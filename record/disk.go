@@ -18,9 +18,9 @@ type OS = files.OS
 // WriteJSON is [WriteJSONTo] without secrets, on the file system of this host.
 func WriteJSON(path string, v any) error { return WriteJSONTo(OS{}, path, v, nil) }
 
-// WriteJSONTo writes v, indented, without the secrets and for this user alone to path in one step: a reader sees the
-// old file or the new one, never half, also after a power failure. When it returns without an error, the new one is
-// there to stay.
+// WriteJSONTo writes v, indented, without the secrets and for this user alone to path in one step:
+// a reader sees the old file or the new one, never half, also after a power failure. When it
+// returns without an error, the new one is there to stay.
 func WriteJSONTo(disk Disk, path string, v any, secrets *plain.Secrets) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 type Duet struct {
 	Seats int `json:"seats"` // runs that took turns
 	Turns int `json:"turns"` // of this run
-	// SliceMin and SliceMax are the lengths of the turns, Own is their sum, and Alone the part of it after all others
-	// had ended.
+	// SliceMin and SliceMax are the lengths of the turns, Own is their sum, and Alone the part of
+	// it after all others had ended.
 	SliceMin time.Duration `json:"slice_min"`
 	SliceMax time.Duration `json:"slice_max"`
 	Own      time.Duration `json:"own"`
 	Alone    time.Duration `json:"alone"`
-	// Foreign is the time between the first turn and the last in which the run had none, LongestForeign the longest
-	// stretch of it.
+	// Foreign is the time between the first turn and the last in which the run had none,
+	// LongestForeign the longest stretch of it.
 	Foreign        time.Duration `json:"foreign"`
 	LongestForeign time.Duration `json:"longest_foreign"`
 	// Carried counts the turns that ended with operations under way, which went on in the next

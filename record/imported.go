@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// MaxGivenBytes is the largest file that the importers are meant for; a summary of a run is a few KiB.
+// MaxGivenBytes is the largest file that the importers are meant for; a summary of a run is a few
+// KiB.
 const MaxGivenBytes = 16 << 20
 
 // The arms that an Imported may name itself. A file of one arm leaves it to the caller.
@@ -19,8 +20,9 @@ const (
 	ImportedNew  = "new"
 )
 
-// An Imported holds the figures of one run of another tool, or of a person, where our own runs have operations.
-// The importers in the subpackages create it; they check its numbers by [Imported.Check].
+// An Imported holds the figures of one run of another tool, or of a person, where our own runs have
+// operations. The importers in the subpackages create it; they check its numbers by
+// [Imported.Check].
 type Imported struct {
 	Source string // the file, for messages
 	Tool   string // the tool: "k6", "locust"; figures of two tools are not comparable
@@ -34,20 +36,21 @@ type Imported struct {
 	Pair     int
 	Figures  []Figure
 	Warnings []string // reservations that the numbers do not show
-	// ErrorMargin is the margin of errors that the run's plan states or its rules leave, in percentage points; 0
-	// where nothing is known of it.
+	// ErrorMargin is the margin of errors that the run's plan states or its rules leave, in
+	// percentage points; 0 where nothing is known of it.
 	ErrorMargin float64
-	// Unstable is the reason why the search of the run contradicts itself and has no capacity; empty if it does not.
+	// Unstable is the reason why the search of the run contradicts itself and has no capacity;
+	// empty if it does not.
 	Unstable string
-	// Lacks holds, by name, the reasons why the run has no number for requested figures. A figure that is neither
-	// here nor in Figures was not requested, or the file gives no reason.
+	// Lacks holds, by name, the reasons why the run has no number for requested figures. A figure
+	// that is neither here nor in Figures was not requested, or the file gives no reason.
 	Lacks map[string]string
 }
 
 // A Figure is one number of a run.
 type Figure struct {
-	// Name is "capacity", "throughput" or "errors", or a statistic ("mean", "p50", "p95", "p99"), of all operations or,
-	// as in p95(post), of some.
+	// Name is "capacity", "throughput" or "errors", or a statistic ("mean", "p50", "p95", "p99"),
+	// of all operations or, as in p95(post), of some.
 	Name  string
 	Value float64
 	Unit  string // "users", "1/s", "ms", "%", …
@@ -62,7 +65,8 @@ type Figure struct {
 	Step float64
 }
 
-// Check returns an error for invalid figures: none at all, a name twice, a number that no run can have.
+// Check returns an error for invalid figures: none at all, a name twice, a number that no run can
+// have.
 func (g Imported) Check() error {
 	if len(g.Figures) == 0 {
 		return errors.New("there is no figure in it")
@@ -79,7 +83,10 @@ func (g Imported) Check() error {
 		case f.Value < 0:
 			return at(f.Line, fmt.Errorf("%s is %v: it cannot be negative", f.Name, f.Value))
 		case f.Ops < 0:
-			return at(f.Line, fmt.Errorf("%s is of %d operations: they cannot be fewer than none", f.Name, f.Ops))
+			return at(
+				f.Line,
+				fmt.Errorf("%s is of %d operations: they cannot be fewer than none", f.Name, f.Ops),
+			)
 		case f.Unit == "%" && f.Value > 100:
 			return at(f.Line, fmt.Errorf("%s is %v %%: a share is 100 %% at most", f.Name, f.Value))
 		}
@@ -106,8 +113,8 @@ func at(line int, err error) error {
 	return fmt.Errorf("line %d: %w", line, err)
 }
 
-// UnmarshalImported reads a whole JSON text into v and names the line of an error: a text that ends early, or one with
-// NaN, which some programs write and JSON does not have.
+// UnmarshalImported reads a whole JSON text into v and names the line of an error: a text that ends
+// early, or one with NaN, which some programs write and JSON does not have.
 func UnmarshalImported(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
@@ -117,7 +124,10 @@ func UnmarshalImported(data []byte, v any) error {
 	typed, isTyped := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
 	case isSyntax && strings.HasPrefix(syntax.Error(), "unexpected end"):
-		return at(LineOf(data, int64(len(data))), errors.New("the JSON ends in the middle: the file is truncated"))
+		return at(
+			LineOf(data, int64(len(data))),
+			errors.New("the JSON ends in the middle: the file is truncated"),
+		)
 	case isSyntax:
 		around := data[max(0, min(syntax.Offset, int64(len(data)))-2):]
 		for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
@@ -127,7 +137,10 @@ func UnmarshalImported(data []byte, v any) error {
 		}
 		return at(LineOf(data, syntax.Offset), fmt.Errorf("not JSON: %w", err))
 	case isTyped:
-		return at(LineOf(data, typed.Offset), fmt.Errorf("%s is a JSON %s, want %s", typed.Field, typed.Value, typed.Type.Kind()))
+		return at(
+			LineOf(data, typed.Offset),
+			fmt.Errorf("%s is a JSON %s, want %s", typed.Field, typed.Value, typed.Type.Kind()),
+		)
 	}
 	return fmt.Errorf("not the JSON that was expected: %w", err)
 }
@@ -142,7 +155,8 @@ func LineOf(data []byte, offset int64) int {
 	return 1 + bytes.Count(text, []byte("\n"))
 }
 
-// QuoteImported makes a piece of an input safe to print: quoted, without control characters, at most 40 of its bytes.
+// QuoteImported makes a piece of an input safe to print: quoted, without control characters, at
+// most 40 of its bytes.
 func QuoteImported(text string) string {
 	if len(text) > 40 {
 		text = strings.ToValidUTF8(text[:40], "") + "…"

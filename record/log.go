@@ -13,7 +13,8 @@ const (
 	SearchOverEvent = "search over"
 )
 
-// The readings of these events: users, and the value of the rule divided by its limit (1 at the limit).
+// The readings of these events: users, and the value of the rule divided by its limit (1 at the
+// limit).
 const (
 	WindowUsers    = "users" // mean of the window
 	WindowRatio    = "ratio"
@@ -22,7 +23,8 @@ const (
 	WindowHi       = "hi"
 )
 
-// Routine reports whether an event is a reading that comes every second or window: a log for people leaves it out.
+// Routine reports whether an event is a reading that comes every second or window: a log for people
+// leaves it out.
 func (e Event) Routine() bool {
 	return slices.Contains([]string{"users", "gates", "slo", WindowEvent}, e.Kind)
 }

@@ -64,8 +64,8 @@ type Before struct {
 	// blocks.
 	Budget time.Duration `json:"budget,omitempty"`
 	Fits   int           `json:"fits,omitempty"`
-	// Noise is the noise found by earlier comparisons of a build with itself in this environment; empty if there
-	// were none.
+	// Noise is the noise found by earlier comparisons of a build with itself in this environment;
+	// empty if there were none.
 	Noise []Noise `json:"noise,omitempty"`
 	// Expected holds, for each endpoint, the change that the planned blocks can find; with a
 	// budget, the change that the blocks up to the last look within it can find.
@@ -77,8 +77,8 @@ type Expected struct {
 	Engine string `json:"engine"`
 	Metric string `json:"metric"`
 	Unit   string `json:"unit,omitempty"`
-	// RunSD is the assumed or measured standard deviation of runs of one build: relative to the number itself, or in
-	// points with Absolute. Assumed is true if it was not measured here.
+	// RunSD is the assumed or measured standard deviation of runs of one build: relative to the
+	// number itself, or in points with Absolute. Assumed is true if it was not measured here.
 	RunSD    float64 `json:"run_sd"`
 	Assumed  bool    `json:"assumed,omitempty"`
 	Absolute bool    `json:"absolute,omitempty"`
@@ -97,12 +97,14 @@ type Expected struct {
 	NotJudged bool          `json:"not_judged,omitempty"`
 }
 
-// An AA is the noise of one metric in one comparison of a build with itself: a line of the store's registry.
+// An AA is the noise of one metric in one comparison of a build with itself: a line of the store's
+// registry.
 type AA struct {
 	Comparison string    `json:"comparison"`
 	At         time.Time `json:"at"`
 	Tool       string    `json:"tool"`
-	// Environment names the host, its cores and the load by a digest: only lines of one environment are comparable.
+	// Environment names the host, its cores and the load by a digest: only lines of one environment
+	// are comparable.
 	Environment string `json:"environment"`
 	Host        string `json:"host"` // for people
 	Load        string `json:"load"` // for people
@@ -113,7 +115,8 @@ type AA struct {
 	Unit        string `json:"unit,omitempty"`
 	Absolute    bool   `json:"absolute,omitempty"` // SD and effects are points, not ratios
 	Pairs       int    `json:"pairs"`
-	// SD is the standard deviation of the differences within the blocks, of logarithms (0.02 is 2 %) or in points.
+	// SD is the standard deviation of the differences within the blocks, of logarithms (0.02 is 2
+	// %) or in points.
 	SD     float64 `json:"sd"`
 	Effect float64 `json:"effect"` // with its interval of the level 1 - Alpha
 	Lo     float64 `json:"lo"`
@@ -129,7 +132,8 @@ func (a AA) RunSD() float64 { return a.SD / math.Sqrt2 }
 // False reports whether a build was called different from itself.
 func (a AA) False() bool { return a.Kind == "better" || a.Kind == "worse" }
 
-// Noise is the noise floor of one metric in one environment, pooled over comparisons of a build with itself.
+// Noise is the noise floor of one metric in one environment, pooled over comparisons of a build
+// with itself.
 type Noise struct {
 	Environment string `json:"environment"`
 	Host        string `json:"host"`
@@ -169,12 +173,12 @@ func (c *Comparison) JudgedBlocks() int {
 	return c.Looks[max(c.Taken()-1, 0)].Blocks
 }
 
-// Waits reports whether a block was run after the last planned look that was taken: it waits for the next, because
-// judging it now would be an unplanned look.
+// Waits reports whether a block was run after the last planned look that was taken: it waits for
+// the next, because judging it now would be an unplanned look.
 func (c *Comparison) Waits(block int) bool { return len(c.Looks) > 0 && block > c.JudgedBlocks() }
 
-// Judged returns a function that reports whether verdicts rest on a run: it counts, its block is whole and does not
-// wait.
+// Judged returns a function that reports whether verdicts rest on a run: it counts, its block is
+// whole and does not wait.
 func (c *Comparison) Judged() func(ComparisonRun) bool {
 	whole := c.WholeBlocks()
 	return func(r ComparisonRun) bool { return r.Counts() && whole[r.Block] && !c.Waits(r.Block) }
@@ -212,7 +216,8 @@ func (c *Comparison) Disturbed() map[string]bool {
 	return out
 }
 
-// CostBlocks returns how many blocks are used for the cost of operations only ([Comparison.Disturbed]).
+// CostBlocks returns how many blocks are used for the cost of operations only
+// ([Comparison.Disturbed]).
 func (c *Comparison) CostBlocks() int {
 	blocks, spoiled := map[int]bool{}, c.Disturbed()
 	for _, r := range c.Runs {

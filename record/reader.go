@@ -17,21 +17,23 @@ import (
 	"plimsoll/load/measure"
 )
 
-// A Run is a run directory opened for reading. Its methods read files and are safe for concurrent use.
+// A Run is a run directory opened for reading. Its methods read files and are safe for concurrent
+// use.
 type Run struct {
 	Dir      string
 	Manifest Manifest
-	// Validity is the stored one; a run without validity.json (killed) gets a red finding, as does one that was found
-	// changed since it was sealed ([Run.Distrust]).
+	// Validity is the stored one; a run without validity.json (killed) gets a red finding, as does
+	// one that was found changed since it was sealed ([Run.Distrust]).
 	Validity Validity
-	// Changed lists files found changed since the run was sealed: the manifest by Open, all others by [Run.Distrust].
+	// Changed lists files found changed since the run was sealed: the manifest by Open, all others
+	// by [Run.Distrust].
 	Changed []string
 
 	memo *memo
 }
 
-// A memo keeps the sums of one stretch: reports request the same several times, and each takes a pass over all
-// histograms.
+// A memo keeps the sums of one stretch: reports request the same several times, and each takes a
+// pass over all histograms.
 type memo struct {
 	mu       sync.Mutex
 	from, to time.Duration
@@ -41,7 +43,8 @@ type memo struct {
 // ErrNotRun reports a directory that holds no run.
 var ErrNotRun = errors.New("not a run directory")
 
-// Open reads the manifest and validity of the run in dir. A killed or running run opens too and is not valid.
+// Open reads the manifest and validity of the run in dir. A killed or running run opens too and is
+// not valid.
 func Open(dir string) (*Run, error) {
 	r := &Run{Dir: dir, memo: new(memo)}
 	b, err := files.Read(filepath.Join(dir, ManifestFile), 0)
@@ -58,7 +61,13 @@ func Open(dir string) (*Run, error) {
 		return nil, fmt.Errorf("%s: %w: %s: %w", dir, ErrNotRun, ManifestFile, err)
 	}
 	if f := r.Manifest.Format; f != FormatVersion {
-		return nil, fmt.Errorf("%s: %w: format %d, this version reads %d", dir, ErrNotRun, f, FormatVersion)
+		return nil, fmt.Errorf(
+			"%s: %w: format %d, this version reads %d",
+			dir,
+			ErrNotRun,
+			f,
+			FormatVersion,
+		)
 	}
 	altered, err := manifestAltered(b, r.Manifest.Digest)
 	if err != nil {
@@ -77,7 +86,11 @@ func Open(dir string) (*Run, error) {
 		}
 	}
 	if !r.Ended() { // also when it was cut between its validity and its seal
-		r.Validity.Add(Finding{Gate: SealedGate, Level: Red, Text: "the run was never sealed: it was killed or is still going"})
+		r.Validity.Add(Finding{
+			Gate:  SealedGate,
+			Level: Red,
+			Text:  "the run was never sealed: it was killed or is still going",
+		})
 	}
 	if altered {
 		r.Distrust(ManifestFile)
@@ -99,15 +112,24 @@ func (r *Run) Distrust(files ...string) {
 		return
 	}
 	slices.Sort(r.Changed)
-	r.Validity.Findings = slices.DeleteFunc(slices.Clone(r.Validity.Findings), func(f Finding) bool { return f.Gate == SealedGate })
-	r.Validity.Add(Finding{Gate: SealedGate, Level: Red, Text: "changed since the run was sealed: " + strings.Join(r.Changed, ", ")})
+	r.Validity.Findings = slices.DeleteFunc(
+		slices.Clone(r.Validity.Findings),
+		func(f Finding) bool {
+			return f.Gate == SealedGate
+		},
+	)
+	r.Validity.Add(Finding{
+		Gate:  SealedGate,
+		Level: Red,
+		Text:  "changed since the run was sealed: " + strings.Join(r.Changed, ", "),
+	})
 }
 
 // Ended reports whether nothing of the run changes any more.
 func (r *Run) Ended() bool { return r.Manifest.State == Sealed || r.Manifest.State == Interrupted }
 
-// Look calls [Run.VerifyNumbers] and Distrust with the changed files; for a run that has not ended it does
-// nothing.
+// Look calls [Run.VerifyNumbers] and Distrust with the changed files; for a run that has not ended
+// it does nothing.
 func (r *Run) Look() error { return r.look(r.VerifyNumbers) }
 
 // LookAtAll is Look with [Run.Verify].
@@ -122,15 +144,21 @@ func (r *Run) look(verify func() ([]string, error)) error {
 	return err
 }
 
-// EachSecond calls fn for every second of windows.hdr until it returns false. The windows are good until fn returns:
-// the next second takes their memory. Merge the windows to keep them. truncated reports that the last second was cut
-// short, as a kill leaves it; in a sealed run that is an error that wraps [ErrWindows].
-func (r *Run) EachSecond(fn func(second int, ws []*measure.Window) bool) (truncated bool, err error) {
+// EachSecond calls fn for every second of windows.hdr until it returns false. The windows are good
+// until fn returns: the next second takes their memory. Merge the windows to keep them. truncated
+// reports that the last second was cut short, as a kill leaves it; in a sealed run that is an error
+// that wraps [ErrWindows].
+func (r *Run) EachSecond(
+	fn func(second int, ws []*measure.Window) bool,
+) (truncated bool, err error) {
 	return r.eachSecond(WindowsFile, fn)
 }
 
 // eachSecond is EachSecond of one of the run's files in the format of windows.hdr.
-func (r *Run) eachSecond(name string, fn func(second int, ws []*measure.Window) bool) (truncated bool, err error) {
+func (r *Run) eachSecond(
+	name string,
+	fn func(second int, ws []*measure.Window) bool,
+) (truncated bool, err error) {
 	f, err := files.Open(filepath.Join(r.Dir, name))
 	if err != nil {
 		return false, err
@@ -146,19 +174,30 @@ func (r *Run) eachSecond(name string, fn func(second int, ws []*measure.Window) 
 	return truncated, nil
 }
 
-// Merged returns all ops whose second lies in [from, to), by name. A second belongs to the stretch that holds its
-// beginning. A sealed run keeps its last answer and gives it again: the caller must not change the windows.
+// Merged returns all ops whose second lies in [from, to), by name. A second belongs to the stretch
+// that holds its beginning. A sealed run keeps its last answer and gives it again: the caller must
+// not change the windows.
 func (r *Run) Merged(from, to time.Duration) (map[string]*measure.Window, error) {
 	merged, _, err := r.sums(from, to, nil, false, nil)
 	return merged, err
 }
 
-// Sums returns Merged and Outside, in one pass, and hands every second of it to each, as EachSecond does; nil for none.
-func (r *Run) Sums(from, to time.Duration, storms []StormOutcome, each func(second int, ws []*measure.Window)) (map[string]*measure.Window, Outside, error) {
+// Sums returns Merged and Outside, in one pass, and hands every second of it to each, as EachSecond
+// does; nil for none.
+func (r *Run) Sums(
+	from, to time.Duration,
+	storms []StormOutcome,
+	each func(second int, ws []*measure.Window),
+) (map[string]*measure.Window, Outside, error) {
 	return r.sums(from, to, storms, true, each)
 }
 
-func (r *Run) sums(from, to time.Duration, storms []StormOutcome, beside bool, each func(second int, ws []*measure.Window)) (map[string]*measure.Window, Outside, error) {
+func (r *Run) sums(
+	from, to time.Duration,
+	storms []StormOutcome,
+	beside bool,
+	each func(second int, ws []*measure.Window),
+) (map[string]*measure.Window, Outside, error) {
 	keep := r.memo != nil && r.Manifest.State == Sealed // others may still grow
 	if keep {
 		r.memo.mu.Lock()
@@ -184,7 +223,9 @@ func (r *Run) sums(from, to time.Duration, storms []StormOutcome, beside bool, e
 		return beside || at < to
 	})
 	if keep && err == nil {
-		r.memo.from, r.memo.to, r.memo.merged = from, to, merged
+		r.memo.from = from
+		r.memo.to = to
+		r.memo.merged = merged
 	}
 	return merged, out, err
 }
@@ -222,8 +263,8 @@ func (r *Run) Events() ([]Event, error) {
 	return out, sc.Err()
 }
 
-// Verify recomputes the digests of a sealed run and returns the files that changed, are missing or are new. A
-// manifest of an earlier version has no digest; only its comparison can detect a change.
+// Verify recomputes the digests of a sealed run and returns the files that changed, are missing or
+// are new. A manifest of an earlier version has no digest; only its comparison can detect a change.
 func (r *Run) Verify() ([]string, error) { return r.verify(all) }
 
 // VerifyNumbers is Verify without the series, which are most of a run and have their own checksums.

@@ -39,15 +39,17 @@ type Manifest struct {
 	Order      int       `json:"order"` // position in the block's order, from 1
 	Pilot      bool      `json:"pilot,omitempty"`
 	// SharedHost is true if generator and target were on one machine.
-	SharedHost bool            `json:"shared_host"`
-	Generator  []int           `json:"generator_cores,omitempty"`
-	TargetCPUs []int           `json:"target_cores,omitempty"`
-	Processes  int             `json:"processes,omitempty"` // that had the users
-	Agents     []string        `json:"agents,omitempty"`    // the other hosts that had them, by name; none: this one
-	Ratings    []int           `json:"ratings,omitempty"`   // of those hosts, in whose proportion they had them; none: equally
-	Host       json.RawMessage `json:"host,omitempty"`      // fingerprint
-	Target     json.RawMessage `json:"target,omitempty"`    // the target's description of itself
-	Clock      string          `json:"clock"`               // which clock stamped the instants
+	SharedHost bool  `json:"shared_host"`
+	Generator  []int `json:"generator_cores,omitempty"`
+	TargetCPUs []int `json:"target_cores,omitempty"`
+	Processes  int   `json:"processes,omitempty"` // that had the users
+	// the other hosts that had them, by name; none: this one
+	Agents []string `json:"agents,omitempty"`
+	// of those hosts, in whose proportion they had them; none: equally
+	Ratings []int           `json:"ratings,omitempty"`
+	Host    json.RawMessage `json:"host,omitempty"`   // fingerprint
+	Target  json.RawMessage `json:"target,omitempty"` // the target's description of itself
+	Clock   string          `json:"clock"`            // which clock stamped the instants
 	// Exploratory describes the steering by a person, for which the run gets no verdict; empty for
 	// a run that nobody steered.
 	Exploratory string `json:"exploratory,omitempty"`
@@ -55,11 +57,11 @@ type Manifest struct {
 	Accounts *AccountsFile `json:"users_file,omitempty"`
 	// Duet records the turns of the run in its block; nil outside a duet.
 	Duet *Duet `json:"duet,omitempty"`
-	// Connections counts the reuse of the users' kept connections; nil while the run goes on, and in runs of older
-	// versions.
+	// Connections counts the reuse of the users' kept connections; nil while the run goes on, and
+	// in runs of older versions.
 	Connections *Connections `json:"connections,omitempty"`
-	// Answers holds the use of the users' byte budget and the target's answers beyond a limit; nil as for
-	// Connections.
+	// Answers holds the use of the users' byte budget and the target's answers beyond a limit; nil
+	// as for Connections.
 	Answers  *Answers  `json:"answers,omitempty"`
 	Phases   []Phase   `json:"phases"`
 	Capacity *Capacity `json:"capacity,omitempty"`
@@ -78,8 +80,8 @@ type AccountsFile struct {
 	Name   string `json:"name"` // without its directory
 	Rows   int    `json:"rows"`
 	Digest string `json:"digest"` // of its bytes: "sha256:" and the hexadecimal SHA-256
-	// Unseen is true if a reset before the run was checked with one of the accounts that have a password, and the others
-	// were taken to be as they were.
+	// Unseen is true if a reset before the run was checked with one of the accounts that have a
+	// password, and the others were taken to be as they were.
 	Unseen bool `json:"unseen,omitempty"`
 }
 
@@ -112,7 +114,8 @@ func (m *Manifest) Phase(name string) (Phase, bool) {
 const InTurns = "found in turns (a duet): it compares the arms of a block, and is not the level of the server alone, whose caches stay warm, " +
 	"whose timers see no pauses, and whose search ends where others disturb the host"
 
-// CapacityText returns a capacity of some kind as tables print it: "420", "≥ 420", the kind itself where there is no number, "-" for none.
+// CapacityText returns a capacity of some kind as tables print it: "420", "≥ 420", the kind itself
+// where there is no number, "-" for none.
 func CapacityText(kind string, users float64) string {
 	switch kind {
 	case Estimate:
@@ -136,9 +139,9 @@ type Capacity struct {
 	Stopped   string       `json:"stopped"`   // which stop rule ended it, in words
 	Why       string       `json:"why"`
 	Margins   []RuleMargin `json:"margins,omitempty"`
-	// Reached and Held are of an unstable search: the users up to which every rule held going up, and up to which
-	// after an overload. A server with a memory has both; 0 when not seen. Of a lower bound, Reached is the highest
-	// level at which every rule held for a window.
+	// Reached and Held are of an unstable search: the users up to which every rule held going up,
+	// and up to which after an overload. A server with a memory has both; 0 when not seen. Of a
+	// lower bound, Reached is the highest level at which every rule held for a window.
 	Reached float64 `json:"reached,omitempty"`
 	Held    float64 `json:"held,omitempty"`
 	// Confirmed is the time for which the users of a lower bound were held without a violation, in
@@ -181,14 +184,15 @@ const (
 	Invalid  = "invalid"
 )
 
-// ByGate begins the rule of a search that a gate of the run's health ended; the gate's name follows.
+// ByGate begins the rule of a search that a gate of the run's health ended; the gate's name
+// follows.
 const ByGate = "gate "
 
 // ByHealth begins the reason for the end of such a search; the gate's reading follows.
 const ByHealth = "health of the run: "
 
-// Gate returns the name of the gate that ended the search, and its reading where the gate is also why the search
-// stopped; both empty for none.
+// Gate returns the name of the gate that ended the search, and its reading where the gate is also
+// why the search stopped; both empty for none.
 func (c *Capacity) Gate() (name, reading string) {
 	if gate, ok := strings.CutPrefix(c.Rule, ByGate); ok {
 		name = gate
@@ -202,8 +206,8 @@ func (c *Capacity) Gate() (name, reading string) {
 // An Event is a line of events.jsonl.
 type Event struct {
 	At time.Duration `json:"at"`
-	// "phase", "users", "slo", "decision", "finding", "error", "note", "storm", "storm over", "audit", "gates",
-	// "crash", "panic", "agent", "steered", [WindowEvent], [SearchOverEvent].
+	// "phase", "users", "slo", "decision", "finding", "error", "note", "storm", "storm over",
+	// "audit", "gates", "crash", "panic", "agent", "steered", [WindowEvent], [SearchOverEvent].
 	Kind string `json:"kind"`
 	Text string `json:"text,omitempty"`
 	// Rule, Value, Limit, Count and Violated are of an SLO evaluation or a gate.
@@ -213,16 +217,16 @@ type Event struct {
 	Count    uint64  `json:"count,omitempty"`
 	Violated bool    `json:"violated,omitempty"`
 	NoData   bool    `json:"no_data,omitempty"`
-	// Undecided is true if there were fewer operations than the rule needs, or if its values are not as old as the
-	// time for which it must be violated.
+	// Undecided is true if there were fewer operations than the rule needs, or if its values are
+	// not as old as the time for which it must be violated.
 	Undecided bool `json:"undecided,omitempty"`
 	// Span is the time that a rule looked back; 0 if it is the window of the search.
 	Span  time.Duration `json:"span,omitempty"`
 	Users int           `json:"users,omitempty"`
 	Level string        `json:"level,omitempty"` // of a finding: "amber" or "red"
 	Phase string        `json:"phase,omitempty"`
-	// Readings holds the value that each gate read in the second that ends at At; a missing gate was not
-	// measured.
+	// Readings holds the value that each gate read in the second that ends at At; a missing gate
+	// was not measured.
 	Readings map[string]float64 `json:"readings,omitempty"`
 }
 
@@ -230,7 +234,8 @@ type Event struct {
 type Validity struct {
 	Valid    bool      `json:"valid"`
 	Findings []Finding `json:"findings"`
-	// Gates holds every gate of the generator's health, in a fixed order, with or without a finding.
+	// Gates holds every gate of the generator's health, in a fixed order, with or without a
+	// finding.
 	Gates []GateOutcome `json:"gates,omitempty"`
 }
 
@@ -254,12 +259,13 @@ type GateOutcome struct {
 	Seconds      int      `json:"seconds"`
 	AmberSeconds int      `json:"amber_seconds"`
 	RedSeconds   int      `json:"red_seconds"`
-	// Why is the reason why the gate was not measured or is not applicable, or why seconds beyond a limit do not count.
+	// Why is the reason why the gate was not measured or is not applicable, or why seconds beyond a
+	// limit do not count.
 	Why string `json:"why,omitempty"`
 }
 
-// Tolerated returns how many of a gate's seconds in a run may lie beyond a limit without a finding: one in ten, and
-// three of a short phase.
+// Tolerated returns how many of a gate's seconds in a run may lie beyond a limit without a finding:
+// one in ten, and three of a short phase.
 func Tolerated(seconds int) int { return max(3, seconds/10) }
 
 // A Finding is one gate that was amber or red.
@@ -274,7 +280,14 @@ type Finding struct {
 
 // Event is the finding as an event, without its time.
 func (f Finding) Event() Event {
-	return Event{Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}
+	return Event{
+		Kind:  "finding",
+		Level: f.Level,
+		Rule:  f.Gate,
+		Value: f.Value,
+		Limit: f.Limit,
+		Text:  f.Text,
+	}
 }
 
 // The levels of a finding, and the others of a gate.
@@ -283,8 +296,8 @@ const (
 	Red         = "red"
 	Green       = "green"
 	NotMeasured = "not measured"
-	// NotApplicable is a gate that has nothing to read in this run, such as the rate of arrivals of a run that has
-	// none.
+	// NotApplicable is a gate that has nothing to read in this run, such as the rate of arrivals of
+	// a run that has none.
 	NotApplicable = "not applicable"
 )
 
@@ -296,8 +309,8 @@ func (v *Validity) Add(f Finding) {
 	}
 }
 
-// A Comparison records a set of runs in blocks: which run played which part. It refers to runs by id and by the
-// digest of their manifest.
+// A Comparison records a set of runs in blocks: which run played which part. It refers to runs by
+// id and by the digest of their manifest.
 type Comparison struct {
 	Format     int            `json:"format"`
 	ID         string         `json:"id"`
@@ -317,12 +330,13 @@ type Comparison struct {
 	// Unguided holds, by engine, the reason why the searches begin at the plan's start: the pilot
 	// found nothing.
 	Unguided map[string]string `json:"unguided,omitempty"`
-	// UserLevels are the numbers of users that a pilot found, by engine; nil where the plan declares them. Plan has the
-	// numbers.
+	// UserLevels are the numbers of users that a pilot found, by engine; nil where the plan
+	// declares them. Plan has the numbers.
 	UserLevels []UserLevel     `json:"user_levels,omitempty"`
 	Runs       []ComparisonRun `json:"runs"`
 	Setup      []Row           `json:"setup,omitempty"`
-	Outcome    json.RawMessage `json:"outcome,omitempty"` // the verdicts and limiters, as the report shows them
+	// the verdicts and limiters, as the report shows them
+	Outcome json.RawMessage `json:"outcome,omitempty"`
 	// Build is the digest of the program that carries it out.
 	Build string `json:"build,omitempty"`
 	// Retried is the time that waits for a quiet host and repeated blocks took so far, Waited the
@@ -342,7 +356,8 @@ type Comparison struct {
 	// Looks are the planned looks, in their order; nil for a comparison with a declared number of
 	// blocks and one look at its end.
 	Looks []Look `json:"looks,omitempty"`
-	// Budget is the time after which no more blocks begin; 0 for a comparison with a declared number of blocks.
+	// Budget is the time after which no more blocks begin; 0 for a comparison with a declared
+	// number of blocks.
 	Budget time.Duration `json:"budget,omitempty"`
 	// Before is the statement made before the first run.
 	Before *Before `json:"before,omitempty"`
@@ -367,20 +382,27 @@ type UserLevel struct {
 	// Role is the busiest of the target, and Utilization the part of its cores that was in use.
 	Role        string  `json:"role"`
 	Utilization float64 `json:"utilization"`
-	Why         string  `json:"why,omitempty"` // why the utilization is not from 40 to 50 %; empty if it is
-	Run         string  `json:"run"`           // of the pilot
+	// why the utilization is not from 40 to 50 %; empty if it is
+	Why string `json:"why,omitempty"`
+	Run string `json:"run"` // of the pilot
 }
 
 // String returns it as a clause.
 func (l UserLevel) String() string {
-	text := fmt.Sprintf("auto → %d: %s uses %.0f %% of its cores", l.Users, l.Role, 100*l.Utilization)
+	text := fmt.Sprintf(
+		"auto → %d: %s uses %.0f %% of its cores",
+		l.Users,
+		l.Role,
+		100*l.Utilization,
+	)
 	if l.Why != "" {
 		text += " (" + l.Why + ")"
 	}
 	return text
 }
 
-// NotComplete returns why a comparison is not complete, beginning with a verb; empty for one that is.
+// NotComplete returns why a comparison is not complete, beginning with a verb; empty for one that
+// is.
 func (c *Comparison) NotComplete() string {
 	switch c.State {
 	case Sealed:
@@ -392,7 +414,8 @@ func (c *Comparison) NotComplete() string {
 	return "is under way, or was killed"
 }
 
-// Interruption returns a reason why something ended early as a phrase that begins with "interrupted".
+// Interruption returns a reason why something ended early as a phrase that begins with
+// "interrupted".
 func Interruption(why string) string {
 	if strings.HasPrefix(why, "interrupted") {
 		return why
@@ -416,19 +439,19 @@ type ComparisonRun struct {
 	Engine string `json:"engine"`
 	Pilot  bool   `json:"pilot,omitempty"`
 	Valid  bool   `json:"valid"`
-	// Dropped is true if the block was repeated because of this run or another run of the block; such runs are kept
-	// and not judged.
+	// Dropped is true if the block was repeated because of this run or another run of the block;
+	// such runs are kept and not judged.
 	Dropped bool   `json:"dropped,omitempty"`
 	Why     string `json:"why,omitempty"`
-	// Cause is the party that made the run invalid; empty if unknown. Disturbed is true if it is invalid only because
-	// other processes on the host disturbed it ([Disturbed]).
+	// Cause is the party that made the run invalid; empty if unknown. Disturbed is true if it is
+	// invalid only because other processes on the host disturbed it ([Disturbed]).
 	Cause     Cause `json:"cause,omitempty"`
 	Disturbed bool  `json:"disturbed,omitempty"`
-	// TargetToo is true if a gate of the target was red in a run that is void by the host, where no gate of the host
-	// was more than amber ([TargetToo]).
+	// TargetToo is true if a gate of the target was red in a run that is void by the host, where no
+	// gate of the host was more than amber ([TargetToo]).
 	TargetToo bool `json:"target_too,omitempty"`
-	// Cut is true if the comparison was interrupted in this block, which was run again whole; such a run is
-	// Dropped too.
+	// Cut is true if the comparison was interrupted in this block, which was run again whole; such
+	// a run is Dropped too.
 	Cut   bool      `json:"cut,omitempty"`
 	Began time.Time `json:"began,omitzero"`
 	// Canary is the number of requests per second that the null server answered on the target's

@@ -37,7 +37,11 @@ func write(t *testing.T, dir string, seconds int) *Writer {
 		if err := w.Windows(s, []*measure.Window{window("post", 10+s), window("view", 1)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Event(Event{At: time.Duration(s) * time.Second, Kind: "users", Users: s}); err != nil {
+		if err := w.Event(Event{
+			At:    time.Duration(s) * time.Second,
+			Kind:  "users",
+			Users: s,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +111,9 @@ func TestSealedRunReadsBack(t *testing.T) {
 	if err := os.WriteFile(windows, b[:len(b)-1], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.EachSecond(func(int, []*measure.Window) bool { return true }); !errors.Is(err, ErrWindows) {
+	if _, err := r.EachSecond(func(int, []*measure.Window) bool {
+		return true
+	}); !errors.Is(err, ErrWindows) {
 		t.Errorf("a sealed run whose end is missing: %v", err)
 	}
 }
@@ -124,7 +130,13 @@ func TestKilledRunIsReadable(t *testing.T) {
 	last := -1
 	for cut := 0; cut <= len(whole); cut++ {
 		n := 0
-		truncated, err := readFresh(bytes.NewReader(whole[:cut]), func(int, []*measure.Window) bool { n++; return true })
+		truncated, err := readFresh(
+			bytes.NewReader(whole[:cut]),
+			func(int, []*measure.Window) bool {
+				n++
+				return true
+			},
+		)
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
@@ -156,7 +168,9 @@ func TestDamageIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	b[len(windowsMagic)+10] ^= 0xff
-	if _, err := readFresh(bytes.NewReader(b), func(int, []*measure.Window) bool { return true }); !errors.Is(err, ErrWindows) {
+	if _, err := readFresh(bytes.NewReader(b), func(int, []*measure.Window) bool {
+		return true
+	}); !errors.Is(err, ErrWindows) {
 		t.Fatalf("got %v", err)
 	}
 	if _, err := Open(t.TempDir()); !errors.Is(err, ErrNotRun) {
@@ -185,7 +199,10 @@ func FuzzReadWindows(f *testing.F) {
 			return
 		}
 		again := 0
-		if tr, err := readFresh(&out, func(int, []*measure.Window) bool { again++; return true }); err != nil || tr || again != n {
+		if tr, err := readFresh(&out, func(int, []*measure.Window) bool {
+			again++
+			return true
+		}); err != nil || tr || again != n {
 			t.Fatalf("read %d, wrote and read %d: %v", n, again, err)
 		}
 	})
@@ -243,12 +260,16 @@ func TestEachSecondIsReadWindows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(own) < 80 || !slices.Equal(recycled, own) {
-		t.Errorf("%d windows of their own, %d recycled ones, and they differ", len(own), len(recycled))
+		t.Errorf(
+			"%d windows of their own, %d recycled ones, and they differ",
+			len(own),
+			len(recycled),
+		)
 	}
 }
 
-// A power failure leaves zeros where a file grew and its content was not on disk yet: the content before them counts,
-// and they are not damage.
+// A power failure leaves zeros where a file grew and its content was not on disk yet: the content
+// before them counts, and they are not damage.
 func TestZerosAtTheEndAreACut(t *testing.T) {
 	var b bytes.Buffer
 	ww, err := NewWindowWriter(&b)
@@ -271,8 +292,15 @@ func TestZerosAtTheEndAreACut(t *testing.T) {
 		{"zeros and then something", append(make([]byte, 5000), 1), false, true},
 	} {
 		seconds := 0
-		truncated, err := readFresh(bytes.NewReader(append(bytes.Clone(b.Bytes()[:whole]), tt.tail...)), func(int, []*measure.Window) bool { seconds++; return true })
-		if seconds != 1 || truncated != tt.truncated || (err != nil) != tt.bad || tt.bad && !errors.Is(err, ErrWindows) {
+		truncated, err := readFresh(
+			bytes.NewReader(append(bytes.Clone(b.Bytes()[:whole]), tt.tail...)),
+			func(int, []*measure.Window) bool {
+				seconds++
+				return true
+			},
+		)
+		if seconds != 1 || truncated != tt.truncated || (err != nil) != tt.bad ||
+			tt.bad && !errors.Is(err, ErrWindows) {
 			t.Errorf("%s: %d seconds, truncated %v, %v", tt.name, seconds, truncated, err)
 		}
 	}
@@ -301,7 +329,10 @@ func TestEveryMemberHasADigest(t *testing.T) {
 		if name == "digests" {
 			continue
 		}
-		for how, with := range map[string]json.RawMessage{"changed": json.RawMessage(`"other"`), "gone": nil} {
+		for how, with := range map[string]json.RawMessage{
+			"changed": json.RawMessage(`"other"`),
+			"gone":    nil,
+		} {
 			bad := maps.Clone(members)
 			bad[name] = with
 			if with == nil {
@@ -311,7 +342,8 @@ func TestEveryMemberHasADigest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := ReadComparison(text); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), name+" changed") {
+			if _, err := ReadComparison(text); !errors.Is(err, ErrAltered) ||
+				!strings.Contains(err.Error(), name+" changed") {
 				t.Errorf("%s %s: %v", name, how, err)
 			}
 		}

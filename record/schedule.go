@@ -39,11 +39,12 @@ func (s *Schedule) Share() float64 {
 	return min(float64(s.Achieved)/s.Intended, 1)
 }
 
-// Marked reports whether so few were achieved that latencies carry a mark. A schedule that was not recorded (nil) is
-// not marked.
+// Marked reports whether so few were achieved that latencies carry a mark. A schedule that was not
+// recorded (nil) is not marked.
 func (s *Schedule) Marked() bool { return s != nil && !s.Unpaused && s.Share() < LeastAchieved }
 
-// Omitted writes the operations that were not begun in the measured phase, once. second is the phase's last.
+// Omitted writes the operations that were not begun in the measured phase, once. second is the
+// phase's last.
 func (w *Writer) Omitted(second int, ws []*measure.Window) error {
 	f, err := w.disk.Create(filepath.Join(w.dir, OmittedFile), false)
 	if err != nil {
@@ -56,9 +57,9 @@ func (w *Writer) Omitted(second int, ws []*measure.Window) error {
 	return errors.Join(err, f.Close()) // the seal syncs it
 }
 
-// Omitted returns the operations that were not begun in the measured phase, by name: response times by the schedule,
-// in no class. Together with the measured operations they give the response as if users had not waited. known is
-// false for a run without this record.
+// Omitted returns the operations that were not begun in the measured phase, by name: response times
+// by the schedule, in no class. Together with the measured operations they give the response as if
+// users had not waited. known is false for a run without this record.
 func (r *Run) Omitted() (ws map[string]*measure.Window, known bool, err error) {
 	ws = map[string]*measure.Window{}
 	_, err = r.eachSecond(OmittedFile, func(_ int, of []*measure.Window) bool {

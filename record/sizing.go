@@ -2,7 +2,8 @@ package record
 
 import "time"
 
-// A Sizing records a ladder of load steps: which run played which step. Everything else is in the runs.
+// A Sizing records a ladder of load steps: which run played which step. Everything else is in the
+// runs.
 type Sizing struct {
 	Format     int       `json:"format"`
 	ID         string    `json:"id"`

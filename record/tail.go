@@ -2,8 +2,8 @@ package record
 
 import "time"
 
-// A Tail is the operations that were under way when a phase ended. They are in the windows of its last second,
-// because they were due in it.
+// A Tail is the operations that were under way when a phase ended. They are in the windows of its
+// last second, because they were due in it.
 type Tail struct {
 	// Waited is the time from the end of the phase to the end of the last operation that has ended,
 	// in nanoseconds.
@@ -22,7 +22,8 @@ type TailOp struct {
 	// Open counts the operations that have not ended. The histograms of response and service hold
 	// them with their age, which is a lower bound; no class counts them.
 	Open uint64 `json:"open,omitempty"`
-	// Least is the smallest such age in nanoseconds: a percentile from there on is a lower bound too.
+	// Least is the smallest such age in nanoseconds: a percentile from there on is a lower bound
+	// too.
 	Least time.Duration `json:"least_age,omitempty"`
 }
 
@@ -60,6 +61,6 @@ func (t *Tail) Of(keep func(name string) bool) (sum TailOp) {
 	return sum
 }
 
-// Bound reports whether a latency of these operations is a lower bound: an operation that had not ended was at least
-// so old, or younger and may have become older than that.
+// Bound reports whether a latency of these operations is a lower bound: an operation that had not
+// ended was at least so old, or younger and may have become older than that.
 func (o TailOp) Bound(latency time.Duration) bool { return o.Open > 0 && latency >= o.Least }

@@ -11,8 +11,8 @@ import (
 	"plimsoll/load/measure"
 )
 
-// Files of a target's own telemetry about the requests of a run: windows as in [WindowsFile], by the seconds in which
-// the target answered, and the count of its records.
+// Files of a target's own telemetry about the requests of a run: windows as in [WindowsFile], by
+// the seconds in which the target answered, and the count of its records.
 const (
 	TelemetryFile        = "telemetry.json"
 	TelemetryWindowsFile = "telemetry.hdr"
@@ -21,8 +21,8 @@ const (
 // TelemetryVersion is the version of TelemetryFile.
 const TelemetryVersion = 1
 
-// Telemetry accounts for the records that a target keeps of its requests. Records is the sum of Taken, Before and the
-// counts in Left.
+// Telemetry accounts for the records that a target keeps of its requests. Records is the sum of
+// Taken, Before and the counts in Left.
 type Telemetry struct {
 	Format  int   `json:"format"`
 	Records int64 `json:"records"`
@@ -39,7 +39,8 @@ type Telemetry struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Telemetry writes the target's telemetry: windows by second from the run's epoch, ascending. It is called once.
+// Telemetry writes the target's telemetry: windows by second from the run's epoch, ascending. It is
+// called once.
 func (w *Writer) Telemetry(t Telemetry, seconds iter.Seq2[int, []*measure.Window]) (err error) {
 	t.Format = TelemetryVersion
 	w.mu.Lock()
@@ -66,7 +67,9 @@ func (w *Writer) Telemetry(t Telemetry, seconds iter.Seq2[int, []*measure.Window
 
 // Telemetry reads the account of the target's records; nil for a run without any.
 func (r *Run) Telemetry() (*Telemetry, error) {
-	return readOptional(r, TelemetryFile, TelemetryVersion, func(t *Telemetry) int { return t.Format })
+	return readOptional(r, TelemetryFile, TelemetryVersion, func(t *Telemetry) int {
+		return t.Format
+	})
 }
 
 // EachTelemetrySecond is EachSecond of the target's telemetry. It is for runs that have one.

@@ -15,8 +15,8 @@ import (
 	"plimsoll/load/measure"
 )
 
-// TestTelemetryIsKept checks that written telemetry is read back and sealed with the run, and that a
-// run without any has none.
+// TestTelemetryIsKept checks that written telemetry is read back and sealed with the run, and that
+// a run without any has none.
 func TestTelemetryIsKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "r")
 	w, err := Create(dir, Manifest{ID: "r"})
@@ -33,7 +33,14 @@ func TestTelemetryIsKept(t *testing.T) {
 	if none, err := r.MergedTelemetry(0, time.Hour); none != nil || err != nil {
 		t.Errorf("a run without telemetry has windows %v, %v", none, err)
 	}
-	want := Telemetry{Records: 10, Taken: 6, Before: 1, Left: map[string]int64{"late": 3}, Missing: 2, Note: "n"}
+	want := Telemetry{
+		Records: 10,
+		Taken:   6,
+		Before:  1,
+		Left:    map[string]int64{"late": 3},
+		Missing: 2,
+		Note:    "n",
+	}
 	seconds := map[int][]*measure.Window{}
 	for second, micros := range []int{5, 10, 20} {
 		x := measure.NewWindow("story")
@@ -78,8 +85,8 @@ func TestTelemetryIsKept(t *testing.T) {
 	}
 }
 
-// TestFilesCutShort: in a sealed run a file of windows whose end is missing is an error with its name; one that was
-// killed is read up to there.
+// TestFilesCutShort: in a sealed run a file of windows whose end is missing is an error with its
+// name; one that was killed is read up to there.
 func TestFilesCutShort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "r")
 	w, err := Create(dir, Manifest{ID: "r"})
@@ -88,7 +95,10 @@ func TestFilesCutShort(t *testing.T) {
 	}
 	one := []*measure.Window{measure.NewWindow("story")}
 	one[0].Response.Record(time.Millisecond)
-	if err := w.Telemetry(Telemetry{Records: 1, Taken: 1}, maps.All(map[int][]*measure.Window{1: one})); err != nil {
+	if err := w.Telemetry(Telemetry{
+		Records: 1,
+		Taken:   1,
+	}, maps.All(map[int][]*measure.Window{1: one})); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Omitted(1, one); err != nil {
@@ -106,8 +116,11 @@ func TestFilesCutShort(t *testing.T) {
 		}
 	}
 	reads := map[string]func(*Run) error{
-		TelemetryWindowsFile: func(r *Run) error { _, err := r.MergedTelemetry(0, time.Hour); return err },
-		OmittedFile:          func(r *Run) error { _, _, err := r.Omitted(); return err },
+		TelemetryWindowsFile: func(r *Run) error {
+			_, err := r.MergedTelemetry(0, time.Hour)
+			return err
+		},
+		OmittedFile: func(r *Run) error { _, _, err := r.Omitted(); return err },
 	}
 	whole, err := os.ReadFile(filepath.Join(dir, TelemetryWindowsFile))
 	if err != nil {

@@ -84,7 +84,8 @@ func (r *Run) Users() (*Users, error) {
 	return readOptional(r, UsersFile, UsersVersion, func(u *Users) int { return u.Format })
 }
 
-// readOptional reads a JSON file that not every run has; nil without it. One of another format is an error.
+// readOptional reads a JSON file that not every run has; nil without it. One of another format is
+// an error.
 func readOptional[T any](r *Run, file string, version int, format func(*T) int) (*T, error) {
 	b, err := files.Read(filepath.Join(r.Dir, file), 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,13 +102,19 @@ func readOptional[T any](r *Run, file string, version int, format func(*T) int) 
 		return nil, fmt.Errorf("%s: %s: %w", r.Dir, file, err)
 	}
 	if have := format(v); have != version {
-		return nil, fmt.Errorf("%s: %s: format %d, this version reads %d", r.Dir, file, have, version)
+		return nil, fmt.Errorf(
+			"%s: %s: format %d, this version reads %d",
+			r.Dir,
+			file,
+			have,
+			version,
+		)
 	}
 	return v, nil
 }
 
-// Outside holds the operations outside of the steady state: operations of logins over the whole run, by name, and
-// of each storm of Users.Storms, by name.
+// Outside holds the operations outside of the steady state: operations of logins over the whole
+// run, by name, and of each storm of Users.Storms, by name.
 type Outside struct {
 	Login  map[string]*measure.Window
 	Storms []map[string]*measure.Window
@@ -125,7 +132,10 @@ func (r *Run) Outside(storms []StormOutcome) (Outside, error) {
 }
 
 func newOutside(storms []StormOutcome) Outside {
-	out := Outside{Login: map[string]*measure.Window{}, Storms: make([]map[string]*measure.Window, len(storms))}
+	out := Outside{
+		Login:  map[string]*measure.Window{},
+		Storms: make([]map[string]*measure.Window, len(storms)),
+	}
 	for i := range storms {
 		out.Storms[i] = map[string]*measure.Window{}
 	}

@@ -23,11 +23,37 @@ func TestUsersAreKept(t *testing.T) {
 		t.Fatalf("%v, %v of a run without the file", u, err)
 	}
 	want := Users{
-		Format: UsersVersion, Phase: "measure", Grace: 10 * time.Second,
-		Mixes:    workload.Snapshot{{Behavior: "b", Actions: []workload.ActionCount{{Name: "x", Weight: 1, OK: 3, Skipped: map[string]int64{"why": 2}}}}}.Mixes(),
+		Format: UsersVersion,
+		Phase:  "measure",
+		Grace:  10 * time.Second,
+		Mixes: workload.Snapshot{{
+			Behavior: "b",
+			Actions: []workload.ActionCount{{
+				Name:    "x",
+				Weight:  1,
+				OK:      3,
+				Skipped: map[string]int64{"why": 2},
+			}},
+		}}.Mixes(),
 		Messages: workload.LedgerCount{Acked: 5, Seen: 20, Lost: 1},
-		Audit:    &Audit{AuditResult: workload.AuditResult{Expected: 5, Readable: 4, Missing: 1, MissingIDs: []string{"m"}, Part: 1}, Took: time.Second},
-		Storms:   []StormOutcome{{Kind: "join", From: 2 * time.Second, To: 3 * time.Second, Affected: 4, Done: 4, Back: time.Second}},
+		Audit: &Audit{
+			AuditResult: workload.AuditResult{
+				Expected:   5,
+				Readable:   4,
+				Missing:    1,
+				MissingIDs: []string{"m"},
+				Part:       1,
+			},
+			Took: time.Second,
+		},
+		Storms: []StormOutcome{{
+			Kind:     "join",
+			From:     2 * time.Second,
+			To:       3 * time.Second,
+			Affected: 4,
+			Done:     4,
+			Back:     time.Second,
+		}},
 	}
 	if err := w.Users(want); err != nil {
 		t.Fatal(err)
@@ -70,7 +96,10 @@ func TestOutsideTheSteadyState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := r.Outside([]StormOutcome{{Kind: "join", From: 3500 * time.Millisecond}, {Kind: "login", From: 5 * time.Second}, {Kind: "join", From: 6 * time.Second}})
+	out, err := r.Outside([]StormOutcome{{
+		Kind: "join",
+		From: 3500 * time.Millisecond,
+	}, {Kind: "login", From: 5 * time.Second}, {Kind: "join", From: 6 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}

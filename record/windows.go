@@ -52,8 +52,9 @@ func NewWindowWriter(w io.Writer) (*WindowWriter, error) {
 	return &WindowWriter{w: w}, nil
 }
 
-// Write appends one frame: all windows of one second, counted from the run's epoch. Each call is one write to the
-// underlying writer, so that a killed run ends between frames or inside the last one only.
+// Write appends one frame: all windows of one second, counted from the run's epoch. Each call is
+// one write to the underlying writer, so that a killed run ends between frames or inside the last
+// one only.
 func (ww *WindowWriter) Write(second int, windows []*measure.Window) error {
 	b := binary.AppendUvarint(ww.buf[:0], uint64(second))
 	b = binary.AppendUvarint(b, uint64(len(windows)))
@@ -79,10 +80,15 @@ func recycled() func(i int) *measure.Window {
 	}
 }
 
-// readWindows calls fn for each second of a windows.hdr stream in order, until fn returns false, in memory for the i-th
-// window of each frame. truncated reports that the last frame was cut short, as a killed run leaves it; everything
-// before it was passed on. Damage elsewhere is an error that wraps [ErrWindows].
-func readWindows(r io.Reader, memory func(i int) *measure.Window, fn func(second int, windows []*measure.Window) bool) (truncated bool, err error) {
+// readWindows calls fn for each second of a windows.hdr stream in order, until fn returns false, in
+// memory for the i-th window of each frame. truncated reports that the last frame was cut short, as
+// a killed run leaves it; everything before it was passed on. Damage elsewhere is an error that
+// wraps [ErrWindows].
+func readWindows(
+	r io.Reader,
+	memory func(i int) *measure.Window,
+	fn func(second int, windows []*measure.Window) bool,
+) (truncated bool, err error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	head := make([]byte, len(windowsMagic))
 	if n, err := io.ReadFull(br, head); err != nil {
@@ -103,8 +109,8 @@ func readWindows(r io.Reader, memory func(i int) *measure.Window, fn func(second
 		if err != nil || size > maxFrame {
 			return false, fmt.Errorf("%w: frame %d: bad length", ErrWindows, frame)
 		}
-		// No second has so little; a power failure leaves zeros where a file grew and its content was not on disk
-		// yet.
+		// No second has so little; a power failure leaves zeros where a file grew and its content
+		// was not on disk yet.
 		if size == 0 {
 			if zeros, err := onlyZeros(br); zeros || err != nil {
 				return true, err
@@ -154,7 +160,8 @@ func ifNotEOF(err error, n int, prefix bool) error {
 	return fmt.Errorf("%w: %d bytes are not a header", ErrWindows, n)
 }
 
-// headFrame reads the second of a frame's payload and how many windows follow, whose encodings it returns.
+// headFrame reads the second of a frame's payload and how many windows follow, whose encodings it
+// returns.
 func headFrame(b []byte) (second, count int, windows []byte, err error) {
 	s, k := binary.Uvarint(b)
 	if k <= 0 {
@@ -187,9 +194,9 @@ func decodeFrame(b []byte, memory func(i int) *measure.Window) (int, []*measure.
 	return second, windows, nil
 }
 
-// MergeWindows merges a windows.hdr of one second into a registry, as [measure.Registry.Merge] does, without decoding
-// it. Anything else, one that is cut short or brings more than [measure.MaxMerged] names included, is an error that
-// wraps [ErrWindows]; then nothing was merged.
+// MergeWindows merges a windows.hdr of one second into a registry, as [measure.Registry.Merge]
+// does, without decoding it. Anything else, one that is cut short or brings more than
+// [measure.MaxMerged] names included, is an error that wraps [ErrWindows]; then nothing was merged.
 func MergeWindows(b []byte, into *measure.Registry) error {
 	head := b[:min(len(b), len(windowsMagic))]
 	if err := checkMagic(head); err != nil {

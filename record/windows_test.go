@@ -13,7 +13,8 @@ import (
 	"plimsoll/load/measure"
 )
 
-// reportWindows is a windows.hdr of one second with 42 names, of about 8.6 KB, as an agent reports it.
+// reportWindows is a windows.hdr of one second with 42 names, of about 8.6 KB, as an agent reports
+// it.
 func reportWindows(t testing.TB) []byte {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(21, 4))
@@ -40,7 +41,10 @@ func reportWindows(t testing.TB) []byte {
 }
 
 // readFresh is readWindows in memory that no frame shares.
-func readFresh(r io.Reader, fn func(second int, windows []*measure.Window) bool) (truncated bool, err error) {
+func readFresh(
+	r io.Reader,
+	fn func(second int, windows []*measure.Window) bool,
+) (truncated bool, err error) {
 	return readWindows(r, func(int) *measure.Window { return measure.NewWindow("") }, fn)
 }
 

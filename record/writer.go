@@ -45,9 +45,9 @@ type Writer struct {
 // Create is [CreateOn] without secrets, on the file system of this host.
 func Create(dir string, m Manifest) (*Writer, error) { return CreateOn(OS{}, dir, m, nil) }
 
-// CreateOn makes the directory, which must not exist and which only this user may enter, and opens a run in it in
-// state Running. The secrets are removed from all that it writes; more may be added while the run goes on. Its texts
-// are plain.
+// CreateOn makes the directory, which must not exist and which only this user may enter, and opens
+// a run in it in state Running. The secrets are removed from all that it writes; more may be added
+// while the run goes on. Its texts are plain.
 func CreateOn(disk Disk, dir string, m Manifest, secrets *plain.Secrets) (*Writer, error) {
 	if err := files.MkdirAll(disk, filepath.Dir(dir)); err != nil {
 		return nil, err
@@ -134,18 +134,18 @@ func (w *Writer) Event(e Event) error {
 	return nil
 }
 
-// Hear calls f for every event that is written from now on, with the number of its line, from 1. f returns at once and
-// calls no method of the writer.
+// Hear calls f for every event that is written from now on, with the number of its line, from 1. f
+// returns at once and calls no method of the writer.
 func (w *Writer) Hear(f func(line int, e Event)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.heard = f
 }
 
-// Seal ends the run: it writes validity.json, the digests of all files, and the state. With a why, the state is
-// Interrupted, otherwise Sealed. It returns the digest of the sealed manifest. The series directory must be closed. A
-// manifest that is sealed is on disk after everything whose digest it has: no power failure leaves a sealed run that
-// lacks something.
+// Seal ends the run: it writes validity.json, the digests of all files, and the state. With a why,
+// the state is Interrupted, otherwise Sealed. It returns the digest of the sealed manifest. The
+// series directory must be closed. A manifest that is sealed is on disk after everything whose
+// digest it has: no power failure leaves a sealed run that lacks something.
 func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -197,7 +197,8 @@ func private(dir string) error {
 // all selects every file.
 func all(string) bool { return true }
 
-// digests returns the SHA-256 of the files below dir for which looked returns true, except the manifest.
+// digests returns the SHA-256 of the files below dir for which looked returns true, except the
+// manifest.
 func digests(dir string, looked func(name string) bool) (map[string]string, error) {
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

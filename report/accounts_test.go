@@ -13,7 +13,12 @@ func TestAccountsThatNobodySawAgain(t *testing.T) {
 	for _, unseen := range []bool{false, true} {
 		in := planned()
 		for i := range in.Runs {
-			in.Runs[i].Manifest.Accounts = &record.AccountsFile{Name: "users.csv", Rows: 5, Digest: "sha256:12", Unseen: unseen}
+			in.Runs[i].Manifest.Accounts = &record.AccountsFile{
+				Name:   "users.csv",
+				Rows:   5,
+				Digest: "sha256:12",
+				Unseen: unseen,
+			}
 		}
 		text := written(t, FullMarkdown, From(in))
 		if !strings.Contains(text, "users.csv, 5 rows") || strings.Contains(text, want) != unseen {

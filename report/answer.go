@@ -158,7 +158,10 @@ func (p answerPanel) shapes() []shape {
 	fresh := fmt.Sprintf("a%d", p.index%len(palette))
 	add(textAt("strong", 0, 14, 14, short(p.name, 30), ""),
 		textAt("k-"+slug(p.kind)+" strong", answerWidth, 14, 13, strings.ToUpper(p.kind), "end"))
-	add(markAt("disc", "a0", 5, 29, 3.2), textAt("soft", 12, 33, answerSmall+1, short(p.base, 12), ""))
+	add(
+		markAt("disc", "a0", 5, 29, 3.2),
+		textAt("soft", 12, 33, answerSmall+1, short(p.base, 12), ""),
+	)
 	at := 12 + 6*float64(len([]rune(short(p.base, 12)))) + 12
 	add(markAt("diamond", fresh, at, 29, 4),
 		textAt("soft", at+8, 33, answerSmall+1, short(p.fresh, 12), ""))
@@ -310,7 +313,10 @@ func (p answerPanel) values(r verdict.Result, top float64, fresh string) []shape
 			out = append(out, markAt("disc", bound("a0", pair.BaseCensored), x, at(pair.Base), 3))
 		}
 		if known(pair.New) {
-			out = append(out, markAt("diamond", bound(fresh, pair.NewCensored), x, at(pair.New), 3.8))
+			out = append(
+				out,
+				markAt("diamond", bound(fresh, pair.NewCensored), x, at(pair.New), 3.8),
+			)
 		}
 	}
 	return out
@@ -356,7 +362,14 @@ func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shap
 		rectAt("margin", changesLeft, min(at(margin[1]), at(0)-1.5), right,
 			max(at(margin[0]), at(0)+1.5)),
 		lineAt("axis", changesLeft, at(0), right, at(0)),
-		textAt("soft", changesLeft-4, min(max(at(0)+3, top+8), top+plotHeight), answerSmall, "0", "end"),
+		textAt(
+			"soft",
+			changesLeft-4,
+			min(max(at(0)+3, top+8), top+plotHeight),
+			answerSmall,
+			"0",
+			"end",
+		),
 	}
 	// The end that is farther from zero gets a label.
 	far := hi
@@ -376,14 +389,23 @@ func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shap
 		if !ok {
 			continue
 		}
-		x, from, to := slotAt(changesLeft, changesWidth, slices.Index(numbers, pair.Block),
-			n), at(0), at(v)
+		x := slotAt(changesLeft, changesWidth, slices.Index(numbers, pair.Block),
+			n)
+		from := at(0)
+		to := at(v)
 		if math.Abs(from-to) < 1.2 { // no difference is seen too
 			from, to = from-0.6, from+0.6
 		}
-		out = append(out,
-			rectAt(bound(fresh+" fill", pair.BaseCensored || pair.NewCensored), x-width/2, min(from, to),
-				x+width/2, max(from, to)))
+		out = append(
+			out,
+			rectAt(
+				bound(fresh+" fill", pair.BaseCensored || pair.NewCensored),
+				x-width/2,
+				min(from, to),
+				x+width/2,
+				max(from, to),
+			),
+		)
 	}
 	if r.HasInterval() {
 		a, b := at(scale*spanHi), at(scale*spanLo)

@@ -23,9 +23,14 @@ const answerStyle = `<style>
 func (a Answer) SVG(w io.Writer) error {
 	var b bytes.Buffer
 	width, height := a.size()
-	fmt.Fprintf(&b,
+	fmt.Fprintf(
+		&b,
 		`<svg class="answer" xmlns="http://www.w3.org/2000/svg" viewBox="-8 -4 %s %s" width="%[1]s" height="%[2]s" role="img" aria-label="%[3]s">`+"\n%s",
-		coord(width+16), coord(height+8), esc(strings.Join(a.brief(), " ")), answerStyle)
+		coord(width+16),
+		coord(height+8),
+		esc(strings.Join(a.brief(), " ")),
+		answerStyle,
+	)
 	a.places(func(p answerPanel, x, y float64) {
 		fmt.Fprintf(&b, `<g transform="translate(%s %s)">`+"\n", coord(x), coord(y))
 		writeShapes(&b, p.shapes())
@@ -63,9 +68,13 @@ func (a Answer) size() (width, height float64) {
 func (a Answer) writeHTML(b *bytes.Buffer) {
 	b.WriteString(`<figure class="picture" aria-label="The answer"><div class="panels">` + "\n")
 	for _, p := range a.panels {
-		fmt.Fprintf(b,
+		fmt.Fprintf(
+			b,
 			`<svg class="answer" viewBox="0 -2 %d %s" preserveAspectRatio="xMinYMin meet" role="img" aria-label="%s">`+"\n",
-			answerWidth, coord(p.height()+2), esc(p.text(false)))
+			answerWidth,
+			coord(p.height()+2),
+			esc(p.text(false)),
+		)
 		writeShapes(b, p.shapes())
 		b.WriteString("</svg>\n")
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkReport makes every form of a comparison like those that release engineers know: two databases, two arms,
-// two runs each of 90 minutes, ten graphs of both tests.
+// BenchmarkReport makes every form of a comparison like those that release engineers know: two
+// databases, two arms, two runs each of 90 minutes, ten graphs of both tests.
 func BenchmarkReport(b *testing.B) {
 	s := full()
 	s.blocks, s.graphs = 2, seedNames

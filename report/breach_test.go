@@ -9,24 +9,42 @@ import (
 	"plimsoll/record"
 )
 
-// A broken expression is named with the replica that broke it, its value, its limit and when: in the table of the
-// rules, in the comments, and on the run's page. One that held, or a run without the text, says no more than before.
+// A broken expression is named with the replica that broke it, its value, its limit and when: in
+// the table of the rules, in the comments, and on the run's page. One that held, or a run without
+// the text, says no more than before.
 func TestABreachSaysWhoAndWhen(t *testing.T) {
 	const rule = "promql: max(max_over_time(plimsoll_replication_lag_seconds[$window])) < 2"
 	const where = "replica-0, worst 5.41 at 12.0 s, beyond its limit from 9.0 s to 13.0 s"
 	s := full()
-	s.blocks, s.seconds, s.unbounded = 2, 12, false
+	s.blocks = 2
+	s.seconds = 12
+	s.unbounded = false
 	in := s.input()
 	for i := range in.Runs {
 		r := &in.Runs[i]
-		ev := record.Event{At: 18 * time.Second, Kind: "slo", Rule: rule, Value: 0.1, Limit: 2, Phase: measuredPhase}
+		ev := record.Event{
+			At:    18 * time.Second,
+			Kind:  "slo",
+			Rule:  rule,
+			Value: 0.1,
+			Limit: 2,
+			Phase: measuredPhase,
+		}
 		if r.Cell.Arm == "new" && r.Cell.Block == 2 && r.Cell.Engine == "postgresql" {
-			ev.Value, ev.Violated, ev.Text = 5.41, true, where
+			ev.Value = 5.41
+			ev.Violated = true
+			ev.Text = where
 		}
 		r.Events = append(r.Events, ev)
 		want := ev.Violated
 		if got := strings.Contains(Dominant(*r, Bounded), "limit 2; "+where); got != want {
-			t.Errorf("the page of %s names the replica: %v, want %v: %s", r.Cell.Run, got, want, Dominant(*r, Bounded))
+			t.Errorf(
+				"the page of %s names the replica: %v, want %v: %s",
+				r.Cell.Run,
+				got,
+				want,
+				Dominant(*r, Bounded),
+			)
 		}
 	}
 	text := written(t, FullMarkdown, From(in))
@@ -37,12 +55,19 @@ func TestABreachSaysWhoAndWhen(t *testing.T) {
 	}
 }
 
-// A graph that only some runs have is drawn for the engine and the test of these, and nothing is said of it elsewhere.
+// A graph that only some runs have is drawn for the engine and the test of these, and nothing is
+// said of it elsewhere.
 func TestFurtherGraphs(t *testing.T) {
 	s := full()
 	s.blocks, s.seconds = 1, 12
 	in := s.input()
-	in.Further = []GraphSpec{{Name: "lag", Title: "Lag", Unit: "s", Scale: 1, Threshold: &Threshold{Rule: "r", Value: 2}}, {Name: "unread", Title: "Unread"}, {Name: "none", Title: "None"}}
+	in.Further = []GraphSpec{{
+		Name:      "lag",
+		Title:     "Lag",
+		Unit:      "s",
+		Scale:     1,
+		Threshold: &Threshold{Rule: "r", Value: 2},
+	}, {Name: "unread", Title: "Unread"}, {Name: "none", Title: "None"}}
 	for i := range in.Runs {
 		if r := &in.Runs[i]; r.Cell.Engine == "postgresql" {
 			r.Series[Bounded]["lag"] = Line{T: []float64{0, 1, 2, 3}, V: []float64{0, 3, 4, 0}}
@@ -59,11 +84,18 @@ func TestFurtherGraphs(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"postgresql_bounded_0_lag.png", "postgresql_bounded_0_unread.png"}; !slices.Equal(files, want) {
+	if want := []string{"postgresql_bounded_0_lag.png", "postgresql_bounded_0_unread.png"}; !slices.Equal(
+		files,
+		want,
+	) {
 		t.Errorf("graphs %q, want %q", files, want)
 	}
 	text := written(t, FullMarkdown, d)
-	if !strings.Contains(text, "No data for unread: nobody asked.") || strings.Contains(text, "None") || strings.Contains(text, "for none") {
-		t.Error("the text says too little of the graph without data, or something of the one that no run has")
+	if !strings.Contains(text, "No data for unread: nobody asked.") ||
+		strings.Contains(text, "None") ||
+		strings.Contains(text, "for none") {
+		t.Error(
+			"the text says too little of the graph without data, or something of the one that no run has",
+		)
 	}
 }

@@ -18,7 +18,11 @@ import (
 )
 
 var (
-	pictures = flag.String("pictures", "", "directory for pictures of the pages, for people to look at")
+	pictures = flag.String(
+		"pictures",
+		"",
+		"directory for pictures of the pages, for people to look at",
+	)
 	pageFile = flag.String("page", "", "file of one more page to open")
 )
 
@@ -34,8 +38,13 @@ func pages(t *testing.T) map[string][]byte {
 		"system":      render(t, somePage(SystemPage, "").HTML),
 		"coordinator": render(t, somePage(CoordinatorPage, nasty).HTML),
 	}
-	for name, r := range map[string]Document{"rich": From(scenes()["rich"].input()), "hostile": From(scenes()["hostile"].input()), "judged": judgedDocument(),
-		"trend": FromReleases(releaseScene()), "sizing": seedDocument(t)} {
+	for name, r := range map[string]Document{
+		"rich":    From(scenes()["rich"].input()),
+		"hostile": From(scenes()["hostile"].input()),
+		"judged":  judgedDocument(),
+		"trend":   FromReleases(releaseScene()),
+		"sizing":  seedDocument(t),
+	} {
 		out[name] = pageOf(t, r)
 	}
 	if *pageFile != "" {
@@ -48,8 +57,9 @@ func pages(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestPagesInABrowser opens every kind of page in a browser without a network: nothing may be requested, no error
-// reported, and nothing reach beyond a window of 1280 or 400 pixels, dark or light.
+// TestPagesInABrowser opens every kind of page in a browser without a network: nothing may be
+// requested, no error reported, and nothing reach beyond a window of 1280 or 400 pixels, dark or
+// light.
 func TestPagesInABrowser(t *testing.T) {
 	c := browser.Start(t)
 	t.Run("what is wrong is seen", func(t *testing.T) { seesWhatIsWrong(t, c) })
@@ -63,13 +73,23 @@ func TestPagesInABrowser(t *testing.T) {
 				for _, width := range []int{1280, 400} {
 					c.Look(width, scheme, "screen")
 					if wide := c.Overflow(); len(wide) > 0 {
-						t.Errorf("%d px, %s: the page is wider than the window: %v", width, scheme, wide)
+						t.Errorf(
+							"%d px, %s: the page is wider than the window: %v",
+							width,
+							scheme,
+							wide,
+						)
 					}
 					for _, poor := range c.Contrast() {
 						t.Errorf("%d px, %s: too little contrast: %s", width, scheme, poor)
 					}
 					if *pictures != "" {
-						c.Picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)))
+						c.Picture(
+							filepath.Join(
+								*pictures,
+								fmt.Sprintf("%s-%d-%s.png", name, width, scheme),
+							),
+						)
 					}
 				}
 				var background string
@@ -81,7 +101,10 @@ func TestPagesInABrowser(t *testing.T) {
 			}
 			c.Look(800, "dark", "print")
 			var printed []string
-			c.Eval(`[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector("nav")).display]`, &printed)
+			c.Eval(
+				`[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector("nav")).display]`,
+				&printed,
+			)
 			if !slices.Equal(printed, []string{"rgb(255, 255, 255)", "none"}) {
 				t.Errorf("on paper: background and navigation are %v", printed)
 			}
@@ -89,8 +112,11 @@ func TestPagesInABrowser(t *testing.T) {
 				t.Errorf("on paper the page is cut: %v", wide)
 			}
 			var silent []string
-			c.Eval(`[...document.querySelectorAll("figure")].filter(f => f.querySelector("svg") && !f.querySelector("svg[aria-label]:not([aria-label=''])") || (f.querySelector("p.note")?.textContent.length ?? 0) < 20).map(f => f.outerHTML.slice(0, 200))
-				.concat([...document.querySelectorAll("button, a")].filter(b => !b.textContent.trim()).map(b => b.outerHTML))`, &silent)
+			c.Eval(
+				`[...document.querySelectorAll("figure")].filter(f => f.querySelector("svg") && !f.querySelector("svg[aria-label]:not([aria-label=''])") || (f.querySelector("p.note")?.textContent.length ?? 0) < 20).map(f => f.outerHTML.slice(0, 200))
+				.concat([...document.querySelectorAll("button, a")].filter(b => !b.textContent.trim()).map(b => b.outerHTML))`,
+				&silent,
+			)
 			if len(silent) > 0 {
 				t.Errorf("without a text: %v", silent)
 			}
@@ -106,8 +132,12 @@ func TestPagesInABrowser(t *testing.T) {
 // seesWhatIsWrong opens pages that break each rule: the test must find every breach.
 func seesWhatIsWrong(t *testing.T, c *browser.Browser) {
 	c.T = t
-	from, address := c.Open([]byte(`<!DOCTYPE html><html><body style="background:#fff"><p style="color:#ddd">pale</p><div style="width:2000px">wide</div>
-<img src="http://192.0.2.1/spy.png"><script>console.error("complaint")</script><script>throw new Error("thrown")</script></body></html>`))
+	from, address := c.Open(
+		[]byte(
+			`<!DOCTYPE html><html><body style="background:#fff"><p style="color:#ddd">pale</p><div style="width:2000px">wide</div>
+<img src="http://192.0.2.1/spy.png"><script>console.error("complaint")</script><script>throw new Error("thrown")</script></body></html>`,
+		),
+	)
 	c.Look(1280, "light", "screen")
 	got := strings.Join(c.Problems(from, address), "\n")
 	has(t, got, "request: http://192.0.2.1/spy.png", "complaint", "thrown")
@@ -119,7 +149,16 @@ func seesWhatIsWrong(t *testing.T, c *browser.Browser) {
 	}
 	// The page's policy: a script that got into it does not run, and its requests are not sent.
 	page := reported(t, HTML, judgedDocument())
-	from, address = c.Open([]byte(strings.Replace(page, "</main>", `<script>document.title="taken"</script><img src="http://192.0.2.1/spy.png"/></main>`, 1)))
+	from, address = c.Open(
+		[]byte(
+			strings.Replace(
+				page,
+				"</main>",
+				`<script>document.title="taken"</script><img src="http://192.0.2.1/spy.png"/></main>`,
+				1,
+			),
+		),
+	)
 	var title string
 	c.Eval("document.title", &title)
 	got = strings.Join(c.Problems(from, address), "\n")
@@ -135,7 +174,13 @@ const unfoldAll = `document.querySelectorAll("details").forEach(d => d.open = tr
 func views(c *browser.Browser, clock string) []string {
 	c.T.Helper()
 	var out []string
-	c.Eval(fmt.Sprintf(`[...document.querySelectorAll("figure[data-clock='%s'] .area")].map(a => a.getAttribute("viewBox"))`, clock), &out)
+	c.Eval(
+		fmt.Sprintf(
+			`[...document.querySelectorAll("figure[data-clock='%s'] .area")].map(a => a.getAttribute("viewBox"))`,
+			clock,
+		),
+		&out,
+	)
 	return out
 }
 
@@ -167,8 +212,17 @@ func useGraphs(t *testing.T, c *browser.Browser) {
 	for _, a := range g.Arms {
 		_, rest, ok := strings.Cut(tip, a.Arm+": ")
 		text, _, _ := strings.Cut(rest, " ")
-		if v, err := strconv.ParseFloat(text, 64); !ok || err != nil || math.Abs(v-a.Median[at]) > 0.005*Graphs(d)[0].top() || !strings.Contains(rest, text+" "+g.Unit) {
-			t.Errorf("at %v s the tip says %q, and %s is at %v %s", g.Arms[0].T[at], tip, a.Arm, a.Median[at], g.Unit)
+		if v, err := strconv.ParseFloat(text, 64); !ok || err != nil ||
+			math.Abs(v-a.Median[at]) > 0.005*Graphs(d)[0].top() ||
+			!strings.Contains(rest, text+" "+g.Unit) {
+			t.Errorf(
+				"at %v s the tip says %q, and %s is at %v %s",
+				g.Arms[0].T[at],
+				tip,
+				a.Arm,
+				a.Median[at],
+				g.Unit,
+			)
 		}
 	}
 
@@ -185,8 +239,17 @@ func useGraphs(t *testing.T, c *browser.Browser) {
 		t.Helper()
 		for _, v := range views(c, clock) {
 			var x, y, w, h float64
-			if _, err := fmt.Sscan(v, &x, &y, &w, &h); err != nil || math.Abs(x-from*areaW) > 3 || math.Abs(w-span*areaW) > 3 || h != areaH {
-				t.Errorf("%s: a graph shows %s, want from %v on %v of %d", what, v, from, span, areaW)
+			if _, err := fmt.Sscan(v, &x, &y, &w, &h); err != nil || math.Abs(x-from*areaW) > 3 ||
+				math.Abs(w-span*areaW) > 3 ||
+				h != areaH {
+				t.Errorf(
+					"%s: a graph shows %s, want from %v on %v of %d",
+					what,
+					v,
+					from,
+					span,
+					areaW,
+				)
 			}
 		}
 		if now := views(c, other); !slices.Equal(now, elsewhere) {
@@ -241,7 +304,10 @@ func useGraphs(t *testing.T, c *browser.Browser) {
 	// The legend hides a curve and shows it again, in this graph.
 	drawn := func() []string {
 		var out []string
-		c.Eval(`[...`+figure+`.querySelectorAll(".arm")].map(a => getComputedStyle(a).display)`, &out)
+		c.Eval(
+			`[...`+figure+`.querySelectorAll(".arm")].map(a => getComputedStyle(a).display)`,
+			&out,
+		)
 		return out
 	}
 	key := figure + `.querySelectorAll(".legend button")[1]`
@@ -274,12 +340,18 @@ func useTables(t *testing.T, c *browser.Browser) {
 	const table = `[...document.querySelectorAll("table")].find(t => t.tHead.textContent.includes("Operation"))`
 	column := func(n int) []string {
 		var out []string
-		c.Eval(fmt.Sprintf(`[...%s.tBodies[0].rows].map(r => r.cells[%d].textContent)`, table, n), &out)
+		c.Eval(
+			fmt.Sprintf(`[...%s.tBodies[0].rows].map(r => r.cells[%d].textContent)`, table, n),
+			&out,
+		)
 		return out
 	}
 	sorted := func(n int) string {
 		var out string
-		c.Eval(fmt.Sprintf(`%s.tHead.rows[0].cells[%d].getAttribute("aria-sort") ?? ""`, table, n), &out)
+		c.Eval(
+			fmt.Sprintf(`%s.tHead.rows[0].cells[%d].getAttribute("aria-sort") ?? ""`, table, n),
+			&out,
+		)
 		return out
 	}
 	const count, name = 2, 0
@@ -293,18 +365,21 @@ func useTables(t *testing.T, c *browser.Browser) {
 		}
 		return out
 	}
-	if len(numbers()) < 5 || slices.IsSorted(numbers()) || slices.Index(before, "none measured") < 0 {
+	if len(numbers()) < 5 || slices.IsSorted(numbers()) ||
+		slices.Index(before, "none measured") < 0 {
 		t.Fatalf("the table is not what the test needs: %v", before)
 	}
 	click := func(n int) { c.Click(fmt.Sprintf(`%s.tHead.rows[0].cells[%d].firstChild`, table, n)) }
 	click(count)
-	if now := column(count); !slices.IsSorted(numbers()) || now[len(now)-1] != "none measured" || sorted(count) != "ascending" {
+	if now := column(count); !slices.IsSorted(numbers()) || now[len(now)-1] != "none measured" ||
+		sorted(count) != "ascending" {
 		t.Errorf("ascending: %v (%s)", now, sorted(count))
 	}
 	click(count)
 	down := numbers()
 	slices.Reverse(down)
-	if now := column(count); !slices.IsSorted(down) || now[len(now)-1] != "none measured" || sorted(count) != "descending" {
+	if now := column(count); !slices.IsSorted(down) || now[len(now)-1] != "none measured" ||
+		sorted(count) != "descending" {
 		t.Errorf("descending: %v (%s)", now, sorted(count))
 	}
 	click(count)
@@ -322,30 +397,57 @@ func useTables(t *testing.T, c *browser.Browser) {
 
 // judgedDocument is numbers that were given: two databases, worse on one.
 func judgedDocument() Document {
-	in := JudgeInput{Names: [2]string{"v1", "v2"}, Skipped: map[string]string{"p99": "12 operations are too few"}, Warnings: []string{"the <second> file is old"}}
+	in := JudgeInput{
+		Names:    [2]string{"v1", "v2"},
+		Skipped:  map[string]string{"p99": "12 operations are too few"},
+		Warnings: []string{"the <second> file is old"},
+	}
 	e := plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}
 	for i, db := range []string{"MySQL", "Postgres"} {
 		var pairs []verdict.Pair
 		for b := 1; b <= 6; b++ {
-			p := verdict.Pair{Block: b, Base: 1000 + float64(7*b%5), New: 1000 - 120*float64(i) + float64(11*b%7)}
+			p := verdict.Pair{
+				Block: b,
+				Base:  1000 + float64(7*b%5),
+				New:   1000 - 120*float64(i) + float64(11*b%7),
+			}
 			pairs = append(pairs, p)
-			in.Rows = append(in.Rows, imported.PairRow{Metric: e.Name, Database: db, Unit: e.Unit, Pair: p})
+			in.Rows = append(in.Rows, imported.PairRow{
+				Metric:   e.Name,
+				Database: db,
+				Unit:     e.Unit,
+				Pair:     p,
+			})
 		}
 		r := verdict.Judge(e, pairs, verdict.Options{BaseName: "v1", NewName: "v2"})
-		in.Arms = append(in.Arms, Judged{Engine: db, Arm: "v2", Verdict: verdict.Combine(db, []verdict.Result{r})})
+		in.Arms = append(in.Arms, Judged{
+			Engine:  db,
+			Arm:     "v2",
+			Verdict: verdict.Combine(db, []verdict.Result{r}),
+		})
 	}
 	return FromRows(in)
 }
 
-// releaseScene is comparisons of releases: a chain of five with a step down, one that nothing connects, and one that
-// found only bounds.
+// releaseScene is comparisons of releases: a chain of five with a step down, one that nothing
+// connects, and one that found only bounds.
 func releaseScene() []ReleasePair {
 	var out []ReleasePair
 	add := func(id, db, base, fresh string, ratio float64, n int) {
-		p := ReleasePair{Comparison: id, Host: "2 × Example CPU", Base: base, New: fresh, Database: db}
+		p := ReleasePair{
+			Comparison: id,
+			Host:       "2 × Example CPU",
+			Base:       base,
+			New:        fresh,
+			Database:   db,
+		}
 		for b := 1; b <= n; b++ {
 			level := 1000 + 10*float64(b)
-			p.Pairs = append(p.Pairs, verdict.Pair{Block: b, Base: level * (1 + 0.004*float64(b*7%5-2)), New: level * ratio * (1 + 0.004*float64(b*3%5-2))})
+			p.Pairs = append(p.Pairs, verdict.Pair{
+				Block: b,
+				Base:  level * (1 + 0.004*float64(b*7%5-2)),
+				New:   level * ratio * (1 + 0.004*float64(b*3%5-2)),
+			})
 		}
 		out = append(out, p)
 	}
@@ -360,8 +462,9 @@ func releaseScene() []ReleasePair {
 	return out
 }
 
-// TestFirstScreen looks at a comparison's report as it opens: every verdict and the whole picture stand within the
-// first window, with all folds closed, and no two texts of the picture lie over each other.
+// TestFirstScreen looks at a comparison's report as it opens: every verdict and the whole picture
+// stand within the first window, with all folds closed, and no two texts of the picture lie over
+// each other.
 func TestFirstScreen(t *testing.T) {
 	c := browser.Start(t)
 	for _, name := range []string{"full", "three-arms", "interrupted", "seven endpoints"} {
@@ -383,11 +486,24 @@ func TestFirstScreen(t *testing.T) {
 		c.Open(pageOf(t, From(in)))
 		for _, size := range []struct{ width, within int }{{1280, 800}, {400, 0}} {
 			c.Look(size.width, "light", "screen")
-			c.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": size.width, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
+			c.Call("Emulation.setDeviceMetricsOverride", map[string]any{
+				"width":             size.width,
+				"height":            800,
+				"deviceScaleFactor": 1,
+				"mobile":            false,
+			}, nil)
 			var bottom float64
-			c.Eval(`Math.max(...[...document.querySelectorAll(".verdict, .answer")].map(e => e.getBoundingClientRect().bottom + scrollY))`, &bottom)
+			c.Eval(
+				`Math.max(...[...document.querySelectorAll(".verdict, .answer")].map(e => e.getBoundingClientRect().bottom + scrollY))`,
+				&bottom,
+			)
 			if size.within > 0 && (bottom > float64(size.within) || bottom < 100) {
-				t.Errorf("%s: verdicts and picture end at %.0f px, want at most %d", name, bottom, size.within)
+				t.Errorf(
+					"%s: verdicts and picture end at %.0f px, want at most %d",
+					name,
+					bottom,
+					size.within,
+				)
 			}
 			var over []string
 			c.Eval(`(() => {
@@ -409,7 +525,9 @@ func TestFirstScreen(t *testing.T) {
 				t.Errorf("%s, %d px: %v", name, size.width, over)
 			}
 			if *pictures != "" {
-				c.Picture(filepath.Join(*pictures, fmt.Sprintf("first-%s-%d.png", name, size.width)))
+				c.Picture(
+					filepath.Join(*pictures, fmt.Sprintf("first-%s-%d.png", name, size.width)),
+				)
 			}
 			var open int
 			c.Eval(`document.querySelectorAll("details[open]").length`, &open)

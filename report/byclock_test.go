@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCorrectionIsStated names the CPU time that was left out of a cost, from 1 % on, between arms and between
-// databases.
+// TestCorrectionIsStated names the CPU time that was left out of a cost, from 1 % on, between arms
+// and between databases.
 func TestCorrectionIsStated(t *testing.T) {
 	in := inTurns()
 	other := in.Arms[0].Verdict
@@ -22,7 +22,13 @@ func TestCorrectionIsStated(t *testing.T) {
 			text := written(t, FullMarkdown, d)
 			note := fmt.Sprintf("is left out, in each block by itself: %s 0.6 %% of ", r.Name)
 			if got, want := strings.Contains(text, note), share > leastByClock; got != want {
-				t.Errorf("with a share of %v the report contains %q: %v, want %v", share, note, got, want)
+				t.Errorf(
+					"with a share of %v the report contains %q: %v, want %v",
+					share,
+					note,
+					got,
+					want,
+				)
 			}
 		}
 		r.ByClock = [2]float64{}

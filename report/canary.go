@@ -85,7 +85,9 @@ func (b *builder) canaries() {
 // canaryEnds returns the means of the canary over the first and the last of the blocks that have
 // one; one run has one at least.
 func canaryEnds(runs []RunData) (first, last Number) {
-	runs = slices.DeleteFunc(slices.Clone(runs), func(r RunData) bool { return !(r.Cell.Canary > 0) })
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r RunData) bool {
+		return !(r.Cell.Canary > 0)
+	})
 	mean := func(block int) Number {
 		sum, n := 0.0, 0
 		for _, r := range runs {
@@ -108,20 +110,37 @@ func (p *Protocol) canaryTexts(d Document) []string {
 	if p.Duet != nil {
 		each, all = "block", "blocks"
 	}
-	what := fmt.Sprintf("a null server on the target's cores, asked before each %s while no target ran",
-		each)
+	what := fmt.Sprintf(
+		"a null server on the target's cores, asked before each %s while no target ran",
+		each,
+	)
 	if p.CanaryHere {
-		what = fmt.Sprintf("a null server on the generator's host, asked before each %s; the target, which others run, may be on other hosts",
-			each)
+		what = fmt.Sprintf(
+			"a null server on the generator's host, asked before each %s; the target, which others run, may be on other hosts",
+			each,
+		)
 	}
-	out := []string{fmt.Sprintf("The canary (%s) varied by %s between %s (sd); from the first block to the last it went from %s to %s requests/s.",
-		what, spreadText(float64(p.CanarySpread), false), count(p.Canaries, each, all),
-		sig(p.CanaryFirst, 4),
-		sig(p.CanaryLast, 4))}
+	out := []string{
+		fmt.Sprintf(
+			"The canary (%s) varied by %s between %s (sd); from the first block to the last it went from %s to %s requests/s.",
+			what,
+			spreadText(float64(p.CanarySpread), false),
+			count(p.Canaries, each, all),
+			sig(p.CanaryFirst, 4),
+			sig(p.CanaryLast, 4),
+		),
+	}
 	for _, c := range p.Canary {
-		text := fmt.Sprintf("%sthe canary of %s against that of %s: %s [%s, %s] in %s: ", d.on(c.Engine),
-			d.armLabel(c.Arm), d.baseLabel(),
-			percent(c.Effect), percent(c.Lo), percent(c.Hi), count(c.Pairs, "pair", "pairs"))
+		text := fmt.Sprintf(
+			"%sthe canary of %s against that of %s: %s [%s, %s] in %s: ",
+			d.on(c.Engine),
+			d.armLabel(c.Arm),
+			d.baseLabel(),
+			percent(c.Effect),
+			percent(c.Lo),
+			percent(c.Hi),
+			count(c.Pairs, "pair", "pairs"),
+		)
 		switch {
 		case c.Moved:
 			text += "the environment was another one for this arm, by more than 2 %."
@@ -143,8 +162,14 @@ func (d Document) canaryWarnings() []string {
 	var out prose
 	for _, c := range d.Protocol.Canary {
 		if c.Moved {
-			out.add("the environment moved with the arm: %sthe canary, which is the same for all arms, differs by %s [%s, %s] for %s; a difference of the arms may be the host's",
-				d.on(c.Engine), percent(c.Effect), percent(c.Lo), percent(c.Hi), d.armLabel(c.Arm))
+			out.add(
+				"the environment moved with the arm: %sthe canary, which is the same for all arms, differs by %s [%s, %s] for %s; a difference of the arms may be the host's",
+				d.on(c.Engine),
+				percent(c.Effect),
+				percent(c.Lo),
+				percent(c.Hi),
+				d.armLabel(c.Arm),
+			)
 		}
 	}
 	return out

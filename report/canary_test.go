@@ -35,11 +35,14 @@ func TestCanaryMovesWithAnArm(t *testing.T) {
 			in.Runs[i].Cell.Canary = cells[in.Runs[i].Cell.Run]
 		}
 		d := From(in)
-		if len(d.Protocol.Canary) != 1 || d.Protocol.Canary[0].Moved != tt.moved || d.Protocol.Canary[0].Pairs != 6 {
+		if len(d.Protocol.Canary) != 1 || d.Protocol.Canary[0].Moved != tt.moved ||
+			d.Protocol.Canary[0].Pairs != 6 {
 			t.Errorf("%s: %+v", tt.name, d.Protocol.Canary)
 		}
 		md := written(t, FullMarkdown, d)
-		if warned := strings.Contains(md, "the environment moved with the arm"); warned != tt.moved || !strings.Contains(md, "The canary (a null server") || !strings.Contains(md, tt.says) {
+		if warned := strings.Contains(md, "the environment moved with the arm"); warned != tt.moved ||
+			!strings.Contains(md, "The canary (a null server") ||
+			!strings.Contains(md, tt.says) {
 			t.Errorf("%s: warned %v", tt.name, warned)
 		}
 	}
@@ -49,7 +52,11 @@ func TestCanaryMovesWithAnArm(t *testing.T) {
 	for i := range away.Runs {
 		away.Runs[i].Cell.Canary = 10_000
 	}
-	if texts := strings.Join(From(away).Protocol.canaryTexts(From(away)), " "); !strings.Contains(texts, "a null server on the generator's host") || strings.Contains(texts, "target's cores") {
+	if texts := strings.Join(From(away).Protocol.canaryTexts(From(away)), " "); !strings.Contains(
+		texts,
+		"a null server on the generator's host",
+	) ||
+		strings.Contains(texts, "target's cores") {
 		t.Errorf("a target that others run: %s", texts)
 	}
 	// Without readings the report has no text about the canary.

@@ -160,9 +160,13 @@ func deltaOf(r verdict.Result) *Delta {
 	case d.Value.Known():
 		d.FromBounds = r.Censored() && r.HasInterval()
 	case d.Hi.Known():
-		d.Value, d.Hi, d.Bound = d.Hi, unknown, "<="
+		d.Value = d.Hi
+		d.Hi = unknown
+		d.Bound = "<="
 	case d.Lo.Known():
-		d.Value, d.Lo, d.Bound = d.Lo, unknown, ">="
+		d.Value = d.Lo
+		d.Lo = unknown
+		d.Bound = ">="
 	}
 	return d
 }
@@ -246,9 +250,13 @@ func (d Document) capacitySections() []section {
 		}
 		pooled.add(row)
 	}
-	out := []section{{Level: 3, Title: "Supported users in unbounded tests", Table: pooled,
+	out := []section{{
+		Level: 3,
+		Title: "Supported users in unbounded tests",
+		Table: pooled,
 		Notes: []string{
-			"Geometric means over the judged runs. In brackets the " + d.capacityLevel() + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."}}}
+			"Geometric means over the judged runs. In brackets the " + d.capacityLevel() + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."},
+	}}
 	if d.Protocol != nil && d.Protocol.Duet != nil {
 		out[0].Notes = append(out[0].Notes, "Each number was "+record.InTurns+".")
 	}

@@ -7,8 +7,8 @@ import (
 	"plimsoll/load/measure"
 )
 
-// TestClientAndServer: both sides of an operation stand beside each other, and the difference of their means only
-// where both saw the same requests.
+// TestClientAndServer: both sides of an operation stand beside each other, and the difference of
+// their means only where both saw the same requests.
 func TestClientAndServer(t *testing.T) {
 	window := func(n int, d time.Duration) *measure.Window {
 		w := measure.NewWindow("")
@@ -19,8 +19,17 @@ func TestClientAndServer(t *testing.T) {
 	in := liveInput("")
 	for i := range in.Runs {
 		r := &in.Runs[i]
-		r.Ops = map[string]*measure.Window{"story": window(1000, 3*time.Millisecond), "search": window(1000, 2*time.Millisecond), "setup_story": window(5, time.Second)}
-		r.Server = map[string]*measure.Window{"story": window(1001, time.Millisecond), "search": window(500, time.Millisecond), "setup_story": window(5, time.Second), "other": window(1, time.Second)}
+		r.Ops = map[string]*measure.Window{
+			"story":       window(1000, 3*time.Millisecond),
+			"search":      window(1000, 2*time.Millisecond),
+			"setup_story": window(5, time.Second),
+		}
+		r.Server = map[string]*measure.Window{
+			"story":       window(1001, time.Millisecond),
+			"search":      window(500, time.Millisecond),
+			"setup_story": window(5, time.Second),
+			"other":       window(1, time.Second),
+		}
 	}
 	d := From(in)
 	if len(d.Sides) == 0 {

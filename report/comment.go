@@ -33,7 +33,12 @@ func Comment(w io.Writer, d Document) error {
 	c.line("### Performance: " + strings.Join(labels, " vs "))
 	c.line("")
 	if !d.State.Complete {
-		c.line("**Not complete**: " + inert(d.State.missing(stateWord(d.State.State)), commentLine) + ".")
+		c.line(
+			"**Not complete**: " + inert(
+				d.State.missing(stateWord(d.State.State)),
+				commentLine,
+			) + ".",
+		)
 		c.line("")
 	}
 	if len(d.Verdicts) == 0 {
@@ -61,7 +66,13 @@ func Comment(w io.Writer, d Document) error {
 func commentEnd(d Document) string {
 	var c comment
 	if len(d.Runs) > 0 {
-		c.end(fmt.Sprintf("Validity: %s; %s.", inert(validityText(d), commentLine), d.State.judgedText()))
+		c.end(
+			fmt.Sprintf(
+				"Validity: %s; %s.",
+				inert(validityText(d), commentLine),
+				d.State.judgedText(),
+			),
+		)
 		c.end("")
 	}
 	urgent := urgent(d.WarningGroups)
@@ -84,7 +95,9 @@ func commentEnd(d Document) string {
 	if len(d.Runs) > 0 { // of numbers that were given, report.md has everything
 		full = " `" + FullFile + "`,"
 	}
-	c.end("Whole report: `report.html`, `report.md`," + full + " `report.json`; for machines `report.csv`, `pairs.csv`, `junit.xml`.")
+	c.end(
+		"Whole report: `report.html`, `report.md`," + full + " `report.json`; for machines `report.csv`, `pairs.csv`, `junit.xml`.",
+	)
 	return c.b.String()
 }
 
@@ -121,7 +134,9 @@ func (c *comment) endpoints(d Document) {
 	tableOf := func(f NamedVerdict) *table {
 		return d.State.endpointTable(f, "Base", "New").without("Needed").without("Why")
 	}
-	head, rule := tableOf(NamedVerdict{}).Head, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+	head, rule := tableOf(
+		NamedVerdict{},
+	).Head, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
 	if several {
 		head, rule = append([]string{"Test"}, head...), "| --- "+rule
 	}
@@ -139,8 +154,13 @@ func (c *comment) endpoints(d Document) {
 			}
 			if !c.line("| " + strings.Join(cells, " | ") + " |") {
 				c.end("")
-				c.end(fmt.Sprintf("%s of %d left out here.", count(total-shown, "endpoint", "endpoints"),
-					total))
+				c.end(
+					fmt.Sprintf(
+						"%s of %d left out here.",
+						count(total-shown, "endpoint", "endpoints"),
+						total,
+					),
+				)
 				c.end("")
 				return
 			}

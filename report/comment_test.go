@@ -18,8 +18,8 @@ func TestJudgedGolden(t *testing.T) {
 	golden(t, "judged.md", reported(t, Markdown, d))
 }
 
-// lively matches text that a forge would not show as plain text: links, mentions, references, images, elements, and
-// formulas.
+// lively matches text that a forge would not show as plain text: links, mentions, references,
+// images, elements, and formulas.
 var lively = regexp.MustCompile(`(?i)\]\(|https?://|www\.\w|@\w|#\d|\bgh-\d|(^|[^\\])<[a-z/!?]|\$`)
 
 // TestCommentIsInert fills every text of a document that others choose with markup that forges
@@ -39,7 +39,9 @@ func TestCommentIsInert(t *testing.T) {
 		f.Name = bait
 		for k := range f.Verdict.Results {
 			r := &f.Verdict.Results[k]
-			r.Name, r.Reason, r.Unit = bait, bait, bait
+			r.Name = bait
+			r.Reason = bait
+			r.Unit = bait
 		}
 	}
 	for i := range d.Limiters {
@@ -48,13 +50,16 @@ func TestCommentIsInert(t *testing.T) {
 		}
 	}
 	lines := strings.Split(written(t, Comment, d), "\n")
-	if !strings.HasPrefix(lines[0], "<!-- plimsoll ") || strings.Count(lines[0], "-->") != 1 || strings.Count(lines[0], "--") != 2 {
+	if !strings.HasPrefix(lines[0], "<!-- plimsoll ") || strings.Count(lines[0], "-->") != 1 ||
+		strings.Count(lines[0], "--") != 2 {
 		t.Errorf("the marker is %q", lines[0])
 	}
 	columns := 0
 	for _, line := range lines[1:] {
-		if strings.HasPrefix(line, "### ") { // names stand in spans of code, where nothing is turned into anything
-			if strings.Count(line, "``") != 4 || !strings.HasPrefix(line, "### Performance: `` `c` ") {
+		// names stand in spans of code, where nothing is turned into anything
+		if strings.HasPrefix(line, "### ") {
+			if strings.Count(line, "``") != 4 ||
+				!strings.HasPrefix(line, "### Performance: `` `c` ") {
 				t.Errorf("the names are not in spans: %s", line)
 			}
 			continue
@@ -92,13 +97,16 @@ func TestCommentFits(t *testing.T) {
 	has(t, written(t, Comment, Document{}), "**Nothing was judged.**")
 }
 
-// commentFits checks the comment on a document all of whose warnings, and all of whose other texts, are a long one.
+// commentFits checks the comment on a document all of whose warnings, and all of whose other texts,
+// are a long one.
 func commentFits(t *testing.T, long, warning string) {
 	t.Helper()
 	d := From(scenes()["interrupted"].input())
 	f := d.Verdicts[0]
 	r := f.Verdict.Results[0]
-	r.Name, r.Kind, r.Reason = long, verdict.Inconclusive, long
+	r.Name = long
+	r.Kind = verdict.Inconclusive
+	r.Reason = long
 	f.Name, f.Verdict.Results = long, nil
 	f.Verdict.Kind, f.Verdict.Indicative = verdict.Inconclusive, false
 	for range 80 {
@@ -109,7 +117,9 @@ func commentFits(t *testing.T, long, warning string) {
 		d.Verdicts = append(d.Verdicts, f)
 		d.Warnings = append(d.Warnings, warning)
 	}
-	d.Name, d.Engines[0].Label, d.State.State = long, long, "x"
+	d.Name = long
+	d.Engines[0].Label = long
+	d.State.State = "x"
 	for i := range d.Runs {
 		d.Runs[i].ID, d.Runs[i].Valid = long, false
 	}
@@ -117,5 +127,12 @@ func commentFits(t *testing.T, long, warning string) {
 	if len(text) > MaxComment || !utf8.ValidString(text) {
 		t.Errorf("warnings of %.10q: %d bytes, want at most %d", warning, len(text), MaxComment)
 	}
-	has(t, text, "verdicts more\n", "Whole report: `report.html`", "more in the report", "Validity: ")
+	has(
+		t,
+		text,
+		"verdicts more\n",
+		"Whole report: `report.html`",
+		"more in the report",
+		"Validity: ",
+	)
 }

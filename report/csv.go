@@ -43,13 +43,35 @@ func (d Document) endpointRows() [][]string {
 			if r.PairsNeeded > 0 {
 				needed = strconv.Itoa(r.PairsNeeded)
 			}
-			rows = append(rows,
-				fields(d.engineLabel(f.Engine), d.armLabel(f.Arm), against, r.Name, r.Unit, r.Better, r.Kind,
+			rows = append(
+				rows,
+				fields(
+					d.engineLabel(f.Engine),
+					d.armLabel(f.Arm),
+					against,
+					r.Name,
+					r.Unit,
+					r.Better,
+					r.Kind,
 					r.Indicative,
-					r.Base.Mean, r.New.Mean, r.Base.AtLeast, r.New.AtLeast, r.Effect, lo, hi, level, unit,
+					r.Base.Mean,
+					r.New.Mean,
+					r.Base.AtLeast,
+					r.New.AtLeast,
+					r.Effect,
+					lo,
+					hi,
+					level,
+					unit,
 					r.Margin,
-					r.MDE, r.N, needed, r.P,
-					r.HolmP, r.Reason))
+					r.MDE,
+					r.N,
+					needed,
+					r.P,
+					r.HolmP,
+					r.Reason,
+				),
+			)
 		}
 		for _, r := range f.Skipped {
 			row := make([]string, len(rows[0]))
@@ -110,8 +132,13 @@ func Pairs(w io.Writer, d Document) error {
 			switch {
 			case r.Failed != nil:
 				add("runs",
-					verdict.Pair{Block: 1, Base: float64(r.Failed.Base.Failed), New: float64(r.Failed.New.Failed),
-						BaseOps: int64(r.Failed.Base.Runs), NewOps: int64(r.Failed.New.Runs)})
+					verdict.Pair{
+						Block:   1,
+						Base:    float64(r.Failed.Base.Failed),
+						New:     float64(r.Failed.New.Failed),
+						BaseOps: int64(r.Failed.Base.Runs),
+						NewOps:  int64(r.Failed.New.Runs),
+					})
 			case len(r.Pairs) == 0:
 				add(r.Unit, verdict.Pair{Block: 1, Base: math.NaN(), New: math.NaN()})
 			}

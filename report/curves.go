@@ -40,19 +40,20 @@ type GraphData struct {
 	Test   string `json:"test"`
 	GraphSpec
 	File string `json:"file"` // <engine>_<test>_0_<name>.png
-	// Rule marks a graph of an SLO rule; Limit is its threshold in Unit. A graph of something else has
-	// the Limit of LimitRule, which is about the same.
+	// Rule marks a graph of an SLO rule; Limit is its threshold in Unit. A graph of something else
+	// has the Limit of LimitRule, which is about the same.
 	Rule      string  `json:"rule,omitempty"`
 	Limit     float64 `json:"limit,omitempty"`
 	LimitRule string  `json:"limit_rule,omitempty"`
 	// MeasuredFrom is the beginning of the measured phase in seconds; 0 if unknown.
 	MeasuredFrom float64   `json:"measured_from,omitempty"`
 	Arms         []ArmLine `json:"arms"`
-	// NoData is the reason why there is nothing to draw. Missing names arms without data where others
-	// have some.
+	// NoData is the reason why there is nothing to draw. Missing names arms without data where
+	// others have some.
 	NoData  string   `json:"no_data,omitempty"`
 	Missing []string `json:"missing_arms,omitempty"`
-	// Broken are the stretches in which the rule did not hold, Unknown those in which it had no value.
+	// Broken are the stretches in which the rule did not hold, Unknown those in which it had no
+	// value.
 	Broken  []Stretch `json:"broken,omitempty"`
 	Unknown []Stretch `json:"unknown,omitempty"`
 	// Note is shown below the legend.
@@ -79,10 +80,11 @@ type Stretch struct {
 // has one sample a step). Where T jumps by more than a step of the grid there is no data. Each
 // holds one line per run while the runs are few.
 type ArmLine struct {
-	Arm    string    `json:"arm"` // label
-	Index  int       `json:"index"`
-	N      int       `json:"runs"`
-	Of     int       `json:"of_runs"` // judged runs that carried out the test; those that are not among N have no data
+	Arm   string `json:"arm"` // label
+	Index int    `json:"index"`
+	N     int    `json:"runs"`
+	// judged runs that carried out the test; those that are not among N have no data
+	Of     int       `json:"of_runs"`
 	Step   float64   `json:"step"`
 	T      []float64 `json:"t"`
 	Median []float64 `json:"median"`
@@ -127,9 +129,17 @@ func (b *builder) graphs() {
 					g.Limit, g.LimitRule = l.Value, l.Rule
 				}
 				b.lines(&g,
-					func(r RunData) (Line, string) { return r.Series[test][spec.Name], r.NoData[test][spec.Name] })
+					func(r RunData) (Line, string) {
+						return r.Series[test][spec.Name], r.NoData[test][spec.Name]
+					})
 				if len(g.Arms) == 0 {
-					absent.Names, absent.Why = append(absent.Names, spec.Name), append(absent.Why, g.NoData)
+					absent.Names, absent.Why = append(
+						absent.Names,
+						spec.Name,
+					), append(
+						absent.Why,
+						g.NoData,
+					)
 				}
 				b.Graphs = append(b.Graphs, g)
 			}
@@ -154,7 +164,10 @@ func (b *builder) specs() []GraphSpec {
 	out := slices.Clone(b.in.Graphs)
 	for _, name := range seedNames {
 		if !slices.ContainsFunc(out, func(s GraphSpec) bool { return s.Name == name }) {
-			out = append(out, GraphSpec{Name: name, Title: sentence(strings.ReplaceAll(name, "-", " "))})
+			out = append(out, GraphSpec{
+				Name:  name,
+				Title: sentence(strings.ReplaceAll(name, "-", " ")),
+			})
 		}
 	}
 	return out
@@ -221,13 +234,19 @@ func (b *builder) ruleGraphs() {
 				Limit:     tidy(float64(row.Limit) * scale),
 				GraphSpec: GraphSpec{Name: name, Title: row.Rule, Unit: unit, Scale: scale},
 				File:      fileName(t.Engine, Unbounded, name)}
-			for n := 2; slices.ContainsFunc(b.Graphs, func(o GraphData) bool { return o.File == g.File }); n++ {
+			for n := 2; slices.ContainsFunc(b.Graphs, func(o GraphData) bool {
+				return o.File == g.File
+			}); n++ {
 				// Long rules that begin alike get a number.
 				g.File = fmt.Sprintf("%s-%d.png",
 					strings.TrimSuffix(fileName(t.Engine, Unbounded, name), ".png"), n)
 			}
 			b.lines(&g, func(r RunData) (Line, string) {
-				return ruleLine(r, row.Rule, scale), "no evaluation of the rule in the search had a value"
+				return ruleLine(
+					r,
+					row.Rule,
+					scale,
+				), "no evaluation of the rule in the search had a value"
 			})
 			b.Graphs = append(b.Graphs, g)
 		}
@@ -301,7 +320,9 @@ func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 	}
 	for _, a := range arms {
 		l := overlay(a.lines, step)
-		l.Arm, l.Index, l.Of = b.Arms[a.index].Label, a.index, a.runs
+		l.Arm = b.Arms[a.index].Label
+		l.Index = a.index
+		l.Of = a.runs
 		g.Arms = append(g.Arms, l)
 	}
 	if len(g.Arms) > 0 {

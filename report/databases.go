@@ -43,7 +43,8 @@ func (b *builder) armDatabases() (out []string) {
 	key := strings.Join(b.c.Engines[:min(len(b.c.Engines), 1)], "")
 	for _, arm := range b.c.Arms {
 		name, _, _ := strings.Cut(b.armDatabase(plan.Arm{Name: arm}), " (")
-		if text := "1 x " + name + b.replicasText(key, arm); name != "" && !slices.Contains(out, text) {
+		if text := "1 x " + name + b.replicasText(key, arm); name != "" &&
+			!slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}
@@ -55,7 +56,8 @@ func (b *builder) described(engine, arm string) target.Description {
 	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
 		for _, r := range runs {
 			var d target.Description
-			if r.Cell.Engine == engine && (arm == "" || r.Cell.Arm == arm) && len(r.Manifest.Target) > 0 &&
+			if r.Cell.Engine == engine && (arm == "" || r.Cell.Arm == arm) &&
+				len(r.Manifest.Target) > 0 &&
 				json.Unmarshal(r.Manifest.Target, &d) == nil {
 				return d
 			}

@@ -10,12 +10,17 @@ import (
 	"plimsoll/record"
 )
 
-// TestArmsSayHowTheyAreDeployed: the engine that ran an arm with its version, and whether the rest was the same.
+// TestArmsSayHowTheyAreDeployed: the engine that ran an arm with its version, and whether the rest
+// was the same.
 func TestArmsSayHowTheyAreDeployed(t *testing.T) {
 	const text = `{"digest":%q,"deployment":%s,"database":{"name":"PG","version":%q}}`
 	run := func(arm, engine, digest, deployment, version string) RunData {
-		return RunData{Cell: record.ComparisonRun{Arm: arm, Engine: engine},
-			Manifest: record.Manifest{Target: json.RawMessage(fmt.Sprintf(text, digest, deployment, version))}}
+		return RunData{
+			Cell: record.ComparisonRun{Arm: arm, Engine: engine},
+			Manifest: record.Manifest{
+				Target: json.RawMessage(fmt.Sprintf(text, digest, deployment, version)),
+			},
+		}
 	}
 	const bridge = `{"network":"bridge","engine":"podman 4.3.1 with runc 1.1.5"}`
 	for name, c := range map[string]struct {
@@ -30,8 +35,18 @@ func TestArmsSayHowTheyAreDeployed(t *testing.T) {
 			"program, other stores; NOT the same: database"},
 		"no deployment": {[]RunData{run("base", "postgresql", "d1", `{}`, "15"), run("new", "postgresql", "d2", `{}`, "15")}, ""},
 	} {
-		b := &builder{c: &record.Comparison{Engines: []string{"postgresql"}, Arms: []string{"base", "new"}}, Document: &Document{}, judged: c.runs}
-		b.in.Plan = &plan.Plan{Compare: &plan.Compare{Arms: []plan.Arm{{Name: "base"}, {Name: "new", Deployment: &plan.Deployment{Network: plan.NetworkBridge}}}}}
+		b := &builder{
+			c: &record.Comparison{
+				Engines: []string{"postgresql"},
+				Arms:    []string{"base", "new"},
+			},
+			Document: &Document{},
+			judged:   c.runs,
+		}
+		b.in.Plan = &plan.Plan{Compare: &plan.Compare{Arms: []plan.Arm{{Name: "base"}, {
+			Name:       "new",
+			Deployment: &plan.Deployment{Network: plan.NetworkBridge},
+		}}}}
 		if got := b.sameText(); got != c.same {
 			t.Errorf("%s: same %q, want %q", name, got, c.same)
 		}
@@ -41,10 +56,12 @@ func TestArmsSayHowTheyAreDeployed(t *testing.T) {
 				row = r.Value
 			}
 		}
-		if want := "engine podman 4.3.1 with runc 1.1.5; network bridge"; c.same != "" && !strings.Contains(row, want) {
+		if want := "engine podman 4.3.1 with runc 1.1.5; network bridge"; c.same != "" &&
+			!strings.Contains(row, want) {
 			t.Errorf("%s: %q, want %q in it", name, row, want)
 		}
-		if want := "deployment container, network bridge"; c.same == "" && !strings.Contains(row, want) {
+		if want := "deployment container, network bridge"; c.same == "" &&
+			!strings.Contains(row, want) {
 			t.Errorf("%s: %q, want what was planned", name, row)
 		}
 	}

@@ -55,7 +55,8 @@ func (b *builder) disturbances() {
 				test = Unbounded
 			}
 			blocks := slices.Clone(r.Outliers)
-			if r.Kind == verdict.Inconclusive && r.Widest != 0 && !slices.Contains(blocks, r.Widest) {
+			if r.Kind == verdict.Inconclusive && r.Widest != 0 &&
+				!slices.Contains(blocks, r.Widest) {
 				blocks = append(blocks, r.Widest)
 			}
 			slices.Sort(blocks)
@@ -89,7 +90,9 @@ func (b *builder) heard(n Disturbance, endpoint string) {
 func loudest(runs []RunData, block int, test, wait string) (Disturbance, bool) {
 	n, most := Disturbance{Block: block, Test: test, Wait: wait}, 0.0
 	for _, r := range runs {
-		i := slices.IndexFunc(r.Waits, func(w HostWait) bool { return w.Name == wait && w.Test == test })
+		i := slices.IndexFunc(r.Waits, func(w HostWait) bool {
+			return w.Name == wait && w.Test == test
+		})
 		switch {
 		case i < 0:
 			return n, false
@@ -115,9 +118,18 @@ func (b *builder) disturbanceComments() []string {
 			if n.Wait == WaitDisk {
 				what = "all work on the target's host waited for a disk in %s of the time"
 			}
-			out.add("%spair %d stands out in %s; in the %s test of its run of %s "+what+", in no run of another pair in more than %s. It may be why.",
-				b.whose(f), n.Block, list(n.Endpoints), n.Test, b.armLabel(n.RunArm), share(float64(n.Share)),
-				share(float64(n.OtherMost)))
+			out.add(
+				"%spair %d stands out in %s; in the %s test of its run of %s "+what+", in no run of another pair in more than %s. It may be why.",
+				b.whose(
+					f,
+				),
+				n.Block,
+				list(n.Endpoints),
+				n.Test,
+				b.armLabel(n.RunArm),
+				share(float64(n.Share)),
+				share(float64(n.OtherMost)),
+			)
 		}
 	}
 	return out

@@ -34,16 +34,16 @@ type Input struct {
 	// Further lists the graphs after them that are shown only where a run has them, or the reason
 	// why it does not.
 	Graphs, Further []GraphSpec
-	// EngineNames holds the name and version that each database server reports, by engine: "mysql" ->
-	// "MariaDB 10.11.19".
+	// EngineNames holds the name and version that each database server reports, by engine: "mysql"
+	// -> "MariaDB 10.11.19".
 	EngineNames map[string]string
 	// Setup holds the first rows of the Setup table, in order.
 	Setup []record.Row
 	// Comments and Actions are texts of a person that take the place of the drafted ones and of the
 	// plan's; they may be empty.
 	Comments, Actions []string
-	// Chapters are the caller's sections beside the tables that every report has. Their leads are in
-	// the comments, unless a person has written these.
+	// Chapters are the caller's sections beside the tables that every report has. Their leads are
+	// in the comments, unless a person has written these.
 	Chapters []dialect.Supplement
 }
 
@@ -67,14 +67,14 @@ type RunData struct {
 	// Ops holds the measured phase by name; Events all events.
 	Ops    map[string]*measure.Window
 	Events []record.Event
-	// Omitted holds the operations that were not begun in the measured phase because users waited, by
-	// name; nil where the run has no record of them.
+	// Omitted holds the operations that were not begun in the measured phase because users waited,
+	// by name; nil where the run has no record of them.
 	Omitted map[string]*measure.Window
 	// Server holds the measured phase as the target's own telemetry recorded it, under the names of
 	// Ops where it is the same; nil without one.
 	Server map[string]*measure.Window
-	// Users holds the record of the users; nil for runs without one. Outside holds operations beside
-	// the steady state.
+	// Users holds the record of the users; nil for runs without one. Outside holds operations
+	// beside the steady state.
 	Users   *record.Users
 	Outside record.Outside
 	// Limiter is the resource that stopped the run, by its evidence; nil where it was not
@@ -82,11 +82,11 @@ type RunData struct {
 	Limiter *limiter.Limiter
 	// Drift lists the signals that moved in the measured phase; nil where it was not determined.
 	Drift []drift.Drift
-	// Waits are the target's waits for resources that its host shares; a test without a reading has no
-	// entry.
+	// Waits are the target's waits for resources that its host shares; a test without a reading has
+	// no entry.
 	Waits []HostWait
-	// Series holds the lines by test (Bounded, Unbounded) and name of graph, NoData why there is none
-	// where there is none.
+	// Series holds the lines by test (Bounded, Unbounded) and name of graph, NoData why there is
+	// none where there is none.
 	Series map[string]map[string]Line
 	NoData map[string]map[string]string
 	// Pages are the pages that the caller writes about this run beside the report.
@@ -101,8 +101,8 @@ type Document struct {
 	Comparison string `json:"comparison"` // id
 	State      State  `json:"state"`
 
-	// Kind is the conclusion that decides over all databases and arms; Indicative reports that it is
-	// inconclusive because there are fewer than six blocks.
+	// Kind is the conclusion that decides over all databases and arms; Indicative reports that it
+	// is inconclusive because there are fewer than six blocks.
 	Kind       verdict.Kind `json:"kind"`
 	Indicative bool         `json:"indicative,omitempty"`
 
@@ -111,12 +111,12 @@ type Document struct {
 
 	Verdicts  []NamedVerdict `json:"verdicts"`            // new arms against base
 	Databases []NamedVerdict `json:"databases,omitempty"` // engines against the first
-	// BlocksForSame holds, for each undecided endpoint of Verdicts, the number of blocks it takes to
-	// find it the same.
+	// BlocksForSame holds, for each undecided endpoint of Verdicts, the number of blocks it takes
+	// to find it the same.
 	BlocksForSame []BlocksFor `json:"blocks_for_same,omitempty"`
 
-	// DraftedComments and DraftedActions report that the texts were generated from the findings, not
-	// written by a person.
+	// DraftedComments and DraftedActions report that the texts were generated from the findings,
+	// not written by a person.
 	Comments        []string `json:"comments"`
 	DraftedComments bool     `json:"drafted_comments"`
 	Actions         []string `json:"action_items"`
@@ -136,8 +136,8 @@ type Document struct {
 	Sides    []SideTable      `json:"client_and_server,omitempty"` // one per engine
 	Rules    []RuleTable      `json:"rules,omitempty"`
 	Users    []UsersOf        `json:"users,omitempty"` // one per engine and arm
-	// AcknowledgedLost counts the messages that arms had acknowledged and that could not be read back,
-	// in judged runs and in voided ones: a repeated block does not bring them back.
+	// AcknowledgedLost counts the messages that arms had acknowledged and that could not be read
+	// back, in judged runs and in voided ones: a repeated block does not bring them back.
 	AcknowledgedLost int `json:"acknowledged_lost,omitempty"`
 	// LostElsewhere names the runs of which no verdict has the numbers and that lost some of them.
 	LostElsewhere []LostRun `json:"acknowledged_lost_elsewhere,omitempty"`
@@ -208,8 +208,9 @@ type GateReading struct {
 	Unit  string  `json:"unit,omitempty"`
 	Amber float64 `json:"amber"`
 	Red   float64 `json:"red"`
-	Level string  `json:"level"` // the worst of the runs: "green", "amber", "red", "not measured" or "not applicable"
-	Worst Number  `json:"worst"` // of all seconds
+	// the worst of the runs: "green", "amber", "red", "not measured" or "not applicable"
+	Level string `json:"level"`
+	Worst Number `json:"worst"` // of all seconds
 	// Measured of Runs measured the gate; Why is the reason why the last of the others did not.
 	Measured int    `json:"measured"`
 	Runs     int    `json:"runs"`
@@ -247,8 +248,9 @@ func (d Document) Subject() Subject {
 // A part is one kind of content of the documents on some subjects. Where it is missing it has no
 // sections.
 type part struct {
-	of       Subject
-	fold     string                   // title of the fold that HTML shows it in; neighbors with one title share a fold
+	of Subject
+	// title of the fold that HTML shows it in; neighbors with one title share a fold
+	fold     string
 	fill     func(*builder)           // takes its data from the input of [From]; nil for none
 	sections func(Document) []section // nil for none
 }

@@ -13,7 +13,8 @@ import (
 // A standing sums up a rule in one test of one run.
 type standing struct {
 	rule string
-	// used is the fraction of the limit, where it counts: at the capacity, or over the measured phase.
+	// used is the fraction of the limit, where it counts: at the capacity, or over the measured
+	// phase.
 	used                        float64
 	value, limit                float64
 	known, violated             bool
@@ -158,8 +159,12 @@ func Dominant(r RunData, test string) string {
 	case len(broken) > 0:
 		text = "Broken over the measured phase: " + list(broken) + "."
 	case ok:
-		text = fmt.Sprintf("No rule was broken over the measured phase. Nearest to its limit was %s, %s (%s).",
-			next.rule, next.usedText(), next.valueText())
+		text = fmt.Sprintf(
+			"No rule was broken over the measured phase. Nearest to its limit was %s, %s (%s).",
+			next.rule,
+			next.usedText(),
+			next.valueText(),
+		)
 	case len(warned) > 0 || slices.ContainsFunc(all, func(s standing) bool { return s.known }):
 		text = "No rule was broken over the measured phase."
 	case few > 0:
@@ -174,7 +179,10 @@ func Dominant(r RunData, test string) string {
 		text += fmt.Sprintf(" %s no data over it.", count(silent, "rule had", "rules had"))
 	}
 	if few > 0 {
-		text += fmt.Sprintf(" %s too few operations to be judged.", count(few, "rule had", "rules had"))
+		text += fmt.Sprintf(
+			" %s too few operations to be judged.",
+			count(few, "rule had", "rules had"),
+		)
 	}
 	return text
 }
@@ -184,7 +192,11 @@ func dominantSearch(c *record.Capacity, all []standing) string {
 		return "The search ended without a result, so no rule is named."
 	}
 	if gate, _ := c.Gate(); gate != "" {
-		return fmt.Sprintf("The search was ended by the gate %s of the generator's health and not by a rule: %s.", gate, orDash(c.Why))
+		return fmt.Sprintf(
+			"The search was ended by the gate %s of the generator's health and not by a rule: %s.",
+			gate,
+			orDash(c.Why),
+		)
 	}
 	next, ok := nearest(all, c.Rule)
 	after := ""
@@ -207,8 +219,13 @@ func dominantSearch(c *record.Capacity, all []standing) string {
 	}
 	switch c.Kind {
 	case record.Estimate:
-		return fmt.Sprintf("%s dominated: it stopped the search at %.0f users%s.%s", c.Rule, c.Users,
-			times, after)
+		return fmt.Sprintf(
+			"%s dominated: it stopped the search at %.0f users%s.%s",
+			c.Rule,
+			c.Users,
+			times,
+			after,
+		)
 	case record.Unstable:
 		return fmt.Sprintf("%s dominated%s, and the search is unstable: %s.%s", c.Rule, times,
 			orDash(c.Why), after)
@@ -216,6 +233,12 @@ func dominantSearch(c *record.Capacity, all []standing) string {
 		return fmt.Sprintf("%s dominated%s, and the search has no result: %s.", c.Rule, times,
 			orDash(c.Why))
 	}
-	return fmt.Sprintf("%s dominated%s; the search ended at a limit of its own (%s), so %.0f users is a lower bound.%s",
-		c.Rule, times, orDash(c.Stopped), c.Users, after)
+	return fmt.Sprintf(
+		"%s dominated%s; the search ended at a limit of its own (%s), so %.0f users is a lower bound.%s",
+		c.Rule,
+		times,
+		orDash(c.Stopped),
+		c.Users,
+		after,
+	)
 }

@@ -326,12 +326,20 @@ func (s State) more(f NamedVerdict) string {
 		text += ": " + list(open) + " " + verb(len(open), "is", "are") + " open"
 	}
 	if len(bounds) > 0 {
-		text += ", once the searches find more than lower bounds: " + list(bounds) + " " + verb(len(bounds),
-			"is", "are") + " open"
+		text += ", once the searches find more than lower bounds: " + list(
+			bounds,
+		) + " " + verb(
+			len(bounds),
+			"is",
+			"are",
+		) + " open"
 	}
 	if len(unreachable) > 0 {
-		text += fmt.Sprintf("; for %s no number of blocks up to %d is known to be enough, so make the runs steadier or longer first",
-			list(unreachable), verdict.MostBlocks)
+		text += fmt.Sprintf(
+			"; for %s no number of blocks up to %d is known to be enough, so make the runs steadier or longer first",
+			list(unreachable),
+			verdict.MostBlocks,
+		)
 	}
 	if len(unread) > 0 {
 		text += fmt.Sprintf("; %s %s no number on this host: repeat on a quiet one", list(unread),

@@ -22,8 +22,8 @@ type DuetTurns struct {
 	SliceMin time.Duration `json:"slice_min,omitempty"`
 	SliceMax time.Duration `json:"slice_max,omitempty"`
 	Turns    int           `json:"turns"`
-	// Carried counts turns that ended with operations under way, which went on in the next; CarriedOps
-	// counts these were.
+	// Carried counts turns that ended with operations under way, which went on in the next;
+	// CarriedOps counts these were.
 	Carried    int `json:"carried"`
 	CarriedOps int `json:"carried_ops"`
 	// LongestForeign is the longest time that a run had to wait for its next turn.
@@ -76,9 +76,13 @@ func (p *Protocol) modeTexts(d Document) []string {
 		if p.Unbalanced {
 			effect = "but in the judged blocks not every arm was at every address equally often: a part of any difference of the hosts is in the mean"
 		}
-		out = append(out,
-			"The arms exchanged their addresses, "+effect+"; no test of the hosts was made. "+strings.Join(p.Places,
-				" "))
+		out = append(
+			out,
+			"The arms exchanged their addresses, "+effect+"; no test of the hosts was made. "+strings.Join(
+				p.Places,
+				" ",
+			),
+		)
 	}
 	return out
 }
@@ -140,7 +144,8 @@ func (b *builder) addressesOf(engine, arm string) string {
 	var all []string
 	for _, r := range b.judged {
 		var d target.Description
-		if r.Cell.Engine != engine || r.Cell.Arm != arm || json.Unmarshal(r.Manifest.Target, &d) != nil {
+		if r.Cell.Engine != engine || r.Cell.Arm != arm ||
+			json.Unmarshal(r.Manifest.Target, &d) != nil {
 			continue
 		}
 		if at := strings.Join(d.URLs, " "); !slices.Contains(all, at) {
@@ -180,21 +185,40 @@ func (t *DuetTurns) texts(d Document) []string {
 	if t.PausedBy != "" {
 		by = " (" + t.PausedBy + ")"
 	}
-	out := []string{fmt.Sprintf("Duet: %s were up at once and took %s; without its turn a server was paused%s and its time stood still, "+
-		"so that noise of the host met all of them.", who, turns, by)}
+	out := []string{
+		fmt.Sprintf(
+			"Duet: %s were up at once and took %s; without its turn a server was paused%s and its time stood still, "+
+				"so that noise of the host met all of them.",
+			who,
+			turns,
+			by,
+		),
+	}
 	if t.PausedBy == record.PausedByNothing {
-		out[0] = fmt.Sprintf("Duet: %s were up elsewhere at once and their load took %s; without its turn an arm's users stood still, "+
-			"and its servers, which cannot be paused, worked on without load. Latencies are in real time. "+
-			"CPU time was not read, because it would have held that of the others' turns. "+
-			"The counters of the generator's network card hold the turns of all arms.", who, turns)
+		out[0] = fmt.Sprintf(
+			"Duet: %s were up elsewhere at once and their load took %s; without its turn an arm's users stood still, "+
+				"and its servers, which cannot be paused, worked on without load. Latencies are in real time. "+
+				"CPU time was not read, because it would have held that of the others' turns. "+
+				"The counters of the generator's network card hold the turns of all arms.",
+			who,
+			turns,
+		)
 	}
 	if t.Turns > 0 {
 		out = append(out,
-			fmt.Sprintf("%s had %s; %d of them ended with operations under way (%d in all), "+
-				"which went on in the next; the longest wait for a turn was %s.",
-				count(t.Runs, "judged run", "judged runs"), count(t.Turns, "turn", "turns"), t.Carried,
+			fmt.Sprintf(
+				"%s had %s; %d of them ended with operations under way (%d in all), "+
+					"which went on in the next; the longest wait for a turn was %s.",
+				count(
+					t.Runs,
+					"judged run",
+					"judged runs",
+				),
+				count(t.Turns, "turn", "turns"),
+				t.Carried,
 				t.CarriedOps,
-				secondsText(t.LongestForeign.Seconds())))
+				secondsText(t.LongestForeign.Seconds()),
+			))
 	}
 	return out
 }

@@ -16,9 +16,16 @@ func inTurns() Input {
 	in := planned()
 	in.Comparison.Mode, in.Comparison.ModeWhy = plan.ModeDuet, "compare.mode is duet"
 	for i := range in.Runs {
-		in.Runs[i].Manifest.Duet = &record.Duet{Seats: 2, Turns: 100, SliceMin: 200 * time.Millisecond,
-			SliceMax: 200 * time.Millisecond, Carried: 3, CarriedOps: 4,
-			LongestForeign: 310 * time.Millisecond, PausedBy: "freezer"}
+		in.Runs[i].Manifest.Duet = &record.Duet{
+			Seats:          2,
+			Turns:          100,
+			SliceMin:       200 * time.Millisecond,
+			SliceMax:       200 * time.Millisecond,
+			Carried:        3,
+			CarriedOps:     4,
+			LongestForeign: 310 * time.Millisecond,
+			PausedBy:       "freezer",
+		}
 	}
 	return in
 }
@@ -27,12 +34,20 @@ func inTurns() Input {
 func TestDuetIsDescribed(t *testing.T) {
 	in := inTurns()
 	d := From(in)
-	has(t, written(t, FullMarkdown, d), "Duet: both arms were up at once and took turns of 0.2 s; without its turn a server was paused (freezer) and its time stood still",
+	has(
+		t,
+		written(t, FullMarkdown, d),
+		"Duet: both arms were up at once and took turns of 0.2 s; without its turn a server was paused (freezer) and its time stood still",
 		"12 judged runs had 1200 turns; 36 of them ended with operations under way (48 in all), which went on in the next; the longest wait for a turn was 0.31 s",
-		"because the runs of a block are made in turns", "all runs of a block at once, in turns")
+		"because the runs of a block are made in turns",
+		"all runs of a block at once, in turns",
+	)
 	in.Runs[0].Manifest.Duet.SliceMax = time.Second
 	d = From(in)
-	if text := strings.Join(d.Protocol.modeTexts(d), " "); !strings.Contains(text, "turns of 0.2 s to 1 s;") {
+	if text := strings.Join(d.Protocol.modeTexts(d), " "); !strings.Contains(
+		text,
+		"turns of 0.2 s to 1 s;",
+	) {
 		t.Errorf("slices of two lengths: %s", text)
 	}
 	for i := range in.Runs {
@@ -62,7 +77,8 @@ func TestCapacityOfADuetIsNoLevel(t *testing.T) {
 	}
 }
 
-// TestSequenceIsDescribed gives the reason for a sequence; a comparison of an older version has no mode.
+// TestSequenceIsDescribed gives the reason for a sequence; a comparison of an older version has no
+// mode.
 func TestSequenceIsDescribed(t *testing.T) {
 	in := planned()
 	d := From(in)
@@ -90,16 +106,26 @@ func TestCanaryOfADuet(t *testing.T) {
 		in.Runs[i].Cell.Canary = 1000 + float64(in.Runs[i].Cell.Block)
 	}
 	d := From(in)
-	if p := d.Protocol; p.Canaries != 6 || len(p.Canary) != 0 || p.CanaryFirst != 1001 || p.CanaryLast != 1006 {
-		t.Errorf("%d readings, %d comparisons of arms, from %v to %v", p.Canaries, len(p.Canary), p.CanaryFirst, p.CanaryLast)
+	if p := d.Protocol; p.Canaries != 6 || len(p.Canary) != 0 || p.CanaryFirst != 1001 ||
+		p.CanaryLast != 1006 {
+		t.Errorf(
+			"%d readings, %d comparisons of arms, from %v to %v",
+			p.Canaries,
+			len(p.Canary),
+			p.CanaryFirst,
+			p.CanaryLast,
+		)
 	}
-	if text := strings.Join(d.Protocol.canaryTexts(d), " "); !strings.Contains(text,
-		"asked before each block while no target ran") || !strings.Contains(text, "between 6 blocks (sd)") {
+	if text := strings.Join(d.Protocol.canaryTexts(d), " "); !strings.Contains(
+		text,
+		"asked before each block while no target ran",
+	) || !strings.Contains(text, "between 6 blocks (sd)") {
 		t.Errorf("got %s", text)
 	}
 }
 
-// TestDuetElsewhereIsDescribed states that nothing was paused, and where the arms were that exchanged their addresses.
+// TestDuetElsewhereIsDescribed states that nothing was paused, and where the arms were that
+// exchanged their addresses.
 func TestDuetElsewhereIsDescribed(t *testing.T) {
 	in := inTurns()
 	for i := range in.Runs {
@@ -107,8 +133,12 @@ func TestDuetElsewhereIsDescribed(t *testing.T) {
 	}
 	d := From(in)
 	text := strings.Join(d.Protocol.modeTexts(d), " ")
-	for want, there := range map[string]bool{"both arms were up elsewhere at once and their load took turns of 0.2 s": true, "cannot be paused": true,
-		"was paused": false, "exchanged": false} {
+	for want, there := range map[string]bool{
+		"both arms were up elsewhere at once and their load took turns of 0.2 s": true,
+		"cannot be paused": true,
+		"was paused":       false,
+		"exchanged":        false,
+	} {
 		if strings.Contains(text, want) != there {
 			t.Errorf("%q is there: %v\n%s", want, !there, text)
 		}
@@ -132,7 +162,10 @@ compare: {arms: {base: {version: "1", url: "http://b"}, new: {version: "2", url:
 			want = "base at the address of new, new at the address of base"
 		}
 		for _, s := range stood {
-			if has := strings.Contains(s, want); has != strings.Contains(strings.SplitN(s, ":", 2)[0], strconv.Itoa(block)) {
+			if has := strings.Contains(s, want); has != strings.Contains(
+				strings.SplitN(s, ":", 2)[0],
+				strconv.Itoa(block),
+			) {
 				t.Errorf("block %d: want it with %q: %s", block, want, got)
 			}
 		}
@@ -141,12 +174,18 @@ compare: {arms: {base: {version: "1", url: "http://b"}, new: {version: "2", url:
 		t.Errorf("places %q, balanced %v", stood, balanced)
 	}
 	// A block that was dropped for good leaves its host with one arm only.
-	if stood, balanced := places(p, all[1:]); balanced || len(stood) != 2 || !strings.Contains(strings.Join(stood, " "), "Block ") || strings.Contains(strings.Join(stood, " "), "1") {
+	if stood, balanced := places(p, all[1:]); balanced || len(stood) != 2 ||
+		!strings.Contains(strings.Join(stood, " "), "Block ") ||
+		strings.Contains(strings.Join(stood, " "), "1") {
 		t.Errorf("without block 1: %q, balanced %v", stood, balanced)
 	}
-	for unbalanced, want := range map[bool]string{false: "so that a difference of the hosts cancels", true: "a part of any difference of the hosts is in the mean"} {
+	for unbalanced, want := range map[bool]string{
+		false: "so that a difference of the hosts cancels",
+		true:  "a part of any difference of the hosts is in the mean",
+	} {
 		x := Protocol{Places: stood, Unbalanced: unbalanced}
-		if text := strings.Join(x.modeTexts(d), " "); !strings.Contains(text, want) || unbalanced && strings.Contains(text, "cancels") {
+		if text := strings.Join(x.modeTexts(d), " "); !strings.Contains(text, want) ||
+			unbalanced && strings.Contains(text, "cancels") {
 			t.Errorf("unbalanced %v: %s", unbalanced, text)
 		}
 	}
@@ -171,13 +210,18 @@ compare: {arms: {base: {version: "1", url: "http://b"}, new: {version: "2", url:
 	in.Plan = p
 	for i := range in.Runs {
 		r := &in.Runs[i]
-		r.Manifest.Target = fmt.Appendf(nil, `{"driver":"external","urls":["http://%s"]}`, p.Place(r.Cell.Arm, r.Cell.Block).Name)
+		r.Manifest.Target = fmt.Appendf(
+			nil,
+			`{"driver":"external","urls":["http://%s"]}`,
+			p.Place(r.Cell.Arm, r.Cell.Block).Name,
+		)
 	}
 	d := From(in)
 	text := written(t, FullMarkdown, d)
 	for _, arm := range []string{"base", "new"} {
 		first, other := p.Place(arm, 1).Name, p.Place(arm, 2).Name
-		if want := fmt.Sprintf("at http://%s, in other blocks http://%s", first, other); first == other || !strings.Contains(strings.ReplaceAll(text, "\\", ""), want) {
+		if want := fmt.Sprintf("at http://%s, in other blocks http://%s", first, other); first == other ||
+			!strings.Contains(strings.ReplaceAll(text, "\\", ""), want) {
 			t.Errorf("the Setup of %s does not have %q", arm, want)
 		}
 	}

@@ -19,12 +19,14 @@ type NamedVerdict struct {
 	Verdict   verdict.Verdict `json:"verdict"`
 	Skipped   []record.Row    `json:"skipped,omitempty"` // endpoint, reason
 	Secondary *verdict.Family `json:"further,omitempty"` // all other metrics; they decide nothing
-	Shifts    []verdict.Shift `json:"shifts,omitempty"`  // where the distributions differ; they decide nothing
+	// where the distributions differ; they decide nothing
+	Shifts []verdict.Shift `json:"shifts,omitempty"`
 }
 
 // BlocksFor holds the number of blocks that one endpoint of one comparison takes.
 type BlocksFor struct {
-	Of       string           `json:"of"` // the database, or the two that are compared and the arm; may be empty
+	// the database, or the two that are compared and the arm; may be empty
+	Of       string           `json:"of"`
 	Endpoint string           `json:"endpoint"`
 	Effect   Number           `json:"effect"` // relative
 	Margin   float64          `json:"margin"`
@@ -114,9 +116,11 @@ func (d Document) endpointSections() []section {
 		base, fresh := d.baseLabel(), d.armLabel(f.Arm)
 		notes := append(endpointNotes(f, base, fresh), d.omissionNotes(f)...)
 		if i == 0 {
-			notes = append(notes,
+			notes = append(
+				notes,
 				"Could find: the change that this many pairs with this spread find in four of five cases. "+
-					"Needed: how long a comparison takes whose numbers are like these until it has a verdict. One verdict per database holds its level over all endpoints (Holm).")
+					"Needed: how long a comparison takes whose numbers are like these until it has a verdict. One verdict per database holds its level over all endpoints (Holm).",
+			)
 		}
 		out = append(out,
 			section{Level: 3, Title: d.titleOf("Primary endpoints", f),
@@ -154,16 +158,39 @@ func endpointNotes(f NamedVerdict, base, fresh string) []string {
 }
 
 func (s State) endpointTable(f NamedVerdict, base, fresh string) *table {
-	t := newTable(1, "Endpoint", "Verdict", ">"+base, ">"+fresh, ">Effect", ">Margin", ">Could find",
-		">Pairs", ">Needed", "Why")
+	t := newTable(
+		1,
+		"Endpoint",
+		"Verdict",
+		">"+base,
+		">"+fresh,
+		">Effect",
+		">Margin",
+		">Could find",
+		">Pairs",
+		">Needed",
+		"Why",
+	)
 	for _, r := range f.Verdict.Results {
 		needed := dash
 		if r.PairsNeeded > 0 {
 			needed = s.lasting(r.PairsNeeded)
 		}
-		t.add(r.Name, kindText(r.Kind, r.Indicative), summary(r.Endpoint, r.Base),
-			summary(r.Endpoint, r.New), effect(r), size(r.Endpoint, r.Margin), size(r.Endpoint, r.MDE), r.N,
-			needed, r.Reason)
+		t.add(
+			r.Name,
+			kindText(r.Kind, r.Indicative),
+			summary(r.Endpoint, r.Base),
+			summary(
+				r.Endpoint,
+				r.New,
+			),
+			effect(r),
+			size(r.Endpoint, r.Margin),
+			size(r.Endpoint, r.MDE),
+			r.N,
+			needed,
+			r.Reason,
+		)
 	}
 	return t
 }
@@ -199,8 +226,13 @@ func clockNotes(f NamedVerdict, base, fresh string) []string {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []string{"CPU time that follows the clock, and that pauses added, is left out, in each block by itself: " +
-		strings.Join(parts, "; ") + "."}
+	return []string{
+		"CPU time that follows the clock, and that pauses added, is left out, in each block by itself: " +
+			strings.Join(
+				parts,
+				"; ",
+			) + ".",
+	}
 }
 
 // addBlocks adds the number of blocks it takes to find a result the same, if it is defined.

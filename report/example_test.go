@@ -15,13 +15,20 @@ func Example() {
 	r := verdict.Judge(e, []verdict.Pair{{Block: 1, Base: 16997, New: 16378}}, verdict.Fixed(1))
 	d := report.From(report.Input{
 		Comparison: &record.Comparison{
-			State: record.Sealed, Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: 1,
+			State:   record.Sealed,
+			Arms:    []string{"base", "new"},
+			Engines: []string{"postgresql"},
+			Blocks:  1,
 			Runs: []record.ComparisonRun{
 				{Run: "r1", Block: 1, Order: 1, Arm: "base", Engine: "postgresql", Valid: true},
 				{Run: "r2", Block: 1, Order: 2, Arm: "new", Engine: "postgresql", Valid: true},
 			},
 		},
-		Arms:        []report.Judged{{Engine: "postgresql", Arm: "new", Verdict: verdict.Combine("postgresql", []verdict.Result{r})}},
+		Arms: []report.Judged{{
+			Engine:  "postgresql",
+			Arm:     "new",
+			Verdict: verdict.Combine("postgresql", []verdict.Result{r}),
+		}},
 		EngineNames: map[string]string{"postgresql": "PostgreSQL 15.18"},
 	})
 	if err := report.Screen(os.Stdout, d, 90); err != nil {

@@ -14,9 +14,14 @@ const graphHelp = "Drag across a graph to zoom; all graphs of the same test and 
 // a sentence. Its title and legend inside the picture, for readers of the file alone, are hidden by
 // the page's style and cropped here.
 func writeFigure(b *bytes.Buffer, g Graph, id int) {
-	fmt.Fprintf(b,
+	fmt.Fprintf(
+		b,
 		`<figure data-clock="%s %s" aria-labelledby="g%[3]d">`+"\n"+`<figcaption><button type="button" class="title" id="g%[3]d" aria-expanded="false">%[4]s</button>`,
-		esc(g.data.Engine), esc(g.data.Test), id, esc(g.title()+g.inUnit()))
+		esc(g.data.Engine),
+		esc(g.data.Test),
+		id,
+		esc(g.title()+g.inUnit()),
+	)
 	if g.data.NoData != "" { // an empty picture has no description
 		fmt.Fprintf(b, `</figcaption><p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
 		return
@@ -25,9 +30,13 @@ func writeFigure(b *bytes.Buffer, g Graph, id int) {
 	for _, k := range g.keys() {
 		switch k.kind {
 		case "arm":
-			fmt.Fprintf(b,
+			fmt.Fprintf(
+				b,
 				`<button type="button" class="key a%d" data-arm="%d" aria-pressed="true"><i></i>%s</button>`,
-				k.index%len(palette), k.arm, esc(k.text))
+				k.index%len(palette),
+				k.arm,
+				esc(k.text),
+			)
 		case "missing":
 			fmt.Fprintf(b, `<span class="key">%s</span>`, esc(k.text))
 		default:

@@ -208,8 +208,11 @@ func (b *builder) warnings() {
 	}
 	switch {
 	case d.State.Judged == 0 && d.State.Cost > 0 && d.State.Complete:
-		add(causeEnvironment, true,
-			"others on the host disturbed every block: only the cost of operations was judged, not response times or capacity")
+		add(
+			causeEnvironment,
+			true,
+			"others on the host disturbed every block: only the cost of operations was judged, not response times or capacity",
+		)
 	case d.State.Judged == 0 && d.State.Complete:
 		add(causeFew, true, "no block could be judged")
 	case d.State.Judged < stats.MinPairs && d.State.Complete:
@@ -224,18 +227,35 @@ func (b *builder) warnings() {
 		add(causeLost, true, w)
 	}
 	for _, e := range slices.Sorted(maps.Keys(b.c.Unguided)) {
-		add(causeSearch, false,
-			fmt.Sprintf("%sthe searches begin where the plan says, because %s", b.on(e), b.c.Unguided[e]))
+		add(
+			causeSearch,
+			false,
+			fmt.Sprintf(
+				"%sthe searches begin where the plan says, because %s",
+				b.on(e),
+				b.c.Unguided[e],
+			),
+		)
 	}
 	if b.c.Retried > 0 {
-		add(causeTime, false,
-			fmt.Sprintf("%s went into running again what was void, %s of it into waiting for a quiet host",
-				b.c.Retried.Round(time.Second), b.c.Waited.Round(time.Second)))
+		add(
+			causeTime,
+			false,
+			fmt.Sprintf(
+				"%s went into running again what was void, %s of it into waiting for a quiet host",
+				b.c.Retried.Round(time.Second),
+				b.c.Waited.Round(time.Second),
+			),
+		)
 	}
 	for _, v := range d.Voided {
 		all = append(all,
-			notice{cause: causeVoided, changes: v.Missing, about: []string{fmt.Sprintf("block %d", v.Block)},
-				text: fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, v.again())})
+			notice{
+				cause:   causeVoided,
+				changes: v.Missing,
+				about:   []string{fmt.Sprintf("block %d", v.Block)},
+				text:    fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, v.again()),
+			})
 	}
 	for _, w := range d.canaryWarnings() {
 		add(causeEnvironment, true, w)
@@ -252,7 +272,9 @@ func (b *builder) warnings() {
 		if r.Part != "judged" || len(r.Finding) == 0 {
 			continue
 		}
-		if slices.ContainsFunc(r.Finding, func(f record.Finding) bool { return f.Level == record.Red }) {
+		if slices.ContainsFunc(r.Finding, func(f record.Finding) bool {
+			return f.Level == record.Red
+		}) {
 			red++
 		} else {
 			amber++
@@ -284,9 +306,17 @@ func (b *builder) resultNotices() []notice {
 		all = append(all, judgedAs{f.Name, f.Verdict})
 	}
 	for _, f := range b.Databases {
-		all = append(all,
-			judgedAs{b.engineLabel(f.Engine) + " against " + b.Engines[0].Label + " with " + b.armLabel(f.Arm),
-				f.Verdict})
+		all = append(
+			all,
+			judgedAs{
+				b.engineLabel(
+					f.Engine,
+				) + " against " + b.Engines[0].Label + " with " + b.armLabel(
+					f.Arm,
+				),
+				f.Verdict,
+			},
+		)
 	}
 	return noticesOf(all)
 }

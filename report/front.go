@@ -60,7 +60,12 @@ var causes = []cause{
 		"see Validity for what happened in these blocks, and repeat it", true},
 	{string(verdict.FailedArm), "runs failed by the target's doing (%s)",
 		"read the server's log of these runs", false},
-	{causeMix, "", "give both arms the same mix: leave out the actions that one of them lacks", false},
+	{
+		causeMix,
+		"",
+		"give both arms the same mix: leave out the actions that one of them lacks",
+		false,
+	},
 	{causeDelivery, "", "see Messages before a release", false},
 	{string(verdict.OnlyBounds),
 		"some pairs are only bounds, because searches ended at limits of their own (%s)",

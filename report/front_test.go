@@ -15,7 +15,8 @@ import (
 	"plimsoll/record"
 )
 
-// TestEveryWarningHasAGroup: the groups hold all warnings, each once, and those that could change a verdict come first.
+// TestEveryWarningHasAGroup: the groups hold all warnings, each once, and those that could change a
+// verdict come first.
 func TestEveryWarningHasAGroup(t *testing.T) {
 	for name, s := range scenes() {
 		d := From(s.input())
@@ -40,47 +41,85 @@ func TestEveryWarningHasAGroup(t *testing.T) {
 	}
 }
 
-// TestWhatCouldChangeAVerdict: pairs far from the others do where the result without them would give the database
-// another verdict.
+// TestWhatCouldChangeAVerdict: pairs far from the others do where the result without them would
+// give the database another verdict.
 func TestWhatCouldChangeAVerdict(t *testing.T) {
 	result := func(name string, k verdict.Kind, warnings ...verdict.Warning) verdict.Result {
 		return verdict.Result{Endpoint: plan.Endpoint{Name: name}, Kind: k, Warnings: warnings}
 	}
 	far := func(without verdict.Kind) verdict.Warning {
-		return verdict.Warning{Code: verdict.FarPairs, Text: "pair 2 is far from the others", Without: without}
+		return verdict.Warning{
+			Code:    verdict.FarPairs,
+			Text:    "pair 2 is far from the others",
+			Without: without,
+		}
 	}
 	for _, tt := range []struct {
 		name    string
 		verdict verdict.Verdict
 		changes bool
 	}{
-		{"worse without it", verdict.Verdict{Kind: verdict.Same, Results: []verdict.Result{result("a", verdict.Same, far("worse")), result("b", verdict.Same)}}, true},
-		{"the same without it", verdict.Verdict{Kind: verdict.Same, Results: []verdict.Result{result("a", verdict.Same, far("same")), result("b", verdict.Same)}}, false},
-		{"another is worse anyway", verdict.Verdict{Kind: verdict.Worse, Results: []verdict.Result{result("a", verdict.Same, far("inconclusive")), result("b", verdict.Worse)}}, false},
-		{"the only open one would be decided", verdict.Verdict{Kind: verdict.Inconclusive, Results: []verdict.Result{result("a", verdict.Inconclusive, far("same")), result("b", verdict.Same)}}, true},
-		{"an order that is allowed for", verdict.Verdict{Kind: verdict.Same, Results: []verdict.Result{result("a", verdict.Same,
-			verdict.Warning{Code: verdict.RunOrder, Text: "the run that came second in its pair was 2 % lower"})}}, false},
-		{"planned pairs that are missing", verdict.Verdict{Kind: verdict.Same, Results: []verdict.Result{result("a", verdict.Same,
-			verdict.Warning{Code: verdict.MissingPairs, Text: "6 of 8 planned pairs"})}}, true},
+		{"worse without it", verdict.Verdict{
+			Kind:    verdict.Same,
+			Results: []verdict.Result{result("a", verdict.Same, far("worse")), result("b", verdict.Same)},
+		}, true},
+		{"the same without it", verdict.Verdict{
+			Kind:    verdict.Same,
+			Results: []verdict.Result{result("a", verdict.Same, far("same")), result("b", verdict.Same)},
+		}, false},
+		{"another is worse anyway", verdict.Verdict{
+			Kind:    verdict.Worse,
+			Results: []verdict.Result{result("a", verdict.Same, far("inconclusive")), result("b", verdict.Worse)},
+		}, false},
+		{"the only open one would be decided", verdict.Verdict{
+			Kind:    verdict.Inconclusive,
+			Results: []verdict.Result{result("a", verdict.Inconclusive, far("same")), result("b", verdict.Same)},
+		}, true},
+		{"an order that is allowed for", verdict.Verdict{
+			Kind: verdict.Same,
+			Results: []verdict.Result{result("a", verdict.Same,
+				verdict.Warning{
+					Code: verdict.RunOrder,
+					Text: "the run that came second in its pair was 2 % lower",
+				})},
+		}, false},
+		{"planned pairs that are missing", verdict.Verdict{
+			Kind: verdict.Same,
+			Results: []verdict.Result{result("a", verdict.Same,
+				verdict.Warning{Code: verdict.MissingPairs, Text: "6 of 8 planned pairs"})},
+		}, true},
 	} {
 		got := noticesOf([]judgedAs{{"X", tt.verdict}})
-		if len(got) != 1 || got[0].changes != tt.changes || got[0].text != tt.verdict.Results[0].Warnings[0].Text+" (X a)" {
+		if len(got) != 1 || got[0].changes != tt.changes ||
+			got[0].text != tt.verdict.Results[0].Warnings[0].Text+" (X a)" {
 			t.Errorf("%s: %+v, want changes %v", tt.name, got, tt.changes)
 		}
 	}
-	v := verdict.Verdict{Kind: verdict.Same, Results: []verdict.Result{result("a", verdict.Same, far("worse")), result("b", verdict.Same, verdict.Warning{Code: verdict.UnlikeSpread})}}
-	all := groups(append([]notice{{cause: causeTime, text: "slow"}}, noticesOf([]judgedAs{{"X", v}, {"Y", v}})...))
+	v := verdict.Verdict{
+		Kind: verdict.Same,
+		Results: []verdict.Result{
+			result("a", verdict.Same, far("worse")),
+			result("b", verdict.Same, verdict.Warning{Code: verdict.UnlikeSpread}),
+		},
+	}
+	all := groups(append([]notice{{
+		cause: causeTime,
+		text:  "slow",
+	}}, noticesOf([]judgedAs{{"X", v}, {"Y", v}})...))
 	var causes []string
 	for _, g := range all {
 		causes = append(causes, fmt.Sprint(g.Cause, " ", g.Changes, " ", len(g.Warnings)))
 	}
-	if want := []string{"outliers true 1", "spread false 1", "time false 1"}; !slices.Equal(causes, want) {
+	if want := []string{"outliers true 1", "spread false 1", "time false 1"}; !slices.Equal(
+		causes,
+		want,
+	) {
 		t.Errorf("groups %q, want %q", causes, want)
 	}
 }
 
-// TestAnswerShowsEveryPair: of each endpoint the picture has a mark for each arm in each block and a bar for each
-// difference, the interval, and the margin; as text it names them all.
+// TestAnswerShowsEveryPair: of each endpoint the picture has a mark for each arm in each block and
+// a bar for each difference, the interval, and the margin; as text it names them all.
 func TestAnswerShowsEveryPair(t *testing.T) {
 	for name, s := range scenes() {
 		a := From(s.input()).Answer()
@@ -104,9 +143,17 @@ func TestAnswerShowsEveryPair(t *testing.T) {
 				}
 			}
 			if kinds["disc"] != pairs+1 || bars != pairs+1 { // one more in the legend
-				t.Errorf("%s, %s: %d marks of base and %d bars for %d pairs", name, p.name, kinds["disc"], bars, pairs)
+				t.Errorf(
+					"%s, %s: %d marks of base and %d bars for %d pairs",
+					name,
+					p.name,
+					kinds["disc"],
+					bars,
+					pairs,
+				)
 			}
-			if text := p.text(true); strings.Count(text, "by block: ") == 0 && pairs > 0 || strings.Count(text, ", margin ") != len(p.results) {
+			if text := p.text(true); strings.Count(text, "by block: ") == 0 && pairs > 0 ||
+				strings.Count(text, ", margin ") != len(p.results) {
 				t.Errorf("%s: %s", name, text)
 			}
 		}
@@ -123,21 +170,38 @@ func TestAnswerShowsEveryPair(t *testing.T) {
 	}
 }
 
-// TestRunScreenFits: entries without room are counted, the ends are always shown, and nothing is cut.
+// TestRunScreenFits: entries without room are counted, the ends are always shown, and nothing is
+// cut.
 func TestRunScreenFits(t *testing.T) {
-	s := RunScreen{Title: "run r: sealed, valid", More: "plimsoll show r has everything", Ends: []record.Row{{Name: "run", Value: "/some/where"}}}
+	s := RunScreen{
+		Title: "run r: sealed, valid",
+		More:  "plimsoll show r has everything",
+		Ends:  []record.Row{{Name: "run", Value: "/some/where"}},
+	}
 	for i := range 30 {
-		s.Entries = append(s.Entries, record.Row{Name: fmt.Sprint("fact ", i), Value: strings.Repeat("words ", 1+i)})
+		s.Entries = append(s.Entries, record.Row{
+			Name:  fmt.Sprint("fact ", i),
+			Value: strings.Repeat("words ", 1+i),
+		})
 	}
 	for i := range 12 {
-		s.Ops = append(s.Ops, RunOp{OpLine: OpLine{Name: fmt.Sprint("op", i), OpCell: OpCell{Count: uint64(100 - i), P50: 1, P95: 2, P99: unknown}}, Mean: 1, Max: 3})
+		s.Ops = append(s.Ops, RunOp{
+			OpLine: OpLine{
+				Name:   fmt.Sprint("op", i),
+				OpCell: OpCell{Count: uint64(100 - i), P50: 1, P95: 2, P99: unknown},
+			},
+			Mean: 1,
+			Max:  3,
+		})
 	}
 	for _, n := range []int{0, 1, 30} {
 		part := s
 		part.Entries = s.Entries[:n]
 		text := string(render(t, func(w io.Writer) error { return part.Write(w, 0) }))
 		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-		if len(lines) > RunLines || strings.Contains(text, "…") || !strings.Contains(text, "run: /some/where") || !strings.Contains(text, "op0") {
+		if len(lines) > RunLines || strings.Contains(text, "…") ||
+			!strings.Contains(text, "run: /some/where") ||
+			!strings.Contains(text, "op0") {
 			t.Errorf("%d entries: %d lines\n%s", n, len(lines), text)
 		}
 		for _, l := range lines {
@@ -153,9 +217,12 @@ func TestRunScreenFits(t *testing.T) {
 
 func TestLimiterOfASearchWithoutABrokenRule(t *testing.T) {
 	for want, l := range map[string]SearchEnds{
-		"no search":                                      {},
-		"no rule (1 of 1), lower bounds: 1 of 1":         {Searches: 1, AtLeast: 1},
-		"the rule p99(op) (1 of 2) and no rule (1 of 2)": {Searches: 2, Rules: []Count{{Name: "p99(op)", N: 1}}},
+		"no search":                              {},
+		"no rule (1 of 1), lower bounds: 1 of 1": {Searches: 1, AtLeast: 1},
+		"the rule p99(op) (1 of 2) and no rule (1 of 2)": {
+			Searches: 2,
+			Rules:    []Count{{Name: "p99(op)", N: 1}},
+		},
 	} {
 		if got := limiterText(l); got != want {
 			t.Errorf("limiterText = %q, want %q", got, want)

@@ -11,7 +11,13 @@ import (
 )
 
 // levels are a gate's, from the best.
-var levels = []string{record.NotApplicable, record.NotMeasured, record.Green, record.Amber, record.Red}
+var levels = []string{
+	record.NotApplicable,
+	record.NotMeasured,
+	record.Green,
+	record.Amber,
+	record.Red,
+}
 
 // gates sums up the gates of the judged runs.
 func (b *builder) gates() {
@@ -34,7 +40,15 @@ func (b *builder) gate(g record.GateOutcome) {
 	i := slices.IndexFunc(b.Gates, func(x GateReading) bool { return x.Name == g.Name })
 	if i < 0 {
 		i = len(b.Gates)
-		b.Gates = append(b.Gates, GateReading{Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Level: g.Level, Worst: unknown})
+		b.Gates = append(b.Gates, GateReading{
+			Name:  g.Name,
+			What:  g.What,
+			Unit:  g.Unit,
+			Amber: g.Amber,
+			Red:   g.Red,
+			Level: g.Level,
+			Worst: unknown,
+		})
 	}
 	x := &b.Gates[i]
 	x.Runs++
@@ -47,7 +61,8 @@ func (b *builder) gate(g record.GateOutcome) {
 		x.Measured++
 	}
 	if g.Worst != nil {
-		if w := Number(*g.Worst); !x.Worst.Known() || g.Floor && w < x.Worst || !g.Floor && w > x.Worst {
+		if w := Number(*g.Worst); !x.Worst.Known() || g.Floor && w < x.Worst ||
+			!g.Floor && w > x.Worst {
 			x.Worst = w
 		}
 	}
@@ -61,7 +76,19 @@ func (d Document) gateSections() []section {
 	if len(d.Gates) == 0 {
 		return nil
 	}
-	t := newTable(2, "Gate", "What is read", "State", ">Worst second", ">Amber from", ">Red from", ">Seconds", ">amber", ">red", "Runs")
+	t := newTable(
+		2,
+		"Gate",
+		"What is read",
+		"State",
+		">Worst second",
+		">Amber from",
+		">Red from",
+		">Seconds",
+		">amber",
+		">red",
+		"Runs",
+	)
 	var few []string
 	for _, g := range d.Gates {
 		if g.Level == record.Green && g.AmberSeconds+g.RedSeconds > 0 {
@@ -74,14 +101,33 @@ func (d Document) gateSections() []section {
 		}
 		runs := strconv.Itoa(g.Runs)
 		if g.Measured < g.Runs {
-			runs = strconv.Itoa(g.Measured) + " of " + strconv.Itoa(g.Runs) + "; otherwise: " + g.Why
+			runs = strconv.Itoa(
+				g.Measured,
+			) + " of " + strconv.Itoa(
+				g.Runs,
+			) + "; otherwise: " + g.Why
 		}
-		t.add(g.Name, g.What, g.Level, worst, unit.Format(g.Amber), unit.Format(g.Red), g.Seconds, g.AmberSeconds, g.RedSeconds, runs)
+		t.add(
+			g.Name,
+			g.What,
+			g.Level,
+			worst,
+			unit.Format(g.Amber),
+			unit.Format(g.Red),
+			g.Seconds,
+			g.AmberSeconds,
+			g.RedSeconds,
+			runs,
+		)
 	}
 	s := section{Level: 3, Title: "Gates of the generator", Table: t}
 	if len(few) > 0 {
-		s.Notes = []string{fmt.Sprintf("Green with seconds beyond a limit: %s. Such a second counts where the run has more of them than one in ten, and than three.",
-			strings.Join(few, ", "))}
+		s.Notes = []string{
+			fmt.Sprintf(
+				"Green with seconds beyond a limit: %s. Such a second counts where the run has more of them than one in ten, and than three.",
+				strings.Join(few, ", "),
+			),
+		}
 	}
 	return []section{s}
 }

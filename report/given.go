@@ -32,8 +32,8 @@ type Given struct {
 	// few pairs for any.
 	Kind       verdict.Kind `json:"kind"`
 	Indicative bool         `json:"indicative,omitempty"`
-	// NotComplete names the missing part of a stored comparison; empty for one that is complete, and
-	// for other numbers.
+	// NotComplete names the missing part of a stored comparison; empty for one that is complete,
+	// and for other numbers.
 	NotComplete string `json:"not_complete,omitempty"`
 	// Verdicts judge the new arm against base, one per database; Databases judge each database
 	// against the first, within each arm.
@@ -44,8 +44,8 @@ type Given struct {
 	Warnings []string     `json:"warnings,omitempty"`
 	// WarningGroups are the same warnings by cause, those first that could change a verdict.
 	WarningGroups []WarningGroup `json:"warning_groups,omitempty"`
-	// Blocks holds the number of blocks that finding the arms the same would have taken, one entry per
-	// endpoint of Verdicts and Databases that has a relative difference.
+	// Blocks holds the number of blocks that finding the arms the same would have taken, one entry
+	// per endpoint of Verdicts and Databases that has a relative difference.
 	Blocks  []BlocksFor `json:"blocks_for_same,omitempty"`
 	Asides  []Aside     `json:"asides,omitempty"`
 	Sources []Source    `json:"sources,omitempty"`
@@ -89,9 +89,10 @@ type JudgeInput struct {
 	Rows, Asides    []imported.PairRow
 	Arms, Databases []Judged // with verdicts alone
 	Skipped         map[string]string
-	NotComplete     string // the missing part of a stored comparison; empty for one that is complete
-	Warnings        []string
-	Sources         []Source
+	// the missing part of a stored comparison; empty for one that is complete
+	NotComplete string
+	Warnings    []string
+	Sources     []Source
 }
 
 // Skip adds a figure that was not judged, and why.
@@ -105,8 +106,13 @@ func (in *JudgeInput) Skip(name, why string) {
 // FromRows makes the document of given numbers, which has verdicts, warnings and names, and no
 // runs. The input is not changed.
 func FromRows(in JudgeInput) Document {
-	g := &Given{Format: GivenFormat, Names: in.Names, NotComplete: in.NotComplete, Sources: in.Sources,
-		Asides: asides(in.Asides)}
+	g := &Given{
+		Format:      GivenFormat,
+		Names:       in.Names,
+		NotComplete: in.NotComplete,
+		Sources:     in.Sources,
+		Asides:      asides(in.Asides),
+	}
 	for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
 		g.Skipped = append(g.Skipped, record.Row{Name: name, Value: in.Skipped[name]})
 	}
@@ -140,7 +146,11 @@ func FromRows(in JudgeInput) Document {
 	}
 	if in.NotComplete != "" {
 		d.State.State, d.State.Why = record.Interrupted, in.NotComplete
-		notices = append(notices, notice{cause: causeIncomplete, text: in.NotComplete, changes: true})
+		notices = append(notices, notice{
+			cause:   causeIncomplete,
+			text:    in.NotComplete,
+			changes: true,
+		})
 	}
 	var named []judgedAs
 	for _, v := range slices.Concat(g.Verdicts, g.Databases) {
@@ -210,8 +220,13 @@ func asides(rows []imported.PairRow) []Aside {
 // per database, a column per version, and the deltas both ways.
 func (d Document) givenTop() sheet {
 	g := d.Given
-	s := sheet{title: "Performance Comparison", arms: g.Names[:], about: "Judged from given numbers.",
-		front: d.front(), warnings: g.Warnings}
+	s := sheet{
+		title:    "Performance Comparison",
+		arms:     g.Names[:],
+		about:    "Judged from given numbers.",
+		front:    d.front(),
+		warnings: g.Warnings,
+	}
 	s.footer = "Made by plimsoll from numbers that were given to it; it did not measure them."
 	for i, v := range g.Verdicts {
 		s.front.verdicts[i].text = strings.TrimSuffix(v.Lead, ".")
@@ -260,9 +275,11 @@ func (d Document) asideSections() []section {
 		t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)),
 			delta, a.Pairs)
 	}
-	return t.section("Other figures",
+	return t.section(
+		"Other figures",
 		"Geometric means over the pairs; arithmetic ones, without a delta, of what is 0 somewhere. "+
-			"Shown and not judged: among many figures some differ by chance.")
+			"Shown and not judged: among many figures some differ by chance.",
+	)
 }
 
 // sourceSections are the files that the numbers were read from.
@@ -354,7 +371,9 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 	}
 	first, ok := find(g.databases[0])
 	of := func(v verdict.Verdict) bool {
-		return slices.ContainsFunc(v.Results, func(r verdict.Result) bool { return r.Name == m.name })
+		return slices.ContainsFunc(v.Results, func(r verdict.Result) bool {
+			return r.Name == m.name
+		})
 	}
 	// The metric was not compared between databases.
 	apart := slices.ContainsFunc(g.Verdicts, of) && !slices.ContainsFunc(g.Databases, of)
@@ -370,8 +389,13 @@ func (g *Given) addRows(t *table, m givenMetric, pair int, named bool, before ..
 		if len(g.databases) > 2 {
 			label += " " + db
 		}
-		t.add(before, label, deltaCell(first.Base, r.Base, first.BaseCensored, r.BaseCensored, absolute),
-			deltaCell(first.New, r.New, first.NewCensored, r.NewCensored, absolute), "")
+		t.add(
+			before,
+			label,
+			deltaCell(first.Base, r.Base, first.BaseCensored, r.BaseCensored, absolute),
+			deltaCell(first.New, r.New, first.NewCensored, r.NewCensored, absolute),
+			"",
+		)
 	}
 }
 

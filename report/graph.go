@@ -14,8 +14,8 @@ type Graph struct {
 	File string
 	data GraphData
 	name string // of the database, for the title
-	// panel reports that it belongs to a page of one run: its lines are not arms, and the page names
-	// them.
+	// panel reports that it belongs to a page of one run: its lines are not arms, and the page
+	// names them.
 	panel bool
 }
 
@@ -143,7 +143,8 @@ type tick struct {
 func ticks(lo, hi float64, n int) []tick {
 	step := roundStep((hi - lo) / float64(n))
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	if s := step * math.Pow(10, float64(decimals)); decimals < 9 && math.Abs(s-math.Round(s)) > 1e-6 {
+	if s := step * math.Pow(10, float64(decimals)); decimals < 9 &&
+		math.Abs(s-math.Round(s)) > 1e-6 {
 		decimals++ // 2.5, 0.25
 	}
 	var out []tick

@@ -14,14 +14,16 @@ import (
 	"plimsoll/record"
 )
 
-// TestEveryGraphIsThere names each file of the ten graphs, tests and databases, as release reports have always named
-// them; one without data gives the reason, in the picture and beside it.
+// TestEveryGraphIsThere names each file of the ten graphs, tests and databases, as release reports
+// have always named them; one without data gives the reason, in the picture and beside it.
 func TestEveryGraphIsThere(t *testing.T) {
 	s := full()
 	s.blocks, s.seconds = 1, 12
 	in := s.input()
 	for i := range in.Runs {
-		in.Runs[i].NoData = map[string]map[string]string{Bounded: {"heap-in-use": "the page was never read"}}
+		in.Runs[i].NoData = map[string]map[string]string{
+			Bounded: {"heap-in-use": "the page was never read"},
+		}
 	}
 	in.Graphs = append(in.Graphs, GraphSpec{Name: "heap-in-use", Title: "Heap in use"})
 	d := From(in)
@@ -40,15 +42,23 @@ func TestEveryGraphIsThere(t *testing.T) {
 					n++
 					_, seen := in.Runs[0].Series[test][name]
 					svg := string(render(t, g.SVG))
-					if got := !strings.Contains(svg, "no data: "); got != seen || seen != strings.Contains(svg, `class="mean"`) {
+					if got := !strings.Contains(svg, "no data: "); got != seen ||
+						seen != strings.Contains(svg, `class="mean"`) {
 						t.Errorf("%s shows data: %v, want %v", file, got, seen)
 					}
-					if name == "heap-in-use" && test == Bounded && !strings.Contains(svg, "no data: the page was never read") {
+					if name == "heap-in-use" && test == Bounded &&
+						!strings.Contains(svg, "no data: the page was never read") {
 						t.Errorf("%s does not say why it has no data", file)
 					}
 				}
-				if link := "![" + strings.TrimSuffix(file, ".png") + "](graphs/" + file + ")"; n != 1 || strings.Count(text, link) != 1 {
-					t.Errorf("%s is drawn %d times and shown %d times", file, n, strings.Count(text, link))
+				if link := "![" + strings.TrimSuffix(file, ".png") + "](graphs/" + file + ")"; n != 1 ||
+					strings.Count(text, link) != 1 {
+					t.Errorf(
+						"%s is drawn %d times and shown %d times",
+						file,
+						n,
+						strings.Count(text, link),
+					)
 				}
 			}
 		}
@@ -82,8 +92,8 @@ func TestArmWithoutData(t *testing.T) {
 	}
 }
 
-// TestTestsHaveClocksOfTheirOwn lets a combined run's tests begin at 0 each, and shows the threshold of a graph that
-// has one.
+// TestTestsHaveClocksOfTheirOwn lets a combined run's tests begin at 0 each, and shows the
+// threshold of a graph that has one.
 func TestTestsHaveClocksOfTheirOwn(t *testing.T) {
 	s := full()
 	s.blocks, s.seconds = 1, 30
@@ -93,7 +103,10 @@ func TestTestsHaveClocksOfTheirOwn(t *testing.T) {
 		if g.data.NoData != "" || g.data.Rule != "" {
 			continue
 		}
-		if first, want := g.data.Arms[0].T[0], map[string]float64{Bounded: 18, Unbounded: 30}[g.data.Test]; first != 0 || g.end() != want {
+		if first, want := g.data.Arms[0].T[0], map[string]float64{
+			Bounded:   18,
+			Unbounded: 30,
+		}[g.data.Test]; first != 0 || g.end() != want {
 			t.Errorf("%s goes from %v to %v s, want from 0 to %v", g.File, first, g.end(), want)
 		}
 		if got := strings.Contains(string(render(t, g.SVG)), "limit 20 ms (promql: x &lt; 20)"); got != (g.data.Name == "avg-api-times") {
@@ -105,11 +118,22 @@ func TestTestsHaveClocksOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestLegendFits breaks the legend into rows that lie within the picture, and the area below all of them.
+// TestLegendFits breaks the legend into rows that lie within the picture, and the area below all of
+// them.
 func TestLegendFits(t *testing.T) {
 	g := Graph{data: GraphData{Test: Bounded, GraphSpec: GraphSpec{Title: "T"}}}
 	for i := range 8 {
-		g.data.Arms = append(g.data.Arms, ArmLine{Arm: fmt.Sprintf("a name of some length %d", i), Index: i, N: 2, Of: 2, Step: 1, T: []float64{0, 1}, Median: []float64{1, 2}, Lo: []float64{0, 1}, Hi: []float64{2, 3}})
+		g.data.Arms = append(g.data.Arms, ArmLine{
+			Arm:    fmt.Sprintf("a name of some length %d", i),
+			Index:  i,
+			N:      2,
+			Of:     2,
+			Step:   1,
+			T:      []float64{0, 1},
+			Median: []float64{1, 2},
+			Lo:     []float64{0, 1},
+			Hi:     []float64{2, 3},
+		})
 	}
 	var b bytes.Buffer
 	g.svg(&b, "", "", 0)
@@ -119,7 +143,8 @@ func TestLegendFits(t *testing.T) {
 		var x float64
 		var y int
 		var label string
-		if n, _ := fmt.Sscanf(part, `%f" y="%d">%s`, &x, &y, &label); n == 3 && strings.HasPrefix(label, "a") {
+		if n, _ := fmt.Sscanf(part, `%f" y="%d">%s`, &x, &y, &label); n == 3 &&
+			strings.HasPrefix(label, "a") {
 			last = max(last, y)
 			if x+signWidth*30 > svgWidth+signWidth {
 				t.Errorf("an entry begins at %v of %d", x, svgWidth)
@@ -136,7 +161,11 @@ func TestLegendFits(t *testing.T) {
 
 // TestNoDataPNG draws one.
 func TestNoDataPNG(t *testing.T) {
-	g := Graph{data: GraphData{Test: Bounded, GraphSpec: GraphSpec{Title: "T"}, NoData: strings.Repeat("nobody looked ", 60)}}
+	g := Graph{data: GraphData{
+		Test:      Bounded,
+		GraphSpec: GraphSpec{Title: "T"},
+		NoData:    strings.Repeat("nobody looked ", 60),
+	}}
 	m, err := png.Decode(bytes.NewReader(render(t, g.PNG)))
 	if err != nil {
 		t.Fatal(err)
@@ -164,8 +193,8 @@ func budget(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestBudget checks the size of a graph and of a report, in bytes: forty graphs of 90 minutes have to be there in
-// seconds.
+// TestBudget checks the size of a graph and of a report, in bytes: forty graphs of 90 minutes have
+// to be there in seconds.
 func TestBudget(t *testing.T) {
 	race.SkipBudget(t)
 	long := Line{}
@@ -173,7 +202,9 @@ func TestBudget(t *testing.T) {
 		long.T, long.V = append(long.T, float64(i)), append(long.V, 100+10*float64(i%17))
 	}
 	s := full()
-	s.graphs, s.blocks, s.seconds = seedNames, 2, 12
+	s.graphs = seedNames
+	s.blocks = 2
+	s.seconds = 12
 	in := s.input()
 	for _, r := range in.Runs {
 		for _, lines := range r.Series {
@@ -205,7 +236,12 @@ func TestFilesOfRulesDiffer(t *testing.T) {
 	r.Manifest.Phases = []record.Phase{{Name: "search", To: 10 * time.Second}}
 	for _, role := range []string{"app", "proxy"} {
 		rule := "promql: a_metric_with_a_name_that_is_so_long_that_nobody_ever_saw_its_end{role=\"" + role + "\"} < 1"
-		r.Events = append(r.Events, record.Event{Kind: "slo", Rule: rule, Phase: "search", Limit: 1}, record.Event{At: time.Second, Kind: "slo", Rule: rule, Phase: "search", Limit: 1})
+		r.Events = append(r.Events, record.Event{
+			Kind:  "slo",
+			Rule:  rule,
+			Phase: "search",
+			Limit: 1,
+		}, record.Event{At: time.Second, Kind: "slo", Rule: rule, Phase: "search", Limit: 1})
 	}
 	var files []string
 	for _, g := range From(ofBase(r)).Graphs {
@@ -216,15 +252,19 @@ func TestFilesOfRulesDiffer(t *testing.T) {
 	}
 }
 
-// TestLimitOfNothing draws the limit of a curve that is 0 throughout, and not one that would press the curves to the
-// bottom.
+// TestLimitOfNothing draws the limit of a curve that is 0 throughout, and not one that would press
+// the curves to the bottom.
 func TestLimitOfNothing(t *testing.T) {
 	for _, test := range []struct {
 		highest float64
 		drawn   bool
 	}{{0, true}, {0.01, true}, {0.005, false}} {
-		g := Graph{data: GraphData{Limit: 0.025, Arms: []ArmLine{{T: []float64{0, 1}, Median: []float64{0, test.highest}}}}}
-		if above := strings.Contains(g.limitText(), "above this graph"); g.hasLimit() != test.drawn || above == test.drawn {
+		g := Graph{data: GraphData{
+			Limit: 0.025,
+			Arms:  []ArmLine{{T: []float64{0, 1}, Median: []float64{0, test.highest}}},
+		}}
+		if above := strings.Contains(g.limitText(), "above this graph"); g.hasLimit() != test.drawn ||
+			above == test.drawn {
 			t.Errorf("highest %g: drawn %v, legend %q", test.highest, g.hasLimit(), g.limitText())
 		}
 	}

@@ -25,7 +25,8 @@ func (l Line) usable() Line {
 	n := min(len(l.T), len(l.V))
 	fine := len(l.T) == len(l.V)
 	for i := range n {
-		fine = fine && known(l.T[i]) && known(l.V[i]) && l.T[i] >= 0 && (i == 0 || l.T[i] >= l.T[i-1])
+		fine = fine && known(l.T[i]) && known(l.V[i]) && l.T[i] >= 0 &&
+			(i == 0 || l.T[i] >= l.T[i-1])
 	}
 	if fine {
 		return l
@@ -106,7 +107,9 @@ func resample(l Line, step float64) []cell {
 		if counts[k] == 0 {
 			c.lo, c.hi = v, v
 		}
-		c.mean, c.lo, c.hi = c.mean+v, min(c.lo, v), max(c.hi, v)
+		c.mean = c.mean + v
+		c.lo = min(c.lo, v)
+		c.hi = max(c.hi, v)
 		counts[k]++
 	}
 	prev := -1

@@ -26,14 +26,21 @@ func writePage(w io.Writer, title string, header func(*bytes.Buffer), folds []fo
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" +
 		`<meta http-equiv="Content-Security-Policy" content="` + policy() + `"/>` + "\n" +
 		`<meta name="viewport" content="width=device-width, initial-scale=1"/>` + "\n")
-	fmt.Fprintf(&b, "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n", esc(title), pageStyle)
+	fmt.Fprintf(
+		&b,
+		"<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n",
+		esc(title),
+		pageStyle,
+	)
 	header(&b)
 	b.WriteString(`<nav aria-label="Sections">`)
 	id := 0
 	for i, p := range folds {
 		if p.title != "" {
 			if i == 0 {
-				b.WriteString(`<b>Everything else</b> <button type="button" class="unfold">open all</button>`)
+				b.WriteString(
+					`<b>Everything else</b> <button type="button" class="unfold">open all</button>`,
+				)
 			}
 			continue
 		}
@@ -47,9 +54,12 @@ func writePage(w io.Writer, title string, header func(*bytes.Buffer), folds []fo
 	id = 0
 	for _, p := range folds {
 		if p.title != "" {
-			fmt.Fprintf(&b,
+			fmt.Fprintf(
+				&b,
 				`<details class="fold"><summary><b>%s</b> <span class="soft">%s</span></summary>`+"\n",
-				esc(p.title), esc(p.contents()))
+				esc(p.title),
+				esc(p.contents()),
+			)
 		}
 		for _, s := range p.sections {
 			writeHTMLSection(&b, s, id, graphs, len(s.Graphs) > 0 && !helped)
@@ -93,7 +103,11 @@ func policy() string {
 		sum := sha256.Sum256([]byte("\n" + text)) // as it stands between the tags
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; style-src " + hash(pageStyle) + "; script-src " + hash(pageScript) + "; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src " + hash(
+		pageStyle,
+	) + "; script-src " + hash(
+		pageScript,
+	) + "; base-uri 'none'; form-action 'none'"
 }
 
 // tool names the program that ran the comparison.

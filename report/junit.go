@@ -88,7 +88,9 @@ func JUnit(w io.Writer, d Document) error {
 			c.Name, c.Class = oneLine(c.Name), "plimsoll."+strings.ReplaceAll(s.Name, ".", "_")
 			s.count(*c)
 		}
-		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
+		all.Tests = all.Tests + s.Tests
+		all.Failures = all.Failures + s.Failures
+		all.Errors = all.Errors + s.Errors
 	}
 	b, err := xml.MarshalIndent(all, "", " ")
 	if err != nil {
@@ -126,7 +128,10 @@ func (d Document) suite(i int, f NamedVerdict) junitSuite {
 	}
 	for _, r := range f.Skipped {
 		s.Cases = append(s.Cases,
-			junitCase{Name: r.Name, Skipped: &junitReason{Type: "not judged", Message: oneLine(r.Value)}})
+			junitCase{
+				Name:    r.Name,
+				Skipped: &junitReason{Type: "not judged", Message: oneLine(r.Value)},
+			})
 	}
 	first := true
 	for _, before := range d.Verdicts[:i] {

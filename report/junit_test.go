@@ -10,7 +10,8 @@ import (
 	"plimsoll/plan"
 )
 
-// checkJUnit holds the counts of a text against its cases; golden files have its elements and attributes.
+// checkJUnit holds the counts of a text against its cases; golden files have its elements and
+// attributes.
 func checkJUnit(text string) (problems []string) {
 	bad := func(format string, a ...any) { problems = append(problems, fmt.Sprintf(format, a...)) }
 	var all junitSuites
@@ -25,8 +26,13 @@ func checkJUnit(text string) (problems []string) {
 			for i, there := range []bool{true, c.Failure != nil, c.Error != nil, c.Skipped != nil} {
 				have[i] += b2i(there)
 			}
-			if names[c.Name] || !strings.HasPrefix(c.Class, "plimsoll.") || strings.Count(c.Class, ".") != 1 {
-				bad("case %q of class %q is there twice, or its class is not one of a package", c.Name, c.Class)
+			if names[c.Name] || !strings.HasPrefix(c.Class, "plimsoll.") ||
+				strings.Count(c.Class, ".") != 1 {
+				bad(
+					"case %q of class %q is there twice, or its class is not one of a package",
+					c.Name,
+					c.Class,
+				)
 			}
 			names[c.Name] = true
 		}
@@ -49,8 +55,17 @@ func TestJUnit(t *testing.T) {
 	broken.broken = true
 	all["broken"] = broken
 	for name, want := range map[string]struct{ failures, errors, skipped bool }{
-		"full": {failures: true}, "aa": {}, "one-block": {skipped: true}, "interrupted": {errors: true, skipped: true}, "invalid": {errors: true}, "hostile": {skipped: true},
-		"broken": {failures: true}, "external": {}, "three-arms": {failures: true}, "unbounded-only": {failures: true}, "bounded-only": {failures: true},
+		"full":           {failures: true},
+		"aa":             {},
+		"one-block":      {skipped: true},
+		"interrupted":    {errors: true, skipped: true},
+		"invalid":        {errors: true},
+		"hostile":        {skipped: true},
+		"broken":         {failures: true},
+		"external":       {},
+		"three-arms":     {failures: true},
+		"unbounded-only": {failures: true},
+		"bounded-only":   {failures: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := written(t, JUnit, From(all[name].input()))
@@ -63,7 +78,8 @@ func TestJUnit(t *testing.T) {
 				got[kind] = strings.Count(text, kind)
 			}
 			notJudged := strings.Count(text, `type="not judged"`)
-			if (got["<failure"] > 0) != want.failures || (got["<error"] > 0) != want.errors || (got["<skipped"] > notJudged) != want.skipped {
+			if (got["<failure"] > 0) != want.failures || (got["<error"] > 0) != want.errors ||
+				(got["<skipped"] > notJudged) != want.skipped {
 				t.Errorf("%v, %d not judged: want %+v\n%s", got, notJudged, want, text)
 			}
 		})
@@ -79,11 +95,21 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestJUnitFollowsTheVerdict: a worse result is a failure, an unknown one an error, and only an undecided one is
-// skipped.
+// TestJUnitFollowsTheVerdict: a worse result is a failure, an unknown one an error, and only an
+// undecided one is skipped.
 func TestJUnitFollowsTheVerdict(t *testing.T) {
-	for kind, want := range map[verdict.Kind]string{verdict.Worse: "failure", verdict.Invalid: "error", verdict.Inconclusive: "skipped", verdict.Same: "", verdict.Better: ""} {
-		c := endpointCase(verdict.Result{Endpoint: plan.Endpoint{Name: "capacity"}, Kind: kind, Reason: "because"})
+	for kind, want := range map[verdict.Kind]string{
+		verdict.Worse:        "failure",
+		verdict.Invalid:      "error",
+		verdict.Inconclusive: "skipped",
+		verdict.Same:         "",
+		verdict.Better:       "",
+	} {
+		c := endpointCase(verdict.Result{
+			Endpoint: plan.Endpoint{Name: "capacity"},
+			Kind:     kind,
+			Reason:   "because",
+		})
 		got := ""
 		switch {
 		case c.Failure != nil:
@@ -105,7 +131,11 @@ func TestJUnitFollowsTheVerdict(t *testing.T) {
 		{[]RuleValue{{Value: 1}}, ""}, {[]RuleValue{{Value: 1}, {Violated: true}, {NoData: true}}, "failure"}, {[]RuleValue{{Value: 1}, {NoData: true}}, "error"}, {[]RuleValue{{TooFew: true}, {Value: 1}}, "skipped"},
 	} {
 		c := d.ruleCase(RuleRow{Rule: "p99(op) < 2s", Measured: tt.values})
-		if got := map[bool]string{c.Failure != nil: "failure", c.Error != nil: "error", c.Skipped != nil: "skipped"}[true]; got != tt.want {
+		if got := map[bool]string{
+			c.Failure != nil: "failure",
+			c.Error != nil:   "error",
+			c.Skipped != nil: "skipped",
+		}[true]; got != tt.want {
 			t.Errorf("%+v is %q, want %q", tt.values, got, tt.want)
 		}
 	}

@@ -15,11 +15,25 @@ func (d Document) levelTexts() []string {
 			if l.Between == 0 {
 				between = "between deployments by nothing that shows"
 			}
-			out.add("%s%s: the difference varies by %s (sd) inside a block of %s, and %s. "+
-				"%s find %s; with twice the measured time they would find %s, and twice as many blocks %s.",
-				prefix(f.Name), r.Name, spreadText(l.Within, false), secondsText(l.Measure), between,
-				count(l.Blocks, "block", "blocks"), size(r.Endpoint, l.MDE), size(r.Endpoint, l.Longer),
-				size(r.Endpoint, l.More))
+			out.add(
+				"%s%s: the difference varies by %s (sd) inside a block of %s, and %s. "+
+					"%s find %s; with twice the measured time they would find %s, and twice as many blocks %s.",
+				prefix(
+					f.Name,
+				),
+				r.Name,
+				spreadText(l.Within, false),
+				secondsText(l.Measure),
+				between,
+				count(
+					l.Blocks,
+					"block",
+					"blocks",
+				),
+				size(r.Endpoint, l.MDE),
+				size(r.Endpoint, l.Longer),
+				size(r.Endpoint, l.More),
+			)
 		}
 	}
 	return out

@@ -21,8 +21,14 @@ func (p *Protocol) lookText() string {
 		return fmt.Sprintf("none of the %s was taken", plannedText(p.Looks))
 	}
 	l := p.Looks[n-1]
-	at := fmt.Sprintf("look %d of %d, after %d of at most %d blocks, at the level %s", n, len(p.Looks),
-		l.Blocks, p.Looks[len(p.Looks)-1].Blocks, alphaText(l.Alpha))
+	at := fmt.Sprintf(
+		"look %d of %d, after %d of at most %d blocks, at the level %s",
+		n,
+		len(p.Looks),
+		l.Blocks,
+		p.Looks[len(p.Looks)-1].Blocks,
+		alphaText(l.Alpha),
+	)
 	switch {
 	case l.Decided && n < len(p.Looks):
 		return "decided and ended at " + at
@@ -62,8 +68,10 @@ func budgetText(b record.Before) string {
 	text := fmt.Sprintf("as many blocks as are needed, in at most %s (compare.budget): ",
 		aboutTime(b.Budget))
 	if b.Least > b.Budget {
-		return text + fmt.Sprintf("the first look, after about %s, comes later than that, and will be the only one",
-			aboutTime(b.Least))
+		return text + fmt.Sprintf(
+			"the first look, after about %s, comes later than that, and will be the only one",
+			aboutTime(b.Least),
+		)
 	}
 	return text + fmt.Sprintf("the first look after about %s, and time for about %s",
 		aboutTime(b.Least), count(b.Fits, "block", "blocks"))
@@ -88,14 +96,21 @@ func LookNext(l record.Look, budget time.Duration, label func(engine string) str
 	var parts []string
 	for _, x := range l.Could {
 		text := fmt.Sprintf("%s in %s",
-			size(plan.Endpoint{Name: x.Metric, Absolute: x.Absolute, Unit: x.Unit}, x.MDE), x.Metric)
+			size(plan.Endpoint{
+				Name:     x.Metric,
+				Absolute: x.Absolute,
+				Unit:     x.Unit,
+			}, x.MDE), x.Metric)
 		if name := label(x.Engine); name != "" {
 			text += " on " + name
 		}
 		parts = append(parts, text)
 	}
-	return fmt.Sprintf("not decided; the remaining %s could still find %s", aboutTime(budget-l.Spent),
-		strings.Join(parts, ", "))
+	return fmt.Sprintf(
+		"not decided; the remaining %s could still find %s",
+		aboutTime(budget-l.Spent),
+		strings.Join(parts, ", "),
+	)
 }
 
 // lookTexts describe the looks that were taken, a sentence each.
@@ -121,8 +136,15 @@ func (p *Protocol) lookTexts(d Document) []string {
 		case len(l.Could) > 0:
 			next = LookNext(l, p.Budget, d.engineLabel)
 		}
-		out.add("Look %d of %d, after %d blocks, at the level %s: %s; %s.", i+1, len(p.Looks), l.Blocks,
-			alphaText(l.Alpha), strings.Join(parts, ", "), next)
+		out.add(
+			"Look %d of %d, after %d blocks, at the level %s: %s; %s.",
+			i+1,
+			len(p.Looks),
+			l.Blocks,
+			alphaText(l.Alpha),
+			strings.Join(parts, ", "),
+			next,
+		)
 	}
 	return out
 }

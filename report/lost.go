@@ -43,8 +43,13 @@ func (b *builder) acknowledgedLost() {
 func (d *Document) lostWarnings() []string {
 	var out prose
 	for _, l := range d.LostElsewhere {
-		out.add("the target lost messages that it had acknowledged (%s, run %s, on which no verdict rests): %d of %d cannot be read",
-			d.userLabel(UsersOf{Engine: l.Engine, Arm: l.Arm}), l.Run, l.Missing, l.Expected)
+		out.add(
+			"the target lost messages that it had acknowledged (%s, run %s, on which no verdict rests): %d of %d cannot be read",
+			d.userLabel(UsersOf{Engine: l.Engine, Arm: l.Arm}),
+			l.Run,
+			l.Missing,
+			l.Expected,
+		)
 	}
 	return out
 }
@@ -101,12 +106,21 @@ func (d *SizingPart) LostWarnings() []string {
 			at = count(l.Users, "user", "users")
 		}
 		if l.Unknown != "" {
-			out.add("it is not known whether the target lost messages that it had acknowledged (%s, run %s): %s",
-				at, l.Run, l.Unknown)
+			out.add(
+				"it is not known whether the target lost messages that it had acknowledged (%s, run %s): %s",
+				at,
+				l.Run,
+				l.Unknown,
+			)
 			continue
 		}
-		out.add("the target lost messages that it had acknowledged (%s, run %s): %d of %d cannot be read",
-			at, l.Run, l.Missing, l.Expected)
+		out.add(
+			"the target lost messages that it had acknowledged (%s, run %s): %d of %d cannot be read",
+			at,
+			l.Run,
+			l.Missing,
+			l.Expected,
+		)
 	}
 	return out
 }

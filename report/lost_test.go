@@ -16,8 +16,20 @@ import (
 // A server that lost acknowledged messages is not released, even with good latencies.
 func TestLostMessagesStopTheRelease(t *testing.T) {
 	for name, users := range map[string]record.Users{
-		"lost 6 messages that it had acknowledged, of 12000": {Format: record.UsersVersion, Whole: workload.LedgerCount{Acked: 2000, Judged: 2000, Seen: 999}, Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 1999, Missing: 1, Part: 1}}},
-		"did not bring 6 of": {Format: record.UsersVersion, Whole: workload.LedgerCount{Acked: 10, Judged: 10, Seen: 999, Lost: 1}},
+		"lost 6 messages that it had acknowledged, of 12000": {
+			Format: record.UsersVersion,
+			Whole:  workload.LedgerCount{Acked: 2000, Judged: 2000, Seen: 999},
+			Audit: &record.Audit{AuditResult: workload.AuditResult{
+				Expected: 2000,
+				Readable: 1999,
+				Missing:  1,
+				Part:     1,
+			}},
+		},
+		"did not bring 6 of": {
+			Format: record.UsersVersion,
+			Whole:  workload.LedgerCount{Acked: 10, Judged: 10, Seen: 999, Lost: 1},
+		},
 	} {
 		in := scenes()["aa"].input()
 		for i := range in.Runs {
@@ -33,11 +45,13 @@ func TestLostMessagesStopTheRelease(t *testing.T) {
 			t.Errorf("%s: %d acknowledged messages are lost", name, lost)
 		}
 		actions, comments := strings.Join(d.Actions, " "), strings.Join(d.Comments, " ")
-		if strings.Contains(actions, "Release can continue") || !strings.Contains(actions, name) || !strings.Contains(comments, name) {
+		if strings.Contains(actions, "Release can continue") || !strings.Contains(actions, name) ||
+			!strings.Contains(comments, name) {
 			t.Errorf("%s: actions %q, comments %q", name, actions, comments)
 		}
 		junit := written(t, JUnit, d)
-		if users.Audit != nil && !strings.Contains(junit, `<failure type="lost" message="6 of 12000 cannot be read">`) {
+		if users.Audit != nil &&
+			!strings.Contains(junit, `<failure type="lost" message="6 of 12000 cannot be read">`) {
 			t.Errorf("JUnit:\n%s", junit)
 		}
 	}
@@ -47,10 +61,16 @@ func TestLostMessagesStopTheRelease(t *testing.T) {
 func TestAsidesWithZeros(t *testing.T) {
 	var rows []imported.PairRow
 	for i, base := range []float64{0, 400, 400} {
-		rows = append(rows, imported.PairRow{Metric: "errors", Pair: verdict.Pair{Block: i + 1, Base: base, New: 3}}, imported.PairRow{Metric: "time", Pair: verdict.Pair{Block: i + 1, Base: 2, New: 8}})
+		rows = append(rows, imported.PairRow{
+			Metric: "errors",
+			Pair:   verdict.Pair{Block: i + 1, Base: base, New: 3},
+		}, imported.PairRow{Metric: "time", Pair: verdict.Pair{Block: i + 1, Base: 2, New: 8}})
 	}
 	a := FromRows(JudgeInput{Names: [2]string{"base", "new"}, Asides: rows}).Given.Asides
-	if len(a) != 2 || math.Abs(float64(a[0].Base)-800./3) > 1e-9 || math.Abs(float64(a[0].New)-3) > 1e-9 || a[0].Effect.Known() || !a[0].Arithmetic {
+	if len(a) != 2 || math.Abs(float64(a[0].Base)-800./3) > 1e-9 ||
+		math.Abs(float64(a[0].New)-3) > 1e-9 ||
+		a[0].Effect.Known() ||
+		!a[0].Arithmetic {
 		t.Errorf("%+v", a)
 	}
 	if math.Abs(float64(a[1].Effect)-3) > 1e-9 || a[1].Arithmetic {
@@ -58,8 +78,9 @@ func TestAsidesWithZeros(t *testing.T) {
 	}
 }
 
-// voidedBy is a comparison of equal arms of which block 1 had an attempt before the one that counts: the run of the
-// new arm on one database was void by a gate, and had such users if there are any.
+// voidedBy is a comparison of equal arms of which block 1 had an attempt before the one that
+// counts: the run of the new arm on one database was void by a gate, and had such users if there
+// are any.
 func voidedBy(gate string, users *record.Users) Input {
 	in := scenes()["aa"].input()
 	for _, r := range in.Runs[:4:4] {
@@ -67,7 +88,11 @@ func voidedBy(gate string, users *record.Users) Input {
 		r.Cell.Dropped, r.Cell.Why = true, "another run of the block was not valid"
 		if r.Cell.Arm == "new" && r.Cell.Engine == "mysql" {
 			r.Cell.Valid, r.Cell.Why = false, gate+": it did not hold"
-			r.Validity = record.Validity{Findings: []record.Finding{{Gate: gate, Level: record.Red, Text: "it did not hold"}}}
+			r.Validity = record.Validity{Findings: []record.Finding{{
+				Gate:  gate,
+				Level: record.Red,
+				Text:  "it did not hold",
+			}}}
 			if users != nil {
 				r.Users = users
 			}
@@ -80,7 +105,14 @@ func voidedBy(gate string, users *record.Users) Input {
 
 // A failure of a server in a voided run still counts after the block is run again.
 func TestVoidedByTheTargetStopsTheRelease(t *testing.T) {
-	for gate, fine := range map[string]bool{"rows": false, "audit": false, "failed users": false, "level": false, "search": false, "lag": true} {
+	for gate, fine := range map[string]bool{
+		"rows":         false,
+		"audit":        false,
+		"failed users": false,
+		"level":        false,
+		"search":       false,
+		"lag":          true,
+	} {
 		d := From(voidedBy(gate, nil))
 		if d.Kind != verdict.Same || d.State.Judged != 6 {
 			t.Fatalf("%s: %s, %d blocks", gate, d.Kind, d.State.Judged)
@@ -91,10 +123,18 @@ func TestVoidedByTheTargetStopsTheRelease(t *testing.T) {
 	}
 }
 
-// Messages that were lost in a voided run are gone after its block was run again, too: no form of the report passes
-// over them.
+// Messages that were lost in a voided run are gone after its block was run again, too: no form of
+// the report passes over them.
 func TestMessagesLostInAVoidedRun(t *testing.T) {
-	in := voidedBy(record.CrashGate, &record.Users{Format: record.UsersVersion, Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 1997, Missing: 3, Part: 1}}})
+	in := voidedBy(record.CrashGate, &record.Users{
+		Format: record.UsersVersion,
+		Audit: &record.Audit{AuditResult: workload.AuditResult{
+			Expected: 2000,
+			Readable: 1997,
+			Missing:  3,
+			Part:     1,
+		}},
+	})
 	voided := ""
 	for _, r := range in.Runs {
 		if !r.Cell.Valid {
@@ -103,9 +143,21 @@ func TestMessagesLostInAVoidedRun(t *testing.T) {
 	}
 	d := From(in)
 	if d.Kind != verdict.Same || d.State.Judged != 6 || d.AcknowledgedLost != 3 || voided == "" {
-		t.Fatalf("%s, %d blocks, %d lost, in run %q", d.Kind, d.State.Judged, d.AcknowledgedLost, voided)
+		t.Fatalf(
+			"%s, %d blocks, %d lost, in run %q",
+			d.Kind,
+			d.State.Judged,
+			d.AcknowledgedLost,
+			voided,
+		)
 	}
-	if want := []LostRun{{Run: voided, Engine: "mysql", Arm: "new", Missing: 3, Expected: 2000}}; !slices.Equal(d.LostElsewhere, want) {
+	if want := []LostRun{{
+		Run:      voided,
+		Engine:   "mysql",
+		Arm:      "new",
+		Missing:  3,
+		Expected: 2000,
+	}}; !slices.Equal(d.LostElsewhere, want) {
 		t.Errorf("lost elsewhere %+v, want %+v", d.LostElsewhere, want)
 	}
 	junit := written(t, JUnit, d)
@@ -124,7 +176,11 @@ func TestMessagesLostInAVoidedRun(t *testing.T) {
 func TestNotAuditedIsNamed(t *testing.T) {
 	audit := record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 400, Part: 1}}
 	audit.Refuse(1600, "get_posts: status 403")
-	users := record.Users{Format: record.UsersVersion, Whole: workload.LedgerCount{Acked: 2000, Judged: 2000, Seen: 999}, Audit: &audit}
+	users := record.Users{
+		Format: record.UsersVersion,
+		Whole:  workload.LedgerCount{Acked: 2000, Judged: 2000, Seen: 999},
+		Audit:  &audit,
+	}
 	in := scenes()["aa"].input()
 	for i := range in.Runs {
 		in.Runs[i].Users = &users
@@ -137,12 +193,17 @@ func TestNotAuditedIsNamed(t *testing.T) {
 	has(t, text, "9600 not audited", "get_posts: status 403", "nobody may read 9600 of 12000")
 }
 
-// A sizing warns of each run that lost acknowledged messages, and of one that could not be checked; others say nothing.
+// A sizing warns of each run that lost acknowledged messages, and of one that could not be checked;
+// others say nothing.
 func TestSizingWarnsOfLostMessages(t *testing.T) {
 	doc := seedDocument(t)
 	d := doc.Sizing
 	audit := func(missing int) *record.Users {
-		return &record.Users{Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 90, Readable: 90 - missing, Missing: missing}}}
+		return &record.Users{Audit: &record.Audit{AuditResult: workload.AuditResult{
+			Expected: 90,
+			Readable: 90 - missing,
+			Missing:  missing,
+		}}}
 	}
 	d.Audited("run-a", 50, audit(0), nil)
 	d.Audited("run-b", 200, nil, nil)
@@ -164,7 +225,8 @@ func TestSizingWarnsOfLostMessages(t *testing.T) {
 	has(t, reported(t, Markdown, doc), want...)
 	has(t, reported(t, HTML, doc), want...)
 	d.LostIn[1].Run = d.Steps[1].Run
-	if text := written(t, CSV, doc); strings.Count(text, d.Steps[1].Run+",3\n") != 1 || strings.Count(text, ",\n") != len(d.Steps)-1 {
+	if text := written(t, CSV, doc); strings.Count(text, d.Steps[1].Run+",3\n") != 1 ||
+		strings.Count(text, ",\n") != len(d.Steps)-1 {
 		t.Errorf("the CSV lacks the lost messages of one step, or has some of another:\n%s", text)
 	}
 	has(t, reported(t, JSON, doc), `"acknowledged_lost": 5`)

@@ -155,7 +155,8 @@ func code(s string) string {
 func oneLine(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
-			r == 0x2028 || r == 0x2029 {
+			r == 0x2028 ||
+			r == 0x2029 {
 			return ' '
 		}
 		return r

@@ -24,8 +24,11 @@ func (d *Document) mixWarnings() []string {
 		base := d.Users[i]
 		for _, side := range [][2]UsersOf{{base, u}, {u, base}} {
 			if missing := lacking(side[0], side[1]); missing != "" {
-				out.add("the arms did different mixes: %s cannot %s, and its users did the other actions more often",
-					d.userLabel(side[0]), missing)
+				out.add(
+					"the arms did different mixes: %s cannot %s, and its users did the other actions more often",
+					d.userLabel(side[0]),
+					missing,
+				)
 			}
 		}
 	}

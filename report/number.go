@@ -117,7 +117,12 @@ func (d *Delta) text() string {
 		return percent(v)
 	}
 	n := spanDecimals(100*float64(d.Lo), 100*float64(d.Hi))
-	text := fmt.Sprintf("%s %% [%s, %s]", signed(100*v, n), signed(100*d.Lo, n), signed(100*d.Hi, n))
+	text := fmt.Sprintf(
+		"%s %% [%s, %s]",
+		signed(100*v, n),
+		signed(100*d.Lo, n),
+		signed(100*d.Hi, n),
+	)
 	if d.Level > 0 {
 		text += " at " + verdict.LevelText(float64(d.Level))
 	}

@@ -59,7 +59,11 @@ func TestSignificantDigits(t *testing.T) {
 		{measured(users, 1310.4), "1310"}, {measured(errors, 0.0334), "0.033 %"}, {measured(plan.Endpoint{Unit: "ms"}, 18.53), "18.5 ms"},
 		{size(users, 0.05), "5 %"}, {size(errors, 0.1), "0.1 pp"}, {size(users, 0), "–"}, {size(users, math.NaN()), "–"},
 		{ruleValue(plan.Seconds, 2), "2 s"}, {ruleValue(plan.Seconds, 0.0304), "30.4 ms"}, {ruleValue(plan.Fraction, 0.85), "85.0 %"},
-		{ruleValue("", unknown), "–"}, {ArmCell{Users: 1310, Lo: 1289, Hi: 1331}.users(), "1310 [1289, 1331]"},
+		{ruleValue("", unknown), "–"}, {ArmCell{
+			Users: 1310,
+			Lo:    1289,
+			Hi:    1331,
+		}.users(), "1310 [1289, 1331]"},
 		{ArmCell{Users: 5000, Lo: unknown, Hi: unknown, AtLeast: true}.users(), ">= 5000"},
 	} {
 		if tt.got != tt.want {
@@ -87,7 +91,11 @@ func TestRatioOfBounds(t *testing.T) {
 }
 
 func TestNumberJSON(t *testing.T) {
-	for in, want := range map[Number]string{1.5: "1.5", Number(math.Inf(1)): "null", unknown: "null"} {
+	for in, want := range map[Number]string{
+		1.5:                 "1.5",
+		Number(math.Inf(1)): "null",
+		unknown:             "null",
+	} {
 		b, err := json.Marshal(in)
 		if err != nil || string(b) != want {
 			t.Errorf("%v: %s, %v", in, b, err)
@@ -102,7 +110,15 @@ func TestNumberJSON(t *testing.T) {
 // TestTicks checks that any range is covered, in few steps of one size, with labels that differ.
 func TestTicks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	ranges := [][2]float64{{0, 1}, {0.994, 1.013}, {99.97, 100.04}, {12340, 12349}, {1_234_560, 1_234_600}, {999_990, 1_000_020}, {-3, 3}}
+	ranges := [][2]float64{
+		{0, 1},
+		{0.994, 1.013},
+		{99.97, 100.04},
+		{12340, 12349},
+		{1_234_560, 1_234_600},
+		{999_990, 1_000_020},
+		{-3, 3},
+	}
 	for range 5000 {
 		hi := math.Pow(10, 14*rng.Float64()-5)
 		lo := 0.0
@@ -141,7 +157,10 @@ func TestTicks(t *testing.T) {
 }
 
 func TestOverlay(t *testing.T) {
-	a := Line{T: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, V: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}
+	a := Line{
+		T: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
+		V: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+	}
 	b := Line{T: []float64{0, 1, 2, 3}, V: []float64{3, 3, 3, 3}}
 	c := Line{T: []float64{0, 1, 2, 3}, V: []float64{5, 5, 5, 5}}
 	l := overlay([]Line{a, b, c}, 1)
@@ -155,7 +174,9 @@ func TestOverlay(t *testing.T) {
 		t.Errorf("one run has a band: %+v", one)
 	}
 	gap := overlay([]Line{{T: []float64{0, 1, 3, 20, 21}, V: []float64{0, 1, 3, 20, 21}}}, 1)
-	if got := pieces(gap.T, gap.Step); len(got) != 2 || got[0] != (piece{0, 4}) || got[1] != (piece{4, 6}) || gap.Median[2] != 2 {
+	if got := pieces(gap.T, gap.Step); len(got) != 2 || got[0] != (piece{0, 4}) ||
+		got[1] != (piece{4, 6}) ||
+		gap.Median[2] != 2 {
 		t.Errorf("a short gap is bridged, a long one is not: %+v %v", gap, got)
 	}
 	long := Line{}
@@ -182,7 +203,12 @@ func TestOverlay(t *testing.T) {
 	}
 	even := overlay([]Line{a, b, {T: b.T, V: []float64{11, 11, 11, 11}}, c}, 1)
 	if even.Median[0] != 4 || even.Lo[0] != 1 || even.Hi[0] != 11 {
-		t.Errorf("1, 3, 5 and 11 have the median %v in a band from %v to %v", even.Median[0], even.Lo[0], even.Hi[0])
+		t.Errorf(
+			"1, 3, 5 and 11 have the median %v in a band from %v to %v",
+			even.Median[0],
+			even.Lo[0],
+			even.Hi[0],
+		)
 	}
 }
 
@@ -195,42 +221,91 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestSearchRules follows one rule through two searches: the first violation of each counts, with its users.
+// TestSearchRules follows one rule through two searches: the first violation of each counts, with
+// its users.
 func TestSearchRules(t *testing.T) {
 	const rule = "p99(op) < 2s"
 	run := func(block, users int, violated ...int) RunData {
-		r := RunData{Cell: record.ComparisonRun{Run: fmt.Sprint("r", block), Block: block, Arm: "base", Valid: true}}
-		r.Manifest.Phases = []record.Phase{{Name: "measure", From: 0, To: 10 * time.Second}, {Name: "search", From: 10 * time.Second, To: 20 * time.Second}}
-		r.Events = append(r.Events, record.Event{At: 10 * time.Second, Kind: "slo", Rule: rule, Value: 0.5, Limit: 2, Phase: "measured"})
+		r := RunData{Cell: record.ComparisonRun{
+			Run:   fmt.Sprint("r", block),
+			Block: block,
+			Arm:   "base",
+			Valid: true,
+		}}
+		r.Manifest.Phases = []record.Phase{{
+			Name: "measure",
+			From: 0,
+			To:   10 * time.Second,
+		}, {Name: "search", From: 10 * time.Second, To: 20 * time.Second}}
+		r.Events = append(r.Events, record.Event{
+			At:    10 * time.Second,
+			Kind:  "slo",
+			Rule:  rule,
+			Value: 0.5,
+			Limit: 2,
+			Phase: "measured",
+		})
 		for k := range 10 {
 			at := time.Duration(10+k) * time.Second
 			r.Events = append(r.Events, record.Event{At: at, Kind: "users", Users: users + k},
-				record.Event{At: at, Kind: "slo", Rule: rule, Value: float64(k), Limit: 2, Phase: "search", Violated: slices.Contains(violated, k), NoData: k == 0})
+				record.Event{
+					At:       at,
+					Kind:     "slo",
+					Rule:     rule,
+					Value:    float64(k),
+					Limit:    2,
+					Phase:    "search",
+					Violated: slices.Contains(violated, k),
+					NoData:   k == 0,
+				})
 		}
 		return r
 	}
 	d := From(ofBase(run(1, 100, 4, 7, 8), run(2, 200, 6)))
 	row := d.Rules[0].Rows[0]
-	if want := (RuleSearch{Evaluations: 20, Violated: 4, NoData: 2, FirstUsers: (104 + 206) / 2, FirstRuns: 2}); *row.Search != want {
+	if want := (RuleSearch{
+		Evaluations: 20,
+		Violated:    4,
+		NoData:      2,
+		FirstUsers:  (104 + 206) / 2,
+		FirstRuns:   2,
+	}); *row.Search != want {
 		t.Errorf("got %+v, want %+v", *row.Search, want)
 	}
 	if len(row.Measured) != 2 || row.Measured[1].Block != 2 || row.Measured[1].Value != 0.5 {
 		t.Errorf("measured %+v", row.Measured)
 	}
 	g := d.Graphs[len(d.Graphs)-1]
-	if g.Rule != rule || g.Limit != 2000 || g.Unit != "ms" || g.Arms[0].T[0] != 1 || g.Arms[0].Median[0] != 1000 {
-		t.Errorf("the graph of the rule begins %v %v, limit %v %s", g.Arms[0].T[0], g.Arms[0].Median[0], g.Limit, g.Unit)
+	if g.Rule != rule || g.Limit != 2000 || g.Unit != "ms" || g.Arms[0].T[0] != 1 ||
+		g.Arms[0].Median[0] != 1000 {
+		t.Errorf(
+			"the graph of the rule begins %v %v, limit %v %s",
+			g.Arms[0].T[0],
+			g.Arms[0].Median[0],
+			g.Limit,
+			g.Unit,
+		)
 	}
 }
 
 // TestTooFew holds that a rate of fewer operations than its rule requires is not shown as healthy.
 func TestTooFew(t *testing.T) {
 	const rule = "rate(5xx) < 0.025% min 8000"
-	r := RunData{Cell: record.ComparisonRun{Run: "r", Block: 1, Arm: "base", Valid: true}, Events: []record.Event{
-		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 7999, Phase: "measured", Undecided: true},
-		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 600, Phase: "search", Undecided: true},
-		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 8000, Phase: "search"},
-	}}
+	r := RunData{
+		Cell: record.ComparisonRun{Run: "r", Block: 1, Arm: "base", Valid: true},
+		Events: []record.Event{
+			{
+				Kind:      "slo",
+				Rule:      rule,
+				Limit:     0.00025,
+				Count:     7999,
+				Phase:     "measured",
+				Undecided: true,
+			},
+			{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 600, Phase: "search", Undecided: true},
+			{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 8000, Phase: "search"},
+		},
+	}
 	d := From(ofBase(r))
 	row := d.Rules[0].Rows[0]
 	if !row.Measured[0].TooFew || row.Search.TooFew != 1 || row.Search.Evaluations != 2 {
@@ -239,40 +314,63 @@ func TestTooFew(t *testing.T) {
 	has(t, written(t, FullMarkdown, d), "not judged: too few operations (1 of 1)")
 }
 
-// TestBoundsFailClosed treats every kind of capacity that is not marked as an estimate as a lower bound.
+// TestBoundsFailClosed treats every kind of capacity that is not marked as an estimate as a lower
+// bound.
 func TestBoundsFailClosed(t *testing.T) {
-	for kind, want := range map[string]bool{record.Estimate: false, record.Invalid: false, record.Unstable: false, record.AtLeast: true, "": true} {
+	for kind, want := range map[string]bool{
+		record.Estimate: false,
+		record.Invalid:  false,
+		record.Unstable: false,
+		record.AtLeast:  true,
+		"":              true,
+	} {
 		if got := isBound(&record.Capacity{Kind: kind}); got != want {
 			t.Errorf("%q: %v", kind, got)
 		}
 	}
 }
 
-// Searches that contradict themselves have no number in the table of users, and their two levels are a comment.
+// Searches that contradict themselves have no number in the table of users, and their two levels
+// are a comment.
 func TestUnstableSearchesNameTwoCapacities(t *testing.T) {
 	s := full()
 	in := s.input()
 	for i := range in.Runs {
 		if r := &in.Runs[i]; r.Manifest.Capacity != nil && r.Cell.Arm == "base" {
-			r.Manifest.Capacity = &record.Capacity{Kind: record.Unstable, Reached: 3000, Held: 1800, Rule: "cpu(app) < 85%", Why: "two levels"}
+			r.Manifest.Capacity = &record.Capacity{
+				Kind:    record.Unstable,
+				Reached: 3000,
+				Held:    1800,
+				Rule:    "cpu(app) < 85%",
+				Why:     "two levels",
+			}
 			break
 		}
 	}
 	d := From(in)
 	b := written(t, FullMarkdown, d)
-	has(t, b, "unstable and no number in a pair; every rule held up to 3000 users going up, and after an overload up to 1800", "| unstable |")
+	has(
+		t,
+		b,
+		"unstable and no number in a pair; every rule held up to 3000 users going up, and after an overload up to 1800",
+		"| unstable |",
+	)
 }
 
-// TestDifferingLimitersLead expects the sentence about limiters before all sentences about the builds, where the
-// arms' runs agree on one each and these differ.
+// TestDifferingLimitersLead expects the sentence about limiters before all sentences about the
+// builds, where the arms' runs agree on one each and these differ.
 func TestDifferingLimitersLead(t *testing.T) {
 	d := From(scenes()["full"].input())
 	const want = "the limiters differ, base by cpu app (6 runs), new by db-pool app (6 runs)"
-	if len(d.Comments) == 0 || !strings.Contains(d.Comments[0], want) || !strings.Contains(d.Comments[0], "PostgreSQL") {
+	if len(d.Comments) == 0 || !strings.Contains(d.Comments[0], want) ||
+		!strings.Contains(d.Comments[0], "PostgreSQL") {
 		t.Errorf("the first comment is %q", d.Comments)
 	}
 	for _, f := range d.Verdicts {
-		if h := headline(d, f); strings.Contains(h, "limiters differ") != (f.Engine == "postgresql") {
+		if h := headline(d, f); strings.Contains(
+			h,
+			"limiters differ",
+		) != (f.Engine == "postgresql") {
 			t.Errorf("%s: %s", f.Engine, h)
 		}
 	}

@@ -21,8 +21,8 @@ type OpTable struct {
 	// Gone and New name operations that only the base has, or only a new arm.
 	Gone []string `json:"gone,omitempty"`
 	New  []string `json:"new,omitempty"`
-	// Schedule counts the operations that were intended and begun, for each arm as in Document.Arms;
-	// nil where no run recorded it.
+	// Schedule counts the operations that were intended and begun, for each arm as in
+	// Document.Arms; nil where no run recorded it.
 	Schedule []OpSchedule `json:"schedule,omitempty"`
 }
 
@@ -67,11 +67,11 @@ type OpCell struct {
 	P99    Number `json:"p99_ms"`
 	// Classes counts failed operations by class, most frequent first.
 	Classes []Count `json:"classes,omitempty"`
-	// Statuses counts failures of the classes 4xx and 5xx by the status of the answer, most frequent
-	// first.
+	// Statuses counts failures of the classes 4xx and 5xx by the status of the answer, most
+	// frequent first.
 	Statuses []Count `json:"statuses,omitempty"`
-	// Expected counts answers with a status from 400 on that the dialect knows as right; they are not
-	// failed.
+	// Expected counts answers with a status from 400 on that the dialect knows as right; they are
+	// not failed.
 	Expected []workload.ExpectedCount `json:"expected,omitempty"`
 	// Of the operations that were under way at the end of a measured phase, Drained have ended
 	// since (they are not in Rate) and Open have not: these are in the percentiles with their age,
@@ -100,7 +100,8 @@ func (b *builder) operations() {
 				}
 				for name, w := range r.Ops {
 					// An operation of the generator's own.
-					if name == workload.Schedule || w == nil || w.Count() == 0 && w.Response.Count() == 0 {
+					if name == workload.Schedule || w == nil ||
+						w.Count() == 0 && w.Response.Count() == 0 {
 						continue
 					}
 					if merged[i][name] == nil {
@@ -123,11 +124,15 @@ func (b *builder) operations() {
 			for i := range b.Arms {
 				answers := workload.AnswersOf(merged[i], func(op string) bool { return op == name })
 				cell := opCell(merged[i][name], seconds[i], tails[i].Ops[name], answers)
-				cell.Expected = workload.ExpectedOf(merged[i], func(op string) bool { return op == name })
+				cell.Expected = workload.ExpectedOf(merged[i], func(op string) bool {
+					return op == name
+				})
 				row.Arms = append(row.Arms, cell)
 			}
 			t.Rows = append(t.Rows, row)
-			base, fresh, n := merged[0][name] != nil, false, uint64(0)
+			base := merged[0][name] != nil
+			fresh := false
+			n := uint64(0)
 			for i, of := range merged {
 				if of[name] != nil {
 					fresh, n = fresh || i > 0, n+of[name].Count()
@@ -222,8 +227,10 @@ func (d Document) opSections() []section {
 		if len(o.New) > 0 {
 			s.Notes = append(s.Notes, "The base does not have: "+list(o.New)+".")
 		}
-		s.Notes = append(s.Notes,
-			"All judged runs merged; response times in the measured phase. A dash stands for a percentile of too few operations (p50: 7, p95: 90, p99: 459).")
+		s.Notes = append(
+			s.Notes,
+			"All judged runs merged; response times in the measured phase. A dash stands for a percentile of too few operations (p50: 7, p95: 90, p99: 459).",
+		)
 		s.Notes = append(s.Notes, o.edgeNotes()...)
 		out = append(out, s)
 		if more, ok := d.scheduleSection(o); ok {

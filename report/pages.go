@@ -38,7 +38,8 @@ func NewPageRef(r RunData, test, kind string) PageRef {
 	id := cmp.Or(r.Cell.Run, r.Manifest.ID)
 	// A run's id is the name of a directory, whole: cutting it could make two alike.
 	file := strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' ||
+			c == '.' {
 			return c
 		}
 		return '-'
@@ -46,7 +47,9 @@ func NewPageRef(r RunData, test, kind string) PageRef {
 	p := PageRef{Kind: kind, Test: test, Run: id, Block: r.Cell.Block, Arm: r.Cell.Arm,
 		Engine: r.Cell.Engine, File: fmt.Sprintf("%s_%s_%s.html", file, slug(test), slug(kind))}
 	if r.Cell.Run == "" { // a run by itself
-		p.Block, p.Arm, p.Engine = r.Manifest.Block, r.Manifest.Arm, r.Manifest.Engine
+		p.Block = r.Manifest.Block
+		p.Arm = r.Manifest.Arm
+		p.Engine = r.Manifest.Engine
 	}
 	return p
 }
@@ -69,7 +72,8 @@ type Panel struct {
 	Rule      string
 	Limit     float64
 	LimitName string
-	// Broken are the stretches in which the rule did not hold, Unknown those in which it had no value.
+	// Broken are the stretches in which the rule did not hold, Unknown those in which it had no
+	// value.
 	Broken, Unknown []Stretch
 	// Why is the reason why there are no lines; such a panel is listed below the others.
 	Why string
@@ -128,7 +132,9 @@ func (p Panel) graph(measuredFrom float64) Graph {
 			continue
 		}
 		a := overlay([]Line{l.Line}, step)
-		a.Arm, a.Index, a.Of = l.Name, i, 1
+		a.Arm = l.Name
+		a.Index = i
+		a.Of = 1
 		g.Arms = append(g.Arms, a)
 	}
 	if len(g.Arms) == 0 && g.NoData == "" {
@@ -195,8 +201,18 @@ func (p Page) HTML(w io.Writer) error {
 		sections = append(sections, section{Level: 2, Title: "Not in this run", Table: t})
 	}
 	title := p.kindTitle() + " · " + p.where()
-	return writePage(w, title, p.header, []fold{{sections: sections}}, graphs,
-		fmt.Sprintf("Run %s, drawn from its stored series by %s.", p.Run, orDash(p.Data.Manifest.Tool)))
+	return writePage(
+		w,
+		title,
+		p.header,
+		[]fold{{sections: sections}},
+		graphs,
+		fmt.Sprintf(
+			"Run %s, drawn from its stored series by %s.",
+			p.Run,
+			orDash(p.Data.Manifest.Tool),
+		),
+	)
 }
 
 func (p Page) header(b *bytes.Buffer) {
@@ -247,7 +263,10 @@ func (b *builder) pages() {
 				}
 			}
 			slices.SortStableFunc(all, func(x, y PageRef) int {
-				return cmp.Or(cmp.Compare(x.Block, y.Block), cmp.Compare(order(x.Arm), order(y.Arm)))
+				return cmp.Or(
+					cmp.Compare(x.Block, y.Block),
+					cmp.Compare(order(x.Arm), order(y.Arm)),
+				)
 			})
 			b.Pages = append(b.Pages, all...)
 		}
@@ -284,7 +303,9 @@ func (d Document) pageSections() []section {
 			}
 		}
 	}
-	s.Notes = []string{"Each judged run by itself, frozen: what hosts, processes and databases did, and every rule against its threshold over time."}
+	s.Notes = []string{
+		"Each judged run by itself, frozen: what hosts, processes and databases did, and every rule against its threshold over time.",
+	}
 	return []section{resultsHead, s}
 }
 

@@ -9,8 +9,17 @@ import (
 
 func TestPlanted(t *testing.T) {
 	cost := func(kind verdict.Kind, effect float64) verdict.Result {
-		return verdict.Result{Endpoint: plan.Endpoint{Name: leading, Better: plan.Lower, Margin: 0.05, Unit: "ms"},
-			Kind: kind, N: 6, Alpha: 0.05, Effect: effect, Lo: effect - 0.02, Hi: effect + 0.02, Lo90: effect - 0.01, Hi90: effect + 0.01}
+		return verdict.Result{
+			Endpoint: plan.Endpoint{Name: leading, Better: plan.Lower, Margin: 0.05, Unit: "ms"},
+			Kind:     kind,
+			N:        6,
+			Alpha:    0.05,
+			Effect:   effect,
+			Lo:       effect - 0.02,
+			Hi:       effect + 0.02,
+			Lo90:     effect - 0.01,
+			Hi90:     effect + 0.01,
+		}
 	}
 	late := cost(verdict.Worse, 0.41)
 	late.Name = "p95(post)"

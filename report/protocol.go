@@ -19,8 +19,9 @@ type Protocol struct {
 	// that is not recorded. Duet sums up the turns; nil for a sequence.
 	Mode    string `json:"mode,omitempty"`
 	ModeWhy string `json:"mode_why,omitempty"`
-	// Places are sentences that state at whose addresses each arm was in the judged blocks, where the
-	// arms exchanged them. Unbalanced is true if not every arm was at every address equally often.
+	// Places are sentences that state at whose addresses each arm was in the judged blocks, where
+	// the arms exchanged them. Unbalanced is true if not every arm was at every address equally
+	// often.
 	Places     []string   `json:"places,omitempty"`
 	Unbalanced bool       `json:"unbalanced,omitempty"`
 	Duet       *DuetTurns `json:"duet,omitempty"`
@@ -33,8 +34,8 @@ type Protocol struct {
 	Before  *record.Before      `json:"before,omitempty"`
 	Resumed []record.Resumption `json:"resumed,omitempty"`
 	// Canaries counts the judged runs, in a duet the blocks, with a reading of the host's canary;
-	// CanarySpread is the sd of its logarithm, CanaryFirst and CanaryLast its means over the first and
-	// the last block in requests per second. Canary compares the arms of a sequence.
+	// CanarySpread is the sd of its logarithm, CanaryFirst and CanaryLast its means over the first
+	// and the last block in requests per second. Canary compares the arms of a sequence.
 	Canaries     int    `json:"canaries,omitempty"`
 	CanarySpread Number `json:"canary_spread,omitzero"`
 	CanaryFirst  Number `json:"canary_first,omitzero"`
@@ -43,8 +44,8 @@ type Protocol struct {
 	CanaryHere bool     `json:"canary_here,omitempty"`
 	CanaryLast Number   `json:"canary_last,omitzero"`
 	Canary     []Canary `json:"canary,omitempty"`
-	// Gathered states how stored runs became blocks, a sentence each; nil for a comparison that made
-	// its own.
+	// Gathered states how stored runs became blocks, a sentence each; nil for a comparison that
+	// made its own.
 	Gathered []string `json:"gathered,omitempty"`
 }
 
@@ -131,7 +132,9 @@ func noiseText(b record.Before, label func(string) string) string {
 	var parts []string
 	engine := ""
 	for i, n := range b.Noise {
-		lines, wrong, most = lines+n.Lines, wrong+n.False, max(most, n.Comparisons)
+		lines = lines + n.Lines
+		wrong = wrong + n.False
+		most = max(most, n.Comparisons)
 		if pairs == 0 || n.Pairs < pairs {
 			pairs = n.Pairs
 		}
@@ -141,12 +144,19 @@ func noiseText(b record.Before, label func(string) string) string {
 		}
 		parts = append(parts, name+" "+spreadText(n.RunSD(), n.Absolute))
 	}
-	text := fmt.Sprintf("noise of this environment (sd of runs, from %s of a build with itself): %s; %d of %s better or worse",
+	text := fmt.Sprintf(
+		"noise of this environment (sd of runs, from %s of a build with itself): %s; %d of %s better or worse",
 		count(most, "comparison", "comparisons"),
-		strings.Join(parts, ", "), wrong, count(lines, "line was", "lines were"))
+		strings.Join(parts, ", "),
+		wrong,
+		count(lines, "line was", "lines were"),
+	)
 	if pairs < stats.MinPairs {
-		text += fmt.Sprintf(" (from %s only; at least %d are asked for)", count(pairs, "pair", "pairs"),
-			stats.MinPairs)
+		text += fmt.Sprintf(
+			" (from %s only; at least %d are asked for)",
+			count(pairs, "pair", "pairs"),
+			stats.MinPairs,
+		)
 	}
 	return text
 }
@@ -217,7 +227,9 @@ func (d Document) protocolSections() []section {
 	s := section{Level: 3, Title: "How it was compared"}
 	add := s.Items.add
 	if p.AA {
-		add("All arms are one build: every difference is noise, and a verdict of better or worse is a false one. The store's registry of such comparisons has its lines (plimsoll ls -aa).")
+		add(
+			"All arms are one build: every difference is noise, and a verdict of better or worse is a false one. The store's registry of such comparisons has its lines (plimsoll ls -aa).",
+		)
 	}
 	s.Items = append(s.Items, p.Gathered...)
 	s.Items = append(s.Items, p.modeTexts(d)...)
@@ -236,9 +248,11 @@ func (d Document) protocolSections() []section {
 	s.Items = append(s.Items, p.canaryTexts(d)...)
 	s.Table = d.noiseTable()
 	if s.Table != nil {
-		s.Notes = append(s.Notes,
+		s.Notes = append(
+			s.Notes,
 			"Sd of runs: how much runs of one build vary, here from the differences within the blocks (divided by the root of two), "+
-				"and in comparisons of a build with itself in this environment. Could find before: what was expected before the first run; after: what this comparison's own spread allows.")
+				"and in comparisons of a build with itself in this environment. Could find before: what was expected before the first run; after: what this comparison's own spread allows.",
+		)
 	}
 	return []section{s}
 }
@@ -258,13 +272,20 @@ func resumedText(r record.Resumption, duet bool) string {
 	case r.Block == 0:
 		text += ", between two blocks: no pair spans the gap"
 	case len(r.Runs) > 0:
-		text += fmt.Sprintf(": block %d was run again whole, because the runs of a block are %s; what was finished of it is kept and not judged (%s)",
-			r.Block, why, list(r.Runs))
+		text += fmt.Sprintf(
+			": block %d was run again whole, because the runs of a block are %s; what was finished of it is kept and not judged (%s)",
+			r.Block,
+			why,
+			list(r.Runs),
+		)
 	default:
 		text += fmt.Sprintf(": block %d was run again from its first run", r.Block)
 	}
 	if len(r.Lost) > 0 {
-		text += fmt.Sprintf("; under way at that moment, and no part of the comparison: %s", list(r.Lost))
+		text += fmt.Sprintf(
+			"; under way at that moment, and no part of the comparison: %s",
+			list(r.Lost),
+		)
 	}
 	return text + "."
 }
@@ -291,8 +312,10 @@ func (d Document) noiseTable() *table {
 			}
 			for _, n := range b.Noise {
 				if n.Engine == f.Engine && n.Metric == r.Name {
-					floor, from, wrong = spreadText(n.RunSD(),
-						n.Absolute), strconv.Itoa(n.Comparisons), fmt.Sprintf("%d of %d", n.False, n.Lines)
+					floor, from, wrong = spreadText(
+						n.RunSD(),
+						n.Absolute,
+					), strconv.Itoa(n.Comparisons), fmt.Sprintf("%d of %d", n.False, n.Lines)
 				}
 			}
 			for _, x := range b.Expected {

@@ -75,7 +75,10 @@ func (r *raster) shape(s shape) {
 	case "band":
 		r.fill(look.color, r.places(s.points))
 	case "rect":
-		r.fill(look.color, []point{r.at(s.x, s.y), r.at(s.x2, s.y), r.at(s.x2, s.y2), r.at(s.x, s.y2)})
+		r.fill(
+			look.color,
+			[]point{r.at(s.x, s.y), r.at(s.x2, s.y), r.at(s.x2, s.y2), r.at(s.x, s.y2)},
+		)
 	case "disc":
 		r.fill(look.color, disc(r.at(s.x, s.y), s.r*r.scale))
 	case "diamond":
@@ -268,7 +271,9 @@ func (r *raster) write(text string, size float64, pen point, sin, cos float64, l
 			p[k] = point{pen.x + x*cos - y*sin - float64(at.Min.X),
 				pen.y + x*sin + y*cos - float64(at.Min.Y)}
 		}
-		a, b, c := p[0], p[1], p[2]
+		a := p[0]
+		b := p[1]
+		c := p[2]
 		switch s.Op {
 		case sfnt.SegmentOpMoveTo:
 			z.MoveTo(float32(a.x), float32(a.y))
@@ -277,7 +282,14 @@ func (r *raster) write(text string, size float64, pen point, sin, cos float64, l
 		case sfnt.SegmentOpQuadTo:
 			z.QuadTo(float32(a.x), float32(a.y), float32(b.x), float32(b.y))
 		case sfnt.SegmentOpCubeTo:
-			z.CubeTo(float32(a.x), float32(a.y), float32(b.x), float32(b.y), float32(c.x), float32(c.y))
+			z.CubeTo(
+				float32(a.x),
+				float32(a.y),
+				float32(b.x),
+				float32(b.y),
+				float32(c.x),
+				float32(c.y),
+			)
 		}
 	}
 	z.Draw(r.img, at, image.NewUniform(look.color), image.Point{})

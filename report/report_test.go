@@ -32,7 +32,12 @@ func scenes() map[string]scene {
 	small.seconds, small.graphs = 12, small.graphs[:2]
 
 	aa := small
-	aa.capacity = map[string]float64{"postgresql/base": 1320, "postgresql/new": 1320, "mysql/base": 1240, "mysql/new": 1240}
+	aa.capacity = map[string]float64{
+		"postgresql/base": 1320,
+		"postgresql/new":  1320,
+		"mysql/base":      1240,
+		"mysql/new":       1240,
+	}
 	aa.slower = nil
 
 	one := small
@@ -52,7 +57,9 @@ func scenes() map[string]scene {
 	plateau.unbounded = false
 
 	external := small
-	external.engines, external.names, external.plan = []string{""}, nil, nil
+	external.engines = []string{""}
+	external.names = nil
+	external.plan = nil
 	external.capacity = map[string]float64{"/base": 900, "/new": 905}
 	external.slower = nil
 
@@ -61,7 +68,10 @@ func scenes() map[string]scene {
 	hostile.engines = []string{"postgresql"}
 	hostile.names = map[string]string{"postgresql": "Postgre" + nasty}
 	hostile.arms = []string{"base" + nasty, "new" + nasty}
-	hostile.capacity = map[string]float64{"postgresql/" + hostile.arms[0]: 1000, "postgresql/" + hostile.arms[1]: 990}
+	hostile.capacity = map[string]float64{
+		"postgresql/" + hostile.arms[0]: 1000,
+		"postgresql/" + hostile.arms[1]: 990,
+	}
 	hostile.invalid = func(block, order int) bool { return block == 1 && order == 1 }
 
 	invalid := small
@@ -76,9 +86,25 @@ func scenes() map[string]scene {
 
 	three := small
 	three.arms = []string{"base", "new", "tuned"}
-	three.engines, three.capacity = []string{"postgresql"}, map[string]float64{"postgresql/base": 1320, "postgresql/new": 1150, "postgresql/tuned": 1500}
-	return map[string]scene{"full": whole, "rich": rich, "aa": aa, "one-block": one, "interrupted": interrupted, "censored": censored,
-		"unbounded-only": search, "external": external, "hostile": hostile, "three-arms": three, "invalid": invalid, "bounded-only": plateau}
+	three.engines, three.capacity = []string{"postgresql"}, map[string]float64{
+		"postgresql/base":  1320,
+		"postgresql/new":   1150,
+		"postgresql/tuned": 1500,
+	}
+	return map[string]scene{
+		"full":           whole,
+		"rich":           rich,
+		"aa":             aa,
+		"one-block":      one,
+		"interrupted":    interrupted,
+		"censored":       censored,
+		"unbounded-only": search,
+		"external":       external,
+		"hostile":        hostile,
+		"three-arms":     three,
+		"invalid":        invalid,
+		"bounded-only":   plateau,
+	}
 }
 
 // wholeScenes are the scenes with a golden file of each form; the others have the brief report
@@ -98,7 +124,11 @@ func golden[S string | []byte](t *testing.T, name string, text S) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from line %d on (rewrite with -update and read the diff)", file, firstDifference(got, want))
+		t.Errorf(
+			"%s differs from line %d on (rewrite with -update and read the diff)",
+			file,
+			firstDifference(got, want),
+		)
 	}
 }
 
@@ -204,13 +234,31 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestSameInputSameBytes draws every form twice from inputs that were made twice: nothing may depend on the order of
-// a map.
+// TestSameInputSameBytes draws every form twice from inputs that were made twice: nothing may
+// depend on the order of a map.
 func TestSameInputSameBytes(t *testing.T) {
 	for name := range wholeScenes {
 		forms := func() string {
 			d := From(scenes()[name].input())
-			return reported(t, Markdown, d) + written(t, FullMarkdown, d) + string(render(t, d.Answer().SVG)) + reported(t, HTML, d) + reported(t, JSON, d)
+			return reported(
+				t,
+				Markdown,
+				d,
+			) + written(
+				t,
+				FullMarkdown,
+				d,
+			) + string(
+				render(t, d.Answer().SVG),
+			) + reported(
+				t,
+				HTML,
+				d,
+			) + reported(
+				t,
+				JSON,
+				d,
+			)
 		}
 		first := forms()
 		for range 3 {
@@ -233,7 +281,8 @@ func TestJSONReadsBack(t *testing.T) {
 		if reported(t, JSON, d) != reported(t, JSON, again) {
 			t.Errorf("%s: the document changes when it is read back", name)
 		}
-		if written(t, FullMarkdown, d) != written(t, FullMarkdown, again) || reported(t, Markdown, d) != reported(t, Markdown, again) {
+		if written(t, FullMarkdown, d) != written(t, FullMarkdown, again) ||
+			reported(t, Markdown, d) != reported(t, Markdown, again) {
 			t.Errorf("%s: the document that was read back makes another report", name)
 		}
 	}
@@ -267,8 +316,8 @@ func TestScreenFits(t *testing.T) {
 	}
 }
 
-// TestHTMLIsClosed parses the page: only known elements, no handler, no address but places in the page itself and
-// pages beside it.
+// TestHTMLIsClosed parses the page: only known elements, no handler, no address but places in the
+// page itself and pages beside it.
 func TestHTMLIsClosed(t *testing.T) {
 	for name, s := range scenes() {
 		checkClosed(t, name, reported(t, HTML, From(s.input())))
@@ -277,10 +326,14 @@ func TestHTMLIsClosed(t *testing.T) {
 
 func checkClosed(t *testing.T, name, page string) {
 	t.Helper()
-	elements := strings.Fields("html head meta title style body header h1 h2 h3 code div section nav a main p b i span button ul li table thead tbody tr th td figcaption " +
-		"details summary figure svg g line polyline path circle text tspan rect footer script")
-	attributes := strings.Fields("lang charset http-equiv content name class id href open viewBox role aria-label x y x1 x2 y1 y2 d points transform " +
-		"text-anchor font-size cx cy r width height preserveAspectRatio data-end data-lo data-hi data-unit data-arm data-key data-clock tabindex vector-effect type scope aria-labelledby aria-expanded aria-pressed")
+	elements := strings.Fields(
+		"html head meta title style body header h1 h2 h3 code div section nav a main p b i span button ul li table thead tbody tr th td figcaption " +
+			"details summary figure svg g line polyline path circle text tspan rect footer script",
+	)
+	attributes := strings.Fields(
+		"lang charset http-equiv content name class id href open viewBox role aria-label x y x1 x2 y1 y2 d points transform " +
+			"text-anchor font-size cx cy r width height preserveAspectRatio data-end data-lo data-hi data-unit data-arm data-key data-clock tabindex vector-effect type scope aria-labelledby aria-expanded aria-pressed",
+	)
 	if strings.Contains(page, "http://") || strings.Contains(page, "https://") {
 		t.Errorf("%s: the page holds an address", name)
 	}
@@ -339,8 +392,17 @@ func TestMarkdownTablesHold(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"a|b": `a\|b`, "<script>": `\<script>`, "p99(op) < 2s": "p99(op) < 2s", "a_b": "a_b", "_a_": `\_a\_`, "[x](y)": `[x\](y)`,
-		"# x": `\# x`, "-12 %": "-12 %", "a\nb": "a b", "&lt;": `\&lt;`, "*": `\*`,
+		"a|b":          `a\|b`,
+		"<script>":     `\<script>`,
+		"p99(op) < 2s": "p99(op) < 2s",
+		"a_b":          "a_b",
+		"_a_":          `\_a\_`,
+		"[x](y)":       `[x\](y)`,
+		"# x":          `\# x`,
+		"-12 %":        "-12 %",
+		"a\nb":         "a b",
+		"&lt;":         `\&lt;`,
+		"*":            `\*`,
 	} {
 		if got := md(in); got != want {
 			t.Errorf("md(%q) = %q, want %q", in, got, want)
@@ -354,7 +416,15 @@ func TestMarkdownTablesHold(t *testing.T) {
 // TestReleaseContinues drafts it only when everything is complete and the same or better.
 func TestReleaseContinues(t *testing.T) {
 	const text = "Release can continue as planned."
-	for name, want := range map[string]bool{"aa": true, "full": false, "one-block": false, "interrupted": false, "censored": false, "external": true, "invalid": false} {
+	for name, want := range map[string]bool{
+		"aa":          true,
+		"full":        false,
+		"one-block":   false,
+		"interrupted": false,
+		"censored":    false,
+		"external":    true,
+		"invalid":     false,
+	} {
 		d := From(scenes()[name].input())
 		if got := slices.Contains(d.Actions, text); got != want {
 			t.Errorf("%s (%s): %v", name, d.Kind, d.Actions)
@@ -362,7 +432,8 @@ func TestReleaseContinues(t *testing.T) {
 	}
 	broken := scenes()["aa"]
 	broken.broken = true
-	if d := From(broken.input()); d.Kind != verdict.Same || slices.Contains(d.Actions, text) || !strings.Contains(strings.Join(d.Comments, " "), "broke cpu(app) < 85% in 6 of 6 runs") {
+	if d := From(broken.input()); d.Kind != verdict.Same || slices.Contains(d.Actions, text) ||
+		!strings.Contains(strings.Join(d.Comments, " "), "broke cpu(app) < 85% in 6 of 6 runs") {
 		t.Errorf("a broken rule: %v %v", d.Actions, d.Comments)
 	}
 	in := scenes()["aa"].input()
@@ -381,18 +452,45 @@ func TestReleaseContinues(t *testing.T) {
 // TestPoor makes documents of inputs that are nearly nothing.
 func TestPoor(t *testing.T) {
 	for name, in := range map[string]Input{
-		"nothing":    {},
-		"comparison": {Comparison: &record.Comparison{Arms: []string{"base", "new"}, Engines: []string{"postgresql", "mysql"}, Blocks: 6}},
-		"verdicts":   {Arms: []Judged{{Engine: "x", Arm: "y", Verdict: verdict.Combine("x", nil)}}},
-		"run": {Comparison: &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Runs: []record.ComparisonRun{{Run: "r", Valid: true, Arm: "base", Block: 1}}},
-			Runs: []RunData{{Cell: record.ComparisonRun{Run: "r", Valid: true, Arm: "base", Block: 1}, Ops: map[string]*measure.Window{"post": nil},
-				Series: map[string]map[string]Line{Bounded: {"rps": {T: []float64{-1, 5, 5, 1}, V: []float64{1, 2, 3}}}}}}, Graphs: []GraphSpec{{Name: "rps"}}},
+		"nothing": {},
+		"comparison": {Comparison: &record.Comparison{
+			Arms:    []string{"base", "new"},
+			Engines: []string{"postgresql", "mysql"},
+			Blocks:  6,
+		}},
+		"verdicts": {Arms: []Judged{{Engine: "x", Arm: "y", Verdict: verdict.Combine("x", nil)}}},
+		"run": {
+			Comparison: &record.Comparison{
+				Arms:    []string{"base"},
+				Engines: []string{""},
+				Runs:    []record.ComparisonRun{{Run: "r", Valid: true, Arm: "base", Block: 1}},
+			},
+			Runs: []RunData{{
+				Cell: record.ComparisonRun{Run: "r", Valid: true, Arm: "base", Block: 1},
+				Ops:  map[string]*measure.Window{"post": nil},
+				Series: map[string]map[string]Line{Bounded: {"rps": {
+					T: []float64{-1, 5, 5, 1},
+					V: []float64{1, 2, 3},
+				}}},
+			}},
+			Graphs: []GraphSpec{{Name: "rps"}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := From(in)
 			for _, f := range []func(io.Writer) error{
-				func(w io.Writer) error { return Markdown(w, d) }, func(w io.Writer) error { return FullMarkdown(w, d) }, func(w io.Writer) error { return HTML(w, d) }, d.Answer().SVG, d.Answer().PNG,
-				func(w io.Writer) error { return JSON(w, d) }, func(w io.Writer) error { return Screen(w, d, 100) },
+				func(w io.Writer) error {
+					return Markdown(w, d)
+				}, func(w io.Writer) error {
+					return FullMarkdown(w, d)
+				}, func(w io.Writer) error {
+					return HTML(w, d)
+				}, d.Answer().SVG, d.Answer().PNG,
+				func(w io.Writer) error {
+					return JSON(w, d)
+				}, func(w io.Writer) error {
+					return Screen(w, d, 100)
+				},
 			} {
 				if len(render(t, f)) == 0 {
 					t.Error("an empty report")
@@ -447,10 +545,14 @@ func BenchmarkPNG(b *testing.B) {
 func TestUnknownIsNoOtherLimiter(t *testing.T) {
 	s := full()
 	s.seconds, s.graphs = 12, nil
-	s.limits = map[string]string{"postgresql/base": limiter.LimitUnknown, "postgresql/new": "cpu app"}
+	s.limits = map[string]string{
+		"postgresql/base": limiter.LimitUnknown,
+		"postgresql/new":  "cpu app",
+	}
 	d := From(s.input())
 	text := headline(d, d.Verdicts[0]) + " " + strings.Join(d.Comments, " ")
-	if strings.Contains(text, "the limiters differ") || strings.Contains(text, "set by different resources") {
+	if strings.Contains(text, "the limiters differ") ||
+		strings.Contains(text, "set by different resources") {
 		t.Error(text)
 	}
 }
@@ -459,23 +561,31 @@ func TestUnknownIsNoOtherLimiter(t *testing.T) {
 func TestCommentsNameTheArm(t *testing.T) {
 	in := scenes()["three-arms"].input()
 	for i := range in.Arms {
-		in.Arms[i].Shifts = []verdict.Shift{{Op: "op", Points: []verdict.ShiftPoint{{P: 0.5, Kind: verdict.Worse}}, Sentence: "op: slower"}}
+		in.Arms[i].Shifts = []verdict.Shift{{
+			Op:       "op",
+			Points:   []verdict.ShiftPoint{{P: 0.5, Kind: verdict.Worse}},
+			Sentence: "op: slower",
+		}}
 	}
 	for _, c := range From(in).Comments {
-		if (strings.Contains(c, "in the bounded test, ") || strings.Contains(c, "response times of")) && !strings.Contains(c, "new") && !strings.Contains(c, "tuned") {
+		if (strings.Contains(c, "in the bounded test, ") || strings.Contains(c, "response times of")) &&
+			!strings.Contains(c, "new") &&
+			!strings.Contains(c, "tuned") {
 			t.Errorf("of which arm is %q?", c)
 		}
 	}
 }
 
-// Of six blocks one has no number of an endpoint: more blocks of the same length would have none either.
+// Of six blocks one has no number of an endpoint: more blocks of the same length would have none
+// either.
 func TestPairThatHasNoNumber(t *testing.T) {
 	in := scenes()["aa"].input()
 	results := slices.Clone(in.Arms[0].Verdict.Results)
 	results[1] = verdict.Judge(results[1].Endpoint, results[1].Pairs[:5], verdict.Fixed(6))
 	in.Arms[0].Verdict = verdict.Combine(in.Arms[0].Verdict.Database, results)
 	actions := strings.Join(From(in).Actions, " ")
-	if strings.Contains(actions, "Repeat with at least 6 blocks") || !strings.Contains(actions, "p95(post) (5 pairs)") {
+	if strings.Contains(actions, "Repeat with at least 6 blocks") ||
+		!strings.Contains(actions, "p95(post) (5 pairs)") {
 		t.Error(actions)
 	}
 }
@@ -486,7 +596,10 @@ func TestRunAgainInVain(t *testing.T) {
 	c := in.Comparison
 	for _, r := range slices.Clone(c.Runs) {
 		if r.Block == 2 {
-			r.Run, r.Dropped, r.Valid, r.Why = r.Run+"-again", true, r.Order != 2, "lag: late"
+			r.Run = r.Run + "-again"
+			r.Dropped = true
+			r.Valid = r.Order != 2
+			r.Why = "lag: late"
 			c.Runs = append(c.Runs, r)
 		}
 	}
@@ -495,7 +608,9 @@ func TestRunAgainInVain(t *testing.T) {
 	}
 	d := From(in)
 	warnings, actions := strings.Join(d.Warnings, "; "), strings.Join(d.Actions, " ")
-	if strings.Contains(warnings, "it was not run again") || !strings.Contains(warnings, "not valid then either") || !strings.Contains(actions, "Block 2 is missing from the verdicts") {
+	if strings.Contains(warnings, "it was not run again") ||
+		!strings.Contains(warnings, "not valid then either") ||
+		!strings.Contains(actions, "Block 2 is missing from the verdicts") {
 		t.Errorf("%s\n%s", warnings, actions)
 	}
 }

@@ -17,7 +17,9 @@ func addRows(all, rows []workload.RowCount) []workload.RowCount {
 			continue
 		}
 		x := &all[i]
-		x.Least, x.Most, x.Actual = x.Least+r.Least, x.Most+r.Most, x.Actual+r.Actual
+		x.Least = x.Least + r.Least
+		x.Most = x.Most + r.Most
+		x.Actual = x.Actual + r.Actual
 		if r.Unknown && !x.Unknown {
 			x.Unknown, x.Why = true, r.Why
 		}
@@ -44,7 +46,9 @@ func (p usersPart) rowSection() []section {
 			t.add(p.row(r.Store, u, r.What, want, there, yes(r.Right())))
 		}
 	}
-	return t.section("Rows in the stores",
+	return t.section(
+		"Rows in the stores",
 		"After each run, beyond what was there before it; the judged runs added up. Acknowledged requests have made their rows; those that failed, or were under way when a run ended, may have. "+
-			"A run whose stores hold less or more is not valid.")
+			"A run whose stores hold less or more is not valid.",
+	)
 }

@@ -38,7 +38,9 @@ func (t *RuleTally) Add(e record.Event) string {
 
 // distinct matches the parts of an error that differ between errors of one kind: users, times, ids,
 // and numbers. Numbers of three digits, such as the status of an answer, are kept.
-var distinct = regexp.MustCompile(`\b(?:user [0-9]+|[0-9.]+(?:ns|µs|ms|s)|[0-9]{1,2}|[0-9]{4,}|[0-9a-z]{16,})\b`)
+var distinct = regexp.MustCompile(
+	`\b(?:user [0-9]+|[0-9.]+(?:ns|µs|ms|s)|[0-9]{1,2}|[0-9]{4,}|[0-9a-z]{16,})\b`,
+)
 
 // ErrorLines returns the events of the kind "error" as texts, in the order of their first: one for
 // all errors of one kind, which differ in their distinct parts alone, with their count.

@@ -202,8 +202,17 @@ func (d Document) ruleSections() []section {
 			s.Title = "Rules in the bounded test" + label
 			bounded = append(bounded, s)
 		}
-		t := newTable(-1, "Rule", "Arm", ">Limit", ">Evaluations", ">Violated", ">No data", ">Too few",
-			">First violated at")
+		t := newTable(
+			-1,
+			"Rule",
+			"Arm",
+			">Limit",
+			">Evaluations",
+			">Violated",
+			">No data",
+			">Too few",
+			">First violated at",
+		)
 		for _, r := range rt.Rows {
 			if r.Search == nil {
 				continue
@@ -219,7 +228,9 @@ func (d Document) ruleSections() []section {
 		if len(t.Rows) > 0 {
 			s := section{Level: 3, Title: "Rules in the unbounded test" + label, Table: t,
 				Graphs: d.graphIndexes(rt.Engine, Unbounded, true)}
-			s.Notes = []string{"First violated at: the median over the runs in which the rule was violated at all. Too few: evaluations with fewer operations than the rule asks for, which decide nothing."}
+			s.Notes = []string{
+				"First violated at: the median over the runs in which the rule was violated at all. Too few: evaluations with fewer operations than the rule asks for, which decide nothing.",
+			}
 			unbounded = append(unbounded, s)
 		}
 	}
@@ -321,15 +332,30 @@ func (b *builder) brokenRules(warning bool) []string {
 			broken, missing, _ := r.tally()
 			where := ""
 			if i := slices.IndexFunc(r.Measured,
-				func(v RuleValue) bool { return v.Violated && !v.NoData && v.Where != "" }); i >= 0 {
+				func(v RuleValue) bool {
+					return v.Violated && !v.NoData && v.Where != ""
+				}); i >= 0 {
 				where = fmt.Sprintf(" (block %d: %s)", r.Measured[i].Block, r.Measured[i].Where)
 			}
 			name := b.on(t.Engine) + "in the bounded test " + b.armLabel(r.Arm)
 			if broken > 0 {
-				out.add("%s "+broke+" in %d of %d runs%s.", name, r.Rule, broken, len(r.Measured), where)
+				out.add(
+					"%s "+broke+" in %d of %d runs%s.",
+					name,
+					r.Rule,
+					broken,
+					len(r.Measured),
+					where,
+				)
 			}
 			if missing > 0 {
-				out.add("%s gave no data for %s in %d of %d runs.", name, r.Rule, missing, len(r.Measured))
+				out.add(
+					"%s gave no data for %s in %d of %d runs.",
+					name,
+					r.Rule,
+					missing,
+					len(r.Measured),
+				)
 			}
 		}
 	}

@@ -26,15 +26,27 @@ func TestAWarningBreaksNothing(t *testing.T) {
 				rule += " warning"
 			}
 			for i := range in.Runs {
-				in.Runs[i].Events = append(in.Runs[i].Events, record.Event{At: 18 * time.Second, Kind: "slo", Rule: rule, Value: 0.9, Limit: 0.85,
-					Phase: measuredPhase, Violated: !noData, NoData: noData, Level: level})
+				in.Runs[i].Events = append(in.Runs[i].Events, record.Event{
+					At:       18 * time.Second,
+					Kind:     "slo",
+					Rule:     rule,
+					Value:    0.9,
+					Limit:    0.85,
+					Phase:    measuredPhase,
+					Violated: !noData,
+					NoData:   noData,
+					Level:    level,
+				})
 			}
 			d := From(in)
 			red := strings.Contains(junit(d), "<failure") || strings.Contains(junit(d), "<error")
-			if want := level == ""; red != want || slices.Equal(d.Actions, without.Actions) == want {
+			if want := level == ""; red != want ||
+				slices.Equal(d.Actions, without.Actions) == want {
 				t.Errorf("%s, level %q: JUnit is red: %v, actions %q", rule, level, red, d.Actions)
 			}
-			if !slices.ContainsFunc(d.Comments, func(c string) bool { return strings.Contains(c, rule) }) {
+			if !slices.ContainsFunc(d.Comments, func(c string) bool {
+				return strings.Contains(c, rule)
+			}) {
 				t.Errorf("%s, level %q: no comment names it: %q", rule, level, d.Comments)
 			}
 			if got := strings.Contains(strings.Join(d.Comments, "\n"), "went beyond "+rule+", which only warns, in "); got != (level == record.Amber && !noData) {
@@ -53,11 +65,23 @@ func TestAWarningBreaksNothing(t *testing.T) {
 	}
 }
 
-// The page of a run, its end on a terminal and its list call no rule broken that only warns, and do not pass over it.
+// The page of a run, its end on a terminal and its list call no rule broken that only warns, and do
+// not pass over it.
 func TestAWarningIsShownAsOne(t *testing.T) {
 	const rule = "cpu(db) < 85%"
 	at := func(level, phase string, violated, noData bool) record.Event {
-		return record.Event{At: 20 * time.Second, Kind: "slo", Rule: rule, Value: 0.9, Limit: 0.85, Text: "db-1", Level: level, Phase: phase, Violated: violated, NoData: noData}
+		return record.Event{
+			At:       20 * time.Second,
+			Kind:     "slo",
+			Rule:     rule,
+			Value:    0.9,
+			Limit:    0.85,
+			Text:     "db-1",
+			Level:    level,
+			Phase:    phase,
+			Violated: violated,
+			NoData:   noData,
+		}
 	}
 	for _, tt := range []struct {
 		e                  record.Event
@@ -77,8 +101,19 @@ func TestAWarningIsShownAsOne(t *testing.T) {
 			"No rule has a value over the measured phase. 1 rule had no data over it.", 0, 0},
 	} {
 		var tally RuleTally
-		if got := tally.Add(tt.e); got != tt.text || tally != (RuleTally{Held: tt.heldRules, Judged: tt.counted}) {
-			t.Errorf("%+v: %q, %+v; want %q, %d of %d", tt.e, got, tally, tt.text, tt.heldRules, tt.counted)
+		if got := tally.Add(tt.e); got != tt.text || tally != (RuleTally{
+			Held:   tt.heldRules,
+			Judged: tt.counted,
+		}) {
+			t.Errorf(
+				"%+v: %q, %+v; want %q, %d of %d",
+				tt.e,
+				got,
+				tally,
+				tt.text,
+				tt.heldRules,
+				tt.counted,
+			)
 		}
 		if got := RuleLine(tt.e); got != tt.line {
 			t.Errorf("%+v: %q, want %q", tt.e, got, tt.line)
@@ -87,7 +122,11 @@ func TestAWarningIsShownAsOne(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", tt.e, got, tt.lead)
 		}
 	}
-	r := searched(record.Estimate, "p99(op) < 2s", record.RuleMargin{Rule: "cpu(app) < 85%", Value: 1.3, Limit: 1})
+	r := searched(record.Estimate, "p99(op) < 2s", record.RuleMargin{
+		Rule:  "cpu(app) < 85%",
+		Value: 1.3,
+		Limit: 1,
+	})
 	for i := range r.Events {
 		if r.Events[i].Rule == "cpu(app) < 85%" {
 			r.Events[i].Level = record.Amber

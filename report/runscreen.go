@@ -49,7 +49,9 @@ func runTable(ops []RunOp) *table {
 	within := slices.ContainsFunc(ops, func(o RunOp) bool { return o.Within != "" })
 	t := opTable([]string{"Operation"}, true, within)
 	for _, o := range ops {
-		latency := func(name string, v Number) string { return OpTable{}.latency(0, o.OpCell, name, v) }
+		latency := func(name string, v Number) string {
+			return OpTable{}.latency(0, o.OpCell, name, v)
+		}
 		cells := opCells(o.OpCell, latency)
 		cells = slices.Insert(cells, 3, latency("mean", o.Mean))
 		cells = append([]string{o.Name}, append(cells, latency("max", o.Max))...)
@@ -92,7 +94,12 @@ func columns(rows [][]string, right []bool, gap string) []string {
 		for i, c := range r {
 			cells[i] = pad(oneLine(c), widths[i])
 			if right != nil && right[i] {
-				cells[i] = strings.Repeat(" ", widths[i]-utf8.RuneCountInString(oneLine(c))) + oneLine(c)
+				cells[i] = strings.Repeat(
+					" ",
+					widths[i]-utf8.RuneCountInString(oneLine(c)),
+				) + oneLine(
+					c,
+				)
 			}
 		}
 		out[k] = strings.TrimRight(strings.Join(cells, gap), " ")
@@ -106,8 +113,8 @@ const RunLines = 20
 // A RunScreen is the end of a single run on a terminal.
 type RunScreen struct {
 	Title string
-	// Entries are facts with their labels, the most important first. Those without room are left out,
-	// and a line states how many and where they are.
+	// Entries are facts with their labels, the most important first. Those without room are left
+	// out, and a line states how many and where they are.
 	Entries []record.Row
 	Ops     []RunOp // by falling count; left out likewise
 	// More names the place of all entries, Ends is always shown.

@@ -15,8 +15,17 @@ func (b *builder) schedules(engine string) []OpSchedule {
 	var out []OpSchedule
 	told := 0
 	for _, a := range b.Arms {
-		s := OpSchedule{Intended: unknown, Share: unknown, Least: unknown, P50: unknown, P95: unknown,
-			P99: unknown, By50: unknown, By95: unknown, By99: unknown}
+		s := OpSchedule{
+			Intended: unknown,
+			Share:    unknown,
+			Least:    unknown,
+			P50:      unknown,
+			P95:      unknown,
+			P99:      unknown,
+			By50:     unknown,
+			By95:     unknown,
+			By99:     unknown,
+		}
 		all, by := measure.NewWindow("op"), measure.NewWindow("op")
 		intended := 0.0
 		for _, r := range b.of(engine, a.Name) {
@@ -55,8 +64,26 @@ func (b *builder) schedules(engine string) []OpSchedule {
 		if told += s.Told; s.Told > 0 {
 			s.Intended = Number(intended)
 			s.Share = Number((&record.Schedule{Achieved: s.Achieved, Intended: intended}).Share())
-			s.P50, s.P95, s.P99 = quantileMS(all, 0.50), quantileMS(all, 0.95), quantileMS(all, 0.99)
-			s.By50, s.By95, s.By99 = quantileMS(by, 0.50), quantileMS(by, 0.95), quantileMS(by, 0.99)
+			s.P50, s.P95, s.P99 = quantileMS(
+				all,
+				0.50,
+			), quantileMS(
+				all,
+				0.95,
+			), quantileMS(
+				all,
+				0.99,
+			)
+			s.By50, s.By95, s.By99 = quantileMS(
+				by,
+				0.50,
+			), quantileMS(
+				by,
+				0.95,
+			), quantileMS(
+				by,
+				0.99,
+			)
 		}
 		out = append(out, s)
 	}
@@ -97,12 +124,16 @@ func (t OpTable) edgeNotes() []string {
 	}
 	var notes prose
 	if open > 0 {
-		notes.add("%d operations were still under way when the wait at the end of the measured phase was over: they count with their age, and ≥ marks a percentile that is a lower bound.",
-			open)
+		notes.add(
+			"%d operations were still under way when the wait at the end of the measured phase was over: they count with their age, and ≥ marks a percentile that is a lower bound.",
+			open,
+		)
 	}
 	if drained > 0 {
-		notes.add("%d operations were under way at the end of a measured phase and have ended since: they are in the latencies, and not in the rates.",
-			drained)
+		notes.add(
+			"%d operations were under way at the end of a measured phase and have ended since: they are in the latencies, and not in the rates.",
+			drained,
+		)
 	}
 	return notes
 }
@@ -112,9 +143,23 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 	if len(o.Schedule) == 0 {
 		return section{}, false
 	}
-	t := newTable(-1, "Arm", ">Achieved", ">Intended", ">Share", ">Lowest run", ">p50 ms", ">p95 ms",
-		">p99 ms", ">p50 by schedule", ">p95 by schedule", ">p99 by schedule")
-	percent := func(n Number) string { return strconv.FormatFloat(100*float64(n), 'f', 2, 64) + " %" }
+	t := newTable(
+		-1,
+		"Arm",
+		">Achieved",
+		">Intended",
+		">Share",
+		">Lowest run",
+		">p50 ms",
+		">p95 ms",
+		">p99 ms",
+		">p50 by schedule",
+		">p95 by schedule",
+		">p99 by schedule",
+	)
+	percent := func(n Number) string {
+		return strconv.FormatFloat(100*float64(n), 'f', 2, 64) + " %"
+	}
 	s := section{Level: 3,
 		Title: "Achieved and intended operations" + dashLabel(d.engineLabel(o.Engine)), Table: t}
 	for i, c := range o.Schedule {
@@ -131,18 +176,38 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 		if c.Marked {
 			end = mark
 		}
-		t.add(label, c.Achieved, strconv.FormatFloat(float64(c.Intended), 'f', 0, 64), percent(c.Share),
-			percent(c.Least), ms(c.P50)+end, ms(c.P95)+end, ms(c.P99)+end, c.By50, c.By95, c.By99)
+		t.add(
+			label,
+			c.Achieved,
+			strconv.FormatFloat(float64(c.Intended), 'f', 0, 64),
+			percent(c.Share),
+			percent(c.Least),
+			ms(c.P50)+end,
+			ms(c.P95)+end,
+			ms(c.P99)+end,
+			c.By50,
+			c.By95,
+			c.By99,
+		)
 		if c.Told+c.Unpaused < c.Runs {
-			s.Notes.add("%s: %d of %d runs did not record it.", label, c.Runs-c.Told-c.Unpaused, c.Runs)
+			s.Notes.add(
+				"%s: %d of %d runs did not record it.",
+				label,
+				c.Runs-c.Told-c.Unpaused,
+				c.Runs,
+			)
 		}
 	}
-	s.Notes = append(s.Notes,
+	s.Notes = append(
+		s.Notes,
 		"Intended is what users would have begun had each operation taken the median of its name; by schedule is the response as if users had not waited. "+
-			"It is calculated, stands beside what was measured, and enters no verdict (docs/method/time.md).")
+			"It is calculated, stands beside what was measured, and enters no verdict (docs/method/time.md).",
+	)
 	if slices.ContainsFunc(o.Schedule, func(c OpSchedule) bool { return c.Marked }) {
-		s.Notes.add("† In a run of this arm fewer than %.0f %% of the intended operations were begun: users waited, and the measured latencies hold few of their waits.",
-			100*record.LeastAchieved)
+		s.Notes.add(
+			"† In a run of this arm fewer than %.0f %% of the intended operations were begun: users waited, and the measured latencies hold few of their waits.",
+			100*record.LeastAchieved,
+		)
 	}
 	return s, true
 }
@@ -157,8 +222,12 @@ func (d Document) omissionNotes(f NamedVerdict) []string {
 		}
 		for i, a := range d.Arms {
 			if t.marked(i) {
-				out.add("† The users of %s began %s %% of the operations that they intended, in one run %s %%: its latencies hold few of the waits of the others, see Achieved and intended operations.",
-					a.Label, sig(100*t.Schedule[i].Share, 3), sig(100*t.Schedule[i].Least, 3))
+				out.add(
+					"† The users of %s began %s %% of the operations that they intended, in one run %s %%: its latencies hold few of the waits of the others, see Achieved and intended operations.",
+					a.Label,
+					sig(100*t.Schedule[i].Share, 3),
+					sig(100*t.Schedule[i].Least, 3),
+				)
 			}
 		}
 	}

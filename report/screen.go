@@ -49,7 +49,10 @@ func Screen(w io.Writer, d Document, width int) error {
 	}
 	if len(lines) > most {
 		more := len(lines) - most + 1
-		lines = append(lines[:most-1], fmt.Sprintf("and %s in the report", count(more, "line", "lines")))
+		lines = append(
+			lines[:most-1],
+			fmt.Sprintf("and %s in the report", count(more, "line", "lines")),
+		)
 	}
 	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
 	return err
@@ -260,7 +263,11 @@ func validityText(d Document) string {
 		text += fmt.Sprintf(", %s by cost alone", count(d.State.Cost, "block", "blocks"))
 	}
 	if voided > 0 {
-		text += fmt.Sprintf(", %d in %s", voided, count(len(d.Voided), "voided block", "voided blocks"))
+		text += fmt.Sprintf(
+			", %d in %s",
+			voided,
+			count(len(d.Voided), "voided block", "voided blocks"),
+		)
 	}
 	if n := len(invalid); n > 0 {
 		text += fmt.Sprintf(", %d not valid", n)
@@ -280,7 +287,9 @@ func skippedText(d Document) string {
 		for _, r := range f.Skipped {
 			name := r.Name
 			if slices.ContainsFunc(d.Verdicts, func(o NamedVerdict) bool {
-				return !slices.ContainsFunc(o.Skipped, func(x record.Row) bool { return x.Name == r.Name })
+				return !slices.ContainsFunc(o.Skipped, func(x record.Row) bool {
+					return x.Name == r.Name
+				})
 			}) {
 				name += " of " + f.Name // others were judged by it
 			}

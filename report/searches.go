@@ -20,8 +20,8 @@ type SearchEnds struct {
 	AtLeast   int     `json:"at_least"`              // ended at their own limit: lower bounds
 	AtLeastBy []Count `json:"at_least_by,omitempty"` // the stop rules of those
 	Stopped   []Count `json:"stopped"`               // stop rules, in words
-	// Unstable counts searches that contradict themselves; Reached and Held are the medians of their
-	// two levels: going up, and after an overload; 0 when none saw both.
+	// Unstable counts searches that contradict themselves; Reached and Held are the medians of
+	// their two levels: going up, and after an overload; 0 when none saw both.
 	Unstable int      `json:"unstable,omitempty"`
 	Reached  float64  `json:"reached,omitempty"`
 	Held     float64  `json:"held,omitempty"`
@@ -66,7 +66,10 @@ func (b *builder) limiterComments() []string {
 			}
 		}
 		if len(parts) > 0 {
-			out = append(out, prefix(e.Label)+"the searches were stopped: "+strings.Join(parts, "; ")+".")
+			out = append(
+				out,
+				prefix(e.Label)+"the searches were stopped: "+strings.Join(parts, "; ")+".",
+			)
 		}
 		if len(bounded) > 0 {
 			out = append(out,
@@ -84,11 +87,19 @@ func (b *builder) memories(engine string) []string {
 		if l.Engine != engine || l.Unstable == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s%s: %d of %d searches are unstable and no number in a pair", b.on(engine),
-			b.armLabel(l.Arm), l.Unstable, l.Searches)
+		text := fmt.Sprintf(
+			"%s%s: %d of %d searches are unstable and no number in a pair",
+			b.on(engine),
+			b.armLabel(l.Arm),
+			l.Unstable,
+			l.Searches,
+		)
 		if l.Held > 0 {
-			text += fmt.Sprintf("; every rule held up to %.0f users going up, and after an overload up to %.0f: the server remembers an overload, or its effect comes late",
-				l.Reached, l.Held)
+			text += fmt.Sprintf(
+				"; every rule held up to %.0f users going up, and after an overload up to %.0f: the server remembers an overload, or its effect comes late",
+				l.Reached,
+				l.Held,
+			)
 		}
 		out = append(out, text+".")
 	}
@@ -209,7 +220,8 @@ func (b *builder) limiters() {
 				if c.Rule != "" {
 					rules[c.Rule]++
 				}
-				// The clause before the first colon names the rule; the rest differs from run to run.
+				// The clause before the first colon names the rule; the rest differs from run to
+				// run.
 				kind, _, _ := strings.Cut(c.Stopped, ":")
 				if kind != "" {
 					stopped[kind]++
@@ -241,7 +253,11 @@ func (b *builder) limiters() {
 				l.Reached, l.Held = stats.Median(reached), stats.Median(held)
 			}
 			for rule, v := range used {
-				l.Margins = append(l.Margins, Margin{Rule: rule, Used: Number(stats.Median(v)), Runs: len(v)})
+				l.Margins = append(l.Margins, Margin{
+					Rule: rule,
+					Used: Number(stats.Median(v)),
+					Runs: len(v),
+				})
 			}
 			slices.SortFunc(l.Margins, func(x, y Margin) int {
 				return cmp.Or(-cmp.Compare(x.Used, y.Used), cmp.Compare(x.Rule, y.Rule))
@@ -274,8 +290,10 @@ func (d Document) limiterSections() []section {
 		t.add(test(d.engineLabel(l.Engine)), d.armLabel(l.Arm), orDash(namedText(l)), stopText(l),
 			orDash(strings.Join(ended, ", ")), orDash(strings.Join(others, "; ")))
 	}
-	notes := []string{"What limited the runs is named from evidence: saturation at the capacity that grew with the load, and was not the symptom of another. " +
-		"The rule that was violated says which limit came first, not why the target reached it. Uses are medians over the runs."}
+	notes := []string{
+		"What limited the runs is named from evidence: saturation at the capacity that grew with the load, and was not the symptom of another. " +
+			"The rule that was violated says which limit came first, not why the target reached it. Uses are medians over the runs.",
+	}
 	for _, l := range d.Limiters {
 		if l.Evidence != "" {
 			notes = append(notes, d.on(l.Engine)+d.armLabel(l.Arm)+": "+l.Evidence)

@@ -25,8 +25,20 @@ func (d Document) secondarySections() []section {
 		shown := f.Unclear[:min(len(f.Unclear), secondaryShown)]
 		var far []string
 		if len(found)+len(shown) > 0 {
-			s.Table = newTable(1, "Metric", "Finding", ">"+base, ">"+fresh, ">Effect", ">Floor", ">q",
-				">Pairs", ">Calls "+base, ">Calls "+fresh, ">Adds")
+			s.Table = newTable(
+				1,
+				"Metric",
+				"Finding",
+				">"+base,
+				">"+fresh,
+				">Effect",
+				">Floor",
+				">q",
+				">Pairs",
+				">Calls "+base,
+				">Calls "+fresh,
+				">Adds",
+			)
 		}
 		for _, m := range append(found, shown...) {
 			s.Table.add(m.Name, finding(m.Kind), strings.TrimSpace(sig(m.Base, 3)+" "+m.Unit),
@@ -38,23 +50,35 @@ func (d Document) secondarySections() []section {
 			}
 		}
 		if len(far) > 0 {
-			s.Notes = append(s.Notes,
-				"Far from the other blocks (3.5 robust standard deviations), named and not left out: "+list(far)+".")
+			s.Notes = append(
+				s.Notes,
+				"Far from the other blocks (3.5 robust standard deviations), named and not left out: "+list(
+					far,
+				)+".",
+			)
 		}
 		if rest := len(f.Unclear) - len(shown); rest > 0 {
 			s.Notes.add("%s without a finding are left out here; the JSON report has them.",
 				count(rest, "further metric", "further metrics"))
 		}
 		if len(f.Refused) > 0 && f.Tested > 0 {
-			s.Notes = append(s.Notes,
-				count(len(f.Refused), "metric was", "metrics were")+" not tested; the JSON report says why.")
+			s.Notes = append(
+				s.Notes,
+				count(
+					len(f.Refused),
+					"metric was",
+					"metrics were",
+				)+" not tested; the JSON report says why.",
+			)
 		}
 		if !noted {
 			noted = true
-			s.Notes = append(s.Notes,
+			s.Notes = append(
+				s.Notes,
 				"These say where to look and decide no verdict. A finding is a change beyond the floor (3 %, or 2 ms of an operation and 0.2 ms of a call to a store, whichever is more) at a false discovery rate of "+
 					"10 % (q, Benjamini and Hochberg, on t tests with moderated variances). No finding does not mean no change. "+
-					"Calls are those behind the number, per run. Adds: of a mean, the seconds per run that the new arm's calls took longer than at the base's mean, calls × difference.")
+					"Calls are those behind the number, per run. Adds: of a mean, the seconds per run that the new arm's calls took longer than at the base's mean, calls × difference.",
+			)
 		}
 		out = append(out, s)
 	}

@@ -90,8 +90,13 @@ func (b *builder) sides() {
 				if p == nil {
 					continue
 				}
-				row := SideRow{Name: name, Arm: a.Name, Client: sideCell(p.client), Server: sideCell(p.server),
-					Between: unknown}
+				row := SideRow{
+					Name:    name,
+					Arm:     a.Name,
+					Client:  sideCell(p.client),
+					Server:  sideCell(p.server),
+					Between: unknown,
+				}
 				x, y := float64(row.Client.Count), float64(row.Server.Count)
 				if x > 0 && y > 0 && max(x, y)-min(x, y) <= sideTolerance*max(x, y) {
 					row.Between = row.Client.Mean - row.Server.Mean
@@ -112,14 +117,29 @@ func (d Document) sideSections() []section {
 			">server", ">Between", ">p50 ms, client", ">server", ">p95 ms, client", ">server")
 		for _, r := range s.Rows {
 			c, v := r.Client, r.Server
-			t.add(r.Name, d.armLabel(r.Arm), c.Count, v.Count, c.Mean, v.Mean, r.Between, c.P50, v.P50,
-				c.P95, v.P95)
+			t.add(
+				r.Name,
+				d.armLabel(r.Arm),
+				c.Count,
+				v.Count,
+				c.Mean,
+				v.Mean,
+				r.Between,
+				c.P50,
+				v.P50,
+				c.P95,
+				v.P95,
+			)
 		}
 		out = append(out,
-			section{Level: 3, Title: "Client and server" + dashLabel(d.engineLabel(s.Engine)), Table: t,
+			section{
+				Level: 3,
+				Title: "Client and server" + dashLabel(d.engineLabel(s.Engine)),
+				Table: t,
 				Notes: []string{
 					"All judged runs merged; the measured phase by each side's own clock. Client: from the moment a request was due until its answer was read. Server: what the target's telemetry says, from routing to answer. " +
-						"Between is the difference of the means: connection, kernel, queue and scheduling on both ends. Percentiles have no such difference."}})
+						"Between is the difference of the means: connection, kernel, queue and scheduling on both ends. Percentiles have no such difference."},
+			})
 	}
 	return out
 }

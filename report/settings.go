@@ -32,7 +32,9 @@ func (b *builder) settings() []string {
 	}
 	out := make([]string, len(each))
 	for i, all := range each {
-		out[i] = strings.Join(slices.DeleteFunc(all, func(s string) bool { return seen[s] == len(each) }),
+		out[i] = strings.Join(slices.DeleteFunc(all, func(s string) bool {
+			return seen[s] == len(each)
+		}),
 			" ")
 	}
 	sorted := slices.Sorted(slices.Values(out))

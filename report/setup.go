@@ -98,7 +98,10 @@ func (b *builder) planRows() []record.Row {
 		}
 	}
 	rows = append(rows,
-		record.Row{Name: "DB instances", Value: strings.Join(append(dbs, b.armDatabases()...), ", ")})
+		record.Row{
+			Name:  "DB instances",
+			Value: strings.Join(append(dbs, b.armDatabases()...), ", "),
+		})
 	if text := b.companionsText(); text != "" {
 		add("Other stores", "%s", text)
 	}
@@ -175,8 +178,10 @@ func sources(rules []plan.SLO) string {
 func partText(b *plan.Bounded) string {
 	text := ""
 	if b.Auto() {
-		text = fmt.Sprintf(" at most, at least %s, until its inside leaves less than deployments differ by",
-			duration(b.MeasureMin))
+		text = fmt.Sprintf(
+			" at most, at least %s, until its inside leaves less than deployments differ by",
+			duration(b.MeasureMin),
+		)
 	}
 	if b.Until > 0 {
 		text = fmt.Sprintf(" at most, until %v", b.Until)
@@ -317,7 +322,10 @@ func (b *builder) repeatRows() []record.Row {
 	if !b.c.Started.IsZero() {
 		text := b.c.Started.UTC().Format("2006-01-02 15:04:05 MST")
 		if !b.c.Ended.IsZero() {
-			text += fmt.Sprintf(", took %s", duration(b.c.Ended.Sub(b.c.Started).Round(time.Second)))
+			text += fmt.Sprintf(
+				", took %s",
+				duration(b.c.Ended.Sub(b.c.Started).Round(time.Second)),
+			)
 		}
 		add("Started", text)
 	}
@@ -400,7 +408,9 @@ func (b *builder) orderText() string {
 	var parts prose
 	for _, n := range blocks {
 		runs := perBlock[n]
-		slices.SortStableFunc(runs, func(x, y record.ComparisonRun) int { return x.Order - y.Order })
+		slices.SortStableFunc(runs, func(x, y record.ComparisonRun) int {
+			return x.Order - y.Order
+		})
 		var words []string
 		engine := ""
 		for _, r := range runs {

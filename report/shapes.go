@@ -16,12 +16,13 @@ import (
 type shape struct {
 	kind, class  string
 	x, y, x2, y2 float64
-	r            float64   // of a disc or diamond; the size of a text, 0 for the size of its class
-	text         string    // of a text; the markup of a group
-	anchor       string    // of a text: "", middle or end
-	turn         float64   // of a text around X, Y, in degrees
-	points       []float64 // of a curve: x, y, x, y; of a band the upper side, then the lower one backward
-	tail, look   string    // more text behind it, and its class
+	r            float64 // of a disc or diamond; the size of a text, 0 for the size of its class
+	text         string  // of a text; the markup of a group
+	anchor       string  // of a text: "", middle or end
+	turn         float64 // of a text around X, Y, in degrees
+	// of a curve: x, y, x, y; of a band the upper side, then the lower one backward
+	points     []float64
+	tail, look string // more text behind it, and its class
 }
 
 func textAt(class string, x, y, size float64, text, anchor string) shape {
@@ -73,8 +74,14 @@ func (s shape) svg(b *bytes.Buffer) {
 			return
 		}
 		if s.turn != 0 {
-			fmt.Fprintf(b, `<text%s transform="translate(%s %s) rotate(%s)"`, class, coord(s.x), coord(s.y),
-				coord(s.turn))
+			fmt.Fprintf(
+				b,
+				`<text%s transform="translate(%s %s) rotate(%s)"`,
+				class,
+				coord(s.x),
+				coord(s.y),
+				coord(s.turn),
+			)
 		} else {
 			fmt.Fprintf(b, `<text%s x="%s" y="%s"`, class, coord(s.x), coord(s.y))
 		}
@@ -89,10 +96,24 @@ func (s shape) svg(b *bytes.Buffer) {
 		fmt.Fprintf(b, `<line%s x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, coord(s.x), coord(s.y),
 			coord(s.x2), coord(s.y2))
 	case "rect":
-		fmt.Fprintf(b, `<rect%s x="%s" y="%s" width="%s" height="%s"/>`, class, coord(s.x), coord(s.y),
-			coord(s.x2-s.x), coord(s.y2-s.y))
+		fmt.Fprintf(
+			b,
+			`<rect%s x="%s" y="%s" width="%s" height="%s"/>`,
+			class,
+			coord(s.x),
+			coord(s.y),
+			coord(s.x2-s.x),
+			coord(s.y2-s.y),
+		)
 	case "disc":
-		fmt.Fprintf(b, `<circle%s cx="%s" cy="%s" r="%s"/>`, class, coord(s.x), coord(s.y), coord(s.r))
+		fmt.Fprintf(
+			b,
+			`<circle%s cx="%s" cy="%s" r="%s"/>`,
+			class,
+			coord(s.x),
+			coord(s.y),
+			coord(s.r),
+		)
 	case "diamond":
 		fmt.Fprintf(b, `<path%s d="M%s %sL%s %sL%s %sL%s %sZ"/>`, class, coord(s.x-s.r), coord(s.y),
 			coord(s.x), coord(s.y-s.r), coord(s.x+s.r), coord(s.y), coord(s.x), coord(s.y+s.r))

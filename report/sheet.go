@@ -260,8 +260,13 @@ func escText(s string) string {
 func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 	b.WriteString(`<div class="verdicts">` + "\n")
 	for _, v := range f.verdicts {
-		fmt.Fprintf(b, `<p class="verdict k-%s"><span class="badge">%s</span> %s.</p>`+"\n", slug(v.kind),
-			esc(v.kind), esc(v.text))
+		fmt.Fprintf(
+			b,
+			`<p class="verdict k-%s"><span class="badge">%s</span> %s.</p>`+"\n",
+			slug(v.kind),
+			esc(v.kind),
+			esc(v.text),
+		)
 	}
 	b.WriteString("</div>\n")
 	if !f.answer.Empty() {
@@ -325,9 +330,14 @@ func (d Document) briefSections() []section {
 	}
 	out = append(out, setup, resultsHead)
 	if n := len(d.Pages); n > 0 {
-		out = append(out, section{Level: 3, Title: "System and coordinator metrics",
-			Notes: []string{fmt.Sprintf("%s of single runs: %s lists them.", count(n, "page", "pages"),
-				FullFile)}})
+		out = append(out, section{
+			Level: 3,
+			Title: "System and coordinator metrics",
+			Notes: []string{
+				fmt.Sprintf("%s of single runs: %s lists them.", count(n, "page", "pages"),
+					FullFile),
+			},
+		})
 	}
 	if users := d.capacitySections(); len(users) > 0 {
 		out = append(out, users[0])
@@ -346,7 +356,11 @@ func (t *table) without(head string) *table {
 		return t
 	}
 	cut := func(row []string) []string { return slices.Delete(slices.Clone(row), i, i+1) }
-	out := &table{Head: cut(t.Head), Right: slices.Delete(slices.Clone(t.Right), i, i+1), Kind: t.Kind}
+	out := &table{
+		Head:  cut(t.Head),
+		Right: slices.Delete(slices.Clone(t.Right), i, i+1),
+		Kind:  t.Kind,
+	}
 	for _, r := range t.Rows {
 		out.Rows = append(out.Rows, cut(r))
 	}
@@ -399,8 +413,12 @@ func (d Document) top() sheet {
 	done := "complete"
 	if !d.State.Complete {
 		done = "not complete"
-		text := fmt.Sprintf(" (%s): %d of %d blocks can be judged.", d.State.ended(), d.State.Judged,
-			d.State.Planned)
+		text := fmt.Sprintf(
+			" (%s): %d of %d blocks can be judged.",
+			d.State.ended(),
+			d.State.Judged,
+			d.State.Planned,
+		)
 		s.alerts = append(s.alerts, alert{"Not complete", text})
 	}
 	s.about = fmt.Sprintf("%s · %s · %s", d.Name, done, d.State.judgedText())

@@ -14,9 +14,20 @@ func (d Document) shiftSections() []section {
 		if len(shifts) == 0 {
 			return
 		}
-		s := section{Level: 3, Title: title,
-			Table: newTable(2, "Operation", "Quantile", "Finding", ">"+base, ">"+fresh, ">Shift [band]",
-				"slower →")}
+		s := section{
+			Level: 3,
+			Title: title,
+			Table: newTable(
+				2,
+				"Operation",
+				"Quantile",
+				"Finding",
+				">"+base,
+				">"+fresh,
+				">Shift [band]",
+				"slower →",
+			),
+		}
 		most := 0.0
 		for _, x := range shifts {
 			s.Items = append(s.Items, x.Sentence+".")
@@ -26,15 +37,24 @@ func (d Document) shiftSections() []section {
 		}
 		for _, x := range shifts {
 			for _, p := range x.Points {
-				s.Table.add(x.Op, "p"+trim(fixed(100*p.P, 1)), shiftWord(p.Kind), sig(p.Base, 3)+" ms",
-					sig(p.New, 3)+" ms", shiftText(p), picture(p, most))
+				s.Table.add(
+					x.Op,
+					"p"+trim(fixed(100*p.P, 1)),
+					shiftWord(p.Kind),
+					sig(p.Base, 3)+" ms",
+					sig(p.New, 3)+" ms",
+					shiftText(p),
+					picture(p, most),
+				)
 			}
 		}
 		if len(out) == 0 {
-			s.Notes = append(s.Notes,
+			s.Notes = append(
+				s.Notes,
 				"Each quantile is one number per run; the shift is the mean over the blocks of new against base, and the band comes from how the blocks differ. It holds at all quantiles of an operation at once: "+
 					"two equal builds leave it anywhere in at most one comparison of twenty. It says where to look and decides no verdict. "+
-					"In the last column │ is no change and ● the shift, between the ends of its band.")
+					"In the last column │ is no change and ● the shift, between the ends of its band.",
+			)
 		}
 		out = append(out, s)
 	}

@@ -98,7 +98,10 @@ func levelText(l sizing.Level) string {
 	case l.Users == 0 && l.Next == 0:
 		return "unknown (no step carries a grade)"
 	case l.Users == 0:
-		return fmt.Sprintf("fewer than %d concurrent users (the lowest step that was graded)", l.Next)
+		return fmt.Sprintf(
+			"fewer than %d concurrent users (the lowest step that was graded)",
+			l.Next,
+		)
 	case l.Next == 0:
 		return fmt.Sprintf("%d concurrent users or more (no step with more was graded)", l.Users)
 	}
@@ -126,7 +129,9 @@ func (d *SizingPart) runSection() section {
 
 // methodology describes the measurement, in the form that readers of the table expect.
 func (d *SizingPart) methodology() []string {
-	items := []string{"Tool: plimsoll " + d.Tool + "; simulated users, not people. Real use differs in what people do, how many are there, and what they upload."}
+	items := []string{
+		"Tool: plimsoll " + d.Tool + "; simulated users, not people. Real use differs in what people do, how many are there, and what they upload.",
+	}
 	if d.Plan == nil || d.Plan.Sizing == nil {
 		return items
 	}
@@ -140,23 +145,35 @@ func (d *SizingPart) methodology() []string {
 		pace = fmt.Sprintf("; pace %g: every wait of the users times that", w.Pace)
 	}
 	s := d.Plan.Sizing
-	items = append(items, "Workload: "+strings.Join(users, ", ")+pace+".",
-		fmt.Sprintf("Each step is a run of its own, one after another on the same deployment, without a reset between them: users come at %s, settle for %s and are measured for %s.",
-			s.Ramp, duration(s.Settle), duration(s.Hold)),
+	items = append(
+		items,
+		"Workload: "+strings.Join(users, ", ")+pace+".",
+		fmt.Sprintf(
+			"Each step is a run of its own, one after another on the same deployment, without a reset between them: users come at %s, settle for %s and are measured for %s.",
+			s.Ramp,
+			duration(s.Settle),
+			duration(s.Hold),
+		),
 		"Response times run from the moment a user wanted to send a request to its answer; the maximum is the longest of them.",
-		"A step whose generator was not healthy is marked as not valid and carries no grade.")
+		"A step whose generator was not healthy is marked as not valid and carries no grade.",
+	)
 	if c := d.Search; c != nil {
 		found := fmt.Sprintf("found %.0f users: 10, 40, 80, 100 and 150 %% of that", c.Users)
 		if c.Kind == record.Unstable {
-			found = fmt.Sprintf("was unstable (%s): 10, 40, 80 and 100 %% of what held after an overload, or else of what was reached, and nothing beyond",
-				c.Why)
+			found = fmt.Sprintf(
+				"was unstable (%s): 10, 40, 80 and 100 %% of what held after an overload, or else of what was reached, and nothing beyond",
+				c.Why,
+			)
 		} else if c.Kind == record.AtLeast {
 			found = fmt.Sprintf("found at least %.0f users (%s): 10, 40, 80 and 100 %% of that, and nothing beyond",
 				c.Users, c.Why)
 		} else if u := d.Plan.Unbounded; u != nil && 1.5*c.Users > float64(u.MaxUsers) {
 			found += fmt.Sprintf(", but none beyond max_users (%d)", u.MaxUsers)
 		}
-		items = append(items, "The steps were chosen by a first search of the capacity, which "+found+".")
+		items = append(
+			items,
+			"The steps were chosen by a first search of the capacity, which "+found+".",
+		)
 	}
 	return items
 }
@@ -196,7 +213,9 @@ func (d *SizingPart) stepSection() section {
 		}
 		t.add(stepCells(s), grade, because)
 	}
-	notes := []string{"Grades: Excellent p99 <= 100 ms; Good <= 200 ms; Acceptable <= 500 ms; Borderline <= 2 s with a median <= 100 ms; else Poor. Failures over 1 % cost one grade, over half of all make it Poor."}
+	notes := []string{
+		"Grades: Excellent p99 <= 100 ms; Good <= 200 ms; Acceptable <= 500 ms; Borderline <= 2 s with a median <= 100 ms; else Poor. Failures over 1 % cost one grade, over half of all make it Poor.",
+	}
 	roles := map[string]bool{}
 	for _, s := range d.Steps {
 		for role := range s.CPU {
@@ -204,9 +223,13 @@ func (d *SizingPart) stepSection() section {
 		}
 	}
 	if names := slices.Sorted(maps.Keys(roles)); len(names) > 0 {
-		notes = append(notes,
-			fmt.Sprintf("CPU and memory are those of %s: CPU in percent of one core, so that 200 %% is two cores; memory at its highest.",
-				strings.Join(names, " and ")))
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"CPU and memory are those of %s: CPU in percent of one core, so that 200 %% is two cores; memory at its highest.",
+				strings.Join(names, " and "),
+			),
+		)
 	} else {
 		notes = append(notes,
 			"CPU and memory of the target are not seen from here: give its metrics_url, or run the test where its processes are.")
@@ -220,9 +243,15 @@ func (d *SizingPart) adviceSection() section {
 		"Maximum (graded better than Poor): " + levelText(d.Maximum) + ".",
 	}
 	if l := d.Comfortable; l.Users > 0 {
-		items = append(items,
-			fmt.Sprintf("Registered users: %d concurrent users are %d to %d registered ones, when 20 to 5 %% of them are there at a time.",
-				l.Users, l.RegisteredFrom, l.RegisteredTo))
+		items = append(
+			items,
+			fmt.Sprintf(
+				"Registered users: %d concurrent users are %d to %d registered ones, when 20 to 5 %% of them are there at a time.",
+				l.Users,
+				l.RegisteredFrom,
+				l.RegisteredTo,
+			),
+		)
 	}
 	items = append(items, "Bottleneck: "+d.Bottleneck.Sentence)
 	if a := advice[d.Bottleneck.Name]; a != "" {
@@ -275,11 +304,25 @@ func (d *SizingPart) offerSection() section {
 		if o.Ratio != nil {
 			ratio = sig(*o.Ratio, 2) + " x"
 		}
-		t.add(o.Name, o.VCPU, sig(o.MemoryByte/(1<<30), 3)+" GB", money(o.Price, o.Currency), users, per,
-			reg, ratio, basis)
+		t.add(
+			o.Name,
+			o.VCPU,
+			sig(o.MemoryByte/(1<<30), 3)+" GB",
+			money(o.Price, o.Currency),
+			users,
+			per,
+			reg,
+			ratio,
+			basis,
+		)
 	}
-	return section{Level: 2, Title: "Cost", Table: t, Notes: []string{
-		"Prices are those of the plan. Costs count the comfortable users; registered ones with 5 to 20 % of them there at a time. Currencies are not converted."}}
+	return section{
+		Level: 2,
+		Title: "Cost",
+		Table: t,
+		Notes: []string{
+			"Prices are those of the plan. Costs count the comfortable users; registered ones with 5 to 20 % of them there at a time. Currencies are not converted."},
+	}
 }
 
 func (d *SizingPart) failureSection() section {
@@ -311,8 +354,12 @@ func (d *SizingPart) driftSection() section {
 			items.add("%d users: %s.", s.Users, sig.Sentence)
 		}
 		if steady > 0 {
-			items.add("%d users: %d of %d signals show no drift that matters (how slow a one this step could not see is in the JSON).",
-				s.Users, steady, len(s.Signals))
+			items.add(
+				"%d users: %d of %d signals show no drift that matters (how slow a one this step could not see is in the JSON).",
+				s.Users,
+				steady,
+				len(s.Signals),
+			)
 		}
 	}
 	if len(items) == 0 {
@@ -344,8 +391,17 @@ func (d *SizingPart) csvRows() [][]string {
 		if v, ok := s.TotalMemory(); ok {
 			row[8] = strconv.FormatFloat(v, 'f', 0, 64)
 		}
-		rows = append(rows,
-			append(row, string(s.Grade), s.Rule, strconv.FormatBool(s.Valid), s.Run, d.lostText(s.Run)))
+		rows = append(
+			rows,
+			append(
+				row,
+				string(s.Grade),
+				s.Rule,
+				strconv.FormatBool(s.Valid),
+				s.Run,
+				d.lostText(s.Run),
+			),
+		)
 	}
 	return rows
 }

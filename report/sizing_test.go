@@ -12,7 +12,8 @@ import (
 	"plimsoll/record"
 )
 
-// seedDocument is the self-hosters' table with its prices, and the marks of a slow proxy and a leak.
+// seedDocument is the self-hosters' table with its prices, and the marks of a slow proxy and a
+// leak.
 func seedDocument(t *testing.T) Document {
 	t.Helper()
 	p, err := plan.Parse([]byte(`name: cx23
@@ -28,18 +29,60 @@ prices:
 		t.Fatal(err)
 	}
 	row := func(users int, rps, p50, p95, p99, most, cpu float64) sizing.Step {
-		return sizing.Step{Run: "run-" + string(rune('a'+users/50)), Users: users, Valid: true, Count: uint64(600 * rps), Throughput: rps, P50: p50, P95: p95, P99: p99, Max: most,
-			CPU: map[string]float64{"app": cpu}, Memory: map[string]float64{"app": 0.9 * (1 << 30)}}
+		return sizing.Step{
+			Run:        "run-" + string(rune('a'+users/50)),
+			Users:      users,
+			Valid:      true,
+			Count:      uint64(600 * rps),
+			Throughput: rps,
+			P50:        p50,
+			P95:        p95,
+			P99:        p99,
+			Max:        most,
+			CPU:        map[string]float64{"app": cpu},
+			Memory:     map[string]float64{"app": 0.9 * (1 << 30)},
+		}
 	}
 	steps := []sizing.Step{
-		row(50, 10, 39, 60, 80, 98, 15), row(200, 40, 47, 100, 150, 200, 85), row(400, 80, 46, 150, 300, 372, 130),
+		row(
+			50,
+			10,
+			39,
+			60,
+			80,
+			98,
+			15,
+		), row(200, 40, 47, 100, 150, 200, 85), row(400, 80, 46, 150, 300, 372, 130),
 		row(500, 100, 46, 200, 2000, 1677, 140), row(750, 115, 1000, 3400, 4700, 9174, 160),
 	}
-	return Document{Sizing: &SizingPart{Format: SizingFormat, ID: "id", Name: p.Name, Tool: "v1", Complete: true, Plan: p, PlanText: p.String(),
-		Result: sizing.Size(steps, sizing.Machine{Name: "CX23", Cores: 2, Memory: 4 << 30}, p.Prices),
-		Setup:  []record.Row{{Name: "Stack", Value: "chat + PostgreSQL + nginx"}},
-		Drift: []StepDrift{{Users: 50, Signals: []drift.Drift{{Signal: "memory of app", State: drift.Rises, Sentence: "memory of app rises: +190 MiB over 24 hours"},
-			{Signal: "CPU of app", State: drift.Steady, Sentence: "CPU of app: no drift that matters"}}}}}}
+	return Document{Sizing: &SizingPart{
+		Format:   SizingFormat,
+		ID:       "id",
+		Name:     p.Name,
+		Tool:     "v1",
+		Complete: true,
+		Plan:     p,
+		PlanText: p.String(),
+		Result: sizing.Size(steps, sizing.Machine{
+			Name:   "CX23",
+			Cores:  2,
+			Memory: 4 << 30,
+		}, p.Prices),
+		Setup: []record.Row{{Name: "Stack", Value: "chat + PostgreSQL + nginx"}},
+		Drift: []StepDrift{{
+			Users: 50,
+			Signals: []drift.Drift{{
+				Signal:   "memory of app",
+				State:    drift.Rises,
+				Sentence: "memory of app rises: +190 MiB over 24 hours",
+			},
+				{
+					Signal:   "CPU of app",
+					State:    drift.Steady,
+					Sentence: "CPU of app: no drift that matters",
+				}},
+		}},
+	}}
 }
 
 func TestSizingGolden(t *testing.T) {
@@ -50,14 +93,16 @@ func TestSizingGolden(t *testing.T) {
 	golden(t, "sizing.json", reported(t, JSON, d))
 }
 
-// A ladder with little evidence: interrupted, refused by a proxy, chosen by a search, too short for a
-// grade.
+// A ladder with little evidence: interrupted, refused by a proxy, chosen by a search, too short for
+// a grade.
 func TestSizingOfLittle(t *testing.T) {
 	d := seedDocument(t)
 	steps := d.Sizing.Steps[:3]
 	steps[0].Count = 12
 	steps[1].Valid, steps[1].Why = false, "lag: <b>late</b> | \"x\""
-	steps[2].Failures, steps[2].Classes, steps[2].Proxy = 1, map[string]uint64{"4xx": 8}, []string{"=cmd: post: status 403 challenge page of a proxy"}
+	steps[2].Failures = 1
+	steps[2].Classes = map[string]uint64{"4xx": 8}
+	steps[2].Proxy = []string{"=cmd: post: status 403 challenge page of a proxy"}
 	steps[2].Memory, steps[2].CPU = nil, nil
 	d.Sizing.Result = sizing.Size(steps, d.Sizing.Machine, d.Sizing.Plan.Prices)
 	d.Sizing.Complete, d.Sizing.Why = false, "interrupted by <script>"
@@ -70,7 +115,8 @@ func TestSizingOfLittle(t *testing.T) {
 		}
 	}
 	rows, err := csv.NewReader(strings.NewReader(written(t, CSV, d))).ReadAll()
-	if err != nil || len(rows) != 4 || rows[2][9] != "" || rows[2][11] != "false" || rows[3][7] != "" {
+	if err != nil || len(rows) != 4 || rows[2][9] != "" || rows[2][11] != "false" ||
+		rows[3][7] != "" {
 		t.Errorf("%v, %v", rows, err)
 	}
 	// Nothing at all.
@@ -79,14 +125,20 @@ func TestSizingOfLittle(t *testing.T) {
 	}
 }
 
-// Where nothing succeeded there is no time, where no step has a grade no number of users is extrapolated to another
-// price, and a long reason leaves the columns of its row in place.
+// Where nothing succeeded there is no time, where no step has a grade no number of users is
+// extrapolated to another price, and a long reason leaves the columns of its row in place.
 func TestSizingOfFailures(t *testing.T) {
 	d := seedDocument(t)
 	for i := range d.Sizing.Steps {
 		s := &d.Sizing.Steps[i]
-		s.P50, s.P95, s.P99, s.Max, s.Failures = 0, 0, 0, 0, 1
-		s.Proxy = []string{"login: status 403, a challenge page of a proxy that stands between the users and the server"}
+		s.P50 = 0
+		s.P95 = 0
+		s.P99 = 0
+		s.Max = 0
+		s.Failures = 1
+		s.Proxy = []string{
+			"login: status 403, a challenge page of a proxy that stands between the users and the server",
+		}
 	}
 	d.Sizing.Result = sizing.Size(d.Sizing.Steps, d.Sizing.Machine, d.Sizing.Plan.Prices)
 	screen := screenText(t, d, 0)
@@ -97,7 +149,11 @@ func TestSizingOfFailures(t *testing.T) {
 	if strings.Contains(screen, "extrapolated") {
 		t.Errorf("prices:\n%s", screen)
 	}
-	has(t, screen, "\n     50   10.0    –    –    –    –   100 %   15 %  922 MiB  none: not the server's answers: login:\n        status 403,")
+	has(
+		t,
+		screen,
+		"\n     50   10.0    –    –    –    –   100 %   15 %  922 MiB  none: not the server's answers: login:\n        status 403,",
+	)
 	for line := range strings.Lines(screen) {
 		if n := utf8.RuneCountInString(line) - 1; n > defaultWidth {
 			t.Errorf("%d signs: %s", n, line)

@@ -33,7 +33,11 @@ func (d *SizingPart) screen(w io.Writer, width int) error {
 	for _, o := range d.Offers {
 		text := fmt.Sprintf("%s: %s %s a month", o.Name, fixed(o.Price, 2), o.Currency)
 		if o.Users != nil {
-			text += fmt.Sprintf(", %s %s for 1,000 concurrent users", fixed(*o.Per1000, 2), o.Currency)
+			text += fmt.Sprintf(
+				", %s %s for 1,000 concurrent users",
+				fixed(*o.Per1000, 2),
+				o.Currency,
+			)
 			if !o.Measured {
 				text += " (extrapolated)"
 			}
@@ -45,8 +49,19 @@ func (d *SizingPart) screen(w io.Writer, width int) error {
 		s.entry("warning", warning)
 	}
 	s.blank()
-	t := newTable(-1, ">Users", ">per s", ">p50", ">p95", ">p99", ">max", ">Errors", ">CPU", ">Memory",
-		"Grade")
+	t := newTable(
+		-1,
+		">Users",
+		">per s",
+		">p50",
+		">p95",
+		">p99",
+		">max",
+		">Errors",
+		">CPU",
+		">Memory",
+		"Grade",
+	)
 	for _, step := range d.Steps {
 		grade := string(step.Grade)
 		switch {

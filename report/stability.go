@@ -83,8 +83,14 @@ func (b *builder) stability() {
 		for _, a := range b.Arms {
 			for _, r := range b.of(e.Key, a.Name) {
 				for _, d := range r.Drift {
-					if !slices.ContainsFunc(rows, func(s Stability) bool { return s.Signal == d.Signal }) {
-						rows = append(rows, Stability{Engine: e.Key, Signal: d.Signal, Unit: d.Unit})
+					if !slices.ContainsFunc(rows, func(s Stability) bool {
+						return s.Signal == d.Signal
+					}) {
+						rows = append(rows, Stability{
+							Engine: e.Key,
+							Signal: d.Signal,
+							Unit:   d.Unit,
+						})
 					}
 				}
 			}
@@ -93,7 +99,11 @@ func (b *builder) stability() {
 			for k, a := range b.Arms {
 				cell := stabilityCell(b.of(e.Key, a.Name), rows[i].Signal)
 				if k > 0 {
-					cell.Against = against(b.of(e.Key, b.Arms[0].Name), b.of(e.Key, a.Name), rows[i].Signal)
+					cell.Against = against(
+						b.of(e.Key, b.Arms[0].Name),
+						b.of(e.Key, a.Name),
+						rows[i].Signal,
+					)
 				}
 				rows[i].Arms = append(rows[i].Arms, cell)
 			}
@@ -154,7 +164,13 @@ func stabilityCell(runs []RunData, signal string) StabilityCell {
 	if len(slopes) == 0 {
 		return c
 	}
-	c.First, c.Last, c.Hours = Number(stats.Median(first)), Number(stats.Median(last)), Number(stats.Median(hours))
+	c.First, c.Last, c.Hours = Number(
+		stats.Median(first),
+	), Number(
+		stats.Median(last),
+	), Number(
+		stats.Median(hours),
+	)
 	c.PerHour, c.Lo, c.Hi = overRuns(slopes)
 	return c
 }
@@ -213,8 +229,16 @@ func (d Document) stabilitySections() []section {
 	for _, e := range d.Engines {
 		var rest []string
 		short, all := 0, 0
-		t := newTable(-1, "Signal", "Arm", "Runs in which it moved", ">At first", ">At last", ">Per hour",
-			">More than the base")
+		t := newTable(
+			-1,
+			"Signal",
+			"Arm",
+			"Runs in which it moved",
+			">At first",
+			">At last",
+			">Per hour",
+			">More than the base",
+		)
 		for _, s := range d.Stability {
 			if s.Engine != e.Key {
 				continue
@@ -231,8 +255,15 @@ func (d Document) stabilitySections() []section {
 			}
 			for i, c := range s.Arms {
 				if c.Runs > 0 {
-					t.add(s.Signal, d.Arms[i].Label, c.movedText(), s.value(c.First), s.value(c.Last), s.slope(c),
-						c.againstText())
+					t.add(
+						s.Signal,
+						d.Arms[i].Label,
+						c.movedText(),
+						s.value(c.First),
+						s.value(c.Last),
+						s.slope(c),
+						c.againstText(),
+					)
 				}
 			}
 		}
@@ -242,10 +273,12 @@ func (d Document) stabilitySections() []section {
 		s := section{Level: 3, Title: "Stability of the bounded test" + dashLabel(e.Label)}
 		if len(t.Rows) > 0 {
 			s.Table = t
-			s.Notes = append(s.Notes,
+			s.Notes = append(
+				s.Notes,
 				"What moved inside the measured phases. A run's signal rises or falls when its trend is significant at 1 %, autocorrelation counted, and its change matters; "+
 					"first and last are medians over the runs of their first and last tenth, the slope is the mean of the runs' with its 95 % interval over them. "+
-					"Both arms are measured over the same stretch of time since their reset, so they can be compared; what drifts has no level of its own, and its numbers are those of this stretch.")
+					"Both arms are measured over the same stretch of time since their reset, so they can be compared; what drifts has no level of its own, and its numbers are those of this stretch.",
+			)
 		}
 		if len(rest) > 0 {
 			s.Notes = append(s.Notes, "No drift that matters in most runs: "+list(rest)+".")
@@ -343,19 +376,33 @@ func (d Document) stabilityComments() []string {
 				if state == drift.Falls {
 					word = "fell"
 				}
-				text := fmt.Sprintf("%s: %s %s from %s to %s in %s (%d of %s; slope %s per hour, 95 %% interval over the runs)",
-					name, s.Signal, word,
-					s.value(c.First), s.value(c.Last), hoursText(c.Hours), n, count(c.Runs, "run", "runs"),
-					s.slope(c))
+				text := fmt.Sprintf(
+					"%s: %s %s from %s to %s in %s (%d of %s; slope %s per hour, 95 %% interval over the runs)",
+					name,
+					s.Signal,
+					word,
+					s.value(
+						c.First,
+					),
+					s.value(c.Last),
+					hoursText(c.Hours),
+					n,
+					count(c.Runs, "run", "runs"),
+					s.slope(c),
+				)
 				if names := c.mostParts(); len(names) > 0 {
 					text += ": " + list(names)
 				}
 				out = append(out, text+".")
 			}
 			if a := c.Against; a != nil && a.Differs {
-				out.add("%s: %s does not drift as with the base: %s over a run, in %s.", name, s.Signal,
+				out.add(
+					"%s: %s does not drift as with the base: %s over a run, in %s.",
+					name,
+					s.Signal,
 					a.text()+" of its value at first",
-					count(a.Blocks, "block", "blocks"))
+					count(a.Blocks, "block", "blocks"),
+				)
 			}
 		}
 	}

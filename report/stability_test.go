@@ -11,8 +11,8 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// hour returns the drift of a run of an hour, minute by minute: mean response from first to last and a steady
-// throughput.
+// hour returns the drift of a run of an hour, minute by minute: mean response from first to last
+// and a steady throughput.
 func hour(rng *rand.Rand, first, last float64) []drift.Drift {
 	mean := drift.Signal{Name: "mean response", Unit: "ms", Step: time.Minute, Material: 0.02}
 	post := drift.SignalPart{Name: "post", Weight: 1}
@@ -30,7 +30,9 @@ func hour(rng *rand.Rand, first, last float64) []drift.Drift {
 // climbing is a comparison whose base climbs from 41 to 60 ms, and whose new arm to another end.
 func climbing(last float64) Document {
 	s := full()
-	s.seconds, s.graphs, s.engines = 12, s.graphs[:1], s.engines[:1]
+	s.seconds = 12
+	s.graphs = s.graphs[:1]
+	s.engines = s.engines[:1]
 	in := s.input()
 	rng := rand.New(rand.NewPCG(500, 1))
 	for i := range in.Runs {
@@ -45,11 +47,15 @@ func climbing(last float64) Document {
 
 func TestStability(t *testing.T) {
 	d := climbing(60)
-	if len(d.Stability) != 2 || d.Stability[0].Signal != "mean response" || len(d.Stability[0].Arms) != 2 {
+	if len(d.Stability) != 2 || d.Stability[0].Signal != "mean response" ||
+		len(d.Stability[0].Arms) != 2 {
 		t.Fatalf("%+v", d.Stability)
 	}
 	base, fresh := d.Stability[0].Arms[0], d.Stability[0].Arms[1]
-	if base.Rises != 6 || base.Runs != 6 || base.Against != nil || base.Lo > 19 || base.Hi < 19 || fresh.Against == nil || fresh.Against.Blocks != 6 || fresh.Against.Differs {
+	if base.Rises != 6 || base.Runs != 6 || base.Against != nil || base.Lo > 19 || base.Hi < 19 ||
+		fresh.Against == nil ||
+		fresh.Against.Blocks != 6 ||
+		fresh.Against.Differs {
 		t.Errorf("base %+v, new %+v", base, fresh)
 	}
 	if strings.Contains(written(t, FullMarkdown, d), "does not drift as with the base") {
@@ -57,19 +63,29 @@ func TestStability(t *testing.T) {
 	}
 	d = climbing(41)
 	c := d.Stability[0].Arms[1]
-	if state, _ := c.moved(); state != "" || !c.Against.Differs || c.Against.Value > -0.4 || c.Against.Value < -0.5 {
+	if state, _ := c.moved(); state != "" || !c.Against.Differs || c.Against.Value > -0.4 ||
+		c.Against.Value < -0.5 {
 		t.Errorf("an arm that does not climb: %+v %+v", c, c.Against)
 	}
 	has(t, written(t, FullMarkdown, d), "new: mean response does not drift as with the base: -4")
 	in := full().input()
 	for i := range in.Runs {
-		in.Runs[i].Drift = drift.FindDrift([]drift.Signal{{Name: "throughput", Unit: "1/s", Step: time.Second, Values: []float64{1, 2}}})
+		in.Runs[i].Drift = drift.FindDrift([]drift.Signal{{
+			Name:   "throughput",
+			Unit:   "1/s",
+			Step:   time.Second,
+			Values: []float64{1, 2},
+		}})
 	}
-	has(t, written(t, FullMarkdown, From(in)), "1 signal lies in measured phases too short to see a drift: nothing is said about it.")
+	has(
+		t,
+		written(t, FullMarkdown, From(in)),
+		"1 signal lies in measured phases too short to see a drift: nothing is said about it.",
+	)
 }
 
-// TestStabilityCalibration counts how often equal arms are found to drift differently, over two signals: at most 1 %
-// of comparisons may; and how often a difference of a fifth is seen.
+// TestStabilityCalibration counts how often equal arms are found to drift differently, over two
+// signals: at most 1 % of comparisons may; and how often a difference of a fifth is seen.
 func TestStabilityCalibration(t *testing.T) {
 	const times = 2000
 	rng := rand.New(rand.NewPCG(501, 1))
@@ -79,7 +95,11 @@ func TestStabilityCalibration(t *testing.T) {
 			out[b].Cell.Block = b + 1
 			for _, name := range []string{"mean response", "throughput"} {
 				v := change + 0.05*rng.NormFloat64()
-				out[b].Drift = append(out[b].Drift, drift.Drift{Signal: name, Change: &v, State: drift.Steady})
+				out[b].Drift = append(out[b].Drift, drift.Drift{
+					Signal: name,
+					Change: &v,
+					State:  drift.Steady,
+				})
 			}
 		}
 		return out
@@ -102,9 +122,18 @@ func TestStabilityCalibration(t *testing.T) {
 			found++
 		}
 	}
-	t.Logf("equal arms: %.2f %%, 20 points apart: %.1f %%", 100*float64(equal)/times, 100*float64(found)/times)
+	t.Logf(
+		"equal arms: %.2f %%, 20 points apart: %.1f %%",
+		100*float64(equal)/times,
+		100*float64(found)/times,
+	)
 	if equal > times/100+9 || found < times*8/10 { // 9 is two standard errors
-		t.Errorf("equal arms drift differently in %d of %d comparisons, arms 20 points apart in %d", equal, times, found)
+		t.Errorf(
+			"equal arms drift differently in %d of %d comparisons, arms 20 points apart in %d",
+			equal,
+			times,
+			found,
+		)
 	}
 }
 
@@ -117,7 +146,13 @@ func TestPointWithoutABand(t *testing.T) {
 }
 
 func TestPicture(t *testing.T) {
-	point := func(v, lo, hi float64) verdict.ShiftPoint { return verdict.ShiftPoint{Effect: v, Lo: &lo, Hi: &hi} }
+	point := func(v, lo, hi float64) verdict.ShiftPoint {
+		return verdict.ShiftPoint{
+			Effect: v,
+			Lo:     &lo,
+			Hi:     &hi,
+		}
+	}
 	for _, tt := range []struct {
 		p    verdict.ShiftPoint
 		most float64

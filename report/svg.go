@@ -96,19 +96,39 @@ func (g Graph) shapes(height float64) []shape {
 	foot := head + height
 	for _, t := range ys {
 		at := head + a.y(t.at)
-		add(lineAt("grid", areaX, at, areaX+areaW, at), textAt("", areaX-6, at+4, 0, t.label, "end"))
+		add(
+			lineAt("grid", areaX, at, areaX+areaW, at),
+			textAt("", areaX-6, at+4, 0, t.label, "end"),
+		)
 	}
 	add(group("clock", ""))
 	for _, t := range marks {
 		add(textAt("", areaX+a.x(t.at), foot+16, 0, t.label, "middle"))
 	}
-	add(groupEnd, lineAt("axis", areaX, foot, areaX+areaW, foot),
-		textAt("", areaX+areaW/2, foot+belowArea-8, 0, "time since the start of the test ("+unit+")",
-			"middle"),
-		turned(textAt("", 13, head+height/2, 0, g.yLabel(), "middle"), -90))
-	inner := fmt.Sprintf(`<svg class="area" x="%d" y="%s" width="%[3]d" height="%[4]s" viewBox="0 0 %[3]d %[4]s" preserveAspectRatio="none" data-end="%s" data-lo="%s" data-hi="%s" data-unit="%s">`,
-		areaX, coord(head), areaW, coord(height), decimal(end), decimal(a.lo), decimal(a.hi),
-		esc(g.data.Unit))
+	add(
+		groupEnd,
+		lineAt("axis", areaX, foot, areaX+areaW, foot),
+		textAt(
+			"",
+			areaX+areaW/2,
+			foot+belowArea-8,
+			0,
+			"time since the start of the test ("+unit+")",
+			"middle",
+		),
+		turned(textAt("", 13, head+height/2, 0, g.yLabel(), "middle"), -90),
+	)
+	inner := fmt.Sprintf(
+		`<svg class="area" x="%d" y="%s" width="%[3]d" height="%[4]s" viewBox="0 0 %[3]d %[4]s" preserveAspectRatio="none" data-end="%s" data-lo="%s" data-hi="%s" data-unit="%s">`,
+		areaX,
+		coord(head),
+		areaW,
+		coord(height),
+		decimal(end),
+		decimal(a.lo),
+		decimal(a.hi),
+		esc(g.data.Unit),
+	)
 	add(shape{kind: "open", x: areaX, y: head, text: inner})
 	add(a.spans("broken", g.data.Broken)...)
 	add(a.spans("unknown", g.data.Unknown)...)
@@ -219,8 +239,11 @@ func (g Graph) svgKeys(legend [][]key) (out []shape) {
 			switch k.kind {
 			case "arm":
 				class := fmt.Sprintf("key a%d", k.index%len(palette))
-				out = append(out, group(class, fmt.Sprintf(` data-key="%d" tabindex="0" role="button"`, k.arm)),
-					lineAt("mean", left, y, left+20, y))
+				out = append(
+					out,
+					group(class, fmt.Sprintf(` data-key="%d" tabindex="0" role="button"`, k.arm)),
+					lineAt("mean", left, y, left+20, y),
+				)
 			case "limit", "mark":
 				out = append(out, group("key", ""), lineAt(k.kind, left, y, left+20, y))
 			case "broken", "unknown":

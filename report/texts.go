@@ -22,10 +22,14 @@ func (b *builder) draft() {
 	d.Comments, d.DraftedComments = b.comments(), true
 	d.Actions, d.DraftedActions = b.actions(), true
 	if len(own.Comments) > 0 {
-		d.CommentsDraft, d.Comments, d.DraftedComments = d.Comments, slices.Clone(own.Comments), false
+		d.CommentsDraft, d.Comments, d.DraftedComments = d.Comments, slices.Clone(
+			own.Comments,
+		), false
 	}
 	if len(own.ActionItems) > 0 {
-		d.ActionsDraft, d.Actions, d.DraftedActions = d.Actions, slices.Clone(own.ActionItems), false
+		d.ActionsDraft, d.Actions, d.DraftedActions = d.Actions, slices.Clone(
+			own.ActionItems,
+		), false
 	}
 }
 
@@ -34,7 +38,9 @@ func personNote(drafted bool, what string) []string {
 	if drafted {
 		return nil
 	}
-	return []string{"Written by a person. The " + what + " that were drafted from the findings are in the report's JSON."}
+	return []string{
+		"Written by a person. The " + what + " that were drafted from the findings are in the report's JSON.",
+	}
 }
 
 // textSections are the comments and the action items.
@@ -110,8 +116,15 @@ func (b *builder) testComments(f NamedVerdict) []string {
 	of := b.whose(f)
 	if r, ok := f.capacity(); ok {
 		if known(r.Effect) {
-			out.add("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh,
-				changed(r), base, spread(r), size(r.Endpoint, r.Margin))
+			out.add(
+				"%sin the unbounded test %s supports %s users than %s%s; the margin is %s.",
+				name,
+				fresh,
+				changed(r),
+				base,
+				spread(r),
+				size(r.Endpoint, r.Margin),
+			)
 		} else {
 			out.add("%sthe unbounded test gives no size of a difference in supported users; %s: %s.", of,
 				kindText(r.Kind, r.Indicative), r.Reason)
@@ -168,8 +181,13 @@ func (b *builder) actions() []string {
 			add(fmt.Sprintf("Explain the change on %s before the release continues: %s.", tested(f),
 				effects(ofKind(v, v.Kind))))
 		case v.Kind == verdict.Invalid:
-			add(fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: %s.",
-				tested(f), invalidText(v)))
+			add(
+				fmt.Sprintf(
+					"Look at the runs on %s that gave nothing to judge, and repeat them: %s.",
+					tested(f),
+					invalidText(v),
+				),
+			)
 		case v.Indicative && d.State.Judged >= stats.MinPairs:
 			var few prose
 			for _, r := range v.Results {
@@ -177,8 +195,14 @@ func (b *builder) actions() []string {
 					few.add("%s (%s)", r.Name, count(r.N, "pair", "pairs"))
 				}
 			}
-			add(fmt.Sprintf("Measure longer on %s, so that every run has a number: of %d blocks too few have one of %s.",
-				tested(f), d.State.Judged, list(few)))
+			add(
+				fmt.Sprintf(
+					"Measure longer on %s, so that every run has a number: of %d blocks too few have one of %s.",
+					tested(f),
+					d.State.Judged,
+					list(few),
+				),
+			)
 		case v.Indicative:
 			add(fmt.Sprintf("Repeat over at least %s: fewer blocks carry no verdict.",
 				strings.TrimPrefix(d.State.lasting(stats.MinPairs), "about ")))
@@ -195,8 +219,12 @@ func (b *builder) actions() []string {
 	}
 	for _, v := range d.Voided {
 		if v.Missing && d.State.Complete {
-			add(fmt.Sprintf("Block %d is missing from the verdicts: repair what made its run invalid.",
-				v.Block))
+			add(
+				fmt.Sprintf(
+					"Block %d is missing from the verdicts: repair what made its run invalid.",
+					v.Block,
+				),
+			)
 		}
 	}
 	for _, t := range append(b.losses(), b.spoiled()...) {
@@ -205,7 +233,9 @@ func (b *builder) actions() []string {
 	}
 	if len(d.canaryWarnings()) > 0 {
 		fine = false
-		add("Repeat the comparison on a quiet host: the environment moved with an arm, so that neither a difference nor sameness is the build's alone.")
+		add(
+			"Repeat the comparison on a quiet host: the environment moved with an arm, so that neither a difference nor sameness is the build's alone.",
+		)
 	}
 	if len(b.brokenRules(false)) > 0 {
 		fine = false

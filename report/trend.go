@@ -28,8 +28,8 @@ type ReleasePair struct {
 	// Withheld is the reason why the verdict on the capacity was withheld ([verdict.Result]); empty
 	// where it was not.
 	Withheld string
-	// NotComplete describes the end of a comparison that is not complete, beginning with a verb; empty
-	// for one that is.
+	// NotComplete describes the end of a comparison that is not complete, beginning with a verb;
+	// empty for one that is.
 	NotComplete string
 }
 
@@ -49,11 +49,12 @@ type TrendPart struct {
 // TrendDatabase is the releases on one database.
 type TrendDatabase struct {
 	Database string       `json:"database"`
-	Chains   []TrendChain `json:"chains"`             // in the order of the input
-	LeftOut  []record.Row `json:"left_out,omitempty"` // comparisons without a number, with the reason
-	Links    []TrendLink  `json:"comparisons"`
-	// SD is the standard deviation of the differences of all comparisons: noise, and changes between
-	// releases.
+	Chains   []TrendChain `json:"chains"` // in the order of the input
+	// comparisons without a number, with the reason
+	LeftOut []record.Row `json:"left_out,omitempty"`
+	Links   []TrendLink  `json:"comparisons"`
+	// SD is the standard deviation of the differences of all comparisons: noise, and changes
+	// between releases.
 	SD Number `json:"sd"`
 }
 
@@ -126,9 +127,11 @@ func FromReleases(all []ReleasePair) Document {
 	}
 	for _, db := range d.Databases {
 		if len(db.Chains) > 1 {
-			warn(db.Database,
+			warn(
+				db.Database,
 				"%d chains of releases that no comparison connects: nothing is said of one against another",
-				len(db.Chains))
+				len(db.Chains),
+			)
 		}
 		for _, l := range db.LeftOut {
 			warn(db.Database, "%s is left out: %s", l.Name, l.Value)
@@ -136,8 +139,12 @@ func FromReleases(all []ReleasePair) Document {
 	}
 	for _, p := range all {
 		if p.NotComplete != "" {
-			warn(p.Database, "comparison %s is not complete (it %s): only the blocks that there are count",
-				p.Comparison, p.NotComplete)
+			warn(
+				p.Database,
+				"comparison %s is not complete (it %s): only the blocks that there are count",
+				p.Comparison,
+				p.NotComplete,
+			)
 		}
 	}
 	return Document{Trend: d}
@@ -285,11 +292,25 @@ func (d *TrendPart) csvRows() [][]string {
 	for _, db := range d.Databases {
 		for k, c := range db.Chains {
 			for _, r := range c.Releases {
-				row := fields(db.Database, k+1, r.Release, r.Against.Value, r.Against.Lo, r.Against.Hi,
-					r.Comparisons, "", "", "", "", "")
+				row := fields(
+					db.Database,
+					k+1,
+					r.Release,
+					r.Against.Value,
+					r.Against.Lo,
+					r.Against.Hi,
+					r.Comparisons,
+					"",
+					"",
+					"",
+					"",
+					"",
+				)
 				for _, x := range c.Changes {
 					if x.Release == r.Release {
-						row = append(row[:7], fields(x.Shift.Value, x.Shift.Lo, x.Shift.Hi, x.P, x.Alarm)...)
+						row = append(
+							row[:7],
+							fields(x.Shift.Value, x.Shift.Lo, x.Shift.Hi, x.P, x.Alarm)...)
 					}
 				}
 				rows = append(rows, row)
@@ -307,8 +328,11 @@ func (d *TrendPart) lines() []string {
 			out = append(out, prefix(db.Database)+fmt.Sprintf(format, args...))
 		}
 		if db.SD.Known() && db.SD > 0 {
-			add("the differences of %s have an sd of %s %%: noise, and what changed between releases.",
-				count(len(db.Links), "comparison", "comparisons"), fixed(100*db.SD, 1))
+			add(
+				"the differences of %s have an sd of %s %%: noise, and what changed between releases.",
+				count(len(db.Links), "comparison", "comparisons"),
+				fixed(100*db.SD, 1),
+			)
 		}
 		unsought := 0
 		for _, c := range db.Chains {
@@ -321,15 +345,26 @@ func (d *TrendPart) lines() []string {
 				last.Against.text(), spread)
 			places := count(c.Places, "place", "places")
 			for _, x := range c.Changes {
-				add("the level changes at %s, by %s against %s and before (p %s after adjusting for %s). %s.",
-					x.Release, x.Shift.text(), x.Before, equals(qText(float64(x.P))), places, x.confirmed())
+				add(
+					"the level changes at %s, by %s against %s and before (p %s after adjusting for %s). %s.",
+					x.Release,
+					x.Shift.text(),
+					x.Before,
+					equals(qText(float64(x.P))),
+					places,
+					x.confirmed(),
+				)
 			}
 			switch {
 			case c.Places == 0:
 				unsought++
 			case len(c.Changes) == 0:
-				add("no change was found at any of %s between %s and %s, which does not mean that there was none.",
-					places, first.Release, last.Release)
+				add(
+					"no change was found at any of %s between %s and %s, which does not mean that there was none.",
+					places,
+					first.Release,
+					last.Release,
+				)
 			}
 		}
 		if unsought > 0 {
@@ -362,8 +397,10 @@ func OtavaCSV(w io.Writer, db TrendDatabase) error {
 		func(a, b TrendLink) int { return a.Time.Compare(b.Time) })
 	for _, l := range links {
 		if l.Time.IsZero() {
-			return fmt.Errorf("comparison %s has no time, by which Otava orders: name it in a column time",
-				l.Comparison)
+			return fmt.Errorf(
+				"comparison %s has no time, by which Otava orders: name it in a column time",
+				l.Comparison,
+			)
 		}
 		rows = append(rows, []string{
 			l.Time.UTC().Format(time.RFC3339), l.Comparison, l.Base, l.New,

@@ -20,31 +20,48 @@ func TestTrendGolden(t *testing.T) {
 	golden(t, "trend.svg", render(t, TrendGraphs(d)[1].SVG))
 }
 
-// TestTrendAlarm: a change that one comparison shows names the comparison that would confirm it, and is an alarm with it.
+// TestTrendAlarm: a change that one comparison shows names the comparison that would confirm it,
+// and is an alarm with it.
 func TestTrendAlarm(t *testing.T) {
 	all := releaseScene()[:4]
 	one := FromReleases(all)
 	if c := one.Trend.Databases[0].Chains[0].Changes; len(c) != 1 || c[0].Alarm || c[0].InRow != 1 {
 		t.Fatalf("changes %+v", c)
 	}
-	has(t, reported(t, Markdown, one), "No alarm yet: that takes 2 comparisons in a row which show it; compare v10.2 or an earlier release with v10.3 or a later one.")
+	has(
+		t,
+		reported(t, Markdown, one),
+		"No alarm yet: that takes 2 comparisons in a row which show it; compare v10.2 or an earlier release with v10.3 or a later one.",
+	)
 	again := all[1]
-	again.Comparison, again.New, again.Time = "c-6", "v10.4", time.Date(2026, 1, 30, 0, 0, 0, 0, time.UTC)
+	again.Comparison, again.New, again.Time = "c-6", "v10.4", time.Date(
+		2026,
+		1,
+		30,
+		0,
+		0,
+		0,
+		0,
+		time.UTC,
+	)
 	two := FromReleases(append(all, again))
-	if c := two.Trend.Databases[0].Chains[0].Changes; len(c) != 1 || !c[0].Alarm || c[0].InRow != 2 {
+	if c := two.Trend.Databases[0].Chains[0].Changes; len(c) != 1 || !c[0].Alarm ||
+		c[0].InRow != 2 {
 		t.Fatalf("changes %+v", c)
 	}
 	has(t, reported(t, Markdown, two), "ALARM: 2 comparisons in a row show it.", ", alarm |")
 	has(t, written(t, CSV, two), ",true\n")
 
 	var b bytes.Buffer
-	if err := OtavaCSV(&b, two.Trend.Databases[0]); err == nil || !strings.Contains(err.Error(), "comparison c-1 has no time") {
+	if err := OtavaCSV(&b, two.Trend.Databases[0]); err == nil ||
+		!strings.Contains(err.Error(), "comparison c-1 has no time") {
 		t.Errorf("without times: %v", err)
 	}
 	b.Reset()
 	two.Trend.Databases[0].Links = two.Trend.Databases[0].Links[4:]
-	if err := OtavaCSV(&b, two.Trend.Databases[0]); err != nil || b.String() != "time,comparison,base,release,difference,base_users,new_users\n"+
-		"2026-01-30T00:00:00Z,c-6,v10.2,v10.4,-9.9401,1034.845276,931.980623\n" {
+	if err := OtavaCSV(&b, two.Trend.Databases[0]); err != nil ||
+		b.String() != "time,comparison,base,release,difference,base_users,new_users\n"+
+			"2026-01-30T00:00:00Z,c-6,v10.2,v10.4,-9.9401,1034.845276,931.980623\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
@@ -63,8 +80,15 @@ func TestTrendNeverCrossesHosts(t *testing.T) {
 	for i := range a.Trend.Databases {
 		for k, c := range a.Trend.Databases[i].Chains {
 			for j, r := range c.Releases {
-				if got := b.Trend.Databases[i].Chains[k].Releases[j].Against; math.Abs(float64(got.Value-r.Against.Value)) > 1e-9 {
-					t.Errorf("%s: %v on one host, %v on hosts of other sizes", r.Release, r.Against, got)
+				if got := b.Trend.Databases[i].Chains[k].Releases[j].Against; math.Abs(
+					float64(got.Value-r.Against.Value),
+				) > 1e-9 {
+					t.Errorf(
+						"%s: %v on one host, %v on hosts of other sizes",
+						r.Release,
+						r.Against,
+						got,
+					)
 				}
 			}
 			if len(c.Changes) != len(b.Trend.Databases[i].Chains[k].Changes) {
@@ -74,17 +98,24 @@ func TestTrendNeverCrossesHosts(t *testing.T) {
 	}
 }
 
-// TestTrendLeavesOutWithheld: the pairs of a comparison that withheld its verdict do not show all of the new release, so
-// their ratio joins nothing.
+// TestTrendLeavesOutWithheld: the pairs of a comparison that withheld its verdict do not show all
+// of the new release, so their ratio joins nothing.
 func TestTrendLeavesOutWithheld(t *testing.T) {
 	all := releaseScene()
 	all[1].Withheld = "v10.3 has more unstable searches than v10.2 (2, 0)"
 	d := FromReleases(all)
 	pg := d.Trend.Databases[0]
-	if len(pg.LeftOut) != 2 || pg.LeftOut[0].Name != "c-2" || len(pg.Links) != 3 || len(pg.Chains) != 2 {
-		t.Fatalf("left out %+v; %d comparisons, %d chains", pg.LeftOut, len(pg.Links), len(pg.Chains))
+	if len(pg.LeftOut) != 2 || pg.LeftOut[0].Name != "c-2" || len(pg.Links) != 3 ||
+		len(pg.Chains) != 2 {
+		t.Fatalf(
+			"left out %+v; %d comparisons, %d chains",
+			pg.LeftOut,
+			len(pg.Links),
+			len(pg.Chains),
+		)
 	}
-	if text := strings.Join(d.Trend.Warnings, "\n"); !strings.Contains(text, "c-2 is left out") || !strings.Contains(text, all[1].Withheld) {
+	if text := strings.Join(d.Trend.Warnings, "\n"); !strings.Contains(text, "c-2 is left out") ||
+		!strings.Contains(text, all[1].Withheld) {
 		t.Errorf("warnings:\n%s", text)
 	}
 }
@@ -96,7 +127,9 @@ func TestTrendFindings(t *testing.T) {
 		t.Fatalf("left out %v; %d and %d chains", pg.LeftOut, len(pg.Chains), len(my.Chains))
 	}
 	c := pg.Chains[0]
-	if len(c.Changes) != 1 || c.Changes[0].Release != "v10.3" || c.Changes[0].Before != "v10.2" || math.Abs(float64(c.Changes[0].Shift.Value)+0.1) > 0.01 || c.Places != 4 {
+	if len(c.Changes) != 1 || c.Changes[0].Release != "v10.3" || c.Changes[0].Before != "v10.2" ||
+		math.Abs(float64(c.Changes[0].Shift.Value)+0.1) > 0.01 ||
+		c.Places != 4 {
 		t.Errorf("changes %+v at %d places", c.Changes, c.Places)
 	}
 	// The names of a base that is new to the chain stand right before its release, in any order of
@@ -112,7 +145,19 @@ func TestTrendFindings(t *testing.T) {
 }
 
 func TestTrendForms(t *testing.T) {
-	for name, all := range map[string][]ReleasePair{"two databases": releaseScene(), "nothing": nil, "one": releaseScene()[:1], "nasty": {{Comparison: nasty, Host: nasty, Base: nasty, New: "v2", Database: nasty, Pairs: []verdict.Pair{{Block: 1, Base: 1, New: 2}}}}} {
+	for name, all := range map[string][]ReleasePair{
+		"two databases": releaseScene(),
+		"nothing":       nil,
+		"one":           releaseScene()[:1],
+		"nasty": {{
+			Comparison: nasty,
+			Host:       nasty,
+			Base:       nasty,
+			New:        "v2",
+			Database:   nasty,
+			Pairs:      []verdict.Pair{{Block: 1, Base: 1, New: 2}},
+		}},
+	} {
 		d := FromReleases(all)
 		for i, g := range TrendGraphs(d) {
 			m, err := png.Decode(bytes.NewReader(render(t, g.PNG)))
@@ -122,7 +167,9 @@ func TestTrendForms(t *testing.T) {
 			blue := 0
 			for y := range m.Bounds().Dy() {
 				for x := range m.Bounds().Dx() {
-					if r, gr, b, _ := m.At(x, y).RGBA(); uint8(r>>8) == palette[0].R && uint8(gr>>8) == palette[0].G && uint8(b>>8) == palette[0].B {
+					if r, gr, b, _ := m.At(x, y).RGBA(); uint8(r>>8) == palette[0].R &&
+						uint8(gr>>8) == palette[0].G &&
+						uint8(b>>8) == palette[0].B {
 						blue++
 					}
 				}

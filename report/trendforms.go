@@ -29,7 +29,13 @@ func (d Document) trendSections() []section {
 		}
 		out = append(out, section{Level: 2, Title: name, Drawing: &graphs[i]})
 		for k, c := range db.Chains {
-			t := newTable(-1, "Release", ">Against "+c.Releases[0].Release, ">Comparisons", "Change")
+			t := newTable(
+				-1,
+				"Release",
+				">Against "+c.Releases[0].Release,
+				">Comparisons",
+				"Change",
+			)
 			for j, r := range c.Releases {
 				against, change := "reference", ""
 				if j > 0 {
@@ -37,7 +43,11 @@ func (d Document) trendSections() []section {
 				}
 				for _, x := range c.Changes {
 					if x.Release == r.Release {
-						change = fmt.Sprintf("%s, p %s", x.Shift.text(), equals(qText(float64(x.P))))
+						change = fmt.Sprintf(
+							"%s, p %s",
+							x.Shift.text(),
+							equals(qText(float64(x.P))),
+						)
 						if x.Alarm {
 							change += ", alarm"
 						}
@@ -51,22 +61,45 @@ func (d Document) trendSections() []section {
 			}
 			out = append(out, t.section(title)...)
 		}
-		t := newTable(-1, "Comparison", "Base", "New", ">Users, base", ">Users, new", ">Delta", ">Pairs",
-			"Host")
+		t := newTable(
+			-1,
+			"Comparison",
+			"Base",
+			"New",
+			">Users, base",
+			">Users, new",
+			">Delta",
+			">Pairs",
+			"Host",
+		)
 		for _, l := range db.Links {
-			t.add(l.Comparison, l.Base, l.New, fixed(l.BaseUsers, 0), fixed(l.NewUsers, 0), l.Effect.text(),
-				l.Pairs, orDash(l.Host))
+			t.add(
+				l.Comparison,
+				l.Base,
+				l.New,
+				fixed(l.BaseUsers, 0),
+				fixed(l.NewUsers, 0),
+				l.Effect.text(),
+				l.Pairs,
+				orDash(l.Host),
+			)
 		}
 		out = append(out, t.section("Comparisons")...)
 	}
 	return append(out, section{Level: 2, Title: "How to read this", Notes: []string{
 		"A release is placed by the ratio of supported users within each comparison, where it ran block by block beside another. Ratios are multiplied along a chain; users of different comparisons, " +
 			"which were measured on other days and often on other machines, are never set against each other. What is assumed is that a ratio of two releases is the same on both machines.",
-		"Intervals are of " + trim(fixed(100*d.Trend.Level,
-			1)) + " % and grow along a chain, because errors add up. Comparisons with fewer than three pairs give no interval, with fewer than six no change.",
+		"Intervals are of " + trim(fixed(
+			100*d.Trend.Level,
+			1,
+		)) + " % and grow along a chain, because errors add up. Comparisons with fewer than three pairs give no interval, with fewer than six no change.",
 		"A change is a release from which on the level is another: binary segmentation with t tests, p-values adjusted (Bonferroni) for all places of the chain, so that a chain of equal releases gets one in at most " +
-			trim(fixed(100*d.Trend.Alpha,
-				1)) + " % of all cases (docs/method/statistics.md). A slow decline of many small steps need not have any: look at the last release against the first. " +
+			trim(
+				fixed(
+					100*d.Trend.Alpha,
+					1,
+				),
+			) + " % of all cases (docs/method/statistics.md). A slow decline of many small steps need not have any: look at the last release against the first. " +
 			"It is an alarm when two comparisons in a row that reach across it show it, each by itself.",
 	}})
 }

@@ -127,8 +127,15 @@ func (g TrendGraph) SVG(w io.Writer) error {
 }
 
 func (g TrendGraph) svg(b *bytes.Buffer, attributes, style string) {
-	fmt.Fprintf(b, `<svg class="chart trend"%s viewBox="0 0 %d %s" role="img" aria-label="%s">`+"\n%s",
-		attributes, trendWidth, coord(trendY+trendH+g.below()), esc(g.title), style)
+	fmt.Fprintf(
+		b,
+		`<svg class="chart trend"%s viewBox="0 0 %d %s" role="img" aria-label="%s">`+"\n%s",
+		attributes,
+		trendWidth,
+		coord(trendY+trendH+g.below()),
+		esc(g.title),
+		style,
+	)
 	writeShapes(b, g.shapes(trendH))
 	b.WriteString("</svg>\n")
 }
@@ -178,7 +185,8 @@ func (g TrendGraph) shapes(height float64) []shape {
 		add(markAt("disc", "dot", x(m.x), y(m.level), 4))
 	}
 	add(groupEnd)
-	free := math.Inf(1) // of names from here on; the last one of a chain has its name, if there is room for few
+	// of names from here on; the last one of a chain has its name, if there is room for few
+	free := math.Inf(1)
 	for _, m := range slices.Backward(g.marks) {
 		if free-m.x >= g.span()/38 {
 			free = m.x
@@ -186,7 +194,10 @@ func (g TrendGraph) shapes(height float64) []shape {
 		}
 		if m.change != "" {
 			at := x(m.x - 0.5)
-			add(lineAt("change", at, trendY, at, foot), textAt("called", at+4, trendY+12, 0, m.change, ""))
+			add(
+				lineAt("change", at, trendY, at, foot),
+				textAt("called", at+4, trendY+12, 0, m.change, ""),
+			)
 		}
 	}
 	return out
@@ -194,9 +205,12 @@ func (g TrendGraph) shapes(height float64) []shape {
 
 // writeDrawing writes the picture into a page, with its description as text.
 func (g TrendGraph) writeDrawing(b *bytes.Buffer, id int) {
-	fmt.Fprintf(b,
+	fmt.Fprintf(
+		b,
 		`<figure class="roomy" aria-labelledby="t%[1]d"><figcaption><b id="t%[1]d">%[2]s</b></figcaption>`+"\n",
-		id, esc(g.title+" ("+trendAxis+")"))
+		id,
+		esc(g.title+" ("+trendAxis+")"),
+	)
 	g.svg(b, "", "")
 	fmt.Fprintf(b, `<p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
 }

@@ -71,7 +71,11 @@ func (b *builder) users() {
 // mixText names the mix of a plan.
 func mixText(w plan.Workload) string {
 	if n := len(w.Weights); n > 0 && w.ActionMix != plan.MixCustom {
-		return fmt.Sprintf("%s, with %s of the plan's own", w.ActionMix, count(n, "weight", "weights"))
+		return fmt.Sprintf(
+			"%s, with %s of the plan's own",
+			w.ActionMix,
+			count(n, "weight", "weights"),
+		)
 	}
 	return w.ActionMix
 }
@@ -130,9 +134,13 @@ func (u *UsersOf) audit(a record.Audit, run string) {
 		u.Audit = &workload.AuditResult{Part: 1}
 	}
 	t := u.Audit
-	t.Expected, t.Readable, t.Missing = t.Expected+a.Expected, t.Readable+a.Readable, t.Missing+a.Missing
+	t.Expected = t.Expected + a.Expected
+	t.Readable = t.Readable + a.Readable
+	t.Missing = t.Missing + a.Missing
 	t.Refuse(a.NotAudited, a.Refusals...)
-	t.MissingIDs = append(t.MissingIDs, a.MissingIDs[:min(len(a.MissingIDs), 10-len(t.MissingIDs))]...)
+	t.MissingIDs = append(
+		t.MissingIDs,
+		a.MissingIDs[:min(len(a.MissingIDs), 10-len(t.MissingIDs))]...)
 	t.Part = min(t.Part, a.Part)
 	t.Rows = addRows(t.Rows, a.Rows)
 	t.Note = cmp.Or(t.Note, a.Note)
@@ -177,26 +185,51 @@ func userNotices(us []UsersOf, label func(UsersOf) string) []notice {
 			at = " (" + l + ")"
 		}
 		if a := u.Audit; a != nil && a.Missing > 0 {
-			add(causeLost, "the target lost messages that it had acknowledged%s: %d of %d cannot be read",
-				at, a.Missing, a.Expected)
+			add(
+				causeLost,
+				"the target lost messages that it had acknowledged%s: %d of %d cannot be read",
+				at,
+				a.Missing,
+				a.Expected,
+			)
 		}
 		if a := u.Audit; a != nil && a.NotAudited > 0 {
-			add(causeDelivery, "not all acknowledged messages could be audited%s: nobody may read %d of %d",
-				at, a.NotAudited, a.Expected)
+			add(
+				causeDelivery,
+				"not all acknowledged messages could be audited%s: nobody may read %d of %d",
+				at,
+				a.NotAudited,
+				a.Expected,
+			)
 		}
 		if m := u.Messages; m.Lost > 0 || m.Duplicated > 0 || m.Misordered > 0 {
-			add(causeDelivery,
+			add(
+				causeDelivery,
 				"not every message came once and in order%s: of %d deliveries %d lost, %d duplicated, %d misordered",
-				at, m.Expected(), m.Lost, m.Duplicated, m.Misordered)
+				at,
+				m.Expected(),
+				m.Lost,
+				m.Duplicated,
+				m.Misordered,
+			)
 		}
 		if m := u.Messages; m.Unnamed > 0 || m.Repeated > 0 {
-			add(causeDelivery,
+			add(
+				causeDelivery,
 				"nobody can look for some messages that were accepted%s: %d without an identifier, %d under that of another message",
-				at, m.Unnamed, m.Repeated)
+				at,
+				m.Unnamed,
+				m.Repeated,
+			)
 		}
 		for _, m := range u.Mixes {
 			if m.Flagged && m.OK == 0 {
-				add(causeMix, "users of behavior %s succeeded in nothing that they tried%s", m.Behavior, at)
+				add(
+					causeMix,
+					"users of behavior %s succeeded in nothing that they tried%s",
+					m.Behavior,
+					at,
+				)
 			} else if m.Flagged {
 				add(causeMix,
 					"users of behavior %s did another mix than they were asked to%s: %s percentage points apart",
@@ -258,15 +291,32 @@ func (p usersPart) mixSections() []section {
 			top, others := folded(m)
 			for _, a := range append(top, others...) {
 				n, why := skips(a.Skipped)
-				t.add(p.row(a.Name, u, share(a.Requested), share(a.Achieved), a.Attempts, a.OK, a.Failed, n,
-					why))
+				t.add(
+					p.row(
+						a.Name,
+						u,
+						share(a.Requested),
+						share(a.Achieved),
+						a.Attempts,
+						a.OK,
+						a.Failed,
+						n,
+						why,
+					),
+				)
 			}
 			at := m.Behavior
 			if l := p.label(u); l != "" {
 				at += ", " + l
 			}
-			text := fmt.Sprintf("%s: %s percentage points between the requested and the achieved mix (total variation), %d actions done; chance alone would bring %s on average and %s in one run of a hundred.",
-				at, fixed(100*m.Distance, 1), m.OK, fixed(100*m.Chance, 1), fixed(100*m.Chance99, 1))
+			text := fmt.Sprintf(
+				"%s: %s percentage points between the requested and the achieved mix (total variation), %d actions done; chance alone would bring %s on average and %s in one run of a hundred.",
+				at,
+				fixed(100*m.Distance, 1),
+				m.OK,
+				fixed(100*m.Chance, 1),
+				fixed(100*m.Chance99, 1),
+			)
 			if m.OK == 0 {
 				text = at + ": nothing was done."
 			}
@@ -311,7 +361,9 @@ func folded(m workload.Mix) (top, others []workload.MixAction) {
 	far := m.Deviations(3)
 	for i, a := range can {
 		if i < mostActions || m.Flagged &&
-			slices.ContainsFunc(far, func(s string) bool { return strings.HasPrefix(s, a.Name+" ") }) {
+			slices.ContainsFunc(far, func(s string) bool {
+				return strings.HasPrefix(s, a.Name+" ")
+			}) {
 			top = append(top, a)
 			continue
 		}
@@ -364,9 +416,13 @@ func (p usersPart) messageSection() []section {
 			}
 			if a.NotAudited > 0 {
 				back += fmt.Sprintf(", %d not audited", a.NotAudited)
-				notes = append(notes,
-					"Nobody may read the messages that are not audited; whether they were kept is not known: "+strings.Join(a.Refusals,
-						"; ")+".")
+				notes = append(
+					notes,
+					"Nobody may read the messages that are not audited; whether they were kept is not known: "+strings.Join(
+						a.Refusals,
+						"; ",
+					)+".",
+				)
 			}
 			if a.Part < 1 {
 				back += fmt.Sprintf(" (a sample of 1 in %d)", int(1/a.Part+0.5))
@@ -382,8 +438,13 @@ func (p usersPart) messageSection() []section {
 			}
 			notes = append(notes, "Reading back failed: "+e+".")
 		}
-		fates := []string{strconv.FormatInt(m.Expected(), 10), faultText(m.Late, m), faultText(m.Lost, m),
-			faultText(m.Duplicated, m), faultText(m.Misordered, m)}
+		fates := []string{
+			strconv.FormatInt(m.Expected(), 10),
+			faultText(m.Late, m),
+			faultText(m.Lost, m),
+			faultText(m.Duplicated, m),
+			faultText(m.Misordered, m),
+		}
 		if u.Undelivered != "" {
 			fates = slices.Repeat([]string{dash}, len(fates))
 			notes = append(notes, "Deliveries are not judged: "+u.Undelivered+".")
@@ -395,8 +456,11 @@ func (p usersPart) messageSection() []section {
 	if !judged {
 		return t.section("Messages", append(notes, "Whole runs.")...)
 	}
-	notes.add("Whole runs. Lost: the recipient was a member and connected from before the message was sent until %v after the server accepted it, and no event came. "+
-		"Late: it came after that. Misordered: an event of a message came after that of one that was sent when it had already been accepted.", grace)
+	notes.add(
+		"Whole runs. Lost: the recipient was a member and connected from before the message was sent until %v after the server accepted it, and no event came. "+
+			"Late: it came after that. Misordered: an event of a message came after that of one that was sent when it had already been accepted.",
+		grace,
+	)
 	return t.section("Messages", notes...)
 }
 
@@ -426,8 +490,18 @@ func (p usersPart) loginSection() []section {
 }
 
 func (p usersPart) stormSection() []section {
-	t := p.head("Storm", ">Seconds", ">Users", ">Missed", ">All back after", ">Operations", ">p50 ms",
-		">p95 ms", ">p99 ms", ">Errors")
+	t := p.head(
+		"Storm",
+		">Seconds",
+		">Users",
+		">Missed",
+		">All back after",
+		">Operations",
+		">p50 ms",
+		">p95 ms",
+		">p99 ms",
+		">Errors",
+	)
 	for _, u := range p.us {
 		for _, s := range u.Storms {
 			secs := fmt.Sprintf("%s to %s", sig(s.Begin.Seconds(), 3),
@@ -440,19 +514,47 @@ func (p usersPart) stormSection() []section {
 			default:
 				back = sig(s.Back.Seconds(), 3) + " s"
 			}
-			t.add(p.row(s.Kind, u, secs, s.Affected, s.Missed, back, s.All.Count, s.All.P50, s.All.P95,
-				s.All.P99, errorText(s.All)))
+			t.add(
+				p.row(
+					s.Kind,
+					u,
+					secs,
+					s.Affected,
+					s.Missed,
+					back,
+					s.All.Count,
+					s.All.P50,
+					s.All.P95,
+					s.All.P99,
+					errorText(s.All),
+				),
+			)
 			if len(s.Ops) == 1 {
 				continue
 			}
 			for _, l := range s.Ops {
-				t.add(p.row(s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "",
-					"", "", l.Count, l.P50, l.P95, l.P99, errorText(l.OpCell)))
+				t.add(
+					p.row(
+						s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"),
+						u,
+						"",
+						"",
+						"",
+						"",
+						l.Count,
+						l.P50,
+						l.P95,
+						l.P99,
+						errorText(l.OpCell),
+					),
+				)
 			}
 		}
 	}
-	return t.section("Storms",
-		"Seconds count from the beginning of the measured phase. The storms' own operations are only here; what the other users felt meanwhile is in the operations of the bounded test.")
+	return t.section(
+		"Storms",
+		"Seconds count from the beginning of the measured phase. The storms' own operations are only here; what the other users felt meanwhile is in the operations of the bounded test.",
+	)
 }
 
 // RunText describes the users of one run, for people, as plain text; nothing if there is nothing to

@@ -23,7 +23,12 @@ func live(r *RunData, bad int, hostile string) {
 	b := workload.BehaviorCount{Behavior: "person" + hostile}
 	for k := range 16 {
 		n := int64(8000 / (k + 1))
-		a := workload.ActionCount{Name: fmt.Sprintf("action_%02d%s", k, hostile), Weight: 8 / float64(k+1), Attempts: n, OK: n}
+		a := workload.ActionCount{
+			Name:     fmt.Sprintf("action_%02d%s", k, hostile),
+			Weight:   8 / float64(k+1),
+			Attempts: n,
+			OK:       n,
+		}
 		switch k {
 		case 3:
 			a.Skipped = map[string]int64{"no post in view" + hostile: 7, "no other channel": 9}
@@ -32,17 +37,53 @@ func live(r *RunData, bad int, hostile string) {
 			a.Failed = int64(bad) * n
 			a.OK -= a.Failed
 		case 15:
-			a.Absent, a.Attempts, a.OK = "needs version 10.5"+hostile, 0, 0
+			a.Absent = "needs version 10.5" + hostile
+			a.Attempts = 0
+			a.OK = 0
 		}
 		b.Actions = append(b.Actions, a)
 	}
 	r.Users = &record.Users{
-		Format: record.UsersVersion, Phase: "measure", Grace: 10 * time.Second, Mixes: workload.Snapshot{b}.Mixes(),
-		Whole: workload.LedgerCount{Acked: 2000, Judged: 1900, Seen: 60000 - int64(bad)*3, Late: 2, Lost: int64(bad) * 3, Duplicated: int64(bad) * 5, Misordered: int64(bad)},
-		Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 2000 - bad, Part: 1,
-			Rows: []workload.RowCount{{Store: "database", What: "things", Least: 10, Most: 12, Actual: 11}, {Store: "wide", What: "things", Least: 5, Most: 5, Actual: 4}}}, Took: time.Second},
+		Format: record.UsersVersion,
+		Phase:  "measure",
+		Grace:  10 * time.Second,
+		Mixes:  workload.Snapshot{b}.Mixes(),
+		Whole: workload.LedgerCount{
+			Acked:      2000,
+			Judged:     1900,
+			Seen:       60000 - int64(bad)*3,
+			Late:       2,
+			Lost:       int64(bad) * 3,
+			Duplicated: int64(bad) * 5,
+			Misordered: int64(bad),
+		},
+		Audit: &record.Audit{
+			AuditResult: workload.AuditResult{
+				Expected: 2000,
+				Readable: 2000 - bad,
+				Part:     1,
+				Rows: []workload.RowCount{{
+					Store:  "database",
+					What:   "things",
+					Least:  10,
+					Most:   12,
+					Actual: 11,
+				}, {Store: "wide", What: "things", Least: 5, Most: 5, Actual: 4}},
+			},
+			Took: time.Second,
+		},
 		Storms: []record.StormOutcome{
-			{Kind: "reconnect", Share: 0.5, Over: 2 * time.Second, From: 10 * time.Second, To: 13 * time.Second, Affected: 200, Done: 200 - bad, Missed: bad, Back: 2600 * time.Millisecond},
+			{
+				Kind:     "reconnect",
+				Share:    0.5,
+				Over:     2 * time.Second,
+				From:     10 * time.Second,
+				To:       13 * time.Second,
+				Affected: 200,
+				Done:     200 - bad,
+				Missed:   bad,
+				Back:     2600 * time.Millisecond,
+			},
 			{Kind: "mention", From: 16 * time.Second, To: 18 * time.Second, Affected: 1},
 		},
 	}
@@ -51,9 +92,15 @@ func live(r *RunData, bad int, hostile string) {
 		r.Users.Audit.Error = "ran out of time" + hostile
 	}
 	r.Outside = record.Outside{
-		Login: map[string]*measure.Window{"login_me": window(rng, "login_me", 400, 3, 0), "login": window(rng, "login", 5, 80, 1)},
+		Login: map[string]*measure.Window{
+			"login_me": window(rng, "login_me", 400, 3, 0),
+			"login":    window(rng, "login", 5, 80, 1),
+		},
 		Storms: []map[string]*measure.Window{
-			{"storm_reconnect_websocket": window(rng, "storm_reconnect_websocket", 200, 9, 2), "storm_reconnect_posts": window(rng, "storm_reconnect_posts", 198, 4, 0)},
+			{
+				"storm_reconnect_websocket": window(rng, "storm_reconnect_websocket", 200, 9, 2),
+				"storm_reconnect_posts":     window(rng, "storm_reconnect_posts", 198, 4, 0),
+			},
 			{"storm_mention_post": window(rng, "storm_mention_post", 5, 40, 0)},
 		},
 	}
@@ -63,8 +110,16 @@ func live(r *RunData, bad int, hostile string) {
 func liveInput(hostile string) Input {
 	s := scenes()["full"]
 	s.engines = []string{"postgresql"}
-	s.plan = mustPlan(strings.NewReplacer("[postgresql, mysql]", "postgresql", "{postgresql: 400, mysql: 300}", "400",
-		"behavior: poster", "behavior: poster, mix: busy, weights: {a: 1}, login: cold").Replace(planText))
+	s.plan = mustPlan(
+		strings.NewReplacer(
+			"[postgresql, mysql]",
+			"postgresql",
+			"{postgresql: 400, mysql: 300}",
+			"400",
+			"behavior: poster",
+			"behavior: poster, mix: busy, weights: {a: 1}, login: cold",
+		).Replace(planText),
+	)
 	in := s.input()
 	for i := range in.Runs {
 		live(&in.Runs[i], b2i(in.Runs[i].Cell.Arm == "new"), hostile)
@@ -101,7 +156,9 @@ func TestUsersGolden(t *testing.T) {
 func TestStormOfNobody(t *testing.T) {
 	r := liveInput("").Runs[0]
 	s := &r.Users.Storms[0]
-	s.Done, s.Missed, s.Back = 0, s.Affected, 0
+	s.Done = 0
+	s.Missed = s.Affected
+	s.Back = 0
 	has(t, runText(t, r, mustPlan(planText)), "none is back")
 }
 
@@ -136,11 +193,13 @@ func TestUndelivered(t *testing.T) {
 	r.Users.Undelivered = "the target says so"
 	r.Users.Whole = workload.LedgerCount{Acked: 2000, Judged: 1900}
 	text := runText(t, r, nil)
-	if strings.Contains(text, "ATTENTION") || !strings.Contains(text, "Deliveries are not judged: the target says so.") {
+	if strings.Contains(text, "ATTENTION") ||
+		!strings.Contains(text, "Deliveries are not judged: the target says so.") {
 		t.Errorf("%s", text)
 	}
 	for line := range strings.Lines(text) {
-		if f := strings.Fields(line); len(f) > 5 && f[0] == "2000" && strings.Join(f[1:6], " ") != strings.Repeat(dash+" ", 4)+dash {
+		if f := strings.Fields(line); len(f) > 5 && f[0] == "2000" &&
+			strings.Join(f[1:6], " ") != strings.Repeat(dash+" ", 4)+dash {
 			t.Errorf("the row of messages: %q", line)
 		}
 	}

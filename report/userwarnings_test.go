@@ -8,21 +8,32 @@ import (
 	"plimsoll/load/workload"
 )
 
-// TestWarningsNameMessagesThatNobodyCanLookForAndUsersWhoAchieveNothing: a distance of 0 points would say that they
-// did as asked.
+// TestWarningsNameMessagesThatNobodyCanLookForAndUsersWhoAchieveNothing: a distance of 0 points
+// would say that they did as asked.
 func TestWarningsNameMessagesThatNobodyCanLookForAndUsersWhoAchieveNothing(t *testing.T) {
-	u := UsersOf{Messages: workload.LedgerCount{Acked: 9, Unnamed: 2, Repeated: 1}, Mixes: []workload.Mix{{Behavior: "reader", Failed: 3, Flagged: true}}}
+	u := UsersOf{
+		Messages: workload.LedgerCount{Acked: 9, Unnamed: 2, Repeated: 1},
+		Mixes:    []workload.Mix{{Behavior: "reader", Failed: 3, Flagged: true}},
+	}
 	got := userNotices([]UsersOf{u}, func(UsersOf) string { return "" })
 	want := []notice{
-		{cause: causeDelivery, text: "nobody can look for some messages that were accepted: 2 without an identifier, 1 under that of another message"},
-		{cause: causeMix, text: "users of behavior reader succeeded in nothing that they tried", changes: true},
+		{
+			cause: causeDelivery,
+			text:  "nobody can look for some messages that were accepted: 2 without an identifier, 1 under that of another message",
+		},
+		{
+			cause:   causeMix,
+			text:    "users of behavior reader succeeded in nothing that they tried",
+			changes: true,
+		},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// TestArmsWithDifferentMixesAreOnTheFirstScreen has an action that one release lacks and one that both lack.
+// TestArmsWithDifferentMixesAreOnTheFirstScreen has an action that one release lacks and one that
+// both lack.
 func TestArmsWithDifferentMixesAreOnTheFirstScreen(t *testing.T) {
 	of := func(arm string, absent ...string) UsersOf {
 		m := workload.Mix{Behavior: "person"}

@@ -59,7 +59,9 @@ func (b *builder) runs() {
 		data[r.Cell.Run] = r
 	}
 	voided := map[int]*Voided{}
-	good, tries, disturbed := map[int]int{}, map[int]int{}, b.c.Disturbed()
+	good := map[int]int{}
+	tries := map[int]int{}
+	disturbed := b.c.Disturbed()
 	for _, c := range b.c.Runs {
 		r := RunRow{ID: c.Run, Digest: c.Digest, Block: c.Block, Order: c.Order, Arm: c.Arm,
 			Engine: c.Engine, Valid: c.Valid, Why: c.Why}

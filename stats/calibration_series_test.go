@@ -9,7 +9,8 @@ import (
 	"plimsoll/stats"
 )
 
-// ar returns n values of a stationary series whose neighbors have the correlation rho, mean 0 and sd 1.
+// ar returns n values of a stationary series whose neighbors have the correlation rho, mean 0 and
+// sd 1.
 func ar(rng *rand.Rand, n int, rho float64) []float64 {
 	out := make([]float64, n)
 	x := rng.NormFloat64()
@@ -20,9 +21,9 @@ func ar(rng *rand.Rand, n int, rho float64) []float64 {
 	return out
 }
 
-// TestNoDriftInSteadyRuns tests steady runs for a trend: at 5 % it may be found in 5 % of them. Where neighbors
-// depend on each other for longer than a stretch, it is found more often: significance alone is not a finding, a
-// drift must also matter.
+// TestNoDriftInSteadyRuns tests steady runs for a trend: at 5 % it may be found in 5 % of them.
+// Where neighbors depend on each other for longer than a stretch, it is found more often:
+// significance alone is not a finding, a drift must also matter.
 func TestNoDriftInSteadyRuns(t *testing.T) {
 	t.Parallel()
 	for i, rho := range []float64{0, 0.5, 0.8} {
@@ -33,12 +34,19 @@ func TestNoDriftInSteadyRuns(t *testing.T) {
 				found++
 			}
 		}
-		within(t, "drift of steady runs, correlation "+strconv.Itoa(int(100*rho))+" %", found, comparisons, 0.02, []float64{0.06, 0.08, 0.14}[i])
+		within(
+			t,
+			"drift of steady runs, correlation "+strconv.Itoa(int(100*rho))+" %",
+			found,
+			comparisons,
+			0.02,
+			[]float64{0.06, 0.08, 0.14}[i],
+		)
 	}
 }
 
-// latencies makes the intervals of one run: ops log-normal latencies in each, around a level that wanders, in steps of
-// 2 % as a histogram has them.
+// latencies makes the intervals of one run: ops log-normal latencies in each, around a level that
+// wanders, in steps of 2 % as a histogram has them.
 func latencies(rng *rand.Rand, n, ops int, level, wander, rho float64) []stats.SparseCounts {
 	const step = 0.02
 	out := make([]stats.SparseCounts, n)
@@ -61,7 +69,8 @@ func latencies(rng *rand.Rand, n, ops int, level, wander, rho float64) []stats.S
 	return out
 }
 
-// TestBlockBootstrapCovers holds the intervals of one run against the true quantiles of its steady state.
+// TestBlockBootstrapCovers holds the intervals of one run against the true quantiles of its steady
+// state.
 func TestBlockBootstrapCovers(t *testing.T) {
 	t.Parallel()
 	const n, ops, times = 180, 40, 250
@@ -72,26 +81,43 @@ func TestBlockBootstrapCovers(t *testing.T) {
 		var covered [2]int
 		for range times {
 			const wander = 0.1
-			w, err := stats.BlockBootstrap(latencies(rng, n, ops, 4, wander, rho), probs, 0.95, rng.Uint64())
+			w, err := stats.BlockBootstrap(
+				latencies(rng, n, ops, 4, wander, rho),
+				probs,
+				0.95,
+				rng.Uint64(),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for k := range probs {
 				truth := 4 + z[k]*math.Hypot(0.4, wander)
 				// Half a step of the histogram belongs to neither side.
-				if math.Log(w.Intervals[k].Lo)-0.01 <= truth && truth <= math.Log(w.Intervals[k].Hi)+0.01 {
+				if math.Log(w.Intervals[k].Lo)-0.01 <= truth &&
+					truth <= math.Log(w.Intervals[k].Hi)+0.01 {
 					covered[k]++
 				}
 			}
 		}
 		for k, p := range probs {
-			within(t, "block bootstrap covers p"+strconv.Itoa(int(100*p))+", correlation "+strconv.Itoa(int(100*rho))+" %", covered[k], times, 0.87, 1)
+			within(
+				t,
+				"block bootstrap covers p"+strconv.Itoa(
+					int(100*p),
+				)+", correlation "+strconv.Itoa(
+					int(100*rho),
+				)+" %",
+				covered[k],
+				times,
+				0.87,
+				1,
+			)
 		}
 	}
 }
 
-// TestEffectiveCountIsTrue compares the error of a share by the effective count with the real variation of the
-// share between runs.
+// TestEffectiveCountIsTrue compares the error of a share by the effective count with the real
+// variation of the share between runs.
 func TestEffectiveCountIsTrue(t *testing.T) {
 	t.Parallel()
 	const n, ops, times = 180, 100, 1000
@@ -117,13 +143,18 @@ func TestEffectiveCountIsTrue(t *testing.T) {
 		really, claimed := sample(t, shares...).SD(), math.Sqrt(sample(t, said...).Mean())
 		t.Logf("wander %v: really ±%.5f, claimed ±%.5f", wander, really, claimed)
 		if r := claimed / really; r < 0.85 || r > 1.2 {
-			t.Errorf("wander %v: the share varies by %.5f, the effective count says %.5f", wander, really, claimed)
+			t.Errorf(
+				"wander %v: the share varies by %.5f, the effective count says %.5f",
+				wander,
+				really,
+				claimed,
+			)
 		}
 	}
 }
 
-// TestShiftBandCovers compares a build with itself: the whole of the band must hold "no shift" in 95 % of cases, at all
-// quantiles at once.
+// TestShiftBandCovers compares a build with itself: the whole of the band must hold "no shift" in
+// 95 % of cases, at all quantiles at once.
 func TestShiftBandCovers(t *testing.T) {
 	t.Parallel()
 	probs := []float64{0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99}
@@ -158,9 +189,16 @@ func TestShiftBandCovers(t *testing.T) {
 	}
 }
 
-// family simulates many metrics of n pairs: noise of their own, partly shared by all metrics of a pair, around true
-// changes.
-func family(t *testing.T, rng *rand.Rand, n int, shared float64, sd func() float64, truth []float64) []stats.Sample {
+// family simulates many metrics of n pairs: noise of their own, partly shared by all metrics of a
+// pair, around true changes.
+func family(
+	t *testing.T,
+	rng *rand.Rand,
+	n int,
+	shared float64,
+	sd func() float64,
+	truth []float64,
+) []stats.Sample {
 	t.Helper()
 	hour := ar(rng, n, 0)
 	out := make([]stats.Sample, len(truth))
@@ -183,11 +221,14 @@ func twoNoises(rng *rand.Rand) func() float64 {
 	}
 }
 
-// TestModeratedTHoldsItsLevel tests metrics without change, with noises as the model has them and with two kinds of
-// them.
+// TestModeratedTHoldsItsLevel tests metrics without change, with noises as the model has them and
+// with two kinds of them.
 func TestModeratedTHoldsItsLevel(t *testing.T) {
 	t.Parallel()
-	for name, inverse := range map[string]bool{"noises of the model": true, "noises 4 and 12 %": false} {
+	for name, inverse := range map[string]bool{
+		"noises of the model": true,
+		"noises 4 and 12 %":   false,
+	} {
 		rng := rand.New(rand.NewPCG(117, uint64(len(name))))
 		sd := twoNoises(rng)
 		if inverse {
@@ -223,8 +264,9 @@ func TestModeratedTHoldsItsLevel(t *testing.T) {
 	}
 }
 
-// TestFalseDiscoveries holds the share of false findings among 120 metrics, ten of which are 10 % slower: at most 11
-// %, also when the others lie just on the floor, and when the metrics of a run rise and fall together.
+// TestFalseDiscoveries holds the share of false findings among 120 metrics, ten of which are 10 %
+// slower: at most 11 %, also when the others lie just on the floor, and when the metrics of a run
+// rise and fall together.
 func TestFalseDiscoveries(t *testing.T) {
 	t.Parallel()
 	floor := make([]float64, 120)
@@ -254,7 +296,10 @@ func TestFalseDiscoveries(t *testing.T) {
 			for i := range 10 {
 				truth[i] = math.Log(1.10)
 			}
-			tests, _ := stats.ModeratedT(family(t, rng, 6, tt.shared, twoNoises(rng), truth), tt.floor)
+			tests, _ := stats.ModeratedT(
+				family(t, rng, 6, tt.shared, twoNoises(rng), truth),
+				tt.floor,
+			)
 			p := make([]float64, len(tests))
 			for i, m := range tests {
 				p[i] = m.P
@@ -272,7 +317,12 @@ func TestFalseDiscoveries(t *testing.T) {
 			share += wrong / max(1, hits+wrong) / times
 			found += hits / 10 / times
 		}
-		t.Logf("%-40s %5.1f %% of findings false, %4.1f %% of changes found", tt.name, 100*share, 100*found)
+		t.Logf(
+			"%-40s %5.1f %% of findings false, %4.1f %% of changes found",
+			tt.name,
+			100*share,
+			100*found,
+		)
 		if share > 0.11+0.01 { // 0.01 is about two standard errors
 			t.Errorf("%s: %.1f %% of the findings are false", tt.name, 100*share)
 		}

@@ -9,13 +9,13 @@ import (
 	"plimsoll/stats"
 )
 
-// comparisons is the number of simulated comparisons each calibration makes; 4,000 show a true rate of 5 % with
-// a standard error of 0.34 points.
+// comparisons is the number of simulated comparisons each calibration makes; 4,000 show a true rate
+// of 5 % with a standard error of 0.34 points.
 const comparisons = 4000
 
-// runs simulates n pairs of runs as they happen on a drifting machine: both runs of a pair share the drift
-// and the level of the hour, each has its own noise of the given run-to-run standard deviation. The new arm
-// is shift higher (on the log scale).
+// runs simulates n pairs of runs as they happen on a drifting machine: both runs of a pair share
+// the drift and the level of the hour, each has its own noise of the given run-to-run standard
+// deviation. The new arm is shift higher (on the log scale).
 func runs(rng *rand.Rand, n int, sd, shift float64) (base, fresh []float64) {
 	base, fresh = make([]float64, n), make([]float64, n)
 	level := math.Log(16000)

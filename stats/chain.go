@@ -7,32 +7,34 @@ import (
 	"slices"
 )
 
-// A Link is one comparison of two nodes, such as two releases: the differences of node To against node From, one from
-// each of n pairs, on a scale on which differences add up (logarithms of ratios).
+// A Link is one comparison of two nodes, such as two releases: the differences of node To against
+// node From, one from each of n pairs, on a scale on which differences add up (logarithms of
+// ratios).
 type Link struct {
 	From, To int // from 0, not the same
 	Pairs    Sample
 }
 
-// A ChainLevel is the level of a node against the root of its chain: the nodes that links connect with it, of which the
-// root is the lowest.
+// A ChainLevel is the level of a node against the root of its chain: the nodes that links connect
+// with it, of which the root is the lowest.
 type ChainLevel struct {
 	Root int
-	// Estimate is the difference to the root, 0 for the root itself. SE is its standard error and DF its degrees of
-	// freedom; both are NaN, and the interval unknown, when a comparison on the way has fewer than [MinInterval]
-	// pairs. The root's is exact.
+	// Estimate is the difference to the root, 0 for the root itself. SE is its standard error and
+	// DF its degrees of freedom; both are NaN, and the interval unknown, when a comparison on the
+	// way has fewer than [MinInterval] pairs. The root's is exact.
 	Estimate, SE, DF float64
 	Interval
 }
 
-// Chain returns the level of every node against the root of its chain, with intervals of the given confidence.
-// Differences within links alone are used: an effect of a place or a day on both sides of a comparison cancels, and
-// two nodes that no links connect are not compared.
+// Chain returns the level of every node against the root of its chain, with intervals of the given
+// confidence. Differences within links alone are used: an effect of a place or a day on both sides
+// of a comparison cancels, and two nodes that no links connect are not compared.
 //
-// Levels are the least-squares fit to the means of the links, each weighted by its number of pairs; in a chain
-// without loops they are sums of the means on the way. Errors come from the spread of the pairs within each link
-// alone, which may differ from link to link, and the degrees of freedom from Satterthwaite (Biometrics Bull. 2,
-// 1946). That links around a loop disagree does not widen them.
+// Levels are the least-squares fit to the means of the links, each weighted by its number of pairs;
+// in a chain without loops they are sums of the means on the way. Errors come from the spread of
+// the pairs within each link alone, which may differ from link to link, and the degrees of freedom
+// from Satterthwaite (Biometrics Bull. 2, 1946). That links around a loop disagree does not widen
+// them.
 //
 // It panics if a link names a node that is not there or twice the same, or has no pair.
 func Chain(nodes int, links []Link, level float64) []ChainLevel {
@@ -96,8 +98,18 @@ func components(nodes int, links []Link) []int {
 		return i
 	}
 	for i, l := range links {
-		if l.From < 0 || l.To < 0 || l.From >= nodes || l.To >= nodes || l.From == l.To || l.Pairs.N() == 0 {
-			panic(fmt.Sprintf("stats: link %d from %d to %d with %d pairs, of %d nodes", i, l.From, l.To, l.Pairs.N(), nodes))
+		if l.From < 0 || l.To < 0 || l.From >= nodes || l.To >= nodes || l.From == l.To ||
+			l.Pairs.N() == 0 {
+			panic(
+				fmt.Sprintf(
+					"stats: link %d from %d to %d with %d pairs, of %d nodes",
+					i,
+					l.From,
+					l.To,
+					l.Pairs.N(),
+					nodes,
+				),
+			)
 		}
 		a, b := find(l.From), find(l.To)
 		root[max(a, b)] = min(a, b)
@@ -108,8 +120,8 @@ func components(nodes int, links []Link) []int {
 	return root
 }
 
-// spreads returns the mean of each link, the variance of that mean, and its degrees of freedom; NaN below MinInterval
-// pairs.
+// spreads returns the mean of each link, the variance of that mean, and its degrees of freedom; NaN
+// below MinInterval pairs.
 func spreads(links []Link) (mean, v, df []float64) {
 	for _, l := range links {
 		n := float64(l.Pairs.N())
@@ -134,7 +146,8 @@ func weights(links []Link, of []int) []float64 {
 // tiny is the size that a coefficient may have by rounding alone.
 const tiny = 1e-10
 
-// combination returns Σ a·mean over the links of, its standard error and Satterthwaite's degrees of freedom.
+// combination returns Σ a·mean over the links of, its standard error and Satterthwaite's degrees of
+// freedom.
 func combination(a []float64, of []int, mean, v, df []float64) (estimate, se, dof float64) {
 	sum, below := 0.0, 0.0
 	for j, c := range of {
@@ -158,8 +171,8 @@ func combination(a []float64, of []int, mean, v, df []float64) (estimate, se, do
 	return estimate, math.Sqrt(sum), sum * sum / below
 }
 
-// weightedFit returns the rows a of (X'WX)^-1 X'W for columns of X: the coefficients of the weighted least-squares
-// fit are a·y. It reports false when the columns depend on each other.
+// weightedFit returns the rows a of (X'WX)^-1 X'W for columns of X: the coefficients of the
+// weighted least-squares fit are a·y. It reports false when the columns depend on each other.
 func weightedFit(columns [][]float64, w []float64) (a [][]float64, ok bool) {
 	p, n := len(columns), len(w)
 	m := make([][]float64, p) // X'WX, and beside it X'W
@@ -209,21 +222,23 @@ func weightedFit(columns [][]float64, w []float64) (a [][]float64, ok bool) {
 type Change struct {
 	// At is the first node of the new level.
 	At int
-	// Shift is the difference of the new level to the one before, with its interval of level 1-alpha for itself
-	// alone, in the model with all changes.
+	// Shift is the difference of the new level to the one before, with its interval of level
+	// 1-alpha for itself alone, in the model with all changes.
 	Shift, SE, DF float64
 	Interval
-	// P is the p-value of the change in that model, adjusted for all candidate places; at most alpha.
+	// P is the p-value of the change in that model, adjusted for all candidate places; at most
+	// alpha.
 	P float64
-	// InRow is the largest number of links in a row, in the order of the input and of those that reach across the
-	// change, each of which shows it by itself: its mean, without the other changes, has the sign of Shift and an
-	// interval of level 1-alpha that excludes 0. A change that one link made has 1, and 0 is possible where only
-	// several together show it.
+	// InRow is the largest number of links in a row, in the order of the input and of those that
+	// reach across the change, each of which shows it by itself: its mean, without the other
+	// changes, has the sign of Shift and an interval of level 1-alpha that excludes 0. A change
+	// that one link made has 1, and 0 is possible where only several together show it.
 	InRow int
 }
 
-// Candidates returns the places of an ordered chain at which [ChangePoints] looks for a change: those that
-// comparisons of at least [MinPairs] pairs together reach across, each with [MinInterval] or more.
+// Candidates returns the places of an ordered chain at which [ChangePoints] looks for a change:
+// those that comparisons of at least [MinPairs] pairs together reach across, each with
+// [MinInterval] or more.
 func Candidates(nodes int, links []Link) []int {
 	components(nodes, links) // panics
 	var out []int
@@ -252,23 +267,25 @@ func step(l Link, at int) float64 {
 	return 0
 }
 
-// ChangePoints returns where the level of nodes in their order changes, in that order: by binary segmentation, as
-// forward selection of steps. Beginning with a constant level, each round fits one step more at every one of
-// [Candidates] beside those found, tests its height by t, and takes the one with the smallest p-value while that,
-// times the number of all candidates (Bonferroni), is at most alpha, which lies in (0, 1). So the chance that a chain
-// of equal nodes gets any change is at most alpha. A step that is no longer beyond alpha beside a later one, which
-// took its place, is dropped for good.
+// ChangePoints returns where the level of nodes in their order changes, in that order: by binary
+// segmentation, as forward selection of steps. Beginning with a constant level, each round fits one
+// step more at every one of [Candidates] beside those found, tests its height by t, and takes the
+// one with the smallest p-value while that, times the number of all candidates (Bonferroni), is at
+// most alpha, which lies in (0, 1). So the chance that a chain of equal nodes gets any change is at
+// most alpha. A step that is no longer beyond alpha beside a later one, which took its place, is
+// dropped for good.
 //
-// Levels are known by differences within links only, so a step is seen by the links that reach across it. In a chain
-// in which each comparison joins two neighbors, every step has its own comparisons; where all are compared with one
-// base, a step is a jump in the series of differences. The variance of a link is its own, or the one moderated by
-// those of all links (see [ModeratedT]), with its degrees of freedom, where that is larger: a comparison that by
-// chance hardly varied is not taken to be that exact, and one on a restless host stays as uncertain as it is. With
-// fewer than five links each variance is its own.
+// Levels are known by differences within links only, so a step is seen by the links that reach
+// across it. In a chain in which each comparison joins two neighbors, every step has its own
+// comparisons; where all are compared with one base, a step is a jump in the series of differences.
+// The variance of a link is its own, or the one moderated by those of all links (see [ModeratedT]),
+// with its degrees of freedom, where that is larger: a comparison that by chance hardly varied is
+// not taken to be that exact, and one on a restless host stays as uncertain as it is. With fewer
+// than five links each variance is its own.
 //
-// Sources: Scott and Knott, Biometrics 30 (1974), and Vostrikova, Soviet Math. Doklady 24 (1981), for binary
-// segmentation; Smyth, Statist. Appl. Genet. Mol. Biol. 3 (2004), for the variances. docs/method/statistics.md has how often
-// it errs.
+// Sources: Scott and Knott, Biometrics 30 (1974), and Vostrikova, Soviet Math. Doklady 24 (1981),
+// for binary segmentation; Smyth, Statist. Appl. Genet. Mol. Biol. 3 (2004), for the variances.
+// docs/method/statistics.md has how often it errs.
 func ChangePoints(nodes int, links []Link, alpha float64) []Change {
 	s := steps{links: links, places: Candidates(nodes, links)}
 	s.mean, s.v, s.df = spreads(links)
@@ -347,7 +364,9 @@ func (s *steps) find(alpha float64) (at []int) {
 		at = append(at, best.At)
 		left = slices.DeleteFunc(left, func(place int) bool { return place == best.At })
 		for len(at) > 1 {
-			worst := slices.MaxFunc(s.fit(at), func(x, y Change) int { return cmp.Compare(x.P, y.P) })
+			worst := slices.MaxFunc(s.fit(at), func(x, y Change) int {
+				return cmp.Compare(x.P, y.P)
+			})
 			if worst.P <= alpha {
 				break
 			}
@@ -379,12 +398,12 @@ func (s *steps) inRow(f Change, found []Change, alpha float64) (most int) {
 	return most
 }
 
-// minModerated is the smallest number of links whose variances are moderated: fewer do not determine their common
-// variance well enough.
+// minModerated is the smallest number of links whose variances are moderated: fewer do not
+// determine their common variance well enough.
 const minModerated = 5
 
-// moderate replaces the variances of means, and their degrees of freedom, by the moderated ones where those variances
-// are larger.
+// moderate replaces the variances of means, and their degrees of freedom, by the moderated ones
+// where those variances are larger.
 func moderate(links []Link, v, df []float64, known []int, total float64) {
 	if len(known) < minModerated {
 		return

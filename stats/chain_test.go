@@ -33,7 +33,8 @@ func TestChainAgainstReference(t *testing.T) {
 		t.Fatal("testdata/chain.json is not complete")
 	}
 	same := func(got float64, want *float64) bool {
-		return want == nil && math.IsNaN(got) || want != nil && math.Abs(got-*want) <= max(1e-9, 1e-7*math.Abs(*want))
+		return want == nil && math.IsNaN(got) ||
+			want != nil && math.Abs(got-*want) <= max(1e-9, 1e-7*math.Abs(*want))
 	}
 	changes := 0
 	for name, r := range ref {
@@ -43,7 +44,9 @@ func TestChainAgainstReference(t *testing.T) {
 		}
 		for i, got := range stats.Chain(r.Nodes, links, 0.95) {
 			want := r.Levels[i]
-			if !same(got.Estimate, want.Estimate) || i > 0 && (!same(got.SE, want.SE) || !same(got.DF, want.DF) || !same(got.Lo, want.Lo) || !same(got.Hi, want.Hi)) {
+			if !same(got.Estimate, want.Estimate) ||
+				i > 0 &&
+					(!same(got.SE, want.SE) || !same(got.DF, want.DF) || !same(got.Lo, want.Lo) || !same(got.Hi, want.Hi)) {
 				t.Errorf("%s, node %d: %+v differs from the reference", name, i, got)
 			}
 		}
@@ -55,7 +58,11 @@ func TestChainAgainstReference(t *testing.T) {
 		for i, got := range found {
 			want := r.Changes[i]
 			changes++
-			if got.At != want.At || !same(got.Shift, &want.Shift) || !same(got.SE, &want.SE) || !same(got.DF, &want.DF) || !same(got.Lo, &want.Lo) || !same(got.Hi, &want.Hi) || !same(got.P, &want.P) {
+			if got.At != want.At || !same(got.Shift, &want.Shift) || !same(got.SE, &want.SE) ||
+				!same(got.DF, &want.DF) ||
+				!same(got.Lo, &want.Lo) ||
+				!same(got.Hi, &want.Hi) ||
+				!same(got.P, &want.P) {
 				t.Errorf("%s: change %+v, want %+v", name, got, want)
 			}
 		}
@@ -73,7 +80,8 @@ func TestChainOfLittle(t *testing.T) {
 		root  int
 		level float64
 	}{{0, 0}, {0, 0.1}, {0, -0.2}, {3, 0}, {3, 0.2}, {5, 0}} {
-		if got[i].Root != want.root || math.Abs(got[i].Estimate-want.level) > 1e-12 || (got[i].Root == i) != got[i].Known() {
+		if got[i].Root != want.root || math.Abs(got[i].Estimate-want.level) > 1e-12 ||
+			(got[i].Root == i) != got[i].Known() {
 			t.Errorf("node %d: %+v, want %+v", i, got[i], want)
 		}
 	}
@@ -93,7 +101,11 @@ func TestChainOfLittle(t *testing.T) {
 	if found := stats.ChangePoints(2, still, 0.05); found != nil {
 		t.Errorf("changes %+v between equal numbers", found)
 	}
-	for name, bad := range map[string]stats.Link{"to itself": link(t, 1, 1, 0.1), "beyond": link(t, 0, 2, 0.1), "empty": {From: 0, To: 1}} {
+	for name, bad := range map[string]stats.Link{
+		"to itself": link(t, 1, 1, 0.1),
+		"beyond":    link(t, 0, 2, 0.1),
+		"empty":     {From: 0, To: 1},
+	} {
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -134,7 +146,17 @@ func TestChainDirection(t *testing.T) {
 // A change is confirmed by a second link across it that shows it by itself, in whichever direction.
 func TestLinksInARow(t *testing.T) {
 	of := func(from, to int, level float64) stats.Link {
-		return link(t, from, to, level-0.01, level+0.01, level-0.02, level+0.02, level-0.005, level+0.005)
+		return link(
+			t,
+			from,
+			to,
+			level-0.01,
+			level+0.01,
+			level-0.02,
+			level+0.02,
+			level-0.005,
+			level+0.005,
+		)
 	}
 	for _, tt := range []struct {
 		name  string
@@ -187,7 +209,9 @@ var hosts = []struct {
 	sd   func(rng *rand.Rand) float64
 }{
 	{"equal hosts, run sd 2 %", func(*rand.Rand) float64 { return 0.02 }},
-	{"hosts of run sd 1 to 5 %", func(rng *rand.Rand) float64 { return 0.01 * math.Exp(rng.Float64()*math.Log(5)) }},
+	{"hosts of run sd 1 to 5 %", func(rng *rand.Rand) float64 {
+		return 0.01 * math.Exp(rng.Float64()*math.Log(5))
+	}},
 	{"one host in four of run sd 6 %, else 1 %", func(rng *rand.Rand) float64 {
 		if rng.IntN(4) == 0 {
 			return 0.06
@@ -197,7 +221,13 @@ var hosts = []struct {
 }
 
 // sample draws the comparisons of a design: blocks pairs each, with the given levels.
-func (d design) sample(t testing.TB, rng *rand.Rand, blocks int, sd func(*rand.Rand) float64, level func(node int) float64) []stats.Link {
+func (d design) sample(
+	t testing.TB,
+	rng *rand.Rand,
+	blocks int,
+	sd func(*rand.Rand) float64,
+	level func(node int) float64,
+) []stats.Link {
 	var out []stats.Link
 	for _, l := range d.links {
 		s := sd(rng)
@@ -210,8 +240,8 @@ func (d design) sample(t testing.TB, rng *rand.Rand, blocks int, sd func(*rand.R
 	return out
 }
 
-// TestNoChangeOnEqualReleases checks that chains of equal releases get a change at most at the rate alpha, plus twice
-// the error of the simulation.
+// TestNoChangeOnEqualReleases checks that chains of equal releases get a change at most at the rate
+// alpha, plus twice the error of the simulation.
 func TestNoChangeOnEqualReleases(t *testing.T) {
 	for k, d := range designs() {
 		for h, host := range hosts {
@@ -221,11 +251,20 @@ func TestNoChangeOnEqualReleases(t *testing.T) {
 				chains *= 5 // nothing is lost to Bonferroni: the rate is that of alpha itself
 			}
 			for range chains {
-				if len(stats.ChangePoints(d.nodes, d.sample(t, rng, 6, host.sd, func(int) float64 { return 0 }), 0.05)) > 0 {
+				if len(stats.ChangePoints(d.nodes, d.sample(t, rng, 6, host.sd, func(int) float64 {
+					return 0
+				}), 0.05)) > 0 {
 					wrong++
 				}
 			}
-			within(t, d.name+", "+host.name+": some change", wrong, chains, 0, 0.05+2*math.Sqrt(0.05*0.95/float64(chains)))
+			within(
+				t,
+				d.name+", "+host.name+": some change",
+				wrong,
+				chains,
+				0,
+				0.05+2*math.Sqrt(0.05*0.95/float64(chains)),
+			)
 		}
 	}
 }
@@ -256,7 +295,11 @@ func TestPlantedChanges(t *testing.T) {
 		}
 		all, extra := 0, 0
 		for range chains {
-			found, hits := stats.ChangePoints(d.nodes, d.sample(t, rng, 6, hosts[0].sd, level), 0.05), 0
+			found, hits := stats.ChangePoints(
+				d.nodes,
+				d.sample(t, rng, 6, hosts[0].sd, level),
+				0.05,
+			), 0
 			for _, c := range found {
 				if tt.planted[c.At] != 0 {
 					hits++
@@ -269,20 +312,34 @@ func TestPlantedChanges(t *testing.T) {
 				extra++
 			}
 		}
-		within(t, fmt.Sprintf("%s, %v: all found, in their place", d.name, tt.planted), all, chains, tt.least, 1)
-		t.Logf("%s, %v: something else beside: %.1f %%", d.name, tt.planted, 100*float64(extra)/chains)
+		within(
+			t,
+			fmt.Sprintf("%s, %v: all found, in their place", d.name, tt.planted),
+			all,
+			chains,
+			tt.least,
+			1,
+		)
+		t.Logf(
+			"%s, %v: something else beside: %.1f %%",
+			d.name,
+			tt.planted,
+			100*float64(extra)/chains,
+		)
 	}
 }
 
-// TestChainCoverage checks that the interval of the last release of a chain holds the true level as often
-// as its confidence.
+// TestChainCoverage checks that the interval of the last release of a chain holds the true level as
+// often as its confidence.
 func TestChainCoverage(t *testing.T) {
 	for k, d := range designs() {
 		for h, host := range hosts {
 			rng := rand.New(rand.NewPCG(uint64(k), 50+uint64(h)))
 			hits := 0
 			for range comparisons {
-				levels := stats.Chain(d.nodes, d.sample(t, rng, 6, host.sd, func(node int) float64 { return 0.01 * float64(node) }), 0.95)
+				levels := stats.Chain(d.nodes, d.sample(t, rng, 6, host.sd, func(node int) float64 {
+					return 0.01 * float64(node)
+				}), 0.95)
 				last := levels[d.nodes-1]
 				if truth := 0.01 * float64(d.nodes-1); last.Lo <= truth && truth <= last.Hi {
 					hits++

@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// SparseCounts is a distribution as sparse counts: N[i] operations took Value[i]. Values are above zero and ascend. The
-// histogram of one interval becomes SparseCounts by leaving out its empty buckets. The zero value is empty.
+// SparseCounts is a distribution as sparse counts: N[i] operations took Value[i]. Values are above
+// zero and ascend. The histogram of one interval becomes SparseCounts by leaving out its empty
+// buckets. The zero value is empty.
 type SparseCounts struct {
 	Value []float64
 	N     []uint32
@@ -36,32 +37,40 @@ const Resamples = 1000
 // minBlock is the shortest block of [BlockBootstrap], in intervals.
 const minBlock = 6
 
-// QuantileIntervals is the precision of the quantiles within one run. It does not cover the variation between
-// runs.
+// QuantileIntervals is the precision of the quantiles within one run. It does not cover the
+// variation between runs.
 type QuantileIntervals struct {
-	// Quantile are the quantiles of all intervals merged: the smallest value that a share p does not exceed.
+	// Quantile are the quantiles of all intervals merged: the smallest value that a share p does
+	// not exceed.
 	Quantile []float64
-	// SE are standard errors of the logarithms of Quantile (0.02 is 2 %), and Intervals their percentile intervals, in
-	// the unit of the values.
+	// SE are standard errors of the logarithms of Quantile (0.02 is 2 %), and Intervals their
+	// percentile intervals, in the unit of the values.
 	SE        []float64
 	Intervals []Interval
 	// Block is the length of the blocks, in intervals.
 	Block int
 }
 
-// ErrFewIntervals reports a run too short for blocks: fewer than four blocks of intervals that depend on each other.
+// ErrFewIntervals reports a run too short for blocks: fewer than four blocks of intervals that
+// depend on each other.
 var ErrFewIntervals = errors.New("too few intervals for a bootstrap of blocks")
 
-// BlockBootstrap returns the quantiles at probs, each in (0, 1), of the intervals of one run in the order of time,
-// with their errors by the moving-block bootstrap (Künsch, Ann. Statist. 17, 1989): blocks of neighboring intervals
-// are drawn with replacement until there are as many intervals as in the run, and all their operations merged,
-// [Resamples] times. A block holds as many intervals as depend on each other: [AutocorrelationTime] of the counts
-// above each quantile, the largest of them, and at least six. seed is that of the draws: the same input gives the
-// same output.
+// BlockBootstrap returns the quantiles at probs, each in (0, 1), of the intervals of one run in the
+// order of time, with their errors by the moving-block bootstrap (Künsch, Ann. Statist. 17, 1989):
+// blocks of neighboring intervals are drawn with replacement until there are as many intervals as
+// in the run, and all their operations merged, [Resamples] times. A block holds as many intervals
+// as depend on each other: [AutocorrelationTime] of the counts above each quantile, the largest of
+// them, and at least six. seed is that of the draws: the same input gives the same output.
 //
-// The bootstrap of few blocks gives intervals that are too narrow (docs/method/statistics.md has the coverage). Below four
-// blocks the error is [ErrFewIntervals]; other errors name an invalid value in the counts or in probs.
-func BlockBootstrap(intervals []SparseCounts, probs []float64, level float64, seed uint64) (QuantileIntervals, error) {
+// The bootstrap of few blocks gives intervals that are too narrow (docs/method/statistics.md has
+// the coverage). Below four blocks the error is [ErrFewIntervals]; other errors name an invalid
+// value in the counts or in probs.
+func BlockBootstrap(
+	intervals []SparseCounts,
+	probs []float64,
+	level float64,
+	seed uint64,
+) (QuantileIntervals, error) {
 	t, err := newTable(intervals, probs)
 	if err != nil {
 		return QuantileIntervals{}, err
@@ -95,12 +104,17 @@ func BlockBootstrap(intervals []SparseCounts, probs []float64, level float64, se
 		w.SE[k] = Sample{Values: d}.SD()
 		slices.Sort(d)
 		lo := int((1 - level) / 2 * Resamples)
-		w.Intervals[k] = Interval{Lo: math.Exp(d[lo]), Hi: math.Exp(d[Resamples-1-lo]), Level: level}
+		w.Intervals[k] = Interval{
+			Lo:    math.Exp(d[lo]),
+			Hi:    math.Exp(d[Resamples-1-lo]),
+			Level: level,
+		}
 	}
 	return w, nil
 }
 
-// table holds the intervals of one run for resampling: how many operations of interval i took at most value[k].
+// table holds the intervals of one run for resampling: how many operations of interval i took at
+// most value[k].
 type table struct {
 	n     int       // intervals
 	value []float64 // that occur, ascending
@@ -118,7 +132,12 @@ func newTable(intervals []SparseCounts, probs []float64) (*table, error) {
 			return nil, fmt.Errorf("quantile %v: want a number between 0 and 1", p)
 		}
 	}
-	t := &table{n: len(intervals), probs: probs, whole: make([]int, len(probs)), times: make([]uint32, len(intervals))}
+	t := &table{
+		n:     len(intervals),
+		probs: probs,
+		whole: make([]int, len(probs)),
+		times: make([]uint32, len(intervals)),
+	}
 	ops := uint64(0)
 	for i, c := range intervals {
 		if err := c.check(); err != nil {
@@ -166,7 +185,8 @@ func newTable(intervals []SparseCounts, probs []float64) (*table, error) {
 	return t, nil
 }
 
-// counted returns how many operations the intervals have that row counts, each interval as often as in times.
+// counted returns how many operations the intervals have that row counts, each interval as often as
+// in times.
 func (t *table) counted(row []uint32) uint64 {
 	sum := uint64(0)
 	for i, n := range t.times {
@@ -175,8 +195,8 @@ func (t *table) counted(row []uint32) uint64 {
 	return sum
 }
 
-// quantile returns the place in value of the smallest value that a share p of the operations does not exceed, looking
-// near guess first.
+// quantile returns the place in value of the smallest value that a share p of the operations does
+// not exceed, looking near guess first.
 func (t *table) quantile(p float64, guess int) int {
 	rank := max(1, uint64(math.Ceil(p*float64(t.counted(t.total)))))
 	enough := func(k int) bool { return t.counted(t.upTo[k]) >= rank }
@@ -227,8 +247,8 @@ func (t *table) block() int {
 	return int(math.Ceil(longest))
 }
 
-// resample draws one run of blocks and writes the logarithms of its quantiles to out. A draw without any operation
-// leaves the quantiles of the run.
+// resample draws one run of blocks and writes the logarithms of its quantiles to out. A draw
+// without any operation leaves the quantiles of the run.
 func (t *table) resample(rng *rand.Rand, block int, out []float64) {
 	clear(t.times)
 	block = min(block, t.n)

@@ -4,8 +4,8 @@ import (
 	"math"
 )
 
-// An Estimate is the mean of a population estimated from a sample: Mean with its standard error and the degrees
-// of freedom of that.
+// An Estimate is the mean of a population estimated from a sample: Mean with its standard error and
+// the degrees of freedom of that.
 type Estimate struct{ Mean, SE, DF float64 }
 
 // Estimate returns the mean with its error, which is NaN below [MinInterval] values.
@@ -26,7 +26,8 @@ func (e Estimate) Interval(level float64) Interval {
 	return Interval{Lo: e.Mean - half, Hi: e.Mean + half, Level: level}
 }
 
-// Test returns the two-sided p-value of the hypothesis that the population mean is zero; NaN where the error is.
+// Test returns the two-sided p-value of the hypothesis that the population mean is zero; NaN where
+// the error is.
 func (e Estimate) Test() float64 {
 	if math.IsNaN(e.SE) {
 		return math.NaN()
@@ -34,8 +35,8 @@ func (e Estimate) Test() float64 {
 	return min(1, 2*tailOf(math.Abs(e.Mean), e.SE, e.DF))
 }
 
-// MDE returns the smallest effect that an experiment with this error finds in four of five cases, as the function
-// [MDE].
+// MDE returns the smallest effect that an experiment with this error finds in four of five cases,
+// as the function [MDE].
 func (e Estimate) MDE(alpha float64) float64 {
 	if math.IsNaN(e.SE) || !(alpha > 0 && alpha < 1) {
 		return math.NaN()
@@ -43,26 +44,29 @@ func (e Estimate) MDE(alpha float64) float64 {
 	return (TQuantile(1-alpha/2, e.DF) + TQuantile(0.80, e.DF)) * e.SE
 }
 
-// A Crossover is a sample of differences from pairs of runs of which one came first: base and new (+1) or new and
-// base (-1). The difference of a pair is the effect of the arm, plus or minus that of coming second.
+// A Crossover is a sample of differences from pairs of runs of which one came first: base and new
+// (+1) or new and base (-1). The difference of a pair is the effect of the arm, plus or minus that
+// of coming second.
 //
-// Source: Jones and Kenward, Design and Analysis of Cross-Over Trials, 3rd ed. (2014), 2.3, without a carry-over
-// effect: a run starts from a reset state. No test decides whether the order is allowed for (Senn, Cross-over Trials
-// in Clinical Research, 2nd ed., 3.16, has why).
+// Source: Jones and Kenward, Design and Analysis of Cross-Over Trials, 3rd ed. (2014), 2.3, without
+// a carry-over effect: a run starts from a reset state. No test decides whether the order is
+// allowed for (Senn, Cross-over Trials in Clinical Research, 2nd ed., 3.16, has why).
 type Crossover struct {
-	// Estimate is of the effect of the arm, Order that of coming second: the mean of both orders, and half their
-	// difference.
+	// Estimate is of the effect of the arm, Order that of coming second: the mean of both orders,
+	// and half their difference.
 	Estimate, Order Estimate
 	// SD is the standard deviation of the differences with the order allowed for.
 	SD float64
-	// Adjusted are the differences without the effect of the order as it was estimated; their mean is Estimate.Mean.
+	// Adjusted are the differences without the effect of the order as it was estimated; their mean
+	// is Estimate.Mean.
 	Adjusted Sample
 }
 
-// NewCrossover separates the effect of the order from that of the arm; order has +1 or -1 for each difference. It
-// reports false where there are too few of one order: fewer than two, or than a third of all; and where the
-// differences do not vary within either order and those differ, which would leave an error of zero beside a
-// difference that is there. The number of degrees of freedom is n-2.
+// NewCrossover separates the effect of the order from that of the arm; order has +1 or -1 for each
+// difference. It reports false where there are too few of one order: fewer than two, or than a
+// third of all; and where the differences do not vary within either order and those differ, which
+// would leave an error of zero beside a difference that is there. The number of degrees of freedom
+// is n-2.
 func NewCrossover(s Sample, order []int) (Crossover, bool) {
 	var n, sum [2]float64
 	of := func(i int) int { return (1 - order[i]) / 2 }

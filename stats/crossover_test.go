@@ -8,8 +8,8 @@ import (
 	"plimsoll/stats"
 )
 
-// TestCrossoverIsLeastSquares compares with the normal equations of d = arm + order·second, solved here, and with the
-// p-value of the t that they give.
+// TestCrossoverIsLeastSquares compares with the normal equations of d = arm + order·second, solved
+// here, and with the p-value of the t that they give.
 func TestCrossoverIsLeastSquares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 20))
 	for range 200 {
@@ -29,7 +29,10 @@ func TestCrossoverIsLeastSquares(t *testing.T) {
 		var sx, sy, sxy, syy float64
 		for i, v := range values {
 			x := float64(order[i])
-			sx, sy, sxy, syy = sx+x, sy+v, sxy+x*v, syy+v*v
+			sx = sx + x
+			sy = sy + v
+			sxy = sxy + x*v
+			syy = syy + v*v
 		}
 		m := float64(n)
 		det := m*m - sx*sx
@@ -65,13 +68,15 @@ func TestCrossoverIsLeastSquares(t *testing.T) {
 	}
 }
 
-// TestCompareSpreads compares with Pitman's own form of the statistic, from the ratio of variances and the
-// correlation of the arms.
+// TestCompareSpreads compares with Pitman's own form of the statistic, from the ratio of variances
+// and the correlation of the arms.
 func TestCompareSpreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 21))
 	for range 200 {
 		n := 5 + rng.IntN(10)
-		x, y, d := make([]float64, n), make([]float64, n), make([]float64, n)
+		x := make([]float64, n)
+		y := make([]float64, n)
+		d := make([]float64, n)
 		for i := range x {
 			day := rng.NormFloat64()
 			x[i], y[i] = day+rng.NormFloat64(), day+2*rng.NormFloat64()
@@ -93,13 +98,19 @@ func TestCompareSpreads(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 	}
-	wild := stats.CompareSpreads(sample(t, 0.1, -0.2, 0.3, -0.1, 0.2, -0.3), sample(t, 0.2, -0.1, 0.1, -9, -0.2, 0.3), sample(t, 0.1, 0.1, -0.2, -8.9, -0.4, 0.6), false)
+	wild := stats.CompareSpreads(
+		sample(t, 0.1, -0.2, 0.3, -0.1, 0.2, -0.3),
+		sample(t, 0.2, -0.1, 0.1, -9, -0.2, 0.3),
+		sample(t, 0.1, 0.1, -0.2, -8.9, -0.4, 0.6),
+		false,
+	)
 	if !(wild.P < 0.001) || !(wild.FlipP > 0.2) {
 		t.Errorf("one wild run: %+v", wild)
 	}
 }
 
-// TestCrossoverOfTwoConstants does not call an effect exact that is there in one order and not in the other.
+// TestCrossoverOfTwoConstants does not call an effect exact that is there in one order and not in
+// the other.
 func TestCrossoverOfTwoConstants(t *testing.T) {
 	s := sample(t, -0.1, 0, -0.1, 0, -0.1, 0)
 	order := []int{1, -1, 1, -1, 1, -1}

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// TotalVariation returns half the sum of the absolute differences of two distributions over the same categories: the
-// largest difference that they give any set of categories, 0 to 1. It panics if the lengths differ.
+// TotalVariation returns half the sum of the absolute differences of two distributions over the
+// same categories: the largest difference that they give any set of categories, 0 to 1. It panics
+// if the lengths differ.
 func TotalVariation(p, q []float64) float64 {
 	if len(p) != len(q) {
 		panic("stats: distributions over different categories")
@@ -19,14 +20,15 @@ func TotalVariation(p, q []float64) float64 {
 	return sum / 2
 }
 
-// chanceDraws is the number of simulated experiments behind [ChanceDistance]: the 99 % quantile is then the 40th
-// largest, known to about 1 % of itself.
+// chanceDraws is the number of simulated experiments behind [ChanceDistance]: the 99 % quantile is
+// then the 40th largest, known to about 1 % of itself.
 const chanceDraws = 4000
 
-// ChanceDistance returns the total variation distance between p and the shares of n independent draws from p that
-// chance alone gives: the mean, and the value that one experiment in a hundred exceeds. Both are simulated, with a
-// fixed seed: 4,000 multinomial samples, each a chain of conditional binomials (Devroye, Non-Uniform Random Variate
-// Generation, 1986, XI.1.2). p need not be normalized. With no category or n below 1 both are NaN.
+// ChanceDistance returns the total variation distance between p and the shares of n independent
+// draws from p that chance alone gives: the mean, and the value that one experiment in a hundred
+// exceeds. Both are simulated, with a fixed seed: 4,000 multinomial samples, each a chain of
+// conditional binomials (Devroye, Non-Uniform Random Variate Generation, 1986, XI.1.2). p need not
+// be normalized. With no category or n below 1 both are NaN.
 func ChanceDistance(p []float64, n int) (mean, q99 float64) {
 	total := 0.0
 	for _, x := range p {
@@ -38,7 +40,9 @@ func ChanceDistance(p []float64, n int) (mean, q99 float64) {
 	rnd := rand.New(rand.NewPCG(0x5eed, uint64(len(p))))
 	d := make([]float64, chanceDraws)
 	for i := range d {
-		left, rest, sum := n, 1.0, 0.0
+		left := n
+		rest := 1.0
+		sum := 0.0
 		for _, x := range p {
 			share := x / total
 			k := left
@@ -58,12 +62,14 @@ func ChanceDistance(p []float64, n int) (mean, q99 float64) {
 	return mean, d[chanceDraws*99/100]
 }
 
-// DesignEffect returns by how much the counts of clusters (rows) over categories (columns) vary more than they would
-// if every draw of a cluster were independent and of the same shares: Pearson's X2 of the table over its degrees of
-// freedom, and not below 1. An estimate from n clustered draws varies like one from n divided by it (J. N. K. Rao and
-// A. J. Scott, The analysis of categorical data from complex sample surveys, Journal of the American Statistical
-// Association 76, 1981: the first-order correction, here with the mean over all categories). With fewer than two
-// clusters or categories that have any it is 1. Shares that are off in all clusters alike do not raise it.
+// DesignEffect returns by how much the counts of clusters (rows) over categories (columns) vary
+// more than they would if every draw of a cluster were independent and of the same shares:
+// Pearson's X2 of the table over its degrees of freedom, and not below 1. An estimate from n
+// clustered draws varies like one from n divided by it (J. N. K. Rao and A. J. Scott, The analysis
+// of categorical data from complex sample surveys, Journal of the American Statistical Association
+// 76, 1981: the first-order correction, here with the mean over all categories). With fewer than
+// two clusters or categories that have any it is 1. Shares that are off in all clusters alike do
+// not raise it.
 func DesignEffect(table [][]float64) float64 {
 	var rows, columns []float64
 	n := 0.0
@@ -104,8 +110,9 @@ func DesignEffect(table [][]float64) float64 {
 	return max(1, x2/float64((r-1)*(c-1)))
 }
 
-// binomial draws the number of successes in n trials: by inversion (Kachitvanichyanukul and Schmeiser's BINV, 1988)
-// while fewer than 30 are expected on the rarer side, else the rounded normal approximation.
+// binomial draws the number of successes in n trials: by inversion (Kachitvanichyanukul and
+// Schmeiser's BINV, 1988) while fewer than 30 are expected on the rarer side, else the rounded
+// normal approximation.
 func binomial(rnd *rand.Rand, n int, p float64) int {
 	switch {
 	case n <= 0 || p <= 0:

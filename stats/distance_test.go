@@ -8,12 +8,15 @@ import (
 )
 
 func TestTotalVariation(t *testing.T) {
-	if d := TotalVariation([]float64{0.5, 0.5, 0}, []float64{0.2, 0.5, 0.3}); math.Abs(d-0.3) > 1e-12 {
+	if d := TotalVariation([]float64{0.5, 0.5, 0}, []float64{0.2, 0.5, 0.3}); math.Abs(
+		d-0.3,
+	) > 1e-12 {
 		t.Errorf("distance %v, want 0.3", d)
 	}
 }
 
-// With two categories the distance is |k/n - p|, whose distribution is binomial and can be summed exactly.
+// With two categories the distance is |k/n - p|, whose distribution is binomial and can be summed
+// exactly.
 func TestChanceDistanceAgainstTheBinomial(t *testing.T) {
 	for _, tt := range []struct {
 		n int
@@ -26,7 +29,9 @@ func TestChanceDistanceAgainstTheBinomial(t *testing.T) {
 			a, _ := math.Lgamma(float64(tt.n + 1))
 			b, _ := math.Lgamma(float64(k + 1))
 			c, _ := math.Lgamma(float64(tt.n - k + 1))
-			prob := math.Exp(a - b - c + float64(k)*math.Log(tt.p) + float64(tt.n-k)*math.Log1p(-tt.p))
+			prob := math.Exp(
+				a - b - c + float64(k)*math.Log(tt.p) + float64(tt.n-k)*math.Log1p(-tt.p),
+			)
 			d := math.Abs(float64(k)/float64(tt.n) - tt.p)
 			cells = append(cells, cell{d, prob})
 			mean += d * prob
@@ -46,7 +51,14 @@ func TestChanceDistanceAgainstTheBinomial(t *testing.T) {
 			t.Errorf("n %d p %v: mean %v, exactly %v", tt.n, tt.p, m, mean)
 		}
 		if q < at(0.985)-1e-9 || q > at(0.995)+1e-9 {
-			t.Errorf("n %d p %v: 99 %% quantile %v, exactly %v to %v", tt.n, tt.p, q, at(0.985), at(0.995))
+			t.Errorf(
+				"n %d p %v: 99 %% quantile %v, exactly %v to %v",
+				tt.n,
+				tt.p,
+				q,
+				at(0.985),
+				at(0.995),
+			)
 		}
 	}
 }
@@ -103,8 +115,10 @@ func TestDesignEffect(t *testing.T) {
 		{"one cluster", [][]float64{{3, 4, 5}, {0, 0, 0}}, 1},
 		{"one category", [][]float64{{3, 0}, {9, 0}}, 1},
 		{"alike", [][]float64{{5, 5}, {50, 50}}, 1},
-		{"each its own", [][]float64{{10, 0}, {0, 10}}, 20},         // X2 = n with one degree of freedom
-		{"by hand", [][]float64{{20, 10}, {10, 20}}, 4 * 25. / 15.}, // four cells, each 5 off an expected 15
+		// X2 = n with one degree of freedom
+		{"each its own", [][]float64{{10, 0}, {0, 10}}, 20},
+		// four cells, each 5 off an expected 15
+		{"by hand", [][]float64{{20, 10}, {10, 20}}, 4 * 25. / 15.},
 	} {
 		if got := DesignEffect(tt.table); math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)

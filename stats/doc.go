@@ -1,21 +1,21 @@
 // Package stats is the mathematics behind a verdict.
 //
-// Everything here is a function of numbers: the same input gives the same output, bit for bit, on every
-// machine and on every call. The package reads no file, no clock and no random source of its own; it does
-// not know what a server, a run or a release is, and it concludes nothing (that is the task of package
-// verdict).
+// Everything here is a function of numbers: the same input gives the same output, bit for bit, on
+// every machine and on every call. The package reads no file, no clock and no random source of its
+// own; it does not know what a server, a run or a release is, and it concludes nothing (that is the
+// task of package verdict).
 //
 // # The unit is the run
 //
-// A [Sample] holds one number from each of n runs, or one difference from each of n pairs of runs. Seconds
-// inside a run are not values of a sample: they depend on each other, and a test that treats them as
-// replicates calls two equal builds different most of the time.
+// A [Sample] holds one number from each of n runs, or one difference from each of n pairs of runs.
+// Seconds inside a run are not values of a sample: they depend on each other, and a test that
+// treats them as replicates calls two equal builds different most of the time.
 //
 // # Pairs
 //
-// [LogRatios] turns the pairs (base, new) into ln(new/base). On that scale "5 % more" and "5 % less" are
-// symmetric, and drift that both runs of a pair share cancels. Rates that may be zero are compared by
-// [Differences] instead.
+// [LogRatios] turns the pairs (base, new) into ln(new/base). On that scale "5 % more" and "5 %
+// less" are symmetric, and drift that both runs of a pair share cancels. Rates that may be zero are
+// compared by [Differences] instead.
 //
 // # Functions
 //
@@ -40,8 +40,9 @@
 //
 // # Few values
 //
-// Nothing is invented for samples that are too small. One or two values have no interval and no p-value:
-// the functions return NaN, and the sample carries a warning. Callers show [Sample.Warnings].
+// Nothing is invented for samples that are too small. One or two values have no interval and no
+// p-value: the functions return NaN, and the sample carries a warning. Callers show
+// [Sample.Warnings].
 //
 // # Concurrency
 //

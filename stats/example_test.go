@@ -7,8 +7,8 @@ import (
 	"plimsoll/stats"
 )
 
-// Six blocks measured base and new once each. The sample is the logarithm of each block's ratio; six values are the
-// fewest that carry an interval of 95 %.
+// Six blocks measured base and new once each. The sample is the logarithm of each block's ratio;
+// six values are the fewest that carry an interval of 95 %.
 func ExampleHodgesLehmann() {
 	percent := func(x float64) float64 { return 100 * (math.Exp(x) - 1) }
 	for _, n := range []int{6, 5} {
@@ -22,7 +22,11 @@ func ExampleHodgesLehmann() {
 		center := stats.HodgesLehmann(ratios, 0.95)
 		fmt.Printf("%d blocks: %.1f %%", ratios.N(), percent(center.Estimate))
 		if center.Interval.Known() {
-			fmt.Printf(", %.1f to %.1f %%", percent(center.Interval.Lo), percent(center.Interval.Hi))
+			fmt.Printf(
+				", %.1f to %.1f %%",
+				percent(center.Interval.Lo),
+				percent(center.Interval.Hi),
+			)
 		}
 		p, smallest := stats.SignFlip(ratios)
 		fmt.Printf("; p = %.3f, at least %.3f\n", p, smallest)

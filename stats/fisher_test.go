@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFisher holds the test to tables whose p-values are known: the lady who tastes tea (Fisher 1935), and counts by
-// hand.
+// TestFisher holds the test to tables whose p-values are known: the lady who tastes tea (Fisher
+// 1935), and counts by hand.
 func TestFisher(t *testing.T) {
 	for _, tt := range []struct {
 		a, n, b, m int
@@ -20,8 +20,20 @@ func TestFisher(t *testing.T) {
 		{6, 6, 6, 6, 1},
 		{1, 7, 1, 7, 1},
 	} {
-		if p, q := Fisher(tt.a, tt.n, tt.b, tt.m), Fisher(tt.b, tt.m, tt.a, tt.n); math.Abs(p-tt.want) > 1e-9 || math.Abs(p-q) > 1e-12 {
-			t.Errorf("%d of %d against %d of %d: p %v and %v, want %v", tt.a, tt.n, tt.b, tt.m, p, q, tt.want)
+		if p, q := Fisher(tt.a, tt.n, tt.b, tt.m), Fisher(tt.b, tt.m, tt.a, tt.n); math.Abs(
+			p-tt.want,
+		) > 1e-9 ||
+			math.Abs(p-q) > 1e-12 {
+			t.Errorf(
+				"%d of %d against %d of %d: p %v and %v, want %v",
+				tt.a,
+				tt.n,
+				tt.b,
+				tt.m,
+				p,
+				q,
+				tt.want,
+			)
 		}
 	}
 }

@@ -31,7 +31,8 @@ type reference struct {
 func readReference(t *testing.T) (ref reference) {
 	t.Helper()
 	readJSON(t, "golden.json", &ref)
-	if len(ref.Samples) < 10 || len(ref.Quantiles) < 90 || len(ref.MDE) < 10 || len(ref.Sign) < 9 || len(ref.Holm) < 5 {
+	if len(ref.Samples) < 10 || len(ref.Quantiles) < 90 || len(ref.MDE) < 10 || len(ref.Sign) < 9 ||
+		len(ref.Holm) < 5 {
 		t.Fatal("testdata/golden.json is not complete")
 	}
 	return ref
@@ -108,7 +109,13 @@ func TestTablesAgainstScipy(t *testing.T) {
 	ref := readReference(t)
 	for _, q := range ref.Quantiles {
 		if got := stats.TQuantile(q[0], q[1]); !near(got, q[2]) {
-			t.Errorf("t quantile of %v with %v degrees of freedom: got %.15g, want %.15g", q[0], q[1], got, q[2])
+			t.Errorf(
+				"t quantile of %v with %v degrees of freedom: got %.15g, want %.15g",
+				q[0],
+				q[1],
+				got,
+				q[2],
+			)
 		}
 	}
 	for _, m := range ref.MDE {

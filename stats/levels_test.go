@@ -40,7 +40,8 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestLevelsOfANoisyInside attributes nothing to deployments where the inside explains more than there is.
+// TestLevelsOfANoisyInside attributes nothing to deployments where the inside explains more than
+// there is.
 func TestLevelsOfANoisyInside(t *testing.T) {
 	l, ok := NewVariances([]float64{0.01, 0.02, 0.03}, []float64{1, 1, 1})
 	if !ok || l.Within != 1 || l.Between != 0 || math.Abs(l.Total-1e-4) > 1e-12 {
@@ -74,7 +75,8 @@ func TestExpectedBetween(t *testing.T) {
 		t.Errorf("expected %v, want %v", want, got)
 	}
 	for name, f := range map[string]func(float64) float64{
-		"shifted": func(x float64) float64 { return x + 0.5 }, "mirrored": func(x float64) float64 { return -x },
+		"shifted":  func(x float64) float64 { return x + 0.5 },
+		"mirrored": func(x float64) float64 { return -x },
 	} {
 		other := make([]float64, len(d))
 		for i, x := range d {
@@ -84,7 +86,9 @@ func TestExpectedBetween(t *testing.T) {
 			t.Errorf("%s: %v instead of %v", name, got, want)
 		}
 	}
-	if got := ExpectedBetween([]float64{0, 0, 0, 0, 0, 0, 0}, make([]float64, 7)); math.Abs(got-4e-4*3/9) > 1e-12 {
+	if got := ExpectedBetween([]float64{0, 0, 0, 0, 0, 0, 0}, make([]float64, 7)); math.Abs(
+		got-4e-4*3/9,
+	) > 1e-12 {
 		t.Errorf("seven equal blocks: %v", got)
 	}
 }

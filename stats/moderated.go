@@ -9,10 +9,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// BenjaminiHochberg returns the p-values adjusted for being a family of which a share of false findings is allowed,
-// in the order given: taking all with an adjusted value at most q as findings keeps the expected share of false ones
-// among them at q, for tests that are independent or depend on each other positively. NaN stands for a test that
-// could not be made; it is not a member of the family and stays NaN.
+// BenjaminiHochberg returns the p-values adjusted for being a family of which a share of false
+// findings is allowed, in the order given: taking all with an adjusted value at most q as findings
+// keeps the expected share of false ones among them at q, for tests that are independent or depend
+// on each other positively. NaN stands for a test that could not be made; it is not a member of the
+// family and stays NaN.
 //
 // Source: Benjamini and Hochberg, J. R. Statist. Soc. B 57 (1995).
 func BenjaminiHochberg(p []float64) []float64 {
@@ -22,7 +23,8 @@ func BenjaminiHochberg(p []float64) []float64 {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[b], p[a]) }) // the largest first
+	// the largest first
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[b], p[a]) })
 	adjusted, smallest := slices.Clone(p), 1.0
 	for k, i := range order {
 		rank := len(order) - k
@@ -32,17 +34,18 @@ func BenjaminiHochberg(p []float64) []float64 {
 	return adjusted
 }
 
-// Prior is the common distribution of many variances: as if each came with DF further degrees of freedom around
-// Variance. DF is +Inf when the variances differ no more than chance makes them, and 0 when nothing is known of
-// them.
+// Prior is the common distribution of many variances: as if each came with DF further degrees of
+// freedom around Variance. DF is +Inf when the variances differ no more than chance makes them, and
+// 0 when nothing is known of them.
 type Prior struct {
 	Variance, DF float64
 }
 
-// VariancePrior estimates the prior of the variances of many metrics, each with df[i] > 0 degrees of freedom, by the
-// moments of their logarithms. Variances that are almost zero against the others (below 1e-5 of the median) count as
-// that much. Metrics with a variance or df that is not a number above or equal to zero are left out; with fewer than
-// two, or when more than half do not vary at all, the prior is unknown: DF is 0.
+// VariancePrior estimates the prior of the variances of many metrics, each with df[i] > 0 degrees
+// of freedom, by the moments of their logarithms. Variances that are almost zero against the others
+// (below 1e-5 of the median) count as that much. Metrics with a variance or df that is not a number
+// above or equal to zero are left out; with fewer than two, or when more than half do not vary at
+// all, the prior is unknown: DF is 0.
 //
 // Source: Smyth, Statist. Appl. Genet. Mol. Biol. 3 (2004), section 6.2.
 func VariancePrior(variance, df []float64) Prior {
@@ -56,7 +59,9 @@ func VariancePrior(variance, df []float64) Prior {
 	if len(v) < 2 || !(middle > 0) {
 		return Prior{}
 	}
-	e, pooled, expected := make([]float64, len(v)), 0.0, 0.0
+	e := make([]float64, len(v))
+	pooled := 0.0
+	expected := 0.0
 	for i, x := range v {
 		x = max(x, 1e-5*middle)
 		e[i] = math.Log(x) - mathext.Digamma(d[i]/2) + math.Log(d[i]/2)
@@ -69,12 +74,16 @@ func VariancePrior(variance, df []float64) Prior {
 		return Prior{Variance: pooled, DF: math.Inf(1)}
 	}
 	half := trigammaInverse(spread)
-	return Prior{Variance: math.Exp(s.Mean() + mathext.Digamma(half) - math.Log(half)), DF: 2 * half}
+	return Prior{
+		Variance: math.Exp(s.Mean() + mathext.Digamma(half) - math.Log(half)),
+		DF:       2 * half,
+	}
 }
 
-// Moderate returns the variance of one metric, shrunk towards the prior, and its degrees of freedom. A variance with
-// df degrees of freedom that is 0 stays above zero when there is a prior. Pooled is the number of degrees of freedom
-// of all metrics together, which the result never exceeds.
+// Moderate returns the variance of one metric, shrunk towards the prior, and its degrees of
+// freedom. A variance with df degrees of freedom that is 0 stays above zero when there is a prior.
+// Pooled is the number of degrees of freedom of all metrics together, which the result never
+// exceeds.
 func (p Prior) Moderate(variance, df, pooled float64) (float64, float64) {
 	switch {
 	case p.DF == 0:
@@ -89,17 +98,18 @@ func (p Prior) Moderate(variance, df, pooled float64) (float64, float64) {
 type ModeratedTest struct {
 	// T is the mean over its moderated standard error SE, with DF degrees of freedom.
 	T, DF, SE float64
-	// P is the p-value of the hypothesis that the true mean is between -floor and +floor, whichever of the two ends is
-	// nearer to the mean; of "no change" for a floor of 0.
+	// P is the p-value of the hypothesis that the true mean is between -floor and +floor, whichever
+	// of the two ends is nearer to the mean; of "no change" for a floor of 0.
 	P float64
 }
 
-// ModeratedT tests every sample for a mean beyond ±floor[i], with variances that borrow from each other (eBayes):
-// where runs are few, a metric that by chance hardly varied among them is not taken to be that exact. Samples of
-// different length are allowed. A sample below [MinInterval] values, or a floor that is not a number from 0 on, gives
-// NaN. It panics if the lengths differ.
+// ModeratedT tests every sample for a mean beyond ±floor[i], with variances that borrow from each
+// other (eBayes): where runs are few, a metric that by chance hardly varied among them is not taken
+// to be that exact. Samples of different length are allowed. A sample below [MinInterval] values,
+// or a floor that is not a number from 0 on, gives NaN. It panics if the lengths differ.
 //
-// Source: Smyth (2004) for the variances; McCarthy and Smyth, Bioinformatics 25 (2009), for the floor.
+// Source: Smyth (2004) for the variances; McCarthy and Smyth, Bioinformatics 25 (2009), for the
+// floor.
 func ModeratedT(samples []Sample, floor []float64) ([]ModeratedTest, Prior) {
 	if len(samples) != len(floor) {
 		panic("stats: samples and floors of different number")
@@ -139,11 +149,16 @@ func moderated(mean, se, df, floor float64) ModeratedTest {
 		return t
 	}
 	tail := func(x float64) float64 { return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.CDF(-x) }
-	return ModeratedTest{T: mean / se, DF: df, SE: se, P: min(1, tail((size-floor)/se)+tail((size+floor)/se))}
+	return ModeratedTest{
+		T:  mean / se,
+		DF: df,
+		SE: se,
+		P:  min(1, tail((size-floor)/se)+tail((size+floor)/se)),
+	}
 }
 
-// trigamma is the second derivative of the logarithm of the gamma function, x > 0: the recurrence up to 15, and the
-// asymptotic series from there (Abramowitz and Stegun 6.4.6 and 6.4.12).
+// trigamma is the second derivative of the logarithm of the gamma function, x > 0: the recurrence
+// up to 15, and the asymptotic series from there (Abramowitz and Stegun 6.4.6 and 6.4.12).
 func trigamma(x float64) float64 {
 	sum := 0.0
 	for ; x < 15; x++ {
@@ -163,8 +178,8 @@ func tetragamma(x float64) float64 {
 	return sum - y - y/x - y*y*(0.5-y*(1.0/6-y*(1.0/6-y*(0.3-y*5.0/6))))
 }
 
-// trigammaInverse returns the x > 0 whose trigamma is y > 0, by Newton's method on 1/trigamma, which is convex and
-// nearly linear (Smyth 2004, appendix).
+// trigammaInverse returns the x > 0 whose trigamma is y > 0, by Newton's method on 1/trigamma,
+// which is convex and nearly linear (Smyth 2004, appendix).
 func trigammaInverse(y float64) float64 {
 	switch {
 	case y > 1e7:

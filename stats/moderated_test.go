@@ -55,11 +55,23 @@ func TestModeratedTAgainstLimma(t *testing.T) {
 				finitePriors++
 			}
 			if !close8(prior.DF, want.D0) || !close8(prior.Variance, want.S02) {
-				t.Errorf("prior: got %+v, want %v with %v degrees of freedom", prior, want.S02, want.D0)
+				t.Errorf(
+					"prior: got %+v, want %v with %v degrees of freedom",
+					prior,
+					want.S02,
+					want.D0,
+				)
 			}
 			for i, g := range got {
 				if !close8(g.T, want.T[i]) || !close8(g.DF, want.DF[i]) || !close8(g.P, want.P[i]) {
-					t.Errorf("metric %d: got %+v, want t %v, df %v, p %v", i, g, want.T[i], want.DF[i], want.P[i])
+					t.Errorf(
+						"metric %d: got %+v, want t %v, df %v, p %v",
+						i,
+						g,
+						want.T[i],
+						want.DF[i],
+						want.P[i],
+					)
 				}
 			}
 		})
@@ -74,7 +86,8 @@ func TestModeratedTAgainstLimma(t *testing.T) {
 	}
 }
 
-// close8 reports whether two numbers agree to eight digits, which is where limma stops its iteration.
+// close8 reports whether two numbers agree to eight digits, which is where limma stops its
+// iteration.
 func close8(got, want float64) bool {
 	return got == want || math.Abs(got-want) <= max(1e-12, 1e-8*math.Abs(want))
 }
@@ -97,7 +110,8 @@ func TestBenjaminiHochbergAgainstR(t *testing.T) {
 			p[i] = value(c.P[i])
 		}
 		for i, got := range stats.BenjaminiHochberg(p) {
-			if want := value(c.Adjusted[i]); !near(got, want) && !(math.IsNaN(got) && math.IsNaN(want)) {
+			if want := value(c.Adjusted[i]); !near(got, want) &&
+				!(math.IsNaN(got) && math.IsNaN(want)) {
 				t.Errorf("adjusted p %d of %v: got %v, want %v", i, p, got, want)
 			}
 		}
@@ -112,7 +126,12 @@ func TestModeratedTOfLittle(t *testing.T) {
 	one := sample(t, 0.10, 0.12, 0.09, 0.11, 0.08, 0.10)
 	got, prior := stats.ModeratedT([]stats.Sample{one}, []float64{0})
 	if prior.DF != 0 || !near(got[0].P, stats.TTest(one)) {
-		t.Errorf("one metric: got %+v and prior %+v, want the plain t test (p = %v)", got[0], prior, stats.TTest(one))
+		t.Errorf(
+			"one metric: got %+v and prior %+v, want the plain t test (p = %v)",
+			got[0],
+			prior,
+			stats.TTest(one),
+		)
 	}
 	two := sample(t, 0.1, 0.2)
 	got, _ = stats.ModeratedT([]stats.Sample{one, two, one}, []float64{0, 0, -1})

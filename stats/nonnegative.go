@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MostCondition is the condition number above which columns count as nearly collinear: their coefficients cannot be
-// told apart.
+// MostCondition is the condition number above which columns count as nearly collinear: their
+// coefficients cannot be told apart.
 //
 // Source: Belsley, Kuh and Welsch, Regression Diagnostics (1980), 3.2, for columns of unit length.
 const MostCondition = 30
@@ -16,9 +16,10 @@ const MostCondition = 30
 // mostColumns bounds [NonNegative], which tries every subset of the columns.
 const mostColumns = 8
 
-// NonNegative fits sums to rows·each by least squares, with no coefficient below 0. Rows have one number for each
-// coefficient, all of them 0 or more. condition is the condition number of the columns at unit length, also where it
-// forbids the fit: ok is false above [MostCondition], with fewer rows than columns, and with a column of zeros.
+// NonNegative fits sums to rows·each by least squares, with no coefficient below 0. Rows have one
+// number for each coefficient, all of them 0 or more. condition is the condition number of the
+// columns at unit length, also where it forbids the fit: ok is false above [MostCondition], with
+// fewer rows than columns, and with a column of zeros.
 func NonNegative(rows [][]float64, sums []float64) (each []float64, condition float64, ok bool) {
 	n := len(rows)
 	if n == 0 || n != len(sums) || len(rows[0]) == 0 || len(rows[0]) > min(n, mostColumns) {
@@ -44,7 +45,8 @@ func NonNegative(rows [][]float64, sums []float64) (each []float64, condition fl
 		return nil, condition, false
 	}
 	best := math.Inf(1)
-	for set := uint(1); set < 1<<k; set++ { // the best fit has the least squares of its own columns, all positive
+	// the best fit has the least squares of its own columns, all positive
+	for set := uint(1); set < 1<<k; set++ {
 		fit, residual, good := fitSome(x, y, set)
 		if good && residual < best {
 			best, each = residual, fit
@@ -53,7 +55,8 @@ func NonNegative(rows [][]float64, sums []float64) (each []float64, condition fl
 	return each, condition, each != nil
 }
 
-// fitSome fits with a subset of the columns, given as bits. It reports false where a coefficient is below 0.
+// fitSome fits with a subset of the columns, given as bits. It reports false where a coefficient is
+// below 0.
 func fitSome(x *mat.Dense, y *mat.VecDense, set uint) (each []float64, residual float64, ok bool) {
 	n, k := x.Dims()
 	some := mat.NewDense(n, bits.OnesCount(set), nil)

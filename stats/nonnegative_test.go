@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestNonNegative finds the costs of two classes whose numbers vary by themselves, and of one that costs nothing.
+// TestNonNegative finds the costs of two classes whose numbers vary by themselves, and of one that
+// costs nothing.
 func TestNonNegative(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, tt := range []struct {
@@ -56,8 +57,10 @@ func TestNonNegativeRefuses(t *testing.T) {
 		rows [][]float64
 		sums []float64
 	}{
-		"nothing": {}, "fewer rows than columns": {[][]float64{{1, 2}}, []float64{1}}, "zeros": {[][]float64{{1, 0}, {2, 0}, {3, 0}}, []float64{1, 2, 3}},
-		"other lengths": {[][]float64{{1}, {2}}, []float64{1}},
+		"nothing":                 {},
+		"fewer rows than columns": {[][]float64{{1, 2}}, []float64{1}},
+		"zeros":                   {[][]float64{{1, 0}, {2, 0}, {3, 0}}, []float64{1, 2, 3}},
+		"other lengths":           {[][]float64{{1}, {2}}, []float64{1}},
 	} {
 		if each, _, ok := NonNegative(tt.rows, tt.sums); ok {
 			t.Errorf("%s: %v", name, each)

@@ -19,7 +19,9 @@ func LogShift(base, fresh SparseCounts) float64 {
 	half := base.Total() * fresh.Total() / 2
 	// pairs counts those whose difference is at most d. Positions in y only grow with x.
 	pairs := func(d float64) float64 {
-		n, below, j := 0.0, 0.0, 0
+		n := 0.0
+		below := 0.0
+		j := 0
 		for i, at := range x {
 			at += d
 			for ; j < len(y) && y[j] <= at-halfStep; j++ {

@@ -28,7 +28,9 @@ func grid(ms float64) float64 {
 }
 
 func TestLogShift(t *testing.T) {
-	one := func(ms float64) stats.SparseCounts { return countsOf(map[float64]uint32{grid(ms): 100}) }
+	one := func(ms float64) stats.SparseCounts {
+		return countsOf(map[float64]uint32{grid(ms): 100})
+	}
 	hits := func(n uint32, by float64) stats.SparseCounts {
 		return countsOf(map[float64]uint32{grid(0.5 * by): n, grid(20 * by): 100 - n})
 	}

@@ -9,7 +9,8 @@ import (
 	"plimsoll/stats"
 )
 
-// TestQuantileSD compares the spread by the counts of single runs with the real one of the quantiles of many.
+// TestQuantileSD compares the spread by the counts of single runs with the real one of the
+// quantiles of many.
 func TestQuantileSD(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, tt := range []struct {
@@ -33,7 +34,13 @@ func TestQuantileSD(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ratio := spreads / s.SD(); ratio < 0.85 || ratio > 1.25 {
-			t.Errorf("p%v of %d operations: the counts give %.4f, and the quantiles vary by %.4f", 100*tt.p, tt.n, spreads, s.SD())
+			t.Errorf(
+				"p%v of %d operations: the counts give %.4f, and the quantiles vary by %.4f",
+				100*tt.p,
+				tt.n,
+				spreads,
+				s.SD(),
+			)
 		}
 	}
 	none := func(float64) float64 { return 0 }

@@ -2,9 +2,10 @@ package stats
 
 import "math"
 
-// Spearman returns the rank correlation of x and y, -1 to 1: Pearson's coefficient of their ranks, with mean ranks
-// for ties (Spearman, The Proof and Measurement of Association between Two Things, 1904). It is NaN when one of them
-// does not vary or when there are fewer than two. It panics if the lengths differ.
+// Spearman returns the rank correlation of x and y, -1 to 1: Pearson's coefficient of their ranks,
+// with mean ranks for ties (Spearman, The Proof and Measurement of Association between Two Things,
+// 1904). It is NaN when one of them does not vary or when there are fewer than two. It panics if
+// the lengths differ.
 func Spearman(x, y []float64) float64 {
 	if len(x) != len(y) {
 		panic("stats: samples of different lengths")

@@ -17,10 +17,11 @@ const (
 	exactCoins = 1000
 )
 
-// SignFlip returns the two-sided p-value of the sign-flip permutation test of symmetry about zero with the
-// mean as its statistic, and the smallest p-value that a sample of this size can reach, 2^(1-n). Up to 40
-// values all sign changes are counted; above that 100,000 are drawn from a stream that depends on n alone,
-// so the answer is the same on every call. Both are NaN for an empty sample.
+// SignFlip returns the two-sided p-value of the sign-flip permutation test of symmetry about zero
+// with the mean as its statistic, and the smallest p-value that a sample of this size can reach,
+// 2^(1-n). Up to 40 values all sign changes are counted; above that 100,000 are drawn from a stream
+// that depends on n alone, so the answer is the same on every call. Both are NaN for an empty
+// sample.
 func SignFlip(s Sample) (p, smallest float64) {
 	n := s.N()
 	if n == 0 {
@@ -31,7 +32,8 @@ func SignFlip(s Sample) (p, smallest float64) {
 		observed += v
 		scale += math.Abs(v)
 	}
-	// Sums that are equal on paper differ by rounding; such ties count as reaching the observed sum.
+	// Sums that are equal on paper differ by rounding; such ties count as reaching the observed
+	// sum.
 	limit := math.Abs(observed) - 1e-12*scale
 	if n <= exactFlips {
 		return exactSignFlip(s.Values, limit), math.Pow(2, float64(1-n))
@@ -39,8 +41,8 @@ func SignFlip(s Sample) (p, smallest float64) {
 	return sampledSignFlip(s.Values, limit), max(math.Pow(2, float64(1-n)), 1.0/(sampledFlips+1))
 }
 
-// exactSignFlip counts the sign changes of all values from the sorted sums of either half: for each sum of one, those
-// of the other that reach the limit with it are at the end of the list.
+// exactSignFlip counts the sign changes of all values from the sorted sums of either half: for each
+// sum of one, those of the other that reach the limit with it are at the end of the list.
 func exactSignFlip(values []float64, limit float64) float64 {
 	if limit <= 0 {
 		return 1
@@ -56,8 +58,8 @@ func exactSignFlip(values []float64, limit float64) float64 {
 	return math.Ldexp(float64(reached), 1-len(values)) // as many reach -limit
 }
 
-// signedSums returns the sums of all sign changes of the values, in ascending order. The list is its own mirror image,
-// so that each value merges its lower half alone.
+// signedSums returns the sums of all sign changes of the values, in ascending order. The list is
+// its own mirror image, so that each value merges its lower half alone.
 func signedSums(values []float64) []float64 {
 	sums, next := make([]float64, 1, 1<<len(values)), make([]float64, 1<<len(values))
 	for _, v := range values {
@@ -104,8 +106,9 @@ func sampledSignFlip(values []float64, limit float64) float64 {
 	return float64(reached) / float64(sampledFlips+1)
 }
 
-// SignTest returns the two-sided p-value of plus against minus under a fair coin, exact up to 1000 throws.
-// Ties are left out by the caller. It is 1 when both counts are zero and NaN when one is negative.
+// SignTest returns the two-sided p-value of plus against minus under a fair coin, exact up to 1000
+// throws. Ties are left out by the caller. It is 1 when both counts are zero and NaN when one is
+// negative.
 func SignTest(plus, minus int) float64 {
 	if plus < 0 || minus < 0 {
 		return math.NaN()
@@ -123,20 +126,20 @@ func SignTest(plus, minus int) float64 {
 	return min(1, math.Ldexp(tail, 1-n))
 }
 
-// Location is an estimate of the center of a symmetric population with its interval. Exact is the level
-// that the interval really has, which is at least the requested level; the ranks of few values allow only
-// a few levels.
+// Location is an estimate of the center of a symmetric population with its interval. Exact is the
+// level that the interval really has, which is at least the requested level; the ranks of few
+// values allow only a few levels.
 type Location struct {
 	Estimate float64
 	Interval Interval
 	Exact    float64
 }
 
-// HodgesLehmann returns the median of all means of two values (each value with itself included) and the
-// interval that inverts the Wilcoxon signed-rank test: its ends are the k-th smallest and the k-th largest
-// of these means. Up to 60 values the distribution of ranks is counted exactly, above that it is taken as
-// normal. The interval is unknown when the sample is too small for the level: 0.95 needs six values, 0.90
-// five. The estimate is NaN for an empty sample.
+// HodgesLehmann returns the median of all means of two values (each value with itself included) and
+// the interval that inverts the Wilcoxon signed-rank test: its ends are the k-th smallest and the
+// k-th largest of these means. Up to 60 values the distribution of ranks is counted exactly, above
+// that it is taken as normal. The interval is unknown when the sample is too small for the level:
+// 0.95 needs six values, 0.90 five. The estimate is NaN for an empty sample.
 //
 // Source: Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd ed., 3.2 and 3.3.
 func HodgesLehmann(s Sample, level float64) Location {
@@ -160,12 +163,14 @@ func HodgesLehmann(s Sample, level float64) Location {
 	if k < 1 {
 		return loc
 	}
-	loc.Interval.Lo, loc.Interval.Hi, loc.Exact = means[k-1], means[len(means)-k], exact
+	loc.Interval.Lo = means[k-1]
+	loc.Interval.Hi = means[len(means)-k]
+	loc.Exact = exact
 	return loc
 }
 
-// walshRank returns the largest k for which the interval from the k-th smallest to the k-th largest Walsh
-// average has at least the level, and the level it has. k is 0 when there is none.
+// walshRank returns the largest k for which the interval from the k-th smallest to the k-th largest
+// Walsh average has at least the level, and the level it has. k is 0 when there is none.
 func walshRank(n int, level float64) (k int, exact float64) {
 	tail := (1 - level) / 2
 	if n > exactRanks {
@@ -183,8 +188,8 @@ func walshRank(n int, level float64) (k int, exact float64) {
 	return 0, math.NaN()
 }
 
-// signedRanks returns P(W = w) for w from 0 to n(n+1)/2, where W is the sum of those of the ranks 1 to n
-// whose coin shows heads.
+// signedRanks returns P(W = w) for w from 0 to n(n+1)/2, where W is the sum of those of the ranks 1
+// to n whose coin shows heads.
 func signedRanks(n int) []float64 {
 	p := make([]float64, n*(n+1)/2+1)
 	p[0] = 1
@@ -200,17 +205,18 @@ func signedRanks(n int) []float64 {
 	return p
 }
 
-// outlierFactor is 3.5 robust standard deviations: 1.4826·MAD estimates the standard deviation of a normal
-// population.
+// outlierFactor is 3.5 robust standard deviations: 1.4826·MAD estimates the standard deviation of a
+// normal population.
 const outlierFactor = 3.5 * 1.4826
 
 // MinOutliers is the smallest sample in which [Outliers] finds any.
 const MinOutliers = 6
 
-// Outliers returns the positions, counted from 0, of the values that are further from the median than
-// 3.5·1.4826·MAD, where MAD is the median distance from the median. Below [MinOutliers] values it returns
-// none. They are there to be named and to test how much a conclusion hangs on them, never to be deleted:
-// among six values of a normal population at least one is flagged in 15 of 100 samples.
+// Outliers returns the positions, counted from 0, of the values that are further from the median
+// than 3.5·1.4826·MAD, where MAD is the median distance from the median. Below [MinOutliers] values
+// it returns none. They are there to be named and to test how much a conclusion hangs on them,
+// never to be deleted: among six values of a normal population at least one is flagged in 15 of 100
+// samples.
 func Outliers(s Sample) []int {
 	if s.N() < MinOutliers {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"plimsoll/stats"
 )
 
-// TestSamePowerAgainstSimulation counts how often simulated pairs are found to be the same by the rule itself.
+// TestSamePowerAgainstSimulation counts how often simulated pairs are found to be the same by the
+// rule itself.
 func TestSamePowerAgainstSimulation(t *testing.T) {
 	const rounds = 6000
 	margin := math.Log(1.05)
@@ -30,7 +31,14 @@ func TestSamePowerAgainstSimulation(t *testing.T) {
 		}
 		got, seen := stats.SamePower(tt.mean, sd, margin, tt.n, 0.05), float64(found)/rounds
 		if se := math.Sqrt(got*(1-got)/rounds) + 1e-4; math.Abs(got-seen) > 4*se {
-			t.Errorf("mean %v, run sd %v, %d pairs: power %.4f, but %.4f of the simulated experiments", tt.mean, tt.run, tt.n, got, seen)
+			t.Errorf(
+				"mean %v, run sd %v, %d pairs: power %.4f, but %.4f of the simulated experiments",
+				tt.mean,
+				tt.run,
+				tt.n,
+				got,
+				seen,
+			)
 		}
 	}
 }
@@ -74,7 +82,8 @@ func TestPairsForSame(t *testing.T) {
 	if got := stats.SamePower(0, 0.01, 0.05, 2, 0.05); !math.IsNaN(got) {
 		t.Errorf("two pairs have a power of %v", got)
 	}
-	if a, b := stats.SamePower(0.05, 0, 0.05, 6, 0.05), stats.SamePower(0.04, 0, 0.05, 6, 0.05); a != 0 || b != 1 {
+	if a, b := stats.SamePower(0.05, 0, 0.05, 6, 0.05), stats.SamePower(0.04, 0, 0.05, 6, 0.05); a != 0 ||
+		b != 1 {
 		t.Errorf("without spread: %v on the margin, %v inside", a, b)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// MinInterval is the smallest number of values for which an interval or a t test is given. Two values have
-// a spread with one degree of freedom; an interval from it is 13 standard errors wide on each side and
-// would be read as knowledge.
+// MinInterval is the smallest number of values for which an interval or a t test is given. Two
+// values have a spread with one degree of freedom; an interval from it is 13 standard errors wide
+// on each side and would be read as knowledge.
 const MinInterval = 3
 
 // Warnings that a [Sample] can carry. Compare with errors.Is.
@@ -19,16 +19,17 @@ var (
 	ErrConstant = errors.New("the values do not vary at all")
 )
 
-// Sample is one number from each of n runs, or one difference from each of n pairs, in the order in which
-// they were measured. Warnings must be shown with any number computed from it. The zero value is an empty
-// sample without warnings; make samples with [NewSample].
+// Sample is one number from each of n runs, or one difference from each of n pairs, in the order in
+// which they were measured. Warnings must be shown with any number computed from it. The zero value
+// is an empty sample without warnings; make samples with [NewSample].
 type Sample struct {
 	Values   []float64
 	Warnings []error
 }
 
-// NewSample returns a sample of a copy of values. An infinite or undefined value is an error that names its
-// position, counted from 1. Fewer than [MinInterval] values, or values without any spread, are a warning.
+// NewSample returns a sample of a copy of values. An infinite or undefined value is an error that
+// names its position, counted from 1. Fewer than [MinInterval] values, or values without any
+// spread, are a warning.
 func NewSample(values ...float64) (Sample, error) {
 	for i, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -40,15 +41,18 @@ func NewSample(values ...float64) (Sample, error) {
 	case n == 0:
 		s.Warnings = append(s.Warnings, ErrEmpty)
 	case n < MinInterval:
-		s.Warnings = append(s.Warnings, fmt.Errorf("%w: %d given, %d needed", ErrTooFew, n, MinInterval))
+		s.Warnings = append(
+			s.Warnings,
+			fmt.Errorf("%w: %d given, %d needed", ErrTooFew, n, MinInterval),
+		)
 	case s.constant():
 		s.Warnings = append(s.Warnings, fmt.Errorf("%w: were they rounded or copied?", ErrConstant))
 	}
 	return s, nil
 }
 
-// LogRatios returns the sample of ln(after[i]/before[i]). All numbers must be finite and above zero; the
-// error names the first pair that is not, counted from 1.
+// LogRatios returns the sample of ln(after[i]/before[i]). All numbers must be finite and above
+// zero; the error names the first pair that is not, counted from 1.
 func LogRatios(before, after []float64) (Sample, error) {
 	if err := sameLength(before, after); err != nil {
 		return Sample{}, err
@@ -57,18 +61,22 @@ func LogRatios(before, after []float64) (Sample, error) {
 	for i := range before {
 		for _, v := range []float64{before[i], after[i]} {
 			if !(v > 0) || math.IsInf(v, 0) {
-				return Sample{}, fmt.Errorf("pair %d has the value %v: a ratio needs finite numbers above zero", i+1, v)
+				return Sample{}, fmt.Errorf(
+					"pair %d has the value %v: a ratio needs finite numbers above zero",
+					i+1,
+					v,
+				)
 			}
 		}
-		// The difference of logarithms, not the logarithm of the quotient, which may overflow. Equal
-		// numbers give exactly zero.
+		// The difference of logarithms, not the logarithm of the quotient, which may overflow.
+		// Equal numbers give exactly zero.
 		d[i] = math.Log(after[i]) - math.Log(before[i])
 	}
 	return NewSample(d...)
 }
 
-// Differences returns the sample of after[i]-before[i], in the unit of the arguments. It is meant for rates
-// that may be zero. All numbers must be finite.
+// Differences returns the sample of after[i]-before[i], in the unit of the arguments. It is meant
+// for rates that may be zero. All numbers must be finite.
 func Differences(before, after []float64) (Sample, error) {
 	if err := sameLength(before, after); err != nil {
 		return Sample{}, err
@@ -77,7 +85,12 @@ func Differences(before, after []float64) (Sample, error) {
 	for i := range before {
 		d[i] = after[i] - before[i]
 		if math.IsNaN(d[i]) || math.IsInf(d[i], 0) {
-			return Sample{}, fmt.Errorf("pair %d has the values %v and %v: finite numbers are needed", i+1, before[i], after[i])
+			return Sample{}, fmt.Errorf(
+				"pair %d has the values %v and %v: finite numbers are needed",
+				i+1,
+				before[i],
+				after[i],
+			)
 		}
 	}
 	return NewSample(d...)
@@ -85,7 +98,11 @@ func Differences(before, after []float64) (Sample, error) {
 
 func sameLength(before, after []float64) error {
 	if len(before) != len(after) {
-		return fmt.Errorf("%d values before and %d after do not make pairs", len(before), len(after))
+		return fmt.Errorf(
+			"%d values before and %d after do not make pairs",
+			len(before),
+			len(after),
+		)
 	}
 	return nil
 }
@@ -132,7 +149,8 @@ func (s Sample) Without(positions ...int) Sample {
 	}
 	out, err := NewSample(rest...)
 	if err != nil {
-		panic("stats: a sample held a value that is not finite: " + err.Error()) // NewSample refuses them
+		// NewSample refuses them
+		panic("stats: a sample held a value that is not finite: " + err.Error())
 	}
 	return out
 }
@@ -146,8 +164,8 @@ func (s Sample) constant() bool {
 	return true
 }
 
-// Median returns the middle of some values, the mean of the middle two of an even number of them, NaN of none. It
-// leaves them as they are.
+// Median returns the middle of some values, the mean of the middle two of an even number of them,
+// NaN of none. It leaves them as they are.
 func Median(values []float64) float64 {
 	n := len(values)
 	if n == 0 {

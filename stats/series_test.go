@@ -37,7 +37,11 @@ func TestSeriesAgainstNumpy(t *testing.T) {
 		if got := stats.AutocorrelationTime(want.Values); !near(got, want.Tau) {
 			t.Errorf("%s: autocorrelation time %v, want %v", name, got, want.Tau)
 		}
-		if got := stats.BatchMeans(want.Values, stats.TrendBatches); !slices.EqualFunc(got, want.Batches, near) {
+		if got := stats.BatchMeans(want.Values, stats.TrendBatches); !slices.EqualFunc(
+			got,
+			want.Batches,
+			near,
+		) {
 			t.Errorf("%s: batch means %v, want %v", name, got, want.Batches)
 		}
 	}
@@ -47,8 +51,14 @@ func TestSeriesAgainstNumpy(t *testing.T) {
 		if !near(got, want.Effective) {
 			t.Errorf("effective count %d: got %v, want %v", i, got, want.Effective)
 		}
-		if r := got / want.Direct; r < 0.45 || r > 1.7 { // 60 intervals estimate their autocorrelation only roughly
-			t.Errorf("effective count %d: %v from intervals, %v from the operations themselves", i, got, want.Direct)
+		// 60 intervals estimate their autocorrelation only roughly
+		if r := got / want.Direct; r < 0.45 || r > 1.7 {
+			t.Errorf(
+				"effective count %d: %v from intervals, %v from the operations themselves",
+				i,
+				got,
+				want.Direct,
+			)
 		}
 	}
 }
@@ -59,7 +69,8 @@ func TestRunDrift(t *testing.T) {
 		values[i] = 4 + 0.05*float64(i)/float64(len(values)) + 0.001*math.Sin(float64(7*i))
 	}
 	const rise = 0.05
-	if d := stats.RunDrift(values, 0.95); math.Abs(d.Slope-rise) > 1e-3 || d.P > 1e-3 || !(d.Lo < rise && rise < d.Hi) {
+	if d := stats.RunDrift(values, 0.95); math.Abs(d.Slope-rise) > 1e-3 || d.P > 1e-3 ||
+		!(d.Lo < rise && rise < d.Hi) {
 		t.Errorf("a rise of %v over the run: got %+v", rise, d)
 	}
 	if d := stats.RunDrift(values[:39], 0.95); d.Known() {
@@ -126,11 +137,18 @@ func TestBlockBootstrapRefuses(t *testing.T) {
 		{"no operation", make([]stats.SparseCounts, 40), 0.5, 0.95},
 		{"quantile 1", good, 1, 0.95},
 		{"level 1", good, 0.5, 1},
-		{"unsorted", append(slices.Clone(good), stats.SparseCounts{Value: []float64{2, 1}, N: []uint32{1, 1}}), 0.5, 0.95},
-		{"zero", append(slices.Clone(good), stats.SparseCounts{Value: []float64{0}, N: []uint32{1}}), 0.5, 0.95},
+		{"unsorted", append(slices.Clone(good), stats.SparseCounts{
+			Value: []float64{2, 1},
+			N:     []uint32{1, 1},
+		}), 0.5, 0.95},
+		{"zero", append(slices.Clone(good), stats.SparseCounts{
+			Value: []float64{0},
+			N:     []uint32{1},
+		}), 0.5, 0.95},
 		{"lengths", append(slices.Clone(good), stats.SparseCounts{Value: []float64{1}}), 0.5, 0.95},
 	} {
-		if _, err := stats.BlockBootstrap(tt.intervals, []float64{tt.prob}, tt.level, 1); err == nil || errors.Is(err, stats.ErrFewIntervals) {
+		if _, err := stats.BlockBootstrap(tt.intervals, []float64{tt.prob}, tt.level, 1); err == nil ||
+			errors.Is(err, stats.ErrFewIntervals) {
 			t.Errorf("%s: got %v", tt.name, err)
 		}
 	}
@@ -176,8 +194,15 @@ func TestQuantileSupported(t *testing.T) {
 			t.Errorf("QuantileSupported(%v, %d, %v) = %v", tt.p, tt.n, tt.effective, got)
 		}
 	}
-	if stats.LeastOps(0.99) != 459 || stats.LeastOps(0.95) != 90 || stats.LeastOps(0.5) != 7 || stats.LeastOps(1) != 0 {
-		t.Errorf("LeastOps: %d, %d, %d, %d", stats.LeastOps(0.99), stats.LeastOps(0.95), stats.LeastOps(0.5), stats.LeastOps(1))
+	if stats.LeastOps(0.99) != 459 || stats.LeastOps(0.95) != 90 || stats.LeastOps(0.5) != 7 ||
+		stats.LeastOps(1) != 0 {
+		t.Errorf(
+			"LeastOps: %d, %d, %d, %d",
+			stats.LeastOps(0.99),
+			stats.LeastOps(0.95),
+			stats.LeastOps(0.5),
+			stats.LeastOps(1),
+		)
 	}
 }
 
@@ -203,7 +228,14 @@ func TestShiftFunction(t *testing.T) {
 	}
 	for k, d := range s.D {
 		if math.Abs(d-math.Log(1.2)) > 0.01 || !(s.Lo[k] > 0 && s.Lo[k] < d && d < s.Hi[k]) {
-			t.Errorf("at %v: %v in [%v, %v], want about %v", s.P[k], d, s.Lo[k], s.Hi[k], math.Log(1.2))
+			t.Errorf(
+				"at %v: %v in [%v, %v], want about %v",
+				s.P[k],
+				d,
+				s.Lo[k],
+				s.Hi[k],
+				math.Log(1.2),
+			)
 		}
 	}
 	swapped := make([]stats.RunPair, len(pairs))

@@ -10,9 +10,14 @@ import (
 	"plimsoll/stats"
 )
 
-// phase is n values of log latency around 40 ms and of log throughput, whose noise has the standard deviation sd and
-// the correlation rho between neighbors; of adds to the latency.
-func phase(rng *rand.Rand, n int, sd, rho float64, of func(i int) float64) (latency, rate []float64) {
+// phase is n values of log latency around 40 ms and of log throughput, whose noise has the standard
+// deviation sd and the correlation rho between neighbors; of adds to the latency.
+func phase(
+	rng *rand.Rand,
+	n int,
+	sd, rho float64,
+	of func(i int) float64,
+) (latency, rate []float64) {
 	latency, rate = ar(rng, n, rho), ar(rng, n, rho)
 	for i := range latency {
 		latency[i] = math.Log(40) + sd*latency[i] + of(i)
@@ -32,28 +37,53 @@ func TestSettling(t *testing.T) {
 		most  int
 	}{
 		{"steady", func(int) float64 { return 0 }, stats.Settled, 0, 0},
-		{"warm-up of a tenth", func(i int) float64 { return math.Exp(-float64(i) / 5) }, stats.SettledLate, 10, 30},
-		{"quick at first", func(i int) float64 { return -math.Exp(-float64(i) / 5) }, stats.SettledLate, 10, 40},
-		{"climb from 41 to 60 ms", func(i int) float64 { return math.Log(41 + 19*float64(i)/n) }, stats.Settled, 0, 0},
-		{"break at 60 %", func(i int) float64 { return either(i < 60, 0, 0.3) }, stats.NeverSettled, 55, 65},
-		{"break at 60 % by 5 %", func(i int) float64 { return either(i < 60, 0, 0.05) }, stats.Settled, 0, 0},
-		{"break at 30 %", func(i int) float64 { return either(i < 30, 0.3, 0) }, stats.SettledLate, 25, 35},
-		{"warm-up that moves the mean by 1 %", func(i int) float64 { return either(i < 10, 0.1, 0) }, stats.Settled, 0, 0},
+		{"warm-up of a tenth", func(i int) float64 {
+			return math.Exp(-float64(i) / 5)
+		}, stats.SettledLate, 10, 30},
+		{"quick at first", func(i int) float64 {
+			return -math.Exp(-float64(i) / 5)
+		}, stats.SettledLate, 10, 40},
+		{"climb from 41 to 60 ms", func(i int) float64 {
+			return math.Log(41 + 19*float64(i)/n)
+		}, stats.Settled, 0, 0},
+		{"break at 60 %", func(i int) float64 {
+			return either(i < 60, 0, 0.3)
+		}, stats.NeverSettled, 55, 65},
+		{"break at 60 % by 5 %", func(i int) float64 {
+			return either(i < 60, 0, 0.05)
+		}, stats.Settled, 0, 0},
+		{"break at 30 %", func(i int) float64 {
+			return either(i < 30, 0.3, 0)
+		}, stats.SettledLate, 25, 35},
+		{"warm-up that moves the mean by 1 %", func(i int) float64 {
+			return either(i < 10, 0.1, 0)
+		}, stats.Settled, 0, 0},
 	} {
 		got := stats.SettlingOf(phase(rng, n, 0.02, 0.2, tt.of))
 		if got.State != tt.state || got.Cut < tt.least || got.Cut > tt.most || got.Rate {
-			t.Errorf("%s: %+v, want state %d and a cut of %d to %d", tt.name, got, tt.state, tt.least, tt.most)
+			t.Errorf(
+				"%s: %+v, want state %d and a cut of %d to %d",
+				tt.name,
+				got,
+				tt.state,
+				tt.least,
+				tt.most,
+			)
 		}
 	}
 	latency, rate := phase(rng, n, 0.01, 0, func(int) float64 { return 0 })
 	for i := range 30 {
 		rate[i] -= 0.5
 	}
-	if got := stats.SettlingOf(latency, rate); got.State != stats.SettledLate || !got.Rate || math.Abs(got.Shift+0.5) > 0.02 || math.Abs(got.Bias+0.15) > 0.02 {
+	if got := stats.SettlingOf(latency, rate); got.State != stats.SettledLate || !got.Rate ||
+		math.Abs(got.Shift+0.5) > 0.02 ||
+		math.Abs(got.Bias+0.15) > 0.02 {
 		t.Errorf("throughput that comes late: %+v, want a shift of -0.5 and a bias of -0.15", got)
 	}
 	for name, v := range map[string][2][]float64{
-		"too short": {latency[:49], rate[:49]}, "unequal": {latency, rate[:60]}, "undefined": {append([]float64{math.Inf(-1)}, latency[1:]...), rate},
+		"too short": {latency[:49], rate[:49]},
+		"unequal":   {latency, rate[:60]},
+		"undefined": {append([]float64{math.Inf(-1)}, latency[1:]...), rate},
 	} {
 		if got := stats.SettlingOf(v[0], v[1]); got.State != stats.SettlingUnknown {
 			t.Errorf("%s: %+v", name, got)
@@ -68,10 +98,13 @@ func either(yes bool, a, b float64) float64 {
 	return b
 }
 
-// TestCutIsTheEarliest cuts a step of 20 values off phases that are steady behind it: the cut ends where the step ends,
-// also where the least standard error is at another cut for a difference in the fifth digit or by chance.
+// TestCutIsTheEarliest cuts a step of 20 values off phases that are steady behind it: the cut ends
+// where the step ends, also where the least standard error is at another cut for a difference in
+// the fifth digit or by chance.
 func TestCutIsTheEarliest(t *testing.T) {
-	even := func(i int) float64 { return either(i < 20, 0.7, 0) + either(i/stats.MSERBatch == 5, 2e-5, 0) }
+	even := func(i int) float64 {
+		return either(i < 20, 0.7, 0) + either(i/stats.MSERBatch == 5, 2e-5, 0)
+	}
 	if got := stats.SettlingOf(phase(rand.New(rand.NewPCG(123, 1)), 60, 1e-7, 0, even)); got.Cut != 20 {
 		t.Errorf("an even phase: %+v, want a cut of 20", got)
 	}
@@ -79,17 +112,27 @@ func TestCutIsTheEarliest(t *testing.T) {
 	for i, rho := range []float64{0, 0.5} {
 		rng, right := rand.New(rand.NewPCG(123, uint64(2+i))), 0
 		for range times {
-			if stats.SettlingOf(phase(rng, 60, 0.05, rho, func(i int) float64 { return either(i < 20, 0.7, 0) })).Cut == 20 {
+			if stats.SettlingOf(phase(rng, 60, 0.05, rho, func(i int) float64 {
+				return either(i < 20, 0.7, 0)
+			})).Cut == 20 {
 				right++
 			}
 		}
-		within(t, "step of 20 values, correlation "+strconv.Itoa(int(100*rho))+" %: cut at its end", right, times, 0.95, 1)
+		within(
+			t,
+			"step of 20 values, correlation "+strconv.Itoa(int(100*rho))+" %: cut at its end",
+			right,
+			times,
+			0.95,
+			1,
+		)
 	}
 }
 
-// TestSettlingCalibration counts findings in phases that are steady, or climb steadily, from the beginning: at most
-// one in a hundred may be called late and one in two hundred never settled (three and one in a hundred of short ones
-// whose neighbors depend on each other strongly); and in phases that had a warm-up, or a break.
+// TestSettlingCalibration counts findings in phases that are steady, or climb steadily, from the
+// beginning: at most one in a hundred may be called late and one in two hundred never settled
+// (three and one in a hundred of short ones whose neighbors depend on each other strongly); and in
+// phases that had a warm-up, or a break.
 func TestSettlingCalibration(t *testing.T) {
 	t.Parallel()
 	const times = 1000
@@ -106,9 +149,15 @@ func TestSettlingCalibration(t *testing.T) {
 		{"steady, sd 30 %, correlation 0.5", 100, 0.30, 0.5, nothing, [2]float64{0, 0.01}, [2]float64{0, 0.005}},
 		{"steady, sd 10 %, correlation 0.8", 100, 0.10, 0.8, nothing, [2]float64{0, 0.01}, [2]float64{0, 0.005}},
 		{"steady, sd 30 %, correlation 0.9", 60, 0.30, 0.9, nothing, [2]float64{0, 0.03}, [2]float64{0, 0.01}},
-		{"climb of 46 %, sd 5 %, correlation 0.5", 100, 0.05, 0.5, func(i int) float64 { return math.Log(1 + 0.46*float64(i)/100) }, [2]float64{0, 0.01}, [2]float64{0, 0.005}},
-		{"warm-up of a fifth, sd 5 %, correlation 0.5", 100, 0.05, 0.5, func(i int) float64 { return 0.5 * math.Exp(-float64(i)/10) }, [2]float64{0.8, 1}, [2]float64{0, 0.02}},
-		{"break at 60 % by 30 %, sd 5 %, correlation 0.5", 100, 0.05, 0.5, func(i int) float64 { return either(i < 60, 0, 0.26) }, [2]float64{0, 0.05}, [2]float64{0.9, 1}},
+		{"climb of 46 %, sd 5 %, correlation 0.5", 100, 0.05, 0.5, func(i int) float64 {
+			return math.Log(1 + 0.46*float64(i)/100)
+		}, [2]float64{0, 0.01}, [2]float64{0, 0.005}},
+		{"warm-up of a fifth, sd 5 %, correlation 0.5", 100, 0.05, 0.5, func(i int) float64 {
+			return 0.5 * math.Exp(-float64(i)/10)
+		}, [2]float64{0.8, 1}, [2]float64{0, 0.02}},
+		{"break at 60 % by 30 %, sd 5 %, correlation 0.5", 100, 0.05, 0.5, func(i int) float64 {
+			return either(i < 60, 0, 0.26)
+		}, [2]float64{0, 0.05}, [2]float64{0.9, 1}},
 	} {
 		rng := rand.New(rand.NewPCG(121, uint64(i)))
 		var late, never int
@@ -125,8 +174,8 @@ func TestSettlingCalibration(t *testing.T) {
 	}
 }
 
-// TestLongestTime holds the mean estimate from 40 values against the true time of a first-order process,
-// (1+rho)/(1-rho): without its correction half of it is missing.
+// TestLongestTime holds the mean estimate from 40 values against the true time of a first-order
+// process, (1+rho)/(1-rho): without its correction half of it is missing.
 func TestLongestTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(122, 1))
 	const times = 2000
@@ -148,11 +197,18 @@ func TestLongestTime(t *testing.T) {
 	}
 }
 
-// TestShiftFunctionTies has pairs that agree to the step of their histogram in all but one: they have a band.
+// TestShiftFunctionTies has pairs that agree to the step of their histogram in all but one: they
+// have a band.
 func TestShiftFunctionTies(t *testing.T) {
 	run := func(v float64) []stats.SparseCounts {
 		c := counts(slices.Concat(
-			slices.Repeat([]float64{100}, 500), slices.Repeat([]float64{101}, 500), slices.Repeat([]float64{v}, 1000))...)
+			slices.Repeat(
+				[]float64{100},
+				500,
+			),
+			slices.Repeat([]float64{101}, 500),
+			slices.Repeat([]float64{v}, 1000),
+		)...)
 		return []stats.SparseCounts{c, c, c, c, c, c}
 	}
 	var pairs []stats.RunPair

@@ -6,32 +6,35 @@ import (
 	"slices"
 )
 
-// A Span is the interval in which one difference lies, from Lo to Hi. They are equal when it is known, and infinite
-// at an end that is open.
+// A Span is the interval in which one difference lies, from Lo to Hi. They are equal when it is
+// known, and infinite at an end that is open.
 type Span struct{ Lo, Hi float64 }
 
 // Known reports whether the difference is a number.
 func (s Span) Known() bool { return s.Lo == s.Hi }
 
-// Spans are the differences of n pairs, of some of which only bounds are known. A completion of them has a number
-// from within each.
+// Spans are the differences of n pairs, of some of which only bounds are known. A completion of
+// them has a number from within each.
 //
-// The tests and the interval are of the mean of a normal population and hold for *all true values behind the bounds*:
-// also when a run ended as a bound because of its own number. With K of n differences hidden behind bounds they take
-// Student's t of the n-K known ones, multiply its one-sided p-value by the number of ways to choose K of n
-// (Bonferroni: the hidden ones may be those that speak against the conclusion), and use of the bounds that they show
-// on which side of the hypothesis a difference lies: under it each of K differences lies there with probability 1/2,
-// independently of the known ones. With k the number of bounds that show so, and G(k) the probability that k or more
-// of K coins show heads, the statistic is W = G(k)·p; its distribution is the product of a p-value that is uniform
-// and one that is discrete, F(w) = Σ P(j)·min(1, w/G(j)), and the p-value of the test is C(n,K)·F(W). A bound that
-// moves towards the conclusion never weakens it. Without a hidden difference this is Student's t test.
+// The tests and the interval are of the mean of a normal population and hold for *all true values
+// behind the bounds*: also when a run ended as a bound because of its own number. With K of n
+// differences hidden behind bounds they take Student's t of the n-K known ones, multiply its
+// one-sided p-value by the number of ways to choose K of n (Bonferroni: the hidden ones may be
+// those that speak against the conclusion), and use of the bounds that they show on which side of
+// the hypothesis a difference lies: under it each of K differences lies there with probability 1/2,
+// independently of the known ones. With k the number of bounds that show so, and G(k) the
+// probability that k or more of K coins show heads, the statistic is W = G(k)·p; its distribution
+// is the product of a p-value that is uniform and one that is discrete, F(w) = Σ P(j)·min(1,
+// w/G(j)), and the p-value of the test is C(n,K)·F(W). A bound that moves towards the conclusion
+// never weakens it. Without a hidden difference this is Student's t test.
 //
-// Sources: Horowitz and Manski, Econometrica 63 (1995), for conclusions that hold for any values of a known number of
-// contaminated ones; Fisher, Statistical Methods for Research Workers (1932), 21.1, for products of p-values.
-// docs/method/statistics.md has levels, coverage and power.
+// Sources: Horowitz and Manski, Econometrica 63 (1995), for conclusions that hold for any values of
+// a known number of contaminated ones; Fisher, Statistical Methods for Research Workers (1932),
+// 21.1, for products of p-values. docs/method/statistics.md has levels, coverage and power.
 type Spans []Span
 
-// check panics where an interval is empty or undefined: the caller makes them of numbers that were checked.
+// check panics where an interval is empty or undefined: the caller makes them of numbers that were
+// checked.
 func (s Spans) check() {
 	for i, v := range s {
 		if !(v.Lo <= v.Hi) || math.IsInf(v.Lo, 1) || math.IsInf(v.Hi, -1) {
@@ -67,12 +70,12 @@ func (s Spans) mirror() Spans {
 	return out
 }
 
-// Tested reports whether [Spans.Test] and [Spans.Interval] have an answer: at least [MinInterval] differences are
-// known, and at most half are hidden.
+// Tested reports whether [Spans.Test] and [Spans.Interval] have an answer: at least [MinInterval]
+// differences are known, and at most half are hidden.
 func (s Spans) Tested() bool { return s.Known().N() >= MinInterval && 2*s.Hidden() <= len(s) }
 
-// Test returns the two-sided p-value of the hypothesis that the population mean is zero, NaN unless the spans are
-// [Spans.Tested].
+// Test returns the two-sided p-value of the hypothesis that the population mean is zero, NaN unless
+// the spans are [Spans.Tested].
 func (s Spans) Test() float64 {
 	s.check()
 	if !s.Tested() {
@@ -95,8 +98,8 @@ func (s Spans) below() float64 {
 	return min(1, math.Exp(h.logWays+math.Log(h.product(w))))
 }
 
-// Interval returns the interval of the given confidence for the population mean: those hypotheses that [Spans.Test]
-// does not reject. It is unknown unless the spans are [Spans.Tested].
+// Interval returns the interval of the given confidence for the population mean: those hypotheses
+// that [Spans.Test] does not reject. It is unknown unless the spans are [Spans.Tested].
 func (s Spans) Interval(level float64) Interval {
 	s.check()
 	if !s.Tested() || !(level > 0 && level < 1) {
@@ -105,11 +108,14 @@ func (s Spans) Interval(level float64) Interval {
 	return Interval{Lo: -s.mirror().upper(level), Hi: s.upper(level), Level: level}
 }
 
-// upper returns the upper end of the interval: the lowest hypothesis that below rejects at (1-level)/2.
+// upper returns the upper end of the interval: the lowest hypothesis that below rejects at
+// (1-level)/2.
 func (s Spans) upper(level float64) float64 {
 	h := s.hiding()
 	known := s.Known()
-	mean, se, df := known.Mean(), known.SD()/math.Sqrt(float64(known.N())), float64(known.N()-1)
+	mean := known.Mean()
+	se := known.SD() / math.Sqrt(float64(known.N()))
+	df := float64(known.N() - 1)
 	w := h.inverse(math.Exp(math.Log((1-level)/2) - h.logWays))
 	var bounds []float64
 	for _, v := range s {
@@ -223,9 +229,9 @@ func (s Spans) meanNear(x float64) float64 {
 	return sum / float64(len(s))
 }
 
-// Nearest returns the completion that varies least: each hidden difference is the mean of all, or as near to it as
-// its span allows. Its mean is the estimate of the population mean. It is one possible completion; the bounds
-// determine no more.
+// Nearest returns the completion that varies least: each hidden difference is the mean of all, or
+// as near to it as its span allows. Its mean is the estimate of the population mean. It is one
+// possible completion; the bounds determine no more.
 func (s Spans) Nearest() Sample {
 	s.check()
 	x := s.Known().Mean()
@@ -262,12 +268,12 @@ func (s Spans) reach(x float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// MayLieInside reports whether the bounds allow a completion whose t interval of the given confidence lies inside
-// ±margin. False below [MinInterval] differences.
+// MayLieInside reports whether the bounds allow a completion whose t interval of the given
+// confidence lies inside ±margin. False below [MinInterval] differences.
 //
-// The larger end of that interval, |mean| + t·sd/√n, is a convex function of the hidden differences. Of all
-// completions with one mean the one that varies least is best, in which all hidden differences are as near to one x
-// as they may, so the mean alone is searched.
+// The larger end of that interval, |mean| + t·sd/√n, is a convex function of the hidden
+// differences. Of all completions with one mean the one that varies least is best, in which all
+// hidden differences are as near to one x as they may, so the mean alone is searched.
 func (s Spans) MayLieInside(level, margin float64) bool {
 	s.check()
 	if len(s) < MinInterval || !(level > 0 && level < 1) {
@@ -280,7 +286,9 @@ func (s Spans) MayLieInside(level, margin float64) bool {
 	}
 	lo, hi = lo-sum, hi+sum
 	far := func(mean float64) float64 {
-		ci := TInterval(s.complete(bisect(lo, hi, func(x float64) bool { return s.meanNear(x) < mean })), level)
+		ci := TInterval(s.complete(bisect(lo, hi, func(x float64) bool {
+			return s.meanNear(x) < mean
+		})), level)
 		return max(-ci.Lo, ci.Hi)
 	}
 	from, to := s.meanNear(lo), s.meanNear(hi)
@@ -294,11 +302,12 @@ func (s Spans) MayLieInside(level, margin float64) bool {
 	return min(far(from), far(to)) < margin
 }
 
-// Signs tests the order alone, where too few differences are known for t: the two-sided p-value of the sign test, in
-// which a difference whose sign is not known counts against the conclusion; below and above are how many are known to
-// lie there. limit is the end of the interval of the given confidence on the side of zero: the population median lies
-// below it when more are known below, above it otherwise; infinite where there is none. The test holds for all true
-// values behind the bounds, because the count can only be larger.
+// Signs tests the order alone, where too few differences are known for t: the two-sided p-value of
+// the sign test, in which a difference whose sign is not known counts against the conclusion; below
+// and above are how many are known to lie there. limit is the end of the interval of the given
+// confidence on the side of zero: the population median lies below it when more are known below,
+// above it otherwise; infinite where there is none. The test holds for all true values behind the
+// bounds, because the count can only be larger.
 func (s Spans) Signs(level float64) (p float64, below, above int, limit float64) {
 	s.check()
 	var highs, lows []float64

@@ -15,14 +15,16 @@ import (
 
 var inf = math.Inf(1)
 
-// A plain second implementation of stats.Spans, by counting. It shares nothing with the first but Student's t of a
-// complete sample.
+// A plain second implementation of stats.Spans, by counting. It shares nothing with the first but
+// Student's t of a complete sample.
 type counted struct{ spans []stats.Span }
 
 // p returns the p-value of "the mean is at least at", by counting subsets and throws of coins.
 func (c counted) p(at float64) float64 {
 	var known []float64
-	hidden, usable, shown := 0, 0, 0
+	hidden := 0
+	usable := 0
+	shown := 0
 	for _, s := range c.spans {
 		if s.Lo == s.Hi {
 			known = append(known, s.Lo-at)
@@ -108,7 +110,8 @@ func randomSpans(rng *rand.Rand, n, k int) stats.Spans {
 	return out
 }
 
-// TestSpansOfOneBound has the factors on the p-value of t that docs/method/statistics.md names, for a conclusion below zero.
+// TestSpansOfOneBound has the factors on the p-value of t that docs/method/statistics.md names, for
+// a conclusion below zero.
 func TestSpansOfOneBound(t *testing.T) {
 	page, err := os.ReadFile("../docs/method/statistics.md")
 	if err != nil {
@@ -133,7 +136,8 @@ func TestSpansOfOneBound(t *testing.T) {
 	}
 }
 
-// TestSpansAgreeWithCounting compares p-values and intervals with the second implementation on random tables.
+// TestSpansAgreeWithCounting compares p-values and intervals with the second implementation on
+// random tables.
 func TestSpansAgreeWithCounting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 4))
 	for range 400 {
@@ -169,9 +173,10 @@ func TestABoundThatMovesTowardsTheConclusionNeverWeakensIt(t *testing.T) {
 	}
 }
 
-// TestNobodyHidesALevelBehindBounds is an adversary: of six equal builds it sees all differences, and hides those k
-// behind bounds that speak most against the conclusion "below zero", each just low enough to show its side if it can.
-// No more than 2.5 % may be called so, and the interval may miss zero in no more.
+// TestNobodyHidesALevelBehindBounds is an adversary: of six equal builds it sees all differences,
+// and hides those k behind bounds that speak most against the conclusion "below zero", each just
+// low enough to show its side if it can. No more than 2.5 % may be called so, and the interval may
+// miss zero in no more.
 func TestNobodyHidesALevelBehindBounds(t *testing.T) {
 	const times = 600
 	rng := rand.New(rand.NewPCG(16, 7))
@@ -204,7 +209,12 @@ func TestNobodyHidesALevelBehindBounds(t *testing.T) {
 			share := float64(wrong) / times
 			t.Logf("n %d, %d hidden: %.2f %%", n, k, 100*share)
 			if share > 0.025+3*math.Sqrt(0.025*0.975/times) {
-				t.Errorf("n %d, %d hidden: %.2f %% are called below zero, want at most 2.5 %%", n, k, 100*share)
+				t.Errorf(
+					"n %d, %d hidden: %.2f %% are called below zero, want at most 2.5 %%",
+					n,
+					k,
+					100*share,
+				)
 			}
 		}
 	}
@@ -260,8 +270,12 @@ func TestNearestAndMayLieInside(t *testing.T) {
 // TestSignsCountTheUnknownAgainst holds the sign test where too few differences are known.
 func TestSignsCountTheUnknownAgainst(t *testing.T) {
 	below := func(hi float64) stats.Span { return stats.Span{Lo: -inf, Hi: hi} }
-	all := stats.Spans{below(-1), below(-2), below(-3), below(-4), {Lo: -5, Hi: -5}, {Lo: -6, Hi: -6}}
-	if p, under, over, limit := all.Signs(0.95); p != 2.0/64 || under != 6 || over != 0 || limit != -1 {
+	all := stats.Spans{below(-1), below(-2), below(-3), below(-4), {
+		Lo: -5,
+		Hi: -5,
+	}, {Lo: -6, Hi: -6}}
+	if p, under, over, limit := all.Signs(0.95); p != 2.0/64 || under != 6 || over != 0 ||
+		limit != -1 {
 		t.Errorf("all below: p %v, %d and %d, at most %v", p, under, over, limit)
 	}
 	one := slices.Clone(all)
@@ -278,8 +292,8 @@ func TestSignsCountTheUnknownAgainst(t *testing.T) {
 	}
 }
 
-// TestSpansWithoutSpread has known differences that are all the same number: every result is a number, and agrees with
-// the count.
+// TestSpansWithoutSpread has known differences that are all the same number: every result is a
+// number, and agrees with the count.
 func TestSpansWithoutSpread(t *testing.T) {
 	for _, v := range []float64{0, -0.05, 0.05, 1e-12, -3} {
 		for _, bounds := range [][]stats.Span{nil, {{-inf, v}}, {{v, inf}}, {{-inf, v - 0.1}, {-inf, inf}}, {{-inf, 0}, {0, inf}, {v, inf}}} {

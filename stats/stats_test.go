@@ -30,7 +30,8 @@ func TestFewValues(t *testing.T) {
 			if len(s.Warnings) != 1 || !errors.Is(s.Warnings[0], tt.warns) {
 				t.Errorf("warnings: got %v, want %v", s.Warnings, tt.warns)
 			}
-			if ci := stats.TInterval(s, 0.95); ci.Known() || ci.Inside(-1, 1) || ci.Below(1) || ci.Above(-1) {
+			if ci := stats.TInterval(s, 0.95); ci.Known() || ci.Inside(-1, 1) || ci.Below(1) ||
+				ci.Above(-1) {
 				t.Errorf("an interval of %d values: %v", s.N(), ci)
 			}
 			if hl := stats.HodgesLehmann(s, 0.95); hl.Interval.Known() {
@@ -86,13 +87,25 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"undefined", sampleOf(1, nan), "value 2 is NaN"},
 		{"infinite", sampleOf(inf), "value 1 is +Inf"},
-		{"zero", ratios([]float64{1, 0}, []float64{1, 1}), "pair 2 has the value 0: a ratio needs finite numbers above zero"},
+		{
+			"zero",
+			ratios([]float64{1, 0}, []float64{1, 1}),
+			"pair 2 has the value 0: a ratio needs finite numbers above zero",
+		},
 		{"negative", ratios([]float64{1}, []float64{-3}), "pair 1 has the value -3"},
 		{"ratio of NaN", ratios([]float64{nan}, []float64{1}), "pair 1 has the value NaN"},
 		{"ratio of Inf", ratios([]float64{1}, []float64{inf}), "pair 1 has the value +Inf"},
 		{"lengths", ratios([]float64{1}, nil), "1 values before and 0 after"},
-		{"difference of NaN", diffs([]float64{1, nan}, []float64{1, 1}), "pair 2 has the values NaN and 1"},
-		{"difference too large", diffs([]float64{-math.MaxFloat64}, []float64{math.MaxFloat64}), "finite numbers are needed"},
+		{
+			"difference of NaN",
+			diffs([]float64{1, nan}, []float64{1, 1}),
+			"pair 2 has the values NaN and 1",
+		},
+		{
+			"difference too large",
+			diffs([]float64{-math.MaxFloat64}, []float64{math.MaxFloat64}),
+			"finite numbers are needed",
+		},
 		{"difference lengths", diffs(nil, []float64{1}), "do not make pairs"},
 	}
 	for _, tt := range tests {
@@ -128,10 +141,20 @@ func TestTQuantile(t *testing.T) {
 		for _, p := range []float64{1e-9, 1e-6, 1e-4, 0.0025, 0.025, 0.1, 0.3, 0.45, 0.499, 0.5, 0.51, 0.7, 0.95, 0.9999} {
 			x := stats.TQuantile(p, df)
 			if back := (distuv.StudentsT{Sigma: 1, Nu: df}).CDF(x); math.Abs(back-p) > 1e-9*p {
-				t.Errorf("the distribution with %v degrees of freedom at the quantile of %v is %v", df, p, back)
+				t.Errorf(
+					"the distribution with %v degrees of freedom at the quantile of %v is %v",
+					df,
+					p,
+					back,
+				)
 			}
 			if x <= last {
-				t.Errorf("the quantile of %v with %v degrees of freedom is %v, below the one before", p, df, x)
+				t.Errorf(
+					"the quantile of %v with %v degrees of freedom is %v, below the one before",
+					p,
+					df,
+					x,
+				)
 			}
 			last = x
 		}
@@ -163,7 +186,10 @@ func TestSwap(t *testing.T) {
 		if p != q {
 			t.Errorf("n %d: sign flips %v and %v", n, p, q)
 		}
-		if g, h := stats.HodgesLehmann(there, 0.9), stats.HodgesLehmann(back, 0.9); !near(g.Estimate, -h.Estimate) {
+		if g, h := stats.HodgesLehmann(there, 0.9), stats.HodgesLehmann(back, 0.9); !near(
+			g.Estimate,
+			-h.Estimate,
+		) {
 			t.Errorf("n %d: centers %v and %v", n, g, h)
 		}
 	}
@@ -189,7 +215,8 @@ func TestSignFlipCountsAll(t *testing.T) {
 			}
 		}
 		p, smallest := stats.SignFlip(sample(t, values...))
-		if want := float64(reached) / float64(int(1)<<n); p != want || smallest != math.Pow(2, float64(1-n)) {
+		if want := float64(reached) / float64(int(1)<<n); p != want ||
+			smallest != math.Pow(2, float64(1-n)) {
 			t.Errorf("%d values: %v (at least %v), want %v", n, p, smallest, want)
 		}
 	}
@@ -233,10 +260,12 @@ func TestLargeRanks(t *testing.T) {
 	values := normals(rng, 61, 0.5, 1)
 	exact := stats.HodgesLehmann(sample(t, values[:60]...), 0.95)
 	large := stats.HodgesLehmann(sample(t, values...), 0.95)
-	if !large.Interval.Known() || math.Abs(large.Interval.Lo-exact.Interval.Lo) > 0.05 || math.Abs(large.Interval.Hi-exact.Interval.Hi) > 0.05 {
+	if !large.Interval.Known() || math.Abs(large.Interval.Lo-exact.Interval.Lo) > 0.05 ||
+		math.Abs(large.Interval.Hi-exact.Interval.Hi) > 0.05 {
 		t.Errorf("60 values: %v, 61 values: %v", exact, large)
 	}
-	if p, q := stats.SignTest(520, 480), stats.SignTest(521, 480); math.Abs(p-q) > 0.02 || math.Abs(p-0.2174) > 1e-3 {
+	if p, q := stats.SignTest(520, 480), stats.SignTest(521, 480); math.Abs(p-q) > 0.02 ||
+		math.Abs(p-0.2174) > 1e-3 {
 		t.Errorf("sign tests of 1000 and 1001 throws: %v and %v", p, q)
 	}
 }
@@ -256,18 +285,20 @@ func TestPairsFor(t *testing.T) {
 	if n := stats.PairsToDecide(0, 0.001, 0.05, 0.05); n != stats.MinPairs {
 		t.Errorf("a clear case takes %d pairs", n)
 	}
-	if near, far := stats.PairsToDecide(0.01, 0.06, 0.05, 0.05), stats.PairsToDecide(0.049, 0.3, 0.05, 0.05); near <= stats.MinPairs || far <= near {
+	if near, far := stats.PairsToDecide(0.01, 0.06, 0.05, 0.05), stats.PairsToDecide(0.049, 0.3, 0.05, 0.05); near <= stats.MinPairs ||
+		far <= near {
 		t.Errorf("hard cases take %d and %d pairs", near, far)
 	}
 }
 
-// TestCountLimits compares the limits with quantiles of chi-squared over two, from published tables, and checks their
-// coverage.
+// TestCountLimits compares the limits with quantiles of chi-squared over two, from published
+// tables, and checks their coverage.
 func TestCountLimits(t *testing.T) {
 	for _, tt := range []struct{ events, lo, hi float64 }{
 		{0, 0, 5.9915 / 2}, {1, 0.1026 / 2, 9.4877 / 2}, {2, 0.7107 / 2, 12.5916 / 2}, {10, 10.8508 / 2, 33.9244 / 2}, {15, 18.4927 / 2, 46.1943 / 2},
 	} {
-		if lo, hi := stats.CountLimits(tt.events, 0.95); math.Abs(lo-tt.lo) > 1e-4 || math.Abs(hi-tt.hi) > 1e-4 {
+		if lo, hi := stats.CountLimits(tt.events, 0.95); math.Abs(lo-tt.lo) > 1e-4 ||
+			math.Abs(hi-tt.hi) > 1e-4 {
 			t.Errorf("%v events: %v to %v, want %v to %v", tt.events, lo, hi, tt.lo, tt.hi)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Interval is a confidence interval. Level is its requested confidence, between 0 and 1. Lo and Hi are NaN
-// when the sample does not carry an interval.
+// Interval is a confidence interval. Level is its requested confidence, between 0 and 1. Lo and Hi
+// are NaN when the sample does not carry an interval.
 type Interval struct {
 	Lo, Hi, Level float64
 }
@@ -15,8 +15,8 @@ type Interval struct {
 // Known reports whether the interval exists.
 func (i Interval) Known() bool { return !math.IsNaN(i.Lo) && !math.IsNaN(i.Hi) }
 
-// Inside reports whether the whole interval lies strictly between lo and hi. An unknown interval is inside
-// nothing.
+// Inside reports whether the whole interval lies strictly between lo and hi. An unknown interval is
+// inside nothing.
 func (i Interval) Inside(lo, hi float64) bool { return i.Lo > lo && i.Hi < hi }
 
 // Below reports whether the whole interval lies below x.
@@ -29,12 +29,12 @@ func unknownInterval(level float64) Interval {
 	return Interval{Lo: math.NaN(), Hi: math.NaN(), Level: level}
 }
 
-// TQuantile returns the p-quantile of Student's t with df degrees of freedom; p in (0,1), df >= 1. It is NaN
-// for anything else.
+// TQuantile returns the p-quantile of Student's t with df degrees of freedom; p in (0,1), df >= 1.
+// It is NaN for anything else.
 //
-// It takes the expansion about the normal quantile (Abramowitz and Stegun 26.7.5) and improves it by Newton's
-// method on the logarithm of the tail: the same 14 digits as the quantile of distuv in a fifth of the time,
-// and quantiles take most of the time of a judgment.
+// It takes the expansion about the normal quantile (Abramowitz and Stegun 26.7.5) and improves it
+// by Newton's method on the logarithm of the tail: the same 14 digits as the quantile of distuv in
+// a fifth of the time, and quantiles take most of the time of a judgment.
 func TQuantile(p, df float64) float64 {
 	switch {
 	case !(p > 0 && p < 1) || !(df >= 1):
@@ -60,8 +60,8 @@ func TQuantile(p, df float64) float64 {
 }
 
 // TInterval returns the two-sided interval mean ± t(1-(1-level)/2, n-1)·sd/√n for the mean of the
-// population. It is unknown below [MinInterval] values or when level is not in (0,1). A sample without
-// spread gives an interval of width zero (and carries [ErrConstant]).
+// population. It is unknown below [MinInterval] values or when level is not in (0,1). A sample
+// without spread gives an interval of width zero (and carries [ErrConstant]).
 func TInterval(s Sample, level float64) Interval {
 	n := s.N()
 	if n < MinInterval || !(level > 0 && level < 1) {
@@ -73,7 +73,8 @@ func TInterval(s Sample, level float64) Interval {
 }
 
 // TTest returns the two-sided p-value of the hypothesis that the population mean is zero; NaN below
-// [MinInterval] values. A sample without spread gives 1 when it is zero throughout and 0 when it is not.
+// [MinInterval] values. A sample without spread gives 1 when it is zero throughout and 0 when it is
+// not.
 func TTest(s Sample) float64 {
 	if s.N() < MinInterval {
 		return math.NaN()

@@ -13,31 +13,34 @@ const MinTrend = 8
 type Trend struct {
 	// N is the number of values.
 	N int
-	// Slope is the estimate of Theil and Sen, per step: the median of the slopes between all pairs. Lo and Hi are its
-	// interval.
+	// Slope is the estimate of Theil and Sen, per step: the median of the slopes between all pairs.
+	// Lo and Hi are its interval.
 	Slope, Lo, Hi float64
 	// P is the two-sided p-value of the test of Mann and Kendall, corrected for autocorrelation.
 	P float64
-	// Inflation is the factor by which autocorrelation widened the variance of the test; at least 1.
+	// Inflation is the factor by which autocorrelation widened the variance of the test; at least
+	// 1.
 	Inflation float64
 }
 
 // Known reports whether there were values enough.
 func (t Trend) Known() bool { return !math.IsNaN(t.P) }
 
-// TrendOf returns the trend of the values in the order of time; unknown fields are NaN, as are all below
-// [MinTrend] values. level is the confidence of the interval, such as 0.95.
+// TrendOf returns the trend of the values in the order of time; unknown fields are NaN, as are all
+// below [MinTrend] values. level is the confidence of the interval, such as 0.95.
 //
-// Values in time depend on their neighbors, and a test that takes them for independent finds trends in noise. The
-// variance of S is therefore multiplied by the factor of Hamed and Rao (J. Hydrology 204, 1998), over those
-// autocorrelations of the ranks of the detrended values that are significant at 5 % and positive: negative ones would
-// narrow the variance, which in a short series they do by chance. The interval is Sen's (JASA 63, 1968) with the same
-// variance.
+// Values in time depend on their neighbors, and a test that takes them for independent finds trends
+// in noise. The variance of S is therefore multiplied by the factor of Hamed and Rao (J. Hydrology
+// 204, 1998), over those autocorrelations of the ranks of the detrended values that are significant
+// at 5 % and positive: negative ones would narrow the variance, which in a short series they do by
+// chance. The interval is Sen's (JASA 63, 1968) with the same variance.
 func TrendOf(values []float64, level float64) Trend {
 	n := len(values)
 	nan := math.NaN()
 	t := Trend{N: n, Slope: nan, Lo: nan, Hi: nan, P: nan, Inflation: nan}
-	if n < MinTrend || slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) || !(level > 0 && level < 1) {
+	if n < MinTrend || slices.ContainsFunc(values, func(v float64) bool {
+		return math.IsNaN(v) || math.IsInf(v, 0)
+	}) || !(level > 0 && level < 1) {
 		return t
 	}
 	s := 0
@@ -62,7 +65,9 @@ func TrendOf(values []float64, level float64) Trend {
 	t.Inflation = inflation(ranks(rest))
 	sigma := math.Sqrt(kendallVariance(values) * t.Inflation)
 	if sigma == 0 { // all values are one
-		t.Lo, t.Hi, t.P = 0, 0, 1
+		t.Lo = 0
+		t.Hi = 0
+		t.P = 1
 		return t
 	}
 	z := 0.0

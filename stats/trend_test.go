@@ -27,8 +27,16 @@ func TestTrendAgainstReference(t *testing.T) {
 	plain := 0
 	for name, want := range ref {
 		got := stats.TrendOf(want.Values, 0.95)
-		if !near(got.Slope, want.Slope) || !near(got.Inflation, want.Factor) || !near(got.P, want.CorrectedP) {
-			t.Errorf("%s: %+v, want slope %v, factor %v, p %v", name, got, want.Slope, want.Factor, want.CorrectedP)
+		if !near(got.Slope, want.Slope) || !near(got.Inflation, want.Factor) ||
+			!near(got.P, want.CorrectedP) {
+			t.Errorf(
+				"%s: %+v, want slope %v, factor %v, p %v",
+				name,
+				got,
+				want.Slope,
+				want.Factor,
+				want.CorrectedP,
+			)
 		}
 		if want.Factor == 1 { // scipy does not account for autocorrelation
 			plain++
@@ -50,14 +58,16 @@ func TestTrendOfLittle(t *testing.T) {
 			t.Errorf("%v: %+v", values, got)
 		}
 	}
-	if got := stats.TrendOf(make([]float64, 20), 0.95); got.P != 1 || got.Slope != 0 || got.Lo != 0 || got.Hi != 0 {
+	if got := stats.TrendOf(make([]float64, 20), 0.95); got.P != 1 || got.Slope != 0 ||
+		got.Lo != 0 ||
+		got.Hi != 0 {
 		t.Errorf("constant: %+v", got)
 	}
 }
 
-// False alarms in series without a trend at the level of 1 %, and real trends that are found. The correction is of
-// large samples: with neighbors that depend strongly the rate stays above the level, so the caller also requires
-// an effect that matters.
+// False alarms in series without a trend at the level of 1 %, and real trends that are found. The
+// correction is of large samples: with neighbors that depend strongly the rate stays above the
+// level, so the caller also requires an effect that matters.
 func TestTrendCalibration(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const runs, n = 400, 96
@@ -79,7 +89,14 @@ func TestTrendCalibration(t *testing.T) {
 			}
 		}
 		if rate := float64(found) / runs; rate < tt.least || rate > tt.most {
-			t.Errorf("phi %v, slope %v: p < 0.01 in %.4f of the series, want %v to %v", tt.phi, tt.slope, rate, tt.least, tt.most)
+			t.Errorf(
+				"phi %v, slope %v: p < 0.01 in %.4f of the series, want %v to %v",
+				tt.phi,
+				tt.slope,
+				rate,
+				tt.least,
+				tt.most,
+			)
 		} else {
 			t.Logf("phi %v, slope %v: %.4f", tt.phi, tt.slope, rate)
 		}

@@ -1,10 +1,10 @@
-// Package target defines a deployed system under test: its description, its addresses, and the reset of
-// its state.
+// Package target defines a deployed system under test: its description, its addresses, and the
+// reset of its state.
 //
 // A [Driver] makes a [Deployment] of a [Spec]. The drivers are subpackages, which only the command
-// introduces: process runs any program, with or without a database, on this host; external is a URL of a
-// system run by others. A Deployment begins and ends every run in the same state, because the run is the
-// unit of replication: [Deployment].Reset puts the state back and restarts the programs.
+// introduces: process runs any program, with or without a database, on this host; external is a URL
+// of a system run by others. A Deployment begins and ends every run in the same state, because the
+// run is the unit of replication: [Deployment].Reset puts the state back and restarts the programs.
 //
 // A detached target is found again by its state file: see [Save], [Load] and [Down].
 //
@@ -15,6 +15,6 @@
 //
 // # Secrets
 //
-// Values in [Spec].Secrets and DSNs go to the program's environment and nowhere else. A [Description] and a
-// state file hold names of secret variables, never values.
+// Values in [Spec].Secrets and DSNs go to the program's environment and nowhere else. A
+// [Description] and a state file hold names of secret variables, never values.
 package target

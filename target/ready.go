@@ -26,13 +26,16 @@ func Join(base, ref string) string {
 	return strings.TrimRight(base, "/") + "/" + strings.TrimLeft(ref, "/")
 }
 
-// Shown returns an address for messages and files: without user, query and fragment, which may hold a secret.
+// Shown returns an address for messages and files: without user, query and fragment, which may hold
+// a secret.
 func Shown(ref string) string {
 	u, err := url.Parse(ref)
 	if err != nil {
 		return "an address that cannot be parsed"
 	}
-	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	u.User = nil
+	u.Fragment = ""
+	u.RawFragment = ""
 	if u.RawQuery != "" {
 		u.RawQuery = "..."
 	}
@@ -42,18 +45,19 @@ func Shown(ref string) string {
 // A Dial connects to an address of the form HOST:PORT, as [net.Dialer.DialContext].
 type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// dialTime is how long a connection may take: a lost first packet is sent again after a second. It ends before the
-// whole request does, so that a silent address is not taken for a slow server.
+// dialTime is how long a connection may take: a lost first packet is sent again after a second. It
+// ends before the whole request does, so that a silent address is not taken for a slow server.
 const dialTime = 1900 * time.Millisecond
 
 // ErrSilent is the end of [Ready] without an answer.
 var ErrSilent = errors.New("no answer within 2 s")
 
-// Ready requests a URL once, waiting at most 2 seconds. It returns nil when the answer's status is one of the
-// 200s.
+// Ready requests a URL once, waiting at most 2 seconds. It returns nil when the answer's status is
+// one of the 200s.
 func Ready(ctx context.Context, ref string) error { return readyBy(ctx, ref, nil) }
 
-// readyBy is Ready over connections of dial; nil is those of this program's network, which have 1.9 seconds.
+// readyBy is Ready over connections of dial; nil is those of this program's network, which have 1.9
+// seconds.
 func readyBy(ctx context.Context, ref string, dial Dial) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Second, ErrSilent)
 	defer cancel()
@@ -65,7 +69,8 @@ func readyBy(ctx context.Context, ref string, dial Dial) error {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialTime}).DialContext
 	}
-	// A transport of its own: no proxy of the environment, no connection kept to a server that restarts.
+	// A transport of its own: no proxy of the environment, no connection kept to a server that
+	// restarts.
 	tr := &http.Transport{DisableKeepAlives: true, DialContext: dial}
 	defer tr.CloseIdleConnections()
 	resp, err := tr.RoundTrip(req)
@@ -97,8 +102,8 @@ func (e *AnswerError) Error() string { return e.At + " answers " + e.Text }
 // Unavailable reports whether the status is that of a server that may be about to start.
 func (e *AnswerError) Unavailable() bool { return e.Status >= 502 && e.Status <= 504 }
 
-// WaitReady requests a URL until the answer's status is 2xx, until ended is closed (nil: never), or until
-// ctx ends, which therefore needs a deadline. The error contains the last answer.
+// WaitReady requests a URL until the answer's status is 2xx, until ended is closed (nil: never), or
+// until ctx ends, which therefore needs a deadline. The error contains the last answer.
 func WaitReady(ctx context.Context, ref string, ended <-chan struct{}) error {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()

@@ -28,32 +28,40 @@ const stateFile = "target.json"
 // ownerGrace is how long an owner may take to stop its target before it is killed.
 const ownerGrace = 12 * time.Second
 
-// A StateFile is the content of a state file about a deployed target, so that another program can find it and
-// stop it. It holds no secrets.
+// A StateFile is the content of a state file about a deployed target, so that another program can
+// find it and stop it. It holds no secrets.
 type StateFile struct {
-	Description Description               `json:"description"`
-	URLs        []string                  `json:"urls"`
-	MetricsURLs []string                  `json:"metrics,omitempty"`
-	Ready       []string                  `json:"ready"`     // one URL per instance, see Ready
-	Started     time.Time                 `json:"started"`   // when the file was written
-	Owner       lab.Identity              `json:"owner"`     // the program that deployed it and supervises it
-	Network     string                    `json:"network"`   // the owner's network namespace, in which the URLs are: see Away
-	Processes   map[string][]lab.Identity `json:"processes"` // by role
+	Description Description `json:"description"`
+	URLs        []string    `json:"urls"`
+	MetricsURLs []string    `json:"metrics,omitempty"`
+	Ready       []string    `json:"ready"`   // one URL per instance, see Ready
+	Started     time.Time   `json:"started"` // when the file was written
+	// the program that deployed it and supervises it
+	Owner lab.Identity `json:"owner"`
+	// the owner's network namespace, in which the URLs are: see Away
+	Network   string                    `json:"network"`
+	Processes map[string][]lab.Identity `json:"processes"` // by role
 }
 
-// Free returns an error that wraps ErrUp if dir holds the state file of a target whose owner, another program, still
-// runs.
+// Free returns an error that wraps ErrUp if dir holds the state file of a target whose owner,
+// another program, still runs.
 func Free(dir string) error {
 	s, err := Load(dir)
-	if err != nil || s.Owner.PID == os.Getpid() || !s.Owner.Alive() { // a file that cannot be read finds no target
+	// a file that cannot be read finds no target
+	if err != nil || s.Owner.PID == os.Getpid() || !s.Owner.Alive() {
 		return nil
 	}
-	return fmt.Errorf("%s: %w, process %d; stop that one, or use another store", dir, ErrUp, s.Owner.PID)
+	return fmt.Errorf(
+		"%s: %w, process %d; stop that one, or use another store",
+		dir,
+		ErrUp,
+		s.Owner.PID,
+	)
 }
 
-// Save writes the state file of a deployment into dir, which is made when it is missing; this program is its owner. The
-// file of another owner's running target stays, see [Free].
-// ready is the Spec's URL or path; references to secrets in it stay references, which the caller of
+// Save writes the state file of a deployment into dir, which is made when it is missing; this
+// program is its owner. The file of another owner's running target stays, see [Free]. ready is the
+// Spec's URL or path; references to secrets in it stay references, which the caller of
 // [StateFile.Status] resolves. It must be written again after a Reset, which changes the processes.
 func Save(dir string, dep Deployment, ready string, now time.Time) error {
 	if err := Free(dir); err != nil {
@@ -87,8 +95,12 @@ func stateOf(dep Deployment, ready string, now time.Time) (s StateFile, err erro
 		return s, err
 	}
 	s = StateFile{
-		Description: dep.Describe(), URLs: dep.URLs(), Started: now.UTC(), Owner: owner, Network: network,
-		Processes: map[string][]lab.Identity{},
+		Description: dep.Describe(),
+		URLs:        dep.URLs(),
+		Started:     now.UTC(),
+		Owner:       owner,
+		Network:     network,
+		Processes:   map[string][]lab.Identity{},
 	}
 	for _, u := range dep.MetricsURLs() {
 		s.MetricsURLs = append(s.MetricsURLs, Shown(u))
@@ -109,8 +121,8 @@ func stateOf(dep Deployment, ready string, now time.Time) (s StateFile, err erro
 	return s, nil
 }
 
-// readyOf returns the addresses that show that the instances of a deployment are ready. It fills in the variables of
-// deployments that have some.
+// readyOf returns the addresses that show that the instances of a deployment are ready. It fills in
+// the variables of deployments that have some.
 func readyOf(dep Deployment, urls []string, ready string) (out []string) {
 	if d, ok := dep.(interface{ ReadyURLs(ref string) []string }); ok {
 		return d.ReadyURLs(ready)
@@ -132,7 +144,11 @@ func Load(dir string) (StateFile, error) {
 	}
 	var s StateFile
 	if err := json.Unmarshal(b, &s); err != nil {
-		return StateFile{}, fmt.Errorf("reading the target's state: %s: %w", filepath.Join(dir, stateFile), err)
+		return StateFile{}, fmt.Errorf(
+			"reading the target's state: %s: %w",
+			filepath.Join(dir, stateFile),
+			err,
+		)
 	}
 	if s.Network == "" && s.Owner.Alive() { // an older version wrote it
 		s.Network, _ = os.Readlink(fmt.Sprintf("/proc/%d/ns/net", s.Owner.PID)) // unknown is Away
@@ -143,7 +159,8 @@ func Load(dir string) (StateFile, error) {
 // Forget removes the state file in dir; its owner calls it after Stop. A missing file is not an
 // error.
 func Forget(dir string) error {
-	if err := os.Remove(filepath.Join(dir, stateFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(filepath.Join(dir, stateFile)); err != nil &&
+		!errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("removing the target's state: %w", err)
 	}
 	return nil
@@ -152,8 +169,8 @@ func Forget(dir string) error {
 // ownNetwork names the network namespace of this program.
 func ownNetwork() (string, error) { return os.Readlink("/proc/self/ns/net") }
 
-// Away reports whether the target is in another network namespace than this program, so that its URLs lead elsewhere
-// from here.
+// Away reports whether the target is in another network namespace than this program, so that its
+// URLs lead elsewhere from here.
 func (s StateFile) Away() bool {
 	own, err := ownNetwork()
 	return err != nil || s.Network != own
@@ -161,15 +178,16 @@ func (s StateFile) Away() bool {
 
 // A Status is how a target does right now.
 type Status struct {
-	Owned bool             `json:"owned"` // the program that deployed it still runs
-	Ready bool             `json:"ready"` // all instances answer with a status of the 200s
-	Why   string           `json:"why"`   // answer of the first instance that is not ready; empty when Ready
-	PIDs  map[string][]int `json:"pids"`  // processes that still run, by role
+	Owned bool `json:"owned"` // the program that deployed it still runs
+	Ready bool `json:"ready"` // all instances answer with a status of the 200s
+	// answer of the first instance that is not ready; empty when Ready
+	Why  string           `json:"why"`
+	PIDs map[string][]int `json:"pids"` // processes that still run, by role
 }
 
-// Status looks at the owner and the processes, and requests every instance once, for at most 2 seconds each, over
-// connections of dial. A nil dial is those of this program's network; a target that is [StateFile.Away] gets no request
-// then.
+// Status looks at the owner and the processes, and requests every instance once, for at most 2
+// seconds each, over connections of dial. A nil dial is those of this program's network; a target
+// that is [StateFile.Away] gets no request then.
 func (s StateFile) Status(ctx context.Context, dial Dial) Status {
 	st := Status{Owned: s.Owner.Alive(), Ready: len(s.Ready) > 0, PIDs: map[string][]int{}}
 	for role, ids := range s.Processes {
@@ -192,9 +210,9 @@ func (s StateFile) Status(ctx context.Context, dial Dial) Status {
 	return st
 }
 
-// Down stops the target whose state file is in dir and removes the file: it signals the owner to end,
-// which stops its target; kills the owner after 12 seconds, or at once when ctx ends; and then ends the
-// remaining processes of the target. It must not be called by the owner itself.
+// Down stops the target whose state file is in dir and removes the file: it signals the owner to
+// end, which stops its target; kills the owner after 12 seconds, or at once when ctx ends; and then
+// ends the remaining processes of the target. It must not be called by the owner itself.
 func Down(ctx context.Context, dir string) error {
 	s, err := Load(dir)
 	if err != nil {

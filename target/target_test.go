@@ -52,7 +52,11 @@ func TestWaitReady(t *testing.T) {
 	ended := make(chan struct{})
 	close(ended)
 	failure.Says(t, target.WaitReady(ctx, srv.URL+"/never", ended), "ended before")
-	short, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("too late"))
+	short, cancel := context.WithTimeoutCause(
+		t.Context(),
+		100*time.Millisecond,
+		errors.New("too late"),
+	)
 	defer cancel()
 	err := target.WaitReady(short, srv.URL+"/never", nil)
 	failure.Says(t, err, "too late", "503")
@@ -65,10 +69,15 @@ type fake struct {
 	pids map[string][]int
 }
 
-func (f fake) URLs() []string               { return []string{f.url} }
-func (f fake) MetricsURLs() []string        { return nil }
-func (f fake) PIDs() map[string][]int       { return f.pids }
-func (f fake) Describe() target.Description { return target.Description{Driver: "fake", Instances: 1} }
+func (f fake) URLs() []string         { return []string{f.url} }
+func (f fake) MetricsURLs() []string  { return nil }
+func (f fake) PIDs() map[string][]int { return f.pids }
+func (f fake) Describe() target.Description {
+	return target.Description{
+		Driver:    "fake",
+		Instances: 1,
+	}
+}
 
 func TestState(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
@@ -81,7 +90,10 @@ func TestState(t *testing.T) {
 	dir := t.TempDir()
 	failure.Is(t, failure.Of(target.Load(dir)), target.ErrNotUp)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	failure.None(t, target.Save(dir, fake{url: srv.URL, pids: map[string][]int{"app": {p.PID()}}}, "/ready", now))
+	failure.None(t, target.Save(dir, fake{
+		url:  srv.URL,
+		pids: map[string][]int{"app": {p.PID()}},
+	}, "/ready", now))
 	s, err := target.Load(dir)
 	failure.None(t, err)
 	me, err := lab.Identify(os.Getpid())
@@ -89,8 +101,13 @@ func TestState(t *testing.T) {
 	network, err := os.Readlink("/proc/self/ns/net")
 	failure.None(t, err)
 	want := target.StateFile{
-		Description: target.Description{Driver: "fake", Instances: 1}, URLs: []string{srv.URL}, Ready: []string{srv.URL + "/ready"},
-		Started: now, Owner: me, Network: network, Processes: map[string][]lab.Identity{"app": {p.Identity()}},
+		Description: target.Description{Driver: "fake", Instances: 1},
+		URLs:        []string{srv.URL},
+		Ready:       []string{srv.URL + "/ready"},
+		Started:     now,
+		Owner:       me,
+		Network:     network,
+		Processes:   map[string][]lab.Identity{"app": {p.Identity()}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
@@ -102,7 +119,8 @@ func TestState(t *testing.T) {
 	// One in another network gets no request from here: another server may have its address.
 	away := s
 	away.Network, away.Ready = "net:[1]", []string{ok.URL}
-	if st := away.Status(t.Context(), nil); st.Ready || !strings.Contains(st.Why, "another network") {
+	if st := away.Status(t.Context(), nil); st.Ready ||
+		!strings.Contains(st.Why, "another network") {
 		t.Errorf("in another network: %+v", st)
 	}
 	away.Network = network
@@ -120,12 +138,16 @@ func TestTheStateOfAnotherTargetStays(t *testing.T) {
 	failure.None(t, err)
 	defer func() { _ = p.Kill() }()
 	dir := t.TempDir()
-	b, err := json.Marshal(target.StateFile{URLs: []string{"http://127.0.0.1:1"}, Owner: p.Identity()})
+	b, err := json.Marshal(target.StateFile{
+		URLs:  []string{"http://127.0.0.1:1"},
+		Owner: p.Identity(),
+	})
 	failure.None(t, err)
 	failure.None(t, os.WriteFile(filepath.Join(dir, "target.json"), b, 0o600))
 	other := fake{url: "http://127.0.0.1:2"}
 	failure.Is(t, target.Save(dir, other, "", time.Now()), target.ErrUp)
-	if s, err := target.Load(dir); err != nil || len(s.URLs) != 1 || s.URLs[0] != "http://127.0.0.1:1" {
+	if s, err := target.Load(dir); err != nil || len(s.URLs) != 1 ||
+		s.URLs[0] != "http://127.0.0.1:1" {
 		t.Errorf("the state file: %+v, %v; want that of the first target", s, err)
 	}
 	failure.None(t, p.Kill())
@@ -145,11 +167,15 @@ func TestLoadBrokenState(t *testing.T) {
 func TestStateTellsNoSecret(t *testing.T) {
 	dir := t.TempDir()
 	failure.None(t, target.Save(dir, metered{fake{url: "http://127.0.0.1:1"}}, "/r", time.Now()))
-	if b, err := os.ReadFile(filepath.Join(dir, "target.json")); err != nil || strings.Contains(string(b), "hush-hush") || !strings.Contains(string(b), "/metrics?...") {
+	if b, err := os.ReadFile(filepath.Join(dir, "target.json")); err != nil ||
+		strings.Contains(string(b), "hush-hush") ||
+		!strings.Contains(string(b), "/metrics?...") {
 		t.Errorf("%v; the state file: %s", err, b)
 	}
 }
 
 type metered struct{ fake }
 
-func (metered) MetricsURLs() []string { return []string{"http://127.0.0.1:1/metrics?token=hush-hush"} }
+func (metered) MetricsURLs() []string {
+	return []string{"http://127.0.0.1:1/metrics?token=hush-hush"}
+}

@@ -32,12 +32,24 @@ func TestExitStatusPrecedence(t *testing.T) {
 }
 
 func TestExitStatusOfVerdicts(t *testing.T) {
-	for k, want := range map[verdict.Kind]int{verdict.Better: 0, verdict.Same: 0, verdict.Worse: 3, verdict.Inconclusive: 4, verdict.Invalid: 5} {
+	for k, want := range map[verdict.Kind]int{
+		verdict.Better:       0,
+		verdict.Same:         0,
+		verdict.Worse:        3,
+		verdict.Inconclusive: 4,
+		verdict.Invalid:      5,
+	} {
 		if got := k.ExitStatus(); got != want {
 			t.Errorf("%s exits with %d, want %d", k, got, want)
 		}
 	}
-	for k, want := range map[verdict.Kind]int{verdict.Better: 6, verdict.Same: 6, verdict.Worse: 3, verdict.Inconclusive: 6, verdict.Invalid: 5} {
+	for k, want := range map[verdict.Kind]int{
+		verdict.Better:       6,
+		verdict.Same:         6,
+		verdict.Worse:        3,
+		verdict.Inconclusive: 6,
+		verdict.Invalid:      5,
+	} {
 		if got := Compared(report.Document{AcknowledgedLost: 1}, []verdict.Verdict{{Kind: k}}); got != want {
 			t.Errorf("%s with lost messages exits with %d, want %d", k, got, want)
 		}
@@ -51,9 +63,21 @@ func TestExitStatusOfVerdicts(t *testing.T) {
 		{record.Sealed, sizing.Poor, 0, 0}, {record.Sealed, sizing.Excellent, 1, 6}, {record.Sealed, "", 1, 5}, {record.Sealed, "", 0, 5},
 		{record.Interrupted, sizing.Good, 1, 1}, {record.Running, "", 0, 1},
 	} {
-		doc := &report.SizingPart{AcknowledgedLost: tt.lost, Result: sizing.Result{Steps: []sizing.Step{{Grade: sizing.Good}, {Grade: tt.grade}}}}
+		doc := &report.SizingPart{
+			AcknowledgedLost: tt.lost,
+			Result: sizing.Result{
+				Steps: []sizing.Step{{Grade: sizing.Good}, {Grade: tt.grade}},
+			},
+		}
 		if got := Sized(tt.state, doc); got != tt.want {
-			t.Errorf("a sizing that is %s, graded %q, with %d lost messages exits with %d, want %d", tt.state, tt.grade, tt.lost, got, tt.want)
+			t.Errorf(
+				"a sizing that is %s, graded %q, with %d lost messages exits with %d, want %d",
+				tt.state,
+				tt.grade,
+				tt.lost,
+				got,
+				tt.want,
+			)
 		}
 	}
 	if got := Compared(report.Document{}, []verdict.Verdict{{Kind: verdict.Same}}); got != OK {

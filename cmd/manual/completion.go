@@ -49,19 +49,34 @@ func bashCase(b *strings.Builder, pattern string, v verb) {
 			valued = append(valued, "-"+f.name)
 		}
 	}
-	fmt.Fprintf(b, "\t%s)\n\t\twords='%s'\n\t\tswitches='%s'\n\t\tvalued='%s'\n\t\t;;\n", pattern,
-		strings.Join(v.words, " "), strings.Join(append(switches, "-h"), " "), strings.Join(valued, " "))
+	fmt.Fprintf(
+		b,
+		"\t%s)\n\t\twords='%s'\n\t\tswitches='%s'\n\t\tvalued='%s'\n\t\t;;\n",
+		pattern,
+		strings.Join(
+			v.words,
+			" ",
+		),
+		strings.Join(append(switches, "-h"), " "),
+		strings.Join(valued, " "),
+	)
 }
 
 // zsh is the completion for zsh.
 func (m *manual) zsh() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "#compdef plimsoll\n# zsh completion of plimsoll %s\n_plimsoll() {\n\tlocal -a verbs\n\tverbs=(\n\t\t'help:print help'\n", m.version)
+	fmt.Fprintf(
+		&b,
+		"#compdef plimsoll\n# zsh completion of plimsoll %s\n_plimsoll() {\n\tlocal -a verbs\n\tverbs=(\n\t\t'help:print help'\n",
+		m.version,
+	)
 	for _, v := range m.verbs {
 		fmt.Fprintf(&b, "\t\t%s\n", quoted(v.name+":"+strings.ReplaceAll(v.short, ":", `\:`)))
 	}
-	b.WriteString("\t)\n\tif ((CURRENT == 2)) || [[ $words[2] == help ]]; then\n\t\t_describe -t verbs verb verbs\n\t\treturn\n\tfi\n" +
-		"\tlocal verb=$words[2] action=$words[3]\n\tshift words\n\t((CURRENT--))\n\tcase \"$verb $action\" in\n")
+	b.WriteString(
+		"\t)\n\tif ((CURRENT == 2)) || [[ $words[2] == help ]]; then\n\t\t_describe -t verbs verb verbs\n\t\treturn\n\tfi\n" +
+			"\tlocal verb=$words[2] action=$words[3]\n\tshift words\n\t((CURRENT--))\n\tcase \"$verb $action\" in\n",
+	)
 	for _, v := range m.verbs {
 		for _, a := range v.actions {
 			zshCase(&b, fmt.Sprintf("'%s %s'", v.name, a.name), a, v.words)
@@ -83,7 +98,11 @@ func zshCase(b *strings.Builder, pattern string, v verb, words []string) {
 		fmt.Fprintf(b, " \\\n\t\t\t%s", quoted(spec))
 	}
 	if len(words) > 0 {
-		fmt.Fprintf(b, " \\\n\t\t\t%s", quoted("1:argument:{ compadd "+strings.Join(words, " ")+"; _files }"))
+		fmt.Fprintf(
+			b,
+			" \\\n\t\t\t%s",
+			quoted("1:argument:{ compadd "+strings.Join(words, " ")+"; _files }"),
+		)
 	}
 	b.WriteString(" \\\n\t\t\t'*:file:_files'\n\t\t;;\n")
 }
@@ -91,13 +110,27 @@ func zshCase(b *strings.Builder, pattern string, v verb, words []string) {
 // fish is the completion for fish.
 func (m *manual) fish() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# fish completion of plimsoll %s\ncomplete -c plimsoll -n __fish_use_subcommand -f -a help -d 'print help'\n", m.version)
+	fmt.Fprintf(
+		&b,
+		"# fish completion of plimsoll %s\ncomplete -c plimsoll -n __fish_use_subcommand -f -a help -d 'print help'\n",
+		m.version,
+	)
 	for _, v := range m.verbs {
-		fmt.Fprintf(&b, "complete -c plimsoll -n __fish_use_subcommand -f -a %s -d %s\n", v.name, fishQuoted(v.short))
+		fmt.Fprintf(
+			&b,
+			"complete -c plimsoll -n __fish_use_subcommand -f -a %s -d %s\n",
+			v.name,
+			fishQuoted(v.short),
+		)
 		is := "__fish_seen_subcommand_from " + v.name
 		if len(v.words) > 0 {
 			none := is + "; and not __fish_seen_subcommand_from " + strings.Join(v.words, " ")
-			fmt.Fprintf(&b, "complete -c plimsoll -n '%s' -a '%s'\n", none, strings.Join(v.words, " "))
+			fmt.Fprintf(
+				&b,
+				"complete -c plimsoll -n '%s' -a '%s'\n",
+				none,
+				strings.Join(v.words, " "),
+			)
 		}
 		fishFlags(&b, is, v.flags)
 		for _, a := range v.actions {
@@ -113,7 +146,14 @@ func fishFlags(b *strings.Builder, when string, flags []option) {
 		if f.value != "" {
 			takes = " -r"
 		}
-		fmt.Fprintf(b, "complete -c plimsoll -n '%s' -o %s%s -d %s\n", when, f.name, takes, fishQuoted(f.text))
+		fmt.Fprintf(
+			b,
+			"complete -c plimsoll -n '%s' -o %s%s -d %s\n",
+			when,
+			f.name,
+			takes,
+			fishQuoted(f.text),
+		)
 	}
 }
 

@@ -107,8 +107,8 @@ func listed(help, name string) string {
 	return strings.Join(text, " ")
 }
 
-// parse reads the help of one verb: usage, an empty line, a sentence, an empty line, and flags as package flag prints
-// them. The servers that plimsoll brings with it have the flags alone.
+// parse reads the help of one verb: usage, an empty line, a sentence, an empty line, and flags as
+// package flag prints them. The servers that plimsoll brings with it have the flags alone.
 func parse(name, help string) verb {
 	v := verb{name: name}
 	head, flags, _ := strings.Cut("\n"+help, "\n  -")
@@ -121,7 +121,9 @@ func parse(name, help string) verb {
 	}
 	v.usage = cmp.Or(v.usage, "plimsoll "+name+" [flags]")
 	_, args, _ := strings.Cut(v.usage, "[flags]")
-	for _, w := range strings.FieldsFunc(flagged.ReplaceAllString(args, ""), func(r rune) bool { return r == ' ' || r == '|' }) {
+	for _, w := range strings.FieldsFunc(flagged.ReplaceAllString(args, ""), func(r rune) bool {
+		return r == ' ' || r == '|'
+	}) {
 		if word.MatchString(w) && !slices.Contains(v.words, w) {
 			v.words = append(v.words, w)
 		}

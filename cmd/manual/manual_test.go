@@ -46,10 +46,15 @@ func text(t *testing.T, path ...string) string {
 	return string(b)
 }
 
-// Each verb has a page, and each flag of its help stands in that page and in the completions of all three shells.
+// Each verb has a page, and each flag of its help stands in that page and in the completions of all
+// three shells.
 func TestEveryVerbAndFlag(t *testing.T) {
 	program, dir := made(t)
-	shells := map[string]string{"bash": text(t, dir, "completions", "plimsoll"), "zsh": text(t, dir, "completions", "_plimsoll"), "fish": text(t, dir, "completions", "plimsoll.fish")}
+	shells := map[string]string{
+		"bash": text(t, dir, "completions", "plimsoll"),
+		"zsh":  text(t, dir, "completions", "_plimsoll"),
+		"fish": text(t, dir, "completions", "plimsoll.fish"),
+	}
 	help, err := exec.CommandContext(t.Context(), program, "help").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +85,11 @@ func TestEveryVerbAndFlag(t *testing.T) {
 				if !strings.Contains(page, `\fB\-`+strings.ReplaceAll(name, "-", `\-`)+`\fR`) {
 					t.Errorf("the page of %s lacks -%s", verb, name)
 				}
-				for shell, form := range map[string]string{"bash": "-" + name, "zsh": "'-" + name + "[", "fish": "_from " + strings.Join(call, "; and __fish_seen_subcommand_from ") + "' -o " + name} {
+				for shell, form := range map[string]string{
+					"bash": "-" + name,
+					"zsh":  "'-" + name + "[",
+					"fish": "_from " + strings.Join(call, "; and __fish_seen_subcommand_from ") + "' -o " + name,
+				} {
 					if !strings.Contains(shells[shell], form) {
 						t.Errorf("the completion of %s lacks -%s of %s", shell, name, call)
 					}
@@ -126,7 +135,18 @@ func TestBashCompletes(t *testing.T) {
 		words := strings.Fields(line)
 		script := `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); ` +
 			`spec=$(complete -p plimsoll) || exit 3; fn=${spec#*-F }; "${fn%% *}"; printf '%s\n' "${COMPREPLY[@]}"`
-		cmd := exec.CommandContext(t.Context(), bash, append([]string{"--norc", "-c", script, "-", filepath.Join(dir, "completions", "plimsoll")}, words...)...)
+		cmd := exec.CommandContext(
+			t.Context(),
+			bash,
+			append(
+				[]string{
+					"--norc",
+					"-c",
+					script,
+					"-",
+					filepath.Join(dir, "completions", "plimsoll"),
+				},
+				words...)...)
 		cmd.Dir = files
 		out, err := cmd.Output()
 		if err != nil {
@@ -149,20 +169,37 @@ func TestOtherShellsReadTheirs(t *testing.T) {
 			t.Logf("no %s on this host", shell)
 			continue
 		}
-		if out, err := exec.CommandContext(t.Context(), path, "-n", filepath.Join(dir, "completions", name)).CombinedOutput(); err != nil || len(out) > 0 {
+		if out, err := exec.CommandContext(t.Context(), path, "-n", filepath.Join(dir, "completions", name)).CombinedOutput(); err != nil ||
+			len(out) > 0 {
 			t.Errorf("%s -n %s: %v\n%s", shell, name, err, out)
 		}
 	}
 }
 
 func TestHelpIsParsed(t *testing.T) {
-	got := parse("report", "usage: plimsoll report [flags] [-aa] RUN|last|trend\n  RUN...\n\none\ntwo\n\nflags:\n  -json\n        write it\n        twice\n  -out DIR\n        a directory\n  -x\tshort\n")
-	want := verb{name: "report", usage: "plimsoll report [flags] [-aa] RUN|last|trend RUN...", short: "one two", words: []string{"last", "trend"},
-		flags: []option{{"json", "", "write it twice"}, {"out", "DIR", "a directory"}, {"x", "", "short"}}}
-	if got.usage != want.usage || got.short != want.short || !slices.Equal(got.words, want.words) || !slices.Equal(got.flags, want.flags) {
+	got := parse(
+		"report",
+		"usage: plimsoll report [flags] [-aa] RUN|last|trend\n  RUN...\n\none\ntwo\n\nflags:\n  -json\n        write it\n        twice\n  -out DIR\n        a directory\n  -x\tshort\n",
+	)
+	want := verb{
+		name:  "report",
+		usage: "plimsoll report [flags] [-aa] RUN|last|trend RUN...",
+		short: "one two",
+		words: []string{"last", "trend"},
+		flags: []option{
+			{"json", "", "write it twice"},
+			{"out", "DIR", "a directory"},
+			{"x", "", "short"},
+		},
+	}
+	if got.usage != want.usage || got.short != want.short || !slices.Equal(got.words, want.words) ||
+		!slices.Equal(got.flags, want.flags) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := parse("refnull", "Usage of refnull:\n  -tls\n        serve TLS\n"); len(got.flags) != 1 || got.usage != "plimsoll refnull [flags]" {
+	if got := parse("refnull", "Usage of refnull:\n  -tls\n        serve TLS\n"); len(
+		got.flags,
+	) != 1 ||
+		got.usage != "plimsoll refnull [flags]" {
 		t.Errorf("got %+v", got)
 	}
 	if got, want := listed("usage:\n\n  run        one\n             trial\n  show       x\n", "run"), "one trial"; got != want {

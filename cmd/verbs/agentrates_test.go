@@ -15,8 +15,8 @@ import (
 	"plimsoll/load/engine/calibration"
 )
 
-// An agent with -calibrate rates its host before it joins, when its store has no rating of it. A rating that is broken
-// off is none, and leaves no null server behind.
+// An agent with -calibrate rates its host before it joins, when its store has no rating of it. A
+// rating that is broken off is none, and leaves no null server behind.
 func TestAgentRatesItsHost(t *testing.T) {
 	t.Parallel()
 	path, err := program.Build()
@@ -29,7 +29,17 @@ func TestAgentRatesItsHost(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	door := fmt.Sprintf("nats://127.0.0.1:%d", freePort(t)) // nobody is there
-	cmd, output := command(path, "agent", "-join", door, "-token-file", token, "-store", store, "-calibrate")
+	cmd, output := command(
+		path,
+		"agent",
+		"-join",
+		door,
+		"-token-file",
+		token,
+		"-store",
+		store,
+		"-calibrate",
+	)
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

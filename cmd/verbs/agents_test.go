@@ -39,7 +39,8 @@ func joined(t *testing.T, events []record.Event) (pids []int) {
 	t.Helper()
 	for _, e := range events {
 		var k, n, pid int
-		if _, err := fmt.Sscanf(e.Text, "agent %d of %d joined: process %d", &k, &n, &pid); e.Kind == "agent" && err == nil {
+		if _, err := fmt.Sscanf(e.Text, "agent %d of %d joined: process %d", &k, &n, &pid); e.Kind == "agent" &&
+			err == nil {
 			pids = append(pids, pid)
 		}
 	}
@@ -47,11 +48,13 @@ func joined(t *testing.T, events []record.Event) (pids []int) {
 }
 
 func ended(pids []int) bool {
-	return !slices.ContainsFunc(pids, func(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+	return !slices.ContainsFunc(pids, func(pid int) bool {
+		return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	})
 }
 
-// inTwoProcesses: users in two processes write to each other, and the run is one: its operations, messages and mix are
-// those of all.
+// inTwoProcesses: users in two processes write to each other, and the run is one: its operations,
+// messages and mix are those of all.
 func inTwoProcesses(t *testing.T, r *record.Run, events []record.Event) {
 	t.Helper()
 	pids := joined(t, events)
@@ -72,19 +75,27 @@ func inTwoProcesses(t *testing.T, r *record.Run, events []record.Event) {
 		t.Fatalf("no account of the users: %v", err)
 	}
 	// 5 posters write twice a second for 7 s; 5 persons receive their posts.
-	if m["post"].Count() < 30 || m["post"].Errors() > 0 || int64(m["post"].Count()) != u.Whole.Acked {
-		t.Errorf("%d posts, %d errors, %d acknowledged", m["post"].Count(), m["post"].Errors(), u.Whole.Acked)
+	if m["post"].Count() < 30 || m["post"].Errors() > 0 ||
+		int64(m["post"].Count()) != u.Whole.Acked {
+		t.Errorf(
+			"%d posts, %d errors, %d acknowledged",
+			m["post"].Count(),
+			m["post"].Errors(),
+			u.Whole.Acked,
+		)
 	}
 	if w := u.Whole; w.Seen < w.Acked*3 || w.Lost+w.Late+w.Duplicated+w.Misordered+w.Foreign != 0 {
 		t.Errorf("messages: %+v", w)
 	}
-	if d := m["delivery"]; d == nil || int64(d.Count()) < u.Whole.Seen*9/10 || d.Response.Quantile(0.5) > time.Second {
+	if d := m["delivery"]; d == nil || int64(d.Count()) < u.Whole.Seen*9/10 ||
+		d.Response.Quantile(0.5) > time.Second {
 		t.Errorf("deliveries: %+v", d)
 	}
 	if u.Audit == nil || u.Audit.Missing > 0 || u.Audit.Readable < int(m["post"].Count())/2 {
 		t.Errorf("audit: %+v", u.Audit)
 	}
-	if a := r.Manifest.Answers; a == nil || a.Held == 0 || a.Held > a.Budget || len(a.Findings()) > 0 {
+	if a := r.Manifest.Answers; a == nil || a.Held == 0 || a.Held > a.Budget ||
+		len(a.Findings()) > 0 {
 		t.Errorf("answers under way: %+v", a)
 	}
 	if len(u.Mixes) != 2 || u.Mixes[0].Attempts == 0 || u.Mixes[1].Attempts == 0 {
@@ -92,7 +103,11 @@ func inTwoProcesses(t *testing.T, r *record.Run, events []record.Event) {
 	}
 	var gates []string
 	for _, g := range r.Validity.Gates {
-		if g.Level == record.NotMeasured && slices.Contains([]string{"cpu", "sched", "pause", "gc", "fds", "ports", "clock", "lag", "little"}, g.Name) {
+		if g.Level == record.NotMeasured &&
+			slices.Contains(
+				[]string{"cpu", "sched", "pause", "gc", "fds", "ports", "clock", "lag", "little"},
+				g.Name,
+			) {
 			gates = append(gates, g.Name+": "+g.Why)
 		}
 	}

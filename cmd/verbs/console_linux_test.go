@@ -54,7 +54,8 @@ func serveConsole(t *testing.T, root string, args ...string) *served {
 				t.Logf("%s, %v", b, err)
 			}
 		}
-		for pid := range program.Survivors(root) { // what was started from the page is no child of the test
+		// what was started from the page is no child of the test
+		for pid := range program.Survivors(root) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
@@ -67,7 +68,11 @@ func (s *served) start(address string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.cmd, s.output = command(path, append([]string{"serve", "-store", filepath.Join(s.root, "store"), "-listen", address}, s.args...)...)
+	s.cmd, s.output = command(
+		path,
+		append(
+			[]string{"serve", "-store", filepath.Join(s.root, "store"), "-listen", address},
+			s.args...)...)
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -96,7 +101,10 @@ func (s *served) again() {
 }
 
 // ask sends a request with header lines, and returns status and body. A body makes it a POST.
-func (s *served) ask(path, body string, header ...string) (status int, answer string, head http.Header) {
+func (s *served) ask(
+	path, body string,
+	header ...string,
+) (status int, answer string, head http.Header) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
 	defer cancel()
@@ -145,7 +153,10 @@ func (s *served) untilEnded(n int) {
 			s.t.Fatal(err)
 		}
 		entries, _, err := st.List(s.t.Context())
-		if err == nil && len(entries) == n && !slices.ContainsFunc(entries, func(e store.Entry) bool { return e.State != record.Sealed && e.State != record.Interrupted }) {
+		if err == nil && len(entries) == n &&
+			!slices.ContainsFunc(entries, func(e store.Entry) bool {
+				return e.State != record.Sealed && e.State != record.Interrupted
+			}) {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -175,7 +186,15 @@ func place(b *browser.Browser, hash string) {
 // enter sets a field of a form as a person does.
 func enter(b *browser.Browser, form, field, text string) {
 	b.T.Helper()
-	b.Eval(fmt.Sprintf(`(() => { const e = document.querySelector("form[aria-label='%s'] %s"); e.value = %q; e.dispatchEvent(new Event(e.tagName === "SELECT" ? "change" : "input", {bubbles: true})); })()`, form, field, text), nil)
+	b.Eval(
+		fmt.Sprintf(
+			`(() => { const e = document.querySelector("form[aria-label='%s'] %s"); e.value = %q; e.dispatchEvent(new Event(e.tagName === "SELECT" ? "change" : "input", {bubbles: true})); })()`,
+			form,
+			field,
+			text,
+		),
+		nil,
+	)
 }
 
 // begin starts a plan from the page and returns the run's id, once it is on the page.
@@ -193,14 +212,21 @@ func begin(b *browser.Browser, file, verb string) (id string) {
 	return id
 }
 
-// untilMeasure waits until a run on the page has been in its measured phase, at a second of its clock or later.
+// untilMeasure waits until a run on the page has been in its measured phase, at a second of its
+// clock or later.
 func untilMeasure(b *browser.Browser, second int) {
 	b.T.Helper()
-	b.Until(fmt.Sprintf(`Number(document.querySelector(".sub").innerText.match(/measure, (\d+) s in/)?.[1] ?? 0) >= %d`, second))
+	b.Until(
+		fmt.Sprintf(
+			`Number(document.querySelector(".sub").innerText.match(/measure, (\d+) s in/)?.[1] ?? 0) >= %d`,
+			second,
+		),
+	)
 }
 
-// drawn is what the charts show: a row for each point in time, in which each chart has a text for each of its lines. It
-// is read as a person reads it, with the cursor, and at once, so that no frame comes between two points.
+// drawn is what the charts show: a row for each point in time, in which each chart has a text for
+// each of its lines. It is read as a person reads it, with the cursor, and at once, so that no
+// frame comes between two points.
 func drawn(b *browser.Browser) (rows map[string]map[string][]string) {
 	b.T.Helper()
 	b.Until(`document.querySelector("[data-chart] output").textContent !== "–"`) // it is drawn
@@ -237,12 +263,16 @@ func sameHistory(t *testing.T, when string, before, after map[string]map[string]
 // inspect looks at the view that is open in two widths and both schemes.
 func inspect(b *browser.Browser, name string) {
 	b.T.Helper()
-	b.Inspect(name, filepath.Join("..", "..", "console", "ui", "node_modules", "axe-core", "axe.min.js"), nil)
+	b.Inspect(
+		name,
+		filepath.Join("..", "..", "console", "ui", "node_modules", "axe-core", "axe.min.js"),
+		nil,
+	)
 	b.Look(1280, "light", "screen")
 }
 
-// unproblematic requires that the page has asked no other server, broken no policy and thrown nothing. Answers that the
-// page shows as refused are none of its faults.
+// unproblematic requires that the page has asked no other server, broken no policy and thrown
+// nothing. Answers that the page shows as refused are none of its faults.
 func unproblematic(b *browser.Browser, from int, s *served) {
 	b.T.Helper()
 	for _, p := range b.Problems(from, s.url+"/") {

@@ -16,7 +16,10 @@ import (
 // steering counts the controls of the page that change anything.
 func steering(b *browser.Browser) (n int) {
 	b.T.Helper()
-	b.Eval(`[...document.querySelectorAll("a, button")].filter(e => /Steer|Start|Stop|storm|Set users/.test(e.textContent)).length`, &n)
+	b.Eval(
+		`[...document.querySelectorAll("a, button")].filter(e => /Steer|Start|Stop|storm|Set users/.test(e.textContent)).length`,
+		&n,
+	)
 	return n
 }
 
@@ -28,8 +31,8 @@ func under(b *browser.Browser) (id string) {
 	return id
 }
 
-// TestConsoleOutlivesServe kills serve while a run goes on. The run ends as if nothing had been, and the page, which
-// anybody may see and nobody may steer with, follows the next serve by itself.
+// TestConsoleOutlivesServe kills serve while a run goes on. The run ends as if nothing had been,
+// and the page, which anybody may see and nobody may steer with, follows the next serve by itself.
 func TestConsoleOutlivesServe(t *testing.T) {
 	t.Parallel()
 	cmd, root, output := startPlan(t, fmt.Sprintf(consolePlan, "13s")+openGates, "run")
@@ -43,7 +46,8 @@ func TestConsoleOutlivesServe(t *testing.T) {
 	if n := steering(b); n > 0 {
 		t.Errorf("a viewer has %d controls that steer", n)
 	}
-	if status, answer, _ := s.ask("/api/live/"+id+"/stop", "{}"); status != http.StatusForbidden || !strings.Contains(answer, "operator") {
+	if status, answer, _ := s.ask("/api/live/"+id+"/stop", "{}"); status != http.StatusForbidden ||
+		!strings.Contains(answer, "operator") {
 		t.Errorf("a viewer stops: %d %s", status, answer)
 	}
 	before := drawn(b)
@@ -63,8 +67,15 @@ func TestConsoleOutlivesServe(t *testing.T) {
 		t.Fatalf("exit status %d\n%s", status, output)
 	}
 	r := s.run()
-	if ph, ok := r.Manifest.Phase("measure"); !ok || ph.To-ph.From < 13*time.Second || r.Manifest.State != record.Sealed || r.Manifest.Exploratory != "" {
-		t.Errorf("the run is %s, measured %+v, exploratory %q", r.Manifest.State, ph, r.Manifest.Exploratory)
+	if ph, ok := r.Manifest.Phase("measure"); !ok || ph.To-ph.From < 13*time.Second ||
+		r.Manifest.State != record.Sealed ||
+		r.Manifest.Exploratory != "" {
+		t.Errorf(
+			"the run is %s, measured %+v, exploratory %q",
+			r.Manifest.State,
+			ph,
+			r.Manifest.Exploratory,
+		)
 	}
 	if len(after) < 10 {
 		t.Errorf("%d points were drawn of 14 s", len(after))

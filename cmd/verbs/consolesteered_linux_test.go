@@ -13,15 +13,23 @@ import (
 	"plimsoll/record"
 )
 
-// TestConsoleSteersARun has an operator log in, start a run from the page, watch it, change its users, inject a storm,
-// reload and stop it: the charts are the run's, the run is exploratory and not valid, and no token is in the store.
+// TestConsoleSteersARun has an operator log in, start a run from the page, watch it, change its
+// users, inject a storm, reload and stop it: the charts are the run's, the run is exploratory and
+// not valid, and no token is in the store.
 func TestConsoleSteersARun(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	const token = "operator-token-of-at-least-32-characters"
 	file := filepath.Join(root, "tokens")
 	writeText(t, file, "operator "+token+"\n")
-	s := serveConsole(t, root, "-tokens", file, "-plans", plansIn(t, root, "steered.yaml", fmt.Sprintf(consolePlan, "120s")+openGates))
+	s := serveConsole(
+		t,
+		root,
+		"-tokens",
+		file,
+		"-plans",
+		plansIn(t, root, "steered.yaml", fmt.Sprintf(consolePlan, "120s")+openGates),
+	)
 	b := browser.StartOnLoopback(t)
 	b.Look(1280, "light", "screen")
 	from := b.Go(s.url + "/")
@@ -51,7 +59,9 @@ func TestConsoleSteersARun(t *testing.T) {
 	b.Click(`document.querySelector("form[aria-label='Set users'] button")`)
 	b.Says("8 users are wanted from the next tick on.")
 	view("now")
-	b.Until(`document.querySelector(".figures").innerText.replace(/\s+/g, " ").includes("8 of 8 wanted")`)
+	b.Until(
+		`document.querySelector(".figures").innerText.replace(/\s+/g, " ").includes("8 of 8 wanted")`,
+	)
 	b.Says("exploratory (users were set to 8 by hand)")
 	view("steer")
 	enter(b, "Inject a storm", "label:nth-of-type(1) select", "reconnect")
@@ -66,10 +76,21 @@ func TestConsoleSteersARun(t *testing.T) {
 	b.Until(`document.querySelectorAll("[data-chart]").length >= 4`)
 	before := drawn(b)
 	b.Reload()
-	b.Until(`document.querySelector(".state.live") && document.querySelectorAll("[data-chart] time").length >= 4`)
+	b.Until(
+		`document.querySelector(".state.live") && document.querySelectorAll("[data-chart] time").length >= 4`,
+	)
 	sameHistory(t, "after a reload", before, drawn(b))
 
-	for name, text := range map[string]string{"operations": "p99", "errors": "Errors", "log": "by hand", "agents": "this process", "rules": "rate(errors)", "limiter": "imiter", "steer": "Set users", "now": "May this be believed?"} {
+	for name, text := range map[string]string{
+		"operations": "p99",
+		"errors":     "Errors",
+		"log":        "by hand",
+		"agents":     "this process",
+		"rules":      "rate(errors)",
+		"limiter":    "imiter",
+		"steer":      "Set users",
+		"now":        "May this be believed?",
+	} {
 		view(name)
 		b.Says(text)
 		inspect(b, name)
@@ -93,14 +114,26 @@ func TestConsoleSteersARun(t *testing.T) {
 	noSecrets(t, filepath.Join(root, "store"), []string{token})
 }
 
-// checkSteered requires that the stored run says how it was steered, and that the charts have shown its readings.
+// checkSteered requires that the stored run says how it was steered, and that the charts have shown
+// its readings.
 func checkSteered(t *testing.T, s *served, rows map[string]map[string][]string) {
 	t.Helper()
 	r, events := onlyRun(t, s.root)
-	if m := r.Manifest; m.State != record.Interrupted || m.Exploratory != "users were set to 8 by hand" || m.Why != "stopped by hand in the console" || r.Validity.Valid {
-		t.Errorf("the run is %s (%s), exploratory %q, valid %v", m.State, m.Why, m.Exploratory, r.Validity.Valid)
+	if m := r.Manifest; m.State != record.Interrupted ||
+		m.Exploratory != "users were set to 8 by hand" ||
+		m.Why != "stopped by hand in the console" ||
+		r.Validity.Valid {
+		t.Errorf(
+			"the run is %s (%s), exploratory %q, valid %v",
+			m.State,
+			m.Why,
+			m.Exploratory,
+			r.Validity.Valid,
+		)
 	}
-	if !slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool { return f.Gate == record.HandGate && f.Level == record.Red }) {
+	if !slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {
+		return f.Gate == record.HandGate && f.Level == record.Red
+	}) {
 		t.Errorf("no finding has the hand that steered it: %+v", r.Validity.Findings)
 	}
 	storms, seen := 0, map[int]bool{}
@@ -113,7 +146,10 @@ func checkSteered(t *testing.T, s *served, rows map[string]map[string][]string) 
 			continue
 		}
 		seen[e.Users] = true
-		if got, want := row["Users"], fmt.Sprintf("active %d", e.Users); !slices.Contains(got, want) {
+		if got, want := row["Users"], fmt.Sprintf("active %d", e.Users); !slices.Contains(
+			got,
+			want,
+		) {
 			t.Errorf("at %v the chart has %v, and the run %s", e.At, got, want)
 		}
 		m, err := r.Merged(e.At-time.Second, e.At)
@@ -126,7 +162,10 @@ func checkSteered(t *testing.T, s *served, rows map[string]map[string][]string) 
 				ops += w.Count()
 			}
 		}
-		if got, want := row["Operations"], fmt.Sprintf("operations %d", ops); !slices.Equal(got, []string{want}) {
+		if got, want := row["Operations"], fmt.Sprintf("operations %d", ops); !slices.Equal(
+			got,
+			[]string{want},
+		) {
 			t.Errorf("at %v the chart has %v, and the run %s", e.At, got, want)
 		}
 	}

@@ -41,7 +41,8 @@ func atPhase(t *testing.T, root, phase string, output *safeBuffer) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		b, err := os.ReadFile(filepath.Join(crashedRun(root), record.EventsFile))
-		if err == nil && bytes.Contains(b, []byte(`"kind":"phase"`)) && bytes.Contains(b, []byte(`"phase":"`+phase+`"`)) {
+		if err == nil && bytes.Contains(b, []byte(`"kind":"phase"`)) &&
+			bytes.Contains(b, []byte(`"phase":"`+phase+`"`)) {
 			return
 		}
 	}
@@ -102,9 +103,9 @@ func journaled(t *testing.T, root, journal string) int {
 	return live[len(live)-1]
 }
 
-// A target that crashes in the measured phase, and goes on or not, makes a run that is not valid, by the target's
-// doing, and the finding quotes the line of the log. Before, a backend of PostgreSQL that was killed, with a recovery
-// in the server's log, left a valid run and status 0.
+// A target that crashes in the measured phase, and goes on or not, makes a run that is not valid,
+// by the target's doing, and the finding quotes the line of the log. Before, a backend of
+// PostgreSQL that was killed, with a recovery in the server's log, left a valid run and status 0.
 func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -115,7 +116,8 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 		{"a backend of PostgreSQL is killed", "", func(t *testing.T, root string) {
 			killed := false
 			for pid, line := range childrenOf(journaled(t, root, "postgresql.journal")) {
-				if strings.Contains(line, " chat ") && !killed { // "postgres: USER DATABASE HOST(PORT) STATE"
+				// "postgres: USER DATABASE HOST(PORT) STATE"
+				if strings.Contains(line, " chat ") && !killed {
 					killed = true
 					if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 						t.Fatal(err)
@@ -144,8 +146,15 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if status != exit.Invalid && status != exit.SLO || r.Validity.Valid || record.CauseOf(r.Validity) != record.ByTarget {
-				t.Errorf("status %d, valid %v, by %q\n%s", status, r.Validity.Valid, record.CauseOf(r.Validity), output.String())
+			if status != exit.Invalid && status != exit.SLO || r.Validity.Valid ||
+				record.CauseOf(r.Validity) != record.ByTarget {
+				t.Errorf(
+					"status %d, valid %v, by %q\n%s",
+					status,
+					r.Validity.Valid,
+					record.CauseOf(r.Validity),
+					output.String(),
+				)
 			}
 			var texts []string
 			for _, f := range r.Validity.Findings {
@@ -154,7 +163,9 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 				}
 			}
 			for _, want := range tt.want {
-				if !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, want) }) {
+				if !slices.ContainsFunc(texts, func(s string) bool {
+					return strings.Contains(s, want)
+				}) {
 					t.Errorf("no finding has %q: %q", want, texts)
 				}
 			}
@@ -173,8 +184,15 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 // usage.
 func TestAVerbThatPanicsEndsWithStatusOne(t *testing.T) {
 	var stderr bytes.Buffer
-	a := &app.App{Stdin: strings.NewReader(""), Stdout: panicking{}, Stderr: &stderr, Env: os.Getenv}
-	if status := run(t.Context(), a, []string{"version"}); status != exit.Tool || !strings.Contains(stderr.String(), "panic in the verb version: no room") || !strings.Contains(stderr.String(), "goroutine") {
+	a := &app.App{
+		Stdin:  strings.NewReader(""),
+		Stdout: panicking{},
+		Stderr: &stderr,
+		Env:    os.Getenv,
+	}
+	if status := run(t.Context(), a, []string{"version"}); status != exit.Tool ||
+		!strings.Contains(stderr.String(), "panic in the verb version: no room") ||
+		!strings.Contains(stderr.String(), "goroutine") {
 		t.Errorf("status %d\n%s", status, stderr.String())
 	}
 	stderr.Reset()

@@ -27,7 +27,10 @@ func dataVerb(t *testing.T, args ...string) (status int, stdout, stderr string) 
 // reachable makes a directory that database servers, which run as other users, can pass through.
 func reachable(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "plimsoll-data-") //nolint:usetesting // a TempDir is closed to other users
+	dir, err := os.MkdirTemp(
+		"",
+		"plimsoll-data-",
+	) //nolint:usetesting // a TempDir is closed to other users
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,8 +41,8 @@ func reachable(t *testing.T) string {
 	return dir
 }
 
-// TestDataEndToEnd makes a dump, checks it, runs a test on it, keeps the state after the run, restores it, and breaks
-// it.
+// TestDataEndToEnd makes a dump, checks it, runs a test on it, keeps the state after the run,
+// restores it, and breaks it.
 func TestDataEndToEnd(t *testing.T) {
 	t.Parallel()
 	const engine = "postgresql" // each has its test in reference/dataset/dump
@@ -54,7 +57,8 @@ func TestDataEndToEnd(t *testing.T) {
 		return out
 	}
 	var list []datasets.Made
-	if err := json.Unmarshal([]byte(ok("generate", "tiny", "-engine", engine, "-posts=3000", "-o", made, "-json", "-hash=bcrypt:4")), &list); err != nil || len(list) != 1 {
+	if err := json.Unmarshal([]byte(ok("generate", "tiny", "-engine", engine, "-posts=3000", "-o", made, "-json", "-hash=bcrypt:4")), &list); err != nil ||
+		len(list) != 1 {
 		t.Fatalf("%v: %+v", err, list)
 	}
 	if d := list[0]; d.Result.Rows["posts"] != 3000 || d.Bytes == 0 || len(d.Digest) != 64 {
@@ -71,7 +75,10 @@ func TestDataEndToEnd(t *testing.T) {
 	ok("snapshot", filepath.Join(dir, "store", "state", engine, engine), kept)
 	ok("verify", kept)
 	var r datasets.Restored
-	if err := json.Unmarshal([]byte(ok("restore", "-plain", "-json", kept, filepath.Join(dir, "back"))), &r); err != nil || r.Restore <= 0 || r.Reset <= 0 || r.Copy <= 0 {
+	if err := json.Unmarshal([]byte(ok("restore", "-plain", "-json", kept, filepath.Join(dir, "back"))), &r); err != nil ||
+		r.Restore <= 0 ||
+		r.Reset <= 0 ||
+		r.Copy <= 0 {
 		t.Errorf("restored %+v: %v", r, err)
 	}
 	// One byte of the largest file.
@@ -84,7 +91,8 @@ func TestDataEndToEnd(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, out, _ := dataVerb(t, "verify", "-files", kept); status != exit.Tool || !strings.Contains(out, "other contents") {
+	if status, out, _ := dataVerb(t, "verify", "-files", kept); status != exit.Tool ||
+		!strings.Contains(out, "other contents") {
 		t.Errorf("a flipped byte: status %d, %q", status, out)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, ".dataset-*")); err != nil || len(left) > 0 {
@@ -112,7 +120,15 @@ bounded: {users: 8, ramp: 1s, settle: 1s, measure: 2s}
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd, output := command(path, "run", "-keep", "-store", filepath.Join(dir, "store"), "-json", plan)
+	cmd, output := command(
+		path,
+		"run",
+		"-keep",
+		"-store",
+		filepath.Join(dir, "store"),
+		"-json",
+		plan,
+	)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +143,8 @@ bounded: {users: 8, ramp: 1s, settle: 1s, measure: 2s}
 		t.Fatal(err)
 	}
 	var d target.Description
-	if err := json.Unmarshal(got.Manifest.Target, &d); err != nil || !strings.HasPrefix(d.Dataset, "tiny: 100 users, 3,000 posts, seed 1, sha256 ") {
+	if err := json.Unmarshal(got.Manifest.Target, &d); err != nil ||
+		!strings.HasPrefix(d.Dataset, "tiny: 100 users, 3,000 posts, seed 1, sha256 ") {
 		t.Errorf("the manifest says dataset %q: %v", d.Dataset, err)
 	}
 	for _, o := range got.Ops {
@@ -141,15 +158,18 @@ bounded: {users: 8, ramp: 1s, settle: 1s, measure: 2s}
 func largest(t *testing.T, dump string) (name string) {
 	t.Helper()
 	var size int64
-	err := filepath.WalkDir(filepath.Join(dump, "data"), func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		if fi, err := e.Info(); err == nil && fi.Size() > size {
-			size, name = fi.Size(), path
-		}
-		return nil
-	})
+	err := filepath.WalkDir(
+		filepath.Join(dump, "data"),
+		func(path string, e os.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			if fi, err := e.Info(); err == nil && fi.Size() > size {
+				size, name = fi.Size(), path
+			}
+			return nil
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

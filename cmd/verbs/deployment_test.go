@@ -64,9 +64,9 @@ func needsPodman(t *testing.T) {
 	}
 }
 
-// TestDeploymentsAnswerAlike: without a container, behind a bridge and with the host's network the same session gets the
-// same answers. On the way it looks into the control groups, and whether anything is left when the program ends, or is
-// killed.
+// TestDeploymentsAnswerAlike: without a container, behind a bridge and with the host's network the
+// same session gets the same answers. On the way it looks into the control groups, and whether
+// anything is left when the program ends, or is killed.
 func TestDeploymentsAnswerAlike(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -85,7 +85,8 @@ func TestDeploymentsAnswerAlike(t *testing.T) {
 		}
 		// It is asked in its own network: this one has no way there.
 		status := exec.Command(cmd.Path, "target", "status", "-store="+filepath.Join(root, "store"))
-		if out, err := status.CombinedOutput(); err != nil || !strings.Contains(string(out), "  ready, up since") {
+		if out, err := status.CombinedOutput(); err != nil ||
+			!strings.Contains(string(out), "  ready, up since") {
 			t.Errorf("%s: status: %v\n%s", arm, err, out)
 		}
 		got := chatSession(t, state)
@@ -106,9 +107,17 @@ func TestDeploymentsAnswerAlike(t *testing.T) {
 		own, err := os.Readlink("/proc/" + pid + "/ns/pid")
 		mine, err2 := os.Readlink("/proc/self/ns/pid")
 		if err != nil || err2 != nil || (own == mine) != (arm == "base") {
-			t.Errorf("%s: the server's namespace of processes is %s, this program's %s", arm, own, mine)
+			t.Errorf(
+				"%s: the server's namespace of processes is %s, this program's %s",
+				arm,
+				own,
+				mine,
+			)
 		}
-		marks := []string{fmt.Sprintf("plimsoll-%d-", cmd.Process.Pid), fmt.Sprintf("plimsoll-%d-", state.Owner.PID)}
+		marks := []string{
+			fmt.Sprintf("plimsoll-%d-", cmd.Process.Pid),
+			fmt.Sprintf("plimsoll-%d-", state.Owner.PID),
+		}
 		if len(named(marks)) == 0 {
 			t.Errorf("%s: no namespace bears the program's mark", arm)
 		}
@@ -174,7 +183,9 @@ func groupOf(t *testing.T, state target.StateFile, percent int) {
 	t.Helper()
 	var dirs []string
 	for _, pattern := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/cpu/"} {
-		some, _ := filepath.Glob(fmt.Sprintf("%splimsoll-%d-*-target-0-*", pattern, state.Owner.PID))
+		some, _ := filepath.Glob(
+			fmt.Sprintf("%splimsoll-%d-*-target-0-*", pattern, state.Owner.PID),
+		)
 		dirs = append(dirs, some...)
 	}
 	if len(dirs) != 1 {
@@ -209,12 +220,15 @@ func groupOf(t *testing.T, state target.StateFile, percent int) {
 // unlike are the ids and times in the answers of a server.
 var unlike = regexp.MustCompile(`[a-z0-9]{26}|[0-9]{13}`)
 
-// chatSession plays a script against a chat server in its network, and returns each answer with status and type, without
-// ids and times.
+// chatSession plays a script against a chat server in its network, and returns each answer with
+// status and type, without ids and times.
 func chatSession(t *testing.T, state target.StateFile) (answers []string) {
 	t.Helper()
 	own := netns.Of(state.Owner.PID)
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: own.Dial, DisableKeepAlives: true}}
+	client := &http.Client{
+		Timeout:   10 * time.Second,
+		Transport: &http.Transport{DialContext: own.Dial, DisableKeepAlives: true},
+	}
 	for _, step := range []struct{ method, path, body string }{
 		{"GET", "/system/ping", ""},
 		{"POST", "/users", `{"email":"zoe@example.org","username":"zoe","password":"Passw0rd!word"}`},
@@ -225,7 +239,12 @@ func chatSession(t *testing.T, state target.StateFile) (answers []string) {
 		{"GET", "/users/me", ""},
 		{"GET", "/none", ""},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), step.method, state.URLs[0]+"/api/v4"+step.path, strings.NewReader(step.body))
+		req, err := http.NewRequestWithContext(
+			t.Context(),
+			step.method,
+			state.URLs[0]+"/api/v4"+step.path,
+			strings.NewReader(step.body),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +257,17 @@ func chatSession(t *testing.T, state target.StateFile) (answers []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answers = append(answers, fmt.Sprintf("%s %s: %d %s %s", step.method, step.path, resp.StatusCode, resp.Header.Get("Content-Type"), unlike.ReplaceAll(b, []byte("*"))))
+		answers = append(
+			answers,
+			fmt.Sprintf(
+				"%s %s: %d %s %s",
+				step.method,
+				step.path,
+				resp.StatusCode,
+				resp.Header.Get("Content-Type"),
+				unlike.ReplaceAll(b, []byte("*")),
+			),
+		)
 	}
 	if !strings.Contains(answers[1], ": 201 ") || !strings.Contains(answers[2], ": 200 ") {
 		t.Errorf("the session begins with %s and %s", answers[1], answers[2])
@@ -246,11 +275,17 @@ func chatSession(t *testing.T, state target.StateFile) (answers []string) {
 	return answers
 }
 
-// TestNetworksRefuse: settings that a plan with networks cannot have are refused before anything is made.
+// TestNetworksRefuse: settings that a plan with networks cannot have are refused before anything is
+// made.
 func TestNetworksRefuse(t *testing.T) {
 	needsRoot(t)
 	const say = "so one of the drivers"
-	text := strings.Replace(deployedChat, `driver: refchat, args: ["-hash=bcrypt:4"]`, "driver: process, command: [x]", 1)
+	text := strings.Replace(
+		deployedChat,
+		`driver: refchat, args: ["-hash=bcrypt:4"]`,
+		"driver: process, command: [x]",
+		1,
+	)
 	if _, err := known().Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), say) {
 		t.Errorf("plan check says %v, want %q", err, say)
 	}
@@ -260,7 +295,8 @@ func TestNetworksRefuse(t *testing.T) {
 	}
 	isolateRefuses(t, p, &app.App{Env: func(string) string { return "" }}, say)
 	both := hostsPlan + "compare: {arms: {base: {}, new: {deployment: {network: bridge}}}}\n"
-	if _, err := known().Parse([]byte(both)); err == nil || !strings.Contains(err.Error(), "both say which networks") {
+	if _, err := known().Parse([]byte(both)); err == nil ||
+		!strings.Contains(err.Error(), "both say which networks") {
 		t.Errorf("two ways to say which networks: %v", err)
 	}
 	for _, text := range []string{deployedChat, hostsPlan} {
@@ -268,15 +304,22 @@ func TestNetworksRefuse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		isolateRefuses(t, p, &app.App{Env: func(string) string { return "net:[1]" }}, "no network of its own")
-		isolateRefuses(t, p, &app.App{Env: func(string) string { return "" }, Out: &export.Destinations{Listen: "127.0.0.1:0"}}, "-serve")
+		isolateRefuses(t, p, &app.App{Env: func(string) string {
+			return "net:[1]"
+		}}, "no network of its own")
+		isolateRefuses(t, p, &app.App{
+			Env: func(string) string { return "" },
+			Out: &export.Destinations{Listen: "127.0.0.1:0"},
+		}, "-serve")
 	}
 }
 
 func isolateRefuses(t *testing.T, p *plan.Plan, a *app.App, say string) {
 	t.Helper()
 	a.Stderr = io.Discard
-	if done, err := a.Program().Isolate(t.Context(), p, t.TempDir()); done || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), say) {
+	if done, err := a.Program().Isolate(t.Context(), p, t.TempDir()); done ||
+		exit.Of(err) != exit.Usage ||
+		!strings.Contains(err.Error(), say) {
 		t.Errorf("%v, want %q", err, say)
 	}
 }

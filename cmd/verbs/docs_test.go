@@ -18,14 +18,14 @@ import (
 	"plimsoll/record/store/storetest"
 )
 
-// carriedOut are the commands of ours that the test carries out as they stand. Of all others the flags are parsed and
-// the plan is checked.
+// carriedOut are the commands of ours that the test carries out as they stand. Of all others the
+// flags are parsed and the plan is checked.
 var carriedOut = []string{
 	"data info", "doctor", "fleet -new-token", "help", "judge", "ls", "plan check", "plan print", "plan schema", "report", "show", "version",
 }
 
-// notCarriedOut has the reason for each command that the test does not carry out, by what it begins with. One of a page
-// that stands neither here nor above fails the test.
+// notCarriedOut has the reason for each command that the test does not carry out, by what it begins
+// with. One of a page that stands neither here nor above fails the test.
 var notCarriedOut = map[string]string{
 	"plimsoll agent":         "another host leads its runs",
 	"plimsoll calibrate":     "20 s with all cores",
@@ -80,8 +80,8 @@ const (
 	root      = "root, and changes to the host"
 )
 
-// recorder stands in a shell before the commands of a page: it writes each command in place of carrying it out, one
-// argument a line. A block ends where it waits for something.
+// recorder stands in a shell before the commands of a page: it writes each command in place of
+// carrying it out, one argument a line. A block ends where it waits for something.
 const recorder = `record() { printf '%s\n' "$@" '' >> "$COMMANDS"; }
 command_not_found_handle() { record "$@"; }
 scripts/build.sh() { record scripts/build.sh "$@"; }
@@ -90,8 +90,9 @@ sleep() { exit; }
 for s in setup build compare status; do eval "contrib/ci/$s.sh() { record contrib/ci/$s.sh; }"; done
 `
 
-// TestCommandsOfPages carries out the shell commands of README.md and docs, and compares what they print with the block
-// behind them, if it is one of text. Of verbs that take long it has the parsing of flags and plans.
+// TestCommandsOfPages carries out the shell commands of README.md and docs, and compares what they
+// print with the block behind them, if it is one of text. Of verbs that take long it has the
+// parsing of flags and plans.
 func TestCommandsOfPages(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(pages) < 20 {
@@ -153,14 +154,19 @@ func checkPage(t *testing.T, text string, verbs map[string]bool, makefile string
 		for _, args := range b.commands {
 			line := strings.Join(args, " ")
 			at := slices.Index(args, "plimsoll")
-			if at < len(args)-1 && (at == 0 || at > 0 && slices.Contains([]string{"ip", "podman", "taskset"}, args[0])) {
+			if at < len(args)-1 &&
+				(at == 0 || at > 0 && slices.Contains([]string{"ip", "podman", "taskset"}, args[0])) {
 				output += checkOwn(t, args[at+1:])
 			}
 			if args[0] == "make" {
 				targets[args[1]] = true
 			}
-			if !begins(line, slices.Values(carriedOut), "plimsoll ") && !begins(line, maps.Keys(notCarriedOut), "") {
-				t.Errorf("%s: this test does not carry it out, and notCarriedOut has no reason", line)
+			if !begins(line, slices.Values(carriedOut), "plimsoll ") &&
+				!begins(line, maps.Keys(notCarriedOut), "") {
+				t.Errorf(
+					"%s: this test does not carry it out, and notCarriedOut has no reason",
+					line,
+				)
 			}
 		}
 		if output != "" && b.shown != "" && !shows(b.shown, output) {
@@ -193,8 +199,8 @@ var (
 	spaces = regexp.MustCompile(`[ ─-]+`)
 )
 
-// shows reports whether a page shows an output: its lines, but for numbers and the widths of columns. A line of … stands
-// for any lines.
+// shows reports whether a page shows an output: its lines, but for numbers and the widths of
+// columns. A line of … stands for any lines.
 func shows(shown, output string) bool {
 	lines := func(s string) []string {
 		s = number.ReplaceAllString(strings.TrimSpace(s), "0")
@@ -244,7 +250,11 @@ func pageDirectory(t *testing.T, root string) string {
 	}
 	for i, users := range []string{"16007", "16371"} {
 		name := filepath.Join(dir, fmt.Sprintf("run%d", i+1), "results.txt")
-		writeText(t, name, resultsText([2]string{"v1", "v2"}, [][3]string{{"mysql", "14186", users}}))
+		writeText(
+			t,
+			name,
+			resultsText([2]string{"v1", "v2"}, [][3]string{{"mysql", "14186", users}}),
+		)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "etc", "plimsoll"), 0o755); err != nil {
 		t.Fatal(err)
@@ -265,8 +275,8 @@ func writeText(t *testing.T, name, text string) {
 	}
 }
 
-// writePlans writes the plans that the commands of a page name without making them: the first one of the page, or an
-// example.
+// writePlans writes the plans that the commands of a page name without making them: the first one
+// of the page, or an example.
 func writePlans(t *testing.T, page string) {
 	t.Helper()
 	example, err := os.ReadFile("examples/bounded.yaml")
@@ -319,7 +329,8 @@ func blocksOf(t *testing.T, page string) (blocks []block) {
 	record := filepath.Join(tools, "commands")
 	cmd := exec.CommandContext(t.Context(), bash, "--norc", "-c", script)
 	cmd.Env = []string{"PATH=" + tools, "COMMANDS=" + record, "NUMBER=1", "LC_ALL=C.UTF-8"}
-	if out, err := cmd.CombinedOutput(); bytes.Contains(out, []byte("bash: ")) { // an error of the shell itself
+	// an error of the shell itself
+	if out, err := cmd.CombinedOutput(); bytes.Contains(out, []byte("bash: ")) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	b, err := os.ReadFile(record)
@@ -339,7 +350,8 @@ func blocksOf(t *testing.T, page string) (blocks []block) {
 	return blocks
 }
 
-// checkOwn carries out a command of ours and returns what it prints, or parses its flags and checks its plan.
+// checkOwn carries out a command of ours and returns what it prints, or parses its flags and checks
+// its plan.
 func checkOwn(t *testing.T, args []string) string {
 	t.Helper()
 	line := strings.Join(args, " ")
@@ -366,7 +378,8 @@ func checkOwn(t *testing.T, args []string) string {
 		args = append(args, "-h") // is reached if all flags before it are known
 	}
 	status, printed, errs := ranWith(t, args...)
-	if status == exit.Usage || status == exit.Tool && args[0] != "doctor" || !out && status != exit.OK {
+	if status == exit.Usage || status == exit.Tool && args[0] != "doctor" ||
+		!out && status != exit.OK {
 		t.Errorf("plimsoll %s: status %d\n%s", line, status, errs)
 	}
 	if !out {

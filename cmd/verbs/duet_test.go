@@ -22,7 +22,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// openGates are limits that no busy host reaches: tests are about the course of a comparison, not its numbers.
+// openGates are limits that no busy host reaches: tests are about the course of a comparison, not
+// its numbers.
 const openGates = `
 gates: {lag: {red: 60s}, late: {red: 100%}, users: {red: 1%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 60s}, pause: {red: 60s}, gc: {red: 100%}, steal: {amber: 100%, red: 100%}, target_steal: {amber: 100%, red: 100%},
   others: {amber: 100%, red: 100%}, throttled: {red: 100%}, wait: {red: 100%}, inbox: {red: 60s}, memory: {red: 100%}, ports: {red: 100%}, bursts: {red: 1000x}, little: {red: 100%}}
@@ -39,8 +40,13 @@ bounded: {users: 6, ramp: 500ms, settle: 500ms, measure: 3s}
 compare: {arms: {base: {}, new: {args: ["-fault=work:1ms"]}}, mode: duet, slice: 100ms, blocks: 1, retry: 0s}
 ` + openGates
 
-// duetOf returns the comparison of a test's store, and its runs by their arms, those that count or not.
-func duetOf(t *testing.T, root string, output *safeBuffer) (dir string, c *record.Comparison, runs map[string]*record.Run) {
+// duetOf returns the comparison of a test's store, and its runs by their arms, those that count or
+// not.
+func duetOf(
+	t *testing.T,
+	root string,
+	output *safeBuffer,
+) (dir string, c *record.Comparison, runs map[string]*record.Run) {
 	t.Helper()
 	st := storetest.At(t, filepath.Join(root, "store"))
 	id, err := st.Last("comparisons")
@@ -62,8 +68,9 @@ func duetOf(t *testing.T, root string, output *safeBuffer) (dir string, c *recor
 	return st.ComparisonDir(id), c, runs
 }
 
-// TestDuetEndToEnd compares two servers in turns: each has an ordinary run of its own time, with as many seconds as
-// its phases and no request that its server did not count, and the report names the turns. Nothing is left of it.
+// TestDuetEndToEnd compares two servers in turns: each has an ordinary run of its own time, with as
+// many seconds as its phases and no request that its server did not count, and the report names the
+// turns. Nothing is left of it.
 func TestDuetEndToEnd(t *testing.T) {
 	t.Parallel()
 	cmd, root, output := startPlan(t, duetPlan, "compare")
@@ -72,7 +79,9 @@ func TestDuetEndToEnd(t *testing.T) {
 		t.Errorf("status %d, want %d of a single block", status, exit.Inconclusive)
 	}
 	dir, c, runs := duetOf(t, root, output)
-	if c.Mode != plan.ModeDuet || c.State != record.Sealed || len(c.Runs) != 2 || runs["base"] == nil || runs["new"] == nil {
+	if c.Mode != plan.ModeDuet || c.State != record.Sealed || len(c.Runs) != 2 ||
+		runs["base"] == nil ||
+		runs["new"] == nil {
 		t.Fatalf("mode %q, state %s, runs %+v\n%s", c.Mode, c.State, c.Runs, output)
 	}
 	for arm, r := range runs {
@@ -110,7 +119,11 @@ func checkDuetRun(t *testing.T, r *record.Run) {
 		t.Fatalf("duet %+v, phases %+v", d, phases)
 	}
 	own := phases[len(phases)-1].To
-	if d.Seats != 2 || d.Turns <= 5 || d.PausedBy != "freezer" && d.PausedBy != "signals" || d.Own < own || d.Foreign <= 0 || d.SliceMin <= 0 || d.SliceMax < d.SliceMin {
+	if d.Seats != 2 || d.Turns <= 5 || d.PausedBy != "freezer" && d.PausedBy != "signals" ||
+		d.Own < own ||
+		d.Foreign <= 0 ||
+		d.SliceMin <= 0 ||
+		d.SliceMax < d.SliceMin {
 		t.Errorf("%+v, and the phases end after %v", *d, own)
 	}
 	checkServed(t, r)
@@ -140,7 +153,11 @@ func checkDuetRun(t *testing.T, r *record.Run) {
 	}
 	defer db.Close()
 	_, end, _ := db.Bounds()
-	served, err := db.Query(t.Context(), `sum(max_over_time(mattermost_api_time_count{handler="createPost"}[1h]))`, end)
+	served, err := db.Query(
+		t.Context(),
+		`sum(max_over_time(mattermost_api_time_count{handler="createPost"}[1h]))`,
+		end,
+	)
 	if err != nil || len(served) != 1 {
 		t.Fatalf("posts that the server counted: %v, %v", served, err)
 	}
@@ -159,7 +176,8 @@ func checkServed(t *testing.T, r *record.Run) {
 		}
 		for from := p.From; from < p.To; from += time.Second {
 			ws, err := r.Merged(from, from+time.Second)
-			if err != nil || ws["post"] == nil || ws["post"].Count() == 0 || ws["post"].Errors() > 0 {
+			if err != nil || ws["post"] == nil || ws["post"].Count() == 0 ||
+				ws["post"].Errors() > 0 {
 				t.Errorf("posts of the second from %v: %+v, %v", from, ws["post"], err)
 			}
 		}
@@ -189,8 +207,8 @@ func groupsOf(pid int) (dirs []string) {
 	return dirs
 }
 
-// nothingLeft waits until a program that has ended leaves no process, running or stopped, and no control group. What
-// is left after the deadline is ended.
+// nothingLeft waits until a program that has ended leaves no process, running or stopped, and no
+// control group. What is left after the deadline is ended.
 func nothingLeft(t *testing.T, root string, pid int, started []lab.Identity) {
 	t.Helper()
 	var left map[int]string
@@ -198,7 +216,9 @@ func nothingLeft(t *testing.T, root string, pid int, started []lab.Identity) {
 	var groups []string
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		left, groups = program.Survivors(root), groupsOf(pid)
-		alive = slices.DeleteFunc(slices.Clone(started), func(id lab.Identity) bool { return !id.Alive() })
+		alive = slices.DeleteFunc(slices.Clone(started), func(id lab.Identity) bool {
+			return !id.Alive()
+		})
 		if len(left)+len(alive)+len(groups) == 0 {
 			return
 		}
@@ -211,5 +231,11 @@ func nothingLeft(t *testing.T, root string, pid int, started []lab.Identity) {
 		t.Logf("%s", state)
 		_ = id.Terminate(context.Background(), 9, time.Second)
 	}
-	t.Errorf("%d processes are left: %v; named after the store: %v; control groups %v", len(alive), alive, left, groups)
+	t.Errorf(
+		"%d processes are left: %v; named after the store: %v; control groups %v",
+		len(alive),
+		alive,
+		left,
+		groups,
+	)
 }

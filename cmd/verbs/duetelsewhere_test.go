@@ -18,7 +18,8 @@ import (
 	"plimsoll/record"
 )
 
-// elsewherePlan compares two versions on servers that are up already, in turns. About 10 posts fall into a turn.
+// elsewherePlan compares two versions on servers that are up already, in turns. About 10 posts fall
+// into a turn.
 const elsewherePlan = `
 name: elsewhere
 seed: 7
@@ -74,7 +75,8 @@ func (j *journal) stretches() (all []int) {
 	return all
 }
 
-// serveElsewhere serves refnull at an address of its own until it was posted to so often; 0: until the end of the test.
+// serveElsewhere serves refnull at an address of its own until it was posted to so often; 0: until
+// the end of the test.
 func serveElsewhere(t *testing.T, name, address string, j *journal, posts int) (at string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", address+":0")
@@ -84,7 +86,8 @@ func serveElsewhere(t *testing.T, name, address string, j *journal, posts int) (
 	forward := nullProxy(t)
 	server := &http.Server{ReadHeaderTimeout: time.Minute}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/posts") && j.add(name) == posts {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/posts") &&
+			j.add(name) == posts {
 			_ = server.Close()
 		}
 		forward.ServeHTTP(w, r)
@@ -95,28 +98,51 @@ func serveElsewhere(t *testing.T, name, address string, j *journal, posts int) (
 }
 
 // compareElsewhere carries elsewherePlan out.
-func compareElsewhere(t *testing.T, blue, green, blocks, swap string) (dir string, status int, root string, output *safeBuffer) {
+func compareElsewhere(
+	t *testing.T,
+	blue, green, blocks, swap string,
+) (dir string, status int, root string, output *safeBuffer) {
 	t.Helper()
 	dir = commandDir(t, nil)
 	install := "#!/bin/sh\nset -eu\necho \"$PLIMSOLL_BLOCK $PLIMSOLL_ARM $PLIMSOLL_VERSION $PLIMSOLL_URL\" >> \"$HERE/installed\"\n"
 	if err := os.WriteFile(filepath.Join(dir, "install"), []byte(install), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cmd, root, output := startPlan(t, strings.NewReplacer("DIR", dir, "BLUE", blue, "GREEN", green, "BLOCKS", blocks, "SWAP", swap).Replace(elsewherePlan), "compare")
+	cmd, root, output := startPlan(
+		t,
+		strings.NewReplacer("DIR", dir, "BLUE", blue, "GREEN", green, "BLOCKS", blocks, "SWAP", swap).
+			Replace(elsewherePlan),
+		"compare",
+	)
 	return dir, wait(t, cmd, 3*time.Minute, output), root, output
 }
 
-// TestDuetElsewhere compares two equal servers that nobody pauses: their posts come in turns, the arms exchange their
-// addresses from one block to the other, and nothing is found.
+// TestDuetElsewhere compares two equal servers that nobody pauses: their posts come in turns, the
+// arms exchange their addresses from one block to the other, and nothing is found.
 func TestDuetElsewhere(t *testing.T) {
 	t.Parallel()
 	j := new(journal)
-	blue, green := serveElsewhere(t, "blue", "127.0.0.1", j, 0), serveElsewhere(t, "green", "127.0.0.2", j, 0)
+	blue, green := serveElsewhere(
+		t,
+		"blue",
+		"127.0.0.1",
+		j,
+		0,
+	), serveElsewhere(
+		t,
+		"green",
+		"127.0.0.2",
+		j,
+		0,
+	)
 	dir, status, root, output := compareElsewhere(t, blue, green, "2", "true")
 	if status != exit.Inconclusive {
 		t.Errorf("status %d, want %d of two blocks of equal servers", status, exit.Inconclusive)
 	}
-	if !strings.Contains(output.String(), "base and new are both on this host, and nothing is paused") {
+	if !strings.Contains(
+		output.String(),
+		"base and new are both on this host, and nothing is paused",
+	) {
 		t.Error("there is no warning that both are on this host")
 	}
 	stretches, posts := j.stretches(), 0
@@ -131,7 +157,12 @@ func TestDuetElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.ParseStored([]byte(strings.NewReplacer("DIR", dir, "BLUE", blue, "GREEN", green, "BLOCKS", "2", "SWAP", "true").Replace(elsewherePlan)))
+	p, err := plan.ParseStored(
+		[]byte(
+			strings.NewReplacer("DIR", dir, "BLUE", blue, "GREEN", green, "BLOCKS", "2", "SWAP", "true").
+				Replace(elsewherePlan),
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +171,10 @@ func TestDuetElsewhere(t *testing.T) {
 	for block := 1; block <= 2; block++ {
 		for _, arm := range p.Compare.Arms {
 			place := p.Place(arm.Name, block)
-			want = append(want, fmt.Sprintf("%d %s %s %s", block, arm.Name, arm.Version, place.URL[0]))
+			want = append(
+				want,
+				fmt.Sprintf("%d %s %s %s", block, arm.Name, arm.Version, place.URL[0]),
+			)
 			if place.Name != arm.Name {
 				swapped++
 			}
@@ -161,7 +195,10 @@ func TestDuetElsewhere(t *testing.T) {
 		if at := p.Place(m.Arm, m.Block).URL; !slices.Equal(d.URLs, at) {
 			t.Errorf("block %d: the run of %s was at %v, want %v", m.Block, m.Arm, d.URLs, at)
 		}
-		if x := m.Duet; !r.Validity.Valid || x == nil || x.PausedBy != record.PausedByNothing || x.Turns < 5 || x.Foreign <= 0 || x.Pausing != 0 {
+		if x := m.Duet; !r.Validity.Valid || x == nil || x.PausedBy != record.PausedByNothing ||
+			x.Turns < 5 ||
+			x.Foreign <= 0 ||
+			x.Pausing != 0 {
 			t.Errorf("block %d, %s: %+v, %+v", m.Block, m.Arm, r.Validity.Findings, x)
 		}
 		checkServed(t, r)
@@ -184,11 +221,18 @@ func TestDuetElsewhere(t *testing.T) {
 	}
 }
 
-// TestArmElsewhereDiesAlone: a server that is gone in the middle of a duet makes its own run void, and no other.
+// TestArmElsewhereDiesAlone: a server that is gone in the middle of a duet makes its own run void,
+// and no other.
 func TestArmElsewhereDiesAlone(t *testing.T) {
 	t.Parallel()
 	j := new(journal)
-	_, status, root, output := compareElsewhere(t, serveElsewhere(t, "blue", "127.0.0.1", j, 0), serveElsewhere(t, "green", "127.0.0.2", j, 60), "1", "false")
+	_, status, root, output := compareElsewhere(
+		t,
+		serveElsewhere(t, "blue", "127.0.0.1", j, 0),
+		serveElsewhere(t, "green", "127.0.0.2", j, 60),
+		"1",
+		"false",
+	)
 	if status != exit.Invalid {
 		t.Errorf("status %d, want %d: there is no pair", status, exit.Invalid)
 	}
@@ -202,7 +246,12 @@ func TestArmElsewhereDiesAlone(t *testing.T) {
 	}
 	checkServed(t, base)
 	if dies.Validity.Valid || record.CauseOf(dies.Validity) != record.ByTarget {
-		t.Errorf("the arm's run is valid: %v, by %q: %+v", dies.Validity.Valid, record.CauseOf(dies.Validity), dies.Validity.Findings)
+		t.Errorf(
+			"the arm's run is valid: %v, by %q: %+v",
+			dies.Validity.Valid,
+			record.CauseOf(dies.Validity),
+			dies.Validity.Findings,
+		)
 	}
 	if t.Failed() {
 		t.Log(output)

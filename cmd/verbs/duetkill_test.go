@@ -12,8 +12,8 @@ import (
 	"plimsoll/record"
 )
 
-// A duet that is killed at any moment leaves no process, be it running, frozen or stopped, and no control group, and
-// its comparison goes on to a verdict.
+// A duet that is killed at any moment leaves no process, be it running, frozen or stopped, and no
+// control group, and its comparison goes on to a verdict.
 func TestKilledDuetLeavesNothingAndGoesOn(t *testing.T) {
 	t.Parallel()
 	cmd, root, output := startPlan(t, duetPlan, "compare")
@@ -26,22 +26,41 @@ func TestKilledDuetLeavesNothingAndGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	t.Logf("killed after %v, with %d processes and %d control groups", after, len(started), len(groups))
+	t.Logf(
+		"killed after %v, with %d processes and %d control groups",
+		after,
+		len(started),
+		len(groups),
+	)
 	nothingLeft(t, root, cmd.Process.Pid, started)
 
-	next, said := command(cmd.Path, "compare", "-resume", "last", "-store", filepath.Join(root, "store"))
+	next, said := command(
+		cmd.Path,
+		"compare",
+		"-resume",
+		"last",
+		"-store",
+		filepath.Join(root, "store"),
+	)
 	if err := next.Start(); err != nil {
 		t.Fatal(err)
 	}
 	status := wait(t, next, 3*time.Minute, said)
-	if status == exit.Usage && strings.Contains(said.String(), "is complete: there is nothing to resume") {
+	if status == exit.Usage &&
+		strings.Contains(said.String(), "is complete: there is nothing to resume") {
 		return // it was complete before it was killed
 	}
 	if status != exit.Inconclusive {
-		t.Errorf("it went on to status %d, want %d of a single block\n%s", status, exit.Inconclusive, said)
+		t.Errorf(
+			"it went on to status %d, want %d of a single block\n%s",
+			status,
+			exit.Inconclusive,
+			said,
+		)
 	}
 	_, c, runs := duetOf(t, root, said)
-	if c.State != record.Sealed || len(c.Resumed) != 1 || runs["base"] == nil || runs["new"] == nil {
+	if c.State != record.Sealed || len(c.Resumed) != 1 || runs["base"] == nil ||
+		runs["new"] == nil {
 		t.Fatalf("state %s, resumed %+v, runs %+v\n%s", c.State, c.Resumed, c.Runs, said)
 	}
 	for arm, r := range runs {

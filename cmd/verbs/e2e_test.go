@@ -43,26 +43,42 @@ compare: {arms: {base: {}, new: {}}, combine: true, blocks: 1}
 // safeBuffer is an output that is read while it is written.
 type safeBuffer = lab.Transcript
 
-// startProgram runs the program with a plan in a fresh store. The gates are open: the test's other work on the machine
-// voids no run.
-func startProgram(t *testing.T, measure string, args ...string) (cmd *exec.Cmd, root string, output *safeBuffer) {
+// startProgram runs the program with a plan in a fresh store. The gates are open: the test's other
+// work on the machine voids no run.
+func startProgram(
+	t *testing.T,
+	measure string,
+	args ...string,
+) (cmd *exec.Cmd, root string, output *safeBuffer) {
 	t.Helper()
 	return startPlan(t, fmt.Sprintf(e2ePlan, measure)+openGates, args...)
 }
 
-func startPlan(t *testing.T, text string, args ...string) (cmd *exec.Cmd, root string, output *safeBuffer) {
+func startPlan(
+	t *testing.T,
+	text string,
+	args ...string,
+) (cmd *exec.Cmd, root string, output *safeBuffer) {
 	t.Helper()
 	return startPlanWith(t, nil, text, args...)
 }
 
 // startPlanWith is startPlan with further variables in the program's environment, as NAME=VALUE.
-func startPlanWith(t *testing.T, env []string, text string, args ...string) (cmd *exec.Cmd, root string, output *safeBuffer) {
+func startPlanWith(
+	t *testing.T,
+	env []string,
+	text string,
+	args ...string,
+) (cmd *exec.Cmd, root string, output *safeBuffer) {
 	t.Helper()
 	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err = os.MkdirTemp("", "plimsoll-e2e-") //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	root, err = os.MkdirTemp(
+		"",
+		"plimsoll-e2e-",
+	) //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +88,12 @@ func startPlanWith(t *testing.T, env []string, text string, args ...string) (cmd
 	}
 	planFile := filepath.Join(root, "plan.yaml")
 	writeText(t, planFile, text)
-	cmd, output = command(path, append(append([]string{args[0], "-store", filepath.Join(root, "store")}, args[1:]...), planFile)...)
+	cmd, output = command(
+		path,
+		append(
+			append([]string{args[0], "-store", filepath.Join(root, "store")}, args[1:]...),
+			planFile,
+		)...)
 	cmd.Env = append(cmd.Env, env...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -83,7 +104,8 @@ func startPlanWith(t *testing.T, env []string, text string, args ...string) (cmd
 // command prepares the program; its output goes to one buffer.
 func command(path string, args ...string) (*exec.Cmd, *safeBuffer) {
 	cmd := exec.Command(path, args...)
-	cmd.Env = append(os.Environ(), "PLIMSOLL_CALIBRATE=false") // a rating would take 20 s in every fresh store
+	// a rating would take 20 s in every fresh store
+	cmd.Env = append(os.Environ(), "PLIMSOLL_CALIBRATE=false")
 	output := new(safeBuffer)
 	cmd.Stdout, cmd.Stderr = output, output
 	return cmd, output
@@ -106,9 +128,10 @@ func wait(t *testing.T, cmd *exec.Cmd, limit time.Duration, output *safeBuffer) 
 	return 0
 }
 
-// One run on each database leaves what a person looks for: a sealed record whose users, messages and series are whole,
-// and neither a process nor a secret. That on PostgreSQL has its users in two processes, is asked by a client of
-// Prometheus while it lasts, and writes its series to another server too.
+// One run on each database leaves what a person looks for: a sealed record whose users, messages
+// and series are whole, and neither a process nor a secret. That on PostgreSQL has its users in two
+// processes, is asked by a client of Prometheus while it lasts, and writes its series to another
+// server too.
 func TestRunLeavesARun(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -135,12 +158,23 @@ func leavesARun(t *testing.T, engine string) map[string]bool {
 	srv := httptest.NewServer(outside)
 	defer srv.Close()
 	text := fmt.Sprintf(e2ePlan, "5s") + openGates
-	args := []string{"run", "-json", "-database", engine, fmt.Sprintf("-keep=%v", wide)} // its logs may hold no secret either
+	// its logs may hold no secret either
+	args := []string{"run", "-json", "-database", engine, fmt.Sprintf("-keep=%v", wide)}
 	if wide {
 		text += "placement: {processes: 2}\n"
-		args = append(args, "-serve", "127.0.0.1:0", "-remote-write", srv.URL+"/write?key=s3cret-key")
+		args = append(
+			args,
+			"-serve",
+			"127.0.0.1:0",
+			"-remote-write",
+			srv.URL+"/write?key=s3cret-key",
+		)
 	}
-	cmd, root, output := startPlanWith(t, []string{"PLIMSOLL_REMOTE_WRITE_TOKEN=s3cret-token"}, text, args...)
+	cmd, root, output := startPlanWith(
+		t,
+		[]string{"PLIMSOLL_REMOTE_WRITE_TOKEN=s3cret-token"},
+		text,
+		args...)
 	var secrets []string
 	for deadline := time.Now().Add(90 * time.Second); len(secrets) == 0 && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
@@ -217,12 +251,18 @@ func hasSeries(t *testing.T, dir string, names ...string) {
 	for _, name := range names {
 		res, err := db.Query(t.Context(), "count_over_time("+name+"[10m]) >= 3", time.Now())
 		if err != nil || len(res) != 1 {
-			t.Errorf("%s in the run: %v, %v; want one series of at least three samples", name, res, err)
+			t.Errorf(
+				"%s in the run: %v, %v; want one series of at least three samples",
+				name,
+				res,
+				err,
+			)
 		}
 	}
 }
 
-// secretsOfChildren reads the secrets that the program gave to its server: the DSN's password and the administrator's.
+// secretsOfChildren reads the secrets that the program gave to its server: the DSN's password and
+// the administrator's.
 func secretsOfChildren(parent int) []string {
 	var out []string
 	for pid := range childrenOf(parent) {
@@ -241,8 +281,8 @@ func secretsOfChildren(parent int) []string {
 	return out
 }
 
-// noSecrets greps all files of a store, except for the databases' own data, in which the server keeps
-// verifiers.
+// noSecrets greps all files of a store, except for the databases' own data, in which the server
+// keeps verifiers.
 func noSecrets(t *testing.T, root string, secrets []string) {
 	t.Helper()
 	count := 0
@@ -267,8 +307,8 @@ func noSecrets(t *testing.T, root string, secrets []string) {
 	}
 }
 
-// Whenever the interrupt comes, users, servers and databases end within 10 s, nothing survives, and a run that had
-// begun is readable and not valid.
+// Whenever the interrupt comes, users, servers and databases end within 10 s, nothing survives, and
+// a run that had begun is readable and not valid.
 func TestInterruptAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -290,7 +330,10 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Before the program has asked for signals, the first one ends it at once (-1).
-			if status := wait(t, cmd, 2*time.Minute, output); status != exit.OfSignal(syscall.SIGINT) && !(status == -1 && tt.name == "at once") {
+			if status := wait(t, cmd, 2*time.Minute, output); status != exit.OfSignal(
+				syscall.SIGINT,
+			) &&
+				!(status == -1 && tt.name == "at once") {
 				t.Errorf("exit status %d\n%s", status, output.String())
 			}
 			if left := program.Survivors(root); len(left) > 0 {
@@ -310,23 +353,27 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 	}
 }
 
-// One block of everything: two arms, both tests, report, and the same report again from the store. The number of users
-// that the pilot finds is in the comparison and in the plan of every run, which is the plan with the number written into
-// it; the file of the plan goes on with it.
+// One block of everything: two arms, both tests, report, and the same report again from the store.
+// The number of users that the pilot finds is in the comparison and in the plan of every run, which
+// is the plan with the number written into it; the file of the plan goes on with it.
 func TestCompareEndToEnd(t *testing.T) {
 	t.Parallel()
-	text := strings.NewReplacer("[postgresql, mysql]", "[postgresql]", "users: 10", "users: auto", "max_users: 12", "max_users: 90").Replace(fmt.Sprintf(e2ePlan, "2s")) + openGates
+	text := strings.NewReplacer("[postgresql, mysql]", "[postgresql]", "users: 10", "users: auto", "max_users: 12", "max_users: 90").
+		Replace(fmt.Sprintf(e2ePlan, "2s")) +
+		openGates
 	cmd, root, output := startPlan(t, text, "compare")
 	status := wait(t, cmd, 8*time.Minute, output)
 	if status != exit.Inconclusive && status != exit.Invalid {
 		t.Fatalf("exit status %d for one block\n%s", status, output.String())
 	}
-	said := regexp.MustCompile(`bounded\.users: PostgreSQL auto → (\d+): [a-z]+ uses \d+ % of its cores`).FindStringSubmatch(output.String())
+	said := regexp.MustCompile(`bounded\.users: PostgreSQL auto → (\d+): [a-z]+ uses \d+ % of its cores`).
+		FindStringSubmatch(output.String())
 	if said == nil {
 		t.Fatalf("no number of users:\n%s", output)
 	}
 	dir, c, runs := duetOf(t, root, output)
-	if l := c.UserLevels; len(l) != 1 || fmt.Sprint(l[0].Users) != said[1] || l[0].Engine != plan.PostgreSQL {
+	if l := c.UserLevels; len(l) != 1 || fmt.Sprint(l[0].Users) != said[1] ||
+		l[0].Engine != plan.PostgreSQL {
 		t.Errorf("levels %+v, want %s users", l, said[1])
 	}
 	file, err := known().Parse([]byte(text))
@@ -338,7 +385,11 @@ func TestCompareEndToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p := dialects.WithDefaultRules(file.WithUsersOf(stored)); p.Digest() != c.PlanDigest {
-		t.Errorf("the file of the plan has another digest with the number:\n%s\nand the comparison's:\n%s", p, c.Plan)
+		t.Errorf(
+			"the file of the plan has another digest with the number:\n%s\nand the comparison's:\n%s",
+			p,
+			c.Plan,
+		)
 	}
 	for _, f := range []string{"report.md", "report-full.md", "report.html", "report.json", "comparison.json"} {
 		if fi, err := os.Stat(filepath.Join(dir, f)); err != nil || fi.Size() == 0 {
@@ -346,7 +397,8 @@ func TestCompareEndToEnd(t *testing.T) {
 		}
 	}
 	for _, r := range runs {
-		if m := r.Manifest; m.PlanDigest != c.PlanDigest || !strings.Contains(m.Plan, "\n  users: "+said[1]+"\n") {
+		if m := r.Manifest; m.PlanDigest != c.PlanDigest ||
+			!strings.Contains(m.Plan, "\n  users: "+said[1]+"\n") {
 			t.Errorf("run %s has the plan %s:\n%s", m.ID, m.PlanDigest, m.Plan)
 		}
 		if !r.Validity.Valid {

@@ -34,8 +34,9 @@ const (
 	escapes     = "\x1b[2J\x1b]0;pwned\x07\u009b31m\u202e\u2066\u2028\u200b\x7f\r\n" + forged + "\n"
 )
 
-// An echoTarget stands before the null server. It issues tokens of its own and echoes each secret that it has seen,
-// with bytes that control a terminal or forge a line, in every field of an error that a client may read.
+// An echoTarget stands before the null server. It issues tokens of its own and echoes each secret
+// that it has seen, with bytes that control a terminal or forge a line, in every field of an error
+// that a client may read.
 type echoTarget struct {
 	*httptest.Server
 	behind *httputil.ReverseProxy
@@ -51,7 +52,12 @@ type echoTarget struct {
 
 func startEcho(t *testing.T, attacks func(*http.Request) bool) *echoTarget {
 	t.Helper()
-	h := &echoTarget{behind: nullProxy(t), attacks: attacks, tokens: map[string]string{}, shown: map[string]bool{}}
+	h := &echoTarget{
+		behind:  nullProxy(t),
+		attacks: attacks,
+		tokens:  map[string]string{},
+		shown:   map[string]bool{},
+	}
 	h.behind.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	h.behind.ModifyResponse = h.issue
 	h.Server = httptest.NewServer(h)
@@ -115,11 +121,24 @@ func (h *echoTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.pages++
 		h.mu.Unlock()
 		if pages%3 == 2 {
-			_, _ = fmt.Fprintf(w, "good 1\nbad{a=\"%s%s\"} %s%s\n", strings.ReplaceAll(escapes, "\n", " "), echoedAdmin, echoedUser, strings.ReplaceAll(escapes, "\n", " "))
+			_, _ = fmt.Fprintf(
+				w,
+				"good 1\nbad{a=\"%s%s\"} %s%s\n",
+				strings.ReplaceAll(escapes, "\n", " "),
+				echoedAdmin,
+				echoedUser,
+				strings.ReplaceAll(escapes, "\n", " "),
+			)
 			return
 		}
 		for i, secret := range h.used() { // a good page
-			_, _ = fmt.Fprintf(w, "held{n=\"%d\",a=%q} 1\nheld_too{a=%q} 1\n", i, secret, "x "+secret+" y")
+			_, _ = fmt.Fprintf(
+				w,
+				"held{n=\"%d\",a=%q} 1\nheld_too{a=%q} 1\n",
+				i,
+				secret,
+				"x "+secret+" y",
+			)
 		}
 		return
 	}
@@ -146,7 +165,14 @@ func (h *echoTarget) attack(w http.ResponseWriter, r *http.Request, token string
 	h.n++
 	kind := h.n % 7
 	h.mu.Unlock()
-	all := fmt.Sprintf("%sAuthorization: Bearer %s %s %s %s", escapes, token, echoedAdmin, echoedUser, body)
+	all := fmt.Sprintf(
+		"%sAuthorization: Bearer %s %s %s %s",
+		escapes,
+		token,
+		echoedAdmin,
+		echoedUser,
+		body,
+	)
 	id := []string{all, token, "x." + token + ".y", echoedAdmin, "api.error" + escapes, (token + "." + strings.Repeat("y", 119))[:119], "u1"}[kind]
 	status := []int{500, 400, 403, 401, 404, 503, 200}[kind]
 	w.Header().Set("Content-Type", "application/json")
@@ -155,7 +181,17 @@ func (h *echoTarget) attack(w http.ResponseWriter, r *http.Request, token string
 		w.Header().Set("Token", h.token(""))
 	}
 	w.WriteHeader(status)
-	b, _ := json.Marshal(map[string]any{"id": id, "message": all, "detailed_error": all, "request_id": all, "status": all, "status_code": status, "username": all, "roles": all, "Version": all})
+	b, _ := json.Marshal(map[string]any{
+		"id":             id,
+		"message":        all,
+		"detailed_error": all,
+		"request_id":     all,
+		"status":         all,
+		"status_code":    status,
+		"username":       all,
+		"roles":          all,
+		"Version":        all,
+	})
 	_, _ = w.Write(b)
 }
 
@@ -166,7 +202,8 @@ func controlIn(text string) string {
 			continue
 		}
 		_, n := utf8.DecodeRuneInString(text[i:])
-		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError && n == 1 {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) ||
+			r == utf8.RuneError && n == 1 {
 			return fmt.Sprintf("%q in %q", r, text[max(0, i-60):min(len(text), i+60)])
 		}
 	}
@@ -194,7 +231,12 @@ func unveiled(t *testing.T, where, text string, secrets []string) {
 		encoded, _ := json.Marshal(s)
 		for _, form := range []string{s, string(encoded[1 : len(encoded)-1]), url.QueryEscape(s)} {
 			if i := strings.Index(text, form); i >= 0 {
-				t.Errorf("%s: the secret %q is shown: %q", where, s, text[max(0, i-60):min(len(text), i+60)])
+				t.Errorf(
+					"%s: the secret %q is shown: %q",
+					where,
+					s,
+					text[max(0, i-60):min(len(text), i+60)],
+				)
 				return
 			}
 		}
@@ -208,24 +250,41 @@ func TestEchoingLoginShowsNothing(t *testing.T) {
 		h.mu.Lock()
 		h.n = kind
 		h.mu.Unlock()
-		env := map[string]string{"PLIMSOLL_ADMIN_TOKEN": "t0k3n" + strings.Repeat("7", 21), "PLIMSOLL_ADMIN_PASSWORD": echoedAdmin, "PLIMSOLL_USER_PASSWORD": echoedUser}
+		env := map[string]string{
+			"PLIMSOLL_ADMIN_TOKEN":    "t0k3n" + strings.Repeat("7", 21),
+			"PLIMSOLL_ADMIN_PASSWORD": echoedAdmin,
+			"PLIMSOLL_USER_PASSWORD":  echoedUser,
+		}
 		var out safeBuffer
-		a := &app.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Env: func(k string) string { return env[k] }}
-		if status := run(t.Context(), a, []string{"target", "verify", h.URL}); status != exit.Tool || !strings.Contains(out.String(), "administrator") {
+		a := &app.App{
+			Stdin:  strings.NewReader(""),
+			Stdout: &out,
+			Stderr: &out,
+			Env:    func(k string) string { return env[k] },
+		}
+		if status := run(t.Context(), a, []string{"target", "verify", h.URL}); status != exit.Tool ||
+			!strings.Contains(out.String(), "administrator") {
 			t.Errorf("attack %d: status %d: %s", kind, status, out.String())
 		}
-		harmless(t, fmt.Sprint("attack ", kind), out.String(), append(h.secrets(), env["PLIMSOLL_ADMIN_TOKEN"]))
+		harmless(
+			t,
+			fmt.Sprint("attack ", kind),
+			out.String(),
+			append(h.secrets(), env["PLIMSOLL_ADMIN_TOKEN"]),
+		)
 	}
 }
 
-// A target that echoes every secret in every field, with escapes and forged lines, shows none of it: neither on a
-// terminal nor in a file.
+// A target that echoes every secret in every field, with escapes and forged lines, shows none of
+// it: neither on a terminal nor in a file.
 func TestEchoingTargetShowsNothing(t *testing.T) {
 	t.Parallel()
 	const refused = "does not answer as a server" // by the preflight
 	everything := func(*http.Request) bool { return true }
 	later := func(r *http.Request) bool { // the calls of the load, after provisioning
-		return strings.HasSuffix(r.URL.Path, "/posts") || strings.Contains(r.URL.Path, "/drafts") || strings.Contains(r.URL.Path, "/search") || strings.Contains(r.URL.Path, "/reactions")
+		return strings.HasSuffix(r.URL.Path, "/posts") || strings.Contains(r.URL.Path, "/drafts") ||
+			strings.Contains(r.URL.Path, "/search") ||
+			strings.Contains(r.URL.Path, "/reactions")
 	}
 	plan := `
 name: hostile
@@ -235,7 +294,9 @@ bounded: {users: 15, ramp: 1s, settle: 1s, measure: 2s}
 unbounded: {max_users: 20, start: 10, budget: 1500ms}
 `
 	pinging := func(f func(*http.Request) bool) func(*http.Request) bool {
-		return func(r *http.Request) bool { return !strings.HasSuffix(r.URL.Path, "/system/ping") && f(r) }
+		return func(r *http.Request) bool {
+			return !strings.HasSuffix(r.URL.Path, "/system/ping") && f(r)
+		}
 	}
 	for _, tt := range []struct {
 		name, behavior string
@@ -264,10 +325,22 @@ unbounded: {max_users: 20, start: 10, budget: 1500ms}
 				}
 			}
 			root := filepath.Join(dir, "store")
-			env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": echoedAdmin, "PLIMSOLL_USER_PASSWORD": echoedUser, "PLIMSOLL_STORE": root, "PLIMSOLL_CALIBRATE": "false"}
+			env := map[string]string{
+				"PLIMSOLL_ADMIN_PASSWORD": echoedAdmin,
+				"PLIMSOLL_USER_PASSWORD":  echoedUser,
+				"PLIMSOLL_STORE":          root,
+				"PLIMSOLL_CALIBRATE":      "false",
+			}
 			var stdout, stderr safeBuffer
-			a := &app.App{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: func(k string) string { return env[k] }, Terminal: tt.args[0] == "run"}
-			if status := run(t.Context(), a, append(tt.args, last)); status == exit.OK || (status == exit.Usage) != (tt.tell == refused) {
+			a := &app.App{
+				Stdin:    strings.NewReader(""),
+				Stdout:   &stdout,
+				Stderr:   &stderr,
+				Env:      func(k string) string { return env[k] },
+				Terminal: tt.args[0] == "run",
+			}
+			if status := run(t.Context(), a, append(tt.args, last)); status == exit.OK ||
+				(status == exit.Usage) != (tt.tell == refused) {
 				t.Errorf("exit status %d of a target that fails", status)
 			}
 			talk := strings.ReplaceAll(stderr.String(), "\r\x1b[K", "\n") // ours
@@ -285,8 +358,16 @@ unbounded: {max_users: 20, start: 10, budget: 1500ms}
 			// The output about the stored run, by another process that knows no secret.
 			for _, verb := range [][]string{{"show", onlyRunID(t, root)}, {"show", "-json", onlyRunID(t, root)}, {"ls"}} {
 				var out safeBuffer
-				b := &app.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Env: func(k string) string { return map[string]string{"PLIMSOLL_STORE": root}[k] }}
-				if status := run(t.Context(), b, verb); status == exit.Tool || status == exit.Usage {
+				b := &app.App{
+					Stdin:  strings.NewReader(""),
+					Stdout: &out,
+					Stderr: &out,
+					Env: func(k string) string {
+						return map[string]string{"PLIMSOLL_STORE": root}[k]
+					},
+				}
+				if status := run(t.Context(), b, verb); status == exit.Tool ||
+					status == exit.Usage {
 					t.Errorf("%v: status %d\n%s", verb, status, out.String())
 				}
 				harmless(t, verb[0], out.String(), secrets)
@@ -357,28 +438,67 @@ func TestForeignFilesShowNothing(t *testing.T) {
 	}
 	root := filepath.Join(dir, "store")
 	st := storetest.At(t, root)
-	w, err := st.Create(record.Manifest{ID: "20260101-000000-x-0000", Name: escapes, Arm: escapes, Engine: escapes, Comparison: escapes, Plan: escapes, PlanDigest: escapes,
-		Target: json.RawMessage(`{"version":` + string(quoted) + `}`), Phases: []record.Phase{{Name: "measure", To: 1, Ended: escapes}},
-		Capacity: &record.Capacity{Kind: record.Unstable, Why: escapes, Rule: escapes, Stopped: escapes}})
+	w, err := st.Create(record.Manifest{
+		ID:         "20260101-000000-x-0000",
+		Name:       escapes,
+		Arm:        escapes,
+		Engine:     escapes,
+		Comparison: escapes,
+		Plan:       escapes,
+		PlanDigest: escapes,
+		Target:     json.RawMessage(`{"version":` + string(quoted) + `}`),
+		Phases:     []record.Phase{{Name: "measure", To: 1, Ended: escapes}},
+		Capacity: &record.Capacity{
+			Kind:    record.Unstable,
+			Why:     escapes,
+			Rule:    escapes,
+			Stopped: escapes,
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Seal(t.Context(), record.Validity{Findings: []record.Finding{{Gate: escapes, Level: record.Red, Text: escapes}}}, ""); err != nil {
+	if _, err := w.Seal(t.Context(), record.Validity{Findings: []record.Finding{{
+		Gate:  escapes,
+		Level: record.Red,
+		Text:  escapes,
+	}}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	events := filepath.Join(w.Dir(), record.EventsFile)
-	writeText(t, events, `{"kind":"error","text":`+string(quoted)+"}\n"+`{"kind":"slo","rule":`+string(quoted)+",\"violated\":true}\n")
+	writeText(
+		t,
+		events,
+		`{"kind":"error","text":`+string(
+			quoted,
+		)+"}\n"+`{"kind":"slo","rule":`+string(
+			quoted,
+		)+",\"violated\":true}\n",
+	)
 	cell := write("cell.csv", "pair,base,new\n1,10,\"11"+escapes+"\"\n2,x,y\n")
-	k6 := write("k6.json", `{"metrics":{"http_req_duration":{"contains":`+string(quoted)+`,"type":"trend","values":{"p(95)":1}},"http_reqs":{"contains":"default","type":"counter","values":{"count":1,"rate":1}}}}`)
+	k6 := write(
+		"k6.json",
+		`{"metrics":{"http_req_duration":{"contains":`+string(
+			quoted,
+		)+`,"type":"trend","values":{"p(95)":1}},"http_reqs":{"contains":"default","type":"counter","values":{"count":1,"rate":1}}}}`,
+	)
 	figures := write("figures.txt", "capacity"+escapes+": 12 users\nname: value\n")
-	plan := write("plan.yaml", "name: x\nworkload: {behavor: "+string(quoted)+"}\n"+string(quoted)+": 1\n")
+	plan := write(
+		"plan.yaml",
+		"name: x\nworkload: {behavor: "+string(quoted)+"}\n"+string(quoted)+": 1\n",
+	)
 	for _, args := range [][]string{
 		{"ls"}, {"ls", "-json"}, {"show", "20260101"}, {"show", "-json", "20260101"}, {"judge", cell}, {"judge", "-base", k6, "-new", k6}, {"judge", "-base", figures, "-new", cell},
 		{"judge", "-base", "20260101", "-new", k6}, {"judge", filepath.Join(dir, escapes)}, {"plan", "check", plan}, {"report", filepath.Join(dir, escapes)}, {"show", escapes}, {escapes}, {"run", "-database", escapes, plan},
 		{"target", "verify", escapes}, {"serve", "-prometheus", escapes},
 	} {
 		var out safeBuffer
-		a := &app.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Env: func(k string) string { return map[string]string{"PLIMSOLL_STORE": root}[k] }}
+		a := &app.App{
+			Stdin:  strings.NewReader(""),
+			Stdout: &out,
+			Stderr: &out,
+			Env:    func(k string) string { return map[string]string{"PLIMSOLL_STORE": root}[k] },
+		}
 		run(t.Context(), a, args)
 		harmless(t, strings.ToValidUTF8(fmt.Sprintf("%q", args), "?"), out.String(), nil)
 		if out.String() == "" {

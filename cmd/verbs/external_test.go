@@ -19,8 +19,8 @@ import (
 	"plimsoll/record/store/storetest"
 )
 
-// commandedPlan compares two versions that commands of the plan put onto one server. DIR is the directory of the
-// commands.
+// commandedPlan compares two versions that commands of the plan put onto one server. DIR is the
+// directory of the commands.
 const commandedPlan = `
 name: commanded
 target:
@@ -39,14 +39,16 @@ compare: {arms: {base: {version: "11.0"}, new: {version: "11.1-rc2"}}, blocks: B
 // siteToken is a secret that the commands get by a reference, and print.
 const siteToken = "0123456789-site-token"
 
-// A commandedComparison is one of commandedPlan: where its server is, its scripts by name, and the numbers that it has.
+// A commandedComparison is one of commandedPlan: where its server is, its scripts by name, and the
+// numbers that it has.
 type commandedComparison struct {
 	dir, url      string
 	scripts       map[string]string
 	blocks, retry string
 }
 
-// commandDir returns a directory for the commands of a comparison, with their secrets and other files.
+// commandDir returns a directory for the commands of a comparison, with their secrets and other
+// files.
 func commandDir(t *testing.T, contents map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,13 +69,14 @@ func (c commandedComparison) compare(t *testing.T) (status int, root string, out
 			t.Fatal(err)
 		}
 	}
-	src := strings.NewReplacer("URL", c.url, "DIR", c.dir, "BLOCKS", c.blocks, "RETRY", c.retry).Replace(commandedPlan)
+	src := strings.NewReplacer("URL", c.url, "DIR", c.dir, "BLOCKS", c.blocks, "RETRY", c.retry).
+		Replace(commandedPlan)
 	cmd, root, output := startPlan(t, src, "compare")
 	return wait(t, cmd, 3*time.Minute, output), root, output
 }
 
-// done fails for a status that a comparison of fewer than six blocks does not have. On a busy host some of its runs may
-// be void, and so all of it.
+// done fails for a status that a comparison of fewer than six blocks does not have. On a busy host
+// some of its runs may be void, and so all of it.
 func done(t *testing.T, status int) {
 	t.Helper()
 	if status != exit.Inconclusive && status != exit.Invalid {
@@ -97,9 +100,9 @@ func deployedRuns(t *testing.T, root string) (*store.Store, *record.Comparison, 
 	return st, c, runs
 }
 
-// TestArmsOfOwnCommands compares two directories of a server, each started and stopped by a script of ours: a version
-// is installed when its turn comes and another one is there, the state is put back before every run, the server's own
-// version stands in the runs, and no secret in any file.
+// TestArmsOfOwnCommands compares two directories of a server, each started and stopped by a script
+// of ours: a version is installed when its turn comes and another one is there, the state is put
+// back before every run, the server's own version stands in the runs, and no secret in any file.
 func TestArmsOfOwnCommands(t *testing.T) {
 	t.Parallel()
 	path, err := program.Build()
@@ -121,13 +124,22 @@ fi
 setsid -f sh -c 'echo $$ > $HERE/pid.new; mv $HERE/pid.new $HERE/pid; exec %s refnull -listen 127.0.0.1:%d -version $PLIMSOLL_VERSION' > $HERE/server.log 2>&1 < /dev/null
 while [ ! -s $HERE/pid ]; do sleep 0.05; done
 `, path, port)
-	t.Cleanup(func() { // the server is no child of ours, but it has the directory in its environment
+	// the server is no child of ours, but it has the directory in its environment
+	t.Cleanup(func() {
 		for pid := range program.Survivors(dir) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
-	status, root, output := commandedComparison{dir: dir, url: at, blocks: "2", retry: "0s",
-		scripts: map[string]string{"install": install, "reset": `echo "$PLIMSOLL_ARM" >> $HERE/resets` + "\n"}}.compare(t)
+	status, root, output := commandedComparison{
+		dir:    dir,
+		url:    at,
+		blocks: "2",
+		retry:  "0s",
+		scripts: map[string]string{
+			"install": install,
+			"reset":   `echo "$PLIMSOLL_ARM" >> $HERE/resets` + "\n",
+		},
+	}.compare(t)
 	done(t, status)
 	st, c, runs := deployedRuns(t, root)
 	if c.State != record.Sealed || len(runs) != 4 {
@@ -140,11 +152,24 @@ while [ ! -s $HERE/pid ]; do sleep 0.05; done
 		resets = append(resets, m.Arm)
 		version := map[string]string{"base": "11.0", "new": "11.1-rc2"}[m.Arm]
 		if m.Arm != standing {
-			calls = append(calls, fmt.Sprintf("%s %s block %d run %d engine '' at %s", m.Arm, version, m.Block, m.Order, at))
+			calls = append(
+				calls,
+				fmt.Sprintf(
+					"%s %s block %d run %d engine '' at %s",
+					m.Arm,
+					version,
+					m.Block,
+					m.Order,
+					at,
+				),
+			)
 			standing = m.Arm
 		}
 		d, _ := evidence.TargetOf(m)
-		if record.CauseOf(r.Validity) == record.ByDeployment || d.Version != version || d.Settings["install"] != "install" || d.Settings["state"] != "9 users, 5 channels, 0 posts" || d.Settings["provisioned users"] != "survive the reset" {
+		if record.CauseOf(r.Validity) == record.ByDeployment || d.Version != version ||
+			d.Settings["install"] != "install" ||
+			d.Settings["state"] != "9 users, 5 channels, 0 posts" ||
+			d.Settings["provisioned users"] != "survive the reset" {
 			t.Errorf("run %d: valid %v, target %+v", i, r.Validity.Valid, d)
 		}
 		log, err := os.ReadFile(filepath.Join(r.Dir, "commands.log"))
@@ -198,24 +223,27 @@ func noSecret(t *testing.T, root string, output *safeBuffer) {
 		t.Errorf("the output has the secret:\n%s", output)
 	}
 	masked := false
-	err := filepath.WalkDir(filepath.Join(root, "store"), func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	err := filepath.WalkDir(
+		filepath.Join(root, "store"),
+		func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if strings.Contains(string(b), siteToken) {
+				t.Errorf("%s has the secret", path)
+			}
+			masked = masked || strings.Contains(string(b), "with the token [redacted]")
 			return err
-		}
-		b, err := os.ReadFile(path)
-		if strings.Contains(string(b), siteToken) {
-			t.Errorf("%s has the secret", path)
-		}
-		masked = masked || strings.Contains(string(b), "with the token [redacted]")
-		return err
-	})
+		},
+	)
 	if err != nil || !masked {
 		t.Errorf("no output of a command is kept with the secret masked: %v", err)
 	}
 }
 
-// A site is a server in this process whose version, posts and users are in files, which commands write. Provisioning
-// removes that of the users, of whom there are nine then.
+// A site is a server in this process whose version, posts and users are in files, which commands
+// write. Provisioning removes that of the users, of whom there are nine then.
 func site(t *testing.T, dir string) string {
 	t.Helper()
 	read := func(name, otherwise string) string {
@@ -230,7 +258,12 @@ func site(t *testing.T, dir string) string {
 		case "/api/v4/config/client":
 			fmt.Fprintf(w, `{"Version":%q,"BuildNumber":"dev"}`, read("version", "0.0.0"))
 		case "/api/v4/analytics/old":
-			fmt.Fprintf(w, `[{"name":"channel_open_count","value":5},{"name":"channel_private_count","value":0},{"name":"post_count","value":%s},{"name":"unique_user_count","value":%s}]`, read("posts", "0"), read("users", "9"))
+			fmt.Fprintf(
+				w,
+				`[{"name":"channel_open_count","value":5},{"name":"channel_private_count","value":0},{"name":"post_count","value":%s},{"name":"unique_user_count","value":%s}]`,
+				read("posts", "0"),
+				read("users", "9"),
+			)
 		case "/api/v4/users/me": // whose session is missing is provisioned
 			_ = os.Remove(filepath.Join(dir, "users"))
 			forward.ServeHTTP(w, r)
@@ -240,7 +273,8 @@ func site(t *testing.T, dir string) string {
 	})
 }
 
-// installVersion is an install command that fails as long as the file failing has a number above 0, for the new arm.
+// installVersion is an install command that fails as long as the file failing has a number above 0,
+// for the new arm.
 const installVersion = `
 echo "with the token $SITE_TOKEN"
 n=$(cat $HERE/failing 2>/dev/null || echo 0)
@@ -252,17 +286,25 @@ fi
 echo $PLIMSOLL_VERSION > $HERE/version
 `
 
-// TestInstallThatFailsThreeTimes: the comparison ends and names the command's last words; when the command is mended,
-// it goes on.
+// TestInstallThatFailsThreeTimes: the comparison ends and names the command's last words; when the
+// command is mended, it goes on.
 func TestInstallThatFailsThreeTimes(t *testing.T) {
 	t.Parallel()
 	dir := commandDir(t, map[string]string{"failing": "3"})
-	status, root, output := commandedComparison{dir: dir, url: site(t, dir), blocks: "2", retry: "12s",
-		scripts: map[string]string{"install": installVersion, "reset": "true\n"}}.compare(t)
-	if status != exit.Tool || !strings.Contains(output.String(), "3 runs in a row had no target as the plan wants it") || !strings.Contains(output.String(), "| the package is not there") {
+	status, root, output := commandedComparison{
+		dir:     dir,
+		url:     site(t, dir),
+		blocks:  "2",
+		retry:   "12s",
+		scripts: map[string]string{"install": installVersion, "reset": "true\n"},
+	}.compare(t)
+	if status != exit.Tool ||
+		!strings.Contains(output.String(), "3 runs in a row had no target as the plan wants it") ||
+		!strings.Contains(output.String(), "| the package is not there") {
 		t.Fatalf("status %d\n%s", status, output)
 	}
-	if _, c, runs := deployedRuns(t, root); c.State != record.Interrupted || runs[len(runs)-1].Validity.Valid {
+	if _, c, runs := deployedRuns(t, root); c.State != record.Interrupted ||
+		runs[len(runs)-1].Validity.Valid {
 		t.Errorf("state %s, %d runs", c.State, len(runs))
 	}
 	if left := lines(t, filepath.Join(dir, "failing")); left != "0" {
@@ -272,7 +314,14 @@ func TestInstallThatFailsThreeTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, again := command(path, "compare", "-store", filepath.Join(root, "store"), "-resume", "last")
+	cmd, again := command(
+		path,
+		"compare",
+		"-store",
+		filepath.Join(root, "store"),
+		"-resume",
+		"last",
+	)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,15 @@ func newFleetLab(t *testing.T, hosts ...string) *fleetLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &fleetLab{path: path, side: side, lan: lan, agents: map[string]*exec.Cmd{}, root: t.TempDir(), addr: lan.UsersAddr() + ":4222", target: lan.UsersAddr() + ":8065"}
+	l := &fleetLab{
+		path:   path,
+		side:   side,
+		lan:    lan,
+		agents: map[string]*exec.Cmd{},
+		root:   t.TempDir(),
+		addr:   lan.UsersAddr() + ":4222",
+		target: lan.UsersAddr() + ":8065",
+	}
 	end := func(cmd *exec.Cmd) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
@@ -93,7 +101,20 @@ func newFleetLab(t *testing.T, hosts ...string) *fleetLab {
 func (l *fleetLab) agent(t *testing.T, host string, flags ...string) {
 	t.Helper()
 	_, zone, _ := strings.Cut(host, "-")
-	l.agents[host] = l.in(t, l.lan.Host(host), append([]string{"agent", "-join", "nats://" + l.addr, "-token-file", filepath.Join(l.root, host+".nk"), "-label", "zone=" + zone}, flags...)...)
+	l.agents[host] = l.in(
+		t,
+		l.lan.Host(host),
+		append(
+			[]string{
+				"agent",
+				"-join",
+				"nats://" + l.addr,
+				"-token-file",
+				filepath.Join(l.root, host+".nk"),
+				"-label",
+				"zone=" + zone,
+			},
+			flags...)...)
 }
 
 // in starts the program on a host.
@@ -118,7 +139,16 @@ func (l *fleetLab) carry(t *testing.T, verb, text string) (cmd *exec.Cmd, output
 	t.Helper()
 	file := filepath.Join(l.root, "plan.yaml")
 	writeText(t, file, strings.ReplaceAll(text, "TARGET", l.target))
-	cmd, output = command(l.path, verb, "-store", filepath.Join(l.root, "store"), "-calibrate=false", "-fleet-listen", l.addr, file)
+	cmd, output = command(
+		l.path,
+		verb,
+		"-store",
+		filepath.Join(l.root, "store"),
+		"-calibrate=false",
+		"-fleet-listen",
+		l.addr,
+		file,
+	)
 	cmd.Env = append(cmd.Env, "PLIMSOLL_TEST_ADMIN=of-the-null-server")
 	if err := l.side.Do(cmd.Start); err != nil {
 		t.Fatal(err)
@@ -156,7 +186,11 @@ func TestUsersOnOtherHosts(t *testing.T) {
 			clocks++
 		}
 	}
-	if clocks != 2 || !strings.Contains(output.String(), "agents join by: plimsoll agent -join nats://"+l.addr+" -token-file FILE") {
+	if clocks != 2 ||
+		!strings.Contains(
+			output.String(),
+			"agents join by: plimsoll agent -join nats://"+l.addr+" -token-file FILE",
+		) {
 		t.Errorf("%d clocks; output:\n%s", clocks, output)
 	}
 	u, err := r.Users()
@@ -177,7 +211,8 @@ func TestUsersOnOtherHosts(t *testing.T) {
 		if err != nil || json.Unmarshal(b, &token) != nil {
 			t.Fatal(err)
 		}
-		kept, err := exec.Command("grep", "-rlaF", "-e", token.NKey, filepath.Join(l.root, "store")).CombinedOutput()
+		kept, err := exec.Command("grep", "-rlaF", "-e", token.NKey, filepath.Join(l.root, "store")).
+			CombinedOutput()
 		if err == nil || strings.Contains(l.said()+output.String(), token.NKey) {
 			t.Errorf("a key is in %s, or in what was said", kept)
 		}

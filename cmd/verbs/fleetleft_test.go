@@ -27,8 +27,9 @@ compare: {mode: sequence, blocks: 1, arms: {base: {}, new: {}}, margin: {p95(pos
 sizing: {steps: [10], ramp: 30/s, settle: 200ms, hold: 3s}
 ` + openGates
 
-// TestThoseLeft: agents are chosen by their labels; one that is killed in a block of a comparison, or in a step of a
-// sizing, is missing in its repetition and after that, and no user is given to another within a run.
+// TestThoseLeft: agents are chosen by their labels; one that is killed in a block of a comparison,
+// or in a step of a sizing, is missing in its repetition and after that, and no user is given to
+// another within a run.
 func TestThoseLeft(t *testing.T) {
 	t.Parallel()
 	l := newFleetLab(t, "one-a", "two-a", "one-b")
@@ -51,7 +52,8 @@ func TestThoseLeft(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.State != record.Sealed || len(c.Runs) != 4 || c.Runs[0].Cause != record.ByGenerator {
+			if c.State != record.Sealed || len(c.Runs) != 4 ||
+				c.Runs[0].Cause != record.ByGenerator {
 				t.Errorf("comparison %s: %s, runs %+v", c.State, c.Why, c.Runs)
 			}
 			want = append(want, want[1], want[1]) // the block's second run, and both again
@@ -78,12 +80,19 @@ func TestThoseLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			lost := slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {
-				return f.Gate == "agents" && f.Level == record.Red && strings.Contains(f.Text, "(two-a)")
+				return f.Gate == "agents" && f.Level == record.Red &&
+					strings.Contains(f.Text, "(two-a)")
 			})
 			got = append(got, fmt.Sprint(r.Manifest.Agents, lost))
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: runs with agents, and which was lost: %v, want %v\n%s", verb, got, want, output)
+			t.Errorf(
+				"%s: runs with agents, and which was lost: %v, want %v\n%s",
+				verb,
+				got,
+				want,
+				output,
+			)
 		}
 		if err := os.RemoveAll(filepath.Join(l.root, "store", "runs")); err != nil {
 			t.Fatal(err)

@@ -33,8 +33,8 @@ func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output
 	file := filepath.Join(root, "plan.yaml")
 	text := "name: hangup\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nbounded: {users: 3, ramp: 500ms, settle: 5s, measure: 90s}\n"
 	writeText(t, file, text)
-	// Where these tests themselves run under nohup, their programs would ignore the signal too; a signal that is
-	// caught here is not ignored there.
+	// Where these tests themselves run under nohup, their programs would ignore the signal too; a
+	// signal that is caught here is not ignored there.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(caught) })
@@ -55,16 +55,27 @@ func sealedAs(t *testing.T, root, why string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := r.Verify(); r.Manifest.State != record.Interrupted || r.Validity.Valid || r.Manifest.Why != why || err != nil || len(changed) > 0 {
-		t.Errorf("the run is %s, valid %v, why %q, changed %v, %v; want it sealed as interrupted, %q", r.Manifest.State, r.Validity.Valid, r.Manifest.Why, changed, err, why)
+	if changed, err := r.Verify(); r.Manifest.State != record.Interrupted || r.Validity.Valid ||
+		r.Manifest.Why != why ||
+		err != nil ||
+		len(changed) > 0 {
+		t.Errorf(
+			"the run is %s, valid %v, why %q, changed %v, %v; want it sealed as interrupted, %q",
+			r.Manifest.State,
+			r.Validity.Valid,
+			r.Manifest.Why,
+			changed,
+			err,
+			why,
+		)
 	}
 	if left := program.Survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
 }
 
-// The reader of standard error is gone, as with "2>&1 | head": the run is sealed as interrupted, and not killed by
-// SIGPIPE.
+// The reader of standard error is gone, as with "2>&1 | head": the run is sealed as interrupted,
+// and not killed by SIGPIPE.
 func TestClosedPipeSealsTheRun(t *testing.T) {
 	t.Parallel()
 	cmd, root, output := hangupRun(t)
@@ -135,8 +146,15 @@ func TestSecondHangupIsNoSecondRequest(t *testing.T) {
 			close(signals)
 			exited := 0
 			heed(signals, cancel, io.Discard, func(status int) { exited = status })
-			if exited != tt.exits || context.Cause(ctx) == nil || context.Cause(ctx).Error() != tt.cause {
-				t.Errorf("ended at once with status %d, want %d; cause %v, want %s", exited, tt.exits, context.Cause(ctx), tt.cause)
+			if exited != tt.exits || context.Cause(ctx) == nil ||
+				context.Cause(ctx).Error() != tt.cause {
+				t.Errorf(
+					"ended at once with status %d, want %d; cause %v, want %s",
+					exited,
+					tt.exits,
+					context.Cause(ctx),
+					tt.cause,
+				)
 			}
 		})
 	}
@@ -156,8 +174,14 @@ func TestOutletEndsTheContext(t *testing.T) {
 	}
 	_ = read.Close()
 	var stderr bytes.Buffer
-	a := &app.App{Stdin: strings.NewReader(""), Stdout: o, Stderr: &stderr, Env: func(string) string { return "" }}
-	if status := run(ctx, a, []string{"version"}); status != exit.OfSignal(syscall.SIGPIPE) || stderr.Len() > 0 {
+	a := &app.App{
+		Stdin:  strings.NewReader(""),
+		Stdout: o,
+		Stderr: &stderr,
+		Env:    func(string) string { return "" },
+	}
+	if status := run(ctx, a, []string{"version"}); status != exit.OfSignal(syscall.SIGPIPE) ||
+		stderr.Len() > 0 {
 		t.Errorf("status %d, %q", status, stderr.String())
 	}
 	if cause := context.Cause(ctx); cause == nil || cause.Error() != "interrupted by SIGPIPE" {

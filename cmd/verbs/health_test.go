@@ -39,12 +39,26 @@ func TestAHogBesideTheGeneratorMakesARunInvalid(t *testing.T) {
 		_ = hog.Process.Kill() // a loop keeps nothing
 		_ = hog.Wait()
 	}()
-	cmd, root, output := startPlan(t, fmt.Sprintf("name: beside\ntarget: {driver: refnull}\nplacement: {generator: [%d], target: [0]}\n"+
-		"workload: {behavior: poster, pace: 0.1}\nbounded: {users: 20, ramp: 1s, settle: 1s, measure: 4s}\n", core), "run")
+	cmd, root, output := startPlan(
+		t,
+		fmt.Sprintf(
+			"name: beside\ntarget: {driver: refnull}\nplacement: {generator: [%d], target: [0]}\n"+
+				"workload: {behavior: poster, pace: 0.1}\nbounded: {users: 20, ramp: 1s, settle: 1s, measure: 4s}\n",
+			core,
+		),
+		"run",
+	)
 	status := wait(t, cmd, time.Minute, output)
 	r, _ := onlyRun(t, root)
-	red := slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool { return f.Gate == "core" && f.Level == record.Red })
+	red := slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {
+		return f.Gate == "core" && f.Level == record.Red
+	})
 	if status != exit.Invalid || !red {
-		t.Errorf("status %d, findings %+v; want %d and core", status, r.Validity.Findings, exit.Invalid)
+		t.Errorf(
+			"status %d, findings %+v; want %d and core",
+			status,
+			r.Validity.Findings,
+			exit.Invalid,
+		)
 	}
 }

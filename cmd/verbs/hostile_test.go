@@ -36,8 +36,8 @@ import (
 	"plimsoll/target/lab"
 )
 
-// A hostileMode is the behavior of a server toward its clients from one moment on. Its contents are written again and
-// again until the client is gone.
+// A hostileMode is the behavior of a server toward its clients from one moment on. Its contents are
+// written again and again until the client is gone.
 type hostileMode struct {
 	name   string
 	socket bool          // it is the WebSockets that it does it to, else the requests
@@ -47,8 +47,8 @@ type hostileMode struct {
 	class  measure.Class // of operations that fail by it
 }
 
-// hostileModes returns the modes, with their contents only if contents is set: the process that is measured does not
-// hold it.
+// hostileModes returns the modes, with their contents only if contents is set: the process that is
+// measured does not hold it.
 func hostileModes(contents bool) []hostileMode {
 	modes := []hostileMode{
 		{name: "endless body", class: measure.Body},
@@ -93,8 +93,8 @@ type zeroReader struct{}
 
 func (zeroReader) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// hostile stands before a server that behaves, and passes everything on until it is armed. Then it closes all
-// connections and answers as its mode says.
+// hostile stands before a server that behaves, and passes everything on until it is armed. Then it
+// closes all connections and answers as its mode says.
 type hostile struct {
 	proxy *httputil.ReverseProxy
 
@@ -141,8 +141,12 @@ func (h *hostile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	head := m.head
 	if socket {
-		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
-		head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " + base64.StdEncoding.EncodeToString(sum[:]) + "\r\n\r\n" + head
+		sum := sha1.Sum(
+			[]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"),
+		)
+		head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " + base64.StdEncoding.EncodeToString(
+			sum[:],
+		) + "\r\n\r\n" + head
 		go func() { _, _ = io.Copy(io.Discard, conn) }() // pongs; it ends with the connection
 	}
 	_, err = io.WriteString(conn, head)
@@ -153,9 +157,9 @@ func (h *hostile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestHostileProcess is the server of TestHostileServersStayWithinTheBudget, in a process of its own, whose memory
-// does not count. Its standard input names one mode a line, "" for none, each of which it confirms; it ends with it.
-// PLIMSOLL_HOSTILE_CPU is the core that it has.
+// TestHostileProcess is the server of TestHostileServersStayWithinTheBudget, in a process of its
+// own, whose memory does not count. Its standard input names one mode a line, "" for none, each of
+// which it confirms; it ends with it. PLIMSOLL_HOSTILE_CPU is the core that it has.
 func TestHostileProcess(t *testing.T) {
 	if os.Getenv("PLIMSOLL_HOSTILE_PROCESS") == "" {
 		t.SkipNow() // it is started by another test
@@ -175,8 +179,16 @@ func TestHostileProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h := &hostile{proxy: &httputil.ReverseProxy{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(502) }}, conns: map[net.Conn]bool{}}
+	h := &hostile{
+		proxy: &httputil.ReverseProxy{
+			Transport: &http.Transport{MaxIdleConnsPerHost: 1000},
+			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to) },
+			ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+				w.WriteHeader(502)
+			},
+		},
+		conns: map[net.Conn]bool{},
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -238,8 +250,8 @@ func startHostile(t *testing.T) (address string, arm func(mode string)) {
 
 var residentRE = regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`)
 
-// resident returns the most memory that this process had since it was last called, in bytes; 0 where the kernel does
-// not report it.
+// resident returns the most memory that this process had since it was last called, in bytes; 0
+// where the kernel does not report it.
 func resident(t *testing.T) int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	m := residentRE.FindSubmatch(b)
@@ -253,13 +265,20 @@ func resident(t *testing.T) int64 {
 	return n << 10
 }
 
-// However a server floods its users, the answers under way stay within the byte budget and the process below a bound,
-// each operation beyond a limit fails with the class body or ws and is counted, no user is lost, and late users are
-// reported as late. With PLIMSOLL_HOSTILE_USERS=1000 it is the figure of docs/validity.md: below 1 GB.
+// However a server floods its users, the answers under way stay within the byte budget and the
+// process below a bound, each operation beyond a limit fails with the class body or ws and is
+// counted, no user is lost, and late users are reported as late. With PLIMSOLL_HOSTILE_USERS=1000
+// it is the figure of docs/validity.md: below 1 GB.
 func TestHostileServersStayWithinTheBudget(t *testing.T) {
-	users, pace, budget, bound := 100, 0.02, int64(48<<20), int64(512<<20)
+	users := 100
+	pace := 0.02
+	budget := int64(48 << 20)
+	bound := int64(512 << 20)
 	if n, err := strconv.Atoi(os.Getenv("PLIMSOLL_HOSTILE_USERS")); err == nil && n > 0 {
-		users, pace, budget, bound = n, 1, wire.DefaultBudget, 1e9
+		users = n
+		pace = 1
+		budget = wire.DefaultBudget
+		bound = 1e9
 	}
 	if race.Enabled {
 		users = 25 // memory is not looked at
@@ -271,13 +290,27 @@ func TestHostileServersStayWithinTheBudget(t *testing.T) {
 		t.Run(mode.name, func(t *testing.T) {
 			debug.FreeOSMemory()
 			reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
-			env := workload.Env{URL: address, Seed: 7, Pace: pace, Registry: reg, Timeout: 10 * time.Second, Ledger: workload.NewLedger(0, 1), Tally: new(workload.Tally),
-				Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] }}
+			env := workload.Env{
+				URL:      address,
+				Seed:     7,
+				Pace:     pace,
+				Registry: reg,
+				Timeout:  10 * time.Second,
+				Ledger:   workload.NewLedger(0, 1),
+				Tally:    new(workload.Tally),
+				Secret: func(name string) string {
+					return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name]
+				},
+			}
 			b := &mattermost.Person{}
 			if err := b.Provision(t.Context(), env, users); err != nil {
 				t.Fatal(err)
 			}
-			local, err := engine.New(t.Context(), engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Clock: clock.New(time.Now())})
+			local, err := engine.New(t.Context(), engine.Config{
+				Env:   env,
+				Mix:   []engine.Part{{Behavior: b, Share: 1}},
+				Clock: clock.New(time.Now()),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,14 +325,19 @@ func TestHostileServersStayWithinTheBudget(t *testing.T) {
 					}
 				}
 			}
-			until("all users acting", func() bool { _, active, _ := local.Users(); return active == users })
+			until("all users acting", func() bool {
+				_, active, _ := local.Users()
+				return active == users
+			})
 			reg.Cut()
 			before, _ := wire.Refused(), resident(t)
 			wire.Process().Peak()
 			arm(mode.name)
 			seen := func() wire.Refusals { return wire.Refused().Sub(before) }
 			refused := func() int64 { r := seen(); return r.Beyond() + r.Budget }
-			until(fmt.Sprintf("a refusal for each of %d users", users), func() bool { return refused() >= int64(users) })
+			until(fmt.Sprintf("a refusal for each of %d users", users), func() bool {
+				return refused() >= int64(users)
+			})
 			classes, late := [measure.NumClasses]uint64{}, new(measure.Histogram)
 			take := func() {
 				late.Reset() // the first time it holds that all connections broke at once
@@ -316,11 +354,25 @@ func TestHostileServersStayWithinTheBudget(t *testing.T) {
 			more := refused() + int64(users/2)
 			until("half as many again", func() bool { return refused() >= more })
 			take()
-			got, peak, most := seen(), wire.Process().Peak(), resident(t)
+			got := seen()
+			peak := wire.Process().Peak()
+			most := resident(t)
 			arm("")
 			_, active, failed := local.Users()
 			local.Stop(2 * time.Second)
-			t.Logf("%d users: %+v; held %d MB of %d MB, process %d MB; %d of class %v; lag p99 %v of %d; classes %v", users, got, peak>>20, budget>>20, most>>20, classes[mode.class], mode.class, late.Quantile(0.99), late.Count(), classes)
+			t.Logf(
+				"%d users: %+v; held %d MB of %d MB, process %d MB; %d of class %v; lag p99 %v of %d; classes %v",
+				users,
+				got,
+				peak>>20,
+				budget>>20,
+				most>>20,
+				classes[mode.class],
+				mode.class,
+				late.Quantile(0.99),
+				late.Count(),
+				classes,
+			)
 			if peak > budget {
 				t.Errorf("answers held %d bytes at once, of a budget of %d", peak, budget)
 			}
@@ -340,7 +392,8 @@ func TestHostileServersStayWithinTheBudget(t *testing.T) {
 			if classes[mode.class] == 0 {
 				t.Errorf("nothing failed with class %v: %v", mode.class, classes)
 			}
-			if sockets := got.Messages + got.Fragments + got.Controls; mode.socket != (sockets > 0) || mode.socket && got.Bodies > 0 {
+			if sockets := got.Messages + got.Fragments + got.Controls; mode.socket != (sockets > 0) ||
+				mode.socket && got.Bodies > 0 {
 				t.Errorf("refused %+v", got)
 			}
 			if failed > 0 || active == 0 {

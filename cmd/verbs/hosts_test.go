@@ -38,11 +38,12 @@ bounded:
 unbounded: {max_users: 40, window: 1s, budget: 10s} # run has no search; its rules look back over this window
 ` + openGates
 
-// TestHostsOfTheirOwn: servers, proxy, database and replica are network namespaces, and the replica's replay is stopped
-// for five seconds. Both servers get the same load and hold WebSockets by their own counters, no message is lost between
-// them, each host counts its own segments and sockets, and the run names the hosts' addresses. The lag is in its series,
-// its graphs and its pages, and the rule that it breaks names the replica. Nothing is left when the program ends, or is
-// killed.
+// TestHostsOfTheirOwn: servers, proxy, database and replica are network namespaces, and the
+// replica's replay is stopped for five seconds. Both servers get the same load and hold WebSockets
+// by their own counters, no message is lost between them, each host counts its own segments and
+// sockets, and the run names the hosts' addresses. The lag is in its series, its graphs and its
+// pages, and the rule that it breaks names the replica. Nothing is left when the program ends, or
+// is killed.
 func TestHostsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -72,7 +73,10 @@ func TestHostsOfTheirOwn(t *testing.T) {
 	if status := wait(t, cmd, 2*time.Minute, output); status != exit.SLO && status != exit.Invalid {
 		t.Fatalf("exit status %d\n%s", status, output)
 	}
-	if !strings.Contains(output.String(), "rule broken: promql: max(max_over_time(plimsoll_replication_lag_seconds[$window])) < 2: ") ||
+	if !strings.Contains(
+		output.String(),
+		"rule broken: promql: max(max_over_time(plimsoll_replication_lag_seconds[$window])) < 2: ",
+	) ||
 		!strings.Contains(output.String(), " (replica-0, worst ") {
 		t.Errorf("the broken rule or the replica is not named\n%s", output)
 	}
@@ -97,7 +101,8 @@ func TestHostsOfTheirOwn(t *testing.T) {
 	requests := func(app string) float64 {
 		return grown("mattermost_http_requests_total", fmt.Sprintf("instance=%q", app))
 	}
-	if a, b := requests("app-0"), requests("app-1"); a < 50 || b < 50 || a/(a+b) < 0.48 || a/(a+b) > 0.52 {
+	if a, b := requests("app-0"), requests("app-1"); a < 50 || b < 50 || a/(a+b) < 0.48 ||
+		a/(a+b) > 0.52 {
 		t.Errorf("%v and %v requests, want halves within 2 points", a, b)
 	}
 	for _, instance := range []string{"app-0", "app-1", "proxy-0", "db-0", "replica-0"} {
@@ -133,10 +138,18 @@ func TestHostsOfTheirOwn(t *testing.T) {
 	gone(t, root, marks)
 
 	// It is killed as soon as there are hosts: four without the replica, and a switch.
-	cmd, root, output = startPlan(t, strings.Replace(hostsPlan, "replicas: 1, ", "", 1), "target", "up")
+	cmd, root, output = startPlan(
+		t,
+		strings.Replace(hostsPlan, "replicas: 1, ", "", 1),
+		"target",
+		"up",
+	)
 	there := []string{}
 	for end := time.Now().Add(time.Minute); len(there) < 5 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		marks = []string{fmt.Sprintf("plimsoll-%d-", cmd.Process.Pid), fmt.Sprintf("plimsoll-%d-", isolatedIn(root))}
+		marks = []string{
+			fmt.Sprintf("plimsoll-%d-", cmd.Process.Pid),
+			fmt.Sprintf("plimsoll-%d-", isolatedIn(root)),
+		}
 		there, _ = filepath.Glob("/run/netns/" + marks[1] + "*")
 	}
 	if len(there) < 5 {
@@ -152,18 +165,21 @@ func TestHostsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// isolatedIn returns the program that carries a verb out in a network of its own; 0 while there is none.
+// isolatedIn returns the program that carries a verb out in a network of its own; 0 while there is
+// none.
 func isolatedIn(root string) int {
 	own, _ := os.Readlink("/proc/self/ns/net")
 	for pid, line := range program.Survivors(root) {
-		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && at != own && (strings.Contains(line, " run -store") || strings.Contains(line, " target -store")) {
+		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && at != own &&
+			(strings.Contains(line, " run -store") || strings.Contains(line, " target -store")) {
 			return pid
 		}
 	}
 	return 0
 }
 
-// gone waits until no namespace and no control group of these marks is there, and no process below root.
+// gone waits until no namespace and no control group of these marks is there, and no process below
+// root.
 func gone(t *testing.T, root string, marks []string) {
 	t.Helper()
 	left := func() []string {
@@ -197,8 +213,8 @@ func links(t *testing.T) string {
 	return strings.Join(own, "")
 }
 
-// TestDelayNeedsNetem: a kernel without netem is named by plan check, and the run is refused before it begins; a kernel
-// with it is no problem.
+// TestDelayNeedsNetem: a kernel without netem is named by plan check, and the run is refused before
+// it begins; a kernel with it is no problem.
 func TestDelayNeedsNetem(t *testing.T) {
 	needsRoot(t)
 	text := strings.Replace(hostsPlan, "rate: 1Gbit/s", "delay: 1ms", 1)
@@ -220,7 +236,9 @@ func TestDelayNeedsNetem(t *testing.T) {
 		return
 	}
 	a := &app.App{Env: func(string) string { return "" }, Stderr: io.Discard}
-	if done, err := a.Program().Isolate(t.Context(), p, t.TempDir()); done || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "or remove delay") {
+	if done, err := a.Program().Isolate(t.Context(), p, t.TempDir()); done ||
+		exit.Of(err) != exit.Usage ||
+		!strings.Contains(err.Error(), "or remove delay") {
 		t.Errorf("the run: %v", err)
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// http2Plan runs users of two processes against a server behind TLS. DIR has the certificate and a password.
+// http2Plan runs users of two processes against a server behind TLS. DIR has the certificate and a
+// password.
 const http2Plan = `
 name: second
 target: {driver: external, url: "URL", ready: /api/v4/system/ping, ca: "DIR/own.pem", http: h2}
@@ -25,8 +26,8 @@ workload:
 bounded: {users: 6, ramp: 200ms, settle: 0s, measure: 1s, slo: ["rate(errors) < 60%"]}
 ` + openGates
 
-// TestHTTP2 runs a plan with target.http: h2: every request of the users is HTTP/2 and their WebSockets are HTTP/1.1. A
-// server that does not speak it is named with the remedy.
+// TestHTTP2 runs a plan with target.http: h2: every request of the users is HTTP/2 and their
+// WebSockets are HTTP/1.1. A server that does not speak it is named with the remedy.
 func TestHTTP2(t *testing.T) {
 	t.Parallel()
 	forward := nullProxy(t)
@@ -50,13 +51,19 @@ func TestHTTP2(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "own.pem"), cert, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cmd, _, out := startPlan(t, strings.NewReplacer("URL", srv.URL, "DIR", dir).Replace(http2Plan), "run")
+		cmd, _, out := startPlan(
+			t,
+			strings.NewReplacer("URL", srv.URL, "DIR", dir).Replace(http2Plan),
+			"run",
+		)
 		status = wait(t, cmd, 3*time.Minute, out)
 		return status, out.String()
 	}
 	_, output := run(true)
 	mu.Lock()
-	if !strings.Contains(output, ": sealed") || seen["HTTP/2 upgrade=false"] < 20 || seen["HTTP/1 upgrade=true"] < 6 || len(seen) != 2 {
+	if !strings.Contains(output, ": sealed") || seen["HTTP/2 upgrade=false"] < 20 ||
+		seen["HTTP/1 upgrade=true"] < 6 ||
+		len(seen) != 2 {
 		t.Errorf("requests %v\n%s", seen, output)
 	}
 	mu.Unlock()

@@ -15,13 +15,18 @@ import (
 func answered(t *testing.T, file string, answers ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &app.App{Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }}
+	a := &app.App{
+		Stdin:  strings.NewReader(strings.Join(answers, "\n") + "\n"),
+		Stdout: &out,
+		Stderr: &errs,
+		Env:    func(string) string { return "" },
+	}
 	status = run(t.Context(), a, []string{"init", "-o", file})
 	return status, out.String(), errs.String()
 }
 
-// TestInitWritesGoodPlans: every combination of answers gives a plan that plan check calls good, and that its verb
-// accepts.
+// TestInitWritesGoodPlans: every combination of answers gives a plan that plan check calls good,
+// and that its verb accepts.
 func TestInitWritesGoodPlans(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -33,7 +38,9 @@ func TestInitWritesGoodPlans(t *testing.T) {
 			t.Errorf("%q: status %d\n%s%s", answers, status, out, errs)
 			return
 		}
-		if status, out, errs := ranWith(t, "plan", "check", file); status != exit.OK || !strings.Contains(out, ": good, sha256:") || strings.Contains(out, "cannot be compared") {
+		if status, out, errs := ranWith(t, "plan", "check", file); status != exit.OK ||
+			!strings.Contains(out, ": good, sha256:") ||
+			strings.Contains(out, "cannot be compared") {
 			t.Errorf("%q: plan check has status %d\n%s%s", answers, status, out, errs)
 		}
 	}
@@ -75,8 +82,12 @@ func TestInitRefusesAnswers(t *testing.T) {
 		{"http://host|hold|0", `"0": want a whole number from 1 to`},
 		{"http://host|hold|5|soon", `"soon": want a whole number from 1 to`},
 	} {
-		status, out, errs := answered(t, filepath.Join(dir, "p.yaml"), strings.Split(tt.answers, "|")...)
-		if status != exit.Usage || out != "" || !strings.Contains(errs, tt.want) || strings.Contains(errs, "pass@") {
+		status, out, errs := answered(
+			t,
+			filepath.Join(dir, "p.yaml"),
+			strings.Split(tt.answers, "|")...)
+		if status != exit.Usage || out != "" || !strings.Contains(errs, tt.want) ||
+			strings.Contains(errs, "pass@") {
 			t.Errorf("%q: status %d\n%s%s\nwant %s", tt.answers, status, out, errs, tt.want)
 		}
 	}

@@ -12,7 +12,11 @@ import (
 
 // A verb that a signal ended has the status of the signal, as shells have it.
 func TestInterruptedStatus(t *testing.T) {
-	for s, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+	for s, want := range map[syscall.Signal]int{
+		syscall.SIGINT:  130,
+		syscall.SIGTERM: 143,
+		syscall.SIGHUP:  129,
+	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(interrupted{s})
 		var out, errs bytes.Buffer

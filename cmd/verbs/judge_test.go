@@ -21,8 +21,8 @@ func fixture(t *testing.T, elem ...string) string {
 	return string(data)
 }
 
-// A file of each format is recognized as that format and no other, with a byte order mark or in UTF-16 too, and an
-// unknown one gets the list of all.
+// A file of each format is recognized as that format and no other, with a byte order mark or in
+// UTF-16 too, and an unknown one gets the list of all.
 func TestFormatsAreRecognized(t *testing.T) {
 	for want, text := range map[string]string{
 		"load-test-ng": strings.ReplaceAll(resultsText([2]string{"v1", "v2"}, [][3]string{{"mysql", "14186", "16007"}}), "=Comp", "=\nComp"),
@@ -61,12 +61,19 @@ func TestFormatsAreRecognized(t *testing.T) {
 // The supported users in the results of load-test-ng are comparisons of a trend.
 func TestTrendOfResults(t *testing.T) {
 	status, out, errOut := call(t, map[string]string{
-		"a.txt": resultsText([2]string{"v1", "v2"}, [][3]string{{"mysql", "14186", "16007"}}) + "notes\n",
+		"a.txt": resultsText(
+			[2]string{"v1", "v2"},
+			[][3]string{{"mysql", "14186", "16007"}},
+		) + "notes\n",
 		"b.txt": resultsText([2]string{"v2", "v3"}, [][3]string{{"mysql", "100", "110"}}),
 		"c.txt": resultsText([2]string{"base", "new"}, [][3]string{{"mysql", "100", "110"}}),
 		"d.csv": "base_release,new_release,base,new\nv3,v4,1,2\nv3,v4,1,3\n",
 	}, "report", "trend", "a.txt", "b.txt", "c.txt", "d.csv")
-	if status != exit.OK || !strings.Contains(errOut, "a.txt: from line 15 on, lines outside of the results were not read: 1") {
+	if status != exit.OK ||
+		!strings.Contains(
+			errOut,
+			"a.txt: from line 15 on, lines outside of the results were not read: 1",
+		) {
 		t.Errorf("status %d, %q", status, errOut)
 	}
 	for _, want := range []string{"from v1 to v3", "from base of c.txt to new of c.txt"} {
@@ -74,8 +81,18 @@ func TestTrendOfResults(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
-	status, _, errOut = call(t, map[string]string{"a.csv": "base,new\n1,2\n"}, "report", "trend", "a.csv")
-	if status != exit.Usage || !strings.Contains(errOut, "without releases: name them in the columns base_release and new_release") {
+	status, _, errOut = call(
+		t,
+		map[string]string{"a.csv": "base,new\n1,2\n"},
+		"report",
+		"trend",
+		"a.csv",
+	)
+	if status != exit.Usage ||
+		!strings.Contains(
+			errOut,
+			"without releases: name them in the columns base_release and new_release",
+		) {
 		t.Errorf("pairs: status %d, %q", status, errOut)
 	}
 }

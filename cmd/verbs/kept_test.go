@@ -47,9 +47,9 @@ type keptShape struct {
 	blocks            int // default 2
 }
 
-// keptComparison writes a comparison of two arms on two databases in two blocks into a store: eight runs, each of which
-// carries both tests. They hold the same histograms and series (hard links to one run), of the names and numbers that a
-// real run has, and different capacities.
+// keptComparison writes a comparison of two arms on two databases in two blocks into a store: eight
+// runs, each of which carries both tests. They hold the same histograms and series (hard links to
+// one run), of the names and numbers that a real run has, and different capacities.
 func keptComparison(tb testing.TB, root string, shape keptShape) (st *store.Store, id string) {
 	tb.Helper()
 	st, err := store.Open(root)
@@ -57,23 +57,44 @@ func keptComparison(tb testing.TB, root string, shape keptShape) (st *store.Stor
 		tb.Fatal(err)
 	}
 	blocks := cmp.Or(shape.blocks, 2)
-	p, err := plan.Parse([]byte(strings.Replace(keptPlan, "blocks: 2", fmt.Sprint("blocks: ", blocks), 1)))
+	p, err := plan.Parse(
+		[]byte(strings.Replace(keptPlan, "blocks: 2", fmt.Sprint("blocks: ", blocks), 1)),
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
 	first := keptRun(tb, st, p, epoch, shape)
-	c := &record.Comparison{Format: 1, ID: "20260504-093000-stored", Name: "stored", Tool: "devel", Plan: p.String(), PlanDigest: p.Digest(),
-		Started: epoch, Ended: epoch.Add(12 * time.Hour), State: record.Sealed, Arms: []string{"base", "new"}, Engines: []string{"postgresql", "mysql"}, Blocks: blocks}
+	c := &record.Comparison{
+		Format:     1,
+		ID:         "20260504-093000-stored",
+		Name:       "stored",
+		Tool:       "devel",
+		Plan:       p.String(),
+		PlanDigest: p.Digest(),
+		Started:    epoch,
+		Ended:      epoch.Add(12 * time.Hour),
+		State:      record.Sealed,
+		Arms:       []string{"base", "new"},
+		Engines:    []string{"postgresql", "mysql"},
+		Blocks:     blocks,
+	}
 	for block := 1; block <= blocks; block++ {
 		order := 0
 		for _, engine := range c.Engines {
 			for _, arm := range c.Arms {
 				order++
 				m := first.Manifest
-				m.ID, m.Block, m.Order, m.Arm, m.Engine, m.Comparison = fmt.Sprintf("%s-%d-%s-%s", first.Manifest.ID, block, engine, arm), block, order, arm, engine, c.ID
+				m.ID, m.Block, m.Order, m.Arm, m.Engine, m.Comparison = fmt.Sprintf(
+					"%s-%d-%s-%s",
+					first.Manifest.ID,
+					block,
+					engine,
+					arm,
+				), block, order, arm, engine, c.ID
 				m.Digest, m.InDigests = "", true // the first run's is of another manifest
-				if shape.blocks > 0 {            // runs that are told apart by their times, and nearly at those of their series
+				// runs that are told apart by their times, and nearly at those of their series
+				if shape.blocks > 0 {
 					m.Epoch = epoch.Add(time.Duration(4*block+order) * time.Millisecond)
 				}
 				users := *m.Capacity
@@ -88,7 +109,15 @@ func keptComparison(tb testing.TB, root string, shape keptShape) (st *store.Stor
 				if err != nil {
 					tb.Fatal(err)
 				}
-				c.Runs = append(c.Runs, record.ComparisonRun{Run: m.ID, Digest: digest, Block: block, Order: order, Arm: arm, Engine: engine, Valid: true})
+				c.Runs = append(c.Runs, record.ComparisonRun{
+					Run:    m.ID,
+					Digest: digest,
+					Block:  block,
+					Order:  order,
+					Arm:    arm,
+					Engine: engine,
+					Valid:  true,
+				})
 			}
 		}
 	}
@@ -123,7 +152,13 @@ func link(tb testing.TB, from, to string) {
 }
 
 // keptRun writes one run.
-func keptRun(tb testing.TB, st *store.Store, p *plan.Plan, epoch time.Time, shape keptShape) *record.Run {
+func keptRun(
+	tb testing.TB,
+	st *store.Store,
+	p *plan.Plan,
+	epoch time.Time,
+	shape keptShape,
+) *record.Run {
 	tb.Helper()
 	must := func(err error) {
 		tb.Helper()
@@ -135,24 +170,61 @@ func keptRun(tb testing.TB, st *store.Store, p *plan.Plan, epoch time.Time, shap
 	at := func(part float64) time.Duration {
 		return time.Duration(part*float64(shape.seconds)) * time.Second
 	}
-	phases := []record.Phase{{Name: "ramp", To: at(1. / 9), Users: 5000}, {Name: "settle", To: at(1. / 6), Users: 5000}, {Name: "measure", To: at(2. / 3), Users: 5000}, {Name: "search", To: at(1), Users: 8000}}
+	phases := []record.Phase{{
+		Name:  "ramp",
+		To:    at(1. / 9),
+		Users: 5000,
+	}, {
+		Name:  "settle",
+		To:    at(1. / 6),
+		Users: 5000,
+	}, {Name: "measure", To: at(2. / 3), Users: 5000}, {Name: "search", To: at(1), Users: 8000}}
 	for i := range phases[1:] {
 		phases[i+1].From = phases[i].To
 	}
-	w, err := st.Create(record.Manifest{ID: store.NewID(epoch, "stored"), Name: "stored", Tool: "devel", Epoch: epoch, Plan: p.String(), PlanDigest: p.Digest(),
-		Seed: 1, Target: json.RawMessage(`{"driver":"refchat","database":{"name":"Example DB","version":"15"}}`), Host: json.RawMessage(`{"cpus":2,"kernel":"6.1"}`)})
+	w, err := st.Create(record.Manifest{
+		ID:         store.NewID(epoch, "stored"),
+		Name:       "stored",
+		Tool:       "devel",
+		Epoch:      epoch,
+		Plan:       p.String(),
+		PlanDigest: p.Digest(),
+		Seed:       1,
+		Target: json.RawMessage(
+			`{"driver":"refchat","database":{"name":"Example DB","version":"15"}}`,
+		),
+		Host: json.RawMessage(`{"cpus":2,"kernel":"6.1"}`),
+	})
 	must(err)
 	db, err := series.Create(filepath.Join(w.Dir(), record.SeriesDir))
 	must(err)
 	s := newKeptSeries(tb, p, shape)
-	names := []string{"post", "view", "read", "thread", "search", "typing", "login", "upload", "channels", "users", "reaction", "status", "delivery", "schedule"}
+	names := []string{
+		"post",
+		"view",
+		"read",
+		"thread",
+		"search",
+		"typing",
+		"login",
+		"upload",
+		"channels",
+		"users",
+		"reaction",
+		"status",
+		"delivery",
+		"schedule",
+	}
 	windows := make([]*measure.Window, len(names))
 	for i, n := range names {
 		windows[i] = measure.NewWindow(n)
 	}
 	for second := range shape.seconds {
 		now := time.Duration(second+1) * time.Second
-		load := math.Min(1, float64(now)/float64(phases[0].To)) * (1 + 0.6*math.Max(0, (now-phases[3].From).Seconds()/(phases[3].To-phases[3].From).Seconds()))
+		load := math.Min(
+			1,
+			float64(now)/float64(phases[0].To),
+		) * (1 + 0.6*math.Max(0, (now-phases[3].From).Seconds()/(phases[3].To-phases[3].From).Seconds()))
 		for i, win := range windows {
 			win.Response.Reset()
 			win.Service.Reset()
@@ -172,8 +244,27 @@ func keptRun(tb testing.TB, st *store.Store, p *plan.Plan, epoch time.Time, shap
 		must(w.Windows(second, windows))
 		users := int(5000 * load)
 		must(w.Event(record.Event{At: now, Kind: "users", Users: users}))
-		must(w.Event(record.Event{At: now, Kind: "gates", Phase: "search", Readings: map[string]float64{"lag": 2.5, "core": 40 + load, "cpu": 31, "gc": 0.2, "inbox": 4, "fds_free": 18000, "memory": 12,
-			"ports": 3, "steal": 0, "throttled": 0, "others": 1.5, "clocks": 0.1, "retransmits": 0, "pause": 1.25}}))
+		must(w.Event(record.Event{
+			At:    now,
+			Kind:  "gates",
+			Phase: "search",
+			Readings: map[string]float64{
+				"lag":         2.5,
+				"core":        40 + load,
+				"cpu":         31,
+				"gc":          0.2,
+				"inbox":       4,
+				"fds_free":    18000,
+				"memory":      12,
+				"ports":       3,
+				"steal":       0,
+				"throttled":   0,
+				"others":      1.5,
+				"clocks":      0.1,
+				"retransmits": 0,
+				"pause":       1.25,
+			},
+		}))
 		phase := "search"
 		for _, ph := range phases {
 			if now > ph.From && now <= ph.To {
@@ -183,10 +274,27 @@ func keptRun(tb testing.TB, st *store.Store, p *plan.Plan, epoch time.Time, shap
 		for i, r := range p.Unbounded.SLO {
 			if now%(15*time.Second) == 0 {
 				share := load * float64(i+1) / 8
-				must(w.Event(record.Event{At: now, Kind: "slo", Rule: r.Source, Value: share * r.Threshold, Limit: r.Threshold, Count: 9000, Violated: share > 1, Phase: phase}))
+				must(w.Event(record.Event{
+					At:       now,
+					Kind:     "slo",
+					Rule:     r.Source,
+					Value:    share * r.Threshold,
+					Limit:    r.Threshold,
+					Count:    9000,
+					Violated: share > 1,
+					Phase:    phase,
+				}))
 			}
 			if now == phases[2].To {
-				must(w.Event(record.Event{At: now, Kind: "slo", Rule: r.Source, Value: r.Threshold / 2, Limit: r.Threshold, Count: 90000, Phase: "measured"}))
+				must(w.Event(record.Event{
+					At:    now,
+					Kind:  "slo",
+					Rule:  r.Source,
+					Value: r.Threshold / 2,
+					Limit: r.Threshold,
+					Count: 90000,
+					Phase: "measured",
+				}))
 			}
 		}
 		must(db.Append(epoch.Add(now), s.second(rng, load, users)))
@@ -195,8 +303,19 @@ func keptRun(tb testing.TB, st *store.Store, p *plan.Plan, epoch time.Time, shap
 	must(w.Update(func(m *record.Manifest) {
 		m.Phases = phases
 		rule := p.Unbounded.SLO[3].Source
-		m.Capacity = &record.Capacity{Kind: record.Estimate, Users: 7500, Lo: 7300, Hi: 7700, Rule: rule, Stopped: "precision: the interval is narrow enough",
-			Margins: []record.RuleMargin{{Rule: rule, Value: 0.85, Limit: 0.85}, {Rule: p.Unbounded.SLO[0].Source, Value: 0.5, Limit: 2}}}
+		m.Capacity = &record.Capacity{
+			Kind:    record.Estimate,
+			Users:   7500,
+			Lo:      7300,
+			Hi:      7700,
+			Rule:    rule,
+			Stopped: "precision: the interval is narrow enough",
+			Margins: []record.RuleMargin{{
+				Rule:  rule,
+				Value: 0.85,
+				Limit: 0.85,
+			}, {Rule: p.Unbounded.SLO[0].Source, Value: 0.5, Limit: 2}},
+		}
 	}))
 	must(catalog().KeepGraphs(tb.Context(), w.Dir(), w.Manifest(), p.Workload.Pace))
 	_, err = w.Seal(tb.Context(), record.Validity{Valid: true}, "")
@@ -222,20 +341,43 @@ func newKeptSeries(tb testing.TB, p *plan.Plan, shape keptShape) *keptSeries {
 		for i := 0; i < len(labels); i += 2 {
 			sample.Labels = append(sample.Labels, series.Label{Name: labels[i], Value: labels[i+1]})
 		}
-		s.batch, s.step, s.level = append(s.batch, sample), append(s.step, step), append(s.level, level)
+		s.batch, s.step, s.level = append(
+			s.batch,
+			sample,
+		), append(
+			s.step,
+			step,
+		), append(
+			s.level,
+			level,
+		)
 	}
 	histogram := func(name, label string, n int, more ...string) {
 		for i := range n {
-			of := append([]string{label, fmt.Sprint(label, i), "instance", "app-0", "role", "app"}, more...)
+			of := append(
+				[]string{label, fmt.Sprint(label, i), "instance", "app-0", "role", "app"},
+				more...)
 			rate := 400 / float64(i+1)
 			for k, le := range []string{"0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "+Inf"} {
-				add(rate*math.Min(1, float64(k)/10), 0, name+"_bucket", append([]string{"le", le}, of...)...)
+				add(
+					rate*math.Min(1, float64(k)/10),
+					0,
+					name+"_bucket",
+					append([]string{"le", le}, of...)...)
 			}
 			add(rate, 0, name+"_count", of...)
 			add(rate*0.02, 0, name+"_sum", of...)
 		}
 	}
-	histogram("mattermost_api_time", "handler", shape.handlers, "method", "GET", "status_code", "200")
+	histogram(
+		"mattermost_api_time",
+		"handler",
+		shape.handlers,
+		"method",
+		"GET",
+		"status_code",
+		"200",
+	)
 	histogram("mattermost_db_store_time", "method", shape.methods, "success", "true")
 	app := []string{"instance", "app-0", "role", "app"}
 	add(800, 0, "mattermost_http_requests_total", app...)
@@ -253,7 +395,8 @@ func newKeptSeries(tb testing.TB, p *plan.Plan, shape keptShape) *keptSeries {
 	}
 	for _, have := range hostSeries(tb) {
 		step, level := 0.0, 2.0
-		if strings.HasSuffix(have[0], "_total") || strings.HasPrefix(have[0], "node_netstat") || strings.HasPrefix(have[0], "node_vmstat") {
+		if strings.HasSuffix(have[0], "_total") || strings.HasPrefix(have[0], "node_netstat") ||
+			strings.HasPrefix(have[0], "node_vmstat") {
 			step = 0.12
 		}
 		add(step, level, have[0], have[1:]...)
@@ -276,7 +419,9 @@ func newKeptSeries(tb testing.TB, p *plan.Plan, shape keptShape) *keptSeries {
 	}
 	// Other series of panels, so that pages are as full as those of a run on PostgreSQL.
 	for _, m := range regexp.MustCompile(`(\w+)\{run=`).FindAllSubmatch(slices.Concat(grafana.System, grafana.Coordinator), -1) {
-		if name := string(m[1]); !slices.ContainsFunc(s.batch, func(x series.Sample) bool { return x.Name == name }) && !strings.HasPrefix(name, "plimsoll_slo_") && !strings.HasPrefix(name, "mysql_") {
+		if name := string(m[1]); !slices.ContainsFunc(s.batch, func(x series.Sample) bool {
+			return x.Name == name
+		}) && !strings.HasPrefix(name, "plimsoll_slo_") && !strings.HasPrefix(name, "mysql_") {
 			step := 0.0
 			if strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_sum") {
 				step = 0.3
@@ -310,7 +455,8 @@ func (s *keptSeries) second(rng *rand.Rand, load float64, users int) []series.Sa
 		switch {
 		case s.step[i] > 0:
 			more := s.step[i] * load * (0.9 + 0.2*rng.Float64())
-			if name := s.batch[i].Name; strings.HasSuffix(name, "_bucket") || strings.HasSuffix(name, "_count") {
+			if name := s.batch[i].Name; strings.HasSuffix(name, "_bucket") ||
+				strings.HasSuffix(name, "_count") {
 				more = math.Floor(more + rng.Float64()) // they count
 			} else {
 				more = math.Round(1e3*more) / 1e3

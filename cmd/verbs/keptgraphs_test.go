@@ -16,11 +16,13 @@ import (
 	"plimsoll/report"
 )
 
-// TestGraphsAreKept holds that the lines which a run keeps are those that its series give, that a report uses them,
-// and that lines of another definition are drawn again.
+// TestGraphsAreKept holds that the lines which a run keeps are those that its series give, that a
+// report uses them, and that lines of another definition are drawn again.
 func TestGraphsAreKept(t *testing.T) {
 	r, p, db := keptFirst(t, keptShape{seconds: 90, handlers: 2, methods: 2, ops: 20})
-	read := func() (evidence.Drawing, error) { return catalog().Of(r).Drawing(t.Context(), db, p.Workload.Pace) }
+	read := func() (evidence.Drawing, error) {
+		return catalog().Of(r).Drawing(t.Context(), db, p.Workload.Pace)
+	}
 	drawn, err := catalog().Draw(t.Context(), db, r.Manifest, p.Workload.Pace)
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +32,11 @@ func TestGraphsAreKept(t *testing.T) {
 		t.Errorf("kept and drawn graphs differ (%v)", err)
 	}
 	if n := len(drawn.Lines[report.Bounded]); n < 8 {
-		t.Fatalf("%d graphs of the bounded test have lines: %q", n, slices.Sorted(maps.Keys(drawn.Lines[report.Bounded])))
+		t.Fatalf(
+			"%d graphs of the bounded test have lines: %q",
+			n,
+			slices.Sorted(maps.Keys(drawn.Lines[report.Bounded])),
+		)
 	}
 
 	file, err := r.Graphs()
@@ -40,7 +46,9 @@ func TestGraphsAreKept(t *testing.T) {
 	change := func(f func(g *record.Graphs)) {
 		t.Helper()
 		g := *file
-		g.Tests = map[string]map[string]record.GraphLine{report.Bounded: maps.Clone(file.Tests[report.Bounded])}
+		g.Tests = map[string]map[string]record.GraphLine{
+			report.Bounded: maps.Clone(file.Tests[report.Bounded]),
+		}
 		f(&g)
 		path := filepath.Join(r.Dir, record.GraphsFile) // other runs have the same file
 		if err := os.Remove(path); err != nil {
@@ -62,20 +70,32 @@ func TestGraphsAreKept(t *testing.T) {
 	change(func(g *record.Graphs) {
 		g.Tests[report.Bounded]["rps"] = record.GraphLine{T: []float64{1, 2}, V: []float64{3}}
 	})
-	if _, err := read(); err == nil || !strings.Contains(err.Error(), "graphs.json: graph rps of test bounded has 2 instants and 1 values") {
+	if _, err := read(); err == nil ||
+		!strings.Contains(
+			err.Error(),
+			"graphs.json: graph rps of test bounded has 2 instants and 1 values",
+		) {
 		t.Errorf("damaged lines: %v", err)
 	}
 	change(func(g *record.Graphs) { g.Format = 7 })
-	if _, err := read(); err == nil || !strings.Contains(err.Error(), "format 7; this is plimsoll devel and reads up to 1") {
+	if _, err := read(); err == nil ||
+		!strings.Contains(err.Error(), "format 7; this is plimsoll devel and reads up to 1") {
 		t.Errorf("another format: %v", err)
 	}
 }
 
-// The definition of the graphs is the one that runs were stored with by earlier builds: otherwise every report would
-// draw theirs again.
+// The definition of the graphs is the one that runs were stored with by earlier builds: otherwise
+// every report would draw theirs again.
 func TestDefinitionOfStoredGraphsStays(t *testing.T) {
-	m := record.Manifest{Target: json.RawMessage(`{"driver":"refchat"}`), Phases: []record.Phase{
-		{Name: "measure", From: 4 * time.Second, To: 19 * time.Second}, {Name: "search", From: 19 * time.Second, To: 91700 * time.Millisecond}}}
+	m := record.Manifest{
+		Target: json.RawMessage(`{"driver":"refchat"}`),
+		Phases: []record.Phase{
+			{
+				Name: "measure",
+				From: 4 * time.Second,
+				To:   19 * time.Second,
+			}, {Name: "search", From: 19 * time.Second, To: 91700 * time.Millisecond}},
+	}
 	if got, want := catalog().Definition(m, 0.02), "294ad2be61be024ebfcda8ae7cb43f60"; got != want {
 		t.Errorf("definition %s, want %s", got, want)
 	}

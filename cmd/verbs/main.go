@@ -1,8 +1,8 @@
 // Package verbs is the command line of plimsoll: the table of its verbs, its streams, signals and
 // exit status. The verbs themselves are in the packages of cmd/internal.
 //
-// [Main] is the program. A program of another module that calls it with a [session.Service] is plimsoll
-// with one more kind of server.
+// [Main] is the program. A program of another module that calls it with a [session.Service] is
+// plimsoll with one more kind of server.
 package verbs
 
 import (
@@ -34,13 +34,20 @@ func Main(further ...session.Service) int {
 	defer signal.Stop(signals)
 	stdout, stderr := newOutlet(os.Stdout, cancel), newOutlet(os.Stderr, cancel)
 	go heed(signals, cancel, stderr, os.Exit)
-	a := &app.App{Further: further, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr, Env: os.Getenv, Terminal: isTerminal(os.Stderr),
-		Missing: linux.Missing()}
+	a := &app.App{
+		Further:  further,
+		Stdin:    os.Stdin,
+		Stdout:   stdout,
+		Stderr:   stderr,
+		Env:      os.Getenv,
+		Terminal: isTerminal(os.Stderr),
+		Missing:  linux.Missing(),
+	}
 	return run(ctx, a, os.Args[1:])
 }
 
-// endings are the signals that end a verb in order. A closed terminal sends SIGHUP; a program that was started with
-// it ignored, as by nohup, goes on.
+// endings are the signals that end a verb in order. A closed terminal sends SIGHUP; a program that
+// was started with it ignored, as by nohup, goes on.
 func endings() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -48,9 +55,14 @@ func endings() []os.Signal {
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
-// heed ends a context by the first signal, and calls end with a status at the second of a person: SIGHUP comes twice
-// when a terminal closes.
-func heed(signals <-chan os.Signal, cancel context.CancelCauseFunc, stderr io.Writer, end func(status int)) {
+// heed ends a context by the first signal, and calls end with a status at the second of a person:
+// SIGHUP comes twice when a terminal closes.
+func heed(
+	signals <-chan os.Signal,
+	cancel context.CancelCauseFunc,
+	stderr io.Writer,
+	end func(status int),
+) {
 	asked := 0
 	for received := range signals {
 		s, ok := received.(syscall.Signal)
@@ -65,7 +77,11 @@ func heed(signals <-chan os.Signal, cancel context.CancelCauseFunc, stderr io.Wr
 			end(exit.OfSignal(s))
 			return
 		}
-		plain.Fprintf(stderr, "plimsoll: %s: stopping users, servers and databases; once more to end at once\n", unix.SignalName(s))
+		plain.Fprintf(
+			stderr,
+			"plimsoll: %s: stopping users, servers and databases; once more to end at once\n",
+			unix.SignalName(s),
+		)
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 	"plimsoll/cmd/exit"
 )
 
-// fakePrometheus answers the query of the weights as a server of two hours of calls does, and every other with nothing.
+// fakePrometheus answers the query of the weights as a server of two hours of calls does, and every
+// other with nothing.
 func fakePrometheus(t *testing.T, end time.Time) *httptest.Server {
 	t.Helper()
 	const query = "sum by (handler) (rate(mattermost_api_time_count[2h]))"
@@ -28,12 +29,29 @@ func fakePrometheus(t *testing.T, end time.Time) *httptest.Server {
 			return
 		}
 		results := ""
-		if at, err := strconv.ParseFloat(r.FormValue("time"), 64); err == nil && int64(at) == end.Unix() && r.FormValue("query") == query {
-			for handler, rate := range map[string]string{"createPost": "2", "saveReaction": "0.25", "getChannelStats": "15", "getUsersByIds": "5", "patchPost": "0.1"} {
-				results += fmt.Sprintf(`,{"metric":{"handler":%q},"value":[%d,%q]}`, handler, end.Unix(), rate)
+		if at, err := strconv.ParseFloat(r.FormValue("time"), 64); err == nil &&
+			int64(at) == end.Unix() &&
+			r.FormValue("query") == query {
+			for handler, rate := range map[string]string{
+				"createPost":      "2",
+				"saveReaction":    "0.25",
+				"getChannelStats": "15",
+				"getUsersByIds":   "5",
+				"patchPost":       "0.1",
+			} {
+				results += fmt.Sprintf(
+					`,{"metric":{"handler":%q},"value":[%d,%q]}`,
+					handler,
+					end.Unix(),
+					rate,
+				)
 			}
 		}
-		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, strings.TrimPrefix(results, ","))
+		fmt.Fprintf(
+			w,
+			`{"status":"success","data":{"resultType":"vector","result":[%s]}}`,
+			strings.TrimPrefix(results, ","),
+		)
 	}))
 	t.Cleanup(srv.Close)
 	return srv
@@ -49,7 +67,16 @@ func TestImportMix(t *testing.T) {
 		return ranWith(t, append([]string{"plan", "mix"}, args...)...)
 	}
 	file := filepath.Join(dir, "mix.yaml")
-	status, out, errs := verb("-prometheus", srv.URL+"/prom", "-token-file", token, "-at", end.Format(time.RFC3339), "-o", file)
+	status, out, errs := verb(
+		"-prometheus",
+		srv.URL+"/prom",
+		"-token-file",
+		token,
+		"-at",
+		end.Format(time.RFC3339),
+		"-o",
+		file,
+	)
 	if status != exit.OK || !strings.Contains(out, "weights of ") {
 		t.Fatalf("status %d: %s%s", status, out, errs)
 	}
@@ -85,7 +112,9 @@ func TestImportMix(t *testing.T) {
 		{[]string{"-prometheus", srv.URL + "/prom", "-token-file", token, "-at", "2020-01-01T00:00:00Z"}, exit.Tool, "names no handler"},
 		{[]string{"-prometheus", "http://127.0.0.1:1"}, exit.Tool, "refused"},
 	} {
-		if status, out, errs := verb(tt.args...); status != tt.status || !strings.Contains(errs, tt.want) || out != "" {
+		if status, out, errs := verb(tt.args...); status != tt.status ||
+			!strings.Contains(errs, tt.want) ||
+			out != "" {
 			t.Errorf("%v: status %d, %q%q", tt.args, status, out, errs)
 		}
 	}

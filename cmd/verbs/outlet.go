@@ -10,10 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An outlet is standard output or standard error. When its reader is gone, because a pipe or a terminal was closed,
-// it ends the context: runs are sealed as interrupted. A Go program that writes to such a pipe by the descriptors 1
-// or 2 is killed by SIGPIPE, which leaves a run unsealed; and asking for that signal brings those of all sockets too,
-// which are the target's. So an outlet writes by another descriptor of the same file.
+// An outlet is standard output or standard error. When its reader is gone, because a pipe or a
+// terminal was closed, it ends the context: runs are sealed as interrupted. A Go program that
+// writes to such a pipe by the descriptors 1 or 2 is killed by SIGPIPE, which leaves a run
+// unsealed; and asking for that signal brings those of all sockets too, which are the target's. So
+// an outlet writes by another descriptor of the same file.
 type outlet struct {
 	file *os.File // the original, for children
 	by   *os.File
@@ -44,5 +45,6 @@ func (o *outlet) ForChild() io.Writer { return o.file }
 // unread reports whether an error means that the reader of this program's output is gone.
 func unread(ctx context.Context, err error) bool {
 	var by interrupted
-	return errors.As(context.Cause(ctx), &by) && by.signal == syscall.SIGPIPE && errors.Is(err, syscall.EPIPE)
+	return errors.As(context.Cause(ctx), &by) && by.signal == syscall.SIGPIPE &&
+		errors.Is(err, syscall.EPIPE)
 }

@@ -17,15 +17,18 @@ import (
 	"plimsoll/record/store/storetest"
 )
 
-// TestCompareTwoBuilds gives compare two files of one build: it states its length and starts the pilot. The plan that it
-// saved, made short, is a comparison whose report has the names of both.
+// TestCompareTwoBuilds gives compare two files of one build: it states its length and starts the
+// pilot. The plan that it saved, made short, is a comparison whose report has the names of both.
 func TestCompareTwoBuilds(t *testing.T) {
 	t.Parallel()
 	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := os.MkdirTemp("", "plimsoll-pair-") //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	root, err := os.MkdirTemp(
+		"",
+		"plimsoll-pair-",
+	) //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,13 +36,24 @@ func TestCompareTwoBuilds(t *testing.T) {
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	old, fresh, file := filepath.Join(root, "old"), filepath.Join(root, "fresh"), filepath.Join(root, "plan.yaml")
+	old := filepath.Join(root, "old")
+	fresh := filepath.Join(root, "fresh")
+	file := filepath.Join(root, "plan.yaml")
 	for _, name := range []string{old, fresh} {
 		if err := os.Link(path, name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd, output := command(path, "compare", "-store", filepath.Join(root, "store"), "-save", file, old, fresh)
+	cmd, output := command(
+		path,
+		"compare",
+		"-store",
+		filepath.Join(root, "store"),
+		"-save",
+		file,
+		old,
+		fresh,
+	)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +76,16 @@ func TestCompareTwoBuilds(t *testing.T) {
 		}
 	}
 	short := strings.NewReplacer("bounded: {users: auto, measure: auto}", "bounded: {users: 6, ramp: 500ms, settle: 500ms, measure: 3s}",
-		"share: 90%", "share: 90%, pace: 0.05", "compare:\n", "compare:\n  blocks: 1\n  retry: 0s\n").Replace(readText(t, file))
+		"share: 90%", "share: 90%, pace: 0.05", "compare:\n", "compare:\n  blocks: 1\n  retry: 0s\n").
+		Replace(readText(t, file))
 	cmd, root, output = startPlan(t, short+openGates, "compare")
 	if status := wait(t, cmd, 3*time.Minute, output); status != exit.Inconclusive {
 		t.Errorf("status %d, want %d of a single block", status, exit.Inconclusive)
 	}
 	dir, c, _ := duetOf(t, root, output)
 	title := fmt.Sprintf("Performance Comparison `%s` vs `%s`", old, fresh)
-	if text := readText(t, filepath.Join(dir, "report.md")); c.Mode != plan.ModeDuet || !strings.Contains(text, title) {
+	if text := readText(t, filepath.Join(dir, "report.md")); c.Mode != plan.ModeDuet ||
+		!strings.Contains(text, title) {
 		t.Errorf("mode %s, and no %q in\n%.300s", c.Mode, title, text)
 	}
 }
@@ -83,7 +99,8 @@ func readText(t *testing.T, name string) string {
 	return string(b)
 }
 
-// releaseStandIn is bin/mattermost of a release directory: refchat, if the environment is one in which a release runs.
+// releaseStandIn is bin/mattermost of a release directory: refchat, if the environment is one in
+// which a release runs.
 const releaseStandIn = `#!/bin/sh
 fail() { echo "stand-in: $*"; exit 9; }
 [ "$*" = "server -x" ] || fail "arguments: $*"
@@ -102,8 +119,9 @@ touch "$MM_CONFIG" "$MM_FILESETTINGS_DIRECTORY/upload-$$"
 REFCHAT_DSN=$MM_SQLSETTINGS_DATASOURCE REFCHAT_ADMIN_PASSWORD=PASSWORD exec PROGRAM refchat -hash=bcrypt:4 -version=5.36.1 -listen="$MM_SERVICESETTINGS_LISTENADDRESS"
 `
 
-// TestReleaseIsStarted runs a stand-in of a release: in its directory, with the settings that it needs, those of the plan
-// over them, and nothing of the deployment in the release. The version is the server's.
+// TestReleaseIsStarted runs a stand-in of a release: in its directory, with the settings that it
+// needs, those of the plan over them, and nothing of the deployment in the release. The version is
+// the server's.
 func TestReleaseIsStarted(t *testing.T) {
 	t.Parallel()
 	path, err := program.Build()
@@ -116,17 +134,27 @@ func TestReleaseIsStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := filepath.Join(release, "bin", "mattermost")
-	writeText(t, server, strings.NewReplacer("PROGRAM", path, "=PASSWORD", "="+password).Replace(releaseStandIn))
+	writeText(
+		t,
+		server,
+		strings.NewReplacer("PROGRAM", path, "=PASSWORD", "="+password).Replace(releaseStandIn),
+	)
 	if err := os.Chmod(server, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd, root, output := startPlanWith(t, []string{"PLIMSOLL_ADMIN_PASSWORD=" + password}, fmt.Sprintf(`
+	cmd, root, output := startPlanWith(
+		t,
+		[]string{"PLIMSOLL_ADMIN_PASSWORD=" + password},
+		fmt.Sprintf(`
 name: release
 target: {driver: mattermost, binary: %q, args: ["-x"], env: {MM_LOGSETTINGS_CONSOLELEVEL: INFO}}
 database: {engine: postgresql}
 workload: {behavior: poster, pace: 0.05, params: {channels: "2"}}
 bounded: {users: 3, ramp: 100ms, settle: 100ms, measure: 2s}
-`, release)+openGates, "run", "-keep")
+`, release)+openGates,
+		"run",
+		"-keep",
+	)
 	if status := wait(t, cmd, 3*time.Minute, output); status != exit.OK {
 		t.Fatalf("status %d\n%s", status, output)
 	}
@@ -140,15 +168,17 @@ bounded: {users: 3, ramp: 100ms, settle: 100ms, measure: 2s}
 		t.Fatal(err)
 	}
 	d, _ := evidence.TargetOf(r.Manifest)
-	if d.Driver != "mattermost" || d.Version != "5.36.1" || !slices.Equal(d.Command, []string{server, "server", "-x"}) {
+	if d.Driver != "mattermost" || d.Version != "5.36.1" ||
+		!slices.Equal(d.Command, []string{server, "server", "-x"}) {
 		t.Errorf("driver %s, version %s, command %q", d.Driver, d.Version, d.Command)
 	}
 	if files, err := filepath.Glob(filepath.Join(release, "*")); err != nil || len(files) != 1 {
 		t.Errorf("the release holds %q now", files)
 	}
-	// Three starts, each with an upload: before the snapshot, after it, and for the run. The reset before the last removes
-	// that of the second.
-	if files, err := filepath.Glob(filepath.Join(root, "store", "state", "*", "data", "*")); err != nil || len(files) != 2 {
+	// Three starts, each with an upload: before the snapshot, after it, and for the run. The reset
+	// before the last removes that of the second.
+	if files, err := filepath.Glob(filepath.Join(root, "store", "state", "*", "data", "*")); err != nil ||
+		len(files) != 2 {
 		t.Errorf("uploads %q, want those of the first start and of the last", files)
 	}
 }

@@ -44,7 +44,12 @@ type mistaken struct {
 }
 
 // lookedAt carries out plan check -online, or another verb, on a plan.
-func lookedAt(t *testing.T, src string, env map[string]string, args ...string) (status int, stdout, stderr string) {
+func lookedAt(
+	t *testing.T,
+	src string,
+	env map[string]string,
+	args ...string,
+) (status int, stdout, stderr string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "plan.yaml")
 	writeText(t, file, src)
@@ -52,12 +57,17 @@ func lookedAt(t *testing.T, src string, env map[string]string, args ...string) (
 		args = []string{"plan", "check", "-online"}
 	}
 	var out, errs bytes.Buffer
-	a := &app.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: func(name string) string {
-		if v, ok := env[name]; ok {
-			return v
-		}
-		return map[string]string{"PLIMSOLL_ADMIN_PASSWORD": chatSecret}[name]
-	}}
+	a := &app.App{
+		Stdin:  strings.NewReader(""),
+		Stdout: &out,
+		Stderr: &errs,
+		Env: func(name string) string {
+			if v, ok := env[name]; ok {
+				return v
+			}
+			return map[string]string{"PLIMSOLL_ADMIN_PASSWORD": chatSecret}[name]
+		},
+	}
 	status = run(t.Context(), a, append(args, file))
 	if strings.Contains(out.String()+errs.String(), chatSecret) {
 		t.Error("the password was printed")
@@ -87,23 +97,34 @@ func proxyTo(t *testing.T, to string, change func(*http.Request)) string {
 	})
 }
 
-// certified starts a server with a certificate for a name, which ends at a time, and returns its port and the
-// certificate's file.
+// certified starts a server with a certificate for a name, which ends at a time, and returns its
+// port and the certificate's file.
 func certified(t *testing.T, name string, until time.Time) (port, ca string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: true,
-		BasicConstraintsValid: true, NotBefore: until.Add(-24 * time.Hour), NotAfter: until}
+	own := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: name},
+		DNSNames:              []string{name},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		NotBefore:             until.Add(-24 * time.Hour),
+		NotAfter:              until,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, own, own, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
-	srv.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
-	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // clients that do not trust it
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{{
+		Certificate: [][]byte{der},
+		PrivateKey:  key,
+	}}}
+	// clients that do not trust it
+	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	_, port, err = net.SplitHostPort(srv.Listener.Addr().String())
@@ -126,14 +147,22 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Each mistake of a first user is found before anything is started, at its place in the plan and with a remedy.
+// Each mistake of a first user is found before anything is started, at its place in the plan and
+// with a remedy.
 func TestMistakesOfAFirstUser(t *testing.T) {
 	chat := reference.Start(t, plan.PostgreSQL, refchat.Config{AdminPassword: chatSecret})
 	dir := t.TempDir()
 	noFile := filepath.Join(dir, "absent")
-	writeText(t, filepath.Join(dir, "users.csv"), "login,password\nnobody,Wrong-1!\nno-one,Wrong-2!\n")
+	writeText(
+		t,
+		filepath.Join(dir, "users.csv"),
+		"login,password\nnobody,Wrong-1!\nno-one,Wrong-2!\n",
+	)
 	notFound := serverOf(t, http.NotFound)
-	flat := proxyTo(t, chat, func(r *http.Request) { r.Header.Del("Upgrade"); r.Header.Del("Connection") })
+	flat := proxyTo(t, chat, func(r *http.Request) {
+		r.Header.Del("Upgrade")
+		r.Header.Del("Connection")
+	})
 	full := serverOf(t, fullTeam(t, chat))
 	private, _ := certified(t, "localhost", time.Now().Add(time.Hour))
 	closed := closedPort(t)
@@ -143,7 +172,8 @@ func TestMistakesOfAFirstUser(t *testing.T) {
 			"workload: {behavior: mattermost}\nbounded: {users: 5, ramp: 0s, settle: 0s, measure: 5s}\n"
 	}
 	poster := func(slo string) string {
-		return strings.NewReplacer("behavior: mattermost", "behavior: poster", "measure: 5s}", "measure: 5s, slo: ["+slo+"]}").Replace(external(chat, ""))
+		return strings.NewReplacer("behavior: mattermost", "behavior: poster", "measure: 5s}", "measure: 5s, slo: ["+slo+"]}").
+			Replace(external(chat, ""))
 	}
 	const tests = "workload: {behavior: poster}\nbounded: {users: 5, ramp: 0s, settle: 0s, measure: 5s}\n"
 	arms := func(base, fresh string) string {
@@ -195,7 +225,14 @@ func TestMistakesOfAFirstUser(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			status, out, errs := lookedAt(t, tt.plan, tt.env)
 			if status != exit.Usage || out != "" || !strings.Contains(errs, tt.want) {
-				t.Errorf("status %d, stdout %q, stderr\n%s\nwant %d, nothing, and %q", status, out, errs, exit.Usage, tt.want)
+				t.Errorf(
+					"status %d, stdout %q, stderr\n%s\nwant %d, nothing, and %q",
+					status,
+					out,
+					errs,
+					exit.Usage,
+					tt.want,
+				)
 			}
 		})
 	}
@@ -236,21 +273,27 @@ func TestCertificatesOfATarget(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			port, ca := certified(t, tt.host, time.Now().Add(tt.until))
 			file := filepath.Join(t.TempDir(), "plan.yaml")
-			writeText(t, file, "name: t\ntarget: {driver: external, url: \"https://localhost:"+port+"\", ca: "+ca+"}\n"+
-				"workload: {behavior: mattermost}\nbounded: {users: 5}\n")
+			writeText(
+				t,
+				file,
+				"name: t\ntarget: {driver: external, url: \"https://localhost:"+port+"\", ca: "+ca+"}\n"+
+					"workload: {behavior: mattermost}\nbounded: {users: 5}\n",
+			)
 			cmd, output := command(exe, "plan", "check", "-online", file)
 			cmd.Env = append(os.Environ(), "PLIMSOLL_ADMIN_PASSWORD="+chatSecret)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			if status := wait(t, cmd, time.Minute, output); status != exit.Usage || !strings.Contains(output.String(), tt.want) {
+			if status := wait(t, cmd, time.Minute, output); status != exit.Usage ||
+				!strings.Contains(output.String(), tt.want) {
 				t.Errorf("status %d\n%s\nwant %q", status, output.String(), tt.want)
 			}
 		})
 	}
 }
 
-// All mistakes of a plan are named at once, by the verb that would carry it out, before a store is made.
+// All mistakes of a plan are named at once, by the verb that would carry it out, before a store is
+// made.
 func TestAllMistakesAtOnce(t *testing.T) {
 	closed := closedPort(t)
 	dir := t.TempDir()
@@ -277,12 +320,19 @@ compare: {blocks: 1, combine: true, arms: {base: {}, new: {}}}
 		}
 		var at []string
 		for line := range strings.Lines(errs) {
-			if place, key, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && strings.Count(place, ":") == 1 {
+			if place, key, ok := strings.Cut(strings.TrimSpace(line), ": "); ok &&
+				strings.Count(place, ":") == 1 {
 				key, _, _ = strings.Cut(key, ": ")
 				at = append(at, place+" "+key)
 			}
 		}
-		want := []string{"4:8 target.url", "5:16 target.metrics_url", "8:15 workload.users_file", "9:24 placement.generator", "10:37 probes[0].pid"}
+		want := []string{
+			"4:8 target.url",
+			"5:16 target.metrics_url",
+			"8:15 workload.users_file",
+			"9:24 placement.generator",
+			"10:37 probes[0].pid",
+		}
 		if !slices.Equal(at, want) {
 			t.Errorf("%s: places %q, want %q in\n%s", verb, at, want, errs)
 		}
@@ -302,8 +352,13 @@ func TestPreflightLeavesNothing(t *testing.T) {
 		defer mu.Unlock()
 		asked = append(asked, r.Method+" "+r.URL.Path)
 	})
-	status, out, errs := lookedAt(t, "name: t\ntarget: {driver: external, url: \""+at+"\"}\nworkload: {behavior: mattermost}\nbounded: {users: 5}\n", nil)
-	if status != exit.OK || !strings.Contains(out, "this host and the plan's addresses can carry it out (checked in ") {
+	status, out, errs := lookedAt(
+		t,
+		"name: t\ntarget: {driver: external, url: \""+at+"\"}\nworkload: {behavior: mattermost}\nbounded: {users: 5}\n",
+		nil,
+	)
+	if status != exit.OK ||
+		!strings.Contains(out, "this host and the plan's addresses can carry it out (checked in ") {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
 	mu.Lock()

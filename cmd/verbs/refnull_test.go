@@ -16,8 +16,8 @@ import (
 	"plimsoll/reference/refnull"
 )
 
-// Every behavior can be driven against the null server: its login and its acts find answers that they accept. A new
-// request of a behavior needs a line in refnull's table.
+// Every behavior can be driven against the null server: its login and its acts find answers that
+// they accept. A new request of a behavior needs a line in refnull's table.
 func TestNullServerServesTheBehaviors(t *testing.T) {
 	for name, behavior := range mattermost.Behaviors() {
 		t.Run(name, func(t *testing.T) {
@@ -41,8 +41,18 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 					weights[action] = 1
 				}
 			}
-			env := workload.Env{Weights: weights, URL: s.URL(), Seed: 7, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(200*time.Millisecond, 1),
-				Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] }}
+			env := workload.Env{
+				Weights:  weights,
+				URL:      s.URL(),
+				Seed:     7,
+				Pace:     0.001,
+				Registry: reg,
+				Timeout:  5 * time.Second,
+				Ledger:   workload.NewLedger(200*time.Millisecond, 1),
+				Secret: func(name string) string {
+					return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name]
+				},
+			}
 			b := behavior()
 			const users = 40
 			if err := b.Provision(ctx, env, users); err != nil {
@@ -53,22 +63,35 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 			var failures []string
 			var arrivals *engine.Arrivals
 			if open, ok := b.(workload.ArrivalBehavior); ok {
-				arrivals = &engine.Arrivals{Behavior: open, Rate: 50, Poisson: true, InFlight: 5, Queue: 1000}
-			}
-			local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Arrivals: arrivals, Clock: clock.New(time.Now()), OnError: func(user int, err error) {
-				mu.Lock()
-				defer mu.Unlock()
-				if len(failures) < 5 {
-					failures = append(failures, fmt.Sprint(user, ": ", err))
+				arrivals = &engine.Arrivals{
+					Behavior: open,
+					Rate:     50,
+					Poisson:  true,
+					InFlight: 5,
+					Queue:    1000,
 				}
-			}})
+			}
+			local, err := engine.New(ctx, engine.Config{
+				Env:      env,
+				Mix:      []engine.Part{{Behavior: b, Share: 1}},
+				Arrivals: arrivals,
+				Clock:    clock.New(time.Now()),
+				OnError: func(user int, err error) {
+					mu.Lock()
+					defer mu.Unlock()
+					if len(failures) < 5 {
+						failures = append(failures, fmt.Sprint(user, ": ", err))
+					}
+				},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := local.SetUsers(users, 100*time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
-			// Real sockets; the checks below do not depend on how much was done, only that some was.
+			// Real sockets; the checks below do not depend on how much was done, only that some
+			// was.
 			time.Sleep(2 * time.Second)
 			env.Ledger.Settle(time.Now())
 			if c := env.Ledger.Count(); c.Acked == 0 || c.Judged == 0 || c.Lost > 0 || c.Late > 0 {
@@ -81,7 +104,12 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 				t.Errorf("%d arrivals wanted, %d begun", act.Wanted, act.Served)
 			}
 			if active == 0 || failed > 0 || len(failures) > 0 {
-				t.Errorf("%d users active, %d failed: %s", active, failed, strings.Join(failures, "; "))
+				t.Errorf(
+					"%d users active, %d failed: %s",
+					active,
+					failed,
+					strings.Join(failures, "; "),
+				)
 			}
 			total := uint64(0)
 			for _, w := range reg.Cut() {

@@ -25,8 +25,8 @@ func reportAgain(tb testing.TB, root, id string) string {
 	return filepath.Join(root, "comparisons", id)
 }
 
-// A report of stored runs has every graph under its name as PNG and SVG, a page for each run and test, and no link that
-// leads nowhere.
+// A report of stored runs has every graph under its name as PNG and SVG, a page for each run and
+// test, and no link that leads nowhere.
 func TestReportOfStoredRuns(t *testing.T) {
 	root := t.TempDir()
 	_, id := keptComparison(t, root, keptShape{seconds: 90, handlers: 2, methods: 2, ops: 40})
@@ -49,9 +49,17 @@ func TestReportOfStoredRuns(t *testing.T) {
 	}
 	pages, err := os.ReadDir(filepath.Join(dir, report.PagesDir))
 	if err != nil || len(pages) != 8*2*2 {
-		t.Errorf("%d pages (%v), want one for each of 8 runs, two tests and two kinds", len(pages), err)
+		t.Errorf(
+			"%d pages (%v), want one for each of 8 runs, two tests and two kinds",
+			len(pages),
+			err,
+		)
 	}
-	for form, links := range map[string]*regexp.Regexp{"report.md": regexp.MustCompile(`\]\(([^)]*)\)`), report.FullFile: regexp.MustCompile(`\]\(([^)]*)\)`), "report.html": regexp.MustCompile(`href="([^#"][^"]*)"`)} {
+	for form, links := range map[string]*regexp.Regexp{
+		"report.md":     regexp.MustCompile(`\]\(([^)]*)\)`),
+		report.FullFile: regexp.MustCompile(`\]\(([^)]*)\)`),
+		"report.html":   regexp.MustCompile(`href="([^#"][^"]*)"`),
+	} {
 		text, err := os.ReadFile(filepath.Join(dir, form))
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +111,15 @@ func TestShowPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, out, errOut := ranWith(t, "show", "-store", root, "-pages", dir, runs[len(runs)-1].Name())
+	status, out, errOut := ranWith(
+		t,
+		"show",
+		"-store",
+		root,
+		"-pages",
+		dir,
+		runs[len(runs)-1].Name(),
+	)
 	if status != exit.OK {
 		t.Fatalf("status %d: %s", status, errOut)
 	}
@@ -121,12 +137,16 @@ func TestShowPages(t *testing.T) {
 // A missing graph is named with the reason, by the code that looked for it.
 func TestGraphsWithoutData(t *testing.T) {
 	r, p, _ := keptFirst(t, keptShape{seconds: 30, handlers: 0, methods: 0, ops: 20})
-	d, err := catalog().Of(r).Data(t.Context(), record.ComparisonRun{Run: r.Manifest.ID, Valid: true}, p.Workload.Pace)
+	d, err := catalog().Of(r).Data(t.Context(), record.ComparisonRun{
+		Run:   r.Manifest.ID,
+		Valid: true,
+	}, p.Workload.Pace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	why := d.NoData[report.Unbounded]["avg-api-times"]
-	if !strings.Contains(why, "metrics page has no mattermost_api_time") || len(d.NoData[report.Unbounded]) != 4 {
+	if !strings.Contains(why, "metrics page has no mattermost_api_time") ||
+		len(d.NoData[report.Unbounded]) != 4 {
 		t.Errorf("no data: %q of %v", why, d.NoData[report.Unbounded])
 	}
 	if _, ok := d.Series[report.Unbounded]["rps"]; !ok {
@@ -148,9 +168,9 @@ func TestThresholdsOfGraphs(t *testing.T) {
 	}
 }
 
-// BenchmarkStoredReport is the command "plimsoll report" on eight stored runs of 90 minutes, from the first file that
-// is read to the last one that is written. PLIMSOLL_BENCH_STORE names a directory in which the runs are kept for the
-// next time.
+// BenchmarkStoredReport is the command "plimsoll report" on eight stored runs of 90 minutes, from
+// the first file that is read to the last one that is written. PLIMSOLL_BENCH_STORE names a
+// directory in which the runs are kept for the next time.
 func BenchmarkStoredReport(b *testing.B) {
 	root := os.Getenv("PLIMSOLL_BENCH_STORE")
 	if root == "" {
@@ -160,7 +180,12 @@ func BenchmarkStoredReport(b *testing.B) {
 	if found, err := os.ReadDir(filepath.Join(root, "comparisons")); err == nil && len(found) > 0 {
 		id = found[0].Name()
 	} else {
-		_, id = keptComparison(b, root, keptShape{seconds: 5400, handlers: 50, methods: 80, ops: 800})
+		_, id = keptComparison(b, root, keptShape{
+			seconds:  5400,
+			handlers: 50,
+			methods:  80,
+			ops:      800,
+		})
 	}
 	dir := ""
 	b.ReportAllocs()

@@ -16,9 +16,9 @@ import (
 	"plimsoll/record/store/storetest"
 )
 
-// looksPlan compares two builds by their errors, of which there are none: operations are too few for a percentile.
-// Gates are open, so that the first look decides on a busy host too: the test is about the course of a comparison,
-// not its numbers.
+// looksPlan compares two builds by their errors, of which there are none: operations are too few
+// for a percentile. Gates are open, so that the first look decides on a busy host too: the test is
+// about the course of a comparison, not its numbers.
 const looksPlan = `
 name: looks
 target: {driver: refnull}
@@ -39,8 +39,8 @@ func until(t *testing.T, output *safeBuffer, text string) {
 	}
 }
 
-// A comparison of a build with itself, with planned looks, is killed in its second run and goes on. Its entry in the
-// registry is cited by the next.
+// A comparison of a build with itself, with planned looks, is killed in its second run and goes on.
+// Its entry in the registry is cited by the next.
 func TestKilledComparisonGoesOn(t *testing.T) {
 	t.Parallel()
 	cmd, root, output := startPlan(t, looksPlan, "compare", "-aa")
@@ -50,7 +50,8 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if err := busy.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, busy, 2*time.Minute, busyOut); status != exit.Usage || !strings.Contains(busyOut.String(), "another process is carrying it out") {
+	if status := wait(t, busy, 2*time.Minute, busyOut); status != exit.Usage ||
+		!strings.Contains(busyOut.String(), "another process is carrying it out") {
 		t.Errorf("resumed while it was going: status %d\n%s", status, busyOut)
 	}
 	until(t, output, "block 1/12  run 2/24")
@@ -76,19 +77,38 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	}
 	other := filepath.Join(root, "other.yaml")
 	writeText(t, other, strings.Replace(looksPlan, "users: 2,", "users: 3,", 1))
-	if status, out := run(20*time.Second, "compare", "-resume", "last", other); status != exit.Usage || !strings.Contains(out, "began with the plan sha256:") {
+	if status, out := run(20*time.Second, "compare", "-resume", "last", other); status != exit.Usage ||
+		!strings.Contains(out, "began with the plan sha256:") {
 		t.Errorf("resumed with another plan: status %d\n%s", status, out)
 	}
-	status, out := run(4*time.Minute, "compare", "-resume", "last", filepath.Join(root, "plan.yaml"))
+	status, out := run(
+		4*time.Minute,
+		"compare",
+		"-resume",
+		"last",
+		filepath.Join(root, "plan.yaml"),
+	)
 	if status == exit.Tool || status == exit.Usage {
 		t.Fatalf("status %d\n%s", status, out)
 	}
 	st := storetest.At(t, stored)
 	c := lastComparison(t, st)
-	if c.State != record.Sealed || !c.AA || len(c.Looks) != 3 || c.Taken() == 0 || len(c.Resumed) != 1 || c.Before == nil {
-		t.Fatalf("state %s, A/A %v, %d of %d looks, resumed %+v\n%s", c.State, c.AA, c.Taken(), len(c.Looks), c.Resumed, out)
+	if c.State != record.Sealed || !c.AA || len(c.Looks) != 3 || c.Taken() == 0 ||
+		len(c.Resumed) != 1 ||
+		c.Before == nil {
+		t.Fatalf(
+			"state %s, A/A %v, %d of %d looks, resumed %+v\n%s",
+			c.State,
+			c.AA,
+			c.Taken(),
+			len(c.Looks),
+			c.Resumed,
+			out,
+		)
 	}
-	if re := c.Resumed[0]; re.Block != 1 || len(re.Runs) != 1 || len(re.Lost) != 1 || !c.Runs[0].Cut || c.Runs[0].Run != re.Runs[0] {
+	if re := c.Resumed[0]; re.Block != 1 || len(re.Runs) != 1 || len(re.Lost) != 1 ||
+		!c.Runs[0].Cut ||
+		c.Runs[0].Run != re.Runs[0] {
 		t.Errorf("%+v; the first run is %+v", re, c.Runs[0])
 	}
 	b, err := os.ReadFile(filepath.Join(st.ComparisonDir(c.ID), "report-full.md"))
@@ -100,7 +120,8 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 			t.Errorf("the report does not say %q", want)
 		}
 	}
-	if status, out := run(20*time.Second, "compare", "-resume", c.ID); status != exit.Usage || !strings.Contains(out, "is complete: there is nothing to resume") {
+	if status, out := run(20*time.Second, "compare", "-resume", c.ID); status != exit.Usage ||
+		!strings.Contains(out, "is complete: there is nothing to resume") {
 		t.Errorf("resumed when complete: status %d\n%s", status, out)
 	}
 	lines, warnings, err := st.AA()
@@ -114,7 +135,9 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 		t.Logf("the host was too busy for a single valid line (status %d)", status)
 		return
 	}
-	if status, out := run(20*time.Second, "ls", "-aa"); status != 0 || !strings.Contains(out, "errors") || !strings.Contains(out, lines[0].Environment) {
+	if status, out := run(20*time.Second, "ls", "-aa"); status != 0 ||
+		!strings.Contains(out, "errors") ||
+		!strings.Contains(out, lines[0].Environment) {
 		t.Errorf("ls -aa: status %d\n%s", status, out)
 	}
 	next, said := command(cmd.Path, "compare", "-store", stored, filepath.Join(root, "plan.yaml"))
@@ -140,11 +163,26 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 
 func TestListNoise(t *testing.T) {
 	root := t.TempDir()
-	if status, out, errOut := inStore(t, root, "ls", "-aa"); status != 0 || !strings.Contains(errOut, "no comparison of a build with itself") || !strings.Contains(out, "RUN SD") {
+	if status, out, errOut := inStore(t, root, "ls", "-aa"); status != 0 ||
+		!strings.Contains(errOut, "no comparison of a build with itself") ||
+		!strings.Contains(out, "RUN SD") {
 		t.Errorf("an empty store: status %d\n%s%s", status, out, errOut)
 	}
 	st := storetest.At(t, root)
-	aa := record.AA{Comparison: "a", At: time.Unix(1, 0), Environment: "abc", Host: "a host", Load: "a load", Engine: "mysql", Test: "unbounded", Arm: "copy", Metric: "capacity", Pairs: 6, SD: 0.0282842712, Kind: "same"}
+	aa := record.AA{
+		Comparison:  "a",
+		At:          time.Unix(1, 0),
+		Environment: "abc",
+		Host:        "a host",
+		Load:        "a load",
+		Engine:      "mysql",
+		Test:        "unbounded",
+		Arm:         "copy",
+		Metric:      "capacity",
+		Pairs:       6,
+		SD:          0.0282842712,
+		Kind:        "same",
+	}
 	again := aa
 	again.Comparison, again.Kind = "b", "worse"
 	if err := st.AddAA(aa, again); err != nil {
@@ -163,7 +201,10 @@ func TestListNoise(t *testing.T) {
 		RunSD  float64 `json:"run_sd"`
 		False  int     `json:"false"`
 	}
-	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 1 || rows[0].RunSD < 0.0199 || rows[0].RunSD > 0.0201 || rows[0].False != 1 {
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 1 ||
+		rows[0].RunSD < 0.0199 ||
+		rows[0].RunSD > 0.0201 ||
+		rows[0].False != 1 {
 		t.Errorf("%v, %v", rows, err)
 	}
 }

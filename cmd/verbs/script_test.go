@@ -19,7 +19,8 @@ import (
 	"plimsoll/record/store/storetest"
 )
 
-// The command line is tested as its users see it: output, exit status and silence. Scripts have these commands:
+// The command line is tested as its users see it: output, exit status and silence. Scripts have
+// these commands:
 //
 //	status N COMMAND...             the command ends with this exit status
 //	ends 'N M' COMMAND...           the command ends with one of these
@@ -56,13 +57,18 @@ func TestScripts(t *testing.T) {
 				}
 			},
 			"ends": func(ts *testscript.TestScript, _ bool, args []string) {
-				if got := endsWith(ts, args[1:]...); !slices.Contains(strings.Fields(args[0]), got) {
+				if got := endsWith(ts, args[1:]...); !slices.Contains(
+					strings.Fields(args[0]),
+					got,
+				) {
 					ts.Fatalf("exit status %s, want one of %s", got, args[0])
 				}
 			},
 			"null": func(ts *testscript.TestScript, _ bool, _ []string) { startNull(ts) },
 			"ran": func(ts *testscript.TestScript, _ bool, args []string) {
-				found, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "*", record.ManifestFile))
+				found, err := filepath.Glob(
+					filepath.Join(ts.MkAbs(args[0]), "*", record.ManifestFile),
+				)
 				if err != nil || len(found) != 1 {
 					ts.Fatalf("runs %v, %v", found, err)
 				}
@@ -72,7 +78,9 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("the run is of the plan\n%s\nwant\n%s", r.Manifest.Plan, want)
 				}
 			},
-			"stored": func(ts *testscript.TestScript, _ bool, args []string) { stored(t, ts, args) },
+			"stored": func(ts *testscript.TestScript, _ bool, args []string) {
+				stored(t, ts, args)
+			},
 		},
 	})
 }
@@ -173,11 +181,24 @@ func stored(t *testing.T, ts *testscript.TestScript, args []string) {
 	ts.Check(st.SaveComparison(c))
 }
 
-// comparisonOf returns a comparison of stored runs, each given as BLOCK/ENGINE/ARM=RUN; block 0 is a pilot.
-func comparisonOf(ts *testscript.TestScript, st *store.Store, id, text string, cells []string) *record.Comparison {
+// comparisonOf returns a comparison of stored runs, each given as BLOCK/ENGINE/ARM=RUN; block 0 is
+// a pilot.
+func comparisonOf(
+	ts *testscript.TestScript,
+	st *store.Store,
+	id, text string,
+	cells []string,
+) *record.Comparison {
 	p, err := plan.Parse([]byte(text))
 	ts.Check(err)
-	c := &record.Comparison{ID: id, Plan: text, PlanDigest: storetest.TextDigest(text), Arms: []string{"base", "new"}, Engines: p.Database.Engine, State: record.Sealed}
+	c := &record.Comparison{
+		ID:         id,
+		Plan:       text,
+		PlanDigest: storetest.TextDigest(text),
+		Arms:       []string{"base", "new"},
+		Engines:    p.Database.Engine,
+		State:      record.Sealed,
+	}
 	if len(c.Engines) == 0 {
 		c.Engines = []string{""}
 	}
@@ -188,7 +209,16 @@ func comparisonOf(ts *testscript.TestScript, st *store.Store, id, text string, c
 		ts.Check(err)
 		digest, err := record.DigestFile(filepath.Join(st.Root(), "runs", run, record.ManifestFile))
 		ts.Check(err)
-		c.Runs = append(c.Runs, record.ComparisonRun{Run: run, Digest: digest, Block: block, Order: i + 1, Engine: at[1], Arm: at[2], Pilot: block == 0, Valid: true})
+		c.Runs = append(c.Runs, record.ComparisonRun{
+			Run:    run,
+			Digest: digest,
+			Block:  block,
+			Order:  i + 1,
+			Engine: at[1],
+			Arm:    at[2],
+			Pilot:  block == 0,
+			Valid:  true,
+		})
 		c.Blocks = max(c.Blocks, block)
 	}
 	return c

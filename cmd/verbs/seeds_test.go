@@ -16,9 +16,9 @@ import (
 	"plimsoll/report"
 )
 
-// published are tables of supported users that Mattermost's release team published, cell for cell, with the numbers
-// that they come from: the comparisons of v10.6.1 with v10.7.0-rc1, v9.11.16 with v10.5.7 (two runs, two databases),
-// and v11.0.4 with v11.1.0-rc2.
+// published are tables of supported users that Mattermost's release team published, cell for cell,
+// with the numbers that they come from: the comparisons of v10.6.1 with v10.7.0-rc1, v9.11.16 with
+// v10.5.7 (two runs, two databases), and v11.0.4 with v11.1.0-rc2.
 var published = []struct {
 	name, arms, csv string
 	flags           []string
@@ -35,7 +35,17 @@ var published = []struct {
 			{"Postgres", "17504", "17310", "-1.11%"},
 		}}},
 		[][]string{
-			{"Test", "Endpoint", "Delta", "Margin", "Pairs", "sd 1 %", "sd 2 %", "sd 3 %", "sd 5 %"},
+			{
+				"Test",
+				"Endpoint",
+				"Delta",
+				"Margin",
+				"Pairs",
+				"sd 1 %",
+				"sd 2 %",
+				"sd 3 %",
+				"sd 5 %",
+			},
 			{"MySQL", "capacity", "-0.28%", "5 %", "1", "6", "6", "9", "20"},
 			{"Postgres", "capacity", "-1.11%", "5 %", "1", "6", "6", "10", "24"},
 		},
@@ -57,11 +67,41 @@ var published = []struct {
 			}},
 		},
 		[][]string{
-			{"Test", "Endpoint", "Delta", "Margin", "Pairs", "sd 1 %", "sd 2 %", "sd 3 %", "sd 5 %"},
+			{
+				"Test",
+				"Endpoint",
+				"Delta",
+				"Margin",
+				"Pairs",
+				"sd 1 %",
+				"sd 2 %",
+				"sd 3 %",
+				"sd 5 %",
+			},
 			{"MySQL", "capacity", "11.01%", "5 %", "2", "never", "never", "never", "never"},
 			{"Postgres", "capacity", "9.48%", "5 %", "2", "never", "never", "never", "never"},
-			{"Postgres against MySQL, v9.11.16", "capacity", "6.62%", "5 %", "2", "never", "never", "never", "never"},
-			{"Postgres against MySQL, v10.5.7", "capacity", "5.15%", "5 %", "2", "never", "never", "never", "never"},
+			{
+				"Postgres against MySQL, v9.11.16",
+				"capacity",
+				"6.62%",
+				"5 %",
+				"2",
+				"never",
+				"never",
+				"never",
+				"never",
+			},
+			{
+				"Postgres against MySQL, v10.5.7",
+				"capacity",
+				"5.15%",
+				"5 %",
+				"2",
+				"never",
+				"never",
+				"never",
+				"never",
+			},
 		},
 	},
 	{
@@ -82,7 +122,8 @@ type publishedTable struct {
 	cells   [][]string
 }
 
-// call runs the program in a directory of its own with these files and returns its status and output.
+// call runs the program in a directory of its own with these files and returns its status and
+// output.
 func call(t *testing.T, files map[string]string, args ...string) (status int, out, errOut string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -93,12 +134,18 @@ func call(t *testing.T, files map[string]string, args ...string) (status int, ou
 		writeText(t, name, text)
 	}
 	var stdout, stderr bytes.Buffer
-	a := &app.App{Stdin: strings.NewReader(files["-"]), Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }}
+	a := &app.App{
+		Stdin:  strings.NewReader(files["-"]),
+		Stdout: &stdout,
+		Stderr: &stderr,
+		Env:    func(string) string { return "" },
+	}
 	status = run(context.Background(), a, args)
 	return status, stdout.String(), stderr.String()
 }
 
-// tables returns the tables of a Markdown text by heading; that of a run has the heading above it in front.
+// tables returns the tables of a Markdown text by heading; that of a run has the heading above it
+// in front.
 func tables(text string) map[string][][]string {
 	out := map[string][][]string{}
 	var above, heading string
@@ -123,15 +170,21 @@ func tables(text string) map[string][][]string {
 
 func equal(a, b [][]string) bool { return slices.EqualFunc(a, b, slices.Equal[[]string]) }
 
-// resultsText is the file results.txt of load-test-ng with the supported users of one run, as its command writes it.
-// The published reports do not have the errors.
+// resultsText is the file results.txt of load-test-ng with the supported users of one run, as its
+// command writes it. The published reports do not have the errors.
 func resultsText(arms [2]string, rows [][3]string) string {
 	const ruler = "=================================================="
 	var b strings.Builder
 	for i, r := range rows {
-		b.WriteString(ruler + "Comparison result:Report: report_" + string(rune('0'+i)) + "_" + r[0] + "_unbounded.md\nGrafana Dashboard: \n")
+		b.WriteString(
+			ruler + "Comparison result:Report: report_" + string(
+				rune('0'+i),
+			) + "_" + r[0] + "_unbounded.md\nGrafana Dashboard: \n",
+		)
 		for k, arm := range arms {
-			b.WriteString(arm + ":\n  Type: unbounded\n  DB Engine: " + r[0] + "\n  Supported Users: " + r[1+k] + "\n  Errors: 0\n")
+			b.WriteString(
+				arm + ":\n  Type: unbounded\n  DB Engine: " + r[0] + "\n  Supported Users: " + r[1+k] + "\n  Errors: 0\n",
+			)
 		}
 		b.WriteString(ruler + "\n\n")
 	}
@@ -143,23 +196,43 @@ func resultsText(arms [2]string, rows [][3]string) string {
 func TestPublishedTables(t *testing.T) {
 	for _, tt := range published {
 		t.Run(tt.name, func(t *testing.T) {
-			checkPublished(t, tt.tables, tt.blocks, map[string]string{"a.csv": tt.csv}, append([]string{"judge", "-md", "-unit", "users", "-arms", tt.arms, "a.csv"}, tt.flags...)...)
+			checkPublished(
+				t,
+				tt.tables,
+				tt.blocks,
+				map[string]string{"a.csv": tt.csv},
+				append(
+					[]string{"judge", "-md", "-unit", "users", "-arms", tt.arms, "a.csv"},
+					tt.flags...)...)
 		})
 		t.Run(tt.name+" by report", func(t *testing.T) {
-			checkPublished(t, tt.tables, tt.blocks, map[string]string{"a.csv": tt.csv}, append([]string{"report", "-unit", "users", "-arms", tt.arms, "a.csv"}, tt.flags...)...)
+			checkPublished(
+				t,
+				tt.tables,
+				tt.blocks,
+				map[string]string{"a.csv": tt.csv},
+				append(
+					[]string{"report", "-unit", "users", "-arms", tt.arms, "a.csv"},
+					tt.flags...)...)
 		})
 	}
 	t.Run("v10.5 from results.txt", func(t *testing.T) {
 		arms := [2]string{"v9.11.16", "v10.5.7"}
 		checkPublished(t, published[1].tables, published[1].blocks, map[string]string{
-			"run1/results.txt": resultsText(arms, [][3]string{{"mysql", "14186", "16007"}, {"postgresql", "15232", "16942"}}),
-			"run2/results.txt": resultsText(arms, [][3]string{{"mysql", "14989", "16371"}, {"postgresql", "15870", "17102"}}),
+			"run1/results.txt": resultsText(
+				arms,
+				[][3]string{{"mysql", "14186", "16007"}, {"postgresql", "15232", "16942"}},
+			),
+			"run2/results.txt": resultsText(
+				arms,
+				[][3]string{{"mysql", "14989", "16371"}, {"postgresql", "15870", "17102"}},
+			),
 		}, "judge", "-md", "run1/results.txt", "run2/results.txt")
 	})
 }
 
-// The differences that were published after those tables, and one of each table, follow from the numbers in
-// examples/releases.csv; the page of the trend has the first lines of what it prints.
+// The differences that were published after those tables, and one of each table, follow from the
+// numbers in examples/releases.csv; the page of the trend has the first lines of what it prints.
 func TestPublishedDifferences(t *testing.T) {
 	csv, err := os.ReadFile("../../examples/releases.csv")
 	if err != nil {
@@ -194,18 +267,26 @@ func TestPublishedDifferences(t *testing.T) {
 	_, text, _ := strings.Cut(string(page), "plimsoll report trend examples/releases.csv")
 	_, text, _ = strings.Cut(text, "```text\n")
 	text, _, _ = strings.Cut(text, "```")
-	if _, out, _ = call(t, files, "report", "trend", "examples/releases.csv"); text == "" || !strings.Contains(out, text) {
+	if _, out, _ = call(t, files, "report", "trend", "examples/releases.csv"); text == "" ||
+		!strings.Contains(out, text) {
 		t.Errorf("docs/trend.md shows\n%s\nwhich is not in\n%s", text, out[:min(len(out), 3000)])
 	}
 }
 
-func checkPublished(t *testing.T, want []publishedTable, blocks [][]string, files map[string]string, args ...string) {
+func checkPublished(
+	t *testing.T,
+	want []publishedTable,
+	blocks [][]string,
+	files map[string]string,
+	args ...string,
+) {
 	t.Helper()
 	status, out, errOut := call(t, files, args...)
 	if status != exit.Inconclusive || errOut != "" {
 		t.Errorf("status %d, stderr %q; want 4 and silence", status, errOut)
 	}
-	if n := strings.Count(out, "**INDICATIVE**"); n == 0 || strings.Contains(out, "**SAME**") || strings.Contains(out, "**BETTER**") {
+	if n := strings.Count(out, "**INDICATIVE**"); n == 0 || strings.Contains(out, "**SAME**") ||
+		strings.Contains(out, "**BETTER**") {
 		t.Errorf("one or two runs are more than indicative:\n%s", out)
 	}
 	got := tables(out)

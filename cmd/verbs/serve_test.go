@@ -99,20 +99,35 @@ func underWay(t *testing.T, output *safeBuffer) {
 	}
 }
 
-// writtenOutside asks the verb serve how many samples a stored run has: all of them were written to another server.
+// writtenOutside asks the verb serve how many samples a stored run has: all of them were written to
+// another server.
 func writtenOutside(t *testing.T, root string, outside *receiver) {
 	t.Helper()
 	said := new(safeBuffer)
-	a := &app.App{Stdin: strings.NewReader(""), Stdout: said, Stderr: said, Env: func(string) string { return "" }}
+	a := &app.App{
+		Stdin:  strings.NewReader(""),
+		Stdout: said,
+		Stderr: said,
+		Env:    func(string) string { return "" },
+	}
 	serving, stop := context.WithCancel(t.Context())
 	ended := inBackground(func() error {
-		args := []string{"serve", "-store", filepath.Join(root, "store"), "-prometheus", "2", "-listen", "127.0.0.1:0"}
+		args := []string{
+			"serve",
+			"-store",
+			filepath.Join(root, "store"),
+			"-prometheus",
+			"2",
+			"-listen",
+			"127.0.0.1:0",
+		}
 		if status := run(serving, a, args); status != exit.OK {
 			return fmt.Errorf("serve ended with status %d: %s", status, said)
 		}
 		return nil
 	})
-	all, _, _, err := clientOf(t, said).Query(t.Context(), `{__name__!=""}[1h]`, time.Time{}) // now is the run's end
+	// now is the run's end
+	all, _, _, err := clientOf(t, said).Query(t.Context(), `{__name__!=""}[1h]`, time.Time{})
 	stop()
 	if err := errors.Join(err, <-ended); err != nil {
 		t.Fatal(err)
@@ -121,7 +136,13 @@ func writtenOutside(t *testing.T, root string, outside *receiver) {
 	outside.mu.Lock()
 	defer outside.mu.Unlock()
 	if outside.samples != n || n < 1000 || len(outside.bad) > 0 || len(outside.runs) != 1 {
-		t.Errorf("%d samples of the runs %v were written to the other server, the run has %d; refused: %v", outside.samples, outside.runs, n, outside.bad)
+		t.Errorf(
+			"%d samples of the runs %v were written to the other server, the run has %d; refused: %v",
+			outside.samples,
+			outside.runs,
+			n,
+			outside.bad,
+		)
 	}
 }
 
@@ -178,7 +199,8 @@ type dashboard struct {
 	}
 }
 
-// recordedNames are the metrics of the host probe's fixtures: a machine may lack some that another has, such as PSI.
+// recordedNames are the metrics of the host probe's fixtures: a machine may lack some that another
+// has, such as PSI.
 func recordedNames(t *testing.T) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "watch", "probe", "testdata", "host.golden"))
@@ -192,7 +214,8 @@ func recordedNames(t *testing.T) []string {
 	return out
 }
 
-// checkDashboards holds each dashboard to Grafana's form, parses every query, and looks for each metric in a run.
+// checkDashboards holds each dashboard to Grafana's form, parses every query, and looks for each
+// metric in a run.
 func checkDashboards(t *testing.T, has map[string]bool) {
 	t.Helper()
 	for _, n := range recordedNames(t) {
@@ -221,8 +244,17 @@ func checkDashboards(t *testing.T, has map[string]bool) {
 			t.Errorf("%s: %v", f, err)
 			continue
 		}
-		if d.UID == "" || d.Title == "" || d.SchemaVersion < 36 || d.Time.From == "" || len(d.Panels) < 15 {
-			t.Errorf("%s: uid %q, title %q, schema %d, time %v, %d panels", f, d.UID, d.Title, d.SchemaVersion, d.Time, len(d.Panels))
+		if d.UID == "" || d.Title == "" || d.SchemaVersion < 36 || d.Time.From == "" ||
+			len(d.Panels) < 15 {
+			t.Errorf(
+				"%s: uid %q, title %q, schema %d, time %v, %d panels",
+				f,
+				d.UID,
+				d.Title,
+				d.SchemaVersion,
+				d.Time,
+				len(d.Panels),
+			)
 		}
 		queries := map[string]string{}
 		known := map[string]bool{"__rate_interval": true}
@@ -245,7 +277,8 @@ func checkDashboards(t *testing.T, has map[string]bool) {
 		taken := map[[2]int]string{}
 		for _, p := range d.Panels {
 			g := p.GridPos
-			if ids[p.ID] || p.ID <= 0 || p.Title == "" || g.W <= 0 || g.H <= 0 || g.X < 0 || g.X+g.W > 24 {
+			if ids[p.ID] || p.ID <= 0 || p.Title == "" || g.W <= 0 || g.H <= 0 || g.X < 0 ||
+				g.X+g.W > 24 {
 				t.Errorf("%s: panel %d %q: id or place %+v", f, p.ID, p.Title, g)
 			}
 			ids[p.ID] = true
@@ -260,7 +293,11 @@ func checkDashboards(t *testing.T, has map[string]bool) {
 			if p.Type == "row" {
 				continue
 			}
-			if p.Type != "timeseries" && p.Type != "state-timeline" || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 || p.Datasource.UID != "${datasource}" || p.Repeat != "" && !known[p.Repeat] {
+			if p.Type != "timeseries" && p.Type != "state-timeline" ||
+				p.FieldConfig.Defaults.Unit == "" ||
+				len(p.Targets) == 0 ||
+				p.Datasource.UID != "${datasource}" ||
+				p.Repeat != "" && !known[p.Repeat] {
 				t.Errorf("%s: panel %q is incomplete: %+v", f, p.Title, p)
 			}
 			refs := map[string]bool{}

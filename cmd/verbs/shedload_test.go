@@ -19,8 +19,8 @@ import (
 	"plimsoll/record"
 )
 
-// shedPlan searches from 20 users, two posts a second each, to far more than the proxy lets through. Its gates are
-// open: the test's other work on the machine does not affect the counts.
+// shedPlan searches from 20 users, two posts a second each, to far more than the proxy lets
+// through. Its gates are open: the test's other work on the machine does not affect the counts.
 const shedPlan = `
 name: shed
 seed: 7
@@ -57,9 +57,9 @@ func (s *shedder) refuses(r *http.Request) bool {
 	return true
 }
 
-// TestShedLoadIsNotCarried: a search ends where a server begins to refuse, by 429 or by cutting connections, and the
-// refusals are its limiter. Without a rule that looks at them, all users were "supported", and nothing limited the
-// run.
+// TestShedLoadIsNotCarried: a search ends where a server begins to refuse, by 429 or by cutting
+// connections, and the refusals are its limiter. Without a rule that looks at them, all users were
+// "supported", and nothing limited the run.
 func TestShedLoadIsNotCarried(t *testing.T) {
 	exe, err := program.Build()
 	if err != nil {
@@ -84,18 +84,30 @@ func TestShedLoadIsNotCarried(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			shed := new(shedder)
-			proxy := beforeNull(t, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
-				if shed.refuses(r) {
-					tt.refuse(w, r)
-					return
-				}
-				forward.ServeHTTP(w, r)
-			})
+			proxy := beforeNull(
+				t,
+				func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+					if shed.refuses(r) {
+						tt.refuse(w, r)
+						return
+					}
+					forward.ServeHTTP(w, r)
+				},
+			)
 			dir := t.TempDir()
 			file := filepath.Join(dir, "shed.yaml")
 			text := strings.NewReplacer("URL", proxy, "SLO", tt.slo).Replace(shedPlan)
 			writeText(t, file, text)
-			cmd := exec.CommandContext(t.Context(), exe, "capacity", "-calibrate=false", "-store", dir, "-json", file)
+			cmd := exec.CommandContext(
+				t.Context(),
+				exe,
+				"capacity",
+				"-calibrate=false",
+				"-store",
+				dir,
+				"-json",
+				file,
+			)
 			cmd.Env = append(os.Environ(), "PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa")
 			var said strings.Builder
 			cmd.Stderr = &said
@@ -109,8 +121,16 @@ func TestShedLoadIsNotCarried(t *testing.T) {
 			if c != nil && c.Kind == record.Unstable && float64(c.Reached) <= 45 {
 				return
 			}
-			if err != nil || c == nil || c.Kind != record.Estimate || c.Users < 20 || c.Users > 45 || c.Rule != plan.FailedOperations {
-				t.Errorf("%v: capacity %+v, want an estimate near the 30 users whose posts are let through, by %s\n%s", err, c, plan.FailedOperations, said.String())
+			if err != nil || c == nil || c.Kind != record.Estimate || c.Users < 20 ||
+				c.Users > 45 ||
+				c.Rule != plan.FailedOperations {
+				t.Errorf(
+					"%v: capacity %+v, want an estimate near the 30 users whose posts are let through, by %s\n%s",
+					err,
+					c,
+					plan.FailedOperations,
+					said.String(),
+				)
 			}
 			l := got.Limiter
 			if l == nil || l.Kind != tt.kind || !strings.Contains(l.Failed, tt.failures) {
@@ -121,7 +141,12 @@ func TestShedLoadIsNotCarried(t *testing.T) {
 			}
 			all := got.Ops[len(got.Ops)-1]
 			if all.Name != "op" || int(all.Errors) > shed.refused || all.Errors == 0 {
-				t.Errorf("%d operations %s failed, %d were refused", all.Errors, all.Name, shed.refused)
+				t.Errorf(
+					"%d operations %s failed, %d were refused",
+					all.Errors,
+					all.Name,
+					shed.refused,
+				)
 			}
 			if tt.kind == limiter.LimitRefusals && all.Status["429"] != all.Class["4xx"] {
 				t.Errorf("of the class 4xx %v, of status 429 %v", all.Class, all.Status)

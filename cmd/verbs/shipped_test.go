@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/program"
 )
 
-// mostBytes is the size that the program may have. It is above today's size by the needs of a few features, and far
-// below the size of one cloud client.
+// mostBytes is the size that the program may have. It is above today's size by the needs of a few
+// features, and far below the size of one cloud client.
 const mostBytes = 52_000_000
 
 // TestProgramIsStaticAndSmall looks at the program as scripts/build.sh makes it.
@@ -29,7 +29,12 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fi, err := os.Stat(path); err != nil || fi.Size() > mostBytes {
-		t.Errorf("the program has %d bytes (%v), at most %d; go version -m and go tool nm -size -sort size tell what grew", fi.Size(), err, mostBytes)
+		t.Errorf(
+			"the program has %d bytes (%v), at most %d; go version -m and go tool nm -size -sort size tell what grew",
+			fi.Size(),
+			err,
+			mostBytes,
+		)
 	}
 	f, err := elf.Open(path)
 	if err != nil {
@@ -66,13 +71,16 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 	}
 	for _, m := range info.Deps {
 		if m.Replace == nil && !strings.Contains(shipped.Notices, "\n"+m.Path+" ") {
-			t.Errorf("the program has the module %s, and its notices do not name it (make notices)", m.Path)
+			t.Errorf(
+				"the program has the module %s, and its notices do not name it (make notices)",
+				m.Path,
+			)
 		}
 	}
 }
 
-// TestStackTracesNameFilesAndLines shows that leaving out DWARF costs no stack trace, and that one names no directory
-// of this machine.
+// TestStackTracesNameFilesAndLines shows that leaving out DWARF costs no stack trace, and that one
+// names no directory of this machine.
 func TestStackTracesNameFilesAndLines(t *testing.T) {
 	path, err := program.Build()
 	if err != nil {
@@ -94,7 +102,8 @@ func TestStackTracesNameFilesAndLines(t *testing.T) {
 	}
 	_ = cmd.Process.Signal(syscall.SIGQUIT)
 	_ = cmd.Wait()
-	if got := stderr.String(); !strings.Contains(got, "plimsoll/cmd/plimsoll/main.go:") || !strings.Contains(got, "main.main()") {
+	if got := stderr.String(); !strings.Contains(got, "plimsoll/cmd/plimsoll/main.go:") ||
+		!strings.Contains(got, "main.main()") {
 		t.Errorf("the stack trace is\n%s\nwant main.main and its place", got)
 	}
 	if wd, err := os.Getwd(); err != nil || strings.Contains(stderr.String(), wd) {
@@ -109,7 +118,12 @@ func TestVersionPrintsNotices(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), path, "version", "-notices").Output()
 	if err != nil || string(out) != shipped.Notices {
-		t.Errorf("version -notices ended with %v and %d bytes, want the %d bytes of the notices", err, len(out), len(shipped.Notices))
+		t.Errorf(
+			"version -notices ended with %v and %d bytes, want the %d bytes of the notices",
+			err,
+			len(out),
+			len(shipped.Notices),
+		)
 	}
 	for _, want := range []string{"Go standard library and runtime ", "github.com/prometheus/prometheus ", "Copyright (c) 2009 The Go Authors", "MPL-2.0"} {
 		if !strings.Contains(shipped.Notices, want) {

@@ -12,11 +12,14 @@ import (
 	"plimsoll/internal/browser"
 )
 
-// foreignResource matches what a page would load from another host; links that a reader may follow are none.
-var foreignResource = regexp.MustCompile(`(?i)<(?:script|img|link|iframe|source|video|audio|embed|object)\b[^>]*\s(?:src|srcset|href|data)\s*=\s*["']?(?:[a-z]+:)?//[^>]*>|(?:url\(|@import)\s*["']?(?:[a-z]+:)?//[^)]*`)
+// foreignResource matches what a page would load from another host; links that a reader may follow
+// are none.
+var foreignResource = regexp.MustCompile(
+	`(?i)<(?:script|img|link|iframe|source|video|audio|embed|object)\b[^>]*\s(?:src|srcset|href|data)\s*=\s*["']?(?:[a-z]+:)?//[^>]*>|(?:url\(|@import)\s*["']?(?:[a-z]+:)?//[^)]*`,
+)
 
-// TestSite builds the site of docs as make site does. Each page loads nothing from elsewhere and fits a telephone, and
-// the search works from the disk in a browser without a network.
+// TestSite builds the site of docs as make site does. Each page loads nothing from elsewhere and
+// fits a telephone, and the search works from the disk in a browser without a network.
 func TestSite(t *testing.T) {
 	t.Parallel()
 	const root = "../../"
@@ -69,5 +72,7 @@ func TestSite(t *testing.T) {
 	}
 	c.Eval(`document.querySelector("label[for=__search]").click()`, nil)
 	c.Call("Input.insertText", map[string]any{"text": "interrupted"}, nil)
-	c.Until(`[...document.querySelectorAll(".md-search-result__link")].some(a => a.href.includes("/statuses.html"))`)
+	c.Until(
+		`[...document.querySelectorAll(".md-search-result__link")].some(a => a.href.includes("/statuses.html"))`,
+	)
 }

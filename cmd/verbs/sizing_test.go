@@ -22,7 +22,8 @@ import (
 	"plimsoll/run/session"
 )
 
-// A system that stands by itself is made for the users of its plan's test, also when that is a ladder alone.
+// A system that stands by itself is made for the users of its plan's test, also when that is a
+// ladder alone.
 func TestUpForEachTest(t *testing.T) {
 	for _, tt := range []struct {
 		tests string
@@ -72,8 +73,9 @@ func runSizing(t *testing.T, text string, env ...string) (report.SizingPart, str
 	return d, output.String(), status, root
 }
 
-// Three small steps on the reference server and PostgreSQL give the table: the measurements are in it, a step that
-// the machine spoiled carries no grade, and the stored runs give the same report again.
+// Three small steps on the reference server and PostgreSQL give the table: the measurements are in
+// it, a step that the machine spoiled carries no grade, and the stored runs give the same report
+// again.
 func TestSizingOnRefchat(t *testing.T) {
 	t.Parallel()
 	d, output, status, root := runSizing(t, `
@@ -92,7 +94,9 @@ setup: {stack: refchat}
 	}
 	graded := 0
 	for i, s := range d.Steps {
-		if s.Users != []int{5, 10, 20}[i] || s.Count < 100 || s.P50 <= 0 || s.P99 < s.P95 || s.Max < s.P99 || s.Failures != 0 {
+		if s.Users != []int{5, 10, 20}[i] || s.Count < 100 || s.P50 <= 0 || s.P99 < s.P95 ||
+			s.Max < s.P99 ||
+			s.Failures != 0 {
 			t.Errorf("%+v", s)
 		}
 		if cpu, ok := s.TotalCPU(); !ok || cpu <= 0 || len(s.CPU) != 2 {
@@ -139,7 +143,9 @@ setup: {stack: refchat}
 		if err != nil {
 			t.Fatal(err)
 		}
-		step := d.Steps[slices.IndexFunc(d.Steps, func(s sizing.Step) bool { return s.Run == e.ID })]
+		step := d.Steps[slices.IndexFunc(d.Steps, func(s sizing.Step) bool {
+			return s.Run == e.ID
+		})]
 		if ph, ok := r.Manifest.Phase("measure"); !ok || ph.Users != step.Users {
 			t.Errorf("run %s has phases %+v, want %d users", e.ID, r.Manifest.Phases, step.Users)
 		}
@@ -149,7 +155,14 @@ setup: {stack: refchat}
 		t.Errorf("%+v, %v", z, err)
 	}
 	path, _ := program.Build()
-	again, out := command(path, "report", "-json", "-store", filepath.Join(root, "store"), entries[0].Comparison)
+	again, out := command(
+		path,
+		"report",
+		"-json",
+		"-store",
+		filepath.Join(root, "store"),
+		entries[0].Comparison,
+	)
 	if err := again.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -157,21 +170,25 @@ setup: {stack: refchat}
 		t.Errorf("report: status %d, sizing ended with %d\n%s", got, status, out.String())
 	}
 	var same report.SizingPart
-	if err := json.NewDecoder(strings.NewReader(out.String())).Decode(&same); err != nil || fmt.Sprint(same.Comfortable, same.Bottleneck) != fmt.Sprint(d.Comfortable, d.Bottleneck) {
+	if err := json.NewDecoder(strings.NewReader(out.String())).Decode(&same); err != nil ||
+		fmt.Sprint(same.Comfortable, same.Bottleneck) != fmt.Sprint(d.Comfortable, d.Bottleneck) {
 		t.Errorf("%+v, %v", same, err)
 	}
 	// A run that was changed afterwards is not believed.
 	manifest := filepath.Join(root, "store", "runs", entries[0].ID, record.ManifestFile)
-	if b, err := os.ReadFile(manifest); err != nil || os.WriteFile(manifest, append(b, '\n'), 0o644) != nil {
+	if b, err := os.ReadFile(manifest); err != nil ||
+		os.WriteFile(manifest, append(b, '\n'), 0o644) != nil {
 		t.Fatal(err)
 	}
-	if changed, err := catalog().Sizing(t.Context(), z, st.Run); err != nil || changed.Sizing.Steps[0].Valid || changed.Sizing.Steps[0].Grade != "" {
+	if changed, err := catalog().Sizing(t.Context(), z, st.Run); err != nil ||
+		changed.Sizing.Steps[0].Valid ||
+		changed.Sizing.Steps[0].Grade != "" {
 		t.Errorf("%+v, %v", changed.Sizing.Steps, err)
 	}
 }
 
-// A proxy that shows posts a challenge page is named, and its answers get no grade. Address, channel and token come
-// from the environment.
+// A proxy that shows posts a challenge page is named, and its answers get no grade. Address,
+// channel and token come from the environment.
 func TestSizingBehindAProxy(t *testing.T) {
 	t.Parallel()
 	proxy := beforeNull(t, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
@@ -189,18 +206,27 @@ target: {driver: external, url: "${ENV:TEST_URL}", ready: /api/v4/system/ping}
 workload: {behavior: poster, pace: 0.02, params: {channel: "${ENV:TEST_CHANNEL}", bot_token: "${ENV:TEST_TOKEN}"}}
 sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
 `
-	if _, output, status, _ := runSizing(t, text); status != exit.Usage || !strings.Contains(output, "TEST_URL is not set") {
+	if _, output, status, _ := runSizing(t, text); status != exit.Usage ||
+		!strings.Contains(output, "TEST_URL is not set") {
 		t.Errorf("without the environment: status %d\n%s", status, output)
 	}
-	d, output, status, _ := runSizing(t, text, "TEST_URL="+proxy, "TEST_CHANNEL=channelchannelchannel12345", "TEST_TOKEN=tokentokentokentokentoken1")
+	d, output, status, _ := runSizing(
+		t,
+		text,
+		"TEST_URL="+proxy,
+		"TEST_CHANNEL=channelchannelchannel12345",
+		"TEST_TOKEN=tokentokentokentokentoken1",
+	)
 	if status != exit.Invalid || len(d.Steps) != 1 {
 		t.Fatalf("status %d\n%s", status, output)
 	}
 	step := d.Steps[0]
-	if step.Grade != "" || step.Failures < 0.5 || len(step.Proxy) == 0 || !strings.Contains(step.Proxy[0], "challenge page of a proxy") {
+	if step.Grade != "" || step.Failures < 0.5 || len(step.Proxy) == 0 ||
+		!strings.Contains(step.Proxy[0], "challenge page of a proxy") {
 		t.Errorf("%+v", step)
 	}
-	if d.Bottleneck.Name != sizing.ProxyBound || !strings.Contains(output, "allow this host's address at the proxy") {
+	if d.Bottleneck.Name != sizing.ProxyBound ||
+		!strings.Contains(output, "allow this host's address at the proxy") {
 		t.Errorf("%+v\n%s", d.Bottleneck, output)
 	}
 	if strings.Contains(output, "tokentoken") {
@@ -228,13 +254,14 @@ func TestInterruptedSizing(t *testing.T) {
 		t.Fatalf("%d reports\n%s", len(files), output.String())
 	}
 	b, err := os.ReadFile(files[0])
-	if err != nil || !strings.Contains(string(b), "**Not complete**: interrupted by SIGINT") || !strings.Contains(string(b), "\n|                5 |") {
+	if err != nil || !strings.Contains(string(b), "**Not complete**: interrupted by SIGINT") ||
+		!strings.Contains(string(b), "\n|                5 |") {
 		t.Errorf("%v in\n%s", err, b)
 	}
 }
 
-// A ladder whose target lost acknowledged messages is not good, whatever its grades: those of a step, of one that was
-// repeated and of the first search count. One of these that is gone is named.
+// A ladder whose target lost acknowledged messages is not good, whatever its grades: those of a
+// step, of one that was repeated and of the first search count. One of these that is gone is named.
 func TestSizingThatLostMessages(t *testing.T) {
 	const text = "name: n\ntarget: {driver: refnull}\nworkload: {behavior: poster}\nunbounded: {max_users: 90}\nsizing: {steps: [50, 60]}\n"
 	p, err := known().Parse([]byte(text))
@@ -243,10 +270,31 @@ func TestSizingThatLostMessages(t *testing.T) {
 	}
 	root := t.TempDir()
 	st := storetest.At(t, root)
-	z := &record.Sizing{ID: "z1", Name: p.Name, Plan: p.String(), PlanDigest: p.Digest(), State: record.Sealed, Planned: []int{50, 60}, Search: "search"}
-	first, last := storetest.Put(t, st, storetest.StoredRun{ID: "first", Slower: 1, Series: true}), storetest.Put(t, st, storetest.StoredRun{ID: "step", Slower: 1, Series: true, Lost: 3})
-	repeated := storetest.Put(t, st, storetest.StoredRun{ID: "repeated", Slower: 1, Invalid: true, Lost: 5})
-	z.Steps = []record.SizingStep{{Users: 50, Run: "first", Digest: first}, {Users: 60, Run: "step", Digest: last}}
+	z := &record.Sizing{
+		ID:         "z1",
+		Name:       p.Name,
+		Plan:       p.String(),
+		PlanDigest: p.Digest(),
+		State:      record.Sealed,
+		Planned:    []int{50, 60},
+		Search:     "search",
+	}
+	first, last := storetest.Put(t, st, storetest.StoredRun{
+		ID:     "first",
+		Slower: 1,
+		Series: true,
+	}), storetest.Put(t, st, storetest.StoredRun{ID: "step", Slower: 1, Series: true, Lost: 3})
+	repeated := storetest.Put(t, st, storetest.StoredRun{
+		ID:      "repeated",
+		Slower:  1,
+		Invalid: true,
+		Lost:    5,
+	})
+	z.Steps = []record.SizingStep{{
+		Users:  50,
+		Run:    "first",
+		Digest: first,
+	}, {Users: 60, Run: "step", Digest: last}}
 	z.Repeated = []record.SizingStep{{Users: 60, Run: "repeated", Digest: repeated}}
 	if err := st.SaveSizing(z); err != nil {
 		t.Fatal(err)
@@ -256,7 +304,8 @@ func TestSizingThatLostMessages(t *testing.T) {
 		t.Helper()
 		status, out, errOut := inStore(t, root, "report", "z1")
 		for _, text := range append(texts, "(60 users, run step): 3 of 90 cannot be read", "(60 users, run repeated): 5 of 90 cannot be read") {
-			if !strings.Contains(errOut, text) || !strings.Contains(strings.Join(strings.Fields(out), " "), text) {
+			if !strings.Contains(errOut, text) ||
+				!strings.Contains(strings.Join(strings.Fields(out), " "), text) {
 				t.Errorf("%q is not in %q or\n%s", text, errOut, out)
 			}
 		}

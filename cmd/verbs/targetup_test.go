@@ -11,7 +11,8 @@ import (
 	"plimsoll/cmd/internal/app"
 )
 
-// A plan that only names a server is enough to start that server; a workload that is there is checked.
+// A plan that only names a server is enough to start that server; a workload that is there is
+// checked.
 func TestTargetUpNeedsNoTest(t *testing.T) {
 	const server = "name: n\ntarget: {driver: refnull}\n"
 	for src, want := range map[string]string{

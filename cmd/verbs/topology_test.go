@@ -33,7 +33,8 @@ func withNginx(t *testing.T) {
 func bothServe(t *testing.T, value func(query string) float64) {
 	t.Helper()
 	for _, app := range []string{"app-0", "app-1"} {
-		if got := value(`max_over_time(mattermost_http_websockets_total{instance="` + app + `"}[10m])`); got < 1 || got > 29 {
+		if got := value(`max_over_time(mattermost_http_websockets_total{instance="` + app + `"}[10m])`); got < 1 ||
+			got > 29 {
 			t.Errorf("%s held %v WebSockets of 30", app, got)
 		}
 		if got := value(`max_over_time(refchat_replica_statements_total{instance="` + app + `"}[10m])`); got < 10 {
@@ -63,16 +64,20 @@ func lagShown(t *testing.T, stored *record.Run) {
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if line := drawn.Lines[report.Bounded]["replication-lag-0"]; len(line.V) < 5 || slices.Max(line.V) < 3 {
+	if line := drawn.Lines[report.Bounded]["replication-lag-0"]; len(line.V) < 5 ||
+		slices.Max(line.V) < 3 {
 		t.Errorf("the graph of the replica: %v, %q", line.V, drawn.Why[report.Bounded])
 	}
 	events, err := r.Events()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The disk of a shared host may be slower at that moment, and is named then; the lag qualifies all the same.
+	// The disk of a shared host may be slower at that moment, and is named then; the lag qualifies
+	// all the same.
 	const lag = "replication-lag replica"
-	qualifies := func(s limiter.Suspect) bool { return s.Name == lag && strings.HasPrefix(s.Why, "qualifies as well") }
+	qualifies := func(s limiter.Suspect) bool {
+		return s.Name == lag && strings.HasPrefix(s.Why, "qualifies as well")
+	}
 	if l, err := r.Limiter(t.Context(), events); err != nil || l == nil ||
 		r.Validity.Valid && l.Name != lag && !slices.ContainsFunc(l.Others, qualifies) {
 		t.Errorf("limiter %+v, %v", l, err)
@@ -88,7 +93,8 @@ func lagShown(t *testing.T, stored *record.Run) {
 			t.Fatal(err)
 		}
 		all += b.String()
-		if strings.Contains(b.String(), "Replicas of the database: Time behind the first server") { // a row of the panels without values
+		// a row of the panels without values
+		if strings.Contains(b.String(), "Replicas of the database: Time behind the first server") {
 			t.Errorf("%s has no values of the lag", p.Name)
 		}
 	}
@@ -100,7 +106,11 @@ func lagShown(t *testing.T, stored *record.Run) {
 	// The proxy, the replica and their versions are those that ran.
 	setup := fmt.Sprint(evidence.Setup(stored.Manifest))
 	d, _ := evidence.TargetOf(stored.Manifest)
-	if len(d.Companions) != 2 || d.Companions["replica-0"].Version != d.Database.Version || !strings.Contains(setup, "1 × "+d.Companions["proxy"].Name+" "+d.Companions["proxy"].Version) {
+	if len(d.Companions) != 2 || d.Companions["replica-0"].Version != d.Database.Version ||
+		!strings.Contains(
+			setup,
+			"1 × "+d.Companions["proxy"].Name+" "+d.Companions["proxy"].Version,
+		) {
 		t.Errorf("setup %s of %+v", setup, d.Companions)
 	}
 }
@@ -111,7 +121,9 @@ func replayer(root string) int {
 	for _, d := range dirs {
 		title, err := os.ReadFile(filepath.Join(d, "cmdline"))
 		at, _ := os.Readlink(filepath.Join(d, "cwd"))
-		if err == nil && strings.HasPrefix(string(title), "postgres: startup ") && strings.HasPrefix(at, root) && strings.Contains(at, "replica-0") {
+		if err == nil && strings.HasPrefix(string(title), "postgres: startup ") &&
+			strings.HasPrefix(at, root) &&
+			strings.Contains(at, "replica-0") {
 			pid, _ := strconv.Atoi(filepath.Base(d))
 			return pid
 		}

@@ -16,11 +16,18 @@ import (
 
 // readings are the verbs that must show the contents of a store, even if it cannot be written.
 func readings(id string) [][]string {
-	return [][]string{{"ls"}, {"ls", "-json"}, {"ls", "-aa"}, {"report", "last"}, {"judge", id}, {"show", "20260504-093000-stored"}}
+	return [][]string{
+		{"ls"},
+		{"ls", "-json"},
+		{"ls", "-aa"},
+		{"report", "last"},
+		{"judge", id},
+		{"show", "20260504-093000-stored"},
+	}
 }
 
-// sameReadings runs the verbs on a store that can be written and then, after spoil, once more: they print the same,
-// with the same status.
+// sameReadings runs the verbs on a store that can be written and then, after spoil, once more: they
+// print the same, with the same status.
 func sameReadings(t *testing.T, root, id string, spoil func()) (errors []string) {
 	t.Helper()
 	type reading struct {
@@ -56,15 +63,23 @@ func sameReadings(t *testing.T, root, id string, spoil func()) (errors []string)
 	for i, args := range readings(id) {
 		r, errOut := read(args)
 		if r != was[i] {
-			t.Errorf("%s: status %d, before %d; %q\nnow:\n%.400s\nbefore:\n%.400s", args, r.status, was[i].status, errOut, r.out, was[i].out)
+			t.Errorf(
+				"%s: status %d, before %d; %q\nnow:\n%.400s\nbefore:\n%.400s",
+				args,
+				r.status,
+				was[i].status,
+				errOut,
+				r.out,
+				was[i].out,
+			)
 		}
 		errors = append(errors, errOut)
 	}
 	return errors
 }
 
-// A store on a read-only file system is read: ls, show, judge and report print the same as elsewhere. Root is not
-// held by the modes of files, and has a mount of its own for it.
+// A store on a read-only file system is read: ls, show, judge and report print the same as
+// elsewhere. Root is not held by the modes of files, and has a mount of its own for it.
 func TestReadOnlyStoreIsRead(t *testing.T) {
 	root := t.TempDir()
 	_, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
@@ -113,8 +128,8 @@ func noMount(t *testing.T, err error) {
 	t.Skipf("not allowed to mount: %v", err)
 }
 
-// A store on a full file system is read. Only root can make one; the first failure on one, of the report's own files,
-// is in the next test for all users.
+// A store on a full file system is read. Only root can make one; the first failure on one, of the
+// report's own files, is in the next test for all users.
 func TestFullStoreIsRead(t *testing.T) {
 	root, made := t.TempDir(), t.TempDir()
 	if err := unix.Mount("plimsoll-test", root, "tmpfs", 0, "size=64m"); err != nil {
@@ -126,10 +141,15 @@ func TestFullStoreIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	errors := sameReadings(t, root, id, func() {
-		_ = os.RemoveAll(filepath.Join(root, "index.json")) // as if the store had not been listed before
+		// as if the store had not been listed before
+		_ = os.RemoveAll(filepath.Join(root, "index.json"))
 		fill(t, root)
 	})
-	if !strings.Contains(errors[3], "no space left on device; the report is shown and was not written") || !strings.Contains(errors[0], "the list was made without it") {
+	if !strings.Contains(
+		errors[3],
+		"no space left on device; the report is shown and was not written",
+	) ||
+		!strings.Contains(errors[0], "the list was made without it") {
 		t.Errorf("ls: %q\nreport last: %q", errors[0], errors[3])
 	}
 }
@@ -151,7 +171,8 @@ func fill(t *testing.T, root string) {
 	}
 }
 
-// noGraphs puts a directory that takes no file from any user, root neither, in the place of a report's graphs.
+// noGraphs puts a directory that takes no file from any user, root neither, in the place of a
+// report's graphs.
 func noGraphs(t *testing.T, report string) {
 	t.Helper()
 	graphs := filepath.Join(report, "graphs")
@@ -166,7 +187,8 @@ func noGraphs(t *testing.T, report string) {
 	}
 }
 
-// The same for all users: not all of the report's files can be written, and the index cannot be opened.
+// The same for all users: not all of the report's files can be written, and the index cannot be
+// opened.
 func TestReportThatCannotBeWrittenIsShown(t *testing.T) {
 	root := t.TempDir()
 	st, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
@@ -178,7 +200,8 @@ func TestReportThatCannotBeWrittenIsShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if !strings.Contains(errors[3], "; the report is shown and was not written") || !strings.Contains(errors[0], "the list was made without it") {
+	if !strings.Contains(errors[3], "; the report is shown and was not written") ||
+		!strings.Contains(errors[0], "the list was made without it") {
 		t.Errorf("ls: %q\nreport last: %q", errors[0], errors[3])
 	}
 }
@@ -188,7 +211,8 @@ func TestReportElsewhereThatCannotBeWrittenFails(t *testing.T) {
 	root, out := t.TempDir(), t.TempDir()
 	_, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
 	noGraphs(t, out)
-	if status, _, errOut := inStore(t, root, "report", "-out", out, id); status != exit.Tool || !strings.Contains(errOut, "report graphs/") {
+	if status, _, errOut := inStore(t, root, "report", "-out", out, id); status != exit.Tool ||
+		!strings.Contains(errOut, "report graphs/") {
 		t.Errorf("status %d, %q", status, errOut)
 	}
 }

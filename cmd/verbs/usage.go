@@ -10,8 +10,11 @@ import (
 
 // help prints the verbs.
 func help(a *app.App) {
-	plain.Fprintf(a.Stdout, "plimsoll loads a messaging server with simulated users and reports how many it\n"+
-		"supports, whether that has changed, and its limiter.\n\nusage: plimsoll VERB [flags] ARG\n\n")
+	plain.Fprintf(
+		a.Stdout,
+		"plimsoll loads a messaging server with simulated users and reports how many it\n"+
+			"supports, whether that has changed, and its limiter.\n\nusage: plimsoll VERB [flags] ARG\n\n",
+	)
 	var rows [][2]string
 	for _, v := range verbs(a) {
 		rows = append(rows, [2]string{v.name, v.short})

@@ -28,7 +28,8 @@ bounded: {users: 8, ramp: 0s, settle: 0s, measure: 1s, slo: ["rate(errors) < 90%
 placement: {processes: 2}
 ` + openGates
 
-// A door is a null server that notes who came through: the logins with passwords, and the bearers of other requests.
+// A door is a null server that notes who came through: the logins with passwords, and the bearers
+// of other requests.
 type door struct {
 	mu              sync.Mutex
 	logins, bearers map[string]bool
@@ -46,7 +47,8 @@ func newDoor(t *testing.T) (*door, string) {
 		if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 			d.bearers[token] = true
 		}
-		if r.Method == http.MethodPost && (path == "/users" || path == "/teams" || path == "/bots" || strings.HasSuffix(path, "/members/batch")) {
+		if r.Method == http.MethodPost &&
+			(path == "/users" || path == "/teams" || path == "/bots" || strings.HasSuffix(path, "/members/batch")) {
 			d.made = append(d.made, path)
 		}
 		if path == "/users/login" {
@@ -70,12 +72,14 @@ func newDoor(t *testing.T) (*door, string) {
 	return d, srv.URL
 }
 
-// theirChannel is the channel of which all users are members, who are in none of the null server otherwise.
+// theirChannel is the channel of which all users are members, who are in none of the null server
+// otherwise.
 const theirChannel = "aaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 // ofMembers adds that channel to the lists of the users' channels.
 func ofMembers(r *http.Response) error {
-	if !strings.Contains(r.Request.URL.Path, "/users/") || !strings.HasSuffix(r.Request.URL.Path, "/channels") {
+	if !strings.Contains(r.Request.URL.Path, "/users/") ||
+		!strings.HasSuffix(r.Request.URL.Path, "/channels") {
 		return nil
 	}
 	body, err := io.ReadAll(r.Body)
@@ -90,8 +94,9 @@ func ofMembers(r *http.Response) error {
 	return nil
 }
 
-// TestUsersFile: the users of a plan have the first rows of its file, whatever their behavior and process; nothing is
-// made for them, the manifest describes the file, and no password and token is in any output or file.
+// TestUsersFile: the users of a plan have the first rows of its file, whatever their behavior and
+// process; nothing is made for them, the manifest describes the file, and no password and token is
+// in any output or file.
 func TestUsersFile(t *testing.T) {
 	t.Parallel()
 	path, err := program.Build()
@@ -154,7 +159,9 @@ func TestUsersFile(t *testing.T) {
 			t.Errorf("nobody came with token %s", token[len(token)-2:])
 		}
 	}
-	if len(door.logins) > 0 || slices.ContainsFunc(secrets, func(s string) bool { return door.bearers[s] && !slices.Contains(tokens, s) }) || len(door.made) > 0 {
+	if len(door.logins) > 0 || slices.ContainsFunc(secrets, func(s string) bool {
+		return door.bearers[s] && !slices.Contains(tokens, s)
+	}) || len(door.made) > 0 {
 		t.Errorf("others came, too: %v; made: %v", door.logins, door.made)
 	}
 	st := storetest.At(t, root)
@@ -166,11 +173,18 @@ func TestUsersFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := r.Manifest.Accounts; f == nil || f.Name != "users.csv" || f.Rows != 11 || len(f.Digest) != 71 || r.Manifest.Processes != 2 {
+	if f := r.Manifest.Accounts; f == nil || f.Name != "users.csv" || f.Rows != 11 ||
+		len(f.Digest) != 71 ||
+		r.Manifest.Processes != 2 {
 		t.Errorf("the manifest has %+v, %d processes", f, r.Manifest.Processes)
 	}
-	if m := r.Manifest; strings.Contains(m.Plan, dir) || !strings.Contains(m.Plan, "users_file: data/users.csv\n") || !strings.Contains(m.Plan, m.Accounts.Digest) {
-		t.Errorf("the plan of the run has not the path as it was written, with the digest:\n%s", m.Plan)
+	if m := r.Manifest; strings.Contains(m.Plan, dir) ||
+		!strings.Contains(m.Plan, "users_file: data/users.csv\n") ||
+		!strings.Contains(m.Plan, m.Accounts.Digest) {
+		t.Errorf(
+			"the plan of the run has not the path as it was written, with the digest:\n%s",
+			m.Plan,
+		)
 	}
 	for _, s := range secrets {
 		if strings.Contains(output.String(), s) {

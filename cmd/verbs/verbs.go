@@ -38,7 +38,8 @@ func serverVerb(s session.ServerVerb) verb {
 // A verb is one of plimsoll's commands.
 type verb struct {
 	name, args, short string
-	// run parses its own flags from fs, which is named; run returns [flag.ErrHelp] when help is asked for.
+	// run parses its own flags from fs, which is named; run returns [flag.ErrHelp] when help is
+	// asked for.
 	run func(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error
 }
 
@@ -90,11 +91,30 @@ func verbs(a *app.App) []verb {
 			all = append(all, serverVerb(server))
 		}
 	}
-	return append(all, verb{"version", "[-json|-notices]", "the version of this program with commit, date and Go, or the licenses of the modules in it", version})
+	return append(
+		all,
+		verb{
+			"version",
+			"[-json|-notices]",
+			"the version of this program with commit, date and Go, or the licenses of the modules in it",
+			version,
+		},
+	)
 }
 
 // onLinux are the verbs that need its kernel.
-var onLinux = []string{"demo", "run", "capacity", "sizing", "compare", "target", "data", "calibrate", "agent", "doctor"}
+var onLinux = []string{
+	"demo",
+	"run",
+	"capacity",
+	"sizing",
+	"compare",
+	"target",
+	"data",
+	"calibrate",
+	"agent",
+	"doctor",
+}
 
 // run is the program: it finds the verb, runs it, and returns the exit status.
 func run(ctx context.Context, a *app.App, args []string) int {
@@ -172,7 +192,11 @@ func runVerb(ctx context.Context, a *app.App, v verb, args []string) int {
 }
 
 func version(_ context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	notices := fs.Bool("notices", false, "print the licenses and notices of all modules in this program")
+	notices := fs.Bool(
+		"notices",
+		false,
+		"print the licenses and notices of all modules in this program",
+	)
 	asJSON := fs.Bool("json", false, "write the version as JSON")
 	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
 		return err

@@ -12,8 +12,16 @@ import (
 )
 
 var (
-	pictures = flag.String("pictures", "", "directory for pictures of the views, for people to look at")
-	served   = flag.String("served", "", "address of a plimsoll serve on 127.0.0.1 whose views are looked at, too")
+	pictures = flag.String(
+		"pictures",
+		"",
+		"directory for pictures of the views, for people to look at",
+	)
+	served = flag.String(
+		"served",
+		"",
+		"address of a plimsoll serve on 127.0.0.1 whose views are looked at, too",
+	)
 )
 
 // until waits for an expression to be true in the page.
@@ -49,8 +57,8 @@ var views = []struct{ name, hash, text string }{
 	{"start", "#/start", "Start a plan"},
 }
 
-// TestViews opens every view in two widths and both schemes: nothing overlaps the edge, axe finds no violation, and no
-// request leaves the server.
+// TestViews opens every view in two widths and both schemes: nothing overlaps the edge, axe finds
+// no violation, and no request leaves the server.
 func TestViews(t *testing.T) {
 	p := play(t)
 	p.set(func() { p.frames = 120 })
@@ -93,7 +101,10 @@ func lookAtServed(t *testing.T, b *browser.Browser) {
 	until(b, `document.querySelector(".top nav a")`)
 	until(b, `document.querySelector(".tabs a, .nothing")`)
 	var places []string
-	b.Eval(`[...document.querySelectorAll(".tabs a")].map(a => a.hash).concat("#/history")`, &places)
+	b.Eval(
+		`[...document.querySelectorAll(".tabs a")].map(a => a.hash).concat("#/history")`,
+		&places,
+	)
 	for _, place := range places {
 		name := "served-" + place[strings.LastIndexByte(place, '/')+1:]
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +120,8 @@ func lookAtServed(t *testing.T, b *browser.Browser) {
 	}
 }
 
-// inspect looks at a view in two widths and both schemes, and takes pictures where they are asked for.
+// inspect looks at a view in two widths and both schemes, and takes pictures where they are asked
+// for.
 func inspect(b *browser.Browser, name string) {
 	b.T.Helper()
 	b.Inspect(name, axeFile, func(width int, scheme string) {
@@ -127,8 +139,8 @@ func violations(b *browser.Browser) []string {
 	return b.Violations(axeFile)
 }
 
-// TestLiveRun follows a run: charts move, a reload shows the same history, a broken stream and a dead run are shown, and
-// who may steer does.
+// TestLiveRun follows a run: charts move, a reload shows the same history, a broken stream and a
+// dead run are shown, and who may steer does.
 func TestLiveRun(t *testing.T) {
 	p := play(t)
 	p.set(func() { p.frames = 20; p.role = "viewer" })
@@ -139,7 +151,10 @@ func TestLiveRun(t *testing.T) {
 		return out
 	}
 	seconds := func(n int) {
-		until(b, fmt.Sprintf(`document.querySelector(".sub").innerText.includes("search, %d s in")`, n))
+		until(
+			b,
+			fmt.Sprintf(`document.querySelector(".sub").innerText.includes("search, %d s in")`, n),
+		)
 	}
 	b.Go(p.URL + "/#/live/" + runID + "/now")
 	says(b, "May this be believed?")
@@ -147,17 +162,32 @@ func TestLiveRun(t *testing.T) {
 	before := picture()
 	p.set(func() { p.frames = 60 })
 	seconds(60)
-	until(b, fmt.Sprintf(`document.querySelector("[data-chart=Response] canvas").toDataURL() !== %q`, before))
+	until(
+		b,
+		fmt.Sprintf(
+			`document.querySelector("[data-chart=Response] canvas").toDataURL() !== %q`,
+			before,
+		),
+	)
 	after := picture()
 	var steer int
-	b.Eval(`[...document.querySelectorAll("a, button")].filter(e => /Steer|Start|Stop|storm/.test(e.textContent)).length`, &steer)
+	b.Eval(
+		`[...document.querySelectorAll("a, button")].filter(e => /Steer|Start|Stop|storm/.test(e.textContent)).length`,
+		&steer,
+	)
 	if steer > 0 {
 		t.Errorf("a viewer has %d controls that steer", steer)
 	}
 	b.Reload()
 	until(b, "document.querySelector('.state.live')")
 	seconds(60)
-	until(b, fmt.Sprintf(`document.querySelector("[data-chart=Response] canvas").toDataURL() === %q`, after))
+	until(
+		b,
+		fmt.Sprintf(
+			`document.querySelector("[data-chart=Response] canvas").toDataURL() === %q`,
+			after,
+		),
+	)
 
 	p.set(func() { p.silent = true })
 	p.CloseClientConnections()
@@ -166,7 +196,10 @@ func TestLiveRun(t *testing.T) {
 	seconds(70)
 	until(b, `document.querySelector(".state.live")`)
 
-	until(b, `[...document.querySelectorAll(".tabs a")].some(a => a.textContent === "Agents (1 lost)")`)
+	until(
+		b,
+		`[...document.querySelectorAll(".tabs a")].some(a => a.textContent === "Agents (1 lost)")`,
+	)
 
 	p.set(func() { p.role = "operator" })
 	b.Reload()
@@ -181,7 +214,10 @@ func TestLiveRun(t *testing.T) {
 	p.mu.Lock()
 	posted := slices.Clone(p.posted)
 	p.mu.Unlock()
-	if want := "/api/live/" + runID + `/users {"over":10,"users":500}`; !slices.Equal(posted, []string{want}) {
+	if want := "/api/live/" + runID + `/users {"over":10,"users":500}`; !slices.Equal(
+		posted,
+		[]string{want},
+	) {
 		t.Errorf("posted %q, want %q", posted, want)
 	}
 
@@ -189,14 +225,17 @@ func TestLiveRun(t *testing.T) {
 	p.set(func() { p.ended = object{"state": "died", "why": "process 77 is gone"} })
 	says(b, "DIED")
 	says(b, "process 77 is gone")
-	b.Eval(`[...document.querySelectorAll(".tabs a")].filter(a => a.textContent === "Steer").length`, &steer)
+	b.Eval(
+		`[...document.querySelectorAll(".tabs a")].filter(a => a.textContent === "Steer").length`,
+		&steer,
+	)
 	if steer > 0 {
 		t.Error("a run that died can be steered")
 	}
 }
 
-// TestChartKeys moves the cursor of all charts and zooms them by keys, and opens the report of a stored run in a frame
-// that is cut off from the page.
+// TestChartKeys moves the cursor of all charts and zooms them by keys, and opens the report of a
+// stored run in a frame that is cut off from the page.
 func TestChartKeys(t *testing.T) {
 	p := play(t)
 	p.set(func() { p.frames = 100 })
@@ -207,7 +246,10 @@ func TestChartKeys(t *testing.T) {
 	const times = `[...document.querySelectorAll("[data-chart] time")].map(e => e.textContent)`
 	b.Eval(`document.querySelector("[data-chart=Response] .plot").focus()`, nil)
 	b.Key("ArrowLeft")
-	until(b, times+`.every(t => t === "at 119 s") && document.querySelectorAll("[data-chart]").length === 6`)
+	until(
+		b,
+		times+`.every(t => t === "at 119 s") && document.querySelectorAll("[data-chart]").length === 6`,
+	)
 	b.Key("Home")
 	until(b, times+`.every(t => t === "at 1 s")`)
 	b.Key("Escape")
@@ -217,7 +259,10 @@ func TestChartKeys(t *testing.T) {
 	b.Click(`document.querySelector(".documents button")`)
 	until(b, `document.querySelector("iframe").sandbox.value === "allow-scripts"`)
 	var apart bool
-	b.Eval(`new Promise(done => setTimeout(() => done(document.querySelector("iframe").contentDocument === null), 300))`, &apart)
+	b.Eval(
+		`new Promise(done => setTimeout(() => done(document.querySelector("iframe").contentDocument === null), 300))`,
+		&apart,
+	)
 	if !apart {
 		t.Error("the page and its report have one origin")
 	}
@@ -228,7 +273,8 @@ func TestChartKeys(t *testing.T) {
 	}
 }
 
-// TestPartOf follows the link from a stored run to the comparison or the sizing that it is a part of.
+// TestPartOf follows the link from a stored run to the comparison or the sizing that it is a part
+// of.
 func TestPartOf(t *testing.T) {
 	p := play(t)
 	b := browser.StartOnLoopback(t)
@@ -270,15 +316,21 @@ func TestLogin(t *testing.T) {
 	says(b, "May this be believed?")
 }
 
-// TestHourInATab feeds an hour of frames. Series stay within their rings, the tab's heap within 20 MB of its size after
-// the first minute, and a reload draws the same curves.
+// TestHourInATab feeds an hour of frames. Series stay within their rings, the tab's heap within 20
+// MB of its size after the first minute, and a reload draws the same curves.
 func TestHourInATab(t *testing.T) {
 	p := play(t)
 	p.set(func() { p.frames = 60 })
 	b := browser.StartOnLoopback(t)
 	b.Go(p.URL + "/#/live/" + runID + "/now")
 	at := func(n int) {
-		until(b, fmt.Sprintf(`document.querySelector(".charts canvas") && document.querySelector(".sub").innerText.includes(%q)`, clock(n)))
+		until(
+			b,
+			fmt.Sprintf(
+				`document.querySelector(".charts canvas") && document.querySelector(".sub").innerText.includes(%q)`,
+				clock(n),
+			),
+		)
 	}
 	heap := func() float64 {
 		b.Call("HeapProfiler.collectGarbage", nil, nil)

@@ -21,9 +21,24 @@ const maxLines = 4000
 func bundle(t *testing.T) map[string][]byte {
 	t.Helper()
 	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "node_modules/.bin/esbuild", "src/main.tsx", "--bundle",
-		"--outfile="+filepath.Join(dir, "app.js"), "--format=esm", "--target=es2022", "--charset=utf8",
-		"--legal-comments=inline", "--minify", "--jsx=automatic", "--jsx-import-source=preact", "--log-level=warning")
+	build := exec.CommandContext(
+		t.Context(),
+		"node_modules/.bin/esbuild",
+		"src/main.tsx",
+		"--bundle",
+		"--outfile="+filepath.Join(
+			dir,
+			"app.js",
+		),
+		"--format=esm",
+		"--target=es2022",
+		"--charset=utf8",
+		"--legal-comments=inline",
+		"--minify",
+		"--jsx=automatic",
+		"--jsx-import-source=preact",
+		"--log-level=warning",
+	)
 	if said, err := build.CombinedOutput(); err != nil || len(said) > 0 {
 		t.Fatalf("esbuild, which scripts/setup.sh installs with npm ci: %v\n%s", err, said)
 	}
@@ -37,7 +52,12 @@ func bundle(t *testing.T) map[string][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out["licenses.txt"] = fmt.Appendf(out["licenses.txt"], "%s\n\n%s\n\n", name, bytes.TrimSpace(text))
+		out["licenses.txt"] = fmt.Appendf(
+			out["licenses.txt"],
+			"%s\n\n%s\n\n",
+			name,
+			bytes.TrimSpace(text),
+		)
 	}
 	for _, name := range []string{"app.js", "app.css"} {
 		if out[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
@@ -60,7 +80,11 @@ func TestPageIsCurrent(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not built from the sources of now; go test ./console/ui -run TestPageIsCurrent -update writes it (%v)", file, err)
+			t.Errorf(
+				"%s is not built from the sources of now; go test ./console/ui -run TestPageIsCurrent -update writes it (%v)",
+				file,
+				err,
+			)
 		}
 	}
 }
@@ -109,7 +133,8 @@ func TestColorsOfTheReport(t *testing.T) {
 	}
 }
 
-// TestNothingFromElsewhere looks for addresses of other hosts in the built files; namespaces of XML are none.
+// TestNothingFromElsewhere looks for addresses of other hosts in the built files; namespaces of XML
+// are none.
 func TestNothingFromElsewhere(t *testing.T) {
 	for _, name := range []string{"index.html", "app.js", "app.css"} {
 		text, err := os.ReadFile(filepath.Join("dist", name))

@@ -20,7 +20,8 @@ import (
 
 const chartDir = "helm/plimsoll"
 
-// kubernetes is the version whose schemas the manifests are validated with; kubernetes-validate has the same number.
+// kubernetes is the version whose schemas the manifests are validated with; kubernetes-validate has
+// the same number.
 const kubernetes = "1.37.0"
 
 // values sets what the chart requires. A test changes them by the path of a value.
@@ -63,7 +64,12 @@ func render(t *testing.T, dir string, with map[string]any) (map[string]string, e
 	}
 	can := common.DefaultCapabilities.Copy()
 	can.KubeVersion = *version
-	all, err := util.ToRenderValues(chart, with, common.ReleaseOptions{Name: "night", Namespace: "load", Revision: 2, IsUpgrade: true}, can)
+	all, err := util.ToRenderValues(chart, with, common.ReleaseOptions{
+		Name:      "night",
+		Namespace: "load",
+		Revision:  2,
+		IsUpgrade: true,
+	}, can)
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +110,14 @@ func written(t *testing.T, texts map[string]string) []string {
 	return paths
 }
 
-// validate returns the complaint of kubernetes-validate about manifests. An object of a version that it does not know is
-// a warning to it, with status 0; here it is a complaint.
+// validate returns the complaint of kubernetes-validate about manifests. An object of a version
+// that it does not know is a warning to it, with status 0; here it is a complaint.
 func validate(t *testing.T, paths ...string) string {
 	t.Helper()
-	_, out, err := run(t, tool(t, "kubernetes-validate/bin/kubernetes-validate"), append([]string{"--strict", "-k", kubernetes}, paths...)...)
+	_, out, err := run(
+		t,
+		tool(t, "kubernetes-validate/bin/kubernetes-validate"),
+		append([]string{"--strict", "-k", kubernetes}, paths...)...)
 	if err != nil {
 		return out + err.Error()
 	}
@@ -132,8 +141,14 @@ func TestChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	least, err := render(t, chartDir, values(t, map[string]any{"coordinator.envSecret": "", "coordinator.storeClaim": "", "trustConfigMap": "",
-		"agents.count": 1, "agents.sysctls": nil, "image.tag": "sha256:" + strings.Repeat("0a", 32)}))
+	least, err := render(t, chartDir, values(t, map[string]any{
+		"coordinator.envSecret":  "",
+		"coordinator.storeClaim": "",
+		"trustConfigMap":         "",
+		"agents.count":           1,
+		"agents.sysctls":         nil,
+		"image.tag":              "sha256:" + strings.Repeat("0a", 32),
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,23 +173,30 @@ func TestChartValues(t *testing.T) {
 		to   any
 		want string
 	}{
-		"no repository":        {"image.repository", "", "image.repository: set"},
-		"no tag":               {"image.tag", "", "image.tag: set"},
-		"no plan":              {"plan", "", "plan: set"},
-		"no targets":           {"targets", []any{}, "targets: set"},
-		"no key of the fleet":  {"coordinator.tokenSecret", "", "coordinator.tokenSecret: set"},
-		"no tokens":            {"agents.tokenSecret", "", "agents.tokenSecret: set"},
-		"a verb of no run":     {"coordinator.verb", "demo", "/coordinator/verb"},
-		"half a core":          {"agents.cores", 0.5, "/agents/cores"},
-		"memory without unit":  {"agents.memory", "4", "/agents/memory"},
-		"no agents":            {"agents.count", 0, "/agents/count"},
-		"a key that is wrong":  {"agents.replicas", 2, "replicas"},
-		"a target with a name": {"targets", []any{map[string]any{"cidr": "chat.example", "ports": []any{443}}}, "/targets/0/cidr"},
-		"a target without port": {"targets", []any{map[string]any{"cidr": "10.0.0.0/8", "ports": []any{}}},
+		"no repository":       {"image.repository", "", "image.repository: set"},
+		"no tag":              {"image.tag", "", "image.tag: set"},
+		"no plan":             {"plan", "", "plan: set"},
+		"no targets":          {"targets", []any{}, "targets: set"},
+		"no key of the fleet": {"coordinator.tokenSecret", "", "coordinator.tokenSecret: set"},
+		"no tokens":           {"agents.tokenSecret", "", "agents.tokenSecret: set"},
+		"a verb of no run":    {"coordinator.verb", "demo", "/coordinator/verb"},
+		"half a core":         {"agents.cores", 0.5, "/agents/cores"},
+		"memory without unit": {"agents.memory", "4", "/agents/memory"},
+		"no agents":           {"agents.count", 0, "/agents/count"},
+		"a key that is wrong": {"agents.replicas", 2, "replicas"},
+		"a target with a name": {"targets", []any{map[string]any{
+			"cidr":  "chat.example",
+			"ports": []any{443},
+		}}, "/targets/0/cidr"},
+		"a target without port": {"targets", []any{map[string]any{
+			"cidr":  "10.0.0.0/8",
+			"ports": []any{},
+		}},
 			"/targets/0/ports"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := render(t, chartDir, values(t, map[string]any{tt.path: tt.to})); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := render(t, chartDir, values(t, map[string]any{tt.path: tt.to})); err == nil ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want an error with %q", err, tt.want)
 			}
 		})

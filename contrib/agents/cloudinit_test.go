@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// schema compiles cloud-init's own schema of user data, which scripts/setup.sh takes from the package of Debian.
+// schema compiles cloud-init's own schema of user data, which scripts/setup.sh takes from the
+// package of Debian.
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	file, err := os.Open(tool(t, "cloud-config.schema.json"))

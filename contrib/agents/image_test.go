@@ -12,18 +12,38 @@ import (
 	"time"
 )
 
-// podman returns the flags before the command of podman for images and containers below dir, which no other program
-// uses. The path of dir is short: the socket of a container's monitor has at most 108 characters.
+// podman returns the flags before the command of podman for images and containers below dir, which
+// no other program uses. The path of dir is short: the socket of a container's monitor has at most
+// 108 characters.
 func podman(t *testing.T, dir string) []string {
 	t.Helper()
-	return []string{"--root", dir + "/root", "--runroot", dir + "/run", "--tmpdir", dir + "/tmp", "--storage-driver", "vfs",
-		"--cgroup-manager", "cgroupfs", "--runtime", program(t, "runc"), "--events-backend", "none", "--log-level", "error"}
+	return []string{
+		"--root",
+		dir + "/root",
+		"--runroot",
+		dir + "/run",
+		"--tmpdir",
+		dir + "/tmp",
+		"--storage-driver",
+		"vfs",
+		"--cgroup-manager",
+		"cgroupfs",
+		"--runtime",
+		program(t, "runc"),
+		"--events-backend",
+		"none",
+		"--log-level",
+		"error",
+	}
 }
 
 // short returns a directory of this test with a short path.
 func short(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "img") //nolint:usetesting // t.TempDir has the test's name in its path
+	dir, err := os.MkdirTemp(
+		"",
+		"img",
+	) //nolint:usetesting // t.TempDir has the test's name in its path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +78,8 @@ func removeGroups(t *testing.T, name string) {
 	}
 }
 
-// The image is the same bytes whenever and wherever it is built, and its doctor runs as user 65534 on a read-only root.
+// The image is the same bytes whenever and wherever it is built, and its doctor runs as user 65534
+// on a read-only root.
 func TestImage(t *testing.T) {
 	program(t, "podman")
 	if os.Geteuid() != 0 {
@@ -108,8 +129,30 @@ func TestImage(t *testing.T) {
 	group := filepath.Base(filepath.Dir(built))
 	t.Cleanup(func() { removeGroups(t, group) })
 	contained := func(more ...string) (string, string, error) {
-		args := append(append([]string{}, flags...), "run", "--rm", "--cgroup-parent", "/"+group, "--network", "none", "--cap-drop", "all", "--log-driver", "none",
-			"--security-opt", "no-new-privileges", "--ulimit", "nofile=1024:20000", "--ulimit", "nproc=1024:2048", "--pull", "never", "--no-hosts", "--ipc", "none")
+		args := append(
+			append([]string{}, flags...),
+			"run",
+			"--rm",
+			"--cgroup-parent",
+			"/"+group,
+			"--network",
+			"none",
+			"--cap-drop",
+			"all",
+			"--log-driver",
+			"none",
+			"--security-opt",
+			"no-new-privileges",
+			"--ulimit",
+			"nofile=1024:20000",
+			"--ulimit",
+			"nproc=1024:2048",
+			"--pull",
+			"never",
+			"--no-hosts",
+			"--ipc",
+			"none",
+		)
 		return run(t, "podman", append(args, more...)...)
 	}
 	readOnly := []string{"--read-only", "--read-only-tmpfs=false", "plimsoll"}
@@ -134,12 +177,17 @@ func TestImage(t *testing.T) {
 		}
 	}
 	if len(found) < 10 || files != "20000" {
-		t.Errorf("doctor has %d findings, and open files %q; want 10 or more, and the container's 20000", len(found), files)
+		t.Errorf(
+			"doctor has %d findings, and open files %q; want 10 or more, and the container's 20000",
+			len(found),
+			files,
+		)
 	}
 
 	// The root refuses to be written, and a file on a volume belongs to the image's user.
 	write := []string{"data", "generate", "tiny", "-o", "/there"}
-	if _, all, err := contained(append(readOnly, write...)...); err == nil || !strings.Contains(all, "read-only file system") {
+	if _, all, err := contained(append(readOnly, write...)...); err == nil ||
+		!strings.Contains(all, "read-only file system") {
 		t.Errorf("writing to a read-only root: %v: %s", err, all)
 	}
 	volume := filepath.Join(short(t), "volume")

@@ -61,13 +61,20 @@ func manifests(t *testing.T) map[string]manifest {
 	return all
 }
 
-// The chart keeps its promises: one run that is never repeated, agents without privileges that nobody can reach, whole
-// cores, one token for each.
+// The chart keeps its promises: one run that is never repeated, agents without privileges that
+// nobody can reach, whole cores, one token for each.
 func TestChartPromises(t *testing.T) {
 	all := manifests(t)
-	names := []string{"ConfigMap/night-plimsoll-plan", "Deployment/night-plimsoll-agent-0", "Deployment/night-plimsoll-agent-1",
-		"Deployment/night-plimsoll-agent-2", "Job/night-plimsoll-run-2", "NetworkPolicy/night-plimsoll-agents",
-		"NetworkPolicy/night-plimsoll-coordinator", "Service/night-plimsoll"}
+	names := []string{
+		"ConfigMap/night-plimsoll-plan",
+		"Deployment/night-plimsoll-agent-0",
+		"Deployment/night-plimsoll-agent-1",
+		"Deployment/night-plimsoll-agent-2",
+		"Job/night-plimsoll-run-2",
+		"NetworkPolicy/night-plimsoll-agents",
+		"NetworkPolicy/night-plimsoll-coordinator",
+		"Service/night-plimsoll",
+	}
 	if got := slices.Sorted(maps.Keys(all)); !slices.Equal(got, names) {
 		t.Fatalf("objects %q, want %q", got, names)
 	}
@@ -80,19 +87,48 @@ func TestChartPromises(t *testing.T) {
 	job := names[4]
 	check(job, 0, "spec", "backoffLimit")
 	check(job, "Never", "spec", "template", "spec", "restartPolicy")
-	check(job, "[run -fleet-keys /etc/plimsoll/fleet/fleet.json -fleet-listen 0.0.0.0:4222 -store /store /etc/plimsoll/plan/plan.yaml]",
-		"spec", "template", "spec", "containers", 0, "args")
+	check(
+		job,
+		"[run -fleet-keys /etc/plimsoll/fleet/fleet.json -fleet-listen 0.0.0.0:4222 -store /store /etc/plimsoll/plan/plan.yaml]",
+		"spec",
+		"template",
+		"spec",
+		"containers",
+		0,
+		"args",
+	)
 	for i, agent := range names[1:4] {
 		check(agent, 1, "spec", "replicas")
 		check(agent, "Recreate", "spec", "strategy", "type")
-		check(agent, "[agent -join nats://night-plimsoll:4222 -token-file /etc/plimsoll/agent/agent.nk]",
-			"spec", "template", "spec", "containers", 0, "args")
-		check(agent, fmt.Sprintf("[map[key:agent-%d.nk path:agent.nk]]", i), "spec", "template", "spec", "volumes", 0, "secret", "items")
+		check(
+			agent,
+			"[agent -join nats://night-plimsoll:4222 -token-file /etc/plimsoll/agent/agent.nk]",
+			"spec",
+			"template",
+			"spec",
+			"containers",
+			0,
+			"args",
+		)
+		check(
+			agent,
+			fmt.Sprintf("[map[key:agent-%d.nk path:agent.nk]]", i),
+			"spec",
+			"template",
+			"spec",
+			"volumes",
+			0,
+			"secret",
+			"items",
+		)
 		check(agent, "<nil>", "spec", "template", "spec", "containers", 0, "ports")
 		spread := []any{"spec", "template", "spec", "topologySpreadConstraints", 0}
 		check(agent, "kubernetes.io/hostname", append(spread, "topologyKey")...)
 		check(agent, 1, append(spread, "maxSkew")...)
-		check(agent, "agent", append(spread, "labelSelector", "matchLabels", "app.kubernetes.io/component")...)
+		check(
+			agent,
+			"agent",
+			append(spread, "labelSelector", "matchLabels", "app.kubernetes.io/component")...)
 		check(agent, "<nil>", append(spread, "labelSelector", "matchLabels", "plimsoll/agent")...)
 	}
 	for _, pod := range names[1:5] {
@@ -105,13 +141,28 @@ func TestChartPromises(t *testing.T) {
 		in(true, "securityContext", "runAsNonRoot")
 		in(65534, "securityContext", "runAsUser")
 		in("RuntimeDefault", "securityContext", "seccompProfile", "type")
-		in("map[allowPrivilegeEscalation:false capabilities:map[drop:[ALL]] privileged:false readOnlyRootFilesystem:true]",
-			"containers", 0, "securityContext")
+		in(
+			"map[allowPrivilegeEscalation:false capabilities:map[drop:[ALL]] privileged:false readOnlyRootFilesystem:true]",
+			"containers",
+			0,
+			"securityContext",
+		)
 		in("images.example/plimsoll:v1", "containers", 0, "image")
 		resources := all[pod].at(append(slices.Clone(spec), "containers", 0, "resources")...)
-		limits, requests := manifest(resources.(map[string]any)).at("limits"), manifest(resources.(map[string]any)).at("requests")
-		if limits == nil || fmt.Sprint(limits) != fmt.Sprint(requests) || manifest(limits.(map[string]any)).at("cpu") != "2" {
-			t.Errorf("%s: limits %v, requests %v: the class is not Guaranteed with whole cores", pod, limits, requests)
+		limits, requests := manifest(
+			resources.(map[string]any),
+		).at("limits"),
+			manifest(
+				resources.(map[string]any),
+			).at("requests")
+		if limits == nil || fmt.Sprint(limits) != fmt.Sprint(requests) ||
+			manifest(limits.(map[string]any)).at("cpu") != "2" {
+			t.Errorf(
+				"%s: limits %v, requests %v: the class is not Guaranteed with whole cores",
+				pod,
+				limits,
+				requests,
+			)
 		}
 		in("<nil>", "containers", 1)
 		in("<nil>", "initContainers")
@@ -119,14 +170,42 @@ func TestChartPromises(t *testing.T) {
 	policy := "NetworkPolicy/night-plimsoll-agents"
 	check(policy, "[Ingress Egress]", "spec", "policyTypes")
 	check(policy, "[]", "spec", "ingress")
-	check(policy, "coordinator", "spec", "egress", 0, "to", 0, "podSelector", "matchLabels", "app.kubernetes.io/component")
+	check(
+		policy,
+		"coordinator",
+		"spec",
+		"egress",
+		0,
+		"to",
+		0,
+		"podSelector",
+		"matchLabels",
+		"app.kubernetes.io/component",
+	)
 	check(policy, "10.1.2.0/24", "spec", "egress", 2, "to", 0, "ipBlock", "cidr")
 	check(policy, "2001:db8::/64", "spec", "egress", 3, "to", 0, "ipBlock", "cidr")
 	check(policy, "<nil>", "spec", "egress", 4)
-	check("NetworkPolicy/night-plimsoll-coordinator", "agent", "spec", "ingress", 0, "from", 0, "podSelector", "matchLabels", "app.kubernetes.io/component")
+	check(
+		"NetworkPolicy/night-plimsoll-coordinator",
+		"agent",
+		"spec",
+		"ingress",
+		0,
+		"from",
+		0,
+		"podSelector",
+		"matchLabels",
+		"app.kubernetes.io/component",
+	)
 	check("NetworkPolicy/night-plimsoll-coordinator", "<nil>", "spec", "ingress", 1)
 	check("Service/night-plimsoll", 4222, "spec", "ports", 0, "port")
-	check("Service/night-plimsoll", "coordinator", "spec", "selector", "app.kubernetes.io/component")
+	check(
+		"Service/night-plimsoll",
+		"coordinator",
+		"spec",
+		"selector",
+		"app.kubernetes.io/component",
+	)
 	// What the service selects has its labels.
 	for key, want := range all["Service/night-plimsoll"].at("spec", "selector").(map[string]any) {
 		check(job, want, "spec", "template", "metadata", "labels", key)

@@ -42,7 +42,8 @@ func TestRent(t *testing.T) {
 		case strings.HasPrefix(f.Name, "simulated users at default pace in one process on one core"):
 			perCore = f.Value.Median
 		case strings.HasPrefix(f.Name, "memory per connected simulated user"):
-			m := regexp.MustCompile(`between two collections ([0-9.]+) KiB are resident`).FindStringSubmatch(f.Note)
+			m := regexp.MustCompile(`between two collections ([0-9.]+) KiB are resident`).
+				FindStringSubmatch(f.Note)
 			if m == nil {
 				t.Fatalf("no memory between two collections in %q", f.Note)
 			}
@@ -52,7 +53,11 @@ func TestRent(t *testing.T) {
 		}
 	}
 	if perCore == 0 || kib == 0 {
-		t.Fatalf("studies/results/benchmarks.json has %v users on a core and %v KiB for a user", perCore, kib)
+		t.Fatalf(
+			"studies/results/benchmarks.json has %v users on a core and %v KiB for a user",
+			perCore,
+			kib,
+		)
 	}
 	page, err := os.ReadFile(root + "/docs/agents-deploy.md")
 	if err != nil {
@@ -60,8 +65,14 @@ func TestRent(t *testing.T) {
 	}
 	const perSource = float64((65000 - 1025 + 1) * 9 / 10 / 2)
 	for _, users := range []float64{1e4, 1e5, 1e6, 1e7} {
-		row := fmt.Sprintf("| %s | %s | %s | %.1f GiB | %s |", grouped(users), grouped(2*users), grouped(math.Ceil(users/perCore)),
-			users*kib/(1<<20), grouped(math.Ceil(users/perSource)))
+		row := fmt.Sprintf(
+			"| %s | %s | %s | %.1f GiB | %s |",
+			grouped(users),
+			grouped(2*users),
+			grouped(math.Ceil(users/perCore)),
+			users*kib/(1<<20),
+			grouped(math.Ceil(users/perSource)),
+		)
 		if !strings.Contains(string(page), "\n"+row) {
 			t.Errorf("docs/agents-deploy.md lacks the row %s", row)
 		}

@@ -16,7 +16,8 @@ const root = "../.."
 // patience bounds every program that a test starts.
 const patience = 2 * time.Minute
 
-// absent ends a test that needs a tool which is not here: it fails where CI is true, and is skipped elsewhere.
+// absent ends a test that needs a tool which is not here: it fails where CI is true, and is skipped
+// elsewhere.
 func absent(t *testing.T, tool string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

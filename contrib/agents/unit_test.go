@@ -12,8 +12,9 @@ import (
 
 const unitFile = "systemd/plimsoll-agent.service"
 
-// mostExposure is the rating of systemd-analyze security up to which the unit is accepted, of 10. The rest is what an
-// agent needs: the network, its sockets, the state of the clock, and the right to choose its cores.
+// mostExposure is the rating of systemd-analyze security up to which the unit is accepted, of 10.
+// The rest is what an agent needs: the network, its sockets, the state of the clock, and the right
+// to choose its cores.
 const mostExposure = 1.7
 
 // placed writes the unit, with a program that is on this host, into a new directory.
@@ -38,7 +39,14 @@ func placed(t *testing.T, edit func(string) string) string {
 // verify returns the complaints of systemd-analyze about a unit. It is silent about a good one.
 func verify(t *testing.T, unit string) string {
 	t.Helper()
-	_, out, err := run(t, program(t, "systemd-analyze"), "verify", "--man=no", "--recursive-errors=no", unit)
+	_, out, err := run(
+		t,
+		program(t, "systemd-analyze"),
+		"verify",
+		"--man=no",
+		"--recursive-errors=no",
+		unit,
+	)
 	if err != nil {
 		return out + err.Error()
 	}
@@ -79,7 +87,9 @@ func TestUnitFaults(t *testing.T) {
 		"a program that is not there":     {"ExecStart=", "ExecStart=/nonexistent"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if bad := verify(t, placed(t, func(s string) string { return strings.Replace(s, line[0], line[1], 1) })); bad == "" {
+			if bad := verify(t, placed(t, func(s string) string {
+				return strings.Replace(s, line[0], line[1], 1)
+			})); bad == "" {
 				t.Errorf("systemd-analyze verify accepts %s", line[1])
 			}
 		})
@@ -95,7 +105,8 @@ func TestUnitFaults(t *testing.T) {
 	}
 }
 
-// The unit has the limits that doctor requires of an agent, and the command line of an agent that dials out.
+// The unit has the limits that doctor requires of an agent, and the command line of an agent that
+// dials out.
 func TestUnitLimits(t *testing.T) {
 	b, err := os.ReadFile(unitFile)
 	if err != nil {
@@ -108,7 +119,8 @@ func TestUnitLimits(t *testing.T) {
 			t.Errorf("the unit lacks the line %s", line)
 		}
 	}
-	if strings.Contains(string(b), "ListenStream") || regexp.MustCompile(`(?m)^(CPUQuota|MemoryMax)=`).Match(b) {
+	if strings.Contains(string(b), "ListenStream") ||
+		regexp.MustCompile(`(?m)^(CPUQuota|MemoryMax)=`).Match(b) {
 		t.Error("the unit listens, or has a quota")
 	}
 }

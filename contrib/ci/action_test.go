@@ -21,8 +21,8 @@ import (
 	"plimsoll/record/store/storetest"
 )
 
-// A workflow is a job of a forge that calls the scripts of contrib/ci: it carries out the steps of an action as a
-// runner of GitHub does, in their order, each by bash, until one fails.
+// A workflow is a job of a forge that calls the scripts of contrib/ci: it carries out the steps of
+// an action as a runner of GitHub does, in their order, each by bash, until one fails.
 type workflow struct {
 	t       *testing.T
 	dir     string            // of the runner
@@ -56,10 +56,14 @@ const runScript = "bash --noprofile --norc -eo pipefail "
 
 var expression = regexp.MustCompile(`\$\{\{ (.*?) \}\}`)
 
-// newWorkflow makes a runner with a clone of two commits, in which the file version has the text 1, then 2.
+// newWorkflow makes a runner with a clone of two commits, in which the file version has the text 1,
+// then 2.
 func newWorkflow(t *testing.T, env ...string) *workflow {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "plimsoll-ci-") //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	dir, err := os.MkdirTemp(
+		"",
+		"plimsoll-ci-",
+	) //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
 	}
@@ -75,12 +79,28 @@ func newWorkflow(t *testing.T, env ...string) *workflow {
 		}
 	}
 	maps.Copy(w.context, map[string]string{
-		"runner.temp": filepath.Join(w.dir, "temp"), "github.server_url": "https://forge.invalid", "github.repository": "o/r",
-		"github.action_ref": "", "github.action_repository": "o/plimsoll", "github.run_id": "7", "github.token": "",
+		"runner.temp":              filepath.Join(w.dir, "temp"),
+		"github.server_url":        "https://forge.invalid",
+		"github.repository":        "o/r",
+		"github.action_ref":        "",
+		"github.action_repository": "o/plimsoll",
+		"github.run_id":            "7",
+		"github.token":             "",
 	})
-	w.env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(w.dir, "home"), "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@localhost", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@localhost"}, env...)
-	w.mustRun("git init --quiet && echo 1 >version && git add . && git commit --quiet -m 1 && echo 2 >version && git commit --quiet -am 2")
+	w.env = append(
+		[]string{
+			"PATH=" + os.Getenv("PATH"),
+			"HOME=" + filepath.Join(w.dir, "home"),
+			"GIT_CONFIG_NOSYSTEM=1",
+			"GIT_AUTHOR_NAME=a",
+			"GIT_AUTHOR_EMAIL=a@localhost",
+			"GIT_COMMITTER_NAME=a",
+			"GIT_COMMITTER_EMAIL=a@localhost",
+		},
+		env...)
+	w.mustRun(
+		"git init --quiet && echo 1 >version && git add . && git commit --quiet -m 1 && echo 2 >version && git commit --quiet -am 2",
+	)
 	return w
 }
 
@@ -124,7 +144,8 @@ func (w *workflow) value(text string) string {
 	})
 }
 
-// run carries out an action below the root of this repository, and returns the status of the step that failed.
+// run carries out an action below the root of this repository, and returns the status of the step
+// that failed.
 func (w *workflow) run(path string, inputs map[string]string) int {
 	w.t.Helper()
 	name, err := filepath.Abs(filepath.Join("..", "..", path, "action.yml"))
@@ -157,12 +178,24 @@ func (w *workflow) run(path string, inputs map[string]string) int {
 			continue
 		}
 		if s.Shell != "bash" || strings.Contains(s.Run, "${{") {
-			w.t.Fatalf("step %q: shell %q, run %q: want bash, and no expression in a command", s.Name, s.Shell, s.Run)
+			w.t.Fatalf(
+				"step %q: shell %q, run %q: want bash, and no expression in a command",
+				s.Name,
+				s.Shell,
+				s.Run,
+			)
 		}
-		file := func(kind string) string { return filepath.Join(w.dir, fmt.Sprintf("%s-%d", kind, i)) }
+		file := func(kind string) string {
+			return filepath.Join(w.dir, fmt.Sprintf("%s-%d", kind, i))
+		}
 		writeText(w.t, file("run"), s.Run)
-		env := []string{"GITHUB_ACTION_PATH=" + filepath.Dir(name), "GITHUB_WORKSPACE=" + w.repo, "GITHUB_REPOSITORY=o/r",
-			"GITHUB_OUTPUT=" + file("output"), "GITHUB_STEP_SUMMARY=" + file("summary")}
+		env := []string{
+			"GITHUB_ACTION_PATH=" + filepath.Dir(name),
+			"GITHUB_WORKSPACE=" + w.repo,
+			"GITHUB_REPOSITORY=o/r",
+			"GITHUB_OUTPUT=" + file("output"),
+			"GITHUB_STEP_SUMMARY=" + file("summary"),
+		}
 		for k, v := range s.Env {
 			env = append(env, k+"="+w.value(v))
 		}
@@ -184,8 +217,8 @@ func (w *workflow) run(path string, inputs map[string]string) int {
 	return 0
 }
 
-// measured is the program with one verb replaced: compare brings a store that is there. STORED names it, and
-// CALLED gets the arguments.
+// measured is the program with one verb replaced: compare brings a store that is there. STORED
+// names it, and CALLED gets the arguments.
 const measured = `#!/bin/bash
 if [ "$1" = compare ]; then
   printf '%%s\n' "$@" >"$CALLED"
@@ -196,7 +229,8 @@ fi
 exec %[1]q "$@"
 `
 
-// measuring returns a workflow whose comparison has such a ratio in so many blocks; none for 0 blocks.
+// measuring returns a workflow whose comparison has such a ratio in so many blocks; none for 0
+// blocks.
 func measuring(t *testing.T, blocks int, ratio float64) *workflow {
 	t.Helper()
 	path, err := program.Build()
@@ -206,7 +240,14 @@ func measuring(t *testing.T, blocks int, ratio float64) *workflow {
 	stored := ""
 	if blocks > 0 {
 		stored = filepath.Join(t.TempDir(), "store")
-		storetest.PutComparison(t, storetest.At(t, stored), "pull", storetest.Versions("v1", "v2"), blocks, ratio)
+		storetest.PutComparison(
+			t,
+			storetest.At(t, stored),
+			"pull",
+			storetest.Versions("v1", "v2"),
+			blocks,
+			ratio,
+		)
 	}
 	w := newWorkflow(t, "STORED="+stored)
 	w.env = append(w.env, "CALLED="+filepath.Join(w.dir, "called"))
@@ -218,7 +259,11 @@ func measuring(t *testing.T, blocks int, ratio float64) *workflow {
 }
 
 func (w *workflow) inputs(more map[string]string) map[string]string {
-	out := map[string]string{"build": "mkdir -p bin && cp version bin/server", "result": "bin/server", "plimsoll": filepath.Join(w.dir, "plimsoll")}
+	out := map[string]string{
+		"build":    "mkdir -p bin && cp version bin/server",
+		"result":   "bin/server",
+		"plimsoll": filepath.Join(w.dir, "plimsoll"),
+	}
 	maps.Copy(out, more)
 	return out
 }
@@ -248,11 +293,19 @@ func TestActionVerdicts(t *testing.T) {
 				inputs["fail-on"] = tt.failOn
 			}
 			status := w.run("", inputs)
-			if status != tt.status || w.context["steps.compare.outputs.verdict"] != tt.want || !strings.Contains(w.summary, tt.has) {
-				t.Fatalf("status %d, verdict %q; summary\n%s\nlog\n%s", status, w.context["steps.compare.outputs.verdict"], w.summary, w.log)
+			if status != tt.status || w.context["steps.compare.outputs.verdict"] != tt.want ||
+				!strings.Contains(w.summary, tt.has) {
+				t.Fatalf(
+					"status %d, verdict %q; summary\n%s\nlog\n%s",
+					status,
+					w.context["steps.compare.outputs.verdict"],
+					w.summary,
+					w.log,
+				)
 			}
 			kept := w.artifacts["plimsoll"]
-			if comment, err := os.ReadFile(filepath.Join(kept, "comment.md")); err != nil || string(comment) != w.summary {
+			if comment, err := os.ReadFile(filepath.Join(kept, "comment.md")); err != nil ||
+				string(comment) != w.summary {
 				t.Errorf("the artifact has another comment than the summary: %v\n%s", err, comment)
 			}
 			for _, name := range []string{"report.html", "junit.xml", "pairs.csv"} {
@@ -262,12 +315,27 @@ func TestActionVerdicts(t *testing.T) {
 			}
 			called, err := os.ReadFile(filepath.Join(w.dir, "called"))
 			work := filepath.Join(w.dir, "temp", "plimsoll")
-			want := strings.Join([]string{"compare", "-store", work + "/store", "-minutes", "8", "-save", work + "/report/plan.yaml", "base/bin/server", "head/bin/server", ""}, "\n")
+			want := strings.Join(
+				[]string{
+					"compare",
+					"-store",
+					work + "/store",
+					"-minutes",
+					"8",
+					"-save",
+					work + "/report/plan.yaml",
+					"base/bin/server",
+					"head/bin/server",
+					"",
+				},
+				"\n",
+			)
 			if err != nil || string(called) != want {
 				t.Errorf("called with\n%s\nwant\n%s", called, want)
 			}
 			for arm, text := range map[string]string{"base": "1\n", "head": "2\n"} {
-				if got, err := os.ReadFile(filepath.Join(work, arm, "bin", "server")); err != nil || string(got) != text {
+				if got, err := os.ReadFile(filepath.Join(work, arm, "bin", "server")); err != nil ||
+					string(got) != text {
 					t.Errorf("%s is built of %q, %v", arm, got, err)
 				}
 			}
@@ -284,7 +352,13 @@ func TestActionRefuses(t *testing.T) {
 		status int
 		want   []string
 	}{
-		{"all inputs at once", map[string]string{"build": "", "result": "", "minutes": "ten", "fail-on": "slower", "plimsoll": "/nowhere/plimsoll"}, "", 2,
+		{"all inputs at once", map[string]string{
+			"build":    "",
+			"result":   "",
+			"minutes":  "ten",
+			"fail-on":  "slower",
+			"plimsoll": "/nowhere/plimsoll",
+		}, "", 2,
 			[]string{"build is empty: want the command", "give result (", "minutes is 'ten': want a whole number", "fail-on is 'slower': want worse", "there is no such program"}},
 		{"no release", map[string]string{"plimsoll": ""}, "", 2, []string{"release is '': want one such as v1.2.0, or plimsoll with"}},
 		{"shallow", nil, "git clone --quiet --depth 1 file://$PWD ../one && rm -rf .git && mv ../one/.git .", 2, []string{"HEAD^1 is not in this clone: check out with fetch-depth: 2"}},
@@ -322,34 +396,58 @@ func TestActionInstalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	forge := newForge(t)
-	archive := fmt.Sprintf("plimsoll_1.2.3_linux_%s.tar.gz", map[string]string{"x86_64": "amd64", "aarch64": "arm64"}[machine(t)])
+	archive := fmt.Sprintf("plimsoll_1.2.3_linux_%s.tar.gz", map[string]string{
+		"x86_64":  "amd64",
+		"aarch64": "arm64",
+	}[machine(t)])
 	dir := filepath.Join(forge.files, "o", "plimsoll", "releases", "download", "v1.2.3")
 	w := newWorkflow(t, "CURL_CA_BUNDLE="+forge.authority)
 	w.context["github.server_url"], w.context["github.action_ref"] = forge.url, "v1.2.3"
-	w.mustRun(fmt.Sprintf("mkdir -p %[1]s && tar -czf %[1]s/%[2]s --transform s,^,in/, -C %[3]s plimsoll && cd %[1]s && sha256sum %[2]s >plimsoll_1.2.3_checksums.txt", dir, archive, filepath.Dir(path)))
+	w.mustRun(
+		fmt.Sprintf(
+			"mkdir -p %[1]s && tar -czf %[1]s/%[2]s --transform s,^,in/, -C %[3]s plimsoll && cd %[1]s && sha256sum %[2]s >plimsoll_1.2.3_checksums.txt",
+			dir,
+			archive,
+			filepath.Dir(path),
+		),
+	)
 	inputs := map[string]string{"build": "exit 9", "result": "bin/server"}
-	if status := w.run("", inputs); status != 1 || !strings.Contains(w.log, "plimsoll ") || !strings.Contains(w.log, "the build of base") {
-		t.Errorf("status %d, want the version of the program, and then the build\n%s", status, w.log)
+	if status := w.run("", inputs); status != 1 || !strings.Contains(w.log, "plimsoll ") ||
+		!strings.Contains(w.log, "the build of base") {
+		t.Errorf(
+			"status %d, want the version of the program, and then the build\n%s",
+			status,
+			w.log,
+		)
 	}
 	inputs["checksum"] = strings.Repeat("0", 64)
-	if status := w.run("", inputs); status != 1 || !strings.Contains(w.log, archive+" does not have the SHA-256 0000") {
+	if status := w.run("", inputs); status != 1 ||
+		!strings.Contains(w.log, archive+" does not have the SHA-256 0000") {
 		t.Errorf("status %d\n%s", status, w.log)
 	}
 	delete(inputs, "checksum")
 	writeText(t, filepath.Join(dir, "plimsoll_1.2.3_checksums.txt"), "")
-	if status := w.run("", inputs); status != 1 || !strings.Contains(w.log, "does not have the SHA-256 of a line in the checksums of the release") {
+	if status := w.run("", inputs); status != 1 ||
+		!strings.Contains(
+			w.log,
+			"does not have the SHA-256 of a line in the checksums of the release",
+		) {
 		t.Errorf("status %d\n%s", status, w.log)
 	}
 }
 
-// The workflows of docs/ci.md are YAML, give the actions inputs that they have, and its table has each input.
+// The workflows of docs/ci.md are YAML, give the actions inputs that they have, and its table has
+// each input.
 func TestWorkflowsOfThePage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/ci.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	inputs := map[string]action{}
-	for name, path := range map[string]string{"OWNER/plimsoll": "../../action.yml", "OWNER/plimsoll/contrib/ci/comment": "comment/action.yml"} {
+	for name, path := range map[string]string{
+		"OWNER/plimsoll":                    "../../action.yml",
+		"OWNER/plimsoll/contrib/ci/comment": "comment/action.yml",
+	} {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -401,8 +499,8 @@ func machine(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// The steps carry out a real comparison: both builds are servers, which a plan of the repository names, and one block is
-// indicative.
+// The steps carry out a real comparison: both builds are servers, which a plan of the repository
+// names, and one block is indicative.
 func TestActionMeasures(t *testing.T) {
 	t.Parallel()
 	path, err := program.Build()
@@ -422,9 +520,20 @@ compare:
 ` + openGates
 	writeText(t, filepath.Join(w.repo, "perf.yaml"), text)
 	w.mustRun("git add . && git commit --quiet -m plan")
-	inputs := map[string]string{"build": `mkdir -p bin && cp "$SERVER" bin/server`, "plan": "perf.yaml", "plimsoll": path, "fail-on": "invalid"}
-	if status := w.run("", inputs); status != 0 || w.context["outputs.verdict"] != "inconclusive" || w.context["outputs.status"] != "4" {
-		t.Fatalf("status %d, verdict %q; want an indicative one\n%s", status, w.context["outputs.verdict"], w.log)
+	inputs := map[string]string{
+		"build":    `mkdir -p bin && cp "$SERVER" bin/server`,
+		"plan":     "perf.yaml",
+		"plimsoll": path,
+		"fail-on":  "invalid",
+	}
+	if status := w.run("", inputs); status != 0 || w.context["outputs.verdict"] != "inconclusive" ||
+		w.context["outputs.status"] != "4" {
+		t.Fatalf(
+			"status %d, verdict %q; want an indicative one\n%s",
+			status,
+			w.context["outputs.verdict"],
+			w.log,
+		)
 	}
 	for _, want := range []string{"### Performance: `1` vs `2`", "| typical(op) |", "Validity: 2 runs: 2 judged, none invalid"} {
 		if !strings.Contains(w.summary, want) {

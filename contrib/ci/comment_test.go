@@ -19,7 +19,8 @@ import (
 
 const forgeToken = "the-token-of-this-test"
 
-// A forge stands in for the API of GitHub and GitLab: the comments of pull request 5, and files to download.
+// A forge stands in for the API of GitHub and GitLab: the comments of pull request 5, and files to
+// download.
 type forge struct {
 	url, authority, files string
 
@@ -47,7 +48,9 @@ func newForge(t *testing.T) *forge {
 		}
 		answerJSON(w, []any{map[string]any{"number": 5, "head": map[string]string{"sha": "abc"}}})
 	})
-	mux.HandleFunc("GET /user", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, map[string]string{"username": "bot"}) })
+	mux.HandleFunc("GET /user", func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, map[string]string{"username": "bot"})
+	})
 	mux.HandleFunc("GET "+github+"5/comments", f.list)
 	mux.HandleFunc("GET "+gitlab, f.list)
 	mux.HandleFunc("POST "+github+"5/comments", f.write)
@@ -56,7 +59,9 @@ func newForge(t *testing.T) *forge {
 	mux.HandleFunc("PUT "+gitlab+"/{id}", f.write)
 	mux.Handle("/o/", http.FileServer(http.Dir(f.files)))
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/o/") && r.Header.Get("Authorization") != "Bearer "+forgeToken && r.Header.Get("Private-Token") != forgeToken {
+		if !strings.HasPrefix(r.URL.Path, "/o/") &&
+			r.Header.Get("Authorization") != "Bearer "+forgeToken &&
+			r.Header.Get("Private-Token") != forgeToken {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
@@ -64,7 +69,10 @@ func newForge(t *testing.T) *forge {
 	}))
 	t.Cleanup(s.Close)
 	f.url, f.authority = s.URL, filepath.Join(t.TempDir(), "ca.pem")
-	writeText(t, f.authority, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
+	writeText(t, f.authority, string(pem.EncodeToMemory(&pem.Block{
+		Type:  "CERTIFICATE",
+		Bytes: s.Certificate().Raw,
+	})))
 	return f
 }
 
@@ -122,7 +130,12 @@ func (f *forge) commenting(t *testing.T, text string) (w *workflow, report strin
 	return w, report
 }
 
-func (f *forge) post(t *testing.T, text string, inputs map[string]string, event ...string) (status int, log string) {
+func (f *forge) post(
+	t *testing.T,
+	text string,
+	inputs map[string]string,
+	event ...string,
+) (status int, log string) {
 	t.Helper()
 	w, report := f.commenting(t, text)
 	for i := 0; i < len(event); i += 2 {
@@ -139,25 +152,34 @@ func (f *forge) post(t *testing.T, text string, inputs map[string]string, event 
 
 const marker = "<!-- plimsoll check plimsoll -->\n"
 
-// There is one comment: the first run posts it, later ones update it, and none touches one of another person.
+// There is one comment: the first run posts it, later ones update it, and none touches one of
+// another person.
 func TestActionComments(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
 	for i := range 120 { // more than a page; the first one has the marker
-		f.comments = append(f.comments, remark{ID: i + 1, Body: []string{marker + "mine", "hello"}[min(i, 1)], User: map[string]string{"login": "mallory"}})
+		f.comments = append(f.comments, remark{
+			ID:   i + 1,
+			Body: []string{marker + "mine", "hello"}[min(i, 1)],
+			User: map[string]string{"login": "mallory"},
+		})
 	}
 	for i, text := range []string{"first", "second"} {
 		if status, log := f.post(t, text, nil); status != 0 {
 			t.Fatalf("status %d\n%s", status, log)
 		}
-		if got := f.comments[len(f.comments)-1]; len(f.comments) != 121 || !strings.HasPrefix(got.Body, marker) || !strings.HasSuffix(got.Body, "\n\n"+text+"\n") || f.comments[0].Body != marker+"mine" {
+		if got := f.comments[len(f.comments)-1]; len(f.comments) != 121 ||
+			!strings.HasPrefix(got.Body, marker) ||
+			!strings.HasSuffix(got.Body, "\n\n"+text+"\n") ||
+			f.comments[0].Body != marker+"mine" {
 			t.Fatalf("after run %d: %d comments, the last one %+v", i+1, len(f.comments), got)
 		}
 		if !strings.Contains(f.comments[120].Body, "(https://forge.invalid/o/r/actions/runs/7)") {
 			t.Errorf("no link to the job:\n%s", f.comments[120].Body)
 		}
 	}
-	if status, log := f.post(t, "another check", map[string]string{"key": "db"}); status != 0 || len(f.comments) != 122 {
+	if status, log := f.post(t, "another check", map[string]string{"key": "db"}); status != 0 ||
+		len(f.comments) != 122 {
 		t.Errorf("status %d, %d comments\n%s", status, len(f.comments), log)
 	}
 	if got := strings.Join(f.writes, " "); got != "POST PATCH POST" {
@@ -165,18 +187,34 @@ func TestActionComments(t *testing.T) {
 	}
 }
 
-// A pull request from a fork is found by the head of the workflow that measured; one that has moved on gets nothing.
+// A pull request from a fork is found by the head of the workflow that measured; one that has moved
+// on gets nothing.
 func TestActionCommentsOnForks(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
 	run := func(sha string) (int, string) {
-		return f.post(t, "text", nil, "pull_request.number", "", "workflow_run.id", "8", "workflow_run.head_branch", "a branch&state=closed",
-			"workflow_run.head_repository.owner.login", "fork", "workflow_run.head_sha", sha)
+		return f.post(
+			t,
+			"text",
+			nil,
+			"pull_request.number",
+			"",
+			"workflow_run.id",
+			"8",
+			"workflow_run.head_branch",
+			"a branch&state=closed",
+			"workflow_run.head_repository.owner.login",
+			"fork",
+			"workflow_run.head_sha",
+			sha,
+		)
 	}
-	if status, log := run("older"); status != 0 || len(f.comments) != 0 || !strings.Contains(log, "no open pull request has older as its head") {
+	if status, log := run("older"); status != 0 || len(f.comments) != 0 ||
+		!strings.Contains(log, "no open pull request has older as its head") {
 		t.Errorf("status %d, %d comments\n%s", status, len(f.comments), log)
 	}
-	if status, log := run("abc"); status != 0 || len(f.comments) != 1 || !strings.Contains(f.comments[0].Body, "/actions/runs/8)") {
+	if status, log := run("abc"); status != 0 || len(f.comments) != 1 ||
+		!strings.Contains(f.comments[0].Body, "/actions/runs/8)") {
 		t.Errorf("status %d, comments %v\n%s", status, f.comments, log)
 	}
 }
@@ -213,8 +251,17 @@ func TestActionCommentFails(t *testing.T) {
 			f := newForge(t)
 			f.fail = tt.fail
 			status, log := f.post(t, "text", tt.inputs)
-			if status != tt.status || !strings.Contains(log, tt.want) || len(f.writes) != tt.writes {
-				t.Errorf("status %d, want %d; %d requests that write, want %d; want %q in\n%s", status, tt.status, len(f.writes), tt.writes, tt.want, log)
+			if status != tt.status || !strings.Contains(log, tt.want) ||
+				len(f.writes) != tt.writes {
+				t.Errorf(
+					"status %d, want %d; %d requests that write, want %d; want %q in\n%s",
+					status,
+					tt.status,
+					len(f.writes),
+					tt.writes,
+					tt.want,
+					log,
+				)
 			}
 		})
 	}
@@ -263,7 +310,8 @@ func TestActionCommentIsInert(t *testing.T) {
 			t.Errorf("%q: posted %q, want %q", tt[0], got, tt[1]+"\n")
 		}
 	}
-	if got := posted(strings.Repeat("0123456789\n", 20_000)); len(got) > 60_200 || !strings.HasSuffix(got, "(cut here: the artifact of the job has the whole report)\n") {
+	if got := posted(strings.Repeat("0123456789\n", 20_000)); len(got) > 60_200 ||
+		!strings.HasSuffix(got, "(cut here: the artifact of the job has the whole report)\n") {
 		t.Errorf("%d bytes, at the end %q", len(got), got[max(0, len(got)-80):])
 	}
 }
@@ -271,7 +319,8 @@ func TestActionCommentIsInert(t *testing.T) {
 func TestActionCommentReadsAFile(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
-	if status, log := f.post(t, strings.Repeat("x", 1<<20+1), nil); status != 1 || !strings.Contains(log, "is larger than 1048576 bytes") {
+	if status, log := f.post(t, strings.Repeat("x", 1<<20+1), nil); status != 1 ||
+		!strings.Contains(log, "is larger than 1048576 bytes") {
 		t.Errorf("status %d\n%s", status, log)
 	}
 	w, report := f.commenting(t, "x")
@@ -284,7 +333,10 @@ func TestActionCommentReadsAFile(t *testing.T) {
 	} {
 		w.mustRun(tt.make)
 		w.log = ""
-		if w.run("contrib/ci/comment", map[string]string{"report": report}); !strings.Contains(w.log, tt.want) {
+		if w.run("contrib/ci/comment", map[string]string{"report": report}); !strings.Contains(
+			w.log,
+			tt.want,
+		) {
 			t.Errorf("%s: %s", tt.make, w.log)
 		}
 	}
@@ -318,17 +370,45 @@ func TestGitLabTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.mustRun("git init --quiet ../source && cp -R " + scripts + " ../source/ && cd ../source && git add . && git commit --quiet -m all && git tag v1.2.3")
+	w.mustRun(
+		"git init --quiet ../source && cp -R " + scripts + " ../source/ && cd ../source && git add . && git commit --quiet -m all && git tag v1.2.3",
+	)
 	work := filepath.Join(w.repo, ".plimsoll-ci")
 	job := func(name string, more ...string) int {
-		env := append([]string{"GITLAB_CI=true", "CI_PROJECT_DIR=" + w.repo, "WORK=" + work, "REPORT=" + work + "/report", "CURL_CA_BUNDLE=" + f.authority,
-			"CI_API_V4_URL=" + f.url, "CI_PROJECT_ID=9", "CI_MERGE_REQUEST_IID=5", "CI_PIPELINE_URL=https://forge.invalid/p", "CI_MERGE_REQUEST_DIFF_BASE_SHA=HEAD~1",
-			"PLIMSOLL_REPOSITORY=file://" + filepath.Join(w.dir, "source"), "PLIMSOLL_RELEASE=v1.2.3"}, more...)
+		env := append(
+			[]string{
+				"GITLAB_CI=true",
+				"CI_PROJECT_DIR=" + w.repo,
+				"WORK=" + work,
+				"REPORT=" + work + "/report",
+				"CURL_CA_BUNDLE=" + f.authority,
+				"CI_API_V4_URL=" + f.url,
+				"CI_PROJECT_ID=9",
+				"CI_MERGE_REQUEST_IID=5",
+				"CI_PIPELINE_URL=https://forge.invalid/p",
+				"CI_MERGE_REQUEST_DIFF_BASE_SHA=HEAD~1",
+				"PLIMSOLL_REPOSITORY=file://" + filepath.Join(
+					w.dir,
+					"source",
+				),
+				"PLIMSOLL_RELEASE=v1.2.3",
+			},
+			more...)
 		for k, v := range jobs[name].Variables {
 			env = append(env, k+"="+v)
 		}
-		env = append(env, "PLIMSOLL_BUILD=mkdir bin && cp version bin/server", "PLIMSOLL_RESULT=bin/server", "PLIMSOLL_PROGRAM="+filepath.Join(w.dir, "plimsoll"))
-		return w.bash("set -eo pipefail\n"+strings.Join(append(jobs[".plimsoll"].Before, jobs[name].Script...), "\n"), env...)
+		env = append(
+			env,
+			"PLIMSOLL_BUILD=mkdir bin && cp version bin/server",
+			"PLIMSOLL_RESULT=bin/server",
+			"PLIMSOLL_PROGRAM="+filepath.Join(w.dir, "plimsoll"),
+		)
+		return w.bash(
+			"set -eo pipefail\n"+strings.Join(
+				append(jobs[".plimsoll"].Before, jobs[name].Script...),
+				"\n",
+			),
+			env...)
 	}
 	if status := job("plimsoll"); status != 3 {
 		t.Fatalf("status %d\n%s", status, w.log)
@@ -343,7 +423,9 @@ func TestGitLabTemplate(t *testing.T) {
 			t.Fatalf("status %d\n%s", status, w.log)
 		}
 	}
-	if len(f.comments) != 1 || !strings.Contains(f.comments[0].Body, "- **WORSE** ·") || strings.Join(f.writes, " ") != "POST PUT" || strings.Contains(w.log, forgeToken) {
+	if len(f.comments) != 1 || !strings.Contains(f.comments[0].Body, "- **WORSE** ·") ||
+		strings.Join(f.writes, " ") != "POST PUT" ||
+		strings.Contains(w.log, forgeToken) {
 		t.Errorf("comments %v by %v\n%s", f.comments, f.writes, w.log)
 	}
 }

@@ -1,5 +1,5 @@
-// Package grafana holds the dashboards for Grafana as bytes, for callers that draw the same panels without it: the
-// frozen pages of a run show the same panels, with the same queries and titles.
+// Package grafana holds the dashboards for Grafana as bytes, for callers that draw the same panels
+// without it: the frozen pages of a run show the same panels, with the same queries and titles.
 //
 // It does not know the meaning of a panel, nor how it is drawn.
 package grafana

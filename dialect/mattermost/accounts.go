@@ -16,13 +16,14 @@ import (
 // or made by its person during the run (a newcomer). With a session it is warm; without one, its
 // user logs in with the password. The lists have the users of this process, in one order.
 type accounts struct {
-	Ranks  []int              `json:"ranks"`  // of the users; nil: all, by rank
-	Total  int                `json:"total"`  // number of users in all processes, with Ranks
-	Rows   []workload.Account `json:"rows"`   // of a file; nil: accounts of our making
-	Names  []string           `json:"names"`  // user names of a file's accounts, in all processes
-	IDs    []string           `json:"ids"`    // "" for a newcomer
-	Tokens []string           `json:"tokens"` // sessions, "" for none; empty for cold logins of accounts of our making
-	places map[int]int        // by rank, with Ranks
+	Ranks []int              `json:"ranks"` // of the users; nil: all, by rank
+	Total int                `json:"total"` // number of users in all processes, with Ranks
+	Rows  []workload.Account `json:"rows"`  // of a file; nil: accounts of our making
+	Names []string           `json:"names"` // user names of a file's accounts, in all processes
+	IDs   []string           `json:"ids"`   // "" for a newcomer
+	// sessions, "" for none; empty for cold logins of accounts of our making
+	Tokens []string    `json:"tokens"`
+	places map[int]int // by rank, with Ranks
 	file   string
 }
 
@@ -126,8 +127,11 @@ func (s *accounts) restored(env workload.Env) error {
 func (s *setup) openSessions(old *accounts, given *workload.Accounts) (accounts, error) {
 	n := len(given.Rows)
 	r := accounts{
-		Rows: given.Rows, Names: make([]string, n), IDs: make([]string, n), Tokens: make([]string, n),
-		file: given.File,
+		Rows:   given.Rows,
+		Names:  make([]string, n),
+		IDs:    make([]string, n),
+		Tokens: make([]string, n),
+		file:   given.File,
 	}
 	for i := range min(n, len(old.Rows)) {
 		if old.Rows[i] == r.Rows[i] {
@@ -197,7 +201,10 @@ func (s *setup) identify(ctx context.Context, c *api.Client, r *accounts, i int)
 		case err == nil:
 			if row.Token != "" && row.Login != "" && !strings.Contains(row.Login, "@") &&
 				!strings.EqualFold(row.Login, p.Username) {
-				return fmt.Errorf("%s: the token is that of another account than the login", r.at(i))
+				return fmt.Errorf(
+					"%s: the token is that of another account than the login",
+					r.at(i),
+				)
 			}
 			is(p, token)
 			return nil
@@ -277,9 +284,14 @@ func (s *setup) checkMembers(
 				if len(s.set.existing) == 0 {
 					name = channelName(s.set.team, k) + " "
 				}
-				return fmt.Errorf("%s: the account is no member of channel %s%s, which the settings channel, channels "+
-					"and memberships give to it; add it to the channel and its team, %s",
-					r.at(rank), name, channels[k], adminRemedy)
+				return fmt.Errorf(
+					"%s: the account is no member of channel %s%s, which the settings channel, channels "+
+						"and memberships give to it; add it to the channel and its team, %s",
+					r.at(rank),
+					name,
+					channels[k],
+					adminRemedy,
+				)
 			}
 		}
 		return nil

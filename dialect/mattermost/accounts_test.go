@@ -42,7 +42,11 @@ func rows(t *testing.T) (h handed) {
 		}
 		given.Rows = append(given.Rows, a)
 	}
-	stranger = workload.Account{Login: before.set.team + "-stranger", Password: "Stranger-1", Line: 6}
+	stranger = workload.Account{
+		Login:    before.set.team + "-stranger",
+		Password: "Stranger-1",
+		Line:     6,
+	}
 	if _, err := c.CreateUser(t.Context(), stranger.Login, "stranger@example.com",
 		stranger.Password); err != nil {
 		t.Fatal(err)
@@ -118,15 +122,26 @@ func (h handed) persons(t *testing.T) {
 				if name := strings.TrimSuffix(given.Rows[rank].Login,
 					"@example.com"); a.(*person).id != b.IDs[rank] || p.name(rank) != name ||
 					len(a.(*person).places) < 2 {
-					t.Errorf("cold %v: person %d is %s, want %s, in %d channels", cold, rank, p.name(rank), name,
-						len(a.(*person).places))
+					t.Errorf(
+						"cold %v: person %d is %s, want %s, in %d channels",
+						cold,
+						rank,
+						p.name(rank),
+						name,
+						len(a.(*person).places),
+					)
 				}
 			}
 		}
 		if got := counts(t, env.Registry); got["login"] != uint64(b2i(cold)*2*2) {
-			t.Errorf("cold %v: %d logins in two processes with two passwords each", cold, got["login"])
+			t.Errorf(
+				"cold %v: %d logins in two processes with two passwords each",
+				cold,
+				got["login"],
+			)
 		}
-		if lack := b.lacks(hasReports); !strings.Contains(lack, noAdmin) && b.Version.String() >= "9.5" {
+		if lack := b.lacks(hasReports); !strings.Contains(lack, noAdmin) &&
+			b.Version.String() >= "9.5" {
 			t.Errorf("reports without an administrator: %q", lack)
 		}
 	}
@@ -266,11 +281,19 @@ func (h handed) posters(t *testing.T) {
 		for rank, a := range actors {
 			me, err := a.(*poster).c.Me(t.Context())
 			if err != nil || me.ID != p.IDs[rank] || a.(*poster).id != me.ID {
-				t.Errorf("cold %v: poster %d is %s (%s), %v; want %s", cold, rank, me.ID, a.(*poster).id, err,
-					p.IDs[rank])
+				t.Errorf(
+					"cold %v: poster %d is %s (%s), %v; want %s",
+					cold,
+					rank,
+					me.ID,
+					a.(*poster).id,
+					err,
+					p.IDs[rank],
+				)
 			}
 		}
-		if got := counts(t, env.Registry); got["login"] != uint64(2*b2i(cold)) || got["post"] != 4 ||
+		if got := counts(t, env.Registry); got["login"] != uint64(2*b2i(cold)) ||
+			got["post"] != 4 ||
 			got["setup_create_bot"] > 0 {
 			t.Errorf("cold %v: %v", cold, got)
 		}

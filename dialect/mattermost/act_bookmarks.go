@@ -12,8 +12,15 @@ import (
 // bookmarkActions are about the bookmarks in the headers of channels, and about the person's
 // sidebar.
 var bookmarkActions = []action{
-	{"update_sidebar_category", 0.004, hasSidebar, updateSidebarCategory, proveUpdateSidebarCategory,
-		"updateCategoriesForTeamForUser updateCategoryForTeamForUser", 1},
+	{
+		"update_sidebar_category",
+		0.004,
+		hasSidebar,
+		updateSidebarCategory,
+		proveUpdateSidebarCategory,
+		"updateCategoriesForTeamForUser updateCategoryForTeamForUser",
+		1,
+	},
 	{"add_channel_bookmark", 0.0003, hasBookmarks, addChannelBookmark, proveAddChannelBookmark,
 		"createChannelBookmark", 1},
 	{"update_channel_bookmark", 0.0002, hasBookmarks, updateChannelBookmark,
@@ -22,8 +29,15 @@ var bookmarkActions = []action{
 	{"update_channel_bookmark_sort_order", 0.0002, hasBookmarks, sortChannelBookmark,
 		proveSortChannelBookmark,
 		"updateChannelBookmarkSortOrder", 1},
-	{"create_sidebar_category", 0.0001, hasSidebar, createSidebarCategory, proveCreateSidebarCategory,
-		"createCategoryForTeamForUser", 1},
+	{
+		"create_sidebar_category",
+		0.0001,
+		hasSidebar,
+		createSidebarCategory,
+		proveCreateSidebarCategory,
+		"createCategoryForTeamForUser",
+		1,
+	},
 	{"delete_channel_bookmark", 0.0001, hasBookmarks, deleteChannelBookmark,
 		proveDeleteChannelBookmark,
 		"deleteChannelBookmark", 1},

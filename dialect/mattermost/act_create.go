@@ -248,7 +248,8 @@ func (s *stage) proveOpening(
 func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) []api.Seen {
 	token := s.actor.c.Token
 	for rank, id := range s.b.IDs {
-		if t := s.b.session(rank, false); id != s.actor.id && slices.Contains(members, id) && t != "" {
+		if t := s.b.session(rank, false); id != s.actor.id && slices.Contains(members, id) &&
+			t != "" {
 			token = t
 			break
 		}

@@ -184,7 +184,8 @@ func getDrafts(ctx context.Context, a *person) error {
 	own := a.own()
 	own.drafts = own.drafts[:0]
 	for _, d := range list {
-		if ch := a.b.dir.known(api.ParseID(d.ChannelID)); ch != nil && len(own.drafts) < mostDrafts {
+		if ch := a.b.dir.known(api.ParseID(d.ChannelID)); ch != nil &&
+			len(own.drafts) < mostDrafts {
 			own.drafts = append(own.drafts, unsent{ch: ch, root: api.ParseID(d.RootID)})
 		}
 	}
@@ -272,7 +273,8 @@ func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 			if a.b.ofFile() {
 				break // it may be somebody's
 			}
-			if ch := a.b.dir.known(api.ParseID(s.ChannelID)); ch != nil && len(own.scheduled) < mostDrafts {
+			if ch := a.b.dir.known(api.ParseID(s.ChannelID)); ch != nil &&
+				len(own.scheduled) < mostDrafts {
 				own.scheduled = append(own.scheduled,
 					unsent{ch: ch, root: api.ParseID(s.RootID), id: api.ParseID(s.ID), at: s.At})
 			}
@@ -290,7 +292,11 @@ func updateScheduledPost(ctx context.Context, a *person) error {
 	if err != nil {
 		return err
 	}
-	d := api.Draft{ChannelID: p.ch.key, RootID: p.root.String(), Message: a.composeTo(p.root).plain()}
+	d := api.Draft{
+		ChannelID: p.ch.key,
+		RootID:    p.root.String(),
+		Message:   a.composeTo(p.root).plain(),
+	}
 	s := api.Scheduled{Draft: d, ID: p.id.String(), At: later(a.choice)}
 	return a.quiet().Reschedule(ctx, a.id, s)
 }
@@ -327,7 +333,9 @@ func (a *person) unschedule(ctx context.Context, p unsent) error {
 	if err := a.quiet().Unschedule(ctx, p.id.String()); err != nil {
 		return err
 	}
-	a.has.scheduled = slices.DeleteFunc(a.has.scheduled, func(q unsent) bool { return q.id == p.id })
+	a.has.scheduled = slices.DeleteFunc(a.has.scheduled, func(q unsent) bool {
+		return q.id == p.id
+	})
 	return nil
 }
 

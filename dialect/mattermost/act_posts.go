@@ -97,8 +97,13 @@ func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
 	if err != nil {
 		return err
 	}
-	seen := api.Seen{ID: api.ParseID(p.ID), RootID: api.ParseID(d.RootID), UserID: api.ParseID(a.id),
-		CreateAt: p.CreateAt, Flags: api.PostOfRun}
+	seen := api.Seen{
+		ID:       api.ParseID(p.ID),
+		RootID:   api.ParseID(d.RootID),
+		UserID:   api.ParseID(a.id),
+		CreateAt: p.CreateAt,
+		Flags:    api.PostOfRun,
+	}
 	if d.Priority.WantsAck {
 		seen.Flags |= api.PostWantsAck
 	}

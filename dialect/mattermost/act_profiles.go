@@ -39,7 +39,9 @@ func clickUserProfile(ctx context.Context, a *person) error {
 	}
 	ch := a.channel()
 	var who uint32
-	if p, ok := a.anyPost(ch, func(p *post) bool { return isUserPost(p) && p.author != a.self }); ok {
+	if p, ok := a.anyPost(ch, func(p *post) bool {
+		return isUserPost(p) && p.author != a.self
+	}); ok {
 		who = p.author
 	} else {
 		ids, err := a.c.ChannelMembers(ctx, ch.key, 0, pageOf)

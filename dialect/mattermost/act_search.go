@@ -209,9 +209,13 @@ func proveSearchChannels(ctx context.Context, s *stage) {
 	for _, p := range s.actor.places {
 		if s.actor.inTeam(p) && p.ch.kind == 'O' {
 			theirs := must(s.witness.c.SearchChannels(ctx, s.b.Team, p.ch.name))
-			disproved(s.actor.own().found == 0 || !hasChannel(theirs, p.ch.key),
-				"the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs,
-				p.ch.name)
+			disproved(
+				s.actor.own().found == 0 || !hasChannel(theirs, p.ch.key),
+				"the person found %d channels; the witness finds %v for %s",
+				s.actor.own().found,
+				theirs,
+				p.ch.name,
+			)
 		}
 	}
 }

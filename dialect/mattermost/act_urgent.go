@@ -144,7 +144,8 @@ func proveCreateAckPost(ctx context.Context, s *stage) {
 func ackToPost(ctx context.Context, a *person) error {
 	own := a.own()
 	_, p, ok := a.anyPlacePost(func(p *post) bool {
-		return p.flags&api.PostWantsAck != 0 && p.author != a.self && !slices.Contains(own.acked, p.id)
+		return p.flags&api.PostWantsAck != 0 && p.author != a.self &&
+			!slices.Contains(own.acked, p.id)
 	})
 	if !ok {
 		return errNoAckPost

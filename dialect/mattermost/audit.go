@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	auditPage    = 200  // posts
-	mostExtra    = 20   // pages read beyond those that the messages would fill
-	mostOneByOne = 1000 // messages of a channel requested one by one when they were not on the pages
+	auditPage = 200 // posts
+	mostExtra = 20  // pages read beyond those that the messages would fill
+	// messages of a channel requested one by one when they were not on the pages
+	mostOneByOne = 1000
 )
 
 // Audit implements workload.Auditor: it reads the channels from their newest post backwards until
@@ -46,7 +47,11 @@ func (p *Poster) Audit(
 }
 
 func audit(
-	ctx context.Context, env workload.Env, set settings, members *readers, acked []workload.AckedMessages,
+	ctx context.Context,
+	env workload.Env,
+	set settings,
+	members *readers,
+	acked []workload.AckedMessages,
 ) (r workload.AuditResult, err error) {
 	for _, m := range acked {
 		r.Expected += len(m.IDs)
@@ -131,7 +136,11 @@ func (b *books) read(ctx context.Context, c *api.Client, members *readers, admin
 	c.SetToken(admin)
 	err := b.pages(ctx, c)
 	if err != nil && first != nil {
-		err = fmt.Errorf("%w, as a member: %v", err, first) //nolint:errorlint // whether it was refused is the administrator's error alone
+		err = fmt.Errorf(
+			"%w, as a member: %v",
+			err,
+			first,
+		) //nolint:errorlint // whether it was refused is the administrator's error alone
 	}
 	return err
 }

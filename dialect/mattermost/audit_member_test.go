@@ -128,5 +128,9 @@ func TestVerifyOnNineEleven(t *testing.T) {
 	if _, _, err := s.bot(); err != nil {
 		t.Fatal(err)
 	}
-	allProven(t, VerifyConfig{URL: url, Password: password, Only: []string{"generate_user_report"}}, 1)
+	allProven(t, VerifyConfig{
+		URL:      url,
+		Password: password,
+		Only:     []string{"generate_user_report"},
+	}, 1)
 }

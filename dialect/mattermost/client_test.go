@@ -148,7 +148,8 @@ func TestPosterOnTheWire(t *testing.T) {
 			}
 			b, _ := io.ReadAll(part)
 			m := file.FindSubmatch(b)
-			if m == nil || part.FormName() != "files" || part.FileName() != "test_"+string(m[1])+".txt" ||
+			if m == nil || part.FormName() != "files" ||
+				part.FileName() != "test_"+string(m[1])+".txt" ||
 				part.Header.Get("Content-Type") != "text/plain" {
 				t.Errorf("upload %q as %q %q", b, part.FormName(), part.FileName())
 				return

@@ -20,8 +20,11 @@ func (a *person) measured(metric string, start time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.times) < mostTimes {
-		a.times = append(a.times, api.Measurement{Metric: metric, Took: a.u.Clock().Took(start, now),
-			At: now})
+		a.times = append(a.times, api.Measurement{
+			Metric: metric,
+			Took:   a.u.Clock().Took(start, now),
+			At:     now,
+		})
 	}
 }
 

@@ -91,7 +91,8 @@ func (a *person) carry(ctx context.Context, sock *api.Socket) {
 			}
 			var next *api.Socket
 			rec := a.u.Beside(again).Followed()
-			if next, err = a.pool.apart(rec, a.steady).Resume(ctx, sock); err == nil { // which records it
+			// which records it
+			if next, err = a.pool.apart(rec, a.steady).Resume(ctx, sock); err == nil {
 				sock = next
 			}
 			unfollow(ctx, rec)
@@ -209,7 +210,8 @@ func (a *person) resume(ctx context.Context, rec api.Recorder, t *api.Table) (*a
 	if sock != nil {
 		return sock, nil
 	}
-	sock, err := a.pool.apart(rec, t).Resume(ctx, old) // a WebSocket is none of the HTTP connections
+	// a WebSocket is none of the HTTP connections
+	sock, err := a.pool.apart(rec, t).Resume(ctx, old)
 	a.tried = a.u.Now()
 	if err != nil {
 		return nil, err
@@ -310,7 +312,15 @@ func (a *person) hear(sock *api.Socket, ev *api.SocketEvent) {
 	a.ledger.Seen(a.u.ID, ev.Post.ChannelID.Bytes(), ev.Post.ID.Bytes(), ev.Pending, ev.At,
 		a.u.Recorder(), a.delivery)
 	if ev.WantsAck {
-		sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")
+		sock.Tell(
+			"posted_notify_ack",
+			"post_id",
+			ev.Post.ID.String(),
+			"status",
+			"success",
+			"reason",
+			"",
+		)
 	}
 	if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
 		a.b.dir.see(ch, ev.Post)
@@ -426,7 +436,8 @@ func (a *person) startClock() {
 	first := period * time.Duration(1+a.u.ID*7919%60) / 60 // 7919 is prime: neighbors lie apart
 	tick := a.u.Now() + first
 	var timer *clock.Timer
-	timer = a.u.Clock().AfterFunc(tick, func() { // nothing of it can fail: the call that it starts has a boundary
+	// nothing of it can fail: the call that it starts has a boundary
+	timer = a.u.Clock().AfterFunc(tick, func() {
 		a.mu.Lock()
 		ours := a.clock == timer
 		at := tick

@@ -28,7 +28,8 @@ const (
 	permalinkShare = 0.01
 	filesShare     = 0.02
 	urgentShare    = 0.001 // of the roots
-	typoShare      = 0.15  // of keystrokes while something is looked up: a wrong letter, looked up as well
+	// of keystrokes while something is looked up: a wrong letter, looked up as well
+	typoShare = 0.15
 )
 
 var emojis = []string{"smile", "+1", "heart", "tada", "eyes", "fire", "rocket", "clap", "wave",
@@ -95,7 +96,10 @@ func (a *person) permalink() string {
 	if !ok {
 		return ""
 	}
-	return " " + strings.TrimRight(a.pool.cfg.URL, "/") + "/" + a.b.set.team + "/pl/" + p.id.String()
+	return " " + strings.TrimRight(
+		a.pool.cfg.URL,
+		"/",
+	) + "/" + a.b.set.team + "/pl/" + p.id.String()
 }
 
 // fewWords draws one to most words.

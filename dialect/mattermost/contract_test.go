@@ -86,7 +86,9 @@ func (db *databases) serves(t *testing.T, cfg refchat.Config) (url, password str
 	db.n++
 	name := fmt.Sprint("chat", db.n)
 	noError(t, db.CreateDatabase(ctx, name))
-	cfg.Listen, cfg.DSN, cfg.AdminPassword, cfg.Hash = "127.0.0.1:0", db.DSN(name), "Contract-1", "bcrypt:4"
+	cfg.Listen, cfg.DSN, cfg.AdminPassword, cfg.Hash = "127.0.0.1:0", db.DSN(
+		name,
+	), "Contract-1", "bcrypt:4"
 	s, err := refchat.New(ctx, cfg)
 	noError(t, err)
 	run, stop := context.WithCancel(context.Background())
@@ -198,7 +200,10 @@ func TestContract(t *testing.T) {
 				func(ctx context.Context, a *person) error {
 					p, _ := a.anyPost(a.channel(), nil)
 					if err := a.post(ctx, a.channel(),
-						api.Draft{Message: "re", RootID: cmp.Or(p.root, p.id).String()}); err != nil {
+						api.Draft{
+							Message: "re",
+							RootID:  cmp.Or(p.root, p.id).String(),
+						}); err != nil {
 						return err
 					}
 					_, err := a.c.Thread(ctx, p.id.String())
@@ -221,8 +226,14 @@ func TestContract(t *testing.T) {
 		if n.Judged != n.Acked || n.Acked != int64(all["post"]+all["reply"]) ||
 			n.Lost+n.Late+n.Duplicated+n.Misordered != 0 ||
 			n.Seen < 2*acts || n.Seen != int64(all[workload.Delivery]) {
-			t.Errorf("cold %v: ledger %+v of %d posts and %d replies, %d deliveries", cold, n, all["post"],
-				all["reply"], all[workload.Delivery])
+			t.Errorf(
+				"cold %v: ledger %+v of %d posts and %d replies, %d deliveries",
+				cold,
+				n,
+				all["post"],
+				all["reply"],
+				all[workload.Delivery],
+			)
 		}
 		acked, part := env.Ledger.Messages()
 		audit, err := persons.Audit(t.Context(), env,
@@ -234,8 +245,15 @@ func TestContract(t *testing.T) {
 		env.Registry.Cut()
 		for _, m := range env.Tally.Snapshot().Mixes() {
 			if m.Failed != 0 || m.Attempts != m.OK+m.Skipped || m.OK < acts/2 {
-				t.Errorf("cold %v: %s: %d attempts, %d ok, %d failed, %d skipped", cold, m.Behavior, m.Attempts,
-					m.OK, m.Failed, m.Skipped)
+				t.Errorf(
+					"cold %v: %s: %d attempts, %d ok, %d failed, %d skipped",
+					cold,
+					m.Behavior,
+					m.Attempts,
+					m.OK,
+					m.Failed,
+					m.Skipped,
+				)
 			}
 		}
 		for _, name := range []string{"post", "reply", "upload", "react", "typing", "view_channel",

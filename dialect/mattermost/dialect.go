@@ -30,12 +30,23 @@ var Dialect = &dialect.Dialect{
 	Title:     title,
 	Behaviors: Behaviors(),
 	Drivers: []dialect.ServerDriver{
-		{Name: Refchat, Roles: roles, Ready: pingPath, Metrics: "/metrics",
-			Secrets: map[string]string{"REFCHAT_ADMIN_PASSWORD": "admin_password"}, Topologies: true},
+		{
+			Name:       Refchat,
+			Roles:      roles,
+			Ready:      pingPath,
+			Metrics:    "/metrics",
+			Secrets:    map[string]string{"REFCHAT_ADMIN_PASSWORD": "admin_password"},
+			Topologies: true,
+		},
 		{Name: Refnull, Roles: roles, Ready: pingPath},
 		{Name: Release, Roles: roles, Ready: pingPath, NeedsDatabase: true, Release: true},
 	},
-	Settings: dialect.Settings{Params: Params, Secrets: Secrets, Check: Check, CheckStorm: CheckStorm},
+	Settings: dialect.Settings{
+		Params:     Params,
+		Secrets:    Secrets,
+		Check:      Check,
+		CheckStorm: CheckStorm,
+	},
 	Weighted: living,
 	Mixes:    Mixes,
 	Ops:      api.Ops,
@@ -57,10 +68,19 @@ var Dialect = &dialect.Dialect{
 		Requests: "mattermost_http_requests_total",
 		Stores:   []dialect.CallTimes{{Metric: "mattermost_db_store_time", By: []string{"method"}}},
 		Gauges: []dialect.Gauge{
-			{Name: "connected devices", Query: `sum(avg_over_time(mattermost_http_websockets_total[$w]))`,
-				Higher: true, Floor: 1},
-			{Name: "requests served", Unit: "1/s", Query: `sum(rate(mattermost_http_requests_total[$w]))`,
-				Higher: true, Floor: 0.1},
+			{
+				Name:   "connected devices",
+				Query:  `sum(avg_over_time(mattermost_http_websockets_total[$w]))`,
+				Higher: true,
+				Floor:  1,
+			},
+			{
+				Name:   "requests served",
+				Unit:   "1/s",
+				Query:  `sum(rate(mattermost_http_requests_total[$w]))`,
+				Higher: true,
+				Floor:  0.1,
+			},
 		},
 	},
 }
@@ -70,7 +90,9 @@ func licensed(p *plan.Plan) []string {
 	if t := p.Target; t.Driver != plan.Process || t.Topology == nil || t.Topology.Replicas == 0 {
 		return nil
 	}
-	return []string{"target.topology.replicas: Mattermost reads from replicas with an enterprise license only; without one, all reads go to the first database"}
+	return []string{
+		"target.topology.replicas: Mattermost reads from replicas with an enterprise license only; without one, all reads go to the first database",
+	}
 }
 
 var roles = []string{"app", "target", "generator"}
@@ -84,7 +106,11 @@ func searchRules(p *plan.Plan, scraped bool) (rules []string) {
 		// A share of at least 8000 requests, so that one failure of few never decides. Without any
 		// 5xx there is no such series, which is zero; without any request there is no denominator,
 		// which is a fault.
-		rules = append(rules, `promql: (sum(increase(mattermost_api_time_count{status_code=~"5.."}[$window])) or vector(0)) / clamp_min(sum(increase(mattermost_api_time_count[$window])), 8000) < 0.00025 grace 5m`) // a server at its limit answers its metrics page late
+		// a server at its limit answers its metrics page late
+		rules = append(
+			rules,
+			`promql: (sum(increase(mattermost_api_time_count{status_code=~"5.."}[$window])) or vector(0)) / clamp_min(sum(increase(mattermost_api_time_count[$window])), 8000) < 0.00025 grace 5m`,
+		)
 	}
 	if p.Target.OwnHost() {
 		return append(rules, dialect.HostCPU, dialect.HostMemory,
@@ -118,20 +144,39 @@ func graphs() []dialect.GraphQuery {
 		ms("p99-api-times", "P99 API times", dialect.P99, "mattermost_api_time"),
 		ms("avg-store-times", "Avg store times", dialect.Mean, "mattermost_db_store_time"),
 		ms("p99-store-times", "P99 store times", dialect.P99, "mattermost_db_store_time"),
-		{Name: "cpu-utilization", Title: "CPU utilization", Unit: "% of a core", Scale: 1,
+		{
+			Name:  "cpu-utilization",
+			Title: "CPU utilization",
+			Unit:  "% of a core",
+			Scale: 1,
 			Sources: []dialect.GraphSource{
 				{Query: "avg(rate(mattermost_process_cpu_seconds_total[$w])) * 100"},
 				{Query: `sum(rate(plimsoll_process_cpu_seconds_total{role="app"}[$w])) * 100`},
-			}, Needs: "mattermost_process_cpu_seconds_total, or a process of the role app that runs on a host that is watched"},
+			},
+			Needs: "mattermost_process_cpu_seconds_total, or a process of the role app that runs on a host that is watched",
+		},
 		gauge("goroutines-in-use", "Goroutines in use", "", 1, `sum(go_goroutines{role="app"})`,
 			"go_goroutines"),
-		gauge("heap-in-use", "Heap in use", "MiB", mebi, `avg(go_memstats_heap_inuse_bytes{role="app"})`,
-			"go_memstats_heap_inuse_bytes"),
+		gauge(
+			"heap-in-use",
+			"Heap in use",
+			"MiB",
+			mebi,
+			`avg(go_memstats_heap_inuse_bytes{role="app"})`,
+			"go_memstats_heap_inuse_bytes",
+		),
 		gauge("number-of-connected-devices", "Number of connected devices", "", 1,
 			"sum(mattermost_http_websockets_total)", "mattermost_http_websockets_total"),
-		{Name: "rps", Title: "RPS", Unit: "1/s", Scale: 1,
-			Sources: []dialect.GraphSource{{Query: "sum(rate(mattermost_http_requests_total[$w]))"}},
-			Needs:   "mattermost_http_requests_total"},
+		{
+			Name:  "rps",
+			Title: "RPS",
+			Unit:  "1/s",
+			Scale: 1,
+			Sources: []dialect.GraphSource{
+				{Query: "sum(rate(mattermost_http_requests_total[$w]))"},
+			},
+			Needs: "mattermost_http_requests_total",
+		},
 		gauge("stack-in-use", "Stack in use", "MiB", mebi,
 			`avg(go_memstats_stack_inuse_bytes{role="app"})`, "go_memstats_stack_inuse_bytes"),
 	}
@@ -142,7 +187,10 @@ func indicators() []dialect.Sign {
 	// All pools have one counter of waits for a place, with the limit of the pool of database
 	// connections.
 	pool := func(limiter, name, what string) dialect.Sign {
-		waits := fmt.Sprintf(`sum by (role) (rate(refchat_pool_wait_seconds_total{pool=%q}[$w]))`, name)
+		waits := fmt.Sprintf(
+			`sum by (role) (rate(refchat_pool_wait_seconds_total{pool=%q}[$w]))`,
+			name,
+		)
 		return dialect.Sign{Limiter: limiter, What: "requests under way that wait for " + what,
 			Query: "(" + waits + ") / on() group_left() ($inflight > 0)", Dose: waits, Limit: 0.05,
 			Unit: "ratio"}
@@ -150,10 +198,15 @@ func indicators() []dialect.Sign {
 	return []dialect.Sign{
 		// The app's own count of the answers by which it refused shows that the app refused, and
 		// not a hop on the way.
-		{Limiter: "refusals", Loss: true, What: "requests that it answered with 429 or 503",
-			Query: `sum by (role) (rate(mattermost_api_time_count{status_code=~"429|503"}[$w])) / on (role) (sum by (role) (rate(mattermost_api_time_count[$w])) > 0)`,
-			Dose:  `sum by (role) (rate(mattermost_api_time_count{status_code=~"429|503"}[$w]))`,
-			Limit: plan.DefaultFailures().Threshold, Unit: "ratio"},
+		{
+			Limiter: "refusals",
+			Loss:    true,
+			What:    "requests that it answered with 429 or 503",
+			Query:   `sum by (role) (rate(mattermost_api_time_count{status_code=~"429|503"}[$w])) / on (role) (sum by (role) (rate(mattermost_api_time_count[$w])) > 0)`,
+			Dose:    `sum by (role) (rate(mattermost_api_time_count{status_code=~"429|503"}[$w]))`,
+			Limit:   plan.DefaultFailures().Threshold,
+			Unit:    "ratio",
+		},
 		pool("workers", "workers", "a worker"),
 		pool("outbound-pool", "outbound", "a connection to a service that is called"),
 		// Unimportant events that are skipped for a slow reader are shed on purpose, and no loss;
@@ -166,8 +219,12 @@ func indicators() []dialect.Sign {
 		// one user goes to one hub only, so where those are many the wait is longer than this. The
 		// count of writes to sockets (mattermost_websocket_broadcasts_total) has an event as often
 		// as it has readers, and is not such a rate.
-		{Limiter: "fan-out", What: "time that an event waits before it is sent to WebSockets",
-			Query: `max by (role) (avg_over_time(mattermost_websocket_broadcast_buffer_size[$w])) / on (role) (sum by (role) (rate(mattermost_websocket_event_total[$w])) > 0)`,
-			Limit: 0.1, Unit: "s"},
+		{
+			Limiter: "fan-out",
+			What:    "time that an event waits before it is sent to WebSockets",
+			Query:   `max by (role) (avg_over_time(mattermost_websocket_broadcast_buffer_size[$w])) / on (role) (sum by (role) (rate(mattermost_websocket_event_total[$w])) > 0)`,
+			Limit:   0.1,
+			Unit:    "s",
+		},
 	}
 }

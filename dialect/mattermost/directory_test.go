@@ -29,7 +29,11 @@ func TestDirectoryDependsOnNoOrder(t *testing.T) {
 			wg.Go(func() {
 				for j, i := range order {
 					if k == 0 || j%4 == k { // some are seen twice
-						d.see(ch, api.Seen{ID: testID("p", i), UserID: testID("u", 0), CreateAt: int64(i / 2)})
+						d.see(ch, api.Seen{
+							ID:       testID("p", i),
+							UserID:   testID("u", 0),
+							CreateAt: int64(i / 2),
+						})
 					}
 				}
 			})
@@ -157,7 +161,12 @@ func TestDirectoryIsBounded(t *testing.T) {
 		d.tag(d.user(testID("u", i)), "tag")
 		if ch := d.channel(api.Channel{ID: testID("c", i).String(),
 			Name: long}); len(ch.name) != longestName || (d.known(ch.id) == ch) != (i < 3) {
-			t.Errorf("channel %d: a name of %d bytes, known: %v", i, len(ch.name), d.known(ch.id) == ch)
+			t.Errorf(
+				"channel %d: a name of %d bytes, known: %v",
+				i,
+				len(ch.name),
+				d.known(ch.id) == ch,
+			)
 		}
 		if n, ok := d.named(fmt.Sprint("again", i)); ok != (i < 3) ||
 			ok && d.account(n) != (account{testID("u", i), fmt.Sprint("again", i), "tag"}) {
@@ -165,8 +174,13 @@ func TestDirectoryIsBounded(t *testing.T) {
 		}
 	}
 	if len(d.users) != 3 || len(d.userOf) != 3 || len(d.byName) != 3 || len(d.channels) != 3 {
-		t.Errorf("%d accounts by %d identifiers and %d names, %d channels; want 3 of each", len(d.users),
-			len(d.userOf), len(d.byName), len(d.channels))
+		t.Errorf(
+			"%d accounts by %d identifiers and %d names, %d channels; want 3 of each",
+			len(d.users),
+			len(d.userOf),
+			len(d.byName),
+			len(d.channels),
+		)
 	}
 	if d.tag(0, strings.Repeat("x", longestTag+1)); d.account(0).tag != "" {
 		t.Errorf("a tag of %d bytes is kept", len(d.account(0).tag))
@@ -179,7 +193,11 @@ func TestDirectoryIsBounded(t *testing.T) {
 // Nor does a person: it remembers a bounded number of the channels and teams that a server lists
 // for it, and keeps nothing else of the answers.
 func TestPersonIsBounded(t *testing.T) {
-	a := &person{b: &Person{dir: newDirectory()}, u: userOf(workload.Env{}, 0), knowledge: knowledge{current: -1}}
+	a := &person{
+		b:         &Person{dir: newDirectory()},
+		u:         userOf(workload.Env{}, 0),
+		knowledge: knowledge{current: -1},
+	}
 	var chs []api.Channel
 	var teams []string
 	for i := range mostPlaces + 10 {

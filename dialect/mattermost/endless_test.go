@@ -100,7 +100,14 @@ func TestMembersAreReadAsFarAsNeeded(t *testing.T) {
 				return c.pages[page], nil
 			})
 			if err != nil || len(found) != c.found || asked != c.asked {
-				t.Errorf("%d found on %d pages, %v; want %d on %d", len(found), asked, err, c.found, c.asked)
+				t.Errorf(
+					"%d found on %d pages, %v; want %d on %d",
+					len(found),
+					asked,
+					err,
+					c.found,
+					c.asked,
+				)
 			}
 		})
 	}

@@ -24,7 +24,9 @@ func TestReferenceAnswersAsExpected(t *testing.T) {
 			_, err := there.c.ReadThread(t.Context(), there.id, there.team, id, time.Now().UnixMilli())
 			return err
 		},
-		"react":            func() error { return there.c.React(t.Context(), there.id, id, "tada") },
+		"react": func() error {
+			return there.c.React(t.Context(), there.id, id, "tada")
+		},
 		"acknowledge_post": func() error { return there.c.Acknowledge(t.Context(), there.id, id) },
 	} {
 		if e, ok := errors.AsType[*api.OpError](ask()); !ok || !e.Expected {

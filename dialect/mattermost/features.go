@@ -80,40 +80,81 @@ var featureSpecs = [numFeatures]featureSpec{
 	always: {name: "the API itself", source: "API v4 reference"},
 	hasSidebar: {name: "sidebar categories", since: version{5, 26},
 		source: "reference: channels.yaml, minimum server version 5.26"},
-	hasThreads: {name: "followed threads", since: version{5, 33}, config: "CollapsedThreads",
+	hasThreads: {
+		name:   "followed threads",
+		since:  version{5, 33},
+		config: "CollapsedThreads",
 		source: "server: api4/user.go has the routes for lists since release-5.30 (the reference: 5.29), for all threads of a team " +
-			"since 5.32, for one thread since 5.33; config/client.go has CollapsedThreads disabled, default_off, default_on or always_on since 5.32"},
-	hasCustomStatus: {name: "custom status", since: version{5, 33}, config: "EnableCustomUserStatuses",
-		source: "server: api4/status.go has the routes in release-5.33, not in release-5.32; config/client.go has the switch"},
+			"since 5.32, for one thread since 5.33; config/client.go has CollapsedThreads disabled, default_off, default_on or always_on since 5.32",
+	},
+	hasCustomStatus: {
+		name:   "custom status",
+		since:  version{5, 33},
+		config: "EnableCustomUserStatuses",
+		source: "server: api4/status.go has the routes in release-5.33, not in release-5.32; config/client.go has the switch",
+	},
 	hasReminders: {name: "post reminders", since: version{7, 2},
 		source: "reference: posts.yaml, minimum server version 7.2"},
-	hasDrafts: {name: "synced drafts", since: version{7, 7}, config: "AllowSyncedDrafts",
-		source: "reference: upsert-draft (501 when switched off); mattermost/docs#6118 names 7.7; server: api4/drafts.go"},
-	hasPriority: {name: "priorities", since: version{7, 7}, config: "PostPriority",
-		source: "server: config/client.go has the switch; load-test-ng writes urgent posts from 7.7 on"},
-	hasAcks: {name: "acknowledgements", since: version{7, 7}, config: "PostPriority",
+	hasDrafts: {
+		name:   "synced drafts",
+		since:  version{7, 7},
+		config: "AllowSyncedDrafts",
+		source: "reference: upsert-draft (501 when switched off); mattermost/docs#6118 names 7.7; server: api4/drafts.go",
+	},
+	hasPriority: {
+		name:   "priorities",
+		since:  version{7, 7},
+		config: "PostPriority",
+		source: "server: config/client.go has the switch; load-test-ng writes urgent posts from 7.7 on",
+	},
+	hasAcks: {
+		name:    "acknowledgements",
+		since:   version{7, 7},
+		config:  "PostPriority",
 		license: professional,
-		source:  "reference: posts.yaml, minimum server version 7.7; server: config/client.go sets PostAcknowledgements with a Professional license and PostPriority"},
+		source:  "reference: posts.yaml, minimum server version 7.7; server: config/client.go sets PostAcknowledgements with a Professional license and PostPriority",
+	},
 	hasPersistent: {name: "persistent notifications", since: version{8, 0},
 		config: "AllowPersistentNotifications", license: professional,
 		source: "server: config/client.go; load-test-ng's gate for the action (8.0.0)"},
-	hasBookmarks: {name: "channel bookmarks", since: version{9, 5},
-		config: "FeatureFlagChannelBookmarks", license: anyLicense,
-		source: "reference: bookmarks.yaml, minimum server version 9.5; server: api4/channel_bookmark.go answers 501 without a license"},
-	hasReports: {name: "user reports", since: version{9, 5},
-		source: "server: api4/report.go since mattermost/mattermost#25713 (merged 2023-12-13); the user interface since 9.6 (mattermost/docs#6968)"},
+	hasBookmarks: {
+		name:    "channel bookmarks",
+		since:   version{9, 5},
+		config:  "FeatureFlagChannelBookmarks",
+		license: anyLicense,
+		source:  "reference: bookmarks.yaml, minimum server version 9.5; server: api4/channel_bookmark.go answers 501 without a license",
+	},
+	hasReports: {
+		name:   "user reports",
+		since:  version{9, 5},
+		source: "server: api4/report.go since mattermost/mattermost#25713 (merged 2023-12-13); the user interface since 9.6 (mattermost/docs#6968)",
+	},
 	hasClientPerf: {name: "client performance", since: version{9, 9}, config: "EnableClientMetrics",
 		source: "reference: metrics.yaml, minimum server version 9.9.0"},
-	hasScheduled: {name: "scheduled posts", since: version{10, 3}, config: "ScheduledPosts",
+	hasScheduled: {
+		name:    "scheduled posts",
+		since:   version{10, 3},
+		config:  "ScheduledPosts",
 		license: anyLicense,
-		source:  "reference: scheduled_post.yaml, minimum server version 10.3; server: api4/scheduled_post.go answers 400 without a license"},
-	hasAttributes: {name: "custom profile attributes", since: version{10, 5},
-		config: "FeatureFlagCustomProfileAttributes", license: enterprise,
-		source: "reference: custom_profile_attributes.yaml, minimum server version 10.5, Entry, Enterprise or Enterprise Advanced license (403 otherwise)"},
-	hasAllChannels: {name: "channels of all teams", since: version{6, 2},
-		source: "reference: users.yaml, GET /users/{user_id}/channel_members, minimum server version 6.2.0"},
-	hasAllTeams: {name: "search in all teams", since: version{7, 7},
-		source: "server: api4/post.go has the route in release-7.7; seen: 10.5 answers 200; load-test-ng's gate is 10.7.0; not in the reference"},
+		source:  "reference: scheduled_post.yaml, minimum server version 10.3; server: api4/scheduled_post.go answers 400 without a license",
+	},
+	hasAttributes: {
+		name:    "custom profile attributes",
+		since:   version{10, 5},
+		config:  "FeatureFlagCustomProfileAttributes",
+		license: enterprise,
+		source:  "reference: custom_profile_attributes.yaml, minimum server version 10.5, Entry, Enterprise or Enterprise Advanced license (403 otherwise)",
+	},
+	hasAllChannels: {
+		name:   "channels of all teams",
+		since:  version{6, 2},
+		source: "reference: users.yaml, GET /users/{user_id}/channel_members, minimum server version 6.2.0",
+	},
+	hasAllTeams: {
+		name:   "search in all teams",
+		since:  version{7, 7},
+		source: "server: api4/post.go has the route in release-7.7; seen: 10.5 answers 200; load-test-ng's gate is 10.7.0; not in the reference",
+	},
 }
 
 // A version is a release of the server: major, minor, patch.
@@ -143,16 +184,18 @@ func (v version) before(w version) bool {
 
 // facts describe one server, by its own answers.
 type facts struct {
-	Version version            `json:"version"`
-	Config  map[string]string  `json:"config"` // for clients
-	License license            `json:"license"`
-	Denied  map[feature]string `json:"denied"` // why a feature cannot be used although the server has it
+	Version version           `json:"version"`
+	Config  map[string]string `json:"config"` // for clients
+	License license           `json:"license"`
+	// why a feature cannot be used although the server has it
+	Denied map[feature]string `json:"denied"`
 }
 
 // collapsed reports whether clients show replies in their threads alone, unless a user wants
 // otherwise.
 func (s *facts) collapsed() bool {
-	return s.Config["CollapsedThreads"] == "always_on" || s.Config["CollapsedThreads"] == "default_on"
+	return s.Config["CollapsedThreads"] == "always_on" ||
+		s.Config["CollapsedThreads"] == "default_on"
 }
 
 // nullServer is the note on a server that declares to keep and deliver nothing, as the null server

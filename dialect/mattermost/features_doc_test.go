@@ -120,7 +120,8 @@ func TestVerifyTables(t *testing.T) {
 		if row[3] != want {
 			t.Errorf("%s: a license opens %q, want %q", row[0], row[3], want)
 		}
-		if n := 0; strings.Contains(row[2], "all ") || strings.Contains(row[2], "the effect of each") {
+		if n := 0; strings.Contains(row[2], "all ") ||
+			strings.Contains(row[2], "the effect of each") {
 			ok, _, _ := count(lineOf(v, enterprise))
 			for word := range strings.FieldsSeq(row[2]) {
 				if _, err := fmt.Sscan(word, &n); err == nil && n != ok {

@@ -19,8 +19,9 @@ import (
 // told is the answers of a server of some release, written by hand after the public source of that
 // release.
 type told struct {
-	Header      string            `json:"header"`
-	NeedsFormat bool              `json:"needs_format"` // answers 501 to a request without format=old
+	Header string `json:"header"`
+	// answers 501 to a request without format=old
+	NeedsFormat bool              `json:"needs_format"`
 	Config      map[string]string `json:"config"`
 	Limited     map[string]string `json:"limited_config"` // for strangers
 	License     map[string]string `json:"license"`
@@ -31,7 +32,10 @@ func (s *told) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if s.NeedsFormat && r.URL.Query().Get("format") != "old" {
 		w.WriteHeader(http.StatusNotImplemented)
-		io.WriteString(w, `{"id":"api.config.client.old_format.app_error","message":"New format is not supported.","status_code":501}`)
+		io.WriteString(
+			w,
+			`{"id":"api.config.client.old_format.app_error","message":"New format is not supported.","status_code":501}`,
+		)
 		return
 	}
 	out := s.Limited
@@ -63,11 +67,19 @@ func readTold(t *testing.T, name string) *told {
 func TestDetection(t *testing.T) {
 	for name, want := range map[string]map[feature]string{
 		"5.37-team": {
-			hasThreads: "CollapsedThreads is disabled", hasReminders: "since 7.2.0, the server is 5.37.0",
-			hasDrafts: "since 7.7.0", hasPriority: "since 7.7.0", hasAcks: "since 7.7.0",
-			hasPersistent: "since 8.0.0", hasBookmarks: "since 9.5.0", hasReports: "since 9.5.0",
-			hasClientPerf: "since 9.9.0", hasScheduled: "since 10.3.0",
-			hasAttributes: "since 10.5.0", hasAllTeams: "since 7.7.0", hasAllChannels: "since 6.2.0",
+			hasThreads:     "CollapsedThreads is disabled",
+			hasReminders:   "since 7.2.0, the server is 5.37.0",
+			hasDrafts:      "since 7.7.0",
+			hasPriority:    "since 7.7.0",
+			hasAcks:        "since 7.7.0",
+			hasPersistent:  "since 8.0.0",
+			hasBookmarks:   "since 9.5.0",
+			hasReports:     "since 9.5.0",
+			hasClientPerf:  "since 9.9.0",
+			hasScheduled:   "since 10.3.0",
+			hasAttributes:  "since 10.5.0",
+			hasAllTeams:    "since 7.7.0",
+			hasAllChannels: "since 6.2.0",
 		},
 		"9.5-e20": {
 			hasAcks:       "needs a Professional license, the server has any license",
@@ -78,8 +90,10 @@ func TestDetection(t *testing.T) {
 			hasScheduled: "since 10.3.0", hasAttributes: "since 10.5.0"},
 		"10.5-unlicensed": {
 			hasAcks:       "needs a Professional license, the server has no license",
-			hasPersistent: "needs a Professional license", hasBookmarks: "needs any license",
-			hasScheduled: "needs any license", hasAttributes: "FeatureFlagCustomProfileAttributes is false",
+			hasPersistent: "needs a Professional license",
+			hasBookmarks:  "needs any license",
+			hasScheduled:  "needs any license",
+			hasAttributes: "FeatureFlagCustomProfileAttributes is false",
 			hasClientPerf: "EnableClientMetrics is false",
 		},
 		"10.11-enterprise": {hasDrafts: "AllowSyncedDrafts is false"},
@@ -101,13 +115,19 @@ func TestDetection(t *testing.T) {
 					t.Errorf("%s: %q, want %q", featureSpecs[f].name, why, want[f])
 				}
 				if license := strings.Contains(want[f], "license"); got.wantsLicense(f) != license {
-					t.Errorf("%s: for want of a license: %v, want %v", featureSpecs[f].name, !license, license)
+					t.Errorf(
+						"%s: for want of a license: %v, want %v",
+						featureSpecs[f].name,
+						!license,
+						license,
+					)
 				}
 			}
 			// A client without a session gets fewer fields. A missing one does not count as absent.
 			c.SetToken("")
 			stranger, err := describe(t.Context(), c)
-			if err != nil || stranger.Version != got.Version || stranger.Config["AllowSyncedDrafts"] != "" {
+			if err != nil || stranger.Version != got.Version ||
+				stranger.Config["AllowSyncedDrafts"] != "" {
 				t.Fatalf("a stranger: %v, %v", stranger, err)
 			}
 			for f := range numFeatures {
@@ -161,7 +181,8 @@ func TestErrorBodies(t *testing.T) {
 			c := newTestClient(t, addr)
 			_, err := c.Me(t.Context())
 			e, ok := errors.AsType[*api.OpError](err)
-			if !ok || e.Code != tt.Code || e.Status != tt.Status || !strings.Contains(e.Cause, tt.Proxy) ||
+			if !ok || e.Code != tt.Code || e.Status != tt.Status ||
+				!strings.Contains(e.Cause, tt.Proxy) ||
 				tt.Proxy == "" && e.Cause != "" {
 				t.Errorf("read %+v", e)
 			}

@@ -48,8 +48,14 @@ func TestReleaseLines(t *testing.T) {
 	for _, quirk := range []string{refchat.QuirkHideTimes, refchat.QuirkOmitTimes} {
 		t.Run(quirk, func(t *testing.T) { membershipsWithoutTimes(t, db, quirk) })
 	}
-	for version, resumed := range map[string]bool{"5.34.5": false, "5.37.0": false, "5.38.0": true} {
-		t.Run("connections of "+version, func(t *testing.T) { lostConnections(t, db, version, resumed) })
+	for version, resumed := range map[string]bool{
+		"5.34.5": false,
+		"5.37.0": false,
+		"5.38.0": true,
+	} {
+		t.Run("connections of "+version, func(t *testing.T) {
+			lostConnections(t, db, version, resumed)
+		})
 	}
 }
 

@@ -67,8 +67,12 @@ func personMemory(t testing.TB, n int) float64 {
 	const channels, users = 100, 5000
 	var chs []*channel
 	for i := range channels {
-		chs = append(chs, b.dir.channel(api.Channel{ID: testID("c", i).String(), Name: fmt.Sprint("c", i),
-			TeamID: b.Team, Type: "O"}))
+		chs = append(chs, b.dir.channel(api.Channel{
+			ID:     testID("c", i).String(),
+			Name:   fmt.Sprint("c", i),
+			TeamID: b.Team,
+			Type:   "O",
+		}))
 	}
 	for i := range users {
 		b.dir.profile(testID("u", i), fmt.Sprint("user-", i))

@@ -67,7 +67,13 @@ func (n *notes) to(env *workload.Env) func(error) {
 		if !ok || log == nil {
 			return
 		}
-		kind := api.OpError{Op: e.Op, Class: e.Class, Status: e.Status, Code: e.Code, Cause: e.Cause}
+		kind := api.OpError{
+			Op:     e.Op,
+			Class:  e.Class,
+			Status: e.Status,
+			Code:   e.Code,
+			Cause:  e.Cause,
+		}
 		n.mu.Lock()
 		room := mostTold
 		if e.Cause != "" {

@@ -20,7 +20,12 @@ func TestAProxyIsNotHiddenByOtherFailures(t *testing.T) {
 	fail := func(times int, proxy string) (printed int) {
 		before := len(lines)
 		for i := range times {
-			note(&api.OpError{Op: fmt.Sprint("op", i), Class: measure.Status4xx, Status: 403, Cause: proxy})
+			note(&api.OpError{
+				Op:     fmt.Sprint("op", i),
+				Class:  measure.Status4xx,
+				Status: 403,
+				Cause:  proxy,
+			})
 		}
 		return len(lines) - before
 	}

@@ -51,7 +51,11 @@ func objects(ctx context.Context, env workload.Env) (map[string]int64, error) {
 	for name, n := range counts {
 		if n < 0 && (name == "post_count" || name == "unique_user_count" ||
 			name == "channel_open_count" || name == "channel_private_count") {
-			return nil, fmt.Errorf("the server does not count (%s is %d); raise its setting AnalyticsSettings.MaxUsersForStatistics", name, n)
+			return nil, fmt.Errorf(
+				"the server does not count (%s is %d); raise its setting AnalyticsSettings.MaxUsersForStatistics",
+				name,
+				n,
+			)
 		}
 	}
 	return map[string]int64{

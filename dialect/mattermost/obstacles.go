@@ -73,19 +73,34 @@ func obstaclesOf(
 ) (list []dialect.Obstacle) {
 	add := func(setting string, value any, stops bool, effect string, args ...any) {
 		list = append(list, dialect.Obstacle{
-			Setting: setting, Value: fmt.Sprint(value), Stops: stops, Effect: fmt.Sprintf(effect, args...),
+			Setting: setting,
+			Value:   fmt.Sprint(value),
+			Stops:   stops,
+			Effect:  fmt.Sprintf(effect, args...),
 		})
 	}
 	if most := conf.TeamSettings.MaxUsersPerTeam; most != nil && *most < users+others {
-		add("TeamSettings.MaxUsersPerTeam", *most, true,
-			"a run of %d users stops when they join the team; set it to %d or more", users, users+others)
+		add(
+			"TeamSettings.MaxUsersPerTeam",
+			*most,
+			true,
+			"a run of %d users stops when they join the team; set it to %d or more",
+			users,
+			users+others,
+		)
 		list[len(list)-1].Most = max(0, *most-others)
 	}
 	if limits.Most > 0 && limits.Active+users > limits.Most {
-		add(userLimit, limits.Most, true,
+		add(
+			userLimit,
+			limits.Most,
+			true,
 			"the license, or its lack, allows so many accounts, and the server has %d: it makes %d of those "+
 				"that a run of %d users lacks; upload a license, or run with fewer",
-			limits.Active, max(0, limits.Most-limits.Active), users)
+			limits.Active,
+			max(0, limits.Most-limits.Active),
+			users,
+		)
 		list[len(list)-1].Most = max(0, limits.Most-limits.Active-others)
 	}
 	if enabled := conf.RateLimitSettings.Enable; enabled != nil && *enabled {
@@ -93,8 +108,12 @@ func obstaclesOf(
 		if n := conf.RateLimitSettings.PerSec; n != nil {
 			value += fmt.Sprintf(", PerSec %d", *n)
 		}
-		add("RateLimitSettings.Enable", value, true,
-			"all users of one generator share the limit of its address, and fail by 429; set it to false")
+		add(
+			"RateLimitSettings.Enable",
+			value,
+			true,
+			"all users of one generator share the limit of its address, and fail by 429; set it to false",
+		)
 	}
 	site := conf.ServiceSettings.SiteURL
 	if site != nil && *site != "" && pathOf(*site) != pathOf(address) {
@@ -103,8 +122,12 @@ func obstaclesOf(
 				"write the address with that path, unless a proxy adds it", pathOf(address), pathOf(*site))
 	}
 	if bots := conf.ServiceSettings.EnableBotAccountCreation; bots != nil && !*bots {
-		add(botCreation, false, false,
-			"the behavior poster stops unless it is given a bot_token; set it to true for that behavior")
+		add(
+			botCreation,
+			false,
+			false,
+			"the behavior poster stops unless it is given a bot_token; set it to true for that behavior",
+		)
 	}
 	if known.License == unlicensed {
 		add("license", "none", false, "a run leaves out the actions of the outcome license")

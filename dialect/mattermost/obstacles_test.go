@@ -67,7 +67,10 @@ func TestAFailedPreparationNamesTheSettings(t *testing.T) {
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/v4/config":
-			io.WriteString(w, `{"ServiceSettings":{"EnableBotAccountCreation":false},"TeamSettings":{"MaxUsersPerTeam":50}}`)
+			io.WriteString(
+				w,
+				`{"ServiceSettings":{"EnableBotAccountCreation":false},"TeamSettings":{"MaxUsersPerTeam":50}}`,
+			)
 		case "/api/v4/config/client":
 			io.WriteString(w, `{"Version":"11.6.0"}`)
 		case "/api/v4/license/client":
@@ -82,7 +85,10 @@ func TestAFailedPreparationNamesTheSettings(t *testing.T) {
 		Code: "api.team.max_accounts.app_error"}
 	err := s.stopped(fmt.Errorf("adding users: %w", refusal), 300)
 	if got := err.Error(); !strings.HasPrefix(got, "adding users: ") ||
-		!strings.Contains(got, "; TeamSettings.MaxUsersPerTeam is 50") || strings.Contains(got, "Bot") {
+		!strings.Contains(
+			got,
+			"; TeamSettings.MaxUsersPerTeam is 50",
+		) || strings.Contains(got, "Bot") {
 		t.Error(got)
 	}
 	if err := s.stopped(nil, 300); err != nil {
@@ -93,7 +99,10 @@ func TestAFailedPreparationNamesTheSettings(t *testing.T) {
 // An account that an earlier preparation left with another password gets this one, and no other
 // account does.
 func TestAccountsOfAnEarlierRunAreUsedAgain(t *testing.T) {
-	for mail, used := range map[string]bool{"user-0@example.com": true, "user-0@corp.example": false} {
+	for mail, used := range map[string]bool{
+		"user-0@example.com":  true,
+		"user-0@corp.example": false,
+	} {
 		changed := false
 		addr := inTurn(t, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)

@@ -67,9 +67,13 @@ func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 		f    http.HandlerFunc
 	}{
 		{"500", refuse},
-		{"401", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }},
+		{"401", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+		}},
 		{"an empty object", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }},
-		{"a cut connection", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		{"a cut connection", func(http.ResponseWriter, *http.Request) {
+			panic(http.ErrAbortHandler)
+		}},
 	}
 	began := 0
 	for i := range 10 {
@@ -83,17 +87,35 @@ func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 		failed := 0
 		for _, p := range proofs {
 			if p.Stack != "" || strings.Contains(p.Detail, "panic") {
-				t.Errorf("%s after %d requests: %s: %s\n%s", fail.name, n, p.Action, p.Detail, p.Stack)
+				t.Errorf(
+					"%s after %d requests: %s: %s\n%s",
+					fail.name,
+					n,
+					p.Action,
+					p.Detail,
+					p.Stack,
+				)
 			}
 			if p.Outcome == OutcomeFailed {
 				failed++
 				if p.Detail == "" {
-					t.Errorf("%s after %d requests: %s failed for no reason", fail.name, n, p.Action)
+					t.Errorf(
+						"%s after %d requests: %s failed for no reason",
+						fail.name,
+						n,
+						p.Action,
+					)
 				}
 			}
 		}
 		if failed == 0 || len(proofs) != len(only) {
-			t.Errorf("%s after %d requests: %d of %d proofs failed", fail.name, n, failed, len(proofs))
+			t.Errorf(
+				"%s after %d requests: %d of %d proofs failed",
+				fail.name,
+				n,
+				failed,
+				len(proofs),
+			)
 		}
 	}
 	if began < 5 {
@@ -146,9 +168,13 @@ func TestAnEventWhoseHandlingPanicsEndsTheConnection(t *testing.T) {
 		_, _, _ = c.ReadMessage()
 	})
 	told := make(chan *boundary.Panic, 10)
-	env := workload.Env{URL: url, Ledger: workload.NewLedger(0, 1), Panicked: func(p *boundary.Panic) {
-		told <- p
-	}}
+	env := workload.Env{
+		URL:    url,
+		Ledger: workload.NewLedger(0, 1),
+		Panicked: func(p *boundary.Panic) {
+			told <- p
+		},
+	}
 	a := lone(t, &env, settings{})
 	a.b.dir = nil // the handler of the event needs it
 	a.begin(a.login)

@@ -94,10 +94,20 @@ const (
 // preset are the settings that come with a mix.
 func preset(mix string) settings {
 	s := settings{
-		admin: "sysadmin", team: "plimsoll", channels: 1, memberships: 5, connections: 6, direct: 2,
-		devices: 1,
-		think:   heavyThink, popularity: 1, recency: 8, fanout: 0.05, parallel: true, periodic: true,
-		away: 15 * time.Minute,
+		admin:       "sysadmin",
+		team:        "plimsoll",
+		channels:    1,
+		memberships: 5,
+		connections: 6,
+		direct:      2,
+		devices:     1,
+		think:       heavyThink,
+		popularity:  1,
+		recency:     8,
+		fanout:      0.05,
+		parallel:    true,
+		periodic:    true,
+		away:        15 * time.Minute,
 	}
 	if mix == "loadtest-ng" {
 		s.think = uniformThink
@@ -140,8 +150,12 @@ func parse(params map[string]string, mix string) (settings, error) {
 		p.wrong("bot", "%q is longer than %d characters", s.bot, maxName)
 	}
 	if len(s.users)+6 > maxName {
-		p.wrong("users", "%q is longer than %d characters, which leaves no room for a number", s.users,
-			maxName-6)
+		p.wrong(
+			"users",
+			"%q is longer than %d characters, which leaves no room for a number",
+			s.users,
+			maxName-6,
+		)
 	}
 	p.whole("channels", &s.channels, 1, 1000)
 	p.whole("memberships", &s.memberships, 1, 1000)
@@ -163,12 +177,18 @@ func parse(params map[string]string, mix string) (settings, error) {
 		d, err := time.ParseDuration(v)
 		return d, err == nil && d > 0 && d <= 24*time.Hour
 	})
-	read(p, "speed", &s.speed, "mixed, or a number from 0.01 to 1000", func(v string) (float64, bool) {
-		if v == "mixed" {
-			return 0, true
-		}
-		return number(v, 0.01, 1000)
-	})
+	read(
+		p,
+		"speed",
+		&s.speed,
+		"mixed, or a number from 0.01 to 1000",
+		func(v string) (float64, bool) {
+			if v == "mixed" {
+				return 0, true
+			}
+			return number(v, 0.01, 1000)
+		},
+	)
 	read(p, "channel", &s.existing, "ids of 26 lower-case letters and digits, separated by commas",
 		identifiers)
 	if len(s.existing) > 0 {

@@ -44,9 +44,16 @@ func TestStateOfAPart(t *testing.T) {
 			own := parts[k][0]
 			state, err := b.State(own)
 			noError(t, err)
-			if each := (len(all) - len(none)) / agents; len(state)-len(none) > each+each/4 { // ranks are in it too
-				t.Errorf("agent %d of %d: %d bytes of %d, of which %d are no user's own", k, agents, len(state),
-					len(all), len(none))
+			// ranks are in it too
+			if each := (len(all) - len(none)) / agents; len(state)-len(none) > each+each/4 {
+				t.Errorf(
+					"agent %d of %d: %d bytes of %d, of which %d are no user's own",
+					k,
+					agents,
+					len(state),
+					len(all),
+					len(none),
+				)
 			}
 			posters, err := p.State(own)
 			noError(t, err)
@@ -63,13 +70,21 @@ func TestStateOfAPart(t *testing.T) {
 				last = "somebody399"
 			}
 			if other.count() != 400 || other.name(399) != last {
-				t.Errorf("%d persons, the last is %s, want %s", other.count(), other.name(399), last)
+				t.Errorf(
+					"%d persons, the last is %s, want %s",
+					other.count(),
+					other.name(399),
+					last,
+				)
 			}
 			for rank := range b.IDs {
 				mine := slices.Contains(own, rank)
 				for _, secret := range []string{fmt.Sprintf("token-%03d-", rank),
 					fmt.Sprintf("word-%03d-", rank)} {
-					if strings.Contains(string(state), secret) != (mine && (ofFile || secret[0] == 't')) ||
+					if strings.Contains(
+						string(state),
+						secret,
+					) != (mine && (ofFile || secret[0] == 't')) ||
 						strings.Contains(string(posters), secret) != mine {
 						t.Fatalf("agent %d, rank %d, its own %v: %s", k, rank, mine, secret)
 					}
@@ -77,7 +92,8 @@ func TestStateOfAPart(t *testing.T) {
 				u := userOf(env, rank)
 				a, err := other.NewActor(env, u)
 				if (err == nil) != mine ||
-					mine && (a.(*person).id != b.IDs[rank] || other.session(rank, false) != b.Tokens[rank]) {
+					mine &&
+						(a.(*person).id != b.IDs[rank] || other.session(rank, false) != b.Tokens[rank]) {
 					t.Fatalf("agent %d, rank %d, its own %v: %v", k, rank, mine, err)
 				}
 				a, err = post.NewActor(env, u)

@@ -99,7 +99,8 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	person := func(name string) error {
 		return a.post(t.Context(), ch, api.Draft{Message: "hello " + name})
 	}
-	own := &poster{c: a.c, u: a.u, id: a.id, channel: ch.key, ledger: env.Ledger} // with an account of its own
+	// with an account of its own
+	own := &poster{c: a.c, u: a.u, id: a.id, channel: ch.key, ledger: env.Ledger}
 	poster := func(string) error { return own.act(t.Context(), false) }
 	for _, tt := range []struct {
 		name string
@@ -110,7 +111,11 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 		{"answered", person, passes, workload.LedgerCount{Acked: 1, Seen: 1}},
 		{"reset", person, drops, workload.LedgerCount{Acked: 1, Seen: 1, Unanswered: 1}},
 		{"timeout", person, holds, workload.LedgerCount{Acked: 1, Seen: 1, Unanswered: 1}},
-		{"failure of a proxy", person, fails, workload.LedgerCount{Acked: 1, Seen: 1, Unanswered: 1}},
+		{"failure of a proxy", person, fails, workload.LedgerCount{
+			Acked:      1,
+			Seen:       1,
+			Unanswered: 1,
+		}},
 		{"refusal", person, denies, workload.LedgerCount{}},
 		{"a poster, answered", poster, passes, workload.LedgerCount{Acked: 1, Seen: 1}},
 		{"a poster, reset", poster, drops, workload.LedgerCount{Acked: 1, Seen: 1, Unanswered: 1}},

@@ -25,11 +25,13 @@ type Person struct {
 	fixtures fixtures
 	notes    notes
 	call     time.Duration // of one request of Provision; 0 for the patience of a load
-	patience *api.Patience // of a verification, in Provision and of the persons; nil for a load, whose persons have none
+	// of a verification, in Provision and of the persons; nil for a load, whose persons have none
+	patience *api.Patience
 
-	mu    sync.Mutex
-	reg   *measure.Registry // of the run that fresh belongs to
-	fresh map[int]string    // sessions that persons opened during the run, by rank; "" for one that was ended
+	mu  sync.Mutex
+	reg *measure.Registry // of the run that fresh belongs to
+	// sessions that persons opened during the run, by rank; "" for one that was ended
+	fresh map[int]string
 
 	storm     sync.Mutex
 	rallies   map[string]*rally // of storms, by name
@@ -106,7 +108,10 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	}
 	given := env.Accounts
 	if given != nil && len(given.Rows) == 0 {
-		return fmt.Errorf("mattermost: none of the users of %s follow this behavior; raise the number of users, or its share", given.File)
+		return fmt.Errorf(
+			"mattermost: none of the users of %s follow this behavior; raise the number of users, or its share",
+			given.File,
+		)
 	}
 	if given == nil || hasAdmin(&env) {
 		if err := s.asAdmin(); err != nil {
@@ -142,7 +147,9 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		return s.stopped(b.useAccounts(s, env.Cold), n)
 	}
 	if set.signUp > 0 && !env.Cold {
-		return errors.New("mattermost: setting sign_up: persons that make their account during the run need login: cold")
+		return errors.New(
+			"mattermost: setting sign_up: persons that make their account during the run need login: cold",
+		)
 	}
 	return s.stopped(b.makeAccounts(s, n, env.Cold), n)
 }
@@ -272,8 +279,12 @@ func (b *Person) warm(s *setup, n int) error {
 		name := b.name(rank)
 		defer c.SetToken(s.token)
 		if err := s.logIn(ctx, c, name, b.Password); err != nil {
-			return fmt.Errorf("logging in as %s: %w (if the account is older than this run: its password is the secret user_password, "+
-				"or derived from the administrator's at the time)", name, err)
+			return fmt.Errorf(
+				"logging in as %s: %w (if the account is older than this run: its password is the secret user_password, "+
+					"or derived from the administrator's at the time)",
+				name,
+				err,
+			)
 		}
 		tokens[rank] = c.Token
 		return nil
@@ -323,8 +334,11 @@ func (b *Person) Undelivered() string {
 func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
 	i, ok := b.index(u.Rank)
 	if !ok {
-		return nil, fmt.Errorf("mattermost: user %d of this behavior was not provisioned; there are %d",
-			u.Rank, b.count())
+		return nil, fmt.Errorf(
+			"mattermost: user %d of this behavior was not provisioned; there are %d",
+			u.Rank,
+			b.count(),
+		)
 	}
 	token := ""
 	if !env.Cold {

@@ -58,7 +58,11 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 			defer refused.Store(nil)
 			for range 2 { // the second time, it is the arrival that fails
 				if err := actor.Act(t.Context()); err != nil {
-					t.Fatalf("%s, refused by the server: %v; want no error, for it is recorded", tt.action, err)
+					t.Fatalf(
+						"%s, refused by the server: %v; want no error, for it is recorded",
+						tt.action,
+						err,
+					)
 				}
 			}
 			refused.Store(nil)

@@ -128,8 +128,14 @@ func TestSpeedsAreDealt(t *testing.T) {
 		}
 		for _, c := range speeds {
 			if got[c.factor] != c.of20 {
-				t.Fatalf("users %d to %d: %d with factor %v, want %d", from, from+19, got[c.factor], c.factor,
-					c.of20)
+				t.Fatalf(
+					"users %d to %d: %d with factor %v, want %d",
+					from,
+					from+19,
+					got[c.factor],
+					c.factor,
+					c.of20,
+				)
 			}
 		}
 	}

@@ -42,8 +42,11 @@ func TestConnectionsOfALogin(t *testing.T) {
 	noError(t, actor.Login(t.Context()))
 	const sockets = 1 // the WebSocket
 	if n := dials.Load() - dialsBefore; n < 2+sockets || n > budget+sockets {
-		t.Errorf("the login made %d connections, want more than one and at most %d beside the WebSocket",
-			n-sockets, budget)
+		t.Errorf(
+			"the login made %d connections, want more than one and at most %d beside the WebSocket",
+			n-sockets,
+			budget,
+		)
 	}
 	// A connection that the server ended is counted until its end is noticed.
 	for limit := time.Now().Add(time.Minute); open.Load()-openBefore > 1+sockets &&
@@ -101,7 +104,8 @@ func TestOpAfterCallsTogether(t *testing.T) {
 			op("film", 200*time.Millisecond)))
 		noError(t, op("post", 5*time.Millisecond)(t.Context(), a.c))
 		want := map[string]struct{ lag, wait, response time.Duration }{
-			"notes": {lag: lag + slow, response: 15 * time.Millisecond}, // the first op of the action, which was late
+			// the first op of the action, which was late
+			"notes": {lag: lag + slow, response: 15 * time.Millisecond},
 			"film":  {lag: lag + slow, response: 200 * time.Millisecond},
 			"post":  {lag: slow, response: 5 * time.Millisecond},
 		}
@@ -113,8 +117,15 @@ func TestOpAfterCallsTogether(t *testing.T) {
 			delete(want, w.Name)
 			if w.Count() != 1 || w.Lag.Max() != tt.lag || w.Wait.Max() != tt.wait ||
 				w.Response.Max() != tt.response {
-				t.Errorf("%s: %d ops, lag %v, wait %v, response %v; want one of %+v", w.Name, w.Count(),
-					w.Lag.Max(), w.Wait.Max(), w.Response.Max(), tt)
+				t.Errorf(
+					"%s: %d ops, lag %v, wait %v, response %v; want one of %+v",
+					w.Name,
+					w.Count(),
+					w.Lag.Max(),
+					w.Wait.Max(),
+					w.Response.Max(),
+					tt,
+				)
 			}
 		}
 		if len(want) > 0 {

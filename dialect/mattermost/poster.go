@@ -151,8 +151,11 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	if p.ofFile() {
 		i, ok := p.index(u.Rank)
 		if !ok {
-			return nil, fmt.Errorf("poster: user %d of this behavior was not provisioned; there are %d here",
-				u.Rank, len(p.IDs))
+			return nil, fmt.Errorf(
+				"poster: user %d of this behavior was not provisioned; there are %d here",
+				u.Rank,
+				len(p.IDs),
+			)
 		}
 		id = p.IDs[i]
 		if token = p.Tokens[i]; token == "" {

@@ -35,7 +35,9 @@ func (s *setup) place() (team string, channels []string, err error) {
 				return err
 			}
 			if team != "" && in.TeamID != team {
-				return errors.New("the channels of setting channel belong to several teams; name those of one")
+				return errors.New(
+					"the channels of setting channel belong to several teams; name those of one",
+				)
 			}
 			team = in.TeamID
 		}
@@ -84,7 +86,9 @@ func (s *setup) makeChannels(team, prefix string, n int) ([]string, error) {
 	channels := make([]string, n)
 	err := s.parallel(n, func(ctx context.Context, c *api.Client, i int) (err error) {
 		name := channelName(prefix, i)
-		channels[i], err = s.provide(func() (string, error) { return c.ChannelByName(ctx, team, name) },
+		channels[i], err = s.provide(func() (string, error) {
+			return c.ChannelByName(ctx, team, name)
+		},
 			func() (string, error) {
 				ch, err := c.MakeChannel(ctx, team, name, "O")
 				return ch.ID, err

@@ -61,7 +61,11 @@ func (r *readers) session(ctx context.Context, c *api.Client, reader string, ane
 	}
 	login, password := r.credentials(rank)
 	if login == "" {
-		return fmt.Errorf("%w: no login of person %q is known: it has a token alone, or the account is another behavior's", errRefused, reader)
+		return fmt.Errorf(
+			"%w: no login of person %q is known: it has a token alone, or the account is another behavior's",
+			errRefused,
+			reader,
+		)
 	}
 	if _, err := workload.Again(ctx, refused, func() (api.Profile, error) {
 		return c.Login(ctx, login, password)

@@ -145,7 +145,8 @@ func (a *person) groupsShown(ctx context.Context, prefs []api.Preference) error 
 		if p.Category == "group_channel_show" && p.Value == "true" && len(calls) < mostGroups {
 			i := len(calls)
 			calls = append(calls, func(ctx context.Context, c *api.Client) (err error) {
-				found[i], err = c.Users(ctx, 0, 8, "&in_channel="+url.QueryEscape(p.Name)) // any text
+				// any text
+				found[i], err = c.Users(ctx, 0, 8, "&in_channel="+url.QueryEscape(p.Name))
 				return err
 			})
 		}

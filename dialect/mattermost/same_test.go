@@ -71,7 +71,9 @@ func process(
 	t.Helper()
 	tape := &tape{log: map[string][]string{}}
 	env := nullEnv(nullInProcess(t), 0.0001)
-	env.Weights, env.Params["speed"], env.Ledger = weights, "1", nil
+	env.Weights = weights
+	env.Params["speed"] = "1"
+	env.Ledger = nil
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, all))
 	env.Dial = tape.dial
@@ -133,7 +135,11 @@ func TestSameSeedSameUsers(t *testing.T) {
 		}
 		for token, log := range again {
 			if !slices.Equal(log, sent[token]) {
-				t.Errorf("user %s sends other requests: %s", token, firstDifference(sent[token], log))
+				t.Errorf(
+					"user %s sends other requests: %s",
+					token,
+					firstDifference(sent[token], log),
+				)
 			}
 		}
 		for rank, ds := range times {

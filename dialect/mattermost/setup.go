@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	provisionWorkers = 8                // requests at a time
-	provisionTimeout = 60 * time.Second // of one request, if the plan's is shorter: a full server is not under test yet
+	provisionWorkers = 8 // requests at a time
+	// of one request, if the plan's is shorter: a full server is not under test yet
+	provisionTimeout = 60 * time.Second
 )
 
 // setup is the state of one Provision.
@@ -51,8 +52,14 @@ func (r setupRecorder) Done(
 	n measure.Name, _, sent, done time.Time, class measure.Class, bytes int64,
 ) time.Duration {
 	at := sent.Sub(r.epoch)
-	r.rec.Record(n, &measure.Op{Intended: at, Due: at, Sent: at, Done: done.Sub(r.epoch), Class: class,
-		Bytes: bytes})
+	r.rec.Record(n, &measure.Op{
+		Intended: at,
+		Due:      at,
+		Sent:     at,
+		Done:     done.Sub(r.epoch),
+		Class:    class,
+		Bytes:    bytes,
+	})
 	return at
 }
 
@@ -79,8 +86,11 @@ func (s *setup) patient() { s.patience = &api.Patience{Log: s.env.Log} }
 // heldUp logs the time for which a rate limit held calls up.
 func (s *setup) heldUp() {
 	if held, refused := s.patience.Held(); refused > 0 {
-		s.log("a rate limit held the preparation up for %.1f s: %d calls were refused, and repeated",
-			held.Seconds(), refused)
+		s.log(
+			"a rate limit held the preparation up for %.1f s: %d calls were refused, and repeated",
+			held.Seconds(),
+			refused,
+		)
 	}
 }
 
@@ -171,7 +181,9 @@ func (s *setup) asAdmin() error {
 	token := secret(s.env, "admin_token")
 	password := secret(s.env, "admin_password")
 	if token == "" && password == "" {
-		return errors.New("provisioning needs an administrator: give the secret admin_password (or admin_token)")
+		return errors.New(
+			"provisioning needs an administrator: give the secret admin_password (or admin_token)",
+		)
 	}
 	c, err := s.client(token)
 	if err != nil {
@@ -200,7 +212,10 @@ func (s *setup) asAdmin() error {
 		return fmt.Errorf("logging in as administrator %s: %w", s.set.admin, err)
 	}
 	if !slices.Contains(strings.Fields(p.Roles), "system_admin") {
-		return fmt.Errorf("user %s is not an administrator of the server; make it one, or name another with the setting admin", p.Username)
+		return fmt.Errorf(
+			"user %s is not an administrator of the server; make it one, or name another with the setting admin",
+			p.Username,
+		)
 	}
 	s.token = c.Token
 	s.admin = p.ID

@@ -41,8 +41,12 @@ func TestSignUp(t *testing.T) {
 				t.Errorf("person %d is %+v (%v)", rank, me, err)
 			}
 			if len(p.places) < b.set.memberships {
-				t.Errorf("person %d is in %d channels, want %d and the team's own", rank, len(p.places),
-					b.set.memberships)
+				t.Errorf(
+					"person %d is in %d channels, want %d and the team's own",
+					rank,
+					len(p.places),
+					b.set.memberships,
+				)
 			}
 			noError(t, a.Act(t.Context()))
 		}

@@ -73,13 +73,24 @@ const hello = `{"event":"hello","data":{"connection_id":"","server_version":"5.3
 
 // posted is an event as the real server writes it: the post is a string.
 func posted(seq int, id, author, message string) string {
-	post, _ := json.Marshal(map[string]any{"id": id, "user_id": author, "channel_id": "c",
-		"root_id": "", "message": message,
-		"metadata": map[string]any{"files": []any{map[string]any{"id": "wrong", "user_id": "wrong"}}}})
+	post, _ := json.Marshal(map[string]any{
+		"id":         id,
+		"user_id":    author,
+		"channel_id": "c",
+		"root_id":    "",
+		"message":    message,
+		"metadata": map[string]any{"files": []any{map[string]any{
+			"id":      "wrong",
+			"user_id": "wrong",
+		}}},
+	})
 	data, _ := json.Marshal(map[string]any{"channel_type": "O", "post": string(post),
 		"sender_name": "@x", "mentions": `["u"]`})
-	return fmt.Sprintf(`{"event": "posted", "data": %s, "broadcast": {"channel_id":"c"}, "seq": %d}`,
-		data, seq)
+	return fmt.Sprintf(
+		`{"event": "posted", "data": %s, "broadcast": {"channel_id":"c"}, "seq": %d}`,
+		data,
+		seq,
+	)
 }
 
 // A lost connection, a gap and a repeated event are counted, deliveries are recorded for others'
@@ -117,8 +128,13 @@ func TestListen(t *testing.T) {
 		if id == "mine" {
 			author = 0
 		}
-		env.Ledger.Acked(workload.Message{ID: api.ParseID(id).String(), Channel: ch.key, Author: author,
-			Sent: time.Now(), Acked: time.Now()})
+		env.Ledger.Acked(workload.Message{
+			ID:      api.ParseID(id).String(),
+			Channel: ch.key,
+			Author:  author,
+			Sent:    time.Now(),
+			Acked:   time.Now(),
+		})
 	}
 	a.begin(a.login)
 	noError(t, a.connect(t.Context()))
@@ -149,7 +165,11 @@ func TestListen(t *testing.T) {
 			}
 		case "websocket": // gap, repetition, loss; one reconnection
 			if w.Classes[measure.WS] != 3 || w.Classes[measure.OK] != 1 {
-				t.Errorf("websocket: %d ws, %d ok; want 3 and 1", w.Classes[measure.WS], w.Classes[measure.OK])
+				t.Errorf(
+					"websocket: %d ws, %d ok; want 3 and 1",
+					w.Classes[measure.WS],
+					w.Classes[measure.OK],
+				)
 			}
 		case "login_websocket":
 		case workload.Inbox: // events that came with the kernel's stamp: not each of several in one segment
@@ -194,7 +214,11 @@ func TestCarry(t *testing.T) {
 	}
 	if want := [measure.NumClasses]uint64{measure.OK: 1, measure.WS: 1,
 		measure.Status5xx: 2}; got != want {
-		t.Errorf("websocket: %v by class, want %v: back once, cut off once, refused twice", got, want)
+		t.Errorf(
+			"websocket: %v by class, want %v: back once, cut off once, refused twice",
+			got,
+			want,
+		)
 	}
 }
 
@@ -205,7 +229,10 @@ func TestProvisionNeedsAnAdministrator(t *testing.T) {
 			t.Errorf("%T: got %v, want a hint at the secret", b, err)
 		}
 		err = b.Provision(t.Context(),
-			workload.Env{URL: "http://127.0.0.1:1", Params: map[string]string{"admin_password": "hunter2"}},
+			workload.Env{
+				URL:    "http://127.0.0.1:1",
+				Params: map[string]string{"admin_password": "hunter2"},
+			},
 			1)
 		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Class != measure.Dial ||
 			strings.Contains(err.Error(), "hunter2") {

@@ -175,7 +175,9 @@ func findOrMake(ctx context.Context, c *api.Client, team, name string) (api.Chan
 		if err != nil {
 			return api.Channel{}, err
 		}
-		if i := slices.IndexFunc(chs, func(ch api.Channel) bool { return ch.Name == name }); i >= 0 {
+		if i := slices.IndexFunc(chs, func(ch api.Channel) bool {
+			return ch.Name == name
+		}); i >= 0 {
 			return chs[i], nil
 		}
 		if len(chs) < pageSize {

@@ -34,7 +34,10 @@ func TestStorms(t *testing.T) {
 		all = append(all, a)
 	}
 	env.Registry.Cut()
-	if got := b.StormKinds(); !slices.Equal(got, []string{"join", "login", "mention", "reconnect"}) {
+	if got := b.StormKinds(); !slices.Equal(
+		got,
+		[]string{"join", "login", "mention", "reconnect"},
+	) {
 		t.Errorf("kinds %v", got)
 	}
 	other := userOf(workload.Env{Pace: env.Pace}, 0)
@@ -45,11 +48,20 @@ func TestStorms(t *testing.T) {
 		each   bool
 		series map[string]uint64
 	}{
-		{"reconnect", true, map[string]uint64{"websocket": n, "teams_unread": n, "team_channels": n}},
+		{"reconnect", true, map[string]uint64{
+			"websocket":     n,
+			"teams_unread":  n,
+			"team_channels": n,
+		}},
 		{"login", true, map[string]uint64{"login": n, "websocket": n, "me": n, "view_channel": n}},
 		{"mention", false, map[string]uint64{"post": 3}},
-		{"join", true, map[string]uint64{"create_channel": 1, "join_channel": n, "get_posts_unread": n}},
-		{"join", true, map[string]uint64{"create_channel": 1, "join_channel": n}}, // another storm, another channel
+		{"join", true, map[string]uint64{
+			"create_channel":   1,
+			"join_channel":     n,
+			"get_posts_unread": n,
+		}},
+		// another storm, another channel
+		{"join", true, map[string]uint64{"create_channel": 1, "join_channel": n}},
 	} {
 		s := workload.Storm{Kind: tt.kind, Index: i, Params: map[string]string{"posts": "3"}}
 		for rank, a := range all {
@@ -74,9 +86,12 @@ func TestStorms(t *testing.T) {
 		if a.socket() == nil {
 			t.Errorf("person %d is not connected", rank)
 		}
-		if id := fmt.Sprint(b.set.team, "-rally-3"); !slices.ContainsFunc(a.places, func(p place) bool {
-			return p.ch.name == id
-		}) {
+		if id := fmt.Sprint(b.set.team, "-rally-3"); !slices.ContainsFunc(
+			a.places,
+			func(p place) bool {
+				return p.ch.name == id
+			},
+		) {
 			t.Errorf("person %d is not in %s", rank, id)
 		}
 	}
@@ -99,9 +114,16 @@ func TestStorms(t *testing.T) {
 	// Who is refused is not back, and nor is who had nothing to reconnect; both go on.
 	b.Password = "another"
 	for i, kind := range []string{"login", "reconnect"} {
-		if err := all[1].Storm(t.Context(), workload.Storm{Kind: kind, Index: 10 + i}); !errors.Is(err,
+		if err := all[1].Storm(t.Context(), workload.Storm{
+			Kind:  kind,
+			Index: 10 + i,
+		}); !errors.Is(err,
 			workload.ErrNotBack) {
-			t.Errorf("%s of a person whose login is refused: %v, want that it is not back", kind, err)
+			t.Errorf(
+				"%s of a person whose login is refused: %v, want that it is not back",
+				kind,
+				err,
+			)
 		}
 	}
 }

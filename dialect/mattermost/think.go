@@ -25,7 +25,8 @@ const (
 // pauses are shorter than 12 s, one in a hundred is longer than two minutes.
 func heavyThink(r *rand.Rand) time.Duration {
 	x := math.Exp(thinkSigma*r.NormFloat64() - thinkSigma*thinkSigma/2)
-	return time.Duration(min(x, mostThink) * avgThink * float64(time.Millisecond)).Round(time.Millisecond)
+	return time.Duration(min(x, mostThink) * avgThink * float64(time.Millisecond)).
+		Round(time.Millisecond)
 }
 
 // zipf draws one of n places, the k-th with a weight of 1/(k+1)^s; s 0 is uniform. It draws once.

@@ -65,7 +65,11 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 			<-asked
 			reg.Mark(time.Since(epoch))
 			if n := reg.Open(); n != 1 {
-				t.Errorf("%d operations are under way while the server stands still in %s, want 1", n, stalls)
+				t.Errorf(
+					"%d operations are under way while the server stands still in %s, want 1",
+					n,
+					stalls,
+				)
 			}
 			close(answer)
 			noError(t, <-ended)
@@ -110,9 +114,22 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 			life, gone := context.WithCancelCause(run)
 			defer gone(nil)
 			table := api.NewTable(reg, "")
-			a := &person{b: &Person{}, u: u, connection: connection{life: life}, steady: table, pool: pool{budget: 2,
-				cfg: api.Options{URL: addr, Token: "tok", Timeout: 10 * time.Second, Table: table,
-					Recorder: u}}}
+			a := &person{
+				b:          &Person{},
+				u:          u,
+				connection: connection{life: life},
+				steady:     table,
+				pool: pool{
+					budget: 2,
+					cfg: api.Options{
+						URL:      addr,
+						Token:    "tok",
+						Timeout:  10 * time.Second,
+						Table:    table,
+						Recorder: u,
+					},
+				},
+			}
 			defer a.pool.close()
 			a.behind(0, func(ctx context.Context, c *api.Client) { _, _ = c.Channel(ctx, "c") })
 			<-asked

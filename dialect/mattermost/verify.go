@@ -72,9 +72,10 @@ func Count(proofs []Proof) map[string]int {
 
 // A VerifyConfig names the server to verify and the account to use.
 type VerifyConfig struct {
-	URL      string
-	Token    string // of an administrator; or
-	Password string // of the administrator named by the setting admin, who is created on an empty server
+	URL   string
+	Token string // of an administrator; or
+	// of the administrator named by the setting admin, who is created on an empty server
+	Password string
 	// UserPassword is the password of the accounts that it makes. If empty, it is derived from the
 	// administrator's secret.
 	UserPassword string
@@ -154,9 +155,15 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	}
 	s := &stage{b: &Person{call: cfg.Timeout, patience: &api.Patience{Log: cfg.Log}},
 		env: workload.Env{
-			URL: strings.TrimRight(cfg.URL, "/"), Seed: 1, Pace: 0.001, Timeout: cfg.Timeout, Params: params,
-			Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1), Log: cfg.Log,
-			Secrets: cfg.Secrets,
+			URL:      strings.TrimRight(cfg.URL, "/"),
+			Seed:     1,
+			Pace:     0.001,
+			Timeout:  cfg.Timeout,
+			Params:   params,
+			Registry: measure.NewRegistry(1),
+			Ledger:   workload.NewLedger(0, 1),
+			Log:      cfg.Log,
+			Secrets:  cfg.Secrets,
 			Secret: func(name string) string {
 				return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password,
 					"user_password": cfg.UserPassword}[name]
@@ -223,7 +230,8 @@ func (s *stage) person(ctx context.Context, rank int) (*person, error) {
 		a.Close()
 		return nil, fmt.Errorf("logging in: %w", err)
 	}
-	a.begin(a.steady) // for the whole verification: the stage looks through the persons' own clients
+	// for the whole verification: the stage looks through the persons' own clients
+	a.begin(a.steady)
 	return a, nil
 }
 

@@ -38,15 +38,20 @@ func TestVerifyWithoutFeatures(t *testing.T) {
 			"update_sidebar_category": OutcomeOK, "click_user_profile": OutcomeOK},
 	} {
 		t.Run(version, func(t *testing.T) {
-			url, password := reference(t, "postgresql", refchat.Config{Version: version, License: "none"})
+			url, password := reference(t, "postgresql", refchat.Config{
+				Version: version,
+				License: "none",
+			})
 			log := func(format string, args ...any) {
-				if line := fmt.Sprintf(format, args...); strings.Contains(line, "status 401") { // the end of a session, which a proof wants
+				// the end of a session, which a proof wants
+				if line := fmt.Sprintf(format, args...); strings.Contains(line, "status 401") {
 					t.Errorf("a proof that is ok prints a failure: %s", line)
 				}
 			}
 			for _, p := range verified(t, VerifyConfig{URL: url, Password: password, Log: log}) {
 				if p.Outcome == OutcomeFailed || want[p.Action] != "" && p.Outcome != want[p.Action] ||
-					p.ServerVersion != version || (p.Detail == "") != (p.Outcome == OutcomeOK) {
+					p.ServerVersion != version ||
+					(p.Detail == "") != (p.Outcome == OutcomeOK) {
 					t.Errorf("%+v, want %s", p, want[p.Action])
 				}
 			}
@@ -104,7 +109,12 @@ var lies = []lie{
 	}},
 	{"follow_thread", "PUT /users/.*/following", 200, says(`{"status":"OK"}`)},
 	{"unfollow_thread", "DELETE /users/.*/following", 200, says(`{"status":"OK"}`)},
-	{"mark_all_threads_in_team_as_read", "PUT /users/.*/threads/read", 200, says(`{"status":"OK"}`)},
+	{
+		"mark_all_threads_in_team_as_read",
+		"PUT /users/.*/threads/read",
+		200,
+		says(`{"status":"OK"}`),
+	},
 	{"create_post_reminder", "POST /users/.*/reminder", 200, says(`{"status":"OK"}`)},
 	{"logout_login", "POST /users/logout", 200, says(`{"status":"OK"}`)},
 	{"update_thread_read", "PUT /users/.*/threads/.*/read/.*", 200,
@@ -114,7 +124,8 @@ var lies = []lie{
 		}},
 	{"view_global_threads", "GET /users/.*/threads", 200,
 		says(`{"total":0,"total_unread_threads":0,"threads":[]}`)},
-	{"view_thread", "GET /posts/.*/thread", 200, func(path string, _ []byte) string { // the root alone
+	// the root alone
+	{"view_thread", "GET /posts/.*/thread", 200, func(path string, _ []byte) string {
 		id := strings.Split(path, "/")[2]
 		return `{"order":["` + id + `"],"posts":{"` + id + `":{"id":"` + id + `"}}}`
 	}},
@@ -225,7 +236,9 @@ func liar(t *testing.T, target string, l lie) *httptest.Server {
 				json.Unmarshal(bytes.TrimSpace(body), &to) != nil {
 				t.Errorf("sort_order %s", body)
 			}
-			from := slices.IndexFunc(list, func(b map[string]any) bool { return b["id"] == parts[4] })
+			from := slices.IndexFunc(list, func(b map[string]any) bool {
+				return b["id"] == parts[4]
+			})
 			b := list[from]
 			list = slices.Insert(slices.Delete(list, from, from+1), to, b)
 			j, _ := json.Marshal(list)

@@ -40,14 +40,16 @@ func TestTheStageWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 			forward := httputil.NewSingleHostReverseProxy(to)
 			over := make(chan struct{})
 			var asked atomic.Int64
-			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if !strings.HasPrefix(r.URL.Path, silent) {
-					forward.ServeHTTP(w, r)
-					return
-				}
-				asked.Add(1)
-				<-over
-			}))
+			front := httptest.NewServer(
+				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if !strings.HasPrefix(r.URL.Path, silent) {
+						forward.ServeHTTP(w, r)
+						return
+					}
+					asked.Add(1)
+					<-over
+				}),
+			)
 			t.Cleanup(func() {
 				close(over)
 				front.Close()

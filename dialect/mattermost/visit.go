@@ -99,8 +99,13 @@ func (v *visitor) ways() (out []way) {
 			admin: true})
 	}
 	if password := secret(&v.Env, "admin_password"); password != "" {
-		out = append(out, way{path: "workload.params.admin_password", name: admin + " " + v.set.admin,
-			login: v.set.admin, password: password, admin: true})
+		out = append(out, way{
+			path:     "workload.params.admin_password",
+			name:     admin + " " + v.set.admin,
+			login:    v.set.admin,
+			password: password,
+			admin:    true,
+		})
 	}
 	return out
 }
@@ -132,8 +137,14 @@ func (v *visitor) enter(w way) (leave func(), ok bool) {
 	case w.admin && unauthorized(err) && w.token == "" && v.known.Config["NoAccounts"] != "false":
 		return nil, false // a server without accounts: the run creates the administrator
 	case unauthorized(err):
-		v.Log.Problem(w.path, "the server at %s does not let %s in: %v; give another password or token%s",
-			v.Env.URL, w.name, err, map[bool]string{true: ", or name another administrator with the setting admin"}[w.admin])
+		v.Log.Problem(
+			w.path,
+			"the server at %s does not let %s in: %v; give another password or token%s",
+			v.Env.URL,
+			w.name,
+			err,
+			map[bool]string{true: ", or name another administrator with the setting admin"}[w.admin],
+		)
 	default:
 		v.Log.Problem(w.path, "logging %s in at %s: %v", w.name, v.Env.URL, err)
 	}
@@ -193,7 +204,12 @@ func (v *visitor) settle() {
 	list, err := v.obstacles(persons)
 	if err != nil {
 		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Status == 0 {
-			v.Log.Caution("target", "the settings of the server at %s were not read: %v", v.Env.URL, err)
+			v.Log.Caution(
+				"target",
+				"the settings of the server at %s were not read: %v",
+				v.Env.URL,
+				err,
+			)
 		}
 		return
 	}
@@ -203,7 +219,8 @@ func (v *visitor) settle() {
 		case userLimit:
 			stops = v.Env.Accounts == nil && !v.there(persons)
 		case botCreation:
-			stops = v.Users[Posting] > 0 && v.Env.Accounts == nil && secret(&v.Env, "bot_token") == ""
+			stops = v.Users[Posting] > 0 && v.Env.Accounts == nil &&
+				secret(&v.Env, "bot_token") == ""
 		}
 		switch {
 		case stops:

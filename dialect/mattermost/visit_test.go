@@ -27,7 +27,10 @@ func (h *heard) Caution(path, format string, args ...any) {
 // visited returns what a visit finds at a server with these answers, by method and path below
 // /api/v4.
 func visited(
-	t *testing.T, answers, secrets map[string]string, users map[string]int, params map[string]string,
+	t *testing.T,
+	answers, secrets map[string]string,
+	users map[string]int,
+	params map[string]string,
 ) []string {
 	t.Helper()
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -59,9 +62,11 @@ func TestVisit(t *testing.T) {
 		person = `{"id":"bbbbbbbbbbbbbbbbbbbbbbbbbb","username":"bot","roles":"system_user"}`
 	)
 	answers := map[string]string{
-		"GET /config/client":  `{"Version":"11.6.0","NoAccounts":"false"}`,
-		"GET /license/client": `{"IsLicensed":"false"}`, "GET /users/me": admin,
-		"POST /users/login": admin, "POST /users/logout": `{"status":"OK"}`,
+		"GET /config/client":    `{"Version":"11.6.0","NoAccounts":"false"}`,
+		"GET /license/client":   `{"IsLicensed":"false"}`,
+		"GET /users/me":         admin,
+		"POST /users/login":     admin,
+		"POST /users/logout":    `{"status":"OK"}`,
 		"GET /config":           `{"ServiceSettings":{"EnableBotAccountCreation":false},"TeamSettings":{"MaxUsersPerTeam":50}}`,
 		"GET /limits/server":    `{"activeUserCount":40,"maxUsersHardLimit":45}`,
 		"POST /users/usernames": `[]`,
@@ -85,7 +90,10 @@ func TestVisit(t *testing.T) {
 			[]string{"target.url: URL does not answer as a server of the Mattermost family"}},
 		{"posters need one bot", answers, token, posters, nil,
 			[]string{"target: the server's ServiceSettings.EnableBotAccountCreation is false"}},
-		{"posters with a bot", answers, map[string]string{"admin_token": "admin", "bot_token": "bot"},
+		{"posters with a bot", answers, map[string]string{
+			"admin_token": "admin",
+			"bot_token":   "bot",
+		},
 			posters, nil, nil},
 		{"no administrator", with("GET /users/me", person), token, posters, nil,
 			[]string{"workload.params.admin_token: user bot is not an administrator"}},
@@ -98,8 +106,11 @@ func TestVisit(t *testing.T) {
 			[]string{"workload: reading as the bot from URL: channel cccccccccccccccccccccccccc: "}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := visited(t, tt.answers, tt.secrets, tt.users, tt.params); !slices.EqualFunc(got,
-				tt.want, strings.HasPrefix) {
+			if got := visited(t, tt.answers, tt.secrets, tt.users, tt.params); !slices.EqualFunc(
+				got,
+				tt.want,
+				strings.HasPrefix,
+			) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 			}
 		})
@@ -115,7 +126,8 @@ func TestVisit(t *testing.T) {
 func TestVisitOfPersons(t *testing.T) {
 	v := func(found string) []string {
 		return visited(t, map[string]string{
-			"GET /config/client": `{"Version":"11.6.0"}`, "GET /license/client": `{"IsLicensed":"false"}`,
+			"GET /config/client":    `{"Version":"11.6.0"}`,
+			"GET /license/client":   `{"IsLicensed":"false"}`,
 			"GET /users/me":         `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaa","username":"root","roles":"system_admin"}`,
 			"GET /config":           `{"ServiceSettings":{"SiteURL":"http://h/chat"},"TeamSettings":{"MaxUsersPerTeam":500}}`,
 			"GET /limits/server":    `{"activeUserCount":240,"maxUsersHardLimit":250}`,
@@ -130,7 +142,12 @@ func TestVisitOfPersons(t *testing.T) {
 			"caution target.url: the server's ServiceSettings.SiteURL"},
 	} {
 		if got := v(found); !slices.EqualFunc(got, want, strings.HasPrefix) {
-			t.Errorf("with %s: got\n%s\nwant\n%s", found, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			t.Errorf(
+				"with %s: got\n%s\nwant\n%s",
+				found,
+				strings.Join(got, "\n"),
+				strings.Join(want, "\n"),
+			)
 		}
 	}
 }

@@ -30,11 +30,18 @@ func ImportWeights(
 	unit := rates[createPostHandler]
 	for handler, x := range rates {
 		if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
-			return nil, nil, nil, fmt.Errorf("the rate of handler %s is %v; want a number of calls per second", handler, x)
+			return nil, nil, nil, fmt.Errorf(
+				"the rate of handler %s is %v; want a number of calls per second",
+				handler,
+				x,
+			)
 		}
 	}
 	if unit <= 0 {
-		return nil, nil, nil, fmt.Errorf("handler %s was not called in the window, and every weight is relative to it; choose a busier time", createPostHandler)
+		return nil, nil, nil, fmt.Errorf(
+			"handler %s was not called in the window, and every weight is relative to it; choose a busier time",
+			createPostHandler,
+		)
 	}
 	weights = map[string]float64{}
 	used := map[string]bool{}
@@ -68,7 +75,9 @@ func ImportWeights(
 			unmapped = append(unmapped, h)
 		}
 	}
-	slices.SortStableFunc(unmapped, func(a, b string) int { return cmp.Compare(rates[b], rates[a]) })
+	slices.SortStableFunc(unmapped, func(a, b string) int {
+		return cmp.Compare(rates[b], rates[a])
+	})
 	return weights, kept, unmapped, nil
 }
 

@@ -29,7 +29,11 @@ func TestImportWeights(t *testing.T) {
 		t.Errorf("looks at channels weigh %v, want 7.5", sum)
 	}
 	if len(w) != len(actions) || w["delete_post"] != 0 {
-		t.Errorf("%d actions; delete_post, which nobody called, weighs %v", len(w), w["delete_post"])
+		t.Errorf(
+			"%d actions; delete_post, which nobody called, weighs %v",
+			len(w),
+			w["delete_post"],
+		)
 	}
 	if !slices.Equal(unmapped, []string{"getClientConfig", "getUsersByIds"}) {
 		t.Errorf("unmapped %v", unmapped)

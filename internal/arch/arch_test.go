@@ -19,7 +19,11 @@ func TestShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(repo.packages) < 15 || len(repo.texts) < 10 {
-		t.Fatalf("only %d packages and %d texts were found: the rules would hold for nothing", len(repo.packages), len(repo.texts))
+		t.Fatalf(
+			"only %d packages and %d texts were found: the rules would hold for nothing",
+			len(repo.packages),
+			len(repo.texts),
+		)
 	}
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
@@ -33,8 +37,9 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// TestEveryRuleCanFail runs each rule over a small tree that breaks it. The comment of testdata/RULE.txtar lists the
-// findings of the rule, one line each, and it may find nothing else: lines that must pass stand in the same tree.
+// TestEveryRuleCanFail runs each rule over a small tree that breaks it. The comment of
+// testdata/RULE.txtar lists the findings of the rule, one line each, and it may find nothing else:
+// lines that must pass stand in the same tree.
 func TestEveryRuleCanFail(t *testing.T) {
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
@@ -66,7 +71,11 @@ func TestEveryRuleCanFail(t *testing.T) {
 			slices.Sort(got)
 			slices.Sort(want)
 			if !slices.Equal(got, want) {
-				t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+				t.Errorf(
+					"got\n  %s\nwant\n  %s",
+					strings.Join(got, "\n  "),
+					strings.Join(want, "\n  "),
+				)
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTheClosingLineOfTheTests runs scripts/test.sh with a program in the place of go, which answers for all packages
-// and for a test that runs alone.
+// TestTheClosingLineOfTheTests runs scripts/test.sh with a program in the place of go, which
+// answers for all packages and for a test that runs alone.
 func TestTheClosingLineOfTheTests(t *testing.T) {
 	for _, c := range []struct {
 		name, all, alone string
@@ -31,11 +31,22 @@ func TestTheClosingLineOfTheTests(t *testing.T) {
 			if err := os.WriteFile(tool, []byte(text), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), filepath.Join("..", "..", "scripts", "test.sh"), "-timeout=1m")
+			cmd := exec.CommandContext(
+				t.Context(),
+				filepath.Join("..", "..", "scripts", "test.sh"),
+				"-timeout=1m",
+			)
 			cmd.Env = append(os.Environ(), "GO="+tool, "PLIMSOLL_ALONE=")
 			out, _ := cmd.CombinedOutput()
-			if got := cmd.ProcessState.ExitCode(); got != c.status || !strings.HasSuffix(string(out), strings.ReplaceAll(c.want, "GO", tool)) {
-				t.Errorf("status %d, want %d; output\n%s\nwant at its end%s", got, c.status, out, c.want)
+			if got := cmd.ProcessState.ExitCode(); got != c.status ||
+				!strings.HasSuffix(string(out), strings.ReplaceAll(c.want, "GO", tool)) {
+				t.Errorf(
+					"status %d, want %d; output\n%s\nwant at its end%s",
+					got,
+					c.status,
+					out,
+					c.want,
+				)
 			}
 		})
 	}

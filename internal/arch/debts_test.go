@@ -15,8 +15,9 @@ import (
 	"strings"
 )
 
-// debtsFile lists the exceptions that stand from some rules: lines of a rule, a place and a number. An exception may
-// only shrink: its rule fails when more is found than the number, and when the place needs no exception any more.
+// debtsFile lists the exceptions that stand from some rules: lines of a rule, a place and a number.
+// An exception may only shrink: its rule fails when more is found than the number, and when the
+// place needs no exception any more.
 const debtsFile = "internal/arch/debts.txt"
 
 // ratchet is the part of the reason that such rules share.
@@ -53,13 +54,23 @@ type found map[string][]string
 
 func (f found) add(where, position string) { f[where] = append(f[where], position) }
 
-// owed compares the findings of a rule with the exceptions that stand from it. thing names the findings, in the
-// plural.
+// owed compares the findings of a rule with the exceptions that stand from it. thing names the
+// findings, in the plural.
 func (t *tree) owed(rule, thing string, f found) (bad []string) {
 	for _, where := range slices.Sorted(maps.Keys(f)) {
 		most, n := t.debts[rule][where], len(f[where])
 		if n > most {
-			bad = append(bad, fmt.Sprintf("%s: %d %s, at most %d: %s", where, n, thing, most, strings.Join(f[where], ", ")))
+			bad = append(
+				bad,
+				fmt.Sprintf(
+					"%s: %d %s, at most %d: %s",
+					where,
+					n,
+					thing,
+					most,
+					strings.Join(f[where], ", "),
+				),
+			)
 		}
 	}
 	return append(bad, t.unneeded(rule, thing, f)...)
@@ -69,7 +80,16 @@ func (t *tree) owed(rule, thing string, f found) (bad []string) {
 func (t *tree) unneeded(rule, thing string, f found) (bad []string) {
 	for _, where := range slices.Sorted(maps.Keys(t.debts[rule])) {
 		if len(f[where]) == 0 {
-			bad = append(bad, fmt.Sprintf("%s: %s %s has no %s any more: remove the line", debtsFile, rule, where, thing))
+			bad = append(
+				bad,
+				fmt.Sprintf(
+					"%s: %s %s has no %s any more: remove the line",
+					debtsFile,
+					rule,
+					where,
+					thing,
+				),
+			)
 		}
 	}
 	return bad
@@ -85,15 +105,18 @@ var program = []string{
 // mostOfProgram is the largest number of their lines without tests, together.
 const mostOfProgram = 5500
 
-// notInProgram are the rooms that run/session and evidence use in its place. Their drivers are exempt.
+// notInProgram are the rooms that run/session and evidence use in its place. Their drivers are
+// exempt.
 var notInProgram = []string{
 	"load/measure", "load/workload", "stats", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported",
 	"target/lab", "watch/probe", "watch/series",
 }
 
 // promQL recognizes a selector with a label, and an aggregation or a range over a series.
-var promQL = regexp.MustCompile(`[a-z]\{\w*(?:=|!=|!~)|\b(?:rate|irate|increase|delta|deriv|\w+_over_time)\([a-z]+_|` +
-	`\b(?:sum|avg|min|max|count|histogram_quantile)(?: by ?\([\w, ]*\))? ?\((?:[\d., ]*)[a-z]+(?:_[a-z]|\([a-z]+_|\([a-z]+\()`)
+var promQL = regexp.MustCompile(
+	`[a-z]\{\w*(?:=|!=|!~)|\b(?:rate|irate|increase|delta|deriv|\w+_over_time)\([a-z]+_|` +
+		`\b(?:sum|avg|min|max|count|histogram_quantile)(?: by ?\([\w, ]*\))? ?\((?:[\d., ]*)[a-z]+(?:_[a-z]|\([a-z]+_|\([a-z]+\()`,
+)
 
 // programWires holds the program to its size, its imports and its want of PromQL.
 func programWires(t *tree) (bad []string) {
@@ -103,7 +126,9 @@ func programWires(t *tree) (bad []string) {
 			files = append(files, p.files...)
 		}
 	}
-	imports, queries, lines := found{}, found{}, 0
+	imports := found{}
+	queries := found{}
+	lines := 0
 	for _, f := range files {
 		if f.test {
 			continue
@@ -128,7 +153,10 @@ func programWires(t *tree) (bad []string) {
 	most := cmp.Or(t.debts["program"]["lines"], mostOfProgram)
 	switch {
 	case lines > most:
-		bad = append(bad, fmt.Sprintf("%s: %d lines without tests, at most %d", program[0], lines, most))
+		bad = append(
+			bad,
+			fmt.Sprintf("%s: %d lines without tests, at most %d", program[0], lines, most),
+		)
 	case most > mostOfProgram && lines > mostOfProgram:
 		all.add("lines", program[0])
 	}
@@ -156,7 +184,8 @@ func literals(f *file, call func(*ast.BasicLit, string)) {
 // plansReader is the room that parses the plan of a stored run, once.
 const plansReader = "evidence"
 
-// storedPlans finds calls such as plan.Parse([]byte(m.Plan)): the plan of a manifest, a comparison or a sizing.
+// storedPlans finds calls such as plan.Parse([]byte(m.Plan)): the plan of a manifest, a comparison
+// or a sizing.
 func storedPlans(t *tree) []string {
 	calls := found{}
 	for f := range t.product() {
@@ -195,7 +224,8 @@ func selects(x ast.Expr, of string, names ...string) bool {
 // driverNames are the drivers of a target as a plan writes them.
 var driverNames = []string{"refchat", "process", "container", "external"}
 
-// speakers may hold them: dialects, and watch, whose probes and hosts use the same words for other things.
+// speakers may hold them: dialects, and watch, whose probes and hosts use the same words for other
+// things.
 var speakers = []string{"dialect", "watch"}
 
 // registry is the file that names the drivers of any server.
@@ -205,7 +235,9 @@ const registry = "plan/driver.go"
 func driverLiterals(t *tree) []string {
 	names := found{}
 	for f := range t.product() {
-		if f.test || f.path == registry || slices.ContainsFunc(speakers, func(s string) bool { return within(path.Dir(f.path), s) }) {
+		if f.test || f.path == registry || slices.ContainsFunc(speakers, func(s string) bool {
+			return within(path.Dir(f.path), s)
+		}) {
 			continue
 		}
 		literals(f, func(x *ast.BasicLit, value string) {
@@ -252,7 +284,8 @@ func doubles(t *tree) []string {
 	return t.owed("doubles", "packages with a struct of this name", structs)
 }
 
-// picture holds the tables above to the tree, name by name; that every package has a row is the rule layers.
+// picture holds the tables above to the tree, name by name; that every package has a row is the
+// rule layers.
 func picture(t *tree) (bad []string) {
 	exists := func(dir string) bool {
 		return slices.ContainsFunc(t.dirs(), func(d string) bool { return within(d, dir) }) ||
@@ -267,19 +300,23 @@ func picture(t *tree) (bad []string) {
 	} {
 		for _, room := range table.rooms {
 			if !exists(room) {
-				bad = append(bad, fmt.Sprintf("%s: stands in the table %s and does not exist", room, table.name))
+				bad = append(
+					bad,
+					fmt.Sprintf("%s: stands in the table %s and does not exist", room, table.name),
+				)
 			}
 		}
 	}
 	return bad
 }
 
-// product yields the Go files of the product: systems measured with it, and programs that measure it, have names of
-// their own.
+// product yields the Go files of the product: systems measured with it, and programs that measure
+// it, have names of their own.
 func (t *tree) product() func(func(*file) bool) {
 	return func(yield func(*file) bool) {
 		for _, d := range t.dirs() {
-			if slices.Contains([]string{"reference", "contrib"}, top(d)) || within(d, "internal/absent") ||
+			if slices.Contains([]string{"reference", "contrib"}, top(d)) ||
+				within(d, "internal/absent") ||
 				top(d) == "cmd" && !slices.Contains(program, d) {
 				continue
 			}

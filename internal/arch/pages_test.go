@@ -22,10 +22,16 @@ func pages(t *tree) (bad []string) {
 		if path.Ext(name) != ".md" {
 			continue
 		}
-		texts[name] = fence.ReplaceAllFunc(t.texts[name], func(b []byte) []byte { return bytes.Repeat([]byte("\n"), bytes.Count(b, []byte("\n"))) })
+		texts[name] = fence.ReplaceAllFunc(t.texts[name], func(b []byte) []byte {
+			return bytes.Repeat([]byte("\n"), bytes.Count(b, []byte("\n")))
+		})
 		anchors[name] = map[string]bool{}
 		for _, m := range heading.FindAllSubmatch(texts[name], -1) {
-			anchor := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(string(m[1])), ""), " ", "-")
+			anchor := strings.ReplaceAll(
+				notInAnchor.ReplaceAllString(strings.ToLower(string(m[1])), ""),
+				" ",
+				"-",
+			)
 			anchors[name][anchor] = true
 		}
 	}
@@ -41,9 +47,21 @@ func pages(t *tree) (bad []string) {
 				}
 				switch {
 				case !t.paths[to]:
-					bad = append(bad, fmt.Sprintf("%s:%d: leads to %s, which does not exist", name, i+1, m[1]))
+					bad = append(
+						bad,
+						fmt.Sprintf("%s:%d: leads to %s, which does not exist", name, i+1, m[1]),
+					)
 				case m[2] != "" && anchors[to] != nil && !anchors[to][m[2]]:
-					bad = append(bad, fmt.Sprintf("%s:%d: leads to %s, which has no heading #%s", name, i+1, to, m[2]))
+					bad = append(
+						bad,
+						fmt.Sprintf(
+							"%s:%d: leads to %s, which has no heading #%s",
+							name,
+							i+1,
+							to,
+							m[2],
+						),
+					)
 				}
 			}
 		}

@@ -15,8 +15,29 @@ import (
 // rows is the picture of the layers, bottom up: rooms, each a directory with the directories below
 // it that have no other row. A room imports only rows below its own.
 var rows = [][]string{
-	0:  {"console/ui", "internal/built", "internal/files", "internal/heaplimit", "internal/linux", "internal/parallel", "internal/plain", "load/clock", "stats"},
-	1:  {"internal/boundary", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "contrib"},
+	0: {
+		"console/ui",
+		"internal/built",
+		"internal/files",
+		"internal/heaplimit",
+		"internal/linux",
+		"internal/parallel",
+		"internal/plain",
+		"load/clock",
+		"stats",
+	},
+	1: {
+		"internal/boundary",
+		"load/measure",
+		"run/duet",
+		"run/live",
+		"load/wire",
+		"watch/series",
+		"target/lab",
+		"reference/refnull",
+		"reference/refchat",
+		"contrib",
+	},
 	2:  {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3:  {"record", "dialect", "reference/dataset", "run/sharedhost"},
 	4:  {"load/engine", "run/trial", "target", "record/store", "contrib/ci", "examples", "judge"},
@@ -32,7 +53,14 @@ var rows = [][]string{
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
-var outside = []string{".", "internal/arch", "internal/browser", "internal/failure", "internal/program", "internal/race"}
+var outside = []string{
+	".",
+	"internal/arch",
+	"internal/browser",
+	"internal/failure",
+	"internal/program",
+	"internal/race",
+}
 
 // drivers are chosen by name when a plan is carried out. Each stands one row above its room.
 var driverList = []string{
@@ -48,14 +76,35 @@ var driverList = []string{
 }
 
 // choosers are the rooms that import drivers.
-var choosers = []string{"run/deploy", "run/export", "run/health", "run/preflight", "run/rating", "run/session", "run/users", "cmd"}
+var choosers = []string{
+	"run/deploy",
+	"run/export",
+	"run/health",
+	"run/preflight",
+	"run/rating",
+	"run/session",
+	"run/users",
+	"cmd",
+}
 
 // pure are the packages that are functions of their arguments.
-var pure = []string{"stats", "plan", "plan/draft", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
+var pure = []string{
+	"stats",
+	"plan",
+	"plan/draft",
+	"judge/verdict",
+	"judge/limiter",
+	"judge/sizing",
+	"judge/drift",
+	"judge/imported",
+	"run/capacity",
+	"report",
+	"evidence",
+}
 
-// inTests are packages that tests of any package may import: a browser, databases and the program to
-// start, probes of both engines, groups to put processes into, stores with runs, and whether the race
-// detector is on.
+// inTests are packages that tests of any package may import: a browser, databases and the program
+// to start, probes of both engines, groups to put processes into, stores with runs, and whether the
+// race detector is on.
 var inTests = []string{
 	"internal/browser", "internal/failure", "internal/program", "internal/race",
 	"record/store/storetest",
@@ -64,7 +113,14 @@ var inTests = []string{
 }
 
 // named are the directories that may speak of one particular server.
-var named = []string{"dialect", "reference", "cmd", "examples", "internal/arch", "target/mattermost"}
+var named = []string{
+	"dialect",
+	"reference",
+	"cmd",
+	"examples",
+	"internal/arch",
+	"target/mattermost",
+}
 
 // A rule checks the tree and returns its findings, one line each, beginning with a place.
 type rule struct {
@@ -74,42 +130,104 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"layers", "a package that imports only what is below it can be read, tested and replaced without the rest; " +
-		"to change the picture, change the table in internal/arch and write an ADR", layers},
-	{"picture", "the table of rooms is the picture of the repository: a newcomer reads it first, and looks for each name in it", picture},
-	{"drivers", "drivers are chosen by name where a run is put together; other packages that import one are " +
-		"bound to it for good", drivers},
-	{"program", "the verbs only wire: what they compute themselves cannot be used, read or tested without them. " + ratchet, programWires},
-	{"plans", "a stored plan may be of an older version; one place decides what is done then. " + ratchet, storedPlans},
-	{"driver-names", "a driver is added in its dialect and in one registry; a name written elsewhere is a place to forget. " + ratchet, driverLiterals},
+	{
+		"layers",
+		"a package that imports only what is below it can be read, tested and replaced without the rest; " +
+			"to change the picture, change the table in internal/arch and write an ADR",
+		layers,
+	},
+	{
+		"picture",
+		"the table of rooms is the picture of the repository: a newcomer reads it first, and looks for each name in it",
+		picture,
+	},
+	{
+		"drivers",
+		"drivers are chosen by name where a run is put together; other packages that import one are " +
+			"bound to it for good",
+		drivers,
+	},
+	{
+		"program",
+		"the verbs only wire: what they compute themselves cannot be used, read or tested without them. " + ratchet,
+		programWires,
+	},
+	{
+		"plans",
+		"a stored plan may be of an older version; one place decides what is done then. " + ratchet,
+		storedPlans,
+	},
+	{
+		"driver-names",
+		"a driver is added in its dialect and in one registry; a name written elsewhere is a place to forget. " + ratchet,
+		driverLiterals,
+	},
 	{"doubles", "one word has one meaning, for types too. " + ratchet, doubles},
-	{"strangers", "the reference server and the client that measures it are two readings of one protocol; " +
-		"shared code would share its mistakes", strangers},
-	{"pure", "plans, mathematics, verdicts and reports are functions of stored data: they can be repeated years later, " +
-		"and tested without waiting", purity},
-	{"comments", "the package comment is where a reader learns what a package is for and what it refuses to know", comments},
+	{
+		"strangers",
+		"the reference server and the client that measures it are two readings of one protocol; " +
+			"shared code would share its mistakes",
+		strangers,
+	},
+	{
+		"pure",
+		"plans, mathematics, verdicts and reports are functions of stored data: they can be repeated years later, " +
+			"and tested without waiting",
+		purity,
+	},
+	{
+		"comments",
+		"the package comment is where a reader learns what a package is for and what it refuses to know",
+		comments,
+	},
 	{"links", "a mention of what is gone misleads every reader after the first", links},
 	{"pages", "a link that leads nowhere ends the reading", pages},
 	{"tests", "a document that names a test promises that whoever doubts can run it", testNames},
-	{"names", "a package is named for what it provides; these names say only that something was put there", names},
-	{"servers", "the target is anyone's: what belongs to one server lives in its dialect, its data, its reference " +
-		"server, or in cmd", servers},
+	{
+		"names",
+		"a package is named for what it provides; these names say only that something was put there",
+		names,
+	},
+	{
+		"servers",
+		"the target is anyone's: what belongs to one server lives in its dialect, its data, its reference " +
+			"server, or in cmd",
+		servers,
+	},
 	{"paths", "the repository must work for whoever clones it", machinePaths},
 	{"size", "beyond that, nobody finds the idea that a file holds; split it by noun", size},
-	{"hubs", "a package that imports half of the house can be read by nobody: its parts have names, and are packages. " + ratchet, hubs},
-	{"functions", "a function is read at one sitting, on one screen or two; its steps have names. " + ratchet, functions},
-	{"prints", "only a format may end a line of what people read: the arguments may be a target's text, and plain quotes them", prints},
-	{"renames", "a file that takes the place of another is on disk before, and its directory after: internal/files sees to that", renames},
+	{
+		"hubs",
+		"a package that imports half of the house can be read by nobody: its parts have names, and are packages. " + ratchet,
+		hubs,
+	},
+	{
+		"functions",
+		"a function is read at one sitting, on one screen or two; its steps have names. " + ratchet,
+		functions,
+	},
+	{
+		"prints",
+		"only a format may end a line of what people read: the arguments may be a target's text, and plain quotes them",
+		prints,
+	},
+	{
+		"renames",
+		"a file that takes the place of another is on disk before, and its directory after: internal/files sees to that",
+		renames,
+	},
 	{"adr", "decisions are found through their index, which keeps a line of each", adrs},
 }
 
-// roomOf returns the room of a package, the longest name in rows that its directory begins with, and its row. A
-// driver, or a package below one, stands one row above its room.
+// roomOf returns the room of a package, the longest name in rows that its directory begins with,
+// and its row. A driver, or a package below one, stands one row above its room.
 func roomOf(dir string) (room string, row int, ok bool) {
 	for r, names := range rows {
 		for _, n := range names {
 			if within(dir, n) && len(n) > len(room) {
-				room, row, ok = n, r, true
+				room = n
+				row = r
+				ok = true
 			}
 		}
 	}
@@ -156,9 +274,27 @@ func layers(t *tree) (bad []string) {
 		case !known:
 			bad = append(bad, fmt.Sprintf("%s: imports %s, which has no row", in.path, to))
 		case slices.Contains(outside, from.dir):
-			bad = append(bad, fmt.Sprintf("%s: %s imports nothing of ours, and here it imports %s", in.path, from.dir, to))
+			bad = append(
+				bad,
+				fmt.Sprintf(
+					"%s: %s imports nothing of ours, and here it imports %s",
+					in.path,
+					from.dir,
+					to,
+				),
+			)
 		case ok && below >= row && (room != theirs || isDriver(to) && !sameDriver(from.dir, to)):
-			bad = append(bad, fmt.Sprintf("%s: %s (row %d) imports %s (row %d), which is not below it", in.path, from.dir, row, to, below))
+			bad = append(
+				bad,
+				fmt.Sprintf(
+					"%s: %s (row %d) imports %s (row %d), which is not below it",
+					in.path,
+					from.dir,
+					row,
+					to,
+					below,
+				),
+			)
 		}
 	})
 	return bad
@@ -166,13 +302,24 @@ func layers(t *tree) (bad []string) {
 
 // sameDriver reports whether two packages belong to one driver: below it, its parts are free.
 func sameDriver(a, b string) bool {
-	return slices.ContainsFunc(driverList, func(d string) bool { return within(a, d) && within(b, d) })
+	return slices.ContainsFunc(driverList, func(d string) bool {
+		return within(a, d) && within(b, d)
+	})
 }
 
 func drivers(t *tree) (bad []string) {
 	edges(t, func(from *pkg, in *file, to string) {
-		if isDriver(to) && !sameDriver(from.dir, to) && !chooses(from.dir) && !(in.test && slices.Contains(inTests, to)) {
-			bad = append(bad, fmt.Sprintf("%s: imports the driver %s; only %s do", in.path, to, strings.Join(choosers, ", ")))
+		if isDriver(to) && !sameDriver(from.dir, to) && !chooses(from.dir) &&
+			!(in.test && slices.Contains(inTests, to)) {
+			bad = append(
+				bad,
+				fmt.Sprintf(
+					"%s: imports the driver %s; only %s do",
+					in.path,
+					to,
+					strings.Join(choosers, ", "),
+				),
+			)
 		}
 	})
 	return bad
@@ -183,7 +330,8 @@ func chooses(dir string) bool {
 	return slices.ContainsFunc(choosers, func(room string) bool { return within(dir, room) })
 }
 
-// servers of reference, which share no code with the clients that measure them, nor with each other.
+// servers of reference, which share no code with the clients that measure them, nor with each
+// other.
 var references = []string{"reference/refchat", "reference/refnull"}
 
 func strangers(t *tree) (bad []string) {
@@ -198,16 +346,32 @@ func strangers(t *tree) (bad []string) {
 		server := reference(from.dir)
 		switch {
 		case server != "" && !within(to, server) && !(in.test && slices.Contains(inTests, to)):
-			bad = append(bad, fmt.Sprintf("%s: the reference server %s imports %s", in.path, server, to))
+			bad = append(
+				bad,
+				fmt.Sprintf("%s: the reference server %s imports %s", in.path, server, to),
+			)
 		case !in.test && top(from.dir) == "dialect" && reference(to) != "":
-			bad = append(bad, fmt.Sprintf("%s: a dialect imports the reference server %s", in.path, to))
+			bad = append(
+				bad,
+				fmt.Sprintf("%s: a dialect imports the reference server %s", in.path, to),
+			)
 		}
 	})
 	return bad
 }
 
 // clock are the functions of package time that read or wait for a clock.
-var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep"}
+var clock = []string{
+	"Now",
+	"Since",
+	"Until",
+	"After",
+	"AfterFunc",
+	"Tick",
+	"NewTimer",
+	"NewTicker",
+	"Sleep",
+}
 
 func purity(t *tree) (bad []string) {
 	for _, d := range t.dirs() {
@@ -219,9 +383,15 @@ func purity(t *tree) (bad []string) {
 				continue
 			}
 			for _, p := range f.imports() {
-				if slices.Contains([]string{"os", "net", "syscall", "io/ioutil", "golang.org/x/sys", "unsafe"}, top1(p)) ||
+				if slices.Contains(
+					[]string{"os", "net", "syscall", "io/ioutil", "golang.org/x/sys", "unsafe"},
+					top1(p),
+				) ||
 					strings.HasPrefix(p, "golang.org/x/sys/") {
-					bad = append(bad, fmt.Sprintf("%s: %s imports %s; it does no I/O", f.path, d, p))
+					bad = append(
+						bad,
+						fmt.Sprintf("%s: %s imports %s; it does no I/O", f.path, d, p),
+					)
 				}
 			}
 			ast.Inspect(f.ast, func(n ast.Node) bool {
@@ -248,8 +418,8 @@ func top1(imported string) string {
 	return top(imported)
 }
 
-// prints finds the calls that write to a stream past the gate, in the program whose streams people read and in the
-// rooms that report its progress.
+// prints finds the calls that write to a stream past the gate, in the program whose streams people
+// read and in the rooms that report its progress.
 func prints(t *tree) (bad []string) {
 	var files []*file
 	for _, d := range append([]string{"run/session", "run/compare", "run/sizing"}, program...) {
@@ -266,9 +436,18 @@ func prints(t *tree) (bad []string) {
 			if !ok {
 				return true
 			}
-			if x, ok := s.X.(*ast.Ident); ok && (x.Name == "fmt" && (strings.HasPrefix(s.Sel.Name, "Fprint") || strings.HasPrefix(s.Sel.Name, "Print")) ||
-				x.Name == "os" && (s.Sel.Name == "Stdout" || s.Sel.Name == "Stderr") && path.Base(f.path) != "main.go") {
-				bad = append(bad, fmt.Sprintf("%s: %s.%s passes the gate by; want plain.Fprintf on a stream of app", t.fset.Position(n.Pos()), x.Name, s.Sel.Name))
+			if x, ok := s.X.(*ast.Ident); ok &&
+				(x.Name == "fmt" && (strings.HasPrefix(s.Sel.Name, "Fprint") || strings.HasPrefix(s.Sel.Name, "Print")) ||
+					x.Name == "os" && (s.Sel.Name == "Stdout" || s.Sel.Name == "Stderr") && path.Base(f.path) != "main.go") {
+				bad = append(
+					bad,
+					fmt.Sprintf(
+						"%s: %s.%s passes the gate by; want plain.Fprintf on a stream of app",
+						t.fset.Position(n.Pos()),
+						x.Name,
+						s.Sel.Name,
+					),
+				)
 			}
 			return true
 		})
@@ -299,14 +478,19 @@ func comments(t *tree) (bad []string) {
 			bad = append(bad, fmt.Sprintf("%s: %d package comments; one file has it", d, len(docs)))
 		case !strings.HasPrefix(docs[0], begin):
 			first, _, _ := strings.Cut(docs[0], "\n")
-			bad = append(bad, fmt.Sprintf("%s: package comment begins %q, want %q", d, first, begin))
+			bad = append(
+				bad,
+				fmt.Sprintf("%s: package comment begins %q, want %q", d, first, begin),
+			)
 		}
 	}
 	return bad
 }
 
 var (
-	docLink   = regexp.MustCompile(`\[\*?((?:[a-z][a-z0-9]*/)*[a-z][a-z0-9]*)\.([A-Z]\w*(?:\.[A-Z]\w*)?)\]`)
+	docLink = regexp.MustCompile(
+		`\[\*?((?:[a-z][a-z0-9]*/)*[a-z][a-z0-9]*)\.([A-Z]\w*(?:\.[A-Z]\w*)?)\]`,
+	)
 	localLink = regexp.MustCompile(`\[\*?([A-Z]\w*(?:\.[A-Z]\w*)?)\]`)
 	codeSpan  = regexp.MustCompile("`([^`\n]+)`")
 	spanName  = regexp.MustCompile(`^([a-z][a-z0-9]*)\.([A-Z]\w*(?:\.[A-Z]\w*)?)$`)
@@ -337,7 +521,15 @@ func links(t *tree) (bad []string) {
 						continue // a package of someone else
 					}
 					if !q.exported[m[2]] {
-						bad = append(bad, fmt.Sprintf("%s: mentions %s, which %s does not have", where(), m[0], q.dir))
+						bad = append(
+							bad,
+							fmt.Sprintf(
+								"%s: mentions %s, which %s does not have",
+								where(),
+								m[0],
+								q.dir,
+							),
+						)
 					}
 				}
 				if p.name == "main" {
@@ -345,7 +537,15 @@ func links(t *tree) (bad []string) {
 				}
 				for _, m := range localLink.FindAllStringSubmatch(text, -1) {
 					if !p.exported[m[1]] {
-						bad = append(bad, fmt.Sprintf("%s: mentions %s, which %s does not have", where(), m[0], d))
+						bad = append(
+							bad,
+							fmt.Sprintf(
+								"%s: mentions %s, which %s does not have",
+								where(),
+								m[0],
+								d,
+							),
+						)
 					}
 				}
 			}
@@ -355,17 +555,32 @@ func links(t *tree) (bad []string) {
 		if path.Ext(name) != ".md" || name == "CHANGELOG.md" {
 			continue // a changelog may mention removed paths
 		}
-		text := fence.ReplaceAllFunc(t.texts[name], func(b []byte) []byte { return bytes.Repeat([]byte("\n"), bytes.Count(b, []byte("\n"))) })
+		text := fence.ReplaceAllFunc(t.texts[name], func(b []byte) []byte {
+			return bytes.Repeat([]byte("\n"), bytes.Count(b, []byte("\n")))
+		})
 		for i, line := range strings.Split(string(text), "\n") {
 			for _, m := range codeSpan.FindAllStringSubmatch(line, -1) {
 				where := fmt.Sprintf("%s:%d", name, i+1)
 				if n := spanName.FindStringSubmatch(m[1]); n != nil {
 					if q := byName[n[1]]; q != nil && !q.exported[n[2]] {
-						bad = append(bad, fmt.Sprintf("%s: mentions %s, which %s does not have", where, m[1], q.dir))
+						bad = append(
+							bad,
+							fmt.Sprintf(
+								"%s: mentions %s, which %s does not have",
+								where,
+								m[1],
+								q.dir,
+							),
+						)
 					}
 				}
-				if spanPath.MatchString(m[1]) && t.paths[top(m[1])] && !slices.Contains(skipped, top(m[1])) && !t.paths[strings.TrimSuffix(m[1], "/")] {
-					bad = append(bad, fmt.Sprintf("%s: mentions %s, which does not exist", where, m[1]))
+				if spanPath.MatchString(m[1]) && t.paths[top(m[1])] &&
+					!slices.Contains(skipped, top(m[1])) &&
+					!t.paths[strings.TrimSuffix(m[1], "/")] {
+					bad = append(
+						bad,
+						fmt.Sprintf("%s: mentions %s, which does not exist", where, m[1]),
+					)
 				}
 			}
 		}
@@ -378,7 +593,8 @@ var testName = regexp.MustCompile(`^((?:Test|Fuzz|Benchmark|Example)[A-Z]\w*)(?:
 // heldBy is the last cell in the head of a table whose rows are promises.
 const heldBy = "| held by |"
 
-// testNames checks that the tests that Markdown names in code spans can be run, and that no promise goes without one.
+// testNames checks that the tests that Markdown names in code spans can be run, and that no promise
+// goes without one.
 func testNames(t *tree) (bad []string) {
 	for _, name := range t.sorted() {
 		if path.Ext(name) != ".md" || name == "CHANGELOG.md" {
@@ -388,12 +604,24 @@ func testNames(t *tree) (bad []string) {
 		for i, line := range strings.Split(string(t.texts[name]), "\n") {
 			promises = strings.HasSuffix(line, heldBy) || promises && strings.HasPrefix(line, "|")
 			cells := strings.Split(strings.TrimSuffix(line, "|"), " | ")
-			if promises && !strings.HasSuffix(line, heldBy) && !strings.HasPrefix(line, "|--") && !slices.ContainsFunc(codeSpan.FindAllStringSubmatch(cells[len(cells)-1], -1), func(m []string) bool { return testName.MatchString(m[1]) }) {
-				bad = append(bad, fmt.Sprintf("%s:%d: no test holds what this row promises", name, i+1))
+			if promises && !strings.HasSuffix(line, heldBy) && !strings.HasPrefix(line, "|--") &&
+				!slices.ContainsFunc(
+					codeSpan.FindAllStringSubmatch(cells[len(cells)-1], -1),
+					func(m []string) bool {
+						return testName.MatchString(m[1])
+					},
+				) {
+				bad = append(
+					bad,
+					fmt.Sprintf("%s:%d: no test holds what this row promises", name, i+1),
+				)
 			}
 			for _, m := range codeSpan.FindAllStringSubmatch(line, -1) {
 				if n := testName.FindStringSubmatch(m[1]); n != nil && !t.tests[n[1]] {
-					bad = append(bad, fmt.Sprintf("%s:%d: names %s, and there is no such test", name, i+1, n[1]))
+					bad = append(
+						bad,
+						fmt.Sprintf("%s:%d: names %s, and there is no such test", name, i+1, n[1]),
+					)
 				}
 			}
 		}
@@ -401,7 +629,20 @@ func testNames(t *tree) (bad []string) {
 	return bad
 }
 
-var forbidden = []string{"util", "utils", "common", "base", "helper", "helpers", "types", "core", "manager", "lib", "misc", "shared"}
+var forbidden = []string{
+	"util",
+	"utils",
+	"common",
+	"base",
+	"helper",
+	"helpers",
+	"types",
+	"core",
+	"manager",
+	"lib",
+	"misc",
+	"shared",
+}
 
 func names(t *tree) (bad []string) {
 	for _, d := range t.dirs() {
@@ -435,7 +676,9 @@ func servers(t *tree) (bad []string) {
 }
 
 // A home or scratch directory of one machine, in the forms in which it slips into a commit.
-var machinePath = regexp.MustCompile(`(?:^|[^\w/.-])(/(?:work|root|home/\w+|Users/\w+)/[\w.-]+|/tmp/(?:pl|claude)\b)`)
+var machinePath = regexp.MustCompile(
+	`(?:^|[^\w/.-])(/(?:work|root|home/\w+|Users/\w+)/[\w.-]+|/tmp/(?:pl|claude)\b)`,
+)
 
 func machinePaths(t *tree) (bad []string) {
 	look := func(name string, src []byte) {
@@ -462,7 +705,10 @@ func size(t *tree) (bad []string) {
 	for _, d := range t.dirs() {
 		for _, f := range t.packages[d].files {
 			if f.lines > mostLines {
-				bad = append(bad, fmt.Sprintf("%s: %d lines, at most %d", f.path, f.lines, mostLines))
+				bad = append(
+					bad,
+					fmt.Sprintf("%s: %d lines, at most %d", f.path, f.lines, mostLines),
+				)
 			}
 		}
 	}
@@ -492,7 +738,10 @@ func hubs(t *tree) (bad []string) {
 			all.add(d, strconv.Itoa(len(imports)))
 		}
 		if len(imports) > most {
-			bad = append(bad, fmt.Sprintf("%s: imports %d of our packages, at most %d", d, len(imports), most))
+			bad = append(
+				bad,
+				fmt.Sprintf("%s: imports %d of our packages, at most %d", d, len(imports), most),
+			)
 		}
 	}
 	return append(bad, t.unneeded("hubs", "imports beyond the rule", all)...)

@@ -48,7 +48,13 @@ var skipped = []string{"bin", "runs", "node_modules", "testdata", "internal/deps
 
 // load reads the tree. Files of Go that do not parse are errors.
 func load(fsys fs.FS) (*tree, error) {
-	t := &tree{fset: token.NewFileSet(), packages: map[string]*pkg{}, texts: map[string][]byte{}, paths: map[string]bool{}, tests: map[string]bool{}}
+	t := &tree{
+		fset:     token.NewFileSet(),
+		packages: map[string]*pkg{},
+		texts:    map[string][]byte{},
+		paths:    map[string]bool{},
+		tests:    map[string]bool{},
+	}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -56,7 +62,8 @@ func load(fsys fs.FS) (*tree, error) {
 		t.paths[name] = true
 		base := path.Base(name)
 		if d.IsDir() {
-			if name != "." && (strings.HasPrefix(base, ".") && base != ".ci" || slices.Contains(skipped, base) || slices.Contains(skipped, name)) {
+			if name != "." &&
+				(strings.HasPrefix(base, ".") && base != ".ci" || slices.Contains(skipped, base) || slices.Contains(skipped, name)) {
 				return fs.SkipDir
 			}
 			if _, err := fs.Stat(fsys, path.Join(name, "go.mod")); name != "." && err == nil {
@@ -65,7 +72,9 @@ func load(fsys fs.FS) (*tree, error) {
 			return nil
 		}
 		switch {
-		case strings.HasSuffix(name, ".go") && slices.ContainsFunc(t.modules, func(m string) bool { return strings.HasPrefix(name, m) }):
+		case strings.HasSuffix(name, ".go") && slices.ContainsFunc(t.modules, func(m string) bool {
+			return strings.HasPrefix(name, m)
+		}):
 			if !strings.HasSuffix(name, "_test.go") {
 				return nil
 			}
@@ -76,7 +85,9 @@ func load(fsys fs.FS) (*tree, error) {
 			return err
 		case strings.HasSuffix(name, ".go"):
 			return t.add(fsys, name)
-		case slices.Contains([]string{".md", ".yaml", ".yml", ".sh"}, path.Ext(name)), base == "Makefile", path.Dir(name) == ".ci":
+		case slices.Contains([]string{".md", ".yaml", ".yml", ".sh"}, path.Ext(name)),
+			base == "Makefile",
+			path.Dir(name) == ".ci":
 			src, err := fs.ReadFile(fsys, name)
 			t.texts[name] = src
 			return err
@@ -96,7 +107,12 @@ func (t *tree) parse(fsys fs.FS, name string) (parsed *ast.File, src []byte, err
 	if src, err = fs.ReadFile(fsys, name); err != nil {
 		return nil, nil, err
 	}
-	parsed, err = parser.ParseFile(t.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	parsed, err = parser.ParseFile(
+		t.fset,
+		name,
+		src,
+		parser.ParseComments|parser.SkipObjectResolution,
+	)
 	if err != nil {
 		err = fmt.Errorf("reading the tree: %w", err)
 	}
@@ -114,7 +130,13 @@ func (t *tree) add(fsys fs.FS, name string) error {
 		p = &pkg{dir: dir, exported: map[string]bool{}}
 		t.packages[dir] = p
 	}
-	f := &file{path: name, test: strings.HasSuffix(name, "_test.go"), src: src, ast: parsed, lines: bytes.Count(src, []byte("\n"))}
+	f := &file{
+		path:  name,
+		test:  strings.HasSuffix(name, "_test.go"),
+		src:   src,
+		ast:   parsed,
+		lines: bytes.Count(src, []byte("\n")),
+	}
 	p.files = append(p.files, f)
 	if !f.test {
 		p.name = parsed.Name.Name
@@ -134,7 +156,8 @@ func (t *tree) addTests(parsed *ast.File) {
 	}
 }
 
-// export adds the names that a file declares: exported ones, methods as "Type.Method", fields as "Type.Field".
+// export adds the names that a file declares: exported ones, methods as "Type.Method", fields as
+// "Type.Field".
 func export(names map[string]bool, f *ast.File) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {

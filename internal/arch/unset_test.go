@@ -29,8 +29,8 @@ var seams = map[string]string{
 	"probe.HostOptions.Sys":  "and a recorded /sys",
 }
 
-// TestOptionsAreSet requires of each exported field of an option type that a program sets it, and of each key of a
-// plan that a program reads it. A test is not a program.
+// TestOptionsAreSet requires of each exported field of an option type that a program sets it, and
+// of each key of a plan that a program reads it. A test is not a program.
 func TestOptionsAreSet(t *testing.T) {
 	fields := loadFields(t)
 	for _, f := range fields {
@@ -48,9 +48,10 @@ func TestOptionsAreSet(t *testing.T) {
 // A structField is an exported field of an exported struct.
 type structField struct {
 	at, name    string
-	option, key bool  // of an option type; a key of plans
-	set, read   bool  // by a program
-	made        *bool // a program sets a field of the type; no program makes one that is only decoded
+	option, key bool // of an option type; a key of plans
+	set, read   bool // by a program
+	// a program sets a field of the type; no program makes one that is only decoded
+	made *bool
 }
 
 // A checkedPackage is a package of the repository with its types.
@@ -62,7 +63,8 @@ type checkedPackage struct {
 	info   *types.Info
 }
 
-// loadFields reads the programs of all modules of the repository that link the main one, with their types.
+// loadFields reads the programs of all modules of the repository that link the main one, with their
+// types.
 func loadFields(t *testing.T) []*structField {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -90,8 +92,8 @@ func loadFields(t *testing.T) []*structField {
 	return out
 }
 
-// loadPackages reads the packages of all modules of the repository as one workspace, and checks their types. What they
-// import from elsewhere is read as the compiler left it.
+// loadPackages reads the packages of all modules of the repository as one workspace, and checks
+// their types. What they import from elsewhere is read as the compiler left it.
 func loadPackages(t *testing.T, root string) (pkgs []*checkedPackage) {
 	t.Helper()
 	workspace := "go 1.26.0\nuse " + root + "\n"
@@ -121,7 +123,8 @@ func loadPackages(t *testing.T, root string) (pkgs []*checkedPackage) {
 	from.others = importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
 		return os.Open(from.exports[path])
 	})
-	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); { // imported packages come before those that import them
+	// imported packages come before those that import them
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var l struct {
 			ImportPath, Dir, Export string
 			GoFiles                 []string
@@ -138,11 +141,18 @@ func loadPackages(t *testing.T, root string) (pkgs []*checkedPackage) {
 			continue
 		}
 		p := &checkedPackage{module: l.Module.Path, fset: fset, info: &types.Info{
-			Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
-			Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+			Types:      map[ast.Expr]types.TypeAndValue{},
+			Defs:       map[*ast.Ident]types.Object{},
+			Uses:       map[*ast.Ident]types.Object{},
+			Selections: map[*ast.SelectorExpr]*types.Selection{},
 		}}
 		for _, name := range l.GoFiles {
-			f, err := parser.ParseFile(fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)
+			f, err := parser.ParseFile(
+				fset,
+				filepath.Join(l.Dir, name),
+				nil,
+				parser.SkipObjectResolution,
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,8 +167,8 @@ func loadPackages(t *testing.T, root string) (pkgs []*checkedPackage) {
 	return pkgs
 }
 
-// imports are the packages that the repository's import: its own, which have been checked, and others, whose exports
-// are in files.
+// imports are the packages that the repository's import: its own, which have been checked, and
+// others, whose exports are in files.
 type imports struct {
 	ours    map[string]*types.Package
 	exports map[string]string
@@ -196,10 +206,14 @@ func declared(p *checkedPackage, root string, fields map[*types.Var]*structField
 			at := p.fset.Position(v.Pos())
 			at.Filename, _ = filepath.Rel(root, at.Filename)
 			_, written := tag.Lookup("json")
-			key := p.types.Path() == "plimsoll/plan" && tag.Get("yaml") != "" && tag.Get("yaml") != "-"
+			key := p.types.Path() == "plimsoll/plan" && tag.Get("yaml") != "" &&
+				tag.Get("yaml") != "-"
 			fields[v] = &structField{
-				at: fmt.Sprintf("%s:%d", at.Filename, at.Line), name: p.types.Name() + "." + name + "." + v.Name(),
-				option: options.MatchString(name) && !written, key: key, made: made,
+				at:     fmt.Sprintf("%s:%d", at.Filename, at.Line),
+				name:   p.types.Name() + "." + name + "." + v.Name(),
+				option: options.MatchString(name) && !written,
+				key:    key,
+				made:   made,
 			}
 		}
 	}
@@ -319,7 +333,8 @@ func fallback(info *types.Info, v *types.Var, sel *ast.SelectorExpr, stack []ast
 	return false
 }
 
-// planKeeps reports whether the nodes are in the part of package plan that reads, checks and writes plans.
+// planKeeps reports whether the nodes are in the part of package plan that reads, checks and writes
+// plans.
 func planKeeps(p *checkedPackage, stack []ast.Node) bool {
 	if p.types.Path() != "plimsoll/plan" {
 		return false
@@ -327,7 +342,8 @@ func planKeeps(p *checkedPackage, stack []ast.Node) bool {
 	for _, n := range stack {
 		if f, ok := n.(*ast.FuncDecl); ok && f.Recv != nil {
 			typ := types.ExprString(f.Recv.List[0].Type)
-			return typ == "*decoder" || typ == "*encoder" || typ == "decoder" || typ == "encoder" || f.Name.Name == "check"
+			return typ == "*decoder" || typ == "*encoder" || typ == "decoder" || typ == "encoder" ||
+				f.Name.Name == "check"
 		}
 	}
 	return false

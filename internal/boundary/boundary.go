@@ -18,8 +18,8 @@ const (
 type Panic struct { //nolint:errname // it is a panic, which is an error only to those that it does not end
 	// Where names the work that it was in, such as "user 7".
 	Where string
-	// Value is the panic's value as text: one line of about 300 bytes at most, without control characters. It may
-	// hold a secret that a target has echoed.
+	// Value is the panic's value as text: one line of about 300 bytes at most, without control
+	// characters. It may hold a secret that a target has echoed.
 	Value string
 	// Stack is the stack of the goroutine, at most 8 KiB. It holds no strings of the program.
 	Stack string
@@ -34,15 +34,15 @@ func (p *Panic) Error() string {
 	return s
 }
 
-// At returns the file and line in which it happened, without directories except the last; empty when the stack does
-// not show it.
+// At returns the file and line in which it happened, without directories except the last; empty
+// when the stack does not show it.
 func (p *Panic) At() string {
 	_, rest, ok := strings.Cut(p.Stack, "\npanic(")
 	if !ok {
 		return ""
 	}
-	// A frame is two lines: the function, then its place. Those of the runtime lie between the panic and the code
-	// that caused it.
+	// A frame is two lines: the function, then its place. Those of the runtime lie between the
+	// panic and the code that caused it.
 	lines := strings.Split(rest, "\n")
 	for i := 2; i+1 < len(lines); i += 2 {
 		if strings.HasPrefix(lines[i], "runtime.") {
@@ -66,8 +66,8 @@ func cutLast(path string) (dir, file string, ok bool) {
 	return path[:i], path[i+1:], true
 }
 
-// Recover stores a panic of the function that defers it in err, as a [*Panic]; without a panic it does nothing. It
-// must be deferred itself, not called by a deferred function:
+// Recover stores a panic of the function that defers it in err, as a [*Panic]; without a panic it
+// does nothing. It must be deferred itself, not called by a deferred function:
 //
 //	defer boundary.Recover("a sample", &err)
 func Recover(where string, err *error) {
@@ -82,8 +82,8 @@ func Do(where string, f func() error) (err error) {
 	return f()
 }
 
-// New returns the panic of a value that the builtin recover has returned, for who cannot defer [Recover]. It is
-// called by the function that recovers.
+// New returns the panic of a value that the builtin recover has returned, for who cannot defer
+// [Recover]. It is called by the function that recovers.
 func New(where string, v any) *Panic {
 	stack := string(debug.Stack())
 	if len(stack) > mostStack {

@@ -16,8 +16,8 @@ type mute struct{}
 
 func (mute) Error() string { panic("twice") }
 
-// A panic of any kind is an error with its place and its value, in one printable line, and the file in which it
-// happened.
+// A panic of any kind is an error with its place and its value, in one printable line, and the file
+// in which it happened.
 func TestPanicBecomesAnError(t *testing.T) {
 	var none []int
 	for _, tt := range []struct {
@@ -25,14 +25,23 @@ func TestPanicBecomesAnError(t *testing.T) {
 		f     func()
 		value string
 	}{
-		{"of the runtime", func() { _ = none[len(none)+3] }, "runtime error: index out of range [3] with length 0"},
-		{"a nil pointer", func() { var p *Panic; p.Where = "" }, "runtime error: invalid memory address or nil pointer dereference"},
+		{"of the runtime", func() {
+			_ = none[len(none)+3]
+		}, "runtime error: index out of range [3] with length 0"},
+		{"a nil pointer", func() {
+			var p *Panic
+			p.Where = ""
+		}, "runtime error: invalid memory address or nil pointer dereference"},
 		{"a text", func() { panic("plainly") }, "plainly"},
 		{"an error", func() { panic(io.ErrUnexpectedEOF) }, "unexpected EOF"},
-		{"control characters", func() { panic("a\x1b]0;forged\x07\nsealed, valid") }, `a\x1b]0;forged\x07\nsealed, valid`},
+		{"control characters", func() {
+			panic("a\x1b]0;forged\x07\nsealed, valid")
+		}, `a\x1b]0;forged\x07\nsealed, valid`},
 		{"a value without text", func() { panic(mute{}) }, "a value of type boundary.mute"},
 		{"a nil", func() { panic(nil) }, (&runtime.PanicNilError{}).Error()},
-		{"a long one", func() { panic(strings.Repeat("x", 1<<20)) }, strings.Repeat("x", mostValue) + "…"},
+		{"a long one", func() {
+			panic(strings.Repeat("x", 1<<20))
+		}, strings.Repeat("x", mostValue) + "…"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := Do("a test", func() error { tt.f(); return nil })
@@ -95,9 +104,17 @@ func TestHandlerAnswersAfterAPanic(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		panic("of it")
 	})
-	mux.HandleFunc("/abort", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	mux.HandleFunc("/good", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") })
-	s := httptest.NewServer(Handler(mux, func(p *Panic) { mu.Lock(); defer mu.Unlock(); caught = append(caught, p) }))
+	mux.HandleFunc("/abort", func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler)
+	})
+	mux.HandleFunc("/good", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "well")
+	})
+	s := httptest.NewServer(Handler(mux, func(p *Panic) {
+		mu.Lock()
+		defer mu.Unlock()
+		caught = append(caught, p)
+	}))
 	defer s.Close()
 	for _, tt := range []struct {
 		path, body string
@@ -122,7 +139,9 @@ func TestHandlerAnswersAfterAPanic(t *testing.T) {
 		mu.Lock()
 		n := len(caught)
 		mu.Unlock()
-		if resp.StatusCode != tt.status || !strings.Contains(string(b), tt.body) || (err != nil) != tt.cut || n != tt.caught {
+		if resp.StatusCode != tt.status || !strings.Contains(string(b), tt.body) ||
+			(err != nil) != tt.cut ||
+			n != tt.caught {
 			t.Errorf("%s: status %d, %q, %v, %d panics caught", tt.path, resp.StatusCode, b, err, n)
 		}
 	}

@@ -19,7 +19,11 @@ func Handler(h http.Handler, report func(*Panic)) http.Handler {
 		if began.yes {
 			panic(http.ErrAbortHandler) // the client must not take the part for the whole
 		}
-		http.Error(w, "this request failed by a defect of plimsoll; its log has the stack", http.StatusInternalServerError)
+		http.Error(
+			w,
+			"this request failed by a defect of plimsoll; its log has the stack",
+			http.StatusInternalServerError,
+		)
 	})
 }
 

@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// OwnPage reports whether a request comes from a page of this server, or from no page: another page cannot read the
-// answer, but could make this host work.
+// OwnPage reports whether a request comes from a page of this server, or from no page: another page
+// cannot read the answer, but could make this host work.
 func OwnPage(r *http.Request) bool {
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" &&
+		site != "none" {
 		return false
 	}
 	scheme := "http"
@@ -31,15 +32,16 @@ func Hostname(header string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(header, "["), "]")
 }
 
-// Loopback reports whether host is an address of the loopback device, or localhost. Another name could be bound to
-// that address by its owner, whose pages would then read this server as their own.
+// Loopback reports whether host is an address of the loopback device, or localhost. Another name
+// could be bound to that address by its owner, whose pages would then read this server as their
+// own.
 func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
 }
 
-// Network reports whether host is an address, or a name that no stranger can bind to an address of this host: its own,
-// one without a dot, or one of a private domain.
+// Network reports whether host is an address, or a name that no stranger can bind to an address of
+// this host: its own, one without a dot, or one of a private domain.
 func Network(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true

@@ -10,8 +10,8 @@ import (
 // MostStacks is how many panics of one process are written with their stacks.
 const MostStacks = 20
 
-// Panics counts the panics that boundaries caught in this process, whose status is then one of a tool
-// that failed. A nil one counts nothing. Its methods are safe for concurrent use.
+// Panics counts the panics that boundaries caught in this process, whose status is then one of a
+// tool that failed. A nil one counts nothing. Its methods are safe for concurrent use.
 type Panics struct {
 	mu sync.Mutex
 	n  int
@@ -41,8 +41,12 @@ func (c *Panics) Any() bool {
 // Report counts a panic that no run has and writes it with its stack.
 func (c *Panics) Report(w io.Writer, p *Panic) {
 	if c.Add() <= MostStacks {
-		plain.Fprintf(w, "plimsoll: %v: a defect of plimsoll; please report it with this stack\n%s\n",
-			p, plain.Block(p.Stack))
+		plain.Fprintf(
+			w,
+			"plimsoll: %v: a defect of plimsoll; please report it with this stack\n%s\n",
+			p,
+			plain.Block(p.Stack),
+		)
 	}
 }
 

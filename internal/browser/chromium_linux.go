@@ -21,8 +21,8 @@ import (
 const Deadline = 2 * time.Minute
 
 // A Browser is a headless browser with one page. Messages are JSON, each ended by a zero byte
-// (chromedevtools.github.io/devtools-protocol; flag --remote-debugging-pipe). Its methods end the test T when the
-// browser does not answer; one goroutine at a time calls them.
+// (chromedevtools.github.io/devtools-protocol; flag --remote-debugging-pipe). Its methods end the
+// test T when the browser does not answer; one goroutine at a time calls them.
 type Browser struct {
 	T       testing.TB // the test that is charged; subtests put themselves here
 	to      *os.File
@@ -51,8 +51,8 @@ func Start(t testing.TB) *Browser {
 	return start(t, false)
 }
 
-// StartOnLoopback starts the browser where it can reach servers on 127.0.0.1, and nothing else: no other name is
-// resolved, and Problems reports every request to another address.
+// StartOnLoopback starts the browser where it can reach servers on 127.0.0.1, and nothing else: no
+// other name is resolved, and Problems reports every request to another address.
 func StartOnLoopback(t testing.TB) *Browser {
 	t.Helper()
 	return start(t, true)
@@ -83,18 +83,41 @@ func start(t testing.TB, loopback bool) *Browser {
 		rules += ", EXCLUDE 127.0.0.1"
 	}
 	command := func(flags uintptr) *exec.Cmd {
-		// No sandbox: root has none, and the pages are our own. The rule for names is a second lock beside the
-		// namespace.
-		c := exec.Command(program, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
-			"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb", "--host-resolver-rules="+rules,
-			"--user-data-dir="+profile, "about:blank")
+		// No sandbox: root has none, and the pages are our own. The rule for names is a second lock
+		// beside the namespace.
+		c := exec.Command(
+			program,
+			"--headless",
+			"--remote-debugging-pipe",
+			"--no-sandbox",
+			"--disable-gpu",
+			"--disable-dev-shm-usage",
+			"--no-first-run",
+			"--disable-extensions",
+			"--disable-background-networking",
+			"--disable-component-update",
+			"--disable-sync",
+			"--hide-scrollbars",
+			"--force-color-profile=srgb",
+			"--host-resolver-rules="+rules,
+			"--user-data-dir="+profile,
+			"about:blank",
+		)
 		c.Env = append(os.Environ(), "HOME="+profile, "DBUS_SESSION_BUS_ADDRESS=disabled:")
 		c.ExtraFiles = []*os.File{theirIn, theirOut}
 		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: flags}
 		if flags != 0 && os.Getuid() != 0 {
 			c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-			c.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
-			c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+			c.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{
+				ContainerID: os.Getuid(),
+				HostID:      os.Getuid(),
+				Size:        1,
+			}}
+			c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{
+				ContainerID: os.Getgid(),
+				HostID:      os.Getgid(),
+				Size:        1,
+			}}
 		}
 		return c
 	}
@@ -104,7 +127,9 @@ func start(t testing.TB, loopback bool) *Browser {
 	}
 	cmd := command(own)
 	if err = cmd.Start(); own != 0 && errors.Is(err, syscall.EPERM) {
-		t.Log("no network namespace may be made here: the browser resolves no name, and every request is seen")
+		t.Log(
+			"no network namespace may be made here: the browser resolves no name, and every request is seen",
+		)
 		cmd = command(0)
 		err = cmd.Start()
 	}
@@ -123,7 +148,10 @@ func start(t testing.TB, loopback bool) *Browser {
 	var target struct{ TargetID string }
 	c.Call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	var session struct{ SessionID string }
-	c.Call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &session)
+	c.Call("Target.attachToTarget", map[string]any{
+		"targetId": target.TargetID,
+		"flatten":  true,
+	}, &session)
 	c.session = session.SessionID
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
 		c.Call(domain+".enable", nil, nil)
@@ -180,7 +208,8 @@ func (c *Browser) Call(method string, params map[string]any, result any) {
 	}
 }
 
-// Open loads a page from a file and returns its position in the events before the load, and its address.
+// Open loads a page from a file and returns its position in the events before the load, and its
+// address.
 func (c *Browser) Open(page []byte) (from int, address string) {
 	c.T.Helper()
 	file := filepath.Join(c.T.TempDir(), "page.html")
@@ -215,8 +244,9 @@ func (c *Browser) load(method string, params map[string]any) (from int) {
 	return from
 }
 
-// Problems returns the faults of the page since an event: requests for anything but the address or, where the address
-// ends with a slash, what lies below it; errors and warnings on the console, exceptions.
+// Problems returns the faults of the page since an event: requests for anything but the address or,
+// where the address ends with a slash, what lies below it; errors and warnings on the console,
+// exceptions.
 func (c *Browser) Problems(from int, address string) []string {
 	c.T.Helper()
 	// Wait until requests that were begun have been reported.
@@ -241,7 +271,9 @@ func (c *Browser) Problems(from int, address string) []string {
 		}
 		switch e.Method {
 		case "Network.requestWillBeSent":
-			if p.Request.URL != address && !(strings.HasSuffix(address, "/") && strings.HasPrefix(p.Request.URL, address)) && !strings.HasPrefix(p.Request.URL, "data:") {
+			if p.Request.URL != address &&
+				!(strings.HasSuffix(address, "/") && strings.HasPrefix(p.Request.URL, address)) &&
+				!strings.HasPrefix(p.Request.URL, "data:") {
 				out = append(out, "request: "+p.Request.URL)
 			}
 		case "Runtime.consoleAPICalled":
@@ -249,7 +281,10 @@ func (c *Browser) Problems(from int, address string) []string {
 				out = append(out, fmt.Sprintf("console.%s: %v", p.Type, p.Args))
 			}
 		case "Runtime.exceptionThrown":
-			out = append(out, "exception: "+p.ExceptionDetails.Text+" "+p.ExceptionDetails.Exception.Description)
+			out = append(
+				out,
+				"exception: "+p.ExceptionDetails.Text+" "+p.ExceptionDetails.Exception.Description,
+			)
 		case "Log.entryAdded":
 			if p.Entry.Level == "error" || p.Entry.Level == "warning" {
 				out = append(out, "log: "+p.Entry.Text)
@@ -269,9 +304,18 @@ func (c *Browser) Eval(expression string, into any) {
 			Exception struct{ Description string }
 		}
 	}
-	c.Call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	c.Call("Runtime.evaluate", map[string]any{
+		"expression":    expression,
+		"returnByValue": true,
+		"awaitPromise":  true,
+	}, &r)
 	if r.ExceptionDetails != nil {
-		c.T.Fatalf("%s: %s %s", expression, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
+		c.T.Fatalf(
+			"%s: %s %s",
+			expression,
+			r.ExceptionDetails.Text,
+			r.ExceptionDetails.Exception.Description,
+		)
 	}
 	if into != nil {
 		if err := json.Unmarshal(r.Result.Value, into); err != nil {
@@ -283,8 +327,16 @@ func (c *Browser) Eval(expression string, into any) {
 // Look sets the size of the window, the color scheme that its user prefers, and the medium.
 func (c *Browser) Look(width int, scheme, medium string) {
 	c.T.Helper()
-	c.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
-	c.Call("Emulation.setEmulatedMedia", map[string]any{"media": medium, "features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	c.Call("Emulation.setDeviceMetricsOverride", map[string]any{
+		"width":             width,
+		"height":            900,
+		"deviceScaleFactor": 1,
+		"mobile":            false,
+	}, nil)
+	c.Call("Emulation.setEmulatedMedia", map[string]any{
+		"media":    medium,
+		"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}},
+	}, nil)
 }
 
 // Mouse moves, presses or releases the left button.
@@ -305,7 +357,11 @@ func (c *Browser) Key(name string) {
 		name, modifiers = rest, 8
 	}
 	for _, kind := range []string{"rawKeyDown", "keyUp"} {
-		c.Call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name, "modifiers": modifiers}, nil)
+		c.Call("Input.dispatchKeyEvent", map[string]any{
+			"type":      kind,
+			"key":       name,
+			"modifiers": modifiers,
+		}, nil)
 	}
 }
 
@@ -313,7 +369,10 @@ func (c *Browser) Key(name string) {
 func (c *Browser) Picture(file string) {
 	c.T.Helper()
 	var shot struct{ Data string }
-	c.Call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &shot)
+	c.Call("Page.captureScreenshot", map[string]any{
+		"format":                "png",
+		"captureBeyondViewport": true,
+	}, &shot)
 	data, err := base64.StdEncoding.DecodeString(shot.Data)
 	if err == nil {
 		err = os.WriteFile(file, data, 0o644)

@@ -1,6 +1,7 @@
 package browser
 
-// Overflow names the elements that reach beyond the right edge and make the page wider than the window.
+// Overflow names the elements that reach beyond the right edge and make the page wider than the
+// window.
 func (c *Browser) Overflow() []string {
 	c.T.Helper()
 	var out []string
@@ -13,8 +14,8 @@ func (c *Browser) Overflow() []string {
 	return out
 }
 
-// Contrast names texts whose color differs too little from their background: below 4.5 to 1 (WCAG 2.2, 1.4.3). Texts
-// on a picture are left out.
+// Contrast names texts whose color differs too little from their background: below 4.5 to 1 (WCAG
+// 2.2, 1.4.3). Texts on a picture are left out.
 func (c *Browser) Contrast() []string {
 	c.T.Helper()
 	var out []string
@@ -42,7 +43,10 @@ type Place struct{ X, Y, W, H float64 }
 func (c *Browser) Box(expression string) Place {
 	c.T.Helper()
 	var b Place
-	c.Eval(`(() => { const e = `+expression+`; e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return {X: r.left, Y: r.top, W: r.width, H: r.height}; })()`, &b)
+	c.Eval(
+		`(() => { const e = `+expression+`; e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return {X: r.left, Y: r.top, W: r.width, H: r.height}; })()`,
+		&b,
+	)
 	if b.W == 0 || b.H == 0 {
 		c.T.Fatalf("%s has no size", expression)
 	}

@@ -32,13 +32,19 @@ func (c *Browser) Violations(file string) (bad []string) {
 	if err != nil {
 		c.T.Fatalf("scripts/setup.sh installs it with npm ci: %v", err)
 	}
-	c.Eval("if (!window.axe) {"+string(axe)+`};axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + " " + n.any.map(a => a.message).join()).join(" | ")))`, &bad)
+	c.Eval(
+		"if (!window.axe) {"+string(
+			axe,
+		)+`};axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + " " + n.any.map(a => a.message).join()).join(" | ")))`,
+		&bad,
+	)
 	return bad
 }
 
-// Inspect requires of the page, in two widths and both schemes, that nothing is wider than the window, that no texts lie
-// over each other, and that axe-core, whose script is a file, finds nothing. each, which may be nil, is called at every
-// look. The page is left as the last look had it.
+// Inspect requires of the page, in two widths and both schemes, that nothing is wider than the
+// window, that no texts lie over each other, and that axe-core, whose script is a file, finds
+// nothing. each, which may be nil, is called at every look. The page is left as the last look had
+// it.
 func (c *Browser) Inspect(name, axe string, each func(width int, scheme string)) {
 	c.T.Helper()
 	for _, scheme := range []string{"light", "dark"} {
@@ -61,7 +67,8 @@ func (c *Browser) Inspect(name, axe string, each func(width int, scheme string))
 	}
 }
 
-// Overlaps names pairs of texts that lie over each other: in drawings each text, elsewhere the blocks of the page.
+// Overlaps names pairs of texts that lie over each other: in drawings each text, elsewhere the
+// blocks of the page.
 func (c *Browser) Overlaps() []string {
 	c.T.Helper()
 	var out []string

@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// The linker sets these in a release (scripts/release.sh); another build has what Go itself records.
+// The linker sets these in a release (scripts/release.sh); another build has what Go itself
+// records.
 var version, commit, date string
 
 // Info describes a build. What the build does not record is empty.
@@ -34,7 +35,13 @@ type Info struct {
 
 // This describes the program that calls it.
 func This() Info {
-	i := Info{Version: version, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	i := Info{
+		Version:  version,
+		Commit:   commit,
+		Date:     date,
+		Go:       runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || version != "" {
 		i.Version = cmp.Or(i.Version, "devel")
@@ -75,8 +82,9 @@ func (i Info) String() string {
 // ErrNewer reports a file or message that a newer version of this program has written.
 var ErrNewer = errors.New("install a newer one")
 
-// Newer returns an error that wraps [ErrNewer] if a format is newer than most, the newest that this program reads; else
-// nil. tool is the version of the program that wrote it, or "" where that is not recorded.
+// Newer returns an error that wraps [ErrNewer] if a format is newer than most, the newest that this
+// program reads; else nil. tool is the version of the program that wrote it, or "" where that is
+// not recorded.
 func Newer(tool string, format, most int) error {
 	if format <= most {
 		return nil
@@ -85,10 +93,18 @@ func Newer(tool string, format, most int) error {
 	if tool == "" {
 		by = "a newer plimsoll"
 	}
-	return fmt.Errorf("written by %s, format %d; this is plimsoll %s and reads up to %d: %w", by, format, This().Version, most, ErrNewer)
+	return fmt.Errorf(
+		"written by %s, format %d; this is plimsoll %s and reads up to %d: %w",
+		by,
+		format,
+		This().Version,
+		most,
+		ErrNewer,
+	)
 }
 
-// NewerText is [Newer] for a format that is a text of a name and a number after it, as of the first bytes of a file.
+// NewerText is [Newer] for a format that is a text of a name and a number after it, as of the first
+// bytes of a file.
 func NewerText(text, name string, most int) error {
 	number, ok := strings.CutPrefix(text, name)
 	format, err := strconv.Atoi(number)

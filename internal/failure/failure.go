@@ -61,7 +61,8 @@ func Want(t Test, err error, text string) {
 	}
 }
 
-// Hides fails the test, which goes on, unless err is an error whose text contains none of the secrets.
+// Hides fails the test, which goes on, unless err is an error whose text contains none of the
+// secrets.
 func Hides(t Test, err error, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {
@@ -77,7 +78,8 @@ func Of[T any](_ T, err error) error { return err }
 // patience bounds the wait of Unless.
 const patience = time.Minute
 
-// Unless ends the test with the text unless done reports true within a minute. It calls done again and again.
+// Unless ends the test with the text unless done reports true within a minute. It calls done again
+// and again.
 func Unless(t Test, done func() bool, text ...any) {
 	t.Helper()
 	for end := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
@@ -87,7 +89,8 @@ func Unless(t Test, done func() bool, text ...any) {
 	}
 }
 
-// Lacks skips a test for which the host lacks something, and ends it under CI, whose hosts lack nothing.
+// Lacks skips a test for which the host lacks something, and ends it under CI, whose hosts lack
+// nothing.
 func Lacks(t Test, what ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

@@ -58,7 +58,10 @@ func TestExpectations(t *testing.T) {
 
 // A host may lack what a test needs, but not under CI.
 func TestLacks(t *testing.T) {
-	for ci, want := range map[string]string{"": "skip: no root", "true": "fatal: no root skip: no root"} {
+	for ci, want := range map[string]string{
+		"":     "skip: no root",
+		"true": "fatal: no root skip: no root",
+	} {
 		t.Setenv("CI", ci)
 		var n notes
 		failure.Lacks(&n, "no root")
@@ -78,7 +81,9 @@ func TestUnless(t *testing.T) {
 			t.Errorf("%d calls, %q", calls, n.list)
 		}
 		began := time.Now()
-		failure.Unless(&n, func() bool { return time.Since(began) > time.Minute+time.Second }, "it does not come")
+		failure.Unless(&n, func() bool {
+			return time.Since(began) > time.Minute+time.Second
+		}, "it does not come")
 		if len(n.list) == 0 || n.list[0] != "fatal: it does not come" {
 			t.Errorf("%q", n.list)
 		}

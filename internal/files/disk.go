@@ -18,10 +18,12 @@ const (
 	fileMode = 0o600
 )
 
-// A Disk is the operations of a file system by which runs and comparisons are kept. Tests give others than [OS]: one
-// that is full, one that loses at a power failure all that was not synced. Its methods are safe for concurrent use.
+// A Disk is the operations of a file system by which runs and comparisons are kept. Tests give
+// others than [OS]: one that is full, one that loses at a power failure all that was not synced.
+// Its methods are safe for concurrent use.
 type Disk interface {
-	// Mkdir makes a directory whose parent is there. The error wraps [fs.ErrExist] when it is there already.
+	// Mkdir makes a directory whose parent is there. The error wraps [fs.ErrExist] when it is there
+	// already.
 	Mkdir(dir string) error
 	// Create makes a file for writing, or empties an existing one; with fresh an existing file is
 	// an error that wraps [fs.ErrExist].
@@ -29,7 +31,8 @@ type Disk interface {
 	// Rename puts a file in the place of another, in one step.
 	Rename(from, to string) error
 	Remove(path string) error
-	// Sync returns when the content of a file, or the names in a directory, would survive a power failure.
+	// Sync returns when the content of a file, or the names in a directory, would survive a power
+	// failure.
 	Sync(path string) error
 }
 
@@ -103,7 +106,8 @@ func Replace(disk Disk, path string, content []byte) error {
 	return Settle(disk, tmp, path)
 }
 
-// ReplaceMode is [Replace] on the file system of this host, with the permissions that [os.WriteFile] gives a new file.
+// ReplaceMode is [Replace] on the file system of this host, with the permissions that
+// [os.WriteFile] gives a new file.
 func ReplaceMode(path string, content []byte, mode os.FileMode) error {
 	tmp, err := beside(path)
 	if err != nil {
@@ -115,7 +119,8 @@ func ReplaceMode(path string, content []byte, mode os.FileMode) error {
 	return Settle(OS{}, tmp, path)
 }
 
-// beside returns a fresh name in the directory of path: two programs that replace one file do not share it.
+// beside returns a fresh name in the directory of path: two programs that replace one file do not
+// share it.
 func beside(path string) (string, error) {
 	var random [6]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -133,8 +138,9 @@ func put(disk Disk, path string, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Settle puts a file that was written beside another, and closed, in its place: the file is synced before the name
-// leads to it, and its directory after. When that fails, the file that was written is removed.
+// Settle puts a file that was written beside another, and closed, in its place: the file is synced
+// before the name leads to it, and its directory after. When that fails, the file that was written
+// is removed.
 func Settle(disk Disk, written, path string) error {
 	err := disk.Sync(written)
 	if err == nil {
@@ -154,8 +160,8 @@ func remove(disk Disk, path string) error {
 	return nil
 }
 
-// SyncAll returns when everything below dir would survive a power failure. Others may have written it, such as the
-// series.
+// SyncAll returns when everything below dir would survive a power failure. Others may have written
+// it, such as the series.
 func SyncAll(disk Disk, dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() && !d.Type().IsRegular() {

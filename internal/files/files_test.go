@@ -30,11 +30,19 @@ func within(t *testing.T, what string, f func()) {
 
 func TestOnlyRegularFilesAreRead(t *testing.T) {
 	dir := t.TempDir()
-	pipe, link, loop := filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), filepath.Join(dir, "loop")
+	pipe := filepath.Join(dir, "pipe")
+	link := filepath.Join(dir, "link")
+	loop := filepath.Join(dir, "loop")
 	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("/dev/zero", link), os.Symlink(pipe, loop)); err != nil {
 		t.Fatal(err)
 	}
-	kinds := map[string]string{"/dev/zero": "a device", link: "a device", pipe: "a named pipe", loop: "a named pipe", dir: "a directory"}
+	kinds := map[string]string{
+		"/dev/zero": "a device",
+		link:        "a device",
+		pipe:        "a named pipe",
+		loop:        "a named pipe",
+		dir:         "a directory",
+	}
 	socket := filepath.Join(dir, "s")
 	if l, err := net.Listen("unix", socket); err == nil { // a long path cannot be one
 		defer l.Close()
@@ -44,13 +52,16 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 		within(t, path, func() {
 			for _, most := range []int64{0, 10} {
 				_, err := Read(path, most)
-				if e, ok := errors.AsType[*IrregularError](err); !ok || err.Error() != path+" is "+kind+"; want a regular file" || e.Kind != kind {
+				if e, ok := errors.AsType[*IrregularError](err); !ok ||
+					err.Error() != path+" is "+kind+"; want a regular file" ||
+					e.Kind != kind {
 					t.Errorf("%s: %v", path, err)
 				}
 			}
 		})
 	}
-	if _, err := Read(filepath.Join(dir, "gone"), 0); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "open ") {
+	if _, err := Read(filepath.Join(dir, "gone"), 0); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.HasPrefix(err.Error(), "open ") {
 		t.Error(err)
 	}
 	file := filepath.Join(dir, "f")
@@ -115,8 +126,8 @@ func (n *noted) Sync(path string) error {
 	return n.OS.Sync(path)
 }
 
-// The content is synced before the name leads to it, and the directory after; a failure before that leaves the old
-// file and nothing beside it.
+// The content is synced before the name leads to it, and the directory after; a failure before that
+// leaves the old file and nothing beside it.
 func TestReplaceSyncsFileAndDirectory(t *testing.T) {
 	order := []string{"create fresh=true new", "sync new", "rename new f", "sync ."}
 	for i, fail := range append([]string{""}, order...) {
@@ -138,7 +149,8 @@ func TestReplaceSyncsFileAndDirectory(t *testing.T) {
 			t.Errorf("failing at %q it did %q, want %q", fail, disk.did, want)
 		}
 		b, err := os.ReadFile(path)
-		if wantOld := i > 0 && i < len(order); err != nil || bytes.Equal(b, []byte("old")) != wantOld {
+		if wantOld := i > 0 && i < len(order); err != nil ||
+			bytes.Equal(b, []byte("old")) != wantOld {
 			t.Errorf("failing at %q: it holds %q, %v", fail, b, err)
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {

@@ -30,7 +30,12 @@ func ReadJSONLines[T any](path string) ([]T, error) {
 	for line := 1; in.Scan(); line++ {
 		var v T
 		if err := json.Unmarshal(in.Bytes(), &v); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w; mend the line, or remove it", filepath.Base(path), line, err)
+			return nil, fmt.Errorf(
+				"%s:%d: %w; mend the line, or remove it",
+				filepath.Base(path),
+				line,
+				err,
+			)
 		}
 		out = append(out, v)
 	}

@@ -18,10 +18,12 @@ type IrregularError struct {
 	Kind string // with its article, such as "a named pipe"
 }
 
-func (e *IrregularError) Error() string { return e.Path + " is " + e.Kind + "; want a regular file" }
+func (e *IrregularError) Error() string {
+	return e.Path + " is " + e.Kind + "; want a regular file"
+}
 
-// Open opens a regular file for reading. Anything else, also behind a symbolic link, is an [*IrregularError], at
-// once: a named pipe is not waited for.
+// Open opens a regular file for reading. Anything else, also behind a symbolic link, is an
+// [*IrregularError], at once: a named pipe is not waited for.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
@@ -33,7 +35,8 @@ func Open(path string) (*os.File, error) {
 	if kind := kindOf(info.Mode()); kind != "" { // opening a device may do something
 		return nil, &IrregularError{path, kind}
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become another since
+	// it may have become another since
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +52,9 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Read returns the content of a regular file of at most most bytes; 0 or less for any number. The error of a larger
-// one wraps [ErrTooLarge]; no error holds anything of the content. The size that the file has by its own account does
-// not count: files of /proc have none, and others grow.
+// Read returns the content of a regular file of at most most bytes; 0 or less for any number. The
+// error of a larger one wraps [ErrTooLarge]; no error holds anything of the content. The size that
+// the file has by its own account does not count: files of /proc have none, and others grow.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -63,7 +66,12 @@ func Read(path string, most int64) ([]byte, error) {
 	}
 	b, err := ReadUpTo(f, most)
 	if errors.Is(err, ErrTooLarge) {
-		return nil, fmt.Errorf("%s: %w: more than %d bytes; want a smaller file", path, ErrTooLarge, most)
+		return nil, fmt.Errorf(
+			"%s: %w: more than %d bytes; want a smaller file",
+			path,
+			ErrTooLarge,
+			most,
+		)
 	}
 	return b, err
 }

@@ -11,8 +11,8 @@ import (
 	"unicode/utf16"
 )
 
-// Text returns a text that a person or another tool wrote, in UTF-8 without a byte order mark. Text in UTF-16 needs
-// that mark to be recognized.
+// Text returns a text that a person or another tool wrote, in UTF-8 without a byte order mark. Text
+// in UTF-16 needs that mark to be recognized.
 func Text(data []byte) []byte {
 	order := binary.ByteOrder(binary.LittleEndian)
 	switch {
@@ -51,7 +51,13 @@ func Rows(data []byte) ([]CSVRow, error) {
 	in := csv.NewReader(bytes.NewReader(data))
 	in.FieldsPerRecord = -1
 	for _, separator := range ";\t" {
-		if strings.Count(string(first), string(separator)) > strings.Count(string(first), string(in.Comma)) {
+		if strings.Count(
+			string(first),
+			string(separator),
+		) > strings.Count(
+			string(first),
+			string(in.Comma),
+		) {
 			in.Comma = separator
 		}
 	}

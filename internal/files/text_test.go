@@ -40,13 +40,17 @@ func TestReadText(t *testing.T) {
 }
 
 func TestRows(t *testing.T) {
-	want := []files.CSVRow{{Line: 1, Fields: []string{"pair", "a b"}}, {Line: 3, Fields: []string{"1", "x\ny"}}, {Line: 5, Fields: []string{"2"}}}
+	want := []files.CSVRow{{
+		Line:   1,
+		Fields: []string{"pair", "a b"},
+	}, {Line: 3, Fields: []string{"1", "x\ny"}}, {Line: 5, Fields: []string{"2"}}}
 	for _, in := range []string{
 		"pair,a b\n\n 1 ,\"x\ny\"\n2\n", "\ufeffpair;a b\r\n\r\n1; \"\"x\n", "\"pair\"\ta b\n\n1\t\"x\ny\"\n2",
 	} {
 		got, err := files.Rows([]byte(in))
 		if err != nil {
-			if diff := cmp.Diff(want[:1], got); diff != "" || err.Error() != `line 3: not a CSV: bare " in non-quoted-field` {
+			if diff := cmp.Diff(want[:1], got); diff != "" ||
+				err.Error() != `line 3: not a CSV: bare " in non-quoted-field` {
 				t.Errorf("%q: %v, (-want +got):\n%s", in, err, diff)
 			}
 			continue

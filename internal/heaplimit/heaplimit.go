@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// past is the time for which a need counts: a run's measured phase has its own memory, and not the memory
-	// of its ramp.
+	// past is the time for which a need counts: a run's measured phase has its own memory, and not
+	// the memory of its ramp.
 	past = 5 * time.Minute
 	// leastLimit is the least limit: small programs gain nothing by one.
 	leastLimit = 64 << 20

@@ -36,7 +36,13 @@ func TestMemoryFollowsTheNeed(t *testing.T) {
 		live := int64(tt.live) << 20
 		k.follow(use{began.Add(time.Duration(tt.at) * time.Second), 2 * live, live + live/4})
 		if got := k.limit >> 20; got < tt.want-slack || got > tt.want+slack {
-			t.Errorf("at %d s, %d MiB alive: a limit of %d MiB, want %d", tt.at, tt.live, got, tt.want)
+			t.Errorf(
+				"at %d s, %d MiB alive: a limit of %d MiB, want %d",
+				tt.at,
+				tt.live,
+				got,
+				tt.want,
+			)
 		}
 		if is := debug.SetMemoryLimit(-1); is != k.limit {
 			t.Errorf("the runtime has a limit of %d, want %d", is, k.limit)

@@ -25,7 +25,10 @@ func (*CPUSet) IsSet(int) bool { return false }
 
 // Missing is the reason why this system carries out no run.
 func Missing() error {
-	return fmt.Errorf("plimsoll loads and starts servers on Linux, and this is %s: use another host or a container; judge, report, serve, ls, show and plan work here (docs/install.md)", runtime.GOOS)
+	return fmt.Errorf(
+		"plimsoll loads and starts servers on Linux, and this is %s: use another host or a container; judge, report, serve, ls, show and plan work here (docs/install.md)",
+		runtime.GOOS,
+	)
 }
 
 // EnterNet returns an error.

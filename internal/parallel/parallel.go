@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Each calls f with 0 to n-1, on as many goroutines as there are cores, and returns the error of the lowest.
-// After an error no further call begins.
+// Each calls f with 0 to n-1, on as many goroutines as there are cores, and returns the error of
+// the lowest. After an error no further call begins.
 func Each(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64

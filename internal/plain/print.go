@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Sprintf is [fmt.Sprintf] whose arguments are gated: each is formatted by its verb, and the result goes through
-// [Text], an error through [Error]. Only the format can end a line. An argument of type [Block] keeps its newlines.
-// %T and %p are not for it.
+// Sprintf is [fmt.Sprintf] whose arguments are gated: each is formatted by its verb, and the result
+// goes through [Text], an error through [Error]. Only the format can end a line. An argument of
+// type [Block] keeps its newlines. %T and %p are not for it.
 func Sprintf(format string, args ...any) string { return fmt.Sprintf(format, gate(args)...) }
 
 // Fprintf writes [Sprintf] to w.
@@ -16,8 +16,8 @@ func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	return fmt.Fprintf(w, format, gate(args)...)
 }
 
-// A Block is text of ours that has several lines, or of which every line was gated: as an argument it goes through
-// [Lines].
+// A Block is text of ours that has several lines, or of which every line was gated: as an argument
+// it goes through [Lines].
 type Block string
 
 // gated formats a value as fmt does, and makes the result plain.
@@ -133,8 +133,8 @@ func several(text string, errs []error, depth int) string {
 	return b.String() + Text(text)
 }
 
-// Below returns err below a line that names its subject, and a colon; format and args are as for [fmt.Sprintf]. It
-// wraps err.
+// Below returns err below a line that names its subject, and a colon; format and args are as for
+// [fmt.Sprintf]. It wraps err.
 func Below(err error, format string, args ...any) error {
 	return &below{fmt.Sprintf(format, args...), err}
 }
@@ -147,9 +147,9 @@ type below struct {
 func (b *below) Error() string { return b.head + ":\n" + b.err.Error() }
 func (b *below) Unwrap() error { return b.err }
 
-// An Output is the last output of a program that failed, as an error that stands behind another: fmt.Errorf("%w%w",
-// err, Output(tail)). Its text begins with a newline, and each line of the output has a mark before it, so that none
-// can be taken for one of ours.
+// An Output is the last output of a program that failed, as an error that stands behind another:
+// fmt.Errorf("%w%w", err, Output(tail)). Its text begins with a newline, and each line of the
+// output has a mark before it, so that none can be taken for one of ours.
 type Output string //nolint:errname // it is a text that joins errors
 
 // Error returns the output, each line through [Text]; of one without a word, "".

@@ -48,8 +48,8 @@ const (
 	long       // to the next space or quote
 )
 
-// Add registers values, and the forms that encoders make of them. It is for moments when a secret comes into the
-// program: a login, a plan's reference.
+// Add registers values, and the forms that encoders make of them. It is for moments when a secret
+// comes into the program: a login, a plan's reference.
 func (s *Secrets) Add(values ...string) {
 	if s == nil {
 		return
@@ -138,12 +138,13 @@ func wordShaped(v string) bool {
 	return letters == 0 || digits == 0
 }
 
-// Redact returns text with every secret replaced by [Redacted]. It allocates only where there is one.
+// Redact returns text with every secret replaced by [Redacted]. It allocates only where there is
+// one.
 func (s *Secrets) Redact(text string) string { return s.redact(text, true) }
 
-// JSON is [JSON] of b with every secret replaced that is recognized wherever it stands. Those that could be words of
-// ours stay, because a stored value that was replaced cannot be read again: redact text of others before it is
-// encoded.
+// JSON is [JSON] of b with every secret replaced that is recognized wherever it stands. Those that
+// could be words of ours stay, because a stored value that was replaced cannot be read again:
+// redact text of others before it is encoded.
 func (s *Secrets) JSON(b []byte) []byte {
 	b = JSON(b)
 	if s == nil {
@@ -156,8 +157,9 @@ func (s *Secrets) JSON(b []byte) []byte {
 	return b
 }
 
-// Label returns the text of a label with every secret replaced that is recognized wherever it stands. Those that
-// could be words of ours stay: a password such as "postgres" is also the name of a database.
+// Label returns the text of a label with every secret replaced that is recognized wherever it
+// stands. Those that could be words of ours stay: a password such as "postgres" is also the name of
+// a database.
 func (s *Secrets) Label(text string) string { return s.redact(text, false) }
 
 // Text is [Text] of s after redaction.
@@ -213,13 +215,15 @@ func (s *Secrets) match(text string, i int, words bool) (end int) {
 	return s.cutOff(text, i, lengths)
 }
 
-// cutOff is match for a secret whose end an [Excerpt] has cut off: a text that begins like one and goes on to the
-// mark in one word.
+// cutOff is match for a secret whose end an [Excerpt] has cut off: a text that begins like one and
+// goes on to the mark in one word.
 func (s *Secrets) cutOff(text string, i int, lengths uint64) int {
 	if lengths == 0 {
 		return 0
 	}
-	stop := strings.IndexFunc(text[i:min(len(text), i+head+len(cut))], func(r rune) bool { return r == '…' || unicode.IsSpace(r) || r == '"' })
+	stop := strings.IndexFunc(text[i:min(len(text), i+head+len(cut))], func(r rune) bool {
+		return r == '…' || unicode.IsSpace(r) || r == '"'
+	})
 	if stop > shortest && strings.HasPrefix(text[i+stop:], cut) {
 		return i + stop
 	}

@@ -15,7 +15,9 @@ import (
 
 func TestSecretsAreRedactedByValue(t *testing.T) {
 	var s Secrets
-	token, dsn, long := "9xk3mq7w5t1z8r6y4u2i0p9o7a", "postgres://plimsoll:s3cr3t-Pa55@db:5432/x", "eyJ"+strings.Repeat("hbGciOiJSUzI1", 20)
+	token := "9xk3mq7w5t1z8r6y4u2i0p9o7a"
+	dsn := "postgres://plimsoll:s3cr3t-Pa55@db:5432/x"
+	long := "eyJ" + strings.Repeat("hbGciOiJSUzI1", 20)
 	password := `Pass "word" & <1>/é`
 	s.Add(token, dsn, "s3cr3t-Pa55", long, password, "postgres", "20260102", "ab")
 	for _, tt := range []struct{ in, want string }{
@@ -43,7 +45,9 @@ func TestSecretsAreRedactedByValue(t *testing.T) {
 	if got := s.Text("\x1b" + token); got != `\x1b[redacted]` {
 		t.Errorf("got %q", got)
 	}
-	if n := testing.AllocsPerRun(10, func() { s.Redact("reply: status 500 api.post.error (5xx)") }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() {
+		s.Redact("reply: status 500 api.post.error (5xx)")
+	}); n != 0 {
 		t.Errorf("text without a secret costs %v allocations", n)
 	}
 }
@@ -67,7 +71,11 @@ func TestNoSecretsChangeNothing(t *testing.T) {
 func TestWordsStayInEncodedValues(t *testing.T) {
 	var s Secrets
 	s.Add("mysql", "sealed", `tok"en-0123456789`)
-	b, err := json.Marshal(map[string]string{"engine": "mysql", "state": "sealed", "text": `echo tok"en-0123456789`})
+	b, err := json.Marshal(map[string]string{
+		"engine": "mysql",
+		"state":  "sealed",
+		"text":   `echo tok"en-0123456789`,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,8 +73,8 @@ func harmful(r rune, n int, lines bool) bool {
 // mostID is the longest identifier that is shown, in bytes.
 const mostID = 120
 
-// ID returns s if it is an identifier, 1 to 120 characters of A-Z, a-z, 0-9, '.', '_' and '-', and otherwise a note
-// of how long the text was that stood in its place. The empty string stays empty.
+// ID returns s if it is an identifier, 1 to 120 characters of A-Z, a-z, 0-9, '.', '_' and '-', and
+// otherwise a note of how long the text was that stood in its place. The empty string stays empty.
 func ID(s string) string {
 	if s == "" {
 		return s
@@ -87,8 +87,8 @@ func ID(s string) string {
 	return s
 }
 
-// Excerpt is [Text] of at most the first most bytes of s, with "…" for the rest. Redact first: half a secret is not
-// recognized, but for one that is cut at the "…".
+// Excerpt is [Text] of at most the first most bytes of s, with "…" for the rest. Redact first: half
+// a secret is not recognized, but for one that is cut at the "…".
 func Excerpt(s string, most int) string {
 	if len(s) <= most {
 		return Text(s)
@@ -110,8 +110,8 @@ func Cut(s string, most int) string {
 // cut stands where text was left out.
 const cut = "…"
 
-// JSON returns encoded JSON without control and format characters: they can stand in strings alone, and there they
-// are escaped as \u202e or a pair of those. The values are the same.
+// JSON returns encoded JSON without control and format characters: they can stand in strings alone,
+// and there they are escaped as \u202e or a pair of those. The values are the same.
 func JSON(b []byte) []byte {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])

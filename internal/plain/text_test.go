@@ -30,7 +30,9 @@ func TestControlCharactersAreQuoted(t *testing.T) {
 			t.Errorf("%q became %q", same, got)
 		}
 	}
-	if n := testing.AllocsPerRun(10, func() { Text("reply: status 500 api.post.error (5xx) · 3 µs") }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() {
+		Text("reply: status 500 api.post.error (5xx) · 3 µs")
+	}); n != 0 {
 		t.Errorf("text that is plain costs %v allocations", n)
 	}
 }
@@ -54,7 +56,13 @@ func TestAnIdentifierIsOneOrIsNotShown(t *testing.T) {
 }
 
 func TestExcerptEndsBetweenCharacters(t *testing.T) {
-	for in, want := range map[string]string{"abc": "abc", "abcd": "abcd", "abcde": "abcd…", "abcé": "abc…", "\n\n\n\n\n": `\n\n\n\n…`} {
+	for in, want := range map[string]string{
+		"abc":        "abc",
+		"abcd":       "abcd",
+		"abcde":      "abcd…",
+		"abcé":       "abc…",
+		"\n\n\n\n\n": `\n\n\n\n…`,
+	} {
 		if got := Excerpt(in, 4); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
@@ -110,11 +118,14 @@ func TestJSONKeepsItsValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := JSON(b)
-	if i := strings.IndexFunc(string(out), func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }); i >= 0 {
+	if i := strings.IndexFunc(string(out), func(r rune) bool {
+		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	}); i >= 0 {
 		t.Errorf("a control character is left at %d of %q", i, out)
 	}
 	var back map[string]string
-	if err := json.Unmarshal(out, &back); err != nil || back["a\u202e"] != in["a\u202e"] || back["b"] != in["b"] {
+	if err := json.Unmarshal(out, &back); err != nil || back["a\u202e"] != in["a\u202e"] ||
+		back["b"] != in["b"] {
 		t.Errorf("%v, %q", err, back)
 	}
 	if got := string(JSON([]byte("{\n \"a\": 1\n}\n"))); got != "{\n \"a\": 1\n}\n" {
@@ -145,7 +156,8 @@ func FuzzText(f *testing.F) {
 			t.Fatal(err)
 		}
 		var want, got string
-		if err := errors.Join(json.Unmarshal(b, &want), json.Unmarshal(JSON(b), &got)); err != nil || got != want {
+		if err := errors.Join(json.Unmarshal(b, &want), json.Unmarshal(JSON(b), &got)); err != nil ||
+			got != want {
 			t.Fatalf("%v: %q became %q", err, want, got)
 		}
 	})

@@ -12,13 +12,13 @@ const (
 	overlap  = 4 << 10 // of those, the part that a secret may reach into
 )
 
-// A LineWriter passes text on, line by line, after [Secrets.Redact] and [Lines]. The text after the last newline is held
-// back until its line ends or [LineWriter.Flush] is called, so that neither a secret nor a character is missed because it
-// came in two parts; a line of more than 1 MiB is passed on in parts. It is for text: bytes that are not UTF-8 arrive
-// quoted.
+// A LineWriter passes text on, line by line, after [Secrets.Redact] and [Lines]. The text after the
+// last newline is held back until its line ends or [LineWriter.Flush] is called, so that neither a
+// secret nor a character is missed because it came in two parts; a line of more than 1 MiB is
+// passed on in parts. It is for text: bytes that are not UTF-8 arrive quoted.
 //
-// It is safe for concurrent use; a line that is written in several parts may have lines of other writers
-// between them.
+// It is safe for concurrent use; a line that is written in several parts may have lines of other
+// writers between them.
 type LineWriter struct {
 	w       io.Writer
 	secrets *Secrets
@@ -27,7 +27,8 @@ type LineWriter struct {
 	held []byte
 }
 
-// NewLineWriter returns a writer to w that replaces the secrets, which may be added to and may be nil.
+// NewLineWriter returns a writer to w that replaces the secrets, which may be added to and may be
+// nil.
 func NewLineWriter(w io.Writer, secrets *Secrets) *LineWriter {
 	return &LineWriter{w: w, secrets: secrets}
 }

@@ -65,7 +65,8 @@ func Survivors(root string) map[int]string {
 			continue
 		}
 		for _, f := range []string{"cmdline", "environ"} {
-			if b, err := os.ReadFile(filepath.Join(d, f)); err == nil && bytes.Contains(b, []byte(root)) {
+			if b, err := os.ReadFile(filepath.Join(d, f)); err == nil &&
+				bytes.Contains(b, []byte(root)) {
 				line, _ := os.ReadFile(filepath.Join(d, "cmdline"))
 				out[pid] = string(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
 			}

@@ -10,8 +10,8 @@ type Test interface {
 	Skip(args ...any)
 }
 
-// SkipBudget skips a test of a budget of memory or allocations under the race detector. The test runs without it in
-// the same CI.
+// SkipBudget skips a test of a budget of memory or allocations under the race detector. The test
+// runs without it in the same CI.
 func SkipBudget(t Test) {
 	t.Helper()
 	if Enabled {

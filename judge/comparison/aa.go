@@ -59,15 +59,17 @@ func TestOf(endpoint string) string {
 
 // An Environment is the place of a measurement: only metrics of one environment have one noise.
 type Environment struct {
-	// Host is the digest of the host and of the cores of both sides, and HostText its readable name.
+	// Host is the digest of the host and of the cores of both sides, and HostText its readable
+	// name.
 	Host, HostText string
 	// Duet is true if the arms take turns, which changes the noise.
 	Duet bool
 }
 
-// Name returns the name of the environment for one test on one engine: a digest of the host and of the load. The load
-// is the part of the plan that sets the offered operations, their duration, the kind of target and the data. It
-// excludes the build, which changes from comparison to comparison, and seed, blocks, slices and margins.
+// Name returns the name of the environment for one test on one engine: a digest of the host and of
+// the load. The load is the part of the plan that sets the offered operations, their duration, the
+// kind of target and the data. It excludes the build, which changes from comparison to comparison,
+// and seed, blocks, slices and margins.
 func (e Environment) Name(p *plan.Plan, engine, test string) string {
 	text := e.Host + "\n" + test + "\n" + load(p, engine, test).String()
 	if e.Duet {
@@ -80,8 +82,13 @@ func (e Environment) Name(p *plan.Plan, engine, test string) string {
 // load returns the part of a plan that makes the load of one test on one engine.
 func load(p *plan.Plan, engine, test string) *plan.Plan {
 	q := &plan.Plan{Name: "load", Workload: p.Workload, Database: plan.Database{}}
-	q.Target = plan.Target{Driver: p.Target.Driver, Profile: p.Target.Profile, Instances: p.Target.Instances,
-		Topology: p.Target.Topology, Dataset: p.Target.Dataset}
+	q.Target = plan.Target{
+		Driver:    p.Target.Driver,
+		Profile:   p.Target.Profile,
+		Instances: p.Target.Instances,
+		Topology:  p.Target.Topology,
+		Dataset:   p.Target.Dataset,
+	}
 	if p.Target.Driver == plan.External {
 		q.Target.URL = baseURL(p)
 	}
@@ -91,7 +98,10 @@ func load(p *plan.Plan, engine, test string) *plan.Plan {
 	}
 	if p.Compare != nil {
 		if base, ok := p.Compare.Arm(plan.Base); ok && base.Deployment != nil {
-			q.Setup = []plan.SetupRow{{Name: "deployment", Value: fmt.Sprintf("%+v", *base.Deployment)}}
+			q.Setup = []plan.SetupRow{{
+				Name:  "deployment",
+				Value: fmt.Sprintf("%+v", *base.Deployment),
+			}}
 		}
 	}
 	together := p.Compare != nil && p.Compare.Combine
@@ -121,7 +131,10 @@ func baseURL(p *plan.Plan) plan.Addresses {
 
 // LoadText is the load of one test on one engine in the words of people.
 func LoadText(p *plan.Plan, engine, test string) string {
-	parts := []string{strings.TrimSpace(p.Target.Driver + " " + p.Target.Profile), p.Workload.Behavior}
+	parts := []string{
+		strings.TrimSpace(p.Target.Driver + " " + p.Target.Profile),
+		p.Workload.Behavior,
+	}
 	switch t := p.Target; {
 	case t.Topology != nil:
 		parts = append(parts, t.Topology.String())
@@ -144,14 +157,21 @@ func LoadText(p *plan.Plan, engine, test string) string {
 	return strings.Join(parts, ", ")
 }
 
-// AALines returns the lines of the registry that a comparison of a build with itself leaves: one for each arm,
-// database and endpoint whose differences are numbers with an interval.
-func AALines(c *record.Comparison, p *plan.Plan, arms []Judgement, env Environment, now time.Time) []record.AA {
+// AALines returns the lines of the registry that a comparison of a build with itself leaves: one
+// for each arm, database and endpoint whose differences are numbers with an interval.
+func AALines(
+	c *record.Comparison,
+	p *plan.Plan,
+	arms []Judgement,
+	env Environment,
+	now time.Time,
+) []record.AA {
 	env.Duet = c.InTurns()
 	var out []record.AA
 	for _, j := range arms {
 		for _, r := range j.Verdict.Results {
-			if !r.HasInterval() || r.Censored() || math.IsNaN(r.SD) || math.IsInf(r.Lo, 0) || math.IsInf(r.Hi, 0) {
+			if !r.HasInterval() || r.Censored() || math.IsNaN(r.SD) || math.IsInf(r.Lo, 0) ||
+				math.IsInf(r.Hi, 0) {
 				continue
 			}
 			test := TestOf(r.Name)
@@ -159,17 +179,34 @@ func AALines(c *record.Comparison, p *plan.Plan, arms []Judgement, env Environme
 			if env.Duet {
 				load += ", duet"
 			}
-			out = append(out, record.AA{Comparison: c.ID, At: now, Tool: c.Tool, Environment: env.Name(p, j.Engine, test),
-				Host: env.HostText, Load: load,
-				Engine: j.Engine, Test: test, Arm: j.Arm, Metric: r.Name, Unit: r.Unit, Absolute: r.Absolute, Pairs: r.N, SD: r.SD,
-				Effect: r.Effect, Lo: r.Lo, Hi: r.Hi, Alpha: r.Alpha, Kind: string(r.Kind)})
+			out = append(out, record.AA{
+				Comparison:  c.ID,
+				At:          now,
+				Tool:        c.Tool,
+				Environment: env.Name(p, j.Engine, test),
+				Host:        env.HostText,
+				Load:        load,
+				Engine:      j.Engine,
+				Test:        test,
+				Arm:         j.Arm,
+				Metric:      r.Name,
+				Unit:        r.Unit,
+				Absolute:    r.Absolute,
+				Pairs:       r.N,
+				SD:          r.SD,
+				Effect:      r.Effect,
+				Lo:          r.Lo,
+				Hi:          r.Hi,
+				Alpha:       r.Alpha,
+				Kind:        string(r.Kind),
+			})
 		}
 	}
 	return out
 }
 
-// Pool makes the noise floors of the registry's lines: one for each environment, database and metric, in that order.
-// The standard deviations are pooled by their degrees of freedom.
+// Pool makes the noise floors of the registry's lines: one for each environment, database and
+// metric, in that order. The standard deviations are pooled by their degrees of freedom.
 func Pool(lines []record.AA) []record.Noise {
 	type key struct{ environment, engine, test, metric string }
 	at := map[key]int{}
@@ -183,12 +220,20 @@ func Pool(lines []record.AA) []record.Noise {
 		if !ok {
 			i = len(out)
 			at[k] = i
-			out = append(out, record.Noise{Environment: l.Environment, Engine: l.Engine, Test: l.Test, Metric: l.Metric})
+			out = append(out, record.Noise{
+				Environment: l.Environment,
+				Engine:      l.Engine,
+				Test:        l.Test,
+				Metric:      l.Metric,
+			})
 			squares, freedom = append(squares, 0), append(freedom, 0)
 			comparisons[k] = map[string]bool{}
 		}
 		n := &out[i]
-		n.Host, n.Load, n.Unit, n.Absolute = l.Host, l.Load, l.Unit, l.Absolute
+		n.Host = l.Host
+		n.Load = l.Load
+		n.Unit = l.Unit
+		n.Absolute = l.Absolute
 		comparisons[k][l.Comparison] = true
 		n.Comparisons = len(comparisons[k])
 		n.Pairs += l.Pairs
@@ -203,7 +248,11 @@ func Pool(lines []record.AA) []record.Noise {
 		out[i].SD = math.Sqrt(squares[i] / float64(freedom[i]))
 	}
 	slices.SortStableFunc(out, func(a, b record.Noise) int {
-		return cmp.Or(cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Engine, b.Engine), cmp.Compare(a.Test, b.Test))
+		return cmp.Or(
+			cmp.Compare(a.Environment, b.Environment),
+			cmp.Compare(a.Engine, b.Engine),
+			cmp.Compare(a.Test, b.Test),
+		)
 	})
 	return out
 }
@@ -219,7 +268,9 @@ func NoiseOf(all []record.Noise, p *plan.Plan, env Environment) []record.Noise {
 			name := env.Name(p, e, test)
 			find := func(engine func(string) bool) int {
 				return slices.IndexFunc(all, func(n record.Noise) bool {
-					return n.Environment == name && engine(n.Engine) && n.Test == test && n.Metric == ep.Name && n.Absolute == ep.Absolute
+					return n.Environment == name && engine(n.Engine) && n.Test == test &&
+						n.Metric == ep.Name &&
+						n.Absolute == ep.Absolute
 				})
 			}
 			i := find(func(engine string) bool { return engine == e })
@@ -252,8 +303,18 @@ func Foresee(p *plan.Plan, b *record.Before) []record.Expected {
 	var out []record.Expected
 	for _, e := range Engines(p) {
 		for _, ep := range p.Endpoints() {
-			x := record.Expected{Engine: e, Metric: ep.Name, Unit: ep.Unit, Absolute: ep.Absolute, Margin: ep.Margin, Blocks: at.Blocks, Alpha: at.Alpha}
-			i := slices.IndexFunc(b.Noise, func(n record.Noise) bool { return n.Engine == e && n.Metric == ep.Name })
+			x := record.Expected{
+				Engine:   e,
+				Metric:   ep.Name,
+				Unit:     ep.Unit,
+				Absolute: ep.Absolute,
+				Margin:   ep.Margin,
+				Blocks:   at.Blocks,
+				Alpha:    at.Alpha,
+			}
+			i := slices.IndexFunc(b.Noise, func(n record.Noise) bool {
+				return n.Engine == e && n.Metric == ep.Name
+			})
 			switch {
 			case i >= 0:
 				if x.RunSD = b.Noise[i].RunSD(); x.RunSD == 0 {

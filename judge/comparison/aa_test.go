@@ -32,7 +32,9 @@ func TestTwins(t *testing.T) {
 	if p.Digest() != before {
 		t.Error("the plan was changed")
 	}
-	if len(q.Compare.Arms) != 2 || q.Compare.Arms[0].Name != plan.Base || q.Compare.Arms[1].Name != Copy || fmt.Sprint(q.Compare.Arms[1].Args) != "[-b]" {
+	if len(q.Compare.Arms) != 2 || q.Compare.Arms[0].Name != plan.Base ||
+		q.Compare.Arms[1].Name != Copy ||
+		fmt.Sprint(q.Compare.Arms[1].Args) != "[-b]" {
 		t.Errorf("arms %+v", q.Compare.Arms)
 	}
 	if again := parsed(t, q.String()); again.Digest() != q.Digest() || again.Digest() == before {
@@ -71,13 +73,15 @@ func TestEnvironment(t *testing.T) {
 	p := parsed(t, aaPlan)
 	full := *p
 	full.Target.Profile = "full"
-	if env.Name(&full, "postgresql", BoundedTest) == base || LoadText(&full, "postgresql", BoundedTest) == LoadText(p, "postgresql", BoundedTest) {
+	if env.Name(&full, "postgresql", BoundedTest) == base ||
+		LoadText(&full, "postgresql", BoundedTest) == LoadText(p, "postgresql", BoundedTest) {
 		t.Error("a profile of the driver with other parts is the same environment")
 	}
 	for _, to := range []plan.Topology{{Apps: 1, Proxy: plan.ProxyNginx}, {Apps: 1, Replicas: 1}} {
 		around := *p
 		around.Target.Topology = &to
-		if env.Name(&around, "postgresql", BoundedTest) == base || LoadText(&around, "postgresql", BoundedTest) == LoadText(p, "postgresql", BoundedTest) {
+		if env.Name(&around, "postgresql", BoundedTest) == base ||
+			LoadText(&around, "postgresql", BoundedTest) == LoadText(p, "postgresql", BoundedTest) {
 			t.Errorf("%v around the server is the same environment", &to)
 		}
 	}
@@ -88,7 +92,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A build and itself are at one address, so that they neither take turns elsewhere nor exchange addresses.
+// A build and itself are at one address, so that they neither take turns elsewhere nor exchange
+// addresses.
 func TestTwinsElsewhere(t *testing.T) {
 	p, err := (plan.Known{Drivers: []string{plan.External}}).Parse([]byte(`name: n
 target: {driver: external, install: [x]}
@@ -106,7 +111,8 @@ compare:
 		t.Fatalf("the plan is no duet: %s", why)
 	}
 	q := Twins(p)
-	if duet, why := q.Duet(); duet || !strings.Contains(why, "base and copy are both at") || q.Compare.Swap {
+	if duet, why := q.Duet(); duet || !strings.Contains(why, "base and copy are both at") ||
+		q.Compare.Swap {
 		t.Errorf("duet %t (%s), swap %t", duet, why, q.Compare.Swap)
 	}
 }
@@ -121,13 +127,33 @@ func TestAALinesAndPool(t *testing.T) {
 	for i := range comparisons {
 		var pairs []verdict.Pair
 		for b := 1; b <= 6; b++ {
-			pairs = append(pairs, verdict.Pair{Block: b, Base: 500 * math.Exp(runSD*rng.NormFloat64()), New: 500 * math.Exp(runSD*rng.NormFloat64())})
+			pairs = append(pairs, verdict.Pair{
+				Block: b,
+				Base:  500 * math.Exp(runSD*rng.NormFloat64()),
+				New:   500 * math.Exp(runSD*rng.NormFloat64()),
+			})
 		}
-		few := verdict.Judge(plan.Endpoint{Name: "p99(op)", Better: plan.Lower, Margin: 0.1}, pairs[:2], verdict.Options{})
-		r := verdict.Judge(plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}, pairs, verdict.Fixed(6))
+		few := verdict.Judge(plan.Endpoint{
+			Name:   "p99(op)",
+			Better: plan.Lower,
+			Margin: 0.1,
+		}, pairs[:2], verdict.Options{})
+		r := verdict.Judge(plan.Endpoint{
+			Name:   "capacity",
+			Better: plan.Higher,
+			Margin: 0.05,
+			Unit:   "users",
+		}, pairs, verdict.Fixed(6))
 		c := &record.Comparison{ID: fmt.Sprintf("c%d", i), Tool: "v1"}
-		got := AALines(c, p, []Judgement{{Engine: "mysql", Arm: Copy, Verdict: verdict.Combine("mysql", []verdict.Result{r, few})}}, env, time.Unix(int64(i), 0))
-		if len(got) != 1 || got[0].Metric != "capacity" || got[0].Pairs != 6 || got[0].Test != UnboundedTest || got[0].Kind != string(r.Kind) || got[0].Host != "a host" {
+		got := AALines(c, p, []Judgement{{
+			Engine:  "mysql",
+			Arm:     Copy,
+			Verdict: verdict.Combine("mysql", []verdict.Result{r, few}),
+		}}, env, time.Unix(int64(i), 0))
+		if len(got) != 1 || got[0].Metric != "capacity" || got[0].Pairs != 6 ||
+			got[0].Test != UnboundedTest ||
+			got[0].Kind != string(r.Kind) ||
+			got[0].Host != "a host" {
 			t.Fatalf("%+v", got)
 		}
 		got[0].Kind = "same" // one or two of forty are false by chance
@@ -135,7 +161,9 @@ func TestAALinesAndPool(t *testing.T) {
 	}
 	lines[3].Kind = "worse"
 	noise := Pool(lines)
-	if len(noise) != 1 || noise[0].Comparisons != comparisons || noise[0].Pairs != 6*comparisons || noise[0].Lines != comparisons || noise[0].False != 1 {
+	if len(noise) != 1 || noise[0].Comparisons != comparisons || noise[0].Pairs != 6*comparisons ||
+		noise[0].Lines != comparisons ||
+		noise[0].False != 1 {
 		t.Fatalf("%+v", noise)
 	}
 	if sd := noise[0].RunSD(); math.Abs(sd-runSD) > 0.003 { // 200 degrees of freedom: 5 %
@@ -147,7 +175,13 @@ func TestAALinesAndPool(t *testing.T) {
 	if got := NoiseOf(noise, p, Environment{Host: "other"}); len(got) != 0 {
 		t.Errorf("another host's noise was taken: %+v", got)
 	}
-	two := Pool([]record.AA{{Environment: "e", Metric: "m", Comparison: "a", Pairs: 3, SD: 0.01}, {Environment: "e", Metric: "m", Comparison: "b", Pairs: 11, SD: 0.05}})
+	two := Pool([]record.AA{{
+		Environment: "e",
+		Metric:      "m",
+		Comparison:  "a",
+		Pairs:       3,
+		SD:          0.01,
+	}, {Environment: "e", Metric: "m", Comparison: "b", Pairs: 11, SD: 0.05}})
 	if want := math.Sqrt((2*0.0001 + 10*0.0025) / 12); math.Abs(two[0].SD-want) > 1e-12 {
 		t.Errorf("pooled %v, want %v", two[0].SD, want)
 	}
@@ -173,8 +207,17 @@ compare: {arms: `+arms+`, combine: true, blocks: 6}
 			for b := 1; b <= 6; b++ {
 				pairs = append(pairs, verdict.Pair{Block: b, Base: 500, New: 500 + 5*float64(b%3)})
 			}
-			r := verdict.Judge(plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}, pairs, verdict.Fixed(6))
-			return AALines(&record.Comparison{ID: "c"}, twins, []Judgement{{Engine: engine, Arm: Copy, Verdict: verdict.Combine("", []verdict.Result{r})}}, env, time.Unix(1, 0))
+			r := verdict.Judge(plan.Endpoint{
+				Name:   "capacity",
+				Better: plan.Higher,
+				Margin: 0.05,
+				Unit:   "users",
+			}, pairs, verdict.Fixed(6))
+			return AALines(&record.Comparison{ID: "c"}, twins, []Judgement{{
+				Engine:  engine,
+				Arm:     Copy,
+				Verdict: verdict.Combine("", []verdict.Result{r}),
+			}}, env, time.Unix(1, 0))
 		}
 		noise := NoiseOf(Pool(lines(Engines(twins)[0])), p, env)
 		if len(noise) != 1 || noise[0].Engine != "" || noise[0].Metric != "capacity" {
@@ -200,16 +243,32 @@ compare: {arms: `+arms+`, combine: true, blocks: 6}
 func TestForesee(t *testing.T) {
 	p := parsed(t, aaPlan)
 	env := Environment{Host: "h"}
-	noise := []record.Noise{{Environment: env.Name(p, "mysql", UnboundedTest), Engine: "mysql", Test: UnboundedTest, Metric: "capacity", SD: 0.01 * math.Sqrt2},
-		{Environment: env.Name(p, "mysql", BoundedTest), Engine: "mysql", Test: BoundedTest, Metric: "errors", Absolute: true, SD: 0.02}}
+	noise := []record.Noise{{
+		Environment: env.Name(p, "mysql", UnboundedTest),
+		Engine:      "mysql",
+		Test:        UnboundedTest,
+		Metric:      "capacity",
+		SD:          0.01 * math.Sqrt2,
+	},
+		{
+			Environment: env.Name(p, "mysql", BoundedTest),
+			Engine:      "mysql",
+			Test:        BoundedTest,
+			Metric:      "errors",
+			Absolute:    true,
+			SD:          0.02,
+		}}
 	got := map[string]record.Expected{}
 	for _, x := range Foresee(p, &record.Before{Noise: NoiseOf(noise, p, env)}) {
 		got[x.Engine+" "+x.Metric] = x
 	}
-	if x := got["mysql capacity"]; x.Assumed || math.Abs(x.RunSD-0.01) > 1e-12 || math.Abs(x.MDE-0.0202) > 0.001 || x.Needed != 6 {
+	if x := got["mysql capacity"]; x.Assumed || math.Abs(x.RunSD-0.01) > 1e-12 ||
+		math.Abs(x.MDE-0.0202) > 0.001 ||
+		x.Needed != 6 {
 		t.Errorf("measured: %+v; the study's table says 2.0 %% at six pairs and run sd 1 %%", x)
 	}
-	if x := got["postgresql capacity"]; !x.Assumed || x.RunSD != 0.02 || math.Abs(x.MDE-0.0414) > 0.001 {
+	if x := got["postgresql capacity"]; !x.Assumed || x.RunSD != 0.02 ||
+		math.Abs(x.MDE-0.0414) > 0.001 {
 		t.Errorf("assumed: %+v; the study's table says 4.1 %% at six pairs and run sd 2 %%", x)
 	}
 	if x, ok := got["mysql errors"]; !ok || math.Abs(x.MDE-stats.MDE(0.02, 6, 0.05)) > 1e-12 {
@@ -225,7 +284,8 @@ func TestForesee(t *testing.T) {
 		}
 	}
 	looks := parsed(t, strings.Replace(aaPlan, "blocks: 6", "looks: [6, 9, 12]", 1))
-	if x := Foresee(looks, new(record.Before))[0]; x.Blocks != 12 || x.Alpha != 0.0221 || !(x.MDE > 0.02 && x.MDE < 0.04) {
+	if x := Foresee(looks, new(record.Before))[0]; x.Blocks != 12 || x.Alpha != 0.0221 ||
+		!(x.MDE > 0.02 && x.MDE < 0.04) {
 		t.Errorf("looks: %+v", x)
 	}
 	few := parsed(t, strings.Replace(aaPlan, "blocks: 6", "blocks: 4", 1))

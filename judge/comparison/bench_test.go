@@ -27,8 +27,9 @@ type bench struct {
 	cause    record.Cause // of the runs that are not valid
 	// targetToo: with a red gate of the target
 	targetToo bool
-	extra     func(c record.ComparisonRun, second int) []*measure.Window // further operations, sorted by name; nil for none
-	turns     *record.Duet                                               // of all runs
+	// further operations, sorted by name; nil for none
+	extra func(c record.ComparisonRun, second int) []*measure.Window
+	turns *record.Duet // of all runs
 }
 
 func newBench(t *testing.T) *bench {
@@ -46,12 +47,24 @@ func (b *bench) run(c record.ComparisonRun) record.ComparisonRun {
 	if f, ok := b.capacity[c.Arm+c.Engine]; ok {
 		factor = f
 	}
-	capacity := &record.Capacity{Kind: record.Estimate, Users: 500 * factor * math.Exp(0.01*b.rng.NormFloat64())}
-	if b.unstable[key] {
-		*capacity = record.Capacity{Kind: record.Unstable, Reached: 500, Held: 300, Why: "two levels"}
+	capacity := &record.Capacity{
+		Kind:  record.Estimate,
+		Users: 500 * factor * math.Exp(0.01*b.rng.NormFloat64()),
 	}
-	w, err := record.Create(filepath.Join(b.dir, id), record.Manifest{ID: id, Capacity: capacity, Duet: b.turns,
-		Phases: []record.Phase{{Name: "measure", From: 0, To: benchSeconds * time.Second}}})
+	if b.unstable[key] {
+		*capacity = record.Capacity{
+			Kind:    record.Unstable,
+			Reached: 500,
+			Held:    300,
+			Why:     "two levels",
+		}
+	}
+	w, err := record.Create(filepath.Join(b.dir, id), record.Manifest{
+		ID:       id,
+		Capacity: capacity,
+		Duet:     b.turns,
+		Phases:   []record.Phase{{Name: "measure", From: 0, To: benchSeconds * time.Second}},
+	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -78,13 +91,15 @@ func (b *bench) run(c record.ComparisonRun) record.ComparisonRun {
 		b.t.Fatal(err)
 	}
 	if !c.Valid {
-		c.Cause, c.Disturbed, c.TargetToo = b.cause, b.cause == record.ByHost, b.targetToo
+		c.Cause = b.cause
+		c.Disturbed = b.cause == record.ByHost
+		c.TargetToo = b.targetToo
 	}
 	return c
 }
 
-// void makes runs of an arm on an engine invalid in these blocks, the second one too of a block that
-// is listed twice.
+// void makes runs of an arm on an engine invalid in these blocks, the second one too of a block
+// that is listed twice.
 func (b *bench) void(arm, engine string, blocks ...int) {
 	times := map[int]int{}
 	for _, block := range blocks {
@@ -101,7 +116,9 @@ func opsOf(name string, took time.Duration, n int) *measure.Window {
 	return w
 }
 
-func (b *bench) load(id string) (*record.Run, error) { return record.Open(filepath.Join(b.dir, id)) }
+func (b *bench) load(id string) (*record.Run, error) {
+	return record.Open(filepath.Join(b.dir, id))
+}
 
 // judge judges a comparison by the bench's plan.
 func (b *bench) judge(c *record.Comparison, readers ...Reader) (arms, databases []Judgement) {
@@ -118,8 +135,17 @@ func (b *bench) compare(repeats int) *record.Comparison {
 func (b *bench) compareBy(p *plan.Plan, repeats int) *record.Comparison {
 	b.t.Helper()
 	c := &record.Comparison{
-		ID: "c", Name: p.Name, Tool: "v1", Build: "sha256:b", Plan: p.String(), PlanDigest: p.Digest(),
-		State: record.Sealed, Arms: ArmNames(p), Engines: Engines(p), Blocks: p.Compare.Blocks, Mode: plan.ModeSequence,
+		ID:         "c",
+		Name:       p.Name,
+		Tool:       "v1",
+		Build:      "sha256:b",
+		Plan:       p.String(),
+		PlanDigest: p.Digest(),
+		State:      record.Sealed,
+		Arms:       ArmNames(p),
+		Engines:    Engines(p),
+		Blocks:     p.Compare.Blocks,
+		Mode:       plan.ModeSequence,
 	}
 	var void []int
 	for block := 1; block <= c.Blocks; block++ {

@@ -124,27 +124,57 @@ func clockwork(cost string, pairs []numbersPair) (arms [2]armClockwork, deferred
 func duetLacks(role string, arms [2]armClockwork, deferredError float64, label [2]string) string {
 	for i, a := range arms {
 		if a.byClock > mostByClock {
-			return fmt.Sprintf("pauses added %.0f %% of the CPU time of %s of %s, which follows the clock and not the load "+
-				"(at most %.0f %%); write mode: sequence", 100*a.byClock, role, label[i], 100*mostByClock)
+			return fmt.Sprintf(
+				"pauses added %.0f %% of the CPU time of %s of %s, which follows the clock and not the load "+
+					"(at most %.0f %%); write mode: sequence",
+				100*a.byClock,
+				role,
+				label[i],
+				100*mostByClock,
+			)
 		}
 	}
-	if math.Abs(arms[1].deferred-arms[0].deferred) > max(mostDeferred, certainDeferred*deferredError) {
-		return fmt.Sprintf("%.0f %% of the CPU time of %s of %s and %.0f %% of %s is work put off until after a pause, "+
-			"where it is done at a stretch (at most %.0f %% of difference); write mode: sequence",
-			100*arms[0].deferred, role, label[0], 100*arms[1].deferred, label[1], 100*mostDeferred)
+	if math.Abs(
+		arms[1].deferred-arms[0].deferred,
+	) > max(
+		mostDeferred,
+		certainDeferred*deferredError,
+	) {
+		return fmt.Sprintf(
+			"%.0f %% of the CPU time of %s of %s and %.0f %% of %s is work put off until after a pause, "+
+				"where it is done at a stretch (at most %.0f %% of difference); write mode: sequence",
+			100*arms[0].deferred,
+			role,
+			label[0],
+			100*arms[1].deferred,
+			label[1],
+			100*mostDeferred,
+		)
 	}
 	se := math.Sqrt(arms[0].variance + arms[1].variance)
 	if math.Abs(arms[1].growth-arms[0].growth) > max(mostGrowth, certainGrowth*se) {
-		return fmt.Sprintf("the CPU time of %s in a turn grows with the pause before it, by %.0f %% in %s and %.0f %% in %s "+
-			"(at most %.0f %% of difference); write mode: sequence",
-			role, 100*arms[0].growth, label[0], 100*arms[1].growth, label[1], 100*mostGrowth)
+		return fmt.Sprintf(
+			"the CPU time of %s in a turn grows with the pause before it, by %.0f %% in %s and %.0f %% in %s "+
+				"(at most %.0f %% of difference); write mode: sequence",
+			role,
+			100*arms[0].growth,
+			label[0],
+			100*arms[1].growth,
+			label[1],
+			100*mostGrowth,
+		)
 	}
 	return ""
 }
 
 // judgeClockwork sets the shares that were taken out of the costs of each arm, and withholds a
 // difference that a duet cannot give.
-func judgeClockwork(r verdict.Result, pairs []numbersPair, label [2]string, opt verdict.Options) verdict.Result {
+func judgeClockwork(
+	r verdict.Result,
+	pairs []numbersPair,
+	label [2]string,
+	opt verdict.Options,
+) verdict.Result {
 	arms, se := clockwork(r.Name, pairs)
 	if why := duetLacks(r.Of, arms, se, label); why != "" {
 		return verdict.Unknown(r.Endpoint, why, opt)

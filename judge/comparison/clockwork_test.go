@@ -58,7 +58,14 @@ func (c clocked) duet(rng *rand.Rand, noise float64) (w Clockwork, ops float64) 
 	for i := range parts {
 		x := 1e-5 * rng.ExpFloat64()
 		if !c.lazy {
-			x += cmp.Or(c.idle, 1) * c.tick * c.ticks(phase, idle*float64(i)/parts, idle*float64(i+1)/parts)
+			x += cmp.Or(
+				c.idle,
+				1,
+			) * c.tick * c.ticks(
+				phase,
+				idle*float64(i)/parts,
+				idle*float64(i+1)/parts,
+			)
 		}
 		sum, squares = sum+x, squares+x*x
 	}
@@ -82,7 +89,14 @@ func (c clocked) duet(rng *rand.Rand, noise float64) (w Clockwork, ops float64) 
 }
 
 // turn is one slice: the pause since the last, its backlog, and the operations.
-func (c clocked) turn(w *Clockwork, ops *float64, rng *rand.Rand, phase float64, now, last *float64, due []float64) []float64 {
+func (c clocked) turn(
+	w *Clockwork,
+	ops *float64,
+	rng *rand.Rand,
+	phase float64,
+	now, last *float64,
+	due []float64,
+) []float64 {
 	missed := c.ticks(phase, *last, *now)
 	if c.drops || c.lazy {
 		missed = min(missed, 1)
@@ -104,9 +118,15 @@ func (c clocked) turn(w *Clockwork, ops *float64, rng *rand.Rand, phase float64,
 	for len(due) > 0 && due[0] <= end {
 		inTurn, due = inTurn+c.later, due[1:]
 	}
-	x, y, t := *now-*last, inTurn/simSlice, &w.Turns
-	t.N, t.Pause, t.PauseSquares = t.N+1, t.Pause+x, t.PauseSquares+x*x
-	t.Cores, t.CoresSquares, t.Product = t.Cores+y, t.CoresSquares+y*y, t.Product+x*y
+	x := *now - *last
+	y := inTurn / simSlice
+	t := &w.Turns
+	t.N = t.N + 1
+	t.Pause = t.Pause + x
+	t.PauseSquares = t.PauseSquares + x*x
+	t.Cores = t.Cores + y
+	t.CoresSquares = t.CoresSquares + y*y
+	t.Product = t.Product + x*y
 	w.Paused, w.Covered = w.Paused+*now-*last, w.Covered+*now-*last
 	w.Backlog, w.Used = w.Backlog+backlog, w.Used+backlog+inTurn
 	*ops += n
@@ -114,8 +134,9 @@ func (c clocked) turn(w *Clockwork, ops *float64, rng *rand.Rand, phase float64,
 	return due
 }
 
-// TestClockwork compares servers whose work follows the clock with one whose work does not, in duets of four: the bias
-// is a tenth of the effect at most and nine of ten intervals hold it, or the duet gives no cost.
+// TestClockwork compares servers whose work follows the clock with one whose work does not, in
+// duets of four: the bias is a tenth of the effect at most and nine of ten intervals hold it, or
+// the duet gives no cost.
 func TestClockwork(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -128,9 +149,21 @@ func TestClockwork(t *testing.T) {
 		{"2 ms each 0.1 s, dropped", clocked{period: 0.1, tick: 0.002, drops: true}, ""},
 		{"50 ms each 1.7 s, made up for", clocked{period: 1.7, tick: 0.05}, ""},
 		{"half a core", clocked{period: 0.1, tick: 0.05}, "follows the clock"},
-		{"20 ms each second, by the next operation", clocked{period: 1, tick: 0.02, lazy: true}, "grows with the pause"},
-		{"30 ms each second, 9 ms of them without load", clocked{period: 1, tick: 0.03, idle: 0.3}, "put off"},
-		{"1 ms each 0.1 s, 0.4 ms of it without load", clocked{period: 0.1, tick: 0.001, idle: 0.4}, "put off"},
+		{"20 ms each second, by the next operation", clocked{
+			period: 1,
+			tick:   0.02,
+			lazy:   true,
+		}, "grows with the pause"},
+		{"30 ms each second, 9 ms of them without load", clocked{
+			period: 1,
+			tick:   0.03,
+			idle:   0.3,
+		}, "put off"},
+		{"1 ms each 0.1 s, 0.4 ms of it without load", clocked{
+			period: 0.1,
+			tick:   0.001,
+			idle:   0.4,
+		}, "put off"},
 		{"none", clocked{}, ""},
 		{"0.2 ms after 5 ms", clocked{later: 0.0002, delay: 0.005}, ""},
 		{"0.2 ms after 0.3 s", clocked{later: 0.0002, delay: 0.3}, "put off"},
@@ -139,13 +172,18 @@ func TestClockwork(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, uint64(len(test.name))))
 			want := math.Log(test.cost() / clocked{}.cost())
 			const blocks, repeats = 6, 100
-			covered, mean, unfit := 0, 0.0, 0
+			covered := 0
+			mean := 0.0
+			unfit := 0
 			for range repeats {
 				var d []float64
 				var pairs []numbersPair
 				for range blocks {
 					p := numbersPair{base: (clocked{}).run(rng), fresh: test.run(rng)}
-					d = append(d, math.Log(p.fresh.Costs["cost(app)"].Value/p.base.Costs["cost(app)"].Value))
+					d = append(
+						d,
+						math.Log(p.fresh.Costs["cost(app)"].Value/p.base.Costs["cost(app)"].Value),
+					)
 					pairs = append(pairs, p)
 				}
 				arms, se := clockwork("cost(app)", pairs)
@@ -167,7 +205,13 @@ func TestClockwork(t *testing.T) {
 					t.Errorf("%d of %d comparisons are unfit", unfit, repeats)
 				}
 			case math.Abs(mean-want) > max(0.1*want, 0.001) || covered < repeats*9/10:
-				t.Errorf("mean %.4f, want %.4f; %d of %d intervals hold it", mean, want, covered, repeats)
+				t.Errorf(
+					"mean %.4f, want %.4f; %d of %d intervals hold it",
+					mean,
+					want,
+					covered,
+					repeats,
+				)
 			}
 		})
 	}
@@ -190,7 +234,8 @@ func (c clocked) run(rng *rand.Rand) Numbers {
 	return Numbers{Costs: map[string]SecondaryValue{"cost(app)": v}}
 }
 
-// TestClockworkOfNone corrects next to nothing where no work follows the clock, and adds no scatter.
+// TestClockworkOfNone corrects next to nothing where no work follows the clock, and adds no
+// scatter.
 func TestClockworkOfNone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	var before, after []float64
@@ -200,37 +245,61 @@ func TestClockworkOfNone(t *testing.T) {
 		if share > 0.002 || deferred > 0.002 {
 			t.Fatalf("%.4f by the clock, %.4f put off", share, deferred)
 		}
-		before, after = append(before, math.Log(w.Used/ops)), append(after, math.Log(w.Used*(1-share)/ops))
+		before, after = append(
+			before,
+			math.Log(w.Used/ops),
+		), append(
+			after,
+			math.Log(w.Used*(1-share)/ops),
+		)
 	}
 	x, y := sampleOf(t, before).SD(), sampleOf(t, after).SD()
 	if y*y > 1.05*x*x {
 		t.Errorf("the correction raises the variance from %.3g to %.3g", x*x, y*y)
 	}
-	if share, _ := (Clockwork{Used: 10, Paused: 30, Covered: 1, Backlog: 0.5, Idle: 0.02, Error: 0.01}).Shares(); math.Abs(share-0.06) > 1e-9 {
+	if share, _ := (Clockwork{
+		Used:    10,
+		Paused:  30,
+		Covered: 1,
+		Backlog: 0.5,
+		Idle:    0.02,
+		Error:   0.01,
+	}).Shares(); math.Abs(share-0.06) > 1e-9 {
 		t.Errorf("with few backlogs %.3f, want the idle rate alone", share)
 	}
 }
 
-// TestCostOfClockworkIsToldOrRefused keeps the correction of both arms with the result, and judges no cost that a duet
-// cannot give: the verdict is inconclusive, and names the remedy.
+// TestCostOfClockworkIsToldOrRefused keeps the correction of both arms with the result, and judges
+// no cost that a duet cannot give: the verdict is inconclusive, and names the remedy.
 func TestCostOfClockworkIsToldOrRefused(t *testing.T) {
 	b := newBench(t)
 	c := b.compare(0)
 	read := func(w Clockwork) verdict.Result {
 		arms, _ := b.judge(c, func(*record.Run) ([]SecondaryValue, error) {
-			v := SecondaryValue{Name: "cost(app)", Unit: "ms", Better: plan.Lower, Value: 2, Alone: true}
+			v := SecondaryValue{
+				Name:   "cost(app)",
+				Unit:   "ms",
+				Better: plan.Lower,
+				Value:  2,
+				Alone:  true,
+			}
 			w.Correct(&v, nil)
 			return []SecondaryValue{v}, nil
 		})
 		return resultOf(t, arms[0].Verdict, "cost(app)")
 	}
 	r := read(Clockwork{Used: 10, Paused: 30, Covered: 30, Backlog: 0.6, Idle: 0.02})
-	if r.Kind != verdict.Same || math.Abs(r.ByClock[0]-0.06) > 1e-9 || r.ByClock[0] != r.ByClock[1] || math.Abs(r.Base.Mean-1.88) > 1e-6 {
+	if r.Kind != verdict.Same || math.Abs(r.ByClock[0]-0.06) > 1e-9 ||
+		r.ByClock[0] != r.ByClock[1] ||
+		math.Abs(r.Base.Mean-1.88) > 1e-6 {
 		t.Errorf("%s, %v ms, %v by the clock", r.Kind, r.Base.Mean, r.ByClock)
 	}
 	known := Numbers{Costs: map[string]SecondaryValue{"cost(app)": {ByClock: 0.2}}}
 	if got := known.costsAlone().Costs["cost(app)"].ByClock; got != 0.2 {
-		t.Errorf("of a run that others disturbed, %v of the cost is known to follow the clock, want 0.2", got)
+		t.Errorf(
+			"of a run that others disturbed, %v of the cost is known to follow the clock, want 0.2",
+			got,
+		)
 	}
 	r = read(Clockwork{Used: 10, Paused: 30, Covered: 30, Backlog: 6, Idle: 0.2})
 	if r.Kind != verdict.Inconclusive || !strings.Contains(fmt.Sprint(r), "write mode: sequence") {

@@ -66,13 +66,18 @@ const benchSeconds = 6
 func TestTailNeedsOperations(t *testing.T) {
 	w := measure.NewWindow("post")
 	w.Response.RecordN(time.Millisecond, 400)
-	if v, n, why := latency(plan.Endpoint{Stat: "p99", Of: "post"}, func(string) *measure.Window { return w }); !math.IsNaN(v) || n != 400 || !strings.Contains(why, "too few") {
+	if v, n, why := latency(plan.Endpoint{
+		Stat: "p99",
+		Of:   "post",
+	}, func(string) *measure.Window {
+		return w
+	}); !math.IsNaN(v) || n != 400 || !strings.Contains(why, "too few") {
 		t.Errorf("p99 of %d operations is %v (%s)", n, v, why)
 	}
 }
 
-// An arm that delivers nothing does not count as an arm with too few deliveries to judge, even where the other is
-// one.
+// An arm that delivers nothing does not count as an arm with too few deliveries to judge, even
+// where the other is one.
 func TestOperationsThatOneArmLost(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -104,10 +109,18 @@ func TestOperationsThatOneArmLost(t *testing.T) {
 			const name = "p95(delivery)"
 			v := arms[0].Verdict
 			if v.Kind != tt.kind || arms[0].Skipped[name] != tt.skipped {
-				t.Errorf("%s, skipped %q; want %s, %q", v.Kind, arms[0].Skipped[name], tt.kind, tt.skipped)
+				t.Errorf(
+					"%s, skipped %q; want %s, %q",
+					v.Kind,
+					arms[0].Skipped[name],
+					tt.kind,
+					tt.skipped,
+				)
 			}
 			if tt.skipped != "" {
-				if slices.ContainsFunc(v.Results, func(r verdict.Result) bool { return r.Name == name }) {
+				if slices.ContainsFunc(v.Results, func(r verdict.Result) bool {
+					return r.Name == name
+				}) {
 					t.Error("judged")
 				}
 				return
@@ -120,12 +133,13 @@ func TestOperationsThatOneArmLost(t *testing.T) {
 	}
 }
 
-// TestSecondaryMetrics compares operations that are not primary endpoints: one is slower in the new arm, one is
-// only there.
+// TestSecondaryMetrics compares operations that are not primary endpoints: one is slower in the new
+// arm, one is only there.
 func TestSecondaryMetrics(t *testing.T) {
 	b := newBench(t)
 	b.extra = func(c record.ComparisonRun, s int) []*measure.Window {
-		read, rare := measure.NewWindow("read"), opsOf("rare", time.Second, 15) // p99(op) of both arms
+		// p99(op) of both arms
+		read, rare := measure.NewWindow("read"), opsOf("rare", time.Second, 15)
 		level := math.Exp(0.004 * b.rng.NormFloat64())
 		for i := range 400 {
 			d := level * (20 + float64(i%400)/80) * math.Exp(0.02*b.rng.NormFloat64())
@@ -147,28 +161,43 @@ func TestSecondaryMetrics(t *testing.T) {
 	c := b.compare(0)
 	arms, databases := b.judge(c)
 	f := arms[0].Secondary
-	if got, want := names(f.Worsened), []string{"mean(read)", "p50(read)"}; !slices.Equal(got, want) {
+	if got, want := names(f.Worsened), []string{"mean(read)", "p50(read)"}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("worsened %v, want %v: %+v", got, want, f)
 	}
 	for _, w := range f.Worsened {
-		if math.Abs(w.Effect-0.4) > 0.03 || math.Abs(w.Base-23.5) > 1.5 || w.N != 6 || w.BaseCalls != 2400 || w.NewCalls != 2400 {
+		if math.Abs(w.Effect-0.4) > 0.03 || math.Abs(w.Base-23.5) > 1.5 || w.N != 6 ||
+			w.BaseCalls != 2400 ||
+			w.NewCalls != 2400 {
 			t.Errorf("%+v, want 40 %% more than 22 to 25 ms in 6 pairs of 2400", w)
 		}
-		if want := 2.4 * (w.New - w.Base); (w.Contribution != nil) != (w.Name == "mean(read)") || w.Contribution != nil && math.Abs(*w.Contribution-want) > 1e-9 {
+		if want := 2.4 * (w.New - w.Base); (w.Contribution != nil) != (w.Name == "mean(read)") ||
+			w.Contribution != nil && math.Abs(*w.Contribution-want) > 1e-9 {
 			t.Errorf("%s adds %v s, want %v for the mean", w.Name, w.Contribution, want)
 		}
 	}
-	if s := arms[0].Shifts; len(s) != 2 || s[0].Op != "op" || s[1].Op != "post" || !strings.HasPrefix(s[0].Sentence, "op: faster from p10 (-14.3 %) to p40 (-6.1 %), slower from p50 (+3") || !strings.Contains(s[1].Sentence, "no shift is shown anywhere") {
+	if s := arms[0].Shifts; len(s) != 2 || s[0].Op != "op" || s[1].Op != "post" ||
+		!strings.HasPrefix(
+			s[0].Sentence,
+			"op: faster from p10 (-14.3 %) to p40 (-6.1 %), slower from p50 (+3",
+		) ||
+		!strings.Contains(s[1].Sentence, "no shift is shown anywhere") {
 		t.Errorf("shifts %+v", s)
 	}
-	if got, want := names(f.Unclear), []string{"mean(post)", "mean(rare)", "p50(post)"}; !slices.Equal(got, want) {
+	if got, want := names(f.Unclear), []string{"mean(post)", "mean(rare)", "p50(post)"}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("unclear %v, want %v", got, want)
 	}
 	if !slices.Equal(f.Appeared, []string{"thread"}) || len(f.Vanished) > 0 {
 		t.Errorf("appeared %v, vanished %v", f.Appeared, f.Vanished)
 	}
 	for _, r := range arms[0].Verdict.Results { // which read is a part of
-		if want := r.Name == "typical(op)"; (r.Kind == verdict.Worse) != want || !want && r.Kind != verdict.Same {
+		if want := r.Name == "typical(op)"; (r.Kind == verdict.Worse) != want ||
+			!want && r.Kind != verdict.Same {
 			t.Errorf("a further metric decided the verdict: %s", r.Sentence)
 		}
 	}
@@ -177,7 +206,8 @@ func TestSecondaryMetrics(t *testing.T) {
 	}
 }
 
-// TestOtherLoads: databases that had other numbers of users in the bounded test are compared by their capacity alone.
+// TestOtherLoads: databases that had other numbers of users in the bounded test are compared by
+// their capacity alone.
 func TestOtherLoads(t *testing.T) {
 	b := newBench(t)
 	c := b.compare(0)
@@ -193,7 +223,9 @@ func TestOtherLoads(t *testing.T) {
 		t.Errorf("%d databases were compared, want one in each arm", len(databases))
 	}
 	for _, j := range databases {
-		if r := j.Verdict.Results; len(r) != 1 || r[0].Name != "capacity" || j.Secondary.Tested != 0 || len(j.Shifts) > 0 {
+		if r := j.Verdict.Results; len(r) != 1 || r[0].Name != "capacity" ||
+			j.Secondary.Tested != 0 ||
+			len(j.Shifts) > 0 {
 			t.Errorf("databases of two loads: %+v", j)
 		}
 		if why := j.Skipped["p95(post)"]; why != "postgresql had 10 users and mysql 8: what was measured under different loads is not compared" {

@@ -8,7 +8,9 @@ import (
 
 // TestCounter reads a counter between its samples.
 func TestCounter(t *testing.T) {
-	at := func(s float64) time.Time { return time.Unix(100, 0).Add(time.Duration(s * float64(time.Second))) }
+	at := func(s float64) time.Time {
+		return time.Unix(100, 0).Add(time.Duration(s * float64(time.Second)))
+	}
 	var c Counter
 	if _, _, ok := c.Bounds(); ok || c.At(at(0)) != 0 {
 		t.Error("a counter without a sample has something")

@@ -16,7 +16,11 @@ import (
 func TestDuetHasNoOrder(t *testing.T) {
 	b := newBench(t)
 	c := b.compare(0)
-	for mode, ordered := range map[string]bool{"": true, plan.ModeSequence: true, plan.ModeDuet: false} {
+	for mode, ordered := range map[string]bool{
+		"":                true,
+		plan.ModeSequence: true,
+		plan.ModeDuet:     false,
+	} {
 		c.Mode = mode
 		arms, _ := b.judge(c)
 		r := resultOf(t, arms[0].Verdict, "capacity")
@@ -37,7 +41,8 @@ func TestRunsThatTookTurns(t *testing.T) {
 	c.Mode = plan.ModeDuet
 	mustJudge(t, c, parse(t), Loader(c, b.load))
 	c.Mode = plan.ModeSequence
-	if _, _, err := Judge(c, parse(t), Loader(c, b.load)); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), "it took turns with other runs") {
+	if _, _, err := Judge(c, parse(t), Loader(c, b.load)); !errors.Is(err, ErrAltered) ||
+		!strings.Contains(err.Error(), "it took turns with other runs") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -72,14 +77,17 @@ func TestNoiseOfDuets(t *testing.T) {
 // TestModeOfThePlan refuses a comparison whose mode or slice is not its plan's.
 func TestModeOfThePlan(t *testing.T) {
 	for want, change := range map[string]func(*plan.Compare){
-		`mode is "duet", in its plan "sequence"`: func(c *plan.Compare) { c.Mode = plan.ModeSequence },
-		"slice is 0s, in its plan 1s":            func(c *plan.Compare) { c.Slice = time.Second },
+		`mode is "duet", in its plan "sequence"`: func(c *plan.Compare) {
+			c.Mode = plan.ModeSequence
+		},
+		"slice is 0s, in its plan 1s": func(c *plan.Compare) { c.Slice = time.Second },
 	} {
 		c, p := newBench(t).compare(0), parse(t)
 		change(p.Compare)
 		c.Mode, c.Slice = plan.ModeDuet, 0
 		c.Plan, c.PlanDigest = p.String(), p.Digest()
-		if err := CheckPlan(c, p); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), want) {
+		if err := CheckPlan(c, p); !errors.Is(err, ErrAltered) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -49,8 +49,14 @@ func withholdFailed(results []verdict.Result, base, fresh int, code verdict.Code
 	if base == fresh {
 		return
 	}
-	why := fmt.Sprintf("%d of the runs of %s and %d of %s %s: what the other runs show is not all of it",
-		fresh, label[1], base, label[0], what)
+	why := fmt.Sprintf(
+		"%d of the runs of %s and %d of %s %s: what the other runs show is not all of it",
+		fresh,
+		label[1],
+		base,
+		label[0],
+		what,
+	)
 	for i := range results {
 		results[i].Warn(code, why)
 		results[i] = results[i].Withhold(why)

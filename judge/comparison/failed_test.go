@@ -11,9 +11,13 @@ import (
 	"plimsoll/record"
 )
 
-// failing carries out a comparison in which the new arm fails on postgresql the first time that these blocks are run,
-// and base in those; a block that is listed twice fails the second time too.
-func failing(t *testing.T, cause record.Cause, fresh, base []int) (verdict.Verdict, *record.Comparison) {
+// failing carries out a comparison in which the new arm fails on postgresql the first time that
+// these blocks are run, and base in those; a block that is listed twice fails the second time too.
+func failing(
+	t *testing.T,
+	cause record.Cause,
+	fresh, base []int,
+) (verdict.Verdict, *record.Comparison) {
 	t.Helper()
 	b := newBench(t)
 	b.cause = cause
@@ -32,8 +36,8 @@ func failing(t *testing.T, cause record.Cause, fresh, base []int) (verdict.Verdi
 	return arms[0].Verdict, c
 }
 
-// TestABuildThatVoidsRunsIsNotSame compares builds that are alike in every run that is valid. One of them fails in
-// some runs, whose blocks are run again.
+// TestABuildThatVoidsRunsIsNotSame compares builds that are alike in every run that is valid. One
+// of them fails in some runs, whose blocks are run again.
 func TestABuildThatVoidsRunsIsNotSame(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -50,7 +54,8 @@ func TestABuildThatVoidsRunsIsNotSame(t *testing.T) {
 		{"each fails in one", record.ByTarget, []int{2}, []int{3}, verdict.Same},
 		{"the generator was too slow", record.ByGenerator, []int{2, 3}, nil, verdict.Same},
 		{"a neighbor was busy", record.ByHost, []int{2, 3}, nil, verdict.Same},
-		{"a person steered two runs", record.ByHand, []int{2, 3}, nil, verdict.Same}, // which are not judged, nor is anybody blamed
+		// which are not judged, nor is anybody blamed
+		{"a person steered two runs", record.ByHand, []int{2, 3}, nil, verdict.Same},
 		{"a person steered every run", record.ByHand, []int{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}, nil, verdict.Invalid},
 	} {
 		v, _ := failing(t, tt.cause, tt.fresh, tt.base)
@@ -62,7 +67,8 @@ func TestABuildThatVoidsRunsIsNotSame(t *testing.T) {
 		if got := v.Results[i].Name == verdict.FailedRuns; got != counted {
 			t.Errorf("%s: the last endpoint is %s", tt.name, v.Results[i].Name)
 		}
-		if f := v.Results[i].Failed; counted && (f.New.Failed != len(tt.fresh) || f.Base.Failed != len(tt.base) || f.New.Runs != min(12, 6+len(tt.fresh)+len(tt.base))) {
+		if f := v.Results[i].Failed; counted &&
+			(f.New.Failed != len(tt.fresh) || f.Base.Failed != len(tt.base) || f.New.Runs != min(12, 6+len(tt.fresh)+len(tt.base))) {
 			t.Errorf("%s: %+v", tt.name, f)
 		}
 	}
@@ -72,7 +78,11 @@ func TestABuildThatVoidsRunsIsNotSame(t *testing.T) {
 func TestFailedRunsAreNamed(t *testing.T) {
 	v, c := failing(t, record.ByTarget, []int{3}, nil)
 	r := resultOf(t, v, verdict.FailedRuns)
-	if text := r.Sentence + fmt.Sprint(r.Warnings); !strings.Contains(text, "1 of 7 runs of new failed and 0 of 7 of base") || !strings.Contains(text, "in block 3") {
+	if text := r.Sentence + fmt.Sprint(r.Warnings); !strings.Contains(
+		text,
+		"1 of 7 runs of new failed and 0 of 7 of base",
+	) ||
+		!strings.Contains(text, "in block 3") {
 		t.Errorf("%q", text)
 	}
 	for i := range c.Runs {
@@ -82,8 +92,8 @@ func TestFailedRunsAreNamed(t *testing.T) {
 	}
 }
 
-// TestUnclearVoidsAreNotTheSame voids more runs of the new arm for a reason that may be the target's: the verdict is
-// neither the same nor better.
+// TestUnclearVoidsAreNotTheSame voids more runs of the new arm for a reason that may be the
+// target's: the verdict is neither the same nor better.
 func TestUnclearVoidsAreNotTheSame(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -105,14 +115,16 @@ func TestUnclearVoidsAreNotTheSame(t *testing.T) {
 		b.void("base", "postgresql", tt.base...)
 		c := b.compare(6)
 		arms, _ := b.judge(c)
-		if v := arms[0].Verdict; v.Kind != tt.kind || tt.kind == verdict.Inconclusive && !strings.Contains(v.Reason, "may be the target's doing") {
+		if v := arms[0].Verdict; v.Kind != tt.kind ||
+			tt.kind == verdict.Inconclusive &&
+				!strings.Contains(v.Reason, "may be the target's doing") {
 			t.Errorf("%s: %s, want %s: %s", tt.name, v.Kind, tt.kind, v.Reason)
 		}
 	}
 }
 
-// TestFailedRunsUnderOtherLoadsAreNotTheSame lets one side of a comparison of capacities under other loads fail: the
-// verdict is neither same nor better.
+// TestFailedRunsUnderOtherLoadsAreNotTheSame lets one side of a comparison of capacities under
+// other loads fail: the verdict is neither same nor better.
 func TestFailedRunsUnderOtherLoadsAreNotTheSame(t *testing.T) {
 	for fresh, kind := range map[int]verdict.Kind{0: verdict.Same, 1: verdict.Inconclusive} {
 		b := newBench(t)
@@ -126,7 +138,14 @@ func TestFailedRunsUnderOtherLoadsAreNotTheSame(t *testing.T) {
 		_, databases := mustJudge(t, c, p, b.load)
 		for _, j := range databases {
 			if j.Arm == "base" && (j.OtherLoad == "" || j.Verdict.Kind != kind) {
-				t.Errorf("%d failed: %s (%q), want %s: %s", fresh, j.Verdict.Kind, j.OtherLoad, kind, j.Verdict.Reason)
+				t.Errorf(
+					"%d failed: %s (%q), want %s: %s",
+					fresh,
+					j.Verdict.Kind,
+					j.OtherLoad,
+					kind,
+					j.Verdict.Reason,
+				)
 			}
 		}
 	}

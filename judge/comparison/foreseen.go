@@ -20,7 +20,12 @@ import (
 // margin. The level is the level that Holm's method gives the first endpoint. The endpoint that can
 // find least is left out first, so that the others have a higher level. Blocks that carry no
 // verdict leave out none, and none is left out when the errors alone would remain.
-func Foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers, at record.Look) []record.Expected {
+func Foreseen(
+	endpoints []plan.Endpoint,
+	insists func(string) bool,
+	base Numbers,
+	at record.Look,
+) []record.Expected {
 	if at.Blocks < stats.MinPairs {
 		return nil
 	}
@@ -66,13 +71,25 @@ func Foreseen(endpoints []plan.Endpoint, insists func(string) bool, base Numbers
 // operations for the percentile.
 func expected(e plan.Endpoint, base Numbers, blocks int, alpha float64) record.Expected {
 	sd := math.Hypot(base.SD[e.Name], stats.PriorBetween/math.Sqrt2)
-	x := record.Expected{Metric: e.Name, Unit: e.Unit, Margin: e.Margin, RunSD: sd, Blocks: blocks, Alpha: alpha}
+	x := record.Expected{
+		Metric: e.Name,
+		Unit:   e.Unit,
+		Margin: e.Margin,
+		RunSD:  sd,
+		Blocks: blocks,
+		Alpha:  alpha,
+	}
 	x.MDE, x.Needed = verdict.Foresee(e, sd, blocks, alpha)
 	x.Load = time.Duration(x.Needed) * base.Measured
 	p, _ := e.Quantile()
 	if least, n := stats.LeastOps(p), base.Had[e.Name]; n < least {
 		x.MDE = 0
-		x.Load = max(x.Load, time.Duration(float64(blocks)*base.Measured.Seconds()*float64(least)/float64(n))*time.Second)
+		x.Load = max(
+			x.Load,
+			time.Duration(
+				float64(blocks)*base.Measured.Seconds()*float64(least)/float64(n),
+			)*time.Second,
+		)
 	}
 	return x
 }

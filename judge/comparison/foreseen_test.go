@@ -28,7 +28,8 @@ func endpointOf(t *testing.T, name string, margin float64) plan.Endpoint {
 	return e
 }
 
-// TestForeseen: an endpoint is judged where the planned blocks find twice its margin at the level that it would have.
+// TestForeseen: an endpoint is judged where the planned blocks find twice its margin at the level
+// that it would have.
 func TestForeseen(t *testing.T) {
 	cost, post := endpointOf(t, "cost(app)", 0.05), endpointOf(t, "p95(post)", 0.10)
 	op, errors := endpointOf(t, "p99(op)", 0.15), endpointOf(t, "errors", 0.025)
@@ -50,19 +51,30 @@ func TestForeseen(t *testing.T) {
 		{"one has too few operations", true, six, [2]float64{many, 0.02}, [2]float64{few, 0.02}, "", "p99(op)"},
 		{"of four endpoints it cannot, of three it can", true, six, [2]float64{many, 0.064}, [2]float64{many, 0.2}, "", "p99(op)"},
 		{"of three it cannot either", true, six, [2]float64{many, 0.07}, [2]float64{many, 0.2}, "", "p95(post) p99(op)"},
-		{"more blocks can", true, record.Look{Blocks: 30, Alpha: 0.05}, [2]float64{many, 0.07}, [2]float64{many, 0.2}, "", ""},
+		{"more blocks can", true, record.Look{
+			Blocks: 30,
+			Alpha:  0.05,
+		}, [2]float64{many, 0.07}, [2]float64{many, 0.2}, "", ""},
 		{"errors alone would be left", false, six, [2]float64{many, 0.2}, [2]float64{many, 0.2}, "", ""},
 		{"one beside the errors is left", false, six, [2]float64{many, 0.02}, [2]float64{many, 0.2}, "", "p99(op)"},
-		{"five blocks carry no verdict", true, record.Look{Blocks: 5, Alpha: 0.05}, [2]float64{many, 0.2}, [2]float64{many, 0.2}, "", ""},
+		{"five blocks carry no verdict", true, record.Look{
+			Blocks: 5,
+			Alpha:  0.05,
+		}, [2]float64{many, 0.2}, [2]float64{many, 0.2}, "", ""},
 	} {
-		base := Numbers{Measured: time.Minute, Values: map[string]float64{cost.Name: 1, errors.Name: 0},
-			Had: map[string]uint64{post.Name: uint64(tt.post[0]), op.Name: uint64(tt.op[0])},
-			SD:  map[string]float64{post.Name: tt.post[1], op.Name: tt.op[1]}}
+		base := Numbers{
+			Measured: time.Minute,
+			Values:   map[string]float64{cost.Name: 1, errors.Name: 0},
+			Had:      map[string]uint64{post.Name: uint64(tt.post[0]), op.Name: uint64(tt.op[0])},
+			SD:       map[string]float64{post.Name: tt.post[1], op.Name: tt.op[1]},
+		}
 		if !tt.costs {
 			base.Values[cost.Name] = math.NaN()
 		}
 		var out []string
-		found := Foreseen([]plan.Endpoint{cost, post, op, errors}, func(name string) bool { return name == tt.insists }, base, tt.at)
+		found := Foreseen([]plan.Endpoint{cost, post, op, errors}, func(name string) bool {
+			return name == tt.insists
+		}, base, tt.at)
 		for _, x := range found {
 			if x.NotJudged {
 				out = append(out, x.Metric)
@@ -76,9 +88,22 @@ func TestForeseen(t *testing.T) {
 
 func TestTakes(t *testing.T) {
 	for want, x := range map[string]record.Expected{
-		"40 min of load for 15 %; 6 blocks can find 57 %":            {Margin: 0.15, Blocks: 6, MDE: 0.562, Load: 2390 * time.Second},
-		"no sensible time of load for 10 %; 6 blocks can find 900 %": {Margin: 0.10, Blocks: 6, MDE: 9},
-		"8 min of load for 15 %; too few operations":                 {Margin: 0.15, Blocks: 6, Load: 8 * time.Minute},
+		"40 min of load for 15 %; 6 blocks can find 57 %": {
+			Margin: 0.15,
+			Blocks: 6,
+			MDE:    0.562,
+			Load:   2390 * time.Second,
+		},
+		"no sensible time of load for 10 %; 6 blocks can find 900 %": {
+			Margin: 0.10,
+			Blocks: 6,
+			MDE:    9,
+		},
+		"8 min of load for 15 %; too few operations": {
+			Margin: 0.15,
+			Blocks: 6,
+			Load:   8 * time.Minute,
+		},
 	} {
 		if got := Takes(x); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -86,8 +111,8 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-// A tails simulates percentiles of n independent response times, with logarithms of a normal distribution of spread 1, as
-// operations of different kinds together have.
+// A tails simulates percentiles of n independent response times, with logarithms of a normal
+// distribution of spread 1, as operations of different kinds together have.
 type tails struct{ rng *rand.Rand }
 
 // at returns the response times with the ascending ranks, from 1, among n.
@@ -129,8 +154,17 @@ type simulated struct {
 // compare simulates a comparison of six blocks, in which deployments differ by 2 % and an endpoint
 // by effect, as a ratio. It returns the verdict on all endpoints, the verdict on the endpoints that
 // the rule keeps, and the names of the kept ones.
-func (s tails) compare(set []simulated, changed string, effect float64) (all, judged verdict.Verdict, left map[string]bool) {
-	base := Numbers{Measured: time.Minute, Values: map[string]float64{}, Had: map[string]uint64{}, SD: map[string]float64{}}
+func (s tails) compare(
+	set []simulated,
+	changed string,
+	effect float64,
+) (all, judged verdict.Verdict, left map[string]bool) {
+	base := Numbers{
+		Measured: time.Minute,
+		Values:   map[string]float64{},
+		Had:      map[string]uint64{},
+		SD:       map[string]float64{},
+	}
 	pairs := map[string][]verdict.Pair{}
 	var endpoints []plan.Endpoint
 	for _, x := range set {
@@ -152,7 +186,11 @@ func (s tails) compare(set []simulated, changed string, effect float64) (all, ju
 			if x.e.Name == changed {
 				value[1] *= 1 + effect
 			}
-			pairs[x.e.Name] = append(pairs[x.e.Name], verdict.Pair{Block: block, Base: value[0], New: value[1]})
+			pairs[x.e.Name] = append(pairs[x.e.Name], verdict.Pair{
+				Block: block,
+				Base:  value[0],
+				New:   value[1],
+			})
 		}
 		base.Values[x.e.Name] = 1
 	}
@@ -160,7 +198,10 @@ func (s tails) compare(set []simulated, changed string, effect float64) (all, ju
 	for _, e := range endpoints {
 		left[e.Name] = true
 	}
-	for _, x := range Foreseen(endpoints, never, base, record.Look{Blocks: 6, Alpha: stats.FixedAlpha}) {
+	for _, x := range Foreseen(endpoints, never, base, record.Look{
+		Blocks: 6,
+		Alpha:  stats.FixedAlpha,
+	}) {
 		left[x.Metric] = !x.NotJudged
 	}
 	var results, rest []verdict.Result
@@ -174,12 +215,22 @@ func (s tails) compare(set []simulated, changed string, effect float64) (all, ju
 	return verdict.Combine("", results), verdict.Combine("", rest), left
 }
 
-// TestWhatCannotBeDecidedDoesNotDecide compares a build with itself, and with one of another cost, by two costs and
-// four tails of few operations: without the tails, verdicts are right, and as seldom false as with them.
+// TestWhatCannotBeDecidedDoesNotDecide compares a build with itself, and with one of another cost,
+// by two costs and four tails of few operations: without the tails, verdicts are right, and as
+// seldom false as with them.
 func TestWhatCannotBeDecidedDoesNotDecide(t *testing.T) {
 	t.Parallel()
-	set := []simulated{{endpointOf(t, "cost(app)", 0.05), 0}, {endpointOf(t, "cost(db)", 0.05), 0}, {endpointOf(t, "p95(post)", 0.10), 100},
-		{endpointOf(t, "p95(delivery)", 0.10), 300}, {endpointOf(t, "p99(op)", 0.15), 700}, {endpointOf(t, "p99(post)", 0.15), 500}}
+	set := []simulated{
+		{endpointOf(t, "cost(app)", 0.05), 0},
+		{endpointOf(t, "cost(db)", 0.05), 0},
+		{endpointOf(t, "p95(post)", 0.10), 100},
+		{
+			endpointOf(t, "p95(delivery)", 0.10),
+			300,
+		},
+		{endpointOf(t, "p99(op)", 0.15), 700},
+		{endpointOf(t, "p99(post)", 0.15), 500},
+	}
 	const comparisons = 500
 	share := func(effect float64, kind verdict.Kind) (all, judged, wrong float64) {
 		s := tails{rand.New(rand.NewPCG(3, 4))}
@@ -192,26 +243,45 @@ func TestWhatCannotBeDecidedDoesNotDecide(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("effect %v: %s in %.3f by all endpoints, in %.3f by those that are judged; false in %.3f", effect, kind, all, judged, wrong)
+		t.Logf(
+			"effect %v: %s in %.3f by all endpoints, in %.3f by those that are judged; false in %.3f",
+			effect,
+			kind,
+			all,
+			judged,
+			wrong,
+		)
 		return all, judged, wrong
 	}
 	if all, judged, wrong := share(0, verdict.Same); all > 0.05 || judged < 0.75 || wrong > 0.06 {
-		t.Errorf("equal builds are the same in %v by all endpoints and in %v by those that are judged, and wrong in %v", all, judged, wrong)
+		t.Errorf(
+			"equal builds are the same in %v by all endpoints and in %v by those that are judged, and wrong in %v",
+			all,
+			judged,
+			wrong,
+		)
 	}
 	if _, judged, wrong := share(0.10, verdict.Worse); judged < 0.95 || wrong > 0.01 {
 		t.Errorf("a cost of 10 %% more is worse in %v, and wrong in %v", judged, wrong)
 	}
 }
 
-// TestWhatIsJudgedFindsTwiceItsMargin changes a tail by twice its margin, for numbers of operations from those with which
-// the rule leaves it out mostly to those with which it never does: where it is judged, the change is found.
+// TestWhatIsJudgedFindsTwiceItsMargin changes a tail by twice its margin, for numbers of operations
+// from those with which the rule leaves it out mostly to those with which it never does: where it
+// is judged, the change is found.
 func TestWhatIsJudgedFindsTwiceItsMargin(t *testing.T) {
 	t.Parallel()
 	const comparisons = 250
 	for _, e := range []plan.Endpoint{endpointOf(t, "p95(post)", 0.10), endpointOf(t, "p99(op)", 0.15)} {
-		judged, found, wrong := 0, 0, 0
+		judged := 0
+		found := 0
+		wrong := 0
 		for _, n := range []int{1000, 2000, 4000} {
-			set := []simulated{{endpointOf(t, "cost(app)", 0.05), 0}, {endpointOf(t, "cost(db)", 0.05), 0}, {e, n}}
+			set := []simulated{
+				{endpointOf(t, "cost(app)", 0.05), 0},
+				{endpointOf(t, "cost(db)", 0.05), 0},
+				{e, n},
+			}
 			s := tails{rand.New(rand.NewPCG(5, uint64(n)))}
 			kept, seen := 0, 0
 			for range comparisons {
@@ -222,15 +292,30 @@ func TestWhatIsJudgedFindsTwiceItsMargin(t *testing.T) {
 				if left[e.Name] && v.Results[2].Kind == verdict.Worse {
 					seen++
 				}
-				if _, v, _ = s.compare(set, "", 0); v.Kind == verdict.Worse || v.Kind == verdict.Better {
+				if _, v, _ = s.compare(set, "", 0); v.Kind == verdict.Worse ||
+					v.Kind == verdict.Better {
 					wrong++
 				}
 			}
 			judged, found = judged+kept, found+seen
-			t.Logf("%s of %d operations: judged in %d of %d, and twice the margin found in %d", e.Name, n, kept, comparisons, seen)
+			t.Logf(
+				"%s of %d operations: judged in %d of %d, and twice the margin found in %d",
+				e.Name,
+				n,
+				kept,
+				comparisons,
+				seen,
+			)
 		}
-		if judged < comparisons || float64(found) < 0.75*float64(judged) || float64(wrong) > 0.06*3*comparisons {
-			t.Errorf("%s: judged in %d, found in %d of these; equal builds differ in %d", e.Name, judged, found, wrong)
+		if judged < comparisons || float64(found) < 0.75*float64(judged) ||
+			float64(wrong) > 0.06*3*comparisons {
+			t.Errorf(
+				"%s: judged in %d, found in %d of these; equal builds differ in %d",
+				e.Name,
+				judged,
+				found,
+				wrong,
+			)
 		}
 	}
 }
@@ -239,11 +324,25 @@ func TestWhatIsJudgedFindsTwiceItsMargin(t *testing.T) {
 func TestNotJudgedIsAFurtherMetric(t *testing.T) {
 	b := newBench(t)
 	c := b.compare(0)
-	c.Foreseen = []record.Expected{{Engine: "postgresql", Metric: "p95(post)", Margin: 0.10, Blocks: 6, MDE: 0.5, NotJudged: true}}
+	c.Foreseen = []record.Expected{{
+		Engine:    "postgresql",
+		Metric:    "p95(post)",
+		Margin:    0.10,
+		Blocks:    6,
+		MDE:       0.5,
+		NotJudged: true,
+	}}
 	arms, _ := b.judge(c)
 	further := func(f verdict.Family) int { return f.Tested + len(f.Refused) }
 	left, all := arms[0], arms[1]
-	if left.Skipped["p95(post)"] == "" || all.Skipped["p95(post)"] != "" || further(left.Secondary) != further(all.Secondary)+1 {
-		t.Errorf("left out %v and %v; further metrics %+v and %+v", left.Skipped, all.Skipped, left.Secondary, all.Secondary)
+	if left.Skipped["p95(post)"] == "" || all.Skipped["p95(post)"] != "" ||
+		further(left.Secondary) != further(all.Secondary)+1 {
+		t.Errorf(
+			"left out %v and %v; further metrics %+v and %+v",
+			left.Skipped,
+			all.Skipped,
+			left.Secondary,
+			all.Secondary,
+		)
 	}
 }

@@ -44,7 +44,9 @@ func PairImported(runs []record.Imported,
 	if err != nil {
 		return p, err
 	}
-	slices.SortStableFunc(runs, func(a, b record.Imported) int { return cmp.Compare(a.Pair, b.Pair) })
+	slices.SortStableFunc(runs, func(a, b record.Imported) int {
+		return cmp.Compare(a.Pair, b.Pair)
+	})
 	units := map[string]record.Imported{}
 	counts := map[string]int{} // runs that have a figure
 	var figures []record.Figure
@@ -118,32 +120,55 @@ func (p *Paired) arms(runs []record.Imported) (arms [2]map[armKey]record.Importe
 	for _, g := range runs {
 		arm := slices.Index([]string{record.ImportedBase, record.ImportedNew}, g.Arm)
 		if arm < 0 {
-			return arms, fmt.Errorf("%s: it is not known which arm it is of: pass it by -base or -new",
-				g.Source)
+			return arms, fmt.Errorf(
+				"%s: it is not known which arm it is of: pass it by -base or -new",
+				g.Source,
+			)
 		}
 		if g.Tool != runs[0].Tool {
-			return arms, fmt.Errorf("%s is of %s, but %s of %s: both arms have to be measured by one tool",
-				g.Source, g.Tool, runs[0].Source, runs[0].Tool)
+			return arms, fmt.Errorf(
+				"%s is of %s, but %s of %s: both arms have to be measured by one tool",
+				g.Source,
+				g.Tool,
+				runs[0].Source,
+				runs[0].Tool,
+			)
 		}
 		key := armKey{g.Database, g.Test, g.Pair}
 		if other, twice := arms[arm][key]; twice {
-			return arms, fmt.Errorf("%s: pair %d of %s%s is there already, in %s", g.Source, g.Pair, g.Arm,
-				onDatabase(g.Database), other.Source)
+			return arms, fmt.Errorf(
+				"%s: pair %d of %s%s is there already, in %s",
+				g.Source,
+				g.Pair,
+				g.Arm,
+				onDatabase(g.Database),
+				other.Source,
+			)
 		}
 		arms[arm][key] = g
-		// A file with several tests names each; a file with one is taken to hold the same test as all
-		// others.
+		// A file with several tests names each; a file with one is taken to hold the same test as
+		// all others.
 		if kind, _, _ := strings.Cut(g.Test, ","); g.Test != "" {
 			if first, known := tests[kind+"\x00"+g.Database]; known && first.Test != g.Test {
-				return arms, fmt.Errorf("%s: its test is %q, but that of %s is %q: runs that did different things are no replicates",
-					g.Source, g.Test, first.Source, first.Test)
+				return arms, fmt.Errorf(
+					"%s: its test is %q, but that of %s is %q: runs that did different things are no replicates",
+					g.Source,
+					g.Test,
+					first.Source,
+					first.Test,
+				)
 			}
 			tests[kind+"\x00"+g.Database] = g
 		}
 		if g.Label != "" {
 			if p.Names[arm] != g.Label && p.Names[arm] != g.Arm {
-				return arms, fmt.Errorf("%s: %s is %q, but was %q before: one file is of another version",
-					g.Source, g.Arm, g.Label, p.Names[arm])
+				return arms, fmt.Errorf(
+					"%s: %s is %q, but was %q before: one file is of another version",
+					g.Source,
+					g.Arm,
+					g.Label,
+					p.Names[arm],
+				)
 			}
 			p.Names[arm] = g.Label
 		}
@@ -178,8 +203,14 @@ func inOneTest(runs []record.Imported, name string) error {
 		}
 		other, known := first[g.Database]
 		if known && other.Test != g.Test {
-			return fmt.Errorf("%s: %s is of the test %q, but in %s of %q: judge one test at a time, or leave it out of one",
-				g.Source, name, g.Test, other.Source, other.Test)
+			return fmt.Errorf(
+				"%s: %s is of the test %q, but in %s of %q: judge one test at a time, or leave it out of one",
+				g.Source,
+				name,
+				g.Test,
+				other.Source,
+				other.Test,
+			)
 		}
 		first[g.Database] = g
 	}
@@ -215,7 +246,9 @@ func pair(f record.Figure, databases []string, arms [2]map[armKey]record.Importe
 			}
 			of[i].Value = math.NaN()
 			if r.Without[i], said = g.Lacks[f.Name]; isCapacity && g.Unstable != "" {
-				r.Without[i], r.Unstable[i], said = g.Unstable, true, true
+				r.Without[i] = g.Unstable
+				r.Unstable[i] = true
+				said = true
 			}
 			explained = explained && said
 		}
@@ -279,8 +312,16 @@ func unfit(f record.Figure, runs []record.Imported,
 			return g.Source + ": " + why, nil
 		}
 		if !e.Absolute && of.Step > e.Margin/2*of.Value {
-			return fmt.Sprintf("%s: %s rounds %g %s to %g %s: more than half the margin of %g %%", g.Source,
-				g.Tool, of.Value, f.Unit, of.Step, f.Unit, 100*e.Margin), nil
+			return fmt.Sprintf(
+				"%s: %s rounds %g %s to %g %s: more than half the margin of %g %%",
+				g.Source,
+				g.Tool,
+				of.Value,
+				f.Unit,
+				of.Step,
+				f.Unit,
+				100*e.Margin,
+			), nil
 		}
 	}
 	return "", nil
@@ -342,14 +383,20 @@ func EndpointOf(metric, unit string, margins map[string]plan.Endpoint) (plan.End
 			e.Margin = 0.15
 		}
 	default:
-		return e, fmt.Errorf("metric %q: want capacity, throughput, errors, cost(app), typical(op), or p50, p95, p99, mean or max of something, such as p95(post)",
-			metric)
+		return e, fmt.Errorf(
+			"metric %q: want capacity, throughput, errors, cost(app), typical(op), or p50, p95, p99, mean or max of something, such as p95(post)",
+			metric,
+		)
 	}
 	for _, key := range []string{metric, stat} {
 		if m, ok := margins[key]; ok {
 			if m.Absolute != e.Absolute {
-				return e, fmt.Errorf("the margin of %s is in %s: want %s", metric, marginUnit(m.Absolute),
-					marginUnit(e.Absolute))
+				return e, fmt.Errorf(
+					"the margin of %s is in %s: want %s",
+					metric,
+					marginUnit(m.Absolute),
+					marginUnit(e.Absolute),
+				)
 			}
 			e.Margin = m.Margin
 			break
@@ -399,9 +446,15 @@ func JudgeRows(rows []imported.PairRow, names [2]string,
 			}
 			for _, m := range metrics {
 				of := [2][]imported.PairRow{t[[2]string{m, on[0]}], t[[2]string{m, on[1]}]}
-				if a, b := testOf(of[0]), testOf(of[1]); m != "capacity" && a != b && a != "" && b != "" {
-					p.OtherLoad = fmt.Sprintf("the test of %s is %q and that of %s %q: what was measured under different loads is not compared",
-						on[0], a, on[1], b)
+				if a, b := testOf(of[0]), testOf(of[1]); m != "capacity" && a != b && a != "" &&
+					b != "" {
+					p.OtherLoad = fmt.Sprintf(
+						"the test of %s is %q and that of %s %q: what was measured under different loads is not compared",
+						on[0],
+						a,
+						on[1],
+						b,
+					)
 					continue
 				}
 				p.add(endpoints[m], readingsOf(of, arm, across), label, "", nil)
@@ -463,9 +516,13 @@ func readingOf(row imported.PairRow, arm int) reading {
 	switch {
 	case !row.HasPair():
 	case arm == 0:
-		r.value, r.censored, r.ops = row.Base, row.BaseCensored, row.BaseOps
+		r.value = row.Base
+		r.censored = row.BaseCensored
+		r.ops = row.BaseOps
 	default:
-		r.value, r.censored, r.ops = row.New, row.NewCensored, row.NewOps
+		r.value = row.New
+		r.censored = row.NewCensored
+		r.ops = row.NewOps
 	}
 	return r
 }

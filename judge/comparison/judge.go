@@ -39,7 +39,8 @@ type Numbers struct {
 	Without map[string]string
 	// Calls counts the calls that a [Reader] saw by name.
 	Calls map[string]int64
-	// Course holds the measured phase cut into intervals, of those operations whose shift is computed.
+	// Course holds the measured phase cut into intervals, of those operations whose shift is
+	// computed.
 	Course map[string]*record.Intervals
 	// Costs holds the costs of the endpoints' roles, with the evidence on work that follows the
 	// clock ([Clockwork]).
@@ -48,8 +49,8 @@ type Numbers struct {
 	// endpoint ([Within]).
 	Portions map[string][]Portion
 	Measured time.Duration
-	// SD is the standard deviation, by their counts alone, of the logarithms of those endpoints that
-	// are quantiles ([stats.QuantileSD]); it leaves out those without operations.
+	// SD is the standard deviation, by their counts alone, of the logarithms of those endpoints
+	// that are quantiles ([stats.QuantileSD]); it leaves out those without operations.
 	SD map[string]float64
 	// Disturbed is true if other processes on the host disturbed the run: then only the cost of its
 	// operations is used.
@@ -175,7 +176,12 @@ func latency(e plan.Endpoint,
 	}
 	if p, ok := e.Quantile(); ok {
 		if least := stats.LeastOps(p); n < least {
-			return math.NaN(), n, fmt.Sprintf("%d operations are too few for %s: want %d", n, e.Stat, least)
+			return math.NaN(), n, fmt.Sprintf(
+				"%d operations are too few for %s: want %d",
+				n,
+				e.Stat,
+				least,
+			)
 		}
 	}
 	return v * 1000, n, ""
@@ -241,13 +247,23 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				y, second, ok2 := find(b, other.arm, other.engine)
 				if ok1 && ok2 {
 					both = append(both,
-						numbersPair{block: b, base: x, fresh: y, first: cameFirst(c, first, second)})
+						numbersPair{
+							block: b,
+							base:  x,
+							fresh: y,
+							first: cameFirst(c, first, second),
+						})
 				}
 			}
 			open := undecided(c, base.engine)
 			if a, b := users(base), users(other); a != b {
-				out.OtherLoad = fmt.Sprintf("%s had %d users and %s %d: what was measured under different loads is not compared",
-					label[0], a, label[1], b)
+				out.OtherLoad = fmt.Sprintf(
+					"%s had %d users and %s %d: what was measured under different loads is not compared",
+					label[0],
+					a,
+					label[1],
+					b,
+				)
 			} else {
 				judged := slices.DeleteFunc(slices.Clone(endpoints),
 					func(e plan.Endpoint) bool { return open[e.Name] != "" })

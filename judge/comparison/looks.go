@@ -18,7 +18,13 @@ func planned(c *record.Comparison) (opt verdict.Options, blocks int) {
 		return verdict.Fixed(c.Blocks), c.Blocks
 	}
 	k := max(c.Taken()-1, 0)
-	return verdict.Options{Alpha: c.Looks[k].Alpha, Blocks: c.Looks[k].Blocks, Look: k + 1, Looks: len(c.Looks), Over: c.Looks[k].Over}, c.JudgedBlocks()
+	return verdict.Options{
+		Alpha:  c.Looks[k].Alpha,
+		Blocks: c.Looks[k].Blocks,
+		Look:   k + 1,
+		Looks:  len(c.Looks),
+		Over:   c.Looks[k].Over,
+	}, c.JudgedBlocks()
 }
 
 // Decide notes the verdicts of the arms in a look, and whether they end the comparison. A
@@ -28,7 +34,11 @@ func Decide(l *record.Look, arms []Judgement, budget bool) {
 	l.Decided = len(arms) > 0
 	for _, j := range arms {
 		kind := j.Verdict.Kind
-		l.Verdicts = append(l.Verdicts, record.LookVerdict{Engine: j.Engine, Arm: j.Arm, Kind: string(kind)})
+		l.Verdicts = append(l.Verdicts, record.LookVerdict{
+			Engine: j.Engine,
+			Arm:    j.Arm,
+			Kind:   string(kind),
+		})
 		if !decides(kind) || budget && slices.ContainsFunc(j.Verdict.Results, open) {
 			l.Decided = false
 		}
@@ -75,10 +85,20 @@ func stillToFind(arms []Judgement, at record.Look) []record.Expected {
 			if !open(e) || !(e.SD > 0) || e.Censored() {
 				continue
 			}
-			x := record.Expected{Engine: j.Engine, Metric: e.Name, Unit: e.Unit, Absolute: e.Absolute, Margin: e.Margin,
-				RunSD: e.SD / math.Sqrt2, Blocks: at.Blocks, Alpha: at.Alpha}
+			x := record.Expected{
+				Engine:   j.Engine,
+				Metric:   e.Name,
+				Unit:     e.Unit,
+				Absolute: e.Absolute,
+				Margin:   e.Margin,
+				RunSD:    e.SD / math.Sqrt2,
+				Blocks:   at.Blocks,
+				Alpha:    at.Alpha,
+			}
 			x.MDE, x.Needed = verdict.Foresee(e.Endpoint, x.RunSD, at.Blocks, at.Alpha)
-			i := slices.IndexFunc(out, func(o record.Expected) bool { return o.Engine == x.Engine && o.Metric == x.Metric })
+			i := slices.IndexFunc(out, func(o record.Expected) bool {
+				return o.Engine == x.Engine && o.Metric == x.Metric
+			})
 			switch {
 			case i < 0:
 				out = append(out, x)
@@ -113,8 +133,9 @@ func PlannedLooks(p *plan.Plan) []record.Look {
 	return out
 }
 
-// LastLook returns the last look of a plan's comparison, or all of its blocks where no look is planned; with a budget
-// the last look that it has time for by the statement made before it, which may be nil.
+// LastLook returns the last look of a plan's comparison, or all of its blocks where no look is
+// planned; with a budget the last look that it has time for by the statement made before it, which
+// may be nil.
 func LastLook(p *plan.Plan, before *record.Before) record.Look {
 	last := record.Look{Blocks: p.Compare.Blocks, Alpha: stats.FixedAlpha}
 	for i, l := range PlannedLooks(p) {

@@ -14,8 +14,8 @@ import (
 	"plimsoll/stats"
 )
 
-// metricFloor is the smallest difference of a quantile of one operation that matters, in milliseconds, for any
-// relative difference.
+// metricFloor is the smallest difference of a quantile of one operation that matters, in
+// milliseconds, for any relative difference.
 const metricFloor = 2
 
 // metricProbs are the quantiles of every operation that are compared beside the primary endpoints.
@@ -23,7 +23,8 @@ var metricProbs = []float64{0.50, 0.95, 0.99}
 
 func metricName(p float64, op string) string { return fmt.Sprintf("p%.0f(%s)", 100*p, op) }
 
-// A tail counts, second by second, the operations that took at least as long as one quantile of theirs.
+// A tail counts, second by second, the operations that took at least as long as one quantile of
+// theirs.
 type tail struct {
 	name       string
 	p          float64
@@ -42,18 +43,33 @@ func response(w *measure.Window) *measure.Histogram { return w.Response }
 
 func service(w *measure.Window) *measure.Histogram { return w.Service }
 
-// metricsOf fills in the metrics of the phase's operations beside the endpoints: mean, p50, p95 and p99 of each, as
-// far as the run has enough operations; the endpoints that are quantiles of too few operations; and the distributions
-// whose shift is computed.
-func (n *Numbers) metricsOf(r *record.Run, ph record.Phase, merged map[string]*measure.Window, endpoints []plan.Endpoint,
-	window func(string) *measure.Window) error {
+// metricsOf fills in the metrics of the phase's operations beside the endpoints: mean, p50, p95 and
+// p99 of each, as far as the run has enough operations; the endpoints that are quantiles of too few
+// operations; and the distributions whose shift is computed.
+func (n *Numbers) metricsOf(
+	r *record.Run,
+	ph record.Phase,
+	merged map[string]*measure.Window,
+	endpoints []plan.Endpoint,
+	window func(string) *measure.Window,
+) error {
 	first, seconds := ph.Seconds()
 	var further, primary []*tail
 	bySeries := map[string][]*tail{}
 	ask := func(name string, p float64, h *measure.Histogram, of func(*measure.Window) *measure.Histogram, series ...string) *tail {
 		q := h.Quantile(p)
-		t := &tail{name: name, p: p, value: float64(q) / float64(time.Millisecond), n: h.Count(), of: of, hit: make([]uint64, seconds), total: make([]uint64, seconds), quantile: h.Quantile}
-		t.above = q - q/100 // more than one step of the histogram: the bucket of the quantile itself is counted
+		t := &tail{
+			name:     name,
+			p:        p,
+			value:    float64(q) / float64(time.Millisecond),
+			n:        h.Count(),
+			of:       of,
+			hit:      make([]uint64, seconds),
+			total:    make([]uint64, seconds),
+			quantile: h.Quantile,
+		}
+		// more than one step of the histogram: the bucket of the quantile itself is counted
+		t.above = q - q/100
 		for _, s := range series {
 			bySeries[s] = append(bySeries[s], t)
 		}
@@ -64,7 +80,11 @@ func (n *Numbers) metricsOf(r *record.Run, ph record.Phase, merged map[string]*m
 	for _, op := range names {
 		h := merged[op].Response
 		if h.Count() >= stats.TailOps && h.Sum() > 0 {
-			n.Metrics["mean("+op+")"] = operation(float64(h.Sum())/float64(h.Count())/float64(time.Millisecond), h.Count(), true)
+			n.Metrics["mean("+op+")"] = operation(
+				float64(h.Sum())/float64(h.Count())/float64(time.Millisecond),
+				h.Count(),
+				true,
+			)
 		}
 		for _, p := range metricProbs {
 			if n := h.Count(); stats.QuantileSupported(p, n, float64(n)) {
@@ -82,7 +102,17 @@ func (n *Numbers) metricsOf(r *record.Run, ph record.Phase, merged map[string]*m
 			of = service
 		}
 		selected := trial.Selector(e.Of)
-		primary = append(primary, ask(e.Name, p, of(window(e.Of)), of, slices.DeleteFunc(slices.Clone(names), func(s string) bool { return !selected(s) })...))
+		primary = append(
+			primary,
+			ask(
+				e.Name,
+				p,
+				of(window(e.Of)),
+				of,
+				slices.DeleteFunc(slices.Clone(names), func(s string) bool {
+					return !selected(s)
+				})...),
+		)
 	}
 	course := record.NewCourse(ph, shifted(endpoints))
 	stretches := n.stretchesOf(r, ph, endpoints)
@@ -109,7 +139,9 @@ func (n *Numbers) metricsOf(r *record.Run, ph record.Phase, merged map[string]*m
 		}
 	}
 	for _, t := range primary {
-		sd := stats.QuantileSD(t.p, t.effective(), func(p float64) float64 { return t.quantile(p).Seconds() })
+		sd := stats.QuantileSD(t.p, t.effective(), func(p float64) float64 {
+			return t.quantile(p).Seconds()
+		})
 		if !math.IsNaN(sd) && !math.IsInf(sd, 0) {
 			n.SD[t.name] = sd
 		}
@@ -119,7 +151,14 @@ func (n *Numbers) metricsOf(r *record.Run, ph record.Phase, merged map[string]*m
 
 // operation is a further number of operations of this program's users, in milliseconds.
 func operation(value float64, n uint64, mean bool) SecondaryValue {
-	return SecondaryValue{Unit: "ms", Better: plan.Lower, Floor: metricFloor, Value: value, Count: float64(n), Mean: mean}
+	return SecondaryValue{
+		Unit:   "ms",
+		Better: plan.Lower,
+		Floor:  metricFloor,
+		Value:  value,
+		Count:  float64(n),
+		Mean:   mean,
+	}
 }
 
 // numbersPair holds the numbers of the two runs of a block.

@@ -26,7 +26,9 @@ func TestNotJudgedByThePlan(t *testing.T) {
 		return arms[1]
 	}
 	has := func(j Judgement) bool {
-		return slices.ContainsFunc(j.Verdict.Results, func(r verdict.Result) bool { return r.Name == "p95(post)" })
+		return slices.ContainsFunc(j.Verdict.Results, func(r verdict.Result) bool {
+			return r.Name == "p95(post)"
+		})
 	}
 	// The least of n p-values is multiplied by n.
 	factor := func(j Judgement) float64 {
@@ -45,15 +47,27 @@ func TestNotJudgedByThePlan(t *testing.T) {
 	all := judged(p)
 	p.Compare.Margin["p95(post)"] = plan.MarginValue{None: true}
 	less := judged(p)
-	if !has(all) || has(less) || len(less.Verdict.Results) != len(all.Verdict.Results)-1 || less.Skipped["p95(post)"] != "by the plan" {
-		t.Errorf("%d results, %d with all; left out %v", len(less.Verdict.Results), len(all.Verdict.Results), less.Skipped)
+	if !has(all) || has(less) || len(less.Verdict.Results) != len(all.Verdict.Results)-1 ||
+		less.Skipped["p95(post)"] != "by the plan" {
+		t.Errorf(
+			"%d results, %d with all; left out %v",
+			len(less.Verdict.Results),
+			len(all.Verdict.Results),
+			less.Skipped,
+		)
 	}
 	if got, want := factor(all)-factor(less), 1.0; math.Abs(got-want) > 1e-6 {
-		t.Errorf("the least p-value is multiplied by %v, and by %v with all", factor(less), factor(all))
+		t.Errorf(
+			"the least p-value is multiplied by %v, and by %v with all",
+			factor(less),
+			factor(all),
+		)
 	}
 	// The bench's runs hardly vary, so that its metrics exist and are refused.
 	further := func(j Judgement) bool {
-		return slices.ContainsFunc(j.Secondary.Refused, func(why string) bool { return strings.HasPrefix(why, "p95(post): ") })
+		return slices.ContainsFunc(j.Secondary.Refused, func(why string) bool {
+			return strings.HasPrefix(why, "p95(post): ")
+		})
 	}
 	if further(all) || !further(less) || count(less) != count(all)+1 {
 		t.Errorf("further metrics %+v, with all judged %+v", less.Secondary, all.Secondary)

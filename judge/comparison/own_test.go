@@ -21,8 +21,9 @@ bounded: {users: 10, ramp: 1s, settle: 1s, measure: 4s}
 compare: {arms: {base: {database: mysql}, new: {}}, blocks: 6, margin: {throughput(story): 5%}}
 `
 
-// TestArmsOnTheirOwnDatabases: there is one column and no matrix, and an arm on one engine is judged against one on
-// another, by its throughput, too: acknowledged operations per minute of the measured phase.
+// TestArmsOnTheirOwnDatabases: there is one column and no matrix, and an arm on one engine is
+// judged against one on another, by its throughput, too: acknowledged operations per minute of the
+// measured phase.
 func TestArmsOnTheirOwnDatabases(t *testing.T) {
 	p, b := parsed(t, ownText), newBench(t)
 	b.extra = func(c record.ComparisonRun, second int) []*measure.Window {
@@ -43,16 +44,22 @@ func TestArmsOnTheirOwnDatabases(t *testing.T) {
 		t.Fatalf("judged %+v and %+v, want one arm and no database", arms, databases)
 	}
 	r := resultOf(t, arms[0].Verdict, "throughput(story)")
-	if r.Kind != verdict.Worse || math.Abs(r.Effect+0.1) > 0.01 || r.Better != plan.Higher || r.Unit != "1/min" {
+	if r.Kind != verdict.Worse || math.Abs(r.Effect+0.1) > 0.01 || r.Better != plan.Higher ||
+		r.Unit != "1/min" {
 		t.Errorf("%s by %v in %s, want 10 %% worse", r.Kind, r.Effect, r.Unit)
 	}
 	if want := 60 * 201.5; math.Abs(r.Pairs[0].Base-want) > 0.01 {
-		t.Errorf("block %d of base has %v a minute, want %v", r.Pairs[0].Block, r.Pairs[0].Base, want)
+		t.Errorf(
+			"block %d of base has %v a minute, want %v",
+			r.Pairs[0].Block,
+			r.Pairs[0].Base,
+			want,
+		)
 	}
 }
 
-// TestJudgeKnowsTheOrder has runs whose throughput is 10 % lower when they come second in their block, whichever arm
-// they are: the judgment reports it, and finds the arms the same.
+// TestJudgeKnowsTheOrder has runs whose throughput is 10 % lower when they come second in their
+// block, whichever arm they are: the judgment reports it, and finds the arms the same.
 func TestJudgeKnowsTheOrder(t *testing.T) {
 	p, b := parsed(t, ownText), newBench(t)
 	b.extra = func(c record.ComparisonRun, second int) []*measure.Window {
@@ -69,8 +76,15 @@ func TestJudgeKnowsTheOrder(t *testing.T) {
 		t.Errorf("%s, order effect %+v, want the same and -10 %%", r.Sentence, r.Order)
 	}
 	for _, pair := range r.Pairs {
-		if pair.First != verdict.FirstBase && pair.First != verdict.FirstNew || (pair.First == verdict.FirstBase) != (pair.New < pair.Base) {
-			t.Errorf("block %d: %s came first, base %v, new %v", pair.Block, pair.First, pair.Base, pair.New)
+		if pair.First != verdict.FirstBase && pair.First != verdict.FirstNew ||
+			(pair.First == verdict.FirstBase) != (pair.New < pair.Base) {
+			t.Errorf(
+				"block %d: %s came first, base %v, new %v",
+				pair.Block,
+				pair.First,
+				pair.Base,
+				pair.New,
+			)
 		}
 	}
 }

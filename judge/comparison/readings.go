@@ -71,9 +71,20 @@ func (l *lack) count(side int, r reading, all bool) {
 // warn adds a warning of the runs without a number.
 func (l lack) warn(r *verdict.Result, label [2]string) {
 	if n := l.without; n[0]+n[1] > 0 {
-		r.Warn(verdict.MissingPairs,
-			fmt.Sprintf("%d of %d runs of %s and %d of %d of %s have no %s, and their pairs are left out (%s)",
-				n[0], l.of[0], label[0], n[1], l.of[1], label[1], r.Name, l.why))
+		r.Warn(
+			verdict.MissingPairs,
+			fmt.Sprintf(
+				"%d of %d runs of %s and %d of %d of %s have no %s, and their pairs are left out (%s)",
+				n[0],
+				l.of[0],
+				label[0],
+				n[1],
+				l.of[1],
+				label[1],
+				r.Name,
+				l.why,
+			),
+		)
 	}
 }
 
@@ -86,12 +97,28 @@ func (l lack) warnUnstable(r *verdict.Result, label [2]string) {
 	if n[0]+n[1] == 0 {
 		return
 	}
-	r.Warn(verdict.MissingPairs,
-		fmt.Sprintf("the searches of %d of %d runs of %s and %d of %s are unstable, no number, and their pairs left out (%s)",
-			n[0], l.of[0], label[0], n[1], label[1], l.why))
+	r.Warn(
+		verdict.MissingPairs,
+		fmt.Sprintf(
+			"the searches of %d of %d runs of %s and %d of %s are unstable, no number, and their pairs left out (%s)",
+			n[0],
+			l.of[0],
+			label[0],
+			n[1],
+			label[1],
+			l.why,
+		),
+	)
 	if n[1] > n[0] {
-		*r = r.Withhold(fmt.Sprintf("%s has more unstable searches than %s (%d, %d): what the other pairs show is not all of it",
-			label[1], label[0], n[1], n[0]))
+		*r = r.Withhold(
+			fmt.Sprintf(
+				"%s has more unstable searches than %s (%d, %d): what the other pairs show is not all of it",
+				label[1],
+				label[0],
+				n[1],
+				n[0],
+			),
+		)
 	}
 }
 
@@ -102,11 +129,14 @@ func (p *pairing) add(e plan.Endpoint, both []readingPair, label [2]string, take
 	tell func(*verdict.Result, verdict.Options)) {
 	var pairs []verdict.Pair
 	var lacks lack
-	seen, why, withheld := false, "", ""
+	seen := false
+	why := ""
+	withheld := ""
 	spoiled := 0 // pairs in which others on the host disturbed a run
 	var had [2]uint64
 	for _, runs := range both {
-		if pr, ok := runs.pair(); ok { // one without data makes nothing worse or better; the verdict counts the pairs
+		// one without data makes nothing worse or better; the verdict counts the pairs
+		if pr, ok := runs.pair(); ok {
 			pairs = append(pairs, pr)
 		}
 		if runs.of[0].disturbed || runs.of[1].disturbed {
@@ -128,7 +158,8 @@ func (p *pairing) add(e plan.Endpoint, both []readingPair, label [2]string, take
 	}
 	switch {
 	case p.counted:
-		if len(pairs) == 0 && lacks.without == [2]int{} && lacks.unstable == [2]int{} && withheld == "" {
+		if len(pairs) == 0 && lacks.without == [2]int{} && lacks.unstable == [2]int{} &&
+			withheld == "" {
 			return
 		}
 	case len(both) > 0 && !seen && !oneSided && e.Name != "capacity" && e.Name != "errors":
@@ -146,9 +177,16 @@ func (p *pairing) add(e plan.Endpoint, both []readingPair, label [2]string, take
 	p.endpoints = append(p.endpoints,
 		endpointPairs{e, pairs, unknown, func(r *verdict.Result, opt verdict.Options) {
 			if oneSided {
-				r.Warn(verdict.LostOps,
-					fmt.Sprintf("%s had %d such operations and %s %d: one arm has lost them, or the other has new ones",
-						label[0], had[0], label[1], had[1]))
+				r.Warn(
+					verdict.LostOps,
+					fmt.Sprintf(
+						"%s had %d such operations and %s %d: one arm has lost them, or the other has new ones",
+						label[0],
+						had[0],
+						label[1],
+						had[1],
+					),
+				)
 			}
 			if tell != nil {
 				tell(r, opt)
@@ -158,7 +196,10 @@ func (p *pairing) add(e plan.Endpoint, both []readingPair, label [2]string, take
 				lacks.warn(r, label)
 			}
 			if withheld != "" {
-				r.Warn(verdict.OddNumbers, "where the pairs come from, the verdict was withheld: "+withheld)
+				r.Warn(
+					verdict.OddNumbers,
+					"where the pairs come from, the verdict was withheld: "+withheld,
+				)
 				*r = r.Withhold(withheld)
 			}
 		}})

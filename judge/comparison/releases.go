@@ -25,7 +25,17 @@ type Released struct {
 }
 
 // The columns of ReadReleases: the first four have to be there.
-var releaseColumns = []string{"base_release", "new_release", "base", "new", "pair", "comparison", "database", "host", "time"}
+var releaseColumns = []string{
+	"base_release",
+	"new_release",
+	"base",
+	"new",
+	"pair",
+	"comparison",
+	"database",
+	"host",
+	"time",
+}
 
 // HasReleases reports whether a CSV has the header of [ReadReleases].
 func HasReleases(data []byte) bool {
@@ -33,11 +43,12 @@ func HasReleases(data []byte) bool {
 	return bytes.Contains(first, []byte(releaseColumns[0]))
 }
 
-// ReadReleases reads comparisons of releases from a CSV ([files.Rows]): the columns base_release, new_release, base and
-// new (supported users of both), and perhaps pair (its number from 1; without that column pairs are numbered in their
-// order), comparison, database, host and time (2026-01-30, or as RFC 3339), in any order. Lines that agree in all but
-// pair, time and numbers are pairs of one comparison; it stands where its first line does. A value such as ">=20000" is a lower bound. The first thing wrong is
-// an error that names its line.
+// ReadReleases reads comparisons of releases from a CSV ([files.Rows]): the columns base_release,
+// new_release, base and new (supported users of both), and perhaps pair (its number from 1; without
+// that column pairs are numbered in their order), comparison, database, host and time (2026-01-30,
+// or as RFC 3339), in any order. Lines that agree in all but pair, time and numbers are pairs of
+// one comparison; it stands where its first line does. A value such as ">=20000" is a lower bound.
+// The first thing wrong is an error that names its line.
 func ReadReleases(data []byte) ([]Released, error) {
 	if len(data) > imported.MaxCSVBytes {
 		return nil, fmt.Errorf("the input is larger than %d bytes", imported.MaxCSVBytes)
@@ -54,12 +65,20 @@ func ReadReleases(data []byte) ([]Released, error) {
 		}
 	}
 	if len(rows) < 2 {
-		return nil, fmt.Errorf("there is no pair: want the header %s and a line per pair", strings.Join(releaseColumns[:4], ","))
+		return nil, fmt.Errorf(
+			"there is no pair: want the header %s and a line per pair",
+			strings.Join(releaseColumns[:4], ","),
+		)
 	}
 	var out []Released
 	for _, row := range rows[1:] {
 		if len(row.Fields) != len(columns) {
-			return nil, fmt.Errorf("line %d: %d fields, and the header has %d", row.Line, len(row.Fields), len(columns))
+			return nil, fmt.Errorf(
+				"line %d: %d fields, and the header has %d",
+				row.Line,
+				len(row.Fields),
+				len(columns),
+			)
 		}
 		of := map[string]string{}
 		for i, c := range columns {
@@ -81,8 +100,12 @@ func releaseHeader(fields []string) error {
 	if !bad {
 		return nil
 	}
-	return fmt.Errorf("the header is %q: want %s, and beside them only %s", strings.Join(fields, ","),
-		strings.Join(need, ","), strings.Join(releaseColumns[4:], ", "))
+	return fmt.Errorf(
+		"the header is %q: want %s, and beside them only %s",
+		strings.Join(fields, ","),
+		strings.Join(need, ","),
+		strings.Join(releaseColumns[4:], ", "),
+	)
 }
 
 func addReleased(all []Released, of map[string]string, columns []string) ([]Released, error) {
@@ -106,19 +129,27 @@ func addReleased(all []Released, of map[string]string, columns []string) ([]Rele
 		return nil, err
 	}
 	one := Released{
-		Comparison: of["comparison"], Host: of["host"], Base: of["base_release"], New: of["new_release"],
-		Database: of["database"],
+		Comparison: of["comparison"],
+		Host:       of["host"],
+		Base:       of["base_release"],
+		New:        of["new_release"],
+		Database:   of["database"],
 	}
 	if text := of["time"]; text != "" {
 		if one.Time, err = time.Parse(time.DateOnly, text); err != nil {
 			one.Time, err = time.Parse(time.RFC3339, text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("time is %q: want a date such as 2026-01-30, or 2026-01-30T12:00:00Z", text)
+			return nil, fmt.Errorf(
+				"time is %q: want a date such as 2026-01-30, or 2026-01-30T12:00:00Z",
+				text,
+			)
 		}
 	}
 	i := slices.IndexFunc(all, func(r Released) bool {
-		return r.Comparison == one.Comparison && r.Host == one.Host && r.Base == one.Base && r.New == one.New && r.Database == one.Database
+		return r.Comparison == one.Comparison && r.Host == one.Host && r.Base == one.Base &&
+			r.New == one.New &&
+			r.Database == one.Database
 	})
 	if i < 0 {
 		i, all = len(all), append(all, one)
@@ -138,7 +169,11 @@ func addReleased(all []Released, of map[string]string, columns []string) ([]Rele
 
 func releasedUsers(column, text string) (v float64, atLeast bool, err error) {
 	if v, atLeast, err = imported.ParseValue(text); err != nil || v == 0 {
-		return 0, false, fmt.Errorf("%s is %q: want a number of users above zero, or a bound such as >=20000", column, text)
+		return 0, false, fmt.Errorf(
+			"%s is %q: want a number of users above zero, or a bound such as >=20000",
+			column,
+			text,
+		)
 	}
 	return v, atLeast, nil
 }

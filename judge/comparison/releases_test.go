@@ -11,21 +11,56 @@ import (
 )
 
 func TestReadReleases(t *testing.T) {
-	got, err := ReadReleases([]byte("\ufeffdatabase,base_release,new_release,pair,base,new,host\nMySQL,v1,v2,1,100,110,a\nPostgres,v1,v2,1,120, >= 130 ,a\nMySQL,v1,v2,2,101,111,a\nMySQL,v1,v2,1,90,91,b\n"))
+	got, err := ReadReleases(
+		[]byte(
+			"\ufeffdatabase,base_release,new_release,pair,base,new,host\nMySQL,v1,v2,1,100,110,a\nPostgres,v1,v2,1,120, >= 130 ,a\nMySQL,v1,v2,2,101,111,a\nMySQL,v1,v2,1,90,91,b\n",
+		),
+	)
 	want := []Released{
-		{Host: "a", Base: "v1", New: "v2", Database: "MySQL", Pairs: []verdict.Pair{{Block: 1, Base: 100, New: 110}, {Block: 2, Base: 101, New: 111}}},
-		{Host: "a", Base: "v1", New: "v2", Database: "Postgres", Pairs: []verdict.Pair{{Block: 1, Base: 120, New: 130, NewCensored: true}}},
-		{Host: "b", Base: "v1", New: "v2", Database: "MySQL", Pairs: []verdict.Pair{{Block: 1, Base: 90, New: 91}}},
+		{
+			Host:     "a",
+			Base:     "v1",
+			New:      "v2",
+			Database: "MySQL",
+			Pairs: []verdict.Pair{{
+				Block: 1,
+				Base:  100,
+				New:   110,
+			}, {Block: 2, Base: 101, New: 111}},
+		},
+		{
+			Host:     "a",
+			Base:     "v1",
+			New:      "v2",
+			Database: "Postgres",
+			Pairs:    []verdict.Pair{{Block: 1, Base: 120, New: 130, NewCensored: true}},
+		},
+		{
+			Host:     "b",
+			Base:     "v1",
+			New:      "v2",
+			Database: "MySQL",
+			Pairs:    []verdict.Pair{{Block: 1, Base: 90, New: 91}},
+		},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	timed, err := ReadReleases([]byte("base_release,new_release,base,new,time\nv1,v2,100,110,2026-01-30\nv2,v3,100,110,2026-01-31T12:00:00+02:00\nv3,v4,1,2,\n"))
-	if err != nil || !timed[0].Time.Equal(time.Date(2026, 1, 30, 0, 0, 0, 0, time.UTC)) || timed[1].Time.UTC().Hour() != 10 || !timed[2].Time.IsZero() {
+	timed, err := ReadReleases(
+		[]byte(
+			"base_release,new_release,base,new,time\nv1,v2,100,110,2026-01-30\nv2,v3,100,110,2026-01-31T12:00:00+02:00\nv3,v4,1,2,\n",
+		),
+	)
+	if err != nil || !timed[0].Time.Equal(time.Date(2026, 1, 30, 0, 0, 0, 0, time.UTC)) ||
+		timed[1].Time.UTC().Hour() != 10 ||
+		!timed[2].Time.IsZero() {
 		t.Errorf("times: %+v, %v", timed, err)
 	}
-	ordered, err := ReadReleases([]byte("base_release;new_release;base;new\nv1;v2;100;110\nv1;v2;101;111\n"))
-	if err != nil || len(ordered) != 1 || len(ordered[0].Pairs) != 2 || ordered[0].Pairs[1].Block != 2 {
+	ordered, err := ReadReleases(
+		[]byte("base_release;new_release;base;new\nv1;v2;100;110\nv1;v2;101;111\n"),
+	)
+	if err != nil || len(ordered) != 1 || len(ordered[0].Pairs) != 2 ||
+		ordered[0].Pairs[1].Block != 2 {
 		t.Errorf("pairs in their order: %+v, %v", ordered, err)
 	}
 	const head = "base_release,new_release,pair,base,new\n"
@@ -48,12 +83,14 @@ func TestReadReleases(t *testing.T) {
 		{"a quote", head + "v1,\"v2,1,100,110\n", "line 2: not a CSV"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := ReadReleases([]byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := ReadReleases([]byte(tt.in)); err == nil ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})
 	}
-	if HasReleases([]byte("pair,base,new\n")) || !HasReleases([]byte("pair,base_release,base,new\n")) {
+	if HasReleases([]byte("pair,base,new\n")) ||
+		!HasReleases([]byte("pair,base_release,base,new\n")) {
 		t.Error("the header is not told apart")
 	}
 }

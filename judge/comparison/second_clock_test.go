@@ -13,8 +13,8 @@ type clockMeter struct {
 	ops   int
 }
 
-// catchUp lets an arm that has just been continued run without load until it has used nothing for 18 ms, for half a
-// second at most, and counts what it used.
+// catchUp lets an arm that has just been continued run without load until it has used nothing for
+// 18 ms, for half a second at most, and counts what it used.
 func (m *clockMeter) catchUp(host *clockHost, p *clockProcess) {
 	pause := host.now - m.ended
 	m.work.Paused += pause
@@ -94,22 +94,28 @@ func (c clockCase) meter(seed uint64, rounds int) numbersPair {
 	return numbersPair{base: numbers(meters[0]), fresh: numbers(meters[1])}
 }
 
-// TestCorrectionOfSecondCases corrects every case of somebody who had not seen the correction: the interval of a
-// comparison holds the effect or ends within 1 % of it, or the duet gives no cost. Work of half a second or more, in bursts some rounds apart,
-// is the hardest: a duet has a few bursts too many, and refuses most of them.
+// TestCorrectionOfSecondCases corrects every case of somebody who had not seen the correction: the
+// interval of a comparison holds the effect or ends within 1 % of it, or the duet gives no cost.
+// Work of half a second or more, in bursts some rounds apart, is the hardest: a duet has a few
+// bursts too many, and refuses most of them.
 func TestCorrectionOfSecondCases(t *testing.T) {
 	const comparisons, blocks, rounds, mostWrong, near = 8, 6, 40, 2, 0.01
 	for i, c := range clockCases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			refused, wrong, bias := 0, 0, 0.0
+			refused := 0
+			wrong := 0
+			bias := 0.0
 			for k := range comparisons {
 				var pairs []numbersPair
 				var d []float64
 				for b := range blocks {
 					p := c.meter(uint64(1000*i+10*k+b), rounds)
 					pairs = append(pairs, p)
-					d = append(d, math.Log(p.fresh.Costs["cost(app)"].Value/p.base.Costs["cost(app)"].Value))
+					d = append(
+						d,
+						math.Log(p.fresh.Costs["cost(app)"].Value/p.base.Costs["cost(app)"].Value),
+					)
 				}
 				s := sampleOf(t, d)
 				bias += (s.Mean() - c.effect()) / comparisons
@@ -122,10 +128,21 @@ func TestCorrectionOfSecondCases(t *testing.T) {
 					wrong++
 				}
 			}
-			t.Logf("effect %+.4f, bias %+.4f; of %d comparisons %d refused, %d wrong", c.effect(), bias,
-				comparisons, refused, wrong)
+			t.Logf(
+				"effect %+.4f, bias %+.4f; of %d comparisons %d refused, %d wrong",
+				c.effect(),
+				bias,
+				comparisons,
+				refused,
+				wrong,
+			)
 			if wrong > mostWrong {
-				t.Errorf("%d of %d comparisons are wrong, want at most %d", wrong, comparisons, mostWrong)
+				t.Errorf(
+					"%d of %d comparisons are wrong, want at most %d",
+					wrong,
+					comparisons,
+					mostWrong,
+				)
 			}
 		})
 	}

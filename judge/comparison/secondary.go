@@ -13,32 +13,33 @@ import (
 	"plimsoll/stats"
 )
 
-// A SecondaryValue is one number of a run beside the endpoints: of an operation, of a method of the target's store, of a
-// server.
+// A SecondaryValue is one number of a run beside the endpoints: of an operation, of a method of the
+// target's store, of a server.
 type SecondaryValue struct {
-	Name   string // "p99(store PostStore.Save)", "CPU of app"; of operations it is the key of [Numbers.Metrics]
+	// "p99(store PostStore.Save)", "CPU of app"; of operations it is the key of [Numbers.Metrics]
+	Name   string
 	Unit   string
 	Better plan.Direction
 	// Floor is the smallest difference that matters, in Unit, besides verdict.FamilyFloor.
 	Floor float64
 	Value float64 // above zero; a run that has none leaves it out
-	// Count is the number of calls behind the value; 0 if it is not about calls. Mean is true if it is their mean, so
-	// that Count times a difference adds up.
+	// Count is the number of calls behind the value; 0 if it is not about calls. Mean is true if it
+	// is their mean, so that Count times a difference adds up.
 	Count float64
 	Mean  bool
 	// Alone keeps the metric out of the lending of variances ([verdict.Metric]).
 	Alone bool
 	// Portions are the measured phase in parts, of a cost in a duet; nil for others.
 	Portions []Portion
-	// ByClock is the share of a cost in a duet that was taken out of it, and Deferred the share of work that was put off
-	// ([Clockwork.Shares]).
+	// ByClock is the share of a cost in a duet that was taken out of it, and Deferred the share of
+	// work that was put off ([Clockwork.Shares]).
 	ByClock, Deferred float64
 	// Growth is the share of the CPU time in turns that grows with the pause before them.
 	Growth, GrowthVariance float64
 	// Without is the reason why the run has no value; empty where it has one.
 	Without string
-	// Calls is the name of the calls for reports that they appeared or vanished, "store PostStore.Save"; empty if the
-	// value is not about calls.
+	// Calls is the name of the calls for reports that they appeared or vanished, "store
+	// PostStore.Save"; empty if the value is not about calls.
 	Calls string
 }
 
@@ -95,8 +96,8 @@ func (n *Numbers) fillCost(x SecondaryValue) {
 	}
 }
 
-// warnUnseen warns of the number of runs of an arm without a known cost, and of the number of blocks
-// whose cost alone is known.
+// warnUnseen warns of the number of runs of an arm without a known cost, and of the number of
+// blocks whose cost alone is known.
 func warnUnseen(r *verdict.Result, pairs []numbersPair) {
 	disturbed := 0
 	for _, p := range pairs {
@@ -105,7 +106,14 @@ func warnUnseen(r *verdict.Result, pairs []numbersPair) {
 		}
 	}
 	if disturbed > 0 {
-		r.Warn(verdict.BusyHost, fmt.Sprintf("others on the host disturbed %d of %d blocks: CPU time is counted by process and stands, and no other number of them is judged", disturbed, len(pairs)))
+		r.Warn(
+			verdict.BusyHost,
+			fmt.Sprintf(
+				"others on the host disturbed %d of %d blocks: CPU time is counted by process and stands, and no other number of them is judged",
+				disturbed,
+				len(pairs),
+			),
+		)
 	}
 	for i, arm := range []string{r.Base.Name, r.New.Name} {
 		unseen, why := 0, ""
@@ -115,12 +123,16 @@ func warnUnseen(r *verdict.Result, pairs []numbersPair) {
 			}
 		}
 		if unseen > 0 {
-			r.Warn(verdict.OddNumbers, fmt.Sprintf("%d of %d runs of %s: %s", unseen, len(pairs), arm, why))
+			r.Warn(
+				verdict.OddNumbers,
+				fmt.Sprintf("%d of %d runs of %s: %s", unseen, len(pairs), arm, why),
+			)
 		}
 	}
 }
 
-// family judges every further metric of one side against another, from the blocks in which both have a valid run.
+// family judges every further metric of one side against another, from the blocks in which both
+// have a valid run.
 func family(pairs []numbersPair, primaries []plan.Endpoint) verdict.Family {
 	names := map[string]bool{}
 	had := [2]map[string]int64{{}, {}}
@@ -136,7 +148,9 @@ func family(pairs []numbersPair, primaries []plan.Endpoint) verdict.Family {
 			}
 		}
 	}
-	rare := func(name string, _ int64) bool { return had[0][name]+had[1][name] < verdict.FewestCalls }
+	rare := func(name string, _ int64) bool {
+		return had[0][name]+had[1][name] < verdict.FewestCalls
+	}
 	base, fresh := maps.Clone(had[0]), maps.Clone(had[1])
 	maps.DeleteFunc(base, rare)
 	maps.DeleteFunc(fresh, rare)
@@ -156,8 +170,19 @@ func family(pairs []numbersPair, primaries []plan.Endpoint) verdict.Family {
 			if !ok1 || !ok2 {
 				continue
 			}
-			m.Name, m.Unit, m.Better, m.Floor, m.Mean, m.Alone = name, x.Unit, x.Better, x.Floor, x.Mean, x.Alone
-			m.Pairs = append(m.Pairs, verdict.Pair{Block: p.block, Base: x.Value, New: y.Value, BaseOps: int64(x.Count), NewOps: int64(y.Count)})
+			m.Name = name
+			m.Unit = x.Unit
+			m.Better = x.Better
+			m.Floor = x.Floor
+			m.Mean = x.Mean
+			m.Alone = x.Alone
+			m.Pairs = append(m.Pairs, verdict.Pair{
+				Block:   p.block,
+				Base:    x.Value,
+				New:     y.Value,
+				BaseOps: int64(x.Count),
+				NewOps:  int64(y.Count),
+			})
 		}
 		if len(m.Pairs) > 0 {
 			metrics = append(metrics, m)
@@ -228,7 +253,9 @@ func shifts(pairs []numbersPair, seed uint64) []verdict.Shift {
 		return 1
 	}
 	var out []verdict.Shift
-	for _, name := range slices.SortedFunc(maps.Keys(names), func(a, b string) int { return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a, b)) }) {
+	for _, name := range slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a, b))
+	}) {
 		var both []stats.RunPair
 		for _, p := range pairs {
 			x, y := p.base.Course[name], p.fresh.Course[name]

@@ -49,7 +49,9 @@ func judgeSides(arms, engines []string, opt verdict.Options,
 	later := func(to *Judgement, base, other side, label [2]string) {
 		wg.Go(func() {
 			p := gather(base, other, label)
-			p.Engine, p.Arm, p.label = other.engine, other.arm, label
+			p.Engine = other.engine
+			p.Arm = other.arm
+			p.label = label
 			*to = p.judge(opt)
 		})
 	}

@@ -21,7 +21,12 @@ var ErrAltered = record.ErrAltered
 // recorded one, or when arms, databases, mode, blocks, budget or looks differ from the plan's.
 func CheckPlan(c *record.Comparison, p *plan.Plan) error {
 	if what := notOfPlan(c, p); what != "" {
-		return fmt.Errorf("comparison %s %w: %s; bring comparison.json back as it was, or repeat the comparison", c.ID, ErrAltered, what)
+		return fmt.Errorf(
+			"comparison %s %w: %s; bring comparison.json back as it was, or repeat the comparison",
+			c.ID,
+			ErrAltered,
+			what,
+		)
 	}
 	return nil
 }
@@ -30,28 +35,62 @@ func CheckPlan(c *record.Comparison, p *plan.Plan) error {
 // go on with a comparison by a plan: it is complete, plan or program are others than at its
 // beginning, or a run of it cannot be read or was changed. It returns nil if the comparison can go
 // on.
-func Resumable(c *record.Comparison, p *plan.Plan, tool, build string, load func(id string) (*record.Run, error)) error {
+func Resumable(
+	c *record.Comparison,
+	p *plan.Plan,
+	tool, build string,
+	load func(id string) (*record.Run, error),
+) error {
 	switch {
 	case c.State == record.Sealed:
-		return fmt.Errorf("comparison %s is complete: there is nothing to resume; plimsoll report %s renders it again", c.ID, c.ID)
+		return fmt.Errorf(
+			"comparison %s is complete: there is nothing to resume; plimsoll report %s renders it again",
+			c.ID,
+			c.ID,
+		)
 	case c.Tool != tool:
-		return fmt.Errorf("comparison %s began with plimsoll %s, and this is %s: go on with that version, or begin a new comparison", c.ID, c.Tool, tool)
+		return fmt.Errorf(
+			"comparison %s began with plimsoll %s, and this is %s: go on with that version, or begin a new comparison",
+			c.ID,
+			c.Tool,
+			tool,
+		)
 	case c.Build != build:
-		return fmt.Errorf("comparison %s began with another build of plimsoll %s (%s, this is %s): go on with that binary, or begin a new comparison",
-			c.ID, c.Tool, shortDigest(c.Build), shortDigest(build))
+		return fmt.Errorf(
+			"comparison %s began with another build of plimsoll %s (%s, this is %s): go on with that binary, or begin a new comparison",
+			c.ID,
+			c.Tool,
+			shortDigest(c.Build),
+			shortDigest(build),
+		)
 	case c.PlanDigest != p.Digest():
-		return fmt.Errorf("comparison %s began with the plan %s, and this one is %s: leave the plan out to go on with the one that it began with, or begin a new comparison",
-			c.ID, c.PlanDigest, p.Digest())
+		return fmt.Errorf(
+			"comparison %s began with the plan %s, and this one is %s: leave the plan out to go on with the one that it began with, or begin a new comparison",
+			c.ID,
+			c.PlanDigest,
+			p.Digest(),
+		)
 	}
 	if what := notOfPlan(c, p); what != "" {
-		return fmt.Errorf("comparison %s %w: %s; bring comparison.json back as it was, or begin a new comparison", c.ID, ErrAltered, what)
+		return fmt.Errorf(
+			"comparison %s %w: %s; bring comparison.json back as it was, or begin a new comparison",
+			c.ID,
+			ErrAltered,
+			what,
+		)
 	}
 	for _, run := range c.Runs {
 		if run.Cut {
 			continue // it is not judged
 		}
 		if err := intact(c, run, load); err != nil {
-			return fmt.Errorf("comparison %s: run %s (%s) %w; bring it back as it was, or begin a new comparison", c.ID, run.Run, CellName(run), err)
+			return fmt.Errorf(
+				"comparison %s: run %s (%s) %w; bring it back as it was, or begin a new comparison",
+				c.ID,
+				run.Run,
+				CellName(run),
+				err,
+			)
 		}
 	}
 	return nil
@@ -78,7 +117,11 @@ func CellName(run record.ComparisonRun) string {
 }
 
 // intact returns an error if a recorded run is not the one in the store.
-func intact(c *record.Comparison, run record.ComparisonRun, load func(string) (*record.Run, error)) error {
+func intact(
+	c *record.Comparison,
+	run record.ComparisonRun,
+	load func(string) (*record.Run, error),
+) error {
 	r, err := load(run.Run)
 	if err != nil {
 		return fmt.Errorf("cannot be read: %w", err)
@@ -94,7 +137,11 @@ func notOfPlan(c *record.Comparison, p *plan.Plan) string {
 	sum := sha256.Sum256([]byte(c.Plan))
 	switch have := "sha256:" + hex.EncodeToString(sum[:]); {
 	case have != c.PlanDigest:
-		return fmt.Sprintf("its plan has the digest %s, and plan_digest is %s", shortDigest(have), shortDigest(c.PlanDigest))
+		return fmt.Sprintf(
+			"its plan has the digest %s, and plan_digest is %s",
+			shortDigest(have),
+			shortDigest(c.PlanDigest),
+		)
 	case p.Compare == nil:
 		return "its plan has no section compare"
 	case !slices.Equal(c.Arms, ArmNames(p)):
@@ -117,7 +164,14 @@ func notOfPlan(c *record.Comparison, p *plan.Plan) string {
 	}
 	for i, l := range looks {
 		if c.Looks[i].Blocks != l.Blocks || c.Looks[i].Alpha != l.Alpha {
-			return fmt.Sprintf("look %d is after %d blocks at the level %v, in its plan after %d at %v", i+1, c.Looks[i].Blocks, c.Looks[i].Alpha, l.Blocks, l.Alpha)
+			return fmt.Sprintf(
+				"look %d is after %d blocks at the level %v, in its plan after %d at %v",
+				i+1,
+				c.Looks[i].Blocks,
+				c.Looks[i].Alpha,
+				l.Blocks,
+				l.Alpha,
+			)
 		}
 	}
 	return ""
@@ -130,14 +184,23 @@ func unaltered(r *record.Run, digest string, verify func() (changed []string, er
 		return fmt.Errorf("cannot be read: %w", err)
 	}
 	if have != digest {
-		return fmt.Errorf("%w: its manifest has the digest %s, and %s was recorded", ErrAltered, shortDigest(have), shortDigest(digest))
+		return fmt.Errorf(
+			"%w: its manifest has the digest %s, and %s was recorded",
+			ErrAltered,
+			shortDigest(have),
+			shortDigest(digest),
+		)
 	}
 	changed, err := verify()
 	if err != nil {
 		return fmt.Errorf("cannot be read: %w", err)
 	}
 	if len(changed) > 0 {
-		return fmt.Errorf("%w: %s changed since it was sealed", ErrAltered, strings.Join(changed, ", "))
+		return fmt.Errorf(
+			"%w: %s changed since it was sealed",
+			ErrAltered,
+			strings.Join(changed, ", "),
+		)
 	}
 	return nil
 }
@@ -150,7 +213,10 @@ func played(c *record.Comparison, cell record.ComparisonRun, r *record.Run) erro
 	what := ""
 	switch {
 	case m.PlanDigest != "" && m.PlanDigest != c.PlanDigest:
-		what = "it was made by another plan than the comparison has now" + difference(m.Plan, c.Plan)
+		what = "it was made by another plan than the comparison has now" + difference(
+			m.Plan,
+			c.Plan,
+		)
 	case m.Comparison != "" && m.Comparison != c.ID:
 		what = "it was made for " + m.Comparison
 	case m.Arm != "" && m.Arm != cell.Arm:
@@ -205,7 +271,10 @@ func FirstDifference(a, b string) (n int, x, y string, differ bool) {
 // runs of a block that was cut, are held against their own digests alone, and marked as changed
 // where they do not fit ([record.Run.Distrust]): nothing rests on them. Of a comparison that was
 // gathered from stored runs only the digests are held against the runs.
-func Loader(c *record.Comparison, load func(id string) (*record.Run, error)) func(id string) (*record.Run, error) {
+func Loader(
+	c *record.Comparison,
+	load func(id string) (*record.Run, error),
+) func(id string) (*record.Run, error) {
 	cells := map[string]record.ComparisonRun{}
 	for _, cell := range c.Runs {
 		cells[cell.Run] = cell
@@ -225,12 +294,18 @@ func Loader(c *record.Comparison, load func(id string) (*record.Run, error)) fun
 			err = fmt.Errorf("%w: %w", ErrAltered, err)
 		default:
 			err = unaltered(r, cell.Digest, r.VerifyNumbers)
-			if err == nil && c.Gathered == nil { // else the runs were made for no comparison, or for another one
+			// else the runs were made for no comparison, or for another one
+			if err == nil && c.Gathered == nil {
 				err = played(c, cell, r)
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("run %s (%s) %w; bring it back as it was, or repeat the comparison", id, CellName(cell), err)
+			return nil, fmt.Errorf(
+				"run %s (%s) %w; bring it back as it was, or repeat the comparison",
+				id,
+				CellName(cell),
+				err,
+			)
 		}
 		return r, nil
 	}

@@ -40,15 +40,27 @@ func TestResumableRefuses(t *testing.T) {
 		name, want string
 		f          func(c *record.Comparison, by *program)
 	}{
-		{"complete", "is complete: there is nothing to resume", func(c *record.Comparison, _ *program) { c.State = record.Sealed }},
+		{"complete", "is complete: there is nothing to resume", func(c *record.Comparison, _ *program) {
+			c.State = record.Sealed
+		}},
 		{"another plan", "began with the plan sha256:", func(_ *record.Comparison, by *program) {
 			by.plan.Seed = 99
 		}},
-		{"another version", "began with plimsoll v1, and this is v2: go on with that version", func(_ *record.Comparison, by *program) { by.tool = "v2" }},
-		{"another build", "another build of plimsoll v1 (b, this is c)", func(_ *record.Comparison, by *program) { by.build = "sha256:c" }},
-		{"other blocks", "blocks is 7, in its plan", func(c *record.Comparison, _ *program) { c.Blocks = 7 }},
-		{"a run that is gone", "cannot be read", func(c *record.Comparison, _ *program) { c.Runs[3].Run = "nobody" }},
-		{"another digest", "is not what it was: its manifest has the digest", func(c *record.Comparison, _ *program) { c.Runs[3].Digest = "sha256:0" }},
+		{"another version", "began with plimsoll v1, and this is v2: go on with that version", func(_ *record.Comparison, by *program) {
+			by.tool = "v2"
+		}},
+		{"another build", "another build of plimsoll v1 (b, this is c)", func(_ *record.Comparison, by *program) {
+			by.build = "sha256:c"
+		}},
+		{"other blocks", "blocks is 7, in its plan", func(c *record.Comparison, _ *program) {
+			c.Blocks = 7
+		}},
+		{"a run that is gone", "cannot be read", func(c *record.Comparison, _ *program) {
+			c.Runs[3].Run = "nobody"
+		}},
+		{"another digest", "is not what it was: its manifest has the digest", func(c *record.Comparison, _ *program) {
+			c.Runs[3].Digest = "sha256:0"
+		}},
 		{"a changed manifest", "is not what it was", func(*record.Comparison, *program) {
 			if err := os.WriteFile(manifest, append(slices.Clone(good), '\n'), 0o600); err != nil {
 				t.Fatal(err)
@@ -61,7 +73,8 @@ func TestResumableRefuses(t *testing.T) {
 		}},
 	} {
 		err := change(tt.f)
-		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "comparison c") {
+		if err == nil || !strings.Contains(err.Error(), tt.want) ||
+			!strings.Contains(err.Error(), "comparison c") {
 			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"plimsoll/run/trial"
 )
 
-// throughput returns how many operations succeeded in the measured phase, per minute: those under way at its end are
-// not part of it.
+// throughput returns how many operations succeeded in the measured phase, per minute: those under
+// way at its end are not part of it.
 func throughput(r *record.Run, op string, w *measure.Window) (perMinute float64, why string) {
 	ph, ok := r.Manifest.Phase("measure")
 	switch {
@@ -21,5 +21,7 @@ func throughput(r *record.Run, op string, w *measure.Window) (perMinute float64,
 	case w.Classes[measure.OK] == 0:
 		return math.NaN(), "no such operation succeeded"
 	}
-	return float64(w.Classes[measure.OK]-ph.Tail.Of(trial.Selector(op)).OK) / (ph.To - ph.From).Seconds() * time.Minute.Seconds(), ""
+	return float64(
+		w.Classes[measure.OK]-ph.Tail.Of(trial.Selector(op)).OK,
+	) / (ph.To - ph.From).Seconds() * time.Minute.Seconds(), ""
 }

@@ -126,7 +126,8 @@ func TestTypicalLeavesOutKindsInAllBlocks(t *testing.T) {
 	}
 	left := []string{"list", "read"}
 	k := r.Kinds
-	if k == nil || k.Compared != 2 || !slices.Equal(k.Left, left) || k.Share < 0.7 || k.Share > 0.75 {
+	if k == nil || k.Compared != 2 || !slices.Equal(k.Left, left) || k.Share < 0.7 ||
+		k.Share > 0.75 {
 		t.Errorf("kinds %+v", k)
 	}
 	text := fmt.Sprint(r.Warnings)
@@ -141,7 +142,9 @@ func TestTypicalOfTooFewOperations(t *testing.T) {
 	deliveries := func(n int) []*measure.Window {
 		return []*measure.Window{opsOf("delivery", 5*time.Millisecond, n)}
 	}
-	j := typicalOf(t, func(_ *rand.Rand, _ record.ComparisonRun, _ int) []*measure.Window { return deliveries(1) })
+	j := typicalOf(t, func(_ *rand.Rand, _ record.ComparisonRun, _ int) []*measure.Window {
+		return deliveries(1)
+	})
 	why := j.Skipped["typical(delivery)"]
 	if !strings.Contains(why, "10 response times in every run") {
 		t.Errorf("skipped: %v", j.Skipped)

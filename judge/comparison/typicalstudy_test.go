@@ -64,7 +64,9 @@ func (w typicalWorld) simulate(rng *rand.Rand) []numbersPair {
 	for k := range w.kinds {
 		zipf += 1 / float64(k+1)
 	}
-	ops, level, hits := make([]float64, w.kinds), make([]float64, w.kinds), make([]float64, w.kinds)
+	ops := make([]float64, w.kinds)
+	level := make([]float64, w.kinds)
+	hits := make([]float64, w.kinds)
 	for k := range w.kinds {
 		ops[k] = float64(w.ops) / zipf / float64(k+1)
 		if w.family == "few" {

@@ -11,12 +11,12 @@ import (
 	"plimsoll/stats"
 )
 
-// MostPortions is the largest number of equal parts of a run behind an estimate of its inner spread: each holds many turns of
-// a duet, so that neighbors hardly depend on each other.
+// MostPortions is the largest number of equal parts of a run behind an estimate of its inner
+// spread: each holds many turns of a duet, so that neighbors hardly depend on each other.
 const MostPortions = 10
 
-// A Portion holds a part of the measured phase for one endpoint: a sum and what it is divided by (CPU time and
-// operations, response times and operations), or the times that a quantile is of.
+// A Portion holds a part of the measured phase for one endpoint: a sum and what it is divided by
+// (CPU time and operations, response times and operations), or the times that a quantile is of.
 type Portion struct {
 	Sum, Count float64
 	Times      *measure.Histogram // nil for none; owned by the stretch
@@ -35,7 +35,8 @@ func (s *Portion) Add(o Portion) {
 	s.Times.Merge(o.Times)
 }
 
-// Inside reports whether the inner spread of runs is known for an endpoint: a cost, a mean or a quantile.
+// Inside reports whether the inner spread of runs is known for an endpoint: a cost, a mean or a
+// quantile.
 func Inside(e plan.Endpoint) bool {
 	_, quantile := e.Quantile()
 	return quantile || e.Stat == "cost" || e.Stat == "mean"
@@ -54,10 +55,11 @@ func (s Portion) value(e plan.Endpoint) (v float64, ok bool) {
 	return v, v > 0 && !math.IsInf(v, 1)
 }
 
-// Within returns ln(new/base) of an endpoint over the parts of two runs that took turns, and the variance that their
-// inside leaves it: the parts, which follow each other and are equally long, are joined to at most [MostPortions]
-// stretches, and the difference of each is one repetition, since both runs met the same host in it. Parts that one run
-// alone has are left out. It reports false below [stats.MinStretches], and where a stretch has no number.
+// Within returns ln(new/base) of an endpoint over the parts of two runs that took turns, and the
+// variance that their inside leaves it: the parts, which follow each other and are equally long,
+// are joined to at most [MostPortions] stretches, and the difference of each is one repetition,
+// since both runs met the same host in it. Parts that one run alone has are left out. It reports
+// false below [stats.MinStretches], and where a stretch has no number.
 func Within(e plan.Endpoint, base, fresh []Portion) (difference, variance float64, ok bool) {
 	parts := min(len(base), len(fresh))
 	n := min(parts, MostPortions)
@@ -87,9 +89,14 @@ func Within(e plan.Endpoint, base, fresh []Portion) (difference, variance float6
 	return math.Log(y / x), variance, !math.IsNaN(variance)
 }
 
-// stretchesOf prepares the stretches of the endpoints that are means or quantiles of operations, of a run that took
-// turns with others; nothing for one that did not. take takes in a second of the phase.
-func (n *Numbers) stretchesOf(r *record.Run, ph record.Phase, endpoints []plan.Endpoint) (take func(second int, ws []*measure.Window)) {
+// stretchesOf prepares the stretches of the endpoints that are means or quantiles of operations, of
+// a run that took turns with others; nothing for one that did not. take takes in a second of the
+// phase.
+func (n *Numbers) stretchesOf(
+	r *record.Run,
+	ph record.Phase,
+	endpoints []plan.Endpoint,
+) (take func(second int, ws []*measure.Window)) {
 	if r.Manifest.Duet == nil {
 		return func(int, []*measure.Window) {}
 	}
@@ -111,7 +118,9 @@ func (n *Numbers) stretchesOf(r *record.Run, ph record.Phase, endpoints []plan.E
 // PortionsOf returns a function that calls add with the portion of the windows for each endpoint
 // that is a mean or a quantile of their operations, once for each window that counts. The
 // histograms belong to the windows.
-func PortionsOf(endpoints []plan.Endpoint) func(ws []*measure.Window, add func(endpoint string, s Portion)) {
+func PortionsOf(
+	endpoints []plan.Endpoint,
+) func(ws []*measure.Window, add func(endpoint string, s Portion)) {
 	type one struct {
 		plan.Endpoint
 		selected func(series string) bool
@@ -142,8 +151,8 @@ func PortionsOf(endpoints []plan.Endpoint) func(ws []*measure.Window, add func(e
 	}
 }
 
-// tellLevels adds to a result the two parts of the spread of its differences, where the inside of all of its runs is
-// known.
+// tellLevels adds to a result the two parts of the spread of its differences, where the inside of
+// all of its runs is known.
 func tellLevels(r *verdict.Result, pairs []numbersPair) {
 	within := map[int]float64{}
 	length := 0.0

@@ -17,7 +17,8 @@ var (
 	p95Endpoint  = plan.Endpoint{Name: "p95(post)", Stat: "p95", Of: "post"}
 )
 
-// noisy is the stretches of a run whose cost varies by sd around a level, with a drift that both arms share.
+// noisy is the stretches of a run whose cost varies by sd around a level, with a drift that both
+// arms share.
 func noisy(rng *rand.Rand, n int, level, sd float64) []Portion {
 	out := make([]Portion, n)
 	for i := range out {
@@ -27,8 +28,8 @@ func noisy(rng *rand.Rand, n int, level, sd float64) []Portion {
 	return out
 }
 
-// TestWithin finds the variance of a block's difference from its inside: noise shrinks with the number of stretches,
-// and drift that both arms share is not in it.
+// TestWithin finds the variance of a block's difference from its inside: noise shrinks with the
+// number of stretches, and drift that both arms share is not in it.
 func TestWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const blocks, sd = 2000, 0.02
@@ -38,7 +39,9 @@ func TestWithin(t *testing.T) {
 		if !ok {
 			t.Fatal("the inside is not known")
 		}
-		mean, square, variance = mean+d/blocks, square+d*d/blocks, variance+v/blocks
+		mean = mean + d/blocks
+		square = square + d*d/blocks
+		variance = variance + v/blocks
 	}
 	if math.Abs(mean-math.Log(1.05)) > 0.001 {
 		t.Errorf("mean difference %v", mean)
@@ -57,7 +60,11 @@ func TestWithinOfQuantiles(t *testing.T) {
 		for i := range out {
 			out[i].Times = new(measure.Histogram)
 			for range ops {
-				out[i].Times.Record(time.Duration(level * math.Exp(0.3*rng.NormFloat64()) * float64(time.Millisecond)))
+				out[i].Times.Record(
+					time.Duration(
+						level * math.Exp(0.3*rng.NormFloat64()) * float64(time.Millisecond),
+					),
+				)
 			}
 		}
 		return out
@@ -99,16 +106,24 @@ func TestWithinIsNotKnown(t *testing.T) {
 func TestLevelsOfAResult(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	e := costEndpoint
-	e.Better, e.Margin, e.Unit = plan.Lower, 0.05, "ms"
+	e.Better = plan.Lower
+	e.Margin = 0.05
+	e.Unit = "ms"
 	var both []numbersPair
 	var pairs []verdict.Pair
 	for b := 1; b <= 6; b++ {
 		p := numbersPair{block: b}
 		for _, n := range []*Numbers{&p.base, &p.fresh} {
-			n.Measured, n.Portions = 20*time.Second, map[string][]Portion{e.Name: noisy(rng, 20, 1, 0.05)}
+			n.Measured, n.Portions = 20*time.Second, map[string][]Portion{
+				e.Name: noisy(rng, 20, 1, 0.05),
+			}
 		}
 		both = append(both, p)
-		pairs = append(pairs, verdict.Pair{Block: b, Base: 1, New: math.Exp(0.03 * rng.NormFloat64())})
+		pairs = append(pairs, verdict.Pair{
+			Block: b,
+			Base:  1,
+			New:   math.Exp(0.03 * rng.NormFloat64()),
+		})
 	}
 	r := verdict.Judge(e, pairs, verdict.Fixed(6))
 	tellLevels(&r, both)

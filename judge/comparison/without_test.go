@@ -9,8 +9,8 @@ import (
 	"plimsoll/record"
 )
 
-// TestMetricThatCouldNotBeGivenHasAReason leaves out a metric with the reader's reason, also where one run alone lacks it:
-// the reason may lie in its value, and the rest would be a selection.
+// TestMetricThatCouldNotBeGivenHasAReason leaves out a metric with the reader's reason, also where
+// one run alone lacks it: the reason may lie in its value, and the rest would be a selection.
 func TestMetricThatCouldNotBeGivenHasAReason(t *testing.T) {
 	b := newBench(t)
 	c := b.compare(0)
@@ -20,7 +20,12 @@ func TestMetricThatCouldNotBeGivenHasAReason(t *testing.T) {
 		arms, _ := b.judge(c, func(r *record.Run) ([]SecondaryValue, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			v := SecondaryValue{Name: "cost(app) of post", Unit: "ms", Better: plan.Lower, Alone: true}
+			v := SecondaryValue{
+				Name:   "cost(app) of post",
+				Unit:   "ms",
+				Better: plan.Lower,
+				Alone:  true,
+			}
 			if len(of) < lacking {
 				of[r.Manifest.ID] = true
 			}

@@ -12,7 +12,13 @@ import (
 
 func memory(n int, of func(i int) float64) drift.Signal {
 	r := rand.New(rand.NewPCG(5, 6))
-	s := drift.Signal{Name: "memory of app", Unit: "bytes", Step: 15 * time.Minute, Material: 0.05, Floor: 8 << 20}
+	s := drift.Signal{
+		Name:     "memory of app",
+		Unit:     "bytes",
+		Step:     15 * time.Minute,
+		Material: 0.05,
+		Floor:    8 << 20,
+	}
 	for i := range n {
 		s.Values = append(s.Values, (of(i)+2*r.NormFloat64())*(1<<20))
 	}
@@ -24,7 +30,8 @@ func TestFindDrift(t *testing.T) {
 	leak := memory(96, func(i int) float64 { return 500 + 2*float64(i) })
 	cache := memory(96, func(i int) float64 { return 500 + 100*(1-math.Exp(-float64(i)/14)) })
 	flat := memory(96, func(int) float64 { return 500 })
-	small := memory(96, func(i int) float64 { return 500 + 0.1*float64(i) }) // significant, 2 % in a day
+	// significant, 2 % in a day
+	small := memory(96, func(i int) float64 { return 500 + 0.1*float64(i) })
 	saw := memory(96, func(i int) float64 { return 500 + 10*float64(i%12) })
 	short := memory(19, func(i int) float64 { return 500 + 2*float64(i) })
 	falling := memory(96, func(i int) float64 { return 900 - 2*float64(i) })
@@ -44,13 +51,15 @@ func TestFindDrift(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := drift.FindDrift([]drift.Signal{tt.signal})
-			if len(got) != 1 || got[0].State != tt.want || !strings.Contains(got[0].Sentence, tt.text) {
+			if len(got) != 1 || got[0].State != tt.want ||
+				!strings.Contains(got[0].Sentence, tt.text) {
 				t.Errorf("%+v", got)
 			}
 		})
 	}
 	all := drift.FindDrift([]drift.Signal{flat, short, leak})
-	if all[0].State != drift.Steady || all[1].State != drift.TooShort || all[2].State != drift.Rises {
+	if all[0].State != drift.Steady || all[1].State != drift.TooShort ||
+		all[2].State != drift.Rises {
 		t.Errorf("%+v", all)
 	}
 	if all[1].P != nil || all[2].P == nil || *all[2].Lo > 8<<20 || *all[2].Hi < 8<<20 {

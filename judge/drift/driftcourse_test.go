@@ -11,11 +11,18 @@ import (
 	"plimsoll/judge/drift"
 )
 
-// service is an hour of a service in intervals of 36 s: operations of three kinds, whose level wanders by sd with the
-// correlation rho between intervals; climb is their climb in the hour, in ms.
+// service is an hour of a service in intervals of 36 s: operations of three kinds, whose level
+// wanders by sd with the correlation rho between intervals; climb is their climb in the hour, in
+// ms.
 func service(rng *rand.Rand, sd, rho float64, climb map[string]float64) drift.Signal {
 	const n = 100
-	s := drift.Signal{Name: "mean response", Unit: "ms", Step: 36 * time.Second, Material: 0.02, Values: make([]float64, n)}
+	s := drift.Signal{
+		Name:     "mean response",
+		Unit:     "ms",
+		Step:     36 * time.Second,
+		Material: 0.02,
+		Values:   make([]float64, n),
+	}
 	levels := map[string]float64{"read": 30, "post": 50, "search": 80}
 	weights := map[string]float64{"read": 0.6, "post": 0.3, "search": 0.1}
 	x := rng.NormFloat64()
@@ -39,21 +46,39 @@ func service(rng *rand.Rand, sd, rho float64, climb map[string]float64) drift.Si
 // TestClimb has the climb of a studied service: mean latency from 41 to 60 ms in the hour.
 func TestClimb(t *testing.T) {
 	rng := rand.New(rand.NewPCG(410, 2))
-	got := drift.FindDrift([]drift.Signal{service(rng, 0.02, 0.3, map[string]float64{"read": 20, "post": 20, "search": 10})})[0]
-	if got.State != drift.Rises || math.Abs(got.First-42) > 2 || math.Abs(got.Last-60) > 2 || *got.Lo > 19 || *got.Hi < 19 || *got.Hi-*got.Lo > 5 ||
-		math.Abs(*got.Change-0.45) > 0.06 || math.Abs(got.Hours-0.99) > 0.001 {
-		t.Errorf("%s; %+v, change %v, slope %v, interval %v to %v", got.Sentence, got.Ends, *got.Change, *got.PerHour, *got.Lo, *got.Hi)
+	got := drift.FindDrift([]drift.Signal{service(rng, 0.02, 0.3, map[string]float64{
+		"read":   20,
+		"post":   20,
+		"search": 10,
+	})})[0]
+	if got.State != drift.Rises || math.Abs(got.First-42) > 2 || math.Abs(got.Last-60) > 2 ||
+		*got.Lo > 19 ||
+		*got.Hi < 19 ||
+		*got.Hi-*got.Lo > 5 ||
+		math.Abs(*got.Change-0.45) > 0.06 ||
+		math.Abs(got.Hours-0.99) > 0.001 {
+		t.Errorf(
+			"%s; %+v, change %v, slope %v, interval %v to %v",
+			got.Sentence,
+			got.Ends,
+			*got.Change,
+			*got.PerHour,
+			*got.Lo,
+			*got.Hi,
+		)
 	}
 	for _, want := range []string{"mean response: rises by +", "over 59.4 minutes", "95 % interval +", "from 4", " ms at first to ", " ms at last, +4", "of its 3 parts", "read (3"} {
 		if !strings.Contains(got.Sentence, want) {
 			t.Errorf("%q lacks %q", got.Sentence, want)
 		}
 	}
-	if len(got.Parts) < 2 || got.Parts[0].Name != "read" || got.Parts[1].Name != "post" || got.Parts[0].Last-got.Parts[0].First < 15 {
+	if len(got.Parts) < 2 || got.Parts[0].Name != "read" || got.Parts[1].Name != "post" ||
+		got.Parts[0].Last-got.Parts[0].First < 15 {
 		t.Errorf("parts %+v", got.Parts)
 	}
 	down := drift.FindDrift([]drift.Signal{service(rng, 0.03, 0.5, map[string]float64{"post": -30})})[0]
-	if down.State != drift.Falls || len(down.Parts) != 1 || down.Parts[0].Name != "post" || down.Parts[0].PerHour > -20 {
+	if down.State != drift.Falls || len(down.Parts) != 1 || down.Parts[0].Name != "post" ||
+		down.Parts[0].PerHour > -20 {
 		t.Errorf("one operation gets quicker: %+v", down)
 	}
 	// More and more searches: nothing gets slower by itself.
@@ -61,16 +86,22 @@ func TestClimb(t *testing.T) {
 	for i := range mixed.Values {
 		mixed.Values[i] += 20 * float64(i) / 100
 	}
-	if d := drift.FindDrift([]drift.Signal{mixed})[0]; d.State != drift.Rises || len(d.Parts) != 0 || !strings.Contains(d.Sentence, "none of its 3 parts does so by itself") {
+	if d := drift.FindDrift([]drift.Signal{mixed})[0]; d.State != drift.Rises ||
+		len(d.Parts) != 0 ||
+		!strings.Contains(d.Sentence, "none of its 3 parts does so by itself") {
 		t.Errorf("a mixture: %s", d.Sentence)
 	}
-	if d := drift.FindDrift([]drift.Signal{{Name: "x", Step: time.Second}})[0]; d.State != drift.TooShort || d.Change != nil || d.First != 0 {
+	if d := drift.FindDrift([]drift.Signal{{
+		Name: "x",
+		Step: time.Second,
+	}})[0]; d.State != drift.TooShort || d.Change != nil || d.First != 0 {
 		t.Errorf("nothing: %+v", d)
 	}
 }
 
-// TestDriftCalibration simulates services without drift: in how many hours is a drift found, with noise of 3 and 10
-// % whose neighbors depend on each other? And how often is a climb from 41 to 60 ms found, and one of 5 %?
+// TestDriftCalibration simulates services without drift: in how many hours is a drift found, with
+// noise of 3 and 10 % whose neighbors depend on each other? And how often is a climb from 41 to 60
+// ms found, and one of 5 %?
 func TestDriftCalibration(t *testing.T) {
 	t.Parallel()
 	const times = 1500
@@ -91,7 +122,11 @@ func TestDriftCalibration(t *testing.T) {
 		rng := rand.New(rand.NewPCG(411, uint64(i)))
 		found, covered := 0, 0
 		for range times {
-			s := service(rng, tt.sd, tt.rho, map[string]float64{"read": tt.climb, "post": tt.climb, "search": tt.climb})
+			s := service(rng, tt.sd, tt.rho, map[string]float64{
+				"read":   tt.climb,
+				"post":   tt.climb,
+				"search": tt.climb,
+			})
 			s.Parts = nil
 			d := drift.FindDrift([]drift.Signal{s})[0]
 			if slices.Contains([]string{drift.Rises, drift.Falls, drift.LevelsOff}, d.State) {

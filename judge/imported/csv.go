@@ -18,7 +18,8 @@ const (
 	maxProblems = 20
 )
 
-// An InputProblem is something wrong at a line of an input, counted from 1; 0 is the input as a whole.
+// An InputProblem is something wrong at a line of an input, counted from 1; 0 is the input as a
+// whole.
 type InputProblem struct {
 	Line int
 	Text string
@@ -32,8 +33,8 @@ func (p InputProblem) String() string {
 	return fmt.Sprintf("line %d: %s", p.Line, p.Text)
 }
 
-// CSVError lists everything that [ReadTable] found wrong, in the order of the lines, at most 20 problems and a
-// count of the others.
+// CSVError lists everything that [ReadTable] found wrong, in the order of the lines, at most 20
+// problems and a count of the others.
 type CSVError struct {
 	Problems []InputProblem
 	More     int
@@ -72,7 +73,11 @@ func parsePair(line int, fields []string, problems *CSVError) (p verdict.Pair, o
 	block, err := strconv.Atoi(fields[0])
 	ok = err == nil && block >= 1 && block <= math.MaxInt32
 	if !ok {
-		problems.add(line, "pair is %s: want a whole number from 1", record.QuoteImported(fields[0]))
+		problems.add(
+			line,
+			"pair is %s: want a whole number from 1",
+			record.QuoteImported(fields[0]),
+		)
 	}
 	p.Block = block
 	for _, column := range []struct {
@@ -92,7 +97,8 @@ func parsePair(line int, fields []string, problems *CSVError) (p verdict.Pair, o
 	return p, ok
 }
 
-// ParseValue reads a decimal number from 0 to [verdict.Largest], with ">=" in front when it is a lower bound.
+// ParseValue reads a decimal number from 0 to [verdict.Largest], with ">=" in front when it is a
+// lower bound.
 func ParseValue(text string) (v float64, censored bool, err error) {
 	digits, censored := strings.CutPrefix(text, ">=")
 	digits = strings.TrimSpace(digits)
@@ -133,7 +139,10 @@ func ParseMargin(text string) (margin float64, absolute bool, err error) {
 	}
 	v, err := parseDecimal(strings.TrimSpace(digits))
 	if err != nil || !(absolute || percent) || !(v > 0 && v < 100) {
-		return 0, false, fmt.Errorf("margin %s: want a percentage such as 5%% or percentage points such as 0.1pp, above 0 and below 100", record.QuoteImported(text))
+		return 0, false, fmt.Errorf(
+			"margin %s: want a percentage such as 5%% or percentage points such as 0.1pp, above 0 and below 100",
+			record.QuoteImported(text),
+		)
 	}
 	if absolute {
 		return v, true, nil

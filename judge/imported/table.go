@@ -21,47 +21,63 @@ type PairRow struct {
 	Database string // empty where there is only one
 	Unit     string // of both numbers
 	verdict.Pair
-	// Withheld is the reason why a verdict on the metric may be neither same nor better; it holds for all rows of the
-	// metric on the database.
+	// Withheld is the reason why a verdict on the metric may be neither same nor better; it holds
+	// for all rows of the metric on the database.
 	Withheld string
 	Test     string // that both numbers are of, where it is known; tables do not have it
-	// Without gives the reasons why the runs, base first, have no number, which is then NaN; a table has none. Unstable
-	// reports that the reason is an unstable search.
+	// Without gives the reasons why the runs, base first, have no number, which is then NaN; a
+	// table has none. Unstable reports that the reason is an unstable search.
 	Without  [2]string
 	Unstable [2]bool
 	Line     int // of the table, from 1; 0 if it has none
 }
 
-// HasPair reports whether the row is a pair of numbers. The others are the one of the metric [verdict.FailedRuns], whose
-// Base and New count the runs, of BaseOps and NewOps, that failed because of the target, and those of a metric for
-// which no pair, or not this one, has numbers: these are NaN.
+// HasPair reports whether the row is a pair of numbers. The others are the one of the metric
+// [verdict.FailedRuns], whose Base and New count the runs, of BaseOps and NewOps, that failed
+// because of the target, and those of a metric for which no pair, or not this one, has numbers:
+// these are NaN.
 func (r PairRow) HasPair() bool {
 	return r.Metric != verdict.FailedRuns && !math.IsNaN(r.Base) && !math.IsNaN(r.New)
 }
 
 // Attempts returns the runs of both arms behind a row of the metric [verdict.FailedRuns].
 func (r PairRow) Attempts() (base, fresh verdict.Attempts) {
-	return verdict.Attempts{Runs: int(r.BaseOps), Failed: int(r.Base)}, verdict.Attempts{Runs: int(r.NewOps), Failed: int(r.New)}
+	return verdict.Attempts{
+		Runs:   int(r.BaseOps),
+		Failed: int(r.Base),
+	}, verdict.Attempts{Runs: int(r.NewOps), Failed: int(r.New)}
 }
 
 // mostWithheld is the longest text of the column withheld, in bytes.
 const mostWithheld = 1000
 
 // The columns of ReadTable: base and new have to be there.
-var tableColumns = []string{"base", "new", "pair", "metric", "database", "unit", "base_ops", "new_ops", "first", "withheld"}
+var tableColumns = []string{
+	"base",
+	"new",
+	"pair",
+	"metric",
+	"database",
+	"unit",
+	"base_ops",
+	"new_ops",
+	"first",
+	"withheld",
+}
 
 const tableWants = "want the columns base and new, and beside them only " +
 	"pair, metric, database, unit, base_ops, new_ops, first and withheld"
 
-// ReadTable reads pairs from a CSV ([files.Rows]) with the columns base and new, and perhaps pair (its number from 1;
-// without that column pairs are numbered in their order), metric, database and unit, base_ops and new_ops (of how many
-// operations an error rate is; empty or 0 where it is not known), first (which run of the pair came first, base or new;
-// empty where it is not known) and withheld ([PairRow.Withheld]), in any order. Values are decimal numbers from 0 to
-// 1e15; one written ">=20000" is censored: at least this. A pair is used once for each metric and database, and a
-// metric has one unit; a file with milliseconds in one line and seconds in another must be converted first. The metric
-// [verdict.FailedRuns] is described at [PairRow.HasPair], and base and new may be empty in a row that gives the reason
-// for a withheld verdict. Everything wrong is reported at once as a [*CSVError]; an error of the reader is returned as
-// it is, wrapped.
+// ReadTable reads pairs from a CSV ([files.Rows]) with the columns base and new, and perhaps pair
+// (its number from 1; without that column pairs are numbered in their order), metric, database and
+// unit, base_ops and new_ops (of how many operations an error rate is; empty or 0 where it is not
+// known), first (which run of the pair came first, base or new; empty where it is not known) and
+// withheld ([PairRow.Withheld]), in any order. Values are decimal numbers from 0 to 1e15; one
+// written ">=20000" is censored: at least this. A pair is used once for each metric and database,
+// and a metric has one unit; a file with milliseconds in one line and seconds in another must be
+// converted first. The metric [verdict.FailedRuns] is described at [PairRow.HasPair], and base and
+// new may be empty in a row that gives the reason for a withheld verdict. Everything wrong is
+// reported at once as a [*CSVError]; an error of the reader is returned as it is, wrapped.
 func ReadTable(r io.Reader) ([]PairRow, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxCSVBytes+1))
 	if err != nil {
@@ -75,10 +91,11 @@ func ReadTable(r io.Reader) ([]PairRow, error) {
 	return rows, nil
 }
 
-// IsTable reports whether the header of a CSV has the columns that [ReadTable] needs, and no others that hold numbers
-// of releases.
+// IsTable reports whether the header of a CSV has the columns that [ReadTable] needs, and no others
+// that hold numbers of releases.
 func IsTable(header []string) bool {
-	return slices.Contains(header, "base") && slices.Contains(header, "new") && !slices.Contains(header, "base_release")
+	return slices.Contains(header, "base") && slices.Contains(header, "new") &&
+		!slices.Contains(header, "base_release")
 }
 
 func parseTable(data []byte, problems *CSVError) []PairRow {
@@ -87,7 +104,12 @@ func parseTable(data []byte, problems *CSVError) []PairRow {
 		return nil
 	}
 	rows, err := files.Rows(data)
-	t := table{problems: problems, seen: map[string]int{}, units: map[string]PairRow{}, pairs: map[string]int{}}
+	t := table{
+		problems: problems,
+		seen:     map[string]int{},
+		units:    map[string]PairRow{},
+		pairs:    map[string]int{},
+	}
 	switch {
 	case len(rows) == 0 && err == nil:
 		problems.add(0, "the input is empty: want a header with base and new, and a line per pair")
@@ -142,7 +164,13 @@ func (t *table) header(row files.CSVRow) bool {
 
 func (t *table) row(line int, fields []string) {
 	if len(fields) != len(t.columns) {
-		t.problems.add(line, "%s: the header has %d (%s)", verdict.Count(len(fields), "field"), len(t.columns), strings.Join(t.columns, ","))
+		t.problems.add(
+			line,
+			"%s: the header has %d (%s)",
+			verdict.Count(len(fields), "field"),
+			len(t.columns),
+			strings.Join(t.columns, ","),
+		)
 		return
 	}
 	t.lines++
@@ -151,9 +179,20 @@ func (t *table) row(line int, fields []string) {
 	for i, c := range t.columns {
 		field[c] = fields[i]
 	}
-	r := PairRow{Metric: field["metric"], Database: field["database"], Unit: field["unit"], Withheld: field["withheld"], Line: line}
+	r := PairRow{
+		Metric:   field["metric"],
+		Database: field["database"],
+		Unit:     field["unit"],
+		Withheld: field["withheld"],
+		Line:     line,
+	}
 	if len(r.Withheld) > mostWithheld || strings.ContainsFunc(r.Withheld, unicode.IsControl) {
-		t.problems.add(line, "withheld is %s: want a sentence of at most %d bytes", record.QuoteImported(r.Withheld), mostWithheld)
+		t.problems.add(
+			line,
+			"withheld is %s: want a sentence of at most %d bytes",
+			record.QuoteImported(r.Withheld),
+			mostWithheld,
+		)
 	}
 	for _, c := range []string{"metric", "database"} {
 		if slices.Contains(t.columns, c) && field[c] == "" {
@@ -174,7 +213,10 @@ func (t *table) row(line int, fields []string) {
 	for arm, text := range numbers[1:] {
 		if text == "" {
 			t.empty[arm]++
-			t.emptyErrors = append(t.emptyErrors, InputProblem{line, tableColumns[arm] + " is empty"})
+			t.emptyErrors = append(
+				t.emptyErrors,
+				InputProblem{line, tableColumns[arm] + " is empty"},
+			)
 			numbers[1+arm] = "1"
 		}
 	}
@@ -185,11 +227,23 @@ func (t *table) row(line int, fields []string) {
 	}
 	if r.Metric == verdict.FailedRuns {
 		if ok && p.Block != 1 {
-			t.problems.add(line, "pair is %d: want 1, because %s are one line of a database", p.Block, verdict.FailedRuns)
+			t.problems.add(
+				line,
+				"pair is %d: want 1, because %s are one line of a database",
+				p.Block,
+				verdict.FailedRuns,
+			)
 		}
 		for arm, of := range [][2]float64{{p.Base, float64(p.BaseOps)}, {p.New, float64(p.NewOps)}} {
 			if !(of[0] <= of[1]) || of[0] != math.Trunc(of[0]) || of[1] > MaxCSVPairs {
-				t.problems.add(line, "%s is %v: want how many of %s_ops runs failed, at most %d", tableColumns[arm], of[0], tableColumns[arm], MaxCSVPairs)
+				t.problems.add(
+					line,
+					"%s is %v: want how many of %s_ops runs failed, at most %d",
+					tableColumns[arm],
+					of[0],
+					tableColumns[arm],
+					MaxCSVPairs,
+				)
 			}
 		}
 	}
@@ -223,7 +277,12 @@ func (t *table) beside(line int, field map[string]string, p *verdict.Pair) {
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 || n > verdict.Largest {
-			t.problems.add(line, "%s is %s: want a number of operations from 0", c.name, record.QuoteImported(text))
+			t.problems.add(
+				line,
+				"%s is %s: want a number of operations from 0",
+				c.name,
+				record.QuoteImported(text),
+			)
 			continue
 		}
 		*c.to = n
@@ -231,7 +290,11 @@ func (t *table) beside(line int, field map[string]string, p *verdict.Pair) {
 	switch p.First = field["first"]; p.First {
 	case "", verdict.FirstBase, verdict.FirstNew:
 	default:
-		t.problems.add(line, "first is %s: want base, new or nothing", record.QuoteImported(p.First))
+		t.problems.add(
+			line,
+			"first is %s: want base, new or nothing",
+			record.QuoteImported(p.First),
+		)
 	}
 }
 

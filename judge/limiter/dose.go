@@ -7,10 +7,18 @@ import (
 	"plimsoll/stats"
 )
 
-// weigh compares an indicator at capacity with its limit, with itself at low load, and with the load. ok is false
-// without enough of it at capacity.
+// weigh compares an indicator at capacity with its limit, with itself at low load, and with the
+// load. ok is false without enough of it at capacity.
 func weigh(ind Indicator, t Trace, o Observed, w wayUp) (e Evidence, ok bool) {
-	e = Evidence{Limiter: ind.Limiter, Role: t.Role, What: ind.What, Unit: ind.Unit, Limit: ind.Limit, rank: ind.Rank, supports: ind.Supports}
+	e = Evidence{
+		Limiter:  ind.Limiter,
+		Role:     t.Role,
+		What:     ind.What,
+		Unit:     ind.Unit,
+		Limit:    ind.Limit,
+		rank:     ind.Rank,
+		supports: ind.Supports,
+	}
 	dose := t.Dose
 	if dose == nil {
 		dose = t.Values
@@ -30,7 +38,9 @@ func weigh(ind Indicator, t Trace, o Observed, w wayUp) (e Evidence, ok bool) {
 		}
 		if low := sampled(dose, in); len(low) >= fewestAt {
 			base := stats.Median(sampled(t.Values, in))
-			below := sampled(dose, func(i int) bool { return i < up && o.Users[i] > 0 && o.Users[i] <= nearAtLeast*o.Capacity })
+			below := sampled(dose, func(i int) bool {
+				return i < up && o.Users[i] > 0 && o.Users[i] <= nearAtLeast*o.Capacity
+			})
 			z := distance(doseAt, stats.Median(low), below)
 			e.Base, e.Z = &base, &z
 			rises = z > significant
@@ -62,21 +72,24 @@ func weigh(ind Indicator, t Trace, o Observed, w wayUp) (e Evidence, ok bool) {
 	return e, true
 }
 
-// atCapacity returns a signal at capacity, and the samples of any signal that its dose there is taken from. Where
-// there are too few, the range that counts as "at capacity" is widened: a short search's estimate may lie at the edge
-// of the levels that it tried.
+// atCapacity returns a signal at capacity, and the samples of any signal that its dose there is
+// taken from. Where there are too few, the range that counts as "at capacity" is widened: a short
+// search's estimate may lie at the edge of the levels that it tried.
 func atCapacity(v []float64, o Observed) (at []float64, near func(int) bool) {
 	from := func(share float64) func(int) bool {
 		return func(i int) bool { return o.Users[i] >= share*o.Capacity }
 	}
 	broken := func(share float64) func(int) bool {
-		return func(i int) bool { return o.Users[i] >= share*o.Capacity && o.Broken != nil && o.Broken[i] }
+		return func(i int) bool {
+			return o.Users[i] >= share*o.Capacity && o.Broken != nil && o.Broken[i]
+		}
 	}
 	for _, try := range []struct{ at, near func(int) bool }{
 		{broken(nearLoad), from(nearLoad)},
 		{from(nearLoad), from(nearLoad)}, // the rule broke too seldom
 		{from(nearAtLeast), from(nearAtLeast)},
-		{broken(doseFrom), broken(doseFrom)}, // samples that broke the rule were at capacity, for any estimate
+		// samples that broke the rule were at capacity, for any estimate
+		{broken(doseFrom), broken(doseFrom)},
 	} {
 		if at, near = sampled(v, try.at), try.near; len(at) >= fewestAt {
 			break
@@ -98,9 +111,10 @@ func (o Observed) wayUp() wayUp {
 	return w
 }
 
-// rise returns the number of samples from the beginning on that belong to the way up: until the users first fell by more than a
-// thirtieth. A queue that filled up beyond the capacity empties long after the users were taken back, so that later
-// samples show at a low load the remains of a high one. A run without enough levels on the way up is taken whole.
+// rise returns the number of samples from the beginning on that belong to the way up: until the
+// users first fell by more than a thirtieth. A queue that filled up beyond the capacity empties
+// long after the users were taken back, so that later samples show at a low load the remains of a
+// high one. A run without enough levels on the way up is taken whole.
 func (o Observed) rise() int {
 	top, up := 0.0, len(o.Users)
 	for i, u := range o.Users {
@@ -120,8 +134,8 @@ func (o Observed) rise() int {
 	return up
 }
 
-// baseline returns the part of the capacity from which on, up to baseLoad of it, the baseline is taken: the highest
-// that leaves enough samples.
+// baseline returns the part of the capacity from which on, up to baseLoad of it, the baseline is
+// taken: the highest that leaves enough samples.
 func baseline(o Observed, up int) (from float64, ok bool) {
 	for _, from := range []float64{0.5, 0.35, 1e-9} {
 		n := 0
@@ -137,8 +151,9 @@ func baseline(o Observed, up int) (from float64, ok bool) {
 	return 0, false
 }
 
-// distance is the robust z of a value against a base. The noise is that of differences of samples noiseLag apart, all
-// those below the capacity: a steady rise drops out of them, so that the ramp's own slope does not pass for noise.
+// distance is the robust z of a value against a base. The noise is that of differences of samples
+// noiseLag apart, all those below the capacity: a steady rise drops out of them, so that the ramp's
+// own slope does not pass for noise.
 func distance(v, base float64, below []float64) float64 {
 	if v == base {
 		return 0
@@ -151,13 +166,13 @@ func distance(v, base float64, below []float64) float64 {
 	if len(d) > 0 {
 		noise = 1.4826 * stats.Median(deviations(d, stats.Median(d))) / math.Sqrt2
 	}
-	// A constant signal has no noise: a hundredth of the larger value stands for the smallest visible
-	// difference.
+	// A constant signal has no noise: a hundredth of the larger value stands for the smallest
+	// visible difference.
 	return (v - base) / max(noise, math.Abs(v)/100, math.Abs(base)/100)
 }
 
-// levels returns a signal at each level of load on the way up that has enough samples of it: their median, or their
-// mean for a signal that comes in bursts.
+// levels returns a signal at each level of load on the way up that has enough samples of it: their
+// median, or their mean for a signal that comes in bursts.
 func levels(v []float64, o Observed, up int, bursts bool) (load, level []float64) {
 	middle := stats.Median
 	if bursts {

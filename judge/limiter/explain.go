@@ -5,29 +5,34 @@ import (
 	"strings"
 )
 
-// explainLoss lets an indicator of dropped connections or packets that is beyond its limit at capacity qualify where
-// loss does, even if it came too unevenly for a dose response of its own: dropped packets are sent again after a
-// timeout, so that they cause the loss.
+// explainLoss lets an indicator of dropped connections or packets that is beyond its limit at
+// capacity qualify where loss does, even if it came too unevenly for a dose response of its own:
+// dropped packets are sent again after a timeout, so that they cause the loss.
 func explainLoss(all []Evidence) {
-	if !slices.ContainsFunc(all, func(e Evidence) bool { return e.Limiter == LimitLoss && e.Qualifies }) {
+	if !slices.ContainsFunc(all, func(e Evidence) bool {
+		return e.Limiter == LimitLoss && e.Qualifies
+	}) {
 		return
 	}
 	for i := range all {
-		if e := &all[i]; e.High && !e.Qualifies && !e.supports && e.rank == Loss && slices.Contains(behind[LimitLoss].any, e.Limiter) {
+		if e := &all[i]; e.High && !e.Qualifies && !e.supports && e.rank == Loss &&
+			slices.Contains(behind[LimitLoss].any, e.Limiter) {
 			e.Qualifies, e.uneven = true, "it explains the loss that did"
 		}
 	}
 }
 
-// cpuRule returns the role whose CPU time the broken rule limits; ok reports whether it is such a rule.
+// cpuRule returns the role whose CPU time the broken rule limits; ok reports whether it is such a
+// rule.
 func (o Observed) cpuRule() (role string, ok bool) {
 	rule, ok := strings.CutPrefix(o.Rule, "cpu(")
 	role, _, closed := strings.Cut(rule, ")")
 	return role, ok && closed && o.Reached
 }
 
-// explainRule lets the busiest cores of a role qualify where the rule that broke limits their use: the rule has
-// measured it, whether or not the way up shows a dose response, and whatever limit it sets.
+// explainRule lets the busiest cores of a role qualify where the rule that broke limits their use:
+// the rule has measured it, whether or not the way up shows a dose response, and whatever limit it
+// sets.
 func explainRule(all []Evidence, o Observed) {
 	role, ok := o.cpuRule()
 	if !ok {
@@ -41,7 +46,8 @@ func explainRule(all []Evidence, o Observed) {
 		if e.Qualifies {
 			return
 		}
-		if best < 0 || e.strength() > all[best].strength() || e.strength() == all[best].strength() && e.Role < all[best].Role {
+		if best < 0 || e.strength() > all[best].strength() ||
+			e.strength() == all[best].strength() && e.Role < all[best].Role {
 			best = i
 		}
 	}
@@ -50,14 +56,16 @@ func explainRule(all []Evidence, o Observed) {
 	}
 }
 
-// explainFailures lets refusals qualify without a dose response where the failed operations that ended the run are
-// mostly their doing: a search that steps back at the first of them sees few levels of load with any.
+// explainFailures lets refusals qualify without a dose response where the failed operations that
+// ended the run are mostly their doing: a search that steps back at the first of them sees few
+// levels of load with any.
 func explainFailures(all []Evidence, o Observed) {
 	if o.Reached && !strings.HasPrefix(o.Rule, "rate(") {
 		return
 	}
 	for i := range all {
-		if e := &all[i]; e.High && !e.Qualifies && !e.supports && o.Failures[e.Limiter] >= mostFailures {
+		if e := &all[i]; e.High && !e.Qualifies && !e.supports &&
+			o.Failures[e.Limiter] >= mostFailures {
 			e.Qualifies = true
 		}
 	}
@@ -72,15 +80,19 @@ func explains(a, b suspect, o Observed) bool {
 		return true
 	}
 	if a.kind == LimitRefusals && b.kind == LimitRefusals {
-		return b.role == wholeTarget // a process that counts its own refusals identifies their source
+		// a process that counts its own refusals identifies their source
+		return b.role == wholeTarget
 	}
-	if slices.Contains(behind[b.kind].same, a.kind) && (a.role == b.role || slices.Contains(serves[b.role], a.role)) {
+	if slices.Contains(behind[b.kind].same, a.kind) &&
+		(a.role == b.role || slices.Contains(serves[b.role], a.role)) {
 		return true
 	}
 	if a.kind == LimitHost {
-		return slices.Contains(behind[b.kind].same, LimitCPU) // a wait for a core is a wait for the process that has it
+		// a wait for a core is a wait for the process that has it
+		return slices.Contains(behind[b.kind].same, LimitCPU)
 	}
-	// Cores that several roles share are busy for all of them; the one that uses most of them is named.
+	// Cores that several roles share are busy for all of them; the one that uses most of them is
+	// named.
 	if a.kind == LimitCPU && b.kind == LimitCPU && a.role != b.role {
 		ca, cb := usage(o, a.role), usage(o, b.role)
 		return cb < cpuMinor*ca

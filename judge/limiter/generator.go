@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// A Crowd holds the users of the generator's cores in a run whose generator was held up. Cores are of the whole host.
+// A Crowd holds the users of the generator's cores in a run whose generator was held up. Cores are
+// of the whole host.
 type Crowd struct {
-	Own    float64 // cores that the generator used, as a part of its own
-	Target float64 // cores that the target's processes used; 0 where they may not use the generator's
+	Own float64 // cores that the generator used, as a part of its own
+	// cores that the target's processes used; 0 where they may not use the generator's
+	Target float64
 	Others []Neighbor
 }
 
@@ -23,41 +25,66 @@ type Neighbor struct {
 // crowdLeast is the use, in cores, from which on somebody is named.
 const crowdLeast = 0.1
 
-// aboutGenerator is the diagnosis of a run whose generator was held up: by whoever used its cores, and by the generator
-// itself only where its own use of them is not known or not low.
+// aboutGenerator is the diagnosis of a run whose generator was held up: by whoever used its cores,
+// and by the generator itself only where its own use of them is not known or not low.
 func (o Observed) aboutGenerator() Limiter {
 	const nothing = ". The run says nothing about the system under test."
 	gates := strings.Join(o.Generator, "; ")
 	if o.Crowd == nil && !o.Foreign {
-		return Limiter{Name: LimitGenerator, Kind: LimitGenerator, Confidence: High,
-			Sentence: "LIMITED BY LOAD GENERATOR: " + gates + nothing,
-			Advice:   "Give the generator more cores or hosts, or fewer users; docs/validity.md says what each gate means."}
+		return Limiter{
+			Name:       LimitGenerator,
+			Kind:       LimitGenerator,
+			Confidence: High,
+			Sentence:   "LIMITED BY LOAD GENERATOR: " + gates + nothing,
+			Advice:     "Give the generator more cores or hosts, or fewer users; docs/validity.md says what each gate means.",
+		}
 	}
 	c := Crowd{}
 	if o.Crowd != nil {
 		c = *o.Crowd
 	}
-	slices.SortStableFunc(c.Others, func(a, b Neighbor) int { return cmp.Compare(b.Cores, a.Cores) })
+	slices.SortStableFunc(c.Others, func(a, b Neighbor) int {
+		return cmp.Compare(b.Cores, a.Cores)
+	})
 	used, others := "", 0.0
 	var names, texts []string
 	for _, n := range c.Others {
 		if others += n.Cores; n.Cores >= crowdLeast {
-			names, texts = append(names, n.Name), append(texts, fmt.Sprintf("%s %.2f", n.Name, n.Cores))
+			names, texts = append(
+				names,
+				n.Name,
+			), append(
+				texts,
+				fmt.Sprintf("%s %.2f", n.Name, n.Cores),
+			)
 		}
 	}
 	if !o.Foreign {
 		used = fmt.Sprintf("; the generator itself used %.3g %% of its cores", 100*c.Own)
 	}
 	if c.Target >= max(crowdLeast, others) {
-		return Limiter{Name: LimitShared, Kind: LimitShared, Confidence: High,
-			Sentence: fmt.Sprintf("LIMITED BY THE TARGET ON THE GENERATOR'S CORES: %s%s, the target's processes %.2f cores of this host%s", gates, used, c.Target, nothing),
-			Advice:   adviceOf[LimitShared]}
+		return Limiter{
+			Name:       LimitShared,
+			Kind:       LimitShared,
+			Confidence: High,
+			Sentence: fmt.Sprintf(
+				"LIMITED BY THE TARGET ON THE GENERATOR'S CORES: %s%s, the target's processes %.2f cores of this host%s",
+				gates,
+				used,
+				c.Target,
+				nothing,
+			),
+			Advice: adviceOf[LimitShared],
+		}
 	}
 	l := Limiter{Name: LimitHost, Kind: LimitHost, Confidence: High, Advice: adviceOf[LimitHost]}
 	switch {
 	case len(names) > 0:
 		used += "; in cores of this host: " + strings.Join(texts, ", ")
-		l.Advice = fmt.Sprintf("End or move %s, and run again; more cores for the generator do not help while others take them.", strings.Join(names, ", "))
+		l.Advice = fmt.Sprintf(
+			"End or move %s, and run again; more cores for the generator do not help while others take them.",
+			strings.Join(names, ", "),
+		)
 	case !o.Foreign:
 		used += "; by whom they were used was not seen (interrupts, short-lived processes, the hypervisor)"
 		l.Confidence = Low
@@ -71,7 +98,9 @@ func (o Observed) allFailed() Limiter {
 	l := Limiter{Name: LimitFailures, Kind: LimitFailures, Confidence: High, Failed: o.AllFailed}
 	for _, kind := range []string{LimitRefusals, LimitCut} {
 		if o.Failures[kind] >= mostFailures {
-			l.Name, l.Kind, l.Role = kind+" "+wholeTarget, kind, wholeTarget
+			l.Name = kind + " " + wholeTarget
+			l.Kind = kind
+			l.Role = wholeTarget
 		}
 	}
 	l.Advice = adviceOf[l.Kind]

@@ -2,23 +2,27 @@ package limiter
 
 import "slices"
 
-// The limiters that an indicator may speak for. A [Limiter]'s name is one of them and the role it was found on:
-// "db-pool app".
+// The limiters that an indicator may speak for. A [Limiter]'s name is one of them and the role it
+// was found on: "db-pool app".
 const (
-	LimitCPU        = "cpu"               // cores are busy
-	LimitQuota      = "cpu-quota"         // a control group is throttled
-	LimitGC         = "gc"                // garbage collection takes the CPU
-	LimitAppLocks   = "app-locks"         // goroutines wait for mutexes
-	LimitPool       = "db-pool"           // requests wait for a database connection of the app's own pool
-	LimitWorkers    = "workers"           // requests wait for a thread or another place of the app that handles them
-	LimitOutbound   = "outbound-pool"     // requests wait for a connection of the app's pool to a service that it calls
-	LimitDBConns    = "db-connections"    // the server's own limit of connections
-	LimitDBLocks    = "db-locks"          // sessions wait for locks of rows, tables or transactions
-	LimitLag        = "replication-lag"   // a copy of the database is behind it
-	LimitDisk       = "disk"              // sessions wait for reads, writes and syncs
-	LimitMemory     = "memory"            // reclaim, swap, kills
-	LimitLoss       = "network-loss"      // segments vanish between hosts
-	LimitRing       = "nic-ring"          // the network card drops packets that the host does not fetch in time
+	LimitCPU      = "cpu"       // cores are busy
+	LimitQuota    = "cpu-quota" // a control group is throttled
+	LimitGC       = "gc"        // garbage collection takes the CPU
+	LimitAppLocks = "app-locks" // goroutines wait for mutexes
+	// requests wait for a database connection of the app's own pool
+	LimitPool = "db-pool"
+	// requests wait for a thread or another place of the app that handles them
+	LimitWorkers = "workers"
+	// requests wait for a connection of the app's pool to a service that it calls
+	LimitOutbound = "outbound-pool"
+	LimitDBConns  = "db-connections"  // the server's own limit of connections
+	LimitDBLocks  = "db-locks"        // sessions wait for locks of rows, tables or transactions
+	LimitLag      = "replication-lag" // a copy of the database is behind it
+	LimitDisk     = "disk"            // sessions wait for reads, writes and syncs
+	LimitMemory   = "memory"          // reclaim, swap, kills
+	LimitLoss     = "network-loss"    // segments vanish between hosts
+	// the network card drops packets that the host does not fetch in time
+	LimitRing       = "nic-ring"
 	LimitAllowance  = "nic-allowance"     // the cloud drops packets beyond the instance's allowance
 	LimitPackets    = "packet-queue"      // the kernel drops packets that no core takes up
 	LimitConntrack  = "conntrack"         // the table of tracked connections is full
@@ -26,37 +30,39 @@ const (
 	LimitFiles      = "fd-limit"          // the limit of open files
 	LimitPorts      = "ports"             // source ports of a client of the next tier
 	LimitProxyConns = "proxy-connections" // the proxy's limit of connections
-	LimitRefusals   = "refusals"          // the target answers 429 or 503 instead of serving the request
-	LimitCut        = "cut-connections"   // the target refuses connections, or cuts them before it has answered
-	LimitFanOut     = "fan-out"           // events for WebSockets wait in or fall out of queues
-	LimitFailures   = "failures"          // all operations failed, or nearly all
-	LimitShared     = "shared-cores"      // the target runs on the generator's cores
-	LimitGenerator  = "generator"         // the load generator
-	LimitHost       = "host"              // others on the host of the target or the generator
-	LimitUnknown    = "UNKNOWN"           // nothing qualifies
-	LimitNone       = "none"              // nothing stopped the run
+	// the target answers 429 or 503 instead of serving the request
+	LimitRefusals = "refusals"
+	// the target refuses connections, or cuts them before it has answered
+	LimitCut       = "cut-connections"
+	LimitFanOut    = "fan-out"      // events for WebSockets wait in or fall out of queues
+	LimitFailures  = "failures"     // all operations failed, or nearly all
+	LimitShared    = "shared-cores" // the target runs on the generator's cores
+	LimitGenerator = "generator"    // the load generator
+	LimitHost      = "host"         // others on the host of the target or the generator
+	LimitUnknown   = "UNKNOWN"      // nothing qualifies
+	LimitNone      = "none"         // nothing stopped the run
 )
 
 // A Rank is the kind of evidence that an indicator gives, and its weight beside others.
 type Rank int
 
-// The ranks, lowest first: errors with loss before time spent waiting before use (survey of load generators, the
-// attribution rule after 5.2; the USE method's utilization, saturation, errors).
+// The ranks, lowest first: errors with loss before time spent waiting before use (survey of load
+// generators, the attribution rule after 5.2; the USE method's utilization, saturation, errors).
 const (
 	Utilization Rank = iota
 	Saturation
 	Loss
 )
 
-// An Indicator is one thing to look at in the series of a run. One line of its query's answer is one role ("" when the
-// series name none: then it is the host of the program).
+// An Indicator is one thing to look at in the series of a run. One line of its query's answer is
+// one role ("" when the series name none: then it is the host of the program).
 type Indicator struct {
 	Limiter string
 	Rank    Rank
 	What    string // in words, without the role
 	Query   string // PromQL; $w is the rate window, $inflight the requests under way
-	// Dose is PromQL for the signal that must rise with the load when that is not Query itself: the count per second
-	// of a loss whose share stays.
+	// Dose is PromQL for the signal that must rise with the load when that is not Query itself: the
+	// count per second of a loss whose share stays.
 	Dose  string
 	Limit float64 // at or above it at capacity, the indicator is high
 	Unit  string  // "ratio" is printed in percent
@@ -64,37 +70,75 @@ type Indicator struct {
 	Supports bool
 }
 
-// behind lists the limiters that explain another one: it is their symptom where they are high too. "same" holds for
-// the same role only, "any" for every role.
+// behind lists the limiters that explain another one: it is their symptom where they are high too.
+// "same" holds for the same role only, "any" for every role.
 var behind = map[string]struct{ same, any []string }{
-	LimitCPU:        {same: []string{LimitGC, LimitQuota}},
-	LimitAppLocks:   {same: []string{LimitCPU, LimitQuota, LimitGC}},
-	LimitPool:       {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks}, any: []string{LimitDBLocks, LimitDisk, LimitDBConns}},
-	LimitWorkers:    {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks, LimitPool, LimitOutbound}, any: []string{LimitDBLocks, LimitDisk, LimitDBConns}},
-	LimitOutbound:   {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks}},
-	LimitDBLocks:    {same: []string{LimitCPU, LimitQuota, LimitDisk}},
-	LimitLag:        {same: []string{LimitCPU, LimitQuota, LimitDisk}},
-	LimitDisk:       {same: []string{LimitCPU, LimitQuota}},
-	LimitBacklog:    {same: []string{LimitCPU, LimitQuota, LimitGC, LimitFiles}},
-	LimitFanOut:     {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks, LimitFiles}, any: []string{LimitLoss}},
-	LimitLoss:       {any: []string{LimitRing, LimitAllowance, LimitPackets, LimitConntrack, LimitBacklog}},
+	LimitCPU:      {same: []string{LimitGC, LimitQuota}},
+	LimitAppLocks: {same: []string{LimitCPU, LimitQuota, LimitGC}},
+	LimitPool: {
+		same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks},
+		any:  []string{LimitDBLocks, LimitDisk, LimitDBConns},
+	},
+	LimitWorkers: {
+		same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks, LimitPool, LimitOutbound},
+		any:  []string{LimitDBLocks, LimitDisk, LimitDBConns},
+	},
+	LimitOutbound: {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks}},
+	LimitDBLocks:  {same: []string{LimitCPU, LimitQuota, LimitDisk}},
+	LimitLag:      {same: []string{LimitCPU, LimitQuota, LimitDisk}},
+	LimitDisk:     {same: []string{LimitCPU, LimitQuota}},
+	LimitBacklog:  {same: []string{LimitCPU, LimitQuota, LimitGC, LimitFiles}},
+	LimitFanOut: {
+		same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks, LimitFiles},
+		any:  []string{LimitLoss},
+	},
+	LimitLoss: {
+		any: []string{LimitRing, LimitAllowance, LimitPackets, LimitConntrack, LimitBacklog},
+	},
 	LimitGC:         {same: []string{LimitQuota}},
 	LimitProxyConns: {same: []string{LimitCPU, LimitQuota, LimitFiles}},
 
-	// A server that refuses does so by a limit of its own, even if other resources are busy; one whose queues or
-	// files are full does it for them. Cut connections are the last link of many chains.
-	LimitRefusals: {any: []string{LimitBacklog, LimitFiles, LimitProxyConns, LimitDBConns, LimitMemory}},
-	LimitCut: {any: []string{LimitRefusals, LimitBacklog, LimitFiles, LimitPorts, LimitProxyConns, LimitConntrack, LimitRing, LimitAllowance, LimitPackets,
-		LimitLoss, LimitMemory, LimitQuota, LimitGC, LimitCPU, LimitAppLocks, LimitPool, LimitWorkers, LimitOutbound, LimitDBConns, LimitDBLocks, LimitDisk}},
+	// A server that refuses does so by a limit of its own, even if other resources are busy; one
+	// whose queues or files are full does it for them. Cut connections are the last link of many
+	// chains.
+	LimitRefusals: {
+		any: []string{LimitBacklog, LimitFiles, LimitProxyConns, LimitDBConns, LimitMemory},
+	},
+	LimitCut: {
+		any: []string{
+			LimitRefusals,
+			LimitBacklog,
+			LimitFiles,
+			LimitPorts,
+			LimitProxyConns,
+			LimitConntrack,
+			LimitRing,
+			LimitAllowance,
+			LimitPackets,
+			LimitLoss,
+			LimitMemory,
+			LimitQuota,
+			LimitGC,
+			LimitCPU,
+			LimitAppLocks,
+			LimitPool,
+			LimitWorkers,
+			LimitOutbound,
+			LimitDBConns,
+			LimitDBLocks,
+			LimitDisk,
+		},
+	},
 }
 
-// Serves names the roles whose saturation is also felt as waiting on a role: a pool of the app waits for a slow
-// database.
+// Serves names the roles whose saturation is also felt as waiting on a role: a pool of the app
+// waits for a slow database.
 var serves = map[string][]string{"app": {"db"}, "proxy": {"app", "db"}}
 
-// Indicators returns the catalog for standard exporters and this project's own probes; a dialect adds the indicators
-// that only its server has. The limits are the starting points of the survey (5.2), except where a comment gives
-// another reason; docs/limiter.md lists them, and the fault suite tries them.
+// Indicators returns the catalog for standard exporters and this project's own probes; a dialect
+// adds the indicators that only its server has. The limits are the starting points of the survey
+// (5.2), except where a comment gives another reason; docs/limiter.md lists them, and the fault
+// suite tries them.
 func Indicators() []Indicator { return slices.Clone(catalog) }
 
 func rate(metric string) string { return "sum by (role) (rate(" + metric + "[$w]))" }
@@ -121,66 +165,386 @@ func ofOps(q string) string {
 const (
 	refused = `sum(rate(plimsoll_answers_total{status=~"429|503"}[$w]))`
 	cutOff  = `(sum(rate(plimsoll_ops_total{op="op", class=~"dial|tls|write|header|body|ws"}[$w])) or vector(0))`
-	// onDisk includes sessions in line behind the one that writes the log: they wait for the disk as well.
+	// onDisk includes sessions in line behind the one that writes the log: they wait for the disk
+	// as well.
 	onDisk = `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type=~"IO|LWLock:WALWrite"}[$w]))`
 )
 
 var (
 	// gcTime includes collection in idle time: its cores are not idle for other processes.
 	gcTime  = rate("go_cpu_classes_gc_total_cpu_seconds_total")
-	cpuTime = "(" + rate("go_cpu_classes_total_cpu_seconds_total") + " - " + rate("go_cpu_classes_idle_cpu_seconds_total") + ")"
+	cpuTime = "(" + rate(
+		"go_cpu_classes_total_cpu_seconds_total",
+	) + " - " + rate(
+		"go_cpu_classes_idle_cpu_seconds_total",
+	) + ")"
 )
 
 var catalog = append([]Indicator{
-	{LimitCPU, Utilization, "its cores are busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_ratio{role!~"generator|host"}[$w]))`, "", busyLimit, "ratio", false},
-	{LimitCPU, Utilization, "its host's cores are busy", `max by (role) (1 - avg by (role, instance) (sum by (role, instance, cpu) (rate(node_cpu_seconds_total{mode=~"idle|iowait", role=~".+"}[$w]))))`, "", busyLimit, "ratio", false},
-	{LimitCPU, Utilization, "one of its cores is busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_hottest_ratio{role!~"generator|host"}[$w]))`, "", 0.95, "ratio", false},
-	{LimitCPU, Saturation, "p99 of the Go scheduler's delay", `histogram_quantile(0.99, sum by (role, le) (rate(go_sched_latencies_seconds_bucket[$w])))`, "", 0.010, "s", true},
-	{LimitQuota, Saturation, "periods of its control group that were throttled", share(rate(`container_cpu_cfs_throttled_periods_total{role!="self"}`), rate(`container_cpu_cfs_periods_total{role!="self"}`)), "", 0.10, "ratio", false},
-	{LimitGC, Saturation, "CPU that went to garbage collection", share(gcTime, cpuTime), "", 0.25, "ratio", false},
-	{LimitAppLocks, Saturation, "requests under way that wait for a mutex", ofRequests(rate("go_sync_mutex_wait_total_seconds_total")), rate("go_sync_mutex_wait_total_seconds_total"), 0.20, "ratio", false},
-	{LimitPool, Saturation, "requests under way that wait for a connection of the pool", ofRequests(rate("go_sql_wait_duration_seconds_total")), rate("go_sql_wait_duration_seconds_total"), 0.05, "ratio", false},
-	{LimitPool, Utilization, "connections of the pool in use", `max by (role) (avg_over_time(go_sql_in_use_connections[$w]) / (go_sql_max_open_connections > 0))`, "", 0.90, "ratio", true},
-	{LimitDBConns, Utilization, "connections of the server in use", `max by (role) (plimsoll_pg_connections_used_ratio or plimsoll_mysql_connections_used_ratio)`, "", 0.95, "ratio", false},
-	{LimitDBLocks, Saturation, "active sessions that wait for a lock", `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w])) / clamp_min(sum by (role) (avg_over_time(plimsoll_pg_active_sessions[$w])), 1)`, `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w]))`, 0.30, "ratio", false},
-	{LimitDBLocks, Saturation, "running threads that wait for a row lock", `sum by (role) (avg_over_time(mysql_global_status_innodb_row_lock_current_waits[$w])) / clamp_min(sum by (role) (avg_over_time(mysql_global_status_threads_running[$w])), 1)`, "", 0.30, "ratio", false},
-	{LimitLag, Saturation, "time that it is behind the server that it follows", `max by (role) (max_over_time(plimsoll_replication_lag_seconds[$w]))`, "", lagLimit, "s", false},
-	{LimitDisk, Saturation, "requests under way whose session waits for the disk", ofRequests(onDisk), onDisk, 0.30, "ratio", false},
-	{LimitDisk, Utilization, "the busiest disk is busy", `max by (role) (avg_over_time(plimsoll_disk_busy_ratio[$w]))`, "", 0.90, "ratio", true},
-	{LimitDisk, Saturation, "a request's time at the slowest disk", `max by (role) (avg_over_time(plimsoll_disk_await_seconds[$w]))`, "", 0.020, "s", true},
-	{LimitMemory, Loss, "processes killed for memory per second", rate("node_vmstat_oom_kill") + " or " + rate("container_oom_events_total"), "", 0.001, "/s", false},
-	{LimitMemory, Saturation, "time in which all work waited for memory", worst("node_pressure_memory_stalled_seconds_total") + " or " + worst("container_pressure_memory_stalled_seconds_total"), "", 0.05, "ratio", false},
-	{LimitMemory, Saturation, "pages swapped in and out per second", "(" + rate("node_vmstat_pswpin") + " + " + rate("node_vmstat_pswpout") + ")", "", 100, "/s", false},
-	{LimitMemory, Utilization, "memory of its control group's limit", `max by (role) (container_memory_usage_bytes / (container_spec_memory_limit_bytes > 0))`, "", 0.98, "ratio", true},
-	{LimitRefusals, Loss, "operations answered with 429 or 503", ofOps(refused), ofTarget(refused), failureLimit, "ratio", false},
-	{LimitCut, Loss, "operations whose connection was refused or cut", ofOps(cutOff), ofTarget(cutOff), failureLimit, "ratio", false},
-	{LimitLoss, Loss, "segments that ended in a timeout, of those sent", share(rate("node_netstat_TcpExt_TCPTimeouts"), rate("node_netstat_Tcp_OutSegs")), rate("node_netstat_TcpExt_TCPTimeouts"), 0.0002, "ratio", false},
-	{LimitLoss, Loss, "segments sent again, of those sent", share(rate("node_netstat_Tcp_RetransSegs"), rate("node_netstat_Tcp_OutSegs")), rate("node_netstat_Tcp_RetransSegs"), 0.005, "ratio", true},
-	{LimitRing, Loss, "packets lost for want of room in the ring, per second", rate(`plimsoll_nic_rx_missed_total`) + " or " + rate("plimsoll_nic_rx_no_buffer_total") + " or " + rate(`node_network_receive_missed_errors_total{device!="lo"}`), "", 0.1, "/s", false},
-	{LimitAllowance, Loss, "packets beyond the instance's allowance per second", rate(`plimsoll_nic_allowance_exceeded_total{limit!="linklocal"}`), "", 0.1, "/s", false},
-	{LimitPackets, Loss, "packets dropped before any core took them, per second", rate("node_softnet_dropped_total"), "", 0.1, "/s", false},
-	{LimitConntrack, Loss, "connections that could not be tracked per second", "(" + rate("node_nf_conntrack_stat_insert_failed") + " + " + rate("node_nf_conntrack_stat_drop") + ")", "", 0.1, "/s", false},
-	{LimitConntrack, Utilization, "entries of the table in use", `max by (role) (node_nf_conntrack_entries / (node_nf_conntrack_entries_limit > 0))`, "", 0.95, "ratio", false},
-	{LimitBacklog, Loss, "connections dropped at a full accept queue per second", rate("node_netstat_TcpExt_ListenOverflows"), "", 0.1, "/s", false},
-	{LimitFiles, Loss, "open files of its limit", `max by (role) (max_over_time(plimsoll_process_fds_used_ratio[$w]) or max_over_time(process_open_fds[$w]) / (process_max_fds > 0))`, "", 0.97, "ratio", false},
-	{LimitPorts, Utilization, "sockets in TIME_WAIT of the default range of ports", `max by (role) (node_sockstat_TCP_tw / 28232)`, "", 0.90, "ratio", false},
-	{LimitProxyConns, Loss, "connections that the proxy accepted and did not handle, per second", "(" + rate("nginx_connections_accepted") + " - " + rate("nginx_connections_handled") + ")", "", 0.1, "/s", false},
+	{
+		LimitCPU,
+		Utilization,
+		"its cores are busy",
+		`max by (role) (avg_over_time(plimsoll_cpu_busy_ratio{role!~"generator|host"}[$w]))`,
+		"",
+		busyLimit,
+		"ratio",
+		false,
+	},
+	{
+		LimitCPU,
+		Utilization,
+		"its host's cores are busy",
+		`max by (role) (1 - avg by (role, instance) (sum by (role, instance, cpu) (rate(node_cpu_seconds_total{mode=~"idle|iowait", role=~".+"}[$w]))))`,
+		"",
+		busyLimit,
+		"ratio",
+		false,
+	},
+	{
+		LimitCPU,
+		Utilization,
+		"one of its cores is busy",
+		`max by (role) (avg_over_time(plimsoll_cpu_busy_hottest_ratio{role!~"generator|host"}[$w]))`,
+		"",
+		0.95,
+		"ratio",
+		false,
+	},
+	{
+		LimitCPU,
+		Saturation,
+		"p99 of the Go scheduler's delay",
+		`histogram_quantile(0.99, sum by (role, le) (rate(go_sched_latencies_seconds_bucket[$w])))`,
+		"",
+		0.010,
+		"s",
+		true,
+	},
+	{
+		LimitQuota,
+		Saturation,
+		"periods of its control group that were throttled",
+		share(
+			rate(`container_cpu_cfs_throttled_periods_total{role!="self"}`),
+			rate(`container_cpu_cfs_periods_total{role!="self"}`),
+		),
+		"",
+		0.10,
+		"ratio",
+		false,
+	},
+	{
+		LimitGC,
+		Saturation,
+		"CPU that went to garbage collection",
+		share(gcTime, cpuTime),
+		"",
+		0.25,
+		"ratio",
+		false,
+	},
+	{
+		LimitAppLocks,
+		Saturation,
+		"requests under way that wait for a mutex",
+		ofRequests(rate("go_sync_mutex_wait_total_seconds_total")),
+		rate("go_sync_mutex_wait_total_seconds_total"),
+		0.20,
+		"ratio",
+		false,
+	},
+	{
+		LimitPool,
+		Saturation,
+		"requests under way that wait for a connection of the pool",
+		ofRequests(rate("go_sql_wait_duration_seconds_total")),
+		rate("go_sql_wait_duration_seconds_total"),
+		0.05,
+		"ratio",
+		false,
+	},
+	{
+		LimitPool,
+		Utilization,
+		"connections of the pool in use",
+		`max by (role) (avg_over_time(go_sql_in_use_connections[$w]) / (go_sql_max_open_connections > 0))`,
+		"",
+		0.90,
+		"ratio",
+		true,
+	},
+	{
+		LimitDBConns,
+		Utilization,
+		"connections of the server in use",
+		`max by (role) (plimsoll_pg_connections_used_ratio or plimsoll_mysql_connections_used_ratio)`,
+		"",
+		0.95,
+		"ratio",
+		false,
+	},
+	{
+		LimitDBLocks,
+		Saturation,
+		"active sessions that wait for a lock",
+		`sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w])) / clamp_min(sum by (role) (avg_over_time(plimsoll_pg_active_sessions[$w])), 1)`,
+		`sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w]))`,
+		0.30,
+		"ratio",
+		false,
+	},
+	{
+		LimitDBLocks,
+		Saturation,
+		"running threads that wait for a row lock",
+		`sum by (role) (avg_over_time(mysql_global_status_innodb_row_lock_current_waits[$w])) / clamp_min(sum by (role) (avg_over_time(mysql_global_status_threads_running[$w])), 1)`,
+		"",
+		0.30,
+		"ratio",
+		false,
+	},
+	{
+		LimitLag,
+		Saturation,
+		"time that it is behind the server that it follows",
+		`max by (role) (max_over_time(plimsoll_replication_lag_seconds[$w]))`,
+		"",
+		lagLimit,
+		"s",
+		false,
+	},
+	{
+		LimitDisk,
+		Saturation,
+		"requests under way whose session waits for the disk",
+		ofRequests(onDisk),
+		onDisk,
+		0.30,
+		"ratio",
+		false,
+	},
+	{
+		LimitDisk,
+		Utilization,
+		"the busiest disk is busy",
+		`max by (role) (avg_over_time(plimsoll_disk_busy_ratio[$w]))`,
+		"",
+		0.90,
+		"ratio",
+		true,
+	},
+	{
+		LimitDisk,
+		Saturation,
+		"a request's time at the slowest disk",
+		`max by (role) (avg_over_time(plimsoll_disk_await_seconds[$w]))`,
+		"",
+		0.020,
+		"s",
+		true,
+	},
+	{
+		LimitMemory,
+		Loss,
+		"processes killed for memory per second",
+		rate("node_vmstat_oom_kill") + " or " + rate("container_oom_events_total"),
+		"",
+		0.001,
+		"/s",
+		false,
+	},
+	{
+		LimitMemory,
+		Saturation,
+		"time in which all work waited for memory",
+		worst(
+			"node_pressure_memory_stalled_seconds_total",
+		) + " or " + worst(
+			"container_pressure_memory_stalled_seconds_total",
+		),
+		"",
+		0.05,
+		"ratio",
+		false,
+	},
+	{
+		LimitMemory,
+		Saturation,
+		"pages swapped in and out per second",
+		"(" + rate("node_vmstat_pswpin") + " + " + rate("node_vmstat_pswpout") + ")",
+		"",
+		100,
+		"/s",
+		false,
+	},
+	{
+		LimitMemory,
+		Utilization,
+		"memory of its control group's limit",
+		`max by (role) (container_memory_usage_bytes / (container_spec_memory_limit_bytes > 0))`,
+		"",
+		0.98,
+		"ratio",
+		true,
+	},
+	{
+		LimitRefusals,
+		Loss,
+		"operations answered with 429 or 503",
+		ofOps(refused),
+		ofTarget(refused),
+		failureLimit,
+		"ratio",
+		false,
+	},
+	{
+		LimitCut,
+		Loss,
+		"operations whose connection was refused or cut",
+		ofOps(cutOff),
+		ofTarget(cutOff),
+		failureLimit,
+		"ratio",
+		false,
+	},
+	{
+		LimitLoss,
+		Loss,
+		"segments that ended in a timeout, of those sent",
+		share(rate("node_netstat_TcpExt_TCPTimeouts"), rate("node_netstat_Tcp_OutSegs")),
+		rate("node_netstat_TcpExt_TCPTimeouts"),
+		0.0002,
+		"ratio",
+		false,
+	},
+	{
+		LimitLoss,
+		Loss,
+		"segments sent again, of those sent",
+		share(rate("node_netstat_Tcp_RetransSegs"), rate("node_netstat_Tcp_OutSegs")),
+		rate("node_netstat_Tcp_RetransSegs"),
+		0.005,
+		"ratio",
+		true,
+	},
+	{
+		LimitRing,
+		Loss,
+		"packets lost for want of room in the ring, per second",
+		rate(
+			`plimsoll_nic_rx_missed_total`,
+		) + " or " + rate(
+			"plimsoll_nic_rx_no_buffer_total",
+		) + " or " + rate(
+			`node_network_receive_missed_errors_total{device!="lo"}`,
+		),
+		"",
+		0.1,
+		"/s",
+		false,
+	},
+	{
+		LimitAllowance,
+		Loss,
+		"packets beyond the instance's allowance per second",
+		rate(`plimsoll_nic_allowance_exceeded_total{limit!="linklocal"}`),
+		"",
+		0.1,
+		"/s",
+		false,
+	},
+	{
+		LimitPackets,
+		Loss,
+		"packets dropped before any core took them, per second",
+		rate("node_softnet_dropped_total"),
+		"",
+		0.1,
+		"/s",
+		false,
+	},
+	{
+		LimitConntrack,
+		Loss,
+		"connections that could not be tracked per second",
+		"(" + rate(
+			"node_nf_conntrack_stat_insert_failed",
+		) + " + " + rate(
+			"node_nf_conntrack_stat_drop",
+		) + ")",
+		"",
+		0.1,
+		"/s",
+		false,
+	},
+	{
+		LimitConntrack,
+		Utilization,
+		"entries of the table in use",
+		`max by (role) (node_nf_conntrack_entries / (node_nf_conntrack_entries_limit > 0))`,
+		"",
+		0.95,
+		"ratio",
+		false,
+	},
+	{
+		LimitBacklog,
+		Loss,
+		"connections dropped at a full accept queue per second",
+		rate("node_netstat_TcpExt_ListenOverflows"),
+		"",
+		0.1,
+		"/s",
+		false,
+	},
+	{
+		LimitFiles,
+		Loss,
+		"open files of its limit",
+		`max by (role) (max_over_time(plimsoll_process_fds_used_ratio[$w]) or max_over_time(process_open_fds[$w]) / (process_max_fds > 0))`,
+		"",
+		0.97,
+		"ratio",
+		false,
+	},
+	{
+		LimitPorts,
+		Utilization,
+		"sockets in TIME_WAIT of the default range of ports",
+		`max by (role) (node_sockstat_TCP_tw / 28232)`,
+		"",
+		0.90,
+		"ratio",
+		false,
+	},
+	{
+		LimitProxyConns,
+		Loss,
+		"connections that the proxy accepted and did not handle, per second",
+		"(" + rate("nginx_connections_accepted") + " - " + rate("nginx_connections_handled") + ")",
+		"",
+		0.1,
+		"/s",
+		false,
+	},
 }, ofExporters()...)
 
-// lagLimit is the time that a replica may be behind, in seconds: the samples that tell it come once a second, and below
-// two of them it is as good as none.
+// lagLimit is the time that a replica may be behind, in seconds: the samples that tell it come once
+// a second, and below two of them it is as good as none.
 const lagLimit = 2
 
-// failureLimit is the share of operations from which on failures of one kind may be why a run stopped: that of the
-// default rule.
+// failureLimit is the share of operations from which on failures of one kind may be why a run
+// stopped: that of the default rule.
 const failureLimit = 0.001
 
 // wholeTarget is the role of signals that users see and that belong to no single process.
 const wholeTarget = "target"
 
-// busyLimit is the use at which cores limit. The survey's starting point is 0.85; but a search holds the load around
-// its capacity, half of the time below it, and on one or two cores mean response times multiply before that (the
-// fault suite's controls broke their rules at 0.82 to 0.91 of a core).
+// busyLimit is the use at which cores limit. The survey's starting point is 0.85; but a search
+// holds the load around its capacity, half of the time below it, and on one or two cores mean
+// response times multiply before that (the fault suite's controls broke their rules at 0.82 to 0.91
+// of a core).
 const busyLimit = 0.80
 
 // adviceOf holds the remedy for each limiter.

@@ -13,22 +13,25 @@ import (
 
 // The rule's own constants. The first three are the survey's (the attribution rule after 5.2).
 const (
-	baseLoad     = 0.7  // of the capacity: up to here is the baseline
-	significant  = 4.0  // robust z of the indicator at capacity against the baseline
-	doseRho      = 0.8  // Spearman's coefficient of indicator and load
-	doseFrom     = 0.8  // of the capacity: levels that all lie above show no dose response
-	lossRho      = 0.5  // the same of a loss, which comes in bursts and is next to nothing without a cause
-	nearLoad     = 0.97 // of the capacity: from here is "at capacity"
-	nearAtLeast  = 0.9  // the same for a search that was seldom there
-	fewestAt     = 5    // samples at capacity, and of the baseline
-	noiseLag     = 5    // samples between two readings whose rate windows hardly overlap
-	fewestBins   = 4    // levels of load, for a dose response
-	equalUse     = 0.02 // of busy cores: readings of the same cores by two probes differ by less
-	alikeUse     = 0.10 // of the use of the cores of two roles: the cores may be the same
-	fullUse      = 0.95 // of busy cores, from which on they may be why something is lost
-	ownShare     = 0.5  // of the use of busy cores: a watched system that uses less does not fill them
-	mostFailures = 0.5  // of the failed operations: at so many, refusals broke the rule
-	cpuMinor     = 0.5  // a role with less than this part of the largest consumer's CPU only shares its cores
+	baseLoad    = 0.7 // of the capacity: up to here is the baseline
+	significant = 4.0 // robust z of the indicator at capacity against the baseline
+	doseRho     = 0.8 // Spearman's coefficient of indicator and load
+	doseFrom    = 0.8 // of the capacity: levels that all lie above show no dose response
+	// the same of a loss, which comes in bursts and is next to nothing without a cause
+	lossRho     = 0.5
+	nearLoad    = 0.97 // of the capacity: from here is "at capacity"
+	nearAtLeast = 0.9  // the same for a search that was seldom there
+	fewestAt    = 5    // samples at capacity, and of the baseline
+	noiseLag    = 5    // samples between two readings whose rate windows hardly overlap
+	fewestBins  = 4    // levels of load, for a dose response
+	equalUse    = 0.02 // of busy cores: readings of the same cores by two probes differ by less
+	alikeUse    = 0.10 // of the use of the cores of two roles: the cores may be the same
+	fullUse     = 0.95 // of busy cores, from which on they may be why something is lost
+	// of the use of busy cores: a watched system that uses less does not fill them
+	ownShare     = 0.5
+	mostFailures = 0.5 // of the failed operations: at so many, refusals broke the rule
+	// a role with less than this part of the largest consumer's CPU only shares its cores
+	cpuMinor = 0.5
 )
 
 // loadBins are the levels of load, in parts of the capacity, over which a dose response is judged.
@@ -46,39 +49,45 @@ type Trace struct {
 // Observed holds the signals and the outcome of a run, sampled at one clock.
 type Observed struct {
 	Users []float64 // active, per sample
-	// Broken is true for each sample at which the rule that ended the search did not hold; nil if unknown.
+	// Broken is true for each sample at which the rule that ended the search did not hold; nil if
+	// unknown.
 	Broken []bool
-	// Capacity is where the evidence is taken: the estimate of a search, the users of a bounded test.
+	// Capacity is where the evidence is taken: the estimate of a search, the users of a bounded
+	// test.
 	Capacity float64
-	// Reached is true if something stopped the run: a search that ended at a violated rule, a bounded test with a
-	// broken one.
+	// Reached is true if something stopped the run: a search that ended at a violated rule, a
+	// bounded test with a broken one.
 	Reached bool
 	// Rule is the one that ended it; Why is the reason why none did, if Reached is false.
 	Rule, Why string
-	// Void is the reason why the run is not valid; "" for a valid run. No limiter is named for a void run.
+	// Void is the reason why the run is not valid; "" for a valid run. No limiter is named for a
+	// void run.
 	Void string
-	// Failed describes the failed operations if there were more than supported users may have; "" otherwise. If set,
-	// something limited the run, even if another event ended it.
+	// Failed describes the failed operations if there were more than supported users may have; ""
+	// otherwise. If set, something limited the run, even if another event ended it.
 	Failed string
-	// Failures are the parts of these that are the doing of a limiter, by its name: refused ones, cut ones.
+	// Failures are the parts of these that are the doing of a limiter, by its name: refused ones,
+	// cut ones.
 	Failures map[string]float64
-	// AllFailed describes the failed operations of a run in which nearly all failed, and Cause the first of them; ""
-	// otherwise.
+	// AllFailed describes the failed operations of a run in which nearly all failed, and Cause the
+	// first of them; "" otherwise.
 	AllFailed, Cause string
-	// Generator holds the red findings of the gates of the run's health that the target alone cannot turn red, as
-	// texts; Foreign is true if they are about other processes on the hosts and not about the generator.
+	// Generator holds the red findings of the gates of the run's health that the target alone
+	// cannot turn red, as texts; Foreign is true if they are about other processes on the hosts and
+	// not about the generator.
 	Generator []string
 	Foreign   bool
-	// Crowd holds the users of the generator's cores where it used few of them itself, or where Foreign is true; nil
-	// where its own use was high, or is not known.
+	// Crowd holds the users of the generator's cores where it used few of them itself, or where
+	// Foreign is true; nil where its own use was high, or is not known.
 	Crowd  *Crowd
 	Traces []Trace
 	// CPU holds the cores in use by role, per sample: who uses cores that several share.
 	CPU map[string][]float64
-	// Busy holds the cores that all processes use where a role runs, by role, per sample; a missing role is unknown.
+	// Busy holds the cores that all processes use where a role runs, by role, per sample; a missing
+	// role is unknown.
 	Busy map[string][]float64
-	// Shared names the cores that several roles share, as a role of the CPU indicators ("target"); "" when there are
-	// none.
+	// Shared names the cores that several roles share, as a role of the CPU indicators ("target");
+	// "" when there are none.
 	Shared string
 	// Roles are those that the system under test has.
 	Roles []string
@@ -91,14 +100,17 @@ type Evidence struct {
 	What    string  `json:"what"`
 	Unit    string  `json:"unit,omitempty"`
 	Limit   float64 `json:"limit"`
-	// At is its mean at capacity, Base its median at up to 0.7 of it (nil where the run has too little of that).
+	// At is its mean at capacity, Base its median at up to 0.7 of it (nil where the run has too
+	// little of that).
 	At   float64  `json:"at_capacity"`
 	Base *float64 `json:"below,omitempty"`
-	// Z is the robust distance of both, Rho Spearman's coefficient with the load over Levels levels; nil where unknown.
+	// Z is the robust distance of both, Rho Spearman's coefficient with the load over Levels
+	// levels; nil where unknown.
 	Z      *float64 `json:"z,omitempty"`
 	Rho    *float64 `json:"rho,omitempty"`
 	Levels int      `json:"levels,omitempty"`
-	// High is true if the value at capacity is at or above the limit; Qualifies, if it also rose with the load.
+	// High is true if the value at capacity is at or above the limit; Qualifies, if it also rose
+	// with the load.
 	High      bool `json:"high"`
 	Qualifies bool `json:"qualifies"`
 
@@ -122,7 +134,8 @@ const (
 
 // A Limiter is the resource or fault that stopped a run, as far as its series show it.
 type Limiter struct {
-	// Name is the kind and the role ("cpu-quota db"), or one of [LimitGenerator], [LimitUnknown], [LimitNone].
+	// Name is the kind and the role ("cpu-quota db"), or one of [LimitGenerator], [LimitUnknown],
+	// [LimitNone].
 	Name       string `json:"name"`
 	Kind       string `json:"kind"`
 	Role       string `json:"role,omitempty"`
@@ -133,7 +146,8 @@ type Limiter struct {
 	Evidence []Evidence `json:"evidence,omitempty"`
 	// Others qualified too: symptoms of the one named, and rivals.
 	Others []Suspect `json:"others,omitempty"`
-	// Exonerated are the indicators that were seen and stayed below their limits, or did not follow the load.
+	// Exonerated are the indicators that were seen and stayed below their limits, or did not follow
+	// the load.
 	Exonerated []Evidence `json:"exonerated,omitempty"`
 	// Unseen are the roles of the system of which nothing was watched.
 	Unseen []string `json:"unseen,omitempty"`
@@ -142,14 +156,14 @@ type Limiter struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// Diagnose names the limiter of a run by a fixed rule: failures of all operations first; then the generator, or those who
-// used its cores; then the indicators that at capacity are
-// beyond their limit, significantly above the baseline, and rise with the load; of those the ones that no other
-// explains; of those, errors with loss before time spent waiting before use. Nothing qualifies: UNKNOWN. It is
-// deterministic and changes nothing in its arguments.
+// Diagnose names the limiter of a run by a fixed rule: failures of all operations first; then the
+// generator, or those who used its cores; then the indicators that at capacity are beyond their
+// limit, significantly above the baseline, and rise with the load; of those the ones that no other
+// explains; of those, errors with loss before time spent waiting before use. Nothing qualifies:
+// UNKNOWN. It is deterministic and changes nothing in its arguments.
 //
-// Sources: the survey of load generators, the attribution rule after 5.2; Gregg, The USE Method (utilization,
-// saturation, errors of every resource, exoneration by elimination).
+// Sources: the survey of load generators, the attribution rule after 5.2; Gregg, The USE Method
+// (utilization, saturation, errors of every resource, exoneration by elimination).
 func Diagnose(catalog []Indicator, o Observed) Limiter {
 	if o.AllFailed != "" {
 		return o.allFailed()
@@ -158,10 +172,18 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 		return o.aboutGenerator()
 	}
 	if o.Void != "" {
-		return Limiter{Name: LimitNone, Kind: LimitNone, Sentence: "No limiter is named, because the run is not valid: " + o.Void + "."}
+		return Limiter{
+			Name:     LimitNone,
+			Kind:     LimitNone,
+			Sentence: "No limiter is named, because the run is not valid: " + o.Void + ".",
+		}
 	}
 	if !o.Reached && o.Failed == "" {
-		return Limiter{Name: LimitNone, Kind: LimitNone, Sentence: "Nothing limited the run: " + o.Why + "."}
+		return Limiter{
+			Name:     LimitNone,
+			Kind:     LimitNone,
+			Sentence: "Nothing limited the run: " + o.Why + ".",
+		}
 	}
 	var all []Evidence
 	way := o.wayUp()
@@ -199,31 +221,45 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 		case s.behind != "":
 			l.Others = append(l.Others, Suspect{s.name(), "a symptom of " + s.behind})
 		default:
-			l.Others = append(l.Others, Suspect{s.name(), fmt.Sprintf("qualifies as well: %s", s.evidence[0].text())})
+			l.Others = append(
+				l.Others,
+				Suspect{s.name(), fmt.Sprintf("qualifies as well: %s", s.evidence[0].text())},
+			)
 		}
 	}
 	l.Confidence, l.Doubts = confidence(top, suspects, l.Unseen)
 	l.Sentence = fmt.Sprintf("Limited by %s: %s.", l.Name, l.Evidence[0].text())
 	if l.Kind == LimitHost {
-		l.Sentence = fmt.Sprintf("LIMITED BY OTHERS ON THE HOST: %s; what was watched of the system used less than half of what processes used there.", l.Evidence[0].text())
+		l.Sentence = fmt.Sprintf(
+			"LIMITED BY OTHERS ON THE HOST: %s; what was watched of the system used less than half of what processes used there.",
+			l.Evidence[0].text(),
+		)
 	}
 	return l
 }
 
-// unwatched is the limiter of a run of which no indicator qualifies: the CPU that the broken rule limits, or UNKNOWN.
+// unwatched is the limiter of a run of which no indicator qualifies: the CPU that the broken rule
+// limits, or UNKNOWN.
 func (l Limiter) unwatched(o Observed) Limiter {
 	role, ok := o.cpuRule()
 	if !ok {
 		return l.unknown(o)
 	}
-	l.Kind, l.Role, l.Name, l.Advice = LimitCPU, role, LimitCPU+" "+role, adviceOf[LimitCPU]
+	l.Kind = LimitCPU
+	l.Role = role
+	l.Name = LimitCPU + " " + role
+	l.Advice = adviceOf[LimitCPU]
 	l.Sentence = fmt.Sprintf("Limited by %s: the rule that broke, %s, limits it.", l.Name, o.Rule)
-	l.Confidence, l.Doubts = Low, []string{"no series of these cores has enough samples at capacity"}
+	l.Confidence, l.Doubts = Low, []string{
+		"no series of these cores has enough samples at capacity",
+	}
 	return l
 }
 
 func (l Limiter) unknown(o Observed) Limiter {
-	l.Name, l.Kind, l.Advice = LimitUnknown, LimitUnknown, adviceOf[LimitUnknown]
+	l.Name = LimitUnknown
+	l.Kind = LimitUnknown
+	l.Advice = adviceOf[LimitUnknown]
 	l.Sentence = "UNKNOWN: no resource that was watched is saturated at capacity"
 	var near []string
 	for _, e := range l.Exonerated {
@@ -232,10 +268,16 @@ func (l Limiter) unknown(o Observed) Limiter {
 		}
 	}
 	if len(near) > 0 {
-		l.Sentence = "UNKNOWN: nothing that is high at capacity rose to it with the load: " + strings.Join(near, "; ")
+		l.Sentence = "UNKNOWN: nothing that is high at capacity rose to it with the load: " + strings.Join(
+			near,
+			"; ",
+		)
 	}
 	if len(l.Exonerated) == 0 {
-		l.Sentence = fmt.Sprintf("UNKNOWN: no signal has %d samples at capacity; the run ended too soon after it got there", fewestAt)
+		l.Sentence = fmt.Sprintf(
+			"UNKNOWN: no signal has %d samples at capacity; the run ended too soon after it got there",
+			fewestAt,
+		)
 	}
 	if len(l.Unseen) > 0 {
 		l.Sentence += "; nothing was watched of " + strings.Join(l.Unseen, ", ")
@@ -266,8 +308,8 @@ func (s suspect) name() string {
 	return strings.TrimSpace(s.kind + " " + whose(s.role))
 }
 
-// limited reports whether the suspect is the resource that the rule limits by itself: no other resource, however
-// scarce, could have broken a rule of CPU time.
+// limited reports whether the suspect is the resource that the rule limits by itself: no other
+// resource, however scarce, could have broken a rule of CPU time.
 func (s suspect) limited(rule string) bool {
 	return strings.HasPrefix(rule, "cpu(") && (s.kind == LimitCPU || s.kind == LimitHost)
 }
@@ -279,9 +321,9 @@ func whose(role string) string {
 	return role
 }
 
-// candidates groups the qualified evidence by limiter and role, finds which explains which, and orders them:
-// unexplained first, then the resource that the broken rule limits by itself, then by rank and strength, then by
-// name, so that the order never depends on chance.
+// candidates groups the qualified evidence by limiter and role, finds which explains which, and
+// orders them: unexplained first, then the resource that the broken rule limits by itself, then by
+// rank and strength, then by name, so that the order never depends on chance.
 func candidates(all []Evidence, o Observed) []suspect {
 	var out []suspect
 	for _, e := range all {
@@ -310,7 +352,9 @@ func candidates(all []Evidence, o Observed) []suspect {
 	out = onPath(out, all)
 	for i := range out {
 		s := &out[i]
-		slices.SortStableFunc(s.evidence, func(a, b Evidence) int { return cmp.Compare(b.strength(), a.strength()) })
+		slices.SortStableFunc(s.evidence, func(a, b Evidence) int {
+			return cmp.Compare(b.strength(), a.strength())
+		})
 		for j := range out {
 			if i != j && explains(out[j], *s, o) {
 				s.behind = out[j].name()
@@ -320,8 +364,14 @@ func candidates(all []Evidence, o Observed) []suspect {
 	}
 	slices.SortStableFunc(out, func(a, b suspect) int {
 		return cmp.Or(
-			before(a.behind == "", b.behind == ""), before(a.limited(o.Rule), b.limited(o.Rule)),
-			cmp.Compare(b.rank, a.rank), cmp.Compare(b.strength, a.strength), cmp.Compare(a.name(), b.name()),
+			before(a.behind == "", b.behind == ""),
+			before(a.limited(o.Rule), b.limited(o.Rule)),
+			cmp.Compare(
+				b.rank,
+				a.rank,
+			),
+			cmp.Compare(b.strength, a.strength),
+			cmp.Compare(a.name(), b.name()),
 		)
 	})
 	return out
@@ -338,10 +388,10 @@ func before(a, b bool) int {
 	return 1
 }
 
-// onPath names the proxy where the generator loses packets that it sends, because it sends to the proxy alone; and
-// where both neighbors of the proxy lose, or it and the app: they have nothing else in common. One of them must
-// qualify; of the others it is enough that their loss is beyond its limit, because few events show no clear dose
-// response.
+// onPath names the proxy where the generator loses packets that it sends, because it sends to the
+// proxy alone; and where both neighbors of the proxy lose, or it and the app: they have nothing
+// else in common. One of them must qualify; of the others it is enough that their loss is beyond
+// its limit, because few events show no clear dose response.
 func onPath(in []suspect, all []Evidence) []suspect {
 	lost := map[string]int{}
 	for i, s := range in {
@@ -355,9 +405,14 @@ func onPath(in []suspect, all []Evidence) []suspect {
 			seen[e.Role] = true
 		}
 	}
-	app, client, proxy := lost["app"], max(lost[""], lost["generator"]), lost["proxy"]
-	between := client > 0 && slices.ContainsFunc(all, func(e Evidence) bool { return e.Role == "proxy" })
-	around := max(app, client, proxy) > 0 && seen["app"] && (seen["proxy"] || seen[""] || seen["generator"])
+	app := lost["app"]
+	client := max(lost[""], lost["generator"])
+	proxy := lost["proxy"]
+	between := client > 0 && slices.ContainsFunc(all, func(e Evidence) bool {
+		return e.Role == "proxy"
+	})
+	around := max(app, client, proxy) > 0 && seen["app"] &&
+		(seen["proxy"] || seen[""] || seen["generator"])
 	if !between && !around {
 		return in
 	}
@@ -369,7 +424,8 @@ func onPath(in []suspect, all []Evidence) []suspect {
 		}
 	}
 	out := slices.DeleteFunc(slices.Clone(in), func(s suspect) bool {
-		return s.kind == LimitLoss && slices.Contains([]string{"", "generator", "app", "proxy"}, s.role)
+		return s.kind == LimitLoss &&
+			slices.Contains([]string{"", "generator", "app", "proxy"}, s.role)
 	})
 	return append(out, merged)
 }
@@ -388,26 +444,27 @@ func coresAt(o Observed, cores []float64) float64 {
 	return v
 }
 
-// sameCores are the roles that share the cores of an indicator of the CPU: all that have processes where it is of the
-// shared cores, and otherwise those whose own reading of it is the same, because two sets of cores are not equally
-// busy for long.
+// sameCores are the roles that share the cores of an indicator of the CPU: all that have processes
+// where it is of the shared cores, and otherwise those whose own reading of it is the same, because
+// two sets of cores are not equally busy for long.
 func sameCores(e Evidence, all []Evidence, o Observed) []string {
 	if e.Role == o.Shared && o.Shared != "" {
 		return slices.Sorted(maps.Keys(o.CPU))
 	}
 	roles := []string{e.Role}
 	for _, x := range all {
-		if x.Limiter == LimitCPU && x.What == e.What && x.Role != e.Role && math.Abs(x.At-e.At) <= equalUse {
+		if x.Limiter == LimitCPU && x.What == e.What && x.Role != e.Role &&
+			math.Abs(x.At-e.At) <= equalUse {
 			roles = append(roles, x.Role)
 		}
 	}
 	return roles
 }
 
-// foreign reports whether processes that are none of the system's use most of the busy time of the cores that some
-// roles share. It is not known, and so not so, where the own use of a role was not watched that is there. Roles of
-// whose cores as much is busy may be there too, and count as if they were: two agents that read the same cores differ
-// by little.
+// foreign reports whether processes that are none of the system's use most of the busy time of the
+// cores that some roles share. It is not known, and so not so, where the own use of a role was not
+// watched that is there. Roles of whose cores as much is busy may be there too, and count as if
+// they were: two agents that read the same cores differ by little.
 func foreign(o Observed, roles []string) bool {
 	used, busy := 0.0, 0.0
 	for _, role := range roles {
@@ -415,7 +472,8 @@ func foreign(o Observed, roles []string) bool {
 	}
 	there := slices.Clone(roles)
 	for _, role := range slices.Sorted(maps.Keys(o.Busy)) {
-		if math.Abs(coresAt(o, o.Busy[role])-busy) <= alikeUse*busy && !slices.Contains(there, role) {
+		if math.Abs(coresAt(o, o.Busy[role])-busy) <= alikeUse*busy &&
+			!slices.Contains(there, role) {
 			there = append(there, role)
 		}
 	}
@@ -428,37 +486,53 @@ func foreign(o Observed, roles []string) bool {
 	return used > 0 && used < ownShare*busy
 }
 
-// consumer is the one of some roles that uses most CPU at capacity; the first, where that is not known of any.
+// consumer is the one of some roles that uses most CPU at capacity; the first, where that is not
+// known of any.
 func consumer(o Observed, roles []string) string {
 	if len(roles) == 0 {
 		return o.Shared
 	}
 	best := roles[0]
 	for _, role := range roles {
-		if u, most := usage(o, role), usage(o, best); u > most || u == most && u > 0 && role < best {
+		if u, most := usage(o, role), usage(o, best); u > most ||
+			u == most && u > 0 && role < best {
 			best = role
 		}
 	}
 	return best
 }
 
-// confidence grades the certainty of the name: its evidence needs a baseline and a dose response, its next rival must
-// be weaker, and every role must have been watched.
+// confidence grades the certainty of the name: its evidence needs a baseline and a dose response,
+// its next rival must be weaker, and every role must have been watched.
 func confidence(top suspect, all []suspect, missing []string) (string, []string) {
 	var doubts []string
-	if e := top.evidence[0]; !slices.ContainsFunc(top.evidence, func(e Evidence) bool { return e.uneven == "" }) {
-		doubts = append(doubts, "it did not rise steadily with the load; it is named because "+e.uneven)
+	if e := top.evidence[0]; !slices.ContainsFunc(top.evidence, func(e Evidence) bool {
+		return e.uneven == ""
+	}) {
+		doubts = append(
+			doubts,
+			"it did not rise steadily with the load; it is named because "+e.uneven,
+		)
 	}
 	if !slices.ContainsFunc(top.evidence, func(e Evidence) bool { return e.Rho != nil }) {
-		doubts = append(doubts, fmt.Sprintf("fewer than %d levels of load were seen, so it was not tried whether it rises with the load", fewestBins))
+		doubts = append(
+			doubts,
+			fmt.Sprintf(
+				"fewer than %d levels of load were seen, so it was not tried whether it rises with the load",
+				fewestBins,
+			),
+		)
 	}
-	if slices.ContainsFunc(top.evidence, func(e Evidence) bool { return e.Base != nil && *e.Base >= e.Limit && e.rank != Loss }) {
+	if slices.ContainsFunc(top.evidence, func(e Evidence) bool {
+		return e.Base != nil && *e.Base >= e.Limit && e.rank != Loss
+	}) {
 		doubts = append(doubts, "it was saturated at the lowest load already")
 	} else if !slices.ContainsFunc(top.evidence, func(e Evidence) bool { return e.Base != nil }) {
 		doubts = append(doubts, "there was no time at 0.7 of the capacity or less to compare with")
 	}
 	for _, s := range all {
-		if s.behind == "" && s.name() != top.name() && s.rank == top.rank && s.strength > top.strength/2 {
+		if s.behind == "" && s.name() != top.name() && s.rank == top.rank &&
+			s.strength > top.strength/2 {
 			doubts = append(doubts, s.name()+" is nearly as strong")
 			break
 		}

@@ -12,7 +12,8 @@ import (
 	"plimsoll/judge/sizing"
 )
 
-// A scene is a search at a simulated server: a ramp to beyond its capacity and a tracking around it.
+// A scene is a search at a simulated server: a ramp to beyond its capacity and a tracking around
+// it.
 type scene struct {
 	o   limiter.Observed
 	rng *rand.Rand
@@ -22,7 +23,14 @@ const sceneCapacity = 1000.0
 
 func newScene() *scene {
 	s := &scene{rng: rand.New(rand.NewPCG(1, 2))}
-	s.o = limiter.Observed{Capacity: sceneCapacity, Reached: true, Rule: "p99(op) < 2s", CPU: map[string][]float64{}, Shared: "target", Roles: []string{"app"}}
+	s.o = limiter.Observed{
+		Capacity: sceneCapacity,
+		Reached:  true,
+		Rule:     "p99(op) < 2s",
+		CPU:      map[string][]float64{},
+		Shared:   "target",
+		Roles:    []string{"app"},
+	}
 	add := func(u float64) {
 		s.o.Users = append(s.o.Users, u)
 		s.o.Broken = append(s.o.Broken, u > sceneCapacity)
@@ -54,7 +62,9 @@ func (s *scene) of(f func(load float64) float64) []float64 {
 // see adds a trace of the first deciding indicator of a limiter.
 func (s *scene) see(t *testing.T, name, role string, f func(load float64) float64) *scene {
 	t.Helper()
-	i := slices.IndexFunc(limiter.Indicators(), func(x limiter.Indicator) bool { return x.Limiter == name && !x.Supports })
+	i := slices.IndexFunc(limiter.Indicators(), func(x limiter.Indicator) bool {
+		return x.Limiter == name && !x.Supports
+	})
 	if i < 0 {
 		t.Fatalf("no indicator of %s", name)
 	}
@@ -78,7 +88,8 @@ func (s *scene) seeAll(t *testing.T, all []seen) *scene {
 
 func (s *scene) limiter() limiter.Limiter { return limiter.Diagnose(limiter.Indicators(), s.o) }
 
-// The shapes of signals: one that is saturated at capacity, one that is far from it, one that waits only near it.
+// The shapes of signals: one that is saturated at capacity, one that is far from it, one that waits
+// only near it.
 func full(l float64) float64  { return min(0.97*l, 1) }
 func idle(l float64) float64  { return 0.3 * l }
 func queue(l float64) float64 { return 0.8 * math.Pow(min(l, 1.1), 8) }
@@ -96,7 +107,9 @@ func TestDiagnose(t *testing.T) {
 	}{
 		{"cores of its own", []seen{{"cpu", "app", full}, {"cpu", "db", idle}}, "cpu app", limiter.High, nil},
 		{"shared cores name who uses them", []seen{{"cpu", "target", full}}, "cpu app", limiter.High, nil},
-		{"shared cores, the database uses them", []seen{{"cpu", "target", full}}, "cpu db", limiter.High, func(s *scene) { s.cores("db", 2) }},
+		{"shared cores, the database uses them", []seen{{"cpu", "target", full}}, "cpu db", limiter.High, func(s *scene) {
+			s.cores("db", 2)
+		}},
 		{"every role sees the same cores", []seen{{"cpu", "app", full}, {"cpu", "db", full}, {"cpu", "proxy", full}}, "cpu app", limiter.High, nil},
 		{"quota before the cores", []seen{{"cpu", "app", full}, {"cpu-quota", "app", queue}}, "cpu-quota app", limiter.High, nil},
 		{"a pool waits for its throttled database", []seen{{"db-pool", "app", queue}, {"cpu-quota", "db", queue}}, "cpu-quota db", limiter.High, nil},
@@ -112,12 +125,16 @@ func TestDiagnose(t *testing.T) {
 		{"loss seen by both neighbors of the proxy", []seen{{"network-loss", "app", queue}, {"network-loss", "", queue}}, "network-loss proxy", limiter.High, nil},
 		{"loss between app and database", []seen{{"network-loss", "db", queue}}, "network-loss db", limiter.High, nil},
 		{"loss ranks before use", []seen{{"cpu", "db", full}, {"network-loss", "app", queue}}, "network-loss app", limiter.High, nil},
-		{"files", []seen{{"fd-limit", "app", func(l float64) float64 { return min(l, 1) }}}, "fd-limit app", limiter.High, nil},
+		{"files", []seen{{"fd-limit", "app", func(l float64) float64 {
+			return min(l, 1)
+		}}}, "fd-limit app", limiter.High, nil},
 		{"nothing is saturated", []seen{{"cpu", "app", idle}, {"db-pool", "app", flat(0.001)}}, "UNKNOWN", "", nil},
 		{"high at every load does not follow it", []seen{{"db-locks", "db", flat(0.28)}, {"accept-backlog", "app", flat(0.5)}}, "UNKNOWN", "", nil},
 		{"saturated from the beginning", []seen{{"cpu", "app", flat(0.99)}}, "cpu app", limiter.Medium, nil},
 		{"two rivals", []seen{{"db-locks", "db", queue}, {"app-locks", "app", queue}}, "app-locks app", limiter.Medium, nil},
-		{"nobody watched the proxy", []seen{{"cpu", "app", full}}, "cpu app", limiter.Medium, func(s *scene) { s.o.Roles = append(s.o.Roles, "proxy") }},
+		{"nobody watched the proxy", []seen{{"cpu", "app", full}}, "cpu app", limiter.Medium, func(s *scene) {
+			s.o.Roles = append(s.o.Roles, "proxy")
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newScene().seeAll(t, tt.seen)
@@ -126,27 +143,47 @@ func TestDiagnose(t *testing.T) {
 			}
 			l := s.limiter()
 			if l.Name != tt.want || l.Confidence != tt.confidence {
-				t.Errorf("named %q with confidence %q, want %q, %q\n%s\nothers %+v\ndoubts %q", l.Name, l.Confidence, tt.want, tt.confidence, l.Sentence, l.Others, l.Doubts)
+				t.Errorf(
+					"named %q with confidence %q, want %q, %q\n%s\nothers %+v\ndoubts %q",
+					l.Name,
+					l.Confidence,
+					tt.want,
+					tt.confidence,
+					l.Sentence,
+					l.Others,
+					l.Doubts,
+				)
 			}
 			if l.Advice == "" || l.Sentence == "" {
 				t.Errorf("no advice or no sentence: %+v", l)
 			}
 			// The order in which series come is chance; the name is not.
 			slices.Reverse(s.o.Traces)
-			if again := s.limiter(); again.Name != l.Name || !reflect.DeepEqual(again.Doubts, l.Doubts) {
+			if again := s.limiter(); again.Name != l.Name ||
+				!reflect.DeepEqual(again.Doubts, l.Doubts) {
 				t.Errorf("with the traces in another order: %q %q", again.Name, again.Doubts)
 			}
 		})
 	}
 }
 
-// TestDiagnoseRuleOfCPU has a rule that limits the cores by itself: a disk that is waited for as well did not break it.
+// TestDiagnoseRuleOfCPU has a rule that limits the cores by itself: a disk that is waited for as
+// well did not break it.
 func TestDiagnoseRuleOfCPU(t *testing.T) {
-	for rule, want := range map[string]string{"cpu(app) < 85%": "cpu app", "p99(op) < 2s": "disk db"} {
+	for rule, want := range map[string]string{
+		"cpu(app) < 85%": "cpu app",
+		"p99(op) < 2s":   "disk db",
+	} {
 		s := newScene().see(t, "cpu", "app", full).see(t, "disk", "db", queue)
 		s.o.Rule = rule
 		if l := s.limiter(); l.Name != want || len(l.Others) != 1 {
-			t.Errorf("%s: named %q, want %q, and the other beside it: %+v", rule, l.Name, want, l.Others)
+			t.Errorf(
+				"%s: named %q, want %q, and the other beside it: %+v",
+				rule,
+				l.Name,
+				want,
+				l.Others,
+			)
 		}
 	}
 	s := newScene().see(t, "cpu", "app", full).see(t, "gc", "app", queue)
@@ -156,8 +193,8 @@ func TestDiagnoseRuleOfCPU(t *testing.T) {
 	}
 }
 
-// TestDiagnoseRuleOfCPUWithoutADose has cores whose use the broken rule limits, without a dose response: below the limit
-// of the indicator, at one level of load, or without samples at capacity.
+// TestDiagnoseRuleOfCPUWithoutADose has cores whose use the broken rule limits, without a dose
+// response: below the limit of the indicator, at one level of load, or without samples at capacity.
 func TestDiagnoseRuleOfCPUWithoutADose(t *testing.T) {
 	const rule = "cpu(app) < 70%"
 	for _, tt := range []struct {
@@ -165,7 +202,9 @@ func TestDiagnoseRuleOfCPUWithoutADose(t *testing.T) {
 		use        func(load float64) float64 // nil without samples at capacity
 		confidence string
 	}{
-		{"below the indicator's limit", func(l float64) float64 { return 0.72 - 0.1*math.Abs(l-1) }, limiter.Medium},
+		{"below the indicator's limit", func(l float64) float64 {
+			return 0.72 - 0.1*math.Abs(l-1)
+		}, limiter.Medium},
 		{"falling until the capacity", func(l float64) float64 {
 			if l < 0.95 {
 				return 0.75 - 0.1*l
@@ -179,8 +218,17 @@ func TestDiagnoseRuleOfCPUWithoutADose(t *testing.T) {
 			s.see(t, "cpu", "app", tt.use)
 		}
 		s.o.Rule = rule
-		if l := s.limiter(); l.Name != "cpu app" || l.Confidence != tt.confidence || !strings.Contains(l.Sentence+strings.Join(l.Doubts, " "), rule) || l.Advice == "" {
-			t.Errorf("%s: named %q with confidence %q: %s %q", tt.name, l.Name, l.Confidence, l.Sentence, l.Doubts)
+		if l := s.limiter(); l.Name != "cpu app" || l.Confidence != tt.confidence ||
+			!strings.Contains(l.Sentence+strings.Join(l.Doubts, " "), rule) ||
+			l.Advice == "" {
+			t.Errorf(
+				"%s: named %q with confidence %q: %s %q",
+				tt.name,
+				l.Name,
+				l.Confidence,
+				l.Sentence,
+				l.Doubts,
+			)
 		}
 		s.o.Reached, s.o.Failed = false, "9 of 10 operations failed"
 		if l := s.limiter(); l.Name != limiter.LimitUnknown {
@@ -193,20 +241,25 @@ func TestDiagnoseRuleOfCPUWithoutADose(t *testing.T) {
 func TestDiagnoseWithout(t *testing.T) {
 	s := newScene().see(t, "cpu", "app", full)
 	s.o.Generator = []string{"core: 96 %"}
-	if l := s.limiter(); l.Name != limiter.LimitGenerator || !strings.Contains(l.Sentence, "LIMITED BY LOAD GENERATOR: core: 96 %") {
+	if l := s.limiter(); l.Name != limiter.LimitGenerator ||
+		!strings.Contains(l.Sentence, "LIMITED BY LOAD GENERATOR: core: 96 %") {
 		t.Errorf("the generator comes first, not %+v", l)
 	}
 	s.o.Foreign = true
 	if l := s.limiter(); l.Name != limiter.LimitHost || !strings.Contains(l.Sentence, "OTHERS") {
 		t.Errorf("somebody else, not %+v", l)
 	}
-	s.o.Generator, s.o.Reached, s.o.Why = nil, false, "the search reached max_users"
-	if l := s.limiter(); l.Name != limiter.LimitNone || !strings.Contains(l.Sentence, "reached max_users") {
+	s.o.Generator = nil
+	s.o.Reached = false
+	s.o.Why = "the search reached max_users"
+	if l := s.limiter(); l.Name != limiter.LimitNone ||
+		!strings.Contains(l.Sentence, "reached max_users") {
 		t.Errorf("nothing stopped it, and yet %+v", l)
 	}
 }
 
-// TestDiagnoseAtTheEdge has an estimate beyond all that the search tried for long: who broke the rule was at capacity.
+// TestDiagnoseAtTheEdge has an estimate beyond all that the search tried for long: who broke the
+// rule was at capacity.
 func TestDiagnoseAtTheEdge(t *testing.T) {
 	s := newScene()
 	s.see(t, "cpu-quota", "app", queue)
@@ -233,12 +286,17 @@ func TestDiagnoseOnThePath(t *testing.T) {
 	// It and the proxy lose the packets between them; packets of the app arrive.
 	s.see(t, "network-loss", "proxy", queue)
 	if got := s.limiter(); got.Name != "network-loss proxy" || len(got.Others) > 0 {
-		t.Errorf("loss between generator and proxy: %s, others %v: %s", got.Name, got.Others, got.Sentence)
+		t.Errorf(
+			"loss between generator and proxy: %s, others %v: %s",
+			got.Name,
+			got.Others,
+			got.Sentence,
+		)
 	}
 }
 
-// TestDiagnoseSlowToEmpty has a queue that fills beyond the capacity and stays full while the users are taken back,
-// to a fifth below it.
+// TestDiagnoseSlowToEmpty has a queue that fills beyond the capacity and stays full while the users
+// are taken back, to a fifth below it.
 func TestDiagnoseSlowToEmpty(t *testing.T) {
 	s := newScene()
 	up := len(s.o.Users) - 120
@@ -251,13 +309,14 @@ func TestDiagnoseSlowToEmpty(t *testing.T) {
 	for i := up; i < len(v); i++ {
 		v[i] = 1.5 - 0.5*float64(i-up)/120 // the fuller the fewer users there are
 	}
-	if got := s.limiter(); got.Name != "db-locks db" || got.Evidence[0].Rho == nil || *got.Evidence[0].Rho < 0.9 {
+	if got := s.limiter(); got.Name != "db-locks db" || got.Evidence[0].Rho == nil ||
+		*got.Evidence[0].Rho < 0.9 {
 		t.Errorf("%s, %s: %s", got.Name, got.Confidence, got.Sentence)
 	}
 }
 
-// TestDiagnoseOneCore has a core that three probes see with noise of their own: whichever of them is beyond doubt,
-// the role that uses most of it is named.
+// TestDiagnoseOneCore has a core that three probes see with noise of their own: whichever of them
+// is beyond doubt, the role that uses most of it is named.
 func TestDiagnoseOneCore(t *testing.T) {
 	for _, clear := range []string{"db", "proxy"} {
 		s := newScene()
@@ -275,7 +334,8 @@ func TestDiagnoseOneCore(t *testing.T) {
 	}
 }
 
-// TestDiagnoseNearOnly has levels of load that all lie near the capacity: they show no dose response.
+// TestDiagnoseNearOnly has levels of load that all lie near the capacity: they show no dose
+// response.
 func TestDiagnoseNearOnly(t *testing.T) {
 	s := newScene()
 	for i := range s.o.Users {
@@ -288,7 +348,8 @@ func TestDiagnoseNearOnly(t *testing.T) {
 	}
 }
 
-// TestDiagnoseLittle expects low confidence of a run that went to its capacity at once and stayed there.
+// TestDiagnoseLittle expects low confidence of a run that went to its capacity at once and stayed
+// there.
 func TestDiagnoseLittle(t *testing.T) {
 	s := newScene()
 	for i := range s.o.Users {
@@ -301,7 +362,8 @@ func TestDiagnoseLittle(t *testing.T) {
 	}
 }
 
-// TestDiagnoseMissing expects an indicator without data at capacity to neither accuse nor exonerate.
+// TestDiagnoseMissing expects an indicator without data at capacity to neither accuse nor
+// exonerate.
 func TestDiagnoseMissing(t *testing.T) {
 	s := newScene().see(t, "cpu", "app", full)
 	for i, u := range s.o.Users {
@@ -310,13 +372,15 @@ func TestDiagnoseMissing(t *testing.T) {
 		}
 	}
 	l := s.limiter()
-	if l.Name != limiter.LimitUnknown || len(l.Exonerated) > 0 || !strings.Contains(l.Sentence, "no signal has 5 samples at capacity") {
+	if l.Name != limiter.LimitUnknown || len(l.Exonerated) > 0 ||
+		!strings.Contains(l.Sentence, "no signal has 5 samples at capacity") {
 		t.Errorf("%q, exonerated %v: %s", l.Name, l.Exonerated, l.Sentence)
 	}
 }
 
-// TestDiagnoseCoresThatOthersFill has full cores of which the system uses a part: below half of the use there, others
-// are named, and waiting for a core is their symptom. Where it is not known who uses them, the role is.
+// TestDiagnoseCoresThatOthersFill has full cores of which the system uses a part: below half of the
+// use there, others are named, and waiting for a core is their symptom. Where it is not known who
+// uses them, the role is.
 func TestDiagnoseCoresThatOthersFill(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -353,10 +417,12 @@ func TestDiagnoseCoresThatOthersFill(t *testing.T) {
 	}
 }
 
-// TestDiagnoseCoresThatRolesShareUnevenlyRead has an app, a proxy and a database that fill a core together, of which
-// none has half, and whose agents read it differently: no other process does.
+// TestDiagnoseCoresThatRolesShareUnevenlyRead has an app, a proxy and a database that fill a core
+// together, of which none has half, and whose agents read it differently: no other process does.
 func TestDiagnoseCoresThatRolesShareUnevenlyRead(t *testing.T) {
-	s := newScene().see(t, "cpu", "app", flat(0.9)).see(t, "cpu", "db", flat(0.86)).see(t, "cpu", "proxy", flat(0.94))
+	s := newScene().see(t, "cpu", "app", flat(0.9)).
+		see(t, "cpu", "db", flat(0.86)).
+		see(t, "cpu", "proxy", flat(0.94))
 	s.o.Busy = map[string][]float64{}
 	for role, v := range map[string]float64{"app": 0.35, "db": 0.25, "proxy": 0.25} {
 		s.cores(role, v)
@@ -372,14 +438,20 @@ func TestDiagnoseCoresThatRolesShareUnevenlyRead(t *testing.T) {
 	}
 }
 
-// TestDiagnosePoolsOfTheApp has pools beside that of the database: each is named where it fills, and is a symptom of
-// the resource that it waits for.
+// TestDiagnosePoolsOfTheApp has pools beside that of the database: each is named where it fills,
+// and is a symptom of the resource that it waits for.
 func TestDiagnosePoolsOfTheApp(t *testing.T) {
 	catalog := limiter.Indicators()
 	at := map[string]int{}
 	for _, name := range []string{limiter.LimitWorkers, limiter.LimitOutbound} {
 		at[name] = len(catalog)
-		catalog = append(catalog, limiter.Indicator{Limiter: name, Rank: limiter.Saturation, What: "waits", Limit: 0.05, Unit: "ratio"})
+		catalog = append(catalog, limiter.Indicator{
+			Limiter: name,
+			Rank:    limiter.Saturation,
+			What:    "waits",
+			Limit:   0.05,
+			Unit:    "ratio",
+		})
 	}
 	for _, tt := range []struct {
 		pools []string
@@ -396,13 +468,24 @@ func TestDiagnosePoolsOfTheApp(t *testing.T) {
 	} {
 		s := newScene().see(t, "cpu", "app", idle)
 		for _, p := range tt.pools {
-			s.o.Traces = append(s.o.Traces, limiter.Trace{Indicator: at[p], Role: "app", Values: s.of(queue)})
+			s.o.Traces = append(s.o.Traces, limiter.Trace{
+				Indicator: at[p],
+				Role:      "app",
+				Values:    s.of(queue),
+			})
 		}
 		if tt.cause != "" {
 			s.see(t, tt.cause, tt.role, queue)
 		}
 		if got := limiter.Diagnose(catalog, s.o); got.Name != tt.want || got.Advice == "" {
-			t.Errorf("%v and %q: named %q, want %q: %s", tt.pools, tt.cause, got.Name, tt.want, got.Sentence)
+			t.Errorf(
+				"%v and %q: named %q, want %q: %s",
+				tt.pools,
+				tt.cause,
+				got.Name,
+				tt.want,
+				got.Sentence,
+			)
 		}
 	}
 }
@@ -416,7 +499,11 @@ func TestIndicators(t *testing.T) {
 }
 
 func TestSizingLimit(t *testing.T) {
-	l := &limiter.Limiter{Name: "db-pool app", Kind: limiter.LimitPool, Sentence: "Limited by db-pool app: full."}
+	l := &limiter.Limiter{
+		Name:     "db-pool app",
+		Kind:     limiter.LimitPool,
+		Sentence: "Limited by db-pool app: full.",
+	}
 	for _, tt := range []struct{ name, want string }{
 		{sizing.UnknownBound, "Limited by db-pool app: full."},
 		{sizing.CPUBound, "S. By the evidence of its steps: limited by db-pool app: full."},
@@ -428,7 +515,10 @@ func TestSizingLimit(t *testing.T) {
 		}
 	}
 	s := sizing.Result{Bottleneck: sizing.Bottleneck{Name: sizing.UnknownBound, Sentence: "S."}}
-	if s.Limit(&limiter.Limiter{Kind: limiter.LimitUnknown, Sentence: "UNKNOWN"}, nil); s.Bottleneck.Sentence != "S." {
+	if s.Limit(&limiter.Limiter{
+		Kind:     limiter.LimitUnknown,
+		Sentence: "UNKNOWN",
+	}, nil); s.Bottleneck.Sentence != "S." {
 		t.Errorf("an unknown limiter became %q", s.Bottleneck.Sentence)
 	}
 }

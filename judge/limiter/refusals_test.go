@@ -7,17 +7,21 @@ import (
 	"plimsoll/judge/limiter"
 )
 
-// TestNothingLimitedIsNotSaidOfFailedOperations: a search that ended at its own limit, in which operations failed,
-// was limited.
+// TestNothingLimitedIsNotSaidOfFailedOperations: a search that ended at its own limit, in which
+// operations failed, was limited.
 func TestNothingLimitedIsNotSaidOfFailedOperations(t *testing.T) {
 	s := newScene()
-	s.o.Reached, s.o.Rule, s.o.Why = false, "", "the search reached max_users"
+	s.o.Reached = false
+	s.o.Rule = ""
+	s.o.Why = "the search reached max_users"
 	s.see(t, "cpu", "app", idle)
 	if l := s.limiter(); l.Kind != limiter.LimitNone {
 		t.Errorf("without failures: %s", l.Sentence)
 	}
 	s.o.Failed = "3708 of 6205 operations failed there (59.8 %): 4xx 3708 (429 3708)"
-	if l := s.limiter(); l.Kind != limiter.LimitUnknown || !strings.Contains(l.Sentence, "3708 of 6205") || l.Failed != s.o.Failed {
+	if l := s.limiter(); l.Kind != limiter.LimitUnknown ||
+		!strings.Contains(l.Sentence, "3708 of 6205") ||
+		l.Failed != s.o.Failed {
 		t.Errorf("with failures that nothing explains: %s", l.Sentence)
 	}
 	// At every load alike: no dose response.
@@ -44,7 +48,9 @@ func TestNothingLimitedIsNotSaidOfFailedOperations(t *testing.T) {
 func TestCutConnectionsAreASymptom(t *testing.T) {
 	for _, cause := range []string{"", "db-pool", "accept-backlog", "network-loss"} {
 		s := newScene()
-		s.o.Rule, s.o.Failures = "rate(errors) < 0.1% min 2000", map[string]float64{limiter.LimitCut: 1}
+		s.o.Rule, s.o.Failures = "rate(errors) < 0.1% min 2000", map[string]float64{
+			limiter.LimitCut: 1,
+		}
 		s.see(t, "cut-connections", "target", queue)
 		want := "cut-connections target"
 		if cause != "" {

@@ -31,8 +31,8 @@ func (g Grade) AtLeast(other Grade) bool {
 	return i >= 0 && i <= slices.Index(grades, other)
 }
 
-// The limits of the grades, in milliseconds, and the part of failed operations that costs one. They are those
-// that the self-hosters' table of small machines was graded by.
+// The limits of the grades, in milliseconds, and the part of failed operations that costs one. They
+// are those that the self-hosters' table of small machines was graded by.
 const (
 	excellentP99  = 100
 	goodP99       = 200
@@ -44,8 +44,8 @@ const (
 	fewestGraded  = 100 // operations, of which a p99 can be taken
 )
 
-// GradeOf returns the grade of a step by its median and 99th percentile in milliseconds and the part of its
-// operations that failed, and the rule that gave it.
+// GradeOf returns the grade of a step by its median and 99th percentile in milliseconds and the
+// part of its operations that failed, and the rule that gave it.
 func GradeOf(p50, p99, failures float64) (Grade, string) {
 	if failures > mostFail {
 		return Poor, fmt.Sprintf("%s failed, more than half", percentText(failures))
@@ -60,7 +60,11 @@ func GradeOf(p50, p99, failures float64) (Grade, string) {
 	case p99 <= acceptableP99:
 		g, rule = Acceptable, fmt.Sprintf("p99 %s <= 500 ms", msText(p99))
 	case p99 <= borderlineP99 && p50 <= borderlineP50:
-		g, rule = Borderline, fmt.Sprintf("p99 %s <= 2 s with a median of %s <= 100 ms", msText(p99), msText(p50))
+		g, rule = Borderline, fmt.Sprintf(
+			"p99 %s <= 2 s with a median of %s <= 100 ms",
+			msText(p99),
+			msText(p50),
+		)
 	case p99 <= borderlineP99:
 		g, rule = Poor, fmt.Sprintf("median %s > 100 ms", msText(p50))
 	default:
@@ -90,8 +94,8 @@ func msText(ms float64) string {
 
 func percentText(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
 
-// A Step holds the measurements of one load step. Times are in milliseconds and unknown where no operation succeeded;
-// rates are unknown where Count is 0.
+// A Step holds the measurements of one load step. Times are in milliseconds and unknown where no
+// operation succeeded; rates are unknown where Count is 0.
 type Step struct {
 	Run   string `json:"run"`
 	Users int    `json:"users"`
@@ -105,17 +109,17 @@ type Step struct {
 	P95        float64 `json:"p95_ms"`
 	P99        float64 `json:"p99_ms"`
 	Max        float64 `json:"max_ms"`
-	// Failures is the part of the operations that failed, Classes counts those by class, and Proxy lists
-	// interventions between users and server, such as showing a challenge page.
+	// Failures is the part of the operations that failed, Classes counts those by class, and Proxy
+	// lists interventions between users and server, such as showing a challenge page.
 	Failures float64           `json:"failures"`
 	Classes  map[string]uint64 `json:"failures_by_class,omitempty"`
 	Proxy    []string          `json:"proxy,omitempty"`
-	// CPU is the use of the target in percent of one core, by role; Memory the most bytes that it held, by role.
-	// Roles that are not seen are missing.
+	// CPU is the use of the target in percent of one core, by role; Memory the most bytes that it
+	// held, by role. Roles that are not seen are missing.
 	CPU    map[string]float64 `json:"cpu_percent,omitempty"`
 	Memory map[string]float64 `json:"memory_bytes,omitempty"`
-	// Grade is empty for a step that carries none; Rule is the rule that gave it, or the reason why there is
-	// none. Size sets both.
+	// Grade is empty for a step that carries none; Rule is the rule that gave it, or the reason why
+	// there is none. Size sets both.
 	Grade Grade  `json:"grade,omitempty"`
 	Rule  string `json:"rule"`
 }
@@ -155,14 +159,16 @@ type Machine struct {
 	Memory float64 `json:"memory_bytes,omitempty"`
 }
 
-// A Level is the number of users served with a grade: those of the highest step that has it, if all graded steps below
-// have it too. Nothing is interpolated: between Users and Next nothing was measured.
+// A Level is the number of users served with a grade: those of the highest step that has it, if all
+// graded steps below have it too. Nothing is interpolated: between Users and Next nothing was
+// measured.
 type Level struct {
 	Users int `json:"users"` // 0: not even the lowest step
-	// Next is the lowest step above, which lacks the grade; 0 if there is none, and then Users is a lower bound.
+	// Next is the lowest step above, which lacks the grade; 0 if there is none, and then Users is a
+	// lower bound.
 	Next int `json:"next,omitempty"`
-	// RegisteredFrom and RegisteredTo are the registered users that this makes when 20 % and 5 % of them are there at a
-	// time.
+	// RegisteredFrom and RegisteredTo are the registered users that this makes when 20 % and 5 % of
+	// them are there at a time.
 	RegisteredFrom int `json:"registered_from"`
 	RegisteredTo   int `json:"registered_to"`
 }
@@ -186,8 +192,8 @@ type Result struct {
 	Offers  []OfferCost      `json:"offers,omitempty"`
 }
 
-// Size grades the steps, which ascend, and draws the conclusions. offers may be empty; one of them is the machine, by
-// its name, or there are no costs.
+// Size grades the steps, which ascend, and draws the conclusions. offers may be empty; one of them
+// is the machine, by its name, or there are no costs.
 func Size(steps []Step, m Machine, offers []plan.Offer) Result {
 	s := Result{Machine: m, Steps: slices.Clone(steps)}
 	for i := range s.Steps {
@@ -200,9 +206,10 @@ func Size(steps []Step, m Machine, offers []plan.Offer) Result {
 	return s
 }
 
-// Limit adds the limiter that the series of the steps show; nil adds nothing. It becomes the bottleneck where the
-// figures of the steps alone show none, and where they show only that the CPU is used up it adds whose and why. A
-// proxy's refusal and failures stay: they are why the step was no better.
+// Limit adds the limiter that the series of the steps show; nil adds nothing. It becomes the
+// bottleneck where the figures of the steps alone show none, and where they show only that the CPU
+// is used up it adds whose and why. A proxy's refusal and failures stay: they are why the step was
+// no better.
 func (s *Result) Limit(l *limiter.Limiter, offers []plan.Offer) {
 	s.Limiter = l
 	if l == nil || l.Kind == limiter.LimitNone || l.Kind == limiter.LimitUnknown {
@@ -242,8 +249,8 @@ func (s Result) level(least Grade) Level {
 	return l
 }
 
-// A Bottleneck is the cause that kept the steps from being better, with its evidence. Name is one of the
-// constants.
+// A Bottleneck is the cause that kept the steps from being better, with its evidence. Name is one
+// of the constants.
 type Bottleneck struct {
 	Name string `json:"name"`
 	// Users is the step at which it shows; 0 if none.
@@ -262,47 +269,91 @@ const (
 )
 
 const (
-	cpuFull    = 0.80 // of all cores: "CPU consistently > 80 %: upgrade", in the self-hosters' table
+	// of all cores: "CPU consistently > 80 %: upgrade", in the self-hosters' table
+	cpuFull    = 0.80
 	memoryFull = 0.875
 )
 
-// FindBottleneck names the bottleneck from the steps alone: refusals, failures, or a resource of the machine that was
-// used up in a step below Good. It does not guess: if nothing qualifies, the name is [UnknownBound].
+// FindBottleneck names the bottleneck from the steps alone: refusals, failures, or a resource of
+// the machine that was used up in a step below Good. It does not guess: if nothing qualifies, the
+// name is [UnknownBound].
 func FindBottleneck(steps []Step, m Machine) Bottleneck {
 	for _, s := range steps {
 		if len(s.Proxy) > 0 && s.Failures > tooManyFail {
-			return Bottleneck{ProxyBound, s.Users, fmt.Sprintf("A proxy, not the server: at %d users %s of the operations failed, with %s. The steps say nothing about the server until the proxy lets this host through.",
-				s.Users, percentText(s.Failures), s.Proxy[0])}
+			return Bottleneck{
+				ProxyBound,
+				s.Users,
+				fmt.Sprintf(
+					"A proxy, not the server: at %d users %s of the operations failed, with %s. The steps say nothing about the server until the proxy lets this host through.",
+					s.Users,
+					percentText(s.Failures),
+					s.Proxy[0],
+				),
+			}
 		}
 	}
-	tight := slices.IndexFunc(steps, func(s Step) bool { return s.Grade != "" && !s.Grade.AtLeast(Good) })
+	tight := slices.IndexFunc(steps, func(s Step) bool {
+		return s.Grade != "" && !s.Grade.AtLeast(Good)
+	})
 	if tight < 0 {
 		graded := slices.ContainsFunc(steps, func(s Step) bool { return s.Grade != "" })
 		if !graded {
 			return Bottleneck{UnknownBound, 0, "Unknown: no step carries a grade."}
 		}
-		return Bottleneck{NotReached, 0, "Not reached: no step was less than Good. Add steps with more users to find it."}
+		return Bottleneck{
+			NotReached,
+			0,
+			"Not reached: no step was less than Good. Add steps with more users to find it.",
+		}
 	}
 	for _, s := range steps[tight:] {
 		if s.Grade == "" || s.Grade.AtLeast(Good) {
 			continue
 		}
 		if s.Failures > tooManyFail {
-			return Bottleneck{FailuresBound, s.Users, fmt.Sprintf("Failures: at %d users %s of the operations failed (%s).", s.Users, percentText(s.Failures), classText(s.Classes))}
+			return Bottleneck{
+				FailuresBound,
+				s.Users,
+				fmt.Sprintf(
+					"Failures: at %d users %s of the operations failed (%s).",
+					s.Users,
+					percentText(s.Failures),
+					classText(s.Classes),
+				),
+			}
 		}
 		if cpu, ok := s.TotalCPU(); ok && m.Cores > 0 && cpu >= 100*m.Cores*cpuFull-1e-9 {
-			text := fmt.Sprintf("CPU: at %d users the target uses %.0f %% of one core, which is %.0f %% of its %g cores", s.Users, cpu, cpu/m.Cores, m.Cores)
+			text := fmt.Sprintf(
+				"CPU: at %d users the target uses %.0f %% of one core, which is %.0f %% of its %g cores",
+				s.Users,
+				cpu,
+				cpu/m.Cores,
+				m.Cores,
+			)
 			if len(s.CPU) > 1 {
 				text += " (" + roleText(s.CPU) + ")"
 			}
 			return Bottleneck{CPUBound, s.Users, text + memoryText(steps, m) + "."}
 		}
 		if mem, ok := s.TotalMemory(); ok && m.Memory > 0 && mem >= m.Memory*memoryFull {
-			return Bottleneck{MemoryBound, s.Users, fmt.Sprintf("Memory: at %d users the target holds %s of %s.", s.Users, bytesText(mem), bytesText(m.Memory))}
+			return Bottleneck{
+				MemoryBound,
+				s.Users,
+				fmt.Sprintf(
+					"Memory: at %d users the target holds %s of %s.",
+					s.Users,
+					bytesText(mem),
+					bytesText(m.Memory),
+				),
+			}
 		}
 	}
 	s := steps[tight]
-	text := fmt.Sprintf("Unknown: from %d users on the grade is %s, and nothing that was measured is used up", s.Users, s.Grade)
+	text := fmt.Sprintf(
+		"Unknown: from %d users on the grade is %s, and nothing that was measured is used up",
+		s.Users,
+		s.Grade,
+	)
 	if cpu, ok := steps[len(steps)-1].TotalCPU(); !ok {
 		text += "; the CPU of the target is not seen from here"
 	} else if m.Cores > 0 {
@@ -322,7 +373,11 @@ func memoryText(steps []Step, m Machine) string {
 		return ""
 	}
 	if m.Memory > 0 {
-		return fmt.Sprintf("; memory stayed at %s or less of %s", bytesText(most), bytesText(m.Memory))
+		return fmt.Sprintf(
+			"; memory stayed at %s or less of %s",
+			bytesText(most),
+			bytesText(m.Memory),
+		)
 	}
 	return fmt.Sprintf("; memory stayed at %s or less", bytesText(most))
 }

@@ -11,37 +11,86 @@ import (
 // seedSteps are the five rows of the self-hosters' table, number by number.
 func seedSteps() []sizing.Step {
 	row := func(users int, rps, p50, p95, p99, most, cpu float64) sizing.Step {
-		return sizing.Step{Users: users, Valid: true, Count: uint64(600 * rps), Throughput: rps, P50: p50, P95: p95, P99: p99, Max: most,
-			CPU: map[string]float64{"target": cpu}, Memory: map[string]float64{"target": 0.9 * (1 << 30)}}
+		return sizing.Step{
+			Users:      users,
+			Valid:      true,
+			Count:      uint64(600 * rps),
+			Throughput: rps,
+			P50:        p50,
+			P95:        p95,
+			P99:        p99,
+			Max:        most,
+			CPU:        map[string]float64{"target": cpu},
+			Memory:     map[string]float64{"target": 0.9 * (1 << 30)},
+		}
 	}
 	return []sizing.Step{
-		row(50, 10, 39, 60, 80, 98, 15), row(200, 40, 47, 100, 150, 200, 85), row(400, 80, 46, 150, 300, 372, 130),
+		row(
+			50,
+			10,
+			39,
+			60,
+			80,
+			98,
+			15,
+		), row(200, 40, 47, 100, 150, 200, 85), row(400, 80, 46, 150, 300, 372, 130),
 		row(500, 100, 46, 200, 2000, 1677, 140), row(750, 115, 1000, 3400, 4700, 9174, 160),
 	}
 }
 
 func seedOffers() []plan.Offer {
 	return []plan.Offer{
-		{Name: "CX23", VCPU: 2, Memory: 4 << 30, Price: 6, Currency: "EUR"}, {Name: "CPX22", VCPU: 3, Memory: 4 << 30, Price: 9, Currency: "EUR"},
-		{Name: "t3.medium", VCPU: 2, Memory: 4 << 30, Price: 30, Currency: "USD"}, {Name: "tiny", VCPU: 1, Memory: 512 << 20, Price: 3, Currency: "EUR"},
+		{
+			Name:     "CX23",
+			VCPU:     2,
+			Memory:   4 << 30,
+			Price:    6,
+			Currency: "EUR",
+		}, {Name: "CPX22", VCPU: 3, Memory: 4 << 30, Price: 9, Currency: "EUR"},
+		{
+			Name:     "t3.medium",
+			VCPU:     2,
+			Memory:   4 << 30,
+			Price:    30,
+			Currency: "USD",
+		}, {Name: "tiny", VCPU: 1, Memory: 512 << 20, Price: 3, Currency: "EUR"},
 	}
 }
 
 func TestSeedGrades(t *testing.T) {
-	s := sizing.Size(seedSteps(), sizing.Machine{Name: "CX23", Cores: 2, Memory: 4 << 30}, seedOffers())
+	s := sizing.Size(seedSteps(), sizing.Machine{
+		Name:   "CX23",
+		Cores:  2,
+		Memory: 4 << 30,
+	}, seedOffers())
 	for i, want := range []sizing.Grade{sizing.Excellent, sizing.Good, sizing.Acceptable, sizing.Borderline, sizing.Poor} {
 		if s.Steps[i].Grade != want {
-			t.Errorf("%d users: %s (%s), the table says %s", s.Steps[i].Users, s.Steps[i].Grade, s.Steps[i].Rule, want)
+			t.Errorf(
+				"%d users: %s (%s), the table says %s",
+				s.Steps[i].Users,
+				s.Steps[i].Grade,
+				s.Steps[i].Rule,
+				want,
+			)
 		}
 	}
 	// "200 concurrent active users ≈ 1,000-4,000 total registered users"
-	if want := (sizing.Level{Users: 200, Next: 400, RegisteredFrom: 1000, RegisteredTo: 4000}); s.Comfortable != want {
+	if want := (sizing.Level{
+		Users:          200,
+		Next:           400,
+		RegisteredFrom: 1000,
+		RegisteredTo:   4000,
+	}); s.Comfortable != want {
 		t.Errorf("comfortable %+v, want %+v", s.Comfortable, want)
 	}
 	if s.Maximum.Users != 500 || s.Maximum.Next != 750 {
 		t.Errorf("maximum %+v", s.Maximum)
 	}
-	if s.Bottleneck.Name != sizing.CPUBound || !strings.Contains(s.Bottleneck.Sentence, "80 % of its 2 cores; memory stayed at 922 MiB or less of 4 GiB") {
+	if s.Bottleneck.Name != sizing.CPUBound ||
+		!strings.Contains(
+			s.Bottleneck.Sentence,
+			"80 % of its 2 cores; memory stayed at 922 MiB or less of 4 GiB",
+		) {
 		t.Errorf("%+v", s.Bottleneck)
 	}
 	for i, want := range []struct {
@@ -49,8 +98,18 @@ func TestSeedGrades(t *testing.T) {
 		measured          bool
 	}{{200, 30, 1, true}, {300, 30, 1, false}, {200, 150, 0, false}, {0, 0, 0, false}} {
 		o := s.Offers[i]
-		if o.Measured != want.measured || val(o.Users) != want.users || val(o.Per1000) != want.per || val(o.Ratio) != want.ratio || o.Measured == (o.Assumption != "") {
-			t.Errorf("%s: %+v users %v per 1000 %v ratio %v", o.Name, o, val(o.Users), val(o.Per1000), val(o.Ratio))
+		if o.Measured != want.measured || val(o.Users) != want.users ||
+			val(o.Per1000) != want.per ||
+			val(o.Ratio) != want.ratio ||
+			o.Measured == (o.Assumption != "") {
+			t.Errorf(
+				"%s: %+v users %v per 1000 %v ratio %v",
+				o.Name,
+				o,
+				val(o.Users),
+				val(o.Per1000),
+				val(o.Ratio),
+			)
 		}
 	}
 	if !strings.Contains(s.Offers[3].Assumption, "memory is less") {
@@ -87,7 +146,16 @@ func TestGradeOf(t *testing.T) {
 	} {
 		g, rule := sizing.GradeOf(tt.p50, tt.p99, tt.failures)
 		if g != tt.want || !strings.Contains(rule, tt.rule) {
-			t.Errorf("p50 %v, p99 %v, failures %v: %s (%s), want %s (%s)", tt.p50, tt.p99, tt.failures, g, rule, tt.want, tt.rule)
+			t.Errorf(
+				"p50 %v, p99 %v, failures %v: %s (%s), want %s (%s)",
+				tt.p50,
+				tt.p99,
+				tt.failures,
+				g,
+				rule,
+				tt.want,
+				tt.rule,
+			)
 		}
 	}
 }
@@ -115,7 +183,9 @@ func TestStepsWithoutGrade(t *testing.T) {
 	for i := range steps {
 		steps[i].Valid = false
 	}
-	if s := sizing.Size(steps, sizing.Machine{}, nil); s.Graded() || s.Bottleneck.Name != sizing.UnknownBound || s.Comfortable.Users != 0 {
+	if s := sizing.Size(steps, sizing.Machine{}, nil); s.Graded() ||
+		s.Bottleneck.Name != sizing.UnknownBound ||
+		s.Comfortable.Users != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -129,7 +199,9 @@ func TestBottleneck(t *testing.T) {
 		in     string
 	}{
 		{"cpu", func(s []sizing.Step) []sizing.Step { return s }, sizing.CPUBound, "at 750 users"},
-		{"below the knee", func(s []sizing.Step) []sizing.Step { return s[:2] }, sizing.NotReached, "Add steps"},
+		{"below the knee", func(s []sizing.Step) []sizing.Step {
+			return s[:2]
+		}, sizing.NotReached, "Add steps"},
 		{"idle", func(s []sizing.Step) []sizing.Step {
 			for i := range s {
 				s[i].CPU = map[string]float64{"app": 20}
@@ -164,14 +236,16 @@ func TestBottleneck(t *testing.T) {
 	}
 	steps := seedSteps()
 	steps[1].Failures, steps[1].Proxy = 0.9, []string{"status 429 too many requests"}
-	if s := sizing.Size(steps, machine, nil); s.Steps[1].Grade != "" || !strings.Contains(s.Steps[1].Rule, "429") {
+	if s := sizing.Size(steps, machine, nil); s.Steps[1].Grade != "" ||
+		!strings.Contains(s.Steps[1].Rule, "429") {
 		t.Errorf("a step of a proxy's answers: %+v", s.Steps[1])
 	}
 }
 
 func TestOffersWithoutCPU(t *testing.T) {
 	s := sizing.Size(seedSteps()[:2], sizing.Machine{Name: "CX23", Cores: 2}, seedOffers())
-	if o := s.Offers[1]; val(o.Users) != 200 || !o.AtLeast || !strings.Contains(o.Assumption, "not shown") {
+	if o := s.Offers[1]; val(o.Users) != 200 || !o.AtLeast ||
+		!strings.Contains(o.Assumption, "not shown") {
 		t.Errorf("a larger offer: %+v", o)
 	}
 	offers := seedOffers()

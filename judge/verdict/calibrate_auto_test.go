@@ -11,10 +11,12 @@ import (
 	"plimsoll/stats"
 )
 
-// budgetOutcome counts comparisons that go on until every endpoint is decided, or their time is over.
+// budgetOutcome counts comparisons that go on until every endpoint is decided, or their time is
+// over.
 type budgetOutcome struct {
 	outcome
-	crossed int // any look at which an endpoint was better or worse, also where a later one took it back
+	// any look at which an endpoint was better or worse, also where a later one took it back
+	crossed int
 	decided int // every endpoint was decided
 }
 
@@ -27,16 +29,27 @@ func (w world) budgeted(times int, fits func(rng *rand.Rand) int) budgetOutcome 
 	for range times {
 		all, most := w.session(rng, looks[len(looks)-1].Pairs), fits(rng)
 		var v verdict.Verdict
-		crossed, decided, used := false, false, 0
+		crossed := false
+		decided := false
+		used := 0
 		for k, look := range looks {
 			if k > 0 && look.Pairs > most {
 				break
 			}
-			v = w.judge(all, look.Pairs, verdict.Options{Alpha: look.Alpha, Blocks: look.Pairs, Look: k + 1, Looks: len(looks)})
-			different := func(r verdict.Result) bool { return r.Kind == verdict.Worse || r.Kind == verdict.Better }
+			v = w.judge(all, look.Pairs, verdict.Options{
+				Alpha:  look.Alpha,
+				Blocks: look.Pairs,
+				Look:   k + 1,
+				Looks:  len(looks),
+			})
+			different := func(r verdict.Result) bool {
+				return r.Kind == verdict.Worse || r.Kind == verdict.Better
+			}
 			crossed = crossed || slices.ContainsFunc(v.Results, different)
 			used = look.Pairs
-			if decided = !slices.ContainsFunc(v.Results, func(r verdict.Result) bool { return !different(r) && r.Kind != verdict.Same }); decided {
+			if decided = !slices.ContainsFunc(v.Results, func(r verdict.Result) bool {
+				return !different(r) && r.Kind != verdict.Same
+			}); decided {
 				break
 			}
 		}
@@ -62,9 +75,13 @@ var budgets = []struct {
 	{"6 to 30 blocks, at random", func(rng *rand.Rand) int { return 6 + rng.IntN(25) }},
 }
 
-// budgetTables count the verdicts of comparisons with "blocks: auto": of equal builds, and of builds with a change.
+// budgetTables count the verdicts of comparisons with "blocks: auto": of equal builds, and of
+// builds with a change.
 func budgetTables() []pageTable {
-	equal := pageTable{mark: "auto, equal builds", head: "| endpoints | time for | runs | run sd | **worse or better** | same | inconclusive | margin 0.05 %: worse or better | at any look |\n|---|---|---|---|---|---|---|---|---|\n"}
+	equal := pageTable{
+		mark: "auto, equal builds",
+		head: "| endpoints | time for | runs | run sd | **worse or better** | same | inconclusive | margin 0.05 %: worse or better | at any look |\n|---|---|---|---|---|---|---|---|---|\n",
+	}
 	add := func(w world, b int) {
 		budget := budgets[b]
 		equal.rows = append(equal.rows, pageRow{
@@ -89,11 +106,20 @@ func budgetTables() []pageTable {
 	equal.rows[len(equal.rows)-1].key = "capacity | 30 blocks | one in ten loses 20 % | 5 %"
 	add(world{sd: 0.03, drift: true, five: true}, 0)
 
-	found := pageTable{mark: "auto, planted changes", head: "| change | margin | endpoints | time for | runs | run sd | **worse** | better | same | every endpoint decided | blocks used, of 30 |\n|---|---|---|---|---|---|---|---|---|---|---|\n"}
+	found := pageTable{
+		mark: "auto, planted changes",
+		head: "| change | margin | endpoints | time for | runs | run sd | **worse** | better | same | every endpoint decided | blocks used, of 30 |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+	}
 	plant := func(loss float64, w world, b int) {
 		w.change = math.Log(1 - loss)
 		found.rows = append(found.rows, pageRow{
-			key: fmt.Sprintf("-%.3g %% capacity | %.0f %% | %s", 100*loss, 100*w.margin, w.key(budgets[b].name)), most: map[int]float64{1: 0.005},
+			key: fmt.Sprintf(
+				"-%.3g %% capacity | %.0f %% | %s",
+				100*loss,
+				100*w.margin,
+				w.key(budgets[b].name),
+			),
+			most: map[int]float64{1: 0.005},
 			shares: func(_ *testing.T, times int) []float64 {
 				o := w.budgeted(times, budgets[b].fits)
 				return append(o.findings(), o.share(o.decided), float64(o.blocks)/float64(30*o.of))
@@ -109,14 +135,20 @@ func budgetTables() []pageTable {
 	plant(0.05, world{sd: 0.05, drift: true, margin: 0.05}, 1)
 	plant(0.10, world{sd: 0.05, drift: true, margin: 0.05}, 0)
 	plant(0.10, world{sd: 0.03, drift: true, margin: 0.05, five: true}, 0)
-	margin := pageTable{mark: "auto, on the margin", head: "| change | endpoints | time for | runs | run sd | **same** |\n|---|---|---|---|---|---|\n"}
+	margin := pageTable{
+		mark: "auto, on the margin",
+		head: "| change | endpoints | time for | runs | run sd | **same** |\n|---|---|---|---|---|---|\n",
+	}
 	for _, sd := range []float64{0.02, 0.05} {
 		w := world{sd: sd, change: -math.Log(1.05)}
-		margin.rows = append(margin.rows, pageRow{key: "-4.8 % capacity | " + w.key(budgets[0].name), most: map[int]float64{0: 0.06},
+		margin.rows = append(margin.rows, pageRow{
+			key:  "-4.8 % capacity | " + w.key(budgets[0].name),
+			most: map[int]float64{0: 0.06},
 			shares: func(_ *testing.T, times int) []float64 {
 				o := w.budgeted(times, budgets[0].fits)
 				return []float64{o.share(o.kinds[verdict.Same])}
-			}})
+			},
+		})
 	}
 	return []pageTable{equal, margin, found}
 }

@@ -11,8 +11,8 @@ import (
 	"plimsoll/stats"
 )
 
-// The times of a simulated block in seconds: slices of one arm's load, rounds of a run, and the time between the
-// beginnings of two runs that are made one after the other.
+// The times of a simulated block in seconds: slices of one arm's load, rounds of a run, and the
+// time between the beginnings of two runs that are made one after the other.
 const (
 	duetSlice  = 0.2
 	duetRounds = 35
@@ -25,7 +25,8 @@ type duetHost struct {
 	walk   float64 // sd of a random walk in a minute, and a slow climb in ten
 	bursts bool    // a neighbor takes up to 60 % of the core, in bursts of 0.2 to 5 s
 	second float64 // effect on the second of two slices that follow each other
-	heavy  bool    // slices and deployments vary by Student's t with 3 and 5 degrees of freedom, not normally
+	// slices and deployments vary by Student's t with 3 and 5 degrees of freedom, not normally
+	heavy bool
 }
 
 func duetHosts() []duetHost {
@@ -94,7 +95,8 @@ func (h *weather) vary(df int) float64 {
 	return h.rng.NormFloat64()
 }
 
-// A block is a pair of runs: the mean logarithm of each arm's slices, and the difference of each round.
+// A block is a pair of runs: the mean logarithm of each arm's slices, and the difference of each
+// round.
 type block struct {
 	mean   [2]float64
 	rounds []float64
@@ -105,8 +107,8 @@ func (h *weather) duet() block {
 	return h.turns(func(rounds [][2]float64) bool { return len(rounds) == duetRounds })
 }
 
-// turns makes a block of a duet: arms in mirrored pairs of rounds, and in each round as much time for the other
-// database as for this one, until the rounds are enough.
+// turns makes a block of a duet: arms in mirrored pairs of rounds, and in each round as much time
+// for the other database as for this one, until the rounds are enough.
 func (h *weather) turns(enough func(rounds [][2]float64) bool) block {
 	deployed := [2]float64{h.w.deployed * h.vary(5), h.w.deployed * h.vary(5)}
 	var b block
@@ -121,7 +123,13 @@ func (h *weather) turns(enough func(rounds [][2]float64) bool) block {
 		}
 		var at [2]float64
 		for k, arm := range []int{first, 1 - first} {
-			at[arm] = h.over(duetSlice) + deployed[arm] + h.w.noise*h.vary(3) + float64(k)*h.w.second
+			at[arm] = h.over(
+				duetSlice,
+			) + deployed[arm] + h.w.noise*h.vary(
+				3,
+			) + float64(
+				k,
+			)*h.w.second
 			b.mean[arm] += at[arm]
 		}
 		rounds, b.rounds = append(rounds, at), append(b.rounds, at[1]-at[0])
@@ -146,7 +154,8 @@ func (h *weather) sequence(first int) block {
 	return b
 }
 
-// comparison makes six blocks. The pairs are of equal builds; rounds are the differences of all slices.
+// comparison makes six blocks. The pairs are of equal builds; rounds are the differences of all
+// slices.
 func (w duetWorld) comparison(rng *rand.Rand, duet bool) (pairs []verdict.Pair, rounds []float64) {
 	h := &weather{w: w, rng: rng}
 	first := 0
@@ -170,8 +179,8 @@ func (w duetWorld) comparison(rng *rand.Rand, duet bool) (pairs []verdict.Pair, 
 	return pairs, rounds
 }
 
-// judge judges pairs whose new arm is so much dearer or slower as given, on the log scale. The margin is so narrow that
-// "same" hides nothing.
+// judge judges pairs whose new arm is so much dearer or slower as given, on the log scale. The
+// margin is so narrow that "same" hides nothing.
 func (w duetWorld) judge(pairs []verdict.Pair, effect float64) verdict.Result {
 	shifted := make([]verdict.Pair, len(pairs))
 	for i, p := range pairs {
@@ -199,9 +208,18 @@ func duetRows(hosts []duetHost, held int,
 				w := of.w
 				w.duetHost, w.deployed = host, deployed
 				rows = append(rows, pageRow{
-					key:  fmt.Sprintf("%s +%.0f %% | %s | %.0f %%", w.endpoint, 100*of.change, host.name, 100*deployed),
-					most: map[int]float64{held - 1: 0.06, held: 0.97}, least: map[int]float64{held: 0.93},
-					shares: func(t *testing.T, times int) []float64 { return shares(w, t, times, math.Log1p(of.change)) },
+					key: fmt.Sprintf(
+						"%s +%.0f %% | %s | %.0f %%",
+						w.endpoint,
+						100*of.change,
+						host.name,
+						100*deployed,
+					),
+					most:  map[int]float64{held - 1: 0.06, held: 0.97},
+					least: map[int]float64{held: 0.93},
+					shares: func(t *testing.T, times int) []float64 {
+						return shares(w, t, times, math.Log1p(of.change))
+					},
 				})
 			}
 		}
@@ -211,10 +229,13 @@ func duetRows(hosts []duetHost, held int,
 
 // duetTable judges duets and sequences on the same simulated hosts.
 func duetTable() pageTable {
-	table := pageTable{mark: "duets", head: "| endpoint and change | host | sd between deployments " +
-		"| sd of a pair's difference: sequence | duet | **equal builds, duet: worse or better** " +
-		"| **95 % interval holds the change** | change found: sequence | duet | t test over slices: equal builds differ |\n" +
-		"|---|---|---|---|---|---|---|---|---|---|\n"}
+	table := pageTable{
+		mark: "duets",
+		head: "| endpoint and change | host | sd between deployments " +
+			"| sd of a pair's difference: sequence | duet | **equal builds, duet: worse or better** " +
+			"| **95 % interval holds the change** | change found: sequence | duet | t test over slices: equal builds differ |\n" +
+			"|---|---|---|---|---|---|---|---|---|---|\n",
+	}
 	table.rows = duetRows(duetHosts(), 3, duetWorld.shares)
 	return table
 }
@@ -251,7 +272,15 @@ func (w duetWorld) shares(t *testing.T, times int, effect float64) []float64 {
 		}
 	}
 	n := float64(times)
-	return []float64{math.Sqrt(apartVar / n), math.Sqrt(duetVar / n), wrong / n, held / n, foundApart / n, foundDuet / n, naive / n}
+	return []float64{
+		math.Sqrt(apartVar / n),
+		math.Sqrt(duetVar / n),
+		wrong / n,
+		held / n,
+		foundApart / n,
+		foundDuet / n,
+		naive / n,
+	}
 }
 
 // duetPowerTable counts how often six blocks of a duet find a change, by its size.

@@ -9,12 +9,12 @@ import (
 	"plimsoll/stats"
 )
 
-// longRounds is the number of slices each arm has in 30 s, the longest measured phase of "measure: auto" by default; its
-// shortest has duetRounds.
+// longRounds is the number of slices each arm has in 30 s, the longest measured phase of "measure:
+// auto" by default; its shortest has duetRounds.
 const longRounds = 150
 
-// measured makes the six blocks of a duet, of so many rounds each, or of as many as "measure: auto" takes, and returns
-// the share of longRounds that it took.
+// measured makes the six blocks of a duet, of so many rounds each, or of as many as "measure: auto"
+// takes, and returns the share of longRounds that it took.
 func (w duetWorld) measured(rng *rand.Rand, rounds int) (pairs []verdict.Pair, share float64) {
 	h := &weather{w: w, rng: rng}
 	var differences, within []float64
@@ -31,14 +31,18 @@ func (w duetWorld) measured(rng *rand.Rand, rounds int) (pairs []verdict.Pair, s
 			return len(made) >= longRounds || stats.LongEnough(variance, differences, within)
 		})
 		differences, within = append(differences, b.mean[1]-b.mean[0]), append(within, variance)
-		pairs = append(pairs, verdict.Pair{Block: n + 1, Base: math.Exp(b.mean[0]), New: math.Exp(b.mean[1])})
+		pairs = append(pairs, verdict.Pair{
+			Block: n + 1,
+			Base:  math.Exp(b.mean[0]),
+			New:   math.Exp(b.mean[1]),
+		})
 		share += float64(len(b.rounds)) / longRounds / stats.MinPairs
 	}
 	return pairs, share
 }
 
-// inside returns the variance that the inside of a block leaves its difference, of ten stretches as the product makes
-// them (comparison.Within).
+// inside returns the variance that the inside of a block leaves its difference, of ten stretches as
+// the product makes them (comparison.Within).
 func inside(rounds [][2]float64) float64 {
 	const stretches = 10
 	each := make([]float64, stretches)
@@ -54,9 +58,12 @@ func inside(rounds [][2]float64) float64 {
 
 // measureTable compares lengths of blocks: 7 s, 30 s, and as long as the block needs.
 func measureTable() pageTable {
-	table := pageTable{mark: "lengths of blocks", head: "| endpoint and change | host | sd between deployments " +
-		"| change found: 7 s | 30 s | `auto` | `auto`: measured, of 30 s | **`auto`, equal builds: worse or better** " +
-		"| **`auto`: 95 % interval holds the change** |\n|---|---|---|---|---|---|---|---|---|\n"}
+	table := pageTable{
+		mark: "lengths of blocks",
+		head: "| endpoint and change | host | sd between deployments " +
+			"| change found: 7 s | 30 s | `auto` | `auto`: measured, of 30 s | **`auto`, equal builds: worse or better** " +
+			"| **`auto`: 95 % interval holds the change** |\n|---|---|---|---|---|---|---|---|---|\n",
+	}
 	table.rows = duetRows([]duetHost{duetHosts()[1], duetHosts()[3]}, 5, duetWorld.lengths)
 	return table
 }

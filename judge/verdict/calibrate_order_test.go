@@ -8,10 +8,13 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// orderTable counts the verdicts under an effect of coming second, for comparisons of capacity, with the order of the
-// runs known and not.
+// orderTable counts the verdicts under an effect of coming second, for comparisons of capacity,
+// with the order of the runs known and not.
 func orderTable() pageTable {
-	table := pageTable{mark: "order of the runs", head: "| the second run of a block | blocks | run sd | **equal builds: worse or better** | same | same, order unknown | -5 %: worse | -5 %: worse, order unknown |\n|---|---|---|---|---|---|---|---|\n"}
+	table := pageTable{
+		mark: "order of the runs",
+		head: "| the second run of a block | blocks | run sd | **equal builds: worse or better** | same | same, order unknown | -5 %: worse | -5 %: worse, order unknown |\n|---|---|---|---|---|---|---|---|\n",
+	}
 	for _, second := range []float64{0, -0.04} {
 		for _, blocks := range []int{6, 9, 12, 0} {
 			what := "is as the first"
@@ -23,7 +26,9 @@ func orderTable() pageTable {
 				most: map[int]float64{0: 0.06},
 				shares: func(t *testing.T, times int) []float64 {
 					w := world{sd: 0.02, blocks: blocks, second: math.Log1p(second)}
-					narrow, blind, loss := w, w, w
+					narrow := w
+					blind := w
+					loss := w
 					narrow.margin = 0.0005
 					blind.blind = true
 					loss.change = math.Log(0.95)
@@ -36,8 +41,13 @@ func orderTable() pageTable {
 						}
 						return o.share(sum)
 					}
-					return []float64{share(narrow, verdict.Worse, verdict.Better), share(w, verdict.Same), share(blind, verdict.Same),
-						share(loss, verdict.Worse), share(blindLoss, verdict.Worse)}
+					return []float64{
+						share(narrow, verdict.Worse, verdict.Better),
+						share(w, verdict.Same),
+						share(blind, verdict.Same),
+						share(loss, verdict.Worse),
+						share(blindLoss, verdict.Worse),
+					}
 				},
 			}
 			if second != 0 {
@@ -51,7 +61,10 @@ func orderTable() pageTable {
 
 // spreadTable counts how often the runs of one arm are reported to vary more.
 func spreadTable() pageTable {
-	table := pageTable{mark: "spread of the runs", head: "| blocks | run sd | **equal builds, capacity** | **five primaries** | one run in ten loses 20 % | new varies twice as much | four times | eight times |\n|---|---|---|---|---|---|---|---|\n"}
+	table := pageTable{
+		mark: "spread of the runs",
+		head: "| blocks | run sd | **equal builds, capacity** | **five primaries** | one run in ten loses 20 % | new varies twice as much | four times | eight times |\n|---|---|---|---|---|---|---|---|\n",
+	}
 	for _, blocks := range []int{6, 9, 12, 0} {
 		table.rows = append(table.rows, pageRow{
 			key:  when(blocks) + " | 2 %",

@@ -17,16 +17,21 @@ import (
 )
 
 // calibrate makes TestStatisticsPage write the tables of docs/method/statistics.md: make calibrate.
-var calibrate = flag.Bool("calibrate", false, "simulate the tables of docs/method/statistics.md and write them (minutes)")
+var calibrate = flag.Bool(
+	"calibrate",
+	false,
+	"simulate the tables of docs/method/statistics.md and write them (minutes)",
+)
 
 // quick is the number of comparisons that a row of the page gets when it is only checked.
 const quick = 60
 
-// world is a simulated comparison: how the runs vary, the true effect of the new arm, and the rules that
-// judge it.
+// world is a simulated comparison: how the runs vary, the true effect of the new arm, and the rules
+// that judge it.
 type world struct {
 	five bool // five primary endpoints, joined by Holm's method; else capacity alone
-	// 4 % over the session and a random walk of 1 % from run to run, in balanced order; else independent runs.
+	// 4 % over the session and a random walk of 1 % from run to run, in balanced order; else
+	// independent runs.
 	drift  bool
 	sd     float64 // run-to-run, of capacity; latencies vary twice as much
 	blocks int     // a declared number; 0 for the planned looks at 6, 9 and 12
@@ -67,7 +72,8 @@ func seeded(seed uint64, format string, args ...any) *rand.Rand {
 	return rand.New(rand.NewPCG(h.Sum64(), seed))
 }
 
-// session makes the pairs of n blocks for every endpoint of the world, run after run as they would happen.
+// session makes the pairs of n blocks for every endpoint of the world, run after run as they would
+// happen.
 func (w world) session(rng *rand.Rand, n int) [][]verdict.Pair {
 	ends := 1
 	if w.five {
@@ -152,8 +158,8 @@ func (w world) most() int {
 	return looks[len(looks)-1].Pairs
 }
 
-// decide returns the verdict on the most pairs, or that of the look that ends the comparison, and how many blocks it
-// rests on.
+// decide returns the verdict on the most pairs, or that of the look that ends the comparison, and
+// how many blocks it rests on.
 func (w world) decide(all [][]verdict.Pair) (v verdict.Verdict, blocks int) {
 	if w.blocks > 0 {
 		return w.judge(all, w.blocks, verdict.Fixed(w.blocks)), w.blocks
@@ -183,7 +189,9 @@ func (w world) simulate(t *testing.T, times int) outcome {
 		v, blocks := w.decide(w.session(rng, w.most()))
 		o.blocks += blocks
 		o.kinds[v.Kind]++
-		if slices.ContainsFunc(v.Results, func(r verdict.Result) bool { return r.Spread != nil && r.Spread.Found }) {
+		if slices.ContainsFunc(v.Results, func(r verdict.Result) bool {
+			return r.Spread != nil && r.Spread.Found
+		}) {
 			o.spread++
 		}
 		for _, r := range v.Results {
@@ -201,9 +209,14 @@ func (w world) simulate(t *testing.T, times int) outcome {
 
 func (o outcome) share(n int) float64 { return float64(n) / float64(o.of) }
 
-// verdicts returns the shares of the comparisons by their verdict, those that find a difference first.
+// verdicts returns the shares of the comparisons by their verdict, those that find a difference
+// first.
 func (o outcome) verdicts() []float64 {
-	return []float64{o.different(), o.share(o.kinds[verdict.Same]), o.share(o.kinds[verdict.Inconclusive])}
+	return []float64{
+		o.different(),
+		o.share(o.kinds[verdict.Same]),
+		o.share(o.kinds[verdict.Inconclusive]),
+	}
 }
 
 func (o outcome) different() float64 {
@@ -212,7 +225,11 @@ func (o outcome) different() float64 {
 
 // findings returns the shares of those that find a planted loss, its opposite, and none.
 func (o outcome) findings() []float64 {
-	return []float64{o.share(o.kinds[verdict.Worse]), o.share(o.kinds[verdict.Better]), o.share(o.kinds[verdict.Same])}
+	return []float64{
+		o.share(o.kinds[verdict.Worse]),
+		o.share(o.kinds[verdict.Better]),
+		o.share(o.kinds[verdict.Same]),
+	}
 }
 
 // planted is a row of comparisons of builds with a change of capacity.
@@ -238,7 +255,10 @@ type pageTable struct {
 
 func pageTables() []pageTable {
 	const falseVerdicts = 0.06
-	equal := pageTable{mark: "equal builds", head: "| endpoints | blocks | runs | run sd | **worse or better** | same | inconclusive | margin 0.05 %: worse or better | one t test < 5 % |\n|---|---|---|---|---|---|---|---|---|\n"}
+	equal := pageTable{
+		mark: "equal builds",
+		head: "| endpoints | blocks | runs | run sd | **worse or better** | same | inconclusive | margin 0.05 %: worse or better | one t test < 5 % |\n|---|---|---|---|---|---|---|---|---|\n",
+	}
 	for _, five := range []bool{false, true} {
 		for _, blocks := range []int{6, 9, 12, 0} {
 			for _, drift := range []bool{false, true} {
@@ -259,19 +279,35 @@ func pageTables() []pageTable {
 			}
 		}
 	}
-	spoiled := pageTable{mark: "wild runs", head: "| endpoints | blocks | runs | run sd | **worse or better** | same | inconclusive |\n|---|---|---|---|---|---|---|\n"}
+	spoiled := pageTable{
+		mark: "wild runs",
+		head: "| endpoints | blocks | runs | run sd | **worse or better** | same | inconclusive |\n|---|---|---|---|---|---|---|\n",
+	}
 	for _, blocks := range []int{6, 9, 12, 0} {
 		w := world{sd: 0.02, blocks: blocks, spoil: 0.1}
-		spoiled.rows = append(spoiled.rows, pageRow{key: w.String(), most: map[int]float64{0: falseVerdicts}, shares: func(t *testing.T, times int) []float64 {
-			return w.simulate(t, times).verdicts()
-		}})
+		spoiled.rows = append(spoiled.rows, pageRow{
+			key:  w.String(),
+			most: map[int]float64{0: falseVerdicts},
+			shares: func(t *testing.T, times int) []float64 {
+				return w.simulate(t, times).verdicts()
+			},
+		})
 	}
-	found := pageTable{mark: "planted changes", head: "| change | endpoints | blocks | runs | run sd | **worse** | better | same | blocks used, of 12 |\n|---|---|---|---|---|---|---|---|---|\n"}
+	found := pageTable{
+		mark: "planted changes",
+		head: "| change | endpoints | blocks | runs | run sd | **worse** | better | same | blocks used, of 12 |\n|---|---|---|---|---|---|---|---|---|\n",
+	}
 	for _, loss := range []float64{0.05, 0.10} {
 		for _, five := range []bool{false, true} {
 			for _, blocks := range []int{6, 12, 0} {
 				for _, sd := range []float64{0.01, 0.02, 0.03, 0.05} {
-					w := world{five: five, drift: true, sd: sd, blocks: blocks, change: math.Log(1 - loss)}
+					w := world{
+						five:   five,
+						drift:  true,
+						sd:     sd,
+						blocks: blocks,
+						change: math.Log(1 - loss),
+					}
 					row := pageRow{
 						key:    fmt.Sprintf("-%.0f %% capacity | %v", 100*loss, w),
 						shares: w.planted(),
@@ -288,31 +324,64 @@ func pageTables() []pageTable {
 		shares: promise.planted(),
 		most:   map[int]float64{1: 0.002}, least: map[int]float64{0: 0.95},
 	})
-	margin := pageTable{mark: "on the margin", head: "| change | endpoints | blocks | runs | run sd | **same** |\n|---|---|---|---|---|---|\n"}
+	margin := pageTable{
+		mark: "on the margin",
+		head: "| change | endpoints | blocks | runs | run sd | **same** |\n|---|---|---|---|---|---|\n",
+	}
 	for _, blocks := range []int{6, 9, 12, 0} {
 		for _, sd := range []float64{0.01, 0.02} {
 			w := world{sd: sd, blocks: blocks, change: -math.Log(1.05)}
-			margin.rows = append(margin.rows, pageRow{key: "-4.8 % capacity | " + w.String(), most: map[int]float64{0: falseVerdicts}, shares: func(t *testing.T, times int) []float64 {
-				o := w.simulate(t, times)
-				return []float64{o.share(o.kinds[verdict.Same])}
-			}})
+			margin.rows = append(margin.rows, pageRow{
+				key:  "-4.8 % capacity | " + w.String(),
+				most: map[int]float64{0: falseVerdicts},
+				shares: func(t *testing.T, times int) []float64 {
+					o := w.simulate(t, times)
+					return []float64{o.share(o.kinds[verdict.Same])}
+				},
+			})
 		}
 	}
-	return append(budgetTables(), equal, spoiled, margin, found, boundsTable(), orderTable(), spreadTable(), duetTable(), duetPowerTable(), measureTable(), studentTable(), familyTable(), failedTable())
+	return append(
+		budgetTables(),
+		equal,
+		spoiled,
+		margin,
+		found,
+		boundsTable(),
+		orderTable(),
+		spreadTable(),
+		duetTable(),
+		duetPowerTable(),
+		measureTable(),
+		studentTable(),
+		familyTable(),
+		failedTable(),
+	)
 }
 
-// studentTable holds the t procedure alone against table S2 of the study that the method comes from: the share of
-// equal builds that are found the same within ±0.05 on the log scale.
+// studentTable holds the t procedure alone against table S2 of the study that the method comes
+// from: the share of equal builds that are found the same within ±0.05 on the log scale.
 func studentTable() pageTable {
-	table := pageTable{mark: "t alone", head: "| pairs | the study, run sd 1, 2, 3, 5 % | sd 1 % | sd 2 % | sd 3 % | sd 5 % |\n|---|---|---|---|---|---|\n"}
+	table := pageTable{
+		mark: "t alone",
+		head: "| pairs | the study, run sd 1, 2, 3, 5 % | sd 1 % | sd 2 % | sd 3 % | sd 5 % |\n|---|---|---|---|---|---|\n",
+	}
 	for _, study := range [][5]float64{
 		{3, 95, 45, 19, 5}, {4, 100, 72, 31, 7}, {5, 100, 89, 46, 9}, {6, 100, 96, 61, 12},
 		{8, 100, 99, 82, 22}, {10, 100, 100, 92, 36}, {12, 100, 100, 97, 49}, {20, 100, 100, 100, 84},
 	} {
 		n := int(study[0])
 		row := pageRow{
-			key:  fmt.Sprintf("%d | %.0f, %.0f, %.0f, %.0f %%", n, study[1], study[2], study[3], study[4]),
-			most: map[int]float64{}, least: map[int]float64{},
+			key: fmt.Sprintf(
+				"%d | %.0f, %.0f, %.0f, %.0f %%",
+				n,
+				study[1],
+				study[2],
+				study[3],
+				study[4],
+			),
+			most:  map[int]float64{},
+			least: map[int]float64{},
 			shares: func(t *testing.T, times int) []float64 {
 				var out []float64
 				for _, sd := range []float64{0.01, 0.02, 0.03, 0.05} {
@@ -346,7 +415,10 @@ func studentTable() pageTable {
 
 // familyTable counts false findings among 120 further metrics, 10 of which are 10 % slower.
 func familyTable() pageTable {
-	table := pageTable{mark: "further metrics", head: "| the other 110 metrics | blocks | **false findings** | changes found | comparisons of equal builds with any finding |\n|---|---|---|---|---|\n"}
+	table := pageTable{
+		mark: "further metrics",
+		head: "| the other 110 metrics | blocks | **false findings** | changes found | comparisons of equal builds with any finding |\n|---|---|---|---|---|\n",
+	}
 	for _, onFloor := range []bool{false, true} {
 		for _, blocks := range []int{6, 9, 12} {
 			what := "unchanged"
@@ -382,7 +454,11 @@ func familyTable() pageTable {
 						}
 						wrong += misses / max(1, hits+misses)
 						found += hits / 10
-						if f := verdict.JudgeFamily(equal, nil, nil); len(f.Worsened)+len(f.Improved) > 0 {
+						if f := verdict.JudgeFamily(equal, nil, nil); len(
+							f.Worsened,
+						)+len(
+							f.Improved,
+						) > 0 {
 							any++
 						}
 					}
@@ -395,9 +471,9 @@ func familyTable() pageTable {
 	return table
 }
 
-// TestStatisticsPage holds the tables of docs/method/statistics.md: every row must be there, keep its promises, and agree
-// with a few simulated comparisons within chance (four standard errors). With -calibrate it writes them from 4,000
-// comparisons a row.
+// TestStatisticsPage holds the tables of docs/method/statistics.md: every row must be there, keep
+// its promises, and agree with a few simulated comparisons within chance (four standard errors).
+// With -calibrate it writes them from 4,000 comparisons a row.
 func TestStatisticsPage(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join("..", "..", "docs", "method", "statistics.md")
@@ -434,13 +510,29 @@ func TestStatisticsPage(t *testing.T) {
 					}
 					for k, p := range written {
 						if d := math.Abs(shares[k] - p); !*calibrate && d > chance(p)+0.0005 {
-							t.Errorf("column %d: the page says %.1f %%, %d comparisons %.1f %%: make calibrate", k+1, 100*p, times, 100*shares[k])
+							t.Errorf(
+								"column %d: the page says %.1f %%, %d comparisons %.1f %%: make calibrate",
+								k+1,
+								100*p,
+								times,
+								100*shares[k],
+							)
 						}
 						if most, ok := row.most[k]; ok && p > most {
-							t.Errorf("column %d: %.1f %%, want at most %.1f %%", k+1, 100*p, 100*most)
+							t.Errorf(
+								"column %d: %.1f %%, want at most %.1f %%",
+								k+1,
+								100*p,
+								100*most,
+							)
 						}
 						if least, ok := row.least[k]; ok && p < least {
-							t.Errorf("column %d: %.1f %%, want at least %.1f %%", k+1, 100*p, 100*least)
+							t.Errorf(
+								"column %d: %.1f %%, want at least %.1f %%",
+								k+1,
+								100*p,
+								100*least,
+							)
 						}
 					}
 				})

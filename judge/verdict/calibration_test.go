@@ -54,8 +54,9 @@ func atLook(k int) verdict.Options {
 // A share is the least and the largest part of the comparisons that may have a verdict.
 type share [2]float64
 
-// TestVerdictRates bounds the shares of verdicts in thousands of comparisons, where TestStatisticsPage simulates
-// dozens. A verdict without bounds, and one that contradicts a planted change, is rare.
+// TestVerdictRates bounds the shares of verdicts in thousands of comparisons, where
+// TestStatisticsPage simulates dozens. A verdict without bounds, and one that contradicts a planted
+// change, is rare.
 func TestVerdictRates(t *testing.T) {
 	const (
 		worse, better, same = verdict.Worse, verdict.Better, verdict.Same
@@ -66,10 +67,20 @@ func TestVerdictRates(t *testing.T) {
 		w     world
 		times int
 		want  map[verdict.Kind]share
-		alone share // of comparisons in which the t test of any endpoint by itself excludes no change; 0 for any
+		// of comparisons in which the t test of any endpoint by itself excludes no change; 0 for
+		// any
+		alone share
 	}{
-		{world{five: true, sd: 0.02, blocks: 6}, 4000, map[verdict.Kind]share{same: {0.60, 0.95}}, share{0.12, 0.30}},
-		{world{five: true, sd: 0.03, blocks: 9}, 4000, map[verdict.Kind]share{same: {0.40, 0.90}}, share{0.12, 0.30}},
+		{world{
+			five:   true,
+			sd:     0.02,
+			blocks: 6,
+		}, 4000, map[verdict.Kind]share{same: {0.60, 0.95}}, share{0.12, 0.30}},
+		{world{
+			five:   true,
+			sd:     0.03,
+			blocks: 9,
+		}, 4000, map[verdict.Kind]share{same: {0.40, 0.90}}, share{0.12, 0.30}},
 		{world{five: true, sd: 0.03}, 1000, map[verdict.Kind]share{same: {0.5, 1}}, share{}},
 		{world{sd: 0.03, blocks: 6, margin: narrow}, 2000, level, share{}},
 		{world{sd: 0.03, blocks: 9, margin: narrow}, 2000, level, share{}},
@@ -77,15 +88,53 @@ func TestVerdictRates(t *testing.T) {
 		// Neither run of a duet came first.
 		{world{sd: 0.02, blocks: 6, blind: true, margin: narrow}, 4000, level, share{}},
 		{world{five: true, sd: 0.02, blocks: 6, blind: true, margin: narrow}, 4000, nil, share{}},
-		{world{sd: 0.02, blocks: 6, spoil: 0.1}, 2000, map[verdict.Kind]share{same: {0, 1}}, share{}},
-		{world{sd: 0.02, blocks: 12, spoil: 0.1}, 2000, map[verdict.Kind]share{same: {0, 1}}, share{}},
-		{world{five: true, sd: 0.02, blocks: 6, change: math.Log(0.90)}, 600, map[verdict.Kind]share{worse: {0.95, 1}}, share{}},
-		{world{five: true, sd: 0.03, blocks: 9, change: math.Log(0.90)}, 600, map[verdict.Kind]share{worse: {0.95, 1}}, share{}},
-		{world{five: true, sd: 0.02, blocks: 6, change: math.Log(0.95)}, 600, map[verdict.Kind]share{worse: {0.40, 0.70}}, share{}},
-		{world{five: true, sd: 0.01, blocks: 6, change: -math.Log(0.90)}, 600, map[verdict.Kind]share{better: {0.97, 1}}, share{}},
-		{world{sd: 0.03, change: math.Log(0.95)}, 1500, map[verdict.Kind]share{worse: {0.80, 0.97}}, share{}},
+		{world{
+			sd:     0.02,
+			blocks: 6,
+			spoil:  0.1,
+		}, 2000, map[verdict.Kind]share{same: {0, 1}}, share{}},
+		{world{
+			sd:     0.02,
+			blocks: 12,
+			spoil:  0.1,
+		}, 2000, map[verdict.Kind]share{same: {0, 1}}, share{}},
+		{world{
+			five:   true,
+			sd:     0.02,
+			blocks: 6,
+			change: math.Log(0.90),
+		}, 600, map[verdict.Kind]share{worse: {0.95, 1}}, share{}},
+		{world{
+			five:   true,
+			sd:     0.03,
+			blocks: 9,
+			change: math.Log(0.90),
+		}, 600, map[verdict.Kind]share{worse: {0.95, 1}}, share{}},
+		{world{
+			five:   true,
+			sd:     0.02,
+			blocks: 6,
+			change: math.Log(0.95),
+		}, 600, map[verdict.Kind]share{worse: {0.40, 0.70}}, share{}},
+		{world{
+			five:   true,
+			sd:     0.01,
+			blocks: 6,
+			change: -math.Log(0.90),
+		}, 600, map[verdict.Kind]share{better: {0.97, 1}}, share{}},
+		{world{
+			sd:     0.03,
+			change: math.Log(0.95),
+		}, 1500, map[verdict.Kind]share{worse: {0.80, 0.97}}, share{}},
 	} {
-		t.Run(fmt.Sprintf("%v, %+.0f %%, margin %v, spoiled %v", tt.w, 100*math.Expm1(tt.w.change), tt.w.margin, tt.w.spoil),
+		t.Run(
+			fmt.Sprintf(
+				"%v, %+.0f %%, margin %v, spoiled %v",
+				tt.w,
+				100*math.Expm1(tt.w.change),
+				tt.w.margin,
+				tt.w.spoil,
+			),
 			func(t *testing.T) {
 				t.Parallel()
 				o := tt.w.simulate(t, tt.times)
@@ -106,9 +155,17 @@ func TestVerdictRates(t *testing.T) {
 					within(t, "worse or better", o.kinds[worse]+o.kinds[better], o.of, 0, 0.06)
 				}
 				if tt.alone != (share{}) {
-					within(t, "any endpoint p <= 0.05 alone", o.alone, o.of, tt.alone[0], tt.alone[1])
+					within(
+						t,
+						"any endpoint p <= 0.05 alone",
+						o.alone,
+						o.of,
+						tt.alone[0],
+						tt.alone[1],
+					)
 				}
-			})
+			},
+		)
 	}
 }
 

@@ -8,14 +8,30 @@ import (
 	"plimsoll/stats"
 )
 
-// judgeBounds judges a sample in which some values are only lower bounds, so that a conclusion holds for any true
-// values behind them ([stats.Spans]). Such a sample is never the same: the true value may lie beyond any margin.
+// judgeBounds judges a sample in which some values are only lower bounds, so that a conclusion
+// holds for any true values behind them ([stats.Spans]). Such a sample is never the same: the true
+// value may lie beyond any margin.
 func (r Result) judgeBounds() Result {
 	spans := r.spans()
-	r.Warn(OnlyBounds, fmt.Sprintf("%d of %s %s (a search ended at a limit of its own): the conclusion holds whatever lies behind, and is less sharp for that; "+
-		"raise the limit or the budget of the search", spans.Hidden(), Count(r.N, "pair"), plural(spans.Hidden(), "is only a bound", "are only bounds")))
+	r.Warn(
+		OnlyBounds,
+		fmt.Sprintf(
+			"%d of %s %s (a search ended at a limit of its own): the conclusion holds whatever lies behind, and is less sharp for that; "+
+				"raise the limit or the budget of the search",
+			spans.Hidden(),
+			Count(r.N, "pair"),
+			plural(spans.Hidden(), "is only a bound", "are only bounds"),
+		),
+	)
 	if unknown := r.unordered(); unknown > 0 {
-		r.Warn(OnlyBounds, fmt.Sprintf("%s %s not show which arm is the higher", Count(unknown, "pair"), plural(unknown, "does", "do")))
+		r.Warn(
+			OnlyBounds,
+			fmt.Sprintf(
+				"%s %s not show which arm is the higher",
+				Count(unknown, "pair"),
+				plural(unknown, "does", "do"),
+			),
+		)
 	}
 	if r.N < stats.MinPairs {
 		return r.indicate()
@@ -56,8 +72,8 @@ func (r *Result) boundIntervals(s stats.Spans) (ci, ci90 stats.Interval) {
 	return ci, ci90
 }
 
-// measureBounds fills the numbers that bounds leave: no smallest effect, no number of pairs and no Hodges-Lehmann
-// estimate.
+// measureBounds fills the numbers that bounds leave: no smallest effect, no number of pairs and no
+// Hodges-Lehmann estimate.
 func (r *Result) measureBounds(spans stats.Spans) (ci, ci90 stats.Interval) {
 	ci, ci90 = r.boundIntervals(spans)
 	nearest := spans.Nearest()
@@ -69,17 +85,23 @@ func (r *Result) measureBounds(spans stats.Spans) (ci, ci90 stats.Interval) {
 	return ci, ci90
 }
 
-// decideBounds applies the rule to a sample with bounds. A difference must not be one that a completion of the bounds
-// would call the same.
+// decideBounds applies the rule to a sample with bounds. A difference must not be one that a
+// completion of the bounds would call the same.
 func (r *Result) decideBounds(spans stats.Spans, ci, ci90 stats.Interval) (Kind, string) {
 	shifted := ci.Below(0) || ci.Above(0)
 	switch {
 	case !ci.Known():
 		return Inconclusive, "too few pairs are more than a bound"
 	case ci90.Inside(-r.Limit(), r.Limit()):
-		return Inconclusive, fmt.Sprintf("the %s interval lies inside the margin, but behind a bound the difference may lie beyond it", r.level90())
+		return Inconclusive, fmt.Sprintf(
+			"the %s interval lies inside the margin, but behind a bound the difference may lie beyond it",
+			r.level90(),
+		)
 	case !shifted:
-		return Inconclusive, fmt.Sprintf("the %s interval includes no change and reaches past the margin", r.level())
+		return Inconclusive, fmt.Sprintf(
+			"the %s interval includes no change and reaches past the margin",
+			r.level(),
+		)
 	case spans.MayLieInside(1-2*r.Alpha, r.Limit()):
 		return Inconclusive, "the bounds allow the same as well as a difference"
 	}
@@ -90,9 +112,9 @@ func (r *Result) decideBounds(spans stats.Spans, ci, ci90 stats.Interval) (Kind,
 	return kind, reason
 }
 
-// twinOfBounds returns the sample of the sign-flip test for a conclusion with the sign of mean: of a bound that shows
-// its side the end towards zero, which gives the largest p-value that the bound allows; bounds that do not show it
-// are left out.
+// twinOfBounds returns the sample of the sign-flip test for a conclusion with the sign of mean: of
+// a bound that shows its side the end towards zero, which gives the largest p-value that the bound
+// allows; bounds that do not show it are left out.
 func twinOfBounds(spans stats.Spans, mean float64) stats.Sample {
 	var values []float64
 	for _, s := range spans {
@@ -108,8 +130,8 @@ func twinOfBounds(spans stats.Spans, mean float64) stats.Sample {
 	return mustSample(stats.NewSample(values...))
 }
 
-// boundsWithoutOutliers tests whether the conclusion holds when the pairs that lie far from the others are left
-// out.
+// boundsWithoutOutliers tests whether the conclusion holds when the pairs that lie far from the
+// others are left out.
 func (r *Result) boundsWithoutOutliers(spans stats.Spans, kind Kind, reason string) (Kind, string) {
 	flagged := stats.Outliers(spans.Nearest())
 	if len(flagged) == 0 {
@@ -129,14 +151,22 @@ func (r *Result) boundsWithoutOutliers(spans stats.Spans, kind Kind, reason stri
 		ci, ci90 := r.boundIntervals(rest)
 		other, _ = r.decideBounds(rest, ci, ci90)
 	}
-	text := fmt.Sprintf("%s %s far from the others; without %s the result is %s",
-		blocks(r.Outliers), plural(len(flagged), "is", "are"), plural(len(flagged), "it", "them"), other)
+	text := fmt.Sprintf(
+		"%s %s far from the others; without %s the result is %s",
+		blocks(
+			r.Outliers,
+		),
+		plural(len(flagged), "is", "are"),
+		plural(len(flagged), "it", "them"),
+		other,
+	)
 	r.warn(Warning{FarPairs, text, other})
 	return r.sensitive(kind, other, reason)
 }
 
-// judgeOrder judges a sample of which more than half are bounds: the order within the pairs is all that is left, and
-// a pair whose order is not known counts against the conclusion. The size of the difference has one end at most.
+// judgeOrder judges a sample of which more than half are bounds: the order within the pairs is all
+// that is left, and a pair whose order is not known counts against the conclusion. The size of the
+// difference has one end at most.
 func (r Result) judgeOrder(spans stats.Spans) Result {
 	p, below, above, limit := spans.Signs(1 - r.Alpha)
 	r.P = p
@@ -148,7 +178,14 @@ func (r Result) judgeOrder(spans stats.Spans) Result {
 			r.Hi = r.Unscale(limit)
 		}
 	}
-	tally := fmt.Sprintf("%s is the higher in %d and the lower in %d of %s (sign test, %s)", r.New.Name, above, below, Count(r.N, "pair"), pText(r.P))
+	tally := fmt.Sprintf(
+		"%s is the higher in %d and the lower in %d of %s (sign test, %s)",
+		r.New.Name,
+		above,
+		below,
+		Count(r.N, "pair"),
+		pText(r.P),
+	)
 	switch {
 	case below+above == 0:
 		return r.conclude(Inconclusive, "no pair shows which arm is the higher")
@@ -166,7 +203,8 @@ func (r Result) judgeOrder(spans stats.Spans) Result {
 	return r.conclude(Worse, tally)
 }
 
-// oneEnd writes the end of an interval of which only one is known: "at most -15.63 %"; empty if none is, or both.
+// oneEnd writes the end of an interval of which only one is known: "at most -15.63 %"; empty if
+// none is, or both.
 func (r Result) oneEnd() string {
 	switch lo, hi := !math.IsNaN(r.Lo), !math.IsNaN(r.Hi); {
 	case hi && !lo:
@@ -189,8 +227,8 @@ func (r Result) unordered() int {
 	return n
 }
 
-// A PairDelta is the difference of one pair as far as it is known: Lo and Hi are equal when it is, and NaN at
-// an end that is open. The scale is that of Result.Effect.
+// A PairDelta is the difference of one pair as far as it is known: Lo and Hi are equal when it is,
+// and NaN at an end that is open. The scale is that of Result.Effect.
 type PairDelta struct {
 	Block  int
 	Lo, Hi float64

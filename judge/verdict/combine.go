@@ -8,16 +8,22 @@ import (
 	"plimsoll/stats"
 )
 
-// Combine joins the results of the primary endpoints of one database into its verdict. The level is held
-// over all of them: a better or worse whose Holm-adjusted p-value exceeds the alpha of its look becomes
-// inconclusive, in the copy that the verdict carries. Then any worse makes the verdict worse, else a
-// primary without data makes it invalid, else any inconclusive makes it inconclusive, else any better makes
-// it better, else it is the same. No results at all are invalid. Costs get what they mean for the capacity. Rates
-// that are zero in both arms, of too few operations to judge them, are set aside. undecided names the endpoints that
-// are not judged, because the plan could not decide them. The argument is not changed.
+// Combine joins the results of the primary endpoints of one database into its verdict. The level is
+// held over all of them: a better or worse whose Holm-adjusted p-value exceeds the alpha of its
+// look becomes inconclusive, in the copy that the verdict carries. Then any worse makes the verdict
+// worse, else a primary without data makes it invalid, else any inconclusive makes it inconclusive,
+// else any better makes it better, else it is the same. No results at all are invalid. Costs get
+// what they mean for the capacity. Rates that are zero in both arms, of too few operations to judge
+// them, are set aside. undecided names the endpoints that are not judged, because the plan could
+// not decide them. The argument is not changed.
 func Combine(database string, results []Result, undecided ...string) Verdict {
 	results, aside := setAside(results)
-	v := Verdict{Database: database, Results: make([]Result, len(results)), Aside: aside, Undecided: undecided}
+	v := Verdict{
+		Database:  database,
+		Results:   make([]Result, len(results)),
+		Aside:     aside,
+		Undecided: undecided,
+	}
 	p := make([]float64, len(results))
 	for i, r := range results {
 		p[i] = r.P
@@ -41,7 +47,10 @@ func Combine(database string, results []Result, undecided ...string) Verdict {
 	holdSpreads(v.Results)
 	imply(v.Results)
 	v.Kind = v.decide()
-	v.Indicative = v.Kind == Inconclusive && !slices.ContainsFunc(v.of(Inconclusive), func(r Result) bool { return !r.Indicative })
+	v.Indicative = v.Kind == Inconclusive &&
+		!slices.ContainsFunc(v.of(Inconclusive), func(r Result) bool {
+			return !r.Indicative
+		})
 	v.Reason = v.reason()
 	v.Lead = v.lead()
 	if on := v.StandsOn(); on != "" {
@@ -50,8 +59,9 @@ func Combine(database string, results []Result, undecided ...string) Verdict {
 	return v
 }
 
-// StandsOn returns the clause that names the endpoints which the verdict stands on, where the plan could not decide all:
-// "judged on cost(app) and errors; p99(op) could not be decided in this time". Empty where it decides all.
+// StandsOn returns the clause that names the endpoints which the verdict stands on, where the plan
+// could not decide all: "judged on cost(app) and errors; p99(op) could not be decided in this
+// time". Empty where it decides all.
 func (v Verdict) StandsOn() string {
 	if len(v.Undecided) == 0 {
 		return ""
@@ -63,7 +73,8 @@ func (v Verdict) StandsOn() string {
 	return fmt.Sprintf("judged on %s; %s", List(names), v.LeftOpen())
 }
 
-// LeftOpen returns the clause that names the endpoints which the plan could not decide; empty where it decides all.
+// LeftOpen returns the clause that names the endpoints which the plan could not decide; empty where
+// it decides all.
 func (v Verdict) LeftOpen() string {
 	if len(v.Undecided) == 0 {
 		return ""
@@ -79,9 +90,10 @@ func List(names []string) string {
 	return strings.Join(names, "")
 }
 
-// setAside divides results into those that are judged and those that are open only because neither arm had an error in too
-// few operations to judge that by the margin: nothing follows from them about either arm, and more operations alone would
-// decide them. Where there are no others, all are judged.
+// setAside divides results into those that are judged and those that are open only because neither
+// arm had an error in too few operations to judge that by the margin: nothing follows from them
+// about either arm, and more operations alone would decide them. Where there are no others, all are
+// judged.
 func setAside(results []Result) (judged, aside []Result) {
 	for _, r := range results {
 		if r.Kind == Inconclusive && r.withoutErrors() {
@@ -96,10 +108,13 @@ func setAside(results []Result) (judged, aside []Result) {
 	return judged, aside
 }
 
-// withoutErrors reports whether the rate was zero in every run of both arms, of pairs enough for a verdict.
+// withoutErrors reports whether the rate was zero in every run of both arms, of pairs enough for a
+// verdict.
 func (r Result) withoutErrors() bool {
 	return r.Absolute && r.N >= stats.MinPairs && r.Withheld == "" &&
-		!slices.ContainsFunc(r.Pairs, func(p Pair) bool { return p.Base != 0 || p.New != 0 }) && len(r.Pairs) > 0
+		!slices.ContainsFunc(r.Pairs, func(p Pair) bool {
+			return p.Base != 0 || p.New != 0
+		}) && len(r.Pairs) > 0
 }
 
 func (v Verdict) decide() Kind {
@@ -135,7 +150,11 @@ func (v Verdict) reason() string {
 		return "there is no endpoint to judge"
 	}
 	if v.Kind == Same {
-		return fmt.Sprintf("%s inside %s", Count(len(v.Results), "endpoint"), plural(len(v.Results), "its margin", "their margins"))
+		return fmt.Sprintf(
+			"%s inside %s",
+			Count(len(v.Results), "endpoint"),
+			plural(len(v.Results), "its margin", "their margins"),
+		)
 	}
 	parts := make([]string, 0, len(v.Results))
 	for _, r := range v.of(v.Kind) {
@@ -163,9 +182,22 @@ func (v Verdict) lead() string {
 	first := v.Results[0]
 	switch v.Kind {
 	case Same:
-		return fmt.Sprintf("%s%s is the same as %s within the margins (%s).", head, first.New.Name, first.Base.Name, v.effects(v.Results))
+		return fmt.Sprintf(
+			"%s%s is the same as %s within the margins (%s).",
+			head,
+			first.New.Name,
+			first.Base.Name,
+			v.effects(v.Results),
+		)
 	case Worse, Better:
-		return fmt.Sprintf("%s%s is %s than %s: %s.", head, first.New.Name, v.Kind, first.Base.Name, v.clauses(v.Kind))
+		return fmt.Sprintf(
+			"%s%s is %s than %s: %s.",
+			head,
+			first.New.Name,
+			v.Kind,
+			first.Base.Name,
+			v.clauses(v.Kind),
+		)
 	default:
 		return fmt.Sprintf("%s%s: %s.", head, v.Kind, v.clauses(v.Kind))
 	}

@@ -11,13 +11,31 @@ import (
 
 // of makes a result of a kind with a p-value, with only the fields that Combine reads.
 func of(kind verdict.Kind, p float64) verdict.Result {
-	return verdict.Result{Endpoint: capacity(), Kind: kind, N: 6, Alpha: 0.05, P: p, Effect: -0.1, Lo: -0.12, Hi: -0.08, Lo90: -0.11, Hi90: -0.09,
-		HolmP: math.NaN(), Base: verdict.Summary{Name: "base"}, New: verdict.Summary{Name: "new"}, Reason: "of a reason"}
+	return verdict.Result{
+		Endpoint: capacity(),
+		Kind:     kind,
+		N:        6,
+		Alpha:    0.05,
+		P:        p,
+		Effect:   -0.1,
+		Lo:       -0.12,
+		Hi:       -0.08,
+		Lo90:     -0.11,
+		Hi90:     -0.09,
+		HolmP:    math.NaN(),
+		Base:     verdict.Summary{Name: "base"},
+		New:      verdict.Summary{Name: "new"},
+		Reason:   "of a reason",
+	}
 }
 
 func TestCombineKinds(t *testing.T) {
-	worse, better, same := of(verdict.Worse, 0.0001), of(verdict.Better, 0.0001), of(verdict.Same, 0.6)
-	weak, weakBetter, open := of(verdict.Worse, 0.03), of(verdict.Better, 0.03), of(verdict.Inconclusive, 0.2)
+	worse := of(verdict.Worse, 0.0001)
+	better := of(verdict.Better, 0.0001)
+	same := of(verdict.Same, 0.6)
+	weak := of(verdict.Worse, 0.03)
+	weakBetter := of(verdict.Better, 0.03)
+	open := of(verdict.Inconclusive, 0.2)
 	void := of(verdict.Invalid, math.NaN())
 	indicative := of(verdict.Inconclusive, math.NaN())
 	indicative.Indicative, indicative.N = true, 2
@@ -28,14 +46,38 @@ func TestCombineKinds(t *testing.T) {
 		status     int
 		indicative bool
 	}{
-		{"indicative beside an open one", []verdict.Result{indicative, open}, verdict.Inconclusive, 4, false},
-		{"indicative beside a same", []verdict.Result{indicative, same}, verdict.Inconclusive, 4, true},
+		{
+			"indicative beside an open one",
+			[]verdict.Result{indicative, open},
+			verdict.Inconclusive,
+			4,
+			false,
+		},
+		{
+			"indicative beside a same",
+			[]verdict.Result{indicative, same},
+			verdict.Inconclusive,
+			4,
+			true,
+		},
 		{"nothing", nil, verdict.Invalid, 5, false},
 		{"all the same", []verdict.Result{same, same, same}, verdict.Same, 0, false},
 		{"one worse", []verdict.Result{same, worse, better, open}, verdict.Worse, 3, false},
 		{"worse before invalid", []verdict.Result{void, worse}, verdict.Worse, 3, false},
-		{"invalid before inconclusive", []verdict.Result{open, void, same}, verdict.Invalid, 5, false},
-		{"inconclusive before better", []verdict.Result{better, open, same}, verdict.Inconclusive, 4, false},
+		{
+			"invalid before inconclusive",
+			[]verdict.Result{open, void, same},
+			verdict.Invalid,
+			5,
+			false,
+		},
+		{
+			"inconclusive before better",
+			[]verdict.Result{better, open, same},
+			verdict.Inconclusive,
+			4,
+			false,
+		},
 		{"better", []verdict.Result{better, same}, verdict.Better, 0, false},
 		{"weak worse alone", []verdict.Result{weak}, verdict.Worse, 3, false},
 		{"weak worse of two", []verdict.Result{weak, same}, verdict.Inconclusive, 4, false},
@@ -47,12 +89,22 @@ func TestCombineKinds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			v := verdict.Combine("PostgreSQL", tt.results)
 			if v.Kind != tt.kind || v.ExitStatus() != tt.status || v.Indicative != tt.indicative {
-				t.Errorf("got %s, %d, indicative %v; want %s, %d, %v", v.Kind, v.ExitStatus(), v.Indicative, tt.kind, tt.status, tt.indicative)
+				t.Errorf(
+					"got %s, %d, indicative %v; want %s, %d, %v",
+					v.Kind,
+					v.ExitStatus(),
+					v.Indicative,
+					tt.kind,
+					tt.status,
+					tt.indicative,
+				)
 			}
-			if !strings.HasPrefix(v.Lead, "PostgreSQL: ") || !strings.HasSuffix(v.Lead, ".") || v.Reason == "" {
+			if !strings.HasPrefix(v.Lead, "PostgreSQL: ") || !strings.HasSuffix(v.Lead, ".") ||
+				v.Reason == "" {
 				t.Errorf("lead %q, reason %q", v.Lead, v.Reason)
 			}
-			if v.Kind != verdict.Worse && strings.Contains(v.Lead, "new is worse") || v.Kind != verdict.Same && strings.Contains(v.Lead, "the same") {
+			if v.Kind != verdict.Worse && strings.Contains(v.Lead, "new is worse") ||
+				v.Kind != verdict.Same && strings.Contains(v.Lead, "the same") {
 				t.Errorf("the lead of %s says %q", v.Kind, v.Lead)
 			}
 		})
@@ -102,7 +154,11 @@ func TestVerdictText(t *testing.T) {
 		few[i] = verdict.Judge(few[i].Endpoint, few[i].Pairs[:2], verdict.Fixed(6))
 	}
 	// A p-value between 0.05/2 and 0.05 does not survive a second endpoint.
-	weak := verdict.Judge(capacity(), rows(t, "1,1000,960", "2,1000,990", "3,1000,940", "4,1000,985", "5,1000,900", "6,1000,925"), verdict.Fixed(6))
+	weak := verdict.Judge(
+		capacity(),
+		rows(t, "1,1000,960", "2,1000,990", "3,1000,940", "4,1000,985", "5,1000,900", "6,1000,925"),
+		verdict.Fixed(6),
+	)
 	if weak.Kind != verdict.Worse || weak.P < 0.01 {
 		t.Fatalf("the weak result is %s with p = %v", weak.Kind, weak.P)
 	}
@@ -150,6 +206,12 @@ func TestNeededHoldsAmongEndpoints(t *testing.T) {
 		t.Fatalf("%s (%s)", first.Kind, first.Reason)
 	}
 	if r := judged(first.PairsNeeded); r.Kind != verdict.Worse {
-		t.Errorf("%d pairs were said to be needed, and of as many the result is %s (%s); then %d", first.PairsNeeded, r.Kind, r.Reason, r.PairsNeeded)
+		t.Errorf(
+			"%d pairs were said to be needed, and of as many the result is %s (%s); then %d",
+			first.PairsNeeded,
+			r.Kind,
+			r.Reason,
+			r.PairsNeeded,
+		)
 	}
 }

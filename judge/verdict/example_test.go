@@ -12,7 +12,9 @@ import (
 
 // Two pairs are too few for a verdict.
 func ExampleJudge_indicative() {
-	rows, err := imported.ReadTable(strings.NewReader("pair,base,new\n1,14186,16007\n2,14989,16371\n"))
+	rows, err := imported.ReadTable(
+		strings.NewReader("pair,base,new\n1,14186,16007\n2,14989,16371\n"),
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -39,8 +41,8 @@ func ExampleJudge_indicative() {
 	// change    +11.01 %
 	// warning   too few values for an interval: 2 given, 3 needed
 	//
-	// capacity: new is 11.01 % higher than base (pairs from +9.22 % to +12.84 %); two pairs are indicative only: at least six are needed for a verdict.
-	// exit status 4
+	// capacity: new is 11.01 % higher than base (pairs from +9.22 % to +12.84 %); two pairs are
+	// indicative only: at least six are needed for a verdict. exit status 4
 }
 
 // A database is as good as its worst endpoint; one that could not be measured is not the same.
@@ -50,8 +52,16 @@ func ExampleCombine() {
 		pairs = append(pairs, verdict.Pair{Block: i + 1, Base: 1000, New: 1000 * ratio})
 	}
 	opt := verdict.Fixed(6)
-	capacity := verdict.Judge(plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05}, pairs, opt)
-	delivery := verdict.Judge(plan.Endpoint{Name: "p95(delivery)", Better: plan.Lower, Margin: 0.10}, nil, opt)
+	capacity := verdict.Judge(plan.Endpoint{
+		Name:   "capacity",
+		Better: plan.Higher,
+		Margin: 0.05,
+	}, pairs, opt)
+	delivery := verdict.Judge(plan.Endpoint{
+		Name:   "p95(delivery)",
+		Better: plan.Lower,
+		Margin: 0.10,
+	}, nil, opt)
 
 	fmt.Println(verdict.Combine("PostgreSQL", []verdict.Result{capacity}).Lead)
 	fmt.Println(verdict.Combine("MariaDB", []verdict.Result{capacity, delivery}).Lead)

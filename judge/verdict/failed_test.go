@@ -2,9 +2,9 @@ package verdict
 
 import "testing"
 
-// TestAsManyFailedRunsAreTheSame calls equal counts the same, also of other numbers of runs, because blocks are run
-// again; not where the shares differ clearly, nor where there are too few runs, or none that did not fail. No runs at all
-// indicate nothing.
+// TestAsManyFailedRunsAreTheSame calls equal counts the same, also of other numbers of runs,
+// because blocks are run again; not where the shares differ clearly, nor where there are too few
+// runs, or none that did not fail. No runs at all indicate nothing.
 func TestAsManyFailedRunsAreTheSame(t *testing.T) {
 	for _, tt := range []struct {
 		base, fresh Attempts
@@ -24,9 +24,19 @@ func TestAsManyFailedRunsAreTheSame(t *testing.T) {
 		{Attempts{}, Attempts{}, Inconclusive, false},
 		{Attempts{}, Attempts{Runs: 1, Failed: 1}, Inconclusive, false},
 	} {
-		if r := JudgeFailed(tt.base, tt.fresh, Fixed(8)); r.Kind != tt.kind || r.Indicative != tt.indicative {
-			t.Errorf("%d of %d against %d of %d: %s, indicative %v; want %s, %v", tt.fresh.Failed, tt.fresh.Runs, tt.base.Failed, tt.base.Runs,
-				r.Kind, r.Indicative, tt.kind, tt.indicative)
+		if r := JudgeFailed(tt.base, tt.fresh, Fixed(8)); r.Kind != tt.kind ||
+			r.Indicative != tt.indicative {
+			t.Errorf(
+				"%d of %d against %d of %d: %s, indicative %v; want %s, %v",
+				tt.fresh.Failed,
+				tt.fresh.Runs,
+				tt.base.Failed,
+				tt.base.Runs,
+				r.Kind,
+				r.Indicative,
+				tt.kind,
+				tt.indicative,
+			)
 		}
 	}
 }

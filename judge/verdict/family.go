@@ -15,23 +15,25 @@ import (
 // FalseDiscoveries is the expected share of false ones among the findings of a [Family].
 const FalseDiscoveries = 0.10
 
-// FamilyFloor is the smallest change of a metric that is worth a finding: 3 %, or [Metric.Floor] if that is more.
+// FamilyFloor is the smallest change of a metric that is worth a finding: 3 %, or [Metric.Floor] if
+// that is more.
 const FamilyFloor = 0.03
 
-// A Metric is one of many numbers of a run that are watched beside the primary endpoints: p95 of one operation, a
-// store method, the CPU of a server. Pairs are those blocks in which both arms have it, with values above zero; their
-// BaseOps and NewOps are of how many calls the values are.
+// A Metric is one of many numbers of a run that are watched beside the primary endpoints: p95 of
+// one operation, a store method, the CPU of a server. Pairs are those blocks in which both arms
+// have it, with values above zero; their BaseOps and NewOps are of how many calls the values are.
 type Metric struct {
 	Name   string
 	Unit   string // of the values and of Floor: "ms"
 	Better plan.Direction
-	// Floor is the smallest difference that matters, in Unit, besides [FamilyFloor]: 2 ms for a latency, up or down.
+	// Floor is the smallest difference that matters, in Unit, besides [FamilyFloor]: 2 ms for a
+	// latency, up or down.
 	Floor float64
 	// Mean is true if the values are means over the calls, so that calls times a difference is a
 	// time.
 	Mean bool
-	// Alone keeps the metric out of the lending of variances: it is of another kind than the rest, such as the number
-	// of connections beside latencies.
+	// Alone keeps the metric out of the lending of variances: it is of another kind than the rest,
+	// such as the number of connections beside latencies.
 	Alone bool
 	Pairs []Pair
 }
@@ -45,33 +47,35 @@ type Secondary struct {
 	// Base and New are geometric means of the runs of the pairs.
 	Base float64 `json:"base"`
 	New  float64 `json:"new"`
-	// BaseCalls and NewCalls are the mean numbers of calls per run; 0 for metrics that are not about calls.
-	// Contribution, of a mean in ms, is the seconds that the calls of a run of the new arm took longer than at the
-	// base's mean (negative: less long); nil for metrics that are not means.
+	// BaseCalls and NewCalls are the mean numbers of calls per run; 0 for metrics that are not
+	// about calls. Contribution, of a mean in ms, is the seconds that the calls of a run of the new
+	// arm took longer than at the base's mean (negative: less long); nil for metrics that are not
+	// means.
 	BaseCalls    float64  `json:"base_calls,omitempty"`
 	NewCalls     float64  `json:"new_calls,omitempty"`
 	Contribution *float64 `json:"contribution_s,omitempty"`
-	// Outliers are the blocks whose difference lies far from the others' (3.5·1.4826·MAD). They are named and never
-	// left out.
+	// Outliers are the blocks whose difference lies far from the others' (3.5·1.4826·MAD). They are
+	// named and never left out.
 	Outliers []int `json:"outliers,omitempty"`
-	// Effect is new/base - 1, Lo and Hi its 95 % interval by itself, with the variance that the family lends it.
+	// Effect is new/base - 1, Lo and Hi its 95 % interval by itself, with the variance that the
+	// family lends it.
 	Effect float64 `json:"effect"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
-	// Floor is the change, as a part of the base, up to which the metric counts as unchanged: the larger of
-	// [FamilyFloor], which is a ratio and so reaches from 1/1.03 to 1.03, and the metric's floor in its unit. From 1
-	// on no fall is a finding: the base has less than the floor.
+	// Floor is the change, as a part of the base, up to which the metric counts as unchanged: the
+	// larger of [FamilyFloor], which is a ratio and so reaches from 1/1.03 to 1.03, and the
+	// metric's floor in its unit. From 1 on no fall is a finding: the base has less than the floor.
 	Floor float64 `json:"floor"`
 	T     float64 `json:"-"` // moderated; infinite when nothing varied
 	P     float64 `json:"p"` // of "changed by no more than the floor"
 	Q     float64 `json:"q"` // P adjusted by Benjamini and Hochberg
-	// Kind is Worse or Better for a finding, and Inconclusive for everything else: a family never concludes the
-	// same.
+	// Kind is Worse or Better for a finding, and Inconclusive for everything else: a family never
+	// concludes the same.
 	Kind Kind `json:"kind"`
 }
 
-// A Family is the judgment on all metrics beside the primary endpoints. It finds where to look; it never decides a
-// verdict or an exit status.
+// A Family is the judgment on all metrics beside the primary endpoints. It finds where to look; it
+// never decides a verdict or an exit status.
 type Family struct {
 	// Worsened and Improved are the findings, Unclear all others, each by falling |t|.
 	Worsened []Secondary `json:"worsened"`
@@ -81,27 +85,30 @@ type Family struct {
 	// change in percent.
 	Appeared []string `json:"appeared,omitempty"`
 	Vanished []string `json:"vanished,omitempty"`
-	// Tested is the number of metrics with enough pairs for a test; Refused gives the reason for each of
-	// the others.
+	// Tested is the number of metrics with enough pairs for a test; Refused gives the reason for
+	// each of the others.
 	Tested  int      `json:"tested"`
 	Refused []string `json:"refused,omitempty"`
-	// Prior is the number of degrees of freedom that each metric's variance borrowed from the others, at most those that all have
-	// together.
+	// Prior is the number of degrees of freedom that each metric's variance borrowed from the
+	// others, at most those that all have together.
 	Prior float64 `json:"prior_df"`
 	// Sentence is the conclusion as one sentence.
 	Sentence string `json:"sentence"`
 }
 
-// FewestCalls is the number of operations or calls that both arms together must have had over all runs for a name to appear or
-// vanish: when it is as likely in either, one arm has all of ten in two comparisons of a thousand.
+// FewestCalls is the number of operations or calls that both arms together must have had over all
+// runs for a name to appear or vanish: when it is as likely in either, one arm has all of ten in
+// two comparisons of a thousand.
 const FewestCalls = 10
 
-// JudgeFamily tests all metrics of one arm against the base: the hypothesis that a metric changed by no more than its
-// floor, by a t test whose variances borrow from each other, at a false discovery rate of [FalseDiscoveries]. Metrics
-// with fewer than six pairs are not tested. base and fresh hold how many operations each arm had by name, over the
-// runs of all pairs; a name that only one of them has appeared or vanished.
+// JudgeFamily tests all metrics of one arm against the base: the hypothesis that a metric changed
+// by no more than its floor, by a t test whose variances borrow from each other, at a false
+// discovery rate of [FalseDiscoveries]. Metrics with fewer than six pairs are not tested. base and
+// fresh hold how many operations each arm had by name, over the runs of all pairs; a name that only
+// one of them has appeared or vanished.
 //
-// Floors in a unit are taken against the mean of the base over its runs; a fall must be as large in the unit as a rise.
+// Floors in a unit are taken against the mean of the base over its runs; a fall must be as large in
+// the unit as a rise.
 func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 	f := Family{
 		Appeared: missingFrom(base, fresh), Vanished: missingFrom(fresh, base),
@@ -210,7 +217,9 @@ func newCandidate(m Metric) (candidate, error) {
 func (c *candidate) conclude(q float64) {
 	t, mean := c.test, c.sample.Mean()
 	half := stats.TQuantile(0.975, t.DF) * t.SE
-	c.T, c.P, c.Q = t.T, t.P, q
+	c.T = t.T
+	c.P = t.P
+	c.Q = q
 	c.Lo, c.Hi = math.Expm1(mean-half), math.Expm1(mean+half)
 	if q <= FalseDiscoveries {
 		if c.Kind = Worse; (mean > 0) == (c.Better == plan.Higher) {
@@ -291,14 +300,34 @@ func (f Family) sentence(few bool) string {
 		if few {
 			why = fmt.Sprintf(": fewer than %d pairs", stats.MinPairs)
 		}
-		parts = append(parts, fmt.Sprintf("none of %s could be tested%s", Count(len(f.Refused), "further metric"), why))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"none of %s could be tested%s",
+				Count(len(f.Refused), "further metric"),
+				why,
+			),
+		)
 	case f.Tested == 0:
 		parts = append(parts, "there is no further metric")
 	case len(f.Worsened)+len(f.Improved) == 0:
-		parts = append(parts, fmt.Sprintf("of %s none is found to have changed beyond its floor", Count(f.Tested, "further metric")))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"of %s none is found to have changed beyond its floor",
+				Count(f.Tested, "further metric"),
+			),
+		)
 	default:
-		parts = append(parts, fmt.Sprintf("of %s %d worsened and %d improved beyond their floor (about one finding in ten is false)",
-			Count(f.Tested, "further metric"), len(f.Worsened), len(f.Improved)))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"of %s %d worsened and %d improved beyond their floor (about one finding in ten is false)",
+				Count(f.Tested, "further metric"),
+				len(f.Worsened),
+				len(f.Improved),
+			),
+		)
 	}
 	if len(f.Appeared) > 0 {
 		parts = append(parts, "appeared: "+strings.Join(f.Appeared, ", "))

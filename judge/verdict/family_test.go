@@ -14,15 +14,26 @@ import (
 	"plimsoll/plan"
 )
 
-// metrics makes n pairs of count latencies of 100 ms and up; the first slow ones are changed by change.
+// metrics makes n pairs of count latencies of 100 ms and up; the first slow ones are changed by
+// change.
 func metrics(rng *rand.Rand, count, n, slow int, change float64) []verdict.Metric {
 	out := make([]verdict.Metric, count)
 	for g := range out {
-		out[g] = verdict.Metric{Name: fmt.Sprintf("p95(op%03d)", g), Unit: "ms", Better: plan.Lower, Floor: 2}
-		sd := []float64{0.04, 0.12}[rng.IntN(2)] / math.Sqrt2 // of one run: the difference has 4 or 12 %
+		out[g] = verdict.Metric{
+			Name:   fmt.Sprintf("p95(op%03d)", g),
+			Unit:   "ms",
+			Better: plan.Lower,
+			Floor:  2,
+		}
+		// of one run: the difference has 4 or 12 %
+		sd := []float64{0.04, 0.12}[rng.IntN(2)] / math.Sqrt2
 		for b := range n {
 			hour := 0.04 * rng.NormFloat64()
-			p := verdict.Pair{Block: b + 1, Base: 100 * math.Exp(hour+sd*rng.NormFloat64()), New: 100 * math.Exp(hour+sd*rng.NormFloat64())}
+			p := verdict.Pair{
+				Block: b + 1,
+				Base:  100 * math.Exp(hour+sd*rng.NormFloat64()),
+				New:   100 * math.Exp(hour+sd*rng.NormFloat64()),
+			}
 			if g < slow {
 				p.New *= 1 + change
 			}
@@ -45,7 +56,11 @@ func names(s []verdict.Secondary) (out []string) {
 func certain(name string, better plan.Direction, base, fresh float64) verdict.Metric {
 	m := verdict.Metric{Name: name, Unit: "ms", Better: better, Floor: 2}
 	for b := range 9 {
-		m.Pairs = append(m.Pairs, verdict.Pair{Block: b + 1, Base: base, New: fresh * (1 + 0.0001*float64(b%3))})
+		m.Pairs = append(m.Pairs, verdict.Pair{
+			Block: b + 1,
+			Base:  base,
+			New:   fresh * (1 + 0.0001*float64(b%3)),
+		})
 	}
 	return m
 }
@@ -54,7 +69,11 @@ func certain(name string, better plan.Direction, base, fresh float64) verdict.Me
 func serverMetric(rng *rand.Rand, k int, change, sd float64) verdict.Metric {
 	m := verdict.Metric{Name: fmt.Sprintf("server %d", k), Better: plan.Lower, Alone: true}
 	for b := range 6 {
-		m.Pairs = append(m.Pairs, verdict.Pair{Block: b + 1, Base: 100 * math.Exp(sd*rng.NormFloat64()), New: 100 * change * math.Exp(sd*rng.NormFloat64())})
+		m.Pairs = append(m.Pairs, verdict.Pair{
+			Block: b + 1,
+			Base:  100 * math.Exp(sd*rng.NormFloat64()),
+			New:   100 * change * math.Exp(sd*rng.NormFloat64()),
+		})
 	}
 	return m
 }
@@ -68,7 +87,10 @@ func TestFamilyFindsWhatChanged(t *testing.T) {
 	base := map[string]int64{"post": 100, "old": 5, "none": 0}
 	fresh := map[string]int64{"post": 90, "thread": 7, "none": 0}
 	f := verdict.JudgeFamily(all, base, fresh)
-	if got, want := names(f.Worsened), []string{"p95(op000)", "p95(op001)", "p95(op002)"}; !slices.Equal(got, want) {
+	if got, want := names(f.Worsened), []string{"p95(op000)", "p95(op001)", "p95(op002)"}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("worsened: got %v, want %v", got, want)
 	}
 	if got, want := names(f.Improved), []string{"p95(op003)"}; !slices.Equal(got, want) {
@@ -85,7 +107,10 @@ func TestFamilyFindsWhatChanged(t *testing.T) {
 			t.Errorf("%s: a family never says the same", m.Name)
 		}
 	}
-	if w := f.Worsened[0]; !(w.Lo < w.Effect && w.Effect < w.Hi && w.Lo > w.Floor) || w.Floor != 0.03 || w.Q > 0.10 || w.P > w.Q {
+	if w := f.Worsened[0]; !(w.Lo < w.Effect && w.Effect < w.Hi && w.Lo > w.Floor) ||
+		w.Floor != 0.03 ||
+		w.Q > 0.10 ||
+		w.P > w.Q {
 		t.Errorf("the first finding does not fit itself: %+v", w)
 	}
 	if !slices.Equal(f.Appeared, []string{"thread"}) || !slices.Equal(f.Vanished, []string{"old"}) {
@@ -101,7 +126,8 @@ func TestFamilyFindsWhatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back verdict.Family
-	if err := json.Unmarshal(data, &back); err != nil || len(back.Worsened) != 3 || back.Worsened[0].Q != f.Worsened[0].Q {
+	if err := json.Unmarshal(data, &back); err != nil || len(back.Worsened) != 3 ||
+		back.Worsened[0].Q != f.Worsened[0].Q {
 		t.Errorf("JSON does not come back: %v", err)
 	}
 }
@@ -111,22 +137,42 @@ func TestFamilyFloor(t *testing.T) {
 	rise := func(base, fresh float64) verdict.Metric {
 		return certain(fmt.Sprintf("p50(%v)", base), plan.Lower, base, fresh)
 	}
-	f := verdict.JudgeFamily([]verdict.Metric{rise(20, 21), rise(20.5, 23), rise(1000, 1025), rise(1001, 1040)}, nil, nil)
-	if got, want := names(f.Worsened), []string{"p50(1001)", "p50(20.5)"}; !slices.Equal(got, want) {
+	f := verdict.JudgeFamily(
+		[]verdict.Metric{rise(20, 21), rise(20.5, 23), rise(1000, 1025), rise(1001, 1040)},
+		nil,
+		nil,
+	)
+	if got, want := names(f.Worsened), []string{"p50(1001)", "p50(20.5)"}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("worsened: got %v, want %v", got, want)
 	}
 }
 
-// TestFamilyFloorDownwards has the same floor of 2 ms on the way down, where the logarithm of a fall is larger than
-// that of a rise by as much.
+// TestFamilyFloorDownwards has the same floor of 2 ms on the way down, where the logarithm of a
+// fall is larger than that of a rise by as much.
 func TestFamilyFloorDownwards(t *testing.T) {
 	f := verdict.JudgeFamily([]verdict.Metric{
 		certain("3 to 1.7", plan.Lower, 3, 1.7), certain("3 to 0.9", plan.Lower, 3, 0.9),
-		certain("20.5 to 18.6", plan.Lower, 20.5, 18.6), certain("20.5 to 18.4", plan.Lower, 20.5, 18.4),
+		certain(
+			"20.5 to 18.6",
+			plan.Lower,
+			20.5,
+			18.6,
+		), certain("20.5 to 18.4", plan.Lower, 20.5, 18.4),
 		certain("1.5 to 0.1", plan.Lower, 1.5, 0.1), certain("2 to 0.1", plan.Lower, 2, 0.1),
-		certain("higher, 3 to 1.7", plan.Higher, 3, 1.7), certain("higher, 3 to 0.9", plan.Higher, 3, 0.9),
+		certain(
+			"higher, 3 to 1.7",
+			plan.Higher,
+			3,
+			1.7,
+		), certain("higher, 3 to 0.9", plan.Higher, 3, 0.9),
 	}, nil, nil)
-	if got, want := names(f.Improved), []string{"20.5 to 18.4", "3 to 0.9"}; !slices.Equal(got, want) {
+	if got, want := names(f.Improved), []string{"20.5 to 18.4", "3 to 0.9"}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("improved %v, want %v", got, want)
 	}
 	if got, want := names(f.Worsened), []string{"higher, 3 to 0.9"}; !slices.Equal(got, want) {
@@ -146,7 +192,9 @@ func TestFamilyFloorDownwards(t *testing.T) {
 func TestFamilyDecidesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(301, 1))
 	f := verdict.JudgeFamily(metrics(rng, 20, 5, 20, 2), nil, nil)
-	if f.Tested != 0 || len(f.Worsened)+len(f.Improved)+len(f.Unclear) != 0 || len(f.Refused) != 20 || !strings.Contains(f.Sentence, "fewer than 6 pairs") {
+	if f.Tested != 0 || len(f.Worsened)+len(f.Improved)+len(f.Unclear) != 0 ||
+		len(f.Refused) != 20 ||
+		!strings.Contains(f.Sentence, "fewer than 6 pairs") {
 		t.Errorf("five pairs: %+v", f)
 	}
 	f = verdict.JudgeFamily(nil, nil, nil)
@@ -171,8 +219,8 @@ func TestFamilyDecidesNothing(t *testing.T) {
 	}
 }
 
-// TestFamilyOfRoundedNumbers has differences without spread: alone they carry no finding, beside others that vary
-// they do.
+// TestFamilyOfRoundedNumbers has differences without spread: alone they carry no finding, beside
+// others that vary they do.
 func TestFamilyOfRoundedNumbers(t *testing.T) {
 	flat := verdict.Metric{Name: "p50(flat)", Unit: "ms", Better: plan.Lower}
 	equal := flat
@@ -182,13 +230,18 @@ func TestFamilyOfRoundedNumbers(t *testing.T) {
 		equal.Pairs = append(equal.Pairs, verdict.Pair{Block: b + 1, Base: 100, New: 100})
 	}
 	f := verdict.JudgeFamily([]verdict.Metric{flat, equal}, nil, nil)
-	if len(f.Worsened) != 0 || f.Tested != 1 || len(f.Refused) != 1 || !strings.Contains(f.Refused[0], "were they rounded?") {
+	if len(f.Worsened) != 0 || f.Tested != 1 || len(f.Refused) != 1 ||
+		!strings.Contains(f.Refused[0], "were they rounded?") {
 		t.Errorf("alone: %+v", f)
 	}
 	if _, err := json.Marshal(f); err != nil {
 		t.Error(err)
 	}
-	f = verdict.JudgeFamily(append(metrics(rand.New(rand.NewPCG(303, 1)), 20, 6, 0, 0), flat, equal), nil, nil)
+	f = verdict.JudgeFamily(
+		append(metrics(rand.New(rand.NewPCG(303, 1)), 20, 6, 0, 0), flat, equal),
+		nil,
+		nil,
+	)
 	if len(f.Worsened) != 1 || f.Worsened[0].Name != flat.Name || f.Tested != 22 {
 		t.Errorf("beside others: %+v", f)
 	}
@@ -213,17 +266,29 @@ func TestFamilyIsSymmetric(t *testing.T) {
 	}
 }
 
-// TestFamilyOfKinds has server metrics, which hardly vary, beside latencies, which do: neither may make the other
-// look certain. It also has calls, their sums, and blocks that lie far off.
+// TestFamilyOfKinds has server metrics, which hardly vary, beside latencies, which do: neither may
+// make the other look certain. It also has calls, their sums, and blocks that lie far off.
 func TestFamilyOfKinds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(304, 1))
 	all := metrics(rng, 40, 6, 0, 0)
 	for k, change := range []float64{1.2, 1.001, 1.001} {
 		all = append(all, serverMetric(rng, k, change, 0.001))
 	}
-	calls := verdict.Metric{Name: "mean(store x)", Unit: "ms", Better: plan.Lower, Floor: 0.2, Mean: true}
+	calls := verdict.Metric{
+		Name:   "mean(store x)",
+		Unit:   "ms",
+		Better: plan.Lower,
+		Floor:  0.2,
+		Mean:   true,
+	}
 	for b := range 6 {
-		calls.Pairs = append(calls.Pairs, verdict.Pair{Block: b + 1, Base: 1, New: 2.5 * math.Exp(0.01*rng.NormFloat64()), BaseOps: 900, NewOps: 1000})
+		calls.Pairs = append(calls.Pairs, verdict.Pair{
+			Block:   b + 1,
+			Base:    1,
+			New:     2.5 * math.Exp(0.01*rng.NormFloat64()),
+			BaseOps: 900,
+			NewOps:  1000,
+		})
 	}
 	calls.Pairs[3].New = 4
 	f := verdict.JudgeFamily(append(all, calls), nil, nil)
@@ -231,7 +296,8 @@ func TestFamilyOfKinds(t *testing.T) {
 	for _, m := range append(f.Worsened, f.Improved...) {
 		found[m.Name] = m
 	}
-	if len(found) != 2 || found["server 0"].Kind != verdict.Worse || found["mean(store x)"].Kind != verdict.Worse {
+	if len(found) != 2 || found["server 0"].Kind != verdict.Worse ||
+		found["mean(store x)"].Kind != verdict.Worse {
 		t.Errorf("found %v, want server 0 and the store", found)
 	}
 	alone := verdict.JudgeFamily(all[:40], nil, nil)
@@ -239,16 +305,19 @@ func TestFamilyOfKinds(t *testing.T) {
 		t.Errorf("prior %v with server metrics, %v without", with.Prior, alone.Prior)
 	}
 	m := found["mean(store x)"]
-	if m.BaseCalls != 900 || m.NewCalls != 1000 || m.Contribution == nil || math.Abs(*m.Contribution-(m.New-m.Base)) > 1e-9 || !slices.Equal(m.Outliers, []int{4}) {
+	if m.BaseCalls != 900 || m.NewCalls != 1000 || m.Contribution == nil ||
+		math.Abs(*m.Contribution-(m.New-m.Base)) > 1e-9 ||
+		!slices.Equal(m.Outliers, []int{4}) {
 		t.Errorf("%+v", m)
 	}
-	if s := found["server 0"]; s.Contribution != nil || s.BaseCalls != 0 || len(s.Outliers) > 0 && s.N != 6 {
+	if s := found["server 0"]; s.Contribution != nil || s.BaseCalls != 0 ||
+		len(s.Outliers) > 0 && s.N != 6 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// TestFamilyOfKindsCalibration compares equal builds with latencies that vary by 4 and 12 % and server metrics that
-// vary by 0.2 to 20 %: any finding in at most one comparison of ten.
+// TestFamilyOfKindsCalibration compares equal builds with latencies that vary by 4 and 12 % and
+// server metrics that vary by 0.2 to 20 %: any finding in at most one comparison of ten.
 func TestFamilyOfKindsCalibration(t *testing.T) {
 	t.Parallel()
 	const times = 400

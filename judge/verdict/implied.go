@@ -7,15 +7,16 @@ import (
 	"plimsoll/plan"
 )
 
-// An Implied is the effect of a change of a cost on the capacity where the CPU time of the cost's role is the limit:
-// so much CPU time serves users in inverse proportion to the cost of an operation. The numbers are ratios minus one,
-// of the level of the cost's interval.
+// An Implied is the effect of a change of a cost on the capacity where the CPU time of the cost's
+// role is the limit: so much CPU time serves users in inverse proportion to the cost of an
+// operation. The numbers are ratios minus one, of the level of the cost's interval.
 type Implied struct {
 	Role   string  `json:"role"`
 	Effect float64 `json:"effect"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
-	// Search compares the measured capacity with that: Confirmed, Contradicted or Open; empty without one.
+	// Search compares the measured capacity with that: Confirmed, Contradicted or Open; empty
+	// without one.
 	Search string `json:"search,omitempty"`
 	// Sentence is a whole sentence.
 	Sentence string `json:"sentence"`
@@ -23,8 +24,8 @@ type Implied struct {
 
 // How a measured change of the capacity compares with the implied one.
 const (
-	// Confirmed means that the intervals overlap, and that half of the measured one, on the log scale, is no wider than
-	// the implied change or the margin of the capacity, whichever is more.
+	// Confirmed means that the intervals overlap, and that half of the measured one, on the log
+	// scale, is no wider than the implied change or the margin of the capacity, whichever is more.
 	Confirmed = "confirmed"
 	// Contradicted means that the intervals do not overlap.
 	Contradicted = "contradicted"
@@ -43,7 +44,8 @@ func imply(results []Result) {
 	for i := range results {
 		r := &results[i]
 		role, ok := plan.CostOf(r.Name)
-		if !ok || r.Absolute || r.Indicative || r.Kind == Invalid || !r.HasEffect() || !r.HasInterval() {
+		if !ok || r.Absolute || r.Indicative || r.Kind == Invalid || !r.HasEffect() ||
+			!r.HasInterval() {
 			continue
 		}
 		// The interval of a cost is one of ratios, so all three are above -1.
@@ -75,8 +77,15 @@ func (m *Implied) compare(capacity Result) string {
 
 func (m *Implied) sentence(capacity *Result) string {
 	e := plan.Endpoint{} // ratios
-	between := func(lo, hi float64) string { return fmt.Sprintf("[%s, %s]", delta(e, lo), delta(e, hi)) }
-	text := fmt.Sprintf("For a limit by the CPU of %s, users ∝ 1/cost: %s %s", m.Role, delta(e, m.Effect), between(m.Lo, m.Hi))
+	between := func(lo, hi float64) string {
+		return fmt.Sprintf("[%s, %s]", delta(e, lo), delta(e, hi))
+	}
+	text := fmt.Sprintf(
+		"For a limit by the CPU of %s, users ∝ 1/cost: %s %s",
+		m.Role,
+		delta(e, m.Effect),
+		between(m.Lo, m.Hi),
+	)
 	if m.Search == "" {
 		return text + "."
 	}
@@ -91,7 +100,10 @@ func (m *Implied) sentence(capacity *Result) string {
 	case Confirmed:
 		return text + fmt.Sprintf("; the searches confirm it: %s.", found)
 	case Contradicted:
-		return text + fmt.Sprintf("; the searches contradict it: %s. This cost does not set the supported users.", found)
+		return text + fmt.Sprintf(
+			"; the searches contradict it: %s. This cost does not set the supported users.",
+			found,
+		)
 	default:
 		return text + fmt.Sprintf("; the searches leave it open: %s.", found)
 	}

@@ -10,21 +10,32 @@ import (
 	"plimsoll/plan"
 )
 
-// costOf judges six pairs in which the new arm costs so many times the CPU time, give or take a hundredth.
+// costOf judges six pairs in which the new arm costs so many times the CPU time, give or take a
+// hundredth.
 func costOf(role string, ratio float64) verdict.Result {
-	return around(plan.Endpoint{Name: "cost(" + role + ")", Better: plan.Lower, Margin: 0.05, Unit: "ms"}, 2, ratio, 0.01)
+	return around(plan.Endpoint{
+		Name:   "cost(" + role + ")",
+		Better: plan.Lower,
+		Margin: 0.05,
+		Unit:   "ms",
+	}, 2, ratio, 0.01)
 }
 
 // around judges six pairs whose ratios lie about one.
 func around(e plan.Endpoint, base, ratio, about float64) verdict.Result {
 	var pairs []verdict.Pair
 	for i, d := range []float64{-1, 1, -0.5, 0.5, -0.2, 0.2} {
-		pairs = append(pairs, verdict.Pair{Block: i + 1, Base: base, New: base * ratio * math.Exp(d*about)})
+		pairs = append(pairs, verdict.Pair{
+			Block: i + 1,
+			Base:  base,
+			New:   base * ratio * math.Exp(d*about),
+		})
 	}
 	return verdict.Judge(e, pairs, verdict.Fixed(len(pairs)))
 }
 
-// TestCostImpliesCapacity compares the capacity that a cost implies with the one that searches measured.
+// TestCostImpliesCapacity compares the capacity that a cost implies with the one that searches
+// measured.
 func TestCostImpliesCapacity(t *testing.T) {
 	bound := func(end float64) verdict.Result { // of more than half bounds, with a lower end
 		r := around(capacity(), 1000, 1, 0.01)
@@ -59,10 +70,12 @@ func TestCostImpliesCapacity(t *testing.T) {
 				t.Fatal("the cost implies nothing")
 			}
 			if m.Role != "app" || m.Search != tt.search || !strings.HasPrefix(m.Sentence, "For a limit by the CPU of app, ") ||
-				!strings.Contains(m.Sentence, tt.want) || !strings.HasSuffix(r.Sentence, " "+m.Sentence) {
+				!strings.Contains(m.Sentence, tt.want) ||
+				!strings.HasSuffix(r.Sentence, " "+m.Sentence) {
 				t.Errorf("search %q, sentence %q, of %q", m.Search, m.Sentence, r.Sentence)
 			}
-			if !(m.Lo < m.Effect && m.Effect < m.Hi && math.Abs(m.Effect-(1/1.05-1)) < 1e-9) || math.Abs((1+m.Lo)*(1+r.Hi)-1) > 1e-12 {
+			if !(m.Lo < m.Effect && m.Effect < m.Hi && math.Abs(m.Effect-(1/1.05-1)) < 1e-9) ||
+				math.Abs((1+m.Lo)*(1+r.Hi)-1) > 1e-12 {
 				t.Errorf("%v [%v, %v]", m.Effect, m.Lo, m.Hi)
 			}
 			stored, err := json.Marshal(r)
@@ -70,7 +83,8 @@ func TestCostImpliesCapacity(t *testing.T) {
 				t.Errorf("%v: %s", err, stored)
 			}
 			var b strings.Builder
-			if err := verdict.Combine("", results).Text(&b); err != nil || !strings.Contains(b.String(), m.Sentence) {
+			if err := verdict.Combine("", results).Text(&b); err != nil ||
+				!strings.Contains(b.String(), m.Sentence) {
 				t.Errorf("%v: %s", err, b.String())
 			}
 		})

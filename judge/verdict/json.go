@@ -47,7 +47,9 @@ type resultJSON struct {
 func (r *Result) json() *resultJSON {
 	of := func(v *float64) *optional { return (*optional)(v) }
 	return &resultJSON{resultBelow{(*bareResult)(r)}, numbers{
-		of(&r.Effect), of(&r.Lo), of(&r.Hi), of(&r.Lo90), of(&r.Hi90), of(&r.P), of(&r.SignFlipP), of(&r.HolmP),
+		of(
+			&r.Effect,
+		), of(&r.Lo), of(&r.Hi), of(&r.Lo90), of(&r.Hi90), of(&r.P), of(&r.SignFlipP), of(&r.HolmP),
 		of(&r.HL), of(&r.HLLo), of(&r.HLHi), of(&r.SD), of(&r.MDE),
 	}}
 }
@@ -71,7 +73,14 @@ type summaryJSON struct {
 }
 
 func (s *Summary) json() summaryJSON {
-	return summaryJSON{s.Name, s.N, (*optional)(&s.Mean), (*optional)(&s.Lo), (*optional)(&s.Hi), s.AtLeast}
+	return summaryJSON{
+		s.Name,
+		s.N,
+		(*optional)(&s.Mean),
+		(*optional)(&s.Lo),
+		(*optional)(&s.Hi),
+		s.AtLeast,
+	}
 }
 
 // MarshalJSON writes numbers that are not known as null.
@@ -83,6 +92,8 @@ func (s *Summary) UnmarshalJSON(data []byte) error {
 	*s = Summary{Mean: nan, Lo: nan, Hi: nan}
 	in := s.json()
 	err := json.Unmarshal(data, &in)
-	s.Name, s.N, s.AtLeast = in.Name, in.N, in.AtLeast
+	s.Name = in.Name
+	s.N = in.N
+	s.AtLeast = in.AtLeast
 	return err
 }

@@ -10,16 +10,17 @@ import (
 	"plimsoll/stats"
 )
 
-// Numbers outside this range are refused: no rate, latency or capacity in any unit lies there, and their
-// ratios would overflow.
+// Numbers outside this range are refused: no rate, latency or capacity in any unit lies there, and
+// their ratios would overflow.
 const (
 	Smallest = 1e-15
 	Largest  = 1e15
 )
 
-// Judge compares the arms on one endpoint. Bad input (a number that is not finite, or not above zero where
-// a ratio is taken, a block that appears twice, an endpoint without direction or margin) and an empty
-// sample give a result of kind Invalid whose Reason names the place. The pairs are copied.
+// Judge compares the arms on one endpoint. Bad input (a number that is not finite, or not above
+// zero where a ratio is taken, a block that appears twice, an endpoint without direction or margin)
+// and an empty sample give a result of kind Invalid whose Reason names the place. The pairs are
+// copied.
 func Judge(e plan.Endpoint, pairs []Pair, opt Options) Result {
 	r := newResult(e, pairs, opt)
 	if err := check(e, pairs, opt, r.Alpha); err != nil {
@@ -53,7 +54,9 @@ func newResult(e plan.Endpoint, pairs []Pair, opt Options) Result {
 	r := unknown()
 	r.Endpoint, r.N, r.Pairs = e, len(pairs), append([]Pair{}, pairs...)
 	r.Alpha = cmp.Or(opt.Alpha, stats.FixedAlpha)
-	r.Look, r.Looks, r.Over = opt.Look, opt.Looks, opt.Over
+	r.Look = opt.Look
+	r.Looks = opt.Looks
+	r.Over = opt.Over
 	r.Base = Summary{Name: cmp.Or(opt.BaseName, "base"), Mean: nan, Lo: nan, Hi: nan}
 	r.New = Summary{Name: cmp.Or(opt.NewName, "new"), Mean: nan, Lo: nan, Hi: nan}
 	return r
@@ -101,7 +104,9 @@ func checkValue(e plan.Endpoint, v float64) error {
 	case math.IsNaN(v) || math.Abs(v) > Largest:
 		return fmt.Errorf("want a number up to %g", Largest)
 	case !e.Absolute && !(v >= Smallest):
-		return fmt.Errorf("a ratio needs numbers above zero (compare rates that may be zero by a margin in pp)")
+		return fmt.Errorf(
+			"a ratio needs numbers above zero (compare rates that may be zero by a margin in pp)",
+		)
 	default:
 		return nil
 	}
@@ -147,8 +152,8 @@ func mustSample(s stats.Sample, err error) stats.Sample {
 	return s
 }
 
-// intervals returns the two intervals of the rule at the level of the look: the one for a change, and the
-// one for sameness.
+// intervals returns the two intervals of the rule at the level of the look: the one for a change,
+// and the one for sameness.
 func (r *Result) intervals(s sample) (ci, ci90 stats.Interval) {
 	return s.interval(1 - r.Alpha), s.interval(1 - 2*r.Alpha)
 }
@@ -157,7 +162,13 @@ func (r *Result) intervals(s sample) (ci, ci90 stats.Interval) {
 func (r *Result) measure(s sample, ci, ci90 stats.Interval) {
 	r.fill(s.Estimate.Mean, s.sd, s.Test(), ci, ci90, s.Sample)
 	hl := stats.HodgesLehmann(s.Sample, 1-r.Alpha)
-	r.HL, r.HLLo, r.HLHi = r.Unscale(hl.Estimate), r.Unscale(hl.Interval.Lo), r.Unscale(hl.Interval.Hi)
+	r.HL, r.HLLo, r.HLHi = r.Unscale(
+		hl.Estimate,
+	), r.Unscale(
+		hl.Interval.Lo,
+	), r.Unscale(
+		hl.Interval.Hi,
+	)
 	if r.N >= stats.MinInterval {
 		r.SignFlipP, _ = stats.SignFlip(s.Sample)
 		r.MDE = r.Unscale(s.mde(r.Alpha))
@@ -181,8 +192,8 @@ func (r *Result) fill(mean, sd, p float64, ci, ci90 stats.Interval, completed st
 	}
 }
 
-// pairsNeeded returns how many pairs are needed in all for the margin to be found, and for numbers like
-// these to be decided at the level alpha; 0 if that is unknown or out of reach, as for bounds.
+// pairsNeeded returns how many pairs are needed in all for the margin to be found, and for numbers
+// like these to be decided at the level alpha; 0 if that is unknown or out of reach, as for bounds.
 func (r *Result) pairsNeeded(alpha float64) int {
 	if !r.HasInterval() || r.Censored() {
 		return 0
@@ -200,7 +211,9 @@ func (r *Result) pairsNeeded(alpha float64) int {
 
 // widest returns the block that is furthest from the mean, 0 if all are equally far.
 func (r *Result) widest(s stats.Sample) int {
-	mean, far, block := s.Mean(), 0.0, 0
+	mean := s.Mean()
+	far := 0.0
+	block := 0
 	for i, v := range s.Values {
 		if d := math.Abs(v - mean); d > far {
 			far, block = d, r.Pairs[i].Block
@@ -217,11 +230,17 @@ func (r *Result) decide(s sample, ci, ci90 stats.Interval) (Kind, string) {
 		return Inconclusive, "there are too few pairs for an interval"
 	case ci90.Inside(-r.Limit(), r.Limit()):
 		if shifted {
-			return Same, fmt.Sprintf("the %s interval lies inside the margin; a small real shift", r.level90())
+			return Same, fmt.Sprintf(
+				"the %s interval lies inside the margin; a small real shift",
+				r.level90(),
+			)
 		}
 		return Same, fmt.Sprintf("the %s interval lies inside the margin", r.level90())
 	case !shifted:
-		return Inconclusive, fmt.Sprintf("the %s interval includes no change and reaches past the margin", r.level())
+		return Inconclusive, fmt.Sprintf(
+			"the %s interval includes no change and reaches past the margin",
+			r.level(),
+		)
 	}
 	return r.differs(ci, s.Sample)
 }
@@ -239,12 +258,16 @@ func (r *Result) differs(ci stats.Interval, twin stats.Sample) (Kind, string) {
 	return kind, fmt.Sprintf("the %s interval lies on the %s side of no change", r.level(), side)
 }
 
-// veto checks whether the robust twin of the t test confirms a difference; it returns its objection.
+// veto checks whether the robust twin of the t test confirms a difference; it returns its
+// objection.
 func (r *Result) veto(s stats.Sample) string {
 	p, lowest := stats.SignFlip(s)
 	if lowest <= r.Alpha {
 		if p > r.Alpha {
-			return fmt.Sprintf("the t interval excludes no change, but the sign-flip test does not (p = %s)", number(p, 4))
+			return fmt.Sprintf(
+				"the t interval excludes no change, but the sign-flip test does not (p = %s)",
+				number(p, 4),
+			)
 		}
 		return ""
 	}
@@ -284,13 +307,19 @@ func (r *Result) sensitive(kind, other Kind, reason string) (Kind, string) {
 	if other == kind {
 		return kind, reason
 	}
-	return Inconclusive, fmt.Sprintf("outlier-sensitive: %s with all pairs, %s without %s", kind, other, blocks(r.Outliers))
+	return Inconclusive, fmt.Sprintf(
+		"outlier-sensitive: %s with all pairs, %s without %s",
+		kind,
+		other,
+		blocks(r.Outliers),
+	)
 }
 
-// withoutDifference reports the rate that could have gone unseen when an absolute endpoint is the same number in
-// both runs of every pair: the interval then has no width, which is not evidence. By the rule of three, n
-// operations without an error exclude rates above 3/n at 95 %. Where there were errors, as many in both arms, the
-// rates may lie as far apart as the two limits of their number ([stats.CountLimits]).
+// withoutDifference reports the rate that could have gone unseen when an absolute endpoint is the
+// same number in both runs of every pair: the interval then has no width, which is not evidence. By
+// the rule of three, n operations without an error exclude rates above 3/n at 95 %. Where there
+// were errors, as many in both arms, the rates may lie as far apart as the two limits of their
+// number ([stats.CountLimits]).
 func (r *Result) withoutDifference(kind Kind, reason string) (Kind, string) {
 	if !r.Absolute {
 		return kind, reason
@@ -325,35 +354,77 @@ func (r *Result) withoutDifference(kind Kind, reason string) (Kind, string) {
 		visible := 100 * 3 / float64(ops)
 		if visible > r.Margin {
 			r.NonInferior = false
-			r.PairsNeeded = int(math.Ceil(float64(r.N) * visible / r.Margin)) // with as many operations each
-			return Inconclusive, fmt.Sprintf("%s, but %d operations could hide a rate of %s pp: the margin of %s takes %.0f",
-				what, ops, number(visible, 4), marginText(r.Endpoint), math.Ceil(300/r.Margin-1e-9))
+			// with as many operations each
+			r.PairsNeeded = int(math.Ceil(float64(r.N) * visible / r.Margin))
+			return Inconclusive, fmt.Sprintf(
+				"%s, but %d operations could hide a rate of %s pp: the margin of %s takes %.0f",
+				what,
+				ops,
+				number(visible, 4),
+				marginText(r.Endpoint),
+				math.Ceil(300/r.Margin-1e-9),
+			)
 		}
-		return kind, fmt.Sprintf("%s; a rate above %s pp would have shown in %d operations", what, number(visible, 4), ops)
+		return kind, fmt.Sprintf(
+			"%s; a rate above %s pp would have shown in %d operations",
+			what,
+			number(visible, 4),
+			ops,
+		)
 	}
 	errors := max(1, math.Round(max(baseErrors, newErrors)))
 	lo, hi := stats.CountLimits(errors, 0.95)
-	visible, of := 100*(hi-lo)/float64(ops), fmt.Sprintf("%d operations with %s", ops, Count(int(errors), "error"))
+	visible, of := 100*(hi-lo)/float64(
+		ops,
+	), fmt.Sprintf(
+		"%d operations with %s",
+		ops,
+		Count(int(errors), "error"),
+	)
 	if visible > r.Margin {
 		r.NonInferior = false
 		more := visible / r.Margin // the distance falls with the root of the operations
 		r.PairsNeeded = int(min(math.Ceil(float64(r.N)*more*more), math.MaxInt32))
-		return Inconclusive, fmt.Sprintf("%s, but %s could hide a difference of %s pp", what, of, number(visible, 4))
+		return Inconclusive, fmt.Sprintf(
+			"%s, but %s could hide a difference of %s pp",
+			what,
+			of,
+			number(visible, 4),
+		)
 	}
-	return kind, fmt.Sprintf("%s; a difference above %s pp would have shown in %s", what, number(visible, 4), of)
+	return kind, fmt.Sprintf(
+		"%s; a difference above %s pp would have shown in %s",
+		what,
+		number(visible, 4),
+		of,
+	)
 }
 
 func (r *Result) warnAboutPlan(opt Options) {
 	switch {
 	case opt.Blocks > 0 && r.N > opt.Blocks:
-		r.Warn(MissingPairs, fmt.Sprintf("%d pairs where %d were planned: pairs added because of their values spoil the level", r.N, opt.Blocks))
+		r.Warn(
+			MissingPairs,
+			fmt.Sprintf(
+				"%d pairs where %d were planned: pairs added because of their values spoil the level",
+				r.N,
+				opt.Blocks,
+			),
+		)
 	case opt.Blocks > 0 && r.N < opt.Blocks:
-		r.Warn(MissingPairs, fmt.Sprintf("%d of %d planned pairs: the missing ones must not be missing because of their numbers", r.N, opt.Blocks))
+		r.Warn(
+			MissingPairs,
+			fmt.Sprintf(
+				"%d of %d planned pairs: the missing ones must not be missing because of their numbers",
+				r.N,
+				opt.Blocks,
+			),
+		)
 	}
 }
 
-// Withhold returns the result as inconclusive, for a reason that its pairs do not show. A result that is worse stays
-// so.
+// Withhold returns the result as inconclusive, for a reason that its pairs do not show. A result
+// that is worse stays so.
 func (r Result) Withhold(reason string) Result {
 	if r.Withheld != "" {
 		reason = r.Withheld + "; " + reason

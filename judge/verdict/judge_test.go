@@ -22,7 +22,11 @@ func six(ratio float64) []verdict.Pair {
 	noise := []float64{0.004, -0.006, 0.002, -0.003, 0.005, -0.002}
 	var pairs []verdict.Pair
 	for i, n := range noise {
-		pairs = append(pairs, verdict.Pair{Block: i + 1, Base: 1000 + 10*float64(i), New: (1000 + 10*float64(i)) * ratio * (1 + n)})
+		pairs = append(pairs, verdict.Pair{
+			Block: i + 1,
+			Base:  1000 + 10*float64(i),
+			New:   (1000 + 10*float64(i)) * ratio * (1 + n),
+		})
 	}
 	return pairs
 }
@@ -46,23 +50,46 @@ func TestInvalid(t *testing.T) {
 		want     string
 	}{
 		{"no pair", capacity(), nil, verdict.Fixed(6), "there is no valid pair"},
-		{"no direction", with(func(e *plan.Endpoint) { e.Better = "" }), six(1), verdict.Fixed(6), `direction "": want higher or lower`},
-		{"no margin", with(func(e *plan.Endpoint) { e.Margin = 0 }), six(1), verdict.Fixed(6), "margin 0: want a number above zero"},
-		{"margin NaN", with(func(e *plan.Endpoint) { e.Margin = math.NaN() }), six(1), verdict.Fixed(6), "margin NaN"},
-		{"margin of 500 %", with(func(e *plan.Endpoint) { e.Margin = 5 }), six(1), verdict.Fixed(6), "want less than 1 (0.05 is 5 %)"},
-		{"no name", with(func(e *plan.Endpoint) { e.Name = "" }), six(1), verdict.Fixed(6), "the endpoint has no name"},
+		{"no direction", with(func(e *plan.Endpoint) {
+			e.Better = ""
+		}), six(1), verdict.Fixed(6), `direction "": want higher or lower`},
+		{"no margin", with(func(e *plan.Endpoint) {
+			e.Margin = 0
+		}), six(1), verdict.Fixed(6), "margin 0: want a number above zero"},
+		{"margin NaN", with(func(e *plan.Endpoint) {
+			e.Margin = math.NaN()
+		}), six(1), verdict.Fixed(6), "margin NaN"},
+		{"margin of 500 %", with(func(e *plan.Endpoint) {
+			e.Margin = 5
+		}), six(1), verdict.Fixed(6), "want less than 1 (0.05 is 5 %)"},
+		{"no name", with(func(e *plan.Endpoint) {
+			e.Name = ""
+		}), six(1), verdict.Fixed(6), "the endpoint has no name"},
 		{"alpha", capacity(), six(1), verdict.Options{Alpha: 5}, "alpha 5: want 0.0001 to 0.2"},
-		{"NaN", capacity(), changed(func(p *verdict.Pair) { p.New = math.NaN() }), verdict.Fixed(6), "pair 4, new is NaN: want a number up to"},
-		{"Inf", capacity(), changed(func(p *verdict.Pair) { p.Base = math.Inf(1) }), verdict.Fixed(6), "pair 4, base is +Inf"},
-		{"zero", capacity(), changed(func(p *verdict.Pair) { p.Base = 0 }), verdict.Fixed(6), "pair 4, base is 0: a ratio needs numbers above zero"},
-		{"negative", capacity(), changed(func(p *verdict.Pair) { p.Base = -7 }), verdict.Fixed(6), "pair 4, base is -7"},
-		{"rate NaN", failures(), changed(func(p *verdict.Pair) { p.New = math.NaN() }), verdict.Fixed(6), "pair 4, new is NaN"},
-		{"block twice", capacity(), changed(func(p *verdict.Pair) { p.Block = 2 }), verdict.Fixed(6), "pair 2 appears twice"},
+		{"NaN", capacity(), changed(func(p *verdict.Pair) {
+			p.New = math.NaN()
+		}), verdict.Fixed(6), "pair 4, new is NaN: want a number up to"},
+		{"Inf", capacity(), changed(func(p *verdict.Pair) {
+			p.Base = math.Inf(1)
+		}), verdict.Fixed(6), "pair 4, base is +Inf"},
+		{"zero", capacity(), changed(func(p *verdict.Pair) {
+			p.Base = 0
+		}), verdict.Fixed(6), "pair 4, base is 0: a ratio needs numbers above zero"},
+		{"negative", capacity(), changed(func(p *verdict.Pair) {
+			p.Base = -7
+		}), verdict.Fixed(6), "pair 4, base is -7"},
+		{"rate NaN", failures(), changed(func(p *verdict.Pair) {
+			p.New = math.NaN()
+		}), verdict.Fixed(6), "pair 4, new is NaN"},
+		{"block twice", capacity(), changed(func(p *verdict.Pair) {
+			p.Block = 2
+		}), verdict.Fixed(6), "pair 2 appears twice"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := verdict.Judge(tt.endpoint, tt.pairs, tt.options)
-			if r.Kind != verdict.Invalid || r.ExitStatus() != 5 || !strings.Contains(r.Reason, tt.want) {
+			if r.Kind != verdict.Invalid || r.ExitStatus() != 5 ||
+				!strings.Contains(r.Reason, tt.want) {
 				t.Errorf("got %s (%s), want invalid with %q", r.Kind, r.Reason, tt.want)
 			}
 			if r.HasInterval() || r.HasEffect() {
@@ -75,11 +102,15 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestMirror checks that exchanging the arms, or the direction, exchanges worse and better and nothing
-// else.
+// TestMirror checks that exchanging the arms, or the direction, exchanges worse and better and
+// nothing else.
 func TestMirror(t *testing.T) {
-	flipped := map[verdict.Kind]verdict.Kind{verdict.Worse: verdict.Better, verdict.Better: verdict.Worse,
-		verdict.Same: verdict.Same, verdict.Inconclusive: verdict.Inconclusive}
+	flipped := map[verdict.Kind]verdict.Kind{
+		verdict.Worse:        verdict.Better,
+		verdict.Better:       verdict.Worse,
+		verdict.Same:         verdict.Same,
+		verdict.Inconclusive: verdict.Inconclusive,
+	}
 	rng := rand.New(rand.NewPCG(300, 1))
 	seen := make(map[verdict.Kind]int)
 	for range 600 {
@@ -94,14 +125,21 @@ func TestMirror(t *testing.T) {
 
 		swapped := slices.Clone(pairs)
 		for i, p := range pairs {
-			swapped[i] = verdict.Pair{Block: p.Block, Base: p.New, New: p.Base, BaseCensored: p.NewCensored, NewCensored: p.BaseCensored}
+			swapped[i] = verdict.Pair{
+				Block:        p.Block,
+				Base:         p.New,
+				New:          p.Base,
+				BaseCensored: p.NewCensored,
+				NewCensored:  p.BaseCensored,
+			}
 		}
 		if back := verdict.Judge(capacity(), swapped, verdict.Options{}); back.Kind != flipped[there.Kind] {
 			t.Fatalf("%v: %s, exchanged %s", pairs, there.Kind, back.Kind)
 		}
 		lower := capacity()
 		lower.Better = plan.Lower
-		if other := verdict.Judge(lower, pairs, verdict.Options{}); other.Kind != flipped[there.Kind] || other.P != there.P && there.HasEffect() {
+		if other := verdict.Judge(lower, pairs, verdict.Options{}); other.Kind != flipped[there.Kind] ||
+			other.P != there.P && there.HasEffect() {
 			t.Fatalf("%v: %s, with lower as better %s", pairs, there.Kind, other.Kind)
 		}
 	}
@@ -125,7 +163,8 @@ func TestSignFlipVeto(t *testing.T) {
 	narrow.Margin = 0.001
 	look1 := atLook(1)
 	look2 := atLook(2)
-	dissent := []float64{-5, -9, -12, -7, 0.5, -10} // the t interval excludes no change at 0.05 and 0.0221
+	// the t interval excludes no change at 0.05 and 0.0221
+	dissent := []float64{-5, -9, -12, -7, 0.5, -10}
 	for _, tt := range []struct {
 		name  string
 		pairs []verdict.Pair
@@ -144,7 +183,14 @@ func TestSignFlipVeto(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := verdict.Judge(narrow, tt.pairs, tt.opt)
 			if r.Kind != tt.kind || !strings.Contains(r.Reason, tt.want) {
-				t.Errorf("got %s (%s, sign flip %v), want %s with %q", r.Kind, r.Reason, r.SignFlipP, tt.kind, tt.want)
+				t.Errorf(
+					"got %s (%s, sign flip %v), want %s with %q",
+					r.Kind,
+					r.Reason,
+					r.SignFlipP,
+					tt.kind,
+					tt.want,
+				)
 			}
 			if r.P > r.Alpha {
 				t.Errorf("the t test does not exclude no change (p = %v): nothing to veto", r.P)
@@ -183,25 +229,43 @@ func TestErrorRates(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := verdict.Judge(failures(), tt.pairs, verdict.Fixed(6))
-			if r.Kind != tt.kind || !strings.Contains(r.Reason, tt.want) || !strings.Contains(r.Sentence, tt.want) {
-				t.Errorf("got %s (%s), want %s with %q: %s", r.Kind, r.Reason, tt.kind, tt.want, r.Sentence)
+			if r.Kind != tt.kind || !strings.Contains(r.Reason, tt.want) ||
+				!strings.Contains(r.Sentence, tt.want) {
+				t.Errorf(
+					"got %s (%s), want %s with %q: %s",
+					r.Kind,
+					r.Reason,
+					tt.kind,
+					tt.want,
+					r.Sentence,
+				)
 			}
-			if r.Lo != 0 || r.Hi != 0 || len(r.Warnings) != 0 || r.NonInferior != (tt.kind == verdict.Same) {
-				t.Errorf("interval [%v, %v], not inferior: %v, warnings %q", r.Lo, r.Hi, r.NonInferior, r.Warnings)
+			if r.Lo != 0 || r.Hi != 0 || len(r.Warnings) != 0 ||
+				r.NonInferior != (tt.kind == verdict.Same) {
+				t.Errorf(
+					"interval [%v, %v], not inferior: %v, warnings %q",
+					r.Lo,
+					r.Hi,
+					r.NonInferior,
+					r.Warnings,
+				)
 			}
 		})
 	}
-	if r := verdict.Judge(failures(), with(zero(5000), 2, 2, 2, 2, 2, 2), verdict.Fixed(6)); r.PairsNeeded < 44 || r.PairsNeeded > 46 {
+	if r := verdict.Judge(failures(), with(zero(5000), 2, 2, 2, 2, 2, 2), verdict.Fixed(6)); r.PairsNeeded < 44 ||
+		r.PairsNeeded > 46 {
 		t.Errorf("%d pairs needed, want 6·(0.272/0.1)²", r.PairsNeeded)
 	}
 	r := verdict.Judge(failures(), with(zero(0), 2, 2, 2, 2, 2, 2), verdict.Fixed(6))
-	if r.Kind != verdict.Inconclusive || !strings.Contains(r.Sentence, "how small a difference would have shown is not known") || len(r.Warnings) != 1 {
+	if r.Kind != verdict.Inconclusive ||
+		!strings.Contains(r.Sentence, "how small a difference would have shown is not known") ||
+		len(r.Warnings) != 1 {
 		t.Errorf("unknown operations: %s %q", r.Sentence, r.Warnings)
 	}
 }
 
-// TestNoErrorsAreNotJudged checks that arms without an error are never open: they are the same, or, of too few operations,
-// not judged, with the number that it takes.
+// TestNoErrorsAreNotJudged checks that arms without an error are never open: they are the same, or,
+// of too few operations, not judged, with the number that it takes.
 func TestNoErrorsAreNotJudged(t *testing.T) {
 	errors := func(ops int64, rates ...float64) verdict.Result {
 		pairs := six(1)
@@ -228,21 +292,25 @@ func TestNoErrorsAreNotJudged(t *testing.T) {
 		{"withheld", []verdict.Result{same, errors(130).Withhold("runs failed")}, verdict.Inconclusive, ""},
 	} {
 		v := verdict.Combine("", tt.results)
-		if aside := v.NotJudged(); v.Kind != tt.kind || len(v.Results)+len(aside) != len(tt.results) || !strings.Contains(aside["errors"], tt.aside) {
+		if aside := v.NotJudged(); v.Kind != tt.kind ||
+			len(v.Results)+len(aside) != len(tt.results) ||
+			!strings.Contains(aside["errors"], tt.aside) {
 			t.Errorf("%s: %s, aside %q; want %s with %q", tt.name, v.Kind, aside, tt.kind, tt.aside)
 		}
 	}
 }
 
-// TestLessThanTheMargin checks that a change that is found, and smaller than its margin, is explained; and that the
-// interval that decided is the one that is shown.
+// TestLessThanTheMargin checks that a change that is found, and smaller than its margin, is
+// explained; and that the interval that decided is the one that is shown.
 func TestLessThanTheMargin(t *testing.T) {
 	pairs := six(1)
 	for i, by := range []float64{0.935, 0.985, 0.94, 0.98, 0.95, 0.99} {
 		pairs[i].Base, pairs[i].New = 1000, 1000*by
 	}
 	r := verdict.Judge(capacity(), pairs, verdict.Fixed(6))
-	if got := r.InsideMargin(); r.Kind != verdict.Worse || got != "less than the margin of 5 %, but not the same: its 90 % interval reaches -5.68 %" || !strings.Contains(r.Sentence, got) {
+	if got := r.InsideMargin(); r.Kind != verdict.Worse ||
+		got != "less than the margin of 5 %, but not the same: its 90 % interval reaches -5.68 %" ||
+		!strings.Contains(r.Sentence, got) {
 		t.Errorf("%s: %q, %s", r.Kind, got, r.Sentence)
 	}
 	if lo, hi, level := r.Decisive(); lo != r.Lo || hi != r.Hi || level != 0.95 {
@@ -251,7 +319,9 @@ func TestLessThanTheMargin(t *testing.T) {
 	pairs = six(0.99)
 	pairs[0].New *= 1.01
 	r = verdict.Judge(capacity(), pairs, verdict.Fixed(6))
-	if lo, hi, level := r.Decisive(); r.Kind != verdict.Same || lo != r.Lo90 || hi != r.Hi90 || level != 0.9 || r.InsideMargin() != "" {
+	if lo, hi, level := r.Decisive(); r.Kind != verdict.Same || lo != r.Lo90 || hi != r.Hi90 ||
+		level != 0.9 ||
+		r.InsideMargin() != "" {
 		t.Errorf("%s is decided by [%v, %v] at %v", r.Kind, lo, hi, level)
 	}
 	if big := verdict.Judge(capacity(), six(0.9), verdict.Fixed(6)); big.InsideMargin() != "" {
@@ -259,8 +329,8 @@ func TestLessThanTheMargin(t *testing.T) {
 	}
 }
 
-// TestNonInferior checks the one-sided gate: the bad end of the interval is inside the margin, for any good
-// end.
+// TestNonInferior checks the one-sided gate: the bad end of the interval is inside the margin, for
+// any good end.
 func TestNonInferior(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -292,19 +362,35 @@ func TestNonInferior(t *testing.T) {
 	}
 	wide := six(1.04) // as likely better as the same
 	wide[0].New *= 1.08
-	for kind, pairs := range map[verdict.Kind][]verdict.Pair{verdict.Same: six(1), verdict.Inconclusive: wide} {
+	for kind, pairs := range map[verdict.Kind][]verdict.Pair{
+		verdict.Same:         six(1),
+		verdict.Inconclusive: wide,
+	} {
 		r := verdict.Judge(capacity(), pairs, verdict.Fixed(6))
-		if held := r.Withhold("half of it is missing"); r.Kind != kind || !r.NonInferior || held.NonInferior {
-			t.Errorf("%s, want %s; not inferior: %v, and %v when it is withheld", r.Kind, kind, r.NonInferior, held.NonInferior)
+		if held := r.Withhold("half of it is missing"); r.Kind != kind || !r.NonInferior ||
+			held.NonInferior {
+			t.Errorf(
+				"%s, want %s; not inferior: %v, and %v when it is withheld",
+				r.Kind,
+				kind,
+				r.NonInferior,
+				held.NonInferior,
+			)
 		}
 	}
 }
 
 func TestPlanWarnings(t *testing.T) {
-	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(9)); !strings.HasPrefix(fmt.Sprint(r.Warnings), "[6 of 9 planned pairs") {
+	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(9)); !strings.HasPrefix(
+		fmt.Sprint(r.Warnings),
+		"[6 of 9 planned pairs",
+	) {
 		t.Errorf("too few pairs: %q", r.Warnings)
 	}
-	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(5)); !strings.HasPrefix(fmt.Sprint(r.Warnings), "[6 pairs where 5 were planned") {
+	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(5)); !strings.HasPrefix(
+		fmt.Sprint(r.Warnings),
+		"[6 pairs where 5 were planned",
+	) {
 		t.Errorf("too many pairs: %q", r.Warnings)
 	}
 	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(6)); len(r.Warnings) != 0 {
@@ -348,12 +434,19 @@ func TestJSON(t *testing.T) {
 			t.Errorf("a result read back differs (-written +read):\n%s", diff)
 		}
 	}
-	data, err := json.MarshalIndent(verdict.Judge(capacity(), six(0.9)[:2], verdict.Fixed(2)), "", " ")
+	data, err := json.MarshalIndent(
+		verdict.Judge(capacity(), six(0.9)[:2], verdict.Fixed(2)),
+		"",
+		" ",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "json-two", append(data, '\n'))
-	v := verdict.Combine("PostgreSQL 15.10", []verdict.Result{verdict.Judge(capacity(), six(0.9), verdict.Fixed(6))})
+	v := verdict.Combine(
+		"PostgreSQL 15.10",
+		[]verdict.Result{verdict.Judge(capacity(), six(0.9), verdict.Fixed(6))},
+	)
 	if data, err = json.Marshal(v); err != nil || !bytes.Contains(data, []byte(`"kind":"worse"`)) {
 		t.Errorf("verdict: %s, %v", data, err)
 	}

@@ -16,7 +16,9 @@ func TestLevels(t *testing.T) {
 	if l == nil {
 		t.Fatal("the levels are not known")
 	}
-	if between := math.Sqrt(r.SD*r.SD - 2e-5); l.Blocks != 6 || l.Measure != 12 || math.Abs(l.Within-math.Sqrt(2e-5)) > 1e-9 || math.Abs(l.Between-between) > 1e-9 {
+	if between := math.Sqrt(r.SD*r.SD - 2e-5); l.Blocks != 6 || l.Measure != 12 ||
+		math.Abs(l.Within-math.Sqrt(2e-5)) > 1e-9 ||
+		math.Abs(l.Between-between) > 1e-9 {
 		t.Errorf("%+v, want between %v", l, between)
 	}
 	if math.Abs(l.MDE-r.MDE) > 1e-9 || !(l.Longer < l.MDE && l.More < l.Longer) {
@@ -29,7 +31,14 @@ func TestLevels(t *testing.T) {
 		t.Errorf("a block without its inside: %+v", all.Levels)
 	}
 	rate := around(failures(), 1, 1.01, 0.01)
-	if rate.TellLevels(map[int]float64{1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0}, 12); rate.Levels != nil {
+	if rate.TellLevels(map[int]float64{
+		1: 0,
+		2: 0,
+		3: 0,
+		4: 0,
+		5: 0,
+		6: 0,
+	}, 12); rate.Levels != nil {
 		t.Errorf("error rates: %+v", rate.Levels)
 	}
 	few := verdict.Judge(r.Endpoint, r.Pairs[:2], verdict.Fixed(2))

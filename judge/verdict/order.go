@@ -8,8 +8,9 @@ import (
 	"plimsoll/stats"
 )
 
-// A sample is the differences of some pairs on the scale of the test, with the estimate of their mean. Where the
-// order of the runs is known and balanced enough, both are free of its effect ([stats.Crossover]).
+// A sample is the differences of some pairs on the scale of the test, with the estimate of their
+// mean. Where the order of the runs is known and balanced enough, both are free of its effect
+// ([stats.Crossover]).
 type sample struct {
 	stats.Sample
 	stats.Estimate
@@ -68,8 +69,8 @@ func orders(pairs []Pair) []int {
 	return out
 }
 
-// An OrderEffect is the difference of the run that came second in a pair from the first, whichever arm it was: Effect is a
-// ratio minus one, or in points. P is of no effect.
+// An OrderEffect is the difference of the run that came second in a pair from the first, whichever
+// arm it was: Effect is a ratio minus one, or in points. P is of no effect.
 type OrderEffect struct {
 	Effect float64 `json:"effect"`
 	P      float64 `json:"p"`
@@ -90,8 +91,15 @@ func (r *Result) tellOrder(s sample) {
 			if r.Order.Effect > 0 {
 				word = "higher"
 			}
-			r.Warn(RunOrder, fmt.Sprintf("the run that came second in its pair was %s %s than the first, whichever arm it was (%s); the comparison allows for it (crossover)",
-				size(r.Endpoint, r.Order.Effect), word, pText(r.Order.P)))
+			r.Warn(
+				RunOrder,
+				fmt.Sprintf(
+					"the run that came second in its pair was %s %s than the first, whichever arm it was (%s); the comparison allows for it (crossover)",
+					size(r.Endpoint, r.Order.Effect),
+					word,
+					pText(r.Order.P),
+				),
+			)
 		}
 	case r.N >= stats.MinPairs && !slices.Contains(known, 0):
 		n := 0
@@ -100,13 +108,22 @@ func (r *Result) tellOrder(s sample) {
 				n++
 			}
 		}
-		r.Warn(UntoldOrder, fmt.Sprintf("%s came first in %d of %s: the effect of coming second cannot be told from that of the arm", r.Base.Name, n, Count(r.N, "pair")))
+		r.Warn(
+			UntoldOrder,
+			fmt.Sprintf(
+				"%s came first in %d of %s: the effect of coming second cannot be told from that of the arm",
+				r.Base.Name,
+				n,
+				Count(r.N, "pair"),
+			),
+		)
 	}
 }
 
-// A Spread holds the standard deviation between runs of each arm, of the logarithms (0.02 is about 2 %). P is of
-// equal spreads, by the test of Pitman and Morgan; Found is true if it is at most 5 %, its sign-flip twin
-// agrees, and the larger of the two is a quarter of the margin or more. It decides no verdict.
+// A Spread holds the standard deviation between runs of each arm, of the logarithms (0.02 is about
+// 2 %). P is of equal spreads, by the test of Pitman and Morgan; Found is true if it is at most 5
+// %, its sign-flip twin agrees, and the larger of the two is a quarter of the margin or more. It
+// decides no verdict.
 type Spread struct {
 	Base  float64 `json:"base"`
 	New   float64 `json:"new"`
@@ -123,12 +140,22 @@ func (r *Result) tellSpread(s sample) {
 	for i, p := range r.Pairs {
 		base[i], fresh[i] = math.Log(p.Base), math.Log(p.New)
 	}
-	c := stats.CompareSpreads(mustSample(stats.NewSample(base...)), mustSample(stats.NewSample(fresh...)), s.Sample, s.order != nil)
+	c := stats.CompareSpreads(
+		mustSample(stats.NewSample(base...)),
+		mustSample(stats.NewSample(fresh...)),
+		s.Sample,
+		s.order != nil,
+	)
 	if math.IsNaN(c.P) {
 		return
 	}
 	matters := max(c.Before, c.After) >= r.Limit()/4
-	r.Spread = &Spread{Base: c.Before, New: c.After, P: c.P, Found: matters && c.P <= stats.FixedAlpha && c.FlipP <= stats.FixedAlpha}
+	r.Spread = &Spread{
+		Base:  c.Before,
+		New:   c.After,
+		P:     c.P,
+		Found: matters && c.P <= stats.FixedAlpha && c.FlipP <= stats.FixedAlpha,
+	}
 	if r.Spread.Found {
 		r.Warn(UnlikeSpread, r.spreadText())
 	}
@@ -136,11 +163,21 @@ func (r *Result) tellSpread(s sample) {
 
 // spreadText writes the finding.
 func (r *Result) spreadText() string {
-	more, less, x, y := r.New.Name, r.Base.Name, r.Spread.New, r.Spread.Base
+	more := r.New.Name
+	less := r.Base.Name
+	x := r.Spread.New
+	y := r.Spread.Base
 	if y > x {
 		more, less, x, y = less, more, y, x
 	}
-	return fmt.Sprintf("runs of %s vary more than runs of %s: sd %s %% against %s %% (Pitman and Morgan, %s)", more, less, number(100*x, 1), number(100*y, 1), pText(r.Spread.P))
+	return fmt.Sprintf(
+		"runs of %s vary more than runs of %s: sd %s %% against %s %% (Pitman and Morgan, %s)",
+		more,
+		less,
+		number(100*x, 1),
+		number(100*y, 1),
+		pText(r.Spread.P),
+	)
 }
 
 // holdSpreads leaves those findings on spreads that hold among all results (Holm).

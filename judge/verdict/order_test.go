@@ -10,7 +10,8 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// inOrder makes n pairs of equal builds whose second run is changed by the given effect on the log scale.
+// inOrder makes n pairs of equal builds whose second run is changed by the given effect on the log
+// scale.
 func inOrder(rng *rand.Rand, n int, sd, effect float64) []verdict.Pair {
 	var out []verdict.Pair
 	for i := range n {
@@ -28,9 +29,9 @@ func inOrder(rng *rand.Rand, n int, sd, effect float64) []verdict.Pair {
 	return out
 }
 
-// TestOrderEffectIsNoNoise checks that runs that are 4 % lower when they come second leave equal builds the same as
-// often as without the effect, that the effect is reported with its size, and that it costs half of the verdicts if
-// the order is unknown.
+// TestOrderEffectIsNoNoise checks that runs that are 4 % lower when they come second leave equal
+// builds the same as often as without the effect, that the effect is reported with its size, and
+// that it costs half of the verdicts if the order is unknown.
 func TestOrderEffectIsNoNoise(t *testing.T) {
 	const times = 300
 	rng := rand.New(rand.NewPCG(16, 10))
@@ -60,8 +61,8 @@ func TestOrderEffectIsNoNoise(t *testing.T) {
 	}
 }
 
-// TestOrderNeverMovesTheMiddle checks that a balanced comparison has the same effect with the order as without,
-// and fewer degrees of freedom.
+// TestOrderNeverMovesTheMiddle checks that a balanced comparison has the same effect with the order
+// as without, and fewer degrees of freedom.
 func TestOrderNeverMovesTheMiddle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 11))
 	for range 50 {
@@ -85,7 +86,8 @@ func TestUnbalancedOrderIsTold(t *testing.T) {
 	}
 	pairs[2].First = verdict.FirstNew
 	r := verdict.Judge(capacity(), pairs, verdict.Fixed(6))
-	if want := "base came first in 5 of 6 pairs: the effect of coming second cannot be told from that of the arm"; r.Order != nil || !strings.Contains(fmt.Sprint(r.Warnings), want) {
+	if want := "base came first in 5 of 6 pairs: the effect of coming second cannot be told from that of the arm"; r.Order != nil ||
+		!strings.Contains(fmt.Sprint(r.Warnings), want) {
 		t.Errorf("order %v, warnings %q", r.Order, r.Warnings)
 	}
 	pairs[0].First = "neither"
@@ -94,18 +96,25 @@ func TestUnbalancedOrderIsTold(t *testing.T) {
 	}
 }
 
-// TestAnArmThatVariesMoreIsTold holds the finding on run-to-run variance: an arm four times as restless is named, as
-// a warning that leaves the verdict alone.
+// TestAnArmThatVariesMoreIsTold holds the finding on run-to-run variance: an arm four times as
+// restless is named, as a warning that leaves the verdict alone.
 func TestAnArmThatVariesMoreIsTold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 13))
 	told, among := 0, 0
 	for range 100 {
 		var pairs []verdict.Pair
 		for i := range 12 {
-			pairs = append(pairs, verdict.Pair{Block: i + 1, Base: 16000 * math.Exp(0.01*rng.NormFloat64()), New: 16000 * math.Exp(0.04*rng.NormFloat64())})
+			pairs = append(pairs, verdict.Pair{
+				Block: i + 1,
+				Base:  16000 * math.Exp(0.01*rng.NormFloat64()),
+				New:   16000 * math.Exp(0.04*rng.NormFloat64()),
+			})
 		}
 		r := verdict.Judge(capacity(), pairs, verdict.Fixed(12))
-		if strings.Contains(fmt.Sprint(r.Warnings), "runs of new vary more than runs of base: sd ") != r.Spread.Found {
+		if strings.Contains(
+			fmt.Sprint(r.Warnings),
+			"runs of new vary more than runs of base: sd ",
+		) != r.Spread.Found {
 			t.Fatalf("%+v %q", r.Spread, r.Warnings)
 		}
 		if r.Spread.Found {
@@ -119,7 +128,8 @@ func TestAnArmThatVariesMoreIsTold(t *testing.T) {
 				results = append(results, verdict.Judge(failures(), nil, verdict.Options{}))
 			}
 			v := verdict.Combine("", results)
-			if v.Results[0].Spread.Found || len(v.Results[0].Warnings) >= len(r.Warnings) || !r.Spread.Found {
+			if v.Results[0].Spread.Found || len(v.Results[0].Warnings) >= len(r.Warnings) ||
+				!r.Spread.Found {
 				t.Fatalf("among 20: %+v %q", v.Results[0].Spread, v.Results[0].Warnings)
 			}
 		}

@@ -11,12 +11,12 @@ import (
 // ShiftLevel is the confidence of the band of a [Shift], over all its quantiles at once.
 const ShiftLevel = 0.95
 
-// shiftLeast is the smallest shift that is a finding: histograms have steps of 0.8 %, and one step in every pair
-// would look certain.
+// shiftLeast is the smallest shift that is a finding: histograms have steps of 0.8 %, and one step
+// in every pair would look certain.
 const shiftLeast = 0.01
 
-// A Shift locates the difference between new arm and base in the distribution of one operation's response times. It
-// shows where to look, and decides no verdict.
+// A Shift locates the difference between new arm and base in the distribution of one operation's
+// response times. It shows where to look, and decides no verdict.
 type Shift struct {
 	Op string `json:"op"`
 	N  int    `json:"n"` // pairs
@@ -25,7 +25,8 @@ type Shift struct {
 	Sentence string       `json:"sentence"`
 }
 
-// A ShiftPoint is one quantile of both arms, in milliseconds, as geometric means of the runs, and the shift new/base
+// A ShiftPoint is one quantile of both arms, in milliseconds, as geometric means of the runs, and
+// the shift new/base
 // - 1 with the band at it; nil where there is no band.
 type ShiftPoint struct {
 	P      float64  `json:"p"`
@@ -34,17 +35,19 @@ type ShiftPoint struct {
 	Effect float64  `json:"effect"`
 	Lo     *float64 `json:"lo"`
 	Hi     *float64 `json:"hi"`
-	// Kind is Worse where the band lies above no change and the shift is 1 % or more, which histograms resolve;
-	// Better where below; else Inconclusive: nothing is ever shown to be the same.
+	// Kind is Worse where the band lies above no change and the shift is 1 % or more, which
+	// histograms resolve; Better where below; else Inconclusive: nothing is ever shown to be the
+	// same.
 	Kind Kind `json:"kind"`
 }
 
-// FindShift compares the distributions of one operation over pairs of runs. The replicate is the pair: each run gives
-// one number per quantile, and the band of [stats.ShiftFunction] comes from how these differ between pairs; all of
-// the true shift lies in it with the confidence [ShiftLevel], at all quantiles at once, so that two equal builds have
-// any finding in one comparison of twenty at most. Fewer than six pairs have no band. A quantile counts only where
-// every run has fifty operations beyond it. ok is false when none is left, or a run is empty. seed is the seed of the
-// bootstrap.
+// FindShift compares the distributions of one operation over pairs of runs. The replicate is the
+// pair: each run gives one number per quantile, and the band of [stats.ShiftFunction] comes from
+// how these differ between pairs; all of the true shift lies in it with the confidence
+// [ShiftLevel], at all quantiles at once, so that two equal builds have any finding in one
+// comparison of twenty at most. Fewer than six pairs have no band. A quantile counts only where
+// every run has fifty operations beyond it. ok is false when none is left, or a run is empty. seed
+// is the seed of the bootstrap.
 func FindShift(op string, pairs []stats.RunPair, seed uint64) (s Shift, ok bool) {
 	if len(pairs) == 0 {
 		return s, false
@@ -68,7 +71,13 @@ func FindShift(op string, pairs []stats.RunPair, seed uint64) (s Shift, ok bool)
 	}
 	s = Shift{Op: op, N: len(pairs)}
 	for k, p := range f.P {
-		x := ShiftPoint{P: p, Base: math.Exp(f.Base[k]), New: math.Exp(f.New[k]), Effect: math.Expm1(f.D[k]), Kind: Inconclusive}
+		x := ShiftPoint{
+			P:      p,
+			Base:   math.Exp(f.Base[k]),
+			New:    math.Exp(f.New[k]),
+			Effect: math.Expm1(f.D[k]),
+			Kind:   Inconclusive,
+		}
 		if lo, hi := math.Expm1(f.Lo[k]), math.Expm1(f.Hi[k]); known(lo) && known(hi) {
 			x.Lo, x.Hi = &lo, &hi
 			switch {
@@ -106,8 +115,16 @@ func (s Shift) sentence() string {
 		span = quantileName(first.P)
 	}
 	if last.Lo == nil {
-		return fmt.Sprintf("%s: %s from %s to %s at %s; %s give no band around that, %d are needed",
-			s.Op, "the shift goes", first.change(), last.change(), span, Count(s.N, "pair"), stats.MinPairs)
+		return fmt.Sprintf(
+			"%s: %s from %s to %s at %s; %s give no band around that, %d are needed",
+			s.Op,
+			"the shift goes",
+			first.change(),
+			last.change(),
+			span,
+			Count(s.N, "pair"),
+			stats.MinPairs,
+		)
 	}
 	// Runs of neighboring quantiles with the same finding.
 	var parts []string
@@ -125,20 +142,36 @@ func (s Shift) sentence() string {
 			}
 			where := "only at " + quantileName(a.P) + " (" + a.change() + ")"
 			if i < j {
-				where = fmt.Sprintf("from %s (%s) to %s (%s)", quantileName(a.P), a.change(), quantileName(b.P), b.change())
+				where = fmt.Sprintf(
+					"from %s (%s) to %s (%s)",
+					quantileName(a.P),
+					a.change(),
+					quantileName(b.P),
+					b.change(),
+				)
 			}
 			parts = append(parts, word+" "+where)
 		}
 		i = j + 1
 	}
-	level := fmt.Sprintf("%.0f %% band over all quantiles at once, %s", 100*ShiftLevel, Count(s.N, "pair"))
+	level := fmt.Sprintf(
+		"%.0f %% band over all quantiles at once, %s",
+		100*ShiftLevel,
+		Count(s.N, "pair"),
+	)
 	switch {
 	case found == 0:
 		return fmt.Sprintf("%s: no shift is shown anywhere from %s (%s)", s.Op, span, level)
 	case found == len(s.Points):
 		return fmt.Sprintf("%s: %s: everywhere (%s)", s.Op, strings.Join(parts, ", "), level)
 	}
-	return fmt.Sprintf("%s: %s; no shift is shown elsewhere from %s (%s)", s.Op, strings.Join(parts, ", "), span, level)
+	return fmt.Sprintf(
+		"%s: %s; no shift is shown elsewhere from %s (%s)",
+		s.Op,
+		strings.Join(parts, ", "),
+		span,
+		level,
+	)
 }
 
 // change writes the shift at a quantile: "+12.3 %".

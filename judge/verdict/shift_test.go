@@ -12,9 +12,14 @@ import (
 	"plimsoll/stats"
 )
 
-// run makes the intervals of one run: ops log-normal response times around 40 ms in each, in steps of 2 %, off by a
-// level of the run; slow changes each by its rank in its distribution.
-func run(rng *rand.Rand, n, ops int, level float64, slow func(rank float64) float64) []stats.SparseCounts {
+// run makes the intervals of one run: ops log-normal response times around 40 ms in each, in steps
+// of 2 %, off by a level of the run; slow changes each by its rank in its distribution.
+func run(
+	rng *rand.Rand,
+	n, ops int,
+	level float64,
+	slow func(rank float64) float64,
+) []stats.SparseCounts {
 	const step = 0.02
 	out := make([]stats.SparseCounts, n)
 	for i := range out {
@@ -40,7 +45,11 @@ func run(rng *rand.Rand, n, ops int, level float64, slow func(rank float64) floa
 func nothing(float64) float64 { return 0 }
 
 // twoArms makes pairs whose runs differ by an sd of 2 %.
-func twoArms(rng *rand.Rand, n, intervals, ops int, slow func(rank float64) float64) []stats.RunPair {
+func twoArms(
+	rng *rand.Rand,
+	n, intervals, ops int,
+	slow func(rank float64) float64,
+) []stats.RunPair {
 	pairs := make([]stats.RunPair, n)
 	for i := range pairs {
 		hour := 0.04 * rng.NormFloat64()
@@ -67,31 +76,43 @@ func TestFindShift(t *testing.T) {
 		text string
 		kind func(p float64) verdict.Kind
 	}{
-		{"everywhere", all, "post: slower from p10 (+2", func(float64) verdict.Kind { return verdict.Worse }},
+		{"everywhere", all, "post: slower from p10 (+2", func(float64) verdict.Kind {
+			return verdict.Worse
+		}},
 		{"the tail alone", tail, "post: slower from p95 (+", func(p float64) verdict.Kind {
 			if p > 0.9 {
 				return verdict.Worse
 			}
 			return verdict.Inconclusive
 		}},
-		{"faster", func(float64) float64 { return -0.2 }, "post: faster from p10", func(float64) verdict.Kind { return verdict.Better }},
-		{"nothing", nothing, "post: no shift is shown anywhere from p10 to p99 (95 % band over all quantiles at once, 6 pairs)", func(float64) verdict.Kind { return verdict.Inconclusive }},
+		{"faster", func(float64) float64 {
+			return -0.2
+		}, "post: faster from p10", func(float64) verdict.Kind {
+			return verdict.Better
+		}},
+		{"nothing", nothing, "post: no shift is shown anywhere from p10 to p99 (95 % band over all quantiles at once, 6 pairs)", func(float64) verdict.Kind {
+			return verdict.Inconclusive
+		}},
 	} {
 		s, ok := verdict.FindShift("post", twoArms(rng, 6, 20, 300, tt.of), 1)
 		if !ok || !strings.HasPrefix(s.Sentence, tt.text) || len(s.Points) != 11 || s.N != 6 {
 			t.Fatalf("%s: %v, %d points, %q", tt.name, ok, len(s.Points), s.Sentence)
 		}
 		for _, x := range s.Points {
-			if x.Kind != tt.kind(x.P) || !(*x.Lo <= x.Effect && x.Effect <= *x.Hi) || math.Abs(x.New/x.Base-1-x.Effect) > 1e-9 {
+			if x.Kind != tt.kind(x.P) || !(*x.Lo <= x.Effect && x.Effect <= *x.Hi) ||
+				math.Abs(x.New/x.Base-1-x.Effect) > 1e-9 {
 				t.Errorf("%s: %+v [%v, %v]", tt.name, x, *x.Lo, *x.Hi)
 			}
 		}
-		if i := slices.IndexFunc(s.Points, func(x verdict.ShiftPoint) bool { return x.P == 0.5 }); math.Abs(s.Points[i].Base/40-1) > 0.1 {
+		if i := slices.IndexFunc(s.Points, func(x verdict.ShiftPoint) bool {
+			return x.P == 0.5
+		}); math.Abs(s.Points[i].Base/40-1) > 0.1 {
 			t.Errorf("%s: median %v ms, want about 40", tt.name, s.Points[i].Base)
 		}
 	}
 	five, ok := verdict.FindShift("post", twoArms(rng, 5, 20, 300, all), 1)
-	if !ok || five.Points[0].Lo != nil || five.Points[0].Kind != verdict.Inconclusive || !strings.Contains(five.Sentence, "5 pairs give no band around that, 6 are needed") {
+	if !ok || five.Points[0].Lo != nil || five.Points[0].Kind != verdict.Inconclusive ||
+		!strings.Contains(five.Sentence, "5 pairs give no band around that, 6 are needed") {
 		t.Errorf("five pairs: %+v", five)
 	}
 	if data, err := json.Marshal(five); err != nil || !strings.Contains(string(data), `"lo":null`) {
@@ -117,8 +138,8 @@ func five50() []stats.SparseCounts {
 	return []stats.SparseCounts{{Value: []float64{1}, N: []uint32{1000}}}
 }
 
-// TestShiftCalibration compares a build with itself: any finding at all in at most 6 % of comparisons; and counts how
-// often a tail that is 15 % slower is found there, and elsewhere.
+// TestShiftCalibration compares a build with itself: any finding at all in at most 6 % of
+// comparisons; and counts how often a tail that is 15 % slower is found there, and elsewhere.
 func TestShiftCalibration(t *testing.T) {
 	t.Parallel()
 	tail := func(rank float64) float64 {
@@ -150,7 +171,14 @@ func TestShiftCalibration(t *testing.T) {
 				}
 			}
 		}
-		within(t, "equal builds, any quantile: "+string(rune('0'+n/6))+" times 6 pairs", any, times, 0, 0.1)
+		within(
+			t,
+			"equal builds, any quantile: "+string(rune('0'+n/6))+" times 6 pairs",
+			any,
+			times,
+			0,
+			0.1,
+		)
 		within(t, "slower tail found", found, times, map[int]float64{6: 0.2, 12: 0.9}[n], 1)
 		within(t, "slower tail found elsewhere", elsewhere, times, 0, 0.1)
 	}

@@ -11,14 +11,23 @@ import (
 	"plimsoll/internal/plain"
 )
 
-// maxRows is the largest number of pairs that are shown before the middle ones are left out, so that a result fits a screen.
+// maxRows is the largest number of pairs that are shown before the middle ones are left out, so
+// that a result fits a screen.
 const maxRows = 24
 
-// Text writes a result on one screen: the pairs with their differences, the arms, the change with its
-// interval when the sample carries one, the warnings and the sentence.
+// Text writes a result on one screen: the pairs with their differences, the arms, the change with
+// its interval when the sample carries one, the warnings and the sentence.
 func Text(w io.Writer, r Result) error {
 	var b strings.Builder
-	plain.Fprintf(&b, "%s%s, %s is better, margin %s (%s)\n", r.Name, parens(r.Unit), r.Better, marginText(r.Endpoint), allowedText(r.Endpoint))
+	plain.Fprintf(
+		&b,
+		"%s%s, %s is better, margin %s (%s)\n",
+		r.Name,
+		parens(r.Unit),
+		r.Better,
+		marginText(r.Endpoint),
+		allowedText(r.Endpoint),
+	)
 	if r.N > 0 {
 		b.WriteByte('\n')
 		writePairs(&b, r)
@@ -54,7 +63,15 @@ func writePairs(b *strings.Builder, r Result) {
 			continue
 		}
 		p := r.Pairs[i]
-		rows = append(rows, []string{strconv.Itoa(p.Block), value(p.Base, p.BaseCensored), value(p.New, p.NewCensored), r.deltaText(d)})
+		rows = append(
+			rows,
+			[]string{
+				strconv.Itoa(p.Block),
+				value(p.Base, p.BaseCensored),
+				value(p.New, p.NewCensored),
+				r.deltaText(d),
+			},
+		)
 	}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -101,7 +118,15 @@ func writeArm(b *strings.Builder, r Result, arm Summary) {
 	if !math.IsNaN(arm.Lo) {
 		text += fmt.Sprintf(" [%s %s]", estimate(arm.Lo), estimate(arm.Hi))
 	}
-	plain.Fprintf(b, "%-10s%s%s, %s of %s\n", arm.Name, text, unit(r.Unit), what, Count(arm.N, "run"))
+	plain.Fprintf(
+		b,
+		"%-10s%s%s, %s of %s\n",
+		arm.Name,
+		text,
+		unit(r.Unit),
+		what,
+		Count(arm.N, "run"),
+	)
 }
 
 // interval writes the effect between the ends of the interval that decides:
@@ -112,24 +137,48 @@ func (r Result) interval() string {
 	}
 	from := ""
 	if n := r.bounds(); n > 0 {
-		from = fmt.Sprintf(", %d of %s only %s", n, Count(r.N, "pair"), plural(n, "a bound", "bounds"))
+		from = fmt.Sprintf(
+			", %d of %s only %s",
+			n,
+			Count(r.N, "pair"),
+			plural(n, "a bound", "bounds"),
+		)
 	}
 	lo, hi, level := r.Decisive()
-	return fmt.Sprintf("[%s %s %s] (%s, %s%s)", delta(r.Endpoint, lo), delta(r.Endpoint, r.Effect), delta(r.Endpoint, hi), LevelText(level), pText(r.P), from)
+	return fmt.Sprintf(
+		"[%s %s %s] (%s, %s%s)",
+		delta(r.Endpoint, lo),
+		delta(r.Endpoint, r.Effect),
+		delta(r.Endpoint, hi),
+		LevelText(level),
+		pText(r.P),
+		from,
+	)
 }
 
 // detail writes the numbers that the decision rests on besides its interval, the other one first.
 func (r Result) detail() string {
-	lo, hi, level := r.Lo90, r.Hi90, r.level90()
+	lo := r.Lo90
+	hi := r.Hi90
+	level := r.level90()
 	if r.Kind == Same {
 		lo, hi, level = r.Lo, r.Hi, r.level()
 	}
-	text := fmt.Sprintf("%s interval [%s %s]; sign-flip %s", level, delta(r.Endpoint, lo), delta(r.Endpoint, hi), pText(r.SignFlipP))
+	text := fmt.Sprintf(
+		"%s interval [%s %s]; sign-flip %s",
+		level,
+		delta(r.Endpoint, lo),
+		delta(r.Endpoint, hi),
+		pText(r.SignFlipP),
+	)
 	if !math.IsNaN(r.MDE) {
 		text += "; smallest change to be found " + size(r.Endpoint, r.MDE)
 	}
 	if r.Order != nil {
-		text += fmt.Sprintf("; second run of a pair %s, allowed for", delta(r.Endpoint, r.Order.Effect))
+		text += fmt.Sprintf(
+			"; second run of a pair %s, allowed for",
+			delta(r.Endpoint, r.Order.Effect),
+		)
 	}
 	if r.Look > 0 {
 		text += fmt.Sprintf("; look %d of %d", r.Look, r.Looks)
@@ -137,8 +186,8 @@ func (r Result) detail() string {
 	return text
 }
 
-// Text writes the verdict of a database: its lead and a line per endpoint, of a cost a second one with what it means for
-// the capacity.
+// Text writes the verdict of a database: its lead and a line per endpoint, of a cost a second one
+// with what it means for the capacity.
 func (v Verdict) Text(w io.Writer) error {
 	var b strings.Builder
 	plain.Fprintf(&b, "%s\n", v.Lead)
@@ -151,7 +200,14 @@ func (v Verdict) Text(w io.Writer) error {
 		if r.HasEffect() {
 			line = r.interval()
 		}
-		plain.Fprintf(&b, "  %s%s  %-12s  %s\n", r.Name, strings.Repeat(" ", width-utf8.RuneCountInString(r.Name)), r.Kind, line)
+		plain.Fprintf(
+			&b,
+			"  %s%s  %-12s  %s\n",
+			r.Name,
+			strings.Repeat(" ", width-utf8.RuneCountInString(r.Name)),
+			r.Kind,
+			line,
+		)
 		if r.Implies != nil {
 			plain.Fprintf(&b, "  %s  %s\n", strings.Repeat(" ", width), r.Implies.Sentence)
 		}
@@ -168,7 +224,8 @@ func value(v float64, atLeast bool) string {
 	return digits(v, 6)
 }
 
-// estimate writes a computed number with four significant digits, but never fewer than its whole part.
+// estimate writes a computed number with four significant digits, but never fewer than its whole
+// part.
 func estimate(v float64) string { return digits(v, 4) }
 
 func digits(v float64, significant int) string {

@@ -22,11 +22,27 @@ func (r Result) ownSentence() string {
 	case r.Kind == Invalid:
 		return fmt.Sprintf("%s: invalid: %s.", r.Name, r.Reason)
 	case r.Indicative && r.HasEffect():
-		return fmt.Sprintf("%s: %s is %s than %s%s; %s.", r.Name, r.New.Name, r.change(), r.Base.Name, r.spread(), r.Reason)
+		return fmt.Sprintf(
+			"%s: %s is %s than %s%s; %s.",
+			r.Name,
+			r.New.Name,
+			r.change(),
+			r.Base.Name,
+			r.spread(),
+			r.Reason,
+		)
 	case !r.HasEffect():
 		return fmt.Sprintf("%s: %s: %s.", r.Name, r.Kind, r.Reason)
 	default:
-		return fmt.Sprintf("%s: %s: %s is %s than %s %s.", r.Name, r.Kind, r.New.Name, r.change(), r.Base.Name, r.evidence())
+		return fmt.Sprintf(
+			"%s: %s: %s is %s than %s %s.",
+			r.Name,
+			r.Kind,
+			r.New.Name,
+			r.change(),
+			r.Base.Name,
+			r.evidence(),
+		)
 	}
 }
 
@@ -53,7 +69,14 @@ func (r Result) evidence() string {
 	}
 	switch r.Kind {
 	case Same:
-		text := fmt.Sprintf("(%s interval %s to %s, %s), inside the margin of %s", r.level90(), delta(r.Endpoint, r.Lo90), delta(r.Endpoint, r.Hi90), pairs, marginText(r.Endpoint))
+		text := fmt.Sprintf(
+			"(%s interval %s to %s, %s), inside the margin of %s",
+			r.level90(),
+			delta(r.Endpoint, r.Lo90),
+			delta(r.Endpoint, r.Hi90),
+			pairs,
+			marginText(r.Endpoint),
+		)
 		switch {
 		case r.Absolute && r.Effect == 0 && r.SD == 0:
 			text += "; " + r.Reason
@@ -62,13 +85,27 @@ func (r Result) evidence() string {
 		}
 		return text
 	case Better, Worse:
-		text := fmt.Sprintf("(%s interval %s to %s, %s, %s)", r.level(), delta(r.Endpoint, r.Lo), delta(r.Endpoint, r.Hi), pText(r.P), pairs)
+		text := fmt.Sprintf(
+			"(%s interval %s to %s, %s, %s)",
+			r.level(),
+			delta(r.Endpoint, r.Lo),
+			delta(r.Endpoint, r.Hi),
+			pText(r.P),
+			pairs,
+		)
 		if why := r.InsideMargin(); why != "" {
 			text += ", " + why
 		}
 		return text
 	default:
-		text := fmt.Sprintf("(%s interval %s to %s, %s): %s", r.level(), delta(r.Endpoint, r.Lo), delta(r.Endpoint, r.Hi), pairs, r.Reason)
+		text := fmt.Sprintf(
+			"(%s interval %s to %s, %s): %s",
+			r.level(),
+			delta(r.Endpoint, r.Lo),
+			delta(r.Endpoint, r.Hi),
+			pairs,
+			r.Reason,
+		)
 		if advice := r.advice(); advice != "" {
 			text += "; " + advice
 		}
@@ -76,16 +113,23 @@ func (r Result) evidence() string {
 	}
 }
 
-// InsideMargin explains a better or worse result whose effect is smaller than its margin; "" for other results.
+// InsideMargin explains a better or worse result whose effect is smaller than its margin; "" for
+// other results.
 func (r Result) InsideMargin() string {
 	end := r.Hi90
 	if r.Effect < 0 {
 		end = r.Lo90
 	}
-	if r.Kind != Better && r.Kind != Worse || math.IsNaN(end) || !(math.Abs(r.Scale(r.Effect)) < r.Limit()) {
+	if r.Kind != Better && r.Kind != Worse || math.IsNaN(end) ||
+		!(math.Abs(r.Scale(r.Effect)) < r.Limit()) {
 		return ""
 	}
-	return fmt.Sprintf("less than the margin of %s, but not the same: its %s interval reaches %s", marginText(r.Endpoint), r.level90(), delta(r.Endpoint, end))
+	return fmt.Sprintf(
+		"less than the margin of %s, but not the same: its %s interval reaches %s",
+		marginText(r.Endpoint),
+		r.level90(),
+		delta(r.Endpoint, end),
+	)
 }
 
 // spread returns the range of the pairs of a small sample.
@@ -100,8 +144,8 @@ func (r Result) spread() string {
 	return fmt.Sprintf(" (pairs from %s to %s)", delta(r.Endpoint, lo), delta(r.Endpoint, hi))
 }
 
-// MostBlocks is the largest number of blocks that is recommended: where more would be needed, the advice is steadier
-// or longer runs.
+// MostBlocks is the largest number of blocks that is recommended: where more would be needed, the
+// advice is steadier or longer runs.
 const MostBlocks = 100
 
 // OutOfReach reports whether no number of pairs up to [MostBlocks] is known to be enough for a
@@ -116,14 +160,24 @@ func (r Result) advice() string {
 	var parts []string
 	are := [2]string{"pair is", "pairs are"}
 	if r.MDE > 0 {
-		parts = append(parts, fmt.Sprintf("%s could find a change of %s", Count(r.N, "pair"), size(r.Endpoint, r.MDE)))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"%s could find a change of %s",
+				Count(r.N, "pair"),
+				size(r.Endpoint, r.MDE),
+			),
+		)
 		are = [2]string{"is", "are"}
 	}
 	switch more := r.PairsNeeded - r.N; {
 	case r.OutOfReach():
 		parts = append(parts, fmt.Sprintf("not even %d pairs would be enough", MostBlocks))
 	case more > 0:
-		parts = append(parts, fmt.Sprintf("about %d more %s needed", more, plural(more, are[0], are[1])))
+		parts = append(
+			parts,
+			fmt.Sprintf("about %d more %s needed", more, plural(more, are[0], are[1])),
+		)
 	}
 	switch {
 	case r.Over:
@@ -181,8 +235,8 @@ func LevelText(level float64) string { return number(100*level, 2) + " %" }
 func (r Result) level() string   { return LevelText(1 - r.Alpha) }
 func (r Result) level90() string { return LevelText(1 - 2*r.Alpha) }
 
-// signed writes a number with its sign and a fixed number of decimals. Numbers that round to zero have
-// a plus.
+// signed writes a number with its sign and a fixed number of decimals. Numbers that round to zero
+// have a plus.
 func signed(v float64, decimals int) string {
 	s := strconv.FormatFloat(v, 'f', decimals, 64)
 	if strings.Trim(s, "-0.") == "" {
@@ -222,7 +276,11 @@ func indicative(n int) string {
 	if n == 0 {
 		return "there is no pair: at least six are needed for a verdict"
 	}
-	return fmt.Sprintf("%s %s indicative only: at least six are needed for a verdict", small[n], plural(n, "pair is", "pairs are"))
+	return fmt.Sprintf(
+		"%s %s indicative only: at least six are needed for a verdict",
+		small[n],
+		plural(n, "pair is", "pairs are"),
+	)
 }
 
 func plural(n int, one, many string) string {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Clock counts the time of a run as an offset from its epoch. Its methods are safe for concurrent use. Make it with
-// [New], [NewStopped] or [NewUnpaused].
+// A Clock counts the time of a run as an offset from its epoch. Its methods are safe for concurrent
+// use. Make it with [New], [NewStopped] or [NewUnpaused].
 type Clock struct {
 	epoch time.Time
 	can   bool // stop; of the others only the epoch is used
@@ -24,13 +24,15 @@ type Clock struct {
 	next   time.Duration
 }
 
-// A turn is a moment at which the clock was stopped or started. They are appended and never changed.
+// A turn is a moment at which the clock was stopped or started. They are appended and never
+// changed.
 type turn struct {
 	real, at time.Duration // since the epoch: on the monotonic clock, and on this one
 	running  bool
 }
 
-// New returns a clock that runs, and counts from an epoch that may lie in the future. It cannot be stopped.
+// New returns a clock that runs, and counts from an epoch that may lie in the future. It cannot be
+// stopped.
 func New(epoch time.Time) *Clock { return &Clock{epoch: epoch} }
 
 // NewStopped returns a clock that stands at 0 until Start.
@@ -42,7 +44,8 @@ func NewStopped(epoch time.Time) *Clock {
 	return c
 }
 
-// NewUnpaused returns a clock like one of [NewStopped], of a run whose target works on while the clock stands still.
+// NewUnpaused returns a clock like one of [NewStopped], of a run whose target works on while the
+// clock stands still.
 func NewUnpaused(epoch time.Time) *Clock {
 	c := NewStopped(epoch)
 	c.unpaused = true
@@ -69,8 +72,8 @@ func (c *Clock) Now() time.Duration {
 	return now
 }
 
-// read returns the real time since the epoch, and that of the clock at this moment. What it has returned is not taken
-// back: a turn that is made meanwhile is later.
+// read returns the real time since the epoch, and that of the clock at this moment. What it has
+// returned is not taken back: a turn that is made meanwhile is later.
 func (c *Clock) read() (real, now time.Duration) {
 	for {
 		turns := c.made()
@@ -105,8 +108,8 @@ func (t turn) time(real time.Duration) time.Duration {
 	return t.at + max(real-t.real, 0)
 }
 
-// Of returns the time of the clock at an instant that is past. An instant before the first start of a clock that
-// [NewStopped] made is 0.
+// Of returns the time of the clock at an instant that is past. An instant before the first start of
+// a clock that [NewStopped] made is 0.
 func (c *Clock) Of(t time.Time) time.Duration {
 	real := t.Sub(c.epoch)
 	if !c.can {
@@ -128,8 +131,8 @@ func (c *Clock) Between(from, to time.Time) time.Duration {
 	return c.Of(to) - c.Of(from)
 }
 
-// Took returns how long the target took from one instant that is past to another: the time on the clock, or real time
-// where the target works on while the clock stands still.
+// Took returns how long the target took from one instant that is past to another: the time on the
+// clock, or real time where the target works on while the clock stands still.
 func (c *Clock) Took(from, to time.Time) time.Duration {
 	if c.unpaused {
 		return to.Sub(from)
@@ -137,8 +140,8 @@ func (c *Clock) Took(from, to time.Time) time.Duration {
 	return c.Between(from, to)
 }
 
-// Target returns an instant that is past as an offset from the epoch in the time of the target, of which [Clock.Took] is
-// the difference.
+// Target returns an instant that is past as an offset from the epoch in the time of the target, of
+// which [Clock.Took] is the difference.
 func (c *Clock) Target(t time.Time) time.Duration {
 	if c.unpaused {
 		return t.Sub(c.epoch)
@@ -157,8 +160,8 @@ func (c *Clock) OfTarget(at time.Duration) time.Duration {
 // Unpaused reports whether the target works on while the clock stands still.
 func (c *Clock) Unpaused() bool { return c.unpaused }
 
-// Date returns the date that stands for a time of the clock in records: the epoch plus that time. Of a clock that was
-// stopped, it is earlier than the date at which the clock showed that time.
+// Date returns the date that stands for a time of the clock in records: the epoch plus that time.
+// Of a clock that was stopped, it is earlier than the date at which the clock showed that time.
 func (c *Clock) Date(at time.Duration) time.Time { return c.epoch.Add(at) }
 
 // Lost returns for how long the clock has stood still since its epoch, the present stop included.
@@ -170,16 +173,16 @@ func (c *Clock) Lost() time.Duration {
 	return max(real-now, 0)
 }
 
-// Stop stops the clock and returns its time. It does nothing to a clock that stands still, and panics for one of
-// [New].
+// Stop stops the clock and returns its time. It does nothing to a clock that stands still, and
+// panics for one of [New].
 func (c *Clock) Stop() time.Duration { return c.turn(false) }
 
 // Start lets the clock go on, and returns its time. Like Stop it panics for a clock of [New].
 func (c *Clock) Start() time.Duration { return c.turn(true) }
 
-// clockReads is the number of times that a turn reads the time, which takes it a microsecond. Processors agree to some nanoseconds
-// alone on the time, and on whether a reading or the check after it was first: by that much, read might have shown times
-// after the turn.
+// clockReads is the number of times that a turn reads the time, which takes it a microsecond.
+// Processors agree to some nanoseconds alone on the time, and on whether a reading or the check
+// after it was first: by that much, read might have shown times after the turn.
 const clockReads = 32
 
 func (c *Clock) turn(running bool) time.Duration {

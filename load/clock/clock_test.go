@@ -21,11 +21,24 @@ func TestRunningClockIsRealTime(t *testing.T) {
 			t.Errorf("the epoch was reached after %v (%v), want a second", time.Since(began), err)
 		}
 		time.Sleep(3 * time.Second)
-		if c.Now() != 3*time.Second || c.Of(began) != -time.Second || c.Between(began, began.Add(time.Minute)) != time.Minute || c.Lost() != 0 {
-			t.Errorf("now %v, of the beginning %v, a minute is %v, lost %v", c.Now(), c.Of(began), c.Between(began, began.Add(time.Minute)), c.Lost())
+		if c.Now() != 3*time.Second || c.Of(began) != -time.Second ||
+			c.Between(began, began.Add(time.Minute)) != time.Minute ||
+			c.Lost() != 0 {
+			t.Errorf(
+				"now %v, of the beginning %v, a minute is %v, lost %v",
+				c.Now(),
+				c.Of(began),
+				c.Between(began, began.Add(time.Minute)),
+				c.Lost(),
+			)
 		}
 		if !c.Running() || c.Stops() || !c.Date(time.Minute).Equal(began.Add(61*time.Second)) {
-			t.Errorf("running %v, can be stopped %v, date of a minute %v", c.Running(), c.Stops(), c.Date(time.Minute))
+			t.Errorf(
+				"running %v, can be stopped %v, date of a minute %v",
+				c.Running(),
+				c.Stops(),
+				c.Date(time.Minute),
+			)
 		}
 		for name, f := range map[string]func() time.Duration{"stop": c.Stop, "start": c.Start} {
 			func() {
@@ -43,7 +56,8 @@ func TestRunningClockIsRealTime(t *testing.T) {
 // span is a stretch in which the naive clock of the test ran.
 type span struct{ from, to time.Time }
 
-// naive is the time that a clock with these turns shows at an instant: what of all spans lies before it.
+// naive is the time that a clock with these turns shows at an instant: what of all spans lies
+// before it.
 func naive(spans []span, at time.Time) (sum time.Duration) {
 	for _, s := range spans {
 		if s.from.Before(at) {
@@ -60,7 +74,8 @@ func TestInstantsThroughTurns(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			began := time.Now()
-			c := NewStopped(began.Add(time.Duration(r.IntN(2)) * 100 * time.Millisecond)) // the epoch may lie in the future
+			// the epoch may lie in the future
+			c := NewStopped(began.Add(time.Duration(r.IntN(2)) * 100 * time.Millisecond))
 			var spans []span
 			seen := []time.Time{began}
 			shown := []time.Duration{0}
@@ -92,11 +107,22 @@ func TestInstantsThroughTurns(t *testing.T) {
 			for i, at := range seen {
 				want := naive(spans, at)
 				if got := c.Of(at); got != want || shown[i] != want {
-					t.Fatalf("seed %d: %v after the beginning the clock showed %v, later %v, want %v", seed, at.Sub(began), shown[i], got, want)
+					t.Fatalf(
+						"seed %d: %v after the beginning the clock showed %v, later %v, want %v",
+						seed,
+						at.Sub(began),
+						shown[i],
+						got,
+						want,
+					)
 				}
 			}
 			for range 200 {
-				a, b := began.Add(time.Duration(r.Int64N(int64(time.Since(began))))), began.Add(time.Duration(r.Int64N(int64(time.Since(began)))))
+				a, b := began.Add(
+					time.Duration(r.Int64N(int64(time.Since(began)))),
+				), began.Add(
+					time.Duration(r.Int64N(int64(time.Since(began)))),
+				)
 				if got, want := c.Between(a, b), naive(spans, b)-naive(spans, a); got != want {
 					t.Fatalf("seed %d: %v between two instants, want %v", seed, got, want)
 				}
@@ -119,7 +145,9 @@ func TestSleepUntilThroughStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewStopped(time.Now())
 		began := time.Now()
-		turn := func(at time.Duration, f func() time.Duration) { time.AfterFunc(at, func() { f() }) }
+		turn := func(at time.Duration, f func() time.Duration) {
+			time.AfterFunc(at, func() { f() })
+		}
 		turn(time.Second, c.Start)
 		turn(3*time.Second, c.Stop) // at 2 s
 		turn(13*time.Second, c.Start)
@@ -133,7 +161,13 @@ func TestSleepUntilThroughStops(t *testing.T) {
 			{3 * time.Second, 21 * time.Second}, // past
 		} {
 			if err := c.SleepUntil(t.Context(), tt.at); err != nil || time.Since(began) != tt.real {
-				t.Errorf("%v was reached after %v (%v), want %v", tt.at, time.Since(began), err, tt.real)
+				t.Errorf(
+					"%v was reached after %v (%v), want %v",
+					tt.at,
+					time.Since(began),
+					err,
+					tt.real,
+				)
 			}
 		}
 		c.Stop()
@@ -147,7 +181,8 @@ func TestSleepUntilThroughStops(t *testing.T) {
 			t.Errorf("Wait in a stop: %v, want the cause", err)
 		}
 		time.AfterFunc(time.Second, func() { c.Start() })
-		if err := c.Wait(t.Context()); err != nil || !c.Running() || time.Since(began) != 23*time.Second {
+		if err := c.Wait(t.Context()); err != nil || !c.Running() ||
+			time.Since(began) != 23*time.Second {
 			t.Errorf("%v after %v, running %v; want the start", err, time.Since(began), c.Running())
 		}
 	})
@@ -170,7 +205,9 @@ func TestTimeoutThroughStops(t *testing.T) {
 		}
 		c.Start()
 		<-ctx.Done()
-		if got := time.Since(began); got != 62*time.Second || ctx.Err() != context.DeadlineExceeded || context.Cause(ctx) != context.DeadlineExceeded {
+		if got := time.Since(began); got != 62*time.Second ||
+			ctx.Err() != context.DeadlineExceeded ||
+			context.Cause(ctx) != context.DeadlineExceeded {
 			t.Errorf("after %v: %v, cause %v", got, ctx.Err(), context.Cause(ctx))
 		}
 		<-child.Done()
@@ -180,8 +217,14 @@ func TestTimeoutThroughStops(t *testing.T) {
 
 		ctx, cancel = c.WithTimeout(t.Context(), time.Second)
 		cancel()
-		if ctx.Err() != context.Canceled || context.Cause(ctx) != context.Canceled || len(c.timers) != 0 {
-			t.Errorf("canceled: %v, cause %v, %d timers left", ctx.Err(), context.Cause(ctx), len(c.timers))
+		if ctx.Err() != context.Canceled || context.Cause(ctx) != context.Canceled ||
+			len(c.timers) != 0 {
+			t.Errorf(
+				"canceled: %v, cause %v, %d timers left",
+				ctx.Err(),
+				context.Cause(ctx),
+				len(c.timers),
+			)
 		}
 		parent, end := context.WithCancel(t.Context())
 		ctx, cancel = c.WithTimeout(parent, time.Second)

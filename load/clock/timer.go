@@ -9,9 +9,9 @@ import (
 // never is a time that no clock reaches.
 const never = time.Duration(math.MaxInt64)
 
-// A Timer fires once its clock has reached a time. While the clock stands still it waits without a timer of the
-// runtime, and costs nothing. Its methods but Ring are for one goroutine; Ring is for all. The zero Timer is not
-// usable.
+// A Timer fires once its clock has reached a time. While the clock stands still it waits without a
+// timer of the runtime, and costs nothing. Its methods but Ring are for one goroutine; Ring is for
+// all. The zero Timer is not usable.
 type Timer struct {
 	// C receives when the timer fires; nil for a timer of [Clock.AfterFunc].
 	C <-chan time.Time
@@ -38,8 +38,8 @@ func (c *Clock) NewTimer() *Timer {
 	return &Timer{C: t.C, clock: c, timer: t}
 }
 
-// AfterFunc calls f in a goroutine of its own when the clock has reached a time. The timer can be stopped and set
-// again.
+// AfterFunc calls f in a goroutine of its own when the clock has reached a time. The timer can be
+// stopped and set again.
 func (c *Clock) AfterFunc(at time.Duration, f func()) *Timer {
 	if !c.can {
 		return &Timer{clock: c, timer: time.AfterFunc(max(at-c.Now(), 0), f)}
@@ -49,8 +49,8 @@ func (c *Clock) AfterFunc(at time.Duration, f func()) *Timer {
 	return t
 }
 
-// Reset makes the timer fire when the clock has reached a time, instead of when it was set to before. A time that is
-// reached already fires at once, or when the clock goes on.
+// Reset makes the timer fire when the clock has reached a time, instead of when it was set to
+// before. A time that is reached already fires at once, or when the clock goes on.
 func (t *Timer) Reset(at time.Duration) {
 	now := at
 	if !t.clock.can { // others need no reading
@@ -147,8 +147,8 @@ func (c *Clock) due() {
 	}
 }
 
-// release fires the timers whose time has come, and sets the clock's own timer for the earliest of the others. The
-// clock runs, and its lock is held.
+// release fires the timers whose time has come, and sets the clock's own timer for the earliest of
+// the others. The clock runs, and its lock is held.
 func (c *Clock) release() {
 	now := c.Now()
 	for len(c.timers) > 0 && c.timers[0].until <= now {
@@ -267,10 +267,13 @@ func (c *Clock) Wait(ctx context.Context) error {
 	return c.SleepUntil(ctx, 0)
 }
 
-// WithDeadline is context.WithDeadline for a time of the clock. When the clock can be stopped, the context has no
-// Deadline, but an end: its error then is context.DeadlineExceeded, that of contexts derived from it context.Canceled
-// with this cause.
-func (c *Clock) WithDeadline(ctx context.Context, at time.Duration) (context.Context, context.CancelFunc) {
+// WithDeadline is context.WithDeadline for a time of the clock. When the clock can be stopped, the
+// context has no Deadline, but an end: its error then is context.DeadlineExceeded, that of contexts
+// derived from it context.Canceled with this cause.
+func (c *Clock) WithDeadline(
+	ctx context.Context,
+	at time.Duration,
+) (context.Context, context.CancelFunc) {
 	if !c.can {
 		return context.WithDeadline(ctx, c.Date(at))
 	}
@@ -283,11 +286,15 @@ func (c *Clock) WithDeadline(ctx context.Context, at time.Duration) (context.Con
 }
 
 // WithTimeout is [Clock.WithDeadline] for a time that begins now.
-func (c *Clock) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+func (c *Clock) WithTimeout(
+	ctx context.Context,
+	d time.Duration,
+) (context.Context, context.CancelFunc) {
 	return c.WithDeadline(ctx, c.Now()+d)
 }
 
-// expiring is a context that was canceled with context.DeadlineExceeded as its cause once its deadline had come.
+// expiring is a context that was canceled with context.DeadlineExceeded as its cause once its
+// deadline had come.
 type expiring struct{ context.Context }
 
 // Err returns the error of the context.

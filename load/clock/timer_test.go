@@ -157,7 +157,8 @@ func TestManyTimers(t *testing.T) {
 	})
 }
 
-// Goroutines use a clock, and ring each other's timers, while it is stopped and started. The race detector looks on.
+// Goroutines use a clock, and ring each other's timers, while it is stopped and started. The race
+// detector looks on.
 func TestClockIsForManyGoroutines(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -7,15 +7,18 @@ import (
 	"time"
 )
 
-// A Wheel has timers for the many goroutines of simulated users at a fraction of the cost of one timer of the runtime
-// each. It has rims that do not meet, one for each core that is to turn it, and each rim a single timer of the runtime.
+// A Wheel has timers for the many goroutines of simulated users at a fraction of the cost of one
+// timer of the runtime each. It has rims that do not meet, one for each core that is to turn it,
+// and each rim a single timer of the runtime.
 //
-// Each timer fires at its time, as one of the runtime would, unless a rim has had more than two in a tick for 32 ticks.
-// Such a rim rests for a tick after it has fired, and all timers of that time fire together: the goroutines run one
-// after the other, what they send is answered together, and the process sleeps once for all of them. No timer fires
-// early; it fires at most a tick later than one of the runtime would. A user's lateness is lag, whatever the cause.
+// Each timer fires at its time, as one of the runtime would, unless a rim has had more than two in
+// a tick for 32 ticks. Such a rim rests for a tick after it has fired, and all timers of that time
+// fire together: the goroutines run one after the other, what they send is answered together, and
+// the process sleeps once for all of them. No timer fires early; it fires at most a tick later than
+// one of the runtime would. A user's lateness is lag, whatever the cause.
 //
-// The methods are safe for concurrent use. Nothing need be closed: a wheel without set timers has no timer either.
+// The methods are safe for concurrent use. Nothing need be closed: a wheel without set timers has
+// no timer either.
 type Wheel struct {
 	clock *Clock
 	rims  []rim
@@ -30,7 +33,8 @@ const (
 	gatherAt, gatherOver = 2, 32
 )
 
-// NewWheel returns a wheel of n rims (at least one). Those of a clock that can be stopped have that clock's timers.
+// NewWheel returns a wheel of n rims (at least one). Those of a clock that can be stopped have that
+// clock's timers.
 func (c *Clock) NewWheel(n int) *Wheel {
 	w := &Wheel{clock: c}
 	if c.can {
@@ -52,8 +56,9 @@ func (w *Wheel) NewTimer(k int) *Timer {
 	return &Timer{C: fire, clock: w.clock, fire: fire, rim: &w.rims[k%len(w.rims)]}
 }
 
-// A rim is a timing wheel of two levels (Varghese and Lauck 1987). The near slots are those ticks that have the number of
-// the present block in common; when the next block begins, its far slot is spread over them.
+// A rim is a timing wheel of two levels (Varghese and Lauck 1987). The near slots are those ticks
+// that have the number of the present block in common; when the next block begins, its far slot is
+// spread over them.
 type rim struct {
 	clock *Clock
 	base  time.Duration // when tick 0 began
@@ -81,7 +86,8 @@ type slot struct {
 	first  time.Duration // of the times; not defined in an empty slot
 }
 
-// A spoke is a timer as it was set. It means nothing once the timer was stopped or set to another time.
+// A spoke is a timer as it was set. It means nothing once the timer was stopped or set to another
+// time.
 type spoke struct {
 	t  *Timer
 	at time.Duration
@@ -111,7 +117,8 @@ func (r *rim) set(t *Timer, now, at time.Duration) {
 	r.arm(now, at)
 }
 
-// arm makes sure that the rim turns when a timer is due at a time, after its rest. The lock is held.
+// arm makes sure that the rim turns when a timer is due at a time, after its rest. The lock is
+// held.
 func (r *rim) arm(now, at time.Duration) {
 	if r.dense {
 		at = max(at, r.last+wheelTick)
@@ -233,8 +240,8 @@ func (r *rim) drain(i int64, now time.Duration) (fired int64) {
 
 func (k spoke) valid() bool { return k.t.place != 0 && k.t.until == k.at }
 
-// earliest returns when the first timer is due, or one that was stopped would have been; never if there is none. The
-// lock is held.
+// earliest returns when the first timer is due, or one that was stopped would have been; never if
+// there is none. The lock is held.
 func (r *rim) earliest() time.Duration {
 	if i := r.hold(r.tick % nearSlots); i >= 0 {
 		return r.near[i].first

@@ -8,10 +8,18 @@ import (
 	"time"
 )
 
-// Every timer of a wheel fires, never early, and at most a tick late, for whatever times it is set to, set again, rung
-// or stopped.
+// Every timer of a wheel fires, never early, and at most a tick late, for whatever times it is set
+// to, set again, rung or stopped.
 func TestWheelFires(t *testing.T) {
-	spans := []time.Duration{0, 50 * time.Microsecond, 3 * time.Millisecond, 300 * time.Millisecond, 40 * time.Second, 3 * time.Minute, 3 * time.Hour}
+	spans := []time.Duration{
+		0,
+		50 * time.Microsecond,
+		3 * time.Millisecond,
+		300 * time.Millisecond,
+		40 * time.Second,
+		3 * time.Minute,
+		3 * time.Hour,
+	}
 	synctest.Test(t, func(t *testing.T) {
 		c := New(time.Now())
 		w := c.NewWheel(2)
@@ -69,7 +77,12 @@ func TestWheelGathers(t *testing.T) {
 			early := c.Now()
 			<-b.C
 			if late := c.Now(); early != at || late != at+time.Microsecond {
-				t.Errorf("the timers of pair %d fired %v and %v late", k, early-at, late-at-time.Microsecond)
+				t.Errorf(
+					"the timers of pair %d fired %v and %v late",
+					k,
+					early-at,
+					late-at-time.Microsecond,
+				)
 			}
 		}
 		const n, span = 4000, 200 * time.Millisecond
@@ -88,9 +101,17 @@ func TestWheelGathers(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		most := int(span/wheelTick) + gatherOver*n/int(span/wheelTick) // until it gathers, each by itself
+		// until it gathers, each by itself
+		most := int(span/wheelTick) + gatherOver*n/int(span/wheelTick)
 		if least := int(span / wheelTick); len(moments) > most || len(moments) < least {
-			t.Errorf("%d timers within %v fired at %d moments; want %d to %d", n, span, len(moments), least, most)
+			t.Errorf(
+				"%d timers within %v fired at %d moments; want %d to %d",
+				n,
+				span,
+				len(moments),
+				least,
+				most,
+			)
 		}
 	})
 }

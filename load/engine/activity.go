@@ -24,8 +24,8 @@ type counter struct {
 type counterShard struct {
 	mu                   sync.Mutex
 	think, busy, actions int64
-	// The open cycles: how many, and the sum of when they began, late starts added, in microseconds. At the time t they
-	// account for users × t - since.
+	// The open cycles: how many, and the sum of when they began, late starts added, in
+	// microseconds. At the time t they account for users × t - since.
 	users, since int64
 	_            [16]byte // to the end of the cache line
 }
@@ -107,7 +107,9 @@ func (c *counter) take(now time.Duration) workload.Activity {
 		out.Think += time.Duration(s.think)
 		out.Busy += time.Duration(s.busy)
 		out.Actions += uint64(s.actions)
-		s.think, s.busy, s.actions = 0, 0, 0
+		s.think = 0
+		s.busy = 0
+		s.actions = 0
 		open += s.users*now.Microseconds() - s.since
 		s.mu.Unlock()
 	}

@@ -42,8 +42,9 @@ func beside(s *stub) []Part {
 	return []Part{{Behavior: diary(new([]deed)), Share: 0.3}, {Behavior: s, Share: 0.7}}
 }
 
-// Several agents together, on hosts with equal ratings or not, drive the same users as one engine alone: the same ranks in
-// the same behaviors, the same chance, on the same servers, at the same moments, while users come and go, and in a storm.
+// Several agents together, on hosts with equal ratings or not, drive the same users as one engine
+// alone: the same ranks in the same behaviors, the same chance, on the same servers, at the same
+// moments, while users come and go, and in a storm.
 func TestAgentsShareTheUsers(t *testing.T) {
 	run := func(agent, agents int, ratings []int) (deeds []deed, affected int) {
 		deal, err := workload.NewDeal(agents, ratings)
@@ -58,7 +59,11 @@ func TestAgentsShareTheUsers(t *testing.T) {
 				set(t, l, n, 3*time.Second)
 				time.Sleep(10 * time.Second)
 			}
-			affected = l.Storm(workload.Storm{Kind: "flood", Share: 0.5, Over: time.Second}).Affected
+			affected = l.Storm(workload.Storm{
+				Kind:  "flood",
+				Share: 0.5,
+				Over:  time.Second,
+			}).Affected
 			time.Sleep(10 * time.Second)
 			own := 0
 			for user := range 47 {
@@ -67,7 +72,14 @@ func TestAgentsShareTheUsers(t *testing.T) {
 				}
 			}
 			if wanted, active, _ := l.Users(); wanted != 47 || active != own {
-				t.Errorf("agent %d of %d: %d wanted, %d active, want %d", agent, agents, wanted, active, own)
+				t.Errorf(
+					"agent %d of %d: %d wanted, %d active, want %d",
+					agent,
+					agents,
+					wanted,
+					active,
+					own,
+				)
 			}
 			l.Stop(time.Second)
 		})
@@ -118,7 +130,13 @@ func TestAgentsShareTheUsers(t *testing.T) {
 		if !maps.EqualFunc(whole, parts, slices.Equal) {
 			for user := range whole {
 				if !slices.Equal(whole[user], parts[user]) {
-					t.Errorf("%v: user %d: alone %v, in parts %v", tt, user, whole[user], parts[user])
+					t.Errorf(
+						"%v: user %d: alone %v, in parts %v",
+						tt,
+						user,
+						whole[user],
+						parts[user],
+					)
 				}
 			}
 		}

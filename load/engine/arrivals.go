@@ -13,18 +13,20 @@ import (
 	"plimsoll/load/workload"
 )
 
-// Arrivals is an open model in addition to the users: actions that come by a schedule, from the epoch
-// until Stop.
+// Arrivals is an open model in addition to the users: actions that come by a schedule, from the
+// epoch until Stop.
 type Arrivals struct {
 	Behavior workload.ArrivalBehavior `json:"-"`
-	Rate     float64                  `json:"rate"`      // per second, of all agents together
-	Poisson  bool                     `json:"poisson"`   // otherwise at even intervals
-	InFlight int                      `json:"in_flight"` // actions of this agent under way at most; further ones wait
-	Queue    int                      `json:"queue"`     // actions of this agent that wait at most; further ones are dropped
+	Rate     float64                  `json:"rate"`    // per second, of all agents together
+	Poisson  bool                     `json:"poisson"` // otherwise at even intervals
+	// actions of this agent under way at most; further ones wait
+	InFlight int `json:"in_flight"`
+	// actions of this agent that wait at most; further ones are dropped
+	Queue int `json:"queue"`
 }
 
-// An arrival is an action whose time has come. The time from seen until its server had the answer to its action before
-// is charged as wait.
+// An arrival is an action whose time has come. The time from seen until its server had the answer
+// to its action before is charged as wait.
 type arrival struct {
 	k              int64
 	intended, seen time.Duration
@@ -36,8 +38,8 @@ type idleServer struct {
 	at int
 }
 
-// open serves arrivals. One goroutine waits for their moments and hands each to a free server, a new one or the
-// queue, or drops it.
+// open serves arrivals. One goroutine waits for their moments and hands each to a free server, a
+// new one or the queue, or drops it.
 type open struct {
 	Arrivals
 	l       *Local
@@ -59,9 +61,19 @@ type open struct {
 
 func newOpen(l *Local, a Arrivals) (*open, error) {
 	if a.Behavior == nil || a.Rate <= 0 || a.InFlight < 1 || a.Queue < 0 {
-		return nil, fmt.Errorf("arrivals: rate %v, in flight %d, queue %d is not possible", a.Rate, a.InFlight, a.Queue)
+		return nil, fmt.Errorf(
+			"arrivals: rate %v, in flight %d, queue %d is not possible",
+			a.Rate,
+			a.InFlight,
+			a.Queue,
+		)
 	}
-	o := &open{Arrivals: a, l: l, drop: l.cfg.Env.Registry.Name(workload.Arrival), dropped: l.cfg.Env.Registry.Recorder(0)}
+	o := &open{
+		Arrivals: a,
+		l:        l,
+		drop:     l.cfg.Env.Registry.Name(workload.Arrival),
+		dropped:  l.cfg.Env.Registry.Recorder(0),
+	}
 	o.first = map[int]arrival{}
 	l.cfg.Env.Registry.Waiting(o.drop, o.waiting)
 	o.ahead = o.schedule()
@@ -118,9 +130,9 @@ func (o *open) hand(ctx context.Context, a arrival) {
 	o.served++
 }
 
-// waits returns the place among the idle of the server that takes arrival k, and -1 for a new one: the last one idle
-// whose connections go to the server of the target that the arrival is for. Where there can be no more of those, any
-// takes it.
+// waits returns the place among the idle of the server that takes arrival k, and -1 for a new one:
+// the last one idle whose connections go to the server of the target that the arrival is for. Where
+// there can be no more of those, any takes it.
 func (o *open) waits(k int64) int {
 	at := o.l.cfg.Env.Server(k)
 	for i, s := range slices.Backward(o.idle) {
@@ -134,8 +146,8 @@ func (o *open) waits(k int64) int {
 	return len(o.idle) - 1
 }
 
-// waiting calls came for each arrival that was seen before an offset and still waits, in the queue or for the login of
-// its server, with the time at which it was seen.
+// waiting calls came for each arrival that was seen before an offset and still waits, in the queue
+// or for the login of its server, with the time at which it was seen.
 func (o *open) waiting(before time.Duration, came func(at time.Duration)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -194,7 +206,13 @@ func (o *open) life(ctx context.Context, i int, a arrival) {
 }
 
 // serve serves arrivals until ctx ends or the server fails.
-func (o *open) serve(ctx context.Context, i int, a arrival, u *workload.User, actor workload.Server) {
+func (o *open) serve(
+	ctx context.Context,
+	i int,
+	a arrival,
+	u *workload.User,
+	actor workload.Server,
+) {
 	defer o.l.end(u, actor)
 	defer u.Flush()
 	u.Schedule(u.Now())
@@ -234,8 +252,8 @@ func (o *open) serve(ctx context.Context, i int, a arrival, u *workload.User, ac
 	}
 }
 
-// counts returns how many arrivals the schedule wanted until now, and how many were handed to a server or the queue,
-// since the call before.
+// counts returns how many arrivals the schedule wanted until now, and how many were handed to a
+// server or the queue, since the call before.
 func (o *open) counts(now time.Duration) (wanted, served uint64) {
 	for ; o.next <= now; o.wanted++ {
 		_, o.next = o.ahead.Next()

@@ -45,9 +45,9 @@ func openFor(t *testing.T, a Arrivals, service time.Duration, agent, agents int)
 	return ws, content, act
 }
 
-// A stop of 2 s at 200/s: 400 arrivals fall into it, the k-th of them waits 2 s - k/200, so that 1 % of all 12,000
-// wait longer than 1.4 s. With a place for each, service time shows the same; with one connection for all, service
-// time sees one slow operation and nothing else.
+// A stop of 2 s at 200/s: 400 arrivals fall into it, the k-th of them waits 2 s - k/200, so that 1
+// % of all 12,000 wait longer than 1.4 s. With a place for each, service time shows the same; with
+// one connection for all, service time sees one slow operation and nothing else.
 func TestStopMatchesTheSchedule(t *testing.T) {
 	const rate = 200
 	for _, tt := range []struct {
@@ -64,9 +64,11 @@ func TestStopMatchesTheSchedule(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ws, _, act := openFor(t, Arrivals{Rate: rate, InFlight: tt.inFlight, Queue: 1000},
 					tt.service, 0, 1)
-				op, dropped, lag := ws["op"], ws[workload.Arrival], ws[workload.Schedule]
-				// The schedule's arithmetic: an arrival is sent when it comes or when a place is free, and done a
-				// service time later, or a service time after the stop.
+				op := ws["op"]
+				dropped := ws[workload.Arrival]
+				lag := ws[workload.Schedule]
+				// The schedule's arithmetic: an arrival is sent when it comes or when a place is
+				// free, and done a service time later, or a service time after the stop.
 				var responses []time.Duration
 				affected := 0
 				free := make([]time.Duration, tt.inFlight)
@@ -90,22 +92,36 @@ func TestStopMatchesTheSchedule(t *testing.T) {
 					t.Errorf("the arithmetic gives p99 %v, by hand it is %v", want, tt.p99)
 				}
 				if n := op.Count(); n != 60*rate || dropped.Count() != 0 {
-					t.Errorf("%d operations, %d dropped, want %d and 0", n, dropped.Count(), 60*rate)
+					t.Errorf(
+						"%d operations, %d dropped, want %d and 0",
+						n,
+						dropped.Count(),
+						60*rate,
+					)
 				}
-				if got := op.Response.Quantile(0.99); math.Abs(float64(got)/float64(want)-1) > 0.01 {
+				if got := op.Response.Quantile(0.99); math.Abs(
+					float64(got)/float64(want)-1,
+				) > 0.01 {
 					t.Errorf("response p99 %v, want %v", got, want)
 				}
 				if got := op.Response.CountOver(10 * time.Millisecond); got != uint64(affected) {
 					t.Errorf("%d operations took more than 10 ms, want %d", got, affected)
 				}
-				if got := op.Service.Quantile(0.99); math.Abs(float64(got)/float64(tt.serviceP99)-1) > 0.01 {
+				if got := op.Service.Quantile(0.99); math.Abs(
+					float64(got)/float64(tt.serviceP99)-1,
+				) > 0.01 {
 					t.Errorf("service p99 %v, want %v", got, tt.serviceP99)
 				}
-				if slow := op.Service.CountOver(10 * time.Millisecond); tt.inFlight < 500 && slow != uint64(tt.inFlight) {
+				if slow := op.Service.CountOver(10 * time.Millisecond); tt.inFlight < 500 &&
+					slow != uint64(tt.inFlight) {
 					t.Errorf("service time saw %d slow operations, want %d", slow, tt.inFlight)
 				}
 				if lag.Lag.Count() != 60*rate || lag.Lag.Max() != 0 {
-					t.Errorf("%d lags up to %v; virtual time is never late", lag.Lag.Count(), lag.Lag.Max())
+					t.Errorf(
+						"%d lags up to %v; virtual time is never late",
+						lag.Lag.Count(),
+						lag.Lag.Max(),
+					)
 				}
 				if act.Wanted != 60*rate || act.Served != act.Wanted {
 					t.Errorf("%d wanted, %d served", act.Wanted, act.Served)
@@ -120,13 +136,18 @@ func TestDroppedBeyondTheQueue(t *testing.T) {
 		a := Arrivals{Rate: 200, InFlight: 10, Queue: 100}
 		ws, _, act := openFor(t, a, 2*time.Millisecond, 0, 1)
 		op, dropped := ws["op"], ws[workload.Arrival]
-		// 400 come during the stop and one before the first is done after it: 10 are under way, 100 wait, 291 are
-		// dropped.
+		// 400 come during the stop and one before the first is done after it: 10 are under way, 100
+		// wait, 291 are dropped.
 		if n := dropped.Classes[measure.Dropped]; n != 291 || op.Count() != 60*200-291 {
 			t.Errorf("%d dropped, %d done; want 291 and %d", n, op.Count(), 60*200-291)
 		}
 		if act.Wanted != 60*200 || act.Served != 60*200-291 {
-			t.Errorf("%d wanted, %d served; want %d, and the dropped not among the served", act.Wanted, act.Served, 60*200)
+			t.Errorf(
+				"%d wanted, %d served; want %d, and the dropped not among the served",
+				act.Wanted,
+				act.Served,
+				60*200,
+			)
 		}
 	})
 }

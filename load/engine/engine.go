@@ -16,7 +16,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// errLeft is the cause of the end of a user's context when the number of users shrinks and the user did not go by itself.
+// errLeft is the cause of the end of a user's context when the number of users shrinks and the user
+// did not go by itself.
 var errLeft = errors.New("user left")
 
 // A Part is a behavior and the share of users that follow it.
@@ -34,13 +35,14 @@ type Config struct {
 	Clock *clock.Clock
 	// Arrivals is an open model beside the users; nil if there is none.
 	Arrivals *Arrivals
-	// Agent of Agents drives its users and arrivals of a [workload.Deal]; several engines with the same seed together
-	// drive the same users as one alone. 0 of 0 means the only one.
+	// Agent of Agents drives its users and arrivals of a [workload.Deal]; several engines with the
+	// same seed together drive the same users as one alone. 0 of 0 means the only one.
 	Agent, Agents int
-	// Ratings of the agents' hosts, in whose proportion the users are dealt; empty: all agents have equal parts.
+	// Ratings of the agents' hosts, in whose proportion the users are dealt; empty: all agents have
+	// equal parts.
 	Ratings []int
-	// OnError is called for users that failed: at login (they try again) or for good, a *boundary.Panic among them.
-	// user is -1 for a failure of the engine's own.
+	// OnError is called for users that failed: at login (they try again) or for good, a
+	// *boundary.Panic among them. user is -1 for a failure of the engine's own.
 	OnError func(user int, err error)
 }
 
@@ -124,9 +126,9 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 	return l, nil
 }
 
-// SetUsers makes n the number of wanted users of all agents together. Newcomers start evenly spread over the given
-// time of the clock, so that a step is not a burst; surplus users finish their action and leave, the highest numbers first. It
-// returns at once.
+// SetUsers makes n the number of wanted users of all agents together. Newcomers start evenly spread
+// over the given time of the clock, so that a step is not a burst; surplus users finish their
+// action and leave, the highest numbers first. It returns at once.
 func (l *Local) SetUsers(n int, over time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,7 +176,14 @@ func (l *Local) start(id int, at time.Duration) error {
 	if id == l.dealt {
 		l.dealt++
 		if class, rank := l.strata.Next(); own {
-			u := workload.NewUser(id, rank, l.cfg.Env.Seed, l.cfg.Env.Pace, l.cfg.Env.Registry.Recorder(slot), l.cfg.Clock)
+			u := workload.NewUser(
+				id,
+				rank,
+				l.cfg.Env.Seed,
+				l.cfg.Env.Pace,
+				l.cfg.Env.Registry.Recorder(slot),
+				l.cfg.Clock,
+			)
 			u.Class = class
 			u.Buffer()
 			l.users = append(l.users, &simulated{user: u})
@@ -195,12 +204,17 @@ func (l *Local) start(id int, at time.Duration) error {
 			return fmt.Errorf("user %d: %w", id, err)
 		}
 	}
-	leave, done, alarm := make(chan struct{}), make(chan struct{}), newAlarm(l.cfg.Clock, l.wheel.NewTimer(slot))
-	s.leave, s.done, s.alarm = leave, done, alarm
+	leave := make(chan struct{})
+	done := make(chan struct{})
+	alarm := newAlarm(l.cfg.Clock, l.wheel.NewTimer(slot))
+	s.leave = leave
+	s.done = done
+	s.alarm = alarm
 	l.wg.Go(func() {
 		defer close(done)
 		if before != nil {
-			<-before // it ends by itself or with the engine, and until then draws from the user's streams
+			// it ends by itself or with the engine, and until then draws from the user's streams
+			<-before
 			if err := boundary.Do("a user that comes back", create); err != nil {
 				l.broken(id, err)
 				return
@@ -233,9 +247,9 @@ type life struct {
 	inbox chan stormCall // nil until the user acts
 }
 
-// sleep returns when the time has come, or for a storm: then call is the storm. ok is false if the user is to go.
-// from is the time at the call and now that at the return, as offsets from the epoch. While the clock stands still, it
-// returns for leaving alone.
+// sleep returns when the time has come, or for a storm: then call is the storm. ok is false if the
+// user is to go. from is the time at the call and now that at the return, as offsets from the
+// epoch. While the clock stands still, it returns for leaving alone.
 func (f *life) sleep(from, until time.Duration) (now time.Duration, call stormCall, ok bool) {
 	f.u.Flush()
 	for now = from; ; {
@@ -283,7 +297,13 @@ func (f *life) login(actor workload.Actor, at time.Duration) bool {
 }
 
 // live is one user's life from its start to its leaving.
-func (l *Local) live(s *simulated, actor workload.Actor, at time.Duration, leave <-chan struct{}, alarm *alarm) {
+func (l *Local) live(
+	s *simulated,
+	actor workload.Actor,
+	at time.Duration,
+	leave <-chan struct{},
+	alarm *alarm,
+) {
 	u := s.user
 	f := life{l: l, u: u, alarm: alarm, leave: leave}
 	defer l.end(u, actor)
@@ -304,7 +324,9 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Duration, leave
 	cycle := l.count.cycle(u.ID)
 	defer cycle.leave()
 	ended := u.Now()
-	free := ended // it thinks from here on: from the arrival of an action's last answer, not from when that was read
+	// it thinks from here on: from the arrival of an action's last answer, not from when that was
+	// read
+	free := ended
 	for {
 		cycle.begin(free)
 		intended := free + think
@@ -314,8 +336,8 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Duration, leave
 				l.fail(l.ctx, u.ID, err)
 				return
 			}
-			// The pause goes on; if it ended meanwhile, the next action is due now. A part in a storm is not an
-			// action, and not counted as begun.
+			// The pause goes on; if it ended meanwhile, the next action is due now. A part in a
+			// storm is not an action, and not counted as begun.
 			ended = u.Now()
 			done := max(u.Free(ended), due)
 			cycle.end(due-free, done-due)
@@ -352,8 +374,8 @@ func (l *Local) report(user int, err error) {
 	}
 }
 
-// Users returns how many users are wanted of all agents together, how many of this one's are logged in and acting, and
-// how many have failed for good.
+// Users returns how many users are wanted of all agents together, how many of this one's are logged
+// in and acting, and how many have failed for good.
 func (l *Local) Users() (desired, active, failed int) {
 	l.mu.Lock()
 	desired = l.desired
@@ -361,8 +383,8 @@ func (l *Local) Users() (desired, active, failed int) {
 	return desired, int(l.active.Load()), int(l.failed.Load())
 }
 
-// Stop signals all users to go, waits for them for at most grace, in real time, then cancels their actions and waits for
-// all goroutines. It is idempotent.
+// Stop signals all users to go, waits for them for at most grace, in real time, then cancels their
+// actions and waits for all goroutines. It is idempotent.
 func (l *Local) Stop(grace time.Duration) {
 	l.endStorms()
 	if err := l.SetUsers(0, 0); err == nil {

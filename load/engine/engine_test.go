@@ -9,7 +9,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// 200 users who think 5 s and are served in 50 ms make 200/5.05 ops per second: the closed loop, exactly.
+// 200 users who think 5 s and are served in 50 ms make 200/5.05 ops per second: the closed loop,
+// exactly.
 func TestRateOfAClosedLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stub{service: 50 * time.Millisecond}
@@ -100,8 +101,8 @@ func TestStopCutsWhatDoesNotEnd(t *testing.T) {
 	})
 }
 
-// 50 users for 100 s: where their 5,000 user-seconds went is known to the last one that is under way, and every
-// action is in the 100 ms in which it began.
+// 50 users for 100 s: where their 5,000 user-seconds went is known to the last one that is under
+// way, and every action is in the 100 ms in which it began.
 func TestActivityAccountsForTheUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := begin(t, &stub{service: 50 * time.Millisecond}, Config{})
@@ -115,13 +116,15 @@ func TestActivityAccountsForTheUsers(t *testing.T) {
 		if a.Actions != n || n != 50*20 {
 			t.Errorf("%d actions ended, %d recorded, want 1000", a.Actions, n)
 		}
-		if got := (a.Think + a.Busy).Seconds(); got < 50*101*0.999 || got > 50*101*1.001 || a.Busy != time.Duration(n)*50*time.Millisecond {
+		if got := (a.Think + a.Busy).Seconds(); got < 50*101*0.999 || got > 50*101*1.001 ||
+			a.Busy != time.Duration(n)*50*time.Millisecond {
 			t.Errorf("%v of thinking and %v of acting in 5050 user-seconds", a.Think, a.Busy)
 		}
 		if a.Open.Abs() > 5*time.Second {
 			t.Errorf("%v of pauses and actions under way after whole cycles", a.Open)
 		}
-		time.Sleep(1700 * time.Millisecond) // a third of a cycle: most of the time lies in pauses that have not ended
+		// a third of a cycle: most of the time lies in pauses that have not ended
+		time.Sleep(1700 * time.Millisecond)
 		a = l.Activity()
 		if (a.Think+a.Busy+a.Open-50*1700*time.Millisecond).Abs() > time.Millisecond ||
 			a.Open.Abs() < 10*time.Second {

@@ -11,13 +11,13 @@ import (
 	"plimsoll/load/workload"
 )
 
-// closeTime is the longest time that the actor of a user that panicked may take to close: it may wait for a lock that is never
-// released.
+// closeTime is the longest time that the actor of a user that panicked may take to close: it may
+// wait for a lock that is never released.
 const closeTime = time.Second
 
-// end is the boundary of one user, which defers it: it closes the actor. A user that panics has failed for good, and
-// the operation that it had under way counts as one whose answer could not be used. The others go on. It is not a
-// frame below the user's: stacks are most of a user's memory.
+// end is the boundary of one user, which defers it: it closes the actor. A user that panics has
+// failed for good, and the operation that it had under way counts as one whose answer could not be
+// used. The others go on. It is not a frame below the user's: stacks are most of a user's memory.
 func (l *Local) end(u *workload.User, actor workload.Actor) {
 	v := recover()
 	if v == nil {

@@ -49,8 +49,8 @@ func (p *panics) hear(user int, err error) {
 	}
 }
 
-// A user that panics, wherever, has failed and is reported with its stack; the others go on, and the engine can be
-// stopped.
+// A user that panics, wherever, has failed and is reported with its stack; the others go on, and
+// the engine can be stopped.
 func TestAUserThatPanicsFailsAlone(t *testing.T) {
 	for _, at := range []string{"act", "login", "think", "close", "storm"} {
 		t.Run(at, func(t *testing.T) {

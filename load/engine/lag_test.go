@@ -25,26 +25,42 @@ func slowly(t *testing.T, s *stub, a *Arrivals) (
 	return ws["op"], ws[workload.Schedule], act
 }
 
-// A user who does not pause does its next action when the answer is there. That the generator reads it 20 ms later is
-// lag.
+// A user who does not pause does its next action when the answer is there. That the generator reads
+// it 20 ms later is lag.
 func TestThePauseBeginsWithTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		op, schedule, _ := slowly(t, &stub{service: 10 * time.Millisecond,
 			reads: 20 * time.Millisecond, pause: steady(0)}, nil)
-		if n := op.Count(); n < 300 || op.Response.Max() != 10*time.Millisecond || op.Wait.Count() != 0 {
-			t.Errorf("%d ops, response %v, %d waits; want more than 300 of 10ms that waited for nothing", n, op.Response.Max(), op.Wait.Count())
+		if n := op.Count(); n < 300 || op.Response.Max() != 10*time.Millisecond ||
+			op.Wait.Count() != 0 {
+			t.Errorf(
+				"%d ops, response %v, %d waits; want more than 300 of 10ms that waited for nothing",
+				n,
+				op.Response.Max(),
+				op.Wait.Count(),
+			)
 		}
-		if op.Lag.Max() != 20*time.Millisecond || op.Lag.Quantile(0.1) < 19*time.Millisecond || schedule.Lag.Max() != 20*time.Millisecond {
-			t.Errorf("lag of the ops %v, of the actions %v; want 20ms", op.Lag.Max(), schedule.Lag.Max())
+		if op.Lag.Max() != 20*time.Millisecond || op.Lag.Quantile(0.1) < 19*time.Millisecond ||
+			schedule.Lag.Max() != 20*time.Millisecond {
+			t.Errorf(
+				"lag of the ops %v, of the actions %v; want 20ms",
+				op.Lag.Max(),
+				schedule.Lag.Max(),
+			)
 		}
 	})
-	// With a pause that is long enough, the reading is over before the next action: no action is late, and a cycle
-	// takes its planned time.
+	// With a pause that is long enough, the reading is over before the next action: no action is
+	// late, and a cycle takes its planned time.
 	synctest.Test(t, func(t *testing.T) {
 		op, schedule, act := slowly(t, &stub{service: 10 * time.Millisecond,
 			reads: 20 * time.Millisecond, pause: steady(90 * time.Millisecond)}, nil)
 		if n := op.Count(); n < 99 || n > 101 || op.Lag.Max() != 0 || schedule.Lag.Max() != 0 {
-			t.Errorf("%d ops, lags of %v and %v; want one each 100 ms, and none late", n, op.Lag.Max(), schedule.Lag.Max())
+			t.Errorf(
+				"%d ops, lags of %v and %v; want one each 100 ms, and none late",
+				n,
+				op.Lag.Max(),
+				schedule.Lag.Max(),
+			)
 		}
 		if sum := act.Think + act.Busy + act.Open; (sum - 10*time.Second).Abs() > time.Millisecond {
 			t.Errorf("%v of 10 user-seconds are accounted for", sum)
@@ -52,19 +68,33 @@ func TestThePauseBeginsWithTheAnswer(t *testing.T) {
 	})
 }
 
-// One place in flight, arrivals each 100 ms, answers after 150 ms that the generator needs 20 ms to read: the time of
-// an arrival until the place has its answer is wait, and the reading is lag.
+// One place in flight, arrivals each 100 ms, answers after 150 ms that the generator needs 20 ms to
+// read: the time of an arrival until the place has its answer is wait, and the reading is lag.
 func TestAPlaceInFlightIsWaitAndReadingIsLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stub{service: 150 * time.Millisecond, reads: 20 * time.Millisecond}
 		op, schedule, _ := slowly(t, s, &Arrivals{Behavior: s, Rate: 10, InFlight: 1, Queue: 1000})
-		if schedule.Lag.Max() != 0 || op.Lag.Max() != 20*time.Millisecond || op.Lag.Min() != 0 || op.Lag.Quantile(0.1) < 19*time.Millisecond {
-			t.Errorf("lag of the arrivals %v, of the ops %v to %v; want 0, and 20ms for all but the first", schedule.Lag.Max(), op.Lag.Min(), op.Lag.Max())
+		if schedule.Lag.Max() != 0 || op.Lag.Max() != 20*time.Millisecond || op.Lag.Min() != 0 ||
+			op.Lag.Quantile(0.1) < 19*time.Millisecond {
+			t.Errorf(
+				"lag of the arrivals %v, of the ops %v to %v; want 0, and 20ms for all but the first",
+				schedule.Lag.Max(),
+				op.Lag.Min(),
+				op.Lag.Max(),
+			)
 		}
-		// The k-th is sent 170 ms after the one before it, k·70 ms after it came, of which 20 ms were lag.
+		// The k-th is sent 170 ms after the one before it, k·70 ms after it came, of which 20 ms
+		// were lag.
 		n := op.Count()
-		if want := time.Duration(n-1)*70*time.Millisecond - 20*time.Millisecond; op.Wait.Max() != want || op.Service.Max() != 150*time.Millisecond {
-			t.Errorf("%d ops, wait up to %v, service up to %v; want %v and 150ms", n, op.Wait.Max(), op.Service.Max(), want)
+		if want := time.Duration(n-1)*70*time.Millisecond - 20*time.Millisecond; op.Wait.Max() != want ||
+			op.Service.Max() != 150*time.Millisecond {
+			t.Errorf(
+				"%d ops, wait up to %v, service up to %v; want %v and 150ms",
+				n,
+				op.Wait.Max(),
+				op.Service.Max(),
+				want,
+			)
 		}
 	})
 }

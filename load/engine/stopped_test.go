@@ -41,8 +41,9 @@ func logged(service, think time.Duration) (
 	return s, at, inStops
 }
 
-// turns gives the clock turns of about a length, with stops of about the same, until the function that it returns is
-// called. Their lengths are random to the nanosecond, so that hardly any ends with a pause of a user.
+// turns gives the clock turns of about a length, with stops of about the same, until the function
+// that it returns is called. Their lengths are random to the nanosecond, so that hardly any ends
+// with a pause of a user.
 func turns(c *clock.Clock, length time.Duration) (end func()) {
 	r := rand.New(rand.NewPCG(9, 9))
 	over, done := make(chan struct{}), make(chan struct{})
@@ -94,8 +95,9 @@ func load(t *testing.T, s *stub, c *clock.Clock) (
 	return acts, l, state
 }
 
-// Users of a clock that is stopped again and again do the same at the same times of it as those of one that runs:
-// there is no burst when it goes on, nothing begins while it stands still, and no latency has a stop in it.
+// Users of a clock that is stopped again and again do the same at the same times of it as those of
+// one that runs: there is no burst when it goes on, nothing begins while it stands still, and no
+// latency has a stop in it.
 func TestStopsLeaveTheLoadAsItIs(t *testing.T) {
 	run := func(length time.Duration) (begun map[int][]time.Duration, acts []workload.Activity,
 		ops map[string][4]float64) {
@@ -130,7 +132,8 @@ func TestStopsLeaveTheLoadAsItIs(t *testing.T) {
 	for _, length := range []time.Duration{50 * time.Millisecond, time.Second} {
 		got, acts, ops := run(length)
 		for id, at := range want {
-			// A pause ends at the same time to the nanosecond; a turn of the clock may round one off.
+			// A pause ends at the same time to the nanosecond; a turn of the clock may round one
+			// off.
 			near := func(a, b time.Duration) bool { return (a - b).Abs() < 10*time.Microsecond }
 			if !slices.EqualFunc(got[id], at, near) {
 				t.Fatalf("turns of %v: user %d began at\n%v, want\n%v", length, id, got[id], at)
@@ -142,7 +145,13 @@ func TestStopsLeaveTheLoadAsItIs(t *testing.T) {
 		for name, w := range wantOps {
 			for i, v := range w {
 				if d := ops[name][i] - v; d > 1e-3 || d < -1e-3 {
-					t.Errorf("turns of %v: %s has count, mean, maximum and lag %v, want %v", length, name, ops[name], w)
+					t.Errorf(
+						"turns of %v: %s has count, mean, maximum and lag %v, want %v",
+						length,
+						name,
+						ops[name],
+						w,
+					)
 					break
 				}
 			}
@@ -150,7 +159,8 @@ func TestStopsLeaveTheLoadAsItIs(t *testing.T) {
 		for i, a := range wantActs {
 			g := acts[i]
 			if g.Actions != a.Actions || g.Wanted != a.Wanted || g.Served != a.Served || len(g.Begun) != len(a.Begun) || (g.Think-a.Think).Abs() > time.Millisecond ||
-				(g.Busy-a.Busy).Abs() > time.Millisecond || (g.Open-a.Open).Abs() > time.Millisecond {
+				(g.Busy-a.Busy).Abs() > time.Millisecond ||
+				(g.Open-a.Open).Abs() > time.Millisecond {
 				t.Errorf("turns of %v: activity %+v, want %+v", length, g, a)
 			}
 		}

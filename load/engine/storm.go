@@ -15,10 +15,11 @@ type stormCall struct {
 	state *workload.StormState
 }
 
-// Storm lets a share of the users who are wanted now, and whose behavior knows the kind, take part in a storm. Which
-// ones is a function of the seed, the storm's index and the users' numbers; they begin evenly spread over Storm.Over,
-// lowest number first, each between two of its actions. A user that is not logged in at its moment misses it. The state
-// is of those that this agent drives. Storm returns at once.
+// Storm lets a share of the users who are wanted now, and whose behavior knows the kind, take part
+// in a storm. Which ones is a function of the seed, the storm's index and the users' numbers; they
+// begin evenly spread over Storm.Over, lowest number first, each between two of its actions. A user
+// that is not logged in at its moment misses it. The state is of those that this agent drives.
+// Storm returns at once.
 func (l *Local) Storm(s workload.Storm) *workload.StormState {
 	l.mu.Lock()
 	wanted := l.desired
@@ -32,7 +33,8 @@ func (l *Local) Storm(s workload.Storm) *workload.StormState {
 			for _, c := range own {
 				s.Number = c.place
 				at := began + time.Duration(float64(s.Over)*float64(c.place)/float64(of))
-				if l.cfg.Clock.SleepUntil(l.storms, at) != nil || !l.call(c.id, stormCall{s, at, state}) {
+				if l.cfg.Clock.SleepUntil(l.storms, at) != nil ||
+					!l.call(c.id, stormCall{s, at, state}) {
 					state.Miss()
 				}
 			}
@@ -41,11 +43,13 @@ func (l *Local) Storm(s workload.Storm) *workload.StormState {
 	return state
 }
 
-// A calledUser is one of this agent with a part in a storm, and its place among those of all agents.
+// A calledUser is one of this agent with a part in a storm, and its place among those of all
+// agents.
 type calledUser struct{ id, place int }
 
-// called returns the users of this agent, of so many of all, who take part in a storm, in ascending order, and how many
-// there are of all agents. Users of others are counted, not kept: they are dealt again.
+// called returns the users of this agent, of so many of all, who take part in a storm, in ascending
+// order, and how many there are of all agents. Users of others are counted, not kept: they are
+// dealt again.
 func (l *Local) called(s workload.Storm, wanted int) (own []calledUser, of int) {
 	counts := make([]int, len(l.cfg.Mix))
 	deal := workload.NewStrata(l.shares...)
@@ -55,7 +59,8 @@ func (l *Local) called(s workload.Storm, wanted int) (own []calledUser, of int) 
 	}
 	ranks := make([][]int, len(l.cfg.Mix)) // of those who take part, by class
 	for class, part := range l.cfg.Mix {
-		if k, ok := part.Behavior.(workload.StormKinds); !ok || !slices.Contains(k.StormKinds(), s.Kind) {
+		if k, ok := part.Behavior.(workload.StormKinds); !ok ||
+			!slices.Contains(k.StormKinds(), s.Kind) {
 			continue
 		}
 		ranks[class] = workload.StormUsers(l.cfg.Env.Seed, s.Index<<8|class, counts[class], s.Share)
@@ -109,9 +114,14 @@ func (l *Local) closeInbox(s *simulated, inbox chan stormCall) {
 	}
 }
 
-// storm does a user's part. A user that was busy with an action at the wanted moment is charged no lag: it was not
-// free before.
-func (l *Local) storm(u *workload.User, actor workload.Actor, c stormCall, free time.Duration) error {
+// storm does a user's part. A user that was busy with an action at the wanted moment is charged no
+// lag: it was not free before.
+func (l *Local) storm(
+	u *workload.User,
+	actor workload.Actor,
+	c stormCall,
+	free time.Duration,
+) error {
 	a, ok := actor.(workload.Stormer)
 	if !ok {
 		c.state.Miss()

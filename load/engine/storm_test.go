@@ -54,12 +54,15 @@ func TestStormInterruptsThinking(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
 		done, missed, took := st.Progress()
-		if st.Affected != 10 || done != 10 || missed != 0 || took < 2*time.Second || took > 3*time.Second {
+		if st.Affected != 10 || done != 10 || missed != 0 || took < 2*time.Second ||
+			took > 3*time.Second {
 			t.Errorf("%d affected, %d done, %d missed, in %v", st.Affected, done, missed, took)
 		}
 		for i, at := range f.when {
-			// Think time is 5 s: a user that waits for its end is seconds late; one in an action, 10 ms.
-			if d := at - began - 200*time.Millisecond*time.Duration(i); d < 0 || d > 10*time.Millisecond {
+			// Think time is 5 s: a user that waits for its end is seconds late; one in an action,
+			// 10 ms.
+			if d := at - began - 200*time.Millisecond*time.Duration(i); d < 0 ||
+				d > 10*time.Millisecond {
 				t.Errorf("user %d began %v late", f.who[i], d)
 			}
 			if s := f.calls[i]; s.Number != i || s.Of != 10 {
@@ -72,12 +75,19 @@ func TestStormInterruptsThinking(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		l.Stop(time.Second)
 		ws := cut(l)
-		wave, op, lag := ws["storm_flood_wave"], ws["op"], ws[workload.Schedule]
+		wave := ws["storm_flood_wave"]
+		op := ws["op"]
+		lag := ws[workload.Schedule]
 		if wave == nil || wave.Lag.Count() != 10 || wave.Response.Max() != time.Second {
 			t.Fatalf("the storm's series: %+v", wave)
 		}
 		if lag.Lag.Max() != 0 || lag.Lag.Count() != op.Count()+10 {
-			t.Errorf("lag up to %v in %d of %d actions and 10 parts; virtual time is never late", lag.Lag.Max(), lag.Lag.Count(), op.Count())
+			t.Errorf(
+				"lag up to %v in %d of %d actions and 10 parts; virtual time is never late",
+				lag.Lag.Max(),
+				lag.Lag.Count(),
+				op.Count(),
+			)
 		}
 	})
 }
@@ -189,15 +199,17 @@ func TestStormThatIsMissed(t *testing.T) {
 	}
 }
 
-// A storm is not a burst of actions: not when it happens, and not a minute later, when the bins come
-// round.
+// A storm is not a burst of actions: not when it happens, and not a minute later, when the bins
+// come round.
 func TestStormIsNoBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := storms(t, quick, nil)
 		l.Activity()
-		st := l.Storm(workload.Storm{Kind: "flood", Share: 1}) // 40 parts of a second each, all at once
+		// 40 parts of a second each, all at once
+		st := l.Storm(workload.Storm{Kind: "flood", Share: 1})
 		for i := range 140 {
-			time.Sleep(500 * time.Millisecond) // parts end after the bin of their beginning was handed out
+			// parts end after the bin of their beginning was handed out
+			time.Sleep(500 * time.Millisecond)
 			synctest.Wait()
 			for _, n := range l.Activity().Begun {
 				if n > 25 {

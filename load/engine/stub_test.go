@@ -18,7 +18,8 @@ import (
 type stub struct {
 	service time.Duration
 	ends    func(sent time.Time) time.Time // when an action ends, in place of service
-	reads   time.Duration                  // after an action, in which the generator reads the answer
+	// after an action, in which the generator reads the answer
+	reads   time.Duration
 	pause   func(*stubActor) time.Duration
 	refuses int64         // logins, at first
 	enters  time.Duration // a login is an operation "login" of so long; 0 for none

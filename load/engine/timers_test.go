@@ -32,9 +32,9 @@ func (a *sleepingActor) Think() time.Duration {
 func (a *sleepingActor) Act(context.Context) error { return nil }
 func (a *sleepingActor) Close()                    {}
 
-// BenchmarkSleepers measures the cost of waking simulated users at their moments, over 5 s each, for any b.N: CPU
-// time and context switches of this process per wake-up, and how late the wake-ups were. Run it with -cpu 1
-// -benchtime 1x on a quiet machine.
+// BenchmarkSleepers measures the cost of waking simulated users at their moments, over 5 s each,
+// for any b.N: CPU time and context switches of this process per wake-up, and how late the wake-ups
+// were. Run it with -cpu 1 -benchtime 1x on a quiet machine.
 func BenchmarkSleepers(b *testing.B) {
 	for _, tt := range []struct {
 		users int
@@ -50,7 +50,11 @@ func BenchmarkSleepers(b *testing.B) {
 
 func sleepers(b *testing.B, users int, mean time.Duration) {
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
-	l, err := New(b.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: &sleeper{mean}, Share: 1}}, Clock: clock.New(time.Now())})
+	l, err := New(b.Context(), Config{
+		Env:   workload.Env{Registry: reg, Pace: 1, Seed: 1},
+		Mix:   []Part{{Behavior: &sleeper{mean}, Share: 1}},
+		Clock: clock.New(time.Now()),
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// mostAway is how far the run's epoch may be from this process' clock: a schedule that begins farther
-// off is reckoned arrival by arrival.
+// mostAway is how far the run's epoch may be from this process' clock: a schedule that begins
+// farther off is reckoned arrival by arrival.
 const mostAway = 24 * time.Hour
 
 // check refuses a start that no coordinator sends.
@@ -110,7 +110,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 var (
 	errBegun    = errors.New("the agent has begun already")
 	errNotBegun = errors.New("the agent has not begun")
-	errKind     = errors.New("the request is of no kind that this agent knows; are both programs of one version?")
+	errKind     = errors.New(
+		"the request is of no kind that this agent knows; are both programs of one version?",
+	)
 )
 
 // incoming is a request, and when it came.
@@ -168,8 +170,11 @@ func (s *served) whole() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.panics > 0 {
-		return fmt.Errorf("%d panics: a defect of this program, whose stacks are with who leads the "+
-			"fleet", s.panics)
+		return fmt.Errorf(
+			"%d panics: a defect of this program, whose stacks are with who leads the "+
+				"fleet",
+			s.panics,
+		)
 	}
 	return nil
 }
@@ -213,13 +218,21 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 	switch {
 	case r.Users != nil:
 		if n := r.Users.N; n < 0 || n > plan.MaxUsers || r.Users.Over < 0 {
-			return fmt.Errorf("users: %d over %v; want 0 to %d over no negative time", n, r.Users.Over, plan.MaxUsers)
+			return fmt.Errorf(
+				"users: %d over %v; want 0 to %d over no negative time",
+				n,
+				r.Users.Over,
+				plan.MaxUsers,
+			)
 		}
 		return s.agent.Engine.SetUsers(r.Users.N, r.Users.Over)
 	case r.Storm != nil:
 		if st := r.Storm; st.Share < 0 || st.Share > 1 || st.Over < 0 {
-			return fmt.Errorf("storm: a share of %v over %v; want 0 to 1 over no negative time", st.Share,
-				st.Over)
+			return fmt.Errorf(
+				"storm: a share of %v over %v; want 0 to 1 over no negative time",
+				st.Share,
+				st.Over,
+			)
 		}
 		state := s.agent.Engine.Storm(*r.Storm)
 		s.storms = append(s.storms, state)
@@ -268,7 +281,9 @@ func (s *served) report(ctx context.Context) (*report, error) {
 	}
 	t := a.Ledger.Outbox()
 	r.Acked = packMessages(t.Acked, s.epoch)
-	r.Deleted, r.Foreign, r.Early = t.Deleted, t.Foreign, t.Early
+	r.Deleted = t.Deleted
+	r.Foreign = t.Foreign
+	r.Early = t.Early
 	r.Channels = t.Channels
 	r.Messages = a.Ledger.Count()
 	for _, st := range s.storms {

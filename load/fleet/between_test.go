@@ -37,7 +37,9 @@ func TestDeliveriesBetweenHosts(t *testing.T) {
 	if want := a.Same + a.Kept; !left || in != want || a.Left < in || a.Kept > 100 {
 		t.Errorf("%d deliveries are in the latency: %v %+v", in, left, a)
 	}
-	if a.Within != 120*time.Microsecond || a.Median < 900*time.Microsecond || a.Median > 1100*time.Microsecond || a.Since > 5*time.Second {
+	if a.Within != 120*time.Microsecond || a.Median < 900*time.Microsecond ||
+		a.Median > 1100*time.Microsecond ||
+		a.Since > 5*time.Second {
 		t.Errorf("they left by %+v", a)
 	}
 	// A user has 19 others, of whom 6 or 5 are on the same host; what the last tick brings is in
@@ -58,7 +60,8 @@ func TestDeliveriesBeforeTheirSending(t *testing.T) {
 		pairs := [][2]string{}
 		for _, u := range early {
 			pairs = append(pairs, [2]string{u.From, u.To})
-			if u.Count < 100 || u.By < 48*time.Millisecond || u.By > 50*time.Millisecond || u.Within > 5*time.Millisecond {
+			if u.Count < 100 || u.By < 48*time.Millisecond || u.By > 50*time.Millisecond ||
+				u.Within > 5*time.Millisecond {
 				t.Errorf("%+v", u)
 			}
 		}
@@ -83,7 +86,8 @@ func TestHostOfAnAuthor(t *testing.T) {
 		want     message
 	}{
 		{message{}, 0, 2, message{From: 1, Within: 3 * ms}},
-		{message{From: 3, Within: 7 * ms}, 0, 1, message{From: 3, Within: 10 * ms}}, // named here, of an author there
+		// named here, of an author there
+		{message{From: 3, Within: 7 * ms}, 0, 1, message{From: 3, Within: 10 * ms}},
 		{message{From: 3, Within: 7 * ms}, 0, 2, message{}},
 		{message{From: 9, Within: -7 * ms}, 0, 2, message{From: 1, Within: 3 * ms}},
 		{message{From: -1}, 0, 2, message{From: 1, Within: 3 * ms}},
@@ -92,7 +96,14 @@ func TestHostOfAnAuthor(t *testing.T) {
 		host(tt.sender).sends(&m, ms)
 		host(tt.receiver).receives(&m, 2*ms)
 		if m != tt.want {
-			t.Errorf("%+v from %d to %d is %+v, want %+v", tt.from, tt.sender, tt.receiver, m, tt.want)
+			t.Errorf(
+				"%+v from %d to %d is %+v, want %+v",
+				tt.from,
+				tt.sender,
+				tt.receiver,
+				m,
+				tt.want,
+			)
 		}
 	}
 	m := message{}
@@ -106,7 +117,11 @@ func TestHostOfAnAuthor(t *testing.T) {
 func TestUntimelyOfNoHost(t *testing.T) {
 	d := &RemoteDriver{cfg: Config{Hosts: &Hosts{}, Registry: measure.NewRegistry(1)}}
 	d.links = []*link{{n: 0, of: 1, name: "x"}}
-	d.early(d.links[0], []workload.Early{{From: 0, Count: 1, By: 1}, {From: 2, Count: 1, By: 1}, {From: 1, Count: -1, By: 1}})
+	d.early(d.links[0], []workload.Early{{
+		From:  0,
+		Count: 1,
+		By:    1,
+	}, {From: 2, Count: 1, By: 1}, {From: 1, Count: -1, By: 1}})
 	if u := d.Untimely(); len(u) != 0 {
 		t.Errorf("%+v", u)
 	}

@@ -32,8 +32,8 @@ type clockFit struct {
 type clockLine struct {
 	offset, drift float64       // at 0, and for each nanosecond
 	half          time.Duration // of the shortest way, beyond which the offset is not known
-	// since is the instant of the only exchange that counts when they are too few for a drift; else it
-	// is negative.
+	// since is the instant of the only exchange that counts when they are too few for a drift; else
+	// it is negative.
 	since time.Duration
 }
 
@@ -51,7 +51,9 @@ func (f *clockFit) add(s clockSample) {
 }
 
 // near reports whether the way of an exchange is not much longer than the shortest.
-func (s clockSample) near(first clockSample) bool { return s.way <= 2*first.way+100*time.Microsecond }
+func (s clockSample) near(first clockSample) bool {
+	return s.way <= 2*first.way+100*time.Microsecond
+}
 
 // line returns the line. It is read for each message, and changes once in a stretch.
 func (f *clockFit) line() clockLine {
@@ -72,7 +74,11 @@ func (f *clockFit) through() clockLine {
 	for _, s := range f.best {
 		if s.near(first) {
 			at, off := float64(s.at), float64(s.offset)
-			n, x, y, xx, xy = n+1, x+at, y+off, xx+at*at, xy+at*off
+			n = n + 1
+			x = x + at
+			y = y + off
+			xx = xx + at*at
+			xy = xy + at*off
 		}
 	}
 	if det := n*xx - x*x; n >= 3 && det > 0 {

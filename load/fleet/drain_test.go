@@ -28,7 +28,8 @@ type stalled struct {
 	begun    *atomic.Int64    // requests; nil if they are not counted
 	refuses  bool             // answers those requests with 503
 	arrivals *engine.Arrivals // beside the users; nil for none
-	clock    *clock.Clock     // of the run, without agents, with which the server stands still; nil for one that runs
+	// of the run, without agents, with which the server stands still; nil for one that runs
+	clock *clock.Clock
 }
 
 type stalledActor struct {
@@ -98,7 +99,12 @@ func (*calm) Failing() map[string]trial.Failure { return nil }
 
 // measured runs 50 users for 20 s after 5 s against the server, in this process (agents 0) or in so
 // many others.
-func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (*record.Run, trial.Outcome) {
+func measured(
+	t *testing.T,
+	s stalled,
+	agents int,
+	change func(*trial.Config),
+) (*record.Run, trial.Outcome) {
 	t.Helper()
 	s.epoch = time.Now()
 	s.from += 5 * time.Second
@@ -110,11 +116,20 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (
 		s.arrivals.Behavior = &s
 	}
 	reg := measure.NewRegistry(2)
-	spec := trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Clock: s.clock, Registry: reg}
+	spec := trial.Config{
+		Window:   1500 * time.Millisecond,
+		Timeout:  5 * time.Second,
+		Clock:    s.clock,
+		Registry: reg,
+	}
 	var err error
 	if agents == 0 {
-		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1},
-			Mix: []engine.Part{{Behavior: &s, Share: 1}}, Clock: s.clock, Arrivals: s.arrivals})
+		spec.Driver, err = engine.New(t.Context(), engine.Config{
+			Env:      workload.Env{Registry: reg, Seed: 3, Pace: 1},
+			Mix:      []engine.Part{{Behavior: &s, Share: 1}},
+			Clock:    s.clock,
+			Arrivals: s.arrivals,
+		})
 	} else {
 		conf := config(s.epoch)
 		conf.Registry = reg
@@ -136,7 +151,12 @@ func carryOut(t *testing.T, c trial.Config) (*record.Run, trial.Outcome) {
 	w, err := record.Create(filepath.Join(t.TempDir(), "run"), record.Manifest{ID: "t"})
 	must(t, err)
 	c.Writer, c.Signals = w, new(calm)
-	c.Bounded = &trial.BoundedTest{Users: 50, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}
+	c.Bounded = &trial.BoundedTest{
+		Users:   50,
+		Ramp:    2 * time.Second,
+		Settle:  3 * time.Second,
+		Measure: 20 * time.Second,
+	}
 	out, err := trial.Run(t.Context(), c)
 	must(t, err)
 	must(t, w.Update(func(m *record.Manifest) { m.Phases = out.Phases }))
@@ -167,7 +187,12 @@ func gates(out trial.Outcome) map[string]int {
 
 // cutOff has the trial lose its driver at a moment.
 func cutOff(at time.Duration) func(*trial.Config) {
-	return func(c *trial.Config) { c.Driver = &dying{Local: c.Driver.(*engine.Local), at: c.Clock.Epoch().Add(at)} }
+	return func(c *trial.Config) {
+		c.Driver = &dying{
+			Local: c.Driver.(*engine.Local),
+			at:    c.Clock.Epoch().Add(at),
+		}
+	}
 }
 
 // ask returns the operations of the measured phase.
@@ -189,16 +214,26 @@ func ask(t *testing.T, r *record.Run) (*measure.Window, record.Phase) {
 // ends, and none has an answer.
 func TestStallAtTheEndOfThePhaseShows(t *testing.T) {
 	ofAgents(t, func(t *testing.T, agents int) {
-		r, _ := measured(t, stalled{from: 16900 * time.Millisecond, to: 20500 * time.Millisecond, patience: 5 * time.Second}, agents, nil)
+		r, _ := measured(t, stalled{
+			from:     16900 * time.Millisecond,
+			to:       20500 * time.Millisecond,
+			patience: 5 * time.Second,
+		}, agents, nil)
 		w, ph := ask(t, r)
 		if ph.To-ph.From != 20*time.Second {
 			t.Errorf("the phase lasted %v", ph.To-ph.From)
 		}
-		if p99, most := w.Response.Quantile(0.99), w.Response.Max(); p99 < 2*time.Second || most < 3*time.Second {
+		if p99, most := w.Response.Quantile(0.99), w.Response.Max(); p99 < 2*time.Second ||
+			most < 3*time.Second {
 			t.Errorf("p99 %v and max %v say nothing of a stall of 3.1 s", p99, most)
 		}
-		if op := ph.Tail.Of(nil); op.Drained != 50 || op.Open != 0 || ph.Tail.Waited <= 0 || ph.Tail.Waited > time.Second {
-			t.Errorf("tail %+v after %v, want the 50 users' operations within a second", op, ph.Tail.Waited)
+		if op := ph.Tail.Of(nil); op.Drained != 50 || op.Open != 0 || ph.Tail.Waited <= 0 ||
+			ph.Tail.Waited > time.Second {
+			t.Errorf(
+				"tail %+v after %v, want the 50 users' operations within a second",
+				op,
+				ph.Tail.Waited,
+			)
 		}
 	}, 0, 1, 3)
 }
@@ -207,12 +242,17 @@ func TestStallAtTheEndOfThePhaseShows(t *testing.T) {
 // timeout of the measured phase.
 func TestStallThatOutlastsThePhaseEndsInTimeouts(t *testing.T) {
 	ofAgents(t, func(t *testing.T, agents int) {
-		r, out := measured(t, stalled{from: 16900 * time.Millisecond, to: time.Hour, patience: 5 * time.Second}, agents, nil)
+		r, out := measured(t, stalled{
+			from:     16900 * time.Millisecond,
+			to:       time.Hour,
+			patience: 5 * time.Second,
+		}, agents, nil)
 		w, ph := ask(t, r)
 		if op := ph.Tail.Of(nil); op.Drained != 50 || w.Classes[measure.Timeout] != 50 {
 			t.Errorf("tail %+v, %d timeouts, want 50", op, w.Classes[measure.Timeout])
 		}
-		if len(out.Phases) != 4 || out.Phases[3].Name != "drain" || out.Phases[3].To > ph.To+6*time.Second {
+		if len(out.Phases) != 4 || out.Phases[3].Name != "drain" ||
+			out.Phases[3].To > ph.To+6*time.Second {
 			t.Errorf("phases %+v", out.Phases)
 		}
 		if w.Count() != w.Response.Count() {
@@ -225,7 +265,11 @@ func TestStallThatOutlastsThePhaseEndsInTimeouts(t *testing.T) {
 // are marked as bounds.
 func TestOpenOperationsEnterWithTheirAge(t *testing.T) {
 	ofAgents(t, func(t *testing.T, agents int) {
-		r, out := measured(t, stalled{from: 16900 * time.Millisecond, to: time.Hour, patience: time.Hour}, agents, func(s *trial.Config) { s.Timeout = 0 })
+		r, out := measured(t, stalled{
+			from:     16900 * time.Millisecond,
+			to:       time.Hour,
+			patience: time.Hour,
+		}, agents, func(s *trial.Config) { s.Timeout = 0 })
 		w, ph := ask(t, r)
 		op := ph.Tail.Of(nil)
 		if op.Open != 50 || op.Drained != 0 || w.Response.Count() != w.Count()+50 {
@@ -234,7 +278,8 @@ func TestOpenOperationsEnterWithTheirAge(t *testing.T) {
 		if most := w.Response.Max(); most < 2*time.Second || most > 4*time.Second {
 			t.Errorf("the oldest is %v old", most)
 		}
-		if p50, p99 := w.Response.Quantile(0.5), w.Response.Quantile(0.99); op.Bound(p50) || !op.Bound(p99) {
+		if p50, p99 := w.Response.Quantile(0.5), w.Response.Quantile(0.99); op.Bound(p50) ||
+			!op.Bound(p99) {
 			t.Errorf("p50 %v is a bound: %v; p99 %v: %v", p50, op.Bound(p50), p99, op.Bound(p99))
 		}
 		if fs := out.Validity.Findings; len(fs) == 0 || fs[len(fs)-1].Gate != "drain" {
@@ -248,30 +293,49 @@ func TestOpenOperationsEnterWithTheirAge(t *testing.T) {
 func TestOmissionIsMarked(t *testing.T) {
 	var first record.Schedule
 	ofAgents(t, func(t *testing.T, agents int) {
-		r, out := measured(t, stalled{from: 7 * time.Second, to: 13 * time.Second, patience: time.Minute}, agents, nil)
+		r, out := measured(t, stalled{
+			from:     7 * time.Second,
+			to:       13 * time.Second,
+			patience: time.Minute,
+		}, agents, nil)
 		w, ph := ask(t, r)
 		s := ph.Schedule
 		if s == nil {
 			t.Fatal("the run does not say what was intended")
 		}
 		// The users would have sent 50 requests a second: they think a second on average.
-		if s.Share() < 0.70 || s.Share() > 0.78 || s.Intended < 950 || s.Intended > 1050 || s.Achieved != w.Count() || !s.Marked() {
-			t.Errorf("%d of %.1f operations (%.3f), want about three quarters of 1000", s.Achieved, s.Intended, s.Share())
+		if s.Share() < 0.70 || s.Share() > 0.78 || s.Intended < 950 || s.Intended > 1050 ||
+			s.Achieved != w.Count() ||
+			!s.Marked() {
+			t.Errorf(
+				"%d of %.1f operations (%.3f), want about three quarters of 1000",
+				s.Achieved,
+				s.Intended,
+				s.Share(),
+			)
 		}
-		if fs := out.Validity.Findings; len(fs) == 0 || fs[len(fs)-1].Gate != "omission" || !out.Validity.Valid {
+		if fs := out.Validity.Findings; len(fs) == 0 || fs[len(fs)-1].Gate != "omission" ||
+			!out.Validity.Valid {
 			t.Errorf("findings %v", fs)
 		}
 		never, known, err := r.Omitted()
 		if err != nil || !known || never["ask"] == nil {
 			t.Fatalf("%v %v %v", never, known, err)
 		}
-		// The measured values stay as they were; with the omitted ones, a quarter of the users' time
-		// shows.
+		// The measured values stay as they were; with the omitted ones, a quarter of the users'
+		// time shows.
 		measuredP90 := w.Response.Quantile(0.9)
 		whole := w.Response.Clone()
 		whole.Merge(never["ask"].Response)
-		if p90 := whole.Quantile(0.9); measuredP90 > 10*time.Millisecond || p90 < 2*time.Second || p90 > 5*time.Second || whole.Max() > 6100*time.Millisecond {
-			t.Errorf("p90 %v as measured, %v by the schedule, at most %v", measuredP90, p90, whole.Max())
+		if p90 := whole.Quantile(0.9); measuredP90 > 10*time.Millisecond || p90 < 2*time.Second ||
+			p90 > 5*time.Second ||
+			whole.Max() > 6100*time.Millisecond {
+			t.Errorf(
+				"p90 %v as measured, %v by the schedule, at most %v",
+				measuredP90,
+				p90,
+				whole.Max(),
+			)
 		}
 		if agents == 0 {
 			first = *s
@@ -287,7 +351,8 @@ func TestNothingIsOmittedWithoutAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, out := measured(t, stalled{patience: time.Second}, 0, nil)
 		w, ph := ask(t, r)
-		if last := out.Phases[len(out.Phases)-1]; last.Name != "measure" || ph.Tail == nil || ph.Tail.Of(nil).Open > 0 {
+		if last := out.Phases[len(out.Phases)-1]; last.Name != "measure" || ph.Tail == nil ||
+			ph.Tail.Of(nil).Open > 0 {
 			t.Errorf("last phase %+v, tail %+v", last, ph.Tail)
 		}
 		if n := w.Count(); n < 900 || n > 1100 {
@@ -305,7 +370,11 @@ func TestNothingIsOmittedWithoutAStall(t *testing.T) {
 // A stall that goes on after the phase costs the users only its part in the phase.
 func TestOmissionEndsWithThePhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := measured(t, stalled{from: 14 * time.Second, to: 24 * time.Second, patience: time.Minute}, 0, func(s *trial.Config) { s.Timeout = 20 * time.Second })
+		r, _ := measured(t, stalled{
+			from:     14 * time.Second,
+			to:       24 * time.Second,
+			patience: time.Minute,
+		}, 0, func(s *trial.Config) { s.Timeout = 20 * time.Second })
 		_, ph := ask(t, r)
 		// As in the six seconds of the test above.
 		if s := ph.Schedule; s == nil || s.Share() < 0.70 || s.Share() > 0.78 {
@@ -318,12 +387,17 @@ func TestOmissionEndsWithThePhase(t *testing.T) {
 // and the run is not valid.
 func TestCutOffRunCountsWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, out := measured(t, stalled{from: 2 * time.Second, to: time.Hour, patience: time.Hour}, 0, cutOff(10500*time.Millisecond))
+		r, out := measured(t, stalled{
+			from:     2 * time.Second,
+			to:       time.Hour,
+			patience: time.Hour,
+		}, 0, cutOff(10500*time.Millisecond))
 		w, ph := ask(t, r)
 		if out.Validity.Valid || ph.To > 11*time.Second {
 			t.Errorf("valid %v, phase %+v", out.Validity.Valid, ph)
 		}
-		if op := ph.Tail.Of(nil); op.Open != 50 || w.Response.Max() > 4100*time.Millisecond || w.Response.Max() < 2*time.Second {
+		if op := ph.Tail.Of(nil); op.Open != 50 || w.Response.Max() > 4100*time.Millisecond ||
+			w.Response.Max() < 2*time.Second {
 			t.Errorf("tail %+v, at most %v", op, w.Response.Max())
 		}
 	})

@@ -29,20 +29,20 @@ const (
 
 // Config configures a [RemoteDriver]. All fields but OnError and Patience are required.
 type Config struct {
-	// Links lead to the agents: writes reach agent k's Serve, and reads return its replies. They are
-	// closed by Stop.
+	// Links lead to the agents: writes reach agent k's Serve, and reads return its replies. They
+	// are closed by Stop.
 	Links []io.ReadWriteCloser
 	// Epoch is the run's.
 	Epoch time.Time
-	// Settings returns the settings of an agent by its number, from 0. It is called once for each, for
-	// several at a time.
+	// Settings returns the settings of an agent by its number, from 0. It is called once for each,
+	// for several at a time.
 	Settings func(agent int) (json.RawMessage, error)
 	// Registry, Tally and Ledger receive the records of all agents.
 	Registry *measure.Registry
 	Tally    *workload.Tally
 	Ledger   *workload.Ledger
-	// OnError is called for users that failed, and for errors of an agent itself (then user is -1). A
-	// panic there is a *boundary.Panic here.
+	// OnError is called for users that failed, and for errors of an agent itself (then user is -1).
+	// A panic there is a *boundary.Panic here.
 	OnError func(agent, user int, err error)
 	// Patience is the longest time for a reply; 0 means DefaultPatience.
 	Patience time.Duration
@@ -59,7 +59,8 @@ type Hosts struct {
 	Processes int
 	// Tick is the trial's.
 	Tick time.Duration
-	// Leave is the silence of the coordinator after which an agent's users leave, over the time Over.
+	// Leave is the silence of the coordinator after which an agent's users leave, over the time
+	// Over.
 	Leave, Over time.Duration
 }
 
@@ -173,7 +174,10 @@ func (d *RemoteDriver) SetUsers(n int, over time.Duration) error {
 		return errors.New("the fleet has stopped")
 	}
 	err := d.all(func(l *link) error {
-		_, err := l.call(context.Background(), request{Users: &users{N: n, Over: over}}, d.cfg.Patience)
+		_, err := l.call(context.Background(), request{Users: &users{
+			N:    n,
+			Over: over,
+		}}, d.cfg.Patience)
 		return err
 	})
 	if err == nil {
@@ -250,7 +254,10 @@ func (d *RemoteDriver) Storm(s workload.Storm) *workload.StormState {
 func (d *RemoteDriver) Collect(ctx context.Context) error {
 	d.mu.Lock()
 	stopped, ended := d.stopped, d.ended
-	mark, ends, censor, tick := d.mark, d.ends, d.censor, d.tick
+	mark := d.mark
+	ends := d.ends
+	censor := d.censor
+	tick := d.tick
 	d.censor, d.tick = nil, 0
 	d.mu.Unlock()
 	if stopped {
@@ -365,7 +372,11 @@ func (d *RemoteDriver) Stop(grace time.Duration) {
 	d.stopAt.Store(&now)
 	err := d.all(func(l *link) error {
 		defer l.to.Close()
-		p, err := l.call(context.Background(), request{Stop: &stop{Grace: grace}}, grace+d.cfg.Patience)
+		p, err := l.call(
+			context.Background(),
+			request{Stop: &stop{Grace: grace}},
+			grace+d.cfg.Patience,
+		)
 		if err == nil {
 			err = d.takeAll(l, p)
 		}

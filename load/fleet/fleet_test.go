@@ -87,7 +87,13 @@ func (a *chatterActor) Act(ctx context.Context) error {
 	if err := workload.SleepUntil(ctx, sent.Add(2*time.Millisecond)); err != nil {
 		return err
 	}
-	a.env.Ledger.Acked(workload.Message{ID: id, Channel: "c", Author: a.u.ID, Sent: sent, Acked: time.Now()})
+	a.env.Ledger.Acked(workload.Message{
+		ID:      id,
+		Channel: "c",
+		Author:  a.u.ID,
+		Sent:    sent,
+		Acked:   time.Now(),
+	})
 	a.u.Done(a.env.Registry.Name("say"), sent, sent, time.Now(), measure.OK, 1)
 	c.Succeed(0)
 	return nil
@@ -113,13 +119,33 @@ func talkers(change ...changing) Build { return build(&channel{}, -1, change...)
 // agentOf makes agents whose users have a behavior.
 func agentOf(b workload.Behavior, change ...changing) Build {
 	return func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
-		a := &Agent{Registry: measure.NewRegistry(2), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
+		a := &Agent{
+			Registry: measure.NewRegistry(2),
+			Tally:    new(workload.Tally),
+			Ledger:   workload.NewLedger(0, 9),
+		}
 		a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
-			return []series.Sample{{Name: "x", Labels: []series.Label{{Name: "a", Value: "b"}}, Value: float64(s.Agent)}}, nil
+			return []series.Sample{{
+				Name:   "x",
+				Labels: []series.Label{{Name: "a", Value: "b"}},
+				Value:  float64(s.Agent),
+			}}, nil
 		}
 		a.Ledger.Share()
-		c := engine.Config{Env: workload.Env{Registry: a.Registry, Tally: a.Tally, Ledger: a.Ledger, Seed: 9, Pace: 1},
-			Mix: []engine.Part{{Behavior: b, Share: 1}}, Clock: clock.New(epoch), OnError: onError, Agent: s.Agent, Agents: s.Agents}
+		c := engine.Config{
+			Env: workload.Env{
+				Registry: a.Registry,
+				Tally:    a.Tally,
+				Ledger:   a.Ledger,
+				Seed:     9,
+				Pace:     1,
+			},
+			Mix:     []engine.Part{{Behavior: b, Share: 1}},
+			Clock:   clock.New(epoch),
+			OnError: onError,
+			Agent:   s.Agent,
+			Agents:  s.Agents,
+		}
 		for _, f := range change {
 			f(s, a, &c)
 		}
@@ -136,11 +162,21 @@ func same(settings string) func(int) (json.RawMessage, error) {
 
 // config is that of a run which begins at an epoch, without links.
 func config(epoch time.Time) Config {
-	return Config{Epoch: epoch, Settings: same("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
+	return Config{
+		Epoch:    epoch,
+		Settings: same("9"),
+		Registry: measure.NewRegistry(1),
+		Tally:    new(workload.Tally),
+		Ledger:   workload.NewLedger(0, 9),
+	}
 }
 
 // lead starts a fleet of n served agents.
-func lead(t *testing.T, n int, b Build) (d *RemoteDriver, cfg Config, served chan error, agents []net.Conn) {
+func lead(
+	t *testing.T,
+	n int,
+	b Build,
+) (d *RemoteDriver, cfg Config, served chan error, agents []net.Conn) {
 	t.Helper()
 	cfg = config(time.Now())
 	served, agents = links(n, &cfg, b)
@@ -211,7 +247,9 @@ func TestLostAgent(t *testing.T) {
 		want string
 	}{
 		{"gone", func(link net.Conn) { _ = link.Close() }, "its process has ended"},
-		{"talks nonsense", func(link net.Conn) { go func() { _, _ = link.Write([]byte("hello\n")) }() }, "invalid character"},
+		{"talks nonsense", func(link net.Conn) {
+			go func() { _, _ = link.Write([]byte("hello\n")) }()
+		}, "invalid character"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -221,7 +259,8 @@ func TestLostAgent(t *testing.T) {
 				tt.lose(agents[1])
 				synctest.Wait()
 				err := d.Collect(t.Context())
-				if !errors.Is(err, trial.ErrLost) || !says(err, "2 of 3") || !strings.Contains(err.Error(), tt.want) {
+				if !errors.Is(err, trial.ErrLost) || !says(err, "2 of 3") ||
+					!strings.Contains(err.Error(), tt.want) {
 					t.Errorf("%v", err)
 				}
 				if err := d.SetUsers(9, 0); !errors.Is(err, trial.ErrLost) {
@@ -271,7 +310,8 @@ func TestSilentAgent(t *testing.T) {
 		must(t, err)
 		from := time.Now()
 		err = d.Collect(t.Context())
-		if took := time.Since(from); took != 3*time.Second || !errors.Is(err, trial.ErrLost) || !says(err, "no reply within 3s") {
+		if took := time.Since(from); took != 3*time.Second || !errors.Is(err, trial.ErrLost) ||
+			!says(err, "no reply within 3s") {
 			t.Errorf("after %v: %v", took, err)
 		}
 		d.Stop(time.Minute)
@@ -293,7 +333,13 @@ func TestClocks(t *testing.T) {
 				return reply{Received: now, Replied: now, Report: &report{}}
 			}
 		}
-		go scripted(there, at(40*time.Millisecond), at(0), at(70*time.Millisecond), at(20*time.Millisecond))
+		go scripted(
+			there,
+			at(40*time.Millisecond),
+			at(0),
+			at(70*time.Millisecond),
+			at(20*time.Millisecond),
+		)
 		d, err := New(t.Context(), cfg)
 		must(t, err)
 		for range 3 {
@@ -309,9 +355,13 @@ func TestClocks(t *testing.T) {
 func TestAgentsThatCannotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config(time.Now())
-		served, _ := links(1, &cfg, func(context.Context, Start, time.Time, func(int, error)) (*Agent, error) {
-			return nil, errors.New("no such behavior")
-		})
+		served, _ := links(
+			1,
+			&cfg,
+			func(context.Context, Start, time.Time, func(int, error)) (*Agent, error) {
+				return nil, errors.New("no such behavior")
+			},
+		)
 		_, err := New(t.Context(), cfg)
 		if !says(err, "agent 1 of 1: no such behavior") || errors.Is(err, trial.ErrLost) {
 			t.Errorf("%v", err)
@@ -327,20 +377,32 @@ func TestAgentRefuses(t *testing.T) {
 		here, there := net.Pipe()
 		go func() { _ = Serve(t.Context(), there, there, talkers()) }()
 		dec, enc := json.NewDecoder(here), json.NewEncoder(here)
-		start := request{Start: &Start{Agents: 1, Epoch: time.Now(), Settings: json.RawMessage("1")}}
+		start := request{Start: &Start{
+			Agents:   1,
+			Epoch:    time.Now(),
+			Settings: json.RawMessage("1"),
+		}}
 		for _, tt := range []struct {
 			r    request
 			want string
 		}{
 			{request{Collect: &collect{}}, "has not begun"},
-			{request{Start: &Start{Agent: 2, Agents: 2, Epoch: time.Now()}}, "agent 2 of 2; want one of at most"},
-			{request{Start: &Start{Agents: 1, Epoch: time.Now().Add(2 * mostAway)}}, "from this clock"},
+			{request{Start: &Start{
+				Agent:  2,
+				Agents: 2,
+				Epoch:  time.Now(),
+			}}, "agent 2 of 2; want one of at most"},
+			{request{Start: &Start{
+				Agents: 1,
+				Epoch:  time.Now().Add(2 * mostAway),
+			}}, "from this clock"},
 			{start, ""}, {start, "has begun already"}, {request{}, "of no kind"},
 			{request{Users: &users{N: -1}}, "want 0 to 10000000"}, {request{Storm: &workload.Storm{Share: 2}}, "want 0 to 1 over"},
 		} {
 			must(t, enc.Encode(tt.r))
 			var p reply
-			if err := dec.Decode(&p); err != nil || (p.Error == "") != (tt.want == "") || !strings.Contains(string(p.Error), tt.want) {
+			if err := dec.Decode(&p); err != nil || (p.Error == "") != (tt.want == "") ||
+				!strings.Contains(string(p.Error), tt.want) {
 				t.Errorf("%+v: %q, %v; want %q", tt.r, p.Error, err, tt.want)
 			}
 		}

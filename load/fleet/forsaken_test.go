@@ -83,7 +83,9 @@ func TestUsersLeaveWhileAReplyIsNotTaken(t *testing.T) {
 func TestTicksAreCutWhileAReplyIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hosts{narrow: true}
-		b, _ := severed(t, h, 5*time.Second, func() { time.AfterFunc(8*time.Second, func() { h.wires[0].mend() }) })
+		b, _ := severed(t, h, 5*time.Second, func() {
+			time.AfterFunc(8*time.Second, func() { h.wires[0].mend() })
+		})
 		d, cfg := leadHosts(t, h, 1, 1, b)
 		got := conductAll(t, d, cfg, 20, func(int) {})
 		h.ended(t)
@@ -160,7 +162,12 @@ func TestAPanicInASilenceIsReported(t *testing.T) {
 
 // Stalls of the time before the measured phase, however many, leave room for those in it.
 func TestLaterStallsAreKept(t *testing.T) {
-	d := &RemoteDriver{cfg: Config{Hosts: new(Hosts), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 1), Registry: measure.NewRegistry(1)}}
+	d := &RemoteDriver{cfg: Config{
+		Hosts:    new(Hosts),
+		Tally:    new(workload.Tally),
+		Ledger:   workload.NewLedger(0, 1),
+		Registry: measure.NewRegistry(1),
+	}}
 	for k := range 2 {
 		l := &link{n: k, of: 2, name: "h"}
 		l.agents = []*agent{{n: k, link: l}}
@@ -168,7 +175,11 @@ func TestLaterStallsAreKept(t *testing.T) {
 	}
 	stand := func(k int, at time.Duration) {
 		t.Helper()
-		must(t, d.takeAll(d.links[k], reply{Parts: []part{{At: at, Late: 2 * time.Second, Report: new(report)}}}))
+		must(t, d.takeAll(d.links[k], reply{Parts: []part{{
+			At:     at,
+			Late:   2 * time.Second,
+			Report: new(report),
+		}}}))
 	}
 	for k := range 3 * mostStalls {
 		stand(0, time.Duration(k)*time.Second)

@@ -17,8 +17,8 @@ import (
 
 // A HostAgent starts the processes of a host and knows its coordinator.
 type HostAgent struct {
-	// Launch starts n agents of this host, each served by [Serve], and returns the links to them, and
-	// the function that ends them.
+	// Launch starts n agents of this host, each served by [Serve], and returns the links to them,
+	// and the function that ends them.
 	Launch func(ctx context.Context, n int) (links []io.ReadWriteCloser, end func(), err error)
 	// Silent returns the time since anything came from the coordinator, signs of life included.
 	Silent func() time.Duration
@@ -60,8 +60,8 @@ type hosted struct {
 	ends  time.Duration // it is not set beyond without a request; 0 for no such bound
 	kept  []round
 	mail  map[*link][]message // of the host's own processes to each other
-	// broken is the error of a tick that the host collected by itself, and whose records are lost. It
-	// answers later requests.
+	// broken is the error of a tick that the host collected by itself, and whose records are lost.
+	// It answers later requests.
 	broken error
 
 	mu    sync.Mutex
@@ -98,7 +98,9 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 	var over bool          // that reply is the last, and ends this life with last
 	var last error
 	for {
-		due, come, lost := s.due(), requests, broken
+		due := s.due()
+		come := requests
+		lost := broken
 		if written != nil {
 			come = nil
 		}
@@ -192,7 +194,12 @@ func (s *hosted) leave(ctx context.Context) {
 }
 
 // each sends a request to every process at the same time.
-func (s *hosted) each(ctx context.Context, patience time.Duration, of func(*link) request, take func(*link, reply)) error {
+func (s *hosted) each(
+	ctx context.Context,
+	patience time.Duration,
+	of func(*link) request,
+	take func(*link, reply),
+) error {
 	return s.driver.all(func(l *link) error {
 		p, err := l.call(ctx, of(l), patience)
 		take(l, p)
@@ -247,7 +254,9 @@ func (s *hosted) do(ctx context.Context, r request, p *reply) (err error) {
 		p.Parts, err = s.stop(ctx, r)
 	case r.Users != nil, r.Storm != nil:
 		var mu sync.Mutex
-		err = s.each(ctx, DefaultPatience, func(*link) request { return r }, func(_ *link, q reply) {
+		err = s.each(ctx, DefaultPatience, func(*link) request {
+			return r
+		}, func(_ *link, q reply) {
 			mu.Lock()
 			defer mu.Unlock()
 			p.Affected += q.Affected
@@ -278,8 +287,13 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 		h.Hosts > plan.MostAgents:
 		return errors.New("start: want the processes of this host, and the number of hosts")
 	case st.Agents != h.Hosts*h.Processes || st.Agent < 0 || st.Agent >= h.Hosts:
-		return fmt.Errorf("start: host %d of %d with %d of %d processes", st.Agent, h.Hosts, h.Processes,
-			st.Agents)
+		return fmt.Errorf(
+			"start: host %d of %d with %d of %d processes",
+			st.Agent,
+			h.Hosts,
+			h.Processes,
+			st.Agents,
+		)
 	case len(h.Settings) != h.Processes:
 		return fmt.Errorf("start: settings of %d processes, want %d", len(h.Settings), h.Processes)
 	case h.Tick < 0 || h.Leave < 0 || h.Over < 0:
@@ -292,14 +306,22 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 		return err
 	}
 	s.start, s.end = h, end
-	s.driver = newDriver(Config{Links: links, Patience: DefaultPatience, OnError: func(_, _ int, err error) {
-		s.mu.Lock()
-		s.panic = panicOf(err)
-		s.mu.Unlock()
-	}})
+	s.driver = newDriver(Config{
+		Links:    links,
+		Patience: DefaultPatience,
+		OnError: func(_, _ int, err error) {
+			s.mu.Lock()
+			s.panic = panicOf(err)
+			s.mu.Unlock()
+		},
+	})
 	err = s.each(ctx, startPatience, func(l *link) request {
-		return request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0),
-			Settings: h.Settings[l.n]}}
+		return request{Start: &Start{
+			Agent:    st.Agent + l.n*h.Hosts,
+			Agents:   st.Agents,
+			Epoch:    s.epoch.Round(0),
+			Settings: h.Settings[l.n],
+		}}
 	}, func(l *link, q reply) { l.agents[0].pid = q.PID })
 	p.PIDs = s.driver.PIDs()
 	return err
@@ -381,7 +403,9 @@ func (s *hosted) stop(ctx context.Context, r request) (out []part, err error) {
 		out = append(out, k.parts...)
 	}
 	parts := make([]part, len(s.driver.links))
-	err = s.each(ctx, r.Stop.Grace+DefaultPatience, func(*link) request { return r }, func(l *link, p reply) {
+	err = s.each(ctx, r.Stop.Grace+DefaultPatience, func(*link) request {
+		return r
+	}, func(l *link, p reply) {
 		parts[l.n] = part{Process: l.n, Report: p.Report}
 	})
 	s.driver.stopped = true

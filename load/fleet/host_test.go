@@ -113,8 +113,8 @@ type hosts struct {
 	wires    []*cable
 	served   chan error
 	children [][]net.Conn
-	// gain is by how much host 1's processes are ahead of their own host at an instant of the run; nil
-	// for not at all.
+	// gain is by how much host 1's processes are ahead of their own host at an instant of the run;
+	// nil for not at all.
 	gain  func(time.Duration) time.Duration
 	drift float64       // of host 1's clock, which then is 3 s ahead; 0 for a right one
 	way   time.Duration // of each link, in one direction
@@ -155,7 +155,12 @@ func leadHosts(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver
 	t.Helper()
 	cfg := config(time.Now().Add(time.Second))
 	cfg.Patience = 20 * time.Second
-	cfg.Hosts = &Hosts{Processes: processes, Tick: time.Second, Leave: 25 * time.Second, Over: 5 * time.Second}
+	cfg.Hosts = &Hosts{
+		Processes: processes,
+		Tick:      time.Second,
+		Leave:     25 * time.Second,
+		Over:      5 * time.Second,
+	}
 	if h.settings != nil {
 		cfg.Settings = h.settings
 	}
@@ -167,22 +172,25 @@ func leadHosts(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver
 		h.wires = append(h.wires, w)
 		cfg.Links = append(cfg.Links, cableEnd{w, 1})
 		cfg.Hosts.Names = append(cfg.Hosts.Names, fmt.Sprint("host-", k))
-		agent := HostAgent{Silent: w.silent, Launch: func(_ context.Context, n int) (links []io.ReadWriteCloser, end func(), err error) {
-			for range n {
-				here, there := net.Pipe()
-				var link io.ReadWriteCloser = here
-				if k == 1 && h.gain != nil {
-					link = skewed(here, h.gain)
+		agent := HostAgent{
+			Silent: w.silent,
+			Launch: func(_ context.Context, n int) (links []io.ReadWriteCloser, end func(), err error) {
+				for range n {
+					here, there := net.Pipe()
+					var link io.ReadWriteCloser = here
+					if k == 1 && h.gain != nil {
+						link = skewed(here, h.gain)
+					}
+					links, h.children[k] = append(links, link), append(h.children[k], there)
+					go func() { _ = Serve(context.Background(), there, there, b) }()
 				}
-				links, h.children[k] = append(links, link), append(h.children[k], there)
-				go func() { _ = Serve(context.Background(), there, there, b) }()
-			}
-			return links, func() {
-				for _, l := range links {
-					_ = l.Close()
-				}
-			}, nil
-		}}
+				return links, func() {
+					for _, l := range links {
+						_ = l.Close()
+					}
+				}, nil
+			},
+		}
 		if k == 1 && h.drift != 0 {
 			agent = agent.Skewed(3*time.Second, h.drift)
 		}
@@ -228,7 +236,13 @@ type counts struct {
 }
 
 // conductAll ticks as a trial does, calling before in each second.
-func conductAll(t *testing.T, d *RemoteDriver, cfg Config, seconds int, before func(second int)) (got counts) {
+func conductAll(
+	t *testing.T,
+	d *RemoteDriver,
+	cfg Config,
+	seconds int,
+	before func(second int),
+) (got counts) {
 	t.Helper()
 	must(t, d.SetUsers(20, 0))
 	got.Say, got.Delivered = make([]uint64, seconds), make([]uint64, seconds)
@@ -240,8 +254,14 @@ func conductAll(t *testing.T, d *RemoteDriver, cfg Config, seconds int, before f
 			switch w.Name {
 			case "say":
 				got.Say[k] += w.Count()
-				if got.Lags += w.Lag.Count(); w.Lag.Count() > 0 && (w.Lag.Min() != chatterNeeds || w.Lag.Max() != chatterNeeds) {
-					t.Errorf("the agents' operations had lags of %v to %v, want %v", w.Lag.Min(), w.Lag.Max(), chatterNeeds)
+				if got.Lags += w.Lag.Count(); w.Lag.Count() > 0 &&
+					(w.Lag.Min() != chatterNeeds || w.Lag.Max() != chatterNeeds) {
+					t.Errorf(
+						"the agents' operations had lags of %v to %v, want %v",
+						w.Lag.Min(),
+						w.Lag.Max(),
+						chatterNeeds,
+					)
 				}
 			case workload.Delivery:
 				got.Delivered[k] += w.Count()
@@ -292,7 +312,9 @@ func TestHostsAreOneEngine(t *testing.T) {
 				rated := func(_ Start, _ *Agent, c *engine.Config) { c.Ratings = tt.ratings }
 				d, cfg := leadAny(t, h, tt.hosts, tt.processes, build(&channel{}, failing, rated))
 				var failed []string
-				d.cfg.OnError = func(_, user int, err error) { failed = append(failed, fmt.Sprint(user, " ", err)) }
+				d.cfg.OnError = func(_, user int, err error) {
+					failed = append(failed, fmt.Sprint(user, " ", err))
+				}
 				var storm *workload.StormState
 				got := conductAll(t, d, cfg, 20, func(second int) {
 					if second != 10 {
@@ -315,11 +337,16 @@ func TestHostsAreOneEngine(t *testing.T) {
 				if storm.Affected < 9 || done < storm.Affected-1 {
 					t.Errorf("%d of %d were in the storm", done, storm.Affected)
 				}
-				if len(failed) != 1 || failed[0] != fmt.Sprint(failing, " no voice") || got.Tally.Attempts-got.Tally.OK != 1 {
+				if len(failed) != 1 || failed[0] != fmt.Sprint(failing, " no voice") ||
+					got.Tally.Attempts-got.Tally.OK != 1 {
 					t.Errorf("errors: %q, tally %+v", failed, got.Tally)
 				}
-				got.Tally.Attempts, got.Tally.OK, got.Tally.Skipped = 0, 0, nil // some end with the run
-				if n := sum(got.Say); n < 200 || n != got.Lags || int64(n) > got.Ledger.Acked || got.Ledger.Lost != 0 || got.Ledger.Seen < 18*got.Ledger.Acked-20*20 {
+				got.Tally.Attempts = 0
+				got.Tally.OK = 0
+				got.Tally.Skipped = nil // some end with the run
+				if n := sum(got.Say); n < 200 || n != got.Lags || int64(n) > got.Ledger.Acked ||
+					got.Ledger.Lost != 0 ||
+					got.Ledger.Seen < 18*got.Ledger.Acked-20*20 {
 					t.Errorf("%+v", got)
 				}
 				if i == 0 {
@@ -378,8 +405,8 @@ func TestLateReportsAreInTheirSeconds(t *testing.T) {
 	if sum(want.Say) != sum(got.Say) || moved > 20 || want.Ledger != got.Ledger {
 		t.Errorf("with silence %+v\nwithout      %+v", got, want)
 	}
-	// Those between processes come one tick later: whether the last tick's do depends on who is first.
-	// Ten seconds have more than 2,000.
+	// Those between processes come one tick later: whether the last tick's do depends on who is
+	// first. Ten seconds have more than 2,000.
 	if a, b := sum(want.Delivered), sum(got.Delivered); max(a, b)-min(a, b) > 20*20 {
 		t.Errorf("%d deliveries with silence, %d without", b, a)
 	}
@@ -395,7 +422,8 @@ func TestLostHost(t *testing.T) {
 		h.wires[1].sever()
 		d.Tick(2 * time.Second)
 		err := d.Collect(t.Context())
-		if !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "agent 2 of 3 (host-1): no reply within 20s") {
+		if !errors.Is(err, trial.ErrLost) ||
+			!strings.Contains(err.Error(), "agent 2 of 3 (host-1): no reply within 20s") {
 			t.Errorf("%v", err)
 		}
 		if lost := d.Lost(); !reflect.DeepEqual(lost, []string{"host-1"}) {
@@ -427,11 +455,18 @@ func TestLostProcessOfAHost(t *testing.T) {
 		_ = h.children[0][1].Close()
 		time.Sleep(time.Second)
 		err := d.Collect(t.Context())
-		if !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "agent 1 of 2 (host-0): a process of this host is lost") {
+		if !errors.Is(err, trial.ErrLost) ||
+			!strings.Contains(
+				err.Error(),
+				"agent 1 of 2 (host-0): a process of this host is lost",
+			) {
 			t.Errorf("%v", err)
 		}
 		d.Stop(0)
-		if first, second := <-h.served, <-h.served; !errors.Is(errors.Join(first, second), errProcess) {
+		if first, second := <-h.served, <-h.served; !errors.Is(
+			errors.Join(first, second),
+			errProcess,
+		) {
 			t.Errorf("the hosts ended with %v and %v", first, second)
 		}
 	})
@@ -450,7 +485,9 @@ func TestHostWithAnotherClock(t *testing.T) {
 			d, cfg := leadHosts(t, h, 3, 2, talkers())
 			got = conductAll(t, d, cfg, 100, func(int) {})
 			r := d.Readings()[1]
-			if skew && ((r.Ahead-3*time.Second).Abs() > 10*time.Millisecond || r.Drift < 0.95*drift || r.Drift > 1.05*drift) || !skew && r.Ahead != 0 {
+			if skew &&
+				((r.Ahead-3*time.Second).Abs() > 10*time.Millisecond || r.Drift < 0.95*drift || r.Drift > 1.05*drift) ||
+				!skew && r.Ahead != 0 {
 				t.Errorf("the clock is read as %+v", r)
 			}
 			if d.Clocks() > time.Millisecond {
@@ -463,11 +500,26 @@ func TestHostWithAnotherClock(t *testing.T) {
 		return got
 	}
 	want, got := run(false), run(true)
-	// Which deliveries of the last tick are in a window is a matter of who comes first at one instant.
-	more := max(sum(got.Delivered), sum(want.Delivered)) - min(sum(got.Delivered), sum(want.Delivered))
-	if off := (got.P50 - want.P50).Abs(); off > want.P50/20 || more > 100 || got.Ledger != want.Ledger {
-		t.Errorf("p50 of deliveries %v with another clock, %v without; %d and %d deliveries, %+v and %+v", got.P50, want.P50,
-			sum(got.Delivered), sum(want.Delivered), got.Ledger, want.Ledger)
+	// Which deliveries of the last tick are in a window is a matter of who comes first at one
+	// instant.
+	more := max(
+		sum(got.Delivered),
+		sum(want.Delivered),
+	) - min(
+		sum(got.Delivered),
+		sum(want.Delivered),
+	)
+	if off := (got.P50 - want.P50).Abs(); off > want.P50/20 || more > 100 ||
+		got.Ledger != want.Ledger {
+		t.Errorf(
+			"p50 of deliveries %v with another clock, %v without; %d and %d deliveries, %+v and %+v",
+			got.P50,
+			want.P50,
+			sum(got.Delivered),
+			sum(want.Delivered),
+			got.Ledger,
+			want.Ledger,
+		)
 	}
 }
 
@@ -477,15 +529,23 @@ func TestSettingsOfEachProcess(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
 			got := map[string]int{}
-			h := &hosts{settings: func(agent int) (json.RawMessage, error) { return json.Marshal(agent) }}
-			d, _ := leadAny(t, h, tt.hosts, tt.processes, talkers(func(s Start, _ *Agent, _ *engine.Config) {
-				mu.Lock()
-				defer mu.Unlock()
-				got[string(s.Settings)]++
-				if want := fmt.Sprint(s.Agent); string(s.Settings) != want {
-					t.Errorf("agent %s has the settings %s", want, s.Settings)
-				}
-			}))
+			h := &hosts{settings: func(agent int) (json.RawMessage, error) {
+				return json.Marshal(agent)
+			}}
+			d, _ := leadAny(
+				t,
+				h,
+				tt.hosts,
+				tt.processes,
+				talkers(func(s Start, _ *Agent, _ *engine.Config) {
+					mu.Lock()
+					defer mu.Unlock()
+					got[string(s.Settings)]++
+					if want := fmt.Sprint(s.Agent); string(s.Settings) != want {
+						t.Errorf("agent %s has the settings %s", want, s.Settings)
+					}
+				}),
+			)
 			if len(got) != 6 {
 				t.Errorf("%v", got)
 			}

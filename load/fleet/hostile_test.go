@@ -35,9 +35,19 @@ func TestHostileReplyTakesNoMemory(t *testing.T) {
 		"lists of nothing": `{"report":{"deleted":[` + strings.Repeat(`[],`, mostObjects) + `[]]}}`,
 	} {
 		var err error
-		took := allocated(func() { err = newReplyReader(strings.NewReader(line + "\n")).read(new(reply)) })
-		if most := uint64(8*len(line) + 1<<20); err == nil || errors.Is(err, io.EOF) || took > most {
-			t.Errorf("%s, %d bytes: %v; %d bytes allocated, want at most %d", name, len(line), err, took, most)
+		took := allocated(func() {
+			err = newReplyReader(strings.NewReader(line + "\n")).read(new(reply))
+		})
+		if most := uint64(8*len(line) + 1<<20); err == nil || errors.Is(err, io.EOF) ||
+			took > most {
+			t.Errorf(
+				"%s, %d bytes: %v; %d bytes allocated, want at most %d",
+				name,
+				len(line),
+				err,
+				took,
+				most,
+			)
 		}
 	}
 }
@@ -73,9 +83,16 @@ func TestHostileWindowsTakeNoMemory(t *testing.T) {
 // TestForeignTextIsCut reads the texts of an agent: those that people read are short, and few.
 func TestForeignTextIsCut(t *testing.T) {
 	long := foreign(strings.Repeat("x", 1<<20))
-	p := reply{Error: long, Panic: &panicked{Where: long, Value: long, Stack: long}, Report: new(report)}
+	p := reply{
+		Error:  long,
+		Panic:  &panicked{Where: long, Value: long, Stack: long},
+		Report: new(report),
+	}
 	for range 3 * mostErrors {
-		p.Report.Errors = append(p.Report.Errors, userError{Text: long[:5000], Panic: &panicked{Stack: long[:20_000]}})
+		p.Report.Errors = append(p.Report.Errors, userError{
+			Text:  long[:5000],
+			Panic: &panicked{Stack: long[:20_000]},
+		})
 	}
 	var b strings.Builder
 	must(t, (&replyWriter{to: &b}).write(p))

@@ -198,7 +198,12 @@ func (d *RemoteDriver) takeAll(l *link, p reply) error {
 	}
 	for _, x := range parts {
 		if x.Process < 0 || x.Process >= len(l.agents) {
-			return fmt.Errorf("%s sent a report of its process %d of %d", l, x.Process+1, len(l.agents))
+			return fmt.Errorf(
+				"%s sent a report of its process %d of %d",
+				l,
+				x.Process+1,
+				len(l.agents),
+			)
 		}
 		if x.Report != nil {
 			l.mu.Lock()

@@ -31,8 +31,8 @@ type Start struct {
 	Epoch time.Time `json:"epoch"`
 	// Host has the settings of [ServeHost]; nil for [Serve].
 	Host *hostStart `json:"host,omitempty"`
-	// Settings are the program's own, to build the engine from. They hold secrets of the agent's users
-	// alone.
+	// Settings are the program's own, to build the engine from. They hold secrets of the agent's
+	// users alone.
 	Settings json.RawMessage `json:"settings,omitempty"`
 }
 
@@ -187,8 +187,8 @@ type message struct {
 	Unanswered bool          `json:"unanswered,omitempty"`
 	Sent       time.Duration `json:"sent"`
 	Acked      time.Duration `json:"acked"`
-	// From and Within are workload.Message's. In a report 0 is the host that sent it, in a collect the
-	// one that gets it.
+	// From and Within are workload.Message's. In a report 0 is the host that sent it, in a collect
+	// the one that gets it.
 	From   int           `json:"from,omitempty"`
 	Within time.Duration `json:"within,omitempty"`
 }
@@ -203,10 +203,19 @@ func packMessages(list []workload.Message, epoch time.Time) []message {
 }
 
 func (m message) unpack(epoch time.Time) workload.Message {
-	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author,
-		Reader:  m.Reader,
-		Pending: m.Pending, Unanswered: m.Unanswered, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked),
-		From: m.From, Within: m.Within}
+	return workload.Message{
+		ID:         m.ID,
+		Channel:    m.Channel,
+		Root:       m.Root,
+		Author:     m.Author,
+		Reader:     m.Reader,
+		Pending:    m.Pending,
+		Unanswered: m.Unanswered,
+		Sent:       epoch.Add(m.Sent),
+		Acked:      epoch.Add(m.Acked),
+		From:       m.From,
+		Within:     m.Within,
+	}
 }
 
 // shift moves the instants by how much a clock is ahead at each, times sign.

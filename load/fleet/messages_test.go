@@ -20,11 +20,47 @@ import (
 func TestMessages(t *testing.T) {
 	epoch := time.Now()
 	for _, want := range []workload.Message{
-		{ID: "a", Channel: "c", Author: 3, Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second)},
-		{ID: "a", Channel: "c", Root: "r", Author: 3, Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second)},
-		{Channel: "c", Author: 3, Reader: "1", Pending: "u:7", Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second)},
-		{ID: "a", Channel: "c", Author: 3, Pending: "u:7", Unanswered: true, Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second)},
-		{ID: "a", Channel: "c", Author: 3, Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second), From: 2, Within: time.Millisecond},
+		{
+			ID:      "a",
+			Channel: "c",
+			Author:  3,
+			Sent:    epoch.Add(time.Second),
+			Acked:   epoch.Add(2 * time.Second),
+		},
+		{
+			ID:      "a",
+			Channel: "c",
+			Root:    "r",
+			Author:  3,
+			Sent:    epoch.Add(time.Second),
+			Acked:   epoch.Add(2 * time.Second),
+		},
+		{
+			Channel: "c",
+			Author:  3,
+			Reader:  "1",
+			Pending: "u:7",
+			Sent:    epoch.Add(time.Second),
+			Acked:   epoch.Add(2 * time.Second),
+		},
+		{
+			ID:         "a",
+			Channel:    "c",
+			Author:     3,
+			Pending:    "u:7",
+			Unanswered: true,
+			Sent:       epoch.Add(time.Second),
+			Acked:      epoch.Add(2 * time.Second),
+		},
+		{
+			ID:      "a",
+			Channel: "c",
+			Author:  3,
+			Sent:    epoch.Add(time.Second),
+			Acked:   epoch.Add(2 * time.Second),
+			From:    2,
+			Within:  time.Millisecond,
+		},
 	} {
 		b, err := json.Marshal(packMessages([]workload.Message{want}, epoch))
 		must(t, err)
@@ -32,7 +68,8 @@ func TestMessages(t *testing.T) {
 		if err := json.Unmarshal(b, &got); err != nil || len(got) != 1 {
 			t.Fatalf("%s: %v", b, err)
 		}
-		if m := got[0].unpack(epoch); m != want || strings.Contains(string(b), "root") != (want.Root != "") {
+		if m := got[0].unpack(epoch); m != want ||
+			strings.Contains(string(b), "root") != (want.Root != "") {
 			t.Errorf("%s is %+v, want %+v", b, m, want)
 		}
 	}
@@ -77,15 +114,28 @@ func TestReplies(t *testing.T) {
 		must(t, err)
 		return ps
 	}
-	all := windows("post", workload.Delivery, measure.LatePrefix+workload.Delivery, workload.Between)
+	all := windows(
+		"post",
+		workload.Delivery,
+		measure.LatePrefix+workload.Delivery,
+		workload.Between,
+	)
 	if len(all.Windows) == 0 || len(all.Deliveries) <= len(all.Windows) || len(all.Between) == 0 {
-		t.Fatalf("packs of %d, %d and %d bytes", len(all.Windows), len(all.Deliveries), len(all.Between))
+		t.Fatalf(
+			"packs of %d, %d and %d bytes",
+			len(all.Windows),
+			len(all.Deliveries),
+			len(all.Between),
+		)
 	}
 	want := []reply{
 		{PID: 1},
 		{Report: &report{Active: 1, packs: all}},
 		{Error: foreign("a line\nfeed " + strings.Repeat("x", 1000))},
-		{Parts: []part{{Process: 0, Report: &report{packs: windows("a")}}, {Process: 1}, {Process: 2, Report: &report{packs: windows("b")}}}},
+		{Parts: []part{{
+			Process: 0,
+			Report:  &report{packs: windows("a")},
+		}, {Process: 1}, {Process: 2, Report: &report{packs: windows("b")}}}},
 		{Report: &report{}},
 	}
 	var b bytes.Buffer

@@ -16,7 +16,11 @@ import (
 // second ago. None of them has timed out, and those that never got a place are reported.
 func TestArrivalsThatStillWaitAreToldAndNoneTimesOut(t *testing.T) {
 	ofAgents(t, func(t *testing.T, agents int) {
-		s := stalled{patience: 5 * time.Second, service: time.Second / 3, arrivals: &engine.Arrivals{Rate: 200, InFlight: 50, Queue: 10000}}
+		s := stalled{
+			patience: 5 * time.Second,
+			service:  time.Second / 3,
+			arrivals: &engine.Arrivals{Rate: 200, InFlight: 50, Queue: 10000},
+		}
 		r, out := measured(t, s, agents, nil)
 		w, ph := ask(t, r)
 		if n := w.Classes[measure.Timeout]; n != 0 {
@@ -24,13 +28,17 @@ func TestArrivalsThatStillWaitAreToldAndNoneTimesOut(t *testing.T) {
 		}
 		m, err := r.Merged(ph.From, ph.To)
 		must(t, err)
-		// 25 s of arrivals are 5,000; served until the drain ends 6 s after the phase are 150 a second.
+		// 25 s of arrivals are 5,000; served until the drain ends 6 s after the phase are 150 a
+		// second.
 		want := 5000 - 150*31
 		queued := m[workload.Arrival]
-		if queued == nil || queued.Response.Count() < uint64(want-100) || queued.Response.Count() > uint64(want+50) || queued.Response.Min() < 6*time.Second {
+		if queued == nil || queued.Response.Count() < uint64(want-100) ||
+			queued.Response.Count() > uint64(want+50) ||
+			queued.Response.Min() < 6*time.Second {
 			t.Fatalf("%+v still waited; want about %d, all older than the drain", queued, want)
 		}
-		if p := ph.Schedule; p == nil || !p.Marked() || uint64(p.Intended)-p.Achieved-queued.Response.Count() > 1 {
+		if p := ph.Schedule; p == nil || !p.Marked() ||
+			uint64(p.Intended)-p.Achieved-queued.Response.Count() > 1 {
 			t.Errorf("schedule %+v with %d that nobody began", p, queued.Response.Count())
 		}
 		if n := gates(out); n["omission"] != 1 || n["drain"] != 1 {
@@ -43,7 +51,12 @@ func TestArrivalsThatStillWaitAreToldAndNoneTimesOut(t *testing.T) {
 // the phase counts the statuses of those failures, too, and each operation once.
 func TestStatusesOfDrainedFailuresAreOfThePhase(t *testing.T) {
 	ofAgents(t, func(t *testing.T, agents int) {
-		r, _ := measured(t, stalled{from: 18 * time.Second, to: 20500 * time.Millisecond, patience: 5 * time.Second, refuses: true}, agents, nil)
+		r, _ := measured(t, stalled{
+			from:     18 * time.Second,
+			to:       20500 * time.Millisecond,
+			patience: 5 * time.Second,
+			refuses:  true,
+		}, agents, nil)
 		w, ph := ask(t, r)
 		m, err := r.Merged(ph.From, ph.To)
 		must(t, err)
@@ -79,7 +92,12 @@ func TestUsersWithoutPausesHaveNoScheduleToMiss(t *testing.T) {
 func TestCutOffRunCountsEachOperationOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun atomic.Int64
-		r, _ := measured(t, stalled{from: 2 * time.Second, to: 6400 * time.Millisecond, patience: time.Hour, begun: &begun}, 0, cutOff(10400*time.Millisecond))
+		r, _ := measured(t, stalled{
+			from:     2 * time.Second,
+			to:       6400 * time.Millisecond,
+			patience: time.Hour,
+			begun:    &begun,
+		}, 0, cutOff(10400*time.Millisecond))
 		m, err := r.Merged(0, time.Minute)
 		must(t, err)
 		if n := m["ask"].Response.Count(); n != uint64(begun.Load()) {

@@ -39,11 +39,15 @@ func TestAPanicOfAnAgentsUserReachesTheCoordinator(t *testing.T) {
 	var c told
 	cfg := config(time.Now())
 	cfg.OnError = c.hear
-	served, _ := links(1, &cfg, agentOf(&chatter{mute: true}, func(_ Start, _ *Agent, c *engine.Config) {
-		for range 2 * mostErrors {
-			c.OnError(-1, errors.New("a small thing"))
-		}
-	}))
+	served, _ := links(
+		1,
+		&cfg,
+		agentOf(&chatter{mute: true}, func(_ Start, _ *Agent, c *engine.Config) {
+			for range 2 * mostErrors {
+				c.OnError(-1, errors.New("a small thing"))
+			}
+		}),
+	)
 	d, err := New(t.Context(), cfg)
 	must(t, err)
 	must(t, d.SetUsers(3, 0))
@@ -51,7 +55,9 @@ func TestAPanicOfAnAgentsUserReachesTheCoordinator(t *testing.T) {
 		must(t, d.Collect(t.Context()))
 	}
 	d.Stop(0)
-	if len(c.list) != 3 || c.list[0].Value != "no voice at all" || !strings.Contains(c.list[0].Stack, "chatterActor") || c.user[0] < 0 {
+	if len(c.list) != 3 || c.list[0].Value != "no voice at all" ||
+		!strings.Contains(c.list[0].Stack, "chatterActor") ||
+		c.user[0] < 0 {
 		t.Errorf("told %v of users %v", c.list, c.user)
 	}
 	if _, _, failed := d.Users(); failed != 3 {
@@ -67,7 +73,13 @@ func TestARequestThatPanicsIsAnswered(t *testing.T) {
 	var c told
 	cfg := config(time.Now())
 	cfg.OnError = c.hear
-	served, _ := links(1, &cfg, func(context.Context, Start, time.Time, func(int, error)) (*Agent, error) { panic("no agent") })
+	served, _ := links(
+		1,
+		&cfg,
+		func(context.Context, Start, time.Time, func(int, error)) (*Agent, error) {
+			panic("no agent")
+		},
+	)
 	if _, err := New(t.Context(), cfg); !says(err, "panic in a request: no agent") {
 		t.Errorf("a fleet without an agent: %v", err)
 	}

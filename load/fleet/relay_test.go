@@ -71,7 +71,8 @@ func (a *speaker) Act(ctx context.Context) error {
 	if time.Now().After(a.room.until) {
 		return nil
 	}
-	if a.acts++; a.acts == 5 && a.u.ID%7 == 3 { // its connection breaks, just after what was due is judged
+	// its connection breaks, just after what was due is judged
+	if a.acts++; a.acts == 5 && a.u.ID%7 == 3 {
 		next := time.Since(a.room.epoch).Truncate(time.Second) + time.Second + 5*time.Millisecond
 		if err := workload.SleepUntil(ctx, a.room.epoch.Add(next)); err != nil {
 			return err
@@ -88,7 +89,13 @@ func (a *speaker) Act(ctx context.Context) error {
 	l, sent := a.env.Ledger, time.Now()
 	own := fmt.Sprintf("u%d:%d", a.u.ID, a.acts)
 	l.Sending("c", own, a.u.ID)
-	m := workload.Message{ID: fmt.Sprintf("m%d-%d", a.u.ID, a.acts), Channel: "c", Author: a.u.ID, Pending: own, Sent: sent}
+	m := workload.Message{
+		ID:      fmt.Sprintf("m%d-%d", a.u.ID, a.acts),
+		Channel: "c",
+		Author:  a.u.ID,
+		Pending: own,
+		Sent:    sent,
+	}
 	fate := chance(a.u.ID, a.acts, 1<<20)
 	if fate >= 30 {
 		a.room.say(a.u.ID, a.acts, m.ID, own)
@@ -175,7 +182,10 @@ func converse(t *testing.T, n, processes int) (got workload.LedgerCount, deliver
 func TestCountsOfAFleet(t *testing.T) {
 	one, _ := converse(t, 0, 1)
 	want, deliveries := converse(t, 0, 4)
-	if want.Acked < 300 || want.Lost < 50 || want.Late < 50 || want.Duplicated < 50 || want.Misordered < 50 || want.Unanswered < 5 || want.Foreign < 5 {
+	if want.Acked < 300 || want.Lost < 50 || want.Late < 50 || want.Duplicated < 50 ||
+		want.Misordered < 50 ||
+		want.Unanswered < 5 ||
+		want.Foreign < 5 {
 		t.Errorf("not everything happened: %+v", want)
 	}
 	// One process does not see some messages out of order, behind those that have no answer.
@@ -219,7 +229,13 @@ func stub(there net.Conn, channels []string, heard func(m message)) {
 				heard(m)
 			}
 			for _, c := range channels {
-				p.Report.Acked = append(p.Report.Acked, message{ID: fmt.Sprintf("%026d", tick), Channel: c, Author: 1, Sent: r.Collect.At, Acked: r.Collect.At})
+				p.Report.Acked = append(p.Report.Acked, message{
+					ID:      fmt.Sprintf("%026d", tick),
+					Channel: c,
+					Author:  1,
+					Sent:    r.Collect.At,
+					Acked:   r.Collect.At,
+				})
 			}
 		}
 		if out.write(p) != nil || r.Stop != nil {
@@ -239,7 +255,8 @@ func TestBytesOfManyAgents(t *testing.T) {
 			for k := range agents {
 				here, there := net.Pipe()
 				cfg.Links = append(cfg.Links, counting{here, &down})
-				channel := fmt.Sprintf("%026d", k/each) // each one has so many agents with users in it
+				// each one has so many agents with users in it
+				channel := fmt.Sprintf("%026d", k/each)
 				go stub(there, []string{channel}, func(m message) {
 					if m.Channel != channel {
 						misled.Add(1)
@@ -264,7 +281,8 @@ func TestBytesOfManyAgents(t *testing.T) {
 	}
 	few, many := run(2*each), run(50*each)
 	t.Logf("%d bytes to each of %d agents, %d to each of %d", few, 2*each, many, 50*each)
-	if many > few+few/10 || many < (ticks-1)*(each-1)*perMessage || many > ticks*((each-1)*(perMessage+20)+80) {
+	if many > few+few/10 || many < (ticks-1)*(each-1)*perMessage ||
+		many > ticks*((each-1)*(perMessage+20)+80) {
 		t.Errorf("%d bytes to an agent, %d to one of few", many, few)
 	}
 }

@@ -27,7 +27,8 @@ const (
 // sizes are in the line, and their bytes behind it: a report is mostly windows, and they are merged
 // as they come.
 type packs struct {
-	// Sizes are the sizes of the packs in their order, in bytes; they are set when a reply is written.
+	// Sizes are the sizes of the packs in their order, in bytes; they are set when a reply is
+	// written.
 	Sizes [3]int `json:"packs,omitzero"`
 	// Windows are all windows but those below.
 	Windows pack `json:"-"`
@@ -137,7 +138,10 @@ func (r *replyReader) read(p *reply) error {
 		report.Errors = report.Errors[:min(len(report.Errors), 2*mostErrors)]
 		for _, n := range report.Sizes {
 			if n < 0 || n > mostPacks-size {
-				return fmt.Errorf("a reply with windows of more than %d bytes, or fewer than none", mostPacks)
+				return fmt.Errorf(
+					"a reply with windows of more than %d bytes, or fewer than none",
+					mostPacks,
+				)
 			}
 			size += n
 		}

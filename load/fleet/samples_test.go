@@ -15,7 +15,14 @@ func sampling(n int) *RemoteDriver {
 	d := new(RemoteDriver)
 	for k := range n {
 		a := &agent{n: k}
-		a.took(&report{Lag: time.Duration(k%20) * time.Millisecond, Samples: []series.Sample{{Name: "x", Labels: []series.Label{{Name: "a", Value: "b"}}, Value: float64(k)}, {Name: "files_limit", Value: float64(k)}}}, time.Now())
+		a.took(&report{
+			Lag: time.Duration(k%20) * time.Millisecond,
+			Samples: []series.Sample{{
+				Name:   "x",
+				Labels: []series.Label{{Name: "a", Value: "b"}},
+				Value:  float64(k),
+			}, {Name: "files_limit", Value: float64(k)}},
+		}, time.Now())
 		d.agents = append(d.agents, a)
 	}
 	return d
@@ -31,7 +38,8 @@ func keys(list []series.Sample) (out []string) {
 // Of more than sixteen agents the worst, the sum and the sixteen that were latest have series.
 func TestSamplesOfManyAgents(t *testing.T) {
 	few, err := sampling(MostLabeled).Sample(t.Context(), time.Now())
-	if err != nil || len(few) != 2*MostLabeled || strings.Contains(strings.Join(keys(few), "\n"), "worst") {
+	if err != nil || len(few) != 2*MostLabeled ||
+		strings.Contains(strings.Join(keys(few), "\n"), "worst") {
 		t.Errorf("%v\n%v", err, keys(few))
 	}
 	d := sampling(100)
@@ -46,8 +54,8 @@ func TestSamplesOfManyAgents(t *testing.T) {
 			t.Errorf("no %s in %q", want, list)
 		}
 	}
-	// An agent without a sample of a series, or without any: nothing is said of all, and what is known
-	// is there.
+	// An agent without a sample of a series, or without any: nothing is said of all, and what is
+	// known is there.
 	d.agents[3].samples = d.agents[3].samples[1:]
 	if got, err = d.Sample(t.Context(), time.Now()); err != nil || len(got) != 2*MostLabeled+2 {
 		t.Errorf("%v, %q", err, keys(got))
@@ -56,11 +64,16 @@ func TestSamplesOfManyAgents(t *testing.T) {
 		a.sampled = time.Now().Add(-time.Minute)
 	}
 	got, err = d.Sample(t.Context(), time.Now())
-	if !says(err, "agent 0 has sent no samples") || !strings.Contains(err.Error(), "and 34 further agents") || strings.Contains(strings.Join(keys(got), "\n"), "sum") {
+	if !says(err, "agent 0 has sent no samples") ||
+		!strings.Contains(err.Error(), "and 34 further agents") ||
+		strings.Contains(strings.Join(keys(got), "\n"), "sum") {
 		t.Errorf("%v, %q", err, keys(got))
 	}
 	d.cfg.Hosts, d.cfg.Patience = new(Hosts), 20*time.Second // whose samples may come so late
-	if _, err := d.Sample(t.Context(), time.Now()); !says(err, "agent 0 has sent no samples for more than 20s") {
+	if _, err := d.Sample(t.Context(), time.Now()); !says(
+		err,
+		"agent 0 has sent no samples for more than 20s",
+	) {
 		t.Errorf("of other hosts: %v", err)
 	}
 	if v, _, ok := d.Sampled(77, "files_limit"); !ok || v != 77 {

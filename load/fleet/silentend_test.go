@@ -19,15 +19,22 @@ func silentEnd(t *testing.T, silent bool) (w *measure.Window, ph record.Phase) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stalled{patience: 5 * time.Second, service: 400 * time.Millisecond}
 		h := new(hosts)
-		d, conf := leadHosts(t, h, 2, 1, agentOf(&s, func(_ Start, _ *Agent, c *engine.Config) { c.Env.Seed = 3 }))
+		d, conf := leadHosts(t, h, 2, 1, agentOf(&s, func(_ Start, _ *Agent, c *engine.Config) {
+			c.Env.Seed = 3
+		}))
 		if silent {
 			time.AfterFunc(time.Until(conf.Epoch)+22500*time.Millisecond, func() {
 				h.wires[1].sever()
 				time.AfterFunc(8*time.Second, h.wires[1].mend)
 			})
 		}
-		r, _ := carryOut(t, trial.Config{Window: 6 * time.Second, Timeout: 5 * time.Second, Clock: clock.New(conf.Epoch),
-			Registry: conf.Registry, Driver: d})
+		r, _ := carryOut(t, trial.Config{
+			Window:   6 * time.Second,
+			Timeout:  5 * time.Second,
+			Clock:    clock.New(conf.Epoch),
+			Registry: conf.Registry,
+			Driver:   d,
+		})
 		w, ph = ask(t, r)
 		for range 2 {
 			<-h.served
@@ -41,7 +48,14 @@ func silentEnd(t *testing.T, silent bool) (w *measure.Window, ph record.Phase) {
 func TestAPhaseThatEndsInASilence(t *testing.T) {
 	want, with := silentEnd(t, false)
 	got, without := silentEnd(t, true)
-	if a, b := with.Tail.Of(nil), without.Tail.Of(nil); want.Count() != got.Count() || a != b || want.Response.Max() != got.Response.Max() {
-		t.Errorf("with silence %d operations and the tail %+v, without %d and %+v", got.Count(), b, want.Count(), a)
+	if a, b := with.Tail.Of(nil), without.Tail.Of(nil); want.Count() != got.Count() || a != b ||
+		want.Response.Max() != got.Response.Max() {
+		t.Errorf(
+			"with silence %d operations and the tail %+v, without %d and %+v",
+			got.Count(),
+			b,
+			want.Count(),
+			a,
+		)
 	}
 }

@@ -18,7 +18,8 @@ type AgentState struct {
 // States returns the agents as of the last Collect. It does not wait for one that is asked at
 // present.
 func (d *RemoteDriver) States() []AgentState {
-	ended := d.stopAt.Load() != nil // without the driver's lock, under which slow agents are awaited
+	// without the driver's lock, under which slow agents are awaited
+	ended := d.stopAt.Load() != nil
 	out := make([]AgentState, 0, len(d.links))
 	for _, l := range d.links {
 		st := AgentState{Name: l.String(), Ended: ended}

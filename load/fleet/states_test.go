@@ -17,7 +17,10 @@ func TestStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, _, _, agents := lead(t, 2, talkers(func(s Start, a *Agent, _ *engine.Config) {
 			a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
-				return []series.Sample{{Name: "plimsoll_generator_cpu_ratio", Value: 0.25 * float64(1+s.Agent)}, {Name: "other", Value: 7}}, nil
+				return []series.Sample{{
+					Name:  "plimsoll_generator_cpu_ratio",
+					Value: 0.25 * float64(1+s.Agent),
+				}, {Name: "other", Value: 7}}, nil
 			}
 		}))
 		defer d.Stop(0)
@@ -28,7 +31,9 @@ func TestStates(t *testing.T) {
 		}
 		got := d.States()
 		for i, st := range got {
-			if st.Lost || st.Ended || st.Heard != 0 || st.Users != 10 || math.Abs(st.CPU-0.25*float64(1+i)) > 1e-9 || st.Lag <= 0 {
+			if st.Lost || st.Ended || st.Heard != 0 || st.Users != 10 ||
+				math.Abs(st.CPU-0.25*float64(1+i)) > 1e-9 ||
+				st.Lag <= 0 {
 				t.Errorf("agent %d: %+v", i, st)
 			}
 		}
@@ -37,7 +42,8 @@ func TestStates(t *testing.T) {
 		if err := d.Collect(t.Context()); err == nil {
 			t.Error("an agent is gone, and nothing was said")
 		}
-		if got = d.States(); got[0].Lost || !got[1].Lost || got[1].Users != 0 || got[1].CPU != 0 || got[1].Heard != time.Second {
+		if got = d.States(); got[0].Lost || !got[1].Lost || got[1].Users != 0 || got[1].CPU != 0 ||
+			got[1].Heard != time.Second {
 			t.Errorf("%+v", got)
 		}
 		time.Sleep(d.staleAfter() + time.Second)
@@ -68,7 +74,9 @@ func TestWhoOwesAnAnswer(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- d.Collect(t.Context()) }()
 		time.Sleep(4 * time.Second)
-		if got := d.States(); got[0].Owes != 0 || got[0].Heard != 4*time.Second || got[1].Owes != 4*time.Second || got[1].Heard != 5*time.Second {
+		if got := d.States(); got[0].Owes != 0 || got[0].Heard != 4*time.Second ||
+			got[1].Owes != 4*time.Second ||
+			got[1].Heard != 5*time.Second {
 			t.Errorf("after four seconds without an answer: %+v", got)
 		}
 		if err := <-done; err == nil {

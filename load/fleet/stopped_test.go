@@ -50,7 +50,11 @@ type stored struct {
 
 func read(t *testing.T, r *record.Run, out trial.Outcome) stored {
 	t.Helper()
-	s := stored{Phases: out.Phases, Gates: []string{fmt.Sprint(out.Validity.Valid)}, Seconds: map[int]map[string][2]int64{}}
+	s := stored{
+		Phases:  out.Phases,
+		Gates:   []string{fmt.Sprint(out.Validity.Valid)},
+		Seconds: map[int]map[string][2]int64{},
+	}
 	for _, f := range out.Validity.Findings {
 		s.Gates = append(s.Gates, fmt.Sprint(f.Level, " ", f.Gate))
 	}
@@ -81,10 +85,27 @@ func TestTrialThroughStops(t *testing.T) {
 		server  stalled
 		timeout time.Duration
 	}{
-		{"a server that answers", stalled{from: time.Hour, to: time.Hour, service: 12 * time.Millisecond, patience: time.Second}, 5 * time.Second},
-		{"a stall that ends in the drain", stalled{from: 16900 * time.Millisecond, to: 21930 * time.Millisecond, patience: 5 * time.Second}, 5 * time.Second},
-		{"timeouts in the drain", stalled{from: 16900 * time.Millisecond, to: time.Hour, patience: 5 * time.Second}, 5 * time.Second},
-		{"no drain", stalled{from: 16900 * time.Millisecond, to: time.Hour, patience: time.Hour}, 0},
+		{"a server that answers", stalled{
+			from:     time.Hour,
+			to:       time.Hour,
+			service:  12 * time.Millisecond,
+			patience: time.Second,
+		}, 5 * time.Second},
+		{"a stall that ends in the drain", stalled{
+			from:     16900 * time.Millisecond,
+			to:       21930 * time.Millisecond,
+			patience: 5 * time.Second,
+		}, 5 * time.Second},
+		{"timeouts in the drain", stalled{
+			from:     16900 * time.Millisecond,
+			to:       time.Hour,
+			patience: 5 * time.Second,
+		}, 5 * time.Second},
+		{"no drain", stalled{
+			from:     16900 * time.Millisecond,
+			to:       time.Hour,
+			patience: time.Hour,
+		}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run := func(length time.Duration) (s stored) {
@@ -94,7 +115,9 @@ func TestTrialThroughStops(t *testing.T) {
 						server.clock = clock.NewStopped(time.Now())
 						defer turns(server.clock, length)()
 					}
-					r, out := measured(t, server, 0, func(c *trial.Config) { c.Timeout = tt.timeout })
+					r, out := measured(t, server, 0, func(c *trial.Config) {
+						c.Timeout = tt.timeout
+					})
 					s = read(t, r, out)
 				})
 				return s

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// batchSize is the number of ops that are recorded under one lock, whose cost is more than that of recording one
-// of them.
+// batchSize is the number of ops that are recorded under one lock, whose cost is more than that of
+// recording one of them.
 const batchSize = 32
 
-// A Batch records ops for one goroutine and hands them to the registry in groups, because the lock is the dearest
-// part of recording one. Its owner calls Flush or Close before it rests: an op is in no cut until then. A Batch takes
-// 1.8 KiB; those that were closed are used again, so that owners who mostly rest share a few, which stay in the
-// processor's caches. It is not safe for concurrent use.
+// A Batch records ops for one goroutine and hands them to the registry in groups, because the lock
+// is the dearest part of recording one. Its owner calls Flush or Close before it rests: an op is in
+// no cut until then. A Batch takes 1.8 KiB; those that were closed are used again, so that owners
+// who mostly rest share a few, which stay in the processor's caches. It is not safe for concurrent
+// use.
 type Batch struct {
 	shard   *shard
 	n       int
@@ -29,8 +30,15 @@ type entry struct {
 }
 
 func (e *entry) set(n Name, op *Op) {
-	e.due, e.lag, e.wait, e.service = int64(op.Due), int64(op.Due-op.Intended), int64(op.Sent-op.Due), int64(op.Done-op.Sent)
-	e.bytes, e.name, e.class, e.scheduled, e.lagOnly = op.Bytes, n, op.Class, op.Scheduled, false
+	e.due = int64(op.Due)
+	e.lag = int64(op.Due - op.Intended)
+	e.wait = int64(op.Sent - op.Due)
+	e.service = int64(op.Done - op.Sent)
+	e.bytes = op.Bytes
+	e.name = n
+	e.class = op.Class
+	e.scheduled = op.Scheduled
+	e.lagOnly = false
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}

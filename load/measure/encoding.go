@@ -11,9 +11,9 @@ import (
 // ErrHistogram reports bytes that are not a histogram.
 var ErrHistogram = errors.New("bad histogram encoding")
 
-// AppendBinary appends h's encoding to b: uvarints n, and when n > 0: sum, min, max, over, under, first bucket,
-// then for each run of buckets up to the last touched one: uvarint(count), where a zero count is followed by
-// uvarint(further zeros). The format is documented in docs/format/run.md.
+// AppendBinary appends h's encoding to b: uvarints n, and when n > 0: sum, min, max, over, under,
+// first bucket, then for each run of buckets up to the last touched one: uvarint(count), where a
+// zero count is followed by uvarint(further zeros). The format is documented in docs/format/run.md.
 func (h *Histogram) AppendBinary(b []byte) []byte {
 	if h == nil || h.n == 0 {
 		return append(b, 0)
@@ -42,8 +42,9 @@ func (h *Histogram) AppendBinary(b []byte) []byte {
 	return b
 }
 
-// Decode reads one histogram from the front of b into h, whose values it drops and whose memory it reuses, and returns
-// the rest. It checks that the counts add up; errors wrap [ErrHistogram], and after one h is empty.
+// Decode reads one histogram from the front of b into h, whose values it drops and whose memory it
+// reuses, and returns the rest. It checks that the counts add up; errors wrap [ErrHistogram], and
+// after one h is empty.
 func (h *Histogram) Decode(b []byte) ([]byte, error) {
 	h.Reset()
 	rest, err := h.mergeBinary(b)
@@ -54,8 +55,8 @@ func (h *Histogram) Decode(b []byte) ([]byte, error) {
 	return rest, err
 }
 
-// mergeBinary is Merge of the histogram at the front of b, whose rest it returns. After an error h is in disorder;
-// scan into nil has the same errors, for callers that may not lose h.
+// mergeBinary is Merge of the histogram at the front of b, whose rest it returns. After an error h
+// is in disorder; scan into nil has the same errors, for callers that may not lose h.
 func (h *Histogram) mergeBinary(b []byte) ([]byte, error) {
 	if len(b) > 0 && b[0] == 0 {
 		return b[1:], nil // empty, and needs no buckets
@@ -68,8 +69,8 @@ func (h *Histogram) mergeBinary(b []byte) ([]byte, error) {
 	return rest, nil
 }
 
-// scan reads the histogram at the front of b and returns the rest. o is without counts; they are added to those of into,
-// unless that is nil. After an error some may have been.
+// scan reads the histogram at the front of b and returns the rest. o is without counts; they are
+// added to those of into, unless that is nil. After an error some may have been.
 func scan(b []byte, into *Histogram) (o Histogram, _ []byte, bad error) {
 	next := func(what string, limit uint64) uint64 {
 		v, k := binary.Uvarint(b)
@@ -145,9 +146,9 @@ func scan(b []byte, into *Histogram) (o Histogram, _ []byte, bad error) {
 	return o, rest, bad
 }
 
-// AppendBinary appends w's encoding to b: uvarint(length of the name), the name, uvarint(number of classes), for each a
-// uvarint, uvarint(bytes), and the encodings of Response, Service, Wait and Lag. The format is documented in
-// docs/format/run.md.
+// AppendBinary appends w's encoding to b: uvarint(length of the name), the name, uvarint(number of
+// classes), for each a uvarint, uvarint(bytes), and the encodings of Response, Service, Wait and
+// Lag. The format is documented in docs/format/run.md.
 func (w *Window) AppendBinary(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(w.Name)))
 	b = append(b, w.Name...)
@@ -167,14 +168,16 @@ func (w *Window) histograms() [4]*Histogram {
 	return [...]*Histogram{w.Response, w.Service, w.Wait, w.Lag}
 }
 
-// Decode reads one window from the front of b into w, whose values it drops and whose memory it reuses, and returns the
-// rest. After an error w's values are not valid.
+// Decode reads one window from the front of b into w, whose values it drops and whose memory it
+// reuses, and returns the rest. After an error w's values are not valid.
 func (w *Window) Decode(b []byte) ([]byte, error) {
 	h, b, err := scanWindow(b)
 	if err != nil {
 		return b, err
 	}
-	w.Name, w.Classes, w.Bytes = string(h.name), h.classes, h.bytes
+	w.Name = string(h.name)
+	w.Classes = h.classes
+	w.Bytes = h.bytes
 	for _, h := range w.histograms() {
 		if b, err = h.Decode(b); err != nil {
 			return b, fmt.Errorf("%s: %w", w.Name, err)
@@ -183,7 +186,8 @@ func (w *Window) Decode(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// windowHead is the part of a window's encoding before its histograms. name is part of the encoding.
+// windowHead is the part of a window's encoding before its histograms. name is part of the
+// encoding.
 type windowHead struct {
 	name    []byte
 	classes [NumClasses]uint64
@@ -229,12 +233,12 @@ func scanWindow(b []byte) (h windowHead, rest []byte, err error) {
 	return h, b, nil
 }
 
-// MaxMerged is the largest number of names that [Registry.MergeBinary] takes in the life of a registry:
-// a window of 20 bytes can take 100 KB.
+// MaxMerged is the largest number of names that [Registry.MergeBinary] takes in the life of a
+// registry: a window of 20 bytes can take 100 KB.
 const MaxMerged = 2000
 
-// checkMerge reports whether b holds the encodings of n windows, one after the other, and nothing else.
-// It returns their names that were not merged before. The caller holds cutMu.
+// checkMerge reports whether b holds the encodings of n windows, one after the other, and nothing
+// else. It returns their names that were not merged before. The caller holds cutMu.
 func (r *Registry) checkMerge(b []byte, n int) (fresh []string, err error) {
 	for range n {
 		h, rest, err := scanWindow(b)
@@ -260,9 +264,9 @@ func (r *Registry) checkMerge(b []byte, n int) (fresh []string, err error) {
 	return fresh, nil
 }
 
-// MergeBinary is [Registry.Merge] of n windows in their encoding, one after the other. All are checked first: after an
-// error nothing was merged. It allocates only for a name that it meets first since the last Cut. More than [MaxMerged]
-// names are an error.
+// MergeBinary is [Registry.Merge] of n windows in their encoding, one after the other. All are
+// checked first: after an error nothing was merged. It allocates only for a name that it meets
+// first since the last Cut. More than [MaxMerged] names are an error.
 func (r *Registry) MergeBinary(b []byte, n int) error {
 	r.cutMu.Lock()
 	defer r.cutMu.Unlock()

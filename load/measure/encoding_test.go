@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// randomWindows are up to n windows of few names, some twice, with values out of range and empty histograms.
+// randomWindows are up to n windows of few names, some twice, with values out of range and empty
+// histograms.
 func randomWindows(rng *rand.Rand, n int) []*Window {
 	var ws []*Window
 	for range rng.IntN(n + 1) {
@@ -20,7 +21,10 @@ func randomWindows(rng *rand.Rand, n int) []*Window {
 		w.Bytes = rng.Int64N(1 << 40)
 		for _, h := range w.histograms() {
 			for range rng.IntN(3) * rng.IntN(60) {
-				h.RecordN(time.Duration(math.Exp(28*rng.Float64()))-5, uint32(rng.IntN(1<<rng.IntN(20))))
+				h.RecordN(
+					time.Duration(math.Exp(28*rng.Float64()))-5,
+					uint32(rng.IntN(1<<rng.IntN(20))),
+				)
 			}
 		}
 		ws = append(ws, w)
@@ -55,7 +59,12 @@ func TestMergeBinaryIsMerge(t *testing.T) {
 	for i := range 100 {
 		want, got := NewRegistry(1), NewRegistry(1)
 		for _, r := range []*Registry{want, got} { // a name that is recorded here too
-			r.Recorder(0).Record(r.Name("op1"), &Op{Due: 1, Sent: 2, Done: time.Duration(i), Scheduled: true})
+			r.Recorder(0).Record(r.Name("op1"), &Op{
+				Due:       1,
+				Sent:      2,
+				Done:      time.Duration(i),
+				Scheduled: true,
+			})
 		}
 		for range 1 + rng.IntN(4) {
 			ws := randomWindows(rng, 5)
@@ -73,8 +82,8 @@ func TestMergeBinaryIsMerge(t *testing.T) {
 	}
 }
 
-// What is cut short, or has a changed byte, is refused and leaves nothing, or is another valid encoding, which is
-// merged as it decodes.
+// What is cut short, or has a changed byte, is refused and leaves nothing, or is another valid
+// encoding, which is merged as it decodes.
 func TestMergeBinaryIsAllOrNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 2))
 	refused := 0

@@ -7,7 +7,8 @@ import (
 	"plimsoll/load/measure"
 )
 
-// An operation is charged by its four instants: the generator's lateness is lag, and no part of the response.
+// An operation is charged by its four instants: the generator's lateness is lag, and no part of the
+// response.
 func ExampleRegistry() {
 	registry := measure.NewRegistry(1)
 	recorder := registry.Recorder(0)
@@ -15,13 +16,21 @@ func ExampleRegistry() {
 	for i := range 100 {
 		service := time.Duration(i+1) * time.Millisecond
 		recorder.Record(post, &measure.Op{
-			Scheduled: true, Due: 5 * time.Millisecond, Sent: 6 * time.Millisecond, Done: 6*time.Millisecond + service,
+			Scheduled: true,
+			Due:       5 * time.Millisecond,
+			Sent:      6 * time.Millisecond,
+			Done:      6*time.Millisecond + service,
 		})
 	}
 	recorder.Error(post, measure.Dial)
 	for _, w := range registry.Cut() {
 		fmt.Println(w.Name, w.Count(), "operations,", w.Errors(), "failed")
-		fmt.Println("response p50", w.Response.Quantile(0.5).Round(time.Millisecond), "p99", w.Response.Quantile(0.99).Round(time.Millisecond))
+		fmt.Println(
+			"response p50",
+			w.Response.Quantile(0.5).Round(time.Millisecond),
+			"p99",
+			w.Response.Quantile(0.99).Round(time.Millisecond),
+		)
 		fmt.Println("service p99", w.Service.Quantile(0.99).Round(time.Millisecond), "wait",
 			w.Wait.Max())
 		fmt.Println("lag p99", w.Lag.Quantile(0.99).Round(time.Millisecond))

@@ -13,25 +13,27 @@ const (
 	buckets = (maxBits-subBits)*subs + subs
 )
 
-// MaxValue is the largest duration that a Histogram resolves (about 274.9 s). Longer ones are counted in
-// the last bucket and in [Histogram.Over].
+// MaxValue is the largest duration that a Histogram resolves (about 274.9 s). Longer ones are
+// counted in the last bucket and in [Histogram.Over].
 const MaxValue = time.Duration(1<<maxBits - 1)
 
 // A Histogram is a distribution of durations from 0 to [MaxValue] with a relative step of 1/128.
-// The zero value is empty and ready to use. It has room for the powers of two between its smallest and its largest value,
-// 512 bytes each: most histograms are of ops that take about as long as each other, and there are many of them.
-// It is not safe for concurrent use.
+// The zero value is empty and ready to use. It has room for the powers of two between its smallest
+// and its largest value, 512 bytes each: most histograms are of ops that take about as long as each
+// other, and there are many of them. It is not safe for concurrent use.
 type Histogram struct {
-	counts   []uint32 // of the buckets from first on; 0 outside of min and max
-	first    int      // a multiple of subs
-	n        uint64
-	sum      int64 // nanoseconds
-	min, max int64 // nanoseconds; exact; valid when n > 0. Their buckets are the first and the last in use.
+	counts []uint32 // of the buckets from first on; 0 outside of min and max
+	first  int      // a multiple of subs
+	n      uint64
+	sum    int64 // nanoseconds
+	// nanoseconds; exact; valid when n > 0. Their buckets are the first and the last in use.
+	min, max int64
 	over     uint64
 	under    uint64
 }
 
-// bucketOf returns the bucket of v. A negative v gives a number far above the last bucket, as one above MaxValue does.
+// bucketOf returns the bucket of v. A negative v gives a number far above the last bucket, as one
+// above MaxValue does.
 func bucketOf(v int64) int {
 	e := bits.Len64(uint64(v)|(2*subs-1)) - subBits - 1
 	return e<<subBits + int(uint64(v)>>uint(e))
@@ -47,8 +49,8 @@ func bucketMid(i int) float64 {
 	return float64(low) + float64(int64(1)<<e-1)/2
 }
 
-// Record adds one duration. A negative one counts as 0, and its encoding says so; one above [MaxValue] counts
-// as MaxValue and in [Histogram.Over]: nothing is clamped silently.
+// Record adds one duration. A negative one counts as 0, and its encoding says so; one above
+// [MaxValue] counts as MaxValue and in [Histogram.Over]: nothing is clamped silently.
 func (h *Histogram) Record(d time.Duration) { h.RecordN(d, 1) }
 
 // RecordN adds the same duration n times: the same as n calls of Record.
@@ -75,8 +77,8 @@ func (h *Histogram) RecordN(d time.Duration, n uint32) {
 	h.min, h.max = min(h.min, v), max(h.max, v)
 }
 
-// cover makes room for the buckets from lo to hi. It allocates when one lies in a power of two beyond those so far, at
-// most 32 times in the life of h.
+// cover makes room for the buckets from lo to hi. It allocates when one lies in a power of two
+// beyond those so far, at most 32 times in the life of h.
 func (h *Histogram) cover(lo, hi int) {
 	if lo >= h.first && hi < h.first+len(h.counts) {
 		return
@@ -96,8 +98,8 @@ func (h *Histogram) widen(lo, hi int) {
 	h.counts, h.first = counts, lo
 }
 
-// used returns the counts from the smallest to the largest value, and the bucket that the first is of; none of an empty
-// h.
+// used returns the counts from the smallest to the largest value, and the bucket that the first is
+// of; none of an empty h.
 func (h *Histogram) used() (counts []uint32, lo int) {
 	if h.n == 0 {
 		return nil, 0
@@ -166,8 +168,8 @@ func (h *Histogram) Max() time.Duration { return time.Duration(h.max) }
 // Sum returns the exact sum of all (clamped) values.
 func (h *Histogram) Sum() time.Duration { return time.Duration(h.sum) }
 
-// Mean returns the exact arithmetic mean; NaN seconds cannot be a Duration, so an empty h gives 0: check Count
-// first.
+// Mean returns the exact arithmetic mean; NaN seconds cannot be a Duration, so an empty h gives 0:
+// check Count first.
 func (h *Histogram) Mean() time.Duration {
 	if h.Count() == 0 {
 		return 0
@@ -175,8 +177,8 @@ func (h *Histogram) Mean() time.Duration {
 	return time.Duration(math.Round(float64(h.sum) / float64(h.n)))
 }
 
-// Quantile returns the smallest value v such that a share q of all values is <= v, q in [0, 1], within 0.4 %
-// and inside [Min, Max]. An empty h gives 0: check Count first.
+// Quantile returns the smallest value v such that a share q of all values is <= v, q in [0, 1],
+// within 0.4 % and inside [Min, Max]. An empty h gives 0: check Count first.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	if h.Count() == 0 {
 		return 0
@@ -200,8 +202,9 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return h.Max()
 }
 
-// Buckets yields every bucket that holds something, ascending: its middle, and how many values lie in it. Middles
-// ascend strictly. It is an iterator over h, which may not change meanwhile; a nil h has none.
+// Buckets yields every bucket that holds something, ascending: its middle, and how many values lie
+// in it. Middles ascend strictly. It is an iterator over h, which may not change meanwhile; a nil h
+// has none.
 func (h *Histogram) Buckets(yield func(mid time.Duration, n uint32) bool) {
 	if h.Count() == 0 {
 		return

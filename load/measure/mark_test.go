@@ -10,9 +10,17 @@ func TestMarkTellsApartAndLosesNothing(t *testing.T) {
 	r := NewRegistry(2)
 	rec := r.Recorder(1)
 	ask, delivery := rec.Name("ask"), rec.Name("delivery")
-	op := func(due, done time.Duration) *Op { return &Op{Intended: due, Due: due, Sent: due, Done: done} }
+	op := func(due, done time.Duration) *Op {
+		return &Op{
+			Intended: due,
+			Due:      due,
+			Sent:     due,
+			Done:     done,
+		}
+	}
 	batch := rec.Batch()
-	batch.Record(ask, op(time.Second, 2*time.Second)) // ended before the mark, and is handed in after it
+	// ended before the mark, and is handed in after it
+	batch.Record(ask, op(time.Second, 2*time.Second))
 	flight := rec.Flight()
 	flight.Begin(ask, 3*time.Second, 3*time.Second)
 	if n := r.InFlight(); n != 1 {
@@ -45,8 +53,12 @@ func TestMarkTellsApartAndLosesNothing(t *testing.T) {
 		}
 		return m
 	}
-	in, late, open, after := count(p.InTime), count(p.Late), count(p.Open), count(p.After)
-	if in["ask"] != 1 || late["ask"] != 2 || in["delivery"] != 1 || late["delivery"] != 1 || open["ask"] != 1 {
+	in := count(p.InTime)
+	late := count(p.Late)
+	open := count(p.Open)
+	after := count(p.After)
+	if in["ask"] != 1 || late["ask"] != 2 || in["delivery"] != 1 || late["delivery"] != 1 ||
+		open["ask"] != 1 {
 		t.Errorf("in time %v, late %v, open %v", in, late, open)
 	}
 	if after["ask"] != 1 || p.After[0].Response.Max() != 2*time.Second {
@@ -62,7 +74,8 @@ func TestMarkTellsApartAndLosesNothing(t *testing.T) {
 	// An age that has reached the timeout is one.
 	flight.Begin(ask, 3*time.Second, 3*time.Second)
 	r.Censor(8*time.Second, 5*time.Second)
-	if p := Split(r.Cut()); len(p.Late) != 1 || p.Late[0].Classes[Timeout] != 1 || len(p.Open) != 0 {
+	if p := Split(r.Cut()); len(p.Late) != 1 || p.Late[0].Classes[Timeout] != 1 ||
+		len(p.Open) != 0 {
 		t.Errorf("%+v, want a timeout", p)
 	} else if len(p.After) != 1 || p.After[0].Response.Count() != 1 || p.After[0].Response.Max() != 3*time.Second {
 		t.Errorf("after %+v, want the timeout that reaches 3 s beyond the mark, as one that was recorded does", p.After)
@@ -98,7 +111,8 @@ func TestWaitForAPlaceIsNoTimeout(t *testing.T) {
 	}
 	r.Censor(20*time.Second, 5*time.Second)
 	p := Split(r.Cut())
-	if len(p.Late) != 0 || len(p.Open) != 2 || p.Open[0].Response.Max() != 16*time.Second || p.Open[1].Response.Max() != 17*time.Second {
+	if len(p.Late) != 0 || len(p.Open) != 2 || p.Open[0].Response.Max() != 16*time.Second ||
+		p.Open[1].Response.Max() != 17*time.Second {
 		t.Errorf("%d timeouts, open %+v; want none and the ages 16 s and 17 s", len(p.Late), p.Open)
 	}
 }

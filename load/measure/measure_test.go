@@ -83,7 +83,8 @@ func FuzzDecodeHistogram(f *testing.F) {
 			return
 		}
 		out := h.AppendBinary(nil)
-		if _, err := again.Decode(append(out, rest...)); err != nil || again.Count() != h.Count() || again.Sum() != h.Sum() {
+		if _, err := again.Decode(append(out, rest...)); err != nil || again.Count() != h.Count() ||
+			again.Sum() != h.Sum() {
 			t.Fatalf("accepted %x, wrote %x, read back %v", in, out, err)
 		}
 	})
@@ -99,7 +100,11 @@ func TestRecordAllocatesNothing(t *testing.T) {
 		t.Fatalf("%v allocations per op", a)
 	}
 	b := rec.Batch()
-	if a := testing.AllocsPerRun(1000, func() { c := rec.Batch(); c.Record(n, &op); c.Close() }); a != 0 {
+	if a := testing.AllocsPerRun(1000, func() {
+		c := rec.Batch()
+		c.Record(n, &op)
+		c.Close()
+	}); a != 0 {
 		t.Errorf("a batch that is used again makes %.2f allocations, budget 0", a)
 	}
 	if a := testing.AllocsPerRun(1000, func() { b.Record(n, &op); b.Lag(n, 1) }); a != 0 {
@@ -107,7 +112,8 @@ func TestRecordAllocatesNothing(t *testing.T) {
 	}
 }
 
-// For each path of an op, through a batch or not and with a wait or not, the window equals plain histograms.
+// For each path of an op, through a batch or not and with a wait or not, the window equals plain
+// histograms.
 func TestWindowIsWhatPlainHistogramsSay(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	r := NewRegistry(2)
@@ -123,8 +129,15 @@ func TestWindowIsWhatPlainHistogramsSay(t *testing.T) {
 			}
 			want = NewWindow("post")
 		}
-		d := func(limit time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(limit))) }
-		op := Op{Intended: d(time.Second), Scheduled: k%3 == 0, Bytes: int64(k % 7), Class: Class(k % NumClasses)}
+		d := func(limit time.Duration) time.Duration {
+			return time.Duration(rng.Int64N(int64(limit)))
+		}
+		op := Op{
+			Intended:  d(time.Second),
+			Scheduled: k%3 == 0,
+			Bytes:     int64(k % 7),
+			Class:     Class(k % NumClasses),
+		}
 		op.Due = op.Intended + d(time.Millisecond)
 		op.Sent = op.Due
 		if k%5 < 2 {
@@ -214,12 +227,14 @@ func TestCutLosesNothing(t *testing.T) {
 		}
 	}
 	take()
-	if total["post"] != 3*each || total["view"] != 3*each || total["react"] != 2*each || bytes != writers*each {
+	if total["post"] != 3*each || total["view"] != 3*each || total["react"] != 2*each ||
+		bytes != writers*each {
 		t.Fatalf("counted %v, %d bytes", total, bytes)
 	}
 }
 
-// BenchmarkRecord is the figure of the design: one op, clock excluded, as a goroutine that is busy records it.
+// BenchmarkRecord is the figure of the design: one op, clock excluded, as a goroutine that is busy
+// records it.
 func BenchmarkRecord(b *testing.B) {
 	r := NewRegistry(1)
 	rec := r.Recorder(0).Batch()
@@ -232,7 +247,8 @@ func BenchmarkRecord(b *testing.B) {
 	rec.Flush()
 }
 
-// BenchmarkRecordAction is a user who rests after each action: its lag, one op that waited a little, and the flush.
+// BenchmarkRecordAction is a user who rests after each action: its lag, one op that waited a
+// little, and the flush.
 func BenchmarkRecordAction(b *testing.B) {
 	r := NewRegistry(1)
 	rec := r.Recorder(0)
@@ -247,7 +263,8 @@ func BenchmarkRecordAction(b *testing.B) {
 	}
 }
 
-// BenchmarkRecordShared is one op through the lock of the shard, as goroutines record that share a Recorder.
+// BenchmarkRecordShared is one op through the lock of the shard, as goroutines record that share a
+// Recorder.
 func BenchmarkRecordShared(b *testing.B) {
 	r := NewRegistry(1)
 	rec := r.Recorder(0)
@@ -261,9 +278,19 @@ func BenchmarkRecordShared(b *testing.B) {
 
 // Windows of two registries, merged, equal those of one.
 func TestMergedRegistries(t *testing.T) {
-	whole, first, second := NewRegistry(2), NewRegistry(2), NewRegistry(1)
+	whole := NewRegistry(2)
+	first := NewRegistry(2)
+	second := NewRegistry(1)
 	for i := range 1000 {
-		op := &Op{Intended: 0, Due: time.Duration(i), Sent: time.Duration(2 * i), Done: time.Duration(i*i + 2*i), Scheduled: true, Class: Class(i % 3), Bytes: 7}
+		op := &Op{
+			Intended:  0,
+			Due:       time.Duration(i),
+			Sent:      time.Duration(2 * i),
+			Done:      time.Duration(i*i + 2*i),
+			Scheduled: true,
+			Class:     Class(i % 3),
+			Bytes:     7,
+		}
 		name := fmt.Sprint("op", i%4)
 		whole.Recorder(i).Record(whole.Name(name), op)
 		part := []*Registry{first, second}[i%2]

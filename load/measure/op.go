@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Class is the way in which an operation ended. Every op ends in exactly one; [Timeout] wins over the phase
-// in which it happened.
+// Class is the way in which an operation ended. Every op ends in exactly one; [Timeout] wins over
+// the phase in which it happened.
 type Class uint8
 
-// The classes. Dial to WS name the phase that broke; Dropped is an op that was intended and never started.
+// The classes. Dial to WS name the phase that broke; Dropped is an op that was intended and never
+// started.
 const (
 	OK Class = iota
 	Dial
@@ -26,7 +27,20 @@ const (
 	NumClasses = iota
 )
 
-var classNames = [NumClasses]string{"ok", "dial", "tls", "write", "header", "body", "decode", "ws", "timeout", "4xx", "5xx", "dropped"}
+var classNames = [NumClasses]string{
+	"ok",
+	"dial",
+	"tls",
+	"write",
+	"header",
+	"body",
+	"decode",
+	"ws",
+	"timeout",
+	"4xx",
+	"5xx",
+	"dropped",
+}
 
 // String returns the class's name in rules, reports and files.
 func (c Class) String() string {
@@ -46,28 +60,30 @@ func ParseClass(s string) (Class, bool) {
 	return 0, false
 }
 
-// An Op is one finished operation. The instants are offsets from the run's epoch on the monotonic clock and do
-// not decrease: Intended <= Due <= Sent <= Done.
+// An Op is one finished operation. The instants are offsets from the run's epoch on the monotonic
+// clock and do not decrease: Intended <= Due <= Sent <= Done.
 type Op struct {
 	Intended, Due, Sent, Done time.Duration
-	// Scheduled is true if Intended is known: from a schedule, a planned pause, or the arrival of the answer after
-	// which the user could go on. Only such ops carry a lag; those of provisioning and calibration have none.
+	// Scheduled is true if Intended is known: from a schedule, a planned pause, or the arrival of
+	// the answer after which the user could go on. Only such ops carry a lag; those of provisioning
+	// and calibration have none.
 	Scheduled bool
 	Class     Class
 	// Bytes is the size of the received body or message, in bytes.
 	Bytes int64
 }
 
-// Charge sets Due so that the op waited so long for a connection, and puts the instants in order: all else between
-// Intended and Sent is the generator's own, and lag. Intended, Sent and Done are set before.
+// Charge sets Due so that the op waited so long for a connection, and puts the instants in order:
+// all else between Intended and Sent is the generator's own, and lag. Intended, Sent and Done are
+// set before.
 func (o *Op) Charge(wait time.Duration) {
 	o.Sent = max(o.Sent, o.Intended)
 	o.Due = min(max(o.Sent-wait, o.Intended), o.Sent)
 	o.Done = max(o.Done, o.Sent)
 }
 
-// Lag is the lateness of the generator: with its schedule, or between the arrival of one answer and being ready to send
-// the next request.
+// Lag is the lateness of the generator: with its schedule, or between the arrival of one answer and
+// being ready to send the next request.
 func (o *Op) Lag() time.Duration { return o.Due - o.Intended }
 
 // Wait is the time in which the op had no connection.

@@ -13,8 +13,8 @@ import (
 // A Name stands for an op's name inside one [Registry].
 type Name uint16
 
-// A Window is all ops of one name in one interval, as histograms. Response, Service, Wait and Lag are never nil.
-// Wait holds the ops that had to wait at all, Lag all that were [Op.Scheduled].
+// A Window is all ops of one name in one interval, as histograms. Response, Service, Wait and Lag
+// are never nil. Wait holds the ops that had to wait at all, Lag all that were [Op.Scheduled].
 type Window struct {
 	Name                         string
 	Response, Service, Wait, Lag *Histogram
@@ -24,7 +24,13 @@ type Window struct {
 
 // NewWindow returns an empty window.
 func NewWindow(name string) *Window {
-	return &Window{Name: name, Response: new(Histogram), Service: new(Histogram), Wait: new(Histogram), Lag: new(Histogram)}
+	return &Window{
+		Name:     name,
+		Response: new(Histogram),
+		Service:  new(Histogram),
+		Wait:     new(Histogram),
+		Lag:      new(Histogram),
+	}
 }
 
 // Merge adds o to w. The names need not agree; w keeps its own.
@@ -70,8 +76,8 @@ func (w *Window) ByClass() map[string]uint64 {
 	return out
 }
 
-// A Registry collects the ops of a run, in shards so that many goroutines can record without meeting.
-// All methods are safe for concurrent use.
+// A Registry collects the ops of a run, in shards so that many goroutines can record without
+// meeting. All methods are safe for concurrent use.
 type Registry struct {
 	mu      sync.Mutex
 	names   []string
@@ -109,8 +115,8 @@ const (
 // prefixes are the prefixes of the series of each kind.
 var prefixes = [kinds]string{inTime: "", late: LatePrefix, open: OpenPrefix, after: AfterPrefix}
 
-// A cell is a window in the making. An op that waited for nothing has one time for response and service, and is kept
-// once: same belongs to both.
+// A cell is a window in the making. An op that waited for nothing has one time for response and
+// service, and is kept once: same belongs to both.
 type cell struct {
 	same, response, service, wait, lag tally
 	classes                            [NumClasses]uint64
@@ -167,15 +173,20 @@ func (c *cell) reset() {
 
 // NewRegistry returns a registry with n shards (at least 1; GOMAXPROCS is a good n).
 func NewRegistry(n int) *Registry {
-	r := &Registry{byName: map[string]Name{}, merged: map[string]*Window{}, foreign: map[string]bool{}, flights: map[*Flight]struct{}{}}
+	r := &Registry{
+		byName:  map[string]Name{},
+		merged:  map[string]*Window{},
+		foreign: map[string]bool{},
+		flights: map[*Flight]struct{}{},
+	}
 	for range max(n, 1) {
 		r.shards = append(r.shards, new(shard))
 	}
 	return r
 }
 
-// Name returns the handle of an op name, the same one for the same name. It takes a lock: call once, keep
-// it.
+// Name returns the handle of an op name, the same one for the same name. It takes a lock: call
+// once, keep it.
 func (r *Registry) Name(name string) Name {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,8 +204,9 @@ func (r *Registry) Recorder(i int) *Recorder {
 	return &Recorder{reg: r, shard: r.shards[uint(i)%uint(len(r.shards))]}
 }
 
-// A Recorder records ops into one shard of its registry, each under the shard's lock. It is safe for concurrent use and
-// allocates only for a name that was not seen for a while. A goroutine that records often does it through a [Batch].
+// A Recorder records ops into one shard of its registry, each under the shard's lock. It is safe
+// for concurrent use and allocates only for a name that was not seen for a while. A goroutine that
+// records often does it through a [Batch].
 type Recorder struct {
 	reg   *Registry
 	shard *shard
@@ -213,12 +225,12 @@ func (rec *Recorder) Record(n Name, op *Op) {
 	s.mu.Unlock()
 }
 
-// Value counts one value of a distribution that is not an op of the schedule, such as a delivery: it goes
-// into Response and Service alike, class OK.
+// Value counts one value of a distribution that is not an op of the schedule, such as a delivery:
+// it goes into Response and Service alike, class OK.
 func (rec *Recorder) Value(n Name, d time.Duration) { rec.Since(n, math.MaxInt64, d) }
 
-// Since is Value for an event that began at an offset from the epoch and took d: its series is the one of an op that was
-// due then.
+// Since is Value for an event that began at an offset from the epoch and took d: its series is the
+// one of an op that was due then.
 func (rec *Recorder) Since(n Name, began, d time.Duration) {
 	s := rec.shard
 	s.mu.Lock()
@@ -228,11 +240,12 @@ func (rec *Recorder) Since(n Name, began, d time.Duration) {
 	s.mu.Unlock()
 }
 
-// Error counts an op that ended in class c without times (a delivery that never came, an op dropped).
+// Error counts an op that ended in class c without times (a delivery that never came, an op
+// dropped).
 func (rec *Recorder) Error(n Name, c Class) { rec.ErrorOf(n, c, math.MaxInt64) }
 
-// ErrorOf is Error for an op that was due at an offset from the epoch: of the stretch before the last mark if it was
-// due before that.
+// ErrorOf is Error for an op that was due at an offset from the epoch: of the stretch before the
+// last mark if it was due before that.
 func (rec *Recorder) ErrorOf(n Name, c Class, due time.Duration) {
 	s := rec.shard
 	s.mu.Lock()
@@ -279,8 +292,8 @@ func (s *shard) add(e *entry) {
 	s.cell(kind, e.name).add(e)
 }
 
-// Merge adds the windows that another registry has cut to those that the next Cut returns. The windows belong to the
-// registry from then on.
+// Merge adds the windows that another registry has cut to those that the next Cut returns. The
+// windows belong to the registry from then on.
 func (r *Registry) Merge(windows []*Window) {
 	r.cutMu.Lock()
 	defer r.cutMu.Unlock()
@@ -293,9 +306,9 @@ func (r *Registry) Merge(windows []*Window) {
 	}
 }
 
-// Cut returns the records since the previous cut, one window per name that saw anything, ordered by name. The
-// windows belong to the caller. Ops recorded while Cut runs fall into this cut or the next, never both or none;
-// those in a [Batch] fall into the cut after its Flush.
+// Cut returns the records since the previous cut, one window per name that saw anything, ordered by
+// name. The windows belong to the caller. Ops recorded while Cut runs fall into this cut or the
+// next, never both or none; those in a [Batch] fall into the cut after its Flush.
 func (r *Registry) Cut() []*Window {
 	r.cutMu.Lock()
 	defer r.cutMu.Unlock()

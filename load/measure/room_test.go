@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A histogram has room for the powers of two that it needs. Whatever the order of its values, merges, resets and
-// decodings, of broken encodings too, it holds what a list of its values holds.
+// A histogram has room for the powers of two that it needs. Whatever the order of its values,
+// merges, resets and decodings, of broken encodings too, it holds what a list of its values holds.
 func TestRoomGrowsWithTheRange(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range (*Histogram)(nil).Buckets {
@@ -65,7 +65,9 @@ func holds(t *testing.T, h *Histogram, list []int64, over int64) {
 	t.Helper()
 	slices.Sort(list)
 	want, got := make([]uint32, buckets), make([]uint32, buckets)
-	n, all, sum := uint64(0), int64(0), 0.0
+	n := uint64(0)
+	all := int64(0)
+	sum := 0.0
 	for _, v := range list {
 		b := bucketOf(v)
 		want[b]++
@@ -96,9 +98,16 @@ func holds(t *testing.T, h *Histogram, list []int64, over int64) {
 	if !slices.Equal(got, want) {
 		t.Fatal("the buckets hold other values")
 	}
-	if h.CountOver(time.Duration(over)) != n || math.Abs(float64(h.SumOver(time.Duration(over)))-sum) > 1+sum/1e9 {
-		t.Fatalf("over %v: %d values, %v in all; want %d, %v", time.Duration(over), h.CountOver(time.Duration(over)),
-			h.SumOver(time.Duration(over)), n, time.Duration(sum))
+	if h.CountOver(time.Duration(over)) != n ||
+		math.Abs(float64(h.SumOver(time.Duration(over)))-sum) > 1+sum/1e9 {
+		t.Fatalf(
+			"over %v: %d values, %v in all; want %d, %v",
+			time.Duration(over),
+			h.CountOver(time.Duration(over)),
+			h.SumOver(time.Duration(over)),
+			n,
+			time.Duration(sum),
+		)
 	}
 }
 
@@ -138,7 +147,13 @@ func TestBytesOfACut(t *testing.T) {
 	windows := r.Cut()
 	runtime.ReadMemStats(&after)
 	if got := (after.TotalAlloc - before.TotalAlloc) / ops; len(windows) != ops || got > budget {
-		t.Errorf("%d windows of %d bytes each, want %d of at most %d", len(windows), got, ops, budget)
+		t.Errorf(
+			"%d windows of %d bytes each, want %d of at most %d",
+			len(windows),
+			got,
+			ops,
+			budget,
+		)
 	}
 }
 

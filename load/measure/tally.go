@@ -2,8 +2,8 @@ package measure
 
 import "sync"
 
-// A tally is a [Histogram] in the making, for the hot path: values that can be computed from the buckets later are
-// not kept. The zero value is empty.
+// A tally is a [Histogram] in the making, for the hot path: values that can be computed from the
+// buckets later are not kept. The zero value is empty.
 type tally struct {
 	counts      *[buckets]uint32
 	sum         int64
@@ -11,8 +11,8 @@ type tally struct {
 	over, under uint64
 }
 
-// hit counts v if it lies between the smallest and the largest value so far, as nearly every value does, and reports
-// whether it did. It is small enough to be inlined.
+// hit counts v if it lies between the smallest and the largest value so far, as nearly every value
+// does, and reports whether it did. It is small enough to be inlined.
 func (t *tally) hit(v int64) bool {
 	if uint64(v-t.low) >= uint64(t.span) {
 		return false
@@ -71,8 +71,8 @@ func (t *tally) reset() {
 	*t = tally{counts: t.counts}
 }
 
-// idleCounts are of tallies that saw nothing for a while, all 0: most ops are rare, and each has 16 KiB for each of its
-// times.
+// idleCounts are of tallies that saw nothing for a while, all 0: most ops are rare, and each has 16
+// KiB for each of its times.
 var idleCounts = sync.Pool{New: func() any { return new([buckets]uint32) }}
 
 // addTo merges t into h.
@@ -80,7 +80,14 @@ func (t *tally) addTo(h *Histogram) {
 	if t.span == 0 {
 		return
 	}
-	part := Histogram{counts: t.counts[:], sum: t.sum, min: t.low, max: t.low + t.span - 1, over: t.over, under: t.under}
+	part := Histogram{
+		counts: t.counts[:],
+		sum:    t.sum,
+		min:    t.low,
+		max:    t.low + t.span - 1,
+		over:   t.over,
+		under:  t.under,
+	}
 	for _, c := range t.used() {
 		part.n += uint64(c)
 	}

@@ -18,8 +18,8 @@ const (
 	bodyEOF             // until the server closes
 )
 
-// A body is the transfer-decoded body of a message. After its Read has returned io.EOF the message is over, trailers
-// included, and the reader stands behind it.
+// A body is the transfer-decoded body of a message. After its Read has returned io.EOF the message
+// is over, trailers included, and the reader stands behind it.
 type body struct {
 	rd    *reader
 	mode  bodyMode
@@ -160,8 +160,8 @@ func (b *body) nextChunk() error {
 	}
 }
 
-// line returns the next line, which must end in CR LF and have at most limit bytes with them. The bytes are valid
-// until the next read.
+// line returns the next line, which must end in CR LF and have at most limit bytes with them. The
+// bytes are valid until the next read.
 func (b *body) line(limit int) ([]byte, error) {
 	rd := b.rd
 	for scan := 0; ; {
@@ -254,8 +254,8 @@ func readAll(src io.Reader, unzip bool, keep *buffer, limit int64, of *Budget) (
 	}
 }
 
-// discard reads the whole body without looking at more than its framing. It returns the length; more than limit bytes
-// are an error.
+// discard reads the whole body without looking at more than its framing. It returns the length;
+// more than limit bytes are an error.
 func (b *body) discard(limit int64) (total int64, err error) {
 	for {
 		if err := b.next(); err == io.EOF {

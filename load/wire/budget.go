@@ -8,13 +8,14 @@ import (
 // DefaultBudget is the limit of the process's budget until [Budget.SetLimit] changes it, in bytes.
 const DefaultBudget = 192 << 20
 
-// A Budget limits the bytes that all responses and messages under way hold together, over any number of connections.
-// The bytes of a buffer beyond its first 4 KiB count, and so does the memory of gzip: an operation whose answer fits
-// into 4 KiB takes nothing from a budget and never fails for want of it. All methods are safe for concurrent use. The
-// zero Budget has the limit 0.
+// A Budget limits the bytes that all responses and messages under way hold together, over any
+// number of connections. The bytes of a buffer beyond its first 4 KiB count, and so does the memory
+// of gzip: an operation whose answer fits into 4 KiB takes nothing from a budget and never fails
+// for want of it. All methods are safe for concurrent use. The zero Budget has the limit 0.
 type Budget struct {
 	limit, used, peak atomic.Int64
-	_                 [40]byte // used changes often; the padding keeps other fields off its cache line
+	// used changes often; the padding keeps other fields off its cache line
+	_ [40]byte
 }
 
 // NewBudget returns a budget of so many bytes.
@@ -24,8 +25,8 @@ func NewBudget(limit int64) *Budget {
 	return b
 }
 
-// process is the budget of all connections whose configuration names no other: memory is the process's, so one value
-// is.
+// process is the budget of all connections whose configuration names no other: memory is the
+// process's, so one value is.
 var process = NewBudget(DefaultBudget)
 
 // Process returns the budget of all connections that have none of their own.
@@ -73,12 +74,13 @@ func (b *Budget) give(n int64) {
 // Limits of a server's answers; that of a body is in [Request]. They come
 // wrapped in an [*Error], and [Refused] counts them.
 var (
-	// ErrBudget reports that the answer did not fit into the rest of the process's budget: it need not be large
-	// itself. Its class is the one of bodies, or of WebSockets.
+	// ErrBudget reports that the answer did not fit into the rest of the process's budget: it need
+	// not be large itself. Its class is the one of bodies, or of WebSockets.
 	ErrBudget = errors.New("no room in this process's byte budget for answers")
 	// ErrMessageSize is a WebSocket message of more than 1 MiB.
 	ErrMessageSize = errors.New("message is larger than allowed")
-	// ErrFragments is a WebSocket message of more than 4,096 fragments: one for each 256 bytes of 1 MiB.
+	// ErrFragments is a WebSocket message of more than 4,096 fragments: one for each 256 bytes of 1
+	// MiB.
 	ErrFragments = errors.New("message has more fragments than allowed")
 	// ErrControls is a server that sent more than 100 control frames within ten seconds.
 	ErrControls = errors.New("more control frames than allowed")
@@ -98,15 +100,32 @@ type Refusals struct {
 }
 
 // kinds are the errors that are counted, in the order of the fields of Refusals.
-var kinds = [...]error{ErrBodySize, ErrMessageSize, ErrFragments, ErrControls, ErrHeaderSize, ErrElements, ErrBudget}
+var kinds = [...]error{
+	ErrBodySize,
+	ErrMessageSize,
+	ErrFragments,
+	ErrControls,
+	ErrHeaderSize,
+	ErrElements,
+	ErrBudget,
+}
 
 var refused [len(kinds)]atomic.Int64
 
 func (r *Refusals) fields() [len(kinds)]*int64 {
-	return [...]*int64{&r.Bodies, &r.Messages, &r.Fragments, &r.Controls, &r.Headers, &r.Elements, &r.Budget}
+	return [...]*int64{
+		&r.Bodies,
+		&r.Messages,
+		&r.Fragments,
+		&r.Controls,
+		&r.Headers,
+		&r.Elements,
+		&r.Budget,
+	}
 }
 
-// Refused returns the counts over the life of the process. Any number of goroutines may call it at any time.
+// Refused returns the counts over the life of the process. Any number of goroutines may call it at
+// any time.
 func Refused() (r Refusals) {
 	for i, n := range r.fields() {
 		*n = refused[i].Load()
@@ -126,8 +145,8 @@ func (r Refusals) Sub(old Refusals) Refusals {
 	return r
 }
 
-// Beyond returns how many answers and messages were beyond a limit of their own; those that the budget had no room
-// for are not among them.
+// Beyond returns how many answers and messages were beyond a limit of their own; those that the
+// budget had no room for are not among them.
 func (r Refusals) Beyond() int64 {
 	return r.Bodies + r.Messages + r.Fragments + r.Controls + r.Headers + r.Elements
 }
@@ -142,8 +161,8 @@ func count(err error) {
 	}
 }
 
-// Exceeded returns the failure of an operation whose answer was read and is beyond a limit of its decoder, such as
-// [ErrElements]; it counts in [Refused]. Its phase is [PhaseBody].
+// Exceeded returns the failure of an operation whose answer was read and is beyond a limit of its
+// decoder, such as [ErrElements]; it counts in [Refused]. Its phase is [PhaseBody].
 func Exceeded(limit error) *Error {
 	count(limit)
 	return &Error{Phase: PhaseBody, Err: limit}

@@ -52,18 +52,28 @@ const okHead = "HTTP/1.1 200 OK\r\n"
 func hostileBodies(t testing.TB) map[string]func(net.Conn) {
 	gz := bomb(t, 16<<20)
 	return map[string]func(net.Conn){
-		"announced":          endless(okHead+"Content-Length: 62914560\r\n\r\n", `{"a":1},`),
-		"endless":            endless(okHead+"\r\n", "x"),
-		"endless chunks":     endless(okHead+"Transfer-Encoding: chunked\r\n\r\n", "3e8\r\n"+strings.Repeat("x", 1000)+"\r\n"),
+		"announced": endless(okHead+"Content-Length: 62914560\r\n\r\n", `{"a":1},`),
+		"endless":   endless(okHead+"\r\n", "x"),
+		"endless chunks": endless(
+			okHead+"Transfer-Encoding: chunked\r\n\r\n",
+			"3e8\r\n"+strings.Repeat("x", 1000)+"\r\n",
+		),
 		"endless tiny chunk": endless(okHead+"Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"),
-		"gzip bomb":          say(fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", okHead, len(gz), gz)),
+		"gzip bomb": say(
+			fmt.Sprintf(
+				"%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s",
+				okHead,
+				len(gz),
+				gz,
+			),
+		),
 		// Members follow each other without an end.
 		"gzip bomb in gzip": endless(okHead+"Content-Encoding: gzip\r\n\r\n", gz),
 	}
 }
 
-// An answer beyond 4 MiB, decoded, fails in phase body, kept or not; its connection is closed, it is counted, and
-// none of it is held.
+// An answer beyond 4 MiB, decoded, fails in phase body, kept or not; its connection is closed, it
+// is counted, and none of it is held.
 func TestABodyBeyondItsLimitIsRefused(t *testing.T) {
 	for name, server := range hostileBodies(t) {
 		for _, skip := range []bool{false, true} {
@@ -73,7 +83,12 @@ func TestABodyBeyondItsLimitIsRefused(t *testing.T) {
 			resp, err := c.Do(t.Context(), &Request{Path: "/", SkipBody: skip})
 			e, isError := errors.AsType[*Error](err)
 			if !isError || e.Phase != PhaseBody || e.Err != ErrBodySize || e.Timeout {
-				t.Fatalf("%s, skipped %v: got %v, want a body that is larger than allowed", name, skip, err)
+				t.Fatalf(
+					"%s, skipped %v: got %v, want a body that is larger than allowed",
+					name,
+					skip,
+					err,
+				)
 			}
 			if got := Refused().Sub(before); got.Bodies != 1 || got.Beyond() != 1 {
 				t.Errorf("%s, skipped %v: counted as %+v, want one body", name, skip, got)
@@ -81,8 +96,16 @@ func TestABodyBeyondItsLimitIsRefused(t *testing.T) {
 			if c.conn != nil {
 				t.Errorf("%s, skipped %v: the connection was kept", name, skip)
 			}
-			if peak, most := budget.Peak(), int64(DefaultMaxBody)*3/2+gunzipSize+keepBuffer; peak > most || resp.BodyBytes > 2*DefaultMaxBody {
-				t.Errorf("%s, skipped %v: held %d bytes at once, want at most %d; %d were decoded", name, skip, peak, most, resp.BodyBytes)
+			if peak, most := budget.Peak(), int64(DefaultMaxBody)*3/2+gunzipSize+keepBuffer; peak > most ||
+				resp.BodyBytes > 2*DefaultMaxBody {
+				t.Errorf(
+					"%s, skipped %v: held %d bytes at once, want at most %d; %d were decoded",
+					name,
+					skip,
+					peak,
+					most,
+					resp.BodyBytes,
+				)
 			}
 			if c.Release(); budget.Used() != 0 {
 				t.Errorf("%s, skipped %v: %d bytes stay taken", name, skip, budget.Used())
@@ -102,15 +125,23 @@ func TestARequestHasALimitOfItsOwn(t *testing.T) {
 		for _, head := range []string{fmt.Sprintf("%sContent-Length: %d\r\n\r\n", okHead, tt.n), okHead + "\r\n"} {
 			c := newClient(t, Config{URL: script(t, say(head+strings.Repeat("x", tt.n)))})
 			resp, err := c.Do(t.Context(), &Request{Path: "/", MaxBody: tt.most})
-			if (err == nil) != tt.fits || tt.fits && len(resp.Body) != tt.n || !tt.fits && !errors.Is(err, ErrBodySize) {
-				t.Errorf("%d bytes with the limit %d: got %d, %v", tt.n, tt.most, len(resp.Body), err)
+			if (err == nil) != tt.fits || tt.fits && len(resp.Body) != tt.n ||
+				!tt.fits && !errors.Is(err, ErrBodySize) {
+				t.Errorf(
+					"%d bytes with the limit %d: got %d, %v",
+					tt.n,
+					tt.most,
+					len(resp.Body),
+					err,
+				)
 			}
 		}
 	}
 }
 
-// The body of an answer with a status of 400 or above is kept although the request skips bodies, because it has the
-// reason, and up to the client's limit: that of the request is one of bytes that nobody keeps.
+// The body of an answer with a status of 400 or above is kept although the request skips bodies,
+// because it has the reason, and up to the client's limit: that of the request is one of bytes that
+// nobody keeps.
 func TestTheReasonOfAFailureIsKept(t *testing.T) {
 	overAll(t, handler, func(t *testing.T, _ *httptest.Server, c *Client) {
 		for _, mode := range []string{"length", "chunked", "gzip"} {
@@ -120,12 +151,18 @@ func TestTheReasonOfAFailureIsKept(t *testing.T) {
 				err       error
 			}{{200, 100, false, nil}, {399, 100, false, nil}, {400, 100, true, nil}, {503, 70_000, true, nil},
 				{200, DefaultMaxBody + 1, false, nil}, {403, DefaultMaxBody + 1, false, ErrBodySize}} {
-				resp, err := c.Do(t.Context(), &Request{Path: fmt.Sprintf("/?mode=%s&status=%d&n=%d", mode, tt.status, tt.n), SkipBody: true, MaxBody: 2 * DefaultMaxBody})
+				resp, err := c.Do(t.Context(), &Request{
+					Path:     fmt.Sprintf("/?mode=%s&status=%d&n=%d", mode, tt.status, tt.n),
+					SkipBody: true,
+					MaxBody:  2 * DefaultMaxBody,
+				})
 				var want []byte
 				if tt.kept {
 					want = pattern(tt.n)
 				}
-				if !errors.Is(err, tt.err) || resp.Status != tt.status || !bytes.Equal(resp.Body, want) || err == nil && resp.BodyBytes != int64(tt.n) {
+				if !errors.Is(err, tt.err) || resp.Status != tt.status ||
+					!bytes.Equal(resp.Body, want) ||
+					err == nil && resp.BodyBytes != int64(tt.n) {
 					t.Errorf("%s, status %d, %d bytes: kept %d, counted %d, %v", mode, tt.status,
 						tt.n, len(resp.Body), resp.BodyBytes, err)
 				}
@@ -134,8 +171,8 @@ func TestTheReasonOfAFailureIsKept(t *testing.T) {
 	})
 }
 
-// All clients together hold no more than the budget; an answer that does not fit fails in phase body and is counted;
-// a small one always fits.
+// All clients together hold no more than the budget; an answer that does not fit fails in phase
+// body and is counted; a small one always fits.
 func TestABudgetBoundsAllClients(t *testing.T) {
 	const clients = 20
 	server := hostileBodies(t)["endless"]
@@ -153,7 +190,8 @@ func TestABudgetBoundsAllClients(t *testing.T) {
 				}
 				defer c.Close()
 				_, err = get(t, c)
-				if e, ok := errors.AsType[*Error](err); !ok || e.Phase != PhaseBody || e.Err != ErrBudget && e.Err != ErrBodySize {
+				if e, ok := errors.AsType[*Error](err); !ok || e.Phase != PhaseBody ||
+					e.Err != ErrBudget && e.Err != ErrBodySize {
 					t.Errorf("limit %d: got %v, want phase body", limit, err)
 				}
 				answers(t, c)
@@ -180,7 +218,9 @@ func TestReserveEndsWithTheResponse(t *testing.T) {
 		t.Error(err)
 	}
 	before := Refused()
-	if e, ok := errors.AsType[*Error](c.Reserve(600)); !ok || e.Phase != PhaseBody || e.Err != ErrBudget || Refused().Sub(before).Budget != 1 {
+	if e, ok := errors.AsType[*Error](c.Reserve(600)); !ok || e.Phase != PhaseBody ||
+		e.Err != ErrBudget ||
+		Refused().Sub(before).Budget != 1 {
 		t.Errorf("more than there is: %v, %+v", e, Refused().Sub(before))
 	}
 	if c.Release(); budget.Used() != 0 {
@@ -200,10 +240,12 @@ func frame(first byte, payload string) string {
 	}
 }
 
-// Messages, fragments and control frames beyond the limits of a WebSocket end the connection in phase websocket
-// and are counted; none of them are held.
+// Messages, fragments and control frames beyond the limits of a WebSocket end the connection in
+// phase websocket and are counted; none of them are held.
 func TestAWebSocketBeyondItsLimitsIsClosed(t *testing.T) {
-	count := func(r Refusals) [4]int64 { return [4]int64{r.Messages, r.Fragments, r.Controls, r.Budget} }
+	count := func(r Refusals) [4]int64 {
+		return [4]int64{r.Messages, r.Fragments, r.Controls, r.Budget}
+	}
 	big := strings.Repeat("x", 5<<20)
 	for _, tt := range []struct {
 		name, raw string
@@ -235,13 +277,21 @@ func TestAWebSocketBeyondItsLimitsIsClosed(t *testing.T) {
 		if err := w.WriteText(nil); err == nil {
 			t.Errorf("%s: the connection still stands", tt.name)
 		}
-		if peak, most := budget.Peak(), min(tt.limit, 3*maxMessage); peak > most || budget.Used() != 0 {
-			t.Errorf("%s: held %d bytes at once, want at most %d; %d stay taken", tt.name, peak, most, budget.Used())
+		if peak, most := budget.Peak(), min(tt.limit, 3*maxMessage); peak > most ||
+			budget.Used() != 0 {
+			t.Errorf(
+				"%s: held %d bytes at once, want at most %d; %d stay taken",
+				tt.name,
+				peak,
+				most,
+				budget.Used(),
+			)
 		}
 	}
 }
 
-// A message as large as a server may send one passes, whole and in fragments, with as many pings as are allowed.
+// A message as large as a server may send one passes, whole and in fragments, with as many pings as
+// are allowed.
 func TestAWebSocketWithinItsLimitsIsRead(t *testing.T) {
 	text := string(pattern(maxMessage))
 	cut := text
@@ -250,7 +300,16 @@ func TestAWebSocketWithinItsLimitsIsRead(t *testing.T) {
 		b.WriteString(frame(first, cut[:leastFragment]))
 		cut = cut[leastFragment:]
 	}
-	raw := strings.Repeat("\x89\x01p", mostControls) + frame(0x81, text) + b.String() + frame(0x80, cut)
+	raw := strings.Repeat(
+		"\x89\x01p",
+		mostControls,
+	) + frame(
+		0x81,
+		text,
+	) + b.String() + frame(
+		0x80,
+		cut,
+	)
 	budget := NewBudget(8 << 20)
 	w := mustDialWS(t, WSConfig{URL: frames(t, raw, 1<<30), budget: budget})
 	receives(t, w, text)
@@ -284,12 +343,14 @@ func TestBudgetAllocations(t *testing.T) {
 	}
 }
 
-// Who gives up a message in the middle and never gives its buffer back, as a panic does, leaves no hole in the budget.
+// Who gives up a message in the middle and never gives its buffer back, as a panic does, leaves no
+// hole in the budget.
 func TestALostBufferIsRefunded(t *testing.T) {
 	budget := NewBudget(1 << 20)
 	func() {
 		b := getBuffer(budget)
-		if err := b.grow(0, 200_000, 200_000); err != nil || budget.Used() != int64(cap(b.b)-smallBuffer) {
+		if err := b.grow(0, 200_000, 200_000); err != nil ||
+			budget.Used() != int64(cap(b.b)-smallBuffer) {
 			t.Fatalf("%v, %d bytes taken for %d", err, budget.Used(), cap(b.b))
 		}
 	}()

@@ -10,17 +10,17 @@ const (
 	keepBuffer  = 64 << 10 // a buffer that grew beyond this is left to the garbage collector
 )
 
-// A buffer is a byte slice that can go to a pool and back without an allocation. Its bytes beyond smallBuffer are
-// taken out of a budget while it is in use.
+// A buffer is a byte slice that can go to a pool and back without an allocation. Its bytes beyond
+// smallBuffer are taken out of a budget while it is in use.
 type buffer struct {
 	b      []byte
 	of     *Budget
 	charge *charge // nil for one that never was larger
 }
 
-// A charge is the amount that a buffer has taken out of a budget. It is not part of the buffer, so that it can
-// be refunded when the buffer is gone: a caller that abandons a connection in the middle of a message, or
-// panics, does not return the buffer.
+// A charge is the amount that a buffer has taken out of a budget. It is not part of the buffer, so
+// that it can be refunded when the buffer is gone: a caller that abandons a connection in the
+// middle of a message, or panics, does not return the buffer.
 type charge struct {
 	of   *Budget
 	paid int64
@@ -44,8 +44,8 @@ func (b *buffer) owe(n int64) {
 
 var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, smallBuffer)} }}
 
-// getBuffer returns a buffer with len(b) >= smallBuffer and arbitrary contents. It is a small one if the budget has
-// no room for more.
+// getBuffer returns a buffer with len(b) >= smallBuffer and arbitrary contents. It is a small one
+// if the budget has no room for more.
 func getBuffer(of *Budget) *buffer {
 	b := buffers.Get().(*buffer)
 	if more := int64(cap(b.b) - smallBuffer); more > 0 {
@@ -77,9 +77,9 @@ func putBuffer(b *buffer) {
 	buffers.Put(b)
 }
 
-// grow makes the buffer at least n bytes long and keeps its first used bytes. It at least doubles, but not beyond
-// most unless n is, so that filling a buffer costs linear time, and never reserves much more than has already
-// arrived. It fails if the budget has no room for both.
+// grow makes the buffer at least n bytes long and keeps its first used bytes. It at least doubles,
+// but not beyond most unless n is, so that filling a buffer costs linear time, and never reserves
+// much more than has already arrived. It fails if the budget has no room for both.
 func (b *buffer) grow(used, n, most int) error {
 	if n <= cap(b.b) {
 		b.b = b.b[:cap(b.b)]

@@ -13,12 +13,14 @@ import (
 	"plimsoll/load/clock"
 )
 
-// DefaultMaxBody limits a decoded response body in bytes, unless configuration or request sets another limit.
+// DefaultMaxBody limits a decoded response body in bytes, unless configuration or request sets
+// another limit.
 const DefaultMaxBody = 4 << 20
 
 var errNoResponse = errors.New("the server closed the connection without a response")
 
-// idleCheck is the idle time after which a connection is worth a system call that looks whether it still stands.
+// idleCheck is the idle time after which a connection is worth a system call that looks whether it
+// still stands.
 const idleCheck = 250 * time.Millisecond
 
 // A Config describes a [Client].
@@ -36,16 +38,16 @@ type Config struct {
 	// Dial replaces [Dial], for instance to choose a source address. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// For tests: TLS of an https URL, the limit of a decoded body in place of DefaultMaxBody, and the budget in place of
-	// that of the process.
+	// For tests: TLS of an https URL, the limit of a decoded body in place of DefaultMaxBody, and
+	// the budget in place of that of the process.
 	tls     *tls.Config
 	maxBody int64
 	budget  *Budget
 }
 
-// A Client is one user's connection to one origin. It dials when it has to, never follows redirects and requests
-// gzip. It is not safe for concurrent use, except that a context may end a Do at any time. The zero Client is not
-// usable.
+// A Client is one user's connection to one origin. It dials when it has to, never follows redirects
+// and requests gzip. It is not safe for concurrent use, except that a context may end a Do at any
+// time. The zero Client is not usable.
 type Client struct {
 	o       origin
 	agent   string
@@ -67,8 +69,8 @@ type Client struct {
 	resp  Response
 }
 
-// NewClient checks the configuration and returns a client without a connection. Timeout limits a whole Do: dial,
-// handshake, write, header and body; 0 means [DefaultTimeout].
+// NewClient checks the configuration and returns a client without a connection. Timeout limits a
+// whole Do: dial, handshake, write, header and body; 0 means [DefaultTimeout].
 func NewClient(cfg Config) (*Client, error) {
 	o, err := parseOrigin(cfg.URL, "http", "https", cfg.tls)
 	if err != nil {
@@ -83,12 +85,22 @@ func NewClient(cfg Config) (*Client, error) {
 	o.dial, o.clock = cfg.Dial, stoppable(cfg.Clock)
 	if o.http2 = cfg.HTTP2; o.http2 {
 		if o.tls == nil {
-			return nil, fmt.Errorf("URL for host %s is http: HTTP/2 is agreed over TLS; want https", o.host)
+			return nil, fmt.Errorf(
+				"URL for host %s is http: HTTP/2 is agreed over TLS; want https",
+				o.host,
+			)
 		}
 		o.tls = o.tls.Clone()
 		o.tls.NextProtos = []string{"h2"}
 	}
-	c := &Client{o: o, agent: cfg.UserAgent, timeout: cfg.Timeout, maxBody: cfg.maxBody, tally: nextTally(), watch: watch{lazy: true}}
+	c := &Client{
+		o:       o,
+		agent:   cfg.UserAgent,
+		timeout: cfg.Timeout,
+		maxBody: cfg.maxBody,
+		tally:   nextTally(),
+		watch:   watch{lazy: true},
+	}
 	if c.timeout <= 0 {
 		c.timeout = DefaultTimeout
 	}
@@ -103,10 +115,10 @@ func NewClient(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Do sends req and reads the whole response. Any status is a success here. The Response is never nil, not even with
-// an error: its times and other known fields are filled in. An error is always an [*Error]; after one in the middle
-// of a message the connection is closed and the next Do makes a new one. When ctx is over, a blocked Do returns
-// promptly.
+// Do sends req and reads the whole response. Any status is a success here. The Response is never
+// nil, not even with an error: its times and other known fields are filled in. An error is always
+// an [*Error]; after one in the middle of a message the connection is closed and the next Do makes
+// a new one. When ctx is over, a blocked Do returns promptly.
 func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	c.Release()
 	resp := &c.resp
@@ -115,7 +127,10 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 		_ = c.o.clock.Wait(ctx) // its error is that of ctx, which is looked at below
 	}
 	now := time.Now()
-	resp.Due, resp.Sent, resp.Done, resp.Read = now, now, now, now
+	resp.Due = now
+	resp.Sent = now
+	resp.Done = now
+	resp.Read = now
 	if c.closed {
 		return resp, &Error{Err: ErrClosed}
 	}
@@ -204,16 +219,16 @@ func (c *Client) outdated(now time.Time) bool {
 	return now.Sub(c.since) >= idleCheck && stale(c.conn)
 }
 
-// exchange writes req and reads the response. With an error, untouched reports whether the request may be sent
-// again.
+// exchange writes req and reads the response. With an error, untouched reports whether the request
+// may be sent again.
 func (c *Client) exchange(ctx context.Context, req *Request) (e *Error, untouched bool) {
 	c.rd.open(c.conn)
 	written, werr, rerr := c.write(req)
 	if werr != nil && (written == 0 || isTimeout(werr)) {
 		return newError(ctx, PhaseWrite, werr), written == 0 || req.replayable()
 	}
-	// A server may answer and close before it has read the whole request. Its answer counts more than the failed
-	// write.
+	// A server may answer and close before it has read the whole request. Its answer counts more
+	// than the failed write.
 	f, err := c.readHead(rerr)
 	if err != nil {
 		nothing := c.resp.FirstByte.IsZero()
@@ -228,7 +243,8 @@ func (c *Client) exchange(ctx context.Context, req *Request) (e *Error, untouche
 		return newError(ctx, PhaseBody, err), false
 	}
 	c.finish(c.rd.last)
-	if werr != nil || !f.keepAlive || c.body.mode == bodyEOF || c.rd.r != c.rd.w || req.has("connection", "close") {
+	if werr != nil || !f.keepAlive || c.body.mode == bodyEOF || c.rd.r != c.rd.w ||
+		req.has("connection", "close") {
 		c.drop()
 	}
 	return nil, false
@@ -254,8 +270,8 @@ func (c *Client) finish(last moment) {
 	c.tally.count(c.resp.Kernel)
 }
 
-// write sends head and body, in one piece if they are small, and returns how many bytes the connection took. It may
-// have read the beginning of the response, too, or failed to: that is rerr.
+// write sends head and body, in one piece if they are small, and returns how many bytes the
+// connection took. It may have read the beginning of the response, too, or failed to: that is rerr.
 func (c *Client) write(req *Request) (n int, werr, rerr error) {
 	buf := getBuffer(c.rd.of)
 	b := req.appendHead(buf.b[:0], c.o.path, c.fixed)
@@ -282,7 +298,8 @@ func (c *Client) write(req *Request) (n int, werr, rerr error) {
 	return n, werr, rerr
 }
 
-// readHead reads the head of the final response. err is the error of an attempt to read that was made before.
+// readHead reads the head of the final response. err is the error of an attempt to read that was
+// made before.
 func (c *Client) readHead(err error) (framing, error) {
 	for range maxInformational + 1 {
 		if err == nil && c.rd.r == c.rd.w {
@@ -314,7 +331,8 @@ func (c *Client) readHead(err error) (framing, error) {
 
 // most is the largest number of bytes of the decoded body of a response to req.
 func (c *Client) most(req *Request, status int) int64 {
-	if req.MaxBody > 0 && !(req.SkipBody && status >= 400) { // that is a limit of bytes that are not kept
+	// that is a limit of bytes that are not kept
+	if req.MaxBody > 0 && !(req.SkipBody && status >= 400) {
 		return req.MaxBody
 	}
 	return c.maxBody
@@ -328,7 +346,9 @@ func (c *Client) readBody(req *Request, f *framing) error {
 	}
 	unzip := f.gzip && !req.asksEncoding()
 	most, skip := c.most(req, f.status), req.skips(f.status)
-	if left := c.body.left; c.body.mode == bodyLength && !unzip && left <= int64(len(c.rd.buf.b)-c.rd.r) && left <= most {
+	if left := c.body.left; c.body.mode == bodyLength && !unzip &&
+		left <= int64(len(c.rd.buf.b)-c.rd.r) &&
+		left <= most {
 		for int64(c.rd.w-c.rd.r) < left {
 			if err := c.rd.fill(); err != nil {
 				c.resp.BodyBytes = int64(c.rd.w - c.rd.r)
@@ -361,9 +381,9 @@ func (c *Client) take(src io.Reader, unzip, skip bool, most int64) error {
 	return err
 }
 
-// Release gives the buffers behind the last Response back. Its Header and Body must not be used afterwards; its other
-// fields may, until the next Do. Do calls it first; a user who is about to think for a long time calls it to save
-// memory.
+// Release gives the buffers behind the last Response back. Its Header and Body must not be used
+// afterwards; its other fields may, until the next Do. Do calls it first; a user who is about to
+// think for a long time calls it to save memory.
 func (c *Client) Release() {
 	c.rd.release()
 	putBuffer(c.kept)
@@ -375,8 +395,8 @@ func (c *Client) Release() {
 	c.resp.Header, c.resp.Body = Header{}, nil
 }
 
-// Reserve takes n bytes out of the client's budget for the values that the caller decodes from the response, until
-// Release. The error is an [*Error] with [ErrBudget] inside.
+// Reserve takes n bytes out of the client's budget for the values that the caller decodes from the
+// response, until Release. The error is an [*Error] with [ErrBudget] inside.
 func (c *Client) Reserve(n int64) error {
 	if !c.rd.of.take(n) {
 		return Exceeded(ErrBudget)
@@ -397,7 +417,8 @@ func (c *Client) Close() error {
 // drop closes the connection, if there is one. The next Do makes a new one.
 func (c *Client) drop() {
 	if c.conn != nil {
-		// Nothing can be done about it, and nothing depends on it; with HTTP/2 it ends the transport's goroutine.
+		// Nothing can be done about it, and nothing depends on it; with HTTP/2 it ends the
+		// transport's goroutine.
 		_ = c.conn.Close()
 		c.conn, c.h2 = nil, nil
 	}

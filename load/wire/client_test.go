@@ -31,7 +31,9 @@ func newClient(t testing.TB, cfg Config) *Client {
 }
 
 // get requests "/".
-func get(t testing.TB, c *Client) (*Response, error) { return c.Do(t.Context(), &Request{Path: "/"}) }
+func get(t testing.TB, c *Client) (*Response, error) {
+	return c.Do(t.Context(), &Request{Path: "/"})
+}
 
 // answers fails the test unless the server of [ok] answers a client.
 func answers(t *testing.T, c *Client) {
@@ -260,16 +262,27 @@ func TestDialFailures(t *testing.T) {
 			t.Errorf("instants are missing: %+v", resp)
 		}
 	}
-	t.Run("refused", func(t *testing.T) { check(t, newClient(t, Config{URL: "http://" + addr}), PhaseDial, false) })
+	t.Run("refused", func(t *testing.T) {
+		check(t, newClient(t, Config{URL: "http://" + addr}), PhaseDial, false)
+	})
 	t.Run("blackhole", func(t *testing.T) {
-		check(t, newClient(t, Config{URL: "http://" + addr, Timeout: 50 * time.Millisecond, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}), PhaseDial, true)
+		check(t, newClient(t, Config{
+			URL:     "http://" + addr,
+			Timeout: 50 * time.Millisecond,
+			Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		}), PhaseDial, true)
 	})
 	plain := script(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") })
 	t.Run("not tls", func(t *testing.T) {
-		check(t, newClient(t, Config{URL: strings.Replace(plain, "http", "https", 1)}), PhaseTLS, false)
+		check(
+			t,
+			newClient(t, Config{URL: strings.Replace(plain, "http", "https", 1)}),
+			PhaseTLS,
+			false,
+		)
 	})
 	t.Run("silent tls", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -280,14 +293,19 @@ func TestDialFailures(t *testing.T) {
 	srv := httptest.NewTLSServer(http.HandlerFunc(handler))
 	srv.Config.ErrorLog = nil
 	defer srv.Close()
-	t.Run("unknown authority", func(t *testing.T) { check(t, newClient(t, Config{URL: srv.URL}), PhaseTLS, false) })
+	t.Run("unknown authority", func(t *testing.T) {
+		check(t, newClient(t, Config{URL: srv.URL}), PhaseTLS, false)
+	})
 }
 
 // A server that refuses an upload before it has read it must have its answer read.
 func TestEarlyAnswerToUpload(t *testing.T) {
 	c := newClient(t, Config{URL: script(t, func(conn net.Conn) {
 		conn.Read(make([]byte, 100))
-		io.WriteString(conn, "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+		io.WriteString(
+			conn,
+			"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+		)
 		conn.(*net.TCPConn).CloseWrite()
 		io.Copy(io.Discard, conn)
 	})})
@@ -300,8 +318,14 @@ func TestEarlyAnswerToUpload(t *testing.T) {
 func TestBadRequestsAndConfigs(t *testing.T) {
 	c := newClient(t, Config{URL: "http://127.0.0.1:1"})
 	for _, req := range []Request{
-		{Path: "x"}, {Path: "/a b"}, {Path: "/\n"}, {Path: "/", Method: "GE T"}, {Path: "/", Token: "a\r\nb"},
-		{Path: "/", Header: []Field{{"A", "b\n"}}}, {Path: "/", Header: []Field{{"A b", "c"}}}, {Path: "/", Header: []Field{{"", "c"}}},
+		{Path: "x"}, {Path: "/a b"}, {Path: "/\n"}, {
+			Path:   "/",
+			Method: "GE T",
+		}, {Path: "/", Token: "a\r\nb"},
+		{
+			Path:   "/",
+			Header: []Field{{"A", "b\n"}},
+		}, {Path: "/", Header: []Field{{"A b", "c"}}}, {Path: "/", Header: []Field{{"", "c"}}},
 		{Path: "/", Header: []Field{{"content-LENGTH", "1"}}}, {Path: "/", ContentType: "\x00"},
 	} {
 		_, err := c.Do(t.Context(), &req)

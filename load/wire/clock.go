@@ -5,15 +5,18 @@ import (
 	"time"
 )
 
-// Clocks counts, over the life of the process, which clock dated the arrival of responses and WebSocket
-// messages.
+// Clocks counts, over the life of the process, which clock dated the arrival of responses and
+// WebSocket messages.
 type Clocks struct {
-	Kernel  int64 // the kernel's stamp of the segment that carried the last byte
-	Process int64 // the moment the read returned to this process: no stamp was to be had, or it was not to be trusted
-	Steps   int64 // times that the wall clock was seen to be set; each makes stamps untrusted for one second
-	// Requests counts the HTTP requests that were sent. Repeats counts the ones that were sent a second time, on a new
-	// connection, because the server had closed the one that it had kept open; Reopened counts the ones that found that before
-	// they were sent.
+	Kernel int64 // the kernel's stamp of the segment that carried the last byte
+	// the moment the read returned to this process: no stamp was to be had, or it was not to be
+	// trusted
+	Process int64
+	// times that the wall clock was seen to be set; each makes stamps untrusted for one second
+	Steps int64
+	// Requests counts the HTTP requests that were sent. Repeats counts the ones that were sent a
+	// second time, on a new connection, because the server had closed the one that it had kept
+	// open; Reopened counts the ones that found that before they were sent.
 	Requests, Repeats, Reopened int64
 }
 
@@ -39,7 +42,8 @@ func (c Clocks) Sub(old Clocks) Clocks {
 // Add returns the counts of two processes.
 func (c Clocks) Add(o Clocks) Clocks { return c.Sub(Clocks{}.Sub(o)) }
 
-// A tally is one stripe of the counts, on a cache line of its own; connections are dealt out over the stripes.
+// A tally is one stripe of the counts, on a cache line of its own; connections are dealt out over
+// the stripes.
 type tally struct {
 	kernel, process             atomic.Int64
 	requests, repeats, reopened atomic.Int64
@@ -69,7 +73,8 @@ type moment struct {
 	stamp int64     // the kernel's stamp of its newest byte, see wallClock; 0 for none
 }
 
-// momentOf is to be called when a read from the connection over s, which may be nil, has just returned.
+// momentOf is to be called when a read from the connection over s, which may be nil, has just
+// returned.
 func momentOf(s *sock) moment {
 	m := moment{now: time.Now()}
 	if s != nil {
@@ -92,18 +97,22 @@ func (m moment) arrival(since time.Time) (time.Time, bool) {
 }
 
 const (
-	// stepLimit is the distance by which wall and monotonic clock may move against each other without a step. NTP slews
-	// both alike (clock_gettime(2)); the rest is the time between reading the one and the other.
+	// stepLimit is the distance by which wall and monotonic clock may move against each other
+	// without a step. NTP slews both alike (clock_gettime(2)); the rest is the time between reading
+	// the one and the other.
 	stepLimit = 100 * time.Microsecond
-	distrust  = time.Second // after a step, for bytes may have arrived before it that are read after it
+	// after a step, for bytes may have arrived before it that are read after it
+	distrust = time.Second
 )
 
-// A wallClock relates stamps of CLOCK_REALTIME, which the kernel uses for sockets, to the monotonic clock inside
-// every time.Time. The relation is computed at each read from the one time.Now that follows it, so it needs no
-// calibration and cannot drift; it only has to detect a wall clock that was set between arrival and read.
+// A wallClock relates stamps of CLOCK_REALTIME, which the kernel uses for sockets, to the monotonic
+// clock inside every time.Time. The relation is computed at each read from the one time.Now that
+// follows it, so it needs no calibration and cannot drift; it only has to detect a wall clock that
+// was set between arrival and read.
 type wallClock struct {
-	base    time.Time
-	offset  atomic.Int64 // gain of the wall clock over the monotonic one since base, as of the last step
+	base time.Time
+	// gain of the wall clock over the monotonic one since base, as of the last step
+	offset  atomic.Int64
 	stepped atomic.Int64 // monotonic moment of the last step, after base; 0 if there was none
 	steps   atomic.Int64
 	now     func() time.Time
@@ -119,13 +128,13 @@ func newWallClock() *wallClock {
 	}}
 }
 
-// at returns the moment of a kernel stamp, in nanoseconds since 1970, for bytes whose read returned at read. It refuses
-// a stamp in the future and any stamp near a step of the wall clock.
+// at returns the moment of a kernel stamp, in nanoseconds since 1970, for bytes whose read returned
+// at read. It refuses a stamp in the future and any stamp near a step of the wall clock.
 func (w *wallClock) at(stamp int64, read time.Time) (time.Time, bool) {
 	ref := read
 	if !w.steady(ref) {
-		// Either the wall clock was set, or this thread lost its core while time.Now read first one clock, then the
-		// other.
+		// Either the wall clock was set, or this thread lost its core while time.Now read first one
+		// clock, then the other.
 		for range 3 {
 			if ref = w.now(); w.steady(ref) {
 				break

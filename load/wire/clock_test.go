@@ -11,8 +11,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// lateBy makes the next read of s happen only after its bytes have been there for d, and returns where the moment at
-// which they were seen is put.
+// lateBy makes the next read of s happen only after its bytes have been there for d, and returns
+// where the moment at which they were seen is put.
 func lateBy(s *sock, d time.Duration) *time.Time {
 	seen := new(time.Time)
 	step := s.run
@@ -40,7 +40,8 @@ func needStamps(t *testing.T) {
 		}
 		t.Skip(why)
 	}
-	// The kernel begins to stamp some time after the first socket asked for it, and goes on as long as there is one.
+	// The kernel begins to stamp some time after the first socket asked for it, and goes on as long
+	// as there is one.
 	srv := httptest.NewServer(http.HandlerFunc(handler))
 	t.Cleanup(srv.Close)
 	c := newClient(t, Config{URL: srv.URL})
@@ -75,7 +76,12 @@ func TestKernelArrival(t *testing.T) {
 			t.Fatal("the read was not late")
 		}
 		got := Stamps().Sub(before)
-		if !resp.Kernel || resp.Done.After(seen.Add(stepLimit)) || resp.Done.Before(resp.Sent) || resp.FirstByte.After(resp.Done) || got != (Clocks{Kernel: 1, Requests: 1}) {
+		if !resp.Kernel || resp.Done.After(seen.Add(stepLimit)) || resp.Done.Before(resp.Sent) ||
+			resp.FirstByte.After(resp.Done) ||
+			got != (Clocks{
+				Kernel:   1,
+				Requests: 1,
+			}) {
 			t.Errorf("sent 0, done %v, seen %v, read %v, kernel %v, counted %+v",
 				resp.Done.Sub(resp.Sent), seen.Sub(resp.Sent), resp.Read.Sub(resp.Sent),
 				resp.Kernel, got)
@@ -132,10 +138,21 @@ func TestWSKernelArrival(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 			_, _, at, err := w.Read(t.Context())
 			if err != nil || at.After(seen.Add(stepLimit)) {
-				t.Errorf("secure %v: arrived %v after it was seen (stamp %d), %v", secure, at.Sub(seen), s.stamp, err)
+				t.Errorf(
+					"secure %v: arrived %v after it was seen (stamp %d), %v",
+					secure,
+					at.Sub(seen),
+					s.stamp,
+					err,
+				)
 			}
 			if read, kernel := w.LastRead(); !kernel || read.Sub(seen) < 20*time.Millisecond {
-				t.Errorf("secure %v: read %v after it was seen, kernel %v", secure, read.Sub(seen), kernel)
+				t.Errorf(
+					"secure %v: read %v after it was seen, kernel %v",
+					secure,
+					read.Sub(seen),
+					kernel,
+				)
 			}
 		}
 		close(send)

@@ -40,7 +40,8 @@ type origin struct {
 
 var onlyHTTP1 = []string{"http/1.1"}
 
-// inASCII puts a host name in the form that name servers and certificates have: an international one in Punycode.
+// inASCII puts a host name in the form that name servers and certificates have: an international
+// one in Punycode.
 func inASCII(u *url.URL) error {
 	name := u.Hostname()
 	if strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
@@ -74,7 +75,8 @@ func parseOrigin(raw, plain, secure string, conf *tls.Config) (origin, error) {
 			conf = new(tls.Config)
 		}
 		o.tls = conf
-		if conf.ServerName == "" && !conf.InsecureSkipVerify || !slices.Equal(conf.NextProtos, onlyHTTP1) {
+		if conf.ServerName == "" && !conf.InsecureSkipVerify ||
+			!slices.Equal(conf.NextProtos, onlyHTTP1) {
 			o.tls = conf.Clone()
 			o.tls.NextProtos = onlyHTTP1
 			if o.tls.ServerName == "" {
@@ -88,7 +90,10 @@ func parseOrigin(raw, plain, secure string, conf *tls.Config) (origin, error) {
 		return origin{}, fmt.Errorf("URL has no host: want %s://host:port/path", u.Scheme)
 	}
 	if u.User != nil || u.Fragment != "" {
-		return origin{}, fmt.Errorf("URL for host %s holds user information or a fragment; remove it", u.Host)
+		return origin{}, fmt.Errorf(
+			"URL for host %s holds user information or a fragment; remove it",
+			u.Host,
+		)
 	}
 	if p := u.Port(); p != "" {
 		port = p
@@ -108,8 +113,9 @@ func parseOrigin(raw, plain, secure string, conf *tls.Config) (origin, error) {
 	return o, nil
 }
 
-// aside calls f in a goroutine of its own. Dialing and shaking hands need much stack, which a simulated user would
-// keep for life: the collector gives a stack back only when less than a quarter of it is in use.
+// aside calls f in a goroutine of its own. Dialing and shaking hands need much stack, which a
+// simulated user would keep for life: the collector gives a stack back only when less than a
+// quarter of it is in use.
 func aside(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -151,8 +157,8 @@ func (d *dialer) connect(ctx context.Context, l limit) (net.Conn, *Error) {
 	return tc, nil
 }
 
-// A watch ends a blocked read or write when a context is over. It registers with a context once, not once per
-// operation, and identifies the context by its Done channel.
+// A watch ends a blocked read or write when a context is over. It registers with a context once,
+// not once per operation, and identifies the context by its Done channel.
 type watch struct {
 	reads bool            // touch the read deadline only: a WebSocket's writers have their own
 	lazy  bool            // by way of sock.deadline
@@ -166,8 +172,8 @@ type watch struct {
 
 var longAgo = limit{at: time.Unix(1, 0)}
 
-// begin sets the limit (none if zero) for I/O on conn and brings it forward when ctx is over. If ctx is over already,
-// I/O fails at once.
+// begin sets the limit (none if zero) for I/O on conn and brings it forward when ctx is over. If
+// ctx is over already, I/O fails at once.
 func (w *watch) begin(ctx context.Context, conn net.Conn, l limit) {
 	if done := ctx.Done(); done != w.done {
 		w.unregister()

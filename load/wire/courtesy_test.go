@@ -2,8 +2,8 @@ package wire
 
 import "testing"
 
-// A user lets others pass for as long as its answers are there afterwards; after misses it tries more and more rarely,
-// and one hit is enough to try each time again.
+// A user lets others pass for as long as its answers are there afterwards; after misses it tries
+// more and more rarely, and one hit is enough to try each time again.
 func TestCourtesyLearns(t *testing.T) {
 	var c courtesy
 	skipped := func() (n int) {

@@ -13,13 +13,14 @@ type Phase uint8
 
 // The phases of an operation, in the order in which they happen.
 const (
-	PhaseNone   Phase = iota // before anything was sent: the request itself is wrong, or the context was over
-	PhaseDial                // making the TCP connection, name resolution included
-	PhaseTLS                 // the TLS handshake
-	PhaseWrite               // sending the request
-	PhaseHeader              // waiting for and reading the status line and the header
-	PhaseBody                // reading and decoding the body
-	PhaseWS                  // the WebSocket handshake (after TLS) and everything after it
+	// before anything was sent: the request itself is wrong, or the context was over
+	PhaseNone   Phase = iota
+	PhaseDial         // making the TCP connection, name resolution included
+	PhaseTLS          // the TLS handshake
+	PhaseWrite        // sending the request
+	PhaseHeader       // waiting for and reading the status line and the header
+	PhaseBody         // reading and decoding the body
+	PhaseWS           // the WebSocket handshake (after TLS) and everything after it
 )
 
 var phaseNames = [...]string{"request", "dial", "tls", "write", "header", "body", "websocket"}
@@ -32,7 +33,8 @@ func (p Phase) String() string {
 	return fmt.Sprintf("phase %d", uint8(p))
 }
 
-// An Error is a failed operation of a [Client] or a [WS]. Every error that they return is an *Error.
+// An Error is a failed operation of a [Client] or a [WS]. Every error that they return is an
+// *Error.
 type Error struct {
 	Phase   Phase
 	Timeout bool  // the operation's time was over, by Config.Timeout or by the context's deadline
@@ -56,7 +58,8 @@ var (
 	ErrHeaderSize = errors.New("response header is too large")
 	ErrNoHTTP2    = errors.New("the server does not speak HTTP/2: it chose no h2 by ALPN")
 	ErrTLSPort    = errors.New("the answer is a TLS alert, not HTTP")
-	ErrBodySize   = errors.New("response body is larger than allowed") // see DefaultMaxBody and Request.MaxBody
+	// see DefaultMaxBody and Request.MaxBody
+	ErrBodySize = errors.New("response body is larger than allowed")
 )
 
 // A ProtocolError is a message from the server that breaks HTTP or WebSocket.
@@ -65,7 +68,8 @@ type ProtocolError string
 // Error returns the complaint.
 func (e ProtocolError) Error() string { return string(e) }
 
-// newError wraps err. A context that is over explains the failure better than the I/O error that it caused.
+// newError wraps err. A context that is over explains the failure better than the I/O error that it
+// caused.
 func newError(ctx context.Context, phase Phase, err error) *Error {
 	if cerr := ctx.Err(); cerr != nil {
 		return &Error{Phase: phase, Timeout: errors.Is(cerr, context.DeadlineExceeded), Err: cerr}

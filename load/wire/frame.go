@@ -33,8 +33,8 @@ type frameHead struct {
 	size   int // of the head itself
 }
 
-// parseFrameHead reads the head at the beginning of b. With size == 0 and no error, it needs more bytes. Everything
-// that a server must not send is an error, as soon as it can be seen.
+// parseFrameHead reads the head at the beginning of b. With size == 0 and no error, it needs more
+// bytes. Everything that a server must not send is an error, as soon as it can be seen.
 func parseFrameHead(b []byte) (frameHead, error) {
 	var h frameHead
 	if len(b) < 2 {
@@ -70,7 +70,8 @@ func parseFrameHead(b []byte) (frameHead, error) {
 		if size = 10; len(b) < size {
 			return h, nil
 		}
-		if n = int64(binary.BigEndian.Uint64(b[2:])); n < 1<<16 { // negative: the highest bit is set
+		// negative: the highest bit is set
+		if n = int64(binary.BigEndian.Uint64(b[2:])); n < 1<<16 {
 			return h, ProtocolError("frame length is negative or not in its shortest form")
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// FuzzResponse: no panic; no more memory than the limits allow; the same result however the bytes are cut; and where
-// net/http accepts the message too, the same message.
+// FuzzResponse: no panic; no more memory than the limits allow; the same result however the bytes
+// are cut; and where net/http accepts the message too, the same message.
 func FuzzResponse(f *testing.F) {
 	for _, s := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
@@ -46,7 +46,12 @@ func FuzzResponse(f *testing.F) {
 			c.o.dial = func(context.Context, string, string) (net.Conn, error) {
 				return nil, errors.New("no second connection")
 			}
-			resp, err := c.Do(t.Context(), &Request{Method: method, Path: "/", SkipBody: skip, Header: identity})
+			resp, err := c.Do(t.Context(), &Request{
+				Method:   method,
+				Path:     "/",
+				SkipBody: skip,
+				Header:   identity,
+			})
 			return resp, bytes.Clone(resp.Body), err
 		}
 		resp, body, err := do(bytes.NewReader(raw), false)
@@ -54,8 +59,17 @@ func FuzzResponse(f *testing.F) {
 			t.Fatalf("%d bytes of body", len(body))
 		}
 		again, body2, err2 := do(iotest.OneByteReader(bytes.NewReader(raw)), false)
-		if (err == nil) != (err2 == nil) || err == nil && (again.Status != resp.Status || !bytes.Equal(body, body2)) {
-			t.Fatalf("in one piece: %d %q %v; byte by byte: %d %q %v", resp.Status, body, err, again.Status, body2, err2)
+		if (err == nil) != (err2 == nil) ||
+			err == nil && (again.Status != resp.Status || !bytes.Equal(body, body2)) {
+			t.Fatalf(
+				"in one piece: %d %q %v; byte by byte: %d %q %v",
+				resp.Status,
+				body,
+				err,
+				again.Status,
+				body2,
+				err2,
+			)
 		}
 		skipped, _, err3 := do(iotest.HalfReader(bytes.NewReader(raw)), true)
 		if (err == nil) != (err3 == nil) || err == nil && skipped.BodyBytes != int64(len(body)) {
@@ -87,8 +101,8 @@ func FuzzResponse(f *testing.F) {
 
 var identity = []Field{{"Accept-Encoding", "identity"}}
 
-// FuzzFrames: no panic; no more memory than the limit; the same messages and the same end however the bytes are cut;
-// and every message that is accepted can be found in the input.
+// FuzzFrames: no panic; no more memory than the limit; the same messages and the same end however
+// the bytes are cut; and every message that is accepted can be found in the input.
 func FuzzFrames(f *testing.F) {
 	for _, s := range []string{"\x81\x02hi", "\x01\x02he\x89\x01p\x80\x03llo\x88\x02\x03\xe8", "\x82\x7e\x00\x80" + strings.Repeat("x", 128), "\x81\x7f\x00\x00\x00\x00\x00\x01\x00\x00"} {
 		f.Add([]byte(s))

@@ -13,10 +13,14 @@ import (
 	"sync"
 )
 
-// h2 makes connections; it holds none itself. It dials what the context has, and takes it for one on which HTTP/2 was
-// agreed.
+// h2 makes connections; it holds none itself. It dials what the context has, and takes it for one
+// on which HTTP/2 was agreed.
 var h2 = func() *http.Transport {
-	t := &http.Transport{DisableCompression: true, MaxResponseHeaderBytes: maxHeader, Protocols: new(http.Protocols)}
+	t := &http.Transport{
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxHeader,
+		Protocols:              new(http.Protocols),
+	}
 	t.Protocols.SetUnencryptedHTTP2(true)
 	t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return ctx.Value(dialed{}).(net.Conn), nil
@@ -35,16 +39,20 @@ type h2conn struct {
 
 func newH2(conn net.Conn) (*h2conn, error) {
 	tap := &frameTap{Conn: conn, sock: sockOf(conn)}
-	cc, err := h2.NewClientConn(context.WithValue(context.Background(), dialed{}, tap), "http", "target:443")
+	cc, err := h2.NewClientConn(
+		context.WithValue(context.Background(), dialed{}, tap),
+		"http",
+		"target:443",
+	)
 	if err != nil {
 		return nil, err
 	}
 	return &h2conn{cc, tap}, nil
 }
 
-// A frameTap sees the frames that a server sends on their way to the HTTP/2 transport, which reads them in a
-// goroutine of its own, and notes when they came. It implements the needed part of RFC 9113, 4.1: nine bytes of
-// head, the first three of which are the length.
+// A frameTap sees the frames that a server sends on their way to the HTTP/2 transport, which reads
+// them in a goroutine of its own, and notes when they came. It implements the needed part of RFC
+// 9113, 4.1: nine bytes of head, the first three of which are the length.
 type frameTap struct {
 	net.Conn
 	sock *sock
@@ -70,7 +78,9 @@ const (
 func (f *frameTap) begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.data, f.first, f.last = false, moment{}, moment{}
+	f.data = false
+	f.first = moment{}
+	f.last = moment{}
 }
 
 func (f *frameTap) moments() (first, last moment) {
@@ -125,7 +135,8 @@ func (f *frameTap) end(kind, flags byte, m moment) {
 	}
 }
 
-// A streamError is the error of a stream by the names of its fields, for which net/http fills it in.
+// A streamError is the error of a stream by the names of its fields, for which net/http fills it
+// in.
 type streamError struct {
 	StreamID, Code uint32
 	Cause          error
@@ -179,8 +190,14 @@ func (c *Client) request2(ctx context.Context, req *Request) *http.Request {
 	for _, f := range req.Header {
 		h.Add(f.Name, f.Value)
 	}
-	r := &http.Request{Method: req.method(), Host: c.o.host, Header: h, Body: http.NoBody, ContentLength: int64(len(req.Body)),
-		URL: &url.URL{Scheme: "https", Host: c.o.host, Opaque: c.o.path + req.Path}}
+	r := &http.Request{
+		Method:        req.method(),
+		Host:          c.o.host,
+		Header:        h,
+		Body:          http.NoBody,
+		ContentLength: int64(len(req.Body)),
+		URL:           &url.URL{Scheme: "https", Host: c.o.host, Opaque: c.o.path + req.Path},
+	}
 	if len(req.Body) > 0 {
 		r.Body = io.NopCloser(bytes.NewReader(req.Body))
 	}
@@ -205,7 +222,8 @@ func (c *Client) keepHeader(h http.Header) {
 
 func (c *Client) readBody2(req *Request, resp *http.Response) error {
 	most, unzip := c.most(req, resp.StatusCode), false
-	if coding := resp.Header["Content-Encoding"]; len(coding) == 1 && !req.asksEncoding() && req.method() != "HEAD" {
+	if coding := resp.Header["Content-Encoding"]; len(coding) == 1 && !req.asksEncoding() &&
+		req.method() != "HEAD" {
 		unzip = strings.EqualFold(coding[0], "gzip") || strings.EqualFold(coding[0], "x-gzip")
 	}
 	if !unzip && resp.ContentLength > most && req.method() != "HEAD" {

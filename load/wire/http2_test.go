@@ -22,7 +22,8 @@ func TestHTTP2Declined(t *testing.T) {
 	for _, protocols := range [][]string{{"http/1.1"}, nil} {
 		c := scriptH2(t, Config{}, protocols, func(conn net.Conn) { io.Copy(io.Discard, conn) })
 		_, err := get(t, c)
-		if e, ok := errors.AsType[*Error](err); !ok || e.Phase != PhaseTLS || !errors.Is(err, ErrNoHTTP2) {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Phase != PhaseTLS ||
+			!errors.Is(err, ErrNoHTTP2) {
 			t.Errorf("a server with %q: %v, want that it does not speak HTTP/2", protocols, err)
 		}
 	}
@@ -70,7 +71,8 @@ func TestHTTP2Unasked(t *testing.T) {
 
 var onlyH2 = []string{"h2"}
 
-// framer runs an HTTP/2 server by hand: prefaces and settings are exchanged, then serve is called per stream.
+// framer runs an HTTP/2 server by hand: prefaces and settings are exchanged, then serve is called
+// per stream.
 func framer(serve func(f *http2.Framer, stream uint32, nth int) bool) func(net.Conn) {
 	return func(conn net.Conn) {
 		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
@@ -102,11 +104,19 @@ func framer(serve func(f *http2.Framer, stream uint32, nth int) bool) func(net.C
 func status(f *http2.Framer, stream uint32, code string, end bool) {
 	var b bytes.Buffer
 	hpack.NewEncoder(&b).WriteField(hpack.HeaderField{Name: ":status", Value: code})
-	f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: b.Bytes(), EndHeaders: true, EndStream: end})
+	f.WriteHeaders(http2.HeadersFrameParam{
+		StreamID:      stream,
+		BlockFragment: b.Bytes(),
+		EndHeaders:    true,
+		EndStream:     end,
+	})
 }
 
 func TestHTTP2Faults(t *testing.T) {
-	good := framer(func(f *http2.Framer, s uint32, _ int) bool { status(f, s, "200", true); return true })
+	good := framer(func(f *http2.Framer, s uint32, _ int) bool {
+		status(f, s, "200", true)
+		return true
+	})
 	for _, tt := range []struct {
 		name    string
 		method  string
@@ -119,9 +129,16 @@ func TestHTTP2Faults(t *testing.T) {
 			f.WriteRSTStream(s, http2.ErrCodeRefusedStream)
 			return true
 		}, true, PhaseNone, false},
-		{"reset", "POST", func(f *http2.Framer, s uint32, _ int) bool { f.WriteRSTStream(s, http2.ErrCodeInternal); return true }, false, PhaseHeader, false},
-		{"closed, GET", "GET", func(*http2.Framer, uint32, int) bool { return false }, true, PhaseNone, false},
-		{"closed, POST", "POST", func(*http2.Framer, uint32, int) bool { return false }, false, PhaseHeader, false},
+		{"reset", "POST", func(f *http2.Framer, s uint32, _ int) bool {
+			f.WriteRSTStream(s, http2.ErrCodeInternal)
+			return true
+		}, false, PhaseHeader, false},
+		{"closed, GET", "GET", func(*http2.Framer, uint32, int) bool {
+			return false
+		}, true, PhaseNone, false},
+		{"closed, POST", "POST", func(*http2.Framer, uint32, int) bool {
+			return false
+		}, false, PhaseHeader, false},
 		{"closed in the body", "GET", func(f *http2.Framer, s uint32, _ int) bool {
 			status(f, s, "200", false)
 			f.WriteData(s, false, []byte("x"))
@@ -132,8 +149,13 @@ func TestHTTP2Faults(t *testing.T) {
 			f.WriteRSTStream(s, http2.ErrCodeInternal)
 			return true
 		}, false, PhaseBody, false},
-		{"silent", "GET", func(*http2.Framer, uint32, int) bool { return true }, false, PhaseHeader, true},
-		{"slow body", "GET", func(f *http2.Framer, s uint32, _ int) bool { status(f, s, "200", false); return true }, false, PhaseBody, true},
+		{"silent", "GET", func(*http2.Framer, uint32, int) bool {
+			return true
+		}, false, PhaseHeader, true},
+		{"slow body", "GET", func(f *http2.Framer, s uint32, _ int) bool {
+			status(f, s, "200", false)
+			return true
+		}, false, PhaseBody, true},
 		{"body too large", "GET", func(f *http2.Framer, s uint32, _ int) bool {
 			status(f, s, "200", false)
 			f.WriteData(s, true, make([]byte, 2000))
@@ -158,8 +180,16 @@ func TestHTTP2Faults(t *testing.T) {
 			resp, err := c.Do(t.Context(), &Request{Method: tt.method, Path: "/"})
 			c.timeout = time.Minute
 			e, _ := errors.AsType[*Error](err)
-			if resp.Retried != tt.retried || (err == nil) != (tt.phase == PhaseNone) || e != nil && (e.Phase != tt.phase || e.Timeout != tt.timeout) {
-				t.Fatalf("retried %v, %v; want retried %v, phase %v, timeout %v", resp.Retried, err, tt.retried, tt.phase, tt.timeout)
+			if resp.Retried != tt.retried || (err == nil) != (tt.phase == PhaseNone) ||
+				e != nil && (e.Phase != tt.phase || e.Timeout != tt.timeout) {
+				t.Fatalf(
+					"retried %v, %v; want retried %v, phase %v, timeout %v",
+					resp.Retried,
+					err,
+					tt.retried,
+					tt.phase,
+					tt.timeout,
+				)
 			}
 			if resp, err := get(t, c); err != nil || resp.Status != 200 {
 				t.Errorf("afterwards: %d, %v", resp.Status, err)
@@ -168,7 +198,8 @@ func TestHTTP2Faults(t *testing.T) {
 	}
 }
 
-// FuzzFrameTap: the frames seen do not depend on how the bytes are cut, and END_STREAM is found where x/net finds it.
+// FuzzFrameTap: the frames seen do not depend on how the bytes are cut, and END_STREAM is found
+// where x/net finds it.
 func FuzzFrameTap(f *testing.F) {
 	f.Add([]byte("\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88\x00\x00\x02\x00\x01\x00\x00\x00\x01hi"))
 	f.Add([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x01"))
@@ -191,7 +222,8 @@ func FuzzFrameTap(f *testing.F) {
 				break
 			}
 			ref.Seek(int64(h.Length), io.SeekCurrent)
-			end = end || (h.Type == http2.FrameData || h.Type == http2.FrameHeaders) && h.Flags&1 != 0
+			end = end ||
+				(h.Type == http2.FrameData || h.Type == http2.FrameHeaders) && h.Flags&1 != 0
 		}
 		if end != l1 {
 			t.Fatalf("END_STREAM seen %v, x/net %v", l1, end)
@@ -221,7 +253,14 @@ func TestFrameTap(t *testing.T) {
 			}
 		}
 		if first, last := tap.moments(); first.stamp != tt.first || last.stamp != tt.last {
-			t.Errorf("%q: first %d, last %d, want %d and %d", tt.frames, first.stamp, last.stamp, tt.first, tt.last)
+			t.Errorf(
+				"%q: first %d, last %d, want %d and %d",
+				tt.frames,
+				first.stamp,
+				last.stamp,
+				tt.first,
+				tt.last,
+			)
 		}
 	}
 }

@@ -9,15 +9,16 @@ import (
 	"plimsoll/load/clock"
 )
 
-// A limit ends an operation: at an instant, or at a time of a clock that can be stopped. The zero limit ends none.
+// A limit ends an operation: at an instant, or at a time of a clock that can be stopped. The zero
+// limit ends none.
 type limit struct {
 	at    time.Time
 	clock *clock.Clock // nil: at counts
 	due   time.Duration
 }
 
-// within returns the limit of an operation that begins now and may take d, by the clock if there is one. The deadline
-// of ctx is one of real time, and counts if it is earlier.
+// within returns the limit of an operation that begins now and may take d, by the clock if there is
+// one. The deadline of ctx is one of real time, and counts if it is earlier.
 func within(ctx context.Context, now time.Time, d time.Duration, c *clock.Clock) limit {
 	l := limit{at: now.Add(d), clock: c}
 	if c != nil {
@@ -29,8 +30,8 @@ func within(ctx context.Context, now time.Time, d time.Duration, c *clock.Clock)
 	return l
 }
 
-// patience returns the clock in whose time an answer is awaited: nil, real time, where the target works on while the
-// clock stands still.
+// patience returns the clock in whose time an answer is awaited: nil, real time, where the target
+// works on while the clock stands still.
 func patience(c *clock.Clock) *clock.Clock {
 	if c == nil || c.Unpaused() {
 		return nil
@@ -69,11 +70,13 @@ const (
 	sides
 )
 
-// standLook is the time after which a connection whose deadline strikes while its clock stands still looks again.
+// standLook is the time after which a connection whose deadline strikes while its clock stands
+// still looks again.
 const standLook = 10 * time.Millisecond
 
-// bound makes a limit that of one side of the connection, or forgets the one before. The connection's own deadline is
-// set afterwards; when that strikes and the clock was stopped meanwhile, stood puts it off.
+// bound makes a limit that of one side of the connection, or forgets the one before. The
+// connection's own deadline is set afterwards; when that strikes and the clock was stopped
+// meanwhile, stood puts it off.
 func (s *sock) bound(side int, l limit) {
 	due := int64(0)
 	if l.clock != nil {
@@ -82,7 +85,8 @@ func (s *sock) bound(side int, l limit) {
 	s.due[side].Store(due)
 }
 
-// stood reports whether the deadline of a side has struck because the clock stood still, and then puts it off.
+// stood reports whether the deadline of a side has struck because the clock stood still, and then
+// puts it off.
 func (s *sock) stood(side int) bool {
 	for {
 		due := s.due[side].Load()
@@ -104,7 +108,8 @@ func (s *sock) stood(side int) bool {
 	}
 }
 
-// early reports whether err comes from a deadline of a side before its time, which has been put right.
+// early reports whether err comes from a deadline of a side before its time, which has been put
+// right.
 func (s *sock) early(err error, side int) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false

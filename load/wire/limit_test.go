@@ -59,8 +59,8 @@ var forms = []struct {
 	secure, http2 bool
 }{{"plain", false, false}, {"TLS", true, false}, {"HTTP/2", true, true}}
 
-// A limit counts the time of the clock: a stop that is longer does not end an operation, a time that has passed on the
-// clock does, and an operation that begins in a stop waits for its end.
+// A limit counts the time of the clock: a stop that is longer does not end an operation, a time
+// that has passed on the clock does, and an operation that begins in a stop waits for its end.
 func TestLimitThroughStops(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
@@ -73,8 +73,14 @@ func testLimitThroughStops(t *testing.T, secure, http2 bool) {
 	const limit = 100 * time.Millisecond
 	srv := newPausing(t, secure)
 	c := clock.NewStopped(time.Now())
-	client := newClient(t, Config{URL: srv.URL, Timeout: time.Minute, HTTP2: http2, Clock: c, Dial: srv.dial,
-		tls: &tls.Config{InsecureSkipVerify: true}})
+	client := newClient(t, Config{
+		URL:     srv.URL,
+		Timeout: time.Minute,
+		HTTP2:   http2,
+		Clock:   c,
+		Dial:    srv.dial,
+		tls:     &tls.Config{InsecureSkipVerify: true},
+	})
 	type result struct {
 		resp *Response
 		err  error
@@ -180,7 +186,8 @@ func TestRunningClockIsNoLimit(t *testing.T) {
 	})
 }
 
-// A WebSocket's limits are times of the clock, too: of the handshake, of an idle connection and of a write.
+// A WebSocket's limits are times of the clock, too: of the handshake, of an idle connection and of
+// a write.
 func TestWSLimitsThroughStops(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		t.Run(map[bool]string{false: "plain", true: "TLS"}[secure], func(t *testing.T) {
@@ -207,7 +214,14 @@ func testWSLimitsThroughStops(t *testing.T, secure bool) {
 	c := clock.NewStopped(time.Now())
 	began := time.Now()
 	time.AfterFunc(3*limit, func() { c.Start() })
-	w, err := DialWS(t.Context(), WSConfig{URL: url, Dial: l.dial, tls: &tls.Config{InsecureSkipVerify: true}, Timeout: time.Minute, Idle: limit, Clock: c})
+	w, err := DialWS(t.Context(), WSConfig{
+		URL:     url,
+		Dial:    l.dial,
+		tls:     &tls.Config{InsecureSkipVerify: true},
+		Timeout: time.Minute,
+		Idle:    limit,
+		Clock:   c,
+	})
 	if err != nil || time.Since(began) != 3*limit {
 		t.Fatalf("dialed after %v: %v; want it to wait for the clock", time.Since(began), err)
 	}

@@ -16,10 +16,10 @@ import (
 	"plimsoll/internal/race"
 )
 
-// bareServer answers the first request of every connection, with "ok" or a WebSocket handshake and a message, and
-// then leaves the connection alone; with more, it answers everything that comes on the first connection. It is made
-// of bare file descriptors and allocates nothing once it has answered, so that growth of the heap and the stacks is
-// the client's.
+// bareServer answers the first request of every connection, with "ok" or a WebSocket handshake and
+// a message, and then leaves the connection alone; with more, it answers everything that comes on
+// the first connection. It is made of bare file descriptors and allocates nothing once it has
+// answered, so that growth of the heap and the stacks is the client's.
 func bareServer(t testing.TB, more bool) (host string) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err == nil {
@@ -55,7 +55,9 @@ func bareServer(t testing.TB, more bool) (host string) {
 			if err != nil {
 				continue
 			}
-			next := []byte("HTTP/1.1 200 OK\r\nServer: bare\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok")
+			next := []byte(
+				"HTTP/1.1 200 OK\r\nServer: bare\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok",
+			)
 			answer := "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 			if req.Header.Get("Sec-WebSocket-Key") != "" {
 				answer = switched(req) + "\x81\x02hi"
@@ -85,7 +87,11 @@ func settled() int64 {
 }
 
 // idleCost returns the bytes per idle user of one kind, connection and parked goroutine included.
-func idleCost(t testing.TB, n int, sit func(host string, sitting chan<- bool, stand <-chan bool)) float64 {
+func idleCost(
+	t testing.TB,
+	n int,
+	sit func(host string, sitting chan<- bool, stand <-chan bool),
+) float64 {
 	host := bareServer(t, false)
 	stand := make(chan bool)
 	sitting := make(chan bool)
@@ -114,7 +120,10 @@ func sitHTTP(t testing.TB) func(host string, sitting chan<- bool, stand <-chan b
 			t.Error(err)
 			return
 		}
-		if resp, err := c.Do(context.Background(), &Request{Path: "/", Token: "t"}); err != nil || resp.Status != 200 {
+		if resp, err := c.Do(context.Background(), &Request{
+			Path:  "/",
+			Token: "t",
+		}); err != nil || resp.Status != 200 {
 			t.Error(err)
 		}
 		c.Release()
@@ -156,13 +165,18 @@ func TestIdleMemory(t *testing.T) {
 		got := idleCost(t, 500, tt.sit)
 		t.Logf("%s: %.2f KiB", tt.name, got/1024)
 		if got > tt.budget {
-			t.Errorf("an idle %s user costs %.2f KiB, budget %.2f", tt.name, got/1024, tt.budget/1024)
+			t.Errorf(
+				"an idle %s user costs %.2f KiB, budget %.2f",
+				tt.name,
+				got/1024,
+				tt.budget/1024,
+			)
 		}
 	}
 }
 
-// Nothing is allocated in the steady state, over real sockets, with and without a check of the idle connection
-// first.
+// Nothing is allocated in the steady state, over real sockets, with and without a check of the idle
+// connection first.
 func TestSteadyAllocations(t *testing.T) {
 	race.SkipBudget(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -170,7 +184,14 @@ func TestSteadyAllocations(t *testing.T) {
 	body := []byte(`{"message":"hello"}`)
 	for _, req := range []*Request{
 		{Path: "/api/v4/users/me", Token: "t"},
-		{Method: "POST", Path: "/api/v4/posts", Token: "t", ContentType: "application/json", Body: body, Header: []Field{{"X-Requested-With", "x"}}},
+		{
+			Method:      "POST",
+			Path:        "/api/v4/posts",
+			Token:       "t",
+			ContentType: "application/json",
+			Body:        body,
+			Header:      []Field{{"X-Requested-With", "x"}},
+		},
 		{Path: "/", SkipBody: true},
 	} {
 		c := newClient(t, Config{URL: "http://" + bareServer(t, true), UserAgent: "x"})
@@ -183,7 +204,11 @@ func TestSteadyAllocations(t *testing.T) {
 		if n := testing.AllocsPerRun(500, do); n > 0 {
 			t.Errorf("%s: Do allocates %.2f times, budget 0", req.Path, n)
 		}
-		if n := testing.AllocsPerRun(500, func() { c.Release(); c.since = c.since.Add(-idleCheck); do() }); n > 0 {
+		if n := testing.AllocsPerRun(500, func() {
+			c.Release()
+			c.since = c.since.Add(-idleCheck)
+			do()
+		}); n > 0 {
 			t.Errorf("%s: Do after a pause allocates %.2f times, budget 0", req.Path, n)
 		}
 		if c.resp.Dialed {

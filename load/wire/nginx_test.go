@@ -146,7 +146,8 @@ func TestNginx(t *testing.T) {
 			}
 			// Encoded as requested, and left to the caller.
 			resp := do(&Request{Path: "/zipped/3500", Header: []Field{{"Accept-Encoding", "gzip"}}})
-			if z, err := gzip.NewReader(bytes.NewReader(resp.Body)); err != nil || int(resp.BodyBytes) >= 3500 {
+			if z, err := gzip.NewReader(bytes.NewReader(resp.Body)); err != nil ||
+				int(resp.BodyBytes) >= 3500 {
 				t.Errorf("gzip that was asked for: %d bytes, %v", resp.BodyBytes, err)
 			} else {
 				z.Close()
@@ -171,13 +172,28 @@ func TestNginx(t *testing.T) {
 			} {
 				resp := do(&Request{Method: tt.method, Path: tt.path, Body: pattern(tt.body)})
 				if resp.Status != tt.status || tt.want != "" && string(resp.Body) != tt.want {
-					t.Errorf("%s %s, %d bytes: %d %q, want %d %q", tt.method, tt.path, tt.body, resp.Status, resp.Body, tt.status, tt.want)
+					t.Errorf(
+						"%s %s, %d bytes: %d %q, want %d %q",
+						tt.method,
+						tt.path,
+						tt.body,
+						resp.Status,
+						resp.Body,
+						tt.status,
+						tt.want,
+					)
 				}
 			}
-			for _, method := range []string{"POST", "GET"} { // nginx closes without an answer, to the repetition too
+			// nginx closes without an answer, to the repetition too
+			for _, method := range []string{"POST", "GET"} {
 				resp, err := c.Do(t.Context(), &Request{Method: method, Path: "/dead"})
 				if err == nil || resp.Retried && method == "POST" {
-					t.Errorf("%s /dead: %d, repeated %v, want an error", method, resp.Status, resp.Retried)
+					t.Errorf(
+						"%s /dead: %d, repeated %v, want an error",
+						method,
+						resp.Status,
+						resp.Retried,
+					)
 				}
 			}
 			if resp := do(&Request{Path: "/text"}); string(resp.Body) != "hello" {

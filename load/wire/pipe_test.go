@@ -39,7 +39,8 @@ func (l *pipes) dial(context.Context, string, string) (net.Conn, error) {
 	}
 }
 
-// piped returns a [Config.Dial] whose connections are served by one of conns each, and all further ones by the last.
+// piped returns a [Config.Dial] whose connections are served by one of conns each, and all further
+// ones by the last.
 func piped(conns ...func(net.Conn)) func(context.Context, string, string) (net.Conn, error) {
 	i := 0
 	return func(context.Context, string, string) (net.Conn, error) {

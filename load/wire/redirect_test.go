@@ -9,11 +9,13 @@ import (
 	"testing"
 )
 
-// TestNoRequestFollowsARedirect: a target that names another host gets its answer recorded, and that host gets no
-// request and no token.
+// TestNoRequestFollowsARedirect: a target that names another host gets its answer recorded, and
+// that host gets no request and no token.
 func TestNoRequestFollowsARedirect(t *testing.T) {
 	var strayed, asked atomic.Int32
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) }))
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		strayed.Add(1)
+	}))
 	defer other.Close()
 	requests := int32(0)
 	overAll(t, func(w http.ResponseWriter, r *http.Request) {

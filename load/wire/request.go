@@ -13,19 +13,20 @@ type Field struct{ Name, Value string }
 // keep it after it has returned.
 type Request struct {
 	Method string // "GET", "POST", ...; empty means GET
-	// Path is appended to the base path of the client's URL; begins with "/", carries the query, already
-	// escaped.
-	Path        string
-	Header      []Field // further header lines; Host, Content-Length and Transfer-Encoding are not allowed
-	Body        []byte  // sent with a Content-Length
-	ContentType string  // of Body
-	Token       string  // if not empty, sent as "Authorization: Bearer Token"
-	MaxBody     int64   // of the response, decoded bytes; 0 means DefaultMaxBody
-	// SkipBody: read, decode and count the response's body, but do not keep it. With a status of 400 or above it is
-	// kept, because it has the reason, and DefaultMaxBody is its limit.
+	// Path is appended to the base path of the client's URL; begins with "/", carries the query,
+	// already escaped.
+	Path string
+	// further header lines; Host, Content-Length and Transfer-Encoding are not allowed
+	Header      []Field
+	Body        []byte // sent with a Content-Length
+	ContentType string // of Body
+	Token       string // if not empty, sent as "Authorization: Bearer Token"
+	MaxBody     int64  // of the response, decoded bytes; 0 means DefaultMaxBody
+	// SkipBody: read, decode and count the response's body, but do not keep it. With a status of
+	// 400 or above it is kept, because it has the reason, and DefaultMaxBody is its limit.
 	SkipBody bool
-	// Repeatable marks an idempotent request: like a GET, it may be repeated when the server closed the idle
-	// connection.
+	// Repeatable marks an idempotent request: like a GET, it may be repeated when the server closed
+	// the idle connection.
 	Repeatable bool
 }
 
@@ -36,7 +37,8 @@ func (r *Request) method() string {
 	return r.Method
 }
 
-// replayable reports whether the request may be sent twice without a second effect (RFC 9110, 9.2.1: safe methods).
+// replayable reports whether the request may be sent twice without a second effect (RFC 9110,
+// 9.2.1: safe methods).
 func (r *Request) replayable() bool {
 	switch r.method() {
 	case "GET", "HEAD", "OPTIONS", "TRACE":
@@ -48,7 +50,8 @@ func (r *Request) replayable() bool {
 // skips reports whether the body of a response with a status is not kept.
 func (r *Request) skips(status int) bool { return r.SkipBody && status < 400 }
 
-// check reports a request that would not be one well-formed HTTP message. Values are not shown: they may be secrets.
+// check reports a request that would not be one well-formed HTTP message. Values are not shown:
+// they may be secrets.
 func (r *Request) check() error {
 	if !isToken(r.Method) {
 		return fmt.Errorf("method %q is not a token", r.Method)
@@ -69,7 +72,8 @@ func (r *Request) check() error {
 		if !isValue(f.Value) {
 			return fmt.Errorf("the value of header %s contains a control character", f.Name)
 		}
-		if equalFold(f.Name, "host") || equalFold(f.Name, "content-length") || equalFold(f.Name, "transfer-encoding") {
+		if equalFold(f.Name, "host") || equalFold(f.Name, "content-length") ||
+			equalFold(f.Name, "transfer-encoding") {
 			return fmt.Errorf("header %s is set by the client", f.Name)
 		}
 	}
@@ -82,8 +86,8 @@ func (r *Request) check() error {
 	return nil
 }
 
-// has reports whether the request has its own header line of that name, with that value unless it is "" (both in lower
-// case).
+// has reports whether the request has its own header line of that name, with that value unless it
+// is "" (both in lower case).
 func (r *Request) has(name, value string) bool {
 	for _, f := range r.Header {
 		if equalFold(f.Name, name) && (value == "" || equalFold(f.Value, value)) {

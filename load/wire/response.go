@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A Response is the outcome of one [Client.Do]. It belongs to the client and is overwritten by the next Do.
+// A Response is the outcome of one [Client.Do]. It belongs to the client and is overwritten by the
+// next Do.
 type Response struct {
 	Status    int       // 0 if no status line was read
 	Header    Header    // valid until the next Do or Release
@@ -27,7 +28,8 @@ type Response struct {
 // A Header is the header of a response, as it came.
 type Header struct{ raw []byte }
 
-// Get returns the first value of the header line of that name, ignoring case, or "". It allocates the string.
+// Get returns the first value of the header line of that name, ignoring case, or "". It allocates
+// the string.
 func (h Header) Get(name string) string {
 	raw := h.raw
 	for len(raw) > 0 {
@@ -48,8 +50,9 @@ const (
 	maxChunkLine     = 4 << 10
 )
 
-// A reader is a byte source with a pooled buffer. Bytes before base are in use by a Header and stay where they are.
-// There is no buffer (nil) before the first byte, and, if src is a plain socket, none while it waits for that byte.
+// A reader is a byte source with a pooled buffer. Bytes before base are in use by a Header and stay
+// where they are. There is no buffer (nil) before the first byte, and, if src is a plain socket,
+// none while it waits for that byte.
 type reader struct {
 	src  io.Reader
 	of   *Budget // of the buffer; nil for the process's
@@ -69,7 +72,10 @@ func (rd *reader) open(conn net.Conn) {
 // empty lets go of the buffer.
 func (rd *reader) empty() {
 	putBuffer(rd.buf)
-	rd.buf, rd.base, rd.r, rd.w = nil, 0, 0, 0
+	rd.buf = nil
+	rd.base = 0
+	rd.r = 0
+	rd.w = 0
 }
 
 // release lets go of everything.
@@ -146,8 +152,8 @@ func (rd *reader) fill() error {
 	return err
 }
 
-// fillTo is fill for n unread bytes that do not fit into the buffer. It grows by doubling, not to n at once: an
-// announced length need not be sent.
+// fillTo is fill for n unread bytes that do not fit into the buffer. It grows by doubling, not to n
+// at once: an announced length need not be sent.
 func (rd *reader) fillTo(n int) error {
 	if rd.w-rd.r == len(rd.buf.b)-rd.base {
 		size := rd.base + min(n, 2*(rd.w-rd.r))
@@ -172,8 +178,8 @@ func readSome(src io.Reader, p []byte) (int, error) {
 	return 0, io.ErrNoProgress
 }
 
-// head returns the next status line and header, with the empty line that ends them, and moves behind it. The bytes stay
-// valid until the reader is reset: base moves, too.
+// head returns the next status line and header, with the empty line that ends them, and moves
+// behind it. The bytes stay valid until the reader is reset: base moves, too.
 func (rd *reader) head() ([]byte, error) {
 	if rd.r == rd.w {
 		if err := rd.fill(); err != nil {
@@ -227,7 +233,8 @@ func (rd *reader) head() ([]byte, error) {
 	}
 }
 
-// tlsAlert is the beginning of the record by which a TLS server refuses other bytes: an alert of version 3.
+// tlsAlert is the beginning of the record by which a TLS server refuses other bytes: an alert of
+// version 3.
 var tlsAlert = []byte{21, 3}
 
 // A framing is the header's description of the body that follows.
@@ -346,8 +353,8 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// show quotes the beginning of something a server sent. The mark of the omitted part stands inside the quotes, where
-// redaction finds a secret that was cut in two.
+// show quotes the beginning of something a server sent. The mark of the omitted part stands inside
+// the quotes, where redaction finds a secret that was cut in two.
 func show(b []byte) string {
 	const most = 60
 	if len(b) > most {

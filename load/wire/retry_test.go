@@ -21,13 +21,19 @@ func TestRetryAndReuse(t *testing.T) {
 	}
 	evil := func(conn net.Conn) {
 		readRequest(conn)
-		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+		io.WriteString(
+			conn,
+			"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
+		)
 		readRequest(conn)
 	}
 	late := func(conn net.Conn) {
 		ok(1)(conn)
 		time.Sleep(50 * time.Millisecond)
-		io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+		io.WriteString(
+			conn,
+			"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+		)
 		readRequest(conn)
 	}
 	for _, tt := range []struct {

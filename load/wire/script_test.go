@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// script starts a TCP server that runs one function per connection, in order; the last one serves the rest.
+// script starts a TCP server that runs one function per connection, in order; the last one serves
+// the rest.
 func script(t testing.TB, conns ...func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -92,7 +93,13 @@ func TestNastyServers(t *testing.T) {
 		{"slow loris in the body", loris(okHead+"Content-Length: 1000\r\n\r\n", "b"), PhaseBody,
 			true, "timed out"},
 		{"slow loris in chunks", loris(chunks, "1\r\nb\r\n"), PhaseBody, true, "timed out"},
-		{"slow loris of 1xx", loris("", "HTTP/1.1 102 Processing\r\n\r\n"), PhaseHeader, true, "timed out"},
+		{
+			"slow loris of 1xx",
+			loris("", "HTTP/1.1 102 Processing\r\n\r\n"),
+			PhaseHeader,
+			true,
+			"timed out",
+		},
 		{"silent", hang(""), PhaseHeader, true, "timed out"},
 		{"slow header", hang(okHead + "A: "), PhaseHeader, true, "timed out"},
 		{"slow body", hang(okHead + "Content-Length: 9\r\n\r\nhello"), PhaseBody, true,
@@ -105,7 +112,10 @@ func TestNastyServers(t *testing.T) {
 			c.(*net.TCPConn).CloseWrite()
 			io.Copy(io.Discard, c)
 		}, PhaseBody, false, "unexpected EOF"},
-		{"reset at once", func(c net.Conn) { readRequest(c); reset(c) }, PhaseHeader, false, "reset"},
+		{"reset at once", func(c net.Conn) {
+			readRequest(c)
+			reset(c)
+		}, PhaseHeader, false, "reset"},
 		{"reset in the body", func(c net.Conn) {
 			say(okHead + "Content-Length: 9\r\n\r\nhello")(c)
 			time.Sleep(100 * time.Millisecond) // a reset discards unread bytes
@@ -176,8 +186,17 @@ func TestNastyServers(t *testing.T) {
 			if !ok {
 				t.Fatalf("got %v, want an *Error", err)
 			}
-			if e.Phase != tt.phase || e.Timeout != tt.timeout || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("got phase %v, timeout %v, %q; want %v, %v, %q", e.Phase, e.Timeout, err, tt.phase, tt.timeout, tt.text)
+			if e.Phase != tt.phase || e.Timeout != tt.timeout ||
+				!strings.Contains(err.Error(), tt.text) {
+				t.Errorf(
+					"got phase %v, timeout %v, %q; want %v, %v, %q",
+					e.Phase,
+					e.Timeout,
+					err,
+					tt.phase,
+					tt.timeout,
+					tt.text,
+				)
 			}
 			if resp.Sent.IsZero() || resp.Done.Before(resp.Sent) {
 				t.Errorf("instants are missing: %+v", resp)
@@ -194,7 +213,11 @@ func TestNastyServers(t *testing.T) {
 			if tt.timeout {
 				synctest.Test(t, func(t *testing.T) {
 					t.Cleanup(func() { time.Sleep(time.Second) }) // the servers end
-					try(t, Config{URL: "http://host", Dial: piped(tt.server, ok(9)), Timeout: 150 * time.Millisecond})
+					try(t, Config{
+						URL:     "http://host",
+						Dial:    piped(tt.server, ok(9)),
+						Timeout: 150 * time.Millisecond,
+					})
 				})
 			} else {
 				try(t, Config{URL: script(t, tt.server, ok(9)), Timeout: time.Minute})
@@ -231,7 +254,14 @@ func TestOddButAllowed(t *testing.T) {
 			})})
 			resp, err := get(t, c)
 			if err != nil || string(resp.Body) != tt.body || resp.Status != 200 {
-				t.Errorf("%s: got %d %q, %v; want %q", tt.name, resp.Status, resp.Body, err, tt.body)
+				t.Errorf(
+					"%s: got %d %q, %v; want %q",
+					tt.name,
+					resp.Status,
+					resp.Body,
+					err,
+					tt.body,
+				)
 			}
 			if tt.name == "bytes too many" && piece > 5 && c.conn != nil {
 				t.Errorf("%s: the connection was kept", tt.name)

@@ -10,13 +10,15 @@ import (
 	"plimsoll/load/clock"
 )
 
-// A sock is a connection with the arrival time of the bytes of its last read. If it is a plain socket it is read with
-// system calls of its own, which bring the kernel's stamp along and take a buffer only when there is something to put
-// into it. Otherwise it reads as the connection inside does, without stamps.
+// A sock is a connection with the arrival time of the bytes of its last read. If it is a plain
+// socket it is read with system calls of its own, which bring the kernel's stamp along and take a
+// buffer only when there is something to put into it. Otherwise it reads as the connection inside
+// does, without stamps.
 type sock struct {
 	net.Conn
-	raw   syscall.RawConn // nil if the connection is not a plain socket
-	stamp int64           // CLOCK_REALTIME, in nanoseconds, of the newest segment of the last read; 0 if there is none
+	raw syscall.RawConn // nil if the connection is not a plain socket
+	// CLOCK_REALTIME, in nanoseconds, of the newest segment of the last read; 0 if there is none
+	stamp int64
 
 	// The read under way; run and look are bound once, so that a read allocates nothing.
 	p     []byte  // where to, or:
@@ -32,7 +34,8 @@ type sock struct {
 	werr     error
 	courtesy courtesy
 
-	// The deadline of an HTTP client, see deadline, as time since wall.base; 0 if it has none of this kind.
+	// The deadline of an HTTP client, see deadline, as time since wall.base; 0 if it has none of
+	// this kind.
 	until, armed atomic.Int64
 
 	clock *clock.Clock        // nil unless it can be stopped
@@ -53,7 +56,9 @@ func newSock(conn net.Conn) *sock {
 	if err != nil {
 		return s
 	}
-	s.raw, s.run, s.look = raw, s.step, s.peek
+	s.raw = raw
+	s.run = s.step
+	s.look = s.peek
 	_ = raw.Control(askStamps) // without stamps, stamp stays 0, which is counted
 	return s
 }
@@ -74,7 +79,8 @@ func (s *sock) Read(p []byte) (int, error) {
 	return s.recv()
 }
 
-// fill reads behind the unread bytes of rd, whose buffer it takes from the pool once there is something to read.
+// fill reads behind the unread bytes of rd, whose buffer it takes from the pool once there is
+// something to read.
 func (s *sock) fill(rd *reader) error {
 	s.rd = rd
 	n, err := s.recv()
@@ -82,10 +88,13 @@ func (s *sock) fill(rd *reader) error {
 	return err
 }
 
-// exchange sends b and reads the first bytes of the answer behind the unread ones of rd: Write and fill in one, with
-// one entry to the poller instead of two. If the kernel does not take all of b, nothing is read.
+// exchange sends b and reads the first bytes of the answer behind the unread ones of rd: Write and
+// fill in one, with one entry to the poller instead of two. If the kernel does not take all of b,
+// nothing is read.
 func (s *sock) exchange(b []byte, rd *reader) (written int, werr, rerr error) {
-	s.out, s.sent, s.werr = b, 0, nil
+	s.out = b
+	s.sent = 0
+	s.werr = nil
 	rerr = s.fill(rd)
 	if s.out != nil { // it did not come to that
 		s.out = nil
@@ -101,12 +110,16 @@ func (s *sock) discard(n int) (int, error) {
 }
 
 func (s *sock) recv() (int, error) {
-	s.n, s.err, s.stamp = 0, nil, 0
+	s.n = 0
+	s.err = nil
+	s.stamp = 0
 	err := s.raw.Read(s.run)
 	for err != nil && s.early(err, reads) {
 		err = s.raw.Read(s.run)
 	}
-	s.p, s.rd, s.skip = nil, nil, 0
+	s.p = nil
+	s.rd = nil
+	s.skip = 0
 	if err == nil {
 		err = s.err
 	}
@@ -123,13 +136,14 @@ func (s *sock) Write(p []byte) (n int, err error) {
 	}
 }
 
-// often is the time by which a connection's deadline may lie before its operation's, so that it need not be set for
-// each.
+// often is the time by which a connection's deadline may lie before its operation's, so that it
+// need not be set for each.
 const often = time.Second
 
-// deadline is SetDeadline for operations that follow each other and have much the same time. It touches the
-// connection's deadline, which is a timer of the runtime, only if that is off by more than a moment; should it strike
-// early, it is set again. Calls are not concurrent with each other, but may be with a read or write.
+// deadline is SetDeadline for operations that follow each other and have much the same time. It
+// touches the connection's deadline, which is a timer of the runtime, only if that is off by more
+// than a moment; should it strike early, it is set again. Calls are not concurrent with each other,
+// but may be with a read or write.
 func (s *sock) deadline(t time.Time) error {
 	until := int64(t.Sub(wall.base))
 	s.until.Store(until)
@@ -140,7 +154,8 @@ func (s *sock) deadline(t time.Time) error {
 	return s.Conn.SetDeadline(t)
 }
 
-// hasty reports whether the deadline that has struck is one that deadline had set before its time, and puts it right.
+// hasty reports whether the deadline that has struck is one that deadline had set before its time,
+// and puts it right.
 func (s *sock) hasty() bool {
 	until := s.until.Load()
 	if until == 0 || until <= int64(time.Since(wall.base)) {
@@ -159,9 +174,9 @@ func (s *sock) hasty() bool {
 	}
 }
 
-// stale reports whether an idle connection has something to read: the end of the stream, a reset, or unsolicited
-// bytes. In each case it must not be used again. In doubt it returns false: a request on a closed connection fails or
-// is repeated.
+// stale reports whether an idle connection has something to read: the end of the stream, a reset,
+// or unsolicited bytes. In each case it must not be used again. In doubt it returns false: a
+// request on a closed connection fails or is repeated.
 func stale(conn net.Conn) bool {
 	s := sockOf(conn)
 	if s == nil || s.raw == nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// step sends the pending bytes and makes one attempt to read. It reports false if there is nothing yet; then it holds
-// no buffer.
+// step sends the pending bytes and makes one attempt to read. It reports false if there is nothing
+// yet; then it holds no buffer.
 func (s *sock) step(fd uintptr) bool {
 	var n int
 	var err error

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// The deadline of the connection may lie before that of the operation: it is put right when it strikes, for reads and
-// for writes, and an operation that is late all the same, or whose context ends, still ends.
+// The deadline of the connection may lie before that of the operation: it is put right when it
+// strikes, for reads and for writes, and an operation that is late all the same, or whose context
+// ends, still ends.
 func TestDeadlineIsSetSeldom(t *testing.T) { synctest.Test(t, testDeadlineIsSetSeldom) }
 
 func testDeadlineIsSetSeldom(t *testing.T) {
@@ -44,7 +45,12 @@ func testDeadlineIsSetSeldom(t *testing.T) {
 		must(t, s.deadline(time.Now().Add(early)))
 		s.armed.Store(s.until.Load())
 		if err := do(t.Context(), "/slow"); err != nil || c.resp.Retried || c.resp.Dialed {
-			t.Errorf("deadline of the connection %v from now: %v, retried %v; want it set again", early, err, c.resp.Retried)
+			t.Errorf(
+				"deadline of the connection %v from now: %v, retried %v; want it set again",
+				early,
+				err,
+				c.resp.Retried,
+			)
 		}
 	}
 	c.timeout = 30 * time.Second

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestIdleConnectionsAreNotProbed looks at the sockets of all ways to dial: none has TCP keep-alive.
+// TestIdleConnectionsAreNotProbed looks at the sockets of all ways to dial: none has TCP
+// keep-alive.
 func TestIdleConnectionsAreNotProbed(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -24,7 +25,10 @@ func TestIdleConnectionsAreNotProbed(t *testing.T) {
 		return conn.(*sock).Conn, nil
 	}
 	for name, dial := range map[string]func(ctx context.Context, network, addr string) (net.Conn, error){
-		"Dial": Dial, "without sources": FromSources(nil), "with sources": FromSources([]netip.Addr{netip.MustParseAddr("127.0.0.1")}), "of a client": own,
+		"Dial":            Dial,
+		"without sources": FromSources(nil),
+		"with sources":    FromSources([]netip.Addr{netip.MustParseAddr("127.0.0.1")}),
+		"of a client":     own,
 	} {
 		conn, err := dial(t.Context(), "tcp", ln.Addr().String())
 		if err != nil {
@@ -34,7 +38,9 @@ func TestIdleConnectionsAreNotProbed(t *testing.T) {
 		must(t, err)
 		var on int
 		var serr error
-		if err := raw.Control(func(fd uintptr) { on, serr = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_KEEPALIVE) }); err != nil || serr != nil {
+		if err := raw.Control(func(fd uintptr) {
+			on, serr = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_KEEPALIVE)
+		}); err != nil || serr != nil {
 			t.Fatal(err, serr)
 		}
 		if on != 0 {

@@ -28,7 +28,13 @@ func TestFromSources(t *testing.T) {
 		_, _ = io.WriteString(w, "ok")
 	}))
 	defer srv.Close()
-	dial := FromSources([]netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.3"), netip.MustParseAddr("127.0.0.4")})
+	dial := FromSources(
+		[]netip.Addr{
+			netip.MustParseAddr("127.0.0.2"),
+			netip.MustParseAddr("127.0.0.3"),
+			netip.MustParseAddr("127.0.0.4"),
+		},
+	)
 	for range 6 {
 		c, err := NewClient(Config{URL: srv.URL, Dial: dial})
 		must(t, err)
@@ -58,7 +64,10 @@ func TestFromSourcesNotOurs(t *testing.T) {
 		must(t, err)
 		conn.Close()
 	}
-	if _, err := FromSources([]netip.Addr{foreign})(context.Background(), "tcp", ln.Addr().String()); !errors.Is(err, syscall.EADDRNOTAVAIL) {
+	if _, err := FromSources([]netip.Addr{foreign})(context.Background(), "tcp", ln.Addr().String()); !errors.Is(
+		err,
+		syscall.EADDRNOTAVAIL,
+	) {
 		t.Errorf("got %v, want EADDRNOTAVAIL", err)
 	}
 }

@@ -30,7 +30,8 @@ type WSConfig struct {
 	Header  []Field       // further header lines of the handshake
 	Token   string        // if not empty, sent as "Authorization: Bearer Token"
 	Timeout time.Duration // of the whole handshake, and of every write; 0 means DefaultTimeout
-	Idle    time.Duration // Read fails with a time-out if nothing at all comes for so long; 0 means never
+	// Read fails with a time-out if nothing at all comes for so long; 0 means never
+	Idle time.Duration
 
 	// Clock counts Timeout and Idle. While it stands still, no handshake begins. Nil means real
 	// time.
@@ -65,7 +66,8 @@ const (
 	closeTooBig   = 1009
 )
 
-// A WS is one user's WebSocket connection. One goroutine may Read while any number of others write and one closes.
+// A WS is one user's WebSocket connection. One goroutine may Read while any number of others write
+// and one closes.
 type WS struct {
 	conn    net.Conn
 	clock   *clock.Clock // nil unless it can be stopped
@@ -78,7 +80,8 @@ type WS struct {
 	first [maxServerHead]byte
 	at    time.Time // arrival of the last message
 	kern  bool      // that is the kernel's stamp
-	ours  bool      // the read under way ends with its context's deadline, before it has been idle for too long
+	// the read under way ends with its context's deadline, before it has been idle for too long
+	ours  bool
 	tally *tally
 	kept  *buffer // a fragmented message
 	skip  int     // bytes of rd that the last message occupied
@@ -92,8 +95,8 @@ type WS struct {
 	closed bool  // a close frame was sent
 }
 
-// DialWS connects and shakes hands. A server that answers with anything but a good 101 is reported as a
-// [*HandshakeError] inside the [*Error]; ctx limits the handshake only.
+// DialWS connects and shakes hands. A server that answers with anything but a good 101 is reported
+// as a [*HandshakeError] inside the [*Error]; ctx limits the handshake only.
 func DialWS(ctx context.Context, cfg WSConfig) (w *WS, err error) {
 	aside(func() { w, err = dialWS(ctx, cfg) })
 	return w, err
@@ -105,7 +108,13 @@ func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
 		return nil, &Error{Err: err}
 	}
 	o.dial, o.clock = cfg.Dial, stoppable(cfg.Clock)
-	w := &WS{clock: o.clock, timeout: cfg.Timeout, idle: cfg.Idle, watch: watch{reads: true}, tally: nextTally()}
+	w := &WS{
+		clock:   o.clock,
+		timeout: cfg.Timeout,
+		idle:    cfg.Idle,
+		watch:   watch{reads: true},
+		tally:   nextTally(),
+	}
 	w.rd.of = cfg.budget
 	if w.timeout <= 0 {
 		w.timeout = DefaultTimeout
@@ -147,18 +156,19 @@ func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
 	return w, nil
 }
 
-// LastRead returns when the last message was handed to this process, and whether the arrival that Read returned with
-// it was the kernel's stamp. The difference is the delay within this process. Like Read, it belongs to the reading
-// goroutine.
+// LastRead returns when the last message was handed to this process, and whether the arrival that
+// Read returned with it was the kernel's stamp. The difference is the delay within this process.
+// Like Read, it belongs to the reading goroutine.
 func (w *WS) LastRead() (read time.Time, kernel bool) { return w.rd.last.now, w.kern }
 
-// Arrived returns when the last byte of the last message came, or before the first one that of the handshake. Like
-// Read, it belongs to the reading goroutine.
+// Arrived returns when the last byte of the last message came, or before the first one that of the
+// handshake. Like Read, it belongs to the reading goroutine.
 func (w *WS) Arrived() time.Time { return w.at }
 
-// Read returns the next text or binary message, with its fragments joined, and the arrival of its last byte. Pings
-// are answered on the way. The data is valid until the next Read. An error is an [*Error] with a [*CloseError] inside
-// if the server closed in order; it is final, except that of a context that is over while nothing was on the way.
+// Read returns the next text or binary message, with its fragments joined, and the arrival of its
+// last byte. Pings are answered on the way. The data is valid until the next Read. An error is an
+// [*Error] with a [*CloseError] inside if the server closed in order; it is final, except that of a
+// context that is over while nothing was on the way.
 func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, err error) {
 	if w.err != nil {
 		return 0, nil, w.at, w.err
@@ -185,8 +195,8 @@ func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, er
 	return 0, nil, time.Now(), e
 }
 
-// await limits the read that begins, or goes on after a sign of life: to the idle time from now on, or the deadline of
-// ctx if that is earlier.
+// await limits the read that begins, or goes on after a sign of life: to the idle time from now on,
+// or the deadline of ctx if that is earlier.
 func (w *WS) await(ctx context.Context) {
 	var l limit
 	if w.idle > 0 {
@@ -210,9 +220,10 @@ func (w *WS) forget() {
 	}
 }
 
-// Release ends the reading: the last message and the context of the reads go, and each further Read fails. The reading
-// goroutine calls it when it reads no more, as after a message that it has no use for; a context that outlives the
-// connection holds both else. It does not close the connection.
+// Release ends the reading: the last message and the context of the reads go, and each further Read
+// fails. The reading goroutine calls it when it reads no more, as after a message that it has no
+// use for; a context that outlives the connection holds both else. It does not close the
+// connection.
 func (w *WS) Release() {
 	if w.err == nil {
 		w.err = newError(context.Background(), PhaseWS, net.ErrClosed)
@@ -246,7 +257,12 @@ func (w *WS) fail(err error) {
 // closeCode reports whether a code may stand in a close frame (RFC 6455, 7.4).
 func closeCode(code int) bool {
 	switch {
-	case code < 1000, code == 1004, code == closeNoStatus, code == 1006, 1015 <= code && code < 3000, code >= 5000:
+	case code < 1000,
+		code == 1004,
+		code == closeNoStatus,
+		code == 1006,
+		1015 <= code && code < 3000,
+		code >= 5000:
 		return false
 	}
 	return true
@@ -266,7 +282,9 @@ func (w *WS) message(ctx context.Context) (Opcode, []byte, error) {
 		if !h.op.control() {
 			switch {
 			case (h.op == opContinuation) != (op != opContinuation):
-				return 0, nil, ProtocolError("a message begins within another, or a continuation without a beginning")
+				return 0, nil, ProtocolError(
+					"a message begins within another, or a continuation without a beginning",
+				)
 			case h.length > maxMessage-int64(kept):
 				return 0, nil, ErrMessageSize
 			}
@@ -334,7 +352,8 @@ func (w *WS) head() (frameHead, error) {
 	}
 }
 
-// need makes at least n bytes of the next frames available. It waits for the first byte without a buffer.
+// need makes at least n bytes of the next frames available. It waits for the first byte without a
+// buffer.
 func (w *WS) need(n int) error {
 	for w.rd.w-w.rd.r < n {
 		var err error
@@ -387,7 +406,9 @@ func (w *WS) control(op Opcode, payload []byte) error {
 		}
 		if len(payload) >= 2 {
 			if e.Code = int(binary.BigEndian.Uint16(payload)); !closeCode(e.Code) {
-				return ProtocolError(fmt.Sprintf("close frame with the code %d, which must not be sent", e.Code))
+				return ProtocolError(
+					fmt.Sprintf("close frame with the code %d, which must not be sent", e.Code),
+				)
 			}
 			if !utf8.Valid(payload[2:]) {
 				return errUTF8
@@ -405,11 +426,12 @@ func (w *WS) control(op Opcode, payload []byte) error {
 	}
 }
 
-// WriteText sends one text message. It is safe to call from several goroutines, also while another reads.
+// WriteText sends one text message. It is safe to call from several goroutines, also while another
+// reads.
 func (w *WS) WriteText(data []byte) error { return w.result(w.write(OpText, data)) }
 
-// Close sends a close frame with a code of RFC 6455, 7.4 ([CloseNormal]) and at most 123 bytes of reason, and closes
-// the connection. A Read under way fails. Closing twice does nothing.
+// Close sends a close frame with a code of RFC 6455, 7.4 ([CloseNormal]) and at most 123 bytes of
+// reason, and closes the connection. A Read under way fails. Closing twice does nothing.
 func (w *WS) Close(code int, reason string) error {
 	err := w.sendClose(code, reason)
 	w.conn.Close()
@@ -434,7 +456,8 @@ func (w *WS) sendClose(code int, reason string) error {
 	return w.write(opClose, append(payload, reason...))
 }
 
-// write sends one frame, masked with a fresh random key. The first error is final: a frame cut in two cannot be mended.
+// write sends one frame, masked with a fresh random key. The first error is final: a frame cut in
+// two cannot be mended.
 func (w *WS) write(op Opcode, data []byte) error {
 	w.wmu.Lock()
 	defer w.wmu.Unlock()

@@ -24,8 +24,10 @@ func (w *WS) handshake(req *Request, o *origin) error {
 	crand.Read(nonce[:]) // never fails
 	key := base64.StdEncoding.EncodeToString(nonce[:])
 	// No Accept-Encoding: a refusal is read unchanged.
-	head := []byte("GET " + req.Path + " HTTP/1.1\r\nHost: " + o.host + "\r\nUpgrade: websocket\r\n" +
-		"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key + "\r\n")
+	head := []byte(
+		"GET " + req.Path + " HTTP/1.1\r\nHost: " + o.host + "\r\nUpgrade: websocket\r\n" +
+			"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key + "\r\n",
+	)
 	head = appendFields(head, req.Header)
 	if req.Token != "" {
 		head = appendField(head, "Authorization: Bearer ", req.Token)
@@ -45,14 +47,23 @@ func (w *WS) handshake(req *Request, o *origin) error {
 	h := f.header
 	switch {
 	case f.status != 101:
-		return &HandshakeError{f.status, fmt.Sprintf("the server answered %d", f.status), w.refusal(&f)}
+		return &HandshakeError{
+			f.status,
+			fmt.Sprintf("the server answered %d", f.status),
+			w.refusal(&f),
+		}
 	case !hasToken([]byte(h.Get("Upgrade")), "websocket"),
 		!hasToken([]byte(h.Get("Connection")), "upgrade"):
 		return &HandshakeError{0, "the answer lacks Upgrade: websocket or Connection: Upgrade", nil}
 	case h.Get("Sec-WebSocket-Accept") != acceptKey(key):
 		return &HandshakeError{0, "wrong Sec-WebSocket-Accept", nil}
-	case h.Get("Sec-WebSocket-Extensions") != "", h.Get("Sec-WebSocket-Protocol") != "" && !req.has("sec-websocket-protocol", ""):
-		return &HandshakeError{0, "the server chose an extension or protocol that was not offered", nil}
+	case h.Get("Sec-WebSocket-Extensions") != "",
+		h.Get("Sec-WebSocket-Protocol") != "" && !req.has("sec-websocket-protocol", ""):
+		return &HandshakeError{
+			0,
+			"the server chose an extension or protocol that was not offered",
+			nil,
+		}
 	}
 	w.rd.base = 0
 	w.at, _ = w.rd.last.arrival(time.Time{})

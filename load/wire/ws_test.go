@@ -41,14 +41,23 @@ func receives(t *testing.T, w *WS, want string) {
 func wsURL(url string) string { return "ws" + strings.TrimPrefix(url, "http") }
 
 // gorilla serves WebSocket with another implementation than ours.
-func gorilla(t *testing.T, secure bool, serve func(*websocket.Conn, *http.Request)) (url string, conf *tls.Config) {
+func gorilla(
+	t *testing.T,
+	secure bool,
+	serve func(*websocket.Conn, *http.Request),
+) (url string, conf *tls.Config) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	return gorillaOn(t, l, secure, serve)
 }
 
-func gorillaOn(t *testing.T, l net.Listener, secure bool, serve func(*websocket.Conn, *http.Request)) (url string, conf *tls.Config) {
+func gorillaOn(
+	t *testing.T,
+	l net.Listener,
+	secure bool,
+	serve func(*websocket.Conn, *http.Request),
+) (url string, conf *tls.Config) {
 	t.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -173,7 +182,11 @@ func TestWSControlFrames(t *testing.T) {
 			c.WriteMessage(websocket.TextMessage, []byte("bad answer"))
 			return
 		}
-		c.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4001, "bye"), time.Now().Add(time.Second))
+		c.WriteControl(
+			websocket.CloseMessage,
+			websocket.FormatCloseMessage(4001, "bye"),
+			time.Now().Add(time.Second),
+		)
 		c.ReadMessage()
 	})
 	w := mustDialWS(t, WSConfig{URL: url, Token: "tok", Header: []Field{{"X-Own", "v"}}})
@@ -330,25 +343,34 @@ func TestWSHandshakeRefused(t *testing.T) {
 		{"not http", "hello\r\n\r\n", "status line"},
 		{"closed", "", "EOF"},
 	} {
-		_, err := DialWS(t.Context(), WSConfig{URL: wsURL(script(t, say(tt.raw))), Timeout: time.Minute})
+		_, err := DialWS(t.Context(), WSConfig{
+			URL:     wsURL(script(t, say(tt.raw))),
+			Timeout: time.Minute,
+		})
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Phase != PhaseWS || !strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.text)
 		}
-		if h, ok := errors.AsType[*HandshakeError](err); tt.name == "401" && (!ok || h.Status != 401 || string(h.Body) != "nope") {
+		if h, ok := errors.AsType[*HandshakeError](err); tt.name == "401" &&
+			(!ok || h.Status != 401 || string(h.Body) != "nope") {
 			t.Errorf("401: got %+v", h)
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
 		silent := piped(func(c net.Conn) { io.Copy(io.Discard, c) })
-		_, err := DialWS(t.Context(), WSConfig{URL: "ws://host", Dial: silent, Timeout: time.Minute})
+		_, err := DialWS(t.Context(), WSConfig{
+			URL:     "ws://host",
+			Dial:    silent,
+			Timeout: time.Minute,
+		})
 		if e := timedOut(err); e == nil || e.Phase != PhaseWS {
 			t.Errorf("silent: got %v, want a time-out", err)
 		}
 	})
 }
 
-// Pings are signs of life: a connection on which nothing else comes goes on, and ends when nothing at all comes.
+// Pings are signs of life: a connection on which nothing else comes goes on, and ends when nothing
+// at all comes.
 func TestWSPingsAreSignsOfLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dial := piped(func(conn net.Conn) {
@@ -373,7 +395,12 @@ func TestWSPingsAreSignsOfLife(t *testing.T) {
 		receives(t, w, "hi") // after five minutes of pings
 		from := time.Now()
 		if _, _, _, err := w.Read(t.Context()); timedOut(err) == nil || time.Since(from) != idle {
-			t.Errorf("%v after %v without a sign of life, want a time-out after %v", err, time.Since(from), idle)
+			t.Errorf(
+				"%v after %v without a sign of life, want a time-out after %v",
+				err,
+				time.Since(from),
+				idle,
+			)
 		}
 		if _, _, _, err := w.Read(t.Context()); err == nil {
 			t.Error("a connection without a sign of life goes on")

@@ -19,7 +19,8 @@ import (
 	"plimsoll/internal/files"
 )
 
-// maxAccountLine is the longest line of a file of accounts, in bytes: tokens are a few hundred at most.
+// maxAccountLine is the longest line of a file of accounts, in bytes: tokens are a few hundred at
+// most.
 const maxAccountLine = 16 << 10
 
 // Columns of a file of accounts, and their names.
@@ -29,7 +30,11 @@ const (
 	columnToken
 )
 
-var accountColumns = []string{columnLogin: "login", columnPassword: "password", columnToken: "token"}
+var accountColumns = []string{
+	columnLogin:    "login",
+	columnPassword: "password",
+	columnToken:    "token",
+}
 
 // The remedy for a header that is none.
 const wantHeader = "the first line names the columns: login,password or token or login,password,token"
@@ -43,7 +48,8 @@ type AccountFile struct {
 	Shared bool   // others than its owner may read it
 }
 
-// An AccountError is the place of an error in a file of accounts. Its text never holds the content of a field.
+// An AccountError is the place of an error in a file of accounts. Its text never holds the content
+// of a field.
 type AccountError struct {
 	File         string
 	Line, Column int // from 1; the column counts characters
@@ -55,7 +61,8 @@ func (e *AccountError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Problem)
 }
 
-// AccountsDigest returns the digest of a file of accounts, as in [AccountFile]. It is an error if there is no regular file.
+// AccountsDigest returns the digest of a file of accounts, as in [AccountFile]. It is an error if
+// there is no regular file.
 func AccountsDigest(path string) (string, error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -69,11 +76,12 @@ func AccountsDigest(path string) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// ReadAccounts reads a file of accounts: comma-separated values in UTF-8, one account a line below a header that names
-// the columns login, password and token in any order. A row needs a token, or a login and a password. A byte order
-// mark, carriage returns before newlines, and empty lines are ignored; a field may stand in double quotes, doubled
-// inside. The whole file is checked and the first most rows are returned; each other row takes 24 bytes for its login and
-// for its token until that is done. The first error is an [*AccountError], or one of opening or reading the file.
+// ReadAccounts reads a file of accounts: comma-separated values in UTF-8, one account a line below
+// a header that names the columns login, password and token in any order. A row needs a token, or a
+// login and a password. A byte order mark, carriage returns before newlines, and empty lines are
+// ignored; a field may stand in double quotes, doubled inside. The whole file is checked and the
+// first most rows are returned; each other row takes 24 bytes for its login and for its token until
+// that is done. The first error is an [*AccountError], or one of opening or reading the file.
 func ReadAccounts(path string, most int) (*Accounts, AccountFile, error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -94,7 +102,11 @@ func ReadAccounts(path string, most int) (*Accounts, AccountFile, error) {
 		}
 		r.line++
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, of, r.fail(1, "the line is longer than %d bytes; is this a file of accounts?", maxAccountLine)
+			return nil, of, r.fail(
+				1,
+				"the line is longer than %d bytes; is this a file of accounts?",
+				maxAccountLine,
+			)
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, of, fmt.Errorf("%s: line %d: %w", of.Name, r.line, err)
@@ -136,7 +148,8 @@ type accountField struct {
 	at    int
 }
 
-// accountMark is the hash of a login or token, by which those that are there twice are found, and its place.
+// accountMark is the hash of a login or token, by which those that are there twice are found, and
+// its place.
 type accountMark struct {
 	hash [2]uint64
 	line uint32
@@ -145,7 +158,12 @@ type accountMark struct {
 }
 
 func (r *accountReader) fail(column int, format string, args ...any) error {
-	return &AccountError{File: r.file, Line: r.line, Column: column, Problem: fmt.Sprintf(format, args...)}
+	return &AccountError{
+		File:    r.file,
+		Line:    r.line,
+		Column:  column,
+		Problem: fmt.Sprintf(format, args...),
+	}
 }
 
 // take reads one line, with its newline if it has one.
@@ -174,7 +192,10 @@ func (r *accountReader) split(line string) error {
 	column := 1
 	for i, c := range line {
 		if unicode.IsControl(c) {
-			return r.fail(1+utf8.RuneCountInString(line[:i]), "holds a tab or another control character; remove it, and separate fields by commas")
+			return r.fail(
+				1+utf8.RuneCountInString(line[:i]),
+				"holds a tab or another control character; remove it, and separate fields by commas",
+			)
 		}
 	}
 	r.fields = r.fields[:0]
@@ -203,14 +224,20 @@ func (r *accountReader) split(line string) error {
 		if !quoted {
 			f.value = rest[:length]
 			if i := strings.IndexByte(f.value, '"'); i >= 0 {
-				return r.fail(f.at+utf8.RuneCountInString(f.value[:i]), `a quote inside a field; put the field into quotes, and double this one`)
+				return r.fail(
+					f.at+utf8.RuneCountInString(f.value[:i]),
+					`a quote inside a field; put the field into quotes, and double this one`,
+				)
 			}
 		}
 		r.fields = append(r.fields, f)
 		rest = rest[length:]
 		if more = rest != ""; more {
 			if rest[0] != ',' {
-				return r.fail(column, "the field goes on after its closing quote; want a comma, or double the quote")
+				return r.fail(
+					column,
+					"the field goes on after its closing quote; want a comma, or double the quote",
+				)
 			}
 			rest = rest[1:]
 			column++
@@ -219,7 +246,8 @@ func (r *accountReader) split(line string) error {
 	return nil
 }
 
-// header reads the names of the columns. It may be a row of a file without a header, so no error shows a field.
+// header reads the names of the columns. It may be a row of a file without a header, so no error
+// shows a field.
 func (r *accountReader) header() error {
 	var columns []int
 	var bad error
@@ -227,9 +255,19 @@ func (r *accountReader) header() error {
 		k := slices.Index(accountColumns, strings.ToLower(strings.TrimSpace(f.value)))
 		switch {
 		case k < 0:
-			bad = cmp.Or(bad, r.fail(f.at, "column %d is none of login, password and token; rename or remove it", i+1))
+			bad = cmp.Or(
+				bad,
+				r.fail(
+					f.at,
+					"column %d is none of login, password and token; rename or remove it",
+					i+1,
+				),
+			)
 		case slices.Contains(columns, k):
-			bad = cmp.Or(bad, r.fail(f.at, "column %d has the name of an earlier one; keep one", i+1))
+			bad = cmp.Or(
+				bad,
+				r.fail(f.at, "column %d has the name of an earlier one; keep one", i+1),
+			)
 		}
 		columns = append(columns, k)
 	}
@@ -263,7 +301,10 @@ func (r *accountReader) row() error {
 		*[]*string{&a.Login, &a.Password, &a.Token}[k] = f.value
 	}
 	if i := strings.IndexFunc(a.Token, func(c rune) bool { return c <= ' ' || c > '~' }); i >= 0 {
-		return r.fail(at[columnToken], "the token holds a character that no token has; want letters, digits and signs, without spaces")
+		return r.fail(
+			at[columnToken],
+			"the token holds a character that no token has; want letters, digits and signs, without spaces",
+		)
 	}
 	if a.Login != strings.TrimSpace(a.Login) {
 		return r.fail(at[columnLogin], "login begins or ends with a space; remove it")
@@ -271,9 +312,15 @@ func (r *accountReader) row() error {
 	alone := at[columnLogin] == 0 || at[columnPassword] == 0
 	switch {
 	case a.Token == "" && alone:
-		return r.fail(at[columnToken], "token is empty; want one, or columns login and password too")
+		return r.fail(
+			at[columnToken],
+			"token is empty; want one, or columns login and password too",
+		)
 	case a.Login == "" && (a.Token == "" || a.Password != ""):
-		return r.fail(cmp.Or(at[columnLogin], 1), "login is empty; want a login and a password, or a token alone")
+		return r.fail(
+			cmp.Or(at[columnLogin], 1),
+			"login is empty; want a login and a password, or a token alone",
+		)
 	case a.Token == "" && a.Password == "":
 		return r.fail(at[columnPassword], "password is empty; want one, or a token")
 	}
@@ -292,13 +339,26 @@ func (r *accountReader) mark(kind uint8, value string, at int) {
 		return
 	}
 	sum := sha256.Sum256([]byte(value))
-	r.seen = append(r.seen, accountMark{[2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}, uint32(r.line), uint16(at), kind})
+	r.seen = append(
+		r.seen,
+		accountMark{
+			[2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])},
+			uint32(r.line),
+			uint16(at),
+			kind,
+		},
+	)
 }
 
 // twice returns the error of the first line whose login or token an earlier line has.
 func (r *accountReader) twice() error {
 	slices.SortFunc(r.seen, func(a, b accountMark) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.hash[0], b.hash[0]), cmp.Compare(a.hash[1], b.hash[1]), cmp.Compare(a.line, b.line))
+		return cmp.Or(
+			cmp.Compare(a.kind, b.kind),
+			cmp.Compare(a.hash[0], b.hash[0]),
+			cmp.Compare(a.hash[1], b.hash[1]),
+			cmp.Compare(a.line, b.line),
+		)
 	})
 	var first, again accountMark
 	for i := 1; i < len(r.seen); i++ {
@@ -311,5 +371,10 @@ func (r *accountReader) twice() error {
 		return nil
 	}
 	r.line = int(again.line)
-	return r.fail(int(again.at), "%s is that of line %d; each user needs an account of its own", accountColumns[again.kind], first.line)
+	return r.fail(
+		int(again.at),
+		"%s is that of line %d; each user needs an account of its own",
+		accountColumns[again.kind],
+		first.line,
+	)
 }

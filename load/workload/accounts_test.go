@@ -34,8 +34,15 @@ func TestReadAccounts(t *testing.T) {
 			for most := range len(tt.want) + 2 {
 				got, of, err := ReadAccounts(path, most)
 				must(t, err)
-				if want := tt.want[:min(most, len(tt.want))]; !slices.Equal(got.Rows, want) || of.Rows != len(tt.want) {
-					t.Errorf("%d of %d rows, want %d of %d", len(got.Rows), of.Rows, len(want), len(tt.want))
+				if want := tt.want[:min(most, len(tt.want))]; !slices.Equal(got.Rows, want) ||
+					of.Rows != len(tt.want) {
+					t.Errorf(
+						"%d of %d rows, want %d of %d",
+						len(got.Rows),
+						of.Rows,
+						len(want),
+						len(tt.want),
+					)
 				}
 				if of.Name != "users.csv" || len(of.Digest) != len("sha256:")+64 || of.Shared {
 					t.Errorf("file %+v", of)
@@ -77,7 +84,8 @@ func TestAccountErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, _, err := ReadAccounts(accountFile(t, tt.content), 10)
-			if _, ok := errors.AsType[*AccountError](err); !ok || !strings.HasPrefix(err.Error(), tt.want) {
+			if _, ok := errors.AsType[*AccountError](err); !ok ||
+				!strings.HasPrefix(err.Error(), tt.want) {
 				t.Fatalf("%v, want %s", err, tt.want)
 			}
 			if strings.Contains(err.Error(), "Secret") || strings.Contains(err.Error(), "ann") {
@@ -89,18 +97,23 @@ func TestAccountErrors(t *testing.T) {
 
 func TestAccountFiles(t *testing.T) {
 	dir := t.TempDir()
-	if _, _, err := ReadAccounts(filepath.Join(dir, "none.csv"), 1); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := ReadAccounts(filepath.Join(dir, "none.csv"), 1); !errors.Is(
+		err,
+		fs.ErrNotExist,
+	) {
 		t.Errorf("no file: %v", err)
 	}
 	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
-	if _, _, err := ReadAccounts(filepath.Join(dir, "pipe"), 1); err == nil || !strings.Contains(err.Error(), "named pipe") {
+	if _, _, err := ReadAccounts(filepath.Join(dir, "pipe"), 1); err == nil ||
+		!strings.Contains(err.Error(), "named pipe") {
 		t.Errorf("a pipe: %v", err)
 	}
 	path := accountFile(t, "token\nt1\n")
 	_, before, err := ReadAccounts(path, 1)
 	must(t, err)
 	must(t, errors.Join(os.WriteFile(path, []byte("token\nt2\n"), 0o600), os.Chmod(path, 0o640)))
-	if _, after, err := ReadAccounts(path, 1); err != nil || after.Digest == before.Digest || !after.Shared {
+	if _, after, err := ReadAccounts(path, 1); err != nil || after.Digest == before.Digest ||
+		!after.Shared {
 		t.Errorf("another content for others to read too: %+v after %+v, %v", after, before, err)
 	}
 }
@@ -132,12 +145,14 @@ func TestDealtAccounts(t *testing.T) {
 			t.Errorf("user %d, %d of behavior %d, has the account of %v", i, rank, class, got)
 		}
 	}
-	if n := len(of[0].Rows) + len(of[1].Rows); n != users || of[1].At(0) == "" || len(of[1].Rows) != 5 {
+	if n := len(of[0].Rows) + len(of[1].Rows); n != users || of[1].At(0) == "" ||
+		len(of[1].Rows) != 5 {
 		t.Errorf("%d accounts dealt, %d of them to a tenth", n, len(of[1].Rows))
 	}
 }
 
-// What is accepted is the same without its byte order mark, with other ends of lines, and in quotes.
+// What is accepted is the same without its byte order mark, with other ends of lines, and in
+// quotes.
 func FuzzReadAccounts(f *testing.F) {
 	f.Add("login,password\nann,a1\n")
 	f.Add("\xef\xbb\xbftoken,login,password\r\n,ann,\"a,\"\"1\"\r\n")

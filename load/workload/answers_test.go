@@ -6,8 +6,8 @@ import (
 	"plimsoll/load/measure"
 )
 
-// TestAnswersAreCountedByStatus checks that 429 and 503 are counted apart within their classes, that no server can
-// create many series, and that only operations of the steady state are counted.
+// TestAnswersAreCountedByStatus checks that 429 and 503 are counted apart within their classes,
+// that no server can create many series, and that only operations of the steady state are counted.
 func TestAnswersAreCountedByStatus(t *testing.T) {
 	reg := measure.NewRegistry(2)
 	post := reg.Name("post")
@@ -39,12 +39,16 @@ func TestAnswersAreCountedByStatus(t *testing.T) {
 	}
 }
 
-// TestExpectedAnswersAreNoOperations: they are counted beside the operations, by name, and an operation with too many
-// is found.
+// TestExpectedAnswersAreNoOperations: they are counted beside the operations, by name, and an
+// operation with too many is found.
 func TestExpectedAnswersAreNoOperations(t *testing.T) {
 	reg := measure.NewRegistry(2)
 	const gone = "app.post.get.app_error"
-	for op, n := range map[string][2]int{"get_thread": {400, 21}, "react": {401, 20}, "acknowledge_post": {30, 19}} {
+	for op, n := range map[string][2]int{
+		"get_thread":       {400, 21},
+		"react":            {401, 20},
+		"acknowledge_post": {30, 19},
+	} {
 		for range n[0] {
 			reg.Recorder(0).Record(reg.Name(op), &measure.Op{Done: 1})
 		}
@@ -65,7 +69,8 @@ func TestExpectedAnswersAreNoOperations(t *testing.T) {
 		t.Errorf("%d operations, %d failed; want 831 and none", all.Count(), all.Errors())
 	}
 	got := ExpectedOf(merged, Steady)
-	if len(got) != 3 || got[1] != (ExpectedCount{"get_thread", 404, gone, 21}) || got[1].String() != "21 expected 404 app.post.get.app_error" {
+	if len(got) != 3 || got[1] != (ExpectedCount{"get_thread", 404, gone, 21}) ||
+		got[1].String() != "21 expected 404 app.post.get.app_error" {
 		t.Errorf("counted %+v", got)
 	}
 	if AnswersOf(merged, Steady) != nil {

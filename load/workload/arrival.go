@@ -8,23 +8,25 @@ import (
 	"plimsoll/load/clock"
 )
 
-// Arrival is the series of arrivals that no server had: those dropped, because more of them waited than the plan
-// allows, and those that still waited when the phase and its drain were over, with their age.
+// Arrival is the series of arrivals that no server had: those dropped, because more of them waited
+// than the plan allows, and those that still waited when the phase and its drain were over, with
+// their age.
 const Arrival = "arrival"
 
-// An ArrivalBehavior is a [Behavior] whose actions do not depend on who does them, so that they can come by a schedule.
+// An ArrivalBehavior is a [Behavior] whose actions do not depend on who does them, so that they can
+// come by a schedule.
 type ArrivalBehavior interface {
 	Behavior
-	// NewServer returns a server of arrivals with connections of its own. u has a rank and a number of its own, beyond
-	// those of all users.
+	// NewServer returns a server of arrivals with connections of its own. u has a rank and a number
+	// of its own, beyond those of all users.
 	NewServer(env Env, u *User) (Server, error)
 }
 
 // A Server is an Actor that serves arrivals, one at a time. Its Think and Act are not called.
 type Server interface {
 	Actor
-	// Serve performs the work of arrival k, which is a function of the user's streams: the engine has made them those
-	// of the arrival. Otherwise it is as Act.
+	// Serve performs the work of arrival k, which is a function of the user's streams: the engine
+	// has made them those of the arrival. Otherwise it is as Act.
 	Serve(ctx context.Context, k int64) error
 }
 
@@ -46,8 +48,9 @@ func (u *User) Become(k int64) {
 	}
 }
 
-// ArrivalTimes are the moments of one agent's arrivals as offsets from the epoch: those that a deal gives it of the one
-// sequence of the seed, so that any number of agents together have the same arrivals. It is not safe for concurrent use.
+// ArrivalTimes are the moments of one agent's arrivals as offsets from the epoch: those that a deal
+// gives it of the one sequence of the seed, so that any number of agents together have the same
+// arrivals. It is not safe for concurrent use.
 type ArrivalTimes struct {
 	rate   float64
 	agent  int
@@ -57,7 +60,8 @@ type ArrivalTimes struct {
 	chance *rand.Rand // nil: even intervals
 }
 
-// NewArrivals returns the schedule of one agent of a deal of rate arrivals per second of all agents.
+// NewArrivals returns the schedule of one agent of a deal of rate arrivals per second of all
+// agents.
 func NewArrivals(rate float64, poisson bool, seed uint64, agent int, d *Deal) *ArrivalTimes {
 	a := &ArrivalTimes{rate: rate, agent: agent, deal: d}
 	if poisson {

@@ -31,14 +31,24 @@ func TestAgainAsksUntilThereIsAnAnswer(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.ends)
 				defer cancel()
 				asked := 0
-				got, err := Again(ctx, func(err error) bool { return errors.Is(err, errGone) }, func() (int, error) {
+				got, err := Again(ctx, func(err error) bool {
+					return errors.Is(err, errGone)
+				}, func() (int, error) {
 					if asked++; asked <= tt.fails {
 						return 0, tt.err
 					}
 					return 42, nil
 				})
-				if asked != tt.asked || !errors.Is(err, tt.want) || (tt.want == nil) != (got == 42) {
-					t.Errorf("asked %d times, got %d, %v; want %d times, %v", asked, got, err, tt.asked, tt.want)
+				if asked != tt.asked || !errors.Is(err, tt.want) ||
+					(tt.want == nil) != (got == 42) {
+					t.Errorf(
+						"asked %d times, got %d, %v; want %d times, %v",
+						asked,
+						got,
+						err,
+						tt.asked,
+						tt.want,
+					)
 				}
 			})
 		})

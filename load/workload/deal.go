@@ -10,15 +10,17 @@ import (
 const (
 	// MostRated bounds a rating that users are divided by.
 	MostRated = 1 << 30
-	// dealUnits is the number of units that the parts of all hosts together have, about: each part is a whole number of
-	// them, and at least one. Ratings that are fewer in sum, their common divisor taken off, are kept exactly.
+	// dealUnits is the number of units that the parts of all hosts together have, about: each part
+	// is a whole number of them, and at least one. Ratings that are fewer in sum, their common
+	// divisor taken off, are kept exactly.
 	dealUnits = 1 << 16
 )
 
-// A Deal divides users among agents, and arrivals alike: each number from 0 on belongs to one agent, which is a function
-// of the number and of the deal alone. Agent k is on host k modulo the number of hosts. Of the first n numbers, for every
-// n, each host has its part, give or take less than one, and neighbors are spread over the hosts. A Deal does not change
-// and is safe for concurrent use.
+// A Deal divides users among agents, and arrivals alike: each number from 0 on belongs to one
+// agent, which is a function of the number and of the deal alone. Agent k is on host k modulo the
+// number of hosts. Of the first n numbers, for every n, each host has its part, give or take less
+// than one, and neighbors are spread over the hosts. A Deal does not change and is safe for
+// concurrent use.
 type Deal struct {
 	agents, hosts int
 	each          int // agents of a host
@@ -28,12 +30,14 @@ type Deal struct {
 	nth   []int32 // its place among the numbers of that host in the cycle
 }
 
-// Evenly returns the deal in which agent k of n has the numbers k, k+n, k+2n and so on. n is at least 1.
+// Evenly returns the deal in which agent k of n has the numbers k, k+n, k+2n and so on. n is at
+// least 1.
 func Evenly(n int) *Deal { return &Deal{agents: n, hosts: n, each: 1} }
 
-// NewDeal returns the deal among so many agents on as many hosts as there are ratings, each with as many agents as the
-// others. The hosts' parts are in proportion to their ratings, 1 to [MostRated], rounded to about 1/65536 of all; a host's
-// part is divided equally among its agents. Without ratings it is [Evenly].
+// NewDeal returns the deal among so many agents on as many hosts as there are ratings, each with as
+// many agents as the others. The hosts' parts are in proportion to their ratings, 1 to [MostRated],
+// rounded to about 1/65536 of all; a host's part is divided equally among its agents. Without
+// ratings it is [Evenly].
 func NewDeal(agents int, ratings []int) (*Deal, error) {
 	if agents < 1 {
 		return nil, fmt.Errorf("a deal among %d agents is not possible", agents)
@@ -89,17 +93,18 @@ func reduced(list []int) []int {
 	return out
 }
 
-// deal fills one cycle, of n numbers. A host with the part p has its j-th number of them, from 0, at j·n/p at the
-// earliest, rounded down, and before (j+1)·n/p, rounded up. Of the hosts whose time has come, the one whose time ends
-// first is next. There are as many numbers as turns, so that rule keeps all times, and a host that keeps them is never a
-// whole number off.
+// deal fills one cycle, of n numbers. A host with the part p has its j-th number of them, from 0,
+// at j·n/p at the earliest, rounded down, and before (j+1)·n/p, rounded up. Of the hosts whose time
+// has come, the one whose time ends first is next. There are as many numbers as turns, so that rule
+// keeps all times, and a host that keeps them is never a whole number off.
 func (d *Deal) deal() {
 	n := 0
 	for _, p := range d.parts {
 		n += p
 	}
 	d.host, d.nth = make([]int32, 0, n), make([]int32, 0, n)
-	// The hosts whose time comes at each number: the first of them, and the one after each; -1 for none.
+	// The hosts whose time comes at each number: the first of them, and the one after each; -1 for
+	// none.
 	first, after := slices.Repeat([]int32{-1}, n), make([]int32, d.hosts)
 	for h := d.hosts - 1; h >= 0; h-- {
 		first[0], after[h] = int32(h), first[0]
@@ -141,8 +146,8 @@ func (t *dealTurns) Pop() any {
 	return last
 }
 
-// Of returns the agent of a number, and the number's place among those of the agent, both from 0. The number is not
-// negative.
+// Of returns the agent of a number, and the number's place among those of the agent, both from 0.
+// The number is not negative.
 func (d *Deal) Of(i int) (agent, place int) {
 	if d.parts == nil {
 		return i % d.agents, i / d.agents

@@ -51,8 +51,8 @@ func TestImpossibleDeals(t *testing.T) {
 	}
 }
 
-// For every number of users each host has its part of them, give or take less than one, and each agent its part of its
-// host's; places are without a gap, and the parts are those of the ratings.
+// For every number of users each host has its part of them, give or take less than one, and each
+// agent its part of its host's; places are without a gap, and the parts are those of the ratings.
 func TestDealKeepsTheParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	check := func(hosts, each int, ratings []int) {
@@ -69,7 +69,13 @@ func TestDealKeepsTheParts(t *testing.T) {
 			parts[h] = d.Part(h) * float64(each)
 			whole += parts[h]
 			if off := math.Abs(parts[h] - float64(v)/float64(sum)); off > float64(hosts)/dealUnits {
-				t.Fatalf("ratings %v: host %d has the part %v, off by %v", ratings, h, parts[h], off)
+				t.Fatalf(
+					"ratings %v: host %d has the part %v, off by %v",
+					ratings,
+					h,
+					parts[h],
+					off,
+				)
 			}
 		}
 		if math.Abs(whole-1) > 1e-9 {
@@ -80,24 +86,54 @@ func TestDealKeepsTheParts(t *testing.T) {
 		for i := range n {
 			agent, place := d.Of(i)
 			if place != ofAgent[agent] {
-				t.Fatalf("ratings %v, %d agents each: number %d has the place %d of agent %d, want %d", ratings, each, i, place, agent, ofAgent[agent])
+				t.Fatalf(
+					"ratings %v, %d agents each: number %d has the place %d of agent %d, want %d",
+					ratings,
+					each,
+					i,
+					place,
+					agent,
+					ofAgent[agent],
+				)
 			}
 			ofAgent[agent]++
 			ofHost[agent%hosts]++
 			for h, has := range ofHost {
 				if want := parts[h] * float64(i+1); math.Abs(float64(has)-want) >= 1+1e-6 {
-					t.Fatalf("ratings %v: of %d numbers host %d has %d, want %v", ratings, i+1, h, has, want)
+					t.Fatalf(
+						"ratings %v: of %d numbers host %d has %d, want %v",
+						ratings,
+						i+1,
+						h,
+						has,
+						want,
+					)
 				}
 			}
 			if i%997 == 0 || i == n-1 {
 				if got := d.Hosts(i + 1); !slices.Equal(got, ofHost) {
-					t.Fatalf("ratings %v: of %d numbers the hosts have %v, Hosts says %v", ratings, i+1, ofHost, got)
+					t.Fatalf(
+						"ratings %v: of %d numbers the hosts have %v, Hosts says %v",
+						ratings,
+						i+1,
+						ofHost,
+						got,
+					)
 				}
 			}
 		}
 		for agent, has := range ofAgent {
-			if off := float64(has) - float64(ofHost[agent%hosts])/float64(each); math.Abs(off) >= 1 {
-				t.Fatalf("ratings %v: agent %d has %d of the %d numbers of its host, which has %d agents", ratings, agent, has, ofHost[agent%hosts], each)
+			if off := float64(has) - float64(ofHost[agent%hosts])/float64(each); math.Abs(
+				off,
+			) >= 1 {
+				t.Fatalf(
+					"ratings %v: agent %d has %d of the %d numbers of its host, which has %d agents",
+					ratings,
+					agent,
+					has,
+					ofHost[agent%hosts],
+					each,
+				)
 			}
 		}
 	}
@@ -118,7 +154,9 @@ func TestDealKeepsTheParts(t *testing.T) {
 func TestDealSpreadsNeighbors(t *testing.T) {
 	d, err := NewDeal(3, []int{20_000, 10_000, 10_000})
 	must(t, err)
-	row, longest, last := 0, 0, -1
+	row := 0
+	longest := 0
+	last := -1
 	for i := range 1000 {
 		agent, _ := d.Of(i)
 		if row++; agent != last {
@@ -143,7 +181,14 @@ func TestPartsByRating(t *testing.T) {
 		class, rank := deal.Next()
 		agent, _ := d.Of(i)
 		if at := next[agent][class]; parts[agent][class][at] != rank {
-			t.Fatalf("user %d, rank %d of behavior %d, is not agent %d's: %v", i, rank, class, agent, parts[agent][class])
+			t.Fatalf(
+				"user %d, rank %d of behavior %d, is not agent %d's: %v",
+				i,
+				rank,
+				class,
+				agent,
+				parts[agent][class],
+			)
 		}
 		next[agent][class]++
 	}

@@ -10,38 +10,41 @@ import (
 	"plimsoll/load/measure"
 )
 
-// A Ledger follows each message from its author to every recipient, and keeps the acknowledged ones.
+// A Ledger follows each message from its author to every recipient, and keeps the acknowledged
+// ones.
 //
-// Authors report accepted messages ([Ledger.Acked]); recipients report events that their connections read
-// ([Ledger.Seen]) and when they are connected and members ([Ledger.Connected], [Ledger.Join]). Response and event
-// may arrive in either order. The time from the author's Sent instant to the event is recorded once per recipient,
-// as soon as both are known.
+// Authors report accepted messages ([Ledger.Acked]); recipients report events that their
+// connections read ([Ledger.Seen]) and when they are connected and members ([Ledger.Connected],
+// [Ledger.Join]). Response and event may arrive in either order. The time from the author's Sent
+// instant to the event is recorded once per recipient, as soon as both are known.
 //
 // # Counts
 //
-// A message is accepted when the server's answer names it, or when an event does by the id that its author gave it
-// ([Ledger.Sending]): then the response was lost, not the message.
+// A message is accepted when the server's answer names it, or when an event does by the id that its
+// author gave it ([Ledger.Sending]): then the response was lost, not the message.
 //
-// A message is lost to a recipient who was a member of its channel and connected without a break from before it was
-// sent until grace after it was acknowledged, and never got the event. It is late if the event came after that.
-// It is duplicated if the same recipient got it again. It is misordered if the recipient had already got a message of
-// the channel that was sent after this one had been acknowledged: messages that were under way together have no
-// order, and raise no alarm.
+// A message is lost to a recipient who was a member of its channel and connected without a break
+// from before it was sent until grace after it was acknowledged, and never got the event. It is
+// late if the event came after that. It is duplicated if the same recipient got it again. It is
+// misordered if the recipient had already got a message of the channel that was sent after this one
+// had been acknowledged: messages that were under way together have no order, and raise no alarm.
 //
-// Recipients are users of this process, by number (authors may be elsewhere, see [Ledger.Share]); a user with several
-// connections reports one of them. Users that never report a connection only author. The author's own events are not
-// counted.
+// Recipients are users of this process, by number (authors may be elsewhere, see [Ledger.Share]); a
+// user with several connections reports one of them. Users that never report a connection only
+// author. The author's own events are not counted.
 //
 // # Cost
 //
-// A message is kept for about half a minute, with one bit for each user of the process ([Ledger.Divide]); one that was requested under an id of the
-// author's until that request is over, five minutes at most, and of a shared ledger one that may have been for a
-// minute. An event costs a map look-up and, for the
-// order, a scan of the messages of the channel that were sent after this one's acknowledgment: none while events come
-// in order, at most 64. Nothing is allocated per event once the pools are warm. Of each acknowledged message the id
-// stays until the end for the audit, and that of the post that it answers, in a temporary file that has no name (of 26
-// letters: 29 bytes, 55 of a reply): a million messages; beyond, a sample chosen by a hash of the id. Only where no
-// file can be written they are in memory. A ledger that shares ([Ledger.Share]) keeps none.
+// A message is kept for about half a minute, with one bit for each user of the process
+// ([Ledger.Divide]); one that was requested under an id of the author's until that request is over,
+// five minutes at most, and of a shared ledger one that may have been for a minute. An event costs
+// a map look-up and, for the order, a scan of the messages of the channel that were sent after this
+// one's acknowledgment: none while events come in order, at most 64. Nothing is allocated per event
+// once the pools are warm. Of each acknowledged message the id stays until the end for the audit,
+// and that of the post that it answers, in a temporary file that has no name (of 26 letters: 29
+// bytes, 55 of a reply): a million messages; beyond, a sample chosen by a hash of the id. Only
+// where no file can be written they are in memory. A ledger that shares ([Ledger.Share]) keeps
+// none.
 //
 // A nil Ledger does nothing. All methods are safe for concurrent use.
 type Ledger struct {
@@ -102,9 +105,10 @@ type ledgerShard struct {
 type ledgerChannel struct {
 	name    string
 	members bitmap
-	joined  map[int32]int64  // within the time that messages are kept
-	recent  []*ledgerMessage // by birth, oldest first; ends of the list are trimmed with the messages
-	spooled int              // its number in the spool, from 1; 0 for none
+	joined  map[int32]int64 // within the time that messages are kept
+	// by birth, oldest first; ends of the list are trimmed with the messages
+	recent  []*ledgerMessage
+	spooled int // its number in the spool, from 1; 0 for none
 	deleted map[string]struct{}
 	readers []string // the first few of Message.Reader
 }
@@ -127,7 +131,8 @@ type ledgerMessage struct {
 	ordered     bitmap          // whose event was checked for the order; of a ledger that shares
 	missing     bitmap          // judged lost; set by settle
 	waiting     []ledgerWaiting // until it is acknowledged; of ledgerShard.lists
-	after       []int64         // acknowledgments of messages that a recipient got after this one, while this one is pending
+	// acknowledgments of messages that a recipient got after this one, while this one is pending
+	after []int64
 }
 
 // A LedgerCount holds the counts of a Ledger.
@@ -136,22 +141,26 @@ type LedgerCount struct {
 	Acked int64 `json:"acked"`
 	// Judged counts the ones that are old enough to determine their recipients.
 	Judged int64 `json:"judged"`
-	// Seen is the number of deliveries; Late those after the grace; Lost those that should have come and did not.
-	// The deliveries expected are the sum of the three.
+	// Seen is the number of deliveries; Late those after the grace; Lost those that should have
+	// come and did not. The deliveries expected are the sum of the three.
 	Seen int64 `json:"seen"`
 	Late int64 `json:"late"`
 	Lost int64 `json:"lost"`
-	// Duplicated counts events that repeat one, Misordered those that came after an event of a later message.
+	// Duplicated counts events that repeat one, Misordered those that came after an event of a
+	// later message.
 	Duplicated int64 `json:"duplicated"`
 	Misordered int64 `json:"misordered"`
-	// Unanswered counts those in Acked that no answer named: the request timed out or its connection broke, and an event
-	// with the author's own id for the message showed that the server had accepted it.
+	// Unanswered counts those in Acked that no answer named: the request timed out or its
+	// connection broke, and an event with the author's own id for the message showed that the
+	// server had accepted it.
 	Unanswered int64 `json:"unanswered,omitempty"`
-	// Foreign counts messages with events and no acknowledgment here: another client wrote it, or the request failed,
-	// the message was delivered all the same, and its author had no id of its own for it.
+	// Foreign counts messages with events and no acknowledgment here: another client wrote it, or
+	// the request failed, the message was delivered all the same, and its author had no id of its
+	// own for it.
 	Foreign int64 `json:"foreign"`
-	// Unnamed counts messages that the server accepted by an answer without an id; they are not in Acked. Repeated
-	// counts those in Acked whose id another message had shortly before. Neither can be looked up.
+	// Unnamed counts messages that the server accepted by an answer without an id; they are not in
+	// Acked. Repeated counts those in Acked whose id another message had shortly before. Neither
+	// can be looked up.
 	Unnamed  int64 `json:"unnamed,omitempty"`
 	Repeated int64 `json:"repeated,omitempty"`
 }
@@ -159,17 +168,29 @@ type LedgerCount struct {
 // Expected returns the number of deliveries that came or should have come.
 func (c LedgerCount) Expected() int64 { return c.Seen + c.Late + c.Lost }
 
-// Sub returns the difference to an earlier count. Lost may be negative: late events that were counted as lost.
+// Sub returns the difference to an earlier count. Lost may be negative: late events that were
+// counted as lost.
 func (c LedgerCount) Sub(o LedgerCount) LedgerCount {
-	return LedgerCount{c.Acked - o.Acked, c.Judged - o.Judged, c.Seen - o.Seen, c.Late - o.Late, c.Lost - o.Lost,
-		c.Duplicated - o.Duplicated, c.Misordered - o.Misordered, c.Unanswered - o.Unanswered, c.Foreign - o.Foreign, c.Unnamed - o.Unnamed, c.Repeated - o.Repeated}
+	return LedgerCount{
+		c.Acked - o.Acked,
+		c.Judged - o.Judged,
+		c.Seen - o.Seen,
+		c.Late - o.Late,
+		c.Lost - o.Lost,
+		c.Duplicated - o.Duplicated,
+		c.Misordered - o.Misordered,
+		c.Unanswered - o.Unanswered,
+		c.Foreign - o.Foreign,
+		c.Unnamed - o.Unnamed,
+		c.Repeated - o.Repeated,
+	}
 }
 
 // Add returns the sum of two counts.
 func (c LedgerCount) Add(o LedgerCount) LedgerCount { return c.Sub(LedgerCount{}.Sub(o)) }
 
-// NewLedger returns an empty ledger in real time, see [Ledger.UseClock]. A grace of 0 means DefaultGrace. The seed chooses the sample of ids if there are
-// more than a million.
+// NewLedger returns an empty ledger in real time, see [Ledger.UseClock]. A grace of 0 means
+// DefaultGrace. The seed chooses the sample of ids if there are more than a million.
 func NewLedger(grace time.Duration, seed uint64) *Ledger {
 	if grace <= 0 {
 		grace = DefaultGrace
@@ -184,8 +205,9 @@ func NewLedger(grace time.Duration, seed uint64) *Ledger {
 	return l
 }
 
-// UseClock makes the ledger count grace and delivery times in the time of a run's clock, the one to which the marks of
-// its registry refer. It is called before anything is counted; again with the same clock, it does nothing.
+// UseClock makes the ledger count grace and delivery times in the time of a run's clock, the one to
+// which the marks of its registry refer. It is called before anything is counted; again with the
+// same clock, it does nothing.
 func (l *Ledger) UseClock(c *clock.Clock) {
 	if l != nil && c != nil {
 		l.clock.Store(c)
@@ -205,21 +227,22 @@ type Message struct {
 	ID, Channel string
 	Root        string // the message that it answers and is deleted with; "" if there is none
 	Author      int    // the user's number
-	// Reader is a member of the channel, in the behavior's own words, through whom the audit can read a channel that
-	// its administrator may not; "" if the channel needs none.
+	// Reader is a member of the channel, in the behavior's own words, through whom the audit can
+	// read a channel that its administrator may not; "" if the channel needs none.
 	Reader string
 	// Pending is the author's own id for the message, see [Ledger.Sending]; "" if it has none.
 	Pending     string
 	Unanswered  bool // Acked is when an event named it; no answer did
 	Sent, Acked time.Time
-	// From is set if the author is on another host: its number there, counted from 1. Its instants are then known within
-	// Within.
+	// From is set if the author is on another host: its number there, counted from 1. Its instants
+	// are then known within Within.
 	From   int
 	Within time.Duration
 }
 
-// Acked records that the server accepted a message. A message without ID was accepted by an answer that does not name
-// it: it is counted only. One that the server names again for the same Pending is the same message, and counts once.
+// Acked records that the server accepted a message. A message without ID was accepted by an answer
+// that does not name it: it is counted only. One that the server names again for the same Pending
+// is the same message, and counts once.
 func (l *Ledger) Acked(m Message) {
 	if l == nil {
 		return
@@ -257,8 +280,8 @@ func (l *Ledger) enter(s *ledgerShard, m Message, now int64) {
 	l.order(s, now)
 }
 
-// acked takes in an acknowledgment that became known here at now, and returns its message; nil if it was known. The
-// shard is locked.
+// acked takes in an acknowledgment that became known here at now, and returns its message; nil if
+// it was known. The shard is locked.
 func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 	e := s.messages[m.ID]
 	if e == nil {
@@ -298,8 +321,8 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 	return e
 }
 
-// Deleted records that a message was deleted, or a request to delete it: the audit expects neither it nor its
-// answers. The deleting user need not know of the answers.
+// Deleted records that a message was deleted, or a request to delete it: the audit expects neither
+// it nor its answers. The deleting user need not know of the answers.
 func (l *Ledger) Deleted(channel, id string) {
 	if l == nil {
 		return
@@ -317,10 +340,17 @@ func (l *Ledger) Deleted(channel, id string) {
 	c.deleted[id] = struct{}{}
 }
 
-// Seen records that a user's connection read the event of a new message at this instant. Events of one user are
-// reported in the order in which they came. The delivery is recorded with rec under name, unless the user is the
-// author or had it already. pending is the author's id for the message as the event has it, or empty; it is not kept.
-func (l *Ledger) Seen(user int, channel, id, pending []byte, at time.Time, rec *measure.Recorder, name measure.Name) {
+// Seen records that a user's connection read the event of a new message at this instant. Events of
+// one user are reported in the order in which they came. The delivery is recorded with rec under
+// name, unless the user is the author or had it already. pending is the author's id for the message
+// as the event has it, or empty; it is not kept.
+func (l *Ledger) Seen(
+	user int,
+	channel, id, pending []byte,
+	at time.Time,
+	rec *measure.Recorder,
+	name measure.Name,
+) {
 	if l == nil {
 		return
 	}
@@ -344,8 +374,14 @@ func (l *Ledger) Seen(user int, channel, id, pending []byte, at time.Time, rec *
 }
 
 // arrived counts an event. The shard is locked.
-func (l *Ledger) arrived(s *ledgerShard, e *ledgerMessage, u int32, now int64, rec *measure.Recorder,
-	name measure.Name) {
+func (l *Ledger) arrived(
+	s *ledgerShard,
+	e *ledgerMessage,
+	u int32,
+	now int64,
+	rec *measure.Recorder,
+	name measure.Name,
+) {
 	if e.seen.set(u) {
 		if u != e.author {
 			s.count.Duplicated++
@@ -375,8 +411,8 @@ func (l *Ledger) arrived(s *ledgerShard, e *ledgerMessage, u int32, now int64, r
 	s.count.Seen++
 }
 
-// Connected records that a user's event connection is open since this instant. With resumed, the server has promised
-// to send the missed events, and the connection counts as unbroken.
+// Connected records that a user's event connection is open since this instant. With resumed, the
+// server has promised to send the missed events, and the connection counts as unbroken.
 func (l *Ledger) Connected(user int, at time.Time, resumed bool) {
 	if l == nil {
 		return
@@ -425,8 +461,8 @@ func (l *Ledger) Join(user int, channel string, at time.Time) {
 	}
 }
 
-// Leave records that a user is about to leave a channel. It is called before the request, so that events that
-// cannot come are not missed.
+// Leave records that a user is about to leave a channel. It is called before the request, so that
+// events that cannot come are not missed.
 func (l *Ledger) Leave(user int, channel string) {
 	if l == nil {
 		return
@@ -458,11 +494,12 @@ func (l *Ledger) Count() LedgerCount {
 	return sum
 }
 
-// nanos returns an instant in the time of the target, which is the time of the ledger's clock unless the target works on
-// while that stands still.
+// nanos returns an instant in the time of the target, which is the time of the ledger's clock
+// unless the target works on while that stands still.
 func (l *Ledger) nanos(t time.Time) int64 { return int64(l.clock.Load().Target(t)) }
 
-// due returns a time of nanos in that of the ledger's clock, to which the marks of its registry refer.
+// due returns a time of nanos in that of the ledger's clock, to which the marks of its registry
+// refer.
 func (l *Ledger) due(at int64) time.Duration { return l.clock.Load().OfTarget(time.Duration(at)) }
 
 // lock returns the shard of a channel, locked.
@@ -493,8 +530,20 @@ func (s *ledgerShard) message(id []byte, c *ledgerChannel, now int64) *ledgerMes
 	} else {
 		e = new(ledgerMessage)
 	}
-	*e = ledgerMessage{id: string(id), use: e.use + 1, channel: c, author: -1, born: now, sent: noTime, acked: noTime,
-		pending: emptied(e.pending, mostPending), seen: e.seen, ordered: e.ordered, missing: e.missing, after: e.after}
+	*e = ledgerMessage{
+		id:      string(id),
+		use:     e.use + 1,
+		channel: c,
+		author:  -1,
+		born:    now,
+		sent:    noTime,
+		acked:   noTime,
+		pending: emptied(e.pending, mostPending),
+		seen:    e.seen,
+		ordered: e.ordered,
+		missing: e.missing,
+		after:   e.after,
+	}
 	clear(e.seen)
 	clear(e.ordered)
 	clear(e.missing)

@@ -17,20 +17,21 @@ func (l *Ledger) remember(s *ledgerShard, c *ledgerChannel, m Message) {
 	l.spool.add(s, c, m.ID, m.Root)
 }
 
-// mostReaders is the largest number of readers of a channel that are kept: another one is tried when the session of the first is gone.
+// mostReaders is the largest number of readers of a channel that are kept: another one is tried
+// when the session of the first is gone.
 const mostReaders = 4
 
-// AckedMessages are messages of one channel that the server accepted; neither they nor the messages that they
-// answer were deleted.
+// AckedMessages are messages of one channel that the server accepted; neither they nor the messages
+// that they answer were deleted.
 type AckedMessages struct {
 	Channel string
 	IDs     []string // in the order of their acknowledgment
 	Readers []string // up to four, see Message.Reader; authors of messages of the channel
 }
 
-// Messages returns the acknowledged messages that should be readable, by channel, sorted by name, and the part
-// of all messages that this is: 1, or a half, a quarter, ... when there were more than a million. It is smaller by
-// those that the disk did not give back.
+// Messages returns the acknowledged messages that should be readable, by channel, sorted by name,
+// and the part of all messages that this is: 1, or a half, a quarter, ... when there were more than
+// a million. It is smaller by those that the disk did not give back.
 func (l *Ledger) Messages() (list []AckedMessages, part float64) {
 	if l == nil {
 		return nil, 1
@@ -45,7 +46,11 @@ func (l *Ledger) Messages() (list []AckedMessages, part float64) {
 	}
 	for i, of := range v.channels {
 		if len(ids[i]) > 0 {
-			list = append(list, AckedMessages{Channel: of.channel.name, IDs: ids[i], Readers: of.readers()})
+			list = append(list, AckedMessages{
+				Channel: of.channel.name,
+				IDs:     ids[i],
+				Readers: of.readers(),
+			})
 		}
 	}
 	slices.SortFunc(list, func(a, b AckedMessages) int { return cmp.Compare(a.Channel, b.Channel) })

@@ -7,12 +7,19 @@ import (
 	"time"
 )
 
-// A server deletes the answers to a message with it, also those that the deleting user does not know
-// of.
+// A server deletes the answers to a message with it, also those that the deleting user does not
+// know of.
 func TestLedgerExpectsNoAnswersToWhatWasDeleted(t *testing.T) {
 	messages := []Message{
 		{ID: "r", Channel: "c"}, {ID: "a", Channel: "c", Root: "r"},
-		{ID: "kept one", Channel: "c"}, {ID: "its answer", Channel: "c", Root: "kept one"}, {ID: "another answer", Channel: "c", Root: "kept one"},
+		{
+			ID:      "kept one",
+			Channel: "c",
+		}, {
+			ID:      "its answer",
+			Channel: "c",
+			Root:    "kept one",
+		}, {ID: "another answer", Channel: "c", Root: "kept one"},
 		{ID: "elsewhere", Channel: "d", Root: "r"}, // a name that only looks the same
 	}
 	for i := range messages {
@@ -52,7 +59,8 @@ func TestLedgerExpectsNoAnswersToWhatWasDeleted(t *testing.T) {
 			l := newLines().l
 			tt.do(l)
 			got, _ := l.Messages()
-			if len(got) != 2 || !slices.Equal(got[0].IDs, []string{"kept one", "its answer"}) || !slices.Equal(got[1].IDs, []string{"elsewhere"}) {
+			if len(got) != 2 || !slices.Equal(got[0].IDs, []string{"kept one", "its answer"}) ||
+				!slices.Equal(got[1].IDs, []string{"elsewhere"}) {
 				t.Errorf("%q, want those that nobody deleted, without what answers them", got)
 			}
 		})
@@ -65,8 +73,20 @@ func TestLedgerThinsAnswers(t *testing.T) {
 	l := x.l
 	l.spool.most = 20
 	for i := range 200 {
-		l.Acked(Message{ID: fmt.Sprint("gone", i), Channel: "c", Root: "r", Sent: x.at(i), Acked: x.at(i)})
-		l.Acked(Message{ID: fmt.Sprint("there", i), Channel: "c", Root: "s", Sent: x.at(i), Acked: x.at(i)})
+		l.Acked(Message{
+			ID:      fmt.Sprint("gone", i),
+			Channel: "c",
+			Root:    "r",
+			Sent:    x.at(i),
+			Acked:   x.at(i),
+		})
+		l.Acked(Message{
+			ID:      fmt.Sprint("there", i),
+			Channel: "c",
+			Root:    "s",
+			Sent:    x.at(i),
+			Acked:   x.at(i),
+		})
 	}
 	l.Deleted("c", "r")
 	got, part := l.Messages()

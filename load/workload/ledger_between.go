@@ -6,8 +6,9 @@ import (
 	"plimsoll/load/measure"
 )
 
-// Between is the series of deliveries from authors on other hosts, whose clock is not the recipient's. Only agents on
-// hosts have it: who leads them knows whether the times are good enough, and makes it a part of [Delivery] or not.
+// Between is the series of deliveries from authors on other hosts, whose clock is not the
+// recipient's. Only agents on hosts have it: who leads them knows whether the times are good
+// enough, and makes it a part of [Delivery] or not.
 const Between = "delivery_between"
 
 // Early counts deliveries that came before they were sent, by more than the two clocks may be off.

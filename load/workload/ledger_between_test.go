@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Deliveries from authors on other hosts have a series of their own, whichever of event and acknowledgment comes first,
-// and those that are earlier than the clocks allow are counted. The ledger's counts are those of any delivery.
+// Deliveries from authors on other hosts have a series of their own, whichever of event and
+// acknowledgment comes first, and those that are earlier than the clocks allow are counted. The
+// ledger's counts are those of any delivery.
 func TestDeliveriesFromOtherHosts(t *testing.T) {
 	run := func(from int) (map[string]uint64, []Early, LedgerCount) {
 		x := newLines()
@@ -17,7 +18,15 @@ func TestDeliveriesFromOtherHosts(t *testing.T) {
 			x.l.Join(k, "c", x.at(0))
 		}
 		heard := func(id string, sent, acked, now int) {
-			x.l.Heard(Message{ID: id, Channel: "c", Author: 9, Sent: x.at(sent), Acked: x.at(acked), From: from, Within: 3 * time.Millisecond}, x.at(now))
+			x.l.Heard(Message{
+				ID:      id,
+				Channel: "c",
+				Author:  9,
+				Sent:    x.at(sent),
+				Acked:   x.at(acked),
+				From:    from,
+				Within:  3 * time.Millisecond,
+			}, x.at(now))
 		}
 		x.seen(0, "a", 101)
 		x.seen(1, "a", 98)
@@ -37,7 +46,8 @@ func TestDeliveriesFromOtherHosts(t *testing.T) {
 		return n, x.l.Outbox().Early, x.l.Count()
 	}
 	here, early, want := run(0)
-	if len(early) > 0 || here[Between] > 0 || want.Seen != 7 || want.Lost != 1 || want.Duplicated != 1 {
+	if len(early) > 0 || here[Between] > 0 || want.Seen != 7 || want.Lost != 1 ||
+		want.Duplicated != 1 {
 		t.Errorf("one clock: %v, early %+v, %+v", here, early, want)
 	}
 	there, early, got := run(2)
@@ -47,7 +57,12 @@ func TestDeliveriesFromOtherHosts(t *testing.T) {
 	if len(there) != 1 || there[Between] != 7 {
 		t.Errorf("series %v", there)
 	}
-	if w := []Early{{From: 2, Count: 2, By: 10 * time.Millisecond, Within: 3 * time.Millisecond}}; !reflect.DeepEqual(early, w) {
+	if w := []Early{{
+		From:   2,
+		Count:  2,
+		By:     10 * time.Millisecond,
+		Within: 3 * time.Millisecond,
+	}}; !reflect.DeepEqual(early, w) {
 		t.Errorf("early %+v, want %+v", early, w)
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// play lets users of ledgers do the steps of a script. A step is a verb, the message's id, the numbers of the verb, and
-// times in milliseconds; a message with an id of its author's is "a=u:1", one of another channel than c "a@d".
+// play lets users of ledgers do the steps of a script. A step is a verb, the message's id, the
+// numbers of the verb, and times in milliseconds; a message with an id of its author's is "a=u:1",
+// one of another channel than c "a@d".
 func play(script string, of func(user int) *lines, tick func(ms int)) {
 	for step := range strings.SplitSeq(script, ";") {
 		var words []string
@@ -31,9 +32,22 @@ func play(script string, of func(user int) *lines, tick func(ms int)) {
 		case "sends":
 			x.l.Sending(channel, id, n[0])
 		case "acked":
-			x.l.Acked(Message{ID: id, Channel: channel, Pending: own, Author: n[0], Sent: x.at(n[1]), Acked: x.at(n[2])})
+			x.l.Acked(Message{
+				ID:      id,
+				Channel: channel,
+				Pending: own,
+				Author:  n[0],
+				Sent:    x.at(n[1]),
+				Acked:   x.at(n[2]),
+			})
 		case "unanswered":
-			x.l.Unanswered(Message{Channel: channel, Pending: id, Author: n[0], Sent: x.at(n[1]), Acked: x.at(n[2])})
+			x.l.Unanswered(Message{
+				Channel: channel,
+				Pending: id,
+				Author:  n[0],
+				Sent:    x.at(n[1]),
+				Acked:   x.at(n[2]),
+			})
 		case "refused":
 			x.l.Refused(channel, id)
 		case "seen":
@@ -74,7 +88,12 @@ func TestLedgerCounts(t *testing.T) {
 		{"written by those who serve arrivals, from 1<<40 on: all users are recipients",
 			`acked a 1099511627777 100 120; seen a 0 130; seen a 1 130; acked b 1099511627778 200 220; seen b 0 230; seen b 1 230`,
 			one, LedgerCount{Acked: 2, Judged: 2, Seen: 4, Lost: 2}, "a b"},
-		{"lost", "acked a 0 100 120; seen a 1 130", one, LedgerCount{Acked: 1, Judged: 1, Seen: 1, Lost: 1}, "a"},
+		{"lost", "acked a 0 100 120; seen a 1 130", one, LedgerCount{
+			Acked:  1,
+			Judged: 1,
+			Seen:   1,
+			Lost:   1,
+		}, "a"},
 		{"late", "acked a 0 100 120; seen a 1 130; tick 1500; seen a 2 1600; seen a 2 1700",
 			one, LedgerCount{Acked: 1, Judged: 1, Seen: 1, Late: 1, Duplicated: 1}, "a"},
 		{"duplicated, before and after the response", "seen a 1 110; seen a 1 111; acked a 0 100 120; seen a 2 130; seen a 2 131",
@@ -100,16 +119,31 @@ func TestLedgerCounts(t *testing.T) {
 		{"two answers that name one message", "acked a 0 0 1; acked b 0 1 2; acked a 0 2 3; tick 200",
 			one | three, LedgerCount{Acked: 3, Judged: 2, Lost: 4, Repeated: 1}, "a b"},
 
-		// Messages with an id of their author's. One whose response was lost, and that its recipients got, was accepted.
+		// Messages with an id of their author's. One whose response was lost, and that its
+		// recipients got, was accepted.
 		{"answered after its events, of which the author has a copy", `sends u:1 0; seen a=u:1 0 105; seen a=u:1 0 106; seen a=u:1 1 110;
-			acked a=u:1 0 100 120; seen a=u:1 2 130`, one, LedgerCount{Acked: 1, Judged: 1, Seen: 2}, "a"},
+			acked a=u:1 0 100 120; seen a=u:1 2 130`, one, LedgerCount{
+			Acked:  1,
+			Judged: 1,
+			Seen:   2,
+		}, "a"},
 		{"the response is lost after the events", `sends u:1 0; seen a=u:1 1 110; seen a=u:1 2 112; tick 200; unanswered u:1 0 100 1100;
-			tick 1200; tick 1300; tick 1400`, one | three, LedgerCount{Acked: 1, Judged: 1, Seen: 2, Unanswered: 1}, "a"},
+			tick 1200; tick 1300; tick 1400`, one | three, LedgerCount{
+			Acked:      1,
+			Judged:     1,
+			Seen:       2,
+			Unanswered: 1,
+		}, "a"},
 		{"the response is lost before the events, and one does not come",
 			"sends u:1 0; unanswered u:1 0 100 120; tick 200; tick 300; seen a=u:1 1 310; tick 400; tick 500",
 			one | three, LedgerCount{Acked: 1, Judged: 1, Seen: 1, Lost: 1, Unanswered: 1}, "a"},
 		{"the author has its own event", `sends u:1 0; seen a=u:1 0 105; seen a=u:1 1 110; seen a=u:1 2 112; unanswered u:1 0 100 120;
-			tick 200; tick 300`, one | three, LedgerCount{Acked: 1, Judged: 1, Seen: 2, Unanswered: 1}, "a"},
+			tick 200; tick 300`, one | three, LedgerCount{
+			Acked:      1,
+			Judged:     1,
+			Seen:       2,
+			Unanswered: 1,
+		}, "a"},
 		{"the request takes longer than messages are remembered",
 			"sends u:1 0; seen a=u:1 1 110; tick 5500; unanswered u:1 0 100 5600; seen a=u:1 2 5650",
 			one, LedgerCount{Acked: 1, Judged: 1, Seen: 2, Unanswered: 1}, "a"},
@@ -124,62 +158,90 @@ func TestLedgerCounts(t *testing.T) {
 		{"a stranger has ids of its own, too", "sends u:1 0; seen a=v:1 1 110; unanswered u:1 0 100 120", one, LedgerCount{Foreign: 1}, ""},
 		{"of another channel", "sends u:1@d 0; seen a=u:1 1 110; unanswered u:1@d 0 100 120", one, LedgerCount{Foreign: 1}, ""},
 		{"sent twice, and the server gives the first one again", `sends u:1 0; acked a=u:1 0 100 120; sends u:1 0; acked a=u:1 0 130 140;
-			seen a=u:1 1 150; seen a=u:1 2 150`, one, LedgerCount{Acked: 1, Judged: 1, Seen: 2}, "a"},
+			seen a=u:1 1 150; seen a=u:1 2 150`, one, LedgerCount{
+			Acked:  1,
+			Judged: 1,
+			Seen:   2,
+		}, "a"},
 		{"sent again after the response was lost: the answer has come now", `sends u:1 0; seen a=u:1 1 110; seen a=u:1 2 110;
-			unanswered u:1 0 100 120; sends u:1 0; acked a=u:1 0 130 140`, one, LedgerCount{Acked: 1, Judged: 1, Seen: 2}, "a"},
+			unanswered u:1 0 100 120; sends u:1 0; acked a=u:1 0 130 140`, one, LedgerCount{
+			Acked:  1,
+			Judged: 1,
+			Seen:   2,
+		}, "a"},
 		{"one message for two ids is a fault", `sends u:1 0; acked a=u:1 0 100 120; sends u:2 0; acked a=u:2 0 130 140;
-			seen a=u:1 1 150; seen a=u:1 2 150`, one, LedgerCount{Acked: 2, Judged: 1, Seen: 2, Repeated: 1}, "a"},
-		{"accepted without an identifier", "sends u:1 0; seen a=u:1 1 110; acked =u:1 0 100 120", one, LedgerCount{Unnamed: 1, Foreign: 1}, ""},
+			seen a=u:1 1 150; seen a=u:1 2 150`, one, LedgerCount{
+			Acked:    2,
+			Judged:   1,
+			Seen:     2,
+			Repeated: 1,
+		}, "a"},
+		{"accepted without an identifier", "sends u:1 0; seen a=u:1 1 110; acked =u:1 0 100 120", one, LedgerCount{
+			Unnamed: 1,
+			Foreign: 1,
+		}, ""},
 	} {
 		for _, processes := range []int{one, three} {
 			if tt.processes&processes == 0 {
 				continue
 			}
-			t.Run(tt.name+map[int]string{three: ", three processes"}[processes], func(t *testing.T) {
-				whole := newLines()
-				parts := []*lines{whole, whole, whole}
-				tick := func(ms int) { whole.l.Settle(whole.at(ms)) }
-				if processes == three {
-					parts = []*lines{newLines(), newLines(), newLines()}
-					tick = func(ms int) {
-						for _, x := range append(parts, whole) {
-							x.l.Settle(x.at(ms))
-						}
-						exchange(whole, parts, ms)
-					}
-				}
-				for user, x := range parts {
-					if x != whole {
-						x.l.Share()
-					}
-					x.l.Connected(user, x.at(0), false)
-					x.l.Join(user, "c", x.at(0))
-				}
-				play(tt.script, func(user int) *lines { return parts[user%3] }, tick)
-				for ms := 7000; ms <= 14000; ms += 1000 {
-					tick(ms)
-				}
-				if got := whole.l.Count(); got != tt.want {
-					t.Errorf("got  %+v\nwant %+v", got, tt.want)
-				}
-				if got := strings.Join(audited(whole.l), " "); got != tt.audit {
-					t.Errorf("an audit looks for %q, want %q", got, tt.audit)
-				}
-				deliveries := int64(0)
-				for _, x := range parts {
-					for _, w := range x.reg.Cut() {
-						deliveries += int64(w.Response.Count())
-					}
-					for i := range x.l.shards {
-						if s := &x.l.shards[i]; len(s.messages)+len(s.pending)+len(s.over) > 0 {
-							t.Errorf("%d messages, %d requests and %d ended ones are still held", len(s.messages), len(s.pending), len(s.over))
+			t.Run(
+				tt.name+map[int]string{three: ", three processes"}[processes],
+				func(t *testing.T) {
+					whole := newLines()
+					parts := []*lines{whole, whole, whole}
+					tick := func(ms int) { whole.l.Settle(whole.at(ms)) }
+					if processes == three {
+						parts = []*lines{newLines(), newLines(), newLines()}
+						tick = func(ms int) {
+							for _, x := range append(parts, whole) {
+								x.l.Settle(x.at(ms))
+							}
+							exchange(whole, parts, ms)
 						}
 					}
-				}
-				if deliveries != tt.want.Seen+tt.want.Late {
-					t.Errorf("%d deliveries recorded, want %d", deliveries, tt.want.Seen+tt.want.Late)
-				}
-			})
+					for user, x := range parts {
+						if x != whole {
+							x.l.Share()
+						}
+						x.l.Connected(user, x.at(0), false)
+						x.l.Join(user, "c", x.at(0))
+					}
+					play(tt.script, func(user int) *lines { return parts[user%3] }, tick)
+					for ms := 7000; ms <= 14000; ms += 1000 {
+						tick(ms)
+					}
+					if got := whole.l.Count(); got != tt.want {
+						t.Errorf("got  %+v\nwant %+v", got, tt.want)
+					}
+					if got := strings.Join(audited(whole.l), " "); got != tt.audit {
+						t.Errorf("an audit looks for %q, want %q", got, tt.audit)
+					}
+					deliveries := int64(0)
+					for _, x := range parts {
+						for _, w := range x.reg.Cut() {
+							deliveries += int64(w.Response.Count())
+						}
+						for i := range x.l.shards {
+							if s := &x.l.shards[i]; len(s.messages)+len(s.pending)+len(s.over) > 0 {
+								t.Errorf(
+									"%d messages, %d requests and %d ended ones are still held",
+									len(s.messages),
+									len(s.pending),
+									len(s.over),
+								)
+							}
+						}
+					}
+					if deliveries != tt.want.Seen+tt.want.Late {
+						t.Errorf(
+							"%d deliveries recorded, want %d",
+							deliveries,
+							tt.want.Seen+tt.want.Late,
+						)
+					}
+				},
+			)
 		}
 	}
 }
@@ -193,8 +255,8 @@ func audited(l *Ledger) (ids []string) {
 	return ids
 }
 
-// The time of a delivery begins when the request was sent, whatever became of its response, and ends with the first
-// event of each recipient.
+// The time of a delivery begins when the request was sent, whatever became of its response, and
+// ends with the first event of each recipient.
 func TestLedgerRecordsDeliveries(t *testing.T) {
 	for _, tt := range []struct {
 		script string
@@ -208,7 +270,14 @@ func TestLedgerRecordsDeliveries(t *testing.T) {
 		play(tt.script, func(int) *lines { return x }, nil)
 		w := x.reg.Cut()[0].Response
 		if w.Count() != 2 || w.Min() != 5*time.Millisecond || w.Max() != tt.most {
-			t.Errorf("%s: %d deliveries from %v to %v, want 2 from 5ms to %v", tt.script, w.Count(), w.Min(), w.Max(), tt.most)
+			t.Errorf(
+				"%s: %d deliveries from %v to %v, want 2 from 5ms to %v",
+				tt.script,
+				w.Count(),
+				w.Min(),
+				w.Max(),
+				tt.most,
+			)
 		}
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// misorder counts the event of e that user u has just got if u had a later message before. The shard is locked.
+// misorder counts the event of e that user u has just got if u had a later message before. The
+// shard is locked.
 func (s *ledgerShard) misorder(e *ledgerMessage, u int32) {
 	if e.acked == noTime || u == e.author {
 		return // all that u has seen was sent before this one's acknowledgment
@@ -29,8 +30,8 @@ func (s *ledgerShard) misorder(e *ledgerMessage, u int32) {
 	}
 }
 
-// Settle judges every message whose grace is over, and writes the ids for the audit to their file. It is called about
-// once a second, and before the users stop.
+// Settle judges every message whose grace is over, and writes the ids for the audit to their file.
+// It is called about once a second, and before the users stop.
 func (l *Ledger) Settle(now time.Time) {
 	if l == nil {
 		return
@@ -127,23 +128,27 @@ func (l *Ledger) settle(s *ledgerShard, e *ledgerMessage) {
 	}
 }
 
-// await has e judged when its grace is over. One of another process may be heard of after messages that were
-// acknowledged later. The shard is locked.
+// await has e judged when its grace is over. One of another process may be heard of after messages
+// that were acknowledged later. The shard is locked.
 func (s *ledgerShard) await(e *ledgerMessage) {
 	n := len(s.unsettle)
 	if n > 0 && s.unsettle[n-1].acked > e.acked {
-		n, _ = slices.BinarySearchFunc(s.unsettle, e.acked, func(x *ledgerMessage, acked int64) int {
-			if x.acked <= acked {
-				return -1
-			}
-			return 1
-		})
+		n, _ = slices.BinarySearchFunc(
+			s.unsettle,
+			e.acked,
+			func(x *ledgerMessage, acked int64) int {
+				if x.acked <= acked {
+					return -1
+				}
+				return 1
+			},
+		)
 	}
 	s.unsettle = slices.Insert(s.unsettle, n, e)
 }
 
-// owes reports whether a member of a channel should have got a message that was sent at this instant: who is connected
-// since before it. presence is locked.
+// owes reports whether a member of a channel should have got a message that was sent at this
+// instant: who is connected since before it. presence is locked.
 func (l *Ledger) owes(c *ledgerChannel, u int32, sent int64) bool {
 	if int(u) >= len(l.since) {
 		return false

@@ -4,7 +4,8 @@ import (
 	"slices"
 )
 
-// A ledgerPending is a message that goes by the id that its author gave it: the server's own is not known yet.
+// A ledgerPending is a message that goes by the id that its author gave it: the server's own is not
+// known yet.
 type ledgerPending struct {
 	message Message        // Pending and Author at first, all but the ID when the request has ended
 	named   *ledgerMessage // what an event with that id named; nil before
@@ -12,16 +13,18 @@ type ledgerPending struct {
 	ended   int64
 }
 
-// ledgerHold is the factor by which a message that an event named and no answer is remembered for longer: the request of
-// its author may be under way. It is longer when that request is known here to be.
+// ledgerHold is the factor by which a message that an event named and no answer is remembered for
+// longer: the request of its author may be under way. It is longer when that request is known here
+// to be.
 const (
 	ledgerHold     = 2
 	ledgerHoldOpen = 10
 )
 
-// Sending records that a user is about to request a message under an id of its own, which the server repeats in the
-// message's events. [Ledger.Acked], [Ledger.Refused] or [Ledger.Unanswered] follows, with the same id as Pending.
-// Until then an event that carries it is known to be of this user's message. The same id may be sent again.
+// Sending records that a user is about to request a message under an id of its own, which the
+// server repeats in the message's events. [Ledger.Acked], [Ledger.Refused] or [Ledger.Unanswered]
+// follows, with the same id as Pending. Until then an event that carries it is known to be of this
+// user's message. The same id may be sent again.
 func (l *Ledger) Sending(channel, pending string, author int) {
 	if l == nil || pending == "" {
 		return
@@ -37,7 +40,10 @@ func (l *Ledger) Sending(channel, pending string, author int) {
 		}
 		s.pending[pending] = p
 	}
-	*p = ledgerPending{message: Message{Pending: pending, Channel: channel, Author: author}, named: p.named}
+	*p = ledgerPending{
+		message: Message{Pending: pending, Channel: channel, Author: author},
+		named:   p.named,
+	}
 }
 
 // Refused records that the server declined the message.
@@ -50,9 +56,10 @@ func (l *Ledger) Refused(channel, pending string) {
 	s.conclude(pending)
 }
 
-// Unanswered records that the request of a message ended, at m.Acked, without an answer that says whether the server
-// accepted it: it timed out, the connection broke, or a proxy answered for the server. m has no ID. If an event names
-// the message, which may have come before or come later, it counts as accepted, at that event.
+// Unanswered records that the request of a message ended, at m.Acked, without an answer that says
+// whether the server accepted it: it timed out, the connection broke, or a proxy answered for the
+// server. m has no ID. If an event names the message, which may have come before or come later, it
+// counts as accepted, at that event.
 func (l *Ledger) Unanswered(m Message) {
 	if l == nil || m.Pending == "" {
 		return
@@ -68,15 +75,17 @@ func (l *Ledger) Unanswered(m Message) {
 	}
 }
 
-// unanswered looks for the event of a message whose request has ended, and awaits it if it has not come. The shard is
-// locked.
+// unanswered looks for the event of a message whose request has ended, and awaits it if it has not
+// come. The shard is locked.
 func (l *Ledger) unanswered(s *ledgerShard, m Message, now int64) (found bool) {
 	p := s.pending[m.Pending]
 	if p == nil {
 		p = &ledgerPending{named: l.channel(s, []byte(m.Channel)).pending(m.Pending)}
 		s.pending[m.Pending] = p
 	}
-	p.message, p.over, p.ended = m, true, now
+	p.message = m
+	p.over = true
+	p.ended = now
 	if p.named != nil {
 		l.accept(s, p, now)
 		return true
@@ -95,8 +104,8 @@ func (c *ledgerChannel) pending(id string) *ledgerMessage {
 	return nil
 }
 
-// name notes the author's id of a message whose first event has come, and returns the message's line if a request
-// with that id is known. The shard is locked.
+// name notes the author's id of a message whose first event has come, and returns the message's
+// line if a request with that id is known. The shard is locked.
 func (l *Ledger) name(s *ledgerShard, e *ledgerMessage, pending []byte) *ledgerPending {
 	e.pending = append(e.pending[:0], pending...)
 	p := s.pending[string(pending)]
@@ -111,7 +120,9 @@ func (l *Ledger) name(s *ledgerShard, e *ledgerMessage, pending []byte) *ledgerP
 // accept takes in a message that an event has named and no answer. The shard is locked.
 func (l *Ledger) accept(s *ledgerShard, p *ledgerPending, now int64) {
 	e, m := p.named, p.message
-	m.ID, m.Acked, m.Unanswered = e.id, e.first, true
+	m.ID = e.id
+	m.Acked = e.first
+	m.Unanswered = true
 	s.conclude(m.Pending)
 	l.enter(s, m, now)
 	l.outbox.acked(m)
@@ -134,8 +145,8 @@ func (s *ledgerShard) conclude(pending string) {
 	s.spare = append(s.spare, p)
 }
 
-// again reports whether the server has answered with a message that it had accepted already because both requests
-// bore the same id: that is one message. The shard is locked.
+// again reports whether the server has answered with a message that it had accepted already because
+// both requests bore the same id: that is one message. The shard is locked.
 func (s *ledgerShard) again(m Message) bool {
 	e := s.messages[m.ID]
 	if e == nil || e.acked == noTime || m.Pending == "" || string(e.pending) != m.Pending {
@@ -148,8 +159,9 @@ func (s *ledgerShard) again(m Message) bool {
 	return true
 }
 
-// held reports whether a message of which only events are known is still remembered: someone may have asked for it.
-// Without a shared ledger, an author's id that was never sent from here is another client's.
+// held reports whether a message of which only events are known is still remembered: someone may
+// have asked for it. Without a shared ledger, an author's id that was never sent from here is
+// another client's.
 func (l *Ledger) held(e *ledgerMessage, now int64) bool {
 	switch {
 	case e.line != nil:

@@ -2,8 +2,8 @@ package workload
 
 import "math/bits"
 
-// Divide says that the users of this process, who may be recipients, are those of one agent of a deal. It is called
-// before anything is counted. Memory is then for these alone.
+// Divide says that the users of this process, who may be recipients, are those of one agent of a
+// deal. It is called before anything is counted. Memory is then for these alone.
 func (l *Ledger) Divide(agent int, d *Deal) {
 	if l != nil {
 		l.agent, l.deal = agent, d
@@ -16,8 +16,8 @@ func (l *Ledger) place(user int) int32 {
 	return int32(place)
 }
 
-// authorPlace returns the place of an author; -1 if it is a user of another process, or serves arrivals: these have no
-// place here and are not recipients.
+// authorPlace returns the place of an author; -1 if it is a user of another process, or serves
+// arrivals: these have no place here and are not recipients.
 func (l *Ledger) authorPlace(user int) int32 {
 	if user < 0 || user >= firstServer {
 		return -1

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// Traffic holds the data that the ledgers of several processes exchange, so that together they count the same as
-// one.
+// Traffic holds the data that the ledgers of several processes exchange, so that together they
+// count the same as one.
 type Traffic struct {
-	// Acked are messages that were accepted; those without an ID have ended as [Ledger.Unanswered] says.
+	// Acked are messages that were accepted; those without an ID have ended as [Ledger.Unanswered]
+	// says.
 	Acked []Message
 	// Deleted are messages that were deleted, by channel and id.
 	Deleted [][2]string
@@ -41,10 +42,10 @@ func (o *outbox) acked(m Message) {
 	o.add(func(t *Traffic) { t.Acked = append(t.Acked, m) })
 }
 
-// Share makes the ledger keep the data that those of other processes need, for [Ledger.Outbox]. It is called before
-// anything is counted. From then on authors may be users of other processes, whose acknowledgments come by
-// [Ledger.Heard], later than the events; and Foreign is not counted here, but by the ledger that all traffic comes
-// to. That one alone has the messages for the audit, too.
+// Share makes the ledger keep the data that those of other processes need, for [Ledger.Outbox]. It
+// is called before anything is counted. From then on authors may be users of other processes, whose
+// acknowledgments come by [Ledger.Heard], later than the events; and Foreign is not counted here,
+// but by the ledger that all traffic comes to. That one alone has the messages for the audit, too.
 func (l *Ledger) Share() { l.outbox = new(outbox) }
 
 // Outbox returns the traffic since the call before.
@@ -56,8 +57,9 @@ func (l *Ledger) Outbox() Traffic {
 	return t
 }
 
-// Heard takes in that a message was acknowledged to a user of another process, which then counts neither in Acked nor
-// for the audit of this ledger; or, without an ID, that the request of such a user ended as [Ledger.Unanswered] says.
+// Heard takes in that a message was acknowledged to a user of another process, which then counts
+// neither in Acked nor for the audit of this ledger; or, without an ID, that the request of such a
+// user ended as [Ledger.Unanswered] says.
 func (l *Ledger) Heard(m Message, now time.Time) {
 	s := l.lock(m.Channel)
 	defer s.mu.Unlock()
@@ -73,15 +75,19 @@ func (l *Ledger) Heard(m Message, now time.Time) {
 	}
 }
 
-// Gather takes in the traffic of one of several processes that drive a run's users, and its counts so far. This
-// ledger, which has no users of its own, then counts for all of them, and holds the messages that an audit should
-// find: Acked, Judged, Unanswered, Foreign and Repeated by the traffic, the rest as the sum of each process's counts for its
-// users.
+// Gather takes in the traffic of one of several processes that drive a run's users, and its counts
+// so far. This ledger, which has no users of its own, then counts for all of them, and holds the
+// messages that an audit should find: Acked, Judged, Unanswered, Foreign and Repeated by the
+// traffic, the rest as the sum of each process's counts for its users.
 func (l *Ledger) Gather(process int, t Traffic, count LedgerCount) {
 	if l == nil {
 		return
 	}
-	count.Acked, count.Judged, count.Unanswered, count.Foreign, count.Repeated = 0, 0, 0, 0, 0
+	count.Acked = 0
+	count.Judged = 0
+	count.Unanswered = 0
+	count.Foreign = 0
+	count.Repeated = 0
 	l.elsewhere.Lock()
 	if l.counts == nil {
 		l.counts = map[int]LedgerCount{}
@@ -106,8 +112,8 @@ func (l *Ledger) Gather(process int, t Traffic, count LedgerCount) {
 	}
 }
 
-// first reports whether a message that no answer named is new: several processes may have got its event. It is not a
-// foreign one, whatever process had forgotten it.
+// first reports whether a message that no answer named is new: several processes may have got its
+// event. It is not a foreign one, whatever process had forgotten it.
 func (l *Ledger) first(id string) bool {
 	s := l.lock(id)
 	defer s.mu.Unlock()
@@ -122,13 +128,15 @@ func (l *Ledger) first(id string) bool {
 	return true
 }
 
-// recentIDs are the ids of a time: longer than the processes that got events of one message hold it.
+// recentIDs are the ids of a time: longer than the processes that got events of one message hold
+// it.
 type recentIDs struct {
 	now, before map[string]struct{}
 	turn        int64 // when now becomes before
 }
 
-// age forgets ids that are older than span, at the latest when they are twice that. It is called about once a second.
+// age forgets ids that are older than span, at the latest when they are twice that. It is called
+// about once a second.
 func (r *recentIDs) age(now, span int64) {
 	if now >= r.turn {
 		r.turn = now + span
@@ -163,8 +171,8 @@ type ledgerArrival struct {
 	user int32
 }
 
-// order checks the events in the order in which they came, each when its message's acknowledgment has come from
-// elsewhere, or has not come within the grace. The shard is locked.
+// order checks the events in the order in which they came, each when its message's acknowledgment
+// has come from elsewhere, or has not come within the grace. The shard is locked.
 func (l *Ledger) order(s *ledgerShard, now int64) {
 	n := 0
 	for ; n < len(s.unordered); n++ {
@@ -185,10 +193,11 @@ func (l *Ledger) order(s *ledgerShard, now int64) {
 	}
 }
 
-// overtaken reports whether a user had got a later message of the channel before e. All that came before e's event are
-// decided: an acknowledgment that is missing will not come.
+// overtaken reports whether a user had got a later message of the channel before e. All that came
+// before e's event are decided: an acknowledgment that is missing will not come.
 func (e *ledgerMessage) overtaken(user int32) bool {
-	recent := e.channel.recent // also those that were born while e's event waited, hence more than mostBehind
+	// also those that were born while e's event waited, hence more than mostBehind
+	recent := e.channel.recent
 	for i, n := len(recent)-1, 0; i >= 0 && n < 8*mostBehind && recent[i].born > e.acked; i, n = i-1, n+1 {
 		if b := recent[i]; b.acked != noTime && b.sent > e.acked && b.ordered.has(user) {
 			return true

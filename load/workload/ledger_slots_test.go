@@ -33,18 +33,41 @@ func TestLedgerOfAnAgentsOwnUsers(t *testing.T) {
 		for u := agent; u < users-agents; u += agents { // the last of them gets nothing
 			l.Seen(u, []byte("c"), id, nil, sent.Add(time.Millisecond), rec, name)
 		}
-		l.Heard(Message{ID: string(id), Channel: "c", Author: 8, Sent: sent, Acked: sent.Add(2 * time.Millisecond)}, sent.Add(2*time.Millisecond))
+		l.Heard(Message{
+			ID:      string(id),
+			Channel: "c",
+			Author:  8,
+			Sent:    sent,
+			Acked:   sent.Add(2 * time.Millisecond),
+		}, sent.Add(2*time.Millisecond))
 	}
 	runtime.ReadMemStats(&after)
 	got := after.TotalAlloc - before.TotalAlloc
-	t.Logf("%.2f MB for %d users of %d and %d messages", float64(got)/1e6, users/agents, users, messages)
-	// Each message has its bitmaps; the list of the events that wait for the acknowledgment is that of the one before.
+	t.Logf(
+		"%.2f MB for %d users of %d and %d messages",
+		float64(got)/1e6,
+		users/agents,
+		users,
+		messages,
+	)
+	// Each message has its bitmaps; the list of the events that wait for the acknowledgment is that
+	// of the one before.
 	const budget = messages*2048 + users/agents*512
 	if got > budget {
-		t.Errorf("%d bytes for %d users of %d and %d messages, budget %d", got, users/agents, users, messages, budget)
+		t.Errorf(
+			"%d bytes for %d users of %d and %d messages, budget %d",
+			got,
+			users/agents,
+			users,
+			messages,
+			budget,
+		)
 	}
 	l.Settle(now.Add(20 * time.Second))
-	if c := l.Count(); c.Seen != messages*(users/agents-1) || c.Lost != messages || c.Judged != messages || c.Duplicated != 0 || c.Misordered != 0 {
+	if c := l.Count(); c.Seen != messages*(users/agents-1) || c.Lost != messages ||
+		c.Judged != messages ||
+		c.Duplicated != 0 ||
+		c.Misordered != 0 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -63,9 +86,12 @@ func TestDividedLedgerKnowsItsAuthors(t *testing.T) {
 	}
 	sent := now.Add(time.Second)
 	at := sent.Add(time.Millisecond)
-	l.Acked(Message{ID: "own", Channel: "c", Author: 4, Sent: sent, Acked: at})                      // to 1 and 7
-	l.Heard(Message{ID: "other", Channel: "c", Author: 3, Sent: sent, Acked: at}, at)                // to all three; 3 / 3 is the place of 4
-	l.Heard(Message{ID: "served", Channel: "c", Author: firstServer + 4, Sent: sent, Acked: at}, at) // likewise
+	// to 1 and 7
+	l.Acked(Message{ID: "own", Channel: "c", Author: 4, Sent: sent, Acked: at})
+	// to all three; 3 / 3 is the place of 4
+	l.Heard(Message{ID: "other", Channel: "c", Author: 3, Sent: sent, Acked: at}, at)
+	// likewise
+	l.Heard(Message{ID: "served", Channel: "c", Author: firstServer + 4, Sent: sent, Acked: at}, at)
 	for _, id := range []string{"own", "other", "served"} {
 		for _, u := range []int{1, 4, 7} {
 			l.Seen(u, []byte("c"), []byte(id), nil, at, rec, name)

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 )
 
-// A specHistory is all that happened in a run: posts, what their authors and recipients saw, who was there. Times are
-// in milliseconds of a clock that no host has. Its counts are those of the comments of [Ledger] and [LedgerCount] and
-// of ADR 42; no code is the ledger's.
+// A specHistory is all that happened in a run: posts, what their authors and recipients saw, who
+// was there. Times are in milliseconds of a clock that no host has. Its counts are those of the
+// comments of [Ledger] and [LedgerCount] and of ADR 42; no code is the ledger's.
 type specHistory struct {
 	users         int
 	agents, hosts int
@@ -22,7 +22,8 @@ type specHistory struct {
 	silent        specSilence
 	posts         []specPost
 	steps         []specStep // by time
-	alone         bool       // it has what several processes do not count as one does, see specDrawing
+	// it has what several processes do not count as one does, see specDrawing
+	alone bool
 }
 
 // A specSilence is an agent that hears nothing and is not heard, and makes up for it.
@@ -47,10 +48,11 @@ type specFate string
 const (
 	specAnswered specFate = "answered"
 	specRefused  specFate = "refused"
-	specSilent   specFate = "no answer" // nobody knows whether the server accepted it, unless an event comes
-	specUnnamed  specFate = "answered without an id"
-	specForeign  specFate = "of another client"
-	specFailed   specFate = "failed, its author has no id of its own"
+	// nobody knows whether the server accepted it, unless an event comes
+	specSilent  specFate = "no answer"
+	specUnnamed specFate = "answered without an id"
+	specForeign specFate = "of another client"
+	specFailed  specFate = "failed, its author has no id of its own"
 )
 
 type specKind string
@@ -83,7 +85,8 @@ const (
 	specUntil = 140_000 // everything is judged and forgotten
 )
 
-// A specTime is when something happened: two things of the same millisecond have the order of the history.
+// A specTime is when something happened: two things of the same millisecond have the order of the
+// history.
 type specTime struct{ ms, nth int }
 
 func (t specTime) before(o specTime) bool {
@@ -100,7 +103,8 @@ func (h *specHistory) events(post, user, until int) (list []specTime) {
 	return list
 }
 
-// accepted returns when the server is known to have accepted a post, and whether it is known until then.
+// accepted returns when the server is known to have accepted a post, and whether it is known until
+// then.
 func (h *specHistory) accepted(post, until int) (at int, yes bool) {
 	p := h.posts[post]
 	if p.end > until {
@@ -120,7 +124,8 @@ func (h *specHistory) accepted(post, until int) (at int, yes bool) {
 	return 0, false
 }
 
-// began returns when a post that the server accepted was sent: a first request counts if an event shows that it did.
+// began returns when a post that the server accepted was sent: a first request counts if an event
+// shows that it did.
 func (h *specHistory) began(post int) int {
 	if p := h.posts[post]; p.early && len(h.events(post, -1, p.sent)) > 0 {
 		return p.tried
@@ -128,8 +133,8 @@ func (h *specHistory) began(post int) int {
 	return h.posts[post].sent
 }
 
-// spans returns when a user was connected, a resumed connection as one that was not interrupted; or a member of a
-// channel.
+// spans returns when a user was connected, a resumed connection as one that was not interrupted; or
+// a member of a channel.
 func (h *specHistory) spans(user int, channel string) (list [][2]int) {
 	open := false
 	for _, s := range h.steps {
@@ -157,12 +162,15 @@ func during(spans [][2]int, from, to int) bool {
 	return slices.ContainsFunc(spans, func(s [2]int) bool { return s[0] <= from && to <= s[1] })
 }
 
-// counts returns what a ledger has to count until then, and the ids that the audit should find, by channel. least is
-// how many of the misordered events may not be overlooked, and alone how many of them by one process. Open: of those that
-// came behind an event of a message that had no answer yet, or no id of its author's, ledgers overlook some; and one
-// process does so when the channel had events of a message without an answer, as one of another client, unless the last
-// of the messages that the recipient had got is one with an answer. No comment of theirs says so.
-func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audit map[string][]string) {
+// counts returns what a ledger has to count until then, and the ids that the audit should find, by
+// channel. least is how many of the misordered events may not be overlooked, and alone how many of
+// them by one process. Open: of those that came behind an event of a message that had no answer
+// yet, or no id of its author's, ledgers overlook some; and one process does so when the channel
+// had events of a message without an answer, as one of another client, unless the last of the
+// messages that the recipient had got is one with an answer. No comment of theirs says so.
+func (h *specHistory) counts(
+	until int,
+) (c LedgerCount, least, alone int64, audit map[string][]string) {
 	audit = map[string][]string{}
 	deleted := map[int]bool{}
 	for _, s := range h.steps {
@@ -178,7 +186,10 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 		}
 	}
 	type got struct{ post, user int }
-	events, at, begins, sent := map[got][]specTime{}, map[int]int{}, map[int]int{}, map[int]int{}
+	events := map[got][]specTime{}
+	at := map[int]int{}
+	begins := map[int]int{}
+	sent := map[int]int{}
 	for i, p := range h.posts {
 		if acked, yes := h.accepted(i, until); yes {
 			at[i] = acked
@@ -199,7 +210,10 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 			c.Unnamed++
 		}
 	}
-	plain := func(i int) bool { p := h.posts[i]; return p.fate == specAnswered && p.own && !p.early }
+	plain := func(i int) bool {
+		p := h.posts[i]
+		return p.fate == specAnswered && p.own && !p.early
+	}
 	for i, p := range h.posts {
 		acked, accepted := at[i]
 		judged := accepted && acked+specGrace <= until
@@ -224,7 +238,8 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 			switch {
 			case len(list) == 0:
 				member := members[fmt.Sprint(u, p.channel)]
-				if judged && during(connected[u], sent[i], acked+specGrace) && during(member, sent[i], acked+specGrace) {
+				if judged && during(connected[u], sent[i], acked+specGrace) &&
+					during(member, sent[i], acked+specGrace) {
 					c.Lost++
 				}
 				continue
@@ -235,8 +250,11 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 			default:
 				c.Seen++
 			}
-			behind, sure, hidden := false, false, false
-			newest, born := -1, 0 // of the posts of the channel that the user had got, that which became known last
+			behind := false
+			sure := false
+			hidden := false
+			// of the posts of the channel that the user had got, that which became known last
+			newest, born := -1, 0
 			for k, q := range h.posts {
 				answer, yes := at[k]
 				first, came := begins[k]
@@ -244,7 +262,8 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 					if yes {
 						known = min(known, answer)
 					}
-					if had := events[got{k, u}]; len(had) > 0 && had[0].before(list[0]) && known >= born {
+					if had := events[got{k, u}]; len(had) > 0 && had[0].before(list[0]) &&
+						known >= born {
 						newest, born = k, known
 					}
 				}
@@ -257,7 +276,8 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 				}
 				if later := events[got{k, u}]; len(later) > 0 && later[0].before(list[0]) {
 					behind = true
-					known := q.fate == specAnswered && q.end < list[0].ms && (p.fate == specAnswered && p.end < list[0].ms || p.sent+19_000 <= list[0].ms)
+					known := q.fate == specAnswered && q.end < list[0].ms &&
+						(p.fate == specAnswered && p.end < list[0].ms || p.sent+19_000 <= list[0].ms)
 					sure = sure || known && q.own && p.own && !q.early && !p.early
 				}
 			}
@@ -267,7 +287,8 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 			if sure {
 				least++
 			}
-			last := newest >= 0 && sent[newest] > acked && plain(newest) && plain(i) && p.end < list[0].ms
+			last := newest >= 0 && sent[newest] > acked && plain(newest) && plain(i) &&
+				p.end < list[0].ms
 			if sure && !hidden || last {
 				alone++
 			}
@@ -282,14 +303,29 @@ func (h *specHistory) counts(until int) (c LedgerCount, least, alone int64, audi
 // String lists what happened.
 func (h *specHistory) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d agents of %d hosts with epochs %v, silent: %+v\n", h.agents, h.hosts, h.epochs, h.silent)
+	fmt.Fprintf(
+		&b,
+		"%d agents of %d hosts with epochs %v, silent: %+v\n",
+		h.agents,
+		h.hosts,
+		h.epochs,
+		h.silent,
+	)
 	for i, p := range h.posts {
 		if p.end < specNever || p.fate == specForeign {
 			fmt.Fprintf(&b, "  %s: %+v\n", specID(i), p)
 		}
 	}
 	for _, s := range h.steps {
-		fmt.Fprintf(&b, "  %6d: user %d of agent %d %s %s", s.at, s.user, h.agentOf(s.user), s.what, s.channel)
+		fmt.Fprintf(
+			&b,
+			"  %6d: user %d of agent %d %s %s",
+			s.at,
+			s.user,
+			h.agentOf(s.user),
+			s.what,
+			s.channel,
+		)
 		if s.post >= 0 {
 			b.WriteString(specID(s.post))
 		}
@@ -320,7 +356,8 @@ func (h *specHistory) wrong(agents int) string {
 	return ""
 }
 
-// Whatever happens, the ledgers of one process and of several count what the words of their specification say.
+// Whatever happens, the ledgers of one process and of several count what the words of their
+// specification say.
 func TestLedgersBySpecification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all LedgerCount
@@ -337,7 +374,15 @@ func TestLedgersBySpecification(t *testing.T) {
 				}
 			}
 		}
-		if min(all.Lost, all.Late, all.Duplicated, all.Misordered, all.Unanswered, all.Foreign, all.Unnamed) == 0 {
+		if min(
+			all.Lost,
+			all.Late,
+			all.Duplicated,
+			all.Misordered,
+			all.Unanswered,
+			all.Foreign,
+			all.Unnamed,
+		) == 0 {
 			t.Errorf("not everything happened: %+v", all)
 		}
 		t.Logf("%+v", all)

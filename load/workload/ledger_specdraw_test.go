@@ -7,8 +7,8 @@ import (
 
 var specChannels = []string{"c0", "c1", "c2"}
 
-// A specDrawing draws a history. It keeps margins where the specification draws a line, and does not draw what it
-// leaves open:
+// A specDrawing draws a history. It keeps margins where the specification draws a line, and does
+// not draw what it leaves open:
 //
 //   - an instant of sending differs from those of acknowledgments in its channel, and from those when users come and
 //     go, by 20 ms; nothing happens within 50 ms of the end of a grace to a user who lacks the message;
@@ -109,8 +109,14 @@ func (d *specDrawing) drawHosts() {
 func (d *specDrawing) drawPost() {
 	h := d.h
 	for {
-		p := specPost{author: d.IntN(h.users), channel: specChannels[d.IntN(len(specChannels))], root: -1}
-		p.own, p.delivered, p.fate = true, true, specAnswered
+		p := specPost{
+			author:  d.IntN(h.users),
+			channel: specChannels[d.IntN(len(specChannels))],
+			root:    -1,
+		}
+		p.own = true
+		p.delivered = true
+		p.fate = specAnswered
 		if d.chance(6) {
 			p.author = firstServer + d.IntN(9)
 		}
@@ -130,7 +136,10 @@ func (d *specDrawing) drawPost() {
 		case 7:
 			p.fate, p.delivered = specUnnamed, d.chance(50)
 		case 8:
-			p.fate, p.author, p.own, p.end = specForeign, specNever, false, p.sent
+			p.fate = specForeign
+			p.author = specNever
+			p.own = false
+			p.end = p.sent
 		case 9:
 			p.fate, p.own, p.delivered = specFailed, false, d.chance(50)
 		case 10:
@@ -143,14 +152,17 @@ func (d *specDrawing) drawPost() {
 		case 12, 13, 14, 15:
 			p.own = false
 		}
-		if p.fate == specAnswered && !p.early && d.chance(25) { // neither an event nor the answer comes sooner
+		// neither an event nor the answer comes sooner
+		if p.fate == specAnswered && !p.early && d.chance(25) {
 			p.pause = d.between(25, 60)
 			p.end = max(p.end, p.sent+p.pause)
 		}
 		if p.end%specTick == 0 { // when processes judge
 			p.end++
 		}
-		if !slices.ContainsFunc(h.posts, func(q specPost) bool { return p.touches(q) || q.touches(p) }) {
+		if !slices.ContainsFunc(h.posts, func(q specPost) bool {
+			return p.touches(q) || q.touches(p)
+		}) {
 			h.posts = append(h.posts, p)
 			return
 		}
@@ -175,7 +187,8 @@ func (d *specDrawing) drawRoots() {
 		p := &posts[i]
 		root := d.IntN(i + 1)
 		q := posts[root]
-		if q.root < 0 && q.channel == p.channel && q.fate == specAnswered && q.end < p.sent && d.chance(60) {
+		if q.root < 0 && q.channel == p.channel && q.fate == specAnswered && q.end < p.sent &&
+			d.chance(60) {
 			p.root = root
 		}
 		if (p.fate == specAnswered || p.fate == specSilent) && d.chance(12) {
@@ -279,7 +292,8 @@ func (d *specDrawing) deliver(i int) {
 			lacks[k] = d.chance(50)
 		}
 	}
-	come, begin := p.sent+p.pause, p.sent // the earliest event, and the sending that the server accepted
+	// the earliest event, and the sending that the server accepted
+	come, begin := p.sent+p.pause, p.sent
 	switch {
 	case p.early:
 		come, begin = p.tried, p.tried
@@ -325,11 +339,13 @@ func (d *specDrawing) deliver(i int) {
 
 // there reports whether a user is connected at that moment.
 func (x *specUser) there(at int) bool {
-	return x.connects <= at && !slices.ContainsFunc(x.away, func(a specAway) bool { return a.from <= at && at <= a.to })
+	return x.connects <= at && !slices.ContainsFunc(x.away, func(a specAway) bool {
+		return a.from <= at && at <= a.to
+	})
 }
 
-// gets returns when an event that the server has at a moment comes to a user, and whether it does: it may have to wait
-// until the user resumes, and those that wait come in order.
+// gets returns when an event that the server has at a moment comes to a user, and whether it does:
+// it may have to wait until the user resumes, and those that wait come in order.
 func (x *specUser) gets(p specPost, at int) (int, bool) {
 	for _, a := range x.away {
 		if a.from <= at && at <= a.to {
@@ -340,13 +356,17 @@ func (x *specUser) gets(p specPost, at int) (int, bool) {
 	return at, true
 }
 
-// steady reports whether a user is a member and connected from before the sending of a post until then.
+// steady reports whether a user is a member and connected from before the sending of a post until
+// then.
 func (x *specUser) steady(p specPost, to int) bool {
 	return x.connects < p.sent-50 && during(x.member[p.channel], p.sent-50, to) &&
-		!slices.ContainsFunc(x.away, func(a specAway) bool { return a.to > p.sent-50 && a.from < to })
+		!slices.ContainsFunc(x.away, func(a specAway) bool {
+			return a.to > p.sent-50 && a.from < to
+		})
 }
 
-// mayLack reports whether it is certain that who has no event of a post lost it, or that it was not owed.
+// mayLack reports whether it is certain that who has no event of a post lost it, or that it was not
+// owed.
 func (d *specDrawing) mayLack(x *specUser, p specPost) bool {
 	first, last := p.sent+specGrace-50, p.end+specGrace+50
 	if p.early {
@@ -371,5 +391,7 @@ func (d *specDrawing) mayLack(x *specUser, p specPost) bool {
 	case d.h.alone && p.fate == specAnswered:
 		until = last + 1500
 	}
-	return !slices.ContainsFunc(x.away, func(a specAway) bool { return a.from < until && a.to > first })
+	return !slices.ContainsFunc(x.away, func(a specAway) bool {
+		return a.from < until && a.to > first
+	})
 }

@@ -62,8 +62,12 @@ func (h *specHistory) agentOf(user int) int {
 
 func (h *specHistory) fleet(agents int) *specFleet {
 	f := &specFleet{
-		specHistory: h, begin: time.Now(), whole: NewLedger(0, 1),
-		readers: map[string][]int{}, had: map[string][]Message{}, pending: make([]string, len(h.posts)),
+		specHistory: h,
+		begin:       time.Now(),
+		whole:       NewLedger(0, 1),
+		readers:     map[string][]int{},
+		had:         map[string][]Message{},
+		pending:     make([]string, len(h.posts)),
 	}
 	for k := range agents {
 		x := &specPart{l: NewLedger(0, 1), reg: measure.NewRegistry(1)}
@@ -82,7 +86,9 @@ func (h *specHistory) fleet(agents int) *specFleet {
 	return f
 }
 
-func (f *specFleet) at(ms int) time.Time { return f.begin.Add(time.Duration(ms) * time.Millisecond) }
+func (f *specFleet) at(ms int) time.Time {
+	return f.begin.Add(time.Duration(ms) * time.Millisecond)
+}
 
 func (f *specFleet) of(user int) *specPart {
 	if len(f.parts) == 1 {
@@ -91,8 +97,8 @@ func (f *specFleet) of(user int) *specPart {
 	return f.parts[f.agentOf(user)]
 }
 
-// play takes the ledgers of one process, or of the history's agents, through the history, and until nothing of it can
-// count any more.
+// play takes the ledgers of one process, or of the history's agents, through the history, and until
+// nothing of it can count any more.
 func (h *specHistory) play(agents int) (r specResult) {
 	f := h.fleet(agents)
 	next := 0
@@ -134,7 +140,15 @@ func (f *specFleet) step(s specStep) {
 		x.l.Deleted(f.posts[s.post].channel, specID(s.post))
 	case specEvent:
 		channel := f.posts[s.post].channel
-		x.l.Seen(s.user, []byte(channel), []byte(specID(s.post)), []byte(f.pending[s.post]), at, x.rec, x.name)
+		x.l.Seen(
+			s.user,
+			[]byte(channel),
+			[]byte(specID(s.post)),
+			[]byte(f.pending[s.post]),
+			at,
+			x.rec,
+			x.name,
+		)
 	case specSend: // under an id of the author's, or again under the same
 		if p := f.posts[s.post]; p.own {
 			f.pending[s.post] = fmt.Sprintf("u%d:post-%d", p.author, s.post)
@@ -148,7 +162,13 @@ func (f *specFleet) step(s specStep) {
 // end reports the outcome of a request.
 func (f *specFleet) end(x *specPart, s specStep) {
 	p, own := f.posts[s.post], f.pending[s.post]
-	m := Message{Channel: p.channel, Author: p.author, Pending: own, Sent: f.at(p.sent), Acked: f.at(s.at)}
+	m := Message{
+		Channel: p.channel,
+		Author:  p.author,
+		Pending: own,
+		Sent:    f.at(p.sent),
+		Acked:   f.at(s.at),
+	}
 	if p.root >= 0 {
 		m.Root = specID(p.root)
 	}
@@ -168,8 +188,8 @@ func (f *specFleet) end(x *specPart, s specStep) {
 	}
 }
 
-// tick is the end of a second: processes judge, report, and get what the coordinator has for them. A silent one makes
-// its reports and keeps them.
+// tick is the end of a second: processes judge, report, and get what the coordinator has for them.
+// A silent one makes its reports and keeps them.
 func (f *specFleet) tick(ms int) {
 	now := f.at(ms)
 	time.Sleep(time.Until(now))

@@ -12,15 +12,17 @@ import (
 	"sync"
 )
 
-// A ledgerSpool keeps the ids of acknowledged messages for the audit: all, or beyond most of them a sample by their
-// hash. They are in a temporary file from which they are read once, at the end. Where none can be made, or one takes no
-// more, those that are not in it are in memory: a full disk changes no result.
+// A ledgerSpool keeps the ids of acknowledged messages for the audit: all, or beyond most of them a
+// sample by their hash. They are in a temporary file from which they are read once, at the end.
+// Where none can be made, or one takes no more, those that are not in it are in memory: a full disk
+// changes no result.
 //
-// The file has lost its name as soon as it is there, so that nothing is left however the program ends. Its descriptor is
-// closed, as that of any [os.File], when nothing leads to the ledger any more.
+// The file has lost its name as soon as it is there, so that nothing is left however the program
+// ends. Its descriptor is closed, as that of any [os.File], when nothing leads to the ledger any
+// more.
 //
-// A record is the number of the channel, and the id and that of the message that it answers, each after its length; the
-// numbers are uvarints.
+// A record is the number of the channel, and the id and that of the message that it answers, each
+// after its length; the numbers are uvarints.
 type ledgerSpool struct {
 	salt uint64 // of the sample
 	most int64  // ids in the sample
@@ -41,12 +43,13 @@ type ledgerSpool struct {
 	thinned int // the k of held
 }
 
-// mostFresh is the largest number of bytes of records that wait for [Ledger.Settle], which no user waits for. Only if there are more, as
-// when the disk stands still for seconds or nobody settles, the message that is one too many has them written.
+// mostFresh is the largest number of bytes of records that wait for [Ledger.Settle], which no user
+// waits for. Only if there are more, as when the disk stands still for seconds or nobody settles,
+// the message that is one too many has them written.
 const mostFresh = 4 << 20
 
-// level returns how many low bits of an id's hash are zero. The ids of level k and higher ones are a sample of one in
-// two to the power of k.
+// level returns how many low bits of an id's hash are zero. The ids of level k and higher ones are
+// a sample of one in two to the power of k.
 func level[T string | []byte](salt uint64, id T) int {
 	h := 14695981039346656037 ^ salt // FNV-1a
 	for i := range len(id) {
@@ -56,14 +59,16 @@ func level[T string | []byte](salt uint64, id T) int {
 	return bits.TrailingZeros64(h)
 }
 
-// add takes in a message of a channel; root is "" if it answers none. The channel's shard is locked.
+// add takes in a message of a channel; root is "" if it answers none. The channel's shard is
+// locked.
 func (p *ledgerSpool) add(s *ledgerShard, c *ledgerChannel, id, root string) {
 	if p.fit(s, c, id, root) {
 		p.write()
 	}
 }
 
-// fit adds a record if the id belongs to the sample, and reports whether there are now too many that are not written.
+// fit adds a record if the id belongs to the sample, and reports whether there are now too many
+// that are not written.
 func (p *ledgerSpool) fit(s *ledgerShard, c *ledgerChannel, id, root string) (full bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +125,9 @@ func (p *ledgerSpool) view() spoolView {
 	if len(fresh) > 0 {
 		p.put(fresh, v.k)
 	}
-	v.file, v.end, v.held = p.file, p.end, p.held
+	v.file = p.file
+	v.end = p.end
+	v.held = p.held
 	return v
 }
 
@@ -173,7 +180,8 @@ type spoolRecord struct {
 	id, root []byte
 }
 
-// records returns those of the sample in the order in which they were added, as far as the disk gives them back.
+// records returns those of the sample in the order in which they were added, as far as the disk
+// gives them back.
 func (v spoolView) records() iter.Seq[spoolRecord] {
 	return func(yield func(spoolRecord) bool) {
 		sources := []io.Reader{bytes.NewReader(v.held)}

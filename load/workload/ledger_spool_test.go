@@ -24,17 +24,24 @@ func inSample(salt uint64, id string, k int) bool {
 	return (h^h>>32)<<(64-k) == 0
 }
 
-// spooled is one message of those that tests of the spool write: every third answers an earlier one.
+// spooled is one message of those that tests of the spool write: every third answers an earlier
+// one.
 func (x *lines) spooled(i int) Message {
-	m := Message{ID: fmt.Sprintf("id %d\n\x00", i), Channel: fmt.Sprint("c", i%7), Author: -1, Sent: x.at(i), Acked: x.at(i)}
+	m := Message{
+		ID:      fmt.Sprintf("id %d\n\x00", i),
+		Channel: fmt.Sprint("c", i%7),
+		Author:  -1,
+		Sent:    x.at(i),
+		Acked:   x.at(i),
+	}
 	if i%3 == 0 && i >= 7 {
 		m.Root = fmt.Sprintf("id %d\n\x00", i-7)
 	}
 	return m
 }
 
-// Whether the ids are in a file or not, in part or all, the audit is given the same: in order, without those that were
-// deleted, and a sample by the rule.
+// Whether the ids are in a file or not, in part or all, the audit is given the same: in order,
+// without those that were deleted, and a sample by the rule.
 func TestSpool(t *testing.T) {
 	const messages = 5000
 	for _, tt := range []struct {
@@ -52,8 +59,20 @@ func TestSpool(t *testing.T) {
 		{name: "one too many", most: messages - 1, file: true},
 		{name: "no directory", most: mostAcked, before: noTemporary, held: true},
 		{name: "a sample, and no directory", most: 700, before: noTemporary, held: true},
-		{name: "the disk is full after half of them", most: mostAcked, half: fullDisk, file: true, held: true},
-		{name: "a sample, and the disk is full after half of them", most: 700, half: fullDisk, file: true, held: true},
+		{
+			name: "the disk is full after half of them",
+			most: mostAcked,
+			half: fullDisk,
+			file: true,
+			held: true,
+		},
+		{
+			name: "a sample, and the disk is full after half of them",
+			most: 700,
+			half: fullDisk,
+			file: true,
+			held: true,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -106,8 +125,16 @@ func TestSpool(t *testing.T) {
 			for range 2 { // it can be asked again
 				list, part := l.Messages()
 				if part != 1/float64(int(1)<<k) || len(list) != len(want) ||
-					!slices.IsSortedFunc(list, func(a, b AckedMessages) int { return strings.Compare(a.Channel, b.Channel) }) {
-					t.Fatalf("%v of the messages, in %d channels; want 1 in 2 to the power of %d, in %d", part, len(list), k, len(want))
+					!slices.IsSortedFunc(list, func(a, b AckedMessages) int {
+						return strings.Compare(a.Channel, b.Channel)
+					}) {
+					t.Fatalf(
+						"%v of the messages, in %d channels; want 1 in 2 to the power of %d, in %d",
+						part,
+						len(list),
+						k,
+						len(want),
+					)
 				}
 				for _, m := range list {
 					if !slices.Equal(m.IDs, want[m.Channel]) {
@@ -115,7 +142,9 @@ func TestSpool(t *testing.T) {
 					}
 				}
 			}
-			if file, held := l.spool.end > 0, len(l.spool.held) > 0; file != tt.file || held != tt.held || cap(l.spool.fresh) > mostFresh {
+			if file, held := l.spool.end > 0, len(l.spool.held) > 0; file != tt.file ||
+				held != tt.held ||
+				cap(l.spool.fresh) > mostFresh {
 				t.Errorf("%d bytes in a file, %d in memory", l.spool.end, len(l.spool.held))
 			}
 			l.Acked(x.spooled(messages))
@@ -126,7 +155,8 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// noTemporary names a directory for temporary files that does not exist, which root cannot write to either.
+// noTemporary names a directory for temporary files that does not exist, which root cannot write to
+// either.
 func noTemporary(t *testing.T, _ *Ledger) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
 }
@@ -186,7 +216,13 @@ func TestSpoolWritesByItself(t *testing.T) {
 	x := newLines()
 	long := strings.Repeat("x", 3000)
 	for i := range 3000 {
-		x.l.Acked(Message{ID: fmt.Sprint(long, i), Channel: "c", Author: -1, Sent: x.at(i), Acked: x.at(i)})
+		x.l.Acked(Message{
+			ID:      fmt.Sprint(long, i),
+			Channel: "c",
+			Author:  -1,
+			Sent:    x.at(i),
+			Acked:   x.at(i),
+		})
 	}
 	if x.l.spool.end < 2*mostFresh || len(x.l.spool.fresh) >= mostFresh {
 		t.Errorf("%d bytes are in the file, %d wait", x.l.spool.end, len(x.l.spool.fresh))
@@ -196,7 +232,8 @@ func TestSpoolWritesByItself(t *testing.T) {
 	}
 }
 
-// Authors acknowledge while others settle and read. Each reading has a beginning of what each author wrote, in order.
+// Authors acknowledge while others settle and read. Each reading has a beginning of what each
+// author wrote, in order.
 func TestSpoolOfManyWriters(t *testing.T) {
 	const writers, messages = 8, 1500
 	x := newLines()
@@ -233,7 +270,13 @@ func TestSpoolOfManyWriters(t *testing.T) {
 	for w := range writers {
 		authors.Go(func() {
 			for i := 1; i <= messages; i++ {
-				x.l.Acked(Message{ID: fmt.Sprintf("%d-%d", w, i), Channel: fmt.Sprint("c", i%5), Author: -1, Sent: x.at(i), Acked: x.at(i)})
+				x.l.Acked(Message{
+					ID:      fmt.Sprintf("%d-%d", w, i),
+					Channel: fmt.Sprint("c", i%5),
+					Author:  -1,
+					Sent:    x.at(i),
+					Acked:   x.at(i),
+				})
 			}
 		})
 	}
@@ -262,7 +305,13 @@ func TestLedgerKeepsNoIDsInMemory(t *testing.T) {
 	n := 0
 	take := func(messages int) (heap uint64) {
 		for end := n + messages; n < end; n++ {
-			x.l.Acked(Message{ID: fmt.Sprintf("%026d", n), Channel: fmt.Sprint("c", n%50), Author: -1, Sent: x.at(10 * n), Acked: x.at(10 * n)})
+			x.l.Acked(Message{
+				ID:      fmt.Sprintf("%026d", n),
+				Channel: fmt.Sprint("c", n%50),
+				Author:  -1,
+				Sent:    x.at(10 * n),
+				Acked:   x.at(10 * n),
+			})
 			if n%100 == 0 {
 				x.l.Settle(x.at(10 * n))
 			}
@@ -279,7 +328,8 @@ func TestLedgerKeepsNoIDsInMemory(t *testing.T) {
 	if got := (float64(after) - float64(before)) / messages; got > 4 {
 		t.Errorf("%.1f bytes in the heap for each of %d messages, want none", got, messages)
 	}
-	if list, part := x.l.Messages(); len(list) != 50 || len(list[0].IDs) != (messages+5000)/50 || part != 1 {
+	if list, part := x.l.Messages(); len(list) != 50 || len(list[0].IDs) != (messages+5000)/50 ||
+		part != 1 {
 		t.Errorf("%v of %d channels", part, len(list))
 	}
 }

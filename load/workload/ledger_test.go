@@ -40,8 +40,8 @@ func (x *lines) users(n int) {
 	}
 }
 
-// A model that keeps everything decides the same as the ledger, over random traffic with losses, duplicates and
-// overtaking, for all messages that were acknowledged before their events.
+// A model that keeps everything decides the same as the ledger, over random traffic with losses,
+// duplicates and overtaking, for all messages that were acknowledged before their events.
 func TestLedgerAgainstAModel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for round := range 200 {
@@ -112,7 +112,8 @@ func TestLedgerKeepsWhatWasAcknowledged(t *testing.T) {
 	x.l.Deleted("c", "id3")
 	x.l.Acked(Message{ID: "z", Channel: "another", Sent: x.t0, Acked: x.t0})
 	list, part := x.l.Messages()
-	if part != 1 || len(list) != 2 || list[0].Channel != "another" || len(list[1].IDs) != 9 || list[1].IDs[3] != "id4" {
+	if part != 1 || len(list) != 2 || list[0].Channel != "another" || len(list[1].IDs) != 9 ||
+		list[1].IDs[3] != "id4" {
 		t.Fatalf("%v of %+v", part, list)
 	}
 	x.l.spool.most = 100
@@ -121,7 +122,8 @@ func TestLedgerKeepsWhatWasAcknowledged(t *testing.T) {
 	}
 	_, part = x.l.Messages()
 	n := len(audited(x.l))
-	if n > 100 || float64(n) < 3000*part*0.5 || float64(n) > 3000*part*1.6 || int64(n) > x.l.spool.size {
+	if n > 100 || float64(n) < 3000*part*0.5 || float64(n) > 3000*part*1.6 ||
+		int64(n) > x.l.spool.size {
 		t.Errorf("%d ids kept as a sample of %v of 3010; counted %d", n, part, x.l.spool.size)
 	}
 }
@@ -130,11 +132,18 @@ func TestLedgerKeepsWhatWasAcknowledged(t *testing.T) {
 func TestLedgerKeepsReaders(t *testing.T) {
 	x := newLines()
 	for i := range 9 {
-		x.l.Acked(Message{ID: fmt.Sprint(i), Channel: "c", Reader: fmt.Sprint(i / 2), Sent: x.t0, Acked: x.t0})
+		x.l.Acked(Message{
+			ID:      fmt.Sprint(i),
+			Channel: "c",
+			Reader:  fmt.Sprint(i / 2),
+			Sent:    x.t0,
+			Acked:   x.t0,
+		})
 	}
 	x.l.Acked(Message{ID: "z", Channel: "open", Sent: x.t0, Acked: x.t0})
 	list, _ := x.l.Messages()
-	if len(list) != 2 || !slices.Equal(list[0].Readers, []string{"0", "1", "2", "3"}) || len(list[1].Readers) != 0 {
+	if len(list) != 2 || !slices.Equal(list[0].Readers, []string{"0", "1", "2", "3"}) ||
+		len(list[1].Readers) != 0 {
 		t.Errorf("%+v", list)
 	}
 }
@@ -175,7 +184,13 @@ func traffic(x *lines, n int) func() {
 		for u := 1; u <= n/2; u++ {
 			x.l.Seen(u, channel, ids[k], []byte(own), x.at(ms+1), x.rec, x.name)
 		}
-		x.l.Acked(Message{ID: texts[k], Channel: "c", Pending: own, Sent: x.at(ms), Acked: x.at(ms + 2)})
+		x.l.Acked(Message{
+			ID:      texts[k],
+			Channel: "c",
+			Pending: own,
+			Sent:    x.at(ms),
+			Acked:   x.at(ms + 2),
+		})
 		for u := n/2 + 1; u <= n; u++ {
 			x.l.Seen(u, channel, ids[k], []byte(own), x.at(ms+3), x.rec, x.name)
 		}
@@ -183,8 +198,8 @@ func traffic(x *lines, n int) func() {
 	}
 }
 
-// The budget of a message in the steady state: its id, and the one of its author's that the test makes. No message keeps
-// the list of the events that waited for its acknowledgment.
+// The budget of a message in the steady state: its id, and the one of its author's that the test
+// makes. No message keeps the list of the events that waited for its acknowledgment.
 func TestLedgerAllocatesPerMessageNotPerEvent(t *testing.T) {
 	x := newLines()
 	x.users(1001)
@@ -195,7 +210,9 @@ func TestLedgerAllocatesPerMessageNotPerEvent(t *testing.T) {
 	if n := testing.AllocsPerRun(500, message); n > 3 {
 		t.Errorf("%v allocations for a message and 1000 events, want at most 3", n)
 	}
-	held, waiting, spare := 0, 0, 0
+	held := 0
+	waiting := 0
+	spare := 0
 	for i := range x.l.shards {
 		s := &x.l.shards[i]
 		held += len(s.messages) + len(s.free)
@@ -208,7 +225,11 @@ func TestLedgerAllocatesPerMessageNotPerEvent(t *testing.T) {
 		t.Errorf("%d messages held", held)
 	}
 	if waiting > 0 || spare != 1 {
-		t.Errorf("room for %d events that nobody waits for, and %d lists, want one that all take in turn", waiting, spare)
+		t.Errorf(
+			"room for %d events that nobody waits for, and %d lists, want one that all take in turn",
+			waiting,
+			spare,
+		)
 	}
 	if c := x.l.Count(); c.Lost+c.Duplicated+c.Misordered != 0 {
 		t.Errorf("%+v", c)
@@ -245,14 +266,28 @@ func BenchmarkLedgerOfOthers(b *testing.B) {
 				k, ms := m%second, 10*m
 				ids[k] = fmt.Sprintf("%026d", m)
 				for u := range n {
-					x.l.Seen(u, []byte("c"), []byte(ids[k]), []byte("author:1234567890123"), x.at(ms+1), x.rec, x.name)
+					x.l.Seen(
+						u,
+						[]byte("c"),
+						[]byte(ids[k]),
+						[]byte("author:1234567890123"),
+						x.at(ms+1),
+						x.rec,
+						x.name,
+					)
 				}
 				if m++; k < second-1 {
 					continue
 				}
 				for k, id := range ids {
 					sent := ms - 10*(second-1-k)
-					x.l.Heard(Message{ID: id, Channel: "c", Author: -1, Sent: x.at(sent), Acked: x.at(sent + 2)}, x.at(ms+10))
+					x.l.Heard(Message{
+						ID:      id,
+						Channel: "c",
+						Author:  -1,
+						Sent:    x.at(sent),
+						Acked:   x.at(sent + 2),
+					}, x.at(ms+10))
 				}
 				x.l.Settle(x.at(ms + 10))
 				x.l.Outbox()
@@ -267,7 +302,11 @@ func exchange(whole *lines, parts []*lines, ms int) {
 	all := make([]Traffic, len(parts))
 	for k, x := range parts {
 		all[k] = x.l.Outbox()
-		whole.l.Gather(k, Traffic{Acked: moved(all[k].Acked, x, whole), Deleted: all[k].Deleted, Foreign: all[k].Foreign}, x.l.Count())
+		whole.l.Gather(k, Traffic{
+			Acked:   moved(all[k].Acked, x, whole),
+			Deleted: all[k].Deleted,
+			Foreign: all[k].Foreign,
+		}, x.l.Count())
 	}
 	for k, x := range parts {
 		for other, from := range parts {
@@ -296,7 +335,12 @@ func TestLedgerForgetsRequests(t *testing.T) {
 	for i := range 5000 {
 		own := fmt.Sprint("u:", i)
 		x.l.Sending("c", own, 0)
-		x.l.Unanswered(Message{Channel: "c", Pending: own, Sent: x.at(10 * i), Acked: x.at(10*i + 5)})
+		x.l.Unanswered(Message{
+			Channel: "c",
+			Pending: own,
+			Sent:    x.at(10 * i),
+			Acked:   x.at(10*i + 5),
+		})
 	}
 	held := 0
 	for i := range x.l.shards {

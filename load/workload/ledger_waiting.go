@@ -10,15 +10,16 @@ type ledgerWaiting struct {
 	name measure.Name
 }
 
-// ledgerLists are lists for events that wait. A message needs one for milliseconds and is remembered for half a minute:
-// with lists of their own, all of thousands of messages would in time have one as large as the largest channel.
+// ledgerLists are lists for events that wait. A message needs one for milliseconds and is
+// remembered for half a minute: with lists of their own, all of thousands of messages would in time
+// have one as large as the largest channel.
 type ledgerLists struct {
 	spare [][]ledgerWaiting
 	room  int // of the spare ones together, in events
 }
 
-// Bounds of the memory that nobody uses, so that no exceptional message determines it. Lists are of a shard, the others
-// of one message.
+// Bounds of the memory that nobody uses, so that no exceptional message determines it. Lists are of
+// a shard, the others of one message.
 const (
 	mostSpareLists = 256
 	mostSpareRoom  = 1 << 16 // events, of 24 bytes
@@ -43,7 +44,8 @@ func (s *ledgerShard) waited(e *ledgerMessage) {
 	}
 }
 
-// take returns an empty list: the one that was used last, which is the likeliest to have room enough.
+// take returns an empty list: the one that was used last, which is the likeliest to have room
+// enough.
 func (p *ledgerLists) take() []ledgerWaiting {
 	n := len(p.spare)
 	if n == 0 {
@@ -66,8 +68,8 @@ func (p *ledgerLists) give(list []ledgerWaiting) {
 	p.room += cap(list)
 }
 
-// emptied returns a list without its elements for the next message, which gets its room if that is not for more than
-// most.
+// emptied returns a list without its elements for the next message, which gets its room if that is
+// not for more than most.
 func emptied[T any](list []T, most int) []T {
 	if cap(list) > most {
 		return nil

@@ -27,7 +27,13 @@ func TestLargeChannelsLeaveNoRoomBehind(t *testing.T) {
 			for u := range recipients {
 				x.l.Seen(u, channel, id, nil, x.at(ms+1), x.rec, x.name)
 			}
-			x.l.Acked(Message{ID: string(id), Channel: "c", Author: -1, Sent: x.at(ms), Acked: x.at(ms + 2)})
+			x.l.Acked(Message{
+				ID:      string(id),
+				Channel: "c",
+				Author:  -1,
+				Sent:    x.at(ms),
+				Acked:   x.at(ms + 2),
+			})
 		}
 	}
 	for range rounds {
@@ -42,7 +48,12 @@ func TestLargeChannelsLeaveNoRoomBehind(t *testing.T) {
 		t.Errorf("%d messages have room for %d events", n, room)
 	}
 	if got := s.lists.room; len(s.lists.spare) != 1 || got < users || got > 2*users {
-		t.Errorf("%d spare lists with room for %d events, want one for %d", len(s.lists.spare), got, users)
+		t.Errorf(
+			"%d spare lists with room for %d events, want one for %d",
+			len(s.lists.spare),
+			got,
+			users,
+		)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -65,8 +76,15 @@ func TestSpareLists(t *testing.T) {
 		s.waited(e)
 		s.waited(e)
 	}
-	if got, want := len(s.lists.spare), mostSpareLists; got != want || s.lists.room != want*firstRoom {
-		t.Errorf("%d lists with room for %d events, want %d with %d", got, s.lists.room, want, want*firstRoom)
+	if got, want := len(s.lists.spare), mostSpareLists; got != want ||
+		s.lists.room != want*firstRoom {
+		t.Errorf(
+			"%d lists with room for %d events, want %d with %d",
+			got,
+			s.lists.room,
+			want,
+			want*firstRoom,
+		)
 	}
 	huge := &ledgerMessage{waiting: make([]ledgerWaiting, 0, mostSpareRoom+1)}
 	s.lists = ledgerLists{}
@@ -79,8 +97,13 @@ func TestSpareLists(t *testing.T) {
 		s.wait(e, ledgerWaiting{rec: rec})
 	}
 	s.waited(e)
-	if list := s.lists.take(); len(list) != 0 || s.lists.room != 0 || list[:1][0].rec != nil || list[:100][99].rec != nil {
-		t.Errorf("%d events are in a list that was given back, room for %d is left", len(list), s.lists.room)
+	if list := s.lists.take(); len(list) != 0 || s.lists.room != 0 || list[:1][0].rec != nil ||
+		list[:100][99].rec != nil {
+		t.Errorf(
+			"%d events are in a list that was given back, room for %d is left",
+			len(list),
+			s.lists.room,
+		)
 	}
 }
 
@@ -126,7 +149,14 @@ func TestRecentIDs(t *testing.T) {
 	if got := whole.Count().Foreign; got != 1 || held() == 0 {
 		t.Errorf("%d foreign messages, %d ids held, want one message that is known", got, held())
 	}
-	named := Message{ID: "a", Channel: "c", Pending: "u:1", Unanswered: true, Sent: x.at(59_000), Acked: x.at(59_100)}
+	named := Message{
+		ID:         "a",
+		Channel:    "c",
+		Pending:    "u:1",
+		Unanswered: true,
+		Sent:       x.at(59_000),
+		Acked:      x.at(59_100),
+	}
 	whole.Gather(2, Traffic{Acked: []Message{named}}, LedgerCount{})
 	whole.Gather(3, Traffic{Acked: []Message{named}}, LedgerCount{})
 	foreign("a")

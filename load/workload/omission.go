@@ -10,23 +10,25 @@ import (
 	"plimsoll/load/measure"
 )
 
-// An Omission counts the operations that users did not begin because they waited. They are a closed loop: a user
-// that waits for an answer sends nothing, so that a target that stands still gets fewer requests, and its latencies
-// hold few operations of the time in which it stood.
+// An Omission counts the operations that users did not begin because they waited. They are a closed
+// loop: a user that waits for an answer sends nothing, so that a target that stands still gets
+// fewer requests, and its latencies hold few operations of the time in which it stood.
 //
-// Of each operation the median response is its usual time, which a stall moves little as long as it meets less than
-// half of the operations. The time of an operation beyond the usual one of its name is lost to its user. With n
-// operations in the users' time U, of which they lost E, an operation and the pause before it take (U - E)/n as a
-// rule, so that in all of U
+// Of each operation the median response is its usual time, which a stall moves little as long as it
+// meets less than half of the operations. The time of an operation beyond the usual one of its name
+// is lost to its user. With n operations in the users' time U, of which they lost E, an operation
+// and the pause before it take (U - E)/n as a rule, so that in all of U
 //
 //	intended = n · U/(U - E)
 //
-// operations would have begun. Those that were not would have begun evenly over the time lost, and each would still
-// have had to wait for the rest of it: an answer that came e later than usual hides e·n/(U - E) operations that wait
-// between 0 and e, and then take their usual time. That is the correction of G. Tene's HdrHistogram for an expected
-// interval, with the interval taken from the run.
+// operations would have begun. Those that were not would have begun evenly over the time lost, and
+// each would still have had to wait for the rest of it: an answer that came e later than usual
+// hides e·n/(U - E) operations that wait between 0 and e, and then take their usual time. That is
+// the correction of G. Tene's HdrHistogram for an expected interval, with the interval taken from
+// the run.
 //
-// Because the usual time is the target's own, an evenly slow target loses no time here: its latencies show that.
+// Because the usual time is the target's own, an evenly slow target loses no time here: its
+// latencies show that.
 type Omission struct {
 	Achieved uint64
 	Intended float64
@@ -34,21 +36,23 @@ type Omission struct {
 	Never []*measure.Window
 }
 
-// LateResponses sums the operations that ended after a phase: the responses of one name, and the time by which they reach
-// beyond its end, added up.
+// LateResponses sums the operations that ended after a phase: the responses of one name, and the
+// time by which they reach beyond its end, added up.
 type LateResponses struct {
 	Response *measure.Histogram
 	Beyond   time.Duration
 }
 
-// mostLost is the part of the users' time that is taken as lost at most: without any left, the rate of their requests
-// is unknown.
+// mostLost is the part of the users' time that is taken as lost at most: without any left, the rate
+// of their requests is unknown.
 const mostLost = 0.99
 
-// A wait is a part of the users' time that n operations lost: the rest of each lies between most-length and most.
+// A wait is a part of the users' time that n operations lost: the rest of each lies between
+// most-length and most.
 type wait struct{ most, length, n float64 }
 
-// beyond calls f for the times of operations that took longer than usual, with the excess and their number.
+// beyond calls f for the times of operations that took longer than usual, with the excess and their
+// number.
 func beyond(h *measure.Histogram, usual time.Duration, f func(excess, n float64)) {
 	for v, n := range h.Buckets {
 		if e := float64(v) - float64(usual); e > 0 {
@@ -63,7 +67,8 @@ type waits struct {
 	sum float64
 }
 
-// add takes in the operations of one name. For one of the tail only the first part of its excess falls into the phase.
+// add takes in the operations of one name. For one of the tail only the first part of its excess
+// falls into the phase.
 func (l *waits) add(w *measure.Window, usual time.Duration, tail LateResponses) {
 	if tail.Response != nil {
 		whole, part := 0.0, 1.0
@@ -83,10 +88,14 @@ func (l *waits) add(w *measure.Window, usual time.Duration, tail LateResponses) 
 	})
 }
 
-// NewOmission returns the omission of a phase in which users were active for the given time, added up over them.
-// windows are the phase's, of which those of the steady state count, with the operations under way at its end;
-// tails holds the part of those after the end.
-func NewOmission(windows []*measure.Window, tails map[string]LateResponses, users time.Duration) Omission {
+// NewOmission returns the omission of a phase in which users were active for the given time, added
+// up over them. windows are the phase's, of which those of the steady state count, with the
+// operations under way at its end; tails holds the part of those after the end.
+func NewOmission(
+	windows []*measure.Window,
+	tails map[string]LateResponses,
+	users time.Duration,
+) Omission {
 	var o Omission
 	var lost waits
 	usual := map[string]time.Duration{}
@@ -121,7 +130,8 @@ func NewOmission(windows []*measure.Window, tails map[string]LateResponses, user
 	return o
 }
 
-// A step is one of the curve of how many operations wait for longer than a time, at which it rises by so many.
+// A step is one of the curve of how many operations wait for longer than a time, at which it rises
+// by so many.
 type step struct{ at, by float64 }
 
 // stepsOf returns the curve of waits, which steps at both ends of each.
@@ -133,11 +143,14 @@ func stepsOf(all []wait) (steps []step) {
 	return steps
 }
 
-// never returns the responses of the k operations of a name that were not begun. How many of them wait for longer than t
-// is the area, from t on, under the curve, whose whole area is sum.
+// never returns the responses of the k operations of a name that were not begun. How many of them
+// wait for longer than t is the area, from t on, under the curve, whose whole area is sum.
 func never(name string, usual time.Duration, k, sum float64, steps []step) *measure.Window {
 	w := measure.NewWindow(name)
-	at, height, area, done := 0.0, 0.0, 0.0, 0.0
+	at := 0.0
+	height := 0.0
+	area := 0.0
+	done := 0.0
 	for _, s := range steps {
 		for height > 1e-9 && done < k {
 			want := (done + 0.5) / k * sum

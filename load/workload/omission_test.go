@@ -23,15 +23,19 @@ func TestOmissionByHand(t *testing.T) {
 	}
 	// They would have begun evenly over the five seconds.
 	h := o.Never[0].Response
-	if p50 := h.Quantile(0.5).Seconds(); math.Abs(p50-2.5) > 0.1 || h.Max() > 5010*time.Millisecond {
+	if p50 := h.Quantile(0.5).Seconds(); math.Abs(p50-2.5) > 0.1 ||
+		h.Max() > 5010*time.Millisecond {
 		t.Errorf("median wait %v, most %v", p50, h.Max())
 	}
 
-	// Had those ten ended a second after the phase, it would have seen four seconds of each: those begun in it wait
-	// one to five.
+	// Had those ten ended a second after the phase, it would have seen four seconds of each: those
+	// begun in it wait one to five.
 	tail := measure.NewWindow("ask")
 	tail.Response.RecordN(5001*time.Millisecond, 10)
-	o = NewOmission([]*measure.Window{w}, map[string]LateResponses{"ask": {Response: tail.Response, Beyond: 10 * time.Second}}, 150*time.Second)
+	o = NewOmission([]*measure.Window{w}, map[string]LateResponses{"ask": {
+		Response: tail.Response,
+		Beyond:   10 * time.Second,
+	}}, 150*time.Second)
 	if math.Abs(o.Intended-150) > 1 {
 		t.Errorf("intended %v, want 150", o.Intended)
 	}
@@ -42,7 +46,8 @@ func TestOmissionByHand(t *testing.T) {
 }
 
 func TestOmissionOfNothing(t *testing.T) {
-	if o := NewOmission(nil, nil, time.Second); o.Achieved != 0 || o.Intended != 0 || o.Never != nil {
+	if o := NewOmission(nil, nil, time.Second); o.Achieved != 0 || o.Intended != 0 ||
+		o.Never != nil {
 		t.Errorf("%+v", o)
 	}
 	w := measure.NewWindow(Login + "_x") // no steady state

@@ -2,9 +2,9 @@ package workload
 
 import "fmt"
 
-// A RowCount compares the number of rows of one kind that a store gained over a run with the number that the
-// acknowledged requests made. Requests under way or failed when the run ended may have made rows or not: Least and
-// Most enclose the right number.
+// A RowCount compares the number of rows of one kind that a store gained over a run with the number
+// that the acknowledged requests made. Requests under way or failed when the run ended may have
+// made rows or not: Least and Most enclose the right number.
 type RowCount struct {
 	Store string `json:"store"` // its role
 	What  string `json:"what"`  // "participants"

@@ -12,44 +12,53 @@ import (
 const Delivery = "delivery"
 
 // Login is the prefix of the series of a user's login (password, connections, first loads), and
-// Setup the prefix of the series of provisioning. Both are kept, and neither hides inside the steady state.
+// Setup the prefix of the series of provisioning. Both are kept, and neither hides inside the
+// steady state.
 const (
 	Login = "login"
 	Setup = "setup"
 )
 
-// Socket is the series of users' event connections: each attempt to open one, and as an error each that was cut off
-// or missed events.
+// Socket is the series of users' event connections: each attempt to open one, and as an error each
+// that was cut off or missed events.
 const Socket = "websocket"
 
-// OfSockets reports whether a series holds event connections, of the steady state or of logins. Those of storms are
-// not among them: there they break on purpose.
+// OfSockets reports whether a series holds event connections, of the steady state or of logins.
+// Those of storms are not among them: there they break on purpose.
 func OfSockets(series string) bool { return series == Socket || series == Login+"_"+Socket }
 
 // OfLogins reports whether a series holds operations of logins.
 func OfLogins(series string) bool { return strings.HasPrefix(series, Login) }
 
-// Schedule is the series that holds how late every action began, as lag. The lag of an operation is in its own series.
+// Schedule is the series that holds how late every action began, as lag. The lag of an operation is
+// in its own series.
 const Schedule = "schedule"
 
-// Inbox is the series of how long WebSocket events lay in the kernel before they were read: lags, as of Schedule.
+// Inbox is the series of how long WebSocket events lay in the kernel before they were read: lags,
+// as of Schedule.
 const Inbox = "inbox"
 
-// Operation reports whether a series holds operations of simulated users, be it in the steady state, in a login or in
-// a storm: all that has a lag of the generator's.
+// Operation reports whether a series holds operations of simulated users, be it in the steady
+// state, in a login or in a storm: all that has a lag of the generator's.
 func Operation(series string) bool {
-	return series != Delivery && series != Schedule && series != Inbox && !strings.HasPrefix(series, Setup)
+	return series != Delivery && series != Schedule && series != Inbox &&
+		!strings.HasPrefix(series, Setup)
 }
 
-// Steady reports whether a series holds operations of the steady state: those for which the name "op" in a rule
-// stands.
+// Steady reports whether a series holds operations of the steady state: those for which the name
+// "op" in a rule stands.
 func Steady(series string) bool {
 	return !OfAnswers(series) && series != Delivery && series != Schedule && series != Inbox && !strings.HasPrefix(series, Login) &&
-		!strings.HasPrefix(series, Setup) && !strings.HasPrefix(series, StormPrefix)
+		!strings.HasPrefix(series, Setup) &&
+		!strings.HasPrefix(series, StormPrefix)
 }
 
 // Together returns the windows of all series that sel accepts as one of this name.
-func Together(name string, of map[string]*measure.Window, sel func(series string) bool) *measure.Window {
+func Together(
+	name string,
+	of map[string]*measure.Window,
+	sel func(series string) bool,
+) *measure.Window {
 	all := measure.NewWindow(name)
 	for _, series := range slices.Sorted(maps.Keys(of)) {
 		if sel(series) {

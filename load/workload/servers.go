@@ -1,14 +1,16 @@
 package workload
 
-// Of returns the environment of user u, whose URL is that of the user's own server: the r-th user of a behavior has the
-// server number r modulo their number, and the next behavior begins with the next server. So every server has its part
-// of every behavior, on any number of agents.
+// Of returns the environment of user u, whose URL is that of the user's own server: the r-th user
+// of a behavior has the server number r modulo their number, and the next behavior begins with the
+// next server. So every server has its part of every behavior, on any number of agents.
 func (e Env) Of(u *User) Env { return e.at(u.Rank + u.Class) }
 
-// OfArrival returns the environment of a user who serves arrivals like the k-th: [Env.Server] is its server.
+// OfArrival returns the environment of a user who serves arrivals like the k-th: [Env.Server] is
+// its server.
 func (e Env) OfArrival(k int64) Env { return e.at(e.Server(k)) }
 
-// Server returns the number of the server that arrival k goes to: the servers have the arrivals in turn.
+// Server returns the number of the server that arrival k goes to: the servers have the arrivals in
+// turn.
 func (e Env) Server(k int64) int {
 	if len(e.URLs) == 0 {
 		return 0
@@ -23,8 +25,8 @@ func (e Env) at(i int) Env {
 	return e
 }
 
-// Parts returns the ranks of the users of each agent in each behavior, when so many users are dealt. Where an agent has
-// none, the list is empty and not nil.
+// Parts returns the ranks of the users of each agent in each behavior, when so many users are
+// dealt. Where an agent has none, the list is empty and not nil.
 func Parts(users int, d *Deal, shares ...float64) [][][]int {
 	out := make([][][]int, d.agents)
 	for k := range out {
@@ -43,7 +45,8 @@ func Parts(users int, d *Deal, shares ...float64) [][][]int {
 	return out
 }
 
-// Spread returns how many of the first users of a mix each of n servers has. shares are those of the behaviors.
+// Spread returns how many of the first users of a mix each of n servers has. shares are those of
+// the behaviors.
 func Spread(users, n int, shares ...float64) []int {
 	out := make([]int, n)
 	deal := NewStrata(shares...)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSpread checks that every server has its part of every behavior, also where the classes and the servers take
-// turns at the same rate.
+// TestSpread checks that every server has its part of every behavior, also where the classes and
+// the servers take turns at the same rate.
 func TestSpread(t *testing.T) {
 	env := Env{URL: "http://a", URLs: []string{"http://a", "http://b"}}
 	deal := NewStrata(0.5, 0.5)
@@ -21,7 +21,8 @@ func TestSpread(t *testing.T) {
 			t.Errorf("behavior %d: %v", class, n)
 		}
 	}
-	if got := Spread(401, 3, 0.9, 0.1); got[0]+got[1]+got[2] != 401 || slices.Max(got)-slices.Min(got) > 1 {
+	if got := Spread(401, 3, 0.9, 0.1); got[0]+got[1]+got[2] != 401 ||
+		slices.Max(got)-slices.Min(got) > 1 {
 		t.Errorf("401 users on three servers: %v", got)
 	}
 	if one := (Env{URL: "http://a"}).Of(&User{Rank: 7}); one.URL != "http://a" {

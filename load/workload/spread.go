@@ -2,8 +2,8 @@ package workload
 
 import "plimsoll/stats"
 
-// userGroups is the number of groups of users whose successes are counted by themselves. With no more users than groups,
-// each user is one.
+// userGroups is the number of groups of users whose successes are counted by themselves. With no
+// more users than groups, each user is one.
 const userGroups = 8
 
 // addTo adds to the count of one group.
@@ -15,8 +15,8 @@ func addTo(by []int64, group int, v int64) []int64 {
 	return by
 }
 
-// spread is the design effect of a mix over the groups of its users; 1 where actions are not known by
-// user.
+// spread is the design effect of a mix over the groups of its users; 1 where actions are not known
+// by user.
 func spread(actions []ActionCount) float64 {
 	table := make([][]float64, userGroups)
 	for g := range table {

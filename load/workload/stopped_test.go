@@ -15,7 +15,8 @@ func stop(c *clock.Clock, after, length time.Duration) {
 	time.AfterFunc(after+length, func() { c.Start() })
 }
 
-// attended returns a ledger with a grace of a second, of users who are connected and members of "c".
+// attended returns a ledger with a grace of a second, of users who are connected and members of
+// "c".
 func attended(c *clock.Clock, users int) *Ledger {
 	l := NewLedger(time.Second, 1)
 	l.UseClock(c)
@@ -107,17 +108,23 @@ func TestLedgerThroughStops(t *testing.T) {
 		l.Acked(Message{ID: "b", Channel: "c", Sent: sent, Acked: time.Now()})
 		seen(1, "b")
 		p := measure.Split(reg.Cut())
-		if len(p.Late) != 1 || p.Late[0].Response.Count() != 1 || p.Late[0].Response.Max() != time.Second {
+		if len(p.Late) != 1 || p.Late[0].Response.Count() != 1 ||
+			p.Late[0].Response.Max() != time.Second {
 			t.Errorf("before the mark %+v, want the delivery of 1 s", p.Late)
 		}
-		if len(p.InTime) != 1 || p.InTime[0].Response.Count() != 2 || p.InTime[0].Response.Min() != 10*time.Millisecond {
-			t.Errorf("after the mark %+v, want that of 10 ms, and the first one, which came before", p.InTime)
+		if len(p.InTime) != 1 || p.InTime[0].Response.Count() != 2 ||
+			p.InTime[0].Response.Min() != 10*time.Millisecond {
+			t.Errorf(
+				"after the mark %+v, want that of 10 ms, and the first one, which came before",
+				p.InTime,
+			)
 		}
 	})
 }
 
-// Where the target works on while the clock stands still, users live in the time of the clock, and the target is
-// measured in real time: its operations, the way of an event, and the grace of a message.
+// Where the target works on while the clock stands still, users live in the time of the clock, and
+// the target is measured in real time: its operations, the way of an event, and the grace of a
+// message.
 func TestUnpausedTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clock.NewUnpaused(time.Now())

@@ -20,16 +20,18 @@ const StormPrefix = "storm_"
 type Storm struct {
 	// Kind is one of the kinds of the users' behavior.
 	Kind string
-	// Index is the storm's place in the plan, from 0. With the seed it decides which users take part.
+	// Index is the storm's place in the plan, from 0. With the seed it decides which users take
+	// part.
 	Index int
-	// Share of the users of behaviors that support the kind, 0 to 1. 0 is a single one of them, for an action of
-	// one user that affects all others.
+	// Share of the users of behaviors that support the kind, 0 to 1. 0 is a single one of them, for
+	// an action of one user that affects all others.
 	Share float64
 	// Over is the time from the first user to the last.
 	Over time.Duration
 	// Params are the kind's own settings.
 	Params map[string]string
-	// Number is the place among those who take part, from 0, and Of their number. The engine sets both for each user.
+	// Number is the place among those who take part, from 0, and Of their number. The engine sets
+	// both for each user.
 	Number, Of int
 }
 
@@ -38,10 +40,10 @@ func (s Storm) Series(op string) string { return StormPrefix + s.Kind + "_" + op
 
 // A Stormer is an Actor that can take part in storms.
 type Stormer interface {
-	// Storm does one user's part. The engine calls it like Act, between two actions, interrupting a think time; its
-	// operations are recorded under Storm.Series. It returns nil when the user is back where it was, and [ErrNotBack]
-	// when it is not but goes on, as after a failure of the server, which is recorded. Any other error means that the
-	// user cannot go on.
+	// Storm does one user's part. The engine calls it like Act, between two actions, interrupting a
+	// think time; its operations are recorded under Storm.Series. It returns nil when the user is
+	// back where it was, and [ErrNotBack] when it is not but goes on, as after a failure of the
+	// server, which is recorded. Any other error means that the user cannot go on.
 	Storm(ctx context.Context, s Storm) error
 }
 
@@ -54,10 +56,11 @@ type StormKinds interface {
 	StormKinds() []string
 }
 
-// StormUsers returns which of n users, numbered from 0 within their behavior, take part in a storm, in ascending
-// order: share of them, rounded, or one if share is 0. It is a function of its arguments alone; no user's stream is
-// touched. Of every 20 consecutive users the share takes part as closely as whole users allow, and chance decides
-// which, so that no class that is dealt by number is spared or hit.
+// StormUsers returns which of n users, numbered from 0 within their behavior, take part in a storm,
+// in ascending order: share of them, rounded, or one if share is 0. It is a function of its
+// arguments alone; no user's stream is touched. Of every 20 consecutive users the share takes part
+// as closely as whole users allow, and chance decides which, so that no class that is dealt by
+// number is spared or hit.
 func StormUsers(seed uint64, index, n int, share float64) []int {
 	const block = 20
 	rnd := rand.New(rand.NewPCG(seed, 0x570f<<32|uint64(uint32(index))))
@@ -68,7 +71,8 @@ func StormUsers(seed uint64, index, n int, share float64) []int {
 	for from := 0; from < n; from += block {
 		to := min(from+block, n)
 		want := int(math.Round(share*float64(to))) - int(math.Round(share*float64(from)))
-		perm := rnd.Perm(block) // always the whole block: the choice of a user does not depend on how many follow
+		// always the whole block: the choice of a user does not depend on how many follow
+		perm := rnd.Perm(block)
 		var chosen []int
 		for _, k := range perm {
 			if from+k < to && len(chosen) < want {
@@ -93,7 +97,8 @@ type StormState struct {
 	last         time.Duration
 }
 
-// NewStormState returns the state of a storm that begins now with so many users, in the time of a clock.
+// NewStormState returns the state of a storm that begins now with so many users, in the time of a
+// clock.
 func NewStormState(affected int, c *clock.Clock) *StormState {
 	return &StormState{Affected: affected, clock: c, began: c.Now()}
 }
@@ -117,11 +122,13 @@ func (s *StormState) Miss() {
 func (s *StormState) Report(done, missed int, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.done, s.missed, s.last = done, missed, s.began+took
+	s.done = done
+	s.missed = missed
+	s.last = s.began + took
 }
 
-// Progress returns how many users are back, how many will not be, and how long after the storm's beginning the last
-// came back.
+// Progress returns how many users are back, how many will not be, and how long after the storm's
+// beginning the last came back.
 func (s *StormState) Progress() (done, missed int, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,10 +55,12 @@ func TestStormUsersDependOnSeedAndIndexAlone(t *testing.T) {
 	if !slices.Equal(a, StormUsers(1, 0, 400, 0.25)) {
 		t.Error("not the same twice")
 	}
-	if one := StormUsers(1, 0, 400, 0); len(one) != 1 || one[0] >= 400 || len(StormUsers(1, 0, 0, 0)) != 0 {
+	if one := StormUsers(1, 0, 400, 0); len(one) != 1 || one[0] >= 400 ||
+		len(StormUsers(1, 0, 0, 0)) != 0 {
 		t.Errorf("without a share: %v", one)
 	}
-	if slices.Equal(a, StormUsers(1, 1, 400, 0.25)) || slices.Equal(a, StormUsers(2, 0, 400, 0.25)) {
+	if slices.Equal(a, StormUsers(1, 1, 400, 0.25)) ||
+		slices.Equal(a, StormUsers(2, 0, 400, 0.25)) {
 		t.Error("another seed or storm, the same users")
 	}
 	more := StormUsers(1, 0, 800, 0.25)
@@ -68,7 +70,8 @@ func TestStormUsersDependOnSeedAndIndexAlone(t *testing.T) {
 }
 
 func TestStormSeriesAreNotSteady(t *testing.T) {
-	if s := (Storm{Kind: "join"}).Series("join_channel"); s != "storm_join_join_channel" || Steady(s) {
+	if s := (Storm{Kind: "join"}).Series("join_channel"); s != "storm_join_join_channel" ||
+		Steady(s) {
 		t.Errorf("%s is of the steady state: %v", s, Steady(s))
 	}
 }

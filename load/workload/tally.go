@@ -12,9 +12,9 @@ import (
 	"plimsoll/stats"
 )
 
-// A Tally counts, for each behavior, which actions its users began and how they ended, so that the requested mix can
-// be compared with the achieved one. The zero value is ready. A nil Tally counts nothing. All methods are safe for
-// concurrent use.
+// A Tally counts, for each behavior, which actions its users began and how they ended, so that the
+// requested mix can be compared with the achieved one. The zero value is ready. A nil Tally counts
+// nothing. All methods are safe for concurrent use.
 type Tally struct {
 	mu        sync.Mutex
 	list      []*Counts
@@ -27,16 +27,16 @@ type TallyAction struct {
 	Name string
 	// Weight is relative to the other actions of the behavior.
 	Weight float64
-	// Absent is the reason why this server cannot do the action; it is then not part of the requested mix.
-	// Empty: it can.
+	// Absent is the reason why this server cannot do the action; it is then not part of the
+	// requested mix. Empty: it can.
 	Absent string
 }
 
-// Counts is one behavior's part of a Tally. Its methods take the index of an action in the list given to
-// [Tally.Behavior]; they neither lock nor allocate, and do nothing on a nil Counts.
+// Counts is one behavior's part of a Tally. Its methods take the index of an action in the list
+// given to [Tally.Behavior]; they neither lock nor allocate, and do nothing on a nil Counts.
 //
-// Every action that is drawn is attempted; the attempt ends in exactly one of Succeed, Fail and Skip, or in none if
-// the run's end cuts it off.
+// Every action that is drawn is attempted; the attempt ends in exactly one of Succeed, Fail and
+// Skip, or in none if the run's end cuts it off.
 type Counts struct {
 	behavior string
 	actions  []TallyAction
@@ -53,20 +53,25 @@ type tallyCell struct {
 	}
 }
 
-// mostReasons is the number of reasons for skipping one action that are kept apart; the last place is for all others.
+// mostReasons is the number of reasons for skipping one action that are kept apart; the last place
+// is for all others.
 const mostReasons = 6
 
 const otherReasons = "other reasons"
 
-// Behavior returns the counts of the behavior of that name. A further call with the same actions returns the same
-// Counts; with other actions (another server) it starts again.
+// Behavior returns the counts of the behavior of that name. A further call with the same actions
+// returns the same Counts; with other actions (another server) it starts again.
 func (t *Tally) Behavior(name string, actions []TallyAction) *Counts {
 	if t == nil {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := &Counts{behavior: name, actions: slices.Clone(actions), cells: make([]tallyCell, len(actions))}
+	c := &Counts{
+		behavior: name,
+		actions:  slices.Clone(actions),
+		cells:    make([]tallyCell, len(actions)),
+	}
 	for i, have := range t.list {
 		if have.behavior == name {
 			if slices.Equal(have.actions, actions) {
@@ -94,8 +99,8 @@ func (c *Counts) Succeed(k int) {
 	}
 }
 
-// SucceedBy is Succeed with the user, by a number that is the user's alone: how far users differ decides how much
-// chance explains ([Mix]).
+// SucceedBy is Succeed with the user, by a number that is the user's alone: how far users differ
+// decides how much chance explains ([Mix]).
 func (c *Counts) SucceedBy(k, user int) {
 	if c != nil {
 		c.cells[k].ok.Add(1)
@@ -110,7 +115,8 @@ func (c *Counts) Fail(k int) {
 	}
 }
 
-// Skip counts an attempt that found nothing to act on. Reasons are few and constant, such as "no post in view".
+// Skip counts an attempt that found nothing to act on. Reasons are few and constant, such as "no
+// post in view".
 func (c *Counts) Skip(k int, reason string) {
 	if c == nil {
 		return
@@ -162,8 +168,8 @@ type ActionCount struct {
 	OK       int64            `json:"ok"`
 	Failed   int64            `json:"failed,omitempty"`
 	Skipped  map[string]int64 `json:"skipped,omitempty"` // by reason
-	// By are the successes of eight groups of users, whose numbers leave the same remainder; nil if the users are
-	// unknown.
+	// By are the successes of eight groups of users, whose numbers leave the same remainder; nil if
+	// the users are unknown.
 	By []int64 `json:"by,omitempty"`
 }
 
@@ -216,8 +222,8 @@ func (t *Tally) Gather(process int, s Snapshot) {
 	t.elsewhere[process] = s
 }
 
-// Sub returns the counts between an earlier snapshot of the same Tally and s. Counts that the earlier one lacks
-// are zero.
+// Sub returns the counts between an earlier snapshot of the same Tally and s. Counts that the
+// earlier one lacks are zero.
 func (s Snapshot) Sub(earlier Snapshot) Snapshot {
 	out := s.clone()
 	out.shift(earlier, -1)
@@ -231,8 +237,8 @@ func (s Snapshot) Add(other Snapshot) Snapshot {
 	return out
 }
 
-// MixTolerance is the distance between the requested and the achieved mix that is tolerated: 2 percentage
-// points.
+// MixTolerance is the distance between the requested and the achieved mix that is tolerated: 2
+// percentage points.
 const MixTolerance = 0.02
 
 // A Mix compares the requested shares of actions of one behavior's users with the achieved ones.
@@ -244,24 +250,26 @@ type Mix struct {
 	Failed   int64       `json:"failed"`
 	Skipped  int64       `json:"skipped"`
 	Actions  []MixAction `json:"actions"`
-	// Spread is the factor by which the shares of users differ more than independent actions would let them: the design
-	// effect, 1 if not more.
+	// Spread is the factor by which the shares of users differ more than independent actions would
+	// let them: the design effect, 1 if not more.
 	Spread float64 `json:"spread,omitempty"`
-	// Distance is the total variation distance of the achieved from the requested shares, 0 to 1. Chance is the
-	// distance that chance alone would give on average with as many successes, divided by Spread; Chance99 is the one
-	// that it exceeds once in a hundred runs ([stats.ChanceDistance]). All are 0 if nothing succeeded.
+	// Distance is the total variation distance of the achieved from the requested shares, 0 to 1.
+	// Chance is the distance that chance alone would give on average with as many successes,
+	// divided by Spread; Chance99 is the one that it exceeds once in a hundred runs
+	// ([stats.ChanceDistance]). All are 0 if nothing succeeded.
 	Distance float64 `json:"distance"`
 	Chance   float64 `json:"chance"`
 	Chance99 float64 `json:"chance_p99"`
-	// Flagged is true if Distance is beyond both MixTolerance and Chance99, or if no attempt succeeded.
+	// Flagged is true if Distance is beyond both MixTolerance and Chance99, or if no attempt
+	// succeeded.
 	Flagged bool `json:"flagged"`
 }
 
 // A MixAction is one action of a Mix.
 type MixAction struct {
 	ActionCount
-	// Requested is the action's weight over those of all actions that the server can do; Achieved is its part of all
-	// successes.
+	// Requested is the action's weight over those of all actions that the server can do; Achieved
+	// is its part of all successes.
 	Requested float64 `json:"requested"`
 	Achieved  float64 `json:"achieved"`
 }
@@ -298,7 +306,10 @@ func (s Snapshot) Mixes() []Mix {
 		if m.OK > 0 && weight > 0 {
 			m.Distance = stats.TotalVariation(p, q)
 			m.Spread = spread(b.Actions)
-			m.Chance, m.Chance99 = stats.ChanceDistance(p, max(1, int(min(float64(m.OK)/m.Spread, math.MaxInt32))))
+			m.Chance, m.Chance99 = stats.ChanceDistance(
+				p,
+				max(1, int(min(float64(m.OK)/m.Spread, math.MaxInt32))),
+			)
 			m.Flagged = m.Distance > MixTolerance && m.Distance > m.Chance99
 		} else {
 			m.Flagged = m.Failed+m.Skipped > 0
@@ -327,7 +338,15 @@ func (m Mix) Deviations(n int) []string {
 	var out []string
 	for _, a := range by[:min(n, len(by))] {
 		if a.Achieved != a.Requested {
-			out = append(out, fmt.Sprintf("%s %.1f %% instead of %.1f %%", a.Name, a.Achieved*100, a.Requested*100))
+			out = append(
+				out,
+				fmt.Sprintf(
+					"%s %.1f %% instead of %.1f %%",
+					a.Name,
+					a.Achieved*100,
+					a.Requested*100,
+				),
+			)
 		}
 	}
 	return out

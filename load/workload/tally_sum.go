@@ -18,8 +18,9 @@ func (s Snapshot) clone() Snapshot {
 	return out
 }
 
-// replace puts the counts of one process in the place of its earlier ones, in a sum over processes. Processes of one run
-// have the same behaviors and actions, mostly in the same order; then it allocates nothing.
+// replace puts the counts of one process in the place of its earlier ones, in a sum over processes.
+// Processes of one run have the same behaviors and actions, mostly in the same order; then it
+// allocates nothing.
 func (s *Snapshot) replace(was, is Snapshot) {
 	s.shift(was, -1)
 	s.shift(is, 1)
@@ -37,10 +38,13 @@ func (s *Snapshot) shift(o Snapshot, sign int64) {
 	}
 }
 
-// find returns the counts of a behavior, whose place is likely to be i. If there are none, it adds them or returns nil.
+// find returns the counts of a behavior, whose place is likely to be i. If there are none, it adds
+// them or returns nil.
 func (s *Snapshot) find(i int, behavior string, add bool) *BehaviorCount {
 	if i >= len(*s) || (*s)[i].Behavior != behavior {
-		if i = slices.IndexFunc(*s, func(b BehaviorCount) bool { return b.Behavior == behavior }); i < 0 {
+		if i = slices.IndexFunc(*s, func(b BehaviorCount) bool {
+			return b.Behavior == behavior
+		}); i < 0 {
 			if !add {
 				return nil
 			}
@@ -51,18 +55,25 @@ func (s *Snapshot) find(i int, behavior string, add bool) *BehaviorCount {
 	return &(*s)[i]
 }
 
-// find returns the counts of an action, whose place is likely to be k. If there are none, it adds them or returns nil.
+// find returns the counts of an action, whose place is likely to be k. If there are none, it adds
+// them or returns nil.
 func (b *BehaviorCount) find(k int, a *ActionCount, add bool) *ActionCount {
 	if b == nil {
 		return nil
 	}
 	if k >= len(b.Actions) || b.Actions[k].Name != a.Name {
-		if k = slices.IndexFunc(b.Actions, func(x ActionCount) bool { return x.Name == a.Name }); k < 0 {
+		if k = slices.IndexFunc(b.Actions, func(x ActionCount) bool {
+			return x.Name == a.Name
+		}); k < 0 {
 			if !add {
 				return nil
 			}
 			k = len(b.Actions)
-			b.Actions = append(b.Actions, ActionCount{Name: a.Name, Weight: a.Weight, Absent: a.Absent})
+			b.Actions = append(b.Actions, ActionCount{
+				Name:   a.Name,
+				Weight: a.Weight,
+				Absent: a.Absent,
+			})
 		}
 	}
 	return &b.Actions[k]

@@ -12,7 +12,13 @@ import (
 func counted(rng *rand.Rand, actions int) Snapshot {
 	b := BehaviorCount{Behavior: "a"}
 	for k := range actions {
-		n := ActionCount{Name: string(rune('a' + k)), Weight: 1, Attempts: rng.Int64N(100), OK: 1 + rng.Int64N(50), Failed: rng.Int64N(9)}
+		n := ActionCount{
+			Name:     string(rune('a' + k)),
+			Weight:   1,
+			Attempts: rng.Int64N(100),
+			OK:       1 + rng.Int64N(50),
+			Failed:   rng.Int64N(9),
+		}
 		n.By = addTo(nil, rng.IntN(8), n.OK)
 		if rng.IntN(2) == 0 {
 			n.Skipped = map[string]int64{"none": 1 + rng.Int64N(9)}
@@ -50,7 +56,9 @@ func TestGatheredCountsAreTheSumOfTheLast(t *testing.T) {
 			for _, a := range b.Actions {
 				w := want[b.Behavior+a.Name]
 				delete(want, b.Behavior+a.Name)
-				if a.Attempts != w.Attempts || a.OK != w.OK || a.Failed != w.Failed || a.Skipped["none"] != w.Skipped["none"] || w.OK > 0 && !reflect.DeepEqual(trimmed(a.By), trimmed(w.By)) {
+				if a.Attempts != w.Attempts || a.OK != w.OK || a.Failed != w.Failed ||
+					a.Skipped["none"] != w.Skipped["none"] ||
+					w.OK > 0 && !reflect.DeepEqual(trimmed(a.By), trimmed(w.By)) {
 					t.Fatalf("%s %+v, want %+v", b.Behavior, a, w)
 				}
 			}
@@ -81,7 +89,10 @@ func TestGatheringAllocatesNothing(t *testing.T) {
 	tally.Gather(1, one)
 	tally.Gather(2, counted(rng, 5))
 	tally.Gather(1, two)
-	if a := testing.AllocsPerRun(100, func() { tally.Gather(1, one); tally.Gather(1, two) }); a > 0 {
+	if a := testing.AllocsPerRun(100, func() {
+		tally.Gather(1, one)
+		tally.Gather(1, two)
+	}); a > 0 {
 		t.Errorf("%v allocations for the counts of a process that is known, budget 0", a)
 	}
 }

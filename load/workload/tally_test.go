@@ -10,7 +10,10 @@ import (
 
 func TestTallyComparesWithWhatWasAsked(t *testing.T) {
 	var tally Tally
-	actions := []TallyAction{{Name: "look", Weight: 3}, {Name: "post", Weight: 1}, {Name: "boost", Weight: 6, Absent: "needs 10.5"}}
+	actions := []TallyAction{{
+		Name:   "look",
+		Weight: 3,
+	}, {Name: "post", Weight: 1}, {Name: "boost", Weight: 6, Absent: "needs 10.5"}}
 	c := tally.Behavior("person", actions)
 	if tally.Behavior("person", actions) != c {
 		t.Fatal("one behavior, two counts")
@@ -34,11 +37,18 @@ func TestTallyComparesWithWhatWasAsked(t *testing.T) {
 		t.Fatalf("%+v", m)
 	}
 	post := m.Actions[1]
-	if post.Requested != 0.25 || post.Achieved != 0.75 || post.Skipped["nothing to say"] != 10 || m.Actions[2].Requested != 0 {
+	if post.Requested != 0.25 || post.Achieved != 0.75 || post.Skipped["nothing to say"] != 10 ||
+		m.Actions[2].Requested != 0 {
 		t.Errorf("%+v", m.Actions)
 	}
 	if math.Abs(m.Distance-0.5) > 1e-9 || !m.Flagged || m.Chance99 > 0.02 {
-		t.Errorf("distance %v, chance %v %v, flagged %v", m.Distance, m.Chance, m.Chance99, m.Flagged)
+		t.Errorf(
+			"distance %v, chance %v %v, flagged %v",
+			m.Distance,
+			m.Chance,
+			m.Chance99,
+			m.Flagged,
+		)
 	}
 	if got := strings.Join(m.Deviations(3), "; "); got != "look 25.0 % instead of 75.0 %; post 75.0 % instead of 25.0 %" {
 		t.Errorf("deviations %q", got)
@@ -51,14 +61,20 @@ func TestTallyDoesNotFlagChanceOrTrifles(t *testing.T) {
 		ok, fail [2]int64
 		flagged  bool
 	}{
-		{"few successes", [2]int64{4, 6}, [2]int64{}, false},    // 10 points off, but chance alone brings more
+		// 10 points off, but chance alone brings more
+		{"few successes", [2]int64{4, 6}, [2]int64{}, false},
 		{"a trifle", [2]int64{510e3, 490e3}, [2]int64{}, false}, // beyond chance, 1 point
 		{"beyond both", [2]int64{530e3, 470e3}, [2]int64{}, true},
 		{"nothing worked", [2]int64{}, [2]int64{3, 4}, true},
 		{"nothing tried", [2]int64{}, [2]int64{}, false},
 	} {
 		s := Snapshot{{Behavior: "b", Actions: []ActionCount{
-			{Name: "x", Weight: 1, OK: tt.ok[0], Failed: tt.fail[0]}, {Name: "y", Weight: 1, OK: tt.ok[1], Failed: tt.fail[1]},
+			{
+				Name:   "x",
+				Weight: 1,
+				OK:     tt.ok[0],
+				Failed: tt.fail[0],
+			}, {Name: "y", Weight: 1, OK: tt.ok[1], Failed: tt.fail[1]},
 		}}}
 		if m := s.Mixes()[0]; m.Flagged != tt.flagged {
 			t.Errorf("%s: %+v", tt.name, m)
@@ -98,7 +114,13 @@ func TestTallyReasonsAreFew(t *testing.T) {
 	if len(got) != mostReasons || sum != 400 || got[otherReasons] == 0 {
 		t.Errorf("%v", got)
 	}
-	if n := testing.AllocsPerRun(100, func() { c.Attempt(0); c.Succeed(0); c.Fail(0); c.Skip(0, "reason 0"); c.Skip(0, "new") }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() {
+		c.Attempt(0)
+		c.Succeed(0)
+		c.Fail(0)
+		c.Skip(0, "reason 0")
+		c.Skip(0, "new")
+	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

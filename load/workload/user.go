@@ -10,8 +10,9 @@ import (
 	"plimsoll/load/measure"
 )
 
-// A User is one simulated user: its number, its streams of chance, and the ledger line on which its operations
-// are recorded. All methods but Deliver's callers' are for the user's own goroutine, except where noted.
+// A User is one simulated user: its number, its streams of chance, and the ledger line on which its
+// operations are recorded. All methods but Deliver's callers' are for the user's own goroutine,
+// except where noted.
 type User struct {
 	// ID counts from 0 over all behaviors of a run.
 	ID int
@@ -47,19 +48,20 @@ func NewUser(id, rank int, seed uint64, pace float64, rec *measure.Recorder, c *
 	return u
 }
 
-// Recorder returns the user's recorder, for goroutines of the user that record on their own (a WebSocket reader).
-// It is safe for concurrent use.
+// Recorder returns the user's recorder, for goroutines of the user that record on their own (a
+// WebSocket reader). It is safe for concurrent use.
 func (u *User) Recorder() *measure.Recorder { return u.rec }
 
-// heldAtMost is the longest op that a batch holds back, and heldLagAtMost the longest lateness of an action: an op that could affect a rule or a
-// gate is recorded at once.
+// heldAtMost is the longest op that a batch holds back, and heldLagAtMost the longest lateness of
+// an action: an op that could affect a rule or a gate is recorded at once.
 const (
 	heldAtMost    = 50 * time.Millisecond
 	heldLagAtMost = 2 * time.Millisecond
 )
 
-// Buffer makes the user's own goroutine record in batches from here on, which is cheaper: quick ops of an action are
-// recorded when it ends, or with its next slow one. The goroutine of the user calls Flush before it rests.
+// Buffer makes the user's own goroutine record in batches from here on, which is cheaper: quick ops
+// of an action are recorded when it ends, or with its next slow one. The goroutine of the user
+// calls Flush before it rests.
 func (u *User) Buffer() { u.buffered = true }
 
 // Flush hands the records to the registry.
@@ -93,20 +95,23 @@ func (u *User) Lag(n measure.Name, d time.Duration) {
 // Clock returns the clock of the user's run. It is safe for concurrent use.
 func (u *User) Clock() *clock.Clock { return u.clock }
 
-// Since returns an instant that is past as an offset from the run's epoch, in the time of its clock. It is safe for
-// concurrent use.
+// Since returns an instant that is past as an offset from the run's epoch, in the time of its
+// clock. It is safe for concurrent use.
 func (u *User) Since(t time.Time) time.Duration { return u.clock.Of(t) }
 
 // Now returns the present offset from the run's epoch. It is safe for concurrent use.
 func (u *User) Now() time.Duration { return u.clock.Now() }
 
-// Schedule opens an action: intended is when the schedule wanted it. The engine calls it before every Act and Login.
+// Schedule opens an action: intended is when the schedule wanted it. The engine calls it before
+// every Act and Login.
 func (u *User) Schedule(intended time.Duration) {
-	u.intended, u.waited, u.fresh = intended, 0, true
+	u.intended = intended
+	u.waited = 0
+	u.fresh = true
 }
 
-// Begin records that an operation is under way, whose Done comes next: its request is ready and waits for a
-// connection. When the run is cut off, Done may never come.
+// Begin records that an operation is under way, whose Done comes next: its request is ready and
+// waits for a connection. When the run is cut off, Done may never come.
 func (u *User) Begin(n measure.Name) {
 	if u.flight == nil {
 		u.flight = u.rec.Flight()
@@ -123,8 +128,8 @@ func (u *User) Idle() {
 	}
 }
 
-// Broke records the operation under way, whose Done will never come because the user's goroutine has panicked, in a
-// class. It does nothing when none is under way.
+// Broke records the operation under way, whose Done will never come because the user's goroutine
+// has panicked, in a class. It does nothing when none is under way.
 func (u *User) Broke(class measure.Class) {
 	if u.flight == nil {
 		return
@@ -135,14 +140,17 @@ func (u *User) Broke(class measure.Class) {
 	}
 }
 
-// Waited records how long the opened action waited for a place among those in flight. The next op is charged with it.
+// Waited records how long the opened action waited for a place among those in flight. The next op
+// is charged with it.
 func (u *User) Waited(d time.Duration) { u.waited = d }
 
-// Intended returns the moment from which on the user could do its next operation: that of [User.Schedule], then the
-// arrival of its last answer, the end of a [User.Pause], or that of [User.Rejoin].
+// Intended returns the moment from which on the user could do its next operation: that of
+// [User.Schedule], then the arrival of its last answer, the end of a [User.Pause], or that of
+// [User.Rejoin].
 func (u *User) Intended() time.Duration { return u.intended }
 
-// Free returns the moment at which the user was done with its action: Intended, or now if it did nothing.
+// Free returns the moment at which the user was done with its action: Intended, or now if it did
+// nothing.
 func (u *User) Free(now time.Duration) time.Duration {
 	if u.fresh {
 		return now
@@ -150,13 +158,19 @@ func (u *User) Free(now time.Duration) time.Duration {
 	return u.intended
 }
 
-// Done records one operation. due is when the user had its request ready and requested a connection, sent when it had
-// one and wrote, done when the answer arrived: only the time between due and sent is wait. It is intended when the
-// schedule wanted the action, or for a later op of it, at the arrival of the answer before, the end of [User.Pause],
-// or that of [User.Rejoin]. The time that the generator needed from then until due (reading, decoding, being
-// scheduled, preparing the request) is lag. It returns when the op was due with all that it waited, as an offset from
+// Done records one operation. due is when the user had its request ready and requested a
+// connection, sent when it had one and wrote, done when the answer arrived: only the time between
+// due and sent is wait. It is intended when the schedule wanted the action, or for a later op of
+// it, at the arrival of the answer before, the end of [User.Pause], or that of [User.Rejoin]. The
+// time that the generator needed from then until due (reading, decoding, being scheduled, preparing
+// the request) is lag. It returns when the op was due with all that it waited, as an offset from
 // the epoch.
-func (u *User) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
+func (u *User) Done(
+	n measure.Name,
+	due, sent, done time.Time,
+	class measure.Class,
+	bytes int64,
+) time.Duration {
 	op := u.op(u.intended, u.waited, due, sent, done)
 	op.Class, op.Bytes = class, bytes
 	u.intended, u.waited, u.fresh = u.clock.Of(done), 0, false
@@ -177,46 +191,56 @@ func (u *User) Done(n measure.Name, due, sent, done time.Time, class measure.Cla
 func (u *User) op(intended, waited time.Duration, due, sent, done time.Time) measure.Op {
 	wait := u.clock.Took(due, sent)
 	at := u.clock.Of(due) + wait
-	op := measure.Op{Intended: intended, Sent: at, Done: at + u.clock.Took(sent, done), Scheduled: true}
+	op := measure.Op{
+		Intended:  intended,
+		Sent:      at,
+		Done:      at + u.clock.Took(sent, done),
+		Scheduled: true,
+	}
 	op.Charge(waited + wait)
 	return op
 }
 
-// Pause sleeps inside an action, d as at pace 1, from the moment on at which the user could go on, and makes its end
-// the next op's Intended. It returns ctx's cause when the run ends first.
+// Pause sleeps inside an action, d as at pace 1, from the moment on at which the user could go on,
+// and makes its end the next op's Intended. It returns ctx's cause when the run ends first.
 func (u *User) Pause(ctx context.Context, d time.Duration) error {
 	until := u.intended + u.waited + time.Duration(float64(d)*u.Pace)
 	u.Flush()
 	if err := u.clock.SleepUntil(ctx, until); err != nil {
 		return err
 	}
-	u.intended, u.waited, u.fresh = until, 0, false
+	u.intended = until
+	u.waited = 0
+	u.fresh = false
 	return nil
 }
 
-// Rejoin records that the user's goroutine has waited for others of the user's, which record their ops themselves and
-// the last of which was done at that moment: that wait is in their ops, and the next op is intended when it ended,
-// not when its own goroutine's last op was done.
+// Rejoin records that the user's goroutine has waited for others of the user's, which record their
+// ops themselves and the last of which was done at that moment: that wait is in their ops, and the
+// next op is intended when it ended, not when its own goroutine's last op was done.
 func (u *User) Rejoin(at time.Duration) {
 	if at > u.intended {
-		u.intended, u.waited, u.fresh = at, 0, false
+		u.intended = at
+		u.waited = 0
+		u.fresh = false
 	}
 }
 
-// Beside records the operations of a user that another goroutine than the user's own makes, one after the other:
-// calls that go out together with the user's, or that an event or a clock sets off. It is for one goroutine.
+// Beside records the operations of a user that another goroutine than the user's own makes, one
+// after the other: calls that go out together with the user's, or that an event or a clock sets
+// off. It is for one goroutine.
 type Beside struct {
 	u        *User
 	intended time.Duration
 	flight   *measure.Flight // nil: the end of a phase does not wait for these operations
 }
 
-// Beside returns a recorder whose first op is intended at that moment; each later one is intended when the one before
-// it was done.
+// Beside returns a recorder whose first op is intended at that moment; each later one is intended
+// when the one before it was done.
 func (u *User) Beside(intended time.Duration) *Beside { return &Beside{u: u, intended: intended} }
 
-// Followed lets the end of a phase wait for the operations, as it does for those of the user's own goroutine, until
-// Close.
+// Followed lets the end of a phase wait for the operations, as it does for those of the user's own
+// goroutine, until Close.
 func (b *Beside) Followed() *Beside {
 	b.flight = b.u.rec.Flight()
 	return b
@@ -237,11 +261,17 @@ func (b *Beside) Begin(n measure.Name) {
 	}
 }
 
-// Intended returns when the last op was done, or the moment given to [User.Beside] if there was none.
+// Intended returns when the last op was done, or the moment given to [User.Beside] if there was
+// none.
 func (b *Beside) Intended() time.Duration { return b.intended }
 
 // Done is [User.Done] for such an op.
-func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
+func (b *Beside) Done(
+	n measure.Name,
+	due, sent, done time.Time,
+	class measure.Class,
+	bytes int64,
+) time.Duration {
 	op := b.u.op(b.intended, 0, due, sent, done)
 	op.Class, op.Bytes = class, bytes
 	b.u.rec.Record(n, &op)
@@ -255,12 +285,13 @@ func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.C
 // Ops returns how many operations were recorded. It is safe for concurrent use.
 func (u *User) Ops() int64 { return u.ops.Load() }
 
-// SleepUntil waits, in real time, for t or for ctx, whose cause it returns. Users wait by their clock.
+// SleepUntil waits, in real time, for t or for ctx, whose cause it returns. Users wait by their
+// clock.
 func SleepUntil(ctx context.Context, t time.Time) error { return clock.Sleep(ctx, time.Until(t)) }
 
-// Strata deals users to classes so that any stretch of consecutive users holds the classes in proportion to their
-// shares as closely as whole users allow: each user goes to the class that is furthest below its quota. Chance has
-// no part in it. It is not safe for concurrent use.
+// Strata deals users to classes so that any stretch of consecutive users holds the classes in
+// proportion to their shares as closely as whole users allow: each user goes to the class that is
+// furthest below its quota. Chance has no part in it. It is not safe for concurrent use.
 type Strata struct {
 	shares []float64
 	counts []int

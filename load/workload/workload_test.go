@@ -32,7 +32,21 @@ func TestStrataHoldTheirShares(t *testing.T) {
 
 func TestStreamsAreAFunctionOfSeedAndID(t *testing.T) {
 	now := time.Now()
-	a, b := NewUser(7, 0, 42, 1, nil, clock.New(now)), NewUser(7, 3, 42, 0.1, nil, clock.New(now.Add(time.Hour)))
+	a, b := NewUser(
+		7,
+		0,
+		42,
+		1,
+		nil,
+		clock.New(now),
+	), NewUser(
+		7,
+		3,
+		42,
+		0.1,
+		nil,
+		clock.New(now.Add(time.Hour)),
+	)
 	c := NewUser(8, 0, 42, 1, nil, clock.New(now))
 	same := true
 	for range 100 {
@@ -50,9 +64,9 @@ func TestStreamsAreAFunctionOfSeedAndID(t *testing.T) {
 	}
 }
 
-// An action of two operations that was woken 30 ms late and needed 20 ms for its first request, 15 ms for a
-// connection, and 20 ms after the first answer to read it and to prepare the second request: only the connection is
-// in a latency.
+// An action of two operations that was woken 30 ms late and needed 20 ms for its first request, 15
+// ms for a connection, and 20 ms after the first answer to read it and to prepare the second
+// request: only the connection is in a latency.
 func TestGeneratorsOwnTimeIsLag(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	rec := reg.Recorder(0)
@@ -73,7 +87,10 @@ func TestGeneratorsOwnTimeIsLag(t *testing.T) {
 	b.Done(rec.Name("beside"), at(509), at(510), at(520), measure.OK, 0)
 	b.Done(rec.Name("beside"), at(523), at(523), at(533), measure.OK, 0)
 	spent(t, reg, map[string][4]int64{
-		"upload": {50, 15, 35, 50}, "post": {20, 0, 60, 60}, "arrival": {7, 300, 10, 310}, "beside": {9, 1, 10, 11},
+		"upload":  {50, 15, 35, 50},
+		"post":    {20, 0, 60, 60},
+		"arrival": {7, 300, 10, 310},
+		"beside":  {9, 1, 10, 11},
 	})
 }
 
@@ -82,9 +99,19 @@ func TestGeneratorsOwnTimeIsLag(t *testing.T) {
 func spent(t *testing.T, reg *measure.Registry, want map[string][4]int64) {
 	t.Helper()
 	for _, w := range reg.Cut() {
-		got := [4]int64{w.Lag.Max().Milliseconds(), w.Wait.Max().Milliseconds(), w.Service.Max().Milliseconds(), w.Response.Max().Milliseconds()}
+		got := [4]int64{
+			w.Lag.Max().Milliseconds(),
+			w.Wait.Max().Milliseconds(),
+			w.Service.Max().Milliseconds(),
+			w.Response.Max().Milliseconds(),
+		}
 		if got != want[w.Name] {
-			t.Errorf("%s: lag, wait, service and response %v ms, want %v", w.Name, got, want[w.Name])
+			t.Errorf(
+				"%s: lag, wait, service and response %v ms, want %v",
+				w.Name,
+				got,
+				want[w.Name],
+			)
 		}
 		delete(want, w.Name)
 	}
@@ -161,7 +188,11 @@ func TestSlowOpsAreNotHeldBack(t *testing.T) {
 	}
 	u.Done(n, at(1), at(1), at(200), measure.OK, 0)
 	if ops, lags := count(); ops != 2 || lags != 3 {
-		t.Errorf("a slow op brought %d ops and %d lags, want 2 and 3 (its action's, and those of both ops)", ops, lags)
+		t.Errorf(
+			"a slow op brought %d ops and %d lags, want 2 and 3 (its action's, and those of both ops)",
+			ops,
+			lags,
+		)
 	}
 	u.Lag(lag, 10*time.Millisecond)
 	if _, lags := count(); lags != 1 {
@@ -183,7 +214,9 @@ func TestArrivalsAreOneSequence(t *testing.T) {
 			at time.Duration
 		}
 		var want []arrival
-		sum, squares, last := 0.0, 0.0, 0.0
+		sum := 0.0
+		squares := 0.0
+		last := 0.0
 		for range n {
 			k, at := whole.Next()
 			want = append(want, arrival{k, at})
@@ -197,7 +230,12 @@ func TestArrivalsAreOneSequence(t *testing.T) {
 		mean := sum / (n - 1)
 		cv := math.Sqrt(squares/(n-1)-mean*mean) / mean
 		if math.Abs(mean*37-1) > 0.06 || poisson && math.Abs(cv-1) > 0.06 || !poisson && cv > 1e-6 {
-			t.Errorf("poisson %v: mean gap %v s at 37/s, coefficient of variation %v", poisson, mean, cv)
+			t.Errorf(
+				"poisson %v: mean gap %v s at 37/s, coefficient of variation %v",
+				poisson,
+				mean,
+				cv,
+			)
 		}
 		for _, tt := range []struct {
 			agents  int
@@ -212,7 +250,16 @@ func TestArrivalsAreOneSequence(t *testing.T) {
 			for i, w := range want {
 				agent, nth := deal.Of(i)
 				if k, at := schedules[agent].Next(); k != w.k || at != w.at || nth != next[agent] {
-					t.Fatalf("poisson %v, %v: arrival %d of agent %d is %d at %v, want %+v", poisson, tt, next[agent], agent, k, at, w)
+					t.Fatalf(
+						"poisson %v, %v: arrival %d of agent %d is %d at %v, want %+v",
+						poisson,
+						tt,
+						next[agent],
+						agent,
+						k,
+						at,
+						w,
+					)
 				}
 				next[agent]++
 			}

@@ -34,16 +34,21 @@ func New() deploy.OwnDriver {
 	}}
 }
 
-// fullPatience is the service's -store-timeout in the full profile, unless the plan's args say another: a young Java
-// process on a small host may take seconds for its first answers.
+// fullPatience is the service's -store-timeout in the full profile, unless the plan's args say
+// another: a young Java process on a small host may take seconds for its first answers.
 const fullPatience = "10s"
 
-// feedCompanions are the stores of a profile: Redis, and in the quick one this program's own in the places of
-// Cassandra, OpenSearch and Kafka.
+// feedCompanions are the stores of a profile: Redis, and in the quick one this program's own in the
+// places of Cassandra, OpenSearch and Kafka.
 func feedCompanions(profile string, at stores.Side) map[string]target.StartCompanion {
 	all := map[string]target.StartCompanion{
 		"cache": func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
-			s, err := redis.Start(ctx, redis.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Addr: at.Addr})
+			s, err := redis.Start(ctx, redis.Config{
+				Dir:   dir,
+				CPUs:  cpus,
+				NetNS: at.NetNS,
+				Addr:  at.Addr,
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -55,7 +60,13 @@ func feedCompanions(profile string, at stores.Side) map[string]target.StartCompa
 			if profile != newsfeed.Full {
 				return startOwnStore(ctx, st.role, st.title, dir, cpus, at)
 			}
-			s, err := st.start(ctx, jvm.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Addr: at.Addr, Journal: storeJournal(dir, st.role)})
+			s, err := st.start(ctx, jvm.Config{
+				Dir:     dir,
+				CPUs:    cpus,
+				NetNS:   at.NetNS,
+				Addr:    at.Addr,
+				Journal: storeJournal(dir, st.role),
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -76,9 +87,11 @@ var feedStores = []struct {
 	{server.KindBus, "Kafka", "kafka://", jvm.StartKafka},
 }
 
-// storeJournal is the undo journal of a store. It stands beside the store's directory, which is emptied before each
-// start.
-func storeJournal(dir, role string) string { return filepath.Join(filepath.Dir(dir), role+".journal") }
+// storeJournal is the undo journal of a store. It stands beside the store's directory, which is
+// emptied before each start.
+func storeJournal(dir, role string) string {
+	return filepath.Join(filepath.Dir(dir), role+".journal")
+}
 
 // An ownStore is this program as a store of the news feed.
 type ownStore struct {
@@ -87,7 +100,12 @@ type ownStore struct {
 }
 
 // startOwnStore starts it on a free port and waits until it answers.
-func startOwnStore(ctx context.Context, kind, other, dir string, cpus []int, at stores.Side) (*ownStore, error) {
+func startOwnStore(
+	ctx context.Context,
+	kind, other, dir string,
+	cpus []int,
+	at stores.Side,
+) (*ownStore, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
@@ -98,13 +116,31 @@ func startOwnStore(ctx context.Context, kind, other, dir string, cpus []int, at 
 	}
 	s := &ownStore{addr: net.JoinHostPort(at.Host(), strconv.Itoa(port)), other: other}
 	s.proc, err = lab.Start(ctx, lab.Spec{
-		Name: kind + " store", Path: exe, Args: []string{newsfeed.Driver, "store", "-kind", kind, "-listen", s.addr, "-dir", dir},
-		CPUs: cpus, NetNS: at.NetNS, Journal: storeJournal(dir, kind), StopTimeout: 3 * time.Second,
+		Name: kind + " store",
+		Path: exe,
+		Args: []string{
+			newsfeed.Driver,
+			"store",
+			"-kind",
+			kind,
+			"-listen",
+			s.addr,
+			"-dir",
+			dir,
+		},
+		CPUs:        cpus,
+		NetNS:       at.NetNS,
+		Journal:     storeJournal(dir, kind),
+		StopTimeout: 3 * time.Second,
 	})
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, 15*time.Second, errors.New("not ready within 15 s"))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		15*time.Second,
+		errors.New("not ready within 15 s"),
+	)
 	defer cancel()
 	t := time.NewTicker(10 * time.Millisecond)
 	defer t.Stop()
@@ -160,12 +196,16 @@ func feedAddress(profile, role, hostport string) string {
 	return hostport
 }
 
-// feedCommand starts this program's news feed, or another build of it, with the stores of a profile.
+// feedCommand starts this program's news feed, or another build of it, with the stores of a
+// profile.
 func feedCommand(profile string) func(target.Spec, process.Instance) (process.Command, error) {
 	return func(spec target.Spec, _ process.Instance) (process.Command, error) {
 		args := []string{newsfeed.Driver, "-listen=${HOSTPORT}", "-redis=${CACHE}"}
 		for _, st := range feedStores {
-			args = append(args, "-"+st.role+"="+feedAddress(profile, st.role, "${"+strings.ToUpper(st.role)+"}"))
+			args = append(
+				args,
+				"-"+st.role+"="+feedAddress(profile, st.role, "${"+strings.ToUpper(st.role)+"}"),
+			)
 		}
 		if profile == newsfeed.Full {
 			args = append(args, "-store-timeout="+fullPatience)

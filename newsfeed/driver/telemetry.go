@@ -22,10 +22,11 @@ import (
 
 // The telemetry of a run is read after its users have stopped, so that no figure is disturbed.
 const (
-	telemetryTime = time.Minute            // for all of it
-	telemetryCall = 10 * time.Second       // of one fetch
-	telemetryRest = 300 * time.Millisecond // at the end of the bus, for records that the service has not sent yet
-	telemetryLate = time.Hour              // everything is there: no record is late
+	telemetryTime = time.Minute      // for all of it
+	telemetryCall = 10 * time.Second // of one fetch
+	// at the end of the bus, for records that the service has not sent yet
+	telemetryRest = 300 * time.Millisecond
+	telemetryLate = time.Hour // everything is there: no record is late
 )
 
 // An accompanied deployment has servers beside its database, by role.
@@ -34,9 +35,9 @@ type accompanied interface {
 	CompanionAddr(role string) (addr string, ok bool)
 }
 
-// Telemetry reads the news feed's telemetry of the requests of the run that has just ended, compares it with the
-// users' measurements, and stores it: windows by second in the run, the same as series. It returns findings. A target
-// without a bus has none.
+// Telemetry reads the news feed's telemetry of the requests of the run that has just ended,
+// compares it with the users' measurements, and stores it: windows by second in the run, the same
+// as series. It returns findings. A target without a bus has none.
 func Telemetry(ctx context.Context, x sources.EndedRun) ([]record.Finding, error) {
 	d, ok := x.Deployment.(accompanied)
 	if !ok {
@@ -59,12 +60,30 @@ func Telemetry(ctx context.Context, x sources.EndedRun) ([]record.Finding, error
 		telemetry.Note = err.Error()
 	}
 	findings := telemetry.judge(x.Tally.Snapshot())
-	parts := []string{fmt.Sprintf("telemetry: %d records, %d of them in the run, %d missing", telemetry.Records, telemetry.Taken, telemetry.Missing)}
+	parts := []string{
+		fmt.Sprintf(
+			"telemetry: %d records, %d of them in the run, %d missing",
+			telemetry.Records,
+			telemetry.Taken,
+			telemetry.Missing,
+		),
+	}
 	for _, f := range findings {
 		parts = append(parts, f.Text)
 	}
-	return findings, errors.Join(x.Writer.Event(record.Event{At: time.Since(x.Epoch), Kind: "telemetry", Count: uint64(telemetry.Records), Text: strings.Join(parts, "; ")}),
-		x.Writer.Telemetry(telemetry.Telemetry, telemetry.windows()), telemetry.store(x.Series, x.Epoch))
+	return findings, errors.Join(
+		x.Writer.Event(record.Event{
+			At:    time.Since(x.Epoch),
+			Kind:  "telemetry",
+			Count: uint64(telemetry.Records),
+			Text:  strings.Join(parts, "; "),
+		}),
+		x.Writer.Telemetry(
+			telemetry.Telemetry,
+			telemetry.windows(),
+		),
+		telemetry.store(x.Series, x.Epoch),
+	)
 }
 
 // telemetry is a run's telemetry by second from its epoch.
@@ -74,7 +93,8 @@ type telemetry struct {
 	garbled error
 }
 
-// readTelemetry reads a bus from its beginning to its end. With an error it returns what it had read.
+// readTelemetry reads a bus from its beginning to its end. With an error it returns what it had
+// read.
 func readTelemetry(ctx context.Context, bus perf.Source, epoch time.Time) (telemetry, error) {
 	agg := perf.New(perf.Config{Width: time.Second, Origin: epoch, Lateness: telemetryLate})
 	err := func() error {
@@ -107,7 +127,13 @@ func readTelemetry(ctx context.Context, bus perf.Source, epoch time.Time) (telem
 	t := telemetry{seconds: map[int][]perf.Window{}}
 	windows, c := agg.Flush(), agg.Counts()
 	t.Records, t.Missing, t.Left, t.garbled = c.Records, c.Missing, map[string]int64{}, agg.Garbled()
-	for reason, n := range map[string]int64{"late": c.Late, "duplicate": c.Duplicate, "garbled": c.Garbled, "ahead": c.Ahead, "untracked": c.Untracked} {
+	for reason, n := range map[string]int64{
+		"late":      c.Late,
+		"duplicate": c.Duplicate,
+		"garbled":   c.Garbled,
+		"ahead":     c.Ahead,
+		"untracked": c.Untracked,
+	} {
 		if n > 0 {
 			t.Left[reason] = n
 		}
@@ -125,18 +151,28 @@ func readTelemetry(ctx context.Context, bus perf.Source, epoch time.Time) (telem
 	return t, err
 }
 
-// judge returns what the telemetry lacks and where it contradicts the users. Each acknowledged operation has
-// been answered with status 200, and no other but those that failed or were under way at the end.
+// judge returns what the telemetry lacks and where it contradicts the users. Each acknowledged
+// operation has been answered with status 200, and no other but those that failed or were under way
+// at the end.
 func (t *telemetry) judge(did workload.Snapshot) []record.Finding {
 	var out []record.Finding
 	amber := func(v float64, format string, args ...any) {
-		out = append(out, record.Finding{Gate: "telemetry", Level: record.Amber, Value: v, Text: fmt.Sprintf(format, args...)})
+		out = append(out, record.Finding{
+			Gate:  "telemetry",
+			Level: record.Amber,
+			Value: v,
+			Text:  fmt.Sprintf(format, args...),
+		})
 	}
 	if t.Note != "" {
 		amber(0, "the service's telemetry is not complete: %s", t.Note)
 	}
 	if t.Missing > 0 {
-		amber(float64(t.Missing), "%d telemetry records are missing: the service's own figures lack their requests", t.Missing)
+		amber(
+			float64(t.Missing),
+			"%d telemetry records are missing: the service's own figures lack their requests",
+			t.Missing,
+		)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(t.Left)) {
 		if reason == "duplicate" {
@@ -171,8 +207,19 @@ func (t *telemetry) judge(did workload.Snapshot) []record.Finding {
 	}
 	for _, op := range slices.Sorted(maps.Keys(tried)) {
 		if n := answered[op]; t.Note == "" && (n > tried[op] || n < ok[op]-lost) {
-			out = append(out, record.Finding{Gate: "telemetry", Level: record.Red, Value: float64(n), Limit: float64(ok[op]),
-				Text: fmt.Sprintf("the service tells of %d operations %s answered with status 200, the users of %d out of %d that they began", n, op, ok[op], tried[op])})
+			out = append(out, record.Finding{
+				Gate:  "telemetry",
+				Level: record.Red,
+				Value: float64(n),
+				Limit: float64(ok[op]),
+				Text: fmt.Sprintf(
+					"the service tells of %d operations %s answered with status 200, the users of %d out of %d that they began",
+					n,
+					op,
+					ok[op],
+					tried[op],
+				),
+			})
 		}
 	}
 	return out
@@ -215,8 +262,8 @@ func (t *telemetry) windows() iter.Seq2[int, []*measure.Window] {
 	}
 }
 
-// store puts the seconds into the run's series: counters, and the times of the requests that were answered in the
-// second.
+// store puts the seconds into the run's series: counters, and the times of the requests that were
+// answered in the second.
 func (t *telemetry) store(db *series.DB, epoch time.Time) error {
 	counters := map[perf.Key]*[2]float64{}
 	for _, second := range slices.Sorted(maps.Keys(t.seconds)) {
@@ -232,16 +279,29 @@ func (t *telemetry) store(db *series.DB, epoch time.Time) error {
 			}
 			c[0] += float64(x.Micros.Count())
 			c[1] += float64(x.Failures())
-			of := []series.Label{{Name: "entity", Value: x.Entity}, {Name: "operation", Value: x.Operation}}
-			for stat, v := range map[string]float64{"mean": x.Micros.Mean(), "p50": float64(x.Micros.Percentile(50)), "p95": float64(x.Micros.Percentile(95))} {
+			of := []series.Label{{
+				Name:  "entity",
+				Value: x.Entity,
+			}, {Name: "operation", Value: x.Operation}}
+			for stat, v := range map[string]float64{
+				"mean": x.Micros.Mean(),
+				"p50":  float64(x.Micros.Percentile(50)),
+				"p95":  float64(x.Micros.Percentile(95)),
+			} {
 				if x.Micros.Count() > 0 {
-					add("newsfeed_telemetry_seconds", v/1e6, append(of[:2:2], series.Label{Name: "stat", Value: stat})...)
+					add("newsfeed_telemetry_seconds", v/1e6, append(of[:2:2], series.Label{
+						Name:  "stat",
+						Value: stat,
+					})...)
 				}
 			}
 		}
 		for key, c := range counters { // also those that did not change in this second
 			for i, success := range []string{"true", "false"} {
-				add("newsfeed_telemetry_requests_total", c[i], series.Label{Name: "entity", Value: key.Entity}, series.Label{Name: "operation", Value: key.Operation},
+				add("newsfeed_telemetry_requests_total", c[i], series.Label{
+					Name:  "entity",
+					Value: key.Entity,
+				}, series.Label{Name: "operation", Value: key.Operation},
 					series.Label{Name: "success", Value: success})
 			}
 		}

@@ -28,7 +28,15 @@ func (b *busDouble) Fetch(_ context.Context, offset int64) ([][]byte, error) {
 }
 
 func (b *busDouble) add(number int64, at time.Time, entity string, status int, micros int64) {
-	raw, err := json.Marshal(server.Record{Server: "s", Number: number, At: at, Entity: entity, Operation: "post", Status: status, Micros: micros})
+	raw, err := json.Marshal(server.Record{
+		Server:    "s",
+		Number:    number,
+		At:        at,
+		Entity:    entity,
+		Operation: "post",
+		Status:    status,
+		Micros:    micros,
+	})
 	if err != nil {
 		panic(err)
 	}
@@ -49,8 +57,8 @@ func did(stories int) workload.Snapshot {
 	return t.Snapshot()
 }
 
-// TestTelemetryOfARun: the service's own windows stand on the run's clock and under the users' names, and are stored
-// in both forms.
+// TestTelemetryOfARun: the service's own windows stand on the run's clock and under the users'
+// names, and are stored in both forms.
 func TestTelemetryOfARun(t *testing.T) {
 	epoch := time.Now().Add(-time.Minute).Truncate(time.Millisecond).Add(300 * time.Millisecond)
 	b := &busDouble{}
@@ -64,7 +72,8 @@ func TestTelemetryOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Records != 6 || got.Taken != 4 || got.Before != 1 || got.Missing != 0 || got.Left["duplicate"] != 1 {
+	if got.Records != 6 || got.Taken != 4 || got.Before != 1 || got.Missing != 0 ||
+		got.Left["duplicate"] != 1 {
 		t.Errorf("%+v", got.Telemetry)
 	}
 	if f := got.judge(did(2)); len(f) != 0 {
@@ -91,7 +100,10 @@ func TestTelemetryOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := all["story"]; s == nil || s.Count() != 3 || s.Errors() != 1 || s.Response.Count() != 2 || s.Response.Mean() != 2*time.Millisecond || all["inbound post"] == nil {
+	if s := all["story"]; s == nil || s.Count() != 3 || s.Errors() != 1 ||
+		s.Response.Count() != 2 ||
+		s.Response.Mean() != 2*time.Millisecond ||
+		all["inbound post"] == nil {
 		t.Errorf("windows %v: want three stories, one of them failed", all)
 	}
 	first, err := r.MergedTelemetry(0, time.Second)
@@ -107,13 +119,18 @@ func TestTelemetryOfARun(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", q, res, err, want)
 		}
 	}
-	res, err := db.Query(t.Context(), `newsfeed_telemetry_seconds{entity="outbound",stat="p95"}`, epoch.Add(time.Second))
+	res, err := db.Query(
+		t.Context(),
+		`newsfeed_telemetry_seconds{entity="outbound",stat="p95"}`,
+		epoch.Add(time.Second),
+	)
 	if err != nil || len(res) != 1 || res[0].Value != 0.003 {
 		t.Errorf("p95 of the first second: %v, %v; want 3 ms", res, err)
 	}
 }
 
-// TestTelemetryThatIsWrong: what is missing is telemetry, and what contradicts the users voids the run.
+// TestTelemetryThatIsWrong: what is missing is telemetry, and what contradicts the users voids the
+// run.
 func TestTelemetryThatIsWrong(t *testing.T) {
 	epoch := time.Now().Add(-time.Minute)
 	good := func() *busDouble {
@@ -132,11 +149,19 @@ func TestTelemetryThatIsWrong(t *testing.T) {
 	}{
 		{"all there", func(*busDouble) {}, 5, "", ""},
 		{"cut off but done", func(*busDouble) {}, 3, "", ""},
-		{"a record is missing", func(b *busDouble) { b.records = append(b.records[:2:2], b.records[3:]...) }, 5, record.Amber, "1 telemetry records are missing"},
-		{"a garbled one", func(b *busDouble) { b.records = append(b.records, []byte("{")) }, 5, record.Amber, "garbled"},
-		{"a bus that ends", func(b *busDouble) { b.broken = 4 }, 5, record.Amber, "not complete: the bus was not read beyond record 4"},
+		{"a record is missing", func(b *busDouble) {
+			b.records = append(b.records[:2:2], b.records[3:]...)
+		}, 5, record.Amber, "1 telemetry records are missing"},
+		{"a garbled one", func(b *busDouble) {
+			b.records = append(b.records, []byte("{"))
+		}, 5, record.Amber, "garbled"},
+		{"a bus that ends", func(b *busDouble) {
+			b.broken = 4
+		}, 5, record.Amber, "not complete: the bus was not read beyond record 4"},
 		{"more than the users began", func(*busDouble) {}, 2, record.Red, "5 operations story answered with status 200, the users of 2 out of 4"},
-		{"fewer than were acknowledged, one of them twice", func(b *busDouble) { b.records = append(b.records, b.records[0]) }, 6, record.Red, "the users of 6 out of 8"},
+		{"fewer than were acknowledged, one of them twice", func(b *busDouble) {
+			b.records = append(b.records, b.records[0])
+		}, 6, record.Red, "the users of 6 out of 8"},
 		{"fewer than were acknowledged", func(*busDouble) {}, 6, record.Red, "the users of 6 out of 8"},
 	} {
 		b := good()

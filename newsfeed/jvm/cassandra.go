@@ -18,14 +18,14 @@ var cassandra = &product{
 	command: cassandraCommand, ready: cassandraReady, describe: cassandraDescribe,
 }
 
-// StartCassandra starts a node of Cassandra that is a cluster by itself. A server that an earlier, killed program
-// left on the same directory is ended first.
+// StartCassandra starts a node of Cassandra that is a cluster by itself. A server that an earlier,
+// killed program left on the same directory is ended first.
 func StartCassandra(ctx context.Context, conf Config) (*Server, error) {
 	return start(ctx, cassandra, conf)
 }
 
-// cassandraModules opens the parts of Java that Cassandra 5.0 needs on Java 17, as its own file jvm17-server.options
-// lists them.
+// cassandraModules opens the parts of Java that Cassandra 5.0 needs on Java 17, as its own file
+// jvm17-server.options lists them.
 var cassandraModules = strings.Fields(`
 --add-exports=java.base/jdk.internal.misc=ALL-UNNAMED --add-exports=java.management.rmi/com.sun.jmx.remote.internal.rmi=ALL-UNNAMED
 --add-exports=java.rmi/sun.rmi.registry=ALL-UNNAMED --add-exports=java.rmi/sun.rmi.server=ALL-UNNAMED
@@ -53,24 +53,46 @@ func cassandraCommand(s *Server) ([]string, error) {
 		return nil, fmt.Errorf("%d archives are called jamm, want 1", len(agents))
 	}
 	text := settingsText(": ", s.conf.Settings, map[string]string{
-		"cluster_name": "plimsoll", "num_tokens": "16", "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner",
-		"commitlog_sync": "periodic", "commitlog_sync_period": "10s", // as in its own file
-		"data_file_directories": "[" + quote(s.file("data", "tables")) + "]", "commitlog_directory": quote(s.file("data", "commitlog")),
-		"hints_directory": quote(s.file("data", "hints")), "saved_caches_directory": quote(s.file("data", "caches")), "cdc_raw_directory": quote(s.file("data", "cdc")),
-		"listen_address": s.conf.Addr, "storage_port": fmt.Sprint(s.port + 1),
-		"rpc_address": s.conf.Addr, "native_transport_port": fmt.Sprint(s.port), "start_native_transport": "true",
-		"endpoint_snitch": "SimpleSnitch", "auto_bootstrap": "false",
-		"seed_provider": `[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: "` + s.node() + `"}]}]`,
+		"cluster_name":           "plimsoll",
+		"num_tokens":             "16",
+		"partitioner":            "org.apache.cassandra.dht.Murmur3Partitioner",
+		"commitlog_sync":         "periodic",
+		"commitlog_sync_period":  "10s", // as in its own file
+		"data_file_directories":  "[" + quote(s.file("data", "tables")) + "]",
+		"commitlog_directory":    quote(s.file("data", "commitlog")),
+		"hints_directory":        quote(s.file("data", "hints")),
+		"saved_caches_directory": quote(s.file("data", "caches")),
+		"cdc_raw_directory":      quote(s.file("data", "cdc")),
+		"listen_address":         s.conf.Addr,
+		"storage_port":           fmt.Sprint(s.port + 1),
+		"rpc_address":            s.conf.Addr,
+		"native_transport_port":  fmt.Sprint(s.port),
+		"start_native_transport": "true",
+		"endpoint_snitch":        "SimpleSnitch",
+		"auto_bootstrap":         "false",
+		"seed_provider":          `[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: "` + s.node() + `"}]}]`,
 	})
 	if err := errors.Join(s.write("cassandra.yaml", text), s.write("logback.xml", cassandraLogging)); err != nil {
 		return nil, err
 	}
 	args := append([]string{"-javaagent:" + agents[0]}, cassandraModules...)
-	return append(args,
-		"-Dcassandra.config="+(&url.URL{Scheme: "file", Path: s.file("config", "cassandra.yaml")}).String(), "-Dlogback.configurationFile="+s.file("config", "logback.xml"),
-		"-Dcassandra.storagedir="+s.file("data"), "-Dcassandra.logdir="+s.conf.Dir, "-Dcassandra-foreground=yes",
-		"-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.ring_delay_ms=100", // no other node joins
-		"org.apache.cassandra.service.CassandraDaemon"), nil
+	return append(
+		args,
+		"-Dcassandra.config="+(&url.URL{
+			Scheme: "file",
+			Path:   s.file("config", "cassandra.yaml"),
+		}).String(),
+		"-Dlogback.configurationFile="+s.file("config", "logback.xml"),
+		"-Dcassandra.storagedir="+s.file(
+			"data",
+		),
+		"-Dcassandra.logdir="+s.conf.Dir,
+		"-Dcassandra-foreground=yes",
+		// no other node joins
+		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
+		"-Dcassandra.ring_delay_ms=100",
+		"org.apache.cassandra.service.CassandraDaemon",
+	), nil
 }
 
 // cql runs fn in a session of its own.
@@ -108,7 +130,9 @@ func cassandraDescribe(ctx context.Context, s *Server) (lab.ProgramInfo, error) 
 		if err := c.Query("SELECT release_version FROM system.local").WithContext(ctx).Scan(&d.Version); err != nil {
 			return err
 		}
-		it := c.Query("SELECT name, value FROM system_views.settings WHERE name IN ('commitlog_sync', 'commitlog_sync_period')").WithContext(ctx).Iter()
+		it := c.Query("SELECT name, value FROM system_views.settings WHERE name IN ('commitlog_sync', 'commitlog_sync_period')").
+			WithContext(ctx).
+			Iter()
 		var name, value string
 		for it.Scan(&name, &value) {
 			d.Settings[name] = value

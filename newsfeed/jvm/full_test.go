@@ -17,8 +17,8 @@ import (
 	"plimsoll/target/lab"
 )
 
-// The tests of this file run the real servers: Java 17 and mvn are needed, and the network the first time. make
-// test-full runs them.
+// The tests of this file run the real servers: Java 17 and mvn are needed, and the network the
+// first time. make test-full runs them.
 
 // patience bounds one server's whole test; a download is in it the first time.
 const patience = 12 * time.Minute
@@ -29,9 +29,15 @@ var starts = map[string]struct {
 	version  string
 	settings map[string]string // that the server must report
 }{
-	"cassandra":  {StartCassandra, "Cassandra", "5.0.4", map[string]string{"commitlog_sync": "periodic", "heap": "512MiB"}},
+	"cassandra": {StartCassandra, "Cassandra", "5.0.4", map[string]string{
+		"commitlog_sync": "periodic",
+		"heap":           "512MiB",
+	}},
 	"opensearch": {StartOpenSearch, "OpenSearch", "2.19.2", map[string]string{"heap": "384MiB"}},
-	"kafka":      {StartKafka, "Kafka", "3.9.1", map[string]string{"log.flush.interval.messages": "9223372036854775807", "heap": "256MiB"}},
+	"kafka": {StartKafka, "Kafka", "3.9.1", map[string]string{
+		"log.flush.interval.messages": "9223372036854775807",
+		"heap":                        "256MiB",
+	}},
 }
 
 // TestMain lets the test binary play the program that is killed: see TestFullDiesWithItsProgram.
@@ -51,8 +57,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestFullServers starts each server, reads its description, kills it, starts it again on its data and port, and
-// stops it.
+// TestFullServers starts each server, reads its description, kills it, starts it again on its data
+// and port, and stops it.
 func TestFullServers(t *testing.T) {
 	for _, name := range []string{"cassandra", "opensearch", "kafka"} {
 		t.Run(name, func(t *testing.T) {
@@ -69,14 +75,22 @@ func TestFullServers(t *testing.T) {
 			first := time.Since(began)
 			d, err := s.Describe(ctx)
 			if err != nil || d.Name != want.title || d.Version != want.version {
-				t.Errorf("it says it is %s %s, %v; want %s %s", d.Name, d.Version, err, want.title, want.version)
+				t.Errorf(
+					"it says it is %s %s, %v; want %s %s",
+					d.Name,
+					d.Version,
+					err,
+					want.title,
+					want.version,
+				)
 			}
 			for k, v := range want.settings {
 				if d.Settings[k] != v {
 					t.Errorf("its %s is %q, want %q; it tells %v", k, d.Settings[k], v, d.Settings)
 				}
 			}
-			if _, err := want.start(ctx, conf); err == nil || !strings.Contains(err.Error(), "in use") {
+			if _, err := want.start(ctx, conf); err == nil ||
+				!strings.Contains(err.Error(), "in use") {
 				t.Errorf("a second server on the same directory: %v", err)
 			}
 			resident := memory(t, s.PIDs()[0])
@@ -90,7 +104,13 @@ func TestFullServers(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = again.Kill() }()
-			t.Logf("start %v, after a kill %v, resident %d MiB at rest, %v", first.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), resident, d.Settings)
+			t.Logf(
+				"start %v, after a kill %v, resident %d MiB at rest, %v",
+				first.Round(time.Millisecond),
+				time.Since(began).Round(time.Millisecond),
+				resident,
+				d.Settings,
+			)
 			if again.Addr() != s.Addr() {
 				t.Errorf("it is at %s now, and was at %s", again.Addr(), s.Addr())
 			}
@@ -122,20 +142,28 @@ func memory(t *testing.T, pid int) int {
 func TestFullBadSetting(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for name, wrong := range map[string]string{"cassandra": "commitlog_sync", "opensearch": "http.port", "kafka": "node.id"} {
+	for name, wrong := range map[string]string{
+		"cassandra":  "commitlog_sync",
+		"opensearch": "http.port",
+		"kafka":      "node.id",
+	} {
 		dir := t.TempDir()
-		_, err := starts[name].start(ctx, Config{Dir: dir, Settings: map[string]string{wrong: "nonsense"}})
+		_, err := starts[name].start(ctx, Config{
+			Dir:      dir,
+			Settings: map[string]string{wrong: "nonsense"},
+		})
 		if err == nil || !strings.Contains(err.Error(), "nonsense") {
 			t.Errorf("%s: %v: want an error with the server's own words", name, err)
 		}
-		if left, err := lab.Leftovers(filepath.Join(dir, name+".journal")); err != nil || len(left) != 0 {
+		if left, err := lab.Leftovers(filepath.Join(dir, name+".journal")); err != nil ||
+			len(left) != 0 {
 			t.Errorf("%s: %v still runs, %v", name, left, err)
 		}
 	}
 }
 
-// TestFullDiesWithItsProgram kills a program with SIGKILL: its server goes with it, and the next start on the
-// directory works.
+// TestFullDiesWithItsProgram kills a program with SIGKILL: its server goes with it, and the next
+// start on the directory works.
 func TestFullDiesWithItsProgram(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0])

@@ -14,7 +14,9 @@ func javaHome(t *testing.T, version string, programs ...string) string {
 	if err := os.MkdirAll(filepath.Join(home, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{"release": "IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"" + version + "\"\nOS_NAME=\"Linux\"\n"}
+	files := map[string]string{
+		"release": "IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"" + version + "\"\nOS_NAME=\"Linux\"\n",
+	}
 	for _, p := range programs {
 		files[filepath.Join("bin", p)] = ""
 	}
@@ -30,11 +32,13 @@ func javaHome(t *testing.T, version string, programs ...string) string {
 func TestJavaIsPicked(t *testing.T) {
 	newer, runtime := javaHome(t, "25.0.1", "java", "javac"), javaHome(t, "17.0.15", "java")
 	right, old := javaHome(t, "17.0.9", "java", "javac"), javaHome(t, "1.7.0_80", "java", "javac")
-	if bin, err := pickJava([]string{t.TempDir(), newer, old, runtime, right}); err != nil || bin != filepath.Join(right, "bin") {
+	if bin, err := pickJava([]string{t.TempDir(), newer, old, runtime, right}); err != nil ||
+		bin != filepath.Join(right, "bin") {
 		t.Errorf("picked %s, %v; want %s", bin, err, right)
 	}
 	_, err := pickJava([]string{newer, runtime})
-	if err == nil || !strings.Contains(err.Error(), "found: 25.0.1, 17.0.15 without javac") || !strings.Contains(err.Error(), "openjdk-17-jdk-headless") {
+	if err == nil || !strings.Contains(err.Error(), "found: 25.0.1, 17.0.15 without javac") ||
+		!strings.Contains(err.Error(), "openjdk-17-jdk-headless") {
 		t.Errorf("got %v: want what there is and the remedy", err)
 	}
 	if _, err := pickJava(nil); err == nil || !strings.Contains(err.Error(), "found: none") {
@@ -44,14 +48,17 @@ func TestJavaIsPicked(t *testing.T) {
 
 // TestSettingsWin checks that the caller's settings replace ours.
 func TestSettingsWin(t *testing.T) {
-	got := settingsText(": ", map[string]string{"b": "2", "c": "3"}, map[string]string{"a": "1", "b": "0"})
+	got := settingsText(": ", map[string]string{
+		"b": "2",
+		"c": "3",
+	}, map[string]string{"a": "1", "b": "0"})
 	if got != "a: 1\nb: 2\nc: 3\n" {
 		t.Errorf("got %q", got)
 	}
 }
 
-// TestArtifactsAreTold: one version, in the pom file and in the name of the archive that must be there; and another
-// pom file is another directory.
+// TestArtifactsAreTold: one version, in the pom file and in the name of the archive that must be
+// there; and another pom file is another directory.
 func TestArtifactsAreTold(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range []*product{cassandra, openSearch, kafka} {
@@ -60,7 +67,11 @@ func TestArtifactsAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		name, _, ok := strings.Cut(strings.TrimSuffix(p.jar, ".jar"), "-"+versionOf(p.jar))
-		if !ok || !strings.Contains(string(pom), "<artifactId>"+name+"</artifactId>\n      <version>"+versionOf(p.jar)+"</version>") {
+		if !ok ||
+			!strings.Contains(
+				string(pom),
+				"<artifactId>"+name+"</artifactId>\n      <version>"+versionOf(p.jar)+"</version>",
+			) {
 			t.Errorf("%s: the pom file lacks %s", p.name, p.jar)
 		}
 		sum, err := p.digest()
@@ -83,8 +94,13 @@ func versionOf(jar string) string {
 }
 
 func TestBadConfigs(t *testing.T) {
-	for say, conf := range map[string]Config{"state directory": {}, "heap of -1 MiB": {Dir: t.TempDir(), HeapMiB: -1}} {
-		if _, err := StartKafka(t.Context(), conf); err == nil || !strings.Contains(err.Error(), say) || !strings.HasPrefix(err.Error(), "starting Kafka: ") {
+	for say, conf := range map[string]Config{
+		"state directory": {},
+		"heap of -1 MiB":  {Dir: t.TempDir(), HeapMiB: -1},
+	} {
+		if _, err := StartKafka(t.Context(), conf); err == nil ||
+			!strings.Contains(err.Error(), say) ||
+			!strings.HasPrefix(err.Error(), "starting Kafka: ") {
 			t.Errorf("got %v, want an error with %q", err, say)
 		}
 	}

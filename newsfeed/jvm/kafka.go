@@ -21,9 +21,11 @@ var kafka = &product{
 	command: kafkaCommand, prepare: kafkaFormat, ready: kafkaReady, describe: kafkaDescribe,
 }
 
-// StartKafka starts a broker of Kafka that is its own controller (KRaft, no ZooKeeper). A server that an earlier,
-// killed program left on the same directory is ended first.
-func StartKafka(ctx context.Context, conf Config) (*Server, error) { return start(ctx, kafka, conf) }
+// StartKafka starts a broker of Kafka that is its own controller (KRaft, no ZooKeeper). A server
+// that an earlier, killed program left on the same directory is ended first.
+func StartKafka(ctx context.Context, conf Config) (*Server, error) {
+	return start(ctx, kafka, conf)
+}
 
 const kafkaLogging = `log4j.rootLogger=INFO, out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
@@ -36,19 +38,29 @@ const kafkaNode = "1"
 
 func kafkaCommand(s *Server) ([]string, error) {
 	text := settingsText("=", s.conf.Settings, map[string]string{
-		"process.roles": "broker,controller", "node.id": kafkaNode, "controller.listener.names": "CONTROLLER",
-		"controller.quorum.voters":         kafkaNode + "@" + s.node(),
-		"listeners":                        "PLAINTEXT://" + s.Addr() + ",CONTROLLER://" + s.node(),
-		"advertised.listeners":             "PLAINTEXT://" + s.Addr(),
-		"listener.security.protocol.map":   "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-		"log.dirs":                         s.file("data"),
-		"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0",
-		"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1", "transaction.state.log.num.partitions": "1",
+		"process.roles":                            "broker,controller",
+		"node.id":                                  kafkaNode,
+		"controller.listener.names":                "CONTROLLER",
+		"controller.quorum.voters":                 kafkaNode + "@" + s.node(),
+		"listeners":                                "PLAINTEXT://" + s.Addr() + ",CONTROLLER://" + s.node(),
+		"advertised.listeners":                     "PLAINTEXT://" + s.Addr(),
+		"listener.security.protocol.map":           "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		"log.dirs":                                 s.file("data"),
+		"offsets.topic.replication.factor":         "1",
+		"offsets.topic.num.partitions":             "1",
+		"group.initial.rebalance.delay.ms":         "0",
+		"transaction.state.log.replication.factor": "1",
+		"transaction.state.log.min.isr":            "1",
+		"transaction.state.log.num.partitions":     "1",
 	})
 	if err := errors.Join(s.write("server.properties", text), s.write("log4j.properties", kafkaLogging)); err != nil {
 		return nil, err
 	}
-	return []string{"-Dlog4j.configuration=file:" + s.file("config", "log4j.properties"), "kafka.Kafka", s.file("config", "server.properties")}, nil
+	return []string{
+		"-Dlog4j.configuration=file:" + s.file("config", "log4j.properties"),
+		"kafka.Kafka",
+		s.file("config", "server.properties"),
+	}, nil
 }
 
 // kafkaFormat gives an empty data directory the name of a new cluster, which a broker needs.
@@ -59,14 +71,26 @@ func kafkaFormat(ctx context.Context, s *Server, java string) error {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	id[0] &= 0x7f           // so that the text begins with no dash
-	args := append(s.jvm(), "-Dlog4j.configuration=file:"+s.file("config", "log4j.properties"),
-		"kafka.tools.StorageTool", "format", "-t", base64.RawURLEncoding.EncodeToString(id[:]), "-c", s.file("config", "server.properties"))
+	args := append(
+		s.jvm(),
+		"-Dlog4j.configuration=file:"+s.file("config", "log4j.properties"),
+		"kafka.tools.StorageTool",
+		"format",
+		"-t",
+		base64.RawURLEncoding.EncodeToString(id[:]),
+		"-c",
+		s.file("config", "server.properties"),
+	)
 	return lab.Run(ctx, s.spec(java, args))
 }
 
 // kafkaDo makes a client, runs fn and closes it.
 func (s *Server) kafkaDo(fn func(*kgo.Client) error) error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.Addr()), kgo.RequestRetries(0), kgo.DialTimeout(probeTimeout))
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(s.Addr()),
+		kgo.RequestRetries(0),
+		kgo.DialTimeout(probeTimeout),
+	)
 	if err != nil {
 		return err
 	}
@@ -78,13 +102,18 @@ func kafkaReady(ctx context.Context, s *Server) error {
 	return s.kafkaDo(func(client *kgo.Client) error {
 		resp, err := kmsg.NewPtrMetadataRequest().RequestWith(ctx, client)
 		if err == nil && (len(resp.Brokers) != 1 || resp.ControllerID < 0) {
-			err = fmt.Errorf("it knows %d brokers and the controller %d", len(resp.Brokers), resp.ControllerID)
+			err = fmt.Errorf(
+				"it knows %d brokers and the controller %d",
+				len(resp.Brokers),
+				resp.ControllerID,
+			)
 		}
 		return err
 	})
 }
 
-// kafkaVersion matches a broker's release in its log at the start. Its protocol has versions of requests only.
+// kafkaVersion matches a broker's release in its log at the start. Its protocol has versions of
+// requests only.
 var kafkaVersion = regexp.MustCompile(`Kafka version: (\S+)`)
 
 func kafkaDescribe(ctx context.Context, s *Server) (lab.ProgramInfo, error) {

@@ -31,7 +31,8 @@ var javaPlaces = []string{"/usr/lib/jvm/*", "/usr/java/*", "/opt/java/*"}
 
 var javaVersion = regexp.MustCompile(`(?m)^JAVA_VERSION="(([0-9]+)[^"]*)"`)
 
-// findJava returns the directory of java and javac of the wanted release: of JAVA_HOME, of PATH, or of a package.
+// findJava returns the directory of java and javac of the wanted release: of JAVA_HOME, of PATH, or
+// of a package.
 func findJava() (bin string, err error) {
 	var homes []string
 	if home := os.Getenv("JAVA_HOME"); home != "" {
@@ -78,8 +79,12 @@ func pickJava(homes []string) (bin string, err error) {
 	if len(others) > 0 {
 		found = strings.Join(others, ", ")
 	}
-	return "", fmt.Errorf("no Java %s development kit on this host (found: %s): install one, on Debian and Ubuntu with apt-get install openjdk-%s-jdk-headless, or set JAVA_HOME",
-		javaMajor, found, javaMajor)
+	return "", fmt.Errorf(
+		"no Java %s development kit on this host (found: %s): install one, on Debian and Ubuntu with apt-get install openjdk-%s-jdk-headless, or set JAVA_HOME",
+		javaMajor,
+		found,
+		javaMajor,
+	)
 }
 
 func isFile(path string) bool {
@@ -100,8 +105,8 @@ func (p *product) digest() (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:4]), nil
 }
 
-// obtain returns the directory of the product's programs, which Maven fetches when they are not in the cache: lib
-// with the archives, and classes with the starter, if it has one.
+// obtain returns the directory of the product's programs, which Maven fetches when they are not in
+// the cache: lib with the archives, and classes with the starter, if it has one.
 func (p *product) obtain(ctx context.Context, java string) (home string, err error) {
 	sum, err := p.digest()
 	if err != nil {
@@ -117,20 +122,28 @@ func (p *product) obtain(ctx context.Context, java string) (home string, err err
 	}
 	mvn, err := exec.LookPath("mvn")
 	if err != nil {
-		return "", fmt.Errorf("%s is not here, and neither is mvn to obtain it with: install it, on Debian and Ubuntu with apt-get install maven", p.title)
+		return "", fmt.Errorf(
+			"%s is not here, and neither is mvn to obtain it with: install it, on Debian and Ubuntu with apt-get install maven",
+			p.title,
+		)
 	}
 	tmp, err := os.MkdirTemp(cache, "unpack-")
 	if err != nil {
 		return "", fmt.Errorf("obtaining %s: %w", p.title, err)
 	}
 	defer os.RemoveAll(tmp)
-	ctx, cancel := context.WithTimeoutCause(ctx, obtainTimeout, fmt.Errorf("mvn did not end within %v", obtainTimeout))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		obtainTimeout,
+		fmt.Errorf("mvn did not end within %v", obtainTimeout),
+	)
 	defer cancel()
 	if err := p.fetch(ctx, java, mvn, tmp); err != nil {
 		return "", fmt.Errorf("obtaining %s: %w", p.title, err)
 	}
 	// Another program may have been faster: then its copy is as good.
-	if err := lab.SettleTree(filepath.Join(tmp, "home"), home); err != nil && !isFile(filepath.Join(home, "lib", p.jar)) {
+	if err := lab.SettleTree(filepath.Join(tmp, "home"), home); err != nil &&
+		!isFile(filepath.Join(home, "lib", p.jar)) {
 		return "", fmt.Errorf("obtaining %s: %w", p.title, err)
 	}
 	return home, nil
@@ -155,7 +168,9 @@ func (p *product) fetch(ctx context.Context, java, mvn, tmp string) error {
 		}
 	}
 	if err := lab.Run(ctx, lab.Spec{
-		Name: "mvn", Path: mvn, Dir: tmp,
+		Name: "mvn",
+		Path: mvn,
+		Dir:  tmp,
 		Args: []string{"--batch-mode", "--quiet", "--strict-checksums", "--file", p.name + ".pom.xml",
 			"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=" + lib},
 	}); err != nil {
@@ -168,7 +183,17 @@ func (p *product) fetch(ctx context.Context, java, mvn, tmp string) error {
 		return nil
 	}
 	return lab.Run(ctx, lab.Spec{
-		Name: "javac", Path: filepath.Join(java, "javac"), Dir: tmp,
-		Args: []string{"-nowarn", "-proc:none", "-d", classes, "-cp", filepath.Join(lib, "*"), p.starter + ".java"},
+		Name: "javac",
+		Path: filepath.Join(java, "javac"),
+		Dir:  tmp,
+		Args: []string{
+			"-nowarn",
+			"-proc:none",
+			"-d",
+			classes,
+			"-cp",
+			filepath.Join(lib, "*"),
+			p.starter + ".java",
+		},
 	})
 }

@@ -13,13 +13,19 @@ import (
 )
 
 var openSearch = &product{
-	name: "opensearch", title: "OpenSearch", jar: "opensearch-2.19.2.jar", starter: "OneNode", heap: 384,
-	command: openSearchCommand, ready: openSearchReady, describe: openSearchDescribe,
+	name:     "opensearch",
+	title:    "OpenSearch",
+	jar:      "opensearch-2.19.2.jar",
+	starter:  "OneNode",
+	heap:     384,
+	command:  openSearchCommand,
+	ready:    openSearchReady,
+	describe: openSearchDescribe,
 }
 
-// StartOpenSearch starts a node of OpenSearch that is a cluster by itself. It makes no index by itself when a
-// document comes. It has the server's own analyzers and no plugin. A server that an earlier, killed program left on
-// the same directory is ended first.
+// StartOpenSearch starts a node of OpenSearch that is a cluster by itself. It makes no index by
+// itself when a document comes. It has the server's own analyzers and no plugin. A server that an
+// earlier, killed program left on the same directory is ended first.
 func StartOpenSearch(ctx context.Context, conf Config) (*Server, error) {
 	return start(ctx, openSearch, conf)
 }
@@ -35,9 +41,16 @@ rootLogger.appenderRef.out.ref = out
 
 func openSearchCommand(s *Server) ([]string, error) {
 	text := settingsText(": ", s.conf.Settings, map[string]string{
-		"cluster.name": "plimsoll", "node.name": "one", "discovery.type": "single-node", "network.host": s.conf.Addr,
-		"path.data": quote(s.file("data")), "path.logs": quote(s.file("logs")),
-		"http.type": "netty4", "transport.type": "netty4", "http.port": fmt.Sprint(s.port), "transport.port": fmt.Sprint(s.port + 1),
+		"cluster.name":             "plimsoll",
+		"node.name":                "one",
+		"discovery.type":           "single-node",
+		"network.host":             s.conf.Addr,
+		"path.data":                quote(s.file("data")),
+		"path.logs":                quote(s.file("logs")),
+		"http.type":                "netty4",
+		"transport.type":           "netty4",
+		"http.port":                fmt.Sprint(s.port),
+		"transport.port":           fmt.Sprint(s.port + 1),
 		"action.auto_create_index": "false",
 		// It would refuse writes once the whole disk, which is not its own, is 95 % full.
 		"cluster.routing.allocation.disk.threshold_enabled": "false",
@@ -46,7 +59,10 @@ func openSearchCommand(s *Server) ([]string, error) {
 		return nil, err
 	}
 	return []string{
-		"-Dlog4j2.configurationFile=" + s.file("config", "log4j2.properties"), "-Dlog4j.shutdownHookEnabled=false", "-Dlog4j2.disable.jmx=true",
+		"-Dlog4j2.configurationFile=" + s.file(
+			"config",
+			"log4j2.properties",
+		), "-Dlog4j.shutdownHookEnabled=false", "-Dlog4j2.disable.jmx=true",
 		"-Dio.netty.noUnsafe=true", "-Dio.netty.noKeySetOptimization=true", "-Dio.netty.recycler.maxCapacityPerThread=0",
 		s.product.starter, s.conf.Dir,
 	}, nil

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	readyTimeout = 2 * time.Minute // includes reading the logs of a server that was killed, on a busy host
+	// includes reading the logs of a server that was killed, on a busy host
+	readyTimeout = 2 * time.Minute
 	stopTimeout  = 3 * time.Second
 	pollEvery    = 100 * time.Millisecond
 	probeTimeout = 10 * time.Second // of one look whether it is ready
@@ -29,15 +30,17 @@ type Config struct {
 	Dir     string // state directory: data, settings, log; kept between starts
 	Journal string // path of the undo journal; default a file in Dir
 	CPUs    []int  // cores that the server may use; nil means those of this program
-	NetNS   string // path of the network namespace that it runs in; empty means that of this program
-	Addr    string // address that it listens on, for clients and other nodes; empty means 127.0.0.1
-	// Port is where clients connect; 0 means a free one. The port after it is the server's, too, for talk among nodes.
+	// path of the network namespace that it runs in; empty means that of this program
+	NetNS string
+	Addr  string // address that it listens on, for clients and other nodes; empty means 127.0.0.1
+	// Port is where clients connect; 0 means a free one. The port after it is the server's, too,
+	// for talk among nodes.
 	Port int
-	// HeapMiB is the size of the Java heap, from the start on; 0 means 512 for Cassandra, 384 for OpenSearch, 256 for
-	// Kafka. A process needs 300 to 400 MiB more.
+	// HeapMiB is the size of the Java heap, from the start on; 0 means 512 for Cassandra, 384 for
+	// OpenSearch, 256 for Kafka. A process needs 300 to 400 MiB more.
 	HeapMiB int
-	// Settings are more settings by the names that the server's own file of settings has, with values as they stand
-	// there.
+	// Settings are more settings by the names that the server's own file of settings has, with
+	// values as they stand there.
 	Settings map[string]string
 }
 
@@ -57,7 +60,8 @@ type product struct {
 	jar         string // archive whose presence shows that all are there
 	starter     string // class of ours that starts it, if it has no class of its own
 	heap        int    // MiB
-	// command writes the files of settings and returns the arguments of java that follow those of every server.
+	// command writes the files of settings and returns the arguments of java that follow those of
+	// every server.
 	command func(s *Server) ([]string, error)
 	// prepare makes the data directory before a start, if that takes a program; nil: it does not.
 	prepare func(ctx context.Context, s *Server, java string) error
@@ -67,7 +71,8 @@ type product struct {
 	describe func(ctx context.Context, s *Server) (lab.ProgramInfo, error)
 }
 
-// start starts a server and waits until it answers. When it fails, or ctx ends first, nothing of it runs.
+// start starts a server and waits until it answers. When it fails, or ctx ends first, nothing of it
+// runs.
 func start(ctx context.Context, p *product, conf Config) (*Server, error) {
 	s, err := begin(ctx, p, conf)
 	if err != nil {
@@ -81,7 +86,10 @@ func begin(ctx context.Context, p *product, conf Config) (*Server, error) {
 		return nil, errors.New("a state directory is required")
 	}
 	if conf.HeapMiB < 0 {
-		return nil, fmt.Errorf("a heap of %d MiB; want 1 or more, or 0 for the default", conf.HeapMiB)
+		return nil, fmt.Errorf(
+			"a heap of %d MiB; want 1 or more, or 0 for the default",
+			conf.HeapMiB,
+		)
 	}
 	dir, err := filepath.Abs(conf.Dir)
 	if err != nil {
@@ -112,7 +120,13 @@ func begin(ctx context.Context, p *product, conf Config) (*Server, error) {
 		}
 	}
 	for try := 1; ; try++ {
-		s := &Server{product: p, conf: conf, home: home, port: conf.Port, log: filepath.Join(dir, p.name+".log")}
+		s := &Server{
+			product: p,
+			conf:    conf,
+			home:    home,
+			port:    conf.Port,
+			log:     filepath.Join(dir, p.name+".log"),
+		}
 		if s.port == 0 {
 			if s.port, err = lab.FreePorts(2); err != nil {
 				return nil, err
@@ -130,7 +144,8 @@ func begin(ctx context.Context, p *product, conf Config) (*Server, error) {
 
 // portInUse reports whether the last output of a server shows that another process has its port.
 func portInUse(said string) bool {
-	return strings.Contains(said, "Address already in use") || strings.Contains(said, "is in use by another process") ||
+	return strings.Contains(said, "Address already in use") ||
+		strings.Contains(said, "is in use by another process") ||
 		strings.Contains(said, "Failed to bind port")
 }
 
@@ -156,7 +171,10 @@ func (s *Server) launch(ctx context.Context, java string) error {
 		return err
 	}
 	if err := s.wait(ctx); err != nil {
-		return errors.Join(fmt.Errorf("%w%w", err, plain.Output(lastLines(s.proc.Tail(), 25))), s.proc.Kill())
+		return errors.Join(
+			fmt.Errorf("%w%w", err, plain.Output(lastLines(s.proc.Tail(), 25))),
+			s.proc.Kill(),
+		)
 	}
 	return nil
 }
@@ -164,10 +182,21 @@ func (s *Server) launch(ctx context.Context, java string) error {
 // spec is one run of java.
 func (s *Server) spec(java string, args []string) lab.Spec {
 	return lab.Spec{
-		Name: s.product.name, Path: filepath.Join(java, "java"), Args: args, Dir: s.conf.Dir,
+		Name: s.product.name,
+		Path: filepath.Join(java, "java"),
+		Args: args,
+		Dir:  s.conf.Dir,
 		// Nothing of ours that could change it, such as JAVA_TOOL_OPTIONS.
-		Env:  []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "TZ=UTC", "HOME=" + s.conf.Dir},
-		CPUs: s.conf.CPUs, NetNS: s.conf.NetNS, Journal: s.conf.Journal, StopTimeout: stopTimeout,
+		Env: []string{
+			"PATH=/usr/local/bin:/usr/bin:/bin",
+			"LC_ALL=C.UTF-8",
+			"TZ=UTC",
+			"HOME=" + s.conf.Dir,
+		},
+		CPUs:        s.conf.CPUs,
+		NetNS:       s.conf.NetNS,
+		Journal:     s.conf.Journal,
+		StopTimeout: stopTimeout,
 	}
 }
 
@@ -196,7 +225,11 @@ func (s *Server) write(name, text string) error {
 
 // wait polls until the server can be used.
 func (s *Server) wait(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready within %v", readyTimeout))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		readyTimeout,
+		fmt.Errorf("not ready within %v", readyTimeout),
+	)
 	defer cancel()
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()

@@ -24,19 +24,21 @@ const (
 
 // Config configures an [Aggregator]. The zero value is usable.
 type Config struct {
-	// Width of a window, default DefaultWidth. Windows begin at Origin and at multiples of Width from there, in both
-	// directions; the zero Origin is the first instant of year 1, UTC, so that minutes are those of clocks.
+	// Width of a window, default DefaultWidth. Windows begin at Origin and at multiples of Width
+	// from there, in both directions; the zero Origin is the first instant of year 1, UTC, so that
+	// minutes are those of clocks.
 	Width  time.Duration
 	Origin time.Time
-	// Lateness is how long after the end of a window its records are waited for, in the time of records; default
-	// DefaultLateness, negative for none.
+	// Lateness is how long after the end of a window its records are waited for, in the time of
+	// records; default DefaultLateness, negative for none.
 	Lateness time.Duration
-	// Ahead is how far in the future a record may lie: one whose clock is wrong would make all others late. Default
-	// DefaultAhead.
+	// Ahead is how far in the future a record may lie: one whose clock is wrong would make all
+	// others late. Default DefaultAhead.
 	Ahead time.Duration
 	// Zone is that of lines of eight fields, which have none; default UTC.
 	Zone *time.Location
-	// Midway means that reading did not begin with the servers' first records: earlier ones are not missing.
+	// Midway means that reading did not begin with the servers' first records: earlier ones are not
+	// missing.
 	Midway bool
 }
 
@@ -62,8 +64,8 @@ func (w *Window) Failures() (n int64) {
 	return n
 }
 
-// Counts holds the numbers of records by outcome. Records is the sum of Taken, Late, Duplicate, Garbled, Ahead and
-// Untracked.
+// Counts holds the numbers of records by outcome. Records is the sum of Taken, Late, Duplicate,
+// Garbled, Ahead and Untracked.
 type Counts struct {
 	Records   int64 `json:"records"`
 	Taken     int64 `json:"taken"`
@@ -79,7 +81,8 @@ type Counts struct {
 	Servers int   `json:"servers"`
 }
 
-// An Aggregator gathers records into windows of their own time. Make it with [New]. It is not safe for concurrent use.
+// An Aggregator gathers records into windows of their own time. Make it with [New]. It is not safe
+// for concurrent use.
 type Aggregator struct {
 	cfg       Config
 	open      map[windowAt]*Window
@@ -104,10 +107,16 @@ func New(cfg Config) *Aggregator {
 	if cfg.Zone == nil {
 		cfg.Zone = time.UTC
 	}
-	return &Aggregator{cfg: cfg, open: map[windowAt]*Window{}, servers: map[string]*seen{}, keys: map[Key]struct{}{}}
+	return &Aggregator{
+		cfg:     cfg,
+		open:    map[windowAt]*Window{},
+		servers: map[string]*seen{},
+		keys:    map[Key]struct{}{},
+	}
 }
 
-// Add takes one record as it stands on the bus. now is the present, for records that lie ahead of it. raw is not kept.
+// Add takes one record as it stands on the bus. now is the present, for records that lie ahead of
+// it. raw is not kept.
 func (a *Aggregator) Add(raw []byte, now time.Time) {
 	a.counts.Records++
 	r, err := Parse(raw, a.cfg.Zone)
@@ -193,8 +202,8 @@ func (a *Aggregator) identify(r server.Record) (first, known bool) {
 	return s.note(r.Number), true
 }
 
-// Advance moves the watermark to t, unless it is there already: everything before it has come, and later arrivals
-// from before it are late.
+// Advance moves the watermark to t, unless it is there already: everything before it has come, and
+// later arrivals from before it are late.
 func (a *Aggregator) Advance(t time.Time) {
 	if !t.After(a.watermark) {
 		return
@@ -218,7 +227,11 @@ func (a *Aggregator) closeIf(over func(*Window) bool) {
 		return true
 	})
 	slices.SortFunc(done, func(x, y Window) int {
-		return cmp.Or(x.Start.Compare(y.Start), cmp.Compare(x.Entity, y.Entity), cmp.Compare(x.Operation, y.Operation))
+		return cmp.Or(
+			x.Start.Compare(y.Start),
+			cmp.Compare(x.Entity, y.Entity),
+			cmp.Compare(x.Operation, y.Operation),
+		)
 	})
 	a.closed = append(a.closed, done...)
 }
@@ -241,7 +254,8 @@ func (a *Aggregator) Flush() []Window {
 	return a.Closed()
 }
 
-// Watermark returns up to when everything is taken to have come; the zero time before the first record.
+// Watermark returns up to when everything is taken to have come; the zero time before the first
+// record.
 func (a *Aggregator) Watermark() time.Time { return a.watermark }
 
 // Counts returns the counts of the records so far.

@@ -17,7 +17,15 @@ var noon = time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC)
 
 // record is one story's telemetry, in JSON.
 func record(number int64, at time.Time, micros int64) []byte {
-	return recordOf(server.Record{Server: "a", Number: number, At: at, Entity: "outbound", Operation: "post", Status: 200, Micros: micros})
+	return recordOf(server.Record{
+		Server:    "a",
+		Number:    number,
+		At:        at,
+		Entity:    "outbound",
+		Operation: "post",
+		Status:    200,
+		Micros:    micros,
+	})
 }
 
 func recordOf(r server.Record) []byte {
@@ -36,8 +44,9 @@ func checkSum(t *testing.T, c Counts) {
 	}
 }
 
-// TestKnownFigures: streams whose mean, median and 95th percentile are known, of 1, 2, 20, 21 and 100 requests that
-// took 1, 2, 3 ... milliseconds and a bit. The studied program's rule (newsfeed.md 4.3) gives others.
+// TestKnownFigures: streams whose mean, median and 95th percentile are known, of 1, 2, 20, 21 and
+// 100 requests that took 1, 2, 3 ... milliseconds and a bit. The studied program's rule
+// (newsfeed.md 4.3) gives others.
 func TestKnownFigures(t *testing.T) {
 	for _, c := range []struct {
 		n                         int64
@@ -61,11 +70,21 @@ func TestKnownFigures(t *testing.T) {
 			t.Fatalf("n = %d: %d windows, want 1", c.n, len(got))
 		}
 		d, ok := got[0].Document()
-		want := Document{TS: noon, Entity: "outbound", Operation: "post", Throughput: c.n, Mean: c.mean, Median: c.median, Upper5: c.p95}
+		want := Document{
+			TS:         noon,
+			Entity:     "outbound",
+			Operation:  "post",
+			Throughput: c.n,
+			Mean:       c.mean,
+			Median:     c.median,
+			Upper5:     c.p95,
+		}
 		if diff := cmp.Diff(want, d); !ok || diff != "" {
 			t.Errorf("n = %d (-want +got):\n%s", c.n, diff)
 		}
-		want.TS, want.Mean, want.Median, want.Upper5 = noon.Add(time.Minute), c.mean3, c.median3, c.upper5of3
+		want.TS, want.Mean, want.Median, want.Upper5 = noon.Add(
+			time.Minute,
+		), c.mean3, c.median3, c.upper5of3
 		if diff := cmp.Diff(want, p.Tick(noon.Add(time.Minute))[1]); diff != "" {
 			t.Errorf("n = %d, perf3 (-want +got):\n%s", c.n, diff)
 		}
@@ -92,9 +111,25 @@ func TestAnIdleMinute(t *testing.T) {
 	docs := p.Tick(noon.Add(time.Minute))
 	var zeros []string
 	for _, d := range docs {
-		zeros = append(zeros, fmt.Sprintf("%s %s %d %v %v %v", d.Entity, d.Operation, d.Throughput, d.Mean, d.Median, d.Upper5))
+		zeros = append(
+			zeros,
+			fmt.Sprintf(
+				"%s %s %d %v %v %v",
+				d.Entity,
+				d.Operation,
+				d.Throughput,
+				d.Mean,
+				d.Median,
+				d.Upper5,
+			),
+		)
 	}
-	want := []string{"friends post 0 0 0 0", "outbound post 0 0 0 0", "outbound search 0 0 0 0", "participant post 0 0 0 0"}
+	want := []string{
+		"friends post 0 0 0 0",
+		"outbound post 0 0 0 0",
+		"outbound search 0 0 0 0",
+		"participant post 0 0 0 0",
+	}
 	if diff := cmp.Diff(want, zeros); diff != "" {
 		t.Errorf("perf3 (-want +got):\n%s", diff)
 	}
@@ -126,16 +161,28 @@ func TestLinesOfEightFields(t *testing.T) {
 		r, err := Parse([]byte(text), berlin)
 		got := ""
 		if err == nil {
-			got = fmt.Sprintf("%s %s %s %d", r.At.Format(time.RFC3339), r.Entity, r.Operation, r.Micros)
+			got = fmt.Sprintf(
+				"%s %s %s %d",
+				r.At.Format(time.RFC3339),
+				r.Entity,
+				r.Operation,
+				r.Micros,
+			)
 		}
 		if got != want {
 			t.Errorf("%q is %q (%v), want %q", text, got, err, want)
 		}
 	}
 	// Records of the service are read unchanged.
-	rec := server.Record{At: time.Date(2024, 2, 29, 7, 5, 59, 0, time.UTC), Entity: "inbound", Operation: "get", Micros: 2_999_999}
+	rec := server.Record{
+		At:        time.Date(2024, 2, 29, 7, 5, 59, 0, time.UTC),
+		Entity:    "inbound",
+		Operation: "get",
+		Micros:    2_999_999,
+	}
 	back, err := Parse([]byte(rec.Line(berlin)), berlin)
-	if err != nil || !back.At.Equal(rec.At.Truncate(time.Minute)) || back.Micros != 2_999_000 || back.Status != 200 {
+	if err != nil || !back.At.Equal(rec.At.Truncate(time.Minute)) || back.Micros != 2_999_000 ||
+		back.Status != 200 {
 		t.Errorf("%s is read as %+v, %v", rec.Line(berlin), back, err)
 	}
 }
@@ -143,10 +190,33 @@ func TestLinesOfEightFields(t *testing.T) {
 func TestGarbledRecords(t *testing.T) {
 	good := string(record(1, noon, 5))
 	a := New(Config{})
-	bad := []string{"", "x", "{", "{}", "[]", "null", strings.Replace(good, `"number":1`, `"number":0`, 1), strings.Replace(good, `"server":"a"`, `"server":""`, 1),
-		strings.Replace(good, `"status":200`, `"status":99`, 1), strings.Replace(good, `"micros":5`, `"micros":-5`, 1),
-		strings.Replace(good, `"entity":"outbound"`, `"entity":"Outbound!"`, 1), strings.Replace(good, "2026-", "0026-", 1), good[:len(good)-4], good + good,
-		strings.Replace(good, `"micros":5`, `"micros":1e300`, 1)}
+	bad := []string{
+		"",
+		"x",
+		"{",
+		"{}",
+		"[]",
+		"null",
+		strings.Replace(good, `"number":1`, `"number":0`, 1),
+		strings.Replace(good, `"server":"a"`, `"server":""`, 1),
+		strings.Replace(
+			good,
+			`"status":200`,
+			`"status":99`,
+			1,
+		),
+		strings.Replace(good, `"micros":5`, `"micros":-5`, 1),
+		strings.Replace(
+			good,
+			`"entity":"outbound"`,
+			`"entity":"Outbound!"`,
+			1,
+		),
+		strings.Replace(good, "2026-", "0026-", 1),
+		good[:len(good)-4],
+		good + good,
+		strings.Replace(good, `"micros":5`, `"micros":1e300`, 1),
+	}
 	for _, b := range bad {
 		a.Add([]byte(b), noon)
 	}
@@ -158,8 +228,8 @@ func TestGarbledRecords(t *testing.T) {
 	}
 }
 
-// TestTheOrderOfArrivalDoesNotMatter: the same records, in disorder within the lateness and some of them twice, give
-// the same windows.
+// TestTheOrderOfArrivalDoesNotMatter: the same records, in disorder within the lateness and some of
+// them twice, give the same windows.
 func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
 	const n = 3000
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -174,8 +244,15 @@ func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
 		if rng.IntN(20) == 0 {
 			status = 503
 		}
-		list[i] = arrival{at, recordOf(server.Record{Server: []string{"a", "b"}[i%2], Number: int64(i/2 + 1), At: at, Entity: "outbound",
-			Operation: []string{"post", "search"}[rng.IntN(2)], Status: status, Micros: rng.Int64N(5000)})}
+		list[i] = arrival{at, recordOf(server.Record{
+			Server:    []string{"a", "b"}[i%2],
+			Number:    int64(i/2 + 1),
+			At:        at,
+			Entity:    "outbound",
+			Operation: []string{"post", "search"}[rng.IntN(2)],
+			Status:    status,
+			Micros:    rng.Int64N(5000),
+		})}
 	}
 	run := func(disorder bool) ([]string, Counts) {
 		a := New(Config{Lateness: 10 * time.Second})
@@ -210,7 +287,12 @@ func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
 		c := a.Counts()
 		checkSum(t, c)
 		if c.Duplicate != twice || c.Late != 0 || c.Missing != 0 || c.Taken != n || c.Servers != 2 {
-			t.Errorf("counts %+v: want %d taken, %d duplicates, nothing late or missing", c, n, twice)
+			t.Errorf(
+				"counts %+v: want %d taken, %d duplicates, nothing late or missing",
+				c,
+				n,
+				twice,
+			)
 		}
 		return got, c
 	}
@@ -226,11 +308,20 @@ func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
 
 func textOf(w Window) string {
 	d, _ := w.Document()
-	return fmt.Sprintf("%s %s %d %.3f %.3f %.3f failed %v", w.Start.Format("15:04:05"), w.Key, d.Throughput, d.Mean, d.Median, d.Upper5, w.Failed)
+	return fmt.Sprintf(
+		"%s %s %d %.3f %.3f %.3f failed %v",
+		w.Start.Format("15:04:05"),
+		w.Key,
+		d.Throughput,
+		d.Mean,
+		d.Median,
+		d.Upper5,
+		w.Failed,
+	)
 }
 
-// TestLateRecords: one within the lateness has its part, one beyond is counted and changes nothing; a closed window
-// is not opened again, also when nothing had been in it.
+// TestLateRecords: one within the lateness has its part, one beyond is counted and changes nothing;
+// a closed window is not opened again, also when nothing had been in it.
 func TestLateRecords(t *testing.T) {
 	a := New(Config{Lateness: 5 * time.Second})
 	now := noon.Add(time.Hour)
@@ -334,8 +425,14 @@ func TestWindowsMergeWithoutLoss(t *testing.T) {
 		sum.Merge(w.Micros)
 	}
 	whole := minute.Flush()[0].Micros
-	if len(windows) != 60 || sum.Count() != whole.Count() || sum.Sum() != whole.Sum() || sum.Mean() != whole.Mean() {
-		t.Fatalf("%d seconds with %d records, want 60 with %d", len(windows), sum.Count(), whole.Count())
+	if len(windows) != 60 || sum.Count() != whole.Count() || sum.Sum() != whole.Sum() ||
+		sum.Mean() != whole.Mean() {
+		t.Fatalf(
+			"%d seconds with %d records, want 60 with %d",
+			len(windows),
+			sum.Count(),
+			whole.Count(),
+		)
 	}
 	for p := 1; p <= 100; p++ {
 		if got, want := sum.Percentile(p), whole.Percentile(p); got != want {
@@ -348,7 +445,14 @@ func TestKeysAreBounded(t *testing.T) {
 	a := New(Config{})
 	for n := range int64(mostKeys + 5) {
 		word := string([]byte{'a' + byte(n/26), 'a' + byte(n%26)})
-		a.Add(recordOf(server.Record{Server: "a", Number: n + 1, At: noon, Entity: word, Operation: "get", Status: 200}), noon)
+		a.Add(recordOf(server.Record{
+			Server:    "a",
+			Number:    n + 1,
+			At:        noon,
+			Entity:    word,
+			Operation: "get",
+			Status:    200,
+		}), noon)
 	}
 	c := a.Counts()
 	checkSum(t, c)
@@ -363,14 +467,38 @@ func TestPerf3IsAsTheStudy(t *testing.T) {
 	late := record(1, noon.Add(-time.Hour), 7999)
 	p.Add(late)
 	p.Add(late) // a duplicate is one more
-	p.Add(recordOf(server.Record{Server: "a", Number: 2, At: noon, Entity: "outbound", Operation: "post", Status: 503, Micros: 1}))
-	p.Add(recordOf(server.Record{Server: "a", Number: 3, At: noon, Entity: "inbound", Operation: "get", Status: 200, Micros: 1}))
+	p.Add(recordOf(server.Record{
+		Server:    "a",
+		Number:    2,
+		At:        noon,
+		Entity:    "outbound",
+		Operation: "post",
+		Status:    503,
+		Micros:    1,
+	}))
+	p.Add(recordOf(server.Record{
+		Server:    "a",
+		Number:    3,
+		At:        noon,
+		Entity:    "inbound",
+		Operation: "get",
+		Status:    200,
+		Micros:    1,
+	}))
 	p.Add([]byte("x"))
 	if docs := p.Tick(noon.Add(59 * time.Second)); docs != nil {
 		t.Fatalf("documents %v before the minute is over", docs)
 	}
 	d := p.Tick(noon.Add(time.Minute))[1]
-	if want := (Document{TS: noon.Add(time.Minute), Entity: "outbound", Operation: "post", Throughput: 2, Mean: 7, Median: 7, Upper5: 7}); d != want {
+	if want := (Document{
+		TS:         noon.Add(time.Minute),
+		Entity:     "outbound",
+		Operation:  "post",
+		Throughput: 2,
+		Mean:       7,
+		Median:     7,
+		Upper5:     7,
+	}); d != want {
 		t.Errorf("got %+v, want %+v", d, want)
 	}
 	c := p.Counts()

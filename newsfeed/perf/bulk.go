@@ -23,24 +23,37 @@ const (
 	mostAnswer  = 16 << 20
 )
 
-// A Bulk writes documents into Elasticsearch or OpenSearch by their bulk API. Safe for concurrent use.
+// A Bulk writes documents into Elasticsearch or OpenSearch by their bulk API. Safe for concurrent
+// use.
 type Bulk struct {
 	url, user, password string
 	index               string
 	client              *http.Client
 }
 
-// NewBulk returns a writer into an index of the server at rawURL, http or https, which may hold user and password. No
-// error repeats the address.
+// NewBulk returns a writer into an index of the server at rawURL, http or https, which may hold
+// user and password. No error repeats the address.
 func NewBulk(rawURL, index string) (*Bulk, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the address of Elasticsearch or OpenSearch cannot be used: want http://[USER:PASSWORD@]HOST:PORT")
+		return nil, errors.New(
+			"the address of Elasticsearch or OpenSearch cannot be used: want http://[USER:PASSWORD@]HOST:PORT",
+		)
 	}
-	if index == "" || strings.ToLower(index) != index || strings.ContainsAny(index, "\\/*?\"<>| ,#:") || strings.ContainsAny(index[:1], "-_+.") {
-		return nil, fmt.Errorf("index %.60q: want lower-case letters, digits, dash and underscore", index)
+	if index == "" || strings.ToLower(index) != index ||
+		strings.ContainsAny(index, "\\/*?\"<>| ,#:") ||
+		strings.ContainsAny(index[:1], "-_+.") {
+		return nil, fmt.Errorf(
+			"index %.60q: want lower-case letters, digits, dash and underscore",
+			index,
+		)
 	}
-	b := &Bulk{index: index, client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	b := &Bulk{
+		index: index,
+		client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}},
+	}
 	if u.User != nil {
 		b.user = u.User.Username()
 		b.password, _ = u.User.Password()
@@ -58,11 +71,17 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%d documents were refused, the first with status %d: %.200s", e.N, e.Status, e.Type)
+	return fmt.Sprintf(
+		"%d documents were refused, the first with status %d: %.200s",
+		e.N,
+		e.Status,
+		e.Type,
+	)
 }
 
-// Put writes documents, and repeats documents that the server cannot take yet until ctx ends, which needs a deadline.
-// Documents that the server refuses for good are a *RefusedError; all others are there then.
+// Put writes documents, and repeats documents that the server cannot take yet until ctx ends, which
+// needs a deadline. Documents that the server refuses for good are a *RefusedError; all others are
+// there then.
 func (b *Bulk) Put(ctx context.Context, docs []Document) error {
 	refused := &RefusedError{}
 	for rest := bulkRest; len(docs) > 0; rest = min(2*rest, bulkMost) {
@@ -74,7 +93,11 @@ func (b *Bulk) Put(ctx context.Context, docs []Document) error {
 			return err
 		}
 		if err == nil {
-			docs, err = again, fmt.Errorf("%w: it cannot take %d documents now", errLater, len(again))
+			docs, err = again, fmt.Errorf(
+				"%w: it cannot take %d documents now",
+				errLater,
+				len(again),
+			)
 		}
 		t := time.NewTimer(rest)
 		select {
@@ -95,7 +118,11 @@ var errLater = errors.New("the server did not take the documents")
 
 // try makes one request, records documents that are refused for good, and returns the documents to
 // send again.
-func (b *Bulk) try(ctx context.Context, docs []Document, refused *RefusedError) (again []Document, err error) {
+func (b *Bulk) try(
+	ctx context.Context,
+	docs []Document,
+	refused *RefusedError,
+) (again []Document, err error) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
 	for _, d := range docs {
@@ -140,7 +167,11 @@ func (b *Bulk) try(ctx context.Context, docs []Document, refused *RefusedError) 
 		}
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil || len(answer.Items) != len(docs) {
-		return nil, fmt.Errorf("writing documents: the answer speaks of %d documents, want %d: is this Elasticsearch or OpenSearch?", len(answer.Items), len(docs))
+		return nil, fmt.Errorf(
+			"writing documents: the answer speaks of %d documents, want %d: is this Elasticsearch or OpenSearch?",
+			len(answer.Items),
+			len(docs),
+		)
 	}
 	for i, it := range answer.Items {
 		switch {
@@ -160,5 +191,7 @@ func (b *Bulk) try(ctx context.Context, docs []Document, refused *RefusedError) 
 
 // later reports whether a status is one that may pass.
 func later(status int) bool {
-	return status == http.StatusTooManyRequests || status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+	return status == http.StatusTooManyRequests || status == http.StatusBadGateway ||
+		status == http.StatusServiceUnavailable ||
+		status == http.StatusGatewayTimeout
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An elastic is as much of Elasticsearch as the bulk API needs. The function in it returns the status of each
-// document, by how often it came.
+// An elastic is as much of Elasticsearch as the bulk API needs. The function in it returns the
+// status of each document, by how often it came.
 type elastic struct {
 	mu   sync.Mutex
 	docs map[string]string // by id
@@ -31,7 +31,8 @@ func (e *elastic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer e.mu.Unlock()
 	user, password, _ := r.BasicAuth()
 	e.auth = user + ":" + password
-	if r.Method != "POST" || r.URL.Path != "/_bulk" || r.Header.Get("Content-Type") != "application/x-ndjson" {
+	if r.Method != "POST" || r.URL.Path != "/_bulk" ||
+		r.Header.Get("Content-Type") != "application/x-ndjson" {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
@@ -44,7 +45,8 @@ func (e *elastic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				ID    string `json:"_id"`
 			}
 		}
-		if json.Unmarshal(sc.Bytes(), &action) != nil || action.Index.Index != "performance" || !sc.Scan() {
+		if json.Unmarshal(sc.Bytes(), &action) != nil || action.Index.Index != "performance" ||
+			!sc.Scan() {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
@@ -78,9 +80,18 @@ func short(t *testing.T) context.Context {
 	return ctx
 }
 
-var story = Document{TS: noon, Entity: "outbound", Operation: "post", Throughput: 3, Mean: 1.25, Median: 1, Upper5: 2.5}
+var story = Document{
+	TS:         noon,
+	Entity:     "outbound",
+	Operation:  "post",
+	Throughput: 3,
+	Mean:       1.25,
+	Median:     1,
+	Upper5:     2.5,
+}
 
-// TestDocuments: they have the study's fields and no others, and take their own place when they are written again.
+// TestDocuments: they have the study's fields and no others, and take their own place when they are
+// written again.
 func TestDocuments(t *testing.T) {
 	e := &elastic{}
 	b, err := NewBulk(start(t, e), DefaultIndex)
@@ -125,10 +136,15 @@ func TestWhatCannotBeTakenYetIsSentAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = b.Put(short(t), []Document{story, later, bad})
-	if r, ok := errors.AsType[*RefusedError](err); !ok || r.N != 1 || r.Status != 400 || r.Type != "mapper_parsing_exception" {
+	if r, ok := errors.AsType[*RefusedError](err); !ok || r.N != 1 || r.Status != 400 ||
+		r.Type != "mapper_parsing_exception" {
 		t.Errorf("%v, want one document refused with 400", err)
 	}
-	if diff := cmp.Diff(map[string]int{story.ID(): 1, later.ID(): 3, bad.ID(): 1}, e.came); diff != "" || len(e.docs) != 2 {
+	if diff := cmp.Diff(map[string]int{
+		story.ID(): 1,
+		later.ID(): 3,
+		bad.ID():   1,
+	}, e.came); diff != "" || len(e.docs) != 2 {
 		t.Errorf("%d documents are there; how often each came (-want +got):\n%s", len(e.docs), diff)
 	}
 }
@@ -136,7 +152,9 @@ func TestWhatCannotBeTakenYetIsSentAgain(t *testing.T) {
 // TestAServerThatIsNotThere ends with ctx, and no error contains the password.
 func TestAServerThatIsNotThere(t *testing.T) {
 	for _, s := range []http.HandlerFunc{
-		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		},
 		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
 		func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
 		func(w http.ResponseWriter, r *http.Request) {
@@ -145,7 +163,10 @@ func TestAServerThatIsNotThere(t *testing.T) {
 		nil,
 	} {
 		server := httptest.NewServer(s)
-		b, err := NewBulk(strings.Replace(server.URL, "http://", "http://elastic:hunter2@", 1), DefaultIndex)
+		b, err := NewBulk(
+			strings.Replace(server.URL, "http://", "http://elastic:hunter2@", 1),
+			DefaultIndex,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +182,8 @@ func TestAServerThatIsNotThere(t *testing.T) {
 		server.Close()
 	}
 	for _, bad := range []string{"", "localhost:9200", "ftp://elastic:hunter2@x", "http://elastic:hunter2@%zz"} {
-		if _, err := NewBulk(bad, DefaultIndex); err == nil || strings.Contains(err.Error(), "hunter2") {
+		if _, err := NewBulk(bad, DefaultIndex); err == nil ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: error %v", bad, err)
 		}
 	}

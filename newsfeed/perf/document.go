@@ -2,7 +2,8 @@ package perf
 
 import "time"
 
-// A Document is one key's figures of one minute, in the form of the studied program. Latencies are milliseconds.
+// A Document is one key's figures of one minute, in the form of the studied program. Latencies are
+// milliseconds.
 type Document struct {
 	TS         time.Time `json:"ts"`
 	Entity     string    `json:"entity"`
@@ -21,6 +22,13 @@ func (d Document) ID() string {
 // Document returns the window's figures; false if no request was acknowledged in it.
 func (w *Window) Document() (Document, bool) {
 	ms := func(v int64) float64 { return float64(v) / 1000 }
-	return Document{TS: w.Start, Entity: w.Entity, Operation: w.Operation, Throughput: w.Micros.Count(), Mean: w.Micros.Mean() / 1000,
-		Median: ms(w.Micros.Percentile(50)), Upper5: ms(w.Micros.Percentile(95))}, w.Micros.Count() > 0
+	return Document{
+		TS:         w.Start,
+		Entity:     w.Entity,
+		Operation:  w.Operation,
+		Throughput: w.Micros.Count(),
+		Mean:       w.Micros.Mean() / 1000,
+		Median:     ms(w.Micros.Percentile(50)),
+		Upper5:     ms(w.Micros.Percentile(95)),
+	}, w.Micros.Count() > 0
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Source is a topic that can be read from any place. Fetch returns the records from an offset on, none when there
-// are no more yet; ctx has a deadline. the Bus of the news feed is one.
+// A Source is a topic that can be read from any place. Fetch returns the records from an offset on,
+// none when there are no more yet; ctx has a deadline. the Bus of the news feed is one.
 type Source interface {
 	Fetch(ctx context.Context, offset int64) ([][]byte, error)
 }
@@ -32,16 +32,18 @@ type Followed struct {
 	Perf3 bool
 	// Once ends at the end of the bus instead of waiting for more, and closes all windows.
 	Once bool
-	// Sink takes documents; those that it fails to take are given to it again, with those after them.
+	// Sink takes documents; those that it fails to take are given to it again, with those after
+	// them.
 	Sink func(ctx context.Context, docs []Document) error
 	// Meter shows how it goes; nil for none.
 	Meter *Meter
 	Log   *slog.Logger // nil discards
 }
 
-// Follow reads records from the beginning and hands the figures of each closed window to the sink, until ctx ends or,
-// with Once, the end of the bus. Then it closes all windows. It returns the counts, and an error if documents could
-// not be handed over; a bus that does not answer is waited for.
+// Follow reads records from the beginning and hands the figures of each closed window to the sink,
+// until ctx ends or, with Once, the end of the bus. Then it closes all windows. It returns the
+// counts, and an error if documents could not be handed over; a bus that does not answer is waited
+// for.
 func Follow(ctx context.Context, f Followed) (Counts, error) {
 	if f.Log == nil {
 		f.Log = slog.New(slog.DiscardHandler)
@@ -66,7 +68,8 @@ type pump struct {
 	silent  bool // the bus did not answer, and that was logged
 }
 
-// read reads until ctx ends, or with Once to the end. Only with Once a bus that does not answer is an error.
+// read reads until ctx ends, or with Once to the end. Only with Once a bus that does not answer is
+// an error.
 func (p *pump) read(ctx context.Context) error {
 	offset := int64(0)
 	for ctx.Err() == nil {
@@ -98,7 +101,8 @@ func (p *pump) read(ctx context.Context) error {
 			if p.Once {
 				return nil
 			}
-			p.agg.Advance(now.Add(-p.agg.cfg.Lateness)) // the bus has no more: nothing from before is on its way
+			// the bus has no more: nothing from before is on its way
+			p.agg.Advance(now.Add(-p.agg.cfg.Lateness))
 		}
 		p.take(now, false)
 		if err := p.hand(ctx); err != nil {
@@ -149,8 +153,8 @@ func (p *pump) counts() Counts {
 	return p.agg.Counts()
 }
 
-// hand gives the pending documents to the sink. Documents beyond mostPending that it does not take are lost, and
-// counted.
+// hand gives the pending documents to the sink. Documents beyond mostPending that it does not take
+// are lost, and counted.
 func (p *pump) hand(ctx context.Context) error {
 	if len(p.pending) == 0 || p.Sink == nil {
 		p.pending = nil
@@ -178,8 +182,8 @@ func (p *pump) hand(ctx context.Context) error {
 	return nil
 }
 
-// A Meter holds metrics of [Follow]. All its methods may be called from several goroutines; a nil Meter shows
-// nothing.
+// A Meter holds metrics of [Follow]. All its methods may be called from several goroutines; a nil
+// Meter shows nothing.
 type Meter struct {
 	mu        sync.Mutex
 	counts    Counts

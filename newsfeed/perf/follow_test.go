@@ -40,15 +40,18 @@ func (s *topic) set(fn func()) {
 	fn()
 }
 
-// TestFollowing: windows are handed over while the bus goes on; a bus that is away for a while, and a sink that
-// fails, cost nothing.
+// TestFollowing: windows are handed over while the bus goes on; a bus that is away for a while, and
+// a sink that fails, cost nothing.
 func TestFollowing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	s := &topic{broken: errors.New("away")}
 	began := time.Now().Truncate(time.Minute).Add(-10 * time.Minute)
 	for n := range int64(10) {
-		s.records = append(s.records, record(n+1, began.Add(time.Duration(n)*20*time.Second), 1000*n))
+		s.records = append(
+			s.records,
+			record(n+1, began.Add(time.Duration(n)*20*time.Second), 1000*n),
+		)
 	}
 	var got []Document
 	fails := 2
@@ -57,16 +60,20 @@ func TestFollowing(t *testing.T) {
 	var counts Counts
 	go func() {
 		var err error
-		counts, err = Follow(ctx, Followed{Source: s, Meter: m, Sink: func(_ context.Context, docs []Document) error {
-			if fails--; fails >= 0 {
-				return errors.New("full")
-			}
-			got = append(got, docs...)
-			if len(got) == 4 {
-				cancel() // all that there are
-			}
-			return nil
-		}})
+		counts, err = Follow(ctx, Followed{
+			Source: s,
+			Meter:  m,
+			Sink: func(_ context.Context, docs []Document) error {
+				if fails--; fails >= 0 {
+					return errors.New("full")
+				}
+				got = append(got, docs...)
+				if len(got) == 4 {
+					cancel() // all that there are
+				}
+				return nil
+			},
+		})
 		done <- err
 	}()
 	time.Sleep(20 * time.Millisecond)
@@ -79,7 +86,8 @@ func TestFollowing(t *testing.T) {
 		t.Fatalf("counts %+v, %d documents; want 10 records in 4", counts, len(got))
 	}
 	for i, want := range []int64{3, 3, 3, 1} {
-		if d := got[i]; d.Throughput != want || !d.TS.Equal(began.Add(time.Duration(i)*time.Minute)) {
+		if d := got[i]; d.Throughput != want ||
+			!d.TS.Equal(began.Add(time.Duration(i)*time.Minute)) {
 			t.Errorf("document %d: %+v, want %d requests", i, d, want)
 		}
 	}
@@ -99,19 +107,34 @@ func TestFollowing(t *testing.T) {
 			shown[name] = x.GetCounter().GetValue() + x.GetGauge().GetValue()
 		}
 	}
-	for name, want := range map[string]float64{"newsfeed_perf_records_total taken": 10, "newsfeed_perf_documents_total written": 4, "newsfeed_perf_missing": 0,
-		"newsfeed_perf_window_requests outbound post true": 1, "newsfeed_perf_window_seconds outbound post p95": 0.009} {
+	for name, want := range map[string]float64{
+		"newsfeed_perf_records_total taken":                10,
+		"newsfeed_perf_documents_total written":            4,
+		"newsfeed_perf_missing":                            0,
+		"newsfeed_perf_window_requests outbound post true": 1,
+		"newsfeed_perf_window_seconds outbound post p95":   0.009,
+	} {
 		if v, ok := shown[name]; !ok || v != want {
 			t.Errorf("%s is %v, want %v", name, v, want)
 		}
 	}
 }
 
-// TestTheEndOfTheBus: with Once everything is read and closed; a bus that does not answer is an error.
+// TestTheEndOfTheBus: with Once everything is read and closed; a bus that does not answer is an
+// error.
 func TestTheEndOfTheBus(t *testing.T) {
-	s := &topic{records: [][]byte{record(1, noon, 1000), record(2, noon.Add(time.Second), 3000), []byte("x")}}
+	s := &topic{
+		records: [][]byte{
+			record(1, noon, 1000),
+			record(2, noon.Add(time.Second), 3000),
+			[]byte("x"),
+		},
+	}
 	var got []Document
-	sink := func(_ context.Context, docs []Document) error { got = append(got, docs...); return nil }
+	sink := func(_ context.Context, docs []Document) error {
+		got = append(got, docs...)
+		return nil
+	}
 	c, err := Follow(t.Context(), Followed{Source: s, Once: true, Sink: sink})
 	if err != nil || len(got) != 1 || got[0].Throughput != 2 || got[0].Mean != 2 || c.Garbled != 1 {
 		t.Errorf("%v, counts %+v, documents %v", err, c, got)
@@ -126,7 +149,12 @@ func TestTheEndOfTheBus(t *testing.T) {
 func TestTheProgram(t *testing.T) {
 	e := &elastic{}
 	elasticURL := start(t, e)
-	st, err := server.NewStore(t.Context(), server.StoreConfig{Kind: server.KindBus, Listen: "127.0.0.1:0", Dir: t.TempDir(), Sync: server.DefaultSync})
+	st, err := server.NewStore(t.Context(), server.StoreConfig{
+		Kind:   server.KindBus,
+		Listen: "127.0.0.1:0",
+		Dir:    t.TempDir(),
+		Sync:   server.DefaultSync,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +175,13 @@ func TestTheProgram(t *testing.T) {
 	env := func(name string) string { return map[string]string{"ES": elasticURL}[name] }
 	run := func(args ...string) (string, string, error) {
 		var out, talk bytes.Buffer
-		err := Main(short(t), append([]string{"-bus", st.Addr(), "-once", "-listen", "127.0.0.1:0"}, args...), env, &out, &talk)
+		err := Main(
+			short(t),
+			append([]string{"-bus", st.Addr(), "-once", "-listen", "127.0.0.1:0"}, args...),
+			env,
+			&out,
+			&talk,
+		)
 		return out.String(), talk.String(), err
 	}
 	out, talk, err := run("-elasticsearch-env", "ES")
@@ -162,10 +196,12 @@ func TestTheProgram(t *testing.T) {
 	}
 	_, text, _ := strings.Cut(talk, "records ")
 	var c Counts
-	if err := json.Unmarshal([]byte(text), &c); err != nil || c.Taken != 3 || c.Duplicate != 1 || strings.Contains(talk, "hunter2") {
+	if err := json.Unmarshal([]byte(text), &c); err != nil || c.Taken != 3 || c.Duplicate != 1 ||
+		strings.Contains(talk, "hunter2") {
 		t.Errorf("it said %q (%v): want 3 taken, 1 duplicate and no password", talk, err)
 	}
-	if out, _, err := run("-perf3"); err != nil || strings.Count(out, "\n") != 4 || !strings.Contains(out, `"throughput":4,"mean":1,"median":2,"upper5":2}`) {
+	if out, _, err := run("-perf3"); err != nil || strings.Count(out, "\n") != 4 ||
+		!strings.Contains(out, `"throughput":4,"mean":1,"median":2,"upper5":2}`) {
 		t.Errorf("perf3: %v\n%s", err, out)
 	}
 	for _, bad := range [][]string{{"-elasticsearch-env", "NONE"}, {"extra"}, {"-lateness", "-1s"}} {
@@ -189,7 +225,8 @@ func TestMetricsAreServed(t *testing.T) {
 	}
 	defer res.Body.Close()
 	var body bytes.Buffer
-	if _, err := body.ReadFrom(res.Body); err != nil || !strings.Contains(body.String(), `newsfeed_perf_records_total{result="late"} 0`) {
+	if _, err := body.ReadFrom(res.Body); err != nil ||
+		!strings.Contains(body.String(), `newsfeed_perf_records_total{result="late"} 0`) {
 		t.Errorf("%v: %s", err, body.String())
 	}
 	if err := end(); err != nil {

@@ -18,19 +18,50 @@ import (
 	"plimsoll/newsfeed/server"
 )
 
-// Main is the command "newsfeed perf": it reads a bus from its beginning, and writes a document for each key and
-// closed minute to stdout, one JSON object per line, and into Elasticsearch or OpenSearch if there is one. Everything
-// else goes to stderr, at the end the counts of the records. It ends with ctx.
-func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
+// Main is the command "newsfeed perf": it reads a bus from its beginning, and writes a document for
+// each key and closed minute to stdout, one JSON object per line, and into Elasticsearch or
+// OpenSearch if there is one. Everything else goes to stderr, at the end the counts of the records.
+// It ends with ctx.
+func Main(
+	ctx context.Context,
+	args []string,
+	env func(string) string,
+	stdout, stderr io.Writer,
+) error {
 	fs := flag.NewFlagSet("newsfeed perf", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	bus := fs.String("bus", "", "`address` of the bus: HOST:PORT of an own one, or kafka://HOST:PORT[,HOST:PORT][/TOPIC]")
-	listen := fs.String("listen", "", "`address` to serve its own metrics on, under /metrics; none without it")
-	elastic := fs.String("elasticsearch-env", "", "`name` of the environment variable with the address of Elasticsearch or OpenSearch, http://[USER:PASSWORD@]HOST:PORT")
+	bus := fs.String(
+		"bus",
+		"",
+		"`address` of the bus: HOST:PORT of an own one, or kafka://HOST:PORT[,HOST:PORT][/TOPIC]",
+	)
+	listen := fs.String(
+		"listen",
+		"",
+		"`address` to serve its own metrics on, under /metrics; none without it",
+	)
+	elastic := fs.String(
+		"elasticsearch-env",
+		"",
+		"`name` of the environment variable with the address of Elasticsearch or OpenSearch, http://[USER:PASSWORD@]HOST:PORT",
+	)
 	index := fs.String("index", DefaultIndex, "`index` there")
-	f := Followed{Meter: &Meter{}, Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
-	fs.DurationVar(&f.Config.Lateness, "lateness", DefaultLateness, "how long after a minute's end its records are waited for")
-	fs.BoolVar(&f.Perf3, "perf3", false, "as the studied program: minutes of arrival, four keys, whole milliseconds, zeros for idle minutes")
+	f := Followed{
+		Meter: &Meter{},
+		Log:   slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+	fs.DurationVar(
+		&f.Config.Lateness,
+		"lateness",
+		DefaultLateness,
+		"how long after a minute's end its records are waited for",
+	)
+	fs.BoolVar(
+		&f.Perf3,
+		"perf3",
+		false,
+		"as the studied program: minutes of arrival, four keys, whole milliseconds, zeros for idle minutes",
+	)
 	fs.BoolVar(&f.Once, "once", false, "end at the end of the bus instead of waiting for more")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fs.SetOutput(stdout)
@@ -60,7 +91,10 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	if *elastic != "" {
 		at := env(*elastic)
 		if at == "" {
-			return fmt.Errorf("newsfeed perf: the environment variable %s holds no address", *elastic)
+			return fmt.Errorf(
+				"newsfeed perf: the environment variable %s holds no address",
+				*elastic,
+			)
 		}
 		if bulk, err = NewBulk(at, *index); err != nil {
 			return fmt.Errorf("newsfeed perf: %w", err)
@@ -103,7 +137,12 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 }
 
 // serve shows the meter over HTTP until end is called; nothing without an address.
-func serve(ctx context.Context, addr string, m *Meter, stderr io.Writer) (end func() error, err error) {
+func serve(
+	ctx context.Context,
+	addr string,
+	m *Meter,
+	stderr io.Writer,
+) (end func() error, err error) {
 	if addr == "" {
 		return func() error { return nil }, nil
 	}
@@ -116,7 +155,13 @@ func serve(ctx context.Context, addr string, m *Meter, stderr io.Writer) (end fu
 	reg.MustRegister(m)
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
-	hs := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute}
+	hs := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       time.Minute,
+	}
 	done := make(chan error, 1)
 	go func() { done <- hs.Serve(ln) }()
 	fmt.Fprintf(stderr, "newsfeed perf: metrics on http://%s/metrics\n", ln.Addr())

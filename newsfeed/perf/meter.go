@@ -5,12 +5,42 @@ import (
 )
 
 var (
-	recordsDesc   = prometheus.NewDesc("newsfeed_perf_records_total", "Telemetry records, by outcome.", []string{"result"}, nil)
-	missingDesc   = prometheus.NewDesc("newsfeed_perf_missing", "Numbers of telemetry records that have not come, below the highest that has.", nil, nil)
-	watermarkDesc = prometheus.NewDesc("newsfeed_perf_watermark_seconds", "Time up to which every record is believed to have come, as Unix time.", nil, nil)
-	documentsDesc = prometheus.NewDesc("newsfeed_perf_documents_total", "Documents, by whether they were handed over.", []string{"result"}, nil)
-	requestsDesc  = prometheus.NewDesc("newsfeed_perf_window_requests", "Requests of the last closed window, by whether they were answered with status 200.", []string{"entity", "operation", "success"}, nil)
-	secondsDesc   = prometheus.NewDesc("newsfeed_perf_window_seconds", "Time of the requests of the last closed window that were answered with status 200.", []string{"entity", "operation", "stat"}, nil)
+	recordsDesc = prometheus.NewDesc(
+		"newsfeed_perf_records_total",
+		"Telemetry records, by outcome.",
+		[]string{"result"},
+		nil,
+	)
+	missingDesc = prometheus.NewDesc(
+		"newsfeed_perf_missing",
+		"Numbers of telemetry records that have not come, below the highest that has.",
+		nil,
+		nil,
+	)
+	watermarkDesc = prometheus.NewDesc(
+		"newsfeed_perf_watermark_seconds",
+		"Time up to which every record is believed to have come, as Unix time.",
+		nil,
+		nil,
+	)
+	documentsDesc = prometheus.NewDesc(
+		"newsfeed_perf_documents_total",
+		"Documents, by whether they were handed over.",
+		[]string{"result"},
+		nil,
+	)
+	requestsDesc = prometheus.NewDesc(
+		"newsfeed_perf_window_requests",
+		"Requests of the last closed window, by whether they were answered with status 200.",
+		[]string{"entity", "operation", "success"},
+		nil,
+	)
+	secondsDesc = prometheus.NewDesc(
+		"newsfeed_perf_window_seconds",
+		"Time of the requests of the last closed window that were answered with status 200.",
+		[]string{"entity", "operation", "stat"},
+		nil,
+	)
 )
 
 // Describe implements prometheus.Collector.
@@ -49,7 +79,11 @@ func (m *Meter) Collect(ch chan<- prometheus.Metric) {
 		if w.Micros.Count() == 0 {
 			continue
 		}
-		for stat, v := range map[string]float64{"mean": w.Micros.Mean(), "p50": float64(w.Micros.Percentile(50)), "p95": float64(w.Micros.Percentile(95))} {
+		for stat, v := range map[string]float64{
+			"mean": w.Micros.Mean(),
+			"p50":  float64(w.Micros.Percentile(50)),
+			"p95":  float64(w.Micros.Percentile(95)),
+		} {
 			gauge(secondsDesc, v/1e6, k.Entity, k.Operation, stat)
 		}
 	}

@@ -6,10 +6,15 @@ import (
 )
 
 // perf3Keys are those of the studied program.
-var perf3Keys = []Key{{"friends", "post"}, {"outbound", "post"}, {"outbound", "search"}, {"participant", "post"}}
+var perf3Keys = []Key{
+	{"friends", "post"},
+	{"outbound", "post"},
+	{"outbound", "search"},
+	{"participant", "post"},
+}
 
-// Perf3 aggregates as the studied program does; the package comment lists its peculiarities. Make it with [NewPerf3].
-// It is not safe for concurrent use.
+// Perf3 aggregates as the studied program does; the package comment lists its peculiarities. Make
+// it with [NewPerf3]. It is not safe for concurrent use.
 type Perf3 struct {
 	zone   *time.Location
 	end    time.Time // of the minute under way
@@ -25,8 +30,8 @@ func NewPerf3(now time.Time, zone *time.Location) *Perf3 {
 	return &Perf3{zone: zone, end: now.Add(time.Minute), values: map[Key][]int64{}}
 }
 
-// Add takes a record that arrives now. Requests without status 200 are not there: the studied service wrote none of
-// them.
+// Add takes a record that arrives now. Requests without status 200 are not there: the studied
+// service wrote none of them.
 func (p *Perf3) Add(raw []byte) {
 	p.counts.Records++
 	r, err := Parse(raw, p.zone)
@@ -42,7 +47,8 @@ func (p *Perf3) Add(raw []byte) {
 	}
 }
 
-// Tick returns the documents of the minutes that have ended before now: one per key and minute, zeros included.
+// Tick returns the documents of the minutes that have ended before now: one per key and minute,
+// zeros included.
 func (p *Perf3) Tick(now time.Time) (docs []Document) {
 	for !now.Before(p.end) {
 		for _, k := range perf3Keys {
@@ -58,7 +64,12 @@ func (p *Perf3) Tick(now time.Time) (docs []Document) {
 func (p *Perf3) Counts() Counts { return p.counts }
 
 func perf3Document(k Key, at time.Time, ms []int64) Document {
-	d := Document{TS: at.UTC(), Entity: k.Entity, Operation: k.Operation, Throughput: int64(len(ms))}
+	d := Document{
+		TS:         at.UTC(),
+		Entity:     k.Entity,
+		Operation:  k.Operation,
+		Throughput: int64(len(ms)),
+	}
 	if len(ms) == 0 {
 		return d
 	}
@@ -67,6 +78,8 @@ func perf3Document(k Key, at time.Time, ms []int64) Document {
 		sum += v
 	}
 	n := len(ms)
-	d.Mean, d.Median, d.Upper5 = float64(sum/int64(n)), float64(sorted[n/2]), float64(sorted[95*n/100])
+	d.Mean = float64(sum / int64(n))
+	d.Median = float64(sorted[n/2])
+	d.Upper5 = float64(sorted[95*n/100])
 	return d
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Values are whole numbers, each with how often it occurred. They lose nothing: all figures are exact. The zero value
-// is empty.
+// Values are whole numbers, each with how often it occurred. They lose nothing: all figures are
+// exact. The zero value is empty.
 type Values struct {
 	counts map[int64]int64
 	n, sum int64
@@ -44,7 +44,8 @@ func (v Values) Mean() float64 {
 	return float64(v.sum) / float64(v.n)
 }
 
-// At returns the i-th of the sorted values, counted from 0; an i beyond the ends is that end. 0 without values.
+// At returns the i-th of the sorted values, counted from 0; an i beyond the ends is that end. 0
+// without values.
 func (v Values) At(i int64) int64 {
 	last := int64(0)
 	for x, n := range v.Sorted() {
@@ -56,7 +57,8 @@ func (v Values) At(i int64) int64 {
 	return last
 }
 
-// Percentile returns the smallest value that p per cent of all values do not exceed (nearest rank); p is from 1 to
+// Percentile returns the smallest value that p per cent of all values do not exceed (nearest rank);
+// p is from 1 to
 // 100. 0 without values.
 func (v Values) Percentile(p int) int64 { return v.At((int64(p)*v.n+99)/100 - 1) }
 

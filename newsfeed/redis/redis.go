@@ -1,8 +1,9 @@
 // Package redis supervises a private Redis server for tests and measurements.
 //
-// [Start] finds redis-server in PATH and the usual directories and starts it on a private port of 127.0.0.1, or of an
-// address in a network namespace, with its files in a directory of its own. No configuration file of the system is
-// read: persistence and memory stay at the server's own defaults, unless changed by [Config].Settings.
+// [Start] finds redis-server in PATH and the usual directories and starts it on a private port of
+// 127.0.0.1, or of an address in a network namespace, with its files in a directory of its own. No
+// configuration file of the system is read: persistence and memory stay at the server's own
+// defaults, unless changed by [Config].Settings.
 //
 // # Out of scope
 //
@@ -44,7 +45,8 @@ type Config struct {
 	Port int    // 0 means a free one
 	// Path of the network namespace that the server runs in; empty means that of this program.
 	NetNS string
-	// IPv4 address that it listens on; empty means 127.0.0.1. Clients that reach another are let in.
+	// IPv4 address that it listens on; empty means 127.0.0.1. Clients that reach another are let
+	// in.
 	Addr     string
 	Settings map[string]string // more settings by name, such as maxmemory
 }
@@ -62,11 +64,13 @@ func find() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("no redis-server on this host: install it, on Debian and Ubuntu with apt-get install redis-server")
+	return "", errors.New(
+		"no redis-server on this host: install it, on Debian and Ubuntu with apt-get install redis-server",
+	)
 }
 
-// Start starts a server and waits until it answers. When it fails, or ctx ends first, nothing of it runs. A server
-// that an earlier, killed program left on the same directory is ended first.
+// Start starts a server and waits until it answers. When it fails, or ctx ends first, nothing of it
+// runs. A server that an earlier, killed program left on the same directory is ended first.
 func Start(ctx context.Context, conf Config) (*Server, error) {
 	s, err := start(ctx, conf)
 	if err != nil {
@@ -98,22 +102,47 @@ func start(ctx context.Context, conf Config) (*Server, error) {
 			}
 		}
 		s, err := startOn(ctx, path, conf, port, journal)
-		if err == nil || conf.Port != 0 || try == maxTries || !strings.Contains(err.Error(), "Address already in use") {
+		if err == nil || conf.Port != 0 || try == maxTries ||
+			!strings.Contains(err.Error(), "Address already in use") {
 			return s, err
 		}
 	}
 }
 
-func startOn(ctx context.Context, path string, conf Config, port int, journal string) (*Server, error) {
+func startOn(
+	ctx context.Context,
+	path string,
+	conf Config,
+	port int,
+	journal string,
+) (*Server, error) {
 	addr := cmp.Or(conf.Addr, "127.0.0.1")
-	args := []string{"--port", strconv.Itoa(port), "--bind", addr, "--dir", conf.Dir, "--daemonize", "no"}
+	args := []string{
+		"--port",
+		strconv.Itoa(port),
+		"--bind",
+		addr,
+		"--dir",
+		conf.Dir,
+		"--daemonize",
+		"no",
+	}
 	if conf.Addr != "" {
 		args = append(args, "--protected-mode", "no")
 	}
 	for _, k := range slices.Sorted(maps.Keys(conf.Settings)) {
 		args = append(args, "--"+k, conf.Settings[k])
 	}
-	p, err := lab.Start(ctx, lab.Spec{Name: "redis-server", Path: path, Args: args, Dir: conf.Dir, CPUs: conf.CPUs, NetNS: conf.NetNS, Journal: journal, StopTimeout: stopTimeout})
+	p, err := lab.Start(ctx, lab.Spec{
+		Name:        "redis-server",
+		Path:        path,
+		Args:        args,
+		Dir:         conf.Dir,
+		CPUs:        conf.CPUs,
+		NetNS:       conf.NetNS,
+		Journal:     journal,
+		StopTimeout: stopTimeout,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -124,16 +153,21 @@ func startOn(ctx context.Context, path string, conf Config, port int, journal st
 	return s, nil
 }
 
-// wait sends PING until the server answers PONG; while it loads its file it answers with an error. Another server may have
-// the port.
+// wait sends PING until the server answers PONG; while it loads its file it answers with an error.
+// Another server may have the port.
 func (s *Server) wait(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not ready within %v", startTimeout))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		startTimeout,
+		fmt.Errorf("not ready within %v", startTimeout),
+	)
 	defer cancel()
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
 	for {
 		if ping(ctx, s.addr) == nil {
-			if text, err := ask(ctx, s.addr, "INFO server"); err == nil && field(text, "process_id") == strconv.Itoa(s.proc.PID()) {
+			if text, err := ask(ctx, s.addr, "INFO server"); err == nil &&
+				field(text, "process_id") == strconv.Itoa(s.proc.PID()) {
 				return nil
 			}
 		}
@@ -155,7 +189,8 @@ func ping(ctx context.Context, addr string) error {
 	return err
 }
 
-// ask sends an inline command and returns the answer: a line, the bytes of a text, or the lines of a list.
+// ask sends an inline command and returns the answer: a line, the bytes of a text, or the lines of
+// a list.
 func ask(ctx context.Context, addr, command string) (string, error) {
 	d := net.Dialer{Timeout: time.Second}
 	c, err := d.DialContext(ctx, "tcp", addr)
@@ -235,7 +270,8 @@ func (s *Server) Describe(ctx context.Context) (lab.ProgramInfo, error) {
 		if err != nil {
 			return d, fmt.Errorf("asking Redis for its setting %s: %w", name, err)
 		}
-		if lines := strings.Split(text, "\r\n"); len(lines) == 5 { // $4, save, $n, its value, nothing
+		// $4, save, $n, its value, nothing
+		if lines := strings.Split(text, "\r\n"); len(lines) == 5 {
 			d.Settings[name] = lines[3]
 		}
 	}

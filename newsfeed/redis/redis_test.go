@@ -19,7 +19,9 @@ func TestStartStop(t *testing.T) {
 		t.Errorf("PIDs %v: want one", s.PIDs())
 	}
 	d, err := s.Describe(t.Context())
-	if err != nil || d.Version == "" || d.Settings["appendonly"] != "no" || d.Settings["maxmemory"] != "0" || d.Settings["save"] == "" {
+	if err != nil || d.Version == "" || d.Settings["appendonly"] != "no" ||
+		d.Settings["maxmemory"] != "0" ||
+		d.Settings["save"] == "" {
 		t.Errorf("description %+v, %v", d, err)
 	}
 	if err := s.Stop(t.Context()); err != nil {
@@ -35,7 +37,10 @@ func TestStartStop(t *testing.T) {
 }
 
 func TestABadSettingIsToldAndNothingRuns(t *testing.T) {
-	_, err := redis.Start(t.Context(), redis.Config{Dir: t.TempDir(), Settings: map[string]string{"maxmemory": "lots"}})
+	_, err := redis.Start(t.Context(), redis.Config{
+		Dir:      t.TempDir(),
+		Settings: map[string]string{"maxmemory": "lots"},
+	})
 	if err == nil || !strings.Contains(err.Error(), "maxmemory") {
 		t.Errorf("got %v: want an error with the server's own words", err)
 	}
@@ -47,12 +52,16 @@ func TestAPortThatIsTakenIsToldWhenItWasAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := redis.Start(t.Context(), redis.Config{Dir: t.TempDir(), Port: l.Addr().(*net.TCPAddr).Port}); err == nil {
+	if _, err := redis.Start(t.Context(), redis.Config{
+		Dir:  t.TempDir(),
+		Port: l.Addr().(*net.TCPAddr).Port,
+	}); err == nil {
 		t.Error("a server started on a port that is taken")
 	}
 }
 
-// TestAnotherServerIsNotTaken: a server that has the port already answers too, and is not the one that was started.
+// TestAnotherServerIsNotTaken: a server that has the port already answers too, and is not the one
+// that was started.
 func TestAnotherServerIsNotTaken(t *testing.T) {
 	first, err := redis.Start(t.Context(), redis.Config{Dir: t.TempDir()})
 	if err != nil {

@@ -11,8 +11,13 @@ import (
 	"time"
 )
 
-// schemes are the beginnings of the addresses of real stores, by role. An address without one is that of an own store.
-var schemes = map[string][]string{KindWide: {"cassandra"}, KindSearch: {"http", "https"}, KindBus: {"kafka"}}
+// schemes are the beginnings of the addresses of real stores, by role. An address without one is
+// that of an own store.
+var schemes = map[string][]string{
+	KindWide:   {"cassandra"},
+	KindSearch: {"http", "https"},
+	KindBus:    {"kafka"},
+}
 
 // forms are the forms of addresses, for errors.
 var forms = map[string]string{
@@ -21,11 +26,12 @@ var forms = map[string]string{
 	KindBus:    "HOST:PORT of an own store, or kafka://HOST:PORT[,HOST:PORT][/TOPIC]",
 }
 
-// names are the keyspace, index and topic of addresses that name none: those of the studied service.
+// names are the keyspace, index and topic of addresses that name none: those of the studied
+// service.
 var names = map[string]string{KindWide: "activity", KindSearch: "feed", KindBus: "feed"}
 
-// nameRE matches names that a keyspace, an index and a topic may all have. The texts of statements and paths are made
-// of it.
+// nameRE matches names that a keyspace, an index and a topic may all have. The texts of statements
+// and paths are made of it.
 var nameRE = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 
 // An address is where a store is found.
@@ -46,7 +52,9 @@ func parseAddress(role, text string) (a address, err error) {
 		if !slices.Contains(schemes[role], scheme) {
 			return a, bad("it begins with another word")
 		}
-		a.scheme, a.name, rest = scheme, names[role], after
+		a.scheme = scheme
+		a.name = names[role]
+		rest = after
 	}
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
 		who, ok := "", false
@@ -60,7 +68,9 @@ func parseAddress(role, text string) (a address, err error) {
 	hosts, name, named := strings.Cut(rest, "/")
 	if named && name != "" {
 		if a.scheme == "" || !nameRE.MatchString(name) {
-			return a, bad("what follows the port is no name of small letters, digits and underscores")
+			return a, bad(
+				"what follows the port is no name of small letters, digits and underscores",
+			)
 		}
 		a.name = name
 	}
@@ -77,7 +87,9 @@ func parseAddress(role, text string) (a address, err error) {
 }
 
 // errOpenPassword reports an address with a password in a command line.
-var errOpenPassword = errors.New("a command line is seen by every user of the host, and this one holds a password: put the address into the environment")
+var errOpenPassword = errors.New(
+	"a command line is seen by every user of the host, and this one holds a password: put the address into the environment",
+)
 
 // openWide, openSearch and openBus return the clients of addresses. They connect when they have to.
 func openWide(text string, timeout time.Duration) (wideRows, error) {
@@ -106,13 +118,14 @@ func openBus(text string, timeout time.Duration) (producer, error) {
 
 // A Reader reads the service's telemetry from its bus. Safe for concurrent use.
 type Reader interface {
-	// Fetch returns the records from an offset on, at most 10,000; none when there are no more yet. ctx needs a
-	// deadline.
+	// Fetch returns the records from an offset on, at most 10,000; none when there are no more yet.
+	// ctx needs a deadline.
 	Fetch(ctx context.Context, offset int64) ([][]byte, error)
 	Close()
 }
 
-// OpenReader returns a reader of the bus at an address as [Config].Bus has it. It connects when it has to.
+// OpenReader returns a reader of the bus at an address as [Config].Bus has it. It connects when it
+// has to.
 func OpenReader(bus string) (Reader, error) {
 	a, err := parseAddress(KindBus, bus)
 	if err != nil {

@@ -13,11 +13,35 @@ func TestAddresses(t *testing.T) {
 		want       address
 	}{
 		{KindWide, "127.0.0.1:9", address{hosts: []string{"127.0.0.1:9"}}},
-		{KindWide, "cassandra://a:1,b:2", address{scheme: "cassandra", hosts: []string{"a:1", "b:2"}, name: "activity"}},
-		{KindWide, "cassandra://me:s@cr:t@a:1/other", address{scheme: "cassandra", hosts: []string{"a:1"}, name: "other", user: "me", password: "s@cr:t"}},
-		{KindSearch, "http://[::1]:9200/", address{scheme: "http", hosts: []string{"[::1]:9200"}, name: "feed"}},
-		{KindSearch, "https://me:secret@h:1/stories_1", address{scheme: "https", hosts: []string{"h:1"}, name: "stories_1", user: "me", password: "secret"}},
-		{KindBus, "kafka://a:1,b:2/telemetry", address{scheme: "kafka", hosts: []string{"a:1", "b:2"}, name: "telemetry"}},
+		{KindWide, "cassandra://a:1,b:2", address{
+			scheme: "cassandra",
+			hosts:  []string{"a:1", "b:2"},
+			name:   "activity",
+		}},
+		{KindWide, "cassandra://me:s@cr:t@a:1/other", address{
+			scheme:   "cassandra",
+			hosts:    []string{"a:1"},
+			name:     "other",
+			user:     "me",
+			password: "s@cr:t",
+		}},
+		{KindSearch, "http://[::1]:9200/", address{
+			scheme: "http",
+			hosts:  []string{"[::1]:9200"},
+			name:   "feed",
+		}},
+		{KindSearch, "https://me:secret@h:1/stories_1", address{
+			scheme:   "https",
+			hosts:    []string{"h:1"},
+			name:     "stories_1",
+			user:     "me",
+			password: "secret",
+		}},
+		{KindBus, "kafka://a:1,b:2/telemetry", address{
+			scheme: "kafka",
+			hosts:  []string{"a:1", "b:2"},
+			name:   "telemetry",
+		}},
 	} {
 		got, err := parseAddress(c.role, c.text)
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(address{})); diff != "" || err != nil {
@@ -38,7 +62,9 @@ func TestAddresses(t *testing.T) {
 		{KindBus, "kafka://me:hunter2@a:1", "takes no user"},
 	} {
 		_, err := parseAddress(c.role, c.text)
-		if err == nil || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), "want HOST:PORT") || strings.Contains(err.Error(), "hunter2") {
+		if err == nil || !strings.Contains(err.Error(), c.say) ||
+			!strings.Contains(err.Error(), "want HOST:PORT") ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s %s: %v, want %q, what is right and no secret", c.role, c.text, err, c.say)
 		}
 	}
@@ -46,23 +72,31 @@ func TestAddresses(t *testing.T) {
 
 // TestNoPasswordInACommandLine: it is refused, and the same address comes through the environment.
 func TestNoPasswordInACommandLine(t *testing.T) {
-	env := map[string]string{"NEWSFEED_DSN": "oracle://x", "NEWSFEED_WIDE": "cassandra://me:hunter2@h:1", "NEWSFEED_SEARCH": "http://me:hunter2@h:1"}
+	env := map[string]string{
+		"NEWSFEED_DSN":    "oracle://x",
+		"NEWSFEED_WIDE":   "cassandra://me:hunter2@h:1",
+		"NEWSFEED_SEARCH": "http://me:hunter2@h:1",
+	}
 	run := func(args ...string) error {
 		var talk strings.Builder
 		err := Main(t.Context(), args, func(name string) string { return env[name] }, &talk, &talk)
-		if strings.Contains(talk.String(), "hunter2") || err != nil && strings.Contains(err.Error(), "hunter2") {
+		if strings.Contains(talk.String(), "hunter2") ||
+			err != nil && strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("the password is told: %v %s", err, talk.String())
 		}
 		return err
 	}
-	if err := run("-bus=h:1", "-wide=cassandra://me:hunter2@h:1"); err == nil || !strings.Contains(err.Error(), "NEWSFEED_WIDE") {
+	if err := run("-bus=h:1", "-wide=cassandra://me:hunter2@h:1"); err == nil ||
+		!strings.Contains(err.Error(), "NEWSFEED_WIDE") {
 		t.Errorf("a password in a flag: %v, want the variable's name", err)
 	}
-	if err := run("-bus=h:1"); err == nil || !strings.Contains(err.Error(), "DSN") { // all addresses are there
+	// all addresses are there
+	if err := run("-bus=h:1"); err == nil || !strings.Contains(err.Error(), "DSN") {
 		t.Errorf("passwords in the environment: %v, want the complaint about the DSN", err)
 	}
 	delete(env, "NEWSFEED_SEARCH")
-	if err := run("-bus=h:1"); err == nil || !strings.Contains(err.Error(), "no address of the search store") {
+	if err := run("-bus=h:1"); err == nil ||
+		!strings.Contains(err.Error(), "no address of the search store") {
 		t.Errorf("no address: %v", err)
 	}
 }

@@ -23,8 +23,8 @@ type Bus struct{ l *link }
 // NewBus returns a client of the bus at an address; it connects when it has to.
 func NewBus(addr string) *Bus { return &Bus{newLink(addr)} }
 
-// Produce appends records and returns the offset of the first. All of them are there when it returns nil; after an
-// error they may be there, too. ctx needs a deadline.
+// Produce appends records and returns the offset of the first. All of them are there when it
+// returns nil; after an error they may be there, too. ctx needs a deadline.
 func (b *Bus) Produce(ctx context.Context, records [][]byte) (offset int64, err error) {
 	frame := appendInt(newFrame(nil, busProduce), int64(len(records)))
 	for _, r := range records {
@@ -34,7 +34,8 @@ func (b *Bus) Produce(ctx context.Context, records [][]byte) (offset int64, err 
 	return offset, err
 }
 
-// Fetch returns the records from an offset on, at most 10,000; none when there are no more yet. ctx needs a deadline.
+// Fetch returns the records from an offset on, at most 10,000; none when there are no more yet. ctx
+// needs a deadline.
 func (b *Bus) Fetch(ctx context.Context, offset int64) (records [][]byte, err error) {
 	err = b.l.call(ctx, appendInt(newFrame(nil, busFetch), offset), func(f *fields) {
 		records = make([][]byte, f.count())
@@ -112,7 +113,11 @@ func (e *busEngine) handle(op byte, f *fields, out []byte) ([]byte, error) {
 	case busInfo:
 		e.mu.RLock()
 		defer e.mu.RUnlock()
-		return appendInfo(out, KindBus, map[string]string{"sync": e.j.sync.String(), "records": fmt.Sprint(len(e.places)), "bytes": fmt.Sprint(e.j.end)}), nil
+		return appendInfo(out, KindBus, map[string]string{
+			"sync":    e.j.sync.String(),
+			"records": fmt.Sprint(len(e.places)),
+			"bytes":   fmt.Sprint(e.j.end),
+		}), nil
 	}
 	return out, errFrame
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// cache keeps participants and lists of friends in Redis, as JSON without an end of life. It is filled by who reads
-// (cache-aside); empty lists are not kept. A nil cache keeps nothing. Safe for concurrent use.
+// cache keeps participants and lists of friends in Redis, as JSON without an end of life. It is
+// filled by who reads (cache-aside); empty lists are not kept. A nil cache keeps nothing. Safe for
+// concurrent use.
 type cache struct {
 	c      *redis.Client
 	guards [256]sync.RWMutex // by participant: see guard
@@ -23,7 +24,8 @@ type cache struct {
 
 	mu       sync.Mutex
 	failures uint64
-	stale    map[int64]uint64 // participants whose list could not be dropped, and the number of that failure
+	// participants whose list could not be dropped, and the number of that failure
+	stale map[int64]uint64
 }
 
 func newCache(addr string, conns int, timeout time.Duration) *cache {
@@ -31,8 +33,17 @@ func newCache(addr string, conns int, timeout time.Duration) *cache {
 		return nil
 	}
 	return &cache{stale: map[int64]uint64{}, c: redis.NewClient(&redis.Options{
-		Addr: addr, Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
-		DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, PoolTimeout: timeout, PoolSize: conns,
+		Addr:                     addr,
+		Protocol:                 2,
+		DisableIdentity:          true,
+		MaxRetries:               -1,
+		DialerRetries:            1,
+		ContextTimeoutEnabled:    true,
+		DialTimeout:              timeout,
+		ReadTimeout:              timeout,
+		WriteTimeout:             timeout,
+		PoolTimeout:              timeout,
+		PoolSize:                 conns,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})}
 }
@@ -61,8 +72,8 @@ func (c *cache) set(ctx context.Context, key string, v any) error {
 	return c.c.Set(ctx, key, b, 0).Err()
 }
 
-// turn returns a number that changes whenever the friends of a participant do. A caller that reads them from the
-// database gets it before, and hands it to keepFriends.
+// turn returns a number that changes whenever the friends of a participant do. A caller that reads
+// them from the database gets it before, and hands it to keepFriends.
 func (c *cache) turn(id int64) uint64 {
 	g := uint64(id) % uint64(len(c.guards))
 	c.guards[g].RLock()
@@ -81,8 +92,8 @@ func (c *cache) keepFriends(ctx context.Context, id int64, turn uint64, list []f
 	return c.set(ctx, friendsKey(id), list)
 }
 
-// dropFriends drops the lists of both sides of a new friendship. If it fails, the lists are not used until it has
-// succeeded.
+// dropFriends drops the lists of both sides of a new friendship. If it fails, the lists are not
+// used until it has succeeded.
 func (c *cache) dropFriends(ctx context.Context, ids ...int64) error {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
@@ -104,7 +115,8 @@ func (c *cache) dropFriends(ctx context.Context, ids ...int64) error {
 	return err
 }
 
-// believe makes sure that the cached list of a participant may be used: after a drop that failed it tries once more.
+// believe makes sure that the cached list of a participant may be used: after a drop that failed it
+// tries once more.
 func (c *cache) believe(ctx context.Context, id int64) error {
 	c.mu.Lock()
 	failure, stale := c.stale[id]

@@ -11,19 +11,20 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// cassandraSetup is the longest time to connect and to make the schema. Callers wait no longer than their own contexts.
+// cassandraSetup is the longest time to connect and to make the schema. Callers wait no longer than
+// their own contexts.
 const cassandraSetup = 30 * time.Second
 
 // wideTTLSeconds is wideTTL as a statement has it.
 const wideTTLSeconds = int(wideTTL / time.Second)
 
-// cassandra is the client of a Cassandra cluster, in the studied service's schema: a row per story, partitioned by
-// participant, ordered by the time UUID that the server assigns, consistency ONE, 90 days to live. Safe for
-// concurrent use.
+// cassandra is the client of a Cassandra cluster, in the studied service's schema: a row per story,
+// partitioned by participant, ordered by the time UUID that the server assigns, consistency ONE, 90
+// days to live. Safe for concurrent use.
 //
-// The session is made by the first call that needs it, concurrently with the calls: making the schema may take
-// longer than one of them may. A session whose connections failed, or whose schema has vanished, is given up: the
-// next call begins with a new one.
+// The session is made by the first call that needs it, concurrently with the calls: making the
+// schema may take longer than one of them may. A session whose connections failed, or whose schema
+// has vanished, is given up: the next call begins with a new one.
 type cassandra struct {
 	conf          gocql.ClusterConfig
 	keyspace      string
@@ -54,10 +55,12 @@ func newCassandra(a address, timeout time.Duration) *cassandra {
 	conf.Timeout = cassandraSetup
 	conf.WriteTimeout = timeout + time.Second // of one write to a socket
 	conf.WriteCoalesceWaitTime = 0            // the fan-out is serial: there is nothing to wait for
-	// The addresses that were given, not those that the nodes use among each other: behind a bridge or a proxy only
-	// the given ones lead there.
+	// The addresses that were given, not those that the nodes use among each other: behind a bridge
+	// or a proxy only the given ones lead there.
 	conf.DisableInitialHostLookup, conf.IgnorePeerAddr = true, true
-	conf.Events.DisableNodeStatusEvents, conf.Events.DisableTopologyEvents, conf.Events.DisableSchemaEvents = true, true, true
+	conf.Events.DisableNodeStatusEvents = true
+	conf.Events.DisableTopologyEvents = true
+	conf.Events.DisableSchemaEvents = true
 	conf.ReconnectInterval = time.Second // of nodes that were down, where there are several
 	conf.RetryPolicy = nil               // no retries: a failed call is returned to the client
 	conf.Logger = quietLogger{}          // failures come back as errors
@@ -68,10 +71,26 @@ func newCassandra(a address, timeout time.Duration) *cassandra {
 		conf.Authenticator = gocql.PasswordAuthenticator{Username: a.user, Password: a.password}
 	}
 	c := &cassandra{conf: *conf, keyspace: a.name}
-	c.insert[outboundTable] = fmt.Sprintf("INSERT INTO %s.Outbound (ParticipantID, Occurred, Subject, Story) VALUES (?, now(), ?, ?) USING TTL %d", a.name, wideTTLSeconds)
-	c.insert[inboundTable] = fmt.Sprintf("INSERT INTO %s.Inbound (ParticipantID, Occurred, FromParticipantID, Subject, Story) VALUES (?, now(), ?, ?, ?) USING TTL %d", a.name, wideTTLSeconds)
-	c.fetch[outboundTable] = fmt.Sprintf("SELECT Occurred, Subject, Story FROM %s.Outbound WHERE ParticipantID = ? ORDER BY Occurred DESC LIMIT %d", a.name, mostRows)
-	c.fetch[inboundTable] = fmt.Sprintf("SELECT Occurred, Subject, Story, FromParticipantID FROM %s.Inbound WHERE ParticipantID = ? ORDER BY Occurred DESC LIMIT %d", a.name, mostRows)
+	c.insert[outboundTable] = fmt.Sprintf(
+		"INSERT INTO %s.Outbound (ParticipantID, Occurred, Subject, Story) VALUES (?, now(), ?, ?) USING TTL %d",
+		a.name,
+		wideTTLSeconds,
+	)
+	c.insert[inboundTable] = fmt.Sprintf(
+		"INSERT INTO %s.Inbound (ParticipantID, Occurred, FromParticipantID, Subject, Story) VALUES (?, now(), ?, ?, ?) USING TTL %d",
+		a.name,
+		wideTTLSeconds,
+	)
+	c.fetch[outboundTable] = fmt.Sprintf(
+		"SELECT Occurred, Subject, Story FROM %s.Outbound WHERE ParticipantID = ? ORDER BY Occurred DESC LIMIT %d",
+		a.name,
+		mostRows,
+	)
+	c.fetch[inboundTable] = fmt.Sprintf(
+		"SELECT Occurred, Subject, Story, FromParticipantID FROM %s.Inbound WHERE ParticipantID = ? ORDER BY Occurred DESC LIMIT %d",
+		a.name,
+		mostRows,
+	)
 	return c
 }
 
@@ -82,7 +101,8 @@ func (quietLogger) Print(...any)          {}
 func (quietLogger) Printf(string, ...any) {}
 func (quietLogger) Println(...any)        {}
 
-// schema creates the missing parts. An existing keyspace, with more replicas for example, stays as it is.
+// schema creates the missing parts. An existing keyspace, with more replicas for example, stays as
+// it is.
 func (c *cassandra) schema() []string {
 	return []string{
 		"CREATE KEYSPACE IF NOT EXISTS " + c.keyspace + " WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
@@ -157,7 +177,8 @@ func (c *cassandra) call(ctx context.Context, fn func(*gocql.Session) error) err
 	}
 	var told gocql.RequestError
 	if errors.As(err, &told) && told.Code() != gocql.ErrCodeInvalid {
-		return err // Cassandra's own word; our statements are invalid only where the schema has vanished
+		// Cassandra's own word; our statements are invalid only where the schema has vanished
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +201,11 @@ func (c *cassandra) Insert(ctx context.Context, table int, participant int64, ro
 }
 
 // Read implements wideRows.
-func (c *cassandra) Read(ctx context.Context, table int, participant int64) (rows []story, err error) {
+func (c *cassandra) Read(
+	ctx context.Context,
+	table int,
+	participant int64,
+) (rows []story, err error) {
 	err = c.call(ctx, func(s *gocql.Session) error {
 		rows = nil
 		it := s.Query(c.fetch[table], participant).WithContext(ctx).Iter()
@@ -201,12 +226,19 @@ func (c *cassandra) Read(ctx context.Context, table int, participant int64) (row
 
 // Describe implements wideRows. The settings are those that decide the cost of a write.
 func (c *cassandra) Describe(ctx context.Context) (StoreInfo, error) {
-	info := StoreInfo{Role: KindWide, Name: "Cassandra", Real: true, Settings: map[string]string{"keyspace": c.keyspace}}
+	info := StoreInfo{
+		Role:     KindWide,
+		Name:     "Cassandra",
+		Real:     true,
+		Settings: map[string]string{"keyspace": c.keyspace},
+	}
 	err := c.call(ctx, func(s *gocql.Session) error {
 		if err := s.Query("SELECT release_version FROM system.local").WithContext(ctx).Scan(&info.Version); err != nil {
 			return err
 		}
-		it := s.Query("SELECT name, value FROM system_views.settings WHERE name IN ('commitlog_sync', 'commitlog_sync_period')").WithContext(ctx).Iter()
+		it := s.Query("SELECT name, value FROM system_views.settings WHERE name IN ('commitlog_sync', 'commitlog_sync_period')").
+			WithContext(ctx).
+			Iter()
 		var name, value string
 		for it.Scan(&name, &value) {
 			info.Settings[name] = value
@@ -225,7 +257,9 @@ func (c *cassandra) rows(ctx context.Context) (map[string]int64, error) {
 	for name, table := range map[string]string{"outbound": "Outbound", "inbound": "Inbound"} {
 		err := c.call(ctx, func(s *gocql.Session) error {
 			var n int64
-			err := s.Query("SELECT COUNT(*) FROM " + c.keyspace + "." + table).WithContext(ctx).Scan(&n)
+			err := s.Query("SELECT COUNT(*) FROM " + c.keyspace + "." + table).
+				WithContext(ctx).
+				Scan(&n)
 			out[name] = n
 			return err
 		})

@@ -203,7 +203,8 @@ func (f *feed) serve(cfg server.Config) {
 	f.url, f.server = "http://"+s.Addr(), runUntilEnd(f.t, s.Run)
 }
 
-// do makes a request and returns status and body. A body of type url.Values goes as a form, any other but nil as JSON.
+// do makes a request and returns status and body. A body of type url.Values goes as a form, any
+// other but nil as JSON.
 func (f *feed) do(method, path string, body any) (int, string) {
 	f.t.Helper()
 	var r io.Reader
@@ -273,7 +274,10 @@ func (f *feed) person(name string) int64 {
 // befriend makes a friendship through the REST generation.
 func (f *feed) befriend(from, to int64) {
 	f.t.Helper()
-	f.ok("POST", fmt.Sprintf("/participant/%d/friends", from), object{"from": link(from), "to": link(to)}, nil)
+	f.ok("POST", fmt.Sprintf("/participant/%d/friends", from), object{
+		"from": link(from),
+		"to":   link(to),
+	}, nil)
 }
 
 func link(id int64) string { return fmt.Sprintf("/participant/%d", id) }

@@ -14,11 +14,14 @@ import (
 	"plimsoll/newsfeed/server"
 )
 
-// startGated is start with a relay before every store. A call to a store may take 20 s, and to one that its relay
-// silences 300 ms.
+// startGated is start with a relay before every store. A call to a store may take 20 s, and to one
+// that its relay silences 300 ms.
 func startGated(t testing.TB, engine string, wide, search server.StoreConfig) *feed {
 	t.Helper()
-	r, err := redis.Start(t.Context(), redis.Config{Dir: t.TempDir(), Settings: map[string]string{"maxmemory-policy": "noeviction"}})
+	r, err := redis.Start(t.Context(), redis.Config{
+		Dir:      t.TempDir(),
+		Settings: map[string]string{"maxmemory-policy": "noeviction"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,9 +42,14 @@ func startGated(t testing.TB, engine string, wide, search server.StoreConfig) *f
 		f.gate[role] = newRelay(t, addr)
 	}
 	cfg := server.Config{
-		Listen: "127.0.0.1:0", DSN: strings.ReplaceAll(dsn, u.Host, f.gate["database"].addr()), Redis: f.gate["cache"].addr(),
-		Wide: f.gate["wide"].addr(), Search: f.gate["search"].addr(), Bus: f.gate["bus"].addr(),
-		Index: server.IndexCommit, StoreTimeout: 20 * time.Second,
+		Listen:       "127.0.0.1:0",
+		DSN:          strings.ReplaceAll(dsn, u.Host, f.gate["database"].addr()),
+		Redis:        f.gate["cache"].addr(),
+		Wide:         f.gate["wide"].addr(),
+		Search:       f.gate["search"].addr(),
+		Bus:          f.gate["bus"].addr(),
+		Index:        server.IndexCommit,
+		StoreTimeout: 20 * time.Second,
 	}
 	f.serve(server.WithTimeout(cfg, func(role string) time.Duration {
 		if f.gate[role].is("slow") {
@@ -82,17 +90,24 @@ func (f *feed) records() (list []server.Record) {
 // tell requires that the newest story's telemetry has this status and store.
 func (f *feed) tell(status int, store string) {
 	f.t.Helper()
-	eventually(f.t, fmt.Sprintf("telemetry of a story with status %d for %q", status, store), func() bool {
-		l := f.records()
-		i := slices.IndexFunc(l, func(r server.Record) bool {
-			return r.Entity == "outbound" && r.Operation == "post" && r.Status == status && r.Store == store && r.Micros > 0
-		})
-		return i >= 0
-	})
+	eventually(
+		f.t,
+		fmt.Sprintf("telemetry of a story with status %d for %q", status, store),
+		func() bool {
+			l := f.records()
+			i := slices.IndexFunc(l, func(r server.Record) bool {
+				return r.Entity == "outbound" && r.Operation == "post" && r.Status == status &&
+					r.Store == store &&
+					r.Micros > 0
+			})
+			return i >= 0
+		},
+	)
 }
 
-// TestAFaultOfEachStore breaks one store after the other: refused connections, and silence. The client's error names
-// it, no story that it sends counts as done, the telemetry has it, and afterwards the same server works again.
+// TestAFaultOfEachStore breaks one store after the other: refused connections, and silence. The
+// client's error names it, no story that it sends counts as done, the telemetry has it, and
+// afterwards the same server works again.
 func TestAFaultOfEachStore(t *testing.T) {
 	onBoth(t, func(t *testing.T, engine string) {
 		f := startGated(t, engine, server.StoreConfig{}, server.StoreConfig{})
@@ -100,13 +115,19 @@ func TestAFaultOfEachStore(t *testing.T) {
 		post := func(from int64) (int, string, string) {
 			n++
 			word := fmt.Sprintf("word%d", n)
-			status, text := f.do("POST", "/outbound/new", object{"from": from, "subject": "s", "story": word})
+			status, text := f.do("POST", "/outbound/new", object{
+				"from":    from,
+				"subject": "s",
+				"story":   word,
+			})
 			return status, text, word
 		}
 		whole := func(to int64, word string) bool {
 			var senders []string
 			f.ok("GET", "/outbound?keywords="+word, nil, &senders)
-			return len(senders) == 1 && slices.ContainsFunc(f.inbound(to), func(e entry) bool { return e.Story == word })
+			return len(senders) == 1 && slices.ContainsFunc(f.inbound(to), func(e entry) bool {
+				return e.Story == word
+			})
 		}
 		for _, role := range []string{"database", "cache", "wide", "search"} {
 			for mode, want := range map[string]int{"refuse": 503, "slow": 504} {
@@ -120,7 +141,8 @@ func TestAFaultOfEachStore(t *testing.T) {
 				if strings.Contains(text, "127.0.0.1") || strings.Contains(text, "password") {
 					t.Errorf("%s %s: the client is told %s", role, mode, text)
 				}
-				if health, text := f.do("GET", "/health", nil); health != 503 || !strings.Contains(text, role) {
+				if health, text := f.do("GET", "/health", nil); health != 503 ||
+					!strings.Contains(text, role) {
 					t.Errorf("%s %s: health says %d %s", role, mode, health, text)
 				}
 				f.tell(want, role)
@@ -155,7 +177,8 @@ func TestNoBusNoLoss(t *testing.T) {
 		for range 20 {
 			f.person("x")
 		}
-		if health, text := f.do("GET", "/health", nil); health != 503 || !strings.Contains(text, "bus") {
+		if health, text := f.do("GET", "/health", nil); health != 503 ||
+			!strings.Contains(text, "bus") {
 			t.Errorf("%s: health says %d %s", mode, health, text)
 		}
 		if got := len(f.records()); got > before {
@@ -192,7 +215,8 @@ func TestFullStores(t *testing.T) {
 		a, b := f.person("a"), f.person("b")
 		f.befriend(a, b)
 		f.redisSay("CONFIG SET maxmemory 1")
-		if status, text := f.do("GET", link(a), nil); status != 507 || !strings.Contains(text, "cache") {
+		if status, text := f.do("GET", link(a), nil); status != 507 ||
+			!strings.Contains(text, "cache") {
 			t.Errorf("full: %d %s, want 507", status, text)
 		}
 		f.redisSay("CONFIG SET maxmemory 0")
@@ -208,7 +232,11 @@ func (f *feed) fill(role string) {
 	acked := map[string]bool{}
 	for i := range 100 {
 		word := fmt.Sprintf("word%d", i)
-		status, text := f.do("POST", "/outbound/new", object{"from": a, "subject": "s", "story": strings.Repeat(word+" ", 20)})
+		status, text := f.do("POST", "/outbound/new", object{
+			"from":    a,
+			"subject": "s",
+			"story":   strings.Repeat(word+" ", 20),
+		})
 		if status == 200 {
 			acked[word] = true
 			continue
@@ -230,16 +258,20 @@ func (f *feed) fill(role string) {
 	}
 }
 
-// TestADropThatFailedIsMadeGood: a friendship is stored while Redis is away; its old list is not used later.
+// TestADropThatFailedIsMadeGood: a friendship is stored while Redis is away; its old list is not
+// used later.
 func TestADropThatFailedIsMadeGood(t *testing.T) {
 	f := startGated(t, "postgresql", server.StoreConfig{}, server.StoreConfig{})
-	a, b, c := f.person("a"), f.person("b"), f.person("c")
+	a := f.person("a")
+	b := f.person("b")
+	c := f.person("c")
 	f.befriend(a, b)
 	if l := f.friends(a); len(l) != 1 { // cached
 		t.Fatalf("%d friends, want 1", len(l))
 	}
 	f.gate["cache"].set("refuse")
-	if status, text := f.do("POST", link(a)+"/friends", object{"to": link(c)}); status != 503 || !strings.Contains(text, "cache") {
+	if status, text := f.do("POST", link(a)+"/friends", object{"to": link(c)}); status != 503 ||
+		!strings.Contains(text, "cache") {
 		t.Fatalf("%d %s, want 503 for the cache", status, text)
 	}
 	f.gate["cache"].set("")
@@ -275,13 +307,20 @@ func TestTelemetryOfEachRequest(t *testing.T) {
 	f.do("POST", "/participant", "{")
 	f.do("GET", "/outbound?keywords=x", nil)
 	f.do("DELETE", link(a), nil)
-	want := []string{"participant post 200", "participant get 404", "participant post 400", "outbound search 200", "none none 404"}
+	want := []string{
+		"participant post 200",
+		"participant get 404",
+		"participant post 400",
+		"outbound search 200",
+		"none none 404",
+	}
 	var got []string
 	eventually(t, "five records", func() bool {
 		got = nil
 		for i, r := range f.records() {
 			got = append(got, fmt.Sprintf("%s %s %d", r.Entity, r.Operation, r.Status))
-			if r.Number != int64(i+1) || r.Server == "" || time.Since(r.At) > time.Minute || r.Micros <= 0 {
+			if r.Number != int64(i+1) || r.Server == "" || time.Since(r.At) > time.Minute ||
+				r.Micros <= 0 {
 				t.Errorf("record %+v", r)
 			}
 		}
@@ -291,7 +330,12 @@ func TestTelemetryOfEachRequest(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	at := time.Date(2015, 12, 30, 17, 17, 59, 0, time.UTC)
-	line := server.Record{At: at, Entity: "outbound", Operation: "post", Micros: 105_999}.Line(time.FixedZone("", 3600))
+	line := server.Record{
+		At:        at,
+		Entity:    "outbound",
+		Operation: "post",
+		Micros:    105_999,
+	}.Line(time.FixedZone("", 3600))
 	if line != "2015|11|30|18|17|outbound|post|105" { // newsfeed.md 4.1: the month counts from 0
 		t.Errorf("line %s", line)
 	}
@@ -304,7 +348,8 @@ func TestTheEndOfAServerSendsItsTelemetry(t *testing.T) {
 		f.person("x")
 	}
 	f.server.stop(t)
-	numbers := map[int64]bool{} // a batch that the stop has cut off is sent again, and may be there twice
+	// a batch that the stop has cut off is sent again, and may be there twice
+	numbers := map[int64]bool{}
 	for _, r := range f.records() {
 		numbers[r.Number] = true
 	}

@@ -16,7 +16,8 @@ const (
 // dateLayout is how a story's day is written.
 const dateLayout = "2006-01-02"
 
-// routes adds the interface's generations to mux. A path that there is not leaves a telemetry record, too.
+// routes adds the interface's generations to mux. A path that there is not leaves a telemetry
+// record, too.
 func (s *Server) routes(mux *http.ServeMux) {
 	add := func(legacy bool, pattern, entity, operation string, fn handler) {
 		mux.HandleFunc(pattern, s.handle(entity, operation, legacy, fn))
@@ -42,7 +43,10 @@ func (s *Server) routes(mux *http.ServeMux) {
 	}
 	add(!rest, "GET /participant/{id}", "participant", "get", getParticipant)
 	add(false, "/", "none", "none", func(q *call) (any, error) {
-		return nil, &failure{Text: "there is no " + q.r.Method + " for this path", status: http.StatusNotFound}
+		return nil, &failure{
+			Text:   "there is no " + q.r.Method + " for this path",
+			status: http.StatusNotFound,
+		}
 	})
 }
 
@@ -122,13 +126,15 @@ func (q *call) name(id int64) (string, error) {
 		return "", unknownParticipant(id)
 	}
 	if c := q.s.cache; c != nil && err == nil {
-		err = q.on("cache", "set", func(ctx context.Context) error { return c.set(ctx, participantKey(id), kept) })
+		err = q.on("cache", "set", func(ctx context.Context) error {
+			return c.set(ctx, participantKey(id), kept)
+		})
 	}
 	return kept.Name, err
 }
 
-// A friendship as the interface shows it: from and to are numbers, links or, in the answer of a legacy creation,
-// participants.
+// A friendship as the interface shows it: from and to are numbers, links or, in the answer of a
+// legacy creation, participants.
 type friendship struct {
 	ID   int64 `json:"id"`
 	From any   `json:"from"`
@@ -160,7 +166,9 @@ func addFriends(q *call) (any, error) {
 	}
 	if c := q.s.cache; c != nil {
 		// Also after an error: the database may have done it.
-		derr := q.on("cache", "del", func(ctx context.Context) error { return c.dropFriends(ctx, from, to) })
+		derr := q.on("cache", "del", func(ctx context.Context) error {
+			return c.dropFriends(ctx, from, to)
+		})
 		err = errors.Join(err, derr)
 	}
 	if err != nil || !q.legacy {
@@ -203,7 +211,9 @@ func (q *call) friends(id int64) (list []friend, err error) {
 		return err
 	})
 	if c != nil && err == nil {
-		err = q.on("cache", "set", func(ctx context.Context) error { return c.keepFriends(ctx, id, turn, list) })
+		err = q.on("cache", "set", func(ctx context.Context) error {
+			return c.keepFriends(ctx, id, turn, list)
+		})
 	}
 	return list, err
 }
@@ -254,7 +264,9 @@ func addStory(q *call) (any, error) {
 		return nil, err
 	}
 	insert := func(table int, name string, who int64) error {
-		return q.on("wide", name, func(ctx context.Context) error { return q.s.wide.Insert(ctx, table, who, row) })
+		return q.on("wide", name, func(ctx context.Context) error {
+			return q.s.wide.Insert(ctx, table, who, row)
+		})
 	}
 	if err := insert(outboundTable, "insert outbound", from); err != nil {
 		return nil, err
@@ -269,7 +281,9 @@ func addStory(q *call) (any, error) {
 			return nil, err
 		}
 	}
-	if err := q.on("search", "add", func(ctx context.Context) error { return q.s.search.Add(ctx, from, row.Story) }); err != nil {
+	if err := q.on("search", "add", func(ctx context.Context) error {
+		return q.s.search.Add(ctx, from, row.Story)
+	}); err != nil {
 		return nil, err
 	}
 	if q.s.cfg.Index == IndexCommit {
@@ -278,7 +292,12 @@ func addStory(q *call) (any, error) {
 		}
 	}
 	// The day is the client's own, if it sends one; the stored time is that of the store.
-	m := message{From: q.ref(from), Occurred: q.fields["occurred"], Subject: row.Subject, Story: row.Story}
+	m := message{
+		From:     q.ref(from),
+		Occurred: q.fields["occurred"],
+		Subject:  row.Subject,
+		Story:    row.Story,
+	}
 	if m.Occurred == "" {
 		m.Occurred = time.Now().UTC().Format(dateLayout)
 	}
@@ -298,7 +317,9 @@ func listInbound(q *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.stories(inboundTable, id, func(m *message, row story) { m.From, m.To = q.ref(row.From), q.ref(id) })
+	return q.stories(inboundTable, id, func(m *message, row story) {
+		m.From, m.To = q.ref(row.From), q.ref(id)
+	})
 }
 
 func (q *call) stories(table int, id int64, people func(*message, story)) (any, error) {
@@ -312,7 +333,11 @@ func (q *call) stories(table int, id int64, people func(*message, story)) (any, 
 	}
 	out := make([]message, len(rows))
 	for i, row := range rows {
-		out[i] = message{Occurred: row.Occurred.UTC().Format(dateLayout), Subject: row.Subject, Story: row.Story}
+		out[i] = message{
+			Occurred: row.Occurred.UTC().Format(dateLayout),
+			Subject:  row.Subject,
+			Story:    row.Story,
+		}
 		people(&out[i], row)
 	}
 	return out, nil

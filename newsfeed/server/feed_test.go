@@ -72,7 +72,8 @@ func TestParticipants(t *testing.T) {
 				t.Error("reading a participant has not filled the cache")
 			}
 		}
-		if status, text := f.do("GET", "/participant/999999", nil); status != 404 || !strings.Contains(text, "999999") {
+		if status, text := f.do("GET", "/participant/999999", nil); status != 404 ||
+			!strings.Contains(text, "999999") {
 			t.Errorf("an unknown participant: %d %s, want 404 with its number", status, text)
 		}
 	})
@@ -81,7 +82,9 @@ func TestParticipants(t *testing.T) {
 func TestFriendsAreSeenFromBothSidesAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, engine string) {
 		f := start(t, engine, server.Config{})
-		a, b, c := f.person("a"), f.person("b"), f.person("c")
+		a := f.person("a")
+		b := f.person("b")
+		c := f.person("c")
 		f.befriend(a, b)
 		for _, id := range []int64{a, b} { // both lists are cached now
 			if l := f.friends(id); len(l) != 1 {
@@ -93,7 +96,11 @@ func TestFriendsAreSeenFromBothSidesAtOnce(t *testing.T) {
 		}
 		f.befriend(c, a)
 		f.befriend(b, c)
-		for id, want := range map[int64][]string{a: {link(b), link(c)}, b: {link(a), link(c)}, c: {link(a), link(b)}} {
+		for id, want := range map[int64][]string{
+			a: {link(b), link(c)},
+			b: {link(a), link(c)},
+			c: {link(a), link(b)},
+		} {
 			got := map[string]bool{}
 			for _, fr := range f.friends(id) {
 				if fr.From != link(id) {
@@ -105,7 +112,10 @@ func TestFriendsAreSeenFromBothSidesAtOnce(t *testing.T) {
 				t.Errorf("friends of %d: %v, want %v", id, got, want)
 			}
 		}
-		if status, text := f.do("POST", "/friends/new", object{"from": a, "to": 999999}); status != 404 {
+		if status, text := f.do("POST", "/friends/new", object{
+			"from": a,
+			"to":   999999,
+		}); status != 404 {
 			t.Errorf("a friendship with nobody: %d %s, want 404", status, text)
 		}
 	})
@@ -116,12 +126,18 @@ func TestStoriesGoOut(t *testing.T) {
 		t.Run(fmt.Sprintf("repeats=%v", repeats), func(t *testing.T) {
 			onBoth(t, func(t *testing.T, engine string) {
 				f := start(t, engine, server.Config{Repeats: repeats, Index: server.IndexCommit})
-				a, b, c := f.person("a"), f.person("b"), f.person("c")
+				a := f.person("a")
+				b := f.person("b")
+				c := f.person("c")
 				f.befriend(a, b)
 				f.befriend(b, a)
 				path := fmt.Sprintf("/participant/%d/outbound", a)
 				f.ok("POST", path, object{"from": link(a), "subject": "first", "story": "one"}, nil)
-				f.ok("POST", path, object{"from": link(a), "subject": `sec"ond`, "story": "two\nlines"}, nil)
+				f.ok("POST", path, object{
+					"from":    link(a),
+					"subject": `sec"ond`,
+					"story":   "two\nlines",
+				}, nil)
 				second := entry{link(a), link(b), `sec"ond`, "two\nlines"}
 				first := entry{link(a), link(b), "first", "one"}
 				want := []entry{second, first} // the newest first
@@ -152,7 +168,11 @@ func TestSearch(t *testing.T) {
 			f := start(t, "postgresql", server.Config{Index: index})
 			a, b := f.person("a"), f.person("b")
 			post := func(id int64, subject, text string) {
-				f.ok("POST", "/outbound/new", object{"from": id, "subject": subject, "story": text}, nil)
+				f.ok("POST", "/outbound/new", object{
+					"from":    id,
+					"subject": subject,
+					"story":   text,
+				}, nil)
 			}
 			search := func(word string) (senders []string) {
 				f.ok("GET", "/outbound?keywords="+url.QueryEscape(word), nil, &senders)
@@ -166,8 +186,14 @@ func TestSearch(t *testing.T) {
 			} else if !found() {
 				t.Error("a committed story is not found at once")
 			}
-			for word, want := range map[string][]string{"unique17": {link(a)}, "UNIQUE17": {link(a)}, "ärger": {link(a)},
-				"shared": {link(b), link(a)}, "subjectword": {}, "unique": {}} {
+			for word, want := range map[string][]string{
+				"unique17":    {link(a)},
+				"UNIQUE17":    {link(a)},
+				"ärger":       {link(a)},
+				"shared":      {link(b), link(a)},
+				"subjectword": {},
+				"unique":      {},
+			} {
 				if got := search(word); fmt.Sprint(got) != fmt.Sprint(want) {
 					t.Errorf("search for %q: %v, want %v", word, got, want)
 				}
@@ -201,7 +227,12 @@ func TestTheLegacyGeneration(t *testing.T) {
 			From     json.Number
 			Occurred string
 		}
-		f.ok("POST", "/outbound/new", url.Values{"from": {ids[0]}, "occurred": {"2014-01-31"}, "subject": {"s"}, "story": {"a& =b"}}, &m)
+		f.ok("POST", "/outbound/new", url.Values{
+			"from":     {ids[0]},
+			"occurred": {"2014-01-31"},
+			"subject":  {"s"},
+			"story":    {"a& =b"},
+		}, &m)
 		if m.From.String() != ids[0] || m.Occurred != "2014-01-31" {
 			t.Errorf("story %+v: want sender %s and the client's own day", m, ids[0])
 		}
@@ -222,7 +253,10 @@ func TestTheLegacyGeneration(t *testing.T) {
 }
 
 func TestOneGenerationOnly(t *testing.T) {
-	for api, paths := range map[string][2]string{server.APIREST: {"/participant", "/participant/new"}, server.APILegacy: {"/participant/new", "/participant"}} {
+	for api, paths := range map[string][2]string{
+		server.APIREST:   {"/participant", "/participant/new"},
+		server.APILegacy: {"/participant/new", "/participant"},
+	} {
 		f := start(t, "postgresql", server.Config{API: api})
 		f.ok("POST", paths[0], object{"name": "x"}, nil)
 		if status, _ := f.do("POST", paths[1], object{"name": "x"}); status != 404 {
@@ -254,8 +288,17 @@ func TestBadRequests(t *testing.T) {
 		{"/outbound/search", object{"terms": "two words"}, 400, "one word"},
 		{"/nowhere", object{}, 404, "path"},
 	} {
-		if status, text := f.do("POST", c.path, c.body); status != c.status || !strings.Contains(text, c.say) {
-			t.Errorf("POST %s %.60v: %d %s; want %d and a word of %q", c.path, c.body, status, text, c.status, c.say)
+		if status, text := f.do("POST", c.path, c.body); status != c.status ||
+			!strings.Contains(text, c.say) {
+			t.Errorf(
+				"POST %s %.60v: %d %s; want %d and a word of %q",
+				c.path,
+				c.body,
+				status,
+				text,
+				c.status,
+				c.say,
+			)
 		}
 	}
 }
@@ -267,7 +310,10 @@ func TestBothDatabasesHoldTheSame(t *testing.T) {
 		f := start(t, engine, server.Config{Index: server.IndexCommit})
 		say := func(method, path string, body any) {
 			status, text := f.do(method, path, body)
-			said[engine] = append(said[engine], fmt.Sprintf("%s %s: %d %s", method, path, status, text))
+			said[engine] = append(
+				said[engine],
+				fmt.Sprintf("%s %s: %d %s", method, path, status, text),
+			)
 		}
 		for i := range 6 {
 			say("POST", "/participant", object{"name": fmt.Sprintf("ünder %d 🙂", i)})
@@ -277,7 +323,11 @@ func TestBothDatabasesHoldTheSame(t *testing.T) {
 			say("POST", "/friends/new", object{"from": i, "to": 3})
 		}
 		for i := 1; i <= 6; i++ {
-			say("POST", link(int64(i))+"/outbound", object{"occurred": "2016-03-27", "subject": "s", "story": fmt.Sprintf("word%d same", i)})
+			say("POST", link(int64(i))+"/outbound", object{
+				"occurred": "2016-03-27",
+				"subject":  "s",
+				"story":    fmt.Sprintf("word%d same", i),
+			})
 		}
 		for i := 1; i <= 7; i++ {
 			for _, what := range []string{"", "/friends", "/inbound", "/outbound"} {

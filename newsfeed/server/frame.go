@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// The own stores speak frames: a length of four bytes, then a body. The body of a request begins with the operation,
-// that of an answer with a code; the rest is fields one after the other: whole numbers as varints, texts with their
-// length before them.
+// The own stores speak frames: a length of four bytes, then a body. The body of a request begins
+// with the operation, that of an answer with a code; the rest is fields one after the other: whole
+// numbers as varints, texts with their length before them.
 
 // mostFrame is the longest body, in bytes: a full page of stories fits.
 const mostFrame = 16 << 20
@@ -34,7 +34,8 @@ func appendText[T ~string | ~[]byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// fields reads the fields of a body. After the first mistake it returns zero values, and bad is set.
+// fields reads the fields of a body. After the first mistake it returns zero values, and bad is
+// set.
 type fields struct {
 	b   []byte
 	bad bool

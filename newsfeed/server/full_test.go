@@ -27,8 +27,8 @@ import (
 	"plimsoll/newsfeed/server"
 )
 
-// A real is Cassandra, OpenSearch and Kafka for the tests. Each test has a keyspace, an index and a topic of its own
-// in them.
+// A real is Cassandra, OpenSearch and Kafka for the tests. Each test has a keyspace, an index and a
+// topic of its own in them.
 type real struct {
 	t       *testing.T
 	servers map[string]*jvm.Server // by role
@@ -50,7 +50,8 @@ func startReal(t *testing.T) *real {
 
 func (r *real) start(role string, conf jvm.Config) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Minute) // with a download the first time
+	// with a download the first time
+	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Minute)
 	defer cancel()
 	began := time.Now()
 	s, err := starts[role](ctx, conf)
@@ -58,7 +59,14 @@ func (r *real) start(role string, conf jvm.Config) {
 		r.t.Fatal(err)
 	}
 	d, err := s.Describe(ctx)
-	r.t.Logf("%s: %s %s after %v %v", role, d.Name, d.Version, time.Since(began).Round(time.Millisecond), err)
+	r.t.Logf(
+		"%s: %s %s after %v %v",
+		role,
+		d.Name,
+		d.Version,
+		time.Since(began).Round(time.Millisecond),
+		err,
+	)
 	r.servers[role] = s
 	r.t.Cleanup(func() { _ = s.Kill() })
 }
@@ -69,10 +77,16 @@ func (r *real) addresses() (wide, search, bus string) {
 		"kafka://" + r.servers["bus"].Addr() + "/" + name
 }
 
-// fetch reads a topic from its first record to its last of now, with another client than the service's.
+// fetch reads a topic from its first record to its last of now, with another client than the
+// service's.
 func (r *real) fetch(ctx context.Context, bus string) (records [][]byte, err error) {
 	host, topic, _ := strings.Cut(strings.TrimPrefix(bus, "kafka://"), "/")
-	client, err := kgo.NewClient(kgo.SeedBrokers(host), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}))
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(host),
+		kgo.ConsumePartitions(
+			map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}},
+		),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +115,8 @@ func (r *real) fetch(ctx context.Context, bus string) (records [][]byte, err err
 	return records, nil
 }
 
-// TestFull runs the tests of the service on its own stores, and more, on Cassandra, OpenSearch and Kafka. It needs
-// Java 17 and mvn; make test-full runs it.
+// TestFull runs the tests of the service on its own stores, and more, on Cassandra, OpenSearch and
+// Kafka. It needs Java 17 and mvn; make test-full runs it.
 func TestFull(t *testing.T) {
 	r := startReal(t)
 	outside = r
@@ -129,17 +143,23 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// feed is a service on a new database, with names of its own in the stores; the last that addresses returned.
+// feed is a service on a new database, with names of its own in the stores; the last that addresses
+// returned.
 func (r *real) feed(t *testing.T) (f *feed, name string) {
 	t.Helper()
-	f = start(t, "postgresql", server.Config{Index: server.IndexCommit, StoreTimeout: 3 * time.Second})
+	f = start(t, "postgresql", server.Config{
+		Index:        server.IndexCommit,
+		StoreTimeout: 3 * time.Second,
+	})
 	return f, fmt.Sprintf("test_%d", r.tests.Load())
 }
 
 func (r *real) cql(t *testing.T) *gocql.Session {
 	t.Helper()
 	conf := gocql.NewCluster(r.servers["wide"].Addr())
-	conf.ProtoVersion, conf.Timeout, conf.ConnectTimeout = 4, 30*time.Second, 30*time.Second
+	conf.ProtoVersion = 4
+	conf.Timeout = 30 * time.Second
+	conf.ConnectTimeout = 30 * time.Second
 	s, err := conf.CreateSession()
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +173,12 @@ func (r *real) http(t *testing.T, method, path, body string, v any) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+r.servers["search"].Addr()+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(
+		ctx,
+		method,
+		"http://"+r.servers["search"].Addr()+path,
+		strings.NewReader(body),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +200,8 @@ func (r *real) http(t *testing.T, method, path, body string, v any) {
 	}
 }
 
-// testContents reads the stores directly: the numbers of rows, documents and records, and their content.
+// testContents reads the stores directly: the numbers of rows, documents and records, and their
+// content.
 func (r *real) testContents(t *testing.T) {
 	f, name := r.feed(t)
 	a := f.person("a")
@@ -185,9 +211,16 @@ func (r *real) testContents(t *testing.T) {
 		f.befriend(a, friends[len(friends)-1])
 	}
 	for i := range 4 {
-		f.ok("POST", "/outbound/new", object{"from": a, "subject": fmt.Sprintf("title%d", i), "story": fmt.Sprintf("text%d it's \"so\"", i)}, nil)
+		f.ok("POST", "/outbound/new", object{
+			"from":    a,
+			"subject": fmt.Sprintf("title%d", i),
+			"story":   fmt.Sprintf("text%d it's \"so\"", i),
+		}, nil)
 	}
-	if status, _ := f.do("POST", "/outbound/new", object{"from": a, "subject": "s"}); status != 400 {
+	if status, _ := f.do("POST", "/outbound/new", object{
+		"from":    a,
+		"subject": "s",
+	}); status != 400 {
 		t.Errorf("a story without text: %d, want 400", status)
 	}
 	s := r.cql(t)
@@ -213,8 +246,14 @@ func (r *real) testContents(t *testing.T) {
 		if err != nil || from != a || subject != "title3" || text != `text3 it's "so"` {
 			t.Errorf("newest row of %d: %d %q %q, %v", b, from, subject, text, err)
 		}
-		if age := time.Since(at.Time()); age < 0 || age > time.Minute || ttl > 7776000 || ttl < 7776000-120 {
-			t.Errorf("newest row of %d: %v old, lives %d s; want some seconds and 90 days", b, age, ttl)
+		if age := time.Since(at.Time()); age < 0 || age > time.Minute || ttl > 7776000 ||
+			ttl < 7776000-120 {
+			t.Errorf(
+				"newest row of %d: %v old, lives %d s; want some seconds and 90 days",
+				b,
+				age,
+				ttl,
+			)
 		}
 	}
 	var docs struct {
@@ -229,11 +268,22 @@ func (r *real) testContents(t *testing.T) {
 		t.Fatalf("%d documents, want 4", len(docs.Hits.Hits))
 	}
 	for i, d := range docs.Hits.Hits {
-		if d.Source["sender"] != float64(a) || d.Source["story"] != fmt.Sprintf("text%d it's \"so\"", i) || len(d.Source) != 3 {
-			t.Errorf("document %d: %v; want its sender, its text, its time and nothing else", i, d.Source)
+		if d.Source["sender"] != float64(a) ||
+			d.Source["story"] != fmt.Sprintf("text%d it's \"so\"", i) ||
+			len(d.Source) != 3 {
+			t.Errorf(
+				"document %d: %v; want its sender, its text, its time and nothing else",
+				i,
+				d.Source,
+			)
 		}
 	}
-	want := map[string]int{"participant post 200": 4, "friends post 200": 3, "outbound post 200": 4, "outbound post 400": 1}
+	want := map[string]int{
+		"participant post 200": 4,
+		"friends post 200":     3,
+		"outbound post 200":    4,
+		"outbound post 400":    1,
+	}
 	eventually(t, "twelve records", func() bool { return len(f.records()) >= 12 })
 	for i, rec := range f.records() {
 		want[fmt.Sprintf("%s %s %d", rec.Entity, rec.Operation, rec.Status)]--
@@ -249,12 +299,17 @@ func (r *real) testContents(t *testing.T) {
 	r.testRows(t, f)
 	var h struct{ Stores map[string]server.StoreInfo }
 	f.ok("GET", "/health", nil, &h)
-	for role, is := range map[string]string{"wide": "Cassandra 5.0.4", "search": "OpenSearch 2.19.2", "bus": "Kafka v3.9"} {
+	for role, is := range map[string]string{
+		"wide":   "Cassandra 5.0.4",
+		"search": "OpenSearch 2.19.2",
+		"bus":    "Kafka v3.9",
+	} {
 		if got := h.Stores[role]; got.Name+" "+got.Version != is || !got.Real {
 			t.Errorf("health says the %s is %+v, want %s", role, got, is)
 		}
 	}
-	if got := h.Stores["search"].Settings; got["refresh"] != "1s" || !strings.EqualFold(got["translog"], "request") {
+	if got := h.Stores["search"].Settings; got["refresh"] != "1s" ||
+		!strings.EqualFold(got["translog"], "request") {
 		t.Errorf("settings of the index: %v", got)
 	}
 	if got := h.Stores["wide"].Settings; got["commitlog_sync"] != "periodic" {
@@ -262,14 +317,17 @@ func (r *real) testContents(t *testing.T) {
 	}
 }
 
-// testRows checks that the service counts the rows, and that the reader of the telemetry reads it from
-// any place.
+// testRows checks that the service counts the rows, and that the reader of the telemetry reads it
+// from any place.
 func (r *real) testRows(t *testing.T, f *feed) {
 	t.Helper()
 	var rows server.Rows
 	f.ok("GET", "/rows", nil, &rows)
 	want := map[string]map[string]int64{
-		"database": {"participants": 4, "friendships": 3}, "wide": {"outbound": 4, "inbound": 12}, "search": {"documents": 4}, "bus": {"records": 12},
+		"database": {"participants": 4, "friendships": 3},
+		"wide":     {"outbound": 4, "inbound": 12},
+		"search":   {"documents": 4},
+		"bus":      {"records": 12},
 	}
 	if diff := cmp.Diff(want, rows.Stores); diff != "" || len(rows.Untold) > 0 {
 		t.Errorf("rows %v (-want +got):\n%s", rows.Untold, diff)
@@ -287,7 +345,8 @@ func (r *real) testRows(t *testing.T, f *feed) {
 	}
 	for _, offset := range []int64{0, 5, 11, 12, 100} {
 		got, err := reader.Fetch(ctx, offset)
-		if diff := cmp.Diff(all[min(int(offset), len(all)):], got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		if diff := cmp.Diff(all[min(int(offset), len(all)):], got, cmpopts.EquateEmpty()); diff != "" ||
+			err != nil {
 			t.Errorf("records from %d on: %v (-want +got):\n%s", offset, err, diff)
 		}
 	}
@@ -315,21 +374,28 @@ func (r *real) hit(t *testing.T, role, mode string) (mend func()) {
 	}
 }
 
-// testFaults stops and kills Cassandra and OpenSearch under a service: the client's error names the store and the
-// failure, the telemetry has it, acknowledged data is there afterwards, and the same service works again.
+// testFaults stops and kills Cassandra and OpenSearch under a service: the client's error names the
+// store and the failure, the telemetry has it, acknowledged data is there afterwards, and the same
+// service works again.
 func (r *real) testFaults(t *testing.T) {
 	f, _ := r.feed(t)
 	n := 0
 	post := func(from int64) (int, string, string) {
 		n++
 		word := fmt.Sprintf("word%d", n)
-		status, text := f.do("POST", "/outbound/new", object{"from": from, "subject": "s", "story": word})
+		status, text := f.do("POST", "/outbound/new", object{
+			"from":    from,
+			"subject": "s",
+			"story":   word,
+		})
 		return status, text, word
 	}
 	whole := func(to int64, word string) bool {
 		var senders []string
 		f.ok("GET", "/outbound?keywords="+word, nil, &senders)
-		return len(senders) == 1 && slices.ContainsFunc(f.inbound(to), func(e entry) bool { return e.Story == word })
+		return len(senders) == 1 && slices.ContainsFunc(f.inbound(to), func(e entry) bool {
+			return e.Story == word
+		})
 	}
 	for _, role := range []string{"wide", "search"} {
 		for _, mode := range []string{"slow", "killed"} {
@@ -349,7 +415,8 @@ func (r *real) testFaults(t *testing.T) {
 			if strings.Contains(text, "127.0.0.1") {
 				t.Errorf("%s %s: the client is told %s", role, mode, text)
 			}
-			if health, text := f.do("GET", "/health", nil); health != 503 || !strings.Contains(text, role) {
+			if health, text := f.do("GET", "/health", nil); health != 503 ||
+				!strings.Contains(text, role) {
 				t.Errorf("%s %s: health says %d %s", role, mode, health, text)
 			}
 			f.tell(want, role)
@@ -385,7 +452,8 @@ func (r *real) testNoBus(t *testing.T) {
 			f.person("x")
 		}
 		told += 21
-		if health, text := f.do("GET", "/health", nil); health != 503 || !strings.Contains(text, "bus") {
+		if health, text := f.do("GET", "/health", nil); health != 503 ||
+			!strings.Contains(text, "bus") {
 			t.Errorf("%s: health says %d %s", mode, health, text)
 		}
 		mend()
@@ -415,7 +483,8 @@ func (r *real) testLostSchema(t *testing.T) {
 		"search": func() { r.http(t, "DELETE", "/"+name, "", nil) },
 	} {
 		drop()
-		if status, text := f.do("POST", "/outbound/new", story); status != 503 || !strings.Contains(text, role) {
+		if status, text := f.do("POST", "/outbound/new", story); status != 503 ||
+			!strings.Contains(text, role) {
 			t.Errorf("%s: %d %s, want 503 and its role", role, status, text)
 		}
 		eventually(t, role+": made again", func() bool {
@@ -437,14 +506,16 @@ func exec(t *testing.T, s *gocql.Session, statement string) {
 	}
 }
 
-// testFullIndex puts the block on the index that the server itself puts there when its disk is full, and another one.
+// testFullIndex puts the block on the index that the server itself puts there when its disk is
+// full, and another one.
 func (r *real) testFullIndex(t *testing.T) {
 	f, name := r.feed(t)
 	a := f.person("a")
 	story := object{"from": a, "subject": "s", "story": "x"}
 	for block, want := range map[string]int{"read_only_allow_delete": 507, "write": 503} {
 		r.http(t, "PUT", "/"+name+"/_settings", `{"index.blocks.`+block+`": true}`, nil)
-		if status, text := f.do("POST", "/outbound/new", story); status != want || !strings.Contains(text, "search") {
+		if status, text := f.do("POST", "/outbound/new", story); status != want ||
+			!strings.Contains(text, "search") {
 			t.Errorf("%s: %d %s, want %d and its role", block, status, text, want)
 		}
 		f.tell(want, "search")

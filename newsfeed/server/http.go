@@ -56,23 +56,39 @@ func badRequest(format string, args ...any) *failure {
 }
 
 func unknownParticipant(ids ...int64) *failure {
-	return &failure{Text: "there is no participant " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ids)), " or "), "[]"), status: http.StatusNotFound}
+	return &failure{
+		Text: "there is no participant " + strings.Trim(
+			strings.Join(strings.Fields(fmt.Sprint(ids)), " or "),
+			"[]",
+		),
+		status: http.StatusNotFound,
+	}
 }
 
 // storeFailure returns the client's error for a failed call to a store.
 func (s *Server) storeFailure(role string, err error) *failure {
-	f := &failure{Store: role, status: http.StatusServiceUnavailable, cause: err, Text: "the " + role + " store cannot be reached, or refuses"}
+	f := &failure{
+		Store:  role,
+		status: http.StatusServiceUnavailable,
+		cause:  err,
+		Text:   "the " + role + " store cannot be reached, or refuses",
+	}
 	var ne net.Error
 	switch {
 	case errors.Is(err, errFull), redis.IsOOMError(err), databaseFull(err):
 		f.status, f.Text = http.StatusInsufficientStorage, "the "+role+" store is full"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
-		f.status, f.Text = http.StatusGatewayTimeout, fmt.Sprintf("the %s store did not answer within %v", role, s.cfg.timeout(role))
+		f.status, f.Text = http.StatusGatewayTimeout, fmt.Sprintf(
+			"the %s store did not answer within %v",
+			role,
+			s.cfg.timeout(role),
+		)
 	}
 	return f
 }
 
-// on makes one call to a store, with its deadline and its time measured. errNoParticipant is an answer, not a failure.
+// on makes one call to a store, with its deadline and its time measured. errNoParticipant is an
+// answer, not a failure.
 func (q *call) on(role, operation string, fn func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(q.ctx, q.s.cfg.timeout(role))
 	defer cancel()
@@ -104,16 +120,34 @@ func (s *Server) handle(entity, operation string, legacy bool, fn handler) http.
 		if err != nil {
 			f, ok := errors.AsType[*failure](err)
 			if !ok {
-				f = &failure{Text: "an error of this server", status: http.StatusInternalServerError, cause: err}
+				f = &failure{
+					Text:   "an error of this server",
+					status: http.StatusInternalServerError,
+					cause:  err,
+				}
 			}
-			rec.Status, rec.Store, v = f.status, f.Store, f
+			rec.Status = f.status
+			rec.Store = f.Store
+			v = f
 			if f.cause != nil {
-				s.log.Warn("request failed", "entity", entity, "operation", operation, "status", f.status, "error", err)
+				s.log.Warn(
+					"request failed",
+					"entity",
+					entity,
+					"operation",
+					operation,
+					"status",
+					f.status,
+					"error",
+					err,
+				)
 			}
 		}
 		b, merr := json.Marshal(v)
 		if merr != nil {
-			b, rec.Status = []byte(`{"error":"an error of this server"}`), http.StatusInternalServerError
+			b, rec.Status = []byte(
+				`{"error":"an error of this server"}`,
+			), http.StatusInternalServerError
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(b)+1))
@@ -133,7 +167,10 @@ func (q *call) body() error {
 	raw, err := io.ReadAll(http.MaxBytesReader(q.w, q.r.Body, maxBody))
 	if err != nil {
 		if tooLong, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return &failure{Text: fmt.Sprintf("the body is longer than %d bytes", tooLong.Limit), status: http.StatusRequestEntityTooLarge}
+			return &failure{
+				Text:   fmt.Sprintf("the body is longer than %d bytes", tooLong.Limit),
+				status: http.StatusRequestEntityTooLarge,
+			}
 		}
 		return badRequest("the body cannot be read")
 	}
@@ -160,7 +197,12 @@ func (q *call) body() error {
 			q.fields[k] = text
 		}
 	default:
-		return &failure{Text: "the body's type is " + strconv.Quote(kind) + ": want application/json or application/x-www-form-urlencoded", status: http.StatusUnsupportedMediaType}
+		return &failure{
+			Text: "the body's type is " + strconv.Quote(
+				kind,
+			) + ": want application/json or application/x-www-form-urlencoded",
+			status: http.StatusUnsupportedMediaType,
+		}
 	}
 	return nil
 }
@@ -180,7 +222,12 @@ const linkPrefix = "/participant/"
 func reference(name, v string) (int64, error) {
 	id, err := strconv.ParseInt(strings.TrimPrefix(v, linkPrefix), 10, 32)
 	if err != nil || id < 1 {
-		return 0, badRequest("%s is %.40q: want a participant's number or link, as 7 or %s7", name, v, linkPrefix)
+		return 0, badRequest(
+			"%s is %.40q: want a participant's number or link, as 7 or %s7",
+			name,
+			v,
+			linkPrefix,
+		)
 	}
 	return id, nil
 }
@@ -224,7 +271,10 @@ func (q *call) ref(id int64) any {
 // health requests the description of every store. The answer is 503 when one cannot be used.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	ask := map[string]func(context.Context) (StoreInfo, error){
-		"database": s.db.Describe, "wide": s.wide.Describe, "search": s.search.Describe, "bus": s.bus.Describe,
+		"database": s.db.Describe,
+		"wide":     s.wide.Describe,
+		"search":   s.search.Describe,
+		"bus":      s.bus.Describe,
 	}
 	if s.cache != nil {
 		ask["cache"] = s.cache.Describe

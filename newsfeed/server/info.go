@@ -46,7 +46,8 @@ func ownInfo(ctx context.Context, l *link, op byte) (info StoreInfo, err error) 
 
 // Version returns the version of this program, "devel" for one that was built from a work tree.
 func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" &&
+		info.Main.Version != "(devel)" {
 		return info.Main.Version
 	}
 	return "devel"

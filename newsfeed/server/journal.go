@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A journal is the one file of an own store: records with length and checksum, only ever appended. The fragment of a
-// last record that a kill left is cut off when the journal is opened. Its methods are for one goroutine at a time,
-// but readAt and tick.
+// A journal is the one file of an own store: records with length and checksum, only ever appended.
+// The fragment of a last record that a kill left is cut off when the journal is opened. Its methods
+// are for one goroutine at a time, but readAt and tick.
 type journal struct {
 	f     *os.File
 	end   int64
@@ -31,9 +31,14 @@ type journal struct {
 // journalHead is the length of a record's head: its length and its checksum.
 const journalHead = 8
 
-// openJournal opens or makes the file and hands every record in it to replay, with its place. sync is how often
-// appended records are forced to disk; 0 means each at once.
-func openJournal(dir, name string, most int64, sync time.Duration, replay func(at int64, record []byte) error) (*journal, error) {
+// openJournal opens or makes the file and hands every record in it to replay, with its place. sync
+// is how often appended records are forced to disk; 0 means each at once.
+func openJournal(
+	dir, name string,
+	most int64,
+	sync time.Duration,
+	replay func(at int64, record []byte) error,
+) (*journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("opening the journal: %w", err)
 	}
@@ -68,7 +73,8 @@ func (j *journal) replay(each func(at int64, record []byte) error) error {
 			buf = make([]byte, n)
 		}
 		buf = buf[:n]
-		if _, err := io.ReadFull(r, buf); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := io.ReadFull(r, buf); err != nil && !errors.Is(err, io.EOF) &&
+			!errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
 		} else if err != nil || crc32.ChecksumIEEE(buf) != sum {
 			return j.f.Truncate(j.end)

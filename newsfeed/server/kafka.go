@@ -17,26 +17,45 @@ import (
 // kafkaLeast is the shortest time limit that the library takes for a request.
 const kafkaLeast = time.Second
 
-// kafka is the client of a Kafka cluster: one topic of one partition, acknowledged by the leader, uncompressed, as
-// the studied service's producer did it. Safe for concurrent use; batches go one after the other.
+// kafka is the client of a Kafka cluster: one topic of one partition, acknowledged by the leader,
+// uncompressed, as the studied service's producer did it. Safe for concurrent use; batches go one
+// after the other.
 type kafka struct {
 	client *kgo.Client
 	hosts  []string
 	topic  string
-	turn   chan struct{} // holds one token while a batch is under way, beyond its caller's patience, too
-	wg     sync.WaitGroup
-	ready  atomic.Bool // the topic is there
+	// holds one token while a batch is under way, beyond its caller's patience, too
+	turn  chan struct{}
+	wg    sync.WaitGroup
+	ready atomic.Bool // the topic is there
 }
 
 func newKafka(a address, timeout time.Duration) (*kafka, error) {
 	limit := max(timeout, kafkaLeast)
 	client, err := kgo.NewClient(
-		kgo.SeedBrokers(a.hosts...), kgo.ClientID("newsfeed"), kgo.DefaultProduceTopic(a.name),
+		kgo.SeedBrokers(a.hosts...),
+		kgo.ClientID("newsfeed"),
+		kgo.DefaultProduceTopic(a.name),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), // partition 0
-		kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite(), kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(0),
-		kgo.DialTimeout(timeout), kgo.RetryTimeout(limit), kgo.ProduceRequestTimeout(limit), kgo.RequestTimeoutOverhead(limit), kgo.RecordDeliveryTimeout(limit),
+		kgo.RequiredAcks(
+			kgo.LeaderAck(),
+		),
+		kgo.DisableIdempotentWrite(),
+		kgo.ProducerBatchCompression(kgo.NoCompression()),
+		kgo.ProducerLinger(0),
+		kgo.DialTimeout(
+			timeout,
+		),
+		kgo.RetryTimeout(limit),
+		kgo.ProduceRequestTimeout(limit),
+		kgo.RequestTimeoutOverhead(limit),
+		kgo.RecordDeliveryTimeout(limit),
 		// A broker that is back must be found soon: nothing else checks for it.
-		kgo.RetryBackoffFn(func(int) time.Duration { return 50 * time.Millisecond }), kgo.MetadataMinAge(250*time.Millisecond), kgo.RequestRetries(2),
+		kgo.RetryBackoffFn(func(int) time.Duration {
+			return 50 * time.Millisecond
+		}),
+		kgo.MetadataMinAge(250*time.Millisecond),
+		kgo.RequestRetries(2),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("making the client of Kafka: %w", err)
@@ -44,7 +63,8 @@ func newKafka(a address, timeout time.Duration) (*kafka, error) {
 	return &kafka{client: client, hosts: a.hosts, topic: a.name, turn: make(chan struct{}, 1)}, nil
 }
 
-// Produce implements producer. A batch that outlives ctx may still arrive; the next one waits for its end.
+// Produce implements producer. A batch that outlives ctx may still arrive; the next one waits for
+// its end.
 func (k *kafka) Produce(ctx context.Context, records [][]byte) (offset int64, err error) {
 	if err := k.prepare(ctx); err != nil {
 		return 0, err
@@ -107,7 +127,9 @@ func (k *kafka) prepare(ctx context.Context) error {
 	}
 	req := kmsg.NewPtrCreateTopicsRequest()
 	topic := kmsg.NewCreateTopicsRequestTopic()
-	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = k.topic, 1, 1
+	topic.Topic = k.topic
+	topic.NumPartitions = 1
+	topic.ReplicationFactor = 1
 	req.Topics = append(req.Topics, topic)
 	if deadline, ok := ctx.Deadline(); ok {
 		req.TimeoutMillis = int32(max(time.Until(deadline), time.Millisecond) / time.Millisecond)
@@ -117,7 +139,8 @@ func (k *kafka) prepare(ctx context.Context) error {
 		return fmt.Errorf("making the topic: %w", err)
 	}
 	for _, t := range resp.Topics {
-		if err := kerr.ErrorForCode(t.ErrorCode); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+		if err := kerr.ErrorForCode(t.ErrorCode); err != nil &&
+			!errors.Is(err, kerr.TopicAlreadyExists) {
 			return fmt.Errorf("making the topic: %w", err)
 		}
 	}
@@ -125,10 +148,15 @@ func (k *kafka) prepare(ctx context.Context) error {
 	return nil
 }
 
-// Describe implements producer. A broker does not report its release; it reports the versions of its interface, which
-// identify one.
+// Describe implements producer. A broker does not report its release; it reports the versions of
+// its interface, which identify one.
 func (k *kafka) Describe(ctx context.Context) (StoreInfo, error) {
-	info := StoreInfo{Role: KindBus, Name: "Kafka", Real: true, Settings: map[string]string{"topic": k.topic, "acks": "leader"}}
+	info := StoreInfo{
+		Role:     KindBus,
+		Name:     "Kafka",
+		Real:     true,
+		Settings: map[string]string{"topic": k.topic, "acks": "leader"},
+	}
 	if err := k.prepare(ctx); err != nil {
 		return info, err
 	}
@@ -140,14 +168,19 @@ func (k *kafka) Describe(ctx context.Context) (StoreInfo, error) {
 	return info, nil
 }
 
-// ends returns where the topic begins and ends: the first offset that it holds, and the one after its last.
+// ends returns where the topic begins and ends: the first offset that it holds, and the one after
+// its last.
 func (k *kafka) ends(ctx context.Context) (first, end int64, err error) {
 	if err := k.prepare(ctx); err != nil {
 		return 0, 0, err
 	}
 	at := func(timestamp int64) (int64, error) {
-		req, topic, part := kmsg.NewPtrListOffsetsRequest(), kmsg.NewListOffsetsRequestTopic(), kmsg.NewListOffsetsRequestTopicPartition()
-		req.ReplicaID, topic.Topic, part.Timestamp = -1, k.topic, timestamp
+		req := kmsg.NewPtrListOffsetsRequest()
+		topic := kmsg.NewListOffsetsRequestTopic()
+		part := kmsg.NewListOffsetsRequestTopicPartition()
+		req.ReplicaID = -1
+		topic.Topic = k.topic
+		part.Timestamp = timestamp
 		topic.Partitions = append(topic.Partitions, part)
 		req.Topics = append(req.Topics, topic)
 		resp, err := req.RequestWith(ctx, k.client)
@@ -185,7 +218,12 @@ func (k *kafka) Fetch(ctx context.Context, offset int64) (records [][]byte, err 
 	}
 	end = min(end, offset+mostFetched)
 	at := map[string]map[int32]kgo.Offset{k.topic: {0: kgo.NewOffset().At(offset)}}
-	consumer, err := kgo.NewClient(kgo.SeedBrokers(k.hosts...), kgo.ClientID("newsfeed"), kgo.ConsumePartitions(at), kgo.MetadataMinAge(250*time.Millisecond))
+	consumer, err := kgo.NewClient(
+		kgo.SeedBrokers(k.hosts...),
+		kgo.ClientID("newsfeed"),
+		kgo.ConsumePartitions(at),
+		kgo.MetadataMinAge(250*time.Millisecond),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("making the client of Kafka: %w", err)
 	}

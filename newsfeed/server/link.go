@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostLinks is how many connections a server keeps to one store, and so how many calls are under way there at a time.
+// mostLinks is how many connections a server keeps to one store, and so how many calls are under
+// way there at a time.
 const mostLinks = 64
 
 // A link is a server's pool of connections to one own store. Safe for concurrent use.
@@ -28,11 +29,15 @@ type linkConn struct {
 }
 
 func newLink(addr string) *link {
-	return &link{addr: addr, slots: make(chan struct{}, mostLinks), idle: make(chan *linkConn, mostLinks)}
+	return &link{
+		addr:  addr,
+		slots: make(chan struct{}, mostLinks),
+		idle:  make(chan *linkConn, mostLinks),
+	}
 }
 
-// call sends a frame that newFrame began and hands the fields of the answer to read, whose bytes are gone afterwards.
-// ctx needs a deadline.
+// call sends a frame that newFrame began and hands the fields of the answer to read, whose bytes
+// are gone afterwards. ctx needs a deadline.
 func (l *link) call(ctx context.Context, frame []byte, read func(*fields)) (err error) {
 	if frame, err = seal(frame); err != nil {
 		return err

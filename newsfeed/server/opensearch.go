@@ -19,9 +19,9 @@ import (
 // mostAnswer is the longest answer that is read, in bytes: a page of hits fits.
 const mostAnswer = 16 << 20
 
-// openSearchIndex is the index of the stories: one shard without copies, refreshed every second with or without
-// searches, so that all runs pay for it alike. Subjects are not indexed. Settings that decide the cost of a write
-// stay at the server's default.
+// openSearchIndex is the index of the stories: one shard without copies, refreshed every second
+// with or without searches, so that all runs pay for it alike. Subjects are not indexed. Settings
+// that decide the cost of a write stay at the server's default.
 const openSearchIndex = `{
 "settings": {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "1s"},
 "mappings": {"dynamic": "strict", "properties": {"sender": {"type": "long"}, "at": {"type": "long"}, "story": {"type": "text"}}}}`
@@ -39,8 +39,11 @@ func newOpenSearch(a address) *openSearchClient {
 	return &openSearchClient{
 		root: a.scheme + "://" + a.hosts[0], index: a.name, user: a.user, password: a.password,
 		http: &http.Client{Transport: &http.Transport{
-			DialContext:     (&net.Dialer{}).DialContext, // and no proxy of the environment
-			MaxConnsPerHost: mostLinks, MaxIdleConnsPerHost: mostLinks, IdleConnTimeout: time.Minute, DisableCompression: true,
+			DialContext:         (&net.Dialer{}).DialContext, // and no proxy of the environment
+			MaxConnsPerHost:     mostLinks,
+			MaxIdleConnsPerHost: mostLinks,
+			IdleConnTimeout:     time.Minute,
+			DisableCompression:  true,
 		}},
 	}
 }
@@ -64,8 +67,8 @@ func (s *openSearchClient) do(ctx context.Context, method, path string, in []byt
 	if err != nil {
 		return err
 	}
-	// Every request here may be sent twice with the effect of one: documents have names. So the transport may do that
-	// when the server closed a resting connection.
+	// Every request here may be sent twice with the effect of one: documents have names. So the
+	// transport may do that when the server closed a resting connection.
 	req.Header["Idempotency-Key"] = nil
 	if len(in) > 0 {
 		req.Header.Set("Content-Type", "application/json")
@@ -98,27 +101,36 @@ func (s *openSearchClient) do(ctx context.Context, method, path string, in []byt
 	return nil
 }
 
-// kind recognizes a full store: the block that the server puts on an index when its disk is full, or the disk's own
-// error.
+// kind recognizes a full store: the block that the server puts on an index when its disk is full,
+// or the disk's own error.
 func (e *openSearchError) kind() error {
-	if e.Cause.Type == "cluster_block_exception" && strings.Contains(e.Cause.Reason, "disk usage exceeded") ||
+	if e.Cause.Type == "cluster_block_exception" &&
+		strings.Contains(e.Cause.Reason, "disk usage exceeded") ||
 		strings.Contains(e.Cause.Reason, "No space left on device") {
 		return fmt.Errorf("%w: %w", errFull, e)
 	}
 	return e
 }
 
-// on creates the index if it does not exist, and then makes a request below it. An index that has vanished is made
-// again by the next call.
+// on creates the index if it does not exist, and then makes a request below it. An index that has
+// vanished is made again by the next call.
 func (s *openSearchClient) on(ctx context.Context, method, path string, in []byte, out any) error {
 	if !s.ready.Load() {
 		err := s.do(ctx, http.MethodPut, "/"+s.index, []byte(openSearchIndex), nil)
-		if told, ok := errors.AsType[*openSearchError](err); ok && told.Cause.Type == "resource_already_exists_exception" {
+		if told, ok := errors.AsType[*openSearchError](err); ok &&
+			told.Cause.Type == "resource_already_exists_exception" {
 			err = nil
 		}
-		// An index that is there may not be open yet: a search would find no shard, though its status is yellow.
+		// An index that is there may not be open yet: a search would find no shard, though its
+		// status is yellow.
 		if err == nil {
-			err = s.do(ctx, http.MethodGet, "/_cluster/health/"+s.index+"?wait_for_active_shards=1&timeout=30s", nil, nil)
+			err = s.do(
+				ctx,
+				http.MethodGet,
+				"/_cluster/health/"+s.index+"?wait_for_active_shards=1&timeout=30s",
+				nil,
+				nil,
+			)
 		}
 		if err != nil {
 			return fmt.Errorf("making the index: %w", err)
@@ -126,7 +138,8 @@ func (s *openSearchClient) on(ctx context.Context, method, path string, in []byt
 		s.ready.Store(true)
 	}
 	err := s.do(ctx, method, "/"+s.index+path, in, out)
-	if told, ok := errors.AsType[*openSearchError](err); ok && told.Cause.Type == "index_not_found_exception" {
+	if told, ok := errors.AsType[*openSearchError](err); ok &&
+		told.Cause.Type == "index_not_found_exception" {
 		s.ready.Store(false)
 	}
 	return err
@@ -153,7 +166,13 @@ func (s *openSearchClient) Add(ctx context.Context, sender int64, text string) e
 	if err != nil {
 		return err
 	}
-	return s.on(ctx, http.MethodPut, "/_doc/"+strconv.FormatInt(sender, 10)+"-"+rand.Text(), doc, nil)
+	return s.on(
+		ctx,
+		http.MethodPut,
+		"/_doc/"+strconv.FormatInt(sender, 10)+"-"+rand.Text(),
+		doc,
+		nil,
+	)
 }
 
 // Commit implements searcher.
@@ -164,9 +183,15 @@ func (s *openSearchClient) Commit(ctx context.Context) error {
 // Search implements searcher. The index's standard analyzer splits texts into words.
 func (s *openSearchClient) Search(ctx context.Context, word string) (senders []int64, err error) {
 	query, err := json.Marshal(map[string]any{
-		"size": mostHits, "_source": false, "docvalue_fields": []string{"sender"}, "track_total_hits": false,
-		"query": map[string]any{"match": map[string]any{"story": map[string]any{"query": word, "operator": "and"}}},
-		"sort":  []any{map[string]any{"at": "desc"}},
+		"size":             mostHits,
+		"_source":          false,
+		"docvalue_fields":  []string{"sender"},
+		"track_total_hits": false,
+		"query": map[string]any{"match": map[string]any{"story": map[string]any{
+			"query":    word,
+			"operator": "and",
+		}}},
+		"sort": []any{map[string]any{"at": "desc"}},
 	})
 	if err != nil {
 		return nil, err
@@ -201,7 +226,12 @@ func (s *openSearchClient) Search(ctx context.Context, word string) (senders []i
 
 // Describe implements searcher. The settings are those that decide the cost of a write.
 func (s *openSearchClient) Describe(ctx context.Context) (StoreInfo, error) {
-	info := StoreInfo{Role: KindSearch, Name: "Elasticsearch", Real: true, Settings: map[string]string{"index": s.index}}
+	info := StoreInfo{
+		Role:     KindSearch,
+		Name:     "Elasticsearch",
+		Real:     true,
+		Settings: map[string]string{"index": s.index},
+	}
 	var about struct {
 		Version struct {
 			Number       string `json:"number"`
@@ -219,7 +249,10 @@ func (s *openSearchClient) Describe(ctx context.Context) (StoreInfo, error) {
 		return info, err
 	}
 	for _, index := range of {
-		for short, key := range map[string]string{"refresh": "index.refresh_interval", "translog": "index.translog.durability"} {
+		for short, key := range map[string]string{
+			"refresh":  "index.refresh_interval",
+			"translog": "index.translog.durability",
+		} {
 			for _, from := range []map[string]any{index.Defaults, index.Settings} {
 				if v, ok := from[key]; ok {
 					info.Settings[short] = fmt.Sprint(v)

@@ -6,12 +6,15 @@ import (
 	"net/netip"
 )
 
-// profiles serves the profiles of net/http/pprof to this host alone: they show the program's memory and cost its
-// time, and the service has no password that others could give.
+// profiles serves the profiles of net/http/pprof to this host alone: they show the program's memory
+// and cost its time, and the service has no password that others could give.
 func profiles(mux *http.ServeMux) {
 	for path, h := range map[string]http.HandlerFunc{
-		"/debug/pprof/": pprof.Index, "/debug/pprof/profile": pprof.Profile, "/debug/pprof/trace": pprof.Trace,
-		"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/cmdline": pprof.Cmdline,
+		"/debug/pprof/":        pprof.Index,
+		"/debug/pprof/profile": pprof.Profile,
+		"/debug/pprof/trace":   pprof.Trace,
+		"/debug/pprof/symbol":  pprof.Symbol,
+		"/debug/pprof/cmdline": pprof.Cmdline,
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			from, err := netip.ParseAddrPort(r.RemoteAddr)

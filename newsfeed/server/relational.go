@@ -20,8 +20,8 @@ import (
 // maxName is the length of a participant's name, in characters.
 const maxName = 50
 
-// relational is participants and friendships in a database. All its statements go through four routines, which are
-// prepared once per connection. Safe for concurrent use.
+// relational is participants and friendships in a database. All its statements go through four
+// routines, which are prepared once per connection. Safe for concurrent use.
 type relational struct {
 	db                                                              *sql.DB
 	postgres                                                        bool
@@ -35,11 +35,14 @@ type friend struct {
 }
 
 var (
-	errDSN           = errors.New(`reading the DSN: want postgres://user:password@host:port/database or mysql://user:password@tcp(host:port)/database`)
+	errDSN = errors.New(
+		`reading the DSN: want postgres://user:password@host:port/database or mysql://user:password@tcp(host:port)/database`,
+	)
 	errNoParticipant = errors.New("no such participant")
 )
 
-// openRelational connects and makes the schema where there is none. No error repeats the DSN, which holds a password.
+// openRelational connects and makes the schema where there is none. No error repeats the DSN, which
+// holds a password.
 func openRelational(ctx context.Context, dsn string, conns int) (*relational, error) {
 	r := &relational{}
 	switch {
@@ -117,7 +120,8 @@ func (r *relational) participant(ctx context.Context, id int64) (name string, er
 // addFriends stores a friendship, once more if it is there, and returns its number.
 func (r *relational) addFriends(ctx context.Context, from, to int64) (id int64, err error) {
 	err = r.upsertFriends.QueryRowContext(ctx, from, to).Scan(&id)
-	if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == "23503" { // a foreign key leads nowhere
+	// a foreign key leads nowhere
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == "23503" {
 		err = errNoParticipant
 	}
 	if me, ok := errors.AsType[*mysql.MySQLError](err); ok && me.Number == 1452 {
@@ -126,8 +130,8 @@ func (r *relational) addFriends(ctx context.Context, from, to int64) (id int64, 
 	return id, err
 }
 
-// Codes of a database whose disk is full: PostgreSQL's disk_full; MySQL's and MariaDB's disk full (also in the error
-// log), table is full (InnoDB), and errors of writing files.
+// Codes of a database whose disk is full: PostgreSQL's disk_full; MySQL's and MariaDB's disk full
+// (also in the error log), table is full (InnoDB), and errors of writing files.
 const (
 	pgDiskFull      = "53100"
 	myDiskFull      = 1021
@@ -191,7 +195,10 @@ func (r *relational) Describe(ctx context.Context) (StoreInfo, error) {
 // rows counts participants and friendships.
 func (r *relational) rows(ctx context.Context) (map[string]int64, error) {
 	out := map[string]int64{}
-	for what, table := range map[string]string{"participants": "participant", "friendships": "friends"} {
+	for what, table := range map[string]string{
+		"participants": "participant",
+		"friendships":  "friends",
+	} {
 		if !r.postgres {
 			table = strings.ToUpper(table[:1]) + table[1:]
 		}

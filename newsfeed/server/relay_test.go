@@ -32,7 +32,8 @@ func newRelay(t testing.TB, target string) *relay {
 
 func (r *relay) addr() string { return r.ln.Addr().String() }
 
-// set breaks or mends: "refuse" ends all connections and takes no others, "slow" lets nothing through, "" all.
+// set breaks or mends: "refuse" ends all connections and takes no others, "slow" lets nothing
+// through, "" all.
 func (r *relay) set(mode string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -53,24 +53,33 @@ func (f *feed) rows() map[string]map[string]int64 {
 // told requires a telemetry record of a request that a store has failed.
 func (f *feed) told(entity string, status int, store string) {
 	f.t.Helper()
-	eventually(f.t, fmt.Sprintf("telemetry of %s with status %d for %q", entity, status, store), func() bool {
-		return slices.ContainsFunc(f.records(), func(r server.Record) bool {
-			return r.Entity == entity && r.Operation == "post" && r.Status == status && r.Store == store
-		})
-	})
+	eventually(
+		f.t,
+		fmt.Sprintf("telemetry of %s with status %d for %q", entity, status, store),
+		func() bool {
+			return slices.ContainsFunc(f.records(), func(r server.Record) bool {
+				return r.Entity == entity && r.Operation == "post" && r.Status == status &&
+					r.Store == store
+			})
+		},
+	)
 }
 
-// refused requires that the database takes no rows, with this status and no word of its insides, that requests
-// without a new row go on, and that nothing was stored.
+// refused requires that the database takes no rows, with this status and no word of its insides,
+// that requests without a new row go on, and that nothing was stored.
 func (f *feed) refused(a, b int64, want int, posts bool) {
 	f.t.Helper()
 	before := f.rows()["database"]
-	for entity, body := range map[string]object{"participant": {"name": "x"}, "friends": {"from": a, "to": b}} {
+	for entity, body := range map[string]object{
+		"participant": {"name": "x"},
+		"friends":     {"from": a, "to": b},
+	} {
 		status, text := f.do("POST", "/"+entity+"/new", body)
 		if status != want || !strings.Contains(text, `"database"`) {
 			f.t.Errorf("%s: %d %s, want %d and the store's role", entity, status, text, want)
 		}
-		if strings.Contains(text, "device") || strings.Contains(text, "base/") || strings.Contains(strings.ToLower(text), "table") {
+		if strings.Contains(text, "device") || strings.Contains(text, "base/") ||
+			strings.Contains(strings.ToLower(text), "table") {
 			f.t.Errorf("%s: the client is told %s", entity, text)
 		}
 		f.told(entity, want, "database")
@@ -81,7 +90,11 @@ func (f *feed) refused(a, b int64, want int, posts bool) {
 	if !posts {
 		return
 	}
-	status, text := f.do("POST", "/outbound/new", object{"from": a, "subject": "s", "story": "meanwhile"})
+	status, text := f.do("POST", "/outbound/new", object{
+		"from":    a,
+		"subject": "s",
+		"story":   "meanwhile",
+	})
 	if status != 200 {
 		f.t.Errorf("a story, for which the database only reads: %d %s", status, text)
 	}
@@ -108,8 +121,8 @@ func (f *feed) again(a int64) {
 	}
 }
 
-// TestADatabaseThatRefuses gives the engines' own answers: a full disk, in all forms in which they report it, is 507;
-// no memory, too many connections and being read-only are 503.
+// TestADatabaseThatRefuses gives the engines' own answers: a full disk, in all forms in which they
+// report it, is 507; no memory, too many connections and being read-only are 503.
 func TestADatabaseThatRefuses(t *testing.T) {
 	type answer struct {
 		code, text string
@@ -118,23 +131,69 @@ func TestADatabaseThatRefuses(t *testing.T) {
 	onBoth(t, func(t *testing.T, engine string) {
 		f := start(t, engine, server.Config{Index: server.IndexCommit})
 		db := f.sql()
-		answers, tables := []answer{{"53100", `could not extend file "base/16384/16385": No space left on device`, 507}, {"53200", "out of memory", 503},
-			{"53300", "too many connections", 503}, {"25006", "cannot execute INSERT in a read-only transaction", 503}}, []string{"participant", "friends"}
+		answers, tables := []answer{
+			{"53100", `could not extend file "base/16384/16385": No space left on device`, 507},
+			{"53200", "out of memory", 503},
+			{
+				"53300",
+				"too many connections",
+				503,
+			},
+			{"25006", "cannot execute INSERT in a read-only transaction", 503},
+		}, []string{
+			"participant",
+			"friends",
+		}
 		if engine == "mysql" {
-			answers, tables = []answer{{"1114", "The table Participant is full", 507}, {"1021", "Disk full (/var); waiting for someone to free some space", 507},
-				{"1030", `Got error 28 "No space left on device" from storage engine InnoDB`, 507}, {"1030", `Got error 168 "Unknown (generic) error from engine"`, 503},
-				{"1290", "The server is running with the --read-only option", 503}}, []string{"Participant", "Friends"}
+			answers, tables = []answer{
+				{"1114", "The table Participant is full", 507},
+				{"1021", "Disk full (/var); waiting for someone to free some space", 507},
+				{
+					"1030",
+					`Got error 28 "No space left on device" from storage engine InnoDB`,
+					507,
+				},
+				{"1030", `Got error 168 "Unknown (generic) error from engine"`, 503},
+				{
+					"1290",
+					"The server is running with the --read-only option",
+					503,
+				},
+			}, []string{
+				"Participant",
+				"Friends",
+			}
 		}
 		for _, x := range answers {
 			a, b := f.person("a"), f.person("b")
 			f.befriend(a, b)
 			for _, table := range tables {
 				if engine == "mysql" {
-					statements(t, db, fmt.Sprintf(`CREATE TRIGGER refuse_%[1]s BEFORE INSERT ON %[1]s FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %[2]s, MESSAGE_TEXT = '%[3]s'`, table, x.code, x.text))
+					statements(
+						t,
+						db,
+						fmt.Sprintf(
+							`CREATE TRIGGER refuse_%[1]s BEFORE INSERT ON %[1]s FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %[2]s, MESSAGE_TEXT = '%[3]s'`,
+							table,
+							x.code,
+							x.text,
+						),
+					)
 					continue
 				}
-				statements(t, db, fmt.Sprintf(`CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%s' USING ERRCODE = '%s'; END $$`, x.text, x.code),
-					fmt.Sprintf(`CREATE TRIGGER refuse BEFORE INSERT ON %s FOR EACH ROW EXECUTE FUNCTION refuse()`, table))
+				statements(
+					t,
+					db,
+					fmt.Sprintf(
+						`CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%s' USING ERRCODE = '%s'; END $$`,
+						x.text,
+						x.code,
+					),
+					fmt.Sprintf(
+						`CREATE TRIGGER refuse BEFORE INSERT ON %s FOR EACH ROW EXECUTE FUNCTION refuse()`,
+						table,
+					),
+				)
 			}
 			f.refused(a, b, x.want, true)
 			for _, table := range tables {
@@ -157,8 +216,13 @@ func TestAFullBus(t *testing.T) {
 		f.person("x")
 	}
 	eventually(t, "records that wait, and none that is lost", func() bool {
-		sent, waiting := f.metric("newsfeed_telemetry_sent_total"), f.metric("newsfeed_telemetry_waiting")
-		return waiting > 0 && sent+waiting == 60 && float64(f.rows()["bus"]["records"]) == sent && f.metric("newsfeed_telemetry_lost_total") == 0
+		sent, waiting := f.metric(
+			"newsfeed_telemetry_sent_total",
+		), f.metric(
+			"newsfeed_telemetry_waiting",
+		)
+		return waiting > 0 && sent+waiting == 60 && float64(f.rows()["bus"]["records"]) == sent &&
+			f.metric("newsfeed_telemetry_lost_total") == 0
 	})
 }
 
@@ -184,28 +248,39 @@ func (f *feed) metric(name string) float64 {
 	return 0
 }
 
-// TestAStoreIsKilled kills each own store and starts it again on its files: the same server goes on, and acknowledged
-// data is there.
+// TestAStoreIsKilled kills each own store and starts it again on its files: the same server goes
+// on, and acknowledged data is there.
 func TestAStoreIsKilled(t *testing.T) {
 	for _, kind := range []string{server.KindWide, server.KindSearch} {
 		t.Run(kind, func(t *testing.T) {
 			cfg := server.StoreConfig{Kind: kind, Dir: t.TempDir()}
 			addr, running := store(t, cfg)
 			conf := server.Config{Index: server.IndexCommit}
-			map[string]func(){server.KindWide: func() { conf.Wide = addr }, server.KindSearch: func() { conf.Search = addr }}[kind]()
+			map[string]func(){
+				server.KindWide:   func() { conf.Wide = addr },
+				server.KindSearch: func() { conf.Search = addr },
+			}[kind]()
 			f := start(t, "postgresql", conf)
 			a, b := f.person("a"), f.person("b")
 			f.befriend(a, b)
 			f.ok("POST", "/outbound/new", object{"from": a, "subject": "s", "story": "before"}, nil)
 			running.stop(t)
-			if status, text := f.do("POST", "/outbound/new", object{"from": a, "subject": "s", "story": "without"}); status != 503 || !strings.Contains(text, kind) {
+			if status, text := f.do("POST", "/outbound/new", object{
+				"from":    a,
+				"subject": "s",
+				"story":   "without",
+			}); status != 503 || !strings.Contains(text, kind) {
 				t.Errorf("without it: %d %s, want 503 and its role", status, text)
 			}
 			f.told("outbound", 503, kind)
 			cfg.Listen = addr
 			store(t, cfg)
 			eventually(t, "a story after it", func() bool {
-				status, _ := f.do("POST", "/outbound/new", object{"from": a, "subject": "s", "story": "after"})
+				status, _ := f.do("POST", "/outbound/new", object{
+					"from":    a,
+					"subject": "s",
+					"story":   "after",
+				})
 				return status == 200
 			})
 			stories := map[string]bool{}
@@ -228,7 +303,9 @@ func TestAStoreIsKilled(t *testing.T) {
 func TestRows(t *testing.T) {
 	onBoth(t, func(t *testing.T, engine string) {
 		f := start(t, engine, server.Config{})
-		a, b, c := f.person("a"), f.person("b"), f.person("c")
+		a := f.person("a")
+		b := f.person("b")
+		c := f.person("c")
 		f.befriend(a, b)
 		f.befriend(a, c)
 		f.befriend(b, a) // once more

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// The names are those that the studied service has in each engine. No pair of friends is unique there, and none is
-// here.
+// The names are those that the studied service has in each engine. No pair of friends is unique
+// there, and none is here.
 
 var postgresSchema = []string{
 	`CREATE TABLE IF NOT EXISTS participant (id serial PRIMARY KEY, pname varchar(50) NOT NULL)`,
@@ -36,7 +36,8 @@ var mysqlSchema = []string{
 		FOREIGN KEY (ToParticipantID) REFERENCES Participant (ParticipantID)) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4`,
 }
 
-// mysqlRoutines are made one by one where they are not there: MySQL before 8.0.29 has no IF NOT EXISTS for them.
+// mysqlRoutines are made one by one where they are not there: MySQL before 8.0.29 has no IF NOT
+// EXISTS for them.
 var mysqlRoutines = map[string]string{
 	"UpsertParticipant": `(IN who varchar(50) CHARSET utf8mb4)
 		BEGIN INSERT INTO Participant (Moniker) VALUES (who); SELECT LAST_INSERT_ID() AS new_id; END`,
@@ -49,16 +50,21 @@ var mysqlRoutines = map[string]string{
 			UNION SELECT FriendsID, FromParticipantID FROM Friends WHERE ToParticipantID = who; END`,
 }
 
-// migrate makes tables and routines. Servers that start together wait for each other on an advisory lock.
+// migrate makes tables and routines. Servers that start together wait for each other on an advisory
+// lock.
 func (r *relational) migrate(ctx context.Context) (err error) {
 	c, err := r.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}
 	defer c.Close()
-	lock, unlock, schema := "SELECT pg_advisory_lock(7312027)", "SELECT pg_advisory_unlock(7312027)", postgresSchema
+	lock := "SELECT pg_advisory_lock(7312027)"
+	unlock := "SELECT pg_advisory_unlock(7312027)"
+	schema := postgresSchema
 	if !r.postgres {
-		lock, unlock, schema = "SELECT GET_LOCK('newsfeed', 60)", "SELECT RELEASE_LOCK('newsfeed')", mysqlSchema
+		lock = "SELECT GET_LOCK('newsfeed', 60)"
+		unlock = "SELECT RELEASE_LOCK('newsfeed')"
+		schema = mysqlSchema
 	}
 	if _, err := c.ExecContext(ctx, lock); err != nil {
 		return fmt.Errorf("taking the lock: %w", err)

@@ -20,7 +20,8 @@ type searcher interface {
 	Add(ctx context.Context, sender int64, text string) error
 	// Commit refreshes the index: added stories are found from then on.
 	Commit(ctx context.Context) error
-	// Search returns the senders of stories that contain a word, each once, the newest story's first.
+	// Search returns the senders of stories that contain a word, each once, the newest story's
+	// first.
 	Search(ctx context.Context, word string) ([]int64, error)
 	Describe(ctx context.Context) (StoreInfo, error)
 	Close()
@@ -61,8 +62,8 @@ func (s ownSearch) Describe(ctx context.Context) (StoreInfo, error) {
 }
 func (s ownSearch) Close() { s.l.close() }
 
-// searchEngine is an inverted index in memory, over a journal of the documents. A list of postings holds the
-// distances between document numbers as varints.
+// searchEngine is an inverted index in memory, over a journal of the documents. A list of postings
+// holds the distances between document numbers as varints.
 type searchEngine struct {
 	mu      sync.RWMutex
 	j       *journal
@@ -79,15 +80,21 @@ type postings struct {
 
 func newSearchEngine(cfg StoreConfig) (*searchEngine, error) {
 	s := &searchEngine{terms: map[string]*postings{}}
-	j, err := openJournal(cfg.Dir, "search.journal", cfg.Most, cfg.Sync, func(_ int64, record []byte) error {
-		f := &fields{b: record}
-		sender, text := f.int(), f.text()
-		s.senders, s.pending = append(s.senders, sender), append(s.pending, text)
-		if len(s.pending) == 1000 {
-			s.commit()
-		}
-		return f.end()
-	})
+	j, err := openJournal(
+		cfg.Dir,
+		"search.journal",
+		cfg.Most,
+		cfg.Sync,
+		func(_ int64, record []byte) error {
+			f := &fields{b: record}
+			sender, text := f.int(), f.text()
+			s.senders, s.pending = append(s.senders, sender), append(s.pending, text)
+			if len(s.pending) == 1000 {
+				s.commit()
+			}
+			return f.end()
+		},
+	)
 	s.commit()
 	s.j = j
 	return s, err
@@ -130,15 +137,21 @@ func (s *searchEngine) handle(op byte, f *fields, out []byte) ([]byte, error) {
 	case searchInfo:
 		s.mu.RLock()
 		defer s.mu.RUnlock()
-		return appendInfo(out, KindSearch, map[string]string{"sync": s.j.sync.String(), "refresh": DefaultRefresh.String(),
-			"documents": fmt.Sprint(len(s.senders)), "bytes": fmt.Sprint(s.j.end)}), nil
+		return appendInfo(out, KindSearch, map[string]string{
+			"sync":      s.j.sync.String(),
+			"refresh":   DefaultRefresh.String(),
+			"documents": fmt.Sprint(len(s.senders)),
+			"bytes":     fmt.Sprint(s.j.end),
+		}), nil
 	}
 	return out, errFrame
 }
 
 // words are the terms of a text: runs of letters and digits, in lower case.
 func words(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	})
 }
 
 // commit takes the pending documents into the index. The lock is held.

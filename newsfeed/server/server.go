@@ -35,15 +35,16 @@ const (
 	IndexCommit  = "commit"  // before it is acknowledged
 )
 
-// Config configures a [Server]. The zero value of every field but DSN, Wide, Search and Bus has a usable meaning.
+// Config configures a [Server]. The zero value of every field but DSN, Wide, Search and Bus has a
+// usable meaning.
 type Config struct {
 	Listen string // address to serve on, default DefaultListen; port 0 picks a free one
 	DSN    string // postgres://… or mysql://…, a secret; the database must exist
 	Redis  string // address; "" caches nothing
-	// Wide, Search and Bus are where the other stores are: HOST:PORT of an own store, or the address of a real one,
-	// cassandra://HOST:PORT[,HOST:PORT][/KEYSPACE], http://HOST:PORT[/INDEX] (or https) and
-	// kafka://HOST:PORT[,HOST:PORT][/TOPIC]. Those of Cassandra and OpenSearch may have USER:PASSWORD@ before the
-	// host, and are secrets then.
+	// Wide, Search and Bus are where the other stores are: HOST:PORT of an own store, or the
+	// address of a real one, cassandra://HOST:PORT[,HOST:PORT][/KEYSPACE], http://HOST:PORT[/INDEX]
+	// (or https) and kafka://HOST:PORT[,HOST:PORT][/TOPIC]. Those of Cassandra and OpenSearch may
+	// have USER:PASSWORD@ before the host, and are secrets then.
 	Wide, Search, Bus string
 	API               string // default APIBoth
 	Index             string // default IndexRefresh
@@ -58,8 +59,8 @@ type Config struct {
 	timeout func(role string) time.Duration // of one call to a store, default StoreTimeout
 }
 
-// requestPatience is how long a whole request may take, in calls to stores that take their longest: a story to many
-// friends makes many.
+// requestPatience is how long a whole request may take, in calls to stores that take their longest:
+// a story to many friends makes many.
 const requestPatience = 5
 
 // Server is one process of the news feed. Make it with [New], then call [Server.Run] once.
@@ -95,9 +96,18 @@ func (c *Config) check() error {
 	if c.timeout == nil {
 		c.timeout = func(string) time.Duration { return c.StoreTimeout }
 	}
-	for role, addr := range map[string]string{KindWide: c.Wide, KindSearch: c.Search, KindBus: c.Bus} {
+	for role, addr := range map[string]string{
+		KindWide:   c.Wide,
+		KindSearch: c.Search,
+		KindBus:    c.Bus,
+	} {
 		if addr == "" {
-			return fmt.Errorf("no address of the %s store: want %s; newsfeed store -kind %s starts an own one", role, forms[role], role)
+			return fmt.Errorf(
+				"no address of the %s store: want %s; newsfeed store -kind %s starts an own one",
+				role,
+				forms[role],
+				role,
+			)
 		}
 		if _, err := parseAddress(role, addr); err != nil {
 			return err
@@ -106,9 +116,10 @@ func (c *Config) check() error {
 	return nil
 }
 
-// New connects to the database, makes the schema where there is none, and opens the listener, so that Addr is known;
-// nothing is served before Run. The other stores are connected to when they are needed: GET /health reports their
-// state. The caller must call Run (with an ended context to give up).
+// New connects to the database, makes the schema where there is none, and opens the listener, so
+// that Addr is known; nothing is served before Run. The other stores are connected to when they are
+// needed: GET /health reports their state. The caller must call Run (with an ended context to give
+// up).
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -164,8 +175,8 @@ func (s *Server) close() {
 
 const shutdownTime = 2 * time.Second
 
-// Run serves until ctx ends, then stops: no new connections, requests in progress finished and telemetry sent, two
-// seconds at most for each. It returns nil after a requested stop.
+// Run serves until ctx ends, then stops: no new connections, requests in progress finished and
+// telemetry sent, two seconds at most for each. It returns nil after a requested stop.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.close()
 	mux := http.NewServeMux()
@@ -175,8 +186,12 @@ func (s *Server) Run(ctx context.Context) error {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.met.reg, promhttp.HandlerOpts{}))
 	profiles(mux)
 	hs := &http.Server{
-		Handler: mux, ReadHeaderTimeout: 30 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: time.Minute,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		Handler:           mux,
+		ReadHeaderTimeout: 30 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      5 * time.Minute,
+		IdleTimeout:       time.Minute,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	var wg sync.WaitGroup
 	telCtx, endTelemetry := context.WithCancel(context.WithoutCancel(ctx))

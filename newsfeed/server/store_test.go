@@ -22,8 +22,8 @@ func dial(addr string) (net.Conn, error) {
 	return c, c.SetDeadline(time.Now().Add(patience))
 }
 
-// TestAStoreComesBack kills a store in the middle of a record and starts it again on the same address: all before is
-// there, and the same client goes on.
+// TestAStoreComesBack kills a store in the middle of a record and starts it again on the same
+// address: all before is there, and the same client goes on.
 func TestAStoreComesBack(t *testing.T) {
 	dir := t.TempDir()
 	cfg := server.StoreConfig{Kind: server.KindBus, Dir: dir}
@@ -59,7 +59,8 @@ func TestAStoreComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Write([]byte{9, 0, 0, 0, 1, 2, 3, 4, 'h', 'a', 'l'}); err != nil { // nine bytes announced
+	// nine bytes announced
+	if _, err := f.Write([]byte{9, 0, 0, 0, 1, 2, 3, 4, 'h', 'a', 'l'}); err != nil {
 		t.Fatal(err)
 	}
 	f.Close()
@@ -87,7 +88,8 @@ func TestAFullBusRefuses(t *testing.T) {
 	if _, err := b.Produce(ctx, [][]byte{make([]byte, 50)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Produce(ctx, [][]byte{make([]byte, 50)}); err == nil || !strings.Contains(err.Error(), "full") {
+	if _, err := b.Produce(ctx, [][]byte{make([]byte, 50)}); err == nil ||
+		!strings.Contains(err.Error(), "full") {
 		t.Errorf("got %v, want that it is full", err)
 	}
 	if got, err := b.Fetch(ctx, 0); err != nil || len(got) != 1 {
@@ -121,19 +123,29 @@ func TestNonsenseFrames(t *testing.T) {
 }
 
 func TestBadSettings(t *testing.T) {
-	if _, err := server.NewStore(t.Context(), server.StoreConfig{Kind: "table"}); err == nil || !strings.Contains(err.Error(), "wide") {
+	if _, err := server.NewStore(t.Context(), server.StoreConfig{Kind: "table"}); err == nil ||
+		!strings.Contains(err.Error(), "wide") {
 		t.Errorf("an unknown kind: %v", err)
 	}
-	good := server.Config{DSN: "postgres://user:hunter2@127.0.0.1:1/x", Wide: "x:1", Search: "x:2", Bus: "x:3"}
+	good := server.Config{
+		DSN:    "postgres://user:hunter2@127.0.0.1:1/x",
+		Wide:   "x:1",
+		Search: "x:2",
+		Bus:    "x:3",
+	}
 	for say, change := range map[string]func(*server.Config){
-		"api": func(c *server.Config) { c.API = "soap" }, "index": func(c *server.Config) { c.Index = "never" },
-		"newsfeed store -kind wide": func(c *server.Config) { c.Wide = "" }, "connections": func(c *server.Config) { c.MaxConns = -1 },
-		"DSN": func(c *server.Config) { c.DSN = "oracle://hunter2" }, "preparing the database": func(*server.Config) {},
+		"api":                       func(c *server.Config) { c.API = "soap" },
+		"index":                     func(c *server.Config) { c.Index = "never" },
+		"newsfeed store -kind wide": func(c *server.Config) { c.Wide = "" },
+		"connections":               func(c *server.Config) { c.MaxConns = -1 },
+		"DSN":                       func(c *server.Config) { c.DSN = "oracle://hunter2" },
+		"preparing the database":    func(*server.Config) {},
 	} {
 		cfg := good
 		change(&cfg)
 		_, err := server.New(t.Context(), cfg)
-		if err == nil || !strings.Contains(err.Error(), say) || strings.Contains(err.Error(), "hunter2") {
+		if err == nil || !strings.Contains(err.Error(), say) ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("got %v, want an error that speaks of %s and no secret", err, say)
 		}
 	}

@@ -31,11 +31,12 @@ type StoreConfig struct {
 	Listen string        // address; port 0 picks a free one
 	Dir    string        // for its file; "" for a temporary directory
 	Sync   time.Duration // interval of syncs to disk; 0 means each record at once
-	Most   int64         // bytes that the file may have, beyond which the store is full; 0 means no limit
+	// bytes that the file may have, beyond which the store is full; 0 means no limit
+	Most int64
 }
 
-// An engine implements the operations of a store. handle appends its answer's fields to out; it is called by
-// many goroutines.
+// An engine implements the operations of a store. handle appends its answer's fields to out; it is
+// called by many goroutines.
 type storeEngine interface {
 	handle(op byte, f *fields, out []byte) ([]byte, error)
 	// tick is called about twice a second.
@@ -43,8 +44,8 @@ type storeEngine interface {
 	close() error
 }
 
-// A Store is a small store of its own process, in the place of Cassandra, OpenSearch or Kafka. Make it with
-// [NewStore], then call [Store.Run] once.
+// A Store is a small store of its own process, in the place of Cassandra, OpenSearch or Kafka. Make
+// it with [NewStore], then call [Store.Run] once.
 type Store struct {
 	ln     net.Listener
 	engine storeEngine
@@ -98,7 +99,8 @@ func (s *Store) remove() {
 // Addr is the address that the store listens on, host:port.
 func (s *Store) Addr() string { return s.ln.Addr().String() }
 
-// Run serves until ctx ends, or until its file can no longer be forced to disk, and closes the store.
+// Run serves until ctx ends, or until its file can no longer be forced to disk, and closes the
+// store.
 func (s *Store) Run(ctx context.Context) error {
 	defer s.remove()
 	failed := make(chan error, 2)
@@ -156,7 +158,13 @@ func (s *Store) serve(c net.Conn) {
 		delete(s.conns, c)
 		s.mu.Unlock()
 		if v := recover(); v != nil { // of one connection; the others go on
-			fmt.Fprintf(os.Stderr, "store: panic serving %v: %v\n%s", c.RemoteAddr(), v, debug.Stack())
+			fmt.Fprintf(
+				os.Stderr,
+				"store: panic serving %v: %v\n%s",
+				c.RemoteAddr(),
+				v,
+				debug.Stack(),
+			)
 		}
 	}()
 	r := bufio.NewReader(c)

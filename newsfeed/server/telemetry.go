@@ -11,7 +11,8 @@ import (
 
 // A Record is the telemetry of one request, as it stands on the bus in JSON.
 type Record struct {
-	// Server names the process, Number counts its records: a batch that is sent twice is recognized.
+	// Server names the process, Number counts its records: a batch that is sent twice is
+	// recognized.
 	Server string    `json:"server"`
 	Number int64     `json:"number"`
 	At     time.Time `json:"at"` // of the answer, UTC
@@ -23,11 +24,22 @@ type Record struct {
 	Store     string `json:"store,omitempty"` // role of the store that failed the request
 }
 
-// Line returns the record in the eight fields of the studied service's 2016 release: year, month from 0, day, hour,
-// minute, entity, operation, whole milliseconds. loc is the time zone, which is not in the line.
+// Line returns the record in the eight fields of the studied service's 2016 release: year, month
+// from 0, day, hour, minute, entity, operation, whole milliseconds. loc is the time zone, which is
+// not in the line.
 func (r Record) Line(loc *time.Location) string {
 	at := r.At.In(loc)
-	return fmt.Sprintf("%d|%d|%d|%d|%d|%s|%s|%d", at.Year(), at.Month()-1, at.Day(), at.Hour(), at.Minute(), r.Entity, r.Operation, r.Micros/1000)
+	return fmt.Sprintf(
+		"%d|%d|%d|%d|%d|%s|%s|%d",
+		at.Year(),
+		at.Month()-1,
+		at.Day(),
+		at.Hour(),
+		at.Minute(),
+		r.Entity,
+		r.Operation,
+		r.Micros/1000,
+	)
 }
 
 const (
@@ -39,15 +51,15 @@ const (
 
 // producer is the bus as the service uses it.
 type producer interface {
-	// Produce appends records and returns the offset of the first. All of them are there when it returns nil; after
-	// an error they may be there, or may still arrive. ctx needs a deadline.
+	// Produce appends records and returns the offset of the first. All of them are there when it
+	// returns nil; after an error they may be there, or may still arrive. ctx needs a deadline.
 	Produce(ctx context.Context, records [][]byte) (offset int64, err error)
 	Describe(ctx context.Context) (StoreInfo, error)
 	Close()
 }
 
-// telemetry sends records to the bus behind the requests. Records that the bus does not take wait; beyond mostWaiting
-// the newest are lost and counted.
+// telemetry sends records to the bus behind the requests. Records that the bus does not take wait;
+// beyond mostWaiting the newest are lost and counted.
 type telemetry struct {
 	bus     producer
 	met     *metrics

@@ -27,7 +27,8 @@ type story struct {
 	Subject, Story string
 }
 
-// wideRows is the store of stories by participant: one row each in the sender's outbound and in every friend's inbound.
+// wideRows is the store of stories by participant: one row each in the sender's outbound and in
+// every friend's inbound.
 type wideRows interface {
 	// Insert adds a row to the participant's partition; the store sets the time.
 	Insert(ctx context.Context, table int, participant int64, row story) error
@@ -58,14 +59,21 @@ func (w ownWide) Read(ctx context.Context, table int, participant int64) (rows [
 	err = w.l.call(ctx, b, func(f *fields) {
 		rows = make([]story, f.count())
 		for i := range rows {
-			rows[i] = story{Occurred: time.Unix(0, f.int()), From: f.int(), Subject: f.text(), Story: f.text()}
+			rows[i] = story{
+				Occurred: time.Unix(0, f.int()),
+				From:     f.int(),
+				Subject:  f.text(),
+				Story:    f.text(),
+			}
 		}
 	})
 	return rows, err
 }
 
-func (w ownWide) Describe(ctx context.Context) (StoreInfo, error) { return ownInfo(ctx, w.l, wideInfo) }
-func (w ownWide) Close()                                          { w.l.close() }
+func (w ownWide) Describe(ctx context.Context) (StoreInfo, error) {
+	return ownInfo(ctx, w.l, wideInfo)
+}
+func (w ownWide) Close() { w.l.close() }
 
 // wideEngine keeps the rows in its journal and their places in memory.
 type wideEngine struct {
@@ -90,18 +98,24 @@ type wideRow struct {
 func newWideEngine(cfg StoreConfig) (*wideEngine, error) {
 	w := &wideEngine{parts: map[wideKey][]wideRow{}, rows: map[int64]int64{}}
 	oldest := time.Now().Add(-wideTTL).UnixNano()
-	j, err := openJournal(cfg.Dir, "wide.journal", cfg.Most, cfg.Sync, func(at int64, record []byte) error {
-		f := &fields{b: record}
-		key, when := wideKey{f.int(), f.int()}, f.int()
-		if f.bad {
-			return errFrame
-		}
-		w.last = max(w.last, when)
-		if when > oldest {
-			w.add(key, wideRow{at: at, time: when, n: int32(len(record))})
-		}
-		return nil
-	})
+	j, err := openJournal(
+		cfg.Dir,
+		"wide.journal",
+		cfg.Most,
+		cfg.Sync,
+		func(at int64, record []byte) error {
+			f := &fields{b: record}
+			key, when := wideKey{f.int(), f.int()}, f.int()
+			if f.bad {
+				return errFrame
+			}
+			w.last = max(w.last, when)
+			if when > oldest {
+				w.add(key, wideRow{at: at, time: when, n: int32(len(record))})
+			}
+			return nil
+		},
+	)
 	w.j = j
 	return w, err
 }
@@ -114,7 +128,10 @@ func (w *wideEngine) add(k wideKey, r wideRow) {
 func (w *wideEngine) handle(op byte, f *fields, out []byte) ([]byte, error) {
 	switch op {
 	case wideInsert:
-		key, from, subject, text := wideKey{f.int(), f.int()}, f.int(), f.bytes(), f.bytes()
+		key := wideKey{f.int(), f.int()}
+		from := f.int()
+		subject := f.bytes()
+		text := f.bytes()
 		if err := f.end(); err != nil {
 			return out, err
 		}
@@ -128,8 +145,12 @@ func (w *wideEngine) handle(op byte, f *fields, out []byte) ([]byte, error) {
 	case wideInfo:
 		w.mu.RLock()
 		defer w.mu.RUnlock()
-		return appendInfo(out, KindWide, map[string]string{"sync": w.j.sync.String(), "outbound": fmt.Sprint(w.rows[outboundTable]),
-			"inbound": fmt.Sprint(w.rows[inboundTable]), "bytes": fmt.Sprint(w.j.end)}), nil
+		return appendInfo(out, KindWide, map[string]string{
+			"sync":     w.j.sync.String(),
+			"outbound": fmt.Sprint(w.rows[outboundTable]),
+			"inbound":  fmt.Sprint(w.rows[inboundTable]),
+			"bytes":    fmt.Sprint(w.j.end),
+		}), nil
 	}
 	return out, errFrame
 }
@@ -138,7 +159,10 @@ func (w *wideEngine) insert(key wideKey, from int64, subject, text []byte) error
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	when := max(time.Now().UnixNano(), w.last+1) // no two rows of one time, as with time UUIDs
-	record := appendInt(appendInt(appendInt(appendInt(nil, key.table), key.participant), when), from)
+	record := appendInt(
+		appendInt(appendInt(appendInt(nil, key.table), key.participant), when),
+		from,
+	)
 	record = appendText(appendText(record, subject), text)
 	at, err := w.j.append(record)
 	if err != nil {
@@ -165,7 +189,8 @@ func (w *wideEngine) read(key wideKey, out []byte) ([]byte, error) {
 		f := &fields{b: b}
 		f.int()
 		f.int()
-		if out = append(out, f.b...); f.bad { // time, sender, subject and story as they were written
+		// time, sender, subject and story as they were written
+		if out = append(out, f.b...); f.bad {
 			return out, errFrame
 		}
 	}

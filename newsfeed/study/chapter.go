@@ -15,7 +15,8 @@ import (
 // Setting holds the inputs of a chapter besides runs.
 type Setting struct {
 	Arms []StudiedArm // in the order of the tables
-	// Stores names the program behind each other store: "wide: built-in, in the place of Cassandra".
+	// Stores names the program behind each other store: "wide: built-in, in the place of
+	// Cassandra".
 	Stores string
 }
 
@@ -86,7 +87,11 @@ func clientRate(r RunFigures) float64 { return r.Client.PerMinute }
 
 // absolute sets the throughputs beside the published ones.
 func absolute(set Setting, runs []RunFigures) string {
-	published := map[Variant]float64{mysqlPlain: publishedMySQL, postgresPlain: publishedPostgreSQL, bridged: publishedBridge}
+	published := map[Variant]float64{
+		mysqlPlain:    publishedMySQL,
+		postgresPlain: publishedPostgreSQL,
+		bridged:       publishedBridge,
+	}
 	var parts []string
 	for _, a := range set.Arms {
 		v, lo, hi := mean(of(runs, a.Name), clientRate)
@@ -105,7 +110,10 @@ func absolute(set Setting, runs []RunFigures) string {
 	if len(parts) == 0 {
 		return "No run has stories to set beside the published figures."
 	}
-	text := "Stories per minute: " + strings.Join(parts, "; ") + ". These are figures of other machines, programs and stores than the study's, " +
+	text := "Stories per minute: " + strings.Join(
+		parts,
+		"; ",
+	) + ". These are figures of other machines, programs and stores than the study's, " +
 		"and of one host for everything: only ratios between variants can be set against each other."
 	if set.Stores != "" {
 		text += " Here play: " + set.Stores + "."
@@ -116,9 +124,20 @@ func absolute(set Setting, runs []RunFigures) string {
 // why explains the differences by the runs and the published figures themselves.
 func why(set Setting, runs []RunFigures) (out []string) {
 	inFlight := publishedMySQL / 60.0 * publishedLatency / 1000
-	out = append(out, fmt.Sprintf("The published figures do not fit together: %s stories per minute of %.0f ms each are %.1f requests under way at a time, and %d threads that wait for every answer cannot have more than %d. "+
-		"Either more of them ran, or throughput and latency are of different things; no run of ours can reproduce both.",
-		thousands(publishedMySQL), publishedLatency, inFlight, publishedThreads, publishedThreads))
+	out = append(
+		out,
+		fmt.Sprintf(
+			"The published figures do not fit together: %s stories per minute of %.0f ms each are %.1f requests under way at a time, and %d threads that wait for every answer cannot have more than %d. "+
+				"Either more of them ran, or throughput and latency are of different things; no run of ours can reproduce both.",
+			thousands(
+				publishedMySQL,
+			),
+			publishedLatency,
+			inFlight,
+			publishedThreads,
+			publishedThreads,
+		),
+	)
 	for _, a := range set.Arms {
 		shares, n := map[string]float64{}, 0
 		inside, users := 0.0, 0.0
@@ -136,14 +155,23 @@ func why(set Setting, runs []RunFigures) (out []string) {
 			continue
 		}
 		var parts []string
-		for _, store := range slices.SortedFunc(maps.Keys(shares), func(x, y string) int { return cmp.Or(cmp.Compare(shares[y], shares[x]), cmp.Compare(x, y)) }) {
+		for _, store := range slices.SortedFunc(maps.Keys(shares), func(x, y string) int {
+			return cmp.Or(cmp.Compare(shares[y], shares[x]), cmp.Compare(x, y))
+		}) {
 			parts = append(parts, fmt.Sprintf("%s %.0f %%", store, 100*shares[store]/float64(n)))
 		}
-		text := fmt.Sprintf("%s: of the service's time for all requests the stores took %s.", a.Label, strings.Join(parts, ", "))
+		text := fmt.Sprintf(
+			"%s: of the service's time for all requests the stores took %s.",
+			a.Label,
+			strings.Join(parts, ", "),
+		)
 		if db := shares["database"] / float64(n); db > 0 && users > 0 {
 			held := db * inside / users // of the users' time
-			text += fmt.Sprintf(" The users spent %.0f %% of their time waiting for the database: one that took no time at all would give %.0f %% more throughput, and no faster database can give more.",
-				100*held, 100*(1/(1-held)-1))
+			text += fmt.Sprintf(
+				" The users spent %.0f %% of their time waiting for the database: one that took no time at all would give %.0f %% more throughput, and no faster database can give more.",
+				100*held,
+				100*(1/(1-held)-1),
+			)
 		}
 		out = append(out, text)
 	}
@@ -153,7 +181,12 @@ func why(set Setting, runs []RunFigures) (out []string) {
 // drift states whether the mean response climbed, as it did in the study.
 func drift(set Setting, runs []RunFigures) string {
 	published := math.Log(publishedLast/publishedFirst) / 60 // per minute
-	text := fmt.Sprintf("Drift: in the study the mean response climbed from %.0f to %.0f ms over an hour, %+.2f %% a minute.", publishedFirst, publishedLast, 100*published)
+	text := fmt.Sprintf(
+		"Drift: in the study the mean response climbed from %.0f to %.0f ms over an hour, %+.2f %% a minute.",
+		publishedFirst,
+		publishedLast,
+		100*published,
+	)
 	var parts []string
 	for _, a := range set.Arms {
 		var slopes []float64
@@ -174,7 +207,17 @@ func drift(set Setting, runs []RunFigures) string {
 		case holds:
 			word = "which holds the published climb"
 		}
-		parts = append(parts, fmt.Sprintf("%s %+.2f %% a minute [%+.2f, %+.2f], %s", a.Label, 100*s.Mean(), 100*in.Lo, 100*in.Hi, word))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"%s %+.2f %% a minute [%+.2f, %+.2f], %s",
+				a.Label,
+				100*s.Mean(),
+				100*in.Lo,
+				100*in.Hi,
+				word,
+			),
+		)
 	}
 	if len(parts) == 0 {
 		return text + " The runs here are too few or too short to say anything of it."
@@ -193,7 +236,11 @@ func law(runs []RunFigures) string {
 		own = max(own, r.Law.Own())
 		failed += r.Law.Failed
 	}
-	text := fmt.Sprintf("Little's law: in %d of %d runs throughput × mean response is at most the number of users, and the service's own telemetry at most that, within the tolerance of the measured time's edges.", len(runs)-bad, len(runs))
+	text := fmt.Sprintf(
+		"Little's law: in %d of %d runs throughput × mean response is at most the number of users, and the service's own telemetry at most that, within the tolerance of the measured time's edges.",
+		len(runs)-bad,
+		len(runs),
+	)
 	if bad > 0 {
 		text += " In the others a figure is wrong: do not believe them."
 	}
@@ -201,13 +248,19 @@ func law(runs []RunFigures) string {
 		text += fmt.Sprintf(" %d requests failed without a time and are not in it.", failed)
 	}
 	if own > 0 {
-		text += fmt.Sprintf(" The users' own time between two requests was up to %.0f %% of theirs: by so much a change of the response changes the throughput less.", 100*own)
+		text += fmt.Sprintf(
+			" The users' own time between two requests was up to %.0f %% of theirs: by so much a change of the response changes the throughput less.",
+			100*own,
+		)
 	}
 	return text
 }
 
 func claimTable(fs []ClaimResult) dialect.TextTable {
-	t := dialect.TextTable{Title: "Published and here", Head: []string{"Comparison", ">Published", ">Here", ">Blocks", "Outcome"}}
+	t := dialect.TextTable{
+		Title: "Published and here",
+		Head:  []string{"Comparison", ">Published", ">Here", ">Blocks", "Outcome"},
+	}
 	for _, f := range fs {
 		published, here := fmt.Sprintf("%.2f", f.Ratio), "–"
 		if f.Vague {
@@ -216,14 +269,34 @@ func claimTable(fs []ClaimResult) dialect.TextTable {
 		if f.N > 0 {
 			here = f.here()
 		}
-		t.Rows = append(t.Rows, []string{f.Text, published, here, fmt.Sprint(f.N), string(f.Outcome)})
+		t.Rows = append(
+			t.Rows,
+			[]string{f.Text, published, here, fmt.Sprint(f.N), string(f.Outcome)},
+		)
 	}
-	t.Notes = []string{"Ratios of the second variant's figure to the first's. Here: geometric mean over the blocks, 95 % interval. The published ones are of one run each."}
+	t.Notes = []string{
+		"Ratios of the second variant's figure to the first's. Here: geometric mean over the blocks, 95 % interval. The published ones are of one run each.",
+	}
 	return t
 }
 
 func armTable(set Setting, runs []RunFigures) dialect.TextTable {
-	t := dialect.TextTable{Title: "Stories by variant", Head: []string{"Variant", "Database", "Network", ">Runs", ">Per minute", ">Mean ms, users", ">service", ">p50 ms, users", ">service", ">p95 ms, users", ">service"}}
+	t := dialect.TextTable{
+		Title: "Stories by variant",
+		Head: []string{
+			"Variant",
+			"Database",
+			"Network",
+			">Runs",
+			">Per minute",
+			">Mean ms, users",
+			">service",
+			">p50 ms, users",
+			">service",
+			">p95 ms, users",
+			">service",
+		},
+	}
 	for _, a := range set.Arms {
 		rs := of(runs, a.Name)
 		cell := func(figure func(RunFigures) float64) string {
@@ -236,12 +309,29 @@ func armTable(set Setting, runs []RunFigures) dialect.TextTable {
 			}
 			return fmt.Sprintf("%s [%s, %s]", number(v), number(lo), number(hi))
 		}
-		t.Rows = append(t.Rows, []string{a.Label, a.Server, a.Network, fmt.Sprint(len(rs)), cell(clientRate),
-			cell(func(r RunFigures) float64 { return r.Client.Mean }), cell(func(r RunFigures) float64 { return r.Server.Mean }),
-			cell(func(r RunFigures) float64 { return r.Client.P50 }), cell(func(r RunFigures) float64 { return r.Server.P50 }),
-			cell(func(r RunFigures) float64 { return r.Client.P95 }), cell(func(r RunFigures) float64 { return r.Server.P95 })})
+		t.Rows = append(
+			t.Rows,
+			[]string{a.Label, a.Server, a.Network, fmt.Sprint(len(rs)), cell(clientRate),
+				cell(func(r RunFigures) float64 {
+					return r.Client.Mean
+				}), cell(func(r RunFigures) float64 {
+					return r.Server.Mean
+				}),
+				cell(func(r RunFigures) float64 {
+					return r.Client.P50
+				}), cell(func(r RunFigures) float64 {
+					return r.Server.P50
+				}),
+				cell(func(r RunFigures) float64 {
+					return r.Client.P95
+				}), cell(func(r RunFigures) float64 {
+					return r.Server.P95
+				})},
+		)
 	}
-	t.Notes = []string{"Geometric means over the runs with 95 % intervals. A percentile here is the mean of the runs' percentiles."}
+	t.Notes = []string{
+		"Geometric means over the runs with 95 % intervals. A percentile here is the mean of the runs' percentiles.",
+	}
 	return t
 }
 
@@ -254,7 +344,18 @@ func number(v float64) string {
 }
 
 func lawTable(set Setting, runs []RunFigures) dialect.TextTable {
-	t := dialect.TextTable{Title: "Little's law", Head: []string{"Variant", ">Users", ">Under way, users", ">service", ">Tolerance", ">Own time per request", "Holds"}}
+	t := dialect.TextTable{
+		Title: "Little's law",
+		Head: []string{
+			"Variant",
+			">Users",
+			">Under way, users",
+			">service",
+			">Tolerance",
+			">Own time per request",
+			"Holds",
+		},
+	}
 	for _, a := range set.Arms {
 		rs := of(runs, a.Name)
 		if len(rs) == 0 {
@@ -264,8 +365,15 @@ func lawTable(set Setting, runs []RunFigures) dialect.TextTable {
 		var users, under, inside, tolerance, own float64
 		held := 0
 		for _, r := range rs {
-			users, under, inside = users+float64(r.Law.Users)/n, under+r.Law.InFlight()/n, inside+r.Law.Inside()/n
-			tolerance, own = max(tolerance, r.Law.Tolerance()), own+float64(r.Law.OwnPerRequest().Microseconds())/n
+			users, under, inside = users+float64(
+				r.Law.Users,
+			)/n, under+r.Law.InFlight()/n, inside+r.Law.Inside()/n
+			tolerance, own = max(
+				tolerance,
+				r.Law.Tolerance(),
+			), own+float64(
+				r.Law.OwnPerRequest().Microseconds(),
+			)/n
 			if r.Law.Holds() {
 				held++
 			}
@@ -274,9 +382,22 @@ func lawTable(set Setting, runs []RunFigures) dialect.TextTable {
 		if inside > 0 {
 			within = fmt.Sprintf("%.3f", inside)
 		}
-		t.Rows = append(t.Rows, []string{a.Label, fmt.Sprintf("%.0f", users), fmt.Sprintf("%.3f", under), within, fmt.Sprintf("%.3f", tolerance), fmt.Sprintf("%.0f µs", own), fmt.Sprintf("%d of %d", held, len(rs))})
+		t.Rows = append(
+			t.Rows,
+			[]string{
+				a.Label,
+				fmt.Sprintf("%.0f", users),
+				fmt.Sprintf("%.3f", under),
+				within,
+				fmt.Sprintf("%.3f", tolerance),
+				fmt.Sprintf("%.0f µs", own),
+				fmt.Sprintf("%d of %d", held, len(rs)),
+			},
+		)
 	}
-	t.Notes = []string{"Under way: throughput × mean response, over all operations; means over the runs. Tolerance: users × the longest response ÷ the measured time, the largest of the runs."}
+	t.Notes = []string{
+		"Under way: throughput × mean response, over all operations; means over the runs. Tolerance: users × the longest response ÷ the measured time, the largest of the runs.",
+	}
 	return t
 }
 
@@ -286,7 +407,9 @@ func charts(set Setting, runs []RunFigures) (out []dialect.Chart) {
 		name, title, unit string
 		of                func(Curves) dialect.Curve
 	}{
-		{"throughput", "Stories per minute", "1/min", func(c Curves) dialect.Curve { return c.PerMinute }},
+		{"throughput", "Stories per minute", "1/min", func(c Curves) dialect.Curve {
+			return c.PerMinute
+		}},
 		{"mean", "Mean response", "ms", func(c Curves) dialect.Curve { return c.Mean }},
 		{"median", "Median response", "ms", func(c Curves) dialect.Curve { return c.P50 }},
 		{"p95", "95th percentile", "ms", func(c Curves) dialect.Curve { return c.P95 }},
@@ -303,14 +426,30 @@ func charts(set Setting, runs []RunFigures) (out []dialect.Chart) {
 	within := func(r RunFigures) Curves { return r.Within }
 	for _, a := range set.Arms {
 		for _, f := range figures {
-			out = append(out, dialect.Chart{Name: "study-" + a.Name + "-" + f.name, Title: f.title + ", " + a.Label, Unit: f.unit,
-				Lines: []dialect.ChartLine{{Label: "users", Index: 0, Runs: curves(a.Name, over, f.of)}, {Label: "service", Index: 1, Runs: curves(a.Name, within, f.of)}}})
+			out = append(out, dialect.Chart{
+				Name:  "study-" + a.Name + "-" + f.name,
+				Title: f.title + ", " + a.Label,
+				Unit:  f.unit,
+				Lines: []dialect.ChartLine{{
+					Label: "users",
+					Index: 0,
+					Runs:  curves(a.Name, over, f.of),
+				}, {Label: "service", Index: 1, Runs: curves(a.Name, within, f.of)}},
+			})
 		}
 	}
 	for _, f := range figures[:2] {
-		c := dialect.Chart{Name: "study-summary-" + f.name, Title: f.title + ", all variants", Unit: f.unit}
+		c := dialect.Chart{
+			Name:  "study-summary-" + f.name,
+			Title: f.title + ", all variants",
+			Unit:  f.unit,
+		}
 		for i, a := range set.Arms {
-			c.Lines = append(c.Lines, dialect.ChartLine{Label: a.Label, Index: i, Runs: curves(a.Name, over, f.of)})
+			c.Lines = append(c.Lines, dialect.ChartLine{
+				Label: a.Label,
+				Index: i,
+				Runs:  curves(a.Name, over, f.of),
+			})
 		}
 		out = append(out, c)
 	}

@@ -8,8 +8,8 @@ import (
 	"plimsoll/stats"
 )
 
-// The published figures of the study: of each variant one run, its last hour (the blog post "MySql vs PostGreSql vs
-// Docker", 2016).
+// The published figures of the study: of each variant one run, its last hour (the blog post "MySql
+// vs PostGreSql vs Docker", 2016).
 const (
 	publishedMySQL      = 13_961 // stories per minute
 	publishedPostgreSQL = 15_502
@@ -54,12 +54,54 @@ var (
 // Claims are the published comparisons.
 func Claims() []Claim {
 	return []Claim{
-		{Text: "PostgreSQL against MySQL, stories per minute", Base: mysqlPlain, New: postgresPlain, Ratio: publishedPostgreSQL / float64(publishedMySQL), Figures: thousands(publishedPostgreSQL) + " to " + thousands(publishedMySQL)},
-		{Text: "PostgreSQL against MySQL, mean response", Base: mysqlPlain, New: postgresPlain, Latency: true, Ratio: 1, Figures: "very similar", Vague: true},
-		{Text: "bridge container against none, stories per minute", Base: postgresPlain, New: bridged, Ratio: publishedBridge / float64(publishedPostgreSQL), Figures: thousands(publishedBridge) + " to " + thousands(publishedPostgreSQL)},
-		{Text: "bridge container against none, mean response", Base: postgresPlain, New: bridged, Latency: true, Ratio: 1.30, Figures: "about 30 % slower"},
-		{Text: "host container against none, stories per minute", Base: postgresPlain, New: hosted, Ratio: 1, Figures: "very similar", Vague: true},
-		{Text: "host container against none, mean response", Base: postgresPlain, New: hosted, Latency: true, Ratio: 1, Figures: "very similar", Vague: true},
+		{
+			Text:    "PostgreSQL against MySQL, stories per minute",
+			Base:    mysqlPlain,
+			New:     postgresPlain,
+			Ratio:   publishedPostgreSQL / float64(publishedMySQL),
+			Figures: thousands(publishedPostgreSQL) + " to " + thousands(publishedMySQL),
+		},
+		{
+			Text:    "PostgreSQL against MySQL, mean response",
+			Base:    mysqlPlain,
+			New:     postgresPlain,
+			Latency: true,
+			Ratio:   1,
+			Figures: "very similar",
+			Vague:   true,
+		},
+		{
+			Text:    "bridge container against none, stories per minute",
+			Base:    postgresPlain,
+			New:     bridged,
+			Ratio:   publishedBridge / float64(publishedPostgreSQL),
+			Figures: thousands(publishedBridge) + " to " + thousands(publishedPostgreSQL),
+		},
+		{
+			Text:    "bridge container against none, mean response",
+			Base:    postgresPlain,
+			New:     bridged,
+			Latency: true,
+			Ratio:   1.30,
+			Figures: "about 30 % slower",
+		},
+		{
+			Text:    "host container against none, stories per minute",
+			Base:    postgresPlain,
+			New:     hosted,
+			Ratio:   1,
+			Figures: "very similar",
+			Vague:   true,
+		},
+		{
+			Text:    "host container against none, mean response",
+			Base:    postgresPlain,
+			New:     hosted,
+			Latency: true,
+			Ratio:   1,
+			Figures: "very similar",
+			Vague:   true,
+		},
 	}
 }
 
@@ -79,13 +121,13 @@ const (
 const (
 	minBlocks = stats.MinPairs // for more than an indication
 	level     = 0.95           // of intervals
-	// similar is the difference up to which two figures are "very similar": the runs of the study vary by 4 to 8 %
-	// from minute to minute.
+	// similar is the difference up to which two figures are "very similar": the runs of the study
+	// vary by 4 to 8 % from minute to minute.
 	similar = 0.05
 )
 
-// A ClaimResult is a claim beside our ratio, over N blocks that have both arms. Lo and Hi are NaN where there is no
-// interval.
+// A ClaimResult is a claim beside our ratio, over N blocks that have both arms. Lo and Hi are NaN
+// where there is no interval.
 type ClaimResult struct {
 	Claim
 	Here, Lo, Hi float64
@@ -145,7 +187,11 @@ func armOf(arms []StudiedArm, v Variant) (StudiedArm, bool) {
 }
 
 // paired returns a figure of two arms in the blocks that have both.
-func paired(runs []RunFigures, base, fresh string, of func(RunFigures) float64) (before, after []float64) {
+func paired(
+	runs []RunFigures,
+	base, fresh string,
+	of func(RunFigures) float64,
+) (before, after []float64) {
 	blocks := map[int][2]float64{}
 	var order []int
 	for _, r := range runs {
@@ -217,11 +263,23 @@ func (f *ClaimResult) text() string {
 			side = ", as the service measured it"
 		}
 	}
-	fmt.Fprintf(&b, "%s%s: %s here (%s), %s published. ", f.Text, side, f.here(), count(f.N, "block", "blocks"), f.published())
+	fmt.Fprintf(
+		&b,
+		"%s%s: %s here (%s), %s published. ",
+		f.Text,
+		side,
+		f.here(),
+		count(f.N, "block", "blocks"),
+		f.published(),
+	)
 	switch f.Outcome {
 	case Reproduces:
 		if f.Vague {
-			fmt.Fprintf(&b, "It reproduces: the interval lies within %.0f %% of no difference.", 100*similar)
+			fmt.Fprintf(
+				&b,
+				"It reproduces: the interval lies within %.0f %% of no difference.",
+				100*similar,
+			)
 		} else {
 			b.WriteString("It reproduces: the interval holds the published ratio and not 1.")
 		}
@@ -230,13 +288,23 @@ func (f *ClaimResult) text() string {
 		case math.IsNaN(f.Lo):
 			b.WriteString("Too few blocks for an interval: that decides nothing.")
 		case f.Vague:
-			fmt.Fprintf(&b, "The interval holds no difference, and more than %.0f %% as well: that decides nothing.", 100*similar)
+			fmt.Fprintf(
+				&b,
+				"The interval holds no difference, and more than %.0f %% as well: that decides nothing.",
+				100*similar,
+			)
 		default:
-			b.WriteString("The interval holds the published ratio and no difference as well: that decides nothing.")
+			b.WriteString(
+				"The interval holds the published ratio and no difference as well: that decides nothing.",
+			)
 		}
 	case DoesNot:
 		if f.Vague {
-			fmt.Fprintf(&b, "It does not reproduce: there is a difference here, perhaps of more than %.0f %%.", 100*similar)
+			fmt.Fprintf(
+				&b,
+				"It does not reproduce: there is a difference here, perhaps of more than %.0f %%.",
+				100*similar,
+			)
 		} else {
 			b.WriteString("It does not reproduce: the interval holds no difference, and not the published one.")
 		}

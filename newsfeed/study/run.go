@@ -30,17 +30,18 @@ type RunFigures struct {
 	Client Figures
 	Server Figures // all 0 without telemetry
 	Law    Law
-	// Slope is the drift of the mean response, as a part of it per minute (Theil and Sen, of the logarithms); NaN if
-	// it is not known.
+	// Slope is the drift of the mean response, as a part of it per minute (Theil and Sen, of the
+	// logarithms); NaN if it is not known.
 	Slope float64
-	// Shares is which part of the service's time for all requests each store took, by role; nil if it is not known.
+	// Shares is which part of the service's time for all requests each store took, by role; nil if
+	// it is not known.
 	Shares map[string]float64
 	// Over holds the curves of the users, Within those of the service.
 	Over, Within Curves
 }
 
-// step returns how much time one point of a curve stands for: a minute if there are ten of them, else a whole number
-// of seconds so that there are about a dozen points.
+// step returns how much time one point of a curve stands for: a minute if there are ten of them,
+// else a whole number of seconds so that there are about a dozen points.
 func step(span time.Duration) time.Duration {
 	if span >= 10*time.Minute {
 		return time.Minute
@@ -48,7 +49,8 @@ func step(span time.Duration) time.Duration {
 	return max(time.Second, (span / 12).Truncate(time.Second))
 }
 
-// Read reads a run that was measured; ok is false for one without stories. Arm and Shares are left to the caller.
+// Read reads a run that was measured; ok is false for one without stories. Arm and Shares are left
+// to the caller.
 func Read(r dialect.JudgedRun) (out RunFigures, ok bool, err error) {
 	out = RunFigures{ID: r.ID, Block: r.Block, Slope: math.NaN()}
 	out.Law = Law{Users: r.Users, Span: r.To - r.From}
@@ -99,8 +101,9 @@ func Read(r dialect.JudgedRun) (out RunFigures, ok bool, err error) {
 // bins are windows of equal width over a phase, and one over all of it.
 type bins struct {
 	from, span, width time.Duration
-	list              []*measure.Window // nil where there was nothing; a rest that is shorter has none
-	whole             *measure.Window
+	// nil where there was nothing; a rest that is shorter has none
+	list  []*measure.Window
+	whole *measure.Window
 }
 
 func newBins(r dialect.JudgedRun, width time.Duration) *bins {
@@ -134,7 +137,12 @@ func (b *bins) figures() Figures {
 	if h.Count() == 0 {
 		return Figures{}
 	}
-	return Figures{PerMinute: perMinute(b.whole, b.span), Mean: ms(h.Mean()), P50: ms(h.Quantile(0.50)), P95: ms(h.Quantile(0.95))}
+	return Figures{
+		PerMinute: perMinute(b.whole, b.span),
+		Mean:      ms(h.Mean()),
+		P50:       ms(h.Quantile(0.50)),
+		P95:       ms(h.Quantile(0.95)),
+	}
 }
 
 // curves have a point at the beginning of each bin with stories.
@@ -154,7 +162,8 @@ func (b *bins) curves() (c Curves) {
 	return c
 }
 
-// slope is the drift of the mean response, as a part of it per minute; NaN where a bin has none, or there are too few.
+// slope is the drift of the mean response, as a part of it per minute; NaN where a bin has none, or
+// there are too few.
 func (b *bins) slope() float64 {
 	logs := make([]float64, 0, len(b.list))
 	for _, w := range b.list {

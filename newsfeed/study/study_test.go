@@ -16,10 +16,17 @@ import (
 	"plimsoll/record"
 )
 
-// TestThePublishedFiguresBreakTheLaw: 13,961 stories a minute of 51 ms are 11.9 requests at a time, of three threads.
+// TestThePublishedFiguresBreakTheLaw: 13,961 stories a minute of 51 ms are 11.9 requests at a time,
+// of three threads.
 func TestThePublishedFiguresBreakTheLaw(t *testing.T) {
 	const n = publishedMySQL * 60
-	l := Law{Users: publishedThreads, Span: time.Hour, Requests: n, Response: time.Duration(n * publishedLatency * float64(time.Millisecond)), Longest: time.Second}
+	l := Law{
+		Users:    publishedThreads,
+		Span:     time.Hour,
+		Requests: n,
+		Response: time.Duration(n * publishedLatency * float64(time.Millisecond)),
+		Longest:  time.Second,
+	}
 	if got := l.InFlight(); math.Abs(got-11.867) > 0.001 || l.Holds() {
 		t.Errorf("%.3f under way of %d, holds: %v; want 11.867 and no", got, l.Users, l.Holds())
 	}
@@ -29,12 +36,15 @@ func TestThePublishedFiguresBreakTheLaw(t *testing.T) {
 	}
 }
 
-// TestTheLawOfALoop simulates users in a closed loop, cut anywhere: the law holds always, and not when a figure is
-// wrong.
+// TestTheLawOfALoop simulates users in a closed loop, cut anywhere: the law holds always, and not
+// when a figure is wrong.
 func TestTheLawOfALoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 200 {
-		l := Law{Users: 1 + rng.IntN(20), Span: time.Duration(1+rng.IntN(20)) * 50 * time.Millisecond}
+		l := Law{
+			Users: 1 + rng.IntN(20),
+			Span:  time.Duration(1+rng.IntN(20)) * 50 * time.Millisecond,
+		}
 		for range l.Users {
 			for at := -time.Duration(rng.Int64N(int64(time.Second))); ; {
 				at += time.Duration(rng.Int64N(int64(100 * time.Microsecond))) // the user's own
@@ -62,7 +72,8 @@ func TestTheLawOfALoop(t *testing.T) {
 			"no measured time":         func(l *Law) { l.Span = 0 },
 		} {
 			bad := l
-			if wrong(&bad); bad.Holds() && l.InFlight() > 0.9*float64(l.Users) && l.Tolerance() < 0.5*float64(l.Users) {
+			if wrong(&bad); bad.Holds() && l.InFlight() > 0.9*float64(l.Users) &&
+				l.Tolerance() < 0.5*float64(l.Users) {
 				t.Fatalf("%s: %+v holds", name, bad)
 			}
 		}
@@ -70,11 +81,21 @@ func TestTheLawOfALoop(t *testing.T) {
 }
 
 var arms = []StudiedArm{
-	{Name: "base", Label: "MySQL", Variant: mysqlPlain, Server: "MariaDB 10.11"}, {Name: "pg", Label: "PostgreSQL", Variant: postgresPlain},
-	{Name: "bridge", Label: "bridge", Variant: bridged}, {Name: "host", Label: "host", Variant: hosted},
+	{
+		Name:    "base",
+		Label:   "MySQL",
+		Variant: mysqlPlain,
+		Server:  "MariaDB 10.11",
+	}, {Name: "pg", Label: "PostgreSQL", Variant: postgresPlain},
+	{
+		Name:    "bridge",
+		Label:   "bridge",
+		Variant: bridged,
+	}, {Name: "host", Label: "host", Variant: hosted},
 }
 
-// played is a comparison: by arm, the factor of its throughput and mean response; noise is the spread of single runs.
+// played is a comparison: by arm, the factor of its throughput and mean response; noise is the
+// spread of single runs.
 func played(blocks int, noise float64, factors map[string][2]float64) (runs []RunFigures) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	for b := 1; b <= blocks; b++ {
@@ -84,21 +105,47 @@ func played(blocks int, noise float64, factors map[string][2]float64) (runs []Ru
 				continue
 			}
 			wobble := func() float64 { return math.Exp(noise * rng.NormFloat64()) }
-			x := Figures{PerMinute: 60_000 * f[0] * wobble(), Mean: 1.5 * f[1] * wobble(), P50: 1, P95: 3}
+			x := Figures{
+				PerMinute: 60_000 * f[0] * wobble(),
+				Mean:      1.5 * f[1] * wobble(),
+				P50:       1,
+				P95:       3,
+			}
 			server := x
 			server.Mean *= 0.8
 			curve := dialect.Curve{T: []float64{0.5, 1.5}, V: []float64{1, 2}}
 			all := Curves{curve, curve, curve, curve}
-			runs = append(runs, RunFigures{ID: fmt.Sprint(a.Name, b), Arm: a.Name, Block: b, Client: x, Server: server, Over: all, Within: all,
-				Slope: 0.001 * rng.NormFloat64(), Shares: map[string]float64{"database": 0.25, "wide": 0.5},
-				Law: Law{Users: 3, Span: 20 * time.Second, Response: 57 * time.Second, Server: 48 * time.Second, Longest: 30 * time.Millisecond, Requests: 40_000}})
+			runs = append(runs, RunFigures{
+				ID:     fmt.Sprint(a.Name, b),
+				Arm:    a.Name,
+				Block:  b,
+				Client: x,
+				Server: server,
+				Over:   all,
+				Within: all,
+				Slope:  0.001 * rng.NormFloat64(),
+				Shares: map[string]float64{"database": 0.25, "wide": 0.5},
+				Law: Law{
+					Users:    3,
+					Span:     20 * time.Second,
+					Response: 57 * time.Second,
+					Server:   48 * time.Second,
+					Longest:  30 * time.Millisecond,
+					Requests: 40_000,
+				},
+			})
 		}
 	}
 	return runs
 }
 
 func even(throughput float64) map[string][2]float64 {
-	return map[string][2]float64{"base": {1, 1}, "pg": {throughput, 1}, "bridge": {throughput, 1}, "host": {throughput, 1}}
+	return map[string][2]float64{
+		"base":   {1, 1},
+		"pg":     {throughput, 1},
+		"bridge": {throughput, 1},
+		"host":   {throughput, 1},
+	}
 }
 
 // TestWhatBecomesOfAClaim: the sentence follows from our interval, and holds both figures.
@@ -133,16 +180,18 @@ func TestWhatBecomesOfAClaim(t *testing.T) {
 		}
 	}
 	two := map[string][2]float64{"base": {1, 1}, "bridge": {1, 1}}
-	if f := claim.Judge(arms, played(6, 0.01, two)); f.Outcome != NotTested || !strings.Contains(f.Sentence, "no block has both") {
+	if f := claim.Judge(arms, played(6, 0.01, two)); f.Outcome != NotTested ||
+		!strings.Contains(f.Sentence, "no block has both") {
 		t.Errorf("%s: %s", f.Outcome, f.Sentence)
 	}
-	if f := claim.Judge(arms[:1], nil); f.Outcome != NotTested || !strings.Contains(f.Sentence, "not tested") {
+	if f := claim.Judge(arms[:1], nil); f.Outcome != NotTested ||
+		!strings.Contains(f.Sentence, "not tested") {
 		t.Errorf("%s: %s", f.Outcome, f.Sentence)
 	}
 }
 
-// TestWordsWithoutAFigure: a "very similar" pair reproduces when our interval lies within five per cent, and only
-// then.
+// TestWordsWithoutAFigure: a "very similar" pair reproduces when our interval lies within five per
+// cent, and only then.
 func TestWordsWithoutAFigure(t *testing.T) {
 	host := Claims()[4]
 	for _, c := range []struct {
@@ -151,7 +200,8 @@ func TestWordsWithoutAFigure(t *testing.T) {
 	}{{0.003, 1, Reproduces}, {0.003, 1.02, Reproduces}, {0.1, 1, Undecided}, {0.003, 1.2, DoesNot}} {
 		factors := even(1)
 		factors["host"] = [2]float64{c.factor, 1}
-		if f := host.Judge(arms, played(8, c.noise, factors)); f.Outcome != c.want || !strings.Contains(f.Sentence, "very similar") {
+		if f := host.Judge(arms, played(8, c.noise, factors)); f.Outcome != c.want ||
+			!strings.Contains(f.Sentence, "very similar") {
 			t.Errorf("%+v: %s", c, f.Sentence)
 		}
 	}
@@ -164,21 +214,29 @@ func TestTheMeanResponse(t *testing.T) {
 	factors["bridge"] = [2]float64{1, 1.3}
 	runs := played(6, 0.002, factors)
 	f := claim.Judge(arms, runs)
-	if f.Outcome != Reproduces || !f.ServerSide || !strings.Contains(f.Sentence, "as the service measured it: 1.30 [") {
+	if f.Outcome != Reproduces || !f.ServerSide ||
+		!strings.Contains(f.Sentence, "as the service measured it: 1.30 [") {
 		t.Errorf("%s: %s", f.Outcome, f.Sentence)
 	}
 	runs[3].Server = Figures{}
-	if f := claim.Judge(arms, runs); f.ServerSide || !strings.Contains(f.Sentence, "as the users saw it") {
+	if f := claim.Judge(arms, runs); f.ServerSide ||
+		!strings.Contains(f.Sentence, "as the users saw it") {
 		t.Errorf("%s", f.Sentence)
 	}
 }
 
-// TestTheChapter has the study's charts, four of each variant and two of all, and no figure that is none.
+// TestTheChapter has the study's charts, four of each variant and two of all, and no figure that is
+// none.
 func TestTheChapter(t *testing.T) {
 	runs := played(6, 0.01, even(1.02))
 	c := Compare(Setting{Arms: arms, Stores: "wide: built-in, in the place of Cassandra"}, runs)
 	if len(c.Charts) != 18 || len(c.Tables) != 3 || len(c.Leads) != 2 {
-		t.Errorf("%d charts, %d tables, %d leads; want 18, 3, 2", len(c.Charts), len(c.Tables), len(c.Leads))
+		t.Errorf(
+			"%d charts, %d tables, %d leads; want 18, 3, 2",
+			len(c.Charts),
+			len(c.Tables),
+			len(c.Leads),
+		)
 	}
 	names := map[string]bool{}
 	for _, g := range c.Charts {
@@ -205,7 +263,8 @@ func TestTheChapter(t *testing.T) {
 		}
 	}
 	runs[5].Law.Response *= 3
-	if text := law(runs); !strings.Contains(text, "in 23 of 24") || !strings.Contains(text, "do not believe") {
+	if text := law(runs); !strings.Contains(text, "in 23 of 24") ||
+		!strings.Contains(text, "do not believe") {
 		t.Errorf("of a wrong run: %s", text)
 	}
 	// Little is not a reason to fail: two arms, one block, no telemetry.
@@ -222,7 +281,11 @@ func TestDriftIsSeen(t *testing.T) {
 	for i := range runs {
 		runs[i].Slope = 0.0066 + 0.0003*float64(i%2)
 	}
-	if text := drift(Setting{Arms: arms}, runs); !strings.Contains(text, "which holds the published climb") || strings.Contains(text, "and none") {
+	if text := drift(Setting{Arms: arms}, runs); !strings.Contains(
+		text,
+		"which holds the published climb",
+	) ||
+		strings.Contains(text, "and none") {
 		t.Errorf("a climb: %s", text)
 	}
 	for i := range runs {
@@ -234,7 +297,14 @@ func TestDriftIsSeen(t *testing.T) {
 }
 
 // readBack writes a run, its users' seconds and the service's, and reads it again.
-func readBack(t *testing.T, m record.Manifest, users [][]*measure.Window, told record.Telemetry, server []*measure.Window, phases ...record.Phase) RunFigures {
+func readBack(
+	t *testing.T,
+	m record.Manifest,
+	users [][]*measure.Window,
+	told record.Telemetry,
+	server []*measure.Window,
+	phases ...record.Phase,
+) RunFigures {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "r")
 	w, err := record.Create(dir, m)
@@ -257,10 +327,17 @@ func readBack(t *testing.T, m record.Manifest, users [][]*measure.Window, told r
 		t.Fatal(err)
 	}
 	ph, _ := r.Manifest.Phase("measure")
-	judged := dialect.JudgedRun{ID: m.ID, Block: m.Block, Users: ph.Users, From: ph.From, To: ph.To, EachSecond: func(fn func(int, []*measure.Window) bool) error {
-		_, err := r.EachSecond(fn)
-		return err
-	}}
+	judged := dialect.JudgedRun{
+		ID:    m.ID,
+		Block: m.Block,
+		Users: ph.Users,
+		From:  ph.From,
+		To:    ph.To,
+		EachSecond: func(fn func(int, []*measure.Window) bool) error {
+			_, err := r.EachSecond(fn)
+			return err
+		},
+	}
 	if told.Note == "" {
 		judged.EachServerSecond = r.EachTelemetrySecond
 	}
@@ -279,32 +356,56 @@ func window(name string, n int, d time.Duration) *measure.Window {
 	return x
 }
 
-// TestARunIsRead: figures, curves, drift and the law's sums are read from the files on disk, of the measured phase
-// alone.
+// TestARunIsRead: figures, curves, drift and the law's sums are read from the files on disk, of the
+// measured phase alone.
 func TestARunIsRead(t *testing.T) {
 	var users [][]*measure.Window
 	var server []*measure.Window
 	for second := range 36 {
-		climb := time.Duration(float64(time.Millisecond) * math.Exp(0.06*float64(second-2)/60)) // 6 % a minute
-		users = append(users, []*measure.Window{window("participant", 10, 500*time.Microsecond), window("setup_story", 50, time.Second), window("story", 100, climb)})
+		// 6 % a minute
+		climb := time.Duration(float64(time.Millisecond) * math.Exp(0.06*float64(second-2)/60))
+		users = append(
+			users,
+			[]*measure.Window{
+				window("participant", 10, 500*time.Microsecond),
+				window("setup_story", 50, time.Second),
+				window("story", 100, climb),
+			},
+		)
 		server = append(server, window("story", 100, climb/2))
 	}
-	got := readBack(t, record.Manifest{ID: "r", Arm: "base", Block: 2}, users, record.Telemetry{}, server,
-		record.Phase{Name: "ramp", To: 2 * time.Second}, record.Phase{Name: "measure", From: 2 * time.Second, To: 32 * time.Second, Users: 3})
-	if got.Client.PerMinute != 6000 || got.Client.Mean < 1 || got.Client.Mean > 1.03 || got.Server.PerMinute != 6000 || got.Server.Mean > 0.52 {
+	got := readBack(t, record.Manifest{
+		ID:    "r",
+		Arm:   "base",
+		Block: 2,
+	}, users, record.Telemetry{}, server,
+		record.Phase{
+			Name: "ramp",
+			To:   2 * time.Second,
+		}, record.Phase{Name: "measure", From: 2 * time.Second, To: 32 * time.Second, Users: 3})
+	if got.Client.PerMinute != 6000 || got.Client.Mean < 1 || got.Client.Mean > 1.03 ||
+		got.Server.PerMinute != 6000 ||
+		got.Server.Mean > 0.52 {
 		t.Errorf("figures %+v and %+v", got.Client, got.Server)
 	}
 	if math.Abs(got.Slope-0.06) > 0.001 {
 		t.Errorf("slope %v, want 0.06 a minute", got.Slope)
 	}
-	if n := len(got.Over.Mean.T); n != 15 || got.Over.PerMinute.V[3] != 6000 || got.Over.Mean.T[1] != 2 || len(got.Within.P95.V) != 15 {
+	if n := len(got.Over.Mean.T); n != 15 || got.Over.PerMinute.V[3] != 6000 ||
+		got.Over.Mean.T[1] != 2 ||
+		len(got.Within.P95.V) != 15 {
 		t.Errorf("%d points %v, want 15 of two seconds", n, got.Over.PerMinute)
 	}
 	l := got.Law
-	if l.Users != 3 || l.Requests != 30*110 || l.Span != 30*time.Second || l.Longest < time.Millisecond || l.Server <= 0 || l.Server >= l.Response || !l.Holds() {
+	if l.Users != 3 || l.Requests != 30*110 || l.Span != 30*time.Second ||
+		l.Longest < time.Millisecond ||
+		l.Server <= 0 ||
+		l.Server >= l.Response ||
+		!l.Holds() {
 		t.Errorf("law %+v", l)
 	}
-	if want := 30 * (100*1015*time.Microsecond + 10*500*time.Microsecond); l.Response < want*99/100 || l.Response > want*101/100 {
+	if want := 30 * (100*1015*time.Microsecond + 10*500*time.Microsecond); l.Response < want*99/100 ||
+		l.Response > want*101/100 {
 		t.Errorf("%v of response, want about %v", l.Response, want)
 	}
 }
@@ -316,13 +417,23 @@ func TestTelemetryThatEndsEarly(t *testing.T) {
 		users = append(users, []*measure.Window{window("story", 100, 2*time.Millisecond)})
 	}
 	server := slices.Repeat([]*measure.Window{window("story", 100, time.Millisecond)}, 10)
-	got := readBack(t, record.Manifest{ID: "r"}, users, record.Telemetry{Note: "the bus was not read beyond record 1000: away"}, server,
-		record.Phase{Name: "measure", To: 30 * time.Second, Users: 3})
+	got := readBack(
+		t,
+		record.Manifest{ID: "r"},
+		users,
+		record.Telemetry{Note: "the bus was not read beyond record 1000: away"},
+		server,
+		record.Phase{Name: "measure", To: 30 * time.Second, Users: 3},
+	)
 	if got.Client.PerMinute != 6000 {
 		t.Fatal(got.Client)
 	}
 	if got.Server != (Figures{}) || got.Law.Server != 0 || len(got.Within.Mean.T) > 0 {
-		t.Errorf("the service's figures %+v, law %v: they are of ten seconds of thirty", got.Server, got.Law.Server)
+		t.Errorf(
+			"the service's figures %+v, law %v: they are of ten seconds of thirty",
+			got.Server,
+			got.Law.Server,
+		)
 	}
 }
 

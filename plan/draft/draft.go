@@ -115,10 +115,25 @@ func (f Facts) YAML() string {
 	case Supported:
 		start := min(f.Users, max(1, most/2))
 		return f.head("How many users does "+subject+" support?") + f.plan() +
-			fill(searchText,
-				"MOST", strconv.Itoa(most)+f.limit("the search ends there; so many accounts are made first"),
-				"START", strconv.Itoa(start), "BUDGET", span(f.Length), "WINDOW", usualOf("window"),
-				"RATE", usualOf("ramp_rate"), "PRECISION", usualOf("precision")) +
+			fill(
+				searchText,
+				"MOST",
+				strconv.Itoa(
+					most,
+				)+f.limit(
+					"the search ends there; so many accounts are made first",
+				),
+				"START",
+				strconv.Itoa(start),
+				"BUDGET",
+				span(f.Length),
+				"WINDOW",
+				usualOf("window"),
+				"RATE",
+				usualOf("ramp_rate"),
+				"PRECISION",
+				usualOf("precision"),
+			) +
 			f.rules("as many users as hold all of them are supported")
 	case Graded:
 		settle, hold := parts(f.Length, 4)
@@ -344,7 +359,8 @@ var bare = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9._/~+=:-]*[A-Za-z0-9_/]$`)
 
 // scalar writes a text as a YAML value. Go's quotes use only escapes that YAML reads the same way.
 func scalar(text string) string {
-	if bare.MatchString(text) && !slices.Contains([]string{"null", "true", "false"}, strings.ToLower(text)) {
+	if bare.MatchString(text) &&
+		!slices.Contains([]string{"null", "true", "false"}, strings.ToLower(text)) {
 		return text
 	}
 	return strconv.Quote(text)

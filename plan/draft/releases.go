@@ -64,7 +64,10 @@ $MODE  arms:
 // YAML returns the plan. The users of servers elsewhere are fast enough for a minute to have
 // operations.
 func (v Versus) YAML() string {
-	command, database, pace, mode := "", "", "", ""
+	command := ""
+	database := ""
+	pace := ""
+	mode := ""
 	target := v.Driver + "}   # env: {NAME: value} is for settings of your own, here or in an arm"
 	switch {
 	case v.Driver == "":
@@ -79,15 +82,42 @@ func (v Versus) YAML() string {
 		command = "# plimsoll compare " + clean(v.Old.Given+" "+v.New.Given) + "\n"
 	}
 	if len(v.Databases) > 0 {
-		database = "database: {engine: " + list(v.Databases) + "}   # each server has one of its own\n"
+		database = "database: {engine: " + list(
+			v.Databases,
+		) + "}   # each server has one of its own\n"
 	}
 	bounded := "auto, measure: auto}   # a pilot finds the users that keep the target 40 to 50 % busy"
 	if v.Users > 0 {
-		bounded = fmt.Sprintf("%d, ramp: 5s, settle: 10s, measure: auto}   # a number that both carry", v.Users)
+		bounded = fmt.Sprintf(
+			"%d, ramp: 5s, settle: 10s, measure: auto}   # a number that both carry",
+			v.Users,
+		)
 	}
-	return fill(versusText, "COMMAND", command, "NAME", v.name(), "TARGET", target, "DATABASE", database,
-		"BEHAVIOR", v.Behavior, "WITH", v.With, "PACE", pace, "BOUNDED", bounded, "MODE", mode,
-		"OLD", v.Old.arm(), "NEW", v.New.arm())
+	return fill(
+		versusText,
+		"COMMAND",
+		command,
+		"NAME",
+		v.name(),
+		"TARGET",
+		target,
+		"DATABASE",
+		database,
+		"BEHAVIOR",
+		v.Behavior,
+		"WITH",
+		v.With,
+		"PACE",
+		pace,
+		"BOUNDED",
+		bounded,
+		"MODE",
+		mode,
+		"OLD",
+		v.Old.arm(),
+		"NEW",
+		v.New.arm(),
+	)
 }
 
 // arm returns the keys of an arm.

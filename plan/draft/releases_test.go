@@ -14,8 +14,14 @@ func TestVersus(t *testing.T) {
 		v    Versus
 		want string
 	}{
-		{"releases", Versus{Driver: "chat", Databases: []string{plan.PostgreSQL}, Behavior: "reader", With: "writer",
-			Old: Contender{Given: "releases/1.0", Binary: "releases/1.0"}, New: Contender{Given: "../1 1", Binary: "../1 1", Version: "1.1"}},
+		{"releases", Versus{
+			Driver:    "chat",
+			Databases: []string{plan.PostgreSQL},
+			Behavior:  "reader",
+			With:      "writer",
+			Old:       Contender{Given: "releases/1.0", Binary: "releases/1.0"},
+			New:       Contender{Given: "../1 1", Binary: "../1 1", Version: "1.1"},
+		},
 			`# plimsoll compare releases/1.0 ../1 1
 name: 1.0-vs-1.1
 target: {driver: chat}   # env: {NAME: value} is for settings of your own, here or in an arm
@@ -27,8 +33,15 @@ compare:
     base: {binary: releases/1.0}
     new: {binary: "../1 1", version: "1.1"}
 `},
-		{"builds", Versus{Driver: "chat", Args: []string{"-cheap", "-n=1"}, Databases: []string{plan.PostgreSQL}, Behavior: "reader", With: "writer",
-			Old: Contender{Given: "old", Binary: "old"}, New: Contender{Given: "new\n\"x\"", Binary: "new\n\"x\""}},
+		{"builds", Versus{
+			Driver:    "chat",
+			Args:      []string{"-cheap", "-n=1"},
+			Databases: []string{plan.PostgreSQL},
+			Behavior:  "reader",
+			With:      "writer",
+			Old:       Contender{Given: "old", Binary: "old"},
+			New:       Contender{Given: "new\n\"x\"", Binary: "new\n\"x\""},
+		},
 			`# plimsoll compare old new "x"
 name: old-vs-new-x
 target: {driver: chat, args: ["-cheap", "-n=1"]}
@@ -40,9 +53,15 @@ compare:
     base: {binary: old}
     new: {binary: "new\n\"x\""}
 `},
-		{"addresses", Versus{Behavior: "reader", With: "writer",
-			Old: Contender{Given: "https://blue.example", URL: "https://blue.example"},
-			New: Contender{Given: "https://green.example/" + long, URL: "https://green.example/" + long}},
+		{"addresses", Versus{
+			Behavior: "reader",
+			With:     "writer",
+			Old:      Contender{Given: "https://blue.example", URL: "https://blue.example"},
+			New: Contender{
+				Given: "https://green.example/" + long,
+				URL:   "https://green.example/" + long,
+			},
+		},
 			`# plimsoll compare https://blue.example https://green.example/` + long + `
 name: blue.example-vs-` + long[:30] + `
 target: {driver: external}   # servers that are up already; nobody pauses them
@@ -65,7 +84,8 @@ compare:
 				t.Fatal(err)
 			}
 			for i, c := range []Contender{tt.v.Old, tt.v.New} {
-				if a := p.Compare.Arms[i]; a.Binary != c.Binary || a.URL.First() != c.URL || a.Version != c.Version {
+				if a := p.Compare.Arms[i]; a.Binary != c.Binary || a.URL.First() != c.URL ||
+					a.Version != c.Version {
 					t.Errorf("arm %+v of %+v", a, c)
 				}
 			}

@@ -16,13 +16,19 @@ import (
 	"plimsoll/watch/series"
 )
 
-// stored makes a store with a run of every kind of file that a reader depends on, a comparison and a sizing of it, and
-// a list of them.
+// stored makes a store with a run of every kind of file that a reader depends on, a comparison and
+// a sizing of it, and a list of them.
 func stored(t *testing.T) *Store {
 	t.Helper()
 	s := open(t)
-	w, err := s.Create(record.Manifest{ID: "a1", Name: "n", Epoch: time.Unix(1, 0).UTC(), Arm: "base", Comparison: "c1",
-		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second}}})
+	w, err := s.Create(record.Manifest{
+		ID:         "a1",
+		Name:       "n",
+		Epoch:      time.Unix(1, 0).UTC(),
+		Arm:        "base",
+		Comparison: "c1",
+		Phases:     []record.Phase{{Name: "measure", To: 2 * time.Second}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +54,20 @@ func stored(t *testing.T) *Store {
 	check(w.Users(record.Users{}))
 	digest, err := w.Seal(t.Context(), record.Validity{Valid: true}, "")
 	check(err)
-	check(s.SaveComparison(&record.Comparison{ID: "c1", Name: "n", State: record.Sealed, Arms: []string{"base", "new"},
+	check(s.SaveComparison(&record.Comparison{
+		ID:      "c1",
+		Name:    "n",
+		State:   record.Sealed,
+		Arms:    []string{"base", "new"},
 		Outcome: json.RawMessage(`{"verdicts":[{"verdict":{"kind":"worse"}}]}`),
-		Runs:    []record.ComparisonRun{{Run: "a1", Digest: digest, Arm: "base", Valid: true}}}))
-	check(s.SaveSizing(&record.Sizing{ID: "z1", Name: "n", State: record.Sealed, Steps: []record.SizingStep{{Users: 200, Run: "a1"}}}))
+		Runs:    []record.ComparisonRun{{Run: "a1", Digest: digest, Arm: "base", Valid: true}},
+	}))
+	check(s.SaveSizing(&record.Sizing{
+		ID:    "z1",
+		Name:  "n",
+		State: record.Sealed,
+		Steps: []record.SizingStep{{Users: 200, Run: "a1"}},
+	}))
 	list(t, s)
 	return s
 }
@@ -105,8 +121,8 @@ func read(t *testing.T, s *Store) (text string, marked bool) {
 	return b.String(), marked
 }
 
-// TestDamageIsNoticedOrHarmless damages each stored file in each way: what is read afterwards is what it was before, or
-// marked as damaged.
+// TestDamageIsNoticedOrHarmless damages each stored file in each way: what is read afterwards is
+// what it was before, or marked as damaged.
 func TestDamageIsNoticedOrHarmless(t *testing.T) {
 	s := stored(t)
 	want, marked := read(t, s)
@@ -140,7 +156,9 @@ func TestDamageIsNoticedOrHarmless(t *testing.T) {
 			if at >= len(was) {
 				continue
 			}
-			damages[fmt.Sprintf("cut at byte %d", at)] = func() error { return os.WriteFile(path, was[:at], 0o600) }
+			damages[fmt.Sprintf("cut at byte %d", at)] = func() error {
+				return os.WriteFile(path, was[:at], 0o600)
+			}
 			damages[fmt.Sprintf("changed at byte %d", at)] = func() error {
 				bad := append([]byte(nil), was...)
 				bad[at] ^= 1
@@ -154,7 +172,13 @@ func TestDamageIsNoticedOrHarmless(t *testing.T) {
 			// A bad disk leaves size and time: neither shows that a file was changed.
 			_ = os.Chtimes(path, info.ModTime(), info.ModTime())
 			if got, marked := read(t, s); !marked && got != want {
-				t.Errorf("%s %s: read without a mark:\n%s\nwant\n%s", path[len(s.Root()):], name, got, want)
+				t.Errorf(
+					"%s %s: read without a mark:\n%s\nwant\n%s",
+					path[len(s.Root()):],
+					name,
+					got,
+					want,
+				)
 			}
 			if err := os.WriteFile(path, was, 0o600); err != nil {
 				return err

@@ -23,7 +23,12 @@ func ExampleStore() {
 		fmt.Println(err)
 		return
 	}
-	w, err := s.Create(record.Manifest{ID: "first", Name: "example", Arm: "base", Epoch: time.Unix(1, 0)})
+	w, err := s.Create(record.Manifest{
+		ID:    "first",
+		Name:  "example",
+		Arm:   "base",
+		Epoch: time.Unix(1, 0),
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -9,14 +9,18 @@ import (
 	"plimsoll/record"
 )
 
-// indexFile holds the entries of the runs that have ended: a line with the digest of indexVersion and the rest, which is
-// JSON. An index that is missing, damaged or of another version is empty, and made again.
+// indexFile holds the entries of the runs that have ended: a line with the digest of indexVersion
+// and the rest, which is JSON. An index that is missing, damaged or of another version is empty,
+// and made again.
 const (
-	indexFile    = "index.json"
-	indexVersion = "1" // another one whenever an Entry has more or other fields, or finds them in another way
+	indexFile = "index.json"
+	// another one whenever an Entry has more or other fields, or finds them in another way
+	indexVersion = "1"
 )
 
-func indexDigest(rest []byte) string { return record.DigestOf(append([]byte(indexVersion), rest...)) }
+func indexDigest(rest []byte) string {
+	return record.DigestOf(append([]byte(indexVersion), rest...))
+}
 
 // An indexed run is its entry as of a stamp of its files.
 type indexed struct {
@@ -39,5 +43,9 @@ func (s *Store) writeIndex(known map[string]indexed) error {
 	if err != nil {
 		return err
 	}
-	return files.Replace(s.disk, filepath.Join(s.root, indexFile), append([]byte(indexDigest(rest)+"\n"), rest...))
+	return files.Replace(
+		s.disk,
+		filepath.Join(s.root, indexFile),
+		append([]byte(indexDigest(rest)+"\n"), rest...),
+	)
 }

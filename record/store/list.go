@@ -34,11 +34,13 @@ type Entry struct {
 	PlanDigest string    `json:"plan_digest"`
 	// Exploratory describes the steering by a person; empty for a run that nobody steered.
 	Exploratory string `json:"exploratory,omitempty"`
-	// Changed are files that changed since the run was sealed; such a run is not valid. The series are not checked.
+	// Changed are files that changed since the run was sealed; such a run is not valid. The series
+	// are not checked.
 	Changed []string `json:"changed_files,omitempty"`
 }
 
-// Measured holds the figures of the measured phase of a bounded test, over all operations of its steady state.
+// Measured holds the figures of the measured phase of a bounded test, over all operations of its
+// steady state.
 type Measured struct {
 	Users  int     `json:"users"`
 	Rate   float64 `json:"per_second"` // of operations that ended in the phase
@@ -49,19 +51,28 @@ type Measured struct {
 
 // String returns the figures as one line.
 func (m Measured) String() string {
-	return fmt.Sprintf("%d users, %.3g/s, p95 %.3g ms, errors %d of %d", m.Users, m.Rate, m.P95, m.Errors, m.Count)
+	return fmt.Sprintf(
+		"%d users, %.3g/s, p95 %.3g ms, errors %d of %d",
+		m.Users,
+		m.Rate,
+		m.P95,
+		m.Errors,
+		m.Count,
+	)
 }
 
-// List returns the runs, oldest first, and brings the index up to date. A directory that is not a run is skipped and
-// named in the warnings, as is an altered comparison or sizing of a run. A run is held against its digests when it is
-// new or the size or time of a file has changed. Where the index cannot be written, as on a full or read-only file
-// system, there is a warning.
+// List returns the runs, oldest first, and brings the index up to date. A directory that is not a
+// run is skipped and named in the warnings, as is an altered comparison or sizing of a run. A run
+// is held against its digests when it is new or the size or time of a file has changed. Where the
+// index cannot be written, as on a full or read-only file system, there is a warning.
 func (s *Store) List(ctx context.Context) (entries []Entry, warnings []error, err error) {
 	dirs, err := entriesOf(filepath.Join(s.root, "runs"))
 	if err != nil {
 		return nil, nil, err
 	}
-	known, now, changed := s.readIndex(), map[string]indexed{}, false
+	known := s.readIndex()
+	now := map[string]indexed{}
+	changed := false
 	for _, d := range dirs {
 		id := d.Name()
 		stamp := s.stamp(id)
@@ -87,7 +98,10 @@ func (s *Store) List(ctx context.Context) (entries []Entry, warnings []error, er
 	}
 	if changed || len(now) != len(known) {
 		if err := s.writeIndex(now); err != nil {
-			warnings = append(warnings, fmt.Errorf("store index: %w; the list was made without it", err))
+			warnings = append(
+				warnings,
+				fmt.Errorf("store index: %w; the list was made without it", err),
+			)
 		}
 	}
 	slices.SortFunc(entries, func(a, b Entry) int {
@@ -96,7 +110,8 @@ func (s *Store) List(ctx context.Context) (entries []Entry, warnings []error, er
 	return entries, append(warnings, s.altered(entries)...), nil
 }
 
-// entry reads a run. With an error it has no id, or the run could not be held against its digests and is not valid.
+// entry reads a run. With an error it has no id, or the run could not be held against its digests
+// and is not valid.
 func (s *Store) entry(ctx context.Context, id string) (Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return Entry{}, err
@@ -128,7 +143,12 @@ func measuredIn(r *record.Run) (*Measured, error) {
 		return nil, err
 	}
 	all := workload.Together("op", windows, workload.Steady)
-	m := &Measured{Users: ph.Users, P95: all.Response.Quantile(.95).Seconds() * 1e3, Count: all.Count(), Errors: all.Errors()}
+	m := &Measured{
+		Users:  ph.Users,
+		P95:    all.Response.Quantile(.95).Seconds() * 1e3,
+		Count:  all.Count(),
+		Errors: all.Errors(),
+	}
 	if span := (ph.To - ph.From).Seconds(); span > 0 {
 		m.Rate = float64(m.Count-min(ph.Tail.Of(workload.Steady).Drained, m.Count)) / span
 	}
@@ -176,8 +196,20 @@ func (s *Store) stamp(id string) string {
 
 func entryOf(r *record.Run) Entry {
 	m := r.Manifest
-	e := Entry{ID: m.ID, Name: m.Name, Epoch: m.Epoch, State: m.State, Valid: r.Validity.Valid, Arm: m.Arm, Engine: m.Engine,
-		Comparison: m.Comparison, Block: m.Block, PlanDigest: m.PlanDigest, Exploratory: m.Exploratory, Changed: r.Changed}
+	e := Entry{
+		ID:          m.ID,
+		Name:        m.Name,
+		Epoch:       m.Epoch,
+		State:       m.State,
+		Valid:       r.Validity.Valid,
+		Arm:         m.Arm,
+		Engine:      m.Engine,
+		Comparison:  m.Comparison,
+		Block:       m.Block,
+		PlanDigest:  m.PlanDigest,
+		Exploratory: m.Exploratory,
+		Changed:     r.Changed,
+	}
 	if m.Capacity != nil {
 		e.CapacityKind, e.Capacity = m.Capacity.Kind, m.Capacity.Users
 	}

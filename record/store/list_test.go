@@ -28,11 +28,13 @@ func TestListWithoutAnIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, warnings, err := s.List(t.Context())
-	if err != nil || len(got) != 2 || len(warnings) != 1 || !strings.Contains(warnings[0].Error(), "the list was made without it") {
+	if err != nil || len(got) != 2 || len(warnings) != 1 ||
+		!strings.Contains(warnings[0].Error(), "the list was made without it") {
 		t.Fatalf("%v, warnings %v, %v", got, warnings, err)
 	}
 	for i := range got {
-		if got[i].ID != want[i].ID || got[i].Valid != want[i].Valid || got[i].State != want[i].State {
+		if got[i].ID != want[i].ID || got[i].Valid != want[i].Valid ||
+			got[i].State != want[i].State {
 			t.Errorf("%+v, by the index %+v", got[i], want[i])
 		}
 	}
@@ -75,8 +77,8 @@ func TestReadingMakesNothing(t *testing.T) {
 	}
 }
 
-// A run that changed since it was sealed is not valid, whichever of its files it was, and is valid again when the
-// change is undone.
+// A run that changed since it was sealed is not valid, whichever of its files it was, and is valid
+// again when the change is undone.
 func TestListNamesWhatChanged(t *testing.T) {
 	s := open(t)
 	put(t, s, "a1", true)

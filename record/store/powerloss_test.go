@@ -19,8 +19,8 @@ import (
 	"plimsoll/record"
 )
 
-// A tape is a disk that works, and records its operations, so that every moment at which the power may fail can be
-// checked.
+// A tape is a disk that works, and records its operations, so that every moment at which the power
+// may fail can be checked.
 type tape struct {
 	record.OS
 	root  string
@@ -35,7 +35,8 @@ type move struct {
 	what     string // "mkdir", "create", "write", "rename", "remove", "sync", "mark"
 	path, to string
 	inode    int
-	data     []byte // of a write; of the sync of a file that was written outside the tape, all of it
+	// of a write; of the sync of a file that was written outside the tape, all of it
+	data []byte
 }
 
 func newTape(root string) *tape { return &tape{root: root, inodes: map[string]int{}} }
@@ -103,23 +104,36 @@ func (t *tape) Remove(path string) error {
 func (t *tape) Sync(path string) error {
 	err := t.OS.Sync(path)
 	if err == nil && !strings.HasPrefix(t.rel(path), "..") {
-		t.moves = append(t.moves, move{what: "sync", path: t.rel(path), inode: t.inodes[t.rel(path)]})
+		t.moves = append(t.moves, move{
+			what:  "sync",
+			path:  t.rel(path),
+			inode: t.inodes[t.rel(path)],
+		})
 	}
 	return err
 }
 
-// A loss is the part of unsynced changes that survives a power failure: names are the changes of directories, data
-// the content of files.
+// A loss is the part of unsynced changes that survives a power failure: names are the changes of
+// directories, data the content of files.
 type loss struct {
 	names bool
 	data  string // "none", "all", "half" or "zeros": of the writes since the last sync
 }
 
-var losses = []loss{{false, "none"}, {false, "all"}, {true, "none"}, {true, "all"}, {true, "half"}, {true, "zeros"}, {false, "zeros"}}
+var losses = []loss{
+	{false, "none"},
+	{false, "all"},
+	{true, "none"},
+	{true, "all"},
+	{true, "half"},
+	{true, "zeros"},
+	{false, "zeros"},
+}
 
 type content struct{ data, synced []byte }
 
-// after returns the files and directories that are there after the first n moves and a power failure.
+// after returns the files and directories that are there after the first n moves and a power
+// failure.
 func (t *tape) after(n int, l loss) (dirs map[string]bool, files map[string][]byte) {
 	inodes := map[int]*content{}
 	now, kept := map[string]int{}, map[string]int{} // names of files; those that survive
@@ -147,7 +161,9 @@ func (t *tape) after(n int, l loss) (dirs map[string]bool, files map[string][]by
 					keptDirs[name] = true
 				}
 			}
-			maps.DeleteFunc(kept, func(name string, _ int) bool { return filepath.Dir(name) == m.path })
+			maps.DeleteFunc(kept, func(name string, _ int) bool {
+				return filepath.Dir(name) == m.path
+			})
 			for name, inode := range now {
 				if filepath.Dir(name) == m.path {
 					kept[name] = inode
@@ -181,19 +197,21 @@ func (t *tape) after(n int, l loss) (dirs map[string]bool, files map[string][]by
 func lay(t *testing.T, root string, dirs map[string]bool, files map[string][]byte) {
 	t.Helper()
 	for _, d := range slices.Sorted(maps.Keys(dirs)) {
-		if err := os.Mkdir(filepath.Join(root, d), 0o755); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Mkdir(filepath.Join(root, d), 0o755); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
 	}
 	for name, b := range files {
-		if err := os.WriteFile(filepath.Join(root, name), b, 0o644); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.WriteFile(filepath.Join(root, name), b, 0o644); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
 	}
 }
 
-// A power failure at any moment leaves of every file the old one or the new one, and never less than a call that has
-// returned promised.
+// A power failure at any moment leaves of every file the old one or the new one, and never less
+// than a call that has returned promised.
 func TestPowerLossLeavesOldOrNew(t *testing.T) {
 	root := t.TempDir()
 	disk := newTape(root)
@@ -207,10 +225,21 @@ func TestPowerLossLeavesOldOrNew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := &record.Comparison{ID: "c1", Name: "n", State: record.Running, Arms: []string{"base", "new"}, Plan: strings.Repeat("x: y\n", 40)}
+	c := &record.Comparison{
+		ID:    "c1",
+		Name:  "n",
+		State: record.Running,
+		Arms:  []string{"base", "new"},
+		Plan:  strings.Repeat("x: y\n", 40),
+	}
 	must(s.SaveComparison(c))
 	disk.mark("comparison 0")
-	w, err := s.Create(record.Manifest{ID: "r1", Name: "n", Epoch: time.Unix(1, 0).UTC(), Arm: "base"})
+	w, err := s.Create(record.Manifest{
+		ID:    "r1",
+		Name:  "n",
+		Epoch: time.Unix(1, 0).UTC(),
+		Arm:   "base",
+	})
 	must(err)
 	disk.mark("run")
 	win := measure.NewWindow("post")
@@ -218,19 +247,40 @@ func TestPowerLossLeavesOldOrNew(t *testing.T) {
 		win.Response.Record(time.Duration(second+1) * time.Millisecond)
 		win.Classes[measure.OK]++
 		must(w.Windows(second, []*measure.Window{win}))
-		must(w.Event(record.Event{At: time.Duration(second) * time.Second, Kind: "users", Users: 5}))
+		must(w.Event(record.Event{
+			At:    time.Duration(second) * time.Second,
+			Kind:  "users",
+			Users: 5,
+		}))
 	}
 	must(w.Users(record.Users{}))
 	must(w.Omitted(1, []*measure.Window{win}))
-	must(w.Telemetry(record.Telemetry{Records: 2, Taken: 2}, func(yield func(int, []*measure.Window) bool) { yield(0, []*measure.Window{win}) }))
-	must(w.Update(func(m *record.Manifest) { m.Capacity = &record.Capacity{Kind: record.Estimate, Users: 321} }))
+	must(w.Telemetry(record.Telemetry{
+		Records: 2,
+		Taken:   2,
+	}, func(yield func(int, []*measure.Window) bool) { yield(0, []*measure.Window{win}) }))
+	must(w.Update(func(m *record.Manifest) {
+		m.Capacity = &record.Capacity{
+			Kind:  record.Estimate,
+			Users: 321,
+		}
+	}))
 	digest, err := w.Seal(context.Background(), record.Validity{Valid: true}, "")
 	must(err)
 	disk.mark("sealed")
-	c.Runs = append(c.Runs, record.ComparisonRun{Run: "r1", Digest: digest, Arm: "base", Valid: true})
+	c.Runs = append(c.Runs, record.ComparisonRun{
+		Run:    "r1",
+		Digest: digest,
+		Arm:    "base",
+		Valid:  true,
+	})
 	must(s.SaveComparison(c))
 	disk.mark("comparison 1")
-	must(s.SaveSizing(&record.Sizing{ID: "z1", Planned: []int{50}, Steps: []record.SizingStep{{Users: 50, Run: "r1", Digest: digest}}}))
+	must(s.SaveSizing(&record.Sizing{
+		ID:      "z1",
+		Planned: []int{50},
+		Steps:   []record.SizingStep{{Users: 50, Run: "r1", Digest: digest}},
+	}))
 	disk.mark("sizing")
 
 	promised, seen := map[string]bool{}, map[string]bool{}
@@ -248,7 +298,14 @@ func TestPowerLossLeavesOldOrNew(t *testing.T) {
 			left := t.TempDir()
 			lay(t, left, dirs, files)
 			for _, wrong := range afterPowerLoss(left, promised) {
-				t.Errorf("power lost after %d of %d moves (names that were not synced kept: %v, content: %s): %s", n, len(disk.moves), l.names, l.data, wrong)
+				t.Errorf(
+					"power lost after %d of %d moves (names that were not synced kept: %v, content: %s): %s",
+					n,
+					len(disk.moves),
+					l.names,
+					l.data,
+					wrong,
+				)
 			}
 			if t.Failed() {
 				return // one state shows it
@@ -256,7 +313,12 @@ func TestPowerLossLeavesOldOrNew(t *testing.T) {
 		}
 	}
 	if len(seen) < 100 || len(promised) != 5 {
-		t.Errorf("only %d states of %d moves were looked at, %d promises", len(seen), len(disk.moves), len(promised))
+		t.Errorf(
+			"only %d states of %d moves were looked at, %d promises",
+			len(seen),
+			len(disk.moves),
+			len(promised),
+		)
 	}
 }
 
@@ -287,24 +349,30 @@ func afterPowerLoss(root string, promised map[string]bool) (wrong []string) {
 	}
 	r, err := s.Run("r1")
 	if err != nil {
-		if _, serr := os.Stat(filepath.Join(root, "runs", "r1", record.ManifestFile)); promised["run"] || len(runs) > 0 || serr == nil {
+		if _, serr := os.Stat(filepath.Join(root, "runs", "r1", record.ManifestFile)); promised["run"] ||
+			len(runs) > 0 ||
+			serr == nil {
 			bad("%v", err)
 		}
 		return wrong
 	}
 	for _, want := range runs {
-		if have, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile)); err != nil || have != want {
+		if have, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile)); err != nil ||
+			have != want {
 			bad("the manifest has the digest %s, %s was recorded: %v", have, want, err)
 		}
 	}
-	if _, err := r.Events(); err != nil && (r.Manifest.State == record.Sealed || !errors.Is(err, fs.ErrNotExist)) {
+	if _, err := r.Events(); err != nil &&
+		(r.Manifest.State == record.Sealed || !errors.Is(err, fs.ErrNotExist)) {
 		bad("%v", err)
 	}
 	if r.Manifest.State != record.Sealed {
 		if r.Validity.Valid || promised["sealed"] {
 			bad("the run is %s and valid: %v", r.Manifest.State, r.Validity.Valid)
 		}
-		if _, err := r.EachSecond(func(int, []*measure.Window) bool { return true }); err != nil && !errors.Is(err, record.ErrWindows) && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := r.EachSecond(func(int, []*measure.Window) bool {
+			return true
+		}); err != nil && !errors.Is(err, record.ErrWindows) && !errors.Is(err, fs.ErrNotExist) {
 			bad("%v", err)
 		}
 		return wrong
@@ -313,7 +381,8 @@ func afterPowerLoss(root string, promised map[string]bool) (wrong []string) {
 		bad("the run is sealed, and %q changed: %v", changed, err)
 	}
 	sums, err := r.Merged(0, time.Minute)
-	if err != nil || sums["post"] == nil || sums["post"].Count() != 3 || !r.Validity.Valid || r.Manifest.Capacity == nil {
+	if err != nil || sums["post"] == nil || sums["post"].Count() != 3 || !r.Validity.Valid ||
+		r.Manifest.Capacity == nil {
 		bad("the run is sealed, and its numbers are not there: %v %v %v", sums, err, r.Validity)
 	}
 	return wrong

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestARunIsItsUsersAlone walks a store that was made under a umask that lets all users read new files.
+// TestARunIsItsUsersAlone walks a store that was made under a umask that lets all users read new
+// files.
 func TestARunIsItsUsersAlone(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0)) // no test of this package is parallel
 	root := filepath.Join(t.TempDir(), "store")

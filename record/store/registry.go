@@ -41,7 +41,11 @@ func (s *Store) AddAA(lines ...record.AA) (err error) {
 		}
 		b.Write(append(j, '\n'))
 	}
-	f, err := os.OpenFile(filepath.Join(s.root, registryFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, fileMode)
+	f, err := os.OpenFile(
+		filepath.Join(s.root, registryFile),
+		os.O_RDWR|os.O_CREATE|os.O_APPEND,
+		fileMode,
+	)
 	if err != nil {
 		return fmt.Errorf("registry: %w", err)
 	}
@@ -83,8 +87,9 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// AA returns the lines of the registry, oldest first: of each comparison, database, arm and metric the last. Lines
-// that cannot be read are passed over and named in the warnings. A store without a registry has no lines.
+// AA returns the lines of the registry, oldest first: of each comparison, database, arm and metric
+// the last. Lines that cannot be read are passed over and named in the warnings. A store without a
+// registry has no lines.
 func (s *Store) AA() (lines []record.AA, warnings []error, err error) {
 	path := filepath.Join(s.root, registryFile)
 	b, err := files.Read(path, 0)
@@ -100,9 +105,15 @@ func (s *Store) AA() (lines []record.AA, warnings []error, err error) {
 	for text := range bytes.Lines(b) {
 		n++
 		var l record.AA
-		if err := json.Unmarshal(text, &l); err != nil || text[len(text)-1] != '\n' || l.Comparison == "" || l.Pairs < 2 || !(l.SD >= 0) {
+		if err := json.Unmarshal(text, &l); err != nil || text[len(text)-1] != '\n' ||
+			l.Comparison == "" ||
+			l.Pairs < 2 ||
+			!(l.SD >= 0) {
 			if len(bytes.TrimSpace(text)) > 0 {
-				warnings = append(warnings, fmt.Errorf("%s:%d: not a line of the registry; it is passed over", path, n))
+				warnings = append(
+					warnings,
+					fmt.Errorf("%s:%d: not a line of the registry; it is passed over", path, n),
+				)
 			}
 			continue
 		}
@@ -114,15 +125,17 @@ func (s *Store) AA() (lines []record.AA, warnings []error, err error) {
 		at[k] = len(lines)
 		lines = append(lines, l)
 	}
-	slices.SortStableFunc(lines, func(a, b record.AA) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Comparison, b.Comparison)) })
+	slices.SortStableFunc(lines, func(a, b record.AA) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Comparison, b.Comparison))
+	})
 	return lines, warnings, nil
 }
 
 // ErrBusy reports a comparison that another process is carrying out.
 var ErrBusy = errors.New("another process is carrying it out")
 
-// LockComparison keeps other processes from carrying out the comparison until unlock is called or this process ends,
-// however it does. The error wraps [ErrBusy] when one is at it.
+// LockComparison keeps other processes from carrying out the comparison until unlock is called or
+// this process ends, however it does. The error wraps [ErrBusy] when one is at it.
 func (s *Store) LockComparison(id string) (unlock func(), err error) {
 	dir := s.ComparisonDir(id)
 	if err := files.MkdirAll(s.disk, dir); err != nil {

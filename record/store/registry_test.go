@@ -14,7 +14,16 @@ import (
 )
 
 func line(comparison, metric string, at int64) record.AA {
-	return record.AA{Comparison: comparison, At: time.Unix(at, 0).UTC(), Environment: "e", Engine: "postgresql", Metric: metric, Pairs: 6, SD: 0.02, Kind: "same"}
+	return record.AA{
+		Comparison:  comparison,
+		At:          time.Unix(at, 0).UTC(),
+		Environment: "e",
+		Engine:      "postgresql",
+		Metric:      metric,
+		Pairs:       6,
+		SD:          0.02,
+		Kind:        "same",
+	}
 }
 
 func TestRegistryReadsBack(t *testing.T) {
@@ -127,7 +136,8 @@ func TestLastComparison(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.LockComparison("20260103-000000-c"); err != nil { // a directory without a comparison
+	// a directory without a comparison
+	if _, err := s.LockComparison("20260103-000000-c"); err != nil {
 		t.Fatal(err)
 	}
 	if id, err := s.Last("comparisons"); id != "20260102-000000-b" || err != nil {

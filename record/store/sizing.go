@@ -34,13 +34,23 @@ func (s *Store) Sizing(id string) (*record.Sizing, error) {
 	}
 	z, err := record.ReadSizing(b)
 	if errors.Is(err, record.ErrAltered) {
-		return nil, fmt.Errorf("sizing %s: %s %w; bring the file back as it was, or repeat the steps (docs/format/run.md, Digests)", id, path, err)
+		return nil, fmt.Errorf(
+			"sizing %s: %s %w; bring the file back as it was, or repeat the steps (docs/format/run.md, Digests)",
+			id,
+			path,
+			err,
+		)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if z.Format != record.FormatVersion {
-		return nil, fmt.Errorf("%s: format %d, this version reads %d", path, z.Format, record.FormatVersion)
+		return nil, fmt.Errorf(
+			"%s: format %d, this version reads %d",
+			path,
+			z.Format,
+			record.FormatVersion,
+		)
 	}
 	return z, nil
 }

@@ -1,8 +1,8 @@
 // Package store keeps runs and comparisons on disk, and finds them again.
 //
-// A store is a directory: runs/<id>/ and comparisons/<id>/ are the truth, index.json is a copy of their
-// manifests, brought up to date by every [Store.List] and safe to delete. A run that was killed is listed like any
-// other; it is not valid.
+// A store is a directory: runs/<id>/ and comparisons/<id>/ are the truth, index.json is a copy of
+// their manifests, brought up to date by every [Store.List] and safe to delete. A run that was
+// killed is listed like any other; it is not valid.
 //
 // The package does not judge and does not render. Several processes may use one store at a time.
 package store
@@ -39,13 +39,14 @@ type Store struct {
 // fileMode limits access to this user: the files hold answers of a target.
 const fileMode = 0o600
 
-// Hide removes the secrets from everything written after the call. It must be called before the store is used.
+// Hide removes the secrets from everything written after the call. It must be called before the
+// store is used.
 func (s *Store) Hide(secrets *plain.Secrets) { s.secrets = secrets }
 
-// Open returns the store in root, which is made when it is missing, for this user alone. As root it can be passed
-// through, and not listed, by the users as which databases run that refuse root: their state may lie below it.
-// Nothing else is written before something is kept in the store, so that one on a full or read-only file system can
-// be read.
+// Open returns the store in root, which is made when it is missing, for this user alone. As root it
+// can be passed through, and not listed, by the users as which databases run that refuse root:
+// their state may lie below it. Nothing else is written before something is kept in the store, so
+// that one on a full or read-only file system can be read.
 func Open(root string) (*Store, error) { return OpenOn(record.OS{}, root) }
 
 // OpenOn is Open on a disk.
@@ -81,7 +82,8 @@ func NewID(now time.Time, name string) string {
 
 // Create opens a new run for writing under m.ID.
 func (s *Store) Create(m record.Manifest) (*record.Writer, error) {
-	if m.ID == "" || m.ID != filepath.Base(m.ID) || unsafeID.MatchString(m.ID) || strings.HasPrefix(m.ID, ".") {
+	if m.ID == "" || m.ID != filepath.Base(m.ID) || unsafeID.MatchString(m.ID) ||
+		strings.HasPrefix(m.ID, ".") {
 		return nil, fmt.Errorf("bad run id %q", m.ID)
 	}
 	return record.CreateOn(s.disk, s.runDir(m.ID), m, s.secrets)
@@ -92,8 +94,8 @@ func (s *Store) runDir(id string) string { return filepath.Join(s.root, "runs", 
 // ComparisonDir returns the directory of a comparison: its file and its reports.
 func (s *Store) ComparisonDir(id string) string { return filepath.Join(s.root, "comparisons", id) }
 
-// Run opens a run by its id, by a prefix that only one run has, by a path to a run directory, or the one that began
-// last by the word last.
+// Run opens a run by its id, by a prefix that only one run has, by a path to a run directory, or
+// the one that began last by the word last.
 func (s *Store) Run(id string) (*record.Run, error) {
 	if strings.ContainsRune(id, filepath.Separator) {
 		return record.Open(id)
@@ -126,16 +128,31 @@ func (s *Store) resolve(kind, id string) (string, error) {
 	case 1:
 		return hits[0], nil
 	case 0:
-		return "", fmt.Errorf("%s %q: %w (%s)", strings.TrimSuffix(kind, "s"), id, ErrNotFound, s.root)
+		return "", fmt.Errorf(
+			"%s %q: %w (%s)",
+			strings.TrimSuffix(kind, "s"),
+			id,
+			ErrNotFound,
+			s.root,
+		)
 	}
-	return "", fmt.Errorf("%s %q: %d of them begin so; write more of the id", strings.TrimSuffix(kind, "s"), id, len(hits))
+	return "", fmt.Errorf(
+		"%s %q: %d of them begin so; write more of the id",
+		strings.TrimSuffix(kind, "s"),
+		id,
+		len(hits),
+	)
 }
 
 // fileOf is the file of a run, comparison or sizing, by the directory of its kind.
-var fileOf = map[string]string{"runs": record.ManifestFile, "comparisons": "comparison.json", "sizings": "steps.json"}
+var fileOf = map[string]string{
+	"runs":        record.ManifestFile,
+	"comparisons": "comparison.json",
+	"sizings":     "steps.json",
+}
 
-// Last returns the id of the run, comparison or sizing that began last, of those kinds: runs, comparisons, sizings. The
-// error wraps [ErrNotFound] when there is none.
+// Last returns the id of the run, comparison or sizing that began last, of those kinds: runs,
+// comparisons, sizings. The error wraps [ErrNotFound] when there is none.
 func (s *Store) Last(kinds ...string) (string, error) {
 	last := ""
 	for _, kind := range kinds {
@@ -151,7 +168,12 @@ func (s *Store) Last(kinds ...string) (string, error) {
 		}
 	}
 	if last == "" {
-		return "", fmt.Errorf("the last %s: %w (%s has none)", strings.TrimSuffix(kinds[0], "s"), ErrNotFound, s.root)
+		return "", fmt.Errorf(
+			"the last %s: %w (%s has none)",
+			strings.TrimSuffix(kinds[0], "s"),
+			ErrNotFound,
+			s.root,
+		)
 	}
 	return last, nil
 }
@@ -174,8 +196,8 @@ func (s *Store) SaveComparison(c *record.Comparison) error {
 	return record.SaveComparison(s.disk, filepath.Join(dir, "comparison.json"), c, s.secrets)
 }
 
-// Comparison reads a comparison by its id, by a prefix that only one has, or by the word last. The error wraps [record.ErrAltered] when
-// its file was altered.
+// Comparison reads a comparison by its id, by a prefix that only one has, or by the word last. The
+// error wraps [record.ErrAltered] when its file was altered.
 func (s *Store) Comparison(id string) (*record.Comparison, error) {
 	id, err := s.resolve("comparisons", id)
 	if err != nil {
@@ -188,7 +210,12 @@ func (s *Store) Comparison(id string) (*record.Comparison, error) {
 	}
 	c, err := record.ReadComparison(b)
 	if errors.Is(err, record.ErrAltered) {
-		return nil, fmt.Errorf("comparison %s: %s %w; bring the file back as it was, or repeat the comparison (docs/format/run.md, Digests)", id, path, err)
+		return nil, fmt.Errorf(
+			"comparison %s: %s %w; bring the file back as it was, or repeat the comparison (docs/format/run.md, Digests)",
+			id,
+			path,
+			err,
+		)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -50,7 +50,8 @@ func TestListFollowsTheDirectories(t *testing.T) {
 	w := put(t, s, "a1", false)
 	put(t, s, "b1", true)
 	e := list(t, s)
-	if len(e) != 2 || e[0].Valid || e[0].State != record.Running || !e[1].Valid || e[1].Capacity != 321 {
+	if len(e) != 2 || e[0].Valid || e[0].State != record.Running || !e[1].Valid ||
+		e[1].Capacity != 321 {
 		t.Fatalf("%+v", e)
 	}
 	if _, err := w.Seal(context.Background(), record.Validity{Valid: true}, ""); err != nil {
@@ -106,7 +107,8 @@ func TestRunByPrefix(t *testing.T) {
 	if _, err := s.Run("1999"); !errors.Is(err, ErrNotFound) {
 		t.Fatalf("got %v", err)
 	}
-	if r, err := s.Run(filepath.Join(s.Root(), "runs", "2026-b")); err != nil || r.Manifest.ID != "2026-b" {
+	if r, err := s.Run(filepath.Join(s.Root(), "runs", "2026-b")); err != nil ||
+		r.Manifest.ID != "2026-b" {
 		t.Fatal(r, err)
 	}
 }
@@ -118,14 +120,21 @@ func TestBadIDs(t *testing.T) {
 			t.Errorf("id %q was taken", id)
 		}
 	}
-	if id := NewID(time.Unix(0, 0), "My plan / v1"); !strings.HasPrefix(id, "19700101-000000-My-plan-v1-") {
+	if id := NewID(time.Unix(0, 0), "My plan / v1"); !strings.HasPrefix(
+		id,
+		"19700101-000000-My-plan-v1-",
+	) {
 		t.Errorf("id %q", id)
 	}
 }
 
 func TestComparisonReadsBack(t *testing.T) {
 	s := open(t)
-	c := &record.Comparison{ID: "c1", Arms: []string{"base", "new"}, Runs: []record.ComparisonRun{{Run: "a1", Arm: "base"}}}
+	c := &record.Comparison{
+		ID:   "c1",
+		Arms: []string{"base", "new"},
+		Runs: []record.ComparisonRun{{Run: "a1", Arm: "base"}},
+	}
 	if err := s.SaveComparison(c); err != nil {
 		t.Fatal(err)
 	}
@@ -137,12 +146,17 @@ func TestComparisonReadsBack(t *testing.T) {
 
 func TestSizingReadsBack(t *testing.T) {
 	s := open(t)
-	z := &record.Sizing{ID: "z1", Planned: []int{50, 200}, Steps: []record.SizingStep{{Users: 50, Run: "a1"}}}
+	z := &record.Sizing{
+		ID:      "z1",
+		Planned: []int{50, 200},
+		Steps:   []record.SizingStep{{Users: 50, Run: "a1"}},
+	}
 	if err := s.SaveSizing(z); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Sizing("z")
-	if err != nil || len(got.Steps) != 1 || got.Steps[0].Run != "a1" || got.Format != record.FormatVersion {
+	if err != nil || len(got.Steps) != 1 || got.Steps[0].Run != "a1" ||
+		got.Format != record.FormatVersion {
 		t.Fatal(got, err)
 	}
 	if _, err := s.Sizing("y"); !errors.Is(err, ErrNotFound) {

@@ -44,7 +44,9 @@ func (p *Population) Chunks() int { return (p.spec.Posts + chunkSize - 1) / chun
 func (p *Population) Chunk(k int, c *Chunk) {
 	c.p, c.First = p, k*chunkSize
 	n := min(chunkSize, p.spec.Posts-c.First)
-	c.Posts, c.after, c.last = c.Posts[:0], c.after[:0], c.last[:0]
+	c.Posts = c.Posts[:0]
+	c.after = c.after[:0]
+	c.last = c.last[:0]
 	for i := range n {
 		r := newStream(p.spec.Seed, kindPost, uint64(c.First+i))
 		r.next() // the clock takes it
@@ -76,7 +78,16 @@ func (p *Population) Chunk(k int, c *Chunk) {
 				post.Mention = -1
 			}
 		}
-		c.Posts, c.after, c.last = append(c.Posts, post), append(c.after, -1), append(c.last, int32(i))
+		c.Posts, c.after, c.last = append(
+			c.Posts,
+			post,
+		), append(
+			c.after,
+			-1,
+		), append(
+			c.last,
+			int32(i),
+		)
 	}
 }
 
@@ -149,7 +160,11 @@ func (c *Chunk) AppendReactions(dst []Reaction, i int) []Reaction {
 			emoji = r.zipf(len(Emojis))
 		}
 		at := post.At + within*int64(k+1)/int64(n+1)
-		dst = append(dst, Reaction{User: c.p.member(ch, (first+k)%int(ch.size)), Emoji: Emojis[emoji], At: at})
+		dst = append(dst, Reaction{
+			User:  c.p.member(ch, (first+k)%int(ch.size)),
+			Emoji: Emojis[emoji],
+			At:    at,
+		})
 	}
 	return dst
 }
@@ -183,14 +198,19 @@ func (c *Chunk) AppendFiles(dst []File, i int) []File {
 	}
 	n := uint64(c.First + i)
 	r := newStream(c.p.spec.Seed, kindFile, n)
-	for left := len(FileKinds); need > 0; left-- { // a coin for each kind in its order, as long as enough are left
+	// a coin for each kind in its order, as long as enough are left
+	for left := len(FileKinds); need > 0; left-- {
 		kind := FileKinds[len(FileKinds)-left]
 		if left > need && r.below(2) == 0 {
 			continue
 		}
 		need--
 		name := c.p.words.word(r.zipf(words)) + "-" + strconv.Itoa(int(n)) + "." + string(kind)
-		dst = append(dst, File{ID: newID(c.p.spec.Seed, kindFile, n<<3|uint64(left)), Kind: kind, Name: name})
+		dst = append(dst, File{
+			ID:   newID(c.p.spec.Seed, kindFile, n<<3|uint64(left)),
+			Kind: kind,
+			Name: name,
+		})
 	}
 	return dst
 }

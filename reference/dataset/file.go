@@ -40,7 +40,10 @@ func (k FileKind) MIME() string {
 func (k FileKind) Pixels() int { return map[FileKind]int{"png": pngSide, "jpg": jpgSide}[k] }
 
 var contents = map[FileKind]func() []byte{
-	"png": sync.OnceValue(makePNG), "jpg": sync.OnceValue(makeJPEG), "mp4": sync.OnceValue(makeMP4), "txt": sync.OnceValue(makeText),
+	"png": sync.OnceValue(makePNG),
+	"jpg": sync.OnceValue(makeJPEG),
+	"mp4": sync.OnceValue(makeMP4),
+	"txt": sync.OnceValue(makeText),
 }
 
 // Content returns a valid file of this kind of exactly Size bytes. It must not be changed.

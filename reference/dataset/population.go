@@ -57,10 +57,11 @@ type Team struct {
 
 // A Channel is a row of a population.
 type Channel struct {
-	ID                ID
-	Type              Type
-	Team              int    // of public and private channels; else -1
-	Name, DisplayName string // empty for direct and group channels, whose names their server makes from the members
+	ID   ID
+	Type Type
+	Team int // of public and private channels; else -1
+	// empty for direct and group channels, whose names their server makes from the members
+	Name, DisplayName string
 	Header, Purpose   string
 	CreateAt          int64
 	Creator           int // user
@@ -96,8 +97,9 @@ func (p *Population) Spec() Spec { return p.spec }
 // numbers returns how many channels of each type there are, default channels left out.
 func (s Spec) numbers() [4]int {
 	n := [4]int{
-		Public: s.Channels * int(s.Types.Public) / 1_000_000, Private: s.Channels * int(s.Types.Private) / 1_000_000,
-		Group: s.Channels * int(s.Types.Group) / 1_000_000,
+		Public:  s.Channels * int(s.Types.Public) / 1_000_000,
+		Private: s.Channels * int(s.Types.Private) / 1_000_000,
+		Group:   s.Channels * int(s.Types.Group) / 1_000_000,
 	}
 	n[Direct] = s.Channels - n[Public] - n[Private] - n[Group]
 	if s.Types.Direct == 0 {
@@ -116,7 +118,12 @@ func (p *Population) makeChannels() {
 	}
 	for t, members := range p.teams {
 		for d := range DefaultChannels {
-			add(channel{typ: Public, team: int16(t), size: int32(members), rank: int32(d - len(DefaultChannels))})
+			add(channel{
+				typ:  Public,
+				team: int16(t),
+				size: int32(members),
+				rank: int32(d - len(DefaultChannels)),
+			})
 		}
 	}
 	for _, typ := range []Type{Public, Private} {
@@ -132,7 +139,12 @@ func (p *Population) makeChannels() {
 				if typ == Private {
 					size, least = members/(8*(k+1)), 3
 				}
-				add(channel{typ: typ, team: int16(t), size: int32(min(max(size, least), members)), rank: int32(k)})
+				add(channel{
+					typ:  typ,
+					team: int16(t),
+					size: int32(min(max(size, least), members)),
+					rank: int32(k),
+				})
 			}
 		}
 	}
@@ -151,7 +163,14 @@ func (p *Population) makeChannels() {
 	}
 	pairs := newPermutation(s.Users*(s.Users-1)/2, uint64(newStream(s.Seed, kindChannel, 1<<48)))
 	for k := range n[Direct] {
-		p.channels = append(p.channels, channel{typ: Direct, team: -1, size: 2, rank: int32(k), pairs: int32(k), key: uint64(pairs.at(k))})
+		p.channels = append(p.channels, channel{
+			typ:   Direct,
+			team:  -1,
+			size:  2,
+			rank:  int32(k),
+			pairs: int32(k),
+			key:   uint64(pairs.at(k)),
+		})
 	}
 }
 
@@ -235,9 +254,14 @@ func (p *Population) User(u int) User {
 	r := newStream(p.spec.Seed, kindStatus, uint64(u))
 	name := p.UserName(u)
 	return User{
-		ID: p.UserID(u), Name: name, MailAddress: name + "@example.com", CreateAt: p.before(len(p.teams) + u),
-		FirstName: capital(p.words.word(r.below(words))), LastName: capital(p.words.word(r.below(words))), Position: p.words.word(r.below(words)),
-		LastActive: p.clock.end - 1 - int64(r.zipf(int(p.clock.end-p.clock.start))),
+		ID:          p.UserID(u),
+		Name:        name,
+		MailAddress: name + "@example.com",
+		CreateAt:    p.before(len(p.teams) + u),
+		FirstName:   capital(p.words.word(r.below(words))),
+		LastName:    capital(p.words.word(r.below(words))),
+		Position:    p.words.word(r.below(words)),
+		LastActive:  p.clock.end - 1 - int64(r.zipf(int(p.clock.end-p.clock.start))),
 	}
 }
 
@@ -252,7 +276,14 @@ func (p *Population) ChannelID(c int) ID { return newID(p.spec.Seed, kindChannel
 // Channel returns channel c.
 func (p *Population) Channel(c int) Channel {
 	ch := &p.channels[c]
-	out := Channel{ID: p.ChannelID(c), Type: ch.typ, Team: int(ch.team), CreateAt: p.before(len(p.teams) + p.spec.Users + c), Creator: p.member(ch, 0), Members: int(ch.size)}
+	out := Channel{
+		ID:       p.ChannelID(c),
+		Type:     ch.typ,
+		Team:     int(ch.team),
+		CreateAt: p.before(len(p.teams) + p.spec.Users + c),
+		Creator:  p.member(ch, 0),
+		Members:  int(ch.size),
+	}
 	switch {
 	case ch.typ == Group || ch.typ == Direct:
 		return out
@@ -267,7 +298,13 @@ func (p *Population) Channel(c int) Channel {
 	}
 	out.Name = fmt.Sprintf(form, p.TeamName(int(ch.team)), ch.rank)
 	r := newStream(p.spec.Seed, kindText, 1<<56|uint64(c))
-	out.DisplayName = capital(p.words.word(r.zipf(words))) + " " + p.words.word(r.zipf(words)) + " " + strconv.Itoa(int(ch.rank))
+	out.DisplayName = capital(
+		p.words.word(r.zipf(words)),
+	) + " " + p.words.word(
+		r.zipf(words),
+	) + " " + strconv.Itoa(
+		int(ch.rank),
+	)
 	out.Purpose = string(p.words.appendWords(nil, &r, 3+r.below(8)))
 	out.Header = string(p.words.appendWords(nil, &r, 3+r.below(8)))
 	return out

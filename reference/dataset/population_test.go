@@ -25,7 +25,11 @@ var update = flag.Bool("update", false, "write the golden files")
 // example is a small population with every kind of thing in it.
 func example(t testing.TB) *Population {
 	t.Helper()
-	s, err := ParseSpec([]byte("{name: example, users: 300, teams: 3, posts: 70000, channels: 700, history: 60d, seed: 9}"))
+	s, err := ParseSpec(
+		[]byte(
+			"{name: example, users: 300, teams: 3, posts: 70000, channels: 700, history: 60d, seed: 9}",
+		),
+	)
 	noError(t, err)
 	p, err := New(s)
 	noError(t, err)
@@ -48,7 +52,15 @@ func render(c *Chunk, b *bytes.Buffer, n int) {
 	for i := range c.Posts[:n] {
 		reactions, files = c.AppendReactions(reactions[:0], i), c.AppendFiles(files[:0], i)
 		text = c.AppendText(text[:0], i)
-		fmt.Fprintln(b, c.ID(i), c.Posts[i], c.UpdateAt(i, reactions), reactions, files, string(text))
+		fmt.Fprintln(
+			b,
+			c.ID(i),
+			c.Posts[i],
+			c.UpdateAt(i, reactions),
+			reactions,
+			files,
+			string(text),
+		)
 	}
 }
 
@@ -123,7 +135,10 @@ func TestGolden(t *testing.T) {
 	want, err := os.ReadFile(name)
 	noError(t, err)
 	if !bytes.Equal(b.Bytes(), want) {
-		t.Errorf("the model gives other data; if that is meant, change modelVersion and run with -update\n%s", b.Bytes())
+		t.Errorf(
+			"the model gives other data; if that is meant, change modelVersion and run with -update\n%s",
+			b.Bytes(),
+		)
 	}
 }
 
@@ -149,7 +164,8 @@ func TestIntegrity(t *testing.T) {
 		members[c] = map[int]bool{}
 		for k := range ch.Members {
 			u := p.Member(c, k)
-			if u < 0 || u >= p.Users() || members[c][u] || ch.Team >= 0 && u >= p.Team(ch.Team).Members {
+			if u < 0 || u >= p.Users() || members[c][u] ||
+				ch.Team >= 0 && u >= p.Team(ch.Team).Members {
 				t.Fatalf("member %d of channel %d (%+v) is user %d", k, c, ch, u)
 			}
 			members[c][u] = true
@@ -191,7 +207,9 @@ func TestIntegrity(t *testing.T) {
 				t.Fatalf("post %d mentions a stranger", c.First+i)
 			}
 			if post.Root >= 0 {
-				if root := c.Posts[post.Root]; post.Root >= int32(i) || root.Root >= 0 || root.Channel != post.Channel || post.Files > 0 {
+				if root := c.Posts[post.Root]; post.Root >= int32(i) || root.Root >= 0 ||
+					root.Channel != post.Channel ||
+					post.Files > 0 {
 					t.Fatalf("post %d replies to %d", i, post.Root)
 				}
 			}
@@ -203,13 +221,20 @@ func TestIntegrity(t *testing.T) {
 				at = k
 			})
 			if post.Root < 0 && (n != post.Replies || at != c.LastReply(i)) {
-				t.Fatalf("post %d has %d replies up to %d, says %d up to %d", i, n, at, post.Replies,
-					c.LastReply(i))
+				t.Fatalf(
+					"post %d has %d replies up to %d, says %d up to %d",
+					i,
+					n,
+					at,
+					post.Replies,
+					c.LastReply(i),
+				)
 			}
 			who := map[int]bool{}
 			before := post.At
 			for _, r := range c.AppendReactions(nil, i) {
-				if who[r.User] || !members[post.Channel][r.User] || r.At < before || r.At >= p.clock.end {
+				if who[r.User] || !members[post.Channel][r.User] || r.At < before ||
+					r.At >= p.clock.end {
 					t.Fatalf("post %d has the reaction %+v", i, r)
 				}
 				who[r.User], before = true, r.At
@@ -279,8 +304,16 @@ func TestTotals(t *testing.T) {
 	seats := 0
 	for c := range p.Channels() {
 		posts, roots, last := totals.Channel(c)
-		if w := want[int32(c)]; posts != w.posts || roots != w.roots || posts > 0 && int(last) != w.last {
-			t.Fatalf("channel %d has %d posts, %d roots until %d, want %v", c, posts, roots, last, w)
+		if w := want[int32(c)]; posts != w.posts || roots != w.roots ||
+			posts > 0 && int(last) != w.last {
+			t.Fatalf(
+				"channel %d has %d posts, %d roots until %d, want %v",
+				c,
+				posts,
+				roots,
+				last,
+				w,
+			)
 		}
 		for k := range p.Channel(c).Members {
 			key := [2]int32{int32(c), int32(p.Member(c, k))}
@@ -292,7 +325,9 @@ func TestTotals(t *testing.T) {
 				}
 			case p.ReadTo(c, k) == ReadOld:
 				seats++
-				if s.Posts != r.posts || s.Roots != r.roots || r.last > 0 && int(s.ViewedAt) != r.last || s.UnreadMentions != mentions[key] {
+				if s.Posts != r.posts || s.Roots != r.roots ||
+					r.last > 0 && int(s.ViewedAt) != r.last ||
+					s.UnreadMentions != mentions[key] {
 					t.Fatalf("seat %v says %+v, want %v and %d mentions", key, s, r, mentions[key])
 				}
 			}
@@ -372,7 +407,9 @@ func TestConstantMemory(t *testing.T) {
 		t.Errorf("a chunk makes %.0f allocations", n)
 	}
 	p.Chunk(p.Chunks()-1, &c)
-	if last := c.Posts[len(c.Posts)-1]; c.First+len(c.Posts) != 12_000_000 || last.At >= int64(s.End) || last.At < int64(s.End)-6*hourMillis {
+	if last := c.Posts[len(c.Posts)-1]; c.First+len(c.Posts) != 12_000_000 ||
+		last.At >= int64(s.End) ||
+		last.At < int64(s.End)-6*hourMillis {
 		t.Errorf("the last post is number %d, at %d", c.First+len(c.Posts), last.At)
 	}
 	if size := cap(c.Posts)*int(unsafe.Sizeof(Post{})) + 4*(cap(c.after)+cap(c.last)); size > 4<<20 {
@@ -416,7 +453,11 @@ func TestVocabulary(t *testing.T) {
 
 // TestGroupsDiffer makes so many groups of ten people that chance alone would repeat some.
 func TestGroupsDiffer(t *testing.T) {
-	s, err := ParseSpec([]byte("{name: groups, users: 10, channels: 120, posts: 10, types: {group: 100%, direct: 0%, private: 0%, public: 0%}}"))
+	s, err := ParseSpec(
+		[]byte(
+			"{name: groups, users: 10, channels: 120, posts: 10, types: {group: 100%, direct: 0%, private: 0%, public: 0%}}",
+		),
+	)
 	noError(t, err)
 	p, err := New(s)
 	noError(t, err)

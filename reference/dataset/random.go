@@ -71,7 +71,8 @@ func (s *stream) zipf(n int) int {
 }
 
 // idEncoding is the alphabet of the servers' identifiers.
-var idEncoding = base32.NewEncoding("ybndrfg8ejkmcpqxot1uwisza345h769").WithPadding(base32.NoPadding)
+var idEncoding = base32.NewEncoding("ybndrfg8ejkmcpqxot1uwisza345h769").
+	WithPadding(base32.NoPadding)
 
 // An ID is an identifier: 26 lower-case letters and digits.
 type ID [26]byte

@@ -27,11 +27,13 @@ type Spec struct {
 	// Of all types, besides two default ones per team; default 2 per user.
 	Channels int `yaml:"channels" json:"channels"`
 	// Share of each type of channel; default 3, 7, 15 and 75 %, as on large real servers.
-	Types   Types   `yaml:"types" json:"types"`
-	Posts   int     `yaml:"posts" json:"posts"`     // 1 to 1,000,000,000, replies included
-	History Days    `yaml:"history" json:"history"` // over how many days; default 180
-	End     Instant `yaml:"end" json:"end"`         // after the last post; default 2026-06-01T00:00:00Z
-	Replies Percent `yaml:"replies" json:"replies"` // posts that are replies, at most 80 %; default 50 %
+	Types   Types `yaml:"types" json:"types"`
+	Posts   int   `yaml:"posts" json:"posts"`     // 1 to 1,000,000,000, replies included
+	History Days  `yaml:"history" json:"history"` // over how many days; default 180
+	// after the last post; default 2026-06-01T00:00:00Z
+	End Instant `yaml:"end" json:"end"`
+	// posts that are replies, at most 80 %; default 50 %
+	Replies Percent `yaml:"replies" json:"replies"`
 	Reacted Percent `yaml:"reacted" json:"reacted"` // posts that have reactions; default 10 %
 	Files   Percent `yaml:"files" json:"files"`     // roots that have files; default 2 %
 }
@@ -107,10 +109,29 @@ func defaults() Spec {
 
 // presets are the specs that have a name.
 var presets = map[string]func(*Spec){
-	"tiny":     func(s *Spec) { s.Users, s.Posts, s.Channels, s.History = 100, 10_000, 400, 30 },
-	"small":    func(s *Spec) { s.Users, s.Posts, s.Teams, s.History = 1_000, 100_000, 2, 90 },
-	"million":  func(s *Spec) { s.Users, s.Posts, s.Teams = 5_000, 1_000_000, 2 },
-	"seed-000": func(s *Spec) { s.Users, s.Posts, s.Teams, s.History = 20_000, 12_000_000, 5, 365 },
+	"tiny": func(s *Spec) {
+		s.Users = 100
+		s.Posts = 10_000
+		s.Channels = 400
+		s.History = 30
+	},
+	"small": func(s *Spec) {
+		s.Users = 1_000
+		s.Posts = 100_000
+		s.Teams = 2
+		s.History = 90
+	},
+	"million": func(s *Spec) {
+		s.Users = 5_000
+		s.Posts = 1_000_000
+		s.Teams = 2
+	},
+	"seed-000": func(s *Spec) {
+		s.Users = 20_000
+		s.Posts = 12_000_000
+		s.Teams = 5
+		s.History = 365
+	},
 }
 
 // Presets lists the names of the presets, smallest first: tiny (10 thousand posts), small (100
@@ -157,7 +178,8 @@ func ParseSpec(src []byte) (Spec, error) {
 
 var (
 	nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-	teamForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,8}[a-z0-9]$`) // "-user-000000" must fit into 22 characters
+	// "-user-000000" must fit into 22 characters
+	teamForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,8}[a-z0-9]$`)
 )
 
 // Check reports everything that is impossible.
@@ -191,24 +213,42 @@ func (s Spec) Check() error {
 		bad("types: sum to %s; want 100%%", got)
 	}
 	if d, pairs := s.numbers()[Direct], s.Users*(s.Users-1)/2; d > pairs {
-		bad("channels: %d direct channels, but %d users have only %d pairs; want fewer channels or more users", d, s.Users, pairs)
+		bad(
+			"channels: %d direct channels, but %d users have only %d pairs; want fewer channels or more users",
+			d,
+			s.Users,
+			pairs,
+		)
 	}
 	// There are larger groups too, which leaves room.
 	if g, triples := s.numbers()[Group], s.Users*(s.Users-1)*(s.Users-2)/6; g > triples {
-		bad("channels: %d group channels are too many for %d users; want at most %d", g, s.Users, triples)
+		bad(
+			"channels: %d group channels are too many for %d users; want at most %d",
+			g,
+			s.Users,
+			triples,
+		)
 	}
 	if s.Users>>(s.Teams-1) < 3 {
-		bad("teams: %d are too many for %d users: each has half as many members as the one before, and at least 3", s.Teams, s.Users)
+		bad(
+			"teams: %d are too many for %d users: each has half as many members as the one before, and at least 3",
+			s.Teams,
+			s.Users,
+		)
 	}
 	// The busiest hour has 3.3 times the mean; two posts in one millisecond would have one time.
 	if perDay := s.Posts / int(s.History); perDay > 8_000_000 {
 		bad("posts: %d a day are more than 8,000,000; want a longer history", perDay)
 	}
 	// Users and channels are made in the hours before the history.
-	if first := int64(1+s.History) * 24 * hourMillis; int64(s.End) < first || int64(s.End) > 4_102_444_800_000 {
+	if first := int64(1+s.History) * 24 * hourMillis; int64(s.End) < first ||
+		int64(s.End) > 4_102_444_800_000 {
 		least, _ := Instant(first).MarshalText() // never fails
-		bad("end: want a time from %s, that is %d days of history and one more after 1970 began, to 2100",
-			least, s.History)
+		bad(
+			"end: want a time from %s, that is %d days of history and one more after 1970 began, to 2100",
+			least,
+			s.History,
+		)
 	}
 	return errors.Join(errs...)
 }

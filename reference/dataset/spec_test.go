@@ -51,7 +51,9 @@ func TestParseSpec(t *testing.T) {
 
 // TestFirstEnd: the earliest history that is allowed has no time before 1970.
 func TestFirstEnd(t *testing.T) {
-	s, err := ParseSpec([]byte("name: a\nusers: 100\nposts: 1000\nhistory: 2d\nend: 1970-01-04T00:00:00Z\n"))
+	s, err := ParseSpec(
+		[]byte("name: a\nusers: 100\nposts: 1000\nhistory: 2d\nend: 1970-01-04T00:00:00Z\n"),
+	)
 	noError(t, err)
 	p, err := New(s)
 	noError(t, err)
@@ -81,7 +83,9 @@ func TestPresets(t *testing.T) {
 
 func FuzzParseSpec(f *testing.F) {
 	f.Add("name: a\nusers: 100\nposts: 1000\n")
-	f.Add("name: a\nusers: 9\nposts: 1\nchannels: 3\ntypes: {public: 100%, direct: 0%, private: 0%, group: 0%}\n")
+	f.Add(
+		"name: a\nusers: 9\nposts: 1\nchannels: 3\ntypes: {public: 100%, direct: 0%, private: 0%, group: 0%}\n",
+	)
 	f.Fuzz(func(t *testing.T, src string) {
 		s, err := ParseSpec([]byte(src))
 		if err != nil || s.Users > 1000 || s.Channels > 2000 || s.Posts > 5000 {

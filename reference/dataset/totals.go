@@ -35,7 +35,11 @@ type unread struct {
 // Totals reads all posts, without their texts, in so many goroutines: about four million posts a
 // second and core. It keeps 48 bytes per channel and goroutine. done, which may be nil, is called
 // with the number of posts counted so far.
-func (p *Population) Totals(ctx context.Context, workers int, done func(posts int)) (*Totals, error) {
+func (p *Population) Totals(
+	ctx context.Context,
+	workers int,
+	done func(posts int),
+) (*Totals, error) {
 	parts := make([]*Totals, max(workers, 1))
 	var next, counted atomic.Int64
 	var wg sync.WaitGroup
@@ -65,8 +69,9 @@ func (p *Population) Totals(ctx context.Context, workers int, done func(posts in
 func newTotals(p *Population) *Totals {
 	t := &Totals{p: p, who: map[seat]unread{}}
 	for r := range t.count {
-		t.count[r], t.roots[r], t.last[r] = make([]int32, len(p.channels)),
-			make([]int32, len(p.channels)), make([]int64, len(p.channels))
+		t.count[r] = make([]int32, len(p.channels))
+		t.roots[r] = make([]int32, len(p.channels))
+		t.last[r] = make([]int64, len(p.channels))
 	}
 	return t
 }
@@ -193,5 +198,11 @@ func (t *Totals) Seat(c, k int) Seat {
 	if at == 0 {
 		at = t.p.before(len(t.p.teams) + t.p.spec.Users + c)
 	}
-	return Seat{Posts: int(t.count[r][c]), Roots: int(t.roots[r][c]), ViewedAt: at, UnreadMentions: int(u.mentions[r]), UnreadInRoot: int(u.roots[r])}
+	return Seat{
+		Posts:          int(t.count[r][c]),
+		Roots:          int(t.roots[r][c]),
+		ViewedAt:       at,
+		UnreadMentions: int(u.mentions[r]),
+		UnreadInRoot:   int(u.roots[r]),
+	}
 }

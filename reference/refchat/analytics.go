@@ -23,8 +23,10 @@ func (st *store) analytics(ctx context.Context) (rows []analyticsRow, err error)
 	count("channel_open_count", "SELECT COUNT(*) FROM channels WHERE type = ?", "O")
 	count("channel_private_count", "SELECT COUNT(*) FROM channels WHERE type = ?", "P")
 	count("post_count", "SELECT COUNT(*) FROM posts")
-	count("unique_user_count",
-		"SELECT COUNT(*) FROM users u LEFT JOIN bots b ON b.userid = u.id WHERE u.deleteat = 0 AND b.userid IS NULL")
+	count(
+		"unique_user_count",
+		"SELECT COUNT(*) FROM users u LEFT JOIN bots b ON b.userid = u.id WHERE u.deleteat = 0 AND b.userid IS NULL",
+	)
 	count("team_count", "SELECT COUNT(*) FROM teams")
 	return rows, err
 }

@@ -23,9 +23,21 @@ func TestAnalytics(t *testing.T) {
 			obj{"username": "fourth", "email": "fourth@example.com", "password": "Aa1!fourth-one"})
 		w.admin.made("/bots", obj{"username": "a-bot"})
 		after := counts()
-		for name, more := range map[string]float64{"post_count": 1, "unique_user_count": 1, "channel_open_count": 0, "channel_private_count": 0, "team_count": 0} {
+		for name, more := range map[string]float64{
+			"post_count":            1,
+			"unique_user_count":     1,
+			"channel_open_count":    0,
+			"channel_private_count": 0,
+			"team_count":            0,
+		} {
 			if _, ok := before[name]; !ok || after[name]-before[name] != more {
-				t.Errorf("%s: %v before, %v after, want %v more", name, before[name], after[name], more)
+				t.Errorf(
+					"%s: %v before, %v after, want %v more",
+					name,
+					before[name],
+					after[name],
+					more,
+				)
 			}
 		}
 	})

@@ -16,10 +16,20 @@ func TestLoginAndTokens(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		w.ann.shows("/users/me", "username", "ann", "notify_props", some, "password", nil)
 		w.bob.shows("/users/"+w.ann.id, "notify_props", nil, "username", "ann")
-		w.anon.fails(401, "api.user.login.invalid_credentials_email_username", "POST", "/users/login",
-			obj{"login_id": "ann", "password": "wrong"})
-		w.anon.fails(401, "api.user.login.invalid_credentials_email_username", "POST", "/users/login",
-			obj{"login_id": "nobody", "password": "wrong"})
+		w.anon.fails(
+			401,
+			"api.user.login.invalid_credentials_email_username",
+			"POST",
+			"/users/login",
+			obj{"login_id": "ann", "password": "wrong"},
+		)
+		w.anon.fails(
+			401,
+			"api.user.login.invalid_credentials_email_username",
+			"POST",
+			"/users/login",
+			obj{"login_id": "nobody", "password": "wrong"},
+		)
 		w.anon.fails(400, "api.user.login.blank_pwd.app_error", "POST", "/users/login", obj{})
 		w.anon.fails(401, "api.context.session_expired.app_error", "GET", "/users/me", nil)
 		w.anon.fails(400, "app.user.save.username_exists.app_error", "POST", "/users",
@@ -33,7 +43,9 @@ func TestLoginAndTokens(t *testing.T) {
 		bot := w.addBot("robot")
 		bot.shows("/users/me", "is_bot", true)
 		a := w.ann.send("GET", "/users/me", nil)
-		if h := a.header; len(h.Get("X-Request-Id")) != 26 || !strings.HasPrefix(h.Get("X-Version-Id"), "11.0.0.11.0.0.") || h.Get("Expires") != "0" {
+		if h := a.header; len(h.Get("X-Request-Id")) != 26 ||
+			!strings.HasPrefix(h.Get("X-Version-Id"), "11.0.0.11.0.0.") ||
+			h.Get("Expires") != "0" {
 			t.Errorf("headers %v", h)
 		}
 		req, _ := http.NewRequest("GET", w.anon.url+"/api/v4/users/me", nil)
@@ -60,7 +72,9 @@ func TestPostsAndUnread(t *testing.T) {
 		w.bob.shows("/users/me/channels/"+w.channel+"/unread", "msg_count", 1, "mention_count", 1)
 		w.ann.shows("/users/me/channels/"+w.channel+"/unread", "msg_count", 0, "mention_count", 0)
 		w.bob.shows("/users/me/teams/unread", "#", 1, "0.mention_count", 1)
-		around := w.bob.get("/users/me/channels/" + w.channel + "/posts/unread?limit_before=30&limit_after=30")
+		around := w.bob.get(
+			"/users/me/channels/" + w.channel + "/posts/unread?limit_before=30&limit_after=30",
+		)
 		if order := around["order"].([]any); !slices.Contains(order, p["id"]) {
 			t.Errorf("around the unread post: %v", around["order"])
 		}
@@ -71,10 +85,18 @@ func TestPostsAndUnread(t *testing.T) {
 		w.bob.shows("/users/me/channels/"+w.channel+"/unread", "msg_count", 0, "mention_count", 0)
 
 		reply := w.bob.gives(201, "POST", "/posts",
-			obj{"channel_id": w.channel, "root_id": p["id"], "message": "aye"}, "parent_id", p["id"],
+			obj{
+				"channel_id": w.channel,
+				"root_id":    p["id"],
+				"message":    "aye",
+			}, "parent_id", p["id"],
 			"reply_count", 1)
 		w.ann.gives(201, "POST", "/posts",
-			obj{"channel_id": w.channel, "root_id": p["id"], "message": "aye aye"}, "reply_count", 2)
+			obj{
+				"channel_id": w.channel,
+				"root_id":    p["id"],
+				"message":    "aye aye",
+			}, "reply_count", 2)
 		thread := w.ann.get("/posts/" + idOf(reply) + "/thread")
 		holds(t, "thread", thread["order"].([]any), "#", 4)
 		w.ann.fails(400, "api.post.create_post.root_id.app_error", "POST", "/posts",
@@ -142,7 +164,11 @@ func TestPermissions(t *testing.T) {
 		if a := eve.upload(w.channel, "x.txt", []byte("x")); a.status != 403 {
 			t.Errorf("upload: %d", a.status)
 		}
-		closed := w.admin.create("/teams", obj{"name": "closed", "display_name": "Closed", "type": "O"})
+		closed := w.admin.create("/teams", obj{
+			"name":         "closed",
+			"display_name": "Closed",
+			"type":         "O",
+		})
 		eve.forbidden("POST", "/teams/"+idOf(closed)+"/members",
 			obj{"team_id": closed["id"], "user_id": eve.id})
 		private := w.ann.create("/channels",
@@ -168,13 +194,21 @@ func TestListings(t *testing.T) {
 		w.ann.gives(200, "POST", "/users/ids", []string{w.bob.id, strings.Repeat("a", 26)}, "#", 1,
 			"0.username", "bob")
 		w.ann.gives(200, "POST", "/users/usernames", []string{"bob", "nobody"}, "#", 1)
-		w.ann.gives(200, "POST", "/users/status/ids", []string{w.bob.id, strings.Repeat("a", 26)}, "#", 2)
+		w.ann.gives(
+			200,
+			"POST",
+			"/users/status/ids",
+			[]string{w.bob.id, strings.Repeat("a", 26)},
+			"#",
+			2,
+		)
 		w.ann.shows("/users/autocomplete?in_team="+w.team+"&name=bo", "users.#", 1)
 		w.ann.gives(200, "POST", "/users/search", obj{"term": "a%"}, "#", 0)
 		w.ann.shows("/users/me/teams", "#", 1, "0.name", "crew", "0.invite_id", "")
 		w.ann.shows("/users/me/teams/members", "#", 1, "0.roles", "team_user")
 		dm := w.ann.create("/channels/direct", []string{w.ann.id, w.bob.id})
-		if again := w.bob.create("/channels/direct", []string{w.bob.id, w.ann.id}); again["id"] != dm["id"] || dm["team_id"] != "" {
+		if again := w.bob.create("/channels/direct", []string{w.bob.id, w.ann.id}); again["id"] != dm["id"] ||
+			dm["team_id"] != "" {
 			t.Errorf("direct channels %v and %v", dm, again)
 		}
 		w.ann.gives(201, "POST", "/channels/group", []string{w.bob.id, w.admin.id}, "type", "G",
@@ -195,7 +229,9 @@ func TestListings(t *testing.T) {
 		w.anon.shows("/config/client?format=old", "Version", "11.0.0")
 		w.anon.shows("/system/ping", "status", "OK")
 		w.ann.gives(200, "POST", "/roles/names", []string{"system_user", "none"}, "#", 1)
-		if a := w.ann.send("GET", "/users/"+w.bob.id+"/image", nil); a.status != 200 || !bytes.HasPrefix(a.body, []byte("\x89PNG")) || a.header.Get("Etag") == "" {
+		if a := w.ann.send("GET", "/users/"+w.bob.id+"/image", nil); a.status != 200 ||
+			!bytes.HasPrefix(a.body, []byte("\x89PNG")) ||
+			a.header.Get("Etag") == "" {
 			t.Errorf("image: %d %v", a.status, a.header)
 		}
 	})
@@ -208,24 +244,39 @@ func TestFilesAndReactions(t *testing.T) {
 		var up struct {
 			FileInfos []obj `json:"file_infos"`
 		}
-		if err := json.Unmarshal(a.body, &up); err != nil || a.status != 201 || len(up.FileInfos) != 1 {
+		if err := json.Unmarshal(a.body, &up); err != nil || a.status != 201 ||
+			len(up.FileInfos) != 1 {
 			t.Fatalf("upload: %d %s", a.status, a.body)
 		}
 		f := up.FileInfos[0]
-		if num(f["size"]) != 100 || f["mime_type"] != "text/plain; charset=utf-8" || f["extension"] != "txt" {
+		if num(f["size"]) != 100 || f["mime_type"] != "text/plain; charset=utf-8" ||
+			f["extension"] != "txt" {
 			t.Errorf("file info %v", f)
 		}
 		id := idOf(f)
 		w.bob.forbidden("GET", "/files/"+id, nil)
 		p := w.ann.create("/posts",
 			obj{"channel_id": w.channel, "message": "see", "file_ids": []string{id}})
-		holds(t, "files of the post", p["metadata"].(obj)["files"].([]any), "#", 1, "0.post_id", p["id"])
-		if got := w.bob.send("GET", "/files/"+id, nil); got.status != 200 || !bytes.Equal(got.body, content) {
+		holds(
+			t,
+			"files of the post",
+			p["metadata"].(obj)["files"].([]any),
+			"#",
+			1,
+			"0.post_id",
+			p["id"],
+		)
+		if got := w.bob.send("GET", "/files/"+id, nil); got.status != 200 ||
+			!bytes.Equal(got.body, content) {
 			t.Errorf("download: %d %q", got.status, got.body)
 		}
 		// A file that is taken is left out of a second post.
 		w.ann.gives(201, "POST", "/posts",
-			obj{"channel_id": w.channel, "message": "again", "file_ids": []string{id}}, "file_ids", nil)
+			obj{
+				"channel_id": w.channel,
+				"message":    "again",
+				"file_ids":   []string{id},
+			}, "file_ids", nil)
 		var pic bytes.Buffer
 		noError(t, png.Encode(&pic, image.NewRGBA(image.Rect(0, 0, 300, 200))))
 		a = w.ann.upload(w.channel, "../p.png", pic.Bytes())
@@ -235,11 +286,18 @@ func TestFilesAndReactions(t *testing.T) {
 		f = up.FileInfos[0]
 		holds(t, "picture info", f, "name", "p.png", "width", 300, "has_preview_image", true)
 		thumb := w.ann.send("GET", "/files/"+idOf(f)+"/thumbnail", nil)
-		if img, _, err := image.DecodeConfig(bytes.NewReader(thumb.body)); err != nil || img.Width != 120 || img.Height != 80 {
+		if img, _, err := image.DecodeConfig(bytes.NewReader(thumb.body)); err != nil ||
+			img.Width != 120 ||
+			img.Height != 80 {
 			t.Errorf("thumbnail %v, %v", img, err)
 		}
-		w.ann.fails(400, "api.file.get_file_preview.no_preview.app_error", "GET", "/files/"+id+"/preview",
-			nil)
+		w.ann.fails(
+			400,
+			"api.file.get_file_preview.no_preview.app_error",
+			"GET",
+			"/files/"+id+"/preview",
+			nil,
+		)
 
 		w.bob.gives(200, "POST", "/reactions",
 			obj{"user_id": w.bob.id, "post_id": p["id"], "emoji_name": "+1"}, "emoji_name", "+1")

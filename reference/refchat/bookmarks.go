@@ -45,8 +45,10 @@ var (
 	bookmarksOf = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince",
 		"WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder")
 	// bookmarksSince are all that changed later, deleted ones included.
-	bookmarksSince = bookmarkKind.query("ChannelBookmarkStore.GetBookmarksForChannelSince",
-		"WHERE channelid = ? AND (createat >= ? OR updateat >= ? OR deleteat >= ?) ORDER BY sortorder, deleteat")
+	bookmarksSince = bookmarkKind.query(
+		"ChannelBookmarkStore.GetBookmarksForChannelSince",
+		"WHERE channelid = ? AND (createat >= ? OR updateat >= ? OR deleteat >= ?) ORDER BY sortorder, deleteat",
+	)
 	bookmarkByID   = bookmarkKind.query("ChannelBookmarkStore.Get", "WHERE id = ? AND deleteat = 0")
 	changeBookmark = command{"ChannelBookmarkStore.Update",
 		"UPDATE channelbookmarks SET displayname = ?, sortorder = ?, linkurl = ?, imageurl = ?, emoji = ?, fileinfoid = ?, updateat = ? WHERE id = ?"}
@@ -60,8 +62,13 @@ var errManyBookmarks = errors.New("bookmarks limit reached")
 func (st *store) insertBookmark(ctx context.Context, b *bookmark, atEnd bool) error {
 	if atEnd {
 		var n int64
-		err := st.row(ctx, []any{&n, &b.SortOrder}, `SELECT COUNT(*), COALESCE(MAX(sortorder), -1) + 1
-			FROM channelbookmarks WHERE channelid = ? AND deleteat = 0`, b.ChannelID)
+		err := st.row(
+			ctx,
+			[]any{&n, &b.SortOrder},
+			`SELECT COUNT(*), COALESCE(MAX(sortorder), -1) + 1
+			FROM channelbookmarks WHERE channelid = ? AND deleteat = 0`,
+			b.ChannelID,
+		)
 		if err != nil {
 			return err
 		}
@@ -89,7 +96,11 @@ func (st *store) replaceBookmark(ctx context.Context, old, b *bookmark) error {
 
 // moveBookmark gives a channel's bookmarks the numbers 0, 1, 2, … with one of them at index to;
 // sql.ErrNoRows if it is not there or there are not so many.
-func (st *store) moveBookmark(ctx context.Context, channelID, id string, to int64) (list []*bookmark, err error) {
+func (st *store) moveBookmark(
+	ctx context.Context,
+	channelID, id string,
+	to int64,
+) (list []*bookmark, err error) {
 	defer st.timed("ChannelBookmarkStore.UpdateSortOrder", &err)()
 	err = st.transact(ctx, func(tx *store) error {
 		var err error
@@ -124,7 +135,8 @@ func (b *bookmark) check() error {
 	}
 	isURL := func(s string) bool {
 		u, err := url.Parse(s)
-		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(s) <= 1024
+		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+			len(s) <= 1024
 	}
 	switch {
 	case b.DisplayName == "" || len(b.DisplayName) > 64:
@@ -226,16 +238,23 @@ func (s *Server) createBookmark(q *request, b *bookmark) error {
 	ctx := q.ctx()
 	if b.FileID != "" {
 		f, err := fileByID.one(ctx, s.st, b.FileID)
-		if err != nil || f.CreatorID != bookmarkOwner || f.ChannelID != q.channelID || f.PostID != "" {
-			return badRequest("model.channel_bookmark.is_valid.file_id.missing_or_invalid.app_error",
-				"Invalid file.")
+		if err != nil || f.CreatorID != bookmarkOwner || f.ChannelID != q.channelID ||
+			f.PostID != "" {
+			return badRequest(
+				"model.channel_bookmark.is_valid.file_id.missing_or_invalid.app_error",
+				"Invalid file.",
+			)
 		}
 		b.File = f
 	}
 	err := s.st.saveBookmark(ctx, b)
 	if errors.Is(err, errManyBookmarks) {
-		return &apiError{ID: "app.channel.bookmark.save.app_error", Message: "Bookmarks limit reached.",
-			StatusCode: http.StatusInternalServerError, cause: err}
+		return &apiError{
+			ID:         "app.channel.bookmark.save.app_error",
+			Message:    "Bookmarks limit reached.",
+			StatusCode: http.StatusInternalServerError,
+			cause:      err,
+		}
 	}
 	if err != nil {
 		return errStore("channel.bookmark.save", err)

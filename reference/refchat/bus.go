@@ -275,6 +275,12 @@ func (b *bus) apply(m *busMessage) {
 	case m.User != "":
 		b.s.hub.applyJoin(m.User, m.Channel, m.Team, !m.Left)
 	case m.To != nil:
-		b.s.hub.deliver(&event{name: m.Event, to: *m.To, prefix: []byte(m.Prefix), cut: min(max(m.Cut, 0), len(m.Prefix)), ack: m.Ack})
+		b.s.hub.deliver(&event{
+			name:   m.Event,
+			to:     *m.To,
+			prefix: []byte(m.Prefix),
+			cut:    min(max(m.Cut, 0), len(m.Prefix)),
+			ack:    m.Ack,
+		})
 	}
 }

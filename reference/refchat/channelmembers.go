@@ -15,7 +15,14 @@ func (s *Server) membersChanged(channelID, userID string, joined bool) {
 
 // joinChannel makes a user a member and posts a message of the given system type, in the name of
 // who did it. Joining again changes nothing.
-func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string, admin bool, kind string) (*channelMember, error) {
+func (s *Server) joinChannel(
+	ctx context.Context,
+	c *channel,
+	u *user,
+	by string,
+	admin bool,
+	kind string,
+) (*channelMember, error) {
 	if m, err := memberOf.one(ctx, s.st, c.ID, u.ID); err == nil {
 		return m, nil
 	} else if !errors.Is(err, sql.ErrNoRows) {
@@ -24,7 +31,8 @@ func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string
 	m := newMember(c, u.ID, admin)
 	err := memberKind.save(ctx, s.st, "ChannelStore.SaveMember", m)
 	if duplicate(err, "") {
-		if m, err := memberOf.one(ctx, s.st, c.ID, u.ID); err == nil { // joined twice at the same time
+		// joined twice at the same time
+		if m, err := memberOf.one(ctx, s.st, c.ID, u.ID); err == nil {
 			return m, nil
 		}
 	}
@@ -33,7 +41,13 @@ func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string
 	}
 	s.membersChanged(c.ID, u.ID, true)
 	s.publish("user_added", broadcast{ChannelID: c.ID}, "team_id", c.TeamID, "user_id", u.ID)
-	p := &post{ChannelID: c.ID, UserID: u.ID, Type: kind, Message: u.Username + " joined the channel.", Props: map[string]any{"username": u.Username}}
+	p := &post{
+		ChannelID: c.ID,
+		UserID:    u.ID,
+		Type:      kind,
+		Message:   u.Username + " joined the channel.",
+		Props:     map[string]any{"username": u.Username},
+	}
 	switch kind {
 	case "system_join_team":
 		p.Message = u.Username + " joined the team."
@@ -129,13 +143,34 @@ func (s *Server) removeChannelMember(q *request) error {
 	if err := dropMember.run(ctx, s.st, id, userID); err != nil {
 		return errStore("channel.remove_member", err)
 	}
-	s.publish("user_removed", broadcast{ChannelID: id}, "remover_id", q.sess.UserID, "user_id", userID)
-	s.publish("user_removed", broadcast{UserID: userID}, "channel_id", id, "remover_id", q.sess.UserID)
+	s.publish(
+		"user_removed",
+		broadcast{ChannelID: id},
+		"remover_id",
+		q.sess.UserID,
+		"user_id",
+		userID,
+	)
+	s.publish(
+		"user_removed",
+		broadcast{UserID: userID},
+		"channel_id",
+		id,
+		"remover_id",
+		q.sess.UserID,
+	)
 	s.membersChanged(id, userID, false)
-	p := &post{ChannelID: id, UserID: q.sess.UserID, Type: "system_remove_from_channel", Message: u.Username + " was removed from the channel.",
-		Props: map[string]any{"removedUserId": u.ID, "removedUsername": u.Username}}
+	p := &post{
+		ChannelID: id,
+		UserID:    q.sess.UserID,
+		Type:      "system_remove_from_channel",
+		Message:   u.Username + " was removed from the channel.",
+		Props:     map[string]any{"removedUserId": u.ID, "removedUsername": u.Username},
+	}
 	if userID == q.sess.UserID {
-		p.Type, p.Message, p.Props = "system_leave_channel", u.Username+" has left the channel.", map[string]any{"username": u.Username}
+		p.Type = "system_leave_channel"
+		p.Message = u.Username + " has left the channel."
+		p.Props = map[string]any{"username": u.Username}
 	}
 	_, err = s.publishPost(ctx, p, c, u, false)
 	s.warn("posting a leave message", err)

@@ -11,7 +11,9 @@ import (
 )
 
 func (s *Server) channel(ctx context.Context, id string) (*channel, error) {
-	c, err := s.channels.through(id, func() (*channel, error) { return channelByID.one(fromMaster(ctx), s.st, id) })
+	c, err := s.channels.through(id, func() (*channel, error) {
+		return channelByID.one(fromMaster(ctx), s.st, id)
+	})
 	return c, errFind("channel.get", err, errNoChannel)
 }
 
@@ -70,7 +72,14 @@ func (s *Server) createChannel(q *request, c *channel) error {
 		return errStore("channel.save", err)
 	}
 	s.membersChanged(c.ID, q.sess.UserID, true)
-	s.publish("channel_created", broadcast{UserID: q.sess.UserID}, "channel_id", c.ID, "team_id", c.TeamID)
+	s.publish(
+		"channel_created",
+		broadcast{UserID: q.sess.UserID},
+		"channel_id",
+		c.ID,
+		"team_id",
+		c.TeamID,
+	)
 	return q.created(c)
 }
 
@@ -87,7 +96,14 @@ func (s *Server) createDirectChannel(q *request, ids []string) error {
 		other = ids[1]
 	}
 	event := func(c *channel) *event {
-		return newEvent("direct_added", broadcast{ChannelID: c.ID}, "creator_id", q.sess.UserID, "teammate_id", other)
+		return newEvent(
+			"direct_added",
+			broadcast{ChannelID: c.ID},
+			"creator_id",
+			q.sess.UserID,
+			"teammate_id",
+			other,
+		)
 	}
 	slices.Sort(ids)
 	return s.createPersonal(q, c, slices.Compact(ids), event)
@@ -127,12 +143,20 @@ func (s *Server) createGroupChannel(q *request, ids []string) error {
 }
 
 // createPersonal makes a direct or group channel, or finds the one that these users have already.
-func (s *Server) createPersonal(q *request, c *channel, ids []string, added func(*channel) *event) error {
+func (s *Server) createPersonal(
+	q *request,
+	c *channel,
+	ids []string,
+	added func(*channel) *event,
+) error {
 	ctx := q.ctx()
 	var members []*channelMember
 	for _, id := range ids {
 		if _, err := s.user(ctx, id); err != nil {
-			return badRequest("api.channel.create_direct_channel.invalid_user.app_error", "Invalid user ID.")
+			return badRequest(
+				"api.channel.create_direct_channel.invalid_user.app_error",
+				"Invalid user ID.",
+			)
 		}
 		members = append(members, newMember(c, id, false))
 	}
@@ -188,7 +212,12 @@ func (s *Server) getChannelByName(q *request) error {
 }
 
 func (s *Server) getChannelsForTeamForUser(q *request) error {
-	list, err := channelsOf[q.query("include_deleted") == "true"].list(q.ctx(), s.st, q.userID, q.teamID)
+	list, err := channelsOf[q.query("include_deleted") == "true"].list(
+		q.ctx(),
+		s.st,
+		q.userID,
+		q.teamID,
+	)
 	return q.answer(list, errStore("channel.get_channels", err))
 }
 

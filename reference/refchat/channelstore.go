@@ -6,7 +6,8 @@ import (
 )
 
 var channelKind = define(kind[channel]{
-	table: "channels", alias: "c",
+	table: "channels",
+	alias: "c",
 	columns: "id, createat, updateat, deleteat, teamid, type, displayname, name, header, purpose, " +
 		"lastpostat, totalmsgcount, extraupdateat, creatorid, totalmsgcountroot",
 })
@@ -26,12 +27,18 @@ var (
 	// channelsOf are a user's channels in a team, with the direct and group ones of no team; with
 	// those deleted or without.
 	channelsOf = map[bool]*query[channel]{
-		false: channelKind.query("ChannelStore.GetChannels", inChannelsOf+"AND c.deleteat = 0 "+byName),
-		true:  channelKind.query("ChannelStore.GetChannels", inChannelsOf+byName),
+		false: channelKind.query(
+			"ChannelStore.GetChannels",
+			inChannelsOf+"AND c.deleteat = 0 "+byName,
+		),
+		true: channelKind.query("ChannelStore.GetChannels", inChannelsOf+byName),
 	}
 	allChannelsOf = map[bool]*query[channel]{
-		false: channelKind.query("ChannelStore.GetChannelsByUser", inChannels+"AND c.deleteat = 0 ORDER BY c.id"),
-		true:  channelKind.query("ChannelStore.GetChannelsByUser", inChannels+"ORDER BY c.id"),
+		false: channelKind.query(
+			"ChannelStore.GetChannelsByUser",
+			inChannels+"AND c.deleteat = 0 ORDER BY c.id",
+		),
+		true: channelKind.query("ChannelStore.GetChannelsByUser", inChannels+"ORDER BY c.id"),
 	}
 )
 
@@ -58,21 +65,29 @@ func (st *store) insertChannel(ctx context.Context, c *channel, members []*chann
 }
 
 var memberKind = define(kind[channelMember]{
-	table: "channelmembers", alias: "m",
+	table: "channelmembers",
+	alias: "m",
 	columns: "channelid, userid, roles, lastviewedat, msgcount, mentioncount, notifyprops, lastupdateat, " +
 		"schemeuser, schemeadmin, schemeguest, mentioncountroot, msgcountroot",
 	then: func(m *channelMember) { m.Roles = memberRoles("channel", m.SchemeAdmin) },
 })
 
 var (
-	memberOf   = memberKind.query("ChannelStore.GetMember", "WHERE m.channelid = ? AND m.userid = ?")
+	memberOf = memberKind.query(
+		"ChannelStore.GetMember",
+		"WHERE m.channelid = ? AND m.userid = ?",
+	)
 	memberPage = memberKind.query("ChannelStore.GetMembers",
 		"WHERE m.channelid = ? ORDER BY m.userid LIMIT ? OFFSET ?")
 	// membersOf are a user's memberships in a team and in no team.
-	membersOf = memberKind.query("ChannelStore.GetMembersForUser",
-		"JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 AND (c.teamid = ? OR c.teamid = '')")
-	allMembersOf = memberKind.query("ChannelStore.GetMembersForUserWithPagination",
-		"JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 ORDER BY m.channelid LIMIT ? OFFSET ?")
+	membersOf = memberKind.query(
+		"ChannelStore.GetMembersForUser",
+		"JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 AND (c.teamid = ? OR c.teamid = '')",
+	)
+	allMembersOf = memberKind.query(
+		"ChannelStore.GetMembersForUserWithPagination",
+		"JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 ORDER BY m.channelid LIMIT ? OFFSET ?",
+	)
 	dropMember = command{"ChannelStore.RemoveMember",
 		"DELETE FROM channelmembers WHERE channelid = ? AND userid = ?"}
 )
@@ -87,12 +102,14 @@ type memberRole struct {
 }
 
 // roleOf reads the member of a channel for a permission check.
-var roleOf = selects[memberRole]("ChannelStore.GetMember",
+var roleOf = selects[memberRole](
+	"ChannelStore.GetMember",
 	"schemeadmin, notifyprops, userrole, adminrole",
 	`SELECT m.schemeadmin, m.notifyprops, COALESCE(cs.defaultchanneluserrole, ts.defaultchanneluserrole, ''),
 	COALESCE(cs.defaultchanneladminrole, ts.defaultchanneladminrole, '')
 	FROM channelmembers m JOIN channels c ON c.id = m.channelid LEFT JOIN schemes cs ON cs.id = c.schemeid
-	LEFT JOIN teams t ON t.id = c.teamid LEFT JOIN schemes ts ON ts.id = t.schemeid WHERE m.channelid = ? AND m.userid = ?`)
+	LEFT JOIN teams t ON t.id = c.teamid LEFT JOIN schemes ts ON ts.id = t.schemeid WHERE m.channelid = ? AND m.userid = ?`,
+)
 
 // channelRole is a user's membership of a channel.
 type channelRole struct {
@@ -107,10 +124,21 @@ var channelRoles = selects[channelRole]("ChannelStore.GetAllChannelMembersForUse
 // newMember is a member as joining makes one: everything so far is read.
 func newMember(c *channel, userID string, admin bool) *channelMember {
 	return &channelMember{
-		ChannelID: c.ID, UserID: userID, MsgCount: c.TotalMsgCount, MsgCountRoot: c.TotalMsgCountRoot,
-		NotifyProps: map[string]string{"desktop": "default", "email": "default", "ignore_channel_mentions": "default",
-			"mark_unread": "all", "push": "default"},
-		LastUpdateAt: memberTime(millis()), SchemeUser: true, SchemeAdmin: admin, Roles: memberRoles("channel", admin),
+		ChannelID:    c.ID,
+		UserID:       userID,
+		MsgCount:     c.TotalMsgCount,
+		MsgCountRoot: c.TotalMsgCountRoot,
+		NotifyProps: map[string]string{
+			"desktop":                 "default",
+			"email":                   "default",
+			"ignore_channel_mentions": "default",
+			"mark_unread":             "all",
+			"push":                    "default",
+		},
+		LastUpdateAt: memberTime(millis()),
+		SchemeUser:   true,
+		SchemeAdmin:  admin,
+		Roles:        memberRoles("channel", admin),
 	}
 }
 
@@ -130,10 +158,12 @@ func (st *store) stats(ctx context.Context, channelID string) (x channelStats, e
 	return x, err
 }
 
-var unreadIn = selects[channelUnread]("ChannelStore.GetChannelUnread",
+var unreadIn = selects[channelUnread](
+	"ChannelStore.GetChannelUnread",
 	"teamid, msgcount, msgcountroot, mentioncount, mentioncountroot",
 	`SELECT c.teamid, c.totalmsgcount - m.msgcount, c.totalmsgcountroot - m.msgcountroot, m.mentioncount,
-	m.mentioncountroot FROM channels c JOIN channelmembers m ON m.channelid = c.id WHERE c.id = ? AND m.userid = ? AND c.deleteat = 0`)
+	m.mentioncountroot FROM channels c JOIN channelmembers m ON m.channelid = c.id WHERE c.id = ? AND m.userid = ? AND c.deleteat = 0`,
+)
 
 var (
 	viewedChannels = selects[channel]("", "id, lastpostat, totalmsgcount, totalmsgcountroot",
@@ -151,7 +181,11 @@ var (
 
 // markViewed marks all posts of channels as read by a user and returns the channels' times of last
 // post.
-func (st *store) markViewed(ctx context.Context, ids []string, userID string) (times map[string]int64, err error) {
+func (st *store) markViewed(
+	ctx context.Context,
+	ids []string,
+	userID string,
+) (times map[string]int64, err error) {
 	defer st.timed("ChannelStore.UpdateLastViewedAt", &err)()
 	var list []*channel
 	if st.eng.cte {
@@ -181,8 +215,13 @@ func (st *store) markViewed(ctx context.Context, ids []string, userID string) (t
 // viewThreads marks the threads that a user follows in channels as read.
 func (st *store) viewThreads(ctx context.Context, ids []string, userID string) (err error) {
 	defer st.timed("ThreadStore.MarkAllAsReadInChannels", &err)()
-	threads, err := st.strings(ctx, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid
-		JOIN channels c ON c.id = t.channelid WHERE c.id = ANY(?) AND tm.userid = ?`, ids, userID)
+	threads, err := st.strings(
+		ctx,
+		`SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid
+		JOIN channels c ON c.id = t.channelid WHERE c.id = ANY(?) AND tm.userid = ?`,
+		ids,
+		userID,
+	)
 	if err != nil {
 		return err
 	}
@@ -191,7 +230,13 @@ func (st *store) viewThreads(ctx context.Context, ids []string, userID string) (
 
 // setThreads changes a user's memberships of threads. Without threads the statement is sent all the
 // same, as by the real server.
-func (st *store) setThreads(ctx context.Context, set string, at int64, userID string, threads []string) error {
+func (st *store) setThreads(
+	ctx context.Context,
+	set string,
+	at int64,
+	userID string,
+	threads []string,
+) error {
 	text := "UPDATE threadmemberships SET " + set + " WHERE userid = ? AND "
 	if len(threads) == 0 {
 		return st.run(ctx, text+"1 = 0", at, userID)
@@ -201,17 +246,32 @@ func (st *store) setThreads(ctx context.Context, set string, at int64, userID st
 
 // countMention counts a mention of a member, and notes it in the threads with newer replies that
 // the member follows.
-func (st *store) countMention(ctx context.Context, channelID, userID string, root bool) (err error) {
+func (st *store) countMention(
+	ctx context.Context,
+	channelID, userID string,
+	root bool,
+) (err error) {
 	defer st.timed("ChannelStore.IncrementMentionCount", &err)()
 	now := millis()
-	threads, err := st.strings(ctx, `SELECT t.postid FROM threads t LEFT JOIN channelmembers m ON m.channelid = t.channelid
-		WHERE t.channelid = ? AND m.userid = ? AND t.lastreplyat > m.lastviewedat`, channelID, userID)
+	threads, err := st.strings(
+		ctx,
+		`SELECT t.postid FROM threads t LEFT JOIN channelmembers m ON m.channelid = t.channelid
+		WHERE t.channelid = ? AND m.userid = ? AND t.lastreplyat > m.lastviewedat`,
+		channelID,
+		userID,
+	)
 	if err != nil {
 		return err
 	}
-	err = st.run(ctx,
+	err = st.run(
+		ctx,
 		`UPDATE channelmembers SET mentioncount = mentioncount + 1, mentioncountroot = mentioncountroot + ?,
-		lastupdateat = ? WHERE userid = ? AND channelid = ?`, number(root), now, userID, channelID)
+		lastupdateat = ? WHERE userid = ? AND channelid = ?`,
+		number(root),
+		now,
+		userID,
+		channelID,
+	)
 	if err != nil {
 		return err
 	}

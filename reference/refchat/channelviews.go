@@ -8,8 +8,14 @@ import (
 func (s *Server) getChannelUnread(q *request) error {
 	x, err := unreadIn.one(q.ctx(), s.st, q.channelID, q.userID)
 	if err != nil {
-		return errFind("channel.get_unread", err,
-			missing("app.channel.get_unread.app_error", "Unable to get the channel unread messages."))
+		return errFind(
+			"channel.get_unread",
+			err,
+			missing(
+				"app.channel.get_unread.app_error",
+				"Unable to get the channel unread messages.",
+			),
+		)
 	}
 	x.ChannelID = q.channelID
 	return q.reply(x)
@@ -53,7 +59,12 @@ func (s *Server) viewChannel(q *request, in *channelView) error {
 // markViewed is the common part of viewing and posting: it marks channels as read and notifies the
 // user's own connections. For a client without support for collapsed threads, the channels' threads
 // count as read, too.
-func (s *Server) markViewed(ctx context.Context, ids []string, userID string, collapsed bool) (map[string]int64, error) {
+func (s *Server) markViewed(
+	ctx context.Context,
+	ids []string,
+	userID string,
+	collapsed bool,
+) (map[string]int64, error) {
 	times, err := s.st.markViewed(ctx, ids, userID)
 	if err != nil {
 		return nil, err
@@ -70,7 +81,10 @@ func (s *Server) markViewed(ctx context.Context, ids []string, userID string, co
 	if s.collapsed() {
 		now := millis()
 		for _, id := range ids {
-			s.publish("thread_read_changed", broadcast{UserID: userID, ChannelID: id}, "timestamp", now)
+			s.publish("thread_read_changed", broadcast{
+				UserID:    userID,
+				ChannelID: id,
+			}, "timestamp", now)
 		}
 	}
 	return times, nil

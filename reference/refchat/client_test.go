@@ -40,7 +40,11 @@ func newClient(t testing.TB, s *refchat.Server) *client {
 	t.Helper()
 	tr := &http.Transport{MaxIdleConnsPerHost: 16}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &client{t: t, url: "http://" + s.Addr(), http: &http.Client{Transport: tr, Timeout: 20 * time.Second}}
+	return &client{
+		t:    t,
+		url:  "http://" + s.Addr(),
+		http: &http.Client{Transport: tr, Timeout: 20 * time.Second},
+	}
 }
 
 // answer is a response with its body read.
@@ -230,7 +234,8 @@ func whole(v any) any {
 func (c *client) fails(status int, id, method, path string, body any) {
 	c.t.Helper()
 	e := want[obj](c, status, method, path, body)
-	if e["id"] != id || e["status_code"] != float64(status) || e["message"] == "" || e["request_id"] == "" {
+	if e["id"] != id || e["status_code"] != float64(status) || e["message"] == "" ||
+		e["request_id"] == "" {
 		c.t.Errorf("%s %s: error %v, want id %s", method, path, e, id)
 	}
 }
@@ -323,7 +328,13 @@ func (w *world) addBot(name string) *client {
 	tok := w.admin.ok("POST", "/users/"+id+"/tokens", obj{"description": "test"})
 	w.admin.made("/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": id})
 	w.admin.made("/channels/"+w.channel+"/members", obj{"user_id": id})
-	return &client{t: w.anon.t, url: w.anon.url, http: w.anon.http, token: text(tok["token"]), id: id}
+	return &client{
+		t:     w.anon.t,
+		url:   w.anon.url,
+		http:  w.anon.http,
+		token: text(tok["token"]),
+		id:    id,
+	}
 }
 
 func (c *client) post(channel, message string) obj {
@@ -394,7 +405,10 @@ func (c *client) dialRaw(query ...string) *socket {
 	if c.token != "" {
 		h.Set("Authorization", "Bearer "+c.token)
 	}
-	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(c.url, "http")+"/api/v4/websocket?"+strings.Join(query, "&"), h)
+	conn, _, err := websocket.DefaultDialer.Dial(
+		"ws"+strings.TrimPrefix(c.url, "http")+"/api/v4/websocket?"+strings.Join(query, "&"),
+		h,
+	)
 	noError(c.t, err)
 	s := &socket{t: c.t, c: c, conn: conn, msgs: make(chan obj, 100000)}
 	go func() {

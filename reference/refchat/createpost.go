@@ -78,18 +78,31 @@ func (s *Server) claimPending(ctx context.Context, p *post) (*post, error) {
 		return nil, nil
 	}
 	if id == "" {
-		return nil, newError(http.StatusInternalServerError, "api.post.deduplicate_create_post.pending", "Rejected post since another client is making the same request.")
+		return nil, newError(
+			http.StatusInternalServerError,
+			"api.post.deduplicate_create_post.pending",
+			"Rejected post since another client is making the same request.",
+		)
 	}
 	old, err := postByID.one(ctx, s.st, id)
 	if err != nil {
-		return nil, newError(http.StatusInternalServerError, "api.post.deduplicate_create_post.failed_to_get", "Failed to fetch the original post.")
+		return nil, newError(
+			http.StatusInternalServerError,
+			"api.post.deduplicate_create_post.failed_to_get",
+			"Failed to fetch the original post.",
+		)
 	}
 	return old, s.addMetadata(ctx, []*post{old})
 }
 
 // storePost does a client's post: checks its thread, stores it, notifies all members and marks the
 // channel as read for its author. It returns the post as JSON.
-func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline bool) ([]byte, error) {
+func (s *Server) storePost(
+	ctx context.Context,
+	p *post,
+	c *channel,
+	setOnline bool,
+) ([]byte, error) {
 	u, err := s.user(ctx, p.UserID)
 	if err != nil {
 		return nil, err
@@ -138,7 +151,13 @@ func (s *Server) mayMention(ctx context.Context, c *channel, u *user) error {
 }
 
 // publishPost stores a post of any type, counts its mentions and sends its event.
-func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, setOnline bool) ([]byte, error) {
+func (s *Server) publishPost(
+	ctx context.Context,
+	p *post,
+	c *channel,
+	u *user,
+	setOnline bool,
+) ([]byte, error) {
 	var thread []*post
 	if p.RootID != "" {
 		var err error
@@ -205,12 +224,21 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 }
 
 // postedEvent makes the event of a new post. The users that it mentions are asked to confirm it.
-func postedEvent(p *post, c *channel, body []byte, sender string, mentions []string, setOnline bool) *event {
+func postedEvent(
+	p *post,
+	c *channel,
+	body []byte,
+	sender string,
+	mentions []string,
+	setOnline bool,
+) *event {
 	fields := []any{"channel_display_name", c.DisplayName, "channel_name", c.Name, "channel_type",
 		c.Type}
 	if len(p.Metadata.Files) > 0 {
 		fields = append(fields, "otherFile", "true")
-		if slices.ContainsFunc(p.Metadata.Files, func(f *fileInfo) bool { return strings.HasPrefix(f.MimeType, "image/") }) {
+		if slices.ContainsFunc(p.Metadata.Files, func(f *fileInfo) bool {
+			return strings.HasPrefix(f.MimeType, "image/")
+		}) {
 			fields = append(fields, "image", "true")
 		}
 	}
@@ -249,7 +277,10 @@ func (s *Server) checkThread(ctx context.Context, p *post) ([]*post, error) {
 	case i < 0 || thread[i].RootID != "":
 		return nil, bad
 	case thread[i].ChannelID != p.ChannelID:
-		return nil, badRequest("api.post.create_post.channel_root_id.app_error", "Invalid ChannelId for RootId parameter.")
+		return nil, badRequest(
+			"api.post.create_post.channel_root_id.app_error",
+			"Invalid ChannelId for RootId parameter.",
+		)
 	}
 	thread[0], thread[i] = thread[i], thread[0]
 	p.ParentID = p.RootID
@@ -258,10 +289,16 @@ func (s *Server) checkThread(ctx context.Context, p *post) ([]*post, error) {
 
 // countMentions finds who a post names, counts that in their memberships and lets them follow the
 // thread. thread is nil for a root, otherwise begins with the root.
-func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread []*post, system bool) ([]string, error) {
+func (s *Server) countMentions(
+	ctx context.Context,
+	p *post,
+	c *channel,
+	thread []*post,
+	system bool,
+) ([]string, error) {
 	var a *audience
-	// A message of the server mentions only the users in its properties: its text is not searched. So
-	// a channel that thousands join does not load all its members' profiles for each of them.
+	// A message of the server mentions only the users in its properties: its text is not searched.
+	// So a channel that thousands join does not load all its members' profiles for each of them.
 	if !system || thread != nil || c.Type == directChannel {
 		var err error
 		if a, err = s.audienceOf(ctx, c.ID); err != nil {
@@ -283,7 +320,8 @@ func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread 
 	}
 	named := maps.Clone(found)
 	for i, x := range thread {
-		if want := a.comments[x.UserID]; x.UserID != p.UserID && (want == "any" || want == "root" && i == 0) {
+		if want := a.comments[x.UserID]; x.UserID != p.UserID &&
+			(want == "any" || want == "root" && i == 0) {
 			found[x.UserID] = true
 		}
 	}

@@ -32,9 +32,11 @@ var (
 	draftOf = draftKind.query("DraftStore.Get",
 		"WHERE d.userid = ? AND d.channelid = ? AND d.rootid = ? AND d.deleteat = 0")
 	// draftsOf selects a user's drafts in the channels of a team and of no team, the latest first.
-	draftsOf = draftKind.query("DraftStore.GetDraftsForUser",
+	draftsOf = draftKind.query(
+		"DraftStore.GetDraftsForUser",
 		`JOIN channels c ON c.id = d.channelid JOIN channelmembers m ON m.channelid = d.channelid AND m.userid = d.userid
-		WHERE d.userid = ? AND d.deleteat = 0 AND (c.teamid = ? OR c.teamid = '') ORDER BY d.updateat DESC`)
+		WHERE d.userid = ? AND d.deleteat = 0 AND (c.teamid = ? OR c.teamid = '') ORDER BY d.updateat DESC`,
+	)
 	saveDraft = command{"DraftStore.Upsert",
 		draftKind.upsert("userid, channelid, rootid",
 			"updateat, deleteat, message, props, fileids, priority")}
@@ -115,7 +117,11 @@ func (s *Server) upsertDraft(q *request, d *draft) error {
 	if err := s.withFiles(ctx, d); err != nil {
 		return err
 	}
-	s.publish("draft_created", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, "draft", jsonText(d))
+	s.publish("draft_created", broadcast{
+		UserID:    d.UserID,
+		ChannelID: d.ChannelID,
+		OmitConn:  q.connection(),
+	}, "draft", jsonText(d))
 	return q.created(d)
 }
 
@@ -146,6 +152,10 @@ func (s *Server) deleteDraft(q *request) error {
 	if err := dropDraft.run(ctx, s.st, d.UserID, d.ChannelID, d.RootID); err != nil {
 		return errStore("draft.delete", err)
 	}
-	s.publish("draft_deleted", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, "draft", jsonText(d))
+	s.publish("draft_deleted", broadcast{
+		UserID:    d.UserID,
+		ChannelID: d.ChannelID,
+		OmitConn:  q.connection(),
+	}, "draft", jsonText(d))
 	return q.ok()
 }

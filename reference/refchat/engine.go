@@ -17,24 +17,34 @@ type engine struct {
 	suffix       string            // of CREATE TABLE
 	cte          bool              // a SELECT may contain an UPDATE
 
-	fullText   func(table, name, columns string) string // makes a full-text index
-	matches    func(columns string) string              // the condition that such an index finds ?
-	beginnings func(words []string) string              // searches for words that begin like these, all of them
-	expression func(x *postSearch) string               // writes a search; "" finds nothing
-	rebind     func(text string) string                 // see store
+	fullText func(table, name, columns string) string // makes a full-text index
+	matches  func(columns string) string              // the condition that such an index finds ?
+	// searches for words that begin like these, all of them
+	beginnings func(words []string) string
+	expression func(x *postSearch) string // writes a search; "" finds nothing
+	rebind     func(text string) string   // see store
 }
 
 var postgresEngine = &engine{
 	name:   "postgresql",
 	lock:   "SELECT pg_advisory_lock(7312026)",
 	unlock: "SELECT pg_advisory_unlock(7312026)",
-	types:  strings.NewReplacer("BOOL", "boolean", "TEXT", "varchar(65535)", "PROPS", "varchar(8000)"),
-	cte:    true,
+	types: strings.NewReplacer(
+		"BOOL",
+		"boolean",
+		"TEXT",
+		"varchar(65535)",
+		"PROPS",
+		"varchar(8000)",
+	),
+	cte: true,
 
 	fullText: func(table, name, columns string) string {
 		return fmt.Sprintf("CREATE INDEX %s ON %s USING gin (%s)", name, table, vector(columns))
 	},
-	matches:    func(columns string) string { return vector(columns) + " @@ to_tsquery('english', ?)" },
+	matches: func(columns string) string {
+		return vector(columns) + " @@ to_tsquery('english', ?)"
+	},
 	beginnings: func(words []string) string { return strings.Join(words, ":* & ") + ":*" },
 	expression: (*postSearch).tsquery,
 	rebind:     numbered,
@@ -50,7 +60,9 @@ var mysqlEngine = &engine{
 	fullText: func(table, name, columns string) string {
 		return fmt.Sprintf("CREATE FULLTEXT INDEX %s ON %s (%s)", name, table, columns)
 	},
-	matches:    func(columns string) string { return "MATCH (" + columns + ") AGAINST (? IN BOOLEAN MODE)" },
+	matches: func(columns string) string {
+		return "MATCH (" + columns + ") AGAINST (? IN BOOLEAN MODE)"
+	},
 	beginnings: func(words []string) string { return "+" + strings.Join(words, "* +") + "*" },
 	expression: (*postSearch).boolean,
 	rebind:     onDuplicate,

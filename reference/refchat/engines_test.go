@@ -52,16 +52,23 @@ func withEngines(m *testing.M) (code int, err error) {
 		}
 	}()
 	pg, err := postgresql.Start(ctx, postgresql.Config{
-		Dir:      dir + "/postgresql",
-		Settings: map[string]string{"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"},
+		Dir: dir + "/postgresql",
+		Settings: map[string]string{
+			"fsync":              "off",
+			"synchronous_commit": "off",
+			"full_page_writes":   "off",
+		},
 	})
 	if err != nil {
 		return 0, err
 	}
 	engines["postgresql"] = pg
 	my, err := mysql.Start(ctx, mysql.Config{
-		Dir:      dir + "/mysql",
-		Settings: map[string]string{"innodb_flush_log_at_trx_commit": "0", "loose-debug-no-sync": "1"},
+		Dir: dir + "/mysql",
+		Settings: map[string]string{
+			"innodb_flush_log_at_trx_commit": "0",
+			"loose-debug-no-sync":            "1",
+		},
 	})
 	if err != nil {
 		return 0, err

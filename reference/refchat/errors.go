@@ -31,9 +31,11 @@ func newError(status int, id, message string) *apiError {
 	return &apiError{ID: id, Message: message, StatusCode: status}
 }
 
-func badRequest(id, message string) *apiError { return newError(http.StatusBadRequest, id, message) }
-func forbidden(id, message string) *apiError  { return newError(http.StatusForbidden, id, message) }
-func missing(id, message string) *apiError    { return newError(http.StatusNotFound, id, message) }
+func badRequest(id, message string) *apiError {
+	return newError(http.StatusBadRequest, id, message)
+}
+func forbidden(id, message string) *apiError { return newError(http.StatusForbidden, id, message) }
+func missing(id, message string) *apiError   { return newError(http.StatusNotFound, id, message) }
 
 func errBody(name string) *apiError {
 	return badRequest("api.context.invalid_body_param.app_error",
@@ -67,7 +69,12 @@ func errStore(op string, cause error) error {
 	if cause == nil {
 		return nil
 	}
-	return &apiError{ID: "app.store." + op + ".app_error", Message: "An unexpected error occurred in the store.", StatusCode: http.StatusInternalServerError, cause: fmt.Errorf("%s: %w", op, cause)}
+	return &apiError{
+		ID:         "app.store." + op + ".app_error",
+		Message:    "An unexpected error occurred in the store.",
+		StatusCode: http.StatusInternalServerError,
+		cause:      fmt.Errorf("%s: %w", op, cause),
+	}
 }
 
 // errFind is errStore, but none if there was no row to find.

@@ -11,4 +11,6 @@ func SendDue(ctx context.Context, s *Server, at time.Time) error {
 }
 
 // RemindOnce sends the reminders due at a time.
-func (s *Server) RemindOnce(ctx context.Context, now time.Time) error { return s.remindOnce(ctx, now) }
+func (s *Server) RemindOnce(ctx context.Context, now time.Time) error {
+	return s.remindOnce(ctx, now)
+}

@@ -78,11 +78,17 @@ const (
 )
 
 var faultKinds = []faultKind{
-	{"cpu", "25%", false, "the share is a percentage above 0%, at most 1000%", func(f *faults, value, _ string) bool {
-		n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
-		f.cpu = n / 100
-		return err == nil && strings.HasSuffix(value, "%") && n > 0 && n <= 1000
-	}},
+	{
+		"cpu",
+		"25%",
+		false,
+		"the share is a percentage above 0%, at most 1000%",
+		func(f *faults, value, _ string) bool {
+			n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
+			f.cpu = n / 100
+			return err == nil && strings.HasSuffix(value, "%") && n > 0 && n <= 1000
+		},
+	},
 	{"work", "5ms", true, wantTime, func(f *faults, value, handler string) bool {
 		f.workOf = handler
 		return readDuration(value, time.Second, &f.work)
@@ -93,14 +99,26 @@ var faultKinds = []faultKind{
 	{"slow-query", "5ms", false, wantDelay, func(f *faults, value, _ string) bool {
 		return readDuration(value, time.Minute, &f.slowQuery)
 	}},
-	{"pool", "N", false, "the number of connections is 1 to 10000", func(f *faults, value, _ string) bool {
-		return readNumber(value, 1, 10_000, &f.pool)
-	}},
-	{"stall", "2s/30s", false, "the stall is DURATION/PERIOD, shorter than its period", func(f *faults, value, _ string) bool {
-		length, every, _ := strings.Cut(value, "/")
-		return readDuration(every, 1<<62, &f.stallEvery) && readDuration(length, f.stallEvery-1,
-			&f.stallFor)
-	}},
+	{
+		"pool",
+		"N",
+		false,
+		"the number of connections is 1 to 10000",
+		func(f *faults, value, _ string) bool {
+			return readNumber(value, 1, 10_000, &f.pool)
+		},
+	},
+	{
+		"stall",
+		"2s/30s",
+		false,
+		"the stall is DURATION/PERIOD, shorter than its period",
+		func(f *faults, value, _ string) bool {
+			length, every, _ := strings.Cut(value, "/")
+			return readDuration(every, 1<<62, &f.stallEvery) && readDuration(length, f.stallEvery-1,
+				&f.stallFor)
+		},
+	},
 	{"lock", "5ms", false, wantTime, func(f *faults, value, _ string) bool {
 		return readDuration(value, time.Second, &f.lock.d)
 	}},
@@ -110,13 +128,25 @@ var faultKinds = []faultKind{
 	{"hot-row", "5ms", false, wantTime, func(f *faults, value, _ string) bool {
 		return readDuration(value, time.Second, &f.hotRow)
 	}},
-	{"limit", "N", true, "the rate is 1 to 1000000 requests a second", func(f *faults, value, handler string) bool {
-		f.limit.handler = handler
-		return readNumber(value, 1, 1_000_000, &f.limit.rate)
-	}},
-	{"cache", "N", false, "the number of entries is 16 to 1000000", func(f *faults, value, _ string) bool {
-		return readNumber(value, 16, 1_000_000, &f.cache)
-	}},
+	{
+		"limit",
+		"N",
+		true,
+		"the rate is 1 to 1000000 requests a second",
+		func(f *faults, value, handler string) bool {
+			f.limit.handler = handler
+			return readNumber(value, 1, 1_000_000, &f.limit.rate)
+		},
+	},
+	{
+		"cache",
+		"N",
+		false,
+		"the number of entries is 16 to 1000000",
+		func(f *faults, value, _ string) bool {
+			return readNumber(value, 16, 1_000_000, &f.cache)
+		},
+	},
 	{"error", "1%", true, wantShare, func(f *faults, value, handler string) bool {
 		return f.failing(value, handler, false)
 	}},

@@ -20,23 +20,56 @@ func TestCheckFault(t *testing.T) {
 		}
 	}
 	for bad, why := range map[string]string{
-		"": "unknown fault", "cpu": "percentage", "cpu:25": "percentage", "cpu:-1%": "percentage", "cpu:NaN%": "percentage", "cpu:25%@x": "no @",
-		"slow-post:20": "duration", "slow-post:-1s": "duration", "slow-post:20ms@": "nothing after @", "slow-query:1ms@20%": "no @",
-		"pool:0": "number", "pool:many": "number", "stall:2s": "DURATION/PERIOD", "stall:30s/2s": "DURATION/PERIOD", "lock:2s": "duration", "work:25%": "duration", "work:8ms@makePost": "no handler", "hub:": "duration", "hot-row:5ms@1%": "no @", "error:x": "share", "error:0": "share", "panic:200%": "share",
-		"limit:0": "rate", "limit:5@makePost": "no handler", "limit:5@": "nothing after @", "cache:15": "entries", "pool:2@createPost": "no @",
-		"error:1%@makePost": "no handler", "sloth:1%": "unknown fault"} {
+		"":                   "unknown fault",
+		"cpu":                "percentage",
+		"cpu:25":             "percentage",
+		"cpu:-1%":            "percentage",
+		"cpu:NaN%":           "percentage",
+		"cpu:25%@x":          "no @",
+		"slow-post:20":       "duration",
+		"slow-post:-1s":      "duration",
+		"slow-post:20ms@":    "nothing after @",
+		"slow-query:1ms@20%": "no @",
+		"pool:0":             "number",
+		"pool:many":          "number",
+		"stall:2s":           "DURATION/PERIOD",
+		"stall:30s/2s":       "DURATION/PERIOD",
+		"lock:2s":            "duration",
+		"work:25%":           "duration",
+		"work:8ms@makePost":  "no handler",
+		"hub:":               "duration",
+		"hot-row:5ms@1%":     "no @",
+		"error:x":            "share",
+		"error:0":            "share",
+		"panic:200%":         "share",
+		"limit:0":            "rate",
+		"limit:5@makePost":   "no handler",
+		"limit:5@":           "nothing after @",
+		"cache:15":           "entries",
+		"pool:2@createPost":  "no @",
+		"error:1%@makePost":  "no handler",
+		"sloth:1%":           "unknown fault",
+	} {
 		err := refchat.CheckFault(bad)
-		if err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), why) ||
+			!strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want one line about %q", bad, err, why)
 		}
 	}
-	if _, err := refchat.New(t.Context(), refchat.Config{DSN: "postgres://u:hunter2@127.0.0.1:1/x", Faults: []string{"sloth"}}); err == nil || !strings.Contains(err.Error(), "sloth") {
+	if _, err := refchat.New(t.Context(), refchat.Config{
+		DSN:    "postgres://u:hunter2@127.0.0.1:1/x",
+		Faults: []string{"sloth"},
+	}); err == nil || !strings.Contains(err.Error(), "sloth") {
 		t.Errorf("New with a bad fault: %v", err)
 	}
 }
 
 func TestFaultError(t *testing.T) {
-	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"error:20%@getChannel"}})
+	w := newWorld(t, refchat.Config{
+		DSN:    database(t, "postgresql"),
+		Faults: []string{"error:20%@getChannel"},
+	})
 	failed := 0
 	for range 200 {
 		switch a := w.ann.send("GET", "/channels/"+w.channel, nil); a.status {
@@ -53,7 +86,9 @@ func TestFaultError(t *testing.T) {
 	if failed < 20 || failed > 65 {
 		t.Errorf("%d of 200 failed", failed)
 	}
-	if n := w.metric("mattermost_api_time", "handler=getChannel", "status_code=500"); n != float64(failed) {
+	if n := w.metric("mattermost_api_time", "handler=getChannel", "status_code=500"); n != float64(
+		failed,
+	) {
 		t.Errorf("metrics count %v failures, clients %d", n, failed)
 	}
 }
@@ -73,7 +108,9 @@ func shortest(n int, fn func()) time.Duration {
 // quick requires that one of many calls takes less than d: no fault adds that to each.
 func quick(t *testing.T, what string, d time.Duration, fn func()) {
 	t.Helper()
-	waitFor(t, fmt.Sprintf("%s in less than %v", what, d), func() bool { return shortest(1, fn) < d })
+	waitFor(t, fmt.Sprintf("%s in less than %v", what, d), func() bool {
+		return shortest(1, fn) < d
+	})
 }
 
 func TestFaultSlowPost(t *testing.T) {
@@ -92,7 +129,9 @@ func TestFaultSlowQuery(t *testing.T) {
 		if n := w.metric("refchat_db_statements_total") - before; n != 1 {
 			t.Fatalf("my teams took %v statements, want 1", n)
 		}
-		if d := shortest(3, func() { w.ann.send("GET", "/users/me/teams", nil) }); d < 20*time.Millisecond {
+		if d := shortest(3, func() {
+			w.ann.send("GET", "/users/me/teams", nil)
+		}); d < 20*time.Millisecond {
 			t.Errorf("a statement took %v", d)
 		}
 		quick(t, "a request without statements", 20*time.Millisecond,
@@ -178,7 +217,9 @@ func TestFaultStall(t *testing.T) {
 	w := faulty(t, "stall:300ms/1s")
 	for range 2 { // the second is the next one, as a stall ends what it held
 		waitFor(t, "a stalled request", func() bool {
-			return shortest(1, func() { w.anon.send("GET", "/system/ping", nil) }) > 150*time.Millisecond
+			return shortest(1, func() {
+				w.anon.send("GET", "/system/ping", nil)
+			}) > 150*time.Millisecond
 		})
 	}
 }
@@ -218,8 +259,8 @@ func TestFaultWork(t *testing.T) {
 	for range 50 {
 		w.ann.send("GET", "/users/me/teams", nil)
 	}
-	// A request ends its burn at the first reading of the clock after its time: never before, and by
-	// thread time, so preemption does not make it longer.
+	// A request ends its burn at the first reading of the clock after its time: never before, and
+	// by thread time, so preemption does not make it longer.
 	if burnt := w.metric("refchat_fault_cpu_seconds_total") - before; burnt < 0.2 || burnt > 0.3 {
 		t.Errorf("50 requests burnt %.4f s, want 0.2", burnt)
 	}
@@ -266,7 +307,8 @@ func TestFaultWorkDelaysTheAnswer(t *testing.T) {
 		if got := tt.request(t); got != tt.status {
 			t.Errorf("%s: status %d, want %d", tt.name, got, tt.status)
 		}
-		if burnt := w.metric("refchat_fault_cpu_seconds_total") - before; burnt < work || burnt > 1.5*work {
+		if burnt := w.metric("refchat_fault_cpu_seconds_total") - before; burnt < work ||
+			burnt > 1.5*work {
 			t.Errorf("%s: %.3f s were burnt when the answer came, want %v", tt.name, burnt, work)
 		}
 	}
@@ -322,12 +364,21 @@ func TestFaultCacheGoesToTheDatabase(t *testing.T) {
 				u.send("GET", "/users/me", nil)
 			}
 		}
-		return w.metric("refchat_db_statements_total") - before, w.metric("refchat_cache_evicted_total")
+		return w.metric(
+				"refchat_db_statements_total",
+			) - before, w.metric(
+				"refchat_cache_evicted_total",
+			)
 	}
 	large, none := statements()
 	small, evicted := statements("cache:16")
 	if small < large+60 || none != 0 || evicted == 0 {
-		t.Errorf("%v statements and %v evictions with small caches, %v and %v without", small, evicted,
-			large, none)
+		t.Errorf(
+			"%v statements and %v evictions with small caches, %v and %v without",
+			small,
+			evicted,
+			large,
+			none,
+		)
 	}
 }

@@ -45,7 +45,14 @@ type earlyFile struct {
 // the query.
 func (s *Server) uploadFiles(q *request) error {
 	q.r.Body = http.MaxBytesReader(q.w, q.r.Body, maxBody)
-	u := &upload{s: s, q: q, channelID: q.query("channel_id"), owner: q.sess.UserID, infos: []*fileInfo{}, clients: []string{}}
+	u := &upload{
+		s:         s,
+		q:         q,
+		channelID: q.query("channel_id"),
+		owner:     q.sess.UserID,
+		infos:     []*fileInfo{},
+		clients:   []string{},
+	}
 	if q.query("bookmark") == "true" {
 		u.owner = bookmarkOwner
 	}
@@ -149,18 +156,37 @@ func (u *upload) store(name string, r io.Reader) error {
 }
 
 // storeFile writes one file and its row. Pictures get their dimensions, a thumbnail and a preview.
-func (s *Server) storeFile(ctx context.Context, userID, channelID, name string, r io.Reader) (*fileInfo, error) {
+func (s *Server) storeFile(
+	ctx context.Context,
+	userID, channelID, name string,
+	r io.Reader,
+) (*fileInfo, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
-		return nil, newError(http.StatusRequestEntityTooLarge, "api.file.upload_file.too_large_detailed.app_error", "Unable to upload file. File is too large.")
+		return nil, newError(
+			http.StatusRequestEntityTooLarge,
+			"api.file.upload_file.too_large_detailed.app_error",
+			"Unable to upload file. File is too large.",
+		)
 	}
-	if name = filepath.Base(strings.ReplaceAll(name, "\\", "/")); name == "." || name == "/" || len(data) == 0 {
+	if name = filepath.Base(strings.ReplaceAll(name, "\\", "/")); name == "." || name == "/" ||
+		len(data) == 0 {
 		return nil, errBody("files")
 	}
 	now := millis()
 	ext := strings.ToLower(filepath.Ext(name))
-	f := &fileInfo{ID: newID(), CreatorID: userID, ChannelID: channelID, CreateAt: now, UpdateAt: now, Name: clip(name, 256),
-		Extension: clip(strings.TrimPrefix(ext, "."), 64), Size: int64(len(data)), MimeType: mime.TypeByExtension(ext), RemoteID: new(string)}
+	f := &fileInfo{
+		ID:        newID(),
+		CreatorID: userID,
+		ChannelID: channelID,
+		CreateAt:  now,
+		UpdateAt:  now,
+		Name:      clip(name, 256),
+		Extension: clip(strings.TrimPrefix(ext, "."), 64),
+		Size:      int64(len(data)),
+		MimeType:  mime.TypeByExtension(ext),
+		RemoteID:  new(string),
+	}
 	if f.MimeType == "" {
 		f.MimeType = http.DetectContentType(data)
 	}
@@ -207,7 +233,13 @@ func (s *Server) makePreviews(f *fileInfo, dir string, data []byte) error {
 		return nil //nolint:nilerr // as above
 	}
 	f.HasPreviewImage = true
-	f.ThumbnailPath, f.PreviewPath = filepath.Join(dir, "thumb.jpg"), filepath.Join(dir, "preview.jpg")
+	f.ThumbnailPath, f.PreviewPath = filepath.Join(
+		dir,
+		"thumb.jpg",
+	), filepath.Join(
+		dir,
+		"preview.jpg",
+	)
 	for path, w := range map[string]int{f.ThumbnailPath: 120, f.PreviewPath: 1920} {
 		var buf bytes.Buffer
 		if err := jpeg.Encode(&buf, shrink(img, w), &jpeg.Options{Quality: 90}); err != nil {
@@ -295,7 +327,10 @@ func (s *Server) sendFile(q *request, f *fileInfo, path, mimeType, disposition s
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Uncompressed-Content-Length", strconv.Itoa(len(b)))
 	h.Set("Last-Modified", time.UnixMilli(f.UpdateAt).UTC().Format(http.TimeFormat))
-	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": f.Name}))
+	h.Set(
+		"Content-Disposition",
+		mime.FormatMediaType(disposition, map[string]string{"filename": f.Name}),
+	)
 	return q.write(http.StatusOK, mimeType, b)
 }
 

@@ -19,7 +19,10 @@ var (
 	filesForPosts = fileKind.query("FileInfoStore.GetForPost",
 		"WHERE postid = ANY(?) AND deleteat = 0 ORDER BY createat")
 	// saveContent stores the text extracted from a file, for searches.
-	saveContent = command{"FileInfoStore.SetContent", "UPDATE fileinfo SET content = ? WHERE id = ?"}
+	saveContent = command{
+		"FileInfoStore.SetContent",
+		"UPDATE fileinfo SET content = ? WHERE id = ?",
+	}
 	// attachFile gives a file to a post if it is the author's and free.
 	attachFile = command{"FileInfoStore.AttachToPost",
 		"UPDATE fileinfo SET postid = ?, channelid = ? WHERE id = ? AND postid = '' AND creatorid = ?"}

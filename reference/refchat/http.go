@@ -186,7 +186,8 @@ func (q *request) write(status int, contentType string, body []byte) error {
 	h := q.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Vary", "Accept-Encoding")
-	if len(body) >= gzipFrom && contentType == "application/json" && strings.Contains(q.r.Header.Get("Accept-Encoding"), "gzip") {
+	if len(body) >= gzipFrom && contentType == "application/json" &&
+		strings.Contains(q.r.Header.Get("Accept-Encoding"), "gzip") {
 		var buf bytes.Buffer
 		z := gzips.Get().(*gzip.Writer)
 		z.Reset(&buf)
@@ -222,7 +223,12 @@ func (q *request) notModified(etag string) bool {
 func (s *Server) fail(q *request, err error) {
 	e, ok := errors.AsType[*apiError](err)
 	if !ok {
-		e = &apiError{ID: "api.internal.app_error", Message: "Internal Server Error", StatusCode: http.StatusInternalServerError, cause: err}
+		e = &apiError{
+			ID:         "api.internal.app_error",
+			Message:    "Internal Server Error",
+			StatusCode: http.StatusInternalServerError,
+			cause:      err,
+		}
 	}
 	if e.StatusCode >= 500 {
 		s.log.Error("request", "handler", q.route.name, "request_id", q.requestID, "err", err)
@@ -299,7 +305,12 @@ func (s *Server) handle(q *request) error {
 		case q.route.open && statusOf(err) == http.StatusUnauthorized:
 		default:
 			if statusOf(err) == http.StatusUnauthorized {
-				http.SetCookie(q.w, &http.Cookie{Name: "MMAUTHTOKEN", Path: "/", MaxAge: -1, HttpOnly: true})
+				http.SetCookie(q.w, &http.Cookie{
+					Name:     "MMAUTHTOKEN",
+					Path:     "/",
+					MaxAge:   -1,
+					HttpOnly: true,
+				})
 			}
 			return err
 		}
@@ -376,7 +387,10 @@ func newRouter(list []operation, rel release) *router {
 					r.needs = append(r.needs, need)
 				} else if strings.HasSuffix(w, "_id") {
 					r.needs = append(r.needs,
-						func(_ *Server, q *request) (err error) { q.id, err = q.idParam(w); return err })
+						func(_ *Server, q *request) (err error) {
+							q.id, err = q.idParam(w)
+							return err
+						})
 				}
 			}
 		}

@@ -19,8 +19,8 @@ type broadcast struct {
 	UserID    string          `json:"user_id"`
 	ChannelID string          `json:"channel_id"`
 	TeamID    string          `json:"team_id"`
-	// OmitConn is the connection of the client that caused the event, where its request named it: it
-	// knows already.
+	// OmitConn is the connection of the client that caused the event, where its request named it:
+	// it knows already.
 	OmitConn string `json:"omit_connection_id,omitempty"`
 }
 
@@ -103,8 +103,11 @@ func newHub(s *Server) *hub {
 		})
 	}
 	for i, sh := range h.shards {
-		s.met.reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mattermost_websocket_broadcast_buffer_size",
-			Help: "Events that wait for the hub.", ConstLabels: prometheus.Labels{"hub": strconv.Itoa(i)}}, func() float64 { return float64(len(sh.inbox)) }))
+		s.met.reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        "mattermost_websocket_broadcast_buffer_size",
+			Help:        "Events that wait for the hub.",
+			ConstLabels: prometheus.Labels{"hub": strconv.Itoa(i)},
+		}, func() float64 { return float64(len(sh.inbox)) }))
 	}
 	return h
 }
@@ -149,7 +152,13 @@ func (h *hub) shard(userID string) *hubShard {
 func (h *hub) publish(e *event) {
 	h.s.met.published.WithLabelValues(e.name).Inc()
 	h.deliver(e)
-	h.s.bus.send(busMessage{Event: e.name, To: &e.to, Prefix: string(e.prefix), Cut: e.cut, Ack: e.ack})
+	h.s.bus.send(busMessage{
+		Event:  e.name,
+		To:     &e.to,
+		Prefix: string(e.prefix),
+		Cut:    e.cut,
+		Ack:    e.ack,
+	})
 }
 
 // deliver sends an event to this server's connections.

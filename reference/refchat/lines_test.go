@@ -48,8 +48,15 @@ func TestReleaseLines(t *testing.T) {
 				t.Errorf("a connection can be resumed: %v", id != "")
 			}
 			threads := "/users/me/teams/" + w.team + "/threads"
-			for path, want := range map[string]bool{threads: line.threads, threads + "/" + w.team: line.oneThread} { // no such thread
-				if a := ann.send("GET", path, nil); strings.Contains(string(a.body), "api.context.404.app_error") == want {
+			// no such thread
+			for path, want := range map[string]bool{
+				threads:                line.threads,
+				threads + "/" + w.team: line.oneThread,
+			} {
+				if a := ann.send("GET", path, nil); strings.Contains(
+					string(a.body),
+					"api.context.404.app_error",
+				) == want {
 					t.Errorf("GET %s: %d %s", path, a.status, a.body)
 				}
 			}
@@ -73,7 +80,8 @@ func TestReleaseLines(t *testing.T) {
 				t.Errorf("others see %q of %v", got, other)
 			}
 			for _, m := range want[[]obj](ann, 200, "GET", "/channels/"+w.channel+"/members?per_page=60", nil) {
-				if at, ok := m["last_update_at"]; m["user_id"] != ann.id && (ok != (line.seen != "omitted") || ok && (num(at) == -1) != (line.seen == "hidden")) {
+				if at, ok := m["last_update_at"]; m["user_id"] != ann.id &&
+					(ok != (line.seen != "omitted") || ok && (num(at) == -1) != (line.seen == "hidden")) {
 					t.Errorf("the list has %v", m)
 				}
 			}

@@ -27,7 +27,12 @@ var ErrUsage = errors.New("usage")
 // from the environment: the flags -dsn-env, -dsn-replicas-env and -admin-password-env name the
 // variables. When the server is ready, the line "refchat: listening on http://ADDRESS" goes to
 // stdout, with -bus after "refchat: bus on ADDRESS"; everything else goes to stderr.
-func (c Config) Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
+func (c Config) Main(
+	ctx context.Context,
+	args []string,
+	env func(string) string,
+	stdout, stderr io.Writer,
+) error {
 	cfg := Config{Around: c.Around}
 	fs := flag.NewFlagSet("refchat", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -40,16 +45,36 @@ func (c Config) Main(ctx context.Context, args []string, env func(string) string
 	adminEnv := fs.String("admin-password-env", "REFCHAT_ADMIN_PASSWORD",
 		"`name` of the environment variable with the administrator's password")
 	fs.StringVar(&cfg.AdminUser, "admin", DefaultAdminUser, "`name` of the administrator to ensure")
-	fs.StringVar(&cfg.Hash, "hash", DefaultHash, "password `hash`: bcrypt:COST or pbkdf2:ITERATIONS")
+	fs.StringVar(
+		&cfg.Hash,
+		"hash",
+		DefaultHash,
+		"password `hash`: bcrypt:COST or pbkdf2:ITERATIONS",
+	)
 	fs.StringVar(&cfg.Version, "version", DefaultVersion,
 		"`version` of the real server to play: operations that came later are not there")
 	fs.StringVar(&cfg.License, "license", DefaultLicense,
 		"`license` to play: none, professional or enterprise")
-	fs.Var((*textFlags)(&cfg.Quirks), "quirk",
-		"behave as some releases do, beyond what -version is known to (repeatable): "+strings.Join(quirks,
-			", "))
-	fs.StringVar(&cfg.BusListen, "bus", "", "`address` for events of other servers on this database")
-	fs.StringVar(&cfg.FilesDir, "files", "", "`directory` for uploaded files, default a temporary one")
+	fs.Var(
+		(*textFlags)(&cfg.Quirks),
+		"quirk",
+		"behave as some releases do, beyond what -version is known to (repeatable): "+strings.Join(
+			quirks,
+			", ",
+		),
+	)
+	fs.StringVar(
+		&cfg.BusListen,
+		"bus",
+		"",
+		"`address` for events of other servers on this database",
+	)
+	fs.StringVar(
+		&cfg.FilesDir,
+		"files",
+		"",
+		"`directory` for uploaded files, default a temporary one",
+	)
 	fs.IntVar(&cfg.MaxOpenConns, "max-conns", DefaultMaxOpenConns, "database connections")
 	fs.Var((*textFlags)(&cfg.BusPeers), "peer", "bus `address` of another server (repeatable)")
 	fs.Var((*textFlags)(&cfg.Faults), "fault", "break something (repeatable): "+faultForms())

@@ -24,7 +24,12 @@ func (s *Server) audienceOf(ctx context.Context, channelID string) (*audience, e
 
 func (st *store) loadAudience(ctx context.Context, channelID string) (a *audience, err error) {
 	defer st.timed("UserStore.GetAllProfilesInChannel", &err)()
-	users, err := userKind.rows(ctx, st, "JOIN channelmembers m ON m.userid = u.id WHERE m.channelid = ? AND u.deleteat = 0", channelID)
+	users, err := userKind.rows(
+		ctx,
+		st,
+		"JOIN channelmembers m ON m.userid = u.id WHERE m.channelid = ? AND u.deleteat = 0",
+		channelID,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +109,9 @@ func (a *audience) mentioned(message, author string) map[string]bool {
 // words splits a message into lower-case words, keeping the characters of user names.
 func words(message string) []string {
 	return strings.FieldsFunc(strings.ToLower(message), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '@' && r != '.' && r != '-' && r != '_' && r != ':'
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '@' && r != '.' && r != '-' &&
+			r != '_' &&
+			r != ':'
 	})
 }
 

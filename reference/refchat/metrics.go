@@ -62,7 +62,11 @@ type storeKey struct {
 var runtimeMetrics = []collectors.GoRuntimeMetricsRule{
 	{Matcher: regexp.MustCompile(`^/sync/mutex/wait/total:seconds$`)},
 	{Matcher: regexp.MustCompile(`^/sched/latencies:seconds$`)},
-	{Matcher: regexp.MustCompile(`^/cpu/classes/(gc/total|gc/mark/idle|gc/mark/assist|idle|total):cpu-seconds$`)},
+	{
+		Matcher: regexp.MustCompile(
+			`^/cpu/classes/(gc/total|gc/mark/idle|gc/mark/assist|idle|total):cpu-seconds$`,
+		),
+	},
 }
 
 func newMetrics(db *sql.DB) *metrics {
@@ -104,21 +108,35 @@ func newMetrics(db *sql.DB) *metrics {
 		{&m.faultTime, "refchat_fault_wait_seconds_total", "fault",
 			"Time that requests and hubs waited for the faults slow-post, stall, lock, hub and hot-row."},
 	} {
-		*c.to = prometheus.NewCounterVec(prometheus.CounterOpts{Name: c.name, Help: c.help}, []string{c.label})
+		*c.to = prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: c.name,
+			Help: c.help,
+		}, []string{c.label})
 		m.reg.MustRegister(*c.to)
 	}
 	m.apiTime = newTimes("mattermost_api_time", "Time to execute the API handler, in seconds.",
 		"handler", "method", "status_code")
-	m.storeTime = newTimes("mattermost_db_store_time", "Time to execute the store method, in seconds.",
-		"method", "success")
-	m.websockets = prometheus.NewGauge(prometheus.GaugeOpts{Name: "mattermost_http_websockets_total", Help: "WebSocket connections now."})
+	m.storeTime = newTimes(
+		"mattermost_db_store_time",
+		"Time to execute the store method, in seconds.",
+		"method",
+		"success",
+	)
+	m.websockets = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "mattermost_http_websockets_total",
+		Help: "WebSocket connections now.",
+	})
 	for _, vec := range m.client {
 		m.reg.MustRegister(vec)
 	}
 	m.reg.MustRegister(m.apiTime, m.storeTime, m.websockets,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mattermost_db_master_connections_total", Help: "Open database connections."},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "mattermost_db_master_connections_total",
+			Help: "Open database connections.",
+		},
 			func() float64 { return float64(db.Stats().OpenConnections) }),
-		collectors.NewDBStatsCollector(db, "master"), // go_sql_*: in use, max open, waits, wait time
+		// go_sql_*: in use, max open, waits, wait time
+		collectors.NewDBStatsCollector(db, "master"),
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(runtimeMetrics...)),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{Namespace: "mattermost"}))
@@ -126,7 +144,11 @@ func newMetrics(db *sql.DB) *metrics {
 }
 
 func newTimes(name, help string, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    name,
+		Help:    help,
+		Buckets: buckets,
+	}, labels)
 }
 
 func (m *metrics) apiObserver(handler, method string, status int) prometheus.Observer {

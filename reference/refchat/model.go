@@ -261,7 +261,8 @@ type session struct {
 }
 
 // idEncoding is the z-base-32 alphabet that the real server's identifiers use.
-var idEncoding = base32.NewEncoding("ybndrfg8ejkmcpqxot1uwisza345h769").WithPadding(base32.NoPadding)
+var idEncoding = base32.NewEncoding("ybndrfg8ejkmcpqxot1uwisza345h769").
+	WithPadding(base32.NoPadding)
 
 // newID returns 128 random bits as 26 lower-case characters.
 func newID() string {

@@ -29,7 +29,10 @@ func parseHash(s string) (hasher, error) {
 	case kind == "pbkdf2" && err == nil && n >= 1000 && n <= 10_000_000:
 	default:
 		return hasher{},
-			fmt.Errorf("hash %q: want bcrypt:COST (4 to 31) or pbkdf2:ITERATIONS (1000 to 10000000)", s)
+			fmt.Errorf(
+				"hash %q: want bcrypt:COST (4 to 31) or pbkdf2:ITERATIONS (1000 to 10000000)",
+				s,
+			)
 	}
 	return hasher{kind: kind, work: n}, nil
 }
@@ -49,7 +52,12 @@ func (h hasher) hash(password string) (string, error) {
 		return "", fmt.Errorf("hashing a password: %w", err)
 	}
 	enc := base64.RawStdEncoding
-	return fmt.Sprintf("$pbkdf2$f=SHA256,w=%d,l=32$%s$%s", h.work, enc.EncodeToString(salt), enc.EncodeToString(key)), nil
+	return fmt.Sprintf(
+		"$pbkdf2$f=SHA256,w=%d,l=32$%s$%s",
+		h.work,
+		enc.EncodeToString(salt),
+		enc.EncodeToString(key),
+	), nil
 }
 
 var errPassword = errors.New("password does not match")
@@ -67,7 +75,8 @@ func (h hasher) verify(stored, password string) error {
 		return errPassword
 	}
 	var work, size int
-	if _, err := fmt.Sscanf(parts[2], "f=SHA256,w=%d,l=%d", &work, &size); err != nil || work < 1 || size != 32 {
+	if _, err := fmt.Sscanf(parts[2], "f=SHA256,w=%d,l=%d", &work, &size); err != nil || work < 1 ||
+		size != 32 {
 		return errPassword
 	}
 	salt, err1 := base64.RawStdEncoding.DecodeString(parts[3])

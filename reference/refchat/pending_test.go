@@ -12,7 +12,14 @@ func TestPendingPostIDs(t *testing.T) {
 		ann, bob := w.ann.dial(), w.bob.dial()
 		draft := obj{"channel_id": w.channel, "message": "once",
 			"pending_post_id": w.ann.id + ":1600000000000"}
-		first := w.ann.gives(201, "POST", "/posts", draft, "pending_post_id", draft["pending_post_id"])
+		first := w.ann.gives(
+			201,
+			"POST",
+			"/posts",
+			draft,
+			"pending_post_id",
+			draft["pending_post_id"],
+		)
 		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
 			var got obj
 			noError(t, json.Unmarshal([]byte(text(s.event("posted")["data"].(obj)["post"])), &got))
@@ -21,8 +28,18 @@ func TestPendingPostIDs(t *testing.T) {
 			}
 		}
 		w.bob.shows("/posts/"+idOf(first), "pending_post_id", "")
-		w.ann.gives(201, "POST", "/posts", draft, "id", first["id"], "create_at", first["create_at"],
-			"metadata", some)
+		w.ann.gives(
+			201,
+			"POST",
+			"/posts",
+			draft,
+			"id",
+			first["id"],
+			"create_at",
+			first["create_at"],
+			"metadata",
+			some,
+		)
 		// One that was declined may be sent again: nothing of it is there.
 		draft["pending_post_id"], draft["root_id"] = w.ann.id+":1600000000001", w.ann.id
 		w.ann.fails(400, "api.post.create_post.root_id.app_error", "POST", "/posts", draft)
@@ -33,8 +50,13 @@ func TestPendingPostIDs(t *testing.T) {
 		}
 		ann.event("posted")
 		var got obj
-		if err := json.Unmarshal([]byte(text(bob.event("posted")["data"].(obj)["post"])), &got); err != nil || got["message"] != "another" {
-			t.Errorf("the next event is of %v, %v: the repetition had one of its own", got["message"], err)
+		if err := json.Unmarshal([]byte(text(bob.event("posted")["data"].(obj)["post"])), &got); err != nil ||
+			got["message"] != "another" {
+			t.Errorf(
+				"the next event is of %v, %v: the repetition had one of its own",
+				got["message"],
+				err,
+			)
 		}
 	})
 }

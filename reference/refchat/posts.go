@@ -11,7 +11,11 @@ import (
 
 // listOf makes the API's list of posts, in the given order, with the whole threads of its replies
 // (not in the order).
-func (s *Server) listOf(ctx context.Context, posts []*post, threads, counted bool) (*postList, error) {
+func (s *Server) listOf(
+	ctx context.Context,
+	posts []*post,
+	threads, counted bool,
+) (*postList, error) {
 	l := &postList{Order: make([]string, 0, len(posts)), Posts: make(map[string]*post, len(posts))}
 	var roots []string
 	for _, p := range posts {
@@ -99,7 +103,12 @@ func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
 }
 
 // setCursors fills in the neighbors of a list's ends.
-func (s *Server) setCursors(ctx context.Context, l *postList, channelID string, as *threadView) error {
+func (s *Server) setCursors(
+	ctx context.Context,
+	l *postList,
+	channelID string,
+	as *threadView,
+) error {
 	if len(l.Order) == 0 {
 		return nil
 	}
@@ -264,7 +273,8 @@ func (s *Server) getPostThread(q *request) error {
 		return err
 	}
 	if all {
-		l.Order = append(l.Order, root) // the root twice, as the real server does, which clients expect
+		// the root twice, as the real server does, which clients expect
+		l.Order = append(l.Order, root)
 	}
 	l.HasNext = &more
 	return q.reply(l)

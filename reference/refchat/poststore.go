@@ -9,7 +9,8 @@ import (
 )
 
 var postKind = define(kind[post]{
-	table: "posts", alias: "p",
+	table: "posts",
+	alias: "p",
 	columns: "id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, " +
 		"originalid, message, type, props, hashtags, fileids, hasreactions",
 })
@@ -26,7 +27,8 @@ var countedKind = postKind.with(", "+replyCount, "replycount", "")
 var rootKind = postKind.with(
 	", COALESCE(t.replycount, 0), COALESCE(t.lastreplyat, 0), COALESCE(t.participants, ''), COALESCE(tm.following, FALSE)",
 	"replycount, lastreplyat, participants, isfollowing",
-	" LEFT JOIN threads t ON t.postid = p.id LEFT JOIN threadmemberships tm ON tm.postid = p.id AND tm.userid = ?")
+	" LEFT JOIN threads t ON t.postid = p.id LEFT JOIN threadmemberships tm ON tm.postid = p.id AND tm.userid = ?",
+)
 
 // textUsers is textList for users of whom only the identifiers are known.
 func textUsers(s string) (list []*user) {
@@ -60,8 +62,8 @@ type postLists struct {
 }
 
 var (
-	// allPosts are the posts as they come. The replies of the newest are not counted, a habit of the
-	// real server.
+	// allPosts are the posts as they come. The replies of the newest are not counted, a habit of
+	// the real server.
 	allPosts = listsOf(postKind, countedKind, "")
 	// rootPosts are for clients that collapse threads.
 	rootPosts = listsOf(rootKind, rootKind, " AND p.rootid = ''")
@@ -73,10 +75,19 @@ func listsOf(newest, others *kind[post], only string) *postLists {
 	const moment = " (SELECT b.createat FROM posts b WHERE b.id = ?) ORDER BY p.createat "
 	return &postLists{
 		newest: newest.query("PostStore.GetPosts", where+there+" ORDER BY p.createat DESC"+page),
-		since:  others.query("PostStore.GetPostsSince", where+" AND p.updateat > ? ORDER BY p.createat DESC LIMIT 1000"),
-		before: others.query("PostStore.GetPostsBefore", where+there+" AND p.createat <"+moment+"DESC"+page),
-		after:  others.query("PostStore.GetPostsAfter", where+there+" AND p.createat >"+moment+"ASC"+page),
-		only:   only,
+		since: others.query(
+			"PostStore.GetPostsSince",
+			where+" AND p.updateat > ? ORDER BY p.createat DESC LIMIT 1000",
+		),
+		before: others.query(
+			"PostStore.GetPostsBefore",
+			where+there+" AND p.createat <"+moment+"DESC"+page,
+		),
+		after: others.query(
+			"PostStore.GetPostsAfter",
+			where+there+" AND p.createat >"+moment+"ASC"+page,
+		),
+		only: only,
 	}
 }
 
@@ -90,7 +101,12 @@ type threadView struct {
 }
 
 // list returns posts of a channel, the newest first.
-func (v *threadView) list(ctx context.Context, st *store, q *query[post], args ...any) ([]*post, error) {
+func (v *threadView) list(
+	ctx context.Context,
+	st *store,
+	q *query[post],
+	args ...any,
+) ([]*post, error) {
 	if v.collapsed {
 		args = append([]any{v.userID}, args...)
 	}
@@ -102,10 +118,20 @@ func (v *threadView) list(ctx context.Context, st *store, q *query[post], args .
 }
 
 // neighbor returns the id of the post next to a time in a channel, or "".
-func (v *threadView) neighbor(ctx context.Context, st *store, channelID string, at int64, before bool) (id string, err error) {
-	method, cmp, dir := "PostStore.GetPostIdAfterTime", ">", "ASC"
+func (v *threadView) neighbor(
+	ctx context.Context,
+	st *store,
+	channelID string,
+	at int64,
+	before bool,
+) (id string, err error) {
+	method := "PostStore.GetPostIdAfterTime"
+	cmp := ">"
+	dir := "ASC"
 	if before {
-		method, cmp, dir = "PostStore.GetPostIdBeforeTime", "<", "DESC"
+		method = "PostStore.GetPostIdBeforeTime"
+		cmp = "<"
+		dir = "DESC"
 	}
 	defer st.timed(method, &err)()
 	err = st.row(ctx, []any{&id},
@@ -137,10 +163,15 @@ func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error
 		return err
 	}
 	isRoot := p.RootID == ""
-	err = st.run(ctx,
+	err = st.run(
+		ctx,
 		`UPDATE channels SET lastpostat = GREATEST(?, lastpostat), totalmsgcount = totalmsgcount + ?,
 		totalmsgcountroot = totalmsgcountroot + ? WHERE id = ?`,
-		p.CreateAt, number(counted), number(counted && isRoot), p.ChannelID)
+		p.CreateAt,
+		number(counted),
+		number(counted && isRoot),
+		p.ChannelID,
+	)
 	if err != nil || isRoot {
 		return err
 	}
@@ -185,7 +216,12 @@ func (st *store) countReply(ctx context.Context, p *post) error {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	list, err := st.strings(ctx, "SELECT DISTINCT userid FROM posts WHERE rootid = ? OR id = ?", p.RootID, p.RootID)
+	list, err := st.strings(
+		ctx,
+		"SELECT DISTINCT userid FROM posts WHERE rootid = ? OR id = ?",
+		p.RootID,
+		p.RootID,
+	)
 	if err != nil {
 		return err
 	}
@@ -213,9 +249,17 @@ func (st *store) editPost(ctx context.Context, old, p *post) (err error) {
 	gone.OriginalID = old.ID
 	gone.DeleteAt = p.UpdateAt
 	gone.UpdateAt = p.UpdateAt
-	err = st.run(ctx,
+	err = st.run(
+		ctx,
 		"UPDATE posts SET updateat = ?, editat = ?, message = ?, props = ?, hashtags = ?, ispinned = ? WHERE id = ?",
-		p.UpdateAt, p.EditAt, p.Message, jsonText(p.Props), p.Hashtags, p.IsPinned, p.ID)
+		p.UpdateAt,
+		p.EditAt,
+		p.Message,
+		jsonText(p.Props),
+		p.Hashtags,
+		p.IsPinned,
+		p.ID,
+	)
 	if err != nil {
 		return err
 	}
@@ -240,6 +284,10 @@ func (st *store) deletePost(ctx context.Context, p *post, at int64, by string) e
 			}
 			return tx.run(ctx, "DELETE FROM threads WHERE postid = ?", p.ID)
 		}
-		return tx.run(ctx, "UPDATE threads SET replycount = replycount - 1 WHERE postid = ?", p.RootID)
+		return tx.run(
+			ctx,
+			"UPDATE threads SET replycount = replycount - 1 WHERE postid = ?",
+			p.RootID,
+		)
 	})
 }

@@ -55,7 +55,10 @@ func (s *Server) checkPriority(ctx context.Context, p *post) error {
 	}
 	switch {
 	case p.RootID != "":
-		return bad("priority_post_only_allowed_for_root_post", "Only root posts may have a priority.")
+		return bad(
+			"priority_post_only_allowed_for_root_post",
+			"Only root posts may have a priority.",
+		)
 	case !slices.Contains([]string{"", "important", "urgent"}, x.Priority):
 		return errBody("priority")
 	case !x.PersistentNotifications:
@@ -87,11 +90,14 @@ func (st *store) savePriority(ctx context.Context, p *post, x *postPriority) err
 
 var (
 	priorityKind = define(kind[postPriority]{
-		table: "postspriority", columns: "postid, channelid, priority, requestedack, persistentnotifications",
+		table:   "postspriority",
+		columns: "postid, channelid, priority, requestedack, persistentnotifications",
 	})
-	prioritiesOf = selects[postPriority]("PostPriorityStore.GetForPosts",
+	prioritiesOf = selects[postPriority](
+		"PostPriorityStore.GetForPosts",
 		"postid, priority, requestedack, persistentnotifications",
-		"SELECT postid, priority, requestedack, persistentnotifications FROM postspriority WHERE postid = ANY(?)")
+		"SELECT postid, priority, requestedack, persistentnotifications FROM postspriority WHERE postid = ANY(?)",
+	)
 	insertPersistent = insertInto("persistentnotifications",
 		"postid, createat, lastsentat, deleteat, sentcount")
 
@@ -119,7 +125,12 @@ func (s *Server) acknowledge(q *request) error {
 	if err := s.st.setAcknowledged(q.ctx(), x, x.AcknowledgedAt); err != nil {
 		return errStore("post.acknowledge", err)
 	}
-	s.publish("post_acknowledgement_added", broadcast{ChannelID: q.post.ChannelID}, "acknowledgement", jsonText(x))
+	s.publish(
+		"post_acknowledgement_added",
+		broadcast{ChannelID: q.post.ChannelID},
+		"acknowledgement",
+		jsonText(x),
+	)
 	return q.reply(x)
 }
 
@@ -162,13 +173,26 @@ func (s *Server) ephemeral(userID string, p *post, message string) {
 	if root == "" {
 		root = p.ID
 	}
-	e := &post{ID: newID(), CreateAt: now, UpdateAt: now, UserID: userID, ChannelID: p.ChannelID, RootID: root, Message: message,
-		Type: "system_ephemeral", Props: map[string]any{}, Metadata: &postMetadata{}}
+	e := &post{
+		ID:        newID(),
+		CreateAt:  now,
+		UpdateAt:  now,
+		UserID:    userID,
+		ChannelID: p.ChannelID,
+		RootID:    root,
+		Message:   message,
+		Type:      "system_ephemeral",
+		Props:     map[string]any{},
+		Metadata:  &postMetadata{},
+	}
 	s.publish("ephemeral_message", broadcast{UserID: userID}, "post", jsonText(e))
 }
 
 var (
-	reminderKind  = define(kind[reminder]{table: "postreminders", columns: "postid, userid, targettime"})
+	reminderKind = define(kind[reminder]{
+		table:   "postreminders",
+		columns: "postid, userid, targettime",
+	})
 	storeReminder = reminderKind.upsert("postid, userid", "targettime")
 	reminders     = selects[reminder]("", "postid, userid",
 		"SELECT postid, userid FROM postreminders WHERE targettime <= ?")
@@ -220,7 +244,12 @@ func (s *Server) remindOnce(ctx context.Context, now time.Time) error {
 			return err
 		}
 		for id := range a.mentioned(p.Message, p.UserID) {
-			s.publish("persistent_notification_triggered", broadcast{UserID: id}, "post", jsonText(p))
+			s.publish(
+				"persistent_notification_triggered",
+				broadcast{UserID: id},
+				"post",
+				jsonText(p),
+			)
 		}
 	}
 	return nil
@@ -234,7 +263,12 @@ func (st *store) dueReminders(ctx context.Context, now int64) (list []*reminder,
 		return nil, err
 	}
 	for _, x := range due {
-		ok, err := st.changes(ctx, "DELETE FROM postreminders WHERE postid = ? AND userid = ?", x.PostID, x.UserID)
+		ok, err := st.changes(
+			ctx,
+			"DELETE FROM postreminders WHERE postid = ? AND userid = ?",
+			x.PostID,
+			x.UserID,
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -250,14 +284,26 @@ func (st *store) dueReminders(ctx context.Context, now int64) (list []*reminder,
 func (st *store) duePersistent(ctx context.Context, now int64) (list []*post, err error) {
 	defer st.timed("PostPersistentNotificationStore.Get", &err)()
 	before := now - persistentEvery.Milliseconds()
-	posts, err := postKind.rows(ctx, st, `JOIN persistentnotifications n ON n.postid = p.id WHERE p.deleteat = 0 AND n.deleteat = 0 AND n.lastsentat <= ? AND n.sentcount < ?
+	posts, err := postKind.rows(
+		ctx,
+		st,
+		`JOIN persistentnotifications n ON n.postid = p.id WHERE p.deleteat = 0 AND n.deleteat = 0 AND n.lastsentat <= ? AND n.sentcount < ?
 		AND NOT EXISTS (SELECT 1 FROM postacknowledgements a WHERE a.postid = p.id AND a.acknowledgedat <> 0)
-		AND NOT EXISTS (SELECT 1 FROM posts r WHERE r.rootid = p.id AND r.deleteat = 0)`, before, mostPersistently)
+		AND NOT EXISTS (SELECT 1 FROM posts r WHERE r.rootid = p.id AND r.deleteat = 0)`,
+		before,
+		mostPersistently,
+	)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range posts {
-		ok, err := st.changes(ctx, "UPDATE persistentnotifications SET lastsentat = ?, sentcount = sentcount + 1 WHERE postid = ? AND lastsentat <= ?", now, p.ID, before)
+		ok, err := st.changes(
+			ctx,
+			"UPDATE persistentnotifications SET lastsentat = ?, sentcount = sentcount + 1 WHERE postid = ? AND lastsentat <= ?",
+			now,
+			p.ID,
+			before,
+		)
 		if err != nil {
 			return nil, err
 		}

@@ -26,9 +26,25 @@ func TestPriority(t *testing.T) {
 			t.Errorf("event %v", got)
 		}
 		at := "/users/me/posts/" + idOf(p) + "/ack"
-		w.bob.gives(200, "POST", at, nil, "user_id", w.bob.id, "post_id", p["id"], "acknowledged_at",
-			some)
-		holds(t, "event", ann.about("post_acknowledgement_added", "acknowledgement"), "user_id", w.bob.id)
+		w.bob.gives(
+			200,
+			"POST",
+			at,
+			nil,
+			"user_id",
+			w.bob.id,
+			"post_id",
+			p["id"],
+			"acknowledged_at",
+			some,
+		)
+		holds(
+			t,
+			"event",
+			ann.about("post_acknowledgement_added", "acknowledgement"),
+			"user_id",
+			w.bob.id,
+		)
 		acks := func() int {
 			l := w.ann.get("/channels/" + w.channel + "/posts?since=" + "1")
 			x := l["posts"].(obj)[idOf(p)].(obj)
@@ -48,9 +64,20 @@ func TestPriority(t *testing.T) {
 			prioritized(w.channel, "come here @bob",
 				obj{"priority": "urgent", "persistent_notifications": true}))
 		for id, bad := range map[string]obj{
-			"priority_post_only_allowed_for_root_post": {"channel_id": w.channel, "root_id": p["id"], "message": "x", "metadata": obj{"priority": obj{"priority": "urgent"}}},
-			"urgent_persistent_notification_post":      prioritized(w.channel, "@bob", obj{"priority": "important", "persistent_notifications": true}),
-			"persistent_notification_validation_error": prioritized(w.channel, "nobody", obj{"priority": "urgent", "persistent_notifications": true}),
+			"priority_post_only_allowed_for_root_post": {
+				"channel_id": w.channel,
+				"root_id":    p["id"],
+				"message":    "x",
+				"metadata":   obj{"priority": obj{"priority": "urgent"}},
+			},
+			"urgent_persistent_notification_post": prioritized(w.channel, "@bob", obj{
+				"priority":                 "important",
+				"persistent_notifications": true,
+			}),
+			"persistent_notification_validation_error": prioritized(w.channel, "nobody", obj{
+				"priority":                 "urgent",
+				"persistent_notifications": true,
+			}),
 		} {
 			w.ann.fails(400, "api.post.post_priority."+id+".request_error", "POST", "/posts", bad)
 		}
@@ -67,7 +94,8 @@ func TestReminder(t *testing.T) {
 		for range 2 { // the second changes the time of the first
 			w.bob.ok("POST", at, obj{"target_time": time.Now().Add(10 * time.Minute).Unix()})
 			e := bob.about("ephemeral_message", "post")
-			if e["channel_id"] != w.channel || !strings.Contains(text(e["message"]), idOf(p)) || !strings.Contains(text(e["message"]), "@ann") {
+			if e["channel_id"] != w.channel || !strings.Contains(text(e["message"]), idOf(p)) ||
+				!strings.Contains(text(e["message"]), "@ann") {
 				t.Errorf("ephemeral message %v", e)
 			}
 		}

@@ -34,7 +34,9 @@ var statusDurations = []string{"thirty_minutes", "one_hour", "four_hours", "toda
 // check makes a status complete, or refuses it.
 func (c *customStatus) check(now time.Time) error {
 	timed := c.Duration != "" || !c.ExpiresAt.IsZero()
-	if c.Emoji == "" && c.Text == "" || c.Duration != "" && !slices.Contains(statusDurations, c.Duration) || timed && c.ExpiresAt.Before(now) {
+	if c.Emoji == "" && c.Text == "" ||
+		c.Duration != "" && !slices.Contains(statusDurations, c.Duration) ||
+		timed && c.ExpiresAt.Before(now) {
 		return errBody("custom_status")
 	}
 	if c.Emoji == "" {
@@ -77,7 +79,12 @@ func (s *Server) setProp(ctx context.Context, userID, name, value string) error 
 		return errStore("user.update", err)
 	}
 	s.invalidate(dropUser, userID)
-	s.publish("user_updated", broadcast{OmitUsers: map[string]bool{userID: true}}, "user", u.public())
+	s.publish(
+		"user_updated",
+		broadcast{OmitUsers: map[string]bool{userID: true}},
+		"user",
+		u.public(),
+	)
 	s.publish("user_updated", broadcast{UserID: userID}, "user", u.self())
 	return nil
 }
@@ -103,7 +110,12 @@ func (s *Server) rememberStatus(ctx context.Context, userID string, c customStat
 			}
 		}
 	}
-	list := []preference{{UserID: userID, Category: statusCategory, Name: recentStatusName, Value: jsonText(recent)}}
+	list := []preference{{
+		UserID:   userID,
+		Category: statusCategory,
+		Name:     recentStatusName,
+		Value:    jsonText(recent),
+	}}
 	if err := s.st.savePreferences(ctx, list); err != nil {
 		return err
 	}
@@ -124,7 +136,10 @@ func (s *Server) getFilteredUsersStats(q *request) error {
 
 func (s *Server) usersStats(q *request, bots bool) error {
 	n, err := s.st.countUsers(q.ctx(), bots)
-	return q.answer(map[string]int64{"total_users_count": n}, errStore("user.get_total_users_count", err))
+	return q.answer(
+		map[string]int64{"total_users_count": n},
+		errStore("user.get_total_users_count", err),
+	)
 }
 
 // countUsers counts active accounts, with the bots or without.
@@ -152,7 +167,8 @@ type attributeField struct {
 }
 
 const (
-	attributeGroup  = "customprofileattributesgrp" // the real server draws an identifier at its first start
+	// the real server draws an identifier at its first start
+	attributeGroup  = "customprofileattributesgrp"
 	maxAttributes   = 20
 	maxAttributeLen = 64 // characters
 )
@@ -169,14 +185,21 @@ var attributeFields = attributeKind.query("PropertyFieldStore.SearchPropertyFiel
 type attribute struct{ FieldID, Value string }
 
 var (
-	attributesOf = selects[attribute]("PropertyValueStore.SearchPropertyValues", "fieldid, value",
-		"SELECT fieldid, value FROM propertyvalues WHERE targetid = ? AND groupid = ? AND deleteat = 0")
+	attributesOf = selects[attribute](
+		"PropertyValueStore.SearchPropertyValues",
+		"fieldid, value",
+		"SELECT fieldid, value FROM propertyvalues WHERE targetid = ? AND groupid = ? AND deleteat = 0",
+	)
 	storeAttribute = upsert("propertyvalues",
 		"id, targetid, targettype, groupid, fieldid, value, createat, updateat, deleteat",
 		"groupid, targetid, fieldid, deleteat", "value, updateat")
 )
 
-func (st *store) saveAttributes(ctx context.Context, userID string, values map[string]json.RawMessage) error {
+func (st *store) saveAttributes(
+	ctx context.Context,
+	userID string,
+	values map[string]json.RawMessage,
+) error {
 	return st.method(ctx, "PropertyValueStore.Upsert", func(tx *store) error {
 		now := millis()
 		for field, v := range values {
@@ -204,7 +227,15 @@ func (s *Server) createAttributeField(q *request, f *attributeField) error {
 			"Custom Profile Attributes field limit reached.")
 	}
 	now := millis()
-	f = &attributeField{ID: newID(), GroupID: attributeGroup, Name: f.Name, Type: f.Type, Attrs: f.Attrs, CreateAt: now, UpdateAt: now}
+	f = &attributeField{
+		ID:       newID(),
+		GroupID:  attributeGroup,
+		Name:     f.Name,
+		Type:     f.Type,
+		Attrs:    f.Attrs,
+		CreateAt: now,
+		UpdateAt: now,
+	}
 	if f.Attrs == nil {
 		f.Attrs = map[string]any{}
 	}
@@ -238,7 +269,10 @@ func (s *Server) patchAttributes(q *request, values *map[string]json.RawMessage)
 		}
 		var text string
 		if json.Unmarshal(v, &text) != nil || utf8.RuneCountInString(text) > maxAttributeLen {
-			return badRequest("app.custom_profile_attributes.validate_value.app_error", "Invalid value.")
+			return badRequest(
+				"app.custom_profile_attributes.validate_value.app_error",
+				"Invalid value.",
+			)
 		}
 		in[id] = json.RawMessage(jsonText(strings.TrimSpace(text)))
 	}

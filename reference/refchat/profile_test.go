@@ -20,9 +20,16 @@ func TestCustomStatus(t *testing.T) {
 		}
 		until := time.Now().Add(30 * time.Minute)
 		w.ann.ok("PUT", "/users/me/status/custom",
-			obj{"emoji": "coffee", "text": "Back soon", "duration": "thirty_minutes", "expires_at": until})
+			obj{
+				"emoji":      "coffee",
+				"text":       "Back soon",
+				"duration":   "thirty_minutes",
+				"expires_at": until,
+			})
 		holds(t, "bob sees the status", status(), "text", "Back soon", "emoji", "coffee")
-		if u := bob.event("user_updated")["data"].(obj)["user"].(obj); u["id"] != w.ann.id || !strings.Contains(text(u["props"].(obj)["customStatus"]), "Back soon") || u["notify_props"] != nil {
+		if u := bob.event("user_updated")["data"].(obj)["user"].(obj); u["id"] != w.ann.id ||
+			!strings.Contains(text(u["props"].(obj)["customStatus"]), "Back soon") ||
+			u["notify_props"] != nil {
 			t.Errorf("event about %v", u)
 		}
 		for i := range 6 {
@@ -37,7 +44,11 @@ func TestCustomStatus(t *testing.T) {
 		if s := status(); s != nil {
 			t.Errorf("after the removal: %v", s)
 		}
-		for _, bad := range []obj{{}, {"text": "x", "duration": "forever", "expires_at": until}, {"text": "x", "duration": "today", "expires_at": time.Now().Add(-time.Hour)}} {
+		for _, bad := range []obj{{}, {
+			"text":       "x",
+			"duration":   "forever",
+			"expires_at": until,
+		}, {"text": "x", "duration": "today", "expires_at": time.Now().Add(-time.Hour)}} {
 			w.ann.badBody("PUT", "/users/me/status/custom",
 				bad)
 		}
@@ -48,8 +59,14 @@ func TestCustomStatus(t *testing.T) {
 func TestAttributes(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		bob := w.bob.dial()
-		w.ann.forbidden("POST", "/custom_profile_attributes/fields", obj{"name": "deck", "type": "text"})
-		f := w.admin.create("/custom_profile_attributes/fields", obj{"name": " deck ", "type": "text"})
+		w.ann.forbidden("POST", "/custom_profile_attributes/fields", obj{
+			"name": "deck",
+			"type": "text",
+		})
+		f := w.admin.create("/custom_profile_attributes/fields", obj{
+			"name": " deck ",
+			"type": "text",
+		})
 		w.ann.shows("/custom_profile_attributes/fields", "#", 1, "0.name", "deck", "0.id", f["id"])
 		w.admin.fails(422, "app.property_field.create.name_conflict.app_error", "POST",
 			"/custom_profile_attributes/fields", obj{"name": "deck", "type": "text"})
@@ -58,7 +75,8 @@ func TestAttributes(t *testing.T) {
 			if got := w.ann.ok("PATCH", "/custom_profile_attributes/values", obj{id: v}); got[id] != v {
 				t.Errorf("answer %v", got)
 			}
-			if e := bob.event("custom_profile_attributes_values_updated")["data"].(obj); e["user_id"] != w.ann.id || e["values"].(obj)[id] != v {
+			if e := bob.event("custom_profile_attributes_values_updated")["data"].(obj); e["user_id"] != w.ann.id ||
+				e["values"].(obj)[id] != v {
 				t.Errorf("event %v", e)
 			}
 			if got := w.bob.get("/users/" + w.ann.id + "/custom_profile_attributes"); got[id] != v {
@@ -66,9 +84,20 @@ func TestAttributes(t *testing.T) {
 			}
 		}
 		w.ann.shows("/users/"+w.bob.id+"/custom_profile_attributes", "#", 0)
-		w.ann.fails(404, "app.custom_profile_attributes.property_field_not_found.app_error", "PATCH",
-			"/custom_profile_attributes/values", obj{strings.Repeat("a", 26): "x"})
-		w.ann.fails(400, "app.custom_profile_attributes.validate_value.app_error", "PATCH", "/custom_profile_attributes/values", obj{id: 7})
+		w.ann.fails(
+			404,
+			"app.custom_profile_attributes.property_field_not_found.app_error",
+			"PATCH",
+			"/custom_profile_attributes/values",
+			obj{strings.Repeat("a", 26): "x"},
+		)
+		w.ann.fails(
+			400,
+			"app.custom_profile_attributes.validate_value.app_error",
+			"PATCH",
+			"/custom_profile_attributes/values",
+			obj{id: 7},
+		)
 	})
 }
 
@@ -88,7 +117,8 @@ func TestReports(t *testing.T) {
 				page := want[[]obj](w.admin, 200, "GET", next, nil)
 				for _, u := range page {
 					seen = append(seen, text(u["username"]))
-					if u["username"] == "ann" && (num(u["total_posts"]) < 3 || num(u["days_active"]) != 1 || num(u["last_post_date"]) == 0) {
+					if u["username"] == "ann" &&
+						(num(u["total_posts"]) < 3 || num(u["days_active"]) != 1 || num(u["last_post_date"]) == 0) {
 						t.Errorf("report on ann: %v", u)
 					}
 				}
@@ -102,7 +132,10 @@ func TestReports(t *testing.T) {
 				}
 				next = path + "&from_column_value=" + value + "&from_id=" + idOf(last)
 			}
-			if want := map[string]string{"Username": "[ann bob sysadmin]", "CreateAt": "[sysadmin ann bob]"}[sort]; fmt.Sprint(seen) != want {
+			if want := map[string]string{
+				"Username": "[ann bob sysadmin]",
+				"CreateAt": "[sysadmin ann bob]",
+			}[sort]; fmt.Sprint(seen) != want {
 				t.Errorf("by %s: %v, want %s", sort, seen, want)
 			}
 		}
@@ -111,9 +144,16 @@ func TestReports(t *testing.T) {
 		}
 		w.ann.shows("/users/stats", "total_users_count", 3)
 		now := time.Now().UnixMilli()
-		report := obj{"version": "0.1.0", "start": now - 1000, "end": now,
-			"labels":     obj{"platform": "linux", "agent": "firefox"},
-			"histograms": []obj{{"metric": "channel_switch", "value": 120}, {"metric": "unheard", "value": 1}}}
+		report := obj{
+			"version": "0.1.0",
+			"start":   now - 1000,
+			"end":     now,
+			"labels":  obj{"platform": "linux", "agent": "firefox"},
+			"histograms": []obj{{
+				"metric": "channel_switch",
+				"value":  120,
+			}, {"metric": "unheard", "value": 1}},
+		}
 		w.ann.ok("POST", "/client_perf", report)
 		if n := w.metric("mattermost_webapp_channel_switch", "platform=linux", "agent=firefox"); n != 1 {
 			t.Errorf("%v reports of a channel switch, want 1", n)

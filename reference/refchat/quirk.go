@@ -11,14 +11,15 @@ import (
 // [Config].Quirks. A release that is known to have one has it by its version; where a range ends is
 // often unknown, so each can be asked for.
 const (
-	// QuirkDirectMembersOnly refuses the posts of direct and group channels to everyone who is not a
-	// member, administrators included, with status 403. Seen on 9.11; 5.37 and 10.5 answer.
+	// QuirkDirectMembersOnly refuses the posts of direct and group channels to everyone who is not
+	// a member, administrators included, with status 403. Seen on 9.11; 5.37 and 10.5 answer.
 	QuirkDirectMembersOnly = "direct-members-only"
-	// QuirkStatsCountBots counts bots in GET /users/stats, while the report on users leaves them out.
-	// Seen on 9.11 and 10.5, and in the source of 5.26 to 5.36 (app/user.go, GetTotalUsersStats).
+	// QuirkStatsCountBots counts bots in GET /users/stats, while the report on users leaves them
+	// out. Seen on 9.11 and 10.5, and in the source of 5.26 to 5.36 (app/user.go,
+	// GetTotalUsersStats).
 	QuirkStatsCountBots = "stats-count-bots"
-	// QuirkHideTimes hides when others have looked at a channel: last_viewed_at and last_update_at of
-	// memberships are -1 for all but the member. Since 10.12, 10.11.4 and 10.5.12
+	// QuirkHideTimes hides when others have looked at a channel: last_viewed_at and last_update_at
+	// of memberships are -1 for all but the member. Since 10.12, 10.11.4 and 10.5.12
 	// (mattermost/mattermost#33835, CVE-2025-55074); seen up to 11.6.
 	QuirkHideTimes = "hide-member-times"
 	// QuirkOmitTimes leaves these two fields out instead. In the source after 11.6

@@ -11,13 +11,18 @@ import (
 )
 
 // errOpen refuses a server that other hosts reach and anyone can administer.
-var errOpen = errors.New("other hosts reach this address, and the administrator has the default password, which is in the documentation")
+var errOpen = errors.New(
+	"other hosts reach this address, and the administrator has the default password, which is in the documentation",
+)
 
 // checkReach refuses an address beyond loopback without a password of one's own.
 func (c *Config) checkReach() error {
 	if c.AdminPassword == DefaultAdminPassword && !loopback(c.Listen) {
-		return fmt.Errorf("-listen %s: %w; set another in REFCHAT_ADMIN_PASSWORD, or listen on 127.0.0.1",
-			c.Listen, errOpen)
+		return fmt.Errorf(
+			"-listen %s: %w; set another in REFCHAT_ADMIN_PASSWORD, or listen on 127.0.0.1",
+			c.Listen,
+			errOpen,
+		)
 	}
 	return nil
 }
@@ -38,14 +43,20 @@ func loopback(address string) bool {
 // its time.
 func (s *Server) profiles(mux *http.ServeMux) {
 	for path, h := range map[string]http.HandlerFunc{
-		"/debug/pprof/": pprof.Index, "/debug/pprof/profile": pprof.Profile, "/debug/pprof/trace": pprof.Trace,
-		"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/cmdline": pprof.Cmdline,
+		"/debug/pprof/":        pprof.Index,
+		"/debug/pprof/profile": pprof.Profile,
+		"/debug/pprof/trace":   pprof.Trace,
+		"/debug/pprof/symbol":  pprof.Symbol,
+		"/debug/pprof/cmdline": pprof.Cmdline,
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			if !near(r) && !s.administers(r) {
 				w.Header().Set("WWW-Authenticate", `Basic realm="profiles"`)
-				http.Error(w, "profiles are for this host, or for the administrator's name and password",
-					http.StatusUnauthorized)
+				http.Error(
+					w,
+					"profiles are for this host, or for the administrator's name and password",
+					http.StatusUnauthorized,
+				)
 				return
 			}
 			h(w, r)
@@ -55,7 +66,8 @@ func (s *Server) profiles(mux *http.ServeMux) {
 
 // near reports whether a request comes from this host, and not through a proxy on it.
 func near(r *http.Request) bool {
-	return loopback(r.RemoteAddr) && r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("Forwarded") == ""
+	return loopback(r.RemoteAddr) && r.Header.Get("X-Forwarded-For") == "" &&
+		r.Header.Get("Forwarded") == ""
 }
 
 // administers reports whether a request has the configured administrator's name and password.

@@ -9,15 +9,31 @@ import (
 
 func TestTheDefaultPasswordIsForLoopback(t *testing.T) {
 	for listen, open := range map[string]bool{
-		"127.0.0.1:0": false, "127.8.8.8:8065": false, "[::1]:0": false, "localhost:8065": false, "[::ffff:127.0.0.1]:0": false,
-		":0": true, "0.0.0.0:0": true, "[::]:8065": true, "10.0.0.4:8065": true, "chat.example.com:8065": true, "[fe80::1]:0": true,
+		"127.0.0.1:0":           false,
+		"127.8.8.8:8065":        false,
+		"[::1]:0":               false,
+		"localhost:8065":        false,
+		"[::ffff:127.0.0.1]:0":  false,
+		":0":                    true,
+		"0.0.0.0:0":             true,
+		"[::]:8065":             true,
+		"10.0.0.4:8065":         true,
+		"chat.example.com:8065": true,
+		"[fe80::1]:0":           true,
 	} {
 		// The database is never queried: there is none.
-		_, err := New(t.Context(), Config{Listen: listen, DSN: "postgres://nobody@127.0.0.1:1/none"})
+		_, err := New(t.Context(), Config{
+			Listen: listen,
+			DSN:    "postgres://nobody@127.0.0.1:1/none",
+		})
 		if got := errors.Is(err, errOpen); got != open || err == nil {
 			t.Errorf("%s with the default password: %v", listen, err)
 		}
-		if _, err := New(t.Context(), Config{Listen: listen, DSN: "postgres://nobody@127.0.0.1:1/none", AdminPassword: "One-of-my-own-1"}); errors.Is(err, errOpen) {
+		if _, err := New(t.Context(), Config{
+			Listen:        listen,
+			DSN:           "postgres://nobody@127.0.0.1:1/none",
+			AdminPassword: "One-of-my-own-1",
+		}); errors.Is(err, errOpen) {
 			t.Errorf("%s with a password of one's own: %v", listen, err)
 		}
 	}
@@ -49,8 +65,16 @@ func TestProfilesAreForThisHostAndItsAdministrator(t *testing.T) {
 			}
 			mux.ServeHTTP(w, r)
 			if w.Code != tt.want {
-				t.Errorf("%s of %s by %s %q through %q: %d, want %d", path, tt.from, tt.name, tt.password,
-					tt.via, w.Code, tt.want)
+				t.Errorf(
+					"%s of %s by %s %q through %q: %d, want %d",
+					path,
+					tt.from,
+					tt.name,
+					tt.password,
+					tt.via,
+					w.Code,
+					tt.want,
+				)
 			}
 		}
 	}

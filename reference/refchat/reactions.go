@@ -30,9 +30,15 @@ func (st *store) saveReaction(ctx context.Context, x *reaction) error {
 
 func (st *store) deleteReaction(ctx context.Context, x *reaction) error {
 	return st.method(ctx, "ReactionStore.Delete", func(tx *store) error {
-		err := tx.run(ctx,
+		err := tx.run(
+			ctx,
 			"UPDATE reactions SET deleteat = ?, updateat = ? WHERE postid = ? AND userid = ? AND emojiname = ?",
-			x.UpdateAt, x.UpdateAt, x.PostID, x.UserID, x.EmojiName)
+			x.UpdateAt,
+			x.UpdateAt,
+			x.PostID,
+			x.UserID,
+			x.EmojiName,
+		)
 		if err != nil {
 			return err
 		}
@@ -65,7 +71,14 @@ func (s *Server) saveReaction(q *request, x *reaction) error {
 		return badRequest("model.reaction.is_valid.emoji_name.app_error", "Invalid emoji name.")
 	}
 	now := millis()
-	x = &reaction{UserID: x.UserID, PostID: x.PostID, EmojiName: x.EmojiName, CreateAt: now, UpdateAt: now, RemoteID: new(string)}
+	x = &reaction{
+		UserID:    x.UserID,
+		PostID:    x.PostID,
+		EmojiName: x.EmojiName,
+		CreateAt:  now,
+		UpdateAt:  now,
+		RemoteID:  new(string),
+	}
 	if err := s.st.saveReaction(ctx, x); err != nil {
 		return errStore("reaction.save", err)
 	}
@@ -75,7 +88,13 @@ func (s *Server) saveReaction(q *request, x *reaction) error {
 
 func (s *Server) deleteReaction(q *request) error {
 	p := q.post
-	x := &reaction{UserID: q.userID, PostID: p.ID, EmojiName: q.param("emoji_name"), UpdateAt: millis(), RemoteID: new(string)}
+	x := &reaction{
+		UserID:    q.userID,
+		PostID:    p.ID,
+		EmojiName: q.param("emoji_name"),
+		UpdateAt:  millis(),
+		RemoteID:  new(string),
+	}
 	if !emojiForm.MatchString(x.EmojiName) {
 		return errURL("emoji_name")
 	}

@@ -22,8 +22,10 @@ func parseRelease(s string) (release, error) {
 		}
 	}
 	return release{},
-		fmt.Errorf("version %q: want MAJOR.MINOR, MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-rc1, as 10.11.0",
-			s)
+		fmt.Errorf(
+			"version %q: want MAJOR.MINOR, MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-rc1, as 10.11.0",
+			s,
+		)
 }
 
 // atLeast reports whether r is since or later; the zero release is before all.
@@ -41,7 +43,11 @@ const (
 	enterprise   license = 20
 )
 
-var licenses = map[string]license{"none": unlicensed, "professional": professional, "enterprise": enterprise}
+var licenses = map[string]license{
+	"none":         unlicensed,
+	"professional": professional,
+	"enterprise":   enterprise,
+}
 
 func parseLicense(s string) (license, error) {
 	l, ok := licenses[s]
@@ -57,7 +63,10 @@ func (l license) values(admin bool) map[string]string {
 	if l == unlicensed {
 		return v
 	}
-	v["SkuShortName"], v["Cloud"], v["IsTrial"], v["Users"] = "professional", "false", "false", "0"
+	v["SkuShortName"] = "professional"
+	v["Cloud"] = "false"
+	v["IsTrial"] = "false"
+	v["Users"] = "0"
 	if l >= enterprise {
 		v["SkuShortName"] = "enterprise"
 	}
@@ -65,7 +74,9 @@ func (l license) values(admin bool) map[string]string {
 		v[feature] = strconv.FormatBool(l >= enterprise)
 	}
 	if admin {
-		v["Id"], v["SkuName"], v["Company"] = "refchat", "Reference", "refchat"
+		v["Id"] = "refchat"
+		v["SkuName"] = "Reference"
+		v["Company"] = "refchat"
 	}
 	return v
 }
@@ -94,11 +105,13 @@ var flags = []struct {
 	{release{7, 7}, "PostPriority", "true"},
 	{release{8, 0}, "AllowPersistentNotifications", "true"},
 	{release{8, 0}, "PersistentNotificationMaxRecipients", "5"},
-	{release{9, 5}, "FeatureFlagChannelBookmarks", "false"}, // seen on 9.11; on in the source of 10.5
+	// seen on 9.11; on in the source of 10.5
+	{release{9, 5}, "FeatureFlagChannelBookmarks", "false"},
 	{release{9, 9}, "EnableClientMetrics", "true"},
 	{release{10, 3}, "ScheduledPosts", "true"},
 	{release{10, 5}, "FeatureFlagChannelBookmarks", "true"},
-	{release{10, 5}, "FeatureFlagCustomProfileAttributes", "false"}, // seen on 10.5; on in the source of 10.11
+	// seen on 10.5; on in the source of 10.11
+	{release{10, 5}, "FeatureFlagCustomProfileAttributes", "false"},
 	{release{10, 11}, "FeatureFlagCustomProfileAttributes", "true"},
 }
 

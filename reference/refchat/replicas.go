@@ -18,7 +18,8 @@ var readers = []string{"getUsersByIds", "getUsersByNames", "getUserStatusesByIds
 
 // reads reports whether a request only reads, so that a replica may answer it.
 func (q *request) reads() bool {
-	return q.r.Method == http.MethodGet && q.route.name != "connectWebSocket" || slices.Contains(readers, q.route.name)
+	return q.r.Method == http.MethodGet && q.route.name != "connectWebSocket" ||
+		slices.Contains(readers, q.route.name)
 }
 
 // fromReplica returns a context whose statements read from a replica, where there is one.
@@ -54,9 +55,20 @@ func (st *store) openReplicas(ctx context.Context, dsns []string, maxOpen int) e
 		if err != nil {
 			return fmt.Errorf("replica %d: %w", i, err)
 		}
-		st.replicas = append(st.replicas, &store{pool: &pool{db: db, eng: eng, faults: st.faults, met: st.met, later: st.later}})
+		st.replicas = append(st.replicas, &store{pool: &pool{
+			db:     db,
+			eng:    eng,
+			faults: st.faults,
+			met:    st.met,
+			later:  st.later,
+		}})
 		if eng != st.eng {
-			return fmt.Errorf("replica %d: it is a %s, and the database a %s", i, eng.name, st.eng.name)
+			return fmt.Errorf(
+				"replica %d: it is a %s, and the database a %s",
+				i,
+				eng.name,
+				st.eng.name,
+			)
 		}
 	}
 	return nil

@@ -17,13 +17,18 @@ func TestReplicas(t *testing.T) {
 			engine = "mysql"
 		}
 		behind := database(t, engine)
-		first, err := refchat.New(t.Context(), refchat.Config{Listen: "127.0.0.1:0", DSN: behind, Hash: "bcrypt:4"})
+		first, err := refchat.New(t.Context(), refchat.Config{
+			Listen: "127.0.0.1:0",
+			DSN:    behind,
+			Hash:   "bcrypt:4",
+		})
 		noError(t, err)
 		first.Close() // its schema is there
 		w := newWorld(t, refchat.Config{DSN: dsn, DSNReplicas: []string{behind}})
 		u := w.ann
 		ws := u.dial()
-		want[obj](w.bob, http.StatusOK, "GET", "/channels/"+w.channel+"/posts", nil) // his first request since he joined
+		// his first request since he joined
+		want[obj](w.bob, http.StatusOK, "GET", "/channels/"+w.channel+"/posts", nil)
 		p := u.post(w.channel, "hello")
 		if got := ws.event("posted"); got == nil {
 			t.Error("no event")
@@ -46,8 +51,13 @@ func TestBadReplicas(t *testing.T) {
 		{database(t, "mysql"), "it is a mysql, and the database a postgresql"},
 		{"postgres://user:hush@127.0.0.1:1/none", "replica 0: connecting to postgresql"},
 	} {
-		_, err := refchat.New(t.Context(), refchat.Config{Listen: "127.0.0.1:0", DSN: database(t, "postgresql"), DSNReplicas: []string{tt.dsn}})
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hush") {
+		_, err := refchat.New(t.Context(), refchat.Config{
+			Listen:      "127.0.0.1:0",
+			DSN:         database(t, "postgresql"),
+			DSNReplicas: []string{tt.dsn},
+		})
+		if err == nil || !strings.Contains(err.Error(), tt.want) ||
+			strings.Contains(err.Error(), "hush") {
 			t.Errorf("%v, want %s", err, tt.want)
 		}
 	}

@@ -19,14 +19,26 @@ type userReport struct {
 }
 
 // reportColumns are the columns by which a report can be sorted.
-var reportColumns = map[string]string{"": "username", "Username": "username", "CreateAt": "createat", "FirstName": "firstname",
-	"LastName": "lastname", "Nickname": "nickname", "Email": "email"}
+var reportColumns = map[string]string{
+	"":          "username",
+	"Username":  "username",
+	"CreateAt":  "createat",
+	"FirstName": "firstname",
+	"LastName":  "lastname",
+	"Nickname":  "nickname",
+	"Email":     "email",
+}
 
 const maxReportPage = 100
 
 // userReports reads one page behind (column value, id), in ascending order or, with desc,
 // descending. Posts are counted over all time.
-func (st *store) userReports(ctx context.Context, column, fromValue, fromID string, desc bool, size int) ([]*userReport, error) {
+func (st *store) userReports(
+	ctx context.Context,
+	column, fromValue, fromID string,
+	desc bool,
+	size int,
+) ([]*userReport, error) {
 	op, order := ">", "ASC"
 	if desc {
 		op, order = "<", "DESC"
@@ -40,14 +52,16 @@ func (st *store) userReports(ctx context.Context, column, fromValue, fromID stri
 			args[0], args[1] = n, n
 		}
 	}
-	find := selects[userReport]("UserStore.GetUserReport",
+	find := selects[userReport](
+		"UserStore.GetUserReport",
 		"id, createat, updateat, username, email, firstname, lastname, nickname, "+
 			"roles, lastlogin, laststatusat, lastpostdate, daysactive, totalposts",
 		`SELECT u.id, u.createat, u.updateat, u.username, u.email, u.firstname, u.lastname, u.nickname, u.roles, COALESCE(u.lastlogin, 0), s.lastactivityat,
 		(SELECT MAX(p.createat) FROM posts p WHERE p.userid = u.id), (SELECT COUNT(DISTINCT p.createat / 86400000) FROM posts p WHERE p.userid = u.id),
 		(SELECT COUNT(*) FROM posts p WHERE p.userid = u.id)
 		FROM users u LEFT JOIN bots b ON b.userid = u.id LEFT JOIN status s ON s.userid = u.id
-		WHERE `+where+" ORDER BY u."+column+" "+order+", u.id "+order+" LIMIT ?")
+		WHERE `+where+" ORDER BY u."+column+" "+order+", u.id "+order+" LIMIT ?",
+	)
 	return find.list(ctx, st, append(args, size)...)
 }
 
@@ -65,7 +79,14 @@ func (s *Server) getUserReport(q *request) error {
 	if size < 1 || size > maxReportPage {
 		return badRequest("api.getUsersForReporting.invalid_page_size", "Invalid page size.")
 	}
-	list, err := s.st.userReports(q.ctx(), column, v.Get("from_column_value"), v.Get("from_id"), v.Get("sort_direction") == "desc", size)
+	list, err := s.st.userReports(
+		q.ctx(),
+		column,
+		v.Get("from_column_value"),
+		v.Get("from_id"),
+		v.Get("sort_direction") == "desc",
+		size,
+	)
 	return q.answer(list, errStore("report.get_user_report", err))
 }
 
@@ -75,14 +96,25 @@ func (s *Server) getUserReportCount(q *request) error {
 }
 
 // clientTimes are the measurements that clients may send, and the names under which they are kept.
-var clientTimes = map[string]string{"TTFB": "time_to_first_byte", "TTLB": "time_to_last_byte", "page_load": "page_load",
-	"channel_switch": "channel_switch", "team_switch": "team_switch", "rhs_load": "rhs_load", "global_threads_load": "global_threads_load"}
+var clientTimes = map[string]string{
+	"TTFB":                "time_to_first_byte",
+	"TTLB":                "time_to_last_byte",
+	"page_load":           "page_load",
+	"channel_switch":      "channel_switch",
+	"team_switch":         "team_switch",
+	"rhs_load":            "rhs_load",
+	"global_threads_load": "global_threads_load",
+}
 
 func newClientTimes() map[string]*prometheus.HistogramVec {
 	m := map[string]*prometheus.HistogramVec{}
 	for kind, name := range clientTimes {
-		m[kind] = newTimes("mattermost_webapp_"+name, "Times that clients have reported, in seconds.",
-			"platform", "agent")
+		m[kind] = newTimes(
+			"mattermost_webapp_"+name,
+			"Times that clients have reported, in seconds.",
+			"platform",
+			"agent",
+		)
 	}
 	return m
 }
@@ -101,7 +133,9 @@ type performance struct {
 
 // clientPerformance records a client's own measurements.
 func (s *Server) clientPerformance(q *request, in *performance) error {
-	if !strings.HasPrefix(in.Version, "0.1.") && !strings.HasPrefix(in.Version, "0.0.") || in.Start > in.End || in.End < float64(millis()-300_000) {
+	if !strings.HasPrefix(in.Version, "0.1.") && !strings.HasPrefix(in.Version, "0.0.") ||
+		in.Start > in.End ||
+		in.End < float64(millis()-300_000) {
 		return errBody("submitPerformanceReport")
 	}
 	known := func(v string, of ...string) string {

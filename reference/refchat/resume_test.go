@@ -68,8 +68,8 @@ func TestResume(t *testing.T) {
 	if n := w.metric("mattermost_websocket_reconnects_total", "type=success"); n != 1 {
 		t.Errorf("%v resumed", n)
 	}
-	// Again, with nothing missed. The change of bob's status may still be under way, and is then sent
-	// again.
+	// Again, with nothing missed. The change of bob's status may still be under way, and is then
+	// sent again.
 	resumed := func(how string) float64 {
 		return w.metric("mattermost_websocket_reconnects_total",
 			"type="+how)
@@ -89,7 +89,8 @@ func TestResume(t *testing.T) {
 		t.Errorf("after a lossless return: %v, want number %d", e, next)
 	}
 	third.leave(1)
-	// More than the server keeps: a hello under another id, counting from 0, and no older event again.
+	// More than the server keeps: a hello under another id, counting from 0, and no older event
+	// again.
 	fourth := w.bob.dialRaw("connection_id="+id, "sequence_number=100000")
 	if other := fourth.connection(); other == id || len(other) != 26 {
 		t.Errorf("too late: connection %q after %q", other, id)
@@ -146,7 +147,8 @@ func TestShouldAck(t *testing.T) {
 	ann, bob := w.ann.dial(), w.bob.dial()
 	p := w.ann.post(w.channel, "ahoy @bob")
 	holds(t, "the author is asked", ann.event("posted"), "data.should_ack", nil)
-	if e := bob.event("posted"); e["data"].(obj)["should_ack"] != true || !strings.Contains(text(e["data"].(obj)["post"]), "ahoy") {
+	if e := bob.event("posted"); e["data"].(obj)["should_ack"] != true ||
+		!strings.Contains(text(e["data"].(obj)["post"]), "ahoy") {
 		t.Errorf("the mentioned user is not asked: %v", e)
 	}
 	m := bob.asked(1, "posted_notify_ack", obj{"post_id": p["id"], "status": "success"})

@@ -36,8 +36,19 @@ var (
 )
 
 func (st *store) updateScheduled(ctx context.Context, p *scheduledPost) error {
-	return updateScheduled.run(ctx, st, p.UpdateAt, p.Message, jsonText(p.Props), jsonText(p.FileIDs),
-		jsonText(p.Priority), p.ScheduledAt, p.ProcessedAt, p.ErrorCode, p.ID)
+	return updateScheduled.run(
+		ctx,
+		st,
+		p.UpdateAt,
+		p.Message,
+		jsonText(p.Props),
+		jsonText(p.FileIDs),
+		jsonText(p.Priority),
+		p.ScheduledAt,
+		p.ProcessedAt,
+		p.ErrorCode,
+		p.ID,
+	)
 }
 
 // check refuses a post that could not be posted at its time.
@@ -56,7 +67,11 @@ func (p *scheduledPost) check() error {
 // tellScheduled notifies a user's clients of a scheduled post, except the one on this connection
 // ("" for none).
 func (s *Server) tellScheduled(name string, p *scheduledPost, connection string) {
-	s.publish(name, broadcast{UserID: p.UserID, ChannelID: p.ChannelID, OmitConn: connection}, "scheduledPost", jsonText(p))
+	s.publish(name, broadcast{
+		UserID:    p.UserID,
+		ChannelID: p.ChannelID,
+		OmitConn:  connection,
+	}, "scheduledPost", jsonText(p))
 }
 
 func (s *Server) createScheduledPost(q *request, p *scheduledPost) error {
@@ -99,10 +114,20 @@ func (s *Server) ownScheduled(q *request, verb string) (*scheduledPost, error) {
 	}
 	p, err := scheduledByID.one(q.ctx(), s.st, id)
 	if err != nil {
-		return nil, errFind("scheduled_post.get", err, missing("app."+verb+"_scheduled_post.existing_scheduled_post.not_exist", "Scheduled post does not exist."))
+		return nil, errFind(
+			"scheduled_post.get",
+			err,
+			missing(
+				"app."+verb+"_scheduled_post.existing_scheduled_post.not_exist",
+				"Scheduled post does not exist.",
+			),
+		)
 	}
 	if p.UserID != q.sess.UserID {
-		return nil, forbidden("app."+verb+"_scheduled_post."+verb+"_permission.error", "You do not have permission to "+verb+" this resource.")
+		return nil, forbidden(
+			"app."+verb+"_scheduled_post."+verb+"_permission.error",
+			"You do not have permission to "+verb+" this resource.",
+		)
 	}
 	return p, nil
 }
@@ -184,7 +209,12 @@ func (s *Server) sendScheduled(ctx context.Context) {
 // sendDue posts up to a hundred scheduled posts whose time has come, now in milliseconds; of
 // several servers, one posts each. A post that cannot be posted stays, with an error code.
 func (s *Server) sendDue(ctx context.Context, now int64) error {
-	due, err := scheduledKind.rows(ctx, s.st, "WHERE p.processedat = 0 AND p.scheduledat <= ? ORDER BY p.scheduledat LIMIT 100", now)
+	due, err := scheduledKind.rows(
+		ctx,
+		s.st,
+		"WHERE p.processedat = 0 AND p.scheduledat <= ? ORDER BY p.scheduledat LIMIT 100",
+		now,
+	)
 	if err != nil {
 		return err
 	}
@@ -218,6 +248,13 @@ func (s *Server) sendOne(ctx context.Context, p *scheduledPost) error {
 	if err := s.mustReadChannel(ctx, &session{UserID: p.UserID}, p.ChannelID); err != nil {
 		return err
 	}
-	_, err = s.storePost(ctx, &post{UserID: p.UserID, ChannelID: p.ChannelID, RootID: p.RootID, Message: p.Message, Props: p.Props, FileIDs: p.FileIDs}, c, false)
+	_, err = s.storePost(ctx, &post{
+		UserID:    p.UserID,
+		ChannelID: p.ChannelID,
+		RootID:    p.RootID,
+		Message:   p.Message,
+		Props:     p.Props,
+		FileIDs:   p.FileIDs,
+	}, c, false)
 	return err
 }

@@ -44,7 +44,9 @@ func isIndex(line string) bool { return strings.Contains(line, ": ") }
 
 // create returns the statement that makes the table.
 func (t table) create(eng *engine) string {
-	return "CREATE TABLE IF NOT EXISTS " + t.name + " (" + eng.types.Replace(t.columns) + ")" + eng.suffix
+	return "CREATE TABLE IF NOT EXISTS " + t.name + " (" + eng.types.Replace(
+		t.columns,
+	) + ")" + eng.suffix
 }
 
 // index returns the statement that makes one of the table's indexes.
@@ -84,7 +86,8 @@ func migrate(ctx context.Context, db *sql.DB, eng *engine) (err error) {
 		return fmt.Errorf("migrating: taking the lock: %w", err)
 	}
 	defer func() {
-		if _, uerr := c.ExecContext(context.WithoutCancel(ctx), eng.unlock); err == nil && uerr != nil {
+		if _, uerr := c.ExecContext(context.WithoutCancel(ctx), eng.unlock); err == nil &&
+			uerr != nil {
 			err = fmt.Errorf("migrating: releasing the lock: %w", uerr)
 		}
 	}()
@@ -98,7 +101,11 @@ func migrate(ctx context.Context, db *sql.DB, eng *engine) (err error) {
 	case err == nil && have == SchemaVersion:
 		return nil
 	case err == nil:
-		return fmt.Errorf("migrating: the database has schema %q, this server wants %q: start from an empty database", have, SchemaVersion)
+		return fmt.Errorf(
+			"migrating: the database has schema %q, this server wants %q: start from an empty database",
+			have,
+			SchemaVersion,
+		)
 	case err != sql.ErrNoRows:
 		return fmt.Errorf("migrating: %w", err)
 	}

@@ -67,9 +67,12 @@ func parsePostSearch(text string, offset int) (p parsedSearch) {
 // word adds a word or a phrase, which begins with a quotation mark.
 func (p *parsedSearch) word(w string, minus bool) {
 	phrase, isPhrase := strings.CutPrefix(w, `"`)
-	x := searchWord{prefix: !isPhrase && strings.HasSuffix(w, "*"), words: strings.FieldsFunc(phrase, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
-	})}
+	x := searchWord{
+		prefix: !isPhrase && strings.HasSuffix(w, "*"),
+		words: strings.FieldsFunc(phrase, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+		}),
+	}
 	hashtag := !isPhrase && strings.HasPrefix(w, "#") && len(w) > 2
 	to := &p.words
 	switch {
@@ -150,7 +153,9 @@ func (p *parsedSearch) filter(name, value string, minus bool, offset int) {
 
 // innoStopWords are the words that InnoDB's full-text indexes leave out by default; a search for
 // one would find nothing.
-var innoStopWords = strings.Fields("a about an are as at be by com de en for from how i in is it la of on or that the this to was what when where who will with und www")
+var innoStopWords = strings.Fields(
+	"a about an are as at be by com de en for from how i in is it la of on or that the this to was what when where who will with und www",
+)
 
 // tsquery writes a search in the language of PostgreSQL's to_tsquery.
 func (x *postSearch) tsquery() string {
@@ -214,7 +219,11 @@ func (x *postSearch) boolean() string {
 
 // searchPosts finds the newest 100 posts that match, in the user's channels of the team (all teams
 // if "").
-func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *postSearch) ([]*post, error) {
+func (st *store) searchPosts(
+	ctx context.Context,
+	userID, teamID string,
+	x *postSearch,
+) ([]*post, error) {
 	clause := "WHERE p.deleteat = 0 AND p.type NOT LIKE 'system_%'"
 	var args []any
 	ids := func(column string, list, not []string) {
@@ -249,7 +258,10 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 	clause += ")"
 	var dates strings.Builder
 	for _, d := range x.dates {
-		dates.WriteString(map[bool]string{false: " AND p.createat BETWEEN ? AND ?", true: " AND p.createat NOT BETWEEN ? AND ?"}[d.not])
+		dates.WriteString(map[bool]string{
+			false: " AND p.createat BETWEEN ? AND ?",
+			true:  " AND p.createat NOT BETWEEN ? AND ?",
+		}[d.not])
 		args = append(args, d.from, d.to)
 	}
 	clause += dates.String()
@@ -265,7 +277,11 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 		clause += " AND " + st.eng.matches(column)
 		args = append(args, expr)
 	}
-	return countedKind.list(ctx, st, "PostStore.Search", clause+" ORDER BY p.createat DESC LIMIT 100",
+	return countedKind.list(
+		ctx,
+		st,
+		"PostStore.Search",
+		clause+" ORDER BY p.createat DESC LIMIT 100",
 		args...)
 }
 
@@ -322,7 +338,9 @@ func (s *Server) searchPosts(q *request, in *searchRequest) error {
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *post) int { return cmp.Compare(b.CreateAt, a.CreateAt) })
+	slices.SortStableFunc(found, func(a, b *post) int {
+		return cmp.Compare(b.CreateAt, a.CreateAt)
+	})
 	found = slices.CompactFunc(found, func(a, b *post) bool { return a.ID == b.ID })
 	l, err := s.listOf(ctx, found, false, true)
 	if err != nil {
@@ -340,7 +358,9 @@ func (s *Server) searchPosts(q *request, in *searchRequest) error {
 func (p *post) hasTag(tags []searchWord) bool {
 	for tag := range strings.FieldsSeq(p.Hashtags) {
 		for _, w := range tags {
-			if strings.EqualFold(strings.TrimPrefix(tag, "#"), strings.Join(w.words, "-")) || w.prefix && strings.HasPrefix(strings.ToLower(tag[1:]), strings.ToLower(w.words[0])) {
+			if strings.EqualFold(strings.TrimPrefix(tag, "#"), strings.Join(w.words, "-")) ||
+				w.prefix &&
+					strings.HasPrefix(strings.ToLower(tag[1:]), strings.ToLower(w.words[0])) {
 				return true
 			}
 		}
@@ -349,13 +369,20 @@ func (p *post) hasTag(tags []searchWord) bool {
 }
 
 // resolve turns the names in filters into ids; an unknown name finds nothing.
-func (s *Server) resolve(ctx context.Context, userID, teamID string, f *parsedSearch, x *postSearch) error {
+func (s *Server) resolve(
+	ctx context.Context,
+	userID, teamID string,
+	f *parsedSearch,
+	x *postSearch,
+) error {
 	for _, r := range []struct {
 		names []string
 		ids   *[]string
 		find  func(string) (string, error)
 	}{
-		{f.in, &x.in, func(n string) (string, error) { return s.channelNamed(ctx, userID, teamID, n) }},
+		{f.in, &x.in, func(n string) (string, error) {
+			return s.channelNamed(ctx, userID, teamID, n)
+		}},
 		{f.notIn, &x.notIn,
 			func(n string) (string, error) { return s.channelNamed(ctx, userID, teamID, n) }},
 		{f.from, &x.from, func(n string) (string, error) { return s.userNamed(ctx, n) }},

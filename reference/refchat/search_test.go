@@ -109,7 +109,12 @@ func TestSearchPosts(t *testing.T) {
 func TestSearchChannelsAndUsers(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		for _, c := range []obj{
-			{"name": "galley", "display_name": "Galley", "type": "O", "purpose": "cooking and provisions"},
+			{
+				"name":         "galley",
+				"display_name": "Galley",
+				"type":         "O",
+				"purpose":      "cooking and provisions",
+			},
 			{"name": "galley-secrets", "display_name": "Galley secrets", "type": "P"},
 			{"name": "gangway", "display_name": "Gangway", "type": "O"},
 		} {
@@ -140,9 +145,18 @@ func TestSearchChannelsAndUsers(t *testing.T) {
 			{"POST", "/channels/group/search", obj{"term": "bob ev"}, "id", idOf(group)},
 			{"POST", "/channels/group/search", obj{"term": "bob sysadmin"}, "id", ""},
 			{"POST", "/users/search", obj{"term": "ev"}, "username", "eve_100"},
-			{"POST", "/users/search", obj{"term": "@eve_1", "team_id": w.team}, "username", "eve_100"},
-			{"POST", "/users/search", obj{"term": "eve", "in_channel_id": w.channel}, "username", ""},
-			{"POST", "/users/search", obj{"term": "bo", "in_channel_id": w.channel}, "username", "bob"},
+			{"POST", "/users/search", obj{
+				"term":    "@eve_1",
+				"team_id": w.team,
+			}, "username", "eve_100"},
+			{"POST", "/users/search", obj{
+				"term":          "eve",
+				"in_channel_id": w.channel,
+			}, "username", ""},
+			{"POST", "/users/search", obj{
+				"term":          "bo",
+				"in_channel_id": w.channel,
+			}, "username", "bob"},
 		} {
 			if got := w.ann.names(tt.method, tt.path, tt.body, tt.key); got != tt.want {
 				t.Errorf("%s %v: %q, want %q", tt.path, tt.body, got, tt.want)
@@ -155,8 +169,12 @@ func TestSearchChannelsAndUsers(t *testing.T) {
 		if got := w.admin.names("POST", "/channels/search", obj{"term": "gang"}, "name"); got != "gangway" {
 			t.Errorf("the administrator finds %v", got)
 		}
-		l := w.ann.get("/users/autocomplete?in_team=" + w.team + "&in_channel=" + w.channel + "&name=")
-		if in, out := l["users"].([]any), l["out_of_channel"].([]any); len(in) != 3 || len(out) != 1 || out[0].(obj)["username"] != "eve_100" {
+		l := w.ann.get(
+			"/users/autocomplete?in_team=" + w.team + "&in_channel=" + w.channel + "&name=",
+		)
+		if in, out := l["users"].([]any), l["out_of_channel"].([]any); len(in) != 3 ||
+			len(out) != 1 ||
+			out[0].(obj)["username"] != "eve_100" {
 			t.Errorf("autocomplete %v", l)
 		}
 	})

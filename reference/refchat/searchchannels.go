@@ -30,9 +30,16 @@ func (st *store) matching(term string) (string, []any) {
 }
 
 // channelsLike finds open channels of a team.
-func (st *store) channelsLike(ctx context.Context, teamID, term string, limit int) ([]*channel, error) {
+func (st *store) channelsLike(
+	ctx context.Context,
+	teamID, term string,
+	limit int,
+) ([]*channel, error) {
 	cond, more := st.matching(term)
-	return channelKind.list(ctx, st, "ChannelStore.SearchInTeam",
+	return channelKind.list(
+		ctx,
+		st,
+		"ChannelStore.SearchInTeam",
 		"WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?",
 		append(append([]any{teamID}, more...), limit)...)
 }
@@ -52,11 +59,18 @@ func (st *store) allChannelsLike(ctx context.Context, userID, term string) ([]*c
 }
 
 // myChannelsLike finds channels of a team that a user is in, and group channels.
-func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string) ([]*channel, error) {
+func (st *store) myChannelsLike(
+	ctx context.Context,
+	userID, teamID, term string,
+) ([]*channel, error) {
 	cond, more := st.matching(term)
-	return channelKind.list(ctx, st, "ChannelStore.AutocompleteInTeamForSearch",
+	return channelKind.list(
+		ctx,
+		st,
+		"ChannelStore.AutocompleteInTeamForSearch",
 		`JOIN channelmembers m ON m.channelid = c.id WHERE (c.teamid = ? OR c.teamid = '' AND c.type = 'G') AND m.userid = ? AND c.deleteat = 0`+
-			cond+" ORDER BY c.displayname LIMIT 50", append([]any{teamID, userID}, more...)...)
+			cond+" ORDER BY c.displayname LIMIT 50",
+		append([]any{teamID, userID}, more...)...)
 }
 
 // myDirectLike are direct channels of a user with others of that name; their display name is the

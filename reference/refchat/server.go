@@ -18,35 +18,44 @@ import (
 
 // Defaults of [Config].
 const (
-	DefaultListen        = "127.0.0.1:8065"
-	DefaultHash          = "bcrypt:10"
-	DefaultVersion       = "11.0.0"
-	DefaultLicense       = "enterprise"
-	DefaultMaxOpenConns  = 100
-	DefaultAdminUser     = "sysadmin"
-	DefaultAdminPassword = "Sys@dmin-sample1" // of a server that listens on loopback; set another elsewhere
+	DefaultListen       = "127.0.0.1:8065"
+	DefaultHash         = "bcrypt:10"
+	DefaultVersion      = "11.0.0"
+	DefaultLicense      = "enterprise"
+	DefaultMaxOpenConns = 100
+	DefaultAdminUser    = "sysadmin"
+	// of a server that listens on loopback; set another elsewhere
+	DefaultAdminPassword = "Sys@dmin-sample1"
 )
 
 // Config configures a [Server]. The zero value of every field but DSN has a usable meaning.
 type Config struct {
-	Listen        string       // address to serve on, default DefaultListen; port 0 picks a free one
-	DSN           string       // postgres://… or mysql://…, a secret; the database must exist
-	DSNReplicas   []string     // copies of the database, of the same engine, from which it reads; secrets
-	Hash          string       // of new passwords: bcrypt:COST or pbkdf2:ITERATIONS, default DefaultHash
-	Faults        []string     // see CheckFault
-	Version       string       // of the real server that is played: it lacks later operations; default DefaultVersion
-	License       string       // that is played: none, professional or enterprise; default DefaultLicense
-	Quirks        []string     // beyond those that Version is known to have, see QuirkDirectMembersOnly and its neighbors
-	BusListen     string       // address for other servers' events; "" for none
-	BusPeers      []string     // BusListen addresses of the other servers on this database
-	FilesDir      string       // for uploaded files, shared by all servers on this database; "" for a temporary one
-	MaxOpenConns  int          // database connections, default DefaultMaxOpenConns
-	AdminUser     string       // a system administrator that New makes sure exists, default DefaultAdminUser
+	// address to serve on, default DefaultListen; port 0 picks a free one
+	Listen string
+	DSN    string // postgres://… or mysql://…, a secret; the database must exist
+	// copies of the database, of the same engine, from which it reads; secrets
+	DSNReplicas []string
+	// of new passwords: bcrypt:COST or pbkdf2:ITERATIONS, default DefaultHash
+	Hash   string
+	Faults []string // see CheckFault
+	// of the real server that is played: it lacks later operations; default DefaultVersion
+	Version string
+	// that is played: none, professional or enterprise; default DefaultLicense
+	License string
+	// beyond those that Version is known to have, see QuirkDirectMembersOnly and its neighbors
+	Quirks    []string
+	BusListen string   // address for other servers' events; "" for none
+	BusPeers  []string // BusListen addresses of the other servers on this database
+	// for uploaded files, shared by all servers on this database; "" for a temporary one
+	FilesDir     string
+	MaxOpenConns int // database connections, default DefaultMaxOpenConns
+	// a system administrator that New makes sure exists, default DefaultAdminUser
+	AdminUser     string
 	AdminPassword string       // default DefaultAdminPassword, on loopback only
 	Log           *slog.Logger // errors of the server; nil discards them
 
-	// Around lets a study wrap the API, and register metrics of its own with the server's; nil wraps
-	// nothing.
+	// Around lets a study wrap the API, and register metrics of its own with the server's; nil
+	// wraps nothing.
 	Around func(http.Handler, prometheus.Registerer) (http.Handler, error)
 }
 
@@ -132,8 +141,17 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, faults: f, hash: h, log: cfg.Log, start: time.Now(), id: newID(), release: rel, license: lic,
-		quirks: append(quirksOf(rel), cfg.Quirks...)}
+	s := &Server{
+		cfg:     cfg,
+		faults:  f,
+		hash:    h,
+		log:     cfg.Log,
+		start:   time.Now(),
+		id:      newID(),
+		release: rel,
+		license: lic,
+		quirks:  append(quirksOf(rel), cfg.Quirks...),
+	}
 	s.api = s
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -170,8 +188,16 @@ func (s *Server) makeCaches() {
 	s.statuses = newCache[*status](24*time.Hour, 100000)
 	s.pending = newCache[string](30*time.Second, 25000)
 	s.images = newCache[[]byte](time.Hour, 256)
-	s.shared = map[string]dropper{dropUser: s.users, dropChannel: s.channels, dropRoles: s.inChannels, dropInTeams: s.inTeams,
-		dropAudience: s.audience, dropSession: s.sessions, dropStatus: s.statuses, "team": s.teams}
+	s.shared = map[string]dropper{
+		dropUser:     s.users,
+		dropChannel:  s.channels,
+		dropRoles:    s.inChannels,
+		dropInTeams:  s.inTeams,
+		dropAudience: s.audience,
+		dropSession:  s.sessions,
+		dropStatus:   s.statuses,
+		"team":       s.teams,
+	}
 }
 
 // cacheOf makes a cache of database values, of the size that the fault cache sets, if there is one.

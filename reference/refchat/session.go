@@ -21,7 +21,9 @@ func (s *Server) session(ctx context.Context, token string) (*session, error) {
 	if !validID(token) {
 		return nil, errSession
 	}
-	sess, err := s.sessions.through(token, func() (*session, error) { return s.loadSession(fromMaster(ctx), token) })
+	sess, err := s.sessions.through(token, func() (*session, error) {
+		return s.loadSession(fromMaster(ctx), token)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +93,11 @@ func (s *Server) login(q *request, in *credentials) error {
 		return errStore("user.login", err)
 	}
 	if u.FailedAttempts >= maxAttempts {
-		return newError(http.StatusUnauthorized, "api.user.check_user_login_attempts.too_many.app_error",
-			"Your account is locked because of too many failed password attempts. Please reset your password.")
+		return newError(
+			http.StatusUnauthorized,
+			"api.user.check_user_login_attempts.too_many.app_error",
+			"Your account is locked because of too many failed password attempts. Please reset your password.",
+		)
 	}
 	if u.DeleteAt != 0 || u.IsBot || s.hash.verify(u.Password, in.Password) != nil {
 		if err := setAttempts.run(ctx, s.st, u.FailedAttempts+1, u.ID); err != nil {
@@ -112,7 +117,12 @@ func (s *Server) login(q *request, in *credentials) error {
 			s.invalidate(dropUser, u.ID)
 		}
 	}
-	sess := &session{UserID: u.ID, Roles: u.Roles, ExpiresAt: millis() + sessionLength.Milliseconds(), Props: map[string]string{"csrf": newID()}}
+	sess := &session{
+		UserID:    u.ID,
+		Roles:     u.Roles,
+		ExpiresAt: millis() + sessionLength.Milliseconds(),
+		Props:     map[string]string{"csrf": newID()},
+	}
 	if err := s.st.saveSession(ctx, sess); err != nil {
 		return errStore("session.save", err)
 	}
@@ -127,9 +137,28 @@ func (s *Server) login(q *request, in *credentials) error {
 	if q.r.Header.Get("X-Requested-With") == "XMLHttpRequest" {
 		expires := time.UnixMilli(sess.ExpiresAt)
 		age := int(sessionLength.Seconds())
-		http.SetCookie(q.w, &http.Cookie{Name: "MMAUTHTOKEN", Value: sess.Token, Path: "/", MaxAge: age, Expires: expires, HttpOnly: true})
-		http.SetCookie(q.w, &http.Cookie{Name: "MMUSERID", Value: u.ID, Path: "/", MaxAge: age, Expires: expires})
-		http.SetCookie(q.w, &http.Cookie{Name: "MMCSRF", Value: sess.Props["csrf"], Path: "/", MaxAge: age, Expires: expires})
+		http.SetCookie(q.w, &http.Cookie{
+			Name:     "MMAUTHTOKEN",
+			Value:    sess.Token,
+			Path:     "/",
+			MaxAge:   age,
+			Expires:  expires,
+			HttpOnly: true,
+		})
+		http.SetCookie(q.w, &http.Cookie{
+			Name:    "MMUSERID",
+			Value:   u.ID,
+			Path:    "/",
+			MaxAge:  age,
+			Expires: expires,
+		})
+		http.SetCookie(q.w, &http.Cookie{
+			Name:    "MMCSRF",
+			Value:   sess.Props["csrf"],
+			Path:    "/",
+			MaxAge:  age,
+			Expires: expires,
+		})
 	}
 	if _, err := terms.find(ctx, s.st, u.ID); err != nil {
 		return errStore("terms.get", err)
@@ -156,8 +185,17 @@ func (s *Server) audit(ctx context.Context, q *request, userID, info string) {
 	if q.sess != nil {
 		sess = q.sess.ID
 	}
-	s.warn("writing an audit", s.st.run(ctx, insertAudit,
-		newID(), millis(), clip(userID, 26), clip(q.r.URL.Path, 512), clip(info, 1024), ipOf(q.r), sess))
+	s.warn("writing an audit", s.st.run(
+		ctx,
+		insertAudit,
+		newID(),
+		millis(),
+		clip(userID, 26),
+		clip(q.r.URL.Path, 512),
+		clip(info, 1024),
+		ipOf(q.r),
+		sess,
+	))
 }
 
 var insertAudit = insertInto("audits",
@@ -172,8 +210,10 @@ func clip(s string, n int) string {
 }
 
 var sessionKind = define(kind[session]{
-	table: "sessions", columns: "id, token, createat, expiresat, lastactivityat, userid, roles, props",
-	fixed: ", deviceid, isoauth, expirednotify", values: []any{"", false, false},
+	table:   "sessions",
+	columns: "id, token, createat, expiresat, lastactivityat, userid, roles, props",
+	fixed:   ", deviceid, isoauth, expirednotify",
+	values:  []any{"", false, false},
 })
 
 var (

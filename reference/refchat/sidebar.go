@@ -57,7 +57,10 @@ var (
 // categories returns a user's sidebar in a team, and makes it with the three sections of every user
 // if there is none. The list is complete: a channel that no section claims is in the section of its
 // kind.
-func (st *store) categories(ctx context.Context, userID, teamID string) (list []*category, err error) {
+func (st *store) categories(
+	ctx context.Context,
+	userID, teamID string,
+) (list []*category, err error) {
 	defer st.timed("ChannelStore.GetSidebarCategories", &err)()
 	if list, err = st.storedCategories(ctx, userID, teamID); err != nil {
 		return nil, err
@@ -184,7 +187,11 @@ func (st *store) createCategory(ctx context.Context, c *category) error {
 
 // updateCategories stores changed sections and returns them complete; sql.ErrNoRows if one of them
 // is not the user's.
-func (st *store) updateCategories(ctx context.Context, userID, teamID string, changes []*category) (out []*category, err error) {
+func (st *store) updateCategories(
+	ctx context.Context,
+	userID, teamID string,
+	changes []*category,
+) (out []*category, err error) {
 	defer st.timed("ChannelStore.UpdateSidebarCategories", &err)()
 	err = st.transact(ctx, func(tx *store) error {
 		list, err := tx.categories(ctx, userID, teamID)
@@ -204,9 +211,15 @@ func (st *store) updateCategories(ctx context.Context, userID, teamID string, ch
 			if c.Type != directCategory {
 				c.ChannelIDs, c.Muted = change.ChannelIDs, change.Muted
 			}
-			err := tx.run(ctx,
+			err := tx.run(
+				ctx,
 				"UPDATE sidebarcategories SET displayname = ?, sorting = ?, muted = ?, collapsed = ? WHERE id = ?",
-				c.DisplayName, c.Sorting, c.Muted, c.Collapsed, c.ID)
+				c.DisplayName,
+				c.Sorting,
+				c.Muted,
+				c.Collapsed,
+				c.ID,
+			)
 			if err != nil {
 				return err
 			}
@@ -305,7 +318,10 @@ func (s *Server) createCategory(q *request, c *category) error {
 	if err := s.st.createCategory(ctx, c); err != nil {
 		return errStore("channel.sidebar_categories", err)
 	}
-	s.publish("sidebar_category_created", broadcast{UserID: q.userID, TeamID: q.teamID}, "category_id", c.ID)
+	s.publish("sidebar_category_created", broadcast{
+		UserID: q.userID,
+		TeamID: q.teamID,
+	}, "category_id", c.ID)
 	return q.reply(c)
 }
 
@@ -322,6 +338,9 @@ func (s *Server) updateCategories(q *request, in *[]*category) error {
 	if err != nil {
 		return errFind("channel.sidebar_categories", err, errBody("category"))
 	}
-	s.publish("sidebar_category_updated", broadcast{UserID: q.userID, TeamID: q.teamID}, "updatedCategories", jsonText(out))
+	s.publish("sidebar_category_updated", broadcast{
+		UserID: q.userID,
+		TeamID: q.teamID,
+	}, "updatedCategories", jsonText(out))
 	return q.reply(out)
 }

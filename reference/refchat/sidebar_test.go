@@ -30,7 +30,8 @@ func TestSidebar(t *testing.T) {
 			return x.Categories, in
 		}
 		all, in := sidebar()
-		if len(all) != 3 || in[w.channel] != "Channels" || in[dm] != "Direct Messages" || len(in) != 4 {
+		if len(all) != 3 || in[w.channel] != "Channels" || in[dm] != "Direct Messages" ||
+			len(in) != 4 {
 			t.Errorf("the first sidebar: %v", all)
 		}
 		c := w.ann.ok("POST", path,
@@ -41,8 +42,8 @@ func TestSidebar(t *testing.T) {
 		if len(all) != 4 || all[1]["id"] != c["id"] || in[w.channel] != "Ship" || len(in) != 4 {
 			t.Errorf("with a category: %v", all)
 		}
-		// The channel goes on to the favorites, which are a preference in older clients; the category
-		// gets another name.
+		// The channel goes on to the favorites, which are a preference in older clients; the
+		// category gets another name.
 		all[0]["channel_ids"] = []string{w.channel}
 		all[1]["channel_ids"] = []string{dm}
 		all[1]["display_name"] = "Hull"
@@ -50,7 +51,8 @@ func TestSidebar(t *testing.T) {
 		w.ann.gives(200, "PUT", path, all[:2], "#", 2, "1.display_name", "Hull")
 		ann.event("sidebar_category_updated")
 		all, in = sidebar()
-		if in[w.channel] != "Favorites" || in[dm] != "Hull" || all[1]["collapsed"] != true || len(in) != 4 {
+		if in[w.channel] != "Favorites" || in[dm] != "Hull" || all[1]["collapsed"] != true ||
+			len(in) != 4 {
 			t.Errorf("after the change: %v", all)
 		}
 		favorite := func() bool {

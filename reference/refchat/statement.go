@@ -43,7 +43,9 @@ func define[T any](k kind[T]) *kind[T] {
 
 // with describes the same rows, read with more.
 func (k kind[T]) with(more, moreTo, join string) *kind[T] {
-	k.more, k.moreTo, k.join = more, moreTo, join
+	k.more = more
+	k.moreTo = moreTo
+	k.join = join
 	return define(k)
 }
 
@@ -64,7 +66,8 @@ next:
 				continue next
 			}
 		}
-		panic("refchat: a row without a field for the column " + name) // at the start, of a table here
+		// at the start, of a table here
+		panic("refchat: a row without a field for the column " + name)
 	}
 	return list
 }
@@ -224,7 +227,12 @@ func (c *command) changes(ctx context.Context, st *store, args ...any) (ok bool,
 }
 
 // list is a query whose clause is made for the occasion.
-func (k *kind[T]) list(ctx context.Context, st *store, method, clause string, args ...any) ([]*T, error) {
+func (k *kind[T]) list(
+	ctx context.Context,
+	st *store,
+	method, clause string,
+	args ...any,
+) ([]*T, error) {
 	return k.query(method, clause).list(ctx, st, args...)
 }
 

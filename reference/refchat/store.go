@@ -48,8 +48,9 @@ type prepared struct {
 }
 
 const (
-	prepareAfter = 8  // uses before a text is worth a prepared statement on every connection
-	maxPrepared  = 64 // texts; times the connections this stays below MySQL's max_prepared_stmt_count
+	prepareAfter = 8 // uses before a text is worth a prepared statement on every connection
+	// texts; times the connections this stays below MySQL's max_prepared_stmt_count
+	maxPrepared = 64
 )
 
 // openDB connects, with at most maxOpen connections.
@@ -171,7 +172,12 @@ func (st *store) exec(ctx context.Context, text string, args ...any) (sql.Result
 }
 
 // query runs a statement and calls scan for each row.
-func (st *store) query(ctx context.Context, scan func(*sql.Rows) error, text string, args ...any) error {
+func (st *store) query(
+	ctx context.Context,
+	scan func(*sql.Rows) error,
+	text string,
+	args ...any,
+) error {
 	if r := st.replica(ctx, text); r != nil {
 		return r.query(ctx, scan, text, args...)
 	}
@@ -236,7 +242,13 @@ func (st *store) row(ctx context.Context, dest []any, text string, args ...any) 
 }
 
 // measured is row as a store's method.
-func (st *store) measured(ctx context.Context, method string, dest []any, text string, args ...any) (err error) {
+func (st *store) measured(
+	ctx context.Context,
+	method string,
+	dest []any,
+	text string,
+	args ...any,
+) (err error) {
 	defer st.timed(method, &err)()
 	return st.row(ctx, dest, text, args...)
 }

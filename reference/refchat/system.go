@@ -93,7 +93,11 @@ func newClientConfig(version string, rel release, lic license) clientConfig {
 		v["PostAcknowledgements"] = "true"
 	}
 	sum := md5.Sum([]byte(jsonText(v)))
-	id := version + "." + version + "." + hex.EncodeToString(sum[:]) + "." + strconv.FormatBool(lic > unlicensed)
+	id := version + "." + version + "." + hex.EncodeToString(
+		sum[:],
+	) + "." + strconv.FormatBool(
+		lic > unlicensed,
+	)
 	return clientConfig{versionID: id, values: v}
 }
 
@@ -101,8 +105,11 @@ func newClientConfig(version string, rel release, lic license) clientConfig {
 func (s *Server) getClientConfig(q *request) error {
 	switch format := q.query("format"); {
 	case format == "" && !s.release.atLeast(release{11, 0}):
-		return newError(http.StatusNotImplemented, "api.config.client.old_format.app_error",
-			"New format for the client configuration is not supported yet. Please specify format=old in the query string.")
+		return newError(
+			http.StatusNotImplemented,
+			"api.config.client.old_format.app_error",
+			"New format for the client configuration is not supported yet. Please specify format=old in the query string.",
+		)
 	case format != "" && format != "old":
 		return errURL("format")
 	}
@@ -114,15 +121,25 @@ func (s *Server) getClientConfig(q *request) error {
 func (s *Server) getConfig(q *request) error {
 	type section map[string]any
 	return q.reply(map[string]section{
-		"ServiceSettings":   {"SiteURL": s.client.values["SiteURL"], "EnableBotAccountCreation": true},
+		"ServiceSettings": {
+			"SiteURL":                  s.client.values["SiteURL"],
+			"EnableBotAccountCreation": true,
+		},
 		"TeamSettings":      {"MaxUsersPerTeam": 1_000_000},
 		"RateLimitSettings": {"Enable": false},
 	})
 }
 
 func (s *Server) ping(q *request) error {
-	out := map[string]string{"AndroidLatestVersion": "", "AndroidMinVersion": "", "DesktopLatestVersion": "", "DesktopMinVersion": "",
-		"IosLatestVersion": "", "IosMinVersion": "", "status": "OK"}
+	out := map[string]string{
+		"AndroidLatestVersion": "",
+		"AndroidMinVersion":    "",
+		"DesktopLatestVersion": "",
+		"DesktopMinVersion":    "",
+		"IosLatestVersion":     "",
+		"IosMinVersion":        "",
+		"status":               "OK",
+	}
 	if q.query("get_server_status") == "true" {
 		out["database_status"], out["filestore_status"] = "OK", "OK"
 		if err := s.st.db.PingContext(q.ctx()); err != nil {
@@ -153,9 +170,18 @@ func (s *Server) getRolesByNames(q *request, names []string) error {
 	for _, name := range names {
 		if perms, ok := builtinRoles[name]; ok {
 			sum := md5.Sum([]byte(name))
-			out = append(out, map[string]any{"id": idEncoding.EncodeToString(sum[:]), "name": name, "display_name": "authentication.roles." + name + ".name",
-				"description": "authentication.roles." + name + ".description", "create_at": s.start.UnixMilli(), "update_at": s.start.UnixMilli(),
-				"delete_at": 0, "permissions": perms, "scheme_managed": strings.Contains(name, "_"), "built_in": true})
+			out = append(out, map[string]any{
+				"id":             idEncoding.EncodeToString(sum[:]),
+				"name":           name,
+				"display_name":   "authentication.roles." + name + ".name",
+				"description":    "authentication.roles." + name + ".description",
+				"create_at":      s.start.UnixMilli(),
+				"update_at":      s.start.UnixMilli(),
+				"delete_at":      0,
+				"permissions":    perms,
+				"scheme_managed": strings.Contains(name, "_"),
+				"built_in":       true,
+			})
 		}
 	}
 	return q.reply(out)

@@ -59,7 +59,9 @@ func (s *Server) mustManageTeam(ctx context.Context, sess *session, teamID strin
 }
 
 func (s *Server) team(ctx context.Context, id string) (*team, error) {
-	t, err := s.teams.through(id, func() (*team, error) { return teamByID.one(fromMaster(ctx), s.st, id) })
+	t, err := s.teams.through(id, func() (*team, error) {
+		return teamByID.one(fromMaster(ctx), s.st, id)
+	})
 	return t, errFind("team.get", err, errNoTeam)
 }
 
@@ -79,9 +81,18 @@ func (s *Server) createTeam(q *request, in *team) error {
 	ctx := q.ctx()
 	now := millis()
 	t := &team{
-		ID: newID(), CreateAt: now, UpdateAt: now, DisplayName: in.DisplayName, Name: in.Name, Description: clip(in.Description, 255),
-		Email: in.Email, Type: in.Type, CompanyName: clip(in.CompanyName, 64), AllowedDomains: clip(in.AllowedDomains, 1000),
-		InviteID: newID(), AllowOpenInvite: in.AllowOpenInvite,
+		ID:              newID(),
+		CreateAt:        now,
+		UpdateAt:        now,
+		DisplayName:     in.DisplayName,
+		Name:            in.Name,
+		Description:     clip(in.Description, 255),
+		Email:           in.Email,
+		Type:            in.Type,
+		CompanyName:     clip(in.CompanyName, 64),
+		AllowedDomains:  clip(in.AllowedDomains, 1000),
+		InviteID:        newID(),
+		AllowOpenInvite: in.AllowOpenInvite,
 	}
 	if u, err := s.user(ctx, q.sess.UserID); err == nil && t.Email == "" {
 		t.Email = u.Email
@@ -106,7 +117,11 @@ func (s *Server) createTeam(q *request, in *team) error {
 }
 
 // joinTeam makes a user a member of a team and its default channels. Joining again changes nothing.
-func (s *Server) joinTeam(ctx context.Context, teamID, userID string, asAdmin bool) (*teamMember, error) {
+func (s *Server) joinTeam(
+	ctx context.Context,
+	teamID, userID string,
+	asAdmin bool,
+) (*teamMember, error) {
 	u, err := s.user(ctx, userID)
 	if err != nil {
 		return nil, err
@@ -116,7 +131,13 @@ func (s *Server) joinTeam(ctx context.Context, teamID, userID string, asAdmin bo
 	} else if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, errStore("team.get_member", err)
 	}
-	m := &teamMember{TeamID: teamID, UserID: userID, SchemeUser: true, SchemeAdmin: asAdmin, Roles: memberRoles("team", asAdmin)}
+	m := &teamMember{
+		TeamID:      teamID,
+		UserID:      userID,
+		SchemeUser:  true,
+		SchemeAdmin: asAdmin,
+		Roles:       memberRoles("team", asAdmin),
+	}
 	if err := saveTeamMember.run(ctx, s.st, teamMemberKind.content(m)...); err != nil {
 		return nil, errStore("team.save_member", err)
 	}
@@ -178,7 +199,11 @@ func (s *Server) addTeamMembers(q *request) error {
 
 // addToTeam checks the right to add a user: users may add themselves to an open team, and members
 // may add others.
-func (s *Server) addToTeam(ctx context.Context, sess *session, teamID, userID string) (*teamMember, error) {
+func (s *Server) addToTeam(
+	ctx context.Context,
+	sess *session,
+	teamID, userID string,
+) (*teamMember, error) {
 	t, err := s.team(ctx, teamID)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,10 @@ var (
 	teams      = teamKind.query("TeamStore.GetAllPage", teamPage)
 	// openTeams can be joined without an invitation.
 	openTeams = teamKind.query("TeamStore.GetAllPage", "WHERE t.allowopeninvite "+teamPage)
-	teamsOf   = teamKind.query("TeamStore.GetTeamsByUserId",
-		"JOIN teammembers m ON m.teamid = t.id WHERE m.userid = ? AND m.deleteat = 0 AND t.deleteat = 0")
+	teamsOf   = teamKind.query(
+		"TeamStore.GetTeamsByUserId",
+		"JOIN teammembers m ON m.teamid = t.id WHERE m.userid = ? AND m.deleteat = 0 AND t.deleteat = 0",
+	)
 )
 
 // memberRoles spells out the roles that a scheme gives.
@@ -47,9 +49,12 @@ type teamStats struct {
 	Total  int64  `json:"total_member_count"`
 }
 
-var statsOfTeam = selects[teamStats]("TeamStore.GetTotalMemberCount", "total, active",
+var statsOfTeam = selects[teamStats](
+	"TeamStore.GetTotalMemberCount",
+	"total, active",
 	`SELECT COUNT(*), COALESCE(SUM(CASE WHEN u.deleteat = 0 THEN 1 ELSE 0 END), 0) FROM teammembers m
-	JOIN users u ON u.id = m.userid WHERE m.teamid = ? AND m.deleteat = 0`)
+	JOIN users u ON u.id = m.userid WHERE m.teamid = ? AND m.deleteat = 0`,
+)
 
 // unreadByTeam sums a user's unread posts and mentions by team.
 var unreadByTeam = selects[teamUnread]("TeamStore.GetChannelUnreadsForAllTeams",

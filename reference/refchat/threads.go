@@ -49,7 +49,15 @@ type threadQuery struct {
 func (s *Server) getThreads(q *request) error {
 	v := q.r.URL.Query()
 	is := func(name string) bool { b, _ := strconv.ParseBool(v.Get(name)); return b }
-	t := threadQuery{userID: q.userID, teamID: q.id, before: v.Get("before"), after: v.Get("after"), unread: is("unread"), deleted: is("deleted"), per: 60}
+	t := threadQuery{
+		userID:  q.userID,
+		teamID:  q.id,
+		before:  v.Get("before"),
+		after:   v.Get("after"),
+		unread:  is("unread"),
+		deleted: is("deleted"),
+		per:     60,
+	}
 	if t.before != "" && t.after != "" {
 		return badRequest("api.getThreadsForUser.bad_params",
 			"The before and after parameters exclude each other.")
@@ -108,7 +116,12 @@ func (s *Server) introduce(ctx context.Context, x *threadResponse, extended bool
 }
 
 // threadFor returns a thread as a follower sees it; not found if the user does not follow it.
-func (s *Server) threadFor(ctx context.Context, m *threadMember, teamID string, extended bool) (*threadResponse, error) {
+func (s *Server) threadFor(
+	ctx context.Context,
+	m *threadMember,
+	teamID string,
+	extended bool,
+) (*threadResponse, error) {
 	none := missing("app.user.get_threads_for_user.not_found", "Thread not found/followed.")
 	if !m.Following {
 		return nil, none
@@ -158,7 +171,16 @@ func (s *Server) setFollowing(q *request, on bool) error {
 	if err != nil {
 		return errStore("thread.get", err)
 	}
-	s.publish("thread_follow_changed", to, "reply_count", replies, "state", on, "thread_id", root.ID)
+	s.publish(
+		"thread_follow_changed",
+		to,
+		"reply_count",
+		replies,
+		"state",
+		on,
+		"thread_id",
+		root.ID,
+	)
 	return q.ok()
 }
 
@@ -189,7 +211,10 @@ func (s *Server) readThread(q *request) error {
 	if err != nil {
 		return err
 	}
-	s.publish("thread_read_changed", broadcast{UserID: userID, TeamID: teamID}, "channel_id", root.ChannelID,
+	s.publish("thread_read_changed", broadcast{
+		UserID: userID,
+		TeamID: teamID,
+	}, "channel_id", root.ChannelID,
 		"previous_unread_mentions", was, "thread_id", root.ID, "timestamp", at,
 		"unread_mentions", x.UnreadMentions, "unread_replies", x.UnreadReplies)
 	return q.reply(x)
@@ -197,7 +222,12 @@ func (s *Server) readThread(q *request) error {
 
 // mentionsIn counts a user's mentions in the replies of a thread since a time; in a direct channel
 // each of the other's replies is one.
-func (s *Server) mentionsIn(ctx context.Context, root *post, userID string, since int64) (int64, error) {
+func (s *Server) mentionsIn(
+	ctx context.Context,
+	root *post,
+	userID string,
+	since int64,
+) (int64, error) {
 	c, err := s.channel(ctx, root.ChannelID)
 	if err != nil {
 		return 0, err
@@ -212,7 +242,8 @@ func (s *Server) mentionsIn(ctx context.Context, root *post, userID string, sinc
 	}
 	n := int64(0)
 	for _, p := range list {
-		if p.UserID != userID && (c.Type == directChannel || a.mentioned(p.Message, p.UserID)[userID]) {
+		if p.UserID != userID &&
+			(c.Type == directChannel || a.mentioned(p.Message, p.UserID)[userID]) {
 			n++
 		}
 	}
@@ -230,7 +261,11 @@ func (s *Server) readAllThreads(q *request) error {
 
 // threadUpdated notifies each follower of a thread of a new reply, which mentions some, with the
 // thread as that follower sees it.
-func (s *Server) threadUpdated(ctx context.Context, rootID, teamID string, mentions []string) error {
+func (s *Server) threadUpdated(
+	ctx context.Context,
+	rootID, teamID string,
+	mentions []string,
+) error {
 	followers, err := followersOf.list(ctx, s.st, rootID, true)
 	if err != nil {
 		return errStore("thread.get_followers", err)
@@ -252,7 +287,10 @@ func (s *Server) threadUpdated(ctx context.Context, rootID, teamID string, menti
 		if before > 0 && slices.Contains(mentions, id) {
 			before--
 		}
-		s.publish("thread_updated", broadcast{UserID: id, TeamID: teamID}, "previous_unread_mentions", before,
+		s.publish("thread_updated", broadcast{
+			UserID: id,
+			TeamID: teamID,
+		}, "previous_unread_mentions", before,
 			"previous_unread_replies", max(x.UnreadReplies-1, 0), "thread", jsonText(x))
 	}
 	return nil
@@ -290,7 +328,9 @@ func threadPageOf(q *request) (p threadPage, all bool, err error) {
 	default:
 		p.up = dir == "up"
 	}
-	return p, strings.TrimSpace(v.Get("perPage")+v.Get("fromPost")+v.Get("fromCreateAt")+v.Get("direction")) == "", err
+	return p, strings.TrimSpace(
+		v.Get("perPage")+v.Get("fromPost")+v.Get("fromCreateAt")+v.Get("direction"),
+	) == "", err
 }
 
 // threadView returns the form in which the caller requests lists of posts.

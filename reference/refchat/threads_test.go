@@ -35,8 +35,17 @@ func TestThreads(t *testing.T) {
 			e := ann.event("thread_updated")
 			holds(t, "event", e, "data.previous_unread_replies", 0, "broadcast.user_id", w.ann.id,
 				"broadcast.team_id", w.team)
-			holds(t, "its thread", decode(t, text(e["data"].(obj)["thread"])), "id", p["id"], "reply_count",
-				1, "unread_replies", 1)
+			holds(
+				t,
+				"its thread",
+				decode(t, text(e["data"].(obj)["thread"])),
+				"id",
+				p["id"],
+				"reply_count",
+				1,
+				"unread_replies",
+				1,
+			)
 			bob.event("thread_updated") // the author of the reply gets the event, too
 		}
 		w.bob.reply(w.channel, roots[0], "and you, @ann?")
@@ -44,14 +53,31 @@ func TestThreads(t *testing.T) {
 		if !slices.Equal(ids, []string{roots[0], roots[2], roots[1]}) {
 			t.Errorf("ann's inbox %v: %v", ids, all)
 		}
-		holds(t, "ann's inbox", all, "total", 3, "total_unread_threads", 3, "total_unread_mentions", 1)
+		holds(
+			t,
+			"ann's inbox",
+			all,
+			"total",
+			3,
+			"total_unread_threads",
+			3,
+			"total_unread_mentions",
+			1,
+		)
 		first := all["threads"].([]any)[0].(obj)
 		holds(t, "thread", first, "reply_count", 2, "unread_replies", 2, "unread_mentions", 1,
 			"post.message", "root 0", "participants.#", 2, "participants.0.username", some)
-		if ids, all = w.inbox(w.ann, "threadsOnly=true&per_page=1&before="+roots[0]); !slices.Equal(ids, roots[2:]) || num(all["total"]) != 0 {
+		if ids, all = w.inbox(w.ann, "threadsOnly=true&per_page=1&before="+roots[0]); !slices.Equal(
+			ids,
+			roots[2:],
+		) ||
+			num(all["total"]) != 0 {
 			t.Errorf("the page before: %v %v", ids, all)
 		}
-		if ids, _ = w.inbox(w.ann, "after="+roots[1]); !slices.Equal(ids, []string{roots[2], roots[0]}) {
+		if ids, _ = w.inbox(w.ann, "after="+roots[1]); !slices.Equal(
+			ids,
+			[]string{roots[2], roots[0]},
+		) {
 			t.Errorf("the page after: %v", ids)
 		}
 		if ids, all = w.inbox(w.ann, "totalsOnly=true"); len(ids) != 0 || num(all["total"]) != 3 {
@@ -66,29 +92,59 @@ func TestThreads(t *testing.T) {
 			"/users/me/teams/"+w.team+"/threads?totalsOnly=true&threadsOnly=true", nil)
 		w.ann.forbidden("GET", "/users/"+w.bob.id+"/teams/"+w.team+"/threads", nil)
 
-		// Viewing the channel with a client that supports threads leaves them unread; reading one does
-		// not.
+		// Viewing the channel with a client that supports threads leaves them unread; reading one
+		// does not.
 		w.ann.ok("POST", "/channels/members/me/view",
 			obj{"channel_id": w.channel, "collapsed_threads_supported": true})
 		at := fmt.Sprint("/users/me/teams/", w.team, "/threads/", roots[0])
 		w.ann.gives(200, "PUT", at+"/read/"+fmt.Sprint(num(first["last_reply_at"])+1), nil,
 			"unread_replies", 0, "unread_mentions", 0, "id", roots[0])
-		holds(t, "thread_read_changed", ann.event("thread_read_changed")["data"], "thread_id", roots[0],
-			"channel_id", w.channel, "unread_replies", 0, "previous_unread_mentions", 1)
-		if ids, _ = w.inbox(w.ann, "unread=true"); !slices.Equal(ids, []string{roots[2], roots[1]}) {
+		holds(
+			t,
+			"thread_read_changed",
+			ann.event("thread_read_changed")["data"],
+			"thread_id",
+			roots[0],
+			"channel_id",
+			w.channel,
+			"unread_replies",
+			0,
+			"previous_unread_mentions",
+			1,
+		)
+		if ids, _ = w.inbox(w.ann, "unread=true"); !slices.Equal(
+			ids,
+			[]string{roots[2], roots[1]},
+		) {
 			t.Errorf("unread after reading one: %v", ids)
 		}
 		_, all = w.inbox(w.ann, "threadsOnly=true")
-		holds(t, "after reading one", all, "threads.0.unread_replies", 0, "threads.1.unread_replies", 1)
+		holds(
+			t,
+			"after reading one",
+			all,
+			"threads.0.unread_replies",
+			0,
+			"threads.1.unread_replies",
+			1,
+		)
 		x := w.ann.ok("PUT", at+"/read/1", nil) // unread again
 		holds(t, "read until long ago", x, "unread_replies", 2, "unread_mentions", 1)
 		w.ann.badURL("PUT", at+"/read/0", nil)
 		w.ann.ok("PUT", "/users/me/teams/"+w.team+"/threads/read", nil)
-		if d := ann.event("thread_read_changed"); d["data"].(obj)["thread_id"] != roots[0] { // of read/1
+		// of read/1
+		if d := ann.event("thread_read_changed"); d["data"].(obj)["thread_id"] != roots[0] {
 			t.Errorf("thread_read_changed %v", d)
 		}
-		holds(t, "thread_read_changed of all", ann.event("thread_read_changed")["data"], "thread_id", nil,
-			"timestamp", some)
+		holds(
+			t,
+			"thread_read_changed of all",
+			ann.event("thread_read_changed")["data"],
+			"thread_id",
+			nil,
+			"timestamp",
+			some,
+		)
 		_, all = w.inbox(w.ann, "totalsOnly=true")
 		holds(t, "all read", all, "total", 3, "total_unread_threads", 0, "total_unread_mentions", 0)
 
@@ -142,7 +198,11 @@ func TestThreadPages(t *testing.T) {
 			for more := true; more; {
 				ids, next, last := page("perPage=3&direction=" + dir + from)
 				got, more = append(got, ids...), next
-				from = fmt.Sprintf("&fromPost=%s&fromCreateAt=%d", last["id"], num(last["create_at"]))
+				from = fmt.Sprintf(
+					"&fromPost=%s&fromCreateAt=%d",
+					last["id"],
+					num(last["create_at"]),
+				)
 				if len(got) > 7 {
 					t.Fatal("pages without end")
 				}
@@ -179,13 +239,16 @@ func TestCollapsedLists(t *testing.T) {
 			"/channels/" + w.channel + "/posts?collapsedThreads=true&collapsedThreadsExtended=true&per_page=2":     {last["id"], asked["id"]},
 		} {
 			l := w.ann.get(query)
-			if got := l["order"].([]any); !slices.Equal(got, wanted) || len(l["posts"].(obj)) != len(wanted) {
+			if got := l["order"].([]any); !slices.Equal(got, wanted) ||
+				len(l["posts"].(obj)) != len(wanted) {
 				t.Errorf("%s: %v with %d posts, want %v", query, got, len(l["posts"].(obj)), wanted)
 				continue
 			}
 			p := l["posts"].(obj)[idOf(asked)].(obj)
 			people, _ := p["participants"].([]any)
-			if num(p["reply_count"]) != 2 || num(p["last_reply_at"]) == 0 || p["is_following"] != true || len(people) == 0 {
+			if num(p["reply_count"]) != 2 || num(p["last_reply_at"]) == 0 ||
+				p["is_following"] != true ||
+				len(people) == 0 {
 				t.Errorf("%s: thread %v", query, p)
 			}
 		}
@@ -202,13 +265,22 @@ func TestFirstRepliesAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, c := range []*client{w.ann, w.bob} {
 			wg.Go(func() {
-				if a := c.send("POST", "/posts", obj{"channel_id": w.channel, "root_id": root["id"], "message": "aye"}); a.status != 201 {
+				if a := c.send("POST", "/posts", obj{
+					"channel_id": w.channel,
+					"root_id":    root["id"],
+					"message":    "aye",
+				}); a.status != 201 {
 					t.Errorf("status %d: %s", a.status, a.body)
 				}
 			})
 		}
 		wg.Wait()
-		w.ann.shows("/users/me/teams/"+w.team+"/threads/"+idOf(root), "reply_count", 2, "participants.#",
-			2)
+		w.ann.shows(
+			"/users/me/teams/"+w.team+"/threads/"+idOf(root),
+			"reply_count",
+			2,
+			"participants.#",
+			2,
+		)
 	})
 }

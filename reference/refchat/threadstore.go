@@ -36,8 +36,11 @@ func (st *store) threadTotals(ctx context.Context, t threadQuery, out *threadLis
 	if err := st.row(ctx, []any{&out.Total}, "SELECT COUNT(tm.postid) FROM threadmemberships tm"+threadJoins+counted, args...); err != nil {
 		return err
 	}
-	return st.row(ctx, []any{&out.TotalUnreadMentions},
-		"SELECT COALESCE(SUM(tm.unreadmentions), 0) FROM threadmemberships tm"+threadJoins+cond, args...)
+	return st.row(
+		ctx,
+		[]any{&out.TotalUnreadMentions},
+		"SELECT COALESCE(SUM(tm.unreadmentions), 0) FROM threadmemberships tm"+threadJoins+cond,
+		args...)
 }
 
 var threadColumns = "t.postid, t.replycount, t.lastreplyat, t.participants, " + postKind.selected
@@ -55,7 +58,10 @@ func threadFieldsOfMember(x *threadResponse) []any {
 func countReplies(x *threadResponse) { x.Post.ReplyCount = x.ReplyCount }
 
 // threadsFor lists a user's threads, the last replied to first; after a cursor the other way round.
-func (st *store) threadsFor(ctx context.Context, t threadQuery) (list []*threadResponse, err error) {
+func (st *store) threadsFor(
+	ctx context.Context,
+	t threadQuery,
+) (list []*threadResponse, err error) {
 	defer st.timed("ThreadStore.GetThreadsForUser", &err)()
 	cond, args := t.conditions()
 	order := "DESC"
@@ -74,20 +80,32 @@ func (st *store) threadsFor(ctx context.Context, t threadQuery) (list []*threadR
 	if t.unread {
 		cond += " AND tm.lastviewed < t.lastreplyat"
 	}
-	find := query[threadResponse]{fields: threadFieldsOfMember, then: countReplies, text: "SELECT " + threadColumns +
-		`, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = tm.postid AND r.createat >= tm.lastviewed AND r.deleteat = 0),
+	find := query[threadResponse]{
+		fields: threadFieldsOfMember,
+		then:   countReplies,
+		text: "SELECT " + threadColumns +
+			`, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = tm.postid AND r.createat >= tm.lastviewed AND r.deleteat = 0),
 		tm.lastviewed, tm.unreadmentions FROM threads t LEFT JOIN posts p ON p.id = t.postid LEFT JOIN channels c ON c.id = p.channelid
-		LEFT JOIN threadmemberships tm ON tm.postid = t.postid WHERE ` + cond + " ORDER BY t.lastreplyat " + order + " LIMIT ?"}
+		LEFT JOIN threadmemberships tm ON tm.postid = t.postid WHERE ` + cond + " ORDER BY t.lastreplyat " + order + " LIMIT ?",
+	}
 	return find.rows(ctx, st, append(args, t.per)...)
 }
 
-var threadByID = &query[threadResponse]{method: "ThreadStore.GetThreadForUser", fields: threadFields, then: countReplies,
+var threadByID = &query[threadResponse]{
+	method: "ThreadStore.GetThreadForUser",
+	fields: threadFields,
+	then:   countReplies,
 	text: "SELECT " + threadColumns + `, (SELECT COUNT(r.id) FROM posts r WHERE r.rootid = t.postid AND r.createat >= ? AND r.deleteat = 0)
 		FROM threads t LEFT JOIN posts p ON p.id = t.postid LEFT JOIN channels c ON c.id = p.channelid
-		WHERE (c.teamid = ? OR c.teamid = '') AND t.postid = ?`}
+		WHERE (c.teamid = ? OR c.teamid = '') AND t.postid = ?`,
+}
 
 // threadOf returns one thread as a member sees it.
-func (st *store) threadOf(ctx context.Context, m *threadMember, teamID string) (*threadResponse, error) {
+func (st *store) threadOf(
+	ctx context.Context,
+	m *threadMember,
+	teamID string,
+) (*threadResponse, error) {
 	x, err := threadByID.one(ctx, st, m.LastViewed, teamID, m.PostID)
 	if err != nil {
 		return nil, err
@@ -107,13 +125,18 @@ type threadMember struct {
 }
 
 var threadMemberKind = define(kind[threadMember]{
-	table: "threadmemberships", columns: "postid, userid, following, lastviewed, lastupdated, unreadmentions",
+	table:   "threadmemberships",
+	columns: "postid, userid, following, lastviewed, lastupdated, unreadmentions",
 })
 
 var (
-	// Three ways of storing a new membership differ in what they do to one that was stored meanwhile.
+	// Three ways of storing a new membership differ in what they do to one that was stored
+	// meanwhile.
 	saveFollower     = threadMemberKind.upsert("postid, userid", "following, lastupdated")
-	saveThreadMember = threadMemberKind.upsert("postid, userid", "following, lastviewed, lastupdated")
+	saveThreadMember = threadMemberKind.upsert(
+		"postid, userid",
+		"following, lastviewed, lastupdated",
+	)
 	saveThreadReader = threadMemberKind.upsert("postid, userid", "following")
 
 	isFollowing = "SELECT following FROM threadmemberships WHERE postid = ? AND userid = ?"
@@ -136,18 +159,31 @@ func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, a
 		case err != nil || following && !mentioned && !author:
 			return err
 		}
-		return tx.run(ctx,
+		return tx.run(
+			ctx,
 			`UPDATE threadmemberships SET following = ?, lastviewed = GREATEST(lastviewed, ?), lastupdated = ?,
 			unreadmentions = unreadmentions + ? WHERE postid = ? AND userid = ?`,
-			true, m.LastViewed, m.LastUpdated, m.UnreadMentions, rootID, userID)
+			true,
+			m.LastViewed,
+			m.LastUpdated,
+			m.UnreadMentions,
+			rootID,
+			userID,
+		)
 	})
 }
 
 // unfollowed reports whether a user unfollowed a thread on purpose.
 func (st *store) unfollowed(ctx context.Context, rootID, userID string) (bool, error) {
 	following := true
-	err := st.measured(ctx, "ThreadStore.GetMembershipForUser", []any{&following}, isFollowing, rootID,
-		userID)
+	err := st.measured(
+		ctx,
+		"ThreadStore.GetMembershipForUser",
+		[]any{&following},
+		isFollowing,
+		rootID,
+		userID,
+	)
 	return !following, unless(err, sql.ErrNoRows)
 }
 
@@ -155,13 +191,21 @@ func (st *store) unfollowed(ctx context.Context, rootID, userID string) (bool, e
 // identifiers.
 func (st *store) threadMember(ctx context.Context, rootID, userID string) (*threadMember, error) {
 	m := &threadMember{PostID: rootID, UserID: userID}
-	err := st.row(ctx, []any{&m.Following, &m.LastViewed, &m.UnreadMentions},
-		"SELECT following, lastviewed, unreadmentions FROM threadmemberships WHERE postid = ? AND userid = ?", rootID, userID)
+	err := st.row(
+		ctx,
+		[]any{&m.Following, &m.LastViewed, &m.UnreadMentions},
+		"SELECT following, lastviewed, unreadmentions FROM threadmemberships WHERE postid = ? AND userid = ?",
+		rootID,
+		userID,
+	)
 	return m, err
 }
 
 // memberOfThread is threadMember as a store's method.
-func (st *store) memberOfThread(ctx context.Context, rootID, userID string) (m *threadMember, err error) {
+func (st *store) memberOfThread(
+	ctx context.Context,
+	rootID, userID string,
+) (m *threadMember, err error) {
 	defer st.timed("ThreadStore.GetMembershipForUser", &err)()
 	return st.threadMember(ctx, rootID, userID)
 }
@@ -182,14 +226,23 @@ func (st *store) setFollowing(ctx context.Context, rootID, userID string, on boo
 		if err != nil {
 			return err
 		}
-		return tx.run(ctx,
+		return tx.run(
+			ctx,
 			"UPDATE threadmemberships SET following = ?, lastviewed = ?, lastupdated = ? WHERE postid = ? AND userid = ?",
-			on, m.LastViewed, now, rootID, userID)
+			on,
+			m.LastViewed,
+			now,
+			rootID,
+			userID,
+		)
 	})
 }
 
 // joinThread returns a user's membership of a thread, and makes one if there is none.
-func (st *store) joinThread(ctx context.Context, rootID, userID string) (m *threadMember, err error) {
+func (st *store) joinThread(
+	ctx context.Context,
+	rootID, userID string,
+) (m *threadMember, err error) {
 	err = st.method(ctx, "ThreadStore.MaintainMembership", func(tx *store) (err error) {
 		m, err = tx.threadMember(ctx, rootID, userID)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -206,21 +259,37 @@ func (st *store) joinThread(ctx context.Context, rootID, userID string) (m *thre
 // by the real server.
 func (st *store) markThread(ctx context.Context, m *threadMember) (err error) {
 	defer st.timed("ThreadStore.MarkAsRead", &err)()
-	err = st.run(ctx,
+	err = st.run(
+		ctx,
 		"UPDATE threadmemberships SET following = ?, unreadmentions = ?, lastupdated = ? WHERE postid = ? AND userid = ?",
-		m.Following, m.UnreadMentions, millis(), m.PostID, m.UserID)
+		m.Following,
+		m.UnreadMentions,
+		millis(),
+		m.PostID,
+		m.UserID,
+	)
 	if err != nil {
 		return err
 	}
-	return st.run(ctx, "UPDATE threadmemberships SET lastviewed = ? WHERE userid = ? AND postid = ?",
-		m.LastViewed, m.UserID, m.PostID)
+	return st.run(
+		ctx,
+		"UPDATE threadmemberships SET lastviewed = ? WHERE userid = ? AND postid = ?",
+		m.LastViewed,
+		m.UserID,
+		m.PostID,
+	)
 }
 
 // markAllThreads marks a user's threads of a team, and of no team, as read.
 func (st *store) markAllThreads(ctx context.Context, userID, teamID string, now int64) (err error) {
 	defer st.timed("ThreadStore.MarkAllAsRead", &err)()
-	ids, err := st.strings(ctx, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid
-		JOIN channels c ON c.id = t.channelid WHERE (c.teamid = ? OR c.teamid = '') AND tm.userid = ?`, teamID, userID)
+	ids, err := st.strings(
+		ctx,
+		`SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid
+		JOIN channels c ON c.id = t.channelid WHERE (c.teamid = ? OR c.teamid = '') AND tm.userid = ?`,
+		teamID,
+		userID,
+	)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -237,7 +306,11 @@ var (
 )
 
 // threadPage returns the root and one page of the replies of a thread, and whether there are more.
-func (st *store) threadPage(ctx context.Context, root *post, page threadPage) (list []*post, more bool, err error) {
+func (st *store) threadPage(
+	ctx context.Context,
+	root *post,
+	page threadPage,
+) (list []*post, more bool, err error) {
 	defer st.timed("PostStore.Get", &err)()
 	clause, args := "WHERE p.rootid = ? AND p.deleteat = 0", []any{root.ID}
 	cmp, dir := ">", "ASC"

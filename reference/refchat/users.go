@@ -49,17 +49,46 @@ func publicUsers(list []*user) []*user {
 // newUser returns a user with the initial values.
 func newUser(name, email, password string) *user {
 	now := millis()
-	return &user{ID: newID(), CreateAt: now, UpdateAt: now, Username: name, Email: email, Password: password, Roles: "system_user",
-		Locale: "en", LastPasswordUpdate: now, Props: map[string]string{},
-		Timezone: map[string]string{"automaticTimezone": "", "manualTimezone": "", "useAutomaticTimezone": "true"},
-		NotifyProps: map[string]string{"email": "true", "push": "mention", "desktop": "mention", "desktop_sound": "true",
-			"mention_keys": "", "channel": "true", "push_status": "away", "comments": "never", "first_name": "false"}}
+	return &user{
+		ID:                 newID(),
+		CreateAt:           now,
+		UpdateAt:           now,
+		Username:           name,
+		Email:              email,
+		Password:           password,
+		Roles:              "system_user",
+		Locale:             "en",
+		LastPasswordUpdate: now,
+		Props:              map[string]string{},
+		Timezone: map[string]string{
+			"automaticTimezone":    "",
+			"manualTimezone":       "",
+			"useAutomaticTimezone": "true",
+		},
+		NotifyProps: map[string]string{
+			"email":         "true",
+			"push":          "mention",
+			"desktop":       "mention",
+			"desktop_sound": "true",
+			"mention_keys":  "",
+			"channel":       "true",
+			"push_status":   "away",
+			"comments":      "never",
+			"first_name":    "false",
+		},
+	}
 }
 
 func (s *Server) ensureAdmin(ctx context.Context) error {
 	there, err := userByName.one(ctx, s.st, s.cfg.AdminUser)
-	if err == nil && !loopback(s.cfg.Listen) && s.hash.verify(there.Password, DefaultAdminPassword) == nil {
-		return fmt.Errorf("-listen %s: %w: the account %s was made with it; change it there, or name another with -admin", s.cfg.Listen, errOpen, s.cfg.AdminUser)
+	if err == nil && !loopback(s.cfg.Listen) &&
+		s.hash.verify(there.Password, DefaultAdminPassword) == nil {
+		return fmt.Errorf(
+			"-listen %s: %w: the account %s was made with it; change it there, or name another with -admin",
+			s.cfg.Listen,
+			errOpen,
+			s.cfg.AdminUser,
+		)
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -79,7 +108,9 @@ func (s *Server) ensureAdmin(ctx context.Context) error {
 }
 
 func (s *Server) user(ctx context.Context, id string) (*user, error) {
-	u, err := s.users.through(id, func() (*user, error) { return userByID.one(fromMaster(ctx), s.st, id) })
+	u, err := s.users.through(id, func() (*user, error) {
+		return userByID.one(fromMaster(ctx), s.st, id)
+	})
 	return u, errFind("user.get", err, errNoUser)
 }
 
@@ -138,7 +169,9 @@ func (s *Server) getUser(q *request) error {
 			return errStore("terms.get", err)
 		}
 	}
-	if q.notModified(s.cfg.Version + "." + u.ID + "." + strconv.FormatInt(u.UpdateAt, 10) + ".0.true.true.0") {
+	if q.notModified(
+		s.cfg.Version + "." + u.ID + "." + strconv.FormatInt(u.UpdateAt, 10) + ".0.true.true.0",
+	) {
 		return nil
 	}
 	if q.id == q.sess.UserID || s.isAdmin(q.sess) {
@@ -338,8 +371,15 @@ func (s *Server) createBot(q *request, in *bot) error {
 	if err := savedUser(s.st.insertBot(q.ctx(), u, q.sess.UserID)); err != nil {
 		return err
 	}
-	return q.created(bot{UserID: u.ID, Username: u.Username, DisplayName: u.FirstName, Description: u.BotDescription,
-		OwnerID: q.sess.UserID, CreateAt: u.CreateAt, UpdateAt: u.UpdateAt})
+	return q.created(bot{
+		UserID:      u.ID,
+		Username:    u.Username,
+		DisplayName: u.FirstName,
+		Description: u.BotDescription,
+		OwnerID:     q.sess.UserID,
+		CreateAt:    u.CreateAt,
+		UpdateAt:    u.UpdateAt,
+	})
 }
 
 func (s *Server) createToken(q *request, in *accessToken) error {
@@ -349,7 +389,18 @@ func (s *Server) createToken(q *request, in *accessToken) error {
 	if _, err := s.user(q.ctx(), q.id); err != nil {
 		return err
 	}
-	t := &accessToken{ID: newID(), Token: newID(), UserID: q.id, Description: clip(in.Description, 255), IsActive: true}
-	return q.answer(t,
-		errStore("user_access_token.save", tokenKind.save(q.ctx(), s.st, "UserAccessTokenStore.Save", t)))
+	t := &accessToken{
+		ID:          newID(),
+		Token:       newID(),
+		UserID:      q.id,
+		Description: clip(in.Description, 255),
+		IsActive:    true,
+	}
+	return q.answer(
+		t,
+		errStore(
+			"user_access_token.save",
+			tokenKind.save(q.ctx(), s.st, "UserAccessTokenStore.Save", t),
+		),
+	)
 }

@@ -6,14 +6,16 @@ import (
 )
 
 var userKind = define(kind[user]{
-	table: "users", alias: "u",
+	table: "users",
+	alias: "u",
 	columns: "id, createat, updateat, deleteat, username, password, authservice, email, emailverified, nickname, " +
 		"firstname, lastname, position, roles, props, notifyprops, lastpasswordupdate, lastpictureupdate, " +
 		"failedattempts, locale, timezone",
 	more:   ", b.userid IS NOT NULL, COALESCE(b.description, '')",
 	moreTo: "isbot, botdescription",
 	join:   " LEFT JOIN bots b ON b.userid = u.id",
-	fixed:  ", allowmarketing, lastlogin", values: []any{false, 0},
+	fixed:  ", allowmarketing, lastlogin",
+	values: []any{false, 0},
 })
 
 const (
@@ -53,7 +55,11 @@ var (
 
 // usersLike lists active users with a name, first or last name or nickname that begins with each
 // word of the term.
-func (st *store) usersLike(ctx context.Context, term, teamID, channelID string, limit int) ([]*user, error) {
+func (st *store) usersLike(
+	ctx context.Context,
+	term, teamID, channelID string,
+	limit int,
+) ([]*user, error) {
 	clause := ""
 	var args []any
 	if channelID != "" {
@@ -64,17 +70,33 @@ func (st *store) usersLike(ctx context.Context, term, teamID, channelID string, 
 		clause += inTeam
 		args = append(args, teamID)
 	}
-	return st.usersNamed(ctx, "UserStore.Search", term, limit, clause+"WHERE u.deleteat = 0", args...)
+	return st.usersNamed(
+		ctx,
+		"UserStore.Search",
+		term,
+		limit,
+		clause+"WHERE u.deleteat = 0",
+		args...)
 }
 
 // usersBeside is usersLike for the members of a team who are not in a channel.
-func (st *store) usersBeside(ctx context.Context, term, teamID, channelID string, limit int) ([]*user, error) {
+func (st *store) usersBeside(
+	ctx context.Context,
+	term, teamID, channelID string,
+	limit int,
+) ([]*user, error) {
 	return st.usersNamed(ctx, "UserStore.AutocompleteUsersInChannel", term, limit,
 		inTeam+notIn+"WHERE u.deleteat = 0 AND c.userid IS NULL", teamID, channelID)
 }
 
 // usersNamed lists the users of a clause whom the words of a term name.
-func (st *store) usersNamed(ctx context.Context, method, term string, limit int, clause string, args ...any) ([]*user, error) {
+func (st *store) usersNamed(
+	ctx context.Context,
+	method, term string,
+	limit int,
+	clause string,
+	args ...any,
+) ([]*user, error) {
 	for word := range strings.FieldsSeq(term) {
 		like := likeTerm(strings.TrimLeft(word, "@")) + "%"
 		clause += " AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.firstname) LIKE ? ESCAPE '!' OR " +
@@ -100,7 +122,10 @@ var tokenKind = define(kind[accessToken]{
 })
 
 var (
-	preferenceKind  = define(kind[preference]{table: "preferences", columns: "userid, category, name, value"})
+	preferenceKind = define(kind[preference]{
+		table:   "preferences",
+		columns: "userid, category, name, value",
+	})
 	preferencesOf   = preferenceKind.query("PreferenceStore.GetAll", "WHERE userid = ?")
 	storePreference = preferenceKind.upsert("userid, category, name", "value")
 )
@@ -117,7 +142,10 @@ func (st *store) savePreferences(ctx context.Context, list []preference) error {
 }
 
 var (
-	statusKind    = define(kind[status]{table: "status", columns: "userid, status, manual, lastactivityat"})
+	statusKind = define(kind[status]{
+		table:   "status",
+		columns: "userid, status, manual, lastactivityat",
+	})
 	statusesByIDs = statusKind.query("StatusStore.GetByIds", "WHERE userid = ANY(?)")
 	saveStatus    = command{"StatusStore.SaveOrUpdate",
 		statusKind.upsert("userid", "status, manual, lastactivityat")}

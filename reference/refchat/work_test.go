@@ -56,7 +56,11 @@ func TestStatementsPerOperation(t *testing.T) {
 			w.ann.post(private, "warm")
 			reply := func(c *client) func() {
 				return func() {
-					c.made("/posts", obj{"channel_id": w.channel, "root_id": root["id"], "message": "aye"})
+					c.made("/posts", obj{
+						"channel_id": w.channel,
+						"root_id":    root["id"],
+						"message":    "aye",
+					})
 				}
 			}
 			reply(w.ann)()
@@ -73,11 +77,15 @@ func TestStatementsPerOperation(t *testing.T) {
 				want float64
 			}{
 				{"post by a user", func() { w.ann.post(w.channel, "x") }, 10 + extra},
-				{"post by a user in a private channel", func() { w.ann.post(private, "x") }, 9 + extra},
+				{"post by a user in a private channel", func() {
+					w.ann.post(private, "x")
+				}, 9 + extra},
 				{"post by a bot", func() { bot.post(w.channel, "x") }, 9},
 				{"post with a mention", func() { w.ann.post(w.channel, "@bob") }, 13 + extra},
 				{"reply to oneself", reply(w.ann), 10 + extra + 6 + 5 + 3},
-				{"view", func() { w.ann.ok("POST", "/channels/members/me/view", obj{"channel_id": w.channel}) },
+				{"view", func() {
+					w.ann.ok("POST", "/channels/members/me/view", obj{"channel_id": w.channel})
+				},
 					3 + extra},
 				{"view with collapsed threads", func() {
 					w.ann.ok("POST", "/channels/members/me/view",
@@ -96,20 +104,30 @@ func TestStatementsPerOperation(t *testing.T) {
 					2 + 2},
 				{"search with modifiers", search("/teams/"+w.team+"/posts/search", "warm from:ann in:deck"),
 					3 + 2},
-				{"acknowledge", func() { w.ann.ok("POST", "/users/me/posts/"+idOf(root)+"/ack", nil) }, 1 + 4},
+				{"acknowledge", func() {
+					w.ann.ok("POST", "/users/me/posts/"+idOf(root)+"/ack", nil)
+				}, 1 + 4},
 				{"remind", func() {
 					w.ann.ok("POST", "/users/me/posts/"+idOf(root)+"/reminder", obj{"target_time": 1 << 40})
 				}, 1 + 4 + 1},
 				{"channel search",
-					func() { want[[]obj](w.ann, 200, "POST", "/teams/"+w.team+"/channels/search", obj{"term": "de"}) }, 1},
+					func() {
+						want[[]obj](w.ann, 200, "POST", "/teams/"+w.team+"/channels/search", obj{"term": "de"})
+					}, 1},
 				{"group search",
-					func() { want[[]obj](w.ann, 200, "POST", "/channels/group/search", obj{"term": "de"}) }, 1},
-				{"user search", func() { want[[]obj](w.ann, 200, "POST", "/users/search", obj{"term": "bo"}) },
+					func() {
+						want[[]obj](w.ann, 200, "POST", "/channels/group/search", obj{"term": "de"})
+					}, 1},
+				{"user search", func() {
+					want[[]obj](w.ann, 200, "POST", "/users/search", obj{"term": "bo"})
+				},
 					1},
 				{"who am I", func() { w.ann.get("/users/me") }, 1},
 				{"ping", func() { w.ann.get("/system/ping") }, 0},
 				{"statuses",
-					func() { want[[]obj](w.ann, 200, "POST", "/users/status/ids", []string{w.ann.id}) }, 0},
+					func() {
+						want[[]obj](w.ann, 200, "POST", "/users/status/ids", []string{w.ann.id})
+					}, 0},
 			} {
 				w.settle()
 				before := w.metric("refchat_db_statements_total")
@@ -181,7 +199,11 @@ func TestHashes(t *testing.T) {
 	dsn := database(t, "postgresql")
 	for i, hash := range []string{"bcrypt:4", "pbkdf2:1000", "pbkdf2:2000", "bcrypt:5"} {
 		func() {
-			s, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: hash, Listen: "127.0.0.1:0"})
+			s, err := refchat.New(t.Context(), refchat.Config{
+				DSN:    dsn,
+				Hash:   hash,
+				Listen: "127.0.0.1:0",
+			})
 			noError(t, err)
 			ctx, cancel := context.WithCancel(context.Background())
 			done := make(chan error, 1)
@@ -204,7 +226,10 @@ func TestHashes(t *testing.T) {
 		if bad == "" {
 			continue
 		}
-		if _, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: bad}); err == nil || !strings.Contains(err.Error(), "want bcrypt:COST") {
+		if _, err := refchat.New(t.Context(), refchat.Config{
+			DSN:  dsn,
+			Hash: bad,
+		}); err == nil || !strings.Contains(err.Error(), "want bcrypt:COST") {
 			t.Errorf("hash %q: %v", bad, err)
 		}
 	}
@@ -214,14 +239,28 @@ func TestHashes(t *testing.T) {
 // is refused as well.
 func TestAnAdministratorWithTheDefaultPasswordIsForLoopback(t *testing.T) {
 	dsn := database(t, "postgresql")
-	s, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0"})
+	s, err := refchat.New(t.Context(), refchat.Config{
+		DSN:    dsn,
+		Hash:   "bcrypt:4",
+		Listen: "127.0.0.1:0",
+	})
 	noError(t, err)
 	s.Close()
-	_, err = refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "0.0.0.0:0", AdminPassword: "One-of-my-own-1"})
+	_, err = refchat.New(t.Context(), refchat.Config{
+		DSN:           dsn,
+		Hash:          "bcrypt:4",
+		Listen:        "0.0.0.0:0",
+		AdminPassword: "One-of-my-own-1",
+	})
 	if err == nil || !strings.Contains(err.Error(), "was made with it") {
 		t.Errorf("got %v", err)
 	}
-	s, err = refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0", AdminPassword: "One-of-my-own-1"})
+	s, err = refchat.New(t.Context(), refchat.Config{
+		DSN:           dsn,
+		Hash:          "bcrypt:4",
+		Listen:        "127.0.0.1:0",
+		AdminPassword: "One-of-my-own-1",
+	})
 	noError(t, err)
 	s.Close()
 }
@@ -247,7 +286,10 @@ func TestCommand(t *testing.T) {
 	}
 	c := &client{t: t, url: url, http: &http.Client{Timeout: 10 * time.Second}}
 	admin := c.login(refchat.DefaultAdminUser, "Another-1")
-	if v := admin.send("GET", "/users/me", nil).header.Get("X-Version-Id"); !strings.HasPrefix(v, "9.9.9.9.9.9.") {
+	if v := admin.send("GET", "/users/me", nil).header.Get("X-Version-Id"); !strings.HasPrefix(
+		v,
+		"9.9.9.9.9.9.",
+	) {
 		t.Errorf("version %s", v)
 	}
 	if n := c.metric("go_sql_max_open_connections"); n != 7 {
@@ -273,8 +315,13 @@ func TestCommand(t *testing.T) {
 		{"-hash=md5:1", `hash "md5:1"`},
 		{"-max-conns=-1", "max open connections"},
 	} {
-		err := refchat.Config{}.Main(t.Context(), []string{"-dsn-env=MY_DSN", bad.arg}, env, io.Discard,
-			io.Discard)
+		err := refchat.Config{}.Main(
+			t.Context(),
+			[]string{"-dsn-env=MY_DSN", bad.arg},
+			env,
+			io.Discard,
+			io.Discard,
+		)
 		if err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%s: %v, want %s", bad.arg, err, bad.want)
 		}

@@ -20,14 +20,44 @@ func TestWebSocketEvents(t *testing.T) {
 		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
 			e := s.event("posted")
 			d := e["data"].(obj)
-			holds(t, name, d, "channel_name", "deck", "channel_display_name", "Deck", "channel_type", "O",
-				"sender_name", "@ann",
-				"team_id", w.team, "mentions", `["`+w.bob.id+`"]`, "set_online", true)
+			holds(
+				t,
+				name,
+				d,
+				"channel_name",
+				"deck",
+				"channel_display_name",
+				"Deck",
+				"channel_type",
+				"O",
+				"sender_name",
+				"@ann",
+				"team_id",
+				w.team,
+				"mentions",
+				`["`+w.bob.id+`"]`,
+				"set_online",
+				true,
+			)
 			holds(t, name, decode(t, text(d["post"])), "id", p["id"], "message", "ahoy @bob")
-			holds(t, "broadcast", e["broadcast"], "channel_id", w.channel, "user_id", "", "omit_users", nil)
+			holds(
+				t,
+				"broadcast",
+				e["broadcast"],
+				"channel_id",
+				w.channel,
+				"user_id",
+				"",
+				"omit_users",
+				nil,
+			)
 		}
 		holds(t, "channel_viewed", ann.event("channel_viewed"), "data.channel_id", w.channel)
-		noError(t, ann.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{"channel_id": w.channel, "parent_id": ""}}))
+		noError(t, ann.conn.WriteJSON(obj{
+			"seq":    1,
+			"action": "user_typing",
+			"data":   obj{"channel_id": w.channel, "parent_id": ""},
+		}))
 		holds(t, "typing", bob.event("typing"), "data.user_id", w.ann.id)
 		w.bob.ok("POST", "/reactions",
 			obj{"user_id": w.bob.id, "post_id": p["id"], "emoji_name": "anchor"})
@@ -40,13 +70,18 @@ func TestWebSocketEvents(t *testing.T) {
 		bob.event("post_deleted")
 		w.bob.made("/channels/direct", []string{w.ann.id, w.bob.id})
 		ann.event("direct_added")
-		// Ann did not get her own typing event, and every number came once and in order: the channel of
-		// messages holds events only up to the last one read, so a fresh connection is used.
+		// Ann did not get her own typing event, and every number came once and in order: the
+		// channel of messages holds events only up to the last one read, so a fresh connection is
+		// used.
 		fresh := w.ann.dial()
 		for i := range 20 {
 			w.bob.post(w.channel, fmt.Sprint("n", i))
 		}
-		noError(t, bob.conn.WriteJSON(obj{"seq": 2, "action": "user_typing", "data": obj{"channel_id": w.channel}}))
+		noError(t, bob.conn.WriteJSON(obj{
+			"seq":    2,
+			"action": "user_typing",
+			"data":   obj{"channel_id": w.channel},
+		}))
 		var bobs []obj
 		for m := bob.next(); m["seq_reply"] != float64(2); m = bob.next() {
 			bobs = append(bobs, m)
@@ -88,7 +123,11 @@ func TestWebSocketAuthentication(t *testing.T) {
 	noError(t, s.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{}}))
 	holds(t, "without a session", s.next(), "status", "FAIL", "error.id",
 		"api.web_socket_router.not_authenticated.app_error")
-	noError(t, s.conn.WriteJSON(obj{"seq": 2, "action": "authentication_challenge", "data": obj{"token": w.ann.token}}))
+	noError(t, s.conn.WriteJSON(obj{
+		"seq":    2,
+		"action": "authentication_challenge",
+		"data":   obj{"token": w.ann.token},
+	}))
 	var hello, ok bool
 	for !hello || !ok {
 		m := s.next()
@@ -100,7 +139,11 @@ func TestWebSocketAuthentication(t *testing.T) {
 	holds(t, "unknown action", s.asked(4, "dance", nil), "status", "FAIL", "error.id",
 		"api.web_socket_router.bad_action.app_error")
 	bad := w.anon.dialRaw()
-	noError(t, bad.conn.WriteJSON(obj{"seq": 1, "action": "authentication_challenge", "data": obj{"token": strings.Repeat("a", 26)}}))
+	noError(t, bad.conn.WriteJSON(obj{
+		"seq":    1,
+		"action": "authentication_challenge",
+		"data":   obj{"token": strings.Repeat("a", 26)},
+	}))
 	select {
 	case m, open := <-bad.msgs:
 		if open {
@@ -116,7 +159,10 @@ func TestWebSocketAuthentication(t *testing.T) {
 func TestSlowConsumer(t *testing.T) {
 	w := plainWorld(t)
 	d := websocket.Dialer{ReadBufferSize: 1024}
-	conn, _, err := d.Dial("ws"+strings.TrimPrefix(w.bob.url, "http")+"/api/v4/websocket", map[string][]string{"Authorization": {"Bearer " + w.bob.token}})
+	conn, _, err := d.Dial(
+		"ws"+strings.TrimPrefix(w.bob.url, "http")+"/api/v4/websocket",
+		map[string][]string{"Authorization": {"Bearer " + w.bob.token}},
+	)
 	noError(t, err)
 	defer conn.Close()
 	ann := w.ann.dial()
@@ -142,12 +188,25 @@ func TestBus(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
 		// Each needs the other's address, so the second listener's is reserved by making the second
 		// server first.
-		two, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0", BusListen: "127.0.0.1:0"})
+		two, err := refchat.New(t.Context(), refchat.Config{
+			DSN:       dsn,
+			Hash:      "bcrypt:4",
+			Listen:    "127.0.0.1:0",
+			BusListen: "127.0.0.1:0",
+		})
 		noError(t, err)
 		addr2 := two.BusAddr()
 		two.Close()
-		w := newWorld(t, refchat.Config{DSN: dsn, BusListen: "127.0.0.1:0", BusPeers: []string{addr2}})
-		other := serve(t, refchat.Config{DSN: dsn, BusListen: addr2, BusPeers: []string{w.s.BusAddr()}})
+		w := newWorld(t, refchat.Config{
+			DSN:       dsn,
+			BusListen: "127.0.0.1:0",
+			BusPeers:  []string{addr2},
+		})
+		other := serve(t, refchat.Config{
+			DSN:       dsn,
+			BusListen: addr2,
+			BusPeers:  []string{w.s.BusAddr()},
+		})
 		bob2 := newClient(t, other)
 		bob2.token, bob2.id = w.bob.token, w.bob.id
 		sock := bob2.dial()
@@ -168,7 +227,8 @@ func TestBus(t *testing.T) {
 		}
 		var got []string
 		for len(got) == 0 || got[len(got)-1] != "m49" {
-			if m := messages(t, []obj{sock.event("posted")}); len(m) == 1 && strings.HasPrefix(m[0], "m") {
+			if m := messages(t, []obj{sock.event("posted")}); len(m) == 1 &&
+				strings.HasPrefix(m[0], "m") {
 				got = append(got, m[0])
 			}
 		}
@@ -191,7 +251,10 @@ func TestBus(t *testing.T) {
 		ann := w.ann.dial()
 		eve2.post(w.channel, "from the other side")
 		for {
-			if m := messages(t, []obj{ann.event("posted")}); slices.Equal(m, []string{"from the other side"}) {
+			if m := messages(t, []obj{ann.event("posted")}); slices.Equal(
+				m,
+				[]string{"from the other side"},
+			) {
 				break
 			}
 		}
@@ -199,7 +262,9 @@ func TestBus(t *testing.T) {
 		draft := obj{"channel_id": w.channel, "message": "twice",
 			"pending_post_id": eve.id + ":1600000000000"}
 		if a, b := eve.create("/posts", draft), eve2.create("/posts", draft); a["id"] == b["id"] {
-			t.Error("a server knows the posts of another by their pending ids; the real one's do not exchange them")
+			t.Error(
+				"a server knows the posts of another by their pending ids; the real one's do not exchange them",
+			)
 		}
 		for _, c := range []*client{w.anon, bob2} {
 			if n := c.metric("refchat_bus_received_total"); n == 0 {

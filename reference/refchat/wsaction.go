@@ -31,7 +31,8 @@ func (k *wsSocket) answer(r *wsRequest, data any, err error) {
 	}{Status: "OK", SeqReply: r.Seq, Data: data}
 	if err != nil {
 		out.Status, out.Data = "FAIL", nil
-		if out.Error, _ = errors.AsType[*apiError](err); out.Error == nil || out.Error.StatusCode >= 500 && out.Error.cause != nil {
+		if out.Error, _ = errors.AsType[*apiError](err); out.Error == nil ||
+			out.Error.StatusCode >= 500 && out.Error.cause != nil {
 			k.s.log.Error("websocket request", "action", r.Action, "err", err)
 			out.Error = newError(http.StatusInternalServerError, "api.internal.app_error",
 				"Internal Server Error")
@@ -56,7 +57,10 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 	case r.Action == "":
 		return nil, badRequest("api.web_socket_router.no_action.app_error", "No websocket action.")
 	case r.Seq <= 0:
-		return nil, badRequest("api.web_socket_router.bad_seq.app_error", "Invalid sequence for WebSocket message.")
+		return nil, badRequest(
+			"api.web_socket_router.bad_seq.app_error",
+			"Invalid sequence for WebSocket message.",
+		)
 	case r.Action == "authentication_challenge":
 		if k.sess != nil {
 			return nil, nil
@@ -67,14 +71,23 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 		}
 		return nil, err
 	case k.sess == nil:
-		return nil, newError(http.StatusUnauthorized, "api.web_socket_router.not_authenticated.app_error", "WebSocket connection is not authenticated. Please log in and try again.")
+		return nil, newError(
+			http.StatusUnauthorized,
+			"api.web_socket_router.not_authenticated.app_error",
+			"WebSocket connection is not authenticated. Please log in and try again.",
+		)
 	}
 	if _, err := s.session(ctx, k.sess.Token); err != nil { // it may have been logged out
 		return nil, err
 	}
 	switch r.Action {
 	case "ping":
-		return map[string]any{"text": "pong", "version": s.cfg.Version, "server_time": millis(), "node_id": ""}, nil
+		return map[string]any{
+			"text":        "pong",
+			"version":     s.cfg.Version,
+			"server_time": millis(),
+			"node_id":     "",
+		}, nil
 	case "user_typing":
 		return nil, k.typing(ctx, r)
 	case "get_statuses":
@@ -90,7 +103,10 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 			}
 		}
 		if len(ids) == 0 {
-			return nil, badRequest("api.websocket_handler.invalid_param.app_error", "Invalid user_ids parameter.")
+			return nil, badRequest(
+				"api.websocket_handler.invalid_param.app_error",
+				"Invalid user_ids parameter.",
+			)
 		}
 		found, err := s.statusesOf(ctx, ids)
 		out := map[string]string{}
@@ -105,14 +121,21 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 		return nil, nil
 	case "posted_notify_ack": // the real server counts these, too
 		if !validID(r.text("post_id")) {
-			return nil, badRequest("api.websocket_handler.invalid_param.app_error", "Invalid post_id parameter.")
+			return nil, badRequest(
+				"api.websocket_handler.invalid_param.app_error",
+				"Invalid post_id parameter.",
+			)
 		}
 		s.met.notifyAcks.Inc()
 		return nil, nil
 	case "presence": // newer clients send the open view; nothing depends on it here
 		return nil, nil
 	}
-	return nil, newError(http.StatusInternalServerError, "api.web_socket_router.bad_action.app_error", "Unknown WebSocket action.")
+	return nil, newError(
+		http.StatusInternalServerError,
+		"api.web_socket_router.bad_action.app_error",
+		"Unknown WebSocket action.",
+	)
 }
 
 // typing notifies a channel's other members that a user types.

@@ -25,7 +25,11 @@ const (
 	wsAuthWait  = 5 * time.Second
 )
 
-var upgrader = websocket.Upgrader{ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: new(sync.Pool)}
+var upgrader = websocket.Upgrader{
+	ReadBufferSize:  1024,
+	WriteBufferSize: 4096,
+	WriteBufferPool: new(sync.Pool),
+}
 
 // wsConn is the hub's view of a client's connection. It outlives its socket for a while: events go
 // on to queue up, and a client that names the connection and the next number resumes it without a
@@ -69,7 +73,12 @@ type wsItem struct {
 }
 
 func newConn(s *Server) *wsConn {
-	return &wsConn{s: s, id: newID(), queue: make(chan wsItem, wsQueue), channels: map[string]struct{}{}}
+	return &wsConn{
+		s:        s,
+		id:       newID(),
+		queue:    make(chan wsItem, wsQueue),
+		channels: map[string]struct{}{},
+	}
 }
 
 // connectWebSocket upgrades the request and stays until the socket ends.

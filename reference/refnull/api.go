@@ -110,7 +110,12 @@ func routes(version string) *node {
 		if n.ends == nil {
 			n.ends = map[string]*compiled{}
 		}
-		n.ends[method] = &compiled{answer: a, pieces: compile(a.text), value: compile(a.value), post: a.route == "POST /posts"}
+		n.ends[method] = &compiled{
+			answer: a,
+			pieces: compile(a.text),
+			value:  compile(a.value),
+			post:   a.route == "POST /posts",
+		}
 	}
 	return root
 }

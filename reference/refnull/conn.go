@@ -115,7 +115,8 @@ func (s *Server) answer(ctx context.Context, c net.Conn, out []byte, r *request)
 			s.took.add(took)
 		}
 	}
-	if !bytes.HasPrefix(r.path, []byte("/api/v4/")) && !bytes.HasPrefix(r.path, []byte("/refnull/")) {
+	if !bytes.HasPrefix(r.path, []byte("/api/v4/")) &&
+		!bytes.HasPrefix(r.path, []byte("/refnull/")) {
 		if took < 0 {
 			return append(out, s.fixed...), true
 		}
@@ -156,7 +157,8 @@ func parse(b []byte, r *request) (n, status int) {
 	line, rest := cutLine(b[:head+2])
 	sp := bytes.IndexByte(line, ' ')
 	end := bytes.LastIndexByte(line, ' ')
-	if sp <= 0 || end <= sp+1 || line[sp+1] != '/' || !bytes.HasPrefix(line[end+1:], []byte("HTTP/1.")) {
+	if sp <= 0 || end <= sp+1 || line[sp+1] != '/' ||
+		!bytes.HasPrefix(line[end+1:], []byte("HTTP/1.")) {
 		return 0, 400
 	}
 	r.method, r.path = line[:sp], line[sp+1:end]
@@ -255,4 +257,6 @@ func cutLine(b []byte) (line, rest []byte) {
 func value(line []byte, colon int) []byte { return bytes.Trim(line[colon+1:], " \t") }
 
 // is compares without regard to case; want is in lower case.
-func is(b []byte, want string) bool { return len(b) == len(want) && strings.EqualFold(string(b), want) }
+func is(b []byte, want string) bool {
+	return len(b) == len(want) && strings.EqualFold(string(b), want)
+}

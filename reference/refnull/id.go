@@ -24,7 +24,8 @@ const letters = "ybndrfg8ejkmcpqxot1uwisza345h769"
 // appendID appends 26 letters and digits that two numbers decide.
 func appendID(b []byte, x, y uint64) []byte {
 	for range 2 {
-		x ^= y // an invertible mixture (MurmurHash3's finalizer), so that two serial numbers never meet
+		// an invertible mixture (MurmurHash3's finalizer), so that two serial numbers never meet
+		x ^= y
 		x = (x ^ x>>33) * 0xff51afd7ed558ccd
 		x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
 		x ^= x >> 33

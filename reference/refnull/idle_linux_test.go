@@ -27,9 +27,11 @@ func TestIdleConnectionsAreNotProbed(t *testing.T) {
 	table, err := os.ReadFile("/proc/self/net/tcp")
 	noError(t, err)
 	found := false
-	for line := range strings.Lines(string(table)) { // sl, local, remote, state, queues, timer: proc_net_tcp in the kernel's documentation
+	// sl, local, remote, state, queues, timer: proc_net_tcp in the kernel's documentation
+	for line := range strings.Lines(string(table)) {
 		f := strings.Fields(line)
-		if len(f) < 6 || !strings.HasSuffix(f[1], ":"+port(conn.RemoteAddr())) || !strings.HasSuffix(f[2], ":"+port(conn.LocalAddr())) {
+		if len(f) < 6 || !strings.HasSuffix(f[1], ":"+port(conn.RemoteAddr())) ||
+			!strings.HasSuffix(f[2], ":"+port(conn.LocalAddr())) {
 			continue
 		}
 		found = true

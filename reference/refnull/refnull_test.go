@@ -53,7 +53,12 @@ func start(t *testing.T, cfg Config) *Server {
 	return s
 }
 
-func do(t *testing.T, c *http.Client, method, url, token, body string, header ...string) (*http.Response, []byte) {
+func do(
+	t *testing.T,
+	c *http.Client,
+	method, url, token, body string,
+	header ...string,
+) (*http.Response, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	noError(t, err)
@@ -74,7 +79,8 @@ func do(t *testing.T, c *http.Client, method, url, token, body string, header ..
 func TestFixed(t *testing.T) {
 	s := start(t, Config{Body: 77})
 	resp, body := do(t, http.DefaultClient, "GET", s.URL()+"/anything?x=y", "", "")
-	if resp.StatusCode != 200 || len(body) != 77 || !json.Valid(body) || resp.Header.Get("X-Refnull-Took") != "" {
+	if resp.StatusCode != 200 || len(body) != 77 || !json.Valid(body) ||
+		resp.Header.Get("X-Refnull-Took") != "" {
 		t.Errorf("%s, %d bytes %q, took %q", resp.Status, len(body), body,
 			resp.Header.Get("X-Refnull-Took"))
 	}
@@ -116,7 +122,8 @@ func TestTable(t *testing.T) {
 				}
 			}
 			for i := range n {
-				if strings.Contains(a.text, fmt.Sprintf(`"$%d"`, i+1)) && !bytes.Contains(got, []byte(ids[i])) {
+				if strings.Contains(a.text, fmt.Sprintf(`"$%d"`, i+1)) &&
+					!bytes.Contains(got, []byte(ids[i])) {
 					t.Errorf("%s is not in %s", ids[i], got)
 				}
 			}
@@ -125,8 +132,14 @@ func TestTable(t *testing.T) {
 	if st := s.Stats(); len(st.Unknown) != 0 {
 		t.Errorf("unknown paths %v", st.Unknown)
 	}
-	do(t, http.DefaultClient, "GET", s.URL()+"/api/v4/channels/1111111111111111111111111a/novelty", me,
-		"")
+	do(
+		t,
+		http.DefaultClient,
+		"GET",
+		s.URL()+"/api/v4/channels/1111111111111111111111111a/novelty",
+		me,
+		"",
+	)
 	if st := s.Stats(); st.Unknown["GET /channels/*/novelty"] != 1 {
 		t.Errorf("unknown paths %v, want the new one", st.Unknown)
 	}
@@ -150,7 +163,8 @@ func TestIdentity(t *testing.T) {
 	at("GET", "/users/me", token, "", &again)
 	at("GET", "/users/username/ann", token, "", &found)
 	at("POST", "/users", token, `{"username":"bob"}`, &bob)
-	if !form.MatchString(ann.ID) || ann.Username != "ann" || ann != again || ann != found || bob.ID == ann.ID {
+	if !form.MatchString(ann.ID) || ann.Username != "ann" || ann != again || ann != found ||
+		bob.ID == ann.ID {
 		t.Errorf("login %+v, me %+v, by name %+v, another %+v", ann, again, found, bob)
 	}
 	var posts []string
@@ -162,7 +176,8 @@ func TestIdentity(t *testing.T) {
 			Message   string
 		}
 		at("POST", "/posts", token, `{"channel_id":"the-channel","message":"say \"hello\""}`, &p)
-		if !form.MatchString(p.ID) || p.ChannelID != "the-channel" || p.UserID != ann.ID || p.Message != `say "hello"` {
+		if !form.MatchString(p.ID) || p.ChannelID != "the-channel" || p.UserID != ann.ID ||
+			p.Message != `say "hello"` {
 			t.Errorf("post %+v", p)
 		}
 		posts = append(posts, p.ID)
@@ -179,7 +194,8 @@ func TestIdentity(t *testing.T) {
 	}
 	at("GET", "/channels/cccccccccccccccccccccccccc/posts?page=0", token, "", &list)
 	for _, id := range list.Order {
-		if p := list.Posts[id]; p.ID != id || p.ChannelID != "cccccccccccccccccccccccccc" || !form.MatchString(id) {
+		if p := list.Posts[id]; p.ID != id || p.ChannelID != "cccccccccccccccccccccccccc" ||
+			!form.MatchString(id) {
 			t.Errorf("post %s of the order: %+v", id, p)
 		}
 	}
@@ -201,8 +217,18 @@ func TestUpload(t *testing.T) {
 	var got struct {
 		FileInfos []struct{ Size int } `json:"file_infos"`
 	}
-	_, b := do(t, http.DefaultClient, "POST", s.URL()+"/api/v4/files?channel_id=c", "t", form.String(), "Content-Type", w.FormDataContentType())
-	if err := json.Unmarshal(b, &got); err != nil || len(got.FileInfos) != 1 || got.FileInfos[0].Size != 12 {
+	_, b := do(
+		t,
+		http.DefaultClient,
+		"POST",
+		s.URL()+"/api/v4/files?channel_id=c",
+		"t",
+		form.String(),
+		"Content-Type",
+		w.FormDataContentType(),
+	)
+	if err := json.Unmarshal(b, &got); err != nil || len(got.FileInfos) != 1 ||
+		got.FileInfos[0].Size != 12 {
 		t.Errorf("%v: %s; want one file of 12 bytes", err, b)
 	}
 }
@@ -217,7 +243,8 @@ func TestPipelined(t *testing.T) {
 		if _, err := io.WriteString(c, part); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) // so that they come apart; the outcome does not depend on it
+		// so that they come apart; the outcome does not depend on it
+		time.Sleep(10 * time.Millisecond)
 	}
 	r := bufio.NewReader(c)
 	for i := range 3 {
@@ -241,7 +268,16 @@ func TestDelay(t *testing.T) {
 	s := start(t, Config{Delay: time.Millisecond})
 	for _, delay := range []time.Duration{0, 5 * time.Millisecond, 20 * time.Millisecond} {
 		for _, path := range []string{"/", "/api/v4/users/me"} {
-			resp, _ := do(t, http.DefaultClient, "GET", s.URL()+path, "t", "", "X-Refnull-Delay", delay.String())
+			resp, _ := do(
+				t,
+				http.DefaultClient,
+				"GET",
+				s.URL()+path,
+				"t",
+				"",
+				"X-Refnull-Delay",
+				delay.String(),
+			)
 			ns, err := strconv.ParseInt(resp.Header.Get("X-Refnull-Took"), 10, 64)
 			if err != nil || time.Duration(ns) < delay {
 				t.Errorf("%s with delay %v took %v, %v", path, delay, time.Duration(ns), err)
@@ -249,10 +285,20 @@ func TestDelay(t *testing.T) {
 		}
 	}
 	took := s.Stats().Took
-	if took["count"] != 6 || took["max"] < 0.020 || took["min"] > took["p50"] || took["p50"] > took["max"] {
+	if took["count"] != 6 || took["max"] < 0.020 || took["min"] > took["p50"] ||
+		took["p50"] > took["max"] {
 		t.Errorf("took %v", took)
 	}
-	do(t, http.DefaultClient, "GET", s.URL()+"/refnull/stats?reset", "", "", "X-Refnull-Delay", "0s")
+	do(
+		t,
+		http.DefaultClient,
+		"GET",
+		s.URL()+"/refnull/stats?reset",
+		"",
+		"",
+		"X-Refnull-Delay",
+		"0s",
+	)
 	if st := s.Stats(); st.Took != nil {
 		t.Errorf("after reset: %+v", st)
 	}
@@ -304,7 +350,11 @@ func TestTLS(t *testing.T) {
 func TestWebSocket(t *testing.T) {
 	s := start(t, Config{Push: 100, ping: 50 * time.Millisecond})
 	url := "ws" + strings.TrimPrefix(s.URL(), "http") + "/api/v4/websocket"
-	c, _, err := websocket.DefaultDialer.DialContext(t.Context(), url, http.Header{"Authorization": {"Bearer t"}})
+	c, _, err := websocket.DefaultDialer.DialContext(
+		t.Context(),
+		url,
+		http.Header{"Authorization": {"Bearer t"}},
+	)
 	noError(t, err)
 	defer c.Close()
 	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
@@ -313,7 +363,9 @@ func TestWebSocket(t *testing.T) {
 	if err := c.WriteMessage(websocket.TextMessage, []byte(`{"action":"user_typing","seq":42,"data":{"channel_id":"`+strings.Repeat("c", 200)+`"}}`)); err != nil {
 		t.Fatal(err)
 	}
-	next, replies, posted := int64(0), 0, 0
+	next := int64(0)
+	replies := 0
+	posted := 0
 	for posted < 20 || replies < 1 || pings < 2 {
 		_, data, err := c.ReadMessage()
 		if err != nil {
@@ -348,7 +400,8 @@ func TestWebSocket(t *testing.T) {
 			}
 		}
 	}
-	if st := s.Stats(); st.Sockets != 1 || st.Pushed < 19 { // the last one is counted after it was sent
+	// the last one is counted after it was sent
+	if st := s.Stats(); st.Sockets != 1 || st.Pushed < 19 {
 		t.Errorf("%+v", st)
 	}
 }
@@ -357,7 +410,11 @@ func TestWebSocket(t *testing.T) {
 // it.
 func TestChallenge(t *testing.T) {
 	s := start(t, Config{})
-	c, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL(), "http")+"/api/v4/websocket", nil)
+	c, _, err := websocket.DefaultDialer.DialContext(
+		t.Context(),
+		"ws"+strings.TrimPrefix(s.URL(), "http")+"/api/v4/websocket",
+		nil,
+	)
 	noError(t, err)
 	defer c.Close()
 	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
@@ -410,7 +467,9 @@ func FuzzParse(f *testing.F) {
 		if n == 0 {
 			return
 		}
-		if m, _ := parse(append(bytes.Clone(b[:n]), "GET /x HTTP/1.1\r\n\r\n"...), &again); m != n || string(again.path) != string(r.path) || string(again.body) != string(r.body) {
+		if m, _ := parse(append(bytes.Clone(b[:n]), "GET /x HTTP/1.1\r\n\r\n"...), &again); m != n ||
+			string(again.path) != string(r.path) ||
+			string(again.body) != string(r.body) {
 			t.Fatalf("%d bytes alone, %d with more behind them", n, m)
 		}
 	})
@@ -428,7 +487,10 @@ func FuzzFrame(f *testing.F) {
 
 func TestMain_usage(t *testing.T) {
 	for _, args := range [][]string{{"-body=1"}, {"-stall=2s"}, {"-delay=2h"}, {"-cert=x"}, {"-push=-1"}, {"x"}, {"-nonsense"}} {
-		if err := Main(t.Context(), append([]string{"-listen=127.0.0.1:0"}, args...), io.Discard); !errors.Is(err, ErrUsage) {
+		if err := Main(t.Context(), append([]string{"-listen=127.0.0.1:0"}, args...), io.Discard); !errors.Is(
+			err,
+			ErrUsage,
+		) {
 			t.Errorf("%v: %v, want a usage error", args, err)
 		}
 	}
@@ -440,7 +502,9 @@ func TestAllocations(t *testing.T) {
 	s, err := New(Config{})
 	noError(t, err)
 	defer s.ln.Close()
-	in := []byte("GET / HTTP/1.1\r\nHost: 127.0.0.1:80\r\nUser-Agent: x\r\nAuthorization: Bearer abc\r\n\r\n")
+	in := []byte(
+		"GET / HTTP/1.1\r\nHost: 127.0.0.1:80\r\nUser-Agent: x\r\nAuthorization: Bearer abc\r\n\r\n",
+	)
 	out := make([]byte, 0, 4096)
 	var r request
 	if n := testing.AllocsPerRun(100, func() {

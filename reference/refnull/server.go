@@ -39,10 +39,11 @@ type Config struct {
 	StallFor time.Duration // stop answering for so long, once ...
 	StallAt  time.Duration // ... this long after the first request
 	Push     float64       // posted events per second to every WebSocket
-	ping     time.Duration // between two pings of a WebSocket; 0 means one minute, and tests alone set another
-	Version  string        // that it reports; default DefaultVersion
-	// Number tells apart several servers of one test, so that no two make the same id. Number 0 makes
-	// the ids of a server that is alone.
+	// between two pings of a WebSocket; 0 means one minute, and tests alone set another
+	ping    time.Duration
+	Version string // that it reports; default DefaultVersion
+	// Number tells apart several servers of one test, so that no two make the same id. Number 0
+	// makes the ids of a server that is alone.
 	Number int
 }
 
@@ -85,17 +86,32 @@ func New(cfg Config) (*Server, error) {
 	}
 	switch {
 	case !versionRE.MatchString(cfg.Version):
-		return nil, fmt.Errorf("%w: version: %q, want one such as %s", ErrUsage, cfg.Version, DefaultVersion)
+		return nil, fmt.Errorf(
+			"%w: version: %q, want one such as %s",
+			ErrUsage,
+			cfg.Version,
+			DefaultVersion,
+		)
 	case cfg.Body < 2 || cfg.Body > 64<<20:
 		return nil, fmt.Errorf("%w: body: %d bytes, want 2 to %d", ErrUsage, cfg.Body, 64<<20)
 	case cfg.Delay < 0 || cfg.Delay > maxDelay:
 		return nil, fmt.Errorf("%w: delay: %v, want 0 to %v", ErrUsage, cfg.Delay, maxDelay)
 	case cfg.StallFor < 0 || cfg.StallFor > maxDelay || cfg.StallAt < 0:
-		return nil, fmt.Errorf("%w: stall: %v at %v, want at most %v and no negative time", ErrUsage, cfg.StallFor, cfg.StallAt, maxDelay)
+		return nil, fmt.Errorf(
+			"%w: stall: %v at %v, want at most %v and no negative time",
+			ErrUsage,
+			cfg.StallFor,
+			cfg.StallAt,
+			maxDelay,
+		)
 	case cfg.Number < 0 || cfg.Number > mostNumber:
 		return nil, fmt.Errorf("%w: number: %d, want 0 to %d", ErrUsage, cfg.Number, mostNumber)
 	case cfg.Push < 0 || cfg.Push > 1000:
-		return nil, fmt.Errorf("%w: push: %v events/s for each connection, want 0 to 1000", ErrUsage, cfg.Push)
+		return nil, fmt.Errorf(
+			"%w: push: %v events/s for each connection, want 0 to 1000",
+			ErrUsage,
+			cfg.Push,
+		)
 	}
 	s := &Server{cfg: cfg, routes: routes(cfg.Version)}
 	s.serial.Store(uint64(cfg.Number) << numberShift)
@@ -121,7 +137,10 @@ func New(cfg Config) (*Server, error) {
 			return nil, fmt.Errorf("certificate: %w", err)
 		}
 		s.cert = text
-		s.ln = tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}})
+		s.ln = tls.NewListener(ln, &tls.Config{
+			Certificates: []tls.Certificate{pair},
+			NextProtos:   []string{"http/1.1"},
+		})
 	}
 	return s, nil
 }
@@ -168,7 +187,13 @@ func (s *Server) Run(ctx context.Context) error {
 			defer c.Close()
 			defer func() {
 				if v := recover(); v != nil { // of one connection; the others go on
-					fmt.Fprintf(os.Stderr, "refnull: panic serving %v: %v\n%s", c.RemoteAddr(), v, debug.Stack())
+					fmt.Fprintf(
+						os.Stderr,
+						"refnull: panic serving %v: %v\n%s",
+						c.RemoteAddr(),
+						v,
+						debug.Stack(),
+					)
 				}
 			}()
 			s.serve(ctx, c)
@@ -199,7 +224,9 @@ type stall struct {
 func (st *stall) set(now time.Time, length, after time.Duration) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.length, st.after, st.from = length, after, now
+	st.length = length
+	st.after = after
+	st.from = now
 	st.armed.Store(true)
 }
 
@@ -228,9 +255,15 @@ func selfSigned(addr net.Addr) (tls.Certificate, []byte, error) {
 		return tls.Certificate{}, nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "refnull"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(30 * 24 * time.Hour), DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "refnull"},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(30 * 24 * time.Hour),
+		DNSNames:              []string{"localhost"},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	if a, ok := addr.(*net.TCPAddr); ok {
 		template.IPAddresses = append(template.IPAddresses, a.IP)
@@ -239,12 +272,22 @@ func selfSigned(addr net.Addr) (tls.Certificate, []byte, error) {
 	if err != nil {
 		return tls.Certificate{}, nil, err
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+	return tls.Certificate{
+		Certificate: [][]byte{der},
+		PrivateKey:  key,
+	}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
 var reasons = map[int]string{
-	200: "OK", 201: "Created", 204: "No Content", 400: "Bad Request", 404: "Not Found", 411: "Length Required", 413: "Content Too Large",
-	431: "Request Header Fields Too Large", 501: "Not Implemented",
+	200: "OK",
+	201: "Created",
+	204: "No Content",
+	400: "Bad Request",
+	404: "Not Found",
+	411: "Length Required",
+	413: "Content Too Large",
+	431: "Request Header Fields Too Large",
+	501: "Not Implemented",
 }
 
 const headOK = "HTTP/1.1 200 OK\r\nServer: refnull\r\nContent-Type: application/json\r\nContent-Length: "

@@ -46,18 +46,25 @@ func (x *strange) add(path string) {
 
 // Stats holds the counts of a server since it began, or since the last reset. Times are seconds.
 type Stats struct {
-	Requests    int64              `json:"requests"`
-	Posts       int64              `json:"posts"`       // that were accepted
-	Connections int64              `json:"connections"` // accepted
-	Sockets     int                `json:"websockets"`  // open now
-	Pushed      int64              `json:"pushed"`      // events to WebSockets, hello left out
-	Unknown     map[string]int64   `json:"unknown,omitempty"`
-	Took        map[string]float64 `json:"took,omitempty"` // of delayed requests: count, min, p50, p90, p99, p99.9, max
+	Requests    int64            `json:"requests"`
+	Posts       int64            `json:"posts"`       // that were accepted
+	Connections int64            `json:"connections"` // accepted
+	Sockets     int              `json:"websockets"`  // open now
+	Pushed      int64            `json:"pushed"`      // events to WebSockets, hello left out
+	Unknown     map[string]int64 `json:"unknown,omitempty"`
+	// of delayed requests: count, min, p50, p90, p99, p99.9, max
+	Took map[string]float64 `json:"took,omitempty"`
 }
 
 // Stats returns the counts.
 func (s *Server) Stats() Stats {
-	st := Stats{Requests: s.requests.Load(), Posts: s.posts.Load(), Connections: s.accepted.Load(), Sockets: s.sockets.count(), Pushed: s.sockets.pushed.Load()}
+	st := Stats{
+		Requests:    s.requests.Load(),
+		Posts:       s.posts.Load(),
+		Connections: s.accepted.Load(),
+		Sockets:     s.sockets.count(),
+		Pushed:      s.sockets.pushed.Load(),
+	}
 	s.strange.mu.Lock()
 	st.Unknown = maps.Clone(s.strange.paths)
 	s.strange.mu.Unlock()
@@ -68,8 +75,15 @@ func (s *Server) Stats() Stats {
 		slices.Sort(times)
 		// The q-quantile is the smallest time that at least q of all times do not exceed.
 		at := func(q float64) float64 { return times[min(int(q*float64(n)), n-1)].Seconds() }
-		st.Took = map[string]float64{"count": float64(int64(n) + more), "min": times[0].Seconds(), "p50": at(.5), "p90": at(.9), "p99": at(.99),
-			"p99.9": at(.999), "max": times[n-1].Seconds()}
+		st.Took = map[string]float64{
+			"count": float64(int64(n) + more),
+			"min":   times[0].Seconds(),
+			"p50":   at(.5),
+			"p90":   at(.9),
+			"p99":   at(.99),
+			"p99.9": at(.999),
+			"max":   times[n-1].Seconds(),
+		}
 	}
 	return st
 }

@@ -22,7 +22,9 @@ type filling struct {
 
 // variable matches a variable: a word; a kind and the name of a field; or a subject, which is a
 // field or a word, behind a letter or none.
-var variable = regexp.MustCompile(`\$(?:(now|new|body|size|bot)|([lio]):(\w+);|([a-z]?)(?:f:(\w+);|(me|it|team|[1-4])))`)
+var variable = regexp.MustCompile(
+	`\$(?:(now|new|body|size|bot)|([lio]):(\w+);|([a-z]?)(?:f:(\w+);|(me|it|team|[1-4])))`,
+)
 
 // compile cuts a template; see api.txt.
 func compile(text string) (out []piece) {
@@ -35,7 +37,9 @@ func compile(text string) (out []piece) {
 		case word != "":
 			out = append(out, piece{fill: words[word]})
 		case kind != "":
-			out = append(out, piece{fill: func(b []byte, f *filling) []byte { return fields[kind](b, f.r.body, name) }})
+			out = append(out, piece{fill: func(b []byte, f *filling) []byte {
+				return fields[kind](b, f.r.body, name)
+			}})
 		default:
 			out = append(out, piece{fill: about(group(4), subject(group(5), group(6)))})
 		}
@@ -45,11 +49,17 @@ func compile(text string) (out []piece) {
 
 // words are the variables of one word.
 var words = map[string]func(b []byte, f *filling) []byte{
-	"now":  func(b []byte, _ *filling) []byte { return strconv.AppendInt(b, time.Now().UnixMilli(), 10) },
+	"now": func(b []byte, _ *filling) []byte {
+		return strconv.AppendInt(b, time.Now().UnixMilli(), 10)
+	},
 	"new":  func(b []byte, f *filling) []byte { return f.s.fresh(b) },
 	"body": func(b []byte, f *filling) []byte { return append(b, f.r.body...) },
-	"size": func(b []byte, f *filling) []byte { return strconv.AppendInt(b, int64(fileSize(f.r.body)), 10) },
-	"bot":  func(b []byte, f *filling) []byte { return strconv.AppendBool(b, bytes.HasSuffix(f.it, []byte("bot"))) },
+	"size": func(b []byte, f *filling) []byte {
+		return strconv.AppendInt(b, int64(fileSize(f.r.body)), 10)
+	},
+	"bot": func(b []byte, f *filling) []byte {
+		return strconv.AppendBool(b, bytes.HasSuffix(f.it, []byte("bot")))
+	},
 }
 
 // fields are the variables that the name of one of the body's fields follows.

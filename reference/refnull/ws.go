@@ -77,7 +77,8 @@ func (s *Server) websocket(c net.Conn, out []byte, r *request, early []byte) {
 		return
 	}
 	sum := sha1.Sum(append(bytes.Clone(r.key), "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"...))
-	out = append(out,
+	out = append(
+		out,
 		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "...)
 	out = base64.StdEncoding.AppendEncode(out, sum[:])
 	out = append(out, "\r\n\r\n"...)
@@ -96,8 +97,13 @@ func (s *Server) websocket(c net.Conn, out []byte, r *request, early []byte) {
 // hello appends the first event. The lock is not needed before other goroutines have the socket.
 func (w *socket) hello(out []byte) []byte {
 	w.seq = 1
-	return appendFrame(out, 1,
-		[]byte(`{"event":"hello","data":{"connection_id":"null","server_hostname":"null","server_version":"11.0.0.null"},"broadcast":{"omit_users":null,"user_id":"","channel_id":"","team_id":"","connection_id":"","omit_connection_id":""},"seq":0}`))
+	return appendFrame(
+		out,
+		1,
+		[]byte(
+			`{"event":"hello","data":{"connection_id":"null","server_hostname":"null","server_version":"11.0.0.null"},"broadcast":{"omit_users":null,"user_id":"","channel_id":"","team_id":"","connection_id":"","omit_connection_id":""},"seq":0}`,
+		),
+	)
 }
 
 // read answers the client's messages.
@@ -263,7 +269,8 @@ func (w *socket) event(s *Server, now time.Time) bool {
 	}
 	buf := pool.Get().(*[]byte)
 	defer pool.Put(buf)
-	b := append((*buf)[:0],
+	b := append(
+		(*buf)[:0],
 		`{"event":"posted","data":{"channel_display_name":"c","channel_name":"null-000","channel_type":"O","post":"{\"id\":\"`...)
 	b = s.fresh(b)
 	b = append(b, `\",\"create_at\":`...)
@@ -272,7 +279,8 @@ func (w *socket) event(s *Server, now time.Time) bool {
 	b = append(append(b, 'u'), teamID[1:]...)
 	b = append(b, `\",\"channel_id\":\"`...)
 	b = append(append(b, 'c'), teamID[1:]...)
-	b = append(b,
+	b = append(
+		b,
 		`\",\"root_id\":\"\",\"message\":\"nothing to say, and that in as many words as usual\",\"type\":\"\",\"props\":{},\"hashtags\":\"\",\"metadata\":{}}","sender_name":"@nobody","team_id":""},"broadcast":{"omit_users":null,"user_id":"","channel_id":"`...)
 	b = append(append(b, 'c'), teamID[1:]...)
 	b = append(b, `","team_id":""},"seq":`...)

@@ -23,7 +23,8 @@ const (
 	consoleNice = 10
 )
 
-// freeAddress returns the address at, or one that the kernel chooses when a program listens there already.
+// freeAddress returns the address at, or one that the kernel chooses when a program listens there
+// already.
 func freeAddress(at string) string {
 	l, err := net.Listen("tcp", at)
 	if err != nil {
@@ -33,8 +34,8 @@ func freeAddress(at string) string {
 	return at
 }
 
-// ShowConsole starts the verb serve over a store, at an address if that is free, and prints its address. hide ends it;
-// it is never nil without an error.
+// ShowConsole starts the verb serve over a store, at an address if that is free, and prints its
+// address. hide ends it; it is never nil without an error.
 func ShowConsole(ctx context.Context, root, at string, warn io.Writer) (hide func(), err error) {
 	exe, err := lab.Executable()
 	if err != nil {
@@ -46,11 +47,17 @@ func ShowConsole(ctx context.Context, root, at string, warn io.Writer) (hide fun
 	}
 	defer out.Close()
 	ctx = context.WithoutCancel(ctx) // it outlives an interruption of the run
-	p, err := lab.Start(ctx, lab.Spec{Name: "console", Path: exe, Args: []string{"serve", "-store=" + root, "-listen=" + freeAddress(at)}, Stdout: childOut})
+	p, err := lab.Start(ctx, lab.Spec{
+		Name:   "console",
+		Path:   exe,
+		Args:   []string{"serve", "-store=" + root, "-listen=" + freeAddress(at)},
+		Stdout: childOut,
+	})
 	if err = errors.Join(err, childOut.Close()); err != nil {
 		return nil, fmt.Errorf("-console: %w", err)
 	}
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, p.PID(), consoleNice) // without, it competes as others do
+	// without, it competes as others do
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, p.PID(), consoleNice)
 	_ = out.SetReadDeadline(time.Now().Add(consoleBegins))
 	line, _ := bufio.NewReader(out).ReadString('\n') // an error leaves it empty
 	end := func() {
@@ -60,7 +67,9 @@ func ShowConsole(ctx context.Context, root, at string, warn io.Writer) (hide fun
 	}
 	if line == "" {
 		end()
-		return nil, errors.New("-console: " + strings.TrimPrefix(strings.TrimSpace(p.Tail()), "plimsoll "))
+		return nil, errors.New(
+			"-console: " + strings.TrimPrefix(strings.TrimSpace(p.Tail()), "plimsoll "),
+		)
 	}
 	plain.Fprintf(warn, "plimsoll: %s\n", strings.TrimSpace(line))
 	return func() {

@@ -44,7 +44,9 @@ func (a *Viewers) order(o live.Order) (string, error) {
 		return "", fmt.Errorf("over %g s: want 0 to %d", o.Over, mostOver)
 	}
 	if a.over && (o.Do == live.OrderUsers || o.Do == live.OrderStorm) {
-		return "", errors.New("users can be set, and storms injected, until the bounded test ends, and it has ended")
+		return "", errors.New(
+			"users can be set, and storms injected, until the bounded test ends, and it has ended",
+		)
 	}
 	switch o.Do {
 	case live.OrderStop:
@@ -59,10 +61,16 @@ func (a *Viewers) order(o live.Order) (string, error) {
 		case o.Users < 0 || o.Users > a.most:
 			return "", fmt.Errorf("%d users: want 0 to %d, %s", o.Users, a.most, a.bound)
 		case !slices.Contains([]string{"ramp", "settle", "soak", "measure"}, a.phase):
-			return "", fmt.Errorf("users can be set while a bounded test has its users, and this is the phase %q: a search sets them itself", a.phase)
+			return "", fmt.Errorf(
+				"users can be set while a bounded test has its users, and this is the phase %q: a search sets them itself",
+				a.phase,
+			)
 		}
 		a.orders = append(a.orders, o)
-		return fmt.Sprintf("%d users are wanted from the next tick on. The run is exploratory now.", o.Users), nil
+		return fmt.Sprintf(
+			"%d users are wanted from the next tick on. The run is exploratory now.",
+			o.Users,
+		), nil
 	case live.OrderStorm:
 		switch {
 		case !slices.Contains(a.like.Storms, o.Kind):
@@ -70,12 +78,24 @@ func (a *Viewers) order(o live.Order) (string, error) {
 		case !(o.Share > 0 && o.Share <= 1):
 			return "", fmt.Errorf("share %g: want more than 0, at most 1", o.Share)
 		case a.phase != "measure":
-			return "", fmt.Errorf("a storm can be injected in the phase measure, and this is the phase %q", a.phase)
+			return "", fmt.Errorf(
+				"a storm can be injected in the phase measure, and this is the phase %q",
+				a.phase,
+			)
 		}
 		a.orders = append(a.orders, o)
-		return fmt.Sprintf("The storm %s begins with the next tick. The run is exploratory now.", o.Kind), nil
+		return fmt.Sprintf(
+			"The storm %s begins with the next tick. The run is exploratory now.",
+			o.Kind,
+		), nil
 	}
-	return "", fmt.Errorf("order %q: want %s, %s or %s", o.Do, live.OrderStop, live.OrderUsers, live.OrderStorm)
+	return "", fmt.Errorf(
+		"order %q: want %s, %s or %s",
+		o.Do,
+		live.OrderStop,
+		live.OrderUsers,
+		live.OrderStorm,
+	)
 }
 
 // errStopped is the cause of the end of an invocation that was stopped from a console.
@@ -88,9 +108,16 @@ func (a *Viewers) Steered(out *trial.Outcome) string {
 	return cmp.Or(out.Exploratory, a.hand)
 }
 
-// mostUsers returns how many users a person may set in a run that was made ready for so many, and why no more.
+// mostUsers returns how many users a person may set in a run that was made ready for so many, and
+// why no more.
 func mostUsers(ready int, mix []engine.Part) (most int, bound string) {
-	most, bound = max(mostTimes*ready, 1000), fmt.Sprintf("the most that a run of %d users takes", ready)
+	most, bound = max(
+		mostTimes*ready,
+		1000,
+	), fmt.Sprintf(
+		"the most that a run of %d users takes",
+		ready,
+	)
 	for _, part := range mix {
 		b, ok := part.Behavior.(workload.Limited)
 		if !ok || part.Share <= 0 {
@@ -98,7 +125,9 @@ func mostUsers(ready int, mix []engine.Part) (most int, bound string) {
 		}
 		// One more was provisioned than the share, for what rounding deals to a part.
 		if n, ok := b.Most(); ok && float64(n-1)/part.Share < float64(most) {
-			most, bound = int(float64(n-1)/part.Share), "the users that have accounts: a plan for more makes more"
+			most, bound = int(
+				float64(n-1)/part.Share,
+			), "the users that have accounts: a plan for more makes more"
 		}
 	}
 	return max(most, ready), bound

@@ -14,12 +14,14 @@ import (
 	"plimsoll/run/trial"
 )
 
-// A Reporter reports progress to people. On a terminal it is one line of at most 80 columns that is written over.
-// Elsewhere it is a plain line for each phase of each step of [Reporter.What], for each other doing the first time, and
-// for what goes on, one in five minutes. Its methods are safe for concurrent use.
+// A Reporter reports progress to people. On a terminal it is one line of at most 80 columns that is
+// written over. Elsewhere it is a plain line for each phase of each step of [Reporter.What], for
+// each other doing the first time, and for what goes on, one in five minutes. Its methods are safe
+// for concurrent use.
 type Reporter struct {
 	mu sync.Mutex
-	// This has no gate: the line that is written over needs control characters, and text goes through plain.
+	// This has no gate: the line that is written over needs control characters, and text goes
+	// through plain.
 	w        io.Writer
 	secrets  *plain.Secrets
 	terminal bool
@@ -29,15 +31,18 @@ type Reporter struct {
 	after    time.Duration   // that is still to come when the present trial is over
 	began    time.Time
 	open     bool // a line is being written over
-	// duet is the reporter of the block that this one reports a run of, and name the run's name in it; nil for a
-	// reporter of its own.
-	duet      *Reporter
-	name      string
-	runs      map[string]trial.Progress // of a block's runs that are made side by side, the last progress by name
-	broadcast *live.Broadcast           // takes each line that is shown, without the secrets; nil for none
+	// duet is the reporter of the block that this one reports a run of, and name the run's name in
+	// it; nil for a reporter of its own.
+	duet *Reporter
+	name string
+	// of a block's runs that are made side by side, the last progress by name
+	runs map[string]trial.Progress
+	// takes each line that is shown, without the secrets; nil for none
+	broadcast *live.Broadcast
 }
 
-// Part returns a reporter of one of several runs that are made side by side. Their trials share a line.
+// Part returns a reporter of one of several runs that are made side by side. Their trials share a
+// line.
 func (p *Reporter) Part(name string) *Reporter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,13 +60,20 @@ func (p *Reporter) Joined() {
 	p.runs = nil
 }
 
-// NewReporter returns a progress that begins now and writes to w, which has no gate: the progress redacts the secrets
-// itself.
+// NewReporter returns a progress that begins now and writes to w, which has no gate: the progress
+// redacts the secrets itself.
 func NewReporter(w io.Writer, secrets *plain.Secrets, terminal bool) *Reporter {
-	return &Reporter{w: w, secrets: secrets, terminal: terminal, shown: map[string]bool{}, began: time.Now()}
+	return &Reporter{
+		w:        w,
+		secrets:  secrets,
+		terminal: terminal,
+		shown:    map[string]bool{},
+		began:    time.Now(),
+	}
 }
 
-// plainEvery is the time between plain lines of one phase, and columns the width of the line on a terminal.
+// plainEvery is the time between plain lines of one phase, and columns the width of the line on a
+// terminal.
 const (
 	plainEvery = 5 * time.Minute
 	columns    = 80
@@ -105,8 +117,8 @@ func (p *Reporter) Trial(t trial.Progress) {
 	p.running(t.Phase, []trial.Progress{t})
 }
 
-// together reports one of several trials that are under way side by side: all of them in one line, with the time that
-// they need together.
+// together reports one of several trials that are under way side by side: all of them in one line,
+// with the time that they need together.
 func (p *Reporter) together(name string, t trial.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +126,8 @@ func (p *Reporter) together(name string, t trial.Progress) {
 	p.running(t.Phase, slices.Collect(maps.Values(p.runs)))
 }
 
-// running shows a phase of trials: users and operations of one of them on average, the longest p95, all errors.
+// running shows a phase of trials: users and operations of one of them on average, the longest p95,
+// all errors.
 func (p *Reporter) running(phase string, trials []trial.Progress) {
 	var all trial.Progress
 	n, each := 0, ""
@@ -123,7 +136,9 @@ func (p *Reporter) running(phase string, trials []trial.Progress) {
 			continue
 		}
 		n++
-		all.Active, all.OpsPerSecond, all.Errors = all.Active+t.Active, all.OpsPerSecond+t.OpsPerSecond, all.Errors+t.Errors
+		all.Active = all.Active + t.Active
+		all.OpsPerSecond = all.OpsPerSecond + t.OpsPerSecond
+		all.Errors = all.Errors + t.Errors
 		all.P95, all.Left = max(all.P95, t.P95), all.Left+t.Left
 	}
 	if n = max(n, 1); len(trials) > 1 {
@@ -133,8 +148,20 @@ func (p *Reporter) running(phase string, trials []trial.Progress) {
 	if all.P95 >= time.Second {
 		exact = 10 * time.Millisecond
 	}
-	p.line(p.prefix+" "+phase, phase, fmt.Sprintf("%-7s %d users  %.0f ops/s%s  p95 %v  errors %d", phase, all.Active/n, all.OpsPerSecond/float64(n), each,
-		all.P95.Round(exact), all.Errors), all.Left*time.Duration(len(trials))/time.Duration(n))
+	p.line(
+		p.prefix+" "+phase,
+		phase,
+		fmt.Sprintf(
+			"%-7s %d users  %.0f ops/s%s  p95 %v  errors %d",
+			phase,
+			all.Active/n,
+			all.OpsPerSecond/float64(n),
+			each,
+			all.P95.Round(exact),
+			all.Errors,
+		),
+		all.Left*time.Duration(len(trials))/time.Duration(n),
+	)
 }
 
 // line shows a step with a text, which makes a plain line where nothing was shown under the key.
@@ -153,12 +180,16 @@ func (p *Reporter) line(key, step, text string, left time.Duration) {
 	}
 	if now := time.Now(); !p.shown[key] || now.Sub(p.last) >= plainEvery {
 		p.shown[key], p.last = true, now
-		p.print("", plain.Sprintf("[%s] %s", time.Since(p.began).Round(time.Second), whole+ends), "\n")
+		p.print(
+			"",
+			plain.Sprintf("[%s] %s", time.Since(p.began).Round(time.Second), whole+ends),
+			"\n",
+		)
 	}
 }
 
-// fit joins a prefix and a text in at most so many columns, which are no more than bytes. The prefix is cut first, but
-// for its beginning; a cut is a column and three bytes.
+// fit joins a prefix and a text in at most so many columns, which are no more than bytes. The
+// prefix is cut first, but for its beginning; a cut is a column and three bytes.
 func fit(prefix, text string, most int) string {
 	const beginning = 16 // block 12/20 again
 	prefix = plain.Cut(prefix, max(beginning, most-len(text)-6))

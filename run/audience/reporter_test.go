@@ -13,12 +13,19 @@ import (
 	"plimsoll/run/trial"
 )
 
-// Each progress line fits a terminal of 80 columns, with the longest names and numbers, and has its phase and the time
-// that is left; no secret is in it.
+// Each progress line fits a terminal of 80 columns, with the longest names and numbers, and has its
+// phase and the time that is left; no secret is in it.
 func TestProgressFitsTheTerminal(t *testing.T) {
 	secrets := new(plain.Secrets)
 	secrets.Add("hunter2hunter2")
-	huge := trial.Progress{Phase: "measure", Active: 100_000, OpsPerSecond: 1_234_567, P95: 83 * time.Minute, Errors: 1 << 40, Left: 99*time.Hour + 59*time.Minute}
+	huge := trial.Progress{
+		Phase:        "measure",
+		Active:       100_000,
+		OpsPerSecond: 1_234_567,
+		P95:          83 * time.Minute,
+		Errors:       1 << 40,
+		Left:         99*time.Hour + 59*time.Minute,
+	}
 	for name, prefix := range map[string]string{
 		"a block":     "block 120/120 again",
 		"a sequence":  "block 120/120 again  run 480 of it  an-arm-whose-name-is-as-long-as-the-plan-allows postgresql",
@@ -43,7 +50,9 @@ func TestProgressFitsTheTerminal(t *testing.T) {
 		}
 		for i, line := range lines {
 			want := []string{"waiting", "ramp", "measure", "resetting", "measure", "resetting", "measure"}[i]
-			if n := utf8.RuneCountInString(line); n > 80 || !strings.Contains(line, want) || !strings.HasSuffix(line, " left") || strings.Contains(line, "\n") {
+			if n := utf8.RuneCountInString(line); n > 80 || !strings.Contains(line, want) ||
+				!strings.HasSuffix(line, " left") ||
+				strings.Contains(line, "\n") {
 				t.Errorf("%s: %d columns, want %s and the time left in 80: %s", name, n, want, line)
 			}
 			if strings.Contains(line, "hunter") {
@@ -54,9 +63,26 @@ func TestProgressFitsTheTerminal(t *testing.T) {
 	var out bytes.Buffer
 	p := NewReporter(&out, secrets, true)
 	p.What("block 1/6", 0)
-	p.Part("base").Trial(trial.Progress{Phase: "measure", Active: 90, OpsPerSecond: 100, P95: 12345 * time.Microsecond, Errors: 2, Left: 20 * time.Second})
-	p.Part("new").Trial(trial.Progress{Phase: "measure", Active: 90, OpsPerSecond: 140, P95: 9 * time.Millisecond, Errors: 1, Left: 40 * time.Second})
-	if want := "block 1/6  measure 90 users  120 ops/s each  p95 12.3ms  errors 3  1m0s left"; !strings.HasSuffix(out.String(), rewind+want) {
+	p.Part("base").Trial(trial.Progress{
+		Phase:        "measure",
+		Active:       90,
+		OpsPerSecond: 100,
+		P95:          12345 * time.Microsecond,
+		Errors:       2,
+		Left:         20 * time.Second,
+	})
+	p.Part("new").Trial(trial.Progress{
+		Phase:        "measure",
+		Active:       90,
+		OpsPerSecond: 140,
+		P95:          9 * time.Millisecond,
+		Errors:       1,
+		Left:         40 * time.Second,
+	})
+	if want := "block 1/6  measure 90 users  120 ops/s each  p95 12.3ms  errors 3  1m0s left"; !strings.HasSuffix(
+		out.String(),
+		rewind+want,
+	) {
 		t.Errorf("%q, want %q at its end", out.String(), want)
 	}
 	p.Part("third") // which needs as long as the others on average
@@ -66,8 +92,8 @@ func TestProgressFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// A comparison of the demo's shape, six blocks of four runs, makes at most 40 plain lines, one for each phase of each
-// block among them; a phase that lasts has one in five minutes.
+// A comparison of the demo's shape, six blocks of four runs, makes at most 40 plain lines, one for
+// each phase of each block among them; a phase that lasts has one in five minutes.
 func TestPlainLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -93,7 +119,8 @@ func TestPlainLines(t *testing.T) {
 			}
 			for second := range 28 {
 				for i, part := range parts {
-					phase := []string{"ramp", "settle", "measure", "audit"}[min((second+i)/4, 3)] // some are ahead
+					// some are ahead
+					phase := []string{"ramp", "settle", "measure", "audit"}[min((second+i)/4, 3)]
 					part.Trial(trial.Progress{Phase: phase, Active: 90})
 				}
 				time.Sleep(time.Second)

@@ -93,7 +93,9 @@ func Open(c Config) *Viewers {
 	var err error
 	if a.pub, err = live.Open(c.Writer.Dir(), a.order); err != nil {
 		_ = c.Writer.Event(record.Event{
-			At: c.Clock.Now(), Kind: "note", Text: "nobody can watch this run in a console: " + err.Error(),
+			At:   c.Clock.Now(),
+			Kind: "note",
+			Text: "nobody can watch this run in a console: " + err.Error(),
 		})
 	}
 	c.Writer.Hear(a.hear)
@@ -101,19 +103,20 @@ func Open(c Config) *Viewers {
 	return a
 }
 
-// Follow shows the processes with users: of a fleet, or of this process where fleet is nil, whose own
-// use of CPU the function own reads.
+// Follow shows the processes with users: of a fleet, or of this process where fleet is nil, whose
+// own use of CPU the function own reads.
 func (a *Viewers) Follow(fleet Fleet, own func(key string) (float64, time.Time, bool)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.fleet, a.own = fleet, own
 }
 
-// waitsFor is after how long without a frame of the trial the agents are shown anew: it waits for one of them.
+// waitsFor is after how long without a frame of the trial the agents are shown anew: it waits for
+// one of them.
 const waitsFor = 1500 * time.Millisecond
 
-// wait shows the agents, how long they have been silent and the log while the trial publishes nothing, because it waits for
-// an agent, until the audience ends.
+// wait shows the agents, how long they have been silent and the log while the trial publishes
+// nothing, because it waits for an agent, until the audience ends.
 func (a *Viewers) wait(every, after time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -141,7 +144,13 @@ func (a *Viewers) hear(n int, e record.Event) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.log = append(a.log, live.LogLine{N: n, At: e.At.Seconds(), Kind: e.Kind, Text: e.Line(), Level: e.Level})
+	a.log = append(a.log, live.LogLine{
+		N:     n,
+		At:    e.At.Seconds(),
+		Kind:  e.Kind,
+		Text:  e.Line(),
+		Level: e.Level,
+	})
 	if len(a.log) > live.ShownLines {
 		a.log = slices.Delete(a.log, 0, 1)
 	}
@@ -159,8 +168,15 @@ func (a *Viewers) Progress(phase string, exploratory bool) {
 
 // Publish implements [trial.Audience].
 func (a *Viewers) Publish(f *live.Frame) {
-	f.ID, f.Began, f.PID, f.Verb, f.Plan, f.Arm, f.Engine, f.Of, f.Storms = a.like.ID, a.like.Began, a.like.PID, a.like.Verb, a.like.Plan, a.like.Arm,
-		a.like.Engine, a.like.Of, a.like.Storms
+	f.ID = a.like.ID
+	f.Began = a.like.Began
+	f.PID = a.like.PID
+	f.Verb = a.like.Verb
+	f.Plan = a.like.Plan
+	f.Arm = a.like.Arm
+	f.Engine = a.like.Engine
+	f.Of = a.like.Of
+	f.Storms = a.like.Storms
 	if a.turn != nil { // its clock stands without a turn: this second was its own
 		of := *f.Of
 		of.Turn = true
@@ -189,7 +205,8 @@ func (a *Viewers) agents(f *live.Frame) []live.AgentRow {
 	if a.fleet == nil {
 		out := slices.Clone(f.Agents)
 		for i := range out {
-			if v, at, ok := a.own("plimsoll_generator_cpu_ratio"); ok && time.Since(at) < live.SilentAfter {
+			if v, at, ok := a.own("plimsoll_generator_cpu_ratio"); ok &&
+				time.Since(at) < live.SilentAfter {
 				out[i].CPU = v
 			}
 		}
@@ -204,7 +221,15 @@ func (a *Viewers) agents(f *live.Frame) []live.AgentRow {
 
 func agentRow(st fleet.AgentState) live.AgentRow {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
-	one := live.AgentRow{Name: st.Name, Users: st.Users, Lag: ms(st.Lag), CPU: st.CPU, Clock: ms(st.Ahead), Heard: ms(st.Heard) / 1e3, State: live.Here}
+	one := live.AgentRow{
+		Name:  st.Name,
+		Users: st.Users,
+		Lag:   ms(st.Lag),
+		CPU:   st.CPU,
+		Clock: ms(st.Ahead),
+		Heard: ms(st.Heard) / 1e3,
+		State: live.Here,
+	}
 	switch {
 	case st.Lost:
 		one.State = live.Lost

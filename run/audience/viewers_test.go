@@ -32,8 +32,8 @@ func (c *crew) set(states ...fleet.AgentState) {
 	c.states = states
 }
 
-// TestAgentsWhileTheTrialWaits publishes one frame and then waits for an agent, as a trial does: readers see the agent become
-// silent, and lost.
+// TestAgentsWhileTheTrialWaits publishes one frame and then waits for an agent, as a trial does:
+// readers see the agent become silent, and lost.
 func TestAgentsWhileTheTrialWaits(t *testing.T) {
 	dir := t.TempDir()
 	pub, err := live.Open(dir, func(live.Order) (string, error) { return "", errors.New("no") })
@@ -41,7 +41,14 @@ func TestAgentsWhileTheTrialWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := &crew{}
-	one := fleet.AgentState{Name: "agent 1 of 2", Users: 5, Lag: 2500 * time.Microsecond, CPU: 0.25, Ahead: -time.Millisecond, Heard: 100 * time.Millisecond}
+	one := fleet.AgentState{
+		Name:  "agent 1 of 2",
+		Users: 5,
+		Lag:   2500 * time.Microsecond,
+		CPU:   0.25,
+		Ahead: -time.Millisecond,
+		Heard: 100 * time.Millisecond,
+	}
 	two := one
 	two.Name = "agent 2 of 2"
 	all.set(one, two)
@@ -78,13 +85,22 @@ func TestAgentsWhileTheTrialWaits(t *testing.T) {
 	}
 	a.Publish(&live.Frame{V: live.Version, Kind: live.KindRun, Seq: 7, At: 7})
 	f := until(live.Here)
-	if got, want := f.Agents[0], (live.AgentRow{Name: "agent 1 of 2", Users: 5, Lag: 2.5, CPU: 0.25, Clock: -1, Heard: 0.1, State: live.Here}); got != want {
+	if got, want := f.Agents[0], (live.AgentRow{
+		Name:  "agent 1 of 2",
+		Users: 5,
+		Lag:   2.5,
+		CPU:   0.25,
+		Clock: -1,
+		Heard: 0.1,
+		State: live.Here,
+	}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	one.Heard = 3900 * time.Millisecond // it has answered, and is not asked again
 	two.Heard, two.Owes = live.SilentAfter+time.Second, live.SilentAfter+time.Millisecond
 	all.set(one, two)
-	if f = until(live.Silent); f.Seq != 7 || f.Agents[1].Heard != 4 || f.Agents[0].State != live.Here {
+	if f = until(live.Silent); f.Seq != 7 || f.Agents[1].Heard != 4 ||
+		f.Agents[0].State != live.Here {
 		t.Errorf("%+v", f)
 	}
 	two.Lost = true
@@ -98,7 +114,10 @@ func TestAgentsWhileTheTrialWaits(t *testing.T) {
 // TestOrdersAfterTheTestAreRefused: what the trial would not carry out any more is not accepted.
 func TestOrdersAfterTheTestAreRefused(t *testing.T) {
 	a := &Viewers{most: 100, phase: "measure", like: live.Frame{Storms: []string{"rush"}}}
-	orders := []live.Order{{Do: live.OrderUsers, Users: 5}, {Do: live.OrderStorm, Kind: "rush", Share: 0.5}}
+	orders := []live.Order{{
+		Do:    live.OrderUsers,
+		Users: 5,
+	}, {Do: live.OrderStorm, Kind: "rush", Share: 0.5}}
 	for _, o := range orders {
 		if done, err := a.order(o); err != nil || done == "" {
 			t.Fatalf("%+v: %q, %v", o, done, err)

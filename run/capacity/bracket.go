@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// bracket is the estimate of last resort: the number of users that best parts the healthy windows from the violated
-// ones. Its interval holds every number that puts at most one window more on the wrong side, and as many more as
-// chance may. It needs no slope and no reversal, only a healthy and a violated window, but it cannot be sharper than
-// the distance between windows.
+// bracket is the estimate of last resort: the number of users that best parts the healthy windows
+// from the violated ones. Its interval holds every number that puts at most one window more on the
+// wrong side, and as many more as chance may. It needs no slope and no reversal, only a healthy and
+// a violated window, but it cannot be sharper than the distance between windows.
 //
-// It is open when nothing shows a capacity below the most users that were tried: a search that still climbed has not
-// met it, and a cut there would be a number that was never measured.
+// It is open when nothing shows a capacity below the most users that were tried: a search that
+// still climbed has not met it, and a cut there would be a number that was never measured.
 func (s *Search) bracket() (r Result, open, ok bool) {
 	type side struct {
 		x        float64
@@ -45,8 +45,8 @@ func (s *Search) bracket() (r Result, open, ok bool) {
 		}
 	}
 	least := slices.Min(wrong)
-	// So many windows more may be on the wrong side by chance, when so many are at the best cut: two standard
-	// deviations of their number. Where windows part cleanly there are none.
+	// So many windows more may be on the wrong side by chance, when so many are at the best cut:
+	// two standard deviations of their number. Where windows part cleanly there are none.
 	chance := int(math.Ceil(2 * math.Sqrt(float64(least))))
 	// A cut below or above everything that was tried reaches one long stride further.
 	edge := func(i int) (lo, hi float64) {
@@ -59,7 +59,10 @@ func (s *Search) bracket() (r Result, open, ok bool) {
 		}
 		return lo, hi
 	}
-	bestLo, bestHi, lo, hi := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	bestLo := math.Inf(1)
+	bestHi := math.Inf(-1)
+	lo := math.Inf(1)
+	hi := math.Inf(-1)
 	for i, e := range wrong {
 		l, h := edge(i)
 		if e == least {
@@ -69,7 +72,16 @@ func (s *Search) bracket() (r Result, open, ok bool) {
 			lo, hi = min(lo, l), max(hi, h)
 		}
 	}
-	return Result{Kind: Estimate, Users: math.Exp((bestLo + bestHi) / 2), Lo: math.Exp(lo), Hi: math.Exp(hi),
-		Estimator: Bracket, Windows: len(all),
-		Why: fmt.Sprintf("the best cut between the healthy and the violated of %d windows", len(all))}, wrong[len(all)] == least, true
+	return Result{
+		Kind:      Estimate,
+		Users:     math.Exp((bestLo + bestHi) / 2),
+		Lo:        math.Exp(lo),
+		Hi:        math.Exp(hi),
+		Estimator: Bracket,
+		Windows:   len(all),
+		Why: fmt.Sprintf(
+			"the best cut between the healthy and the violated of %d windows",
+			len(all),
+		),
+	}, wrong[len(all)] == least, true
 }

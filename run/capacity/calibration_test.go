@@ -16,11 +16,21 @@ import (
 // tableRuns is the number of searches of each row of docs/method/capacity.md.
 const tableRuns = 40
 
-var update = flag.Bool("update", false, "write the tables of docs/method/capacity.md and testdata/capacity.json")
+var update = flag.Bool(
+	"update",
+	false,
+	"write the tables of docs/method/capacity.md and testdata/capacity.json",
+)
 
-// normal is the search at pace 1 with the capacity known to within 40 %, as a pilot gives it, and the default budget.
+// normal is the search at pace 1 with the capacity known to within 40 %, as a pilot gives it, and
+// the default budget.
 func normal(capacity float64) Config {
-	return Config{Start: max(1, int(0.6*capacity)), Max: int(4*capacity) + 10, Window: 15 * time.Second, Budget: time.Hour}
+	return Config{
+		Start:  max(1, int(0.6*capacity)),
+		Max:    int(4*capacity) + 10,
+		Window: 15 * time.Second,
+		Budget: time.Hour,
+	}
 }
 
 // fast is the search with all times divided by ten.
@@ -60,10 +70,44 @@ func tuned() []scenario {
 		row("CPU 1800", 1800, cpu, 0.03, 120, 1, normal(1800)),
 		row("CPU 1800, white noise", 1800, cpu, 0.03, 5, 1, normal(1800)),
 		row("timeouts 1800", 1800, timeouts, 0.03, 120, 1, normal(1800)),
-		scenario{name: "sticky 1800", capacity: 1800, server: sticky, noise: 0.02, tau: 120, cfg: normal(1800), nominal: true},
-		scenario{name: "drift 5 %/h 9000", capacity: 9000, server: fluid, noise: 0.03, tau: 120, drift: 0.05, cfg: normal(9000)},
-		scenario{name: "alerts 60 s 1800", capacity: 1800, server: fluid, noise: 0.03, tau: 120, alertGap: 600, alertLen: 60, cfg: normal(1800)},
-		scenario{name: "alerts 1 s 1800", capacity: 1800, server: fluid, noise: 0.03, tau: 120, alertGap: 100, alertLen: 1, cfg: normal(1800)})
+		scenario{
+			name:     "sticky 1800",
+			capacity: 1800,
+			server:   sticky,
+			noise:    0.02,
+			tau:      120,
+			cfg:      normal(1800),
+			nominal:  true,
+		},
+		scenario{
+			name:     "drift 5 %/h 9000",
+			capacity: 9000,
+			server:   fluid,
+			noise:    0.03,
+			tau:      120,
+			drift:    0.05,
+			cfg:      normal(9000),
+		},
+		scenario{
+			name:     "alerts 60 s 1800",
+			capacity: 1800,
+			server:   fluid,
+			noise:    0.03,
+			tau:      120,
+			alertGap: 600,
+			alertLen: 60,
+			cfg:      normal(1800),
+		},
+		scenario{
+			name:     "alerts 1 s 1800",
+			capacity: 1800,
+			server:   fluid,
+			noise:    0.03,
+			tau:      120,
+			alertGap: 100,
+			alertLen: 1,
+			cfg:      normal(1800),
+		})
 	for _, c := range []float64{200, 1000, 9000} {
 		all = append(all, row(fmt.Sprintf("x10: fluid %.0f", c), c, fluid, 0.02, 20, 0.1, fast(c)))
 	}
@@ -133,8 +177,8 @@ func (sc scenario) tally(n int, capacity float64) tally {
 	return t
 }
 
-// knownTally is the tally of the tool that came before; it has no interval, and no number that it would not call
-// "supported users".
+// knownTally is the tally of the tool that came before; it has no interval, and no number that it
+// would not call "supported users".
 func (sc scenario) knownTally(n int, capacity float64) tally {
 	var t tally
 	var logs []float64
@@ -173,7 +217,8 @@ func tables() []table {
 	}
 }
 
-// exempt rows are shown and promise less: no search finds a server of an hour ago, or one that collapses.
+// exempt rows are shown and promise less: no search finds a server of an hour ago, or one that
+// collapses.
 func (sc scenario) exempt() (bias, sd, cover float64, ok bool) {
 	switch {
 	case sc.drift > 0:
@@ -186,12 +231,14 @@ func (sc scenario) exempt() (bias, sd, cover float64, ok bool) {
 	return 0, 0, 0, false
 }
 
-// beyond reports whether the server changes later than a search of its budget waits. Its row is shown.
+// beyond reports whether the server changes later than a search of its budget waits. Its row is
+// shown.
 func beyond(name string) bool { return name == "x10: autoscaler, 1 min" }
 
-// TestCalibration lets the search loose on every scenario, and checks that the answer is where the capacity is, that
-// intervals hold it, and that the target was never pushed far. With -update it writes the tables of docs/method/capacity.md
-// from many more runs, beside the results of the known tool on the same servers.
+// TestCalibration lets the search loose on every scenario, and checks that the answer is where the
+// capacity is, that intervals hold it, and that the target was never pushed far. With -update it
+// writes the tables of docs/method/capacity.md from many more runs, beside the results of the known
+// tool on the same servers.
 func TestCalibration(t *testing.T) {
 	n, known := 24, 0
 	if *update {
@@ -255,24 +302,52 @@ func (tb table) row(t *testing.T, sc scenario, capacity float64, n, known int) s
 		// One of ten may be answered wrongly: unstable is no number, and a bound may be true.
 		wrong := x.estimates - x.covered + x.falseBounds
 		if wrong > max(2, n/10) && !beyond(sc.name) {
-			t.Errorf("%d of %d results are wrong: %d of %d intervals hold the capacity, %d of %d bounds are false",
-				wrong, n, x.covered, x.estimates, x.falseBounds, x.bounds)
+			t.Errorf(
+				"%d of %d results are wrong: %d of %d intervals hold the capacity, %d of %d bounds are false",
+				wrong,
+				n,
+				x.covered,
+				x.estimates,
+				x.falseBounds,
+				x.bounds,
+			)
 		}
 		tb.cover = 0
 	}
 	cover := float64(x.covered) / float64(max(1, x.estimates))
 	share := func(k int) float64 { return 100 * float64(k) / float64(x.n) }
-	figures := fmt.Sprintf("%+.1f %% | %.1f %% | ±%.1f %% | %.0f %%", 100*math.Expm1(x.bias), 100*x.sd, 100*x.half, 100*cover)
+	figures := fmt.Sprintf(
+		"%+.1f %% | %.1f %% | ±%.1f %% | %.0f %%",
+		100*math.Expm1(x.bias),
+		100*x.sd,
+		100*x.half,
+		100*cover,
+	)
 	if x.estimates == 0 {
 		figures = "none | none | none | none"
 	}
-	line := fmt.Sprintf("| %s | search | %.0f %% (%.0f %% by regression) | %.0f %% | %.0f %%, %.0f %% | %s | %s | %.2f |\n", sc.name,
-		share(x.estimates), share(x.regress), share(x.unstable), share(x.bounds), share(x.falseBounds), figures, clock(x.took), x.peak)
+	line := fmt.Sprintf(
+		"| %s | search | %.0f %% (%.0f %% by regression) | %.0f %% | %.0f %%, %.0f %% | %s | %s | %.2f |\n",
+		sc.name,
+		share(
+			x.estimates,
+		),
+		share(x.regress),
+		share(x.unstable),
+		share(x.bounds),
+		share(x.falseBounds),
+		figures,
+		clock(x.took),
+		x.peak,
+	)
 	bias, sd, least, ok := sc.exempt()
 	if !ok {
-		bias, sd, least = tb.bias, tb.sd, tb.cover
+		bias = tb.bias
+		sd = tb.sd
+		least = tb.cover
 	}
-	if n <= tableRuns { // by chance: three standard errors of the mean, of the sd, and of the coverage
+	// by chance: three standard errors of the mean, of the sd, and of the coverage
+	if n <= tableRuns {
 		bias += 3 * sd / math.Sqrt(float64(n))
 		sd *= 1.45
 		least -= 3 * math.Sqrt(least*(1-least)/float64(n))
@@ -283,22 +358,39 @@ func (tb table) row(t *testing.T, sc scenario, capacity float64, n, known int) s
 	}
 	switch {
 	case hard:
-		// An effect that takes minutes to show at this load cannot be seen in 30 s: the bound names the time for
-		// which it was held.
-		if unseen := "credits, 12 s, x10, 30 s"; float64(x.falseBounds) > rare*float64(n) && sc.name != unseen {
+		// An effect that takes minutes to show at this load cannot be seen in 30 s: the bound names
+		// the time for which it was held.
+		if unseen := "credits, 12 s, x10, 30 s"; float64(x.falseBounds) > rare*float64(n) &&
+			sc.name != unseen {
 			t.Errorf("%d of %d bounds lie above the capacity", x.falseBounds, x.bounds)
 		}
 	case x.estimates+x.unstable < x.n || !strings.HasPrefix(sc.name, "collapsing") && float64(x.unstable) > rare*float64(n):
-		t.Errorf("only %d of %d runs gave an estimate, %d were unstable", x.estimates, x.n, x.unstable)
+		t.Errorf(
+			"only %d of %d runs gave an estimate, %d were unstable",
+			x.estimates,
+			x.n,
+			x.unstable,
+		)
 	}
 	if x.estimates == 0 {
 		return line
 	}
 	if math.Abs(x.bias) > bias || x.sd > sd {
-		t.Errorf("bias %+.2f %% and sd %.2f %%, want at most %.2f %% and %.2f %%", 100*x.bias, 100*x.sd, 100*bias, 100*sd)
+		t.Errorf(
+			"bias %+.2f %% and sd %.2f %%, want at most %.2f %% and %.2f %%",
+			100*x.bias,
+			100*x.sd,
+			100*bias,
+			100*sd,
+		)
 	}
 	if cover < least {
-		t.Errorf("the interval held the capacity in %.0f %% of %d runs, want %.0f %%", 100*cover, x.n, 100*least)
+		t.Errorf(
+			"the interval held the capacity in %.0f %% of %d runs, want %.0f %%",
+			100*cover,
+			x.n,
+			100*least,
+		)
 	}
 	if most := 1.15 * max(1, float64(sc.cfg.Start)/sc.capacity); !hard && x.peak > most {
 		t.Errorf("the target was pushed to %.2f of its capacity", x.peak)
@@ -308,14 +400,25 @@ func (tb table) row(t *testing.T, sc scenario, capacity float64, n, known int) s
 	}
 	if known > 0 && sc.pace == 1 && tb.knownTool {
 		k := sc.knownTally(known, capacity)
-		line += fmt.Sprintf("| | ±8 loop | %.0f %% | none | none | %+.1f %% | %.1f %% | none | none | %s | %.2f |\n",
-			100*float64(k.estimates)/float64(k.n), 100*math.Expm1(k.bias), 100*k.sd, clock(k.took), k.peak)
+		line += fmt.Sprintf(
+			"| | ±8 loop | %.0f %% | none | none | %+.1f %% | %.1f %% | none | none | %s | %.2f |\n",
+			100*float64(
+				k.estimates,
+			)/float64(
+				k.n,
+			),
+			100*math.Expm1(k.bias),
+			100*k.sd,
+			clock(k.took),
+			k.peak,
+		)
 	}
 	return line
 }
 
-// readTruths returns the capacity of every scenario by definition. It takes a minute to find them all, so they are
-// kept; -update finds those that are missing. Remove the line of a server that has changed.
+// readTruths returns the capacity of every scenario by definition. It takes a minute to find them
+// all, so they are kept; -update finds those that are missing. Remove the line of a server that has
+// changed.
 func readTruths(t *testing.T) map[string]float64 {
 	t.Helper()
 	file := filepath.Join("testdata", "capacity.json")

@@ -44,7 +44,9 @@ func changing() []scenario {
 		{name: "x10: lingering 30 s", server: lingering(30), nominal: true},
 	}
 	for i := range all {
-		all[i].cfg, all[i].pace, all[i].tau = hour, 1, 60
+		all[i].cfg = hour
+		all[i].pace = 1
+		all[i].tau = 60
 	}
 	for i := range fast {
 		fast[i].cfg, fast[i].pace, fast[i].tau = tenth(hour), 0.1, 60
@@ -56,7 +58,9 @@ func changing() []scenario {
 		}
 	}
 	for i := range all {
-		all[i].capacity, all[i].noise, all[i].seeds = 2000, 0.015, 130_000
+		all[i].capacity = 2000
+		all[i].noise = 0.015
+		all[i].seeds = 130_000
 	}
 	return all
 }
@@ -178,7 +182,9 @@ func lingering(seconds float64) func(capacity, pace float64) *model {
 	return func(capacity, pace float64) *model {
 		type left struct{ at, n float64 }
 		var gone []left
-		had, now, sum := 0.0, 0.0, 0.0
+		had := 0.0
+		now := 0.0
+		sum := 0.0
 		return loaded(pace, func(dt, n, speed float64) float64 {
 			now += dt
 			if n < had {

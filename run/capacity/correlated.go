@@ -8,22 +8,23 @@ import (
 	"plimsoll/stats"
 )
 
-// A short series does not show how long its noise lasts, and always looks less correlated than it is. So the search
-// begins with a belief about the correlation of neighboring windows that is worth some windows of evidence. Both
-// numbers were chosen on the simulations of docs/method/capacity.md, so that intervals cover and white noise is still soon
-// recognized.
+// A short series does not show how long its noise lasts, and always looks less correlated than it
+// is. So the search begins with a belief about the correlation of neighboring windows that is worth
+// some windows of evidence. Both numbers were chosen on the simulations of docs/method/capacity.md,
+// so that intervals cover and white noise is still soon recognized.
 const (
 	priorCorrelation = 0.85
 	priorWindows     = 40
 )
 
-// correlatedMean is the weighted mean of a series in order of time. Its variance counts the correlation of
-// neighbors as that of an AR(1) process, or as five batches show it if that is more; df are the degrees of freedom
-// of a t interval, and eff is the number of independent values that the series is worth.
+// correlatedMean is the weighted mean of a series in order of time. Its variance counts the
+// correlation of neighbors as that of an AR(1) process, or as five batches show it if that is more;
+// df are the degrees of freedom of a t interval, and eff is the number of independent values that
+// the series is worth.
 //
-// The mean of n values of an AR(1) process with variance s² and correlation r has the variance g s², with
-// g = ((1+r)/(1-r) - 2r(1-rⁿ)/(n(1-r)²))/n; around the series' own mean only (1-g) s² is seen. The estimate of r is
-// corrected for its bias of -(1+3r)/n (Kendall 1954).
+// The mean of n values of an AR(1) process with variance s² and correlation r has the variance g
+// s², with g = ((1+r)/(1-r) - 2r(1-rⁿ)/(n(1-r)²))/n; around the series' own mean only (1-g) s² is
+// seen. The estimate of r is corrected for its bias of -(1+3r)/n (Kendall 1954).
 func correlatedMean(z, w []float64) (mean, variance, df, eff float64) {
 	var sw, sw2 float64
 	for i := range z {
@@ -48,7 +49,9 @@ func correlatedMean(z, w []float64) (mean, variance, df, eff float64) {
 	r = (n*r + priorWindows*priorCorrelation) / (n + priorWindows)
 	r = min(max(r, 0), 0.97)
 	g := ((1+r)/(1-r) - 2*r*(1-math.Pow(r, n))/(n*(1-r)*(1-r))) / n
-	variance, df, eff = ss/sw*g/(1-g), max(1, n/(1+r)-1), n*(1-r)/(1+r)
+	variance = ss / sw * g / (1 - g)
+	df = max(1, n/(1+r)-1)
+	eff = n * (1 - r) / (1 + r)
 	if v, ok := batchVariance(z, w); ok {
 		t5, td := stats.TQuantile(level, 4), stats.TQuantile(level, df)
 		if t5*t5*v > td*td*variance {
@@ -58,9 +61,10 @@ func correlatedMean(z, w []float64) (mean, variance, df, eff float64) {
 	return mean, variance, df, eff
 }
 
-// correlatedMedian is the weighted median of a series in order of time, with its 95 % interval. The indicator "below
-// the median" is a series of ones and zeros, whose mean has the variance of [correlatedMean]; the interval is between
-// the quantiles of the values at the ends of that mean's interval, for any distribution (Woodruff 1952).
+// correlatedMedian is the weighted median of a series in order of time, with its 95 % interval. The
+// indicator "below the median" is a series of ones and zeros, whose mean has the variance of
+// [correlatedMean]; the interval is between the quantiles of the values at the ends of that mean's
+// interval, for any distribution (Woodruff 1952).
 func correlatedMedian(z, w []float64) (median, lo, hi float64) {
 	order := make([]int, len(z))
 	total := 0.0

@@ -17,11 +17,11 @@ const (
 	// telling is the distance of the mean users of the windows in the slow mode, in standard
 	// errors, where the users decide between the modes.
 	telling = 3.5
-	// reach is the largest distance from the center, in log users, at which a mode's limit is trusted: windows are not
-	// much further away.
+	// reach is the largest distance from the center, in log users, at which a mode's limit is
+	// trusted: windows are not much further away.
 	reach = 0.3
-	// early is the distance above the interval at which rules held on the ramp, in log users, where the server
-	// remembers the overload.
+	// early is the distance above the interval at which rules held on the ramp, in log users, where
+	// the server remembers the overload.
 	early = 0.035
 	// turned is the change of the tracker's users from the first third of its windows to the
 	// last, in log users and in standard deviations within a third, where the capacity moves.
@@ -147,7 +147,9 @@ func bestCut(z []float64) float64 {
 	for _, a := range v {
 		total += a
 	}
-	best, cut, n := -1.0, v[0], float64(len(v))
+	best := -1.0
+	cut := v[0]
+	n := float64(len(v))
 	for i := 1; i < len(v); i++ {
 		sum += v[i-1]
 		k := float64(i)

@@ -105,7 +105,10 @@ func TestTwoModesWidenTheInterval(t *testing.T) {
 // ended, also without a slope.
 func TestRampThatHeldMoreWidensTheInterval(t *testing.T) {
 	s := &Search{}
-	for _, w := range []sample{{users: 95}, {users: 98}, {users: 101}, {users: 104, violated: true}} {
+	for _, w := range []sample{{users: 95}, {users: 98}, {users: 101}, {
+		users:    104,
+		violated: true,
+	}} {
 		w.phase = Ramp
 		s.samples = append(s.samples, w)
 	}

@@ -13,12 +13,12 @@ const level = 0.975 // upper quantile of a two-sided 95 % interval
 // near is the largest distance from the crossing, in log users, of a window that counts: 25 %.
 var near = math.Log(1.25)
 
-// wide is the same for a search whose time is over before six windows are that near: the slope of a rule that is
-// nearly a power of the users, as CPU is, may come from farther away.
+// wide is the same for a search whose time is over before six windows are that near: the slope of a
+// rule that is nearly a power of the users, as CPU is, may come from farther away.
 var wide = math.Log(1.8)
 
-// estimate returns the capacity from the windows seen so far, and false if they cannot carry one. The last resort
-// is only for a search whose time is over.
+// estimate returns the capacity from the windows seen so far, and false if they cannot carry one.
+// The last resort is only for a search whose time is over.
 func (s *Search) estimate(lastResort bool) (Result, bool) {
 	binding := s.binding()
 	if len(binding) == 0 {
@@ -32,10 +32,22 @@ func (s *Search) estimate(lastResort bool) (Result, bool) {
 		}
 	}
 	if why == "" {
-		return s.doubted(s.widened(Result{Kind: Estimate, Users: math.Exp(f.x), Lo: math.Exp(f.lo), Hi: math.Exp(f.hi),
-			Rule: s.rules[binding[0]].name, Estimator: Regression, Windows: f.n, eff: f.eff,
-			Why: fmt.Sprintf("the binding rule crosses its limit there: regression over %d windows near it, "+
-				"%.1f %% more of the limit per 1 %% more users", f.n, f.slope)}), binding, center, f.slope), true
+		return s.doubted(s.widened(Result{
+			Kind:      Estimate,
+			Users:     math.Exp(f.x),
+			Lo:        math.Exp(f.lo),
+			Hi:        math.Exp(f.hi),
+			Rule:      s.rules[binding[0]].name,
+			Estimator: Regression,
+			Windows:   f.n,
+			eff:       f.eff,
+			Why: fmt.Sprintf(
+				"the binding rule crosses its limit there: regression over %d windows near it, "+
+					"%.1f %% more of the limit per 1 %% more users",
+				f.n,
+				f.slope,
+			),
+		}), binding, center, f.slope), true
 	}
 	r, ok := s.trackMean(center)
 	if ok {
@@ -54,8 +66,9 @@ func (s *Search) estimate(lastResort bool) (Result, bool) {
 	return s.doubted(r, binding, center, 0), true
 }
 
-// widened returns an estimate whose interval also holds that of the cut that best parts healthy windows from violated
-// ones, if that cut lies outside of it: two estimators that disagree are less certain than each claims.
+// widened returns an estimate whose interval also holds that of the cut that best parts healthy
+// windows from violated ones, if that cut lies outside of it: two estimators that disagree are less
+// certain than each claims.
 func (s *Search) widened(r Result) Result {
 	if cut, _, ok := s.bracket(); ok && (cut.Users < r.Lo || cut.Users > r.Hi) {
 		r.Lo, r.Hi = min(r.Lo, cut.Lo), max(r.Hi, cut.Hi)
@@ -63,8 +76,8 @@ func (s *Search) widened(r Result) Result {
 	return r
 }
 
-// binding returns the rules that stop the users: the one that is worst in most violated windows, then every other
-// that is worst in at least a quarter of them.
+// binding returns the rules that stop the users: the one that is worst in most violated windows,
+// then every other that is worst in at least a quarter of them.
 func (s *Search) binding() []int {
 	count := make([]int, len(s.rules))
 	total := 0
@@ -84,8 +97,8 @@ func (s *Search) binding() []int {
 	return rules
 }
 
-// center returns the place to look for the crossing, in log users: the median of the later half of the tracking windows, and
-// the cut of the bracket while there are few.
+// center returns the place to look for the crossing, in log users: the median of the later half of
+// the tracking windows, and the cut of the bracket while there are few.
 func (s *Search) center() float64 {
 	var x []float64
 	for _, w := range s.samples {
@@ -104,12 +117,13 @@ func (s *Search) center() float64 {
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
-// turn is the index of the first window that reversed the tracker not far from the center, or -1. A reversal far
-// away was a false alarm on the way.
+// turn is the index of the first window that reversed the tracker not far from the center, or -1. A
+// reversal far away was a false alarm on the way.
 func (s *Search) turn(center float64) int {
 	for k := 1; k < len(s.samples); k++ {
 		w, p := s.samples[k], s.samples[k-1]
-		if p.phase == Track && w.violated != p.violated && math.Abs(math.Log(w.users)-center) < near/2 {
+		if p.phase == Track && w.violated != p.violated &&
+			math.Abs(math.Log(w.users)-center) < near/2 {
 			return k
 		}
 	}
@@ -123,15 +137,16 @@ type fit struct {
 	eff              float64
 }
 
-// A point is a window. An early one was not yet steered by the tracker, so its users do not depend on its noise.
+// A point is a window. An early one was not yet steered by the tracker, so its users do not depend
+// on its noise.
 type point struct {
 	x, y, w float64
 	early   bool
 	joined  bool // holds the cost of arrivals: it shows the slope, not the crossing
 }
 
-// regress fits y = log(value/limit) of the binding rules over x = log(users) near the crossing, and solves y = 0.
-// It returns why it refuses, or "".
+// regress fits y = log(value/limit) of the binding rules over x = log(users) near the crossing, and
+// solves y = 0. It returns why it refuses, or "".
 func (s *Search) regress(binding []int, center, width float64) (fit, string) {
 	var pts []point
 	turn := s.turn(center)
@@ -172,8 +187,9 @@ func (s *Search) regress(binding []int, center, width float64) (fit, string) {
 	return f, ""
 }
 
-// line is one fit around the crossing c. The slope comes from the windows that were not yet steered by the tracker
-// (early); then every window near gives an estimate of the crossing, x - y/slope, and the fit is their mean.
+// line is one fit around the crossing c. The slope comes from the windows that were not yet steered
+// by the tracker (early); then every window near gives an estimate of the crossing, x - y/slope,
+// and the fit is their mean.
 func line(pts []point, c, width float64) (fit, string) {
 	const least = 6
 	var sw, sx, sy float64
@@ -219,7 +235,11 @@ func line(pts []point, c, width float64) (fit, string) {
 	}
 	seb := math.Sqrt(ss / sxx / (neff - 2))
 	if t := stats.TQuantile(level, neff-2); !(b > t*seb) {
-		return fit{}, fmt.Sprintf("the rule does not rise with the users (slope %.2f, its uncertainty %.2f)", b, t*seb)
+		return fit{}, fmt.Sprintf(
+			"the rule does not rise with the users (slope %.2f, its uncertainty %.2f)",
+			b,
+			t*seb,
+		)
 	}
 	var z, w []float64
 	var swy, swa float64
@@ -238,8 +258,9 @@ func line(pts []point, c, width float64) (fit, string) {
 	f := fit{x: m, slope: b, n: len(z), eff: eff}
 	half := stats.TQuantile(level, df) * math.Sqrt(v+bias*bias)
 	f.lo, f.hi = m-half, m+half
-	// Half of all windows are violated at the capacity, so z has its median there. Where windows spread evenly about
-	// their mean that is the same, and the mean is more precise; where they do not, the interval covers both.
+	// Half of all windows are violated at the capacity, so z has its median there. Where windows
+	// spread evenly about their mean that is the same, and the mean is more precise; where they do
+	// not, the interval covers both.
 	if x, lo, hi := correlatedMedian(z, w); math.Abs(x-m) > half/2 {
 		f.lo, f.hi = min(f.lo, lo), max(f.hi, hi)
 	}
@@ -252,9 +273,9 @@ func (s *Search) trackMean(center float64) (Result, bool) {
 	if turn < 0 {
 		return Result{}, false
 	}
-	// A ramp that ended far from the center was ended by windows that carry little information. A march follows,
-	// which is not part of the mean: it begins where the tracker first passes the center; and the interval holds
-	// that of the cut, which needs no tracker.
+	// A ramp that ended far from the center was ended by windows that carry little information. A
+	// march follows, which is not part of the mean: it begins where the tracker first passes the
+	// center; and the interval holds that of the cut, which needs no tracker.
 	from, below := turn, s.samples[turn].users < math.Exp(center)
 	for from < len(s.samples) && (s.samples[from].users < math.Exp(center)) == below {
 		from++
@@ -279,7 +300,17 @@ func (s *Search) trackMean(center float64) (Result, bool) {
 	if cut, _, ok := s.bracket(); far && ok {
 		lo, hi = min(lo, cut.Lo), max(hi, cut.Hi)
 	}
-	return Result{Kind: Estimate, Users: math.Exp(m), Lo: lo, Hi: hi,
-		Estimator: TrackMean, eff: eff, Windows: len(x),
-		Why: fmt.Sprintf("the mean of the users over %d tracking windows after the first reversal", len(x))}, true
+	return Result{
+		Kind:      Estimate,
+		Users:     math.Exp(m),
+		Lo:        lo,
+		Hi:        hi,
+		Estimator: TrackMean,
+		eff:       eff,
+		Windows:   len(x),
+		Why: fmt.Sprintf(
+			"the mean of the users over %d tracking windows after the first reversal",
+			len(x),
+		),
+	}, true
 }

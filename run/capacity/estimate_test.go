@@ -10,8 +10,8 @@ import (
 	"plimsoll/stats"
 )
 
-// windows builds a search that has seen such windows of one rule, by users and ratio; from is the first of the
-// tracking.
+// windows builds a search that has seen such windows of one rule, by users and ratio; from is the
+// first of the tracking.
 func windows(from int, usersRatio ...[2]float64) *Search {
 	s := &Search{cfg: Config{Step: 0.005}, rules: []ruleBook{{name: "p99"}}, phase: Track}
 	for i, w := range usersRatio {
@@ -19,8 +19,14 @@ func windows(from int, usersRatio ...[2]float64) *Search {
 		if i >= from {
 			phase = Track
 		}
-		s.samples = append(s.samples, sample{at: time.Duration(i), phase: phase, users: w[0], ratios: []float64{w[1]},
-			violated: w[1] >= 1, complete: true})
+		s.samples = append(s.samples, sample{
+			at:       time.Duration(i),
+			phase:    phase,
+			users:    w[0],
+			ratios:   []float64{w[1]},
+			violated: w[1] >= 1,
+			complete: true,
+		})
 	}
 	return s
 }
@@ -34,8 +40,16 @@ func TestRegressionFindsALine(t *testing.T) {
 		}
 		s := windows(6, w...)
 		f, why := s.regress([]int{0}, s.center(), near)
-		if why != "" || math.Abs(math.Exp(f.x)-100) > 1e-6 || math.Abs(f.slope-slope) > 1e-6 || f.hi-f.lo > 1e-6 {
-			t.Errorf("slope %v: got %.4f users, slope %.4f, half-width %g, %q", slope, math.Exp(f.x), f.slope, f.hi-f.x, why)
+		if why != "" || math.Abs(math.Exp(f.x)-100) > 1e-6 || math.Abs(f.slope-slope) > 1e-6 ||
+			f.hi-f.lo > 1e-6 {
+			t.Errorf(
+				"slope %v: got %.4f users, slope %.4f, half-width %g, %q",
+				slope,
+				math.Exp(f.x),
+				f.slope,
+				f.hi-f.x,
+				why,
+			)
 		}
 	}
 }
@@ -57,14 +71,21 @@ func TestRegressionRefuses(t *testing.T) {
 		{"one load", windows(9, [2]float64{100, 0.9}, [2]float64{100, 1}, [2]float64{100, 1.1}, [2]float64{100, 1}, [2]float64{100, 1},
 			[2]float64{100, 1}), "same users"},
 	} {
-		if f, why := tt.s.regress([]int{0}, math.Log(100), near); !strings.Contains(why, tt.why) || why == "" {
-			t.Errorf("%s: got %.1f users and %q, want it refused: %s", tt.name, math.Exp(f.x), why, tt.why)
+		if f, why := tt.s.regress([]int{0}, math.Log(100), near); !strings.Contains(why, tt.why) ||
+			why == "" {
+			t.Errorf(
+				"%s: got %.1f users and %q, want it refused: %s",
+				tt.name,
+				math.Exp(f.x),
+				why,
+				tt.why,
+			)
 		}
 	}
 }
 
-// Once the tracker steers, users fall whenever the value is high, and a slope through those windows is meaningless.
-// Only the windows before count for it.
+// Once the tracker steers, users fall whenever the value is high, and a slope through those windows
+// is meaningless. Only the windows before count for it.
 func TestSteeredWindowsDoNotBendTheSlope(t *testing.T) {
 	var w [][2]float64
 	for _, u := range []float64{82, 86, 90, 94, 98, 102, 106} {
@@ -82,15 +103,36 @@ func TestSteeredWindowsDoNotBendTheSlope(t *testing.T) {
 }
 
 func TestBracket(t *testing.T) {
-	s := windows(9, [2]float64{80, 0.5}, [2]float64{90, 0.6}, [2]float64{100, 0.7}, [2]float64{110, 1.2}, [2]float64{120, 1.5}, [2]float64{130, 2})
+	s := windows(
+		9,
+		[2]float64{80, 0.5},
+		[2]float64{90, 0.6},
+		[2]float64{100, 0.7},
+		[2]float64{110, 1.2},
+		[2]float64{120, 1.5},
+		[2]float64{130, 2},
+	)
 	r, open, ok := s.bracket()
-	// The best cut lies between 100 and 110; one window on the wrong side is still possible from 90 to 120.
-	if !ok || open || math.Abs(r.Users-math.Sqrt(100*110)) > 1e-9 || math.Abs(r.Lo-90) > 1e-9 || math.Abs(r.Hi-120) > 1e-9 {
-		t.Errorf("got %.2f in [%.2f, %.2f], want %.2f in [90, 120]", r.Users, r.Lo, r.Hi, math.Sqrt(100*110))
+	// The best cut lies between 100 and 110; one window on the wrong side is still possible from 90
+	// to 120.
+	if !ok || open || math.Abs(r.Users-math.Sqrt(100*110)) > 1e-9 || math.Abs(r.Lo-90) > 1e-9 ||
+		math.Abs(r.Hi-120) > 1e-9 {
+		t.Errorf(
+			"got %.2f in [%.2f, %.2f], want %.2f in [90, 120]",
+			r.Users,
+			r.Lo,
+			r.Hi,
+			math.Sqrt(100*110),
+		)
 	}
 	s = windows(9, [2]float64{80, 0.5}, [2]float64{100, 1.2})
-	if r, open, ok := s.bracket(); !ok || open || math.Abs(r.Lo-72) > 1e-9 || math.Abs(r.Hi-100/0.9) > 1e-9 {
-		t.Errorf("got [%.2f, %.2f], want the interval to reach a back-off beyond what was tried: [72, 111.11]", r.Lo, r.Hi)
+	if r, open, ok := s.bracket(); !ok || open || math.Abs(r.Lo-72) > 1e-9 ||
+		math.Abs(r.Hi-100/0.9) > 1e-9 {
+		t.Errorf(
+			"got [%.2f, %.2f], want the interval to reach a back-off beyond what was tried: [72, 111.11]",
+			r.Lo,
+			r.Hi,
+		)
 	}
 	for _, s := range []*Search{windows(9, [2]float64{80, 0.5}), windows(9, [2]float64{80, 1.5}), windows(9)} {
 		if r, _, ok := s.bracket(); ok {
@@ -101,7 +143,11 @@ func TestBracket(t *testing.T) {
 	for _, s := range []*Search{windows(2, [2]float64{90, 0.5}, [2]float64{100, 1.2}, [2]float64{95, 0.5}, [2]float64{105, 0.5}),
 		windows(2, [2]float64{90, 0.5}, [2]float64{100, 1.2}, [2]float64{95, 0.5}, [2]float64{105, 0.5}, [2]float64{110, 0.5})} {
 		if r, open, ok := s.bracket(); !ok || !open {
-			t.Errorf("got %+v, open %v: nothing says that the capacity lies below the most users", r, open)
+			t.Errorf(
+				"got %+v, open %v: nothing says that the capacity lies below the most users",
+				r,
+				open,
+			)
 		}
 	}
 }
@@ -136,20 +182,37 @@ func TestCorrelatedMean(t *testing.T) {
 				x = tt.r*x + math.Sqrt(1-tt.r*tt.r)*rng.NormFloat64()
 			}
 			m, v, df, e := correlatedMean(z, w)
-			sum, sum2, variance, eff = sum+m, sum2+m*m, variance+v/series, eff+e/series
+			sum = sum + m
+			sum2 = sum2 + m*m
+			variance = variance + v/series
+			eff = eff + e/series
 			if math.Abs(m) <= stats.TQuantile(level, df)*math.Sqrt(v) {
 				covered++
 			}
 		}
 		truth := sum2/series - sum/series*sum/series
 		if q := variance / truth; q < tt.low || q > tt.high {
-			t.Errorf("n %d, r %v: variance is %.2f of the true one, want %v to %v", tt.n, tt.r, q, tt.low, tt.high)
+			t.Errorf(
+				"n %d, r %v: variance is %.2f of the true one, want %v to %v",
+				tt.n,
+				tt.r,
+				q,
+				tt.low,
+				tt.high,
+			)
 		}
 		if c := float64(covered) / series; c < tt.cover || c > 0.999 {
 			t.Errorf("n %d, r %v: coverage %.3f, want at least %v", tt.n, tt.r, c, tt.cover)
 		}
 		if eff < tt.effLow || eff > tt.hi {
-			t.Errorf("n %d, r %v: worth %.1f windows, want %v to %v", tt.n, tt.r, eff, tt.effLow, tt.hi)
+			t.Errorf(
+				"n %d, r %v: worth %.1f windows, want %v to %v",
+				tt.n,
+				tt.r,
+				eff,
+				tt.effLow,
+				tt.hi,
+			)
 		}
 	}
 	if m, v, _, _ := correlatedMean([]float64{2, 2, 2}, []float64{1, 1, 1}); m != 2 || v != 0 {
@@ -160,7 +223,8 @@ func TestCorrelatedMean(t *testing.T) {
 	}
 }
 
-// Where windows have a long tail, their mean is not their median; the interval must cover the median.
+// Where windows have a long tail, their mean is not their median; the interval must cover the
+// median.
 func TestSkewedWindowsWidenTheRegression(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	held := 0
@@ -169,7 +233,12 @@ func TestSkewedWindowsWidenTheRegression(t *testing.T) {
 		var pts []point
 		for i := range 240 {
 			x := 0.1*rng.Float64() - 0.05
-			pts = append(pts, point{x: x, y: 8*x + 0.3*(rng.ExpFloat64()-math.Ln2), w: 1, early: i < 120})
+			pts = append(pts, point{
+				x:     x,
+				y:     8*x + 0.3*(rng.ExpFloat64()-math.Ln2),
+				w:     1,
+				early: i < 120,
+			})
 		}
 		if f, why := line(pts, 0, near); why != "" {
 			held++ // refused
@@ -178,17 +247,32 @@ func TestSkewedWindowsWidenTheRegression(t *testing.T) {
 		}
 	}
 	if held < 90 {
-		t.Errorf("%d of %d intervals hold the users at which half of all windows are violated", held, runs)
+		t.Errorf(
+			"%d of %d intervals hold the users at which half of all windows are violated",
+			held,
+			runs,
+		)
 	}
 }
 
 func TestStridesShrinkAndGrow(t *testing.T) {
-	sc := newScript(t, Config{Start: 800, Max: 20000, Precision: 1e-9, Budget: 20 * time.Minute}, func(n int, at time.Duration) []RuleReading {
+	sc := newScript(t, Config{
+		Start:     800,
+		Max:       20000,
+		Precision: 1e-9,
+		Budget:    20 * time.Minute,
+	}, func(n int, at time.Duration) []RuleReading {
 		limit := 1000.0
 		if at > 10*time.Minute { // the capacity jumps, as when a neighbor leaves
 			limit = 1500
 		}
-		return []RuleReading{{Rule: "cpu", Value: float64(n) / limit, Limit: 1, Less: true, OK: true}}
+		return []RuleReading{{
+			Rule:  "cpu",
+			Value: float64(n) / limit,
+			Limit: 1,
+			Less:  true,
+			OK:    true,
+		}}
 	})
 	var before, after float64
 	users := sc.users

@@ -6,23 +6,25 @@ import (
 	"time"
 )
 
-// ample is the multiple of its start that a search should be able to reach: the capacity is not known before, and a budget
-// that ends below it ends the search with a lower bound.
+// ample is the multiple of its start that a search should be able to reach: the capacity is not
+// known before, and a budget that ends below it ends the search with a lower bound.
 const ample = 3
 
-// A SearchTime is the forecast of how long a search takes and of the users at the end of its budget.
+// A SearchTime is the forecast of how long a search takes and of the users at the end of its
+// budget.
 type SearchTime struct {
 	// Ramp is the time from the start to the maximum, if nothing stops the ramp before.
 	Ramp time.Duration
-	// Least is the shortest time from the end of the ramp to an estimate of the requested precision, with noise
-	// that lasts no longer than a window; slower noise takes longer.
+	// Least is the shortest time from the end of the ramp to an estimate of the requested
+	// precision, with noise that lasts no longer than a window; slower noise takes longer.
 	Least time.Duration
 	// Most is the budget.
 	Most time.Duration
-	// Reach is the number of users of the ramp at the end of the budget, if nothing stops it before: at most the maximum.
+	// Reach is the number of users of the ramp at the end of the budget, if nothing stops it
+	// before: at most the maximum.
 	Reach float64
-	// Enough is the budget that lasts for a ramp to three times the start, or to the maximum if that is less, and for
-	// Least from there.
+	// Enough is the budget that lasts for a ramp to three times the start, or to the maximum if
+	// that is less, and for Least from there.
 	Enough time.Duration
 
 	start, max int
@@ -53,8 +55,8 @@ func (c Config) Forecast() (SearchTime, error) {
 	return f, nil
 }
 
-// rampTo returns how long a ramp that nothing stops takes to so many users, at most the given time, and the users that
-// it has then.
+// rampTo returns how long a ramp that nothing stops takes to so many users, at most the given time,
+// and the users that it has then.
 func (c Config) rampTo(users float64, most time.Duration) (took time.Duration, reached float64) {
 	reached = float64(c.Start)
 	tick := c.Window / 5
@@ -75,8 +77,15 @@ func (f SearchTime) Short() string {
 	if f.Reach >= min(float64(f.max), ample*float64(f.start)) {
 		return ""
 	}
-	return fmt.Sprintf("the search ends with its budget of %v near %.0f users, %.1f times its start of %d: a target that carries more gets a lower bound only. "+
-		"Raise unbounded.budget to %v or more", f.Most, f.Reach, f.Reach/float64(f.start), f.start, coarse(f.Enough))
+	return fmt.Sprintf(
+		"the search ends with its budget of %v near %.0f users, %.1f times its start of %d: a target that carries more gets a lower bound only. "+
+			"Raise unbounded.budget to %v or more",
+		f.Most,
+		f.Reach,
+		f.Reach/float64(f.start),
+		f.start,
+		coarse(f.Enough),
+	)
 }
 
 // coarse rounds a time for people.
@@ -89,15 +98,35 @@ func coarse(d time.Duration) time.Duration {
 
 // String returns the forecast as a sentence.
 func (f SearchTime) String() string {
-	reach := fmt.Sprintf("%v of search end near %.0f users at this pace of steps", coarse(f.Most), f.Reach)
+	reach := fmt.Sprintf(
+		"%v of search end near %.0f users at this pace of steps",
+		coarse(f.Most),
+		f.Reach,
+	)
 	switch {
 	case f.Reach < float64(f.max) && f.Least >= f.Most:
-		return fmt.Sprintf("%s, and are too short for the precision that is asked for, which takes at least %v after the ramp; the interval will be wider", reach, coarse(f.Least))
+		return fmt.Sprintf(
+			"%s, and are too short for the precision that is asked for, which takes at least %v after the ramp; the interval will be wider",
+			reach,
+			coarse(f.Least),
+		)
 	case f.Least >= f.Most:
-		return fmt.Sprintf("%v, too short for the precision that is asked for, which takes at least %v after the ramp; the interval will be wider",
-			coarse(f.Most), coarse(f.Least))
+		return fmt.Sprintf(
+			"%v, too short for the precision that is asked for, which takes at least %v after the ramp; the interval will be wider",
+			coarse(f.Most),
+			coarse(f.Least),
+		)
 	case f.Reach < float64(f.max):
-		return fmt.Sprintf("%s; the precision that is asked for takes at least %v after the ramp", reach, coarse(f.Least))
+		return fmt.Sprintf(
+			"%s; the precision that is asked for takes at least %v after the ramp",
+			reach,
+			coarse(f.Least),
+		)
 	}
-	return fmt.Sprintf("a ramp of at most %v, then at least %v to the precision that is asked for; at most %v in all", coarse(f.Ramp), coarse(f.Least), coarse(f.Most))
+	return fmt.Sprintf(
+		"a ramp of at most %v, then at least %v to the precision that is asked for; at most %v in all",
+		coarse(f.Ramp),
+		coarse(f.Least),
+		coarse(f.Most),
+	)
 }

@@ -7,10 +7,17 @@ import (
 	"time"
 )
 
-// A real release at pace 0.2, whose budget of 20 s of the clock ended every search of a comparison far below its
-// capacity.
+// A real release at pace 0.2, whose budget of 20 s of the clock ended every search of a comparison
+// far below its capacity.
 func TestForecastOfAShortBudget(t *testing.T) {
-	c := Config{Start: 100, Max: 5000, Window: 3 * time.Second, RampRate: 0.01, RampFloor: 20, Budget: 20 * time.Second}
+	c := Config{
+		Start:     100,
+		Max:       5000,
+		Window:    3 * time.Second,
+		RampRate:  0.01,
+		RampFloor: 20,
+		Budget:    20 * time.Second,
+	}
 	f, err := c.Forecast()
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +31,8 @@ func TestForecastOfAShortBudget(t *testing.T) {
 		}
 	}
 	short := f.Short()
-	if !strings.Contains(short, "budget of 20s") || !strings.Contains(short, "Raise unbounded.budget to ") {
+	if !strings.Contains(short, "budget of 20s") ||
+		!strings.Contains(short, "Raise unbounded.budget to ") {
 		t.Errorf("got %q", short)
 	}
 	c.Budget = f.Enough
@@ -40,7 +48,12 @@ func TestForecastOfAShortBudget(t *testing.T) {
 	f, _ = c.Forecast()
 	users := c.Start
 	for at := time.Duration(0); ; at += 500 * time.Millisecond {
-		a := s.Step(Observation{At: at, Users: users, MeanUsers: float64(users), Readings: []RuleReading{{Rule: "r", Value: 1, Limit: 2, Less: true, OK: true}}})
+		a := s.Step(Observation{
+			At:        at,
+			Users:     users,
+			MeanUsers: float64(users),
+			Readings:  []RuleReading{{Rule: "r", Value: 1, Limit: 2, Less: true, OK: true}},
+		})
 		if a.Done {
 			break
 		}
@@ -54,7 +67,15 @@ func TestForecastOfAShortBudget(t *testing.T) {
 // A budget that reaches the maximum, or three times the start, is not called short.
 func TestAmpleBudget(t *testing.T) {
 	for _, c := range []Config{
-		{Start: 90, Max: 900, Window: 1500 * time.Millisecond, RampRate: 0.1, RampFloor: 40, Budget: 16 * time.Second}, // the demo's
+		// the demo's
+		{
+			Start:     90,
+			Max:       900,
+			Window:    1500 * time.Millisecond,
+			RampRate:  0.1,
+			RampFloor: 40,
+			Budget:    16 * time.Second,
+		},
 		{Start: 3600, Max: 36000, Budget: time.Hour},
 		{Start: 100, Max: 120, Window: 3 * time.Second, RampRate: 0.01, Budget: 20 * time.Second},
 	} {

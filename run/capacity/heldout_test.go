@@ -5,11 +5,16 @@ import (
 	"time"
 )
 
-// heldOut are servers that nothing in this package was tuned on: other seeds, other capacities, other shapes of knee,
-// other noise, other starts. They were added when the constants stood.
+// heldOut are servers that nothing in this package was tuned on: other seeds, other capacities,
+// other shapes of knee, other noise, other starts. They were added when the constants stood.
 func heldOut() []scenario {
 	hour := func(start, capacity float64) Config {
-		return Config{Start: int(start * capacity), Max: int(3 * capacity), Window: 15 * time.Second, Budget: time.Hour}
+		return Config{
+			Start:  int(start * capacity),
+			Max:    int(3 * capacity),
+			Window: 15 * time.Second,
+			Budget: time.Hour,
+		}
 	}
 	all := []scenario{
 		row("one server 700", 700, single, 0.03, 120, 1, hour(0.6, 700)),
@@ -20,10 +25,43 @@ func heldOut() []scenario {
 		row("retrograde 14000, slow noise", 14000, retrograde, 0.02, 400, 1, hour(0.5, 14000)),
 		row("pauses 3000", 3000, pauses, 0.02, 60, 1, hour(0.6, 3000)),
 		row("two noises 6000", 6000, neighbor, 0.02, 30, 1, hour(0.6, 6000)),
-		{name: "sticky 5000, deeper", capacity: 5000, server: deeper, noise: 0.015, tau: 90, cfg: hour(0.6, 5000), nominal: true},
-		{name: "alerts 30 s 9000", capacity: 9000, server: retrograde, noise: 0.03, tau: 90, alertGap: 900, alertLen: 30, cfg: hour(0.6, 9000)},
-		{name: "drift 3 %/h 3000", capacity: 3000, server: single, noise: 0.02, tau: 60, drift: 0.03, cfg: hour(0.6, 3000)},
-		{name: "collapsing 4000", capacity: 4000, server: collapsing, noise: 0.02, tau: 90, cfg: hour(0.6, 4000), nominal: true},
+		{
+			name:     "sticky 5000, deeper",
+			capacity: 5000,
+			server:   deeper,
+			noise:    0.015,
+			tau:      90,
+			cfg:      hour(0.6, 5000),
+			nominal:  true,
+		},
+		{
+			name:     "alerts 30 s 9000",
+			capacity: 9000,
+			server:   retrograde,
+			noise:    0.03,
+			tau:      90,
+			alertGap: 900,
+			alertLen: 30,
+			cfg:      hour(0.6, 9000),
+		},
+		{
+			name:     "drift 3 %/h 3000",
+			capacity: 3000,
+			server:   single,
+			noise:    0.02,
+			tau:      60,
+			drift:    0.03,
+			cfg:      hour(0.6, 3000),
+		},
+		{
+			name:     "collapsing 4000",
+			capacity: 4000,
+			server:   collapsing,
+			noise:    0.02,
+			tau:      90,
+			cfg:      hour(0.6, 4000),
+			nominal:  true,
+		},
 		row("x10: retrograde 1400", 1400, retrograde, 0.02, 60, 0.1, tenth(hour(0.6, 1400))),
 	}
 	for i := range all {
@@ -42,16 +80,19 @@ func single(capacity, pace float64) *model {
 	z := 8 * pace
 	perUser := (1 - alone/limit) / capacity
 	level := alone
-	return &model{rules: []simRule{{name: "p95(op) < 250ms", limit: limit, less: true, noise: 0.04}},
+	return &model{
+		rules: []simRule{{name: "p95(op) < 250ms", limit: limit, less: true, noise: 0.04}},
 		step: func(dt, n, speed float64) ([]float64, float64) {
 			rho := min(n*perUser/speed, 0.995)
 			level += (alone/(1-rho) - level) * min(1, dt/(0.15*z))
 			return []float64{level}, n
-		}}
+		},
+	}
 }
 
-// retrograde gets slower the more wait in it, as lock contention does (Gunther's coherency): past the knee it carries
-// less than at it, down to nineteen twentieths. It is a closed queue like fluid.
+// retrograde gets slower the more wait in it, as lock contention does (Gunther's coherency): past
+// the knee it carries less than at it, down to nineteen twentieths. It is a closed queue like
+// fluid.
 func retrograde(capacity, pace float64) *model { return contended(capacity, pace, 0.95) }
 
 // collapsing carries half as much past its knee, and recovers only when the queue is gone.
@@ -65,7 +106,8 @@ func contended(capacity, pace, worst float64) *model {
 	fair := limit * mu
 	rate := func(q float64) float64 { return mu * (1 + 0.05*(1-q/fair)) }
 	q := 0.0
-	return &model{rules: []simRule{{name: "mean(op) < 200ms", limit: limit, less: true, noise: 0.02}},
+	return &model{
+		rules: []simRule{{name: "mean(op) < 200ms", limit: limit, less: true, noise: 0.02}},
 		step: func(dt, n, speed float64) ([]float64, float64) {
 			x := 0.0
 			for range 8 {
@@ -77,11 +119,12 @@ func contended(capacity, pace, worst float64) *model {
 				return []float64{alone}, 0
 			}
 			return []float64{q / x}, x
-		}}
+		},
+	}
 }
 
-// pauses stops for a twentieth of a second now and then, as collectors do, the more often the more users; the rule is
-// of the mean, which has their spikes in it.
+// pauses stops for a twentieth of a second now and then, as collectors do, the more often the more
+// users; the rule is of the mean, which has their spikes in it.
 func pauses(capacity, pace float64) *model {
 	inner := fluid(capacity, pace)
 	t, next := 0.0, 0.0
@@ -98,7 +141,8 @@ func pauses(capacity, pace float64) *model {
 	return m
 }
 
-// neighbor is CPU on a host whose neighbor comes and goes, every three minutes for half as long, and takes 3 %.
+// neighbor is CPU on a host whose neighbor comes and goes, every three minutes for half as long,
+// and takes 3 %.
 func neighbor(capacity, pace float64) *model {
 	return cpu(capacity, pace).at(func(t, _, _, speed float64) float64 {
 		if math.Mod(t, 180*pace) < 60*pace {

@@ -19,11 +19,12 @@ const (
 	// almost is the factor of precision that a search may lack when it holds its estimate: these
 	// windows are evidence.
 	almost = 1.4
-	// moving is the distance that the limit moves at constant users, from the first third of the windows to
-	// the last, in log users and in standard deviations, where the server has not settled.
+	// moving is the distance that the limit moves at constant users, from the first third of the
+	// windows to the last, in log users and in standard deviations, where the server has not
+	// settled.
 	moving, movingSpread = 0.04, 2.5
-	// apartSpread is the distance from the estimate at which constant users meet the limit, in standard
-	// deviations of a window, before they contradict it.
+	// apartSpread is the distance from the estimate at which constant users meet the limit, in
+	// standard deviations of a window, before they contradict it.
 	apartSpread = 1.5
 	// The overload lies above the interval by the factor above at least, and above the estimate by
 	// steep at most.
@@ -159,7 +160,9 @@ func (s *Search) overload(r Result) bool {
 		return false
 	}
 	s.phase = Overload
-	s.end.estimate, s.end.users, s.end.since = r, users, -1
+	s.end.estimate = r
+	s.end.users = users
+	s.end.since = -1
 	return true
 }
 

@@ -21,8 +21,8 @@ func (r RuleReading) own() (bad, of uint64) {
 	return uint64(math.Round(r.Value * float64(r.Count))), r.Count
 }
 
-// A pool holds the counts of a rate over all windows near the result. Windows do not overlap, so no operation counts
-// twice. It judges rules that need more operations than a window has.
+// A pool holds the counts of a rate over all windows near the result. Windows do not overlap, so no
+// operation counts twice. It judges rules that need more operations than a window has.
 type pool struct {
 	bad, of          uint64
 	windows, decided int
@@ -31,7 +31,8 @@ type pool struct {
 func (s *Search) pool(rule int, users float64) pool {
 	var p pool
 	for _, w := range s.samples {
-		if rule >= len(w.states) || w.states[rule] == Missing || math.Abs(math.Log(w.users/users)) > pooled {
+		if rule >= len(w.states) || w.states[rule] == Missing ||
+			math.Abs(math.Log(w.users/users)) > pooled {
 			continue
 		}
 		p.windows++
@@ -46,24 +47,39 @@ func (s *Search) pool(rule int, users float64) pool {
 
 func (p pool) rate() float64 { return float64(p.bad) / float64(max(1, p.of)) }
 
-// warning returns the warning for results in which single windows rarely decided the rule. A binding rule is
-// violated in half of the windows at the capacity by definition, so its pool adds nothing.
+// warning returns the warning for results in which single windows rarely decided the rule. A
+// binding rule is violated in half of the windows at the capacity by definition, so its pool adds
+// nothing.
 func (p pool) warning(b ruleBook, binding string) string {
 	switch {
 	case b.name == binding || b.warning || 2*p.decided >= p.windows && p.windows > 0:
 		return ""
 	case p.of < b.minCount:
-		return fmt.Sprintf("%s was never decided at the answer: it asks for %d operations, and all %d windows within a tenth of the answer "+
-			"had %d together, %d of them bad (with 95 %% confidence fewer than %.3g %%)", b.name, b.minCount, p.windows, p.of, p.bad, 100*upperRate(p.bad, p.of))
+		return fmt.Sprintf(
+			"%s was never decided at the answer: it asks for %d operations, and all %d windows within a tenth of the answer "+
+				"had %d together, %d of them bad (with 95 %% confidence fewer than %.3g %%)",
+			b.name,
+			b.minCount,
+			p.windows,
+			p.of,
+			p.bad,
+			100*upperRate(p.bad, p.of),
+		)
 	case p.rate() >= b.limit:
-		return fmt.Sprintf("%s does not hold at the answer: of %d operations within a tenth of it %d were bad (%.3g %%); "+
-			"single windows had too few operations to show it, so the answer may be too high", b.name, p.of, p.bad, 100*p.rate())
+		return fmt.Sprintf(
+			"%s does not hold at the answer: of %d operations within a tenth of it %d were bad (%.3g %%); "+
+				"single windows had too few operations to show it, so the answer may be too high",
+			b.name,
+			p.of,
+			p.bad,
+			100*p.rate(),
+		)
 	}
 	return ""
 }
 
-// upperRate is the exact (Clopper-Pearson) upper limit of a rate with 95 % confidence: the rate at which so few bad
-// operations, or fewer, come in one of twenty cases. It is 1 without operations.
+// upperRate is the exact (Clopper-Pearson) upper limit of a rate with 95 % confidence: the rate at
+// which so few bad operations, or fewer, come in one of twenty cases. It is 1 without operations.
 func upperRate(bad, of uint64) float64 {
 	if bad >= of {
 		return 1

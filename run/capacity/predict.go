@@ -7,10 +7,12 @@ import (
 	"plimsoll/stats"
 )
 
-// The utilization law: a target's CPU time is its users times what one of them costs, so windows of the ramp far below
-// the capacity predict where its CPU is used up. The prediction is a statement only: it moves no users.
+// The utilization law: a target's CPU time is its users times what one of them costs, so windows of
+// the ramp far below the capacity predict where its CPU is used up. The prediction is a statement
+// only: it moves no users.
 const (
-	// apart is the least difference of the users of two windows, in log users, that tells the cost of a user.
+	// apart is the least difference of the users of two windows, in log users, that tells the cost
+	// of a user.
 	apart = 0.14
 	// leastCosts is the least number of windows that have an interval.
 	leastCosts = 4
@@ -24,8 +26,8 @@ type cost struct{ users, util float64 }
 // A Prediction is the number of users at which the target's CPU is used up.
 type Prediction struct {
 	Users float64
-	// Lo and Hi are its 95 % interval by the scatter of the windows about their line; 0 with fewer than four windows. The
-	// interval supposes that a user costs the same at any load.
+	// Lo and Hi are its 95 % interval by the scatter of the windows about their line; 0 with fewer
+	// than four windows. The interval supposes that a user costs the same at any load.
 	Lo, Hi float64
 	Levels int // windows of the ramp
 }
@@ -38,8 +40,9 @@ func (p Prediction) String() string {
 	return fmt.Sprintf("the limit of CPU is near %.0f users [%.0f, %.0f]", p.Users, p.Lo, p.Hi)
 }
 
-// Predicted returns where the CPU is used up, by least squares through the windows of the ramp, and false if they do
-// not tell: fewer than two that are apart, or a utilization that does not rise with the users.
+// Predicted returns where the CPU is used up, by least squares through the windows of the ramp, and
+// false if they do not tell: fewer than two that are apart, or a utilization that does not rise
+// with the users.
 func (s *Search) Predicted() (Prediction, bool) {
 	n := float64(len(s.costs))
 	var ss float64
@@ -68,7 +71,8 @@ func (s *Search) Predicted() (Prediction, bool) {
 	return p, p.Users > 0
 }
 
-// trend returns the means of users and utilization, and the sums of squares and products about them.
+// trend returns the means of users and utilization, and the sums of squares and products about
+// them.
 func trend(of []cost) (mx, my, sxx, sxy float64) {
 	n := float64(len(of))
 	for _, c := range of {
@@ -81,7 +85,8 @@ func trend(of []cost) (mx, my, sxx, sxy float64) {
 	return mx, my, sxx, sxy
 }
 
-// costly keeps the utilization of a window of the ramp that held, and predicts the limit once there are enough.
+// costly keeps the utilization of a window of the ramp that held, and predicts the limit once there
+// are enough.
 func (s *Search) costly(w sample) {
 	if w.util < leastUtilization || w.users <= 0 {
 		return
@@ -94,11 +99,18 @@ func (s *Search) costly(w sample) {
 	s.foreseen = fmt.Sprintf("%v, by the CPU utilization in %d windows of the ramp", p, p.Levels)
 	ahead := s.cfg
 	ahead.Start = int(s.users)
-	if _, reach := ahead.rampTo(p.Users, s.cfg.Budget-(s.last-s.start)); reach < min(0.99*p.Users, float64(s.cfg.Max)) {
-		s.foreseen += fmt.Sprintf("; the budget of %v ends near %.0f users at this pace of steps", s.cfg.Budget, reach)
+	if _, reach := ahead.rampTo(p.Users, s.cfg.Budget-(s.last-s.start)); reach < min(
+		0.99*p.Users,
+		float64(s.cfg.Max),
+	) {
+		s.foreseen += fmt.Sprintf(
+			"; the budget of %v ends near %.0f users at this pace of steps",
+			s.cfg.Budget,
+			reach,
+		)
 	}
 }
 
-// Foreseen returns a sentence on the predicted limit, and on the end of the budget if that is below it; "" as long as
-// there is none. It does not change any more.
+// Foreseen returns a sentence on the predicted limit, and on the end of the budget if that is below
+// it; "" as long as there is none. It does not change any more.
 func (s *Search) Foreseen() string { return s.foreseen }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The CPU is used up where the line through the levels meets the saturation, whatever is used without users.
+// The CPU is used up where the line through the levels meets the saturation, whatever is used
+// without users.
 func TestPredictedLimit(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -47,12 +48,15 @@ func TestPredictionHasAnInterval(t *testing.T) {
 	}
 	s.costs = append(s.costs, cost{250, 0.49})
 	p, ok := s.Predicted()
-	if !ok || !(p.Lo < p.Users && p.Users < p.Hi) || p.Hi-p.Lo < 20 || p.Hi-p.Lo > 400 || p.Lo > 500 || p.Hi < 500 {
+	if !ok || !(p.Lo < p.Users && p.Users < p.Hi) || p.Hi-p.Lo < 20 || p.Hi-p.Lo > 400 ||
+		p.Lo > 500 ||
+		p.Hi < 500 {
 		t.Errorf("%v, want an interval about 500", p)
 	}
 }
 
-// quiet is a scenario without noise, so that a search with a prediction differs by nothing else from one without.
+// quiet is a scenario without noise, so that a search with a prediction differs by nothing else
+// from one without.
 func quiet(server func(capacity, pace float64) *model, util func(load float64) float64) scenario {
 	return scenario{capacity: 8000, server: server, tau: 60, pace: 1, cpu: util,
 		cfg: Config{Start: 800, Max: 30000, Window: 15 * time.Second, Budget: time.Hour}}
@@ -68,8 +72,9 @@ func near8000(t *testing.T, r Result) {
 // The prediction changes nothing of a search but its words, whatever the CPU shows.
 func TestPredictionMovesNoUsers(t *testing.T) {
 	for name, util := range map[string]func(float64) float64{
-		"its own": func(load float64) float64 { return 0.85 * load }, "another limit first": func(load float64) float64 { return 0.3 * load },
-		"of others": func(float64) float64 { return 0.5 },
+		"its own":             func(load float64) float64 { return 0.85 * load },
+		"another limit first": func(load float64) float64 { return 0.3 * load },
+		"of others":           func(float64) float64 { return 0.5 },
 	} {
 		sc := quiet(fluid, util)
 		sc.noise = 0.02
@@ -82,7 +87,8 @@ func TestPredictionMovesNoUsers(t *testing.T) {
 	}
 }
 
-// The prediction is a sentence, with the end of a budget below it, and a bound names the limit that was not reached.
+// The prediction is a sentence, with the end of a budget below it, and a bound names the limit that
+// was not reached.
 func TestPredictionBeyondTheBudget(t *testing.T) {
 	foreseen := func(budget time.Duration) (string, Result) {
 		sc := quiet(cpu, func(load float64) float64 { return 0.1 + 0.75*load })
@@ -91,7 +97,9 @@ func TestPredictionBeyondTheBudget(t *testing.T) {
 		return s.Foreseen(), s.Result()
 	}
 	text, r := foreseen(3 * time.Minute)
-	if !strings.HasPrefix(text, "the limit of CPU is near ") || !strings.HasSuffix(text, " users at this pace of steps") || !strings.Contains(text, "; the budget of 3m0s ends near 1") {
+	if !strings.HasPrefix(text, "the limit of CPU is near ") ||
+		!strings.HasSuffix(text, " users at this pace of steps") ||
+		!strings.Contains(text, "; the budget of 3m0s ends near 1") {
 		t.Errorf("got %q", text)
 	}
 	if r.Kind != AtLeast || !strings.Contains(r.Why, "; the limit of CPU is near ") {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// censored is the result of a search that something other than the target ended: the most users that were held for as
-// long as a bound must be.
+// censored is the result of a search that something other than the target ended: the most users
+// that were held for as long as a bound must be.
 func (s *Search) censored(stopped, why string) Result {
 	users, long := s.Bound()
 	seconds := long.Round(100 * time.Millisecond)
@@ -17,28 +17,49 @@ func (s *Search) censored(stopped, why string) Result {
 		return Result{Kind: Invalid, Stopped: stopped,
 			Why: why + ", and no whole window was healthy before that"}
 	case users == 0:
-		return Result{Kind: Unstable, Stopped: stopped, Reached: s.healthyUsers,
-			Why: fmt.Sprintf("%s; every rule held at %.0f users, but no level was held without a violation for the %v that a bound takes",
-				why, s.healthyUsers, seconds)}
+		return Result{
+			Kind:    Unstable,
+			Stopped: stopped,
+			Reached: s.healthyUsers,
+			Why: fmt.Sprintf(
+				"%s; every rule held at %.0f users, but no level was held without a violation for the %v that a bound takes",
+				why,
+				s.healthyUsers,
+				seconds,
+			),
+		}
 	case users < 0.995*s.healthyUsers:
-		why += fmt.Sprintf("; every rule held at %.0f users too, but no more than %.0f were held for the %v that a bound takes",
-			s.healthyUsers, users, seconds)
+		why += fmt.Sprintf(
+			"; every rule held at %.0f users too, but no more than %.0f were held for the %v that a bound takes",
+			s.healthyUsers,
+			users,
+			seconds,
+		)
 	}
-	return Result{Kind: AtLeast, Users: users, Lo: users, Reached: s.healthyUsers, Confirmed: long, Stopped: stopped, Why: why}
+	return Result{
+		Kind:      AtLeast,
+		Users:     users,
+		Lo:        users,
+		Reached:   s.healthyUsers,
+		Confirmed: long,
+		Stopped:   stopped,
+		Why:       why,
+	}
 }
 
-// Precision ends a search only after this many tracking windows, and only when all windows together are worth this
-// many independent ones. An interval that looks narrow sooner has mostly not lived through the noise yet: stopping
-// at the first narrow one would cover far less than 95 %.
+// Precision ends a search only after this many tracking windows, and only when all windows together
+// are worth this many independent ones. An interval that looks narrow sooner has mostly not lived
+// through the noise yet: stopping at the first narrow one would cover far less than 95 %.
 const (
 	minTrack       = 4
 	minIndependent = 16
-	// Of many looks the search takes the first narrow interval, which is narrow partly by luck: it is widened so much.
+	// Of many looks the search takes the first narrow interval, which is narrow partly by luck: it
+	// is widened so much.
 	luck = 1.12
 )
 
-// precise reports whether the estimate has the requested precision, or lacks no more than a factor. Its interval is then
-// the widened one.
+// precise reports whether the estimate has the requested precision, or lacks no more than a factor.
+// Its interval is then the widened one.
 func (s *Search) precise(r Result, lacks float64) (Result, bool) {
 	n := 0
 	for _, w := range s.samples {
@@ -62,7 +83,10 @@ func (r Result) halfWidth() float64 { return (r.Hi - r.Lo) / 2 / r.Users }
 
 // precision explains that a search stopped because its interval is narrow enough.
 func (r Result) precision() string {
-	return fmt.Sprintf("precision: half of the interval is %.1f %% of the estimate", 100*r.halfWidth())
+	return fmt.Sprintf(
+		"precision: half of the interval is %.1f %% of the estimate",
+		100*r.halfWidth(),
+	)
 }
 
 // conclude returns the best result from the windows so far when time is over.
@@ -80,7 +104,10 @@ func (s *Search) conclude(stopped string) Result {
 	if r, ok := s.logistic(); ok {
 		r.Stopped = stopped
 		if n := len(s.plateaus); n < leastPlateaus {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("only %d plateaus were measured, want %d", n, leastPlateaus))
+			r.Warnings = append(
+				r.Warnings,
+				fmt.Sprintf("only %d plateaus were measured, want %d", n, leastPlateaus),
+			)
 		}
 		return r
 	}
@@ -90,10 +117,16 @@ func (s *Search) conclude(stopped string) Result {
 	}
 	for _, w := range s.samples {
 		if w.violated && w.users > s.healthyUsers {
-			return s.censored(stopped, "a violation lasted for a whole window, but the time was too short to find where it begins")
+			return s.censored(
+				stopped,
+				"a violation lasted for a whole window, but the time was too short to find where it begins",
+			)
 		}
 	}
-	return s.censored(stopped, "a rule broke for a whole window and held afterwards with as many users; the time was over before one broke again")
+	return s.censored(
+		stopped,
+		"a rule broke for a whole window and held afterwards with as many users; the time was over before one broke again",
+	)
 }
 
 // complete adds the fields that every result has.
@@ -116,7 +149,11 @@ func (s *Search) complete(r Result) Result {
 				r.Warnings = append(r.Warnings, w)
 			}
 		case !b.decided:
-			what := fmt.Sprintf("it asks for %d operations, and a window had at most %d", b.minCount, b.most)
+			what := fmt.Sprintf(
+				"it asks for %d operations, and a window had at most %d",
+				b.minCount,
+				b.most,
+			)
 			switch {
 			case b.brief:
 				what = "it was violated all the time, for less than it asks for"

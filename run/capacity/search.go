@@ -12,16 +12,18 @@ type Search struct {
 	phase string
 	users float64 // desired; a float, so that slow growth is not lost to rounding
 
-	begun        bool
-	start, last  time.Duration
-	hold         time.Duration // no decision before it: the last change must fill a window
-	lastSample   time.Duration // when the last window was recorded
-	badSince     time.Duration // since when every observation was violated; -1 after one that was not
-	fullSince    time.Duration // since when the ramp stands at Max; -1 before
-	shortSince   time.Duration // since when fewer users are active than desired; -1 when they follow
-	healthyUsers float64       // highest mean users of a window in which no rule was violated
-	levels       []held        // rising; the levels since the last violation that may become bounds
-	holds        []hold        // of levels before
+	begun       bool
+	start, last time.Duration
+	hold        time.Duration // no decision before it: the last change must fill a window
+	lastSample  time.Duration // when the last window was recorded
+	// since when every observation was violated; -1 after one that was not
+	badSince  time.Duration
+	fullSince time.Duration // since when the ramp stands at Max; -1 before
+	// since when fewer users are active than desired; -1 when they follow
+	shortSince   time.Duration
+	healthyUsers float64 // highest mean users of a window in which no rule was violated
+	levels       []held  // rising; the levels since the last violation that may become bounds
+	holds        []hold  // of levels before
 
 	costs    []cost // of windows of the ramp
 	foreseen string // a sentence on the predicted limit of CPU
@@ -73,7 +75,8 @@ type sample struct {
 	worst    int       // the one of them that uses most of its limit; -1 without any
 }
 
-// New returns a search that has seen nothing yet, or an error that names everything wrong with the config.
+// New returns a search that has seen nothing yet, or an error that names everything wrong with the
+// config.
 func New(c Config) (*Search, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -86,14 +89,17 @@ func New(c Config) (*Search, error) {
 // maxStep is the longest stride of the tracking phase: a quarter of the back-off.
 func maxStep(c Config) float64 { return max(c.Step, (1-afterRamp)/4) }
 
-// Step takes the next observation and returns the next action. After an action with Done it repeats that
-// action.
+// Step takes the next observation and returns the next action. After an action with Done it repeats
+// that action.
 func (s *Search) Step(o Observation) Action {
 	if s.done {
 		return s.action("finished")
 	}
 	if !s.begun {
-		s.begun, s.start, s.last, s.lastSample = true, o.At, o.At, o.At
+		s.begun = true
+		s.start = o.At
+		s.last = o.At
+		s.lastSample = o.At
 		s.hold = o.At + s.cfg.Window
 		if u := float64(s.cfg.Start); math.Abs(o.MeanUsers-u) < 0.02*u {
 			s.hold = o.At // the window is already one of these users
@@ -108,10 +114,16 @@ func (s *Search) Step(o Observation) Action {
 	w := s.observe(o)
 	s.confirm(o, w, tick)
 	if rule, grace, ok := s.starved(o.At); ok {
-		return s.finish(Result{Kind: Invalid, Rule: rule,
+		return s.finish(Result{
+			Kind:    Invalid,
+			Rule:    rule,
 			Stopped: "fault: a rule has no data",
-			Why: fmt.Sprintf("%s had no data for more than %v; a missing signal is not a healthy one",
-				rule, grace)})
+			Why: fmt.Sprintf(
+				"%s had no data for more than %v; a missing signal is not a healthy one",
+				rule,
+				grace,
+			),
+		})
 	}
 	if s.lagging(o) {
 		return s.finish(s.censored("users: the active users do not follow", fmt.Sprintf(
@@ -141,8 +153,8 @@ func (s *Search) Step(o Observation) Action {
 	return s.track(w)
 }
 
-// Skip lets time pass, until an offset, in which nothing is observed. Users do not grow for it, no level counts as held
-// in it, and no rule as without data; the budget goes on.
+// Skip lets time pass, until an offset, in which nothing is observed. Users do not grow for it, no
+// level counts as held in it, and no rule as without data; the budget goes on.
 func (s *Search) Skip(until time.Duration) {
 	gone := until - s.last
 	if !s.begun || s.done || gone <= 0 {
@@ -174,7 +186,15 @@ func (s *Search) Result() Result {
 func (s *Search) observe(o Observation) sample {
 	for _, r := range o.Readings {
 		if s.rule(r.Rule) < 0 {
-			b := ruleBook{name: r.Rule, lastData: o.At, minCount: r.MinCount, grace: r.Grace, warning: r.Warning, rate: r.Rate, limit: r.Limit}
+			b := ruleBook{
+				name:     r.Rule,
+				lastData: o.At,
+				minCount: r.MinCount,
+				grace:    r.Grace,
+				warning:  r.Warning,
+				rate:     r.Rate,
+				limit:    r.Limit,
+			}
 			if b.grace <= 0 {
 				b.grace = s.cfg.grace
 			}
@@ -212,7 +232,8 @@ func (s *Search) observe(o Observation) sample {
 			continue
 		}
 		w.complete = w.complete && st != Missing
-		if st > Undecided && (w.worst < 0 || worse(st, w.ratios[i], w.states[w.worst], w.ratios[w.worst])) {
+		if st > Undecided &&
+			(w.worst < 0 || worse(st, w.ratios[i], w.states[w.worst], w.ratios[w.worst])) {
 			w.worst = i
 		}
 	}
@@ -226,7 +247,8 @@ func (s *Search) observe(o Observation) sample {
 	return w
 }
 
-// worse reports whether a rule with status a and ratio p is nearer to stopping the users than one with b and q.
+// worse reports whether a rule with status a and ratio p is nearer to stopping the users than one
+// with b and q.
 func worse(a Status, p float64, b Status, q float64) bool {
 	if a != b {
 		return a > b
@@ -243,8 +265,8 @@ func (s *Search) rule(name string) int {
 	return -1
 }
 
-// starved returns a rule that has been without data for longer than its grace. A rule that is only a warning never
-// ends a search; the result notes that it had none.
+// starved returns a rule that has been without data for longer than its grace. A rule that is only
+// a warning never ends a search; the result notes that it had none.
 func (s *Search) starved(at time.Duration) (string, time.Duration, bool) {
 	if len(s.rules) == 0 && at-s.start > s.cfg.grace {
 		return "every rule", s.cfg.grace, true
@@ -257,8 +279,8 @@ func (s *Search) starved(at time.Duration) (string, time.Duration, bool) {
 	return "", 0, false
 }
 
-// lagging reports whether the users have been short of nine tenths of the requested number for longer than the
-// grace.
+// lagging reports whether the users have been short of nine tenths of the requested number for
+// longer than the grace.
 func (s *Search) lagging(o Observation) bool {
 	if float64(o.Users) >= 0.9*s.users-1 {
 		s.shortSince = -1
@@ -270,8 +292,8 @@ func (s *Search) lagging(o Observation) bool {
 	return o.At-s.shortSince > s.cfg.grace
 }
 
-// sustained reports whether every observation of a whole window was violated. One bad moment stays visible in
-// trailing readings for less than that, so there is evidence of two.
+// sustained reports whether every observation of a whole window was violated. One bad moment stays
+// visible in trailing readings for less than that, so there is evidence of two.
 func (s *Search) sustained() bool { return s.badSince >= 0 && s.last-s.badSince >= s.cfg.Window }
 
 // ramp grows the users in proportion to themselves, and ends with a sustained violation or at Max.
@@ -301,8 +323,13 @@ func (s *Search) ramp(w sample, tick time.Duration) Action {
 		}
 		// The window that looks back on the ramp, then the hold.
 		if _, long := s.Bound(); s.last-s.fullSince >= s.cfg.Window+long {
-			return s.finish(s.censored("max users: every rule held there",
-				fmt.Sprintf("all %d users that the plan allows were supported; the target may carry more", s.cfg.Max)))
+			return s.finish(s.censored(
+				"max users: every rule held there",
+				fmt.Sprintf(
+					"all %d users that the plan allows were supported; the target may carry more",
+					s.cfg.Max,
+				),
+			))
 		}
 		return s.action("holding at the maximum")
 	}
@@ -314,11 +341,15 @@ func (s *Search) ramp(w sample, tick time.Duration) Action {
 func (s *Search) backOff(w sample) Action {
 	if s.users <= 1 {
 		rule := s.rules[w.worst].name
-		return s.finish(Result{Kind: Invalid, Rule: rule, Stopped: "min users: a rule is violated there",
-			Why: rule + " is violated at 1 users, the fewest that the search may try"})
+		return s.finish(Result{
+			Kind:    Invalid,
+			Rule:    rule,
+			Stopped: "min users: a rule is violated there",
+			Why:     rule + " is violated at 1 users, the fewest that the search may try",
+		})
 	}
-	// The window that decided is worth recording. It may overlap the last one of the ramp; if by more than half,
-	// it takes its place.
+	// The window that decided is worth recording. It may overlap the last one of the ramp; if by
+	// more than half, it takes its place.
 	if n := len(s.samples); s.phase == Ramp && w.complete && s.last > s.lastSample {
 		if s.last-s.lastSample < s.cfg.Window/2 {
 			s.samples = s.samples[:n-1]
@@ -366,9 +397,14 @@ func (s *Search) track(w sample) Action {
 	s.stride(dir)
 	if dir > 0 && s.users >= float64(s.cfg.Max) {
 		if s.topped++; s.topped >= 3 && s.heldMax() {
-			return s.finish(s.censored("max users: every rule held there",
-				fmt.Sprintf("all %d users that the plan allows were supported in three windows in a row; "+
-					"the violation before did not come back", s.cfg.Max)))
+			return s.finish(s.censored(
+				"max users: every rule held there",
+				fmt.Sprintf(
+					"all %d users that the plan allows were supported in three windows in a row; "+
+						"the violation before did not come back",
+					s.cfg.Max,
+				),
+			))
 		}
 	} else {
 		s.topped = 0

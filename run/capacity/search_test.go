@@ -24,13 +24,53 @@ func TestReadingStatus(t *testing.T) {
 		{"no data", RuleReading{Value: 0.5, Limit: 1, Less: true}, Missing},
 		{"not a number", RuleReading{Value: math.NaN(), Limit: 1, Less: true, OK: true}, Missing},
 		{"infinite", RuleReading{Value: math.Inf(1), Limit: 1, Less: true, OK: true}, Missing},
-		{"minus infinite", RuleReading{Value: math.Inf(-1), Limit: 1, Less: true, OK: true}, Missing},
-		{"limit not a number", RuleReading{Value: 1, Limit: math.NaN(), Less: true, OK: true}, Missing},
-		{"few operations", RuleReading{Value: 2, Limit: 1, Less: true, OK: true, Count: 99, MinCount: 100}, Undecided},
-		{"enough operations", RuleReading{Value: 2, Limit: 1, Less: true, OK: true, Count: 100, MinCount: 100}, Violated},
+		{"minus infinite", RuleReading{
+			Value: math.Inf(-1),
+			Limit: 1,
+			Less:  true,
+			OK:    true,
+		}, Missing},
+		{"limit not a number", RuleReading{
+			Value: 1,
+			Limit: math.NaN(),
+			Less:  true,
+			OK:    true,
+		}, Missing},
+		{"few operations", RuleReading{
+			Value:    2,
+			Limit:    1,
+			Less:     true,
+			OK:       true,
+			Count:    99,
+			MinCount: 100,
+		}, Undecided},
+		{"enough operations", RuleReading{
+			Value:    2,
+			Limit:    1,
+			Less:     true,
+			OK:       true,
+			Count:    100,
+			MinCount: 100,
+		}, Violated},
 		// 3 of 100 failed; of 200 operations at most 2 may fail, so the other 100 cannot mend it.
-		{"few but hopeless", RuleReading{Value: 0.03, Limit: 0.01, Less: true, OK: true, Count: 100, MinCount: 200, Rate: true}, Violated},
-		{"few and open", RuleReading{Value: 0.03, Limit: 0.02, Less: true, OK: true, Count: 100, MinCount: 200, Rate: true}, Undecided},
+		{"few but hopeless", RuleReading{
+			Value:    0.03,
+			Limit:    0.01,
+			Less:     true,
+			OK:       true,
+			Count:    100,
+			MinCount: 200,
+			Rate:     true,
+		}, Violated},
+		{"few and open", RuleReading{
+			Value:    0.03,
+			Limit:    0.02,
+			Less:     true,
+			OK:       true,
+			Count:    100,
+			MinCount: 200,
+			Rate:     true,
+		}, Undecided},
 	}
 	for _, tt := range tests {
 		if got := tt.r.Status(); got != tt.want {
@@ -103,7 +143,12 @@ func (sc *script) until(stop func(Action) bool) Action {
 	for range 3600 {
 		sc.at += time.Second
 		n := sc.active(sc.users)
-		sc.last = sc.s.Step(Observation{At: sc.at, Users: n, MeanUsers: float64(n), Readings: sc.rules(sc.users, sc.at)})
+		sc.last = sc.s.Step(Observation{
+			At:        sc.at,
+			Users:     n,
+			MeanUsers: float64(n),
+			Readings:  sc.rules(sc.users, sc.at),
+		})
 		sc.users = sc.last.Users
 		if sc.last.Done || stop != nil && stop(sc.last) {
 			return sc.last
@@ -140,7 +185,15 @@ func cpuOf(n int, limit float64) RuleReading {
 func want(t *testing.T, r Result, kind Kind, users float64, words ...string) {
 	t.Helper()
 	if r.Kind != kind || math.Abs(r.Users-users) > 1e-9 {
-		t.Errorf("got %s of %v users, want %s of %v\nstopped: %s\nwhy: %s", r.Kind, r.Users, kind, users, r.Stopped, r.Why)
+		t.Errorf(
+			"got %s of %v users, want %s of %v\nstopped: %s\nwhy: %s",
+			r.Kind,
+			r.Users,
+			kind,
+			users,
+			r.Stopped,
+			r.Why,
+		)
 	}
 	for _, w := range words {
 		if !strings.Contains(r.Stopped+"; "+r.Why+"; "+r.Rule, w) {
@@ -154,15 +207,23 @@ func TestMaxIsCensored(t *testing.T) {
 	r := sc.result()
 	want(t, r, AtLeast, 200, "max users", "may carry more")
 	if r.Hi != 0 || r.Lo != 200 || r.Rule != "" {
-		t.Errorf("got interval [%v, %v] and rule %q, want an open one from 200 and no rule", r.Lo, r.Hi, r.Rule)
+		t.Errorf(
+			"got interval [%v, %v] and rule %q, want an open one from 200 and no rule",
+			r.Lo,
+			r.Hi,
+			r.Rule,
+		)
 	}
 }
 
-// A violation on the way that does not come back must not turn a censored search into a number. The tool that came
-// before answers 5337 users where 5400 were its cap.
+// A violation on the way that does not come back must not turn a censored search into a number. The
+// tool that came before answers 5337 users where 5400 were its cap.
 func TestCensoredInSpiteOfAFalseAlarm(t *testing.T) {
 	for _, from := range []time.Duration{20 * time.Second, 60 * time.Second, 4 * time.Minute} {
-		sc := newScript(t, Config{Start: 100, Max: 300}, func(_ int, at time.Duration) []RuleReading {
+		sc := newScript(t, Config{
+			Start: 100,
+			Max:   300,
+		}, func(_ int, at time.Duration) []RuleReading {
 			if at >= from && at < from+30*time.Second {
 				return []RuleReading{bad("p99")}
 			}
@@ -172,12 +233,16 @@ func TestCensoredInSpiteOfAFalseAlarm(t *testing.T) {
 	}
 }
 
-// A search that still climbs when its time is over has not met the capacity: it names no number beyond those that it
-// tried.
+// A search that still climbs when its time is over has not met the capacity: it names no number
+// beyond those that it tried.
 func TestStillClimbingAtTheEndIsCensored(t *testing.T) {
 	for _, length := range []time.Duration{10 * time.Second, 20 * time.Second} {
 		most := 0
-		sc := newScript(t, Config{Start: 100, Max: 100000, Budget: 2 * time.Minute}, func(n int, at time.Duration) []RuleReading {
+		sc := newScript(t, Config{
+			Start:  100,
+			Max:    100000,
+			Budget: 2 * time.Minute,
+		}, func(n int, at time.Duration) []RuleReading {
 			most = max(most, n)
 			if at >= 20*time.Second && at < 20*time.Second+length {
 				return []RuleReading{bad("p99")}
@@ -185,14 +250,32 @@ func TestStillClimbingAtTheEndIsCensored(t *testing.T) {
 			return []RuleReading{ok("p99")}
 		})
 		r := sc.result()
-		if r.Kind != AtLeast || r.Users > float64(most) || r.Users < 0.85*float64(most) || r.Hi != 0 || !strings.HasPrefix(r.Stopped, "budget") {
-			t.Errorf("an alarm of %v: got %s of %.1f in [%.1f, %.1f] (%s: %s), want at least what held of the %d users that were tried", length, r.Kind, r.Users, r.Lo, r.Hi, r.Stopped, r.Why, most)
+		if r.Kind != AtLeast || r.Users > float64(most) || r.Users < 0.85*float64(most) ||
+			r.Hi != 0 ||
+			!strings.HasPrefix(r.Stopped, "budget") {
+			t.Errorf(
+				"an alarm of %v: got %s of %.1f in [%.1f, %.1f] (%s: %s), want at least what held of the %d users that were tried",
+				length,
+				r.Kind,
+				r.Users,
+				r.Lo,
+				r.Hi,
+				r.Stopped,
+				r.Why,
+				most,
+			)
 		}
 		if !strings.Contains(r.Why, "held afterwards with as many users") {
 			t.Errorf("an alarm of %v on the way up: %s", length, r.Why)
 		}
 		if r.Reached < r.Users || r.Reached > float64(most) {
-			t.Errorf("an alarm of %v: reached %.1f, want %.1f to %d", length, r.Reached, r.Users, most)
+			t.Errorf(
+				"an alarm of %v: reached %.1f, want %.1f to %d",
+				length,
+				r.Reached,
+				r.Users,
+				most,
+			)
 		}
 	}
 }
@@ -200,14 +283,25 @@ func TestStillClimbingAtTheEndIsCensored(t *testing.T) {
 func TestBudgetInTheRampIsCensored(t *testing.T) {
 	sc := newScript(t, Config{Start: 100, Max: 100000, Budget: time.Minute}, always(ok("p99")))
 	r := sc.result()
-	if r.Kind != AtLeast || r.Users < 100 || r.Users > float64(sc.users) || !strings.Contains(r.Stopped, "budget: the time of 1m0s") {
+	if r.Kind != AtLeast || r.Users < 100 || r.Users > float64(sc.users) ||
+		!strings.Contains(r.Stopped, "budget: the time of 1m0s") {
 		t.Errorf("got %+v, want at least what was held for a window when the budget ended", r)
 	}
 }
 
 func TestViolatedAtStartSearchesDownward(t *testing.T) {
-	sc := newScript(t, Config{Start: 1000, Max: 5000, Budget: 10 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
-		return []RuleReading{{Rule: "p99", Value: math.Pow(float64(n)/400, 3), Limit: 1, Less: true, OK: true}}
+	sc := newScript(t, Config{
+		Start:  1000,
+		Max:    5000,
+		Budget: 10 * time.Minute,
+	}, func(n int, _ time.Duration) []RuleReading {
+		return []RuleReading{{
+			Rule:  "p99",
+			Value: math.Pow(float64(n)/400, 3),
+			Limit: 1,
+			Less:  true,
+			OK:    true,
+		}}
 	})
 	r := sc.result()
 	if r.Kind != Estimate || math.Abs(r.Users/400-1) > 0.01 {
@@ -222,17 +316,40 @@ func TestViolatedAtTheMinimumIsInvalid(t *testing.T) {
 
 func TestMissingDataIsInvalid(t *testing.T) {
 	for name, gone := range map[string]func() []RuleReading{
-		"not OK": func() []RuleReading { return []RuleReading{ok("p99"), {Rule: "cpu(app)", Limit: 1, Less: true}} },
+		"not OK": func() []RuleReading {
+			return []RuleReading{ok("p99"), {
+				Rule:  "cpu(app)",
+				Limit: 1,
+				Less:  true,
+			}}
+		},
 		"not a number": func() []RuleReading {
-			return []RuleReading{ok("p99"), {Rule: "cpu(app)", Value: math.NaN(), Limit: 1, Less: true, OK: true}}
+			return []RuleReading{ok("p99"), {
+				Rule:  "cpu(app)",
+				Value: math.NaN(),
+				Limit: 1,
+				Less:  true,
+				OK:    true,
+			}}
 		},
 		"infinite": func() []RuleReading {
-			return []RuleReading{ok("p99"), {Rule: "cpu(app)", Value: math.Inf(1), Limit: 1, Less: true, OK: true}}
+			return []RuleReading{ok("p99"), {
+				Rule:  "cpu(app)",
+				Value: math.Inf(1),
+				Limit: 1,
+				Less:  true,
+				OK:    true,
+			}}
 		},
 		"left out":     func() []RuleReading { return []RuleReading{ok("p99")} },
 		"all left out": func() []RuleReading { return nil },
 		"floor, NaN": func() []RuleReading {
-			return []RuleReading{ok("p99"), {Rule: "cpu(app)", Value: math.NaN(), Limit: 1, OK: true}}
+			return []RuleReading{ok("p99"), {
+				Rule:  "cpu(app)",
+				Value: math.NaN(),
+				Limit: 1,
+				OK:    true,
+			}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -258,12 +375,19 @@ func TestMissingDataIsInvalid(t *testing.T) {
 			}
 		})
 	}
-	sc := newScript(t, Config{Start: 100, Max: 2000}, func(int, time.Duration) []RuleReading { return nil })
+	sc := newScript(t, Config{
+		Start: 100,
+		Max:   2000,
+	}, func(int, time.Duration) []RuleReading { return nil })
 	want(t, sc.result(), Invalid, 0, "every rule had no data")
 }
 
 func TestAShortGapInTheDataIsForgiven(t *testing.T) {
-	sc := newScript(t, Config{Start: 100, Max: 150, grace: 10 * time.Second}, func(_ int, at time.Duration) []RuleReading {
+	sc := newScript(t, Config{
+		Start: 100,
+		Max:   150,
+		grace: 10 * time.Second,
+	}, func(_ int, at time.Duration) []RuleReading {
 		r := ok("p99")
 		r.OK = at%(15*time.Second) < 7*time.Second
 		return []RuleReading{r}
@@ -271,8 +395,8 @@ func TestAShortGapInTheDataIsForgiven(t *testing.T) {
 	want(t, sc.result(), AtLeast, 150)
 }
 
-// A window that is not sound neither grows the ramp nor ends it, however violated it is, and tracking waits for the
-// next.
+// A window that is not sound neither grows the ramp nor ends it, however violated it is, and
+// tracking waits for the next.
 func TestUnsoundWindowsMoveNothing(t *testing.T) {
 	s, err := New(Config{Start: 100, Max: 10000, Window: 5 * time.Second, Budget: time.Hour})
 	if err != nil {
@@ -281,14 +405,21 @@ func TestUnsoundWindowsMoveNothing(t *testing.T) {
 	at := time.Duration(0)
 	step := func(r RuleReading, unsound bool) Action {
 		at += time.Second
-		return s.Step(Observation{At: at, Users: int(s.users), MeanUsers: s.users, Readings: []RuleReading{r}, Unsound: unsound})
+		return s.Step(Observation{
+			At:        at,
+			Users:     int(s.users),
+			MeanUsers: s.users,
+			Readings:  []RuleReading{r},
+			Unsound:   unsound,
+		})
 	}
 	for range 20 {
 		step(ok("p99"), false)
 	}
 	before := s.users
 	for range 30 {
-		if a := step(bad("p99"), true); a.Phase != Ramp || a.Users != int(math.Round(before)) || !strings.Contains(a.Why, "not sound") {
+		if a := step(bad("p99"), true); a.Phase != Ramp || a.Users != int(math.Round(before)) ||
+			!strings.Contains(a.Why, "not sound") {
 			t.Fatalf("an unsound window: %+v", a)
 		}
 	}
@@ -303,11 +434,17 @@ func TestUnsoundWindowsMoveNothing(t *testing.T) {
 		step(bad("p99"), true)
 	}
 	if s.users != before || len(s.samples) != n {
-		t.Errorf("unsound windows moved the users from %v to %v and left %d samples more", before, s.users, len(s.samples)-n)
+		t.Errorf(
+			"unsound windows moved the users from %v to %v and left %d samples more",
+			before,
+			s.users,
+			len(s.samples)-n,
+		)
 	}
 }
 
-// One bad moment is visible in trailing readings for just under a window. It pauses the ramp and must not end it.
+// One bad moment is visible in trailing readings for just under a window. It pauses the ramp and
+// must not end it.
 func TestOneBadMomentDoesNotEndTheRamp(t *testing.T) {
 	for _, ticks := range []int{1, 2, 5} {
 		sc := newScript(t, Config{Start: 100, Max: 10000}, nil)
@@ -322,10 +459,20 @@ func TestOneBadMomentDoesNotEndTheRamp(t *testing.T) {
 		}
 		a := sc.until(func(Action) bool { return sc.at >= time.Minute })
 		if a.Phase != Ramp || a.Users <= 110 {
-			t.Errorf("%d bad ticks: got phase %s with %d users, want the ramp to go on", ticks, a.Phase, a.Users)
+			t.Errorf(
+				"%d bad ticks: got phase %s with %d users, want the ramp to go on",
+				ticks,
+				a.Phase,
+				a.Users,
+			)
 		}
 		if seen[0] != seen[len(seen)-1] {
-			t.Errorf("%d bad ticks: the ramp grew from %d to %d while violated", ticks, seen[0], seen[len(seen)-1])
+			t.Errorf(
+				"%d bad ticks: the ramp grew from %d to %d while violated",
+				ticks,
+				seen[0],
+				seen[len(seen)-1],
+			)
 		}
 	}
 	sc := newScript(t, Config{Start: 100, Max: 10000}, func(_ int, at time.Duration) []RuleReading {
@@ -342,12 +489,17 @@ func TestOneBadMomentDoesNotEndTheRamp(t *testing.T) {
 
 func TestRampIsGentle(t *testing.T) {
 	for _, start := range []int{1, 10, 300, 5000} {
-		sc := newScript(t, Config{Start: start, Max: 20 * start, Budget: time.Hour}, always(ok("p99")))
+		sc := newScript(t, Config{
+			Start:  start,
+			Max:    20 * start,
+			Budget: time.Hour,
+		}, always(ok("p99")))
 		var path []int
 		sc.until(func(a Action) bool { path = append(path, a.Users); return false })
 		for i := 5; i < len(path); i++ {
 			// 2 users may be rounding.
-			if grown := float64(path[i]) / float64(path[i-5]); grown > 1.17 && path[i]-path[i-5] > 2 {
+			if grown := float64(path[i]) / float64(path[i-5]); grown > 1.17 &&
+				path[i]-path[i-5] > 2 {
 				t.Fatalf("start %d: from %d to %d users in one window", start, path[i-5], path[i])
 			}
 		}
@@ -362,22 +514,46 @@ func TestUsersThatDoNotFollowCensor(t *testing.T) {
 	sc.active = func(n int) int { return min(n, 150) }
 	want(t, sc.result(), AtLeast, 150, "do not follow", "only 150 of the")
 	if r := sc.s.Result(); r.Confirmed != (sc.at-time.Second)/3 {
-		t.Errorf("the bound says that it was held for %v, want a third of %v", r.Confirmed, sc.at-time.Second)
+		t.Errorf(
+			"the bound says that it was held for %v, want a third of %v",
+			r.Confirmed,
+			sc.at-time.Second,
+		)
 	}
 }
 
 func TestTheBindingRuleIsNamed(t *testing.T) {
-	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
+	sc := newScript(t, Config{
+		Start:  300,
+		Max:    5000,
+		Budget: 20 * time.Minute,
+	}, func(n int, _ time.Duration) []RuleReading {
 		load := float64(n) / 500
 		return []RuleReading{
 			{Rule: "mean(op)", Value: 0.02 * load, Limit: 0.1, Less: true, OK: true},
 			{Rule: "cpu(app)", Value: 0.85 * load, Limit: 0.85, Less: true, OK: true},
-			{Rule: "rate(5xx)", Value: 0, Limit: 0.00025, Less: true, OK: true, Count: 500, MinCount: 8000, Rate: true},
+			{
+				Rule:     "rate(5xx)",
+				Value:    0,
+				Limit:    0.00025,
+				Less:     true,
+				OK:       true,
+				Count:    500,
+				MinCount: 8000,
+				Rate:     true,
+			},
 		}
 	})
 	r := sc.result()
-	if r.Kind != Estimate || r.Rule != "cpu(app)" || math.Abs(r.Users-500) > 2 || r.Estimator != Regression {
-		t.Errorf("got %s of %.1f by %s, rule %q; want 500 by regression on cpu(app)", r.Kind, r.Users, r.Estimator, r.Rule)
+	if r.Kind != Estimate || r.Rule != "cpu(app)" || math.Abs(r.Users-500) > 2 ||
+		r.Estimator != Regression {
+		t.Errorf(
+			"got %s of %.1f by %s, rule %q; want 500 by regression on cpu(app)",
+			r.Kind,
+			r.Users,
+			r.Estimator,
+			r.Rule,
+		)
 	}
 	if !strings.HasPrefix(r.Stopped, "precision: half of the interval is ") {
 		t.Errorf("stopped %q, want the precision", r.Stopped)
@@ -391,7 +567,10 @@ func TestTheBindingRuleIsNamed(t *testing.T) {
 	if tracked < 4 {
 		t.Errorf("stopped after %d tracking windows, want at least 4", tracked)
 	}
-	if len(r.Margins) != 3 || math.Abs(r.Margins[0].Ratio-0.2) > 0.01 || math.Abs(r.Margins[1].Ratio-1) > 0.02 || r.Margins[2].Windows < 100 || r.Margins[2].Ratio != 0 {
+	if len(r.Margins) != 3 || math.Abs(r.Margins[0].Ratio-0.2) > 0.01 ||
+		math.Abs(r.Margins[1].Ratio-1) > 0.02 ||
+		r.Margins[2].Windows < 100 ||
+		r.Margins[2].Ratio != 0 {
 		t.Errorf("got margins %+v, want 0.2, 1 and 0 of many windows", r.Margins)
 	}
 	if len(r.Warnings) != 0 { // no window has 8000 operations, but all of them together have
@@ -404,8 +583,17 @@ func TestTheBindingRuleIsNamed(t *testing.T) {
 
 // A floor, such as free memory, is a rule that holds while the value is above its limit.
 func TestAFloorBinds(t *testing.T) {
-	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
-		return []RuleReading{{Rule: "promql: free > 2", Value: 1000 / float64(n), Limit: 2, OK: true}}
+	sc := newScript(t, Config{
+		Start:  300,
+		Max:    5000,
+		Budget: 20 * time.Minute,
+	}, func(n int, _ time.Duration) []RuleReading {
+		return []RuleReading{{
+			Rule:  "promql: free > 2",
+			Value: 1000 / float64(n),
+			Limit: 2,
+			OK:    true,
+		}}
 	})
 	r := sc.result()
 	if r.Kind != Estimate || math.Abs(r.Users-500) > 3 {
@@ -422,10 +610,14 @@ func TestTimeRunsForward(t *testing.T) {
 	}
 }
 
-// Of 43 s the search saw 12, and a rule had no data for another two: it grows by a second's part, no rule starves, and
-// no level was held for the 14 s that a bound takes by now.
+// Of 43 s the search saw 12, and a rule had no data for another two: it grows by a second's part,
+// no rule starves, and no level was held for the 14 s that a bound takes by now.
 func TestSkippedTimeCountsForNothing(t *testing.T) {
-	sc := newScript(t, Config{Start: 100, Max: 100000, RampRate: 0.05}, func(_ int, at time.Duration) []RuleReading {
+	sc := newScript(t, Config{
+		Start:    100,
+		Max:      100000,
+		RampRate: 0.05,
+	}, func(_ int, at time.Duration) []RuleReading {
 		if at > 12*time.Second && at < 43*time.Second {
 			return []RuleReading{{Rule: "p99"}}
 		}
@@ -435,7 +627,8 @@ func TestSkippedTimeCountsForNothing(t *testing.T) {
 	sc.at = 40 * time.Second
 	sc.s.Skip(sc.at)
 	after := sc.until(func(Action) bool { return sc.at == 43*time.Second })
-	if after.Done || after.Users <= before.Users || float64(after.Users) > 1.06*float64(before.Users) {
+	if after.Done || after.Users <= before.Users ||
+		float64(after.Users) > 1.06*float64(before.Users) {
 		t.Errorf("%+v before, %+v after; want 5 %% more users", before, after)
 	}
 	if users, long := sc.s.Bound(); users != 0 || long != 14*time.Second {
@@ -447,9 +640,17 @@ func TestResultBeforeTheEnd(t *testing.T) {
 	sc := newScript(t, Config{Start: 100, Max: 1000}, always(ok("p99")))
 	want(t, sc.s.Result(), Invalid, 0, "interrupted")
 	sc.until(func(Action) bool { return sc.at >= 8*time.Second })
-	want(t, sc.s.Result(), Unstable, 0, "interrupted", "no level was held without a violation for the 10s that a bound takes")
+	want(
+		t,
+		sc.s.Result(),
+		Unstable,
+		0,
+		"interrupted",
+		"no level was held without a violation for the 10s that a bound takes",
+	)
 	sc.until(func(Action) bool { return sc.at >= 20*time.Second })
-	if r := sc.s.Result(); r.Kind != AtLeast || r.Users < 100 || !strings.Contains(r.Stopped, "interrupted") {
+	if r := sc.s.Result(); r.Kind != AtLeast || r.Users < 100 ||
+		!strings.Contains(r.Stopped, "interrupted") {
 		t.Errorf("got %+v, want at least what was held", r)
 	}
 	sc.until(nil)
@@ -485,9 +686,21 @@ func ExampleSearch() {
 	}
 	users := 600
 	for at := time.Duration(0); ; at += 3 * time.Second {
-		// A server whose CPU use is in proportion to its users, and whose limit of 85 % is reached by 1000.
-		cpu := RuleReading{Rule: "cpu(app) < 85%", Value: 0.85 * float64(users) / 1000, Limit: 0.85, Less: true, OK: true}
-		next := search.Step(Observation{At: at, Users: users, MeanUsers: float64(users), Readings: []RuleReading{cpu}})
+		// A server whose CPU use is in proportion to its users, and whose limit of 85 % is reached
+		// by 1000.
+		cpu := RuleReading{
+			Rule:  "cpu(app) < 85%",
+			Value: 0.85 * float64(users) / 1000,
+			Limit: 0.85,
+			Less:  true,
+			OK:    true,
+		}
+		next := search.Step(Observation{
+			At:        at,
+			Users:     users,
+			MeanUsers: float64(users),
+			Readings:  []RuleReading{cpu},
+		})
 		if next.Done {
 			break
 		}

@@ -203,7 +203,9 @@ func (l *lab) read(r rule) capacity.RuleReading {
 		}
 	case "errors":
 		ops, bad := sum(l.latest(max(l.window, r.over), 0))
-		out.Rate, out.Count, out.Value = true, uint64(ops), float64(bad)/float64(max(ops, 1))
+		out.Rate = true
+		out.Count = uint64(ops)
+		out.Value = float64(bad) / float64(max(ops, 1))
 		if r.over > l.window {
 			ops, bad = sum(l.latest(l.window, 0))
 			out.Span = time.Duration(r.over * float64(time.Second))

@@ -62,7 +62,9 @@ func hitsAndMisses(s *site) (server, []rule) {
 // sawtooth makes requests dearer while its heap grows, then stops for a moment to collect.
 func sawtooth(s *site) (server, []rule) {
 	p := s.pool(4, 0.85)
-	period, rise, pause := s.uniform(28, 52), s.uniform(0.15, 0.35), s.uniform(0.2, 0.6)
+	period := s.uniform(28, 52)
+	rise := s.uniform(0.15, 0.35)
+	pause := s.uniform(0.2, 0.6)
 	last, sh := 0.0, spread(0.6)
 	c := &clock{}
 	return func(dt, n float64) moment {
@@ -112,7 +114,10 @@ func autoscaler(s *site) (server, []rule) {
 	most := math.Round(s.uniform(5.5, 8.5))
 	p := s.pool(2*most, 0.88)
 	boot := s.uniform(20, 40)
-	instances, above, below, util := 2.0, 0.0, 0.0, 0.0
+	instances := 2.0
+	above := 0.0
+	below := 0.0
+	util := 0.0
 	sh := spread(0.5)
 	return func(dt, n float64) moment {
 		p.cores = 2 * instances
@@ -142,7 +147,9 @@ func lingering(s *site) (server, []rule) {
 	part := s.uniform(0.3, 0.8)
 	type crowd struct{ until, n float64 }
 	var gone []crowd
-	now, last, sh := 0.0, 0.0, spread(0.6)
+	now := 0.0
+	last := 0.0
+	sh := spread(0.6)
 	return func(dt, n float64) moment {
 		now += dt
 		if n < last {
@@ -165,7 +172,9 @@ func lingering(s *site) (server, []rule) {
 func arrivals(s *site) (server, []rule) {
 	p := s.pool(4, 0.85)
 	cost, within := s.uniform(30, 90)*s.pace, s.uniform(2, 5)*s.pace
-	last, due, sh := math.Inf(1), 0.0, spread(0.6)
+	last := math.Inf(1)
+	due := 0.0
+	sh := spread(0.6)
 	return func(dt, n float64) moment {
 		due += max(n-last, 0) * cost * p.work / p.think
 		last = n
@@ -178,8 +187,12 @@ func arrivals(s *site) (server, []rule) {
 // bursts is on a host whose neighbor wakes up for some seconds, once in a minute or two.
 func bursts(s *site) (server, []rule) {
 	p := s.pool(4, 0.8)
-	gap, length, slow := s.uniform(40, 120), s.uniform(3, 12), s.uniform(1.15, 1.5)
-	left, loud, sh := 0.0, true, spread(0.6)
+	gap := s.uniform(40, 120)
+	length := s.uniform(3, 12)
+	slow := s.uniform(1.15, 1.5)
+	left := 0.0
+	loud := true
+	sh := spread(0.6)
 	return func(dt, n float64) moment {
 		if left -= dt; left < 0 {
 			loud = !loud
@@ -227,7 +240,9 @@ func twoRules(s *site) (server, []rule) {
 func perMinute(s *site) (server, []rule) {
 	p := s.pool(8, 0.6)
 	quota := s.users / s.think * 60
-	used, last, sh := 0.0, 0.0, spread(0.6)
+	used := 0.0
+	last := 0.0
+	sh := spread(0.6)
 	c := &clock{now: 60 * s.rng.Float64()}
 	return func(dt, n float64) moment {
 			at := c.phase(dt, 60)
@@ -302,7 +317,9 @@ func lateReading(s *site) (server, []rule) {
 // pause, which is the longer the more users there are.
 func together(s *site) (server, []rule) {
 	p := s.pool(8, 0.6)
-	period, pause, growth := s.uniform(6, 14), s.uniform(0.3, 0.6), s.uniform(1, 2)
+	period := s.uniform(6, 14)
+	pause := s.uniform(0.3, 0.6)
+	growth := s.uniform(1, 2)
 	sh, narrow := spread(0.4), spread(0.05)
 	next, left := period*s.rng.Float64(), 0.0
 	return func(dt, n float64) moment {

@@ -103,7 +103,8 @@ type tally struct {
 	runs, estimates, covered, unstable, bounds, falseBounds, invalid int
 
 	width, bias, took []float64
-	// lo and hi are the loads at which a tenth and nine tenths of the windows break a rule, over the capacity.
+	// lo and hi are the loads at which a tenth and nine tenths of the windows break a rule, over
+	// the capacity.
 	lo, hi []float64
 }
 

@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// A model is a simulated server: users in, the value of each of its rules out. All times are seconds.
+// A model is a simulated server: users in, the value of each of its rules out. All times are
+// seconds.
 type model struct {
 	rules []simRule
-	// step advances by dt with n users and speed (1 is nominal; 0.97 is a slow moment) and returns the value of
-	// each rule at this instant, and the weight of this instant in a mean (operations).
+	// step advances by dt with n users and speed (1 is nominal; 0.97 is a slow moment) and returns
+	// the value of each rule at this instant, and the weight of this instant in a mean
+	// (operations).
 	step func(dt, n, speed float64) (values []float64, weight float64)
 }
 
@@ -22,8 +24,8 @@ type simRule struct {
 	min   uint64
 	rate  bool
 	noise float64 // relative sd of one window's value, from counting few operations
-	// factor turns a standard normal number, drawn once per window, into a factor of the value; nil for 1 + noise
-	// times it.
+	// factor turns a standard normal number, drawn once per window, into a factor of the value; nil
+	// for 1 + noise times it.
 	factor func(z float64) float64
 }
 
@@ -42,11 +44,13 @@ type scenario struct {
 	pace     float64
 	cfg      Config
 	seeds    uint64 // added to the number of a run
-	// nominal servers have a memory, so that no share of violated windows at constant users gives their capacity.
+	// nominal servers have a memory, so that no share of violated windows at constant users gives
+	// their capacity.
 	nominal bool
 	// held is the capacity after an overload of a server with two capacities; 0 with one.
 	held float64
-	// cpu is the CPU utilization of the server under a share of its capacity; nil where it is not seen.
+	// cpu is the CPU utilization of the server under a share of its capacity; nil where it is not
+	// seen.
 	cpu func(load float64) float64
 }
 
@@ -56,8 +60,9 @@ func (sc scenario) blind() scenario {
 	return sc
 }
 
-// truth is the capacity by definition: the number of constant users at which half of all windows are violated, as a
-// simulation of so many windows finds it. Drift and false alarms are left out: the search must not react to them.
+// truth is the capacity by definition: the number of constant users at which half of all windows
+// are violated, as a simulation of so many windows finds it. Drift and false alarms are left out:
+// the search must not react to them.
 func (sc scenario) truth(windows int) float64 {
 	if sc.nominal {
 		return sc.capacity
@@ -86,8 +91,9 @@ func (sc scenario) truth(windows int) float64 {
 	return math.Sqrt(lo * hi)
 }
 
-// fluid is a closed queue: n users think for z seconds, then one of c servers works for 1/mu seconds on their
-// request. Latency is read by Little's law, plus the service time of a single request.
+// fluid is a closed queue: n users think for z seconds, then one of c servers works for 1/mu
+// seconds on their request. Latency is read by Little's law, plus the service time of a single
+// request.
 func fluid(capacity, pace float64) *model {
 	const limit = 0.1
 	z := 5 * pace
@@ -95,7 +101,8 @@ func fluid(capacity, pace float64) *model {
 	mu := capacity / (z + limit)
 	const alone = 0.02
 	q := 0.0
-	return &model{rules: []simRule{{name: "mean(op) < 100ms", limit: limit, less: true, noise: 0.02}},
+	return &model{
+		rules: []simRule{{name: "mean(op) < 100ms", limit: limit, less: true, noise: 0.02}},
 		step: func(dt, n, speed float64) ([]float64, float64) {
 			for range 8 {
 				x := mu * speed * min(1, q/(mu*speed*alone))
@@ -107,10 +114,12 @@ func fluid(capacity, pace float64) *model {
 				return []float64{alone}, 0
 			}
 			return []float64{q / x}, x
-		}}
+		},
+	}
 }
 
-// mmc has the smooth knee of M/M/c with 8 servers, by the approximation of Sakasegawa, and a p99 and a CPU rule.
+// mmc has the smooth knee of M/M/c with 8 servers, by the approximation of Sakasegawa, and a p99
+// and a CPU rule.
 func mmc(capacity, pace float64) *model {
 	const c, limit = 8.0, 0.3
 	z := 5 * pace
@@ -151,7 +160,8 @@ func cpu(capacity, pace float64) *model {
 		}}
 }
 
-// timeouts has a rule of failures: zero below capacity, then all at once. No regression can carry it.
+// timeouts has a rule of failures: zero below capacity, then all at once. No regression can carry
+// it.
 func timeouts(capacity, pace float64) *model {
 	return &model{rules: []simRule{
 		{name: "rate(timeout) < 0.1%", limit: 0.001, less: true, rate: true, min: 100},
@@ -211,7 +221,8 @@ type world struct {
 	window float64
 	dt     float64
 	hist   []instant
-	jitter []float64 // the sampling noise of each rule, drawn once per window so that overlapping readings share it
+	// the sampling noise of each rule, drawn once per window so that overlapping readings share it
+	jitter []float64
 	drawn  float64
 }
 
@@ -292,8 +303,16 @@ func (w *world) observe(k int, users int) Observation {
 		} else {
 			v *= 1 + r.noise*w.jitter[i]
 		}
-		o.Readings = append(o.Readings, RuleReading{Rule: r.name, Value: v, Limit: r.limit, Less: r.less,
-			Count: 1000, MinCount: r.min, Rate: r.rate, OK: true})
+		o.Readings = append(o.Readings, RuleReading{
+			Rule:     r.name,
+			Value:    v,
+			Limit:    r.limit,
+			Less:     r.less,
+			Count:    1000,
+			MinCount: r.min,
+			Rate:     r.rate,
+			OK:       true,
+		})
 	}
 	for _, x := range h {
 		o.MeanUsers += x.n / float64(len(h))
@@ -304,12 +323,28 @@ func (w *world) observe(k int, users int) Observation {
 
 // violated reports whether any rule is, over the trailing window.
 func (w *world) violated(n float64) bool {
-	return slices.ContainsFunc(w.observe(25, int(n)).Readings, func(r RuleReading) bool { return r.Status() == Violated })
+	return slices.ContainsFunc(w.observe(25, int(n)).Readings, func(r RuleReading) bool {
+		return r.Status() == Violated
+	})
 }
 
 // row is a scenario without drift, alerts or memory.
-func row(name string, capacity float64, server func(capacity, pace float64) *model, noise, tau, pace float64, cfg Config) scenario {
-	return scenario{name: name, capacity: capacity, server: server, noise: noise, tau: tau, pace: pace, cfg: cfg}
+func row(
+	name string,
+	capacity float64,
+	server func(capacity, pace float64) *model,
+	noise, tau, pace float64,
+	cfg Config,
+) scenario {
+	return scenario{
+		name:     name,
+		capacity: capacity,
+		server:   server,
+		noise:    noise,
+		tau:      tau,
+		pace:     pace,
+		cfg:      cfg,
+	}
 }
 
 // remembering is the scenario of a server with a memory.
@@ -347,10 +382,11 @@ func (sc scenario) run(seed uint64) (s *Search, peak float64) {
 	}
 }
 
-// knownTool is the rule of the tool that came before: 8 users per second up until the first alert, then 8 up or down
-// with 2 s of rest; it stops when the slope of the last 30 minutes is below 0.2 users/s and answers the mean. Its
-// readings cover a minute, are new every 5 s, and do not count in the first minute. It has no interval and no pace.
-// Written from a description of its published behavior.
+// knownTool is the rule of the tool that came before: 8 users per second up until the first alert,
+// then 8 up or down with 2 s of rest; it stops when the slope of the last 30 minutes is below 0.2
+// users/s and answers the mean. Its readings cover a minute, are new every 5 s, and do not count in
+// the first minute. It has no interval and no pace. Written from a description of its published
+// behavior.
 func (sc scenario) knownTool(seed uint64) (supported float64, took time.Duration, peak float64) {
 	const inc, rest, span, slope, scrape, delay = 8, 2.0, 1800.0, 0.2, 5, 60.0
 	sc.pace = 1
@@ -365,7 +401,8 @@ func (sc scenario) knownTool(seed uint64) (supported float64, took time.Duration
 		if tick%scrape == 0 {
 			alert = false
 			for _, r := range w.observe(300, n).Readings {
-				alert = alert || w.now > delay && (r.Less && r.Value >= r.Limit || !r.Less && r.Value <= r.Limit)
+				alert = alert ||
+					w.now > delay && (r.Less && r.Value >= r.Limit || !r.Less && r.Value <= r.Limit)
 			}
 		}
 		if alert {

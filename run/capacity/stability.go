@@ -7,20 +7,21 @@ import (
 	"time"
 )
 
-// A search assumes that a server responds to its present users, and forgets earlier load. Where either is wrong,
-// healthy windows lie above violated ones, further apart than noise puts them, and any number from between looks
-// precise. These constants set how far is too far.
+// A search assumes that a server responds to its present users, and forgets earlier load. Where
+// either is wrong, healthy windows lie above violated ones, further apart than noise puts them, and
+// any number from between looks precise. These constants set how far is too far.
 const (
-	// loopMost is the largest distance, in log users, from where violations begin to where they end again, in the median of the
-	// search's swings. A tracker that follows noise turns where it came from.
+	// loopMost is the largest distance, in log users, from where violations begin to where they end
+	// again, in the median of the search's swings. A tracker that follows noise turns where it came
+	// from.
 	loopMost = 0.12
-	// The highest healthy windows lie above the lowest violated ones by the spread of the tracker's users: two to
-	// four of their standard deviations where nothing is remembered. More than overlapSpread is more than noise, if
-	// it is overlapMost in log users.
+	// The highest healthy windows lie above the lowest violated ones by the spread of the tracker's
+	// users: two to four of their standard deviations where nothing is remembered. More than
+	// overlapSpread is more than noise, if it is overlapMost in log users.
 	overlapMost   = 0.12
 	overlapSpread = 5
-	// overlapEver is more than noise however much the users spread: they may do so because the windows contradict
-	// each other.
+	// overlapEver is more than noise however much the users spread: they may do so because the
+	// windows contradict each other.
 	overlapEver = 0.4
 	// extremes is the number of windows at either end that are left to chance.
 	extremes = 3
@@ -28,12 +29,14 @@ const (
 	widest = 2
 )
 
-// confirmMost is the time for which a level is held before it is called a bound, in a search that is long enough. It
-// is not scaled with the pace: queues, caches and checkpoints of a server are not either.
+// confirmMost is the time for which a level is held before it is called a bound, in a search that
+// is long enough. It is not scaled with the pace: queues, caches and checkpoints of a server are
+// not either.
 const confirmMost = 30 * time.Second
 
-// confirmation returns the time for which a level must be held without a violation to be a bound, in a search that has taken
-// so long: a third of that, up to 30 s, and two windows at least. An effect of overload that comes later is not seen.
+// confirmation returns the time for which a level must be held without a violation to be a bound,
+// in a search that has taken so long: a third of that, up to 30 s, and two windows at least. An
+// effect of overload that comes later is not seen.
 func confirmation(window, took time.Duration) time.Duration {
 	return max(2*window, min(confirmMost, took/3))
 }
@@ -50,8 +53,8 @@ type hold struct {
 	long  time.Duration
 }
 
-// confirm keeps for how long levels were held without a violation. Time without evidence does not count. A later
-// level that is lower ends those above it: the kept levels rise with time.
+// confirm keeps for how long levels were held without a violation. Time without evidence does not
+// count. A later level that is lower ends those above it: the kept levels rise with time.
 func (s *Search) confirm(o Observation, w sample, tick time.Duration) {
 	end := func(from int) {
 		for _, l := range s.levels[from:] {
@@ -91,12 +94,14 @@ func (s *Search) ended(h hold) {
 			return
 		}
 	}
-	s.holds = slices.DeleteFunc(s.holds, func(o hold) bool { return o.users <= h.users && o.long <= h.long })
+	s.holds = slices.DeleteFunc(s.holds, func(o hold) bool {
+		return o.users <= h.users && o.long <= h.long
+	})
 	s.holds = append(s.holds, h)
 }
 
-// Bound returns the most users that were held, without a violation, for as long as a bound must be by now: 0 when
-// none were. It also returns that time.
+// Bound returns the most users that were held, without a violation, for as long as a bound must be
+// by now: 0 when none were. It also returns that time.
 func (s *Search) Bound() (users float64, long time.Duration) {
 	long = confirmation(s.cfg.Window, s.last-s.start)
 	for _, h := range s.holds {
@@ -126,8 +131,8 @@ func (s *Search) heldMax() bool {
 // A swing is one turn of the search: where a violation began, and where it was over.
 type swing struct{ up, down float64 } // log users
 
-// swings returns the turns of the search, the first one that of the ramp. Single windows turn nothing: noise and
-// false alarms are that long.
+// swings returns the turns of the search, the first one that of the ramp. Single windows turn
+// nothing: noise and false alarms are that long.
 func (s *Search) swings() []swing {
 	var out []swing
 	var up float64
@@ -146,7 +151,8 @@ func (s *Search) swings() []swing {
 	return out
 }
 
-// unstable returns why windows of the search contradict each other, with the two levels that they part, or "".
+// unstable returns why windows of the search contradict each other, with the two levels that they
+// part, or "".
 func (s *Search) unstable() (why string, reached, again float64) {
 	var healthy, violated, tracked []float64
 	for k, w := range s.samples {
@@ -175,7 +181,11 @@ func (s *Search) unstable() (why string, reached, again float64) {
 		}
 		if middle(loops) > loopMost {
 			return "overload begins to show at one level and is over only at a much lower one, time after time: its effect comes late, or the server recovers late",
-				math.Exp(middle(ups)), math.Exp(middle(downs))
+				math.Exp(
+					middle(ups),
+				), math.Exp(
+					middle(downs),
+				)
 		}
 	}
 	top := healthy[len(healthy)-extremes]
@@ -188,14 +198,18 @@ func (s *Search) unstable() (why string, reached, again float64) {
 	}
 	if top-bottom > min(max(overlapMost, overlapSpread*spread), overlapEver) {
 		return "windows that held lie far above windows that did not: the server remembers an overload, its effect comes late, or it has changed",
-			math.Exp(healthy[len(healthy)-1]), math.Exp(bottom)
+			math.Exp(
+				healthy[len(healthy)-1],
+			), math.Exp(
+				bottom,
+			)
 	}
 	return "", 0, 0
 }
 
-// settle turns an estimate, or a bound after a violation, into an unstable result where the windows contradict each
-// other, or where nothing held again after the overload: then an effect that comes late and a capacity look alike, or
-// where the interval is as good as none.
+// settle turns an estimate, or a bound after a violation, into an unstable result where the windows
+// contradict each other, or where nothing held again after the overload: then an effect that comes
+// late and a capacity look alike, or where the interval is as good as none.
 func (s *Search) settle(r Result) Result {
 	if r.Kind != Estimate && r.Kind != AtLeast || s.phase == Ramp {
 		return r
@@ -207,8 +221,12 @@ func (s *Search) settle(r Result) Result {
 		}
 		u.Lo, _ = s.Bound()
 		u.Hi, u.Reached = max(r.Hi, s.healthyUsers), s.healthyUsers
-		u.Why = fmt.Sprintf("every rule held up to %.0f users going up, and after the overload nothing held again, down to %.0f users, before the search ended: "+
-			"an effect that comes late and a capacity look alike", u.Reached, s.samples[len(s.samples)-1].users)
+		u.Why = fmt.Sprintf(
+			"every rule held up to %.0f users going up, and after the overload nothing held again, down to %.0f users, before the search ended: "+
+				"an effect that comes late and a capacity look alike",
+			u.Reached,
+			s.samples[len(s.samples)-1].users,
+		)
 		return u
 	}
 	if r.Kind == AtLeast && s.holding(r.Confirmed) >= 0.99*r.Users {
@@ -217,12 +235,20 @@ func (s *Search) settle(r Result) Result {
 	why, reached, again := s.unstable()
 	if from, to, moved := s.moved(); why == "" && r.Kind == Estimate && moved {
 		u.Lo, u.Hi = min(r.Lo, from, to), max(r.Hi, from, to)
-		u.Why = fmt.Sprintf("the capacity moved while the search tracked it, from about %.0f users to about %.0f", from, to)
+		u.Why = fmt.Sprintf(
+			"the capacity moved while the search tracked it, from about %.0f users to about %.0f",
+			from,
+			to,
+		)
 		return u
 	}
 	if why == "" && r.Kind == Estimate && r.Hi > widest*r.Lo {
 		u.Lo, u.Hi = r.Lo, r.Hi
-		u.Why = fmt.Sprintf("the interval reaches from %.0f to %.0f users: too few windows tell where the rules stop to hold", r.Lo, r.Hi)
+		u.Why = fmt.Sprintf(
+			"the interval reaches from %.0f to %.0f users: too few windows tell where the rules stop to hold",
+			r.Lo,
+			r.Hi,
+		)
 		return u
 	}
 	if why == "" {
@@ -233,17 +259,23 @@ func (s *Search) settle(r Result) Result {
 		u.Held = r.Users
 	}
 	u.Lo, u.Hi = min(u.Held, again), reached
-	u.Why = fmt.Sprintf("every rule held up to about %.0f users going up, and after an overload up to about %.0f: %s", u.Reached, u.Held, why)
+	u.Why = fmt.Sprintf(
+		"every rule held up to about %.0f users going up, and after an overload up to about %.0f: %s",
+		u.Reached,
+		u.Held,
+		why,
+	)
 	return u
 }
 
-// Contradicted returns the unstable result that the search would have if it ended now, where windows after a
-// violation contradict the bound; ok reports whether they do. A wide interval of an estimate is not a contradiction:
-// a bound has none.
+// Contradicted returns the unstable result that the search would have if it ended now, where
+// windows after a violation contradict the bound; ok reports whether they do. A wide interval of an
+// estimate is not a contradiction: a bound has none.
 func (s *Search) Contradicted() (u Result, ok bool) {
 	bound, long := s.Bound()
 	switch n := len(s.samples); {
-	case s.phase == Ramp, bound > 0 && s.holding(long) >= 0.99*bound: // held since the last violation
+	case s.phase == Ramp,
+		bound > 0 && s.holding(long) >= 0.99*bound: // held since the last violation
 		return u, false
 	case !s.bracketed && n > 0 && s.samples[n-1].users >= bound: // nothing has been violated below it
 		return u, false

@@ -7,23 +7,36 @@ import (
 	"time"
 )
 
-// An effect of overload that comes 20 s late is seen when the load is long somewhere else: searches swing between
-// 1,700 and 4,400 users, and reported 4,000 ± 3 %.
+// An effect of overload that comes 20 s late is seen when the load is long somewhere else: searches
+// swing between 1,700 and 4,400 users, and reported 4,000 ± 3 %.
 func TestLateOverloadIsNotATightEstimate(t *testing.T) {
 	sc := named(t, unkind(), "x10: 20 s late 3000")
 	for seed := range uint64(20) {
 		r, _, _ := sc.search(seed + 1)
 		switch {
 		case r.Kind != Unstable || r.Users != 0:
-			t.Errorf("seed %d: got %s of %.0f [%.0f, %.0f], want it unstable", seed, r.Kind, r.Users, r.Lo, r.Hi)
+			t.Errorf(
+				"seed %d: got %s of %.0f [%.0f, %.0f], want it unstable",
+				seed,
+				r.Kind,
+				r.Users,
+				r.Lo,
+				r.Hi,
+			)
 		case !(r.Lo <= sc.capacity && sc.capacity <= r.Hi) || !strings.Contains(r.Why, "late"):
-			t.Errorf("seed %d: between %.0f and %.0f: %s; want the capacity between them, and why", seed, r.Lo, r.Hi, r.Why)
+			t.Errorf(
+				"seed %d: between %.0f and %.0f: %s; want the capacity between them, and why",
+				seed,
+				r.Lo,
+				r.Hi,
+				r.Why,
+			)
 		}
 	}
 }
 
-// Before the search could climb again, a late effect and a capacity look alike: both violate at every level on the
-// way down.
+// Before the search could climb again, a late effect and a capacity look alike: both violate at
+// every level on the way down.
 func TestNothingHeldAgainIsNoEstimate(t *testing.T) {
 	sc := named(t, unkind(), "x10: 10 s late 3000, 36 s")
 	for _, delay := range []float64{5, 7} {
@@ -31,32 +44,59 @@ func TestNothingHeldAgainIsNoEstimate(t *testing.T) {
 		for seed := range uint64(20) {
 			r, _, _ := sc.search(seed + 1)
 			if r.Kind == Estimate || r.Kind == AtLeast && r.Users > sc.capacity {
-				t.Errorf("%v s late, seed %d: got %s of %.0f [%.0f, %.0f]: %s", delay, seed, r.Kind, r.Users, r.Lo, r.Hi, r.Why)
+				t.Errorf(
+					"%v s late, seed %d: got %s of %.0f [%.0f, %.0f]: %s",
+					delay,
+					seed,
+					r.Kind,
+					r.Users,
+					r.Lo,
+					r.Hi,
+					r.Why,
+				)
 			}
 		}
 	}
 }
 
-// A server that carries three fifths after an overload has two capacities, and the search names both.
+// A server that carries three fifths after an overload has two capacities, and the search names
+// both.
 func TestLatchedServerHasTwoCapacities(t *testing.T) {
 	sc := named(t, unkind(), "x10: latched 3000")
 	for seed := range uint64(20) {
 		r, _, _ := sc.search(seed + 1)
-		if r.Kind != Unstable || math.Abs(r.Reached/sc.capacity-1) > 0.1 || math.Abs(r.Held/sc.held-1) > 0.03 {
-			t.Errorf("seed %d: got %s of %.0f, reached %.0f, held %.0f; want it unstable between %.0f and %.0f: %s", seed, r.Kind, r.Users,
-				r.Reached, r.Held, sc.capacity, sc.held, r.Why)
+		if r.Kind != Unstable || math.Abs(r.Reached/sc.capacity-1) > 0.1 ||
+			math.Abs(r.Held/sc.held-1) > 0.03 {
+			t.Errorf(
+				"seed %d: got %s of %.0f, reached %.0f, held %.0f; want it unstable between %.0f and %.0f: %s",
+				seed,
+				r.Kind,
+				r.Users,
+				r.Reached,
+				r.Held,
+				sc.capacity,
+				sc.held,
+				r.Why,
+			)
 		}
 	}
 }
 
-// A ramp whose time is over before the effect of overload shows reported "at least 3,570" for a server of 3,000. A
-// level must be held for a third of the search to be a bound.
+// A ramp whose time is over before the effect of overload shows reported "at least 3,570" for a
+// server of 3,000. A level must be held for a third of the search to be a bound.
 func TestFalseBoundIsConfirmed(t *testing.T) {
 	sc := named(t, unkind(), "x10: 10 s late 3000, 36 s")
 	for seed := range uint64(20) {
 		r, _, _ := sc.search(seed + 1)
-		if r.Kind == AtLeast && (r.Users > sc.capacity || r.Users < 0.9*sc.capacity || r.Confirmed.Round(time.Millisecond) != 12*time.Second) {
-			t.Errorf("seed %d: at least %.0f, held for %v; want at most %.0f, held for 12s", seed, r.Users, r.Confirmed, sc.capacity)
+		if r.Kind == AtLeast &&
+			(r.Users > sc.capacity || r.Users < 0.9*sc.capacity || r.Confirmed.Round(time.Millisecond) != 12*time.Second) {
+			t.Errorf(
+				"seed %d: at least %.0f, held for %v; want at most %.0f, held for 12s",
+				seed,
+				r.Users,
+				r.Confirmed,
+				sc.capacity,
+			)
 		}
 		if r.Kind == AtLeast && !strings.Contains(r.Why, "users too, but no more than") {
 			t.Errorf("seed %d: want said what was reached beyond the bound: %s", seed, r.Why)
@@ -64,8 +104,8 @@ func TestFalseBoundIsConfirmed(t *testing.T) {
 	}
 }
 
-// A level that was violated within the time of a bound confirms nothing, and a fall ends the hold of the
-// higher level.
+// A level that was violated within the time of a bound confirms nothing, and a fall ends the hold
+// of the higher level.
 func TestConfirm(t *testing.T) {
 	s, err := New(Config{Start: 100, Max: 1000, Window: 5 * time.Second, Budget: time.Hour})
 	if err != nil {
@@ -94,16 +134,30 @@ func TestConfirm(t *testing.T) {
 	} {
 		for range step.n {
 			s.last += time.Second
-			s.confirm(Observation{At: s.last, Unsound: !step.sound}, sample{users: step.users, violated: step.violated, complete: step.complete}, time.Second)
+			s.confirm(Observation{
+				At:      s.last,
+				Unsound: !step.sound,
+			}, sample{
+				users:    step.users,
+				violated: step.violated,
+				complete: step.complete,
+			}, time.Second)
 		}
 		if got, long := s.Bound(); got != step.want || long != step.long {
-			t.Errorf("%s: the bound is %v, held for %v; want %v and %v", step.what, got, long, step.want, step.long)
+			t.Errorf(
+				"%s: the bound is %v, held for %v; want %v and %v",
+				step.what,
+				got,
+				long,
+				step.want,
+				step.long,
+			)
 		}
 	}
 }
 
-// Where 35 of 100 windows are slow, the cut that parts best leaves many on the wrong side, and does not
-// determine the capacity to one window.
+// Where 35 of 100 windows are slow, the cut that parts best leaves many on the wrong side, and does
+// not determine the capacity to one window.
 func TestSlowWindowsWidenTheBracket(t *testing.T) {
 	var w [][2]float64
 	for i := range 36 {
@@ -119,7 +173,11 @@ func TestSlowWindowsWidenTheBracket(t *testing.T) {
 	r, _, ok := windows(len(w), w...).bracket()
 	clean := func(lo, hi float64) bool { return lo <= 92 && hi >= 101 }
 	if !ok || !clean(r.Lo, r.Hi) {
-		t.Errorf("got [%.0f, %.0f] of 72 windows, 12 on the wrong side; want at least [92, 101]", r.Lo, r.Hi)
+		t.Errorf(
+			"got [%.0f, %.0f] of 72 windows, 12 on the wrong side; want at least [92, 101]",
+			r.Lo,
+			r.Hi,
+		)
 	}
 }
 
@@ -134,20 +192,42 @@ func TestConfirmation(t *testing.T) {
 		{20 * time.Second, time.Hour, 40 * time.Second},
 	} {
 		if got := confirmation(tt.window, tt.took); got != tt.want {
-			t.Errorf("a window of %v, %v into the search: got %v, want %v", tt.window, tt.took, got, tt.want)
+			t.Errorf(
+				"a window of %v, %v into the search: got %v, want %v",
+				tt.window,
+				tt.took,
+				got,
+				tt.want,
+			)
 		}
 	}
 }
 
-// The first users come in at once and slow the server for some windows. Nothing was held before these, so they are no
-// memory of an overload: such searches were unstable, "up to about 88 users going up, and after an overload 85".
+// The first users come in at once and slow the server for some windows. Nothing was held before
+// these, so they are no memory of an overload: such searches were unstable, "up to about 88 users
+// going up, and after an overload 85".
 func TestHerdOfTheStartIsNoSecondCapacity(t *testing.T) {
-	sc := scenario{server: herd, capacity: 88, noise: 0.02, tau: 20, pace: 0.25, cfg: Config{Start: 60, Max: 500, Window: 3750 * time.Millisecond,
-		RampRate: 0.008, Budget: 5 * time.Minute}}
+	sc := scenario{
+		server:   herd,
+		capacity: 88,
+		noise:    0.02,
+		tau:      20,
+		pace:     0.25,
+		cfg: Config{Start: 60, Max: 500, Window: 3750 * time.Millisecond,
+			RampRate: 0.008, Budget: 5 * time.Minute},
+	}
 	for seed := range uint64(20) {
 		r, _, _ := sc.search(seed + 1)
 		if r.Kind != Estimate || math.Abs(r.Users/sc.capacity-1) > 0.05 {
-			t.Errorf("seed %d: got %s of %.0f [%.0f, %.0f]: %s", seed, r.Kind, r.Users, r.Lo, r.Hi, r.Why)
+			t.Errorf(
+				"seed %d: got %s of %.0f [%.0f, %.0f]: %s",
+				seed,
+				r.Kind,
+				r.Users,
+				r.Lo,
+				r.Hi,
+				r.Why,
+			)
 		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"plimsoll/stats"
 )
 
-// Times of a plateau in windows, how many plateaus an answer takes, and how much they differ in users.
+// Times of a plateau in windows, how many plateaus an answer takes, and how much they differ in
+// users.
 const (
 	plateauSettle  = 4
 	plateauMeasure = 8
@@ -41,7 +42,9 @@ func (s *Search) stairs(w sample) Action {
 		s.healthyUsers = max(s.healthyUsers, w.users)
 	}
 	if s.seen < plateauMeasure {
-		return s.action(fmt.Sprintf("plateau %d: %d of %d windows violated", len(s.plateaus)+1, s.bad, s.seen))
+		return s.action(
+			fmt.Sprintf("plateau %d: %d of %d windows violated", len(s.plateaus)+1, s.bad, s.seen),
+		)
 	}
 	held := float64(s.bad) <= tolerated*float64(s.seen)
 	s.plateaus = append(s.plateaus, plateau{x: math.Log(w.users), held: held})
@@ -53,8 +56,13 @@ func (s *Search) stairs(w sample) Action {
 	}
 	if held && s.users >= float64(s.cfg.Max) {
 		if s.topped++; s.topped >= 3 && s.heldMax() {
-			return s.finish(s.censored("max users: every rule held there",
-				fmt.Sprintf("three plateaus in a row held at all %d users that the plan allows", s.cfg.Max)))
+			return s.finish(s.censored(
+				"max users: every rule held there",
+				fmt.Sprintf(
+					"three plateaus in a row held at all %d users that the plan allows",
+					s.cfg.Max,
+				),
+			))
 		}
 	} else {
 		s.topped = 0
@@ -77,18 +85,21 @@ func (s *Search) narrow() (Result, bool) {
 	return r, ok && r.halfWidth() <= s.cfg.Precision
 }
 
-// logistic fits the chance that a plateau holds, 1/(1+exp((x-a)/b)) over x = log users, by maximum likelihood. The
-// estimate is a, where half of the plateaus hold; its interval is that of the profile likelihood, cut at t²/2 with
-// half as many degrees of freedom as plateaus, for neighbors are alike. Nine of ten plateaus hold at a - b ln 9. b is
-// bounded by 0.006, a quarter of a stair, the finest that plateaus can resolve, and 0.1. It looks as far as 0.2 beyond
-// the outermost plateaus; an interval that reaches there has a warning. An estimate beyond all plateaus is refused: nobody
-// measured there.
+// logistic fits the chance that a plateau holds, 1/(1+exp((x-a)/b)) over x = log users, by maximum
+// likelihood. The estimate is a, where half of the plateaus hold; its interval is that of the
+// profile likelihood, cut at t²/2 with half as many degrees of freedom as plateaus, for neighbors
+// are alike. Nine of ten plateaus hold at a - b ln 9. b is bounded by 0.006, a quarter of a stair,
+// the finest that plateaus can resolve, and 0.1. It looks as far as 0.2 beyond the outermost
+// plateaus; an interval that reaches there has a warning. An estimate beyond all plateaus is
+// refused: nobody measured there.
 func (s *Search) logistic() (Result, bool) {
 	const (
 		narrow, broad = stair / 4, 0.1
 		grid, widths  = 300, 20
 	)
-	held, lo, hi := 0, math.Inf(1), math.Inf(-1)
+	held := 0
+	lo := math.Inf(1)
+	hi := math.Inf(-1)
 	for _, p := range s.plateaus {
 		if p.held {
 			held++
@@ -124,7 +135,11 @@ func (s *Search) logistic() (Result, bool) {
 		best = max(best, profile[i])
 	}
 	at := func(i int) float64 { return lo + (hi-lo)*float64(i)/grid }
-	first, last, sum, wide, n := -1, 0, 0.0, 0.0, 0
+	first := -1
+	last := 0
+	sum := 0.0
+	wide := 0.0
+	n := 0
 	for i, l := range profile {
 		if l >= best-half95 {
 			if first < 0 {
@@ -140,13 +155,28 @@ func (s *Search) logistic() (Result, bool) {
 	if a < least || a > most {
 		return Result{}, false
 	}
-	// The likelihood falls below the cut between two places of the grid: the interval reaches to the outer one.
-	r := Result{Kind: Estimate, Users: math.Exp(a), Lo: math.Exp(at(max(first-1, 0))), Hi: math.Exp(at(min(last+1, grid))), Estimator: Logistic,
-		Recommended: math.Exp(a - b*math.Log(9)), Windows: plateauMeasure * len(s.plateaus),
-		Why: fmt.Sprintf("half of the plateaus hold there: a logistic fit to %d plateaus, %d of which held; nine of ten hold at %.0f users",
-			len(s.plateaus), held, math.Exp(a-b*math.Log(9)))}
+	// The likelihood falls below the cut between two places of the grid: the interval reaches to
+	// the outer one.
+	r := Result{
+		Kind:        Estimate,
+		Users:       math.Exp(a),
+		Lo:          math.Exp(at(max(first-1, 0))),
+		Hi:          math.Exp(at(min(last+1, grid))),
+		Estimator:   Logistic,
+		Recommended: math.Exp(a - b*math.Log(9)),
+		Windows:     plateauMeasure * len(s.plateaus),
+		Why: fmt.Sprintf(
+			"half of the plateaus hold there: a logistic fit to %d plateaus, %d of which held; nine of ten hold at %.0f users",
+			len(s.plateaus),
+			held,
+			math.Exp(a-b*math.Log(9)),
+		),
+	}
 	if first == 0 || last == grid {
-		r.Warnings = append(r.Warnings, "the interval reaches a fifth beyond the outermost plateaus, as far as the fit looks: the capacity may lie further away")
+		r.Warnings = append(
+			r.Warnings,
+			"the interval reaches a fifth beyond the outermost plateaus, as far as the fit looks: the capacity may lie further away",
+		)
 	}
 	if rules := s.binding(); len(rules) > 0 {
 		r.Rule = s.rules[rules[0]].name

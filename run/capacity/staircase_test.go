@@ -20,7 +20,15 @@ func staircases() []scenario {
 		row("stairs: fluid 1800", 1800, fluid, 0.03, 120, 1, stairs(1800)),
 		row("stairs: M/M/8 9000", 9000, mmc, 0.02, 60, 1, stairs(9000)),
 		row("stairs: timeouts 1800", 1800, timeouts, 0.02, 60, 1, stairs(1800)),
-		{name: "stairs: one server 700", capacity: 700, server: single, noise: 0.03, tau: 120, cfg: stairs(700), seeds: 50_000},
+		{
+			name:     "stairs: one server 700",
+			capacity: 700,
+			server:   single,
+			noise:    0.03,
+			tau:      120,
+			cfg:      stairs(700),
+			seeds:    50_000,
+		},
 	})
 }
 
@@ -36,14 +44,59 @@ func plateausOf(held func(users float64) bool, users ...float64) *Search {
 func TestLogistic(t *testing.T) {
 	below := func(u float64) bool { return u < 1000 }
 	// Parted without an exception: the middle, within a stair.
-	r, ok := plateausOf(below, 950, 975, 990, 1010, 990, 1010, 990, 1010, 1030, 990, 1010, 990).logistic()
-	if !ok || math.Abs(r.Users-1000) > 3 || r.Lo > 995 || r.Lo < 970 || r.Hi < 1005 || r.Hi > 1030 || !(r.Recommended < 995) {
-		t.Errorf("got %.1f in [%.1f, %.1f], recommended %.1f: %s", r.Users, r.Lo, r.Hi, r.Recommended, r.Why)
+	r, ok := plateausOf(
+		below,
+		950,
+		975,
+		990,
+		1010,
+		990,
+		1010,
+		990,
+		1010,
+		1030,
+		990,
+		1010,
+		990,
+	).logistic()
+	if !ok || math.Abs(r.Users-1000) > 3 || r.Lo > 995 || r.Lo < 970 || r.Hi < 1005 ||
+		r.Hi > 1030 ||
+		!(r.Recommended < 995) {
+		t.Errorf(
+			"got %.1f in [%.1f, %.1f], recommended %.1f: %s",
+			r.Users,
+			r.Lo,
+			r.Hi,
+			r.Recommended,
+			r.Why,
+		)
 	}
 	// Mirrored data give the mirrored answer.
-	m, _ := plateausOf(below, 1e6/950, 1e6/975, 1e6/990, 1e6/1010, 1e6/990, 1e6/1010, 1e6/990, 1e6/1010, 1e6/1030, 1e6/990, 1e6/1010, 1e6/990).logistic()
+	m, _ := plateausOf(
+		below,
+		1e6/950,
+		1e6/975,
+		1e6/990,
+		1e6/1010,
+		1e6/990,
+		1e6/1010,
+		1e6/990,
+		1e6/1010,
+		1e6/1030,
+		1e6/990,
+		1e6/1010,
+		1e6/990,
+	).logistic()
 	if math.Abs(m.Users*r.Users/1e6-1) > 2e-3 || math.Abs(m.Lo*r.Hi/1e6-1) > 4e-3 {
-		t.Errorf("mirrored: got %.1f in [%.1f, %.1f] from %.1f in [%.1f, %.1f]", m.Users, m.Lo, m.Hi, r.Users, r.Lo, r.Hi)
+		t.Errorf(
+			"mirrored: got %.1f in [%.1f, %.1f] from %.1f in [%.1f, %.1f]",
+			m.Users,
+			m.Lo,
+			m.Hi,
+			r.Users,
+			r.Lo,
+			r.Hi,
+		)
 	}
 	for _, s := range []*Search{plateausOf(below, 900, 910, 920, 930, 940), plateausOf(below, 1100, 1200, 1300, 1400), plateausOf(below, 900, 1100)} {
 		if r, ok := s.logistic(); ok {
@@ -52,8 +105,9 @@ func TestLogistic(t *testing.T) {
 	}
 }
 
-// The interval holds every capacity that the likelihood does not exclude, between the places of the grid too; it has a
-// warning where it ends only because the fit looks no further; and no estimate lies where no plateau was.
+// The interval holds every capacity that the likelihood does not exclude, between the places of the
+// grid too; it has a warning where it ends only because the fit looks no further; and no estimate
+// lies where no plateau was.
 func TestLogisticAtItsEnds(t *testing.T) {
 	below := func(u float64) bool { return u < 1000 }
 	for _, users := range [][]float64{
@@ -79,20 +133,33 @@ func TestLogisticAtItsEnds(t *testing.T) {
 		}
 		tq := stats.TQuantile(level, float64(len(users))/2)
 		for _, end := range []float64{r.Lo, r.Hi} {
-			if out := profile(math.Log(r.Users)) - profile(math.Log(end)); out < tq*tq/2 || out > tq*tq/2+0.5 {
-				t.Errorf("the likelihood at %.1f, an end of [%.1f, %.1f], is lower by %.3f, want %.3f or little more", end, r.Lo, r.Hi, out, tq*tq/2)
+			if out := profile(math.Log(r.Users)) - profile(math.Log(end)); out < tq*tq/2 ||
+				out > tq*tq/2+0.5 {
+				t.Errorf(
+					"the likelihood at %.1f, an end of [%.1f, %.1f], is lower by %.3f, want %.3f or little more",
+					end,
+					r.Lo,
+					r.Hi,
+					out,
+					tq*tq/2,
+				)
 			}
 		}
 		if len(r.Warnings) > 0 {
 			t.Errorf("[%.1f, %.1f]: warnings %q", r.Lo, r.Hi, r.Warnings)
 		}
 	}
-	if r, ok := plateausOf(below, 975, 1001, 975, 1001).logistic(); !ok || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "may lie further away") {
+	if r, ok := plateausOf(below, 975, 1001, 975, 1001).logistic(); !ok || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "may lie further away") {
 		t.Errorf("four plateaus: [%.1f, %.1f], warnings %q", r.Lo, r.Hi, r.Warnings)
 	}
-	for held, want := range map[int]bool{5: false, 6: true, 7: false} { // of 12 at one level, as at max_users
+	// of 12 at one level, as at max_users
+	for held, want := range map[int]bool{5: false, 6: true, 7: false} {
 		n := 0
-		s := plateausOf(func(float64) bool { n++; return n <= held }, slices.Repeat([]float64{700}, 12)...)
+		s := plateausOf(func(float64) bool {
+			n++
+			return n <= held
+		}, slices.Repeat([]float64{700}, 12)...)
 		if r, ok := s.logistic(); ok != want || ok && math.Abs(r.Users-700) > 1 {
 			t.Errorf("%d of 12 held at 700 users: %v, %.1f", held, ok, r.Users)
 		}
@@ -100,7 +167,13 @@ func TestLogisticAtItsEnds(t *testing.T) {
 }
 
 func TestStaircaseFindsAStep(t *testing.T) {
-	sc := newScript(t, Config{Start: 600, Max: 5000, Staircase: true, Budget: 30 * time.Minute, Precision: 0.03}, func(n int, _ time.Duration) []RuleReading {
+	sc := newScript(t, Config{
+		Start:     600,
+		Max:       5000,
+		Staircase: true,
+		Budget:    30 * time.Minute,
+		Precision: 0.03,
+	}, func(n int, _ time.Duration) []RuleReading {
 		return []RuleReading{cpuOf(n, 1000)}
 	})
 	seen := 0
@@ -111,17 +184,39 @@ func TestStaircaseFindsAStep(t *testing.T) {
 		return false
 	})
 	r := sc.s.Result()
-	if r.Kind != Estimate || r.Estimator != Logistic || math.Abs(r.Users/1000-1) > 0.013 || r.Lo > 1000 || r.Hi < 1000 || r.Rule != "cpu(app)" {
-		t.Errorf("got %s of %.1f [%.1f, %.1f] by %s, rule %q", r.Kind, r.Users, r.Lo, r.Hi, r.Estimator, r.Rule)
+	if r.Kind != Estimate || r.Estimator != Logistic || math.Abs(r.Users/1000-1) > 0.013 ||
+		r.Lo > 1000 ||
+		r.Hi < 1000 ||
+		r.Rule != "cpu(app)" {
+		t.Errorf(
+			"got %s of %.1f [%.1f, %.1f] by %s, rule %q",
+			r.Kind,
+			r.Users,
+			r.Lo,
+			r.Hi,
+			r.Estimator,
+			r.Rule,
+		)
 	}
-	if !(r.Recommended > 900 && r.Recommended < r.Users) || seen < 12*12*5-60 || !strings.HasPrefix(r.Stopped, "precision") {
-		t.Errorf("recommended %.1f, %d steps on plateaus, stopped by %s", r.Recommended, seen, r.Stopped)
+	if !(r.Recommended > 900 && r.Recommended < r.Users) || seen < 12*12*5-60 ||
+		!strings.HasPrefix(r.Stopped, "precision") {
+		t.Errorf(
+			"recommended %.1f, %d steps on plateaus, stopped by %s",
+			r.Recommended,
+			seen,
+			r.Stopped,
+		)
 	}
 }
 
 func TestStaircaseBelowTheKneeIsABound(t *testing.T) {
 	hurt := false // one false alarm ends the ramp; then all is well
-	sc := newScript(t, Config{Start: 600, Max: 700, Staircase: true, Budget: 40 * time.Minute}, func(n int, at time.Duration) []RuleReading {
+	sc := newScript(t, Config{
+		Start:     600,
+		Max:       700,
+		Staircase: true,
+		Budget:    40 * time.Minute,
+	}, func(n int, at time.Duration) []RuleReading {
 		v := 0.5
 		if at > 30*time.Second && at < 50*time.Second {
 			v, hurt = 2, true
@@ -137,7 +232,10 @@ func TestStaircaseBelowTheKneeIsABound(t *testing.T) {
 func TestForecast(t *testing.T) {
 	f, err := Config{Start: 3600, Max: 36000}.Forecast()
 	// ln 10 / 0.002 s at most, for growth is a fraction of the users at each step.
-	if err != nil || f.Ramp < 19*time.Minute || f.Ramp > 20*time.Minute || f.Most != 20*time.Minute || f.Least < 6*time.Minute || f.Least > 10*time.Minute {
+	if err != nil || f.Ramp < 19*time.Minute || f.Ramp > 20*time.Minute ||
+		f.Most != 20*time.Minute ||
+		f.Least < 6*time.Minute ||
+		f.Least > 10*time.Minute {
 		t.Errorf("got %+v, %v", f, err)
 	}
 	g, _ := Config{Start: 3600, Max: 36000, Staircase: true, Budget: time.Hour}.Forecast()
@@ -148,7 +246,11 @@ func TestForecast(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	g, _ = Config{Start: 200, Max: 600, Budget: time.Minute}.Forecast()
-	if got := g.String(); !strings.HasPrefix(got, "1m0s of search end near 2") || !strings.Contains(got, " users at this pace of steps, and are too short for the precision that is asked for, which takes at least ") {
+	if got := g.String(); !strings.HasPrefix(got, "1m0s of search end near 2") ||
+		!strings.Contains(
+			got,
+			" users at this pace of steps, and are too short for the precision that is asked for, which takes at least ",
+		) {
 		t.Errorf("a short budget: got %q", got)
 	}
 	// No search is over sooner than foretold.
@@ -164,11 +266,24 @@ func TestForecast(t *testing.T) {
 func TestPool(t *testing.T) {
 	rate := func(bad func(n int, window int) float64) Result {
 		k := 0
-		sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 10 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
+		sc := newScript(t, Config{
+			Start:  300,
+			Max:    5000,
+			Budget: 10 * time.Minute,
+		}, func(n int, _ time.Duration) []RuleReading {
 			k++
 			return []RuleReading{
 				cpuOf(n, 500),
-				{Rule: "rate(5xx)", Value: bad(n, k/5) / 200, Limit: 0.001, Less: true, OK: true, Count: 200, MinCount: 8000, Rate: true},
+				{
+					Rule:     "rate(5xx)",
+					Value:    bad(n, k/5) / 200,
+					Limit:    0.001,
+					Less:     true,
+					OK:       true,
+					Count:    200,
+					MinCount: 8000,
+					Rate:     true,
+				},
 			}
 		})
 		return sc.result()
@@ -176,34 +291,75 @@ func TestPool(t *testing.T) {
 	if r := rate(func(int, int) float64 { return 0 }); len(r.Warnings) != 0 {
 		t.Errorf("no errors: got warnings %q", r.Warnings)
 	}
-	r := rate(func(_, k int) float64 { return float64(k % 2) }) // 0.25 %, and no window of 200 can show it
-	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "rate(5xx) does not hold at the answer: of ") || r.Margins[1].Ratio < 2 || r.Margins[1].Ratio > 3 {
-		t.Errorf("errors in every other window: got warnings %q, margins %+v", r.Warnings, r.Margins)
+	// 0.25 %, and no window of 200 can show it
+	r := rate(func(_, k int) float64 { return float64(k % 2) })
+	if len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "rate(5xx) does not hold at the answer: of ") ||
+		r.Margins[1].Ratio < 2 ||
+		r.Margins[1].Ratio > 3 {
+		t.Errorf(
+			"errors in every other window: got warnings %q, margins %+v",
+			r.Warnings,
+			r.Margins,
+		)
 	}
 	s, err := New(Config{Start: 300, Max: 300})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for at := time.Duration(0); at < time.Minute && !s.done; at += 3 * time.Second {
-		s.Step(Observation{At: at, Users: 300, MeanUsers: 300, Readings: []RuleReading{
-			{Rule: "rate(5xx)", Limit: 0.00025, Less: true, OK: true, Count: 100, MinCount: 8000, Rate: true}}})
+		s.Step(Observation{
+			At:        at,
+			Users:     300,
+			MeanUsers: 300,
+			Readings: []RuleReading{
+				{
+					Rule:     "rate(5xx)",
+					Limit:    0.00025,
+					Less:     true,
+					OK:       true,
+					Count:    100,
+					MinCount: 8000,
+					Rate:     true,
+				}},
+		})
 	}
-	if r := s.Result(); r.Kind != AtLeast || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "was never decided at the answer: it asks for 8000 operations") {
+	if r := s.Result(); r.Kind != AtLeast || len(r.Warnings) != 1 ||
+		!strings.Contains(
+			r.Warnings[0],
+			"was never decided at the answer: it asks for 8000 operations",
+		) {
 		t.Errorf("too few operations: got %s, warnings %q", r.Kind, r.Warnings)
 	}
 }
 
-// A search without a number has no windows near its answer: a rate that windows decided is not called undecided, and one
-// that none decided has its own reason.
+// A search without a number has no windows near its answer: a rate that windows decided is not
+// called undecided, and one that none decided has its own reason.
 func TestRatesOfAnUnstableSearch(t *testing.T) {
-	for count, want := range map[uint64]string{9000: "", 100: "rate(5xx) was never decided: it asks for 8000 operations, and a window had at most 100"} {
+	for count, want := range map[uint64]string{
+		9000: "",
+		100:  "rate(5xx) was never decided: it asks for 8000 operations, and a window had at most 100",
+	} {
 		s, err := New(Config{Start: 300, Max: 5000})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for at := time.Duration(0); at <= 20*time.Second; at += 3 * time.Second {
-			s.Step(Observation{At: at, Users: 300, MeanUsers: 300, Readings: []RuleReading{
-				{Rule: "rate(5xx)", Limit: 0.00025, Less: true, OK: true, Count: count, MinCount: 8000, Rate: true}}})
+			s.Step(Observation{
+				At:        at,
+				Users:     300,
+				MeanUsers: 300,
+				Readings: []RuleReading{
+					{
+						Rule:     "rate(5xx)",
+						Limit:    0.00025,
+						Less:     true,
+						OK:       true,
+						Count:    count,
+						MinCount: 8000,
+						Rate:     true,
+					}},
+			})
 		}
 		r := s.Result()
 		if r.Kind != Unstable || strings.Join(r.Warnings, "; ") != want {
@@ -212,7 +368,8 @@ func TestRatesOfAnUnstableSearch(t *testing.T) {
 	}
 }
 
-// The ends of an interval need not be as far from the estimate: half its width is not how far they are.
+// The ends of an interval need not be as far from the estimate: half its width is not how far they
+// are.
 func TestPrecisionOfALopsidedInterval(t *testing.T) {
 	r := Result{Kind: Estimate, Users: 1000, Lo: 999, Hi: 1037}
 	if got, want := r.precision(), "precision: half of the interval is 1.9 % of the estimate"; got != want {
@@ -238,7 +395,11 @@ func TestUpperRate(t *testing.T) {
 
 // A rule that is only a warning is reported and moves nothing, with data or without.
 func TestWarningsDoNotSteer(t *testing.T) {
-	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
+	sc := newScript(t, Config{
+		Start:  300,
+		Max:    5000,
+		Budget: 20 * time.Minute,
+	}, func(n int, _ time.Duration) []RuleReading {
 		return []RuleReading{
 			cpuOf(n, 500),
 			{Rule: "memory", Value: 9, Limit: 1, Less: true, OK: true, Warning: true},
@@ -249,35 +410,48 @@ func TestWarningsDoNotSteer(t *testing.T) {
 	if r.Kind != Estimate || r.Rule != "cpu(app)" || math.Abs(r.Users-500) > 3 {
 		t.Errorf("got %s of %.1f, rule %q", r.Kind, r.Users, r.Rule)
 	}
-	if r.Margins[1].Ratio != 9 || len(r.Warnings) != 1 || r.Warnings[0] != "gone was never decided: it never had data" {
+	if r.Margins[1].Ratio != 9 || len(r.Warnings) != 1 ||
+		r.Warnings[0] != "gone was never decided: it never had data" {
 		t.Errorf("margins %+v, warnings %q", r.Margins, r.Warnings)
 	}
 }
 
-// A rule that is violated for longer than the whole search takes is undecided: it moves nothing, and the result notes
-// it.
+// A rule that is violated for longer than the whole search takes is undecided: it moves nothing,
+// and the result notes it.
 func TestViolatedForTooShortATime(t *testing.T) {
-	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
+	sc := newScript(t, Config{
+		Start:  300,
+		Max:    5000,
+		Budget: 20 * time.Minute,
+	}, func(n int, _ time.Duration) []RuleReading {
 		return []RuleReading{
 			cpuOf(n, 500),
 			{Rule: "queue", Value: 9, Limit: 1, Less: true, OK: true, Brief: true},
 		}
 	})
 	r := sc.result()
-	if r.Kind != Estimate || r.Rule != "cpu(app)" || len(r.Warnings) != 1 || r.Warnings[0] != "queue was never decided: it was violated all the time, for less than it asks for" {
+	if r.Kind != Estimate || r.Rule != "cpu(app)" || len(r.Warnings) != 1 ||
+		r.Warnings[0] != "queue was never decided: it was violated all the time, for less than it asks for" {
 		t.Errorf("got %s, rule %q, warnings %q", r.Kind, r.Rule, r.Warnings)
 	}
 }
 
 func TestGraceOfARule(t *testing.T) {
 	gone := func(grace time.Duration) (Result, time.Duration) {
-		sc := newScript(t, Config{Start: 300, Max: 5000, grace: time.Hour, Budget: 50 * time.Minute}, func(int, time.Duration) []RuleReading {
+		sc := newScript(t, Config{
+			Start:  300,
+			Max:    5000,
+			grace:  time.Hour,
+			Budget: 50 * time.Minute,
+		}, func(int, time.Duration) []RuleReading {
 			return []RuleReading{ok("p99"), {Rule: "promql: x < 1", Grace: grace}}
 		})
 		r := sc.result()
 		return r, sc.at
 	}
-	if r, at := gone(30 * time.Second); r.Kind != Invalid || r.Rule != "promql: x < 1" || at > 40*time.Second || !strings.Contains(r.Why, "more than 30s") {
+	if r, at := gone(30 * time.Second); r.Kind != Invalid || r.Rule != "promql: x < 1" ||
+		at > 40*time.Second ||
+		!strings.Contains(r.Why, "more than 30s") {
 		t.Errorf("got %s after %v: %s", r.Kind, at, r.Why)
 	}
 	if r, at := gone(0); r.Kind == Estimate || at < 49*time.Minute {
@@ -285,9 +459,15 @@ func TestGraceOfARule(t *testing.T) {
 	}
 }
 
-// A server that is overloaded may not answer its metrics page. The tracker must leave that load, not wait there.
+// A server that is overloaded may not answer its metrics page. The tracker must leave that load,
+// not wait there.
 func TestViolatedWithoutAllDataStillGoesDown(t *testing.T) {
-	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute, grace: 5 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
+	sc := newScript(t, Config{
+		Start:  300,
+		Max:    5000,
+		Budget: 20 * time.Minute,
+		grace:  5 * time.Minute,
+	}, func(n int, _ time.Duration) []RuleReading {
 		page := ok("page")
 		if n > 500 {
 			page = RuleReading{Rule: "page"}
@@ -301,14 +481,22 @@ func TestViolatedWithoutAllDataStillGoesDown(t *testing.T) {
 
 // On a staircase, too: a plateau whose rules are violated is left, whatever else has no data.
 func TestAViolatedPlateauWithoutAllDataIsLeft(t *testing.T) {
-	sc := newScript(t, Config{Start: 300, Max: 5000, Staircase: true, Budget: 30 * time.Minute, Precision: 0.03, grace: 3 * time.Minute}, func(n int, _ time.Duration) []RuleReading {
+	sc := newScript(t, Config{
+		Start:     300,
+		Max:       5000,
+		Staircase: true,
+		Budget:    30 * time.Minute,
+		Precision: 0.03,
+		grace:     3 * time.Minute,
+	}, func(n int, _ time.Duration) []RuleReading {
 		page := ok("page")
 		if n > 500 {
 			page = RuleReading{Rule: "page"}
 		}
 		return []RuleReading{cpuOf(n, 500), page}
 	})
-	if r := sc.result(); r.Kind != Estimate || r.Estimator != Logistic || math.Abs(r.Users/500-1) > 0.02 {
+	if r := sc.result(); r.Kind != Estimate || r.Estimator != Logistic ||
+		math.Abs(r.Users/500-1) > 0.02 {
 		t.Errorf("got %s of %.1f by %q: %s", r.Kind, r.Users, r.Estimator, r.Why)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// unkind are servers that a search can answer wrongly with a tight interval: those that answer late, that
-// remember an overload, and those whose windows are not spread evenly about their middle. Their queues and memories are
-// not scaled by the pace.
+// unkind are servers that a search can answer wrongly with a tight interval: those that answer
+// late, that remember an overload, and those whose windows are not spread evenly about their
+// middle. Their queues and memories are not scaled by the pace.
 func unkind() []scenario {
 	short := fast(3000)
 	short.Budget = 36 * time.Second
@@ -19,13 +19,16 @@ func unkind() []scenario {
 		{name: "x10: skewed p99 3000", server: lopsided, cfg: fast(3000)},
 	}
 	for i := range all {
-		all[i].capacity, all[i].noise, all[i].tau, all[i].pace = 3000, 0.02, 20, 0.1
+		all[i].capacity = 3000
+		all[i].noise = 0.02
+		all[i].tau = 20
+		all[i].pace = 0.1
 	}
 	return all
 }
 
-// late shows the effect of n users only after so many seconds: a queue outside of the measured path fills
-// first.
+// late shows the effect of n users only after so many seconds: a queue outside of the measured path
+// fills first.
 func late(delay float64) func(capacity, pace float64) *model {
 	return func(capacity, pace float64) *model {
 		m := mmc(capacity, pace)
@@ -72,7 +75,8 @@ func slowBeyond(cut float64) func(z float64) float64 {
 	}
 }
 
-// lopsided is M/M/8 whose p99 of a window has a long tail: its log is spread as an exponential about its median.
+// lopsided is M/M/8 whose p99 of a window has a long tail: its log is spread as an exponential
+// about its median.
 func lopsided(capacity, pace float64) *model {
 	m := single(capacity, pace)
 	m.rules[0].factor = func(z float64) float64 {

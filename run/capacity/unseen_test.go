@@ -6,23 +6,66 @@ import (
 	"time"
 )
 
-// unseen are the second family of held-out servers. Their author knew the promises of a search, not its method: no
-// constant of this package, no table of its results. Their faults are timed by the wall clock, because a server's
-// buffers, caches and checkpoints do not know the pace of a test.
+// unseen are the second family of held-out servers. Their author knew the promises of a search, not
+// its method: no constant of this package, no table of its results. Their faults are timed by the
+// wall clock, because a server's buffers, caches and checkpoints do not know the pace of a test.
 func unseen() []scenario {
 	quick := func(start, capacity, budget float64) Config {
-		return Config{Start: int(start * capacity), Max: int(3 * capacity), Window: 1500 * time.Millisecond,
-			Budget: time.Duration(budget * float64(time.Second)), RampRate: 0.02, RampFloor: 40}
+		return Config{
+			Start:     int(start * capacity),
+			Max:       int(3 * capacity),
+			Window:    1500 * time.Millisecond,
+			Budget:    time.Duration(budget * float64(time.Second)),
+			RampRate:  0.02,
+			RampFloor: 40,
+		}
 	}
 	slow := func(start, capacity float64) Config {
-		return Config{Start: int(start * capacity), Max: int(3 * capacity), Window: 15 * time.Second, Budget: 40 * time.Minute}
+		return Config{
+			Start:  int(start * capacity),
+			Max:    int(3 * capacity),
+			Window: 15 * time.Second,
+			Budget: 40 * time.Minute,
+		}
 	}
 	all := []scenario{
-		row("credits, 12 s, x10", 2200, credits(12), 0.02, 60, 0.1, quick(0.6, 2200, 120)).remembering(),
-		row("credits, 40 s, x10", 2200, credits(40), 0.02, 60, 0.1, quick(0.6, 2200, 120)).remembering(),
-		row("credits, 12 s, x10, 30 s", 2200, credits(12), 0.02, 60, 0.1, quick(0.7, 2200, 30)).remembering(),
+		row(
+			"credits, 12 s, x10",
+			2200,
+			credits(12),
+			0.02,
+			60,
+			0.1,
+			quick(0.6, 2200, 120),
+		).remembering(),
+		row(
+			"credits, 40 s, x10",
+			2200,
+			credits(40),
+			0.02,
+			60,
+			0.1,
+			quick(0.6, 2200, 120),
+		).remembering(),
+		row(
+			"credits, 12 s, x10, 30 s",
+			2200,
+			credits(12),
+			0.02,
+			60,
+			0.1,
+			quick(0.7, 2200, 30),
+		).remembering(),
 		row("credits, 60 s", 5200, credits(60), 0.02, 60, 1, slow(0.6, 5200)).remembering(),
-		row("retries to 0.55, x10", 2600, retries(0.55), 0.015, 60, 0.1, quick(0.6, 2600, 120)).remembering(),
+		row(
+			"retries to 0.55, x10",
+			2600,
+			retries(0.55),
+			0.015,
+			60,
+			0.1,
+			quick(0.6, 2600, 120),
+		).remembering(),
 		row("retries to 0.8", 2600, retries(0.8), 0.015, 60, 1, slow(0.6, 2600)).remembering(),
 		row("checkpoints, x10", 1900, checkpoints, 0.015, 60, 0.1, quick(0.6, 1900, 150)),
 		row("crowded, x10", 3300, crowded(0.25, 2.5), 0.015, 60, 0.1, quick(0.6, 3300, 120)),
@@ -40,14 +83,15 @@ func unseen() []scenario {
 	return all
 }
 
-// credits carries anything while it has credits, as a burstable machine, a write-behind buffer or a dirty page cache
-// does. Work beyond capacity spends them: full, they pay for so many seconds of twice the capacity; idle capacity
-// earns them back.
+// credits carries anything while it has credits, as a burstable machine, a write-behind buffer or a
+// dirty page cache does. Work beyond capacity spends them: full, they pay for so many seconds of
+// twice the capacity; idle capacity earns them back.
 func credits(seconds float64) func(capacity, pace float64) *model {
 	return func(capacity, _ float64) *model {
 		const limit = 0.15
 		left, level := seconds, 0.03
-		return &model{rules: []simRule{{name: "mean(op) < 150ms", limit: limit, less: true, noise: 0.03}},
+		return &model{
+			rules: []simRule{{name: "mean(op) < 150ms", limit: limit, less: true, noise: 0.03}},
 			step: func(dt, n, speed float64) ([]float64, float64) {
 				load := n / capacity / speed
 				left = min(max(left+dt*(1-load), 0), seconds)
@@ -57,12 +101,13 @@ func credits(seconds float64) func(capacity, pace float64) *model {
 				}
 				level += (want - level) * min(1, dt/0.4)
 				return []float64{level}, n
-			}}
+			},
+		}
 	}
 }
 
-// retries serves each request twice once its clients time out, and so falls to a share of its capacity until the load
-// is below that.
+// retries serves each request twice once its clients time out, and so falls to a share of its
+// capacity until the load is below that.
 func retries(share float64) func(capacity, pace float64) *model {
 	return func(capacity, pace float64) *model {
 		const limit = 0.3
@@ -108,7 +153,8 @@ func checkpoints(capacity, pace float64) *model {
 	})
 }
 
-// crowded is a server whose neighbors slow it down by a factor, for a second or two each time, for a share of the time.
+// crowded is a server whose neighbors slow it down by a factor, for a second or two each time, for
+// a share of the time.
 func crowded(share, factor float64) func(capacity, pace float64) *model {
 	return func(capacity, pace float64) *model {
 		inner := well(capacity, pace)
@@ -135,7 +181,9 @@ func skewed(sigma float64) func(capacity, pace float64) *model {
 	return func(capacity, _ float64) *model {
 		const limit = 0.5
 		rng := rand.New(rand.NewPCG(uint64(capacity), 7))
-		value, left, level := 1.0, 0.0, 0.1
+		value := 1.0
+		left := 0.0
+		level := 0.1
 		return &model{rules: []simRule{{name: "p99(op) < 500ms", limit: limit, less: true}},
 			step: func(dt, n, speed float64) ([]float64, float64) {
 				if left -= dt; left <= 0 {

@@ -23,8 +23,8 @@ const (
 	growth     = 4.0
 	fastGrowth = 10.0
 	hardlyBusy = 0.01
-	// confirmations is the number of windows of the level that is taken, and of one at which something
-	// broke: the host may have done that once.
+	// confirmations is the number of windows of the level that is taken, and of one at which
+	// something broke: the host may have done that once.
 	confirmations = 2
 	// room ends the search between a level that is too low and one that is too high.
 	room = 1.12
@@ -62,7 +62,8 @@ type LevelAction struct {
 type LevelResult struct {
 	Users       int
 	Utilization float64
-	// Short explains a utilization outside of [LeastBusy] to [MostBusy], as a clause; empty if it is.
+	// Short explains a utilization outside of [LeastBusy] to [MostBusy], as a clause; empty if it
+	// is.
 	Short string
 	// Capped is true if only LevelConfig.Max kept the search from more users, and Wanted how many
 	// it would have tried.
@@ -138,8 +139,12 @@ func (s *LevelSearch) add(o LevelReading) *triedLevel {
 	t.broken = o.Broken
 	for _, low := range s.tried[:i] {
 		if t.broken == "" && low.broken == "" && 1-t.waiting < starved*(1-low.waiting) {
-			t.broken = fmt.Sprintf("a user waits for answers %.0f %% of the time, and %.0f %% at %d users",
-				100*t.waiting, 100*low.waiting, low.users)
+			t.broken = fmt.Sprintf(
+				"a user waits for answers %.0f %% of the time, and %.0f %% at %d users",
+				100*t.waiting,
+				100*low.waiting,
+				low.users,
+			)
 		}
 	}
 	return t
@@ -256,7 +261,9 @@ func (s *LevelSearch) Result() (LevelResult, bool) {
 	case below == nil:
 		return above.result("the lowest level that was tried"), true
 	case above == nil:
-		r := below.result(cmp.Or(s.over, fmt.Sprintf("more than %d users are not allowed", s.cfg.Max)))
+		r := below.result(
+			cmp.Or(s.over, fmt.Sprintf("more than %d users are not allowed", s.cfg.Max)),
+		)
 		r.Capped, r.Wanted = below.users >= s.cfg.Max, s.want
 		return r, true
 	case above.broken != "":

@@ -40,7 +40,12 @@ func (v *levelServer) read(rng *rand.Rand, at time.Duration, users int) LevelRea
 		served = min(served, v.lock)
 	}
 	util := v.util(served) + v.rest
-	o := LevelReading{At: at, Users: users, Waiting: 1 - served/float64(users), Utilization: util * (1 + v.noise*(2*rng.Float64()-1))}
+	o := LevelReading{
+		At:          at,
+		Users:       users,
+		Waiting:     1 - served/float64(users),
+		Utilization: util * (1 + v.noise*(2*rng.Float64()-1)),
+	}
 	o.Utilization = min(o.Utilization, 1)
 	if v.breaks > 0 && users >= v.breaks || v.spoiled > 0 && rng.Float64() < v.spoiled {
 		o.Broken = "p99(op) < 2s broke"
@@ -51,7 +56,12 @@ func (v *levelServer) read(rng *rand.Rand, at time.Duration, users int) LevelRea
 // find carries a search out and returns its result and the time it took.
 func (v *levelServer) find(seed uint64, limit int) (LevelResult, bool, time.Duration) {
 	const ramp, settle, window = 2 * time.Second, 4 * time.Second, 5 * time.Second
-	s := NewLevelSearch(LevelConfig{Start: 10, Max: limit, Budget: time.Minute, Step: ramp + settle + window})
+	s := NewLevelSearch(LevelConfig{
+		Start:  10,
+		Max:    limit,
+		Budget: time.Minute,
+		Step:   ramp + settle + window,
+	})
 	rng := rand.New(rand.NewPCG(seed, 3))
 	at, users := time.Duration(0), 0
 	for act := s.First(); !act.Done; {
@@ -89,14 +99,27 @@ func TestUserLevel(t *testing.T) {
 		{"idle CPU of 20 %", levelServer{util: perUser(0.20, 0.002), noise: 0.1}, 95},
 		{"noise of 10 %", levelServer{util: perUser(0.03, 0.005), noise: 0.1}, 95},
 		{"noise of 10 %, 600 users", levelServer{util: perUser(0.03, 0.0007), noise: 0.1}, 95},
-		{"users talk to all others", levelServer{util: func(n float64) float64 { return 0.02 + n*n/40_000 }, noise: 0.1}, 95},
-		{"remembers an overload for 15 s", levelServer{util: func(n float64) float64 { return n * n / 4_000 }, noise: 0.1, memory: 15 * time.Second}, 95},
-		{"others spoil a window in twenty", levelServer{util: perUser(0.03, 0.005), noise: 0.1, spoiled: 0.05}, 95},
+		{"users talk to all others", levelServer{
+			util:  func(n float64) float64 { return 0.02 + n*n/40_000 },
+			noise: 0.1,
+		}, 95},
+		{"remembers an overload for 15 s", levelServer{
+			util:   func(n float64) float64 { return n * n / 4_000 },
+			noise:  0.1,
+			memory: 15 * time.Second,
+		}, 95},
+		{"others spoil a window in twenty", levelServer{
+			util:    perUser(0.03, 0.005),
+			noise:   0.1,
+			spoiled: 0.05,
+		}, 95},
 		{"too many at the start", levelServer{util: perUser(0.05, 0.12), noise: 0.1}, 95},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inside, longest, sum := 0, time.Duration(0), time.Duration(0)
+			inside := 0
+			longest := time.Duration(0)
+			sum := time.Duration(0)
 			for seed := range uint64(100) {
 				v := tt.server
 				l, ok, took := v.find(seed, 100_000)
@@ -109,7 +132,12 @@ func TestUserLevel(t *testing.T) {
 			}
 			t.Logf("%d of 100 inside, %v in the mean, %v at most", inside, sum/100, longest)
 			if inside < tt.inside || longest > 75*time.Second {
-				t.Errorf("%d of 100 at 35 to 55 %%, %v at most; want %d, about a minute", inside, longest, tt.inside)
+				t.Errorf(
+					"%d of 100 at 35 to 55 %%, %v at most; want %d, about a minute",
+					inside,
+					longest,
+					tt.inside,
+				)
 			}
 		})
 	}
@@ -125,17 +153,39 @@ func TestUserLevelOfLimitedServer(t *testing.T) {
 		short        string
 		capped       bool
 	}{
-		{"lock", levelServer{util: perUser(0.02, 0.002), lock: 60, noise: 0.1}, 1000, 40, 85, "a user waits for answers", false},
-		{"rule", levelServer{util: perUser(0.02, 0.002), breaks: 70, noise: 0.1}, 1000, 40, 69, "p99(op) < 2s broke", false},
-		{"most users", levelServer{util: perUser(0.02, 0.002), noise: 0.1}, 100, 100, 100, "more than 100 users", true},
+		{"lock", levelServer{
+			util:  perUser(0.02, 0.002),
+			lock:  60,
+			noise: 0.1,
+		}, 1000, 40, 85, "a user waits for answers", false},
+		{"rule", levelServer{
+			util:   perUser(0.02, 0.002),
+			breaks: 70,
+			noise:  0.1,
+		}, 1000, 40, 69, "p99(op) < 2s broke", false},
+		{"most users", levelServer{
+			util:  perUser(0.02, 0.002),
+			noise: 0.1,
+		}, 100, 100, 100, "more than 100 users", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for seed := range uint64(100) {
 				v := tt.server
 				l, ok, took := v.find(seed, tt.limit)
-				if !ok || l.Users < tt.least || l.Users > tt.users || !strings.Contains(l.Short, tt.short) || l.Capped != tt.capped {
-					t.Fatalf("seed %d: %+v, %v after %v; want %d to %d users, %q", seed, l, ok, took, tt.least, tt.users, tt.short)
+				if !ok || l.Users < tt.least || l.Users > tt.users ||
+					!strings.Contains(l.Short, tt.short) ||
+					l.Capped != tt.capped {
+					t.Fatalf(
+						"seed %d: %+v, %v after %v; want %d to %d users, %q",
+						seed,
+						l,
+						ok,
+						took,
+						tt.least,
+						tt.users,
+						tt.short,
+					)
 				}
 			}
 		})
@@ -147,7 +197,12 @@ func TestUserLevelOfLimitedServer(t *testing.T) {
 }
 
 func ExampleLevelSearch() {
-	s := NewLevelSearch(LevelConfig{Start: 10, Max: 1000, Budget: time.Minute, Step: 10 * time.Second})
+	s := NewLevelSearch(LevelConfig{
+		Start:  10,
+		Max:    1000,
+		Budget: time.Minute,
+		Step:   10 * time.Second,
+	})
 	at := time.Duration(0)
 	for act := s.First(); !act.Done; {
 		at += 10 * time.Second

@@ -39,8 +39,13 @@ func parsed(t *testing.T, text string) *plan.Plan {
 
 func parse(t *testing.T) *plan.Plan { return parsed(t, planText) }
 
-func mustJudge(t *testing.T, c *record.Comparison, p *plan.Plan,
-	load func(id string) (*record.Run, error), readers ...comparison.Reader) (arms, databases []comparison.Judgement) {
+func mustJudge(
+	t *testing.T,
+	c *record.Comparison,
+	p *plan.Plan,
+	load func(id string) (*record.Run, error),
+	readers ...comparison.Reader,
+) (arms, databases []comparison.Judgement) {
 	t.Helper()
 	arms, databases, err := comparison.Judge(c, p, load, readers...)
 	if err != nil {
@@ -71,10 +76,11 @@ type bench struct {
 	starts   []int
 	blind    int // the number of pilots that find nothing
 	quiet    func(ctx context.Context, most time.Duration) error
-	extra    func(c cell, second int) []*measure.Window // further operations, sorted by name; nil for none
-	began    func(c cell)                               // called before each run; nil for none
-	clock    time.Time
-	each     time.Duration // of a run
+	// further operations, sorted by name; nil for none
+	extra func(c cell, second int) []*measure.Window
+	began func(c cell) // called before each run; nil for none
+	clock time.Time
+	each  time.Duration // of a run
 }
 
 func newBench(t *testing.T) *bench {
@@ -95,11 +101,19 @@ func (b *bench) run(ctx context.Context, c cell) (cellRun, error) {
 	if f, ok := b.capacity[c.arm+c.engine]; ok {
 		factor = f
 	}
-	capacity := &record.Capacity{Kind: record.Estimate, Users: 500 * factor * math.Exp(0.01*b.rng.NormFloat64())}
+	capacity := &record.Capacity{
+		Kind:  record.Estimate,
+		Users: 500 * factor * math.Exp(0.01*b.rng.NormFloat64()),
+	}
 	if gate := b.ended[key]; gate != "" && !c.pilot {
 		capacity.Kind, capacity.Rule = record.AtLeast, record.ByGate+gate
 		if b.early {
-			*capacity = record.Capacity{Kind: record.Unstable, Reached: 300, Rule: record.ByGate + gate, Why: "it ended early"}
+			*capacity = record.Capacity{
+				Kind:    record.Unstable,
+				Reached: 300,
+				Rule:    record.ByGate + gate,
+				Why:     "it ended early",
+			}
 		}
 		delete(b.ended, key)
 	}
@@ -135,10 +149,15 @@ func (b *bench) run(ctx context.Context, c cell) (cellRun, error) {
 	return cellRun{record.ComparisonRun{Run: id, Digest: digest, Valid: valid}, capacity}, err
 }
 
-func (b *bench) load(id string) (*record.Run, error) { return record.Open(filepath.Join(b.dir, id)) }
+func (b *bench) load(id string) (*record.Run, error) {
+	return record.Open(filepath.Join(b.dir, id))
+}
 
 // judge judges a comparison by the bench's plan.
-func (b *bench) judge(c *record.Comparison, readers ...comparison.Reader) (arms, databases []comparison.Judgement) {
+func (b *bench) judge(
+	c *record.Comparison,
+	readers ...comparison.Reader,
+) (arms, databases []comparison.Judgement) {
 	b.t.Helper()
 	return mustJudge(b.t, c, parse(b.t), b.load, readers...)
 }

@@ -33,13 +33,15 @@ func TestComparisonFindsTheSlowArm(t *testing.T) {
 		t.Errorf("verdicts %v", got)
 	}
 	capacity := arms[1].Verdict.Results[0]
-	if arms[1].Engine != "mysql" || capacity.Name != "capacity" || math.Abs(capacity.Effect+0.15) > 0.02 {
+	if arms[1].Engine != "mysql" || capacity.Name != "capacity" ||
+		math.Abs(capacity.Effect+0.15) > 0.02 {
 		t.Errorf("%s %s effect %v, want -15 %%", arms[1].Engine, capacity.Name, capacity.Effect)
 	}
 	if why := arms[0].Skipped["p95(delivery)"]; why == "" {
 		t.Error("p95(delivery) was judged without a delivery")
 	}
-	if len(databases) != 2 || databases[1].Arm != "new" || databases[1].Verdict.Kind != verdict.Worse {
+	if len(databases) != 2 || databases[1].Arm != "new" ||
+		databases[1].Verdict.Kind != verdict.Worse {
 		t.Errorf("databases %+v", databases)
 	}
 }
@@ -48,7 +50,11 @@ func TestComparisonFindsTheSlowArm(t *testing.T) {
 // block, and one by the generator's own limit, which is a bound like any other.
 func TestOthersVoidABlock(t *testing.T) {
 	b := newBench(t)
-	b.ended = map[string]string{"2 base mysql": "steal", "4 new postgresql": "others", "5 new mysql": "lag"}
+	b.ended = map[string]string{
+		"2 base mysql":     "steal",
+		"4 new postgresql": "others",
+		"5 new mysql":      "lag",
+	}
 	c := b.compare(2)
 	dropped := map[int]int{}
 	for _, r := range c.Runs {
@@ -59,7 +65,10 @@ func TestOthersVoidABlock(t *testing.T) {
 	if dropped[2] != 4 || dropped[4] != 4 || len(dropped) != 2 {
 		t.Errorf("dropped runs by block: %v, want 4 of the blocks 2 and 4", dropped)
 	}
-	if why := c.Runs[2+4].Why + c.Runs[2+5].Why + c.Runs[2+6].Why + c.Runs[2+7].Why; !strings.Contains(why, "gate steal") {
+	if why := c.Runs[2+4].Why + c.Runs[2+5].Why + c.Runs[2+6].Why + c.Runs[2+7].Why; !strings.Contains(
+		why,
+		"gate steal",
+	) {
 		t.Errorf("the block says %q", why)
 	}
 }
@@ -96,11 +105,25 @@ func TestOnlyWholeBlocksAreJudged(t *testing.T) {
 			}
 			arms, databases := b.judge(c)
 			for _, j := range slices.Concat(arms, databases) {
-				if r := j.Verdict.Results[0]; r.N != tt.n || !r.Indicative || r.Kind != verdict.Inconclusive {
-					t.Errorf("%s %s: %d pairs judged %s, want %d and no verdict", j.Engine, j.Arm, r.N, r.Kind, tt.n)
+				if r := j.Verdict.Results[0]; r.N != tt.n || !r.Indicative ||
+					r.Kind != verdict.Inconclusive {
+					t.Errorf(
+						"%s %s: %d pairs judged %s, want %d and no verdict",
+						j.Engine,
+						j.Arm,
+						r.N,
+						r.Kind,
+						tt.n,
+					)
 				}
 				if f := j.Secondary; f.Tested != 0 {
-					t.Errorf("%s %s: %d further metrics tested of %d pairs", j.Engine, j.Arm, f.Tested, tt.n)
+					t.Errorf(
+						"%s %s: %d further metrics tested of %d pairs",
+						j.Engine,
+						j.Arm,
+						f.Tested,
+						tt.n,
+					)
 				}
 			}
 			whole := 0
@@ -153,7 +176,11 @@ func TestASearchThatOthersEndedIsNotTheArmsInstability(t *testing.T) {
 		cause record.Cause
 		runs  int
 	}{
-		"others": {record.ByHost, 30}, "steal": {record.ByHost, 30}, "target_steal": {record.ByHost, 30}, "lag": {record.ByGenerator, 30}, "memory": {"", 26},
+		"others":       {record.ByHost, 30},
+		"steal":        {record.ByHost, 30},
+		"target_steal": {record.ByHost, 30},
+		"lag":          {record.ByGenerator, 30},
+		"memory":       {"", 26},
 	} {
 		b := newBench(t)
 		b.early, b.ended = true, map[string]string{"2 new mysql": gate}
@@ -162,13 +189,23 @@ func TestASearchThatOthersEndedIsNotTheArmsInstability(t *testing.T) {
 			t.Errorf("%s: %d runs, want %d", gate, len(c.Runs), tt.runs)
 		}
 		for _, run := range c.Runs {
-			if !run.Valid && (run.Cause != tt.cause || run.Disturbed != (tt.cause == record.ByHost)) {
-				t.Errorf("%s: void by %q, disturbed %v; want %q", gate, run.Cause, run.Disturbed, tt.cause)
+			if !run.Valid &&
+				(run.Cause != tt.cause || run.Disturbed != (tt.cause == record.ByHost)) {
+				t.Errorf(
+					"%s: void by %q, disturbed %v; want %q",
+					gate,
+					run.Cause,
+					run.Disturbed,
+					tt.cause,
+				)
 			}
 		}
 		arms, _ := b.judge(c)
 		r := resultOf(t, arms[1].Verdict, "capacity")
-		if counted := warned(r, "are unstable"); counted != (tt.cause == "") || r.N != map[bool]int{true: 6, false: 5}[tt.cause != ""] {
+		if counted := warned(r, "are unstable"); counted != (tt.cause == "") || r.N != map[bool]int{
+			true:  6,
+			false: 5,
+		}[tt.cause != ""] {
 			t.Errorf("%s: %d pairs, warnings %q", gate, r.N, r.Warnings)
 		}
 	}

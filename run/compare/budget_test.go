@@ -55,8 +55,17 @@ func TestBudgetEndsAComparison(t *testing.T) {
 			var told []record.Look
 			cfg.looked = func(n int, l record.Look) { told = append(told, l) }
 			c := carriedOut(t.Context(), t, cfg)
-			if got := c.Runs[len(c.Runs)-1].Block; got != tt.blocks || c.Taken() != tt.looks || len(c.Looks) != 9 || len(told) != tt.looks || c.State != record.Sealed {
-				t.Fatalf("%d blocks, %d looks of %d, state %s", got, c.Taken(), len(c.Looks), c.State)
+			if got := c.Runs[len(c.Runs)-1].Block; got != tt.blocks || c.Taken() != tt.looks ||
+				len(c.Looks) != 9 ||
+				len(told) != tt.looks ||
+				c.State != record.Sealed {
+				t.Fatalf(
+					"%d blocks, %d looks of %d, state %s",
+					got,
+					c.Taken(),
+					len(c.Looks),
+					c.State,
+				)
 			}
 			last := c.Looks[tt.looks-1]
 			if last.Over != tt.over || last.Decided != decided(tt.kind) || c.Budget != tt.budget {
@@ -66,7 +75,8 @@ func TestBudgetEndsAComparison(t *testing.T) {
 				t.Errorf("runs left until the first look: %v", left[:12])
 			}
 			for k, l := range told {
-				if wait := l.Spent - time.Duration(l.Blocks)*worldBlock; wait < 0 || wait > time.Duration(k+2)*3*time.Minute {
+				if wait := l.Spent - time.Duration(l.Blocks)*worldBlock; wait < 0 ||
+					wait > time.Duration(k+2)*3*time.Minute {
 					t.Errorf("look %d: %v are spent after %d blocks", k+1, l.Spent, l.Blocks)
 				}
 				if goesOn := k < len(told)-1; goesOn != (len(l.Could) > 0) || l.Over && goesOn {
@@ -75,10 +85,23 @@ func TestBudgetEndsAComparison(t *testing.T) {
 			}
 			arms, _ := w.judge(c)
 			r := arms[0].Verdict.Results[0]
-			if r.Kind != tt.kind || r.Alpha != comparison.PlannedLooks(w.plan)[tt.looks-1].Alpha || r.N != tt.blocks || r.Look != tt.looks || r.Looks != 9 || r.Over != tt.over {
-				t.Errorf("%s of %d pairs at level %v, look %d of %d, over %v", r.Kind, r.N, r.Alpha, r.Look, r.Looks, r.Over)
+			if r.Kind != tt.kind || r.Alpha != comparison.PlannedLooks(w.plan)[tt.looks-1].Alpha ||
+				r.N != tt.blocks ||
+				r.Look != tt.looks ||
+				r.Looks != 9 ||
+				r.Over != tt.over {
+				t.Errorf(
+					"%s of %d pairs at level %v, look %d of %d, over %v",
+					r.Kind,
+					r.N,
+					r.Alpha,
+					r.Look,
+					r.Looks,
+					r.Over,
+				)
 			}
-			if named := strings.Contains(r.Sentence, fmt.Sprintf("look %d of 9", tt.looks)); !named || tt.over != strings.Contains(r.Sentence, "the time was over") {
+			if named := strings.Contains(r.Sentence, fmt.Sprintf("look %d of 9", tt.looks)); !named ||
+				tt.over != strings.Contains(r.Sentence, "the time was over") {
 				t.Errorf("the sentence is %q", r.Sentence)
 			}
 		})
@@ -90,15 +113,19 @@ func TestBudgetIsDeclaredFirst(t *testing.T) {
 	w := newWorld(t, budgetPlan)
 	w.attempt(false, 3, 0)
 	c := w.onDisk()
-	if len(c.Runs) != 0 || c.Budget != 150*time.Minute || len(c.Looks) != 9 || c.Looks[8].Blocks != 30 || !(c.Looks[8].Alpha > 0) {
+	if len(c.Runs) != 0 || c.Budget != 150*time.Minute || len(c.Looks) != 9 ||
+		c.Looks[8].Blocks != 30 ||
+		!(c.Looks[8].Alpha > 0) {
 		t.Fatalf("%d runs, budget %v, looks %+v", len(c.Runs), c.Budget, c.Looks)
 	}
 	c.Budget = time.Hour
-	if err := comparison.CheckPlan(c, w.plan); err == nil || !strings.Contains(err.Error(), "budget is 1h0m0s, in its plan 2h30m0s") {
+	if err := comparison.CheckPlan(c, w.plan); err == nil ||
+		!strings.Contains(err.Error(), "budget is 1h0m0s, in its plan 2h30m0s") {
 		t.Errorf("another budget: %v", err)
 	}
 	c.Budget, c.Looks[1].Alpha = w.plan.Compare.Budget, 0.05
-	if err := comparison.CheckPlan(c, w.plan); err == nil || !strings.Contains(err.Error(), "look 2") {
+	if err := comparison.CheckPlan(c, w.plan); err == nil ||
+		!strings.Contains(err.Error(), "look 2") {
 		t.Errorf("another level: %v", err)
 	}
 }
@@ -106,7 +133,11 @@ func TestBudgetIsDeclaredFirst(t *testing.T) {
 // TestBudgetSurvivesEveryKill kills a comparison at each of its steps. Time that it was not going
 // on for does not count.
 func TestBudgetSurvivesEveryKill(t *testing.T) {
-	w := newWorld(t, strings.Replace(budgetPlan, "2h30m", (9*worldBlock+35*time.Minute).String(), 1)) // a stage takes 24 minutes
+	// a stage takes 24 minutes
+	w := newWorld(
+		t,
+		strings.Replace(budgetPlan, "2h30m", (9*worldBlock+35*time.Minute).String(), 1),
+	)
 	w.effect, w.sd = 0, 0.2
 	w.survivesEveryKill(24*time.Hour, func(whole *record.Comparison) bool {
 		n := whole.Taken()
@@ -118,7 +149,12 @@ func TestBudgetSurvivesEveryKill(t *testing.T) {
 // budget the comparison goes on, because a cost that varies is not decided.
 func TestAnOpenEndpointGoesOn(t *testing.T) {
 	for _, more := range []string{"looks: [6, 9, 12]", "blocks: auto, budget: 27m"} {
-		text := strings.Replace(planText, "database: {engine: [postgresql, mysql]}", "database: {engine: [postgresql]}", 1)
+		text := strings.Replace(
+			planText,
+			"database: {engine: [postgresql, mysql]}",
+			"database: {engine: [postgresql]}",
+			1,
+		)
 		p := parsed(t, strings.Replace(text, "blocks: 6", more, 1))
 		b := newBench(t)
 		b.capacity["newpostgresql"] = 0.8
@@ -132,7 +168,13 @@ func TestAnOpenEndpointGoesOn(t *testing.T) {
 			return run, err
 		}
 		cfg.readers = []comparison.Reader{func(r *record.Run) ([]comparison.SecondaryValue, error) {
-			return []comparison.SecondaryValue{{Name: "cost(app)", Unit: "ms", Better: plan.Lower, Value: unsteady[r.Manifest.ID], Alone: true}}, nil
+			return []comparison.SecondaryValue{{
+				Name:   "cost(app)",
+				Unit:   "ms",
+				Better: plan.Lower,
+				Value:  unsteady[r.Manifest.ID],
+				Alone:  true,
+			}}, nil
 		}}
 		c := carriedOut(t.Context(), t, cfg)
 		first := c.Looks[0]
@@ -146,10 +188,14 @@ func TestAnOpenEndpointGoesOn(t *testing.T) {
 			continue
 		}
 		// A pilot of a minute and blocks of two: there is time for 13.
-		if len(first.Could) != 1 || c.Taken() != 3 || !c.Looks[2].Over || first.Spent != 13*time.Minute {
+		if len(first.Could) != 1 || c.Taken() != 3 || !c.Looks[2].Over ||
+			first.Spent != 13*time.Minute {
 			t.Fatalf("%s: %d looks, the first is %+v", more, c.Taken(), first)
 		}
-		if x := first.Could[0]; x.Metric != "cost(app)" || x.Engine != plan.PostgreSQL || x.Blocks != 12 || x.Alpha != c.Looks[2].Alpha || !(x.MDE > 0.05) {
+		if x := first.Could[0]; x.Metric != "cost(app)" || x.Engine != plan.PostgreSQL ||
+			x.Blocks != 12 ||
+			x.Alpha != c.Looks[2].Alpha ||
+			!(x.MDE > 0.05) {
 			t.Errorf("%s: %+v", more, x)
 		}
 	}

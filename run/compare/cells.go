@@ -34,11 +34,21 @@ type cells struct {
 
 // newCells returns the cells of a plan, and starts their canary, which hush ends.
 func newCells(
-	ctx context.Context, s *session.Session, deployed *deploy.Deployments, base session.RunPart, duet bool,
+	ctx context.Context,
+	s *session.Session,
+	deployed *deploy.Deployments,
+	base session.RunPart,
+	duet bool,
 ) (r *cells, hush func()) {
 	c := s.Plan.Compare
 	inBlock := len(c.Arms) * len(comparison.Engines(s.Plan))
-	r = &cells{Session: s, base: base, deployed: deployed, count: c.Blocks * inBlock, past: newPastBlocks()}
+	r = &cells{
+		Session:  s,
+		base:     base,
+		deployed: deployed,
+		count:    c.Blocks * inBlock,
+		past:     newPastBlocks(),
+	}
 	r.pace = pace{planned: r.length(base) + plan.Between(duet), block: inBlock, all: r.count}
 	canary, hush, err := s.Null().StartCanary(ctx)
 	if err != nil {
@@ -81,7 +91,10 @@ func (r *cells) runBlock(ctx context.Context, block []cell) ([]cellRun, error) {
 	first := block[0]
 	after := first.left + 1 - len(block)
 	r.broadcast.SetBlock(first.block, first.again)
-	r.Progress.What(blockText(first, r.Plan.Compare.Blocks), time.Duration(max(after, 0))*r.pace.each())
+	r.Progress.What(
+		blockText(first, r.Plan.Compare.Blocks),
+		time.Duration(max(after, 0))*r.pace.each(),
+	)
 	sung, err := r.listen(ctx, time.Duration(len(block))*r.length(r.base))
 	if err != nil {
 		return nil, err

@@ -125,7 +125,12 @@ func (o Options) lock(s *session.Session) (id string, unlock func(), err error) 
 }
 
 // config returns the comparison of cells before it runs.
-func (o Options) config(ctx context.Context, r *cells, mode preflight.CompareMode, build string) config {
+func (o Options) config(
+	ctx context.Context,
+	r *cells,
+	mode preflight.CompareMode,
+	build string,
+) config {
 	p := r.Plan
 	cfg := config{
 		id: r.base.Comparison, tool: r.Version, build: build, plan: p, modeWhy: mode.Why,
@@ -143,7 +148,11 @@ func (o Options) config(ctx context.Context, r *cells, mode preflight.CompareMod
 }
 
 // conduct begins the comparison, or resumes the cut one.
-func (o Options) conduct(ctx context.Context, r *cells, cfg config) (c *record.Comparison, err error) {
+func (o Options) conduct(
+	ctx context.Context,
+	r *cells,
+	cfg config,
+) (c *record.Comparison, err error) {
 	if o.Cut != nil {
 		found := r.deployed.Recall
 		accounts := r.Accounts.OfFile()

@@ -57,7 +57,12 @@ func (r *runner) runDuet(ctx context.Context, cells []cell) (valid bool, err err
 		case cause != nil && !errors.Is(err, cause):
 			err = errors.Join(err, cause)
 		case err == nil:
-			err = fmt.Errorf("block %d: %d of its %d runs were made", cells[0].block, len(runs), len(cells))
+			err = fmt.Errorf(
+				"block %d: %d of its %d runs were made",
+				cells[0].block,
+				len(runs),
+				len(cells),
+			)
 		}
 	}
 	if len(runs) == 0 {

@@ -73,7 +73,8 @@ func TestDuetRunsWholeBlocks(t *testing.T) {
 			}
 		}
 	})
-	if c.Mode != plan.ModeDuet || c.ModeWhy != "a test" || !c.InTurns() || c.State != record.Sealed ||
+	if c.Mode != plan.ModeDuet || c.ModeWhy != "a test" || !c.InTurns() ||
+		c.State != record.Sealed ||
 		len(c.Runs) != 2+24 {
 		t.Fatalf("mode %q (%s), state %s, %d runs", c.Mode, c.ModeWhy, c.State, len(c.Runs))
 	}
@@ -81,7 +82,10 @@ func TestDuetRunsWholeBlocks(t *testing.T) {
 		t.Errorf("runs after each block: %v", left)
 	}
 	if saves != 1+2+6+1 {
-		t.Errorf("%d times on disk, want once for each pilot and block, and at the begin and the end", saves)
+		t.Errorf(
+			"%d times on disk, want once for each pilot and block, and at the begin and the end",
+			saves,
+		)
 	}
 	for i, want := range order(1, 6, []string{"base", "new"}, []string{"postgresql", "mysql"})[2] {
 		run := c.Runs[2+2*4+i]
@@ -92,7 +96,11 @@ func TestDuetRunsWholeBlocks(t *testing.T) {
 	}
 	arms, _ := b.judge(c)
 	if arms[0].Verdict.Kind != verdict.Same || arms[1].Verdict.Kind != verdict.Worse {
-		t.Errorf("verdicts %s and %s; want same and worse", arms[0].Verdict.Kind, arms[1].Verdict.Kind)
+		t.Errorf(
+			"verdicts %s and %s; want same and worse",
+			arms[0].Verdict.Kind,
+			arms[1].Verdict.Kind,
+		)
 	}
 }
 
@@ -115,8 +123,15 @@ func TestVoidDuetIsRunAgain(t *testing.T) {
 			dropped[r.Block]++
 		}
 	}
-	if len(c.Runs) != 2+24+8 || again != 8 || fmt.Sprint(dropped) != "map[3:4 5:4]" || c.Retried != 2*time.Minute {
-		t.Errorf("%d runs, %d again, dropped by block %v, %v for what was run again", len(c.Runs), again, dropped, c.Retried)
+	if len(c.Runs) != 2+24+8 || again != 8 || fmt.Sprint(dropped) != "map[3:4 5:4]" ||
+		c.Retried != 2*time.Minute {
+		t.Errorf(
+			"%d runs, %d again, dropped by block %v, %v for what was run again",
+			len(c.Runs),
+			again,
+			dropped,
+			c.Retried,
+		)
 	}
 	if arms, _ := b.judge(c); arms[1].Verdict.Results[0].N != 6 {
 		t.Errorf("%d pairs judged", arms[1].Verdict.Results[0].N)
@@ -173,7 +188,8 @@ func TestDuetThatLacksARun(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "block 2: 1 of its 2 runs were made") {
 		t.Fatalf("error %v", err)
 	}
-	if len(c.Runs) != 3 || c.Runs[1].Cut || !c.Runs[2].Cut || !c.Runs[2].Dropped || c.State != record.Interrupted {
+	if len(c.Runs) != 3 || c.Runs[1].Cut || !c.Runs[2].Cut || !c.Runs[2].Dropped ||
+		c.State != record.Interrupted {
 		t.Errorf("state %s, %+v", c.State, c.Runs)
 	}
 	if c, lived := w.attempt(true, 0, 0); !lived || c.State != record.Sealed {

@@ -23,7 +23,12 @@ func environment(s *session.Session) (e comparison.Environment) {
 
 // foresee returns the time that a comparison of so many runs by a plan takes on the host of a
 // session, and the changes that it can find.
-func foresee(s *session.Session, p *plan.Plan, runs int, base session.RunPart) (*record.Before, error) {
+func foresee(
+	s *session.Session,
+	p *plan.Plan,
+	runs int,
+	base session.RunPart,
+) (*record.Before, error) {
 	env := environment(s)
 	lines, warnings, err := s.Store.AA()
 	if err != nil {
@@ -34,7 +39,12 @@ func foresee(s *session.Session, p *plan.Plan, runs int, base session.RunPart) (
 	}
 	env.Duet = preflight.ModeOf(p, true).Duet
 	each := p.RunLength(base.Bounded, base.Unbounded) + plan.Between(env.Duet)
-	b := &record.Before{At: time.Now(), Runs: runs, Most: time.Duration(runs) * each, Retry: p.Compare.Retry}
+	b := &record.Before{
+		At:    time.Now(),
+		Runs:  runs,
+		Most:  time.Duration(runs) * each,
+		Retry: p.Compare.Retry,
+	}
 	if p.Unbounded != nil {
 		for _, e := range comparison.Engines(p) {
 			if _, ok := p.Unbounded.StartFor(e); !ok {
@@ -72,6 +82,9 @@ func register(s *session.Session, c *record.Comparison, readers []comparison.Rea
 	if err := s.Store.AddAA(lines...); err != nil {
 		return err
 	}
-	s.Progress.Say("%d lines about the noise of this environment are in the store (plimsoll ls -aa)", len(lines))
+	s.Progress.Say(
+		"%d lines about the noise of this environment are in the store (plimsoll ls -aa)",
+		len(lines),
+	)
 	return nil
 }

@@ -57,8 +57,17 @@ func TestLooksEndAComparison(t *testing.T) {
 			for _, r := range c.Runs {
 				blocks = max(blocks, r.Block)
 			}
-			if blocks != tt.blocks || c.Taken() != tt.looks || len(told) != tt.looks || len(c.Looks) != 3 || c.State != record.Sealed {
-				t.Fatalf("%d blocks, %d looks taken of %d, told of %v, state %s", blocks, c.Taken(), len(c.Looks), told, c.State)
+			if blocks != tt.blocks || c.Taken() != tt.looks || len(told) != tt.looks ||
+				len(c.Looks) != 3 ||
+				c.State != record.Sealed {
+				t.Fatalf(
+					"%d blocks, %d looks taken of %d, told of %v, state %s",
+					blocks,
+					c.Taken(),
+					len(c.Looks),
+					told,
+					c.State,
+				)
 			}
 			arms, _ := w.judge(c)
 			v := arms[0].Verdict
@@ -66,7 +75,8 @@ func TestLooksEndAComparison(t *testing.T) {
 			if v.Kind != tt.kind || r.Alpha != 0.0221 || r.Look != tt.looks || r.Looks != 3 {
 				t.Errorf("verdict %s at level %v, look %d of %d", v.Kind, r.Alpha, r.Look, r.Looks)
 			}
-			if last := c.Looks[tt.looks-1]; last.Decided != decided(tt.kind) || last.Verdicts[0].Kind != string(tt.kind) {
+			if last := c.Looks[tt.looks-1]; last.Decided != decided(tt.kind) ||
+				last.Verdicts[0].Kind != string(tt.kind) {
 				t.Errorf("recorded %+v", last)
 			}
 		})
@@ -80,7 +90,8 @@ func TestNoLookBetweenLooks(t *testing.T) {
 	w.effect, w.sd = 0, 0.2
 	w.attempt(false, 0, 0)
 	w.fresh()
-	w.attempt(false, 2+4*16+2+1, 0) // sixteen runs, with look 1 after the twelfth; the seventeenth begins
+	// sixteen runs, with look 1 after the twelfth; the seventeenth begins
+	w.attempt(false, 2+4*16+2+1, 0)
 	c := w.onDisk()
 	if c.Taken() != 1 || len(c.Runs) != 16 {
 		t.Fatalf("%d looks, %d runs", c.Taken(), len(c.Runs))
@@ -91,7 +102,12 @@ func TestNoLookBetweenLooks(t *testing.T) {
 	}
 	resumed, _ := w.attempt(true, 0, 0)
 	if resumed.Taken() != 3 || !resumed.Looks[0].At.Equal(c.Looks[0].At) {
-		t.Errorf("%d looks; the first was taken at %v and then at %v", resumed.Taken(), c.Looks[0].At, resumed.Looks[0].At)
+		t.Errorf(
+			"%d looks; the first was taken at %v and then at %v",
+			resumed.Taken(),
+			c.Looks[0].At,
+			resumed.Looks[0].At,
+		)
 	}
 }
 
@@ -137,8 +153,16 @@ func TestNotJudgedIsDecidedFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(told, []int{2 + 4}) || len(first) == 0 || !slices.Equal(first, c.Foreseen) || c.Taken() == 0 {
-			t.Errorf("told after %v runs of %+v, and %+v when it was resumed; %d looks", told, first, c.Foreseen, c.Taken())
+		if !slices.Equal(told, []int{2 + 4}) || len(first) == 0 ||
+			!slices.Equal(first, c.Foreseen) ||
+			c.Taken() == 0 {
+			t.Errorf(
+				"told after %v runs of %+v, and %+v when it was resumed; %d looks",
+				told,
+				first,
+				c.Foreseen,
+				c.Taken(),
+			)
 		}
 		for _, x := range c.Foreseen {
 			if x.NotJudged != (x.Metric == name) || x.Blocks != 12 || x.Engine == "" {
@@ -153,7 +177,10 @@ func TestNotJudgedIsDecidedFirst(t *testing.T) {
 			databases = slices.Concat(databases, arms)
 		}
 		for _, j := range databases {
-			if why := j.Skipped[name]; !strings.Contains(why, " of load for 10 %; 12 blocks can find ") {
+			if why := j.Skipped[name]; !strings.Contains(
+				why,
+				" of load for 10 %; 12 blocks can find ",
+			) {
 				t.Errorf("%s %s: left out as %q", j.Engine, j.Arm, why)
 			}
 			_, clause, _ := strings.Cut(j.Verdict.Lead, "; judged on capacity, typical(op), ")
@@ -169,8 +196,17 @@ func TestNotJudgedIsDecidedFirst(t *testing.T) {
 // their database.
 func TestForesaw(t *testing.T) {
 	var b strings.Builder
-	r := &cells{Session: &session.Session{Progress: audience.NewReporter(&b, new(plain.Secrets), false)}}
-	x := record.Expected{Metric: "p99(op)", Margin: 0.15, Blocks: 6, MDE: 0.44, Load: 21 * time.Minute, NotJudged: true}
+	r := &cells{
+		Session: &session.Session{Progress: audience.NewReporter(&b, new(plain.Secrets), false)},
+	}
+	x := record.Expected{
+		Metric:    "p99(op)",
+		Margin:    0.15,
+		Blocks:    6,
+		MDE:       0.44,
+		Load:      21 * time.Minute,
+		NotJudged: true,
+	}
 	y := x
 	y.Engine = plan.PostgreSQL
 	r.foresaw([]record.Expected{{Metric: "p95(post)", Margin: 0.10, MDE: 0.08}, x, y})

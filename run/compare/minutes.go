@@ -40,8 +40,11 @@ func (o Options) Fits(p *plan.Plan) error {
 		return plan.Usagef("-minutes %d decides on the number of blocks; "+
 			"remove compare.looks, and compare.blocks: auto, or leave -minutes out", t.minutes)
 	case len(p.Target.Install)+len(p.Target.Reset) > 0:
-		return plan.Usagef("-minutes %d: how long target.install and target.reset take is unknown; "+
-			"write compare.blocks", t.minutes)
+		return plan.Usagef(
+			"-minutes %d: how long target.install and target.reset take is unknown; "+
+				"write compare.blocks",
+			t.minutes,
+		)
 	}
 	_, err := t.plan(p, plan.Between(preflight.ModeOf(p, false).Duet), pilots(p))
 	return err
@@ -111,7 +114,11 @@ func (t timed) overrun(p *plan.Plan, between time.Duration) *plan.Plan {
 // fit deploys the systems of the comparison, measures how long the reset of one takes, and makes
 // the session's plan one that fits.
 func (t timed) fit(
-	ctx context.Context, s *session.Session, deployed *deploy.Deployments, pt session.RunPart, duet bool,
+	ctx context.Context,
+	s *session.Session,
+	deployed *deploy.Deployments,
+	pt session.RunPart,
+	duet bool,
 ) error {
 	if t.minutes == 0 {
 		return nil

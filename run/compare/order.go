@@ -41,7 +41,14 @@ func order(seed uint64, blocks int, arms, engines []string) [][]cell {
 		for _, e := range es {
 			for _, a := range as {
 				index++
-				c := cell{block: b + 1, order: len(out[b]) + 1, arm: a, engine: e, index: index, of: of}
+				c := cell{
+					block:  b + 1,
+					order:  len(out[b]) + 1,
+					arm:    a,
+					engine: e,
+					index:  index,
+					of:     of,
+				}
 				out[b] = append(out[b], c)
 			}
 		}

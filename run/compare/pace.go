@@ -33,9 +33,13 @@ func (p *pace) made(runs int, took time.Duration) string {
 	if before >= p.block || p.runs < p.block || (each-p.planned).Abs() <= p.planned/10 {
 		return ""
 	}
-	return fmt.Sprintf("a run takes %v with its reset and end, where the forecast had %v: about %v for %d runs",
-		each.Round(time.Second), p.planned.Round(time.Second),
-		(each * time.Duration(p.all)).Round(10*time.Second), p.all)
+	return fmt.Sprintf(
+		"a run takes %v with its reset and end, where the forecast had %v: about %v for %d runs",
+		each.Round(time.Second),
+		p.planned.Round(time.Second),
+		(each * time.Duration(p.all)).Round(10*time.Second),
+		p.all,
+	)
 }
 
 // note takes in the runs made since an instant, and prints the corrected forecast. Runs that are

@@ -23,7 +23,14 @@ func (r *runner) pilots(ctx context.Context) error {
 		pilots := len(r.c.Engines)
 		runs := r.c.Blocks * len(r.c.Arms) * pilots
 		left := runs + pilots - i - 1
-		pilot := cell{arm: r.c.Arms[0], engine: engine, pilot: true, index: i + 1, of: pilots, left: left}
+		pilot := cell{
+			arm:    r.c.Arms[0],
+			engine: engine,
+			pilot:  true,
+			index:  i + 1,
+			of:     pilots,
+			left:   left,
+		}
 		if err := r.pilot(ctx, pilot); err != nil {
 			return err
 		}

@@ -36,15 +36,32 @@ func TestPilotThatFindsNothingFallsBack(t *testing.T) {
 		b.blind = blind
 		c := b.compare(2)
 		if c.State != record.Sealed || len(c.Runs) != 2+1+24 {
-			t.Fatalf("%d pilots that find nothing: %d runs, %s %s", blind, len(c.Runs), c.State, c.Why)
+			t.Fatalf(
+				"%d pilots that find nothing: %d runs, %s %s",
+				blind,
+				len(c.Runs),
+				c.State,
+				c.Why,
+			)
 		}
 		why, said := c.Unguided["postgresql"]
-		if said != unguided || said && !strings.Contains(why, "the host was busy") || c.Start["mysql"] == 0 {
-			t.Errorf("%d pilots that find nothing: unguided %q, starts %v", blind, c.Unguided, c.Start)
+		if said != unguided || said && !strings.Contains(why, "the host was busy") ||
+			c.Start["mysql"] == 0 {
+			t.Errorf(
+				"%d pilots that find nothing: unguided %q, starts %v",
+				blind,
+				c.Unguided,
+				c.Start,
+			)
 		}
 		for i, s := range b.starts[3:] {
 			if engine := c.Runs[3+i].Engine; (s == 0) != (unguided && engine == "postgresql") {
-				t.Errorf("%d pilots that find nothing: a search on %s began at %d", blind, engine, s)
+				t.Errorf(
+					"%d pilots that find nothing: a search on %s began at %d",
+					blind,
+					engine,
+					s,
+				)
 			}
 		}
 	}

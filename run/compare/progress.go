@@ -40,7 +40,9 @@ func (r *cells) foresaw(all []record.Expected) {
 }
 
 // named writes a thing on a database.
-func named(engine, thing string) string { return strings.TrimSpace(engineName(engine) + " " + thing) }
+func named(engine, thing string) string {
+	return strings.TrimSpace(engineName(engine) + " " + thing)
+}
 
 // onEngine writes an arm on a database.
 func onEngine(arm, engine string) string { return strings.TrimSpace(arm + " " + engine) }

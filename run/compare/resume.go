@@ -15,7 +15,12 @@ import (
 var errStray = errors.New("the record does not follow its plan")
 
 func (r *runner) stray(format string, args ...any) error {
-	return fmt.Errorf("comparison %s: %w: %s; begin a new comparison", r.c.ID, errStray, fmt.Sprintf(format, args...))
+	return fmt.Errorf(
+		"comparison %s: %w: %s; begin a new comparison",
+		r.c.ID,
+		errStray,
+		fmt.Sprintf(format, args...),
+	)
 }
 
 // resume carries out the rest of an interrupted comparison. Runs that were finished are used as
@@ -43,7 +48,9 @@ func (r *runner) prepare(lost []string) record.Resumption {
 			break
 		}
 		re.Block = max(re.Block, run.Block)
-		told := func(earlier record.Resumption) bool { return slices.Contains(earlier.Runs, run.Run) }
+		told := func(earlier record.Resumption) bool {
+			return slices.Contains(earlier.Runs, run.Run)
+		}
 		if c.InTurns() && run.Valid && !slices.ContainsFunc(c.Resumed, told) {
 			re.Runs = append([]string{run.Run}, re.Runs...)
 		}
@@ -117,7 +124,13 @@ func (r *runner) recall(c cell) (run cellRun, ok bool, err error) {
 
 // place returns a run that has nothing but the place of the cell.
 func (c cell) place() record.ComparisonRun {
-	return record.ComparisonRun{Block: c.block, Order: c.order, Arm: c.arm, Engine: c.engine, Pilot: c.pilot}
+	return record.ComparisonRun{
+		Block:  c.block,
+		Order:  c.order,
+		Arm:    c.arm,
+		Engine: c.engine,
+		Pilot:  c.pilot,
+	}
 }
 
 // matches reports whether a recorded run is one of the cell.

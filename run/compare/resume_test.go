@@ -81,7 +81,9 @@ func (w *world) run(ctx context.Context, cell cell) (cellRun, error) {
 	w.tick()
 	tries := 1
 	for _, r := range w.onDisk().Runs {
-		if r.Block == cell.block && r.Arm == cell.arm && r.Engine == cell.engine && r.Pilot == cell.pilot && !r.Cut {
+		if r.Block == cell.block && r.Arm == cell.arm && r.Engine == cell.engine &&
+			r.Pilot == cell.pilot &&
+			!r.Cut {
 			tries++
 		}
 	}
@@ -92,12 +94,18 @@ func (w *world) run(ctx context.Context, cell cell) (cellRun, error) {
 	out, ok := w.cache[id]
 	h := fnv.New64a()
 	fmt.Fprint(h, key)
-	capacity := &record.Capacity{Kind: record.Estimate, Users: 500 * math.Exp(w.sd*rand.New(rand.NewPCG(h.Sum64(), 1)).NormFloat64())}
+	capacity := &record.Capacity{
+		Kind:  record.Estimate,
+		Users: 500 * math.Exp(w.sd*rand.New(rand.NewPCG(h.Sum64(), 1)).NormFloat64()),
+	}
 	if cell.arm != plan.Base {
 		capacity.Users *= math.Exp(w.effect)
 	}
 	if !ok {
-		rw, err := record.Create(filepath.Join(w.dir, id), record.Manifest{ID: id, Capacity: capacity})
+		rw, err := record.Create(filepath.Join(w.dir, id), record.Manifest{
+			ID:       id,
+			Capacity: capacity,
+		})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -116,7 +124,9 @@ func (w *world) run(ctx context.Context, cell cell) (cellRun, error) {
 	return cellRun{out, capacity}, nil
 }
 
-func (w *world) load(id string) (*record.Run, error) { return record.Open(filepath.Join(w.dir, id)) }
+func (w *world) load(id string) (*record.Run, error) {
+	return record.Open(filepath.Join(w.dir, id))
+}
 
 func (w *world) judge(c *record.Comparison) (arms, databases []comparison.Judgement) {
 	w.t.Helper()
@@ -125,8 +135,14 @@ func (w *world) judge(c *record.Comparison) (arms, databases []comparison.Judgem
 
 func (w *world) config() config {
 	cfg := config{
-		id: "c", tool: worldTool, build: worldBuild, plan: w.plan, run: w.run, save: w.save, load: w.load,
-		now: func() time.Time { return w.clock },
+		id:    "c",
+		tool:  worldTool,
+		build: worldBuild,
+		plan:  w.plan,
+		run:   w.run,
+		save:  w.save,
+		load:  w.load,
+		now:   func() time.Time { return w.clock },
 	}
 	if w.duet {
 		cfg.runBlock = w.runBlock
@@ -139,7 +155,10 @@ func (w *world) attempt(resumed bool, kill, cancel int) (c *record.Comparison, l
 	w.t.Helper()
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	w.step, w.kill, w.cancel, w.stop = 0, kill, cancel, stop
+	w.step = 0
+	w.kill = kill
+	w.cancel = cancel
+	w.stop = stop
 	defer func() {
 		if p := recover(); p != nil {
 			if _, ok := p.(killed); !ok {
@@ -181,7 +200,19 @@ func essence(t *testing.T, w *world, c *record.Comparison) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&b, "%d.%d %s %s pilot %v valid %v dropped %v (%s) %.3f\n", r.Block, r.Order, r.Arm, r.Engine, r.Pilot, r.Valid, r.Dropped, r.Why, made.Manifest.Capacity.Users)
+		fmt.Fprintf(
+			&b,
+			"%d.%d %s %s pilot %v valid %v dropped %v (%s) %.3f\n",
+			r.Block,
+			r.Order,
+			r.Arm,
+			r.Engine,
+			r.Pilot,
+			r.Valid,
+			r.Dropped,
+			r.Why,
+			made.Manifest.Capacity.Users,
+		)
 	}
 	for _, l := range c.Looks {
 		fmt.Fprintln(&b, l.Blocks, l.Alpha, l.Taken(), l.Decided, l.Verdicts)
@@ -195,7 +226,15 @@ func essence(t *testing.T, w *world, c *record.Comparison) string {
 
 func newWorld(t *testing.T, text string) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), plan: parsed(t, text), effect: -0.1, sd: 0.01, invalid: map[string]bool{}, cache: map[string]record.ComparisonRun{}}
+	w := &world{
+		t:       t,
+		dir:     t.TempDir(),
+		plan:    parsed(t, text),
+		effect:  -0.1,
+		sd:      0.01,
+		invalid: map[string]bool{},
+		cache:   map[string]record.ComparisonRun{},
+	}
 	w.fresh()
 	return w
 }
@@ -221,7 +260,9 @@ func resumedIsTheUninterrupted(t *testing.T, w *world) {
 	if !lived || whole.State != record.Sealed || len(whole.Runs) != 2+8+4 {
 		t.Fatalf("state %s, %d runs", whole.State, len(whole.Runs))
 	}
-	want, steps, starts := essence(t, w, whole), w.step, slices.Clone(w.starts)
+	want := essence(t, w, whole)
+	steps := w.step
+	starts := slices.Clone(w.starts)
 	check := func(c *record.Comparison, how string) {
 		t.Helper()
 		if got := essence(t, w, c); got != want {
@@ -235,7 +276,8 @@ func resumedIsTheUninterrupted(t *testing.T, w *world) {
 		// The runs of a block that counts were made in one go.
 		var last record.ComparisonRun
 		for _, r := range c.Runs {
-			if !r.Cut && !r.Pilot && r.Order > 1 && (last.Cut || last.Block != r.Block || last.Order != r.Order-1) {
+			if !r.Cut && !r.Pilot && r.Order > 1 &&
+				(last.Cut || last.Block != r.Block || last.Order != r.Order-1) {
 				t.Fatalf("%s: run %d of block %d follows %+v", how, r.Order, r.Block, last)
 			}
 			last = r
@@ -264,7 +306,8 @@ func resumedIsTheUninterrupted(t *testing.T, w *world) {
 		for _, again := range []int{1, 4, 11} {
 			w.fresh()
 			w.attempt(false, at, 0)
-			if _, lived := w.attempt(true, again, 0); lived || w.saved != nil && w.onDisk().State == record.Sealed {
+			if _, lived := w.attempt(true, again, 0); lived ||
+				w.saved != nil && w.onDisk().State == record.Sealed {
 				continue
 			}
 			c, _ := w.attempt(true, 0, 0)
@@ -299,10 +342,13 @@ func TestResumptionIsRecorded(t *testing.T) {
 		t.Fatalf("%d resumptions", len(c.Resumed))
 	}
 	re := c.Resumed[0]
-	if re.Block != 1 || len(re.Runs) != 1 || !re.Cut.Equal(cut.Saved) || re.At.Sub(re.Cut) < 3*time.Hour || re.Why != "" {
+	if re.Block != 1 || len(re.Runs) != 1 || !re.Cut.Equal(cut.Saved) ||
+		re.At.Sub(re.Cut) < 3*time.Hour ||
+		re.Why != "" {
 		t.Errorf("%+v; the file was last saved at %v", re, cut.Saved)
 	}
-	if run := c.Runs[2]; run.Run != re.Runs[0] || !run.Cut || !strings.Contains(run.Why, "cut in this block") {
+	if run := c.Runs[2]; run.Run != re.Runs[0] || !run.Cut ||
+		!strings.Contains(run.Why, "cut in this block") {
 		t.Errorf("%+v", run)
 	}
 }

@@ -46,7 +46,8 @@ func TestWaitIsInterrupted(t *testing.T) {
 	}
 	p := parse(t)
 	p.Compare.Retry = 12 * time.Minute
-	if c := carriedOut(ctx, t, b.config(p)); c.State != record.Interrupted || len(c.Runs) != 2+24 || c.Why != "interrupt" {
+	if c := carriedOut(ctx, t, b.config(p)); c.State != record.Interrupted || len(c.Runs) != 2+24 ||
+		c.Why != "interrupt" {
 		t.Errorf("%s %s, %d runs", c.State, c.Why, len(c.Runs))
 	}
 }

@@ -102,8 +102,8 @@ bounded: {users: 2, ramp: 0s, settle: 0s, measure: 1s, slo: ["rate(errors) < 60%
 compare: {mode: %s, blocks: 1, retry: 0s, arms: {base: {url: "%s"}, new: {url: "%s"}}, margin: {errors: 50pp}}
 `
 
-// TestComparisonOfServers carries out blocks on servers, one run after the other and in turns: the runs are in the store,
-// with their cells, and the comparison is complete.
+// TestComparisonOfServers carries out blocks on servers, one run after the other and in turns: the
+// runs are in the store, with their cells, and the comparison is complete.
 func TestComparisonOfServers(t *testing.T) {
 	for _, mode := range []string{plan.ModeSequence, plan.ModeDuet} {
 		t.Run(mode, func(t *testing.T) {
@@ -123,9 +123,15 @@ func TestComparisonOfServers(t *testing.T) {
 					Secrets:  new(plain.Secrets),
 					Dialects: dialect.Set{d},
 				},
-				Version: "v1", Args: []string{"compare"}, Warn: io.Discard, RawErr: io.Discard,
-				Panics: new(boundary.Panics), Null: nullVerb,
-				AtSeal: func(context.Context, string, record.Manifest, float64) error { return nil },
+				Version: "v1",
+				Args:    []string{"compare"},
+				Warn:    io.Discard,
+				RawErr:  io.Discard,
+				Panics:  new(boundary.Panics),
+				Null:    nullVerb,
+				AtSeal: func(context.Context, string, record.Manifest, float64) error {
+					return nil
+				},
 			}
 			s, err := session.NewSession(pr, p, st)
 			if err != nil {
@@ -149,7 +155,8 @@ func TestComparisonOfServers(t *testing.T) {
 				}
 				m := stored.Manifest
 				cells = append(cells, fmt.Sprint(m.Block, " ", m.Arm))
-				if m.Comparison != c.ID || m.Order != run.Order || stored.Validity.Valid != run.Valid ||
+				if m.Comparison != c.ID || m.Order != run.Order ||
+					stored.Validity.Valid != run.Valid ||
 					(m.Duet != nil) != (mode == plan.ModeDuet) {
 					t.Errorf("%+v is the run %+v", run, m)
 				}

@@ -19,12 +19,24 @@ func TestSameAsBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &record.Comparison{ID: "c", Runs: []record.ComparisonRun{{Run: "lost", Cut: true}, {Run: "r1", Arm: "base", Engine: "mysql"}}}
+	c := &record.Comparison{
+		ID: "c",
+		Runs: []record.ComparisonRun{{
+			Run: "lost",
+			Cut: true,
+		}, {Run: "r1", Arm: "base", Engine: "mysql"}},
+	}
 	load := func(id string) (*record.Run, error) {
 		if id != "r1" {
 			return nil, errors.New("nobody asks for a run that is not judged")
 		}
-		return &record.Run{Manifest: record.Manifest{ID: id, Host: host, Target: json.RawMessage(`{"digest":"sha256:first","dataset":"mine sha256:1","database":{"name":"PostgreSQL","version":"15.18"}}`)}}, nil
+		return &record.Run{Manifest: record.Manifest{
+			ID:   id,
+			Host: host,
+			Target: json.RawMessage(
+				`{"digest":"sha256:first","dataset":"mine sha256:1","database":{"name":"PostgreSQL","version":"15.18"}}`,
+			),
+		}}, nil
 	}
 	found := 0
 	resumed := func(here probe.Host) (map[string]stack, error) {
@@ -32,7 +44,8 @@ func TestSameAsBefore(t *testing.T) {
 	}
 	stacks, err := resumed(here)
 	was := stacks["base mysql"]
-	if err != nil || found != 1 || was != (stack{"sha256:first", "mine sha256:1", "PostgreSQL 15.18"}) {
+	if err != nil || found != 1 ||
+		was != (stack{"sha256:first", "mine sha256:1", "PostgreSQL 15.18"}) {
 		t.Errorf("%v, %v", stacks, err)
 	}
 	for _, tt := range []struct {
@@ -55,7 +68,8 @@ func TestSameAsBefore(t *testing.T) {
 	here.Kernel = "6.2"
 	_, err = resumed(here)
 	var usage plan.UsageError
-	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "run r1 was made on another host") {
+	if !errors.As(err, &usage) ||
+		!strings.Contains(err.Error(), "run r1 was made on another host") {
 		t.Errorf("another kernel: %v", err)
 	}
 }

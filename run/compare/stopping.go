@@ -71,8 +71,12 @@ func (x *stopRule) watch(arm, engine string) turns.Watch {
 
 func (x *stopRule) add(arm, engine string) *stopRun {
 	r := &stopRun{
-		rule: x, arm: arm, engine: engine,
-		of: comparison.PortionsOf(x.endpoints), open: second{}, cpu: map[string]*comparison.Counter{},
+		rule:   x,
+		arm:    arm,
+		engine: engine,
+		of:     comparison.PortionsOf(x.endpoints),
+		open:   second{},
+		cpu:    map[string]*comparison.Counter{},
 	}
 	x.runs = append(x.runs, r)
 	return r
@@ -99,10 +103,17 @@ type stopRun struct {
 }
 
 // watch is a [turns.Watch]. CPU times are read of the run's series.
-func (r *stopRun) watch(ctx context.Context, test *trial.BoundedTest, run *clock.Clock, db *series.DB) {
+func (r *stopRun) watch(
+	ctx context.Context,
+	test *trial.BoundedTest,
+	run *clock.Clock,
+	db *series.DB,
+) {
 	r.clock = run
 	r.now = run.Now
-	r.read = func() (map[string]cpuSample, error) { return cpuSamples(ctx, db, run.Date(run.Now())) }
+	r.read = func() (map[string]cpuSample, error) {
+		return cpuSamples(ctx, db, run.Date(run.Now()))
+	}
 	test.Measured = r.measured
 	test.Until = r.until
 }
@@ -128,7 +139,10 @@ func cpuSamples(ctx context.Context, db *series.DB, at time.Time) (map[string]cp
 	for _, s := range sums {
 		for _, t := range times {
 			if t.Labels["role"] == s.Labels["role"] {
-				out[s.Labels["role"]] = cpuSample{time.UnixMilli(int64(t.Value*1000 + 0.5)), s.Value}
+				out[s.Labels["role"]] = cpuSample{
+					time.UnixMilli(int64(t.Value*1000 + 0.5)),
+					s.Value,
+				}
 			}
 		}
 	}
@@ -230,8 +244,9 @@ func percent(variance float64) string { return fmt.Sprintf("%.2g %%", 100*math.S
 type stopPair struct {
 	of         string // endpoint and arm
 	difference float64
-	within     float64 // the variance that the inside of the block leaves; infinite where it is not known yet
-	seconds    int     // that both have
+	// the variance that the inside of the block leaves; infinite where it is not known yet
+	within  float64
+	seconds int // that both have
 }
 
 // pairs compares every arm with the base on its database, by each endpoint of which both have

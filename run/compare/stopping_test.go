@@ -32,7 +32,13 @@ compare: {mode: duet, arms: {base: {}, new: {}}, margin: {cost(app): 5%}}
 // An stoppedBlock carries out the measured phases of a block whose runs take turns of half a
 // second, and returns when each ended and why. dearer is what the new arm costs more, noise by how
 // much the cost of a second varies.
-func stoppedBlock(t *testing.T, p *plan.Plan, past *pastBlocks, seed uint64, dearer, noise float64) (ends []time.Duration, why []string) {
+func stoppedBlock(
+	t *testing.T,
+	p *plan.Plan,
+	past *pastBlocks,
+	seed uint64,
+	dearer, noise float64,
+) (ends []time.Duration, why []string) {
 	t.Helper()
 	x := newStopRule(p, past)
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -80,7 +86,11 @@ func stoppedBlock(t *testing.T, p *plan.Plan, past *pastBlocks, seed uint64, dea
 			}
 			if r.since%time.Second == 0 {
 				app := []series.Label{{Name: "role", Value: "app"}}
-				if err := r.db.Append(r.clock.Date(r.since), []series.Sample{{Name: "plimsoll_process_cpu_seconds_total", Labels: app, Value: r.cpu}}); err != nil {
+				if err := r.db.Append(r.clock.Date(r.since), []series.Sample{{
+					Name:   "plimsoll_process_cpu_seconds_total",
+					Labels: app,
+					Value:  r.cpu,
+				}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -122,8 +132,17 @@ func TestStopRule(t *testing.T) {
 	} {
 		ends, why := stoppedBlock(t, p, newPastBlocks(), 7, 0, tt.noise)
 		for i, end := range ends {
-			if end != ends[0] || end < tt.least || end > tt.most || !strings.Contains(why[i], tt.why) || (tt.why == "") != (why[i] == "") {
-				t.Errorf("noise %v: the runs end after %v, want %v to %v (%q)", tt.noise, ends, tt.least, tt.most, why[i])
+			if end != ends[0] || end < tt.least || end > tt.most ||
+				!strings.Contains(why[i], tt.why) ||
+				(tt.why == "") != (why[i] == "") {
+				t.Errorf(
+					"noise %v: the runs end after %v, want %v to %v (%q)",
+					tt.noise,
+					ends,
+					tt.least,
+					tt.most,
+					why[i],
+				)
 			}
 		}
 	}
@@ -160,7 +179,11 @@ func TestStopRuleLearns(t *testing.T) {
 	}
 	last, _ := stoppedBlock(t, p, past, 3, 0, 0.08)
 	if !(last[0] > first[0]) {
-		t.Errorf("the first block ends after %v, and the same one as the seventh after %v", first[0], last[0])
+		t.Errorf(
+			"the first block ends after %v, and the same one as the seventh after %v",
+			first[0],
+			last[0],
+		)
 	}
 	if n := len(past.differences["cost(app) of new postgresql"]); n != 7 {
 		t.Errorf("%d blocks are known", n)

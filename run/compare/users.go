@@ -39,7 +39,11 @@ func FindUsers(ctx context.Context, s *session.Session, pt session.RunPart) erro
 
 // findLevels is FindUsers for the base of a comparison on each database. The comparison takes so
 // many minutes; 0 for any time.
-func findLevels(ctx context.Context, s *session.Session, minutes int) (levels []record.UserLevel, err error) {
+func findLevels(
+	ctx context.Context,
+	s *session.Session,
+	minutes int,
+) (levels []record.UserLevel, err error) {
 	p := s.Plan
 	if !p.Bounded.AutoUsers() {
 		return nil, nil
@@ -65,12 +69,19 @@ func findLevels(ctx context.Context, s *session.Session, minutes int) (levels []
 
 // findLevel makes pilots of a part until one has enough accounts for the level. Each has its system
 // for itself, all the time, in a duet too: a turn has the whole of the cores.
-func findLevel(ctx context.Context, s *session.Session, pt session.RunPart, minutes int) (l record.UserLevel, err error) {
+func findLevel(
+	ctx context.Context,
+	s *session.Session,
+	pt session.RunPart,
+	minutes int,
+) (l record.UserLevel, err error) {
 	if err := s.CheckVisible(s.Plan, pt.Arm); err != nil {
 		return l, err
 	}
 	limit := s.Plan.MostAutoUsers()
-	pt.Pilot, pt.Unbounded, pt.Start = true, false, firstLevel
+	pt.Pilot = true
+	pt.Unbounded = false
+	pt.Start = firstLevel
 	began := time.Now()
 	for pt.Most = min(session.FirstAccounts, limit); ; {
 		s.Progress.What("pilot  users of "+onEngine(cmp.Or(pt.Arm, "the target"), pt.Engine), 0)
@@ -101,10 +112,19 @@ type accounts struct {
 // limitFound limits the users of a level that a pilot found: by the plan, by the work of arrivals,
 // and, in a comparison of requested minutes, by the time for accounts and for another pilot after
 // pilots that took passed.
-func limitFound(p *plan.Plan, found *trial.FoundLevel, limit, minutes int, of accounts, passed time.Duration) {
+func limitFound(
+	p *plan.Plan,
+	found *trial.FoundLevel,
+	limit, minutes int,
+	of accounts,
+	passed time.Duration,
+) {
 	found.Wanted = min(found.Wanted, limit)
-	why := fmt.Sprintf("each costs %v of the target's cores as it arrives; a longer bounded.ramp allows more, "+
-		"and with a shorter workload.pace each does more", found.Arrival.Round(time.Millisecond))
+	why := fmt.Sprintf(
+		"each costs %v of the target's cores as it arrives; a longer bounded.ramp allows more, "+
+			"and with a shorter workload.pace each does more",
+		found.Arrival.Round(time.Millisecond),
+	)
 	limitUsers(found, arrivalsFor(p.Bounded, found.Arrival), why)
 	if minutes == 0 {
 		return

@@ -28,8 +28,12 @@ func TestFoundLevelsAreLimited(t *testing.T) {
 		{"accounts are dear", 1000, 8, 450, 34 * time.Second, 117, false},
 		{"a search of 100 users", 100, 8, 450, 34 * time.Second, 100, false},
 	} {
-		f := &trial.FoundLevel{LevelResult: capacity.LevelResult{Users: 100, Utilization: 0.1, Capped: true,
-			Wanted: tt.wanted}}
+		f := &trial.FoundLevel{LevelResult: capacity.LevelResult{
+			Users:       100,
+			Utilization: 0.1,
+			Capped:      true,
+			Wanted:      tt.wanted,
+		}}
 		limitFound(p, f, tt.limit, tt.minutes, accounts{100, tt.took}, 75*time.Second)
 		if f.Users != tt.users || f.Capped != tt.capped {
 			t.Errorf("%s: %+v; want %d users, %v", tt.name, f, tt.users, tt.capped)
@@ -60,13 +64,22 @@ func TestUsersAreLimited(t *testing.T) {
 		t.Errorf("%d accounts, want 235", most)
 	}
 	b := &plan.Bounded{Ramp: 3 * time.Second, Settle: 5 * time.Second}
-	for each, want := range map[time.Duration]int{0: math.MaxInt, 40 * time.Millisecond: 80, time.Minute: firstLevel} {
+	for each, want := range map[time.Duration]int{
+		0:                     math.MaxInt,
+		40 * time.Millisecond: 80,
+		time.Minute:           firstLevel,
+	} {
 		if n := arrivalsFor(b, each); n != want {
 			t.Errorf("%d users that cost %v arrive in time, want %d", n, each, want)
 		}
 	}
 	for wanted, want := range map[int]int{140: 100, 490: 235} {
-		f := &trial.FoundLevel{LevelResult: capacity.LevelResult{Users: 100, Utilization: 0.1, Capped: true, Wanted: wanted}}
+		f := &trial.FoundLevel{LevelResult: capacity.LevelResult{
+			Users:       100,
+			Utilization: 0.1,
+			Capped:      true,
+			Wanted:      wanted,
+		}}
 		limitUsers(f, most, "why")
 		if f.Users != want || f.Capped != (want == 100) {
 			t.Errorf("%d users are wanted: %+v, want %d", wanted, f, want)

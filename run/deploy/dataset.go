@@ -38,8 +38,12 @@ func (e *Resolver) Data(t plan.Target, engine string) (*dump.Dump, dataset.Spec,
 		}
 		return d, spec, nil
 	case own.Data == "":
-		return nil, spec, plan.Usagef("target.dataset: %s is not a directory; the driver %s begins "+
-			"with a dump of its own database, which plimsoll data snapshot makes", name, t.Driver)
+		return nil, spec, plan.Usagef(
+			"target.dataset: %s is not a directory; the driver %s begins "+
+				"with a dump of its own database, which plimsoll data snapshot makes",
+			name,
+			t.Driver,
+		)
 	}
 	spec, err := dumps.ReadSpec(name)
 	if err != nil {

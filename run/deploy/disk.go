@@ -74,8 +74,11 @@ func (w *DiskWatch) Full() (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if d := time.Since(w.at); d > diskStale {
-		return "", errors.Join(fmt.Errorf("how much disk the target's files take has not been known "+
-			"for %v", d.Round(time.Second)), w.err)
+		return "", errors.Join(
+			fmt.Errorf("how much disk the target's files take has not been known "+
+				"for %v", d.Round(time.Second)),
+			w.err,
+		)
 	}
 	if w.used < int64(w.limit) {
 		return "", nil

@@ -47,7 +47,8 @@ func TestDiskWatch(t *testing.T) {
 	}
 }
 
-// Data that lie elsewhere, because their server's user cannot reach the store, are the target's, too.
+// Data that lie elsewhere, because their server's user cannot reach the store, are the target's,
+// too.
 func TestDiskWatchSeesDataElsewhere(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "postgresql"), 0o755), os.Symlink(other, filepath.Join(dir, "postgresql", "elsewhere")),

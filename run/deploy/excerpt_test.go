@@ -17,7 +17,8 @@ func TestExcerptOfALongOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := string(e.bytes())
-	if len(got) > mostOutput+100 || !strings.HasSuffix(got, "the end") || !strings.Contains(got, "# 2097159 bytes are left out here") {
+	if len(got) > mostOutput+100 || !strings.HasSuffix(got, "the end") ||
+		!strings.Contains(got, "# 2097159 bytes are left out here") {
 		t.Errorf("%d bytes, which end %q", len(got), got[len(got)-20:])
 	}
 }

@@ -16,7 +16,9 @@ import (
 // comparison, also if the other always does.
 func TestRowsOfFailures(t *testing.T) {
 	arm, _ := arms(t)
-	base, fresh, other := arm("base"), arm("new"), arm("base mysql")
+	base := arm("base")
+	fresh := arm("new")
+	other := arm("base mysql")
 	failed := errors.New("install: exit status 1")
 	fresh.Failed(failed)
 	base.Succeeded()
@@ -58,12 +60,22 @@ func arms(t *testing.T) (arm func(name string, reset ...string) *Installation, s
 	}, shared
 }
 
-// A target that does not start from the state that a failed reset left is not its arm's failure, whichever arm the reset
-// was made for. Without a reset in the plan it is.
+// A target that does not start from the state that a failed reset left is not its arm's failure,
+// whichever arm the reset was made for. Without a reset in the plan it is.
 func TestStartAfterABrokenReset(t *testing.T) {
 	works := filepath.Join(t.TempDir(), "works")
 	arm, shared := arms(t)
-	base, fresh := arm("base", "/usr/bin/test", "-e", works), arm("new", "/usr/bin/test", "-e", works)
+	base, fresh := arm(
+		"base",
+		"/usr/bin/test",
+		"-e",
+		works,
+	), arm(
+		"new",
+		"/usr/bin/test",
+		"-e",
+		works,
+	)
 	unready := fmt.Errorf("after its install: %w", target.ErrStart)
 	if got := fresh.Failed(unready).OfArm; got {
 		t.Error("before any reset")
@@ -95,8 +107,9 @@ func TestStartAfterABrokenReset(t *testing.T) {
 	}
 }
 
-// After a broken start of one arm, the other one is not charged with what that may have left, until a reset has put the
-// state back, or without a reset the target has started. The arm that broke it is.
+// After a broken start of one arm, the other one is not charged with what that may have left, until
+// a reset has put the state back, or without a reset the target has started. The arm that broke it
+// is.
 func TestStartAfterABrokenStartOfTheOtherArm(t *testing.T) {
 	unready := fmt.Errorf("after its install: %w", target.ErrStart)
 	for _, command := range [][]string{{"/usr/bin/true"}, nil} {
@@ -132,7 +145,13 @@ func TestStartAfterABrokenStartOfTheOtherArm(t *testing.T) {
 				continue
 			}
 			if got := tt.arm.Failed(tt.cause).OfArm; got != tt.ofArm {
-				t.Errorf("reset %q, step %d: the failure of %s is its own: %t", command, i, tt.arm.key, got)
+				t.Errorf(
+					"reset %q, step %d: the failure of %s is its own: %t",
+					command,
+					i,
+					tt.arm.key,
+					got,
+				)
 			}
 		}
 	}

@@ -295,7 +295,9 @@ func (c *Installation) unexpected(there map[string]int64) (wrong []string) {
 	first := c.ground.first[c.engine]
 	for _, name := range objectNames {
 		x := c.verify.Expected()[name]
-		n, want, whose := there[name], x.N, "the plan expects"
+		n := there[name]
+		want := x.N
+		whose := "the plan expects"
 		if x.Kind == plan.Same {
 			if first == nil {
 				continue

@@ -31,7 +31,13 @@ func TestReleases(t *testing.T) {
 	if got := named("11.1-rc2", []string{"11.1.0", "11.1.0-rc2"}); got != "11.1.0-rc2" {
 		t.Errorf("named %q", got)
 	}
-	for want, early := range map[string]string{"11.1": "11.1.0-rc2", "v11.1.0": "11.1.0-rc2", "11.1-rc2": "", "11.1.0-rc2": "", "11.0": ""} {
+	for want, early := range map[string]string{
+		"11.1":       "11.1.0-rc2",
+		"v11.1.0":    "11.1.0-rc2",
+		"11.1-rc2":   "",
+		"11.1.0-rc2": "",
+		"11.0":       "",
+	} {
 		if got := candidate(want, []string{"11.1.0", "11.1.0-rc2"}); got != early {
 			t.Errorf("the candidate of %s is %q, want %q", want, got, early)
 		}

@@ -37,7 +37,8 @@ type OwnDriver struct {
 	// Configure sets how the server is started in a profile, and the programs that are started
 	// beside it at a side.
 	Configure func(conf *process.Config, profile string, at stores.Side)
-	// CheckFault reports a problem with the value of an argument -fault; nil if the server has none.
+	// CheckFault reports a problem with the value of an argument -fault; nil if the server has
+	// none.
 	CheckFault func(fault string) error
 	// Data is the schema of the databases that this program can fill for the server; empty if it
 	// can fill none.
@@ -127,7 +128,8 @@ func Variable(secret string) string { return "PLIMSOLL_" + strings.ToUpper(secre
 // new password from each call, unless the environment has one for people who want to log in.
 func (e *Resolver) SecretsOf(p *plan.Plan) func(name string) string {
 	own := ""
-	// A server whose database we make begins without accounts, unless the users have theirs already.
+	// A server whose database we make begins without accounts, unless the users have theirs
+	// already.
 	ownDatabase := p.Target.Driver != plan.Process ||
 		len(p.Database.Engine) > 0 && p.Workload.UsersFile == ""
 	if p.Target.OwnHost() && ownDatabase {

@@ -18,8 +18,8 @@ func at(dir string) *Deployments {
 	return f
 }
 
-// TestStateIsRemovedByTheCommandThatMadeIt: a finished command removes the state directories that it made, and no
-// other: neither one that was there before, nor one of another comparison.
+// TestStateIsRemovedByTheCommandThatMadeIt: a finished command removes the state directories that
+// it made, and no other: neither one that was there before, nor one of another comparison.
 func TestStateIsRemovedByTheCommandThatMadeIt(t *testing.T) {
 	here, err := lab.Mark()
 	if err != nil {
@@ -28,8 +28,9 @@ func TestStateIsRemovedByTheCommandThatMadeIt(t *testing.T) {
 	const gone = "plimsoll-2147483647-1" // no process has this number
 	for _, tt := range []struct {
 		name, comparison string
-		before           map[string]string // directories that are there, with the comparison that made them
-		left             []string
+		// directories that are there, with the comparison that made them
+		before map[string]string
+		left   []string
 	}{
 		{"all was made", "", nil, nil},
 		{"one was there", "", map[string]string{"new-mysql": ""}, []string{"new-mysql"}},
@@ -37,8 +38,14 @@ func TestStateIsRemovedByTheCommandThatMadeIt(t *testing.T) {
 		{"resumed", "c-1", map[string]string{"base-mysql": "c-1", "new-mysql": "c-1"}, nil},
 		{"of another comparison", "c-1", map[string]string{"new-mysql": "c-2\n" + here}, []string{"new-mysql"}},
 		{"of an older version's comparison", "c-1", map[string]string{"new-mysql": "c-2"}, []string{"new-mysql"}},
-		{"of a comparison that was killed", "c-1", map[string]string{"base-mysql": "c-2\n" + gone, "new-mysql": "c-2\n" + gone}, nil},
-		{"of a run that was killed", "", map[string]string{"base-mysql": "\n" + gone, "new-mysql": "\n" + gone}, nil},
+		{"of a comparison that was killed", "c-1", map[string]string{
+			"base-mysql": "c-2\n" + gone,
+			"new-mysql":  "c-2\n" + gone,
+		}, nil},
+		{"of a run that was killed", "", map[string]string{
+			"base-mysql": "\n" + gone,
+			"new-mysql":  "\n" + gone,
+		}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "state")
@@ -89,7 +96,10 @@ func TestKeptStateStays(t *testing.T) {
 	const gone = "plimsoll-2147483647-1" // no process has this number
 	for _, of := range []string{"", "c-1"} {
 		for before, owner := range map[string]string{
-			"nothing": "", "a run that was killed": "\n" + gone + "\n", "a comparison that was killed": "c-2\n" + gone + "\n", "the same comparison": "c-1\n" + gone + "\n",
+			"nothing":                      "",
+			"a run that was killed":        "\n" + gone + "\n",
+			"a comparison that was killed": "c-2\n" + gone + "\n",
+			"the same comparison":          "c-1\n" + gone + "\n",
 		} {
 			t.Run(of+" after "+before, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "state", "base")
@@ -130,7 +140,8 @@ func TestKeptStateStays(t *testing.T) {
 	}
 }
 
-// A state that is not to stay is marked, so that a later command removes what one that was killed has left.
+// A state that is not to stay is marked, so that a later command removes what one that was killed
+// has left.
 func TestPassingStateIsMarked(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state", "base")
 	f := at(filepath.Dir(dir))
@@ -141,13 +152,14 @@ func TestPassingStateIsMarked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := os.ReadFile(filepath.Join(dir, stateOwner)); err != nil || string(b) != "\n"+here+"\n" {
+	if b, err := os.ReadFile(filepath.Join(dir, stateOwner)); err != nil ||
+		string(b) != "\n"+here+"\n" {
 		t.Errorf("%q, %v", b, err)
 	}
 }
 
-// The data of a server whose user cannot reach the store lie in a directory elsewhere, which goes with the state; one that
-// a program under test has linked in the same way is not the state's.
+// The data of a server whose user cannot reach the store lie in a directory elsewhere, which goes
+// with the state; one that a program under test has linked in the same way is not the state's.
 func TestStateElsewhereIsRemoved(t *testing.T) {
 	root := t.TempDir()
 	f := at(filepath.Join(root, "state"))
@@ -155,7 +167,10 @@ func TestStateElsewhereIsRemoved(t *testing.T) {
 	if err := f.claim(dir, ""); err != nil {
 		t.Fatal(err)
 	}
-	for at, of := range map[string]string{"mysql": filepath.Join(dir, "mysql"), "uploads": "/nowhere"} {
+	for at, of := range map[string]string{
+		"mysql":   filepath.Join(dir, "mysql"),
+		"uploads": "/nowhere",
+	} {
 		other := filepath.Join(root, "of-"+at)
 		if err := errors.Join(os.Mkdir(filepath.Join(dir, at), 0o755), os.Mkdir(other, 0o755), os.Symlink(other, filepath.Join(dir, at, "elsewhere")),
 			os.WriteFile(filepath.Join(other, "stands-for"), []byte(of), 0o600)); err != nil {
@@ -164,7 +179,8 @@ func TestStateElsewhereIsRemoved(t *testing.T) {
 	}
 	f.Clear()
 	left, err := filepath.Glob(filepath.Join(root, "*"))
-	if want := []string{filepath.Join(root, "of-uploads")}; err != nil || !slices.Equal(left, want) {
+	if want := []string{filepath.Join(root, "of-uploads")}; err != nil ||
+		!slices.Equal(left, want) {
 		t.Errorf("left: %v, %v; want %v", left, err, want)
 	}
 }

@@ -162,8 +162,12 @@ func (s *System) Named(ctx context.Context) (map[string][]int, error) {
 			}
 		}
 		if probe.Command(pid) == "" {
-			return nil, plan.Usagef("probes[%d].pid: there is no process %d on this host; want the "+
-				"number of the server's first process", i, pid)
+			return nil, plan.Usagef(
+				"probes[%d].pid: there is no process %d on this host; want the "+
+					"number of the server's first process",
+				i,
+				pid,
+			)
 		}
 		out[p.Role] = append(out[p.Role], pid)
 	}

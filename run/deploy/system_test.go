@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestEndRemovesAfterASlowStop: programs that take all the time they have to end leave time to remove their networks.
+// TestEndRemovesAfterASlowStop: programs that take all the time they have to end leave time to
+// remove their networks.
 func TestEndRemovesAfterASlowStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		removed := false

@@ -23,7 +23,10 @@ import (
 // TestMain serves HTTP when a deployment starts this program with an address.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "serve" {
-		fmt.Fprintln(os.Stderr, http.ListenAndServe(os.Args[2], empty)) //nolint:gosec // it ends with the test
+		fmt.Fprintln(
+			os.Stderr,
+			http.ListenAndServe(os.Args[2], empty),
+		) //nolint:gosec // it ends with the test
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
@@ -243,7 +246,10 @@ func TestReferencesOfATarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Resolver{Env: func(string) string { return "" }, Secrets: new(plain.Secrets)}
-	target, err := r.Resolve(plan.Target{URL: plan.Addresses{"${FILE:" + secret + "}"}}, plan.Workload{})
+	target, err := r.Resolve(
+		plan.Target{URL: plan.Addresses{"${FILE:" + secret + "}"}},
+		plan.Workload{},
+	)
 	if err != nil || target.URL.First() != "http://me:hunter2@127.0.0.1:8065" {
 		t.Errorf("%v, %v", target.URL, err)
 	}

@@ -25,7 +25,8 @@ func (s *System) VisibleRoles(p *plan.Plan) []string {
 
 // CheckVisible returns an error if nothing can show the CPU of an arm's target.
 func (e *Resolver) CheckVisible(p *plan.Plan, arm string) error {
-	seen := len(p.MetricsOf(arm).Roles()) > 0 || slices.ContainsFunc(p.ProbesOf(arm), plan.Probe.ShowsCPU)
+	seen := len(p.MetricsOf(arm).Roles()) > 0 ||
+		slices.ContainsFunc(p.ProbesOf(arm), plan.Probe.ShowsCPU)
 	if p.Target.OwnHost() || seen {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A target works off its backlog while the clock of its run stands, for a slice at most, unless an operation is under
-// way, which would be answered in no time.
+// A target works off its backlog while the clock of its run stands, for a slice at most, unless an
+// operation is under way, which would be answered in no time.
 func TestCatchUp(t *testing.T) {
 	ctx, _ := testContext(t)
 	h := newHouse(t, Config{Seats: 2})
@@ -45,6 +45,10 @@ func TestCatchUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := early.Load(); n != 0 || caughtUp.Load() < 4 {
-		t.Errorf("%d turns began after a backlog, and %d with an operation under way did", caughtUp.Load(), n)
+		t.Errorf(
+			"%d turns began after a backlog, and %d with an operation under way did",
+			caughtUp.Load(),
+			n,
+		)
 	}
 }

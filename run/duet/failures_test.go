@@ -60,7 +60,9 @@ func TestTargetFails(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			ctx, _ := testContext(t)
 			h := newHouse(t, Config{Seats: 3})
-			bad, a, b := h.sit("bad", ""), h.sit("a", ""), h.sit("b", "")
+			bad := h.sit("bad", "")
+			a := h.sit("a", "")
+			b := h.sit("b", "")
 			test.set(bad)
 			pause := bad.onPause
 			bad.onPause = func(ctx context.Context, n int) (err error) {
@@ -95,7 +97,8 @@ func TestTargetFails(t *testing.T) {
 			if got == nil || errs[0] != got {
 				t.Fatalf("seat's error %v, run's %v", got, errs[0])
 			}
-			if !strings.Contains(got.Error(), test.err) || !strings.Contains(got.Error(), "sequence") {
+			if !strings.Contains(got.Error(), test.err) ||
+				!strings.Contains(got.Error(), "sequence") {
 				t.Errorf("error %v, want %q in it and a remedy", got, test.err)
 			}
 			if n := strings.Count(got.Error(), "duet:"); n != 1 {
@@ -110,10 +113,14 @@ func TestTargetFails(t *testing.T) {
 	}
 }
 
-// A callback that panics ends the table; no target stays paused, even if one cannot be continued without a panic.
+// A callback that panics ends the table; no target stays paused, even if one cannot be continued
+// without a panic.
 func TestPanic(t *testing.T) {
 	for _, continues := range []bool{false, true} {
-		t.Run(map[bool]string{false: "in Begin", true: "in Begin and in Continue"}[continues], func(t *testing.T) {
+		t.Run(map[bool]string{
+			false: "in Begin",
+			true:  "in Begin and in Continue",
+		}[continues], func(t *testing.T) {
 			ctx, _ := testContext(t)
 			h := newHouse(t, Config{Seats: 3})
 			var bodies []func() error
@@ -158,20 +165,33 @@ func TestPanic(t *testing.T) {
 			}
 			for i, err := range errs {
 				if !errors.Is(err, errPanic) || h.runs[i].seat.Err() != err {
-					t.Errorf("%s ended with %v, seat's error %v", h.runs[i].seat, err, h.runs[i].seat.Err())
+					t.Errorf(
+						"%s ended with %v, seat's error %v",
+						h.runs[i].seat,
+						err,
+						h.runs[i].seat.Err(),
+					)
 				}
 			}
 		})
 	}
 }
 
-// Runs join, give up joining, leave and fail at any moments. The table ends, and no target stays paused.
+// Runs join, give up joining, leave and fail at any moments. The table ends, and no target stays
+// paused.
 func TestRaces(t *testing.T) {
 	for seed := range uint64(60) {
 		ctx, cancel := testContext(t)
 		rng := rand.New(rand.NewPCG(seed, 0))
-		h := newHouse(t, Config{Seats: 6, Seed: seed, Slice: time.Millisecond, guard: time.Millisecond})
-		after := func(most int) time.Duration { return time.Duration(rng.IntN(most)) * time.Microsecond }
+		h := newHouse(t, Config{
+			Seats: 6,
+			Seed:  seed,
+			Slice: time.Millisecond,
+			guard: time.Millisecond,
+		})
+		after := func(most int) time.Duration {
+			return time.Duration(rng.IntN(most)) * time.Microsecond
+		}
 		var bodies []func() error
 		for i, name := range []string{"a", "b", "c", "d", "e", "f"} {
 			r := h.sit(name, []string{"m", "p"}[i%2])
@@ -184,7 +204,9 @@ func TestRaces(t *testing.T) {
 				}
 				return nil
 			}
-			way, wait, length := rng.IntN(6), after(3000), after(20000)
+			way := rng.IntN(6)
+			wait := after(3000)
+			length := after(20000)
 			bodies = append(bodies, func() error {
 				defer r.leave()
 				time.Sleep(wait)

@@ -54,7 +54,12 @@ func newHouse(t *testing.T, cfg Config) *house {
 }
 
 func (h *house) sit(name, group string) *fakeRun {
-	r := &fakeRun{house: h, seat: h.table.Sit(name, group), running: true, begun: make(chan struct{}, 1)}
+	r := &fakeRun{
+		house:   h,
+		seat:    h.table.Sit(name, group),
+		running: true,
+		begun:   make(chan struct{}, 1),
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.runs = append(h.runs, r)
@@ -220,7 +225,8 @@ func testContext(t *testing.T) (context.Context, context.CancelCauseFunc) {
 	return ctx, cancel
 }
 
-// play runs the table and the runs until both are over, and returns the runs' errors, and the table's.
+// play runs the table and the runs until both are over, and returns the runs' errors, and the
+// table's.
 func (h *house) play(ctx context.Context, bodies ...func() error) ([]error, error) {
 	h.t.Helper()
 	errs := make([]error, len(bodies))

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// An order yields the order of turns, in pairs of rounds. It is a function of the seed and of the groups.
+// An order yields the order of turns, in pairs of rounds. It is a function of the seed and of the
+// groups.
 type order struct {
 	rng    *rand.Rand
 	groups [][]int // the seats of each group
@@ -31,8 +32,8 @@ func newOrder(seed uint64, groups []string) *order {
 	return o
 }
 
-// pair returns the seats of the next two rounds: a random permutation of the groups and of the seats within each, then
-// its reverse.
+// pair returns the seats of the next two rounds: a random permutation of the groups and of the
+// seats within each, then its reverse.
 func (o *order) pair() []int {
 	var round []int
 	for _, g := range o.rng.Perm(len(o.groups)) {
@@ -46,7 +47,8 @@ func (o *order) pair() []int {
 	return append(round, back...)
 }
 
-// sorted returns the seats by group and name, which does not depend on the moments at which they sat down.
+// sorted returns the seats by group and name, which does not depend on the moments at which they
+// sat down.
 func sorted(seats []*Seat) []*Seat {
 	return slices.SortedStableFunc(slices.Values(seats), func(a, b *Seat) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.name, b.name))

@@ -17,7 +17,8 @@ var groupings = map[string][]string{
 	"groups of different sizes": {"a", "b", "b", "b", "c", "c"},
 }
 
-// Over a pair of rounds, each seat has each position and its mirror once, and the seats of a group are adjacent.
+// Over a pair of rounds, each seat has each position and its mirror once, and the seats of a group
+// are adjacent.
 func TestOrderIsBalanced(t *testing.T) {
 	for name, groups := range groupings {
 		t.Run(name, func(t *testing.T) {
@@ -29,7 +30,8 @@ func TestOrderIsBalanced(t *testing.T) {
 					t.Fatalf("pair %v of %d seats", pair, n)
 				}
 				first, second := pair[:n], pair[n:]
-				if s := slices.Sorted(slices.Values(first)); s[0] != 0 || s[n-1] != n-1 || len(slices.Compact(s)) != n {
+				if s := slices.Sorted(slices.Values(first)); s[0] != 0 || s[n-1] != n-1 ||
+					len(slices.Compact(s)) != n {
 					t.Fatalf("round %v is no permutation", first)
 				}
 				for i, seat := range first {
@@ -121,11 +123,12 @@ func TestOrderCancelsDrift(t *testing.T) {
 	}
 }
 
-// On a host whose speed is a random walk, the difference of two equal seats varies far less when they take turns than
-// when one follows the other.
+// On a host whose speed is a random walk, the difference of two equal seats varies far less when
+// they take turns than when one follows the other.
 func TestOrderBeatsSequence(t *testing.T) {
 	const blocks, slicesEach = 400, 300 // 300 slices of 0.2 s are a minute
-	// difference returns the mean square over the blocks of the difference between the seats' mean speeds.
+	// difference returns the mean square over the blocks of the difference between the seats' mean
+	// speeds.
 	difference := func(turns func(block uint64) []int) float64 {
 		rng := rand.New(rand.NewPCG(11, 11)) // the same hosts for both
 		var squares float64
@@ -142,7 +145,9 @@ func TestOrderBeatsSequence(t *testing.T) {
 	}
 	sequence := difference(func(block uint64) (turns []int) {
 		first := int(block % 2)
-		return append(slices.Repeat([]int{first}, slicesEach), slices.Repeat([]int{1 - first}, slicesEach)...)
+		return append(
+			slices.Repeat([]int{first}, slicesEach),
+			slices.Repeat([]int{1 - first}, slicesEach)...)
 	})
 	duet := difference(func(block uint64) (turns []int) {
 		for o := newOrder(block, []string{"", ""}); len(turns) < 2*slicesEach; {
@@ -151,10 +156,15 @@ func TestOrderBeatsSequence(t *testing.T) {
 		return turns
 	})
 	t.Logf("mean squares: sequence %.4g, duet %.4g", sequence, duet)
-	// A sequence has 2/3 of slicesEach in steps of the walk squared. In a duet, the difference is a sum over pairs of
-	// rounds, of which each has a variance of a few steps, divided by the square of slicesEach.
+	// A sequence has 2/3 of slicesEach in steps of the walk squared. In a duet, the difference is a
+	// sum over pairs of rounds, of which each has a variance of a few steps, divided by the square
+	// of slicesEach.
 	if want := 2.0 / 3 * slicesEach; sequence < want/1.3 || sequence > want*1.3 {
-		t.Errorf("mean square of sequences is %.4g, want about %.4g: the simulation is wrong", sequence, want)
+		t.Errorf(
+			"mean square of sequences is %.4g, want about %.4g: the simulation is wrong",
+			sequence,
+			want,
+		)
 	}
 	if duet > sequence/10000 {
 		t.Errorf("mean square of duets is %.4g, of sequences %.4g", duet, sequence)

@@ -11,15 +11,16 @@ import (
 	"plimsoll/load/clock"
 )
 
-// A Seat is the place of one run at a [RoundTable]. Its methods are safe for concurrent use. The callbacks of [Seated]
-// and the target must not call Leave.
+// A Seat is the place of one run at a [RoundTable]. Its methods are safe for concurrent use. The
+// callbacks of [Seated] and the target must not call Leave.
 type Seat struct {
 	table       *RoundTable
 	name, group string
 	p95         atomic.Int64
 	gone        chan struct{} // closed by Leave
 
-	// hand is held while the target or the clock is made to run or to stand. It is taken before the table's mu.
+	// hand is held while the target or the clock is made to run or to stand. It is taken before the
+	// table's mu.
 	hand    sync.Mutex
 	with    Seated
 	paused  bool          // the target may be
@@ -44,15 +45,17 @@ type Seated struct {
 	// Target is paused between the turns; nil for a target that cannot be paused and works on. The
 	// clock of its run comes from [clock.NewUnpaused].
 	Target Target
-	// Begin is called right after the clock was started for a turn, and End right before it is stopped, both by the
-	// table, which waits for them: they return at once. Either may be nil. A turn in which the seat is left or the
-	// table ends has no End. Only turns have a Begin: the start of the clock by Leave has none.
+	// Begin is called right after the clock was started for a turn, and End right before it is
+	// stopped, both by the table, which waits for them: they return at once. Either may be nil. A
+	// turn in which the seat is left or the table ends has no End. Only turns have a Begin: the
+	// start of the clock by Leave has none.
 	Begin, End func()
-	// CatchUp is called after the target was continued and before the clock is started, where no operation is under way.
-	// It returns when the target has done what its timers left in the pause, at the latest after limit, so that this
-	// work delays no operation. It may be nil.
+	// CatchUp is called after the target was continued and before the clock is started, where no
+	// operation is under way. It returns when the target has done what its timers left in the
+	// pause, at the latest after limit, so that this work delays no operation. It may be nil.
 	CatchUp func(limit time.Duration)
-	// InFlight returns the number of operations under way. It may be nil: no slice is lengthened then.
+	// InFlight returns the number of operations under way. It may be nil: no slice is lengthened
+	// then.
 	InFlight func() int
 }
 
@@ -62,15 +65,18 @@ type SeatStats struct {
 	Time  time.Duration // on the clock, until the seat was left or failed
 	Alone time.Duration // part of Time: after all others had left
 
-	SliceMin, SliceMax time.Duration // of the turns that were neither cut nor the last run's, with their guards
+	// of the turns that were neither cut nor the last run's, with their guards
+	SliceMin, SliceMax time.Duration
 	Guard              time.Duration // total time by which slices were lengthened
 	Carried            int           // turns that ended with operations in flight
 	CarriedOps         int           // those operations
 
-	Foreign                   time.Duration // the longest time between two turns, or before the first one
+	// the longest time between two turns, or before the first one
+	Foreign                   time.Duration
 	Pausing, PausingMax       time.Duration // pauses of the target, in all and the longest
 	Continuing, ContinuingMax time.Duration
-	CatchingUp                time.Duration // of targets that were continued, before their clocks were started
+	// of targets that were continued, before their clocks were started
+	CatchingUp time.Duration
 }
 
 // String returns the run's name for messages.
@@ -81,9 +87,10 @@ func (s *Seat) String() string {
 	return s.name + " on " + s.group
 }
 
-// Join blocks until all seats of the table were joined or left, and returns the run's clock, which stands at 0 and
-// starts with the first turn. The target runs when Join is called; the table pauses it before Join returns, unless it
-// cannot be paused or no other run has joined. After an error the run does not begin, and the caller calls Leave.
+// Join blocks until all seats of the table were joined or left, and returns the run's clock, which
+// stands at 0 and starts with the first turn. The target runs when Join is called; the table pauses
+// it before Join returns, unless it cannot be paused or no other run has joined. After an error the
+// run does not begin, and the caller calls Leave.
 func (s *Seat) Join(ctx context.Context, with Seated) (*clock.Clock, error) {
 	t := s.table
 	s.hand.Lock()
@@ -130,8 +137,8 @@ func (s *Seat) Join(ctx context.Context, with Seated) (*clock.Clock, error) {
 
 func (s *Seat) errLeft() error { return fmt.Errorf("duet: %s was left before its run began", s) }
 
-// Context returns a context that ends with ctx, and when the seat fails, then with [Seat.Err] as its cause. The run is
-// done under it. The caller calls cancel.
+// Context returns a context that ends with ctx, and when the seat fails, then with [Seat.Err] as
+// its cause. The run is done under it. The caller calls cancel.
 func (s *Seat) Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithCancelCause(ctx)
 	s.table.mu.Lock()
@@ -143,20 +150,22 @@ func (s *Seat) Context(ctx context.Context) (context.Context, context.CancelFunc
 	return out, func() { cancel(context.Canceled) }
 }
 
-// Err returns the reason for which the seat has no turns any more, though it was not left: its target could not be
-// paused or continued, or the table has ended. After Leave it may be an error of the last continuing of the target.
+// Err returns the reason for which the seat has no turns any more, though it was not left: its
+// target could not be paused or continued, or the table has ended. After Leave it may be an error
+// of the last continuing of the target.
 func (s *Seat) Err() error {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
 	return s.err
 }
 
-// Report sets the 95th percentile of the recent latencies of the run, from which the lengths of automatic slices
-// follow. It never blocks.
+// Report sets the 95th percentile of the recent latencies of the run, from which the lengths of
+// automatic slices follow. It never blocks.
 func (s *Seat) Report(p95 time.Duration) { s.p95.Store(int64(max(p95, 0))) }
 
-// Leave gives up the seat: the run is over, or will not begin. When it returns, the target was continued and the clock
-// runs, also while another run has its turn. It does nothing to a seat that was left.
+// Leave gives up the seat: the run is over, or will not begin. When it returns, the target was
+// continued and the clock runs, also while another run has its turn. It does nothing to a seat that
+// was left.
 func (s *Seat) Leave() {
 	s.hand.Lock()
 	defer s.hand.Unlock()
@@ -214,7 +223,8 @@ func (s *Seat) pauseFirst(ctx context.Context) {
 	}
 }
 
-// start gives the turn to the seat, and reports whether it has it. A turn of a slice has a backlog that takes no longer.
+// start gives the turn to the seat, and reports whether it has it. A turn of a slice has a backlog
+// that takes no longer.
 func (s *Seat) start(slice time.Duration) bool {
 	s.hand.Lock()
 	defer s.hand.Unlock()
@@ -311,8 +321,8 @@ func (s *Seat) stop(ctx context.Context) {
 // remedy ends the errors of targets that do not obey.
 const remedy = "a comparison in sequence pauses no target"
 
-// pause pauses the target, or fails the seat. The caller holds hand. The end of ctx does not cut a pause short: the
-// table continues the target then.
+// pause pauses the target, or fails the seat. The caller holds hand. The end of ctx does not cut a
+// pause short: the table continues the target then.
 func (s *Seat) pause(ctx context.Context) {
 	if s.with.Target == nil {
 		return
@@ -329,7 +339,9 @@ func (s *Seat) pause(ctx context.Context) {
 		c.PausingMax = max(c.PausingMax, took)
 	})
 	if err != nil {
-		s.release(fmt.Errorf("duet: pausing the target of %s within %v: %w (%s)", s, limit, err, remedy))
+		s.release(
+			fmt.Errorf("duet: pausing the target of %s within %v: %w (%s)", s, limit, err, remedy),
+		)
 	}
 }
 
@@ -360,8 +372,8 @@ func (s *Seat) end(cause error) {
 	s.release(cause)
 }
 
-// release takes the seat out of the rounds, continues its target and lets its clock run. A cause fails the seat, unless
-// it has failed before. The caller holds hand.
+// release takes the seat out of the rounds, continues its target and lets its clock run. A cause
+// fails the seat, unless it has failed before. The caller holds hand.
 func (s *Seat) release(cause error) {
 	t := s.table
 	t.mu.Lock()

@@ -15,37 +15,42 @@ const (
 	mostSlice  = 5 * time.Second
 	perP95     = 10 // automatic slices, in the largest p95
 
-	pauseLimit = 10 * time.Second       // for one pause: what waits for a disk freezes only when that has answered
+	// for one pause: what waits for a disk freezes only when that has answered
+	pauseLimit = 10 * time.Second
 	guardPoll  = 200 * time.Microsecond // between two looks at the operations in flight
 )
 
 // A Target can be paused. A table never makes two calls to one target at a time.
 type Target interface {
-	// Pause returns when nothing of the target runs any more, or an error when ctx has ended before. After an error
-	// some of the target may be paused.
+	// Pause returns when nothing of the target runs any more, or an error when ctx has ended
+	// before. After an error some of the target may be paused.
 	Pause(ctx context.Context) error
-	// Continue undoes Pause, also one that failed, and returns at once. It does nothing to a target that runs.
+	// Continue undoes Pause, also one that failed, and returns at once. It does nothing to a target
+	// that runs.
 	Continue() error
 }
 
 // Config configures a [RoundTable].
 type Config struct {
-	// Seats is the number of runs that will sit down. No turn begins before each of them has joined or left.
+	// Seats is the number of runs that will sit down. No turn begins before each of them has joined
+	// or left.
 	Seats int
 	// Seed determines the order of turns.
 	Seed uint64
-	// Slice is the length of a turn. 0 means ten times the largest p95 among the last reports of the seats, at least
-	// 200 ms and at most 5 s, and 100 ms before the first report ([Seat.Report]). It is the same for all turns of a
-	// pair of rounds.
+	// Slice is the length of a turn. 0 means ten times the largest p95 among the last reports of
+	// the seats, at least 200 ms and at most 5 s, and 100 ms before the first report
+	// ([Seat.Report]). It is the same for all turns of a pair of rounds.
 	Slice time.Duration
 	// guard is the longest time by which a slice is lengthened to end with nothing in flight. 0
 	// means a tenth of the slice, and tests alone set another.
 	guard time.Duration
-	// Log receives lines on the course of the duet. It may be nil. It is called from several goroutines.
+	// Log receives lines on the course of the duet. It may be nil. It is called from several
+	// goroutines.
 	Log func(format string, args ...any)
 }
 
-// A RoundTable hands out turns to the runs that have a [Seat] at it. Its methods are safe for concurrent use.
+// A RoundTable hands out turns to the runs that have a [Seat] at it. Its methods are safe for
+// concurrent use.
 type RoundTable struct {
 	cfg   Config
 	limit time.Duration // for one pause
@@ -64,12 +69,17 @@ func New(cfg Config) *RoundTable {
 	if cfg.Log == nil {
 		cfg.Log = func(string, ...any) {}
 	}
-	return &RoundTable{cfg: cfg, limit: pauseLimit, changed: make(chan struct{}, 1), released: make(chan struct{})}
+	return &RoundTable{
+		cfg:      cfg,
+		limit:    pauseLimit,
+		changed:  make(chan struct{}, 1),
+		released: make(chan struct{}),
+	}
 }
 
-// Sit gives a run its seat. Runs of one group have adjacent turns in each round. The name and the group together should
-// be unique: they decide the seat's place in the seeded order, and stand in errors. Sit panics when all [Config.Seats]
-// are taken. The caller calls [Seat.Leave].
+// Sit gives a run its seat. Runs of one group have adjacent turns in each round. The name and the
+// group together should be unique: they decide the seat's place in the seeded order, and stand in
+// errors. Sit panics when all [Config.Seats] are taken. The caller calls [Seat.Leave].
 func (t *RoundTable) Sit(name, group string) *Seat {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,12 +97,13 @@ var (
 	errUnused = errors.New("all other runs have left")
 )
 
-// Run hands out turns until all seats are left, and returns nil then, or until ctx ends, and returns its cause. A
-// target that cannot be paused or continued fails its seat ([Seat.Err]), and the others go on.
+// Run hands out turns until all seats are left, and returns nil then, or until ctx ends, and
+// returns its cause. A target that cannot be paused or continued fails its seat ([Seat.Err]), and
+// the others go on.
 //
-// When Run returns, or panics because a callback did, every target has been continued and every clock runs, and seats
-// that were not left have failed: their runs are in turns no more. The last run that is left keeps its turn, and its
-// target is not paused.
+// When Run returns, or panics because a callback did, every target has been continued and every
+// clock runs, and seats that were not left have failed: their runs are in turns no more. The last
+// run that is left keeps its turn, and its target is not paused.
 func (t *RoundTable) Run(ctx context.Context) error {
 	t.mu.Lock()
 	twice := t.ran
@@ -160,8 +171,8 @@ func (t *RoundTable) notify() {
 	}
 }
 
-// begin pauses the targets of all seats that were joined, unless there is only one, lets their runs begin, and returns
-// all seats.
+// begin pauses the targets of all seats that were joined, unless there is only one, lets their runs
+// begin, and returns all seats.
 func (t *RoundTable) begin(ctx context.Context) []*Seat {
 	t.mu.Lock()
 	seats := sorted(t.seats)
@@ -210,7 +221,8 @@ func (t *RoundTable) slice() time.Duration {
 	return min(max(perP95*min(largest, mostSlice), leastSlice), mostSlice)
 }
 
-// turn gives a seat its turn. It returns early when the seat is left, and when ctx ends, with the target running.
+// turn gives a seat its turn. It returns early when the seat is left, and when ctx ends, with the
+// target running.
 func (t *RoundTable) turn(ctx context.Context, s *Seat, length time.Duration) {
 	if ctx.Err() != nil || !s.start(length) {
 		return

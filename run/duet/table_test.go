@@ -27,7 +27,15 @@ func TestTurns(t *testing.T) {
 	}
 
 	var want []string
-	names, order := []string{"base on m", "new on m", "base on p", "new on p"}, newOrder(9, []string{"m", "m", "p", "p"})
+	names, order := []string{
+		"base on m",
+		"new on m",
+		"base on p",
+		"new on p",
+	}, newOrder(
+		9,
+		[]string{"m", "m", "p", "p"},
+	)
 	for len(want) < len(h.turns) {
 		for _, i := range order.pair() {
 			want = append(want, names[i])
@@ -39,12 +47,19 @@ func TestTurns(t *testing.T) {
 	for _, r := range h.runs {
 		st := r.seat.Stats()
 		if st.Turns != r.begins || st.Turns < turns || r.ends < st.Turns-1 {
-			t.Errorf("%s: %d turns, of which %d began and %d ended", r.seat, st.Turns, r.begins, r.ends)
+			t.Errorf(
+				"%s: %d turns, of which %d began and %d ended",
+				r.seat,
+				st.Turns,
+				r.begins,
+				r.ends,
+			)
 		}
 		if st.Time < time.Duration(r.ends)*someSlice {
 			t.Errorf("%s: %v on its clock in %d turns", r.seat, st.Time, st.Turns)
 		}
-		if st.SliceMin < someSlice || st.SliceMax < st.SliceMin || st.Guard != 0 || st.Carried != 0 {
+		if st.SliceMin < someSlice || st.SliceMax < st.SliceMin || st.Guard != 0 ||
+			st.Carried != 0 {
 			t.Errorf("%s: stats %+v", r.seat, st)
 		}
 		if st.Foreign < 2*someSlice { // another group's two turns at least
@@ -71,7 +86,9 @@ func TestTimeIsOfTurns(t *testing.T) {
 		}
 	}
 	end := func() error {
-		when(t, "each has had ten turns", func() bool { return a.seat.Stats().Turns > 10 && b.seat.Stats().Turns > 10 })
+		when(t, "each has had ten turns", func() bool {
+			return a.seat.Stats().Turns > 10 && b.seat.Stats().Turns > 10
+		})
 		st, now := a.seat.Stats(), a.seat.clock.Now()
 		if st.Time > now {
 			t.Errorf("stats have %v before the clock has: %v", st.Time, now)
@@ -80,7 +97,8 @@ func TestTimeIsOfTurns(t *testing.T) {
 		cancel(over)
 		return nil
 	}
-	if _, err := h.play(ctx, live(a), live(b), end); err != nil && !errors.Is(err, over) { // nil: both have left by then
+	// nil: both have left by then
+	if _, err := h.play(ctx, live(a), live(b), end); err != nil && !errors.Is(err, over) {
 		t.Fatal(err)
 	}
 	x, y := a.seat.Stats(), b.seat.Stats()
@@ -89,7 +107,13 @@ func TestTimeIsOfTurns(t *testing.T) {
 	}
 	for _, st := range []SeatStats{x, y} {
 		if st.SliceMin < someSlice || st.Time < time.Duration(st.Turns-1)*st.SliceMin {
-			t.Errorf("%v on the clock, in %d turns of %v to %v", st.Time, st.Turns, st.SliceMin, st.SliceMax)
+			t.Errorf(
+				"%v on the clock, in %d turns of %v to %v",
+				st.Time,
+				st.Turns,
+				st.SliceMin,
+				st.SliceMax,
+			)
 		}
 	}
 }
@@ -129,8 +153,8 @@ func TestSlice(t *testing.T) {
 	}
 }
 
-// A slice that would end with operations in flight is lengthened, with its load, until there are none or the guard is
-// over; the rest is carried over.
+// A slice that would end with operations in flight is lengthened, with its load, until there are
+// none or the guard is over; the rest is carried over.
 func TestGuard(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -142,17 +166,20 @@ func TestGuard(t *testing.T) {
 			func(st SeatStats, _ int) bool { return st.Carried == 0 && st.CarriedOps == 0 }},
 		{"always three", 3 * time.Millisecond, func(int) int { return 3 },
 			func(st SeatStats, ended int) bool {
-				return st.Carried == ended && st.CarriedOps == 3*ended && st.SliceMin >= someSlice+3*time.Millisecond &&
+				return st.Carried == ended && st.CarriedOps == 3*ended &&
+					st.SliceMin >= someSlice+3*time.Millisecond &&
 					st.Guard >= time.Duration(ended)*3*time.Millisecond
 			}},
 		{"a tenth by default", 0, func(int) int { return 1 },
 			func(st SeatStats, ended int) bool {
-				return st.Carried == ended && st.SliceMin >= someSlice*11/10 && st.Guard >= time.Duration(ended)*someSlice/10
+				return st.Carried == ended && st.SliceMin >= someSlice*11/10 &&
+					st.Guard >= time.Duration(ended)*someSlice/10
 			}},
 		// Two whole guards of this length would outlast the test.
 		{"soon none", deadline, func(polls int) int { return max(3-polls, 0) },
 			func(st SeatStats, ended int) bool {
-				return st.Carried == 0 && st.Guard >= time.Duration(ended)*2*guardPoll && st.SliceMin >= someSlice+2*guardPoll
+				return st.Carried == 0 && st.Guard >= time.Duration(ended)*2*guardPoll &&
+					st.SliceMin >= someSlice+2*guardPoll
 			}},
 	}
 	for _, test := range tests {
@@ -190,7 +217,8 @@ func TestAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		st := a.seat.Stats()
-		if a.pauses != 0 || a.begins != 1 || a.ends != 0 || st.Turns != 1 || st.Time < st.Alone+someSlice {
+		if a.pauses != 0 || a.begins != 1 || a.ends != 0 || st.Turns != 1 ||
+			st.Time < st.Alone+someSlice {
 			t.Errorf("%d pauses, %d begins, %d ends, stats %+v", a.pauses, a.begins, a.ends, st)
 		}
 	})
@@ -198,12 +226,22 @@ func TestAlone(t *testing.T) {
 		ctx, _ := testContext(t)
 		h := newHouse(t, Config{Seats: 2})
 		a, b := h.sit("a", ""), h.sit("b", "")
-		errs, err := h.play(ctx, func() error { return a.liveAlone(ctx) }, func() error { b.leave(); return nil })
+		errs, err := h.play(ctx, func() error {
+			return a.liveAlone(ctx)
+		}, func() error {
+			b.leave()
+			return nil
+		})
 		if err := errors.Join(append(errs, err)...); err != nil {
 			t.Fatal(err)
 		}
 		if a.pauses != 0 || a.begins != 1 || b.begins != 0 || b.continues != 0 {
-			t.Errorf("%d pauses and %d turns of the one that joined, %d turns of the other", a.pauses, a.begins, b.begins)
+			t.Errorf(
+				"%d pauses and %d turns of the one that joined, %d turns of the other",
+				a.pauses,
+				a.begins,
+				b.begins,
+			)
 		}
 	})
 	t.Run("the other has failed, and does not leave", func(t *testing.T) {
@@ -218,7 +256,10 @@ func TestAlone(t *testing.T) {
 			return nil
 		}
 		over := make(chan struct{})
-		errs, err := h.play(ctx, func() error { defer close(over); return a.liveAlone(ctx) }, func() error {
+		errs, err := h.play(ctx, func() error {
+			defer close(over)
+			return a.liveAlone(ctx)
+		}, func() error {
 			defer b.leave()
 			_, err := b.join(ctx)
 			<-over
@@ -235,7 +276,11 @@ func TestAlone(t *testing.T) {
 		ctx, _ := testContext(t)
 		h := newHouse(t, Config{Seats: 2})
 		a, b := h.sit("a", ""), h.sit("b", "")
-		errs, err := h.play(ctx, func() error { return a.liveAlone(ctx) }, func() error { return b.live(ctx, 3) })
+		errs, err := h.play(ctx, func() error {
+			return a.liveAlone(ctx)
+		}, func() error {
+			return b.live(ctx, 3)
+		})
 		if err := errors.Join(append(errs, err)...); err != nil {
 			t.Fatal(err)
 		}
@@ -297,9 +342,13 @@ func TestBlockedRun(t *testing.T) {
 // A seat is left during its own turn, and during another's. The turns of the others go on at once.
 func TestLeave(t *testing.T) {
 	for _, own := range []bool{true, false} {
-		t.Run(map[bool]string{true: "in its turn", false: "in another's turn"}[own], func(t *testing.T) {
+		t.Run(map[bool]string{
+			true:  "in its turn",
+			false: "in another's turn",
+		}[own], func(t *testing.T) {
 			ctx, _ := testContext(t)
-			// A slice outlasts the test: the other's turn begins only because the first is left, or never has to end.
+			// A slice outlasts the test: the other's turn begins only because the first is left, or
+			// never has to end.
 			h := newHouse(t, Config{Seats: 2, Slice: 2 * deadline})
 			a, b := h.sit("a", ""), h.sit("b", "")
 			begun := make(chan *fakeRun, 2)
@@ -336,7 +385,10 @@ func TestLeave(t *testing.T) {
 					t.Errorf("the other has had %d turns", got)
 				}
 				second.leave()
-				if st := first.seat.Stats(); st.Turns != map[bool]int{true: 1, false: 0}[own] || (st.Time > 0) != own {
+				if st := first.seat.Stats(); st.Turns != map[bool]int{
+					true:  1,
+					false: 0,
+				}[own] || (st.Time > 0) != own {
 					t.Errorf("stats %+v of the one that left", st)
 				}
 				return nil
@@ -378,11 +430,15 @@ func TestLeaveEndsJoin(t *testing.T) {
 	}
 }
 
-// When the context ends, in a turn or while runs are awaited, all targets run, all clocks run, and all seats fail.
+// When the context ends, in a turn or while runs are awaited, all targets run, all clocks run, and
+// all seats fail.
 func TestContextEnds(t *testing.T) {
 	over := errors.New("over")
 	for _, joined := range []bool{true, false} {
-		t.Run(map[bool]string{true: "in a turn", false: "before the first"}[joined], func(t *testing.T) {
+		t.Run(map[bool]string{
+			true:  "in a turn",
+			false: "before the first",
+		}[joined], func(t *testing.T) {
 			ctx, cancel := testContext(t)
 			h := newHouse(t, Config{Seats: 4})
 			var bodies []func() error
@@ -404,7 +460,9 @@ func TestContextEnds(t *testing.T) {
 				})
 			}
 			errs, err := h.play(ctx, append(bodies, func() error {
-				when(t, "turns go on", func() bool { return !joined || h.runs[0].seat.Stats().Turns > 3 })
+				when(t, "turns go on", func() bool {
+					return !joined || h.runs[0].seat.Stats().Turns > 3
+				})
 				h.exemptAll()
 				cancel(over)
 				return nil

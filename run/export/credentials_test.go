@@ -36,7 +36,8 @@ func TestPushCredentials(t *testing.T) {
 		{map[string]string{token + "_FILE": os.DevNull}, "", "want a regular file"},
 	} {
 		got, err := credentials(func(k string) string { return c.env[k] }, new(plain.Secrets))
-		if got != c.want || (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
+		if got != c.want || (err == nil) != (c.fail == "") ||
+			err != nil && !strings.Contains(err.Error(), c.fail) {
 			t.Errorf("%v: %q, %v; want %q, %q", c.env, got, err, c.want, c.fail)
 		}
 		if err != nil && strings.Contains(err.Error(), "s3cret") {

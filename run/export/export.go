@@ -118,7 +118,9 @@ func credentials(env func(string) string, secrets *plain.Secrets) (string, error
 	case err != nil:
 		return "", err
 	case token != "" && basic != "":
-		return "", errors.New("PLIMSOLL_REMOTE_WRITE_TOKEN and PLIMSOLL_REMOTE_WRITE_BASIC are both set; unset one")
+		return "", errors.New(
+			"PLIMSOLL_REMOTE_WRITE_TOKEN and PLIMSOLL_REMOTE_WRITE_BASIC are both set; unset one",
+		)
 	case token != "":
 		return "Bearer " + token, nil
 	case basic == "":
@@ -155,8 +157,15 @@ func (d *Destinations) Publish(db *series.DB, w *record.Writer, run *clock.Clock
 	if d.Push != "" {
 		m := w.Manifest()
 		p.sender, err = remote.New(remote.Config{
-			URL: d.Push, Authorization: d.auth, Failed: p.failed,
-			Labels: map[string]string{"run": m.ID, "plan": m.Name, "arm": m.Arm, "database": m.Engine},
+			URL:           d.Push,
+			Authorization: d.auth,
+			Failed:        p.failed,
+			Labels: map[string]string{
+				"run":      m.ID,
+				"plan":     m.Name,
+				"arm":      m.Arm,
+				"database": m.Engine,
+			},
 		})
 		if err != nil {
 			return nil, err
@@ -196,7 +205,12 @@ func (p *push) close() []record.Finding {
 		return nil
 	}
 	text += "; last because: " + st.Err.Error() + " (the run's own series are complete)"
-	f := record.Finding{Gate: "remote write", Level: record.Amber, Value: float64(st.Lost), Text: text}
+	f := record.Finding{
+		Gate:  "remote write",
+		Level: record.Amber,
+		Value: float64(st.Lost),
+		Text:  text,
+	}
 	e := f.Event()
 	e.At = p.clock.Now()
 	_ = p.w.Event(e)
@@ -241,8 +255,11 @@ func (a API) serve(address, name string, timeout time.Duration,
 	})
 	srv := &http.Server{
 		Handler:           boundary.Handler(api, a.Panicked),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, IdleTimeout: 2 * time.Minute,
-		WriteTimeout: series.QueryTimeout + 30*time.Second, MaxHeaderBytes: 64 << 10,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		WriteTimeout:      series.QueryTimeout + 30*time.Second,
+		MaxHeaderBytes:    64 << 10,
 	}
 	done := make(chan struct{})
 	go func() {

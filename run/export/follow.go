@@ -81,6 +81,10 @@ func (a API) Stored(dir string) (api http.Handler, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	known := promapi.Handler(promapi.Config{Source: f.Source, Version: a.Version, Known: knownMetrics()})
+	known := promapi.Handler(promapi.Config{
+		Source:  f.Source,
+		Version: a.Version,
+		Known:   knownMetrics(),
+	})
 	return boundary.Handler(known, a.Panicked), f.Close, nil
 }

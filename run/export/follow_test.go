@@ -18,7 +18,10 @@ func TestFollower(t *testing.T) {
 	}
 	t0 := time.Unix(1_700_000_000, 0)
 	add := func(i int) {
-		if err := w.Append(t0.Add(time.Duration(i)*time.Second), []series.Sample{{Name: "n", Value: float64(i)}}); err != nil {
+		if err := w.Append(t0.Add(time.Duration(i)*time.Second), []series.Sample{{
+			Name:  "n",
+			Value: float64(i),
+		}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +73,10 @@ func TestStoredSeries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Append(time.Unix(1_700_000_000, 0), []series.Sample{{Name: "n", Value: 42}}); err != nil {
+	if err := w.Append(time.Unix(1_700_000_000, 0), []series.Sample{{
+		Name:  "n",
+		Value: 42,
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

@@ -73,7 +73,8 @@ func TestSignalsLiveInTheTimeOfTheRun(t *testing.T) {
 		probing, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Run(probing) }()
-		for range 25 { // 210 ms of this run, so that no tick falls on the end of a turn, and 2 s of others
+		// 210 ms of this run, so that no tick falls on the end of a turn, and 2 s of others
+		for range 25 {
 			run.Start()
 			time.Sleep(210 * time.Millisecond)
 			run.Stop()

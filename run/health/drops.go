@@ -53,7 +53,8 @@ type dropped struct {
 // last samples, in percent.
 func (d *drops) add(now dropped, at time.Time) trial.Reading {
 	if at.After(d.at) || len(d.past) == 0 {
-		if n := len(d.past); n > 0 && now.in < d.past[n-1].in { // another boot, or another namespace
+		// another boot, or another namespace
+		if n := len(d.past); n > 0 && now.in < d.past[n-1].in {
 			d.past = d.past[:0]
 		}
 		d.at = at
@@ -116,7 +117,12 @@ func queuesLost(read func(key string) trial.Reading) (all trial.Reading) {
 func (h *GateReader) droppedOf(host int) trial.Reading {
 	read := func(key string) trial.Reading { return h.agent(host, key, 1) }
 	_, at, _ := h.agentSample(host, segmentsIn)
-	return h.agents.hosts[host].drops.read(read(segmentsIn), segmentsLost(read), trial.Reading{}, at)
+	return h.agents.hosts[host].drops.read(
+		read(segmentsIn),
+		segmentsLost(read),
+		trial.Reading{},
+		at,
+	)
 }
 
 func segmentsLost(read func(key string) trial.Reading) (all trial.Reading) {

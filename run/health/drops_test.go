@@ -31,7 +31,10 @@ func newFileHost(t *testing.T) *fileHost {
 	if err := os.CopyFS(f.proc, os.DirFS("../../watch/probe/testdata/proc")); err != nil {
 		t.Fatal(err)
 	}
-	host, err := probe.NewHost(probe.HostOptions{Proc: f.proc, Sys: "../../watch/probe/testdata/sys"})
+	host, err := probe.NewHost(probe.HostOptions{
+		Proc: f.proc,
+		Sys:  "../../watch/probe/testdata/sys",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,19 +140,39 @@ func TestDropsOfTheHost(t *testing.T) {
 		want  float64
 		level string
 	}{
-		"nothing lost":         {func(*fileHost) {}, 0, ""},
-		"sent again":           {func(f *fileHost) { f.grow("net/snmp", "Tcp", "RetransSegs", 500) }, 0, ""},
-		"lost when sent again": {func(f *fileHost) { f.grow("net/netstat", "TcpExt", "TCPLostRetransmit", 500) }, 0, ""},
-		"full accept queue":    {func(f *fileHost) { f.grow("net/netstat", "TcpExt", "ListenDrops", 500) }, 0, ""},
-		"full receive buffers": {func(f *fileHost) { f.grow("net/netstat", "TcpExt", "RcvPruned", 2) }, 0.02, ""},
-		"full backlogs":        {func(f *fileHost) { f.grow("net/netstat", "TcpExt", "TCPBacklogDrop", 30) }, 0.3, "amber"},
-		"full queues":          {func(f *fileHost) { f.grow("net/netstat", "TcpExt", "TCPRcvQDrop", 60) }, 0.6, "red"},
-		"out of order":         {func(f *fileHost) { f.grow("net/netstat", "TcpExt", "OfoPruned", 20) }, 0.2, "amber"},
-		"its device":           {func(f *fileHost) { f.column("net/dev", "eth0:", 4, 62) }, 0.6, "red"},
-		"announcements":        {func(f *fileHost) { f.column("net/dev", "eth0:", 4, 2) }, 0, ""},
-		"its device, sending":  {func(f *fileHost) { f.column("net/dev", "eth0:", 12, 22) }, 0.2, "amber"},
-		"another device":       {func(f *fileHost) { f.column("net/dev", "ifb0:", 4, 60) }, 0, ""},
-		"before the protocols": {func(f *fileHost) { f.column("net/softnet_stat", "0003", 1, 60) }, 0.6, "red"},
+		"nothing lost": {func(*fileHost) {}, 0, ""},
+		"sent again": {func(f *fileHost) {
+			f.grow("net/snmp", "Tcp", "RetransSegs", 500)
+		}, 0, ""},
+		"lost when sent again": {func(f *fileHost) {
+			f.grow("net/netstat", "TcpExt", "TCPLostRetransmit", 500)
+		}, 0, ""},
+		"full accept queue": {func(f *fileHost) {
+			f.grow("net/netstat", "TcpExt", "ListenDrops", 500)
+		}, 0, ""},
+		"full receive buffers": {func(f *fileHost) {
+			f.grow("net/netstat", "TcpExt", "RcvPruned", 2)
+		}, 0.02, ""},
+		"full backlogs": {func(f *fileHost) {
+			f.grow("net/netstat", "TcpExt", "TCPBacklogDrop", 30)
+		}, 0.3, "amber"},
+		"full queues": {func(f *fileHost) {
+			f.grow("net/netstat", "TcpExt", "TCPRcvQDrop", 60)
+		}, 0.6, "red"},
+		"out of order": {func(f *fileHost) {
+			f.grow("net/netstat", "TcpExt", "OfoPruned", 20)
+		}, 0.2, "amber"},
+		"its device": {func(f *fileHost) {
+			f.column("net/dev", "eth0:", 4, 62)
+		}, 0.6, "red"},
+		"announcements": {func(f *fileHost) { f.column("net/dev", "eth0:", 4, 2) }, 0, ""},
+		"its device, sending": {func(f *fileHost) {
+			f.column("net/dev", "eth0:", 12, 22)
+		}, 0.2, "amber"},
+		"another device": {func(f *fileHost) { f.column("net/dev", "ifb0:", 4, 60) }, 0, ""},
+		"before the protocols": {func(f *fileHost) {
+			f.column("net/softnet_stat", "0003", 1, 60)
+		}, 0.6, "red"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFileHost(t)
@@ -167,7 +190,8 @@ func TestDropsOfTheHost(t *testing.T) {
 					t.Errorf("after %d samples: %+v", i+1, got)
 				}
 			}
-			if got.Why != "" || got.Value < tt.want-1e-9 || got.Value > tt.want+1e-9 || gate.Level(got.Value) != tt.level {
+			if got.Why != "" || got.Value < tt.want-1e-9 || got.Value > tt.want+1e-9 ||
+				gate.Level(got.Value) != tt.level {
 				t.Errorf("%+v, %q; want %v %%, %q", got, gate.Level(got.Value), tt.want, tt.level)
 			}
 		})

@@ -67,7 +67,11 @@ type load struct {
 
 // New returns the health of a run that begins.
 func New(c Config) *GateReader {
-	h := &GateReader{of: c, samples: samples{last: c.Last, clock: c.Clock}, generator: newGenerator(c)}
+	h := &GateReader{
+		of:        c,
+		samples:   samples{last: c.Last, clock: c.Clock},
+		generator: newGenerator(c),
+	}
 	for _, cores := range c.AgentCores {
 		h.agents.hosts = append(h.agents.hosts, &agentsHost{cores: cores})
 	}

@@ -13,7 +13,13 @@ import (
 )
 
 func newHealth(last LastSample, c *clock.Clock, cores []int, shared bool) *GateReader {
-	return New(Config{Last: last, Clock: c, Generator: cores, SharedHost: shared, Headroom: Headroom{Why: "not calibrated"}})
+	return New(Config{
+		Last:       last,
+		Clock:      c,
+		Generator:  cores,
+		SharedHost: shared,
+		Headroom:   Headroom{Why: "not calibrated"},
+	})
 }
 
 // Every reading is of a gate.
@@ -58,19 +64,36 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 	}
 	h := newHealth(last, clock.New(now), []int{1, 2}, true)
 	h.generator.ports = 2000
-	h.of.Headroom.Share = func(users int, ops float64) float64 { return float64(users)/1000 + ops/10_000 }
+	h.of.Headroom.Share = func(users int, ops float64) float64 {
+		return float64(users)/1000 + ops/10_000
+	}
 	got := h.Health(300, 1000)
 	for _, g := range plan.DefaultGates() {
-		if g.Name == "headroom" && (g.Level(got[g.Name].Value) != "" || g.Level(30) != "amber" || g.Level(10) != "red") {
+		if g.Name == "headroom" &&
+			(g.Level(got[g.Name].Value) != "" || g.Level(30) != "amber" || g.Level(10) != "red") {
 			t.Errorf("headroom is what is left: %+v at %v %%", g, got[g.Name].Value)
 		}
 	}
-	for name, want := range map[string]float64{"core": 62, "steal": 2, "cpu": 75, "fds": 75, "fds_free": 300, "ports": 50, "memory": 75, "clock": 0, "headroom": 60, "gc": 10} {
+	for name, want := range map[string]float64{
+		"core":     62,
+		"steal":    2,
+		"cpu":      75,
+		"fds":      75,
+		"fds_free": 300,
+		"ports":    50,
+		"memory":   75,
+		"clock":    0,
+		"headroom": 60,
+		"gc":       10,
+	} {
 		if rd := got[name]; rd.Why != "" || rd.Value < want-1e-9 || rd.Value > want+1e-9 {
 			t.Errorf("%s: %+v, want %v", name, rd, want)
 		}
 	}
-	for name, why := range map[string]string{"sched": "older than 3s", "throttled": "one sample is not a rate"} {
+	for name, why := range map[string]string{
+		"sched":     "older than 3s",
+		"throttled": "one sample is not a rate",
+	} {
 		if rd := got[name]; !strings.Contains(rd.Why, why) {
 			t.Errorf("%s: %+v, want %q", name, rd, why)
 		}
@@ -83,7 +106,10 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 	h.of.TargetRoles, h.of.TargetCores = []string{"app", "db"}, []int{0, 1}
 	samples[`plimsoll_cpu_busy_ratio{role="target"}`] = sample{0.9, 0}
 	samples[`plimsoll_process_cpu_ratio{role="app"}`] = sample{0.8, 0}
-	if rd := h.Health(0, 0)["others"]; !strings.Contains(rd.Why, "no sample of plimsoll_process_cpu_ratio") {
+	if rd := h.Health(0, 0)["others"]; !strings.Contains(
+		rd.Why,
+		"no sample of plimsoll_process_cpu_ratio",
+	) {
 		t.Errorf("the database was not seen, and others are %+v", rd)
 	}
 	// The CPU time of the database's ended processes is seen a second late: 60 points too much,
@@ -107,10 +133,14 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 		now = now.Add(time.Second)
 		samples[`plimsoll_process_cpu_ratio{role="db"}`] = sample{0.4, 0}
 		for _, core := range h.of.TargetCores {
-			samples[fmt.Sprintf(`node_cpu_seconds_total{cpu="%d",mode="softirq"}`, core)] = sample{100 + 0.2*float64(i), 0}
+			samples[fmt.Sprintf(`node_cpu_seconds_total{cpu="%d",mode="softirq"}`, core)] = sample{
+				100 + 0.2*float64(i),
+				0,
+			}
 		}
 		rd := h.Health(0, 0)["others"]
-		if few := strings.Contains(rd.Why, "too few"); few != (i < 5) || !few && (rd.Value < 9.9 || rd.Value > 10.1) {
+		if few := strings.Contains(rd.Why, "too few"); few != (i < 5) ||
+			!few && (rd.Value < 9.9 || rd.Value > 10.1) {
 			t.Errorf("with wires, sample %d: %+v, want 10 %%", i, rd)
 		}
 	}
@@ -140,7 +170,13 @@ func (s *sampled) last(key string) (float64, time.Time, bool) {
 // In a container that allows 1,024 open files a run that needs few of them is sound; the files that
 // it opens matter.
 func TestFewFilesOfASmallContainer(t *testing.T) {
-	s := &sampled{now: time.Now(), values: map[string]float64{"plimsoll_generator_open_fds": 600, "plimsoll_generator_fds_limit": 1024}}
+	s := &sampled{
+		now: time.Now(),
+		values: map[string]float64{
+			"plimsoll_generator_open_fds":  600,
+			"plimsoll_generator_fds_limit": 1024,
+		},
+	}
 	var gate plan.Gate
 	for _, g := range plan.DefaultGates() {
 		if g.Name == "fds_free" {
@@ -161,7 +197,8 @@ func TestFewFilesOfASmallContainer(t *testing.T) {
 			t.Errorf("%v of 1024 files open, few opened: %v, %q", open, v, level)
 		}
 	}
-	if v, level := step(800); v != 1024-800-196 || level != "amber" { // one more such second, and hardly a file is left
+	// one more such second, and hardly a file is left
+	if v, level := step(800); v != 1024-800-196 || level != "amber" {
 		t.Errorf("196 files opened in a second: %v, %q", v, level)
 	}
 	for range filesOver {
@@ -179,8 +216,10 @@ func TestFewFilesOfASmallContainer(t *testing.T) {
 // own, also on the target's other hosts, and is not counted as others' work on its cores.
 func TestStealOfTheTargetIsSeen(t *testing.T) {
 	s := &sampled{now: time.Now(), values: map[string]float64{
-		`plimsoll_cpu_steal_ratio{role="generator"}`: 0, `plimsoll_cpu_steal_ratio{role="target"}`: 0.01,
-		`plimsoll_cpu_busy_ratio{role="target"}`: 0.5, `plimsoll_process_cpu_ratio{role="app"}`: 0.4,
+		`plimsoll_cpu_steal_ratio{role="generator"}`: 0,
+		`plimsoll_cpu_steal_ratio{role="target"}`:    0.01,
+		`plimsoll_cpu_busy_ratio{role="target"}`:     0.5,
+		`plimsoll_process_cpu_ratio{role="app"}`:     0.4,
 	}}
 	h := newHealth(s.last, clock.New(s.now), []int{1}, true)
 	h.of.TargetCores, h.of.TargetRoles = []int{0}, []string{"app"}
@@ -203,7 +242,10 @@ func TestStealOfTheTargetIsSeen(t *testing.T) {
 		t.Errorf("6 %% of the target's cores: %+v", rd)
 	}
 	if rd := got["others"]; rd.Value < 3.99 || rd.Value > 4.01 {
-		t.Errorf("10 points went to nobody known, 6 of them to the hypervisor: others %+v, want 4", rd)
+		t.Errorf(
+			"10 points went to nobody known, 6 of them to the hypervisor: others %+v, want 4",
+			rd,
+		)
 	}
 	if rd := got["steal"]; rd.Value != 0 {
 		t.Errorf("the generator was robbed of nothing: %+v", rd)
@@ -211,7 +253,8 @@ func TestStealOfTheTargetIsSeen(t *testing.T) {
 	const far = `plimsoll_cpu_steal_ratio{instance="app-0",role="app"}`
 	s.values[far] = 0.2
 	h = newHealth(s.last, clock.New(s.now), nil, false)
-	if rd := h.Health(1, 1)["target_steal"]; rd.Inapplicable || !strings.Contains(rd.Why, "probe of kind agent") {
+	if rd := h.Health(1, 1)["target_steal"]; rd.Inapplicable ||
+		!strings.Contains(rd.Why, "probe of kind agent") {
 		t.Errorf("a host that nobody sees: %+v", rd)
 	}
 	h.of.Steal = func() []string { return []string{far} }

@@ -37,7 +37,12 @@ func (r *RunPanics) note(who string, p *boundary.Panic) {
 	if who != "" {
 		who += ": "
 	}
-	_ = r.w.Event(record.Event{At: r.clock.Now(), Kind: "panic", Rule: record.PanicGate, Text: who + p.Error() + "\n" + p.Stack})
+	_ = r.w.Event(record.Event{
+		At:   r.clock.Now(),
+		Kind: "panic",
+		Rule: record.PanicGate,
+		Text: who + p.Error() + "\n" + p.Stack,
+	})
 }
 
 // Note is the handler for the environment that the users of a run share.
@@ -63,12 +68,16 @@ func (r *RunPanics) Findings() []record.Finding {
 	if r.n > 1 {
 		text = fmt.Sprintf("this program panicked %d times, first: %v", r.n, r.first)
 	}
-	return []record.Finding{{Gate: record.PanicGate, Level: record.Red, Value: float64(r.n),
-		Text: text + "; a defect of plimsoll, whose stack is among the events of kind panic; please report it"}}
+	return []record.Finding{{
+		Gate:  record.PanicGate,
+		Level: record.Red,
+		Value: float64(r.n),
+		Text:  text + "; a defect of plimsoll, whose stack is among the events of kind panic; please report it",
+	}}
 }
 
-// PanicsOf returns the gathering of the panics of one run, whose events have the time of a clock. all
-// counts them too.
+// PanicsOf returns the gathering of the panics of one run, whose events have the time of a clock.
+// all counts them too.
 func PanicsOf(all *boundary.Panics, w *record.Writer, run *clock.Clock) *RunPanics {
 	return &RunPanics{all: all, w: w, clock: run}
 }

@@ -31,12 +31,27 @@ func TestRestartsInTheSeriesAreFound(t *testing.T) {
 		add("process_start_time_seconds", 1000+100*late, "role", "app", "instance", "app-0")
 		add("process_start_time_seconds", 1000, "role", "app", "instance", "app-1")
 		add("plimsoll_process_start_seconds", 50+10*late, "role", "proxy", "instance", "proxy-0")
-		add("plimsoll_process_start_seconds", 50+10*late, "role", "app") // supervised here: other signs are better
+		// supervised here: other signs are better
+		add("plimsoll_process_start_seconds", 50+10*late, "role", "app")
 		add("plimsoll_process_gone", late, "role", "cache", "instance", "cache-0")
 		add("plimsoll_process_gone", 0, "role", "cache", "instance", "cache-1")
 		add("pg_postmaster_start_time_seconds", 7, "role", "db", "instance", "db-0")
-		add("plimsoll_pg_checkpointer_start_time_seconds", 7+60*late, "role", "db", "instance", "db-0")
-		add("mysql_global_status_uptime", float64(100+i)*(1-late)+float64(i)*late, "role", "db", "instance", "db-1")
+		add(
+			"plimsoll_pg_checkpointer_start_time_seconds",
+			7+60*late,
+			"role",
+			"db",
+			"instance",
+			"db-0",
+		)
+		add(
+			"mysql_global_status_uptime",
+			float64(100+i)*(1-late)+float64(i)*late,
+			"role",
+			"db",
+			"instance",
+			"db-1",
+		)
 		add("nginx_connections_accepted", float64(i%20), "role", "proxy", "instance", "proxy-1")
 		add("container_oom_events_total", late, "role", "app", "instance", "app-2")
 		add("container_oom_events_total", late, "role", "db") // in one group with this program
@@ -55,7 +70,10 @@ func TestRestartsInTheSeriesAreFound(t *testing.T) {
 		got = append(got, who)
 	}
 	slices.Sort(got)
-	if want := []string{"app-0", "app-2", "cache-0", "db-0", "db-1", "proxy-0", "proxy-1"}; !slices.Equal(got, want) {
+	if want := []string{"app-0", "app-2", "cache-0", "db-0", "db-1", "proxy-0", "proxy-1"}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("restarts of %q, want %q", got, want)
 	}
 }

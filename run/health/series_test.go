@@ -33,12 +33,25 @@ func TestSeriesThatStayInMemory(t *testing.T) {
 			}
 			s := WatchSeries(db, w, clock.New(time.Now()))
 			// A cut is due with each batch, and is left out while the one before is under way.
-			start, deadline := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), time.Now().Add(time.Minute)
+			start, deadline := time.Date(
+				2026,
+				3,
+				1,
+				12,
+				0,
+				0,
+				0,
+				time.UTC,
+			), time.Now().
+				Add(time.Minute)
 			for n := 0; s.Finding() == nil && (n < 10 || tt.stuck); n++ {
 				if time.Now().After(deadline) {
 					t.Fatal("nothing was noted")
 				}
-				if err := db.Append(start.Add(time.Duration(n)*time.Hour), []series.Sample{{Name: "x", Value: 1}}); err != nil {
+				if err := db.Append(start.Add(time.Duration(n)*time.Hour), []series.Sample{{
+					Name:  "x",
+					Value: 1,
+				}}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(10 * time.Millisecond) // lets a cut end
@@ -61,10 +74,12 @@ func TestSeriesThatStayInMemory(t *testing.T) {
 				}
 				return
 			}
-			if len(fs) != 1 || fs[0].Level != record.Amber || !strings.Contains(fs[0].Text, "not a directory") {
+			if len(fs) != 1 || fs[0].Level != record.Amber ||
+				!strings.Contains(fs[0].Text, "not a directory") {
 				t.Errorf("findings %+v, want one in amber with the reason", fs)
 			}
-			if len(events) != 1 || events[0].Kind != "error" || !strings.Contains(events[0].Text, "not a directory") {
+			if len(events) != 1 || events[0].Kind != "error" ||
+				!strings.Contains(events[0].Text, "not a directory") {
 				t.Errorf("events %+v, want one with the reason", events)
 			}
 		})

@@ -157,7 +157,12 @@ func (s *Shares) read(users int) trial.Reading {
 	}
 	requests := sum * sharesOver.Seconds()
 	if requests < float64(sharesFew*len(names)) {
-		return trial.Unread("%.0f requests in %v are too few, want %d", requests, sharesOver, sharesFew*len(names))
+		return trial.Unread(
+			"%.0f requests in %v are too few, want %d",
+			requests,
+			sharesOver,
+			sharesFew*len(names),
+		)
 	}
 	want := s.parts(users, len(names))
 	out, farthest := trial.Reading{}, -1.0
@@ -170,8 +175,12 @@ func (s *Shares) read(users int) trial.Reading {
 		if d > farthest {
 			farthest = d
 			out.Value = 100 * max(0, d-byChance(want[i], requests, users))
-			out.Note = fmt.Sprintf("%s counted %.1f %% of the requests, and its part of the users is %.1f %%",
-				s.shown(name), 100*got, 100*want[i])
+			out.Note = fmt.Sprintf(
+				"%s counted %.1f %% of the requests, and its part of the users is %.1f %%",
+				s.shown(name),
+				100*got,
+				100*want[i],
+			)
 			if age := s.clock.Now() - s.last(name); age > fresh {
 				out.Note += fmt.Sprintf("; it has shown no count for %.0f s", age.Seconds())
 			}
@@ -226,7 +235,11 @@ func (s *Shares) rates(names []string) (out []float64, why string) {
 			return nil, s.shown(name) + " counts from zero again"
 		case now-until <= fresh:
 			if until-from.at < sharesLeast {
-				return nil, fmt.Sprintf("%s was watched for less than %v", s.shown(name), sharesLeast)
+				return nil, fmt.Sprintf(
+					"%s was watched for less than %v",
+					s.shown(name),
+					sharesLeast,
+				)
 			}
 			out = append(out, (to.n-from.n)/(until-from.at).Seconds())
 		case now-until <= sharesLate:

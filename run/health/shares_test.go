@@ -29,7 +29,11 @@ func (p *metricsPage) Scrape(context.Context) ([]byte, string, error) {
 	if p.down {
 		return nil, "", context.DeadlineExceeded
 	}
-	return fmt.Appendf(nil, "# TYPE requests_total counter\nrequests_total{code=\"2xx\"} %v\nrequests_total{code=\"4xx\"} 1 # {trace=\"a\"} 1\nrequests_total_other 7\n", p.n), "text/plain", nil
+	return fmt.Appendf(
+		nil,
+		"# TYPE requests_total counter\nrequests_total{code=\"2xx\"} %v\nrequests_total{code=\"4xx\"} 1 # {trace=\"a\"} 1\nrequests_total_other 7\n",
+		p.n,
+	), "text/plain", nil
 }
 
 // TestShares feeds the gate with servers' counters and checks the points and the server that it
@@ -52,7 +56,11 @@ func TestShares(t *testing.T) {
 		{"few users", 2, 5, []float64{150, 100}, 0, 0, 0, ""}, // three and two
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := NewShares(Servers{Requests: "requests_total", Addresses: tt.servers, Behaviors: []float64{0.9, 0.1}}, clock.New(time.Now()))
+			s := NewShares(Servers{
+				Requests:  "requests_total",
+				Addresses: tt.servers,
+				Behaviors: []float64{0.9, 0.1},
+			}, clock.New(time.Now()))
 			var pages []*metricsPage
 			var scrapers []probe.Scraper
 			for i := range tt.rates {
@@ -70,8 +78,16 @@ func TestShares(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			rd := s.read(tt.users)
-			if rd.Why != "" || rd.Value < tt.from || rd.Value > tt.to || !strings.Contains(rd.Note, tt.note) {
-				t.Errorf("%s: %+v, want %v to %v points and %q", tt.name, rd, tt.from, tt.to, tt.note)
+			if rd.Why != "" || rd.Value < tt.from || rd.Value > tt.to ||
+				!strings.Contains(rd.Note, tt.note) {
+				t.Errorf(
+					"%s: %+v, want %v to %v points and %q",
+					tt.name,
+					rd,
+					tt.from,
+					tt.to,
+					tt.note,
+				)
 			}
 			time.Sleep(fresh + time.Second)
 			if rd := s.read(tt.users); !strings.Contains(rd.Why, "no server has shown its count") {
@@ -90,13 +106,35 @@ func TestSharesUnseen(t *testing.T) {
 		want string
 	}{
 		{nil, true, "one server"},
-		{&Shares{servers: Servers{Addresses: 1, Requests: "m", Pages: []string{"http://a"}}, counts: map[string][]requestCount{"app-0": {{0, 1}}}}, true, "one server"},
-		{&Shares{servers: Servers{Addresses: 2, Requests: "m"}, counts: none}, false, "are not seen"},
-		{&Shares{servers: Servers{Addresses: 2, Pages: []string{"http://a", "http://b"}}, counts: none}, false, "are not seen"},
-		{&Shares{servers: Servers{Addresses: 2, Requests: "m", Pages: []string{"http://a", "http://b"}}, counts: map[string][]requestCount{"app-0": {{0, 1}}}}, false, "1 servers show how many requests they counted, of 2, and none by app-1 (b)"},
-		{&Shares{servers: Servers{Addresses: 1, Instances: 2, Requests: "m"}, counts: none}, false, "are not seen"}, // behind a proxy
-		{&Shares{servers: Servers{Addresses: 1, Instances: 2, Requests: "m"}, counts: map[string][]requestCount{"app-0": {{0, 1}}}}, false, "1 servers show how many requests they counted, of 2"},
-		{&Shares{servers: Servers{Addresses: 2, Requests: "m", Pages: []string{"http://a", "http://a"}}, counts: map[string][]requestCount{"app-0": {{0, 1}}, "app-1": {{0, 1}}}}, false, "one page of metrics"},
+		{&Shares{
+			servers: Servers{Addresses: 1, Requests: "m", Pages: []string{"http://a"}},
+			counts:  map[string][]requestCount{"app-0": {{0, 1}}},
+		}, true, "one server"},
+		{&Shares{
+			servers: Servers{Addresses: 2, Requests: "m"},
+			counts:  none,
+		}, false, "are not seen"},
+		{&Shares{
+			servers: Servers{Addresses: 2, Pages: []string{"http://a", "http://b"}},
+			counts:  none,
+		}, false, "are not seen"},
+		{&Shares{
+			servers: Servers{Addresses: 2, Requests: "m", Pages: []string{"http://a", "http://b"}},
+			counts:  map[string][]requestCount{"app-0": {{0, 1}}},
+		}, false, "1 servers show how many requests they counted, of 2, and none by app-1 (b)"},
+		// behind a proxy
+		{&Shares{
+			servers: Servers{Addresses: 1, Instances: 2, Requests: "m"},
+			counts:  none,
+		}, false, "are not seen"},
+		{&Shares{
+			servers: Servers{Addresses: 1, Instances: 2, Requests: "m"},
+			counts:  map[string][]requestCount{"app-0": {{0, 1}}},
+		}, false, "1 servers show how many requests they counted, of 2"},
+		{&Shares{
+			servers: Servers{Addresses: 2, Requests: "m", Pages: []string{"http://a", "http://a"}},
+			counts:  map[string][]requestCount{"app-0": {{0, 1}}, "app-1": {{0, 1}}},
+		}, false, "one page of metrics"},
 	} {
 		if rd := tt.s.read(10); rd.Inapplicable != tt.na || !strings.Contains(rd.Why, tt.want) {
 			t.Errorf("%+v: %+v, want %q", tt.s, rd, tt.want)
@@ -109,7 +147,8 @@ func TestSharesUnseen(t *testing.T) {
 		}
 	}
 	two := &Shares{servers: Servers{Addresses: 1, Instances: 2}}
-	if f := two.Finding(gates); len(f) != 1 || f[0].Level != record.Amber || !strings.Contains(f[0].Text, "it was dark") {
+	if f := two.Finding(gates); len(f) != 1 || f[0].Level != record.Amber ||
+		!strings.Contains(f[0].Text, "it was dark") {
 		t.Errorf("not measured: %+v", f)
 	}
 	gates[0].Level = record.NotApplicable
@@ -131,7 +170,10 @@ func TestSharesOfALatePage(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := NewShares(Servers{
-				Requests: "m", Addresses: 2, Pages: []string{"http://a:1/m", "http://b:1/m"}, Behaviors: []float64{1},
+				Requests:  "m",
+				Addresses: 2,
+				Pages:     []string{"http://a:1/m", "http://b:1/m"},
+				Behaviors: []float64{1},
 			}, clock.New(time.Now()))
 			for second := range 12 {
 				s.add("app-0", 1000*float64(second))
@@ -143,7 +185,9 @@ func TestSharesOfALatePage(t *testing.T) {
 				}
 			}
 			rd := s.read(400)
-			if text := rd.Why + rd.Note; (rd.Why == "") != tt.value || !strings.Contains(text, tt.want) || tt.late == 2*time.Second && rd.Value > 2 {
+			if text := rd.Why + rd.Note; (rd.Why == "") != tt.value ||
+				!strings.Contains(text, tt.want) ||
+				tt.late == 2*time.Second && rd.Value > 2 {
 				t.Errorf("late by %v: %+v", tt.late, rd)
 			}
 		})

@@ -39,7 +39,13 @@ func NewSignals(cores map[string][]int, h *GateReader, turns *probe.Turns, db *s
 		return nil, err
 	}
 	return &Signals{
-		GateReader: h, cores: cores, stat: f, turns: turns, db: db, runner: runner, began: h.clock.Now(),
+		GateReader: h,
+		cores:      cores,
+		stat:       f,
+		turns:      turns,
+		db:         db,
+		runner:     runner,
+		began:      h.clock.Now(),
 	}, nil
 }
 
@@ -92,9 +98,12 @@ func (s *Signals) elsewhere(role string) (busy, total float64, err error) {
 	if busy, ok := s.processes(role); ok {
 		return busy, s.passed() * float64(runtime.NumCPU()), nil
 	}
-	return 0, 0, fmt.Errorf("the CPU of role %q is not seen from here; a probe of kind agent on its "+
-		"host would see it, one of kind pid or container on this host, or a Prometheus server "+
-		"(metrics)", role)
+	return 0, 0, fmt.Errorf(
+		"the CPU of role %q is not seen from here; a probe of kind agent on its "+
+			"host would see it, one of kind pid or container on this host, or a Prometheus server "+
+			"(metrics)",
+		role,
+	)
 }
 
 // cpuOfHost returns the CPU time of the host of a probe, by the labels of its series.

@@ -49,8 +49,15 @@ type ticking struct{}
 
 func (ticking) Name() string { return "agent db-standby-1" }
 func (ticking) Sample(context.Context, time.Time) ([]series.Sample, error) {
-	ls := []series.Label{{Name: "instance", Value: "db-standby-1"}, {Name: "role", Value: "db-standby"}}
-	return []series.Sample{{Name: "plimsoll_agent_cpu_seconds_total", Labels: ls, Value: 100}, {Name: "plimsoll_agent_cpu_busy_seconds_total", Labels: ls, Value: 30}}, nil
+	ls := []series.Label{{
+		Name:  "instance",
+		Value: "db-standby-1",
+	}, {Name: "role", Value: "db-standby"}}
+	return []series.Sample{{
+		Name:   "plimsoll_agent_cpu_seconds_total",
+		Labels: ls,
+		Value:  100,
+	}, {Name: "plimsoll_agent_cpu_busy_seconds_total", Labels: ls, Value: 30}}, nil
 }
 func (ticking) Append(time.Time, []series.Sample) error { return nil }
 func (ticking) AppendText(time.Time, []byte, string, map[string]string) (int, error) {
@@ -75,7 +82,8 @@ func TestCPUOfAgent(t *testing.T) {
 	if busy, total, err := sig.Busy("db-standby"); err != nil || busy != 30 || total != 100 {
 		t.Errorf("CPU of the role: %v of %v, %v", busy, total, err)
 	}
-	if _, _, err := sig.Busy("db"); err == nil || !strings.Contains(err.Error(), `the CPU of role "db" is not seen from here`) {
+	if _, _, err := sig.Busy("db"); err == nil ||
+		!strings.Contains(err.Error(), `the CPU of role "db" is not seen from here`) {
 		t.Errorf("CPU of another role: %v", err)
 	}
 }
@@ -110,7 +118,8 @@ func TestSourcesThatFail(t *testing.T) {
 		f.fails.Store(true)
 		time.Sleep(10 * time.Second)
 		got := s.Failing()["agent app-0"]
-		if got.Why != "probe agent app-0: agent a does not answer" || !got.Until.IsZero() || got.Since.Sub(run.Epoch()) != 5*time.Second {
+		if got.Why != "probe agent app-0: agent a does not answer" || !got.Until.IsZero() ||
+			got.Since.Sub(run.Epoch()) != 5*time.Second {
 			t.Errorf("an agent that was killed: %+v", got)
 		}
 		f.fails.Store(false)

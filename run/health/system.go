@@ -21,8 +21,8 @@ func SharesOf(sys *deploy.System, requests string, run *clock.Clock) *Shares {
 	return NewShares(servers, run)
 }
 
-// TargetCPU returns a function that reads the CPU times of a system's roles. Roles on the cores of the
-// target share them, so they are one role; others on the host are no part of it.
+// TargetCPU returns a function that reads the CPU times of a system's roles. Roles on the cores of
+// the target share them, so they are one role; others on the host are no part of it.
 func (s *Signals) TargetCPU(
 	p *plan.Plan, cores deploy.HostCores, sys *deploy.System, arm string,
 ) func() map[string][2]float64 {

@@ -21,7 +21,11 @@ type steady float64
 func (steady) Name() string { return "process" }
 func (s steady) Sample(context.Context, time.Time) ([]series.Sample, error) {
 	app := []series.Label{{Name: "role", Value: "app"}}
-	return []series.Sample{{Name: "plimsoll_process_cpu_ratio", Labels: app, Value: float64(s)}}, nil
+	return []series.Sample{{
+		Name:   "plimsoll_process_cpu_ratio",
+		Labels: app,
+		Value:  float64(s),
+	}}, nil
 }
 
 // In a duet, the target's cores are busy with the other arm for half the time, and the hypervisor
@@ -32,7 +36,9 @@ func TestGatesOfADuetSeeOwnTurns(t *testing.T) {
 	if err := os.CopyFS(proc, os.DirFS("../../watch/probe/testdata/proc")); err != nil {
 		t.Fatal(err)
 	}
-	user, idle, steal := 0, 0, 0 // of core 0, in ticks
+	user := 0
+	idle := 0
+	steal := 0 // of core 0, in ticks
 	write := func() {
 		t.Helper()
 		stat := fmt.Sprintf("cpu0 %d 0 0 %d 0 0 0 %d 0 0\ncpu1 0 0 0 %d 0 0 0 0 0 0\n"+
@@ -49,7 +55,12 @@ func TestGatesOfADuetSeeOwnTurns(t *testing.T) {
 		}
 		defer turns.Close()
 		cores := map[string][]int{"target": {0}}
-		host, err := probe.NewHost(probe.HostOptions{Proc: proc, Sys: t.TempDir(), Roles: cores, Turns: turns})
+		host, err := probe.NewHost(probe.HostOptions{
+			Proc:  proc,
+			Sys:   t.TempDir(),
+			Roles: cores,
+			Turns: turns,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,8 +106,16 @@ func TestGatesOfADuetSeeOwnTurns(t *testing.T) {
 			}
 		}
 		busy, total, err := sig.Busy("app")
-		if err != nil || math.Abs(busy-busy0-slices*0.2) > 1e-9 || math.Abs(total-total0-slices*0.4) > 1e-9 {
-			t.Errorf("busy for %v of %v s, %v; want %v of %v s", busy-busy0, total-total0, err, slices*0.2, slices*0.4)
+		if err != nil || math.Abs(busy-busy0-slices*0.2) > 1e-9 ||
+			math.Abs(total-total0-slices*0.4) > 1e-9 {
+			t.Errorf(
+				"busy for %v of %v s, %v; want %v of %v s",
+				busy-busy0,
+				total-total0,
+				err,
+				slices*0.2,
+				slices*0.4,
+			)
 		}
 		for _, st := range r.Status() {
 			if st.Failures != 0 || st.Samples != 7 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A broadcast has the block under way, its runs with their turns and the last lines of the log, takes an order to stop
-// and no other, and ends with how the comparison ended.
+// A broadcast has the block under way, its runs with their turns and the last lines of the log,
+// takes an order to stop and no other, and ends with how the comparison ended.
 func TestBroadcast(t *testing.T) {
 	dir := t.TempDir()
 	stopped := make(chan bool, 1)
@@ -29,18 +29,24 @@ func TestBroadcast(t *testing.T) {
 	b.Over("gone")
 	_, next := watch(t, dir)
 	f := next()
-	if f["kind"] != KindComparison || f["block"] != 2.0 || f["again"] != true || f["step"] != "measure" || f["left"] != 60.0 {
+	if f["kind"] != KindComparison || f["block"] != 2.0 || f["again"] != true ||
+		f["step"] != "measure" ||
+		f["left"] != 60.0 {
 		t.Errorf("%v", f)
 	}
 	runs, _ := f["runs"].([]any)
-	if len(runs) != 2 || runs[0].(map[string]any)["turn"] == true || runs[1].(map[string]any)["turn"] != true {
+	if len(runs) != 2 || runs[0].(map[string]any)["turn"] == true ||
+		runs[1].(map[string]any)["turn"] != true {
 		t.Errorf("runs %v, want base without the turn and new with it", runs)
 	}
 	lines, _ := f["log"].([]any)
 	if len(lines) != ShownLines || lines[ShownLines-1].(map[string]any)["text"] != "the last line" {
 		t.Errorf("log %v", lines)
 	}
-	if _, err := Send(t.Context(), dir, Order{Do: OrderUsers, Users: 3}); err == nil || !strings.Contains(err.Error(), "can be stopped only") {
+	if _, err := Send(t.Context(), dir, Order{
+		Do:    OrderUsers,
+		Users: 3,
+	}); err == nil || !strings.Contains(err.Error(), "can be stopped only") {
 		t.Errorf("users of a comparison: %v", err)
 	}
 	if done, err := Send(t.Context(), dir, Order{Do: OrderStop}); err != nil || done == "" {

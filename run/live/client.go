@@ -15,14 +15,15 @@ import (
 // ErrGone reports that nobody publishes in a directory: the process has ended, or was killed.
 var ErrGone = errors.New("nobody publishes there")
 
-// Published reports whether a directory has a socket, of a process that lives or of one that was killed.
+// Published reports whether a directory has a socket, of a process that lives or of one that was
+// killed.
 func Published(dir string) bool {
 	fi, err := os.Lstat(filepath.Join(dir, SocketName))
 	return err == nil && fi.Mode().Type() == os.ModeSocket
 }
 
-// Send gives an order to what publishes in a directory, and returns its answer. The error wraps ErrGone when nobody
-// publishes there.
+// Send gives an order to what publishes in a directory, and returns its answer. The error wraps
+// ErrGone when nobody publishes there.
 func Send(ctx context.Context, dir string, o Order) (done string, err error) {
 	c, err := Dial(ctx, dir)
 	if err != nil {
@@ -55,8 +56,8 @@ func Send(ctx context.Context, dir string, o Order) (done string, err error) {
 // mostLine bounds a line of a publisher, in bytes.
 const mostLine = 64 << 10
 
-// Dial connects to what publishes in a directory: its lines follow, the newest first. The error wraps ErrGone when
-// nobody does.
+// Dial connects to what publishes in a directory: its lines follow, the newest first. The error
+// wraps ErrGone when nobody does.
 func Dial(ctx context.Context, dir string) (net.Conn, error) {
 	c, err := dial(ctx, dir)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package live lets others watch a run, comparison or sizing while it goes on, and steer it: a Unix socket in its
-// directory, on which a [Publisher] writes one line of JSON a second and takes orders.
+// Package live lets others watch a run, comparison or sizing while it goes on, and steer it: a Unix
+// socket in its directory, on which a [Publisher] writes one line of JSON a second and takes
+// orders.
 //
 // # Protocol
 //

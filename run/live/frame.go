@@ -47,8 +47,8 @@ const (
 	Unsound = "unsound" // the generator was at its limit
 )
 
-// A Frame is a run in one second. Latencies are milliseconds, shares fractions of 1, times seconds of the run's clock. It
-// is a value: who has one may keep it, and nobody changes it.
+// A Frame is a run in one second. Latencies are milliseconds, shares fractions of 1, times seconds
+// of the run's clock. It is a value: who has one may keep it, and nobody changes it.
 type Frame struct {
 	V           int                `json:"v"`
 	Kind        string             `json:"kind"`
@@ -130,7 +130,8 @@ type Errors struct {
 	Classes map[string]uint64 `json:"classes,omitempty"`
 }
 
-// A GateNow is one of the generator's health, with the sentence that gives the reason for its color.
+// A GateNow is one of the generator's health, with the sentence that gives the reason for its
+// color.
 type GateNow struct {
 	Name  string `json:"name"`
 	Color string `json:"color"`
@@ -173,7 +174,8 @@ type SearchWindow struct {
 	Rule    string  `json:"rule,omitempty"`
 }
 
-// An Operation has counts since the start, rate and quantiles over the last ten seconds, shares of its action.
+// An Operation has counts since the start, rate and quantiles over the last ten seconds, shares of
+// its action.
 type Operation struct {
 	Name   string   `json:"name"`
 	Count  uint64   `json:"count"`
@@ -205,8 +207,9 @@ type LogLine struct {
 	Level string  `json:"level,omitempty"`
 }
 
-// An AgentRow is a process, or a host with some, that has users. Lag and clock are milliseconds, CPU a share of one core,
-// Heard seconds since its last report. Lag is the longest of an operation or action in its last one to two seconds.
+// An AgentRow is a process, or a host with some, that has users. Lag and clock are milliseconds,
+// CPU a share of one core, Heard seconds since its last report. Lag is the longest of an operation
+// or action in its last one to two seconds.
 type AgentRow struct {
 	Name  string  `json:"name"`
 	Users int     `json:"users"`

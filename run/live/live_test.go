@@ -90,7 +90,9 @@ func TestFramesAndEnd(t *testing.T) {
 				if f["kind"] == KindRun {
 					continue // repeated
 				}
-				if f["kind"] != KindEnd || f["state"] != "interrupted" || f["why"] != "by a person" || f["valid"] != false {
+				if f["kind"] != KindEnd || f["state"] != "interrupted" ||
+					f["why"] != "by a person" ||
+					f["valid"] != false {
 					t.Fatal(f)
 				}
 				break
@@ -146,7 +148,8 @@ func TestOrders(t *testing.T) {
 	if o := <-got; o.Users != 7 || o.Over != 1.5 {
 		t.Fatal(o)
 	}
-	if _, err := Send(t.Context(), dir, Order{Do: "dance"}); err == nil || !strings.Contains(err.Error(), `order "dance"`) {
+	if _, err := Send(t.Context(), dir, Order{Do: "dance"}); err == nil ||
+		!strings.Contains(err.Error(), `order "dance"`) {
 		t.Fatal(err)
 	}
 	c, next := watch(t, dir)
@@ -169,7 +172,10 @@ func TestOrders(t *testing.T) {
 // TestKilledSocketIsReplaced leaves a socket as a killed process does.
 func TestKilledSocketIsReplaced(t *testing.T) {
 	dir := t.TempDir()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, SocketName), Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{
+		Name: filepath.Join(dir, SocketName),
+		Net:  "unix",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +196,10 @@ func TestFrameFits(t *testing.T) {
 	f := &Frame{Kind: KindRun, ID: "a", Ops: 7}
 	for i := range 200 {
 		f.Operations = append(f.Operations, Operation{Name: fmt.Sprint("operation", i), Count: 10})
-		f.Failures = append(f.Failures, FailureRow{Class: "timeout", Op: fmt.Sprint("operation", i)})
+		f.Failures = append(f.Failures, FailureRow{
+			Class: "timeout",
+			Op:    fmt.Sprint("operation", i),
+		})
 		f.Agents = append(f.Agents, AgentRow{Name: fmt.Sprint("agent ", i)})
 		f.Log = append(f.Log, LogLine{N: i, Text: strings.Repeat("long text ", 50)})
 	}
@@ -199,7 +208,8 @@ func TestFrameFits(t *testing.T) {
 		t.Fatalf("%d bytes", len(b))
 	}
 	var out Frame
-	if err := json.Unmarshal(b, &out); err != nil || out.Ops != 7 || len(out.Operations) == 0 || len(out.Operations)+out.More != 200 {
+	if err := json.Unmarshal(b, &out); err != nil || out.Ops != 7 || len(out.Operations) == 0 ||
+		len(out.Operations)+out.More != 200 {
 		t.Fatalf("%d operations and %d more: %v", len(out.Operations), out.More, err)
 	}
 	if len(f.Operations) != 200 || f.More != 0 {
@@ -207,27 +217,58 @@ func TestFrameFits(t *testing.T) {
 	}
 }
 
-// TestFrameKeepsItsLog is a frame of a search with everything: its tables lose their ends, and no line of its log is lost.
+// TestFrameKeepsItsLog is a frame of a search with everything: its tables lose their ends, and no
+// line of its log is lost.
 func TestFrameKeepsItsLog(t *testing.T) {
 	f := &Frame{Kind: KindRun, ID: "a", Search: &SearchNow{}}
 	for i := range 70 {
-		f.Operations = append(f.Operations, Operation{Name: fmt.Sprint("operation_of_a_person_", i), Count: 1234567, Errors: 12, Rate: 123.45, P50: 1.234, P95: 12.34, P99: 123.4})
+		f.Operations = append(f.Operations, Operation{
+			Name:   fmt.Sprint("operation_of_a_person_", i),
+			Count:  1234567,
+			Errors: 12,
+			Rate:   123.45,
+			P50:    1.234,
+			P95:    12.34,
+			P99:    123.4,
+		})
 	}
 	for i := range 24 {
 		f.Gates = append(f.Gates, GateNow{Name: fmt.Sprint("gate", i)})
-		f.Search.Windows = append(f.Search.Windows, SearchWindow{N: i + 1, At: 1234.5, Users: 1234, Reading: Held, Ratio: 0.876, Rule: "p99(op) < 500ms"})
+		f.Search.Windows = append(f.Search.Windows, SearchWindow{
+			N:       i + 1,
+			At:      1234.5,
+			Users:   1234,
+			Reading: Held,
+			Ratio:   0.876,
+			Rule:    "p99(op) < 500ms",
+		})
 	}
 	for i := range 12 {
-		f.Failures = append(f.Failures, FailureRow{Class: "timeout", Op: fmt.Sprint("operation_of_a_person_", i), Count: 12})
-		f.Log = append(f.Log, LogLine{N: i + 1, At: 1234.5, Kind: "decision", Text: strings.Repeat("why ", 25)})
+		f.Failures = append(f.Failures, FailureRow{
+			Class: "timeout",
+			Op:    fmt.Sprint("operation_of_a_person_", i),
+			Count: 12,
+		})
+		f.Log = append(f.Log, LogLine{
+			N:    i + 1,
+			At:   1234.5,
+			Kind: "decision",
+			Text: strings.Repeat("why ", 25),
+		})
 	}
 	b := fit(f)
 	var out Frame
 	if err := json.Unmarshal(b, &out); err != nil || len(b) >= MostBytes {
 		t.Fatalf("%d bytes: %v", len(b), err)
 	}
-	if len(out.Log) != 12 || len(out.Operations) < 8 || len(out.Search.Windows) < 4 || out.Search.Windows[len(out.Search.Windows)-1].N != 24 {
-		t.Errorf("%d lines of the log, %d operations, %d windows", len(out.Log), len(out.Operations), len(out.Search.Windows))
+	if len(out.Log) != 12 || len(out.Operations) < 8 || len(out.Search.Windows) < 4 ||
+		out.Search.Windows[len(out.Search.Windows)-1].N != 24 {
+		t.Errorf(
+			"%d lines of the log, %d operations, %d windows",
+			len(out.Log),
+			len(out.Operations),
+			len(out.Search.Windows),
+		)
 	}
 	if len(f.Search.Windows) != 24 {
 		t.Error("the frame itself was cut")

@@ -19,8 +19,8 @@ const (
 	beat = 1500 * time.Millisecond
 )
 
-// A Publisher publishes one run, comparison or sizing. Its methods are safe for concurrent use, and do nothing on nil:
-// a run whose socket could not be made goes on without.
+// A Publisher publishes one run, comparison or sizing. Its methods are safe for concurrent use, and
+// do nothing on nil: a run whose socket could not be made goes on without.
 type Publisher struct {
 	listener *net.UnixListener
 	free     func()
@@ -35,14 +35,21 @@ type Publisher struct {
 	wg      sync.WaitGroup
 }
 
-// Open makes the socket in a directory. order carries out an order at once and returns a sentence for its sender, or why
-// it is refused; it may be called by several goroutines. The caller calls Close.
+// Open makes the socket in a directory. order carries out an order at once and returns a sentence
+// for its sender, or why it is refused; it may be called by several goroutines. The caller calls
+// Close.
 func Open(dir string, order func(Order) (string, error)) (*Publisher, error) {
 	l, free, err := listen(dir)
 	if err != nil {
 		return nil, fmt.Errorf("the console's socket: %w", err)
 	}
-	p := &Publisher{listener: l, free: free, order: order, changed: make(chan struct{}), conns: map[net.Conn]bool{}}
+	p := &Publisher{
+		listener: l,
+		free:     free,
+		order:    order,
+		changed:  make(chan struct{}),
+		conns:    map[net.Conn]bool{},
+	}
 	p.wg.Go(p.accept)
 	return p, nil
 }
@@ -87,7 +94,8 @@ func (p *Publisher) put(b []byte, last bool) {
 	p.changed = make(chan struct{})
 }
 
-// Close sends the end to all readers and removes the socket. A reader that does not take it within its patience is cut.
+// Close sends the end to all readers and removes the socket. A reader that does not take it within
+// its patience is cut.
 func (p *Publisher) Close(end Ending) {
 	if p == nil {
 		return
@@ -180,7 +188,9 @@ func (p *Publisher) stream(c net.Conn, writing *sync.Mutex, gone <-chan struct{}
 	repeat := false
 	for {
 		p.mu.Lock()
-		line, changed, last := p.newest, p.changed, p.closing
+		line := p.newest
+		changed := p.changed
+		last := p.closing
 		p.mu.Unlock()
 		if line != nil && (repeat || len(seen) == 0 || &line[0] != &seen[0]) {
 			seen = line
@@ -231,7 +241,8 @@ type answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// fit returns the line of a frame of at most MostBytes: tables lose their ends first. nil if it cannot be written.
+// fit returns the line of a frame of at most MostBytes: tables lose their ends first. nil if it
+// cannot be written.
 func fit(f *Frame) []byte {
 	b, err := json.Marshal(f)
 	if err != nil {
@@ -252,7 +263,11 @@ func fit(f *Frame) []byte {
 		},
 		func() { cut.Rules = cut.Rules[:min(len(cut.Rules), 12)] },
 		func() { cut.Log = nil }, // late: a line that is left out is not seen until the run is over
-		func() { cut.Operations, cut.Failures, cut.Agents = nil, nil, nil },
+		func() {
+			cut.Operations = nil
+			cut.Failures = nil
+			cut.Agents = nil
+		},
 	} {
 		if len(b) < MostBytes {
 			break

@@ -16,8 +16,8 @@ const SocketName = "live.sock"
 // mostPath is the longest address of a Unix socket that every system takes.
 const mostPath = 100
 
-// reach returns an address for the socket in a directory that the kernel takes however long the directory's name is.
-// free must be called when the address is not used any more.
+// reach returns an address for the socket in a directory that the kernel takes however long the
+// directory's name is. free must be called when the address is not used any more.
 func reach(dir string) (address string, free func(), err error) {
 	path := filepath.Join(dir, SocketName)
 	if len(path) <= mostPath || runtime.GOOS != "linux" {

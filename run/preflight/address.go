@@ -29,15 +29,17 @@ const (
 	riseEvery = 200 * time.Millisecond // between two tries
 )
 
-// addressChecks are those of the servers that the plan names: the targets that others run, their pages of
-// metrics, and the plan's other sources.
+// addressChecks are those of the servers that the plan names: the targets that others run, their
+// pages of metrics, and the plan's other sources.
 func (f *Inspection) addressChecks() (out []Check) {
 	if f.Plan.Target.OwnHost() || len(f.Plan.Target.Install) > 0 { // the servers are started later
 		return f.metricsChecks()
 	}
 	for _, a := range f.arms {
 		for i, at := range a.target.URL {
-			if !slices.ContainsFunc(f.arms, func(b armTarget) bool { return b.name < a.name && slices.Contains(b.target.URL, at) }) {
+			if !slices.ContainsFunc(f.arms, func(b armTarget) bool {
+				return b.name < a.name && slices.Contains(b.target.URL, at)
+			}) {
 				out = append(out, Check{Name: "the server at " + target.Shown(at),
 					Do: func(ctx context.Context, log *Log) { f.server(ctx, log, a, at, i == 0) }})
 			}
@@ -47,8 +49,13 @@ func (f *Inspection) addressChecks() (out []Check) {
 				Do: func(ctx context.Context, log *Log) {
 					key := a.at("metrics_url", len(a.own.MetricsURL) > 0)
 					if err := target.Ready(ctx, page); err != nil {
-						log.Problem(key, "the page of metrics of server %d cannot be read: %v; switch metrics on there, "+
-							"write another address, or remove it", i+1, err)
+						log.Problem(
+							key,
+							"the page of metrics of server %d cannot be read: %v; switch metrics on there, "+
+								"write another address, or remove it",
+							i+1,
+							err,
+						)
 					}
 				}})
 		}
@@ -70,7 +77,8 @@ func pagesOf(t plan.Target) (out []string) {
 	return out
 }
 
-// metricsChecks are those of the plan's Prometheus server, and of the probes of a target that others run.
+// metricsChecks are those of the plan's Prometheus server, and of the probes of a target that
+// others run.
 func (f *Inspection) metricsChecks() (out []Check) {
 	o := sources.NewOpener(&f.Resolver, f.Plan, nil)
 	for _, a := range f.arms {
@@ -119,11 +127,12 @@ func (f *Inspection) tryProbe(ctx context.Context, p plan.Probe) error {
 	return src.Try(ctx)
 }
 
-// server looks at a server of an arm: its name, its port, its certificate, its answer, and with whole all
-// that users do there first.
+// server looks at a server of an arm: its name, its port, its certificate, its answer, and with
+// whole all that users do there first.
 func (f *Inspection) server(ctx context.Context, log *Log, a armTarget, at string, whole bool) {
 	u, err := url.Parse(at)
-	if err != nil || u.Host == "" || strings.Contains(at, "${") { // a reference that leads nowhere was reported
+	// a reference that leads nowhere was reported
+	if err != nil || u.Host == "" || strings.Contains(at, "${") {
 		return
 	}
 	key, ready := a.urlKey(), a.target.Ready
@@ -152,8 +161,8 @@ func (f *Inspection) server(ctx context.Context, log *Log, a armTarget, at strin
 	}
 }
 
-// answer requests the page that shows that a server is ready. One that is not up yet is asked again for a moment, and
-// one that is slow until the time is over: it may be a good one.
+// answer requests the page that shows that a server is ready. One that is not up yet is asked again
+// for a moment, and one that is slow until the time is over: it may be a good one.
 func (f *Inspection) answer(ctx context.Context, page string) error {
 	for until := time.Now().Add(riseTime); ; {
 		err := target.Ready(ctx, page)
@@ -178,17 +187,32 @@ func notYet(err error) bool {
 // connectText explains an error of a connection, with its remedy.
 func connectText(err error, u *url.URL, ca string) string {
 	if e, ok := errors.AsType[*net.DNSError](err); ok {
-		return fmt.Sprintf("the name %s has no address: %v; write another, or let DNS or /etc/hosts know it", u.Hostname(), e)
+		return fmt.Sprintf(
+			"the name %s has no address: %v; write another, or let DNS or /etc/hosts know it",
+			u.Hostname(),
+			e,
+		)
 	}
 	if e, ok := errors.AsType[x509.HostnameError](err); ok {
-		return fmt.Sprintf("the certificate is not one of %s: %v; write a name that it has, or renew it with this one", u.Hostname(), e)
+		return fmt.Sprintf(
+			"the certificate is not one of %s: %v; write a name that it has, or renew it with this one",
+			u.Hostname(),
+			e,
+		)
 	}
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
-		return fmt.Sprintf("the certificate is not valid at present: %v; renew it, or set this host's clock (%s)", e, time.Now().Format(time.DateTime))
+		return fmt.Sprintf(
+			"the certificate is not valid at present: %v; renew it, or set this host's clock (%s)",
+			e,
+			time.Now().Format(time.DateTime),
+		)
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		if ca != "" {
-			return fmt.Sprintf("another authority than that of target.ca (%s) signed the certificate; name the file of that one", ca)
+			return fmt.Sprintf(
+				"another authority than that of target.ca (%s) signed the certificate; name the file of that one",
+				ca,
+			)
 		}
 		return "a private authority signed the certificate; name the file with the authority's certificate, in PEM: target: {ca: FILE}"
 	}
@@ -196,10 +220,16 @@ func connectText(err error, u *url.URL, ca string) string {
 		return "the port speaks no TLS; write the address with http://"
 	}
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
-		return fmt.Sprintf("no answer to a connection (%v); a firewall is in the way, or it is another address", err)
+		return fmt.Sprintf(
+			"no answer to a connection (%v); a firewall is in the way, or it is another address",
+			err,
+		)
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Sprintf("nothing listens there (%v); start the server, write another address, or let the run wait for it: target: {timeouts: {ready: 2m}}", err)
+		return fmt.Sprintf(
+			"nothing listens there (%v); start the server, write another address, or let the run wait for it: target: {timeouts: {ready: 2m}}",
+			err,
+		)
 	}
 	return err.Error() + "; it may be another server, or one that speaks TLS (https://)"
 }

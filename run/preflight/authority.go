@@ -21,7 +21,10 @@ func Trust(file string) error {
 		return err
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(b) {
-		return plan.Usagef("%s holds no certificate; want PEM, which begins with -----BEGIN CERTIFICATE-----", file)
+		return plan.Usagef(
+			"%s holds no certificate; want PEM, which begins with -----BEGIN CERTIFICATE-----",
+			file,
+		)
 	}
 	abs, err := filepath.Abs(file)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"plimsoll/target"
 )
 
-// A target whose certificate a private authority signed answers to a process that trusts it. That is another process: the
-// system's authorities are read once.
+// A target whose certificate a private authority signed answers to a process that trusts it. That
+// is another process: the system's authorities are read once.
 func TestTrust(t *testing.T) {
 	const file, at = "TRUST_FILE", "TRUST_URL"
 	if os.Getenv(file) != "" {
@@ -29,7 +29,10 @@ func TestTrust(t *testing.T) {
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer srv.Close()
 	own := filepath.Join(t.TempDir(), "own.pem")
-	if err := os.WriteFile(own, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(own, pem.EncodeToMemory(&pem.Block{
+		Type:  "CERTIFICATE",
+		Bytes: srv.Certificate().Raw,
+	}), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestTrust$")

@@ -18,7 +18,8 @@ type Checkup struct {
 	Findings []probe.HostFinding `json:"findings"`
 }
 
-// Examine examines this host for a role of [HostRoles] and changes nothing. Another role is a [plan.UsageError].
+// Examine examines this host for a role of [HostRoles] and changes nothing. Another role is a
+// [plan.UsageError].
 func Examine(role string) (Checkup, error) {
 	findings, err := probe.Doctor(role)
 	if err != nil {
@@ -27,7 +28,8 @@ func Examine(role string) (Checkup, error) {
 	return Checkup{role, findings}, nil
 }
 
-// Text writes the findings for people, and a line of counts. What is good is left out unless all is set.
+// Text writes the findings for people, and a line of counts. What is good is left out unless all is
+// set.
 func (c Checkup) Text(w io.Writer, all bool) error {
 	counts := map[probe.Severity]int{}
 	var b strings.Builder
@@ -48,8 +50,15 @@ func (c Checkup) Text(w io.Writer, all bool) error {
 			plain.Fprintf(&b, "         fix: %s\n", f.Fix)
 		}
 	}
-	plain.Fprintf(&b, "\nas %s: %d problems, %d pieces of advice, %d unknown, %d good\n", c.Role, counts[probe.Problem], counts[probe.Advice],
-		counts[probe.Unknown], counts[probe.Good])
+	plain.Fprintf(
+		&b,
+		"\nas %s: %d problems, %d pieces of advice, %d unknown, %d good\n",
+		c.Role,
+		counts[probe.Problem],
+		counts[probe.Advice],
+		counts[probe.Unknown],
+		counts[probe.Good],
+	)
 	_, err := w.Write([]byte(b.String()))
 	return err
 }

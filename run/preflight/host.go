@@ -98,8 +98,12 @@ func (f *Inspection) ports(log *Log) {
 			case err == nil:
 				_ = l.Close() // the program opens it
 			case errors.Is(err, syscall.EADDRINUSE):
-				log.Problem(a.urlKey(), "port %s of this host is in use: another server would be measured; end that one (ss -ltnp names it), "+
-					"or give this one another port, such as http://127.0.0.1:${PORT}", u.Port())
+				log.Problem(
+					a.urlKey(),
+					"port %s of this host is in use: another server would be measured; end that one (ss -ltnp names it), "+
+						"or give this one another port, such as http://127.0.0.1:${PORT}",
+					u.Port(),
+				)
 			}
 		}
 	}
@@ -108,7 +112,8 @@ func (f *Inspection) ports(log *Log) {
 // limits checks cores, memory and the connections of the users.
 func (f *Inspection) limits(_ context.Context, log *Log) {
 	for key, cpus := range map[string][]int{
-		"placement.generator": f.Plan.Placement.Generator, "placement.target": f.Plan.Placement.Target,
+		"placement.generator": f.Plan.Placement.Generator,
+		"placement.target":    f.Plan.Placement.Target,
 	} {
 		if len(cpus) > 0 {
 			if err := lab.CheckCPUs(cpus); err != nil {
@@ -165,21 +170,31 @@ func (f *Inspection) agents(log *Log) {
 		return
 	}
 	if a := f.Plan.Placement.Agents; a != nil && len(keys.Agents) < a.Count {
-		log.Problem("placement.agents", "%d hosts are to have the users, and the key file %s knows %d agents; to add one: plimsoll fleet -new-token FILE",
-			a.Count, file, len(keys.Agents))
+		log.Problem(
+			"placement.agents",
+			"%d hosts are to have the users, and the key file %s knows %d agents; to add one: plimsoll fleet -new-token FILE",
+			a.Count,
+			file,
+			len(keys.Agents),
+		)
 	}
 	if f.Fleet.URL == "" {
 		l, err := net.Listen("tcp", cmp.Or(f.Fleet.Listen, join.DefaultListen))
 		if err != nil {
-			log.Problem("placement.agents", "agents join at this host, and its address is not free: %v; end what uses it, or name another (-fleet-listen)", err)
+			log.Problem(
+				"placement.agents",
+				"agents join at this host, and its address is not free: %v; end what uses it, or name another (-fleet-listen)",
+				err,
+			)
 			return
 		}
 		_ = l.Close() // it is opened again for the run
 	}
 }
 
-// What a run and a target on this host write, in bytes: estimates that are rather high. A run of a minute with some
-// hundred users has half a megabyte at its end, and its series are written twice until then.
+// What a run and a target on this host write, in bytes: estimates that are rather high. A run of a
+// minute with some hundred users has half a megabyte at its end, and its series are written twice
+// until then.
 const (
 	runBytes       = 2 << 20
 	secondBytes    = 20 << 10
@@ -256,8 +271,8 @@ func (f *Inspection) busy(ctx context.Context, log *Log) {
 	}
 }
 
-// byOthers names the cores of which others than this process, which has used own, take so much that latencies show it,
-// by two states of /proc/stat.
+// byOthers names the cores of which others than this process, which has used own, take so much that
+// latencies show it, by two states of /proc/stat.
 func byOthers(before, after []byte, cores []int, own time.Duration) string {
 	var taken []string
 	for _, c := range cores {

@@ -44,7 +44,8 @@ func (f *Inspection) inputs(ctx context.Context, log *Log) {
 		}
 		a.target = f.ResolveAll(a.target, f.Plan.Workload, func(key string, err error) {
 			key = strings.TrimPrefix(key, "target.")
-			own := key == "url" && len(a.own.URL) > 0 || key == "metrics_url" && len(a.own.MetricsURL) > 0
+			own := key == "url" && len(a.own.URL) > 0 ||
+				key == "metrics_url" && len(a.own.MetricsURL) > 0
 			if !strings.HasPrefix(key, "workload.") {
 				key = a.at(key, own)
 			}
@@ -77,8 +78,11 @@ func (f *Inspection) program(log *Log, a armTarget) {
 		name = filepath.Join(t.Binary, name)
 		key = a.at("binary", a.own.Binary != "")
 		if info, err := os.Stat(t.Binary); err == nil && !info.IsDir() {
-			log.Problem(key, "%s is a file, and target.command is run in a directory; name the directory of the release",
-				t.Binary)
+			log.Problem(
+				key,
+				"%s is a file, and target.command is run in a directory; name the directory of the release",
+				t.Binary,
+			)
 			return
 		}
 	}
@@ -95,8 +99,12 @@ func (f *Inspection) gone(log *Log, key, path string) bool {
 	case err == nil:
 		return false
 	case errors.Is(err, fs.ErrNotExist):
-		log.Problem(key, "%s is not there%s; build it, or write its path from the directory where plimsoll runs",
-			path, from(path))
+		log.Problem(
+			key,
+			"%s is not there%s; build it, or write its path from the directory where plimsoll runs",
+			path,
+			from(path),
+		)
 	default:
 		log.Problem(key, "%v", err)
 	}
@@ -120,8 +128,12 @@ func runnable(log *Log, key, name string) {
 	case errors.Is(err, fs.ErrPermission):
 		log.Problem(key, "%s is no program that may be run; make it one (chmod +x %s)", name, name)
 	case strings.ContainsRune(name, filepath.Separator):
-		log.Problem(key, "the program %s is not there%s; build it, or write its path from the directory where plimsoll runs",
-			name, from(name))
+		log.Problem(
+			key,
+			"the program %s is not there%s; build it, or write its path from the directory where plimsoll runs",
+			name,
+			from(name),
+		)
 	default:
 		log.Problem(key, "there is no program %s in PATH; install it, or write its path", name)
 	}

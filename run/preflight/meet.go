@@ -33,8 +33,9 @@ func (m *Met) String() string {
 	return m.Dialect.Title + ", version " + m.Version
 }
 
-// Meet asks the server at an address, for at most five seconds, which of the program's dialects it speaks, in their
-// order. Nobody logs in. ca is the file of a private authority that signed its certificate, or "".
+// Meet asks the server at an address, for at most five seconds, which of the program's dialects it
+// speaks, in their order. Nobody logs in. ca is the file of a private authority that signed its
+// certificate, or "".
 func Meet(ctx context.Context, r *deploy.Resolver, at, ca string) (*Met, error) {
 	if err := plan.CheckServer(at); err != nil {
 		return nil, plan.UsageError{Err: err}
@@ -45,11 +46,19 @@ func Meet(ctx context.Context, r *deploy.Resolver, at, ca string) (*Met, error) 
 		}
 	}
 	m := &Met{Address: strings.TrimRight(at, "/")}
-	ctx, cancel := context.WithTimeoutCause(ctx, meetTime, fmt.Errorf("no answer within %v", meetTime))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		meetTime,
+		fmt.Errorf("no answer within %v", meetTime),
+	)
 	defer cancel()
 	var errs []error
 	for _, d := range r.Dialects {
-		version, err := ask(ctx, d, workload.Env{URL: m.Address, Timeout: meetTime, Secrets: r.Secrets})
+		version, err := ask(ctx, d, workload.Env{
+			URL:     m.Address,
+			Timeout: meetTime,
+			Secrets: r.Secrets,
+		})
 		if err == nil {
 			m.Dialect, m.Version = d, version
 			return m, nil
@@ -60,10 +69,15 @@ func Meet(ctx context.Context, r *deploy.Resolver, at, ca string) (*Met, error) 
 		}
 		errs = append(errs, fmt.Errorf("as %s: %w", d.Title, err))
 	}
-	return nil, fmt.Errorf("asking %s what it is, %w", target.Shown(m.Address), errors.Join(errs...))
+	return nil, fmt.Errorf(
+		"asking %s what it is, %w",
+		target.Shown(m.Address),
+		errors.Join(errs...),
+	)
 }
 
-// ask asks a server for its version in a dialect, or whether it is ready where the dialect has no versions.
+// ask asks a server for its version in a dialect, or whether it is ready where the dialect has no
+// versions.
 func ask(ctx context.Context, d *dialect.Dialect, env workload.Env) (version string, err error) {
 	if d.Release == nil {
 		if len(d.Drivers) == 0 {
@@ -78,24 +92,42 @@ func ask(ctx context.Context, d *dialect.Dialect, env workload.Env) (version str
 	return names[0], nil
 }
 
-// Obstacles reads the settings of a server that matter to a run of so many users, as the administrator of that login
-// name; "" is the dialect's usual one. A server without accounts gets this administrator.
-func (m *Met) Obstacles(ctx context.Context, r *deploy.Resolver, admin string, users int) ([]dialect.Obstacle, error) {
+// Obstacles reads the settings of a server that matter to a run of so many users, as the
+// administrator of that login name; "" is the dialect's usual one. A server without accounts gets
+// this administrator.
+func (m *Met) Obstacles(
+	ctx context.Context,
+	r *deploy.Resolver,
+	admin string,
+	users int,
+) ([]dialect.Obstacle, error) {
 	if m.Dialect.Obstacles == nil {
 		return nil, nil
 	}
 	p := &plan.Plan{Target: plan.Target{Driver: plan.External}}
 	env := workload.Env{
-		URL: m.Address, Timeout: meetTime, Params: map[string]string{}, Secret: r.SecretsOf(p), Secrets: r.Secrets,
+		URL:     m.Address,
+		Timeout: meetTime,
+		Params:  map[string]string{},
+		Secret:  r.SecretsOf(p),
+		Secrets: r.Secrets,
 	}
 	if admin != "" {
 		env.Params["admin"] = admin
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*meetTime, fmt.Errorf("no answer within %v", 2*meetTime))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		2*meetTime,
+		fmt.Errorf("no answer within %v", 2*meetTime),
+	)
 	defer cancel()
 	list, err := m.Dialect.Obstacles(ctx, env, users)
 	if err != nil {
-		err = fmt.Errorf("asking %s as its administrator: %w", target.Shown(m.Address), cmp.Or(context.Cause(ctx), err))
+		err = fmt.Errorf(
+			"asking %s as its administrator: %w",
+			target.Shown(m.Address),
+			cmp.Or(context.Cause(ctx), err),
+		)
 	}
 	return list, err
 }

@@ -74,8 +74,12 @@ func modeWith(p *plan.Plan, data, free int64, read bool) CompareMode {
 	if need <= free {
 		return m
 	}
-	lacks := fmt.Sprintf("the %d systems of a duet, up at once, need about %s of memory, and this host has %s to spare",
-		p.Seats(), megabytes(need), megabytes(free))
+	lacks := fmt.Sprintf(
+		"the %d systems of a duet, up at once, need about %s of memory, and this host has %s to spare",
+		p.Seats(),
+		megabytes(need),
+		megabytes(free),
+	)
 	if p.Compare.Mode == plan.ModeDuet {
 		m.Lacks = lacks
 		return m
@@ -150,8 +154,8 @@ func datasetBytes(name string, read bool) (sum int64) {
 // megabytes writes an amount of memory as plans do, in whole megabytes.
 func megabytes(n int64) string { return plan.Memory(n >> 20 << 20).String() }
 
-// ModeHere is [ModeOf] for a comparison that begins, with further cautions. Two arms whose references lead to one address
-// are refused where they would take turns.
+// ModeHere is [ModeOf] for a comparison that begins, with further cautions. Two arms whose
+// references lead to one address are refused where they would take turns.
 func ModeHere(r *deploy.Resolver, p *plan.Plan) (m CompareMode, cautions []string, err error) {
 	full, err := resolved(r, p)
 	if err != nil {
@@ -159,7 +163,10 @@ func ModeHere(r *deploy.Resolver, p *plan.Plan) (m CompareMode, cautions []strin
 	}
 	m = ModeOf(full, true)
 	if duet, _ := p.Duet(); duet && !m.Duet && !p.Target.OwnHost() {
-		return m, nil, plan.Usagef("%s, by the references of the plan; give each arm servers of its own, or write mode: sequence", m.Why)
+		return m, nil, plan.Usagef(
+			"%s, by the references of the plan; give each arm servers of its own, or write mode: sequence",
+			m.Why,
+		)
 	}
 	if m.Caution != "" {
 		cautions = append(cautions, m.Caution)

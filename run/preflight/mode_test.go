@@ -16,8 +16,11 @@ func modePlan(t *testing.T, target, arms, mode string) *plan.Plan {
 	if strings.Contains(arms, "database") {
 		engines = "postgresql"
 	}
-	p := parsed(t, "name: n\ntarget: {driver: refchat"+target+"}\ndatabase: {engine: "+engines+"}\n"+
-		"workload: {behavior: poster}\nbounded: {users: 5}\ncompare: {arms: "+arms+mode+"}\n")
+	p := parsed(
+		t,
+		"name: n\ntarget: {driver: refchat"+target+"}\ndatabase: {engine: "+engines+"}\n"+
+			"workload: {behavior: poster}\nbounded: {users: 5}\ncompare: {arms: "+arms+mode+"}\n",
+	)
 	return p
 }
 
@@ -51,22 +54,27 @@ func TestDuetNeedsMemory(t *testing.T) {
 func TestModeOfAHost(t *testing.T) {
 	const gib = 1 << 30
 	asked := modePlan(t, "", "{base: {}, new: {}}", ", mode: duet")
-	if m := modeWith(asked, 0, 2*gib, false); !m.Duet || m.Why != "compare.mode is duet" || m.Lacks != "" {
+	if m := modeWith(asked, 0, 2*gib, false); !m.Duet || m.Why != "compare.mode is duet" ||
+		m.Lacks != "" {
 		t.Errorf("with memory: %+v", m)
 	}
 	m := modeWith(asked, 0, gib, false)
-	if want := "the 4 systems of a duet, up at once, need about 1600MB of memory, and this host has 1GB to spare"; !m.Duet || m.Lacks != want {
+	if want := "the 4 systems of a duet, up at once, need about 1600MB of memory, and this host has 1GB to spare"; !m.Duet ||
+		m.Lacks != want {
 		t.Errorf("without: %+v, want %s", m, want)
 	}
-	if m := modeWith(modePlan(t, "", "{base: {}, new: {}}", ", mode: sequence"), 0, 0, false); m.Duet || m.Lacks != "" ||
+	if m := modeWith(modePlan(t, "", "{base: {}, new: {}}", ", mode: sequence"), 0, 0, false); m.Duet ||
+		m.Lacks != "" ||
 		m.Why != "compare.mode is sequence" {
 		t.Errorf("a sequence: %+v", m)
 	}
 	free := modePlan(t, "", "{base: {}, new: {}}", "")
-	if m := modeWith(free, 0, 2*gib, false); !m.Duet || m.Lacks != "" || !strings.HasPrefix(m.Why, "all arms are started") {
+	if m := modeWith(free, 0, 2*gib, false); !m.Duet || m.Lacks != "" ||
+		!strings.HasPrefix(m.Why, "all arms are started") {
 		t.Errorf("a plan without a mode: %+v", m)
 	}
-	if m := modeWith(free, 0, gib, false); m.Duet || m.Lacks != "" || !strings.HasPrefix(m.Why, "the 4 systems") {
+	if m := modeWith(free, 0, gib, false); m.Duet || m.Lacks != "" ||
+		!strings.HasPrefix(m.Why, "the 4 systems") {
 		t.Errorf("a plan without a mode on a small host: %+v", m)
 	}
 	if m := ModeOf(free, true); m.Lacks != "" || m.Why == "" {
@@ -84,7 +92,12 @@ func TestDatasetBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]int64{"": 0, "none": 0, dir: 1010, filepath.Join(dir, "gone"): 0} {
+	for name, want := range map[string]int64{
+		"":                         0,
+		"none":                     0,
+		dir:                        1010,
+		filepath.Join(dir, "gone"): 0,
+	} {
 		if got := datasetBytes(name, true); got != want {
 			t.Errorf("%q: %d bytes, want %d", name, got, want)
 		}
@@ -92,12 +105,14 @@ func TestDatasetBytes(t *testing.T) {
 			t.Errorf("%q was read: %d bytes", name, got)
 		}
 	}
-	if tiny, million := datasetBytes("tiny", true), datasetBytes("million", false); tiny < 200<<20 || million < tiny+1e9 {
+	if tiny, million := datasetBytes("tiny", true), datasetBytes("million", false); tiny < 200<<20 ||
+		million < tiny+1e9 {
 		t.Errorf("presets have %d and %d bytes", tiny, million)
 	}
 }
 
-// Arms of a duet elsewhere that are on one host are warned of; no memory of this one is reckoned with.
+// Arms of a duet elsewhere that are on one host are warned of; no memory of this one is reckoned
+// with.
 func TestDuetElsewhereOnOneHost(t *testing.T) {
 	for _, tt := range []struct{ blue, green, want string }{
 		{"http://10.9.8.7:8065", "http://10.9.8.6:8065", ""},
@@ -119,11 +134,13 @@ compare: {arms: {base: {url: %q}, new: {url: %q}}, mode: duet}
 			t.Fatal(err)
 		}
 		m := modeWith(p, 0, 0, false)
-		if !m.Duet || m.Lacks != "" || (m.Caution == "") != (tt.want == "") || !strings.Contains(m.Caution, tt.want) {
+		if !m.Duet || m.Lacks != "" || (m.Caution == "") != (tt.want == "") ||
+			!strings.Contains(m.Caution, tt.want) {
 			t.Errorf("%s and %s: %+v, want %q", tt.blue, tt.green, m, tt.want)
 		}
 		p.Compare.Mode = ""
-		if m := modeWith(p, 0, 0, false); m.Duet || m.Caution != "" || !strings.Contains(m.Why, "servers elsewhere are not paused") {
+		if m := modeWith(p, 0, 0, false); m.Duet || m.Caution != "" ||
+			!strings.Contains(m.Why, "servers elsewhere are not paused") {
 			t.Errorf("without a mode: %+v", m)
 		}
 	}

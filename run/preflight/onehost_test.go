@@ -25,10 +25,15 @@ compare: {arms: {base: {url: %q}, new: {url: %q}}%s}
 	return p
 }
 
-// Two references to one address are refused in a duet, and warned of in a sequence, without the address's password.
+// Two references to one address are refused in a duet, and warned of in a sequence, without the
+// address's password.
 func TestReferencesToOneServer(t *testing.T) {
 	r := &deploy.Resolver{Secrets: new(plain.Secrets), Env: func(name string) string {
-		return map[string]string{"A": "http://127.0.0.1:8065", "B": "http://127.0.0.1:8065", "C": "http://127.0.0.2:8065"}[name]
+		return map[string]string{
+			"A": "http://127.0.0.1:8065",
+			"B": "http://127.0.0.1:8065",
+			"C": "http://127.0.0.2:8065",
+		}[name]
 	}}
 	for _, tt := range []struct{ base, fresh, keys, err, caution string }{
 		{"${ENV:A}", "${ENV:B}", ", mode: duet", "base and new are both at", ""},
@@ -41,7 +46,8 @@ func TestReferencesToOneServer(t *testing.T) {
 		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s and %s%s: %v, want %q", tt.base, tt.fresh, tt.keys, err, tt.err)
 		}
-		if text := strings.Join(cautions, "; "); !strings.Contains(text, tt.caution) || (text == "") != (tt.caution == "") {
+		if text := strings.Join(cautions, "; "); !strings.Contains(text, tt.caution) ||
+			(text == "") != (tt.caution == "") {
 			t.Errorf("%s and %s%s: %q, want %q", tt.base, tt.fresh, tt.keys, text, tt.caution)
 		}
 	}

@@ -119,7 +119,8 @@ func (a armTarget) urlKey() string { return a.at("url", len(a.own.URL) > 0) }
 // behaviors returns the names of those of the plan, sorted.
 func (f *Inspection) behaviors() []string { return slices.Sorted(maps.Keys(f.Plan.Workload.Mix())) }
 
-// mostUsers returns how many users the part that is carried out has at most, and the key that says so.
+// mostUsers returns how many users the part that is carried out has at most, and the key that says
+// so.
 func (f *Inspection) mostUsers() (int, string) {
 	n, key := f.Plan.MostUsers()
 	if f.Part == nil || !f.Part.Bounded && !f.Part.Unbounded {
@@ -135,8 +136,15 @@ func (f *Inspection) mostUsers() (int, string) {
 func (f *Inspection) envOf(at string) workload.Env {
 	secrets := f.SecretsOf(f.Plan)
 	env := workload.Env{
-		URL: at, HTTP2: f.Plan.Target.HTTP == plan.HTTP2, Seed: f.Plan.Seed, Pace: 1, Params: f.Params(f.Plan, secrets),
-		Secret: secrets, Secrets: f.Secrets, Timeout: Within, Mix: f.Plan.Workload.ActionMix,
+		URL:     at,
+		HTTP2:   f.Plan.Target.HTTP == plan.HTTP2,
+		Seed:    f.Plan.Seed,
+		Pace:    1,
+		Params:  f.Params(f.Plan, secrets),
+		Secret:  secrets,
+		Secrets: f.Secrets,
+		Timeout: Within,
+		Mix:     f.Plan.Workload.ActionMix,
 	}
 	if a := f.accounts; a != nil {
 		env.Accounts = a.Rows
@@ -145,8 +153,10 @@ func (f *Inspection) envOf(at string) workload.Env {
 }
 
 // keyRE is the beginning of an error that names a key of a plan.
-var keyRE = regexp.MustCompile(`^((?:target|database|placement|fleet|workload|bounded|unbounded|sizing|` +
-	`probes|metrics|gates|compare)(?:\.[\w-]+|\[\d+\])*): `)
+var keyRE = regexp.MustCompile(
+	`^((?:target|database|placement|fleet|workload|bounded|unbounded|sizing|` +
+		`probes|metrics|gates|compare)(?:\.[\w-]+|\[\d+\])*): `,
+)
 
 // problem notes an error that may begin with a key; key is that of any other.
 func problem(log *Log, key string, err error) {

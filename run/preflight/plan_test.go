@@ -12,7 +12,14 @@ import (
 // A core is named of which others take 15 % or more, what this process uses left out.
 func TestBusyHost(t *testing.T) {
 	stat := func(busy0, idle0, busy1, idle1 int) []byte {
-		return fmt.Appendf(nil, "cpu  1 1 1 1 1 1 1 1\ncpu0 %d 0 0 %d 0 0 0 0\ncpu1 %d 0 0 %d 0 0 0 0\n", busy0, idle0, busy1, idle1)
+		return fmt.Appendf(
+			nil,
+			"cpu  1 1 1 1 1 1 1 1\ncpu0 %d 0 0 %d 0 0 0 0\ncpu1 %d 0 0 %d 0 0 0 0\n",
+			busy0,
+			idle0,
+			busy1,
+			idle1,
+		)
 	}
 	before := stat(1000, 1000, 1000, 1000)
 	for name, tt := range map[string]struct {
@@ -39,7 +46,11 @@ func TestBusyHost(t *testing.T) {
 func TestNeedOfDisk(t *testing.T) {
 	need := func(tests string, part *OneRun) int64 {
 		t.Helper()
-		p, err := plan.Parse([]byte("name: n\ntarget: {driver: external, url: http://h}\nworkload: {behavior: b}\n" + tests))
+		p, err := plan.Parse(
+			[]byte(
+				"name: n\ntarget: {driver: external, url: http://h}\nworkload: {behavior: b}\n" + tests,
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,14 +1,14 @@
-// Package preflight checks a plan before its runs begin: its files and references, this host, and the
-// servers that it names ([Inspection]). [Run] makes checks side by side, each within a time of its own,
-// so that all that is wrong is known at once and within seconds.
+// Package preflight checks a plan before its runs begin: its files and references, this host, and
+// the servers that it names ([Inspection]). [Run] makes checks side by side, each within a time of
+// its own, so that all that is wrong is known at once and within seconds.
 //
-// [ModeOf] decides whether this host can carry out a duet, [Meet] asks a server what it is before there
-// is a plan, and [Examine] looks at a host without one.
+// [ModeOf] decides whether this host can carry out a duet, [Meet] asks a server what it is before
+// there is a plan, and [Examine] looks at a host without one.
 //
 // # Out of scope
 //
-// What follows from the findings. A check that ignores the end of its context, as a call to a dead file
-// system does, is left behind and not waited for.
+// What follows from the findings. A check that ignores the end of its context, as a call to a dead
+// file system does, is left behind and not waited for.
 package preflight
 
 import (
@@ -38,7 +38,8 @@ type Check struct {
 }
 
 // A Log takes the findings of one check. Its methods may be called by several goroutines. What is
-// written after the end of the check's time is dropped: it may be that end which the check has found.
+// written after the end of the check's time is dropped: it may be that end which the check has
+// found.
 type Log struct {
 	ctx context.Context // of the check, which the log does not outlive
 
@@ -75,8 +76,8 @@ func (l *Log) add(to *[]plan.Problem, path, format string, args []any) {
 
 // A Result is what the checks found, in their order.
 type Result struct {
-	// Problems are those for which the run cannot begin, Cautions the others. They have no lines yet:
-	// see [plan.Located].
+	// Problems are those for which the run cannot begin, Cautions the others. They have no lines
+	// yet: see [plan.Located].
 	Problems, Cautions []plan.Problem
 	// Left is what could not be looked at in time.
 	Left []string
@@ -95,7 +96,10 @@ func Run(ctx context.Context, checks []Check) (Result, error) {
 		logs[i], ended[i] = &Log{ctx: own, doing: c.Name}, make(chan error, 1)
 		go func() {
 			defer cancel()
-			err := boundary.Do("the check of "+c.Name, func() error { c.Do(own, logs[i]); return nil })
+			err := boundary.Do("the check of "+c.Name, func() error {
+				c.Do(own, logs[i])
+				return nil
+			})
 			if err == nil && own.Err() != nil {
 				err = errLate
 			}
@@ -107,7 +111,11 @@ func Run(ctx context.Context, checks []Check) (Result, error) {
 		err := await(l.ctx, ended[i])
 		l.mu.Lock()
 		l.closed = true
-		r.Problems, r.Cautions = append(r.Problems, l.problems...), append(r.Cautions, l.cautions...)
+		r.Problems, r.Cautions = append(
+			r.Problems,
+			l.problems...), append(
+			r.Cautions,
+			l.cautions...)
 		doing := l.doing
 		l.mu.Unlock()
 		switch {

@@ -30,13 +30,20 @@ func TestRun(t *testing.T) {
 				l.Problem("target.url", "%v", ctx.Err()) // of the check itself, and no finding
 			}},
 			{Name: "a dead disk", Do: func(context.Context, *Log) { <-stuck }},
-			{Name: "longer than all", Within: time.Hour, Do: func(ctx context.Context, _ *Log) { <-ctx.Done() }},
+			{
+				Name:   "longer than all",
+				Within: time.Hour,
+				Do:     func(ctx context.Context, _ *Log) { <-ctx.Done() },
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := Result{
-			Problems: []plan.Problem{{Path: "target.binary", Msg: "x is missing"}, {Path: "target.url", Msg: "seen in time"}},
+			Problems: []plan.Problem{{
+				Path: "target.binary",
+				Msg:  "x is missing",
+			}, {Path: "target.url", Msg: "seen in time"}},
 			Cautions: []plan.Problem{{Msg: "others use it"}},
 			Left:     []string{"the login", "a dead disk", "longer than all"},
 		}
@@ -44,7 +51,12 @@ func TestRun(t *testing.T) {
 			t.Error(diff)
 		}
 		if took := time.Since(began); took != Within+patience {
-			t.Errorf("it took %v; checks that go on are waited for %v beyond %v", took, patience, Within)
+			t.Errorf(
+				"it took %v; checks that go on are waited for %v beyond %v",
+				took,
+				patience,
+				Within,
+			)
 		}
 		close(stuck)
 	})
@@ -54,11 +66,17 @@ func TestRunEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stop := errors.New("interrupted")
-		_, err := Run(ctx, []Check{{Name: "one", Do: func(ctx context.Context, _ *Log) { cancel(stop); <-ctx.Done() }}})
+		_, err := Run(ctx, []Check{{
+			Name: "one",
+			Do:   func(ctx context.Context, _ *Log) { cancel(stop); <-ctx.Done() },
+		}})
 		if !errors.Is(err, stop) {
 			t.Errorf("got %v, want the cause of the end", err)
 		}
-		_, err = Run(t.Context(), []Check{{Name: "two", Do: func(context.Context, *Log) { panic("a defect") }}})
+		_, err = Run(t.Context(), []Check{{
+			Name: "two",
+			Do:   func(context.Context, *Log) { panic("a defect") },
+		}})
 		if err == nil || !strings.Contains(err.Error(), "the check of two") {
 			t.Errorf("got %v, want the panic", err)
 		}

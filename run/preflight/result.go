@@ -17,8 +17,8 @@ func (r Result) Tell(w io.Writer, source []byte) {
 	}
 }
 
-// Grounded returns the problems as bad usage, each at its place in the source of the plan, below a line
-// of a format and its arguments.
+// Grounded returns the problems as bad usage, each at its place in the source of the plan, below a
+// line of a format and its arguments.
 func (r Result) Grounded(source []byte, format string, args ...any) error {
 	return plan.UsageError{Err: plain.Below(plan.Located(source, r.Problems), format, args...)}
 }

@@ -26,9 +26,9 @@ func (x Rater) Find(ctx context.Context, force bool, length time.Duration) (
 	return r, false, err
 }
 
-// Rate returns the rating of this host, which is measured where none is kept, if that is allowed; nil
-// without one. A rating that fails is reported and does not prevent a run: the gate headroom then
-// has no reading.
+// Rate returns the rating of this host, which is measured where none is kept, if that is allowed;
+// nil without one. A rating that fails is reported and does not prevent a run: the gate headroom
+// then has no reading.
 func (x Rater) Rate(
 	ctx context.Context, allowed bool, say func(format string, args ...any),
 ) *Result {

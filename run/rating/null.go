@@ -54,7 +54,10 @@ func (n Null) Start(ctx context.Context) (url string, stop func(), err error) {
 	_, at, ok := bytes.Cut(bytes.TrimSpace(line), []byte(" on "))
 	if err != nil || !ok {
 		stop()
-		return "", nil, errors.Join(fmt.Errorf("it does not say where it listens: %s", p.Tail()), err)
+		return "", nil, errors.Join(
+			fmt.Errorf("it does not say where it listens: %s", p.Tail()),
+			err,
+		)
 	}
 	return string(at), stop, nil
 }

@@ -43,7 +43,10 @@ func Kept(root string) (r calibration.Result, known bool, err error) {
 }
 
 // Measure measures a rating, which takes length (0 for the default), and keeps it.
-func (x Rater) Measure(ctx context.Context, length time.Duration) (r calibration.Result, err error) {
+func (x Rater) Measure(
+	ctx context.Context,
+	length time.Duration,
+) (r calibration.Result, err error) {
 	limits, err := probe.ReadLimits()
 	if err != nil {
 		return r, err
@@ -154,10 +157,21 @@ func OfHost(r calibration.Result) *join.Rating {
 // Describe describes a rating in lines for people.
 func Describe(r calibration.Result) string {
 	var b strings.Builder
-	plain.Fprintf(&b, "generator on %d core(s): %.0f requests/s in a closed loop (%.1f us of CPU each), "+
-		"%.0f ops/s of simulated users (%.1f us each)\n",
-		r.Cores, r.OpsPerSecond, r.CPUPerOp, r.PacedOps, r.PacedCPUPerOp)
-	why := map[string]string{"cpu": "its cores", "files": "the limit of open files", "memory": "its memory"}[r.LimitedBy]
+	plain.Fprintf(
+		&b,
+		"generator on %d core(s): %.0f requests/s in a closed loop (%.1f us of CPU each), "+
+			"%.0f ops/s of simulated users (%.1f us each)\n",
+		r.Cores,
+		r.OpsPerSecond,
+		r.CPUPerOp,
+		r.PacedOps,
+		r.PacedCPUPerOp,
+	)
+	why := map[string]string{
+		"cpu":    "its cores",
+		"files":  "the limit of open files",
+		"memory": "its memory",
+	}[r.LimitedBy]
 	plain.Fprintf(&b, "at most %d users at pace 1 in one process, limited by %s; "+
 		"%d sockets, %.0f KiB per connected user\n", r.Users, why, r.Sockets, r.KiBPerUser)
 	return b.String()

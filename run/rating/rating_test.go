@@ -25,8 +25,14 @@ func TestRatingOfThisHost(t *testing.T) {
 		t.Error("a store was made")
 	}
 	result := calibration.Result{
-		Digest: "another", Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), OpsPerSecond: 1, PacedOps: 450,
-		OpsPerUserSecond: 0.05, KiBPerUser: 0.001, Users: 100, LimitedBy: "files",
+		Digest:           "another",
+		Date:             time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		OpsPerSecond:     1,
+		PacedOps:         450,
+		OpsPerUserSecond: 0.05,
+		KiBPerUser:       0.001,
+		Users:            100,
+		LimitedBy:        "files",
 	}
 	if err := calibration.Save(root, result); err != nil {
 		t.Fatal(err)
@@ -42,7 +48,12 @@ func TestRatingOfThisHost(t *testing.T) {
 	if !known || err != nil {
 		t.Fatalf("of this host: %v", err)
 	}
-	if got, want := *OfHost(r), (join.Rating{Users: 9000, OpsPerSecond: 450, OpsPerUserSecond: 0.05, Date: result.Date}); got != want {
+	if got, want := *OfHost(r), (join.Rating{
+		Users:            9000,
+		OpsPerSecond:     450,
+		OpsPerUserSecond: 0.05,
+		Date:             result.Date,
+	}); got != want {
 		t.Errorf("of this host: %+v, want %+v", got, want)
 	}
 }

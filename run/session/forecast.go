@@ -10,13 +10,13 @@ import (
 // An Outlook is a statement about a search before it runs.
 type Outlook struct {
 	Text string // how long it may take, and where its budget ends
-	// Short is the reason why its budget may end before the capacity is met, with the remedy; "" if it is
-	// ample. Where there is one, it is printed in place of Text.
+	// Short is the reason why its budget may end before the capacity is met, with the remedy; "" if
+	// it is ample. Where there is one, it is printed in place of Text.
 	Short string
 }
 
-// Outlooks returns the outlooks of the searches of parts of a plan; without parts, of all its engines.
-// It starts nothing.
+// Outlooks returns the outlooks of the searches of parts of a plan; without parts, of all its
+// engines. It starts nothing.
 func Outlooks(p *plan.Plan, parts ...RunPart) (out []Outlook, err error) {
 	if p.Unbounded == nil {
 		return nil, nil
@@ -40,15 +40,16 @@ func Outlooks(p *plan.Plan, parts ...RunPart) (out []Outlook, err error) {
 			return nil, plan.Usagef("unbounded: %w", err)
 		}
 		text := fmt.Sprintf("search from %d to at most %d users: %v", search.Start, search.Max, f)
-		if one := (Outlook{text, f.Short()}); !slices.Contains(out, one) { // one start, one forecast
+		// one start, one forecast
+		if one := (Outlook{text, f.Short()}); !slices.Contains(out, one) {
 			out = append(out, one)
 		}
 	}
 	return out, nil
 }
 
-// Foretell prints before searches how long they may take and where their budgets end, and warns of a
-// budget that is too short. A part without a search has none.
+// Foretell prints before searches how long they may take and where their budgets end, and warns of
+// a budget that is too short. A part without a search has none.
 func (s *Session) Foretell(parts ...RunPart) error {
 	all, err := Outlooks(s.Plan, parts...)
 	for _, f := range all {

@@ -10,8 +10,8 @@ import (
 	"plimsoll/run/audience"
 )
 
-// Every engine has a forecast, once for those that are alike, and a budget that is too short is named. The saturation
-// is that of the rule of the app's CPU.
+// Every engine has a forecast, once for those that are alike, and a budget that is too short is
+// named. The saturation is that of the rule of the app's CPU.
 func TestOutlooks(t *testing.T) {
 	p := parsed(t, `
 name: n
@@ -26,16 +26,22 @@ unbounded: {max_users: 900, budget: 20s, slo: ["mean(op) < 100ms", "cpu(app) < 8
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for i, from := range []string{"search from 100 to at most 900 users: 20s of search end near ", "search from 80 to at most 900 users: 20s of search end near "} {
-		if !strings.HasPrefix(got[i].Text, from) || !strings.Contains(got[i].Short, "unbounded.budget") {
+		if !strings.HasPrefix(got[i].Text, from) ||
+			!strings.Contains(got[i].Short, "unbounded.budget") {
 			t.Errorf("%+v, want %q", got[i], from)
 		}
 	}
 	var out strings.Builder
 	s := &Session{Plan: p, Progress: audience.NewReporter(&out, new(plain.Secrets), false)}
-	if err := s.Foretell(RunPart{Engine: "postgresql", Unbounded: true}, RunPart{Bounded: true}); err != nil {
+	if err := s.Foretell(RunPart{
+		Engine:    "postgresql",
+		Unbounded: true,
+	}, RunPart{Bounded: true}); err != nil {
 		t.Fatal(err)
 	}
-	if text := out.String(); strings.Count(text, "budget of 20s") != 1 || strings.Contains(text, "of search end") || strings.Contains(text, "unbounded.start") {
+	if text := out.String(); strings.Count(text, "budget of 20s") != 1 ||
+		strings.Contains(text, "of search end") ||
+		strings.Contains(text, "unbounded.start") {
 		t.Errorf("the budget is stated twice, or with two remedies: %q", text)
 	}
 	c := RunPart{Engine: "mysql", Unbounded: true}.Tests(p).Search

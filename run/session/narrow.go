@@ -8,15 +8,20 @@ import (
 	"plimsoll/plan"
 )
 
-// Narrow checks that the plan has the tests of a part, picks the part's engine and arm, and fills in the rules that
-// the plan leaves to the program. users, unless 0, replaces those of the bounded test.
+// Narrow checks that the plan has the tests of a part, picks the part's engine and arm, and fills
+// in the rules that the plan leaves to the program. users, unless 0, replaces those of the bounded
+// test.
 func (pr *Program) Narrow(p *plan.Plan, pt *RunPart, users int) (*plan.Plan, error) {
 	p = pr.Dialects.WithDefaultRules(p)
 	switch {
 	case pt.Bounded && p.Bounded == nil:
-		return nil, plan.Usagef("the plan has no bounded test; add a bounded section, or use capacity")
+		return nil, plan.Usagef(
+			"the plan has no bounded test; add a bounded section, or use capacity",
+		)
 	case pt.Unbounded && p.Unbounded == nil:
-		return nil, plan.Usagef("the plan has no unbounded test; add an unbounded section, or use run")
+		return nil, plan.Usagef(
+			"the plan has no unbounded test; add an unbounded section, or use run",
+		)
 	}
 	if p.Compare != nil && pt.Arm == "" {
 		pt.Arm = plan.Base
@@ -24,7 +29,12 @@ func (pr *Program) Narrow(p *plan.Plan, pt *RunPart, users int) (*plan.Plan, err
 	asked := pt.Engine
 	pt.Engine = p.EngineOf(pt.Arm, asked)
 	if asked != "" && asked != pt.Engine {
-		return nil, plan.Usagef("-database %s: the arm %s has a database of its own, %s", asked, pt.Arm, pt.Engine)
+		return nil, plan.Usagef(
+			"-database %s: the arm %s has a database of its own, %s",
+			asked,
+			pt.Arm,
+			pt.Engine,
+		)
 	}
 	if pt.Arm != "" {
 		if p.Compare == nil {
@@ -44,7 +54,11 @@ func (pr *Program) Narrow(p *plan.Plan, pt *RunPart, users int) (*plan.Plan, err
 		return nil, plan.Usagef("-users: want a number above 0")
 	}
 	if pt.Unbounded && users > p.Unbounded.MaxUsers {
-		return nil, plan.Usagef("-users %d: the search would start above unbounded.max_users, which is %d; start lower, or raise that in the plan", users, p.Unbounded.MaxUsers)
+		return nil, plan.Usagef(
+			"-users %d: the search would start above unbounded.max_users, which is %d; start lower, or raise that in the plan",
+			users,
+			p.Unbounded.MaxUsers,
+		)
 	}
 	if pt.Engine != "" {
 		found := false
@@ -58,8 +72,9 @@ func (pr *Program) Narrow(p *plan.Plan, pt *RunPart, users int) (*plan.Plan, err
 	return &q, nil
 }
 
-// UpFor returns the test for whose users a system is made that stands by itself: the bounded one, or the search, or
-// else the highest step of a ladder. A plan that only names its target is given one user of its kind of server.
+// UpFor returns the test for whose users a system is made that stands by itself: the bounded one,
+// or the search, or else the highest step of a ladder. A plan that only names its target is given
+// one user of its kind of server.
 func (pr *Program) UpFor(p *plan.Plan) (*plan.Plan, RunPart) {
 	p = p.WithoutAgents()
 	switch {

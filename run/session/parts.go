@@ -49,14 +49,14 @@ type run struct {
 	closers  []func() error
 }
 
-// A part of a run begins before the trial and ends after it; either may be nil. What it opens it gives
-// to [run.closing], and what it finds it adds to the findings of the run.
+// A part of a run begins before the trial and ends after it; either may be nil. What it opens it
+// gives to [run.closing], and what it finds it adds to the findings of the run.
 type part struct {
 	begin, end func(ctx context.Context, r *run) error
 }
 
-// parts are the parts of every run, in the order in which they begin. They end in the opposite order. A
-// part that concerns some runs only does nothing in others.
+// parts are the parts of every run, in the order in which they begin. They end in the opposite
+// order. A part that concerns some runs only does nothing in others.
 var parts = []part{
 	{end: readReceived}, // what the other runs of a duet do until then is among the counts
 	{begin: beginTurns, end: yieldPlace},

@@ -43,8 +43,9 @@ func (pr *Program) Preflight(ctx context.Context, p *plan.Plan, root string) (
 	return r, err
 }
 
-// preflight is [Program.Preflight] of a verb that carries a plan out: problems are its error, and the
-// rest is told. A program that another of ours started after its own preflight only reads the accounts.
+// preflight is [Program.Preflight] of a verb that carries a plan out: problems are its error, and
+// the rest is told. A program that another of ours started after its own preflight only reads the
+// accounts.
 func (pr *Program) preflight(ctx context.Context, p *plan.Plan, root string) (err error) {
 	if pr.clearance().done {
 		return nil

@@ -21,8 +21,8 @@ const (
 	mostUndeployed = 3
 )
 
-// prepare brings the target into the state in which the run begins. When it cannot, and the run is one
-// of a comparison, it returns the void run that tells so.
+// prepare brings the target into the state in which the run begins. When it cannot, and the run is
+// one of a comparison, it returns the void run that tells so.
 func (r *run) prepare(ctx context.Context) (void *record.Run, err error) {
 	switch {
 	case r.Keep:
@@ -59,8 +59,8 @@ func (r *run) install(ctx context.Context) (void *record.Run, err error) {
 	return r.undeployed(ctx, err)
 }
 
-// ready carries out the plan's commands. In a duet it looks at the version again when the targets of
-// all arms are prepared: two addresses may lead to one server, where the last installation is
+// ready carries out the plan's commands. In a duet it looks at the version again when the targets
+// of all arms are prepared: two addresses may lead to one server, where the last installation is
 // everybody's. It returns the output of the commands, also with an error.
 func (r *run) ready(ctx context.Context) ([]byte, error) {
 	site := r.sys.Installation
@@ -80,8 +80,8 @@ func (r *run) ready(ctx context.Context) ([]byte, error) {
 	return log, nil
 }
 
-// unstarted leaves a void run of a target that did not start or could not be provisioned: a failure of
-// its arm, and no reason to end the comparison.
+// unstarted leaves a void run of a target that did not start or could not be provisioned: a failure
+// of its arm, and no reason to end the comparison.
 func (r *run) unstarted(ctx context.Context, cause error) (*record.Run, error) {
 	provision := errors.Is(cause, target.ErrProvision)
 	if !provision { // the base was provisioned, or the comparison has ended
@@ -98,8 +98,8 @@ func (r *run) unstarted(ctx context.Context, cause error) (*record.Run, error) {
 	return r.stillborn(ctx, record.StartGate, what, cause)
 }
 
-// undeployed leaves a void run of which the target was not as the plan wants it. The third in a row is
-// returned with an error, which ends the comparison.
+// undeployed leaves a void run of which the target was not as the plan wants it. The third in a row
+// is returned with an error, which ends the comparison.
 func (r *run) undeployed(ctx context.Context, cause error) (*record.Run, error) {
 	failure := r.sys.Installation.Failed(cause)
 	gate, what := record.DeployGate, "the target is not as the plan wants it"

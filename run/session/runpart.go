@@ -10,8 +10,8 @@ import (
 	"plimsoll/run/turns"
 )
 
-// FirstAccounts is the number of users for which a pilot that finds their number prepares its target
-// at first: accounts cost a real server most of a deployment.
+// FirstAccounts is the number of users for which a pilot that finds their number prepares its
+// target at first: accounts cost a real server most of a deployment.
 const FirstAccounts = 100
 
 // A RunPart names a run: which arm on which database, and which part of a comparison it is.
@@ -19,12 +19,15 @@ type RunPart struct {
 	Arm, Engine, Comparison string
 	Block, Order            int
 	Pilot                   bool
-	Bounded, Unbounded      bool             // which tests it carries
-	Keep                    bool             // the state that the part before has left; else the system is reset
-	Start                   int              // of the search; 0 for the plan's or the bounded test's
-	Place                   *turns.DuetPlace // in a duet; nil: the run has its host for itself
-	Step                    bool             // of a sizing
-	Most                    int              // users of a pilot that finds their number; 0 for any other part
+	Bounded, Unbounded      bool // which tests it carries
+	// the state that the part before has left; else the system is reset
+	Keep bool
+	// of the search; 0 for the plan's or the bounded test's
+	Start int
+	Place *turns.DuetPlace // in a duet; nil: the run has its host for itself
+	Step  bool             // of a sizing
+	// users of a pilot that finds their number; 0 for any other part
+	Most int
 }
 
 // ofPlan names the part of the plan.

@@ -7,7 +7,8 @@ import (
 	"plimsoll/plan"
 )
 
-// A pilot takes a minute at the pace of people. A faster pace makes no server faster, so that its windows keep 3 s.
+// A pilot takes a minute at the pace of people. A faster pace makes no server faster, so that its
+// windows keep 3 s.
 func TestLevelTimes(t *testing.T) {
 	for pace, want := range map[float64][2]time.Duration{
 		1:   {time.Minute, 5 * time.Second},
@@ -18,7 +19,8 @@ func TestLevelTimes(t *testing.T) {
 		if l.Bounded != nil || l.Level == nil {
 			t.Fatalf("a pilot with the test %+v", l.Bounded)
 		}
-		if c := l.Level; c.Start != 10 || c.Max != 100 || [2]time.Duration{c.Budget, c.Window} != want {
+		if c := l.Level; c.Start != 10 || c.Max != 100 ||
+			[2]time.Duration{c.Budget, c.Window} != want {
 			t.Errorf("pace %v: %+v; want %v", pace, c, want)
 		}
 	}

@@ -16,8 +16,9 @@ import (
 type Service struct {
 	// Dialect is required.
 	Dialect *dialect.Dialect
-	// Drivers deploy the servers, by the names of Dialect.Drivers; nil if there are none. One of a server that the
-	// program contains starts the program again, with the verb of the driver's name.
+	// Drivers deploy the servers, by the names of Dialect.Drivers; nil if there are none. One of a
+	// server that the program contains starts the program again, with the verb of the driver's
+	// name.
 	Drivers map[string]deploy.OwnDriver
 	// Telemetry reads the telemetry of servers that have one, by the names of their drivers.
 	Telemetry map[string]sources.Telemetry

@@ -63,9 +63,9 @@ func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 }
 
 // Begin opens the store and a session whose runs are served and written elsewhere as the flags
-// request, on a host that is rated, after the preflight. end closes what stays open; a session needs
-// no other end. When another process of this program has carried everything out, the error is its
-// status.
+// request, on a host that is rated, after the preflight. end closes what stays open; a session
+// needs no other end. When another process of this program has carried everything out, the error is
+// its status.
 func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate bool) (
 	s *Session, end func(), err error,
 ) {
@@ -185,7 +185,8 @@ func inARow(before int, sessions []*Session) int {
 	return before + 1
 }
 
-// Quiet waits until no other process uses the cores of generator and target, for most at the longest.
+// Quiet waits until no other process uses the cores of generator and target, for most at the
+// longest.
 func (s *Session) Quiet(ctx context.Context, most time.Duration) error {
 	cores := slices.Concat(s.Cores.Generator, s.Cores.Target)
 	if len(cores) == 0 { // the target is elsewhere, and its host is not seen from here

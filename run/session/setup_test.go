@@ -67,4 +67,6 @@ func parsed(t *testing.T, text string) *plan.Plan {
 }
 
 // silent reports to nobody.
-func silent() *audience.Reporter { return audience.NewReporter(io.Discard, new(plain.Secrets), false) }
+func silent() *audience.Reporter {
+	return audience.NewReporter(io.Discard, new(plain.Secrets), false)
+}

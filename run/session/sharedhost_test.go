@@ -17,8 +17,8 @@ import (
 
 func noSample(string) (v float64, at time.Time, ok bool) { return v, at, false }
 
-// The gates report the same cores as the manifest: those of a target of others count where it is off the generator's.
-// It is probed, but for a duet, where nothing of it is paused.
+// The gates report the same cores as the manifest: those of a target of others count where it is
+// off the generator's. It is probed, but for a duet, where nothing of it is paused.
 func TestCoresOfATargetOfOthersOnThisHost(t *testing.T) {
 	cpus, err := lab.AllowedCPUs(0)
 	if err != nil || len(cpus) < 2 {
@@ -38,8 +38,16 @@ func TestCoresOfATargetOfOthersOnThisHost(t *testing.T) {
 		{"", true, "no sample of plimsoll_cpu_steal_ratio", "not all processes"},
 		{", placement: {generator: [1]}", false, "share their cores", "no cores of its own"},
 	} {
-		p := parsed(t, fmt.Sprintf("{name: n, target: {driver: external, url: %q}, workload: {behavior: poster}, bounded: {users: 5}, "+
-			"probes: [{kind: pid, role: app, pid: %d}]%s}", at, app.PID(), tt.keys))
+		p := parsed(
+			t,
+			fmt.Sprintf(
+				"{name: n, target: {driver: external, url: %q}, workload: {behavior: poster}, bounded: {users: 5}, "+
+					"probes: [{kind: pid, role: app, pid: %d}]%s}",
+				at,
+				app.PID(),
+				tt.keys,
+			),
+		)
 		cores := sharedhost.CoresOf(p, true)
 		c := deploy.HostCores{
 			Generator: cores.Generator, Target: cores.Target, Fixed: len(p.Placement.Generator) > 0,
@@ -55,8 +63,15 @@ func TestCoresOfATargetOfOthersOnThisHost(t *testing.T) {
 		for _, r := range sys.Roles() {
 			names = append(names, r.Name)
 		}
-		if !slices.Equal(names, []string{"app"}) || !c.Shared(sys) || (len(c.Of(sys)) > 0) != tt.confined {
-			t.Errorf("%s: roles %v, shared %v, the target's own cores %v", tt.keys, names, c.Shared(sys), c.Of(sys))
+		if !slices.Equal(names, []string{"app"}) || !c.Shared(sys) ||
+			(len(c.Of(sys)) > 0) != tt.confined {
+			t.Errorf(
+				"%s: roles %v, shared %v, the target's own cores %v",
+				tt.keys,
+				names,
+				c.Shared(sys),
+				c.Of(sys),
+			)
 		}
 		conf := hostHealth(c, sys)
 		conf.Last, conf.Clock = noSample, clock.New(time.Now())
@@ -68,7 +83,12 @@ func TestCoresOfATargetOfOthersOnThisHost(t *testing.T) {
 			t.Errorf("%s: others: %q, want %q", tt.keys, why, tt.foreign)
 		}
 		if err := c.Locate(t.Context(), sys, true, silent()); err != nil || len(sys.Roles()) > 0 {
-			t.Errorf("%s: in a duet nothing is paused, and yet it is probed: %v, %v", tt.keys, sys.Roles(), err)
+			t.Errorf(
+				"%s: in a duet nothing is paused, and yet it is probed: %v, %v",
+				tt.keys,
+				sys.Roles(),
+				err,
+			)
 		}
 		if err := sys.Local.End(); err != nil {
 			t.Error(err)

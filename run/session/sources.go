@@ -32,7 +32,8 @@ func openSources(_ context.Context, r *run) error {
 	return nil
 }
 
-// findUnequalShares finds servers of the target that had other shares of the requests than the others.
+// findUnequalShares finds servers of the target that had other shares of the requests than the
+// others.
 func findUnequalShares(_ context.Context, r *run) error {
 	r.found(r.shares.Finding(r.out.Validity.Gates)...)
 	return nil
@@ -82,8 +83,8 @@ func hostHealth(cores deploy.HostCores, sys *deploy.System) health.Config {
 	return c
 }
 
-// ratedPace returns the pace at which a host's rating counts users of the plan. It is infinite for users
-// of another kind than those of the rating: only operations compare.
+// ratedPace returns the pace at which a host's rating counts users of the plan. It is infinite for
+// users of another kind than those of the rating: only operations compare.
 func (r *run) ratedPace() float64 {
 	if r.Plan.Workload.Behavior != r.Rated {
 		return math.Inf(1)

@@ -6,7 +6,8 @@ import (
 	"plimsoll/run/health/sources"
 )
 
-// readTelemetry reads the target's own telemetry of the requests of the run. Most servers have none.
+// readTelemetry reads the target's own telemetry of the requests of the run. Most servers have
+// none.
 func readTelemetry(ctx context.Context, r *run) error {
 	telemetry := r.Telemetry[r.Plan.Target.Driver]
 	if telemetry == nil || ctx.Err() != nil {

@@ -17,8 +17,8 @@ import (
 // agentsStart is how long before a run's epoch the processes that have its users begin.
 const agentsStart = 2 * time.Second
 
-// Trial resets the system, runs one trial on it, and leaves a sealed run. An error means that the tool
-// failed.
+// Trial resets the system, runs one trial on it, and leaves a sealed run. An error means that the
+// tool failed.
 func (s *Session) Trial(ctx context.Context, sys *deploy.System, pt RunPart) (
 	*record.Run, trial.Outcome, error,
 ) {
@@ -60,8 +60,8 @@ func (r *run) layOut(ctx context.Context) (err error) {
 	return r.lay.FreePorts(ctx, r.Plan.Gates.All(), sockets, r.Progress)
 }
 
-// start begins the time of the run. It is carried out under the context that start returns; the caller
-// calls leave when the run is sealed.
+// start begins the time of the run. It is carried out under the context that start returns; the
+// caller calls leave when the run is sealed.
 func (r *run) start(ctx context.Context) (_ context.Context, leave func(), err error) {
 	if r.Place != nil {
 		return r.takePlace(ctx)
@@ -106,8 +106,8 @@ func (r *run) create() error {
 	return nil
 }
 
-// seal seals the run, of which err is the failure; nil for none. A run is always sealed: its records
-// stay readable.
+// seal seals the run, of which err is the failure; nil for none. A run is always sealed: its
+// records stay readable.
 func (r *run) seal(ctx context.Context, err error) (*record.Run, trial.Outcome, error) {
 	err = errors.Join(err, r.w.Update(r.describe))
 	why := r.out.Interrupted

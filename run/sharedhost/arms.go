@@ -26,9 +26,13 @@ func OneHost(p *plan.Plan, look LookUp) string {
 			hosts := []string{strings.ToLower(u.Hostname())}
 			all, err := addressesOf(u.Hostname(), look)
 			if err != nil && unknown == "" {
-				unknown = fmt.Sprintf("compare.mode: whether the arms are on hosts of their own is not "+
-					"known, because %s, of %s, could not be looked up: %v",
-					u.Hostname(), a.Name, err)
+				unknown = fmt.Sprintf(
+					"compare.mode: whether the arms are on hosts of their own is not "+
+						"known, because %s, of %s, could not be looked up: %v",
+					u.Hostname(),
+					a.Name,
+					err,
+				)
 			}
 			for _, addr := range all {
 				if own.has(addr) {
@@ -39,11 +43,15 @@ func OneHost(p *plan.Plan, look LookUp) string {
 			}
 			for _, host := range hosts {
 				if other := armAt[host]; other != "" && other != a.Name {
-					return fmt.Sprintf("compare.mode: %s and %s are both on %s, and nothing is paused in a "+
-						"duet of servers elsewhere: "+
-						"what one does in the background falls into the turns of the other; give each arm a host "+
-						"of its own, or write mode: sequence",
-						other, a.Name, host)
+					return fmt.Sprintf(
+						"compare.mode: %s and %s are both on %s, and nothing is paused in a "+
+							"duet of servers elsewhere: "+
+							"what one does in the background falls into the turns of the other; give each arm a host "+
+							"of its own, or write mode: sequence",
+						other,
+						a.Name,
+						host,
+					)
 				}
 				armAt[host] = a.Name
 			}
@@ -71,10 +79,14 @@ func OneServer(p, full *plan.Plan, look LookUp) string {
 				case !taken:
 					serverAt[at] = server{a.Name, text}
 				case other.arm != a.Name && other.url != text:
-					return fmt.Sprintf("compare.arms: %s and %s both lead to %s: unless a proxy there tells "+
-						"them apart by their names, they are one server, "+
-						"and both arms measure what was installed last; give each arm a server of its own",
-						other.arm, a.Name, at)
+					return fmt.Sprintf(
+						"compare.arms: %s and %s both lead to %s: unless a proxy there tells "+
+							"them apart by their names, they are one server, "+
+							"and both arms measure what was installed last; give each arm a server of its own",
+						other.arm,
+						a.Name,
+						at,
+					)
 				}
 			}
 		}

@@ -55,7 +55,8 @@ func TestAliasesOfOneServer(t *testing.T) {
 		p := planOfArms(t, tt.base, tt.fresh, ", mode: duet")
 		for text, want := range map[string]string{OneHost(p, names): tt.host,
 			OneServer(p, p, names): tt.server} {
-			if !strings.Contains(text, want) || (text == "") != (want == "") && tt.host != tt.server {
+			if !strings.Contains(text, want) ||
+				(text == "") != (want == "") && tt.host != tt.server {
 				t.Errorf("%s and %s: %q, want %q", tt.base, tt.fresh, text, want)
 			}
 		}

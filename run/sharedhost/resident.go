@@ -17,7 +17,8 @@ import (
 type Clues struct {
 	URLs []string // of all instances
 	URL  string   // of the instance, or the proxy, that gets the requests
-	// Ready is the URL, or path, of the page that reports that it is ready; empty for the page at URL.
+	// Ready is the URL, or path, of the page that reports that it is ready; empty for the page at
+	// URL.
 	Ready string
 	// Named holds the processes that the plan names, by role. They have no other role.
 	Named map[string][]int
@@ -45,7 +46,9 @@ func (r *Resident) Find(ctx context.Context, c Clues) (here bool, err error) {
 	}
 	named := slices.Concat(slices.Collect(maps.Values(c.Named))...)
 	for role, pids := range r.roles {
-		r.roles[role] = slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(named, pid) })
+		r.roles[role] = slices.DeleteFunc(pids, func(pid int) bool {
+			return slices.Contains(named, pid)
+		})
 	}
 	maps.DeleteFunc(r.roles, func(_ string, pids []int) bool { return len(pids) == 0 })
 	maps.Copy(r.roles, c.Named)
@@ -163,11 +166,19 @@ func (r *Resident) Placement(cores Cores) string {
 	own, others := coresText(cores.Generator), coresText(cores.Target)
 	switch {
 	case !r.apart:
-		return text + fmt.Sprintf("; it may run on the generator's core %s too: taskset -acp %s PID "+
-			"keeps it off", own, others)
+		return text + fmt.Sprintf(
+			"; it may run on the generator's core %s too: taskset -acp %s PID "+
+				"keeps it off",
+			own,
+			others,
+		)
 	case r.confined != nil:
-		return text + fmt.Sprintf("; the generator has core %s for itself, and the target is kept on "+
-			"%s until the end", own, others)
+		return text + fmt.Sprintf(
+			"; the generator has core %s for itself, and the target is kept on "+
+				"%s until the end",
+			own,
+			others,
+		)
 	}
 	return text + fmt.Sprintf("; the generator has core %s for itself", own)
 }

@@ -127,7 +127,8 @@ func TestAServerOfOthersOnThisHost(t *testing.T) {
 		c := server(at)
 		c.Named = tt.named
 		l := found(t, c)
-		if !slices.Equal(l.Roles(), []string{tt.role}) || !slices.Equal(l.PIDs(tt.role), []int{pid}) ||
+		if !slices.Equal(l.Roles(), []string{tt.role}) ||
+			!slices.Equal(l.PIDs(tt.role), []int{pid}) ||
 			!l.Here() {
 			t.Errorf("%+v: found %v", tt, l)
 		}
@@ -178,7 +179,8 @@ func TestNoServerOfOthersHere(t *testing.T) {
 		here bool
 	}{{own.URL, true}, {at, false}} {
 		l := found(t, server(tt.at))
-		if Serves([]string{tt.at}, false) || len(l.Roles()) > 0 || l.Here() != tt.here || l.Apart() {
+		if Serves([]string{tt.at}, false) || len(l.Roles()) > 0 || l.Here() != tt.here ||
+			l.Apart() {
 			t.Errorf("%s: %+v", tt.at, l)
 		}
 	}

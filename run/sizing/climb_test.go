@@ -53,8 +53,8 @@ func (g getter) Act(ctx context.Context) error {
 	return nil
 }
 
-// TestClimb carries out two steps on a server that is up already: each has a run, in their order, and the record names
-// them with their digests.
+// TestClimb carries out two steps on a server that is up already: each has a run, in their order,
+// and the record names them with their digests.
 func TestClimb(t *testing.T) {
 	server, err := refnull.New(refnull.Config{Listen: "127.0.0.1:0"})
 	if err != nil {
@@ -67,8 +67,10 @@ func TestClimb(t *testing.T) {
 		stop()
 		<-done
 	}()
-	p, err := plan.Parse([]byte("name: steps\ntarget: {driver: external, url: \"" + server.URL() + "\"}\n" +
-		"workload: {behavior: getter}\nsizing: {steps: [1, 3], ramp: 30/s, settle: 0s, hold: 1s}\n"))
+	p, err := plan.Parse(
+		[]byte("name: steps\ntarget: {driver: external, url: \"" + server.URL() + "\"}\n" +
+			"workload: {behavior: getter}\nsizing: {steps: [1, 3], ramp: 30/s, settle: 0s, hold: 1s}\n"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,10 @@ func TestClimb(t *testing.T) {
 				Settings:  dialect.Settings{Check: func(map[string]string) error { return nil }},
 			}},
 		},
-		Args: []string{"sizing"}, Warn: io.Discard, RawErr: io.Discard, Panics: new(boundary.Panics),
+		Args:   []string{"sizing"},
+		Warn:   io.Discard,
+		RawErr: io.Discard,
+		Panics: new(boundary.Panics),
 		AtSeal: func(context.Context, string, record.Manifest, float64) error { return nil },
 	}, p, st)
 	if err != nil {
@@ -109,7 +114,8 @@ func TestClimb(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, measured := r.Manifest.Phase("measure"); step.Users != p.Sizing.Steps[i] || r.Manifest.Order != i+1 ||
-			r.Manifest.Comparison != z.ID || step.Digest == "" || !measured {
+			r.Manifest.Comparison != z.ID || step.Digest == "" ||
+			!measured {
 			t.Errorf("step %d: %+v, run %+v", i+1, step, r.Manifest)
 		}
 	}

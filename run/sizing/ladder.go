@@ -146,7 +146,12 @@ func (l *Ladder) search(ctx context.Context, sys *deploy.System, most int) error
 }
 
 // step carries out a step, the pt.Order-th, and reports whether the ladder ends with it.
-func (l *Ladder) step(ctx context.Context, sys *deploy.System, pt session.RunPart, users int) (over bool, err error) {
+func (l *Ladder) step(
+	ctx context.Context,
+	sys *deploy.System,
+	pt session.RunPart,
+	users int,
+) (over bool, err error) {
 	s, z := l.Session, l.Record
 	s.Plan = l.Plan.AtStep(users)
 	var after time.Duration
@@ -154,7 +159,10 @@ func (l *Ladder) step(ctx context.Context, sys *deploy.System, pt session.RunPar
 		b := l.Plan.AtStep(later).Bounded
 		after += b.Ramp + b.Settle + b.Measure
 	}
-	s.Progress.What(fmt.Sprintf("%s  step %d/%d  %d users", l.Prefix, pt.Order, len(z.Planned), users), after)
+	s.Progress.What(
+		fmt.Sprintf("%s  step %d/%d  %d users", l.Prefix, pt.Order, len(z.Planned), users),
+		after,
+	)
 	r, out, err := l.run(ctx, sys, pt, users)
 	switch {
 	case err != nil && ctx.Err() != nil && pt.Order > 1:

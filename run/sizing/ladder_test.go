@@ -16,7 +16,10 @@ func TestStepsAround(t *testing.T) {
 	}{
 		{record.Capacity{Kind: record.Estimate, Users: 500}, 5000, []int{50, 200, 400, 500, 750}},
 		{record.Capacity{Kind: record.Estimate, Users: 537}, 600, []int{54, 210, 430, 540, 600}},
-		{record.Capacity{Kind: record.Estimate, Users: 1234}, 1500, []int{120, 490, 990, 1200, 1500}},
+		{record.Capacity{
+			Kind:  record.Estimate,
+			Users: 1234,
+		}, 1500, []int{120, 490, 990, 1200, 1500}},
 		{record.Capacity{Kind: record.AtLeast, Users: 500}, 5000, []int{50, 200, 400, 500}},
 		{record.Capacity{Kind: record.Estimate, Users: 3}, 5000, []int{1, 2, 3, 5}},
 		{record.Capacity{Kind: record.Estimate, Users: 1}, 5000, []int{1, 2}},

@@ -29,9 +29,11 @@ type TimedStorm struct {
 type Conduct struct {
 	Tally  *workload.Tally
 	Ledger *workload.Ledger
-	// Audit reads back the acknowledged messages, after the users have stopped, for a minute at most.
+	// Audit reads back the acknowledged messages, after the users have stopped, for a minute at
+	// most.
 	Audit func(context.Context) (workload.AuditResult, error)
-	// Undelivered is the reason why no delivery is expected; empty for a target that delivers messages.
+	// Undelivered is the reason why no delivery is expected; empty for a target that delivers
+	// messages.
 	Undelivered string
 }
 
@@ -68,7 +70,8 @@ func (r *run) beginConduct() {
 	}
 }
 
-// answers counts the operations of the phase that counts, and which of their answers were expected ones.
+// answers counts the operations of the phase that counts, and which of their answers were expected
+// ones.
 func (r *run) answers(windows []*measure.Window) {
 	c := &r.conduct
 	if c.users.Phase == "" || c.ended || r.phase != c.users.Phase {
@@ -112,8 +115,20 @@ func (r *run) endConduct() {
 	for _, e := range workload.Overdone(c.seen) {
 		n := c.seen[e.Op].Count()
 		share := 100 * float64(e.N) / float64(n)
-		r.out.Validity.Add(record.Finding{Gate: "expected answers", Level: record.Amber, Value: share, Limit: 100 * workload.MostExpected, Unit: "%",
-			Text: fmt.Sprintf("%d of %d operations %s (%.1f %%) ended in an expected answer, and count as carried: that is more than users who cross each other's ways explain, so look at what they ask for", e.N, n, e.Op, share)})
+		r.out.Validity.Add(record.Finding{
+			Gate:  "expected answers",
+			Level: record.Amber,
+			Value: share,
+			Limit: 100 * workload.MostExpected,
+			Unit:  "%",
+			Text: fmt.Sprintf(
+				"%d of %d operations %s (%.1f %%) ended in an expected answer, and count as carried: that is more than users who cross each other's ways explain, so look at what they ask for",
+				e.N,
+				n,
+				e.Op,
+				share,
+			),
+		})
 	}
 	for _, u := range c.under { // not all back
 		s := &c.users.Storms[u.index]
@@ -145,9 +160,22 @@ func (r *run) storm(ctx context.Context) error {
 func (r *run) beginStorm(d Stormer, s TimedStorm) {
 	c, state := &r.conduct, d.Storm(s.Storm)
 	c.under = append(c.under, underway{len(c.users.Storms), state})
-	c.users.Storms = append(c.users.Storms, record.StormOutcome{Kind: s.Kind, Share: s.Share, Over: s.Over, Params: s.Params, From: s.At, Affected: state.Affected})
-	r.keep(r.Writer.Event(record.Event{At: s.At, Kind: "storm", Rule: s.Kind, Users: state.Affected, Phase: r.phase,
-		Text: fmt.Sprintf("%s: %d users over %v", s.Kind, state.Affected, s.Over)}))
+	c.users.Storms = append(c.users.Storms, record.StormOutcome{
+		Kind:     s.Kind,
+		Share:    s.Share,
+		Over:     s.Over,
+		Params:   s.Params,
+		From:     s.At,
+		Affected: state.Affected,
+	})
+	r.keep(r.Writer.Event(record.Event{
+		At:    s.At,
+		Kind:  "storm",
+		Rule:  s.Kind,
+		Users: state.Affected,
+		Phase: r.phase,
+		Text:  fmt.Sprintf("%s: %d users over %v", s.Kind, state.Affected, s.Over),
+	}))
 }
 
 // back notices storms that are over.
@@ -162,8 +190,19 @@ func (r *run) back() {
 		}
 		s := &c.users.Storms[u.index]
 		s.Done, s.Missed, s.Back, s.To = done, missed, back, r.now()
-		r.event(record.Event{Kind: "storm over", Rule: s.Kind, Users: done, Phase: r.phase,
-			Text: fmt.Sprintf("%s: %d users back after %v, %d missed", s.Kind, done, back.Round(time.Millisecond), missed)})
+		r.event(record.Event{
+			Kind:  "storm over",
+			Rule:  s.Kind,
+			Users: done,
+			Phase: r.phase,
+			Text: fmt.Sprintf(
+				"%s: %d users back after %v, %d missed",
+				s.Kind,
+				done,
+				back.Round(time.Millisecond),
+				missed,
+			),
+		})
 	}
 	c.under = left
 }
@@ -208,11 +247,21 @@ func (r *run) audit(ctx context.Context) error {
 	}
 }
 
-// audited records the outcome. Missing messages break a promise of the target; they do not make the run invalid.
+// audited records the outcome. Missing messages break a promise of the target; they do not make the
+// run invalid.
 func (r *run) audited(res workload.AuditResult, err error, took time.Duration) {
 	a := &record.Audit{AuditResult: res, Took: took}
-	e := record.Event{Kind: "audit", Value: float64(res.Missing), Count: uint64(res.Expected),
-		Text: fmt.Sprintf("%d of %d acknowledged messages can be read, %d cannot", res.Readable, res.Expected, res.Missing)}
+	e := record.Event{
+		Kind:  "audit",
+		Value: float64(res.Missing),
+		Count: uint64(res.Expected),
+		Text: fmt.Sprintf(
+			"%d of %d acknowledged messages can be read, %d cannot",
+			res.Readable,
+			res.Expected,
+			res.Missing,
+		),
+	}
 	if res.NotAudited > 0 {
 		e.Text += fmt.Sprintf(", %d are not audited", res.NotAudited)
 	}
@@ -224,7 +273,11 @@ func (r *run) audited(res workload.AuditResult, err error, took time.Duration) {
 	r.counted(res.Rows)
 	if res.Missing > 0 {
 		e.Violated = true
-		text := fmt.Sprintf("the target lost messages that it had acknowledged: %d of %d cannot be read", res.Missing, res.Expected)
+		text := fmt.Sprintf(
+			"the target lost messages that it had acknowledged: %d of %d cannot be read",
+			res.Missing,
+			res.Expected,
+		)
 		if len(res.MissingIDs) > 0 {
 			text += " (" + strings.Join(res.MissingIDs, ", ") + ")"
 		}
@@ -233,14 +286,25 @@ func (r *run) audited(res workload.AuditResult, err error, took time.Duration) {
 	r.event(e)
 }
 
-// unread voids a run whose messages could not be checked: an unchecked message is not known to be there. Messages
-// that the target refused to return are amber: they were checked, and the answer proves no loss.
+// unread voids a run whose messages could not be checked: an unchecked message is not known to be
+// there. Messages that the target refused to return are amber: they were checked, and the answer
+// proves no loss.
 func (r *run) unread(res workload.AuditResult, err error, late bool) {
 	if res.NotAudited > 0 {
-		r.out.Validity.Add(record.Finding{Gate: "audit", Level: record.Amber, Value: float64(res.NotAudited), Text: notAudited(res)})
+		r.out.Validity.Add(record.Finding{
+			Gate:  "audit",
+			Level: record.Amber,
+			Value: float64(res.NotAudited),
+			Text:  notAudited(res),
+		})
 	}
 	left := res.Expected - res.Readable - res.Missing - res.NotAudited
-	f := record.Finding{Gate: "audit", Level: record.Red, Value: float64(left), Text: fmt.Sprintf("%d of %d acknowledged messages were not read back", left, res.Expected)}
+	f := record.Finding{
+		Gate:  "audit",
+		Level: record.Red,
+		Value: float64(left),
+		Text:  fmt.Sprintf("%d of %d acknowledged messages were not read back", left, res.Expected),
+	}
 	switch {
 	case late && res.Readable+res.Missing > 0:
 		// There were too many for the time. The checked ones represent the others as a sample does.
@@ -266,15 +330,20 @@ func notAudited(res workload.AuditResult) string {
 	if 2*res.NotAudited > res.Expected {
 		most = ", most of them,"
 	}
-	text := fmt.Sprintf("%d of %d acknowledged messages%s are not audited: nobody may read them, and whether the target kept them is not known", res.NotAudited, res.Expected, most)
+	text := fmt.Sprintf(
+		"%d of %d acknowledged messages%s are not audited: nobody may read them, and whether the target kept them is not known",
+		res.NotAudited,
+		res.Expected,
+		most,
+	)
 	if len(res.Refusals) > 0 {
 		text += " (" + strings.Join(res.Refusals, "; ") + ")"
 	}
 	return text
 }
 
-// counted voids a run whose target holds fewer or more messages than it acknowledged: the run measured other work
-// than the recorded operations.
+// counted voids a run whose target holds fewer or more messages than it acknowledged: the run
+// measured other work than the recorded operations.
 func (r *run) counted(rows []workload.RowCount) {
 	var wrong []string
 	for _, c := range rows {
@@ -285,7 +354,12 @@ func (r *run) counted(rows []workload.RowCount) {
 	if len(wrong) == 0 {
 		return
 	}
-	f := record.Finding{Gate: "rows", Level: record.Red, Value: float64(len(wrong)), Text: "the stores do not hold what was acknowledged: " + strings.Join(wrong, "; ")}
+	f := record.Finding{
+		Gate:  "rows",
+		Level: record.Red,
+		Value: float64(len(wrong)),
+		Text:  "the stores do not hold what was acknowledged: " + strings.Join(wrong, "; "),
+	}
 	r.out.Validity.Add(f)
 	r.event(f.Event())
 }
@@ -307,18 +381,24 @@ func (s stretch) messages() (workload.LedgerCount, bool) {
 	return s.in[len(s.in)-1].messages.Sub(s.before.messages), true
 }
 
-// faults returns a message fault's part of the deliveries that were expected, and how many these were.
+// faults returns a message fault's part of the deliveries that were expected, and how many these
+// were.
 func (s stretch) faults(kind string) (v float64, n uint64, ok bool) {
 	c, ok := s.messages()
 	if !ok || c.Expected() <= 0 {
 		return 0, 0, false
 	}
-	bad := map[string]int64{"lost": c.Lost, "duplicated": c.Duplicated, "misordered": c.Misordered}[kind]
+	bad := map[string]int64{
+		"lost":       c.Lost,
+		"duplicated": c.Duplicated,
+		"misordered": c.Misordered,
+	}[kind]
 	return float64(max(bad, 0)) / float64(c.Expected()), uint64(c.Expected()), true
 }
 
-// disconnected returns how many event connections were refused, cut off or missed events, as a part of the wanted
-// users, and how many these are. One user may lose many; more than all users do no harm.
+// disconnected returns how many event connections were refused, cut off or missed events, as a part
+// of the wanted users, and how many these are. One user may lose many; more than all users do no
+// harm.
 func (s stretch) disconnected() (v float64, n uint64, ok bool) {
 	if len(s.in) == 0 || s.in[len(s.in)-1].desired <= 0 {
 		return 0, 0, false

@@ -47,12 +47,16 @@ func TestStormsOfTheMeasuredPhase(t *testing.T) {
 		s.Driver = l
 		b := bounded
 		b.Storms = []TimedStorm{
-			{At: 700 * time.Millisecond, Storm: workload.Storm{Kind: "join", Share: 0.5, Over: time.Second}},
+			{
+				At:    700 * time.Millisecond,
+				Storm: workload.Storm{Kind: "join", Share: 0.5, Over: time.Second},
+			},
 			{At: 4500 * time.Millisecond, Storm: workload.Storm{Kind: "login"}},
 		}
 		s.Bounded = &b
 		out := carryOut(t, s)
-		if len(l.storms) != 2 || l.storms[0].Index != 0 || l.storms[1].Index != 1 || l.storms[0].Share != 0.5 {
+		if len(l.storms) != 2 || l.storms[0].Index != 0 || l.storms[1].Index != 1 ||
+			l.storms[0].Share != 0.5 {
 			t.Fatalf("storms %+v", l.storms)
 		}
 		for i, want := range []time.Duration{3700 * time.Millisecond, 7500 * time.Millisecond} {
@@ -66,7 +70,9 @@ func TestStormsOfTheMeasuredPhase(t *testing.T) {
 			t.Fatalf("%+v, %v", u, err)
 		}
 		first, second := u.Storms[0], u.Storms[1]
-		if first.Affected != 3 || first.Done != 2 || first.Missed != 1 || first.Back != 840*time.Millisecond || first.To != 4750*time.Millisecond {
+		if first.Affected != 3 || first.Done != 2 || first.Missed != 1 ||
+			first.Back != 840*time.Millisecond ||
+			first.To != 4750*time.Millisecond {
 			t.Errorf("first storm %+v", first)
 		}
 		// The second ends with the phase, one user short.
@@ -96,7 +102,8 @@ func TestStormsNeedADriverThatHasThem(t *testing.T) {
 		b := bounded
 		b.Storms = []TimedStorm{{At: time.Second, Storm: workload.Storm{Kind: "join"}}}
 		s.Bounded = &b
-		if _, err := Run(t.Context(), s); err == nil || !strings.Contains(err.Error(), "no storms") {
+		if _, err := Run(t.Context(), s); err == nil ||
+			!strings.Contains(err.Error(), "no storms") {
 			t.Errorf("got %v", err)
 		}
 		if _, err := s.Writer.Seal(context.Background(), record.Validity{}, "test"); err != nil {
@@ -119,7 +126,10 @@ func TestMixIsOfTheMeasuredPhase(t *testing.T) {
 		virtual(t, tt.name, func(t *testing.T) {
 			s := boundedSpec(t, newLab(1000))
 			s.Tally = new(workload.Tally)
-			c := s.Tally.Behavior("b", []workload.TallyAction{{Name: "look", Weight: 1}, {Name: "post", Weight: 1}})
+			c := s.Tally.Behavior("b", []workload.TallyAction{{
+				Name:   "look",
+				Weight: 1,
+			}, {Name: "post", Weight: 1}})
 			for range 100000 {
 				c.Attempt(0)
 				c.Succeed(0)
@@ -131,23 +141,26 @@ func TestMixIsOfTheMeasuredPhase(t *testing.T) {
 				}
 			})
 			out := carryOut(t, s)
-			if gates(out.Validity) != tt.want || out.Validity.Valid != !strings.Contains(tt.want, "red") {
+			if gates(out.Validity) != tt.want ||
+				out.Validity.Valid != !strings.Contains(tt.want, "red") {
 				t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
 			}
 			u, err := finish(t, s, out).Users()
-			if err != nil || u.Phase != "measure" || len(u.Mixes) != 1 || u.Mixes[0].Attempts != 10000 {
+			if err != nil || u.Phase != "measure" || len(u.Mixes) != 1 ||
+				u.Mixes[0].Attempts != 10000 {
 				t.Fatalf("%+v, %v", u, err)
 			}
-			if tt.name == "something else" && !strings.Contains(out.Validity.Findings[0].Text, "post 75.0 % instead of 50.0 %") {
+			if tt.name == "something else" &&
+				!strings.Contains(out.Validity.Findings[0].Text, "post 75.0 % instead of 50.0 %") {
 				t.Errorf("text %q", out.Validity.Findings[0].Text)
 			}
 		})
 	}
 }
 
-// An operation that ends in an expected answer more often than users who cross each other's ways explain is a
-// finding; some such answers, or ones outside the measured phase, are not findings. Failed operations are not
-// counted twice.
+// An operation that ends in an expected answer more often than users who cross each other's ways
+// explain is a finding; some such answers, or ones outside the measured phase, are not findings.
+// Failed operations are not counted twice.
 func TestTooManyExpectedAnswersAreAFinding(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -176,7 +189,11 @@ func TestTooManyExpectedAnswersAreAFinding(t *testing.T) {
 			if gates(out.Validity) != tt.want || !out.Validity.Valid {
 				t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
 			}
-			if tt.want != "" && !strings.HasPrefix(out.Validity.Findings[0].Text, "51 of 1000 operations view (5.1 %)") {
+			if tt.want != "" &&
+				!strings.HasPrefix(
+					out.Validity.Findings[0].Text,
+					"51 of 1000 operations view (5.1 %)",
+				) {
 				t.Errorf("text %q", out.Validity.Findings[0].Text)
 			}
 		})
@@ -203,21 +220,38 @@ func TestRulesAboutMessages(t *testing.T) {
 			for i := range 200 {
 				id := strings.Repeat("x", i+1)
 				now := time.Now()
-				s.Ledger.Acked(workload.Message{ID: id, Channel: "c", Author: -1, Sent: now, Acked: now})
+				s.Ledger.Acked(workload.Message{
+					ID:      id,
+					Channel: "c",
+					Author:  -1,
+					Sent:    now,
+					Acked:   now,
+				})
 				for u := range 10 {
 					if u > 0 || i%10 != 0 {
-						s.Ledger.Seen(u, []byte("c"), []byte(id), nil, now, rec, rec.Name(workload.Delivery))
+						s.Ledger.Seen(
+							u,
+							[]byte("c"),
+							[]byte(id),
+							nil,
+							now,
+							rec,
+							rec.Name(workload.Delivery),
+						)
 					}
 				}
 				time.Sleep(50 * time.Millisecond)
 			}
 		})
 		out := carryOut(t, s)
-		if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], "rate(lost) < 0.5% min 100: 1") {
+		if len(out.Broken) != 1 ||
+			!strings.HasPrefix(out.Broken[0], "rate(lost) < 0.5% min 100: 1") {
 			t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
 		}
 		u, err := finish(t, s, out).Users()
-		if err != nil || u.Grace != time.Second || u.Whole.Acked != 200 || u.Whole.Lost != 20 || u.Messages.Acked >= 200 || u.Messages.Lost >= 20 {
+		if err != nil || u.Grace != time.Second || u.Whole.Acked != 200 || u.Whole.Lost != 20 ||
+			u.Messages.Acked >= 200 ||
+			u.Messages.Lost >= 20 {
 			t.Errorf("%+v, %v", u, err)
 		}
 	})
@@ -275,15 +309,19 @@ func TestAudit(t *testing.T) {
 			s := boundedSpec(t, newLab(1000))
 			s.Audit = tt.audit
 			out := carryOut(t, s)
-			if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.gates || out.Validity.Valid != !strings.Contains(tt.gates, "red") {
+			if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.gates ||
+				out.Validity.Valid != !strings.Contains(tt.gates, "red") {
 				t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
 			}
 			r := finish(t, s, out)
-			if ph := r.Manifest.Phases[len(r.Manifest.Phases)-1]; ph.Name != "audit" || ph.To <= ph.From {
+			if ph := r.Manifest.Phases[len(r.Manifest.Phases)-1]; ph.Name != "audit" ||
+				ph.To <= ph.From {
 				t.Errorf("last phase %+v", ph)
 			}
 			u, err := r.Users()
-			if err != nil || u.Audit == nil || u.Audit.Expected != 5 || u.Audit.Error != tt.err || u.Audit.Took < tt.took || u.Audit.Took > tt.took+time.Second {
+			if err != nil || u.Audit == nil || u.Audit.Expected != 5 || u.Audit.Error != tt.err ||
+				u.Audit.Took < tt.took ||
+				u.Audit.Took > tt.took+time.Second {
 				t.Errorf("%+v, %v", u.Audit, err)
 			}
 		})
@@ -299,7 +337,8 @@ func TestNoAuditOfAnInterruptedTrial(t *testing.T) {
 			return workload.AuditResult{}, nil
 		}
 		out := interrupted(t, s)
-		if u, err := finish(t, s, out).Users(); err != nil || u == nil || u.Audit != nil || u.Phase != "measure" {
+		if u, err := finish(t, s, out).Users(); err != nil || u == nil || u.Audit != nil ||
+			u.Phase != "measure" {
 			t.Errorf("%+v, %v", u, err)
 		}
 	})

@@ -11,8 +11,9 @@ import (
 	"plimsoll/record"
 )
 
-// A Drainer is a [Driver] whose users have their operations under way in other processes. Requests by Mark and Censor
-// take effect with the next Collect, which also brings the operations that Open returns.
+// A Drainer is a [Driver] whose users have their operations under way in other processes. Requests
+// by Mark and Censor take effect with the next Collect, which also brings the operations that Open
+// returns.
 type Drainer interface {
 	// Mark is [measure.Registry.Mark] at an offset from the epoch.
 	Mark(at time.Duration)
@@ -30,17 +31,18 @@ type Ticker interface {
 
 // An Ender is a [Drainer] whose processes go on by themselves while they hear nothing.
 type Ender interface {
-	// Ends says at which offset from the epoch the stretch under way ends at the latest: no process sets a mark beyond it
-	// by itself. 0: that is not known, and the end of each tick is a mark. It takes effect with the next Collect.
+	// Ends says at which offset from the epoch the stretch under way ends at the latest: no process
+	// sets a mark beyond it by itself. 0: that is not known, and the end of each tick is a mark. It
+	// takes effect with the next Collect.
 	Ends(at time.Duration)
 }
 
 const (
-	// drainSlack is the time that a drain waits beyond an operation's timeout: the client ends the operation at that
-	// time, and records it.
+	// drainSlack is the time that a drain waits beyond an operation's timeout: the client ends the
+	// operation at that time, and records it.
 	drainSlack = time.Second
-	// drainLook and drainAsk are the periods at which a drain looks whether it is over, here and in other
-	// processes.
+	// drainLook and drainAsk are the periods at which a drain looks whether it is over, here and in
+	// other processes.
 	drainLook = 2 * time.Millisecond
 	drainAsk  = 50 * time.Millisecond
 )
@@ -74,8 +76,8 @@ func (r *run) inFlight() int {
 	return n
 }
 
-// cut takes in the recorded operations. Those due before the mark belong to this slice too, unless the mark is that
-// of a phase that is being drained.
+// cut takes in the recorded operations. Those due before the mark belong to this slice too, unless
+// the mark is that of a phase that is being drained.
 func (r *run) cut() []*measure.Window {
 	p := measure.Split(r.Registry.Cut())
 	if r.tails == nil {
@@ -93,10 +95,10 @@ func (r *run) cut() []*measure.Window {
 	return p.InTime
 }
 
-// drain waits, at most for an operation's timeout, until the operations that were under way when the measured phase
-// ended have ended, and counts them there: a target that stood still at the end would otherwise look as fast as
-// before. The users go on meanwhile, so that these end under the load under which they began. Operations that are
-// still under way after that enter with their age.
+// drain waits, at most for an operation's timeout, until the operations that were under way when
+// the measured phase ended have ended, and counts them there: a target that stood still at the end
+// would otherwise look as fast as before. The users go on meanwhile, so that these end under the
+// load under which they began. Operations that are still under way after that enter with their age.
 func (r *run) drain(ctx context.Context) error {
 	end := r.now()
 	r.tails = new(tails)
@@ -157,8 +159,8 @@ func (r *run) glance(ctx context.Context) error {
 	}
 }
 
-// endDrain counts the operations that were under way at the end of the measured phase in its last second, and writes
-// the windows that were held back.
+// endDrain counts the operations that were under way at the end of the measured phase in its last
+// second, and writes the windows that were held back.
 func (r *run) endDrain(end, waited time.Duration) {
 	t := r.tails
 	r.tails = nil
@@ -196,10 +198,22 @@ func (r *run) endDrain(end, waited time.Duration) {
 	if drained+open == 0 {
 		return
 	}
-	text := fmt.Sprintf("%d operations were under way when the measured phase ended, and have ended since, within %v; they count in it", drained, waited.Round(time.Millisecond))
+	text := fmt.Sprintf(
+		"%d operations were under way when the measured phase ended, and have ended since, within %v; they count in it",
+		drained,
+		waited.Round(time.Millisecond),
+	)
 	if open > 0 {
-		text += fmt.Sprintf("; %d have not, and count with their age: their latencies are at least that", open)
-		r.out.Validity.Add(record.Finding{Gate: "drain", Level: record.Amber, Value: float64(open), Text: text})
+		text += fmt.Sprintf(
+			"; %d have not, and count with their age: their latencies are at least that",
+			open,
+		)
+		r.out.Validity.Add(record.Finding{
+			Gate:  "drain",
+			Level: record.Amber,
+			Value: float64(open),
+			Text:  text,
+		})
 	}
 	r.event(record.Event{Kind: "note", Text: text})
 }
@@ -213,8 +227,8 @@ func (r *run) measuredPhase() *record.Phase {
 	return &r.out.Phases[i]
 }
 
-// cutOff is for a run that ends in its measured phase: it does not wait, and operations under way enter with their
-// age at the last tick.
+// cutOff is for a run that ends in its measured phase: it does not wait, and operations under way
+// enter with their age at the last tick.
 func (r *run) cutOff() {
 	if r.phase != "measure" && r.tails == nil {
 		return

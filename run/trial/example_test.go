@@ -9,7 +9,8 @@ import (
 	"plimsoll/run/trial"
 )
 
-// A rule is evaluated over the merged windows of its operations. Without an operation it has no value.
+// A rule is evaluated over the merged windows of its operations. Without an operation it has no
+// value.
 func ExampleValue() {
 	post := measure.NewWindow("post")
 	for i := range 1000 {

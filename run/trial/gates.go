@@ -108,7 +108,12 @@ func (g *watched) judge(rd Reading) (record.Finding, bool) {
 	if g.Over != plan.SecondsAlone {
 		g.level = g.Gate.Level(rd.Value)
 	}
-	text := fmt.Sprintf("%s: %s in the measured phase%s", g.What, g.Format(rd.Value), noted(rd.Note))
+	text := fmt.Sprintf(
+		"%s: %s in the measured phase%s",
+		g.What,
+		g.Format(rd.Value),
+		noted(rd.Note),
+	)
 	value := rd.Value
 	many := record.Tolerated(g.seconds)
 	beyond := func(seconds int) string {
@@ -143,14 +148,31 @@ func (g *watched) finding(level string, value float64, text string) record.Findi
 	if level == record.Red {
 		limit = g.Red
 	}
-	return record.Finding{Gate: g.Name, Level: level, Value: value, Limit: limit, Unit: g.Unit, Text: text}
+	return record.Finding{
+		Gate:  g.Name,
+		Level: level,
+		Value: value,
+		Limit: limit,
+		Unit:  g.Unit,
+		Text:  text,
+	}
 }
 
 // summary is the gate's line in validity.json.
 func (g *watched) summary() record.GateOutcome {
 	out := record.GateOutcome{
-		Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Floor: g.Floor, Source: g.Source,
-		Seconds: g.seconds, AmberSeconds: g.amber, RedSeconds: g.red, Value: g.value, Level: g.level,
+		Name:         g.Name,
+		What:         g.What,
+		Unit:         g.Unit,
+		Amber:        g.Amber,
+		Red:          g.Red,
+		Floor:        g.Floor,
+		Source:       g.Source,
+		Seconds:      g.seconds,
+		AmberSeconds: g.amber,
+		RedSeconds:   g.red,
+		Value:        g.value,
+		Level:        g.level,
 	}
 	if g.seconds > 0 {
 		worst := g.worst
@@ -225,10 +247,18 @@ func (r *run) gateMeasure(st stretch) {
 		busy = busy || g.value != nil && g.UseOfCPU
 	}
 	if !busy {
-		v.Add(record.Finding{Gate: "core", Level: record.Red, Text: "the CPU use of the generator was not measured"})
+		v.Add(record.Finding{
+			Gate:  "core",
+			Level: record.Red,
+			Text:  "the CPU use of the generator was not measured",
+		})
 	}
 	if st.steady().Count() == 0 {
-		v.Add(record.Finding{Gate: "operations", Level: record.Red, Text: "not one operation ended in the measured phase"})
+		v.Add(record.Finding{
+			Gate:  "operations",
+			Level: record.Red,
+			Text:  "not one operation ended in the measured phase",
+		})
 	}
 }
 
@@ -242,18 +272,39 @@ func (r *run) overall() {
 	}
 	_, _, failed := r.Driver.Users()
 	if failed > 0 {
-		r.out.Validity.Add(record.Finding{Gate: "failed users", Level: record.Red, Value: float64(failed),
-			Text: fmt.Sprintf("%d simulated users could not go on; see the events", failed)})
+		r.out.Validity.Add(record.Finding{
+			Gate:  "failed users",
+			Level: record.Red,
+			Value: float64(failed),
+			Text:  fmt.Sprintf("%d simulated users could not go on; see the events", failed),
+		})
 	}
 	fails := r.Signals.Failing()
 	for _, name := range slices.Sorted(maps.Keys(fails)) {
 		switch f := fails[name]; {
 		case !f.Until.IsZero() && f.Until.Sub(f.Since) > grace:
-			r.out.Validity.Add(record.Finding{Gate: "signals", Level: record.Amber,
-				Text: fmt.Sprintf("%s had no data from %s to %s: %s", name, f.Since.UTC().Format(time.TimeOnly), f.Until.UTC().Format(time.TimeOnly), f.Why)})
+			r.out.Validity.Add(record.Finding{
+				Gate:  "signals",
+				Level: record.Amber,
+				Text: fmt.Sprintf(
+					"%s had no data from %s to %s: %s",
+					name,
+					f.Since.UTC().Format(time.TimeOnly),
+					f.Until.UTC().Format(time.TimeOnly),
+					f.Why,
+				),
+			})
 		case f.Until.IsZero() && r.Clock.Date(r.Clock.Now()).Sub(f.Since) > grace:
-			r.out.Validity.Add(record.Finding{Gate: "signals", Level: record.Red,
-				Text: fmt.Sprintf("%s has had no data since %s: %s", name, f.Since.UTC().Format(time.TimeOnly), f.Why)})
+			r.out.Validity.Add(record.Finding{
+				Gate:  "signals",
+				Level: record.Red,
+				Text: fmt.Sprintf(
+					"%s has had no data since %s: %s",
+					name,
+					f.Since.UTC().Format(time.TimeOnly),
+					f.Why,
+				),
+			})
 		}
 	}
 	for _, f := range r.out.Validity.Findings {

@@ -16,7 +16,9 @@ import (
 // drive makes the lab read amber or red in a gate that the trial reads from its own operations.
 var drive = map[string]func(l *lab, red bool){
 	"lag": func(l *lab, red bool) {
-		l.lag = func(int) time.Duration { return either(red, 30*time.Millisecond, 8*time.Millisecond) }
+		l.lag = func(int) time.Duration {
+			return either(red, 30*time.Millisecond, 8*time.Millisecond)
+		}
 	},
 	"late": func(l *lab, red bool) {
 		n := 0
@@ -32,8 +34,12 @@ var drive = map[string]func(l *lab, red bool){
 		l.latency = func(int) time.Duration { return 40 * time.Millisecond }
 		l.wait = either(red, 4*time.Millisecond, 1200*time.Microsecond)
 	},
-	"inbox": func(l *lab, red bool) { l.inbox = either(red, 600*time.Millisecond, 100*time.Millisecond) },
-	"rate":  func(l *lab, red bool) { l.counts.Wanted, l.counts.Served = 1000, either(red, uint64(900), 980) },
+	"inbox": func(l *lab, red bool) {
+		l.inbox = either(red, 600*time.Millisecond, 100*time.Millisecond)
+	},
+	"rate": func(l *lab, red bool) {
+		l.counts.Wanted, l.counts.Served = 1000, either(red, uint64(900), 980)
+	},
 	"bursts": func(l *lab, red bool) {
 		l.counts.Begun = slices.Repeat([]uint32{50}, 10)
 		l.counts.Begun[3] = 350
@@ -43,7 +49,11 @@ var drive = map[string]func(l *lab, red bool){
 		}
 	},
 	"little": func(l *lab, red bool) { // 100 users make 25 user-seconds in a tick of 250 ms
-		l.counts.Actions, l.counts.Think, l.counts.Busy = 100, 20*time.Second, either(red, 1*time.Second, 3750*time.Millisecond)
+		l.counts.Actions, l.counts.Think, l.counts.Busy = 100, 20*time.Second, either(
+			red,
+			1*time.Second,
+			3750*time.Millisecond,
+		)
 	},
 }
 
@@ -71,19 +81,25 @@ func TestEveryGateTurnsAmberAndRed(t *testing.T) {
 				}
 				s := boundedSpec(t, l)
 				out := carryOut(t, s)
-				if !strings.Contains(gates(out.Validity), level+" "+g.Name) || out.Validity.Valid == red {
+				if !strings.Contains(gates(out.Validity), level+" "+g.Name) ||
+					out.Validity.Valid == red {
 					t.Errorf("valid %v, findings %q", out.Validity.Valid, gates(out.Validity))
 				}
-				line := out.Validity.Gates[slices.IndexFunc(out.Validity.Gates, func(x record.GateOutcome) bool { return x.Name == g.Name })]
-				if line.Level != level || line.Value == nil || line.Worst == nil || line.Seconds < 4 ||
-					line.AmberSeconds+line.RedSeconds == 0 || red && line.RedSeconds == 0 {
+				line := out.Validity.Gates[slices.IndexFunc(out.Validity.Gates, func(x record.GateOutcome) bool {
+					return x.Name == g.Name
+				})]
+				if line.Level != level || line.Value == nil || line.Worst == nil ||
+					line.Seconds < 4 ||
+					line.AmberSeconds+line.RedSeconds == 0 ||
+					red && line.RedSeconds == 0 {
 					t.Errorf("table: %+v, value %v, worst %v", line, line.Value, line.Worst)
 				}
 				n := 0
 				r := finish(t, s, out)
 				ev := eventsOf(t, r)
 				for _, e := range ev {
-					if _, ok := e.Readings[g.Name]; ok && e.Kind == "gates" && e.Phase == "measure" {
+					if _, ok := e.Readings[g.Name]; ok && e.Kind == "gates" &&
+						e.Phase == "measure" {
 						n++
 					}
 				}
@@ -102,7 +118,12 @@ func TestSearchWithoutAnyCPUReading(t *testing.T) {
 		l.healthy = map[string]Reading{"core": {Why: "no such file"}}
 		s, out := searched(t, l)
 		if out.Validity.Valid || !strings.Contains(gates(out.Validity), "red core") {
-			t.Errorf("valid %v, findings %q, capacity %+v", out.Validity.Valid, gates(out.Validity), out.Capacity)
+			t.Errorf(
+				"valid %v, findings %q, capacity %+v",
+				out.Validity.Valid,
+				gates(out.Validity),
+				out.Capacity,
+			)
 		}
 		finish(t, s, out)
 	})
@@ -111,20 +132,38 @@ func TestSearchWithoutAnyCPUReading(t *testing.T) {
 func TestWhatIsNotMeasuredIsNotGreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		l.healthy = map[string]Reading{"core": {Why: "no such file"}, "steal": {Why: "an old kernel"}, "shares": {Why: "one server", Inapplicable: true}}
+		l.healthy = map[string]Reading{
+			"core":   {Why: "no such file"},
+			"steal":  {Why: "an old kernel"},
+			"shares": {Why: "one server", Inapplicable: true},
+		}
 		s := boundedSpec(t, l)
 		out := carryOut(t, s)
 		if out.Validity.Valid || gates(out.Validity) != "red core" {
-			t.Errorf("without any CPU reading: valid %v, %q", out.Validity.Valid, gates(out.Validity))
+			t.Errorf(
+				"without any CPU reading: valid %v, %q",
+				out.Validity.Valid,
+				gates(out.Validity),
+			)
 		}
 		for _, g := range out.Validity.Gates {
-			why := map[string]string{"core": "no such file", "steal": "an old kernel", "gc": "nothing reads it here", "users": "", "lag": ""}
-			if want, ok := why[g.Name]; ok && (g.Why != want || (g.Level == record.NotMeasured) != (want != "") || (g.Value == nil) != (want != "")) {
+			why := map[string]string{
+				"core":  "no such file",
+				"steal": "an old kernel",
+				"gc":    "nothing reads it here",
+				"users": "",
+				"lag":   "",
+			}
+			if want, ok := why[g.Name]; ok &&
+				(g.Why != want || (g.Level == record.NotMeasured) != (want != "") || (g.Value == nil) != (want != "")) {
 				t.Errorf("%s: %s, %q", g.Name, g.Level, g.Why)
 			}
 		}
-		i := slices.IndexFunc(out.Validity.Gates, func(g record.GateOutcome) bool { return g.Name == "shares" })
-		if i < 0 || out.Validity.Gates[i].Level != record.NotApplicable || out.Validity.Gates[i].Why != "one server" {
+		i := slices.IndexFunc(out.Validity.Gates, func(g record.GateOutcome) bool {
+			return g.Name == "shares"
+		})
+		if i < 0 || out.Validity.Gates[i].Level != record.NotApplicable ||
+			out.Validity.Gates[i].Why != "one server" {
 			t.Errorf("a gate with nothing to read: %+v", out.Validity.Gates)
 		}
 		if n := len(out.Validity.Gates); n != len(plan.DefaultGates()) {
@@ -144,22 +183,36 @@ func TestSecondsBeyondALimit(t *testing.T) {
 			began := time.Now()
 			l.health = func(int) map[string]Reading {
 				at := time.Since(began) - 5*time.Second // the measured phase goes on for 20 s
-				if at > 100*time.Millisecond && at < time.Duration(tt.seconds)*time.Second+100*time.Millisecond {
+				if at > 100*time.Millisecond &&
+					at < time.Duration(tt.seconds)*time.Second+100*time.Millisecond {
 					return map[string]Reading{"steal": {Value: 4}}
 				}
 				return map[string]Reading{"steal": {Value: 0}}
 			}
 			s := spec(t, l)
-			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}
+			s.Bounded = &BoundedTest{
+				Users:   100,
+				Ramp:    2 * time.Second,
+				Settle:  3 * time.Second,
+				Measure: 20 * time.Second,
+			}
 			out := carryOut(t, s)
 			if got := gates(out.Validity); got != tt.want || out.Validity.Valid != (tt.want == "") {
 				t.Errorf("%d s of steal: %q, want %q", tt.seconds, got, tt.want)
 			}
 			for _, g := range out.Validity.Gates {
 				if g.Name == "steal" && (g.RedSeconds != tt.seconds || *g.Worst != 4) {
-					t.Errorf("%d s of steal: %d red seconds, worst %v", tt.seconds, g.RedSeconds, *g.Worst)
+					t.Errorf(
+						"%d s of steal: %d red seconds, worst %v",
+						tt.seconds,
+						g.RedSeconds,
+						*g.Worst,
+					)
 				}
-				words := strings.HasPrefix(g.Why, "beyond a limit in 2 of 20 seconds; more than 3 would count")
+				words := strings.HasPrefix(
+					g.Why,
+					"beyond a limit in 2 of 20 seconds; more than 3 would count",
+				)
 				if g.Name == "steal" && words != (g.Level == record.Green) {
 					t.Errorf("%d s of steal: %s, because: %q", tt.seconds, g.Level, g.Why)
 				}
@@ -205,7 +258,9 @@ func TestAGateEndsTheSearch(t *testing.T) {
 				return nil
 			}
 			_, out := searched(t, l)
-			if c := out.Capacity; c.Kind != record.AtLeast || c.Rule != record.ByGate+g.Name || c.Users < 480 || c.Users > 640 {
+			if c := out.Capacity; c.Kind != record.AtLeast || c.Rule != record.ByGate+g.Name ||
+				c.Users < 480 ||
+				c.Users > 640 {
 				t.Fatalf("capacity %+v", c)
 			}
 			if !out.Validity.Valid || gates(out.Validity) != "amber "+g.Name {
@@ -215,8 +270,9 @@ func TestAGateEndsTheSearch(t *testing.T) {
 	}
 }
 
-// A server that was overloaded carries three fifths until its load falls below half. A generator that turns red after
-// that was seen ends the search as it stands, and not with the level that was held for long on the way up.
+// A server that was overloaded carries three fifths until its load falls below half. A generator
+// that turns red after that was seen ends the search as it stands, and not with the level that was
+// held for long on the way up.
 func TestAGateEndsNoSearchWithABoundThatALatchContradicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(10000)
@@ -243,11 +299,13 @@ func TestAGateEndsNoSearchWithABoundThatALatchContradicts(t *testing.T) {
 		s.Search.Budget, s.Search.RampRate = 90*time.Second, 0.005
 		out := carryOut(t, s)
 		c := out.Capacity
-		if c == nil || c.Kind != record.Unstable || c.Rule != record.ByGate+"steal" || !strings.Contains(c.Why, "after the overload nothing held again") ||
+		if c == nil || c.Kind != record.Unstable || c.Rule != record.ByGate+"steal" ||
+			!strings.Contains(c.Why, "after the overload nothing held again") ||
 			!strings.Contains(c.Why, "hypervisor") {
 			t.Errorf("capacity %+v", c)
 		}
-		if got := gates(out.Validity); !strings.Contains(got, "amber search") || !strings.Contains(got, "amber steal") {
+		if got := gates(out.Validity); !strings.Contains(got, "amber search") ||
+			!strings.Contains(got, "amber steal") {
 			t.Errorf("findings %s", got)
 		}
 	})
@@ -263,8 +321,15 @@ func TestLongGatesWatchNoSearch(t *testing.T) {
 }
 
 func TestLittleSeesLostTime(t *testing.T) {
-	st := stretch{in: []slice{{at: 10 * time.Second, userSeconds: 1000,
-		counts: workload.Activity{Actions: 400, Think: 600 * time.Second, Busy: 400 * time.Second}}}}
+	st := stretch{in: []slice{{
+		at:          10 * time.Second,
+		userSeconds: 1000,
+		counts: workload.Activity{
+			Actions: 400,
+			Think:   600 * time.Second,
+			Busy:    400 * time.Second,
+		},
+	}}}
 	if rd := readLittle(st); rd.Why != "" || rd.Value > 1e-9 {
 		t.Errorf("all accounted for: %+v", rd)
 	}
@@ -278,8 +343,8 @@ func TestLittleSeesLostTime(t *testing.T) {
 	}
 }
 
-// A second in which 50 operations took 5 ms each, and one of them waited 30 ms for its connection, gives no
-// reading.
+// A second in which 50 operations took 5 ms each, and one of them waited 30 ms for its connection,
+// gives no reading.
 func TestWaitNeedsSomethingToCompareWith(t *testing.T) {
 	reading := func(ops int, service time.Duration) Reading {
 		reg := measure.NewRegistry(1)
@@ -298,7 +363,10 @@ func TestWaitNeedsSomethingToCompareWith(t *testing.T) {
 		t.Errorf("50 operations read %+v", rd)
 	}
 	if rd := reading(5000, 100*time.Microsecond); rd.Why != "" || rd.Value < 59 || rd.Value > 61 {
-		t.Errorf("5000 operations of 0.1 ms with 100 waits of 30 ms read %+v, want 3 s of 5 s, not of 3.5", rd)
+		t.Errorf(
+			"5000 operations of 0.1 ms with 100 waits of 30 ms read %+v, want 3 s of 5 s, not of 3.5",
+			rd,
+		)
 	}
 	if rd := reading(500, 5*time.Millisecond); rd.Why != "" || rd.Value < 10 || rd.Value > 11.5 {
 		t.Errorf("500 operations with 10 waits read %+v, want 300 ms of 2.8 s", rd)
@@ -332,7 +400,12 @@ func TestOneBadSecondOfTheScheduler(t *testing.T) {
 			return map[string]Reading{"sched": {Value: 1}}
 		}
 		s := spec(t, l)
-		s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 10 * time.Second}
+		s.Bounded = &BoundedTest{
+			Users:   100,
+			Ramp:    2 * time.Second,
+			Settle:  3 * time.Second,
+			Measure: 10 * time.Second,
+		}
 		out, err := Run(t.Context(), s)
 		if err != nil || gates(out.Validity) != "" {
 			t.Errorf("%v, %q", err, gates(out.Validity))
@@ -340,9 +413,9 @@ func TestOneBadSecondOfTheScheduler(t *testing.T) {
 	})
 }
 
-// Actions begin on time, and inside them the generator needs 21 ms from one answer to the next request: that is in no
-// latency, and so it must void the run. Where actions begin late and their many operations follow each other at once,
-// those do not hide it.
+// Actions begin on time, and inside them the generator needs 21 ms from one answer to the next
+// request: that is in no latency, and so it must void the run. Where actions begin late and their
+// many operations follow each other at once, those do not hide it.
 func TestLagInsideActionsVoids(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -354,8 +427,15 @@ func TestLagInsideActionsVoids(t *testing.T) {
 			l.within = func(int) time.Duration { return tt.then }
 			s := boundedSpec(t, l)
 			out := carryOut(t, s)
-			if got := gates(out.Validity); out.Validity.Valid || !strings.Contains(got, "red lag") || !strings.Contains(got, "red late") {
-				t.Errorf("%s: valid %v, findings %q; want red lag and red late", tt.name, out.Validity.Valid, got)
+			if got := gates(out.Validity); out.Validity.Valid ||
+				!strings.Contains(got, "red lag") ||
+				!strings.Contains(got, "red late") {
+				t.Errorf(
+					"%s: valid %v, findings %q; want red lag and red late",
+					tt.name,
+					out.Validity.Valid,
+					got,
+				)
 			}
 		})
 	}

@@ -58,7 +58,9 @@ func (r *run) readHeld(g plan.Gate) Reading {
 	case last.Inapplicable: // with held windows or without
 		return last
 	case h.windows == 0:
-		return Unread("the search had no window in which the number of users stood still and every rule held")
+		return Unread(
+			"the search had no window in which the number of users stood still and every rule held",
+		)
 	case !counts && g.Over == plan.WholePhase:
 		return Unread("this driver does not count actions")
 	case g.Name == "bursts":
@@ -85,11 +87,16 @@ func (r *run) gateSearch() {
 				continue
 			}
 			if g.value == nil {
-				g.value, g.seconds, g.worst = &rd.Value, int(r.stood.span/time.Second), rd.Value
+				g.value = &rd.Value
+				g.seconds = int(r.stood.span / time.Second)
+				g.worst = rd.Value
 			}
 			r.amberInSearch(g, rd.Value, fmt.Sprintf(
 				"%s: %s in %d windows of the search in which the number of users stood still and every rule held",
-				g.What, g.Format(rd.Value), r.stood.windows))
+				g.What,
+				g.Format(rd.Value),
+				r.stood.windows,
+			))
 		case g.Search == plan.EachSecond && g.value == nil && g.red+g.amber > record.Tolerated(g.seconds):
 			r.amberInSearch(g, g.worst, fmt.Sprintf(
 				"%s: beyond the limit in %d of %d seconds of the search, worst %s",

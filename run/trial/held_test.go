@@ -19,8 +19,8 @@ func gateOf(v record.Validity, name string) record.GateOutcome {
 	return record.GateOutcome{}
 }
 
-// After a search alone, every gate that the trial can read has a reading, and a gate without a signal is
-// distinguished from one that was not measured.
+// After a search alone, every gate that the trial can read has a reading, and a gate without a
+// signal is distinguished from one that was not measured.
 func TestSearchAloneMeasuresTheGates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(800)
@@ -31,11 +31,13 @@ func TestSearchAloneMeasuresTheGates(t *testing.T) {
 			t.Fatalf("%d gates, findings %q", len(out.Validity.Gates), gates(out.Validity))
 		}
 		for _, name := range []string{"users", "wait", "little", "pause", "lag", "late"} {
-			if g := gateOf(out.Validity, name); g.Level != record.Green || g.Value == nil || g.Seconds == 0 {
+			if g := gateOf(out.Validity, name); g.Level != record.Green || g.Value == nil ||
+				g.Seconds == 0 {
 				t.Errorf("%s: %+v", name, g)
 			}
 		}
-		if g := gateOf(out.Validity, "rate"); g.Level != record.NotApplicable || !strings.Contains(g.Why, "no arrivals") {
+		if g := gateOf(out.Validity, "rate"); g.Level != record.NotApplicable ||
+			!strings.Contains(g.Why, "no arrivals") {
 			t.Errorf("rate: %+v", g)
 		}
 		if g := gateOf(out.Validity, "gc"); g.Level != record.NotMeasured {
@@ -44,8 +46,8 @@ func TestSearchAloneMeasuresTheGates(t *testing.T) {
 	})
 }
 
-// A gate that the target may turn red is read where the target was well, is amber at most, and ends no
-// search.
+// A gate that the target may turn red is read where the target was well, is amber at most, and ends
+// no search.
 func TestHeldGatesEndNoSearch(t *testing.T) {
 	for name, drive := range map[string]func(l *lab){
 		"users": func(l *lab) { l.short = 40 },
@@ -53,17 +55,25 @@ func TestHeldGatesEndNoSearch(t *testing.T) {
 			l.latency = func(int) time.Duration { return 40 * time.Millisecond }
 			l.wait = 4 * time.Millisecond
 		},
-		"pause": func(l *lab) { l.healthy = map[string]Reading{"pause": {Value: 50}, "core": {Value: 20}} },
+		"pause": func(l *lab) {
+			l.healthy = map[string]Reading{
+				"pause": {Value: 50},
+				"core":  {Value: 20},
+			}
+		},
 	} {
 		virtual(t, name, func(t *testing.T) {
 			l := newLab(800)
 			drive(l)
 			s, out := searched(t, l)
 			finish(t, s, out)
-			if c := out.Capacity; c == nil || c.Kind != record.Estimate || strings.HasPrefix(c.Rule, record.ByGate) {
+			if c := out.Capacity; c == nil || c.Kind != record.Estimate ||
+				strings.HasPrefix(c.Rule, record.ByGate) {
 				t.Errorf("capacity %+v", c)
 			}
-			if got := gates(out.Validity); !out.Validity.Valid || !strings.Contains(got, "amber "+name) || strings.Contains(got, "red") {
+			if got := gates(out.Validity); !out.Validity.Valid ||
+				!strings.Contains(got, "amber "+name) ||
+				strings.Contains(got, "red") {
 				t.Errorf("valid %v, findings %q", out.Validity.Valid, got)
 			}
 			if g := gateOf(out.Validity, name); g.Level != record.Amber {
@@ -101,7 +111,11 @@ func TestSearchWithoutHeldWindows(t *testing.T) {
 		l.healthy = map[string]Reading{"core": {Value: 99}}
 		s, out := searched(t, l)
 		finish(t, s, out)
-		for name, want := range map[string]string{"users": record.NotMeasured, "little": record.NotMeasured, "rate": record.NotApplicable} {
+		for name, want := range map[string]string{
+			"users":  record.NotMeasured,
+			"little": record.NotMeasured,
+			"rate":   record.NotApplicable,
+		} {
 			if g := gateOf(out.Validity, name); g.Level != want || g.Why == "" {
 				t.Errorf("%s: %+v, want %s", name, g, want)
 			}

@@ -12,11 +12,12 @@ import (
 	"plimsoll/record"
 )
 
-// leastHopeless is the least number of failed operations to give a trial up: one or two are no rule.
+// leastHopeless is the least number of failed operations to give a trial up: one or two are no
+// rule.
 const leastHopeless = 5
 
-// hopes gathers the operations of a trial until one of the steady state succeeds. The zero value is the beginning of a
-// trial.
+// hopes gathers the operations of a trial until one of the steady state succeeds. The zero value is
+// the beginning of a trial.
 type hopes struct {
 	some  bool
 	began bool
@@ -41,8 +42,9 @@ func (h *hopes) add(now time.Duration, ws []*measure.Window) {
 	}
 }
 
-// hopeless reports whether no operation of the steady state has succeeded for so long after a failure that the rest of a
-// bounded test would show nothing else, and notes which operations never succeeded.
+// hopeless reports whether no operation of the steady state has succeeded for so long after a
+// failure that the rest of a bounded test would show nothing else, and notes which operations never
+// succeeded.
 func (r *run) hopeless() bool {
 	h, after := &r.hopes, r.Bounded.GiveUp
 	if r.out.Hopeless != "" {
@@ -55,16 +57,31 @@ func (r *run) hopeless() bool {
 	var texts []string
 	for _, name := range slices.Sorted(maps.Keys(h.all)) {
 		w := h.all[name]
-		if !workload.Operation(name) || workload.OfAnswers(name) || w.Count() == 0 || w.Errors() < w.Count() {
+		if !workload.Operation(name) || workload.OfAnswers(name) || w.Count() == 0 ||
+			w.Errors() < w.Count() {
 			continue
 		}
 		failed += w.Count()
-		texts = append(texts, name+" "+workload.Failures(w, workload.AnswersOf(h.all, func(op string) bool { return op == name })))
+		texts = append(
+			texts,
+			name+" "+workload.Failures(w, workload.AnswersOf(h.all, func(op string) bool {
+				return op == name
+			})),
+		)
 	}
 	if failed < leastHopeless {
 		return false
 	}
-	r.out.Hopeless = fmt.Sprintf("no operation succeeded in the first %v, and the rest was left out: %s", r.now(), strings.Join(texts, "; "))
-	r.out.Validity.Add(record.Finding{Gate: "behavior", Level: record.Red, Value: float64(failed), Text: r.out.Hopeless})
+	r.out.Hopeless = fmt.Sprintf(
+		"no operation succeeded in the first %v, and the rest was left out: %s",
+		r.now(),
+		strings.Join(texts, "; "),
+	)
+	r.out.Validity.Add(record.Finding{
+		Gate:  "behavior",
+		Level: record.Red,
+		Value: float64(failed),
+		Text:  r.out.Hopeless,
+	})
 	return true
 }

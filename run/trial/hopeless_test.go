@@ -8,8 +8,8 @@ import (
 	"plimsoll/load/measure"
 )
 
-// A test of which all operations fail from the beginning ends in its ramp, with their failures; one that once worked
-// goes on to its end.
+// A test of which all operations fail from the beginning ends in its ramp, with their failures; one
+// that once worked goes on to its end.
 func TestATestWithoutHopeIsGivenUp(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -29,7 +29,13 @@ func TestATestWithoutHopeIsGivenUp(t *testing.T) {
 				return measure.OK
 			}
 			s := spec(t, l)
-			s.Bounded = &BoundedTest{Users: 100, Ramp: time.Minute, Settle: time.Second, Measure: 10 * time.Minute, GiveUp: 10 * time.Second}
+			s.Bounded = &BoundedTest{
+				Users:   100,
+				Ramp:    time.Minute,
+				Settle:  time.Second,
+				Measure: 10 * time.Minute,
+				GiveUp:  10 * time.Second,
+			}
 			out := carryOut(t, s)
 			if (out.Hopeless != "") != tt.hopeless || tt.hopeless && out.Validity.Valid {
 				t.Fatalf("given up: %q; valid %v", out.Hopeless, out.Validity.Valid)
@@ -37,8 +43,14 @@ func TestATestWithoutHopeIsGivenUp(t *testing.T) {
 			if took := time.Since(began); tt.hopeless != (took < 20*time.Second) {
 				t.Errorf("it took %v", took)
 			}
-			if tt.hopeless && (!strings.Contains(out.Hopeless, "4xx") || out.Interrupted != "" || len(out.Phases) == 0 || out.Phases[0].Name != "ramp") {
-				t.Errorf("%q, interrupted %q, phases %+v", out.Hopeless, out.Interrupted, out.Phases)
+			if tt.hopeless &&
+				(!strings.Contains(out.Hopeless, "4xx") || out.Interrupted != "" || len(out.Phases) == 0 || out.Phases[0].Name != "ramp") {
+				t.Errorf(
+					"%q, interrupted %q, phases %+v",
+					out.Hopeless,
+					out.Interrupted,
+					out.Phases,
+				)
 			}
 		})
 	}

@@ -26,8 +26,8 @@ type gap struct {
 	from, to, grace time.Duration // to is the last evaluation in it
 }
 
-// short is the part of its users that a bounded test must have had before a rule broke for good; below, it
-// never reached the planned level.
+// short is the part of its users that a bounded test must have had before a rule broke for good;
+// below, it never reached the planned level.
 const short = 0.9
 
 // evaluate judges all rules once a window in the phases of a bounded test and writes that down.
@@ -64,8 +64,8 @@ func (r *run) evaluate() {
 	}
 }
 
-// gone notes a rule that has had no data in the measured phase for longer than its grace. Whether that counts is
-// known at its end.
+// gone notes a rule that has had no data in the measured phase for longer than its grace. Whether
+// that counts is known at its end.
 func (r *run) gone(rd capacity.RuleReading, s *ruleState) {
 	g := gap{from: max(s.lastData, r.from), to: r.now(), grace: rd.Grace}
 	if g.grace == 0 {
@@ -80,9 +80,9 @@ func (r *run) gone(rd capacity.RuleReading, s *ruleState) {
 	r.level.gaps[rd.Rule] = g
 }
 
-// judgeGaps makes a fault of each rule that had no data for longer than its grace in the part of the phase that
-// counts. Its last gap decides: one before that has ended before the last began, so that it counts only where the
-// last does.
+// judgeGaps makes a fault of each rule that had no data for longer than its grace in the part of
+// the phase that counts. Its last gap decides: one before that has ended before the last began, so
+// that it counts only where the last does.
 func (r *run) judgeGaps() {
 	for _, rule := range r.judging {
 		g, ok := r.level.gaps[rule.Source]
@@ -90,23 +90,41 @@ func (r *run) judgeGaps() {
 			continue
 		}
 		delete(r.level.gaps, rule.Source) // of a rule that is there twice, one finding
-		r.out.Validity.Add(record.Finding{Gate: "rule without data", Level: record.Red,
-			Text: fmt.Sprintf("%s had no data for more than %v of the measured phase; a missing signal is not a healthy one", rule.Source, g.grace)})
+		r.out.Validity.Add(record.Finding{
+			Gate:  "rule without data",
+			Level: record.Red,
+			Text: fmt.Sprintf(
+				"%s had no data for more than %v of the measured phase; a missing signal is not a healthy one",
+				rule.Source,
+				g.grace,
+			),
+		})
 	}
 }
 
-// judgeLevel makes a test void that never reached its level, and advises one that the target carries: five sixths of
-// where it stopped, or the largest level seen to be carried if that is less. Latencies of an overloaded closed
-// system measure how many users wait, not how fast it is.
+// judgeLevel makes a test void that never reached its level, and advises one that the target
+// carries: five sixths of where it stopped, or the largest level seen to be carried if that is
+// less. Latencies of an overloaded closed system measure how many users wait, not how fast it is.
 func (r *run) judgeLevel() {
 	l, want := r.level, float64(r.Bounded.Users)
 	var stopped float64
 	var why string
 	switch {
 	case float64(l.reached) < 0.97*want:
-		stopped, why = float64(l.reached), fmt.Sprintf("only %d of %d users were ever active", l.reached, r.Bounded.Users)
+		stopped, why = float64(
+			l.reached,
+		), fmt.Sprintf(
+			"only %d of %d users were ever active",
+			l.reached,
+			r.Bounded.Users,
+		)
 	case l.rule != "" && l.broke < short*want && l.carried > 0 && len(r.out.Broken) > 0:
-		stopped, why = l.broke, fmt.Sprintf("%s broke at %.0f users, on the way to %d, and has not held since", l.rule, l.broke, r.Bounded.Users)
+		stopped, why = l.broke, fmt.Sprintf(
+			"%s broke at %.0f users, on the way to %d, and has not held since",
+			l.rule,
+			l.broke,
+			r.Bounded.Users,
+		)
 	default:
 		return
 	}
@@ -118,8 +136,8 @@ func (r *run) judgeLevel() {
 	r.out.Validity.Add(f)
 }
 
-// advice is five sixths of where a test stopped, at most the carried level, in two digits; 0 when nothing was
-// carried.
+// advice is five sixths of where a test stopped, at most the carried level, in two digits; 0 when
+// nothing was carried.
 func advice(stopped, carried float64) int {
 	n := min(stopped*5/6, carried)
 	if n < 1 {

@@ -19,11 +19,14 @@ import (
 type Audience interface {
 	// Watched reports whether frames are wanted at present. It returns at once.
 	Watched() bool
-	// Publish takes the trial's part of a frame, once a second while it is watched. It never blocks.
+	// Publish takes the trial's part of a frame, once a second while it is watched. It never
+	// blocks.
 	Publish(*live.Frame)
-	// Progress takes where the trial is, once a second whether it is watched or not. It never blocks.
+	// Progress takes where the trial is, once a second whether it is watched or not. It never
+	// blocks.
 	Progress(phase string, exploratory bool)
-	// Orders returns the orders that have come since the last call; they were accepted. It returns at once.
+	// Orders returns the orders that have come since the last call; they were accepted. It returns
+	// at once.
 	Orders() []live.Order
 	// LastOrders is Orders when none is carried out any more: from then on they are refused.
 	LastOrders() []live.Order
@@ -67,7 +70,9 @@ type gateNow struct {
 }
 
 func (w *watching) begin(gates int) {
-	w.ops, w.classes, w.failures = map[string]*opTotal{}, map[string]uint64{}, map[failed]*live.FailureRow{}
+	w.ops = map[string]*opTotal{}
+	w.classes = map[string]uint64{}
+	w.failures = map[failed]*live.FailureRow{}
 	w.broken, w.gates = map[string]time.Duration{}, make([]gateNow, gates)
 }
 
@@ -86,7 +91,8 @@ func (r *run) count(sec measureSecond) {
 			w.fail(failed{class: classOfStatus(status), op: op, text: status}, win.Count(), at)
 			continue
 		}
-		if win.Count() == 0 || win.Name == workload.Schedule || win.Name == workload.Inbox || workload.OfAnswers(win.Name) {
+		if win.Count() == 0 || win.Name == workload.Schedule || win.Name == workload.Inbox ||
+			workload.OfAnswers(win.Name) {
 			continue
 		}
 		w.second = append(w.second, win)
@@ -117,7 +123,8 @@ func (r *run) count(sec measureSecond) {
 
 func classOfStatus(status string) string { return status[:min(1, len(status))] + "xx" }
 
-// fail counts failures. Answers with a status are failures of a class too, of which their line is the better one.
+// fail counts failures. Answers with a status are failures of a class too, of which their line is
+// the better one.
 func (w *watching) fail(k failed, n uint64, at float64) {
 	if n == 0 {
 		return
@@ -142,7 +149,8 @@ func (r *run) publish(sl slice) {
 	r.Live.Publish(r.frame(sl))
 }
 
-// publishLost hands out the moment in which a part of the generator was lost: no further second comes.
+// publishLost hands out the moment in which a part of the generator was lost: no further second
+// comes.
 func (r *run) publishLost() {
 	if r.Live == nil || !r.Live.Watched() {
 		return
@@ -156,9 +164,20 @@ func (r *run) publishLost() {
 func (r *run) frame(sl slice) *live.Frame {
 	w, now := &r.watching, r.now()
 	_, _, failed := r.Driver.Users()
-	f := &live.Frame{V: live.Version, Kind: live.KindRun, Seq: int64(now / time.Second), At: now.Seconds(), Phase: r.phase,
-		Left: max(r.total-now, 0).Seconds(), Users: live.UserCount{Wanted: sl.desired, Active: sl.active, Failed: failed},
-		Exploratory: w.hand, Mode: r.mode(), Gates: r.gateColors(), Rules: r.ruleColors(), Phases: []live.PhaseSpan{}}
+	f := &live.Frame{
+		V:           live.Version,
+		Kind:        live.KindRun,
+		Seq:         int64(now / time.Second),
+		At:          now.Seconds(),
+		Phase:       r.phase,
+		Left:        max(r.total-now, 0).Seconds(),
+		Users:       live.UserCount{Wanted: sl.desired, Active: sl.active, Failed: failed},
+		Exploratory: w.hand,
+		Mode:        r.mode(),
+		Gates:       r.gateColors(),
+		Rules:       r.ruleColors(),
+		Phases:      []live.PhaseSpan{},
+	}
 	for _, p := range r.out.Phases {
 		to := p.To.Seconds()
 		f.Phases = append(f.Phases, live.PhaseSpan{Name: p.Name, From: p.From.Seconds(), To: &to})
@@ -192,7 +211,12 @@ func (r *run) frame(sl slice) *live.Frame {
 		f.Search = r.searchNow(sl)
 	}
 	f.Operations, f.Failures, f.CPU = r.operations(), w.failing(), w.cpu
-	f.Agents = []live.AgentRow{{Name: "this process", Users: sl.active, Lag: milliseconds(w.lag), State: live.Here}}
+	f.Agents = []live.AgentRow{{
+		Name:  "this process",
+		Users: sl.active,
+		Lag:   milliseconds(w.lag),
+		State: live.Here,
+	}}
 	return f
 }
 
@@ -210,7 +234,11 @@ func quantiles(h *measure.Histogram) *live.Quantiles {
 	if h.Count() == 0 {
 		return nil
 	}
-	return &live.Quantiles{P50: milliseconds(h.Quantile(0.5)), P95: milliseconds(h.Quantile(0.95)), P99: milliseconds(h.Quantile(0.99))}
+	return &live.Quantiles{
+		P50: milliseconds(h.Quantile(0.5)),
+		P95: milliseconds(h.Quantile(0.95)),
+		P99: milliseconds(h.Quantile(0.99)),
+	}
 }
 
 // milliseconds is rounded to a microsecond: more digits are none of the clock's.
@@ -234,7 +262,9 @@ func (r *run) operations() []live.Operation {
 		if win := recent[name]; win != nil {
 			o.Rate = float64(win.Count()) / float64(len(w.recent))
 			if q := quantiles(win.Response); q != nil {
-				o.P50, o.P95, o.P99 = q.P50, q.P95, q.P99
+				o.P50 = q.P50
+				o.P95 = q.P95
+				o.P99 = q.P99
 			}
 		}
 		if v, ok := asked[name]; ok {
@@ -249,8 +279,8 @@ func (r *run) operations() []live.Operation {
 	return out
 }
 
-// mixNow returns the requested and the achieved shares of the actions that have an operation of their name, over all
-// behaviors.
+// mixNow returns the requested and the achieved shares of the actions that have an operation of
+// their name, over all behaviors.
 func (r *run) mixNow() (asked, done map[string]float64) {
 	asked, done = map[string]float64{}, map[string]float64{}
 	mixes := r.Tally.Snapshot().Mixes()
@@ -271,7 +301,8 @@ func (r *run) mixNow() (asked, done map[string]float64) {
 	return asked, done
 }
 
-// failing is the table of failures, the latest first. A class is left out where all of it stands there by status.
+// failing is the table of failures, the latest first. A class is left out where all of it stands
+// there by status.
 func (w *watching) failing() []live.FailureRow {
 	byStatus := map[failed]uint64{}
 	for k, f := range w.failures {
@@ -290,18 +321,32 @@ func (w *watching) failing() []live.FailureRow {
 		}
 	}
 	slices.SortFunc(out, func(a, b live.FailureRow) int {
-		return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Class, b.Class))
+		return cmp.Or(
+			cmp.Compare(b.Last, a.Last),
+			cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Op, b.Op),
+			cmp.Compare(a.Class, b.Class),
+		)
 	})
 	return out
 }
 
-// ruleColors are the rules of both tests by their last evaluation, each always at its place. Those of the test that is not
-// under way are undecided.
+// ruleColors are the rules of both tests by their last evaluation, each always at its place. Those
+// of the test that is not under way are undecided.
 func (r *run) ruleColors() []live.Rule {
 	out := []live.Rule{}
 	for _, rule := range r.watchedRules() {
-		one := live.Rule{Rule: rule.Source, Limit: rule.Threshold, Less: rule.Less, Warning: rule.Warning, Unit: UnitOf(rule), Status: live.Undecided}
-		i := slices.IndexFunc(r.watching.readings, func(rd capacity.RuleReading) bool { return rd.Rule == rule.Source })
+		one := live.Rule{
+			Rule:    rule.Source,
+			Limit:   rule.Threshold,
+			Less:    rule.Less,
+			Warning: rule.Warning,
+			Unit:    UnitOf(rule),
+			Status:  live.Undecided,
+		}
+		i := slices.IndexFunc(r.watching.readings, func(rd capacity.RuleReading) bool {
+			return rd.Rule == rule.Source
+		})
 		if i < 0 {
 			out = append(out, one)
 			continue
@@ -333,7 +378,8 @@ func (r *run) watchedRules() []plan.SLO {
 	return r.everyRule()
 }
 
-// UnitOf is the unit of a rule's value: "s" of a latency, "share" of a rate or of CPU, none of promql.
+// UnitOf is the unit of a rule's value: "s" of a latency, "share" of a rate or of CPU, none of
+// promql.
 func UnitOf(rule plan.SLO) string {
 	switch rule.Stat {
 	case "promql":
@@ -373,7 +419,13 @@ func (r *run) gateColors() []live.GateNow {
 		if g.Floor {
 			side = "below"
 		}
-		limits := fmt.Sprintf("amber %s %s, red %s %s", side, g.Format(g.Amber), side, g.Format(g.Red))
+		limits := fmt.Sprintf(
+			"amber %s %s, red %s %s",
+			side,
+			g.Format(g.Amber),
+			side,
+			g.Format(g.Red),
+		)
 		level := g.Gate.Level(now.value)
 		many := record.Tolerated(g.seconds)
 		text := fmt.Sprintf("%s: %s; %s", g.What, g.Format(now.value), limits)
@@ -381,11 +433,23 @@ func (r *run) gateColors() []live.GateNow {
 		case level == record.Red:
 			out[i].Color = live.Red
 		case g.red > many && g.Over != plan.WholePhase:
-			out[i].Color, text = live.Red, fmt.Sprintf("%s: %s now, beyond the red limit in %d of %d seconds", g.What, g.Format(now.value), g.red, g.seconds)
+			out[i].Color, text = live.Red, fmt.Sprintf(
+				"%s: %s now, beyond the red limit in %d of %d seconds",
+				g.What,
+				g.Format(now.value),
+				g.red,
+				g.seconds,
+			)
 		case level == record.Amber:
 			out[i].Color = live.Amber
 		case g.red+g.amber > many && g.Over != plan.WholePhase:
-			out[i].Color, text = live.Amber, fmt.Sprintf("%s: %s now, beyond a limit in %d of %d seconds", g.What, g.Format(now.value), g.red+g.amber, g.seconds)
+			out[i].Color, text = live.Amber, fmt.Sprintf(
+				"%s: %s now, beyond a limit in %d of %d seconds",
+				g.What,
+				g.Format(now.value),
+				g.red+g.amber,
+				g.seconds,
+			)
 		default:
 			out[i].Color, text = live.Green, fmt.Sprintf("%s; %s", g.Format(now.value), limits)
 		}
@@ -428,9 +492,19 @@ func believe(gates []live.GateNow, hand string, v record.Validity) *live.GateNow
 	}
 	switch {
 	case bad[1] > 0:
-		b.Color, b.Text = live.Red, fmt.Sprintf("%d of %d gates are red: %s.", bad[1], read[0], text)
+		b.Color, b.Text = live.Red, fmt.Sprintf(
+			"%d of %d gates are red: %s.",
+			bad[1],
+			read[0],
+			text,
+		)
 	case bad[0] > 0:
-		b.Color, b.Text = live.Amber, fmt.Sprintf("%d of %d gates are amber: %s.", bad[0], read[0], text)
+		b.Color, b.Text = live.Amber, fmt.Sprintf(
+			"%d of %d gates are amber: %s.",
+			bad[0],
+			read[0],
+			text,
+		)
 	case read[0] == 0:
 		b.Color, b.Text = live.Gray, "No gate has been read yet."
 	default:
@@ -453,7 +527,11 @@ func (r *run) steer() error {
 				return err
 			}
 		case live.OrderStorm:
-			text = fmt.Sprintf("a storm %s of %.3g %% of the users was injected by hand", o.Kind, 100*o.Share)
+			text = fmt.Sprintf(
+				"a storm %s of %.3g %% of the users was injected by hand",
+				o.Kind,
+				100*o.Share,
+			)
 			d, ok := r.Driver.(Stormer)
 			if !ok {
 				r.steered("no storm: this driver's users take part in none", 0)
@@ -467,7 +545,12 @@ func (r *run) steer() error {
 			if r.Bounded != nil {
 				planned = len(r.Bounded.Storms)
 			}
-			s := workload.Storm{Kind: o.Kind, Index: planned + r.watching.storms, Share: o.Share, Over: over}
+			s := workload.Storm{
+				Kind:  o.Kind,
+				Index: planned + r.watching.storms,
+				Share: o.Share,
+				Over:  over,
+			}
 			r.watching.storms++
 			r.beginStorm(d, TimedStorm{At: r.now(), Storm: s})
 		default:
@@ -475,7 +558,11 @@ func (r *run) steer() error {
 		}
 		if r.watching.hand == "" {
 			r.watching.hand = text
-			r.out.Validity.Add(record.Finding{Gate: record.HandGate, Level: record.Red, Text: "the run is exploratory: " + text + "; it gets no verdict"})
+			r.out.Validity.Add(record.Finding{
+				Gate:  record.HandGate,
+				Level: record.Red,
+				Text:  "the run is exploratory: " + text + "; it gets no verdict",
+			})
 		}
 		r.out.Exploratory = r.watching.hand
 		r.steered(text, o.Users)
@@ -488,7 +575,8 @@ func (r *run) steered(text string, users int) {
 	r.event(record.Event{Kind: "steered", Phase: r.phase, Text: text, Users: users})
 }
 
-// noMore ends the steering: what has come since the last tick is not carried out, as its users may have been stopped.
+// noMore ends the steering: what has come since the last tick is not carried out, as its users may
+// have been stopped.
 func (r *run) noMore() {
 	if r.Live == nil {
 		return

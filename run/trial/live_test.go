@@ -74,29 +74,48 @@ func TestFramesOfABoundedTest(t *testing.T) {
 		}
 		last := c.frames[7]
 		// What the lab does at the instant of a tick may be in this second or the next one.
-		if last.Users != (live.UserCount{Wanted: 100, Active: 100}) || math.Abs(last.Ops-200) > 10 || last.Response == nil || last.Response.P50 < 9 || last.Response.P50 > 11 {
+		if last.Users != (live.UserCount{
+			Wanted: 100,
+			Active: 100,
+		}) || math.Abs(last.Ops-200) > 10 || last.Response == nil || last.Response.P50 < 9 || last.Response.P50 > 11 {
 			t.Errorf("users %+v, %v ops/s, response %+v", last.Users, last.Ops, last.Response)
 		}
-		if n := len(last.Phases); n != 3 || last.Phases[2].Name != "measure" || last.Phases[2].To != nil || last.Phases[0].To == nil || *last.Phases[0].To != 2 {
+		if n := len(last.Phases); n != 3 || last.Phases[2].Name != "measure" ||
+			last.Phases[2].To != nil ||
+			last.Phases[0].To == nil ||
+			*last.Phases[0].To != 2 {
 			t.Errorf("phases %+v", last.Phases)
 		}
-		if r := rule(last, "cpu(app) < 85%"); r.Status != live.Broken || r.BrokenFor < 3 || r.Unit != "share" || r.Value == nil {
+		if r := rule(last, "cpu(app) < 85%"); r.Status != live.Broken || r.BrokenFor < 3 ||
+			r.Unit != "share" ||
+			r.Value == nil {
 			t.Errorf("%+v", r)
 		}
-		if r := rule(last, "mean(op) < 100ms"); r.Status != live.Holds || r.BrokenFor != 0 || r.Unit != "s" {
+		if r := rule(last, "mean(op) < 100ms"); r.Status != live.Holds || r.BrokenFor != 0 ||
+			r.Unit != "s" {
 			t.Errorf("%+v", r)
 		}
-		if want := []live.AgentRow{{Name: "this process", Users: 100, Lag: 0.1, State: live.Here}}; !slices.Equal(last.Agents, want) {
+		if want := []live.AgentRow{{
+			Name:  "this process",
+			Users: 100,
+			Lag:   0.1,
+			State: live.Here,
+		}}; !slices.Equal(last.Agents, want) {
 			t.Errorf("agents %+v, want %+v", last.Agents, want)
 		}
 		if len(last.CPU) != 1 || last.CPU["app"] != 0.5 {
 			t.Errorf("CPU %v", last.CPU)
 		}
-		if len(last.Operations) != 1 || last.Operations[0].Name != "post" || last.Operations[0].Count < 1400 || last.Operations[0].Rate == 0 {
+		if len(last.Operations) != 1 || last.Operations[0].Name != "post" ||
+			last.Operations[0].Count < 1400 ||
+			last.Operations[0].Rate == 0 {
 			t.Errorf("operations %+v", last.Operations)
 		}
 		i := slices.IndexFunc(last.Gates, func(g live.GateNow) bool { return g.Name == "core" })
-		if i < 0 || last.Gates[i].Color != live.Green || !strings.HasSuffix(last.Gates[i].Text, "; amber above 70%, red above 85%") || last.Believe.Color == "" || last.Exploratory != "" {
+		if i < 0 || last.Gates[i].Color != live.Green ||
+			!strings.HasSuffix(last.Gates[i].Text, "; amber above 70%, red above 85%") ||
+			last.Believe.Color == "" ||
+			last.Exploratory != "" {
 			t.Errorf("gates %+v, believe %+v", last.Gates, last.Believe)
 		}
 	})
@@ -135,7 +154,8 @@ func TestFramesOfASearch(t *testing.T) {
 					t.Fatalf("window %d follows %d", w.N, seen)
 				}
 				seen = max(seen, w.N)
-				tried = tried || w.Reading == live.Broken && w.Ratio > 1 && w.Rule == "cpu(app) < 85%"
+				tried = tried ||
+					w.Reading == live.Broken && w.Ratio > 1 && w.Rule == "cpu(app) < 85%"
 			}
 			if hi := f.Search.Hi; hi != 0 && (f.Search.Lo > hi || f.Search.Estimate > hi) {
 				t.Fatalf("%+v", f.Search)
@@ -150,7 +170,9 @@ func TestFramesOfASearch(t *testing.T) {
 		for _, e := range events {
 			switch {
 			case e.Kind == record.WindowEvent:
-				if windows++; e.Readings[record.WindowUsers] <= 0 || e.Readings[record.WindowLo] > e.Readings[record.WindowHi] || !e.Routine() {
+				if windows++; e.Readings[record.WindowUsers] <= 0 ||
+					e.Readings[record.WindowLo] > e.Readings[record.WindowHi] ||
+					!e.Routine() {
 					t.Errorf("%+v", e)
 				}
 			case e.Kind == record.SearchOverEvent && (e.Readings[record.WindowLo] != out.Capacity.Lo || e.Readings[record.WindowHi] != out.Capacity.Hi || e.Routine()):
@@ -174,32 +196,42 @@ func TestLostAgentIsShown(t *testing.T) {
 		s.Live = c
 		out := carryOut(t, s)
 		n := len(c.frames)
-		if out.Interrupted == "" || !c.sawLost || n < 2 || c.frames[n-1].Seq != c.frames[n-2].Seq || c.frames[n-1].Believe.Color != live.Red {
+		if out.Interrupted == "" || !c.sawLost || n < 2 || c.frames[n-1].Seq != c.frames[n-2].Seq ||
+			c.frames[n-1].Believe.Color != live.Red {
 			t.Errorf("%q, lost seen %v, %d frames", out.Interrupted, c.sawLost, n)
 		}
 	})
 }
 
-// TestSteeredTrialIsExploratory sets users, which no plan has asked for: the trial goes on, and is not valid.
+// TestSteeredTrialIsExploratory sets users, which no plan has asked for: the trial goes on, and is
+// not valid.
 func TestSteeredTrialIsExploratory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		s := boundedSpec(t, l)
-		c := &crowd{orders: map[int][]live.Order{4: {{Do: live.OrderUsers, Users: 70}}, 5: {{Do: live.OrderStorm, Kind: "rush", Share: 0.5}}}}
+		c := &crowd{orders: map[int][]live.Order{
+			4: {{Do: live.OrderUsers, Users: 70}},
+			5: {{Do: live.OrderStorm, Kind: "rush", Share: 0.5}},
+		}}
 		s.Live = c
 		out := carryOut(t, s)
 		last := c.frames[len(c.frames)-1]
-		if last.Users.Wanted != 70 || last.Exploratory != "users were set to 70 by hand" || last.Believe.Color != live.Red {
+		if last.Users.Wanted != 70 || last.Exploratory != "users were set to 70 by hand" ||
+			last.Believe.Color != live.Red {
 			t.Errorf("%+v %q %+v", last.Users, last.Exploratory, last.Believe)
 		}
-		if out.Validity.Valid || out.Exploratory != "users were set to 70 by hand" || !strings.Contains(gates(out.Validity), "red exploratory") {
+		if out.Validity.Valid || out.Exploratory != "users were set to 70 by hand" ||
+			!strings.Contains(gates(out.Validity), "red exploratory") {
 			t.Errorf("valid %v, %q, %s", out.Validity.Valid, out.Exploratory, gates(out.Validity))
 		}
 		if cause := record.CauseOf(out.Validity); cause != record.ByHand {
 			t.Errorf("cause %q", cause)
 		}
 		texts := steered(t, finish(t, s, out))
-		if want := []string{"users were set to 70 by hand", "no storm: this driver's users take part in none"}; !slices.Equal(texts, want) {
+		if want := []string{"users were set to 70 by hand", "no storm: this driver's users take part in none"}; !slices.Equal(
+			texts,
+			want,
+		) {
 			t.Errorf("%q, want %q", texts, want)
 		}
 	})
@@ -223,8 +255,9 @@ func (s *stoppable) SetUsers(n int, over time.Duration) error {
 	return s.lab.SetUsers(n, over)
 }
 
-// TestLateOrdersAreNotCarriedOut gives orders after the last tick of the measured phase. At the next one, which is the audit's,
-// the users have been stopped: the trial does not fail, and its log has that the orders were too late.
+// TestLateOrdersAreNotCarriedOut gives orders after the last tick of the measured phase. At the
+// next one, which is the audit's, the users have been stopped: the trial does not fail, and its log
+// has that the orders were too late.
 func TestLateOrdersAreNotCarriedOut(t *testing.T) {
 	for _, audited := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -236,13 +269,25 @@ func TestLateOrdersAreNotCarriedOut(t *testing.T) {
 					return workload.AuditResult{Expected: 5, Readable: 5, Part: 1}, nil
 				}
 			}
-			s.Live = &crowd{orders: map[int][]live.Order{8: {{Do: live.OrderUsers, Users: 70}, {Do: live.OrderStorm, Kind: "rush", Share: 0.5}}}}
+			s.Live = &crowd{orders: map[int][]live.Order{8: {{
+				Do:    live.OrderUsers,
+				Users: 70,
+			}, {Do: live.OrderStorm, Kind: "rush", Share: 0.5}}}}
 			out, err := Run(context.Background(), s)
 			if err != nil || !out.Validity.Valid || out.Exploratory != "" {
-				t.Fatalf("audited %v: %v, exploratory %q, %s", audited, err, out.Exploratory, gates(out.Validity))
+				t.Fatalf(
+					"audited %v: %v, exploratory %q, %s",
+					audited,
+					err,
+					out.Exploratory,
+					gates(out.Validity),
+				)
 			}
 			texts := steered(t, finish(t, s, out))
-			if want := []string{"users were not set to 70: the bounded test had ended", "no storm: the bounded test had ended"}; !slices.Equal(texts, want) {
+			if want := []string{"users were not set to 70: the bounded test had ended", "no storm: the bounded test had ended"}; !slices.Equal(
+				texts,
+				want,
+			) {
 				t.Errorf("audited %v: %q, want %q", audited, texts, want)
 			}
 		})

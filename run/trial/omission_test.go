@@ -7,7 +7,8 @@ import (
 	"plimsoll/record"
 )
 
-// Arrivals that were dropped are in no latency: the run records how many of the scheduled ones were served.
+// Arrivals that were dropped are in no latency: the run records how many of the scheduled ones were
+// served.
 func TestDroppedArrivalsAreNotAchieved(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -22,7 +23,8 @@ func TestDroppedArrivalsAreNotAchieved(t *testing.T) {
 			r := finish(t, s, out)
 			ph, _ := r.Manifest.Phase("measure")
 			c := ph.Schedule
-			if c == nil || c.Of != record.OfArrivals || c.Marked() != tt.marked || c.Share() != float64(tt.served)/float64(tt.wanted) {
+			if c == nil || c.Of != record.OfArrivals || c.Marked() != tt.marked ||
+				c.Share() != float64(tt.served)/float64(tt.wanted) {
 				t.Errorf("schedule %+v", c)
 			}
 			if _, known, err := r.Omitted(); known || err != nil {

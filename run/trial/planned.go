@@ -15,8 +15,8 @@ type Tests struct {
 	// Short ends a bounded test early of which no operation succeeds.
 	Short bool
 	Start int // of the search; 0 for the plan's
-	// Most is the number of users up to which a run looks for the users of a plan; 0 for a run of the
-	// plan's tests.
+	// Most is the number of users up to which a run looks for the users of a plan; 0 for a run of
+	// the plan's tests.
 	Most int
 }
 
@@ -87,8 +87,8 @@ func searchTest(p *plan.Plan, u plan.Unbounded, t Tests) *SearchTest {
 	}
 }
 
-// saturation returns the share of the app's cores at which it is saturated: all, unless a rule allows
-// less.
+// saturation returns the share of the app's cores at which it is saturated: all, unless a rule
+// allows less.
 func saturation(rules []plan.SLO) float64 {
 	share := 1.0
 	for _, r := range rules {

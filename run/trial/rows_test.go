@@ -13,8 +13,16 @@ import (
 
 // TestRowsThatAreNotThere void a run, as do surplus rows and rows that could not be counted.
 func TestRowsThatAreNotThere(t *testing.T) {
-	good := workload.RowCount{Store: "database", What: "participants", Least: 10, Most: 12, Actual: 11}
-	few, many, unknown := good, good, good
+	good := workload.RowCount{
+		Store:  "database",
+		What:   "participants",
+		Least:  10,
+		Most:   12,
+		Actual: 11,
+	}
+	few := good
+	many := good
+	unknown := good
 	few.Actual, many.Actual = 9, 13
 	unknown.Unknown, unknown.Why = true, "it is full"
 	for want, rows := range map[string][]workload.RowCount{
@@ -29,9 +37,16 @@ func TestRowsThatAreNotThere(t *testing.T) {
 				return workload.AuditResult{Expected: 5, Readable: 5, Part: 1, Rows: rows}, nil
 			}
 			out := carryOut(t, s)
-			i := slices.IndexFunc(out.Validity.Findings, func(f record.Finding) bool { return f.Gate == "rows" })
+			i := slices.IndexFunc(out.Validity.Findings, func(f record.Finding) bool {
+				return f.Gate == "rows"
+			})
 			if out.Validity.Valid != (want == "") || (i < 0) != (want == "") {
-				t.Fatalf("%v: valid %v, findings %v", rows, out.Validity.Valid, out.Validity.Findings)
+				t.Fatalf(
+					"%v: valid %v, findings %v",
+					rows,
+					out.Validity.Valid,
+					out.Validity.Findings,
+				)
 			}
 			if i >= 0 && !strings.Contains(out.Validity.Findings[i].Text, want) {
 				t.Errorf("finding %q, want one with %q", out.Validity.Findings[i].Text, want)

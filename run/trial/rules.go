@@ -20,10 +20,11 @@ import (
 type ruleState struct {
 	at     []time.Duration
 	values []float64
-	who    []string // that the values are of, of a promql rule in the measured phase; "" while it holds
-	// evidence are the operations between the last evaluations, for a rate. Operations before spent have decided
-	// already, and since is the moment at which a longer span than the window began to show the rule as violated; -1 when it does
-	// not.
+	// that the values are of, of a promql rule in the measured phase; "" while it holds
+	who []string
+	// evidence are the operations between the last evaluations, for a rate. Operations before spent
+	// have decided already, and since is the moment at which a longer span than the window began to
+	// show the rule as violated; -1 when it does not.
 	evidence     []evidence
 	spent, since time.Duration
 	lastData     time.Duration
@@ -70,10 +71,12 @@ func (r *run) roles() []string {
 	return roles
 }
 
-// readings evaluates all rules over a stretch. A live one ends now, and rules may look further back than it.
+// readings evaluates all rules over a stretch. A live one ends now, and rules may look further back
+// than it.
 func (r *run) readings(ctx context.Context, st stretch, live bool) []capacity.RuleReading {
 	out := make([]capacity.RuleReading, 0, len(r.judging))
-	r.merged = map[stretchKey]*measure.Window{} // rules share windows; merging one is most of an evaluation
+	// rules share windows; merging one is most of an evaluation
+	r.merged = map[stretchKey]*measure.Window{}
 	for _, rule := range r.judging {
 		if !live && rule.Stat == "promql" {
 			out = append(out, r.lasted(rule, st))
@@ -87,7 +90,8 @@ func (r *run) readings(ctx context.Context, st stretch, live bool) []capacity.Ru
 		if at.span() != st.span() {
 			rd.Span = at.span()
 		}
-		if live && rule.Stat == "rate" && rule.Arg != plan.Disconnected { // users do not add up over windows
+		// users do not add up over windows
+		if live && rule.Stat == "rate" && rule.Arg != plan.Disconnected {
 			rd = r.extend(rule, rd)
 		}
 		if live && rule.For > r.Window && rd.Status() != capacity.Missing {
@@ -108,10 +112,18 @@ type stretchKey struct {
 
 // blank is a reading of a rule without data.
 func blank(rule plan.SLO) capacity.RuleReading {
-	return capacity.RuleReading{Rule: rule.Source, Limit: rule.Threshold, Less: rule.Less, Warning: rule.Warning, Grace: rule.Grace, MinCount: uint64(rule.Min)}
+	return capacity.RuleReading{
+		Rule:     rule.Source,
+		Limit:    rule.Threshold,
+		Less:     rule.Less,
+		Warning:  rule.Warning,
+		Grace:    rule.Grace,
+		MinCount: uint64(rule.Min),
+	}
 }
 
-// reading evaluates one rule over a stretch, but a promql rule at the present time. It is a part of readings.
+// reading evaluates one rule over a stretch, but a promql rule at the present time. It is a part of
+// readings.
 func (r *run) reading(ctx context.Context, rule plan.SLO, st stretch) capacity.RuleReading {
 	rd := blank(rule)
 	window := func(op string) *measure.Window {
@@ -147,16 +159,16 @@ func (r *run) reading(ctx context.Context, rule plan.SLO, st stretch) capacity.R
 	return rd
 }
 
-// reach is the most windows that a rate looks back, and alike the largest distance of users, as a fraction, for
-// operations to speak of the same load.
+// reach is the most windows that a rate looks back, and alike the largest distance of users, as a
+// fraction, for operations to speak of the same load.
 const (
 	reach = 20
 	alike = 0.1
 )
 
-// extend lets a rate look back until it has its minimum of operations: at most over the rule's own span, at about
-// the present number of users, and not to operations that have made it violated for a whole window before, which
-// would otherwise count twice. The window alone decides where it can.
+// extend lets a rate look back until it has its minimum of operations: at most over the rule's own
+// span, at about the present number of users, and not to operations that have made it violated for
+// a whole window before, which would otherwise count twice. The window alone decides where it can.
 func (r *run) extend(rule plan.SLO, rd capacity.RuleReading) capacity.RuleReading {
 	s := r.state(rule)
 	users := r.trail.last(r.Window).meanUsers()
@@ -187,7 +199,8 @@ func (r *run) extend(rule plan.SLO, rd capacity.RuleReading) capacity.RuleReadin
 	bad, of := uint64(0), uint64(0)
 	for _, e := range slices.Backward(s.evidence) {
 		inside := e.at > r.now()-r.Window
-		if !inside && (of >= rd.MinCount || e.at <= s.spent || math.Abs(e.users-users) > alike*users) {
+		if !inside &&
+			(of >= rd.MinCount || e.at <= s.spent || math.Abs(e.users-users) > alike*users) {
 			break
 		}
 		bad, of, rd.Span = bad+e.bad, of+e.of, max(r.Window, r.now()-e.at+r.tick)
@@ -210,11 +223,14 @@ func (r *run) extend(rule plan.SLO, rd capacity.RuleReading) capacity.RuleReadin
 	return rd
 }
 
-func badOf(rd capacity.RuleReading) uint64 { return uint64(math.Round(rd.Value * float64(rd.Count))) }
+func badOf(rd capacity.RuleReading) uint64 {
+	return uint64(math.Round(rd.Value * float64(rd.Count)))
+}
 
-// hold returns the mildest value of the last span; whole reports whether the values reach back over all of it: a rule
-// that must be violated without a break is violated only if even that one is. The oldest value may lie further back,
-// where none lies at the beginning of the span; a moment without a value is not a break.
+// hold returns the mildest value of the last span; whole reports whether the values reach back over
+// all of it: a rule that must be violated without a break is violated only if even that one is. The
+// oldest value may lie further back, where none lies at the beginning of the span; a moment without
+// a value is not a break.
 func (s *ruleState) hold(now, span time.Duration, v float64, less bool) (mild float64, whole bool) {
 	s.at, s.values = append(s.at, now), append(s.values, v)
 	for len(s.at) > 1 && s.at[1] <= now-span {
@@ -248,21 +264,31 @@ func (r *run) sample() {
 		if rd.Status() == capacity.Violated {
 			who = r.whose(rule)
 		}
-		s.at, s.values, s.who = append(s.at, r.now()), append(s.values, rd.Value), append(s.who, who)
+		s.at, s.values, s.who = append(
+			s.at,
+			r.now(),
+		), append(
+			s.values,
+			rd.Value,
+		), append(
+			s.who,
+			who,
+		)
 	}
 }
 
-// lasted reads a promql rule over the measured phase: in every stretch of it that is as long as the rule must be
-// violated, a window at least, the mildest value; of these the worst. So it is violated exactly if it was so in such
-// a stretch without a break. A phase that is not longer than that is one stretch. No stretch that is whole has no
-// data.
+// lasted reads a promql rule over the measured phase: in every stretch of it that is as long as the
+// rule must be violated, a window at least, the mildest value; of these the worst. So it is
+// violated exactly if it was so in such a stretch without a break. A phase that is not longer than
+// that is one stretch. No stretch that is whole has no data.
 func (r *run) lasted(rule plan.SLO, phase stretch) capacity.RuleReading {
 	rd := blank(rule)
 	s := r.sampled[rule.Source]
 	if s == nil {
 		return rd
 	}
-	span := min(max(rule.For, r.Window), phase.span()-time.Second) // the first sample is a second old
+	// the first sample is a second old
+	span := min(max(rule.For, r.Window), phase.span()-time.Second)
 	var held ruleState
 	for i, at := range s.at {
 		if at <= phase.first { // before the part that counts
@@ -276,7 +302,8 @@ func (r *run) lasted(rule plan.SLO, phase stretch) capacity.RuleReading {
 	return rd
 }
 
-// Selector returns which series an operation's name stands for: "op" is every operation of the steady state.
+// Selector returns which series an operation's name stands for: "op" is every operation of the
+// steady state.
 func Selector(op string) func(string) bool {
 	if op == "op" {
 		return workload.Steady
@@ -284,9 +311,10 @@ func Selector(op string) func(string) bool {
 	return func(series string) bool { return series == op }
 }
 
-// Value returns a latency or rate rule's value over windows, in seconds or as a fraction, from how many operations,
-// and whether there was any. window returns the merged window of an operation's name, "op" for all. The latency of an
-// operation that ended in an error other than a timeout is not known and not counted.
+// Value returns a latency or rate rule's value over windows, in seconds or as a fraction, from how
+// many operations, and whether there was any. window returns the merged window of an operation's
+// name, "op" for all. The latency of an operation that ended in an error other than a timeout is
+// not known and not counted.
 func Value(rule plan.SLO, window func(op string) *measure.Window) (v float64, n uint64, ok bool) {
 	if rule.Stat == "rate" {
 		w := window("op")
@@ -321,8 +349,8 @@ func Value(rule plan.SLO, window func(op string) *measure.Window) (v float64, n 
 	return h.Quantile(p / 100).Seconds(), h.Count(), true
 }
 
-// carried reports whether the users of a window were carried: every rule that moves users has data, and none is
-// violated.
+// carried reports whether the users of a window were carried: every rule that moves users has data,
+// and none is violated.
 func carried(readings []capacity.RuleReading) bool {
 	return !slices.ContainsFunc(readings, func(rd capacity.RuleReading) bool {
 		st := rd.Status()
@@ -343,8 +371,17 @@ func (r *run) writeReadings(rds []capacity.RuleReading, act capacity.Action) {
 // evaluation is the event of one reading.
 func (r *run) evaluation(rd capacity.RuleReading, phase string) record.Event {
 	st := rd.Status()
-	e := record.Event{Kind: "slo", Rule: rd.Rule, Limit: rd.Limit, Count: rd.Count, Span: rd.Span, Phase: phase,
-		Violated: st == capacity.Violated, NoData: st == capacity.Missing, Undecided: st == capacity.Undecided}
+	e := record.Event{
+		Kind:      "slo",
+		Rule:      rd.Rule,
+		Limit:     rd.Limit,
+		Count:     rd.Count,
+		Span:      rd.Span,
+		Phase:     phase,
+		Violated:  st == capacity.Violated,
+		NoData:    st == capacity.Missing,
+		Undecided: st == capacity.Undecided,
+	}
 	if st != capacity.Missing { // NaN cannot be written either
 		e.Value = rd.Value
 	}
@@ -361,8 +398,8 @@ func (r *run) gateMeasured() {
 	r.judgeSteady()
 }
 
-// judgeMeasure evaluates the rules once over the whole measured phase, when the operations under way at its end have
-// ended too.
+// judgeMeasure evaluates the rules once over the whole measured phase, when the operations under
+// way at its end have ended too.
 func (r *run) judgeMeasure() {
 	rds := r.readings(context.Background(), r.measured, false)
 	r.exportMeasured(rds)
@@ -374,7 +411,14 @@ func (r *run) judgeMeasure() {
 		}
 		switch st := rd.Status(); {
 		case st == capacity.Missing:
-			f := record.Finding{Gate: "rule without data", Level: record.Red, Text: fmt.Sprintf("%s had no value, or for too short a time, in the measured phase", rd.Rule)}
+			f := record.Finding{
+				Gate:  "rule without data",
+				Level: record.Red,
+				Text: fmt.Sprintf(
+					"%s had no value, or for too short a time, in the measured phase",
+					rd.Rule,
+				),
+			}
 			if rd.Warning {
 				f.Level = record.Amber
 			}
@@ -388,9 +432,18 @@ func (r *run) judgeMeasure() {
 			if rule.Arg == plan.Disconnected {
 				of = "users"
 			}
-			r.out.Validity.Add(record.Finding{Gate: "rules", Level: record.Amber,
-				Text: fmt.Sprintf("%s was not decided: it was %s in the measured phase, but of %d %s where it asks for %d",
-					rd.Rule, format(rd.Value, rule.Unit), rd.Count, of, rd.MinCount)})
+			r.out.Validity.Add(record.Finding{
+				Gate:  "rules",
+				Level: record.Amber,
+				Text: fmt.Sprintf(
+					"%s was not decided: it was %s in the measured phase, but of %d %s where it asks for %d",
+					rd.Rule,
+					format(rd.Value, rule.Unit),
+					rd.Count,
+					of,
+					rd.MinCount,
+				),
+			})
 		}
 		e := r.evaluation(rd, "measured")
 		e.Text = where

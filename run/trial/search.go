@@ -10,8 +10,8 @@ import (
 	"plimsoll/run/capacity"
 )
 
-// patience is the number of windows in a row for which a search waits for the generator and its host
-// to be healthy again. It gives up sooner when it spent a fifth of its time so.
+// patience is the number of windows in a row for which a search waits for the generator and its
+// host to be healthy again. It gives up sooner when it spent a fifth of its time so.
 const patience = 4
 
 // targets is the role whose CPU utilization predicts a limit of the search.
@@ -108,8 +108,14 @@ func (s *searching) behind() bool {
 		return false
 	}
 	if !s.holding {
-		s.event(record.Event{Kind: "note", Phase: s.phase, Text: fmt.Sprintf(
-			"the search holds its level: reports of an agent are %v late", late.Round(100*time.Millisecond))})
+		s.event(record.Event{
+			Kind:  "note",
+			Phase: s.phase,
+			Text: fmt.Sprintf(
+				"the search holds its level: reports of an agent are %v late",
+				late.Round(100*time.Millisecond),
+			),
+		})
 	}
 	s.holding = true
 	s.Skip(s.now()) // these seconds are not judged
@@ -170,7 +176,11 @@ func (s *searching) giveUp() {
 	c, v := atLeast(bound, s.healthy, long, s.fault), &s.out.Validity
 	if u, ok := s.Contradicted(); ok && c.Kind == record.AtLeast {
 		c = contradicted(u, c)
-		v.Add(record.Finding{Gate: "search", Level: record.Amber, Text: "the search is unstable: " + u.Why})
+		v.Add(record.Finding{
+			Gate:  "search",
+			Level: record.Amber,
+			Text:  "the search is unstable: " + u.Why,
+		})
 	}
 	s.out.Capacity = c
 	// The search's answer is a bound that is true; only one without any window that was sound and
@@ -193,16 +203,27 @@ func (s *searching) found(res capacity.Result) {
 	case record.Invalid:
 		v.Add(record.Finding{Gate: "search", Level: record.Red, Text: c.Why})
 	case record.Unstable:
-		v.Add(record.Finding{Gate: "search", Level: record.Amber, Text: "the search is unstable: " + c.Why})
+		v.Add(record.Finding{
+			Gate:  "search",
+			Level: record.Amber,
+			Text:  "the search is unstable: " + c.Why,
+		})
 	}
 }
 
-// atLeast is the capacity of a search that the generator ended: the bound, the most users of sound windows that were
-// held for so long without a violation. Without a bound it is unstable, and without a sound window in which every
-// rule held, whose most users are healthy, invalid.
+// atLeast is the capacity of a search that the generator ended: the bound, the most users of sound
+// windows that were held for so long without a violation. Without a bound it is unstable, and
+// without a sound window in which every rule held, whose most users are healthy, invalid.
 func atLeast(bound, healthy float64, held time.Duration, f record.Finding) *record.Capacity {
-	c := &record.Capacity{Kind: record.AtLeast, Users: math.Floor(bound), Lo: math.Floor(bound), Confirmed: held, Rule: record.ByGate + f.Gate,
-		Stopped: record.ByHealth + f.Text, Why: "the load generator was held up: " + f.Text}
+	c := &record.Capacity{
+		Kind:      record.AtLeast,
+		Users:     math.Floor(bound),
+		Lo:        math.Floor(bound),
+		Confirmed: held,
+		Rule:      record.ByGate + f.Gate,
+		Stopped:   record.ByHealth + f.Text,
+		Why:       "the load generator was held up: " + f.Text,
+	}
 	if record.Foreign(f.Gate) {
 		c.Why = "the host was not the target's alone: " + f.Text
 	}
@@ -214,25 +235,44 @@ func atLeast(bound, healthy float64, held time.Duration, f record.Finding) *reco
 		c.Reached = math.Floor(healthy)
 	case healthy > 0:
 		c.Kind, c.Reached, c.Confirmed = record.Unstable, math.Floor(healthy), 0
-		c.Why += fmt.Sprintf("; every rule held at %.0f users, but no level was held without a violation for the %v that a bound takes", healthy, held.Round(100*time.Millisecond))
+		c.Why += fmt.Sprintf(
+			"; every rule held at %.0f users, but no level was held without a violation for the %v that a bound takes",
+			healthy,
+			held.Round(100*time.Millisecond),
+		)
 	default:
-		c.Kind, c.Confirmed, c.Why = record.Invalid, 0, c.Why+", and in no sound window before that did every rule hold"
+		c.Kind = record.Invalid
+		c.Confirmed = 0
+		c.Why = c.Why + ", and in no sound window before that did every rule hold"
 	}
 	return c
 }
 
-// contradicted is the capacity of such a search whose bound does not stand: the unstable result u, with the cause
-// that ended the bound.
+// contradicted is the capacity of such a search whose bound does not stand: the unstable result u,
+// with the cause that ended the bound.
 func contradicted(u capacity.Result, bound *record.Capacity) *record.Capacity {
 	c := capacityOf(u)
-	c.Rule, c.Stopped, c.Why = bound.Rule, bound.Stopped, bound.Why+"; "+u.Why
+	c.Rule = bound.Rule
+	c.Stopped = bound.Stopped
+	c.Why = bound.Why + "; " + u.Why
 	return c
 }
 
 func capacityOf(res capacity.Result) *record.Capacity {
-	c := &record.Capacity{Kind: string(res.Kind), Users: res.Users, Lo: res.Lo, Hi: res.Hi, Rule: res.Rule,
-		Estimator: res.Estimator, Stopped: res.Stopped, Why: res.Why, Recommended: res.Recommended,
-		Reached: res.Reached, Held: res.Held, Confirmed: res.Confirmed}
+	c := &record.Capacity{
+		Kind:        string(res.Kind),
+		Users:       res.Users,
+		Lo:          res.Lo,
+		Hi:          res.Hi,
+		Rule:        res.Rule,
+		Estimator:   res.Estimator,
+		Stopped:     res.Stopped,
+		Why:         res.Why,
+		Recommended: res.Recommended,
+		Reached:     res.Reached,
+		Held:        res.Held,
+		Confirmed:   res.Confirmed,
+	}
 	for _, m := range res.Margins {
 		if m.Windows > 0 {
 			c.Margins = append(c.Margins, record.RuleMargin{Rule: m.Rule, Value: m.Ratio, Limit: 1})

@@ -17,7 +17,12 @@ type interval struct{ users, lo, hi float64 }
 func (r *run) searched(w stretch, rds []capacity.RuleReading, unsound bool) {
 	v := &r.watching
 	v.seen++
-	win := live.SearchWindow{N: v.seen, At: r.now().Seconds(), Users: w.meanUsers(), Reading: live.Held}
+	win := live.SearchWindow{
+		N:       v.seen,
+		At:      r.now().Seconds(),
+		Users:   w.meanUsers(),
+		Reading: live.Held,
+	}
 	for _, rd := range rds {
 		if rd.Warning {
 			continue
@@ -36,12 +41,20 @@ func (r *run) searched(w stretch, rds []capacity.RuleReading, unsound bool) {
 		win.Reading = live.Unsound
 	}
 	if v.decision.Phase != capacity.Ramp {
-		if res := v.search.Result(); res.Kind == capacity.Estimate && !math.IsNaN(res.Lo) && !math.IsInf(res.Hi, 0) && !math.IsNaN(res.Hi) {
+		if res := v.search.Result(); res.Kind == capacity.Estimate && !math.IsNaN(res.Lo) &&
+			!math.IsInf(res.Hi, 0) &&
+			!math.IsNaN(res.Hi) {
 			v.best = interval{math.Round(res.Users), math.Round(res.Lo), math.Round(res.Hi)}
 		}
 	}
-	r.event(record.Event{Kind: record.WindowEvent, Phase: r.phase, Rule: win.Rule, Text: win.Reading, Readings: v.best.into(map[string]float64{
-		record.WindowUsers: win.Users, record.WindowRatio: win.Ratio})})
+	r.event(record.Event{
+		Kind:  record.WindowEvent,
+		Phase: r.phase,
+		Rule:  win.Rule,
+		Text:  win.Reading,
+		Readings: v.best.into(map[string]float64{
+			record.WindowUsers: win.Users, record.WindowRatio: win.Ratio}),
+	})
 	v.windows = append(v.windows, win)
 	if len(v.windows) > shownWindows {
 		v.windows = slices.Delete(v.windows, 0, 1)
@@ -51,7 +64,9 @@ func (r *run) searched(w stretch, rds []capacity.RuleReading, unsound bool) {
 // into adds the interval to the readings of an event, if there is one.
 func (b interval) into(readings map[string]float64) map[string]float64 {
 	if b != (interval{}) {
-		readings[record.WindowEstimate], readings[record.WindowLo], readings[record.WindowHi] = b.users, b.lo, b.hi
+		readings[record.WindowEstimate] = b.users
+		readings[record.WindowLo] = b.lo
+		readings[record.WindowHi] = b.hi
 	}
 	return readings
 }
@@ -62,7 +77,11 @@ func (r *run) searchOver() {
 	if c == nil {
 		return
 	}
-	e := record.Event{Kind: record.SearchOverEvent, Phase: r.phase, Text: "the search found " + resultText(c)}
+	e := record.Event{
+		Kind:  record.SearchOverEvent,
+		Phase: r.phase,
+		Text:  "the search found " + resultText(c),
+	}
 	if r.watching.best = (interval{}); c.Kind == record.Estimate {
 		r.watching.best = interval{c.Users, c.Lo, c.Hi}
 		e.Readings = r.watching.best.into(map[string]float64{})
@@ -79,11 +98,20 @@ func resultText(c *record.Capacity) string {
 	return text
 }
 
-// searchNow is the search with the result that it would have had if it had stopped at its last window.
+// searchNow is the search with the result that it would have had if it had stopped at its last
+// window.
 func (r *run) searchNow(sl slice) *live.SearchNow {
 	w := &r.watching
-	s := &live.SearchNow{Level: float64(sl.desired), Step: w.decision.Phase, Why: w.decision.Why, Forecast: w.forecast, Windows: slices.Clone(w.windows),
-		Estimate: w.best.users, Lo: w.best.lo, Hi: w.best.hi}
+	s := &live.SearchNow{
+		Level:    float64(sl.desired),
+		Step:     w.decision.Phase,
+		Why:      w.decision.Why,
+		Forecast: w.forecast,
+		Windows:  slices.Clone(w.windows),
+		Estimate: w.best.users,
+		Lo:       w.best.lo,
+		Hi:       w.best.hi,
+	}
 	if s.Windows == nil {
 		s.Windows = []live.SearchWindow{}
 	}

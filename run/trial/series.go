@@ -28,24 +28,108 @@ type Series struct {
 // AllSeries lists them. docs/series.md explains them.
 func AllSeries() []Series {
 	return []Series{
-		{"plimsoll_slo_value", "gauge", "", ruleLabels, "Value of a rule over the window that ends now: seconds, a fraction, or what promql gave."},
-		{"plimsoll_slo_threshold", "gauge", "", ruleLabels, "Threshold of a rule, in the unit of its value."},
-		{"plimsoll_slo_violated", "gauge", "", ruleLabels, "1 when the rule does not hold, with data from enough operations; else 0."},
+		{
+			"plimsoll_slo_value",
+			"gauge",
+			"",
+			ruleLabels,
+			"Value of a rule over the window that ends now: seconds, a fraction, or what promql gave.",
+		},
+		{
+			"plimsoll_slo_threshold",
+			"gauge",
+			"",
+			ruleLabels,
+			"Threshold of a rule, in the unit of its value.",
+		},
+		{
+			"plimsoll_slo_violated",
+			"gauge",
+			"",
+			ruleLabels,
+			"1 when the rule does not hold, with data from enough operations; else 0.",
+		},
 		{"plimsoll_slo_no_data", "gauge", "", ruleLabels, "1 when the rule has no value; else 0."},
-		{"plimsoll_slo_measured", "gauge", "", ruleLabels, "Value of a rule over the whole measured phase, at its end."},
-		{"plimsoll_op_seconds", "gauge", "seconds", []string{"op", "stat"}, "Response time of the operations that ended in the last second."},
+		{
+			"plimsoll_slo_measured",
+			"gauge",
+			"",
+			ruleLabels,
+			"Value of a rule over the whole measured phase, at its end.",
+		},
+		{
+			"plimsoll_op_seconds",
+			"gauge",
+			"seconds",
+			[]string{"op", "stat"},
+			"Response time of the operations that ended in the last second.",
+		},
 		{"plimsoll_ops_total", "counter", "", []string{"op", "class"}, "Operations that ended."},
-		{"plimsoll_answers_total", "counter", "", []string{"status"}, "Operations of the steady state that ended in an answer of this status, 400 or above, that they did not ask for."},
-		{"plimsoll_op_bytes_total", "counter", "bytes", []string{"op"}, "Bytes received by operations."},
-		{"plimsoll_wait_seconds", "gauge", "seconds", []string{"stat"}, "How long operations waited for a connection or a place in the last second."},
-		{"plimsoll_lag_seconds", "gauge", "seconds", []string{"stat"}, "How late the generator began actions in the last second."},
-		{"plimsoll_op_lag_seconds", "gauge", "seconds", []string{"stat"}, "How late the generator was with operations of the steady state that ended in the last second."},
+		{
+			"plimsoll_answers_total",
+			"counter",
+			"",
+			[]string{"status"},
+			"Operations of the steady state that ended in an answer of this status, 400 or above, that they did not ask for.",
+		},
+		{
+			"plimsoll_op_bytes_total",
+			"counter",
+			"bytes",
+			[]string{"op"},
+			"Bytes received by operations.",
+		},
+		{
+			"plimsoll_wait_seconds",
+			"gauge",
+			"seconds",
+			[]string{"stat"},
+			"How long operations waited for a connection or a place in the last second.",
+		},
+		{
+			"plimsoll_lag_seconds",
+			"gauge",
+			"seconds",
+			[]string{"stat"},
+			"How late the generator began actions in the last second.",
+		},
+		{
+			"plimsoll_op_lag_seconds",
+			"gauge",
+			"seconds",
+			[]string{"stat"},
+			"How late the generator was with operations of the steady state that ended in the last second.",
+		},
 		{"plimsoll_users", "gauge", "", []string{"state"}, "Simulated users."},
 		{"plimsoll_messages_acked_total", "counter", "", nil, "Messages that the server accepted."},
-		{"plimsoll_deliveries_total", "counter", "", []string{"result"}, "Deliveries of messages to others; lost may fall, when a lost one comes after all."},
-		{"plimsoll_gate", "gauge", "", []string{"gate"}, "What a gate of the generator's health read in the last second, in the gate's unit."},
-		{"plimsoll_cpu_share", "gauge", "", []string{"role"}, "CPU of generator, app and db in the last second, as a share of the cores of the role."},
-		{"plimsoll_phase", "gauge", "", []string{"phase"}, "1 for the phase that is under way, 0 for those before it."},
+		{
+			"plimsoll_deliveries_total",
+			"counter",
+			"",
+			[]string{"result"},
+			"Deliveries of messages to others; lost may fall, when a lost one comes after all.",
+		},
+		{
+			"plimsoll_gate",
+			"gauge",
+			"",
+			[]string{"gate"},
+			"What a gate of the generator's health read in the last second, in the gate's unit.",
+		},
+		{
+			"plimsoll_cpu_share",
+			"gauge",
+			"",
+			[]string{"role"},
+			"CPU of generator, app and db in the last second, as a share of the cores of the role.",
+		},
+		{
+			"plimsoll_phase",
+			"gauge",
+			"",
+			[]string{"phase"},
+			"1 for the phase that is under way, 0 for those before it.",
+		},
 	}
 }
 
@@ -80,7 +164,13 @@ type opCounts struct {
 }
 
 func newExporter(to Store, rules []plan.SLO) *exporter {
-	x := &exporter{to: to, ops: map[string]*opCounts{}, answers: map[string]*answerCount{}, rules: map[string][]series.Label{}, holding: map[string]*ruleState{}}
+	x := &exporter{
+		to:      to,
+		ops:     map[string]*opCounts{},
+		answers: map[string]*answerCount{},
+		rules:   map[string][]series.Label{},
+		holding: map[string]*ruleState{},
+	}
 	for _, r := range rules {
 		l := []series.Label{{Name: "rule", Value: r.Source}, {Name: "stat", Value: r.Stat}}
 		switch r.Stat {
@@ -94,7 +184,8 @@ func newExporter(to Store, rules []plan.SLO) *exporter {
 		}
 		x.rules[r.Source] = l
 	}
-	for _, status := range []string{"429", "503"} { // from 0 on: a run without them is known to have had none
+	// from 0 on: a run without them is known to have had none
+	for _, status := range []string{"429", "503"} {
 		x.answers[status] = &answerCount{label: one("status", status)}
 	}
 	return x
@@ -104,8 +195,8 @@ func (x *exporter) add(name string, l []series.Label, v float64) {
 	x.batch = append(x.batch, series.Sample{Name: name, Labels: l, Value: v})
 }
 
-// export stores the second that has just ended. A failure to store is an event, not the end of the trial: the same
-// numbers are in windows.hdr.
+// export stores the second that has just ended. A failure to store is an event, not the end of the
+// trial: the same numbers are in windows.hdr.
 func (r *run) export(ctx context.Context, sl slice) {
 	x := r.series
 	if x == nil {
@@ -162,14 +253,16 @@ func (r *run) store(at time.Duration, samples []series.Sample) {
 	}
 }
 
-// evaluated returns the rules' readings at present: those of the search, or outside one, of the window that ends now.
+// evaluated returns the rules' readings at present: those of the search, or outside one, of the
+// window that ends now.
 func (r *run) evaluated(ctx context.Context) []capacity.RuleReading {
 	x := r.series
 	if rds := x.last; rds != nil {
 		x.last = nil
 		return rds
 	}
-	// A rule that must be violated for a while keeps a memory of its own here, so that looking changes no judgement.
+	// A rule that must be violated for a while keeps a memory of its own here, so that looking
+	// changes no judgement.
 	mine := r.rules
 	r.rules = x.holding
 	defer func() { r.rules = mine }()
@@ -222,8 +315,12 @@ func (r *run) exportGates(e record.Event) {
 }
 
 var (
-	userStates = [][]series.Label{one("state", "desired"), one("state", "active"), one("state", "failed")}
-	statNames  = []string{"p50", "p95", "p99", "mean", "max"}
+	userStates = [][]series.Label{
+		one("state", "desired"),
+		one("state", "active"),
+		one("state", "failed"),
+	}
+	statNames = []string{"p50", "p95", "p99", "mean", "max"}
 )
 
 func one(name, value string) []series.Label { return []series.Label{{Name: name, Value: value}} }
@@ -237,7 +334,13 @@ func number(b bool) float64 {
 
 // figures returns the statistics of statNames, in seconds.
 func figures(h *measure.Histogram) [5]float64 {
-	return [5]float64{h.Quantile(0.5).Seconds(), h.Quantile(0.95).Seconds(), h.Quantile(0.99).Seconds(), h.Mean().Seconds(), h.Max().Seconds()}
+	return [5]float64{
+		h.Quantile(0.5).Seconds(),
+		h.Quantile(0.95).Seconds(),
+		h.Quantile(0.99).Seconds(),
+		h.Mean().Seconds(),
+		h.Max().Seconds(),
+	}
 }
 
 // stats stores a histogram of the last second; one without values has no figures.
@@ -256,17 +359,23 @@ func (x *exporter) op(w *measure.Window) {
 	if fresh {
 		c = &opCounts{name: one("op", w.Name)}
 		for i := range c.of {
-			c.of[i] = []series.Label{{Name: "op", Value: w.Name}, {Name: "class", Value: measure.Class(i).String()}}
+			c.of[i] = []series.Label{{
+				Name:  "op",
+				Value: w.Name,
+			}, {Name: "class", Value: measure.Class(i).String()}}
 		}
 		for _, s := range statNames {
-			c.stats = append(c.stats, []series.Label{{Name: "op", Value: w.Name}, {Name: "stat", Value: s}})
+			c.stats = append(c.stats, []series.Label{{
+				Name:  "op",
+				Value: w.Name,
+			}, {Name: "stat", Value: s}})
 		}
 		x.ops[w.Name] = c
 		x.begin = append(x.begin, series.Sample{Name: "plimsoll_op_bytes_total", Labels: c.name})
 	}
 	for i, n := range w.Classes {
-		// A class has a series from its first operation on (ok always); it begins at 0, so that increase() counts
-		// that one.
+		// A class has a series from its first operation on (ok always); it begins at 0, so that
+		// increase() counts that one.
 		begins := c.classes[i] == 0 && n > 0
 		if measure.Class(i) == measure.OK {
 			begins = fresh
@@ -315,7 +424,13 @@ func (x *exporter) counters() {
 	}
 }
 
-var results = [][]series.Label{one("result", "seen"), one("result", "late"), one("result", "lost"), one("result", "duplicated"), one("result", "misordered")}
+var results = [][]series.Label{
+	one("result", "seen"),
+	one("result", "late"),
+	one("result", "lost"),
+	one("result", "duplicated"),
+	one("result", "misordered"),
+}
 
 func (x *exporter) messages(c workload.LedgerCount) {
 	x.add("plimsoll_messages_acked_total", nil, float64(c.Acked))

@@ -57,10 +57,19 @@ func TestSeriesOfABoundedTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		s := boundedSpec(t, l)
-		s.Rules = rules(t, "p99(post) < 5ms", "mean(op) < 1s", "cpu(app) < 85%", "rate(5xx) < 1% min 10", "p99(nothing) < 1s")
+		s.Rules = rules(
+			t,
+			"p99(post) < 5ms",
+			"mean(op) < 1s",
+			"cpu(app) < 85%",
+			"rate(5xx) < 1% min 10",
+			"p99(nothing) < 1s",
+		)
 		db, _ := recordSeries(t, s)
 		_, end, _ := db.Bounds()
-		mid := s.Clock.Epoch().Add(s.Bounded.Ramp + s.Bounded.Settle + s.Bounded.Measure/2).Truncate(time.Second)
+		mid := s.Clock.Epoch().
+			Add(s.Bounded.Ramp + s.Bounded.Settle + s.Bounded.Measure/2).
+			Truncate(time.Second)
 		users := float64(s.Bounded.Users)
 		perSecond := 20 * math.Ceil(users/10)
 		for expr, want := range map[string]float64{
@@ -87,20 +96,29 @@ func TestSeriesOfABoundedTrial(t *testing.T) {
 			}
 		}
 		for _, stat := range statNames {
-			if got := ask(t, db, `plimsoll_op_seconds{op="post",stat="`+stat+`"}`, mid); math.Abs(got-0.010) > 0.0002 {
+			if got := ask(t, db, `plimsoll_op_seconds{op="post",stat="`+stat+`"}`, mid); math.Abs(
+				got-0.010,
+			) > 0.0002 {
 				t.Errorf("%s of post: %v, want 10 ms", stat, got)
 			}
 		}
 		if got := ask(t, db, `plimsoll_lag_seconds{stat="p99"}`, mid); math.Abs(got-1e-4) > 1e-5 {
 			t.Errorf("lag: %v, want 0.1 ms", got)
 		}
-		if got := ask(t, db, `plimsoll_slo_measured{op="post"}`, end); math.Abs(got-0.010) > 0.0002 {
+		if got := ask(t, db, `plimsoll_slo_measured{op="post"}`, end); math.Abs(
+			got-0.010,
+		) > 0.0002 {
 			t.Errorf("p99(post) over the measured phase: %v, want 10 ms", got)
 		}
 		// The first second counts too: the counter began at 0 before it.
 		first, _, _ := db.Bounds()
-		if got := ask(t, db, `plimsoll_ops_total{op="post",class="ok"}`, s.Clock.Epoch()); got != 0 || first.Before(s.Clock.Epoch().Add(-time.Millisecond)) {
-			t.Errorf("%v operations at the epoch; the first sample is of %v before it", got, s.Clock.Epoch().Sub(first))
+		if got := ask(t, db, `plimsoll_ops_total{op="post",class="ok"}`, s.Clock.Epoch()); got != 0 ||
+			first.Before(s.Clock.Epoch().Add(-time.Millisecond)) {
+			t.Errorf(
+				"%v operations at the epoch; the first sample is of %v before it",
+				got,
+				s.Clock.Epoch().Sub(first),
+			)
 		}
 	})
 }
@@ -118,7 +136,8 @@ func TestSeriesOfASearch(t *testing.T) {
 		if got := ask(t, db, `max_over_time(plimsoll_slo_violated{role="app"}[1h])`, end); got != 1 {
 			t.Errorf("violated at most %v", got)
 		}
-		if got := ask(t, db, `max_over_time((plimsoll_slo_value / plimsoll_slo_threshold)[1h:1s])`, end); got < 1 || got > 1.5 {
+		if got := ask(t, db, `max_over_time((plimsoll_slo_value / plimsoll_slo_threshold)[1h:1s])`, end); got < 1 ||
+			got > 1.5 {
 			t.Errorf("value over threshold at most %v", got)
 		}
 		if got := ask(t, db, `max_over_time(plimsoll_users{state="desired"}[1h])`, end); got < 500 {
@@ -127,8 +146,8 @@ func TestSeriesOfASearch(t *testing.T) {
 	})
 }
 
-// TestSeriesChangeNoJudgement: looking at a rule that must be violated for a while changes neither the broken rules
-// nor the events.
+// TestSeriesChangeNoJudgement: looking at a rule that must be violated for a while changes neither
+// the broken rules nor the events.
 func TestSeriesChangeNoJudgement(t *testing.T) {
 	judged := func(with bool) string {
 		var text string
@@ -161,7 +180,12 @@ func TestEverySeriesIsListed(t *testing.T) {
 		l.wait = time.Millisecond
 		s := boundedSpec(t, l)
 		s.Rules = rules(t, "p99(post) < 5s", "cpu(app) < 85%")
-		s.CPU = func() map[string]float64 { return map[string]float64{"app": 0.5, "database": 0.25} }
+		s.CPU = func() map[string]float64 {
+			return map[string]float64{
+				"app":      0.5,
+				"database": 0.25,
+			}
+		}
 		db, _ := recordSeries(t, s)
 		_, end, _ := db.Bounds()
 		if got := ask(t, db, `plimsoll_cpu_share{role="db"}`, s.Clock.Epoch().Add(2*time.Second)); got != 0.25 {
@@ -208,7 +232,8 @@ type discard struct{ samples int }
 
 func (d *discard) Append(_ time.Time, s []series.Sample) error { d.samples += len(s); return nil }
 
-// busySecond is a trial with 60 operations and four rules over a window of 15 s, one of which has just ended a second.
+// busySecond is a trial with 60 operations and four rules over a window of 15 s, one of which has
+// just ended a second.
 func busySecond(tb testing.TB, to Store) *run {
 	tb.Helper()
 	l := newLab(1000)
@@ -221,7 +246,20 @@ func busySecond(tb testing.TB, to Store) *run {
 		}
 		rs = append(rs, r)
 	}
-	r := &run{Config: Config{Window: 15 * time.Second, Clock: clock.New(time.Now()), Driver: l, Signals: l, Rules: rs, Series: to}, judging: rs, tick: time.Second, rules: map[string]*ruleState{}, seen: map[string]bool{}}
+	r := &run{
+		Config: Config{
+			Window:  15 * time.Second,
+			Clock:   clock.New(time.Now()),
+			Driver:  l,
+			Signals: l,
+			Rules:   rs,
+			Series:  to,
+		},
+		judging: rs,
+		tick:    time.Second,
+		rules:   map[string]*ruleState{},
+		seen:    map[string]bool{},
+	}
 	r.series = newExporter(to, rs)
 	for sec := range 16 {
 		reg := measure.NewRegistry(1)
@@ -234,7 +272,13 @@ func busySecond(tb testing.TB, to Store) *run {
 			}
 		}
 		r.n++
-		sl := slice{at: r.now(), desired: 100, active: 100, windows: reg.Cut(), busy: map[string][2]float64{}}
+		sl := slice{
+			at:      r.now(),
+			desired: 100,
+			active:  100,
+			windows: reg.Cut(),
+			busy:    map[string][2]float64{},
+		}
 		r.trail.push(sl, r.Window)
 		if sec == 15 {
 			r.sec = measureSecond{}

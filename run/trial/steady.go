@@ -12,7 +12,8 @@ import (
 	"plimsoll/stats"
 )
 
-// A course holds the measured phase second by second, as needed to judge whether it was steady: 24 bytes a second.
+// A course holds the measured phase second by second, as needed to judge whether it was steady: 24
+// bytes a second.
 type course struct {
 	seconds []courseSecond
 	open    courseSecond
@@ -39,10 +40,10 @@ func (c *course) next() {
 	c.open = courseSecond{}
 }
 
-// series returns log mean response and log throughput of equal intervals, as [record.Course] cuts them. An interval
-// without an answer takes both from the one before it, or at the beginning from the first that has any: a target that
-// stood still for a moment must not hide its behavior before and after. With too many of those ([stats.FewHoles])
-// they keep values without a finite logarithm.
+// series returns log mean response and log throughput of equal intervals, as [record.Course] cuts
+// them. An interval without an answer takes both from the one before it, or at the beginning from
+// the first that has any: a target that stood still for a moment must not hide its behavior before
+// and after. With too many of those ([stats.FewHoles]) they keep values without a finite logarithm.
 func (c *course) series() (latency, rate []float64, each time.Duration) {
 	size := max((len(c.seconds)+record.MostIntervals-1)/record.MostIntervals, 1)
 	var hole []bool
@@ -67,7 +68,8 @@ func (c *course) series() (latency, rate []float64, each time.Duration) {
 	return latency, rate, time.Duration(size) * time.Second
 }
 
-// fill gives every hole the value before it, and those at the beginning the first value. Not all are holes.
+// fill gives every hole the value before it, and those at the beginning the first value. Not all
+// are holes.
 func fill(values []float64, hole []bool) {
 	last := values[slices.Index(hole, false)]
 	for i := range values {
@@ -78,17 +80,19 @@ func fill(values []float64, hole []bool) {
 	}
 }
 
-// stationary is the gate of the findings about a measured phase that was not steady from its beginning.
+// stationary is the gate of the findings about a measured phase that was not steady from its
+// beginning.
 const stationary = "stationary"
 
-// judgeSteady judges whether the measured phase was steady from its beginning. It skips phases below
-// [stats.MinWarmup] seconds, phases in which too many intervals are without an answer, and phases with storms,
-// which are meant to disturb it.
+// judgeSteady judges whether the measured phase was steady from its beginning. It skips phases
+// below [stats.MinWarmup] seconds, phases in which too many intervals are without an answer, and
+// phases with storms, which are meant to disturb it.
 func (r *run) judgeSteady() {
 	if r.Bounded == nil || len(r.Bounded.Storms) > 0 {
 		return
 	}
-	if n := int((r.now() - r.from) / time.Second); n < len(r.course.seconds) { // only the last part counts
+	// only the last part counts
+	if n := int((r.now() - r.from) / time.Second); n < len(r.course.seconds) {
 		r.course.seconds = r.course.seconds[len(r.course.seconds)-n:]
 	}
 	latency, rate, each := r.course.series()
@@ -102,13 +106,34 @@ func (r *run) judgeSteady() {
 	switch s.State {
 	case stats.SettlingUnknown, stats.Settled:
 	case stats.SettledLate:
-		r.out.Validity.Add(record.Finding{Gate: stationary, Level: record.Amber, Value: share, Unit: "%",
-			Text: fmt.Sprintf("the first %v of the measured phase were still warm-up: their %s was %s than later, which moves that of the whole phase by %+.1f %%; set bounded.settle to %v",
-				cut, what, apart(shift), 100*math.Expm1(s.Bias), wholeSeconds(r.Bounded.Settle)+cut)})
+		r.out.Validity.Add(record.Finding{
+			Gate:  stationary,
+			Level: record.Amber,
+			Value: share,
+			Unit:  "%",
+			Text: fmt.Sprintf(
+				"the first %v of the measured phase were still warm-up: their %s was %s than later, which moves that of the whole phase by %+.1f %%; set bounded.settle to %v",
+				cut,
+				what,
+				apart(shift),
+				100*math.Expm1(s.Bias),
+				wholeSeconds(r.Bounded.Settle)+cut,
+			),
+		})
 	case stats.NeverSettled:
-		r.out.Validity.Add(record.Finding{Gate: stationary, Level: record.Red, Value: share, Limit: 50, Unit: "%",
-			Text: fmt.Sprintf("the measured phase was never steady: %s of its first %v was %s than of the rest, and no steady climb or fall explains it; find out what changed then, or measure longer",
-				what, cut, apart(shift))})
+		r.out.Validity.Add(record.Finding{
+			Gate:  stationary,
+			Level: record.Red,
+			Value: share,
+			Limit: 50,
+			Unit:  "%",
+			Text: fmt.Sprintf(
+				"the measured phase was never steady: %s of its first %v was %s than of the rest, and no steady climb or fall explains it; find out what changed then, or measure longer",
+				what,
+				cut,
+				apart(shift),
+			),
+		})
 	}
 }
 

@@ -54,7 +54,9 @@ func TestSteady(t *testing.T) {
 			return 15 * time.Millisecond
 		}, "", ""},
 		{"the warm-up is not in the part that counts", 80 * time.Second, 60 * time.Second, step(10*time.Second, 20*time.Millisecond, 10*time.Millisecond), "", ""},
-		{"steady climb", 60 * time.Second, 0, func(at time.Duration) time.Duration { return 41*time.Millisecond + 19*at/60_000 }, "", ""},
+		{"steady climb", 60 * time.Second, 0, func(at time.Duration) time.Duration {
+			return 41*time.Millisecond + 19*at/60_000
+		}, "", ""},
 		{"too short", 40 * time.Second, 0, step(10*time.Second, 20*time.Millisecond, 10*time.Millisecond), "", ""},
 	} {
 		virtual(t, tt.name, func(t *testing.T) {
@@ -71,16 +73,24 @@ func TestSteady(t *testing.T) {
 				}
 				return d
 			}
-			s.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: settle, Measure: tt.measure, Window: tt.window}
+			s.Bounded = &BoundedTest{
+				Users:   100,
+				Ramp:    2 * time.Second,
+				Settle:  settle,
+				Measure: tt.measure,
+				Window:  tt.window,
+			}
 			if tt.window > 0 {
 				s.Bounded.Until = func() (string, error) { return "", nil }
 			}
 			out := carryOut(t, s)
-			if got := gates(out.Validity); got != tt.want || out.Validity.Valid != !strings.HasPrefix(tt.want, record.Red) {
+			if got := gates(out.Validity); got != tt.want ||
+				out.Validity.Valid != !strings.HasPrefix(tt.want, record.Red) {
 				t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, got, tt.want)
 			}
 			for _, f := range out.Validity.Findings {
-				for part := range strings.SplitSeq(tt.text, "…") { // the operation on a boundary may be in either half
+				// the operation on a boundary may be in either half
+				for part := range strings.SplitSeq(tt.text, "…") {
 					if !strings.Contains(f.Text, part) {
 						t.Errorf("%q lacks %q", f.Text, part)
 					}
@@ -90,8 +100,8 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// An interval without an answer is as the one before it, if there are few; immediate failures are not
-// answers.
+// An interval without an answer is as the one before it, if there are few; immediate failures are
+// not answers.
 func TestSeriesWithHoles(t *testing.T) {
 	const n = 20
 	for _, tt := range []struct {
@@ -108,7 +118,11 @@ func TestSeriesWithHoles(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var c course
 			for i := range n {
-				c.open = courseSecond{response: time.Duration(100+i) * time.Millisecond, timed: 10, ops: uint64(10 + i)}
+				c.open = courseSecond{
+					response: time.Duration(100+i) * time.Millisecond,
+					timed:    10,
+					ops:      uint64(10 + i),
+				}
 				switch slices.Index(tt.none, i) {
 				case -1:
 				case 0: // all operations failed
@@ -134,7 +148,14 @@ func TestSeriesWithHoles(t *testing.T) {
 				}
 				wantLatency, wantRate := math.Log(float64(100+from)/1e4), math.Log(float64(10+from))
 				if math.Abs(latency[i]-wantLatency) > 1e-9 || math.Abs(rate[i]-wantRate) > 1e-9 {
-					t.Errorf("second %d: %v and %v, want %v and %v", i, latency[i], rate[i], wantLatency, wantRate)
+					t.Errorf(
+						"second %d: %v and %v, want %v and %v",
+						i,
+						latency[i],
+						rate[i],
+						wantLatency,
+						wantRate,
+					)
 				}
 			}
 		})

@@ -44,7 +44,15 @@ func (h health) with(o health) health {
 	if o.top > h.top {
 		note = o.note
 	}
-	return health{n: h.n + o.n, sum: h.sum + o.sum, low: min(h.low, o.low), top: max(h.top, o.top), why: h.why, na: h.na, note: note}
+	return health{
+		n:    h.n + o.n,
+		sum:  h.sum + o.sum,
+		low:  min(h.low, o.low),
+		top:  max(h.top, o.top),
+		why:  h.why,
+		na:   h.na,
+		note: note,
+	}
 }
 
 func healthOf(readings map[string]Reading) map[string]health {
@@ -71,8 +79,8 @@ func (s *slice) fold(o slice) {
 	}
 }
 
-// keepWorst takes over the users of a slice in which a smaller share of the wanted users was active.
-// Before the first one the wanted users are negative.
+// keepWorst takes over the users of a slice in which a smaller share of the wanted users was
+// active. Before the first one the wanted users are negative.
 func (s *slice) keepWorst(o slice) {
 	if s.desired < 0 || o.active*s.desired < s.active*o.desired {
 		s.desired, s.active = o.desired, o.active
@@ -82,12 +90,14 @@ func (s *slice) keepWorst(o slice) {
 // over returns the slice with the users of the worst of many slices, their sums and their windows.
 func (s slice) over(worst, sum slice, windows measureSecond) slice {
 	s.desired, s.active, s.windows = worst.desired, worst.active, windows.sorted()
-	s.counts, s.userSeconds, s.health = sum.counts, sum.userSeconds, sum.health
+	s.counts = sum.counts
+	s.userSeconds = sum.userSeconds
+	s.health = sum.health
 	return s
 }
 
-// A trail holds the last slices, oldest first, and one more than the longest window needs: the state at the
-// window's beginning.
+// A trail holds the last slices, oldest first, and one more than the longest window needs: the
+// state at the window's beginning.
 type trail struct {
 	slices []slice
 }
@@ -168,7 +178,8 @@ func (s stretch) userSeconds() float64 {
 	return sum
 }
 
-// health returns a gate's reading by Signals: the mean of the stretch, or the worst of something that is used up.
+// health returns a gate's reading by Signals: the mean of the stretch, or the worst of something
+// that is used up.
 func (s stretch) health(g plan.Gate) Reading {
 	var all health
 	for _, sl := range s.in {

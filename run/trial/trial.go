@@ -25,29 +25,31 @@ type Driver interface {
 	Stop(grace time.Duration)
 }
 
-// ErrLost reports that a part of the generator is gone, so that the further load would not be the plan's.
+// ErrLost reports that a part of the generator is gone, so that the further load would not be the
+// plan's.
 var ErrLost = errors.New("an agent was lost")
 
 // A Collector is a [Driver] whose users record elsewhere.
 type Collector interface {
-	// Collect adds the records so far to the registry, tally and ledger of the trial. One goroutine calls it. An
-	// error that wraps ErrLost ends the trial, which then is invalid.
+	// Collect adds the records so far to the registry, tally and ledger of the trial. One goroutine
+	// calls it. An error that wraps ErrLost ends the trial, which then is invalid.
 	Collect(ctx context.Context) error
 }
 
 // Signals supply a trial with values of hosts and servers besides its own operations.
 type Signals interface {
-	// Busy returns the CPU time that a role has used and could have used so far, in seconds. The roles "generator"
-	// and "app" must be known where rules or gates name them.
+	// Busy returns the CPU time that a role has used and could have used so far, in seconds. The
+	// roles "generator" and "app" must be known where rules or gates name them.
 	Busy(role string) (busy, total float64, err error)
-	// Query evaluates a PromQL expression on the run's series at present. ok is false when it has no value.
+	// Query evaluates a PromQL expression on the run's series at present. ok is false when it has
+	// no value.
 	Query(ctx context.Context, expr string) (v float64, ok bool, err error)
-	// Health reads the gates of package plan that the trial cannot read from its own operations, at present. users
-	// and ops are how many users are wanted and how many operations ended in the last second, for a gate that rates
-	// the load.
+	// Health reads the gates of package plan that the trial cannot read from its own operations, at
+	// present. users and ops are how many users are wanted and how many operations ended in the
+	// last second, for a gate that rates the load.
 	Health(users int, ops float64) map[string]Reading
-	// Failing returns the signals that have no data at present and since when, with the reason; and of the others
-	// those that had none for a while.
+	// Failing returns the signals that have no data at present and since when, with the reason; and
+	// of the others those that had none for a while.
 	Failing() map[string]Failure
 }
 
@@ -65,17 +67,19 @@ type BoundedTest struct {
 	// Rules judge the bounded test, with times as they are run; nil for those of the Config.
 	Rules  []plan.SLO
 	Storms []TimedStorm // of the measured phase, by time
-	// Window is the length of the end of the measured phase that counts, in whole seconds; 0 for all of it. The part
-	// before it is the phase "soak".
+	// Window is the length of the end of the measured phase that counts, in whole seconds; 0 for
+	// all of it. The part before it is the phase "soak".
 	Window time.Duration
-	// Until ends the measured phase before its time. It is called once a second and returns at once: why the phase
-	// ends, or "" to go on. An error voids the run, which goes on: it is then unknown whether the phase should have
-	// ended. nil for none.
+	// Until ends the measured phase before its time. It is called once a second and returns at
+	// once: why the phase ends, or "" to go on. An error voids the run, which goes on: it is then
+	// unknown whether the phase should have ended. nil for none.
 	Until func() (why string, err error)
-	// Measured gets the operations of the measured phase as they come, with the time since its beginning, before Until
-	// is called. It returns at once and keeps nothing of them. nil for none; it has no effect without Until.
+	// Measured gets the operations of the measured phase as they come, with the time since its
+	// beginning, before Until is called. It returns at once and keeps nothing of them. nil for
+	// none; it has no effect without Until.
 	Measured func(since time.Duration, ws []*measure.Window)
-	// GiveUp ends the trial so long after the first operation, if none has succeeded by then; 0 for never.
+	// GiveUp ends the trial so long after the first operation, if none has succeeded by then; 0 for
+	// never.
 	GiveUp time.Duration
 }
 
@@ -93,15 +97,15 @@ type Config struct {
 	Level   *LevelTest
 	Rules   []plan.SLO // of the search, with times as they are run
 	Window  time.Duration
-	// Timeout ends an operation. It is also how long the trial waits for operations under way when the measured phase
-	// ends; 0 for not at all.
+	// Timeout ends an operation. It is also how long the trial waits for operations under way when
+	// the measured phase ends; 0 for not at all.
 	Timeout time.Duration
-	// Hold is the largest lateness of the ticks, because reports of agents are, until a search holds its level; 0 for
-	// never.
+	// Hold is the largest lateness of the ticks, because reports of agents are, until a search
+	// holds its level; 0 for never.
 	Hold time.Duration
-	// Clock is the run's: phases, ticks and timeouts are in its time, and the trial begins with its 0; if that is over by
-	// a second or more when the users are in other processes, with the next whole one, so that the phases have their
-	// lengths all the same.
+	// Clock is the run's: phases, ticks and timeouts are in its time, and the trial begins with its
+	// 0; if that is over by a second or more when the users are in other processes, with the next
+	// whole one, so that the phases have their lengths all the same.
 	Clock  *clock.Clock
 	Driver Driver
 	// Registry takes the records of the driver's users.
@@ -115,8 +119,9 @@ type Config struct {
 	Conduct
 	// Progress is called about once a second, if it is set.
 	Progress func(Progress)
-	// CPU reads the CPU of generator, app and database since it was called last, as shares of the cores of the role, for
-	// those who look at the trial; once a second. A role that is not seen is not in it. nil for none.
+	// CPU reads the CPU of generator, app and database since it was called last, as shares of the
+	// cores of the role, for those who look at the trial; once a second. A role that is not seen is
+	// not in it. nil for none.
 	CPU func() map[string]float64
 	// Live watches the trial and steers it; nil for nobody.
 	Live Audience
@@ -138,22 +143,25 @@ type Outcome struct {
 	Phases   []record.Phase
 	Capacity *record.Capacity
 	Level    *FoundLevel // nil without a LevelTest, or where no level was carried
-	// Broken names the rules that did not hold over the measured phase of a bounded test, Warned those that are only
-	// warnings.
+	// Broken names the rules that did not hold over the measured phase of a bounded test, Warned
+	// those that are only warnings.
 	Broken   []string
 	Warned   []string
 	Validity record.Validity
-	// Hopeless is the reason why the trial was given up; empty when it was not. See BoundedTest.GiveUp.
+	// Hopeless is the reason why the trial was given up; empty when it was not. See
+	// BoundedTest.GiveUp.
 	Hopeless string
-	// Exploratory describes how the trial was steered by hand, so that it gets no verdict; empty when it was not.
+	// Exploratory describes how the trial was steered by hand, so that it gets no verdict; empty
+	// when it was not.
 	Exploratory string
-	// Interrupted is the reason why the trial ended early, by its context or because a part of the generator was
-	// lost; empty when it did not.
+	// Interrupted is the reason why the trial ended early, by its context or because a part of the
+	// generator was lost; empty when it did not.
 	Interrupted string
 }
 
-// Run carries out the trial. When ctx ends, it stops the users within about two seconds and returns the outcome so
-// far, with Interrupted set. An error means that the tool failed: nothing about the target follows from it.
+// Run carries out the trial. When ctx ends, it stops the users within about two seconds and returns
+// the outcome so far, with Interrupted set. An error means that the tool failed: nothing about the
+// target follows from it.
 func Run(ctx context.Context, s Config) (Outcome, error) {
 	r := &run{Config: s, tick: Tick(s.Window), judging: s.Rules}
 	if s.Bounded != nil && s.Bounded.Rules != nil {
@@ -176,7 +184,8 @@ func Run(ctx context.Context, s Config) (Outcome, error) {
 	r.endConduct()
 	r.Ledger.Settle(time.Now())
 	r.Driver.Stop(2 * time.Second)
-	if c, ok := r.Driver.(Collector); ok && err == nil && ctx.Err() == nil && r.out.Interrupted == "" {
+	if c, ok := r.Driver.(Collector); ok && err == nil && ctx.Err() == nil &&
+		r.out.Interrupted == "" {
 		err = r.lost(ctx, c.Collect(ctx), "its last records are missing")
 	}
 	if err == nil && ctx.Err() == nil && r.out.Interrupted == "" {
@@ -187,7 +196,11 @@ func Run(ctx context.Context, s Config) (Outcome, error) {
 	}
 	if c := context.Cause(ctx); c != nil {
 		r.out.Interrupted = c.Error()
-		r.out.Validity.Add(record.Finding{Gate: "complete", Level: record.Red, Text: "the run was " + record.Interruption(c.Error())})
+		r.out.Validity.Add(record.Finding{
+			Gate:  "complete",
+			Level: record.Red,
+			Text:  "the run was " + record.Interruption(c.Error()),
+		})
 		r.endPhase()
 		err = nil
 	}
@@ -199,14 +212,18 @@ func Run(ctx context.Context, s Config) (Outcome, error) {
 	return r.out, r.werr
 }
 
-// lost ends a run of which a process with users was lost, and records the consequence, means. It returns
-// other errors.
+// lost ends a run of which a process with users was lost, and records the consequence, means. It
+// returns other errors.
 func (r *run) lost(ctx context.Context, err error, means string) error {
 	if !errors.Is(err, ErrLost) || ctx.Err() != nil {
 		return err
 	}
 	r.out.Interrupted = err.Error()
-	r.out.Validity.Add(record.Finding{Gate: "agents", Level: record.Red, Text: err.Error() + ": " + means})
+	r.out.Validity.Add(record.Finding{
+		Gate:  "agents",
+		Level: record.Red,
+		Text:  err.Error() + ": " + means,
+	})
 	r.event(record.Event{Kind: "agent", Text: err.Error(), Phase: r.phase})
 	r.publishLost()
 	r.endPhase()
@@ -250,8 +267,9 @@ type run struct {
 	stood    held          // of the search
 	trailing time.Duration // how far the trail must reach
 	until    untilState
-	tails    *tails  // while a phase is drained
-	censored bool    // operations under way have entered with their age, and are not counted again when they end
+	tails    *tails // while a phase is drained
+	// operations under way have entered with their age, and are not counted again when they end
+	censored bool
 	held     []frame // of the drain
 	watching watching
 	hopes    hopes
@@ -260,7 +278,8 @@ type run struct {
 func (r *run) all(ctx context.Context) error {
 	r.plan()
 	_, far := r.Driver.(Collector)
-	if late := r.Clock.Now(); far && late >= time.Second { // those processes took longer to start than the epoch allows for
+	// those processes took longer to start than the epoch allows for
+	if late := r.Clock.Now(); far && late >= time.Second {
 		r.n = int64(wholeSeconds(late) / r.tick)
 		r.total += r.now()
 	}
@@ -324,8 +343,8 @@ func (r *run) all(ctx context.Context) error {
 	return nil
 }
 
-// gather returns the function to call after each tick of the measured phase: its slices are folded into one, so
-// that a long phase takes no more memory than a short one.
+// gather returns the function to call after each tick of the measured phase: its slices are folded
+// into one, so that a long phase takes no more memory than a short one.
 func (r *run) gather() func() bool {
 	var before slice
 	if n := len(r.trail.slices); n > 0 {
@@ -351,7 +370,8 @@ func (r *run) gather() func() bool {
 	}
 }
 
-// busy reads the CPU time of all roles so far: busy and total seconds. Roles that are not seen are missing.
+// busy reads the CPU time of all roles so far: busy and total seconds. Roles that are not seen are
+// missing.
 func (r *run) busy() map[string][2]float64 {
 	out := map[string][2]float64{}
 	for _, role := range r.roles() {
@@ -408,7 +428,13 @@ func (r *run) endPhase() {
 		return
 	}
 	_, active, _ := r.Driver.Users()
-	r.out.Phases = append(r.out.Phases, record.Phase{Name: r.phase, From: r.from, To: r.now(), Users: active, Ended: r.until.ended})
+	r.out.Phases = append(r.out.Phases, record.Phase{
+		Name:  r.phase,
+		From:  r.from,
+		To:    r.now(),
+		Users: active,
+		Ended: r.until.ended,
+	})
 	r.phase, r.until.ended = "", ""
 }
 
@@ -509,7 +535,9 @@ func (r *run) flush(last bool) {
 		if r.censored {
 			p := measure.Split(r.Registry.Cut())
 			r.sec.add(p.InTime)
-			r.sec.add(slices.DeleteFunc(p.Late, func(w *measure.Window) bool { return w.Name != workload.Delivery }))
+			r.sec.add(slices.DeleteFunc(p.Late, func(w *measure.Window) bool {
+				return w.Name != workload.Delivery
+			}))
 		} else {
 			r.sec.add(r.cut())
 		}

@@ -21,8 +21,8 @@ import (
 	"plimsoll/run/capacity"
 )
 
-// lab is a generator and a server in one: every 50 ms each user makes a tenth of an op; the latency and the CPU are
-// functions of the users.
+// lab is a generator and a server in one: every 50 ms each user makes a tenth of an op; the latency
+// and the CPU are functions of the users.
 type lab struct {
 	mu       sync.Mutex
 	users    int
@@ -55,12 +55,19 @@ type lab struct {
 const unanswered = time.Duration(-1)
 
 func newLab(capacity float64) *lab {
-	l := &lab{capacity: capacity, reg: measure.NewRegistry(1), busy: map[string][2]float64{}, stop: make(chan struct{})}
+	l := &lab{
+		capacity: capacity,
+		reg:      measure.NewRegistry(1),
+		busy:     map[string][2]float64{},
+		stop:     make(chan struct{}),
+	}
 	l.lag = func(int) time.Duration { return 100 * time.Microsecond }
 	l.latency = func(int) time.Duration { return 10 * time.Millisecond }
 	l.wg.Go(func() {
 		rec := l.reg.Recorder(0)
-		post, sched, inbox := rec.Name("post"), rec.Name(workload.Schedule), rec.Name(workload.Inbox)
+		post := rec.Name("post")
+		sched := rec.Name(workload.Schedule)
+		inbox := rec.Name(workload.Inbox)
 		for {
 			select {
 			case <-l.stop:
@@ -89,7 +96,10 @@ func newLab(capacity float64) *lab {
 					rec.Lag(inbox, l.inbox)
 				}
 			}
-			for role, share := range map[string]float64{"app": float64(n) / l.capacity * 0.85, "generator": 0.3} {
+			for role, share := range map[string]float64{
+				"app":       float64(n) / l.capacity * 0.85,
+				"generator": 0.3,
+			} {
 				b, used := l.busy[role], 0.05*min(share, 1)
 				if role == "app" {
 					late := min(l.owed, 0.05-used)
@@ -182,8 +192,15 @@ func spec(t *testing.T, l *lab) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Window: 1500 * time.Millisecond, Clock: clock.New(time.Now()), Driver: l, Registry: l.reg, Signals: l, Writer: w,
-		Rules: rules(t, "mean(op) < 100ms", "cpu(app) < 85%")}
+	return Config{
+		Window:   1500 * time.Millisecond,
+		Clock:    clock.New(time.Now()),
+		Driver:   l,
+		Registry: l.reg,
+		Signals:  l,
+		Writer:   w,
+		Rules:    rules(t, "mean(op) < 100ms", "cpu(app) < 85%"),
+	}
 }
 
 // virtual runs a test of its own in virtual time.
@@ -231,7 +248,9 @@ func eventsOf(t *testing.T, r *record.Run) []record.Event {
 
 func finish(t *testing.T, s Config, out Outcome) *record.Run {
 	t.Helper()
-	if err := s.Writer.Update(func(m *record.Manifest) { m.Phases, m.Capacity = out.Phases, out.Capacity }); err != nil {
+	if err := s.Writer.Update(func(m *record.Manifest) {
+		m.Phases, m.Capacity = out.Phases, out.Capacity
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Writer.Seal(context.Background(), out.Validity, out.Interrupted); err != nil {
@@ -260,7 +279,12 @@ func TestBoundedTrial(t *testing.T) {
 		s := boundedSpec(t, l)
 		out := carryOut(t, s)
 		if !out.Validity.Valid || len(out.Broken) != 0 {
-			t.Errorf("valid %v (%s), broken %v", out.Validity.Valid, gates(out.Validity), out.Broken)
+			t.Errorf(
+				"valid %v (%s), broken %v",
+				out.Validity.Valid,
+				gates(out.Validity),
+				out.Broken,
+			)
 		}
 		r := finish(t, s, out)
 		ph, ok := r.Manifest.Phase("measure")
@@ -288,9 +312,13 @@ func TestBoundedTrialOutcomes(t *testing.T) {
 		warned   int
 		findings string
 	}{
-		{"late generator", func(l *lab) { l.lag = func(int) time.Duration { return 30 * time.Millisecond } }, nil, "", 0, "red lag"},
+		{"late generator", func(l *lab) {
+			l.lag = func(int) time.Duration { return 30 * time.Millisecond }
+		}, nil, "", 0, "red lag"},
 		{"users that never come", func(l *lab) { l.short = 5 }, nil, "", 0, "red users"},
-		{"a rule without data", func(l *lab) { l.blind = true }, nil, "", 0, "red rule without data"},
+		{"a rule without data", func(l *lab) {
+			l.blind = true
+		}, nil, "", 0, "red rule without data"},
 		{"a signal lost", func(l *lab) {
 			l.failing = map[string]Failure{"db": {Since: time.Now().Add(-time.Minute), Why: "gone"}}
 		}, nil, "", 0, "red signals"},
@@ -309,7 +337,8 @@ func TestBoundedTrialOutcomes(t *testing.T) {
 			}
 			out := carryOut(t, s)
 			got, broken := gates(out.Validity), strings.Join(out.Broken, "; ")
-			if !strings.HasPrefix(broken, tt.broken) || (broken == "") != (tt.broken == "") || len(out.Warned) != tt.warned {
+			if !strings.HasPrefix(broken, tt.broken) || (broken == "") != (tt.broken == "") ||
+				len(out.Warned) != tt.warned {
 				t.Errorf("broken %q, warned %q", broken, out.Warned)
 			}
 			if !strings.Contains(got, tt.findings) || (got == "") != (tt.findings == "") {
@@ -323,18 +352,29 @@ func TestBoundedTrialOutcomes(t *testing.T) {
 	}
 }
 
-// A signal that was gone and came back has a gap that the report must show, and voids nothing: an overloaded server
-// may be too busy to serve its metrics.
+// A signal that was gone and came back has a gap that the report must show, and voids nothing: an
+// overloaded server may be too busy to serve its metrics.
 func TestSignalWithAGap(t *testing.T) {
-	for gap, want := range map[time.Duration]string{6 * time.Second: "amber signals", 4 * time.Second: ""} {
+	for gap, want := range map[time.Duration]string{
+		6 * time.Second: "amber signals",
+		4 * time.Second: "",
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLab(1000)
 			from := time.Now()
 			l.failing = map[string]Failure{"db": {Since: from, Until: from.Add(gap), Why: "gone"}}
 			s := boundedSpec(t, l)
 			out := carryOut(t, s)
-			if got := gates(out.Validity); !out.Validity.Valid || want != "" && !strings.Contains(got, want) || want == "" && strings.Contains(got, "signals") {
-				t.Errorf("a gap of %v: valid %v, findings %q, want %q", gap, out.Validity.Valid, got, want)
+			if got := gates(out.Validity); !out.Validity.Valid ||
+				want != "" && !strings.Contains(got, want) ||
+				want == "" && strings.Contains(got, "signals") {
+				t.Errorf(
+					"a gap of %v: valid %v, findings %q, want %q",
+					gap,
+					out.Validity.Valid,
+					got,
+					want,
+				)
 			}
 			finish(t, s, out)
 		})
@@ -342,7 +382,16 @@ func TestSignalWithAGap(t *testing.T) {
 }
 
 func searchSpec(s Config, start, most int) Config {
-	s.Search = &SearchTest{Config: capacity.Config{Start: start, Max: most, RampRate: 0.05, Window: s.Window, Budget: 30 * time.Second}, Rush: time.Second}
+	s.Search = &SearchTest{
+		Config: capacity.Config{
+			Start:    start,
+			Max:      most,
+			RampRate: 0.05,
+			Window:   s.Window,
+			Budget:   30 * time.Second,
+		},
+		Rush: time.Second,
+	}
 	return s
 }
 
@@ -373,7 +422,8 @@ func TestSearchFindsTheCapacity(t *testing.T) {
 		s.Bounded = &bounded
 		out := carryOut(t, s)
 		c := out.Capacity
-		if c == nil || c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 || c.Rule != "cpu(app) < 85%" {
+		if c == nil || c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 ||
+			c.Rule != "cpu(app) < 85%" {
 			t.Fatalf("capacity %+v", c)
 		}
 		if f := c.Forecast; f == nil || f.Most != 30*time.Second || f.Least <= 0 || f.Ramp <= 0 {
@@ -396,13 +446,16 @@ func TestSearchFindsTheCapacity(t *testing.T) {
 	})
 }
 
-// A host that is disturbed for a moment, and looks overloaded for as long, pauses the search and leaves no mark on
-// its answer.
+// A host that is disturbed for a moment, and looks overloaded for as long, pauses the search and
+// leaves no mark on its answer.
 func TestADisturbedMomentIsNoEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(800)
 		began := time.Now()
-		disturbed := func() bool { at := time.Since(began); return at > 4*time.Second && at < 6*time.Second }
+		disturbed := func() bool {
+			at := time.Since(began)
+			return at > 4*time.Second && at < 6*time.Second
+		}
 		l.health = func(int) map[string]Reading {
 			if disturbed() {
 				return map[string]Reading{"steal": {Value: 9}}
@@ -416,7 +469,8 @@ func TestADisturbedMomentIsNoEvidence(t *testing.T) {
 			return 10 * time.Millisecond
 		}
 		_, out := searched(t, l)
-		if c := out.Capacity; c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 || c.Rule != "cpu(app) < 85%" {
+		if c := out.Capacity; c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 ||
+			c.Rule != "cpu(app) < 85%" {
 			t.Fatalf("capacity %+v", c)
 		}
 		if !out.Validity.Valid {
@@ -437,7 +491,8 @@ func TestLateGeneratorGivesAtLeast(t *testing.T) {
 		}
 		_, out := searched(t, l)
 		c := out.Capacity
-		if c.Kind != record.AtLeast || c.Rule != record.ByGate+"lag" || c.Users < 480 || c.Users > 620 {
+		if c.Kind != record.AtLeast || c.Rule != record.ByGate+"lag" || c.Users < 480 ||
+			c.Users > 620 {
 			t.Fatalf("capacity %+v", c)
 		}
 		if !out.Validity.Valid || gates(out.Validity) != "amber lag" {
@@ -446,8 +501,8 @@ func TestLateGeneratorGivesAtLeast(t *testing.T) {
 	})
 }
 
-// Users whose rules were violated were not carried, however sound the generator was. The generator of this test
-// becomes late once the search goes down again.
+// Users whose rules were violated were not carried, however sound the generator was. The generator
+// of this test becomes late once the search goes down again.
 func TestAtLeastIsNoMoreThanTheTargetCarried(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -472,7 +527,8 @@ func TestAtLeastIsNoMoreThanTheTargetCarried(t *testing.T) {
 			s.Search.RampRate = 0.1
 			out := carryOut(t, s)
 			c := out.Capacity
-			if c.Kind != tt.kind || c.Rule != record.ByGate+"lag" || c.Users < tt.lo || c.Users > tt.hi {
+			if c.Kind != tt.kind || c.Rule != record.ByGate+"lag" || c.Users < tt.lo ||
+				c.Users > tt.hi {
 				t.Errorf("capacity %+v, want %s of %v to %v", c, tt.kind, tt.lo, tt.hi)
 			}
 			if c.Kind == record.AtLeast && (c.Reached < c.Users || c.Reached > float64(l.max)) {
@@ -482,7 +538,11 @@ func TestAtLeastIsNoMoreThanTheTargetCarried(t *testing.T) {
 				t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
 			}
 			if tt.kind == record.AtLeast && float64(l.max) < 1.03*tt.capacity {
-				t.Errorf("only %d users were tried on a server for %v: the scene is not what the test needs", l.max, tt.capacity)
+				t.Errorf(
+					"only %d users were tried on a server for %v: the scene is not what the test needs",
+					l.max,
+					tt.capacity,
+				)
 			}
 		})
 	}
@@ -506,8 +566,9 @@ func TestInterruptedTrialIsReadableAndInvalid(t *testing.T) {
 	})
 }
 
-// A rule that must be violated for 5 s is violated from the moment at which it has been, however far its values lie
-// apart: the ticks of a search, the seconds of a series or the windows of a bounded test.
+// A rule that must be violated for 5 s is violated from the moment at which it has been, however
+// far its values lie apart: the ticks of a search, the seconds of a series or the windows of a
+// bounded test.
 func TestRuleHeldForLongerThanAWindow(t *testing.T) {
 	rule := rules(t, "mean(op) < 100ms for 5s")[0]
 	values := func(second int) float64 {
@@ -532,7 +593,13 @@ func TestRuleHeldForLongerThanAWindow(t *testing.T) {
 			if whole != (at >= rule.For) {
 				t.Errorf("%v apart: at %v the values reach back long enough: %v", apart, at, whole)
 			}
-			rd := capacity.RuleReading{Value: v, Limit: rule.Threshold, Less: rule.Less, OK: true, Brief: !whole}
+			rd := capacity.RuleReading{
+				Value: v,
+				Limit: rule.Threshold,
+				Less:  rule.Less,
+				OK:    true,
+				Brief: !whole,
+			}
 			if st := rd.Status(); (st == capacity.Undecided) != (at < rule.For) {
 				t.Errorf("%v apart, at %v: status %d", apart, at, st)
 			} else if st == capacity.Violated && (len(violated) == 0 || violated[len(violated)-1] != second) {
@@ -545,8 +612,8 @@ func TestRuleHeldForLongerThanAWindow(t *testing.T) {
 	}
 }
 
-// An overloaded level is seen also by a rule that looks further back than a window: on disk, in the series, and in
-// the judgement of the level.
+// An overloaded level is seen also by a rule that looks further back than a window: on disk, in the
+// series, and in the judgement of the level.
 func TestLevelThatARuleHeldForLongBreaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &climber{lab: newLab(100_000), most: 7500}
@@ -559,7 +626,12 @@ func TestLevelThatARuleHeldForLongBreaks(t *testing.T) {
 		s := spec(t, c.lab)
 		s.Driver = c
 		s.Rules = rules(t, "mean(op) < 100ms for 4s")
-		s.Bounded = &BoundedTest{Users: 7500, Ramp: 30 * time.Second, Settle: time.Second, Measure: 10 * time.Second}
+		s.Bounded = &BoundedTest{
+			Users:   7500,
+			Ramp:    30 * time.Second,
+			Settle:  time.Second,
+			Measure: 10 * time.Second,
+		}
 		db, out := recordSeries(t, s)
 		if got := gates(out.Validity); out.Validity.Valid || !strings.Contains(got, "red level") {
 			t.Errorf("valid %v, findings %q, want the level among them", out.Validity.Valid, got)
@@ -616,7 +688,8 @@ func TestLostAgentEndsTheTrial(t *testing.T) {
 		from := time.Now()
 		out := carryOut(t, s)
 		r := finish(t, s, out)
-		if out.Interrupted == "" || r.Validity.Valid || !strings.Contains(gates(r.Validity), "agents") {
+		if out.Interrupted == "" || r.Validity.Valid ||
+			!strings.Contains(gates(r.Validity), "agents") {
 			t.Errorf("%q, %+v", out.Interrupted, r.Validity.Findings)
 		}
 		if took := time.Since(from); took > 12*time.Second {
@@ -633,7 +706,8 @@ func TestAgentLostAtTheStop(t *testing.T) {
 		s := boundedSpec(t, newLab(1000))
 		s.Driver = &losing{lab: s.Driver.(*lab), left: math.MaxInt}
 		out := carryOut(t, s)
-		if r := finish(t, s, out); out.Interrupted == "" || r.Validity.Valid || gates(r.Validity) != "red agents" {
+		if r := finish(t, s, out); out.Interrupted == "" || r.Validity.Valid ||
+			gates(r.Validity) != "red agents" {
 			t.Errorf("%q, %+v", out.Interrupted, r.Validity.Findings)
 		}
 	})

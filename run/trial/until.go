@@ -10,8 +10,9 @@ import (
 	"plimsoll/record"
 )
 
-// marksPerWindow is the number of parts in which the window of a phase without a known end is kept: it begins at one of them, so
-// that it is longer than requested by at most one part, and by less than a second when that is less.
+// marksPerWindow is the number of parts in which the window of a phase without a known end is kept:
+// it begins at one of them, so that it is longer than requested by at most one part, and by less
+// than a second when that is less.
 const marksPerWindow = 600
 
 // A phase of a bounded test, with its longest time.
@@ -20,12 +21,16 @@ type boundedPhase struct {
 	d    time.Duration
 }
 
-// phases returns the phases of the test. A window whose beginning is known beforehand makes a phase of the part
-// before it.
+// phases returns the phases of the test. A window whose beginning is known beforehand makes a phase
+// of the part before it.
 func (b *BoundedTest) phases() []boundedPhase {
 	out := []boundedPhase{{"ramp", b.Ramp}, {"settle", b.Settle}}
 	if w := wholeSeconds(b.Window); w > 0 && b.Until == nil && w < wholeSeconds(b.Measure) {
-		return append(out, boundedPhase{"soak", wholeSeconds(b.Measure) - w}, boundedPhase{"measure", w})
+		return append(
+			out,
+			boundedPhase{"soak", wholeSeconds(b.Measure) - w},
+			boundedPhase{"measure", w},
+		)
 	}
 	return append(out, boundedPhase{"measure", b.Measure})
 }
@@ -39,7 +44,8 @@ type untilState struct {
 	marks  []mark // of the last window, oldest first; nil without one
 }
 
-// A mark is a moment of a phase at which its window may begin, and the counts from there to the next mark.
+// A mark is a moment of a phase at which its window may begin, and the counts from there to the
+// next mark.
 type mark struct {
 	at     time.Duration
 	before slice // the state at that moment
@@ -76,8 +82,14 @@ func (r *run) beginUntil() {
 
 // addMark adds a mark at this moment, and drops those at which no window can begin any more.
 func (r *run) addMark() {
-	m := mark{at: r.now(), worst: slice{desired: -1}, tally: r.Tally.Snapshot(), ledger: r.Ledger.Count(), gates: slices.Clone(r.gates),
-		extreme: slices.Repeat([]float64{math.NaN()}, len(r.gates))}
+	m := mark{
+		at:      r.now(),
+		worst:   slice{desired: -1},
+		tally:   r.Tally.Snapshot(),
+		ledger:  r.Ledger.Count(),
+		gates:   slices.Clone(r.gates),
+		extreme: slices.Repeat([]float64{math.NaN()}, len(r.gates)),
+	}
 	if n := len(r.trail.slices); n > 0 {
 		m.before = r.trail.slices[n-1]
 		m.before.windows, m.before.health = nil, nil
@@ -112,7 +124,11 @@ func (r *run) goOn() bool {
 	why, err := b.Until()
 	if err != nil && !u.failed {
 		u.failed = true
-		r.out.Validity.Add(record.Finding{Gate: "until", Level: record.Red, Text: "the stop rule of the measured phase could not be watched: " + err.Error()})
+		r.out.Validity.Add(record.Finding{
+			Gate:  "until",
+			Level: record.Red,
+			Text:  "the stop rule of the measured phase could not be watched: " + err.Error(),
+		})
 	}
 	u.why = why
 	return why == ""
@@ -129,11 +145,26 @@ func (r *run) endUntil() error {
 	if u.why != "" {
 		u.ended = fmt.Sprintf("%s, after %v", u.why, length)
 		if short := max(b.Window, 2*time.Second); length < short {
-			r.out.Validity.Add(record.Finding{Gate: "until", Level: record.Red, Value: length.Seconds(), Limit: short.Seconds(), Unit: "s",
-				Text: fmt.Sprintf("the measured phase ended after %v, before the %v that count were over: %s", length, short, u.why)})
+			r.out.Validity.Add(record.Finding{
+				Gate:  "until",
+				Level: record.Red,
+				Value: length.Seconds(),
+				Limit: short.Seconds(),
+				Unit:  "s",
+				Text: fmt.Sprintf(
+					"the measured phase ended after %v, before the %v that count were over: %s",
+					length,
+					short,
+					u.why,
+				),
+			})
 		}
 	}
-	r.event(record.Event{Kind: "note", Phase: r.phase, Text: "the measured phase ended: " + u.ended})
+	r.event(record.Event{
+		Kind:  "note",
+		Phase: r.phase,
+		Text:  "the measured phase ended: " + u.ended,
+	})
 	if len(u.marks) == 0 || length <= b.Window {
 		return r.werr
 	}
@@ -144,7 +175,8 @@ func (r *run) endUntil() error {
 	return r.narrow(u.marks[i:])
 }
 
-// narrow makes the phase begin at the first of the marks: operations are read back from the run, all else was kept.
+// narrow makes the phase begin at the first of the marks: operations are read back from the run,
+// all else was kept.
 func (r *run) narrow(marks []mark) error {
 	first := marks[0]
 	stored, err := record.Open(r.Writer.Dir())
@@ -168,7 +200,10 @@ func (r *run) narrow(marks []mark) error {
 	r.conduct.tally, r.conduct.ledger = first.tally, first.ledger
 	for i := range r.gates {
 		g, was := &r.gates[i], first.gates[i]
-		g.seconds, g.amber, g.red, g.sum = g.seconds-was.seconds, g.amber-was.amber, g.red-was.red, g.sum-was.sum
+		g.seconds = g.seconds - was.seconds
+		g.amber = g.amber - was.amber
+		g.red = g.red - was.red
+		g.sum = g.sum - was.sum
 		g.worst = first.extreme[i]
 		for _, m := range marks {
 			if v := m.extreme[i]; math.IsNaN(g.worst) || g.worse(v, g.worst) {
@@ -176,8 +211,21 @@ func (r *run) narrow(marks []mark) error {
 			}
 		}
 	}
-	r.out.Phases = append(r.out.Phases, record.Phase{Name: "soak", From: r.from, To: first.at, Users: first.before.active})
+	r.out.Phases = append(r.out.Phases, record.Phase{
+		Name:  "soak",
+		From:  r.from,
+		To:    first.at,
+		Users: first.before.active,
+	})
 	r.from = first.at
-	r.event(record.Event{Kind: "note", Phase: r.phase, Text: fmt.Sprintf("what counts of the measured phase is its last %v, from %v on", r.now()-first.at, first.at)})
+	r.event(record.Event{
+		Kind:  "note",
+		Phase: r.phase,
+		Text: fmt.Sprintf(
+			"what counts of the measured phase is its last %v, from %v on",
+			r.now()-first.at,
+			first.at,
+		),
+	})
 	return r.werr
 }

@@ -36,11 +36,19 @@ func TestWindowOfAKnownEnd(t *testing.T) {
 		l := newLab(1000)
 		s := spec(t, l)
 		s.Rules = rules(t, "mean(op) < 20ms")
-		s.Bounded = &BoundedTest{Users: 100, Ramp: time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: 10 * time.Second}
+		s.Bounded = &BoundedTest{
+			Users:   100,
+			Ramp:    time.Second,
+			Settle:  time.Second,
+			Measure: 30 * time.Second,
+			Window:  10 * time.Second,
+		}
 		slowsAfter(l, 21*time.Second)
 		out := carryOut(t, s)
 		p := phasesOf(out)
-		if p["soak"].From != 2*time.Second || p["soak"].To != 22*time.Second || p["measure"].From != 22*time.Second || p["measure"].To != 32*time.Second {
+		if p["soak"].From != 2*time.Second || p["soak"].To != 22*time.Second ||
+			p["measure"].From != 22*time.Second ||
+			p["measure"].To != 32*time.Second {
 			t.Errorf("phases %+v", out.Phases)
 		}
 		if len(out.Broken) != 1 || !strings.Contains(out.Broken[0], "30") {
@@ -78,22 +86,32 @@ func TestUntilEndsThePhase(t *testing.T) {
 			s.Rules = rules(t, "mean(op) < 20ms")
 			began := time.Now()
 			slowsAfter(l, 20*time.Second)
-			s.Bounded = &BoundedTest{Users: 100, Ramp: time.Second, Settle: time.Second, Measure: time.Minute, Window: tt.window, Until: func() (string, error) {
-				if time.Since(began) >= tt.full {
-					return "full", nil
-				}
-				return "", nil
-			}}
+			s.Bounded = &BoundedTest{
+				Users:   100,
+				Ramp:    time.Second,
+				Settle:  time.Second,
+				Measure: time.Minute,
+				Window:  tt.window,
+				Until: func() (string, error) {
+					if time.Since(began) >= tt.full {
+						return "full", nil
+					}
+					return "", nil
+				},
+			}
 			out := carryOut(t, s)
 			r := finish(t, s, out)
 			ph, ok := r.Manifest.Phase("measure")
-			if !ok || ph.From != tt.from || ph.To != tt.to || !strings.HasPrefix(ph.Ended, tt.ended) {
+			if !ok || ph.From != tt.from || ph.To != tt.to ||
+				!strings.HasPrefix(ph.Ended, tt.ended) {
 				t.Errorf("measured %+v", ph)
 			}
-			if soak, ok := r.Manifest.Phase("soak"); ok != (tt.from > 2*time.Second) || ok && (soak.From != 2*time.Second || soak.To != tt.from) {
+			if soak, ok := r.Manifest.Phase("soak"); ok != (tt.from > 2*time.Second) ||
+				ok && (soak.From != 2*time.Second || soak.To != tt.from) {
 				t.Errorf("soak %+v", soak)
 			}
-			if out.Validity.Valid != tt.valid || tt.red != "" && !strings.Contains(gates(out.Validity), tt.red) {
+			if out.Validity.Valid != tt.valid ||
+				tt.red != "" && !strings.Contains(gates(out.Validity), tt.red) {
 				t.Errorf("valid %v (%s)", out.Validity.Valid, gates(out.Validity))
 			}
 			if broken := len(out.Broken) > 0; broken != tt.broken {
@@ -106,7 +124,11 @@ func TestUntilEndsThePhase(t *testing.T) {
 			events := eventsOf(t, r)
 			for _, e := range events {
 				if e.Kind == "slo" && e.Phase == "measured" && e.Count != merged["post"].Count() {
-					t.Errorf("the rule was judged from %d operations, the phase has %d", e.Count, merged["post"].Count())
+					t.Errorf(
+						"the rule was judged from %d operations, the phase has %d",
+						e.Count,
+						merged["post"].Count(),
+					)
 				}
 			}
 			want := int((tt.to - tt.from) / time.Second)
@@ -119,7 +141,8 @@ func TestUntilEndsThePhase(t *testing.T) {
 	}
 }
 
-// The worst second of a gate is one of those that count, whichever side of its limits is the bad one.
+// The worst second of a gate is one of those that count, whichever side of its limits is the bad
+// one.
 func TestWorstReadingOfAWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
@@ -141,7 +164,11 @@ func TestWorstReadingOfAWindow(t *testing.T) {
 		s := spec(t, l)
 		s.Bounded = windowOf(10 * time.Second)
 		out := carryOut(t, s)
-		if got := gates(out.Validity); got != "amber core, amber fds_free" || !strings.HasSuffix(out.Validity.Findings[0].Text, "beyond the limit in 4 of 10 seconds, worst 75%") {
+		if got := gates(out.Validity); got != "amber core, amber fds_free" ||
+			!strings.HasSuffix(
+				out.Validity.Findings[0].Text,
+				"beyond the limit in 4 of 10 seconds, worst 75%",
+			) {
 			t.Errorf("findings %+v", out.Validity.Findings)
 		}
 		for _, g := range out.Validity.Gates {
@@ -159,7 +186,8 @@ func TestWorstReadingOfAWindow(t *testing.T) {
 	})
 }
 
-// A long window begins at one of its marks: never too late, and earlier by less than the distance of two.
+// A long window begins at one of its marks: never too late, and earlier by less than the distance
+// of two.
 func TestLongWindow(t *testing.T) {
 	const window = 1201 * time.Second // marks every 3 s
 	for _, length := range []time.Duration{1300 * time.Second, 1301 * time.Second, 1302 * time.Second} {
@@ -167,15 +195,23 @@ func TestLongWindow(t *testing.T) {
 			l := newLab(1000)
 			s := spec(t, l)
 			began := time.Now()
-			s.Bounded = &BoundedTest{Users: 10, Ramp: time.Second, Settle: time.Second, Measure: time.Hour, Window: window, Until: func() (string, error) {
-				if time.Since(began) >= 2*time.Second+length {
-					return "full", nil
-				}
-				return "", nil
-			}}
+			s.Bounded = &BoundedTest{
+				Users:   10,
+				Ramp:    time.Second,
+				Settle:  time.Second,
+				Measure: time.Hour,
+				Window:  window,
+				Until: func() (string, error) {
+					if time.Since(began) >= 2*time.Second+length {
+						return "full", nil
+					}
+					return "", nil
+				},
+			}
 			out := carryOut(t, s)
 			ph := phasesOf(out)["measure"]
-			if d := ph.To - ph.From; ph.To != 2*time.Second+length || d < window || d >= window+3*time.Second {
+			if d := ph.To - ph.From; ph.To != 2*time.Second+length || d < window ||
+				d >= window+3*time.Second {
 				t.Errorf("%v of %v count, want %v", d, length, window)
 			}
 		})
@@ -187,10 +223,22 @@ func TestUntilThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
 		s := spec(t, l)
-		s.Bounded = &BoundedTest{Users: 100, Ramp: time.Second, Settle: time.Second, Measure: 5 * time.Second, Until: func() (string, error) { return "", errors.New("no such disk") }}
+		s.Bounded = &BoundedTest{
+			Users:   100,
+			Ramp:    time.Second,
+			Settle:  time.Second,
+			Measure: 5 * time.Second,
+			Until:   func() (string, error) { return "", errors.New("no such disk") },
+		}
 		out := carryOut(t, s)
-		if out.Validity.Valid || strings.Count(gates(out.Validity), "red until") != 1 || phasesOf(out)["measure"].To != 7*time.Second {
-			t.Errorf("valid %v (%s), phases %+v", out.Validity.Valid, gates(out.Validity), out.Phases)
+		if out.Validity.Valid || strings.Count(gates(out.Validity), "red until") != 1 ||
+			phasesOf(out)["measure"].To != 7*time.Second {
+			t.Errorf(
+				"valid %v (%s), phases %+v",
+				out.Validity.Valid,
+				gates(out.Validity),
+				out.Phases,
+			)
 		}
 	})
 }

@@ -25,8 +25,8 @@ type LevelTest struct {
 const (
 	// settling is the most windows that the work of arrivals may take.
 	settling = 6
-	// A use that fell by more than falling of itself, and by more than a hundredth of the cores, may
-	// fall on; one of almost all cores may be a queue of arrivals.
+	// A use that fell by more than falling of itself, and by more than a hundredth of the cores,
+	// may fall on; one of almost all cores may be a queue of arrivals.
 	falling   = 0.1
 	leastFall = 0.01
 	allCores  = 0.95
@@ -44,7 +44,9 @@ type FoundLevel struct {
 // "predicted".
 func (f *FoundLevel) Predict(users int, text string) {
 	f.Utilization *= float64(users) / float64(f.Users)
-	f.Users, f.Capped, f.Short = users, false, "predicted"+text
+	f.Users = users
+	f.Capped = false
+	f.Short = "predicted" + text
 }
 
 // findLevel carries the test out.
@@ -53,10 +55,15 @@ func (r *run) findLevel(ctx context.Context) error {
 	r.beginPhase("pilot")
 	defer r.endPhase()
 	search := capacity.NewLevelSearch(l.LevelConfig)
-	began, users, role, before := r.now(), -1, "", ""
+	began := r.now()
+	users := -1
+	role := ""
+	before := ""
 	var arrival time.Duration
 	for act := search.First(); !act.Done; {
-		windows, from, reached := 1, l.Used(), r.now()
+		windows := 1
+		from := l.Used()
+		reached := r.now()
 		if act.Users != users {
 			if err := r.reachLevel(ctx, act); err != nil {
 				return err
@@ -107,8 +114,10 @@ func (r *run) settledUse(ctx context.Context, windows int) (role string, used fl
 			return "", 0, err
 		}
 		if role, used = busiest(before, r.Level.Used()); role == "" {
-			return "", 0, plan.Usagef("bounded.users: auto needs the CPU of the target, which is not seen from here; " +
-				"write a number, or add a probe of kind agent, pid or container, or metrics of its hosts")
+			return "", 0, plan.Usagef(
+				"bounded.users: auto needs the CPU of the target, which is not seen from here; " +
+					"write a number, or add a probe of kind agent, pid or container, or metrics of its hosts",
+			)
 		}
 		if k > 0 && used < allCores && was-used <= max(falling*was, leastFall) {
 			break
@@ -130,7 +139,12 @@ func (r *run) reachLevel(ctx context.Context, act capacity.LevelAction) error {
 }
 
 func levelText(o capacity.LevelReading, role string) string {
-	text := fmt.Sprintf("at %d users %s uses %.0f %% of its cores", o.Users, role, 100*o.Utilization)
+	text := fmt.Sprintf(
+		"at %d users %s uses %.0f %% of its cores",
+		o.Users,
+		role,
+		100*o.Utilization,
+	)
 	if o.Broken != "" {
 		text += ", and " + o.Broken
 	}

@@ -21,8 +21,8 @@ type DuetBlock struct {
 	prepared *muster       // of the targets
 }
 
-// NewDuetBlock returns the block of so many runs, whose turns have the order of a seed and last a slice.
-// log reports to people.
+// NewDuetBlock returns the block of so many runs, whose turns have the order of a seed and last a
+// slice. log reports to people.
 func NewDuetBlock(
 	runs int, seed uint64, slice time.Duration, log func(format string, args ...any),
 ) *DuetBlock {
@@ -45,8 +45,8 @@ func (b *DuetBlock) End() { close(b.over) }
 // may set how the test ends, by the series of the run, which are there until ctx ends.
 type Watch func(ctx context.Context, test *trial.BoundedTest, run *clock.Clock, db *series.DB)
 
-// Place returns the place of a run at the table, which has a name, on an engine. watch may be nil. The
-// caller calls Vacate when the run has ended, or will not begin.
+// Place returns the place of a run at the table, which has a name, on an engine. watch may be nil.
+// The caller calls Vacate when the run has ended, or will not begin.
 func (b *DuetBlock) Place(name, engine string, watch Watch) *DuetPlace {
 	return &DuetPlace{Seat: b.table.Sit(name, engine), block: b, Watch: watch}
 }

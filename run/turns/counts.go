@@ -34,7 +34,9 @@ func (c *sharedCounts) begin(to *ownCounts) {
 		c.of.stamps = c.of.stamps.Add(stamps.Sub(c.stamps))
 		c.of.refused = c.of.refused.Add(refused.Sub(c.refused))
 	}
-	c.of, c.stamps, c.refused = to, stamps, refused
+	c.of = to
+	c.stamps = stamps
+	c.refused = refused
 }
 
 // read returns the counts of a run so far.

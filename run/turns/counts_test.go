@@ -14,8 +14,8 @@ func (obedient) Pause(context.Context) error { return nil }
 func (obedient) Continue() error             { return nil }
 func (obedient) PausedBy() string            { return "signals" }
 
-// An answer that comes in a foreign turn, and is refused, is not the other arm's alone: where nothing is paused it is
-// counted for all arms.
+// An answer that comes in a foreign turn, and is refused, is not the other arm's alone: where
+// nothing is paused it is counted for all arms.
 func TestCountsOfForeignTurns(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -45,13 +45,19 @@ type DuetPlace struct {
 
 // Take waits until the turns of the block begin, and returns the clock of the run and the context
 // under which it is carried out. The caller calls leave, unless it gets an error.
-func (p *DuetPlace) Take(ctx context.Context, sys *deploy.System) (_ context.Context, run *clock.Clock, leave func(), err error) {
+func (p *DuetPlace) Take(
+	ctx context.Context,
+	sys *deploy.System,
+) (_ context.Context, run *clock.Clock, leave func(), err error) {
 	seated := duet.Seated{Begin: p.begin}
 	switch t, ok := sys.Deployment.(target.Pauser); {
 	case ok:
 		p.target, seated.Target = t, t
 	case sys.Deployment.Describe().Driver != plan.External:
-		return ctx, nil, nil, plan.Usagef("compare.mode: the driver %s starts nothing that can be paused; write mode: sequence", sys.Deployment.Describe().Driver)
+		return ctx, nil, nil, plan.Usagef(
+			"compare.mode: the driver %s starts nothing that can be paused; write mode: sequence",
+			sys.Deployment.Describe().Driver,
+		)
 	}
 	p.Reg = measure.NewRegistry(runtime.GOMAXPROCS(0))
 	if p.Turns, err = probe.NewTurns(""); err != nil {
@@ -175,11 +181,23 @@ func (p *DuetPlace) Record() *record.Duet {
 		by = p.target.PausedBy()
 	}
 	return &record.Duet{
-		Seats: p.block.seats, Turns: st.Turns, SliceMin: st.SliceMin, SliceMax: st.SliceMax, Own: st.Time, Alone: st.Alone,
-		Foreign: foreign, LongestForeign: st.Foreign, Carried: st.Carried, CarriedOps: st.CarriedOps,
-		Guard: st.Guard, Pausing: st.Pausing, LongestPausing: st.PausingMax, Continuing: st.Continuing, LongestContinuing: st.ContinuingMax,
-		CatchingUp: st.CatchingUp,
-		PausedBy:   by,
+		Seats:             p.block.seats,
+		Turns:             st.Turns,
+		SliceMin:          st.SliceMin,
+		SliceMax:          st.SliceMax,
+		Own:               st.Time,
+		Alone:             st.Alone,
+		Foreign:           foreign,
+		LongestForeign:    st.Foreign,
+		Carried:           st.Carried,
+		CarriedOps:        st.CarriedOps,
+		Guard:             st.Guard,
+		Pausing:           st.Pausing,
+		LongestPausing:    st.PausingMax,
+		Continuing:        st.Continuing,
+		LongestContinuing: st.ContinuingMax,
+		CatchingUp:        st.CatchingUp,
+		PausedBy:          by,
 	}
 }
 

@@ -30,20 +30,36 @@ func ReadUsersFile(p *plan.Plan) (*UsersFile, error) {
 		return nil, plan.Usagef("workload.users_file: %w", err)
 	}
 	if want := p.Workload.UsersDigest; want != "" && of.Digest != want {
-		return nil, plan.Usagef("workload.users_file: %s has the digest %s, and the plan is of %s: "+
-			"put that file back, or remove users_digest and begin anew", of.Name, of.Digest, want)
+		return nil, plan.Usagef(
+			"workload.users_file: %s has the digest %s, and the plan is of %s: "+
+				"put that file back, or remove users_digest and begin anew",
+			of.Name,
+			of.Digest,
+			want,
+		)
 	}
 	if of.Rows < need {
-		end := &workload.AccountError{File: of.Name, Line: of.Lines, Column: 1,
-			Problem: fmt.Sprintf("is the end, after %d accounts; %s needs %d, one for each user", of.Rows,
-				key, need)}
+		end := &workload.AccountError{
+			File:   of.Name,
+			Line:   of.Lines,
+			Column: 1,
+			Problem: fmt.Sprintf(
+				"is the end, after %d accounts; %s needs %d, one for each user",
+				of.Rows,
+				key,
+				need,
+			),
+		}
 		return nil, plan.Usagef("workload.users_file: %w", end)
 	}
 	out := &UsersFile{Rows: rows,
 		File: record.AccountsFile{Name: of.Name, Rows: of.Rows, Digest: of.Digest}}
 	if of.Shared {
-		out.Caution = fmt.Sprintf("others than its owner may read %s; protect it (chmod 600 %s)", path,
-			path)
+		out.Caution = fmt.Sprintf(
+			"others than its owner may read %s; protect it (chmod 600 %s)",
+			path,
+			path,
+		)
 	}
 	return out, nil
 }

@@ -29,8 +29,9 @@ type agentSettings struct {
 	Behaviors []agentBehavior  `json:"behaviors"`
 	Arrivals  *engine.Arrivals `json:"arrivals,omitempty"` // of the main behavior
 	Sources   []netip.Addr     `json:"sources,omitempty"`
-	Budget    int64            `json:"budget"`            // bytes of answers under way, of this agent
-	Ratings   []int            `json:"ratings,omitempty"` // see [engine.Config]
+	// bytes of answers under way, of this agent
+	Budget  int64 `json:"budget"`
+	Ratings []int `json:"ratings,omitempty"` // see [engine.Config]
 }
 
 type agentBehavior struct {
@@ -102,7 +103,11 @@ func (b Builder) Build(ctx context.Context, st fleet.Start, epoch time.Time,
 	tell func(int, error)) (*fleet.Agent, error) {
 	onError := func(user int, err error) {
 		if p, ok := errors.AsType[*boundary.Panic](err); ok {
-			tell(user, &boundary.Panic{Where: p.Where, Value: b.Secrets.Text(p.Value), Stack: p.Stack})
+			tell(user, &boundary.Panic{
+				Where: p.Where,
+				Value: b.Secrets.Text(p.Value),
+				Stack: p.Stack,
+			})
 			return
 		}
 		tell(user, errors.New(b.Secrets.Text(err.Error())))
@@ -135,7 +140,9 @@ func (b Builder) build(ctx context.Context, st fleet.Start, epoch time.Time,
 	env := set.Env
 	env.Secret, env.Secrets = func(string) string { return "" }, b.Secrets
 	env.Dial = dialer(set.Sources)
-	env.Registry, env.Tally, env.Ledger = agent.Registry, agent.Tally, agent.Ledger
+	env.Registry = agent.Registry
+	env.Tally = agent.Tally
+	env.Ledger = agent.Ledger
 	env.Log = func(format string, args ...any) { onError(-1, fmt.Errorf(format, args...)) }
 	env.Panicked = func(p *boundary.Panic) { onError(-1, p) }
 	mix, err := b.mix(env, set.Behaviors)
@@ -148,7 +155,9 @@ func (b Builder) build(ctx context.Context, st fleet.Start, epoch time.Time,
 	}
 	if conf.Arrivals = set.Arrivals; conf.Arrivals != nil {
 		if len(mix) == 0 {
-			return nil, errors.New("settings: there are arrivals, and no behavior that could serve them")
+			return nil, errors.New(
+				"settings: there are arrivals, and no behavior that could serve them",
+			)
 		}
 		conf.Arrivals.Behavior = server(mix)
 	}

@@ -94,9 +94,13 @@ func TestSettingsByRating(t *testing.T) {
 		if err := json.Unmarshal(b, &set); err != nil {
 			t.Fatal(err)
 		}
-		budget, places, queue := int64(3<<20), 38, 4
+		budget := int64(3 << 20)
+		places := 38
+		queue := 4
 		if k%2 == 1 {
-			budget, places, queue = 1<<20, 13, 2
+			budget = 1 << 20
+			places = 13
+			queue = 2
 		}
 		if set.Budget != budget || set.Arrivals.InFlight != places || set.Arrivals.Queue != queue ||
 			len(set.Ratings) != 2 {

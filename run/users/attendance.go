@@ -60,9 +60,13 @@ func (a Attendance) Attend(ctx context.Context) error {
 	}
 	in := a.introduction()
 	c := join.AgentConfig{
-		Token: token, URL: a.URL, Build: build,
+		Token:     token,
+		URL:       a.URL,
+		Build:     build,
 		Introduce: func() join.Introduction { return in },
-		Say:       func(format string, args ...any) { a.Say("agent "+token.Name+": "+format, args...) },
+		Say: func(format string, args ...any) {
+			a.Say("agent "+token.Name+": "+format, args...)
+		},
 	}
 	if readers != nil {
 		in.Role = a.Watch.Role

@@ -24,14 +24,16 @@ func auditorOf(mix []engine.Part) workload.Auditor {
 	return nil
 }
 
-// Look lets the auditor see the target before a run. From the run's epoch on, users and arrivals change it.
+// Look lets the auditor see the target before a run. From the run's epoch on, users and arrivals
+// change it.
 func Look(ctx context.Context, mix []engine.Part, env workload.Env) {
 	if b, ok := auditorOf(mix).(beforehand); ok {
 		b.Before(ctx, env)
 	}
 }
 
-// Conduct returns the trial's view of the users: the mix, the messages, and the audit of acknowledged ones.
+// Conduct returns the trial's view of the users: the mix, the messages, and the audit of
+// acknowledged ones.
 func Conduct(mix []engine.Part, env workload.Env) trial.Conduct {
 	c := trial.Conduct{Tally: env.Tally, Ledger: env.Ledger}
 	for _, part := range mix {

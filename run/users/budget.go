@@ -24,8 +24,12 @@ func SetBudget(p *plan.Plan) (int64, error) {
 	}
 	budget := budgetOf(p, memory)
 	if err == nil && budget > memory {
-		return 0, plan.Usagef("placement.memory: %s is more than the %s of this host or its control "+
-			"group; want less", p.Placement.Memory, plan.Memory(memory))
+		return 0, plan.Usagef(
+			"placement.memory: %s is more than the %s of this host or its control "+
+				"group; want less",
+			p.Placement.Memory,
+			plan.Memory(memory),
+		)
 	}
 	wire.Process().SetLimit(budget)
 	return budget, nil

@@ -23,8 +23,13 @@ func TestTheByteBudgetOfARun(t *testing.T) {
 	} {
 		p := &plan.Plan{Placement: plan.Placement{Memory: tt.stated}}
 		if got := budgetOf(p, tt.memory); got != tt.want {
-			t.Errorf("%d stated, %d bytes of memory: got %d, want %d", int64(tt.stated), tt.memory, got,
-				tt.want)
+			t.Errorf(
+				"%d stated, %d bytes of memory: got %d, want %d",
+				int64(tt.stated),
+				tt.memory,
+				got,
+				tt.want,
+			)
 		}
 	}
 	if each, least := budgetOfPart(256<<20, 0.25), budgetOfPart(2, 0.25); each != 64<<20 ||

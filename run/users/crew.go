@@ -110,8 +110,11 @@ func (c *Crew) await(ctx context.Context) ([]join.Member, error) {
 		want = fmt.Sprint(c.want.Count)
 	}
 	if n := len(lines) + len(got); n < c.want.Count {
-		lines = append(lines, fmt.Sprintf("the key file knows %d agents; to add one: plimsoll fleet "+
-			"-new-token FILE", n))
+		lines = append(
+			lines,
+			fmt.Sprintf("the key file knows %d agents; to add one: plimsoll fleet "+
+				"-new-token FILE", n),
+		)
 	}
 	return nil, fmt.Errorf("%d agents have joined within %v, want %s; on each host: %s\n  %s",
 		len(got), c.times.Join, want, JoinCommand(c.hall), strings.Join(lines, "\n  "))

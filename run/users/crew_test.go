@@ -74,9 +74,17 @@ func TestAnAgentIsSilentWhenTheRunBegins(t *testing.T) {
 	done := make(chan error, 1)
 	time.AfterFunc(100*time.Millisecond, func() {
 		done <- join.Attend(ctx,
-			join.AgentConfig{Token: token, URL: hall.Addr(), Build: build, Say: t.Logf,
+			join.AgentConfig{
+				Token:     token,
+				URL:       hall.Addr(),
+				Build:     build,
+				Say:       t.Logf,
 				Introduce: func() join.Introduction { return join.Introduction{} },
-				Serve:     func(ctx context.Context, _ *join.Responder) error { <-ctx.Done(); return nil }})
+				Serve: func(ctx context.Context, _ *join.Responder) error {
+					<-ctx.Done()
+					return nil
+				},
+			})
 	})
 	defer func() { cancel(); <-done }()
 	c.times.Resend = 20 * time.Second

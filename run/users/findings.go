@@ -29,9 +29,17 @@ func stalls(list []fleet.Stall, phases []record.Phase) (out []record.Finding) {
 	}
 	for name, w := range agents {
 		out = append(out, record.Finding{
-			Gate: "lag", Level: record.Red, Value: milliseconds(w.lag), Limit: 1000, Unit: "ms",
-			Text: fmt.Sprintf("%s stood still: it was late by up to %v in %d ticks of the measured time",
-				name, w.lag.Round(time.Millisecond), w.ticks),
+			Gate:  "lag",
+			Level: record.Red,
+			Value: milliseconds(w.lag),
+			Limit: 1000,
+			Unit:  "ms",
+			Text: fmt.Sprintf(
+				"%s stood still: it was late by up to %v in %d ticks of the measured time",
+				name,
+				w.lag.Round(time.Millisecond),
+				w.ticks,
+			),
 		})
 	}
 	slices.SortFunc(out, func(a, b record.Finding) int { return strings.Compare(a.Text, b.Text) })
@@ -46,18 +54,31 @@ const mostPairs = 5
 func untimely(list []fleet.Untimely) (out []record.Finding) {
 	for _, u := range list[:min(len(list), mostPairs)] {
 		out = append(out, record.Finding{
-			Gate: "clock", Level: record.Red, Value: milliseconds(u.By), Limit: milliseconds(u.Within),
-			Unit: "ms",
-			Text: fmt.Sprintf("%d deliveries from %s to %s came before they were sent, by up to %v, "+
-				"where their clocks may be off by %v: a clock was set, or is read wrongly",
-				u.Count, u.From, u.To, rounded(u.By), rounded(u.Within)),
+			Gate:  "clock",
+			Level: record.Red,
+			Value: milliseconds(u.By),
+			Limit: milliseconds(u.Within),
+			Unit:  "ms",
+			Text: fmt.Sprintf(
+				"%d deliveries from %s to %s came before they were sent, by up to %v, "+
+					"where their clocks may be off by %v: a clock was set, or is read wrongly",
+				u.Count,
+				u.From,
+				u.To,
+				rounded(u.By),
+				rounded(u.Within),
+			),
 		})
 	}
 	if more := len(list) - mostPairs; more > 0 {
 		out = append(out, record.Finding{
-			Gate: "clock", Level: record.Red,
-			Text: fmt.Sprintf("deliveries between %d more pairs of hosts came before they were sent, by "+
-				"less", more),
+			Gate:  "clock",
+			Level: record.Red,
+			Text: fmt.Sprintf(
+				"deliveries between %d more pairs of hosts came before they were sent, by "+
+					"less",
+				more,
+			),
 		})
 	}
 	return out
@@ -65,10 +86,16 @@ func untimely(list []fleet.Untimely) (out []record.Finding) {
 
 // measuredPart names the deliveries that are in the latency.
 func measuredPart(a fleet.Apart) record.Finding {
-	text := fmt.Sprintf("the clocks of two hosts may be off by %v, more than a tenth of the median "+
-		"of deliveries (%v): from %v of the run on, deliveries between hosts are not in the latency, "+
-		"in all %d; it has %d deliveries within hosts",
-		rounded(a.Within), rounded(a.Median), a.Since.Round(time.Second), a.Left, a.Same)
+	text := fmt.Sprintf(
+		"the clocks of two hosts may be off by %v, more than a tenth of the median "+
+			"of deliveries (%v): from %v of the run on, deliveries between hosts are not in the latency, "+
+			"in all %d; it has %d deliveries within hosts",
+		rounded(a.Within),
+		rounded(a.Median),
+		a.Since.Round(time.Second),
+		a.Left,
+		a.Same,
+	)
 	if a.Kept > 0 {
 		text += fmt.Sprintf(" and %d between hosts of before", a.Kept)
 	}

@@ -33,7 +33,13 @@ func TestUntimely(t *testing.T) {
 			v.Add(f)
 		}
 		if len(got) != tt.want || v.Valid != (tt.want == 0) {
-			t.Errorf("%d pairs: %d findings, want %d; valid: %v", len(tt.list), len(got), tt.want, v.Valid)
+			t.Errorf(
+				"%d pairs: %d findings, want %d; valid: %v",
+				len(tt.list),
+				len(got),
+				tt.want,
+				v.Valid,
+			)
 		}
 	}
 	f := untimely([]fleet.Untimely{one})[0]

@@ -143,11 +143,21 @@ func Processes(users, conns int, l probe.Limits) (int, error) {
 	}
 	fit := max(0, room) * plan.MostProcesses * users / max(conns, 1)
 	each := (conns+plan.MostProcesses-1)/plan.MostProcesses + probe.ReservedFiles
-	return 0, plan.Usagef("%d users keep %d connections, more than %d processes with %d open files "+
-		"each can hold beside a reserve of %d. "+
-		"Raise the limit before starting (as root: ulimit -n %d; for a service: LimitNOFILE=%d; for "+
-		"good: \"* - nofile %d\" in /etc/security/limits.conf), or simulate at most %d users here",
-		users, conns, plan.MostProcesses, l.Files, probe.ReservedFiles, each, each, each, fit)
+	return 0, plan.Usagef(
+		"%d users keep %d connections, more than %d processes with %d open files "+
+			"each can hold beside a reserve of %d. "+
+			"Raise the limit before starting (as root: ulimit -n %d; for a service: LimitNOFILE=%d; for "+
+			"good: \"* - nofile %d\" in /etc/security/limits.conf), or simulate at most %d users here",
+		users,
+		conns,
+		plan.MostProcesses,
+		l.Files,
+		probe.ReservedFiles,
+		each,
+		each,
+		each,
+		fit,
+	)
 }
 
 // An Admission prepares the users of a plan on its target.

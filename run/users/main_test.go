@@ -87,7 +87,8 @@ func (a *visiting) Close()                      { _ = a.client.Close() }
 
 func (a *visiting) Act(ctx context.Context) error {
 	sent := time.Now()
-	if _, err := a.client.Do(ctx, &wire.Request{Path: "/" + a.token}); err != nil && ctx.Err() == nil {
+	if _, err := a.client.Do(ctx, &wire.Request{Path: "/" + a.token}); err != nil &&
+		ctx.Err() == nil {
 		return err
 	}
 	a.client.Release()

@@ -25,8 +25,8 @@ type Config struct {
 	Mix    []engine.Part
 	// Arrivals is the open model of [Arrivals]; nil for users who act at their own pace.
 	Arrivals *engine.Arrivals
-	// Env is the environment of the users, with the recorders of the run. Start sets its Dial, and its Registry where
-	// it has none.
+	// Env is the environment of the users, with the recorders of the run. Start sets its Dial, and
+	// its Registry where it has none.
 	Env   workload.Env
 	Clock *clock.Clock
 	// Crew has the users, where the layout has members; nil for users on this host.
@@ -37,7 +37,8 @@ type Config struct {
 	Budget int64
 	// Cores are the cores of this host for processes with users; nil for all.
 	Cores []int
-	// Failed is called from any goroutine with an error of "user 7", "agent 2" or "agent 2: user 7".
+	// Failed is called from any goroutine with an error of "user 7", "agent 2" or "agent 2: user
+	// 7".
 	Failed func(who string, err error)
 	// Note adds a line about an agent to the events of the run.
 	Note func(text string) error
@@ -166,9 +167,16 @@ func (p *Population) End() {
 	if crew := p.conf.Crew; crew != nil && p.remote != nil {
 		crew.dismiss(p.remote)
 		for _, r := range p.remote.Readings() {
-			_ = p.conf.Note(fmt.Sprintf("clock of %s: %v ahead, give or take %v, drift %.1f ppm; its "+
-				"instants are mapped by that",
-				r.Agent, r.Ahead.Round(time.Microsecond), r.Within.Round(time.Microsecond), 1e6*r.Drift))
+			_ = p.conf.Note(
+				fmt.Sprintf(
+					"clock of %s: %v ahead, give or take %v, drift %.1f ppm; its "+
+						"instants are mapped by that",
+					r.Agent,
+					r.Ahead.Round(time.Microsecond),
+					r.Within.Round(time.Microsecond),
+					1e6*r.Drift,
+				),
+			)
 		}
 	}
 	p.leave()

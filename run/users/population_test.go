@@ -45,8 +45,14 @@ func populate(t *testing.T, p *plan.Plan, crew *Crew, at *visited, users int) *p
 	mix := []engine.Part{{Name: "visitor", Behavior: v, Share: 1}}
 	run := clock.New(time.Now())
 	env := workload.Env{
-		URL: at.URL, Seed: 7, Pace: 1, Timeout: 10 * time.Second, Clock: run,
-		Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
+		URL:      at.URL,
+		Seed:     7,
+		Pace:     1,
+		Timeout:  10 * time.Second,
+		Clock:    run,
+		Registry: measure.NewRegistry(1),
+		Tally:    new(workload.Tally),
+		Ledger:   workload.NewLedger(0, 7),
 	}
 	if err := Provision(t.Context(), env, mix, users, nil); err != nil {
 		t.Fatal(err)
@@ -112,7 +118,13 @@ func (p *populated) checkVisits(t *testing.T, at *visited, users int) {
 		}
 	}
 	if visits < uint64(users) || p.Stamps().Requests == 0 || len(p.fails) > 0 {
-		t.Errorf("%d visits of %d users, connections %+v, errors %q", visits, users, p.Stamps(), p.fails)
+		t.Errorf(
+			"%d visits of %d users, connections %+v, errors %q",
+			visits,
+			users,
+			p.Stamps(),
+			p.fails,
+		)
 	}
 	if cut, held := p.Refused(); cut.Budget != 0 || held == 0 {
 		t.Errorf("answers: %+v were refused, %d bytes held", cut, held)
@@ -133,7 +145,8 @@ func TestUsersOfThisHost(t *testing.T) {
 		p.checkVisits(t, at, users)
 		p.End()
 		pids := p.joined()
-		if processes == 1 && (p.Remote() != nil || pids != nil) || processes == 2 && len(pids) != 2 {
+		if processes == 1 && (p.Remote() != nil || pids != nil) ||
+			processes == 2 && len(pids) != 2 {
 			t.Errorf("%d processes: %q", processes, p.notes)
 		}
 		for _, pid := range pids {
@@ -170,8 +183,12 @@ func attend(t *testing.T, url, tokenFile string) (end func()) {
 	done := make(chan error, 1)
 	go func() {
 		done <- Attendance{
-			URL: url, TokenFile: tokenFile, Version: "v1", Secrets: new(plain.Secrets), Say: t.Logf,
-			Rating: func() *join.Rating { return &join.Rating{Users: 100} },
+			URL:       url,
+			TokenFile: tokenFile,
+			Version:   "v1",
+			Secrets:   new(plain.Secrets),
+			Say:       t.Logf,
+			Rating:    func() *join.Rating { return &join.Rating{Users: 100} },
 			Sampler: func() (func(context.Context, time.Time) ([]series.Sample, error), func(), error) {
 				return nil, func() {}, nil
 			},

@@ -62,8 +62,13 @@ func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]
 func CheckSource(a netip.Addr) error {
 	ln, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(a, 0)))
 	if err != nil {
-		return fmt.Errorf("%s is no address of this host (%w); add it (ip addr add %s/32 dev DEVICE), "+
-			"or remove it from the plan", a, err, a)
+		return fmt.Errorf(
+			"%s is no address of this host (%w); add it (ip addr add %s/32 dev DEVICE), "+
+				"or remove it from the plan",
+			a,
+			err,
+			a,
+		)
 	}
 	return ln.Close()
 }

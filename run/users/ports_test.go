@@ -36,7 +36,12 @@ func TestWaitPorts(t *testing.T) {
 				}
 				if err := waitPorts(t.Context(), tt.most, resting, func(time.Duration) {}); err != nil ||
 					time.Since(began) != tt.waits {
-					t.Errorf("%v after %v, want no error after %v", err, time.Since(began), tt.waits)
+					t.Errorf(
+						"%v after %v, want no error after %v",
+						err,
+						time.Since(began),
+						tt.waits,
+					)
 				}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				why := errors.New("interrupt")
@@ -79,7 +84,8 @@ func TestSources(t *testing.T) {
 			if s := "[" + strings.Join(texts, " ") + "]"; s != tt.want {
 				t.Errorf("got %s, want %s", s, tt.want)
 			}
-			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			if (err == nil) != (tt.err == "") ||
+				err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("error %v, want %q", err, tt.err)
 			}
 		})

@@ -29,8 +29,9 @@ func TestProvisioningHasADeadline(t *testing.T) {
 		if took := time.Since(began); took != 6*time.Minute+40*time.Second {
 			t.Errorf("ended after %v", took)
 		}
-		if err == nil || !strings.Contains(err.Error(), "not done within 6m40s (5m0s, and 1s for each "+
-			"of 100 users)") {
+		if err == nil ||
+			!strings.Contains(err.Error(), "not done within 6m40s (5m0s, and 1s for each "+
+				"of 100 users)") {
 			t.Errorf("error %v", err)
 		}
 	})

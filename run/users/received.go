@@ -14,8 +14,8 @@ type Received struct {
 	Stamps wire.Clocks
 	// Refused counts answers and messages beyond a limit.
 	Refused wire.Refusals
-	// Budget is the number of bytes that answers under way may hold, 0 if there was no load, and Held
-	// the most that they held at once.
+	// Budget is the number of bytes that answers under way may hold, 0 if there was no load, and
+	// Held the most that they held at once.
 	Budget, Held int64
 	// OfAll is true if the counts include all runs of a block.
 	OfAll bool

@@ -15,7 +15,10 @@ func TestClockInTheManifest(t *testing.T) {
 	}{
 		{wire.Clocks{}, "where it gives them", "of 0"},
 		{wire.Clocks{Kernel: 3, Process: 1}, "3 of 4 responses and messages", "was set"},
-		{wire.Clocks{Process: 2, Steps: 1}, "0 of 2 responses and messages; the wall clock was set 1 " +
+		{wire.Clocks{
+			Process: 2,
+			Steps:   1,
+		}, "0 of 2 responses and messages; the wall clock was set 1 " +
 			"times", "3 of"},
 	} {
 		if got := (Received{Stamps: tt.n}).ClockText(); !strings.Contains(got, tt.want) ||

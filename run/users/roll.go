@@ -90,10 +90,17 @@ func NewToken(w io.Writer, keyFile, tokenFile string) error {
 	if err != nil {
 		return err
 	}
-	_, err = plain.Fprintf(w, "agent %s: bring %s to its host by a way that nobody else reads, and "+
-		"run there: plimsoll agent -join nats://HOST:PORT -token-file %s\n"+
-		"on a cluster of your own it needs: %s\nand the coordinator: %s\n", a.Name, tokenFile, tokenFile,
-		a.Permissions(), own)
+	_, err = plain.Fprintf(
+		w,
+		"agent %s: bring %s to its host by a way that nobody else reads, and "+
+			"run there: plimsoll agent -join nats://HOST:PORT -token-file %s\n"+
+			"on a cluster of your own it needs: %s\nand the coordinator: %s\n",
+		a.Name,
+		tokenFile,
+		tokenFile,
+		a.Permissions(),
+		own,
+	)
 	return err
 }
 
@@ -112,7 +119,9 @@ func (d Door) CallRoll(ctx context.Context, wait time.Duration, version string,
 		return Roll{}, err
 	}
 	defer hall.Close()
-	members, err := hall.Await(ctx, wait, func([]join.Member) bool { return len(hall.Missing()) == 0 })
+	members, err := hall.Await(ctx, wait, func([]join.Member) bool {
+		return len(hall.Missing()) == 0
+	})
 	if err != nil && !errors.Is(err, join.ErrMissing) {
 		return Roll{}, err
 	}

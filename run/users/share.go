@@ -21,11 +21,17 @@ func ratings(p *plan.Plan, members []join.Member) ([]int, error) {
 	for _, m := range members {
 		switch r := m.Rating; {
 		case r == nil:
-			lines = append(lines, fmt.Sprintf("agent %s (%s): it has no rating of its present hardware "+
-				"and settings", m.Name, m.Host))
+			lines = append(
+				lines,
+				fmt.Sprintf("agent %s (%s): it has no rating of its present hardware "+
+					"and settings", m.Name, m.Host),
+			)
 		case r.Users < 1 || r.Users > workload.MostRated:
-			lines = append(lines, fmt.Sprintf("agent %s (%s): its rating of %d users is not possible; "+
-				"want 1 to %d", m.Name, m.Host, r.Users, workload.MostRated))
+			lines = append(
+				lines,
+				fmt.Sprintf("agent %s (%s): its rating of %d users is not possible; "+
+					"want 1 to %d", m.Name, m.Host, r.Users, workload.MostRated),
+			)
 		default:
 			out = append(out, r.Users)
 		}
@@ -83,8 +89,12 @@ func (y Layout) hosts(here *calibration.Result) (out []calibration.Result, why s
 			OpsPerUserSecond: m.Rating.OpsPerUserSecond})
 	}
 	if len(unrated) > 0 {
-		return nil, fmt.Sprintf("%d of %d agents' hosts were not calibrated, %s's first", len(unrated),
-			len(y.Members), unrated[0])
+		return nil, fmt.Sprintf(
+			"%d of %d agents' hosts were not calibrated, %s's first",
+			len(unrated),
+			len(y.Members),
+			unrated[0],
+		)
 	}
 	return out, ""
 }

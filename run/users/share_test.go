@@ -14,9 +14,18 @@ import (
 // ratedMembers are two agents, on hosts a and b, whose ratings are three to one.
 func ratedMembers() []join.Member {
 	member := func(name string, users int) join.Member {
-		return join.Member{Name: name,
-			Introduction: join.Introduction{Host: "host of " + name, Files: 20_000,
-				Rating: &join.Rating{Users: users, OpsPerSecond: float64(users), OpsPerUserSecond: 1}}}
+		return join.Member{
+			Name: name,
+			Introduction: join.Introduction{
+				Host:  "host of " + name,
+				Files: 20_000,
+				Rating: &join.Rating{
+					Users:            users,
+					OpsPerSecond:     float64(users),
+					OpsPerUserSecond: 1,
+				},
+			},
+		}
 	}
 	return []join.Member{member("a", 3000), member("b", 1000)}
 }
@@ -68,7 +77,13 @@ func TestSplitByRating(t *testing.T) {
 	}{{nil, 2}, {[]int{3000, 1000}, 3}, {[]int{1000, 1000}, 2}} {
 		if n, err := (Layout{Users: 30_000, Members: members, Ratings: tt.ratings}).split(60_000,
 			1); n != tt.want || err != nil {
-			t.Errorf("ratings %v: %d processes on each host, %v; want %d", tt.ratings, n, err, tt.want)
+			t.Errorf(
+				"ratings %v: %d processes on each host, %v; want %d",
+				tt.ratings,
+				n,
+				err,
+				tt.want,
+			)
 		}
 	}
 	if n, err := (Layout{Members: members}).split(0, 1); n != 1 || err != nil {

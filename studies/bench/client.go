@@ -27,14 +27,22 @@ import (
 	"plimsoll/studies/study"
 )
 
-// client is one of our clients, or one that is a library, in its own process. It runs until it is stopped, or for the
-// time of -length and then writes its measurements to stdout.
+// client is one of our clients, or one that is a library, in its own process. It runs until it is
+// stopped, or for the time of -length and then writes its measurements to stdout.
 func client(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("bench client", flag.ContinueOnError)
-	kind := fs.String("engine", "", "plimsoll, fasthttp, nethttp: closed loop; paced: simulated users; users: of behavior mattermost; coordinator, agents: of a fleet")
+	kind := fs.String(
+		"engine",
+		"",
+		"plimsoll, fasthttp, nethttp: closed loop; paced: simulated users; users: of behavior mattermost; coordinator, agents: of a fleet",
+	)
 	url := fs.String("url", "", "of the null server")
 	n := fs.Int("n", 64, "connections or users")
-	interval := fs.Duration("interval", 100*time.Millisecond, "paced: between two requests of a user")
+	interval := fs.Duration(
+		"interval",
+		100*time.Millisecond,
+		"paced: between two requests of a user",
+	)
 	pace := fs.Float64("pace", 1, "users: pace")
 	ramp := fs.Duration("ramp", time.Second, "paced, users: ramp")
 	length := fs.Duration("length", 0, "users, coordinator: measure for so long after the ramp")
@@ -59,7 +67,9 @@ func client(ctx context.Context, args []string) error {
 	}
 	switch *kind {
 	case "coordinator":
-		o, err := coordinate(ctx, *keys, *n, *length, warmUp{5 * time.Second, 3}, func(url string) { fmt.Println(url) })
+		o, err := coordinate(ctx, *keys, *n, *length, warmUp{5 * time.Second, 3}, func(url string) {
+			fmt.Println(url)
+		})
 		if err != nil {
 			return err
 		}
@@ -76,14 +86,22 @@ func client(ctx context.Context, args []string) error {
 	}()
 	switch *kind {
 	case "plimsoll":
-		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) { return wireDo(ctx, *url, *second) })
+		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) {
+			return wireDo(ctx, *url, *second)
+		})
 	case "fasthttp":
 		c := &fasthttp.HostClient{Addr: (*url)[len("http://"):], MaxConns: *n}
-		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) { return fastDo(c, *url), nil })
+		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) {
+			return fastDo(c, *url), nil
+		})
 	case "nethttp":
 		fresh := func() *http.Client {
-			return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: *n, MaxConnsPerHost: *n,
-				DisableCompression: true, ForceAttemptHTTP2: *second}}
+			return &http.Client{Transport: &http.Transport{
+				MaxIdleConnsPerHost: *n,
+				MaxConnsPerHost:     *n,
+				DisableCompression:  true,
+				ForceAttemptHTTP2:   *second,
+			}}
 		}
 		shared := fresh()
 		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) {
@@ -101,7 +119,12 @@ func client(ctx context.Context, args []string) error {
 }
 
 // loop makes requests on n connections as fast as they go, and records each.
-func loop(ctx context.Context, n int, reg *measure.Registry, connect func() (func() (time.Time, time.Time, error), error)) error {
+func loop(
+	ctx context.Context,
+	n int,
+	reg *measure.Registry,
+	connect func() (func() (time.Time, time.Time, error), error),
+) error {
 	name, epoch := reg.Name("op"), time.Now()
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -114,7 +137,12 @@ func loop(ctx context.Context, n int, reg *measure.Registry, connect func() (fun
 				var sent, done time.Time
 				if sent, done, err = do(); err == nil {
 					at := sent.Sub(epoch)
-					rec.Record(name, &measure.Op{Intended: at, Due: at, Sent: at, Done: max(at, done.Sub(epoch))})
+					rec.Record(name, &measure.Op{
+						Intended: at,
+						Due:      at,
+						Sent:     at,
+						Done:     max(at, done.Sub(epoch)),
+					})
 				}
 			}
 			if ctx.Err() == nil {
@@ -126,7 +154,11 @@ func loop(ctx context.Context, n int, reg *measure.Registry, connect func() (fun
 	return errors.Join(errs...)
 }
 
-func wireDo(ctx context.Context, url string, second bool) (func() (time.Time, time.Time, error), error) {
+func wireDo(
+	ctx context.Context,
+	url string,
+	second bool,
+) (func() (time.Time, time.Time, error), error) {
 	c, err := wire.NewClient(wire.Config{URL: url, HTTP2: second, UserAgent: "bench"})
 	req := &wire.Request{Path: "/", SkipBody: true}
 	return func() (time.Time, time.Time, error) {
@@ -192,7 +224,8 @@ func (a *getting) Close()                      { a.c.Close() }
 
 func (a *getting) Act(ctx context.Context) error {
 	a.u.Begin(a.n)
-	defer a.c.Release() // as the clients of the dialects do: buffers are for those who have an answer
+	// as the clients of the dialects do: buffers are for those who have an answer
+	defer a.c.Release()
 	resp, err := a.c.Do(ctx, &a.r)
 	class := measure.OK
 	if err != nil || resp.Status != 200 {
@@ -216,8 +249,9 @@ type outcome struct {
 	FirstError            string `json:",omitempty"`
 }
 
-// loopback returns addresses enough for the connections of a run and for those that rest for a minute after the
-// logins: with one, the kernel would spend more on looking for a port than on all else together.
+// loopback returns addresses enough for the connections of a run and for those that rest for a
+// minute after the logins: with one, the kernel would spend more on looking for a port than on all
+// else together.
 func loopback() []netip.Addr {
 	var a []netip.Addr
 	for i := range byte(8) {
@@ -226,15 +260,32 @@ func loopback() []netip.Addr {
 	return a
 }
 
-// simulate runs simulated users of a behavior until ctx ends, or for the length, and then writes their
-// outcome.
-func simulate(ctx context.Context, url string, b workload.Behavior, n int, pace float64, ramp, length time.Duration, reg *measure.Registry) error {
-	env := workload.Env{URL: url, Seed: 7, Pace: pace, Registry: reg, Timeout: 10 * time.Second, Ledger: workload.NewLedger(0, 7), Dial: wire.FromSources(loopback()), Secret: func(k string) string {
-		if k == "admin_password" {
-			return "Aa1!null-server"
-		}
-		return ""
-	}}
+// simulate runs simulated users of a behavior until ctx ends, or for the length, and then writes
+// their outcome.
+func simulate(
+	ctx context.Context,
+	url string,
+	b workload.Behavior,
+	n int,
+	pace float64,
+	ramp, length time.Duration,
+	reg *measure.Registry,
+) error {
+	env := workload.Env{
+		URL:      url,
+		Seed:     7,
+		Pace:     pace,
+		Registry: reg,
+		Timeout:  10 * time.Second,
+		Ledger:   workload.NewLedger(0, 7),
+		Dial:     wire.FromSources(loopback()),
+		Secret: func(k string) string {
+			if k == "admin_password" {
+				return "Aa1!null-server"
+			}
+			return ""
+		},
+	}
 	if err := b.Provision(ctx, env, n); err != nil {
 		return err
 	}
@@ -247,13 +298,18 @@ func simulate(ctx context.Context, url string, b workload.Behavior, n int, pace 
 	runtime.ReadMemStats(&was)
 	var mu sync.Mutex
 	var first error
-	local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Clock: clock.New(time.Now()), OnError: func(user int, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if first == nil {
-			first = fmt.Errorf("user %d: %w", user, err)
-		}
-	}})
+	local, err := engine.New(ctx, engine.Config{
+		Env:   env,
+		Mix:   []engine.Part{{Behavior: b, Share: 1}},
+		Clock: clock.New(time.Now()),
+		OnError: func(user int, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if first == nil {
+				first = fmt.Errorf("user %d: %w", user, err)
+			}
+		},
+	})
 	if err != nil {
 		return err
 	}
@@ -304,7 +360,9 @@ func simulate(ctx context.Context, url string, b workload.Behavior, n int, pace 
 		return err
 	}
 	runtime.ReadMemStats(&is)
-	perUser := func(from, to uint64) float64 { return (float64(to) - float64(from)) / 1024 / float64(n) }
+	perUser := func(from, to uint64) float64 {
+		return (float64(to) - float64(from)) / 1024 / float64(n)
+	}
 	o.KiBPerUser, o.Running = (after-before)/float64(n), (running-before)/float64(n)
 	o.Stacks, o.Heap = perUser(was.StackInuse, is.StackInuse), perUser(was.HeapAlloc, is.HeapAlloc)
 	o.OpsPerSecond = float64(o.Ops) / took.Seconds()

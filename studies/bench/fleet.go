@@ -41,10 +41,11 @@ const fleetPatience = 90 * time.Second
 
 // fleetRounds are the measurements of a coordinator whose agents send one report a second.
 type fleetRounds struct {
-	Agents   int
-	Rounds   int
-	Wall     []float64 // seconds of each round, from its first request to the last merge
-	CPU      []float64 // seconds of each round until the next, of the coordinator, its NATS server included
+	Agents int
+	Rounds int
+	Wall   []float64 // seconds of each round, from its first request to the last merge
+	// seconds of each round until the next, of the coordinator, its NATS server included
+	CPU      []float64
 	Down, Up float64   // bytes of all links in a round
 	Sent     []float64 // bytes to the agents in each round
 	Report   float64   // bytes of the windows in a report
@@ -77,19 +78,45 @@ func (s *setup) fleet(ctx context.Context, r *report) error {
 		if row.posts > 0 {
 			name += fmt.Sprintf(", %d posts/s, of each of which %d hear", row.posts, row.hear-1)
 		}
-		r.Figures = append(r.Figures, figure{Name: name + ": a round, from the first request to the last merge", Unit: "s", Value: spreadOf(o.Wall), Goal: "<= 0.5", Met: stats.Median(o.Wall) <= 0.5,
-			Note: fmt.Sprintf("%d rounds; a report has %.1f KB of windows; %.2f MB/s of requests and acknowledgments to the agents, %.2f MB in the round with most; %.2f MB/s of reports from them; %.0f MiB resident", o.Rounds, o.Report/1000, o.Down/1e6, slices.Max(o.Sent)/1e6, o.Up/1e6, o.MiB)},
-			figure{Name: name + ": CPU of the coordinator for a round, its NATS server included", Unit: "s", Value: spreadOf(o.CPU), Goal: "<= 0.5", Met: stats.Median(o.CPU) <= 0.5,
-				Note: "that is its share of a core"})
+		r.Figures = append(r.Figures, figure{
+			Name:  name + ": a round, from the first request to the last merge",
+			Unit:  "s",
+			Value: spreadOf(o.Wall),
+			Goal:  "<= 0.5",
+			Met:   stats.Median(o.Wall) <= 0.5,
+			Note: fmt.Sprintf(
+				"%d rounds; a report has %.1f KB of windows; %.2f MB/s of requests and acknowledgments to the agents, %.2f MB in the round with most; %.2f MB/s of reports from them; %.0f MiB resident",
+				o.Rounds,
+				o.Report/1000,
+				o.Down/1e6,
+				slices.Max(o.Sent)/1e6,
+				o.Up/1e6,
+				o.MiB,
+			),
+		},
+			figure{
+				Name:  name + ": CPU of the coordinator for a round, its NATS server included",
+				Unit:  "s",
+				Value: spreadOf(o.CPU),
+				Goal:  "<= 0.5",
+				Met:   stats.Median(o.CPU) <= 0.5,
+				Note:  "that is its share of a core",
+			})
 	}
 	return nil
 }
 
-// A fleetRow is how many messages the agents post a second, all together, and how many of them know a channel.
+// A fleetRow is how many messages the agents post a second, all together, and how many of them know
+// a channel.
 type fleetRow struct{ posts, hear int }
 
 // lead runs a coordinator and its stubs, each a process with a core of its own.
-func (s *setup) lead(ctx context.Context, dir string, n, seconds int, row fleetRow) (o fleetRounds, err error) {
+func (s *setup) lead(
+	ctx context.Context,
+	dir string,
+	n, seconds int,
+	row fleetRow,
+) (o fleetRounds, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fleetPatience+time.Duration(2*seconds)*time.Second)
 	defer cancel()
 	r, w, err := os.Pipe()
@@ -97,9 +124,21 @@ func (s *setup) lead(ctx context.Context, dir string, n, seconds int, row fleetR
 		return o, err
 	}
 	defer r.Close()
-	args := []string{"client", "-keys=" + dir, fmt.Sprint("-n=", n), fmt.Sprint("-posts=", row.posts), fmt.Sprint("-hear=", row.hear)}
-	c, err := lab.Start(ctx, lab.Spec{Name: "coordinator", Path: s.self, CPUs: []int{s.server}, Env: append(os.Environ(), "GOMAXPROCS=1"), Stdout: w,
-		Args: append(args, "-engine=coordinator", fmt.Sprint("-length=", seconds, "s"))})
+	args := []string{
+		"client",
+		"-keys=" + dir,
+		fmt.Sprint("-n=", n),
+		fmt.Sprint("-posts=", row.posts),
+		fmt.Sprint("-hear=", row.hear),
+	}
+	c, err := lab.Start(ctx, lab.Spec{
+		Name:   "coordinator",
+		Path:   s.self,
+		CPUs:   []int{s.server},
+		Env:    append(os.Environ(), "GOMAXPROCS=1"),
+		Stdout: w,
+		Args:   append(args, "-engine=coordinator", fmt.Sprint("-length=", seconds, "s")),
+	})
 	w.Close()
 	if err != nil {
 		return o, err
@@ -110,7 +149,11 @@ func (s *setup) lead(ctx context.Context, dir string, n, seconds int, row fleetR
 	if err != nil {
 		return o, fmt.Errorf("the coordinator does not say where it listens: %s", c.Tail())
 	}
-	a, err := s.start(ctx, "", s.self, append(args, "-engine=agents", "-url="+strings.TrimSpace(url))...)
+	a, err := s.start(
+		ctx,
+		"",
+		s.self,
+		append(args, "-engine=agents", "-url="+strings.TrimSpace(url))...)
 	if err != nil {
 		return o, err
 	}
@@ -121,8 +164,10 @@ func (s *setup) lead(ctx context.Context, dir string, n, seconds int, row fleetR
 	return o, nil
 }
 
-func tokenFile(dir string, k int) string { return filepath.Join(dir, fmt.Sprintf("agent-%04d.nk", k)) }
-func keyFile(dir string) string          { return filepath.Join(dir, "fleet.json") }
+func tokenFile(dir string, k int) string {
+	return filepath.Join(dir, fmt.Sprintf("agent-%04d.nk", k))
+}
+func keyFile(dir string) string { return filepath.Join(dir, "fleet.json") }
 
 // tokens makes those of n agents that are not there yet.
 func tokens(dir string, n int) error {
@@ -137,15 +182,22 @@ func tokens(dir string, n int) error {
 	return nil
 }
 
-// A warmUp is what a coordinator does before it measures: the users have so long until they begin, and so many rounds
-// are not counted.
+// A warmUp is what a coordinator does before it measures: the users have so long until they begin,
+// and so many rounds are not counted.
 type warmUp struct {
 	until  time.Duration
 	rounds int
 }
 
 // coordinate leads n agents for some seconds; listens gets the address that they join at.
-func coordinate(ctx context.Context, dir string, n int, length time.Duration, warm warmUp, listens func(url string)) (o fleetRounds, err error) {
+func coordinate(
+	ctx context.Context,
+	dir string,
+	n int,
+	length time.Duration,
+	warm warmUp,
+	listens func(url string),
+) (o fleetRounds, err error) {
 	if err := tokens(dir, n); err != nil {
 		return o, err
 	}
@@ -153,9 +205,15 @@ func coordinate(ctx context.Context, dir string, n int, length time.Duration, wa
 	if err != nil {
 		return o, err
 	}
-	h, err := join.Open(join.HallConfig{Keys: keys, Listen: "127.0.0.1:0", Build: build, Version: build, Say: func(format string, args ...any) {
-		fmt.Fprintf(os.Stderr, format+"\n", args...)
-	}})
+	h, err := join.Open(join.HallConfig{
+		Keys:    keys,
+		Listen:  "127.0.0.1:0",
+		Build:   build,
+		Version: build,
+		Say: func(format string, args ...any) {
+			fmt.Fprintf(os.Stderr, format+"\n", args...)
+		},
+	})
 	if err != nil {
 		return o, err
 	}
@@ -169,14 +227,30 @@ func coordinate(ctx context.Context, dir string, n int, length time.Duration, wa
 	}
 	o.Joined = time.Since(began).Seconds()
 	var down, up atomic.Int64
-	cfg := fleet.Config{Epoch: time.Now().Add(warm.until), Settings: func(int) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }, Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
-		Patience: fleetPatience, Hosts: &fleet.Hosts{Processes: 1, Tick: time.Second, Leave: time.Hour, Over: time.Second}}
+	cfg := fleet.Config{
+		Epoch:    time.Now().Add(warm.until),
+		Settings: func(int) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+		Registry: measure.NewRegistry(1),
+		Tally:    new(workload.Tally),
+		Ledger:   workload.NewLedger(0, 7),
+		Patience: fleetPatience,
+		Hosts: &fleet.Hosts{
+			Processes: 1,
+			Tick:      time.Second,
+			Leave:     time.Hour,
+			Over:      time.Second,
+		},
+	}
 	for _, m := range members {
 		s, err := h.Link(m.Name)
 		if err != nil {
 			return o, err
 		}
-		cfg.Links, cfg.Hosts.Names = append(cfg.Links, study.Counted{ReadWriteCloser: s, Sent: &down, Received: &up}), append(cfg.Hosts.Names, m.Name)
+		cfg.Links, cfg.Hosts.Names = append(cfg.Links, study.Counted{
+			ReadWriteCloser: s,
+			Sent:            &down,
+			Received:        &up,
+		}), append(cfg.Hosts.Names, m.Name)
 	}
 	d, err := fleet.New(ctx, cfg)
 	if err != nil {
@@ -243,7 +317,8 @@ func coordinate(ctx context.Context, dir string, n int, length time.Duration, wa
 	return o, nil
 }
 
-// A stub's report has so many names with so many operations each, which is as large as a real agent's.
+// A stub's report has so many names with so many operations each, which is as large as a real
+// agent's.
 const (
 	stubNames = 42
 	stubOps   = 9
@@ -295,25 +370,43 @@ func newCanned(ctx context.Context) (c canned, err error) {
 		return c, err
 	}
 	go func() {
-		_ = fleet.Serve(ctx, there, there, func(ctx context.Context, st fleet.Start, epoch time.Time, onError func(int, error)) (*fleet.Agent, error) {
-			a := &fleet.Agent{Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
-				Samples: func(ctx context.Context, t time.Time) ([]series.Sample, error) { return self.Sample(ctx, t) }}
-			a.Ledger.Share()
-			var actions []workload.TallyAction
-			for i := range 25 { // as the default mix has
-				actions = append(actions, workload.TallyAction{Name: fmt.Sprint("action-", i), Weight: 0.04})
-			}
-			counts := a.Tally.Behavior("behavior", actions)
-			for i := range 25 * 40 {
-				counts.Attempt(i % 25)
-				counts.SucceedBy(i%25, i/25)
-			}
-			stubRecord(a.Registry)
-			var err error
-			a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Ledger: a.Ledger, Seed: 7, Pace: 1}, Mix: []engine.Part{{Behavior: quiet{}, Share: 1}},
-				Clock: clock.New(epoch), OnError: onError})
-			return a, err
-		})
+		_ = fleet.Serve(
+			ctx,
+			there,
+			there,
+			func(ctx context.Context, st fleet.Start, epoch time.Time, onError func(int, error)) (*fleet.Agent, error) {
+				a := &fleet.Agent{
+					Registry: measure.NewRegistry(1),
+					Tally:    new(workload.Tally),
+					Ledger:   workload.NewLedger(0, 7),
+					Samples: func(ctx context.Context, t time.Time) ([]series.Sample, error) {
+						return self.Sample(ctx, t)
+					},
+				}
+				a.Ledger.Share()
+				var actions []workload.TallyAction
+				for i := range 25 { // as the default mix has
+					actions = append(actions, workload.TallyAction{
+						Name:   fmt.Sprint("action-", i),
+						Weight: 0.04,
+					})
+				}
+				counts := a.Tally.Behavior("behavior", actions)
+				for i := range 25 * 40 {
+					counts.Attempt(i % 25)
+					counts.SucceedBy(i%25, i/25)
+				}
+				stubRecord(a.Registry)
+				var err error
+				a.Engine, err = engine.New(ctx, engine.Config{
+					Env:     workload.Env{Registry: a.Registry, Ledger: a.Ledger, Seed: 7, Pace: 1},
+					Mix:     []engine.Part{{Behavior: quiet{}, Share: 1}},
+					Clock:   clock.New(epoch),
+					OnError: onError,
+				})
+				return a, err
+			},
+		)
 		_ = there.Close()
 	}()
 	if err := study.Pause(ctx, time.Second); err != nil { // samples are of a second
@@ -378,9 +471,21 @@ func stubs(ctx context.Context, dir, url string, n int, row fleetRow) error {
 			m.posts++
 		}
 		wg.Go(func() {
-			errs <- join.Attend(ctx, join.AgentConfig{Token: tok, URL: url, Build: build, Say: func(string, ...any) {},
-				Introduce: func() join.Introduction { return join.Introduction{Host: "stub", Version: build} },
-				Serve:     func(ctx context.Context, s *join.Responder) error { return c.serve(ctx, s, m) }})
+			errs <- join.Attend(ctx, join.AgentConfig{
+				Token: tok,
+				URL:   url,
+				Build: build,
+				Say:   func(string, ...any) {},
+				Introduce: func() join.Introduction {
+					return join.Introduction{
+						Host:    "stub",
+						Version: build,
+					}
+				},
+				Serve: func(ctx context.Context, s *join.Responder) error {
+					return c.serve(ctx, s, m)
+				},
+			})
 		})
 	}
 	wg.Wait()
@@ -428,8 +533,8 @@ func (c canned) serve(ctx context.Context, s *join.Responder, messages stubMessa
 // stubChannels is the number of channels that stubs post to.
 const stubChannels = 500
 
-// stubMessages are what a stub posts: so many messages a second, each to another of the channels that it knows, which are
-// those of its group.
+// stubMessages are what a stub posts: so many messages a second, each to another of the channels
+// that it knows, which are those of its group.
 type stubMessages struct {
 	agent, posts, groups int
 	number               int
@@ -452,7 +557,16 @@ func (m *stubMessages) report(b *bytes.Buffer, at time.Duration) {
 	m.number++
 	if m.posts > 0 {
 		list("acked", m.posts, func(i int) string {
-			return fmt.Sprintf(`{"id":"%012d%06d%08d","channel":"%s","author":%d,"sent":%d,"acked":%d}`, m.number, m.agent, i, channel(m.agent+i), m.agent, at-2e8, at-1e8)
+			return fmt.Sprintf(
+				`{"id":"%012d%06d%08d","channel":"%s","author":%d,"sent":%d,"acked":%d}`,
+				m.number,
+				m.agent,
+				i,
+				channel(m.agent+i),
+				m.agent,
+				at-2e8,
+				at-1e8,
+			)
 		})
 	}
 	if m.number == 1 {

@@ -21,7 +21,8 @@ func TestStubsAreAgents(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	if o.Rounds != 1 || o.Merged != 3*stubNames*stubOps || o.Report < 8000 || o.Report > 10000 || o.Up < 3*o.Report {
+	if o.Rounds != 1 || o.Merged != 3*stubNames*stubOps || o.Report < 8000 || o.Report > 10000 ||
+		o.Up < 3*o.Report {
 		t.Errorf("%+v", o)
 	}
 }

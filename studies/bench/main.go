@@ -1,12 +1,15 @@
-// Command bench measures this generator and its peers side by side, on the same null server in one run.
+// Command bench measures this generator and its peers side by side, on the same null server in one
+// run.
 //
-// The server (package refnull, in a process of its own) has one core, each client in turn another. Rounds are
-// interleaved and begin with another client each time, so that a change of the machine meanwhile affects all alike. A
-// client is measured in a window after it has warmed up: requests as the server counted them, CPU time as the kernel
-// charged it to the client's process tree. Each ratio therefore answers the same question, measured in the same way.
+// The server (package refnull, in a process of its own) has one core, each client in turn another.
+// Rounds are interleaved and begin with another client each time, so that a change of the machine
+// meanwhile affects all alike. A client is measured in a window after it has warmed up: requests as
+// the server counted them, CPU time as the kernel charged it to the client's process tree. Each
+// ratio therefore answers the same question, measured in the same way.
 //
-// The outcome is studies/results/benchmarks.md and benchmarks.json beside it. A peer that is not installed, or fails, is named in its
-// row, and the exit status is 1; scripts/peers.sh installs them. With -short everything takes about two minutes.
+// The outcome is studies/results/benchmarks.md and benchmarks.json beside it. A peer that is not
+// installed, or fails, is named in its row, and the exit status is 1; scripts/peers.sh installs
+// them. With -short everything takes about two minutes.
 package main
 
 import (
@@ -51,7 +54,12 @@ func run(ctx context.Context, args []string) error {
 	var s setup
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.StringVar(&s.root, "root", ".", "`directory` of the repository")
-	fs.StringVar(&s.peers, "peers", ".plimsoll/peers", "`directory` of the peers' programs, as scripts/peers.sh installs them")
+	fs.StringVar(
+		&s.peers,
+		"peers",
+		".plimsoll/peers",
+		"`directory` of the peers' programs, as scripts/peers.sh installs them",
+	)
 	fs.IntVar(&s.server, "server-core", 0, "`core` of the null server")
 	fs.IntVar(&s.core, "client-core", 1, "`core` of the clients")
 	fs.IntVar(&s.rounds, "rounds", 5, "interleaved rounds, 1 to 50")
@@ -59,9 +67,22 @@ func run(ctx context.Context, args []string) error {
 	fs.IntVar(&s.sockets, "users", 9000, "simulated users of the test at default pace")
 	fs.IntVar(&s.agents, "agents", 1000, "stub agents of the fleet")
 	fs.IntVar(&s.posts, "posts", 100, "messages a second of all stub agents together")
-	fs.BoolVar(&s.alone, "alone", false, "leave out the peers that are programs of their own, installed or not")
-	only := fs.String("only", "", "comma-separated `rows`: closed, secure, paced, memory, users, record, fleet, truth (default all)")
-	results := fs.String("results", "", "`directory` of benchmarks.md and benchmarks.json (default "+study.Results+")")
+	fs.BoolVar(
+		&s.alone,
+		"alone",
+		false,
+		"leave out the peers that are programs of their own, installed or not",
+	)
+	only := fs.String(
+		"only",
+		"",
+		"comma-separated `rows`: closed, secure, paced, memory, users, record, fleet, truth (default all)",
+	)
+	results := fs.String(
+		"results",
+		"",
+		"`directory` of benchmarks.md and benchmarks.json (default "+study.Results+")",
+	)
 	if err := study.Parse(fs, args); err != nil {
 		return err
 	}
@@ -74,7 +95,19 @@ func run(ctx context.Context, args []string) error {
 	if *only != "" {
 		s.only = strings.Split(*only, ",")
 		for _, o := range s.only {
-			if !slices.Contains([]string{"closed", "secure", "paced", "memory", "users", "record", "fleet", "truth"}, o) {
+			if !slices.Contains(
+				[]string{
+					"closed",
+					"secure",
+					"paced",
+					"memory",
+					"users",
+					"record",
+					"fleet",
+					"truth",
+				},
+				o,
+			) {
 				return fmt.Errorf("-only %s: no such row", o)
 			}
 		}
@@ -101,7 +134,13 @@ func run(ctx context.Context, args []string) error {
 		return errors.New("server and client need a core each")
 	}
 	began := time.Now()
-	r := report{Date: began.UTC().Truncate(time.Second), Machine: study.Machine(), Short: s.short, Rounds: s.rounds, Command: "make bench"}
+	r := report{
+		Date:    began.UTC().Truncate(time.Second),
+		Machine: study.Machine(),
+		Short:   s.short,
+		Rounds:  s.rounds,
+		Command: "make bench",
+	}
 	if s.short {
 		r.Command = "make bench SHORT=1"
 	}

@@ -67,8 +67,8 @@ type report struct {
 	Truth   string     `json:"truth,omitempty"`
 }
 
-// failed counts the rows that could not be measured. A figure that was measured and missed is not a failure of
-// the benchmark.
+// failed counts the rows that could not be measured. A figure that was measured and missed is not a
+// failure of the benchmark.
 func (r *report) failed() int {
 	n := 0
 	for _, c := range r.Clients {
@@ -86,13 +86,27 @@ func (r *report) failed() int {
 
 func (r *report) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "`%s` on %s: %s; %d interleaved rounds, %.0f s in all. Medians, with the range over the rounds in brackets.\n", r.Command,
-		r.Date.Format("2006-01-02 15:04 UTC"), r.Machine, r.Rounds, r.Seconds)
+	fmt.Fprintf(
+		&b,
+		"`%s` on %s: %s; %d interleaved rounds, %.0f s in all. Medians, with the range over the rounds in brackets.\n",
+		r.Command,
+		r.Date.Format("2006-01-02 15:04 UTC"),
+		r.Machine,
+		r.Rounds,
+		r.Seconds,
+	)
 	if len(r.Clients) > 0 {
-		b.WriteString("\nClosed loop, 64 connections, client and server with a core each:\n\n| client | requests per client CPU-second | plimsoll is | to reach | |\n|---|---|---|---|---|\n")
+		b.WriteString(
+			"\nClosed loop, 64 connections, client and server with a core each:\n\n| client | requests per client CPU-second | plimsoll is | to reach | |\n|---|---|---|---|---|\n",
+		)
 		for _, c := range r.Clients {
 			if c.Failure != "" {
-				fmt.Fprintf(&b, "| %s | FAILED: %s | | | |\n", c.Name, strings.ReplaceAll(c.Failure, "|", "/"))
+				fmt.Fprintf(
+					&b,
+					"| %s | FAILED: %s | | | |\n",
+					c.Name,
+					strings.ReplaceAll(c.Failure, "|", "/"),
+				)
 				continue
 			}
 			goal, met := "", ""
@@ -101,16 +115,36 @@ func (r *report) markdown() string {
 			}
 			ratio := ""
 			if c.Name != "plimsoll" {
-				ratio = fmt.Sprintf("%.2f × (%.2f to %.2f)", c.Ratio.Median, c.Ratio.Min, c.Ratio.Max)
+				ratio = fmt.Sprintf(
+					"%.2f × (%.2f to %.2f)",
+					c.Ratio.Median,
+					c.Ratio.Min,
+					c.Ratio.Max,
+				)
 			}
-			fmt.Fprintf(&b, "| %s | %s (%s to %s) | %s | %s | %s |\n", c.Name, thousands(c.PerCPUSecond.Median), thousands(c.PerCPUSecond.Min), thousands(c.PerCPUSecond.Max), ratio, goal, met)
+			fmt.Fprintf(
+				&b,
+				"| %s | %s (%s to %s) | %s | %s | %s |\n",
+				c.Name,
+				thousands(c.PerCPUSecond.Median),
+				thousands(c.PerCPUSecond.Min),
+				thousands(c.PerCPUSecond.Max),
+				ratio,
+				goal,
+				met,
+			)
 		}
 	}
 	if len(r.Figures) > 0 {
 		b.WriteString("\n| figure | measured | to reach | | |\n|---|---|---|---|---|\n")
 		for _, f := range r.Figures {
 			if f.Failure != "" {
-				fmt.Fprintf(&b, "| %s | FAILED: %s | | | |\n", f.Name, strings.ReplaceAll(study.OneLine(f.Failure), "|", "/"))
+				fmt.Fprintf(
+					&b,
+					"| %s | FAILED: %s | | | |\n",
+					f.Name,
+					strings.ReplaceAll(study.OneLine(f.Failure), "|", "/"),
+				)
 				continue
 			}
 			value := ""
@@ -118,9 +152,23 @@ func (r *report) markdown() string {
 			case f.Value.N == 1:
 				value = number(f.Value.Median) + " " + f.Unit
 			case f.Value.N > 1:
-				value = fmt.Sprintf("%s %s (%s to %s)", number(f.Value.Median), f.Unit, number(f.Value.Min), number(f.Value.Max))
+				value = fmt.Sprintf(
+					"%s %s (%s to %s)",
+					number(f.Value.Median),
+					f.Unit,
+					number(f.Value.Min),
+					number(f.Value.Max),
+				)
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", f.Name, value, f.Goal, verdict(f.Met), f.Note)
+			fmt.Fprintf(
+				&b,
+				"| %s | %s | %s | %s | %s |\n",
+				f.Name,
+				value,
+				f.Goal,
+				verdict(f.Met),
+				f.Note,
+			)
 		}
 	}
 	if r.Truth != "" {

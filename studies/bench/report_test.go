@@ -7,11 +7,25 @@ import (
 )
 
 func TestReport(t *testing.T) {
-	r := report{Clients: []client64{
-		{Name: "plimsoll", PerCPUSecond: spreadOf([]float64{100_000, 110_000, 90_000})},
-		{Name: "wrk", PerCPUSecond: spreadOf([]float64{100_000}), Ratio: spreadOf([]float64{0.9, 1, 0.94}), Goal: 0.95},
-		{Name: "k6", Failure: "not installed | by anyone"},
-	}, Figures: []figure{{Name: "memory", Unit: "KiB", Value: spreadOf([]float64{31, 30, 35}), Goal: "<= 40", Met: true}, {Name: "truth", Failure: "no such program"}}}
+	r := report{
+		Clients: []client64{
+			{Name: "plimsoll", PerCPUSecond: spreadOf([]float64{100_000, 110_000, 90_000})},
+			{
+				Name:         "wrk",
+				PerCPUSecond: spreadOf([]float64{100_000}),
+				Ratio:        spreadOf([]float64{0.9, 1, 0.94}),
+				Goal:         0.95,
+			},
+			{Name: "k6", Failure: "not installed | by anyone"},
+		},
+		Figures: []figure{{
+			Name:  "memory",
+			Unit:  "KiB",
+			Value: spreadOf([]float64{31, 30, 35}),
+			Goal:  "<= 40",
+			Met:   true,
+		}, {Name: "truth", Failure: "no such program"}},
+	}
 	got := r.markdown()
 	for _, want := range []string{
 		"| plimsoll | 100,000 (90,000 to 110,000) |  |  |  |", "| wrk | 100,000 (100,000 to 100,000) | 0.94 × (0.90 to 1.00) | >= 0.95 × | MISSED |",

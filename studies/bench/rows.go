@@ -32,7 +32,15 @@ const connections = 64
 func (s *setup) clients(dir string) []peer {
 	self := func(engine string) func(context.Context, string) (*lab.Process, error) {
 		return func(ctx context.Context, url string) (*lab.Process, error) {
-			return s.start(ctx, "", s.self, "client", "-engine="+engine, "-url="+url, fmt.Sprint("-n=", connections))
+			return s.start(
+				ctx,
+				"",
+				s.self,
+				"client",
+				"-engine="+engine,
+				"-url="+url,
+				fmt.Sprint("-n=", connections),
+			)
 		}
 	}
 	program := func(name string, stdin func(url string) string, args func(url string) []string) func(context.Context, string) (*lab.Process, error) {
@@ -41,7 +49,10 @@ func (s *setup) clients(dir string) []peer {
 			if _, err := os.Stat(path); err != nil {
 				var lerr error
 				if path, lerr = exec.LookPath(filepath.Base(name)); lerr != nil {
-					return nil, fmt.Errorf("not installed (scripts/peers.sh %s)", filepath.Base(name))
+					return nil, fmt.Errorf(
+						"not installed (scripts/peers.sh %s)",
+						filepath.Base(name),
+					)
 				}
 			}
 			in := ""
@@ -61,17 +72,59 @@ func (s *setup) clients(dir string) []peer {
 	}
 	c := fmt.Sprint(connections)
 	return append(builtIn, []peer{
-		{"wrk", time.Second, 0.95, program("wrk", nil, func(url string) []string { return []string{"-t1", "-c" + c, "-d3600", url + "/"} })},
-		{"vegeta", 2 * time.Second, 3, program("vegeta", func(url string) string { return "GET " + url + "/\n" }, func(string) []string {
-			return []string{"attack", "-rate=0", "-duration=3600s", "-workers=" + c, "-max-workers=" + c, "-connections=" + c, "-output=/dev/null"}
+		{"wrk", time.Second, 0.95, program("wrk", nil, func(url string) []string {
+			return []string{"-t1", "-c" + c, "-d3600", url + "/"}
 		})},
-		{"oha", time.Second, 0, program("oha", nil, func(url string) []string { return []string{"-c", c, "-z", "3600s", "--no-tui", url + "/"} })},
+		{"vegeta", 2 * time.Second, 3, program("vegeta", func(url string) string {
+			return "GET " + url + "/\n"
+		}, func(string) []string {
+			return []string{
+				"attack",
+				"-rate=0",
+				"-duration=3600s",
+				"-workers=" + c,
+				"-max-workers=" + c,
+				"-connections=" + c,
+				"-output=/dev/null",
+			}
+		})},
+		{"oha", time.Second, 0, program("oha", nil, func(url string) []string {
+			return []string{"-c", c, "-z", "3600s", "--no-tui", url + "/"}
+		})},
 		{"k6", 4 * time.Second, 10, program("k6", nil, func(url string) []string {
-			return []string{"run", "--quiet", "--no-usage-report", "--vus", c, "--duration", "3600s", "--env", "URL=" + url + "/", filepath.Join(dir, "k6.js")}
+			return []string{
+				"run",
+				"--quiet",
+				"--no-usage-report",
+				"--vus",
+				c,
+				"--duration",
+				"3600s",
+				"--env",
+				"URL=" + url + "/",
+				filepath.Join(dir, "k6.js"),
+			}
 		})},
-		{"Locust FastHttpUser", 5 * time.Second, 10, program("locust", nil, func(url string) []string {
-			return []string{"-f", filepath.Join(dir, "locustfile.py"), "--headless", "-u", c, "-r", c, "--host", url, "--loglevel", "ERROR"}
-		})},
+		{
+			"Locust FastHttpUser",
+			5 * time.Second,
+			10,
+			program("locust", nil, func(url string) []string {
+				return []string{
+					"-f",
+					filepath.Join(dir, "locustfile.py"),
+					"--headless",
+					"-u",
+					c,
+					"-r",
+					c,
+					"--host",
+					url,
+					"--loglevel",
+					"ERROR",
+				}
+			}),
+		},
 	}...)
 }
 
@@ -105,7 +158,14 @@ func (s *setup) closed(ctx context.Context, r *report) error {
 				continue
 			}
 			per[c.name] = append(per[c.name], w.requests/w.cpu)
-			fmt.Fprintf(os.Stderr, "bench: round %d: %-20s %9.0f requests/s, %9.0f per CPU-second\n", round+1, c.name, w.requests/w.wall, w.requests/w.cpu)
+			fmt.Fprintf(
+				os.Stderr,
+				"bench: round %d: %-20s %9.0f requests/s, %9.0f per CPU-second\n",
+				round+1,
+				c.name,
+				w.requests/w.wall,
+				w.requests/w.cpu,
+			)
 		}
 		n.stop()
 	}
@@ -151,9 +211,22 @@ func (s *setup) paced(ctx context.Context, r *report) error {
 		loop, err := s.one(ctx, n, ours, length/2)
 		if err == nil {
 			var w window
-			w, err = s.one(ctx, n, peer{warm: 4 * time.Second, start: func(ctx context.Context, url string) (*lab.Process, error) {
-				return s.start(ctx, "", s.self, "client", "-engine=paced", "-url="+url, fmt.Sprint("-n=", users), "-interval=100ms", "-ramp=2s")
-			}}, length)
+			w, err = s.one(ctx, n, peer{
+				warm: 4 * time.Second,
+				start: func(ctx context.Context, url string) (*lab.Process, error) {
+					return s.start(
+						ctx,
+						"",
+						s.self,
+						"client",
+						"-engine=paced",
+						"-url="+url,
+						fmt.Sprint("-n=", users),
+						"-interval=100ms",
+						"-ramp=2s",
+					)
+				},
+			}, length)
 			if err == nil {
 				costs = append(costs, w.cpu/w.requests*1e6)
 				ratio = append(ratio, w.cpu/w.requests/(loop.cpu/loop.requests))
@@ -165,21 +238,60 @@ func (s *setup) paced(ctx context.Context, r *report) error {
 			return err
 		}
 	}
-	r.Figures = append(r.Figures, figure{Name: fmt.Sprintf("paced users (%d × 10/s), CPU per op including recording", users), Unit: "us",
-		Value: spreadOf(costs), Goal: "<= 12", Met: stats.Median(costs) <= 12, Note: fmt.Sprintf("%.0f ops/s reached of %d", stats.Median(rate), users*10)})
-	r.Figures = append(r.Figures, figure{Name: fmt.Sprintf("paced users (%d × 10/s), CPU per op including recording, of our closed loop's", users), Unit: "×",
-		Value: spreadOf(ratio), Goal: "<= 2.5", Met: stats.Median(ratio) <= 2.5,
-		Note: fmt.Sprintf("%.1f us per op; %.0f ops/s reached of %d", stats.Median(costs), stats.Median(rate), users*10)})
+	r.Figures = append(r.Figures, figure{
+		Name:  fmt.Sprintf("paced users (%d × 10/s), CPU per op including recording", users),
+		Unit:  "us",
+		Value: spreadOf(costs),
+		Goal:  "<= 12",
+		Met:   stats.Median(costs) <= 12,
+		Note:  fmt.Sprintf("%.0f ops/s reached of %d", stats.Median(rate), users*10),
+	})
+	r.Figures = append(r.Figures, figure{
+		Name: fmt.Sprintf(
+			"paced users (%d × 10/s), CPU per op including recording, of our closed loop's",
+			users,
+		),
+		Unit:  "×",
+		Value: spreadOf(ratio),
+		Goal:  "<= 2.5",
+		Met:   stats.Median(ratio) <= 2.5,
+		Note: fmt.Sprintf(
+			"%.1f us per op; %.0f ops/s reached of %d",
+			stats.Median(costs),
+			stats.Median(rate),
+			users*10,
+		),
+	})
 	return nil
 }
 
 // sim runs simulated users of behavior mattermost in a child process and returns its outcome.
-func (s *setup) sim(ctx context.Context, n *null, users int, pace float64, ramp, length time.Duration) (o outcome, err error) {
+func (s *setup) sim(
+	ctx context.Context,
+	n *null,
+	users int,
+	pace float64,
+	ramp, length time.Duration,
+) (o outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*ramp+length+3*time.Minute)
 	defer cancel()
 	var out bytes.Buffer
-	p, err := lab.Start(ctx, lab.Spec{Name: "simulated users", Path: s.self, CPUs: []int{s.core}, Env: append(os.Environ(), "GOMAXPROCS=1"), Stdout: &out,
-		Args: []string{"client", "-engine=users", "-url=" + n.url, fmt.Sprint("-n=", users), fmt.Sprint("-pace=", pace), "-ramp=" + ramp.String(), "-length=" + length.String()}})
+	p, err := lab.Start(ctx, lab.Spec{
+		Name:   "simulated users",
+		Path:   s.self,
+		CPUs:   []int{s.core},
+		Env:    append(os.Environ(), "GOMAXPROCS=1"),
+		Stdout: &out,
+		Args: []string{
+			"client",
+			"-engine=users",
+			"-url=" + n.url,
+			fmt.Sprint("-n=", users),
+			fmt.Sprint("-pace=", pace),
+			"-ramp=" + ramp.String(),
+			"-length=" + length.String(),
+		},
+	})
 	if err != nil {
 		return o, err
 	}
@@ -196,7 +308,13 @@ func (s *setup) sim(ctx context.Context, n *null, users int, pace float64, ramp,
 		return o, fmt.Errorf("%w in %q", err, out.String())
 	}
 	if o.FirstError != "" || o.Failed > 0 || o.Active < users {
-		return o, fmt.Errorf("%d of %d users active, %d failed: %s", o.Active, users, o.Failed, o.FirstError)
+		return o, fmt.Errorf(
+			"%d of %d users active, %d failed: %s",
+			o.Active,
+			users,
+			o.Failed,
+			o.FirstError,
+		)
 	}
 	return o, nil
 }
@@ -213,7 +331,8 @@ func (s *setup) memory(ctx context.Context, r *report) error {
 		if err != nil {
 			return err
 		}
-		o, err := s.sim(ctx, n, users, 0.1, time.Duration(users)*5*time.Millisecond, length) // 200 logins a second
+		// 200 logins a second
+		o, err := s.sim(ctx, n, users, 0.1, time.Duration(users)*5*time.Millisecond, length)
 		n.stop()
 		if err != nil {
 			return err
@@ -221,9 +340,20 @@ func (s *setup) memory(ctx context.Context, r *report) error {
 		kib, running = append(kib, o.KiBPerUser), append(running, o.Running)
 		stacks, heap = append(stacks, o.Stacks), append(heap, o.Heap)
 	}
-	r.Figures = append(r.Figures, figure{Name: "memory per connected simulated user (HTTP + WebSocket + client state), resident after a collection", Unit: "KiB", Value: spreadOf(kib), Goal: "<= 40",
-		Met: stats.Median(kib) <= 40, Note: fmt.Sprintf("%d users that act at pace 0.1; %.1f KiB live objects and %.1f KiB stacks; between two collections %.1f KiB are resident; the kernel's socket buffers are not in it",
-			users, stats.Median(heap), stats.Median(stacks), stats.Median(running))})
+	r.Figures = append(r.Figures, figure{
+		Name:  "memory per connected simulated user (HTTP + WebSocket + client state), resident after a collection",
+		Unit:  "KiB",
+		Value: spreadOf(kib),
+		Goal:  "<= 40",
+		Met:   stats.Median(kib) <= 40,
+		Note: fmt.Sprintf(
+			"%d users that act at pace 0.1; %.1f KiB live objects and %.1f KiB stacks; between two collections %.1f KiB are resident; the kernel's socket buffers are not in it",
+			users,
+			stats.Median(heap),
+			stats.Median(stacks),
+			stats.Median(running),
+		),
+	})
 	return nil
 }
 
@@ -247,8 +377,22 @@ func (s *setup) users(ctx context.Context, r *report) error {
 		return err
 	}
 	met := o.LagP99 <= 5 && o.Errors == 0
-	f := figure{Name: "simulated users at default pace in one process on one core", Unit: "users", Value: spreadOf([]float64{float64(o.Active)}), Goal: ">= 9,000", Met: met && o.Active >= 9000,
-		Note: fmt.Sprintf("%d sockets for %v, lag p99 %.2f ms (n %d), %.0f ops/s, %d errors", 2*o.Active, length, o.LagP99, o.LagN, o.OpsPerSecond, o.Errors)}
+	f := figure{
+		Name:  "simulated users at default pace in one process on one core",
+		Unit:  "users",
+		Value: spreadOf([]float64{float64(o.Active)}),
+		Goal:  ">= 9,000",
+		Met:   met && o.Active >= 9000,
+		Note: fmt.Sprintf(
+			"%d sockets for %v, lag p99 %.2f ms (n %d), %.0f ops/s, %d errors",
+			2*o.Active,
+			length,
+			o.LagP99,
+			o.LagN,
+			o.OpsPerSecond,
+			o.Errors,
+		),
+	}
 	if len(c.Unknown) > 0 {
 		f.Note += fmt.Sprintf("; requests that the null server does not know: %v", c.Unknown)
 	}
@@ -256,12 +400,27 @@ func (s *setup) users(ctx context.Context, r *report) error {
 	return nil
 }
 
-var benchLine = regexp.MustCompile(`(?m)^BenchmarkRecord(?:-\d+)?\s+\d+\s+([\d.]+) ns/op\s+\d+ B/op\s+(\d+) allocs/op`)
+var benchLine = regexp.MustCompile(
+	`(?m)^BenchmarkRecord(?:-\d+)?\s+\d+\s+([\d.]+) ns/op\s+\d+ B/op\s+(\d+) allocs/op`,
+)
 
 // record is the row of recording one op.
 func (s *setup) record(ctx context.Context, r *report) error {
 	count := fmt.Sprint("-count=", s.rounds)
-	cmd := exec.CommandContext(ctx, "taskset", "-c", fmt.Sprint(s.core), "go", "test", "-run=^$", "-bench=^BenchmarkRecord$", "-benchmem", "-benchtime=300ms", count, "./load/measure")
+	cmd := exec.CommandContext(
+		ctx,
+		"taskset",
+		"-c",
+		fmt.Sprint(s.core),
+		"go",
+		"test",
+		"-run=^$",
+		"-bench=^BenchmarkRecord$",
+		"-benchmem",
+		"-benchtime=300ms",
+		count,
+		"./load/measure",
+	)
 	cmd.Dir, cmd.Env = s.root, append(os.Environ(), "GOMAXPROCS=1", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -282,8 +441,14 @@ func (s *setup) record(ctx context.Context, r *report) error {
 	if len(ns) == 0 {
 		return fmt.Errorf("no line of BenchmarkRecord in %q", study.OneLine(string(out)))
 	}
-	r.Figures = append(r.Figures, figure{Name: "record one op, clock read excluded", Unit: "ns", Value: spreadOf(ns), Goal: "<= 10, 0 allocations", Met: stats.Median(ns) <= 10 && allocs == "0",
-		Note: allocs + " allocations"})
+	r.Figures = append(r.Figures, figure{
+		Name:  "record one op, clock read excluded",
+		Unit:  "ns",
+		Value: spreadOf(ns),
+		Goal:  "<= 10, 0 allocations",
+		Met:   stats.Median(ns) <= 10 && allocs == "0",
+		Note:  allocs + " allocations",
+	})
 	return nil
 }
 
@@ -307,7 +472,12 @@ func (s *setup) truth(ctx context.Context, r *report) error {
 		return fmt.Errorf("%w: %s", err, study.OneLine(errs.String()))
 	}
 	r.Truth = strings.TrimSpace(out.String())
-	f := figure{Name: "truth of the clock: p50 and p99 against known service times of 1 to 100 ms, generator core at 95 %", Goal: "within 5 %", Met: err == nil, Note: "see the table below"}
+	f := figure{
+		Name: "truth of the clock: p50 and p99 against known service times of 1 to 100 ms, generator core at 95 %",
+		Goal: "within 5 %",
+		Met:  err == nil,
+		Note: "see the table below",
+	}
 	if err != nil {
 		f.Note += "; " + study.OneLine(errs.String())
 	}

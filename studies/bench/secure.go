@@ -54,17 +54,37 @@ func (s *setup) secure(ctx context.Context, r *report) error {
 		name, flag, peer string
 		args             func(url string) []string
 	}{
-		{"TLS", "-http2=false", "wrk", func(url string) []string { return []string{"-t1", "-c" + c, "-d3600", url + "/"} }},
+		{"TLS", "-http2=false", "wrk", func(url string) []string {
+			return []string{"-t1", "-c" + c, "-d3600", url + "/"}
+		}},
 		{"HTTP/2", "-http2", "h2load", func(url string) []string {
 			return []string{"-t1", "-c" + c, "-m1", "--duration=3600", "--warm-up-time=1", url + "/"}
 		}},
 	} {
-		f := figure{Name: row.name + " behind nginx, 64 connections: requests per CPU-second, of " + row.peer + "'s", Unit: "×", Goal: ">= 0.95"}
+		f := figure{
+			Name: row.name + " behind nginx, 64 connections: requests per CPU-second, of " + row.peer + "'s",
+			Unit: "×",
+			Goal: ">= 0.95",
+		}
 		self := func(engine string) peer {
-			return peer{name: engine, warm: time.Second, start: func(ctx context.Context, url string) (*lab.Process, error) {
-				return s.start(ctx, "", "/usr/bin/env", "SSL_CERT_FILE="+filepath.Join(dir, "cert.pem"), s.self, "client",
-					"-engine="+engine, row.flag, "-url="+url, "-n="+c)
-			}}
+			return peer{
+				name: engine,
+				warm: time.Second,
+				start: func(ctx context.Context, url string) (*lab.Process, error) {
+					return s.start(
+						ctx,
+						"",
+						"/usr/bin/env",
+						"SSL_CERT_FILE="+filepath.Join(dir, "cert.pem"),
+						s.self,
+						"client",
+						"-engine="+engine,
+						row.flag,
+						"-url="+url,
+						"-n="+c,
+					)
+				},
+			}
 		}
 		clients := []peer{self("plimsoll"), self("nethttp")}
 		path, err := exec.LookPath(row.peer)
@@ -72,9 +92,13 @@ func (s *setup) secure(ctx context.Context, r *report) error {
 			path, err = own, nil
 		}
 		if err == nil && !s.alone {
-			clients = append(clients, peer{name: row.peer, warm: time.Second, start: func(ctx context.Context, url string) (*lab.Process, error) {
-				return s.start(ctx, "", path, row.args(url)...)
-			}})
+			clients = append(clients, peer{
+				name: row.peer,
+				warm: time.Second,
+				start: func(ctx context.Context, url string) (*lab.Process, error) {
+					return s.start(ctx, "", path, row.args(url)...)
+				},
+			})
 		}
 		per, err := s.behind(ctx, dir, clients)
 		if err != nil {
@@ -85,8 +109,11 @@ func (s *setup) secure(ctx context.Context, r *report) error {
 		}
 		f.Value = spreadOf(ratios(per["plimsoll"], per[row.peer]))
 		f.Met = f.Value.Median >= 0.95
-		f.Note = fmt.Sprintf("%.0f requests per CPU-second; %.2f × net/http", stats.Median(per["plimsoll"]),
-			stats.Median(ratios(per["plimsoll"], per["nethttp"])))
+		f.Note = fmt.Sprintf(
+			"%.0f requests per CPU-second; %.2f × net/http",
+			stats.Median(per["plimsoll"]),
+			stats.Median(ratios(per["plimsoll"], per["nethttp"])),
+		)
 		fmt.Fprintf(os.Stderr, "bench: %s: %s\n", row.name, f.Note)
 		r.Figures = append(r.Figures, f)
 	}
@@ -94,7 +121,11 @@ func (s *setup) secure(ctx context.Context, r *report) error {
 }
 
 // behind returns the requests per CPU-second of each client behind nginx, by rounds.
-func (s *setup) behind(ctx context.Context, dir string, clients []peer) (map[string][]float64, error) {
+func (s *setup) behind(
+	ctx context.Context,
+	dir string,
+	clients []peer,
+) (map[string][]float64, error) {
 	length := 4 * time.Second
 	if s.short {
 		length = 2 * time.Second
@@ -135,7 +166,11 @@ func (s *setup) behind(ctx context.Context, dir string, clients []peer) (map[str
 }
 
 // proxy starts nginx on the core of the server and returns its address.
-func (s *setup) proxy(ctx context.Context, dir string, n *null) (url string, stop func(), err error) {
+func (s *setup) proxy(
+	ctx context.Context,
+	dir string,
+	n *null,
+) (url string, stop func(), err error) {
 	path, err := exec.LookPath("nginx")
 	if err != nil {
 		if path = "/usr/sbin/nginx"; !exists(path) {
@@ -149,11 +184,17 @@ func (s *setup) proxy(ctx context.Context, dir string, n *null) (url string, sto
 	at := l.Addr().String()
 	l.Close()
 	conf := filepath.Join(dir, "nginx.conf")
-	text := strings.NewReplacer("DIR", dir, "NULL", strings.TrimPrefix(n.url, "http://"), "ADDR", at).Replace(proxyConf)
+	text := strings.NewReplacer("DIR", dir, "NULL", strings.TrimPrefix(n.url, "http://"), "ADDR", at).
+		Replace(proxyConf)
 	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 		return "", nil, err
 	}
-	p, err := lab.Start(ctx, lab.Spec{Name: "nginx", Path: path, Args: []string{"-p", dir, "-c", conf}, CPUs: []int{s.server}})
+	p, err := lab.Start(ctx, lab.Spec{
+		Name: "nginx",
+		Path: path,
+		Args: []string{"-p", dir, "-c", conf},
+		CPUs: []int{s.server},
+	})
 	if err != nil {
 		return "", nil, err
 	}
@@ -178,9 +219,15 @@ func certificate(dir string) error {
 		return err
 	}
 	now := time.Now()
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	c := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		NotBefore:             now.Add(-time.Hour),
+		NotAfter:              now.Add(24 * time.Hour),
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
 	if err != nil {
 		return err
@@ -191,6 +238,12 @@ func certificate(dir string) error {
 	}
 	return errors.Join(
 		os.Chmod(dir, 0o755), // nginx works as another user
-		os.WriteFile(filepath.Join(dir, "cert.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644),
-		os.WriteFile(filepath.Join(dir, "key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600))
+		os.WriteFile(filepath.Join(dir, "cert.pem"), pem.EncodeToMemory(&pem.Block{
+			Type:  "CERTIFICATE",
+			Bytes: der,
+		}), 0o644),
+		os.WriteFile(filepath.Join(dir, "key.pem"), pem.EncodeToMemory(&pem.Block{
+			Type:  "PRIVATE KEY",
+			Bytes: secret,
+		}), 0o600))
 }

@@ -20,8 +20,13 @@ type null struct {
 }
 
 func (s *setup) serve(ctx context.Context, args ...string) (*null, error) {
-	p, err := lab.Start(ctx, lab.Spec{Name: "refnull", Path: s.program, CPUs: []int{s.server},
-		Args: append([]string{"refnull", "-listen=127.0.0.1:0"}, args...), Env: append(os.Environ(), "GOMAXPROCS=1")})
+	p, err := lab.Start(ctx, lab.Spec{
+		Name: "refnull",
+		Path: s.program,
+		CPUs: []int{s.server},
+		Args: append([]string{"refnull", "-listen=127.0.0.1:0"}, args...),
+		Env:  append(os.Environ(), "GOMAXPROCS=1"),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +56,20 @@ func (n *null) stats(ctx context.Context) (c counts, err error) {
 }
 
 // start starts a client on its core. Its environment keeps Go programs to one thread of execution.
-func (s *setup) start(ctx context.Context, stdin string, path string, args ...string) (*lab.Process, error) {
-	spec := lab.Spec{Name: path, Path: path, Args: args, CPUs: []int{s.core}, Env: append(os.Environ(), "GOMAXPROCS=1"), StopTimeout: 2 * time.Second}
+func (s *setup) start(
+	ctx context.Context,
+	stdin string,
+	path string,
+	args ...string,
+) (*lab.Process, error) {
+	spec := lab.Spec{
+		Name:        path,
+		Path:        path,
+		Args:        args,
+		CPUs:        []int{s.core},
+		Env:         append(os.Environ(), "GOMAXPROCS=1"),
+		StopTimeout: 2 * time.Second,
+	}
 	if stdin != "" {
 		spec.Stdin = strings.NewReader(stdin)
 	}
@@ -73,7 +90,11 @@ type window struct {
 }
 
 // watch measures a client that runs already.
-func (n *null) watch(ctx context.Context, p *lab.Process, warm, length time.Duration) (w window, err error) {
+func (n *null) watch(
+	ctx context.Context,
+	p *lab.Process,
+	warm, length time.Duration,
+) (w window, err error) {
 	if err := study.Pause(ctx, warm); err != nil {
 		return w, err
 	}
@@ -96,9 +117,19 @@ func (n *null) watch(ctx context.Context, p *lab.Process, warm, length time.Dura
 	if err != nil {
 		return w, fmt.Errorf("%w\n%s", err, p.Tail())
 	}
-	w = window{requests: float64(b.Requests - a.Requests - 1), cpu: cpuB - cpuA, wall: atB.Sub(atA).Seconds()}
+	w = window{
+		requests: float64(b.Requests - a.Requests - 1),
+		cpu:      cpuB - cpuA,
+		wall:     atB.Sub(atA).Seconds(),
+	}
 	if w.requests < 10 || w.cpu <= 0 {
-		return w, fmt.Errorf("%.0f requests and %.2f s of CPU in %.1f s: %s", w.requests, w.cpu, w.wall, p.Tail())
+		return w, fmt.Errorf(
+			"%.0f requests and %.2f s of CPU in %.1f s: %s",
+			w.requests,
+			w.cpu,
+			w.wall,
+			p.Tail(),
+		)
 	}
 	return w, nil
 }

@@ -26,10 +26,10 @@ import (
 
 const (
 	defaultParallel = 12
-	// mostMemory is the resident memory that a small run may reach, in MiB: twenty bodies of 4 MiB, as much again for
-	// decoded values and for the garbage collector, and the program itself. mostOfMany is that of any number of
-	// users, and mostOfRuns that of a verb whose runs follow each other in one process, beside what the run before left
-	// to the collector.
+	// mostMemory is the resident memory that a small run may reach, in MiB: twenty bodies of 4 MiB,
+	// as much again for decoded values and for the garbage collector, and the program itself.
+	// mostOfMany is that of any number of users, and mostOfRuns that of a verb whose runs follow
+	// each other in one process, beside what the run before left to the collector.
 	mostMemory = 256
 	mostOfRuns = 384
 	mostOfMany = 1024
@@ -64,8 +64,8 @@ type suite struct {
 	ca      string // file of their authority
 }
 
-// all runs the rows, several at a time, and returns the results in their order. An error means that the suite itself
-// failed.
+// all runs the rows, several at a time, and returns the results in their order. An error means that
+// the suite itself failed.
 func (s *suite) all(ctx context.Context, chosen []row) (results []result, err error) {
 	if s.dir == "" {
 		if s.dir, err = os.MkdirTemp("", "plimsoll-chaos-"); err != nil {
@@ -95,7 +95,9 @@ func (s *suite) all(ctx context.Context, chosen []row) (results []result, err er
 	}
 	results = make([]result, len(chosen))
 	var wg sync.WaitGroup
-	busy, heavy, waiting := make(chan struct{}, s.parallel), make(chan struct{}, max(1, s.parallel/3)), make(chan struct{}, mostWaiting)
+	busy := make(chan struct{}, s.parallel)
+	heavy := make(chan struct{}, max(1, s.parallel/3))
+	waiting := make(chan struct{}, mostWaiting)
 	var mu sync.Mutex
 	var errs []error
 	did := 0
@@ -139,17 +141,26 @@ func (r result) line() string {
 	if len(r.problems) > 0 {
 		text = "NOT MET: " + strings.Join(r.problems, "; ")
 	}
-	return fmt.Sprintf("%-34s status %2d  %-14s %4d MiB %6.1f s  %s", r.row.name(), r.status, strings.Join(r.classes, " "), r.memory, r.seconds, text)
+	return fmt.Sprintf(
+		"%-34s status %2d  %-14s %4d MiB %6.1f s  %s",
+		r.row.name(),
+		r.status,
+		strings.Join(r.classes, " "),
+		r.memory,
+		r.seconds,
+		text,
+	)
 }
 
-// tries is how often a row is run whose fault did not strike: on a host that does much else, a second may pass
-// without a request.
+// tries is how often a row is run whose fault did not strike: on a host that does much else, a
+// second may pass without a request.
 const tries = 3
 
 // tried runs a row until its fault has struck.
 func (s *suite) tried(ctx context.Context, r row) (out result, err error) {
 	for range tries {
-		if out, err = s.once(ctx, r); err != nil || out.struck > 0 || out.status < 0 || ctx.Err() != nil {
+		if out, err = s.once(ctx, r); err != nil || out.struck > 0 || out.status < 0 ||
+			ctx.Err() != nil {
 			break
 		}
 	}
@@ -203,9 +214,25 @@ func (s *suite) once(ctx context.Context, r row) (out result, err error) {
 		if r.wait && len(r.classes) > 0 { // it is for the timeouts
 			timeout = "1s"
 		}
-		args = []string{"target", "verify", "-timeout", timeout, "-team", teamOf(r), "-only", strings.Join(proven, ","), p.URL()}
+		args = []string{
+			"target",
+			"verify",
+			"-timeout",
+			timeout,
+			"-team",
+			teamOf(r),
+			"-only",
+			strings.Join(proven, ","),
+			p.URL(),
+		}
 	}
-	env := append(os.Environ(), "PLIMSOLL_CALIBRATE=false", "PLIMSOLL_ADMIN_PASSWORD="+s.servers.password, "PLIMSOLL_USER_PASSWORD="+s.people, "SSL_CERT_FILE="+s.ca)
+	env := append(
+		os.Environ(),
+		"PLIMSOLL_CALIBRATE=false",
+		"PLIMSOLL_ADMIN_PASSWORD="+s.servers.password,
+		"PLIMSOLL_USER_PASSWORD="+s.people,
+		"SSL_CERT_FILE="+s.ca,
+	)
 	limit := r.limit()
 	if s.users > 0 {
 		limit *= 3
@@ -253,8 +280,15 @@ func (s *suite) once(ctx context.Context, r row) (out result, err error) {
 }
 
 // judge compares the outcome with the expected one.
-func (r *result) judge(problems []string, outputs map[string][]byte, limit time.Duration, visits, most int) {
-	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+func (r *result) judge(
+	problems []string,
+	outputs map[string][]byte,
+	limit time.Duration,
+	visits, most int,
+) {
+	add := func(format string, args ...any) {
+		problems = append(problems, fmt.Sprintf(format, args...))
+	}
 	switch {
 	case r.status < 0:
 		add("it had not ended after %v", limit)
@@ -262,7 +296,9 @@ func (r *result) judge(problems []string, outputs map[string][]byte, limit time.
 		add("status %d, right is %s", r.status, r.row.statusText())
 	}
 	if !r.row.anyClass && r.status >= 0 {
-		if len(r.row.classes) > 0 && !slices.ContainsFunc(r.classes, func(c string) bool { return slices.Contains(r.row.classes, c) }) {
+		if len(r.row.classes) > 0 && !slices.ContainsFunc(r.classes, func(c string) bool {
+			return slices.Contains(r.row.classes, c)
+		}) {
 			add("no operation of class %s", r.row.classText())
 		}
 		for _, c := range r.classes {
@@ -312,7 +348,8 @@ func (r *result) read(dir string) (problems []string) {
 	}
 	for _, w := range merged {
 		for c, n := range w.Classes {
-			if class := measure.Class(c); n > 0 && class != measure.OK && !slices.Contains(r.classes, class.String()) {
+			if class := measure.Class(c); n > 0 && class != measure.OK &&
+				!slices.Contains(r.classes, class.String()) {
 				r.classes = append(r.classes, class.String())
 			}
 		}
@@ -321,7 +358,9 @@ func (r *result) read(dir string) (problems []string) {
 	return problems
 }
 
-var classWord = regexp.MustCompile(`\((dial|tls|write|header|body|decode|ws|timeout|4xx|5xx|dropped)\)`)
+var classWord = regexp.MustCompile(
+	`\((dial|tls|write|header|body|decode|ws|timeout|4xx|5xx|dropped)\)`,
+)
 
 // said returns the classes that an output names.
 func said(outputs ...[]byte) (classes []string) {
@@ -356,14 +395,24 @@ func (s *suite) programOf(r row) string {
 }
 
 // reread looks at the store as people do.
-func (s *suite) reread(ctx context.Context, env []string, r row, store string, runs []string) (map[string][]byte, error) {
+func (s *suite) reread(
+	ctx context.Context,
+	env []string,
+	r row,
+	store string,
+	runs []string,
+) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	if len(runs) == 0 {
 		return out, nil
 	}
 	run := filepath.Base(runs[0])
-	looks := map[string][]string{"show": {"show", "-store", store, run}, "json": {"show", "-store", store, "-json", run},
-		"pages": {"show", "-store", store, "-pages", filepath.Join(store, "pages"), run}, "ls": {"ls", "-store", store}}
+	looks := map[string][]string{
+		"show":  {"show", "-store", store, run},
+		"json":  {"show", "-store", store, "-json", run},
+		"pages": {"show", "-store", store, "-pages", filepath.Join(store, "pages"), run},
+		"ls":    {"ls", "-store", store},
+	}
 	if r.verb == compare {
 		looks["report"] = []string{"report", "-store", store, "last"}
 	}
@@ -384,9 +433,16 @@ type ended struct {
 	stdout, stderr []byte
 }
 
-// execute runs the program to its end or its limit. The peak memory of a process is read from the kernel while it
-// lives (VmHWM); the value of wait includes the memory of the process that started it.
-func execute(ctx context.Context, limit time.Duration, env []string, program string, args ...string) (ended, error) {
+// execute runs the program to its end or its limit. The peak memory of a process is read from the
+// kernel while it lives (VmHWM); the value of wait includes the memory of the process that started
+// it.
+func execute(
+	ctx context.Context,
+	limit time.Duration,
+	env []string,
+	program string,
+	args ...string,
+) (ended, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -455,8 +511,20 @@ func peak(pid int) int {
 }
 
 // proven are the actions that `target verify` proves here. The first posts a message.
-var proven = []string{"create_post", "add_reaction", "edit_post", "delete_post", "ack_to_post", "view_thread", "update_thread_read", "upsert_draft", "create_scheduled_post",
-	"search_posts", "click_user_profile", "add_channel_bookmark"}
+var proven = []string{
+	"create_post",
+	"add_reaction",
+	"edit_post",
+	"delete_post",
+	"ack_to_post",
+	"view_thread",
+	"update_thread_read",
+	"upsert_draft",
+	"create_scheduled_post",
+	"search_posts",
+	"click_user_profile",
+	"add_channel_bookmark",
+}
 
 // teamOf names a team of the row's own.
 func teamOf(r row) string {
@@ -467,8 +535,8 @@ func teamOf(r row) string {
 	return fmt.Sprintf("c%08x", sum)
 }
 
-// planOf is the plan of a row. The host does other work: the gates of its own health are open. More users than the
-// row's pause for longer, so that all together ask as often.
+// planOf is the plan of a row. The host does other work: the gates of its own health are open. More
+// users than the row's pause for longer, so that all together ask as often.
 func planOf(r row, url string, users int, measure time.Duration) string {
 	pace := 0.02
 	if r.mode.heavy {
@@ -477,14 +545,24 @@ func planOf(r row, url string, users int, measure time.Duration) string {
 	if users > r.users {
 		pace *= float64(users) / float64(r.users)
 	}
-	ready, workload := readyPath, fmt.Sprintf(`{behavior: poster, pace: %v, params: {team: %s, channels: "2"}}`, pace, teamOf(r))
+	ready, workload := readyPath, fmt.Sprintf(
+		`{behavior: poster, pace: %v, params: {team: %s, channels: "2"}}`,
+		pace,
+		teamOf(r),
+	)
 	switch r.load {
 	case persons:
 		login := "warm"
 		if r.phase == logins {
 			login = "cold"
 		}
-		workload = fmt.Sprintf(`{behavior: mattermost, pace: %v, login: %s, params: {team: %s, users: %s-, channels: "2", speed: "1"}}`, min(pace, 1), login, teamOf(r), teamOf(r))
+		workload = fmt.Sprintf(
+			`{behavior: mattermost, pace: %v, login: %s, params: {team: %s, users: %s-, channels: "2", speed: "1"}}`,
+			min(pace, 1),
+			login,
+			teamOf(r),
+			teamOf(r),
+		)
 	case feed:
 		ready, workload = "/health", "{behavior: newsfeed}"
 	case posters, proofs:
@@ -493,11 +571,22 @@ func planOf(r row, url string, users int, measure time.Duration) string {
 	if r.phase == scrape {
 		metrics = ", metrics_url: " + metricsPath
 	}
-	test := fmt.Sprintf("bounded: {users: %d, ramp: %v, settle: %v, measure: %v}", users, rampTime, r.load.settleTime(), measure)
+	test := fmt.Sprintf(
+		"bounded: {users: %d, ramp: %v, settle: %v, measure: %v}",
+		users,
+		rampTime,
+		r.load.settleTime(),
+		measure,
+	)
 	switch r.verb {
 	case capacity:
 		budget := max(time.Duration(pace*float64(searchTime)), time.Second)
-		test = fmt.Sprintf("unbounded: {max_users: %d, start: %d, window: 1s, budget: %v}", 2*users, users, budget)
+		test = fmt.Sprintf(
+			"unbounded: {max_users: %d, start: %d, window: 1s, budget: %v}",
+			2*users,
+			users,
+			budget,
+		)
 	case compare:
 		test += "\ncompare: {arms: {base: {}, new: {}}, blocks: 1, retry: 0s}"
 	}

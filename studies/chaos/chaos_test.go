@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestChaos runs every row. A row that fails and is not in notMet is a defect; one that holds and is in it is to be
-// taken out.
+// TestChaos runs every row. A row that fails and is not in notMet is a defect; one that holds and
+// is in it is to be taken out.
 func TestChaos(t *testing.T) {
 	// Not t.TempDir, into which only its owner may go: the database has a user of its own.
 	dir, err := os.MkdirTemp("", "plimsoll-chaos-") //nolint:usetesting // see above
@@ -28,7 +28,13 @@ func TestChaos(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-C", filepath.Join("..", "..", "newsfeed"), "-o", feed, "./cmd/plimsoll").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	s := &suite{program: program, feed: feed, dir: filepath.Join(dir, "rows"), parallel: defaultParallel, log: t.Logf}
+	s := &suite{
+		program:  program,
+		feed:     feed,
+		dir:      filepath.Join(dir, "rows"),
+		parallel: defaultParallel,
+		log:      t.Logf,
+	}
 	results, err := s.all(t.Context(), rows())
 	if err != nil {
 		t.Fatal(err)
@@ -38,15 +44,17 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestEveryRowIsNamedOnceAndKnowsWhatIsRight also holds the table to its size: 80 rows at least, with each kind of
-// fault in each phase where it can be.
+// TestEveryRowIsNamedOnceAndKnowsWhatIsRight also holds the table to its size: 80 rows at least,
+// with each kind of fault in each phase where it can be.
 func TestEveryRowIsNamedOnceAndKnowsWhatIsRight(t *testing.T) {
 	all := rows()
 	if len(all) < 80 {
 		t.Errorf("%d rows, want 80 or more", len(all))
 	}
 	seen := map[string]bool{}
-	phases, verbs, used := map[phase]int{}, map[verb]int{}, map[string]bool{}
+	phases := map[phase]int{}
+	verbs := map[verb]int{}
+	used := map[string]bool{}
 	for _, r := range all {
 		if seen[r.name()] {
 			t.Errorf("%s is there twice", r.name())
@@ -93,7 +101,8 @@ func TestThePageHasEveryRow(t *testing.T) {
 	}
 	lines := map[string]string{}
 	for line := range strings.SplitSeq(string(b), "\n") {
-		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok && strings.Contains(name, "/") {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok &&
+			strings.Contains(name, "/") {
 			lines[name] = line
 		}
 	}
@@ -106,7 +115,13 @@ func TestThePageHasEveryRow(t *testing.T) {
 		}
 		want := "| " + r.name() + " | " + cell(r.mode.what) + " | " + r.classText() + " |"
 		if !strings.HasPrefix(line, want) || !strings.Contains(line, " | "+r.statusText()+" | ") {
-			t.Errorf("%s has\n%s\nfor a row that begins\n%s and has status %s: make chaos", page, line, want, r.statusText())
+			t.Errorf(
+				"%s has\n%s\nfor a row that begins\n%s and has status %s: make chaos",
+				page,
+				line,
+				want,
+				r.statusText(),
+			)
 		}
 		_, known := notMet[r.name()]
 		if known != strings.Contains(line, "NOT MET") {
@@ -120,9 +135,13 @@ func TestThePageHasEveryRow(t *testing.T) {
 
 func TestARowThatFailsOrHoldsUnexpectedlyIsAnError(t *testing.T) {
 	all := rows()
-	results := []result{{row: all[0]}, {row: all[1], problems: []string{"x"}}, {row: all[2], problems: []string{"x"}}, {row: all[3]}}
+	results := []result{{row: all[0]}, {
+		row:      all[1],
+		problems: []string{"x"},
+	}, {row: all[2], problems: []string{"x"}}, {row: all[3]}}
 	errs := surprises(results, map[string]string{all[2].name(): "later", all[3].name(): "later"})
-	if len(errs) != 2 || !strings.Contains(errs[0].Error(), all[1].name()) || !strings.Contains(errs[1].Error(), all[3].name()+" holds now") {
+	if len(errs) != 2 || !strings.Contains(errs[0].Error(), all[1].name()) ||
+		!strings.Contains(errs[1].Error(), all[3].name()+" holds now") {
 		t.Errorf("got %v", errs)
 	}
 }
@@ -165,13 +184,21 @@ func TestLeaksAreFoundInOutputsAndFiles(t *testing.T) {
 	if err := os.MkdirAll(run, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"windows.hdr": "\x1b[31m", "events.jsonl": "{}\n", "index": "..0123456789abcdef.."} {
+	for name, text := range map[string]string{
+		"windows.hdr":  "\x1b[31m",
+		"events.jsonl": "{}\n",
+		"index":        "..0123456789abcdef..",
+	} {
 		if err := os.WriteFile(filepath.Join(run, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l, err := leaks(v, map[string][]byte{"stdout": []byte("fine\n"), "stderr": []byte("\x1b]0;x\x07")}, dir)
-	if err != nil || l.secret != "index shows a secret, at byte 2" || l.control != "stderr holds U+001B" {
+	l, err := leaks(v, map[string][]byte{
+		"stdout": []byte("fine\n"),
+		"stderr": []byte("\x1b]0;x\x07"),
+	}, dir)
+	if err != nil || l.secret != "index shows a secret, at byte 2" ||
+		l.control != "stderr holds U+001B" {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
@@ -180,7 +207,13 @@ func TestTheSameSeedMutatesAlike(t *testing.T) {
 	body := []byte(`{"id":"abc","list":[1,2,{"user_id":"x","at":1700000000000}],"ok":true}`)
 	kinds := map[string]bool{}
 	for seed := range uint64(200) {
-		a, b := mutate(rand.New(rand.NewPCG(seed, 1)), body), mutate(rand.New(rand.NewPCG(seed, 1)), body)
+		a, b := mutate(
+			rand.New(rand.NewPCG(seed, 1)),
+			body,
+		), mutate(
+			rand.New(rand.NewPCG(seed, 1)),
+			body,
+		)
 		if !bytes.Equal(a, b) {
 			t.Fatalf("seed %d: %q and %q", seed, a, b)
 		}
@@ -196,7 +229,9 @@ func TestTheSameSeedMutatesAlike(t *testing.T) {
 
 func TestChooseKnowsPatterns(t *testing.T) {
 	got, err := choose(rows(), "measured/slow,ready/*")
-	if err != nil || len(got) < 5 || !slices.ContainsFunc(got, func(r row) bool { return r.name() == "measured/slow" }) {
+	if err != nil || len(got) < 5 || !slices.ContainsFunc(got, func(r row) bool {
+		return r.name() == "measured/slow"
+	}) {
 		t.Errorf("%d rows, %v", len(got), err)
 	}
 	if _, err := choose(rows(), "measured/nothing"); err == nil {

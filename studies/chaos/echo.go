@@ -12,7 +12,14 @@ const taunt = "\x1b]0;owned\x07\x1b[2J\x1b[31m\r\n" + forged + "\n\u009b31m\u202
 
 // heard is the content of the request: the session's token, and the body with its password.
 func (x *exchange) heard() string {
-	return x.req.Header.Get("Authorization") + " " + string(x.body) + " " + strings.Join(x.passwords(), " ")
+	return x.req.Header.Get(
+		"Authorization",
+	) + " " + string(
+		x.body,
+	) + " " + strings.Join(
+		x.passwords(),
+		" ",
+	)
 }
 
 // line is the content in one line, for a header.
@@ -65,53 +72,135 @@ func (x *exchange) secretOf() string {
 
 // Echoes: the request's content comes back in texts that people read.
 var echoModes = []*mode{
-	{name: "echo-id", what: "500, and the error's id is the request's secrets", answer: func(x *exchange) {
-		x.json("500 Internal Server Error", appError(encoded(x.secretOf()), encoded(x.heard())))
-	}},
-	{name: "echo-taunt", what: "500, and the error's id holds escape sequences, line feeds and a forged line", answer: func(x *exchange) {
-		x.json("500 Internal Server Error", appError(encoded(taunt), encoded(taunt)))
-	}},
-	{name: "echo-cut", what: "400, and the secrets lie where a text is cut off", answer: func(x *exchange) {
-		x.json("400 Bad Request", appError(encoded(strings.Repeat("x", int(80+x.number%110))+x.secretOf()), encoded(x.heard())))
-	}},
-	{name: "echo-spelled", what: "500, and the secrets in the error's id are spelled in escapes", answer: func(x *exchange) {
-		x.json("500 Internal Server Error", appError(spelled(x.secretOf()), spelled(x.heard())))
-	}},
-	{name: "echo-403", what: "403 with secrets and escape sequences in the error's id", answer: func(x *exchange) {
-		x.json("403 Forbidden", appError(encoded(x.secretOf()+taunt), encoded(x.heard()+taunt)))
-	}},
-	{name: "echo-reason", what: "503 with secrets in the reason phrase and in fields of the header", answer: func(x *exchange) {
-		said := x.line()
-		x.answer("503 "+said, "text/plain", said, "Server: "+said, "X-Request-Id: "+said)
-	}},
-	{name: "echo-header", what: "503 with secrets and escape sequences in the reason phrase and in fields of the header", answer: func(x *exchange) {
-		said := "\x1b[31m\x1b]0;owned\x07" + x.line()
-		x.answer("503 "+said, "text/plain\x1b[2J", said, "Server: "+said, "X-Request-Id: "+said)
-	}},
-	{name: "echo-body", what: "201 with the secrets in the place of every field", answer: func(x *exchange) {
-		s := encoded(x.secretOf() + taunt)
-		x.json("201 Created", `{"id":`+s+`,"user_id":`+s+`,"username":`+s+`,"roles":`+s+`,"token":`+s+`,"team_id":`+s+`,"channel_id":`+s+`,"name":`+s+`,"subject":`+s+`,"from":`+s+`,"Version":`+s+`}`)
-	}},
-	{name: "echo-raw", what: "200 with the request itself as the body, after escape sequences", answer: func(x *exchange) {
-		x.json("200 OK", taunt+x.heard())
-	}},
+	{
+		name: "echo-id",
+		what: "500, and the error's id is the request's secrets",
+		answer: func(x *exchange) {
+			x.json("500 Internal Server Error", appError(encoded(x.secretOf()), encoded(x.heard())))
+		},
+	},
+	{
+		name: "echo-taunt",
+		what: "500, and the error's id holds escape sequences, line feeds and a forged line",
+		answer: func(x *exchange) {
+			x.json("500 Internal Server Error", appError(encoded(taunt), encoded(taunt)))
+		},
+	},
+	{
+		name: "echo-cut",
+		what: "400, and the secrets lie where a text is cut off",
+		answer: func(x *exchange) {
+			x.json(
+				"400 Bad Request",
+				appError(
+					encoded(strings.Repeat("x", int(80+x.number%110))+x.secretOf()),
+					encoded(x.heard()),
+				),
+			)
+		},
+	},
+	{
+		name: "echo-spelled",
+		what: "500, and the secrets in the error's id are spelled in escapes",
+		answer: func(x *exchange) {
+			x.json("500 Internal Server Error", appError(spelled(x.secretOf()), spelled(x.heard())))
+		},
+	},
+	{
+		name: "echo-403",
+		what: "403 with secrets and escape sequences in the error's id",
+		answer: func(x *exchange) {
+			x.json("403 Forbidden", appError(encoded(x.secretOf()+taunt), encoded(x.heard()+taunt)))
+		},
+	},
+	{
+		name: "echo-reason",
+		what: "503 with secrets in the reason phrase and in fields of the header",
+		answer: func(x *exchange) {
+			said := x.line()
+			x.answer("503 "+said, "text/plain", said, "Server: "+said, "X-Request-Id: "+said)
+		},
+	},
+	{
+		name: "echo-header",
+		what: "503 with secrets and escape sequences in the reason phrase and in fields of the header",
+		answer: func(x *exchange) {
+			said := "\x1b[31m\x1b]0;owned\x07" + x.line()
+			x.answer("503 "+said, "text/plain\x1b[2J", said, "Server: "+said, "X-Request-Id: "+said)
+		},
+	},
+	{
+		name: "echo-body",
+		what: "201 with the secrets in the place of every field",
+		answer: func(x *exchange) {
+			s := encoded(x.secretOf() + taunt)
+			x.json(
+				"201 Created",
+				`{"id":`+s+`,"user_id":`+s+`,"username":`+s+`,"roles":`+s+`,"token":`+s+`,"team_id":`+s+`,"channel_id":`+s+`,"name":`+s+`,"subject":`+s+`,"from":`+s+`,"Version":`+s+`}`,
+			)
+		},
+	},
+	{
+		name: "echo-raw",
+		what: "200 with the request itself as the body, after escape sequences",
+		answer: func(x *exchange) {
+			x.json("200 OK", taunt+x.heard())
+		},
+	},
 	{name: "echo-page", what: "a challenge page that shows the request", answer: func(x *exchange) {
-		x.answer("403 Forbidden", "text/html", "<title>Just a moment</title>"+html.EscapeString(x.heard())+taunt)
+		x.answer(
+			"403 Forbidden",
+			"text/html",
+			"<title>Just a moment</title>"+html.EscapeString(x.heard())+taunt,
+		)
 	}},
-	{name: "echo-redirect", what: "302 to another host with the token in the address", answer: func(x *exchange) {
-		x.redirect("302 Found", x.p.trap+"/?token="+x.secretOf())
-	}},
-	{name: "echo-close", what: "closes the WebSocket with secrets and escape sequences as the reason", upgrade: nil, socket: func(x *exchange) {
-		reason := "\x1b[31m\n" + forged + "\n" + strings.TrimPrefix(x.req.Header.Get("Authorization"), "Bearer ")
-		x.say(frame(true, 8, append([]byte{3, 233}, reason...)))
-		x.hold()
-	}},
-	{name: "echo-event", what: "an event whose name and fields are secrets and escape sequences", socket: func(x *exchange) {
-		s := encoded(taunt + strings.TrimPrefix(x.req.Header.Get("Authorization"), "Bearer "))
-		x.say(frame(true, 1, []byte(`{"event":"posted","data":{"post":`+s+`,"channel_type":`+s+`},"broadcast":{},"seq":`+s+`}`)))
-		x.hold()
-	}},
-	{name: "echo-upgrade", what: "refuses the WebSocket with secrets in reason, header and body", upgrade: func(x *exchange) {
-		x.answer("403 "+x.line(), "application/json", appError(encoded(x.heard()+taunt), encoded(x.heard())), "X-Request-Id: "+x.line())
-	}},
+	{
+		name: "echo-redirect",
+		what: "302 to another host with the token in the address",
+		answer: func(x *exchange) {
+			x.redirect("302 Found", x.p.trap+"/?token="+x.secretOf())
+		},
+	},
+	{
+		name:    "echo-close",
+		what:    "closes the WebSocket with secrets and escape sequences as the reason",
+		upgrade: nil,
+		socket: func(x *exchange) {
+			reason := "\x1b[31m\n" + forged + "\n" + strings.TrimPrefix(
+				x.req.Header.Get("Authorization"),
+				"Bearer ",
+			)
+			x.say(frame(true, 8, append([]byte{3, 233}, reason...)))
+			x.hold()
+		},
+	},
+	{
+		name: "echo-event",
+		what: "an event whose name and fields are secrets and escape sequences",
+		socket: func(x *exchange) {
+			s := encoded(taunt + strings.TrimPrefix(x.req.Header.Get("Authorization"), "Bearer "))
+			x.say(
+				frame(
+					true,
+					1,
+					[]byte(
+						`{"event":"posted","data":{"post":`+s+`,"channel_type":`+s+`},"broadcast":{},"seq":`+s+`}`,
+					),
+				),
+			)
+			x.hold()
+		},
+	},
+	{
+		name: "echo-upgrade",
+		what: "refuses the WebSocket with secrets in reason, header and body",
+		upgrade: func(x *exchange) {
+			x.answer(
+				"403 "+x.line(),
+				"application/json",
+				appError(encoded(x.heard()+taunt), encoded(x.heard())),
+				"X-Request-Id: "+x.line(),
+			)
+		},
+	},
 }

@@ -10,24 +10,46 @@ import (
 // mutations are how many modes of mutated JSON there are, each with a seed of its own.
 const mutations = 4
 
-// mutated returns the mode that changes every answer in a way that its seed and the answer's number decide.
+// mutated returns the mode that changes every answer in a way that its seed and the answer's number
+// decide.
 func mutated(seed uint64) *mode {
-	return &mode{name: fmt.Sprintf("mutated-%d", seed), sockets: true, what: fmt.Sprintf("changes the JSON of every answer at random, seed %d", seed), answer: func(x *exchange) {
-		a := x.real()
-		if len(a.body) > 0 {
-			a.body = mutate(rand.New(rand.NewPCG(seed, uint64(x.number))), a.body)
-		}
-		x.pass(a)
-	}}
+	return &mode{
+		name:    fmt.Sprintf("mutated-%d", seed),
+		sockets: true,
+		what:    fmt.Sprintf("changes the JSON of every answer at random, seed %d", seed),
+		answer: func(x *exchange) {
+			a := x.real()
+			if len(a.body) > 0 {
+				a.body = mutate(rand.New(rand.NewPCG(seed, uint64(x.number))), a.body)
+			}
+			x.pass(a)
+		},
+	}
 }
 
 // values are the replacements of a field's value.
-var values = []string{"null", "true", "-1", "0", "1e400", "99999999999999999999", `""`, `"\u0000"`, `"\ud800"`, "[]", "{}", `[[[]]]`, `"../../etc"`, `{"id":{}}`, "NaN"}
+var values = []string{
+	"null",
+	"true",
+	"-1",
+	"0",
+	"1e400",
+	"99999999999999999999",
+	`""`,
+	`"\u0000"`,
+	`"\ud800"`,
+	"[]",
+	"{}",
+	`[[[]]]`,
+	`"../../etc"`,
+	`{"id":{}}`,
+	"NaN",
+}
 
 var jsonValue = regexp.MustCompile(`:("(?:[^"\\]|\\.)*"|-?[0-9.]+|true|false|null)`)
 
-// mutate returns body with one to three changes: a value replaced, a byte flipped, a stretch removed or repeated, or
-// the end cut off. The same source gives the same changes.
+// mutate returns body with one to three changes: a value replaced, a byte flipped, a stretch
+// removed or repeated, or the end cut off. The same source gives the same changes.
 func mutate(r *rand.Rand, body []byte) []byte {
 	b := bytes.Clone(body)
 	for range 1 + r.IntN(3) {

@@ -52,16 +52,40 @@ type proxy struct {
 }
 
 // newProxy listens on a free port of this host. Close it.
-func newProxy(m *mode, s *script, upstream, trap string, secrets *vault, certs *certificates) (*proxy, error) {
+func newProxy(
+	m *mode,
+	s *script,
+	upstream, trap string,
+	secrets *vault,
+	certs *certificates,
+) (*proxy, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{mode: m, script: s, upstream: upstream, trap: trap, secrets: secrets, certs: certs, ln: ln,
-		inner: map[string]string{}, outer: map[string]string{}, conns: map[net.Conn]bool{}}
+	p := &proxy{
+		mode:     m,
+		script:   s,
+		upstream: upstream,
+		trap:     trap,
+		secrets:  secrets,
+		certs:    certs,
+		ln:       ln,
+		inner:    map[string]string{},
+		outer:    map[string]string{},
+		conns:    map[net.Conn]bool{},
+	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
-	p.client = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64, ResponseHeaderTimeout: 30 * time.Second}
-	p.server = &http.Server{Handler: p, ReadHeaderTimeout: time.Minute, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	p.client = &http.Transport{
+		DisableCompression:    true,
+		MaxIdleConnsPerHost:   64,
+		ResponseHeaderTimeout: 30 * time.Second,
+	}
+	p.server = &http.Server{
+		Handler:           p,
+		ReadHeaderTimeout: time.Minute,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+	}
 	if m.conn != nil || m.cert != nil {
 		s.began = p.cut
 	}
@@ -181,7 +205,8 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.secrets.add(token)
 	}
 	x := &exchange{p: p, w: w, req: r, body: body, number: p.count.Add(1)}
-	if p.script.load == feed && r.URL.Path == "/rows" { // the rows of the service are of all rows of the suite
+	// the rows of the service are of all rows of the suite
+	if p.script.load == feed && r.URL.Path == "/rows" {
 		http.NotFound(w, r)
 		return
 	}
@@ -219,10 +244,19 @@ type answer struct {
 }
 
 // hop are the fields that belong to one connection.
-var hop = []string{"Connection", "Keep-Alive", "Transfer-Encoding", "Content-Length", "Accept-Encoding", "Upgrade", "Te", "Trailer"}
+var hop = []string{
+	"Connection",
+	"Keep-Alive",
+	"Transfer-Encoding",
+	"Content-Length",
+	"Accept-Encoding",
+	"Upgrade",
+	"Te",
+	"Trailer",
+}
 
-// The proxy stands before the null server as before one that keeps what it accepts: of one that says that it does not,
-// nothing is read back.
+// The proxy stands before the null server as before one that keeps what it accepts: of one that
+// says that it does not, nothing is read back.
 const (
 	isNull  = `"NullServer":"true"`
 	notNull = `"NullServer":"false"`
@@ -233,7 +267,12 @@ var tokenField = regexp.MustCompile(`"token":"([^"]+)"`)
 // real forwards the request to the server.
 func (x *exchange) real() answer {
 	p := x.p
-	req, err := http.NewRequestWithContext(p.ctx, x.req.Method, "http://"+p.upstream+x.req.URL.RequestURI(), bytes.NewReader(x.body))
+	req, err := http.NewRequestWithContext(
+		p.ctx,
+		x.req.Method,
+		"http://"+p.upstream+x.req.URL.RequestURI(),
+		bytes.NewReader(x.body),
+	)
 	if err != nil {
 		return answer{status: 502}
 	}
@@ -266,8 +305,8 @@ func (x *exchange) real() answer {
 	return a
 }
 
-// swapOut returns the token by which clients know a server's. The null server's tokens are ids of users, which may
-// stand in any file; ours stand in none.
+// swapOut returns the token by which clients know a server's. The null server's tokens are ids of
+// users, which may stand in any file; ours stand in none.
 func (p *proxy) swapOut(token string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -333,8 +372,8 @@ func (x *exchange) send(b []byte) bool {
 	return !x.dead
 }
 
-// answer sends an answer. One that keeps the rules of HTTP keeps the connection, too: a row that opened one for each
-// request would use up the host's ports.
+// answer sends an answer. One that keeps the rules of HTTP keeps the connection, too: a row that
+// opened one for each request would use up the host's ports.
 func (x *exchange) answer(status, contentType, body string, fields ...string) {
 	x.large(status, contentType, []byte(body), fields...)
 }
@@ -351,7 +390,17 @@ func (x *exchange) large(status, contentType string, body []byte, fields ...stri
 		x.pass(answer{status: n, header: h, body: body})
 		return
 	}
-	if x.say(head(status, append([]string{"Content-Type: " + contentType, fmt.Sprintf("Content-Length: %d", len(body)), "Connection: close"}, fields...)...)) {
+	if x.say(
+		head(
+			status,
+			append(
+				[]string{
+					"Content-Type: " + contentType,
+					fmt.Sprintf("Content-Length: %d", len(body)),
+					"Connection: close",
+				},
+				fields...)...),
+	) {
 		x.send(body)
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// TestTokensAreTheProxysOwn holds the secrets apart from the ids of users, which the null server gives as tokens.
+// TestTokensAreTheProxysOwn holds the secrets apart from the ids of users, which the null server
+// gives as tokens.
 func TestTokensAreTheProxysOwn(t *testing.T) {
 	const inner = "aaaaaaaaaaaaaaaaaaaaaaaaaa"
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -25,14 +26,25 @@ func TestTokensAreTheProxysOwn(t *testing.T) {
 	}))
 	defer up.Close()
 	secrets := &vault{}
-	p, err := newProxy(&mode{name: "none"}, newScript(ready, posters), strings.TrimPrefix(up.URL, "http://"), "", secrets, nil)
+	p, err := newProxy(
+		&mode{name: "none"},
+		newScript(ready, posters),
+		strings.TrimPrefix(up.URL, "http://"),
+		"",
+		secrets,
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
 	token := ""
 	for range 2 {
-		resp, err := http.Post(p.URL()+"/api/v4/users/login", "application/json", strings.NewReader(`{"login_id":"x"}`))
+		resp, err := http.Post(
+			p.URL()+"/api/v4/users/login",
+			"application/json",
+			strings.NewReader(`{"login_id":"x"}`),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,13 +129,17 @@ func TestAFaultStrikesInItsPhaseAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(logins, persons)
 		defer s.end()
-		if ask(t, s, "POST", "/api/v4/users/login", admin) || !ask(t, s, "POST", "/api/v4/users/login", person) || ask(t, s, "GET", "/api/v4/users/me", "") {
+		if ask(t, s, "POST", "/api/v4/users/login", admin) ||
+			!ask(t, s, "POST", "/api/v4/users/login", person) ||
+			ask(t, s, "GET", "/api/v4/users/me", "") {
 			t.Error("the phase login is of people's logins alone")
 		}
 		v := newScript(verifyProofs, proofs)
 		up := []string{"Upgrade", "websocket"}
 		if ask(t, v, "POST", "/api/v4/posts", "") || ask(t, v, "GET", "/api/v4/websocket", "", up...) || ask(t, v, "GET", "/api/v4/websocket", "", up...) ||
-			ask(t, v, "GET", "/api/v4/users/me", "") || !ask(t, v, "POST", "/api/v4/posts", "") || !ask(t, v, "GET", "/api/v4/users/me", "") {
+			ask(t, v, "GET", "/api/v4/users/me", "") ||
+			!ask(t, v, "POST", "/api/v4/posts", "") ||
+			!ask(t, v, "GET", "/api/v4/users/me", "") {
 			t.Error("the proofs begin with the first message after two people have connected")
 		}
 	})
@@ -144,8 +160,8 @@ func TestFramesAreReadWhole(t *testing.T) {
 	}
 }
 
-// TestAnEndlessAnswerEndsWithItsClient holds every mode that writes without an end, and that waits, to the client's
-// life and the proxy's.
+// TestAnEndlessAnswerEndsWithItsClient holds every mode that writes without an end, and that waits,
+// to the client's life and the proxy's.
 func TestAnEndlessAnswerEndsWithItsClient(t *testing.T) {
 	for _, name := range []string{"endless-body", "endless-header", "endless-100", "drip", "frozen", "frozen-body", "frozen-accept", "lying-short"} {
 		t.Run(name, func(t *testing.T) {
@@ -179,17 +195,33 @@ func TestAnEndlessAnswerEndsWithItsClient(t *testing.T) {
 }
 
 func TestARunThatDoesNotEndIsEnded(t *testing.T) {
-	ran, err := execute(t.Context(), 50*time.Millisecond, nil, "/bin/sh", "-c", "echo begun; exec sleep 600")
+	ran, err := execute(
+		t.Context(),
+		50*time.Millisecond,
+		nil,
+		"/bin/sh",
+		"-c",
+		"echo begun; exec sleep 600",
+	)
 	if err != nil || ran.status != -1 || string(ran.stdout) != "begun\n" && len(ran.stdout) > 0 {
 		t.Errorf("%+v, %v", ran, err)
 	}
-	ran, err = execute(t.Context(), time.Minute, nil, "/bin/sh", "-c", "echo out; echo err >&2; exit 6")
-	if err != nil || ran.status != 6 || string(ran.stdout) != "out\n" || string(ran.stderr) != "err\n" {
+	ran, err = execute(
+		t.Context(),
+		time.Minute,
+		nil,
+		"/bin/sh",
+		"-c",
+		"echo out; echo err >&2; exit 6",
+	)
+	if err != nil || ran.status != 6 || string(ran.stdout) != "out\n" ||
+		string(ran.stderr) != "err\n" {
 		t.Errorf("%+v, %v", ran, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := execute(ctx, time.Minute, nil, "/bin/sh", "-c", "exit 0"); err == nil || !errors.Is(err, context.Canceled) {
+	if _, err := execute(ctx, time.Minute, nil, "/bin/sh", "-c", "exit 0"); err == nil ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v", err)
 	}
 }

@@ -13,14 +13,17 @@ type phase string
 
 // The phases. All but verifySetup and verifyProofs are of `run`.
 const (
-	ready        phase = "ready"        // the target's check that it is there
-	provision    phase = "provision"    // from the administrator's login to the first user
-	lists        phase = "lists"        // provisioning behind that login: teams, channels, accounts, members
-	logins       phase = "login"        // logins with passwords, in the ramp
-	ramp         phase = "ramp"         // from the first operation of a user to the end of the measured phase
-	measured     phase = "measured"     // from the first third of the measured phase to its end
-	audit        phase = "audit"        // reading back after the users have stopped
-	scrape       phase = "scrape"       // the target's page of metrics, once a second through the whole run
+	ready     phase = "ready"     // the target's check that it is there
+	provision phase = "provision" // from the administrator's login to the first user
+	// provisioning behind that login: teams, channels, accounts, members
+	lists  phase = "lists"
+	logins phase = "login" // logins with passwords, in the ramp
+	// from the first operation of a user to the end of the measured phase
+	ramp     phase = "ramp"
+	measured phase = "measured" // from the first third of the measured phase to its end
+	audit    phase = "audit"    // reading back after the users have stopped
+	// the target's page of metrics, once a second through the whole run
+	scrape       phase = "scrape"
 	verifySetup  phase = "verify-setup" // of `target verify`: everything before the first proof
 	verifyProofs phase = "verify"       // from the first message that a proof posts
 )
@@ -52,7 +55,8 @@ func (l load) settleTime() time.Duration {
 	return 0
 }
 
-// from is when a fault of a users' phase begins, from the first operation of a user, and until when it ends.
+// from is when a fault of a users' phase begins, from the first operation of a user, and until when
+// it ends.
 func (s *script) from() time.Duration {
 	if s.phase == measured {
 		return rampTime + s.load.settleTime() + midStrike
@@ -65,7 +69,8 @@ func (s *script) until() time.Duration { return rampTime + s.load.settleTime() +
 // adminName is the administrator of every run.
 const adminName = "sysadmin"
 
-// A script knows from the requests that pass how far the command has come. It is safe for concurrent use.
+// A script knows from the requests that pass how far the command has come. It is safe for
+// concurrent use.
 type script struct {
 	phase phase
 	load  load
@@ -109,7 +114,8 @@ func (s *script) active(r *http.Request, body []byte) bool {
 	if s.first.IsZero() && s.steady(r, login && !admin, upgrade) {
 		s.begin()
 	}
-	if s.load == proofs && s.sockets >= 2 && r.Method == http.MethodPost && path == "/api/v4/posts" {
+	if s.load == proofs && s.sockets >= 2 && r.Method == http.MethodPost &&
+		path == "/api/v4/posts" {
 		s.proving = true
 	}
 	if !s.first.IsZero() && (admin || s.audits(r)) {
@@ -142,9 +148,11 @@ func (s *script) active(r *http.Request, body []byte) bool {
 func (s *script) steady(r *http.Request, login, upgrade bool) bool {
 	switch s.load {
 	case posters:
-		return r.Method == http.MethodPost && (r.URL.Path == "/api/v4/posts" || r.URL.Path == "/api/v4/files")
+		return r.Method == http.MethodPost &&
+			(r.URL.Path == "/api/v4/posts" || r.URL.Path == "/api/v4/files")
 	case persons:
-		return s.visited && upgrade || login && s.phase == logins // the preflight, too, opens a WebSocket
+		// the preflight, too, opens a WebSocket
+		return s.visited && upgrade || login && s.phase == logins
 	case feed:
 		return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/participant")
 	case proofs:
@@ -159,9 +167,11 @@ func (s *script) audits(r *http.Request) bool {
 	}
 	switch s.load {
 	case posters:
-		return strings.HasPrefix(r.URL.Path, "/api/v4/channels/") && strings.HasSuffix(r.URL.Path, "/posts")
+		return strings.HasPrefix(r.URL.Path, "/api/v4/channels/") &&
+			strings.HasSuffix(r.URL.Path, "/posts")
 	case feed:
-		return strings.HasSuffix(r.URL.Path, "/inbound") || strings.HasSuffix(r.URL.Path, "/outbound")
+		return strings.HasSuffix(r.URL.Path, "/inbound") ||
+			strings.HasSuffix(r.URL.Path, "/outbound")
 	case persons, proofs:
 	}
 	return false
@@ -223,7 +233,8 @@ func (s *script) activeNow() bool {
 func (s *script) strikes() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.phase != ramp && s.phase != measured || s.reading || !s.first.IsZero() && time.Since(s.first) >= s.until() {
+	if s.phase != ramp && s.phase != measured || s.reading ||
+		!s.first.IsZero() && time.Since(s.first) >= s.until() {
 		return nil
 	}
 	return s.strike

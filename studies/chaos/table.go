@@ -35,8 +35,17 @@ func markdown(results []result, known map[string]string) string {
 		}
 		memory = max(memory, r.memory)
 	}
-	fmt.Fprintf(&b, "%d rows, of which %d hold and %d are NOT MET. The most memory of a row is %d MiB.\n\n", len(results), held, len(results)-held, memory)
-	b.WriteString("| row | the target | class, right | class | status, right | status | MiB | s | secret | control character | |\n|---|---|---|---|---|---:|---:|---:|---|---|---|\n")
+	fmt.Fprintf(
+		&b,
+		"%d rows, of which %d hold and %d are NOT MET. The most memory of a row is %d MiB.\n\n",
+		len(results),
+		held,
+		len(results)-held,
+		memory,
+	)
+	b.WriteString(
+		"| row | the target | class, right | class | status, right | status | MiB | s | secret | control character | |\n|---|---|---|---|---|---:|---:|---:|---|---|---|\n",
+	)
 	for _, r := range results {
 		state, status := "holds", fmt.Sprint(r.status)
 		if len(r.problems) > 0 {
@@ -45,14 +54,33 @@ func markdown(results []result, known map[string]string) string {
 		if r.status < 0 {
 			status = "ended by force"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %d | %.1f | %s | %s | %s |\n", r.row.name(), cell(r.row.mode.what), r.row.classText(), dash(strings.Join(r.classes, " ")),
-			r.row.statusText(), status, r.memory, r.seconds, shown(r.leak.secret), shown(r.leak.control), state)
+		fmt.Fprintf(
+			&b,
+			"| %s | %s | %s | %s | %s | %s | %d | %.1f | %s | %s | %s |\n",
+			r.row.name(),
+			cell(r.row.mode.what),
+			r.row.classText(),
+			dash(strings.Join(r.classes, " ")),
+			r.row.statusText(),
+			status,
+			r.memory,
+			r.seconds,
+			shown(r.leak.secret),
+			shown(r.leak.control),
+			state,
+		)
 	}
 	if held < len(results) {
 		b.WriteString("\nWhat is not met, and why:\n\n")
 		for _, r := range results {
 			if len(r.problems) > 0 {
-				fmt.Fprintf(&b, "- %s: %s. %s\n", r.row.name(), cell(strings.Join(r.problems, "; ")), known[r.row.name()])
+				fmt.Fprintf(
+					&b,
+					"- %s: %s. %s\n",
+					r.row.name(),
+					cell(strings.Join(r.problems, "; ")),
+					known[r.row.name()],
+				)
 			}
 		}
 	}

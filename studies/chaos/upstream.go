@@ -21,7 +21,8 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
-// Servers are the reference servers behind the proxies, in this process but for the news feed. Rows share them: each has a team of its own.
+// Servers are the reference servers behind the proxies, in this process but for the news feed. Rows
+// share them: each has a team of its own.
 type servers struct {
 	password string            // of the chat server's administrator
 	at       map[string]string // host:port by name
@@ -32,8 +33,14 @@ type servers struct {
 	errs     []error
 }
 
-// startServers starts those that are needed, the news feed by its program. Close them, also after an error.
-func startServers(ctx context.Context, dir, feed string, need map[string]bool, password string) (s *servers, err error) {
+// startServers starts those that are needed, the news feed by its program. Close them, also after
+// an error.
+func startServers(
+	ctx context.Context,
+	dir, feed string,
+	need map[string]bool,
+	password string,
+) (s *servers, err error) {
 	s = &servers{password: password, at: map[string]string{}}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
@@ -62,7 +69,14 @@ func startServers(ctx context.Context, dir, feed string, need map[string]bool, p
 	if !need[refchatServer] && !need[refchatAlone] {
 		return s, nil
 	}
-	if s.db, err = postgresql.Start(ctx, postgresql.Config{Dir: filepath.Join(dir, "postgresql"), Settings: map[string]string{"fsync": "off", "synchronous_commit": "off", "max_connections": "200"}}); err != nil {
+	if s.db, err = postgresql.Start(ctx, postgresql.Config{
+		Dir: filepath.Join(dir, "postgresql"),
+		Settings: map[string]string{
+			"fsync":              "off",
+			"synchronous_commit": "off",
+			"max_connections":    "200",
+		},
+	}); err != nil {
 		return s, err
 	}
 	for name, database := range map[string]string{refchatServer: "chat", refchatAlone: "alone"} {
@@ -72,7 +86,13 @@ func startServers(ctx context.Context, dir, feed string, need map[string]bool, p
 		if err := s.db.CreateDatabase(ctx, database); err != nil {
 			return s, err
 		}
-		c, err := refchat.New(ctx, refchat.Config{Listen: "127.0.0.1:0", DSN: s.db.DSN(database), Hash: "bcrypt:4", AdminUser: adminName, AdminPassword: password})
+		c, err := refchat.New(ctx, refchat.Config{
+			Listen:        "127.0.0.1:0",
+			DSN:           s.db.DSN(database),
+			Hash:          "bcrypt:4",
+			AdminUser:     adminName,
+			AdminPassword: password,
+		})
 		if err != nil {
 			return s, err
 		}

@@ -18,7 +18,8 @@ import (
 	"unicode/utf8"
 )
 
-// piece is how much of a secret is too much: a text that was cut off before it was cleaned still gives it away.
+// piece is how much of a secret is too much: a text that was cut off before it was cleaned still
+// gives it away.
 const piece = 12
 
 // A vault holds the secrets of one row: its passwords, and every token that passed.
@@ -55,9 +56,20 @@ func forms(secret string) []string {
 	e := json.NewEncoder(&plain)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(secret) // of a string it cannot fail
-	return []string{secret, quoted[1 : len(quoted)-1], strings.Trim(string(encoded), `"`), strings.Trim(strings.TrimSpace(plain.String()), `"`),
-		url.QueryEscape(secret), url.PathEscape(secret), html.EscapeString(secret), base64.StdEncoding.EncodeToString([]byte(secret)),
-		base64.RawURLEncoding.EncodeToString([]byte(secret)), hex.EncodeToString([]byte(secret))}
+	return []string{
+		secret,
+		quoted[1 : len(quoted)-1],
+		strings.Trim(string(encoded), `"`),
+		strings.Trim(strings.TrimSpace(plain.String()), `"`),
+		url.QueryEscape(
+			secret,
+		),
+		url.PathEscape(secret),
+		html.EscapeString(secret),
+		base64.StdEncoding.EncodeToString([]byte(secret)),
+		base64.RawURLEncoding.EncodeToString([]byte(secret)),
+		hex.EncodeToString([]byte(secret)),
+	}
 }
 
 // A search finds pieces of secrets in texts.
@@ -88,8 +100,8 @@ func (s search) in(text []byte) int {
 // forged is a line that only a target would have written: see taunt.
 const forged = "run forged: sealed, valid"
 
-// control returns the first character of a text that a terminal would obey, or a line that the target forged; "" if
-// there is none. Line feeds and tabs are the program's own.
+// control returns the first character of a text that a terminal would obey, or a line that the
+// target forged; "" if there is none. Line feeds and tabs are the program's own.
 func control(text []byte) string {
 	for line := range bytes.SplitSeq(text, []byte("\n")) {
 		if bytes.HasPrefix(bytes.TrimSpace(line), []byte(forged)) {
@@ -103,7 +115,12 @@ func control(text []byte) string {
 		}
 		switch {
 		case r == '\n' || r == '\t':
-		case r < 0x20, r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x2028, r == 0x2029:
+		case r < 0x20,
+			r >= 0x7f && r < 0xa0,
+			r >= 0x202a && r <= 0x202e,
+			r >= 0x2066 && r <= 0x2069,
+			r == 0x2028,
+			r == 0x2029:
 			return fmt.Sprintf("%U", r)
 		}
 		i += n
@@ -112,7 +129,20 @@ func control(text []byte) string {
 }
 
 // texts are the files that people read as they are; the others are binary.
-var texts = []string{".json", ".jsonl", ".md", ".html", ".csv", ".txt", ".log", ".xml", ".svg", ".yaml", ".yml", ".prom"}
+var texts = []string{
+	".json",
+	".jsonl",
+	".md",
+	".html",
+	".csv",
+	".txt",
+	".log",
+	".xml",
+	".svg",
+	".yaml",
+	".yml",
+	".prom",
+}
 
 // A leak is content of the target in a place where it must not be.
 type leak struct{ secret, control string }

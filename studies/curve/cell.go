@@ -15,8 +15,9 @@ type kind struct {
 	name, what string
 	// weight is how often it is measured, against the others.
 	weight int
-	// size is a share of the base's CPU time for all operations together, burnt in createPost (byCPU), or of its p95(post),
-	// slept there (byWait); 0 for a difference without a size. A fault is built in as it is.
+	// size is a share of the base's CPU time for all operations together, burnt in createPost
+	// (byCPU), or of its p95(post), slept there (byWait); 0 for a difference without a size. A
+	// fault is built in as it is.
 	by    string
 	size  float64
 	fault string
@@ -31,21 +32,51 @@ const (
 )
 
 // kinds are in the order of the page.
-var kinds = slices.Concat([]kind{{name: "none", what: "nothing: two builds of one source", weight: 16}},
+var kinds = slices.Concat([]kind{{
+	name:   "none",
+	what:   "nothing: two builds of one source",
+	weight: 16,
+}},
 	sized(byCPU, "of the base's CPU time more, in createPost", 1, 2, 5, 10),
 	sized(byWait, "of the base's p95(post) more in each post, asleep", 5, 10, 20),
 	[]kind{
-		{name: "quota", what: "nine tenths of the CPU time for server and database", weight: 1, arm: ", deployment: {cpus: 90%}"},
+		{
+			name:   "quota",
+			what:   "nine tenths of the CPU time for server and database",
+			weight: 1,
+			arm:    ", deployment: {cpus: 90%}",
+		},
 		{name: "pool", what: "two database connections", weight: 1, fault: "pool:2"},
-		{name: "index", what: "no index of a channel's posts", weight: 1, fault: "no-index:idx_posts_channel_id_delete_at_create_at"},
-		{name: "database", what: "1 ms more for each statement", weight: 1, fault: "slow-query:1ms"},
+		{
+			name:   "index",
+			what:   "no index of a channel's posts",
+			weight: 1,
+			fault:  "no-index:idx_posts_channel_id_delete_at_create_at",
+		},
+		{
+			name:   "database",
+			what:   "1 ms more for each statement",
+			weight: 1,
+			fault:  "slow-query:1ms",
+		},
 		{name: "demo none", what: "`plimsoll demo`, nothing planted", weight: 1, demo: "none"},
-		{name: "demo", what: "`plimsoll demo`, 25 % of the arm's own CPU time", weight: 1, demo: "cpu:25%"},
+		{
+			name:   "demo",
+			what:   "`plimsoll demo`, 25 % of the arm's own CPU time",
+			weight: 1,
+			demo:   "cpu:25%",
+		},
 	})
 
 func sized(by, what string, percents ...float64) (out []kind) {
 	for _, p := range percents {
-		out = append(out, kind{name: fmt.Sprintf("%s %g %%", by, p), what: fmt.Sprintf("%g %% %s", p, what), weight: 4, by: by, size: p / 100})
+		out = append(out, kind{
+			name:   fmt.Sprintf("%s %g %%", by, p),
+			what:   fmt.Sprintf("%g %% %s", p, what),
+			weight: 4,
+			by:     by,
+			size:   p / 100,
+		})
 	}
 	return out
 }
@@ -60,8 +91,8 @@ func kindOf(name string) kind {
 // nothing reports whether no difference is planted.
 func (k kind) nothing() bool { return k.name == "none" || k.demo == "none" }
 
-// A reading is what an outcome shows of the base: the CPU seconds of the server for an operation, the share of
-// operations that are posts, and p95(post) in seconds. Zero is not known.
+// A reading is what an outcome shows of the base: the CPU seconds of the server for an operation,
+// the share of operations that are posts, and p95(post) in seconds. Zero is not known.
 type reading struct {
 	CPU   float64 `json:"cpu_s"`
 	Posts float64 `json:"posts"`
@@ -75,14 +106,18 @@ func (k kind) plant(base reading) (fault string, ok bool) {
 	}
 	switch k.by {
 	case byCPU:
-		return "work:" + share(k.size*base.CPU/base.Posts) + "@createPost", base.CPU > 0 && base.Posts > 0
+		return "work:" + share(
+				k.size*base.CPU/base.Posts,
+			) + "@createPost", base.CPU > 0 &&
+				base.Posts > 0
 	case byWait:
 		return "slow-post:" + share(k.size*base.P95), base.P95 > 0
 	}
 	return k.fault, true
 }
 
-// planted returns the size of a difference against a base, by what was built in: 0 for one without a size.
+// planted returns the size of a difference against a base, by what was built in: 0 for one without
+// a size.
 func (k kind) planted(fault string, base reading) float64 {
 	_, text, _ := strings.Cut(fault, ":")
 	text, _, _ = strings.Cut(text, "@")
@@ -107,9 +142,9 @@ type cell struct {
 // orderSeed fixes the order of the cells.
 const orderSeed = 36
 
-// order returns the first cells. Hosts alternate in pairs whose order is drawn. On each host the next kind is the one
-// that lags its weight most, so that every prefix is balanced; of several that lag alike it is the first, and on the
-// other host the last, in an order that is drawn.
+// order returns the first cells. Hosts alternate in pairs whose order is drawn. On each host the
+// next kind is the one that lags its weight most, so that every prefix is balanced; of several that
+// lag alike it is the first, and on the other host the last, in an order that is drawn.
 func order(n int) (out []cell) {
 	rng := rand.New(rand.NewPCG(orderSeed, 0))
 	first, all := rng.Perm(len(kinds)), 0
@@ -118,7 +153,10 @@ func order(n int) (out []cell) {
 	}
 	ties := map[string][]int{study.Quiet: first, study.Neighbor: slices.Clone(first)}
 	slices.Reverse(ties[study.Neighbor])
-	made := map[string][]int{study.Quiet: make([]int, len(kinds)), study.Neighbor: make([]int, len(kinds))}
+	made := map[string][]int{
+		study.Quiet:    make([]int, len(kinds)),
+		study.Neighbor: make([]int, len(kinds)),
+	}
 	for step := 1; len(out) < n; step++ {
 		hosts := []string{study.Quiet, study.Neighbor}
 		rng.Shuffle(2, func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
@@ -134,10 +172,14 @@ func order(n int) (out []cell) {
 	return out[:n]
 }
 
-// next returns the first cell without an outcome that can be planted with what is known of the base.
+// next returns the first cell without an outcome that can be planted with what is known of the
+// base.
 func next(done []outcome, base reading) cell {
 	for _, c := range order(3*len(done) + 4*len(kinds)) {
-		if _, ok := kindOf(c.Kind).plant(base); ok && !slices.ContainsFunc(done, func(o outcome) bool { return o.cell == c }) {
+		if _, ok := kindOf(c.Kind).plant(base); ok &&
+			!slices.ContainsFunc(done, func(o outcome) bool {
+				return o.cell == c
+			}) {
 			return c
 		}
 	}

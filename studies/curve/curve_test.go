@@ -15,8 +15,9 @@ import (
 	"plimsoll/studies/study"
 )
 
-// Each prefix of the order is balanced: hosts, and on each host the kinds by their weights. A longer order goes on where
-// a shorter one ended, and the first twelve hold each of the sized differences.
+// Each prefix of the order is balanced: hosts, and on each host the kinds by their weights. A
+// longer order goes on where a shorter one ended, and the first twelve hold each of the sized
+// differences.
 func TestOrder(t *testing.T) {
 	all, weights := order(500), 0
 	for _, k := range kinds {
@@ -36,12 +37,19 @@ func TestOrder(t *testing.T) {
 		for _, k := range kinds {
 			lag := float64(k.weight*steps[c.Host])/float64(weights) - float64(made[c.Host][k.name])
 			if math.Abs(lag) > 1.5 {
-				t.Errorf("after %d outcomes %s lags by %.1f on a host that is %s", c.Slot, k.name, lag, c.Host)
+				t.Errorf(
+					"after %d outcomes %s lags by %.1f on a host that is %s",
+					c.Slot,
+					k.name,
+					lag,
+					c.Host,
+				)
 			}
 		}
 		if i == 11 {
 			for _, k := range kinds {
-				if n := made[study.Quiet][k.name] + made[study.Neighbor][k.name]; (k.size > 0 || k.name == "none") && n == 0 {
+				if n := made[study.Quiet][k.name] + made[study.Neighbor][k.name]; (k.size > 0 || k.name == "none") &&
+					n == 0 {
 					t.Errorf("%s is not among the first twelve", k.name)
 				}
 			}
@@ -52,7 +60,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The first cell without an outcome is next, and until the base was read the first that needs no reading.
+// The first cell without an outcome is next, and until the base was read the first that needs no
+// reading.
 func TestNext(t *testing.T) {
 	read := reading{0.001, 0.1, 0.005}
 	var done []outcome
@@ -86,16 +95,25 @@ func TestPlant(t *testing.T) {
 			t.Errorf("%s: %q is %.4f of the base, want %.4f", k.name, fault, got, k.size)
 		}
 	}
-	for name, want := range map[string]string{"cpu 5 %": "work:1ms@createPost", "wait 10 %": "slow-post:600µs", "pool": "pool:2", "none": ""} {
+	for name, want := range map[string]string{
+		"cpu 5 %":   "work:1ms@createPost",
+		"wait 10 %": "slow-post:600µs",
+		"pool":      "pool:2",
+		"none":      "",
+	} {
 		if got, _ := kindOf(name).plant(base); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 	dearer := reading{CPU: 0.0016, Posts: 0.02, P95: 0.012}
-	if got := kindOf("cpu 5 %").planted("work:1ms@createPost", dearer); math.Abs(got-0.0125) > 1e-9 {
+	if got := kindOf("cpu 5 %").planted("work:1ms@createPost", dearer); math.Abs(
+		got-0.0125,
+	) > 1e-9 {
 		t.Errorf("on a base that was four times as dear: %v", got)
 	}
-	if got := mean([]outcome{{Base: base}, {}, {Base: dearer}}); math.Abs(got.CPU-0.0012) > 1e-9 || math.Abs(got.Posts-0.03) > 1e-9 || math.Abs(got.P95-0.009) > 1e-9 {
+	if got := mean([]outcome{{Base: base}, {}, {Base: dearer}}); math.Abs(got.CPU-0.0012) > 1e-9 ||
+		math.Abs(got.Posts-0.03) > 1e-9 ||
+		math.Abs(got.P95-0.009) > 1e-9 {
 		t.Errorf("the mean is %+v", got)
 	}
 }
@@ -112,7 +130,10 @@ func TestScore(t *testing.T) {
 		{"cpu 1 %", []verdict.Kind{w}, found}, {"cpu 1 %", []verdict.Kind{s}, missed}, {"cpu 1 %", []verdict.Kind{b}, missed}, {"cpu 1 %", []verdict.Kind{i}, undecided},
 		{"cpu 1 %", nil, without}, {"demo", []verdict.Kind{w, w}, found}, {"demo", []verdict.Kind{w, i}, undecided}, {"demo", []verdict.Kind{w, s}, missed},
 	} {
-		if got := (outcome{cell: cell{Kind: tt.kind}, Verdicts: tt.verdicts}).score(); got != tt.want {
+		if got := (outcome{
+			cell:     cell{Kind: tt.kind},
+			Verdicts: tt.verdicts,
+		}).score(); got != tt.want {
 			t.Errorf("%s, %v: %s, want %s", tt.kind, tt.verdicts, got, tt.want)
 		}
 	}
@@ -130,7 +151,8 @@ func TestPlanOfKinds(t *testing.T) {
 			t.Fatalf("%s: %v", k.name, err)
 		}
 		fresh, _ := p.Compare.Arm("new")
-		if duet, why := p.Duet(); !duet || !p.Bounded.AutoUsers() || !p.Bounded.Auto() || fresh.Binary != "/a/b/new" {
+		if duet, why := p.Duet(); !duet || !p.Bounded.AutoUsers() || !p.Bounded.Auto() ||
+			fresh.Binary != "/a/b/new" {
 			t.Errorf("%s: duet %v (%s), arm %+v", k.name, duet, why, fresh)
 		}
 	}
@@ -142,9 +164,36 @@ func outcomes() (all []outcome) {
 	for i, c := range order(40) {
 		k := kindOf(c.Kind)
 		size := k.size
-		o := outcome{cell: c, At: began.Add(time.Duration(i) * 8 * time.Minute), Commit: "abc1234", Machine: "2 × a processor", Setting: "s", Minutes: 7,
-			Before: 0.004, During: 0.01, Seconds: 400 + float64(i), ID: "c", Blocks: 6, Planted: size * 1.02, Verdicts: []verdict.Kind{verdict.Same},
-			Endpoints: []endpoint{{"cost(app)", verdict.Worse, report.Number(size), report.Number(size - 0.01), report.Number(size + 0.01), 0.02}, {Name: "p99(op)", Kind: verdict.Invalid, Effect: report.Number(math.NaN())}}}
+		o := outcome{
+			cell:     c,
+			At:       began.Add(time.Duration(i) * 8 * time.Minute),
+			Commit:   "abc1234",
+			Machine:  "2 × a processor",
+			Setting:  "s",
+			Minutes:  7,
+			Before:   0.004,
+			During:   0.01,
+			Seconds:  400 + float64(i),
+			ID:       "c",
+			Blocks:   6,
+			Planted:  size * 1.02,
+			Verdicts: []verdict.Kind{verdict.Same},
+			Endpoints: []endpoint{
+				{
+					"cost(app)",
+					verdict.Worse,
+					report.Number(size),
+					report.Number(size - 0.01),
+					report.Number(size + 0.01),
+					0.02,
+				},
+				{
+					Name:   "p99(op)",
+					Kind:   verdict.Invalid,
+					Effect: report.Number(math.NaN()),
+				},
+			},
+		}
 		switch {
 		case i == 8:
 			o.Verdicts[0] = verdict.Better
@@ -158,14 +207,21 @@ func outcomes() (all []outcome) {
 		all = append(all, o)
 	}
 	killed := all[5]
-	killed.Interrupted, killed.Problem, killed.Endpoints = true, "killed", nil
+	killed.Interrupted = true
+	killed.Problem = "killed"
+	killed.Endpoints = nil
 	return slices.Insert(append([]outcome{{Setting: "an earlier one"}}, all...), 6, killed)
 }
 
-// TestGolden compares page and picture of fixed outcomes with their files; on a difference it writes them beside these.
+// TestGolden compares page and picture of fixed outcomes with their files; on a difference it
+// writes them beside these.
 func TestGolden(t *testing.T) {
 	c := curveOf(outcomes())
-	for name, got := range map[string]string{"page.md": c.page(), "picture.svg": c.picture(), "empty.md": curveOf(nil).page()} {
+	for name, got := range map[string]string{
+		"page.md":     c.page(),
+		"picture.svg": c.picture(),
+		"empty.md":    curveOf(nil).page(),
+	} {
 		file := filepath.Join("testdata", name)
 		if want, err := os.ReadFile(file + ".golden"); err != nil || string(want) != got {
 			t.Errorf("%s differs: see %[1]s.got (%v)", file, err)
@@ -180,7 +236,10 @@ func TestGolden(t *testing.T) {
 func TestSmallest(t *testing.T) {
 	made := func(kind string, n, right int) (out []outcome) {
 		for i := range n {
-			o := outcome{cell: cell{Slot: i, Kind: kind, Host: study.Quiet}, Verdicts: []verdict.Kind{verdict.Same}}
+			o := outcome{
+				cell:     cell{Slot: i, Kind: kind, Host: study.Quiet},
+				Verdicts: []verdict.Kind{verdict.Same},
+			}
 			if i < right {
 				o.Verdicts[0] = verdict.Worse
 			}
@@ -214,7 +273,12 @@ func TestResults(t *testing.T) {
 	c := curveOf(all)
 	for name, want := range map[string]string{pageFile: c.page(), pictureFile: c.picture()} {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
-			t.Errorf("%s is not that of %s (%v): make curve CURVEFLAGS=-draw", name, outcomesFile, err)
+			t.Errorf(
+				"%s is not that of %s (%v): make curve CURVEFLAGS=-draw",
+				name,
+				outcomesFile,
+				err,
+			)
 		}
 	}
 }

@@ -1,11 +1,12 @@
-// Command curve measures the operating curve of a comparison: how often builds that do not differ get a verdict, and how
-// large a difference must be to be found.
+// Command curve measures the operating curve of a comparison: how often builds that do not differ
+// get a verdict, and how large a difference must be to be found.
 //
-// It compares two builds of the reference chat server by "plimsoll compare -minutes", as continuous integration does.
-// The new build has nothing planted, or a difference of a known size, and the host is quiet or has a neighbor. The order
-// of these cells is fixed and each prefix of it is balanced (cell.go). Each outcome is a line of
-// studies/results/curve.jsonl, also a wrong one and one that was interrupted: none is left out. A later start goes on
-// where the last one ended. The page and its picture are a function of that file.
+// It compares two builds of the reference chat server by "plimsoll compare -minutes", as continuous
+// integration does. The new build has nothing planted, or a difference of a known size, and the
+// host is quiet or has a neighbor. The order of these cells is fixed and each prefix of it is
+// balanced (cell.go). Each outcome is a line of studies/results/curve.jsonl, also a wrong one and
+// one that was interrupted: none is left out. A later start goes on where the last one ended. The
+// page and its picture are a function of that file.
 package main
 
 import (
@@ -51,9 +52,24 @@ func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("curve", flag.ContinueOnError)
 	var b bench
 	n := fs.Int("n", 1, "how many outcomes to add")
-	fs.IntVar(&b.minutes, "minutes", 6, "`minutes` of a comparison, as many as it takes by itself; another number begins another curve")
-	fs.Float64Var(&b.quiet, "quiet", 0.05, "begin when others use less than this `share` of all cores; 1: at once")
-	fs.DurationVar(&b.patience, "patience", 30*time.Minute, "the longest `time` to wait for that; after it the study ends, and starts again where it was")
+	fs.IntVar(
+		&b.minutes,
+		"minutes",
+		6,
+		"`minutes` of a comparison, as many as it takes by itself; another number begins another curve",
+	)
+	fs.Float64Var(
+		&b.quiet,
+		"quiet",
+		0.05,
+		"begin when others use less than this `share` of all cores; 1: at once",
+	)
+	fs.DurationVar(
+		&b.patience,
+		"patience",
+		30*time.Minute,
+		"the longest `time` to wait for that; after it the study ends, and starts again where it was",
+	)
 	b.Flags(fs, ".plimsoll/curve")
 	if err := study.Parse(fs, args); err != nil {
 		return err
@@ -124,7 +140,13 @@ func (b bench) setting() string {
 // measure makes the next outcome, with what the others show of the base.
 func (b bench) measure(ctx context.Context, done []outcome) (outcome, error) {
 	base := mean(done)
-	o := outcome{cell: next(done, base), Setting: b.setting(), Minutes: b.minutes, Commit: study.Revision(), Machine: study.Machine()}
+	o := outcome{
+		cell:    next(done, base),
+		Setting: b.setting(),
+		Minutes: b.minutes,
+		Commit:  study.Revision(),
+		Machine: study.Machine(),
+	}
 	o.Fault, _ = kindOf(o.Kind).plant(base)
 	verb, args, err := b.command(ctx, o)
 	if err != nil {
@@ -134,8 +156,19 @@ func (b bench) measure(ctx context.Context, done []outcome) (outcome, error) {
 	if err != nil {
 		return o, err
 	}
-	o.At, o.Before, o.Waited = time.Now().UTC().Truncate(time.Second), used, math.Round(waited.Seconds())
-	fmt.Printf("slot %d, %s, %s: others use %.1f %% of the cores\n", o.Slot, o.Kind, o.Host, 100*used)
+	o.At, o.Before, o.Waited = time.Now().
+		UTC().
+		Truncate(time.Second),
+		used, math.Round(
+			waited.Seconds(),
+		)
+	fmt.Printf(
+		"slot %d, %s, %s: others use %.1f %% of the cores\n",
+		o.Slot,
+		o.Kind,
+		o.Host,
+		100*used,
+	)
 	mark, err := json.Marshal(o)
 	if err == nil {
 		err = os.WriteFile(b.underWay(), mark, 0o644)
@@ -146,7 +179,11 @@ func (b bench) measure(ctx context.Context, done []outcome) (outcome, error) {
 	}
 	began := time.Now()
 	// The comparison takes half again its minutes at most, and repeats of void blocks besides.
-	within, stop := context.WithTimeoutCause(ctx, time.Duration(b.minutes)*2*time.Minute+10*time.Minute, errors.New("it was ended by its deadline"))
+	within, stop := context.WithTimeoutCause(
+		ctx,
+		time.Duration(b.minutes)*2*time.Minute+10*time.Minute,
+		errors.New("it was ended by its deadline"),
+	)
 	defer stop()
 	got, err := b.Compare(within, o.Host, o.Seed, verb, args...)
 	if ctx.Err() != nil {
@@ -156,12 +193,18 @@ func (b bench) measure(ctx context.Context, done []outcome) (outcome, error) {
 		o.Problem = study.OneLine(err.Error())
 	}
 	now, err := study.ReadLoad()
-	o.Seconds, o.Status, o.During = math.Round(time.Since(began).Seconds()), got.Status, now.Since(was, got.CPU)
+	o.Seconds, o.Status, o.During = math.Round(
+		time.Since(began).Seconds(),
+	), got.Status, now.Since(
+		was,
+		got.CPU,
+	)
 	o.read(got.Document)
 	return o, err
 }
 
-// command returns the verb of plimsoll and its arguments, and makes the builds and the plan that they name.
+// command returns the verb of plimsoll and its arguments, and makes the builds and the plan that
+// they name.
 func (b bench) command(ctx context.Context, o outcome) (verb string, args []string, err error) {
 	k, store := kindOf(o.Kind), "-store="+filepath.Join(b.Dir, "store")
 	if k.demo != "" {
@@ -170,12 +213,36 @@ func (b bench) command(ctx context.Context, o outcome) (verb string, args []stri
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	defer stop()
 	for name, planted := range map[string]string{"base": "", "new": o.Fault} {
-		build := exec.CommandContext(ctx, "go", "build", "-C", "studies", "-ldflags", "-X main.planted="+planted, "-o", filepath.Join(b.Dir, name), "./curve/server")
+		build := exec.CommandContext(
+			ctx,
+			"go",
+			"build",
+			"-C",
+			"studies",
+			"-ldflags",
+			"-X main.planted="+planted,
+			"-o",
+			filepath.Join(b.Dir, name),
+			"./curve/server",
+		)
 		if out, err := build.CombinedOutput(); err != nil {
-			return "", nil, fmt.Errorf("building the server: %w: %s", err, study.OneLine(string(out)))
+			return "", nil, fmt.Errorf(
+				"building the server: %w: %s",
+				err,
+				study.OneLine(string(out)),
+			)
 		}
 	}
 	plan := filepath.Join(b.Dir, "plan.yaml")
-	text := strings.NewReplacer("SEED", fmt.Sprint(o.Seed), "DIR", b.Dir, "ARM", k.arm).Replace(planText)
-	return "compare", []string{store, fmt.Sprint("-minutes=", b.minutes), plan}, os.WriteFile(plan, []byte(text), 0o644)
+	text := strings.NewReplacer("SEED", fmt.Sprint(o.Seed), "DIR", b.Dir, "ARM", k.arm).
+		Replace(planText)
+	return "compare", []string{
+			store,
+			fmt.Sprint("-minutes=", b.minutes),
+			plan,
+		}, os.WriteFile(
+			plan,
+			[]byte(text),
+			0o644,
+		)
 }

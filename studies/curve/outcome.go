@@ -23,12 +23,13 @@ type outcome struct {
 	// Setting is the digest of everything that outcomes must share to be counted together.
 	Setting string `json:"setting"`
 	Minutes int    `json:"minutes"`
-	// Fault was built in, and is Planted of the base that was measured beside it; 0 where it has no size.
+	// Fault was built in, and is Planted of the base that was measured beside it; 0 where it has no
+	// size.
 	Fault   string  `json:"fault,omitempty"`
 	Planted float64 `json:"planted,omitempty"`
 	Base    reading `json:"base"`
-	// Before is the share of this host's cores that others used before, after the seconds that were waited; During the
-	// share meanwhile, with the neighbor.
+	// Before is the share of this host's cores that others used before, after the seconds that were
+	// waited; During the share meanwhile, with the neighbor.
 	Before  float64 `json:"others_before"`
 	Waited  float64 `json:"waited_s"`
 	During  float64 `json:"others_during"`
@@ -43,7 +44,8 @@ type outcome struct {
 	Interrupted bool           `json:"interrupted,omitempty"`
 }
 
-// An endpoint is a primary one with its effect (0.05 is 5 % more; points for errors) and its interval.
+// An endpoint is a primary one with its effect (0.05 is 5 % more; points for errors) and its
+// interval.
 type endpoint struct {
 	Name   string        `json:"name"`
 	Kind   verdict.Kind  `json:"kind"`
@@ -62,7 +64,17 @@ func (o *outcome) read(d report.Document) {
 			o.Verdicts = append(o.Verdicts, v.Verdict.Kind)
 		}
 		for _, r := range v.Verdict.Results {
-			o.Endpoints = append(o.Endpoints, endpoint{r.Name, r.Kind, report.Number(r.Effect), report.Number(r.Lo), report.Number(r.Hi), report.Number(r.MDE)})
+			o.Endpoints = append(
+				o.Endpoints,
+				endpoint{
+					r.Name,
+					r.Kind,
+					report.Number(r.Effect),
+					report.Number(r.Lo),
+					report.Number(r.Hi),
+					report.Number(r.MDE),
+				},
+			)
 			for _, p := range r.Pairs {
 				if r.Name == "cost(app)" {
 					o.Base.CPU += p.Base / 1000 / float64(len(r.Pairs)*len(d.Verdicts))
@@ -100,8 +112,8 @@ const (
 	cut       = "interrupted"
 )
 
-// score compares the verdicts with the truth. A difference is found if each database is worse, and an alarm is false if
-// one of them is worse or better and nothing was planted.
+// score compares the verdicts with the truth. A difference is found if each database is worse, and
+// an alarm is false if one of them is worse or better and nothing was planted.
 func (o outcome) score() string {
 	none, all := kindOf(o.Kind).nothing(), func(k verdict.Kind) bool {
 		return !slices.ContainsFunc(o.Verdicts, func(v verdict.Kind) bool { return v != k })
@@ -129,7 +141,9 @@ func mean(all []outcome) (m reading) {
 	for _, o := range all {
 		if b := o.Base; b.CPU > 0 && b.Posts > 0 && b.P95 > 0 && kindOf(o.Kind).demo == "" {
 			n++
-			m.CPU, m.Posts, m.P95 = m.CPU+(b.CPU-m.CPU)/n, m.Posts+(b.Posts-m.Posts)/n, m.P95+(b.P95-m.P95)/n
+			m.CPU = m.CPU + (b.CPU-m.CPU)/n
+			m.Posts = m.Posts + (b.Posts-m.Posts)/n
+			m.P95 = m.P95 + (b.P95-m.P95)/n
 		}
 	}
 	return m
@@ -137,7 +151,9 @@ func mean(all []outcome) (m reading) {
 
 // of are the outcomes of a setting, without those that were interrupted.
 func of(all []outcome, setting string) []outcome {
-	return slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return o.Setting != setting || o.Interrupted })
+	return slices.DeleteFunc(slices.Clone(all), func(o outcome) bool {
+		return o.Setting != setting || o.Interrupted
+	})
 }
 
 // load reads the outcomes of a file. A last line that a kill has torn is removed from the file.
@@ -156,10 +172,14 @@ func load(file string) (all []outcome, torn bool, err error) {
 // underWay is the file of the outcome that is being measured.
 func (b bench) underWay() string { return filepath.Join(b.Dir, "under-way.json") }
 
-// interruption returns the outcome that a killed program left under way, with the reason, and whether there is one.
+// interruption returns the outcome that a killed program left under way, with the reason, and
+// whether there is one.
 func (b bench) interruption(all []outcome, torn bool) (o outcome, ok bool) {
 	text, err := os.ReadFile(b.underWay())
-	left := err == nil && json.Unmarshal(text, &o) == nil && !slices.ContainsFunc(all, func(k outcome) bool { return k.cell == o.cell && k.At.Equal(o.At) })
+	left := err == nil && json.Unmarshal(text, &o) == nil &&
+		!slices.ContainsFunc(all, func(k outcome) bool {
+			return k.cell == o.cell && k.At.Equal(o.At)
+		})
 	o.Interrupted, o.Problem = true, "the study was killed or stopped"
 	if torn {
 		o.Problem += " while it wrote a line, which was torn"

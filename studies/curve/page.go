@@ -20,7 +20,9 @@ func curveOf(all []outcome) (c curve) {
 		return c
 	}
 	c.counted = of(all, all[len(all)-1].Setting)
-	c.interrupted = slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return !o.Interrupted })
+	c.interrupted = slices.DeleteFunc(slices.Clone(all), func(o outcome) bool {
+		return !o.Interrupted
+	})
 	c.others = len(all) - len(c.counted) - len(c.interrupted)
 	return c
 }
@@ -103,8 +105,20 @@ func (c curve) page() string {
 	}
 	first, last := c.counted[0], c.counted[len(c.counted)-1]
 	fmt.Fprintf(&b, pageHead, last.Minutes)
-	fmt.Fprintf(&b, "\n%d outcomes from %s to %s (UTC), commits %s to %s, on %s; %d were interrupted, and %d are of other settings and not counted.\n",
-		len(c.counted), first.At.Format("2006-01-02 15:04"), last.At.Format("2006-01-02 15:04"), first.Commit, last.Commit, last.Machine, len(c.interrupted), c.others)
+	fmt.Fprintf(
+		&b,
+		"\n%d outcomes from %s to %s (UTC), commits %s to %s, on %s; %d were interrupted, and %d are of other settings and not counted.\n",
+		len(
+			c.counted,
+		),
+		first.At.Format("2006-01-02 15:04"),
+		last.At.Format("2006-01-02 15:04"),
+		first.Commit,
+		last.Commit,
+		last.Machine,
+		len(c.interrupted),
+		c.others,
+	)
 	c.alarms(&b)
 	c.power(&b)
 	c.every(&b)
@@ -113,10 +127,24 @@ func (c curve) page() string {
 
 // alarms writes what became of builds that do not differ.
 func (c curve) alarms(b *strings.Builder) {
-	b.WriteString("\n## Nothing planted\n\nA verdict of *worse* or *better* is a false alarm. Intervals are of 95 %, by Clopper and Pearson (Biometrika 26, 1934, 404).\n\n" +
-		"| comparison | host | outcomes | same | undecided | no verdict | false alarms | **false alarms per 100** | median time | longest |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString(
+		"\n## Nothing planted\n\nA verdict of *worse* or *better* is a false alarm. Intervals are of 95 %, by Clopper and Pearson (Biometrika 26, 1934, 404).\n\n" +
+			"| comparison | host | outcomes | same | undecided | no verdict | false alarms | **false alarms per 100** | median time | longest |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+	)
 	row := func(what, host string, t tally) {
-		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d | **%s** | %s |\n", what, host, t.n, t.scores[same], t.scores[undecided], t.scores[without], t.scores[alarm], t.shareText(alarm), t.times())
+		fmt.Fprintf(
+			b,
+			"| %s | %s | %d | %d | %d | %d | %d | **%s** | %s |\n",
+			what,
+			host,
+			t.n,
+			t.scores[same],
+			t.scores[undecided],
+			t.scores[without],
+			t.scores[alarm],
+			t.shareText(alarm),
+			t.times(),
+		)
 	}
 	for _, k := range kinds {
 		for _, h := range hosts {
@@ -130,9 +158,11 @@ func (c curve) alarms(b *strings.Builder) {
 
 // power writes what became of differences.
 func (c curve) power(b *strings.Builder) {
-	b.WriteString("\n## Something planted\n\nA difference is *found* if each database is *worse*. Its size is measured against the base of the same comparison: the CPU\n" +
-		"time that was built in, of the CPU time of all operations; or the wait, of p95(post), to which the timer adds up to 0.1 ms.\n\n" +
-		"| difference | host | measured size | outcomes | undecided | missed | no verdict | **found, of 100** | median time | longest |\n|---|---|---|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString(
+		"\n## Something planted\n\nA difference is *found* if each database is *worse*. Its size is measured against the base of the same comparison: the CPU\n" +
+			"time that was built in, of the CPU time of all operations; or the wait, of p95(post), to which the timer adds up to 0.1 ms.\n\n" +
+			"| difference | host | measured size | outcomes | undecided | missed | no verdict | **found, of 100** | median time | longest |\n|---|---|---|--:|--:|--:|--:|--:|--:|--:|\n",
+	)
 	for _, k := range kinds {
 		for _, h := range hosts {
 			t := c.cell(k, h)
@@ -141,16 +171,36 @@ func (c curve) power(b *strings.Builder) {
 			}
 			size := "–"
 			if len(t.planted) > 0 {
-				size = fmt.Sprintf("%.1f to %.1f %%", 100*slices.Min(t.planted), 100*slices.Max(t.planted))
+				size = fmt.Sprintf(
+					"%.1f to %.1f %%",
+					100*slices.Min(t.planted),
+					100*slices.Max(t.planted),
+				)
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %d | %d | %d | %d | **%s** | %s |\n", k.what, h, size, t.n, t.scores[undecided], t.scores[missed], t.scores[without],
-				t.shareText(found), t.times())
+			fmt.Fprintf(
+				b,
+				"| %s | %s | %s | %d | %d | %d | %d | **%s** | %s |\n",
+				k.what,
+				h,
+				size,
+				t.n,
+				t.scores[undecided],
+				t.scores[missed],
+				t.scores[without],
+				t.shareText(found),
+				t.times(),
+			)
 		}
 	}
-	b.WriteString("\nThe smallest size that was found in four of five outcomes or more, as was each larger one, of five outcomes at least:\n\n")
+	b.WriteString(
+		"\nThe smallest size that was found in four of five outcomes or more, as was each larger one, of five outcomes at least:\n\n",
+	)
 	for _, by := range []string{byCPU, byWait} {
 		for _, h := range hosts {
-			fmt.Fprintf(b, "- %s, %s: %s\n", map[string]string{byCPU: "CPU time in one operation", byWait: "p95(post)"}[by], h, c.smallest(by, h))
+			fmt.Fprintf(b, "- %s, %s: %s\n", map[string]string{
+				byCPU:  "CPU time in one operation",
+				byWait: "p95(post)",
+			}[by], h, c.smallest(by, h))
 		}
 	}
 }
@@ -175,21 +225,44 @@ func (c curve) smallest(by, host string) string {
 
 // every writes each outcome.
 func (c curve) every(b *strings.Builder) {
-	b.WriteString("\n## Every outcome\n\nOthers are the share of all cores that other programs used before and during the comparison, there with the neighbor.\n\n" +
-		"| slot | date (UTC) | commit | difference | host | others | time | outcome | primary endpoints (a change of 1 is 100 %, of errors a point) |\n|--:|---|---|---|---|---|--:|---|---|\n")
+	b.WriteString(
+		"\n## Every outcome\n\nOthers are the share of all cores that other programs used before and during the comparison, there with the neighbor.\n\n" +
+			"| slot | date (UTC) | commit | difference | host | others | time | outcome | primary endpoints (a change of 1 is 100 %, of errors a point) |\n|--:|---|---|---|---|---|--:|---|---|\n",
+	)
 	for _, o := range slices.Concat(c.counted, c.interrupted) {
 		size := o.Kind
 		if o.Planted > 0 {
 			size += fmt.Sprintf(", measured %.1f %%", 100*o.Planted)
 		}
-		fmt.Fprintf(b, "| %d | %s | %s | %s | %s | %.1f %%, %.1f %% | %s | **%s** | %s |\n", o.Slot, o.At.Format("2006-01-02 15:04"), o.Commit, size, o.Host,
-			100*o.Before, 100*o.During, clock(o.Seconds), o.score(), o.words())
+		fmt.Fprintf(
+			b,
+			"| %d | %s | %s | %s | %s | %.1f %%, %.1f %% | %s | **%s** | %s |\n",
+			o.Slot,
+			o.At.Format("2006-01-02 15:04"),
+			o.Commit,
+			size,
+			o.Host,
+			100*o.Before,
+			100*o.During,
+			clock(o.Seconds),
+			o.score(),
+			o.words(),
+		)
 	}
 }
 
 // text is the outcome for people.
 func (o outcome) text() string {
-	return fmt.Sprintf("slot %d, %s, %s: %s after %s, others used %.1f %% of the cores; %s", o.Slot, o.Kind, o.Host, o.score(), clock(o.Seconds), 100*o.During, o.words())
+	return fmt.Sprintf(
+		"slot %d, %s, %s: %s after %s, others used %.1f %% of the cores; %s",
+		o.Slot,
+		o.Kind,
+		o.Host,
+		o.score(),
+		clock(o.Seconds),
+		100*o.During,
+		o.words(),
+	)
 }
 
 // words are the primary endpoints, or the reason why there are none.

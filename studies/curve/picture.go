@@ -22,8 +22,8 @@ const pictureHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d"
 <rect width="100%%" height="100%%" fill="#fff"/>
 `
 
-// picture draws the power by size: a panel for CPU time and one for waits, with the interval of each share. At size 0
-// are the false alarms.
+// picture draws the power by size: a panel for CPU time and one for waits, with the interval of
+// each share. At size 0 are the false alarms.
 func (c curve) picture() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, pictureHead, 2*panelWidth, panelHeight)
@@ -32,18 +32,39 @@ func (c curve) picture() string {
 		if by == byWait {
 			title, most = "found, by p95(post), %", 0.20
 		}
-		fmt.Fprintf(&b, `<g transform="translate(%d 0)"><text x="%d" y="16" font-weight="bold">%s</text>`+"\n", i*panelWidth, panelLeft, title)
+		fmt.Fprintf(
+			&b,
+			`<g transform="translate(%d 0)"><text x="%d" y="16" font-weight="bold">%s</text>`+"\n",
+			i*panelWidth,
+			panelLeft,
+			title,
+		)
 		for _, share := range []float64{0, 20, 40, 60, 80, 100} {
 			class := "grid"
 			if share == 80 {
 				class = "four"
 			}
-			fmt.Fprintf(&b, `<line class="%s" x1="%d" x2="%d" y1="%[4]g" y2="%[4]g"/><text x="%d" y="%g" text-anchor="end">%g %%</text>`+"\n",
-				class, panelLeft, panelLeft+areaWidth, height(share), panelLeft-6, height(share)+4, share)
+			fmt.Fprintf(
+				&b,
+				`<line class="%s" x1="%d" x2="%d" y1="%[4]g" y2="%[4]g"/><text x="%d" y="%g" text-anchor="end">%g %%</text>`+"\n",
+				class,
+				panelLeft,
+				panelLeft+areaWidth,
+				height(share),
+				panelLeft-6,
+				height(share)+4,
+				share,
+			)
 		}
 		for n, h := range hosts {
 			c.line(&b, by, h, most, float64(6*n-3))
-			fmt.Fprintf(&b, `<circle class="%[1]s" cx="%[2]d" cy="30" r="4"/><text x="%[3]d" y="34">%[1]s</text>`+"\n", h, panelLeft+6+90*n, panelLeft+14+90*n)
+			fmt.Fprintf(
+				&b,
+				`<circle class="%[1]s" cx="%[2]d" cy="30" r="4"/><text x="%[3]d" y="34">%[1]s</text>`+"\n",
+				h,
+				panelLeft+6+90*n,
+				panelLeft+14+90*n,
+			)
 		}
 		b.WriteString("</g>\n")
 	}
@@ -65,14 +86,28 @@ func (c curve) line(b *strings.Builder, by, host string, most, beside float64) {
 		}
 		x := panelLeft + 12 + (areaWidth-24)*k.size/most + beside
 		if host == study.Quiet {
-			fmt.Fprintf(b, `<text x="%g" y="%d" text-anchor="middle">%g</text>`+"\n", x+3, panelTop+areaHeight+18, 100*k.size)
+			fmt.Fprintf(
+				b,
+				`<text x="%g" y="%d" text-anchor="middle">%g</text>`+"\n",
+				x+3,
+				panelTop+areaHeight+18,
+				100*k.size,
+			)
 		}
 		t := c.cell(k, host)
 		if t.n == 0 {
 			continue
 		}
 		value, lo, hi := t.share(score)
-		fmt.Fprintf(b, `<line class="%[1]s" x1="%[2]g" x2="%[2]g" y1="%.1[3]f" y2="%.1[4]f"/><circle class="%[1]s" cx="%[2]g" cy="%.1[5]f" r="4"/>`+"\n", host, x, height(lo), height(hi), height(value))
+		fmt.Fprintf(
+			b,
+			`<line class="%[1]s" x1="%[2]g" x2="%[2]g" y1="%.1[3]f" y2="%.1[4]f"/><circle class="%[1]s" cx="%[2]g" cy="%.1[5]f" r="4"/>`+"\n",
+			host,
+			x,
+			height(lo),
+			height(hi),
+			height(value),
+		)
 		path = append(path, fmt.Sprintf("%g %.1f", x, height(value)))
 	}
 	if len(path) > 0 {

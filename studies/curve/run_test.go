@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stub takes the place of plimsoll: while a file "hold" is beside it, it writes its process id into "held" and stays.
+// stub takes the place of plimsoll: while a file "hold" is beside it, it writes its process id into
+// "held" and stays.
 const stub = `#!/bin/sh
 at=$(dirname "$0")
 if [ -e "$at/hold" ]; then
@@ -53,7 +54,8 @@ func put(t *testing.T, file, text string) string {
 	return file
 }
 
-// TestResume kills the study in the midst of an outcome, tears the last line of the file, and has it go on.
+// TestResume kills the study in the midst of an outcome, tears the last line of the file, and has
+// it go on.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go"), "#!/bin/sh\nexit 0\n")
@@ -70,7 +72,10 @@ func TestResume(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the comparison to begin", func() bool { _, err := os.Stat(filepath.Join(dir, "held")); return err == nil })
+	wait(t, "the comparison to begin", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "held"))
+		return err == nil
+	})
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +118,9 @@ func TestResume(t *testing.T) {
 	if !strings.Contains(all[2].Problem, "torn") {
 		t.Errorf("the interruption is %q", all[2].Problem)
 	}
-	if o := all[3]; o.Base != (reading{0.001, 0.1, 0.006}) || o.Endpoints[0].Effect != 0.01 || o.Blocks != 6 || o.cell != order(3)[2] {
+	if o := all[3]; o.Base != (reading{0.001, 0.1, 0.006}) || o.Endpoints[0].Effect != 0.01 ||
+		o.Blocks != 6 ||
+		o.cell != order(3)[2] {
 		t.Errorf("%+v", o)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "state", "under-way.json")); err == nil {
@@ -132,12 +139,21 @@ func TestFailures(t *testing.T) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	none := put(t, filepath.Join(dir, "neighbor"), "#!/bin/sh\nexec sleep 600\n")
 	results := filepath.Join(dir, "not", "there", "yet")
-	args := []string{"-quiet=1", "-results", results, "-dir", filepath.Join(dir, "state"), "-neighbor", none}
+	args := []string{
+		"-quiet=1",
+		"-results",
+		results,
+		"-dir",
+		filepath.Join(dir, "state"),
+		"-neighbor",
+		none,
+	}
 	if err := run(t.Context(), append(args, "-program", put(t, filepath.Join(dir, "broken"), "#!/bin/sh\necho the reason >&2; exit 1\n"))); err != nil {
 		t.Fatal(err)
 	}
 	all, _, err := load(filepath.Join(results, outcomesFile))
-	if err != nil || len(all) != 1 || all[0].score() != without || all[0].Status != 1 || !strings.HasSuffix(all[0].Problem, "status 1 and no report: the reason") {
+	if err != nil || len(all) != 1 || all[0].score() != without || all[0].Status != 1 ||
+		!strings.HasSuffix(all[0].Problem, "status 1 and no report: the reason") {
 		t.Errorf("%+v, %v", all, err)
 	}
 	put(t, filepath.Join(dir, "go"), "#!/bin/sh\necho syntax error; exit 1\n")
@@ -146,7 +162,8 @@ func TestFailures(t *testing.T) {
 		"syntax error":         {"-program", none},
 		"numbers above 0":      {"-n", "0"},
 	} {
-		if err := run(t.Context(), append(slices.Clone(args), more...)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), append(slices.Clone(args), more...)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

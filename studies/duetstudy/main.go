@@ -1,8 +1,9 @@
 // Command duetstudy measures how much less a duet scatters than a sequence of runs.
 //
-// It compares a build of the reference chat server with itself, by both modes in turn, on the host as it is and beside
-// a neighbor that takes 0 to 60 % of the target's core in random bursts. Every pair of runs is kept in
-// studies/results/duet.jsonl, and the table of duet.md beside it is a function of that file. A second start adds to it.
+// It compares a build of the reference chat server with itself, by both modes in turn, on the host
+// as it is and beside a neighbor that takes 0 to 60 % of the target's core in random bursts. Every
+// pair of runs is kept in studies/results/duet.jsonl, and the table of duet.md beside it is a
+// function of that file. A second start adds to it.
 package main
 
 import (
@@ -36,7 +37,11 @@ func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("duetstudy", flag.ContinueOnError)
 	var s bench
 	s.Flags(fs, ".plimsoll/duet-study")
-	length := fs.Duration("length", time.Hour, "begin no round of comparisons that would end after this `time`; one is made in any case")
+	length := fs.Duration(
+		"length",
+		time.Hour,
+		"begin no round of comparisons that would end after this `time`; one is made in any case",
+	)
 	seed := fs.Uint64("seed", 1, "`seed` of the first round")
 	if err := study.Parse(fs, args); err != nil {
 		return err
@@ -61,8 +66,8 @@ func run(ctx context.Context, args []string) error {
 	return study.Insert(filepath.Join(s.Results, page), tablePart, text)
 }
 
-// round makes a comparison by each mode on each kind of host. The modes have the same seed and, with the same random
-// numbers, the same neighbor.
+// round makes a comparison by each mode on each kind of host. The modes have the same seed and,
+// with the same random numbers, the same neighbor.
 func (s bench) round(ctx context.Context, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 11))
 	hosts := []string{study.Quiet, study.Neighbor}
@@ -87,7 +92,8 @@ func planOf(mode string, seed uint64) string {
 		mode += "\n  slice: 200ms"
 	}
 	return strings.NewReplacer("SEED", strconv.FormatUint(seed, 10), "ENGINE", plan.PostgreSQL, "MODE", "mode: "+mode,
-		"BLOCKS", strconv.Itoa(blocks)).Replace(planText)
+		"BLOCKS", strconv.Itoa(blocks)).
+		Replace(planText)
 }
 
 // compare carries out one comparison.
@@ -104,8 +110,18 @@ func (s bench) compare(ctx context.Context, mode, host string, seed uint64) (tri
 	if err != nil {
 		return trial{}, err
 	}
-	t := trial{At: began.UTC().Truncate(time.Second), Commit: study.Revision(), Machine: study.Machine(), Engine: plan.PostgreSQL, Mode: mode, Host: host, Seed: seed, Blocks: blocks,
-		Seconds: time.Since(began).Seconds(), Plan: planDigest()}
+	t := trial{
+		At:      began.UTC().Truncate(time.Second),
+		Commit:  study.Revision(),
+		Machine: study.Machine(),
+		Engine:  plan.PostgreSQL,
+		Mode:    mode,
+		Host:    host,
+		Seed:    seed,
+		Blocks:  blocks,
+		Seconds: time.Since(began).Seconds(),
+		Plan:    planDigest(),
+	}
 	t.read(c.Document)
 	return t, nil
 }

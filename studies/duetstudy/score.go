@@ -42,7 +42,8 @@ type trial struct {
 	Pairs   map[string][][2]float64 `json:"pairs"`
 }
 
-// planDigest stands for the plan of the study: pairs of another plan are in the file and not in the table.
+// planDigest stands for the plan of the study: pairs of another plan are in the file and not in the
+// table.
 func planDigest() string {
 	sum := sha256.Sum256([]byte(planText))
 	return hex.EncodeToString(sum[:8])
@@ -100,8 +101,8 @@ func (s scatter) sd() float64 {
 // leastPairs is from how many pairs of each mode on a factor is printed.
 const leastPairs = 6
 
-// factor returns how many times as much a scatters as b, with the 95 % interval of 4,000 resamples of the pairs of
-// either.
+// factor returns how many times as much a scatters as b, with the 95 % interval of 4,000 resamples
+// of the pairs of either.
 func factor(a, b scatter) (ratio, lo, hi float64) {
 	rng := rand.New(rand.NewPCG(uint64(len(a)), uint64(len(b))))
 	again := func(s scatter) scatter {
@@ -129,22 +130,58 @@ func tableOf(trials []trial) string {
 	}
 	first, last := trials[0], trials[len(trials)-1]
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s to %s, commits %s to %s, %s.\n\n", first.Machine, first.At.Format("2006-01-02 15:04"), last.At.Format("15:04"), first.Commit, last.Commit, first.Engine)
-	b.WriteString("| endpoint | host | pairs: sequence | duet | sd of ln(B/A): sequence | duet | **factor** | 95 % interval | mean of the duet |\n|---|---|--:|--:|--:|--:|--:|---|---|\n")
+	fmt.Fprintf(
+		&b,
+		"%s, %s to %s, commits %s to %s, %s.\n\n",
+		first.Machine,
+		first.At.Format("2006-01-02 15:04"),
+		last.At.Format("15:04"),
+		first.Commit,
+		last.Commit,
+		first.Engine,
+	)
+	b.WriteString(
+		"| endpoint | host | pairs: sequence | duet | sd of ln(B/A): sequence | duet | **factor** | 95 % interval | mean of the duet |\n|---|---|--:|--:|--:|--:|--:|---|---|\n",
+	)
 	for _, host := range []string{study.Quiet, study.Neighbor} {
 		for _, e := range endpoints {
 			s, d := scatterOf(trials, sequence, host, e), scatterOf(trials, duet, host, e)
 			if len(s) < leastPairs || len(d) < leastPairs {
-				fmt.Fprintf(&b, "| %s | %s | %d | %d | too few pairs | | | | |\n", e, host, len(s), len(d))
+				fmt.Fprintf(
+					&b,
+					"| %s | %s | %d | %d | too few pairs | | | | |\n",
+					e,
+					host,
+					len(s),
+					len(d),
+				)
 				continue
 			}
 			ratio, lo, hi := factor(s, d)
 			mean := "-"
 			if sample, err := stats.NewSample(d...); err == nil {
 				ci := stats.TInterval(sample, 0.95)
-				mean = fmt.Sprintf("%+.1f %% [%+.1f, %+.1f]", 100*sample.Mean(), 100*ci.Lo, 100*ci.Hi)
+				mean = fmt.Sprintf(
+					"%+.1f %% [%+.1f, %+.1f]",
+					100*sample.Mean(),
+					100*ci.Lo,
+					100*ci.Hi,
+				)
 			}
-			fmt.Fprintf(&b, "| %s | %s | %d | %d | %.1f %% | %.1f %% | **%.1f** | %.1f to %.1f | %s |\n", e, host, len(s), len(d), 100*s.sd(), 100*d.sd(), ratio, lo, hi, mean)
+			fmt.Fprintf(
+				&b,
+				"| %s | %s | %d | %d | %.1f %% | %.1f %% | **%.1f** | %.1f to %.1f | %s |\n",
+				e,
+				host,
+				len(s),
+				len(d),
+				100*s.sd(),
+				100*d.sd(),
+				ratio,
+				lo,
+				hi,
+				mean,
+			)
 		}
 	}
 	b.WriteString("\n" + timeOf(trials))

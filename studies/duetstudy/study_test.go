@@ -14,15 +14,25 @@ import (
 	"plimsoll/studies/study"
 )
 
-// TestPlans reads the plans of both modes: strict keys, and a margin for each endpoint of the table.
+// TestPlans reads the plans of both modes: strict keys, and a margin for each endpoint of the
+// table.
 func TestPlans(t *testing.T) {
 	for _, mode := range []string{sequence, duet} {
 		p, err := plan.Parse([]byte(planOf(mode, 5)))
 		if err != nil {
 			t.Fatalf("%s: %v", mode, err)
 		}
-		if p.Seed != 5 || p.Compare.Blocks != blocks || !slices.Equal(p.Database.Engine, []string{plan.PostgreSQL}) || p.Compare.Mode != mode {
-			t.Errorf("%s: seed %d, %d blocks, engines %v, mode %q", mode, p.Seed, p.Compare.Blocks, p.Database.Engine, p.Compare.Mode)
+		if p.Seed != 5 || p.Compare.Blocks != blocks ||
+			!slices.Equal(p.Database.Engine, []string{plan.PostgreSQL}) ||
+			p.Compare.Mode != mode {
+			t.Errorf(
+				"%s: seed %d, %d blocks, engines %v, mode %q",
+				mode,
+				p.Seed,
+				p.Compare.Blocks,
+				p.Database.Engine,
+				p.Compare.Mode,
+			)
 		}
 		for _, e := range endpoints {
 			if _, ok := p.Compare.Margin[e]; !ok {
@@ -34,10 +44,22 @@ func TestPlans(t *testing.T) {
 
 // scattered returns a comparison whose pairs scatter by sd around a mean.
 func scattered(rng *rand.Rand, mode, host string, pairs int, mean, sd float64) trial {
-	t := trial{Plan: planDigest(), Mode: mode, Host: host, Blocks: pairs, Seconds: 100, Commit: "abc", Engine: "postgresql", Pairs: map[string][][2]float64{}}
+	t := trial{
+		Plan:    planDigest(),
+		Mode:    mode,
+		Host:    host,
+		Blocks:  pairs,
+		Seconds: 100,
+		Commit:  "abc",
+		Engine:  "postgresql",
+		Pairs:   map[string][][2]float64{},
+	}
 	for _, e := range endpoints {
 		for range pairs {
-			t.Pairs[e] = append(t.Pairs[e], [2]float64{10, 10 * math.Exp(mean+sd*rng.NormFloat64())})
+			t.Pairs[e] = append(
+				t.Pairs[e],
+				[2]float64{10, 10 * math.Exp(mean+sd*rng.NormFloat64())},
+			)
 		}
 	}
 	return t
@@ -46,10 +68,27 @@ func scattered(rng *rand.Rand, mode, host string, pairs int, mean, sd float64) t
 func TestTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	trials := []trial{
-		scattered(rng, sequence, study.Quiet, 400, 0, 0.06), scattered(rng, duet, study.Quiet, 400, 0.05, 0.02),
-		scattered(rng, sequence, study.Neighbor, 5, 0, 0.06), scattered(rng, duet, study.Neighbor, 400, 0, 0.02),
+		scattered(
+			rng,
+			sequence,
+			study.Quiet,
+			400,
+			0,
+			0.06,
+		), scattered(rng, duet, study.Quiet, 400, 0.05, 0.02),
+		scattered(
+			rng,
+			sequence,
+			study.Neighbor,
+			5,
+			0,
+			0.06,
+		), scattered(rng, duet, study.Neighbor, 400, 0, 0.02),
 	}
-	ratio, lo, hi := factor(scatterOf(trials, sequence, study.Quiet, "cost(app)"), scatterOf(trials, duet, study.Quiet, "cost(app)"))
+	ratio, lo, hi := factor(
+		scatterOf(trials, sequence, study.Quiet, "cost(app)"),
+		scatterOf(trials, duet, study.Quiet, "cost(app)"),
+	)
 	if ratio < 2.7 || ratio > 3.3 || lo > 3 || hi < 3 || hi-lo > 0.8 {
 		t.Errorf("factor %.2f [%.2f, %.2f], want 3", ratio, lo, hi)
 	}
@@ -80,7 +119,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// stub is a program that takes the place of plimsoll: it prints a report whose difference names the mode of its plan.
+// stub is a program that takes the place of plimsoll: it prints a report whose difference names the
+// mode of its plan.
 const stub = `#!/bin/sh
 for plan; do :; done
 value=11
@@ -104,8 +144,18 @@ func TestRound(t *testing.T) {
 		return path
 	}
 	readme := write(page, "before\n"+study.Part(tablePart, "old")+"\nafter\n")
-	args := []string{"-program", write("plimsoll", stub), "-neighbor", write("neighbor", "#!/bin/sh\nexec sleep 60\n"),
-		"-dir", filepath.Join(dir, "store"), "-results", dir, "-length", "1ns"}
+	args := []string{
+		"-program",
+		write("plimsoll", stub),
+		"-neighbor",
+		write("neighbor", "#!/bin/sh\nexec sleep 60\n"),
+		"-dir",
+		filepath.Join(dir, "store"),
+		"-results",
+		dir,
+		"-length",
+		"1ns",
+	}
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
@@ -121,16 +171,23 @@ func TestRound(t *testing.T) {
 		}
 		got[k.Mode+" "+k.Host] = k.Pairs["cost(app)"][1][1]
 	}
-	for name, want := range map[string]float64{"sequence quiet": 11, "sequence neighbor": 11, "duet quiet": 12, "duet neighbor": 12} {
+	for name, want := range map[string]float64{
+		"sequence quiet":    11,
+		"sequence neighbor": 11,
+		"duet quiet":        12,
+		"duet neighbor":     12,
+	} {
 		if got[name] != want {
 			t.Errorf("%s: got %v, want %v", name, got[name], want)
 		}
 	}
 	text, err := os.ReadFile(readme)
-	if want := "before\n" + study.Part(tablePart, tableOf(kept)) + "\nafter\n"; err != nil || string(text) != want {
+	if want := "before\n" + study.Part(tablePart, tableOf(kept)) + "\nafter\n"; err != nil ||
+		string(text) != want {
 		t.Errorf("the page is %q, %v; want %q", text, err, want)
 	}
-	if err := run(context.Background(), []string{"-program", write("broken", "#!/bin/sh\nexit 1\n"), "-dir", dir, "-results", dir}); err == nil || !strings.Contains(err.Error(), "no report") {
+	if err := run(context.Background(), []string{"-program", write("broken", "#!/bin/sh\nexit 1\n"), "-dir", dir, "-results", dir}); err == nil ||
+		!strings.Contains(err.Error(), "no report") {
 		t.Errorf("a program without a report: %v", err)
 	}
 }

@@ -26,7 +26,8 @@ type fault struct {
 	what  string   // the limited resource and the method, for the table
 	right []string // names of the limiter that are right, the first of them the best
 	extra bool     // not in the score: only by name
-	kind  string   // of the held-out suite: one of the constants kindSingle, kindPair and kindOutside
+	// of the held-out suite: one of the constants kindSingle, kindPair and kindOutside
+	kind string
 	// start and most are the search's first and largest number of users.
 	start, most int
 	posters     string // share of users that only post; the others have a WebSocket
@@ -34,53 +35,166 @@ type fault struct {
 	change func(*layout)
 	// inject is done when everything runs and before the users come; nil does nothing.
 	inject func(context.Context, *topology) error
-	// late is the part of the fault that waits until accounts and channels are made, because making them would
-	// take too long with it.
+	// late is the part of the fault that waits until accounts and channels are made, because making
+	// them would take too long with it.
 	late func(context.Context, *topology) error
-	// took reads a counter at the end that shows that the fault was there; "" and an error if it was not.
+	// took reads a counter at the end that shows that the fault was there; "" and an error if it
+	// was not.
 	took func(context.Context, *topology) (string, error)
 }
 
 // faults are all of them, in the order of the table.
 func faults() []fault {
 	return []fault{
-		{name: "none", what: "nothing; requests cost the instances two and a half times their CPU, so that it is theirs which fills the core",
-			right: []string{"cpu app"}, start: 30, most: 300, change: args(heavy), took: func(context.Context, *topology) (string, error) { return "control", nil }},
-		{name: "app-quota", what: "both instances may use 30 ms of each 100 ms of the core (control group); requests cost as above",
-			right: []string{"cpu-quota app"}, start: 16, most: 200, change: args(heavy), inject: quota("app", 0.30), took: throttled("app")},
-		{name: "db-cpu", what: "a trigger of the table of posts burns some ms of the database's CPU time per post",
-			right: []string{"cpu db"}, start: 25, most: 300, inject: trigger, took: triggered},
-		{name: "db-quota", extra: true, what: "the database may use 15 ms of each 100 ms of the core (control group)",
-			right: []string{"cpu-quota db"}, start: 15, most: 300, inject: quota("db", 0.15), took: throttled("db")},
-		{name: "db-pool", what: "two database connections per instance, and a database 4 ms away",
-			right: []string{"db-pool app"}, start: 20, most: 240, change: args("-fault=pool:2", "-fault=slow-query:4ms"), took: metric("go_sql_wait_count_total", 1000)},
-		{name: "app-lock", what: "each request holds one mutex of its instance for 20 ms, asleep",
-			right: []string{"app-locks app"}, start: 20, most: 240, change: args("-fault=lock:20ms"), took: metric(`refchat_fault_wait_seconds_total{fault="lock"}`, 5)},
-		{name: "disk", what: "the database's disk takes 100 writes per second (control group), each waited for",
-			right: []string{"disk db"}, start: 16, most: 240,
-			change: func(l *layout) { l.dbWith["synchronous_commit"], l.dbWith["wal_sync_method"] = "on", "open_datasync" },
+		{
+			name:   "none",
+			what:   "nothing; requests cost the instances two and a half times their CPU, so that it is theirs which fills the core",
+			right:  []string{"cpu app"},
+			start:  30,
+			most:   300,
+			change: args(heavy),
+			took:   func(context.Context, *topology) (string, error) { return "control", nil },
+		},
+		{
+			name:   "app-quota",
+			what:   "both instances may use 30 ms of each 100 ms of the core (control group); requests cost as above",
+			right:  []string{"cpu-quota app"},
+			start:  16,
+			most:   200,
+			change: args(heavy),
+			inject: quota("app", 0.30),
+			took:   throttled("app"),
+		},
+		{
+			name:   "db-cpu",
+			what:   "a trigger of the table of posts burns some ms of the database's CPU time per post",
+			right:  []string{"cpu db"},
+			start:  25,
+			most:   300,
+			inject: trigger,
+			took:   triggered,
+		},
+		{
+			name:   "db-quota",
+			extra:  true,
+			what:   "the database may use 15 ms of each 100 ms of the core (control group)",
+			right:  []string{"cpu-quota db"},
+			start:  15,
+			most:   300,
+			inject: quota("db", 0.15),
+			took:   throttled("db"),
+		},
+		{
+			name:   "db-pool",
+			what:   "two database connections per instance, and a database 4 ms away",
+			right:  []string{"db-pool app"},
+			start:  20,
+			most:   240,
+			change: args("-fault=pool:2", "-fault=slow-query:4ms"),
+			took:   metric("go_sql_wait_count_total", 1000),
+		},
+		{
+			name:   "app-lock",
+			what:   "each request holds one mutex of its instance for 20 ms, asleep",
+			right:  []string{"app-locks app"},
+			start:  20,
+			most:   240,
+			change: args("-fault=lock:20ms"),
+			took:   metric(`refchat_fault_wait_seconds_total{fault="lock"}`, 5),
+		},
+		{
+			name:  "disk",
+			what:  "the database's disk takes 100 writes per second (control group), each waited for",
+			right: []string{"disk db"},
+			start: 16,
+			most:  240,
+			change: func(l *layout) {
+				l.dbWith["synchronous_commit"], l.dbWith["wal_sync_method"] = "on", "open_datasync"
+			},
 			late: func(_ context.Context, t *topology) error {
 				return t.group("db", func(g *cgroup.Group) error { return g.Writes(t.dir, 100) })
-			}, took: writes},
-		{name: "hot-row", what: "every post's transaction updates one row and keeps it for 10 ms",
-			right: []string{"db-locks db"}, start: 20, most: 240, change: args("-fault=hot-row:10ms"), took: metric(`refchat_fault_wait_seconds_total{fault="hot-row"}`, 5)},
-		{name: "loss", what: "the proxy takes 200 packets per second and sender, and 20 at once, and loses the others, as a ring that is too small does (nft); requests cost as above",
-			right: []string{"network-loss proxy"}, start: 15, most: 200, change: args(heavy), inject: bursts(200, 20), took: dropped("netdev", 20)},
-		{name: "steady-loss", extra: true, what: "the proxy loses 4 % of the packets that reach it, and 4 % of those that it sends, at any load (nft)",
-			right: []string{"network-loss proxy"}, start: 20, most: 300, inject: loss(4), took: dropped("netdev", 20)},
-		{name: "backlog", what: "one connection may wait to be accepted by an instance (net.core.somaxconn), and the proxy keeps none open",
-			right: []string{"accept-backlog app"}, start: 40, most: 500,
-			change: func(l *layout) { l.keep, l.settings["net.core.somaxconn"] = 0, "0" }, took: overflowed},
-		{name: "fds", what: "an instance may have 64 files open (prlimit), of them 10 for the database",
-			right: []string{"fd-limit app"}, start: 40, most: 300, posters: "50%", change: args("-max-conns=10"), inject: fewFiles(64), took: exhausted},
-		{name: "gc", what: "the heap of an instance may have 10 MiB (GOMEMLIMIT)",
-			right: []string{"gc app"}, start: 15, most: 160, change: func(l *layout) { l.appEnv = append(l.appEnv, "GOMEMLIMIT=10MiB") }, took: metric("go_gc_duration_seconds_count", 1000)},
+			},
+			took: writes,
+		},
+		{
+			name:   "hot-row",
+			what:   "every post's transaction updates one row and keeps it for 10 ms",
+			right:  []string{"db-locks db"},
+			start:  20,
+			most:   240,
+			change: args("-fault=hot-row:10ms"),
+			took:   metric(`refchat_fault_wait_seconds_total{fault="hot-row"}`, 5),
+		},
+		{
+			name:   "loss",
+			what:   "the proxy takes 200 packets per second and sender, and 20 at once, and loses the others, as a ring that is too small does (nft); requests cost as above",
+			right:  []string{"network-loss proxy"},
+			start:  15,
+			most:   200,
+			change: args(heavy),
+			inject: bursts(200, 20),
+			took:   dropped("netdev", 20),
+		},
+		{
+			name:   "steady-loss",
+			extra:  true,
+			what:   "the proxy loses 4 % of the packets that reach it, and 4 % of those that it sends, at any load (nft)",
+			right:  []string{"network-loss proxy"},
+			start:  20,
+			most:   300,
+			inject: loss(4),
+			took:   dropped("netdev", 20),
+		},
+		{
+			name:   "backlog",
+			what:   "one connection may wait to be accepted by an instance (net.core.somaxconn), and the proxy keeps none open",
+			right:  []string{"accept-backlog app"},
+			start:  40,
+			most:   500,
+			change: func(l *layout) { l.keep, l.settings["net.core.somaxconn"] = 0, "0" },
+			took:   overflowed,
+		},
+		{
+			name:    "fds",
+			what:    "an instance may have 64 files open (prlimit), of them 10 for the database",
+			right:   []string{"fd-limit app"},
+			start:   40,
+			most:    300,
+			posters: "50%",
+			change:  args("-max-conns=10"),
+			inject:  fewFiles(64),
+			took:    exhausted,
+		},
+		{
+			name:   "gc",
+			what:   "the heap of an instance may have 10 MiB (GOMEMLIMIT)",
+			right:  []string{"gc app"},
+			start:  15,
+			most:   160,
+			change: func(l *layout) { l.appEnv = append(l.appEnv, "GOMEMLIMIT=10MiB") },
+			took:   metric("go_gc_duration_seconds_count", 1000),
+		},
 		{name: "generator", what: "six other programs want the generator's core",
 			right: []string{"generator"}, start: 60, most: 600, inject: hogs(6), took: hogged},
-		{name: "fan-out", what: "bringing a message's event to its connections takes the hub 10 ms, asleep",
-			right: []string{"fan-out app"}, start: 20, most: 240, change: args("-fault=hub:10ms"), took: metric(`refchat_fault_wait_seconds_total{fault="hub"}`, 5)},
-		{name: "proxy-slots", extra: true, what: "the proxy's worker may have 250 connections open (worker_connections)",
-			right: []string{"proxy-connections proxy"}, start: 60, most: 600, change: func(l *layout) { l.slots = 250 }, took: slots},
+		{
+			name:   "fan-out",
+			what:   "bringing a message's event to its connections takes the hub 10 ms, asleep",
+			right:  []string{"fan-out app"},
+			start:  20,
+			most:   240,
+			change: args("-fault=hub:10ms"),
+			took:   metric(`refchat_fault_wait_seconds_total{fault="hub"}`, 5),
+		},
+		{
+			name:   "proxy-slots",
+			extra:  true,
+			what:   "the proxy's worker may have 250 connections open (worker_connections)",
+			right:  []string{"proxy-connections proxy"},
+			start:  60,
+			most:   600,
+			change: func(l *layout) { l.slots = 250 },
+			took:   slots,
+		},
 	}
 }
 
@@ -95,7 +209,9 @@ func args(a ...string) func(*layout) {
 // quota limits a role's CPU time.
 func quota(role string, cores float64) func(context.Context, *topology) error {
 	return func(_ context.Context, t *topology) error {
-		return t.group(role, func(g *cgroup.Group) error { return g.CPU(cores, 100*time.Millisecond) })
+		return t.group(role, func(g *cgroup.Group) error {
+			return g.CPU(cores, 100*time.Millisecond)
+		})
 	}
 }
 
@@ -245,7 +361,8 @@ func writes(_ context.Context, t *topology) (string, error) {
 	return "", errors.New("the throttle counted no writes")
 }
 
-// lossRules drops packets at the proxy's device: those that come before the stack has them, and those that it sends.
+// lossRules drops packets at the proxy's device: those that come before the stack has them, and
+// those that it sends.
 const lossRules = `table netdev faults {
   chain in { type filter hook ingress device "%[2]s" priority 0; numgen random mod 1000 < %[1]d counter drop; }
   chain out { type filter hook egress device "%[2]s" priority 0; numgen random mod 1000 < %[1]d counter drop; }
@@ -255,7 +372,8 @@ const lossRules = `table netdev faults {
 // loss drops a percentage of the packets on the proxy's link, in each direction.
 func loss(percent float64) func(context.Context, *topology) error {
 	return func(ctx context.Context, t *topology) error {
-		return t.Host("proxy").Run(ctx, fmt.Sprintf(lossRules, int(percent*10), netns.HostDevice), "nft", "-f", "-")
+		return t.Host("proxy").
+			Run(ctx, fmt.Sprintf(lossRules, int(percent*10), netns.HostDevice), "nft", "-f", "-")
 	}
 }
 
@@ -272,7 +390,14 @@ const burstRules = `table netdev faults {
 // bursts drops packets to the proxy beyond a rate and a burst, by sender.
 func bursts(rate, burst int) func(context.Context, *topology) error {
 	return func(ctx context.Context, t *topology) error {
-		rules := fmt.Sprintf(burstRules, rate, burst, netns.HostDevice, t.Addr("app"), t.UsersAddr())
+		rules := fmt.Sprintf(
+			burstRules,
+			rate,
+			burst,
+			netns.HostDevice,
+			t.Addr("app"),
+			t.UsersAddr(),
+		)
 		return t.Host("proxy").Run(ctx, rules, "nft", "-f", "-")
 	}
 }
@@ -284,7 +409,14 @@ func dropped(family string, least int) func(context.Context, *topology) (string,
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%d packets dropped", packets(out)), atLeast("packets dropped", packets(out), least)
+		return fmt.Sprintf(
+				"%d packets dropped",
+				packets(out),
+			), atLeast(
+				"packets dropped",
+				packets(out),
+				least,
+			)
 	}
 }
 
@@ -329,7 +461,10 @@ func overflowed(_ context.Context, t *topology) (string, error) {
 func fewFiles(n uint64) func(context.Context, *topology) error {
 	return func(_ context.Context, t *topology) error {
 		for _, pid := range t.pids("app") {
-			if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: n}, nil); err != nil {
+			if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{
+				Cur: n,
+				Max: n,
+			}, nil); err != nil {
 				return fmt.Errorf("limiting open files: %w", err)
 			}
 		}
@@ -353,7 +488,12 @@ func exhausted(_ context.Context, t *topology) (string, error) {
 func hogs(n int) func(context.Context, *topology) error {
 	return func(ctx context.Context, t *topology) error {
 		for range n {
-			p, err := lab.Start(ctx, lab.Spec{Name: "hog", Path: "/bin/sh", Args: []string{"-c", "while :; do :; done"}, CPUs: generatorCore})
+			p, err := lab.Start(ctx, lab.Spec{
+				Name: "hog",
+				Path: "/bin/sh",
+				Args: []string{"-c", "while :; do :; done"},
+				CPUs: generatorCore,
+			})
 			if err != nil {
 				return err
 			}

@@ -14,8 +14,9 @@ import (
 	"plimsoll/target/lab/netns"
 )
 
-// TestThreeFaults injects three faults, each of another kind, and has plimsoll name them. The topology has a core for
-// the servers and one for the generator, so nothing else may run meanwhile: scripts/test.sh runs it alone.
+// TestThreeFaults injects three faults, each of another kind, and has plimsoll name them. The
+// topology has a core for the servers and one for the generator, so nothing else may run meanwhile:
+// scripts/test.sh runs it alone.
 func TestThreeFaults(t *testing.T) {
 	if os.Getenv("PLIMSOLL_ALONE") == "" {
 		t.Skip("it needs the machine for itself: make test, or PLIMSOLL_ALONE=1")
@@ -38,9 +39,10 @@ func TestThreeFaults(t *testing.T) {
 	if out, err := exec.Command("../../scripts/build.sh", program).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// Where tests run, the host is rarely its own: the gates of its health are open, and a name may be missed twice.
-	// A rule that does not work misses it always. Where plimsoll says that others took the host, no name can be
-	// expected, but they rarely take it during all tries of all faults.
+	// Where tests run, the host is rarely its own: the gates of its health are open, and a name may
+	// be missed twice. A rule that does not work misses it always. Where plimsoll says that others
+	// took the host, no name can be expected, but they rarely take it during all tries of all
+	// faults.
 	b := bench{program: program, dir: dir, budget: 28 * time.Second, busy: true, log: t.Logf}
 	named := 0
 	for _, name := range []string{"db-pool", "app-lock", "loss"} {
@@ -68,7 +70,8 @@ func TestThreeFaults(t *testing.T) {
 	if named > 0 || t.Failed() {
 		return
 	}
-	// Beside much other work nothing is proven, which the last line of the tests counts; CI has to prove it.
+	// Beside much other work nothing is proven, which the last line of the tests counts; CI has to
+	// prove it.
 	why := "no fault was named, and runs of each were void: run it where nothing else runs"
 	if os.Getenv("CI") == "true" {
 		t.Fatal(why)
@@ -119,7 +122,10 @@ func TestResume(t *testing.T) {
 		t.Errorf("an empty directory: %v, %v", got, err)
 	}
 	for i := range 2 {
-		if err := study.Append(filepath.Join(dir, resultsFile), result{Fault: "a", Number: i + 1}); err != nil {
+		if err := study.Append(filepath.Join(dir, resultsFile), result{
+			Fault:  "a",
+			Number: i + 1,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,12 +142,14 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestEveryFaultIsWhole holds the list to its form: a name of its own, the expected names, and a counter that
-// shows it.
+// TestEveryFaultIsWhole holds the list to its form: a name of its own, the expected names, and a
+// counter that shows it.
 func TestEveryFaultIsWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range faults() {
-		if f.name == "" || seen[f.name] || f.what == "" || len(f.right) == 0 || f.took == nil || f.start < 1 || f.most < 4*f.start {
+		if f.name == "" || seen[f.name] || f.what == "" || len(f.right) == 0 || f.took == nil ||
+			f.start < 1 ||
+			f.most < 4*f.start {
 			t.Errorf("fault %q is not whole, or there twice", f.name)
 		}
 		seen[f.name] = true
@@ -153,7 +161,10 @@ func TestEveryFaultIsWhole(t *testing.T) {
 
 func TestPlaced(t *testing.T) {
 	f := fault{name: "a", start: 20, most: 100}
-	got := f.placed([]result{{Fault: "b", Capacity: "estimate 500"}, {Fault: "a", Capacity: "estimate 60"}, {Fault: "a", Capacity: "invalid 0"}})
+	got := f.placed([]result{{
+		Fault:    "b",
+		Capacity: "estimate 500",
+	}, {Fault: "a", Capacity: "estimate 60"}, {Fault: "a", Capacity: "invalid 0"}})
 	if got.start != 27 || got.most != 180 {
 		t.Errorf("from %d to %d, want 27 to 180", got.start, got.most)
 	}

@@ -32,8 +32,8 @@ const (
 	cpuDB   = "cpu db"
 )
 
-// heldOut are faults that no constant of the limiter was tuned on. The right names stand here before anything runs,
-// by these rules:
+// heldOut are faults that no constant of the limiter was tuned on. The right names stand here
+// before anything runs, by these rules:
 //
 //   - A fault that an indicator of the catalog watches must be named, kind and role. UNKNOWN is then a miss, and no
 //     error.
@@ -54,54 +54,249 @@ func heldOut() []fault {
 		return metric(fmt.Sprintf("refchat_pool_wait_seconds_total{pool=%q}", name), 1)
 	}
 	return []fault{
-		{name: "tls-2048", kind: kindSingle, what: "each request comes on a connection of its own and begins with a TLS handshake, RSA 2048, at the instances",
-			right: []string{cpuApp}, start: 45, most: 270, change: handshakes(2048), took: metric("outside_tls_handshakes_total", 500)},
-		{name: "tls-4096", kind: kindSingle, what: "the same with RSA 4096",
-			right: []string{cpuApp}, start: 14, most: 200, change: handshakes(4096), took: metric("outside_tls_handshakes_total", 300)},
-		{name: "dns-5ms", kind: kindOutside, what: "each request resolves a name; the name server of its instance answers one at a time, each after 5 ms",
-			right: []string{unknown}, start: 50, most: 300, change: within("dns 5ms"), took: waits},
-		{name: "dns-15ms", kind: kindOutside, what: "the same, each after 15 ms",
-			right: []string{unknown}, start: 17, most: 200, change: within("dns 15ms"), took: waits},
-		{name: "workers-4", kind: kindSingle, what: "an instance handles four requests at once, and a database 2 ms away",
-			right: []string{"workers app"}, start: 65, most: 390, change: within("workers 4", "-fault=slow-query:2ms"), took: pool("workers")},
-		{name: "workers-2", kind: kindSingle, what: "the same with two requests at once",
-			right: []string{"workers app"}, start: 40, most: 240, change: within("workers 2", "-fault=slow-query:2ms"), took: pool("workers")},
-		{name: "outbound-3", kind: kindSingle, what: "each post calls a service that takes 40 ms, over three connections per instance",
-			right: []string{"outbound-pool app"}, start: 34, most: 204, change: within("outbound 3 40ms"), took: pool("outbound")},
-		{name: "outbound-1", kind: kindSingle, what: "the same over one connection",
-			right: []string{"outbound-pool app"}, start: 14, most: 200, change: within("outbound 1 40ms"), took: pool("outbound")},
-		{name: "limit-60", kind: kindSingle, what: "an instance answers 429 to more than 60 posts a second",
-			right: refusals, start: 28, most: 200, change: args("-fault=limit:60@createPost"), took: metric("refchat_requests_refused_total", 10)},
-		{name: "limit-30", kind: kindSingle, what: "the same with 30 posts a second",
-			right: refusals, start: 14, most: 200, change: args("-fault=limit:30@createPost"), took: metric("refchat_requests_refused_total", 10)},
-		{name: "cache-64", kind: kindSingle, what: "each cache of an instance holds 64 entries, and what is not there is read from the database",
-			right: []string{cpuDB, cpuApp}, start: 75, most: 450, change: args("-fault=cache:64"), took: metric("refchat_cache_evicted_total", 100)},
-		{name: "cache-16", kind: kindSingle, what: "the same with 16 entries",
-			right: []string{cpuDB, cpuApp}, start: 75, most: 450, change: args("-fault=cache:16"), took: metric("refchat_cache_evicted_total", 1000)},
-		{name: "replica-8ms", kind: kindOutside, what: "a post is read back from a replica before it is answered; the replica replays one post at a time, each for 8 ms",
-			right: []string{unknown}, start: 55, most: 330, change: within("replica 8ms"), took: waits},
-		{name: "replica-20ms", kind: kindOutside, what: "the same, each for 20 ms",
-			right: []string{unknown}, start: 22, most: 200, change: within("replica 20ms"), took: waits},
-		{name: "bandwidth", kind: kindSingle, what: "a neighbor on the generator's core, of the lowest priority, writes through memory; requests cost the instances two and a half times their CPU",
-			right: []string{limiter.LimitHost, cpuApp}, start: 45, most: 270, change: args(heavy), inject: neighbor(generatorCore, 19), took: ran},
-		{name: "core-neighbor", kind: kindSingle, what: "the same neighbor on the servers' core, of their own priority",
-			right: []string{limiter.LimitHost}, start: 25, most: 200, change: args(heavy), inject: neighbor(serverCore, 0), took: ran},
-		{name: "tracked", kind: kindSingle, what: "the proxy takes no more than 60 connections from the users, and drops what would open another (nft, ct count): a full table of connections",
-			right: []string{"conntrack proxy", "network-loss proxy"}, start: 32, most: 200, inject: tracked(60), took: dropped("inet", 5)},
-		{name: "pool-and-cpu", kind: kindPair, what: "three database connections per instance, a database 4 ms away, and requests that cost two and a half times their CPU",
-			right: []string{"db-pool app", cpuApp}, start: 35, most: 210, change: args("-fault=pool:3", "-fault=slow-query:4ms", heavy), took: metric("go_sql_wait_count_total", 500)},
-		{name: "lock-and-hot-row", kind: kindPair, what: "each request holds one mutex of its instance for 8 ms, and each post's transaction one row for 8 ms",
-			right: []string{"app-locks app", "db-locks db"}, start: 25, most: 200, change: args("-fault=lock:8ms", "-fault=hot-row:8ms"), took: both(wait("lock"), wait("hot-row"))},
-		{name: "quota-and-workers", kind: kindPair, what: "both instances may use 30 ms of each 100 ms of the core, and handle three requests at once; requests cost two and a half times their CPU",
-			right: []string{"cpu-quota app", "workers app"}, start: 16, most: 200, change: within("workers 3", heavy), inject: quota("app", 0.30), took: both(throttled("app"), pool("workers"))},
-		{name: "sleep-130ms", kind: kindOutside, what: "each post sleeps for 130 ms before it is stored: more than the rule allows, at any load",
-			right: []string{unknown}, start: 15, most: 200, change: args("-fault=slow-post:130ms"), took: wait("slow-post")},
-		{name: "sleep-60ms", kind: kindOutside, what: "the same for 60 ms, less than the rule allows; requests cost two and a half times their CPU",
-			right: []string{unknown, cpuApp}, start: 40, most: 240, change: args("-fault=slow-post:60ms", heavy), took: wait("slow-post")},
-		{name: "pauses", kind: kindOutside, what: "all requests of an instance stand still in the last 500 ms of each second, as with a collector that stops the world",
-			right: []string{unknown}, start: 15, most: 200, change: args("-fault=stall:500ms/1s"), took: wait("stall")},
-		{name: "jitter", kind: kindOutside, what: "each request waits a random time of 120 ms on average",
-			right: []string{unknown}, start: 15, most: 200, change: within("jitter 120ms"), took: waits},
+		{
+			name:   "tls-2048",
+			kind:   kindSingle,
+			what:   "each request comes on a connection of its own and begins with a TLS handshake, RSA 2048, at the instances",
+			right:  []string{cpuApp},
+			start:  45,
+			most:   270,
+			change: handshakes(2048),
+			took:   metric("outside_tls_handshakes_total", 500),
+		},
+		{
+			name:   "tls-4096",
+			kind:   kindSingle,
+			what:   "the same with RSA 4096",
+			right:  []string{cpuApp},
+			start:  14,
+			most:   200,
+			change: handshakes(4096),
+			took:   metric("outside_tls_handshakes_total", 300),
+		},
+		{
+			name:   "dns-5ms",
+			kind:   kindOutside,
+			what:   "each request resolves a name; the name server of its instance answers one at a time, each after 5 ms",
+			right:  []string{unknown},
+			start:  50,
+			most:   300,
+			change: within("dns 5ms"),
+			took:   waits,
+		},
+		{
+			name:   "dns-15ms",
+			kind:   kindOutside,
+			what:   "the same, each after 15 ms",
+			right:  []string{unknown},
+			start:  17,
+			most:   200,
+			change: within("dns 15ms"),
+			took:   waits,
+		},
+		{
+			name:   "workers-4",
+			kind:   kindSingle,
+			what:   "an instance handles four requests at once, and a database 2 ms away",
+			right:  []string{"workers app"},
+			start:  65,
+			most:   390,
+			change: within("workers 4", "-fault=slow-query:2ms"),
+			took:   pool("workers"),
+		},
+		{
+			name:   "workers-2",
+			kind:   kindSingle,
+			what:   "the same with two requests at once",
+			right:  []string{"workers app"},
+			start:  40,
+			most:   240,
+			change: within("workers 2", "-fault=slow-query:2ms"),
+			took:   pool("workers"),
+		},
+		{
+			name:   "outbound-3",
+			kind:   kindSingle,
+			what:   "each post calls a service that takes 40 ms, over three connections per instance",
+			right:  []string{"outbound-pool app"},
+			start:  34,
+			most:   204,
+			change: within("outbound 3 40ms"),
+			took:   pool("outbound"),
+		},
+		{
+			name:   "outbound-1",
+			kind:   kindSingle,
+			what:   "the same over one connection",
+			right:  []string{"outbound-pool app"},
+			start:  14,
+			most:   200,
+			change: within("outbound 1 40ms"),
+			took:   pool("outbound"),
+		},
+		{
+			name:   "limit-60",
+			kind:   kindSingle,
+			what:   "an instance answers 429 to more than 60 posts a second",
+			right:  refusals,
+			start:  28,
+			most:   200,
+			change: args("-fault=limit:60@createPost"),
+			took:   metric("refchat_requests_refused_total", 10),
+		},
+		{
+			name:   "limit-30",
+			kind:   kindSingle,
+			what:   "the same with 30 posts a second",
+			right:  refusals,
+			start:  14,
+			most:   200,
+			change: args("-fault=limit:30@createPost"),
+			took:   metric("refchat_requests_refused_total", 10),
+		},
+		{
+			name:   "cache-64",
+			kind:   kindSingle,
+			what:   "each cache of an instance holds 64 entries, and what is not there is read from the database",
+			right:  []string{cpuDB, cpuApp},
+			start:  75,
+			most:   450,
+			change: args("-fault=cache:64"),
+			took:   metric("refchat_cache_evicted_total", 100),
+		},
+		{
+			name:   "cache-16",
+			kind:   kindSingle,
+			what:   "the same with 16 entries",
+			right:  []string{cpuDB, cpuApp},
+			start:  75,
+			most:   450,
+			change: args("-fault=cache:16"),
+			took:   metric("refchat_cache_evicted_total", 1000),
+		},
+		{
+			name:   "replica-8ms",
+			kind:   kindOutside,
+			what:   "a post is read back from a replica before it is answered; the replica replays one post at a time, each for 8 ms",
+			right:  []string{unknown},
+			start:  55,
+			most:   330,
+			change: within("replica 8ms"),
+			took:   waits,
+		},
+		{
+			name:   "replica-20ms",
+			kind:   kindOutside,
+			what:   "the same, each for 20 ms",
+			right:  []string{unknown},
+			start:  22,
+			most:   200,
+			change: within("replica 20ms"),
+			took:   waits,
+		},
+		{
+			name:   "bandwidth",
+			kind:   kindSingle,
+			what:   "a neighbor on the generator's core, of the lowest priority, writes through memory; requests cost the instances two and a half times their CPU",
+			right:  []string{limiter.LimitHost, cpuApp},
+			start:  45,
+			most:   270,
+			change: args(heavy),
+			inject: neighbor(generatorCore, 19),
+			took:   ran,
+		},
+		{
+			name:   "core-neighbor",
+			kind:   kindSingle,
+			what:   "the same neighbor on the servers' core, of their own priority",
+			right:  []string{limiter.LimitHost},
+			start:  25,
+			most:   200,
+			change: args(heavy),
+			inject: neighbor(serverCore, 0),
+			took:   ran,
+		},
+		{
+			name:   "tracked",
+			kind:   kindSingle,
+			what:   "the proxy takes no more than 60 connections from the users, and drops what would open another (nft, ct count): a full table of connections",
+			right:  []string{"conntrack proxy", "network-loss proxy"},
+			start:  32,
+			most:   200,
+			inject: tracked(60),
+			took:   dropped("inet", 5),
+		},
+		{
+			name:   "pool-and-cpu",
+			kind:   kindPair,
+			what:   "three database connections per instance, a database 4 ms away, and requests that cost two and a half times their CPU",
+			right:  []string{"db-pool app", cpuApp},
+			start:  35,
+			most:   210,
+			change: args("-fault=pool:3", "-fault=slow-query:4ms", heavy),
+			took:   metric("go_sql_wait_count_total", 500),
+		},
+		{
+			name:   "lock-and-hot-row",
+			kind:   kindPair,
+			what:   "each request holds one mutex of its instance for 8 ms, and each post's transaction one row for 8 ms",
+			right:  []string{"app-locks app", "db-locks db"},
+			start:  25,
+			most:   200,
+			change: args("-fault=lock:8ms", "-fault=hot-row:8ms"),
+			took:   both(wait("lock"), wait("hot-row")),
+		},
+		{
+			name:   "quota-and-workers",
+			kind:   kindPair,
+			what:   "both instances may use 30 ms of each 100 ms of the core, and handle three requests at once; requests cost two and a half times their CPU",
+			right:  []string{"cpu-quota app", "workers app"},
+			start:  16,
+			most:   200,
+			change: within("workers 3", heavy),
+			inject: quota("app", 0.30),
+			took:   both(throttled("app"), pool("workers")),
+		},
+		{
+			name:   "sleep-130ms",
+			kind:   kindOutside,
+			what:   "each post sleeps for 130 ms before it is stored: more than the rule allows, at any load",
+			right:  []string{unknown},
+			start:  15,
+			most:   200,
+			change: args("-fault=slow-post:130ms"),
+			took:   wait("slow-post"),
+		},
+		{
+			name:   "sleep-60ms",
+			kind:   kindOutside,
+			what:   "the same for 60 ms, less than the rule allows; requests cost two and a half times their CPU",
+			right:  []string{unknown, cpuApp},
+			start:  40,
+			most:   240,
+			change: args("-fault=slow-post:60ms", heavy),
+			took:   wait("slow-post"),
+		},
+		{
+			name:   "pauses",
+			kind:   kindOutside,
+			what:   "all requests of an instance stand still in the last 500 ms of each second, as with a collector that stops the world",
+			right:  []string{unknown},
+			start:  15,
+			most:   200,
+			change: args("-fault=stall:500ms/1s"),
+			took:   wait("stall"),
+		},
+		{
+			name:   "jitter",
+			kind:   kindOutside,
+			what:   "each request waits a random time of 120 ms on average",
+			right:  []string{unknown},
+			start:  15,
+			most:   200,
+			change: within("jitter 120ms"),
+			took:   waits,
+		},
 	}
 }
 
@@ -113,7 +308,8 @@ func within(around string, a ...string) func(*layout) {
 	return func(l *layout) { l.around, l.appArgs = around, a }
 }
 
-// handshakes has nginx open a connection for each request, with TLS and a key of so many bits at the instances.
+// handshakes has nginx open a connection for each request, with TLS and a key of so many bits at
+// the instances.
 func handshakes(bits int) func(*layout) {
 	return func(l *layout) {
 		l.keep, l.appTLS, l.around = 0, true, fmt.Sprint("tls PORT ", bits)
@@ -121,7 +317,9 @@ func handshakes(bits int) func(*layout) {
 }
 
 // both requires two counters to show their faults.
-func both(a, b func(context.Context, *topology) (string, error)) func(context.Context, *topology) (string, error) {
+func both(
+	a, b func(context.Context, *topology) (string, error),
+) func(context.Context, *topology) (string, error) {
 	return func(ctx context.Context, t *topology) (string, error) {
 		x, err := a(ctx, t)
 		if err != nil {
@@ -140,11 +338,12 @@ const trackRules = `table inet faults {
 }
 `
 
-// tracked lets so many connections of users be open at the proxy. The kernel's own limit of tracked connections is
-// one for all namespaces, and not ours to change.
+// tracked lets so many connections of users be open at the proxy. The kernel's own limit of tracked
+// connections is one for all namespaces, and not ours to change.
 func tracked(n int) func(context.Context, *topology) error {
 	return func(ctx context.Context, t *topology) error {
-		return t.Host("proxy").Run(ctx, fmt.Sprintf(trackRules, n, netns.HostDevice, t.UsersAddr()), "nft", "-f", "-")
+		return t.Host("proxy").
+			Run(ctx, fmt.Sprintf(trackRules, n, netns.HostDevice, t.UsersAddr()), "nft", "-f", "-")
 	}
 }
 
@@ -177,7 +376,12 @@ func neighbor(cores []int, nice int) func(context.Context, *topology) error {
 		if err != nil {
 			return err
 		}
-		p, err := lab.Start(ctx, lab.Spec{Name: "neighbor", Path: self, Args: []string{streamVerb}, CPUs: cores})
+		p, err := lab.Start(ctx, lab.Spec{
+			Name: "neighbor",
+			Path: self,
+			Args: []string{streamVerb},
+			CPUs: cores,
+		})
 		if err != nil {
 			return err
 		}
@@ -189,8 +393,8 @@ func neighbor(cores []int, nice int) func(context.Context, *topology) error {
 	}
 }
 
-// stream writes through 64 MiB of memory, more than caches hold, until its time is over or ctx ends; it returns how
-// often it went through.
+// stream writes through 64 MiB of memory, more than caches hold, until its time is over or ctx
+// ends; it returns how often it went through.
 func stream(ctx context.Context, bytes int, most time.Duration) (rounds int) {
 	words := make([]uint64, bytes/int(unsafe.Sizeof(uint64(0))))
 	for end := time.Now().Add(most); ctx.Err() == nil && time.Now().Before(end); rounds++ {

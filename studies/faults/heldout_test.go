@@ -15,15 +15,17 @@ import (
 	"plimsoll/studies/study"
 )
 
-// TestHeldOutFaultsAreNoneOfTheTunedOnes compares the suites: neither a fault of the one is in the other, nor does a
-// held-out fault alone set the same values as a tuned one.
+// TestHeldOutFaultsAreNoneOfTheTunedOnes compares the suites: neither a fault of the one is in the
+// other, nor does a held-out fault alone set the same values as a tuned one.
 func TestHeldOutFaultsAreNoneOfTheTunedOnes(t *testing.T) {
 	argsOf := func(f fault) []string {
 		l := layout{dbWith: map[string]string{}, settings: map[string]string{}}
 		if f.change != nil {
 			f.change(&l)
 		}
-		return slices.DeleteFunc(append(l.appArgs, l.around), func(a string) bool { return a == heavy || a == "" })
+		return slices.DeleteFunc(append(l.appArgs, l.around), func(a string) bool {
+			return a == heavy || a == ""
+		})
 	}
 	tuned := map[string]bool{}
 	for _, f := range faults() {
@@ -36,7 +38,9 @@ func TestHeldOutFaultsAreNoneOfTheTunedOnes(t *testing.T) {
 		if seen[f.name] || tuned[f.name] || tuned[strings.Join(argsOf(f), " ")] {
 			t.Errorf("fault %s is there already", f.name)
 		}
-		if f.what == "" || len(f.right) == 0 || f.took == nil || f.start < 1 || f.most < 4*f.start || f.extra {
+		if f.what == "" || len(f.right) == 0 || f.took == nil || f.start < 1 ||
+			f.most < 4*f.start ||
+			f.extra {
 			t.Errorf("fault %s is not whole", f.name)
 		}
 		if slices.Contains(f.right, unknown) != (f.kind == kindOutside) {
@@ -54,7 +58,9 @@ func TestHeldOutFaultsAreNoneOfTheTunedOnes(t *testing.T) {
 		}
 		seen[f.name], kinds[f.kind] = true, kinds[f.kind]+1
 	}
-	if len(seen) < 12 || kinds[kindSingle]+kinds[kindPair]+kinds[kindOutside] != len(seen) || kinds[kindPair] < 2 || kinds[kindOutside] < 4 {
+	if len(seen) < 12 || kinds[kindSingle]+kinds[kindPair]+kinds[kindOutside] != len(seen) ||
+		kinds[kindPair] < 2 ||
+		kinds[kindOutside] < 4 {
 		t.Errorf("%d faults: %v", len(seen), kinds)
 	}
 }
@@ -67,20 +73,57 @@ func TestOutcome(t *testing.T) {
 		want  outcome
 	}{
 		{"the name", []string{"cpu app"}, result{Limiter: "cpu app", Injected: "x"}, isRight},
-		{"one of two", []string{"db-pool app", "cpu app"}, result{Limiter: "cpu app", Injected: "x"}, isRight},
-		{"the kind on another role", []string{"cpu app"}, result{Limiter: "cpu db", Injected: "x"}, isWrong},
-		{"another name", []string{"workers app"}, result{Limiter: "db-pool app", Injected: "x"}, isWrong},
-		{"a name where nothing is watched", []string{unknown}, result{Limiter: "cpu app", Injected: "x"}, isWrong},
-		{"UNKNOWN where nothing is watched", []string{unknown}, result{Limiter: unknown, Exonerated: 3, Injected: "x"}, isRight},
-		{"UNKNOWN because nothing was seen", []string{unknown}, result{Limiter: unknown, Injected: "x"}, isUnnamed},
-		{"UNKNOWN where a name is right", []string{"cpu app"}, result{Limiter: unknown, Injected: "x"}, isUnnamed},
-		{"nothing limited the run", []string{"cpu app"}, result{Limiter: limiter.LimitNone, Injected: "x"}, isUnnamed},
-		{"nothing limited the run, where nothing is watched", []string{unknown}, result{Limiter: limiter.LimitNone, Injected: "x"}, isUnnamed},
-		{"the tool failed", []string{unknown}, result{Problem: "no JSON", Injected: "x"}, isUnnamed},
+		{"one of two", []string{"db-pool app", "cpu app"}, result{
+			Limiter:  "cpu app",
+			Injected: "x",
+		}, isRight},
+		{"the kind on another role", []string{"cpu app"}, result{
+			Limiter:  "cpu db",
+			Injected: "x",
+		}, isWrong},
+		{"another name", []string{"workers app"}, result{
+			Limiter:  "db-pool app",
+			Injected: "x",
+		}, isWrong},
+		{"a name where nothing is watched", []string{unknown}, result{
+			Limiter:  "cpu app",
+			Injected: "x",
+		}, isWrong},
+		{"UNKNOWN where nothing is watched", []string{unknown}, result{
+			Limiter:    unknown,
+			Exonerated: 3,
+			Injected:   "x",
+		}, isRight},
+		{"UNKNOWN because nothing was seen", []string{unknown}, result{
+			Limiter:  unknown,
+			Injected: "x",
+		}, isUnnamed},
+		{"UNKNOWN where a name is right", []string{"cpu app"}, result{
+			Limiter:  unknown,
+			Injected: "x",
+		}, isUnnamed},
+		{"nothing limited the run", []string{"cpu app"}, result{
+			Limiter:  limiter.LimitNone,
+			Injected: "x",
+		}, isUnnamed},
+		{"nothing limited the run, where nothing is watched", []string{unknown}, result{
+			Limiter:  limiter.LimitNone,
+			Injected: "x",
+		}, isUnnamed},
+		{"the tool failed", []string{unknown}, result{
+			Problem:  "no JSON",
+			Injected: "x",
+		}, isUnnamed},
 		{"right by chance: the fault was not there", []string{"cpu app"}, result{Limiter: "cpu app"}, isVoid},
-		{"the generator was not healthy", []string{"cpu app"}, result{Limiter: "generator", Injected: "x"}, isVoid},
+		{"the generator was not healthy", []string{"cpu app"}, result{
+			Limiter:  "generator",
+			Injected: "x",
+		}, isVoid},
 		{"others on the host", []string{"cpu app"}, result{Limiter: "host", Injected: "x"}, isVoid},
-		{"others on the host, who are the fault", []string{"host"}, result{Limiter: "host", Injected: "x"}, isRight},
+		{"others on the host, who are the fault", []string{"host"}, result{
+			Limiter:  "host",
+			Injected: "x",
+		}, isRight},
 	} {
 		tt.r.Right = tt.right
 		if got := tt.r.outcome(); got != tt.want {
@@ -99,7 +142,12 @@ func TestHeldOutFigures(t *testing.T) {
 			}
 		}
 		add(right, result{Right: []string{"cpu app"}, Limiter: "cpu app", Injected: "x"})
-		add(unknownRight, result{Right: []string{unknown}, Limiter: unknown, Exonerated: 9, Injected: "x"})
+		add(unknownRight, result{
+			Right:      []string{unknown},
+			Limiter:    unknown,
+			Exonerated: 9,
+			Injected:   "x",
+		})
 		add(wrong, result{Right: []string{"cpu app"}, Limiter: "gc app", Injected: "x"})
 		add(unnamed, result{Right: []string{"cpu app"}, Limiter: unknown, Injected: "x"})
 		add(void, result{Right: []string{"cpu app"}, Limiter: "generator", Injected: "x"})
@@ -129,12 +177,51 @@ func TestHeldOutFigures(t *testing.T) {
 }
 
 func TestHeldTable(t *testing.T) {
-	f := []fault{{name: "a", kind: kindSingle, what: "x", right: []string{"cpu app"}}, {name: "b", kind: kindOutside, what: "y", right: []string{unknown}}}
+	f := []fault{{
+		name:  "a",
+		kind:  kindSingle,
+		what:  "x",
+		right: []string{"cpu app"},
+	}, {name: "b", kind: kindOutside, what: "y", right: []string{unknown}}}
 	results := []result{
-		{Fault: "a", Right: f[0].right, Limiter: "cpu app", Confidence: "high", Injected: "x", At: "2026-01-02T03:00:00Z", Machine: "M", Commit: "c1"},
-		{Fault: "a", Right: f[0].right, Limiter: "gc app", Confidence: "low", Injected: "x", At: "2026-01-02T04:00:00Z", Machine: "M", Commit: "c1"},
-		{Fault: "b", Right: f[1].right, Limiter: unknown, Exonerated: 9, Injected: "x", At: "2026-01-02T05:00:00Z", Machine: "M", Commit: "c1"},
-		{Fault: "b", Right: f[1].right, Limiter: unknown, At: "2026-01-02T06:00:00Z", Machine: "M", Commit: "c1"},
+		{
+			Fault:      "a",
+			Right:      f[0].right,
+			Limiter:    "cpu app",
+			Confidence: "high",
+			Injected:   "x",
+			At:         "2026-01-02T03:00:00Z",
+			Machine:    "M",
+			Commit:     "c1",
+		},
+		{
+			Fault:      "a",
+			Right:      f[0].right,
+			Limiter:    "gc app",
+			Confidence: "low",
+			Injected:   "x",
+			At:         "2026-01-02T04:00:00Z",
+			Machine:    "M",
+			Commit:     "c1",
+		},
+		{
+			Fault:      "b",
+			Right:      f[1].right,
+			Limiter:    unknown,
+			Exonerated: 9,
+			Injected:   "x",
+			At:         "2026-01-02T05:00:00Z",
+			Machine:    "M",
+			Commit:     "c1",
+		},
+		{
+			Fault:   "b",
+			Right:   f[1].right,
+			Limiter: unknown,
+			At:      "2026-01-02T06:00:00Z",
+			Machine: "M",
+			Commit:  "c1",
+		},
 	}
 	text, all := table(heldOutSuite, f, results)
 	if all.right != 2 || all.wrong != 1 || all.void != 1 {
@@ -153,8 +240,8 @@ func TestHeldTable(t *testing.T) {
 	}
 }
 
-// TestHeldOutTableFollowsFromItsFile makes the table of the page again from the results beside it, whose right answers
-// must be those of the suite: they stand before the runs.
+// TestHeldOutTableFollowsFromItsFile makes the table of the page again from the results beside it,
+// whose right answers must be those of the suite: they stand before the runs.
 func TestHeldOutTableFollowsFromItsFile(t *testing.T) {
 	const dir = "../results"
 	b, err := os.ReadFile(filepath.Join(dir, page))
@@ -165,8 +252,14 @@ func TestHeldOutTableFollowsFromItsFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := table(heldOutSuite, heldOut(), results); !strings.Contains(string(b), study.Part(parts[heldOutSuite], text)) {
-		t.Errorf("the table of %s is not what its results say; run bin/faults -suite=heldout -results=studies/results -render", page)
+	if text, _ := table(heldOutSuite, heldOut(), results); !strings.Contains(
+		string(b),
+		study.Part(parts[heldOutSuite], text),
+	) {
+		t.Errorf(
+			"the table of %s is not what its results say; run bin/faults -suite=heldout -results=studies/results -render",
+			page,
+		)
 	}
 	suite := map[string]fault{}
 	for _, f := range heldOut() {
@@ -174,7 +267,12 @@ func TestHeldOutTableFollowsFromItsFile(t *testing.T) {
 	}
 	for _, r := range results {
 		if f, ok := suite[r.Fault]; !ok || !slices.Equal(f.right, r.Right) {
-			t.Errorf("a run of %s was made when %v was right; the suite says %v", r.Fault, r.Right, f.right)
+			t.Errorf(
+				"a run of %s was made when %v was right; the suite says %v",
+				r.Fault,
+				r.Right,
+				f.right,
+			)
 		}
 	}
 }

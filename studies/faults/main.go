@@ -1,16 +1,17 @@
 // Command faults limits a chat server in known ways and scores the limiter that plimsoll names.
 //
-// A topology of network namespaces (generator, nginx, two reference servers, PostgreSQL) is made again for each run,
-// one thing in it is limited on purpose, and `plimsoll capacity` searches for its capacity, watching each role from
-// within. The first limiter that it names is compared with the one that was injected. A fault that a counter does not
-// show is not a hit, under any name.
+// A topology of network namespaces (generator, nginx, two reference servers, PostgreSQL) is made
+// again for each run, one thing in it is limited on purpose, and `plimsoll capacity` searches for
+// its capacity, watching each role from within. The first limiter that it names is compared with
+// the one that was injected. A fault that a counter does not show is not a hit, under any name.
 //
-// There are two suites: the faults that the limiter's constants were tuned on, and faults that none was, where
-// UNKNOWN may be right and the right names stand in the suite before it runs. The results of the second are in
-// studies/results/heldout.jsonl, and its table follows from them.
+// There are two suites: the faults that the limiter's constants were tuned on, and faults that none
+// was, where UNKNOWN may be right and the right names stand in the suite before it runs. The
+// results of the second are in studies/results/heldout.jsonl, and its table follows from them.
 //
-// It needs root, iproute2, nft, nginx, PostgreSQL and control groups with the controllers cpu and blkio (or io). It
-// changes nothing of the host's own network, and removes all that it makes, including leftovers of a killed run.
+// It needs root, iproute2, nft, nginx, PostgreSQL and control groups with the controllers cpu and
+// blkio (or io). It changes nothing of the host's own network, and removes all that it makes,
+// including leftovers of a killed run.
 package main
 
 import (
@@ -45,15 +46,39 @@ func run(ctx context.Context, args []string) error {
 	}
 	fs := flag.NewFlagSet("faults", flag.ContinueOnError)
 	program := fs.String("program", "bin/plimsoll", "`path` of plimsoll")
-	dir := fs.String("dir", "", "`directory` of results and runs; one that holds results is continued (default a new one below .plimsoll/faults)")
+	dir := fs.String(
+		"dir",
+		"",
+		"`directory` of results and runs; one that holds results is continued (default a new one below .plimsoll/faults)",
+	)
 	only := fs.String("only", "", "comma-separated `faults` (default all); -list shows them")
-	suite := fs.String("suite", tunedSuite, "`suite` of faults: tuned, on which the limiter's constants were tried, or heldout, on which none was")
+	suite := fs.String(
+		"suite",
+		tunedSuite,
+		"`suite` of faults: tuned, on which the limiter's constants were tried, or heldout, on which none was",
+	)
 	runs := fs.Int("runs", 0, "runs of each fault, 1 to 50 (default 5, of heldout 2)")
 	budget := fs.Duration("budget", 0, "longest `time` of a search (default 36s, of heldout 24s)")
-	within := fs.Duration("within", 0, "begin no run after this `time`; what is missing is made when the directory is given again (default no limit)")
-	again := fs.Bool("render", false, "run nothing: write the table from the results that -results holds")
-	busy := fs.Bool("busy", false, "the machine does other work: open the generator's gates, to try a fault; the score counts for nothing")
-	published := fs.String("results", "", "write the table into limiter.md of this `directory`, and the results into a file beside it")
+	within := fs.Duration(
+		"within",
+		0,
+		"begin no run after this `time`; what is missing is made when the directory is given again (default no limit)",
+	)
+	again := fs.Bool(
+		"render",
+		false,
+		"run nothing: write the table from the results that -results holds",
+	)
+	busy := fs.Bool(
+		"busy",
+		false,
+		"the machine does other work: open the generator's gates, to try a fault; the score counts for nothing",
+	)
+	published := fs.String(
+		"results",
+		"",
+		"write the table into limiter.md of this `directory`, and the results into a file beside it",
+	)
 	list := fs.Bool("list", false, "list the faults")
 	if err := study.Parse(fs, args); err != nil {
 		return err
@@ -70,7 +95,10 @@ func run(ctx context.Context, args []string) error {
 		return render(*published, *suite, chosen)
 	}
 	*runs = cmp.Or(*runs, map[bool]int{true: 2, false: 5}[heldout])
-	*budget = cmp.Or(*budget, map[bool]time.Duration{true: 24 * time.Second, false: 36 * time.Second}[heldout])
+	*budget = cmp.Or(*budget, map[bool]time.Duration{
+		true:  24 * time.Second,
+		false: 36 * time.Second,
+	}[heldout])
 	if *list {
 		for _, f := range chosen {
 			fmt.Printf("%-12s %s: %s\n", f.name, strings.Join(f.right, " or "), f.what)
@@ -81,7 +109,9 @@ func run(ctx context.Context, args []string) error {
 		chosen = slices.DeleteFunc(chosen, func(f fault) bool { return f.extra })
 	} else {
 		names := strings.Split(*only, ",")
-		chosen = slices.DeleteFunc(chosen, func(f fault) bool { return !slices.Contains(names, f.name) })
+		chosen = slices.DeleteFunc(chosen, func(f fault) bool {
+			return !slices.Contains(names, f.name)
+		})
 		if len(chosen) != len(names) {
 			return fmt.Errorf("-only %s: no such fault; -list shows them", *only)
 		}
@@ -90,7 +120,9 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("-runs %d: want 1 to 50", *runs)
 	}
 	if *busy && *published != "" {
-		return errors.New("-busy with -results: what is measured on a machine that does other work is not published")
+		return errors.New(
+			"-busy with -results: what is measured on a machine that does other work is not published",
+		)
 	}
 	if why := missing(); why != "" {
 		return errors.New(why)
@@ -98,7 +130,11 @@ func run(ctx context.Context, args []string) error {
 	if *dir == "" {
 		*dir = filepath.Join(".plimsoll", "faults", time.Now().UTC().Format("20060102-150405"))
 	}
-	b := bench{budget: *budget, busy: *busy, log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
+	b := bench{
+		budget: *budget,
+		busy:   *busy,
+		log:    func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
+	}
 	if b.program, err = filepath.Abs(*program); err != nil {
 		return err
 	}
@@ -152,15 +188,26 @@ func suiteOf(name string) ([]fault, error) {
 	return nil, fmt.Errorf("-suite %s: want %s or %s", name, tunedSuite, heldOutSuite)
 }
 
-// all makes the runs that results lack, and returns all of them; a run that is void is made again until there were so
-// many tries. With a time it begins none after it.
-func (b bench) all(ctx context.Context, chosen []fault, results []result, runs, most int, within time.Duration) ([]result, error) {
+// all makes the runs that results lack, and returns all of them; a run that is void is made again
+// until there were so many tries. With a time it begins none after it.
+func (b bench) all(
+	ctx context.Context,
+	chosen []fault,
+	results []result,
+	runs, most int,
+	within time.Duration,
+) ([]result, error) {
 	began := time.Now()
-	for number := 1; number <= runs; number++ { // interleaved: a change of the machine meanwhile affects all alike
+	// interleaved: a change of the machine meanwhile affects all alike
+	for number := 1; number <= runs; number++ {
 		for _, f := range chosen {
 			for tries := triesOf(results, f.name, number, most); tries < most; tries++ {
 				if within > 0 && time.Since(began) > within {
-					b.log("the time is over: run %d of %s and what follows are missing", number, f.name)
+					b.log(
+						"the time is over: run %d of %s and what follows are missing",
+						number,
+						f.name,
+					)
 					return results, nil
 				}
 				r, err := b.once(ctx, f.placed(results), number)
@@ -214,8 +261,9 @@ func missing() string {
 	return ""
 }
 
-// placed returns the fault with its search begun at a bit less than half of the capacity that an earlier run found,
-// as an operator who knows the system would: there must be time below the capacity and at it.
+// placed returns the fault with its search begun at a bit less than half of the capacity that an
+// earlier run found, as an operator who knows the system would: there must be time below the
+// capacity and at it.
 func (f fault) placed(earlier []result) fault {
 	for _, r := range earlier {
 		kind, users, ok := strings.Cut(r.Capacity, " ")

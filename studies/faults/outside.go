@@ -30,16 +30,27 @@ const serverVerb = "server"
 // What requests wait for beyond cores, locks and the database.
 var (
 	waited = prometheus.NewCounter(prometheus.CounterOpts{Name: "outside_wait_seconds_total"})
-	pooled = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_pool_wait_seconds_total"}, []string{"pool"})
+	pooled = prometheus.NewCounterVec(
+		prometheus.CounterOpts{Name: "refchat_pool_wait_seconds_total"},
+		[]string{"pool"},
+	)
 	signed = prometheus.NewCounter(prometheus.CounterOpts{Name: "outside_tls_handshakes_total"})
 )
 
 // serve is the command refchat with something around it, as layout.around says.
 func serve(ctx context.Context, text string, args []string) error {
-	return refchat.Config{Around: func(h http.Handler, reg prometheus.Registerer) (http.Handler, error) {
-		reg.MustRegister(waited, pooled, signed)
-		return around(ctx, h, text)
-	}}.Main(ctx, args, os.Getenv, os.Stdout, os.Stderr)
+	return refchat.Config{
+		Around: func(h http.Handler, reg prometheus.Registerer) (http.Handler, error) {
+			reg.MustRegister(waited, pooled, signed)
+			return around(ctx, h, text)
+		},
+	}.Main(
+		ctx,
+		args,
+		os.Getenv,
+		os.Stdout,
+		os.Stderr,
+	)
 }
 
 // around wraps the API of an instance in
@@ -66,10 +77,13 @@ func around(ctx context.Context, h http.Handler, text string) (http.Handler, err
 	case "dns":
 		names, err := serveNames(ctx, each)
 		return before(h, api, func(ctx context.Context) {
-			_, _ = names.LookupNetIP(ctx, "ip4", fmt.Sprintf("r%d.test.", mrand.Uint64())) // in no cache
+			// in no cache
+			_, _ = names.LookupNetIP(ctx, "ip4", fmt.Sprintf("r%d.test.", mrand.Uint64()))
 		}), err
 	case "jitter":
-		return before(h, api, func(ctx context.Context) { sleep(ctx, time.Duration(mrand.ExpFloat64()*float64(each))) }), nil
+		return before(h, api, func(ctx context.Context) {
+			sleep(ctx, time.Duration(mrand.ExpFloat64()*float64(each)))
+		}), nil
 	case "outbound":
 		call, err := service(ctx, n, each)
 		return posted(h, call), err
@@ -149,8 +163,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// serveNames starts a name server that answers questions for addresses one after the other, each after a time, and
-// returns a resolver that queries no other.
+// serveNames starts a name server that answers questions for addresses one after the other, each
+// after a time, and returns a resolver that queries no other.
 func serveNames(ctx context.Context, each time.Duration) (*net.Resolver, error) {
 	conn, err := new(net.ListenConfig).ListenPacket(ctx, "udp", "127.0.0.1:0")
 	if err != nil {
@@ -171,33 +185,50 @@ func serveNames(ctx context.Context, each time.Duration) (*net.Resolver, error) 
 			sleep(ctx, each)
 			m.Response, m.Additionals = true, nil
 			for _, q := range m.Questions {
-				m.Answers = append(m.Answers, dnsmessage.Resource{Body: &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
-					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}})
+				m.Answers = append(m.Answers, dnsmessage.Resource{
+					Body:   &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
+					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class},
+				})
 			}
 			if b, err := m.Pack(); err == nil {
 				_, _ = conn.WriteTo(b, from) // the client asks again
 			}
 		}
 	}()
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
-	}}, nil
+	return &net.Resolver{
+		PreferGo: true,
+		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
+		},
+	}, nil
 }
 
-// service starts an HTTP server that takes a time for each answer, and returns a call of it over a bounded pool of
-// connections.
+// service starts an HTTP server that takes a time for each answer, and returns a call of it over a
+// bounded pool of connections.
 func service(ctx context.Context, conns int, each time.Duration) (func(context.Context), error) {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	start(ctx, ln, &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sleep(r.Context(), each) })})
-	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: conns, MaxIdleConnsPerHost: conns}}
+	start(
+		ctx,
+		ln,
+		&http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			sleep(r.Context(), each)
+		})},
+	)
+	client := &http.Client{Transport: &http.Transport{
+		MaxConnsPerHost:     conns,
+		MaxIdleConnsPerHost: conns,
+	}}
 	return func(ctx context.Context) {
 		asked := time.Now()
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
-			pooled.WithLabelValues("outbound").Add(time.Since(asked).Seconds())
-		}})
+		ctx = httptrace.WithClientTrace(
+			ctx,
+			&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+				pooled.WithLabelValues("outbound").Add(time.Since(asked).Seconds())
+			}},
+		)
 		_, _ = study.Fetch(ctx, client, "http://"+ln.Addr().String())
 	}, nil
 }
@@ -208,8 +239,8 @@ func start(ctx context.Context, ln net.Listener, s *http.Server) {
 	go func() { _ = s.Serve(ln) }()
 }
 
-// replica stands for a copy of the database that replays writes one after the other, each for a time: it falls behind
-// when they come faster.
+// replica stands for a copy of the database that replays writes one after the other, each for a
+// time: it falls behind when they come faster.
 type replica struct {
 	each time.Duration
 	mu   sync.Mutex

@@ -54,7 +54,10 @@ func times(t *testing.T, h http.Handler, n int, method, path string) (ends []tim
 	start := time.Now()
 	for range n {
 		wg.Go(func() {
-			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, "/api/v4/"+path, nil))
+			h.ServeHTTP(
+				httptest.NewRecorder(),
+				httptest.NewRequestWithContext(t.Context(), method, "/api/v4/"+path, nil),
+			)
 			mu.Lock()
 			defer mu.Unlock()
 			ends = append(ends, time.Since(start))
@@ -82,8 +85,18 @@ func TestAround(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			before := testutil.ToFloat64(pooled.WithLabelValues("workers"))
-			if got := times(t, newAround(t, handled(10*s), tt.text), tt.n, tt.method, tt.path); !slices.Equal(got, tt.want) {
-				t.Errorf("%s: %s %s were answered after %v, want %v", tt.text, tt.method, tt.path, got, tt.want)
+			if got := times(t, newAround(t, handled(10*s), tt.text), tt.n, tt.method, tt.path); !slices.Equal(
+				got,
+				tt.want,
+			) {
+				t.Errorf(
+					"%s: %s %s were answered after %v, want %v",
+					tt.text,
+					tt.method,
+					tt.path,
+					got,
+					tt.want,
+				)
 			}
 			if got := testutil.ToFloat64(pooled.WithLabelValues("workers")) - before; got != tt.pooled {
 				t.Errorf("%s: %v s were waited, want %v", tt.text, got, tt.pooled)
@@ -100,7 +113,10 @@ func TestAWorkerThatIsWaitedForInVainIsNobodys(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/api/v4/users/me", nil))
+		h.ServeHTTP(
+			httptest.NewRecorder(),
+			httptest.NewRequestWithContext(ctx, "GET", "/api/v4/users/me", nil),
+		)
 		if ctx.Err() == nil {
 			t.Error("a second request had the only worker")
 		}
@@ -131,21 +147,33 @@ func TestJitterHasItsMean(t *testing.T) {
 		for range 20000 {
 			times(t, h, 1, "GET", "users/me")
 		}
-		if mean := time.Since(start) / 20000; mean < 19*time.Millisecond || mean > 21*time.Millisecond {
+		if mean := time.Since(start) / 20000; mean < 19*time.Millisecond ||
+			mean > 21*time.Millisecond {
 			t.Errorf("mean %v", mean)
 		}
 	})
 }
 
-// TestWaitsBesides resolves names and calls the service from four requests at once, whose waits add up: a server cannot
-// be faster than its own sleeps.
+// TestWaitsBesides resolves names and calls the service from four requests at once, whose waits add
+// up: a server cannot be faster than its own sleeps.
 func TestWaitsBesides(t *testing.T) {
-	for text, least := range map[string]time.Duration{"dns 5ms": 20 * time.Millisecond, "outbound 2 20ms": 40 * time.Millisecond} {
+	for text, least := range map[string]time.Duration{
+		"dns 5ms":         20 * time.Millisecond,
+		"outbound 2 20ms": 40 * time.Millisecond,
+	} {
 		before := testutil.ToFloat64(pooled.WithLabelValues("outbound"))
 		if got := times(t, newAround(t, handled(0), text), 4, "POST", "posts"); got[3] < least {
-			t.Errorf("%s: the last of four was answered after %v, want %v at least", text, got[3], least)
+			t.Errorf(
+				"%s: the last of four was answered after %v, want %v at least",
+				text,
+				got[3],
+				least,
+			)
 		}
-		if got := testutil.ToFloat64(pooled.WithLabelValues("outbound")); (got > before) != strings.HasPrefix(text, "outbound") {
+		if got := testutil.ToFloat64(pooled.WithLabelValues("outbound")); (got > before) != strings.HasPrefix(
+			text,
+			"outbound",
+		) {
 			t.Errorf("%s: %v s were waited for a connection, before %v", text, got, before)
 		}
 	}
@@ -153,7 +181,8 @@ func TestWaitsBesides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := names.LookupHost(t.Context(), "r1.test."); err != nil || !slices.Equal(got, []string{"127.0.0.1"}) {
+	if got, err := names.LookupHost(t.Context(), "r1.test."); err != nil ||
+		!slices.Equal(got, []string{"127.0.0.1"}) {
 		t.Errorf("a name is %v: %v", got, err)
 	}
 }
@@ -167,10 +196,18 @@ func TestTLSHandshakes(t *testing.T) {
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	ln.Close()
 	newAround(t, handled(0), "tls "+port+" 2048")
-	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
-		InsecureSkipVerify: true, ClientSessionCache: tls.NewLRUClientSessionCache(8)}}} //nolint:gosec // the key is made by the fault
+	c := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{
+			InsecureSkipVerify: true, ClientSessionCache: tls.NewLRUClientSessionCache(8)},
+	}} //nolint:gosec // the key is made by the fault
 	for i := range 3 {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://127.0.0.1:"+port, nil)
+		req, err := http.NewRequestWithContext(
+			t.Context(),
+			http.MethodGet,
+			"https://127.0.0.1:"+port,
+			nil,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"plimsoll/studies/study"
 )
 
-// The page of the results, the parts of the suites in it, and their targets of make. Beside it is a file for each suite,
-// with its results.
+// The page of the results, the parts of the suites in it, and their targets of make. Beside it is a
+// file for each suite, with its results.
 const page = "limiter.md"
 
 var (
@@ -21,8 +21,8 @@ var (
 
 func resultsOf(dir, suite string) string { return filepath.Join(dir, suite+".jsonl") }
 
-// finish prints the table, writes results and table into a directory if there is one, and fails where the figures are
-// not reached.
+// finish prints the table, writes results and table into a directory if there is one, and fails
+// where the figures are not reached.
 func finish(dir, suite string, faults []fault, results []result) error {
 	text, all := table(suite, faults, results)
 	fmt.Print(text)

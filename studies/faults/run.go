@@ -27,14 +27,16 @@ type result struct {
 	Confidence string   `json:"confidence,omitempty"`
 	Doubts     []string `json:"doubts,omitempty"`
 	Evidence   []string `json:"evidence,omitempty"`
-	Others     []string `json:"others,omitempty"`   // named after it, and why
-	Exonerated int      `json:"exonerated"`         // readings at the capacity that were found innocent
-	Injected   string   `json:"injected,omitempty"` // the reading of a counter; "" means that the fault did not occur
-	Problem    string   `json:"problem,omitempty"`  // why there is no limiter
-	Capacity   string   `json:"capacity,omitempty"`
-	Seconds    float64  `json:"seconds"`
-	Run        string   `json:"run,omitempty"` // directory of the stored run
-	Try        int      `json:"try,omitempty"` // of this number, from 1
+	Others     []string `json:"others,omitempty"` // named after it, and why
+	// readings at the capacity that were found innocent
+	Exonerated int `json:"exonerated"`
+	// the reading of a counter; "" means that the fault did not occur
+	Injected string  `json:"injected,omitempty"`
+	Problem  string  `json:"problem,omitempty"` // why there is no limiter
+	Capacity string  `json:"capacity,omitempty"`
+	Seconds  float64 `json:"seconds"`
+	Run      string  `json:"run,omitempty"` // directory of the stored run
+	Try      int     `json:"try,omitempty"` // of this number, from 1
 	// Its begin as RFC 3339, and its machine in words.
 	At      string `json:"at,omitempty"`
 	Machine string `json:"machine,omitempty"`
@@ -44,10 +46,11 @@ type result struct {
 // mostTries is how often a run is made before one that is void counts, and counts as wrong.
 const mostTries = 4
 
-// void reports whether the run is not evidence about the system, because the generator or its host was not healthy,
-// and that was not the fault.
+// void reports whether the run is not evidence about the system, because the generator or its host
+// was not healthy, and that was not the fault.
 func (r result) void() bool {
-	return (r.Limiter == limiter.LimitGenerator || r.Limiter == limiter.LimitHost) && !slices.Contains(r.Right, r.Limiter)
+	return (r.Limiter == limiter.LimitGenerator || r.Limiter == limiter.LimitHost) &&
+		!slices.Contains(r.Right, r.Limiter)
 }
 
 // last reports whether the run is not made again.
@@ -66,7 +69,20 @@ func (r result) line() string {
 	} else if r.Limiter == limiter.LimitUnknown || r.Limiter == limiter.LimitNone {
 		mark = "unnamed"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s %d: %s (%s) %s; capacity %s; injected: %s; %.0f s %s", r.Fault, r.Number, r.Limiter, r.Confidence, mark, r.Capacity, r.Injected, r.Seconds, r.Problem))
+	return strings.TrimSpace(
+		fmt.Sprintf(
+			"%s %d: %s (%s) %s; capacity %s; injected: %s; %.0f s %s",
+			r.Fault,
+			r.Number,
+			r.Limiter,
+			r.Confidence,
+			mark,
+			r.Capacity,
+			r.Injected,
+			r.Seconds,
+			r.Problem,
+		),
+	)
 }
 
 var planText = template.Must(template.New("plan").Parse(`name: fault-{{.Name}}
@@ -114,8 +130,16 @@ func (f fault) plan(path, url string, seed int, probes []string, b bench) error 
 	}
 	var text bytes.Buffer
 	err := planText.Execute(&text, map[string]any{
-		"Name": f.name, "Seed": seed, "URL": url, "Probes": probes, "Posters": posters, "Persons": 100 - n,
-		"Most": f.most, "Start": f.start, "Budget": b.budget.String(), "Busy": b.busy && f.name != "generator",
+		"Name":    f.name,
+		"Seed":    seed,
+		"URL":     url,
+		"Probes":  probes,
+		"Posters": posters,
+		"Persons": 100 - n,
+		"Most":    f.most,
+		"Start":   f.start,
+		"Budget":  b.budget.String(),
+		"Busy":    b.busy && f.name != "generator",
 	})
 	if err != nil {
 		return err
@@ -129,7 +153,9 @@ func (t *topology) probes() []string {
 	for _, page := range t.metrics() {
 		out = append(out, fmt.Sprintf(`{kind: prometheus, role: app, url: %q}`, page))
 	}
-	return append(append(out, `{kind: postgresql, role: db, dsn: "${ENV:FAULTS_DSN}"}`), t.watched...)
+	return append(
+		append(out, `{kind: postgresql, role: db, dsn: "${ENV:FAULTS_DSN}"}`),
+		t.watched...)
 }
 
 // A bench holds the values that all runs share.
@@ -137,18 +163,32 @@ type bench struct {
 	program string // plimsoll
 	dir     string // of results, runs and state during a run
 	budget  time.Duration
-	busy    bool // the machine does other work: the generator's gates are open, and results count for nothing
-	log     func(format string, args ...any)
+	// the machine does other work: the generator's gates are open, and results count for nothing
+	busy bool
+	log  func(format string, args ...any)
 }
 
-// once builds the topology, injects the fault, searches for the capacity, and takes everything down. An error means
-// that the suite itself failed; a fault that was not there, and a search that named nothing, are in the result.
+// once builds the topology, injects the fault, searches for the capacity, and takes everything
+// down. An error means that the suite itself failed; a fault that was not there, and a search that
+// named nothing, are in the result.
 func (b bench) once(ctx context.Context, f fault, number int) (r result, err error) {
 	began := time.Now()
-	r = result{Fault: f.name, Number: number, Right: f.right, At: began.UTC().Format(time.RFC3339), Machine: study.Machine(), Commit: study.Revision()}
+	r = result{
+		Fault:   f.name,
+		Number:  number,
+		Right:   f.right,
+		At:      began.UTC().Format(time.RFC3339),
+		Machine: study.Machine(),
+		Commit:  study.Revision(),
+	}
 	defer func() { r.Seconds = time.Since(began).Seconds() }()
 	// Commits wait for no disk unless that is the fault: the host's is shared with other programs.
-	l := layout{dbWith: map[string]string{"synchronous_commit": "off"}, keep: 256, slots: 8192, settings: map[string]string{}}
+	l := layout{
+		dbWith:   map[string]string{"synchronous_commit": "off"},
+		keep:     256,
+		slots:    8192,
+		settings: map[string]string{},
+	}
 	if f.change != nil {
 		f.change(&l)
 	}
@@ -170,7 +210,9 @@ func (b bench) once(ctx context.Context, f fault, number int) (r result, err err
 		return r, err
 	}
 	if r.Injected, err = f.took(ctx, t); err != nil {
-		r.Injected, r.Problem, err = "", strings.TrimSpace("not injected: "+err.Error()+" "+r.Problem), nil
+		r.Injected, r.Problem, err = "", strings.TrimSpace(
+			"not injected: "+err.Error()+" "+r.Problem,
+		), nil
 	}
 	return r, err
 }
@@ -186,9 +228,21 @@ func (b bench) measure(ctx context.Context, t *topology, f fault, r *result) err
 		return err
 	}
 	var out, talk lab.Transcript
-	// ip shows the namespace's own devices in /sys, from which the generator reads its network card.
-	args := []string{"netns", "exec", t.Side.Name(), b.program, "capacity", "-json", "-calibrate=false", "-store=" + filepath.Join(b.dir, "runs"),
-		"-fleet-listen=" + t.joinAt(), "-fleet-keys=" + t.fleetKeys(), planPath}
+	// ip shows the namespace's own devices in /sys, from which the generator reads its network
+	// card.
+	args := []string{
+		"netns",
+		"exec",
+		t.Side.Name(),
+		b.program,
+		"capacity",
+		"-json",
+		"-calibrate=false",
+		"-store=" + filepath.Join(b.dir, "runs"),
+		"-fleet-listen=" + t.joinAt(),
+		"-fleet-keys=" + t.fleetKeys(),
+		planPath,
+	}
 	p, err := lab.Start(ctx, lab.Spec{
 		Name: "plimsoll", Path: "ip", Args: args,
 		Env:    append(os.Environ(), "FAULTS_DSN="+dsn, "PLIMSOLL_ADMIN_PASSWORD="+adminPassword),
@@ -250,7 +304,9 @@ func (r *result) read(text []byte) error {
 		return errors.New("no limiter in the run's document")
 	}
 	l := doc.Limiter
-	r.Limiter, r.Confidence, r.Doubts = l.Name, l.Confidence, l.Doubts
+	r.Limiter = l.Name
+	r.Confidence = l.Confidence
+	r.Doubts = l.Doubts
 	for _, e := range l.Evidence {
 		r.Evidence = append(r.Evidence, e.Text())
 	}

@@ -14,10 +14,12 @@ type outcome int
 
 // The outcomes. A void run does not count, and is listed.
 const (
-	isRight   outcome = iota // a right name, or UNKNOWN where that is right
-	isWrong                  // another name
-	isUnnamed                // UNKNOWN, or nothing, where a name was right; or nothing where UNKNOWN was
-	isVoid                   // the fault was not there, or the generator or its host was not healthy
+	isRight outcome = iota // a right name, or UNKNOWN where that is right
+	isWrong                // another name
+	// UNKNOWN, or nothing, where a name was right; or nothing where UNKNOWN was
+	isUnnamed
+	// the fault was not there, or the generator or its host was not healthy
+	isVoid
 )
 
 func (o outcome) String() string {
@@ -41,7 +43,8 @@ func (r result) outcome() outcome {
 	return isWrong
 }
 
-// The figures to reach (docs/limiter.md): the least share right of those named, and the largest share named wrongly.
+// The figures to reach (docs/limiter.md): the least share right of those named, and the largest
+// share named wrongly.
 const (
 	leastRight = 0.90
 	mostWrong  = 0.05
@@ -74,7 +77,8 @@ func (s shares) scored() int { return s.right + s.wrong + s.unnamed }
 
 // met reports whether the figures are reached. No run reaches nothing.
 func (s shares) met() bool {
-	return s.named > 0 && float64(s.named) >= leastRight*float64(s.named+s.wrong) && float64(s.wrong) <= mostWrong*float64(s.scored())
+	return s.named > 0 && float64(s.named) >= leastRight*float64(s.named+s.wrong) &&
+		float64(s.wrong) <= mostWrong*float64(s.scored())
 }
 
 // share prints k of n with its interval.
@@ -83,15 +87,25 @@ func share(k, n int) string {
 		return "0 of 0"
 	}
 	iv := study.ShareInterval(k, n, 0.95)
-	return fmt.Sprintf("%d of %d, %.0f %% [%.0f, %.0f]", k, n, 100*float64(k)/float64(n), 100*iv.Lo, 100*iv.Hi)
+	return fmt.Sprintf(
+		"%d of %d, %.0f %% [%.0f, %.0f]",
+		k,
+		n,
+		100*float64(k)/float64(n),
+		100*iv.Lo,
+		100*iv.Hi,
+	)
 }
 
-// table is the Markdown of a suite: a function of the faults and the results alone. It returns the counts of all runs.
+// table is the Markdown of a suite: a function of the faults and the results alone. It returns the
+// counts of all runs.
 func table(suite string, faults []fault, results []result) (string, shares) {
 	var b strings.Builder
 	target, all := "make "+targets[suite], shares{}
 	kinds := map[string]*shares{kindSingle: {}, kindPair: {}, kindOutside: {}, "": {}}
-	b.WriteString("| fault | what is limited | right | named first, by run (confidence) | right | wrong | unnamed | void |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString(
+		"| fault | what is limited | right | named first, by run (confidence) | right | wrong | unnamed | void |\n|---|---|---|---|---|---|---|---|\n",
+	)
 	var first, last, machines, commits = "", "", []string{}, []string{}
 	for _, f := range faults {
 		var row shares
@@ -110,12 +124,25 @@ func table(suite string, faults []fault, results []result) (string, shares) {
 			last = max(last, r.At)
 			machines, commits = with(machines, r.Machine), with(commits, r.Commit)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d | %d | %d | %d |\n", f.name, f.what, strings.Join(f.right, " or "), strings.Join(named, ", "), row.right, row.wrong, row.unnamed, row.void)
+		fmt.Fprintf(
+			&b,
+			"| `%s` | %s | %s | %s | %d | %d | %d | %d |\n",
+			f.name,
+			f.what,
+			strings.Join(f.right, " or "),
+			strings.Join(named, ", "),
+			row.right,
+			row.wrong,
+			row.unnamed,
+			row.void,
+		)
 	}
 	if all == (shares{}) {
 		return "Not measured yet: `" + target + "`.\n\n" + b.String(), all
 	}
-	b.WriteString("\n| | right | right of those named | named wrongly | unnamed | void |\n|---|---|---|---|---|---|\n")
+	b.WriteString(
+		"\n| | right | right of those named | named wrongly | unnamed | void |\n|---|---|---|---|---|---|\n",
+	)
 	for _, k := range []struct {
 		name string
 		s    shares
@@ -123,8 +150,16 @@ func table(suite string, faults []fault, results []result) (string, shares) {
 		if k.s == (shares{}) {
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d |\n", k.name, share(k.s.right, k.s.scored()), share(k.s.named, k.s.named+k.s.wrong),
-			share(k.s.wrong, k.s.scored()), share(k.s.unnamed, k.s.scored()), k.s.void)
+		fmt.Fprintf(
+			&b,
+			"| %s | %s | %s | %s | %s | %d |\n",
+			k.name,
+			share(k.s.right, k.s.scored()),
+			share(k.s.named, k.s.named+k.s.wrong),
+			share(k.s.wrong, k.s.scored()),
+			share(k.s.unnamed, k.s.scored()),
+			k.s.void,
+		)
 	}
 	said := "The figures to reach, 90 % right of those named and 5 % named wrongly, are reached"
 	if !all.met() {
@@ -134,8 +169,16 @@ func table(suite string, faults []fault, results []result) (string, shares) {
 	if len(commits) > 0 {
 		built = "; commit " + strings.Join(commits, ", ")
 	}
-	head := fmt.Sprintf("Measured from %s to %s by `%s` on %s%s: %d runs of %d faults.\n\n",
-		first, last, target, strings.Join(machines, " and "), built, all.scored()+all.void, len(faults))
+	head := fmt.Sprintf(
+		"Measured from %s to %s by `%s` on %s%s: %d runs of %d faults.\n\n",
+		first,
+		last,
+		target,
+		strings.Join(machines, " and "),
+		built,
+		all.scored()+all.void,
+		len(faults),
+	)
 	return head + b.String() + "\n" + said + ".\n", all
 }
 

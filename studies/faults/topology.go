@@ -21,8 +21,8 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
-// The hosts, of which each role has one. The generator is on the same switch; probes have a network of their own, so
-// that faults on the first do not blind them.
+// The hosts, of which each role has one. The generator is on the same switch; probes have a network
+// of their own, so that faults on the first do not blind them.
 var hosts = []string{"proxy", "app", "db"}
 
 // The cores: the generator has one for itself.
@@ -46,11 +46,13 @@ type layout struct {
 	slots    int               // connections of nginx's only worker
 	settings map[string]string // of the kernel, in the app's network namespace
 	around   string            // both instances, see around; PORT is above theirs
-	appTLS   bool              // nginx speaks TLS to the instances at that port, and resumes no session
+	// nginx speaks TLS to the instances at that port, and resumes no session
+	appTLS bool
 }
 
-// A topology is a generator's side, a proxy, two instances of the reference server and their database, each a host of
-// the network that plans have with target.topology.hosts: netns; the instances share one.
+// A topology is a generator's side, a proxy, two instances of the reference server and their
+// database, each a host of the network that plans have with target.topology.hosts: netns; the
+// instances share one.
 type topology struct {
 	*study.Lab
 	dir     string
@@ -64,7 +66,12 @@ type topology struct {
 
 // build makes a topology in dir, which must be new. The caller must call down, also after an error.
 func build(ctx context.Context, dir, program string, l layout) (*topology, error) {
-	t := &topology{Lab: new(study.Lab), dir: dir, program: program, groups: map[string]*cgroup.Group{}}
+	t := &topology{
+		Lab:     new(study.Lab),
+		dir:     dir,
+		program: program,
+		groups:  map[string]*cgroup.Group{},
+	}
 	if _, err := cgroup.Sweep(); err != nil {
 		return t, err
 	}
@@ -80,7 +87,10 @@ func build(ctx context.Context, dir, program string, l layout) (*topology, error
 }
 
 func (t *topology) network(ctx context.Context, l layout) (err error) {
-	if t.Lab, err = study.NewLab(ctx, "generator", netns.LANConfig{Hosts: hosts, Watched: true}); err != nil {
+	if t.Lab, err = study.NewLab(ctx, "generator", netns.LANConfig{
+		Hosts:   hosts,
+		Watched: true,
+	}); err != nil {
 		return err
 	}
 	for k, v := range l.settings {
@@ -109,7 +119,11 @@ func (t *topology) database(ctx context.Context, l layout) error {
 	}
 	settings := map[string]string{"listen_addresses": "*", "hba_file": hba}
 	maps.Copy(settings, l.dbWith)
-	return t.Serve(ctx, "db", postgresql.Config{Dir: filepath.Join(t.dir, "pg"), CPUs: serverCore, Settings: settings})
+	return t.Serve(ctx, "db", postgresql.Config{
+		Dir:      filepath.Join(t.dir, "pg"),
+		CPUs:     serverCore,
+		Settings: settings,
+	})
 }
 
 func (t *topology) servers(ctx context.Context, l layout) error {
@@ -122,11 +136,25 @@ func (t *topology) servers(ctx context.Context, l layout) error {
 		return err
 	}
 	for i, port := range appPorts {
-		args := []string{serverVerb, strings.Replace(l.around, "PORT", strconv.Itoa(port+tlsAbove), 1), "-listen=:" + strconv.Itoa(port), "-hash=bcrypt:4", "-files=" + filepath.Join(t.dir, "files"),
-			fmt.Sprintf("-bus=127.0.0.1:%d", 9065+i), fmt.Sprintf("-peer=127.0.0.1:%d", 9065+1-i)}
+		args := []string{
+			serverVerb,
+			strings.Replace(l.around, "PORT", strconv.Itoa(port+tlsAbove), 1),
+			"-listen=:" + strconv.Itoa(port),
+			"-hash=bcrypt:4",
+			"-files=" + filepath.Join(t.dir, "files"),
+			fmt.Sprintf("-bus=127.0.0.1:%d", 9065+i),
+			fmt.Sprintf("-peer=127.0.0.1:%d", 9065+1-i),
+		}
 		p, err := t.Start(ctx, "app", lab.Spec{
-			Name: "refchat", Path: self, Args: append(args, l.appArgs...), CPUs: serverCore,
-			Env: append(os.Environ(), append([]string{"REFCHAT_DSN=" + dsn, "REFCHAT_ADMIN_PASSWORD=" + adminPassword}, l.appEnv...)...),
+			Name: "refchat",
+			Path: self,
+			Args: append(args, l.appArgs...),
+			CPUs: serverCore,
+			Env: append(
+				os.Environ(),
+				append(
+					[]string{"REFCHAT_DSN=" + dsn, "REFCHAT_ADMIN_PASSWORD=" + adminPassword},
+					l.appEnv...)...),
 		})
 		if err != nil {
 			return err
@@ -155,8 +183,17 @@ func (t *topology) before(ctx context.Context, l layout) (err error) {
 	if keep == 0 {
 		keep = -1 // none
 	}
-	t.proxy, err = nginx.Start(ctx, nginx.Config{Dir: filepath.Join(t.dir, "proxy"), CPUs: serverCore, NetNS: t.Host("proxy").Path(), Listen: ":80",
-		Upstreams: upstreams, Keep: keep, Slots: l.slots, TLS: l.appTLS, Root: true})
+	t.proxy, err = nginx.Start(ctx, nginx.Config{
+		Dir:       filepath.Join(t.dir, "proxy"),
+		CPUs:      serverCore,
+		NetNS:     t.Host("proxy").Path(),
+		Listen:    ":80",
+		Upstreams: upstreams,
+		Keep:      keep,
+		Slots:     l.slots,
+		TLS:       l.appTLS,
+		Root:      true,
+	})
 	return err
 }
 
@@ -164,21 +201,33 @@ func (t *topology) before(ctx context.Context, l layout) (err error) {
 func (t *topology) joinAt() string    { return t.WatchUsersAddr() + ":4222" }
 func (t *topology) fleetKeys() string { return filepath.Join(t.dir, "fleet.json") }
 
-// watch starts an agent with probes in each role's namespace, when the processes are in their control groups.
+// watch starts an agent with probes in each role's namespace, when the processes are in their
+// control groups.
 func (t *topology) watch(ctx context.Context) error {
 	for _, role := range hosts {
 		token := filepath.Join(t.dir, role+".nk")
 		if _, err := join.NewToken(disk.OS{}, t.fleetKeys(), token); err != nil {
 			return err
 		}
-		args := []string{"agent", "-join=nats://" + t.joinAt(), "-token-file=" + token, "-role=" + role, "-cpus=0"}
+		args := []string{
+			"agent",
+			"-join=nats://" + t.joinAt(),
+			"-token-file=" + token,
+			"-role=" + role,
+			"-cpus=0",
+		}
 		for _, pid := range t.pids(role) {
 			args = append(args, fmt.Sprintf("-pid=%s=%d", role, pid))
 		}
 		if role == "proxy" {
 			args = append(args, "-nginx=http://127.0.0.1/nginx_status")
 		}
-		p, err := t.Start(ctx, role, lab.Spec{Name: "agent of " + role, Path: t.program, Args: args, CPUs: serverCore})
+		p, err := t.Start(ctx, role, lab.Spec{
+			Name: "agent of " + role,
+			Path: t.program,
+			Args: args,
+			CPUs: serverCore,
+		})
 		if err != nil {
 			return err
 		}
@@ -190,7 +239,8 @@ func (t *topology) watch(ctx context.Context) error {
 	return nil
 }
 
-// group returns the control group of a role, with the role's processes in it once a limit is set by limit.
+// group returns the control group of a role, with the role's processes in it once a limit is set by
+// limit.
 func (t *topology) group(role string, limit func(*cgroup.Group) error) error {
 	g := t.groups[role]
 	if g == nil {

@@ -44,7 +44,12 @@ func serveAgent(ctx context.Context) error {
 const operationTimeout = 10 * time.Second
 
 // build makes the engine of an agent; see [fleet.Build].
-func build(ctx context.Context, st fleet.Start, epoch time.Time, onError func(int, error)) (*fleet.Agent, error) {
+func build(
+	ctx context.Context,
+	st fleet.Start,
+	epoch time.Time,
+	onError func(int, error),
+) (*fleet.Agent, error) {
 	var set settings
 	if err := json.Unmarshal(st.Settings, &set); err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
@@ -53,7 +58,11 @@ func build(ctx context.Context, st fleet.Start, epoch time.Time, onError func(in
 		return nil, errors.New("settings: there is no server")
 	}
 	reg, c := measure.NewRegistry(1), clock.New(epoch)
-	a := &fleet.Agent{Registry: reg, Tally: new(workload.Tally), Ledger: workload.NewLedger(0, seed)}
+	a := &fleet.Agent{
+		Registry: reg,
+		Tally:    new(workload.Tally),
+		Ledger:   workload.NewLedger(0, seed),
+	}
 	a.Ledger.Share()
 	env := environment(set.URLs, reg)
 	env.Tally, env.Ledger, env.Dial = a.Tally, a.Ledger, wire.FromSources(sources(st.Agent))
@@ -73,11 +82,20 @@ func build(ctx context.Context, st fleet.Start, epoch time.Time, onError func(in
 			}
 		}
 		reg.Merge(windows)
-		return []series.Sample{{Name: lagP99, Value: lag.Quantile(0.99).Seconds()}, {Name: lagMax, Value: lag.Max().Seconds()}}, nil
+		return []series.Sample{{
+			Name:  lagP99,
+			Value: lag.Quantile(0.99).Seconds(),
+		}, {Name: lagMax, Value: lag.Max().Seconds()}}, nil
 	}
 	var err error
-	a.Engine, err = engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Name: "mattermost", Behavior: person, Share: 1}}, Clock: c, OnError: onError,
-		Agent: st.Agent, Agents: st.Agents})
+	a.Engine, err = engine.New(ctx, engine.Config{
+		Env:     env,
+		Mix:     []engine.Part{{Name: "mattermost", Behavior: person, Share: 1}},
+		Clock:   c,
+		OnError: onError,
+		Agent:   st.Agent,
+		Agents:  st.Agents,
+	})
 	return a, err
 }
 
@@ -85,10 +103,18 @@ const seed = 7
 
 // environment is that of users and of their preparation.
 func environment(urls []string, reg *measure.Registry) workload.Env {
-	return workload.Env{URL: urls[0], URLs: urls, Seed: seed, Pace: 1, Registry: reg, Timeout: operationTimeout, Secret: func(key string) string {
-		if key == "admin_password" {
-			return "Aa1!null-server" // that any null server takes
-		}
-		return ""
-	}}
+	return workload.Env{
+		URL:      urls[0],
+		URLs:     urls,
+		Seed:     seed,
+		Pace:     1,
+		Registry: reg,
+		Timeout:  operationTimeout,
+		Secret: func(key string) string {
+			if key == "admin_password" {
+				return "Aa1!null-server" // that any null server takes
+			}
+			return ""
+		},
+	}
 }

@@ -19,11 +19,12 @@ import (
 // grace is how long the users may take to leave.
 const grace = 20 * time.Second
 
-// patience is how long an agent may take for a reply. All of them, the servers and the coordinator share the cores.
+// patience is how long an agent may take for a reply. All of them, the servers and the coordinator
+// share the cores.
 const patience = 30 * time.Second
 
-// stand is how long the null servers stand still at the end, so that what they count and what the users count is the
-// same: what is under way arrives meanwhile.
+// stand is how long the null servers stand still at the end, so that what they count and what the
+// users count is the same: what is under way arrives meanwhile.
 const stand = 4 * time.Second
 
 // try holds the users once. With an error, the row has what was measured until then.
@@ -46,7 +47,15 @@ func (s *task) try(ctx context.Context) (row Try, err error) {
 		return row, err
 	}
 	reg.Cut()
-	l := &leader{task: s, machines: m, row: &row, registry: reg, ledger: workload.NewLedger(0, seed), tally: new(workload.Tally), windows: map[string]*measure.Window{}}
+	l := &leader{
+		task:     s,
+		machines: m,
+		row:      &row,
+		registry: reg,
+		ledger:   workload.NewLedger(0, seed),
+		tally:    new(workload.Tally),
+		windows:  map[string]*measure.Window{},
+	}
 	if err := l.lead(ctx, set); err != nil {
 		return row, err
 	}
@@ -54,9 +63,13 @@ func (s *task) try(ctx context.Context) (row Try, err error) {
 	return row, row.check()
 }
 
-// prepare makes the users' accounts on the first server: ids and tokens are the same on all. It returns the settings of
-// each agent.
-func (s *task) prepare(ctx context.Context, m *machines, reg *measure.Registry) (func(agent int) (json.RawMessage, error), error) {
+// prepare makes the users' accounts on the first server: ids and tokens are the same on all. It
+// returns the settings of each agent.
+func (s *task) prepare(
+	ctx context.Context,
+	m *machines,
+	reg *measure.Registry,
+) (func(agent int) (json.RawMessage, error), error) {
 	person := new(mattermost.Person)
 	env := environment(m.urls, reg)
 	if err := person.Provision(ctx, env, s.users); err != nil {
@@ -87,16 +100,29 @@ type leader struct {
 	available int64 // memory, in the hold
 }
 
-func (l *leader) lead(ctx context.Context, set func(agent int) (json.RawMessage, error)) (err error) {
+func (l *leader) lead(
+	ctx context.Context,
+	set func(agent int) (json.RawMessage, error),
+) (err error) {
 	began := time.Now()
 	// The agents take a while to take in the users; the epoch lies after that.
 	epoch := began.Add(startTime(l.users))
-	l.driver, err = fleet.New(ctx, fleet.Config{Links: l.links, Epoch: epoch, Settings: set, Registry: l.registry, Tally: l.tally, Ledger: l.ledger,
-		Patience: patience, OnError: func(agent, user int, err error) {
+	l.driver, err = fleet.New(ctx, fleet.Config{
+		Links:    l.links,
+		Epoch:    epoch,
+		Settings: set,
+		Registry: l.registry,
+		Tally:    l.tally,
+		Ledger:   l.ledger,
+		Patience: patience,
+		OnError: func(agent, user int, err error) {
 			if l.row.Complaints++; l.row.FirstComplaint == "" {
-				l.row.FirstComplaint = study.OneLine(fmt.Sprintf("agent %d, user %d: %v", agent, user, err))
+				l.row.FirstComplaint = study.OneLine(
+					fmt.Sprintf("agent %d, user %d: %v", agent, user, err),
+				)
 			}
-		}})
+		},
+	})
 	if err != nil {
 		return fmt.Errorf("starting the agents: %w", err)
 	}
@@ -113,7 +139,14 @@ func (l *leader) lead(ctx context.Context, set func(agent int) (json.RawMessage,
 	}
 	if _, active, failed := l.driver.Users(); active < l.users {
 		l.row.Held = active
-		return fmt.Errorf("%d of %d users had begun %v after the ramp, %d have failed: %s", active, l.users, settle, failed, l.row.FirstComplaint)
+		return fmt.Errorf(
+			"%d of %d users had begun %v after the ramp, %d have failed: %s",
+			active,
+			l.users,
+			settle,
+			failed,
+			l.row.FirstComplaint,
+		)
 	}
 	if err := l.through(ctx); err != nil {
 		return err
@@ -139,8 +172,16 @@ func (l *leader) collect(ctx context.Context, until time.Time) error {
 		if time.Since(said) > 10*time.Second {
 			said = time.Now()
 			_, active, failed := l.driver.Users()
-			fmt.Fprintf(os.Stderr, "fleet100k: %d of %d users act, %d failed, %d complaints, %d MiB of memory left, %v to go\n", active, l.users, failed, l.row.Complaints,
-				available()>>20, time.Until(until).Round(time.Second))
+			fmt.Fprintf(
+				os.Stderr,
+				"fleet100k: %d of %d users act, %d failed, %d complaints, %d MiB of memory left, %v to go\n",
+				active,
+				l.users,
+				failed,
+				l.row.Complaints,
+				available()>>20,
+				time.Until(until).Round(time.Second),
+			)
 		}
 	}
 	return nil
@@ -215,8 +256,9 @@ func ofUsers(name string) bool {
 	return !workload.OfAnswers(name)
 }
 
-// sockets reads how many WebSockets the servers have open, until it is all users' or for [readings] times: a user that
-// reloads has none for a moment, and among so many there is often one. The row gets the largest reading.
+// sockets reads how many WebSockets the servers have open, until it is all users' or for [readings]
+// times: a user that reloads has none for a moment, and among so many there is often one. The row
+// gets the largest reading.
 func (l *leader) sockets(ctx context.Context) error {
 	for range readings {
 		sum, err := l.stats(ctx, "")
@@ -244,7 +286,8 @@ func (l *leader) account(ctx context.Context) error {
 	if err := l.sockets(ctx); err != nil {
 		return err
 	}
-	// While the servers stand still, nothing is accepted or pushed. What they have answered is read meanwhile.
+	// While the servers stand still, nothing is accepted or pushed. What they have answered is read
+	// meanwhile.
 	if _, err := l.each(ctx, fmt.Sprintf("/refnull/stall?for=%v&in=0s", stand)); err != nil {
 		return err
 	}
@@ -283,7 +326,12 @@ func (m *machines) stats(ctx context.Context, query string) (sum counts, err err
 		if err := json.Unmarshal(b, &one); err != nil {
 			return sum, err
 		}
-		sum = counts{sum.Requests + one.Requests, sum.Posts + one.Posts, sum.Sockets + one.Sockets, sum.Pushed + one.Pushed}
+		sum = counts{
+			sum.Requests + one.Requests,
+			sum.Posts + one.Posts,
+			sum.Sockets + one.Sockets,
+			sum.Pushed + one.Pushed,
+		}
 	}
 	return sum, err
 }

@@ -32,7 +32,8 @@ type machines struct {
 	urls           []string
 }
 
-// start makes the network and starts the null servers and the agents. The caller must call Down, also after an error.
+// start makes the network and starts the null servers and the agents. The caller must call Down,
+// also after an error.
 func (s *task) start(ctx context.Context) (*machines, error) {
 	m := &machines{Lab: new(study.Lab)}
 	var err error
@@ -62,8 +63,9 @@ func (s *task) start(ctx context.Context) (*machines, error) {
 	return m, nil
 }
 
-// manyAddresses is how many addresses an agent dials from: with one, the kernel spends more on looking for a port, past
-// those that rest for a minute after the logins, than all else takes together.
+// manyAddresses is how many addresses an agent dials from: with one, the kernel spends more on
+// looking for a port, past those that rest for a minute after the logins, than all else takes
+// together.
 const manyAddresses = 16
 
 // sources are the addresses that agent k dials from.
@@ -74,9 +76,10 @@ func sources(k int) (out []netip.Addr) {
 	return out
 }
 
-// address gives the agents their addresses, and the servers the way to them: by way of the agent's address in the LAN,
-// so that a server has a neighbor for each agent and not one for each of its addresses. The kernel keeps 1,024 neighbors
-// of all namespaces together (net.ipv4.neigh.default.gc_thresh3), and beyond these connections time out.
+// address gives the agents their addresses, and the servers the way to them: by way of the agent's
+// address in the LAN, so that a server has a neighbor for each agent and not one for each of its
+// addresses. The kernel keeps 1,024 neighbors of all namespaces together
+// (net.ipv4.neigh.default.gc_thresh3), and beyond these connections time out.
 func (m *machines) address(ctx context.Context, s *task) error {
 	for k := range s.agents {
 		for _, a := range sources(k) {
@@ -106,8 +109,18 @@ func one() []string { return append(os.Environ(), "GOMAXPROCS=1") }
 func (m *machines) serve(ctx context.Context, s *task, k int) error {
 	name := serverName(k)
 	addr := net.JoinHostPort(m.Addr(name), fmt.Sprint(serverPort))
-	p, err := m.Start(ctx, name, lab.Spec{Name: name, Path: s.program, Env: one(), CPUs: s.server,
-		Args: []string{"refnull", "-listen=" + addr, fmt.Sprint("-push=", s.push), fmt.Sprint("-number=", k)}})
+	p, err := m.Start(ctx, name, lab.Spec{
+		Name: name,
+		Path: s.program,
+		Env:  one(),
+		CPUs: s.server,
+		Args: []string{
+			"refnull",
+			"-listen=" + addr,
+			fmt.Sprint("-push=", s.push),
+			fmt.Sprint("-number=", k),
+		},
+	})
 	if err != nil {
 		return err
 	}
@@ -122,13 +135,25 @@ func (m *machines) serve(ctx context.Context, s *task, k int) error {
 // join starts agent k.
 func (m *machines) join(ctx context.Context, s *task, k int) error {
 	name := agentName(k)
-	start := func(ctx context.Context, spec lab.Spec) (*lab.Process, error) { return m.Start(ctx, name, spec) }
-	p, l, err := study.StartLinked(ctx, start, lab.Spec{Name: name, Path: s.self, Args: []string{agentVerb}, Env: one(), CPUs: s.agentCPU})
+	start := func(ctx context.Context, spec lab.Spec) (*lab.Process, error) {
+		return m.Start(ctx, name, spec)
+	}
+	p, l, err := study.StartLinked(ctx, start, lab.Spec{
+		Name: name,
+		Path: s.self,
+		Args: []string{agentVerb},
+		Env:  one(),
+		CPUs: s.agentCPU,
+	})
 	if err != nil {
 		return err
 	}
 	m.agents = append(m.agents, p)
-	m.links = append(m.links, study.Counted{ReadWriteCloser: l, Sent: &m.sent, Received: &m.received})
+	m.links = append(m.links, study.Counted{
+		ReadWriteCloser: l,
+		Sent:            &m.sent,
+		Received:        &m.received,
+	})
 	return bound(p.PID(), s.files)
 }
 
@@ -144,7 +169,10 @@ func bound(pid, files int) error {
 	if have.Cur == uint64(files) && have.Max == uint64(files) {
 		return nil
 	}
-	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(files), Max: uint64(files)}, nil); err != nil {
+	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{
+		Cur: uint64(files),
+		Max: uint64(files),
+	}, nil); err != nil {
 		return fmt.Errorf("setting its limit of open files: %w", err)
 	}
 	return nil

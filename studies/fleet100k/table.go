@@ -46,7 +46,8 @@ type Try struct {
 
 	AgentKiB  float64 `json:"agent_kib"` // resident per user
 	ServerKiB float64 `json:"server_kib"`
-	MemoryMiB float64 `json:"memory_mib"` // by which the machine has less to give, the kernel's own included
+	// by which the machine has less to give, the kernel's own included
+	MemoryMiB float64 `json:"memory_mib"`
 
 	FromAgents float64 `json:"from_agents"` // bytes per second of the fleet's own
 	ToAgents   float64 `json:"to_agents"`
@@ -61,16 +62,31 @@ type Try struct {
 }
 
 func (s *task) row() Try {
-	return Try{Date: time.Now().UTC().Truncate(time.Second), Revision: study.Revision(), Machine: study.Machine(),
-		Users: s.users, Agents: s.agents, Servers: s.servers, Files: s.files, Ramp: s.ramp.Seconds(), Push: s.push}
+	return Try{
+		Date:     time.Now().UTC().Truncate(time.Second),
+		Revision: study.Revision(),
+		Machine:  study.Machine(),
+		Users:    s.users,
+		Agents:   s.agents,
+		Servers:  s.servers,
+		Files:    s.files,
+		Ramp:     s.ramp.Seconds(),
+		Push:     s.push,
+	}
 }
 
 // measure takes in what the hold has used.
 func (t *Try) measure(from, to usage, took time.Duration) {
 	s := took.Seconds()
-	t.AgentCores, t.ServerCores, t.LeaderCores = (to.agents-from.agents)/s, (to.servers-from.servers)/s, (to.own-from.own)/s
+	t.AgentCores = (to.agents - from.agents) / s
+	t.ServerCores = (to.servers - from.servers) / s
+	t.LeaderCores = (to.own - from.own) / s
 	t.Cores = (to.machine - from.machine) / s
-	t.AgentKiB, t.ServerKiB = to.agentsMiB*1024/float64(t.Users), to.serversMiB*1024/float64(t.Users)
+	t.AgentKiB, t.ServerKiB = to.agentsMiB*1024/float64(
+		t.Users,
+	), to.serversMiB*1024/float64(
+		t.Users,
+	)
 	t.FromAgents, t.ToAgents = float64(to.bytes-from.bytes)/s, float64(to.mail-from.mail)/s
 	t.MostOpen = to.openFiles
 }
@@ -78,23 +94,42 @@ func (t *Try) measure(from, to usage, took time.Duration) {
 // mostLag is the lag at p99 that a run may have: more voids it (docs/validity.md).
 const mostLag = 50.0
 
-// check returns the first reason why the users were not held; nil if they were. Deliveries that are lost are no such
-// reason: null servers deliver no message to anyone.
+// check returns the first reason why the users were not held; nil if they were. Deliveries that are
+// lost are no such reason: null servers deliver no message to anyone.
 func (t *Try) check() error {
 	l := t.Ledger
 	switch {
 	case t.Held < t.Users || t.Failed > 0:
-		return fmt.Errorf("%d of %d users were there at the end, %d had given up: %s", t.Held, t.Users, t.Failed, t.FirstComplaint)
+		return fmt.Errorf(
+			"%d of %d users were there at the end, %d had given up: %s",
+			t.Held,
+			t.Users,
+			t.Failed,
+			t.FirstComplaint,
+		)
 	case t.Sockets != t.Users:
 		return fmt.Errorf("the servers had %d WebSockets open, and not %d", t.Sockets, t.Users)
 	case t.Errors > 0:
-		return fmt.Errorf("%d of %d operations failed: %s", t.Errors, t.Operations, t.FirstComplaint)
+		return fmt.Errorf(
+			"%d of %d operations failed: %s",
+			t.Errors,
+			t.Operations,
+			t.FirstComplaint,
+		)
 	case t.LagP99 > mostLag:
-		return fmt.Errorf("lag at p99 was %.0f ms in the worst agent, and %.0f are allowed", t.LagP99, mostLag)
+		return fmt.Errorf(
+			"lag at p99 was %.0f ms in the worst agent, and %.0f are allowed",
+			t.LagP99,
+			mostLag,
+		)
 	case l.Acked+l.Unnamed != t.Posted || l.Late+l.Duplicated+l.Misordered+l.Repeated+l.Unanswered != 0:
 		return fmt.Errorf("the servers accepted %d messages, and the ledger has %+v", t.Posted, l)
 	case t.Received < t.Pushed:
-		return fmt.Errorf("the servers pushed %d events, and the users read %d", t.Pushed, t.Received)
+		return fmt.Errorf(
+			"the servers pushed %d events, and the users read %d",
+			t.Pushed,
+			t.Received,
+		)
 	}
 	return nil
 }
@@ -118,17 +153,49 @@ func write(results string) error {
 // table is the tries in Markdown, in the order in which they were made.
 func table(all []Try) string {
 	var b strings.Builder
-	b.WriteString("| date | users | begun over | held | for | agents, servers | sockets | operations | errors | lag p99, max of the worst agent | cores: agents | servers | machine " +
-		"| KiB per user: agents | servers | machine | fleet's bytes/s: from, to agents | messages: servers, ledger | events: pushed, read | |\n")
-	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n")
+	b.WriteString(
+		"| date | users | begun over | held | for | agents, servers | sockets | operations | errors | lag p99, max of the worst agent | cores: agents | servers | machine " +
+			"| KiB per user: agents | servers | machine | fleet's bytes/s: from, to agents | messages: servers, ledger | events: pushed, read | |\n",
+	)
+	b.WriteString(
+		"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n",
+	)
 	for _, t := range all {
 		held, verdict := fmt.Sprintf("%.0f s", t.Seconds), "held, ledger exact"
 		if t.Stopped != "" {
 			verdict = "NOT HELD: " + strings.ReplaceAll(t.Stopped, "|", "/")
 		}
-		fmt.Fprintf(&b, "| %s | %d | %.0f s | %d | %s | %d, %d | %d | %d | %d | %.1f, %.0f ms | %.2f | %.2f | %.2f | %.1f | %.1f | %.1f | %.0f, %.0f | %d, %d | %d, %d | %s |\n",
-			t.Date.Format("2006-01-02 15:04"), t.Users, t.Ramp, t.Held, held, t.Agents, t.Servers, perUser*t.Sockets, t.Operations, t.Errors, t.LagP99, t.LagMax, t.AgentCores, t.ServerCores, t.Cores,
-			t.AgentKiB, t.ServerKiB, t.MemoryMiB*1024/float64(t.Users), t.FromAgents, t.ToAgents, t.Posted, t.Ledger.Acked+t.Ledger.Unnamed, t.Pushed, t.Received, verdict)
+		fmt.Fprintf(
+			&b,
+			"| %s | %d | %.0f s | %d | %s | %d, %d | %d | %d | %d | %.1f, %.0f ms | %.2f | %.2f | %.2f | %.1f | %.1f | %.1f | %.0f, %.0f | %d, %d | %d, %d | %s |\n",
+			t.Date.Format(
+				"2006-01-02 15:04",
+			),
+			t.Users,
+			t.Ramp,
+			t.Held,
+			held,
+			t.Agents,
+			t.Servers,
+			perUser*t.Sockets,
+			t.Operations,
+			t.Errors,
+			t.LagP99,
+			t.LagMax,
+			t.AgentCores,
+			t.ServerCores,
+			t.Cores,
+			t.AgentKiB,
+			t.ServerKiB,
+			t.MemoryMiB*1024/float64(t.Users),
+			t.FromAgents,
+			t.ToAgents,
+			t.Posted,
+			t.Ledger.Acked+t.Ledger.Unnamed,
+			t.Pushed,
+			t.Received,
+			verdict,
+		)
 	}
 	return b.String()
 }

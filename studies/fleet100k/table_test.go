@@ -15,8 +15,24 @@ import (
 
 // good is a try that held.
 func good() Try {
-	return Try{Date: time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC), Users: 1000, Ramp: 4, Agents: 2, Servers: 2, Held: 1000, Seconds: 60, Sockets: 1000, Operations: 6000,
-		LagP99: 3, LagMax: 20, AgentCores: 0.4, Posted: 50, Ledger: workload.LedgerCount{Acked: 49, Judged: 40, Unnamed: 1, Foreign: 1200}, Pushed: 1200, Received: 1200}
+	return Try{
+		Date:       time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC),
+		Users:      1000,
+		Ramp:       4,
+		Agents:     2,
+		Servers:    2,
+		Held:       1000,
+		Seconds:    60,
+		Sockets:    1000,
+		Operations: 6000,
+		LagP99:     3,
+		LagMax:     20,
+		AgentCores: 0.4,
+		Posted:     50,
+		Ledger:     workload.LedgerCount{Acked: 49, Judged: 40, Unnamed: 1, Foreign: 1200},
+		Pushed:     1200,
+		Received:   1200,
+	}
 }
 
 // Each way in which users are not held is found, and named.
@@ -37,13 +53,15 @@ func TestCheck(t *testing.T) {
 	} {
 		row := good()
 		spoil(&row)
-		if err := row.check(); err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "the users", "users"), want) {
+		if err := row.check(); err == nil ||
+			!strings.Contains(strings.ReplaceAll(err.Error(), "the users", "users"), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
 
-// A try goes into the file and into the page's table behind the earlier ones; what stands around the table stays.
+// A try goes into the file and into the page's table behind the earlier ones; what stands around
+// the table stays.
 func TestKeep(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, page), []byte("before\n"+study.Part(tablePart, "old")+"\nbehind\n"), 0o600); err != nil {
@@ -61,7 +79,14 @@ func TestKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(b)
-	rows := []string{"before\n", "| 1000 | 4 s | 1000 | 60 s | 2, 2 | 2000 | 6000 | 0 | 3.0, 20 ms |", "| held, ledger exact |", "| 5000 |", "NOT HELD: no room / left", "behind\n"}
+	rows := []string{
+		"before\n",
+		"| 1000 | 4 s | 1000 | 60 s | 2, 2 | 2000 | 6000 | 0 | 3.0, 20 ms |",
+		"| held, ledger exact |",
+		"| 5000 |",
+		"NOT HELD: no room / left",
+		"behind\n",
+	}
 	at := 0
 	for _, row := range rows {
 		i := strings.Index(text[at:], row)
@@ -83,7 +108,8 @@ func TestArguments(t *testing.T) {
 		{"-agent-cores=x", "want comma-separated numbers"},
 		{"more", "there are no arguments"},
 	} {
-		if err := run(t.Context(), strings.Fields(tt.args)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := run(t.Context(), strings.Fields(tt.args)); err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.args, err, tt.want)
 		}
 	}
@@ -101,6 +127,10 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(text), study.Part(tablePart, table(all))) {
-		t.Errorf("the table of %s is not that of %s: bin/fleet100k -table -results=studies/results", page, dataFile)
+		t.Errorf(
+			"the table of %s is not that of %s: bin/fleet100k -table -results=studies/results",
+			page,
+			dataFile,
+		)
 	}
 }

@@ -69,7 +69,17 @@ func tallyOf(r *record.Run) (tally, error) {
 		return nil, fmt.Errorf("the run %s has no account of its users", r.Manifest.ID)
 	}
 	c := u.Whole
-	t[accepted], t[expected], t[seen], t[late], t[lost] = float64(c.Acked), float64(c.Expected()), float64(c.Seen), float64(c.Late), float64(c.Lost)
+	t[accepted], t[expected], t[seen], t[late], t[lost] = float64(
+		c.Acked,
+	), float64(
+		c.Expected(),
+	), float64(
+		c.Seen,
+	), float64(
+		c.Late,
+	), float64(
+		c.Lost,
+	)
 	t[duplicated], t[misordered] = float64(c.Duplicated), float64(c.Misordered)
 	return t, nil
 }
@@ -97,18 +107,19 @@ func (r row) difference() float64 { return r.fleet - r.mean() }
 // apart reports whether the counts differ by more than the wall clock explains.
 func (r row) apart() bool { return math.Abs(r.difference()) > r.within }
 
-// sigmas is by how many standard errors a count may differ: among a hundred rows one is beyond them by chance in a
-// hundred comparisons or fewer.
+// sigmas is by how many standard errors a count may differ: among a hundred rows one is beyond them
+// by chance in a hundred comparisons or fewer.
 const sigmas = 4
 
 // compare returns a row for each count that a run has.
 //
-// The seed fixes the actions of every user, their order and their think times; the wall clock decides how many of them
-// fall into the time of the run, because a user goes on when the server has answered, and what a user sees when it
-// looks. So runs of one process differ, too, and are the yardstick: their variance in relation to the mean, pooled over
-// all rows, is the unit of every row. Of the rows of deliveries each post counts once, for it brings as many of them as
-// it has recipients. A row's counts may be apart by four standard errors of that, by as much as the runs of one process
-// are in this row, or by one. Rows in exact may not differ at all.
+// The seed fixes the actions of every user, their order and their think times; the wall clock
+// decides how many of them fall into the time of the run, because a user goes on when the server
+// has answered, and what a user sees when it looks. So runs of one process differ, too, and are the
+// yardstick: their variance in relation to the mean, pooled over all rows, is the unit of every
+// row. Of the rows of deliveries each post counts once, for it brings as many of them as it has
+// recipients. A row's counts may be apart by four standard errors of that, by as much as the runs
+// of one process are in this row, or by one. Rows in exact may not differ at all.
 func compare(ones []tally, fleet tally) []row {
 	names := map[string]bool{}
 	for _, t := range append(slices.Clone(ones), fleet) {
@@ -178,7 +189,16 @@ func table(w io.Writer, rows []row) (apart []string, err error) {
 			mark = "APART"
 			apart = append(apart, r.name)
 		}
-		plain.Fprintf(tw, "%s\t%s\t%.0f\t%+.1f\t%.1f\t%s\t\n", r.name, strings.Join(one, " / "), r.fleet, r.difference(), r.within, mark)
+		plain.Fprintf(
+			tw,
+			"%s\t%s\t%.0f\t%+.1f\t%.1f\t%s\t\n",
+			r.name,
+			strings.Join(one, " / "),
+			r.fleet,
+			r.difference(),
+			r.within,
+			mark,
+		)
 	}
 	if err := tw.Flush(); err != nil {
 		return nil, err
@@ -206,24 +226,42 @@ func counts(ctx context.Context, st *stage) error {
 	}
 	why, left := untimed(of)
 	fleet[timed] += left
-	fmt.Printf("%d users of seed %d over %v, in one process and on %d hosts with %d agents of %d processes each\n\n",
-		st.users, st.seed, st.ramp+st.settle+st.measure, st.hosts, st.show.agents, st.processes)
+	fmt.Printf(
+		"%d users of seed %d over %v, in one process and on %d hosts with %d agents of %d processes each\n\n",
+		st.users,
+		st.seed,
+		st.ramp+st.settle+st.measure,
+		st.hosts,
+		st.show.agents,
+		st.processes,
+	)
 	apart, err := table(os.Stdout, compare(ones, fleet))
 	if err != nil {
 		return err
 	}
 	if why != "" {
-		fmt.Printf("\nOf the agents' deliveries timed, %.0f are not in the latency, by the rule of clocks: %s\n", left, why)
+		fmt.Printf(
+			"\nOf the agents' deliveries timed, %.0f are not in the latency, by the rule of clocks: %s\n",
+			left,
+			why,
+		)
 	}
 	if len(apart) > 0 {
-		return fmt.Errorf("counts differ by more than the wall clock explains: %s", strings.Join(apart, ", "))
+		return fmt.Errorf(
+			"counts differ by more than the wall clock explains: %s",
+			strings.Join(apart, ", "),
+		)
 	}
 	fmt.Println("\nNo count differs by more than the wall clock explains.")
 	return nil
 }
 
 // tally carries out the plan with a placement, and returns the run's counts.
-func (st *stage) tally(ctx context.Context, name, placement string, in *netns.Namespace) (*record.Run, tally, error) {
+func (st *stage) tally(
+	ctx context.Context,
+	name, placement string,
+	in *netns.Namespace,
+) (*record.Run, tally, error) {
 	began := time.Now()
 	r, err := st.carry(ctx, name, st.plan(st.url(), placement), in)
 	if err != nil {
@@ -231,7 +269,13 @@ func (st *stage) tally(ctx context.Context, name, placement string, in *netns.Na
 	}
 	for _, f := range r.Validity.Findings {
 		if f.Level == record.Red {
-			fmt.Fprintf(os.Stderr, "fleetshow: %s is not valid, its counts are compared all the same: %s: %s\n", name, f.Gate, f.Text)
+			fmt.Fprintf(
+				os.Stderr,
+				"fleetshow: %s is not valid, its counts are compared all the same: %s: %s\n",
+				name,
+				f.Gate,
+				f.Text,
+			)
 		}
 	}
 	fmt.Fprintf(os.Stderr, "fleetshow: %s took %v\n", name, time.Since(began).Round(time.Second))
@@ -242,7 +286,8 @@ func (st *stage) tally(ctx context.Context, name, placement string, in *netns.Na
 // leftOut finds the number of deliveries that the rule of clocks has left out of the latency.
 var leftOut = regexp.MustCompile(`not in the latency, in all (\d+);`)
 
-// untimed says why deliveries between hosts are not in the latency of a run, and how many; "" if they are.
+// untimed says why deliveries between hosts are not in the latency of a run, and how many; "" if
+// they are.
 func untimed(r *record.Run) (why string, n float64) {
 	for _, f := range r.Validity.Findings {
 		if m := leftOut.FindStringSubmatch(f.Text); m != nil && f.Gate == "clock" {

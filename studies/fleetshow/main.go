@@ -1,13 +1,14 @@
-// Command fleetshow puts the users of one plan into one process and onto agents on several hosts, and says whether the
-// two loads are the same.
+// Command fleetshow puts the users of one plan into one process and onto agents on several hosts,
+// and says whether the two loads are the same.
 //
-// Hosts are network namespaces on one switch: the reference server with its database, and those of the agents, which
-// join over nats://. The coordinator, the agents and the process that has all users alone are the program under test,
-// bin/plimsoll, each started as a person would. Between two runs the database is restored and the server restarted.
+// Hosts are network namespaces on one switch: the reference server with its database, and those of
+// the agents, which join over nats://. The coordinator, the agents and the process that has all
+// users alone are the program under test, bin/plimsoll, each started as a person would. Between two
+// runs the database is restored and the server restarted.
 //
-// The scene counts prints a table of operations by name and class, and of deliveries; see [compare] for how far two
-// counts may be apart. The scene clock compares the medians of deliveries, with the clock of one host 3 s ahead and
-// gaining 50 millionths.
+// The scene counts prints a table of operations by name and class, and of deliveries; see [compare]
+// for how far two counts may be apart. The scene clock compares the medians of deliveries, with the
+// clock of one host 3 s ahead and gaining 50 millionths.
 package main
 
 import (
@@ -79,22 +80,45 @@ func run(ctx context.Context, args []string) (err error) {
 func parse(args []string) (*show, error) {
 	fs := flag.NewFlagSet("fleetshow", flag.ContinueOnError)
 	var s show
-	fs.StringVar(&s.scene, "scene", "counts", "the `name` of what is shown: counts, clock or resume")
+	fs.StringVar(
+		&s.scene,
+		"scene",
+		"counts",
+		"the `name` of what is shown: counts, clock or resume",
+	)
 	fs.StringVar(&s.program, "program", "bin/plimsoll", "`path` of plimsoll")
-	fs.StringVar(&s.dir, "dir", "", "`directory` for stores and the database, which stay; empty: one that is removed at the end")
+	fs.StringVar(
+		&s.dir,
+		"dir",
+		"",
+		"`directory` for stores and the database, which stay; empty: one that is removed at the end",
+	)
 	fs.IntVar(&s.hosts, "hosts", 5, "hosts with agents, 1 to 20")
 	fs.IntVar(&s.agents, "agents", 2, "agents of each host, 1 to 10")
 	fs.IntVar(&s.processes, "processes", 1, "processes of each agent, 1 to 16")
 	fs.IntVar(&s.users, "users", 1000, "users, 2 to 100,000")
 	fs.IntVar(&s.channels, "channels", 0, "channels; 0: one for ten users")
-	fs.IntVar(&s.yardsticks, "one", 2, "runs of one process, 2 to 10: they differ by what the wall clock decides")
+	fs.IntVar(
+		&s.yardsticks,
+		"one",
+		2,
+		"runs of one process, 2 to 10: they differ by what the wall clock decides",
+	)
 	fs.Uint64Var(&s.seed, "seed", 7, "seed of all runs")
 	fs.DurationVar(&s.ramp, "ramp", 20*time.Second, "users begin evenly over this `time`")
 	fs.DurationVar(&s.settle, "settle", 10*time.Second, "`time` until the measured phase")
 	fs.DurationVar(&s.measure, "measure", 3*time.Minute, "`time` of the measured phase")
 	fs.Float64Var(&s.pace, "pace", 1, "pace of the users")
-	server := fs.String("server-cores", "", "comma-separated `cores` of server and database; empty: any")
-	agent := fs.String("agent-cores", "", "comma-separated `cores` of agents and coordinator; empty: any")
+	server := fs.String(
+		"server-cores",
+		"",
+		"comma-separated `cores` of server and database; empty: any",
+	)
+	agent := fs.String(
+		"agent-cores",
+		"",
+		"comma-separated `cores` of agents and coordinator; empty: any",
+	)
 	if err := study.Parse(fs, args); err != nil {
 		return nil, err
 	}
@@ -136,8 +160,8 @@ func parse(args []string) (*show, error) {
 	return &s, nil
 }
 
-// plan is the plan of all runs; placement is the only difference. The hosts share one machine, so that the server is a
-// neighbor of every agent: the gate others is open.
+// plan is the plan of all runs; placement is the only difference. The hosts share one machine, so
+// that the server is a neighbor of every agent: the gate others is open.
 func (s *show) plan(url, placement string) string {
 	return fmt.Sprintf(`name: fleetshow
 seed: %d

@@ -16,8 +16,8 @@ import (
 	"plimsoll/target/lab"
 )
 
-// leaveWithin is how long after the coordinator's death all users must have left: the silence that agents bear, the time
-// over which users leave, and what ending processes takes.
+// leaveWithin is how long after the coordinator's death all users must have left: the silence that
+// agents bear, the time over which users leave, and what ending processes takes.
 func (s *show) leaveWithin() time.Duration { return silence + over + 15*time.Second }
 
 const (
@@ -28,12 +28,21 @@ const (
 
 // comparison is the plan of a comparison of the server with itself on the agents.
 func (s *show) comparison(url string) string {
-	return s.plan(url, fmt.Sprintf("placement: {agents: %d, processes: %d}\nfleet: {resend: 5s, leave: %v, over: %v}", s.hosts*s.agents, s.processes, silence, over)) +
+	return s.plan(
+		url,
+		fmt.Sprintf(
+			"placement: {agents: %d, processes: %d}\nfleet: {resend: 5s, leave: %v, over: %v}",
+			s.hosts*s.agents,
+			s.processes,
+			silence,
+			over,
+		),
+	) +
 		"compare: {mode: sequence, blocks: 1, arms: {base: {}, new: {}}, margin: {p95(post): 10%}}\n"
 }
 
-// resume is the scene: the coordinator of a comparison is killed while its second run is measured. The users leave, the
-// first run stays as it is, and the same agents finish the comparison.
+// resume is the scene: the coordinator of a comparison is killed while its second run is measured.
+// The users leave, the first run stays as it is, and the same agents finish the comparison.
 func resume(ctx context.Context, st *stage) error {
 	if err := st.fresh(ctx); err != nil {
 		return err
@@ -45,7 +54,15 @@ func resume(ctx context.Context, st *stage) error {
 	if err := os.WriteFile(file, []byte(st.comparison(st.url())), 0o644); err != nil {
 		return err
 	}
-	flags := []string{"-store", store, "-calibrate=false", "-fleet-listen", st.door(), "-fleet-keys", st.keys()}
+	flags := []string{
+		"-store",
+		store,
+		"-calibrate=false",
+		"-fleet-listen",
+		st.door(),
+		"-fleet-keys",
+		st.keys(),
+	}
 	out := new(lab.Transcript)
 	p, err := st.command(ctx, st.Side, out, append(append([]string{"compare"}, flags...), file)...)
 	if err != nil {
@@ -67,7 +84,11 @@ func resume(ctx context.Context, st *stage) error {
 	if err := st.alone(ctx, killed.Add(st.leaveWithin())); err != nil {
 		return err
 	}
-	fmt.Printf("killed in the second run; the users of all %d agents had left %v later\n", len(st.agents), time.Since(killed).Round(100*time.Millisecond))
+	fmt.Printf(
+		"killed in the second run; the users of all %d agents had left %v later\n",
+		len(st.agents),
+		time.Since(killed).Round(100*time.Millisecond),
+	)
 	out = new(lab.Transcript)
 	if p, err = st.command(ctx, st.Side, out, append([]string{"compare", "-resume", "last"}, flags...)...); err != nil {
 		return err
@@ -82,7 +103,12 @@ func resume(ctx context.Context, st *stage) error {
 }
 
 // second waits until the second run of a comparison is being measured.
-func (st *stage) second(ctx context.Context, done <-chan struct{}, store string, within time.Duration) error {
+func (st *stage) second(
+	ctx context.Context,
+	done <-chan struct{},
+	store string,
+	within time.Duration,
+) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("not within %v", within))
 	defer cancel()
 	for {
@@ -136,7 +162,8 @@ func (st *stage) alone(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// digests returns the digests of the manifests of the runs of a store that have ended, by directory.
+// digests returns the digests of the manifests of the runs of a store that have ended, by
+// directory.
 func digests(store string) (map[string]string, error) {
 	dirs, err := filepath.Glob(filepath.Join(store, "runs", "*"))
 	out := map[string]string{}
@@ -152,7 +179,8 @@ func digests(store string) (map[string]string, error) {
 	return out, err
 }
 
-// finished checks that a comparison is complete on so many agents, and that the runs of before are as they were.
+// finished checks that a comparison is complete on so many agents, and that the runs of before are
+// as they were.
 func finished(store string, before map[string]string, agents int) error {
 	files, err := filepath.Glob(filepath.Join(store, "comparisons", "*", "comparison.json"))
 	if err != nil {
@@ -188,7 +216,11 @@ func finished(store string, before map[string]string, agents int) error {
 			return err
 		}
 		if len(r.Changed) > 0 {
-			return fmt.Errorf("the run %s, which was there before, is damaged: %v", filepath.Base(dir), r.Changed)
+			return fmt.Errorf(
+				"the run %s, which was there before, is damaged: %v",
+				filepath.Base(dir),
+				r.Changed,
+			)
 		}
 	}
 	for _, run := range c.Runs {
@@ -196,9 +228,22 @@ func finished(store string, before map[string]string, agents int) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("run %s: arm %s, block %d, %d agents, valid: %v %s\n", run.Run, run.Arm, run.Block, len(r.Manifest.Agents), run.Valid, run.Why)
+		fmt.Printf(
+			"run %s: arm %s, block %d, %d agents, valid: %v %s\n",
+			run.Run,
+			run.Arm,
+			run.Block,
+			len(r.Manifest.Agents),
+			run.Valid,
+			run.Why,
+		)
 		if len(r.Manifest.Agents) != agents {
-			return fmt.Errorf("the run %s has %d agents, want %d", run.Run, len(r.Manifest.Agents), agents)
+			return fmt.Errorf(
+				"the run %s has %d agents, want %d",
+				run.Run,
+				len(r.Manifest.Agents),
+				agents,
+			)
 		}
 	}
 	return nil

@@ -20,7 +20,8 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// skewVerb makes this program the agent of a host with another clock. Its processes with users are plimsoll's.
+// skewVerb makes this program the agent of a host with another clock. Its processes with users are
+// plimsoll's.
 const skewVerb = "skewed-agent"
 
 // skewedAgent serves runs until ctx ends.
@@ -49,18 +50,36 @@ func skewedAgent(ctx context.Context, args []string) error {
 	say := func(format string, args ...any) {
 		fmt.Fprintf(os.Stderr, "agent "+token.Name+": "+format+"\n", args...)
 	}
-	return join.Attend(ctx, join.AgentConfig{Token: token, URL: *url, Build: build, Say: say,
-		Introduce: func() join.Introduction { return join.Introduction{Host: token.Name, Cores: 1, Files: limits.Files} },
+	return join.Attend(ctx, join.AgentConfig{
+		Token: token,
+		URL:   *url,
+		Build: build,
+		Say:   say,
+		Introduce: func() join.Introduction {
+			return join.Introduction{
+				Host:  token.Name,
+				Cores: 1,
+				Files: limits.Files,
+			}
+		},
 		Serve: func(ctx context.Context, st *join.Responder) error {
-			h := fleet.HostAgent{Silent: st.Silent, Launch: func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
-				return launch(ctx, *program, n)
-			}}
+			h := fleet.HostAgent{
+				Silent: st.Silent,
+				Launch: func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
+					return launch(ctx, *program, n)
+				},
+			}
 			return fleet.ServeHost(ctx, st, st, h.Skewed(*offset, *drift))
-		}})
+		},
+	})
 }
 
 // launch starts n processes with users.
-func launch(ctx context.Context, program string, n int) (links []io.ReadWriteCloser, end func(), err error) {
+func launch(
+	ctx context.Context,
+	program string,
+	n int,
+) (links []io.ReadWriteCloser, end func(), err error) {
 	var children []*lab.Process
 	end = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -71,7 +90,11 @@ func launch(ctx context.Context, program string, n int) (links []io.ReadWriteClo
 		}
 	}
 	for k := range n {
-		p, l, err := study.StartLinked(ctx, lab.Start, lab.Spec{Name: fmt.Sprintf("users %d", k), Path: program, Args: []string{"agent", "-stdio"}})
+		p, l, err := study.StartLinked(ctx, lab.Start, lab.Spec{
+			Name: fmt.Sprintf("users %d", k),
+			Path: program,
+			Args: []string{"agent", "-stdio"},
+		})
 		if err != nil {
 			end()
 			return nil, nil, err
@@ -82,18 +105,19 @@ func launch(ctx context.Context, program string, n int) (links []io.ReadWriteClo
 }
 
 const (
-	// slowHub makes deliveries slow enough that the clocks' errors are small against them: without it they are not in
-	// the latency.
+	// slowHub makes deliveries slow enough that the clocks' errors are small against them: without
+	// it they are not in the latency.
 	slowHub = "-fault=hub:20ms"
 	// clockOffset and clockDrift are those of host 0.
 	clockOffset = 3 * time.Second
 	clockDrift  = 50e-6
-	// mostOff is how far the median of deliveries may be from that of one process, as a share of it.
+	// mostOff is how far the median of deliveries may be from that of one process, as a share of
+	// it.
 	mostOff = 0.05
 )
 
-// clock is the scene: the plan in one process, on agents, and on agents those of the first host of which have another
-// clock.
+// clock is the scene: the plan in one process, on agents, and on agents those of the first host of
+// which have another clock.
 func clock(ctx context.Context, st *stage) error {
 	one, _, err := st.tally(ctx, "one", "", st.Host(agentHost(0)))
 	if err != nil {
@@ -111,7 +135,18 @@ func clock(ctx context.Context, st *stage) error {
 			if err := st.agents[k].Stop(ctx); err != nil {
 				return err
 			}
-			err = st.joinOne(ctx, k, st.self, skewVerb, "-program", st.program, "-offset", clockOffset.String(), "-drift", fmt.Sprint(clockDrift))
+			err = st.joinOne(
+				ctx,
+				k,
+				st.self,
+				skewVerb,
+				"-program",
+				st.program,
+				"-offset",
+				clockOffset.String(),
+				"-drift",
+				fmt.Sprint(clockDrift),
+			)
 			if err != nil {
 				return err
 			}
@@ -143,8 +178,18 @@ func clock(ctx context.Context, st *stage) error {
 		return err
 	}
 	off := got.Seconds()/want.Seconds() - 1
-	fmt.Printf("p50 of delivery: %v of %d in one process, %v of %d on agents with right clocks, %v of %d with a host whose clock is %v ahead and gains %.0f ppm: %+.1f %%\n",
-		want, n, control, l, got, m, clockOffset, 1e6*clockDrift, 100*off)
+	fmt.Printf(
+		"p50 of delivery: %v of %d in one process, %v of %d on agents with right clocks, %v of %d with a host whose clock is %v ahead and gains %.0f ppm: %+.1f %%\n",
+		want,
+		n,
+		control,
+		l,
+		got,
+		m,
+		clockOffset,
+		1e6*clockDrift,
+		100*off,
+	)
 	if why, _ := untimed(of); why != "" {
 		return fmt.Errorf("deliveries between hosts are not in that: %s", why)
 	}

@@ -38,7 +38,8 @@ type stage struct {
 
 func agentHost(k int) string { return fmt.Sprintf("host-%d", k) }
 
-// build makes the stage, without a server and agents. The caller must call Down, also after an error.
+// build makes the stage, without a server and agents. The caller must call Down, also after an
+// error.
 func (s *show) build(ctx context.Context) (*stage, error) {
 	hosts := []string{serverHost}
 	for k := range s.hosts {
@@ -49,7 +50,10 @@ func (s *show) build(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return st, err
 	}
-	if err := st.Serve(ctx, serverHost, postgresql.Config{Dir: filepath.Join(s.dir, "pg"), CPUs: s.serverCPUs}); err != nil {
+	if err := st.Serve(ctx, serverHost, postgresql.Config{
+		Dir:  filepath.Join(s.dir, "pg"),
+		CPUs: s.serverCPUs,
+	}); err != nil {
 		return st, err
 	}
 	return st, st.DB.Snapshot(ctx, study.Database)
@@ -77,9 +81,15 @@ func (st *stage) fresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	st.server, err = st.Start(ctx, serverHost, lab.Spec{Name: "refchat", Path: st.program, CPUs: st.serverCPUs,
-		Args: append([]string{"refchat", fmt.Sprintf("-listen=:%d", serverPort), "-hash=bcrypt:4"}, st.serverArgs...),
-		Env:  append(os.Environ(), "REFCHAT_DSN="+dsn, "REFCHAT_ADMIN_PASSWORD="+adminPassword)})
+	st.server, err = st.Start(ctx, serverHost, lab.Spec{
+		Name: "refchat",
+		Path: st.program,
+		CPUs: st.serverCPUs,
+		Args: append(
+			[]string{"refchat", fmt.Sprintf("-listen=:%d", serverPort), "-hash=bcrypt:4"},
+			st.serverArgs...),
+		Env: append(os.Environ(), "REFCHAT_DSN="+dsn, "REFCHAT_ADMIN_PASSWORD="+adminPassword),
+	})
 	if err != nil {
 		return err
 	}
@@ -96,11 +106,16 @@ func (st *stage) join(ctx context.Context) error {
 	return nil
 }
 
-// joinOne makes the token of agent k if there is none, and starts a program as that agent on its host.
+// joinOne makes the token of agent k if there is none, and starts a program as that agent on its
+// host.
 func (st *stage) joinOne(ctx context.Context, k int, program string, args ...string) error {
 	token := filepath.Join(st.dir, fmt.Sprintf("agent-%d.nk", k))
 	if _, err := os.Stat(token); err != nil {
-		p, err := lab.Start(ctx, lab.Spec{Name: "plimsoll fleet", Path: st.program, Args: []string{"fleet", "-fleet-keys", st.keys(), "-new-token", token}})
+		p, err := lab.Start(ctx, lab.Spec{
+			Name: "plimsoll fleet",
+			Path: st.program,
+			Args: []string{"fleet", "-fleet-keys", st.keys(), "-new-token", token},
+		})
 		if err != nil {
 			return err
 		}
@@ -109,8 +124,12 @@ func (st *stage) joinOne(ctx context.Context, k int, program string, args ...str
 			return fmt.Errorf("making a token: %w\n%s", err, p.Tail())
 		}
 	}
-	p, err := st.Start(ctx, agentHost(k%st.hosts), lab.Spec{Name: fmt.Sprintf("agent %d", k), Path: program, CPUs: st.agentCPUs,
-		Args: append(args, "-join", "nats://"+st.door(), "-token-file", token)})
+	p, err := st.Start(ctx, agentHost(k%st.hosts), lab.Spec{
+		Name: fmt.Sprintf("agent %d", k),
+		Path: program,
+		CPUs: st.agentCPUs,
+		Args: append(args, "-join", "nats://"+st.door(), "-token-file", token),
+	})
 	if err == nil {
 		st.agents = append(st.agents, p)
 	}
@@ -118,14 +137,31 @@ func (st *stage) joinOne(ctx context.Context, k int, program string, args ...str
 }
 
 // command starts the program under test in a namespace, with the secrets of the plan.
-func (st *stage) command(ctx context.Context, in *netns.Namespace, out *lab.Transcript, args ...string) (*lab.Process, error) {
-	return st.StartIn(ctx, in, lab.Spec{Name: "plimsoll " + args[0], Path: st.program, Args: args, CPUs: st.agentCPUs, Stdout: out, Stderr: out,
-		Env: append(os.Environ(), "FLEETSHOW_ADMIN="+adminPassword), StopTimeout: 30 * time.Second})
+func (st *stage) command(
+	ctx context.Context,
+	in *netns.Namespace,
+	out *lab.Transcript,
+	args ...string,
+) (*lab.Process, error) {
+	return st.StartIn(ctx, in, lab.Spec{
+		Name:        "plimsoll " + args[0],
+		Path:        st.program,
+		Args:        args,
+		CPUs:        st.agentCPUs,
+		Stdout:      out,
+		Stderr:      out,
+		Env:         append(os.Environ(), "FLEETSHOW_ADMIN="+adminPassword),
+		StopTimeout: 30 * time.Second,
+	})
 }
 
-// carry carries out the plan text as the run of a name, and returns the run. It is an error when the run did not end by
-// itself; a run that is not valid is none.
-func (st *stage) carry(ctx context.Context, name, text string, in *netns.Namespace) (*record.Run, error) {
+// carry carries out the plan text as the run of a name, and returns the run. It is an error when
+// the run did not end by itself; a run that is not valid is none.
+func (st *stage) carry(
+	ctx context.Context,
+	name, text string,
+	in *netns.Namespace,
+) (*record.Run, error) {
 	if err := st.fresh(ctx); err != nil {
 		return nil, err
 	}

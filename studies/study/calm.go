@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Load is the CPU time of all cores of this host up to a moment, in seconds: what programs used, what other guests of
-// the machine took, and all of it.
+// A Load is the CPU time of all cores of this host up to a moment, in seconds: what programs used,
+// what other guests of the machine took, and all of it.
 type Load struct{ Used, Stolen, All float64 }
 
 // ReadLoad returns the load up to now.
@@ -31,7 +31,8 @@ func ReadLoad() (l Load, err error) {
 	return l, errors.Join(err, err2, err3)
 }
 
-// Since returns the share of the cores that was used or taken since a load, without so many CPU seconds.
+// Since returns the share of the cores that was used or taken since a load, without so many CPU
+// seconds.
 func (l Load) Since(was Load, own float64) float64 {
 	return max(l.Used+l.Stolen-was.Used-was.Stolen-own, 0) / max(l.All-was.All, tick)
 }
@@ -42,10 +43,15 @@ const (
 	calmEvery    = 2 * time.Second
 )
 
-// Calm waits until less than a share of all cores is used, and returns the share that was, and the time that it waited. It
-// fails when the host is not so calm within a time. With a share of 1 it waits for one reading. The load is read by a
-// function such as [ReadLoad].
-func Calm(ctx context.Context, most float64, within time.Duration, read func() (Load, error)) (used float64, waited time.Duration, err error) {
+// Calm waits until less than a share of all cores is used, and returns the share that was, and the
+// time that it waited. It fails when the host is not so calm within a time. With a share of 1 it
+// waits for one reading. The load is read by a function such as [ReadLoad].
+func Calm(
+	ctx context.Context,
+	most float64,
+	within time.Duration,
+	read func() (Load, error),
+) (used float64, waited time.Duration, err error) {
 	began := time.Now()
 	for time.Since(began) <= within {
 		first, err := read()
@@ -70,6 +76,12 @@ func Calm(ctx context.Context, most float64, within time.Duration, read func() (
 			}
 		}
 	}
-	return used, time.Since(began), fmt.Errorf("others on this host still use %.0f %% of its cores after %v; want less than %.0f %%",
-		100*used, within, 100*most)
+	return used, time.Since(
+			began,
+		), fmt.Errorf(
+			"others on this host still use %.0f %% of its cores after %v; want less than %.0f %%",
+			100*used,
+			within,
+			100*most,
+		)
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A host is calm after five quiet readings in a row, and one that never is makes an error at the deadline.
+// A host is calm after five quiet readings in a row, and one that never is makes an error at the
+// deadline.
 func TestCalm(t *testing.T) {
 	for name, tt := range map[string]struct {
 		busy time.Duration // how long others use half of a core of two
@@ -23,10 +24,19 @@ func TestCalm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				used, waited, err := Calm(t.Context(), tt.most, 5*time.Minute, func() (Load, error) {
-					passed := time.Since(began)
-					return Load{min(passed, tt.busy).Seconds() / 2, passed.Seconds() / 50, 2 * passed.Seconds()}, nil
-				})
+				used, waited, err := Calm(
+					t.Context(),
+					tt.most,
+					5*time.Minute,
+					func() (Load, error) {
+						passed := time.Since(began)
+						return Load{
+							min(passed, tt.busy).Seconds() / 2,
+							passed.Seconds() / 50,
+							2 * passed.Seconds(),
+						}, nil
+					},
+				)
 				if tt.err != "" {
 					if err == nil || !strings.Contains(err.Error(), tt.err) {
 						t.Fatalf("%v, want %q", err, tt.err)
@@ -50,7 +60,8 @@ func TestReadLoad(t *testing.T) {
 	if was.Used <= 0 || was.All < was.Used {
 		t.Errorf("%+v", was)
 	}
-	if share := (Load{was.Used + 2, was.Stolen + 1, was.All + 10}).Since(was, 1); share < 0.199 || share > 0.201 {
+	if share := (Load{was.Used + 2, was.Stolen + 1, was.All + 10}).Since(was, 1); share < 0.199 ||
+		share > 0.201 {
 		t.Errorf("2 of 10 seconds are %.3f", share)
 	}
 }

@@ -24,8 +24,8 @@ const (
 	Neighbor = "neighbor" // bench/neighbor does
 )
 
-// A Bench carries out comparisons by plimsoll, for a study that keeps each of them in a file and has a page that is a
-// function of that file.
+// A Bench carries out comparisons by plimsoll, for a study that keeps each of them in a file and
+// has a page that is a function of that file.
 type Bench struct {
 	Program, Neighbor, Dir, Results string
 	Draw                            bool
@@ -34,7 +34,12 @@ type Bench struct {
 // Flags adds the flags of a bench; dir is the default for its runs.
 func (b *Bench) Flags(fs *flag.FlagSet, dir string) {
 	fs.StringVar(&b.Program, "program", "bin/plimsoll", "`path` of plimsoll")
-	fs.StringVar(&b.Neighbor, "neighbor", "bin/neighbor", "`path` of the neighbor, built from bench/neighbor")
+	fs.StringVar(
+		&b.Neighbor,
+		"neighbor",
+		"bin/neighbor",
+		"`path` of the neighbor, built from bench/neighbor",
+	)
 	fs.StringVar(&b.Dir, "dir", dir, "`directory` of the runs")
 	fs.StringVar(&b.Results, "results", Results, "`directory` of the outcomes and their page")
 	fs.BoolVar(&b.Draw, "draw", false, "run nothing: write the page of the outcomes that there are")
@@ -90,17 +95,23 @@ func disturb(ctx context.Context, program string, seed uint64) (end func() error
 	}, nil
 }
 
-// A Compared is the report of a comparison, with the exit status of plimsoll and the CPU seconds that it took with all
-// that it started.
+// A Compared is the report of a comparison, with the exit status of plimsoll and the CPU seconds
+// that it took with all that it started.
 type Compared struct {
 	report.Document
 	Status int
 	CPU    float64
 }
 
-// Compare carries out a comparison on a kind of host, by a verb of plimsoll with arguments, to which it adds -json. A
-// comparison that is not complete is an error.
-func (b Bench) Compare(ctx context.Context, host string, seed uint64, verb string, args ...string) (c Compared, err error) {
+// Compare carries out a comparison on a kind of host, by a verb of plimsoll with arguments, to
+// which it adds -json. A comparison that is not complete is an error.
+func (b Bench) Compare(
+	ctx context.Context,
+	host string,
+	seed uint64,
+	verb string,
+	args ...string,
+) (c Compared, err error) {
 	neighbor := ""
 	if host == Neighbor {
 		neighbor = b.Neighbor
@@ -118,7 +129,12 @@ func (b Bench) Compare(ctx context.Context, host string, seed uint64, verb strin
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &c.Document); err != nil {
 		lines := strings.Split(strings.TrimSpace(talk.String()), "\n")
-		return c, fmt.Errorf("plimsoll %s ended with status %d and no report: %s", verb, c.Status, lines[len(lines)-1])
+		return c, fmt.Errorf(
+			"plimsoll %s ended with status %d and no report: %s",
+			verb,
+			c.Status,
+			lines[len(lines)-1],
+		)
 	}
 	if !c.State.Complete {
 		err = fmt.Errorf("comparison %s is not complete (%s)", c.Comparison, c.State.Why)

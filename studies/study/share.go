@@ -6,10 +6,11 @@ import (
 	"plimsoll/stats"
 )
 
-// ShareInterval is the exact interval of a share by Clopper and Pearson (Biometrika 26, 1934, 404): the chances of
-// success p for which k successes in n independent tries, or more, and k or fewer, are each as likely as (1-level)/2
-// at least. It covers the true share with at least the chance level, for each n. Without tries it is [0, 1]. k is 0
-// to n, and level between 0 and 1; else both ends are NaN.
+// ShareInterval is the exact interval of a share by Clopper and Pearson (Biometrika 26, 1934, 404):
+// the chances of success p for which k successes in n independent tries, or more, and k or fewer,
+// are each as likely as (1-level)/2 at least. It covers the true share with at least the chance
+// level, for each n. Without tries it is [0, 1]. k is 0 to n, and level between 0 and 1; else both
+// ends are NaN.
 func ShareInterval(k, n int, level float64) stats.Interval {
 	if k < 0 || n < k || !(level > 0 && level < 1) {
 		return stats.Interval{Lo: math.NaN(), Hi: math.NaN(), Level: level}
@@ -46,9 +47,13 @@ func binomialAtMost(k, n int, p float64) float64 {
 	case p >= 1:
 		return 0
 	}
-	sum, all, odds := 0.0, lgamma(n+1), math.Log(p)-math.Log1p(-p)
+	sum := 0.0
+	all := lgamma(n + 1)
+	odds := math.Log(p) - math.Log1p(-p)
 	for i := range k + 1 {
-		sum += math.Exp(all - lgamma(i+1) - lgamma(n-i+1) + float64(i)*odds + float64(n)*math.Log1p(-p))
+		sum += math.Exp(
+			all - lgamma(i+1) - lgamma(n-i+1) + float64(i)*odds + float64(n)*math.Log1p(-p),
+		)
 	}
 	return min(sum, 1)
 }

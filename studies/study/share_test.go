@@ -7,8 +7,8 @@ import (
 	"plimsoll/stats"
 )
 
-// TestShareInterval compares with values that have a closed form (no success, only successes, one try), and with the
-// tables of R's binom.test.
+// TestShareInterval compares with values that have a closed form (no success, only successes, one
+// try), and with the tables of R's binom.test.
 func TestShareInterval(t *testing.T) {
 	for _, tt := range []struct {
 		k, n   int
@@ -25,7 +25,15 @@ func TestShareInterval(t *testing.T) {
 	} {
 		got := ShareInterval(tt.k, tt.n, 0.95)
 		if math.Abs(got.Lo-tt.lo) > 1e-6 || math.Abs(got.Hi-tt.hi) > 1e-6 {
-			t.Errorf("%d of %d: %.7f to %.7f, want %.7f to %.7f", tt.k, tt.n, got.Lo, got.Hi, tt.lo, tt.hi)
+			t.Errorf(
+				"%d of %d: %.7f to %.7f, want %.7f to %.7f",
+				tt.k,
+				tt.n,
+				got.Lo,
+				got.Hi,
+				tt.lo,
+				tt.hi,
+			)
 		}
 	}
 	for _, bad := range []stats.Interval{
@@ -37,7 +45,8 @@ func TestShareInterval(t *testing.T) {
 	}
 }
 
-// TestShareIntervalCovers adds up, for shares of many sizes, the chances of the counts whose interval holds the share.
+// TestShareIntervalCovers adds up, for shares of many sizes, the chances of the counts whose
+// interval holds the share.
 func TestShareIntervalCovers(t *testing.T) {
 	const n = 23
 	for p := 0.01; p < 1; p += 0.01 {

@@ -62,7 +62,8 @@ func TestBeside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "sh", "-c", "sleep 0.3; exit 3")
 			err := Beside(t.Context(), tt.neighbor, 1, cmd)
-			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			if (err == nil) != (tt.want == "") ||
+				err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("%v, want %q", err, tt.want)
 			}
 			if err == nil && cmd.ProcessState.ExitCode() != 3 {

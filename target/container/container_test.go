@@ -19,7 +19,8 @@ import (
 	"plimsoll/target/lab"
 )
 
-// TestMain lets the test binary play the server in a container, and the program that runs one and is killed.
+// TestMain lets the test binary play the server in a container, and the program that runs one and
+// is killed.
 func TestMain(m *testing.M) {
 	switch os.Getenv("CONTAINER_TEST_ROLE") {
 	case "server":
@@ -45,7 +46,13 @@ func serve() {
 	signal.Notify(stop, syscall.SIGTERM)
 	host, _ := os.Hostname()
 	dir, _ := os.Getwd()
-	s := sight{PID: fmt.Sprint(os.Getpid()), Host: host, Dir: dir, Args: os.Args[1:], Secret: os.Getenv("SECRET")}
+	s := sight{
+		PID:    fmt.Sprint(os.Getpid()),
+		Host:   host,
+		Dir:    dir,
+		Args:   os.Args[1:],
+		Secret: os.Getenv("SECRET"),
+	}
 	entries, _ := os.ReadDir("/")
 	for _, e := range entries {
 		s.Root = append(s.Root, e.Name())
@@ -90,8 +97,17 @@ func job(state string) container.Job {
 		panic(err)
 	}
 	return container.Job{Name: mark + "-box", State: state, Spec: lab.Spec{
-		Name: "box", Path: self, Args: []string{"-one", "two words"}, Dir: state, Env: []string{"CONTAINER_TEST_ROLE=server", "SECRET=hush", "PATH=" + os.Getenv("PATH")},
-		Journal: filepath.Join(state, "journal"), StopTimeout: 3 * time.Second,
+		Name: "box",
+		Path: self,
+		Args: []string{"-one", "two words"},
+		Dir:  state,
+		Env: []string{
+			"CONTAINER_TEST_ROLE=server",
+			"SECRET=hush",
+			"PATH=" + os.Getenv("PATH"),
+		},
+		Journal:     filepath.Join(state, "journal"),
+		StopTimeout: 3 * time.Second,
 	}}
 }
 
@@ -142,7 +158,8 @@ func look(t *testing.T, dir string, p process) (s sight) {
 	return s
 }
 
-// TestARelativeState: the state directory of a store such as ".plimsoll", the default, has its whole path inside.
+// TestARelativeState: the state directory of a store such as ".plimsoll", the default, has its
+// whole path inside.
 func TestARelativeState(t *testing.T) {
 	e := engine(t)
 	dir := state(t)
@@ -166,7 +183,9 @@ func TestContainer(t *testing.T) {
 		p, err := e.Start(t.Context(), j)
 		failure.None(t, err)
 		s := look(t, dir, p)
-		if s.PID != "1" || s.Host != j.Name || s.Dir != dir || !slices.Equal(s.Args, j.Spec.Args) || s.Secret != "hush" || s.Processes != 1 {
+		if s.PID != "1" || s.Host != j.Name || s.Dir != dir || !slices.Equal(s.Args, j.Spec.Args) ||
+			s.Secret != "hush" ||
+			s.Processes != 1 {
 			t.Errorf("it sees %+v", s)
 		}
 		for _, name := range []string{"etc", "usr", "home", "var", "root"} {
@@ -177,7 +196,9 @@ func TestContainer(t *testing.T) {
 		}
 		id, err := lab.Identify(p.PID())
 		failure.None(t, err)
-		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.PID)); err != nil || !strings.Contains(string(line), "two words") || strings.Contains(string(line), "podman") {
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.PID)); err != nil ||
+			!strings.Contains(string(line), "two words") ||
+			strings.Contains(string(line), "podman") {
 			t.Errorf("round %d: process %d is %q, %v; want the server", round, id.PID, line, err)
 		}
 		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.PID))
@@ -216,8 +237,8 @@ func left(t *testing.T, name string) (all []string) {
 	return all
 }
 
-// TestKilledRunner kills the program that runs a container with SIGKILL, and expects container, monitor and control
-// groups to go with it.
+// TestKilledRunner kills the program that runs a container with SIGKILL, and expects container,
+// monitor and control groups to go with it.
 func TestKilledRunner(t *testing.T) {
 	engine(t)
 	dir := state(t)
@@ -231,7 +252,16 @@ func TestKilledRunner(t *testing.T) {
 		for _, file := range all {
 			b, _ := os.ReadFile(file)
 			if strings.Contains(string(b), dir) || strings.Contains(string(b), "two words") {
-				pids = append(pids, filepath.Base(filepath.Dir(file))+" "+strings.ReplaceAll(string(b), "\x00", " "))
+				pids = append(
+					pids,
+					filepath.Base(
+						filepath.Dir(file),
+					)+" "+strings.ReplaceAll(
+						string(b),
+						"\x00",
+						" ",
+					),
+				)
 			}
 		}
 		return pids

@@ -49,10 +49,20 @@ func FindImage(ctx context.Context, name string) (HostImage, error) {
 			}
 		}
 		if err := json.Unmarshal(out, &found); err != nil || len(found) == 0 || found[0].ID == "" {
-			return HostImage{}, fmt.Errorf("%s inspect of the image %s cannot be read: %w", engine, name, err)
+			return HostImage{}, fmt.Errorf(
+				"%s inspect of the image %s cannot be read: %w",
+				engine,
+				name,
+				err,
+			)
 		}
 		x := found[0]
-		image := HostImage{Name: name, ID: strings.TrimPrefix(x.ID, "sha256:"), WorkDir: x.Config.WorkingDir, engine: path}
+		image := HostImage{
+			Name:    name,
+			ID:      strings.TrimPrefix(x.ID, "sha256:"),
+			WorkDir: x.Config.WorkingDir,
+			engine:  path,
+		}
 		if all := append(x.Config.Entrypoint, x.Config.Cmd...); len(all) > 0 {
 			image.Program = all[0]
 		}
@@ -61,8 +71,8 @@ func FindImage(ctx context.Context, name string) (HostImage, error) {
 	return HostImage{}, ErrNoImage
 }
 
-// Copy copies a file or a directory of the image to a path that is not there yet. It makes a container that is never
-// started, and removes it.
+// Copy copies a file or a directory of the image to a path that is not there yet. It makes a
+// container that is never started, and removes it.
 func (i HostImage) Copy(ctx context.Context, from, to string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, copyPatience)
 	defer cancel()

@@ -29,7 +29,16 @@ func TestFilesOfAnImage(t *testing.T) {
 	tarball := filepath.Join(t.TempDir(), "image.tar")
 	run("tar", "-C", dir, "-cf", tarball, ".")
 	failure.Is(t, failure.Of(container.FindImage(t.Context(), name)), container.ErrNoImage)
-	run("podman", "import", "--change", `ENTRYPOINT ["/srv/bin/x", "-v"]`, "--change", "WORKDIR /srv", tarball, name)
+	run(
+		"podman",
+		"import",
+		"--change",
+		`ENTRYPOINT ["/srv/bin/x", "-v"]`,
+		"--change",
+		"WORKDIR /srv",
+		tarball,
+		name,
+	)
 	t.Cleanup(func() { _ = exec.Command("podman", "rmi", name).Run() })
 	image, err := container.FindImage(t.Context(), name)
 	failure.None(t, err)
@@ -38,7 +47,8 @@ func TestFilesOfAnImage(t *testing.T) {
 	}
 	to := filepath.Join(t.TempDir(), "copy")
 	failure.None(t, image.Copy(t.Context(), "/srv", to))
-	if b, err := os.ReadFile(filepath.Join(to, "bin", "x")); err != nil || string(b) != "a program" {
+	if b, err := os.ReadFile(filepath.Join(to, "bin", "x")); err != nil ||
+		string(b) != "a program" {
 		t.Errorf("copied %q, %v", b, err)
 	}
 	failure.None(t, image.Copy(t.Context(), image.Program, to+"-x"))

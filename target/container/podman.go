@@ -20,9 +20,10 @@ import (
 // podmanPatience bounds the start of a container, and each question to podman.
 const podmanPatience = 30 * time.Second
 
-// A Podman runs containers by the programs podman and runc, as root. Its images, containers and logs are in the state
-// directory of each container, its mounts in a mount namespace of its own, and its control groups below one that
-// bears this program's mark. Its methods may be called by several goroutines.
+// A Podman runs containers by the programs podman and runc, as root. Its images, containers and
+// logs are in the state directory of each container, its mounts in a mount namespace of its own,
+// and its control groups below one that bears this program's mark. Its methods may be called by
+// several goroutines.
 type Podman struct{ path, runtime, unshare, name string }
 
 // FindPodman returns the engine, or an error that names the missing part.
@@ -34,7 +35,10 @@ func FindPodman(ctx context.Context) (*Podman, error) {
 	}{{"podman", &p.path}, {"runc", &p.runtime}, {"unshare", &p.unshare}, {"conmon", new(string)}} {
 		path, err := exec.LookPath(part.name)
 		if err != nil {
-			return nil, fmt.Errorf("no %s on this host: install it (on Debian: apt-get install podman runc)", part.name)
+			return nil, fmt.Errorf(
+				"no %s on this host: install it (on Debian: apt-get install podman runc)",
+				part.name,
+			)
 		}
 		*part.to = path
 	}
@@ -46,7 +50,8 @@ func FindPodman(ctx context.Context) (*Podman, error) {
 		if err != nil {
 			return nil, fmt.Errorf("asking %s for its version: %w", cmd[0], err)
 		}
-		first, _, _ := strings.Cut(string(out), "\n") // "podman version 4.3.1", "runc version 1.1.5+ds1"
+		// "podman version 4.3.1", "runc version 1.1.5+ds1"
+		first, _, _ := strings.Cut(string(out), "\n")
 		parts = append(parts, strings.Replace(first, " version ", " ", 1))
 	}
 	p.name = strings.Join(parts, " with ")
@@ -60,7 +65,8 @@ func (p *Podman) Name() string { return p.name }
 type Job struct {
 	Spec lab.Spec // as for a process: program and working directory are those of the host
 	Name string   // of the container; begins with lab.Mark
-	// Directory that the container shares with the host, under the same whole path, and where its root file system goes.
+	// Directory that the container shares with the host, under the same whole path, and where its
+	// root file system goes.
 	State string
 }
 
@@ -76,7 +82,8 @@ func (j Job) whole() (Job, error) {
 	return j, nil
 }
 
-// A Contained process is a container. The embedded process is podman itself, which ends with the container.
+// A Contained process is a container. The embedded process is podman itself, which ends with the
+// container.
 type Contained struct {
 	*lab.Process
 	name            string
@@ -85,7 +92,8 @@ type Contained struct {
 	grouped         func() // the guard need not remove its control groups
 }
 
-// Start starts podman and waits until the container's process is there. The context bounds the start only.
+// Start starts podman and waits until the container's process is there. The context bounds the
+// start only.
 func (p *Podman) Start(ctx context.Context, j Job) (*Contained, error) {
 	c, err := p.start(ctx, j)
 	if err != nil {
@@ -116,12 +124,38 @@ func (p *Podman) start(ctx context.Context, j Job) (_ *Contained, err error) {
 	pidFile, monitor := filepath.Join(own, "pid"), filepath.Join(own, "monitor")
 	spec := j.Spec
 	// The container alone joins the network: in it runc would take its network for the host's.
-	spec.Name, spec.Path, spec.NetNS = "podman", p.unshare, ""
+	spec.Name = "podman"
+	spec.Path = p.unshare
+	spec.NetNS = ""
 	// Podman needs short paths: in its own mount namespace the directory is at /mnt.
-	spec.Args = append([]string{"--mount", "--propagation", "private", "/bin/sh", "-c", `mount --bind "$0" /mnt && exec "$@"`, own, p.path,
-		"--root", "/mnt/root", "--runroot", "/mnt/run", "--tmpdir", "/mnt/tmp",
-		"--storage-driver", "vfs", "--cgroup-manager", "cgroupfs", "--runtime", p.runtime, "--events-backend", "none", "--log-level", "error",
-	}, p.arguments(j, pidFile, monitor)...)
+	spec.Args = append(
+		[]string{
+			"--mount",
+			"--propagation",
+			"private",
+			"/bin/sh",
+			"-c",
+			`mount --bind "$0" /mnt && exec "$@"`,
+			own,
+			p.path,
+			"--root",
+			"/mnt/root",
+			"--runroot",
+			"/mnt/run",
+			"--tmpdir",
+			"/mnt/tmp",
+			"--storage-driver",
+			"vfs",
+			"--cgroup-manager",
+			"cgroupfs",
+			"--runtime",
+			p.runtime,
+			"--events-backend",
+			"none",
+			"--log-level",
+			"error",
+		},
+		p.arguments(j, pidFile, monitor)...)
 	spec.Args = append(append(spec.Args, "--rootfs", root, inside), j.Spec.Args...)
 	spec.StopTimeout += 2 * time.Second // podman takes down its own setup
 	if c.Process, err = lab.Start(ctx, spec); err != nil {
@@ -129,10 +163,17 @@ func (p *Podman) start(ctx context.Context, j Job) (_ *Contained, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("%w%w", err, plain.Output(c.Process.Tail())), c.Stop(context.WithoutCancel(ctx)))
+			err = errors.Join(
+				fmt.Errorf("%w%w", err, plain.Output(c.Process.Tail())),
+				c.Stop(context.WithoutCancel(ctx)),
+			)
 		}
 	}()
-	ctx, cancel := context.WithTimeoutCause(ctx, podmanPatience, fmt.Errorf("no container within %v", podmanPatience))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		podmanPatience,
+		fmt.Errorf("no container within %v", podmanPatience),
+	)
 	defer cancel()
 	for file, to := range map[string]*lab.Identity{monitor: &c.monitor, pidFile: &c.server} {
 		id, err := c.await(ctx, file)
@@ -156,9 +197,33 @@ func (p *Podman) arguments(j Job, pidFile, monitor string) []string {
 	if j.Spec.NetNS != "" {
 		network = "ns:" + j.Spec.NetNS
 	}
-	args := []string{"run", "--rm", "--name", j.Name, "--hostname", j.Name, "--network", network, "--ipc", "none", "--log-driver", "none",
-		"--no-hosts", "--pidfile", pidFile, "--conmon-pidfile", monitor, "--cgroup-parent", "/" + j.Name, "--stop-timeout", "3",
-		"--volume", j.State + ":" + j.State, "--workdir", j.Spec.Dir}
+	args := []string{
+		"run",
+		"--rm",
+		"--name",
+		j.Name,
+		"--hostname",
+		j.Name,
+		"--network",
+		network,
+		"--ipc",
+		"none",
+		"--log-driver",
+		"none",
+		"--no-hosts",
+		"--pidfile",
+		pidFile,
+		"--conmon-pidfile",
+		monitor,
+		"--cgroup-parent",
+		"/" + j.Name,
+		"--stop-timeout",
+		"3",
+		"--volume",
+		j.State + ":" + j.State,
+		"--workdir",
+		j.Spec.Dir,
+	}
 	var lim syscall.Rlimit
 	// Podman's default may exceed the limit of this process.
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &lim); err == nil {
@@ -167,7 +232,11 @@ func (p *Podman) arguments(j Job, pidFile, monitor string) []string {
 	// RLIMIT_NPROC; more than podman left itself is refused without the right to raise limits.
 	const nproc, many = 6, 8192
 	if err := syscall.Getrlimit(nproc, &lim); err == nil {
-		args = append(args, "--ulimit", fmt.Sprintf("nproc=%d:%d", min(lim.Cur, many), min(lim.Max, many)))
+		args = append(
+			args,
+			"--ulimit",
+			fmt.Sprintf("nproc=%d:%d", min(lim.Cur, many), min(lim.Max, many)),
+		)
 	}
 	if len(j.Spec.CPUs) > 0 {
 		cpus := make([]string, len(j.Spec.CPUs))
@@ -178,7 +247,8 @@ func (p *Podman) arguments(j Job, pidFile, monitor string) []string {
 	}
 	for _, kv := range j.Spec.Env {
 		name, _, _ := strings.Cut(kv, "=")
-		args = append(args, "--env", name) // its value is podman's own: no secret is on a command line
+		// its value is podman's own: no secret is on a command line
+		args = append(args, "--env", name)
 	}
 	return args
 }
@@ -211,8 +281,9 @@ func (c *Contained) PID() int {
 	return c.server.PID
 }
 
-// Stop sends the stop signal to the server, waits for podman to end with it, and kills the remaining processes. Podman
-// is not asked to pass the signal on: one that does not yet do so would end at once, without the server's output.
+// Stop sends the stop signal to the server, waits for podman to end with it, and kills the
+// remaining processes. Podman is not asked to pass the signal on: one that does not yet do so would
+// end at once, without the server's output.
 func (c *Contained) Stop(ctx context.Context) error {
 	err := c.Process.StopBy(ctx, c.server)
 	// The monitor ends by itself.
@@ -235,7 +306,8 @@ func (c *Contained) Stop(ctx context.Context) error {
 	return err
 }
 
-// removeGroups removes the control groups that podman made and left, and reports whether none is there.
+// removeGroups removes the control groups that podman made and left, and reports whether none is
+// there.
 func removeGroups(name string) (gone bool) {
 	gone = true
 	for _, pattern := range []string{"/sys/fs/cgroup/" + name, "/sys/fs/cgroup/*/" + name} {

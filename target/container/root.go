@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// makeRoot makes the root file system of a container in its state directory, and returns it with the program's path
-// inside.
+// makeRoot makes the root file system of a container in its state directory, and returns it with
+// the program's path inside.
 func (j Job) makeRoot() (root, inside string, err error) {
 	root = filepath.Join(j.State, "rootfs")
 	inside, err = makeRoot(root, j.Spec.Path, j.State)
 	return root, inside, err
 }
 
-// makeRoot makes a root file system of a program and the files that its loader needs, if it has one, with empty
-// places for mounts. It returns the program's path inside.
+// makeRoot makes a root file system of a program and the files that its loader needs, if it has
+// one, with empty places for mounts. It returns the program's path inside.
 func makeRoot(root, program string, mounts ...string) (string, error) {
 	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("making a root file system for %s: %w", filepath.Base(program), err)
@@ -49,7 +49,8 @@ func makeRoot(root, program string, mounts ...string) (string, error) {
 	return inside, nil
 }
 
-// libraries returns the loader of a program and the shared libraries that it loads; none for a static program.
+// libraries returns the loader of a program and the shared libraries that it loads; none for a
+// static program.
 func libraries(program string) ([]string, error) {
 	f, err := elf.Open(program)
 	if err != nil {
@@ -70,14 +71,15 @@ func libraries(program string) ([]string, error) {
 	if loader == "" {
 		return nil, nil
 	}
-	out, err := exec.Command(loader, "--list", program).Output() // ends by itself: it maps files and prints
+	// ends by itself: it maps files and prints
+	out, err := exec.Command(loader, "--list", program).Output()
 	if err != nil {
 		return nil, fmt.Errorf("asking %s for the libraries: %w", loader, err)
 	}
 	libs := []string{loader}
 	for line := range strings.Lines(string(out)) {
-		// libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...), or without an arrow: the loader, and the kernel's own
-		// library.
+		// libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...), or without an arrow: the loader,
+		// and the kernel's own library.
 		_, path, ok := strings.Cut(line, "=> ")
 		if !ok {
 			continue

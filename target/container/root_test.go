@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/failure"
 )
 
-// TestRootHasTheLibrariesOfADynamicProgram covers dynamic programs: plimsoll itself is static, but a server under
-// test need not be.
+// TestRootHasTheLibrariesOfADynamicProgram covers dynamic programs: plimsoll itself is static, but
+// a server under test need not be.
 func TestRootHasTheLibrariesOfADynamicProgram(t *testing.T) {
 	program, err := exec.LookPath("ls")
 	if err != nil {
@@ -27,7 +27,8 @@ func TestRootHasTheLibrariesOfADynamicProgram(t *testing.T) {
 		t.Fatalf("the program is %q inside, %v", inside, err)
 	}
 	for _, name := range append(libs, inside) {
-		if fi, err := os.Stat(filepath.Join(root, name)); err != nil || !fi.Mode().IsRegular() || fi.Size() == 0 {
+		if fi, err := os.Stat(filepath.Join(root, name)); err != nil || !fi.Mode().IsRegular() ||
+			fi.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

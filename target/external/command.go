@@ -24,9 +24,9 @@ const lastLines = 20
 // lastBytes is how much of an unfinished line is kept: a command may never end one.
 const lastBytes = 64 << 10
 
-// A Turn is the run for which a command is executed. Commands get it in their environment: PLIMSOLL_ARM,
-// PLIMSOLL_VERSION, PLIMSOLL_ENGINE, PLIMSOLL_BLOCK, PLIMSOLL_RUN and PLIMSOLL_URL, which is a list with spaces where a
-// target has several addresses.
+// A Turn is the run for which a command is executed. Commands get it in their environment:
+// PLIMSOLL_ARM, PLIMSOLL_VERSION, PLIMSOLL_ENGINE, PLIMSOLL_BLOCK, PLIMSOLL_RUN and PLIMSOLL_URL,
+// which is a list with spaces where a target has several addresses.
 type Turn struct {
 	Block int // of a comparison, from 1; 0 outside of blocks
 	Run   int // in the block, from 1; 0 outside of blocks
@@ -42,23 +42,31 @@ func (d *Site) Resets() bool { return len(d.spec.ResetCmd) > 0 }
 
 // LookUp returns an error for a command whose program is not there.
 func (d *Site) LookUp() error {
-	for key, argv := range map[string][]string{"install": d.spec.InstallCmd, "reset": d.spec.ResetCmd} {
+	for key, argv := range map[string][]string{
+		"install": d.spec.InstallCmd,
+		"reset":   d.spec.ResetCmd,
+	} {
 		if len(argv) == 0 {
 			continue
 		}
 		at := argv[0]
-		if d.spec.WorkDir != "" && strings.ContainsRune(at, filepath.Separator) && !filepath.IsAbs(at) {
+		if d.spec.WorkDir != "" && strings.ContainsRune(at, filepath.Separator) &&
+			!filepath.IsAbs(at) {
 			at = filepath.Join(d.spec.WorkDir, at)
 		}
 		if _, err := exec.LookPath(at); err != nil {
-			return fmt.Errorf("target.%s: %w; a path counts from the working directory of plimsoll, and the file must be executable", key, err)
+			return fmt.Errorf(
+				"target.%s: %w; a path counts from the working directory of plimsoll, and the file must be executable",
+				key,
+				err,
+			)
 		}
 	}
 	return nil
 }
 
-// Install runs the install command and waits until the target is ready. The error wraps [target.ErrStart] if only the
-// latter failed.
+// Install runs the install command and waits until the target is ready. The error wraps
+// [target.ErrStart] if only the latter failed.
 func (d *Site) Install(ctx context.Context, turn Turn) error {
 	return d.run(ctx, "install", d.spec.InstallCmd, d.driver.InstallTimeout, turn)
 }
@@ -66,7 +74,11 @@ func (d *Site) Install(ctx context.Context, turn Turn) error {
 // ResetFor is Reset for a run.
 func (d *Site) ResetFor(ctx context.Context, turn Turn) error {
 	if !d.Resets() {
-		return fmt.Errorf("external target %s: %w; give a command that does it (target.reset)", d.spec.Name, target.ErrNoReset)
+		return fmt.Errorf(
+			"external target %s: %w; give a command that does it (target.reset)",
+			d.spec.Name,
+			target.ErrNoReset,
+		)
 	}
 	return d.run(ctx, "reset", d.spec.ResetCmd, d.driver.ResetTimeout, turn)
 }
@@ -75,7 +87,13 @@ func (d *Site) ResetFor(ctx context.Context, turn Turn) error {
 func (d *Site) Reset(ctx context.Context) error { return d.ResetFor(ctx, Turn{}) }
 
 // run carries out a command and waits until the target is ready.
-func (d *Site) run(ctx context.Context, name string, argv []string, limit time.Duration, turn Turn) error {
+func (d *Site) run(
+	ctx context.Context,
+	name string,
+	argv []string,
+	limit time.Duration,
+	turn Turn,
+) error {
 	log := turn.Log
 	if log == nil {
 		log = io.Discard
@@ -84,27 +102,49 @@ func (d *Site) run(ctx context.Context, name string, argv []string, limit time.D
 	out := plain.NewLineWriter(io.MultiWriter(log, tail), d.driver.Secrets)
 	fmt.Fprintf(log, "# %s of %s: %s\n", name, d.spec.Name, d.hide(commandText(argv)))
 	began := time.Now()
-	within, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %v (target.timeouts.%s)", limit, name))
+	within, cancel := context.WithTimeoutCause(
+		ctx,
+		limit,
+		fmt.Errorf("not done within %v (target.timeouts.%s)", limit, name),
+	)
 	defer cancel()
 	err := lab.Run(within, lab.Spec{
-		Name: name + " command", Path: argv[0], Args: argv[1:], Env: d.environment(turn), Dir: d.spec.WorkDir, Stdout: out, Stderr: out,
+		Name:   name + " command",
+		Path:   argv[0],
+		Args:   argv[1:],
+		Env:    d.environment(turn),
+		Dir:    d.spec.WorkDir,
+		Stdout: out,
+		Stderr: out,
 	})
 	_ = out.Flush() // to memory, or a log whose error the caller sees
 	took := time.Since(began).Round(time.Millisecond)
 	if err != nil {
 		fmt.Fprintf(log, "# failed after %v: %s\n", took, d.hide(err.Error()))
-		return fmt.Errorf("%s of external target %s: %s%w", name, d.spec.Name, d.hide(err.Error()), plain.Output(tail.String()))
+		return fmt.Errorf(
+			"%s of external target %s: %s%w",
+			name,
+			d.spec.Name,
+			d.hide(err.Error()),
+			plain.Output(tail.String()),
+		)
 	}
 	fmt.Fprintf(log, "# done after %v\n", took)
 	if err := d.waitReady(ctx); err != nil {
 		fmt.Fprintf(log, "# the target is not ready: %s\n", d.hide(err.Error()))
-		return fmt.Errorf("external target %s after its %s: %w: %w", d.spec.Name, name, target.ErrStart, err)
+		return fmt.Errorf(
+			"external target %s after its %s: %w: %w",
+			d.spec.Name,
+			name,
+			target.ErrStart,
+			err,
+		)
 	}
 	return nil
 }
 
-// environment is that of a command: this program's own, without what it has for itself (PLIMSOLL_...) and without
-// secrets that it knows; then the variables of the plan, and the turn.
+// environment is that of a command: this program's own, without what it has for itself
+// (PLIMSOLL_...) and without secrets that it knows; then the variables of the plan, and the turn.
 func (d *Site) environment(turn Turn) []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		_, value, _ := strings.Cut(kv, "=")
@@ -115,8 +155,17 @@ func (d *Site) environment(turn Turn) []string {
 			env = append(env, k+"="+set[k])
 		}
 	}
-	return append(env, "PLIMSOLL_ARM="+d.spec.Name, "PLIMSOLL_VERSION="+d.spec.Version, "PLIMSOLL_ENGINE="+d.spec.Engine,
-		"PLIMSOLL_BLOCK="+strconv.Itoa(turn.Block), "PLIMSOLL_RUN="+strconv.Itoa(turn.Run), "PLIMSOLL_URL="+strings.Join(d.URLs(), " "))
+	return append(
+		env,
+		"PLIMSOLL_ARM="+d.spec.Name,
+		"PLIMSOLL_VERSION="+d.spec.Version,
+		"PLIMSOLL_ENGINE="+d.spec.Engine,
+		"PLIMSOLL_BLOCK="+strconv.Itoa(
+			turn.Block,
+		),
+		"PLIMSOLL_RUN="+strconv.Itoa(turn.Run),
+		"PLIMSOLL_URL="+strings.Join(d.URLs(), " "),
+	)
 }
 
 // hide removes secrets from text.

@@ -1,9 +1,10 @@
-// Package external is the driver for a target that others run: its addresses and, optionally, commands that install a
-// version on it and restore its state.
+// Package external is the driver for a target that others run: its addresses and, optionally,
+// commands that install a version on it and restore its state.
 //
-// The driver starts and stops nothing by itself. Without a reset command, Reset returns [target.ErrNoReset]: runs
-// against such a target share its state, which a comparison must take into account. It knows no processes: the caller finds
-// those on this host, and others need a probe there.
+// The driver starts and stops nothing by itself. Without a reset command, Reset returns
+// [target.ErrNoReset]: runs against such a target share its state, which a comparison must take
+// into account. It knows no processes: the caller finds those on this host, and others need a probe
+// there.
 package external
 
 import (
@@ -32,10 +33,13 @@ const (
 
 // A Driver deploys nothing. The zero value works. It implements [target.Driver].
 type Driver struct {
-	ReadyTimeout   time.Duration // how long the target may take to answer; 0 means DefaultReadyTimeout
-	InstallTimeout time.Duration // how long the install command may take; 0 means DefaultInstallTimeout
+	// how long the target may take to answer; 0 means DefaultReadyTimeout
+	ReadyTimeout time.Duration
+	// how long the install command may take; 0 means DefaultInstallTimeout
+	InstallTimeout time.Duration
 	ResetTimeout   time.Duration // how long the reset command may take; 0 means DefaultResetTimeout
-	// Secrets are removed from what the commands write; those of Spec.Secrets are added. nil means these alone.
+	// Secrets are removed from what the commands write; those of Spec.Secrets are added. nil means
+	// these alone.
 	Secrets *plain.Secrets
 }
 
@@ -50,14 +54,16 @@ type Site struct {
 	count map[string]int64  // the objects that the server had; nil if they were not counted
 }
 
-// Deploy implements [target.Driver]. It needs Spec.URL, and refuses fields that would have no effect. Without an install
-// command it requests Spec.Ready (default: the URL itself) to check that the target is there; with one the caller
-// installs first, see [Site.Install].
+// Deploy implements [target.Driver]. It needs Spec.URL, and refuses fields that would have no
+// effect. Without an install command it requests Spec.Ready (default: the URL itself) to check that
+// the target is there; with one the caller installs first, see [Site.Install].
 func (d *Driver) Deploy(ctx context.Context, spec target.Spec) (target.Deployment, error) {
 	spec.Driver = plan.External
 	dep := &Site{driver: *d, spec: spec, facts: map[string]string{}}
 	for of, v := range map[*time.Duration]time.Duration{
-		&dep.driver.ReadyTimeout: DefaultReadyTimeout, &dep.driver.InstallTimeout: DefaultInstallTimeout, &dep.driver.ResetTimeout: DefaultResetTimeout,
+		&dep.driver.ReadyTimeout:   DefaultReadyTimeout,
+		&dep.driver.InstallTimeout: DefaultInstallTimeout,
+		&dep.driver.ResetTimeout:   DefaultResetTimeout,
 	} {
 		if *of <= 0 {
 			*of = v
@@ -85,27 +91,39 @@ func check(spec target.Spec) error {
 	for _, at := range addresses(spec) {
 		u, err := url.Parse(at)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return errors.New("url: want the base URL of the server, such as https://chat.example.com")
+			return errors.New(
+				"url: want the base URL of the server, such as https://chat.example.com",
+			)
 		}
 		if u.User != nil {
-			return errors.New("url: it holds a user or password, which reports would show; pass secrets in the environment")
+			return errors.New(
+				"url: it holds a user or password, which reports would show; pass secrets in the environment",
+			)
 		}
 	}
 	switch {
 	case spec.Binary != "" || len(spec.Args) > 0:
-		return errors.New("a program (binary, args) has no effect here: nothing is started; use the driver process")
+		return errors.New(
+			"a program (binary, args) has no effect here: nothing is started; use the driver process",
+		)
 	case spec.Engine != "" && len(spec.InstallCmd) == 0:
 		return errors.New("a database engine has no effect here: nothing is started; leave it out")
 	case len(spec.CPUs) > 0:
 		return errors.New("CPUs have no effect here: nothing is started; leave them out")
 	case spec.Instances > 1:
-		return errors.New("instances have no effect here: nothing is started; give the URL of each, or that of their proxy")
+		return errors.New(
+			"instances have no effect here: nothing is started; give the URL of each, or that of their proxy",
+		)
 	}
 	return nil
 }
 
 func (d *Site) waitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, d.driver.ReadyTimeout, fmt.Errorf("no good answer within %v", d.driver.ReadyTimeout))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		d.driver.ReadyTimeout,
+		fmt.Errorf("no good answer within %v", d.driver.ReadyTimeout),
+	)
 	defer cancel()
 	for _, at := range d.URLs() {
 		ready := target.Join(at, d.spec.Ready)
@@ -175,12 +193,19 @@ func (d *Site) Describe() target.Description {
 		version = d.found
 	}
 	return target.Description{
-		Name: d.spec.Name, Driver: plan.External, Version: version, Engine: d.spec.Engine, URLs: d.URLs(), Instances: len(d.URLs()), Settings: settings,
-		Objects: d.count,
+		Name:      d.spec.Name,
+		Driver:    plan.External,
+		Version:   version,
+		Engine:    d.spec.Engine,
+		URLs:      d.URLs(),
+		Instances: len(d.URLs()),
+		Settings:  settings,
+		Objects:   d.count,
 	}
 }
 
-// commandText is a command in a description: without the directory of its program, which is of one host.
+// commandText is a command in a description: without the directory of its program, which is of one
+// host.
 func commandText(argv []string) string {
 	if len(argv) == 0 {
 		return "none"
@@ -205,7 +230,8 @@ func (d *Site) Count(objects map[string]int64) {
 	d.count = objects
 }
 
-// Found sets the version that the server reported, which takes the place of the plan's in the description.
+// Found sets the version that the server reported, which takes the place of the plan's in the
+// description.
 func (d *Site) Found(version string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -38,10 +38,13 @@ func TestDeployAndReset(t *testing.T) {
 	}
 	dep, err := new(external.Driver).Deploy(t.Context(), spec)
 	failure.None(t, err)
-	if dep.URL() != url+"/sub" || !slices.Equal(dep.MetricsURLs(), []string{url + "/sub/metrics"}) || len(dep.PIDs()) != 0 {
+	if dep.URL() != url+"/sub" ||
+		!slices.Equal(dep.MetricsURLs(), []string{url + "/sub/metrics"}) ||
+		len(dep.PIDs()) != 0 {
 		t.Errorf("URL %q, metrics %q, pids %v", dep.URL(), dep.MetricsURLs(), dep.PIDs())
 	}
-	if d := dep.Describe(); d.Driver != "external" || d.Version != "v1" || strings.Contains(d.Settings["reset"], "hush") {
+	if d := dep.Describe(); d.Driver != "external" || d.Version != "v1" ||
+		strings.Contains(d.Settings["reset"], "hush") {
 		t.Errorf("description %+v", d)
 	}
 	failure.None(t, dep.Reset(t.Context()))
@@ -65,9 +68,12 @@ func TestResetErrors(t *testing.T) {
 	err = dep.Reset(t.Context())
 	failure.Says(t, err, "exit status 4", "bad token [redacted]")
 	failure.Hides(t, err, "hush")
-	dep, err = (&external.Driver{ResetTimeout: 50 * time.Millisecond}).Deploy(t.Context(), target.Spec{
-		URL: url, Ready: "/ping", ResetCmd: []string{"/bin/sleep", "300"},
-	})
+	dep, err = (&external.Driver{ResetTimeout: 50 * time.Millisecond}).Deploy(
+		t.Context(),
+		target.Spec{
+			URL: url, Ready: "/ping", ResetCmd: []string{"/bin/sleep", "300"},
+		},
+	)
 	failure.None(t, err)
 	failure.Says(t, dep.Reset(t.Context()), "not done within 50ms")
 }
@@ -86,11 +92,18 @@ func TestDeployErrors(t *testing.T) {
 		{"an engine", target.Spec{URL: url, Engine: "mysql"}, "no effect"},
 		{"CPUs", target.Spec{URL: url, CPUs: []int{0}}, "no effect"},
 		{"instances", target.Spec{URL: url, Instances: 2}, "proxy"},
-		{"never ready", target.Spec{Name: "far", URL: url, Ready: "/none"}, "external target far: waiting for " + url + "/none: no good answer within 100ms"},
+		{"never ready", target.Spec{
+			Name:  "far",
+			URL:   url,
+			Ready: "/none",
+		}, "external target far: waiting for " + url + "/none: no good answer within 100ms"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := (&external.Driver{ReadyTimeout: 100 * time.Millisecond}).Deploy(t.Context(), tt.spec)
+			_, err := (&external.Driver{ReadyTimeout: 100 * time.Millisecond}).Deploy(
+				t.Context(),
+				tt.spec,
+			)
 			failure.Says(t, err, tt.err)
 			if err != nil && strings.Contains(err.Error(), "pw") {
 				t.Errorf("the error tells the password: %v", err)
@@ -99,7 +112,10 @@ func TestDeployErrors(t *testing.T) {
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := new(external.Driver).Deploy(canceled, target.Spec{URL: url, Ready: "/none"}); err == nil {
+	if _, err := new(external.Driver).Deploy(canceled, target.Spec{
+		URL:   url,
+		Ready: "/none",
+	}); err == nil {
 		t.Error("deployed with an ended context")
 	}
 }
@@ -115,7 +131,9 @@ func TestReadyTellsNoSecret(t *testing.T) {
 func TestSeveralServers(t *testing.T) {
 	a, b := server(t), server(t)
 	deploy := func(spec target.Spec) (target.Deployment, error) {
-		spec.URL, spec.URLs, spec.Ready = a, []string{a + "/", b}, "/ping"
+		spec.URL = a
+		spec.URLs = []string{a + "/", b}
+		spec.Ready = "/ping"
 		return (&external.Driver{ReadyTimeout: 200 * time.Millisecond}).Deploy(t.Context(), spec)
 	}
 	for _, tt := range []struct{ pages, want []string }{
@@ -125,7 +143,8 @@ func TestSeveralServers(t *testing.T) {
 	} {
 		dep, err := deploy(target.Spec{MetricsURLs: tt.pages})
 		failure.None(t, err)
-		if got := dep.URLs(); !slices.Equal(got, []string{a, b}) || dep.URL() != a || dep.Describe().Instances != 2 {
+		if got := dep.URLs(); !slices.Equal(got, []string{a, b}) || dep.URL() != a ||
+			dep.Describe().Instances != 2 {
 			t.Errorf("servers %v, %+v", got, dep.Describe())
 		}
 		if got := dep.MetricsURLs(); !slices.Equal(got, tt.want) {

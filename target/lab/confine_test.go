@@ -8,7 +8,8 @@ import (
 	"plimsoll/internal/failure"
 )
 
-// A server of others is kept on some cores while it is measured, and runs where it ran before when that ends.
+// A server of others is kept on some cores while it is measured, and runs where it ran before when
+// that ends.
 func TestConfine(t *testing.T) {
 	all, err := AllowedCPUs(0)
 	if err != nil || len(all) < 2 {

@@ -28,7 +28,11 @@ func setAffinity(tid int, cpus []int) error {
 	}
 	if err := linux.SetAffinity(tid, &set); err != nil {
 		if errors.Is(err, syscall.EINVAL) {
-			return fmt.Errorf("placement: this host offers none of the CPUs %v to this program; it offers %s", cpus, offered())
+			return fmt.Errorf(
+				"placement: this host offers none of the CPUs %v to this program; it offers %s",
+				cpus,
+				offered(),
+			)
 		}
 		return fmt.Errorf("placement on CPUs %v: %w", cpus, err)
 	}
@@ -44,8 +48,8 @@ func offered() string {
 	return fmt.Sprint(cpus)
 }
 
-// AllowedCPUs returns the CPUs on which the main thread of a process may run, in ascending order; pid 0 is
-// the calling thread.
+// AllowedCPUs returns the CPUs on which the main thread of a process may run, in ascending order;
+// pid 0 is the calling thread.
 func AllowedCPUs(pid int) ([]int, error) {
 	var set linux.CPUSet
 	if err := linux.Affinity(pid, &set); err != nil {
@@ -60,7 +64,8 @@ func AllowedCPUs(pid int) ([]int, error) {
 	return cpus, nil
 }
 
-// CheckCPUs reports an error when a list of CPUs is empty or names one that this host does not have.
+// CheckCPUs reports an error when a list of CPUs is empty or names one that this host does not
+// have.
 func CheckCPUs(cpus []int) error {
 	if len(cpus) == 0 {
 		return errors.New("placement: the list of CPUs is empty")
@@ -86,8 +91,8 @@ func onlineCPUs() ([]int, error) {
 	return ParseCPUs(strings.TrimSpace(string(b)))
 }
 
-// ParseCPUs reads the kernel's notation of a set of CPUs, such as "0-3,8". It does not check whether this host has
-// them.
+// ParseCPUs reads the kernel's notation of a set of CPUs, such as "0-3,8". It does not check
+// whether this host has them.
 func ParseCPUs(s string) ([]int, error) {
 	var cpus []int
 	for part := range strings.SplitSeq(s, ",") {
@@ -108,8 +113,8 @@ func ParseCPUs(s string) ([]int, error) {
 }
 
 // PinSelf binds all threads of this program to cpus, now and in future: a new thread inherits its
-// creator's affinity. It also lets the Go runtime choose GOMAXPROCS again, unless the environment sets
-// it. Children started later without CPUs of their own inherit the binding.
+// creator's affinity. It also lets the Go runtime choose GOMAXPROCS again, unless the environment
+// sets it. Children started later without CPUs of their own inherit the binding.
 func PinSelf(cpus []int) error {
 	if err := CheckCPUs(cpus); err != nil {
 		return err
@@ -130,11 +135,13 @@ func PinSelf(cpus []int) error {
 
 // pinThreads binds the threads of this program.
 func pinThreads(cpus []int) error {
-	return onceForEachThread([]int{os.Getpid()}, func(tid int) error { return setAffinity(tid, cpus) })
+	return onceForEachThread([]int{os.Getpid()}, func(tid int) error {
+		return setAffinity(tid, cpus)
+	})
 }
 
-// onceForEachThread calls f once for each thread of processes, until a whole pass has met no new one: a thread that was
-// being created by a thread that was not bound yet appears in a later pass.
+// onceForEachThread calls f once for each thread of processes, until a whole pass has met no new
+// one: a thread that was being created by a thread that was not bound yet appears in a later pass.
 func onceForEachThread(pids []int, f func(tid int) error) error {
 	met := map[int]bool{}
 	for range 100 {
@@ -159,11 +166,14 @@ type Confinement struct {
 	whole  linux.CPUSet         // of the first thread
 }
 
-// Confine binds all threads of processes to cpus, or to those of them that a thread is bound to already. Threads and
-// processes that they start later inherit it. After an error, they run where they ran before.
+// Confine binds all threads of processes to cpus, or to those of them that a thread is bound to
+// already. Threads and processes that they start later inherit it. After an error, they run where
+// they ran before.
 func Confine(pids, cpus []int) (*Confinement, error) {
 	c := &Confinement{before: map[int]linux.CPUSet{}}
-	if err := onceForEachThread(pids, func(tid int) error { return c.confine(tid, cpus) }); err != nil {
+	if err := onceForEachThread(pids, func(tid int) error {
+		return c.confine(tid, cpus)
+	}); err != nil {
 		return nil, errors.Join(err, c.End(pids))
 	}
 	return c, nil
@@ -188,7 +198,8 @@ func (c *Confinement) confine(tid int, cpus []int) error {
 	return nil
 }
 
-// End lets the threads of processes run where they ran before; those that began since, where the first of them ran.
+// End lets the threads of processes run where they ran before; those that began since, where the
+// first of them ran.
 func (c *Confinement) End(pids []int) error {
 	if len(c.before) == 0 {
 		return nil

@@ -35,9 +35,10 @@ func openLog(path string) *followedLog {
 	return l
 }
 
-// read calls f with each whole line that was added, without its end, at most mostLine bytes of it; f must not keep
-// it. Of a log that grows faster than it is read the oldest part is skipped. A log that is shorter than before was
-// emptied, and is read from its beginning. One that cannot be read is tried again.
+// read calls f with each whole line that was added, without its end, at most mostLine bytes of it;
+// f must not keep it. Of a log that grows faster than it is read the oldest part is skipped. A log
+// that is shorter than before was emptied, and is read from its beginning. One that cannot be read
+// is tried again.
 func (l *followedLog) read(last bool, f func(line []byte)) {
 	st, err := os.Stat(l.path)
 	if err != nil || !st.Mode().IsRegular() {
@@ -97,9 +98,9 @@ func (l *followedLog) read(last bool, f func(line []byte)) {
 	}
 }
 
-// crashLine reports whether a line of a log records that its program, or a part of it, crashed, recovered or was
-// restarted, and which of these. Lines may hold text of users, so words count only where the program itself puts
-// them.
+// crashLine reports whether a line of a log records that its program, or a part of it, crashed,
+// recovered or was restarted, and which of these. Lines may hold text of users, so words count only
+// where the program itself puts them.
 func crashLine(kind string, line []byte) (what string, ok bool) {
 	switch kind {
 	case KindPostgreSQL:
@@ -112,9 +113,9 @@ func crashLine(kind string, line []byte) (what string, ok bool) {
 	return crashOfAny(line)
 }
 
-// crashOfPostgreSQL reads a line of the form PREFIX SEVERITY:  MESSAGE. Further lines of an entry begin with a tab, and statements have a severity of their
-// own. docs: "Error Reporting and Logging", and the messages of src/backend/postmaster/postmaster.c and
-// access/transam/xlog.c.
+// crashOfPostgreSQL reads a line of the form PREFIX SEVERITY: MESSAGE. Further lines of an entry
+// begin with a tab, and statements have a severity of their own. docs: "Error Reporting and
+// Logging", and the messages of src/backend/postmaster/postmaster.c and access/transam/xlog.c.
 func crashOfPostgreSQL(line []byte) (string, bool) {
 	head, message, ok := bytes.Cut(line, []byte(":  "))
 	if !ok || len(line) == 0 || line[0] == '\t' || len(head) > 200 {
@@ -137,7 +138,8 @@ func crashOfPostgreSQL(line []byte) (string, bool) {
 		return "a process of the database server crashed", true
 	case strings.HasPrefix(m, "all server processes terminated; reinitializing"):
 		return "the database server ended all sessions and started anew after a crash", true
-	case strings.HasPrefix(m, "database system was interrupted"), strings.HasPrefix(m, "database system was not properly shut down"):
+	case strings.HasPrefix(m, "database system was interrupted"),
+		strings.HasPrefix(m, "database system was not properly shut down"):
 		return "the database server recovered from a crash", true
 	case strings.HasPrefix(m, "received ") && strings.HasSuffix(m, " shutdown request"):
 		return "the database server was told to stop", true
@@ -161,8 +163,8 @@ var mysqlSigns = []struct{ sign, what string }{
 	{"(initiated by: ", "the database server was told to stop"},
 }
 
-// crashOfMySQL examines the part of a line that the server writes itself: text that a client can put there, such as
-// the name of a user, comes after a quote.
+// crashOfMySQL examines the part of a line that the server writes itself: text that a client can
+// put there, such as the name of a user, comes after a quote.
 func crashOfMySQL(line []byte) (string, bool) {
 	line = line[:min(len(line), 200)]
 	if i := bytes.IndexAny(line, "'\""); i >= 0 {
@@ -176,8 +178,8 @@ func crashOfMySQL(line []byte) (string, bool) {
 	return "", false
 }
 
-// linesBegin are the beginnings of lines that report that a program crashed, whether it goes on or not: those of Go's
-// runtime, of the C library and of others that write their last words so.
+// linesBegin are the beginnings of lines that report that a program crashed, whether it goes on or
+// not: those of Go's runtime, of the C library and of others that write their last words so.
 var linesBegin = []struct{ begin, what string }{
 	{"panic: ", "it panicked"},
 	{"fatal error: ", "it crashed"},
@@ -205,16 +207,20 @@ func crashOfAny(line []byte) (string, bool) {
 		return crashOfJSON(line)
 	}
 	for _, l := range linesBegin {
-		if bytes.HasPrefix(line, []byte(l.begin)) && (l.begin != "thread '" || bytes.Contains(line, []byte("' panicked at "))) {
+		if bytes.HasPrefix(line, []byte(l.begin)) &&
+			(l.begin != "thread '" || bytes.Contains(line, []byte("' panicked at "))) {
 			return l.what, true
 		}
 	}
-	// After a date, at most: Go's net/http survives a panic of a request, and nginx and HAProxy the end of a worker.
+	// After a date, at most: Go's net/http survives a panic of a request, and nginx and HAProxy the
+	// end of a worker.
 	head := line[:min(len(line), 200)]
-	if i := bytes.Index(head, []byte("panic serving ")); i >= 0 && i <= 40 && !bytes.ContainsAny(head[:i], "\"'") {
+	if i := bytes.Index(head, []byte("panic serving ")); i >= 0 && i <= 40 &&
+		!bytes.ContainsAny(head[:i], "\"'") {
 		return "a request ended in a panic", true
 	}
-	if bytes.HasPrefix(head, []byte("time=")) || bytes.HasPrefix(head, []byte("level=")) { // Go's slog
+	// Go's slog
+	if bytes.HasPrefix(head, []byte("time=")) || bytes.HasPrefix(head, []byte("level=")) {
 		_, msg, _ := bytes.Cut(head, []byte(`msg="`))
 		for _, sign := range []string{"http: panic serving ", "panic", "recovered from "} {
 			if bytes.HasPrefix(bytes.ToLower(msg), []byte(sign)) {
@@ -223,9 +229,12 @@ func crashOfAny(line []byte) (string, bool) {
 		}
 	}
 	for _, worker := range []string{"worker process ", "Current worker ", "Worker "} {
-		if i := bytes.Index(head, []byte(worker)); i >= 0 && i <= 80 && !bytes.ContainsAny(head[:i], "\"'") {
+		if i := bytes.Index(head, []byte(worker)); i >= 0 && i <= 80 &&
+			!bytes.ContainsAny(head[:i], "\"'") {
 			rest := head[i:]
-			if bytes.Contains(rest, []byte(" exited on signal ")) || bytes.Contains(rest, []byte(" exited with code ")) && !bytes.Contains(rest, []byte(" exited with code 0")) {
+			if bytes.Contains(rest, []byte(" exited on signal ")) ||
+				bytes.Contains(rest, []byte(" exited with code ")) &&
+					!bytes.Contains(rest, []byte(" exited with code 0")) {
 				return "a worker process crashed", true
 			}
 		}
@@ -233,8 +242,8 @@ func crashOfAny(line []byte) (string, bool) {
 	return "", false
 }
 
-// crashOfJSON examines the message of a structured line, which is the program's own; other members may hold text of
-// users.
+// crashOfJSON examines the message of a structured line, which is the program's own; other members
+// may hold text of users.
 func crashOfJSON(line []byte) (string, bool) {
 	if !bytes.Contains(line, []byte("anic")) && !bytes.Contains(line, []byte("fatal error")) {
 		return "", false
@@ -251,7 +260,10 @@ func crashOfJSON(line []byte) (string, bool) {
 	for _, m := range []string{entry.Msg, entry.Message} {
 		m = strings.ToLower(m[:min(len(m), 200)])
 		switch {
-		case level == "panic" || strings.HasPrefix(m, "panic"), strings.HasPrefix(m, "recovered from"), strings.HasPrefix(m, "fatal error: "), strings.HasPrefix(m, "http: panic serving"):
+		case level == "panic" || strings.HasPrefix(m, "panic"),
+			strings.HasPrefix(m, "recovered from"),
+			strings.HasPrefix(m, "fatal error: "),
+			strings.HasPrefix(m, "http: panic serving"):
 			return "it panicked", true
 		}
 	}
@@ -260,7 +272,10 @@ func crashOfJSON(line []byte) (string, bool) {
 
 // printable returns one line of a log as text that a terminal and a report can show.
 func printable(b []byte) string {
-	return plain.Excerpt(string(bytes.ReplaceAll(b[:min(len(b), 2*mostText)], []byte("\t"), []byte(" "))), mostText)
+	return plain.Excerpt(
+		string(bytes.ReplaceAll(b[:min(len(b), 2*mostText)], []byte("\t"), []byte(" "))),
+		mostText,
+	)
 }
 
 // lastLine returns the last line of some output that is not empty.

@@ -68,8 +68,8 @@ func TestCrashLines(t *testing.T) {
 	}
 }
 
-// A log may hold lines without an end, grow faster than it is read, be emptied, and hold control sequences of
-// terminals: each line is read once, in bounded memory, and skipped bytes are counted.
+// A log may hold lines without an end, grow faster than it is read, be emptied, and hold control
+// sequences of terminals: each line is read once, in bounded memory, and skipped bytes are counted.
 func TestFollowedLogIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "app.log")
 	add := func(s string) {
@@ -126,7 +126,8 @@ func TestFollowedLogIsBounded(t *testing.T) {
 		t.Errorf("%d bytes skipped", l.skipped)
 	}
 	add("\n" + strings.Repeat(strings.Repeat("z", 99)+"\n", (mostRead+1<<20)/100) + "end\n")
-	if got := look(false); !strings.HasSuffix(got, "|end") || l.skipped < 1<<20-200 || cap(l.buf) > 64<<10 {
+	if got := look(false); !strings.HasSuffix(got, "|end") || l.skipped < 1<<20-200 ||
+		cap(l.buf) > 64<<10 {
 		t.Errorf("%d bytes skipped, %d lines, a buffer of %d", l.skipped, len(lines), cap(l.buf))
 	}
 	failure.None(t, os.WriteFile(path, []byte("anew\n"), 0o600))
@@ -152,10 +153,19 @@ func TestFollowedLogIsBounded(t *testing.T) {
 func TestCrashesAreBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db.log")
 	failure.None(t, os.WriteFile(path, nil, 0o600))
-	c := FollowCrashes([]Watched{{Role: "db", PID: os.Getpid(), Kind: KindPostgreSQL, Logs: []string{path}}})
+	c := FollowCrashes([]Watched{{
+		Role: "db",
+		PID:  os.Getpid(),
+		Kind: KindPostgreSQL,
+		Logs: []string{path},
+	}})
 	var b strings.Builder
 	for i := range 500 {
-		fmt.Fprintf(&b, "2026-11-23 UTC [1] LOG:  server process (PID 7) was terminated by signal %d: x\n", i)
+		fmt.Fprintf(
+			&b,
+			"2026-11-23 UTC [1] LOG:  server process (PID 7) was terminated by signal %d: x\n",
+			i,
+		)
 		b.WriteString("2026-11-23 UTC [1] LOG:  all server processes terminated; reinitializing\n")
 	}
 	failure.None(t, os.WriteFile(path, []byte(b.String()), 0o600))
@@ -164,7 +174,8 @@ func TestCrashesAreBounded(t *testing.T) {
 	if len(kept) != mostCrashes || len(fresh) != mostCrashes || more != 500+1-mostCrashes {
 		t.Errorf("%d kept, %d fresh, %d more", len(kept), len(fresh), more)
 	}
-	if x := kept[1]; x.Times != 500 || !strings.Contains(x.String(), "(500 times)") || !strings.HasPrefix(x.String(), "db: the database server ended all sessions") {
+	if x := kept[1]; x.Times != 500 || !strings.Contains(x.String(), "(500 times)") ||
+		!strings.HasPrefix(x.String(), "db: the database server ended all sessions") {
 		t.Errorf("%v", x)
 	}
 }

@@ -1,7 +1,7 @@
 // Package lab runs child processes that never outlive the program that started them.
 //
-// A load test that leaves a database server behind has spoiled the next test. So a [Process] is held
-// three times over, and each hold works without the others:
+// A load test that leaves a database server behind has spoiled the next test. So a [Process] is
+// held three times over, and each hold works without the others:
 //
 //   - The kernel's parent-death signal kills the child when the program ends in any way, kill -9
 //     included. On Linux that signal is tied to the thread that forked, not to the process: every child
@@ -18,18 +18,18 @@
 //
 // # Placement
 //
-// [Spec].CPUs binds a child before its first instruction: the forking thread takes the wanted affinity,
-// forks, and takes its own back; a child inherits the affinity of the thread that forked it. [PinSelf]
-// does the same to all threads of this program.
+// [Spec].CPUs binds a child before its first instruction: the forking thread takes the wanted
+// affinity, forks, and takes its own back; a child inherits the affinity of the thread that forked
+// it. [PinSelf] does the same to all threads of this program.
 //
-// [Spec].NetNS puts a child into a network namespace in the same way, and [Spec].Unshare into new namespaces of any
-// kind. Subpackage netns makes such namespaces, cgroup makes control groups; both name these by [Mark], so that those
-// of a killed program are found by name, see [Orphan].
+// [Spec].NetNS puts a child into a network namespace in the same way, and [Spec].Unshare into new
+// namespaces of any kind. Subpackage netns makes such namespaces, cgroup makes control groups; both
+// name these by [Mark], so that those of a killed program are found by name, see [Orphan].
 //
 // # State
 //
-// [ReplaceTree] copies a data directory. In a [Space] that shares blocks the copy of many gigabytes takes as long as
-// that of few.
+// [ReplaceTree] copies a data directory. In a [Space] that shares blocks the copy of many gigabytes
+// takes as long as that of few.
 //
 // # Out of scope
 //

@@ -19,11 +19,12 @@ import (
 type forker struct {
 	jobs  chan func()
 	guard *guard
-	lost  error // the thread could not return from a network namespace: it forks no more; on the thread
+	// the thread could not return from a network namespace: it forks no more; on the thread
+	lost error
 }
 
-// theForker is process-wide state, on purpose: the parent-death signal is tied to a thread, and that thread
-// has to live exactly as long as the program. It is made on first use.
+// theForker is process-wide state, on purpose: the parent-death signal is tied to a thread, and
+// that thread has to live exactly as long as the program. It is made on first use.
 var theForker = sync.OnceValues(func() (*forker, error) {
 	f := &forker{jobs: make(chan func())}
 	OnThread(func() { // which never returns: the thread would end, and its children with it
@@ -46,8 +47,8 @@ func (f *forker) do(job func()) {
 	<-done
 }
 
-// start starts a command bound to cpus (nil: as this program is bound), in a network namespace ("": that of this
-// program), and registers it with the guard; quit as [Spec.Quit].
+// start starts a command bound to cpus (nil: as this program is bound), in a network namespace ("":
+// that of this program), and registers it with the guard; quit as [Spec.Quit].
 func (f *forker) start(cmd *exec.Cmd, cpus []int, netns string, quit bool) (err error) {
 	f.do(func() {
 		if err = f.lost; err != nil {
@@ -78,8 +79,8 @@ func (f *forker) start(cmd *exec.Cmd, cpus []int, netns string, quit bool) (err 
 	return err
 }
 
-// enter moves the calling thread into a network namespace; a child inherits that of the thread that forked it. back
-// returns to where it was.
+// enter moves the calling thread into a network namespace; a child inherits that of the thread that
+// forked it. back returns to where it was.
 func enter(netns string) (back func() error, err error) {
 	old, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -105,11 +106,12 @@ func enter(netns string) (back func() error, err error) {
 	}, nil
 }
 
-// A guard is a shell that kills process groups, and then removes named objects, when this program is gone. It
-// learns of groups by lines "+ PGID" and "- PGID", of those whose leader gets SIGQUIT first by "+q PGID" and "-q
-// PGID", of other processes that may be stopped by "+s PID" and "-s PID" (see [Stopper]), and of names by "+n NAME",
-// "-n NAME", "+c NAME", "-c NAME", "+m NAME" and "-m NAME" (see [UndoNetNS], [UndoCgroup] and [UndoImage]) on its
-// standard input, whose end means that no process holds the other end anymore.
+// A guard is a shell that kills process groups, and then removes named objects, when this program
+// is gone. It learns of groups by lines "+ PGID" and "- PGID", of those whose leader gets SIGQUIT
+// first by "+q PGID" and "-q PGID", of other processes that may be stopped by "+s PID" and "-s PID"
+// (see [Stopper]), and of names by "+n NAME", "-n NAME", "+c NAME", "-c NAME", "+m NAME" and "-m
+// NAME" (see [UndoNetNS], [UndoCgroup] and [UndoImage]) on its standard input, whose end means that
+// no process holds the other end anymore.
 type guard struct {
 	mu sync.Mutex
 	in io.Writer // nil: no shell on this host; the parent-death signal has to do
@@ -119,10 +121,10 @@ type guard struct {
 // effect only after it was continued, and version 1 of control groups holds back even SIGKILL. A
 // control group is gone only when its processes have been reaped, which takes a moment.
 //
-// A process of PostgreSQL that is killed leaves its shared memory. hold stops those of the groups, and
-// their children, which lead groups of their own, and notes the memory that they have mapped; the inode
-// of a System V segment is its id. wipe kills them and removes it, with the files that a control segment
-// lists: after a magic number, a number and a count of uses in each item.
+// A process of PostgreSQL that is killed leaves its shared memory. hold stops those of the groups,
+// and their children, which lead groups of their own, and notes the memory that they have mapped;
+// the inode of a System V segment is its id. wipe kills them and removes it, with the files that a
+// control segment lists: after a magic number, a number and a count of uses in each item.
 const guardScript = `trap '' HUP INT TERM QUIT
 g=' ' q=' ' s=' ' n=' ' c=' ' m=' ' held='' files='' ids=''
 hold() {
@@ -214,16 +216,18 @@ for p in $m; do
 done
 `
 
-// UndoNetNS and UndoCgroup make sure that a named network namespace, or a control group of any controller with all
-// groups in it, is removed when this program has ended in any way, kill -9 included, and its children with it. A frozen
-// group is thawed, and processes that are left in it are killed. The names begin with [Mark]. done is to be called when the caller has removed it by itself. If the guard is killed
-// before it does this, a later program finds the name, see [Orphan].
+// UndoNetNS and UndoCgroup make sure that a named network namespace, or a control group of any
+// controller with all groups in it, is removed when this program has ended in any way, kill -9
+// included, and its children with it. A frozen group is thawed, and processes that are left in it
+// are killed. The names begin with [Mark]. done is to be called when the caller has removed it by
+// itself. If the guard is killed before it does this, a later program finds the name, see [Orphan].
 func UndoNetNS(name string) (done func(), err error) { return undo('n', name) }
 
 // UndoCgroup is described with [UndoNetNS].
 func UndoCgroup(name string) (done func(), err error) { return undo('c', name) }
 
-// UndoImage makes sure that the image of a [Space] that is mounted under a name is unmounted, as [UndoNetNS] does.
+// UndoImage makes sure that the image of a [Space] that is mounted under a name is unmounted, as
+// [UndoNetNS] does.
 func UndoImage(name string) (done func(), err error) { return undo('m', name) }
 
 func undo(kind byte, name string) (done func(), err error) {
@@ -231,7 +235,10 @@ func undo(kind byte, name string) (done func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if rest, ok := strings.CutPrefix(name, mark+"-"); !ok || strings.ContainsFunc(rest, func(r rune) bool { return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	if rest, ok := strings.CutPrefix(name, mark+"-"); !ok ||
+		strings.ContainsFunc(rest, func(r rune) bool {
+			return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
 		return nil, fmt.Errorf("lab: %q is not a name of this program", name)
 	}
 	f, err := theForker()
@@ -269,8 +276,8 @@ func startGuard() (*guard, error) {
 func (g *guard) watch(pgid int, quit bool)  { g.say("+%s %d\n", listOf(quit), pgid) }
 func (g *guard) forget(pgid int, quit bool) { g.say("-%s %d\n", listOf(quit), pgid) }
 
-// listOf names the guard's list of groups: "q" of those whose leader gets SIGQUIT first. A group must be taken out of
-// the list that it is in: the guard's shell would double the other one.
+// listOf names the guard's list of groups: "q" of those whose leader gets SIGQUIT first. A group
+// must be taken out of the list that it is in: the guard's shell would double the other one.
 func listOf(quit bool) string {
 	if quit {
 		return "q"
@@ -288,9 +295,10 @@ func (g *guard) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(g.in, format, args...)
 }
 
-// Adopt makes this program answer for a process that it did not start itself, but that a child of its did: when this
-// program ends in any way, the guard kills the process and, when it leads one, its process group. The undo journal,
-// unless it is empty, records it. done is to be called when the process has ended.
+// Adopt makes this program answer for a process that it did not start itself, but that a child of
+// its did: when this program ends in any way, the guard kills the process and, when it leads one,
+// its process group. The undo journal, unless it is empty, records it. done is to be called when
+// the process has ended.
 func Adopt(journal, name string, id Identity) (done func(), err error) {
 	f, err := theForker()
 	if err != nil {

@@ -21,7 +21,12 @@ func TestFreePorts(t *testing.T) {
 	failure.None(t, failure.Of(fmt.Sscan(string(b), &lo, &hi)))
 	for p := first; p < first+8; p++ {
 		if p >= lo && p <= hi {
-			t.Errorf("port %d is one that the kernel gives to outgoing connections (%d to %d)", p, lo, hi)
+			t.Errorf(
+				"port %d is one that the kernel gives to outgoing connections (%d to %d)",
+				p,
+				lo,
+				hi,
+			)
 		}
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
 		if err != nil {

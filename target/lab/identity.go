@@ -18,9 +18,10 @@ import (
 // An Identity distinguishes a process from every other one, also from a later one with the same
 // pid.
 type Identity struct {
-	PID   int    `json:"pid"`
-	Start uint64 `json:"start"` // field 22 of /proc/PID/stat: clock ticks from boot to the start of the process
-	Boot  string `json:"boot"`  // the kernel's id of this boot
+	PID int `json:"pid"`
+	// field 22 of /proc/PID/stat: clock ticks from boot to the start of the process
+	Start uint64 `json:"start"`
+	Boot  string `json:"boot"` // the kernel's id of this boot
 }
 
 // Identify returns the identity of a process that exists now.
@@ -36,9 +37,9 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start, Boot: strings.TrimSpace(string(boot))}, nil
 }
 
-// Mark returns text of letters, digits and dashes for the names of things that belong to this program and outlive it
-// when it is killed, such as network namespaces and control groups. [Orphan] recognizes them later: the name is the
-// undo journal.
+// Mark returns text of letters, digits and dashes for the names of things that belong to this
+// program and outlive it when it is killed, such as network namespaces and control groups. [Orphan]
+// recognizes them later: the name is the undo journal.
 func Mark() (string, error) {
 	id, err := Identify(os.Getpid())
 	if err != nil {
@@ -72,12 +73,14 @@ func (id Identity) Alive() bool {
 	return err == nil && state != 'Z' && state != 'X'
 }
 
-// signal sends sig to a process that need not be our child, and reports whether it was there to have it.
+// signal sends sig to a process that need not be our child, and reports whether it was there to
+// have it.
 func (id Identity) signal(sig os.Signal) bool {
 	if !id.Alive() {
 		return false
 	}
-	p, err := os.FindProcess(id.PID) // holds a handle, so that the pid cannot change its owner from here on
+	// holds a handle, so that the pid cannot change its owner from here on
+	p, err := os.FindProcess(id.PID)
 	if err != nil {
 		return false
 	}
@@ -85,14 +88,16 @@ func (id Identity) signal(sig os.Signal) bool {
 	return id.Alive() && p.Signal(sig) == nil
 }
 
-// Terminate ends a process that need not be our child: it sends sig, waits for at most grace, then kills
-// the process and, when it leads a process group, the group. It does nothing when the process is gone. A stopped
-// process, and those that it has started, are continued, so that the signal has an effect.
+// Terminate ends a process that need not be our child: it sends sig, waits for at most grace, then
+// kills the process and, when it leads a process group, the group. It does nothing when the process
+// is gone. A stopped process, and those that it has started, are continued, so that the signal has
+// an effect.
 func (id Identity) Terminate(ctx context.Context, sig syscall.Signal, grace time.Duration) error {
 	if !id.Alive() {
 		return nil
 	}
-	p, err := os.FindProcess(id.PID) // holds a handle, so that the pid cannot change its owner from here on
+	// holds a handle, so that the pid cannot change its owner from here on
+	p, err := os.FindProcess(id.PID)
 	if err != nil {
 		return fmt.Errorf("ending process %d: %w", id.PID, err)
 	}
@@ -137,7 +142,8 @@ func procStat(pid int) (start uint64, state byte, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("looking at process %d: %w", pid, err)
 	}
-	// The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
+	// The second field is the program's name in parentheses, which may itself hold spaces and
+	// parentheses.
 	i := strings.LastIndexByte(string(b), ')')
 	fields := strings.Fields(string(b[i+1:]))
 	if i < 0 || len(fields) < 20 {
@@ -223,8 +229,9 @@ func Leftovers(journal string) ([]Leftover, error) {
 var ErrInUse = errors.New("the state directory is in use")
 
 // Sweep ends all processes that an undo journal records, newest first, each with SIGTERM and after
-// grace with SIGKILL; then it removes the journal. It returns the ended processes. When a program that
-// still runs, this one included, owns one of the processes, it ends nothing and returns ErrInUse.
+// grace with SIGKILL; then it removes the journal. It returns the ended processes. When a program
+// that still runs, this one included, owns one of the processes, it ends nothing and returns
+// ErrInUse.
 func Sweep(ctx context.Context, journal string, grace time.Duration) ([]Leftover, error) {
 	left, err := Leftovers(journal)
 	if err != nil {
@@ -232,8 +239,14 @@ func Sweep(ctx context.Context, journal string, grace time.Duration) ([]Leftover
 	}
 	for _, l := range left {
 		if l.Owner.Alive() {
-			return nil, fmt.Errorf("%w: process %d runs %s (pid %d) there, according to %s; stop it or choose another directory",
-				ErrInUse, l.Owner.PID, l.Name, l.PID, journal)
+			return nil, fmt.Errorf(
+				"%w: process %d runs %s (pid %d) there, according to %s; stop it or choose another directory",
+				ErrInUse,
+				l.Owner.PID,
+				l.Name,
+				l.PID,
+				journal,
+			)
 		}
 	}
 	slices.Reverse(left)

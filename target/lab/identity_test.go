@@ -23,7 +23,12 @@ func TestIdentity(t *testing.T) {
 	after := start(t, sleeper)
 	id := identify(t, p.PID())
 	if id.Start < before.Identity().Start || id.Start > after.Identity().Start {
-		t.Errorf("start time %d is not between those of its neighbors, %d and %d", id.Start, before.Identity().Start, after.Identity().Start)
+		t.Errorf(
+			"start time %d is not between those of its neighbors, %d and %d",
+			id.Start,
+			before.Identity().Start,
+			after.Identity().Start,
+		)
 	}
 	if id != p.Identity() || id.PID != p.PID() || id.Start == 0 || len(id.Boot) != 36 {
 		t.Errorf("identity %+v of the process, want %+v", id, p.Identity())
@@ -75,8 +80,8 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
-// TestSweep writes the journal that a crashed program would leave: one process that still runs, one that
-// ended in order, one whose pid belongs to another process now, and a line cut short.
+// TestSweep writes the journal that a crashed program would leave: one process that still runs, one
+// that ended in order, one whose pid belongs to another process now, and a line cut short.
 func TestSweep(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "sub", "journal")
 	ended := start(t, lab.Spec{Name: "ended", Path: "/bin/true", Journal: journal})
@@ -86,10 +91,24 @@ func TestSweep(t *testing.T) {
 	f, err := os.OpenFile(journal, os.O_APPEND|os.O_WRONLY, 0)
 	failure.None(t, err)
 	id, owner := left.Identity(), ended.Identity() // a program that is gone
-	fmt.Fprintf(f, `{"name":"left","pid":%d,"start":%d,"boot":%q,"owner":{"pid":%d,"start":%d,"boot":%q}}`+"\n",
-		id.PID, id.Start, id.Boot, owner.PID, owner.Start, owner.Boot)
+	fmt.Fprintf(
+		f,
+		`{"name":"left","pid":%d,"start":%d,"boot":%q,"owner":{"pid":%d,"start":%d,"boot":%q}}`+"\n",
+		id.PID,
+		id.Start,
+		id.Boot,
+		owner.PID,
+		owner.Start,
+		owner.Boot,
+	)
 	id = bystander.Identity()
-	fmt.Fprintf(f, `{"name":"reused","pid":%d,"start":%d,"boot":%q}`+"\n", id.PID, id.Start-1, id.Boot)
+	fmt.Fprintf(
+		f,
+		`{"name":"reused","pid":%d,"start":%d,"boot":%q}`+"\n",
+		id.PID,
+		id.Start-1,
+		id.Boot,
+	)
 	fmt.Fprint(f, `{"name":"cut","pid":`)
 	failure.None(t, f.Close())
 	swept, err := lab.Sweep(t.Context(), journal, 2*time.Second)
@@ -101,7 +120,8 @@ func TestSweep(t *testing.T) {
 	if !bystander.Identity().Alive() {
 		t.Error("a bystander was killed")
 	}
-	if swept, err := lab.Sweep(t.Context(), filepath.Join(t.TempDir(), "none"), time.Second); err != nil || len(swept) != 0 {
+	if swept, err := lab.Sweep(t.Context(), filepath.Join(t.TempDir(), "none"), time.Second); err != nil ||
+		len(swept) != 0 {
 		t.Errorf("without a journal: %v, %v", swept, err)
 	}
 }
@@ -109,7 +129,12 @@ func TestSweep(t *testing.T) {
 // TestSweepKeepsOffTheLiving sweeps a journal whose owner, this program, runs.
 func TestSweepKeepsOffTheLiving(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "journal")
-	p := start(t, lab.Spec{Name: "mine", Path: "/bin/sleep", Args: []string{"300"}, Journal: journal})
+	p := start(t, lab.Spec{
+		Name:    "mine",
+		Path:    "/bin/sleep",
+		Args:    []string{"300"},
+		Journal: journal,
+	})
 	_, err := lab.Sweep(t.Context(), journal, time.Second)
 	if !errors.Is(err, lab.ErrInUse) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 		t.Errorf("Sweep() = %v, want ErrInUse and this program's pid", err)
@@ -120,7 +145,11 @@ func TestSweepKeepsOffTheLiving(t *testing.T) {
 }
 
 func TestParseSignal(t *testing.T) {
-	for name, want := range map[string]os.Signal{"": nil, "SIGINT": syscall.SIGINT, "TERM": syscall.SIGTERM} {
+	for name, want := range map[string]os.Signal{
+		"":       nil,
+		"SIGINT": syscall.SIGINT,
+		"TERM":   syscall.SIGTERM,
+	} {
 		if got, err := lab.ParseSignal(name); err != nil || got != want {
 			t.Errorf("ParseSignal(%q) = %v, %v, want %v", name, got, err, want)
 		}
@@ -132,6 +161,10 @@ func TestParseSignal(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	failure.None(t, lab.Run(t.Context(), lab.Spec{Path: "/bin/true"}))
-	err := lab.Run(t.Context(), lab.Spec{Name: "it", Path: "/bin/sh", Args: []string{"-c", "echo why; exit 2"}})
+	err := lab.Run(t.Context(), lab.Spec{
+		Name: "it",
+		Path: "/bin/sh",
+		Args: []string{"-c", "echo why; exit 2"},
+	})
 	failure.Says(t, err, "it ended: exit status 2", "why")
 }

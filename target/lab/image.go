@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	imageFile  = "image"          // in the state directory
-	mountDir   = "/run/plimsoll"  // has one directory for each image that is mounted
-	imageSlack = 2 << 30          // of an image beyond its data, bytes
-	detachWait = 30 * time.Second // until an image is free that was unmounted by a killed program, or without waiting
+	imageFile  = "image"         // in the state directory
+	mountDir   = "/run/plimsoll" // has one directory for each image that is mounted
+	imageSlack = 2 << 30         // of an image beyond its data, bytes
+	// until an image is free that was unmounted by a killed program, or without waiting
+	detachWait = 30 * time.Second
 )
 
 // mounted counts the images that this program has named.
@@ -28,8 +29,8 @@ var mounted atomic.Int64
 
 func (s *Space) image() string { return filepath.Join(s.state, imageFile) }
 
-// format makes an image with an empty file system and mounts it. The image has room for the data and for a second
-// version of every block.
+// format makes an image with an empty file system and mounts it. The image has room for the data
+// and for a second version of every block.
 func (s *Space) format(ctx context.Context, bytes int64) error {
 	if os.Geteuid() != 0 {
 		return errors.New("an image for copy-on-write is mounted by root only")
@@ -52,7 +53,11 @@ func (s *Space) format(ctx context.Context, bytes int64) error {
 		return fmt.Errorf("making an image: %w", err)
 	}
 	if err = errors.Join(f.Truncate(size), f.Close()); err == nil {
-		err = Run(ctx, Spec{Name: "mkfs.xfs", Path: mkfs, Args: []string{"-q", "-K", "-m", "reflink=1", s.image()}})
+		err = Run(ctx, Spec{
+			Name: "mkfs.xfs",
+			Path: mkfs,
+			Args: []string{"-q", "-K", "-m", "reflink=1", s.image()},
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("making an image: %w", err)
@@ -70,7 +75,9 @@ func findMkfs() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("no mkfs.xfs is installed; with the package xfsprogs a reset shares blocks instead of copying them")
+	return "", errors.New(
+		"no mkfs.xfs is installed; with the package xfsprogs a reset shares blocks instead of copying them",
+	)
 }
 
 // Open mounts an image that is not mounted. Without an image it does nothing.
@@ -99,8 +106,11 @@ func (s *Space) Open(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if time.Now().After(until) {
-			return fmt.Errorf("%w: another program has mounted %s; stop that program, or choose another directory",
-				ErrInUse, s.image())
+			return fmt.Errorf(
+				"%w: another program has mounted %s; stop that program, or choose another directory",
+				ErrInUse,
+				s.image(),
+			)
 		}
 	}
 	done, err := UndoImage(s.name)
@@ -123,8 +133,9 @@ func (s *Space) Open(ctx context.Context) error {
 	return nil
 }
 
-// Close unmounts an image, and returns when all of it is on disk; a context that has ended leaves that to the kernel.
-// The programs that use it must have ended. Closing a closed space does nothing.
+// Close unmounts an image, and returns when all of it is on disk; a context that has ended leaves
+// that to the kernel. The programs that use it must have ended. Closing a closed space does
+// nothing.
 func (s *Space) Close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +160,8 @@ func (s *Space) Close(ctx context.Context) error {
 	return nil
 }
 
-// attached reports whether a loop device holds a file. The kernel has the path of it without symbolic links.
+// attached reports whether a loop device holds a file. The kernel has the path of it without
+// symbolic links.
 func attached(image string) bool {
 	if real, err := filepath.EvalSymlinks(image); err == nil {
 		image = real
@@ -163,7 +175,8 @@ func attached(image string) bool {
 	return false
 }
 
-// SweepImages unmounts the images of programs that do not run any more. The guard does so too, unless it was killed.
+// SweepImages unmounts the images of programs that do not run any more. The guard does so too,
+// unless it was killed.
 func SweepImages() error {
 	entries, err := os.ReadDir(mountDir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -177,7 +190,8 @@ func SweepImages() error {
 			continue
 		}
 		at := filepath.Join(mountDir, e.Name())
-		if err := unix.Unmount(at, detach); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+		if err := unix.Unmount(at, detach); err != nil && !errors.Is(err, unix.EINVAL) &&
+			!errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("unmounting an image left over from an earlier run: %w", err)
 		}
 		_ = os.Remove(at) // the guard may have

@@ -12,7 +12,8 @@ import (
 // detach has an unmounted image go when its last user has.
 const detach = unix.MNT_DETACH
 
-// mountImage attaches a free loop device to a file, which lets it go when it is unmounted, and mounts it.
+// mountImage attaches a free loop device to a file, which lets it go when it is unmounted, and
+// mounts it.
 func mountImage(image, at string) error {
 	ctl, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
@@ -35,7 +36,10 @@ func mountImage(image, at string) error {
 			return err
 		}
 		// Past the page cache: the file system of the image has one.
-		conf := unix.LoopConfig{Fd: uint32(f.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR | unix.LO_FLAGS_DIRECT_IO}}
+		conf := unix.LoopConfig{
+			Fd:   uint32(f.Fd()),
+			Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR | unix.LO_FLAGS_DIRECT_IO},
+		}
 		err = unix.IoctlLoopConfigure(int(loop.Fd()), &conf)
 		if errors.Is(err, unix.EINVAL) { // the file system below cannot do that
 			conf.Info.Flags = unix.LO_FLAGS_AUTOCLEAR

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Transcript is an output of a process that is read while it is written. The zero value is empty; its methods are safe
-// for concurrent use.
+// A Transcript is an output of a process that is read while it is written. The zero value is empty;
+// its methods are safe for concurrent use.
 type Transcript struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -29,8 +29,8 @@ func (t *Transcript) String() string {
 	return t.b.String()
 }
 
-// Says waits until a text is in [Process.Tail]. The error has the tail, and says whether the process has ended or the time
-// is over.
+// Says waits until a text is in [Process.Tail]. The error has the tail, and says whether the
+// process has ended or the time is over.
 func (p *Process) Says(ctx context.Context, text string, within time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("not within %v", within))
 	defer cancel()

@@ -13,17 +13,18 @@ import (
 // FreePort returns a TCP port without a listener. See [FreePorts].
 func FreePort() (int, error) { return FreePorts(1) }
 
-// FreePorts returns the first of n consecutive TCP ports without listeners. It takes them from outside the
-// range that the kernel uses for outgoing connections, so that a generator with thousands of connections
-// cannot take a server's port while the server restarts. Another program may still take a port between
-// this call and its use.
+// FreePorts returns the first of n consecutive TCP ports without listeners. It takes them from
+// outside the range that the kernel uses for outgoing connections, so that a generator with
+// thousands of connections cannot take a server's port while the server restarts. Another program
+// may still take a port between this call and its use.
 func FreePorts(n int) (int, error) {
 	if n < 1 || n > 1000 {
 		return 0, fmt.Errorf("finding free ports: cannot find %d in a row", n)
 	}
 	lo, hi := portRange()
 	var seed [4]byte
-	_, _ = crand.Read(seed[:]) // never fails; where to begin does not matter, only that programs differ
+	// never fails; where to begin does not matter, only that programs differ
+	_, _ = crand.Read(seed[:])
 	span := hi - lo - n
 	at := int(binary.LittleEndian.Uint32(seed[:])) % span
 	for tries := 0; tries < span; {

@@ -15,9 +15,10 @@ import (
 
 // ProgramInfo describes a supervised program for manifests and reports.
 type ProgramInfo struct {
-	Name     string            `json:"name"`     // "PostgreSQL", "MariaDB", "MySQL"
-	Version  string            `json:"version"`  // as the program itself reports it
-	Settings map[string]string `json:"settings"` // effective values of settings that change its speed or safety
+	Name    string `json:"name"`    // "PostgreSQL", "MariaDB", "MySQL"
+	Version string `json:"version"` // as the program itself reports it
+	// effective values of settings that change its speed or safety
+	Settings map[string]string `json:"settings"`
 }
 
 // Full returns the name with the version.
@@ -29,9 +30,9 @@ const systemDir = "/var/lib/plimsoll"
 // systemCache is where root keeps programs that were obtained for an unprivileged user.
 const systemCache = "/var/cache/plimsoll"
 
-// Unprivileged returns the user and group as which a program that refuses to run as root should run: 0, 0
-// (meaning: ourselves) when this program is not root; else the first user among names that exists; else
-// nobody, 65534.
+// Unprivileged returns the user and group as which a program that refuses to run as root should
+// run: 0, 0 (meaning: ourselves) when this program is not root; else the first user among names
+// that exists; else nobody, 65534.
 func Unprivileged(names ...string) (uid, gid uint32) {
 	if os.Geteuid() != 0 {
 		return 0, 0
@@ -64,9 +65,9 @@ func CacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// MkdirState makes dir with its missing parents, for files of a system under test: for this user alone. As root,
-// others can pass through those that it makes and cannot list them: a database that refuses root runs as another
-// user. Those that are there stay as they are.
+// MkdirState makes dir with its missing parents, for files of a system under test: for this user
+// alone. As root, others can pass through those that it makes and cannot list them: a database that
+// refuses root runs as another user. Those that are there stay as they are.
 func MkdirState(dir string) error {
 	if os.Geteuid() == 0 {
 		return os.MkdirAll(dir, 0o711)
@@ -80,10 +81,11 @@ const elsewhere = "elsewhere"
 // standsFor is the file in the directory that stands for another; it holds that one's path.
 const standsFor = "stands-for"
 
-// PrivateDir makes dir and returns it, or, when uid could not reach it (a directory below /root, for
-// example), another directory below /var/lib/plimsoll that stands for it; a symbolic link "elsewhere" in
-// dir then leads there. Directories that stand for one that is gone are removed at the next call. The
-// contents are up to the caller; the directory itself stays root's. A uid of 0 means this program's own.
+// PrivateDir makes dir and returns it, or, when uid could not reach it (a directory below /root,
+// for example), another directory below /var/lib/plimsoll that stands for it; a symbolic link
+// "elsewhere" in dir then leads there. Directories that stand for one that is gone are removed at
+// the next call. The contents are up to the caller; the directory itself stays root's. A uid of 0
+// means this program's own.
 func PrivateDir(dir string, uid uint32) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -96,7 +98,12 @@ func PrivateDir(dir string, uid uint32) (string, error) {
 		return dir, nil
 	}
 	if err := os.MkdirAll(systemDir, 0o711); err != nil {
-		return "", fmt.Errorf("user %d cannot reach %s, and another place is not to be had: %w", uid, dir, err)
+		return "", fmt.Errorf(
+			"user %d cannot reach %s, and another place is not to be had: %w",
+			uid,
+			dir,
+			err,
+		)
 	}
 	sweepPrivate()
 	sum := sha256.Sum256([]byte(dir))
@@ -105,7 +112,12 @@ func PrivateDir(dir string, uid uint32) (string, error) {
 		return "", fmt.Errorf("making a state directory: %w", err)
 	}
 	if !reachable(other, uid) {
-		return "", fmt.Errorf("user %d can reach neither %s nor %s; choose a state directory whose parents all permit o+x", uid, dir, other)
+		return "", fmt.Errorf(
+			"user %d can reach neither %s nor %s; choose a state directory whose parents all permit o+x",
+			uid,
+			dir,
+			other,
+		)
 	}
 	if err := os.WriteFile(filepath.Join(other, standsFor), []byte(dir), 0o600); err != nil {
 		return "", fmt.Errorf("making a state directory: %w", err)
@@ -126,14 +138,15 @@ func PrivateDir(dir string, uid uint32) (string, error) {
 	return other, nil
 }
 
-// Elsewhere returns the directory that stands for dir, see [PrivateDir]; ok is false when dir stands for itself.
+// Elsewhere returns the directory that stands for dir, see [PrivateDir]; ok is false when dir
+// stands for itself.
 func Elsewhere(dir string) (other string, ok bool) {
 	other, err := os.Readlink(filepath.Join(dir, elsewhere))
 	return other, err == nil
 }
 
-// StandIn is [Elsewhere] for a directory that stands for dir by its own account: whatever else a program may have linked
-// there is no state of dir, which may be removed with it.
+// StandIn is [Elsewhere] for a directory that stands for dir by its own account: whatever else a
+// program may have linked there is no state of dir, which may be removed with it.
 func StandIn(dir string) (other string, ok bool) {
 	other, ok = Elsewhere(dir)
 	whole, err := filepath.Abs(dir)
@@ -161,8 +174,8 @@ func sweepPrivate() {
 	}
 }
 
-// reachable reports whether a user may pass through dir and all its parents. Groups and access control
-// lists are not counted: a path that only they permit counts as out of reach.
+// reachable reports whether a user may pass through dir and all its parents. Groups and access
+// control lists are not counted: a path that only they permit counts as out of reach.
 func reachable(dir string, uid uint32) bool {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -177,7 +190,8 @@ func reachable(dir string, uid uint32) bool {
 		if !ok {
 			return false
 		}
-		if bit := os.FileMode(0o001); sys.Uid == uid && st.Mode()&0o100 == 0 || sys.Uid != uid && st.Mode()&bit == 0 {
+		if bit := os.FileMode(0o001); sys.Uid == uid && st.Mode()&0o100 == 0 ||
+			sys.Uid != uid && st.Mode()&bit == 0 {
 			return false
 		}
 		if at == dir {
@@ -192,12 +206,17 @@ func reachable(dir string, uid uint32) bool {
 // Reachable reports an error when uid could not pass through dir and all its parents; 0 always can.
 func Reachable(dir string, uid uint32) error {
 	if uid != 0 && !reachable(dir, uid) {
-		return fmt.Errorf("user %d cannot reach %s: one of its parents does not permit o+x", uid, dir)
+		return fmt.Errorf(
+			"user %d cannot reach %s: one of its parents does not permit o+x",
+			uid,
+			dir,
+		)
 	}
 	return nil
 }
 
-// MkdirFor makes a directory that only a user can enter; its parent must exist. Zeros mean ourselves.
+// MkdirFor makes a directory that only a user can enter; its parent must exist. Zeros mean
+// ourselves.
 func MkdirFor(dir string, uid, gid uint32) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("making a directory: %w", err)
@@ -213,8 +232,8 @@ func MkdirFor(dir string, uid, gid uint32) error {
 // maxSocketDir leaves room for a socket's file name: the kernel takes paths of at most 107 bytes.
 const maxSocketDir = 80
 
-// SocketDir makes a directory for unix sockets that only a user can enter: "socket" in dir, or, when that
-// path is too long for a socket, a new one in the directory for temporary files.
+// SocketDir makes a directory for unix sockets that only a user can enter: "socket" in dir, or,
+// when that path is too long for a socket, a new one in the directory for temporary files.
 func SocketDir(dir string, uid, gid uint32) (string, error) {
 	sockets := filepath.Join(dir, "socket")
 	if len(sockets) > maxSocketDir {

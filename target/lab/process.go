@@ -19,17 +19,20 @@ import (
 	"plimsoll/internal/plain"
 )
 
-// DefaultStopTimeout is how long a process may take to end after its stop signal before it is killed.
+// DefaultStopTimeout is how long a process may take to end after its stop signal before it is
+// killed.
 const DefaultStopTimeout = 4 * time.Second
 
-// tailBytes is how much of a child's output is kept in memory, and how much of a log file Tail reads.
+// tailBytes is how much of a child's output is kept in memory, and how much of a log file Tail
+// reads.
 const tailBytes = 16 << 10
 
 // A Spec describes a process to start. Only Path is required.
 type Spec struct {
-	Name string   // name in errors and in the journal; default: Path
-	Path string   // program; a name without a slash is looked up in PATH
-	Args []string // arguments without the program's name; visible to every user of the host: no secrets
+	Name string // name in errors and in the journal; default: Path
+	Path string // program; a name without a slash is looked up in PATH
+	// arguments without the program's name; visible to every user of the host: no secrets
+	Args []string
 	Env  []string // whole environment as KEY=value; nil means this program's own
 	Dir  string   // working directory; empty means this program's own
 
@@ -46,23 +49,25 @@ type Spec struct {
 	// CPUs are the cores that the child and its children may use; nil means those of this program.
 	CPUs []int
 
-	// NetNS is the path of the network namespace that the child begins in, such as /run/netns/NAME; empty means that of
-	// this program. It needs the right to administer the system (root). Mounts stay as they are: /sys/class/net
-	// shows the devices of where it was mounted.
+	// NetNS is the path of the network namespace that the child begins in, such as /run/netns/NAME;
+	// empty means that of this program. It needs the right to administer the system (root). Mounts
+	// stay as they are: /sys/class/net shows the devices of where it was mounted.
 	NetNS string
 
-	// Unshare are the namespaces that are new for the child, as flags of clone(2) such as [linux.NewNet]. It
-	// needs the right to administer the system (root). Mounts of a new mount namespace are still shared with the old
-	// one's.
+	// Unshare are the namespaces that are new for the child, as flags of clone(2) such as
+	// [linux.NewNet]. It needs the right to administer the system (root). Mounts of a new mount
+	// namespace are still shared with the old one's.
 	Unshare uintptr
 
-	// Quit means that SIGQUIT ends the process at once, too, and that it then removes resources that the kernel would
-	// keep, as PostgreSQL does with its shared memory. It comes before every SIGKILL, which follows after a second at
-	// most. Should this program be killed, the kernel sends SIGQUIT, and the guard SIGKILL after it.
+	// Quit means that SIGQUIT ends the process at once, too, and that it then removes resources
+	// that the kernel would keep, as PostgreSQL does with its shared memory. It comes before every
+	// SIGKILL, which follows after a second at most. Should this program be killed, the kernel
+	// sends SIGQUIT, and the guard SIGKILL after it.
 	Quit bool
 
-	StopSignal  os.Signal     // signal that Stop sends first; default SIGTERM
-	StopTimeout time.Duration // how long Stop then waits before it kills; default DefaultStopTimeout
+	StopSignal os.Signal // signal that Stop sends first; default SIGTERM
+	// how long Stop then waits before it kills; default DefaultStopTimeout
+	StopTimeout time.Duration
 
 	// Journal is the path of an undo journal that records this process; empty means none.
 	Journal string
@@ -88,8 +93,8 @@ type Process struct {
 	reaped bool // the pid may belong to another process from here on; under stopMu
 }
 
-// Start starts a child. The context bounds the start only; the child lives until it ends by itself, until
-// [Process.Stop], or until this program ends.
+// Start starts a child. The context bounds the start only; the child lives until it ends by itself,
+// until [Process.Stop], or until this program ends.
 func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -130,14 +135,17 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		f.guard.forget(pid, p.quit)
 		return nil, fmt.Errorf("starting %s: %w", p.name, err)
 	}
-	go p.wait(f, spec.Journal) // ends with the child, whose end Stop, the guard and the kernel see to
+	// ends with the child, whose end Stop, the guard and the kernel see to
+	go p.wait(f, spec.Journal)
 	return p, nil
 }
 
 // command translates a Spec.
 func command(spec Spec, p *Process) *exec.Cmd {
 	cmd := exec.Command(spec.Path, spec.Args...)
-	cmd.Env, cmd.Dir, cmd.Stdin = spec.Env, spec.Dir, spec.Stdin
+	cmd.Env = spec.Env
+	cmd.Dir = spec.Dir
+	cmd.Stdin = spec.Stdin
 	cmd.Stdout, cmd.Stderr = spec.Stdout, spec.Stderr
 	if cmd.Stdout == nil {
 		cmd.Stdout = p.tail
@@ -146,20 +154,25 @@ func command(spec Spec, p *Process) *exec.Cmd {
 		cmd.Stderr = p.tail
 	}
 	for _, w := range []io.Writer{spec.Stderr, spec.Stdout} {
-		if f, ok := w.(*os.File); ok && !slices.ContainsFunc(p.logs, func(l logFile) bool { return l.name == f.Name() }) {
+		if f, ok := w.(*os.File); ok && !slices.ContainsFunc(p.logs, func(l logFile) bool {
+			return l.name == f.Name()
+		}) {
 			p.logs = append(p.logs, newLogFile(f))
 		}
 	}
-	// A grandchild may hold the output pipe open after the child's end; wait ends it, and us, soon after.
+	// A grandchild may hold the output pipe open after the child's end; wait ends it, and us, soon
+	// after.
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Setpgid: true, // a group of its own: Stop kills the group, and Ctrl-C of the terminal is ours to handle
+		// a group of its own: Stop kills the group, and Ctrl-C of the terminal is ours to handle
+		Setpgid: true,
 	}
 	death := syscall.SIGKILL
 	if spec.Quit {
 		death = syscall.SIGQUIT
 	}
-	// The forked child sets the signal after it has changed its user, so the change does not clear it.
+	// The forked child sets the signal after it has changed its user, so the change does not clear
+	// it.
 	linux.Child(cmd.SysProcAttr, death, spec.Unshare)
 	if spec.UID != 0 || spec.GID != 0 {
 		cred := &syscall.Credential{Uid: spec.UID, Gid: spec.GID}
@@ -177,8 +190,9 @@ func command(spec Spec, p *Process) *exec.Cmd {
 
 // wait collects the child's end.
 func (p *Process) wait(f *forker, journal string) {
-	// Until it is reaped, a dead child keeps its pid, so that killing the group that bears the same number
-	// cannot hit a stranger: wait for the death first, kill the rest of the group, reap then.
+	// Until it is reaped, a dead child keeps its pid, so that killing the group that bears the same
+	// number cannot hit a stranger: wait for the death first, kill the rest of the group, reap
+	// then.
 	for {
 		err := linux.AwaitDeath(p.id.PID)
 		if !errors.Is(err, unix.EINTR) {
@@ -201,7 +215,11 @@ func (p *Process) wait(f *forker, journal string) {
 		err = fmt.Errorf("%s ended: %w", p.name, err)
 	}
 	if journal != "" {
-		if jerr := journalAppend(journal, journalLine{Name: p.name, Identity: p.id, Ended: true}); err == nil && jerr != nil {
+		if jerr := journalAppend(journal, journalLine{
+			Name:     p.name,
+			Identity: p.id,
+			Ended:    true,
+		}); err == nil && jerr != nil {
 			err = jerr
 		}
 	}
@@ -239,8 +257,8 @@ func (p *Process) Err() error {
 	}
 }
 
-// Tail returns the last lines of the child's output, for error messages; at most 16 KiB from memory and
-// from each log file. Of a log file it shows only the part written since the start.
+// Tail returns the last lines of the child's output, for error messages; at most 16 KiB from memory
+// and from each log file. Of a log file it shows only the part written since the start.
 func (p *Process) Tail() string {
 	var out strings.Builder
 	out.WriteString(p.tail.String())
@@ -258,9 +276,9 @@ func (p *Process) Signal(sig os.Signal) error {
 	return nil
 }
 
-// Stop sends the stop signal to the child and waits for its end; after the stop timeout, or as soon as the
-// context is done, it kills the whole process group. When it returns without error, nothing of the group
-// is left. Stopping an ended child is not an error.
+// Stop sends the stop signal to the child and waits for its end; after the stop timeout, or as soon
+// as the context is done, it kills the whole process group. When it returns without error, nothing
+// of the group is left. Stopping an ended child is not an error.
 func (p *Process) Stop(ctx context.Context) error {
 	if ctx.Err() == nil && p.ask(p.stop) {
 		t := time.NewTimer(p.limit)
@@ -274,8 +292,9 @@ func (p *Process) Stop(ctx context.Context) error {
 	return p.Kill()
 }
 
-// StopBy is Stop for a child that ends soon after another process does, such as the one that it watches: the stop signal
-// goes to that process. A child that has not ended by the stop timeout is stopped itself.
+// StopBy is Stop for a child that ends soon after another process does, such as the one that it
+// watches: the stop signal goes to that process. A child that has not ended by the stop timeout is
+// stopped itself.
 func (p *Process) StopBy(ctx context.Context, other Identity) error {
 	if ctx.Err() == nil && p.ask(nil) && other.signal(p.stop) {
 		t := time.NewTimer(p.limit)
@@ -289,7 +308,8 @@ func (p *Process) StopBy(ctx context.Context, other Identity) error {
 	return p.Stop(ctx)
 }
 
-// Kill kills the child and its process group at once, or a second after SIGQUIT (see [Spec]), and waits for its end.
+// Kill kills the child and its process group at once, or a second after SIGQUIT (see [Spec]), and
+// waits for its end.
 func (p *Process) Kill() error {
 	if p.quit && p.ask(syscall.SIGQUIT) {
 		t := time.NewTimer(quitTimeout)
@@ -312,12 +332,16 @@ func (p *Process) Kill() error {
 	case <-p.ended:
 		return nil
 	case <-t.C:
-		return fmt.Errorf("%s (pid %d) does not end after SIGKILL; is it in uninterruptible sleep?", p.name, p.id.PID)
+		return fmt.Errorf(
+			"%s (pid %d) does not end after SIGKILL; is it in uninterruptible sleep?",
+			p.name,
+			p.id.PID,
+		)
 	}
 }
 
-// ask marks the end of the child as intended and sends it the signal, if there is one, and reports whether the child may
-// still run.
+// ask marks the end of the child as intended and sends it the signal, if there is one, and reports
+// whether the child may still run.
 func (p *Process) ask(sig os.Signal) bool {
 	p.stopMu.Lock()
 	p.asked = true
@@ -330,9 +354,9 @@ func (p *Process) ask(sig os.Signal) bool {
 	}
 }
 
-// Run starts a child, waits for its end and reports its exit status as an error that quotes its output. It
-// kills the child when the context ends first. It is for short programs such as the ones that prepare a
-// data directory.
+// Run starts a child, waits for its end and reports its exit status as an error that quotes its
+// output. It kills the child when the context ends first. It is for short programs such as the ones
+// that prepare a data directory.
 func Run(ctx context.Context, spec Spec) error {
 	p, err := Start(ctx, spec)
 	if err != nil {
@@ -349,7 +373,8 @@ func Run(ctx context.Context, spec Spec) error {
 	return nil
 }
 
-// ParseSignal translates a signal's name ("SIGTERM", "INT", …) for a Spec; empty means nil, the default.
+// ParseSignal translates a signal's name ("SIGTERM", "INT", …) for a Spec; empty means nil, the
+// default.
 func ParseSignal(name string) (os.Signal, error) {
 	if name == "" {
 		return nil, nil

@@ -51,7 +51,9 @@ func must(err error) {
 // parent starts a child with a grandchild, prints the pids, and waits to be killed.
 func parent(journal string) {
 	spec := shell("trap '' TERM; sleep 300 & echo $$ $!; wait")
-	spec.Name, spec.Journal, spec.Stdout = "holder", journal, os.Stdout
+	spec.Name = "holder"
+	spec.Journal = journal
+	spec.Stdout = os.Stdout
 	p, err := lab.Start(context.Background(), spec)
 	must(err)
 	<-p.Done()
@@ -155,7 +157,8 @@ func TestStop(t *testing.T) {
 			p, out := talker(t, spec)
 			var pid int
 			failure.None(t, failure.Of(fmt.Fscan(out, &pid)))
-			grandchild, identErr := lab.Identify(pid) // may be gone already when its leader left at once
+			// may be gone already when its leader left at once
+			grandchild, identErr := lab.Identify(pid)
 			failure.None(t, p.Stop(t.Context()))
 			if p.Err() != nil {
 				t.Errorf("Err() after Stop = %v, want nil", p.Err())
@@ -168,12 +171,25 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStopBy stops a child by the end of another process, and by a signal of its own when that does not end.
+// TestStopBy stops a child by the end of another process, and by a signal of its own when that does
+// not end.
 func TestStopBy(t *testing.T) {
 	tests := []struct{ name, script, want string }{
-		{"ends with the other", "sleep 300 & echo $!; wait; echo saw its end; exit 3", "saw its end\n"},
-		{"the other is deaf", "trap 'echo asked; exit 3' TERM; sh -c 'trap \"\" TERM; echo $$; exec sleep 300' & wait", "asked\n"},
-		{"the other is gone", "trap 'echo asked; exit 3' TERM; true & echo $!; wait; sleep 300 & wait", "asked\n"},
+		{
+			"ends with the other",
+			"sleep 300 & echo $!; wait; echo saw its end; exit 3",
+			"saw its end\n",
+		},
+		{
+			"the other is deaf",
+			"trap 'echo asked; exit 3' TERM; sh -c 'trap \"\" TERM; echo $$; exec sleep 300' & wait",
+			"asked\n",
+		},
+		{
+			"the other is gone",
+			"trap 'echo asked; exit 3' TERM; true & echo $!; wait; sleep 300 & wait",
+			"asked\n",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -220,9 +236,18 @@ func TestStartErrors(t *testing.T) {
 		err  string
 	}{
 		{"nothing to start", t.Context(), lab.Spec{}, "needs a program"},
-		{"no such program", t.Context(), lab.Spec{Name: "ghost", Path: "/no/such/program"}, "starting ghost: "},
-		{"no such CPU", t.Context(), lab.Spec{Path: "/bin/true", CPUs: []int{1000}}, "none of the CPUs [1000]"},
-		{"empty placement", t.Context(), lab.Spec{Path: "/bin/true", CPUs: []int{}}, "list of CPUs is empty"},
+		{"no such program", t.Context(), lab.Spec{
+			Name: "ghost",
+			Path: "/no/such/program",
+		}, "starting ghost: "},
+		{"no such CPU", t.Context(), lab.Spec{
+			Path: "/bin/true",
+			CPUs: []int{1000},
+		}, "none of the CPUs [1000]"},
+		{"empty placement", t.Context(), lab.Spec{
+			Path: "/bin/true",
+			CPUs: []int{},
+		}, "list of CPUs is empty"},
 		{"ended context", canceled, lab.Spec{Path: "/bin/true"}, "context canceled"},
 	}
 	for _, tt := range tests {
@@ -236,7 +261,8 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// startParent starts this test binary as a program with a child and a grandchild, and returns it and them.
+// startParent starts this test binary as a program with a child and a grandchild, and returns it
+// and them.
 func startParent(t *testing.T, journal string) (*exec.Cmd, [2]lab.Identity) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -250,14 +276,15 @@ func startParent(t *testing.T, journal string) (*exec.Cmd, [2]lab.Identity) {
 	return cmd, [2]lab.Identity{identify(t, child), identify(t, grandchild)}
 }
 
-// TestKilledParent kills a program with SIGKILL and expects its child and its grandchild to be gone. The
-// child ignores SIGTERM.
+// TestKilledParent kills a program with SIGKILL and expects its child and its grandchild to be
+// gone. The child ignores SIGTERM.
 func TestKilledParent(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "state", "journal")
 	cmd, ids := startParent(t, journal)
 	failure.Unless(t, func() bool {
 		left, err := lab.Leftovers(journal)
-		return err == nil && len(left) == 1 && left[0].Name == "holder" && left[0].Identity == ids[0]
+		return err == nil && len(left) == 1 && left[0].Name == "holder" &&
+			left[0].Identity == ids[0]
 	}, "the journal does not know the child")
 	failure.None(t, cmd.Process.Kill())
 	gone(t, ids[:]...)
@@ -304,8 +331,8 @@ func TestPinSelf(t *testing.T) {
 	failure.Says(t, lab.PinSelf([]int{4095}), "no CPU 4095")
 }
 
-// TestChildOutlivesTheThreadOfItsCaller ends the thread on which Start was called: a parent-death signal
-// tied to it would kill the child.
+// TestChildOutlivesTheThreadOfItsCaller ends the thread on which Start was called: a parent-death
+// signal tied to it would kill the child.
 func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
 	type result struct {
 		p   *lab.Process
@@ -317,8 +344,8 @@ func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
 	start = func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 		if syscall.Gettid() == syscall.Getpid() {
-			// The first thread of a program never ends: Go parks it. While this goroutine holds it, the next one runs
-			// on another.
+			// The first thread of a program never ends: Go parks it. While this goroutine holds it,
+			// the next one runs on another.
 			next := make(chan struct{})
 			go func() {
 				defer close(next)
@@ -357,7 +384,8 @@ func TestKilledParentAndGuard(t *testing.T) {
 		stat, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "stat"))
 		_, rest, _ := strings.Cut(string(stat), ") ")
 		fields := strings.Fields(rest)
-		if len(fields) < 2 || fields[1] != strconv.Itoa(cmd.Process.Pid) || !strings.Contains(string(b), "while read") {
+		if len(fields) < 2 || fields[1] != strconv.Itoa(cmd.Process.Pid) ||
+			!strings.Contains(string(b), "while read") {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
@@ -370,7 +398,8 @@ func TestKilledParentAndGuard(t *testing.T) {
 	}
 	failure.None(t, cmd.Process.Kill())
 	gone(t, ids[0])
-	_ = syscall.Kill(-ids[0].PID, syscall.SIGKILL) // the grandchild, which only the guard would have reached
+	// the grandchild, which only the guard would have reached
+	_ = syscall.Kill(-ids[0].PID, syscall.SIGKILL)
 	gone(t, ids[1])
 	_ = cmd.Wait()
 }

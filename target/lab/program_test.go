@@ -23,7 +23,11 @@ func TestAReplacedProgramStartsItself(t *testing.T) {
 	r, w, err := os.Pipe()
 	failure.None(t, err)
 	defer r.Close()
-	p, err := Start(t.Context(), Spec{Path: unlessReplaced(other), Args: []string{"-test.list", "^TestAReplacedProgramStartsItself$"}, Stdout: w})
+	p, err := Start(t.Context(), Spec{
+		Path:   unlessReplaced(other),
+		Args:   []string{"-test.list", "^TestAReplacedProgramStartsItself$"},
+		Stdout: w,
+	})
 	w.Close()
 	failure.None(t, err)
 	out, err := io.ReadAll(r)

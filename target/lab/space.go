@@ -16,23 +16,26 @@ import (
 // A Copying is a way to put a data directory back to its snapshot.
 type Copying string
 
-// The ways. Reflink and Image share the blocks of the snapshot, so that their time does not depend on the amount of
-// data.
+// The ways. Reflink and Image share the blocks of the snapshot, so that their time does not depend
+// on the amount of data.
 const (
-	Auto    Copying = ""        // the fastest of the others that this host has; for less than ImageFrom never an image
-	Plain   Copying = "copy"    // every byte is written, and on disk before the server starts
-	Reflink Copying = "reflink" // the file system of the state directory shares blocks between files
-	Image   Copying = "image"   // so does XFS, in an image file of the state directory
+	// the fastest of the others that this host has; for less than ImageFrom never an image
+	Auto  Copying = ""
+	Plain Copying = "copy" // every byte is written, and on disk before the server starts
+	// the file system of the state directory shares blocks between files
+	Reflink Copying = "reflink"
+	Image   Copying = "image" // so does XFS, in an image file of the state directory
 )
 
-// ResetSetting is the name of a database's setting in its description that holds the way of its resets.
+// ResetSetting is the name of a database's setting in its description that holds the way of its
+// resets.
 const ResetSetting = "plimsoll.reset"
 
 // ImageFrom is the size of data in bytes from which Auto prefers an image to a copy.
 const ImageFrom = 1 << 30
 
-// A Space holds the data directory of a server and the snapshot of it, on one file system. Make it with [NewSpace]. Its
-// methods may be called from several goroutines.
+// A Space holds the data directory of a server and the snapshot of it, on one file system. Make it
+// with [NewSpace]. Its methods may be called from several goroutines.
 type Space struct {
 	state string // the directory that keeps all of it
 	by    Copying
@@ -43,9 +46,9 @@ type Space struct {
 	done func() // nothing is left for the guard; nil while the image is not mounted
 }
 
-// NewSpace returns the space of a state directory. With bytes of 0 it is the one that was there before, with its
-// contents; else one for so many bytes of data, and what was there before is removed. Ways other than Auto are
-// required: it is an error when this host lacks them.
+// NewSpace returns the space of a state directory. With bytes of 0 it is the one that was there
+// before, with its contents; else one for so many bytes of data, and what was there before is
+// removed. Ways other than Auto are required: it is an error when this host lacks them.
 func NewSpace(ctx context.Context, state string, bytes int64, way Copying) (*Space, error) {
 	state, err := filepath.Abs(state)
 	if err != nil {
@@ -78,7 +81,10 @@ func NewSpace(ctx context.Context, state string, bytes int64, way Copying) (*Spa
 		return s, nil
 	}
 	if way == Reflink {
-		return nil, fmt.Errorf("the file system of %s shares no blocks between files; want XFS or Btrfs", state)
+		return nil, fmt.Errorf(
+			"the file system of %s shares no blocks between files; want XFS or Btrfs",
+			state,
+		)
 	}
 	if way == Auto && bytes < ImageFrom {
 		return s, nil
@@ -96,7 +102,8 @@ func NewSpace(ctx context.Context, state string, bytes int64, way Copying) (*Spa
 	return s, nil
 }
 
-// Dir returns the directory for data and snapshot. That of an image is empty while the space is closed.
+// Dir returns the directory for data and snapshot. That of an image is empty while the space is
+// closed.
 func (s *Space) Dir() string {
 	if s.by == Image {
 		return filepath.Join(mountDir, s.name)

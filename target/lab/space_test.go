@@ -22,7 +22,8 @@ func imageSpace(t *testing.T, state string) *lab.Space {
 	t.Helper()
 	s, err := lab.NewSpace(t.Context(), state, 1, lab.Image)
 	if err != nil {
-		lacks := os.Geteuid() != 0 || strings.Contains(err.Error(), "no mkfs.xfs") || strings.Contains(err.Error(), "no loop devices")
+		lacks := os.Geteuid() != 0 || strings.Contains(err.Error(), "no mkfs.xfs") ||
+			strings.Contains(err.Error(), "no loop devices")
 		if lacks && os.Getenv("CI") != "true" {
 			t.Skip(err)
 		}
@@ -39,8 +40,8 @@ func used(t *testing.T, dir string) int64 {
 	return int64(st.Blocks-st.Bfree) * st.Bsize
 }
 
-// TestImage puts a changed copy back to its snapshot: the copy takes no room, later writes do not reach the snapshot,
-// and all of it is there again when the image is opened by another space.
+// TestImage puts a changed copy back to its snapshot: the copy takes no room, later writes do not
+// reach the snapshot, and all of it is there again when the image is opened by another space.
 func TestImage(t *testing.T) {
 	state := t.TempDir()
 	s := imageSpace(t, state)
@@ -62,7 +63,8 @@ func TestImage(t *testing.T) {
 		failure.None(t, err)
 		failure.None(t, failure.Of(table.WriteAt([]byte("changed!"), 4096)))
 		failure.None(t, table.Close())
-		if got, err := os.ReadFile(filepath.Join(snapshot, "table")); err != nil || !bytes.Equal(got, content) {
+		if got, err := os.ReadFile(filepath.Join(snapshot, "table")); err != nil ||
+			!bytes.Equal(got, content) {
 			t.Fatalf("a write to the copy reached the snapshot (%v)", err)
 		}
 	}
@@ -78,7 +80,8 @@ func TestImage(t *testing.T) {
 	failure.Gone(t, s.Dir())
 	again, err := lab.NewSpace(t.Context(), state, 0, lab.Auto)
 	failure.None(t, err)
-	if got, err := os.ReadFile(filepath.Join(again.Dir(), "data", "table")); err != nil || string(got[4096:4104]) != "changed!" {
+	if got, err := os.ReadFile(filepath.Join(again.Dir(), "data", "table")); err != nil ||
+		string(got[4096:4104]) != "changed!" {
 		t.Errorf("the data is not there after the image was opened again: %v", err)
 	}
 	failure.None(t, again.Close(t.Context()))
@@ -89,8 +92,8 @@ func TestImage(t *testing.T) {
 	failure.Gone(t, filepath.Join(state, "image"))
 }
 
-// TestSpaceOfLittleData expects a plain copy of little data on a file system that shares no blocks, and no reason: it
-// is the best way.
+// TestSpaceOfLittleData expects a plain copy of little data on a file system that shares no blocks,
+// and no reason: it is the best way.
 func TestSpaceOfLittleData(t *testing.T) {
 	state := t.TempDir()
 	s, err := lab.NewSpace(t.Context(), state, 1<<20, lab.Auto)
@@ -100,7 +103,11 @@ func TestSpaceOfLittleData(t *testing.T) {
 		if s.String() != "copy" || s.Dir() != state {
 			t.Errorf("space %q in %s", s, s.Dir())
 		}
-		failure.Says(t, failure.Of(lab.NewSpace(t.Context(), state, 1<<20, lab.Reflink)), "want XFS or Btrfs")
+		failure.Says(
+			t,
+			failure.Of(lab.NewSpace(t.Context(), state, 1<<20, lab.Reflink)),
+			"want XFS or Btrfs",
+		)
 	case lab.Reflink:
 	default:
 		t.Errorf("space %q", s)
@@ -132,7 +139,8 @@ func mounting(state string) {
 	select {}
 }
 
-// TestImageOfAKilledProgram kills a program with SIGKILL and expects its mount to be gone, and its data to be there.
+// TestImageOfAKilledProgram kills a program with SIGKILL and expects its mount to be gone, and its
+// data to be there.
 func TestImageOfAKilledProgram(t *testing.T) {
 	failure.None(t, imageSpace(t, t.TempDir()).Close(t.Context()))
 	state := t.TempDir()
@@ -152,7 +160,8 @@ func TestImageOfAKilledProgram(t *testing.T) {
 	failure.Unless(t, func() bool { return !mountedAt(t, at) }, at, " is still mounted")
 	s, err := lab.NewSpace(t.Context(), state, 0, lab.Auto)
 	failure.None(t, err)
-	if got, err := os.ReadFile(filepath.Join(s.Dir(), "kept")); err != nil || string(got) != "kept" {
+	if got, err := os.ReadFile(filepath.Join(s.Dir(), "kept")); err != nil ||
+		string(got) != "kept" {
 		t.Errorf("the data of the killed program: %q, %v", got, err)
 	}
 	failure.None(t, s.Close(t.Context()))

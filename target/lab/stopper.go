@@ -12,26 +12,29 @@ import (
 	"time"
 )
 
-// A Stopper stops processes with all that they have started, and lets them go on, by signals: for hosts where no
-// control group can be frozen. A process that has left the tree, as a daemon does, is not stopped. When this program is
-// killed meanwhile, the guard continues the processes that it does not kill. The zero value is ready to use. It is for
-// one goroutine.
+// A Stopper stops processes with all that they have started, and lets them go on, by signals: for
+// hosts where no control group can be frozen. A process that has left the tree, as a daemon does,
+// is not stopped. When this program is killed meanwhile, the guard continues the processes that it
+// does not kill. The zero value is ready to use. It is for one goroutine.
 type Stopper struct {
 	stopped []int          // parents before their children
 	quiet   map[int]bool   // those of stopped of which no thread runs
 	guarded map[int]uint64 // start times of the processes of which the guard knows
 }
 
-// sleepers is how long a thread may be in uninterruptible sleep before it counts as stopped: it cannot run before it
-// has taken the signal, and one that waits for its child to call exec waits for ever when the child is stopped.
+// sleepers is how long a thread may be in uninterruptible sleep before it counts as stopped: it
+// cannot run before it has taken the signal, and one that waits for its child to call exec waits
+// for ever when the child is stopped.
 const sleepers = 20 * time.Millisecond
 
-// Stop stops the processes roots and their descendants, and returns when no thread of them runs. When ctx ends before,
-// all of them are continued, and the error is the cause of ctx. Processes that have ended are not an error.
+// Stop stops the processes roots and their descendants, and returns when no thread of them runs.
+// When ctx ends before, all of them are continued, and the error is the cause of ctx. Processes
+// that have ended are not an error.
 func (s *Stopper) Stop(ctx context.Context, roots []int) error {
 	s.quiet = map[int]bool{}
 	for began := time.Now(); ; {
-		// Stopped processes start no others: a walk that meets no new one, when those before stand still, is the last.
+		// Stopped processes start no others: a walk that meets no new one, when those before stand
+		// still, is the last.
 		var all []int
 		for _, root := range roots {
 			all = append(all, tree(root)...)
@@ -48,7 +51,10 @@ func (s *Stopper) Stop(ctx context.Context, roots []int) error {
 		}
 		for look := 20 * time.Microsecond; !s.still(time.Since(began) > sleepers); look = min(2*look, time.Millisecond) {
 			if ctx.Err() != nil {
-				return errors.Join(fmt.Errorf("stopping processes: %w", context.Cause(ctx)), s.Continue())
+				return errors.Join(
+					fmt.Errorf("stopping processes: %w", context.Cause(ctx)),
+					s.Continue(),
+				)
 			}
 			time.Sleep(look)
 		}
@@ -71,13 +77,15 @@ func (s *Stopper) still(sleeps bool) bool {
 	return still
 }
 
-// stop signals one process. The guard learns first of one that is in no group of roots, which it would kill.
+// stop signals one process. The guard learns first of one that is in no group of roots, which it
+// would kill.
 func (s *Stopper) stop(pid int, roots []int) error {
 	start, _, err := procStat(pid)
 	if err != nil {
 		return nil // it has ended
 	}
-	if group, err := syscall.Getpgid(pid); err == nil && !slices.Contains(roots, group) && s.guarded[pid] != start {
+	if group, err := syscall.Getpgid(pid); err == nil && !slices.Contains(roots, group) &&
+		s.guarded[pid] != start {
 		f, err := theForker()
 		if err != nil {
 			return err
@@ -127,7 +135,8 @@ func (s *Stopper) Continue() error {
 // Close takes from the guard what it knows. The processes have ended, or run on.
 func (s *Stopper) Close() { s.forget(nil) }
 
-// quiet reports whether no thread of a process runs. Threads in uninterruptible sleep count as the caller decides.
+// quiet reports whether no thread of a process runs. Threads in uninterruptible sleep count as the
+// caller decides.
 func quiet(pid int, sleeps bool) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
 	tasks, _ := os.ReadDir(dir) // none: the process has ended
@@ -169,8 +178,8 @@ func tree(root int) []int {
 	return out
 }
 
-// continueTree continues a process and its descendants if one of them is stopped. Another may wait for that one, and
-// be stopped only afterwards.
+// continueTree continues a process and its descendants if one of them is stopped. Another may wait
+// for that one, and be stopped only afterwards.
 func continueTree(root int) {
 	all := tree(root)
 	if !slices.ContainsFunc(all, func(pid int) bool {

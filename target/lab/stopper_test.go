@@ -24,22 +24,26 @@ func state(pid int) string {
 	return strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))[0]
 }
 
-// halted reports whether a process is stopped. One in state D waits for a child that was stopped before exec.
+// halted reports whether a process is stopped. One in state D waits for a child that was stopped
+// before exec.
 func halted(pid int) bool { return state(pid) == "T" || state(pid) == "D" }
 
 // becomes waits until a process is stopped, or until it is not.
 func becomes(t *testing.T, pid int, stopped bool) {
 	t.Helper()
-	failure.Unless(t, func() bool { return halted(pid) == stopped }, "process ", pid, " does not become stopped: ", stopped)
+	failure.Unless(t, func() bool {
+		return halted(pid) == stopped
+	}, "process ", pid, " does not become stopped: ", stopped)
 }
 
-// family starts a shell with a child in its group and another in a session of its own, and returns the three, the
-// shell first.
+// family starts a shell with a child in its group and another in a session of its own, and returns
+// the three, the shell first.
 func family(t *testing.T) (p *lab.Process, pids [3]int) {
 	t.Helper()
 	p, out := talker(t, shell(familyScript))
 	failure.None(t, failure.Of(fmt.Fscan(out, &pids[0], &pids[1], &pids[2])))
-	t.Cleanup(func() { _ = syscall.Kill(pids[2], syscall.SIGKILL) }) // no process group of ours holds it
+	// no process group of ours holds it
+	t.Cleanup(func() { _ = syscall.Kill(pids[2], syscall.SIGKILL) })
 	return p, pids
 }
 
@@ -96,14 +100,18 @@ func stopping() {
 	select {}
 }
 
-// TestKilledWhileStopped kills a program whose child is stopped, with a child of that child in a session of its own,
-// as a database server has them: the guard ends those that it ends otherwise, and lets the other go on, so that it can
-// notice the end of its parent.
+// TestKilledWhileStopped kills a program whose child is stopped, with a child of that child in a
+// session of its own, as a database server has them: the guard ends those that it ends otherwise,
+// and lets the other go on, so that it can notice the end of its parent.
 func TestKilledWhileStopped(t *testing.T) {
 	in, order, err := os.Pipe()
 	failure.None(t, err)
 	defer order.Close()
-	p, out := talker(t, lab.Spec{Path: os.Args[0], Env: append(os.Environ(), "LAB_TEST_STOPPING=yes"), Stdin: in})
+	p, out := talker(t, lab.Spec{
+		Path:  os.Args[0],
+		Env:   append(os.Environ(), "LAB_TEST_STOPPING=yes"),
+		Stdin: in,
+	})
 	in.Close()
 	var ids [3]lab.Identity
 	for i := range ids {
@@ -130,7 +138,8 @@ func TestKilledWhileStopped(t *testing.T) {
 	}
 }
 
-// TestTerminateStopped ends a process that is stopped, with time to do what it does at its stop signal.
+// TestTerminateStopped ends a process that is stopped, with time to do what it does at its stop
+// signal.
 func TestTerminateStopped(t *testing.T) {
 	file := t.TempDir() + "/ended"
 	spec := shell(`trap 'echo >"$0"; exit' TERM; echo; while :; do sleep 0.01; done`)

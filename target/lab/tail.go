@@ -49,8 +49,8 @@ func newLogFile(f *os.File) logFile {
 	return l
 }
 
-// tail returns the last tailBytes of the child's part, from the start of a line, or nothing when the file
-// cannot be read again.
+// tail returns the last tailBytes of the child's part, from the start of a line, or nothing when
+// the file cannot be read again.
 func (l logFile) tail() string {
 	f, err := os.Open(l.name)
 	if err != nil {

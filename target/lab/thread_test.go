@@ -14,8 +14,9 @@ import (
 // offMainEnv lets the test binary play a program whose main goroutine uses OnThread: see offMain.
 const offMainEnv = "LAB_TEST_OFF_MAIN"
 
-// offMain calls OnThread from the main goroutine and from several at once, and ends with 1 if one call was on the main
-// thread. It is on the main goroutine because that begins on the main thread, which is then free for the next one.
+// offMain calls OnThread from the main goroutine and from several at once, and ends with 1 if one
+// call was on the main thread. It is on the main goroutine because that begins on the main thread,
+// which is then free for the next one.
 func offMain() int {
 	var all sync.WaitGroup
 	var mu sync.Mutex

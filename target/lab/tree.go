@@ -19,10 +19,11 @@ import (
 // An Owner is a user and a group.
 type Owner struct{ UID, GID uint32 }
 
-// ReplaceTree makes dst a copy of src, as if in one step: a copy cut short, by kill -9 too, leaves no dst. It copies
-// directories and regular files with their modes, and for root with their owners, or to an owner that is given; other
-// files, such as sockets, belong to a running server and are left out. It returns when the data is on disk, and early
-// when ctx ends. The next call for dst removes dst.old and dst.new of a killed one.
+// ReplaceTree makes dst a copy of src, as if in one step: a copy cut short, by kill -9 too, leaves
+// no dst. It copies directories and regular files with their modes, and for root with their owners,
+// or to an owner that is given; other files, such as sockets, belong to a running server and are
+// left out. It returns when the data is on disk, and early when ctx ends. The next call for dst
+// removes dst.old and dst.new of a killed one.
 func ReplaceTree(ctx context.Context, dst, src string, owner *Owner) error {
 	if err := replaceTree(ctx, dst, src, owner); err != nil {
 		return fmt.Errorf("copying a data directory: %w", err)
@@ -39,7 +40,8 @@ func replaceTree(ctx context.Context, dst, src string, owner *Owner) error {
 	if err := (files.OS{}).Rename(dst, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := errors.Join(os.RemoveAll(tmp), os.RemoveAll(old)); err != nil { // there may be no room for both
+	// there may be no room for both
+	if err := errors.Join(os.RemoveAll(tmp), os.RemoveAll(old)); err != nil {
 		return err
 	}
 	if err := copyTree(ctx, tmp, src, owner); err != nil {
@@ -48,10 +50,11 @@ func replaceTree(ctx context.Context, dst, src string, owner *Owner) error {
 	return SettleTree(tmp, dst)
 }
 
-// SettleTree is [files.Settle] for a directory with all that is below it, which must be on one file system. dst must
-// not exist.
+// SettleTree is [files.Settle] for a directory with all that is below it, which must be on one file
+// system. dst must not exist.
 func SettleTree(written, dst string) error {
-	// One sync of the file system is far cheaper than one per file: these directories hold hundreds.
+	// One sync of the file system is far cheaper than one per file: these directories hold
+	// hundreds.
 	d, err := os.Open(written)
 	if err != nil {
 		return err
@@ -110,9 +113,9 @@ func copyTree(ctx context.Context, dst, src string, owner *Owner) error {
 	})
 }
 
-// copyFile shares the blocks where the file system can (reflink). Else it copies the stretches that hold
-// data, in the kernel where that can, and reserves the rest: a server's log files are reserved in full and
-// hold next to nothing.
+// copyFile shares the blocks where the file system can (reflink). Else it copies the stretches that
+// hold data, in the kernel where that can, and reserves the rest: a server's log files are reserved
+// in full and hold next to nothing.
 func copyFile(dst, src string, info fs.FileInfo) error {
 	in, err := os.Open(src)
 	if err != nil {

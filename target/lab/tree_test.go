@@ -14,7 +14,8 @@ import (
 	"plimsoll/internal/failure"
 )
 
-// TestReplaceTree copies files of the shapes that data directories have and compares bytes and modes.
+// TestReplaceTree copies files of the shapes that data directories have and compares bytes and
+// modes.
 func TestReplaceTree(t *testing.T) {
 	dir := t.TempDir()
 	src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "dst")
@@ -49,7 +50,8 @@ func TestReplaceTree(t *testing.T) {
 		failure.None(t, err)
 		got, err := os.ReadFile(filepath.Join(dst, name))
 		failure.None(t, err)
-		if !bytes.Equal(got, want) || int64(len(got)) != f.size || strings.Count(string(got), "data") != len(f.at) {
+		if !bytes.Equal(got, want) || int64(len(got)) != f.size ||
+			strings.Count(string(got), "data") != len(f.at) {
 			t.Errorf("%s: the copy differs (%d bytes, want %d)", name, len(got), f.size)
 		}
 		a, _ := os.Stat(filepath.Join(src, name))
@@ -69,8 +71,9 @@ func TestReplaceTree(t *testing.T) {
 	}
 }
 
-// TestReplaceTreeCutShort watches the order in which a directory is replaced: it loses its name before its first
-// file. A kill -9 at any moment then leaves no dst, or all of it. The remains of such a kill beside it are removed.
+// TestReplaceTreeCutShort watches the order in which a directory is replaced: it loses its name
+// before its first file. A kill -9 at any moment then leaves no dst, or all of it. The remains of
+// such a kill beside it are removed.
 func TestReplaceTreeCutShort(t *testing.T) {
 	dir := t.TempDir()
 	src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "dst")
@@ -87,8 +90,13 @@ func TestReplaceTreeCutShort(t *testing.T) {
 	if err != nil || n < unix.SizeofInotifyEvent {
 		t.Fatalf("%d bytes of events: %v", n, err)
 	}
-	if mask := binary.NativeEndian.Uint32(events[4:]); mask&unix.IN_MOVE_SELF == 0 { // struct inotify_event: wd, mask
-		t.Errorf("the first event of the old directory is %#x, want that it was renamed (%#x)", mask, unix.IN_MOVE_SELF)
+	// struct inotify_event: wd, mask
+	if mask := binary.NativeEndian.Uint32(events[4:]); mask&unix.IN_MOVE_SELF == 0 {
+		t.Errorf(
+			"the first event of the old directory is %#x, want that it was renamed (%#x)",
+			mask,
+			unix.IN_MOVE_SELF,
+		)
 	}
 	left, err := filepath.Glob(dst + "*")
 	if err != nil || len(left) != 1 || left[0] != dst {

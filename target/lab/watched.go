@@ -40,10 +40,12 @@ func (p *Process) Watched() Watched {
 // A Crash is a sign that a supervised program, or a part of it, ended, crashed or was restarted.
 type Crash struct {
 	Role, Name string
-	What       string    // description: "a process of the server was terminated by signal 9: Killed"
-	Line       string    // the line of its log that reports it, printable, at most 300 bytes; may be empty
-	At         time.Time // when it was seen
-	Times      int       // how often, if the same was seen more than once
+	// description: "a process of the server was terminated by signal 9: Killed"
+	What string
+	// the line of its log that reports it, printable, at most 300 bytes; may be empty
+	Line  string
+	At    time.Time // when it was seen
+	Times int       // how often, if the same was seen more than once
 }
 
 // String returns the program, the description, and the line.
@@ -64,8 +66,8 @@ func (c Crash) String() string {
 // mostCrashes is how many different ones are kept.
 const mostCrashes = 50
 
-// Crashes follows supervised programs: their ends, the ends of the processes that they had at the beginning, and
-// their logs. It is for one goroutine.
+// Crashes follows supervised programs: their ends, the ends of the processes that they had at the
+// beginning, and their logs. It is for one goroutine.
 type Crashes struct {
 	all  []*followed
 	seen map[Crash]int // without At, Line and Times: its place in kept
@@ -79,8 +81,9 @@ type followed struct {
 	id    Identity
 	ended bool
 	logs  []*followedLog
-	// children are the program's own at the beginning; from settled on without those that ended within childSettles,
-	// which were helpers. When all of the others are gone, it has restarted them.
+	// children are the program's own at the beginning; from settled on without those that ended
+	// within childSettles, which were helpers. When all of the others are gone, it has restarted
+	// them.
 	children []Identity
 	began    time.Time
 	settled  bool
@@ -112,12 +115,19 @@ func FollowCrashes(list []Watched) *Crashes {
 	return c
 }
 
-// Look checks all programs and returns new crashes. It reads a bounded part of each log ([Crashes.Unread]); last
-// marks the last call, which reads more.
+// Look checks all programs and returns new crashes. It reads a bounded part of each log
+// ([Crashes.Unread]); last marks the last call, which reads more.
 func (c *Crashes) Look(now time.Time, last bool) (fresh []Crash) {
 	for _, f := range c.all {
 		note := func(what, line string) {
-			if x, ok := c.note(Crash{Role: f.Role, Name: f.Name, What: what, Line: line, At: now, Times: 1}); ok {
+			if x, ok := c.note(Crash{
+				Role:  f.Role,
+				Name:  f.Name,
+				What:  what,
+				Line:  line,
+				At:    now,
+				Times: 1,
+			}); ok {
 				fresh = append(fresh, x)
 			}
 		}
@@ -160,7 +170,8 @@ func (c *Crashes) note(x Crash) (Crash, bool) {
 // All returns the crashes in their order, and the number of further ones that were not kept.
 func (c *Crashes) All() (kept []Crash, more int) { return slices.Clone(c.kept), c.more }
 
-// Unread returns the logs of which a part was skipped, because it grew faster than it was read, and how many bytes.
+// Unread returns the logs of which a part was skipped, because it grew faster than it was read, and
+// how many bytes.
 func (c *Crashes) Unread() map[string]int64 {
 	out := map[string]int64{}
 	for _, f := range c.all {
@@ -173,7 +184,8 @@ func (c *Crashes) Unread() map[string]int64 {
 	return out
 }
 
-// signInTail looks for the first sign after f.old in the last output of a program that has no log file.
+// signInTail looks for the first sign after f.old in the last output of a program that has no log
+// file.
 func (f *followed) signInTail() (what, line string) {
 	if len(f.logs) > 0 || f.Tail == nil {
 		return "", ""
@@ -191,7 +203,8 @@ func (f *followed) signInTail() (what, line string) {
 	return what, line
 }
 
-// lookAtProcess notices that the program itself has ended, and that its processes are others than at the beginning.
+// lookAtProcess notices that the program itself has ended, and that its processes are others than
+// at the beginning.
 func (f *followed) lookAtProcess(now time.Time, note func(what, line string)) {
 	if f.ended {
 		return
@@ -229,8 +242,9 @@ func (f *followed) lookAtProcess(now time.Time, note func(what, line string)) {
 	f.lookAtChildren(now, note)
 }
 
-// lookAtChildren notices that all the children of the beginning are gone: a server that restarts its processes
-// after a crash does so, and a shell that starts a program again. Single ones come and go.
+// lookAtChildren notices that all the children of the beginning are gone: a server that restarts
+// its processes after a crash does so, and a shell that starts a program again. Single ones come
+// and go.
 func (f *followed) lookAtChildren(now time.Time, note func(what, line string)) {
 	switch {
 	case len(f.children) == 0 || !f.settled && now.Sub(f.began) < childSettles:
@@ -243,15 +257,21 @@ func (f *followed) lookAtChildren(now time.Time, note func(what, line string)) {
 	if slices.ContainsFunc(f.children, Identity.Alive) {
 		return
 	}
-	note(fmt.Sprintf("all %d processes that it had started before the run have ended, and it goes on", len(f.children)), "")
+	note(
+		fmt.Sprintf(
+			"all %d processes that it had started before the run have ended, and it goes on",
+			len(f.children),
+		),
+		"",
+	)
 	f.children = nil
 }
 
 // mostChildren bounds how many children of a program are followed: one that lives is enough.
 const mostChildren = 64
 
-// children returns the processes that a program has started and that have not ended, at most mostChildren; none where
-// the kernel does not list them.
+// children returns the processes that a program has started and that have not ended, at most
+// mostChildren; none where the kernel does not list them.
 func children(pid int) (out []Identity) {
 	if pid <= 0 {
 		return nil
@@ -267,8 +287,8 @@ func children(pid int) (out []Identity) {
 	return out
 }
 
-// ChildPIDs returns the processes that a process and its threads have started and that exist at the time of the call;
-// none where the kernel does not list them.
+// ChildPIDs returns the processes that a process and its threads have started and that exist at the
+// time of the call; none where the kernel does not list them.
 func ChildPIDs(pid int) (out []int) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
 	tasks, _ := os.ReadDir(dir) // none: the process has ended

@@ -27,10 +27,13 @@ func listener(t *testing.T, spec lab.Spec) (*lab.Process, *os.File) {
 // prints waits for a text in the output of a child.
 func prints(t *testing.T, p *lab.Process, text string) {
 	t.Helper()
-	failure.Unless(t, func() bool { return strings.Contains(p.Tail(), text) }, "it does not print ", text)
+	failure.Unless(t, func() bool {
+		return strings.Contains(p.Tail(), text)
+	}, "it does not print ", text)
 }
 
-// A program that ends by itself is a crash, however it ends; one that is stopped is not followed any more by then.
+// A program that ends by itself is a crash, however it ends; one that is stopped is not followed
+// any more by then.
 func TestTheEndOfAProgramIsACrash(t *testing.T) {
 	for _, tt := range []struct{ name, script, what, line string }{
 		{"by a status", "read x; echo sorry; exit 3", "exit status 3", "sorry"},
@@ -58,7 +61,9 @@ func TestTheEndOfAProgramIsACrash(t *testing.T) {
 			c.Look(time.Now(), true)
 			kept, _ := c.All()
 			x := kept[len(kept)-1] // after the panic's own line
-			if !strings.Contains(x.What, tt.what) || x.Line != tt.line || x.Role != "app" || x.Name != "app-0" || x.Times != 1 {
+			if !strings.Contains(x.What, tt.what) || x.Line != tt.line || x.Role != "app" ||
+				x.Name != "app-0" ||
+				x.Times != 1 {
 				t.Errorf("%+v, want %q with %q", x, tt.what, tt.line)
 			}
 			if n := len(kept); n != 1 && (tt.name != "by a panic" || n != 2) {
@@ -70,20 +75,34 @@ func TestTheEndOfAProgramIsACrash(t *testing.T) {
 
 // A program without a log file is followed by the last that it printed.
 func TestASignInTheOutputOfAProgramWithoutALog(t *testing.T) {
-	p, say := listener(t, shell("echo 'panic: of before'; while read x; do echo \"$x\"; done; sleep 300"))
+	p, say := listener(
+		t,
+		shell("echo 'panic: of before'; while read x; do echo \"$x\"; done; sleep 300"),
+	)
 	prints(t, p, "of before")
 	c := lab.FollowCrashes([]lab.Watched{p.Watched()})
 	if fresh := c.Look(time.Now(), false); len(fresh) != 0 {
 		t.Errorf("of what was printed before: %v", fresh)
 	}
 	// The tail is bounded: older lines are dropped.
-	failure.None(t, failure.Of(say.WriteString(strings.Repeat(strings.Repeat("x", 99)+"\n", 200)+"store: panic serving 127.0.0.1:9: odd frame\n")))
+	failure.None(
+		t,
+		failure.Of(
+			say.WriteString(
+				strings.Repeat(
+					strings.Repeat("x", 99)+"\n",
+					200,
+				)+"store: panic serving 127.0.0.1:9: odd frame\n",
+			),
+		),
+	)
 	prints(t, p, "odd frame")
 	for range 3 {
 		c.Look(time.Now(), false)
 	}
 	_ = say.Close()
-	if kept, _ := c.All(); len(kept) != 1 || kept[0].Times != 1 || kept[0].Line != "store: panic serving 127.0.0.1:9: odd frame" {
+	if kept, _ := c.All(); len(kept) != 1 || kept[0].Times != 1 ||
+		kept[0].Line != "store: panic serving 127.0.0.1:9: odd frame" {
 		t.Errorf("%+v", kept)
 	}
 }
@@ -106,7 +125,8 @@ func TestASignBesideAnOlderOne(t *testing.T) {
 	}
 }
 
-// A server that goes on with other processes than it had before has lost them; one whose helper has ended has not.
+// A server that goes on with other processes than it had before has lost them; one whose helper has
+// ended has not.
 func TestChildrenStartedAnewAreACrash(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -114,7 +134,10 @@ func TestChildrenStartedAnewAreACrash(t *testing.T) {
 		want int
 	}{{"one of two", 1, 0}, {"both", 2, 1}} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, out := talker(t, shell("sleep 300 & echo $!; sleep 300 & echo $!; wait; wait; sleep 300"))
+			p, out := talker(
+				t,
+				shell("sleep 300 & echo $!; sleep 300 & echo $!; wait; wait; sleep 300"),
+			)
 			var pids [2]int
 			failure.None(t, failure.Of(fmt.Fscan(out, &pids[0], &pids[1])))
 			if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children"); err != nil {

@@ -35,7 +35,11 @@ func Program(dir string) (path string, args []string, err error) {
 		}
 		return path, []string{"server"}, nil
 	}
-	return "", nil, fmt.Errorf("%s is no release directory of Mattermost: it has no bin/%s", dir, programs[0])
+	return "", nil, fmt.Errorf(
+		"%s is no release directory of Mattermost: it has no bin/%s",
+		dir,
+		programs[0],
+	)
 }
 
 // settings are those of a server under test on any engine. Its files are those of the deployment,

@@ -29,12 +29,14 @@ func TestProgram(t *testing.T) {
 			failure.None(t, os.WriteFile(file, nil, tt.mode))
 			got, args, err := Program(dir)
 			if tt.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.err) || !strings.Contains(err.Error(), dir) {
+				if err == nil || !strings.Contains(err.Error(), tt.err) ||
+					!strings.Contains(err.Error(), dir) {
 					t.Fatalf("error %v, want one with %q and the place", err, tt.err)
 				}
 				return
 			}
-			if err != nil || got != filepath.Join(dir, tt.want) || strings.Join(args, " ") != "server" {
+			if err != nil || got != filepath.Join(dir, tt.want) ||
+				strings.Join(args, " ") != "server" {
 				t.Errorf("%s %q, error %v; want %s server", got, args, err, tt.want)
 			}
 		})
@@ -49,7 +51,8 @@ func TestSettingsByEngine(t *testing.T) {
 		plan.MySQL:      {"mysql", "${DSN_BARE}?charset=utf8mb4,utf8&writeTimeout=30s"},
 	} {
 		got := Settings(engine)
-		if got["MM_SQLSETTINGS_DRIVERNAME"] != want[0] || got["MM_SQLSETTINGS_DATASOURCE"] != want[1] {
+		if got["MM_SQLSETTINGS_DRIVERNAME"] != want[0] ||
+			got["MM_SQLSETTINGS_DATASOURCE"] != want[1] {
 			t.Errorf("%s: %s %s, want %v", engine, got["MM_SQLSETTINGS_DRIVERNAME"],
 				got["MM_SQLSETTINGS_DATASOURCE"], want)
 		}

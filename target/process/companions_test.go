@@ -31,7 +31,8 @@ func (p *pond) Stop(context.Context) error {
 	return nil
 }
 
-// runsAlone halts a deployment, starts it again and stops it, and expects its one pond to run, or none.
+// runsAlone halts a deployment, starts it again and stops it, and expects its one pond to run, or
+// none.
 func runsAlone(t *testing.T, ctx context.Context, dep target.Deployment, runs *int) {
 	t.Helper()
 	for i, step := range []func() error{
@@ -55,7 +56,14 @@ func TestCompanions(t *testing.T) {
 			}
 			started++
 			runs++
-			return &pond{fmt.Sprintf("127.0.0.1:%d", started), &runs}, os.WriteFile(filepath.Join(dir, "left"), nil, 0o644)
+			return &pond{
+					fmt.Sprintf("127.0.0.1:%d", started),
+					&runs,
+				}, os.WriteFile(
+					filepath.Join(dir, "left"),
+					nil,
+					0o644,
+				)
 		},
 	}}
 	s := spec(t.TempDir(), "")
@@ -78,7 +86,9 @@ func TestCompanions(t *testing.T) {
 	conf.Companions["wide"] = func(context.Context, string, []int) (target.Companion, error) {
 		return nil, errors.New("no such program")
 	}
-	if _, err := driver(conf).Deploy(ctx, spec(t.TempDir(), "")); err == nil || !strings.Contains(err.Error(), "starting the wide: no such program") || runs != 0 {
+	if _, err := driver(conf).Deploy(ctx, spec(t.TempDir(), "")); err == nil ||
+		!strings.Contains(err.Error(), "starting the wide: no such program") ||
+		runs != 0 {
 		t.Errorf("a companion that does not start: %v, %d run", err, runs)
 	}
 }

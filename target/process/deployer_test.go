@@ -38,12 +38,18 @@ func deployAndWait() {
 	}
 }
 
-// deployer starts this test binary as a program that deploys a target, with more variables in its environment.
+// deployer starts this test binary as a program that deploys a target, with more variables in its
+// environment.
 func deployer(t *testing.T, dir, engine string, env ...string) (*lab.Process, target.StateFile) {
 	t.Helper()
 	p, err := lab.Start(t.Context(), lab.Spec{
-		Name: "deployer", Path: os.Args[0],
-		Env: slices.Concat(os.Environ(), []string{"PROCESS_TEST_ROLE=deployer", "DEPLOY_DIR=" + dir, "DEPLOY_ENGINE=" + engine}, env),
+		Name: "deployer",
+		Path: os.Args[0],
+		Env: slices.Concat(
+			os.Environ(),
+			[]string{"PROCESS_TEST_ROLE=deployer", "DEPLOY_DIR=" + dir, "DEPLOY_ENGINE=" + engine},
+			env,
+		),
 	})
 	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Kill() })
@@ -60,8 +66,8 @@ func deployer(t *testing.T, dir, engine string, env ...string) (*lab.Process, ta
 	return p, s
 }
 
-// killed ends one process, and not its group as Kill would. The children may be gone before the last thread of their
-// parent.
+// killed ends one process, and not its group as Kill would. The children may be gone before the
+// last thread of their parent.
 func killed(t *testing.T, p *lab.Process) {
 	t.Helper()
 	failure.None(t, p.Signal(syscall.SIGKILL))
@@ -98,7 +104,9 @@ func TestKilledDeployer(t *testing.T) {
 			}
 			killed(t, p)
 			gone(t, append(s.Processes["app"], s.Processes["db"]...))
-			failure.Unless(t, func() bool { return len(running(t, dir)) == 0 }, "a process survived")
+			failure.Unless(t, func() bool {
+				return len(running(t, dir)) == 0
+			}, "a process survived")
 			for _, name := range segments {
 				failure.Gone(t, name)
 			}

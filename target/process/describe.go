@@ -27,16 +27,27 @@ func (d *deployment) describe(ctx context.Context) error {
 		return err
 	}
 	desc := target.Description{
-		Name: d.spec.Name, Driver: d.conf.Name, Version: d.spec.Version, Instances: d.spec.Instances,
-		CPUs: slices.Clone(d.spec.CPUs), Engine: d.spec.Engine, Dataset: d.spec.Dataset, URLs: d.URLs(),
-		Command: append([]string{cmd.Path}, cmd.Args...), Env: map[string]string{},
+		Name:      d.spec.Name,
+		Driver:    d.conf.Name,
+		Version:   d.spec.Version,
+		Instances: d.spec.Instances,
+		CPUs:      slices.Clone(d.spec.CPUs),
+		Engine:    d.spec.Engine,
+		Dataset:   d.spec.Dataset,
+		URLs:      d.URLs(),
+		Command:   append([]string{cmd.Path}, cmd.Args...),
+		Env:       map[string]string{},
 	}
 	maps.Copy(desc.Env, cmd.Env)
 	maps.Copy(desc.Env, d.spec.Env)
 	for k := range d.spec.Secrets {
 		desc.Env[k] = target.Hidden
 	}
-	desc.Deployment, desc.Hosts, desc.Links = maps.Clone(d.conf.Described), slices.Clone(d.conf.AllHosts), d.conf.Links
+	desc.Deployment, desc.Hosts, desc.Links = maps.Clone(
+		d.conf.Described,
+	), slices.Clone(
+		d.conf.AllHosts,
+	), d.conf.Links
 	if desc.Digest, err = digest(cmd.Path); err != nil {
 		return err
 	}
@@ -76,8 +87,8 @@ func (d *deployment) describe(ctx context.Context) error {
 	return nil
 }
 
-// sameProgram returns an error if the program's file holds another build than at the deployment. One that cannot be
-// read is no error: the start reports it.
+// sameProgram returns an error if the program's file holds another build than at the deployment.
+// One that cannot be read is no error: the start reports it.
 func (d *deployment) sameProgram() error {
 	path := d.desc.Command[0]
 	now, err := digest(path)

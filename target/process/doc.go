@@ -1,33 +1,34 @@
-// Package process deploys any program as a target: with its environment, a URL that shows when it is
-// ready, and a signal that ends it.
+// Package process deploys any program as a target: with its environment, a URL that shows when it
+// is ready, and a signal that ends it.
 //
 // # Deploying
 //
-// [Launcher.Deploy] starts a database when the Spec names an engine, creates a database in it, starts the
-// program once so that it prepares its schema, calls [Config].Provision, stops the program, takes a
-// snapshot of the database, and starts everything as each run finds it. Reset stops the program, restores
-// the snapshot, which restarts the database, removes the files that the program has made since ([Config].Files), and
-// starts the program. State that it keeps elsewhere is its own. Reset refuses a program whose file was
-// replaced since the deployment: the description has the digest of the first one. No program is started while
-// another server answers at its ready address.
+// [Launcher.Deploy] starts a database when the Spec names an engine, creates a database in it,
+// starts the program once so that it prepares its schema, calls [Config].Provision, stops the
+// program, takes a snapshot of the database, and starts everything as each run finds it. Reset
+// stops the program, restores the snapshot, which restarts the database, removes the files that the
+// program has made since ([Config].Files), and starts the program. State that it keeps elsewhere is
+// its own. Reset refuses a program whose file was replaced since the deployment: the description
+// has the digest of the first one. No program is started while another server answers at its ready
+// address.
 //
-// The state directory is this deployment's until it is stopped, also while it is halted between two runs. The
-// program's temporary files lie there (TMPDIR) and do not outlive its next start.
+// The state directory is this deployment's until it is stopped, also while it is halted between two
+// runs. The program's temporary files lie there (TMPDIR) and do not outlive its next start.
 //
 // # Replicas
 //
-// [Config].Replicas copies of the database follow it, the role "replica". A reset stops them before the database is
-// restored, and the program starts when each has all that was restored.
+// [Config].Replicas copies of the database follow it, the role "replica". A reset stops them before
+// the database is restored, and the program starts when each has all that was restored.
 //
 // # Proxies
 //
-// [Config].Proxy starts a proxy before the instances when all are ready, and stops it before them. It is the role
-// "proxy"; its address, which is the only URL of the deployment, stays at a Reset.
+// [Config].Proxy starts a proxy before the instances when all are ready, and stops it before them.
+// It is the role "proxy"; its address, which is the only URL of the deployment, stays at a Reset.
 //
 // # Pausing
 //
-// A deployment is a [target.Pauser]: programs, database and companions stand still together, by [Placed].Freezer or,
-// without one, by signals. Halt, Reset and Stop continue them first.
+// A deployment is a [target.Pauser]: programs, database and companions stand still together, by
+// [Placed].Freezer or, without one, by signals. Halt, Reset and Stop continue them first.
 //
 // # Variables
 //
@@ -55,7 +56,8 @@
 //
 // # Out of scope
 //
-// The program and its companions: a [Config] brings them. Needs of a kind of server beyond variables go into
+// The program and its companions: a [Config] brings them. Needs of a kind of server beyond
+// variables go into
 // [Config]: its command line and its provisioning. Containers, networks and limits: [Placed] hands each process to
 // the caller, which applies them.
 package process

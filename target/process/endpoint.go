@@ -44,8 +44,8 @@ func (d *deployment) MetricsURLs() []string {
 	return urls
 }
 
-// ReadyURLs returns the addresses of a path or URL such as Spec.Ready where users reach the target, with the variables of
-// each instance. Other references stay as they are, such as those to secrets.
+// ReadyURLs returns the addresses of a path or URL such as Spec.Ready where users reach the target,
+// with the variables of each instance. Other references stay as they are, such as those to secrets.
 func (d *deployment) ReadyURLs(ref string) []string {
 	d.state.Lock()
 	defer d.state.Unlock()
@@ -64,7 +64,8 @@ func (d *deployment) ReadyURLs(ref string) []string {
 			}
 			return "${" + name + "}"
 		})
-		if u := target.Join(cmp.Or(d.front.url, in.URL), own); !slices.Contains(urls, u) { // by a proxy it is one for all
+		// by a proxy it is one for all
+		if u := target.Join(cmp.Or(d.front.url, in.URL), own); !slices.Contains(urls, u) {
 			urls = append(urls, u)
 		}
 	}
@@ -74,7 +75,9 @@ func (d *deployment) ReadyURLs(ref string) []string {
 // PIDs implements [target.Endpoint].
 func (d *deployment) PIDs() map[string][]int {
 	d.state.Lock()
-	procs, db, companions := slices.Clone(d.procs), d.db, maps.Clone(d.companions)
+	procs := slices.Clone(d.procs)
+	db := d.db
+	companions := maps.Clone(d.companions)
 	proxy, replicas := d.front.proxy, slices.Clone(d.replicas)
 	d.state.Unlock()
 	pids := map[string][]int{}
@@ -105,8 +108,8 @@ func (d *deployment) PIDs() map[string][]int {
 	return pids
 }
 
-// DSN returns the URL of the deployment's database, password included, for its probe; empty without one. It
-// changes at Reset.
+// DSN returns the URL of the deployment's database, password included, for its probe; empty without
+// one. It changes at Reset.
 func (d *deployment) DSN() string {
 	d.state.Lock()
 	defer d.state.Unlock()
@@ -116,8 +119,8 @@ func (d *deployment) DSN() string {
 	return d.db.DSN(d.conf.Database)
 }
 
-// CompanionAddr returns where the companion of a role answers, host:port; false without one that runs. It changes at
-// Reset.
+// CompanionAddr returns where the companion of a role answers, host:port; false without one that
+// runs. It changes at Reset.
 func (d *deployment) CompanionAddr(role string) (addr string, ok bool) {
 	d.state.Lock()
 	defer d.state.Unlock()
@@ -132,18 +135,26 @@ func (d *deployment) CompanionAddr(role string) (addr string, ok bool) {
 func (d *deployment) Describe() target.Description {
 	desc := d.desc
 	desc.Env = maps.Clone(desc.Env)
-	desc.Command, desc.URLs, desc.CPUs = slices.Clone(desc.Command), slices.Clone(desc.URLs), slices.Clone(desc.CPUs)
+	desc.Command, desc.URLs, desc.CPUs = slices.Clone(
+		desc.Command,
+	), slices.Clone(
+		desc.URLs,
+	), slices.Clone(
+		desc.CPUs,
+	)
 	return desc
 }
 
 // environment returns the environment of every instance besides its own variables: ours, without
-// variables that may hold secrets of this program or change a Go program's behavior unknown to the plan.
+// variables that may hold secrets of this program or change a Go program's behavior unknown to the
+// plan.
 func environment() []string {
 	var env []string
 	for _, kv := range os.Environ() {
 		k, _, _ := strings.Cut(kv, "=")
 		switch {
-		case slices.Contains([]string{"PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LD_LIBRARY_PATH"}, k), strings.HasPrefix(k, "LC_"):
+		case slices.Contains([]string{"PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LD_LIBRARY_PATH"}, k),
+			strings.HasPrefix(k, "LC_"):
 			env = append(env, kv)
 		}
 	}

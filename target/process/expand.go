@@ -22,8 +22,8 @@ type Instance struct {
 	Hosts []string                // addresses that the instances listen on, by index
 	Users string                  // base URL that users have: the proxy's, or its own
 	Dir   string                  // state directory
-	// Engine and DSN are those of the database; empty without one. The DSN is a secret: it belongs into
-	// the environment, not into arguments.
+	// Engine and DSN are those of the database; empty without one. The DSN is a secret: it belongs
+	// into the environment, not into arguments.
 	Engine, DSN string
 	// Replicas are the DSNs of the database's copies, secrets too.
 	Replicas []string
@@ -34,8 +34,13 @@ type Instance struct {
 // variables returns the values of all variables for this instance.
 func (in Instance) variables() (map[string]string, error) {
 	vars := map[string]string{
-		"INDEX": strconv.Itoa(in.Index), "INSTANCES": strconv.Itoa(len(in.Peers)), "DIR": in.Dir, "URL": in.URL, "USERS_URL": in.Users,
-		"HOST": in.Hosts[in.Index], "HOSTPORT": in.Peer(in.Index, 0),
+		"INDEX":     strconv.Itoa(in.Index),
+		"INSTANCES": strconv.Itoa(len(in.Peers)),
+		"DIR":       in.Dir,
+		"URL":       in.URL,
+		"USERS_URL": in.Users,
+		"HOST":      in.Hosts[in.Index],
+		"HOSTPORT":  in.Peer(in.Index, 0),
 	}
 	for k := range portsPerInstance {
 		suffix := ""
@@ -60,7 +65,12 @@ func (in Instance) variables() (map[string]string, error) {
 		return nil, err
 	}
 	vars["DB_ENGINE"] = in.Engine
-	vars["DSN_REPLICAS"], vars["DSN_REPLICAS_BARE"] = strings.Join(in.Replicas, " "), bareDSNs(in.Replicas)
+	vars["DSN_REPLICAS"], vars["DSN_REPLICAS_BARE"] = strings.Join(
+		in.Replicas,
+		" ",
+	), bareDSNs(
+		in.Replicas,
+	)
 	maps.Copy(vars, db)
 	return vars, nil
 }
@@ -85,8 +95,13 @@ func splitDSN(dsn string) (map[string]string, error) {
 	}
 	password, _ := u.User.Password()
 	return map[string]string{
-		"DSN": dsn, "DSN_BARE": bare, "DB_HOST": u.Hostname(), "DB_PORT": u.Port(),
-		"DB_NAME": strings.TrimPrefix(u.Path, "/"), "DB_USER": u.User.Username(), "DB_PASSWORD": password,
+		"DSN":         dsn,
+		"DSN_BARE":    bare,
+		"DB_HOST":     u.Hostname(),
+		"DB_PORT":     u.Port(),
+		"DB_NAME":     strings.TrimPrefix(u.Path, "/"),
+		"DB_USER":     u.User.Username(),
+		"DB_PASSWORD": password,
 	}, nil
 }
 
@@ -99,9 +114,18 @@ func expand(s, where string, vars map[string]string, forbidden []string) (string
 		case name == "$":
 			return "$"
 		case slices.Contains(forbidden, name):
-			bad = fmt.Errorf("%s: ${%s} is a secret and arguments can be read by every user of this host; pass it in the environment", where, name)
+			bad = fmt.Errorf(
+				"%s: ${%s} is a secret and arguments can be read by every user of this host; pass it in the environment",
+				where,
+				name,
+			)
 		case !ok:
-			bad = fmt.Errorf("%s: unknown variable ${%s}%s; a plain dollar sign is written $$", where, name, without(name))
+			bad = fmt.Errorf(
+				"%s: unknown variable ${%s}%s; a plain dollar sign is written $$",
+				where,
+				name,
+				without(name),
+			)
 		}
 		return v
 	})

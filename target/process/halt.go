@@ -6,8 +6,9 @@ import (
 	"fmt"
 )
 
-// Halt stops the programs and the database and keeps the state, so that the deployment takes neither cores nor
-// memory from another that is being measured. Reset starts everything again. Halting twice is not an error.
+// Halt stops the programs and the database and keeps the state, so that the deployment takes
+// neither cores nor memory from another that is being measured. Reset starts everything again.
+// Halting twice is not an error.
 func (d *deployment) Halt(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -60,12 +60,22 @@ func (d *deployment) choosePorts() error {
 		if hosts != nil {
 			return fmt.Errorf("%d addresses for %d instances", len(hosts), n)
 		}
-		hosts, base = slices.Repeat([]string{cmp.Or(d.conf.Host, loopback)}, n), "http://127.0.0.1:${PORT}"
+		hosts, base = slices.Repeat(
+			[]string{cmp.Or(d.conf.Host, loopback)},
+			n,
+		), "http://127.0.0.1:${PORT}"
 	}
 	base = cmp.Or(d.spec.URL, base)
 	instances := make([]Instance, n)
 	for i := range instances {
-		in := Instance{Index: i, Ports: peers[i], Peers: peers, Dir: d.spec.Dir, Engine: d.spec.Engine, Hosts: hosts}
+		in := Instance{
+			Index:  i,
+			Ports:  peers[i],
+			Peers:  peers,
+			Dir:    d.spec.Dir,
+			Engine: d.spec.Engine,
+			Hosts:  hosts,
+		}
 		vars, err := in.variables()
 		if err != nil {
 			return err
@@ -89,7 +99,11 @@ func (e *portError) Unwrap() error { return e.error }
 
 // startInstances starts the instances side by side and waits until each is ready.
 func (d *deployment) startInstances(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, d.conf.readyTimeout, fmt.Errorf("not ready within %v", d.conf.readyTimeout))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		d.conf.readyTimeout,
+		fmt.Errorf("not ready within %v", d.conf.readyTimeout),
+	)
 	defer cancel()
 	if err := d.startedStores(); err != nil {
 		return err
@@ -133,8 +147,8 @@ func (d *deployment) startInstances(ctx context.Context) error {
 	return d.startProxy(ctx)
 }
 
-// vacant returns an error if a server answers at the ready address of an instance before any of them is started: that
-// one would be provisioned and measured in the instance's place.
+// vacant returns an error if a server answers at the ready address of an instance before any of
+// them is started: that one would be provisioned and measured in the instance's place.
 func (d *deployment) vacant(ctx context.Context) error {
 	for i, in := range d.instances {
 		url, err := d.readyURL(in)
@@ -142,8 +156,14 @@ func (d *deployment) vacant(ctx context.Context) error {
 			return err
 		}
 		if target.Ready(ctx, url) == nil {
-			return &portError{fmt.Errorf("instance %d: another server answers at %s before this one is started; stop that one, "+
-				"or give one of the two another address", i, target.Shown(url))}
+			return &portError{
+				fmt.Errorf(
+					"instance %d: another server answers at %s before this one is started; stop that one, "+
+						"or give one of the two another address",
+					i,
+					target.Shown(url),
+				),
+			}
 		}
 	}
 	return nil
@@ -248,8 +268,17 @@ func (d *deployment) startInstance(ctx context.Context, in Instance) (Process, e
 		return nil, fmt.Errorf("looking for the program: %w", err)
 	}
 	return d.conf.start(ctx, in, lab.Spec{
-		Name: filepath.Base(path), Path: path, Args: args, Env: env, Dir: dir, Stdout: log, Stderr: log,
-		CPUs: d.spec.CPUs, StopSignal: stop, StopTimeout: stopTimeout, Journal: d.journal(),
+		Name:        filepath.Base(path),
+		Path:        path,
+		Args:        args,
+		Env:         env,
+		Dir:         dir,
+		Stdout:      log,
+		Stderr:      log,
+		CPUs:        d.spec.CPUs,
+		StopSignal:  stop,
+		StopTimeout: stopTimeout,
+		Journal:     d.journal(),
 	})
 }
 
@@ -271,10 +300,13 @@ func (d *deployment) stopApp(ctx context.Context) error {
 	procs := d.procs
 	d.procs = nil
 	d.state.Unlock()
-	return errors.Join(early, sideBySide(len(procs), func(i int) error { return procs[i].Stop(ctx) }))
+	return errors.Join(early, sideBySide(len(procs), func(i int) error {
+		return procs[i].Stop(ctx)
+	}))
 }
 
-// sideBySide calls f with 0 to n-1, all at once: together they must not take longer than the slowest.
+// sideBySide calls f with 0 to n-1, all at once: together they must not take longer than the
+// slowest.
 func sideBySide(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup

@@ -33,7 +33,8 @@ func (d *deployment) dropFiles() error {
 	})
 }
 
-// eachFile calls do with everything below the directories of [Config].Files. Links are not followed.
+// eachFile calls do with everything below the directories of [Config].Files. Links are not
+// followed.
 func (d *deployment) eachFile(do func(path string, e fs.DirEntry) error) error {
 	for _, name := range d.conf.Files {
 		root := filepath.Join(d.spec.Dir, name)

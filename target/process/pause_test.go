@@ -22,7 +22,8 @@ import (
 // means are the ways to pause.
 var means = []string{"signals", "freezer"}
 
-// pausable returns a Config that pauses by the given means, and what is to be done after the last Stop.
+// pausable returns a Config that pauses by the given means, and what is to be done after the last
+// Stop.
 func pausable(means string) (conf process.Config, done func() error, err error) {
 	if means == "signals" {
 		return conf, func() error { return nil }, nil
@@ -34,7 +35,9 @@ func pausable(means string) (conf process.Config, done func() error, err error) 
 	if err := g.Freezable(); err != nil {
 		return conf, nil, errors.Join(err, g.Remove())
 	}
-	conf.Freezer, conf.Started = g, func(role string, pid int) error { return g.Part(role).Add(pid) }
+	conf.Freezer, conf.Started = g, func(role string, pid int) error {
+		return g.Part(role).Add(pid)
+	}
 	return conf, g.Remove, nil
 }
 
@@ -46,7 +49,10 @@ func needRoot(t *testing.T, means string) {
 }
 
 // pauser deploys a target in dir that is paused by the given means.
-func pauser(t *testing.T, means, engine, dir string) (context.Context, target.Deployment, target.Pauser) {
+func pauser(
+	t *testing.T,
+	means, engine, dir string,
+) (context.Context, target.Deployment, target.Pauser) {
 	t.Helper()
 	needRoot(t, means)
 	conf, done, err := pausable(means)
@@ -63,7 +69,8 @@ func pauser(t *testing.T, means, engine, dir string) (context.Context, target.De
 	return ctx, dep, p
 }
 
-// TestPause pauses a server with its database: a request gets no answer, and gets it after Continue.
+// TestPause pauses a server with its database: a request gets no answer, and gets it after
+// Continue.
 func TestPause(t *testing.T) {
 	for _, m := range means {
 		for _, engine := range []string{"", "postgresql", "mysql"} {
@@ -110,8 +117,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestEndOfPaused halts, resets and stops a paused target: each continues it first, so that programs end by their stop
-// signal and not by the kill after it.
+// TestEndOfPaused halts, resets and stops a paused target: each continues it first, so that
+// programs end by their stop signal and not by the kill after it.
 func TestEndOfPaused(t *testing.T) {
 	for _, m := range means {
 		t.Run(m, func(t *testing.T) {
@@ -136,7 +143,14 @@ func TestEndOfPaused(t *testing.T) {
 			pause()
 			failure.None(t, dep.Stop(ctx))
 			gone(t, ids)
-			if after, err := os.ReadFile(log); err != nil || bytes.Count(after, []byte("asked to stop")) != bytes.Count(before, []byte("asked to stop"))+1 {
+			if after, err := os.ReadFile(log); err != nil ||
+				bytes.Count(
+					after,
+					[]byte("asked to stop"),
+				) != bytes.Count(
+					before,
+					[]byte("asked to stop"),
+				)+1 {
 				t.Errorf("the server was not asked to stop: %v\n%s", err, after)
 			}
 			if err := p.Pause(ctx); err == nil {
@@ -208,8 +222,9 @@ func deployAndPause() {
 	}
 }
 
-// TestKilledWhilePausing kills a program with SIGKILL at random moments while it pauses and continues its target again
-// and again: no process is left, stopped or frozen ones included, and no control group.
+// TestKilledWhilePausing kills a program with SIGKILL at random moments while it pauses and
+// continues its target again and again: no process is left, stopped or frozen ones included, and no
+// control group.
 func TestKilledWhilePausing(t *testing.T) {
 	for _, m := range means {
 		t.Run(m, func(t *testing.T) {
@@ -217,7 +232,13 @@ func TestKilledWhilePausing(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2))
 			for try := range 10 {
 				dir := t.TempDir()
-				p, s := deployer(t, dir, "postgresql", "PROCESS_TEST_ROLE=pausing", "PAUSE_MEANS="+m)
+				p, s := deployer(
+					t,
+					dir,
+					"postgresql",
+					"PROCESS_TEST_ROLE=pausing",
+					"PAUSE_MEANS="+m,
+				)
 				time.Sleep(time.Duration(random.IntN(40000)) * time.Microsecond)
 				owner := p.Identity()
 				killed(t, p)

@@ -19,25 +19,28 @@ type Process interface {
 	Err() error
 	// Tail returns the last lines of its output, at most some KiB.
 	Tail() string
-	// Stop ends it, within the stop timeout of its Spec and at once when ctx has ended. It may be called again.
+	// Stop ends it, within the stop timeout of its Spec and at once when ctx has ended. It may be
+	// called again.
 	Stop(ctx context.Context) error
 }
 
-// Placed is the part of a [Config] for the place and the limits of programs. The zero value runs them beside this
-// program, without limits.
+// Placed is the part of a [Config] for the place and the limits of programs. The zero value runs
+// them beside this program, without limits.
 type Placed struct {
-	// Host is the IPv4 address that instances listen on: HOSTPORT and PEERS. Default 127.0.0.1; for another, Spec.URL
-	// must hold the address by which they are reached.
+	// Host is the IPv4 address that instances listen on: HOSTPORT and PEERS. Default 127.0.0.1; for
+	// another, Spec.URL must hold the address by which they are reached.
 	Host string
-	// Hosts are the IPv4 addresses that the instances listen on, by index, when each is a host of its own. Nil means
-	// Host for all. Without Spec.URL, users reach them there.
+	// Hosts are the IPv4 addresses that the instances listen on, by index, when each is a host of
+	// its own. Nil means Host for all. Without Spec.URL, users reach them there.
 	Hosts []string
 	// Start starts an instance; nil means lab.Start.
 	Start func(ctx context.Context, in Instance, spec lab.Spec) (Process, error)
-	// Started is called with the first process of each program and its role, after it has been started and before a
-	// run: an instance at once, database and companions when they answer. An error fails the start.
+	// Started is called with the first process of each program and its role, after it has been
+	// started and before a run: an instance at once, database and companions when they answer. An
+	// error fails the start.
 	Started func(role string, pid int) error
-	// Freezer pauses the programs that Started was called with: all of them, in one group. Nil means that signals do.
+	// Freezer pauses the programs that Started was called with: all of them, in one group. Nil
+	// means that signals do.
 	Freezer Freezer
 	// Described is added to the Description as its Deployment, AllHosts as its Hosts, and Links.
 	Described map[string]string
@@ -45,7 +48,8 @@ type Placed struct {
 	Links     string
 }
 
-// A Freezer stops a group of processes at once. Freeze returns when none of them runs; when it fails, they run.
+// A Freezer stops a group of processes at once. Freeze returns when none of them runs; when it
+// fails, they run.
 type Freezer interface {
 	Freeze(ctx context.Context) error
 	Thaw() error

@@ -15,8 +15,8 @@ import (
 	"plimsoll/target/process"
 )
 
-// TestPlaced checks that Started is called for each process, at each start, stores before the server, and that a
-// launcher gets the spec that would have been started.
+// TestPlaced checks that Started is called for each process, at each start, stores before the
+// server, and that a launcher gets the spec that would have been started.
 func TestPlaced(t *testing.T) {
 	var told []string
 	var asked []process.Instance
@@ -47,7 +47,10 @@ func TestPlaced(t *testing.T) {
 	s := spec(t.TempDir(), "")
 	s.Env["INFO"] = "${HOSTPORT}"
 	ctx, dep := deploy(t, conf, s)
-	if got := get(t, ctx, dep.URL()+"/info"); !strings.HasPrefix(got, fmt.Sprintf("0.0.0.0:%d ", asked[0].Ports[0])) {
+	if got := get(t, ctx, dep.URL()+"/info"); !strings.HasPrefix(
+		got,
+		fmt.Sprintf("0.0.0.0:%d ", asked[0].Ports[0]),
+	) {
 		t.Errorf("info %q, want the address to listen on", got)
 	}
 	if got := dep.Describe().Deployment["network"]; got != "bridge" {
@@ -84,8 +87,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// TestHosts: instances that are hosts of their own listen there, know each other there, and are reached there, by the
-// proxy too.
+// TestHosts: instances that are hosts of their own listen there, know each other there, and are
+// reached there, by the proxy too.
 func TestHosts(t *testing.T) {
 	hosts := []string{"127.0.0.2", "127.0.0.3"}
 	runs := 0
@@ -97,7 +100,11 @@ func TestHosts(t *testing.T) {
 			return &pond{listen, &runs}, nil
 		},
 		ProxyHost: "127.0.0.4",
-		Placed:    process.Placed{Hosts: hosts, AllHosts: []target.HostAddr{{Name: "app-0", Addr: hosts[0]}}, Links: "db rate 1Gbit/s"},
+		Placed: process.Placed{
+			Hosts:    hosts,
+			AllHosts: []target.HostAddr{{Name: "app-0", Addr: hosts[0]}},
+			Links:    "db rate 1Gbit/s",
+		},
 	}
 	s := spec(t.TempDir(), "")
 	s.Instances, s.Env["INFO"] = 2, "${HOST} ${PEERS}"
@@ -114,7 +121,8 @@ func TestHosts(t *testing.T) {
 	if !strings.HasPrefix(dep.URL(), "http://127.0.0.4:") {
 		t.Errorf("users have %s", dep.URL())
 	}
-	if d := dep.Describe(); len(d.Hosts) != 1 || d.Hosts[0].Addr != hosts[0] || d.Links != conf.Links {
+	if d := dep.Describe(); len(d.Hosts) != 1 || d.Hosts[0].Addr != hosts[0] ||
+		d.Links != conf.Links {
 		t.Errorf("described hosts %v, links %q", d.Hosts, d.Links)
 	}
 	conf.Hosts, s.Dir = hosts[:1], t.TempDir()

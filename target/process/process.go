@@ -21,10 +21,11 @@ import (
 const (
 	DefaultDatabase     = "chat"
 	DefaultReadyTimeout = 2 * time.Minute
-	stopTimeout         = 3 * time.Second // of an instance; with the database's, Stop stays within 7 seconds
-	maxTries            = 4               // first starts, when other programs take the ports first
-	claimWait           = 2 * time.Second // for the lock of a program that has just been killed
-	lockFile            = "lock"          // in a state directory
+	// of an instance; with the database's, Stop stays within 7 seconds
+	stopTimeout = 3 * time.Second
+	maxTries    = 4               // first starts, when other programs take the ports first
+	claimWait   = 2 * time.Second // for the lock of a program that has just been killed
+	lockFile    = "lock"          // in a state directory
 )
 
 // A Command is how one instance is started.
@@ -34,8 +35,8 @@ type Command struct {
 	Env  map[string]string // added to the environment of this program; expanded
 }
 
-// A Config holds the needs of a kind of server beyond a Spec. The zero value runs Spec.Binary without a
-// database.
+// A Config holds the needs of a kind of server beyond a Spec. The zero value runs Spec.Binary
+// without a database.
 type Config struct {
 	// Name is the driver's name in descriptions; default "process".
 	Name string
@@ -43,31 +44,34 @@ type Config struct {
 	Databases map[string]target.StartDatabase
 	// Database is the name of the database to create; default DefaultDatabase.
 	Database string
-	// Companions start the other servers that the program needs, by role. Their state begins empty at each reset:
-	// data that Provision leaves in them is gone in a run.
+	// Companions start the other servers that the program needs, by role. Their state begins empty
+	// at each reset: data that Provision leaves in them is gone in a run.
 	Companions map[string]target.StartCompanion
 	// Replicas is the number of copies of the database, which StartReplica starts.
 	Replicas     int
 	StartReplica target.StartReplica
-	// Proxy starts the proxy before the instances, by which alone users then reach them; nil means that they reach the
-	// instances themselves. ProxyHost is the IPv4 address that it listens on, default 127.0.0.1.
+	// Proxy starts the proxy before the instances, by which alone users then reach them; nil means
+	// that they reach the instances themselves. ProxyHost is the IPv4 address that it listens on,
+	// default 127.0.0.1.
 	Proxy     target.StartProxy
 	ProxyHost string
-	// Files are directories below the state directory in which the program keeps what is not in its database, such as
-	// uploads. A reset removes what was not in them when the snapshot was taken; it does not undo changes of a file.
+	// Files are directories below the state directory in which the program keeps what is not in its
+	// database, such as uploads. A reset removes what was not in them when the snapshot was taken;
+	// it does not undo changes of a file.
 	Files []string
 	// Filled means that the started engines hold the database already: it is used as it is.
 	Filled bool
 	// Command returns the command line of an instance; nil means Spec.Binary with Spec.Args.
 	// Spec.Env and Spec.Secrets are added to the Command's own environment and win over it.
 	Command func(target.Spec, Instance) (Command, error)
-	// Provision fills a new deployment, whose instances are ready, before the snapshot is taken; nil means
-	// that there is nothing to do.
+	// Provision fills a new deployment, whose instances are ready, before the snapshot is taken;
+	// nil means that there is nothing to do.
 	Provision func(ctx context.Context, at target.Endpoint) error
-	// Version returns the version that the deployment reports, for a Description of a Spec without one; nil leaves it
-	// empty.
+	// Version returns the version that the deployment reports, for a Description of a Spec without
+	// one; nil leaves it empty.
 	Version func(ctx context.Context, at target.Endpoint) (string, error)
-	// readyTimeout is how long an instance may take until it is ready: DefaultReadyTimeout, but for tests.
+	// readyTimeout is how long an instance may take until it is ready: DefaultReadyTimeout, but for
+	// tests.
 	readyTimeout time.Duration
 	Placed
 }
@@ -132,7 +136,10 @@ func (d *Launcher) Deploy(ctx context.Context, spec target.Spec) (target.Deploym
 	dep.mu.Lock()
 	defer dep.mu.Unlock()
 	if err := dep.deploy(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("deploying %s: %w", label(spec), err), dep.stop(context.WithoutCancel(ctx)))
+		return nil, errors.Join(
+			fmt.Errorf("deploying %s: %w", label(spec), err),
+			dep.stop(context.WithoutCancel(ctx)),
+		)
 	}
 	return dep, nil
 }
@@ -161,7 +168,11 @@ func (d *deployment) check() error {
 		}
 	}
 	if d.spec.Engine != "" && d.conf.Databases[d.spec.Engine] == nil {
-		return fmt.Errorf("unknown database engine %q; this driver has %q", d.spec.Engine, slices.Sorted(maps.Keys(d.conf.Databases)))
+		return fmt.Errorf(
+			"unknown database engine %q; this driver has %q",
+			d.spec.Engine,
+			slices.Sorted(maps.Keys(d.conf.Databases)),
+		)
 	}
 	return nil
 }
@@ -200,7 +211,12 @@ func (d *deployment) deploy(ctx context.Context) error {
 	}
 	if d.conf.Provision != nil {
 		if err := d.conf.Provision(ctx, d); err != nil {
-			return fmt.Errorf("%w: %w (log of the server: %s)", target.ErrProvision, err, d.logFile(0))
+			return fmt.Errorf(
+				"%w: %w (log of the server: %s)",
+				target.ErrProvision,
+				err,
+				d.logFile(0),
+			)
 		}
 	}
 	if d.db != nil {
@@ -228,10 +244,11 @@ func (d *deployment) deploy(ctx context.Context) error {
 	return d.describe(ctx)
 }
 
-// Claim makes a deployment's state directory this program's until the file is closed or this program ends: the journals
-// only list running programs, and a halted deployment has none. Children do not inherit it. A killed program lets its lock
-// go only when the last of its threads has ended, a moment after it and its children have vanished from the process table;
-// so Claim waits up to claimWait. The error wraps [lab.ErrInUse] if another has the directory.
+// Claim makes a deployment's state directory this program's until the file is closed or this
+// program ends: the journals only list running programs, and a halted deployment has none. Children
+// do not inherit it. A killed program lets its lock go only when the last of its threads has ended,
+// a moment after it and its children have vanished from the process table; so Claim waits up to
+// claimWait. The error wraps [lab.ErrInUse] if another has the directory.
 func Claim(ctx context.Context, dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -245,7 +262,11 @@ func Claim(ctx context.Context, dir string) (*os.File, error) {
 	if err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w: another program has a deployment in %s, which may be halted; stop that program or choose another directory", lab.ErrInUse, dir)
+			return nil, fmt.Errorf(
+				"%w: another program has a deployment in %s, which may be halted; stop that program or choose another directory",
+				lab.ErrInUse,
+				dir,
+			)
 		}
 		return nil, fmt.Errorf("state directory: locking it: %w", err)
 	}
@@ -259,7 +280,11 @@ func Claimed(dir string) bool {
 }
 
 func (d *deployment) startDatabase(ctx context.Context) error {
-	db, err := d.conf.Databases[d.spec.Engine](ctx, filepath.Join(d.spec.Dir, d.spec.Engine), d.spec.CPUs)
+	db, err := d.conf.Databases[d.spec.Engine](
+		ctx,
+		filepath.Join(d.spec.Dir, d.spec.Engine),
+		d.spec.CPUs,
+	)
 	if err != nil {
 		return err
 	}
@@ -307,7 +332,8 @@ func (d *deployment) reset(ctx context.Context) error {
 		return err
 	}
 	err := d.startApp(ctx)
-	if busy := (*portError)(nil); err == nil || errors.As(err, &busy) { // another program's, and no failure of this one
+	// another program's, and no failure of this one
+	if busy := (*portError)(nil); err == nil || errors.As(err, &busy) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", target.ErrStart, err)

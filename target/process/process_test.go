@@ -70,7 +70,9 @@ func serve() {
 		fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/ready", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("/ready", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	})
 	mux.HandleFunc("/info", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, os.Getenv("INFO"), " ", os.Getpid(), " ", os.Getenv("TOKEN"))
 	})
@@ -81,7 +83,9 @@ func serve() {
 			fmt.Println("making a temporary directory:", err)
 		}
 	})
-	mux.HandleFunc("/dsn", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, os.Getenv("DSN")) })
+	mux.HandleFunc("/dsn", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, os.Getenv("DSN"))
+	})
 	mux.HandleFunc("/visit", func(w http.ResponseWriter, r *http.Request) {
 		var n int
 		_, err := db.ExecContext(r.Context(), "INSERT INTO visits VALUES ('a')")
@@ -123,13 +127,24 @@ func driver(conf process.Config) *process.Launcher {
 // spec runs this test binary as the server.
 func spec(dir, engine string) target.Spec {
 	s := target.Spec{
-		Name: "arm", Binary: os.Args[0], Args: []string{"${HOSTPORT}"}, Engine: engine, Dir: dir,
-		Env:     map[string]string{"PROCESS_TEST_ROLE": "server", "INFO": "${INDEX}/${INSTANCES} ${PEERS} $$"},
-		Secrets: map[string]string{"TOKEN": "hush-hush"},
-		Ready:   "/ready", MetricsURL: "/metrics", StopSignal: "SIGINT",
+		Name:   "arm",
+		Binary: os.Args[0],
+		Args:   []string{"${HOSTPORT}"},
+		Engine: engine,
+		Dir:    dir,
+		Env: map[string]string{
+			"PROCESS_TEST_ROLE": "server",
+			"INFO":              "${INDEX}/${INSTANCES} ${PEERS} $$",
+		},
+		Secrets:    map[string]string{"TOKEN": "hush-hush"},
+		Ready:      "/ready",
+		MetricsURL: "/metrics",
+		StopSignal: "SIGINT",
 	}
 	if engine != "" {
-		s.Env["DSN"], s.Env["DSN_BARE"], s.Env["ENGINE"] = "${DSN}", "${DSN_BARE}", "${DB_ENGINE}"
+		s.Env["DSN"] = "${DSN}"
+		s.Env["DSN_BARE"] = "${DSN_BARE}"
+		s.Env["ENGINE"] = "${DB_ENGINE}"
 	}
 	return s
 }
@@ -215,7 +230,8 @@ func TestRuns(t *testing.T) {
 				for want := 3; want <= 5; want++ {
 					visits(t, ctx, dep, want)
 				}
-				if d, ok := dep.(interface{ DSN() string }); !ok || d.DSN() != get(t, ctx, dep.URL()+"/dsn") {
+				if d, ok := dep.(interface{ DSN() string }); !ok ||
+					d.DSN() != get(t, ctx, dep.URL()+"/dsn") {
 					t.Error("DSN() is not what the program was given")
 				}
 				pids := dep.PIDs()
@@ -223,7 +239,8 @@ func TestRuns(t *testing.T) {
 					t.Fatalf("PIDs() = %v, want one app and one db", pids)
 				}
 				for role, list := range pids {
-					if got, err := lab.AllowedCPUs(list[0]); err != nil || !slices.Equal(got, all[:1]) {
+					if got, err := lab.AllowedCPUs(list[0]); err != nil ||
+						!slices.Equal(got, all[:1]) {
 						t.Errorf("%s may use CPUs %v (%v), want %v", role, got, err, all[:1])
 					}
 				}
@@ -239,10 +256,12 @@ func TestRuns(t *testing.T) {
 			}
 			gone(t, last)
 			d := dep.Describe()
-			if d.Database == nil || d.Database.Name == "" || d.Database.Version == "" || len(d.Database.Settings) < 5 {
+			if d.Database == nil || d.Database.Name == "" || d.Database.Version == "" ||
+				len(d.Database.Settings) < 5 {
 				t.Errorf("description of the database: %+v", d.Database)
 			}
-			if d.Env["TOKEN"] != target.Hidden || d.Env["DSN"] != "${DSN}" || len(d.Digest) != 64 || d.Engine != engine {
+			if d.Env["TOKEN"] != target.Hidden || d.Env["DSN"] != "${DSN}" || len(d.Digest) != 64 ||
+				d.Engine != engine {
 				t.Errorf("description: %+v", d)
 			}
 			last = identities(t, dep.PIDs())
@@ -253,7 +272,11 @@ func TestRuns(t *testing.T) {
 			}
 			log, err := os.ReadFile(filepath.Join(dir, "app-0.log"))
 			if err != nil || strings.Count(string(log), "asked to stop") != 5 {
-				t.Errorf("the program's log (%v) does not tell of 5 stops by the configured signal:\n%s", err, log)
+				t.Errorf(
+					"the program's log (%v) does not tell of 5 stops by the configured signal:\n%s",
+					err,
+					log,
+				)
 			}
 		})
 	}
@@ -277,12 +300,23 @@ func TestInstances(t *testing.T) {
 		t.Fatalf("PIDs() = %v, want 3", pids)
 	}
 	for i, u := range dep.URLs() {
-		want := fmt.Sprintf("%d/3 127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d $ %d hush-hush", i, ports[0], ports[1], ports[2], pids[i])
+		want := fmt.Sprintf(
+			"%d/3 127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d $ %d hush-hush",
+			i,
+			ports[0],
+			ports[1],
+			ports[2],
+			pids[i],
+		)
 		if got := get(t, ctx, u+"/info"); got != want {
 			t.Errorf("instance %d says %q, want %q", i, got, want)
 		}
 	}
-	want := []string{dep.URLs()[0] + "/metrics", dep.URLs()[1] + "/metrics", dep.URLs()[2] + "/metrics"}
+	want := []string{
+		dep.URLs()[0] + "/metrics",
+		dep.URLs()[1] + "/metrics",
+		dep.URLs()[2] + "/metrics",
+	}
 	if got := dep.MetricsURLs(); !slices.Equal(got, want) {
 		t.Errorf("MetricsURLs() = %v, want %v", got, want)
 	}
@@ -294,7 +328,10 @@ func TestCommandIsConfigurable(t *testing.T) {
 	_, dep := deploy(t, process.Config{
 		Name: "mine",
 		Command: func(s target.Spec, in process.Instance) (process.Command, error) {
-			return process.Command{Path: os.Args[0], Args: append([]string{fmt.Sprintf("127.0.0.1:%d", in.Ports[0])}, s.Args...)}, nil
+			return process.Command{
+				Path: os.Args[0],
+				Args: append([]string{fmt.Sprintf("127.0.0.1:%d", in.Ports[0])}, s.Args...),
+			}, nil
 		},
 	}, s)
 	d := dep.Describe()
@@ -310,19 +347,50 @@ func TestDeployErrors(t *testing.T) {
 		conf   process.Config
 		err    []string
 	}{
-		{"no program", func(s *target.Spec) { s.Binary = "" }, process.Config{}, []string{"deploying arm: ", "a program is required"}},
-		{"no such program", func(s *target.Spec) { s.Binary = "/no/such/thing" }, process.Config{}, []string{"/no/such/thing"}},
-		{"no directory", func(s *target.Spec) { s.Dir = "" }, process.Config{}, []string{"state directory is required"}},
-		{"unknown engine", func(s *target.Spec) { s.Engine = "oracle" }, process.Config{}, []string{`unknown database engine "oracle"`, `"mysql" "postgresql"`}},
-		{"unknown signal", func(s *target.Spec) { s.StopSignal = "SIGNOTHING" }, process.Config{}, []string{"SIGNOTHING"}},
-		{"unknown CPU", func(s *target.Spec) { s.CPUs = []int{4000} }, process.Config{}, []string{"no CPU 4000"}},
-		{"too many instances", func(s *target.Spec) { s.Instances = 1000 }, process.Config{}, []string{"instances: 1000"}},
-		{"unknown variable", func(s *target.Spec) { s.Args = []string{"${PROT}"} }, process.Config{}, []string{"argument 1", "${PROT}"}},
-		{"a secret in arguments", func(s *target.Spec) { s.Args = []string{"-dsn=${DSN}"} }, process.Config{}, []string{"argument 1", "every user of this host", "environment"}},
-		{"a database variable without a database", func(s *target.Spec) { s.Env["X"] = "${DSN}" }, process.Config{}, []string{"variable X", "name an engine"}},
-		{"never ready", func(s *target.Spec) { s.Ready = "/nothing" }, process.ReadyWithin(500 * time.Millisecond), []string{"instance 0", "not ready within 500ms", "404"}},
-		{"ends at once", func(s *target.Spec) { s.Env["TALK"] = "1" }, process.Config{}, []string{"ended before it was ready", "exit status 7", "my secret is (secret) and"}},
-		{"provisioning fails", func(*target.Spec) {}, process.Config{Provision: func(context.Context, target.Endpoint) error { return errors.New("no users") }}, []string{"provisioning: no users (log of the server: ", "app-0.log)"}},
+		{"no program", func(s *target.Spec) {
+			s.Binary = ""
+		}, process.Config{}, []string{"deploying arm: ", "a program is required"}},
+		{"no such program", func(s *target.Spec) {
+			s.Binary = "/no/such/thing"
+		}, process.Config{}, []string{"/no/such/thing"}},
+		{"no directory", func(s *target.Spec) {
+			s.Dir = ""
+		}, process.Config{}, []string{"state directory is required"}},
+		{"unknown engine", func(s *target.Spec) {
+			s.Engine = "oracle"
+		}, process.Config{}, []string{`unknown database engine "oracle"`, `"mysql" "postgresql"`}},
+		{"unknown signal", func(s *target.Spec) {
+			s.StopSignal = "SIGNOTHING"
+		}, process.Config{}, []string{"SIGNOTHING"}},
+		{"unknown CPU", func(s *target.Spec) {
+			s.CPUs = []int{4000}
+		}, process.Config{}, []string{"no CPU 4000"}},
+		{"too many instances", func(s *target.Spec) {
+			s.Instances = 1000
+		}, process.Config{}, []string{"instances: 1000"}},
+		{"unknown variable", func(s *target.Spec) {
+			s.Args = []string{"${PROT}"}
+		}, process.Config{}, []string{"argument 1", "${PROT}"}},
+		{"a secret in arguments", func(s *target.Spec) {
+			s.Args = []string{"-dsn=${DSN}"}
+		}, process.Config{}, []string{"argument 1", "every user of this host", "environment"}},
+		{"a database variable without a database", func(s *target.Spec) {
+			s.Env["X"] = "${DSN}"
+		}, process.Config{}, []string{"variable X", "name an engine"}},
+		{"never ready", func(s *target.Spec) {
+			s.Ready = "/nothing"
+		}, process.ReadyWithin(500 * time.Millisecond), []string{"instance 0", "not ready within 500ms", "404"}},
+		{"ends at once", func(s *target.Spec) {
+			s.Env["TALK"] = "1"
+		}, process.Config{}, []string{"ended before it was ready", "exit status 7", "my secret is (secret) and"}},
+		{
+			"provisioning fails",
+			func(*target.Spec) {},
+			process.Config{Provision: func(context.Context, target.Endpoint) error {
+				return errors.New("no users")
+			}},
+			[]string{"provisioning: no users (log of the server: ", "app-0.log)"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -348,8 +416,8 @@ func TestDeployErrors(t *testing.T) {
 	}
 }
 
-// TestHalt halts a deployment, as a comparison does while another arm is measured, and expects Reset to
-// bring it back in the state of the first run.
+// TestHalt halts a deployment, as a comparison does while another arm is measured, and expects
+// Reset to bring it back in the state of the first run.
 func TestHalt(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
@@ -368,7 +436,8 @@ func TestHalt(t *testing.T) {
 	}
 }
 
-// running returns the processes whose command line, working directory or environment names a directory.
+// running returns the processes whose command line, working directory or environment names a
+// directory.
 func running(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	if dir == "" {
@@ -399,7 +468,8 @@ func running(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-// TestCancelWhileDeploying cancels at several moments of a deployment and expects nothing to be left.
+// TestCancelWhileDeploying cancels at several moments of a deployment and expects nothing to be
+// left.
 func TestCancelWhileDeploying(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		for _, after := range []time.Duration{10 * time.Millisecond, 150 * time.Millisecond, 600 * time.Millisecond, 1200 * time.Millisecond} {
@@ -407,24 +477,28 @@ func TestCancelWhileDeploying(t *testing.T) {
 				dir := t.TempDir()
 				ctx, cancel := context.WithTimeout(t.Context(), after)
 				defer cancel()
-				conf := process.Config{Provision: func(ctx context.Context, _ target.Endpoint) error {
-					<-ctx.Done() // the last moment comes at the latest here
-					return ctx.Err()
-				}}
+				conf := process.Config{
+					Provision: func(ctx context.Context, _ target.Endpoint) error {
+						<-ctx.Done() // the last moment comes at the latest here
+						return ctx.Err()
+					},
+				}
 				dep, err := driver(conf).Deploy(ctx, spec(dir, engine))
 				if err == nil {
 					_ = dep.Stop(context.Background())
 					t.Fatal("deployed in spite of the cancellation")
 				}
 				// The workers of a killed postmaster see its end through a pipe, a moment later.
-				failure.Unless(t, func() bool { return len(running(t, dir)) == 0 }, "processes are left")
+				failure.Unless(t, func() bool {
+					return len(running(t, dir)) == 0
+				}, "processes are left")
 			})
 		}
 	}
 }
 
-// TestLockOfAKilledProgram: a killed program can hold its directory for a moment longer than it and its children are
-// seen.
+// TestLockOfAKilledProgram: a killed program can hold its directory for a moment longer than it and
+// its children are seen.
 func TestLockOfAKilledProgram(t *testing.T) {
 	dir := t.TempDir()
 	held, err := os.Create(filepath.Join(dir, "lock"))
@@ -451,7 +525,8 @@ func TestHaltedIsInUse(t *testing.T) {
 	deploy(t, process.Config{}, spec(dir, "postgresql")) // free again
 }
 
-// TestTemporaryFilesOfAKilledProgram: they lie in the state directory, and not beyond its next start.
+// TestTemporaryFilesOfAKilledProgram: they lie in the state directory, and not beyond its next
+// start.
 func TestTemporaryFilesOfAKilledProgram(t *testing.T) {
 	dir := t.TempDir()
 	ctx, dep := deploy(t, process.Config{}, spec(dir, ""))

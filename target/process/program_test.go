@@ -12,7 +12,8 @@ import (
 	"plimsoll/target/process"
 )
 
-// TestReplacedProgram: all runs of a deployment are of one build. The same build in another file is no other one.
+// TestReplacedProgram: all runs of a deployment are of one build. The same build in another file is
+// no other one.
 func TestReplacedProgram(t *testing.T) {
 	own, err := os.ReadFile(os.Args[0])
 	failure.None(t, err)
@@ -20,7 +21,10 @@ func TestReplacedProgram(t *testing.T) {
 	put := func(content []byte) {
 		t.Helper()
 		// A program that runs cannot be written to.
-		failure.None(t, errors.Join(os.WriteFile(path+".new", content, 0o755), os.Rename(path+".new", path)))
+		failure.None(
+			t,
+			errors.Join(os.WriteFile(path+".new", content, 0o755), os.Rename(path+".new", path)),
+		)
 	}
 	put(own)
 	s := spec(t.TempDir(), "")

@@ -53,7 +53,13 @@ func (d *deployment) startProxy(ctx context.Context) error {
 		}
 		upstreams = append(upstreams, u.Host)
 	}
-	p, err := d.conf.Proxy(ctx, filepath.Join(d.spec.Dir, proxyRole), d.spec.CPUs, d.front.listen, upstreams)
+	p, err := d.conf.Proxy(
+		ctx,
+		filepath.Join(d.spec.Dir, proxyRole),
+		d.spec.CPUs,
+		d.front.listen,
+		upstreams,
+	)
 	if err != nil {
 		if portInUse(err.Error()) {
 			return &portError{err}
@@ -71,7 +77,8 @@ func (d *deployment) startProxy(ctx context.Context) error {
 	return nil
 }
 
-// stopProxy stops the proxy, before the instances, so that it passes on no request to one that has gone.
+// stopProxy stops the proxy, before the instances, so that it passes on no request to one that has
+// gone.
 func (d *deployment) stopProxy(ctx context.Context) error {
 	d.state.Lock()
 	p := d.front.proxy
@@ -86,7 +93,8 @@ func (d *deployment) stopProxy(ctx context.Context) error {
 	return nil
 }
 
-// Proxy returns the proxy before the instances; nil without one, or while it is stopped. It changes at Reset.
+// Proxy returns the proxy before the instances; nil without one, or while it is stopped. It changes
+// at Reset.
 func (d *deployment) Proxy() target.Companion {
 	d.state.Lock()
 	defer d.state.Unlock()

@@ -31,8 +31,8 @@ func (d *deployment) startReplicas(ctx context.Context) error {
 	return nil
 }
 
-// followDatabase lets the copies follow the database, which was restored or restarted, and waits until they have all
-// of it. One after the other: each may need the database for itself.
+// followDatabase lets the copies follow the database, which was restored or restarted, and waits
+// until they have all of it. One after the other: each may need the database for itself.
 func (d *deployment) followDatabase(ctx context.Context) error {
 	for i, r := range d.replicas {
 		if err := r.Follow(ctx); err != nil {

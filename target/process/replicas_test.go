@@ -14,24 +14,40 @@ import (
 	"plimsoll/target/process"
 )
 
-// TestReplicas: the program has the addresses of the database's copies, which hold at each start all that the
-// database holds, also after a reset and a halt.
+// TestReplicas: the program has the addresses of the database's copies, which hold at each start
+// all that the database holds, also after a reset and a halt.
 func TestReplicas(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
-			conf := process.Config{Replicas: 1, Databases: map[string]target.StartDatabase{
-				"postgresql": func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-					return postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus, Settings: postgresql.ForStandbys()})
+			conf := process.Config{
+				Replicas: 1,
+				Databases: map[string]target.StartDatabase{
+					"postgresql": func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
+						return postgresql.Start(ctx, postgresql.Config{
+							Dir:      dir,
+							CPUs:     cpus,
+							Settings: postgresql.ForStandbys(),
+						})
+					},
+					"mysql": func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
+						return mysql.Start(ctx, mysql.Config{
+							Dir:      dir,
+							CPUs:     cpus,
+							Settings: mysql.ForMirrors(),
+						})
+					},
 				},
-				"mysql": func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-					return mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus, Settings: mysql.ForMirrors()})
+				StartReplica: func(ctx context.Context, of target.Database, dir string, cpus []int, index int) (target.Replica, error) {
+					return of.(*database.Server).StartReplica(ctx, database.Config{
+						Dir:  dir,
+						CPUs: cpus,
+					}, index)
 				},
-			}, StartReplica: func(ctx context.Context, of target.Database, dir string, cpus []int, index int) (target.Replica, error) {
-				return of.(*database.Server).StartReplica(ctx, database.Config{Dir: dir, CPUs: cpus}, index)
-			}, Provision: func(ctx context.Context, at target.Endpoint) error {
-				visit(t, ctx, at.URL())
-				return nil
-			}}
+				Provision: func(ctx context.Context, at target.Endpoint) error {
+					visit(t, ctx, at.URL())
+					return nil
+				},
+			}
 			s := spec(t.TempDir(), engine)
 			s.Env["INFO"] = "${DSN_REPLICAS}"
 			dep, err := process.New(conf).Deploy(t.Context(), s)
@@ -55,8 +71,14 @@ func TestReplicas(t *testing.T) {
 				failure.None(t, err)
 				defer db.Close()
 				var n int
-				if err := db.QueryRowContext(ctx, "SELECT count(*) FROM visits").Scan(&n); err != nil || n != 1 {
-					t.Errorf("%s: the replica holds %d visits, %v; want that of the provisioning", when, n, err)
+				if err := db.QueryRowContext(ctx, "SELECT count(*) FROM visits").Scan(&n); err != nil ||
+					n != 1 {
+					t.Errorf(
+						"%s: the replica holds %d visits, %v; want that of the provisioning",
+						when,
+						n,
+						err,
+					)
 				}
 			}
 			same("deployed")

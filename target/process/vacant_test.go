@@ -14,10 +14,12 @@ import (
 	"plimsoll/target/process"
 )
 
-// TestForeignServer: another server at the program's address is neither provisioned nor taken for the program, at the
-// first start and at a reset.
+// TestForeignServer: another server at the program's address is neither provisioned nor taken for
+// the program, at the first start and at a reset.
 func TestForeignServer(t *testing.T) {
-	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	})
 	srv := httptest.NewServer(handler)
 	defer srv.Close()
 	provisioned := 0
@@ -57,8 +59,9 @@ func TestForeignServer(t *testing.T) {
 	}
 }
 
-// TestAddressStaysAtAReset: a deployment whose port another server has taken while it was halted does not move to another
-// one, which its description and its data would not know. That is no failure of its program.
+// TestAddressStaysAtAReset: a deployment whose port another server has taken while it was halted
+// does not move to another one, which its description and its data would not know. That is no
+// failure of its program.
 func TestAddressStaysAtAReset(t *testing.T) {
 	ctx, dep := deploy(t, process.Config{}, spec(t.TempDir(), ""))
 	failure.None(t, halt(ctx, dep))
@@ -68,7 +71,8 @@ func TestAddressStaysAtAReset(t *testing.T) {
 	srv := &http.Server{Handler: http.NotFoundHandler()}
 	go func() { _ = srv.Serve(l) }()
 	defer srv.Close()
-	if err := dep.Reset(ctx); err == nil || errors.Is(err, target.ErrStart) || !strings.Contains(err.Error(), "address already in use") {
+	if err := dep.Reset(ctx); err == nil || errors.Is(err, target.ErrStart) ||
+		!strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("Reset() = %v", err)
 	}
 	if now := dep.URL(); now != url {

@@ -11,11 +11,13 @@ import (
 // A watchable program is one that a [lab.Crashes] can follow.
 type watchable interface{ Watched() lab.Watched }
 
-// Watched returns the programs that run now, for a [lab.Crashes]: instances, database and companions. They change at
-// Reset.
+// Watched returns the programs that run now, for a [lab.Crashes]: instances, database and
+// companions. They change at Reset.
 func (d *deployment) Watched() []lab.Watched {
 	d.state.Lock()
-	procs, db, companions := slices.Clone(d.procs), d.db, maps.Clone(d.companions)
+	procs := slices.Clone(d.procs)
+	db := d.db
+	companions := maps.Clone(d.companions)
 	proxy, replicas := d.front.proxy, slices.Clone(d.replicas)
 	d.state.Unlock()
 	var out []lab.Watched

@@ -19,14 +19,17 @@ func TestAgentsHostIsSampled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	samples, _ := a.Sample(t.Context(), time.Now()) // no process here is an agent, which the probe reports
+	// no process here is an agent, which the probe reports
+	samples, _ := a.Sample(t.Context(), time.Now())
 	for _, want := range []string{"node_memory_MemTotal_bytes", "node_sockstat_TCP_tw", "node_netstat_Tcp_RetransSegs",
 		PortsOfHost, CoresOfHost} {
 		if !slices.ContainsFunc(samples, func(s series.Sample) bool { return s.Name == want }) {
 			t.Errorf("%s is not among %d samples", want, len(samples))
 		}
 	}
-	if len(samples) > 150 || slices.ContainsFunc(samples, func(s series.Sample) bool { return s.Name == "node_cpu_seconds_total" }) {
+	if len(samples) > 150 || slices.ContainsFunc(samples, func(s series.Sample) bool {
+		return s.Name == "node_cpu_seconds_total"
+	}) {
 		t.Errorf("%d samples are sent", len(samples))
 	}
 	own, err := os.Stat("/proc/self/exe")
@@ -67,7 +70,12 @@ func TestAgentsOfAReplacedProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	p, err := lab.Start(t.Context(), lab.Spec{Path: file, Args: []string{"agent"}, Dir: dir, Stdin: in})
+	p, err := lab.Start(t.Context(), lab.Spec{
+		Path:  file,
+		Args:  []string{"agent"},
+		Dir:   dir,
+		Stdin: in,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

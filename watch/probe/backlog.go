@@ -10,8 +10,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// A Backlog measures the CPU time that a target which stood still owes to the clock: its timers expire in a pause, and
-// their work is done when the target goes on. It emits
+// A Backlog measures the CPU time that a target which stood still owes to the clock: its timers
+// expire in a pause, and their work is done when the target goes on. It emits
 //
 //	plimsoll_idle_cpu_ratio{role}          cores in use without load and without pauses
 //	plimsoll_idle_cpu_error_ratio{role}    standard error of that
@@ -23,10 +23,11 @@ import (
 //	plimsoll_turns_cpu_ratio_total{role}, plimsoll_turns_cpu_squares_total{role}   cores in use in each, and the square
 //	plimsoll_turns_cpu_pause_total{role}   the product of both
 //
-// The sums of turns are those of a line of least squares, by which the use grows with the pause before.
+// The sums of turns are those of a line of least squares, by which the use grows with the pause
+// before.
 //
-// Only roles with a control group are read: the process table counts in hundredths of a second. Its methods are safe
-// for concurrent use.
+// Only roles with a control group are read: the process table counts in hundredths of a second. Its
+// methods are safe for concurrent use.
 type Backlog struct {
 	mu      sync.Mutex
 	roles   []*backlogRole
@@ -72,11 +73,12 @@ const (
 	idleParts = 40 // of the time of Idle, for its standard error
 
 	backlogPoll = 2 * time.Millisecond
-	// backlogQuiet is how long a target has to be quiet to have no backlog. The kernel counts the time of a thread that
-	// runs on every 4 ms, so that a shorter time may see none.
+	// backlogQuiet is how long a target has to be quiet to have no backlog. The kernel counts the
+	// time of a thread that runs on every 4 ms, so that a shorter time may see none.
 	backlogQuiet = 6 * time.Millisecond
 	quietShare   = 0.1 // of a core, of one role
-	// A target that has used backlogBurst has to be quiet for backlogRest: others on its core may be in the way.
+	// A target that has used backlogBurst has to be quiet for backlogRest: others on its core may
+	// be in the way.
 	backlogBurst = time.Millisecond
 	backlogRest  = 3 * backlogQuiet
 )
@@ -129,7 +131,8 @@ func (b *Backlog) Stand() {
 	b.stood, b.read = time.Now(), false
 }
 
-// CatchUp returns when the target, which has just been continued, is quiet, or after limit, and counts what it used.
+// CatchUp returns when the target, which has just been continued, is quiet, or after limit, and
+// counts what it used.
 func (b *Backlog) CatchUp(limit time.Duration) {
 	first, err := b.usage()
 	if err != nil {
@@ -177,17 +180,22 @@ func (b *Backlog) Start() {
 	}
 }
 
-// turn adds the turn that ends, if its pause had a backlog that was read: no operation was under way at its beginning.
+// turn adds the turn that ends, if its pause had a backlog that was read: no operation was under
+// way at its beginning.
 func (b *Backlog) turn(used []time.Duration) {
 	t := &b.turns
 	length := time.Since(t.began).Seconds()
 	if t.began.IsZero() || length <= 0 {
 		return
 	}
-	t.n, t.pause, t.squares = t.n+1, t.pause+t.before, t.squares+t.before*t.before
+	t.n = t.n + 1
+	t.pause = t.pause + t.before
+	t.squares = t.squares + t.before*t.before
 	for i, r := range b.roles {
 		u := (used[i] - t.used[i]).Seconds() / length
-		r.sum, r.squares, r.product = r.sum+u, r.squares+u*u, r.product+u*t.before
+		r.sum = r.sum + u
+		r.squares = r.squares + u*u
+		r.product = r.product + u*t.before
 	}
 	t.began = time.Time{}
 }

@@ -31,8 +31,9 @@ func (m *metronome) read() (CPUTime, error) {
 func (m *metronome) freeze() { _, _ = m.read(); m.frozen = true }
 func (m *metronome) thaw()   { m.frozen, m.at = false, time.Since(m.from) }
 
-// TestBacklog lets a target stand still for three quarters of the time: what it owes to the clock is read while no
-// clock runs, and the pauses of turns that began without this reading are not covered.
+// TestBacklog lets a target stand still for three quarters of the time: what it owes to the clock
+// is read while no clock runs, and the pauses of turns that began without this reading are not
+// covered.
 func TestBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &metronome{every: 250 * time.Millisecond, cpu: 5 * time.Millisecond, from: time.Now()}
@@ -55,10 +56,16 @@ func TestBacklog(t *testing.T) {
 		for _, s := range samples {
 			got[s.Name] += s.Value
 		}
-		for name, want := range map[string]float64{"plimsoll_idle_cpu_ratio": 0.02, "plimsoll_pause_seconds_total": 77,
-			"plimsoll_backlog_pause_seconds_total": 58, "plimsoll_backlog_cpu_seconds_total": 58 * 0.02,
-			"plimsoll_turns_total": 75, "plimsoll_turns_pause_seconds_total": 58, "plimsoll_turns_pause_squares_total": 45,
-			"plimsoll_turns_cpu_ratio_total": 75 * 0.02} {
+		for name, want := range map[string]float64{
+			"plimsoll_idle_cpu_ratio":              0.02,
+			"plimsoll_pause_seconds_total":         77,
+			"plimsoll_backlog_pause_seconds_total": 58,
+			"plimsoll_backlog_cpu_seconds_total":   58 * 0.02,
+			"plimsoll_turns_total":                 75,
+			"plimsoll_turns_pause_seconds_total":   58,
+			"plimsoll_turns_pause_squares_total":   45,
+			"plimsoll_turns_cpu_ratio_total":       75 * 0.02,
+		} {
 			if v := got[name]; math.Abs(v/want-1) > 0.07 {
 				t.Errorf("%s is %v, want about %v", name, v, want)
 			}

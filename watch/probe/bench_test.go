@@ -27,11 +27,14 @@ func hostProbes(b *testing.B) []Probe {
 	return all
 }
 
-// BenchmarkProbes measures a sample of each probe; those of nginx and pprof with their server's side in this process, and
-// pprof by the one of five samples that reads.
+// BenchmarkProbes measures a sample of each probe; those of nginx and pprof with their server's
+// side in this process, and pprof by the one of five samples that reads.
 func BenchmarkProbes(b *testing.B) {
 	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "Active connections: 291 \nserver accepts handled requests\n 16630948 16630948 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n")
+		fmt.Fprint(
+			w,
+			"Active connections: 291 \nserver accepts handled requests\n 16630948 16630948 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n",
+		)
 	}))
 	defer stub.Close()
 	nginx, err := NewNginx(stub.URL)
@@ -80,8 +83,8 @@ func BenchmarkSecond(b *testing.B) {
 	b.ReportMetric(float64(stored), "samples")
 }
 
-// BenchmarkTurn measures the two ends of a turn on this host, with all counters of the host probe, and the parsing of
-// their texts by a sample after ten turns.
+// BenchmarkTurn measures the two ends of a turn on this host, with all counters of the host probe,
+// and the parsing of their texts by a sample after ten turns.
 func BenchmarkTurn(b *testing.B) {
 	turns := newTurns(b, "")
 	h, err := NewHost(HostOptions{Turns: turns})

@@ -14,8 +14,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// Cgroups samples the control groups of roles, of version 1, 2 or both, under the names of cAdvisor and with the label
-// role instead of the container's:
+// Cgroups samples the control groups of roles, of version 1, 2 or both, under the names of cAdvisor
+// and with the label role instead of the container's:
 //
 //	container_cpu_usage_seconds_total, container_cpu_user_seconds_total, container_cpu_system_seconds_total
 //	container_cpu_cfs_periods_total, container_cpu_cfs_throttled_periods_total, container_cpu_cfs_throttled_seconds_total
@@ -26,9 +26,9 @@ import (
 //	container_threads, container_threads_max (left out where there is no limit)
 //	container_pressure_{cpu,io,memory}_{waiting,stalled}_seconds_total    version 2
 //
-// The group is that of the role's first process. Values that the group's kernel or controllers do not offer are left
-// out: the root group has no quota, no limit and no throttling. A role without a process, or whose process has ended,
-// is an error.
+// The group is that of the role's first process. Values that the group's kernel or controllers do
+// not offer are left out: the root group has no quota, no limit and no throttling. A role without a
+// process, or whose process has ended, is an error.
 type Cgroups struct {
 	proc, sys string
 	roles     []*groupRole
@@ -41,8 +41,8 @@ type groupRole struct {
 	sources sources
 }
 
-// NewCgroups watches the groups of roles. They are looked up at the first sample, and again when a role's process
-// changes.
+// NewCgroups watches the groups of roles. They are looked up at the first sample, and again when a
+// role's process changes.
 func NewCgroups(roles []Role) *Cgroups { return newCgroups(roles, "/proc", "/sys") }
 
 func newCgroups(roles []Role, proc, sys string) *Cgroups {
@@ -136,8 +136,8 @@ func (c *Cgroups) find(r *groupRole, pid int) error {
 	return nil
 }
 
-// groupDirs returns the directory of a process' group by controller; "" is the one hierarchy of version 2. A
-// controller that is not mounted has none.
+// groupDirs returns the directory of a process' group by controller; "" is the one hierarchy of
+// version 2. A controller that is not mounted has none.
 func groupDirs(text, sys string) map[string]string {
 	root := filepath.Join(sys, "fs/cgroup")
 	dirs := map[string]string{}
@@ -151,14 +151,16 @@ func groupDirs(text, sys string) map[string]string {
 			mounts = []string{"unified", "."}
 		}
 		for ctl := range strings.SplitSeq(p[1], ",") {
-			// In a container the path is the host's, while only the own part is mounted, at the root.
+			// In a container the path is the host's, while only the own part is mounted, at the
+			// root.
 			for _, path := range []string{p[2], "/"} {
 				for _, m := range append([]string{ctl}, mounts...) {
 					dir := filepath.Join(root, m, filepath.Clean("/"+path))
 					if m == "" || dirs[ctl] != "" {
 						continue
 					}
-					if _, err := os.Stat(filepath.Join(root, m, "cgroup.procs")); err != nil && m == "." {
+					if _, err := os.Stat(filepath.Join(root, m, "cgroup.procs")); err != nil &&
+						m == "." {
 						continue // a directory of mounts
 					}
 					if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -171,8 +173,8 @@ func groupDirs(text, sys string) map[string]string {
 	return dirs
 }
 
-// controllers reports whether a text can be the controllers of a hierarchy, which are also the name of its mount: no
-// name in it leads out of the directory of mounts.
+// controllers reports whether a text can be the controllers of a hierarchy, which are also the name
+// of its mount: no name in it leads out of the directory of mounts.
 func controllers(list string) bool {
 	for name := range strings.SplitSeq(list, ",") {
 		if name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
@@ -197,7 +199,8 @@ func (f groupFile) in(dir string, ls []series.Label) *source {
 // errNoLimit is returned by a parser for a limit that is not set.
 var errNoLimit = errors.New("no limit")
 
-// Version 2 comes first: where a group has both, as in hybrid set-ups, only one of them has the controller.
+// Version 2 comes first: where a group has both, as in hybrid set-ups, only one of them has the
+// controller.
 var groupFiles = []groupFile{
 	{"", "cpu.stat", newTable(append([]column{
 		{"usage_usec", "container_cpu_usage_seconds_total", 1e-6, false},
@@ -218,7 +221,16 @@ var groupFiles = []groupFile{
 	}},
 	{"", "memory.current", groupNumber("container_memory_usage_bytes", 0)},
 	{"", "memory.max", groupNumber("container_spec_memory_limit_bytes", 0)},
-	{"", "memory.events", newTable([]column{{"max", "container_memory_failcnt", 1, false}, {"oom_kill", "container_oom_events_total", 1, false}}).labeled},
+	{
+		"",
+		"memory.events",
+		newTable(
+			[]column{
+				{"max", "container_memory_failcnt", 1, false},
+				{"oom_kill", "container_oom_events_total", 1, false},
+			},
+		).labeled,
+	},
 	{"", "pids.current", groupNumber("container_threads", 0)},
 	{"", "pids.max", groupNumber("container_threads_max", 0)},
 	{"", "cpu.pressure", groupPressure("cpu")},
@@ -231,13 +243,17 @@ var groupFiles = []groupFile{
 	{"memory", "memory.usage_in_bytes", groupNumber("container_memory_usage_bytes", 0)},
 	{"memory", "memory.limit_in_bytes", groupNumber("container_spec_memory_limit_bytes", 1<<60)},
 	{"memory", "memory.failcnt", groupNumber("container_memory_failcnt", 0)},
-	{"memory", "memory.oom_control", newTable([]column{{"oom_kill", "container_oom_events_total", 1, false}}).labeled},
+	{
+		"memory",
+		"memory.oom_control",
+		newTable([]column{{"oom_kill", "container_oom_events_total", 1, false}}).labeled,
+	},
 	{"pids", "pids.current", groupNumber("container_threads", 0)},
 	{"pids", "pids.max", groupNumber("container_threads_max", 0)},
 }
 
-// groupNumber reads a file with one number. "max", -1 and, if unlimited is not 0, numbers from it on mean that there
-// is no limit: version 1 writes the largest number of pages instead.
+// groupNumber reads a file with one number. "max", -1 and, if unlimited is not 0, numbers from it
+// on mean that there is no limit: version 1 writes the largest number of pages instead.
 func groupNumber(metric string, unlimited uint64) func([]byte, []series.Label, *sink) error {
 	return func(text []byte, ls []series.Label, k *sink) error {
 		w := bytes.TrimSpace(text)

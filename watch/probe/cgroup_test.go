@@ -26,10 +26,11 @@ func TestCgroups(t *testing.T) {
 			"proc/7/cgroup":              "0::/svc/app\n",
 			"sys/fs/cgroup/cgroup.procs": "1\n",
 			// The root's, not the group's.
-			"sys/fs/cgroup/io.pressure":            "some avg10=9.99 avg60=9.99 avg300=9.99 total=99\n",
-			"sys/fs/cgroup/svc/app/cpu.stat":       "usage_usec 3000000\nuser_usec 2000000\nsystem_usec 1000000\nnr_periods 10\nnr_throttled 4\nthrottled_usec 250000\nnr_bursts 0\n",
-			"sys/fs/cgroup/svc/app/cpu.max":        "50000 100000\n",
-			"sys/fs/cgroup/svc/app/memory.current": "1048576\n", "sys/fs/cgroup/svc/app/memory.max": "2097152\n",
+			"sys/fs/cgroup/io.pressure":             "some avg10=9.99 avg60=9.99 avg300=9.99 total=99\n",
+			"sys/fs/cgroup/svc/app/cpu.stat":        "usage_usec 3000000\nuser_usec 2000000\nsystem_usec 1000000\nnr_periods 10\nnr_throttled 4\nthrottled_usec 250000\nnr_bursts 0\n",
+			"sys/fs/cgroup/svc/app/cpu.max":         "50000 100000\n",
+			"sys/fs/cgroup/svc/app/memory.current":  "1048576\n",
+			"sys/fs/cgroup/svc/app/memory.max":      "2097152\n",
 			"sys/fs/cgroup/svc/app/memory.events":   "low 0\nhigh 0\nmax 6\noom 1\noom_kill 1\n",
 			"sys/fs/cgroup/svc/app/pids.current":    "12\n",
 			"sys/fs/cgroup/svc/app/pids.max":        "100\n",
@@ -50,20 +51,27 @@ container_threads{role="app"} 12
 container_threads_max{role="app"} 100
 ` + strings.ReplaceAll(pressureWant, "KIND", "memory")},
 		"version 2 without limits, in a container": {map[string]string{
-			"proc/7/cgroup":              "0::/docker/0123\n",
-			"sys/fs/cgroup/cgroup.procs": "7\n",
-			"sys/fs/cgroup/cpu.stat":     "usage_usec 1000000\n", "sys/fs/cgroup/cpu.max": "max 100000\n",
-			"sys/fs/cgroup/memory.current": "5\n", "sys/fs/cgroup/memory.max": "max\n", "sys/fs/cgroup/pids.max": "max\n",
+			"proc/7/cgroup":                "0::/docker/0123\n",
+			"sys/fs/cgroup/cgroup.procs":   "7\n",
+			"sys/fs/cgroup/cpu.stat":       "usage_usec 1000000\n",
+			"sys/fs/cgroup/cpu.max":        "max 100000\n",
+			"sys/fs/cgroup/memory.current": "5\n",
+			"sys/fs/cgroup/memory.max":     "max\n",
+			"sys/fs/cgroup/pids.max":       "max\n",
 		}, "container_cpu_usage_seconds_total{role=\"app\"} 1\ncontainer_memory_usage_bytes{role=\"app\"} 5\n"},
 		"version 1 beside an empty version 2": {map[string]string{
-			"proc/7/cgroup":                                "9:name=systemd:/\n8:pids:/a\n4:memory:/a\n2:cpu,cpuacct:/a\n0::/\n",
-			"sys/fs/cgroup/cpu,cpuacct/a/cpu.stat":         "nr_periods 10\nnr_throttled 4\nthrottled_time 250000000\n",
-			"sys/fs/cgroup/cpu,cpuacct/a/cpuacct.usage":    "1500000000\n",
-			"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "100000\n",
-			"sys/fs/cgroup/memory/a/memory.usage_in_bytes": "9\n", "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "9223372036854771712\n",
-			"sys/fs/cgroup/memory/a/memory.failcnt": "3\n", "sys/fs/cgroup/memory/a/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
-			"sys/fs/cgroup/pids/a/pids.current": "4\n", "sys/fs/cgroup/pids/a/pids.max": "max\n",
-			"sys/fs/cgroup/unified/cpu.pressure": pressureText,
+			"proc/7/cgroup":                                 "9:name=systemd:/\n8:pids:/a\n4:memory:/a\n2:cpu,cpuacct:/a\n0::/\n",
+			"sys/fs/cgroup/cpu,cpuacct/a/cpu.stat":          "nr_periods 10\nnr_throttled 4\nthrottled_time 250000000\n",
+			"sys/fs/cgroup/cpu,cpuacct/a/cpuacct.usage":     "1500000000\n",
+			"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us":  "-1\n",
+			"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "100000\n",
+			"sys/fs/cgroup/memory/a/memory.usage_in_bytes":  "9\n",
+			"sys/fs/cgroup/memory/a/memory.limit_in_bytes":  "9223372036854771712\n",
+			"sys/fs/cgroup/memory/a/memory.failcnt":         "3\n",
+			"sys/fs/cgroup/memory/a/memory.oom_control":     "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
+			"sys/fs/cgroup/pids/a/pids.current":             "4\n",
+			"sys/fs/cgroup/pids/a/pids.max":                 "max\n",
+			"sys/fs/cgroup/unified/cpu.pressure":            pressureText,
 		}, strings.ReplaceAll(pressureWant, "KIND", "cpu") + `container_cpu_cfs_periods_total{role="app"} 10
 container_cpu_cfs_throttled_periods_total{role="app"} 4
 container_cpu_cfs_throttled_seconds_total{role="app"} 0.25
@@ -74,11 +82,17 @@ container_memory_failcnt{role="app"} 3
 container_oom_events_total{role="app"} 2
 container_threads{role="app"} 4
 `},
-		"no group at all": {map[string]string{"proc/7/cgroup": "5:cpu:/x\n0::/\n", "sys/x": ""}, ""},
+		"no group at all": {map[string]string{
+			"proc/7/cgroup": "5:cpu:/x\n0::/\n",
+			"sys/x":         "",
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := files(t, c.files)
-			g := newCgroups([]Role{{Name: "app", PIDs: func() []int { return []int{9, 7} }}}, dir+"/proc", dir+"/sys")
+			g := newCgroups([]Role{{
+				Name: "app",
+				PIDs: func() []int { return []int{9, 7} },
+			}}, dir+"/proc", dir+"/sys")
 			defer g.Close()
 			for range 2 {
 				s, err := g.Sample(t.Context(), t0)
@@ -93,9 +107,17 @@ container_threads{role="app"} 4
 }
 
 func TestCgroupsFail(t *testing.T) {
-	dir := files(t, map[string]string{"proc/7/cgroup": "0::/a\n", "sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/a/memory.current": "5\n", "sys/fs/cgroup/a/memory.events": "max no\n"})
+	dir := files(t, map[string]string{
+		"proc/7/cgroup":                  "0::/a\n",
+		"sys/fs/cgroup/cgroup.procs":     "",
+		"sys/fs/cgroup/a/memory.current": "5\n",
+		"sys/fs/cgroup/a/memory.events":  "max no\n",
+	})
 	pids := []int{}
-	g := newCgroups([]Role{{Name: "db", PIDs: func() []int { return pids }}}, dir+"/proc", dir+"/sys")
+	g := newCgroups([]Role{{
+		Name: "db",
+		PIDs: func() []int { return pids },
+	}}, dir+"/proc", dir+"/sys")
 	defer g.Close()
 	sample := func(want string) {
 		t.Helper()
@@ -110,7 +132,8 @@ func TestCgroupsFail(t *testing.T) {
 	pids = []int{7}
 	sample("memory.events: max")
 	failure.None(t, os.Remove(dir+"/sys/fs/cgroup/a/memory.events"))
-	if s, err := g.Sample(t.Context(), t0); err != nil || text(s) != "container_memory_usage_bytes{role=\"db\"} 5\n" {
+	if s, err := g.Sample(t.Context(), t0); err != nil ||
+		text(s) != "container_memory_usage_bytes{role=\"db\"} 5\n" {
 		t.Errorf("%v\n%s", err, text(s))
 	}
 	failure.None(t, os.Truncate(dir+"/sys/fs/cgroup/a/memory.current", 0))
@@ -130,8 +153,8 @@ func TestCgroupsOfThisProcess(t *testing.T) {
 	t.Log("\n" + text(s))
 }
 
-// TestGroupDirsStayBelowTheMount: a controller is a name, so no list of groups leads out of the directory of control
-// groups.
+// TestGroupDirsStayBelowTheMount: a controller is a name, so no list of groups leads out of the
+// directory of control groups.
 func TestGroupDirsStayBelowTheMount(t *testing.T) {
 	sys := t.TempDir()
 	for _, d := range []string{"fs/cgroup/cpu", "block", "fs/cgroup/memory/a"} {

@@ -10,14 +10,15 @@ import (
 	"syscall"
 )
 
-// A PlainError is an error that a probe found itself, in our own words, which holds no part of an address, user or
-// password.
+// A PlainError is an error that a probe found itself, in our own words, which holds no part of an
+// address, user or password.
 type PlainError string
 
 func (f PlainError) Error() string { return string(f) }
 
-// ConnectionError describes a connection error in words that hold no part of its address, user or password; the
-// errors of drivers quote them. fallback is its text for an unknown error. A [PlainError] stays as it is.
+// ConnectionError describes a connection error in words that hold no part of its address, user or
+// password; the errors of drivers quote them. fallback is its text for an unknown error. A
+// [PlainError] stays as it is.
 func ConnectionError(err error, fallback string) error {
 	var (
 		found     PlainError
@@ -39,7 +40,9 @@ func ConnectionError(err error, fallback string) error {
 	case errors.As(err, &dns):
 		return errors.New("the host's name cannot be resolved")
 	case errors.As(err, &authority), errors.As(err, &name), errors.As(err, &invalid):
-		return errors.New("the server's certificate is not trusted here; give its authority, or change the TLS mode, in the DSN")
+		return errors.New(
+			"the server's certificate is not trusted here; give its authority, or change the TLS mode, in the DSN",
+		)
 	case errors.As(err, &record):
 		return errors.New("the server does not speak TLS; change the TLS mode in the DSN")
 	case errors.As(err, &errno):

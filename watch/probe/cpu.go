@@ -27,7 +27,16 @@ const (
 	cpuModes
 )
 
-var modeNames = [cpuModes]string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"}
+var modeNames = [cpuModes]string{
+	"user",
+	"nice",
+	"system",
+	"idle",
+	"iowait",
+	"irq",
+	"softirq",
+	"steal",
+}
 
 // core is one CPU's counters, in ticks.
 type core struct {
@@ -129,7 +138,8 @@ func (c *cpuStat) skip(end, begin []byte) error {
 	})
 }
 
-// scan reads the lines of the text, and reports whether there is one of a core. k may be nil unless samples are wanted.
+// scan reads the lines of the text, and reports whether there is one of a core. k may be nil unless
+// samples are wanted.
 func (c *cpuStat) scan(text []byte, k *sink, how reading) (any bool, err error) {
 	var errs []error
 	for line := range lines(text) {
@@ -228,7 +238,9 @@ func (c *cpuStat) shares(r *role, k *sink) error {
 	stealKnown := true
 	add := func(e *core) {
 		b, s, t := e.share()
-		busy, steal, total = busy+b, steal+s, total+t
+		busy = busy + b
+		steal = steal + s
+		total = total + t
 		if t > 0 {
 			hottest = max(hottest, b/t)
 		}
@@ -257,7 +269,10 @@ func (c *cpuStat) shares(r *role, k *sink) error {
 		return nil // a tick is 10 ms: called too soon
 	}
 	if total == 0 {
-		return fmt.Errorf("no tick has passed on the cores of role %q since the last sample", r.name)
+		return fmt.Errorf(
+			"no tick has passed on the cores of role %q since the last sample",
+			r.name,
+		)
 	}
 	k.add("plimsoll_cpu_busy_ratio", r.labels, busy/total)
 	k.add("plimsoll_cpu_busy_hottest_ratio", r.labels, hottest)

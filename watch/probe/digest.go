@@ -6,10 +6,12 @@ import (
 	"fmt"
 )
 
-// Digest identifies the host by its properties: two equal digests mean the same visible hardware, kernel and
-// settings. Load and clock speed of the moment are not part of it.
+// Digest identifies the host by its properties: two equal digests mean the same visible hardware,
+// kernel and settings. Load and clock speed of the moment are not part of it.
 func (h Host) Digest() string {
-	h.Load, h.CPUMHz, h.Missing = [3]float64{}, 0, nil
+	h.Load = [3]float64{}
+	h.CPUMHz = 0
+	h.Missing = nil
 	nics := h.NICs
 	h.NICs = nil
 	for _, n := range nics {

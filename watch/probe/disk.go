@@ -11,8 +11,8 @@ import (
 // sectorSize is the unit of /proc/diskstats, for every device.
 const sectorSize = 512
 
-// disks reads /proc/diskstats of whole devices. Loop devices, RAM disks and partitions are left out,
-// as in node_exporter.
+// disks reads /proc/diskstats of whole devices. Loop devices, RAM disks and partitions are left
+// out, as in node_exporter.
 type disks struct {
 	labels  named
 	known   map[string]*disk
@@ -49,7 +49,9 @@ func (d *disks) parse(text []byte, k *sink) error { return d.scan(text, k, sampl
 
 // skip leaves the growth in a gap out.
 func (d *disks) skip(end, begin []byte) error {
-	return skipping(end, begin, func(text []byte, how reading) error { return d.scan(text, nil, how) })
+	return skipping(end, begin, func(text []byte, how reading) error {
+		return d.scan(text, nil, how)
+	})
 }
 
 // inFlight is the column of operations under way, which is no counter.
@@ -98,8 +100,8 @@ func (d *disks) scan(text []byte, k *sink, how reading) error {
 	return nil // a host without disks is possible
 }
 
-// rates emits the await, %util and aqu-sz of iostat. The kernel's times of a device are 32-bit milliseconds on some
-// architectures; a counter that steps back counts as unchanged.
+// rates emits the await, %util and aqu-sz of iostat. The kernel's times of a device are 32-bit
+// milliseconds on some architectures; a counter that steps back counts as unchanged.
 func (x *disk) rates(elapsed time.Duration, ls []series.Label, k *sink) {
 	const reads, readTime, writes, writeTime, busy, weighted = 0, 3, 4, 7, 9, 10
 	d := func(i int) float64 { return float64(since(x.now[i], x.last[i])) }
@@ -111,7 +113,10 @@ func (x *disk) rates(elapsed time.Duration, ls []series.Label, k *sink) {
 	k.add("plimsoll_disk_queue_length", ls, d(weighted)/ms)
 }
 
-// skipDisk reports whether a device is a loop device, a RAM disk, a floppy or a partition (sda1, nvme0n1p1, mmcblk0p1).
+// skipDisk reports whether a device is a loop device, a RAM disk, a floppy or a partition (sda1,
+// nvme0n1p1, mmcblk0p1).
 func skipDisk(name string) bool { return skippedDisk.MatchString(name) }
 
-var skippedDisk = regexp.MustCompile(`^(loop|ram|zram|fd|sr)[0-9]+$|^(sd|hd|vd|xvd)[a-z]+[0-9]+$|[0-9]p[0-9]+$`)
+var skippedDisk = regexp.MustCompile(
+	`^(loop|ram|zram|fd|sr)[0-9]+$|^(sd|hd|vd|xvd)[a-z]+[0-9]+$|[0-9]p[0-9]+$`,
+)

@@ -25,15 +25,16 @@ const (
 	Good    Severity = "good"
 )
 
-// A HostFinding is one limit or setting of a host: its value, the value needed for the role and the reason, and the
-// command that mends it. Nothing is ever changed.
+// A HostFinding is one limit or setting of a host: its value, the value needed for the role and the
+// reason, and the command that mends it. Nothing is ever changed.
 type HostFinding struct {
 	Check    string   `json:"check"`
 	Severity Severity `json:"severity"`
 	Have     string   `json:"have"`
 	Want     string   `json:"want,omitempty"`
 	Why      string   `json:"why,omitempty"`
-	Fix      string   `json:"fix,omitempty"` // shell command for root; empty if none is needed or helps
+	// shell command for root; empty if none is needed or helps
+	Fix string `json:"fix,omitempty"`
 }
 
 // Doctor examines this host for a role of [Roles], the worst findings first.
@@ -41,7 +42,12 @@ func Doctor(role string) ([]HostFinding, error) {
 	if !slices.Contains(Roles, role) {
 		return nil, fmt.Errorf("role %q: want one of %s", role, strings.Join(Roles, ", "))
 	}
-	return examine(patient{files: os.DirFS("/"), rings: ringsOf, offloads: offloadsOf, synced: clockSynced}, role), nil
+	return examine(patient{
+		files:    os.DirFS("/"),
+		rings:    ringsOf,
+		offloads: offloadsOf,
+		synced:   clockSynced,
+	}, role), nil
 }
 
 // A patient is a host, or a recording of one.
@@ -94,7 +100,9 @@ func (c *chart) add(f HostFinding) { c.out = append(c.out, f) }
 
 // unread adds a finding that could not be made.
 func (c *chart) unread(f HostFinding) {
-	f.Severity, f.Have, f.Fix = Unknown, "could not be read", ""
+	f.Severity = Unknown
+	f.Have = "could not be read"
+	f.Fix = ""
 	c.add(f)
 }
 
@@ -102,7 +110,9 @@ func (c *chart) unread(f HostFinding) {
 func (c *chart) judge(good bool, bad Severity, f HostFinding) {
 	f.Severity = bad
 	if good {
-		f.Severity, f.Fix, f.Why = Good, "", ""
+		f.Severity = Good
+		f.Fix = ""
+		f.Why = ""
 	}
 	c.add(f)
 }
@@ -120,7 +130,13 @@ func (c *chart) limits() {
 		{"Max processes", "processes", "threads count too", "echo '* - nproc 8192' >>/etc/security/limits.conf  # and log in again", 8192, Advice},
 	} {
 		have := limitOf(text, l.line)
-		f := HostFinding{Check: l.check, Have: have, Want: fmt.Sprint("at least ", l.want), Why: l.why, Fix: l.fix}
+		f := HostFinding{
+			Check: l.check,
+			Have:  have,
+			Want:  fmt.Sprint("at least ", l.want),
+			Why:   l.why,
+			Fix:   l.fix,
+		}
 		switch n, err := strconv.ParseInt(have, 10, 64); {
 		case have == "unlimited":
 			c.judge(true, l.bad, f)
@@ -132,7 +148,8 @@ func (c *chart) limits() {
 	}
 }
 
-// limitOf returns the hard limit in a line of /proc/PID/limits: programs of ours raise the soft one to it.
+// limitOf returns the hard limit in a line of /proc/PID/limits: programs of ours raise the soft one
+// to it.
 func limitOf(text, name string) string {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, name); ok {
@@ -144,9 +161,9 @@ func limitOf(text, name string) string {
 	return ""
 }
 
-// A sysctl is a setting that a role needs. Unless a note gives another source, the values are those with which the
-// load tests of the reports that this program replaces tuned their hosts (reference study, "Kernel and process
-// tuning").
+// A sysctl is a setting that a role needs. Unless a note gives another source, the values are those
+// with which the load tests of the reports that this program replaces tuned their hosts (reference
+// study, "Kernel and process tuning").
 type sysctl struct {
 	name  string
 	want  string
@@ -178,22 +195,112 @@ var (
 )
 
 var sysctls = []sysctl{
-	{"net.ipv4.ip_local_port_range", "1025 65000", func(h []int64) bool { return len(h) == 2 && h[1]-h[0] >= 55_000 },
+	{"net.ipv4.ip_local_port_range", "1025 65000", func(h []int64) bool {
+		return len(h) == 2 && h[1]-h[0] >= 55_000
+	},
 		"each source address has so many connections to one destination; users beyond them get EADDRNOTAVAIL", Problem, dialing},
-	{"net.ipv4.tcp_fin_timeout", "30", func(h []int64) bool { return len(h) == 1 && h[0] <= 30 }, "closed connections hold their ports that long", Advice, dialing},
-	{"net.ipv4.tcp_tw_reuse", "1", nil, "ports of closed connections can be used again at once; 2, the kernel's default, does it on the loopback device only", Advice, dialing},
-	{"net.core.somaxconn", "4096", atLeast(4096), "connections that wait to be accepted; beyond it they are dropped, and users wait a second for the next try", Problem, serving},
-	{"net.ipv4.tcp_max_syn_backlog", "8192", atLeast(8192), "connections that are being made; a storm of users reconnecting overflows a small one", Advice, serving},
-	{"net.ipv4.tcp_slow_start_after_idle", "0", nil, "connections of users who think would begin each answer with a small window", Advice, serving},
-	{"net.ipv4.tcp_rmem", "4096 156250 2500000", last(2_500_000), "receive buffer of a connection", Advice, serving},
-	{"net.ipv4.tcp_wmem", "4096 156250 2500000", last(2_500_000), "send buffer of a connection", Advice, serving},
-	{"net.core.rmem_max", "16777216", atLeast(16_777_216), "largest receive buffer that a program may ask for", Advice, serving},
-	{"net.core.wmem_max", "16777216", atLeast(16_777_216), "largest send buffer that a program may ask for", Advice, serving},
-	{"net.ipv4.tcp_rmem", "4096 156250 625000", last(625_000), "receive buffer of a connection", Advice, []string{"agent"}},
-	{"net.ipv4.tcp_wmem", "4096 156250 625000", last(625_000), "send buffer of a connection", Advice, []string{"agent"}},
-	{"net.ipv4.tcp_mem", "1638400 1638400 1638400", last(1_638_400), "pages for the buffers of all connections; beyond it the kernel drops packets", Advice, []string{"agent"}},
-	{"vm.min_free_kbytes", "167772", atLeast(167_772), "memory for packets that arrive in a burst", Advice, serving},
-	{"vm.swappiness", "1", func(h []int64) bool { return len(h) == 1 && h[0] <= 10 }, "memory of a server that was swapped out comes back as latency (practice of databases; not from the study)", Advice, []string{"db"}},
+	{"net.ipv4.tcp_fin_timeout", "30", func(h []int64) bool {
+		return len(h) == 1 && h[0] <= 30
+	}, "closed connections hold their ports that long", Advice, dialing},
+	{
+		"net.ipv4.tcp_tw_reuse",
+		"1",
+		nil,
+		"ports of closed connections can be used again at once; 2, the kernel's default, does it on the loopback device only",
+		Advice,
+		dialing,
+	},
+	{
+		"net.core.somaxconn",
+		"4096",
+		atLeast(4096),
+		"connections that wait to be accepted; beyond it they are dropped, and users wait a second for the next try",
+		Problem,
+		serving,
+	},
+	{
+		"net.ipv4.tcp_max_syn_backlog",
+		"8192",
+		atLeast(8192),
+		"connections that are being made; a storm of users reconnecting overflows a small one",
+		Advice,
+		serving,
+	},
+	{
+		"net.ipv4.tcp_slow_start_after_idle",
+		"0",
+		nil,
+		"connections of users who think would begin each answer with a small window",
+		Advice,
+		serving,
+	},
+	{
+		"net.ipv4.tcp_rmem",
+		"4096 156250 2500000",
+		last(2_500_000),
+		"receive buffer of a connection",
+		Advice,
+		serving,
+	},
+	{
+		"net.ipv4.tcp_wmem",
+		"4096 156250 2500000",
+		last(2_500_000),
+		"send buffer of a connection",
+		Advice,
+		serving,
+	},
+	{
+		"net.core.rmem_max",
+		"16777216",
+		atLeast(16_777_216),
+		"largest receive buffer that a program may ask for",
+		Advice,
+		serving,
+	},
+	{
+		"net.core.wmem_max",
+		"16777216",
+		atLeast(16_777_216),
+		"largest send buffer that a program may ask for",
+		Advice,
+		serving,
+	},
+	{
+		"net.ipv4.tcp_rmem",
+		"4096 156250 625000",
+		last(625_000),
+		"receive buffer of a connection",
+		Advice,
+		[]string{"agent"},
+	},
+	{
+		"net.ipv4.tcp_wmem",
+		"4096 156250 625000",
+		last(625_000),
+		"send buffer of a connection",
+		Advice,
+		[]string{"agent"},
+	},
+	{
+		"net.ipv4.tcp_mem",
+		"1638400 1638400 1638400",
+		last(1_638_400),
+		"pages for the buffers of all connections; beyond it the kernel drops packets",
+		Advice,
+		[]string{"agent"},
+	},
+	{
+		"vm.min_free_kbytes",
+		"167772",
+		atLeast(167_772),
+		"memory for packets that arrive in a burst",
+		Advice,
+		serving,
+	},
+	{"vm.swappiness", "1", func(h []int64) bool {
+		return len(h) == 1 && h[0] <= 10
+	}, "memory of a server that was swapped out comes back as latency (practice of databases; not from the study)", Advice, []string{"db"}},
 }
 
 func (c *chart) sysctls() {
@@ -201,8 +308,17 @@ func (c *chart) sysctls() {
 		if !slices.Contains(s.roles, c.role) {
 			continue
 		}
-		have := strings.Join(strings.Fields(c.read("proc/sys/"+strings.ReplaceAll(s.name, ".", "/"))), " ")
-		f := HostFinding{Check: s.name, Have: have, Want: s.want, Why: s.why, Fix: fmt.Sprintf("sysctl -w %s=%q", s.name, s.want)}
+		have := strings.Join(
+			strings.Fields(c.read("proc/sys/"+strings.ReplaceAll(s.name, ".", "/"))),
+			" ",
+		)
+		f := HostFinding{
+			Check: s.name,
+			Have:  have,
+			Want:  s.want,
+			Why:   s.why,
+			Fix:   fmt.Sprintf("sysctl -w %s=%q", s.name, s.want),
+		}
 		if have == "" {
 			c.unread(f)
 			continue
@@ -222,9 +338,18 @@ func (c *chart) sysctls() {
 		c.judge(good, s.bad, f)
 	}
 	if c.is(serving...) {
-		qdisc, control := c.read("proc/sys/net/core/default_qdisc"), c.read("proc/sys/net/ipv4/tcp_congestion_control")
-		c.judge(qdisc == "fq" && control == "bbr", Advice, HostFinding{Check: "congestion control", Have: strings.TrimSpace(control + " with " + qdisc), Want: "bbr with fq",
-			Why: "answers to distant users; on one host or in one rack it does not matter", Fix: "modprobe tcp_bbr && sysctl -w net.core.default_qdisc=fq net.ipv4.tcp_congestion_control=bbr"})
+		qdisc, control := c.read(
+			"proc/sys/net/core/default_qdisc",
+		), c.read(
+			"proc/sys/net/ipv4/tcp_congestion_control",
+		)
+		c.judge(qdisc == "fq" && control == "bbr", Advice, HostFinding{
+			Check: "congestion control",
+			Have:  strings.TrimSpace(control + " with " + qdisc),
+			Want:  "bbr with fq",
+			Why:   "answers to distant users; on one host or in one rack it does not matter",
+			Fix:   "modprobe tcp_bbr && sysctl -w net.core.default_qdisc=fq net.ipv4.tcp_congestion_control=bbr",
+		})
 	}
 }
 
@@ -235,9 +360,13 @@ func (c *chart) conntrack() {
 		return // none: nothing to overflow
 	}
 	now, _ := strconv.ParseInt(c.read("proc/sys/net/netfilter/nf_conntrack_count"), 10, 64)
-	c.judge(most >= 262_144 && now < most*7/10, Problem, HostFinding{Check: "connection tracking", Have: fmt.Sprintf("%d of %d", now, most), Want: "262144 and less than 70 % used",
-		Why: "a firewall or container network enters every connection here, for two minutes beyond its end; a full table drops packets",
-		Fix: "sysctl -w net.netfilter.nf_conntrack_max=1048576"})
+	c.judge(most >= 262_144 && now < most*7/10, Problem, HostFinding{
+		Check: "connection tracking",
+		Have:  fmt.Sprintf("%d of %d", now, most),
+		Want:  "262144 and less than 70 % used",
+		Why:   "a firewall or container network enters every connection here, for two minutes beyond its end; a full table drops packets",
+		Fix:   "sysctl -w net.netfilter.nf_conntrack_max=1048576",
+	})
 }
 
 // devices checks every network device but software ones.
@@ -260,7 +389,11 @@ func (c *chart) devices() {
 func (c *chart) ring(dev string) {
 	r, err := c.rings(dev)
 	if err != nil {
-		c.add(HostFinding{Check: "ring of " + dev, Severity: Unknown, Have: "the driver does not tell: " + err.Error()})
+		c.add(HostFinding{
+			Check:    "ring of " + dev,
+			Severity: Unknown,
+			Have:     "the driver does not tell: " + err.Error(),
+		})
 		return
 	}
 	// The receiving end of a proxy is where every user's and every server's packets meet.
@@ -277,15 +410,29 @@ func (c *chart) ring(dev string) {
 		{"rx", r.rx, r.rxMax, "a burst that outsizes the ring is lost and sent again: a comparison on a proxy with rx 1024 of 8192 was flaky until it was raised", bad},
 		{"tx", r.tx, r.txMax, "a full ring makes senders wait", Advice},
 	} {
-		c.judge(side.have >= side.max, side.bad, HostFinding{Check: side.name + " ring of " + dev, Have: fmt.Sprintf("%d of %d", side.have, side.max), Want: fmt.Sprint(side.max),
-			Why: side.why, Fix: fmt.Sprintf("ethtool -G %s %s %d  # the link may go down for a moment", dev, side.name, side.max)})
+		c.judge(side.have >= side.max, side.bad, HostFinding{
+			Check: side.name + " ring of " + dev,
+			Have:  fmt.Sprintf("%d of %d", side.have, side.max),
+			Want:  fmt.Sprint(side.max),
+			Why:   side.why,
+			Fix: fmt.Sprintf(
+				"ethtool -G %s %s %d  # the link may go down for a moment",
+				dev,
+				side.name,
+				side.max,
+			),
+		})
 	}
 }
 
 func (c *chart) offload(dev string) {
 	on, err := c.offloads(dev)
 	if err != nil {
-		c.add(HostFinding{Check: "offloads of " + dev, Severity: Unknown, Have: "the driver does not tell: " + err.Error()})
+		c.add(HostFinding{
+			Check:    "offloads of " + dev,
+			Severity: Unknown,
+			Have:     "the driver does not tell: " + err.Error(),
+		})
 		return
 	}
 	var have, off []string
@@ -297,6 +444,11 @@ func (c *chart) offload(dev string) {
 			off = append(off, name+" on")
 		}
 	}
-	c.judge(len(off) == 0, Advice, HostFinding{Check: "offloads of " + dev, Have: strings.Join(have, ", "), Want: "tso on, gso on, gro on",
-		Why: "without them every packet costs the CPU that the test is about", Fix: "ethtool -K " + dev + " " + strings.Join(off, " ")})
+	c.judge(len(off) == 0, Advice, HostFinding{
+		Check: "offloads of " + dev,
+		Have:  strings.Join(have, ", "),
+		Want:  "tso on, gso on, gro on",
+		Why:   "without them every packet costs the CPU that the test is about",
+		Fix:   "ethtool -K " + dev + " " + strings.Join(off, " "),
+	})
 }

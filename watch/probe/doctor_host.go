@@ -19,10 +19,16 @@ var clockSources = map[string]struct {
 	"kvm-clock":                   {true, ""}, // read without a system call, like tsc
 	"hyperv_clocksource_tsc_page": {true, ""},
 	"xen":                         {false, "every reading is a system call"},
-	"hpet":                        {false, "every reading is a system call and an access to a slow device"},
-	"acpi_pm":                     {false, "every reading is a system call and an access to a slow device"},
-	"jiffies":                     {false, "it has steps of milliseconds"},
-	"refined-jiffies":             {false, "it has steps of milliseconds"},
+	"hpet": {
+		false,
+		"every reading is a system call and an access to a slow device",
+	},
+	"acpi_pm": {
+		false,
+		"every reading is a system call and an access to a slow device",
+	},
+	"jiffies":         {false, "it has steps of milliseconds"},
+	"refined-jiffies": {false, "it has steps of milliseconds"},
 }
 
 const clockDir = "sys/devices/system/clocksource/clocksource0"
@@ -39,7 +45,10 @@ func (c *chart) clock() {
 		c.add(f)
 	default:
 		f.Why = known.why + "; a generator reads the clock several times for each operation"
-		if there := strings.Fields(c.read(clockDir + "/available_clocksource")); slices.Contains(there, "tsc") {
+		if there := strings.Fields(c.read(clockDir + "/available_clocksource")); slices.Contains(
+			there,
+			"tsc",
+		) {
 			f.Fix = "echo tsc >/" + clockDir + "/current_clocksource"
 		}
 		bad := Advice
@@ -49,8 +58,13 @@ func (c *chart) clock() {
 		c.judge(known.good, bad, f)
 	}
 	synced, err := c.synced()
-	f = HostFinding{Check: "clock synchronization", Have: "synchronized", Want: "synchronized",
-		Why: "times of several hosts are put side by side in one report", Fix: "timedatectl set-ntp true  # or: systemctl enable --now chrony"}
+	f = HostFinding{
+		Check: "clock synchronization",
+		Have:  "synchronized",
+		Want:  "synchronized",
+		Why:   "times of several hosts are put side by side in one report",
+		Fix:   "timedatectl set-ntp true  # or: systemctl enable --now chrony",
+	}
 	if err != nil {
 		f.Severity, f.Have, f.Fix = Unknown, "could not be read: "+err.Error(), ""
 		c.add(f)
@@ -72,37 +86,62 @@ func (c *chart) processor() {
 		}
 	}
 	if len(governors) == 0 {
-		c.add(HostFinding{Check: "CPU governor", Severity: Unknown, Have: "no frequency scaling to be seen; in a virtual machine it is the host's"})
+		c.add(HostFinding{
+			Check:    "CPU governor",
+			Severity: Unknown,
+			Have:     "no frequency scaling to be seen; in a virtual machine it is the host's",
+		})
 	} else {
 		var have []string
 		for g, n := range governors {
 			have = append(have, fmt.Sprintf("%s on %d cores", g, n))
 		}
 		slices.Sort(have)
-		c.judge(len(governors) == 1 && governors["performance"] > 0, Advice, HostFinding{Check: "CPU governor", Have: strings.Join(have, ", "), Want: "performance",
-			Why: "a core that sleeps between requests wakes up slow: latency at low load is that of the governor",
-			Fix: "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"})
+		c.judge(len(governors) == 1 && governors["performance"] > 0, Advice, HostFinding{
+			Check: "CPU governor",
+			Have:  strings.Join(have, ", "),
+			Want:  "performance",
+			Why:   "a core that sleeps between requests wakes up slow: latency at low load is that of the governor",
+			Fix:   "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+		})
 	}
-	f := HostFinding{Check: "turbo", Want: "off for comparisons", Why: "speed then depends on how warm the package is and what the neighbors do; runs differ by more than releases"}
+	f := HostFinding{
+		Check: "turbo",
+		Want:  "off for comparisons",
+		Why:   "speed then depends on how warm the package is and what the neighbors do; runs differ by more than releases",
+	}
 	switch off, boost := c.read("sys/devices/system/cpu/intel_pstate/no_turbo"), c.read("sys/devices/system/cpu/cpufreq/boost"); {
 	case off != "":
-		f.Have, f.Fix = map[bool]string{true: "off", false: "on"}[off == "1"], "echo 1 >/sys/devices/system/cpu/intel_pstate/no_turbo"
+		f.Have, f.Fix = map[bool]string{
+			true:  "off",
+			false: "on",
+		}[off == "1"], "echo 1 >/sys/devices/system/cpu/intel_pstate/no_turbo"
 		c.judge(off == "1", Advice, f)
 	case boost != "":
-		f.Have, f.Fix = map[bool]string{true: "off", false: "on"}[boost == "0"], "echo 0 >/sys/devices/system/cpu/cpufreq/boost"
+		f.Have, f.Fix = map[bool]string{
+			true:  "off",
+			false: "on",
+		}[boost == "0"], "echo 0 >/sys/devices/system/cpu/cpufreq/boost"
 		c.judge(boost == "0", Advice, f)
 	default:
-		f.Severity, f.Have, f.Why = Unknown, "cannot be read here", ""
+		f.Severity = Unknown
+		f.Have = "cannot be read here"
+		f.Why = ""
 		c.add(f)
 	}
 }
 
 // memory checks huge pages and swap.
 func (c *chart) memory() {
-	if thp := chosen(c.read("sys/kernel/mm/transparent_hugepage/enabled")); thp != "" && c.is("db", "app") {
-		c.judge(thp != "always", Advice, HostFinding{Check: "transparent huge pages", Have: thp, Want: "madvise or never",
-			Why: "a database then stalls while the kernel puts pages together (PostgreSQL, MySQL and Redis advise against \"always\")",
-			Fix: "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled"})
+	if thp := chosen(c.read("sys/kernel/mm/transparent_hugepage/enabled")); thp != "" &&
+		c.is("db", "app") {
+		c.judge(thp != "always", Advice, HostFinding{
+			Check: "transparent huge pages",
+			Have:  thp,
+			Want:  "madvise or never",
+			Why:   "a database then stalls while the kernel puts pages together (PostgreSQL, MySQL and Redis advise against \"always\")",
+			Fix:   "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled",
+		})
 	}
 	mem := c.read("proc/meminfo")
 	if lineOf(mem, "SwapTotal") == "" {
@@ -110,7 +149,13 @@ func (c *chart) memory() {
 		return
 	}
 	total, free := kib(lineOf(mem, "SwapTotal")), kib(lineOf(mem, "SwapFree"))
-	f := HostFinding{Check: "swap", Have: "none", Want: "none in use", Why: "memory that was swapped out comes back as latency, of the target or of the generator", Fix: "swapoff -a"}
+	f := HostFinding{
+		Check: "swap",
+		Have:  "none",
+		Want:  "none in use",
+		Why:   "memory that was swapped out comes back as latency, of the target or of the generator",
+		Fix:   "swapoff -a",
+	}
 	if total > 0 {
 		f.Have = fmt.Sprintf("%d of %d MiB used", (total-free)>>20, total>>20)
 	}
@@ -121,7 +166,8 @@ func (c *chart) memory() {
 	c.judge(total == free, bad, f)
 }
 
-// cgroup checks the limits of the group of processes to which this one belongs, and of the groups around it.
+// cgroup checks the limits of the group of processes to which this one belongs, and of the groups
+// around it.
 func (c *chart) cgroup() {
 	text := c.read("proc/self/cgroup")
 	if text == "" {
@@ -131,8 +177,14 @@ func (c *chart) cgroup() {
 	limited := false
 	found := func(check, have, why string) {
 		limited = true
-		c.add(HostFinding{Check: check, Severity: Problem, Have: have, Want: "no limit", Why: why,
-			Fix: "# raise or remove the limit where the container or service is defined (docker: --cpus, --memory; systemd: CPUQuota=, MemoryMax=)"})
+		c.add(HostFinding{
+			Check:    check,
+			Severity: Problem,
+			Have:     have,
+			Want:     "no limit",
+			Why:      why,
+			Fix:      "# raise or remove the limit where the container or service is defined (docker: --cpus, --memory; systemd: CPUQuota=, MemoryMax=)",
+		})
 	}
 	for line := range strings.Lines(text) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -142,8 +194,11 @@ func (c *chart) cgroup() {
 		at := func(mount string, files ...string) (string, bool) {
 			for dir := parts[2]; ; dir = path.Dir(dir) {
 				for _, f := range files {
-					if v := c.read(path.Join("sys/fs/cgroup", mount, dir, f)); v != "" && !strings.HasPrefix(v, "max") && v != "-1" {
-						if n, err := strconv.ParseUint(strings.Fields(v)[0], 10, 64); err == nil && n < 1<<60 {
+					if v := c.read(path.Join("sys/fs/cgroup", mount, dir, f)); v != "" &&
+						!strings.HasPrefix(v, "max") &&
+						v != "-1" {
+						if n, err := strconv.ParseUint(strings.Fields(v)[0], 10, 64); err == nil &&
+							n < 1<<60 {
 							return v, true
 						}
 					}
@@ -174,6 +229,11 @@ func (c *chart) cgroup() {
 		}
 	}
 	if !limited {
-		c.add(HostFinding{Check: "cgroup limits", Severity: Good, Have: "none for CPU and memory", Want: "no limit"})
+		c.add(HostFinding{
+			Check:    "cgroup limits",
+			Severity: Good,
+			Have:     "none for CPU and memory",
+			Want:     "no limit",
+		})
 	}
 }

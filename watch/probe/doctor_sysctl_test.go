@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/failure"
 )
 
-// The kernel settings that contrib/agents installs are those that the doctor wants of an agent, and each has a reason.
+// The kernel settings that contrib/agents installs are those that the doctor wants of an agent, and
+// each has a reason.
 func TestAgentSysctls(t *testing.T) {
 	b, err := os.ReadFile("../../contrib/agents/systemd/90-plimsoll-agent.conf")
 	failure.None(t, err)
@@ -30,11 +31,19 @@ func TestAgentSysctls(t *testing.T) {
 			t.Errorf("%q sets nothing, or again", line)
 		default:
 			have[name] = value
-			if !reason && name != "net.ipv4.tcp_wmem" { // tcp_rmem, before it, has the reason of both
+			// tcp_rmem, before it, has the reason of both
+			if !reason && name != "net.ipv4.tcp_wmem" {
 				t.Errorf("%s has no reason before it", name)
 			}
-			if judged := slices.ContainsFunc(sysctls, func(s sysctl) bool { return s.name == name && slices.Contains(s.roles, "agent") }); judged != ours {
-				t.Errorf("%s: judged by doctor for an agent is %v, and the file has it as %v", name, judged, ours)
+			if judged := slices.ContainsFunc(sysctls, func(s sysctl) bool {
+				return s.name == name && slices.Contains(s.roles, "agent")
+			}); judged != ours {
+				t.Errorf(
+					"%s: judged by doctor for an agent is %v, and the file has it as %v",
+					name,
+					judged,
+					ours,
+				)
 			}
 			reason = false
 		}

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/failure"
 )
 
-// seed001 is the proxy of the study that was flaky: its network card's receive ring had 1024 of 8192 places. The rest
-// is tuned as its deployment tool does it.
+// seed001 is the proxy of the study that was flaky: its network card's receive ring had 1024 of
+// 8192 places. The rest is tuned as its deployment tool does it.
 func seed001() patient {
 	files := map[string]string{
 		"proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units     \n" +
@@ -77,11 +77,17 @@ func ill(fs []HostFinding) map[string]HostFinding {
 }
 
 func TestDoctorSeed001(t *testing.T) {
-	for role, want := range map[string]Severity{"proxy": Problem, "app": Advice, "agent": Advice, "db": Advice} {
+	for role, want := range map[string]Severity{
+		"proxy": Problem,
+		"app":   Advice,
+		"agent": Advice,
+		"db":    Advice,
+	} {
 		got := examine(seed001(), role)
 		bad := ill(got)
 		f := bad["rx ring of enp39s0"]
-		if len(bad) != 1 || f.Severity != want || f.Have != "1024 of 8192" || !strings.HasPrefix(f.Fix, "ethtool -G enp39s0 rx 8192") {
+		if len(bad) != 1 || f.Severity != want || f.Have != "1024 of 8192" ||
+			!strings.HasPrefix(f.Fix, "ethtool -G enp39s0 rx 8192") {
 			t.Errorf("%s: %+v, want the receive ring alone, as %s", role, bad, want)
 		}
 		if got[0].Check != f.Check {
@@ -133,8 +139,15 @@ func TestDoctorFaults(t *testing.T) {
 			p.files = files
 			bad := ill(examine(p, tt.role))
 			f := bad[tt.check]
-			if len(bad) != 1 || f.Severity != tt.severity || !strings.Contains(f.Fix, tt.fix) || f.Have == "" {
-				t.Errorf("%+v, want %s alone, as %s, mended with %q", bad, tt.check, tt.severity, tt.fix)
+			if len(bad) != 1 || f.Severity != tt.severity || !strings.Contains(f.Fix, tt.fix) ||
+				f.Have == "" {
+				t.Errorf(
+					"%+v, want %s alone, as %s, mended with %q",
+					bad,
+					tt.check,
+					tt.severity,
+					tt.fix,
+				)
 			}
 			if f.Severity != Unknown && (f.Fix == "" || f.Why == "" || f.Want == "") {
 				t.Errorf("%+v does not say what to do and why", f)
@@ -151,10 +164,12 @@ func TestDoctorDevices(t *testing.T) {
 	}
 	p.synced = func() (bool, error) { return false, nil }
 	bad := ill(examine(p, "proxy"))
-	if f := bad["ring of enp39s0"]; f.Severity != Unknown || !strings.Contains(f.Have, "not supported") {
+	if f := bad["ring of enp39s0"]; f.Severity != Unknown ||
+		!strings.Contains(f.Have, "not supported") {
 		t.Errorf("ring: %+v", f)
 	}
-	if f := bad["offloads of enp39s0"]; f.Severity != Advice || f.Fix != "ethtool -K enp39s0 tso on gro on" {
+	if f := bad["offloads of enp39s0"]; f.Severity != Advice ||
+		f.Fix != "ethtool -K enp39s0 tso on gro on" {
 		t.Errorf("offloads: %+v", f)
 	}
 	if f := bad["clock synchronization"]; f.Severity != Advice || f.Fix == "" {
@@ -167,7 +182,12 @@ func TestDoctorDevices(t *testing.T) {
 
 // An empty host is unknown, not healthy.
 func TestDoctorNothing(t *testing.T) {
-	p := patient{files: fstest.MapFS{}, rings: seed001().rings, offloads: seed001().offloads, synced: func() (bool, error) { return false, errors.New("no") }}
+	p := patient{
+		files:    fstest.MapFS{},
+		rings:    seed001().rings,
+		offloads: seed001().offloads,
+		synced:   func() (bool, error) { return false, errors.New("no") },
+	}
 	for _, f := range examine(p, "agent") {
 		if f.Severity == Good {
 			t.Errorf("%s is good on a host that tells nothing: %+v", f.Check, f)

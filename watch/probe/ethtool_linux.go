@@ -46,7 +46,9 @@ func ethtool(device string, data unsafe.Pointer) error {
 
 // ringsOf reads the values of "ethtool -g".
 func ringsOf(device string) (ring, error) {
-	p := struct{ cmd, rxMax, rxMiniMax, rxJumboMax, txMax, rx, rxMini, rxJumbo, tx uint32 }{cmd: ethtoolGetRing}
+	p := struct{ cmd, rxMax, rxMiniMax, rxJumboMax, txMax, rx, rxMini, rxJumbo, tx uint32 }{
+		cmd: ethtoolGetRing,
+	}
 	if err := ethtool(device, unsafe.Pointer(&p)); err != nil {
 		return ring{}, err
 	}
@@ -56,7 +58,11 @@ func ringsOf(device string) (ring, error) {
 // offloadsOf reads the offloads of "ethtool -k" that matter here.
 func offloadsOf(device string) (map[string]bool, error) {
 	on := map[string]bool{}
-	for name, cmd := range map[string]uint32{"tso": ethtoolGetTSO, "gso": ethtoolGetGSO, "gro": ethtoolGetGRO} {
+	for name, cmd := range map[string]uint32{
+		"tso": ethtoolGetTSO,
+		"gso": ethtoolGetGSO,
+		"gro": ethtoolGetGRO,
+	} {
 		v := struct{ cmd, data uint32 }{cmd: cmd}
 		if err := ethtool(device, unsafe.Pointer(&v)); err != nil {
 			return nil, err
@@ -77,7 +83,8 @@ func newEthtool(device string) ethtoolDriver { return &deviceDriver{device: devi
 
 func (d *deviceDriver) rings() (ring, error) { return ringsOf(d.device) }
 
-// counters returns how many counters the driver has: struct ethtool_drvinfo has their number behind 180 bytes of texts.
+// counters returns how many counters the driver has: struct ethtool_drvinfo has their number behind
+// 180 bytes of texts.
 func (d *deviceDriver) counters() (int, error) {
 	info := struct {
 		cmd     uint32
@@ -95,7 +102,8 @@ func (d *deviceDriver) counters() (int, error) {
 	return int(info.stats), nil
 }
 
-// answer returns a buffer for n entries, with room to spare: the driver writes as many as it has at that moment.
+// answer returns a buffer for n entries, with room to spare: the driver writes as many as it has at
+// that moment.
 func (d *deviceDriver) answer(head, n, size int) []byte {
 	if want := head + (2*n+1024)*size; len(d.buf) < want {
 		d.buf = make([]byte, want)
@@ -136,7 +144,9 @@ func (d *deviceDriver) values(into []uint64) error {
 		return err
 	}
 	if n := int(binary.NativeEndian.Uint32(b[4:])); n != len(into) {
-		return errors.New("their number has changed: the device's queues were set up anew during the run")
+		return errors.New(
+			"their number has changed: the device's queues were set up anew during the run",
+		)
 	}
 	for i := range into {
 		into[i] = binary.NativeEndian.Uint64(b[head+i*size:])

@@ -22,14 +22,16 @@ type file struct {
 	gone error
 }
 
-// read returns the whole file, valid until the next read. After an error the file is closed, and the
-// next read reopens it.
+// read returns the whole file, valid until the next read. After an error the file is closed, and
+// the next read reopens it.
 func (f *file) read() ([]byte, error) {
 	if f.gone != nil {
 		return nil, f.gone
 	}
 	if f.fd == 0 {
-		fd, err := retry(func() (int, error) { return syscall.Open(f.path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) })
+		fd, err := retry(func() (int, error) {
+			return syscall.Open(f.path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		})
 		if err != nil {
 			return nil, &os.PathError{Op: "open", Path: f.path, Err: err}
 		}

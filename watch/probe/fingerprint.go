@@ -16,26 +16,35 @@ import (
 // lasts. It holds no name, address or serial number of the host. A fact that cannot be read is
 // empty or zero.
 type Host struct {
-	OS             string            `json:"os"`                          // PRETTY_NAME of os-release
-	Kernel         string            `json:"kernel"`                      // release and version of uname
-	Arch           string            `json:"arch"`                        // as Go calls it
-	CPUModel       string            `json:"cpu_model"`                   //
-	CPUs           int               `json:"cpus"`                        // online logical cores
-	CPUsAllowed    string            `json:"cpus_allowed"`                // cores this program may use, for example 0-1
-	CPUMHz         float64           `json:"cpu_mhz,omitempty"`           // at the time of the call
-	Governor       string            `json:"governor,omitempty"`          // of core 0
-	Isolated       string            `json:"isolated_cpus,omitempty"`     //
-	SMT            string            `json:"smt,omitempty"`               // "1" if hyper-threads are in use
-	MemoryBytes    uint64            `json:"memory_bytes"`                //
-	SwapBytes      uint64            `json:"swap_bytes"`                  //
-	HugePages      string            `json:"transparent_hugepages"`       //
-	ClockSource    string            `json:"clock_source"`                //
-	Virtualization string            `json:"virtualization,omitempty"`    // hint: CPU flags, DMI, container marks
-	OpenFiles      uint64            `json:"open_files_limit"`            // soft limit of this process
-	Load           [3]float64        `json:"load_average"`                // at the time of the call
-	Sysctls        map[string]string `json:"sysctls"`                     // those that bound a network service
-	NICs           []NIC             `json:"nics"`                        // without the loopback device
-	Missing        []string          `json:"could_not_be_read,omitempty"` // facts that every host should have
+	// PRETTY_NAME of os-release
+	OS string `json:"os"`
+	// release and version of uname
+	Kernel   string `json:"kernel"`
+	Arch     string `json:"arch"`      // as Go calls it
+	CPUModel string `json:"cpu_model"` //
+	CPUs     int    `json:"cpus"`      // online logical cores
+	// cores this program may use, for example 0-1
+	CPUsAllowed string  `json:"cpus_allowed"`
+	CPUMHz      float64 `json:"cpu_mhz,omitempty"`       // at the time of the call
+	Governor    string  `json:"governor,omitempty"`      // of core 0
+	Isolated    string  `json:"isolated_cpus,omitempty"` //
+	// "1" if hyper-threads are in use
+	SMT         string `json:"smt,omitempty"`
+	MemoryBytes uint64 `json:"memory_bytes"`          //
+	SwapBytes   uint64 `json:"swap_bytes"`            //
+	HugePages   string `json:"transparent_hugepages"` //
+	ClockSource string `json:"clock_source"`          //
+	// hint: CPU flags, DMI, container marks
+	Virtualization string `json:"virtualization,omitempty"`
+	// soft limit of this process
+	OpenFiles uint64     `json:"open_files_limit"`
+	Load      [3]float64 `json:"load_average"` // at the time of the call
+	// those that bound a network service
+	Sysctls map[string]string `json:"sysctls"`
+	// without the loopback device
+	NICs []NIC `json:"nics"`
+	// facts that every host should have
+	Missing []string `json:"could_not_be_read,omitempty"`
 }
 
 // NIC is one network device.
@@ -60,14 +69,17 @@ var sysctlNames = []string{
 	"vm.overcommit_memory", "vm.swappiness",
 }
 
-// Fingerprint describes this host. Missing facts are listed in the result, so that a manifest shows it.
+// Fingerprint describes this host. Missing facts are listed in the result, so that a manifest shows
+// it.
 func Fingerprint() Host { return fingerprint("/") }
 
 func fingerprint(root string) Host {
 	read := reader(root)
 	h := Host{Arch: runtime.GOARCH, Sysctls: map[string]string{}}
 	h.OS = osRelease(read("etc/os-release"))
-	h.Kernel = strings.TrimSpace(read("proc/sys/kernel/osrelease") + " " + read("proc/sys/kernel/version"))
+	h.Kernel = strings.TrimSpace(
+		read("proc/sys/kernel/osrelease") + " " + read("proc/sys/kernel/version"),
+	)
 	var hypervisor bool
 	h.CPUModel, h.CPUMHz, h.CPUs, hypervisor = cpuinfo(read("proc/cpuinfo"))
 	h.CPUsAllowed = lineOf(read("proc/self/status"), "Cpus_allowed_list")
@@ -99,8 +111,11 @@ func fingerprint(root string) Host {
 		h.Missing = append(h.Missing, "network devices")
 	}
 	for name, there := range map[string]bool{
-		"kernel": h.Kernel != "", "processors": h.CPUs > 0, "allowed processors": h.CPUsAllowed != "",
-		"memory": h.MemoryBytes > 0, "clock source": h.ClockSource != "",
+		"kernel":             h.Kernel != "",
+		"processors":         h.CPUs > 0,
+		"allowed processors": h.CPUsAllowed != "",
+		"memory":             h.MemoryBytes > 0,
+		"clock source":       h.ClockSource != "",
 	} {
 		if !there {
 			h.Missing = append(h.Missing, name)

@@ -63,12 +63,23 @@ func TestFingerprint(t *testing.T) {
 	}
 	got.OpenFiles = 0
 	want := Host{
-		OS: "Debian GNU/Linux 12 (bookworm)", Kernel: "6.1.0-18-amd64 #1 SMP Debian 6.1.76-1", Arch: runtime.GOARCH,
-		CPUModel: "Fast(R) CPU", CPUs: 2, CPUsAllowed: "0-1", CPUMHz: 2100, SMT: "0",
-		MemoryBytes: 24731708 * 1024, HugePages: "madvise", ClockSource: "tsc",
+		OS:             "Debian GNU/Linux 12 (bookworm)",
+		Kernel:         "6.1.0-18-amd64 #1 SMP Debian 6.1.76-1",
+		Arch:           runtime.GOARCH,
+		CPUModel:       "Fast(R) CPU",
+		CPUs:           2,
+		CPUsAllowed:    "0-1",
+		CPUMHz:         2100,
+		SMT:            "0",
+		MemoryBytes:    24731708 * 1024,
+		HugePages:      "madvise",
+		ClockSource:    "tsc",
 		Virtualization: "virtual machine, QEMU Standard PC, container",
 		Load:           [3]float64{1.22, 0.57, 0.30},
-		Sysctls:        map[string]string{"net.core.somaxconn": "4096", "net.ipv4.tcp_rmem": "4096 131072 6291456"},
+		Sysctls: map[string]string{
+			"net.core.somaxconn": "4096",
+			"net.ipv4.tcp_rmem":  "4096 131072 6291456",
+		},
 		NICs: []NIC{
 			{Name: "eth0", Driver: "virtio_net", SpeedMbit: 10000, MTU: 1500, State: "up"},
 			{Name: "veth1", MTU: 1500, State: "down"},
@@ -86,7 +97,15 @@ func TestFingerprint(t *testing.T) {
 
 func TestFingerprintOfNothing(t *testing.T) {
 	got := fingerprint(t.TempDir()).Missing
-	want := []string{"allowed processors", "clock source", "kernel", "load average", "memory", "network devices", "processors"}
+	want := []string{
+		"allowed processors",
+		"clock source",
+		"kernel",
+		"load average",
+		"memory",
+		"network devices",
+		"processors",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("Missing = %q, want %q", got, want)
 	}

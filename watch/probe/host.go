@@ -17,13 +17,13 @@ import (
 // HostOptions selects the parts of this host to watch. The zero value watches all of it.
 type HostOptions struct {
 	// Roles gives the cores of each role, such as {"target": {0}, "generator": {1}}. For each, and
-	// for the role "host" (all cores), Sample emits plimsoll_cpu_busy_ratio (everything but idle and
-	// iowait; stolen time counts as busy), plimsoll_cpu_busy_hottest_ratio (the busiest core) and
-	// plimsoll_cpu_steal_ratio, over the time since the last sample.
+	// for the role "host" (all cores), Sample emits plimsoll_cpu_busy_ratio (everything but idle
+	// and iowait; stolen time counts as busy), plimsoll_cpu_busy_hottest_ratio (the busiest core)
+	// and plimsoll_cpu_steal_ratio, over the time since the last sample.
 	Roles map[string][]int
-	// Turns are those of the run that the samples are for; counters grow during these only, and ratios are over
-	// them. Loads, memory, sockets and other states are the host's, at the end of the last turn at the earliest. nil:
-	// all time is the run's.
+	// Turns are those of the run that the samples are for; counters grow during these only, and
+	// ratios are over them. Loads, memory, sockets and other states are the host's, at the end of
+	// the last turn at the earliest. nil: all time is the run's.
 	Turns *Turns
 	// Proc and Sys replace /proc and /sys, for tests.
 	Proc, Sys string
@@ -65,8 +65,8 @@ type source struct {
 	file     file
 	parse    func(text []byte, k *sink) error
 	optional bool // not on every kernel
-	// skip leaves the growth between two turns out; nil for a source without counters. own counts the samples of a
-	// parser that does not count itself; nil for one that does.
+	// skip leaves the growth between two turns out; nil for a source without counters. own counts
+	// the samples of a parser that does not count itself; nil for one that does.
 	skip func(end, begin []byte) error
 	own  *growth
 	// turned reads the file in the run's turns; nil when all time is the run's.
@@ -136,7 +136,12 @@ func NewHost(o HostOptions) (*HostProbe, error) {
 	}
 	h := &HostProbe{cpu: cpu, disks: &disks{}, turns: o.Turns}
 	proc := func(name string, optional bool, parse func([]byte, *sink) error) *source {
-		s := &source{name: name, file: file{path: filepath.Join(o.Proc, name)}, parse: parse, optional: optional}
+		s := &source{
+			name:     name,
+			file:     file{path: filepath.Join(o.Proc, name)},
+			parse:    parse,
+			optional: optional,
+		}
 		h.sources = append(h.sources, s)
 		return s
 	}
@@ -164,7 +169,12 @@ func NewHost(o HostOptions) (*HostProbe, error) {
 	proc("sys/net/netfilter/nf_conntrack_max", true, single("node_nf_conntrack_entries_limit"))
 	counting("net/stat/nf_conntrack", true, parseConntrack)
 	if p := ownCPUStat(o.Proc, o.Sys); p != "" {
-		s := &source{name: "own cgroup", file: file{path: p}, parse: throttling("self"), optional: true}
+		s := &source{
+			name:     "own cgroup",
+			file:     file{path: p},
+			parse:    throttling("self"),
+			optional: true,
+		}
 		s.counts()
 		h.sources = append(h.sources, s)
 	}
@@ -215,7 +225,8 @@ var errAbsent = errors.New("not offered by this kernel")
 // cannot be read when PSI is switched off.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, errAbsent) ||
-		errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENODEV)
+		errors.Is(err, syscall.EOPNOTSUPP) ||
+		errors.Is(err, syscall.ENODEV)
 }
 
 // Name returns "host".
@@ -240,7 +251,8 @@ func (h *HostProbe) Sample(_ context.Context, t time.Time) ([]series.Sample, err
 // Close closes the files that Sample keeps open.
 func (h *HostProbe) Close() error { return h.sources.close() }
 
-// ownCPUStat finds the cpu.stat of this program's cgroup, of version 1 or 2. It is empty if there is none.
+// ownCPUStat finds the cpu.stat of this program's cgroup, of version 1 or 2. It is empty if there
+// is none.
 func ownCPUStat(proc, sys string) string {
 	text, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
 	if err != nil {

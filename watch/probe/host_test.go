@@ -51,7 +51,11 @@ func values(t testing.TB, s []series.Sample) map[string]float64 {
 
 // The recorded files of a real host (two cores, Linux 6.18) give exactly this.
 func TestHostGolden(t *testing.T) {
-	h, err := NewHost(HostOptions{Proc: "testdata/proc", Sys: "testdata/sys", Roles: map[string][]int{"target": {0}}})
+	h, err := NewHost(HostOptions{
+		Proc:  "testdata/proc",
+		Sys:   "testdata/sys",
+		Roles: map[string][]int{"target": {0}},
+	})
 	failure.None(t, err)
 	defer h.Close()
 	s, err := h.Sample(t.Context(), at(0))
@@ -88,16 +92,26 @@ func TestHostMissingSources(t *testing.T) {
 		err    string
 		absent []string
 	}{
-		"no stat":       {func(d string) error { return os.Remove(d + "/stat") }, "stat:", nil},
-		"no snmp":       {func(d string) error { return os.Remove(d + "/net/snmp") }, "net/snmp:", nil},
-		"empty meminfo": {func(d string) error { return os.Truncate(d+"/meminfo", 0) }, "is empty", nil},
+		"no stat": {func(d string) error { return os.Remove(d + "/stat") }, "stat:", nil},
+		"no snmp": {func(d string) error {
+			return os.Remove(d + "/net/snmp")
+		}, "net/snmp:", nil},
+		"empty meminfo": {func(d string) error {
+			return os.Truncate(d+"/meminfo", 0)
+		}, "is empty", nil},
 		"pressure off": {func(d string) error { return os.RemoveAll(d + "/pressure") }, "",
 			[]string{"pressure/cpu", "pressure/io", "pressure/memory", "pressure/irq"}},
-		"no conntrack": {func(d string) error { return errors.Join(os.RemoveAll(d+"/sys/net"), os.RemoveAll(d+"/net/stat")) }, "",
+		"no conntrack": {func(d string) error {
+			return errors.Join(os.RemoveAll(d+"/sys/net"), os.RemoveAll(d+"/net/stat"))
+		}, "",
 			[]string{"sys/net/netfilter/nf_conntrack_count", "sys/net/netfilter/nf_conntrack_max", "net/stat/nf_conntrack"}},
-		"no schedstat, no version 6": {func(d string) error { return errors.Join(os.Remove(d+"/schedstat"), os.Remove(d+"/net/sockstat6")) }, "",
+		"no schedstat, no version 6": {func(d string) error {
+			return errors.Join(os.Remove(d+"/schedstat"), os.Remove(d+"/net/sockstat6"))
+		}, "",
 			[]string{"schedstat", "net/sockstat6"}},
-		"root of cgroup version 2": {func(d string) error { return os.WriteFile(d+"/self/cgroup", []byte("0::/\n"), 0o666) }, "", nil},
+		"root of cgroup version 2": {func(d string) error {
+			return os.WriteFile(d+"/self/cgroup", []byte("0::/\n"), 0o666)
+		}, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := copyProc(t)
@@ -117,7 +131,8 @@ func TestHostMissingSources(t *testing.T) {
 			s, err := h.Sample(t.Context(), at(0))
 			failure.None(t, err)
 			for k := range values(t, s) {
-				if name == "pressure off" && strings.Contains(k, "pressure") || name == "no conntrack" && strings.Contains(k, "conntrack") {
+				if name == "pressure off" && strings.Contains(k, "pressure") ||
+					name == "no conntrack" && strings.Contains(k, "conntrack") {
 					t.Errorf("absent source gives %s", k)
 				}
 			}
@@ -145,7 +160,11 @@ func TestHostSourceThatEnds(t *testing.T) {
 
 func TestHostRoles(t *testing.T) {
 	for name, roles := range map[string]map[string][]int{
-		"reserved": {"host": {0}}, "no name": {"": {0}}, "no cores": {"app": {}}, "core 7": {"app": {0, 7}}, "negative": {"app": {-1}},
+		"reserved": {"host": {0}},
+		"no name":  {"": {0}},
+		"no cores": {"app": {}},
+		"core 7":   {"app": {0, 7}},
+		"negative": {"app": {-1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, err := NewHost(HostOptions{Proc: "testdata/proc", Sys: "testdata/sys", Roles: roles})
@@ -171,15 +190,17 @@ func TestCPUShares(t *testing.T) {
 		return values(t, k.s)
 	}
 	// user nice system idle iowait irq softirq steal guest guest_nice
-	m := step("cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 0 50 800 50 0 0 0 0 0\ncpu1 0 0 0 1000 0 0 0 0 0 0\nctxt 5\n")
+	m := step(
+		"cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 0 50 800 50 0 0 0 0 0\ncpu1 0 0 0 1000 0 0 0 0 0 0\nctxt 5\n",
+	)
 	if _, ok := m[`plimsoll_cpu_busy_ratio{role="target"}`]; ok {
 		t.Error("the first sample has a ratio")
 	}
 	if got := m[`node_cpu_seconds_total{cpu="0",mode="idle"}`]; got != 8 {
 		t.Errorf("idle = %v s, want 8", got)
 	}
-	// core 0: 60 user (of which 30 guest), 10 softirq, 5 steal, 20 idle, 5 iowait; core 1: 10 system, 90 idle, and
-	// iowait steps back.
+	// core 0: 60 user (of which 30 guest), 10 softirq, 5 steal, 20 idle, 5 iowait; core 1: 10
+	// system, 90 idle, and iowait steps back.
 	m = step("cpu0 160 0 50 820 55 0 10 5 30 0\ncpu1 0 0 10 1090 0 0 0 0 0 0\n")
 	for key, want := range map[string]float64{
 		`plimsoll_cpu_busy_ratio{role="target"}`:            0.75,
@@ -241,7 +262,9 @@ func TestStatWithoutSteal(t *testing.T) {
 }
 
 // outSegs reads one counter that must be there.
-func outSegs() *netstat { return &netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}} }
+func outSegs() *netstat {
+	return &netstat{want: map[string]map[string]bool{"Tcp": {"OutSegs": true}}}
+}
 
 // Odd files: every one must give a specific error, or the samples that are listed.
 func TestOddFiles(t *testing.T) {
@@ -274,7 +297,10 @@ func TestOddFiles(t *testing.T) {
 			"node_disk_reads_completed_total{device=\"sda\"} 10\nnode_disk_read_bytes_total{device=\"sda\"} 2048\nnode_disk_read_time_seconds_total{device=\"sda\"} 0.5\nnode_disk_writes_completed_total{device=\"sda\"} 20\nnode_disk_written_bytes_total{device=\"sda\"} 4096\nnode_disk_write_time_seconds_total{device=\"sda\"} 1.5\nnode_disk_io_now{device=\"sda\"} 1\nnode_disk_io_time_seconds_total{device=\"sda\"} 2\nnode_disk_io_time_weighted_seconds_total{device=\"sda\"} 2.5\n", ""},
 		"diskstats: short":    {(&disks{}).parse, "8 0 sda 10\n", "node_disk_reads_completed_total{device=\"sda\"} 10\n", "not a number"},
 		"diskstats: no disks": {(&disks{}).parse, "", "", ""},
-		"snmp: no RetransSegs": {(&netstat{want: map[string]map[string]bool{"Tcp": {"RetransSegs": true, "OutSegs": true}}}).parse,
+		"snmp: no RetransSegs": {(&netstat{want: map[string]map[string]bool{"Tcp": {
+			"RetransSegs": true,
+			"OutSegs":     true,
+		}}}).parse,
 			"Tcp: InSegs OutSegs\nTcp: 5 6\n", "node_netstat_Tcp_OutSegs 6\n", "Tcp has no counter RetransSegs"},
 		"snmp: MaxConn is negative": {outSegs().parse,
 			"Tcp: MaxConn OutSegs\nTcp: -1 6\n", "node_netstat_Tcp_OutSegs 6\n", ""},
@@ -313,12 +339,21 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-// The values of iostat for a second in which four operations took 100 ms together on a disk that was busy for 60 of
-// them.
+// The values of iostat for a second in which four operations took 100 ms together on a disk that
+// was busy for 60 of them.
 func TestDiskRates(t *testing.T) {
 	d := &disks{}
 	line := func(reads, readMs, writes, writeMs, busyMs, weightedMs int) []byte {
-		return fmt.Appendf(nil, "   8       0 sda %d 0 4 %d %d 0 8 %d 1 %d %d\n", reads, readMs, writes, writeMs, busyMs, weightedMs)
+		return fmt.Appendf(
+			nil,
+			"   8       0 sda %d 0 4 %d %d 0 8 %d 1 %d %d\n",
+			reads,
+			readMs,
+			writes,
+			writeMs,
+			busyMs,
+			weightedMs,
+		)
 	}
 	var k sink
 	for i, in := range [][]byte{line(10, 500, 20, 1500, 2000, 2500), line(11, 510, 23, 1590, 2060, 2600), line(11, 510, 23, 1590, 2060, 2600)} {
@@ -335,8 +370,13 @@ func TestDiskRates(t *testing.T) {
 		}
 		want := []map[string]float64{
 			{},
-			{`await_seconds{device="sda"}`: 0.025, `busy_ratio{device="sda"}`: 0.06, `queue_length{device="sda"}`: 0.1},
-			{`busy_ratio{device="sda"}`: 0, `queue_length{device="sda"}`: 0}, // no operation, no time of one
+			{
+				`await_seconds{device="sda"}`: 0.025,
+				`busy_ratio{device="sda"}`:    0.06,
+				`queue_length{device="sda"}`:  0.1,
+			},
+			// no operation, no time of one
+			{`busy_ratio{device="sda"}`: 0, `queue_length{device="sda"}`: 0},
 		}[i]
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("sample %d (-want +got):\n%s", i, diff)
@@ -346,8 +386,21 @@ func TestDiskRates(t *testing.T) {
 
 func TestSkipDisk(t *testing.T) {
 	for name, want := range map[string]bool{
-		"sda": false, "sda1": true, "vda": false, "vdb12": true, "xvda1": true, "nvme0n1": false, "nvme0n1p1": true,
-		"mmcblk0": false, "mmcblk0p2": true, "loop0": true, "zram0": true, "ram1": true, "dm-0": false, "md127": false, "sr0": true,
+		"sda":       false,
+		"sda1":      true,
+		"vda":       false,
+		"vdb12":     true,
+		"xvda1":     true,
+		"nvme0n1":   false,
+		"nvme0n1p1": true,
+		"mmcblk0":   false,
+		"mmcblk0p2": true,
+		"loop0":     true,
+		"zram0":     true,
+		"ram1":      true,
+		"dm-0":      false,
+		"md127":     false,
+		"sr0":       true,
 	} {
 		if got := skipDisk(name); got != want {
 			t.Errorf("skipDisk(%s) = %v, want %v", name, got, want)

@@ -105,10 +105,18 @@ func (t *table) labeled(text []byte, ls []series.Label, k *sink) error {
 // all, tasks that were not idle waited for the resource; interrupts have only the latter.
 func pressure(kind string) func([]byte, *sink) error {
 	waiting, stalled := "node_pressure_"+kind+"_waiting_seconds_total", "node_pressure_"+kind+"_stalled_seconds_total"
-	return func(text []byte, k *sink) error { return parsePressure(text, waiting, stalled, nil, kind == "irq", k) }
+	return func(text []byte, k *sink) error {
+		return parsePressure(text, waiting, stalled, nil, kind == "irq", k)
+	}
 }
 
-func parsePressure(text []byte, waiting, stalled string, ls []series.Label, fullOnly bool, k *sink) error {
+func parsePressure(
+	text []byte,
+	waiting, stalled string,
+	ls []series.Label,
+	fullOnly bool,
+	k *sink,
+) error {
 	some := fullOnly
 	for line := range lines(text) {
 		name := waiting
@@ -154,8 +162,8 @@ func single(name string) func([]byte, *sink) error {
 	}
 }
 
-// throttleNames are the counters of a quota in a cgroup's cpu.stat, version 1 (throttled_time in nanoseconds) or 2
-// (throttled_usec), with the metric names of cAdvisor.
+// throttleNames are the counters of a quota in a cgroup's cpu.stat, version 1 (throttled_time in
+// nanoseconds) or 2 (throttled_usec), with the metric names of cAdvisor.
 var throttleNames = []column{
 	{"nr_periods", "container_cpu_cfs_periods_total", 1, false},
 	{"nr_throttled", "container_cpu_cfs_throttled_periods_total", 1, false},
@@ -163,8 +171,8 @@ var throttleNames = []column{
 	{"throttled_time", "container_cpu_cfs_throttled_seconds_total", 1e-9, false},
 }
 
-// throttling returns the parser of a cgroup's cpu.stat. A group without a quota's counters (the root of version 2) is
-// absent.
+// throttling returns the parser of a cgroup's cpu.stat. A group without a quota's counters (the
+// root of version 2) is absent.
 func throttling(role string) func([]byte, *sink) error {
 	t, l := newTable(throttleNames), label("role", role)
 	return func(text []byte, k *sink) error { return t.labeled(text, l, k) }

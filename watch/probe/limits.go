@@ -10,7 +10,8 @@ import (
 
 // Limits are the bounds on the number of this process's connections.
 type Limits struct {
-	Files     int // that may be open: the soft limit, which the Go runtime raises to the hard one at start
+	// that may be open: the soft limit, which the Go runtime raises to the hard one at start
+	Files     int
 	FilesOpen int // that are
 	PortFirst int // of the range for outgoing connections, for each source address and destination
 	PortLast  int //
@@ -19,7 +20,8 @@ type Limits struct {
 // Ports returns how many ports the range has.
 func (l Limits) Ports() int { return max(0, l.PortLast-l.PortFirst+1) }
 
-// ReservedFiles are left free by every reckoning with open files: for probes, the files of a run, and children.
+// ReservedFiles are left free by every reckoning with open files: for probes, the files of a run,
+// and children.
 const ReservedFiles = 500
 
 // ReadLimits reads the limits from the kernel.

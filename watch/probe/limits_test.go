@@ -5,7 +5,11 @@ import (
 )
 
 func TestReadLimits(t *testing.T) {
-	root := files(t, map[string]string{"proc/self/fd/0": "", "proc/self/fd/1": "", "proc/sys/net/ipv4/ip_local_port_range": "32768\t60999\n"})
+	root := files(t, map[string]string{
+		"proc/self/fd/0":                        "",
+		"proc/self/fd/1":                        "",
+		"proc/sys/net/ipv4/ip_local_port_range": "32768\t60999\n",
+	})
 	l, err := readLimits(root)
 	if err != nil || l.FilesOpen != 2 || l.Ports() != 28_232 || l.Files < 100 {
 		t.Errorf("%+v, %d ports, %v", l, l.Ports(), err)
@@ -15,11 +19,24 @@ func TestReadLimits(t *testing.T) {
 	}
 }
 
-// The digest is that of the hardware and its settings: the moment and software devices do not change it.
+// The digest is that of the hardware and its settings: the moment and software devices do not
+// change it.
 func TestDigest(t *testing.T) {
-	h := Host{Kernel: "6.1", CPUs: 2, NICs: []NIC{{Name: "eth0", Driver: "ena"}}, Load: [3]float64{1, 2, 3}, CPUMHz: 2000}
+	h := Host{
+		Kernel: "6.1",
+		CPUs:   2,
+		NICs:   []NIC{{Name: "eth0", Driver: "ena"}},
+		Load:   [3]float64{1, 2, 3},
+		CPUMHz: 2000,
+	}
 	same := h
-	same.Load, same.CPUMHz, same.NICs = [3]float64{9, 9, 9}, 3000, append([]NIC{{Name: "veth7"}}, h.NICs...)
+	same.Load, same.CPUMHz, same.NICs = [3]float64{
+		9,
+		9,
+		9,
+	}, 3000, append(
+		[]NIC{{Name: "veth7"}},
+		h.NICs...)
 	other := h
 	other.CPUs = 4
 	if h.Digest() != same.Digest() || h.Digest() == other.Digest() || len(h.Digest()) != 16 {

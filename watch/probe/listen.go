@@ -19,9 +19,10 @@ const (
 	socketListens     = "0A"
 )
 
-// Listeners returns the processes of this host that accept connections at an address, without the ones that another
-// of them started: an nginx is its master. pids is empty, although listens is true, where the socket belongs to
-// another user's process, which only root can see, or to this process or one of its ancestors.
+// Listeners returns the processes of this host that accept connections at an address, without the
+// ones that another of them started: an nginx is its master. pids is empty, although listens is
+// true, where the socket belongs to another user's process, which only root can see, or to this
+// process or one of its ancestors.
 func Listeners(at netip.AddrPort) (pids []int, listens bool, err error) {
 	return listeners("/proc", os.Getpid(), at)
 }
@@ -35,7 +36,8 @@ func listeners(proc string, self int, at netip.AddrPort) (pids []int, listens bo
 	// A socket of the address itself precedes a socket of all addresses.
 	for _, host := range [][]netip.Addr{{at.Addr()}, {netip.IPv4Unspecified(), netip.IPv6Unspecified()}} {
 		for _, s := range sockets {
-			if s.state == socketListens && s.local.Port() == at.Port() && slices.Contains(host, s.local.Addr()) &&
+			if s.state == socketListens && s.local.Port() == at.Port() &&
+				slices.Contains(host, s.local.Addr()) &&
 				(at.Addr().Is4() || s.local.Addr() != netip.IPv4Unspecified()) {
 				inodes[s.inode] = true
 			}
@@ -49,7 +51,9 @@ func listeners(proc string, self int, at netip.AddrPort) (pids []int, listens bo
 		return nil, false, err
 	}
 	for pid := range parents {
-		if slices.ContainsFunc(socketsOf(proc, pid), func(inode string) bool { return inodes[inode] }) {
+		if slices.ContainsFunc(socketsOf(proc, pid), func(inode string) bool {
+			return inodes[inode]
+		}) {
 			pids = append(pids, pid)
 		}
 	}
@@ -96,8 +100,8 @@ func Family(pids []int) (all []int, err error) {
 	return all, err
 }
 
-// Callees returns the addresses that processes and their descendants have connections to, of ports at which a process
-// of this host listens.
+// Callees returns the addresses that processes and their descendants have connections to, of ports
+// at which a process of this host listens.
 func Callees(pids []int) ([]netip.AddrPort, error) {
 	all, err := Family(pids)
 	if err != nil {
@@ -116,7 +120,8 @@ func Callees(pids []int) ([]netip.AddrPort, error) {
 	listens := listeningPorts(sockets)
 	var out []netip.AddrPort
 	for _, s := range sockets {
-		if s.state == socketEstablished && open[s.inode] && listens[s.remote.Port()] && !slices.Contains(out, s.remote) {
+		if s.state == socketEstablished && open[s.inode] && listens[s.remote.Port()] &&
+			!slices.Contains(out, s.remote) {
 			out = append(out, s.remote)
 		}
 	}
@@ -126,7 +131,8 @@ func Callees(pids []int) ([]netip.AddrPort, error) {
 // A Connection is a TCP connection to an address at whose port a process of this host listens.
 type Connection struct{ To, From netip.AddrPort }
 
-// Connections returns the connections of this host, also the ones that were closed within the last minute or so.
+// Connections returns the connections of this host, also the ones that were closed within the last
+// minute or so.
 func Connections() (map[Connection]bool, error) {
 	sockets, err := readSockets("/proc")
 	if err != nil {
@@ -180,14 +186,16 @@ func parentsIn(proc string) (map[int]int, error) {
 			continue
 		}
 		var x process
-		if text, err := os.ReadFile(filepath.Join(proc, name, "stat")); err == nil && x.parseStat(text) == nil {
+		if text, err := os.ReadFile(filepath.Join(proc, name, "stat")); err == nil &&
+			x.parseStat(text) == nil {
 			parents[pid] = x.parent
 		}
 	}
 	return parents, nil
 }
 
-// socketsOf returns the inodes of the sockets that a process has open; none where its files cannot be read.
+// socketsOf returns the inodes of the sockets that a process has open; none where its files cannot
+// be read.
 func socketsOf(proc string, pid int) (inodes []string) {
 	dir := filepath.Join(proc, strconv.Itoa(pid), "fd")
 	files, _ := os.ReadDir(dir)
@@ -224,7 +232,13 @@ func readSockets(proc string) (out []socket, err error) {
 			local, err1 := socketAddr(string(f[1]))
 			remote, err2 := socketAddr(string(f[2]))
 			if err1 != nil || err2 != nil {
-				return nil, fmt.Errorf("%s/net/%s: line %d: %.60q has no addresses", proc, name, i+1, line)
+				return nil, fmt.Errorf(
+					"%s/net/%s: line %d: %.60q has no addresses",
+					proc,
+					name,
+					i+1,
+					line,
+				)
 			}
 			out = append(out, socket{local, remote, string(f[3]), string(f[9])})
 		}

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/failure"
 )
 
-// socketsOf is a /proc/net of one listening socket at 127.0.0.1:8065 and one at [::]:8066, in the byte order of the
-// common platforms.
+// socketsOf is a /proc/net of one listening socket at 127.0.0.1:8065 and one at [::]:8066, in the
+// byte order of the common platforms.
 const (
 	tcpTable = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1F81 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 71 1 0000000000000000 100 0 0 10 0
@@ -27,15 +27,35 @@ const (
 `
 )
 
-// A listening socket leads to the first process that has it open: not to its workers, nor to a socket of another
-// address, and to none where it is this program's own or may not be seen.
+// A listening socket leads to the first process that has it open: not to its workers, nor to a
+// socket of another address, and to none where it is this program's own or may not be seen.
 func TestListeners(t *testing.T) {
 	f := newFake(t)
-	for pid, parent := range map[int]int{1: 0, 10: 1, 11: 10, 12: 10, 20: 1, 21: 20, 30: 1, 31: 30} {
+	for pid, parent := range map[int]int{
+		1:  0,
+		10: 1,
+		11: 10,
+		12: 10,
+		20: 1,
+		21: 20,
+		30: 1,
+		31: 30,
+	} {
 		f.set(pid, fakeProc{ppid: parent, threads: 1})
 	}
-	for pid, inode := range map[int]string{1: "71", 10: "71", 11: "71", 12: "71", 20: "74", 31: "73", 30: "72"} {
-		failure.None(t, os.Symlink("socket:["+inode+"]", filepath.Join(f.dir, strconv.Itoa(pid), "fd", "5")))
+	for pid, inode := range map[int]string{
+		1:  "71",
+		10: "71",
+		11: "71",
+		12: "71",
+		20: "74",
+		31: "73",
+		30: "72",
+	} {
+		failure.None(
+			t,
+			os.Symlink("socket:["+inode+"]", filepath.Join(f.dir, strconv.Itoa(pid), "fd", "5")),
+		)
 	}
 	failure.None(t, os.Mkdir(filepath.Join(f.dir, "net"), 0o777))
 	f.write(filepath.Join(f.dir, "net", "tcp"), tcpTable)
@@ -79,8 +99,8 @@ func TestCallees(t *testing.T) {
 	}
 }
 
-// The processes beside a run are named with the cores that they use, and neither this program nor the target is among
-// them.
+// The processes beside a run are named with the cores that they use, and neither this program nor
+// the target is among them.
 func TestNeighbors(t *testing.T) {
 	f := newFake(t)
 	f.set(1, fakeProc{comm: "init", threads: 1})
@@ -102,7 +122,8 @@ func TestNeighbors(t *testing.T) {
 		f.set(pid, fakeProc{ppid: parent, comm: comm, user: ticks, threads: 1})
 	}
 	for i := 1; i < neighborsEvery; i++ {
-		if got, err := p.Sample(t.Context(), t0.Add(time.Duration(i)*time.Second)); err != nil || len(got) > 0 {
+		if got, err := p.Sample(t.Context(), t0.Add(time.Duration(i)*time.Second)); err != nil ||
+			len(got) > 0 {
 			t.Fatalf("sample %d: %v, %v", i, got, err)
 		}
 	}

@@ -22,7 +22,8 @@ const (
 	neighborsEvery = 2 // samples
 )
 
-// Neighbors names the busiest processes of this host that belong neither to this program nor to the target:
+// Neighbors names the busiest processes of this host that belong neither to this program nor to the
+// target:
 //
 //	plimsoll_neighbor_cpu_ratio{program}   cores in use over the last two samples, by the name of the program
 //
@@ -38,7 +39,8 @@ type Neighbors struct {
 
 type procTicks struct{ start, ticks uint64 }
 
-// NewNeighbors makes the probe. target returns the first processes of the target; nil for none on this host.
+// NewNeighbors makes the probe. target returns the first processes of the target; nil for none on
+// this host.
 func NewNeighbors(target func() []int) *Neighbors {
 	return &Neighbors{proc: "/proc", target: target}
 }
@@ -82,7 +84,9 @@ func (p *Neighbors) Sample(_ context.Context, t time.Time) ([]series.Sample, err
 	if first || span <= 0 {
 		return nil, nil
 	}
-	names := slices.SortedFunc(maps.Keys(used), func(a, b string) int { return cmp.Or(cmp.Compare(used[b], used[a]), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(maps.Keys(used), func(a, b string) int {
+		return cmp.Or(cmp.Compare(used[b], used[a]), cmp.Compare(a, b))
+	})
 	for _, name := range names[:min(len(names), mostNeighbors)] {
 		if cores := used[name] / span; cores >= leastNeighbors {
 			p.out.add("plimsoll_neighbor_cpu_ratio", label("program", name), cores)

@@ -6,21 +6,55 @@ import (
 	"fmt"
 )
 
-// Counters of /proc/net/snmp and /proc/net/netstat that can name a limiter. Those marked true are in
-// every kernel; the others are emitted where they exist.
+// Counters of /proc/net/snmp and /proc/net/netstat that can name a limiter. Those marked true are
+// in every kernel; the others are emitted where they exist.
 var (
 	snmpWant = map[string]map[string]bool{
-		"Tcp": {"ActiveOpens": true, "PassiveOpens": true, "AttemptFails": true, "EstabResets": true, "CurrEstab": true,
-			"InSegs": true, "OutSegs": true, "RetransSegs": true, "InErrs": true, "OutRsts": true},
+		"Tcp": {
+			"ActiveOpens":  true,
+			"PassiveOpens": true,
+			"AttemptFails": true,
+			"EstabResets":  true,
+			"CurrEstab":    true,
+			"InSegs":       true,
+			"OutSegs":      true,
+			"RetransSegs":  true,
+			"InErrs":       true,
+			"OutRsts":      true,
+		},
 		"Udp": {"InErrors": false, "RcvbufErrors": false, "SndbufErrors": false},
 	}
 	netstatWant = map[string]map[string]bool{
-		"TcpExt": {"ListenOverflows": true, "ListenDrops": true, "TCPTimeouts": true, "TCPLostRetransmit": true,
-			"TCPSpuriousRTOs": true, "TCPLossProbes": false, "TCPSynRetrans": false, "TCPBacklogDrop": false, "PruneCalled": true,
-			"RcvPruned": true, "OfoPruned": false, "TCPRcvCollapsed": true, "TCPFastRetrans": false,
-			"TCPRetransFail": false, "TCPTimeWaitOverflow": false, "TCPReqQFullDoCookies": false, "TCPDSACKUndo": false, "TCPReqQFullDrop": false, "TCPMemoryPressures": true,
-			"TCPAbortOnMemory": true, "TCPAbortOnTimeout": true, "TCPOFOQueue": false, "TCPOFODrop": false, "TCPRcvQDrop": false,
-			"TCPZeroWindowDrop": false, "TW": true, "DelayedACKs": false, "SyncookiesSent": false},
+		"TcpExt": {
+			"ListenOverflows":      true,
+			"ListenDrops":          true,
+			"TCPTimeouts":          true,
+			"TCPLostRetransmit":    true,
+			"TCPSpuriousRTOs":      true,
+			"TCPLossProbes":        false,
+			"TCPSynRetrans":        false,
+			"TCPBacklogDrop":       false,
+			"PruneCalled":          true,
+			"RcvPruned":            true,
+			"OfoPruned":            false,
+			"TCPRcvCollapsed":      true,
+			"TCPFastRetrans":       false,
+			"TCPRetransFail":       false,
+			"TCPTimeWaitOverflow":  false,
+			"TCPReqQFullDoCookies": false,
+			"TCPDSACKUndo":         false,
+			"TCPReqQFullDrop":      false,
+			"TCPMemoryPressures":   true,
+			"TCPAbortOnMemory":     true,
+			"TCPAbortOnTimeout":    true,
+			"TCPOFOQueue":          false,
+			"TCPOFODrop":           false,
+			"TCPRcvQDrop":          false,
+			"TCPZeroWindowDrop":    false,
+			"TW":                   true,
+			"DelayedACKs":          false,
+			"SyncookiesSent":       false,
+		},
 		"IpExt": {"InOctets": false, "OutOctets": false},
 	}
 )
@@ -107,7 +141,10 @@ func (n *netstat) pair(proto string, header, values []byte, want map[string]bool
 		}
 		for name, must := range want {
 			if must && !found[name] {
-				lay.missing = errors.Join(lay.missing, fmt.Errorf("%s has no counter %s", proto, name))
+				lay.missing = errors.Join(
+					lay.missing,
+					fmt.Errorf("%s has no counter %s", proto, name),
+				)
 			}
 		}
 	}

@@ -23,8 +23,8 @@ type Nginx struct {
 	out    sink
 }
 
-// NewNginx makes the probe of a page with the directive stub_status. labels are added to every series. User, password
-// and query of the URL are sent but appear in no name and no error.
+// NewNginx makes the probe of a page with the directive stub_status. labels are added to every
+// series. User, password and query of the URL are sent but appear in no name and no error.
 func NewNginx(url string, labels ...series.Label) (*Nginx, error) {
 	p, _, err := newPage("nginx", url)
 	if err != nil {
@@ -33,8 +33,8 @@ func NewNginx(url string, labels ...series.Label) (*Nginx, error) {
 	return &Nginx{page: p, labels: labels}, nil
 }
 
-// Server returns the name of the program that sent the last page, with its version if it tells that: nginx/1.22.1.
-// Empty before the first one.
+// Server returns the name of the program that sent the last page, with its version if it tells
+// that: nginx/1.22.1. Empty before the first one.
 func (n *Nginx) Server() string { return n.server }
 
 // Sample fetches the page.
@@ -59,7 +59,9 @@ func (n *Nginx) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error
 //
 // Tengine has a fourth column, which is left out.
 func parseStubStatus(text []byte, ls []series.Label, k *sink) error {
-	wrong := errors.New("is no stub_status page: want \"Active connections: N\" and three lines more")
+	wrong := errors.New(
+		"is no stub_status page: want \"Active connections: N\" and three lines more",
+	)
 	page := bytes.SplitN(text, newline, 5)
 	if len(page) < 4 {
 		return wrong

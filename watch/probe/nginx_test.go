@@ -40,13 +40,22 @@ nginx_connections_waiting{role="proxy"} 106
 		"other rows": {strings.Replace(good, "Writing", "Riding", 1), "", "no stub_status page"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.in) }))
+			srv := httptest.NewServer(
+				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					fmt.Fprint(w, c.in)
+				}),
+			)
 			defer srv.Close()
-			n, err := NewNginx(srv.URL+"/status?key=geheim", series.Label{Name: "role", Value: "proxy"})
+			n, err := NewNginx(srv.URL+"/status?key=geheim", series.Label{
+				Name:  "role",
+				Value: "proxy",
+			})
 			failure.None(t, err)
 			defer n.Close()
 			s, err := n.Sample(t.Context(), t0)
-			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "geheim")) {
+			if c.err == "" && err != nil ||
+				c.err != "" &&
+					(err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "geheim")) {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
 			if d := cmp.Diff(c.want, text(s)); d != "" {
@@ -69,16 +78,29 @@ func TestNginx(t *testing.T) {
 	port, err := lab.FreePort()
 	failure.None(t, err)
 	conf := filepath.Join(dir, "nginx.conf")
-	failure.None(t, os.WriteFile(conf, fmt.Appendf(nil, `daemon off; worker_processes 1; pid %[1]s/pid; error_log stderr;
+	failure.None(
+		t,
+		os.WriteFile(
+			conf,
+			fmt.Appendf(nil, `daemon off; worker_processes 1; pid %[1]s/pid; error_log stderr;
 events { worker_connections 64; }
 http {
 	access_log off;
 	client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
 	server { listen 127.0.0.1:%[2]d; location /status { stub_status; } location / { return 204; } }
-}`, dir, port), 0o644))
+}`, dir, port),
+			0o644,
+		),
+	)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	proc, err := lab.Start(ctx, lab.Spec{Name: "nginx", Path: path, Args: []string{"-p", dir, "-c", conf, "-e", "stderr"}, Dir: dir, Journal: filepath.Join(dir, "journal")})
+	proc, err := lab.Start(ctx, lab.Spec{
+		Name:    "nginx",
+		Path:    path,
+		Args:    []string{"-p", dir, "-c", conf, "-e", "stderr"},
+		Dir:     dir,
+		Journal: filepath.Join(dir, "journal"),
+	})
 	failure.None(t, err)
 	defer func() { failure.None(t, proc.Stop(context.Background())) }()
 	base := fmt.Sprintf("http://127.0.0.1:%d", port)
@@ -114,7 +136,8 @@ http {
 	if d := after[`nginx_http_requests_total{role="proxy"}`] - before[`nginx_http_requests_total{role="proxy"}`]; d != 11 {
 		t.Errorf("%v requests, want 10 and the probe's own", d)
 	}
-	if after[`nginx_connections_active{role="proxy"}`] < 2 || after[`nginx_connections_writing{role="proxy"}`] != 1 {
+	if after[`nginx_connections_active{role="proxy"}`] < 2 ||
+		after[`nginx_connections_writing{role="proxy"}`] != 1 {
 		t.Errorf("after:\n%s", text(s))
 	}
 	bad, err := NewNginx(base + "/other")

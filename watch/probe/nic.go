@@ -30,10 +30,11 @@ import (
 //	node_network_receive_missed_errors_total{device}     the kernel's own count of missed packets
 //	node_network_speed_bytes{device}               speed of the link, bytes per second
 //
-// Every driver names its counters as it likes ("ethtool -S"); the table nicCounters translates those of virtio_net,
-// ena, ixgbe, igb, mlx5 and veth. A metric of which a driver has no counter, the rings of a device without, and an
-// unknown link speed are left out: see [NICProbe.Absent]. Rings and counters are requested by SIOCETHTOOL, as by
-// ethtool itself: netlink offers no driver's own counters.
+// Every driver names its counters as it likes ("ethtool -S"); the table nicCounters translates
+// those of virtio_net, ena, ixgbe, igb, mlx5 and veth. A metric of which a driver has no counter,
+// the rings of a device without, and an unknown link speed are left out: see [NICProbe.Absent].
+// Rings and counters are requested by SIOCETHTOOL, as by ethtool itself: netlink offers no driver's
+// own counters.
 type NICProbe struct {
 	device  string
 	driver  ethtoolDriver
@@ -66,8 +67,9 @@ type counted struct {
 // nicCounter translates a driver's counter; "#" in its name stands for the number of a queue.
 type nicCounter struct{ name, metric, limit string }
 
-// The names are those of Linux: drivers/net/virtio_net.c, drivers/net/veth.c, ethernet/amazon/ena/ena_ethtool.c,
-// ethernet/intel/ixgbe/ixgbe_ethtool.c, ethernet/intel/igb/igb_ethtool.c, and
+// The names are those of Linux: drivers/net/virtio_net.c, drivers/net/veth.c,
+// ethernet/amazon/ena/ena_ethtool.c, ethernet/intel/ixgbe/ixgbe_ethtool.c,
+// ethernet/intel/igb/igb_ethtool.c, and
 // Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst.
 var nicCounters = []nicCounter{
 	{"rx_missed_errors", "rx_missed", ""}, // ixgbe, igb
@@ -106,16 +108,29 @@ func NewNIC(device string) (*NICProbe, error) {
 	return newNIC(device, newEthtool(device), "/sys", net.InterfaceByName)
 }
 
-func newNIC(device string, driver ethtoolDriver, sys string, find func(string) (*net.Interface, error)) (*NICProbe, error) {
+func newNIC(
+	device string,
+	driver ethtoolDriver,
+	sys string,
+	find func(string) (*net.Interface, error),
+) (*NICProbe, error) {
 	dir := filepath.Join(sys, "class/net", device)
 	if device == "" || strings.ContainsAny(device, "/\x00") || device == "." || device == ".." {
 		return nil, fmt.Errorf("probe of a network device: %q is no device's name", device)
 	}
 	link, err := find(device)
 	if err != nil {
-		return nil, fmt.Errorf("probe of a network device: there is no device %s on this host; see: ip link", device)
+		return nil, fmt.Errorf(
+			"probe of a network device: there is no device %s on this host; see: ip link",
+			device,
+		)
 	}
-	n := &NICProbe{device: device, driver: driver, rx: label("device", device, "direction", "rx"), tx: label("device", device, "direction", "tx")}
+	n := &NICProbe{
+		device: device,
+		driver: driver,
+		rx:     label("device", device, "direction", "rx"),
+		tx:     label("device", device, "direction", "tx"),
+	}
 	ls := label("device", device)
 	for _, f := range []groupFile{
 		{"", "statistics/rx_missed_errors", scaled("node_network_receive_missed_errors_total", 1)},
@@ -154,8 +169,9 @@ func newNIC(device string, driver ethtoolDriver, sys string, find func(string) (
 	return n, nil
 }
 
-// describes reports whether a directory of sysfs is of a device of this process's network namespace. A mounted sysfs
-// shows the namespace of its mounter, where another device may have the name.
+// describes reports whether a directory of sysfs is of a device of this process's network
+// namespace. A mounted sysfs shows the namespace of its mounter, where another device may have the
+// name.
 func describes(dir string, link *net.Interface) bool {
 	index, err := os.ReadFile(filepath.Join(dir, "ifindex"))
 	if err != nil || strings.TrimSpace(string(index)) != strconv.Itoa(link.Index) {
@@ -163,10 +179,12 @@ func describes(dir string, link *net.Interface) bool {
 	}
 	address, err := os.ReadFile(filepath.Join(dir, "address"))
 	mac, _ := net.ParseMAC(strings.TrimSpace(string(address))) // a tunnel has none
-	return err == nil && (bytes.Equal(mac, link.HardwareAddr) || len(link.HardwareAddr) == 0 && len(bytes.Trim(mac, "\x00")) == 0)
+	return err == nil &&
+		(bytes.Equal(mac, link.HardwareAddr) || len(link.HardwareAddr) == 0 && len(bytes.Trim(mac, "\x00")) == 0)
 }
 
-// translate finds the counters of each metric. Where a driver has a sum and the same by queue, only the sum counts.
+// translate finds the counters of each metric. Where a driver has a sum and the same by queue, only
+// the sum counts.
 func translate(names []string, device string) []counted {
 	index := map[string][]int{}
 	for i, name := range names {
@@ -259,8 +277,8 @@ func (n *NICProbe) Sample(_ context.Context, _ time.Time) ([]series.Sample, erro
 // Close closes the files that Sample keeps open.
 func (n *NICProbe) Close() error { return n.files.close() }
 
-// RouteDevice returns the device over which a host, by name or address, is reached from here; "lo" for this host
-// itself. It sends nothing except the queries to resolve a name.
+// RouteDevice returns the device over which a host, by name or address, is reached from here; "lo"
+// for this host itself. It sends nothing except the queries to resolve a name.
 func RouteDevice(ctx context.Context, host string) (string, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "udp", net.JoinHostPort(host, strconv.Itoa(9)))

@@ -68,10 +68,15 @@ func sysOf(t testing.TB, more map[string]string) string {
 
 // link is the network namespace's entry of the device of sysOf.
 func link(name string) (*net.Interface, error) {
-	return &net.Interface{Index: 2, Name: name, HardwareAddr: net.HardwareAddr{0x52, 0x54, 0, 0x12, 0x34, 0x56}}, nil
+	return &net.Interface{
+		Index:        2,
+		Name:         name,
+		HardwareAddr: net.HardwareAddr{0x52, 0x54, 0, 0x12, 0x34, 0x56},
+	}, nil
 }
 
-// A device of this namespace, and the sysfs of another with a device of that name: its numbers are not this one's.
+// A device of this namespace, and the sysfs of another with a device of that name: its numbers are
+// not this one's.
 func TestNICOfAnotherNamespace(t *testing.T) {
 	for name, file := range map[string]map[string]string{
 		"another index":   {"ifindex": "3\n"},
@@ -85,10 +90,12 @@ func TestNICOfAnotherNamespace(t *testing.T) {
 			failure.None(t, err)
 			defer n.Close()
 			s, err := n.Sample(t.Context(), t0)
-			if own := strings.Contains(text(s), " 77\n"); err != nil || own != (name == "same") || strings.Contains(text(s), "speed_bytes") != own {
+			if own := strings.Contains(text(s), " 77\n"); err != nil || own != (name == "same") ||
+				strings.Contains(text(s), "speed_bytes") != own {
 				t.Errorf("%v, absent %q:\n%s", err, n.Absent(), text(s))
 			}
-			if name != "same" && !slices.Equal(n.Absent(), []string{"statistics/rx_missed_errors", "speed"}) {
+			if name != "same" &&
+				!slices.Equal(n.Absent(), []string{"statistics/rx_missed_errors", "speed"}) {
 				t.Errorf("absent %q", n.Absent())
 			}
 		})
@@ -147,7 +154,10 @@ func TestNICAbsentAndFailing(t *testing.T) {
 	failure.Says(t, failure.Of(NewNIC("../eth0")), "no device's name")
 	r := record(t, "mlx5")
 	r.noRings = errors.New("operation not supported")
-	n, err := newNIC("eth0", r, sysOf(t, map[string]string{"statistics/rx_missed_errors": "0\n", "speed": "-1\n"}), link)
+	n, err := newNIC("eth0", r, sysOf(t, map[string]string{
+		"statistics/rx_missed_errors": "0\n",
+		"speed":                       "-1\n",
+	}), link)
 	failure.None(t, err)
 	if d := cmp.Diff([]string{"speed", "rings"}, n.Absent()); d != "" {
 		t.Errorf("Absent (-want +got):\n%s", d)
@@ -159,7 +169,9 @@ func TestNICAbsentAndFailing(t *testing.T) {
 	// A source that existed and fails is an error; the others are still reported.
 	r.failValue = errors.New("input/output error")
 	s, err = n.Sample(t.Context(), t0)
-	if err == nil || !strings.Contains(err.Error(), "driver counters of eth0: input/output error") || len(s) != 1 {
+	if err == nil ||
+		!strings.Contains(err.Error(), "driver counters of eth0: input/output error") ||
+		len(s) != 1 {
 		t.Errorf("%v\n%s", err, text(s))
 	}
 }
@@ -171,7 +183,8 @@ func TestNICOfThisHost(t *testing.T) {
 		t.Fatalf("no network device, not even lo: %v", err)
 	}
 	for _, e := range all {
-		if info, err := os.Stat(filepath.Join("/sys/class/net", e.Name())); err != nil || !info.IsDir() {
+		if info, err := os.Stat(filepath.Join("/sys/class/net", e.Name())); err != nil ||
+			!info.IsDir() {
 			continue // bonding_masters
 		}
 		n, err := NewNIC(e.Name())
@@ -200,5 +213,9 @@ func TestRouteDevice(t *testing.T) {
 			t.Errorf("RouteDevice(%s) = %q, %v", host, dev, err)
 		}
 	}
-	failure.Says(t, failure.Of(RouteDevice(t.Context(), "no.such.host.invalid")), "no.such.host.invalid")
+	failure.Says(
+		t,
+		failure.Of(RouteDevice(t.Context(), "no.such.host.invalid")),
+		"no.such.host.invalid",
+	)
 }

@@ -11,7 +11,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// Pprof samples a Go server that exposes net/http/pprof but no metrics, under the names of Prometheus' Go client:
+// Pprof samples a Go server that exposes net/http/pprof but no metrics, under the names of
+// Prometheus' Go client:
 //
 //	go_goroutines
 //	go_memstats_heap_inuse_bytes, go_memstats_heap_alloc_bytes, go_memstats_heap_idle_bytes, go_memstats_heap_objects
@@ -19,8 +20,9 @@ import (
 //	go_memstats_gc_cpu_fraction          since the server's start
 //	go_gc_cycles_total_gc_cycles_total   collections since the server's start
 //
-// It reads the first line of BASE/goroutine?debug=1 and the end of BASE/heap?debug=1. Both stop the server's world
-// for a moment, and the server writes out its heap profile: so they are read every fifth time only.
+// It reads the first line of BASE/goroutine?debug=1 and the end of BASE/heap?debug=1. Both stop the
+// server's world for a moment, and the server writes out its heap profile: so they are read every
+// fifth time only.
 type Pprof struct {
 	name             string
 	goroutines, heap *page
@@ -29,8 +31,8 @@ type Pprof struct {
 	out              sink
 }
 
-// NewPprof makes the probe of BASE, such as http://HOST:8067/debug/pprof. labels are added to every series. User,
-// password and query of the URL are sent but appear in no name and no error.
+// NewPprof makes the probe of BASE, such as http://HOST:8067/debug/pprof. labels are added to every
+// series. User, password and query of the URL are sent but appear in no name and no error.
 func NewPprof(base string, labels ...series.Label) (*Pprof, error) {
 	path, query, _ := strings.Cut(base, "?")
 	page := func(name string) (*page, error) {
@@ -49,7 +51,12 @@ func NewPprof(base string, labels ...series.Label) (*Pprof, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pprof{name: strings.TrimSuffix(g.name, "/goroutine"), goroutines: g, heap: h, labels: labels}, nil
+	return &Pprof{
+		name:       strings.TrimSuffix(g.name, "/goroutine"),
+		goroutines: g,
+		heap:       h,
+		labels:     labels,
+	}, nil
 }
 
 // Name returns "pprof" and the URL's host and path.
@@ -70,7 +77,10 @@ func (p *Pprof) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error
 	}{{"goroutine", p.goroutines, parseGoroutines}, {"heap", p.heap, parseHeap}} {
 		body, _, err := x.page.fetch(ctx)
 		if err != nil {
-			err = fmt.Errorf("%w; is profiling switched on, and does the URL end in /debug/pprof?", err)
+			err = fmt.Errorf(
+				"%w; is profiling switched on, and does the URL end in /debug/pprof?",
+				err,
+			)
 		} else {
 			err = x.parse(body, p.labels, &p.out)
 		}
@@ -100,12 +110,18 @@ func parseGoroutines(text []byte, ls []series.Label, k *sink) error {
 	return nil
 }
 
-// heapWant are lines of the runtime.MemStats at the end of a heap profile, such as "# HeapInuse = 123".
+// heapWant are lines of the runtime.MemStats at the end of a heap profile, such as "# HeapInuse =
+// 123".
 var heapWant = map[string]string{
-	"HeapInuse": "go_memstats_heap_inuse_bytes", "HeapAlloc": "go_memstats_heap_alloc_bytes", "HeapIdle": "go_memstats_heap_idle_bytes",
-	"HeapObjects": "go_memstats_heap_objects", "Sys": "go_memstats_sys_bytes", "NextGC": "go_memstats_next_gc_bytes",
-	"NumGC": "go_gc_cycles_total_gc_cycles_total", "GCCPUFraction": "go_memstats_gc_cpu_fraction",
-	"Stack": "go_memstats_stack_inuse_bytes", // in use / from the system
+	"HeapInuse":     "go_memstats_heap_inuse_bytes",
+	"HeapAlloc":     "go_memstats_heap_alloc_bytes",
+	"HeapIdle":      "go_memstats_heap_idle_bytes",
+	"HeapObjects":   "go_memstats_heap_objects",
+	"Sys":           "go_memstats_sys_bytes",
+	"NextGC":        "go_memstats_next_gc_bytes",
+	"NumGC":         "go_gc_cycles_total_gc_cycles_total",
+	"GCCPUFraction": "go_memstats_gc_cpu_fraction",
+	"Stack":         "go_memstats_stack_inuse_bytes", // in use / from the system
 }
 
 func parseHeap(text []byte, ls []series.Label, k *sink) error {
@@ -142,7 +158,11 @@ func parseHeap(text []byte, ls []series.Label, k *sink) error {
 		found++
 	}
 	if found < len(heapWant) {
-		return fmt.Errorf("has %d of the %d numbers wanted of runtime.MemStats", found, len(heapWant))
+		return fmt.Errorf(
+			"has %d of the %d numbers wanted of runtime.MemStats",
+			found,
+			len(heapWant),
+		)
 	}
 	return nil
 }

@@ -54,8 +54,10 @@ func TestPprof(t *testing.T) {
 	runtime.ReadMemStats(&m)
 	got := values(t, s)
 	for name, want := range map[string]float64{
-		"go_goroutines": float64(runtime.NumGoroutine()), "go_memstats_heap_inuse_bytes": float64(m.HeapInuse),
-		"go_memstats_stack_inuse_bytes": float64(m.StackInuse), "go_memstats_sys_bytes": float64(m.Sys),
+		"go_goroutines":                      float64(runtime.NumGoroutine()),
+		"go_memstats_heap_inuse_bytes":       float64(m.HeapInuse),
+		"go_memstats_stack_inuse_bytes":      float64(m.StackInuse),
+		"go_memstats_sys_bytes":              float64(m.Sys),
 		"go_gc_cycles_total_gc_cycles_total": float64(m.NumGC),
 	} {
 		if v, ok := got[name+`{role="app"}`]; !ok || v < want/4-2 || v > want*4+2 {
@@ -94,11 +96,14 @@ func TestPprofFails(t *testing.T) {
 		err    string
 		left   int
 	}{
-		"no profiling": {map[string]string{"goroutine": "", "heap": ""}, "answer 404 Not Found, want 200; is profiling switched on", 0},
-		"a page":       {map[string]string{"goroutine": "<!doctype html>\n<title>Chat</title>"}, "profile goroutine: begins with \"<!doctype", 9},
-		"another one":  {map[string]string{"heap": "<!doctype html>"}, "profile heap: begins with", 1},
-		"cut off":      {map[string]string{"heap": "heap profile: 1: 2 [3: 4] @ heap/1048576\n1: 2 [3: 4] @ 0x1\n"}, "has no runtime.MemStats", 1},
-		"half of it":   {map[string]string{"heap": "heap profile: 1: 2\n# runtime.MemStats\n# Sys = 5\n"}, "has 1 of the 9 numbers", 2},
+		"no profiling": {map[string]string{
+			"goroutine": "",
+			"heap":      "",
+		}, "answer 404 Not Found, want 200; is profiling switched on", 0},
+		"a page":      {map[string]string{"goroutine": "<!doctype html>\n<title>Chat</title>"}, "profile goroutine: begins with \"<!doctype", 9},
+		"another one": {map[string]string{"heap": "<!doctype html>"}, "profile heap: begins with", 1},
+		"cut off":     {map[string]string{"heap": "heap profile: 1: 2 [3: 4] @ heap/1048576\n1: 2 [3: 4] @ 0x1\n"}, "has no runtime.MemStats", 1},
+		"half of it":  {map[string]string{"heap": "heap profile: 1: 2\n# runtime.MemStats\n# Sys = 5\n"}, "has 1 of the 9 numbers", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := NewPprof(profiles(t, c.broken).URL + "/debug/pprof?token=geheim")
@@ -106,7 +111,9 @@ func TestPprofFails(t *testing.T) {
 			defer p.Close()
 			for i := range 2 { // it does not wait for the fifth time to fail again
 				s, err := p.Sample(t.Context(), at(i))
-				if err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "geheim") || len(s) != c.left {
+				if err == nil || !strings.Contains(err.Error(), c.err) ||
+					strings.Contains(err.Error(), "geheim") ||
+					len(s) != c.left {
 					t.Errorf("%d series, error %v; want %d and %q", len(s), err, c.left, c.err)
 				}
 			}
@@ -119,13 +126,21 @@ func TestPprofFails(t *testing.T) {
 
 func FuzzPprof(f *testing.F) {
 	f.Add([]byte("goroutine profile: total 17\n5 @ 0x1\n"))
-	f.Add([]byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 1\n# Sys = 2\n# HeapInuse = 3\n# Stack = 4 / 5\n# GCCPUFraction = 3.1e-05\n"))
+	f.Add(
+		[]byte(
+			"heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 1\n# Sys = 2\n# HeapInuse = 3\n# Stack = 4 / 5\n# GCCPUFraction = 3.1e-05\n",
+		),
+	)
 	var own bytes.Buffer
 	rec := httptest.NewRecorder()
 	rec.Body = &own
 	pprof.Handler("heap").ServeHTTP(rec, httptest.NewRequest("GET", "/?debug=1", nil))
 	f.Add(own.Bytes())
-	f.Add([]byte("Active connections: 291 \nserver accepts handled requests\n 16630948 16630948 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n"))
+	f.Add(
+		[]byte(
+			"Active connections: 291 \nserver accepts handled requests\n 16630948 16630948 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n",
+		),
+	)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, parse := range []func([]byte, []series.Label, *sink) error{parseGoroutines, parseHeap, parseStubStatus} {
 			var k sink
@@ -139,7 +154,8 @@ func FuzzPprof(f *testing.F) {
 			}
 			// Accepted input is accepted again, with the same numbers.
 			var again sink
-			if err2 := parse(bytes.Clone(b), nil, &again); (err == nil) != (err2 == nil) || text(k.s) != text(again.s) {
+			if err2 := parse(bytes.Clone(b), nil, &again); (err == nil) != (err2 == nil) ||
+				text(k.s) != text(again.s) {
 				t.Fatalf("%v, then %v", err, err2)
 			}
 		}

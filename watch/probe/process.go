@@ -24,12 +24,13 @@ const slowEvery = 5
 type Role struct {
 	Name string
 	PIDs func() []int
-	// CPU returns the CPU time of a control group that holds exactly these processes. It only grows. Nil means that
-	// there is none: the process table is read.
+	// CPU returns the CPU time of a control group that holds exactly these processes. It only
+	// grows. Nil means that there is none: the process table is read.
 	CPU func() (CPUTime, error)
 }
 
-// A CPUTime is the CPU time of a control group. User and System give the proportion in which Total is divided.
+// A CPUTime is the CPU time of a control group. User and System give the proportion in which Total
+// is divided.
 type CPUTime struct{ Total, User, System time.Duration }
 
 // ProcessProbe samples the processes of one or more roles, each summed over its process trees:
@@ -45,10 +46,10 @@ type CPUTime struct{ Total, User, System time.Duration }
 //	plimsoll_process_start_seconds{role}            when the youngest root was started, after the boot of the host
 //	plimsoll_process_gone{role}                     1 when a root has ended, or there is none
 //
-// The three lines before the last two are read every fifth sample. A role without a process, and a root that has
-// ended or is a zombie, is an error. Counters start at zero with the probe, never fall, and count
-// on over a restart. CPU time is that of the role's control group, if it has one: to the microsecond, and with
-// processes that began and ended between two samples.
+// The three lines before the last two are read every fifth sample. A role without a process, and a
+// root that has ended or is a zombie, is an error. Counters start at zero with the probe, never
+// fall, and count on over a restart. CPU time is that of the role's control group, if it has one:
+// to the microsecond, and with processes that began and ended between two samples.
 type ProcessProbe struct {
 	proc  string
 	roles []*tree
@@ -245,7 +246,14 @@ func (x *process) parseStat(text []byte) error {
 	}
 	// v[0] is field 4 of proc(5).
 	x.state, x.parent = state[0], int(v[0])
-	x.now = procTimes{faults: v[8], cfaults: v[9], user: v[10], system: v[11], cuser: v[12], csystem: v[13]}
+	x.now = procTimes{
+		faults:  v[8],
+		cfaults: v[9],
+		user:    v[10],
+		system:  v[11],
+		cuser:   v[12],
+		csystem: v[13],
+	}
 	x.threads, x.start = v[16], v[18]
 	return nil
 }
@@ -272,7 +280,10 @@ func (p *ProcessProbe) role(r *tree, t time.Time) error {
 			errs = append(errs, fmt.Errorf("process %d has exited and waits for its parent", pid))
 			continue
 		case r.roots[pid] != 0 && r.roots[pid] != x.start:
-			errs = append(errs, fmt.Errorf("process %d has exited; its number belongs to another process now", pid))
+			errs = append(
+				errs,
+				fmt.Errorf("process %d has exited; its number belongs to another process now", pid),
+			)
 			continue
 		}
 		r.roots[pid] = x.start
@@ -354,8 +365,20 @@ func (r *tree) count(round uint64) {
 	for _, x := range r.member {
 		n, c := &x.now, &x.counted
 		r.userTicks += since(n.user, c.user) + lessOwed(since(n.cuser, c.cuser), &x.owed.user)
-		r.systemTicks += since(n.system, c.system) + lessOwed(since(n.csystem, c.csystem), &x.owed.system)
-		r.faults += since(n.faults, c.faults) + lessOwed(since(n.cfaults, c.cfaults), &x.owed.faults)
+		r.systemTicks += since(
+			n.system,
+			c.system,
+		) + lessOwed(
+			since(n.csystem, c.csystem),
+			&x.owed.system,
+		)
+		r.faults += since(
+			n.faults,
+			c.faults,
+		) + lessOwed(
+			since(n.cfaults, c.cfaults),
+			&x.owed.faults,
+		)
 		x.counted = x.now
 	}
 }
@@ -379,7 +402,14 @@ func (r *tree) cpu() (user, system float64, err error) {
 	}
 	if r.grouped {
 		grown := max(now.Total-r.before.Total, 0).Seconds()
-		u, s := max(now.User-r.before.User, 0).Seconds(), max(now.System-r.before.System, 0).Seconds()
+		u, s := max(
+			now.User-r.before.User,
+			0,
+		).Seconds(),
+			max(
+				now.System-r.before.System,
+				0,
+			).Seconds()
 		share := 1.0
 		if u+s > 0 {
 			share = u / (u + s)

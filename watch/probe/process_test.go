@@ -52,11 +52,24 @@ func (f fake) set(pid int, p fakeProc) {
 			f.t.Fatal(err)
 		}
 	}
-	f.write(dir+"/stat", fmt.Sprintf("%d (%s) %s %d 1 1 0 -1 4194304 10 0 0 0 %d %d %d %d 20 0 %d 0 %d 1000 500\n",
-		pid, p.comm, p.state, p.ppid, p.user, p.system, p.cuser, p.csystem, p.threads, p.start))
+	f.write(
+		dir+"/stat",
+		fmt.Sprintf("%d (%s) %s %d 1 1 0 -1 4194304 10 0 0 0 %d %d %d %d 20 0 %d 0 %d 1000 500\n",
+			pid, p.comm, p.state, p.ppid, p.user, p.system, p.cuser, p.csystem, p.threads, p.start),
+	)
 	f.write(dir+"/statm", fmt.Sprintf("1000 %d %d 1 0 1 0\n", p.resident, p.shared))
-	f.write(dir+"/limits", fmt.Sprintf("Limit Soft Hard Units\nMax open files            %d 20000 files\n", p.limit))
-	f.write(fmt.Sprintf("%s/task/%d/status", dir, pid), fmt.Sprintf("Name:\tx\nvoluntary_ctxt_switches:\t%d\nnonvoluntary_ctxt_switches:\t%d\n", p.voluntary, p.involuntary))
+	f.write(
+		dir+"/limits",
+		fmt.Sprintf("Limit Soft Hard Units\nMax open files            %d 20000 files\n", p.limit),
+	)
+	f.write(
+		fmt.Sprintf("%s/task/%d/status", dir, pid),
+		fmt.Sprintf(
+			"Name:\tx\nvoluntary_ctxt_switches:\t%d\nnonvoluntary_ctxt_switches:\t%d\n",
+			p.voluntary,
+			p.involuntary,
+		),
+	)
 }
 
 func (f fake) write(path, text string) {
@@ -66,8 +79,8 @@ func (f fake) write(path, text string) {
 	}
 }
 
-// end removes a process; a file that is held open reads as empty, which is an error as ESRCH is of a
-// real one.
+// end removes a process; a file that is held open reads as empty, which is an error as ESRCH is of
+// a real one.
 func (f fake) end(pid int) {
 	f.t.Helper()
 	dir := filepath.Join(f.dir, fmt.Sprint(pid))
@@ -107,22 +120,37 @@ const (
 	systemCPU = `plimsoll_process_cpu_seconds_total{mode="system",role="db"}`
 )
 
-// A role with a control group has the group's CPU time, from the first sample on, in its proportion of user and system.
+// A role with a control group has the group's CPU time, from the first sample on, in its proportion
+// of user and system.
 func TestProcessesInGroup(t *testing.T) {
 	f := newFake(t)
 	f.set(100, fakeProc{ppid: 1, user: 500, system: 100, start: 7, threads: 1})
 	now, failed := CPUTime{10 * time.Second, 6 * time.Second, 4 * time.Second}, error(nil)
-	p := NewProcesses([]Role{{Name: "db", PIDs: func() []int { return []int{100} }, CPU: func() (CPUTime, error) { return now, failed }}})
+	p := NewProcesses([]Role{{
+		Name: "db",
+		PIDs: func() []int { return []int{100} },
+		CPU:  func() (CPUTime, error) { return now, failed },
+	}})
 	p.proc = f.dir
 	t.Cleanup(func() { p.Close() })
 	want(t, f.sample(p, 0), map[string]float64{userCPU: 0, systemCPU: 0})
 	f.set(100, fakeProc{ppid: 1, user: 900, system: 100, start: 7, threads: 1})
-	now = CPUTime{12 * time.Second, 6*time.Second + 300*time.Millisecond, 4*time.Second + 100*time.Millisecond}
-	want(t, f.sample(p, 2), map[string]float64{userCPU: 1.5, systemCPU: 0.5, `plimsoll_process_cpu_ratio{role="db"}`: 1})
+	now = CPUTime{
+		12 * time.Second,
+		6*time.Second + 300*time.Millisecond,
+		4*time.Second + 100*time.Millisecond,
+	}
+	want(t, f.sample(p, 2), map[string]float64{
+		userCPU:                                 1.5,
+		systemCPU:                               0.5,
+		`plimsoll_process_cpu_ratio{role="db"}`: 1,
+	})
 	// A division that is not there, and one that turns back, never make a counter fall.
 	now.Total += time.Second
 	want(t, f.sample(p, 3), map[string]float64{userCPU: 2.5, systemCPU: 0.5})
-	now.Total, now.User, now.System = now.Total+time.Second, now.User-time.Second, now.System+time.Second
+	now.Total = now.Total + time.Second
+	now.User = now.User - time.Second
+	now.System = now.System + time.Second
 	want(t, f.sample(p, 4), map[string]float64{userCPU: 2.5, systemCPU: 1.5})
 	failed = errors.New("the group is gone")
 	failure.Is(t, failure.Of(p.Sample(t.Context(), at(5))), failed)
@@ -134,42 +162,88 @@ func TestProcessTree(t *testing.T) {
 	f := newFake(t)
 	f.set(1, fakeProc{comm: "init"})
 	f.set(50, fakeProc{ppid: 1, user: 99999, comm: "other (x) y"})
-	f.set(100, fakeProc{ppid: 1, user: 500, system: 100, start: 7, threads: 1, resident: 300, shared: 200, voluntary: 10, involuntary: 5})
+	f.set(100, fakeProc{
+		ppid:        1,
+		user:        500,
+		system:      100,
+		start:       7,
+		threads:     1,
+		resident:    300,
+		shared:      200,
+		voluntary:   10,
+		involuntary: 5,
+	})
 	f.set(101, fakeProc{ppid: 100, user: 200, start: 8, threads: 1, resident: 250, shared: 240})
 	p := f.probe("db", 100)
 
 	m := f.sample(p, 0)
 	want(t, m, map[string]float64{
-		userCPU: 0, systemCPU: 0, // counters start with the probe
-		`plimsoll_process_count{role="db"}`:                                     2,
-		`plimsoll_process_threads{role="db"}`:                                   2,
+		userCPU:                               0,
+		systemCPU:                             0, // counters start with the probe
+		`plimsoll_process_count{role="db"}`:   2,
+		`plimsoll_process_threads{role="db"}`: 2,
 		`plimsoll_process_resident_memory_bytes{role="db"}`:                     (100 + 10 + 240) * pageSize,
 		`plimsoll_process_context_switches_total{kind="voluntary",role="db"}`:   0,
 		`plimsoll_process_context_switches_total{kind="involuntary",role="db"}`: 0,
 	})
 
 	// The root uses 10 ticks, the backend 20, and a new backend starts and uses 30.
-	f.set(100, fakeProc{ppid: 1, user: 510, system: 100, start: 7, threads: 1, resident: 300, shared: 200, voluntary: 60, involuntary: 6})
+	f.set(100, fakeProc{
+		ppid:        1,
+		user:        510,
+		system:      100,
+		start:       7,
+		threads:     1,
+		resident:    300,
+		shared:      200,
+		voluntary:   60,
+		involuntary: 6,
+	})
 	f.set(101, fakeProc{ppid: 100, user: 220, start: 8, threads: 1})
 	f.set(102, fakeProc{ppid: 101, user: 30, start: 9, threads: 3}) // a grandchild
 	m = f.sample(p, 1)
-	want(t, m, map[string]float64{userCPU: 0.60, `plimsoll_process_cpu_ratio{role="db"}`: 0.60, `plimsoll_process_count{role="db"}`: 3, `plimsoll_process_threads{role="db"}`: 5})
+	want(t, m, map[string]float64{
+		userCPU:                                 0.60,
+		`plimsoll_process_cpu_ratio{role="db"}`: 0.60,
+		`plimsoll_process_count{role="db"}`:     3,
+		`plimsoll_process_threads{role="db"}`:   5,
+	})
 
-	// Backend 101 uses 5 more, ends, and the root waits for it: 225 go to the root's children times.
-	// Its child 102 ended too, and had used 30+4 by then.
+	// Backend 101 uses 5 more, ends, and the root waits for it: 225 go to the root's children
+	// times. Its child 102 ended too, and had used 30+4 by then.
 	f.end(102)
 	f.end(101)
 	f.set(100, fakeProc{ppid: 1, user: 510, system: 100, cuser: 225 + 34, start: 7, threads: 1})
 	m = f.sample(p, 2)
-	want(t, m, map[string]float64{userCPU: 0.60 + 0.05 + 0.04, systemCPU: 0, `plimsoll_process_count{role="db"}`: 1})
+	want(t, m, map[string]float64{
+		userCPU:                             0.60 + 0.05 + 0.04,
+		systemCPU:                           0,
+		`plimsoll_process_count{role="db"}`: 1,
+	})
 
 	// A backend that lived and died between two samples: its 12 ticks come by the root alone.
-	f.set(100, fakeProc{ppid: 1, user: 510, system: 103, cuser: 225 + 34 + 12, start: 7, threads: 1})
+	f.set(100, fakeProc{
+		ppid:    1,
+		user:    510,
+		system:  103,
+		cuser:   225 + 34 + 12,
+		start:   7,
+		threads: 1,
+	})
 	m = f.sample(p, 3)
 	want(t, m, map[string]float64{userCPU: 0.69 + 0.12, systemCPU: 0.03})
 
 	f.sample(p, 4)
-	f.set(100, fakeProc{ppid: 1, user: 510, system: 103, cuser: 271, start: 7, threads: 1, voluntary: 110, involuntary: 6})
+	f.set(100, fakeProc{
+		ppid:        1,
+		user:        510,
+		system:      103,
+		cuser:       271,
+		start:       7,
+		threads:     1,
+		voluntary:   110,
+		involuntary: 6,
+	})
 	m = f.sample(p, 5)
 	want(t, m, map[string]float64{
 		`plimsoll_process_context_switches_total{kind="voluntary",role="db"}`:   100,
@@ -184,7 +258,11 @@ func TestProcessGenerations(t *testing.T) {
 		f.set(100+i, fakeProc{ppid: 99 + i, start: 7, threads: 1})
 	}
 	f.set(200, fakeProc{ppid: 1, start: 7, threads: 1})
-	want(t, f.sample(f.probe("db", 100), 0), map[string]float64{`plimsoll_process_count{role="db"}`: 30})
+	want(
+		t,
+		f.sample(f.probe("db", 100), 0),
+		map[string]float64{`plimsoll_process_count{role="db"}`: 30},
+	)
 }
 
 func TestProcessErrors(t *testing.T) {
@@ -193,13 +271,22 @@ func TestProcessErrors(t *testing.T) {
 		spoil func(f fake)
 		err   string
 	}{
-		"no process":      {nil, nil, "role db: no process"},
-		"never there":     {[]int{999}, nil, "role db: process 999 has exited"},
-		"exits":           {[]int{100}, func(f fake) { f.end(100) }, "process 100 has exited"},
-		"zombie":          {[]int{100}, func(f fake) { f.set(100, fakeProc{state: "Z", start: 7}) }, "waits for its parent"},
-		"pid given again": {[]int{100}, func(f fake) { f.set(100, fakeProc{start: 8}) }, "belongs to another process"},
-		"broken stat":     {[]int{100}, func(f fake) { f.write(f.dir+"/100/stat", "100 (x") }, "process 100: stat has no command"},
-		"one of two":      {[]int{100, 101}, func(f fake) { f.end(101) }, "process 101 has exited"},
+		"no process":  {nil, nil, "role db: no process"},
+		"never there": {[]int{999}, nil, "role db: process 999 has exited"},
+		"exits":       {[]int{100}, func(f fake) { f.end(100) }, "process 100 has exited"},
+		"zombie": {[]int{100}, func(f fake) {
+			f.set(100, fakeProc{
+				state: "Z",
+				start: 7,
+			})
+		}, "waits for its parent"},
+		"pid given again": {[]int{100}, func(f fake) {
+			f.set(100, fakeProc{start: 8})
+		}, "belongs to another process"},
+		"broken stat": {[]int{100}, func(f fake) {
+			f.write(f.dir+"/100/stat", "100 (x")
+		}, "process 100: stat has no command"},
+		"one of two": {[]int{100, 101}, func(f fake) { f.end(101) }, "process 101 has exited"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
@@ -218,7 +305,8 @@ func TestProcessErrors(t *testing.T) {
 				}
 			}
 			out = slices.DeleteFunc(out, func(s series.Sample) bool {
-				return s.Name == "plimsoll_process_gone" || s.Name == "plimsoll_process_start_seconds"
+				return s.Name == "plimsoll_process_gone" ||
+					s.Name == "plimsoll_process_start_seconds"
 			})
 			if len(out) > 0 {
 				t.Errorf("a role without its process has samples:\n%s", text(out))
@@ -233,7 +321,10 @@ func TestProcessRolesAndRestart(t *testing.T) {
 	f.set(100, fakeProc{ppid: 1, start: 7, user: 40})
 	f.set(200, fakeProc{ppid: 1, start: 7, user: 40})
 	app := 100
-	p := NewProcesses([]Role{{Name: "app", PIDs: func() []int { return []int{app} }}, {Name: "db", PIDs: func() []int { return []int{200} }}})
+	p := NewProcesses([]Role{{
+		Name: "app",
+		PIDs: func() []int { return []int{app} },
+	}, {Name: "db", PIDs: func() []int { return []int{200} }}})
 	p.proc = f.dir
 	defer p.Close()
 	f.sample(p, 0)
@@ -245,12 +336,19 @@ func TestProcessRolesAndRestart(t *testing.T) {
 	want(t, values(t, out), map[string]float64{userCPU: 0.10})
 	app = 300
 	f.set(300, fakeProc{ppid: 1, start: 9, user: 25})
-	want(t, f.sample(p, 2), map[string]float64{`plimsoll_process_cpu_seconds_total{mode="user",role="app"}`: 0.25, userCPU: 0.10})
+	want(t, f.sample(p, 2), map[string]float64{
+		`plimsoll_process_cpu_seconds_total{mode="user",role="app"}`: 0.25,
+		userCPU: 0.10,
+	})
 }
 
 // The probe against real processes: a shell that burns CPU in itself and in children.
 func TestProcessReal(t *testing.T) {
-	cmd := exec.Command("sh", "-c", `read x; sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done'; read x; sleep 60 & read x; kill $!`)
+	cmd := exec.Command(
+		"sh",
+		"-c",
+		`read x; sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done'; read x; sleep 60 & read x; kill $!`,
+	)
 	in, err := cmd.StdinPipe()
 	failure.None(t, err)
 	failure.None(t, cmd.Start())
@@ -307,7 +405,8 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// Two collections of an idle program that end in a row take next to nothing of the time between samples.
+// Two collections of an idle program that end in a row take next to nothing of the time between
+// samples.
 func TestSelfCollectionsInARow(t *testing.T) {
 	s, err := NewSelf()
 	failure.None(t, err)

@@ -91,8 +91,8 @@ func (p *ProcessProbe) openFiles(x *process) (float64, error) {
 	return countFDs(dir, 0)
 }
 
-// countFDs counts the open files of the process whose directory in /proc is dir. own is how many of them the counting
-// opens itself: 1 in this process.
+// countFDs counts the open files of the process whose directory in /proc is dir. own is how many of
+// them the counting opens itself: 1 in this process.
 func countFDs(dir string, own int) (float64, error) {
 	info, err := os.Stat(filepath.Join(dir, "fd"))
 	if err != nil {

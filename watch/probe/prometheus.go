@@ -16,7 +16,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// PrometheusInstance ends the instance of the sums that a [Prometheus] adds, after the role and a dash.
+// PrometheusInstance ends the instance of the sums that a [Prometheus] adds, after the role and a
+// dash.
 const PrometheusInstance = "prometheus"
 
 const (
@@ -24,11 +25,11 @@ const (
 	mostAnswered = 50_000
 	// oldest is the age at which a sample is stale: instant queries do not see it any more.
 	oldest = series.Lookback
-	// longestEvery is the longest interval of scrapes: a sample is stored up to two seconds after its scrape, and the one
-	// before must last until then.
+	// longestEvery is the longest interval of scrapes: a sample is stored up to two seconds after
+	// its scrape, and the one before must last until then.
 	longestEvery = series.Lookback - 2*time.Second
-	// latest is the age beyond which the scrape that a first call finds is not stored: as a sample of now, it would have
-	// the growth until the next scrape in too short a time.
+	// latest is the age beyond which the scrape that a first call finds is not stored: as a sample
+	// of now, it would have the growth until the next scrape in too short a time.
 	latest = 2 * time.Second
 	// steady is the longest time between two calls that shows the interval of the scrapes.
 	steady = 3 * time.Second
@@ -36,27 +37,30 @@ const (
 
 // PrometheusConfig configures a [Prometheus].
 type PrometheusConfig struct {
-	URL string // base address of the HTTP API; user and password are sent and appear in no name and no error
-	// Role is the label role of all series. Selector holds the label matchers that select them, without braces.
+	// base address of the HTTP API; user and password are sent and appear in no name and no error
+	URL string
+	// Role is the label role of all series. Selector holds the label matchers that select them,
+	// without braces.
 	Role, Selector string
 	// Prefixes and Names select the metrics: those whose name begins so, and those of that name.
 	Prefixes, Names []string
 }
 
-// Prometheus is a source that another Prometheus server has scraped: the newest samples of the hosts of a role, under
-// their own names, with the label role. The server's label role, if there is one, is exported_role. A sample is given
-// once, at the first call after the server has it; a call without a new scrape asks one small question. Not given are
-// those of scrapes that are older than two seconds at the first call, or after a longer time without calls. With
-// node_exporter's node_cpu_seconds_total there are also
+// Prometheus is a source that another Prometheus server has scraped: the newest samples of the
+// hosts of a role, under their own names, with the label role. The server's label role, if there is
+// one, is exported_role. A sample is given once, at the first call after the server has it; a call
+// without a new scrape asks one small question. Not given are those of scrapes that are older than
+// two seconds at the first call, or after a longer time without calls. With node_exporter's
+// node_cpu_seconds_total there are also
 //
 //	plimsoll_agent_cpu_seconds_total       time of all cores of the role's hosts, of all modes
 //	plimsoll_agent_cpu_busy_seconds_total  of that, all but idle and iowait
 //
-// with the instance ROLE-prometheus, at every call: the values of the last scrapes. A target that the server cannot
-// scrape, no target at all, scrapes more than eight seconds apart, samples that are older than two and a half intervals of
-// the scrapes and two seconds, or than [series.Lookback], an answer that is not complete, too large or holds a series
-// twice are errors. Values that are not numbers are absent, and
-// so is what exporters have about their own processes.
+// with the instance ROLE-prometheus, at every call: the values of the last scrapes. A target that
+// the server cannot scrape, no target at all, scrapes more than eight seconds apart, samples that
+// are older than two and a half intervals of the scrapes and two seconds, or than
+// [series.Lookback], an answer that is not complete, too large or holds a series twice are errors.
+// Values that are not numbers are absent, and so is what exporters have about their own processes.
 type Prometheus struct {
 	*page
 	base   string
@@ -65,11 +69,12 @@ type Prometheus struct {
 	seen   map[target]float64       // the last scrape of each target, in seconds
 	every  map[target]time.Duration // the shortest time between two of its scrapes, if it was seen
 	late   map[target]bool          // whose scrape is too old to be stored as one of now
-	asked  float64                  // the server's time at the last call, in seconds; 0 before the first
-	out    []series.Sample
-	keys   map[string]bool
-	own    []series.Label
-	cpu    [2]float64 // all, busy
+	// the server's time at the last call, in seconds; 0 before the first
+	asked float64
+	out   []series.Sample
+	keys  map[string]bool
+	own   []series.Label
+	cpu   [2]float64 // all, busy
 }
 
 // target is a source that the server scrapes.
@@ -150,13 +155,22 @@ func (p *Prometheus) ask(ctx context.Context, expr string) ([]answered, error) {
 	}
 	switch err := json.Unmarshal(body, &a); {
 	case err != nil:
-		return nil, errors.New("the answer is not that of a Prometheus server; is the address its base address?")
+		return nil, errors.New(
+			"the answer is not that of a Prometheus server; is the address its base address?",
+		)
 	case a.Status != "success":
 		return nil, fmt.Errorf("the Prometheus server refuses the query: %.200q", a.Error)
 	case a.Data.ResultType != "vector":
-		return nil, errors.New("the answer is not a vector; is the address that of a Prometheus server?")
+		return nil, errors.New(
+			"the answer is not a vector; is the address that of a Prometheus server?",
+		)
 	case len(a.Data.Result) > mostAnswered:
-		return nil, fmt.Errorf("the selector of role %s has %d series, want at most %d: select fewer hosts", p.conf.Role, len(a.Data.Result), mostAnswered)
+		return nil, fmt.Errorf(
+			"the selector of role %s has %d series, want at most %d: select fewer hosts",
+			p.conf.Role,
+			len(a.Data.Result),
+			mostAnswered,
+		)
 	}
 	return a.Data.Result, nil
 }
@@ -175,8 +189,16 @@ func (p *Prometheus) Sample(ctx context.Context, _ time.Time) ([]series.Sample, 
 		maps.Copy(p.seen, fresh)
 	}
 	if p.cpu[0] > 0 {
-		p.out = append(p.out, series.Sample{Name: "plimsoll_agent_cpu_seconds_total", Labels: p.own, Value: p.cpu[0]},
-			series.Sample{Name: "plimsoll_agent_cpu_busy_seconds_total", Labels: p.own, Value: p.cpu[1]})
+		p.out = append(p.out, series.Sample{
+			Name:   "plimsoll_agent_cpu_seconds_total",
+			Labels: p.own,
+			Value:  p.cpu[0],
+		},
+			series.Sample{
+				Name:   "plimsoll_agent_cpu_busy_seconds_total",
+				Labels: p.own,
+				Value:  p.cpu[1],
+			})
 	}
 	return p.out, nil
 }
@@ -184,12 +206,19 @@ func (p *Prometheus) Sample(ctx context.Context, _ time.Time) ([]series.Sample, 
 // scraped returns the targets of the role that were scraped since the last call, with the times.
 func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err error) {
 	// The product is negative where up is 0.
-	all, err := p.ask(ctx, fmt.Sprintf("timestamp(up{%[1]s}) * (2 * up{%[1]s} - 1)", p.conf.Selector))
+	all, err := p.ask(
+		ctx,
+		fmt.Sprintf("timestamp(up{%[1]s}) * (2 * up{%[1]s} - 1)", p.conf.Selector),
+	)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("the selector of role %s fits no target of the Prometheus server: no series up{%s}", p.conf.Role, p.conf.Selector)
+		return nil, fmt.Errorf(
+			"the selector of role %s fits no target of the Prometheus server: no series up{%s}",
+			p.conf.Role,
+			p.conf.Selector,
+		)
 	}
 	fresh = map[target]float64{}
 	here := map[target]bool{}
@@ -202,9 +231,18 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 		case err != nil:
 			return nil, err
 		case here[of]:
-			return nil, fmt.Errorf("the Prometheus server has two series up of the job %q and the instance %q: add a label to the selector of role %s", of.job, of.instance, p.conf.Role)
+			return nil, fmt.Errorf(
+				"the Prometheus server has two series up of the job %q and the instance %q: add a label to the selector of role %s",
+				of.job,
+				of.instance,
+				p.conf.Role,
+			)
 		case at < 0:
-			return nil, fmt.Errorf("the Prometheus server cannot scrape %s of the job %s (up is 0)", of.instance, of.job)
+			return nil, fmt.Errorf(
+				"the Prometheus server cannot scrape %s of the job %s (up is 0)",
+				of.instance,
+				of.job,
+			)
 		}
 		here[of], p.asked = true, now
 		before, known := p.seen[of]
@@ -220,19 +258,36 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 		}
 		if every := p.every[of].Round(time.Second); every > longestEvery {
 			p.seen[of] = at // the next scrape may be sooner
-			return nil, fmt.Errorf("%s of the job %s is scraped every %v, want %v at most: instant queries see a sample for %v", of.instance, of.job, every, longestEvery, series.Lookback)
+			return nil, fmt.Errorf(
+				"%s of the job %s is scraped every %v, want %v at most: instant queries see a sample for %v",
+				of.instance,
+				of.job,
+				every,
+				longestEvery,
+				series.Lookback,
+			)
 		}
 		limit := oldest
 		if every := p.every[of]; every > 0 {
 			limit = min(oldest, every*5/2+2*time.Second)
 		}
 		if age := time.Duration((now - at) * float64(time.Second)); age > limit {
-			return nil, fmt.Errorf("the last scrape of %s of the job %s is %v old, want less than %v", of.instance, of.job, age.Round(time.Second), limit.Round(time.Second))
+			return nil, fmt.Errorf(
+				"the last scrape of %s of the job %s is %v old, want less than %v",
+				of.instance,
+				of.job,
+				age.Round(time.Second),
+				limit.Round(time.Second),
+			)
 		}
 	}
 	for of := range p.seen {
 		if !here[of] {
-			return nil, fmt.Errorf("%s of the job %s is no target of the Prometheus server any more", of.instance, of.job)
+			return nil, fmt.Errorf(
+				"%s of the job %s is no target of the Prometheus server any more",
+				of.instance,
+				of.job,
+			)
 		}
 	}
 	return fresh, nil
@@ -245,7 +300,10 @@ func (p *Prometheus) read(ctx context.Context, fresh map[target]float64) error {
 		return err
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("the Prometheus server has no metric of the role %s: want node_exporter's, or the target's own", p.conf.Role)
+		return fmt.Errorf(
+			"the Prometheus server has no metric of the role %s: want node_exporter's, or the target's own",
+			p.conf.Role,
+		)
 	}
 	exporters := map[target]bool{}
 	for _, a := range all {
@@ -277,7 +335,11 @@ func (p *Prometheus) read(ctx context.Context, fresh map[target]float64) error {
 		s := series.Sample{Name: name, Labels: p.labels(a.Metric), Value: v}
 		key = s.AppendKey(key[:0])
 		if p.keys[string(key)] {
-			return fmt.Errorf("the Prometheus server has the series %.200s twice for role %s: select one of them", key, p.conf.Role)
+			return fmt.Errorf(
+				"the Prometheus server has the series %.200s twice for role %s: select one of them",
+				key,
+				p.conf.Role,
+			)
 		}
 		p.keys[string(key)] = true
 		if _, ok := fresh[of]; ok && !p.late[of] {

@@ -28,8 +28,8 @@ type Store interface {
 //
 // and for each scraper up and scrape_samples_scraped with the scraper's labels, as Prometheus does.
 //
-// Seconds, ticks and dates are those of the run's clock: while it stands still, nothing is sampled, a sample under way
-// loses no time, and no value grows old.
+// Seconds, ticks and dates are those of the run's clock: while it stands still, nothing is sampled,
+// a sample under way loses no time, and no value grows old.
 //
 // Add probes, then call Run once; Last and Status may be called at any time from any goroutine.
 type Runner struct {
@@ -73,8 +73,8 @@ type ProbeStatus struct {
 	Gap      Gap           // the longest that is over
 }
 
-// A Gap is a time between two complete samples, or from the first tick to the first of them. It is no longer than the
-// interval if none failed.
+// A Gap is a time between two complete samples, or from the first tick to the first of them. It is
+// no longer than the interval if none failed.
 type Gap struct {
 	From, To time.Time
 	Err      error // why the last failure before To failed; nil if there was none
@@ -85,10 +85,16 @@ func NewRunner(db Store, interval time.Duration) *Runner {
 	if interval <= 0 {
 		interval = time.Second
 	}
-	return &Runner{db: db, interval: interval, clock: clock.New(time.Now()), last: map[string]*lastValue{}}
+	return &Runner{
+		db:       db,
+		interval: interval,
+		clock:    clock.New(time.Now()),
+		last:     map[string]*lastValue{},
+	}
 }
 
-// UseClock makes ticks, deadlines and dates those of a run's clock; without it they are real. It is called before Run.
+// UseClock makes ticks, deadlines and dates those of a run's clock; without it they are real. It is
+// called before Run.
 func (r *Runner) UseClock(c *clock.Clock) { r.clock = c }
 
 // Add adds a probe. It panics after Run has been called, which is a programming error.
@@ -156,7 +162,8 @@ func (r *Runner) loop(ctx context.Context, p *probed, start time.Duration) {
 		sctx, cancel := r.clock.WithTimeout(ctx, tick+r.interval-r.clock.Now())
 		t := r.clock.Date(tick)
 		err := r.sample(sctx, p, t)
-		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(sctx), context.DeadlineExceeded) {
+		if errors.Is(err, context.Canceled) &&
+			errors.Is(context.Cause(sctx), context.DeadlineExceeded) {
 			err = fmt.Errorf("no answer within %v: %w", r.interval, context.DeadlineExceeded)
 		}
 		cancel()
@@ -173,8 +180,8 @@ func (r *Runner) loop(ctx context.Context, p *probed, start time.Duration) {
 	}
 }
 
-// OnPanic makes the runner call f with each panic of a probe, whose sample has failed by it. It is called before
-// Run; f is called from any goroutine.
+// OnPanic makes the runner call f with each panic of a probe, whose sample has failed by it. It is
+// called before Run; f is called from any goroutine.
 func (r *Runner) OnPanic(f func(*boundary.Panic)) { r.panicked = f }
 
 // sample takes and stores one sample. It is the boundary of a probe.
@@ -253,8 +260,16 @@ func (r *Runner) note(p *probed, t time.Time, took time.Duration, err error, mis
 	p.health = append(p.health,
 		series.Sample{Name: "plimsoll_probe_up", Labels: p.label, Value: up},
 		series.Sample{Name: "plimsoll_probe_seconds", Labels: p.label, Value: took.Seconds()},
-		series.Sample{Name: "plimsoll_probe_failures_total", Labels: p.label, Value: float64(st.Failures)},
-		series.Sample{Name: "plimsoll_probe_missed_total", Labels: p.label, Value: float64(st.Missed)})
+		series.Sample{
+			Name:   "plimsoll_probe_failures_total",
+			Labels: p.label,
+			Value:  float64(st.Failures),
+		},
+		series.Sample{
+			Name:   "plimsoll_probe_missed_total",
+			Labels: p.label,
+			Value:  float64(st.Missed),
+		})
 	r.mu.Unlock()
 	if err := r.db.Append(t, p.health); err != nil {
 		r.mu.Lock()
@@ -263,8 +278,8 @@ func (r *Runner) note(p *probed, t time.Time, took time.Duration, err error, mis
 	}
 }
 
-// Last returns the latest value of one series of a Probe (not of a scraper) and its date. key is the
-// series in the notation of series.Sample.AppendKey, for example
+// Last returns the latest value of one series of a Probe (not of a scraper) and its date. key is
+// the series in the notation of series.Sample.AppendKey, for example
 // plimsoll_cpu_busy_ratio{role="target"}. ok is false if there was none within series.Lookback: a
 // rule must treat that as a missing signal, not as a good value.
 func (r *Runner) Last(key string) (v float64, at time.Time, ok bool) {

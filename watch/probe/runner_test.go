@@ -42,7 +42,12 @@ func (m *memory) Append(t time.Time, s []series.Sample) error {
 	return nil
 }
 
-func (m *memory) AppendText(t time.Time, body []byte, _ string, extra map[string]string) (int, error) {
+func (m *memory) AppendText(
+	t time.Time,
+	body []byte,
+	_ string,
+	extra map[string]string,
+) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.batches = append(m.batches, batch{t: t, s: string(body), from: extra["instance"]})
@@ -78,7 +83,9 @@ func sampleOf(name string, v float64) []series.Sample {
 
 // healthy is a probe that never fails.
 func healthy(name string) stub {
-	return stub{name, func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf(name, 1), nil }}
+	return stub{name, func(context.Context, time.Time) ([]series.Sample, error) {
+		return sampleOf(name, 1), nil
+	}}
 }
 
 // runFor runs r for d of the bubble's time and returns its error.
@@ -94,7 +101,10 @@ func TestRunnerTicks(t *testing.T) {
 		r := NewRunner(&db, time.Second)
 		start := time.Now()
 		n := 0.0
-		r.Add(stub{"a", func(context.Context, time.Time) ([]series.Sample, error) { n++; return sampleOf("a", n), nil }})
+		r.Add(stub{"a", func(context.Context, time.Time) ([]series.Sample, error) {
+			n++
+			return sampleOf("a", n), nil
+		}})
 		r.Add(stub{"slow", func(ctx context.Context, _ time.Time) ([]series.Sample, error) {
 			time.Sleep(300 * time.Millisecond)
 			return sampleOf("slow", 1), nil
@@ -107,11 +117,18 @@ func TestRunnerTicks(t *testing.T) {
 			}
 			for i, at := range ts {
 				if want := start.Add(time.Duration(i) * time.Second); !at.Equal(want) {
-					t.Errorf("%s: sample %d at %v, want %v", name, i, at.Sub(start), want.Sub(start))
+					t.Errorf(
+						"%s: sample %d at %v, want %v",
+						name,
+						i,
+						at.Sub(start),
+						want.Sub(start),
+					)
 				}
 			}
 		}
-		if v, at, ok := r.Last(`a{role="target"}`); !ok || v != 10 || !at.Equal(start.Add(9*time.Second)) {
+		if v, at, ok := r.Last(`a{role="target"}`); !ok || v != 10 ||
+			!at.Equal(start.Add(9*time.Second)) {
 			t.Errorf("Last = %v, %v, %v", v, at.Sub(start), ok)
 		}
 		if _, _, ok := r.Last("a"); ok {
@@ -142,11 +159,14 @@ func TestRunnerFailures(t *testing.T) {
 		}})
 		failure.None(t, runFor(t, r, 6500*time.Millisecond))
 		st := r.Status()
-		if st[0].Samples != 3 || st[0].Failures != 4 || st[0].LastErr == nil || st[0].LastErr.Error() != "probe half: cpu: gone" {
+		if st[0].Samples != 3 || st[0].Failures != 4 || st[0].LastErr == nil ||
+			st[0].LastErr.Error() != "probe half: cpu: gone" {
 			t.Errorf("half: %+v", st[0])
 		}
 		// A sample that is stuck ends at its deadline, one interval after its tick.
-		if st[1].Samples != 0 || st[1].Failures < 5 || !errors.Is(st[1].LastErr, context.DeadlineExceeded) || st[1].Longest != time.Second {
+		if st[1].Samples != 0 || st[1].Failures < 5 ||
+			!errors.Is(st[1].LastErr, context.DeadlineExceeded) ||
+			st[1].Longest != time.Second {
 			t.Errorf("stuck: %+v", st[1])
 		}
 		if got := len(db.with("other{")); got != 7 {
@@ -187,7 +207,10 @@ func TestRunnerMissedTicks(t *testing.T) {
 			got = append(got, at.Sub(start))
 		}
 		if fmt.Sprint(got) != "[0s 3s 6s]" {
-			t.Errorf("samples at %v, want 0s 3s 6s: a late sample must not be followed by a burst", got)
+			t.Errorf(
+				"samples at %v, want 0s 3s 6s: a late sample must not be followed by a burst",
+				got,
+			)
 		}
 		if st := r.Status()[0]; st.Missed != 6 {
 			t.Errorf("missed %d, want 6", st.Missed)
@@ -201,7 +224,8 @@ func TestRunnerStoreFails(t *testing.T) {
 		r := NewRunner(&db, time.Second)
 		r.Add(healthy("a"))
 		failure.None(t, runFor(t, r, 2500*time.Millisecond))
-		if st := r.Status()[0]; st.Samples != 0 || st.Failures != 3 || !strings.Contains(st.LastErr.Error(), "disk full") {
+		if st := r.Status()[0]; st.Samples != 0 || st.Failures != 3 ||
+			!strings.Contains(st.LastErr.Error(), "disk full") {
 			t.Errorf("status %+v", st)
 		}
 		if _, _, ok := r.Last(`a{role="target"}`); ok {
@@ -213,8 +237,10 @@ func TestRunnerStoreFails(t *testing.T) {
 // nothing is a Scraper whose target answers without a sample.
 type nothing struct{}
 
-func (nothing) Name() string                                   { return "nothing" }
-func (nothing) Labels() map[string]string                      { return map[string]string{"instance": "i"} }
+func (nothing) Name() string { return "nothing" }
+func (nothing) Labels() map[string]string {
+	return map[string]string{"instance": "i"}
+}
 func (nothing) Scrape(context.Context) ([]byte, string, error) { return nil, "", nil }
 
 func TestRunnerEmptyScrape(t *testing.T) {
@@ -223,7 +249,8 @@ func TestRunnerEmptyScrape(t *testing.T) {
 		r := NewRunner(&db, time.Second)
 		r.AddScraper(nothing{})
 		failure.None(t, runFor(t, r, 500*time.Millisecond))
-		if st := r.Status()[0]; st.Failures != 1 || !strings.Contains(st.LastErr.Error(), "no sample") {
+		if st := r.Status()[0]; st.Failures != 1 ||
+			!strings.Contains(st.LastErr.Error(), "no sample") {
 			t.Errorf("status %+v", st)
 		}
 		if len(db.with(`up{instance="i"} 0`)) != 1 {
@@ -321,8 +348,18 @@ func TestRunnerKeepsTheLongestGap(t *testing.T) {
 				r.Add(&flaky{fail: tt.fail})
 				failure.None(t, runFor(t, r, 11500*time.Millisecond))
 				g := r.Status()[0].Gap
-				if from, to := g.From.Sub(start), g.To.Sub(start); from != tt.from || to != tt.to || g.Err == nil || !strings.Contains(g.Err.Error(), tt.why) {
-					t.Errorf("gap from %v to %v: %v; want %v to %v, %s", from, to, g.Err, tt.from, tt.to, tt.why)
+				if from, to := g.From.Sub(start), g.To.Sub(start); from != tt.from || to != tt.to ||
+					g.Err == nil ||
+					!strings.Contains(g.Err.Error(), tt.why) {
+					t.Errorf(
+						"gap from %v to %v: %v; want %v to %v, %s",
+						from,
+						to,
+						g.Err,
+						tt.from,
+						tt.to,
+						tt.why,
+					)
 				}
 			})
 		})
@@ -340,8 +377,8 @@ func odd() stub {
 	}}
 }
 
-// A probe that panics has failed in that second, and is reported; the next second it is sampled again, and the others
-// go on.
+// A probe that panics has failed in that second, and is reported; the next second it is sampled
+// again, and the others go on.
 func TestAProbeThatPanicsHasFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var db memory
@@ -375,7 +412,8 @@ func (o *oddPage) Scrape(context.Context) ([]byte, string, error) {
 	return []byte("x 1\n"), "", nil
 }
 
-// In the second of a panic the series of a probe's and a scraper's health have a sample, once, and it is 0.
+// In the second of a panic the series of a probe's and a scraper's health have a sample, once, and
+// it is 0.
 func TestAProbeThatPanicsIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := series.Create(t.TempDir())

@@ -23,8 +23,8 @@ func takeTurns(c *clock.Clock, n int, own, others time.Duration) {
 	}
 }
 
-// A run that has 300 ms of every 1.5 s is sampled at each second of its own, with dates of its own; a probe that
-// waits for a target that stands still has lost no time.
+// A run that has 300 ms of every 1.5 s is sampled at each second of its own, with dates of its own;
+// a probe that waits for a target that stands still has lost no time.
 func TestRunnerFollowsAClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var db memory
@@ -33,7 +33,10 @@ func TestRunnerFollowsAClock(t *testing.T) {
 		r := NewRunner(&db, time.Second)
 		r.UseClock(c)
 		n := 0.0
-		r.Add(stub{"a", func(context.Context, time.Time) ([]series.Sample, error) { n++; return sampleOf("a", n), nil }})
+		r.Add(stub{"a", func(context.Context, time.Time) ([]series.Sample, error) {
+			n++
+			return sampleOf("a", n), nil
+		}})
 		r.Add(stub{"slow", func(ctx context.Context, _ time.Time) ([]series.Sample, error) {
 			// 700 ms of the target's work: some turns, and seconds of others.
 			return sampleOf("slow", 1), c.SleepUntil(ctx, c.Now()+700*time.Millisecond)
@@ -43,7 +46,8 @@ func TestRunnerFollowsAClock(t *testing.T) {
 			return nil, fmt.Errorf("asking: %w", ctx.Err())
 		}})
 		r.Add(stub{"late", func(ctx context.Context, _ time.Time) ([]series.Sample, error) {
-			_ = c.SleepUntil(context.WithoutCancel(ctx), c.Now()+2700*time.Millisecond) // heeds no deadline
+			// heeds no deadline
+			_ = c.SleepUntil(context.WithoutCancel(ctx), c.Now()+2700*time.Millisecond)
 			return sampleOf("late", 1), nil
 		}})
 		ctx, stop := context.WithCancel(t.Context())
@@ -77,7 +81,8 @@ func TestRunnerFollowsAClock(t *testing.T) {
 					t.Errorf("stuck: %+v", st)
 				}
 			case "late":
-				if st.Failures != 0 || st.Missed != 6 || st.Gap.To.Sub(st.Gap.From) != 3*time.Second {
+				if st.Failures != 0 || st.Missed != 6 ||
+					st.Gap.To.Sub(st.Gap.From) != 3*time.Second {
 					t.Errorf("late: %+v", st)
 				}
 			default:
@@ -88,7 +93,8 @@ func TestRunnerFollowsAClock(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Hour) // of others
-		if v, at, ok := r.Last(`a{role="target"}`); !ok || v != 10 || !at.Equal(epoch.Add(9*time.Second)) {
+		if v, at, ok := r.Last(`a{role="target"}`); !ok || v != 10 ||
+			!at.Equal(epoch.Add(9*time.Second)) {
 			t.Errorf("Last = %v, %v, %v", v, at.Sub(epoch), ok)
 		}
 		stop()

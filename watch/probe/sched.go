@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// schedstat reads /proc/schedstat: how long tasks ran on each core, and how long they waited in its run queue.
+// schedstat reads /proc/schedstat: how long tasks ran on each core, and how long they waited in its
+// run queue.
 type schedstat struct{ labels named }
 
 func (s *schedstat) parse(text []byte, k *sink) error {
@@ -22,7 +23,8 @@ func (s *schedstat) parse(text []byte, k *sink) error {
 		if n, err := number(id); err != nil || n > 1<<16 {
 			return fmt.Errorf("line %.60q: core number: %w", line, errNumber)
 		}
-		// Versions 14 to 17 have six columns of scheduler calls, then nanoseconds run and waited, and time slices.
+		// Versions 14 to 17 have six columns of scheduler calls, then nanoseconds run and waited,
+		// and time slices.
 		var v [9]uint64
 		for i := range v {
 			var err error
@@ -42,7 +44,8 @@ func (s *schedstat) parse(text []byte, k *sink) error {
 	return nil
 }
 
-// parseSockstat6 reads /proc/net/sockstat6; sockets of both versions share everything but the count in use.
+// parseSockstat6 reads /proc/net/sockstat6; sockets of both versions share everything but the count
+// in use.
 func parseSockstat6(text []byte, k *sink) error {
 	for line := range lines(text) {
 		rest, ok := bytes.CutPrefix(line, []byte("TCP6: inuse "))
@@ -56,13 +59,17 @@ func parseSockstat6(text []byte, k *sink) error {
 
 // conntrackWant are the columns of /proc/net/stat/nf_conntrack that show a full or broken table.
 var conntrackWant = map[string]string{
-	"found": "node_nf_conntrack_stat_found", "invalid": "node_nf_conntrack_stat_invalid",
-	"insert": "node_nf_conntrack_stat_insert", "insert_failed": "node_nf_conntrack_stat_insert_failed",
-	"drop": "node_nf_conntrack_stat_drop", "early_drop": "node_nf_conntrack_stat_early_drop",
+	"found":          "node_nf_conntrack_stat_found",
+	"invalid":        "node_nf_conntrack_stat_invalid",
+	"insert":         "node_nf_conntrack_stat_insert",
+	"insert_failed":  "node_nf_conntrack_stat_insert_failed",
+	"drop":           "node_nf_conntrack_stat_drop",
+	"early_drop":     "node_nf_conntrack_stat_early_drop",
 	"search_restart": "node_nf_conntrack_stat_search_restart",
 }
 
-// parseConntrack reads /proc/net/stat/nf_conntrack: a line of names, then one of hexadecimal numbers for each core.
+// parseConntrack reads /proc/net/stat/nf_conntrack: a line of names, then one of hexadecimal
+// numbers for each core.
 func parseConntrack(text []byte, k *sink) error {
 	header, text, _ := bytes.Cut(text, newline)
 	var sum [32]uint64

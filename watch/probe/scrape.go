@@ -33,8 +33,8 @@ type page struct {
 	body   []byte
 }
 
-// newPage checks the URL; what is its noun in errors. User, password and query of the URL are sent but appear in no
-// name and no error.
+// newPage checks the URL; what is its noun in errors. User, password and query of the URL are sent
+// but appear in no name and no error.
 func newPage(what, rawURL string) (*page, *url.URL, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -42,7 +42,12 @@ func newPage(what, rawURL string) (*page, *url.URL, error) {
 		return nil, nil, fmt.Errorf("%s URL cannot be parsed; want http://HOST:PORT/PATH", what)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, nil, fmt.Errorf("%s URL with scheme %q and host %q; want http://HOST:PORT/PATH", what, u.Scheme, u.Host)
+		return nil, nil, fmt.Errorf(
+			"%s URL with scheme %q and host %q; want http://HOST:PORT/PATH",
+			what,
+			u.Scheme,
+			u.Host,
+		)
 	}
 	p := &page{url: rawURL, name: what + " " + u.Host + u.EscapedPath(), accept: "*/*"}
 	p.client = &http.Client{
@@ -54,7 +59,9 @@ func newPage(what, rawURL string) (*page, *url.URL, error) {
 
 			MaxResponseHeaderBytes: maxHeader,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
 	}
 	return p, u, nil
 }
@@ -93,13 +100,16 @@ func (s *Scrape) Labels() map[string]string { return s.labels }
 // Scrape fetches the endpoint. Anything but a complete answer 200 of at most 16 MiB is an error.
 func (s *Scrape) Scrape(ctx context.Context) (body []byte, contentType string, err error) {
 	if body, contentType, err = s.fetch(ctx); err != nil {
-		err = fmt.Errorf("%w; does the metrics page (metrics_url, or url of the probe) still answer?", err)
+		err = fmt.Errorf(
+			"%w; does the metrics page (metrics_url, or url of the probe) still answer?",
+			err,
+		)
 	}
 	return body, contentType, err
 }
 
-// fetch returns the resource, valid until the next call. Anything but a complete answer 200 of at most 16 MiB is an
-// error.
+// fetch returns the resource, valid until the next call. Anything but a complete answer 200 of at
+// most 16 MiB is an error.
 func (p *page) fetch(ctx context.Context) (body []byte, contentType string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
 	if err != nil {

@@ -45,8 +45,13 @@ func TestScrape(t *testing.T) {
 	}))
 	defer srv.Close()
 	for path, want := range map[string]string{
-		"/ok": "", "/denied": "403", "/moved": "302", "/cut": "unexpected EOF", "/slow": "deadline", "/endless": "larger than 16 MiB",
-		"/header": "server response headers exceeded 65536 bytes",
+		"/ok":      "",
+		"/denied":  "403",
+		"/moved":   "302",
+		"/cut":     "unexpected EOF",
+		"/slow":    "deadline",
+		"/endless": "larger than 16 MiB",
+		"/header":  "server response headers exceeded 65536 bytes",
 	} {
 		t.Run(path[1:], func(t *testing.T) {
 			s, err := NewScrape(srv.URL+path+"?token=geheim", nil)
@@ -82,7 +87,8 @@ func TestScrape(t *testing.T) {
 	gone.Close()
 	s, err := NewScrape(gone.URL+"/metrics?token=geheim", nil)
 	failure.None(t, err)
-	if _, _, err := s.Scrape(t.Context()); err == nil || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "refused") {
+	if _, _, err := s.Scrape(t.Context()); err == nil || strings.Contains(err.Error(), "geheim") ||
+		!strings.Contains(err.Error(), "refused") {
 		t.Errorf("nobody there: %v", err)
 	}
 }
@@ -92,7 +98,10 @@ func TestNewScrapeRefuses(t *testing.T) {
 		_, err := NewScrape(u, nil)
 		failure.Hides(t, err, "geheim")
 	}
-	s, err := NewScrape("http://user:geheim@host:1/metrics?t=geheim", map[string]string{"instance": "app-0"})
+	s, err := NewScrape(
+		"http://user:geheim@host:1/metrics?t=geheim",
+		map[string]string{"instance": "app-0"},
+	)
 	failure.None(t, err)
 	if s.Name() != "scrape host:1/metrics" || s.Labels()["instance"] != "app-0" {
 		t.Errorf("name %q, labels %v", s.Name(), s.Labels())
@@ -118,8 +127,8 @@ func (g *growing) Scrape(context.Context) ([]byte, string, error) {
 	return []byte(b.String() + "} 1\n"), "", nil
 }
 
-// TestScrapeThatGrowsIsAFailedSample: a page that would fill the memory is a failure of its probe with the reason,
-// and its health is stored.
+// TestScrapeThatGrowsIsAFailedSample: a page that would fill the memory is a failure of its probe
+// with the reason, and its health is stored.
 func TestScrapeThatGrowsIsAFailedSample(t *testing.T) {
 	db, err := series.Create(t.TempDir())
 	failure.None(t, err)
@@ -132,10 +141,15 @@ func TestScrapeThatGrowsIsAFailedSample(t *testing.T) {
 		r.note(p, at, time.Millisecond, r.sample(t.Context(), p, at), 0)
 	}
 	st := r.Status()[0]
-	if st.Samples != 2 || st.Failures != 3 || !strings.Contains(fmt.Sprint(st.LastErr), "labels; want at most 64") {
+	if st.Samples != 2 || st.Failures != 3 ||
+		!strings.Contains(fmt.Sprint(st.LastErr), "labels; want at most 64") {
 		t.Errorf("%+v", st)
 	}
-	for query, want := range map[string]float64{"up": 0, "plimsoll_probe_up": 0, "plimsoll_probe_failures_total": 3} {
+	for query, want := range map[string]float64{
+		"up":                            0,
+		"plimsoll_probe_up":             0,
+		"plimsoll_probe_failures_total": 3,
+	} {
 		got, err := db.Query(t.Context(), query, start.Add(4*time.Second))
 		if err != nil || len(got) != 1 || got[0].Value != want {
 			t.Errorf("%s: %v, %v; want %v", query, got, err, want)
@@ -145,14 +159,20 @@ func TestScrapeThatGrowsIsAFailedSample(t *testing.T) {
 
 // The end of Run cuts a scrape off, which is not a failure of the target.
 func TestRunnerEndsDuringScrape(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}))
 	defer srv.Close()
 	s, err := NewScrape(srv.URL, nil)
 	failure.None(t, err)
 	defer s.Close()
 	r := NewRunner(&memory{}, time.Hour)
 	r.AddScraper(s)
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("end of the run"))
+	ctx, cancel := context.WithTimeoutCause(
+		t.Context(),
+		100*time.Millisecond,
+		errors.New("end of the run"),
+	)
 	defer cancel()
 	failure.None(t, r.Run(ctx))
 	if st := r.Status()[0]; st.Failures != 0 {

@@ -25,10 +25,10 @@ import (
 //	plimsoll_generator_open_fds, plimsoll_generator_fds_limit (soft limit; both absent where /proc has no fd)
 //	plimsoll_generator_memory_bytes (all that the runtime took), plimsoll_generator_gc_cycles_total
 //
-// The latency comes from a sample of one in eight transitions (the runtime's choice) and is the upper
-// edge of a histogram bucket, so it errs upward by at most a quarter. The runtime books the CPU time of
-// a GC cycle at its end, so the ratio is of wall time: over the time between two ends, which may be
-// milliseconds, an idle program would show a fifth.
+// The latency comes from a sample of one in eight transitions (the runtime's choice) and is the
+// upper edge of a histogram bucket, so it errs upward by at most a quarter. The runtime books the
+// CPU time of a GC cycle at its end, so the ratio is of wall time: over the time between two ends,
+// which may be milliseconds, an idle program would show a fifth.
 type Self struct {
 	m       []metrics.Sample
 	latency window
@@ -40,7 +40,8 @@ type Self struct {
 	out     sink
 }
 
-// gcOver is the time over which the share of the GC is taken. A cycle is booked at its end and may last seconds.
+// gcOver is the time over which the share of the GC is taken. A cycle is booked at its end and may
+// last seconds.
 const gcOver = 10 * time.Second
 
 // A gcReading is the CPU time that garbage collection has had until a sample, in seconds.
@@ -84,8 +85,9 @@ func NewSelf() (*Self, error) {
 	return s, nil
 }
 
-// UseTurns makes the CPU time and the cores in use those of the run's turns; nil: all time is the run's. Latencies,
-// pauses and the share of the GC stay those of the whole process. It is called before the first Sample.
+// UseTurns makes the CPU time and the cores in use those of the run's turns; nil: all time is the
+// run's. Latencies, pauses and the share of the GC stay those of the whole process. It is called
+// before the first Sample.
 func (s *Self) UseTurns(t *Turns) { s.turns = t }
 
 // Name returns "self".
@@ -138,7 +140,9 @@ func (s *Self) Sample(_ context.Context, t time.Time) ([]series.Sample, error) {
 	k.add("plimsoll_generator_cpu_seconds_total", nil, cpu)
 	if dt := t.Sub(s.lastT).Seconds(); !s.lastT.IsZero() {
 		if dt <= 0 {
-			return k.s, errors.New("this program's CPU share: no time has passed since the last sample")
+			return k.s, errors.New(
+				"this program's CPU share: no time has passed since the last sample",
+			)
 		}
 		k.add("plimsoll_generator_cpu_ratio", nil, (cpu-s.cpu)/dt)
 	}
@@ -146,8 +150,8 @@ func (s *Self) Sample(_ context.Context, t time.Time) ([]series.Sample, error) {
 	return k.s, nil
 }
 
-// gcShare notes the CPU time of the GC, in seconds, and returns its share of the cores' time over [gcOver] or since the
-// first sample. ok is false at the first sample.
+// gcShare notes the CPU time of the GC, in seconds, and returns its share of the cores' time over
+// [gcOver] or since the first sample. ok is false at the first sample.
 func (s *Self) gcShare(t time.Time, cpu float64) (share float64, ok bool) {
 	for len(s.gc) > 1 && t.Sub(s.gc[1].at) >= gcOver {
 		s.gc = s.gc[1:]
@@ -178,8 +182,8 @@ func (w *window) since(h *metrics.Float64Histogram) {
 	w.edges = h.Buckets
 }
 
-// quantile returns the upper edge of the bucket in which the share q of the counts is reached; of the
-// last bucket, which has no upper edge, the lower one. ok is false if there is no count.
+// quantile returns the upper edge of the bucket in which the share q of the counts is reached; of
+// the last bucket, which has no upper edge, the lower one. ok is false if there is no count.
 func (w *window) quantile(q float64) (v float64, ok bool) {
 	var n uint64
 	for _, c := range w.delta {

@@ -12,7 +12,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// Stack samples the network of one of several hosts that are network namespaces of this one, under the names of
+// Stack samples the network of one of several hosts that are network namespaces of this one, under
+// the names of
 // [HostProbe]: node_netstat_*, node_network_*{device}, and of node_sockstat_* what the kernel counts for each namespace
 // (TCP_inuse, TCP_tw, TCP6_inuse, sockets_used). Everything else of such a host is this host's.
 type Stack struct {
@@ -23,16 +24,28 @@ type Stack struct {
 	out     sink
 }
 
-// ownSockets are the counts of sockets that a namespace has of its own; the kernel's others are of the whole machine.
-var ownSockets = map[string]bool{"node_sockstat_TCP_inuse": true, "node_sockstat_TCP_tw": true, "node_sockstat_TCP6_inuse": true, "node_sockstat_sockets_used": true}
+// ownSockets are the counts of sockets that a namespace has of its own; the kernel's others are of
+// the whole machine.
+var ownSockets = map[string]bool{
+	"node_sockstat_TCP_inuse":    true,
+	"node_sockstat_TCP_tw":       true,
+	"node_sockstat_TCP6_inuse":   true,
+	"node_sockstat_sockets_used": true,
+}
 
-// NewStack makes the probe of the network namespace that the calling thread is in, and keeps it: later samples may be
-// taken on any thread. labels are added to every series; the value of "instance" also to the name. The namespace stays
-// until Close.
-func NewStack(labels ...series.Label) (*Stack, error) { return newStack("/proc/thread-self", labels) }
+// NewStack makes the probe of the network namespace that the calling thread is in, and keeps it:
+// later samples may be taken on any thread. labels are added to every series; the value of
+// "instance" also to the name. The namespace stays until Close.
+func NewStack(labels ...series.Label) (*Stack, error) {
+	return newStack("/proc/thread-self", labels)
+}
 
 func newStack(proc string, labels []series.Label) (*Stack, error) {
-	s := &Stack{name: NameOf("network", labels), labels: labels, devices: map[string][]series.Label{}}
+	s := &Stack{
+		name:    NameOf("network", labels),
+		labels:  labels,
+		devices: map[string][]series.Label{},
+	}
 	for _, x := range []struct {
 		name     string
 		optional bool
@@ -44,10 +57,18 @@ func newStack(proc string, labels []series.Label) (*Stack, error) {
 		{"net/sockstat", true, parseSockstat},
 		{"net/sockstat6", true, parseSockstat6},
 	} {
-		src := &source{name: x.name, file: file{path: filepath.Join(proc, x.name), once: true}, parse: x.parse}
+		src := &source{
+			name:  x.name,
+			file:  file{path: filepath.Join(proc, x.name), once: true},
+			parse: x.parse,
+		}
 		err := src.sample(&s.out)
 		if err != nil && !x.optional {
-			return nil, errors.Join(fmt.Errorf("probe of the %s: %s: %w", s.name, x.name, err), src.file.close(), s.Close())
+			return nil, errors.Join(
+				fmt.Errorf("probe of the %s: %s: %w", s.name, x.name, err),
+				src.file.close(),
+				s.Close(),
+			)
 		}
 		if err != nil {
 			src.file.close()
@@ -77,7 +98,8 @@ func (s *Stack) Sample(context.Context, time.Time) ([]series.Sample, error) {
 	return kept, err
 }
 
-// with returns the labels of a series: those of the probe, and the device's. It allocates once for each device.
+// with returns the labels of a series: those of the probe, and the device's. It allocates once for
+// each device.
 func (s *Stack) with(device []series.Label) []series.Label {
 	if len(device) == 0 {
 		return s.labels

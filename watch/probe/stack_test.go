@@ -11,7 +11,8 @@ import (
 	"plimsoll/internal/failure"
 )
 
-// TestStack reads the network of one namespace with the labels of its host, and nothing that is the whole machine's.
+// TestStack reads the network of one namespace with the labels of its host, and nothing that is the
+// whole machine's.
 func TestStack(t *testing.T) {
 	dir := t.TempDir()
 	failure.None(t, os.CopyFS(filepath.Join(dir, "net"), os.DirFS("testdata/proc/net")))

@@ -6,8 +6,9 @@ import (
 	"plimsoll/watch/series"
 )
 
-// A Trail remembers how far a database server was at which time, so that the time can be told which a copy that is
-// only known by its position is behind. Positions grow. Its zero value is ready for use.
+// A Trail remembers how far a database server was at which time, so that the time can be told which
+// a copy that is only known by its position is behind. Positions grow. Its zero value is ready for
+// use.
 type Trail struct {
 	points  []point
 	applied uint64
@@ -50,9 +51,9 @@ func (r *Trail) Applied(at uint64) {
 	r.points = append(r.points[:0], r.points[done:]...)
 }
 
-// Behind returns how long before t the server was first seen beyond what the copy has, 0 for a copy that has all, and
-// how far it is from the server. ok is false until the copy was heard of. The time is as coarse as the intervals
-// between two calls of Head.
+// Behind returns how long before t the server was first seen beyond what the copy has, 0 for a copy
+// that has all, and how far it is from the server. ok is false until the copy was heard of. The
+// time is as coarse as the intervals between two calls of Head.
 func (r *Trail) Behind(t time.Time) (lag time.Duration, distance uint64, ok bool) {
 	if !r.known || len(r.points) == 0 {
 		return 0, 0, r.known
@@ -69,7 +70,8 @@ func (r *Trail) Behind(t time.Time) (lag time.Duration, distance uint64, ok bool
 	return 0, 0, true
 }
 
-// A Lag is what the probes of a database's copies have in common: the [Trail] of a copy, and its samples.
+// A Lag is what the probes of a database's copies have in common: the [Trail] of a copy, and its
+// samples.
 type Lag struct {
 	Trail
 	name, distance string
@@ -79,7 +81,11 @@ type Lag struct {
 
 // NewLag returns the lag of a copy whose distance is counted in a unit such as bytes.
 func NewLag(unit string, labels []series.Label) Lag {
-	return Lag{name: NameOf("replication", labels), distance: "plimsoll_replication_lag_" + unit, labels: labels}
+	return Lag{
+		name:     NameOf("replication", labels),
+		distance: "plimsoll_replication_lag_" + unit,
+		labels:   labels,
+	}
 }
 
 // Name returns "replication" and the instance.

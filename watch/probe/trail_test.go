@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestTrail: a copy that stands still falls behind by the time since the server was first beyond it.
+// TestTrail: a copy that stands still falls behind by the time since the server was first beyond
+// it.
 func TestTrail(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0) }
 	var r Trail
@@ -39,7 +40,8 @@ func TestTrail(t *testing.T) {
 	if len(r.points) > mostPoints {
 		t.Errorf("%d points", len(r.points))
 	}
-	if l, d, _ := r.Behind(at(100 + 3*mostPoints)); d != 3*mostPoints || l < 3*(mostPoints-10)*time.Second {
+	if l, d, _ := r.Behind(at(100 + 3*mostPoints)); d != 3*mostPoints ||
+		l < 3*(mostPoints-10)*time.Second {
 		t.Errorf("behind by %v and %d", l, d)
 	}
 }

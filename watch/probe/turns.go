@@ -12,13 +12,15 @@ import (
 	"plimsoll/watch/series"
 )
 
-// Turns separates the growth of a host's counters during the turns of one run from the growth between them, when
-// several runs take turns on the host. Begin and End mark the two ends of a turn. What counts with it ([HostOptions],
-// [Self.UseTurns], [Turns.Cores], [Turns.SelfCPU]) goes on evenly from one turn to the next, as if nothing had run
-// between: a counter has its value at the first reading plus its growth during turns.
+// Turns separates the growth of a host's counters during the turns of one run from the growth
+// between them, when several runs take turns on the host. Begin and End mark the two ends of a
+// turn. What counts with it ([HostOptions], [Self.UseTurns], [Turns.Cores], [Turns.SelfCPU]) goes
+// on evenly from one turn to the next, as if nothing had run between: a counter has its value at
+// the first reading plus its growth during turns.
 //
-// Begin and End are for one goroutine and change nothing when called twice. They read the files of counters into
-// memory, about 15 KiB; the texts are parsed by whoever samples next. All other methods are safe for concurrent use.
+// Begin and End are for one goroutine and change nothing when called twice. They read the files of
+// counters into memory, about 15 KiB; the texts are parsed by whoever samples next. All other
+// methods are safe for concurrent use.
 type Turns struct {
 	proc   string
 	mu     sync.Mutex
@@ -34,7 +36,8 @@ type Turns struct {
 	stat    *turnReader
 }
 
-// NewTurns returns the turns of a run that has none yet. proc replaces /proc, for tests. The caller calls Close.
+// NewTurns returns the turns of a run that has none yet. proc replaces /proc, for tests. The caller
+// calls Close.
 func NewTurns(proc string) (*Turns, error) {
 	if proc == "" {
 		proc = "/proc"
@@ -94,8 +97,8 @@ func (t *Turns) use() {
 	t.usedAt = now
 }
 
-// SelfCPU returns the user and system time of this process during turns so far, plus the time before [NewTurns]. With
-// a nil Turns it is all the time of this process.
+// SelfCPU returns the user and system time of this process during turns so far, plus the time
+// before [NewTurns]. With a nil Turns it is all the time of this process.
 func (t *Turns) SelfCPU() (time.Duration, error) {
 	if t == nil {
 		return selfCPU()
@@ -112,8 +115,9 @@ func selfCPU() (time.Duration, error) {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
 }
 
-// Cores returns the busy and the whole time of some cores during turns, in seconds since a time that is always the
-// same. Everything but idle and iowait is busy. A core that is not there is an error.
+// Cores returns the busy and the whole time of some cores during turns, in seconds since a time
+// that is always the same. Everything but idle and iowait is busy. A core that is not there is an
+// error.
 func (t *Turns) Cores(cores []int) (busy, total float64, err error) {
 	t.summing.Lock()
 	defer t.summing.Unlock()
@@ -136,7 +140,8 @@ func (t *Turns) Cores(cores []int) (busy, total float64, err error) {
 		return 0, 0, err
 	}
 	for _, id := range cores {
-		if id < 0 || id >= len(t.sum.cores) || t.sum.cores[id] == nil || t.sum.cores[id].seen != t.sum.gen {
+		if id < 0 || id >= len(t.sum.cores) || t.sum.cores[id] == nil ||
+			t.sum.cores[id].seen != t.sum.gen {
 			return 0, 0, fmt.Errorf("core %d is not there or offline", id)
 		}
 		b, _, all := t.sum.cores[id].share()
@@ -145,8 +150,8 @@ func (t *Turns) Cores(cores []int) (busy, total float64, err error) {
 	return busy, total, nil
 }
 
-// follow returns a reader of a file of counters, which is read at both ends of every turn from now on. Growth between
-// now and the first turn is not the run's.
+// follow returns a reader of a file of counters, which is read at both ends of every turn from now
+// on. Growth between now and the first turn is not the run's.
 func (t *Turns) follow(path string) (*turnReader, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,7 +180,8 @@ type turnFile struct {
 	due     bool   // the text at the last Begin could not be read yet
 }
 
-// A gap is the time between two turns: a file's text at its two ends. end is nil when it could not be read.
+// A gap is the time between two turns: a file's text at its two ends. end is nil when it could not
+// be read.
 type gap struct{ end, begin []byte }
 
 // turnReader is one use of a file.
@@ -209,7 +215,8 @@ func (f *turnFile) mark(on bool) {
 	}
 }
 
-// began completes the last gap, if it has to be, with the first text of the turn that could be read.
+// began completes the last gap, if it has to be, with the first text of the turn that could be
+// read.
 func (f *turnFile) began(text []byte) {
 	if !f.due {
 		return
@@ -220,8 +227,8 @@ func (f *turnFile) began(text []byte) {
 	f.due, f.end = false, nil
 }
 
-// read returns the gaps since the last call and the text after them: the present one during a turn, else that of the
-// end of the last. It is valid until the next call.
+// read returns the gaps since the last call and the text after them: the present one during a turn,
+// else that of the end of the last. It is valid until the next call.
 func (r *turnReader) read() (gaps []gap, now []byte, err error) {
 	r.turns.mu.Lock()
 	defer r.turns.mu.Unlock()
@@ -251,8 +258,8 @@ const (
 	turnBegan                // growth since the reading before is that of others
 )
 
-// count brings a counter up to date: own grows by the growth of raw, unless that is of others. A counter that stepped
-// back takes own back with it.
+// count brings a counter up to date: own grows by the growth of raw, unless that is of others. A
+// counter that stepped back takes own back with it.
 func (how reading) count(own, raw *uint64, now uint64) {
 	switch {
 	case how == turnBegan:
@@ -301,8 +308,8 @@ func skipping(end, begin []byte, read func(text []byte, how reading) error) erro
 	return errors.Join(err, read(begin, turnBegan))
 }
 
-// count reads samples, and replaces the values of sampled ones by those over turns. These never step back, although
-// they are sums of fractions.
+// count reads samples, and replaces the values of sampled ones by those over turns. These never
+// step back, although they are sums of fractions.
 func (g *growth) count(s []series.Sample, how reading) {
 	for i := range s {
 		if gauges[s[i].Name] {

@@ -31,7 +31,10 @@ type shared struct {
 func newShared(t testing.TB) *shared {
 	dir := t.TempDir()
 	h := &shared{t: t, proc: filepath.Join(dir, "proc"), established: 3}
-	for from, to := range map[string]string{"testdata/proc": h.proc, "testdata/sys": filepath.Join(dir, "sys")} {
+	for from, to := range map[string]string{
+		"testdata/proc": h.proc,
+		"testdata/sys":  filepath.Join(dir, "sys"),
+	} {
 		failure.None(t, os.CopyFS(to, os.DirFS(from)))
 	}
 	h.cg = filepath.Join(dir, "sys/fs/cgroup/cpu/box/cpu.stat")
@@ -53,9 +56,15 @@ func (h *shared) write() {
 		stat.WriteString(" 0 0\n")
 		fmt.Fprintf(&sched, "cpu%d 0 0 0 0 0 0 %d %d %d\n", i, 3*h.waited, h.waited, h.switches)
 	}
-	fmt.Fprintf(&stat, "intr 5 0\nctxt %d\nprocesses %d\nprocs_running 2\nprocs_blocked 0\n", h.switches, h.switches/7)
+	fmt.Fprintf(
+		&stat,
+		"intr 5 0\nctxt %d\nprocesses %d\nprocs_running 2\nprocs_blocked 0\n",
+		h.switches,
+		h.switches/7,
+	)
 	for name, text := range map[string]string{
-		"stat": stat.String(), "schedstat": sched.String(),
+		"stat":         stat.String(),
+		"schedstat":    sched.String(),
 		"vmstat":       fmt.Sprintf("pgmajfault %d\npswpin 0\npswpout 0\noom_kill 0\n", h.faults),
 		"pressure/cpu": fmt.Sprintf("some avg10=0.00 avg60=0.00 avg300=0.00 total=%d\n", h.stalled),
 		"pressure/io":  fmt.Sprintf("some avg10=0.00 total=%d\nfull avg10=0.00 total=%d\n", h.stalled/2, h.stalled/3),
@@ -71,7 +80,13 @@ func (h *shared) write() {
 			h.t.Fatal(err)
 		}
 	}
-	quota := fmt.Appendf(nil, "nr_periods %d\nnr_throttled %d\nthrottled_time %d\n", h.throttle, h.throttle/2, h.throttle*1e6+7)
+	quota := fmt.Appendf(
+		nil,
+		"nr_periods %d\nnr_throttled %d\nthrottled_time %d\n",
+		h.throttle,
+		h.throttle/2,
+		h.throttle*1e6+7,
+	)
 	if err := os.WriteFile(h.cg, quota, 0o666); err != nil {
 		h.t.Fatal(err)
 	}
@@ -110,7 +125,12 @@ type watched struct {
 
 func (h *shared) watch(turns *Turns) *watched {
 	h.t.Helper()
-	p, err := NewHost(HostOptions{Proc: h.proc, Sys: h.sys(), Roles: map[string][]int{"target": {0}}, Turns: turns})
+	p, err := NewHost(HostOptions{
+		Proc:  h.proc,
+		Sys:   h.sys(),
+		Roles: map[string][]int{"target": {0}},
+		Turns: turns,
+	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -139,13 +159,14 @@ func (w *watched) sample(t testing.TB) map[string]float64 {
 // isCounter reports whether a series is a counter.
 func isCounter(key string) bool {
 	name, _, _ := strings.Cut(key, "{")
-	return !gauges[name] && (strings.HasSuffix(name, "_total") || strings.HasPrefix(name, "node_netstat_") ||
-		strings.HasPrefix(name, "node_vmstat_") || strings.HasPrefix(name, "node_nf_conntrack_stat_"))
+	return !gauges[name] &&
+		(strings.HasSuffix(name, "_total") || strings.HasPrefix(name, "node_netstat_") ||
+			strings.HasPrefix(name, "node_vmstat_") || strings.HasPrefix(name, "node_nf_conntrack_stat_"))
 }
 
-// Two arms alternate, in turns of random length with time of neither between, and only the first burns the CPU. The
-// second's series hold none of that; and what the turns of both and the time between them hold adds up to what the
-// host holds, for each of its counters.
+// Two arms alternate, in turns of random length with time of neither between, and only the first
+// burns the CPU. The second's series hold none of that; and what the turns of both and the time
+// between them hold adds up to what the host holds, for each of its counters.
 func TestTurnsDivideTheHost(t *testing.T) {
 	for seed := range uint64(3) {
 		rng := rand.New(rand.NewPCG(seed, 19))
@@ -168,7 +189,8 @@ func TestTurnsDivideTheHost(t *testing.T) {
 				all.ticks += n
 				if x := runs[rng.IntN(3)]; x.ticks > x.done { // in its turn or in another's
 					m := x.sample(t)
-					if got, ok := m[`plimsoll_cpu_busy_ratio{role="target"}`]; x == runs[1] && (!ok || got > 0.1) {
+					if got, ok := m[`plimsoll_cpu_busy_ratio{role="target"}`]; x == runs[1] &&
+						(!ok || got > 0.1) {
 						t.Fatalf("the idle arm's cores were busy for %v of its turns (%v)", got, ok)
 					}
 				}
@@ -195,13 +217,25 @@ func TestTurnsDivideTheHost(t *testing.T) {
 			}
 			want := v - all.first[key]
 			if math.Abs(sum[key]-want) > 1e-6*max(1, want) {
-				t.Errorf("seed %d: %s grew by %v in all turns, and by %v on the host", seed, key, sum[key], want)
+				t.Errorf(
+					"seed %d: %s grew by %v in all turns, and by %v on the host",
+					seed,
+					key,
+					sum[key],
+					want,
+				)
 			}
 			if strings.HasSuffix(key, `mode="idle"}`) || want < 100 {
 				continue
 			}
 			if moved++; little[key] > 0.2*want {
-				t.Errorf("seed %d: %s grew by %v, and by %v with the arm that works little", seed, key, want, little[key])
+				t.Errorf(
+					"seed %d: %s grew by %v, and by %v with the arm that works little",
+					seed,
+					key,
+					want,
+					little[key],
+				)
 			}
 		}
 		if moved < 10 {
@@ -209,7 +243,12 @@ func TestTurnsDivideTheHost(t *testing.T) {
 		}
 		runs[1].turns.Begin()
 		if got := runs[1].sample(t)["node_netstat_Tcp_CurrEstab"]; got != float64(h.established) {
-			t.Errorf("seed %d: %v connections are established, want %d: a state is the host's", seed, got, h.established)
+			t.Errorf(
+				"seed %d: %v connections are established, want %d: a state is the host's",
+				seed,
+				got,
+				h.established,
+			)
 		}
 	}
 }
@@ -218,7 +257,8 @@ func TestTurnsDivideTheHost(t *testing.T) {
 func TestTurnsHaveRatiosOfTheirOwn(t *testing.T) {
 	h := newShared(t)
 	w := h.watch(newTurns(t, h.proc))
-	for range 5 { // 100 ms of its own, with 4 ticks of work; then 300 ms of another, busy all the time
+	// 100 ms of its own, with 4 ticks of work; then 300 ms of another, busy all the time
+	for range 5 {
 		w.turns.Begin()
 		h.work(10, 4)
 		w.turns.End()
@@ -235,7 +275,8 @@ func TestTurnsHaveRatiosOfTheirOwn(t *testing.T) {
 	} {
 		got, ok := m[key]
 		if key == `plimsoll_disk_busy_ratio{device="sda"}` {
-			want = float64(20*9/3) / 500 // of 9 sectors for each tick of work, a third is milliseconds
+			// of 9 sectors for each tick of work, a third is milliseconds
+			want = float64(20*9/3) / 500
 		}
 		if !ok || math.Abs(got-want) > 0.02 {
 			t.Errorf("%s = %v (%v), want %v", key, got, ok, want)
@@ -272,7 +313,8 @@ func TestTurnsSumCores(t *testing.T) {
 	turns.Begin()
 	h.work(20, 0)
 	step(0.34, 1.2)
-	if _, _, err := turns.Cores([]int{2}); err == nil || !strings.Contains(err.Error(), "core 2 is not there") {
+	if _, _, err := turns.Cores([]int{2}); err == nil ||
+		!strings.Contains(err.Error(), "core 2 is not there") {
 		t.Errorf("a core that is not there: %v", err)
 	}
 }

@@ -15,15 +15,17 @@ import (
 	"plimsoll/watch/series"
 )
 
-// Upstreams reads the growing log of a proxy on this host, one line for each request that an upstream answered:
-// address, status, and seconds until the last byte of its answer, with a space between. WebSockets (status 101), whose
-// time is that of their life, and lines without an upstream are left out.
+// Upstreams reads the growing log of a proxy on this host, one line for each request that an
+// upstream answered: address, status, and seconds until the last byte of its answer, with a space
+// between. WebSockets (status 101), whose time is that of their life, and lines without an upstream
+// are left out.
 //
 //	plimsoll_proxy_upstream_requests_total{upstream,code}  answers by address and class of their status (2xx to 5xx)
 //	plimsoll_proxy_upstream_seconds_total{upstream}        time that they took
 //
-// It begins at the end that the log has when the probe is made. The part that it has read is given back to the file
-// system, where that can be done (Linux), so a long run does not fill the disk; the log's size stays as it was.
+// It begins at the end that the log has when the probe is made. The part that it has read is given
+// back to the file system, where that can be done (Linux), so a long run does not fill the disk;
+// the log's size stays as it was.
 type Upstreams struct {
 	name   string
 	path   string
@@ -52,8 +54,8 @@ type upstream struct {
 	code    [6][]series.Label
 }
 
-// NewUpstreams makes the probe of a log, which must exist. labels are added to every series; the value of "instance"
-// also to the name.
+// NewUpstreams makes the probe of a log, which must exist. labels are added to every series; the
+// value of "instance" also to the name.
 func NewUpstreams(path string, labels ...series.Label) (*Upstreams, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -63,7 +65,16 @@ func NewUpstreams(path string, labels ...series.Label) (*Upstreams, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("reading the proxy's log: %w", err), f.Close())
 	}
-	u := &Upstreams{name: NameOf("upstreams", labels), path: path, labels: labels, f: f, at: end, freed: end &^ (freeEvery - 1), sums: map[string]*upstream{}, buf: make([]byte, 64<<10)}
+	u := &Upstreams{
+		name:   NameOf("upstreams", labels),
+		path:   path,
+		labels: labels,
+		f:      f,
+		at:     end,
+		freed:  end &^ (freeEvery - 1),
+		sums:   map[string]*upstream{},
+		buf:    make([]byte, 64<<10),
+	}
 	return u, nil
 }
 
@@ -137,7 +148,10 @@ func (u *Upstreams) line(line []byte) {
 		x = new(upstream)
 		x.time = u.with("upstream", string(f[0]))
 		for i := range x.code {
-			x.code[i] = append(u.with("upstream", string(f[0])), series.Label{Name: "code", Value: strconv.Itoa(i) + "xx"})
+			x.code[i] = append(u.with("upstream", string(f[0])), series.Label{
+				Name:  "code",
+				Value: strconv.Itoa(i) + "xx",
+			})
 		}
 		u.sums[string(f[0])] = x
 		u.order = append(u.order, x)

@@ -61,7 +61,13 @@ type RejectedError struct {
 }
 
 func (e *RejectedError) Error() string {
-	return fmt.Sprintf("batch of %d samples not stored: %d at or before the last time of their series, %d twice in the batch; first is %s", e.Of, e.OutOfOrder, e.Duplicate, e.First)
+	return fmt.Sprintf(
+		"batch of %d samples not stored: %d at or before the last time of their series, %d twice in the batch; first is %s",
+		e.Of,
+		e.OutOfOrder,
+		e.Duplicate,
+		e.First,
+	)
 }
 
 // entry is the writer's record of one series.
@@ -149,7 +155,8 @@ func (db *DB) end(w *writer) {
 }
 
 // Append stores one batch of samples at time t (kept in milliseconds), all or none. A series' first
-// sample, and that after each cut, costs some microseconds and allocations, others well under one and none.
+// sample, and that after each cut, costs some microseconds and allocations, others well under one
+// and none.
 func (db *DB) Append(t time.Time, samples []Sample) error {
 	w, err := db.begin()
 	if err != nil {
@@ -168,7 +175,12 @@ func (db *DB) Append(t time.Time, samples []Sample) error {
 				}
 			}
 			if err != nil {
-				return fmt.Errorf("batch of %d samples not stored: sample %d: %w", len(samples), i, err)
+				return fmt.Errorf(
+					"batch of %d samples not stored: sample %d: %w",
+					len(samples),
+					i,
+					err,
+				)
 			}
 			if len(w.samples) >= w.max.series {
 				clear(w.samples)
@@ -187,7 +199,12 @@ func (db *DB) Append(t time.Time, samples []Sample) error {
 // exposition has a label of that name, its own is renamed to exported_NAME. Of a series that occurs
 // more than once the first sample is stored, as Prometheus does. An exposition with any other
 // mistake, or beyond one of the limits of this package, is refused whole. body is not kept.
-func (db *DB) AppendText(t time.Time, body []byte, contentType string, extra map[string]string) (n int, err error) {
+func (db *DB) AppendText(
+	t time.Time,
+	body []byte,
+	contentType string,
+	extra map[string]string,
+) (n int, err error) {
 	w, err := db.begin()
 	if err != nil {
 		return 0, err
@@ -212,7 +229,10 @@ func (w *writer) parse(body []byte, contentType string, extra map[string]string)
 			return fmt.Errorf("content type %q: %w", contentType, err)
 		}
 		if m != "text/plain" && m != "application/openmetrics-text" {
-			return fmt.Errorf("content type %q is neither the Prometheus text format nor OpenMetrics", contentType)
+			return fmt.Errorf(
+				"content type %q is neither the Prometheus text format nor OpenMetrics",
+				contentType,
+			)
 		}
 		format = m
 	}
@@ -271,8 +291,8 @@ func (w *writer) unique() {
 	w.batch++ // commit marks the series once more
 }
 
-// remember stores the text under which a source exposes a series. One series may have many spellings, so the
-// kept texts have a limit of their own.
+// remember stores the text under which a source exposes a series. One series may have many
+// spellings, so the kept texts have a limit of their own.
 func (f *source) remember(text []byte, e *entry, most limits) {
 	if len(text) > 2*MaxLabelBytes {
 		return
@@ -321,11 +341,23 @@ func (w *writer) resolve(lset labels.Labels, from *source) (*entry, error) {
 	if from != nil {
 		switch {
 		case from.made >= w.max.sourceSeries:
-			return nil, fmt.Errorf("more than %d different series of one source in one run; %s", w.max.sourceSeries, why)
+			return nil, fmt.Errorf(
+				"more than %d different series of one source in one run; %s",
+				w.max.sourceSeries,
+				why,
+			)
 		case from.bytes+len(id) > w.max.sourceBytes:
-			return nil, fmt.Errorf("labels of more than %d bytes in the series of one source in one run; %s", w.max.sourceBytes, why)
+			return nil, fmt.Errorf(
+				"labels of more than %d bytes in the series of one source in one run; %s",
+				w.max.sourceBytes,
+				why,
+			)
 		case w.scraped >= w.max.scraped:
-			return nil, fmt.Errorf("more than %d different series of all scraped pages in one run; %s", w.max.scraped, why)
+			return nil, fmt.Errorf(
+				"more than %d different series of all scraped pages in one run; %s",
+				w.max.scraped,
+				why,
+			)
 		}
 		from.made++
 		from.bytes += len(id)
@@ -461,7 +493,12 @@ func check(lset labels.Labels) error {
 	case n > MaxLabels:
 		return fmt.Errorf("metric %.120q has %d labels; want at most %d", name, n, MaxLabels)
 	case size > MaxLabelBytes:
-		return fmt.Errorf("metric %.120q has labels of %d bytes; want at most %d", name, size, MaxLabelBytes)
+		return fmt.Errorf(
+			"metric %.120q has labels of %d bytes; want at most %d",
+			name,
+			size,
+			MaxLabelBytes,
+		)
 	}
 	return lset.Validate(func(l labels.Label) error {
 		switch {

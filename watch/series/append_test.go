@@ -21,12 +21,36 @@ func TestRejectedBatches(t *testing.T) {
 		batch []Sample
 		want  RejectedError
 	}{
-		"same time":            {10, []Sample{y, x(1)}, RejectedError{OutOfOrder: 1, Of: 2, First: `{__name__="x", a="1", b="2"}`}},
-		"same time, new value": {10, []Sample{x(2), y}, RejectedError{OutOfOrder: 1, Of: 2, First: `{__name__="x", a="1", b="2"}`}},
-		"earlier":              {9, []Sample{x(1), y}, RejectedError{OutOfOrder: 1, Of: 2, First: `{__name__="x", a="1", b="2"}`}},
-		"earlier, turned":      {9, []Sample{turned, y}, RejectedError{OutOfOrder: 1, Of: 2, First: `{__name__="x", a="1", b="2"}`}},
-		"twice":                {11, []Sample{y, x(1), x(1)}, RejectedError{Duplicate: 1, Of: 3, First: `{__name__="x", a="1", b="2"}`}},
-		"twice, turned":        {11, []Sample{y, x(1), turned}, RejectedError{Duplicate: 1, Of: 3, First: `{__name__="x", a="1", b="2"}`}},
+		"same time": {10, []Sample{y, x(1)}, RejectedError{
+			OutOfOrder: 1,
+			Of:         2,
+			First:      `{__name__="x", a="1", b="2"}`,
+		}},
+		"same time, new value": {10, []Sample{x(2), y}, RejectedError{
+			OutOfOrder: 1,
+			Of:         2,
+			First:      `{__name__="x", a="1", b="2"}`,
+		}},
+		"earlier": {9, []Sample{x(1), y}, RejectedError{
+			OutOfOrder: 1,
+			Of:         2,
+			First:      `{__name__="x", a="1", b="2"}`,
+		}},
+		"earlier, turned": {9, []Sample{turned, y}, RejectedError{
+			OutOfOrder: 1,
+			Of:         2,
+			First:      `{__name__="x", a="1", b="2"}`,
+		}},
+		"twice": {11, []Sample{y, x(1), x(1)}, RejectedError{
+			Duplicate: 1,
+			Of:        3,
+			First:     `{__name__="x", a="1", b="2"}`,
+		}},
+		"twice, turned": {11, []Sample{y, x(1), turned}, RejectedError{
+			Duplicate: 1,
+			Of:        3,
+			First:     `{__name__="x", a="1", b="2"}`,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := create(t)
@@ -84,8 +108,17 @@ func TestAppendText(t *testing.T) {
 		"summary": {"# TYPE x summary\nx{quantile=\"0.5\"} 2\nx_sum 4\nx_count 2\n", "", nil,
 			map[string]float64{`x{quantile="0.5"}`: 2, `x_sum`: 4, `x_count`: 2}, ""},
 		"le is normalized": {"# TYPE x histogram\nx_bucket{le=\"1\"} 2\nx_bucket{le=\"+Inf\"} 2\nx_sum 1\nx_count 2\n", "", nil,
-			map[string]float64{`x_bucket{le="1.0"}`: 2, `x_bucket{le="+Inf"}`: 2, `x_sum`: 1, `x_count`: 2}, ""},
-		"special values":          {"a +Inf\nb -Inf\nc 1e-3\n", "", nil, map[string]float64{`c`: 0.001, `a > 1e300`: 0, `b < -1e300`: 0}, ""},
+			map[string]float64{
+				`x_bucket{le="1.0"}`:  2,
+				`x_bucket{le="+Inf"}`: 2,
+				`x_sum`:               1,
+				`x_count`:             2,
+			}, ""},
+		"special values": {"a +Inf\nb -Inf\nc 1e-3\n", "", nil, map[string]float64{
+			`c`:          0.001,
+			`a > 1e300`:  0,
+			`b < -1e300`: 0,
+		}, ""},
 		"nothing":                 {"", "", nil, nil, ""},
 		"comments only":           {"# nothing here\n\n", "", nil, nil, ""},
 		"a mistake in the last":   {"x 1\ny 2\nz nope\n", "", nil, nil, "sample 3"},
@@ -133,7 +166,17 @@ func TestCachesKeepApart(t *testing.T) {
 	db := create(t)
 	for s := range 3 {
 		for i, inst := range []string{"a", "b"} {
-			failure.None(t, failure.Of(db.AppendText(at(s), []byte(fmt.Sprintf("x %d\n", 10*i+s)), "", map[string]string{"instance": inst})))
+			failure.None(
+				t,
+				failure.Of(
+					db.AppendText(
+						at(s),
+						[]byte(fmt.Sprintf("x %d\n", 10*i+s)),
+						"",
+						map[string]string{"instance": inst},
+					),
+				),
+			)
 		}
 	}
 	for expr, want := range map[string]float64{`x{instance="a"}`: 2, `x{instance="b"}`: 12} {
@@ -161,7 +204,13 @@ func exposition(n int) []byte {
 	var b strings.Builder
 	b.WriteString("# HELP api_time Time.\n# TYPE api_time histogram\n")
 	for i := range n {
-		fmt.Fprintf(&b, "api_time_bucket{handler=\"handler%d\",method=\"GET\",origin_client=\"web\",status_code=\"200\",le=\"%d\"} %d\n", i/10, i%10, i*7)
+		fmt.Fprintf(
+			&b,
+			"api_time_bucket{handler=\"handler%d\",method=\"GET\",origin_client=\"web\",status_code=\"200\",le=\"%d\"} %d\n",
+			i/10,
+			i%10,
+			i*7,
+		)
 	}
 	return []byte(b.String())
 }

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// MaxExpression is the largest size of an expression in bytes: the depth of its evaluation grows with it.
+	// MaxExpression is the largest size of an expression in bytes: the depth of its evaluation
+	// grows with it.
 	MaxExpression = 16 << 10
 	// MaxSelectors is the largest number of selectors in one expression.
 	MaxSelectors = 64
@@ -31,7 +32,8 @@ const (
 // interval is the time between two samples of a series, and the step of a subquery without one.
 const interval = time.Second
 
-// An effort is an upper bound of the work that an expression makes, without the number of its series.
+// An effort is an upper bound of the work that an expression makes, without the number of its
+// series.
 type effort struct {
 	points    float64 // evaluated and read for one series
 	selectors int
@@ -45,9 +47,13 @@ type result struct {
 	growth float64 // how often each holds the labels of the stored one
 }
 
-// affordable returns how many series an expression may read, and an error for one that takes too much
-// memory or time, whatever the series hold.
-func (db *DB) affordable(expr string, from, to time.Time, step time.Duration) (most int, err error) {
+// affordable returns how many series an expression may read, and an error for one that takes too
+// much memory or time, whatever the series hold.
+func (db *DB) affordable(
+	expr string,
+	from, to time.Time,
+	step time.Duration,
+) (most int, err error) {
 	if len(expr) > MaxExpression {
 		return 0, fmt.Errorf("it has %d bytes; want at most %d", len(expr), MaxExpression)
 	}
@@ -79,9 +85,9 @@ func (db *DB) affordable(expr string, from, to time.Time, step time.Duration) (m
 
 func (e *effort) limit(series float64) { e.series = math.Min(e.series, series) }
 
-// add adds a node that is evaluated over span, in nanoseconds, each step. promql evaluates a subquery
-// once, over the span of the query and its own range, and then reads its points once for each step
-// outside.
+// add adds a node that is evaluated over span, in nanoseconds, each step. promql evaluates a
+// subquery once, over the span of the query and its own range, and then reads its points once for
+// each step outside.
 func (e *effort) add(n parser.Node, span float64, step time.Duration) result {
 	steps := 1 + span/float64(step)
 	out := result{1, 1}

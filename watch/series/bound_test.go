@@ -13,13 +13,14 @@ import (
 	"plimsoll/internal/failure"
 )
 
-// nested puts an expression into n functions; the result is inside out: before + before + x + after + after.
+// nested puts an expression into n functions; the result is inside out: before + before + x + after
+// + after.
 func nested(n int, before, x, after string) string {
 	return strings.Repeat(before, n) + x + strings.Repeat(after, n)
 }
 
-// TestCostlyQueryIsRefused checks that an expression whose evaluation takes too much memory or time is refused
-// before it is evaluated, whatever the range of the query.
+// TestCostlyQueryIsRefused checks that an expression whose evaluation takes too much memory or time
+// is refused before it is evaluated, whatever the range of the query.
 func TestCostlyQueryIsRefused(t *testing.T) {
 	db := create(t)
 	for _, s := range []int{1, 3700} { // a run of an hour
@@ -62,13 +63,25 @@ func TestCostlyQueryIsRefused(t *testing.T) {
 		failure.None(t, failure.Of(db.Query(t.Context(), expr, at(1))))
 	}
 	for _, expr := range []string{`rate(x[15m])`, `max_over_time(rate(x[1m])[10m:10s])`} {
-		failure.None(t, failure.Of(db.Range(t.Context(), expr, at(0), at(MaxPoints-1), time.Second)))
+		failure.None(
+			t,
+			failure.Of(db.Range(t.Context(), expr, at(0), at(MaxPoints-1), time.Second)),
+		)
 	}
 	if _, err := db.Range(t.Context(), `sum_over_time(x[1h])`, at(0), at(MaxPoints-1), time.Second); err == nil {
 		t.Error("11,000 windows of an hour were read")
 	}
-	never := func(parser.Value, annotations.Annotations) error { return errors.New("it was evaluated") }
-	err := db.Evaluate(t.Context(), "vector(1)", time.UnixMilli(-1<<53), time.UnixMilli(1<<53), 240*time.Hour, never)
+	never := func(parser.Value, annotations.Annotations) error {
+		return errors.New("it was evaluated")
+	}
+	err := db.Evaluate(
+		t.Context(),
+		"vector(1)",
+		time.UnixMilli(-1<<53),
+		time.UnixMilli(1<<53),
+		240*time.Hour,
+		never,
+	)
 	if _, ok := errors.AsType[*SyntaxError](err); !ok {
 		t.Errorf("a range of %v ms: %v", int64(1)<<54, err)
 	}

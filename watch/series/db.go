@@ -23,26 +23,27 @@ import (
 // Limits of one DB. They protect the tool from a target that exposes too much, and a reader from a
 // query that is too large.
 const (
-	// MaxSeries is the largest number of different series one directory accepts. Each costs about 1.8 KB of memory,
-	// and for a moment at each cut twice that.
+	// MaxSeries is the largest number of different series one directory accepts. Each costs about
+	// 1.8 KB of memory, and for a moment at each cut twice that.
 	MaxSeries = 150_000
-	// MaxScraped is the largest number of those that come from [DB.AppendText]: pages that a target writes leave room
-	// for the probes of this tool.
+	// MaxScraped is the largest number of those that come from [DB.AppendText]: pages that a target
+	// writes leave room for the probes of this tool.
 	MaxScraped = 100_000
-	// MaxSourceSeries and MaxSourceBytes are the largest number of different series, and of bytes in their labels,
-	// that one source may expose in a run. A source is the set of AppendText calls with one set of extra labels.
+	// MaxSourceSeries and MaxSourceBytes are the largest number of different series, and of bytes
+	// in their labels, that one source may expose in a run. A source is the set of AppendText calls
+	// with one set of extra labels.
 	MaxSourceSeries = 50_000
 	MaxSourceBytes  = 16 << 20
 	// MaxSamples is the largest number of samples of one exposition.
 	MaxSamples = 50_000
-	// MaxLabels and MaxLabelBytes are the largest number of labels of one series, and of bytes in their names and
-	// values together, the metric's name included.
+	// MaxLabels and MaxLabelBytes are the largest number of labels of one series, and of bytes in
+	// their names and values together, the metric's name included.
 	MaxLabels     = 64
 	MaxLabelBytes = 4096
 	// MaxPoints is the largest number of steps of one [DB.Range] query, as in Prometheus.
 	MaxPoints = 11_000
-	// MaxQuerySamples is the largest number of samples a query may hold in memory at once, and of points that it may
-	// evaluate for one series: a query of that size takes about 500 MB.
+	// MaxQuerySamples is the largest number of samples a query may hold in memory at once, and of
+	// points that it may evaluate for one series: a query of that size takes about 500 MB.
 	MaxQuerySamples = 10_000_000
 	// QueryTimeout ends a query whose context has no earlier deadline.
 	QueryTimeout = 30 * time.Second
@@ -61,9 +62,9 @@ var (
 // blocks. A run must end as one block, so the span is longer than any run.
 const headSpan = 5 * 365 * 24 * time.Hour
 
-// tsdb.DB is not used on purpose, only its head: the DB's background goroutine panics when a disk is
-// full, cuts a block every two hours and deletes old ones. What the head holds, compressed to about
-// four bytes a sample, index included, is moved out of memory every ten minutes: see span.
+// tsdb.DB is not used on purpose, only its head: the DB's background goroutine panics when a disk
+// is full, cuts a block every two hours and deletes old ones. What the head holds, compressed to
+// about four bytes a sample, index included, is moved out of memory every ten minutes: see span.
 const (
 	walDir   = "wal"
 	headDir  = "chunks_head"
@@ -81,8 +82,10 @@ type DB struct {
 	engine  *promql.Engine
 	tap     func(time.Time, int, iter.Seq2[labels.Labels, float64])
 
-	parts  sync.RWMutex  // guards what follows, which a writer changes at a cut; locked after writer.mu
-	spans  []*span       // of the writer, or replayed from a killed writer's logs; oldest first, none when sealed
+	// guards what follows, which a writer changes at a cut; locked after writer.mu
+	parts sync.RWMutex
+	// of the writer, or replayed from a killed writer's logs; oldest first, none when sealed
+	spans  []*span
 	blocks []*tsdb.Block // sealed data, or the spans that are no longer in memory
 
 	life   sync.RWMutex // held for reading by every call, for writing by Close
@@ -100,7 +103,11 @@ func Create(dir string) (*DB, error) {
 		return nil, fmt.Errorf("creating series directory: %w", err)
 	}
 	if len(names) > 0 {
-		return nil, fmt.Errorf("creating series directory %s: it is not empty (found %q); choose a new directory", dir, names[0].Name())
+		return nil, fmt.Errorf(
+			"creating series directory %s: it is not empty (found %q); choose a new directory",
+			dir,
+			names[0].Name(),
+		)
 	}
 	db := &DB{dir: dir, write: newWriter(), engine: newEngine()}
 	first, err := db.newSpan(0)
@@ -111,11 +118,12 @@ func Create(dir string) (*DB, error) {
 	return db, nil
 }
 
-// Open opens dir for reading. A sealed directory is read in place. For one whose writer was killed, or is at work, what
-// is in no block yet is replayed from the log into memory; [DB.Damage] reports what is missing, such as the log's torn
-// end. Open never changes dir.
+// Open opens dir for reading. A sealed directory is read in place. For one whose writer was killed,
+// or is at work, what is in no block yet is replayed from the log into memory; [DB.Damage] reports
+// what is missing, such as the log's torn end. Open never changes dir.
 func Open(dir string) (*DB, error) {
-	const tries = 5 // a writer that is at work gets in the way once in ten minutes, and when it closes
+	// a writer that is at work gets in the way once in ten minutes, and when it closes
+	const tries = 5
 	for try := 1; ; try++ {
 		l, err := survey(dir)
 		if err != nil {
@@ -145,7 +153,11 @@ func openLayout(dir string, l layout) (*DB, error) {
 			blk, err := openBlock(b)
 			if err != nil {
 				db.Close()
-				return nil, fmt.Errorf("block %s is damaged: %w; the series of this run are lost unless a copy exists", filepath.Base(b), err)
+				return nil, fmt.Errorf(
+					"block %s is damaged: %w; the series of this run are lost unless a copy exists",
+					filepath.Base(b),
+					err,
+				)
 			}
 			db.blocks = append(db.blocks, blk)
 		}
@@ -157,7 +169,9 @@ func openLayout(dir string, l layout) (*DB, error) {
 	case l.empty:
 		db.sealed = true
 	default:
-		return nil, errors.New("it holds neither a block nor a log, so it is not a series directory or its block was removed")
+		return nil, errors.New(
+			"it holds neither a block nor a log, so it is not a series directory or its block was removed",
+		)
 	}
 	return db, nil
 }
@@ -167,7 +181,8 @@ func isULID(name string) bool {
 	return len(name) == 26 && strings.Trim(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
 }
 
-// openBlock opens one block and checks that its index can be read. tsdb panics at some damaged files.
+// openBlock opens one block and checks that its index can be read. tsdb panics at some damaged
+// files.
 func openBlock(dir string) (blk *tsdb.Block, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -201,10 +216,12 @@ func newEngine() *promql.Engine {
 	})
 }
 
-// Tap makes the DB call f with every batch once it is stored, in order: its time (in milliseconds), how many
-// samples, and each of them. f is called within Append, must not block, and must not keep the sequence; it may keep
-// labels. Tap is called before the first Append.
-func (db *DB) Tap(f func(t time.Time, n int, samples iter.Seq2[labels.Labels, float64])) { db.tap = f }
+// Tap makes the DB call f with every batch once it is stored, in order: its time (in milliseconds),
+// how many samples, and each of them. f is called within Append, must not block, and must not keep
+// the sequence; it may keep labels. Tap is called before the first Append.
+func (db *DB) Tap(f func(t time.Time, n int, samples iter.Seq2[labels.Labels, float64])) {
+	db.tap = f
+}
 
 // Dir returns the directory the DB was opened with.
 func (db *DB) Dir() string { return db.dir }
@@ -213,9 +230,9 @@ func (db *DB) Dir() string { return db.dir }
 // a killed writer left. A DB from Create is not sealed.
 func (db *DB) Sealed() bool { return db.sealed }
 
-// Damage returns nil, or an error for the samples that reading what a killed writer left had to leave
-// out: everything after the first record of a log that could not be read, or a part of the run whose
-// block is damaged and whose log is gone.
+// Damage returns nil, or an error for the samples that reading what a killed writer left had to
+// leave out: everything after the first record of a log that could not be read, or a part of the
+// run whose block is damaged and whose log is gone.
 func (db *DB) Damage() error { return db.damage }
 
 // Bounds returns the times of the first and the last sample. ok is false when there is none.
@@ -255,8 +272,8 @@ func (db *DB) Querier(mint, maxt int64) (storage.Querier, error) {
 	return db.querier(mint, maxt)
 }
 
-// querier reads the blocks and heads of this moment. A cut moves a head into a block, and does so between two
-// queriers: each has every sample once.
+// querier reads the blocks and heads of this moment. A cut moves a head into a block, and does so
+// between two queriers: each has every sample once.
 func (db *DB) querier(mint, maxt int64) (_ storage.Querier, err error) {
 	db.parts.RLock()
 	defer db.parts.RUnlock()
@@ -290,8 +307,9 @@ func (db *DB) querier(mint, maxt int64) (_ storage.Querier, err error) {
 }
 
 // Close ends the use of the DB. For a DB from Create it first writes everything into one block and
-// then removes the log; if writing the block fails (a full disk), the log and the blocks of cuts stay,
-// and Open can still read them. Close waits for calls that are under way. A second Close does nothing.
+// then removes the log; if writing the block fails (a full disk), the log and the blocks of cuts
+// stay, and Open can still read them. Close waits for calls that are under way. A second Close does
+// nothing.
 func (db *DB) Close() error {
 	db.life.Lock()
 	defer db.life.Unlock()
@@ -302,7 +320,14 @@ func (db *DB) Close() error {
 	var errs []error
 	if db.write != nil {
 		if err := db.seal(); err != nil {
-			errs = append(errs, fmt.Errorf("sealing series directory %s: %w; the log is kept and can be read", db.dir, err))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"sealing series directory %s: %w; the log is kept and can be read",
+					db.dir,
+					err,
+				),
+			)
 		}
 	}
 	for _, b := range db.blocks {

@@ -78,7 +78,12 @@ api_time_bucket{handler="createPost",le="+Inf"} %d
 api_time_sum{handler="createPost"} %d
 api_time_count{handler="createPost"} %d
 `, 25*s, 50*s, 100*s, 100*s, 50*s, 100*s)
-		n, err := db.AppendText(at(s), []byte(text), "text/plain; version=0.0.4", map[string]string{"instance": "app-0:8067"})
+		n, err := db.AppendText(
+			at(s),
+			[]byte(text),
+			"text/plain; version=0.0.4",
+			map[string]string{"instance": "app-0:8067"},
+		)
 		failure.None(t, err)
 		if n != 6 {
 			t.Fatalf("AppendText stored %d samples, want 6", n)
@@ -145,7 +150,10 @@ func TestWriteSealReopen(t *testing.T) {
 func TestOneBlockForLongRun(t *testing.T) {
 	db := create(t)
 	for h := range 30 { // tsdb would cut a block every two hours
-		failure.None(t, db.Append(t0.Add(time.Duration(h)*time.Hour), []Sample{{Name: "x", Value: float64(h)}}))
+		failure.None(t, db.Append(t0.Add(time.Duration(h)*time.Hour), []Sample{{
+			Name:  "x",
+			Value: float64(h),
+		}}))
 	}
 	// Time moves forward per series, however far another series is ahead.
 	failure.None(t, db.Append(t0, []Sample{{Name: "y", Value: 1}}))
@@ -233,7 +241,14 @@ func TestGarbageLog(t *testing.T) {
 	db := create(t)
 	fill(t, db)
 	dir := snapshot(t, db.Dir())
-	failure.None(t, os.WriteFile(filepath.Join(dir, walDir, "00000000"), []byte(strings.Repeat("garbage ", 5000)), 0o666))
+	failure.None(
+		t,
+		os.WriteFile(
+			filepath.Join(dir, walDir, "00000000"),
+			[]byte(strings.Repeat("garbage ", 5000)),
+			0o666,
+		),
+	)
 	r := open(t, dir)
 	if r.Damage() == nil || strings.Contains(r.Damage().Error(), "\n") {
 		t.Errorf("Damage = %v", r.Damage())
@@ -252,15 +267,29 @@ func TestDamagedDirectories(t *testing.T) {
 		return filepath.Join(dir, names[0].Name())
 	}
 	for name, spoil := range map[string]func(dir string) error{
-		"no index":        func(d string) error { return os.Remove(filepath.Join(block(d), "index")) },
-		"short index":     func(d string) error { return os.Truncate(filepath.Join(block(d), "index"), 100) },
-		"empty index":     func(d string) error { return os.Truncate(filepath.Join(block(d), "index"), 0) },
-		"no meta":         func(d string) error { return os.Remove(filepath.Join(block(d), "meta.json")) },
-		"meta is garbage": func(d string) error { return os.WriteFile(filepath.Join(block(d), "meta.json"), []byte("{"), 0o666) },
-		"no chunks":       func(d string) error { return os.RemoveAll(filepath.Join(block(d), "chunks")) },
-		"short chunks":    func(d string) error { return os.Truncate(filepath.Join(block(d), "chunks", "000001"), 5) },
-		"no block":        func(d string) error { return os.RemoveAll(block(d)) },
-		"no directory":    os.RemoveAll,
+		"no index": func(d string) error {
+			return os.Remove(filepath.Join(block(d), "index"))
+		},
+		"short index": func(d string) error {
+			return os.Truncate(filepath.Join(block(d), "index"), 100)
+		},
+		"empty index": func(d string) error {
+			return os.Truncate(filepath.Join(block(d), "index"), 0)
+		},
+		"no meta": func(d string) error {
+			return os.Remove(filepath.Join(block(d), "meta.json"))
+		},
+		"meta is garbage": func(d string) error {
+			return os.WriteFile(filepath.Join(block(d), "meta.json"), []byte("{"), 0o666)
+		},
+		"no chunks": func(d string) error {
+			return os.RemoveAll(filepath.Join(block(d), "chunks"))
+		},
+		"short chunks": func(d string) error {
+			return os.Truncate(filepath.Join(block(d), "chunks", "000001"), 5)
+		},
+		"no block":     func(d string) error { return os.RemoveAll(block(d)) },
+		"no directory": os.RemoveAll,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := snapshot(t, sealed.Dir())
@@ -289,7 +318,11 @@ func TestCreateRefuses(t *testing.T) {
 func TestAbsenceIsSeenSoon(t *testing.T) {
 	db := create(t)
 	failure.None(t, db.Append(at(0), []Sample{{Name: "x", Value: 1}}))
-	for after, want := range map[time.Duration]int{0: 1, Lookback - time.Second: 1, Lookback + time.Second: 0} {
+	for after, want := range map[time.Duration]int{
+		0:                      1,
+		Lookback - time.Second: 1,
+		Lookback + time.Second: 0,
+	} {
 		res, err := db.Query(t.Context(), "x", at(0).Add(after))
 		failure.None(t, err)
 		if len(res) != want {
@@ -302,14 +335,24 @@ func TestBadQueries(t *testing.T) {
 	db := create(t)
 	fill(t, db)
 	for _, expr := range []string{"rate(", "x[1m]", `"text"`, "", "sum(rate(ops_total))"} {
-		if _, err := db.Query(t.Context(), expr, at(10)); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("query %q: ", expr)) {
+		if _, err := db.Query(t.Context(), expr, at(10)); err == nil ||
+			!strings.HasPrefix(err.Error(), fmt.Sprintf("query %q: ", expr)) {
 			t.Errorf("Query(%q): %v", expr, err)
 		}
 	}
 	for name, q := range map[string]func() error{
-		"no step":        func() error { _, err := db.Range(t.Context(), "x", at(0), at(1), 0); return err },
-		"backwards":      func() error { _, err := db.Range(t.Context(), "x", at(1), at(0), time.Second); return err },
-		"too many steps": func() error { _, err := db.Range(t.Context(), "x", at(0), at(MaxPoints), time.Second); return err },
+		"no step": func() error {
+			_, err := db.Range(t.Context(), "x", at(0), at(1), 0)
+			return err
+		},
+		"backwards": func() error {
+			_, err := db.Range(t.Context(), "x", at(1), at(0), time.Second)
+			return err
+		},
+		"too many steps": func() error {
+			_, err := db.Range(t.Context(), "x", at(0), at(MaxPoints), time.Second)
+			return err
+		},
 		"canceled": func() error {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
@@ -336,7 +379,11 @@ func TestResultsAreOrdered(t *testing.T) {
 	db := create(t)
 	var batch []Sample
 	for i := range 50 {
-		batch = append(batch, Sample{Name: "x", Labels: []Label{{"i", fmt.Sprintf("%02d", (i*37)%50)}}, Value: 1})
+		batch = append(batch, Sample{
+			Name:   "x",
+			Labels: []Label{{"i", fmt.Sprintf("%02d", (i*37)%50)}},
+			Value:  1,
+		})
 	}
 	failure.None(t, db.Append(at(0), batch))
 	res, err := db.Query(t.Context(), "x", at(1))

@@ -17,7 +17,8 @@
 // into a block below spilled/, while appends and queries go on; where that fails, nothing is lost
 // but memory. [DB.Close] turns all of it into ONE block (a directory named by a ULID) and removes
 // the rest. A directory whose writer was killed keeps its logs and blocks and is still readable:
-// Open replays a copy of the logs, and never changes the original. So is one whose writer is at work.
+// Open replays a copy of the logs, and never changes the original. So is one whose writer is at
+// work.
 //
 // # Batches
 //

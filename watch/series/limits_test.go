@@ -12,7 +12,13 @@ import (
 func churn(page, n, padding int) []byte {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "churn{page=\"%d\",n=\"%d\",pad=\"%s\"} 1\n", page, i, strings.Repeat("x", padding))
+		fmt.Fprintf(
+			&b,
+			"churn{page=\"%d\",n=\"%d\",pad=\"%s\"} 1\n",
+			page,
+			i,
+			strings.Repeat("x", padding),
+		)
 	}
 	return []byte(b.String())
 }
@@ -29,18 +35,32 @@ func scraped(t *testing.T, db *DB, instance string, n, padding int) (page int, e
 	return page, nil
 }
 
-// TestPageWithNewSeriesEachTimeIsRefused checks that the additions of a source to a run are bounded in series and in
-// bytes, the refused page leaves nothing, and neither another source nor the probes of this tool lose their room.
+// TestPageWithNewSeriesEachTimeIsRefused checks that the additions of a source to a run are bounded
+// in series and in bytes, the refused page leaves nothing, and neither another source nor the
+// probes of this tool lose their room.
 func TestPageWithNewSeriesEachTimeIsRefused(t *testing.T) {
 	db := create(t)
-	most := limits{series: 1500, scraped: 1000, sourceSeries: 500, sourceBytes: 160_000, samples: 500}
+	most := limits{
+		series:       1500,
+		scraped:      1000,
+		sourceSeries: 500,
+		sourceBytes:  160_000,
+		samples:      500,
+	}
 	db.write.max = most
 	page, err := scraped(t, db, "many", 100, 1)
-	if err == nil || !strings.Contains(err.Error(), "more than 500 different series of one source in one run") || page != 5 {
+	if err == nil ||
+		!strings.Contains(err.Error(), "more than 500 different series of one source in one run") ||
+		page != 5 {
 		t.Errorf("page %d: %v", page, err)
 	}
 	page, err = scraped(t, db, "long", 50, 1000)
-	if err == nil || !strings.Contains(err.Error(), "labels of more than 160000 bytes in the series of one source in one run") || page != 3 {
+	if err == nil ||
+		!strings.Contains(
+			err.Error(),
+			"labels of more than 160000 bytes in the series of one source in one run",
+		) ||
+		page != 3 {
 		t.Errorf("page %d: %v", page, err)
 	}
 	_, err = scraped(t, db, "third", 100, 1)
@@ -55,7 +75,8 @@ func TestPageWithNewSeriesEachTimeIsRefused(t *testing.T) {
 	}
 	failure.None(t, db.Append(at(1000), []Sample{{Name: "own", Value: 1}}))
 	// Known series go on.
-	if n, err := db.AppendText(at(1000), churn(0, 100, 1), "", map[string]string{"instance": "many"}); n != 100 || err != nil {
+	if n, err := db.AppendText(at(1000), churn(0, 100, 1), "", map[string]string{"instance": "many"}); n != 100 ||
+		err != nil {
 		t.Errorf("known series: %d stored, %v", n, err)
 	}
 }
@@ -111,11 +132,18 @@ func TestPageBeyondLimitsIsRefused(t *testing.T) {
 	}
 }
 
-// TestSpellingsOfOneSeriesAreNotHeld: a page that writes one series in a new way each time fills no memory.
+// TestSpellingsOfOneSeriesAreNotHeld: a page that writes one series in a new way each time fills no
+// memory.
 func TestSpellingsOfOneSeriesAreNotHeld(t *testing.T) {
 	db := create(t)
 	for i := range 40 {
-		text := "x{a=\"1\"" + strings.Repeat(" ", 1+i) + "} 1\n" + "y{a=\"1\"" + strings.Repeat(" ", 1<<20+i) + "} 1\n"
+		text := "x{a=\"1\"" + strings.Repeat(
+			" ",
+			1+i,
+		) + "} 1\n" + "y{a=\"1\"" + strings.Repeat(
+			" ",
+			1<<20+i,
+		) + "} 1\n"
 		failure.None(t, failure.Of(db.AppendText(at(i), []byte(text), "", nil)))
 	}
 	for _, f := range db.write.sources {

@@ -25,8 +25,8 @@ type Result struct {
 	Value  float64
 }
 
-// A RangeSeries is one series over a range: V[i] is its value at T[i]. Steps at which the expression had
-// no value are left out, not filled.
+// A RangeSeries is one series over a range: V[i] is its value at T[i]. Steps at which the
+// expression had no value are left out, not filled.
 type RangeSeries struct {
 	Labels map[string]string
 	T      []time.Time
@@ -41,15 +41,25 @@ func (db *DB) Query(ctx context.Context, expr string, t time.Time) ([]Result, er
 	err := db.Evaluate(ctx, expr, t, t, 0, func(v parser.Value, _ annotations.Annotations) error {
 		switch v := v.(type) {
 		case promql.Vector:
-			slices.SortFunc(v, func(a, b promql.Sample) int { return labels.Compare(a.Metric, b.Metric) })
+			slices.SortFunc(v, func(a, b promql.Sample) int {
+				return labels.Compare(a.Metric, b.Metric)
+			})
 			for _, s := range v {
 				if s.H != nil {
 					return errors.New("the answer is a native histogram, want numbers")
 				}
-				out = append(out, Result{Labels: s.Metric.Map(), T: time.UnixMilli(s.T).UTC(), Value: s.F})
+				out = append(out, Result{
+					Labels: s.Metric.Map(),
+					T:      time.UnixMilli(s.T).UTC(),
+					Value:  s.F,
+				})
 			}
 		case promql.Scalar:
-			out = append(out, Result{Labels: map[string]string{}, T: time.UnixMilli(v.T).UTC(), Value: v.V})
+			out = append(out, Result{
+				Labels: map[string]string{},
+				T:      time.UnixMilli(v.T).UTC(),
+				Value:  v.V,
+			})
 		default:
 			return fmt.Errorf("the answer is a %s, want numbers at one instant; a range like x[1m] needs a function around it", v.Type())
 		}
@@ -61,34 +71,56 @@ func (db *DB) Query(ctx context.Context, expr string, t time.Time) ([]Result, er
 // Range evaluates a PromQL expression at from, from+step, ... up to and including to. It refuses
 // more than [MaxPoints] steps. The lines are ordered by labels. See [DB.Query] for limits and for
 // the meaning of an empty answer.
-func (db *DB) Range(ctx context.Context, expr string, from, to time.Time, step time.Duration) ([]RangeSeries, error) {
+func (db *DB) Range(
+	ctx context.Context,
+	expr string,
+	from, to time.Time,
+	step time.Duration,
+) ([]RangeSeries, error) {
 	switch {
 	case step < time.Millisecond:
 		return nil, fmt.Errorf("query %q: step %v is below 1ms", expr, step)
 	case to.Before(from):
 		return nil, fmt.Errorf("query %q: range ends (%v) before it starts (%v)", expr, to, from)
 	case to.Sub(from)/step >= MaxPoints:
-		return nil, fmt.Errorf("query %q: %d steps are more than %d; use a step of at least %v", expr, to.Sub(from)/step+1, MaxPoints, to.Sub(from)/(MaxPoints-1)+1)
+		return nil, fmt.Errorf(
+			"query %q: %d steps are more than %d; use a step of at least %v",
+			expr,
+			to.Sub(from)/step+1,
+			MaxPoints,
+			to.Sub(from)/(MaxPoints-1)+1,
+		)
 	}
 	var out []RangeSeries
-	err := db.Evaluate(ctx, expr, from, to, step, func(v parser.Value, _ annotations.Annotations) error {
-		m, ok := v.(promql.Matrix)
-		if !ok {
-			return fmt.Errorf("the answer is a %s, want lines", v.Type())
-		}
-		// The engine has ordered the lines by labels.
-		for _, s := range m {
-			if len(s.Histograms) > 0 {
-				return errors.New("the answer is a native histogram, want numbers")
+	err := db.Evaluate(
+		ctx,
+		expr,
+		from,
+		to,
+		step,
+		func(v parser.Value, _ annotations.Annotations) error {
+			m, ok := v.(promql.Matrix)
+			if !ok {
+				return fmt.Errorf("the answer is a %s, want lines", v.Type())
 			}
-			l := RangeSeries{Labels: s.Metric.Map(), T: make([]time.Time, len(s.Floats)), V: make([]float64, len(s.Floats))}
-			for i, p := range s.Floats {
-				l.T[i], l.V[i] = time.UnixMilli(p.T).UTC(), p.F
+			// The engine has ordered the lines by labels.
+			for _, s := range m {
+				if len(s.Histograms) > 0 {
+					return errors.New("the answer is a native histogram, want numbers")
+				}
+				l := RangeSeries{
+					Labels: s.Metric.Map(),
+					T:      make([]time.Time, len(s.Floats)),
+					V:      make([]float64, len(s.Floats)),
+				}
+				for i, p := range s.Floats {
+					l.T[i], l.V[i] = time.UnixMilli(p.T).UTC(), p.F
+				}
+				out = append(out, l)
 			}
-			out = append(out, l)
-		}
-		return nil
-	})
+			return nil
+		},
+	)
 	return out, err
 }
 
@@ -98,19 +130,32 @@ type SyntaxError struct{ Err error }
 func (e *SyntaxError) Error() string { return e.Err.Error() }
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// Evaluate evaluates a PromQL expression at from, from+step, ... up to and including to, or with step 0 at the
-// instant from, and hands its value to take, which must not keep it: the engine uses its memory again. It is for
-// answers that [DB.Query] and [DB.Range] leave out, such as warnings and ranges. An expression that does not
-// parse, or whose evaluation would take too much memory or time ([MaxQuerySamples], [MaxSelectors], [MaxExpression]), is
-// a [SyntaxError]; other errors wrap those of promql.
-func (db *DB) Evaluate(ctx context.Context, expr string, from, to time.Time, step time.Duration, take func(parser.Value, annotations.Annotations) error) error {
+// Evaluate evaluates a PromQL expression at from, from+step, ... up to and including to, or with
+// step 0 at the instant from, and hands its value to take, which must not keep it: the engine uses
+// its memory again. It is for answers that [DB.Query] and [DB.Range] leave out, such as warnings
+// and ranges. An expression that does not parse, or whose evaluation would take too much memory or
+// time ([MaxQuerySamples], [MaxSelectors], [MaxExpression]), is a [SyntaxError]; other errors wrap
+// those of promql.
+func (db *DB) Evaluate(
+	ctx context.Context,
+	expr string,
+	from, to time.Time,
+	step time.Duration,
+	take func(parser.Value, annotations.Annotations) error,
+) error {
 	if err := db.evaluate(ctx, expr, from, to, step, take); err != nil {
 		return fmt.Errorf("query %q: %w", plain.Excerpt(expr, 500), err)
 	}
 	return nil
 }
 
-func (db *DB) evaluate(ctx context.Context, expr string, from, to time.Time, step time.Duration, take func(parser.Value, annotations.Annotations) error) error {
+func (db *DB) evaluate(
+	ctx context.Context,
+	expr string,
+	from, to time.Time,
+	step time.Duration,
+	take func(parser.Value, annotations.Annotations) error,
+) error {
 	db.life.RLock()
 	defer db.life.RUnlock()
 	if db.closed {

@@ -7,14 +7,15 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Redact makes f replace the secrets in the names and values of labels before they are stored, for each series once:
-// a page of a target may contain any text that it was sent. Different values stay different, by a number, so that a
-// page with many secrets is still one of many series. A secret that f does not know when a series is first seen
-// stays. Redact is called before the first Append.
+// Redact makes f replace the secrets in the names and values of labels before they are stored, for
+// each series once: a page of a target may contain any text that it was sent. Different values stay
+// different, by a number, so that a page with many secrets is still one of many series. A secret
+// that f does not know when a series is first seen stays. Redact is called before the first Append.
 func (db *DB) Redact(f func(text string) string) { db.write.veil.hide = f }
 
-// A veil keeps which replacement each text with a secret has. It grows with the series that are stored, like their
-// labels: of the texts themselves it keeps hashes, and those of a series that is refused it forgets.
+// A veil keeps which replacement each text with a secret has. It grows with the series that are
+// stored, like their labels: of the texts themselves it keeps hashes, and those of a series that is
+// refused it forgets.
 type veil struct {
 	hide  func(string) string // see Redact; nil for none
 	seed  maphash.Seed

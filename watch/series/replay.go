@@ -27,8 +27,8 @@ type layout struct {
 	spilled map[int][]string // blocks by span
 }
 
-// survey lists a directory. A writer may change it meanwhile: it removes a log only when there is a block, so blocks
-// are listed after logs.
+// survey lists a directory. A writer may change it meanwhile: it removes a log only when there is a
+// block, so blocks are listed after logs.
 func survey(dir string) (layout, error) {
 	l := layout{logs: map[int]bool{}, spilled: map[int][]string{}}
 	entries, err := os.ReadDir(dir)
@@ -63,7 +63,10 @@ func survey(dir string) (layout, error) {
 		}
 		for _, b := range blocks {
 			if b.IsDir() && isULID(b.Name()) {
-				l.spilled[n] = append(l.spilled[n], filepath.Join(dir, spillDir, s.Name(), b.Name()))
+				l.spilled[n] = append(
+					l.spilled[n],
+					filepath.Join(dir, spillDir, s.Name(), b.Name()),
+				)
 			}
 		}
 	}
@@ -86,8 +89,8 @@ func list(dir string) ([]os.DirEntry, error) {
 	return entries, err
 }
 
-// overtaken reports whether later, of the same directory, has blocks that l has not: what was read since by l
-// may have been removed meanwhile.
+// overtaken reports whether later, of the same directory, has blocks that l has not: what was read
+// since by l may have been removed meanwhile.
 func (l layout) overtaken(later layout) bool {
 	if !slices.Equal(l.blocks, later.blocks) || l.empty != later.empty {
 		return true
@@ -100,8 +103,9 @@ func (l layout) overtaken(later layout) bool {
 	return false
 }
 
-// replay reads the spans of a writer that never closed, or is at work: the block where there is one, else the log. The
-// first thing that cannot be read is the damage, or an error if there is nothing else.
+// replay reads the spans of a writer that never closed, or is at work: the block where there is
+// one, else the log. The first thing that cannot be read is the damage, or an error if there is
+// nothing else.
 func (db *DB) replay(l layout) (err error) {
 	if len(l.logs) > 0 {
 		if db.sandbox, err = scratch(); err != nil {
@@ -120,7 +124,8 @@ func (db *DB) replay(l layout) (err error) {
 	return nil
 }
 
-// replaySpan reads one span. lost is the part of it that could not be read, err the reason why nothing of it could.
+// replaySpan reads one span. lost is the part of it that could not be read, err the reason why
+// nothing of it could.
 func (db *DB) replaySpan(n int, l layout) (lost, err error) {
 	var bad error
 	for _, dir := range l.spilled[n] {
@@ -151,11 +156,13 @@ func (db *DB) replaySpan(n int, l layout) (lost, err error) {
 	return lost, nil
 }
 
-// replayLog reads a span's log into a new head. lost is for the samples after the first record that could not be read.
+// replayLog reads a span's log into a new head. lost is for the samples after the first record that
+// could not be read.
 //
-// A head given a log reads it by itself, faster on many cores. But it writes each chunk that is full to a file below its
-// directory and maps 128 MiB for it, panics in a goroutine of its own if that disk is full, and has to write the rest to
-// be closed. Samples that are appended stay in memory, as those of a writer do.
+// A head given a log reads it by itself, faster on many cores. But it writes each chunk that is
+// full to a file below its directory and maps 128 MiB for it, panics in a goroutine of its own if
+// that disk is full, and has to write the rest to be closed. Samples that are appended stay in
+// memory, as those of a writer do.
 func (db *DB) replayLog(n int) (s *span, lost, err error) {
 	segments, err := wlog.NewSegmentsReader(db.logDir(n))
 	if err != nil {
@@ -231,12 +238,14 @@ func appendLog(head *tsdb.Head, log *wlog.Reader) (lost error) {
 	return lost
 }
 
-// drop gives up the head of a reader. Without its samples it has no chunk to write to a file as it is closed.
+// drop gives up the head of a reader. Without its samples it has no chunk to write to a file as it
+// is closed.
 func (s *span) drop() error {
 	return errors.Join(s.head.Truncate(s.head.MaxTime()+1), s.head.Close())
 }
 
-// scratch makes the directory that heads insist on, with the one for chunks in it. They leave it empty.
+// scratch makes the directory that heads insist on, with the one for chunks in it. They leave it
+// empty.
 func scratch() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "series-*"); err == nil {
 		if err = os.Mkdir(filepath.Join(dir, headDir), 0o700); err != nil {
@@ -244,7 +253,11 @@ func scratch() (dir string, err error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("making a temporary directory in %s: %w; make room there, or set TMPDIR to another directory", os.TempDir(), err)
+		return "", fmt.Errorf(
+			"making a temporary directory in %s: %w; make room there, or set TMPDIR to another directory",
+			os.TempDir(),
+			err,
+		)
 	}
 	return dir, nil
 }

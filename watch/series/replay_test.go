@@ -59,7 +59,8 @@ func TestReadersDuringCuts(t *testing.T) {
 	}
 }
 
-// TestPartsOfAKilledWriter: where the block of a part is not whole, its log counts; where that is gone, it is damage.
+// TestPartsOfAKilledWriter: where the block of a part is not whole, its log counts; where that is
+// gone, it is damage.
 func TestPartsOfAKilledWriter(t *testing.T) {
 	db := cutting(t, 10*time.Second)
 	x := func(s int) Sample { return Sample{Name: "x", Value: float64(s)} }
@@ -81,13 +82,21 @@ func TestPartsOfAKilledWriter(t *testing.T) {
 		log   bool                     // of part 0 is there
 		first int                      // second that is left
 	}{
-		"block":                 {nil, false, 0},
-		"block and log":         {nil, true, 0},
-		"half a block and log":  {func(b string) error { return os.Rename(b, b+".tmp-for-creation") }, true, 0},
-		"damaged block and log": {func(b string) error { return os.Truncate(filepath.Join(b, "index"), 100) }, true, 0},
-		"damaged block":         {func(b string) error { return os.Truncate(filepath.Join(b, "index"), 100) }, false, 11},
-		"block is gone":         {os.RemoveAll, false, 11},
-		"every trace is gone":   {func(b string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(b))) }, false, 11},
+		"block":         {nil, false, 0},
+		"block and log": {nil, true, 0},
+		"half a block and log": {func(b string) error {
+			return os.Rename(b, b+".tmp-for-creation")
+		}, true, 0},
+		"damaged block and log": {func(b string) error {
+			return os.Truncate(filepath.Join(b, "index"), 100)
+		}, true, 0},
+		"damaged block": {func(b string) error {
+			return os.Truncate(filepath.Join(b, "index"), 100)
+		}, false, 11},
+		"block is gone": {os.RemoveAll, false, 11},
+		"every trace is gone": {func(b string) error {
+			return os.RemoveAll(filepath.Dir(filepath.Dir(b)))
+		}, false, 11},
 		"damaged block, empty log": {func(b string) error {
 			return errors.Join(os.Remove(filepath.Join(b, "meta.json")), os.Mkdir(filepath.Join(b, "../../../wal"), 0o700))
 		}, false, 11},
@@ -95,14 +104,18 @@ func TestPartsOfAKilledWriter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			killed := snapshot(t, db.Dir())
 			if c.log {
-				failure.None(t, os.CopyFS(filepath.Join(killed, walDir), os.DirFS(filepath.Join(logs, walDir))))
+				failure.None(
+					t,
+					os.CopyFS(filepath.Join(killed, walDir), os.DirFS(filepath.Join(logs, walDir))),
+				)
 			}
 			if c.spoil != nil {
 				failure.None(t, c.spoil(filepath.Join(killed, spillDir, "0000", dir)))
 			}
 			before := listing(t, killed)
 			r := open(t, killed)
-			if damage := r.Damage(); (damage != nil) != (c.first > 0) || damage != nil && strings.Contains(damage.Error(), "\n") {
+			if damage := r.Damage(); (damage != nil) != (c.first > 0) ||
+				damage != nil && strings.Contains(damage.Error(), "\n") {
 				t.Errorf("Damage = %v", damage)
 			}
 			var want []stored
@@ -119,8 +132,8 @@ func TestPartsOfAKilledWriter(t *testing.T) {
 	}
 }
 
-// held returns what this process holds of files below dir, or of files there that were removed: those that are there,
-// mappings and descriptors.
+// held returns what this process holds of files below dir, or of files there that were removed:
+// those that are there, mappings and descriptors.
 func held(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -140,19 +153,24 @@ func held(t *testing.T, dir string) (all []string) {
 	names, err := os.ReadDir("/proc/self/fd")
 	failure.None(t, err)
 	for _, n := range names {
-		if to, err := os.Readlink("/proc/self/fd/" + n.Name()); err == nil && strings.Contains(to, dir) {
+		if to, err := os.Readlink("/proc/self/fd/" + n.Name()); err == nil &&
+			strings.Contains(to, dir) {
 			all = append(all, "descriptor "+to)
 		}
 	}
 	return all
 }
 
-// unsealed is the directory of a writer at work that has a block of one span and the log of another, of several chunks.
+// unsealed is the directory of a writer at work that has a block of one span and the log of
+// another, of several chunks.
 func unsealed(t *testing.T) (dir string) {
 	t.Helper()
 	db := cutting(t, 400*time.Second)
 	for s := range 800 {
-		put(t, db, s, Sample{Name: "x", Value: float64(s * s % 97)}, Sample{Name: "y", Value: float64(s)})
+		put(t, db, s, Sample{
+			Name:  "x",
+			Value: float64(s * s % 97),
+		}, Sample{Name: "y", Value: float64(s)})
 	}
 	if len(db.blocks) != 1 || len(db.spans) != 1 {
 		t.Fatalf("%d blocks, %d spans", len(db.blocks), len(db.spans))
@@ -160,8 +178,8 @@ func unsealed(t *testing.T) (dir string) {
 	return db.Dir()
 }
 
-// TestReaderLeavesNothing: a reader of a run that goes on opens it again and again. It writes no file, and after Close
-// holds nothing of its temporary directory.
+// TestReaderLeavesNothing: a reader of a run that goes on opens it again and again. It writes no
+// file, and after Close holds nothing of its temporary directory.
 func TestReaderLeavesNothing(t *testing.T) {
 	dir, tmp := unsealed(t), t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -186,8 +204,8 @@ func TestReaderLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestReplayWithoutRoom: where no temporary directory can be made, Open fails with its place, also if a part of the run
-// is in a block. That is no damage of the run.
+// TestReplayWithoutRoom: where no temporary directory can be made, Open fails with its place, also
+// if a part of the run is in a block. That is no damage of the run.
 func TestReplayWithoutRoom(t *testing.T) {
 	dir := unsealed(t)
 	for name, tmp := range map[string]string{

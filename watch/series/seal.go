@@ -22,11 +22,12 @@ func headOptions(dir string) *tsdb.HeadOptions {
 	return o
 }
 
-// seal makes one block of the whole run and then removes the logs and the blocks of spans. The order matters: at
-// every instant each span is in its log, or in a block of its own, or in the block of the run.
+// seal makes one block of the whole run and then removes the logs and the blocks of spans. The
+// order matters: at every instant each span is in its log, or in a block of its own, or in the
+// block of the run.
 //
-// The heads are not closed: that would first write their chunks to a second place, and panic if the disk is full.
-// They hold no file that is written, and no goroutine.
+// The heads are not closed: that would first write their chunks to a second place, and panic if the
+// disk is full. They hold no file that is written, and no goroutine.
 func (db *DB) seal() error {
 	w := db.write
 	w.cuts.Wait()
@@ -37,7 +38,11 @@ func (db *DB) seal() error {
 	case !w.now.empty():
 		_, err = writeBlock(w.now.head, db.dir)
 	default:
-		err = os.WriteFile(filepath.Join(db.dir, emptyTag), []byte("this run recorded no series\n"), 0o600)
+		err = os.WriteFile(
+			filepath.Join(db.dir, emptyTag),
+			[]byte("this run recorded no series\n"),
+			0o600,
+		)
 	}
 	for _, s := range db.spans {
 		err = errors.Join(err, s.log.Close())
@@ -48,7 +53,11 @@ func (db *DB) seal() error {
 	for n := range w.now.n + 1 {
 		err = errors.Join(err, os.RemoveAll(db.logDir(n)))
 	}
-	return errors.Join(err, os.RemoveAll(filepath.Join(db.dir, headDir)), os.RemoveAll(filepath.Join(db.dir, spillDir)))
+	return errors.Join(
+		err,
+		os.RemoveAll(filepath.Join(db.dir, headDir)),
+		os.RemoveAll(filepath.Join(db.dir, spillDir)),
+	)
 }
 
 // join writes the spans that are in memory into blocks, and makes one of all blocks.
@@ -67,7 +76,9 @@ func (db *DB) join() error {
 		}
 		db.blocks = append(db.blocks, blk)
 	}
-	slices.SortStableFunc(db.blocks, func(a, b *tsdb.Block) int { return cmp.Compare(a.MinTime(), b.MinTime()) })
+	slices.SortStableFunc(db.blocks, func(a, b *tsdb.Block) int {
+		return cmp.Compare(a.MinTime(), b.MinTime())
+	})
 	var dirs []string
 	for _, b := range db.blocks {
 		dirs = append(dirs, b.Dir())
@@ -85,8 +96,8 @@ func (db *DB) join() error {
 
 var errNoBlock = errors.New("no block was written although there are samples")
 
-// writeBlock writes all samples of a head into a new block below dest and returns its directory. The compactor
-// writes under a temporary name, syncs, and renames.
+// writeBlock writes all samples of a head into a new block below dest and returns its directory.
+// The compactor writes under a temporary name, syncs, and renames.
 func writeBlock(head *tsdb.Head, dest string) (dir string, err error) {
 	c, err := compactor()
 	if err != nil {
@@ -105,5 +116,12 @@ func writeBlock(head *tsdb.Head, dest string) (dir string, err error) {
 }
 
 func compactor() (*tsdb.LeveledCompactor, error) {
-	return tsdb.NewLeveledCompactor(context.Background(), nil, slog.New(slog.DiscardHandler), []int64{headSpan.Milliseconds()}, chunkenc.NewPool(), nil)
+	return tsdb.NewLeveledCompactor(
+		context.Background(),
+		nil,
+		slog.New(slog.DiscardHandler),
+		[]int64{headSpan.Milliseconds()},
+		chunkenc.NewPool(),
+		nil,
+	)
 }

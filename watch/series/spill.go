@@ -22,17 +22,19 @@ const (
 	cutEvery = 10 * time.Minute
 	// cutTries is how many cuts in a row may fail. After that the rest of the run stays in memory.
 	cutTries = 3
-	// spillDir holds the blocks of a run that goes on, each in a directory with the number of its span.
+	// spillDir holds the blocks of a run that goes on, each in a directory with the number of its
+	// span.
 	spillDir = "spilled"
 )
 
-// A span is what was appended between two cuts: a head in memory with a log of its own. Spans are numbered from 0.
-// The last one of a writer takes the appends; one before it has no appends any more and waits for its block, after
-// which memory and log are given up.
+// A span is what was appended between two cuts: a head in memory with a log of its own. Spans are
+// numbered from 0. The last one of a writer takes the appends; one before it has no appends any
+// more and waits for its block, after which memory and log are given up.
 //
-// tsdb truncates one head instead. A head refuses whatever is older than its truncation, and loses what comes in
-// between the block and the truncation: but a source may be read only after the run (the telemetry of a service), and
-// time has to move forward for each series alone. A new head takes samples of any time.
+// tsdb truncates one head instead. A head refuses whatever is older than its truncation, and loses
+// what comes in between the block and the truncation: but a source may be read only after the run
+// (the telemetry of a service), and time has to move forward for each series alone. A new head
+// takes samples of any time.
 type span struct {
 	n    int
 	head *tsdb.Head
@@ -70,9 +72,12 @@ func spanNumber(digits string) (n int, ok bool) {
 }
 
 // blockDir is the directory in which a span's block is written.
-func (db *DB) blockDir(n int) string { return filepath.Join(db.dir, spillDir, fmt.Sprintf("%04d", n)) }
+func (db *DB) blockDir(n int) string {
+	return filepath.Join(db.dir, spillDir, fmt.Sprintf("%04d", n))
+}
 
-// newSpan makes head and log of a span. All heads have one directory for chunks: a writer's head leaves it empty.
+// newSpan makes head and log of a span. All heads have one directory for chunks: a writer's head
+// leaves it empty.
 func (db *DB) newSpan(n int) (*span, error) {
 	quiet := slog.New(slog.DiscardHandler)
 	log, err := wlog.New(quiet, nil, db.logDir(n), compression.Snappy)
@@ -89,8 +94,9 @@ func (db *DB) newSpan(n int) (*span, error) {
 	return &span{n: n, head: head, log: log}, nil
 }
 
-// cut has a new span begun when a batch at ms is past the next cut. The caller holds w.mu, and batches are appended
-// while the span before is written. What is older than the cut goes into the new span and is no reason for a cut.
+// cut has a new span begun when a batch at ms is past the next cut. The caller holds w.mu, and
+// batches are appended while the span before is written. What is older than the cut goes into the
+// new span and is no reason for a cut.
 func (db *DB) cut(w *writer, ms int64) {
 	switch {
 	case w.due == 0:
@@ -122,13 +128,15 @@ func (db *DB) cutOnce(w *writer) error {
 	return fmt.Errorf("moving the series of %v to disk, %d attempts: %w", w.every, w.failed, err)
 }
 
-// OnStuck makes the DB call f once when it gives up moving the series of a run that goes on from memory to disk: the
-// rest of the run stays in memory until Close, and in its log. err has the reason of the last attempt. f is called from
-// a goroutine for which Close waits. OnStuck is called before the first Append.
+// OnStuck makes the DB call f once when it gives up moving the series of a run that goes on from
+// memory to disk: the rest of the run stays in memory until Close, and in its log. err has the
+// reason of the last attempt. f is called from a goroutine for which Close waits. OnStuck is called
+// before the first Append.
 func (db *DB) OnStuck(f func(err error)) { db.write.stuck = f }
 
-// spill begins a new span and writes the one before it into a block, or tries again to write the one that waits. Only
-// one goroutine spills at a time. After an error everything that was stored is where it was, in memory and in a log.
+// spill begins a new span and writes the one before it into a block, or tries again to write the
+// one that waits. Only one goroutine spills at a time. After an error everything that was stored is
+// where it was, in memory and in a log.
 func (db *DB) spill(w *writer) error {
 	old := db.waiting()
 	if old == nil {

@@ -49,7 +49,12 @@ func everything(t testing.TB, db *DB) map[string][]stored {
 	failure.None(t, err)
 	defer q.Close()
 	all := map[string][]stored{}
-	set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchRegexp, "__name__", ".+"))
+	set := q.Select(
+		t.Context(),
+		true,
+		nil,
+		labels.MustNewMatcher(labels.MatchRegexp, "__name__", ".+"),
+	)
 	for set.Next() {
 		key := set.At().Labels().String()
 		if all[key] != nil {
@@ -98,14 +103,19 @@ func same(t *testing.T, what string, want, got *DB) {
 	}
 }
 
-// play appends seconds of a run: series of several rhythms, one that pauses, some that come and go, and a page.
+// play appends seconds of a run: series of several rhythms, one that pauses, some that come and go,
+// and a page.
 func play(t *testing.T, db *DB, from, to int) {
 	t.Helper()
 	for s := from; s < to; s++ {
 		batch := []Sample{
 			sampleOf("ops_total", float64(7*s), "op", "post"),
 			sampleOf("ops_total", float64(31*s), "op", "read"),
-			{Name: "born", Labels: []Label{{"n", fmt.Sprint(s / 30)}}, Value: math.Sqrt(float64(s))},
+			{
+				Name:   "born",
+				Labels: []Label{{"n", fmt.Sprint(s / 30)}},
+				Value:  math.Sqrt(float64(s)),
+			},
 		}
 		if s%7 == 0 {
 			batch = append(batch, Sample{Name: "slow", Value: float64(s % 10)})
@@ -115,14 +125,24 @@ func play(t *testing.T, db *DB, from, to int) {
 		}
 		put(t, db, s, batch...)
 		if s%2 == 0 {
-			failure.None(t, failure.Of(db.AppendText(at(s), fmt.Appendf(nil, "page_total{a=\"b\"} %d\nup 1\n", s), "", map[string]string{"instance": "app-0"})))
+			failure.None(
+				t,
+				failure.Of(
+					db.AppendText(
+						at(s),
+						fmt.Appendf(nil, "page_total{a=\"b\"} %d\nup 1\n", s),
+						"",
+						map[string]string{"instance": "app-0"},
+					),
+				),
+			)
 			db.write.cuts.Wait()
 		}
 	}
 }
 
-// TestCutsChangeNothing plays one run with and without cuts, and with a source that is read afterwards, as the
-// telemetry of a service: its samples are older than all cuts.
+// TestCutsChangeNothing plays one run with and without cuts, and with a source that is read
+// afterwards, as the telemetry of a service: its samples are older than all cuts.
 func TestCutsChangeNothing(t *testing.T) {
 	whole, cut := create(t), cutting(t, 40*time.Second)
 	for _, db := range []*DB{whole, cut} {
@@ -133,7 +153,12 @@ func TestCutsChangeNothing(t *testing.T) {
 		play(t, db, 300, 330)
 	}
 	if len(whole.blocks) > 0 || len(cut.blocks) < 8 || len(cut.spans) != 1 {
-		t.Fatalf("%d blocks without cuts; with cuts %d blocks and %d spans in memory", len(whole.blocks), len(cut.blocks), len(cut.spans))
+		t.Fatalf(
+			"%d blocks without cuts; with cuts %d blocks and %d spans in memory",
+			len(whole.blocks),
+			len(cut.blocks),
+			len(cut.spans),
+		)
 	}
 	same(t, "while it is written", whole, cut)
 	killed := open(t, snapshot(t, cut.Dir()))
@@ -157,7 +182,8 @@ func TestCutsChangeNothing(t *testing.T) {
 	same(t, "of the sealed run", whole, r)
 }
 
-// TestSeriesThatReturns: time moves forward for each series alone, also for one that no head knows any more.
+// TestSeriesThatReturns: time moves forward for each series alone, also for one that no head knows
+// any more.
 func TestSeriesThatReturns(t *testing.T) {
 	db := cutting(t, 25*time.Second)
 	y := func(v float64) Sample { return Sample{Name: "y", Value: v} }
@@ -172,7 +198,10 @@ func TestSeriesThatReturns(t *testing.T) {
 		t.Fatalf("%d cuts", len(db.blocks))
 	}
 	for _, s := range []int{2, 3} { // in a batch that has a new sample too
-		rejected, ok := errors.AsType[*RejectedError](db.Append(at(s), []Sample{{Name: "z", Value: 1}, y(9)}))
+		rejected, ok := errors.AsType[*RejectedError](db.Append(at(s), []Sample{{
+			Name:  "z",
+			Value: 1,
+		}, y(9)}))
 		if !ok || rejected.OutOfOrder != 1 || rejected.Of != 2 {
 			t.Errorf("y at %d again: %v", s, rejected)
 		}
@@ -191,8 +220,8 @@ func TestSeriesThatReturns(t *testing.T) {
 	}
 }
 
-// appendDuringCuts appends n seconds of four series whose value is the second, also while a cut is under way. appended is how
-// many seconds are stored.
+// appendDuringCuts appends n seconds of four series whose value is the second, also while a cut is
+// under way. appended is how many seconds are stored.
 func appendDuringCuts(t *testing.T, db *DB, n int, appended *atomic.Int64) {
 	t.Helper()
 	every := int(db.write.every / time.Second)
@@ -223,14 +252,22 @@ func TestQueriesDuringCuts(t *testing.T) {
 		wg.Go(func() {
 			for i := 0; i < 10 || !over.Load(); i++ {
 				least := appended.Load()
-				gaps, err := db.Query(t.Context(), `max_over_time(x[1h]) - count_over_time(x[1h])`, at(n))
+				gaps, err := db.Query(
+					t.Context(),
+					`max_over_time(x[1h]) - count_over_time(x[1h])`,
+					at(n),
+				)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				for _, r := range gaps {
 					if r.Value != -1 {
-						t.Errorf("%v: the last sample is of second %v + their number", r.Labels, r.Value)
+						t.Errorf(
+							"%v: the last sample is of second %v + their number",
+							r.Labels,
+							r.Value,
+						)
 					}
 				}
 				counts, err := db.Query(t.Context(), `count_over_time(x[1h])`, at(n))
@@ -240,7 +277,12 @@ func TestQueriesDuringCuts(t *testing.T) {
 				}
 				for _, r := range counts {
 					if int64(r.Value) < least {
-						t.Errorf("%v: %v samples, %d were appended before", r.Labels, r.Value, least)
+						t.Errorf(
+							"%v: %v samples, %d were appended before",
+							r.Labels,
+							r.Value,
+							least,
+						)
 					}
 				}
 			}
@@ -254,7 +296,8 @@ func TestQueriesDuringCuts(t *testing.T) {
 	}
 }
 
-// TestCutThatCannotBegin: with a file in the way of the blocks the run goes on in memory, as without cuts.
+// TestCutThatCannotBegin: with a file in the way of the blocks the run goes on in memory, as
+// without cuts.
 func TestCutThatCannotBegin(t *testing.T) {
 	whole, db := create(t), cutting(t, 10*time.Second)
 	failure.None(t, os.WriteFile(filepath.Join(db.Dir(), spillDir), nil, 0o600))
@@ -265,7 +308,8 @@ func TestCutThatCannotBegin(t *testing.T) {
 	if db.write.failed != cutTries || db.write.failure == nil || len(db.spans) != 1 {
 		t.Errorf("%d attempts, %v, %d spans", db.write.failed, db.write.failure, len(db.spans))
 	}
-	if len(stuck) != 1 || !errors.Is(stuck[0], db.write.failure) || !strings.Contains(stuck[0].Error(), "3 attempts") {
+	if len(stuck) != 1 || !errors.Is(stuck[0], db.write.failure) ||
+		!strings.Contains(stuck[0].Error(), "3 attempts") {
 		t.Errorf("OnStuck: %v, want the reason once", stuck)
 	}
 	same(t, "while it is written", whole, db)
@@ -274,7 +318,8 @@ func TestCutThatCannotBegin(t *testing.T) {
 	same(t, "of the sealed run", whole, open(t, db.Dir()))
 }
 
-// block puts a directory in which nothing can be made in place of that of a span's block, and returns what ends that.
+// block puts a directory in which nothing can be made in place of that of a span's block, and
+// returns what ends that.
 func block(t *testing.T, db *DB, n int) (unblock func()) {
 	t.Helper()
 	failure.None(t, os.MkdirAll(filepath.Join(db.Dir(), spillDir), 0o700))
@@ -286,14 +331,21 @@ func block(t *testing.T, db *DB, n int) (unblock func()) {
 	}
 }
 
-// TestCutThatCannotEnd: a block that cannot be written, as on a full disk, is tried again; its span stays in memory.
+// TestCutThatCannotEnd: a block that cannot be written, as on a full disk, is tried again; its span
+// stays in memory.
 func TestCutThatCannotEnd(t *testing.T) {
 	whole, db := create(t), cutting(t, 10*time.Second)
 	play(t, whole, 0, 60)
 	unblock := block(t, db, 1)
 	play(t, db, 0, 40) // a cut at 10, and two attempts for the second span
 	if db.write.failed != 2 || len(db.spans) != 2 || len(db.blocks) != 1 {
-		t.Fatalf("%d attempts, %d spans, %d blocks; %v", db.write.failed, len(db.spans), len(db.blocks), db.write.failure)
+		t.Fatalf(
+			"%d attempts, %d spans, %d blocks; %v",
+			db.write.failed,
+			len(db.spans),
+			len(db.blocks),
+			db.write.failure,
+		)
 	}
 	unblock()
 	killed := snapshot(t, db.Dir())
@@ -318,15 +370,23 @@ func TestCutThatCannotEnd(t *testing.T) {
 	play(t, again, 0, 40)
 	unblock()
 	play(t, again, 40, 60)
-	if again.write.failed != 0 || again.write.failure != nil || len(again.spans) != 1 || len(again.blocks) != 3 {
-		t.Errorf("%d attempts, %v, %d spans, %d blocks", again.write.failed, again.write.failure, len(again.spans), len(again.blocks))
+	if again.write.failed != 0 || again.write.failure != nil || len(again.spans) != 1 ||
+		len(again.blocks) != 3 {
+		t.Errorf(
+			"%d attempts, %v, %d spans, %d blocks",
+			again.write.failed,
+			again.write.failure,
+			len(again.spans),
+			len(again.blocks),
+		)
 	}
 	same(t, "after the mending", whole, again)
 	failure.None(t, again.Close())
 	same(t, "sealed after the mending", whole, open(t, again.Dir()))
 }
 
-// TestMemoryStaysFlat appends 75 minutes of 500 series that change at random, about nine bytes a sample.
+// TestMemoryStaysFlat appends 75 minutes of 500 series that change at random, about nine bytes a
+// sample.
 func TestMemoryStaysFlat(t *testing.T) {
 	race.SkipBudget(t)
 	const most = 8 << 20

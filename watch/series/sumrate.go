@@ -15,13 +15,28 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 )
 
-// SumRate is Range for the one expression that costs most of a report, sum by (by) (rate(metric[window])); with an
-// empty by there is one line, without labels. Its result equals the engine's (rate as Prometheus documents it, with
-// its extrapolation to the window's ends), and reads each sample once where the engine reads it once for each step
-// whose window holds it: a server's histograms are thousands of series.
-func (db *DB) SumRate(ctx context.Context, metric, by string, window time.Duration, from, to time.Time, step time.Duration) ([]RangeSeries, error) {
-	if step < time.Millisecond || window < time.Millisecond || to.Before(from) || to.Sub(from)/step >= MaxPoints {
-		return nil, fmt.Errorf("rate of %s: window %v, step %v from %v to %v cannot be computed", metric, window, step, from, to)
+// SumRate is Range for the one expression that costs most of a report, sum by (by)
+// (rate(metric[window])); with an empty by there is one line, without labels. Its result equals the
+// engine's (rate as Prometheus documents it, with its extrapolation to the window's ends), and
+// reads each sample once where the engine reads it once for each step whose window holds it: a
+// server's histograms are thousands of series.
+func (db *DB) SumRate(
+	ctx context.Context,
+	metric, by string,
+	window time.Duration,
+	from, to time.Time,
+	step time.Duration,
+) ([]RangeSeries, error) {
+	if step < time.Millisecond || window < time.Millisecond || to.Before(from) ||
+		to.Sub(from)/step >= MaxPoints {
+		return nil, fmt.Errorf(
+			"rate of %s: window %v, step %v from %v to %v cannot be computed",
+			metric,
+			window,
+			step,
+			from,
+			to,
+		)
 	}
 	out, err := db.sumRate(ctx, metric, by, window, from, to, step)
 	if err != nil {
@@ -30,8 +45,19 @@ func (db *DB) SumRate(ctx context.Context, metric, by string, window time.Durati
 	return out, nil
 }
 
-func (db *DB) sumRate(ctx context.Context, metric, by string, window time.Duration, from, to time.Time, step time.Duration) ([]RangeSeries, error) {
-	r := rates{start: from.UnixMilli(), step: step.Milliseconds(), window: window.Milliseconds(), n: int(to.Sub(from)/step) + 1}
+func (db *DB) sumRate(
+	ctx context.Context,
+	metric, by string,
+	window time.Duration,
+	from, to time.Time,
+	step time.Duration,
+) ([]RangeSeries, error) {
+	r := rates{
+		start:  from.UnixMilli(),
+		step:   step.Milliseconds(),
+		window: window.Milliseconds(),
+		n:      int(to.Sub(from)/step) + 1,
+	}
 	db.life.RLock()
 	defer db.life.RUnlock()
 	if db.closed {
@@ -43,7 +69,10 @@ func (db *DB) sumRate(ctx context.Context, metric, by string, window time.Durati
 		return nil, err
 	}
 	defer q.Close()
-	set := q.Select(ctx, false, &storage.SelectHints{Start: lo, End: hi}, labels.MustNewMatcher(labels.MatchEqual, nameLabel, metric))
+	set := q.Select(ctx, false, &storage.SelectHints{
+		Start: lo,
+		End:   hi,
+	}, labels.MustNewMatcher(labels.MatchEqual, nameLabel, metric))
 	sums := map[string]*sum{}
 	var it chunkenc.Iterator
 	for set.Next() {
@@ -69,7 +98,13 @@ func (db *DB) sumRate(ctx context.Context, metric, by string, window time.Durati
 		}
 		for k, v := range s.values {
 			if s.seen[k] {
-				l.T, l.V = append(l.T, time.UnixMilli(r.start+int64(k)*r.step).UTC()), append(l.V, v)
+				l.T, l.V = append(
+					l.T,
+					time.UnixMilli(r.start+int64(k)*r.step).UTC(),
+				), append(
+					l.V,
+					v,
+				)
 			}
 		}
 		if len(l.T) > 0 {
@@ -97,7 +132,9 @@ type rates struct {
 
 // read takes in the samples of a series.
 func (r *rates) read(it chunkenc.Iterator, lo, hi int64) error {
-	r.t, r.raw, r.rising = r.t[:0], r.raw[:0], r.rising[:0]
+	r.t = r.t[:0]
+	r.raw = r.raw[:0]
+	r.rising = r.rising[:0]
 	lost := 0.0
 	for kind := it.Seek(lo); kind != chunkenc.ValNone; kind = it.Next() {
 		if kind != chunkenc.ValFloat {
@@ -135,10 +172,10 @@ func (r *rates) addTo(s *sum) {
 	}
 }
 
-// rate is that of the samples from first to last in the window from begin to end, extrapolated to the window's ends
-// as Prometheus does it: to an end from which the nearest sample is at most 1.1 of their average distance away,
-// otherwise by half of that distance, and never to before the counter was zero. See "rate()" in its documentation of
-// functions, and extrapolatedRate.
+// rate is that of the samples from first to last in the window from begin to end, extrapolated to
+// the window's ends as Prometheus does it: to an end from which the nearest sample is at most 1.1
+// of their average distance away, otherwise by half of that distance, and never to before the
+// counter was zero. See "rate()" in its documentation of functions, and extrapolatedRate.
 func (r *rates) rate(first, last int, begin, end int64) float64 {
 	growth := r.rising[last] - r.rising[first]
 	sampled := float64(r.t[last]-r.t[first]) / 1000
@@ -156,8 +193,9 @@ func (r *rates) rate(first, last int, begin, end int64) float64 {
 	return growth * ((sampled + before + behind) / sampled) / (float64(r.window) / 1000)
 }
 
-// QuantileOf is histogram_quantile(q, ...) of the buckets of one histogram: lines by their label le, as SumRate gives
-// them. Steps at which the quantile is not a number (an empty histogram) are left out.
+// QuantileOf is histogram_quantile(q, ...) of the buckets of one histogram: lines by their label
+// le, as SumRate gives them. Steps at which the quantile is not a number (an empty histogram) are
+// left out.
 func QuantileOf(q float64, buckets []RangeSeries) RangeSeries {
 	at := map[int64]promql.Buckets{}
 	var times []int64

@@ -8,10 +8,16 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Worst returns the series that an expression's value is of at one instant: that with the highest value, or else the
-// lowest, of those that the expression takes the maximum or the minimum of. An expression that keeps its series is
-// taken as it is. ok is false where the value is of none alone: a sum, a ratio of sums, an answer without series.
-func (db *DB) Worst(ctx context.Context, expr string, t time.Time, highest bool) (r Result, ok bool, err error) {
+// Worst returns the series that an expression's value is of at one instant: that with the highest
+// value, or else the lowest, of those that the expression takes the maximum or the minimum of. An
+// expression that keeps its series is taken as it is. ok is false where the value is of none alone:
+// a sum, a ratio of sums, an answer without series.
+func (db *DB) Worst(
+	ctx context.Context,
+	expr string,
+	t time.Time,
+	highest bool,
+) (r Result, ok bool, err error) {
 	root, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
 	if err != nil {
 		return r, false, fmt.Errorf("promql %q: %w", expr, err)

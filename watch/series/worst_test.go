@@ -15,7 +15,14 @@ func TestWorst(t *testing.T) {
 	defer db.Close()
 	at := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
 	of := func(instance string, v float64) series.Sample {
-		return series.Sample{Name: "lag", Labels: []series.Label{{Name: "role", Value: "replica"}, {Name: "instance", Value: instance}}, Value: v}
+		return series.Sample{
+			Name: "lag",
+			Labels: []series.Label{{
+				Name:  "role",
+				Value: "replica",
+			}, {Name: "instance", Value: instance}},
+			Value: v,
+		}
 	}
 	for i, batch := range [][]series.Sample{{of("replica-0", 1), of("replica-1", 7)}, {of("replica-0", 3), of("replica-1", 2)}} {
 		failure.None(t, db.Append(at.Add(time.Duration(i)*time.Second), batch))
@@ -38,7 +45,8 @@ func TestWorst(t *testing.T) {
 		{"max(none)", true, "", 0},
 	} {
 		r, ok, err := db.Worst(t.Context(), tt.expr, at.Add(time.Second), tt.highest)
-		if err != nil || ok != (tt.want != "") || ok && (r.Labels["instance"] != tt.want || r.Value != tt.value) {
+		if err != nil || ok != (tt.want != "") ||
+			ok && (r.Labels["instance"] != tt.want || r.Value != tt.value) {
 			t.Errorf("%s, highest %v: %v %v, %v; want %s", tt.expr, tt.highest, r, ok, err, tt.want)
 		}
 	}

@@ -29,8 +29,9 @@ type App struct {
 	Missing        error    // why this system does not carry out the verbs of onLinux; nil on Linux
 	// Secrets are the values that this process has learned and may not show; nil outside a verb.
 	Secrets *plain.Secrets
-	// RawOut and RawErr are Stdout and Stderr without the gate, while a verb runs: for programs of ours that have one
-	// themselves, for data that is not text, and for the progress line. Nil outside a verb.
+	// RawOut and RawErr are Stdout and Stderr without the gate, while a verb runs: for programs of
+	// ours that have one themselves, for data that is not text, and for the progress line. Nil
+	// outside a verb.
 	RawOut, RawErr io.Writer
 	// Out is where series go besides the store; nil for verbs that carry out no run.
 	Out       *export.Destinations
@@ -41,8 +42,8 @@ type App struct {
 	Clearance *session.Clearance // of the plan of the verb
 }
 
-// Gate puts the gate before stdout and stderr until open is called: output from any writer arrives without secrets
-// and control characters.
+// Gate puts the gate before stdout and stderr until open is called: output from any writer arrives
+// without secrets and control characters.
 func (a *App) Gate() (open func()) {
 	if a.Secrets == nil {
 		a.Secrets = new(plain.Secrets)
@@ -52,7 +53,10 @@ func (a *App) Gate() (open func()) {
 	a.Stdout, a.Stderr = out, errs
 	return func() {
 		_, _ = out.Flush(), errs.Flush() // an error cannot be reported any more
-		a.Stdout, a.Stderr, a.RawOut, a.RawErr = a.RawOut, a.RawErr, nil, nil
+		a.Stdout = a.RawOut
+		a.Stderr = a.RawErr
+		a.RawOut = nil
+		a.RawErr = nil
 	}
 }
 

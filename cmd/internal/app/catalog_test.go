@@ -12,8 +12,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// The wait of events follows from the events that all instances publish, since every hub gets them, and not from the
-// number of sockets that each event is written to.
+// The wait of events follows from the events that all instances publish, since every hub gets them,
+// and not from the number of sockets that each event is written to.
 func TestEventsWaitForTheHub(t *testing.T) {
 	epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
 	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
@@ -36,28 +36,56 @@ func TestEventsWaitForTheHub(t *testing.T) {
 		}{{"app-0", 30, 20}, {"app-1", 0, 40}} {
 			role := []string{"role", "app", "instance", of.instance}
 			out = append(out,
-				series.Sample{Name: "mattermost_websocket_broadcast_buffer_size", Labels: labels(append(role, "hub", "0")...), Value: of.waiting},
-				series.Sample{Name: "mattermost_websocket_broadcast_buffer_size", Labels: labels(append(role, "hub", "1")...), Value: float64(i)},
-				series.Sample{Name: "mattermost_websocket_event_total", Labels: labels(append(role, "type", "posted")...), Value: of.publish / 2 * s},
-				series.Sample{Name: "mattermost_websocket_event_total", Labels: labels(append(role, "type", "typing")...), Value: of.publish / 2 * s},
-				series.Sample{Name: "mattermost_websocket_broadcasts_total", Labels: labels(append(role, "name", "posted")...), Value: 3000 * s})
+				series.Sample{
+					Name:   "mattermost_websocket_broadcast_buffer_size",
+					Labels: labels(append(role, "hub", "0")...),
+					Value:  of.waiting,
+				},
+				series.Sample{
+					Name:   "mattermost_websocket_broadcast_buffer_size",
+					Labels: labels(append(role, "hub", "1")...),
+					Value:  float64(i),
+				},
+				series.Sample{
+					Name:   "mattermost_websocket_event_total",
+					Labels: labels(append(role, "type", "posted")...),
+					Value:  of.publish / 2 * s,
+				},
+				series.Sample{
+					Name:   "mattermost_websocket_event_total",
+					Labels: labels(append(role, "type", "typing")...),
+					Value:  of.publish / 2 * s,
+				},
+				series.Sample{
+					Name:   "mattermost_websocket_broadcasts_total",
+					Labels: labels(append(role, "name", "posted")...),
+					Value:  3000 * s,
+				})
 		}
 		if err := db.Append(epoch.Add(time.Duration(second)*time.Second), out); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const what = "time that an event waits before it is sent to WebSockets"
-	i := slices.IndexFunc(new(App).Catalog().Indicators(), func(x limiter.Indicator) bool { return x.What == what })
+	i := slices.IndexFunc(new(App).Catalog().Indicators(), func(x limiter.Indicator) bool {
+		return x.What == what
+	})
 	if i < 0 {
 		t.Fatalf("there is no indicator %q", what)
 	}
-	got, err := db.Query(t.Context(), evidence.Expand(new(App).Catalog().Indicators()[i].Query, 5*time.Second), epoch.Add(59*time.Second))
-	if err != nil || len(got) != 1 || got[0].Labels["role"] != "app" || math.Abs(got[0].Value-0.5) > 1e-6 {
+	got, err := db.Query(
+		t.Context(),
+		evidence.Expand(new(App).Catalog().Indicators()[i].Query, 5*time.Second),
+		epoch.Add(59*time.Second),
+	)
+	if err != nil || len(got) != 1 || got[0].Labels["role"] != "app" ||
+		math.Abs(got[0].Value-0.5) > 1e-6 {
 		t.Errorf("30 events wait and 60 a second come: %v, %v, want 0.5 s", got, err)
 	}
 }
 
-// The pages of postgres_exporter and mysqld_exporter name the limits of databases that nothing else watches.
+// The pages of postgres_exporter and mysqld_exporter name the limits of databases that nothing else
+// watches.
 func TestExportersOfDatabases(t *testing.T) {
 	const postgres = `# TYPE pg_stat_activity_count gauge
 pg_stat_activity_count{datname="chat",state="active",usename="mm",application_name="",backend_type="client backend",wait_event_type="",wait_event="",server="db:5432"} 20
@@ -115,10 +143,26 @@ plimsoll_replication_lag_seconds 1.5
 		name, page, own string
 		want            map[string]float64 // by indicator; those that are missing have no value
 	}{
-		{"postgres_exporter", postgres, "", map[string]float64{conns: 94.0 / 97, locks: 0.5, lag: 4.5}},
-		{"mysqld_exporter", mysqld, "", map[string]float64{conns: 148.0 / 151, "running threads that wait for a row lock": 0.5, lag: 7}},
-		{"beside a probe of ours", postgres, probed, map[string]float64{"connections of the server in use": 0.5, "active sessions that wait for a lock": 0.25, lag: 4.5}},
-		{"beside a watched standby", postgres, standby, map[string]float64{conns: 94.0 / 97, locks: 0.5, "time that it is behind the server that it follows": 1.5}},
+		{"postgres_exporter", postgres, "", map[string]float64{
+			conns: 94.0 / 97,
+			locks: 0.5,
+			lag:   4.5,
+		}},
+		{"mysqld_exporter", mysqld, "", map[string]float64{
+			conns: 148.0 / 151,
+			"running threads that wait for a row lock": 0.5,
+			lag: 7,
+		}},
+		{"beside a probe of ours", postgres, probed, map[string]float64{
+			"connections of the server in use":     0.5,
+			"active sessions that wait for a lock": 0.25,
+			lag:                                    4.5,
+		}},
+		{"beside a watched standby", postgres, standby, map[string]float64{
+			conns: 94.0 / 97,
+			locks: 0.5,
+			"time that it is behind the server that it follows": 1.5,
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
@@ -128,19 +172,32 @@ plimsoll_replication_lag_seconds 1.5
 			}
 			defer db.Close()
 			for second := range 10 {
-				for page, instance := range map[string]string{tt.page: "db-0", tt.own: "127.0.0.1:5432"} {
-					if _, err := db.AppendText(epoch.Add(time.Duration(second)*time.Second), []byte(page), "text/plain; version=0.0.4", map[string]string{"role": "db", "instance": instance}); err != nil {
+				for page, instance := range map[string]string{
+					tt.page: "db-0",
+					tt.own:  "127.0.0.1:5432",
+				} {
+					if _, err := db.AppendText(epoch.Add(time.Duration(second)*time.Second), []byte(page), "text/plain; version=0.0.4", map[string]string{
+						"role":     "db",
+						"instance": instance,
+					}); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
 			for _, x := range new(App).Catalog().Indicators() {
 				want, some := tt.want[x.What]
-				if !some && x.Limiter != limiter.LimitDBConns && x.Limiter != limiter.LimitDBLocks && x.Limiter != limiter.LimitLag {
+				if !some && x.Limiter != limiter.LimitDBConns &&
+					x.Limiter != limiter.LimitDBLocks &&
+					x.Limiter != limiter.LimitLag {
 					continue
 				}
-				got, err := db.Query(t.Context(), evidence.Expand(x.Query, 5*time.Second), epoch.Add(9*time.Second))
-				if err != nil || some != (len(got) == 1) || some && (got[0].Labels["role"] != "db" || math.Abs(got[0].Value-want) > 1e-9) {
+				got, err := db.Query(
+					t.Context(),
+					evidence.Expand(x.Query, 5*time.Second),
+					epoch.Add(9*time.Second),
+				)
+				if err != nil || some != (len(got) == 1) ||
+					some && (got[0].Labels["role"] != "db" || math.Abs(got[0].Value-want) > 1e-9) {
 					t.Errorf("%s: %v, %v, want %v", x.What, got, err, want)
 				}
 			}

@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/plain"
 )
 
-// MakeDir makes a directory for reports with its missing parents: for this user alone where the one that is there is.
+// MakeDir makes a directory for reports with its missing parents: for this user alone where the one
+// that is there is.
 func MakeDir(dir string) error {
 	there := dir
 	for !files.IsDir(there) && filepath.Dir(there) != there {
@@ -29,8 +30,8 @@ func private(dir string) bool {
 	return err == nil && fi.Mode().Perm()&0o077 == 0
 }
 
-// WriteFile writes a file whole: without a control character unless it is an image, and for this user alone in a
-// directory that is.
+// WriteFile writes a file whole: without a control character unless it is an image, and for this
+// user alone in a directory that is.
 func WriteFile(path string, write func(io.Writer) error) error {
 	var buf bytes.Buffer
 	if err := write(&buf); err != nil {

@@ -12,16 +12,18 @@ import (
 	"testing"
 )
 
-// Commands that write one report at once do not share a temporary file: each write succeeds, the report is whole, and
-// neither it nor a failed write leaves anything beside it, or touches what another program is writing there. The modes of
-// reports are those of their directory.
+// Commands that write one report at once do not share a temporary file: each write succeeds, the
+// report is whole, and neither it nor a failed write leaves anything beside it, or touches what
+// another program is writing there. The modes of reports are those of their directory.
 func TestReportsAreWrittenAtOnce(t *testing.T) {
 	for mode, most := range map[fs.FileMode]fs.FileMode{0o755: 0o644, 0o700: 0o600} {
 		dir := filepath.Join(t.TempDir(), "reports")
 		if err := os.Mkdir(dir, mode); err != nil {
 			t.Fatal(err)
 		}
-		path, other, taken := filepath.Join(dir, "report.md"), filepath.Join(dir, "report.md.part"), filepath.Join(dir, "taken.md")
+		path := filepath.Join(dir, "report.md")
+		other := filepath.Join(dir, "report.md.part")
+		taken := filepath.Join(dir, "taken.md")
 		if err := errors.Join(os.WriteFile(other, []byte("half a rep"), 0o600), os.Mkdir(taken, 0o755)); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +53,12 @@ func TestReportsAreWrittenAtOnce(t *testing.T) {
 			whole = whole || string(b) == text(i)
 		}
 		if got := fi.Mode().Perm(); !whole || got&^most != 0 || got&0o400 == 0 {
-			t.Errorf("the report of %d bytes is of none of the writers, or has the mode %v, want at most %v", len(b), got, most)
+			t.Errorf(
+				"the report of %d bytes is of none of the writers, or has the mode %v, want at most %v",
+				len(b),
+				got,
+				most,
+			)
 		}
 		if err := WriteFile(taken, func(io.Writer) error { return nil }); err == nil {
 			t.Error("a directory was replaced")

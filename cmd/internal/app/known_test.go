@@ -13,9 +13,17 @@ import (
 func TestKnownMargins(t *testing.T) {
 	const src = "name: n\ntarget: {driver: refnull}\nworkload: {behavior: poster}\nbounded: {users: 5}\ncompare: {arms: {base: {}, new: {}}, margin: {%s: 10%%}}\n"
 	for endpoint, want := range map[string]bool{
-		"p95(post)": true, "mean(reply)": true, "throughput(post)": true, "p95(login)": true, "p99(login_websocket)": true,
-		"p95(storm_reconnect_websocket)": true, "max(storm_login_login)": true,
-		"mean(psot)": false, "p25(post)": false, "p95(storm_nap_websocket)": false, "mean(create_bot)": false,
+		"p95(post)":                      true,
+		"mean(reply)":                    true,
+		"throughput(post)":               true,
+		"p95(login)":                     true,
+		"p99(login_websocket)":           true,
+		"p95(storm_reconnect_websocket)": true,
+		"max(storm_login_login)":         true,
+		"mean(psot)":                     false,
+		"p25(post)":                      false,
+		"p95(storm_nap_websocket)":       false,
+		"mean(create_bot)":               false,
 	} {
 		if _, err := new(App).Known().Parse(fmt.Appendf(nil, src, endpoint)); (err == nil) != want {
 			t.Errorf("%s: accepted %v, want %v: %v", endpoint, err == nil, want, err)
@@ -23,8 +31,8 @@ func TestKnownMargins(t *testing.T) {
 	}
 }
 
-// A search can begin with every start that plan check accepts, and with no other: both packages have the limits, and
-// may not import each other.
+// A search can begin with every start that plan check accepts, and with no other: both packages
+// have the limits, and may not import each other.
 func TestKnownSearches(t *testing.T) {
 	for _, tt := range []struct {
 		pace, set string
@@ -47,7 +55,12 @@ func TestKnownSearches(t *testing.T) {
 		{"0.001", "budget: 1s, window: 500ms", false},
 		{"0.001", "budget: 1s, window: 500ms, ramp_rate: 0.01%", true},
 	} {
-		src := fmt.Appendf(nil, "name: n\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: %s}\nunbounded: {max_users: 50, %s}\n", tt.pace, tt.set)
+		src := fmt.Appendf(
+			nil,
+			"name: n\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: %s}\nunbounded: {max_users: 50, %s}\n",
+			tt.pace,
+			tt.set,
+		)
 		p, err := plan.Parse(src) // as a stored one, of which these limits are not asked
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +68,14 @@ func TestKnownSearches(t *testing.T) {
 		_, begun := capacity.New((session.RunPart{Unbounded: true}).Tests(p).Search.Config)
 		_, checked := new(App).Known().Parse(src)
 		if (begun == nil) != tt.want || (checked == nil) != tt.want {
-			t.Errorf("pace %s, %s: want good %v\nthe search: %v\nplan check: %v", tt.pace, tt.set, tt.want, begun, checked)
+			t.Errorf(
+				"pace %s, %s: want good %v\nthe search: %v\nplan check: %v",
+				tt.pace,
+				tt.set,
+				tt.want,
+				begun,
+				checked,
+			)
 		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write generated files anew")
 
-// TestIndicatorsGolden keeps the table of docs/limiter.md, and parses every query as a run's would be.
+// TestIndicatorsGolden keeps the table of docs/limiter.md, and parses every query as a run's would
+// be.
 func TestIndicatorsGolden(t *testing.T) {
 	const path, from, to = "../../../docs/limiter.md", "<!-- indicators -->\n", "<!-- end -->"
 	var table bytes.Buffer

@@ -12,8 +12,8 @@ import (
 	"plimsoll/run/users"
 )
 
-// inline reads the file of weights that a plan names, found from the plan's own directory, and notes the digest of its
-// file of accounts and where that is, from any directory.
+// inline reads the file of weights that a plan names, found from the plan's own directory, and
+// notes the digest of its file of accounts and where that is, from any directory.
 func (a *App) inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
 	if file := p.Workload.UsersFile; file != "" {
 		at, err := filepath.Abs(beside(file, planFile))
@@ -33,7 +33,9 @@ func (a *App) inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
 	}
 	weights, err := a.Known().ParseWeights(src)
 	if err != nil {
-		return nil, plan.UsageError{Err: plain.Below(err, "%s, named in workload.mix, is no good", file)}
+		return nil, plan.UsageError{
+			Err: plain.Below(err, "%s, named in workload.mix, is no good", file),
+		}
 	}
 	return p.WithWeights(weights), nil
 }
@@ -56,7 +58,10 @@ func (a *App) ReadPlanFor(path string, k plan.Known) (*plan.Plan, error) {
 	var err error
 	if path == "-" {
 		if src, err = files.ReadUpTo(a.Stdin, plan.MaxSource); errors.Is(err, files.ErrTooLarge) {
-			err = fmt.Errorf("standard input is larger than %d bytes; plans are small, is this another file?", plan.MaxSource)
+			err = fmt.Errorf(
+				"standard input is larger than %d bytes; plans are small, is this another file?",
+				plan.MaxSource,
+			)
 		}
 	} else {
 		src, err = files.Read(path, plan.MaxSource)

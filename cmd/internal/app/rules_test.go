@@ -15,8 +15,8 @@ import (
 	"plimsoll/run/capacity"
 )
 
-// TestEveryBoundedTestHasRules: a plan with nothing but bounded is judged by failed operations and, where its users
-// keep WebSockets, by those that break; rules of its own are kept.
+// TestEveryBoundedTestHasRules: a plan with nothing but bounded is judged by failed operations and,
+// where its users keep WebSockets, by those that break; rules of its own are kept.
 func TestEveryBoundedTestHasRules(t *testing.T) {
 	const chat = "name: n\ntarget: {driver: external, url: \"http://h\"}\nworkload: {behavior: mattermost, share: 90%, with: {poster: 10%}}\n"
 	posters := strings.Replace(chat, "mattermost, share: 90%, with: {poster: 10%}", "poster", 1)
@@ -54,11 +54,16 @@ func TestEveryBoundedTestHasRules(t *testing.T) {
 	}
 }
 
-// TestEverySearchLimitsFailedOperations: with default rules, with rules of its own, and in each example.
+// TestEverySearchLimitsFailedOperations: with default rules, with rules of its own, and in each
+// example.
 func TestEverySearchLimitsFailedOperations(t *testing.T) {
 	const search = "name: n\ntarget: {driver: external, url: \"http://h\"}\nworkload: {behavior: poster}\nunbounded: {max_users: 9, slo: [%s]}\n"
 	texts := map[string][]byte{}
-	for name, slo := range map[string]string{"rules of its own": `"p99(op) < 2s"`, "a warning": `"rate(errors) < 5% warning"`, "a limit of its own": `"p99(op) < 2s", "rate(errors) < 5%"`} {
+	for name, slo := range map[string]string{
+		"rules of its own":   `"p99(op) < 2s"`,
+		"a warning":          `"rate(errors) < 5% warning"`,
+		"a limit of its own": `"p99(op) < 2s", "rate(errors) < 5%"`,
+	} {
 		texts[name] = fmt.Appendf(nil, search, slo)
 	}
 	files, err := filepath.Glob("../../../examples/*.yaml")
@@ -90,7 +95,11 @@ func TestEverySearchLimitsFailedOperations(t *testing.T) {
 }
 
 func TestDefaultRules(t *testing.T) {
-	nodes := []plan.Probe{{Kind: plan.ProbePrometheus, Role: "app", URL: "http://app:9100/metrics"}, {Kind: plan.ProbePrometheus, Role: "proxy", URL: "http://proxy-0:9100/metrics"}}
+	nodes := []plan.Probe{{
+		Kind: plan.ProbePrometheus,
+		Role: "app",
+		URL:  "http://app:9100/metrics",
+	}, {Kind: plan.ProbePrometheus, Role: "proxy", URL: "http://proxy-0:9100/metrics"}}
 	for _, tt := range []struct {
 		name            string
 		p               plan.Plan
@@ -99,11 +108,30 @@ func TestDefaultRules(t *testing.T) {
 	}{
 		{"our own server", plan.Plan{Target: plan.Target{Driver: "refchat"}}, 9, 2, "cpu(app) < 85%"},
 		{"nothing but a client", plan.Plan{Target: plan.Target{Driver: "external"}}, 5, 0, "rate(timeout) < 0.025% min 8000"},
-		{"a server with metrics", plan.Plan{Target: plan.Target{Driver: "external", MetricsURL: plan.Addresses{"http://app:8067/metrics"}}}, 6, 0, "mattermost_api_time_count"},
-		{"and with node exporters", plan.Plan{Target: plan.Target{Driver: "external", MetricsURL: plan.Addresses{"/metrics"}}, Probes: nodes}, 10, 0, `{role="proxy"}`},
-		{"with the proxy's alone", plan.Plan{Target: plan.Target{Driver: "external"}, Probes: nodes[1:]}, 6, 0, `{role="proxy"}`},
-		{"with an agent of the proxy", plan.Plan{Target: plan.Target{Driver: "external"}, Probes: []plan.Probe{{Kind: plan.ProbeAgent, Role: "proxy"}}}, 6, 0, `{role="proxy"}`},
-		{"another exporter is not a host's", plan.Plan{Target: plan.Target{Driver: "external"}, Probes: []plan.Probe{{Kind: plan.ProbePrometheus, Role: "proxy", URL: "http://proxy:9113/metrics"}}}, 5, 0, "p99(op) < 2s"},
+		{"a server with metrics", plan.Plan{Target: plan.Target{
+			Driver:     "external",
+			MetricsURL: plan.Addresses{"http://app:8067/metrics"},
+		}}, 6, 0, "mattermost_api_time_count"},
+		{"and with node exporters", plan.Plan{
+			Target: plan.Target{Driver: "external", MetricsURL: plan.Addresses{"/metrics"}},
+			Probes: nodes,
+		}, 10, 0, `{role="proxy"}`},
+		{"with the proxy's alone", plan.Plan{
+			Target: plan.Target{Driver: "external"},
+			Probes: nodes[1:],
+		}, 6, 0, `{role="proxy"}`},
+		{"with an agent of the proxy", plan.Plan{
+			Target: plan.Target{Driver: "external"},
+			Probes: []plan.Probe{{Kind: plan.ProbeAgent, Role: "proxy"}},
+		}, 6, 0, `{role="proxy"}`},
+		{"another exporter is not a host's", plan.Plan{
+			Target: plan.Target{Driver: "external"},
+			Probes: []plan.Probe{{
+				Kind: plan.ProbePrometheus,
+				Role: "proxy",
+				URL:  "http://proxy:9113/metrics",
+			}},
+		}, 5, 0, "p99(op) < 2s"},
 	} {
 		tt.p.Unbounded, tt.p.Workload.Behavior = &plan.Unbounded{MaxUsers: 1}, "mattermost"
 		all := new(App).Dialects().WithDefaultRules(&tt.p).Unbounded.SLO
@@ -115,7 +143,16 @@ func TestDefaultRules(t *testing.T) {
 			}
 		}
 		if len(all) != tt.rules || warnings != tt.warnings || !has {
-			t.Errorf("%s: %d rules, %d of them warnings, want %d and %d, and %s:\n%v", tt.name, len(all), warnings, tt.rules, tt.warnings, tt.has, all)
+			t.Errorf(
+				"%s: %d rules, %d of them warnings, want %d and %d, and %s:\n%v",
+				tt.name,
+				len(all),
+				warnings,
+				tt.rules,
+				tt.warnings,
+				tt.has,
+				all,
+			)
 		}
 		if len(tt.p.Unbounded.SLO) != 0 {
 			t.Errorf("%s: the caller's plan was changed", tt.name)
@@ -134,9 +171,15 @@ func TestErrorClassesAgree(t *testing.T) {
 	}
 }
 
-// The kinds of a capacity are written by one package and read by another, which do not know each other.
+// The kinds of a capacity are written by one package and read by another, which do not know each
+// other.
 func TestCapacityKindsAgree(t *testing.T) {
-	for c, r := range map[capacity.Kind]string{capacity.Estimate: record.Estimate, capacity.AtLeast: record.AtLeast, capacity.Unstable: record.Unstable, capacity.Invalid: record.Invalid} {
+	for c, r := range map[capacity.Kind]string{
+		capacity.Estimate: record.Estimate,
+		capacity.AtLeast:  record.AtLeast,
+		capacity.Unstable: record.Unstable,
+		capacity.Invalid:  record.Invalid,
+	} {
 		if string(c) != r {
 			t.Errorf("control says %q, record says %q", c, r)
 		}

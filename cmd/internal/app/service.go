@@ -11,7 +11,9 @@ import (
 )
 
 // Services returns those that the program has.
-func (a *App) Services() session.Services { return append(session.Services{own.Chat}, a.Further...) }
+func (a *App) Services() session.Services {
+	return append(session.Services{own.Chat}, a.Further...)
+}
 
 // Dialects returns those of the services.
 func (a *App) Dialects() dialect.Set { return a.Services().Dialects() }
@@ -25,6 +27,9 @@ func (a *App) Known() plan.Known {
 
 // Catalog lists the metrics of the services.
 func (a *App) Catalog() *evidence.Catalog {
-	boards := map[string][]byte{report.SystemPage: grafana.System, report.CoordinatorPage: grafana.Coordinator}
+	boards := map[string][]byte{
+		report.SystemPage:      grafana.System,
+		report.CoordinatorPage: grafana.Coordinator,
+	}
 	return &evidence.Catalog{Dialects: a.Dialects(), Boards: evidence.Dashboards(boards)}
 }

@@ -13,12 +13,19 @@ import (
 // The digest of a plan is that of its file's content, in whatever directory both are.
 func TestDigestOfUsersFile(t *testing.T) {
 	digest := map[string]string{}
-	for name, rows := range map[string]string{"one": "a,b,\n", "other": "a,b,\n", "changed": "a,c,\n"} {
+	for name, rows := range map[string]string{
+		"one":     "a,b,\n",
+		"other":   "a,b,\n",
+		"changed": "a,c,\n",
+	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\n"+rows), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p, err := new(App).Known().Parse([]byte("name: n\ntarget: {driver: external, url: \"http://a\"}\nworkload: {behavior: mattermost, users_file: u.csv}\nbounded: {users: 1}\n"))
+		p, err := new(
+			App,
+		).Known().
+			Parse([]byte("name: n\ntarget: {driver: external, url: \"http://a\"}\nworkload: {behavior: mattermost, users_file: u.csv}\nbounded: {users: 1}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +43,8 @@ func TestDigestOfUsersFile(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\nelse,b,\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := users.CheckUsersFile(p); err == nil || !strings.Contains(err.Error(), "workload.users_file: u.csv has the digest sha256:") {
+		if _, err := users.CheckUsersFile(p); err == nil ||
+			!strings.Contains(err.Error(), "workload.users_file: u.csv has the digest sha256:") {
 			t.Errorf("%s: a file with another content: %v", name, err)
 		}
 	}
@@ -53,8 +61,12 @@ func TestUsersFileOfAPlan(t *testing.T) {
 		{"{behavior: mattermost, users_file: u.csv, login: cold, params: {sign_up: 10%}}", "workload.params.sign_up: has no effect"},
 		{"{behavior: poster, users_file: u.csv, params: {bot_token: \"${ENV:T}\"}}", "workload.params.bot_token: has no effect"},
 	} {
-		_, err := new(App).Known().Parse([]byte("name: n\ntarget: {driver: external, url: \"http://a\"}\nworkload: " + tt.workload + "\nbounded: {users: 3}\n"))
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+		_, err := new(
+			App,
+		).Known().
+			Parse([]byte("name: n\ntarget: {driver: external, url: \"http://a\"}\nworkload: " + tt.workload + "\nbounded: {users: 3}\n"))
+		if tt.want == "" && err != nil ||
+			tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: %v, want %q", tt.workload, err, tt.want)
 		}
 	}

@@ -46,7 +46,11 @@ func (p *Person) There() bool { return p.terminal != nil }
 
 // Line asks a question until check accepts its answer; an empty one is the usual one. On a pipe the
 // first wrong answer is an error, and so is its end.
-func (p *Person) Line(ctx context.Context, question, usual string, check func(answer string) error) (string, error) {
+func (p *Person) Line(
+	ctx context.Context,
+	question, usual string,
+	check func(answer string) error,
+) (string, error) {
 	for {
 		plain.Fprintf(p.out, "%s [%s] ", question, usual)
 		answer, err := p.read(ctx)
@@ -88,7 +92,10 @@ func (p *Person) Secret(ctx context.Context, question string) (string, error) {
 	answer, err := p.read(ctx)
 	plain.Fprintf(p.out, "\n")
 	if back := unix.IoctlSetTermios(fd, setTermios, before); back != nil {
-		err = errors.Join(err, fmt.Errorf("switching the terminal's echo on again (stty echo does it): %w", back))
+		err = errors.Join(
+			err,
+			fmt.Errorf("switching the terminal's echo on again (stty echo does it): %w", back),
+		)
 	}
 	return strings.TrimRight(answer, "\r\n"), err
 }
@@ -96,7 +103,11 @@ func (p *Person) Secret(ctx context.Context, question string) (string, error) {
 // read returns the next line without its end. A person who does not answer is left behind: the
 // process ends then.
 func (p *Person) read(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %v", patience))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		patience,
+		fmt.Errorf("no answer within %v", patience),
+	)
 	defer cancel()
 	type read struct {
 		line []byte

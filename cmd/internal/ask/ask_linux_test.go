@@ -97,7 +97,8 @@ func TestEndedQuestion(t *testing.T) {
 		<-asked
 		cancel(errors.New("ended by a person"))
 	}()
-	if _, err := New(program, asked).Secret(ctx, "password"); err == nil || err.Error() != "ended by a person" {
+	if _, err := New(program, asked).Secret(ctx, "password"); err == nil ||
+		err.Error() != "ended by a person" {
 		t.Error(err)
 	}
 	if !echoes(t, program) {
@@ -115,7 +116,8 @@ func TestAskedAgain(t *testing.T) {
 	defer cancel()
 	var out bytes.Buffer
 	got, err := New(program, &out).Line(ctx, "color", "blue", noBlack)
-	if err != nil || got != "red" || strings.Count(out.String(), "color [blue]") != 2 || !strings.Contains(out.String(), "no black") {
+	if err != nil || got != "red" || strings.Count(out.String(), "color [blue]") != 2 ||
+		!strings.Contains(out.String(), "no black") {
 		t.Errorf("%q, %v\n%s", got, err, &out)
 	}
 }

@@ -72,8 +72,13 @@ func (c contender) what() string {
 
 // versus returns the facts of the plan.
 func versus(base, fresh contender) draft.Versus {
-	v := draft.Versus{Driver: base.driver, Behavior: mattermost.Dialect.Weighted, With: mattermost.Posting,
-		Old: base.Contender, New: fresh.Contender}
+	v := draft.Versus{
+		Driver:   base.driver,
+		Behavior: mattermost.Dialect.Weighted,
+		With:     mattermost.Posting,
+		Old:      base.Contender,
+		New:      fresh.Contender,
+	}
 	if v.Driver != "" {
 		v.Databases = []string{plan.PostgreSQL}
 	}
@@ -91,7 +96,9 @@ func versus(base, fresh contender) draft.Versus {
 func find(ctx context.Context, name, root string) (contender, error) {
 	c := contender{Contender: draft.Contender{Given: name, Binary: name}}
 	if strings.Contains(name, "://") {
-		c.Binary, c.URL, c.kind = "", name, ofAddress
+		c.Binary = ""
+		c.URL = name
+		c.kind = ofAddress
 		if err := plan.CheckServer(name); err != nil {
 			return c, plan.UsageError{Err: err}
 		}
@@ -121,19 +128,31 @@ func program(c contender, fi os.FileInfo) (contender, error) {
 	}
 	dir := filepath.Dir(filepath.Dir(path))
 	if of, _, err := release.Program(dir); err == nil && of == path {
-		c.Binary, c.kind, c.driver = dir, ofRelease, mattermost.Release
+		c.Binary = dir
+		c.kind = ofRelease
+		c.driver = mattermost.Release
 		return c, nil
 	}
 	if fi.Mode()&0o111 == 0 {
-		return c, plan.Usagef("%s is no program; want twice a release directory of Mattermost, a plimsoll program, "+
-			"an image or an address; or one plan", c.Given)
+		return c, plan.Usagef(
+			"%s is no program; want twice a release directory of Mattermost, a plimsoll program, "+
+				"an image or an address; or one plan",
+			c.Given,
+		)
 	}
 	version, ok := build(c.Binary)
 	if !ok {
-		return c, plan.Usagef("%s is neither a build of plimsoll nor bin/mattermost in a release directory; %s", c.Given, anyProgram)
+		return c, plan.Usagef(
+			"%s is neither a build of plimsoll nor bin/mattermost in a release directory; %s",
+			c.Given,
+			anyProgram,
+		)
 	}
-	c.kind, c.driver, c.build = ofBuild, mattermost.Refchat, version
-	if !strings.ContainsRune(c.Binary, filepath.Separator) { // a bare name would be looked for in PATH
+	c.kind = ofBuild
+	c.driver = mattermost.Refchat
+	c.build = version
+	// a bare name would be looked for in PATH
+	if !strings.ContainsRune(c.Binary, filepath.Separator) {
 		c.Binary = "." + string(filepath.Separator) + c.Binary
 	}
 	return c, nil
@@ -154,13 +173,18 @@ func build(path string) (version string, ok bool) {
 func findImage(ctx context.Context, c contender, root string) (contender, error) {
 	image, err := container.FindImage(ctx, c.Given)
 	if errors.Is(err, container.ErrNoImage) {
-		return c, plan.Usagef("%s: there is no such file or directory, and neither podman nor docker has such an image "+
-			"(podman pull fetches one)", c.Given)
+		return c, plan.Usagef(
+			"%s: there is no such file or directory, and neither podman nor docker has such an image "+
+				"(podman pull fetches one)",
+			c.Given,
+		)
 	}
 	if err != nil {
 		return c, err
 	}
-	c.kind, c.build, c.Version = ofImage, c.Given, c.Given
+	c.kind = ofImage
+	c.build = c.Given
+	c.Version = c.Given
 	dir := filepath.Join(root, "images", image.ID[:min(len(image.ID), 20)])
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		if err := unpack(ctx, image, dir); err != nil {
@@ -173,8 +197,14 @@ func findImage(ctx context.Context, c contender, root string) (contender, error)
 	}
 	c.Binary, c.driver = filepath.Join(dir, filepath.Base(image.Program)), mattermost.Refchat
 	if _, ok := build(c.Binary); !ok {
-		return c, plan.Usagef("the image %s has neither a release of Mattermost (looked for in %s) nor a build of plimsoll "+
-			"as its program (%s); %s", c.Given, strings.Join(places(image), ", "), image.Program, anyProgram)
+		return c, plan.Usagef(
+			"the image %s has neither a release of Mattermost (looked for in %s) nor a build of plimsoll "+
+				"as its program (%s); %s",
+			c.Given,
+			strings.Join(places(image), ", "),
+			image.Program,
+			anyProgram,
+		)
 	}
 	return c, nil
 }

@@ -71,7 +71,8 @@ func TestPlan(t *testing.T) {
 		})
 	}
 	var bad plan.UsageError
-	if _, err := Plan(t.Context(), [2]string{"a", "/bin/sh"}, "store"); !errors.As(err, &bad) || !strings.Contains(err.Error(), "examples/program.yaml") {
+	if _, err := Plan(t.Context(), [2]string{"a", "/bin/sh"}, "store"); !errors.As(err, &bad) ||
+		!strings.Contains(err.Error(), "examples/program.yaml") {
 		t.Errorf("another program: error %v", err)
 	}
 	if _, err := os.Stat("store"); err == nil {
@@ -95,9 +96,13 @@ func TestPlanOfImages(t *testing.T) {
 	place(t, filepath.Join(root, "released", "srv", "bin", "mattermost"), "")
 	place(t, filepath.Join(root, "built", "plimsoll"), string(program))
 	place(t, filepath.Join(root, "other", "sh"), "")
-	name := func(of string) string { return fmt.Sprintf("localhost/plimsoll-%s-%d:1", of, os.Getpid()) }
+	name := func(of string) string {
+		return fmt.Sprintf("localhost/plimsoll-%s-%d:1", of, os.Getpid())
+	}
 	for of, changes := range map[string][2]string{
-		"released": {`ENTRYPOINT ["/entry.sh"]`, "WORKDIR /srv"}, "built": {`ENTRYPOINT ["/plimsoll"]`, "WORKDIR /"}, "other": {`CMD ["/sh"]`, "WORKDIR /"},
+		"released": {`ENTRYPOINT ["/entry.sh"]`, "WORKDIR /srv"},
+		"built":    {`ENTRYPOINT ["/plimsoll"]`, "WORKDIR /"},
+		"other":    {`CMD ["/sh"]`, "WORKDIR /"},
 	} {
 		tarball := filepath.Join(root, of+".tar")
 		for _, args := range [][]string{
@@ -112,9 +117,13 @@ func TestPlanOfImages(t *testing.T) {
 	}
 	store := filepath.Join(root, "store")
 	for range 2 {
-		for of, want := range map[string]string{"released": "driver: mattermost", "built": "driver: refchat"} {
+		for of, want := range map[string]string{
+			"released": "driver: mattermost",
+			"built":    "driver: refchat",
+		} {
 			got, err := Plan(t.Context(), [2]string{name(of), name(of)}, store)
-			if err != nil || !strings.Contains(got, want) || strings.Count(got, "version: "+name(of)) != 2 {
+			if err != nil || !strings.Contains(got, want) ||
+				strings.Count(got, "version: "+name(of)) != 2 {
 				t.Errorf("%s: error %v, plan\n%s", of, err, got)
 			}
 		}
@@ -123,7 +132,8 @@ func TestPlanOfImages(t *testing.T) {
 		{"released", "built"}: "is a container image of mattermost, and " + name("built") + " is a container image of refchat; want two of one kind",
 		{"other", "other"}:    "has neither a release of Mattermost (looked for in /mattermost, /opt/mattermost) nor a build of plimsoll as its program (/sh)",
 	} {
-		if _, err := Plan(t.Context(), [2]string{name(names[0]), name(names[1])}, store); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Plan(t.Context(), [2]string{name(names[0]), name(names[1])}, store); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", names, err, want)
 		}
 	}

@@ -23,7 +23,11 @@ const dataTimeout = 2 * time.Hour
 // Data makes, keeps, restores and checks the contents of a server before a test begins.
 func Data(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	actions := map[string]func(context.Context, *app.App, *flag.FlagSet, []string) error{
-		"generate": dataGenerate, "snapshot": dataSnapshot, "restore": dataRestore, "verify": dataVerify, "info": dataInfo,
+		"generate": dataGenerate,
+		"snapshot": dataSnapshot,
+		"restore":  dataRestore,
+		"verify":   dataVerify,
+		"info":     dataInfo,
 	}
 	if len(args) > 0 && actions[args[0]] != nil {
 		fs.Init("data "+args[0], flag.ContinueOnError)
@@ -32,17 +36,27 @@ func Data(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) erro
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
 		return flag.ErrHelp
 	}
-	return plan.Usagef("want data generate, snapshot, restore, verify or info; see plimsoll data generate -h and so on")
+	return plan.Usagef(
+		"want data generate, snapshot, restore, verify or info; see plimsoll data generate -h and so on",
+	)
 }
 
 // timed gives ctx the deadline of the flag -timeout.
 func timed(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("not done within %v; -timeout gives it longer", d))
+	return context.WithTimeoutCause(
+		ctx,
+		d,
+		fmt.Errorf("not done within %v; -timeout gives it longer", d),
+	)
 }
 
 func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	database := fs.String("db", "chat", "name of the database in it")
-	dsnEnv := fs.String("dsn-env", "", "`name` of the environment variable with the DSN of a running database to back up, instead of a state directory")
+	dsnEnv := fs.String(
+		"dsn-env",
+		"",
+		"`name` of the environment variable with the DSN of a running database to back up, instead of a state directory",
+	)
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the result as JSON")
 	rest, err := usage.Parse(fs, args, 1, 2)
@@ -78,6 +92,14 @@ func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	if *asJSON {
 		return a.JSON(x)
 	}
-	plain.Fprintf(a.Stdout, "%s: %s, %.2f GB, sha256 %s, in %.1f s\n", x.Dir, dumps.Text(d), float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
+	plain.Fprintf(
+		a.Stdout,
+		"%s: %s, %.2f GB, sha256 %s, in %.1f s\n",
+		x.Dir,
+		dumps.Text(d),
+		float64(x.Bytes)/1e9,
+		x.Digest[:12],
+		x.Seconds,
+	)
 	return nil
 }

@@ -28,10 +28,20 @@ import (
 // specFlags add the flags that change a spec, and return the function that applies them.
 func specFlags(fs *flag.FlagSet) func(s *dataset.Spec) error {
 	name := fs.String("name", "", "name of the dataset (default the spec's)")
-	team := fs.String("team", "", "name of the first team and beginning of all names; simulated users look for those of their setting team (default plimsoll)")
+	team := fs.String(
+		"team",
+		"",
+		"name of the first team and beginning of all names; simulated users look for those of their setting team (default plimsoll)",
+	)
 	seed := fs.Uint64("seed", 0, "seed of every choice (default the spec's)")
 	n := map[string]*int{}
-	for key, text := range map[string]string{"users": "users", "teams": "teams", "channels": "channels of all types", "posts": "posts, replies included", "days": "days over which the posts are spread"} {
+	for key, text := range map[string]string{
+		"users":    "users",
+		"teams":    "teams",
+		"channels": "channels of all types",
+		"posts":    "posts, replies included",
+		"days":     "days over which the posts are spread",
+	} {
 		n[key] = fs.Int(key, 0, text+" (default the spec's)")
 	}
 	return func(s *dataset.Spec) error {
@@ -77,21 +87,49 @@ type Made struct {
 // madeOf describes a dump that was made since began.
 func madeOf(dir string, d *dump.Dump, began time.Time) Made {
 	m := d.Manifest
-	return Made{Dir: dir, Digest: d.Digest(), Engine: m.Engine, Server: m.Server, Bytes: m.DataBytes,
-		Seconds: time.Since(began).Seconds(), Tables: m.Tables}
+	return Made{
+		Dir:     dir,
+		Digest:  d.Digest(),
+		Engine:  m.Engine,
+		Server:  m.Server,
+		Bytes:   m.DataBytes,
+		Seconds: time.Since(began).Seconds(),
+		Tables:  m.Tables,
+	}
 }
 
-// formatReference is the format of the reference server's own database. It has the name of the driver.
+// formatReference is the format of the reference server's own database. It has the name of the
+// driver.
 const formatReference = chat.Refchat
 
 // dataGenerate makes a dump, fills a database or writes a file for import.
 func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	out := fs.String("o", "", "directory of the dump to make, or file for -format=mattermost")
-	engines := fs.String("engine", plan.PostgreSQL, "database engine, or several separated by commas, each then in a directory of its name")
-	format := fs.String("format", formatReference, "refchat: the reference server's database; mattermost: a file for Mattermost's bulk import")
-	attachments := fs.Bool("attachments", false, "-format=mattermost: also write attachments, 1 MB in a directory beside the file")
-	dsnEnv := fs.String("dsn-env", "", "`name` of the environment variable with the DSN of an empty database to fill, instead of making a dump")
-	hash := fs.String("hash", refchat.DefaultHash, "how the users' password is hashed: bcrypt:COST or pbkdf2:ITERATIONS; that of the server under test")
+	engines := fs.String(
+		"engine",
+		plan.PostgreSQL,
+		"database engine, or several separated by commas, each then in a directory of its name",
+	)
+	format := fs.String(
+		"format",
+		formatReference,
+		"refchat: the reference server's database; mattermost: a file for Mattermost's bulk import",
+	)
+	attachments := fs.Bool(
+		"attachments",
+		false,
+		"-format=mattermost: also write attachments, 1 MB in a directory beside the file",
+	)
+	dsnEnv := fs.String(
+		"dsn-env",
+		"",
+		"`name` of the environment variable with the DSN of an empty database to fill, instead of making a dump",
+	)
+	hash := fs.String(
+		"hash",
+		refchat.DefaultHash,
+		"how the users' password is hashed: bcrypt:COST or pbkdf2:ITERATIONS; that of the server under test",
+	)
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the result as JSON")
 	change := specFlags(fs)
@@ -108,7 +146,12 @@ func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &dumps.Maker{Tool: own.Version(), Progress: a.NewProgress(), Password: a.Secret("PLIMSOLL_USER_PASSWORD"), Hash: *hash}
+	m := &dumps.Maker{
+		Tool:     own.Version(),
+		Progress: a.NewProgress(),
+		Password: a.Secret("PLIMSOLL_USER_PASSWORD"),
+		Hash:     *hash,
+	}
 	defer m.Progress.End()
 	switch {
 	case *format == "mattermost":
@@ -116,15 +159,26 @@ func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	case *format != formatReference:
 		return plan.Usagef("-format=%s: want refchat or mattermost", *format)
 	case (*out == "") == (*dsnEnv == ""):
-		return plan.Usagef("want either -o DIR, for a dump, or -dsn-env NAME, for a database that is there")
+		return plan.Usagef(
+			"want either -o DIR, for a dump, or -dsn-env NAME, for a database that is there",
+		)
 	case *dsnEnv != "":
 		return fill(ctx, a, m, spec, *dsnEnv, *asJSON)
 	}
 	return generateDumps(ctx, a, m, spec, strings.Split(*engines, ","), *out, *asJSON)
 }
 
-// generateDumps makes a dump for each engine: in dir, or of several each in a directory of its name.
-func generateDumps(ctx context.Context, a *app.App, m *dumps.Maker, spec dataset.Spec, engines []string, out string, asJSON bool) error {
+// generateDumps makes a dump for each engine: in dir, or of several each in a directory of its
+// name.
+func generateDumps(
+	ctx context.Context,
+	a *app.App,
+	m *dumps.Maker,
+	spec dataset.Spec,
+	engines []string,
+	out string,
+	asJSON bool,
+) error {
 	var made []Made
 	for _, engine := range engines {
 		dir := out
@@ -132,7 +186,12 @@ func generateDumps(ctx context.Context, a *app.App, m *dumps.Maker, spec dataset
 			dir = filepath.Join(dir, engine)
 		}
 		if engine != plan.PostgreSQL && engine != plan.MySQL {
-			return plan.Usagef("-engine=%s: want %s, %s, or both", engine, plan.PostgreSQL, plan.MySQL)
+			return plan.Usagef(
+				"-engine=%s: want %s, %s, or both",
+				engine,
+				plan.PostgreSQL,
+				plan.MySQL,
+			)
 		}
 		began := time.Now()
 		d, res, err := m.Generate(ctx, spec, engine, dir)
@@ -144,7 +203,14 @@ func generateDumps(ctx context.Context, a *app.App, m *dumps.Maker, spec dataset
 		made = append(made, x)
 		if !asJSON {
 			sayLoaded(a, spec, x.Server, res)
-			plain.Fprintf(a.Stdout, "%s: %.2f GB, sha256 %s, %.1f s in all\n", dir, float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
+			plain.Fprintf(
+				a.Stdout,
+				"%s: %.2f GB, sha256 %s, %.1f s in all\n",
+				dir,
+				float64(x.Bytes)/1e9,
+				x.Digest[:12],
+				x.Seconds,
+			)
 		}
 	}
 	if asJSON {
@@ -159,13 +225,31 @@ func sayLoaded(a *app.App, spec dataset.Spec, server string, res data.Result) {
 	for _, n := range res.Rows {
 		rows += n
 	}
-	plain.Fprintf(a.Stdout, "%s on %s: %s posts, %s rows in all loaded in %.1f s (%.0f MB/s), %d indexes in %.1f s, statistics in %.1f s: %.1f s together\n",
-		spec.Name, server, plain.Thousands(spec.Posts), plain.Thousands(int(rows)), res.Load.Seconds(), float64(res.Bytes)/1e6/max(res.Load.Seconds(), 1e-3),
-		res.Indexes, res.Build.Seconds(), res.Settle.Seconds(), (res.Load + res.Build + res.Settle).Seconds())
+	plain.Fprintf(
+		a.Stdout,
+		"%s on %s: %s posts, %s rows in all loaded in %.1f s (%.0f MB/s), %d indexes in %.1f s, statistics in %.1f s: %.1f s together\n",
+		spec.Name,
+		server,
+		plain.Thousands(spec.Posts),
+		plain.Thousands(int(rows)),
+		res.Load.Seconds(),
+		float64(res.Bytes)/1e6/max(res.Load.Seconds(), 1e-3),
+		res.Indexes,
+		res.Build.Seconds(),
+		res.Settle.Seconds(),
+		(res.Load + res.Build + res.Settle).Seconds(),
+	)
 }
 
 // fill loads into a database that is there.
-func fill(ctx context.Context, a *app.App, m *dumps.Maker, spec dataset.Spec, dsnEnv string, asJSON bool) error {
+func fill(
+	ctx context.Context,
+	a *app.App,
+	m *dumps.Maker,
+	spec dataset.Spec,
+	dsnEnv string,
+	asJSON bool,
+) error {
 	dsn := a.Env(dsnEnv)
 	if dsn == "" {
 		return plan.Usagef("-dsn-env=%s: the environment variable is not set", dsnEnv)
@@ -188,7 +272,14 @@ func fill(ctx context.Context, a *app.App, m *dumps.Maker, spec dataset.Spec, ds
 }
 
 // writeImport writes a file for Mattermost's bulk import; it appears whole.
-func writeImport(ctx context.Context, a *app.App, m *dumps.Maker, spec dataset.Spec, out string, attachments, asJSON bool) (err error) {
+func writeImport(
+	ctx context.Context,
+	a *app.App,
+	m *dumps.Maker,
+	spec dataset.Spec,
+	out string,
+	attachments, asJSON bool,
+) (err error) {
 	if out == "" {
 		return plan.Usagef("-format=mattermost needs -o FILE, or -o - for standard output")
 	}
@@ -196,9 +287,17 @@ func writeImport(ctx context.Context, a *app.App, m *dumps.Maker, spec dataset.S
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}
-	opt := mattermost.Options{Password: m.Password, Attachments: attachments, Progress: func(n int) {
-		m.Progress.Step("posts", fmt.Sprintf("posts %3.0f %%", 100*float64(n)/float64(spec.Posts)), 0)
-	}}
+	opt := mattermost.Options{
+		Password:    m.Password,
+		Attachments: attachments,
+		Progress: func(n int) {
+			m.Progress.Step(
+				"posts",
+				fmt.Sprintf("posts %3.0f %%", 100*float64(n)/float64(spec.Posts)),
+				0,
+			)
+		},
+	}
 	m.Progress.What(spec.Name, 0)
 	began := time.Now()
 	if out == "-" {
@@ -240,8 +339,21 @@ func writeImport(ctx context.Context, a *app.App, m *dumps.Maker, spec dataset.S
 		return err
 	}
 	if asJSON {
-		return a.JSON(map[string]any{"file": out, "bytes": fi.Size(), "seconds": time.Since(began).Seconds(), "spec_sha256": spec.Digest()})
+		return a.JSON(map[string]any{
+			"file":        out,
+			"bytes":       fi.Size(),
+			"seconds":     time.Since(began).Seconds(),
+			"spec_sha256": spec.Digest(),
+		})
 	}
-	plain.Fprintf(a.Stdout, "%s: %s posts, %.2f GB in %.1f s\non the server's host: mattermost import bulk %s --apply\n", out, plain.Thousands(spec.Posts), float64(fi.Size())/1e9, time.Since(began).Seconds(), out)
+	plain.Fprintf(
+		a.Stdout,
+		"%s: %s posts, %.2f GB in %.1f s\non the server's host: mattermost import bulk %s --apply\n",
+		out,
+		plain.Thousands(spec.Posts),
+		float64(fi.Size())/1e9,
+		time.Since(began).Seconds(),
+		out,
+	)
 	return nil
 }

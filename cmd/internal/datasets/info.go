@@ -49,9 +49,20 @@ func dumpInfo(a *app.App, dir string, asJSON bool) error {
 		m.Files = nil
 		return a.JSON(map[string]any{"digest": d.Digest(), "manifest": m})
 	}
-	plain.Fprintf(a.Stdout, "%s\n%s, database %s, %.2f GB in %d files, made %s by plimsoll %s\n", dumps.Text(d), m.Server, m.Database, float64(m.DataBytes)/1e9,
-		len(m.Files), m.Made.Format(time.RFC3339), m.Tool)
-	for _, t := range slices.SortedFunc(slices.Values(m.Tables), func(a, b dump.Table) int { return cmp.Compare(b.Rows, a.Rows) }) {
+	plain.Fprintf(
+		a.Stdout,
+		"%s\n%s, database %s, %.2f GB in %d files, made %s by plimsoll %s\n",
+		dumps.Text(d),
+		m.Server,
+		m.Database,
+		float64(m.DataBytes)/1e9,
+		len(m.Files),
+		m.Made.Format(time.RFC3339),
+		m.Tool,
+	)
+	for _, t := range slices.SortedFunc(slices.Values(m.Tables), func(a, b dump.Table) int {
+		return cmp.Compare(b.Rows, a.Rows)
+	}) {
 		if t.Rows > 0 {
 			plain.Fprintf(a.Stdout, "  %-20s %12s rows\n", t.Name, plain.Thousands(int(t.Rows)))
 		}
@@ -75,15 +86,33 @@ func specInfo(ctx context.Context, a *app.App, spec dataset.Spec, asJSON bool) e
 	}
 	if asJSON {
 		return a.JSON(map[string]any{
-			"spec": spec, "spec_sha256": spec.Digest(), "counts": t.Counts, "channels": p.Channels(),
-			"memberships": members, "bytes": dumps.BytesOf(spec),
+			"spec":        spec,
+			"spec_sha256": spec.Digest(),
+			"counts":      t.Counts,
+			"channels":    p.Channels(),
+			"memberships": members,
+			"bytes":       dumps.BytesOf(spec),
 			"bytes_by_engine": map[string]int64{
 				plan.PostgreSQL: dumps.BytesOn(plan.PostgreSQL, spec),
 				plan.MySQL:      dumps.BytesOn(plan.MySQL, spec),
 			},
 		})
 	}
-	plain.Fprintf(a.Stdout, "%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files\n%s\n", plain.Block(spec.String()), spec.Digest()[:12],
-		plain.Thousands(p.Channels()), plain.Thousands(members), plain.Thousands(t.Counts.Posts), plain.Thousands(t.Counts.Replies), plain.Thousands(t.Counts.Threads), plain.Thousands(t.Counts.Reactions), plain.Thousands(t.Counts.Files), dumps.BytesText(spec))
+	plain.Fprintf(
+		a.Stdout,
+		"%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files\n%s\n",
+		plain.Block(spec.String()),
+		spec.Digest()[:12],
+		plain.Thousands(
+			p.Channels(),
+		),
+		plain.Thousands(members),
+		plain.Thousands(t.Counts.Posts),
+		plain.Thousands(t.Counts.Replies),
+		plain.Thousands(t.Counts.Threads),
+		plain.Thousands(t.Counts.Reactions),
+		plain.Thousands(t.Counts.Files),
+		dumps.BytesText(spec),
+	)
 	return nil
 }

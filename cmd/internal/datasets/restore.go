@@ -30,11 +30,19 @@ type Restored struct {
 }
 
 func dataRestore(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	copied := fs.Bool("plain", false, "also time a plain copy (cp -a) of the same data, and a reset as between two runs")
+	copied := fs.Bool(
+		"plain",
+		false,
+		"also time a plain copy (cp -a) of the same data, and a reset as between two runs",
+	)
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the times as JSON")
 	script := scriptFlags(fs)
-	way := fs.String("reset", "", "how -plain resets: copy, reflink or image; the default is the best that this host has for the size")
+	way := fs.String(
+		"reset",
+		"",
+		"how -plain resets: copy, reflink or image; the default is the best that this host has for the size",
+	)
 	rest, err := usage.Parse(fs, args, 2, 2)
 	if err != nil {
 		return err
@@ -103,10 +111,22 @@ func reset(ctx context.Context, s *stores.Server, database string) (seconds floa
 
 // text writes the times for people.
 func (x Restored) text(a *app.App) error {
-	plain.Fprintf(a.Stdout, "%s: %.2f GB restored in %.1f s, until the server answered", x.Dir, float64(x.Bytes)/1e9, x.Restore)
+	plain.Fprintf(
+		a.Stdout,
+		"%s: %.2f GB restored in %.1f s, until the server answered",
+		x.Dir,
+		float64(x.Bytes)/1e9,
+		x.Restore,
+	)
 	if x.Copy+x.Sync > 0 {
-		plain.Fprintf(a.Stdout, "; a reset as between two runs takes %.1f s; cp -a of the same data takes %.1f s, and %.1f s until it is on disk: restore is %.2f times that",
-			x.Reset, x.Copy, x.Copy+x.Sync, x.Restore/(x.Copy+x.Sync))
+		plain.Fprintf(
+			a.Stdout,
+			"; a reset as between two runs takes %.1f s; cp -a of the same data takes %.1f s, and %.1f s until it is on disk: restore is %.2f times that",
+			x.Reset,
+			x.Copy,
+			x.Copy+x.Sync,
+			x.Restore/(x.Copy+x.Sync),
+		)
 	}
 	_, err := plain.Fprintf(a.Stdout, "\n")
 	return err
@@ -115,7 +135,10 @@ func (x Restored) text(a *app.App) error {
 // plainCopy times cp -a and the time until the copy is on disk, and removes the copy.
 func plainCopy(ctx context.Context, from, to string) (cp, sync float64, err error) {
 	if _, err := os.Lstat(to); err == nil {
-		return 0, 0, plan.Usagef("%s, where -plain copies to, is there already; remove it, or restore to another directory", to)
+		return 0, 0, plan.Usagef(
+			"%s, where -plain copies to, is there already; remove it, or restore to another directory",
+			to,
+		)
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return 0, 0, err

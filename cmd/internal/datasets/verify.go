@@ -24,7 +24,11 @@ import (
 // dataVerify compares a dump, or a database, with the dump's manifest.
 func dataVerify(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	onlyFiles := fs.Bool("files", false, "only compare the files, without starting a server")
-	dsnEnv := fs.String("dsn-env", "", "`name` of the environment variable with the DSN of a database to compare with the dump's manifest, instead of the dump")
+	dsnEnv := fs.String(
+		"dsn-env",
+		"",
+		"`name` of the environment variable with the DSN of a database to compare with the dump's manifest, instead of the dump",
+	)
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the findings as JSON")
 	rest, err := usage.Parse(fs, args, 1, 1)
@@ -95,15 +99,26 @@ func (v *verification) whole(ctx context.Context, onlyFiles bool) (err error) {
 		return err
 	}
 	v.progress.Doing("starting a server on a copy", 0)
-	return stores.Temporarily(ctx, m.Engine, v.dir, v.dump.Data(), nil, func(s *stores.Server) error {
-		return v.database(ctx, s.DSN(m.Database))
-	})
+	return stores.Temporarily(
+		ctx,
+		m.Engine,
+		v.dir,
+		v.dump.Data(),
+		nil,
+		func(s *stores.Server) error {
+			return v.database(ctx, s.DSN(m.Database))
+		},
+	)
 }
 
 // report prints the differences of what was compared; any is an error.
 func (v *verification) report(a *app.App, what string, asJSON bool) error {
 	if asJSON {
-		out := map[string]any{"dump": v.dir, "digest": v.dump.Digest(), "problems": append([]string{}, v.problems...)}
+		out := map[string]any{
+			"dump":     v.dir,
+			"digest":   v.dump.Digest(),
+			"problems": append([]string{}, v.problems...),
+		}
 		if err := a.JSON(out); err != nil {
 			return err
 		}
@@ -135,7 +150,18 @@ func verifyImport(ctx context.Context, a *app.App, path string, asJSON bool) err
 	if asJSON {
 		return a.JSON(n)
 	}
-	plain.Fprintf(a.Stdout, "%s can be imported: %d teams, %d channels, %d users, %d direct channels, %s posts, of which %s replies, %s reactions, %d attachments\n",
-		path, n.Teams, n.Channels, n.Users, n.DirectChannels, plain.Thousands(n.Posts), plain.Thousands(n.Replies), plain.Thousands(n.Reactions), n.Attachments)
+	plain.Fprintf(
+		a.Stdout,
+		"%s can be imported: %d teams, %d channels, %d users, %d direct channels, %s posts, of which %s replies, %s reactions, %d attachments\n",
+		path,
+		n.Teams,
+		n.Channels,
+		n.Users,
+		n.DirectChannels,
+		plain.Thousands(n.Posts),
+		plain.Thousands(n.Replies),
+		plain.Thousands(n.Reactions),
+		n.Attachments,
+	)
 	return nil
 }

@@ -11,9 +11,16 @@ import (
 	"plimsoll/plan/draft"
 )
 
-// planAt returns the plan of a file, or of a question to the server at an address, of which next is the line after the
-// result. Secrets that a person types are in the environment from then on.
-func planAt(ctx context.Context, a *app.App, q draft.Question, arg string, users int, f *noplan.Flags) (p *plan.Plan, next string, err error) {
+// planAt returns the plan of a file, or of a question to the server at an address, of which next is
+// the line after the result. Secrets that a person types are in the environment from then on.
+func planAt(
+	ctx context.Context,
+	a *app.App,
+	q draft.Question,
+	arg string,
+	users int,
+	f *noplan.Flags,
+) (p *plan.Plan, next string, err error) {
 	if !noplan.IsAddress(arg) {
 		if err := f.Unused(); err != nil {
 			return nil, "", err
@@ -22,8 +29,16 @@ func planAt(ctx context.Context, a *app.App, q draft.Question, arg string, users
 		return p, "", err
 	}
 	_, terminal := a.Raw()
-	r := noplan.Request{Question: q, Address: arg, Users: users, Flags: f, Program: a.Program(), Known: a.Known(),
-		Person: ask.New(a.Stdin, terminal), Talk: a.Stderr}
+	r := noplan.Request{
+		Question: q,
+		Address:  arg,
+		Users:    users,
+		Flags:    f,
+		Program:  a.Program(),
+		Known:    a.Known(),
+		Person:   ask.New(a.Stdin, terminal),
+		Talk:     a.Stderr,
+	}
 	p, env, err := r.Make(ctx)
 	if err != nil {
 		return nil, "", err
@@ -32,7 +47,8 @@ func planAt(ctx context.Context, a *app.App, q draft.Question, arg string, users
 	return p, f.Next(q, noplan.URL(arg)), nil
 }
 
-// label is what the lines of progress begin with: the file of the plan, or a word in place of a long address.
+// label is what the lines of progress begin with: the file of the plan, or a word in place of a
+// long address.
 func label(arg string, q draft.Question, next string) string {
 	if next == "" {
 		return arg

@@ -23,10 +23,26 @@ import (
 func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	root := a.StoreFlag(fs)
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
-	resume := fs.String("resume", "", "go on with the comparison of this `ID`, or the last, which was cut; its plan is stored with it")
-	aa := fs.Bool("aa", false, "compare the plan's base with itself, which measures the noise of this environment (plimsoll ls -aa)")
-	minutes := fs.Int("minutes", 0, "let the comparison take so many minutes in all: as many blocks, and with bounded.measure: auto as long ones, as fit (default of OLD NEW: 6)")
-	save := fs.String("save", "", "write the plan of OLD NEW to this `FILE`, which is not there yet")
+	resume := fs.String(
+		"resume",
+		"",
+		"go on with the comparison of this `ID`, or the last, which was cut; its plan is stored with it",
+	)
+	aa := fs.Bool(
+		"aa",
+		false,
+		"compare the plan's base with itself, which measures the noise of this environment (plimsoll ls -aa)",
+	)
+	minutes := fs.Int(
+		"minutes",
+		0,
+		"let the comparison take so many minutes in all: as many blocks, and with bounded.measure: auto as long ones, as fit (default of OLD NEW: 6)",
+	)
+	save := fs.String(
+		"save",
+		"",
+		"write the plan of OLD NEW to this `FILE`, which is not there yet",
+	)
 	rate := a.CalibrateFlag(fs)
 	keep := app.KeepFlag(fs)
 	a.OutwardFlags(fs)
@@ -35,7 +51,9 @@ func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) e
 		return err
 	}
 	if len(rest) == 0 && *resume == "" {
-		return plan.Usagef("0 arguments, want a plan, OLD and NEW, or -resume; see plimsoll compare -h")
+		return plan.Usagef(
+			"0 arguments, want a plan, OLD and NEW, or -resume; see plimsoll compare -h",
+		)
 	}
 	if *save != "" && len(rest) < 2 {
 		return plan.Usagef("-save is for the plan of OLD NEW; remove it")
@@ -45,7 +63,11 @@ func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) e
 	switch len(rest) {
 	case 2:
 		if *aa || *resume != "" {
-			return plan.Usagef("-aa and -resume are for one plan: plimsoll compare %s %s measures the noise", rest[0], rest[0])
+			return plan.Usagef(
+				"-aa and -resume are for one plan: plimsoll compare %s %s measures the noise",
+				rest[0],
+				rest[0],
+			)
 		}
 		if p, src, err = pair(ctx, a, [2]string(rest), *root); err != nil {
 			return err
@@ -58,13 +80,22 @@ func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) e
 			return err
 		}
 		if p.Compare == nil {
-			return plan.Usagef("%s has no compare section; add one with the arms base and another", rest[0])
+			return plan.Usagef(
+				"%s has no compare section; add one with the arms base and another",
+				rest[0],
+			)
 		}
 		if why := p.Uncombined(); why != "" {
 			return plan.Usagef("%s: %s", rest[0], why)
 		}
 	}
-	j := comparing{Options: compare.Options{AA: *aa, Keep: *keep, Minutes: *minutes}, plan: p, root: *root, rate: *rate, json: *asJSON}
+	j := comparing{
+		Options: compare.Options{AA: *aa, Keep: *keep, Minutes: *minutes},
+		plan:    p,
+		root:    *root,
+		rate:    *rate,
+		json:    *asJSON,
+	}
 	if *resume != "" {
 		return resumeComparison(ctx, a, *resume, j)
 	}
@@ -93,13 +124,21 @@ type comparing struct {
 
 func comparePlan(ctx context.Context, a *app.App, j comparing) error {
 	began := time.Now()
-	s, end, err := session.Begin(ctx, a.Program(), a.Dialects().WithDefaultRules(j.plan), j.root, j.rate)
+	s, end, err := session.Begin(
+		ctx,
+		a.Program(),
+		a.Dialects().WithDefaultRules(j.plan),
+		j.root,
+		j.rate,
+	)
 	if err != nil {
 		return err
 	}
 	defer end()
 	j.Began = began
-	j.Readers = func(ctx context.Context) []comparison.Reader { return []comparison.Reader{a.Catalog().Costs(ctx)} }
+	j.Readers = func(ctx context.Context) []comparison.Reader {
+		return []comparison.Reader{a.Catalog().Costs(ctx)}
+	}
 	c, err := compare.Run(ctx, s, j.Options)
 	if err != nil {
 		return err
@@ -123,7 +162,12 @@ func comparePlan(ctx context.Context, a *app.App, j comparing) error {
 }
 
 // pair returns the plan of "compare OLD NEW", also as YAML.
-func pair(ctx context.Context, a *app.App, names [2]string, root string) (*plan.Plan, string, error) {
+func pair(
+	ctx context.Context,
+	a *app.App,
+	names [2]string,
+	root string,
+) (*plan.Plan, string, error) {
 	src, err := contenders.Plan(ctx, names, root)
 	if err != nil {
 		return nil, "", err

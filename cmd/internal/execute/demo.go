@@ -15,11 +15,20 @@ import (
 //go:embed quickstart.yaml
 var quickstart []byte
 
-// Demo is compare with the built-in quickstart plan. Its last line is whether the planted slowdown was found.
+// Demo is compare with the built-in quickstart plan. Its last line is whether the planted slowdown
+// was found.
 func Demo(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	root := a.StoreFlag(fs)
-	fault := fs.String("fault", "cpu:25%", "the slowdown planted in the arm \"new\", or none for a comparison of a build with itself")
-	blocks := fs.Int("blocks", 0, "number of blocks instead of the plan's; below 6 a verdict is only indicative")
+	fault := fs.String(
+		"fault",
+		"cpu:25%",
+		"the slowdown planted in the arm \"new\", or none for a comparison of a build with itself",
+	)
+	blocks := fs.Int(
+		"blocks",
+		0,
+		"number of blocks instead of the plan's; below 6 a verdict is only indicative",
+	)
 	seed := fs.Uint64("seed", 0, "seed instead of the plan's")
 	keep := app.KeepFlag(fs)
 	a.ConsoleFlag(fs)
@@ -59,6 +68,13 @@ func Demo(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) erro
 	if planted == "none" {
 		planted = ""
 	}
-	// The demo's load is far below what any host can drive: its twenty seconds are better spent on it.
-	return comparePlan(ctx, a, comparing{Options: compare.Options{AA: planted == "", Keep: *keep}, plan: p, root: *root, json: *asJSON, planted: &planted})
+	// The demo's load is far below what any host can drive: its twenty seconds are better spent on
+	// it.
+	return comparePlan(ctx, a, comparing{
+		Options: compare.Options{AA: planted == "", Keep: *keep},
+		plan:    p,
+		root:    *root,
+		json:    *asJSON,
+		planted: &planted,
+	})
 }

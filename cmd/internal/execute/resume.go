@@ -16,13 +16,16 @@ import (
 	"plimsoll/run/deploy"
 )
 
-// resumeComparison goes on with a comparison that was cut. With a plan in the job, that must be the one that it began with.
+// resumeComparison goes on with a comparison that was cut. With a plan in the job, that must be the
+// one that it began with.
 func resumeComparison(ctx context.Context, a *app.App, id string, j comparing) error {
 	if j.AA {
 		return plan.Usagef("-aa and -resume: the stored comparison has its own -aa; leave -aa out")
 	}
 	if j.Minutes != 0 {
-		return plan.Usagef("-minutes and -resume: the stored comparison has its blocks already; leave -minutes out")
+		return plan.Usagef(
+			"-minutes and -resume: the stored comparison has its blocks already; leave -minutes out",
+		)
 	}
 	if _, err := os.Stat(j.root); err != nil {
 		return plan.UsageError{Err: err}
@@ -59,7 +62,11 @@ func resumeComparison(ctx context.Context, a *app.App, id string, j comparing) e
 		return err
 	}
 	if err != nil {
-		return plan.Usagef("the stored plan of %s is none that this version reads: %w; begin a new comparison", c.ID, err)
+		return plan.Usagef(
+			"the stored plan of %s is none that this version reads: %w; begin a new comparison",
+			c.ID,
+			err,
+		)
 	}
 	switch {
 	case j.plan == nil:
@@ -82,6 +89,8 @@ func resumeComparison(ctx context.Context, a *app.App, id string, j comparing) e
 	for _, w := range warnings {
 		plain.Fprintf(a.Stderr, "plimsoll compare: %v\n", w)
 	}
-	j.Cut, j.Lost, j.AA = c, lost, c.AA
+	j.Cut = c
+	j.Lost = lost
+	j.AA = c.AA
 	return comparePlan(ctx, a, j)
 }

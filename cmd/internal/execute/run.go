@@ -33,9 +33,17 @@ func Capacity(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) 
 func single(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string, bounded bool) error {
 	root := a.StoreFlag(fs)
 	asJSON := fs.Bool("json", false, "write the run as JSON")
-	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
+	engine := fs.String(
+		"database",
+		"",
+		"database engine, when the plan has several (default its first)",
+	)
 	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
-	users := fs.Int("users", 0, "users of the bounded test, or start of the search, instead of the plan's")
+	users := fs.Int(
+		"users",
+		0,
+		"users of the bounded test, or start of the search, instead of the plan's",
+	)
 	rate := a.CalibrateFlag(fs)
 	keep := app.KeepFlag(fs)
 	a.OutwardFlags(fs)
@@ -52,7 +60,13 @@ func single(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string, bo
 	if err != nil {
 		return err
 	}
-	pt := session.RunPart{Arm: *arm, Engine: *engine, Bounded: bounded, Unbounded: !bounded, Start: *users}
+	pt := session.RunPart{
+		Arm:       *arm,
+		Engine:    *engine,
+		Bounded:   bounded,
+		Unbounded: !bounded,
+		Start:     *users,
+	}
 	if p, err = a.Program().Narrow(p, &pt, *users); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
@@ -75,7 +89,13 @@ func single(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string, bo
 }
 
 // carryOut deploys the system of a part of a plan, carries the part out and removes the system.
-func carryOut(ctx context.Context, s *session.Session, pt session.RunPart, what string, keep bool) (*record.Run, trial.Outcome, error) {
+func carryOut(
+	ctx context.Context,
+	s *session.Session,
+	pt session.RunPart,
+	what string,
+	keep bool,
+) (*record.Run, trial.Outcome, error) {
 	var none trial.Outcome
 	if err := s.Foretell(pt); err != nil {
 		return nil, none, err

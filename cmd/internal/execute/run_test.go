@@ -36,7 +36,9 @@ func TestQuickstartIsTheExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(example) != string(quickstart) {
-		t.Error("cmd/internal/execute/quickstart.yaml and examples/quickstart.yaml differ; copy the one that is right")
+		t.Error(
+			"cmd/internal/execute/quickstart.yaml and examples/quickstart.yaml differ; copy the one that is right",
+		)
 	}
 	p, err := new(app.App).Known().Parse(quickstart)
 	if err != nil {
@@ -46,7 +48,13 @@ func TestQuickstartIsTheExample(t *testing.T) {
 		t.Error("no rules")
 	}
 	duet, why := p.Duet()
-	if load := time.Duration(p.Compare.Blocks*p.Seats()) * p.RunLength(true, true); !duet || load > 200*time.Second {
-		t.Errorf("the demo is a duet: %v (%s), with %v of load; want at most 3m20s, as the rest of five minutes goes into deployments and resets", duet, why, load)
+	if load := time.Duration(p.Compare.Blocks*p.Seats()) * p.RunLength(true, true); !duet ||
+		load > 200*time.Second {
+		t.Errorf(
+			"the demo is a duet: %v (%s), with %v of load; want at most 3m20s, as the rest of five minutes goes into deployments and resets",
+			duet,
+			why,
+			load,
+		)
 	}
 }

@@ -23,7 +23,11 @@ import (
 func Sizing(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	root := a.StoreFlag(fs)
 	asJSON := fs.Bool("json", false, "write the report as JSON")
-	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
+	engine := fs.String(
+		"database",
+		"",
+		"database engine, when the plan has several (default its first)",
+	)
 	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
 	rate := a.CalibrateFlag(fs)
 	keep := app.KeepFlag(fs)
@@ -42,7 +46,10 @@ func Sizing(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 		return plan.Usagef("-users goes with the URL of a server; write sizing.steps into the plan")
 	}
 	if p.Sizing == nil {
-		return plan.Usagef("%s: the plan has no section sizing; add one, such as sizing: {steps: [50, 200, 400]}", rest[0])
+		return plan.Usagef(
+			"%s: the plan has no section sizing; add one, such as sizing: {steps: [50, 200, 400]}",
+			rest[0],
+		)
 	}
 	pt := session.RunPart{Arm: *arm, Engine: *engine}
 	if p, err = a.Program().Narrow(p, &pt, 0); err != nil {
@@ -57,10 +64,25 @@ func Sizing(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 	deployed := s.NewDeployments()
 	deployed.Kept = *keep
 	defer deployed.Close()
-	z := &record.Sizing{ID: store.NewID(time.Now(), p.Name), Name: p.Name, Tool: a.Program().Version, Plan: p.String(), PlanDigest: p.Digest(),
-		Engine: pt.Engine, Started: time.Now(), State: record.Running, Planned: p.Sizing.Steps}
+	z := &record.Sizing{
+		ID:         store.NewID(time.Now(), p.Name),
+		Name:       p.Name,
+		Tool:       a.Program().Version,
+		Plan:       p.String(),
+		PlanDigest: p.Digest(),
+		Engine:     pt.Engine,
+		Started:    time.Now(),
+		State:      record.Running,
+		Planned:    p.Sizing.Steps,
+	}
 	pt.Comparison = z.ID
-	l := &sizing.Ladder{Session: s, Plan: p, Part: pt, Record: z, Prefix: label(rest[0], draft.Graded, next)}
+	l := &sizing.Ladder{
+		Session: s,
+		Plan:    p,
+		Part:    pt,
+		Record:  z,
+		Prefix:  label(rest[0], draft.Graded, next),
+	}
 	err = l.Climb(ctx, deployed)
 	deployed.Close()
 	z.Ended = time.Now()

@@ -23,17 +23,43 @@ type watchFlags struct {
 }
 
 func (f *watchFlags) register(fs *flag.FlagSet) {
-	fs.StringVar(&f.what.Role, "role", "", "-join: this host has no users, and sends what its probes read, for a plan's probes of kind agent (docs/probes.md); its `role`, such as proxy, becomes the label of all series")
-	fs.StringVar(&f.cpus, "cpus", "", "-role: `cores` of the role when it shares the host, such as 0,2-3 (default: all)")
-	fs.Func("pid", "-role: also watch a process with its children and control group: `ROLE=FILE` that holds its number, or ROLE=NUMBER; again for more", f.addPID)
+	fs.StringVar(
+		&f.what.Role,
+		"role",
+		"",
+		"-join: this host has no users, and sends what its probes read, for a plan's probes of kind agent (docs/probes.md); its `role`, such as proxy, becomes the label of all series",
+	)
+	fs.StringVar(
+		&f.cpus,
+		"cpus",
+		"",
+		"-role: `cores` of the role when it shares the host, such as 0,2-3 (default: all)",
+	)
+	fs.Func(
+		"pid",
+		"-role: also watch a process with its children and control group: `ROLE=FILE` that holds its number, or ROLE=NUMBER; again for more",
+		f.addPID,
+	)
 	fs.Func("nic", "-role: also watch this network `device`; again for more", func(s string) error {
 		f.what.NICs = append(f.what.NICs, s)
 		return nil
 	})
-	fs.StringVar(&f.what.Nginx, "nginx", "", "-role: also watch the nginx with this stub_status `URL`")
-	fs.StringVar(&f.what.Pprof, "pprof", "", "-role: also watch the Go server with profiles at this `URL`, which ends in /debug/pprof")
+	fs.StringVar(
+		&f.what.Nginx,
+		"nginx",
+		"",
+		"-role: also watch the nginx with this stub_status `URL`",
+	)
+	fs.StringVar(
+		&f.what.Pprof,
+		"pprof",
+		"",
+		"-role: also watch the Go server with profiles at this `URL`, which ends in /debug/pprof",
+	)
 	fs.BoolFunc("probe", "gone: an agent joins runs; see -join and -role", func(string) error {
-		return errors.New("an agent serves no page any more; it joins runs: plimsoll agent -join URL -token-file FILE -role ROLE, and the plan has probes: [{kind: agent, role: ROLE}]")
+		return errors.New(
+			"an agent serves no page any more; it joins runs: plimsoll agent -join URL -token-file FILE -role ROLE, and the plan has probes: [{kind: agent, role: ROLE}]",
+		)
 	})
 }
 
@@ -56,7 +82,9 @@ func (f *watchFlags) addPID(s string) error {
 func watch(a *app.App, f watchFlags) (*agent.What, error) {
 	if f.what.Role == "" {
 		if f.any() {
-			return nil, plan.Usagef("-cpus, -pid, -nic, -nginx and -pprof are of a host without users: give its -role, such as -role proxy")
+			return nil, plan.Usagef(
+				"-cpus, -pid, -nic, -nginx and -pprof are of a host without users: give its -role, such as -role proxy",
+			)
 		}
 		return nil, nil
 	}
@@ -78,11 +106,27 @@ func (f *watchFlags) any() bool {
 // Agent is the verb: this program as an agent of a run that another process leads, with users or
 // with the probes of this host.
 func Agent(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	stdio := fs.Bool("stdio", false, "take requests from stdin and reply on stdout; \"run\" and its like start agents so when one process cannot hold all users")
-	joins := fs.String("join", "", "join runs that a coordinator at this `URL` leads: nats://HOST:PORT, or tls://HOST:PORT of a cluster (docs/agents.md)")
-	token := fs.String("token-file", "", "-join: `file` that plimsoll fleet -new-token has made; only its owner and group may read it")
+	stdio := fs.Bool(
+		"stdio",
+		false,
+		"take requests from stdin and reply on stdout; \"run\" and its like start agents so when one process cannot hold all users",
+	)
+	joins := fs.String(
+		"join",
+		"",
+		"join runs that a coordinator at this `URL` leads: nats://HOST:PORT, or tls://HOST:PORT of a cluster (docs/agents.md)",
+	)
+	token := fs.String(
+		"token-file",
+		"",
+		"-join: `file` that plimsoll fleet -new-token has made; only its owner and group may read it",
+	)
 	labels, root := labelFlag(fs), a.StoreFlag(fs)
-	rate := fs.Bool("calibrate", false, "-join: rate this host for 20 s first when the store has no rating of it, for placement.share: rating")
+	rate := fs.Bool(
+		"calibrate",
+		false,
+		"-join: rate this host for 20 s first when the store has no rating of it, for placement.share: rating",
+	)
 	var wf watchFlags
 	wf.register(fs)
 	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
@@ -93,12 +137,16 @@ func Agent(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 	case err != nil:
 		return err
 	case *stdio && (*joins != "" || watch != nil):
-		return plan.Usagef("-stdio has users of a run on this host, and -join and -role are for runs on another: choose one")
+		return plan.Usagef(
+			"-stdio has users of a run on this host, and -join and -role are for runs on another: choose one",
+		)
 	case *joins != "":
 		attendance := users.Attendance{URL: *joins, TokenFile: *token, Labels: labels, Watch: watch}
 		return a.Program().Attend(ctx, attendance, *root, *rate)
 	case !*stdio:
-		return plan.Usagef("what is this agent for? -join: users of runs on another host, or with -role this host's numbers for them; -stdio: users of a run on this host")
+		return plan.Usagef(
+			"what is this agent for? -join: users of runs on another host, or with -role this host's numbers for them; -stdio: users of a run on this host",
+		)
 	}
 	out, _ := a.Raw() // of messages, whose errors are gated where they are made
 	return fleet.Serve(ctx, a.Stdin, out, a.Program().AgentBuilder().Build)

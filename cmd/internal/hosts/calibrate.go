@@ -22,7 +22,11 @@ func Calibrate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string)
 	force := fs.Bool("force", false, "measure again even if there is a result")
 	asJSON := fs.Bool("json", false, "write the result as JSON")
 	length := fs.Duration("length", 20*time.Second, "how long it may take, 4s to 5m")
-	whole := fs.Bool("agent", false, "rate all cores of this host, as an agent uses them (default: those that a target here leaves)")
+	whole := fs.Bool(
+		"agent",
+		false,
+		"rate all cores of this host, as an agent uses them (default: those that a target here leaves)",
+	)
 	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
 		return err
 	}
@@ -50,7 +54,11 @@ func Calibrate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string)
 		return a.JSON(r)
 	}
 	if known {
-		plain.Fprintf(a.Stdout, "measured %s; -force measures again\n", r.Date.Local().Format(time.DateTime))
+		plain.Fprintf(
+			a.Stdout,
+			"measured %s; -force measures again\n",
+			r.Date.Local().Format(time.DateTime),
+		)
 	}
 	_, err = io.WriteString(a.Stdout, rating.Describe(r))
 	return err

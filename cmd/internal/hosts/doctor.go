@@ -10,10 +10,15 @@ import (
 	"plimsoll/run/preflight"
 )
 
-// Doctor is the verb that examines this host. It changes nothing. Its status is 0 regardless of the findings:
-// the other statuses have meanings of their own, and -json has the severity of each finding.
+// Doctor is the verb that examines this host. It changes nothing. Its status is 0 regardless of the
+// findings: the other statuses have meanings of their own, and -json has the severity of each
+// finding.
 func Doctor(_ context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
-	role := fs.String("role", "agent", "role of this host in the test: "+strings.Join(preflight.HostRoles(), ", "))
+	role := fs.String(
+		"role",
+		"agent",
+		"role of this host in the test: "+strings.Join(preflight.HostRoles(), ", "),
+	)
 	asJSON := fs.Bool("json", false, "write the findings as JSON")
 	all := fs.Bool("all", false, "also show checks that passed")
 	if _, err := usage.Parse(fs, args, 0, 0); err != nil {

@@ -44,13 +44,17 @@ func Fleet(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 // labelFlag adds the flag for an agent's labels.
 func labelFlag(fs *flag.FlagSet) map[string]string {
 	labels := map[string]string{}
-	fs.Func("label", "-join: a label of this agent, `NAME=VALUE`, for placement.agents.match; again for more", func(s string) error {
-		k, v, ok := strings.Cut(s, "=")
-		if !ok || k == "" || v == "" {
-			return errors.New("want NAME=VALUE")
-		}
-		labels[k] = v
-		return nil
-	})
+	fs.Func(
+		"label",
+		"-join: a label of this agent, `NAME=VALUE`, for placement.agents.match; again for more",
+		func(s string) error {
+			k, v, ok := strings.Cut(s, "=")
+			if !ok || k == "" || v == "" {
+				return errors.New("want NAME=VALUE")
+			}
+			labels[k] = v
+			return nil
+		},
+	)
 	return labels
 }

@@ -14,8 +14,8 @@ import (
 	"plimsoll/load/fleet"
 )
 
-// oddMessages are messages that no coordinator sends, each as the messages of one conversation; EPOCH stands for the
-// present, OK for a start that works.
+// oddMessages are messages that no coordinator sends, each as the messages of one conversation;
+// EPOCH stands for the present, OK for a start that works.
 var oddMessages = []struct{ name, say string }{
 	{"nothing", ``},
 	{"an empty object", `{}`},
@@ -35,28 +35,79 @@ var oddMessages = []struct{ name, say string }{
 	{"the end before the start", `{"stop":{}}`},
 	{"a start without settings", `{"start":{"epoch":EPOCH}}`},
 	{"a start without an epoch", `{"start":{"settings":{"pace":1}}}`},
-	{"a start of another century", `{"start":{"epoch":"1816-01-01T00:00:00Z","settings":{"pace":1}}}`},
+	{
+		"a start of another century",
+		`{"start":{"epoch":"1816-01-01T00:00:00Z","settings":{"pace":1}}}`,
+	},
 	{"settings that are null", `{"start":{"epoch":EPOCH,"settings":null}}`},
 	{"settings that are an array", `{"start":{"epoch":EPOCH,"settings":[1]}}`},
 	{"no behavior", `{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[]}}}`},
-	{"no behavior, then users", `{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[]}}}{"users":{"n":3}}`},
-	{"no behavior, then a storm", `{"start":{"epoch":EPOCH,"settings":{"pace":1}}}{"storm":{"Kind":"rally","Share":1}}`},
+	{
+		"no behavior, then users",
+		`{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[]}}}{"users":{"n":3}}`,
+	},
+	{
+		"no behavior, then a storm",
+		`{"start":{"epoch":EPOCH,"settings":{"pace":1}}}{"storm":{"Kind":"rally","Share":1}}`,
+	},
 	{"no behavior, then a report", `{"start":{"epoch":EPOCH,"settings":{"pace":1}}}{"collect":{}}`},
 	{"no behavior, then the end", `{"start":{"epoch":EPOCH,"settings":{"pace":1}}}{"stop":{}}`},
-	{"arrivals without behaviors", `{"start":{"epoch":EPOCH,"settings":{"pace":1,"arrivals":{"rate":5,"in_flight":2,"queue":1}}}}`},
-	{"arrivals of a behavior that has none", `{"start":{"epoch":EPOCH,"settings":{"url":"http://127.0.0.1:1","pace":1,"behaviors":[{"name":"mattermost","share":1,"state":{}}],"arrivals":{"rate":5,"in_flight":2}}}}`},
-	{"arrivals at no rate", `{"start":{"epoch":EPOCH,"settings":{"url":"http://127.0.0.1:1","pace":1,"behaviors":[{"name":"poster","share":1,"state":{"channels":["c"]}}],"arrivals":{"rate":-5,"in_flight":2}}}}`},
-	{"a behavior that nobody has", `{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"ghost","share":1,"state":{}}]}}}`},
-	{"a behavior without a name", `{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{}]}}}`},
-	{"a behavior without a state", `{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"poster","share":1}]}}}`},
-	{"a state of another kind", `{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"mattermost","share":1,"state":[]}]}}}`},
-	{"a state that is null", `{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"mattermost","share":1,"state":null}]}}}{"users":{"n":2}}`},
-	{"shares that are negative", `{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"poster","share":2,"state":{"channels":["c"]}},{"name":"poster","share":-1,"state":{"channels":["c"]}}]}}}{"users":{"n":2}}`},
-	{"no pace", `{"start":{"epoch":EPOCH,"settings":{"behaviors":[{"name":"poster","share":1,"state":{"channels":["c"]}}]}}}`},
-	{"no URL", `{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"poster","share":1,"state":{"channels":["c"]}}]}}}{"users":{"n":2}}`},
-	{"agents that are negative", `{"start":{"agent":-1,"agents":-7,"epoch":EPOCH,"settings":{"pace":1}}}`},
-	{"an agent beyond the last", `{"start":{"agent":9,"agents":3,"epoch":EPOCH,"settings":{"pace":1}}}`},
-	{"more agents than there can be", `{"start":{"agent":1,"agents":9223372036854775807,"epoch":EPOCH,"settings":{"pace":1}}}`},
+	{
+		"arrivals without behaviors",
+		`{"start":{"epoch":EPOCH,"settings":{"pace":1,"arrivals":{"rate":5,"in_flight":2,"queue":1}}}}`,
+	},
+	{
+		"arrivals of a behavior that has none",
+		`{"start":{"epoch":EPOCH,"settings":{"url":"http://127.0.0.1:1","pace":1,"behaviors":[{"name":"mattermost","share":1,"state":{}}],"arrivals":{"rate":5,"in_flight":2}}}}`,
+	},
+	{
+		"arrivals at no rate",
+		`{"start":{"epoch":EPOCH,"settings":{"url":"http://127.0.0.1:1","pace":1,"behaviors":[{"name":"poster","share":1,"state":{"channels":["c"]}}],"arrivals":{"rate":-5,"in_flight":2}}}}`,
+	},
+	{
+		"a behavior that nobody has",
+		`{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"ghost","share":1,"state":{}}]}}}`,
+	},
+	{
+		"a behavior without a name",
+		`{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{}]}}}`,
+	},
+	{
+		"a behavior without a state",
+		`{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"poster","share":1}]}}}`,
+	},
+	{
+		"a state of another kind",
+		`{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"mattermost","share":1,"state":[]}]}}}`,
+	},
+	{
+		"a state that is null",
+		`{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"mattermost","share":1,"state":null}]}}}{"users":{"n":2}}`,
+	},
+	{
+		"shares that are negative",
+		`{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"poster","share":2,"state":{"channels":["c"]}},{"name":"poster","share":-1,"state":{"channels":["c"]}}]}}}{"users":{"n":2}}`,
+	},
+	{
+		"no pace",
+		`{"start":{"epoch":EPOCH,"settings":{"behaviors":[{"name":"poster","share":1,"state":{"channels":["c"]}}]}}}`,
+	},
+	{
+		"no URL",
+		`{"start":{"epoch":EPOCH,"settings":{"pace":1,"behaviors":[{"name":"poster","share":1,"state":{"channels":["c"]}}]}}}{"users":{"n":2}}`,
+	},
+	{
+		"agents that are negative",
+		`{"start":{"agent":-1,"agents":-7,"epoch":EPOCH,"settings":{"pace":1}}}`,
+	},
+	{
+		"an agent beyond the last",
+		`{"start":{"agent":9,"agents":3,"epoch":EPOCH,"settings":{"pace":1}}}`,
+	},
+	{
+		"more agents than there can be",
+		`{"start":{"agent":1,"agents":9223372036854775807,"epoch":EPOCH,"settings":{"pace":1}}}`,
+	},
 	{"two starts", `OK OK`},
 	{"fewer users than none", `OK {"users":{"n":-3}}`},
 	{"more users than people", `OK {"users":{"n":9000000000}}`},
@@ -64,15 +115,28 @@ var oddMessages = []struct{ name, say string }{
 	{"a storm of no kind", `OK {"storm":{}}`},
 	{"a storm of many shares", `OK {"users":{"n":2}}{"storm":{"Kind":"rally","Share":7e300}}`},
 	{"a storm in the past", `OK {"storm":{"Kind":"rally","Share":1,"Over":-1}}`},
-	{"a report of the future", `OK {"collect":{"mark":9223372036854775807,"censor":{"at":-5,"timeout":-5}}}{"collect":{}}`},
-	{"messages without a channel", `OK {"collect":{"acked":[{},{"id":"x","author":-9,"sent":-1,"acked":-2}]}}{"collect":{}}`},
-	{"a behavior with a long name", `{"start":{"epoch":EPOCH,"settings":{"behaviors":[{"name":"` + strings.Repeat("x", 3000) + `"}]}}}`},
+	{
+		"a report of the future",
+		`OK {"collect":{"mark":9223372036854775807,"censor":{"at":-5,"timeout":-5}}}{"collect":{}}`,
+	},
+	{
+		"messages without a channel",
+		`OK {"collect":{"acked":[{},{"id":"x","author":-9,"sent":-1,"acked":-2}]}}{"collect":{}}`,
+	},
+	{
+		"a behavior with a long name",
+		`{"start":{"epoch":EPOCH,"settings":{"behaviors":[{"name":"` + strings.Repeat(
+			"x",
+			3000,
+		) + `"}]}}}`,
+	},
 	{"two ends", `OK {"stop":{"grace":-1}}{"stop":{}}`},
 	{"everything at once", `OK {"users":{"n":1},"storm":{},"collect":{},"stop":{}}`},
 }
 
-// TestOddMessagesDoNotEndAnAgentByAPanic: each is refused by an error, and an agent that is asked for an end has one.
-// Before, those that follow a start that had failed, and arrivals without a behavior, ended it by a panic.
+// TestOddMessagesDoNotEndAnAgentByAPanic: each is refused by an error, and an agent that is asked
+// for an end has one. Before, those that follow a start that had failed, and arrivals without a
+// behavior, ended it by a panic.
 func TestOddMessagesDoNotEndAnAgentByAPanic(t *testing.T) {
 	if len(oddMessages) < 30 {
 		t.Fatalf("only %d messages", len(oddMessages))
@@ -91,7 +155,12 @@ func converse(t *testing.T, say string) {
 	epoch, _ := json.Marshal(time.Now())
 	say = strings.ReplaceAll(strings.ReplaceAll(say, "OK", works), "EPOCH", string(epoch))
 	var out bytes.Buffer
-	err := fleet.Serve(t.Context(), strings.NewReader(say), &out, (&app.App{Secrets: new(plain.Secrets)}).Program().AgentBuilder().Build)
+	err := fleet.Serve(
+		t.Context(),
+		strings.NewReader(say),
+		&out,
+		(&app.App{Secrets: new(plain.Secrets)}).Program().AgentBuilder().Build,
+	)
 	replies := 0
 	for ; out.Len() > 0; replies++ {
 		var r struct {
@@ -148,7 +217,8 @@ func FuzzAgentMessages(f *testing.F) {
 			t.Skip("long")
 		}
 		// Users and places that would take minutes to make, and addresses of others.
-		if largeRE.MatchString(say) || strings.Contains(strings.ReplaceAll(say, "http://127.0.0.1:1\"", ""), "://") {
+		if largeRE.MatchString(say) ||
+			strings.Contains(strings.ReplaceAll(say, "http://127.0.0.1:1\"", ""), "://") {
 			t.Skip("large numbers or addresses")
 		}
 		converse(t, say)

@@ -21,19 +21,33 @@ import (
 )
 
 // answers are the words for the questions.
-var answers = map[string]draft.Question{"hold": draft.Hold, "capacity": draft.Supported, "compare": draft.Changed}
+var answers = map[string]draft.Question{
+	"hold":     draft.Hold,
+	"capacity": draft.Supported,
+	"compare":  draft.Changed,
+}
 
 // Ask asks the questions, and completes the facts of a plan: of its file, its behaviors, and the
 // driver of a release.
 func Ask(ctx context.Context, who *ask.Person, f draft.Facts) (draft.Facts, error) {
-	what, err := who.Line(ctx, "1/5 the URL of a server, or the directory of a release", "http://127.0.0.1:8065", tested)
+	what, err := who.Line(
+		ctx,
+		"1/5 the URL of a server, or the directory of a release",
+		"http://127.0.0.1:8065",
+		tested,
+	)
 	if err != nil {
 		return f, err
 	}
 	if f.URL = noplan.URL(what); f.URL == "" {
 		f.Release = what
 	}
-	word, err := who.Line(ctx, "2/5 hold so many users, capacity (how many?), or compare with another one", "hold", oneOf("hold", "capacity", "compare"))
+	word, err := who.Line(
+		ctx,
+		"2/5 hold so many users, capacity (how many?), or compare with another one",
+		"hold",
+		oneOf("hold", "capacity", "compare"),
+	)
 	if err != nil {
 		return f, err
 	}
@@ -48,7 +62,12 @@ func Ask(ctx context.Context, who *ask.Person, f draft.Facts) (draft.Facts, erro
 		}
 	}
 	if f.Release != "" {
-		engine, err := who.Line(ctx, "3/5 the database: postgresql, mysql or both", plan.PostgreSQL, oneOf(plan.PostgreSQL, plan.MySQL, "both"))
+		engine, err := who.Line(
+			ctx,
+			"3/5 the database: postgresql, mysql or both",
+			plan.PostgreSQL,
+			oneOf(plan.PostgreSQL, plan.MySQL, "both"),
+		)
 		if err != nil {
 			return f, err
 		}
@@ -62,7 +81,12 @@ func Ask(ctx context.Context, who *ask.Person, f draft.Facts) (draft.Facts, erro
 // numbers asks for the users and the time.
 func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
 	// A search has room for ten times the users.
-	users, err := who.Line(ctx, "4/5 how many users, or auto", "auto", number(true, plan.MaxUsers/10))
+	users, err := who.Line(
+		ctx,
+		"4/5 how many users, or auto",
+		"auto",
+		number(true, plan.MaxUsers/10),
+	)
 	if err != nil {
 		return err
 	}
@@ -70,7 +94,12 @@ func numbers(ctx context.Context, who *ask.Person, f *draft.Facts) error {
 		f.Users, _ = strconv.Atoi(users)
 	}
 	usual, _ := f.Question.Length()
-	minutes, err := who.Line(ctx, "5/5 how many minutes", fmt.Sprint(int(usual/time.Minute)), number(false, int(plan.MaxTime/time.Minute)))
+	minutes, err := who.Line(
+		ctx,
+		"5/5 how many minutes",
+		fmt.Sprint(int(usual/time.Minute)),
+		number(false, int(plan.MaxTime/time.Minute)),
+	)
 	if err != nil {
 		return err
 	}
@@ -120,7 +149,8 @@ func oneOf(words ...string) func(string) error {
 // number accepts a whole number from 1 to most.
 func number(auto bool, most int) func(string) error {
 	return func(answer string) error {
-		if n, err := strconv.Atoi(answer); !(auto && answer == "auto") && (err != nil || n < 1 || n > most) {
+		if n, err := strconv.Atoi(answer); !(auto && answer == "auto") &&
+			(err != nil || n < 1 || n > most) {
 			return fmt.Errorf("%q: want a whole number from 1 to %d", answer, most)
 		}
 		return nil

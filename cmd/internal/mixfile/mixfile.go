@@ -1,5 +1,5 @@
-// Package mixfile writes the weights of a production server's users, from the rates of calls that a Prometheus server
-// has of it, as a file that workload.mix of a plan can name.
+// Package mixfile writes the weights of a production server's users, from the rates of calls that a
+// Prometheus server has of it, as a file that workload.mix of a plan can name.
 package mixfile
 
 import (
@@ -32,13 +32,16 @@ type Source struct {
 	At, Window                  string
 }
 
-// importTimeout ends the question to a Prometheus server; a sum of rates over hours may take it some seconds.
+// importTimeout ends the question to a Prometheus server; a sum of rates over hours may take it
+// some seconds.
 const importTimeout = time.Minute
 
 // Import returns the text of the file, which known can read, and how many actions it weighs.
 func Import(ctx context.Context, s Source, known plan.Known) (text []byte, actions int, err error) {
 	if (s.Prometheus == "") == (s.File == "") {
-		return nil, 0, plan.Usagef("want one of -prometheus URL and -file ANSWER.json; see plimsoll plan -h")
+		return nil, 0, plan.Usagef(
+			"want one of -prometheus URL and -file ANSWER.json; see plimsoll plan -h",
+		)
 	}
 	window, err := time.ParseDuration(s.Window)
 	if err != nil || window < time.Minute || window > 7*24*time.Hour {
@@ -67,13 +70,29 @@ func Import(ctx context.Context, s Source, known plan.Known) (text []byte, actio
 		return nil, 0, fmt.Errorf("%s: %w", from, err)
 	}
 	var b bytes.Buffer
-	plain.Fprintf(&b, "# Weights of users' actions, relative to create_post. Name this file in workload.mix of a plan.\n# from:  %s\n# query: %s\n# at:    %s\n# createPost: %s calls/s\n",
-		comment(from), query, at.UTC().Format(time.RFC3339), strconv.FormatFloat(rates["createPost"], 'g', 4, 64))
+	plain.Fprintf(
+		&b,
+		"# Weights of users' actions, relative to create_post. Name this file in workload.mix of a plan.\n# from:  %s\n# query: %s\n# at:    %s\n# createPost: %s calls/s\n",
+		comment(
+			from,
+		),
+		query,
+		at.UTC().Format(time.RFC3339),
+		strconv.FormatFloat(rates["createPost"], 'g', 4, 64),
+	)
 	if len(kept) > 0 {
-		plain.Fprintf(&b, "# No call stands for these; they have their default weight: %s\n", strings.Join(kept, ", "))
+		plain.Fprintf(
+			&b,
+			"# No call stands for these; they have their default weight: %s\n",
+			strings.Join(kept, ", "),
+		)
 	}
 	if len(unmapped) > 0 {
-		plain.Fprintf(&b, "# Calls that stand for no action, the most frequent first: %s\n", comment(strings.Join(unmapped[:min(len(unmapped), 20)], ", ")))
+		plain.Fprintf(
+			&b,
+			"# Calls that stand for no action, the most frequent first: %s\n",
+			comment(strings.Join(unmapped[:min(len(unmapped), 20)], ", ")),
+		)
 	}
 	byWeight := slices.SortedFunc(maps.Keys(weights), func(x, y string) int {
 		if weights[x] != weights[y] {
@@ -88,7 +107,8 @@ func Import(ctx context.Context, s Source, known plan.Known) (text []byte, actio
 		plain.Fprintf(&b, "%s: %s\n", name, strconv.FormatFloat(weights[name], 'f', -1, 64))
 	}
 	if _, err := known.ParseWeights(b.Bytes()); err != nil {
-		return nil, 0, fmt.Errorf("the imported weights are no good: %w", err) // the written file must be readable
+		// the written file must be readable
+		return nil, 0, fmt.Errorf("the imported weights are no good: %w", err)
 	}
 	return b.Bytes(), len(weights), nil
 }
@@ -117,8 +137,11 @@ func promDuration(d time.Duration) string {
 // ask sends a Prometheus server one instant query, and returns a name for it and its answer.
 func ask(ctx context.Context, s Source, query string) (from string, answer []byte, err error) {
 	u, err := url.Parse(s.Prometheus)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
-		return "", nil, plan.Usagef("-prometheus: want http://HOST[:PORT][/PATH] or https, without user and query; a token goes into -token-file")
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
+		u.RawQuery != "" {
+		return "", nil, plan.Usagef(
+			"-prometheus: want http://HOST[:PORT][/PATH] or https, without user and query; a token goes into -token-file",
+		)
 	}
 	from = u.Redacted()
 	u = u.JoinPath("api/v1/query")
@@ -132,7 +155,12 @@ func ask(ctx context.Context, s Source, query string) (from string, answer []byt
 	}
 	ctx, cancel := context.WithTimeout(ctx, importTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodPost,
+		u.String(),
+		strings.NewReader(form.Encode()),
+	)
 	if err != nil {
 		return "", nil, plan.UsageError{Err: err}
 	}
@@ -157,7 +185,11 @@ func ask(ctx context.Context, s Source, query string) (from string, answer []byt
 		return "", nil, fmt.Errorf("%s: %w", from, err)
 	}
 	if resp.StatusCode != http.StatusOK && !bytes.HasPrefix(bytes.TrimSpace(answer), []byte("{")) {
-		return "", nil, fmt.Errorf("%s answers %s, which is not a Prometheus server's answer to a query", from, resp.Status)
+		return "", nil, fmt.Errorf(
+			"%s answers %s, which is not a Prometheus server's answer to a query",
+			from,
+			resp.Status,
+		)
 	}
 	return from, answer, nil
 }
@@ -175,10 +207,16 @@ func ratesOf(answer []byte) (map[string]float64, time.Time, error) {
 		return nil, time.Time{}, fmt.Errorf("this is no answer of a Prometheus server: %w", err)
 	}
 	if r.Status != "success" {
-		return nil, time.Time{}, fmt.Errorf("the query failed: %s", comment(plain.Cut(r.Error, 300)))
+		return nil, time.Time{}, fmt.Errorf(
+			"the query failed: %s",
+			comment(plain.Cut(r.Error, 300)),
+		)
 	}
 	if r.Data.ResultType != "vector" {
-		return nil, time.Time{}, fmt.Errorf("the answer is of type %q; want a vector, as an instant query gives it", r.Data.ResultType)
+		return nil, time.Time{}, fmt.Errorf(
+			"the answer is of type %q; want a vector, as an instant query gives it",
+			r.Data.ResultType,
+		)
 	}
 	var series []struct {
 		Metric map[string]string
@@ -202,7 +240,9 @@ func ratesOf(answer []byte) (map[string]float64, time.Time, error) {
 		}
 	}
 	if len(rates) == 0 {
-		return nil, at, errors.New("the answer names no handler: are there metrics of a server at this address, and at this time?")
+		return nil, at, errors.New(
+			"the answer names no handler: are there metrics of a server at this address, and at this time?",
+		)
 	}
 	return rates, at, nil
 }

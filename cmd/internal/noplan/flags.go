@@ -18,16 +18,33 @@ type Flags struct {
 // AddFlags adds them to a verb's.
 func AddFlags(fs *flag.FlagSet) *Flags {
 	return &Flags{
-		length:   fs.Duration("for", 0, "with a URL: how long the users are there: run 1m in all, capacity at most 10m, sizing 1m at each step"),
+		length: fs.Duration(
+			"for",
+			0,
+			"with a URL: how long the users are there: run 1m in all, capacity at most 10m, sizing 1m at each step",
+		),
 		behavior: fs.String("behavior", "", "with a URL: `name` of what each user does"),
-		save:     fs.String("save", "", "with a URL: new `file` that the plan is written to, with comments"),
-		ca:       fs.String("ca", "", "with a URL: `file` with the certificate of a private authority, in PEM"),
+		save: fs.String(
+			"save",
+			"",
+			"with a URL: new `file` that the plan is written to, with comments",
+		),
+		ca: fs.String(
+			"ca",
+			"",
+			"with a URL: `file` with the certificate of a private authority, in PEM",
+		),
 	}
 }
 
 // Unused refuses flags beside the file of a plan.
 func (f *Flags) Unused() error {
-	for name, set := range map[string]bool{"for": *f.length != 0, "behavior": *f.behavior != "", "save": *f.save != "", "ca": *f.ca != ""} {
+	for name, set := range map[string]bool{
+		"for":      *f.length != 0,
+		"behavior": *f.behavior != "",
+		"save":     *f.save != "",
+		"ca":       *f.ca != "",
+	} {
 		if set {
 			return plan.Usagef("-%s goes with the URL of a server; write it into the plan", name)
 		}

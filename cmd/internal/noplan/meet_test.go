@@ -18,7 +18,11 @@ import (
 )
 
 // other is a dialect that cannot report a version; its server is asked whether it is ready.
-var other = &dialect.Dialect{Name: "other", Title: "another service", Drivers: []dialect.ServerDriver{{Name: "other", Ready: "/health"}}}
+var other = &dialect.Dialect{
+	Name:    "other",
+	Title:   "another service",
+	Drivers: []dialect.ServerDriver{{Name: "other", Ready: "/health"}},
+}
 
 // page answers every request.
 func page(status int, header, value, body string) http.HandlerFunc {
@@ -67,7 +71,10 @@ func TestMeet(t *testing.T) {
 		{"no address", "http://::1:8065", "", "without brackets"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
+			pr := &session.Program{Resolver: deploy.Resolver{
+				Dialects: dialect.Set{mattermost.Dialect, other},
+				Secrets:  new(plain.Secrets),
+			}}
 			m, err := preflight.Meet(t.Context(), &pr.Resolver, tt.at+"/", "")
 			switch {
 			case tt.problem != "" && (err == nil || !strings.Contains(err.Error(), tt.problem)):
@@ -88,8 +95,12 @@ func TestMeetIsNotKeptWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect, other}, Secrets: new(plain.Secrets)}}
-	if _, err := preflight.Meet(t.Context(), &pr.Resolver, "http://"+l.Addr().String(), ""); err == nil || strings.Count(err.Error(), "no answer within 5s") != 1 {
+	pr := &session.Program{Resolver: deploy.Resolver{
+		Dialects: dialect.Set{mattermost.Dialect, other},
+		Secrets:  new(plain.Secrets),
+	}}
+	if _, err := preflight.Meet(t.Context(), &pr.Resolver, "http://"+l.Addr().String(), ""); err == nil ||
+		strings.Count(err.Error(), "no answer within 5s") != 1 {
 		t.Error(err)
 	}
 }
@@ -103,15 +114,25 @@ func TestObstaclesOfAServer(t *testing.T) {
 			_, _ = io.WriteString(w, body)
 		})
 	}
-	answer("/api/v4/users/login", `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaa","username":"root","roles":"system_admin system_user"}`)
-	answer("/api/v4/config", `{"ServiceSettings":{},"TeamSettings":{"MaxUsersPerTeam":50},"RateLimitSettings":{"Enable":false}}`)
+	answer(
+		"/api/v4/users/login",
+		`{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaa","username":"root","roles":"system_admin system_user"}`,
+	)
+	answer(
+		"/api/v4/config",
+		`{"ServiceSettings":{},"TeamSettings":{"MaxUsersPerTeam":50},"RateLimitSettings":{"Enable":false}}`,
+	)
 	answer("/api/v4/config/client", `{"Version":"11.0.0"}`)
 	answer("/api/v4/license/client", `{"IsLicensed":"false"}`)
 	answer("/api/v4/limits/server", `{"activeUserCount":9,"maxUsersHardLimit":100}`)
 	srv := httptest.NewServer(mux)
 	defer srv.Close()
 	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "Very-secret-1"}
-	pr := &session.Program{Resolver: deploy.Resolver{Dialects: dialect.Set{mattermost.Dialect}, Secrets: new(plain.Secrets), Env: func(k string) string { return env[k] }}}
+	pr := &session.Program{Resolver: deploy.Resolver{
+		Dialects: dialect.Set{mattermost.Dialect},
+		Secrets:  new(plain.Secrets),
+		Env:      func(k string) string { return env[k] },
+	}}
 	m := &preflight.Met{Address: srv.URL, Dialect: mattermost.Dialect}
 	most := map[string]int{}
 	list, err := m.Obstacles(t.Context(), &pr.Resolver, "root", 200)
@@ -120,11 +141,13 @@ func TestObstaclesOfAServer(t *testing.T) {
 			most[o.Setting] = o.Most
 		}
 	}
-	if err != nil || len(most) != 2 || most["TeamSettings.MaxUsersPerTeam"] != 48 || most["limit of users"] != 89 {
+	if err != nil || len(most) != 2 || most["TeamSettings.MaxUsersPerTeam"] != 48 ||
+		most["limit of users"] != 89 {
 		t.Errorf("%v, %v, %v", most, list, err)
 	}
 	delete(env, "PLIMSOLL_ADMIN_PASSWORD")
-	if _, err := m.Obstacles(t.Context(), &pr.Resolver, "root", 200); err == nil || !strings.Contains(err.Error(), "needs an administrator") {
+	if _, err := m.Obstacles(t.Context(), &pr.Resolver, "root", 200); err == nil ||
+		!strings.Contains(err.Error(), "needs an administrator") {
 		t.Errorf("without a secret: %v", err)
 	}
 }

@@ -73,8 +73,14 @@ func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, er
 // facts returns the facts of the command line.
 func (r *Request) facts() (draft.Facts, error) {
 	f := draft.Facts{
-		Question: r.Question, File: *r.Flags.save, URL: URL(r.Address), CA: *r.Flags.ca, Behavior: *r.Flags.behavior,
-		Users: r.Users, Length: *r.Flags.length, Params: map[string]string{},
+		Question: r.Question,
+		File:     *r.Flags.save,
+		URL:      URL(r.Address),
+		CA:       *r.Flags.ca,
+		Behavior: *r.Flags.behavior,
+		Users:    r.Users,
+		Length:   *r.Flags.length,
+		Params:   map[string]string{},
 	}
 	if f.File == "" {
 		f.File = "plan.yaml"
@@ -115,12 +121,24 @@ func (r *Request) account(ctx context.Context, d *dialect.Dialect, f *draft.Fact
 	name := env(adminName)
 	if env(adminToken) == "" && env(adminPassword) == "" {
 		if !r.Person.There() {
-			return plan.Usagef("the test makes its accounts on %s as the administrator: set %s, or %s and, unless it is the usual one, the login name in %s",
-				f.URL, adminToken, adminPassword, adminName)
+			return plan.Usagef(
+				"the test makes its accounts on %s as the administrator: set %s, or %s and, unless it is the usual one, the login name in %s",
+				f.URL,
+				adminToken,
+				adminPassword,
+				adminName,
+			)
 		}
 		var err error
 		if name == "" {
-			name, err = r.Person.Line(ctx, "login name of the administrator", usualAdmin, func(string) error { return nil })
+			name, err = r.Person.Line(
+				ctx,
+				"login name of the administrator",
+				usualAdmin,
+				func(string) error {
+					return nil
+				},
+			)
 		}
 		if err != nil {
 			return err
@@ -153,7 +171,12 @@ func (r *Request) fit(ctx context.Context, met *preflight.Met, f *draft.Facts) e
 	if users == 0 {
 		users = f.Question.Usual()
 	}
-	list, err := met.Obstacles(ctx, &r.Program.Resolver, f.Params["admin"], max(users, f.Question.Most(users)))
+	list, err := met.Obstacles(
+		ctx,
+		&r.Program.Resolver,
+		f.Params["admin"],
+		max(users, f.Question.Most(users)),
+	)
 	if err != nil {
 		return fmt.Errorf("%w (%s sets the login name)", err, adminName)
 	}
@@ -167,7 +190,12 @@ func (r *Request) fit(ctx context.Context, met *preflight.Met, f *draft.Facts) e
 		}
 	}
 	if f.Most > 0 {
-		plain.Fprintf(r.Talk, "at most %d users, because %s; raise it there for more\n", f.Most, f.Limit)
+		plain.Fprintf(
+			r.Talk,
+			"at most %d users, because %s; raise it there for more\n",
+			f.Most,
+			f.Limit,
+		)
 	}
 	return nil
 }
@@ -190,7 +218,11 @@ func Behavior(d *dialect.Dialect, name string) string {
 
 // Compose writes the plan with the rules that it would have without any, so that a person sees and
 // can change them.
-func Compose(f draft.Facts, known plan.Known, of dialect.Set) (text string, p *plan.Plan, err error) {
+func Compose(
+	f draft.Facts,
+	known plan.Known,
+	of dialect.Set,
+) (text string, p *plan.Plan, err error) {
 	text = f.YAML()
 	if p, err = known.Parse([]byte(text)); err != nil {
 		return text, nil, plain.Below(err, "the plan of this test is no good plan")

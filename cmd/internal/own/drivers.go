@@ -1,5 +1,5 @@
-// Package own is the registry of the servers that this program knows: refchat and the null server, which it contains
-// and starts as targets of a test and by themselves, and releases of Mattermost.
+// Package own is the registry of the servers that this program knows: refchat and the null server,
+// which it contains and starts as targets of a test and by themselves, and releases of Mattermost.
 package own
 
 import (
@@ -30,13 +30,20 @@ var Chat = session.Service{
 			Run: refchat.Config{}.Main, BadUsage: refchat.ErrUsage,
 		},
 		{
-			Name: mattermost.Refnull, Short: "a server that does almost nothing, for measuring clients",
-			Run: runRefnull, BadUsage: refnull.ErrUsage,
+			Name:     mattermost.Refnull,
+			Short:    "a server that does almost nothing, for measuring clients",
+			Run:      runRefnull,
+			BadUsage: refnull.ErrUsage,
 		},
 	},
 }
 
-func runRefnull(ctx context.Context, args []string, _ func(string) string, stdout, _ io.Writer) error {
+func runRefnull(
+	ctx context.Context,
+	args []string,
+	_ func(string) string,
+	stdout, _ io.Writer,
+) error {
 	return refnull.Main(ctx, args, stdout)
 }
 
@@ -95,7 +102,11 @@ func refnullCommand(spec target.Spec, _ process.Instance) (process.Command, erro
 	if n := len(spec.CPUs); n > 0 {
 		env["GOMAXPROCS"] = fmt.Sprint(n)
 	}
-	return process.Command{Path: spec.Binary, Args: append([]string{mattermost.Refnull, "-listen=${HOSTPORT}"}, spec.Args...), Env: env}, nil
+	return process.Command{
+		Path: spec.Binary,
+		Args: append([]string{mattermost.Refnull, "-listen=${HOSTPORT}"}, spec.Args...),
+		Env:  env,
+	}, nil
 }
 
 // releaseCommand starts the server of a release directory.
@@ -111,8 +122,8 @@ func releaseCommand(spec target.Spec, in process.Instance) (process.Command, err
 // releaseRE is the form of the releases that the reference server plays.
 var releaseRE = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}(\.[0-9]{1,9}(-[0-9A-Za-z.]+)?)?$`)
 
-// played returns the version of a plan that the reference server is to play, or "" for one that is only a text for
-// people: with another form it would not start.
+// played returns the version of a plan that the reference server is to play, or "" for one that is
+// only a text for people: with another form it would not start.
 func played(v string) string {
 	if !releaseRE.MatchString(v) {
 		return ""

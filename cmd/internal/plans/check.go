@@ -53,11 +53,12 @@ func (c *check) look(ctx context.Context, root string, asJSON bool) (err error) 
 
 // An outcome is a check as JSON.
 type outcome struct {
-	File     string         `json:"file"`
-	OK       bool           `json:"ok"`
-	Digest   string         `json:"digest,omitempty"`
-	Plan     string         `json:"plan,omitempty"`
-	Search   []string       `json:"search,omitempty"`   // how long the search may take, and where its budget ends
+	File   string `json:"file"`
+	OK     bool   `json:"ok"`
+	Digest string `json:"digest,omitempty"`
+	Plan   string `json:"plan,omitempty"`
+	// how long the search may take, and where its budget ends
+	Search   []string       `json:"search,omitempty"`
 	Warnings []string       `json:"warnings,omitempty"` // of a plan that is good
 	Notes    []string       `json:"notes,omitempty"`    // what to know about a plan that is good
 	Problems []plan.Problem `json:"problems,omitempty"`
@@ -132,7 +133,10 @@ func (c *check) text(ctx context.Context) error {
 	warn := func(text string) { plain.Fprintf(c.app.Stderr, "plimsoll: warning: %s\n", text) }
 	line("%s: good, %s", c.file, c.plan.Digest())
 	if c.online {
-		line("  this host and the plan's addresses can carry it out (checked in %.1f s)", c.took.Seconds())
+		line(
+			"  this host and the plan's addresses can carry it out (checked in %.1f s)",
+			c.took.Seconds(),
+		)
 	}
 	if c.caution != "" {
 		warn(c.caution)

@@ -25,8 +25,12 @@ func Init(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) erro
 		return err
 	}
 	_, terminal := a.Raw()
-	facts, err := interview.Ask(ctx, ask.New(a.Stdin, terminal), draft.Facts{File: *file,
-		Behavior: noplan.Behavior(a.Dialects()[0], ""), With: mattermost.Posting, Driver: mattermost.Release})
+	facts, err := interview.Ask(ctx, ask.New(a.Stdin, terminal), draft.Facts{
+		File:     *file,
+		Behavior: noplan.Behavior(a.Dialects()[0], ""),
+		With:     mattermost.Posting,
+		Driver:   mattermost.Release,
+	})
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}
@@ -37,6 +41,13 @@ func Init(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) erro
 	if err := noplan.Save(*file, text); err != nil {
 		return err
 	}
-	_, err = plain.Fprintf(a.Stdout, "%s: good; plimsoll plan check %s, then plimsoll %s %s\n", *file, *file, facts.Question, *file)
+	_, err = plain.Fprintf(
+		a.Stdout,
+		"%s: good; plimsoll plan check %s, then plimsoll %s %s\n",
+		*file,
+		*file,
+		facts.Question,
+		*file,
+	)
 	return err
 }

@@ -13,11 +13,31 @@ import (
 // mixFlags adds the flags of "plan mix": where the weights come from, and the file for them.
 func mixFlags(fs *flag.FlagSet) (*mixfile.Source, *string) {
 	var mix mixfile.Source
-	fs.StringVar(&mix.Prometheus, "prometheus", "", "mix: address of the Prometheus server that scrapes a production server")
-	fs.StringVar(&mix.File, "file", "", "mix: saved answer of that server to the query, instead of asking it")
+	fs.StringVar(
+		&mix.Prometheus,
+		"prometheus",
+		"",
+		"mix: address of the Prometheus server that scrapes a production server",
+	)
+	fs.StringVar(
+		&mix.File,
+		"file",
+		"",
+		"mix: saved answer of that server to the query, instead of asking it",
+	)
 	fs.StringVar(&mix.TokenFile, "token-file", "", "mix: file with a bearer token for that server")
-	fs.StringVar(&mix.At, "at", "", "mix: end of the window, such as 2026-05-07T18:00:00Z (default now)")
-	fs.StringVar(&mix.Window, "window", "2h", "mix: the time over which calls are counted; best the busiest hours of a week")
+	fs.StringVar(
+		&mix.At,
+		"at",
+		"",
+		"mix: end of the window, such as 2026-05-07T18:00:00Z (default now)",
+	)
+	fs.StringVar(
+		&mix.Window,
+		"window",
+		"2h",
+		"mix: the time over which calls are counted; best the busiest hours of a week",
+	)
 	return &mix, fs.String("o", "", "mix: file to write (default standard output)")
 }
 
@@ -31,7 +51,10 @@ func importMix(ctx context.Context, a *app.App, s mixfile.Source, out string) er
 		_, err := a.Stdout.Write(text)
 		return err
 	}
-	if err := app.WriteFile(out, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+	if err := app.WriteFile(out, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}); err != nil {
 		return err
 	}
 	_, err = plain.Fprintf(a.Stdout, "%s: weights of %d actions\n", out, actions)

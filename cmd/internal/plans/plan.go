@@ -15,7 +15,11 @@ import (
 // Plan is the verb that validates and prints plans.
 func Plan(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
-	online := fs.Bool("online", false, "check: also the files, variables, addresses and accounts that the plan names, and this host, as every run does before it begins")
+	online := fs.Bool(
+		"online",
+		false,
+		"check: also the files, variables, addresses and accounts that the plan names, and this host, as every run does before it begins",
+	)
 	root := a.StoreFlag(fs)
 	mix, mixOut := mixFlags(fs)
 	rest, err := usage.Parse(fs, args, 1, 2)

@@ -25,8 +25,15 @@ func ConcludeRun(ctx context.Context, a *app.App, r *record.Run, asJSON bool) er
 	return s.Screen(r.Dir).Write(a.Stdout, 0)
 }
 
-// Conclude judges a comparison, renders its report beside it, prints the screen and returns the exit status.
-func Conclude(ctx context.Context, a *app.App, st *store.Store, c *record.Comparison, asJSON bool) (int, report.Document, error) {
+// Conclude judges a comparison, renders its report beside it, prints the screen and returns the
+// exit status.
+func Conclude(
+	ctx context.Context,
+	a *app.App,
+	st *store.Store,
+	c *record.Comparison,
+	asJSON bool,
+) (int, report.Document, error) {
 	var none report.Document
 	p, err := PlanOf(a, c)
 	if err != nil {
@@ -38,8 +45,15 @@ func Conclude(ctx context.Context, a *app.App, st *store.Store, c *record.Compar
 	}
 	why := c.NotComplete()
 	if why != "" && doc.State.Judged == 0 && !asJSON {
-		plain.Fprintf(a.Stdout, "comparison %s %s: %d of %d blocks judged, so there is no report yet; its %d runs are kept\n",
-			c.ID, why, doc.State.Judged, doc.State.Planned, len(c.Runs))
+		plain.Fprintf(
+			a.Stdout,
+			"comparison %s %s: %d of %d blocks judged, so there is no report yet; its %d runs are kept\n",
+			c.ID,
+			why,
+			doc.State.Judged,
+			doc.State.Planned,
+			len(c.Runs),
+		)
 		goesOn(a, st, c)
 		return exit.Tool, doc, st.SaveComparison(c)
 	}
@@ -77,7 +91,8 @@ func goesOn(a *app.App, st *store.Store, c *record.Comparison) {
 	plain.Fprintf(a.Stderr, "plimsoll: plimsoll compare%s -resume %s goes on with it\n", in, c.ID)
 }
 
-// Summary is the line for scripts: each database, and with several new arms each of them, with its verdict.
+// Summary is the line for scripts: each database, and with several new arms each of them, with its
+// verdict.
 func Summary(doc report.Document) string {
 	var parts []string
 	for _, f := range doc.Verdicts {

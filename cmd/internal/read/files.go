@@ -10,8 +10,8 @@ import (
 	"plimsoll/report"
 )
 
-// writeReport writes all forms of a document into a directory, with the files that belong to it. Each file
-// appears whole.
+// writeReport writes all forms of a document into a directory, with the files that belong to it.
+// Each file appears whole.
 func writeReport(dir string, doc report.Document, more []evidence.File) error {
 	files := more
 	for _, f := range doc.Forms() {

@@ -37,7 +37,11 @@ func outputFlags(fs *flag.FlagSet, of report.Subject) *output {
 
 // textsFlag adds the flag for a person's words, which only the report of a comparison has.
 func (o *output) textsFlag(fs *flag.FlagSet) {
-	o.texts = fs.String("texts", "", "`FILE` with comments and action_items of a person for the report of a stored comparison or of stored runs, in place of the drafted ones (YAML, as a plan's section report)")
+	o.texts = fs.String(
+		"texts",
+		"",
+		"`FILE` with comments and action_items of a person for the report of a stored comparison or of stored runs, in place of the drafted ones (YAML, as a plan's section report)",
+	)
 }
 
 // given reports whether any flag is set.
@@ -45,21 +49,33 @@ func (o *output) given() bool {
 	return *o.out != "" || *o.print != "" || o.texts != nil && *o.texts != ""
 }
 
-// check refuses a form that is not there, before any work is done. With -json or -md there is a form already.
+// check refuses a form that is not there, before any work is done. With -json or -md there is a
+// form already.
 func (o *output) check(of report.Subject, asJSON, markdown bool) error {
 	names := report.FormNames(of)
 	switch {
 	case *o.print != "" && !slices.Contains(names, *o.print):
-		return plan.Usagef("-print %s: want %s", record.QuoteImported(*o.print), strings.Join(names, ", "))
+		return plan.Usagef(
+			"-print %s: want %s",
+			record.QuoteImported(*o.print),
+			strings.Join(names, ", "),
+		)
 	case *o.print != "" && asJSON:
-		return plan.Usagef("-print %s and -json both set the form of the output: leave one out", *o.print)
+		return plan.Usagef(
+			"-print %s and -json both set the form of the output: leave one out",
+			*o.print,
+		)
 	case *o.print != "" && markdown:
-		return plan.Usagef("-print %s and -md both set the form of the output: leave one out", *o.print)
+		return plan.Usagef(
+			"-print %s and -md both set the form of the output: leave one out",
+			*o.print,
+		)
 	}
 	return nil
 }
 
-// write writes all forms of a document with more files into the directory, if one is given, and prints one.
+// write writes all forms of a document with more files into the directory, if one is given, and
+// prints one.
 func write(a *app.App, o *output, d report.Document, more []evidence.File, print string) error {
 	if *o.out != "" {
 		if err := writeReport(*o.out, d, more); err != nil {
@@ -75,10 +91,17 @@ func write(a *app.App, o *output, d report.Document, more []evidence.File, print
 	return forms[i].Write(a.Stdout)
 }
 
-// render writes the report of a stored comparison elsewhere than beside it, or another form of it, or with texts of a
-// person. The store is changed only when the texts are all that is given: then the report beside the comparison has
-// them.
-func render(ctx context.Context, a *app.App, st *store.Store, c *record.Comparison, o *output, asJSON bool) error {
+// render writes the report of a stored comparison elsewhere than beside it, or another form of it,
+// or with texts of a person. The store is changed only when the texts are all that is given: then
+// the report beside the comparison has them.
+func render(
+	ctx context.Context,
+	a *app.App,
+	st *store.Store,
+	c *record.Comparison,
+	o *output,
+	asJSON bool,
+) error {
 	p, err := PlanOf(a, c)
 	if err != nil {
 		return err
@@ -121,7 +144,13 @@ func (o *output) withTexts(p *plan.Plan) error {
 }
 
 // writeDocument writes all forms of a document into the directory, if one is given, and prints one.
-func writeDocument(a *app.App, o *output, doc report.Document, pages []evidence.File, asJSON bool) error {
+func writeDocument(
+	a *app.App,
+	o *output,
+	doc report.Document,
+	pages []evidence.File,
+	asJSON bool,
+) error {
 	print := "screen"
 	if asJSON {
 		print = "json"

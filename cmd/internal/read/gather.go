@@ -14,8 +14,8 @@ import (
 	"plimsoll/record"
 )
 
-// storedArms returns the entries of -base and -new if each of them stands for a stored run: there is no file of its
-// name.
+// storedArms returns the entries of -base and -new if each of them stands for a stored run: there
+// is no file of its name.
 func storedArms(base, fresh string) (b, n []string, ok bool) {
 	all := [2][]string{}
 	for i, list := range []string{base, fresh} {
@@ -41,8 +41,8 @@ func numbered(entry string) (pair int, name string, ok bool) {
 	return 0, entry, false
 }
 
-// gather makes the report of a comparison of stored runs that were not made as one, or of some runs of one. Nothing is
-// added to the store.
+// gather makes the report of a comparison of stored runs that were not made as one, or of some runs
+// of one. Nothing is added to the store.
 func gather(ctx context.Context, a *app.App, n *numbers, base, fresh []string) error {
 	if err := n.refuse("stored runs are reported", "databases"); err != nil {
 		return err
@@ -52,7 +52,11 @@ func gather(ctx context.Context, a *app.App, n *numbers, base, fresh []string) e
 	for i, names := range [][]string{base, fresh} {
 		for _, name := range names {
 			if pair, bare, ok := numbered(name); ok {
-				return plan.Usagef("%d=%s: the blocks of stored runs are their order in time; leave out the numbers, or judge the numbers of the runs alone (judge -base -new)", pair, bare)
+				return plan.Usagef(
+					"%d=%s: the blocks of stored runs are their order in time; leave out the numbers, or judge the numbers of the runs alone (judge -base -new)",
+					pair,
+					bare,
+				)
 			}
 			info, err := os.Stat(name)
 			r, err := f.run(name, err == nil && info.IsDir())
@@ -74,7 +78,10 @@ func gather(ctx context.Context, a *app.App, n *numbers, base, fresh []string) e
 		return err
 	}
 	if *n.output.out == "" {
-		plain.Fprintf(a.Stderr, "plimsoll: nothing is written: -out DIR writes all forms of the report, with graphs and pages\n")
+		plain.Fprintf(
+			a.Stderr,
+			"plimsoll: nothing is written: -out DIR writes all forms of the report, with graphs and pages\n",
+		)
 	}
 	if err := writeDocument(a, n.output, doc, pages, *n.asJSON); err != nil {
 		return err

@@ -76,8 +76,8 @@ func (f *givenFiles) read(name string) ([]record.Imported, error) {
 	if err != nil {
 		return nil, plan.Usagef("%s: %w", name, err)
 	}
-	// Two runs may well agree in the few figures that a person wrote down, but not in every byte of a
-	// tool's file.
+	// Two runs may well agree in the few figures that a person wrote down, but not in every byte of
+	// a tool's file.
 	if sum := sha256.Sum256(data); given[0].Tool != formats.FiguresTool {
 		if other, twice := f.sums[sum]; twice {
 			return nil, plan.Usagef("%s is a copy of %s: one run counts once", name, other)
@@ -97,8 +97,11 @@ func (f *givenFiles) take(name, arm string, pair int) (int, error) {
 	for k, g := range given {
 		switch {
 		case arm == "" && g.Arm == "":
-			return 0, plan.Usagef("%s is one run of %s: it is not known of which arm; pass it by -base or -new",
-				name, g.Tool)
+			return 0, plan.Usagef(
+				"%s is one run of %s: it is not known of which arm; pass it by -base or -new",
+				name,
+				g.Tool,
+			)
 		case arm != "" && g.Arm != "":
 			return 0, plan.Usagef("%s holds both arms: pass it without -%s", name, arm)
 		case arm == "":
@@ -183,8 +186,11 @@ func judgeArms(a *app.App, n *numbers) error {
 		}
 	}
 	if counts[0] != counts[1] {
-		return plan.Usagef("%d runs by -base and %d by -new: want pairs, one run of each arm", counts[0],
-			counts[1])
+		return plan.Usagef(
+			"%d runs by -base and %d by -new: want pairs, one run of each arm",
+			counts[0],
+			counts[1],
+		)
 	}
 	return judgeGiven(a, n, f)
 }

@@ -34,34 +34,70 @@ type numbers struct {
 
 func numbersFlags(a *app.App, fs *flag.FlagSet) *numbers {
 	n := &numbers{
-		base:   fs.String("base", "", "runs of the base: `FILES` of another tool or stored runs, separated by commas; NUMBER=FILE names the pair"),
-		fresh:  fs.String("new", "", "runs of the new arm: `FILES`, in the order of their pairs"),
-		format: fs.String("format", "auto", "of the files: "+strings.Join(formats.Names(), ", ")+" or auto"),
-		root:   a.StoreFlag(fs),
+		base: fs.String(
+			"base",
+			"",
+			"runs of the base: `FILES` of another tool or stored runs, separated by commas; NUMBER=FILE names the pair",
+		),
+		fresh: fs.String("new", "", "runs of the new arm: `FILES`, in the order of their pairs"),
+		format: fs.String(
+			"format",
+			"auto",
+			"of the files: "+strings.Join(formats.Names(), ", ")+" or auto",
+		),
+		root: a.StoreFlag(fs),
 
-		databases: fs.Bool("databases", true, "also compare the databases within each arm, when there are several"),
-		asJSON:    fs.Bool("json", false, "write the result as JSON"),
-		output:    outputFlags(fs, compared),
+		databases: fs.Bool(
+			"databases",
+			true,
+			"also compare the databases within each arm, when there are several",
+		),
+		asJSON: fs.Bool("json", false, "write the result as JSON"),
+		output: outputFlags(fs, compared),
 		set: func() []string {
 			var names []string
 			fs.Visit(func(f *flag.Flag) { names = append(names, f.Name) })
 			return names
 		},
 	}
-	fs.StringVar(&n.Better, "better", "", "of a CSV without the column metric: which numbers are good, higher or lower (default that of the metric, else higher)")
-	fs.StringVar(&n.Margin, "margin", "", "how far the interval of a difference may reach for it to be the same (default that of the metric, else 5%); of several metrics a list: capacity=5%,p95=10%,errors=0.1pp")
-	fs.StringVar(&n.Unit, "unit", "", "of a CSV without the column unit: unit of the numbers, for the text")
-	fs.StringVar(&n.Name, "name", "capacity", "of a CSV without the column metric: name of the metric, such as p95(post)")
+	fs.StringVar(
+		&n.Better,
+		"better",
+		"",
+		"of a CSV without the column metric: which numbers are good, higher or lower (default that of the metric, else higher)",
+	)
+	fs.StringVar(
+		&n.Margin,
+		"margin",
+		"",
+		"how far the interval of a difference may reach for it to be the same (default that of the metric, else 5%); of several metrics a list: capacity=5%,p95=10%,errors=0.1pp",
+	)
+	fs.StringVar(
+		&n.Unit,
+		"unit",
+		"",
+		"of a CSV without the column unit: unit of the numbers, for the text",
+	)
+	fs.StringVar(
+		&n.Name,
+		"name",
+		"capacity",
+		"of a CSV without the column metric: name of the metric, such as p95(post)",
+	)
 	fs.StringVar(&n.Arms, "arms", "", "names of the arms, `BASE,NEW`, if the files have none")
 	return n
 }
 
-// refuse refuses flags that describe imported numbers, and more: a stored comparison is judged by its plan, and a
-// flag without effect would mislead.
+// refuse refuses flags that describe imported numbers, and more: a stored comparison is judged by
+// its plan, and a flag without effect would mislead.
 func (n *numbers) refuse(stored string, more ...string) error {
 	for _, f := range append([]string{"margin", "better", "name", "unit", "arms", "format"}, more...) {
 		if slices.Contains(n.set(), f) {
-			return plan.Usagef("-%s applies to imported numbers only; %s by its own plan: leave it out", f, stored)
+			return plan.Usagef(
+				"-%s applies to imported numbers only; %s by its own plan: leave it out",
+				f,
+				stored,
+			)
 		}
 	}
 	return nil
@@ -70,7 +106,12 @@ func (n *numbers) refuse(stored string, more ...string) error {
 // Judge is the verb that judges imported numbers.
 func Judge(_ context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	n := numbersFlags(a, fs)
-	fs.BoolVar(&n.markdown, "md", false, "write the result as Markdown, with the tables of the release reports")
+	fs.BoolVar(
+		&n.markdown,
+		"md",
+		false,
+		"write the result as Markdown, with the tables of the release reports",
+	)
 	rest, err := usage.Parse(fs, args, 0, comparison.MostGiven)
 	if err != nil {
 		return err
@@ -86,13 +127,18 @@ func judgeNumbers(a *app.App, n *numbers, args []string) error {
 	switch {
 	case *n.base != "" || *n.fresh != "":
 		if len(args) > 0 {
-			return plan.Usagef("%s: files of both arms and files of one do not mix; leave out -base and -new, or pass it by one of them", args[0])
+			return plan.Usagef(
+				"%s: files of both arms and files of one do not mix; leave out -base and -new, or pass it by one of them",
+				args[0],
+			)
 		}
 		return judgeArms(a, n)
 	case len(args) == 0 && (slices.Contains(n.set(), "base") || slices.Contains(n.set(), "new")):
 		return plan.Usagef("-base and -new are empty: give the runs of both arms")
 	case len(args) == 0:
-		return plan.Usagef("0 arguments, want a CSV of pairs, files that hold both arms, or -base and -new; see plimsoll judge -h")
+		return plan.Usagef(
+			"0 arguments, want a CSV of pairs, files that hold both arms, or -base and -new; see plimsoll judge -h",
+		)
 	case len(args) == 1 && args[0] != "-":
 		if fi, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) || err == nil && fi.IsDir() {
 			return judgeStored(a, n, args[0])
@@ -116,7 +162,8 @@ func judgeNumbers(a *app.App, n *numbers, args []string) error {
 	return judgeGiven(a, n, f)
 }
 
-// readInput reads a text file, or standard input for "-", up to the size that importers are meant for.
+// readInput reads a text file, or standard input for "-", up to the size that importers are meant
+// for.
 func readInput(a *app.App, name string) ([]byte, error) {
 	in := a.Stdin
 	if name != "-" {
@@ -132,7 +179,11 @@ func readInput(a *app.App, name string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	case len(data) > record.MaxGivenBytes:
-		return nil, plan.Usagef("%s is larger than %d MiB: want the summary of a run, not its operations", name, record.MaxGivenBytes>>20)
+		return nil, plan.Usagef(
+			"%s is larger than %d MiB: want the summary of a run, not its operations",
+			name,
+			record.MaxGivenBytes>>20,
+		)
 	}
 	return files.Text(data), nil
 }
@@ -143,7 +194,8 @@ func (n *numbers) terms() evidence.Terms {
 	return n.Terms
 }
 
-// judgeCSV judges a CSV of pairs. One of a single endpoint has a short form of its own, unless a report is asked for.
+// judgeCSV judges a CSV of pairs. One of a single endpoint has a short form of its own, unless a
+// report is asked for.
 func judgeCSV(a *app.App, n *numbers, name string, data []byte) error {
 	pairs, err := n.terms().ReadPairs(name, data)
 	if err != nil {
@@ -156,7 +208,8 @@ func judgeCSV(a *app.App, n *numbers, name string, data []byte) error {
 	if *n.output.out != "" { // the printed form does not change
 		quiet := *a
 		quiet.Stdout, quiet.RawOut = io.Discard, io.Discard
-		if err, status := judgePairs(&quiet, n, pairs), exit.StatusError(0); err != nil && !errors.As(err, &status) {
+		if err, status := judgePairs(&quiet, n, pairs), exit.StatusError(0); err != nil &&
+			!errors.As(err, &status) {
 			return err
 		}
 	}

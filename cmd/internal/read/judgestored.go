@@ -45,7 +45,11 @@ func judgeStored(a *app.App, n *numbers, name string) error {
 func PlanOf(a *app.App, c *record.Comparison) (*plan.Plan, error) {
 	p, err := evidence.PlanOf(c)
 	if err == nil && c.Undigested {
-		plain.Fprintf(a.Stderr, "plimsoll: comparison %s is of an earlier version and carries no digests: its plan is held against its runs, but a change of its list of runs or looks would not be seen\n", c.ID)
+		plain.Fprintf(
+			a.Stderr,
+			"plimsoll: comparison %s is of an earlier version and carries no digests: its plan is held against its runs, but a change of its list of runs or looks would not be seen\n",
+			c.ID,
+		)
 	}
 	return p, err
 }
@@ -58,9 +62,9 @@ func openStore(root string) (*store.Store, error) {
 	return store.Open(root)
 }
 
-// openStored opens the store that should hold the argument of a verb, when there is no file of that name, and returns
-// the id of it there: the directory of a comparison in that store stands for its id, and "last" for the id of the
-// comparison, or other kind, that began last.
+// openStored opens the store that should hold the argument of a verb, when there is no file of that
+// name, and returns the id of it there: the directory of a comparison in that store stands for its
+// id, and "last" for the id of the comparison, or other kind, that began last.
 func openStored(root, name string, kinds ...string) (st *store.Store, id string, err error) {
 	id = name
 	if isComparison(name) {
@@ -79,14 +83,16 @@ func openStored(root, name string, kinds ...string) (st *store.Store, id string,
 	return st, id, nil
 }
 
-// isComparison reports whether dir is the directory of a comparison in some store. Other tools have a
-// comparison.json, too.
+// isComparison reports whether dir is the directory of a comparison in some store. Other tools have
+// a comparison.json, too.
 func isComparison(dir string) bool {
 	abs, err := filepath.Abs(dir) // which has a name, also for "."
-	return err == nil && filepath.Base(filepath.Dir(abs)) == "comparisons" && isFile(filepath.Join(abs, "comparison.json"))
+	return err == nil && filepath.Base(filepath.Dir(abs)) == "comparisons" &&
+		isFile(filepath.Join(abs, "comparison.json"))
 }
 
-// comparisonIn returns the id of the comparison whose directory dir is, which has to be in the store of root.
+// comparisonIn returns the id of the comparison whose directory dir is, which has to be in the
+// store of root.
 func comparisonIn(root, dir string) (id string, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -103,11 +109,15 @@ func comparisonIn(root, dir string) (id string, err error) {
 	return filepath.Base(abs), nil
 }
 
-// notThere is the error of a name that is neither a file nor stored; nothing names the other kinds that
-// were not found.
+// notThere is the error of a name that is neither a file nor stored; nothing names the other kinds
+// that were not found.
 func notThere(name, nothing string) error {
 	if fi, err := os.Stat(name); err == nil && fi.IsDir() {
-		return plan.Usagef("%s is a directory, and there is %s: give files, or what is stored by its id", name, nothing)
+		return plan.Usagef(
+			"%s is a directory, and there is %s: give files, or what is stored by its id",
+			name,
+			nothing,
+		)
 	}
 	return plan.Usagef("%s: there is no such file, and %s", name, nothing)
 }

@@ -22,7 +22,11 @@ import (
 func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	root := a.StoreFlag(fs)
 	asJSON := fs.Bool("json", false, "write the list as JSON")
-	aa := fs.Bool("aa", false, "list the noise floors that comparisons of a build with itself have left, by environment, database and metric")
+	aa := fs.Bool(
+		"aa",
+		false,
+		"list the noise floors that comparisons of a build with itself have left, by environment, database and metric",
+	)
 	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
 		return err
 	}
@@ -47,7 +51,10 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 		return a.JSON(entries)
 	}
 	tw := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	plain.Fprintf(tw, "RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tUSERS\tPER S\tP95 MS\tERRORS\tCAPACITY\tCOMPARISON\n")
+	plain.Fprintf(
+		tw,
+		"RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tUSERS\tPER S\tP95 MS\tERRORS\tCAPACITY\tCOMPARISON\n",
+	)
 	for _, e := range entries {
 		valid := "no"
 		switch {
@@ -59,14 +66,40 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 		state := string(e.State)
 		if len(e.Changed) > 0 {
 			state = "CHANGED"
-			plain.Fprintf(a.Stderr, "plimsoll ls: run %s changed since it was sealed: %s; bring it back as it was, or repeat it\n", e.ID, strings.Join(e.Changed, ", "))
+			plain.Fprintf(
+				a.Stderr,
+				"plimsoll ls: run %s changed since it was sealed: %s; bring it back as it was, or repeat it\n",
+				e.ID,
+				strings.Join(e.Changed, ", "),
+			)
 		}
 		measured := "-\t-\t-\t-"
 		if m := e.Measured; m != nil {
-			measured = fmt.Sprintf("%d\t%.3g\t%.3g\t%d of %d", m.Users, m.Rate, m.P95, m.Errors, m.Count)
+			measured = fmt.Sprintf(
+				"%d\t%.3g\t%.3g\t%d of %d",
+				m.Users,
+				m.Rate,
+				m.P95,
+				m.Errors,
+				m.Count,
+			)
 		}
-		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), state, valid, dash(e.Arm),
-			dash(e.Engine), blockText(e.Block), plain.Block(measured), record.CapacityText(e.CapacityKind, e.Capacity), dash(e.Comparison))
+		plain.Fprintf(
+			tw,
+			"%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			e.ID,
+			e.Epoch.Local().Format(time.DateTime),
+			state,
+			valid,
+			dash(e.Arm),
+			dash(
+				e.Engine,
+			),
+			blockText(e.Block),
+			plain.Block(measured),
+			record.CapacityText(e.CapacityKind, e.Capacity),
+			dash(e.Comparison),
+		)
 	}
 	return tw.Flush()
 }
@@ -89,7 +122,11 @@ func blockText(n int) string {
 func Show(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	root := a.StoreFlag(fs)
 	asJSON := fs.Bool("json", false, "write the run as JSON")
-	pages := fs.String("pages", "", "instead write the run's system and coordinator metrics as HTML pages into this directory")
+	pages := fs.String(
+		"pages",
+		"",
+		"instead write the run's system and coordinator metrics as HTML pages into this directory",
+	)
 	rest, err := usage.Parse(fs, args, 1, 1)
 	if err != nil {
 		return err
@@ -124,7 +161,9 @@ func showPages(ctx context.Context, a *app.App, dir string, r *record.Run) error
 	if err := app.MakeDir(dir); err != nil {
 		return err
 	}
-	if err := parallel.Each(len(pages), func(i int) error { return app.WriteFile(filepath.Join(dir, pages[i].Name), pages[i].Write) }); err != nil {
+	if err := parallel.Each(len(pages), func(i int) error {
+		return app.WriteFile(filepath.Join(dir, pages[i].Name), pages[i].Write)
+	}); err != nil {
 		return err
 	}
 	for _, f := range pages {

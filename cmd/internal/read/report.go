@@ -39,13 +39,18 @@ func Report(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 	}
 	if *n.base != "" || *n.fresh != "" || len(rest) > 0 && isFile(rest[0]) {
 		if *n.output.texts != "" {
-			return plan.Usagef("-texts are of the report of a stored comparison or of stored runs; that of given numbers has no comments")
+			return plan.Usagef(
+				"-texts are of the report of a stored comparison or of stored runs; that of given numbers has no comments",
+			)
 		}
 		n.markdown = *n.output.print == ""
 		return judgeNumbers(a, n, rest)
 	}
 	if len(rest) != 1 {
-		return plan.Usagef("%d arguments, want the id of a comparison or sizing, the word last, or numbers as judge takes them; see plimsoll report -h", len(rest))
+		return plan.Usagef(
+			"%d arguments, want the id of a comparison or sizing, the word last, or numbers as judge takes them; see plimsoll report -h",
+			len(rest),
+		)
 	}
 	return reportStored(ctx, a, n, rest[0])
 }
@@ -73,7 +78,13 @@ func reportStored(ctx context.Context, a *app.App, n *numbers, name string) erro
 }
 
 // reportSizing renders a stored sizing.
-func reportSizing(ctx context.Context, a *app.App, n *numbers, st *store.Store, id, name string) error {
+func reportSizing(
+	ctx context.Context,
+	a *app.App,
+	n *numbers,
+	st *store.Store,
+	id, name string,
+) error {
 	z, err := st.Sizing(id)
 	if errors.Is(err, store.ErrNotFound) {
 		return notThere(name, "no such comparison or sizing in "+*n.root)
@@ -82,7 +93,10 @@ func reportSizing(ctx context.Context, a *app.App, n *numbers, st *store.Store, 
 		return plan.UsageError{Err: err}
 	}
 	if n.output.given() {
-		return plan.Usagef("-out, -print and -texts are of comparisons; the forms of a sizing are in %s", st.SizingDir(z.ID))
+		return plan.Usagef(
+			"-out, -print and -texts are of comparisons; the forms of a sizing are in %s",
+			st.SizingDir(z.ID),
+		)
 	}
 	if err := n.refuse("a stored sizing is graded", "databases"); err != nil {
 		return err
@@ -92,10 +106,19 @@ func reportSizing(ctx context.Context, a *app.App, n *numbers, st *store.Store, 
 
 // reportAgain writes the report beside a comparison anew and prints its screen. A store that takes
 // nothing is read all the same.
-func reportAgain(ctx context.Context, a *app.App, n *numbers, st *store.Store, c *record.Comparison) error {
+func reportAgain(
+	ctx context.Context,
+	a *app.App,
+	n *numbers,
+	st *store.Store,
+	c *record.Comparison,
+) error {
 	unlock, err := st.LockComparison(c.ID)
 	if errors.Is(err, store.ErrBusy) {
-		return plan.Usagef("comparison %s is under way, and its report is written at its end; -print markdown or -out DIR shows the results so far", c.ID)
+		return plan.Usagef(
+			"comparison %s is under way, and its report is written at its end; -print markdown or -out DIR shows the results so far",
+			c.ID,
+		)
 	}
 	if unwritable(err) && *n.output.texts == "" {
 		return onlyShow(ctx, a, st, c, n.output, *n.asJSON, err)
@@ -120,7 +143,8 @@ func reportAgain(ctx context.Context, a *app.App, n *numbers, st *store.Store, c
 	return exit.With(status)
 }
 
-// unwritable reports whether an error is of a file system that takes nothing: full, read-only or not ours.
+// unwritable reports whether an error is of a file system that takes nothing: full, read-only or
+// not ours.
 func unwritable(err error) bool {
 	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, fs.ErrPermission} {
 		if errors.Is(err, e) {
@@ -133,9 +157,17 @@ func unwritable(err error) bool {
 // notWritten is the message for a report that cannot be kept.
 const notWritten = "plimsoll: %v; the report is shown and was not written: files of an earlier one are as they were\n"
 
-// onlyShow shows the report of a comparison whose directory cannot be written. The status is that of the verdict; a
-// message reports that the report is not kept.
-func onlyShow(ctx context.Context, a *app.App, st *store.Store, c *record.Comparison, o *output, asJSON bool, why error) error {
+// onlyShow shows the report of a comparison whose directory cannot be written. The status is that
+// of the verdict; a message reports that the report is not kept.
+func onlyShow(
+	ctx context.Context,
+	a *app.App,
+	st *store.Store,
+	c *record.Comparison,
+	o *output,
+	asJSON bool,
+	why error,
+) error {
 	plain.Fprintf(a.Stderr, notWritten, why)
 	if !asJSON {
 		*o.print = "screen"

@@ -19,14 +19,23 @@ import (
 	"plimsoll/watch/series"
 )
 
-// seenRun is a run of a ramp of 10 s and a measured phase of 60 s, with series of a server every second: latency is
-// that of posts in each second of the measured phase.
+// seenRun is a run of a ramp of 10 s and a measured phase of 60 s, with series of a server every
+// second: latency is that of posts in each second of the measured phase.
 func seenRun(t *testing.T, latency func(second int) time.Duration) *record.Run {
 	t.Helper()
 	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := record.Create(dir, record.Manifest{ID: "r", Epoch: epoch, Seed: 7, Phases: []record.Phase{
-		{Name: "ramp", To: 10 * time.Second, Users: 5}, {Name: "measure", From: 10 * time.Second, To: 70 * time.Second, Users: 5}}})
+	w, err := record.Create(dir, record.Manifest{
+		ID:    "r",
+		Epoch: epoch,
+		Seed:  7,
+		Phases: []record.Phase{
+			{
+				Name:  "ramp",
+				To:    10 * time.Second,
+				Users: 5,
+			}, {Name: "measure", From: 10 * time.Second, To: 70 * time.Second, Users: 5}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +43,9 @@ func seenRun(t *testing.T, latency func(second int) time.Duration) *record.Run {
 		post, view := measure.NewWindow("post"), measure.NewWindow("view")
 		for i := range 40 {
 			post.Response.Record(latency(s-10) + time.Duration(i%20)*100*time.Microsecond)
-			view.Response.Record(3*time.Millisecond + time.Duration((s*7+i)%10)*100*time.Microsecond)
+			view.Response.Record(
+				3*time.Millisecond + time.Duration((s*7+i)%10)*100*time.Microsecond,
+			)
 		}
 		post.Classes[measure.OK], view.Classes[measure.OK] = 40, 40
 		if err := w.Windows(s, []*measure.Window{post, view}); err != nil {
@@ -58,19 +69,52 @@ func seenRun(t *testing.T, latency func(second int) time.Duration) *record.Run {
 			{Name: "go_cpu_classes_gc_total_cpu_seconds_total", Labels: app, Value: 0.05 * at},
 			{Name: "go_cpu_classes_total_cpu_seconds_total", Labels: app, Value: 2 * at},
 			{Name: "go_cpu_classes_idle_cpu_seconds_total", Labels: app, Value: 1.5 * at},
-			{Name: "plimsoll_cpu_steal_ratio", Labels: []series.Label{{Name: "role", Value: "generator"}}, Value: 0.4},
-			{Name: "plimsoll_cpu_steal_ratio", Labels: []series.Label{{Name: "role", Value: "host"}}, Value: 0.21},
-			{Name: "plimsoll_cpu_steal_ratio", Labels: []series.Label{{Name: "role", Value: "target"}}, Value: 0.02},
+			{
+				Name:   "plimsoll_cpu_steal_ratio",
+				Labels: []series.Label{{Name: "role", Value: "generator"}},
+				Value:  0.4,
+			},
+			{
+				Name:   "plimsoll_cpu_steal_ratio",
+				Labels: []series.Label{{Name: "role", Value: "host"}},
+				Value:  0.21,
+			},
+			{
+				Name:   "plimsoll_cpu_steal_ratio",
+				Labels: []series.Label{{Name: "role", Value: "target"}},
+				Value:  0.02,
+			},
 			{Name: "node_pressure_io_stalled_seconds_total", Value: 0.1 * at},
 		}
-		for method, perSecond := range map[string]float64{"PostStore.Save": 100, "UserStore.Get": 2, "TeamStore.Rare": 0.1} {
+		for method, perSecond := range map[string]float64{
+			"PostStore.Save": 100,
+			"UserStore.Get":  2,
+			"TeamStore.Rare": 0.1,
+		} {
 			m := series.Label{Name: "method", Value: method}
 			ok := series.Label{Name: "success", Value: "true"}
 			samples = append(samples,
-				series.Sample{Name: "mattermost_db_store_time_count", Labels: with(m, ok), Value: perSecond * at},
-				series.Sample{Name: "mattermost_db_store_time_sum", Labels: with(m, ok), Value: 0.004 * perSecond * at})
-			for le, share := range map[string]float64{"0.0025": 0, "0.005": 0.98, "0.01": 1, "+Inf": 1} {
-				samples = append(samples, series.Sample{Name: "mattermost_db_store_time_bucket", Labels: with(m, ok, series.Label{Name: "le", Value: le}), Value: share * perSecond * at})
+				series.Sample{
+					Name:   "mattermost_db_store_time_count",
+					Labels: with(m, ok),
+					Value:  perSecond * at,
+				},
+				series.Sample{
+					Name:   "mattermost_db_store_time_sum",
+					Labels: with(m, ok),
+					Value:  0.004 * perSecond * at,
+				})
+			for le, share := range map[string]float64{
+				"0.0025": 0,
+				"0.005":  0.98,
+				"0.01":   1,
+				"+Inf":   1,
+			} {
+				samples = append(samples, series.Sample{
+					Name:   "mattermost_db_store_time_bucket",
+					Labels: with(m, ok, series.Label{Name: "le", Value: le}),
+					Value:  share * perSecond * at,
+				})
 			}
 		}
 		if err := db.Append(epoch.Add(time.Duration(s)*time.Second), samples); err != nil {
@@ -113,14 +157,24 @@ func TestSecondaryOfARun(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]float64{
-		"CPU of app": 40, "cost(app)": 5, "most memory of app": 200, "goroutines of app": 120, "heap of app": 64, "requests served": 80, "garbage collection of app": 10,
-		"mean(store PostStore.Save)": 4, "mean(store UserStore.Get)": 4, "p99(store PostStore.Save)": 7.5,
+		"CPU of app":                 40,
+		"cost(app)":                  5,
+		"most memory of app":         200,
+		"goroutines of app":          120,
+		"heap of app":                64,
+		"requests served":            80,
+		"garbage collection of app":  10,
+		"mean(store PostStore.Save)": 4,
+		"mean(store UserStore.Get)":  4,
+		"p99(store PostStore.Save)":  7.5,
 	} {
 		if f, ok := byName[name]; !ok || math.Abs(f.Value-want) > 0.02*want {
 			t.Errorf("%s is %v, want %v", name, f.Value, want)
 		}
 	}
-	if byName["requests served"].Better != plan.Higher || !byName["CPU of app"].Alone || byName["mean(store PostStore.Save)"].Alone || !byName["mean(store PostStore.Save)"].Mean {
+	if byName["requests served"].Better != plan.Higher || !byName["CPU of app"].Alone ||
+		byName["mean(store PostStore.Save)"].Alone ||
+		!byName["mean(store PostStore.Save)"].Mean {
 		t.Errorf("%+v", byName)
 	}
 	// Too few calls, or not shown.
@@ -129,30 +183,41 @@ func TestSecondaryOfARun(t *testing.T) {
 			t.Errorf("%s is %v and should not be there", name, f.Value)
 		}
 	}
-	for name, want := range map[string]float64{"store PostStore.Save": 6000, "store UserStore.Get": 120, "store TeamStore.Rare": 6} {
+	for name, want := range map[string]float64{
+		"store PostStore.Save": 6000,
+		"store UserStore.Get":  120,
+		"store TeamStore.Rare": 6,
+	} {
 		if math.Abs(calls[name]-want) > 0.05*want {
 			t.Errorf("%s: %v calls, want %v", name, calls[name], want)
 		}
 	}
 }
 
-// show reports a run that climbs, with the operation that does, and how well it knows its percentiles; in text and
-// JSON.
+// show reports a run that climbs, with the operation that does, and how well it knows its
+// percentiles; in text and JSON.
 func TestInsideARun(t *testing.T) {
-	r := seenRun(t, func(s int) time.Duration { return time.Duration(41+19*float64(max(s, 0))/60) * time.Millisecond })
+	r := seenRun(t, func(s int) time.Duration {
+		return time.Duration(41+19*float64(max(s, 0))/60) * time.Millisecond
+	})
 	s, err := new(app.App).Catalog().Of(r).Show(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(s.Drift, func(d drift.Drift) bool { return d.Signal == "mean response" })
-	if i < 0 || s.Drift[i].State != drift.Rises || len(s.Drift[i].Parts) != 1 || s.Drift[i].Parts[0].Name != "post" {
+	if i < 0 || s.Drift[i].State != drift.Rises || len(s.Drift[i].Parts) != 1 ||
+		s.Drift[i].Parts[0].Name != "post" {
 		t.Fatalf("%+v", s.Drift)
 	}
 	ops := map[string]evidence.ShownOp{}
 	for _, o := range s.Ops {
 		ops[o.Name] = o
 	}
-	if w, p := ops["view"].Interval, ops["view"].P95; w == nil || w.P95 == nil || !(w.P95[0] <= p*1.01 && p*0.99 <= w.P95[1] && w.P95[0] > 3.5 && w.P95[1] < 4.5) || w.P50 == nil || w.P99 != nil || w.Block < 6 {
+	if w, p := ops["view"].Interval, ops["view"].P95; w == nil || w.P95 == nil ||
+		!(w.P95[0] <= p*1.01 && p*0.99 <= w.P95[1] && w.P95[0] > 3.5 && w.P95[1] < 4.5) ||
+		w.P50 == nil ||
+		w.P99 != nil ||
+		w.Block < 6 {
 		t.Errorf("within the run: %+v, p95 %v", w, p)
 	}
 	if w := ops["post"].Interval; w == nil || w.P95 == nil || !(w.P95[0] < w.P95[1]) {
@@ -173,7 +238,10 @@ func TestInsideARun(t *testing.T) {
 	if err := short.Text(&out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "a measured phase of 8 s is too short to tell whether it was steady from its beginning; 50 s are needed") {
+	if !strings.Contains(
+		out.String(),
+		"a measured phase of 8 s is too short to tell whether it was steady from its beginning; 50 s are needed",
+	) {
 		t.Error("a short phase is not told")
 	}
 }
@@ -189,7 +257,10 @@ func TestWhyNothingIsSaidOfSettling(t *testing.T) {
 		t.Errorf("%d of %d intervals are silent, want 0 of 60", s.Silent, s.Intervals)
 	}
 	group := func(timed ...uint64) *record.Course {
-		return &record.Course{N: len(timed), Groups: map[string]*record.Intervals{"op": {Timed: timed}}}
+		return &record.Course{
+			N:      len(timed),
+			Groups: map[string]*record.Intervals{"op": {Timed: timed}},
+		}
 	}
 	if n := evidence.Silent(group(3, 0, 1, 0)); n != 2 {
 		t.Errorf("%d silent intervals of 4, want 2", n)
@@ -212,11 +283,14 @@ func TestWhyNothingIsSaidOfSettling(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
 			x := s
-			x.Silent, x.Users = tt.silent, &record.Users{Storms: make([]record.StormOutcome, tt.storms)}
+			x.Silent, x.Users = tt.silent, &record.Users{
+				Storms: make([]record.StormOutcome, tt.storms),
+			}
 			if err := x.Text(&out); err != nil {
 				t.Fatal(err)
 			}
-			if got := out.String(); !strings.Contains(got, tt.want) || tt.want == "" && strings.Contains(got, "settling:") {
+			if got := out.String(); !strings.Contains(got, tt.want) ||
+				tt.want == "" && strings.Contains(got, "settling:") {
 				t.Errorf("%s\nwant %q", got, tt.want)
 			}
 		})

@@ -13,7 +13,13 @@ import (
 )
 
 // ConcludeSizing writes all forms of the report, prints one, and returns its status.
-func ConcludeSizing(ctx context.Context, a *app.App, st *store.Store, z *record.Sizing, asJSON bool) error {
+func ConcludeSizing(
+	ctx context.Context,
+	a *app.App,
+	st *store.Store,
+	z *record.Sizing,
+	asJSON bool,
+) error {
 	d, err := a.Catalog().Sizing(ctx, z, st.Run)
 	if err != nil {
 		return err

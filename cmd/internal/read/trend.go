@@ -25,8 +25,8 @@ import (
 	"plimsoll/report"
 )
 
-// trend shows the supported users of releases over many comparisons. Its exit status reports only whether that could
-// be done.
+// trend shows the supported users of releases over many comparisons. Its exit status reports only
+// whether that could be done.
 func trend(_ context.Context, a *app.App, flags *flag.FlagSet, args []string) error {
 	root := a.StoreFlag(flags)
 	asJSON := flags.Bool("json", false, "write the result as JSON")
@@ -46,9 +46,15 @@ func trend(_ context.Context, a *app.App, flags *flag.FlagSet, args []string) er
 	for _, r := range results {
 		for _, p := range r.pairs {
 			if slices.ContainsFunc(all, func(q report.ReleasePair) bool {
-				return p.Comparison == q.Comparison && p.Database == q.Database && p.Base == q.Base && p.New == q.New
+				return p.Comparison == q.Comparison && p.Database == q.Database &&
+					p.Base == q.Base &&
+					p.New == q.New
 			}) {
-				return plan.Usagef("%s: comparison %s is there twice: one comparison counts once", r.name, p.Comparison)
+				return plan.Usagef(
+					"%s: comparison %s is there twice: one comparison counts once",
+					r.name,
+					p.Comparison,
+				)
 			}
 			all = append(all, p)
 		}
@@ -59,8 +65,11 @@ func trend(_ context.Context, a *app.App, flags *flag.FlagSet, args []string) er
 		print = "json"
 	}
 	if *o.print == "otava" && len(d.Trend.Databases) > 1 {
-		return plan.Usagef("-print otava: a file of Otava is one series, and there are %d databases: "+
-			"-out DIR writes a file for each", len(d.Trend.Databases))
+		return plan.Usagef(
+			"-print otava: a file of Otava is one series, and there are %d databases: "+
+				"-out DIR writes a file for each",
+			len(d.Trend.Databases),
+		)
 	}
 	return write(a, o, d, nil, print)
 }
@@ -101,9 +110,9 @@ func releasesOf(a *app.App, name, root string) ([]report.ReleasePair, error) {
 	return storedReleases(a, name, root)
 }
 
-// folder reads the results in a folder and those below it: stored comparisons, and files with supported users. They
-// are in the order of time where all have one, and else in that of their paths, in which v9.10 follows v9.9. Files
-// without such numbers are on stderr.
+// folder reads the results in a folder and those below it: stored comparisons, and files with
+// supported users. They are in the order of time where all have one, and else in that of their
+// paths, in which v9.10 follows v9.9. Files without such numbers are on stderr.
 func folder(a *app.App, dir string) (out []released, err error) {
 	var without []string
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -141,16 +150,22 @@ func folder(a *app.App, dir string) (out []released, err error) {
 	if len(out) == 0 {
 		return nil, plan.Usagef("%s has no results with supported users of two releases", dir)
 	}
-	slices.SortStableFunc(out, func(a, b released) int { return cmp.Compare(natural(a.name), natural(b.name)) })
+	slices.SortStableFunc(out, func(a, b released) int {
+		return cmp.Compare(natural(a.name), natural(b.name))
+	})
 	if !slices.ContainsFunc(out, func(r released) bool { return r.pairs[0].Time.IsZero() }) {
-		slices.SortStableFunc(out, func(a, b released) int { return a.pairs[0].Time.Compare(b.pairs[0].Time) })
+		slices.SortStableFunc(out, func(a, b released) int {
+			return a.pairs[0].Time.Compare(b.pairs[0].Time)
+		})
 	}
 	return out, nil
 }
 
 // natural is a name whose runs of digits are ordered as numbers are.
 func natural(name string) string {
-	return digits.ReplaceAllStringFunc(name, func(run string) string { return fmt.Sprintf("%12s", run) })
+	return digits.ReplaceAllStringFunc(name, func(run string) string {
+		return fmt.Sprintf("%12s", run)
+	})
 }
 
 var digits = regexp.MustCompile(`\d+`)
@@ -166,7 +181,11 @@ func givenReleases(a *app.App, name string) ([]report.ReleasePair, error) {
 		return nil, plan.Usagef("%s: %w", name, err)
 	}
 	if known.Read == nil {
-		return nil, plan.Usagef("%s is %s, without releases: name them in the columns base_release and new_release (docs/report.md)", name, known.Content)
+		return nil, plan.Usagef(
+			"%s is %s, without releases: name them in the columns base_release and new_release (docs/report.md)",
+			name,
+			known.Content,
+		)
 	}
 	if known.Name != "releases" {
 		return toolReleases(a, name, data, known)
@@ -178,15 +197,25 @@ func givenReleases(a *app.App, name string) ([]report.ReleasePair, error) {
 	var out []report.ReleasePair
 	for _, r := range rows {
 		out = append(out, report.ReleasePair{
-			Comparison: cmp.Or(r.Comparison, name), Host: r.Host, Time: r.Time, Base: r.Base, New: r.New,
-			Database: r.Database, Pairs: r.Pairs,
+			Comparison: cmp.Or(r.Comparison, name),
+			Host:       r.Host,
+			Time:       r.Time,
+			Base:       r.Base,
+			New:        r.New,
+			Database:   r.Database,
+			Pairs:      r.Pairs,
 		})
 	}
 	return out, nil
 }
 
 // toolReleases reads the supported users of both arms from a file of another tool.
-func toolReleases(a *app.App, name string, data []byte, known formats.Format) ([]report.ReleasePair, error) {
+func toolReleases(
+	a *app.App,
+	name string,
+	data []byte,
+	known formats.Format,
+) ([]report.ReleasePair, error) {
 	runs, err := known.Read(name, data)
 	var out []report.ReleasePair
 	if err == nil {
@@ -212,7 +241,10 @@ func storedReleases(a *app.App, name, root string) ([]report.ReleasePair, error)
 	c, err := st.Comparison(id)
 	if errors.Is(err, store.ErrNotFound) {
 		if _, rerr := st.Run(id); rerr == nil {
-			return nil, plan.Usagef("%s is a run: a trend is made of comparisons, because a run by itself has no partner that ran beside it, and numbers of different days are not comparable", id)
+			return nil, plan.Usagef(
+				"%s is a run: a trend is made of comparisons, because a run by itself has no partner that ran beside it, and numbers of different days are not comparable",
+				id,
+			)
 		}
 		return nil, notThere(name, "no such comparison in "+root)
 	}
@@ -228,7 +260,10 @@ func storedReleases(a *app.App, name, root string) ([]report.ReleasePair, error)
 		return nil, err
 	}
 	if len(out) == 0 {
-		return nil, plan.Usagef("%s has no capacity that was judged: a trend is one of supported users, which the plan's unbounded test finds", c.ID)
+		return nil, plan.Usagef(
+			"%s has no capacity that was judged: a trend is one of supported users, which the plan's unbounded test finds",
+			c.ID,
+		)
 	}
 	return out, nil
 }

@@ -1,5 +1,6 @@
-// Package reference runs the reference chat server on a fresh database for the tests of the commands. It serves
-// nothing else: servers that commands start for their users go through package target.
+// Package reference runs the reference chat server on a fresh database for the tests of the
+// commands. It serves nothing else: servers that commands start for their users go through package
+// target.
 package reference
 
 import (

@@ -23,16 +23,42 @@ import (
 // Serve shows the console, or answers the Prometheus HTTP API over a run.
 func Serve(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	root := a.StoreFlag(fs)
-	id := fs.String("prometheus", "", "the `run` whose series are served by the Prometheus HTTP API: its id, a prefix of it, its directory, or last")
-	listen := fs.String("listen", "", "`address` to listen at: "+app.ConsoleAddress+" for the console, which needs -tokens beyond the loopback device and speaks TLS there; "+
-		"with -prometheus 127.0.0.1:9090, and beyond the loopback device any host that reaches it can read the run")
-	steer := fs.Bool("steer", false, "everybody who reaches the console without -tokens may start, stop and steer")
-	tokens := fs.String("tokens", "", "`file` of the tokens by which people log in to the console: lines of a role (viewer, operator) and a token")
-	conf := console.Config{Version: own.Version(), Open: console.Viewer, Parse: a.Known().Parse, Catalog: a.Catalog(),
-		Series: a.Program().SeriesAPI().Stored}
+	id := fs.String(
+		"prometheus",
+		"",
+		"the `run` whose series are served by the Prometheus HTTP API: its id, a prefix of it, its directory, or last",
+	)
+	listen := fs.String(
+		"listen",
+		"",
+		"`address` to listen at: "+app.ConsoleAddress+" for the console, which needs -tokens beyond the loopback device and speaks TLS there; "+
+			"with -prometheus 127.0.0.1:9090, and beyond the loopback device any host that reaches it can read the run",
+	)
+	steer := fs.Bool(
+		"steer",
+		false,
+		"everybody who reaches the console without -tokens may start, stop and steer",
+	)
+	tokens := fs.String(
+		"tokens",
+		"",
+		"`file` of the tokens by which people log in to the console: lines of a role (viewer, operator) and a token",
+	)
+	conf := console.Config{
+		Version: own.Version(),
+		Open:    console.Viewer,
+		Parse:   a.Known().Parse,
+		Catalog: a.Catalog(),
+		Series:  a.Program().SeriesAPI().Stored,
+	}
 	fs.StringVar(&conf.Plans, "plans", "", "`directory` of plans that operators may start")
 	var at console.Listening
-	fs.StringVar(&at.Cert, "tls-cert", "", "`file` of the console's certificate; by default one of its own in the store")
+	fs.StringVar(
+		&at.Cert,
+		"tls-cert",
+		"",
+		"`file` of the console's certificate; by default one of its own in the store",
+	)
 	fs.StringVar(&at.Key, "tls-key", "", "`file` of its key")
 	if _, err := usage.Parse(fs, args, 0, 0); err != nil {
 		return err
@@ -57,7 +83,12 @@ func Serve(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 }
 
 // serveConsole serves the console until ctx is done.
-func serveConsole(ctx context.Context, a *app.App, conf console.Config, at console.Listening) (err error) {
+func serveConsole(
+	ctx context.Context,
+	a *app.App,
+	conf console.Config,
+	at console.Listening,
+) (err error) {
 	if conf.Program, err = os.Executable(); err != nil {
 		return err
 	}
@@ -85,12 +116,21 @@ func serveSeries(ctx context.Context, a *app.App, st *store.Store, id, address s
 	}
 	defer f.Close()
 	if first, last, ok := f.DB.Bounds(); ok {
-		plain.Fprintf(a.Stderr, "plimsoll: run %s, series from %s to %s\n", r.Manifest.ID, first.Format(time.RFC3339), last.Format(time.RFC3339))
+		plain.Fprintf(
+			a.Stderr,
+			"plimsoll: run %s, series from %s to %s\n",
+			r.Manifest.ID,
+			first.Format(time.RFC3339),
+			last.Format(time.RFC3339),
+		)
 	} else {
 		plain.Fprintf(a.Stderr, "plimsoll: run %s has no series\n", r.Manifest.ID)
 	}
 	if !f.DB.Sealed() {
-		plain.Fprintf(a.Stderr, "plimsoll: the run was not closed: it was killed or is going on. Its log is read anew while it grows, at the cost of CPU time on this host; run -serve answers from the run itself\n")
+		plain.Fprintf(
+			a.Stderr,
+			"plimsoll: the run was not closed: it was killed or is going on. Its log is read anew while it grows, at the cost of CPU time on this host; run -serve answers from the run itself\n",
+		)
 	}
 	if err := f.DB.Damage(); err != nil {
 		plain.Fprintf(a.Stderr, "plimsoll: %v\n", err)

@@ -17,11 +17,14 @@ import (
 
 var update = flag.Bool("update", false, "write notices.txt anew")
 
-// TestNoticesGolden makes the notices from the licenses of the modules in the program, for every system and processor that
-// it is built for.
+// TestNoticesGolden makes the notices from the licenses of the modules in the program, for every
+// system and processor that it is built for.
 func TestNoticesGolden(t *testing.T) {
-	all := slices.Concat(parts(t, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64"), parts(t, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64"),
-		parts(t, "CGO_ENABLED=0", "GOOS=darwin", "GOARCH=arm64"))
+	all := slices.Concat(
+		parts(t, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64"),
+		parts(t, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64"),
+		parts(t, "CGO_ENABLED=0", "GOOS=darwin", "GOARCH=arm64"),
+	)
 	got, err := notices(all)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +43,12 @@ func TestNoticesGolden(t *testing.T) {
 	for i < len(have) && i < len(want) && have[i] == want[i] {
 		i++
 	}
-	t.Errorf("notices.txt is not that of the modules in the program (make notices writes it); line %d is %q, want %q", i+1, at(have, i), at(want, i))
+	t.Errorf(
+		"notices.txt is not that of the modules in the program (make notices writes it); line %d is %q, want %q",
+		i+1,
+		at(have, i),
+		at(want, i),
+	)
 }
 
 func at(lines []string, i int) string {
@@ -50,7 +58,8 @@ func at(lines []string, i int) string {
 	return "nothing"
 }
 
-// A source is one module in the program: the directories of its packages, and its texts by path within it.
+// A source is one module in the program: the directories of its packages, and its texts by path
+// within it.
 type source struct {
 	name, version, dir string
 	below              map[string]bool
@@ -59,7 +68,9 @@ type source struct {
 }
 
 // licenseName matches the names of files with the terms of redistribution.
-var licenseName = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|copyright|notice)([-_.].*)?$|-licen[cs]e(\.(txt|md))?$`)
+var licenseName = regexp.MustCompile(
+	`(?i)^(un)?(licen[cs]e|copying|copyright|notice)([-_.].*)?$|-licen[cs]e(\.(txt|md))?$`,
+)
 
 // licenseDirs are directories of further licenses in the root of a module.
 var licenseDirs = []string{"THIRD_PARTY_LICENSES", "LICENSES", "licenses"}
@@ -77,7 +88,13 @@ func notices(all []part) (string, error) {
 		}
 		m := modules[p.Module.Path]
 		if m == nil {
-			m = &source{name: p.Module.Path, version: p.Module.Version, dir: p.Module.Dir, below: map[string]bool{".": true}, texts: map[string]string{}}
+			m = &source{
+				name:    p.Module.Path,
+				version: p.Module.Version,
+				dir:     p.Module.Dir,
+				below:   map[string]bool{".": true},
+				texts:   map[string]string{},
+			}
 			modules[m.name] = m
 		}
 		rel, err := filepath.Rel(m.dir, p.Dir)
@@ -88,7 +105,9 @@ func notices(all []part) (string, error) {
 			m.below[d] = true
 		}
 	}
-	sorted := slices.SortedFunc(maps.Values(modules), func(a, b *source) int { return cmp.Compare(a.name, b.name) })
+	sorted := slices.SortedFunc(maps.Values(modules), func(a, b *source) int {
+		return cmp.Compare(a.name, b.name)
+	})
 	for _, m := range sorted {
 		if err := m.read(); err != nil {
 			return "", fmt.Errorf("%s %s: %w", m.name, m.version, err)
@@ -111,7 +130,8 @@ func (m *source) read() error {
 			switch {
 			case !e.Type().IsRegular(), choice && !slices.Contains(only, name):
 				continue
-			case !licenseName.MatchString(e.Name()) && !slices.Contains(licenseDirs, d), strings.HasSuffix(name, ".go"):
+			case !licenseName.MatchString(e.Name()) && !slices.Contains(licenseDirs, d),
+				strings.HasSuffix(name, ".go"):
 				continue
 			}
 			text, err := fs.ReadFile(fsys, name)
@@ -126,22 +146,29 @@ func (m *source) read() error {
 	}
 	slices.Sort(m.kinds)
 	if len(m.kinds) == 0 {
-		return fmt.Errorf("none of its files %q is a license that the program may be passed on under; see kinds", slices.Sorted(maps.Keys(m.texts)))
+		return fmt.Errorf(
+			"none of its files %q is a license that the program may be passed on under; see kinds",
+			slices.Sorted(maps.Keys(m.texts)),
+		)
 	}
 	return nil
 }
 
-// tidy drops insignificant differences between texts: ends of lines, spaces before them, empty lines around.
+// tidy drops insignificant differences between texts: ends of lines, spaces before them, empty
+// lines around.
 func tidy(text string) string {
-	lines := strings.Split(strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff"), "\n")
+	lines := strings.Split(
+		strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff"),
+		"\n",
+	)
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " \t\f")
 	}
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// kinds are the licenses that the program may be passed on under, by words that only they have. The first that fits
-// counts. The GPL and its relatives are none of them.
+// kinds are the licenses that the program may be passed on under, by words that only they have. The
+// first that fits counts. The GPL and its relatives are none of them.
 var kinds = []struct{ name, words string }{
 	{"Apache-2.0", `^Apache License Version 2\.0|licensed under the Apache License, Version 2\.0`},
 	{"MPL-2.0", `^Mozilla Public License,? Version 2\.0`},
@@ -149,11 +176,23 @@ var kinds = []struct{ name, words string }{
 	{"FTL", `The FreeType Project LICENSE`},
 	{"BSL-1.0", `^Boost Software License`},
 	{"MIT", `Permission is hereby granted, free of charge, to any person obtaining a copy`},
-	{"BSD-3-Clause", `Redistribution and use in source and binary forms, .*(Neither the name|may not be used to endorse|may be used to endorse)`},
+	{
+		"BSD-3-Clause",
+		`Redistribution and use in source and binary forms, .*(Neither the name|may not be used to endorse|may be used to endorse)`,
+	},
 	{"BSD-2-Clause", `Redistribution and use in source and binary forms, `},
-	{"CC-BY-4.0", `^(The contents of this repository are Licensed under the )?Creative Commons Attribution 4\.0`},
-	{"ISC", `Permission to use, copy, modify, (and/or|and) distribute this software for any purpose`},
-	{"public domain", `(have been|is|are) put (into|in) the public domain|This is free and unencumbered software released into the public domain`},
+	{
+		"CC-BY-4.0",
+		`^(The contents of this repository are Licensed under the )?Creative Commons Attribution 4\.0`,
+	},
+	{
+		"ISC",
+		`Permission to use, copy, modify, (and/or|and) distribute this software for any purpose`,
+	},
+	{
+		"public domain",
+		`(have been|is|are) put (into|in) the public domain|This is free and unencumbered software released into the public domain`,
+	},
 }
 
 var spaces = regexp.MustCompile(`\s+`)
@@ -174,8 +213,10 @@ const goModule, goLicense = "golang.org/x/sys", "LICENSE"
 
 func render(modules []*source) string {
 	var b strings.Builder
-	b.WriteString("Plimsoll contains the work of others, which is passed on under the terms below: first the modules and the kinds of their\n" +
-		"licenses, then each text once, under the files that have it.\n\n")
+	b.WriteString(
+		"Plimsoll contains the work of others, which is passed on under the terms below: first the modules and the kinds of their\n" +
+			"licenses, then each text once, under the files that have it.\n\n",
+	)
 	rows := [][3]string{{"Go standard library and runtime", "", "BSD-3-Clause"}}
 	for _, m := range modules {
 		rows = append(rows, [3]string{m.name, m.version, strings.Join(m.kinds, ", ")})
@@ -202,7 +243,14 @@ func render(modules []*source) string {
 		}
 	}
 	for _, text := range texts {
-		fmt.Fprintf(&b, "\n%s\n%s\n%s\n%s\n", strings.Repeat("=", 80), strings.Join(holders[text], "\n"), strings.Repeat("-", 80), text)
+		fmt.Fprintf(
+			&b,
+			"\n%s\n%s\n%s\n%s\n",
+			strings.Repeat("=", 80),
+			strings.Join(holders[text], "\n"),
+			strings.Repeat("-", 80),
+			text,
+		)
 	}
 	return b.String()
 }

@@ -27,13 +27,21 @@ type part struct {
 
 // absent reports whether the part only stands in for a module that is left out.
 func (p *part) absent() bool {
-	return p.Module != nil && p.Module.Replace != nil && strings.HasPrefix(p.Module.Replace.Path, "./internal/absent/")
+	return p.Module != nil && p.Module.Replace != nil &&
+		strings.HasPrefix(p.Module.Replace.Path, "./internal/absent/")
 }
 
 // parts lists the packages of the program as it is built with further settings of the environment.
 func parts(t *testing.T, settings ...string) []part {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Dir,Standard,Imports,CgoFiles,Module", "plimsoll/cmd/plimsoll")
+	cmd := exec.CommandContext(
+		t.Context(),
+		"go",
+		"list",
+		"-deps",
+		"-json=ImportPath,Dir,Standard,Imports,CgoFiles,Module",
+		"plimsoll/cmd/plimsoll",
+	)
 	cmd.Env = append(os.Environ(), settings...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -57,7 +65,8 @@ func parts(t *testing.T, settings ...string) []part {
 	return all
 }
 
-// unwanted are prefixes of import paths that the program must not contain. A path includes the paths below it.
+// unwanted are prefixes of import paths that the program must not contain. A path includes the
+// paths below it.
 var unwanted = []string{
 	// Clients of clusters and clouds.
 	"k8s.io", "sigs.k8s.io", "cloud.google.com", "google.golang.org/api", "google.golang.org/grpc", "github.com/googleapis",
@@ -70,8 +79,8 @@ var unwanted = []string{
 	"github.com/prometheus/prometheus/discovery/install", "github.com/prometheus/prometheus/plugins", "github.com/prometheus/prometheus/scrape",
 	"github.com/prometheus/prometheus/rules", "github.com/prometheus/prometheus/notifier", "github.com/prometheus/prometheus/web",
 	"github.com/prometheus/prometheus/promql/promqltest", "github.com/prometheus/alertmanager",
-	// Calls of methods by names that are not known before: with one, the linker keeps every exported method in the
-	// program, 16 MB of them.
+	// Calls of methods by names that are not known before: with one, the linker keeps every
+	// exported method in the program, 16 MB of them.
 	"text/template", "html/template", "golang.org/x/net/trace", "github.com/mwitkow/go-conntrack",
 	// Code that needs a C library.
 	"github.com/mattn/go-sqlite3",
@@ -79,10 +88,13 @@ var unwanted = []string{
 
 // isUnwanted reports whether p is unwanted and not left out.
 func isUnwanted(p *part) bool {
-	return !p.absent() && slices.ContainsFunc(unwanted, func(u string) bool { return p.ImportPath == u || strings.HasPrefix(p.ImportPath, u+"/") })
+	return !p.absent() && slices.ContainsFunc(unwanted, func(u string) bool {
+		return p.ImportPath == u || strings.HasPrefix(p.ImportPath, u+"/")
+	})
 }
 
-// strangersIn returns one line for each import of an unwanted package by one that is not: where the chain would be cut.
+// strangersIn returns one line for each import of an unwanted package by one that is not: where the
+// chain would be cut.
 func strangersIn(all []part) (bad []string) {
 	strangers := map[string]bool{}
 	for i := range all {
@@ -100,11 +112,15 @@ func strangersIn(all []part) (bad []string) {
 
 func TestProgramCarriesNoCloudAndNoClusterClient(t *testing.T) {
 	for _, s := range strangersIn(parts(t, "CGO_ENABLED=0")) {
-		t.Errorf("the program contains %s; take a narrower package, or let a module below internal/absent stand in for it", s)
+		t.Errorf(
+			"the program contains %s; take a narrower package, or let a module below internal/absent stand in for it",
+			s,
+		)
 	}
 }
 
-// TestStrangersAreSeen shows that the test above can fail, and that a replacement of a module passes.
+// TestStrangersAreSeen shows that the test above can fail, and that a replacement of a module
+// passes.
 func TestStrangersAreSeen(t *testing.T) {
 	var all []part
 	err := json.Unmarshal([]byte(`[
@@ -119,14 +135,17 @@ func TestStrangersAreSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"k8s.io/client-go/rest, imported by plimsoll/watch/series", "github.com/aws/smithy-go, imported by github.com/prometheus/sigv4/v2"}
+	want := []string{
+		"k8s.io/client-go/rest, imported by plimsoll/watch/series",
+		"github.com/aws/smithy-go, imported by github.com/prometheus/sigv4/v2",
+	}
 	if got := strangersIn(all); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// TestNothingNeedsC holds the reason for which the program may be built with CGO_ENABLED=0: where C is at hand, only
-// the packages below use it, and each of them has the same in Go.
+// TestNothingNeedsC holds the reason for which the program may be built with CGO_ENABLED=0: where C
+// is at hand, only the packages below use it, and each of them has the same in Go.
 func TestNothingNeedsC(t *testing.T) {
 	spared := []string{"net", "os/user", "runtime/cgo"}
 	for _, p := range parts(t, "CGO_ENABLED=1") {

@@ -12,9 +12,10 @@ import (
 
 const root = "../../.."
 
-// TestReleaseHasItsFiles holds the configuration of a release to the repository: each file that it takes is there, no
-// place of a package is taken twice, and the variables that the linker sets exist, for it is silent about those that do
-// not. make release-check carries the configuration out.
+// TestReleaseHasItsFiles holds the configuration of a release to the repository: each file that it
+// takes is there, no place of a package is taken twice, and the variables that the linker sets
+// exist, for it is silent about those that do not. make release-check carries the configuration
+// out.
 func TestReleaseHasItsFiles(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, ".goreleaser.yaml"))
 	if err != nil {
@@ -32,13 +33,20 @@ func TestReleaseHasItsFiles(t *testing.T) {
 	if err := yaml.Unmarshal(text, &conf); err != nil {
 		t.Fatal(err)
 	}
-	if len(conf.Builds) != 1 || len(conf.Archives) != 1 || len(conf.Nfpms) != 1 || len(conf.Builds[0].Targets) != 4 {
-		t.Fatalf("the configuration has %d builds, %d archives, %d packages; want one of each, and four targets", len(conf.Builds), len(conf.Archives), len(conf.Nfpms))
+	if len(conf.Builds) != 1 || len(conf.Archives) != 1 || len(conf.Nfpms) != 1 ||
+		len(conf.Builds[0].Targets) != 4 {
+		t.Fatalf(
+			"the configuration has %d builds, %d archives, %d packages; want one of each, and four targets",
+			len(conf.Builds),
+			len(conf.Archives),
+			len(conf.Nfpms),
+		)
 	}
 	taken := map[string]bool{}
 	for _, f := range append(conf.Archives[0].Files, conf.Nfpms[0].Contents...) {
 		if f.Src != "" && !strings.HasPrefix(f.Src, "bin/release/") { // made by cmd/manual
-			if found, err := filepath.Glob(filepath.Join(root, f.Src)); err != nil || len(found) == 0 {
+			if found, err := filepath.Glob(filepath.Join(root, f.Src)); err != nil ||
+				len(found) == 0 {
 				t.Errorf("there is no %s", f.Src)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestVulnerabilitiesAreFoundOrNotChecked runs the script with a program in the place of govulncheck, which answers
-// -version and a scan as configured.
+// TestVulnerabilitiesAreFoundOrNotChecked runs the script with a program in the place of
+// govulncheck, which answers -version and a scan as configured.
 func TestVulnerabilitiesAreFoundOrNotChecked(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash")
@@ -35,10 +35,14 @@ func TestVulnerabilitiesAreFoundOrNotChecked(t *testing.T) {
 			if err := os.WriteFile(tool, []byte(text), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), filepath.Join("..", "..", "..", "scripts", "vulnerabilities.sh"))
+			cmd := exec.CommandContext(
+				t.Context(),
+				filepath.Join("..", "..", "..", "scripts", "vulnerabilities.sh"),
+			)
 			cmd.Env = append(os.Environ(), "GOVULNCHECK="+tool, "GOVULNDB=https://example.org/db")
 			out, _ := cmd.CombinedOutput()
-			if got := cmd.ProcessState.ExitCode(); got != c.status || !strings.Contains(string(out), c.says) {
+			if got := cmd.ProcessState.ExitCode(); got != c.status ||
+				!strings.Contains(string(out), c.says) {
 				t.Errorf("status %d, want %d; says\n%s\nwant %q in it", got, c.status, out, c.says)
 			}
 		})

@@ -22,20 +22,49 @@ import (
 	"plimsoll/target"
 )
 
-// Target starts, stops and looks at a plan's system under test, and verifies any server. "up" stays in the
-// foreground: it supervises the programs, which never outlive it.
+// Target starts, stops and looks at a plan's system under test, and verifies any server. "up" stays
+// in the foreground: it supervises the programs, which never outlive it.
 func Target(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	root := a.StoreFlag(fs)
-	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
+	engine := fs.String(
+		"database",
+		"",
+		"database engine, when the plan has several (default its first)",
+	)
 	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
 	asJSON := fs.Bool("json", false, "status, verify: write it as JSON")
 	var vf verifyFlags
-	fs.StringVar(&vf.tokenFile, "token-file", "", "verify: `file` with an administrator's token (environment: PLIMSOLL_ADMIN_TOKEN, or PLIMSOLL_ADMIN_PASSWORD)")
-	fs.StringVar(&vf.admin, "admin", "", "verify: login `name` of the administrator, with a password (default sysadmin)")
-	fs.StringVar(&vf.team, "team", "", "verify: `name` of the team that is used or created (default plimsoll-verify)")
+	fs.StringVar(
+		&vf.tokenFile,
+		"token-file",
+		"",
+		"verify: `file` with an administrator's token (environment: PLIMSOLL_ADMIN_TOKEN, or PLIMSOLL_ADMIN_PASSWORD)",
+	)
+	fs.StringVar(
+		&vf.admin,
+		"admin",
+		"",
+		"verify: login `name` of the administrator, with a password (default sysadmin)",
+	)
+	fs.StringVar(
+		&vf.team,
+		"team",
+		"",
+		"verify: `name` of the team that is used or created (default plimsoll-verify)",
+	)
 	fs.StringVar(&vf.only, "only", "", "verify: only these `actions`, separated by commas")
-	fs.StringVar(&vf.ca, "ca", "", "verify: `file` with the certificate of a private authority, in PEM")
-	fs.IntVar(&vf.users, "users", 100, "verify: `number` of users of the run that the settings of the server are compared with")
+	fs.StringVar(
+		&vf.ca,
+		"ca",
+		"",
+		"verify: `file` with the certificate of a private authority, in PEM",
+	)
+	fs.IntVar(
+		&vf.users,
+		"users",
+		100,
+		"verify: `number` of users of the run that the settings of the server are compared with",
+	)
 	fs.DurationVar(&vf.timeout, "timeout", 10*time.Second, "verify: of one call")
 	rest, err := usage.Parse(fs, args, 1, 2)
 	if err != nil {
@@ -67,7 +96,13 @@ func Target(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 	return plan.Usagef("want up PLAN.yaml, down, status or verify URL; see plimsoll target -h")
 }
 
-func targetUp(ctx context.Context, a *app.App, p *plan.Plan, pt session.RunPart, root, dir string) error {
+func targetUp(
+	ctx context.Context,
+	a *app.App,
+	p *plan.Plan,
+	pt session.RunPart,
+	root, dir string,
+) error {
 	if err := target.Free(dir); err != nil {
 		return err
 	}
@@ -97,7 +132,12 @@ func targetUp(ctx context.Context, a *app.App, p *plan.Plan, pt session.RunPart,
 	defer func() { _ = target.Forget(dir) }()
 	plain.Fprintf(a.Stdout, "up: %s\n", sys.Deployment.URL())
 	if p.Networked() {
-		plain.Fprintf(a.Stderr, "it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n", os.Getpid(), sys.Deployment.URL())
+		plain.Fprintf(
+			a.Stderr,
+			"it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n",
+			os.Getpid(),
+			sys.Deployment.URL(),
+		)
 	}
 	plain.Fprintf(a.Stderr, "Ctrl-C, or plimsoll target down, stops it\n")
 	<-ctx.Done()
@@ -130,7 +170,13 @@ func targetStatus(ctx context.Context, a *app.App, dir string, asJSON bool) erro
 		ready = "NOT ready: " + status.Why
 	}
 	for _, u := range state.URLs {
-		plain.Fprintf(a.Stdout, "%s  %s, up since %s\n", u, ready, state.Started.Local().Format(time.DateTime))
+		plain.Fprintf(
+			a.Stdout,
+			"%s  %s, up since %s\n",
+			u,
+			ready,
+			state.Started.Local().Format(time.DateTime),
+		)
 	}
 	for _, role := range slices.Sorted(maps.Keys(status.PIDs)) {
 		plain.Fprintf(a.Stdout, "  %s: pids %v\n", role, status.PIDs[role])

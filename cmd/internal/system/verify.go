@@ -65,7 +65,13 @@ func verify(ctx context.Context, a *app.App, f *verifyFlags, server string) erro
 	for _, p := range v.Actions {
 		if p.Stack != "" {
 			a.Caught.Add()
-			plain.Fprintf(a.Stderr, "plimsoll: %s: %s: a defect of plimsoll; please report it with this stack\n%s\n", p.Action, p.Detail, plain.Block(p.Stack))
+			plain.Fprintf(
+				a.Stderr,
+				"plimsoll: %s: %s: a defect of plimsoll; please report it with this stack\n%s\n",
+				p.Action,
+				p.Detail,
+				plain.Block(p.Stack),
+			)
 		}
 	}
 	if err == nil && v.Counts[string(mattermost.OutcomeFailed)] > 0 {
@@ -76,8 +82,16 @@ func verify(ctx context.Context, a *app.App, f *verifyFlags, server string) erro
 
 // verifyConfig returns the configuration that the flags and the environment state.
 func verifyConfig(a *app.App, f *verifyFlags, server string) (mattermost.VerifyConfig, error) {
-	cfg := mattermost.VerifyConfig{URL: server, Timeout: f.timeout, Params: map[string]string{},
-		Token: a.Env("PLIMSOLL_ADMIN_TOKEN"), Password: a.Env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.Env("PLIMSOLL_USER_PASSWORD"), Secrets: a.Secrets, Users: f.users}
+	cfg := mattermost.VerifyConfig{
+		URL:          server,
+		Timeout:      f.timeout,
+		Params:       map[string]string{},
+		Token:        a.Env("PLIMSOLL_ADMIN_TOKEN"),
+		Password:     a.Env("PLIMSOLL_ADMIN_PASSWORD"),
+		UserPassword: a.Env("PLIMSOLL_USER_PASSWORD"),
+		Secrets:      a.Secrets,
+		Users:        f.users,
+	}
 	if err := plan.CheckServer(server); err != nil {
 		return cfg, plan.Usagef("target verify: %w", err)
 	}
@@ -91,7 +105,9 @@ func verifyConfig(a *app.App, f *verifyFlags, server string) (mattermost.VerifyC
 		}
 	}
 	if cfg.Token == "" && cfg.Password == "" {
-		return cfg, plan.Usagef("target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
+		return cfg, plan.Usagef(
+			"target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD",
+		)
 	}
 	if f.ca != "" {
 		if err := preflight.Trust(f.ca); err != nil {
@@ -135,7 +151,11 @@ func obstacles(a *app.App, v *Verified) {
 		plain.Fprintf(a.Stdout, "no setting of the server stops a run of %d users\n", v.Users)
 		return
 	}
-	plain.Fprintf(a.Stdout, "settings of the server that matter to a run of %d users (-users):\n", v.Users)
+	plain.Fprintf(
+		a.Stdout,
+		"settings of the server that matter to a run of %d users (-users):\n",
+		v.Users,
+	)
 	for _, o := range v.Obstacles {
 		mark := "note "
 		if o.Stops {
@@ -149,7 +169,10 @@ func obstacles(a *app.App, v *Verified) {
 func verifyTable(a *app.App, v *Verified) error {
 	list := slices.Clone(v.Actions)
 	slices.SortStableFunc(list, func(p, q mattermost.Proof) int {
-		return cmp.Compare(slices.Index(mattermost.Outcomes, p.Outcome), slices.Index(mattermost.Outcomes, q.Outcome))
+		return cmp.Compare(
+			slices.Index(mattermost.Outcomes, p.Outcome),
+			slices.Index(mattermost.Outcomes, q.Outcome),
+		)
 	})
 	tw := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	plain.Fprintf(tw, "ACTION\tOUTCOME\tDETAIL\n")
@@ -163,6 +186,13 @@ func verifyTable(a *app.App, v *Verified) error {
 	for _, o := range mattermost.Outcomes {
 		parts = append(parts, fmt.Sprintf("%d %s", v.Counts[string(o)], o))
 	}
-	_, err := plain.Fprintf(a.Stdout, "%s, version %s: %d actions, %s\n", v.URL, v.Version, len(v.Actions), strings.Join(parts, ", "))
+	_, err := plain.Fprintf(
+		a.Stdout,
+		"%s, version %s: %d actions, %s\n",
+		v.URL,
+		v.Version,
+		len(v.Actions),
+		strings.Join(parts, ", "),
+	)
 	return err
 }

@@ -1,5 +1,5 @@
-// Package usage parses the flags of a command, in any order of flags and arguments, and prints help on them within
-// [Width] columns. It knows no verb.
+// Package usage parses the flags of a command, in any order of flags and arguments, and prints help
+// on them within [Width] columns. It knows no verb.
 package usage
 
 import (
@@ -46,8 +46,8 @@ func List(w io.Writer, indent int, rows [][2]string) {
 	}
 }
 
-// Fold writes a help text, as package flag lays it out, in lines of at most [Width] signs. The rest of a line that is
-// too long goes on below its first word.
+// Fold writes a help text, as package flag lays it out, in lines of at most [Width] signs. The rest
+// of a line that is too long goes on below its first word.
 func Fold(w io.Writer, text string) {
 	for line := range strings.Lines(text) {
 		line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "    \t", "        ")
@@ -72,7 +72,12 @@ func AsksHelp(args []string) bool {
 
 // Foreign runs a command that parses its own flags, and whose errors of usage wrap bad. Its help
 // goes to stdout, folded, and is not an error.
-func Foreign(stdout io.Writer, args []string, bad error, command func(stdout io.Writer) error) error {
+func Foreign(
+	stdout io.Writer,
+	args []string,
+	bad error,
+	command func(stdout io.Writer) error,
+) error {
 	out := stdout
 	var help bytes.Buffer
 	if AsksHelp(args) {
@@ -95,8 +100,8 @@ type Errors []string
 // Error implements error with a line for each.
 func (e Errors) Error() string { return strings.Join(e, "\n") }
 
-// Parse parses flags and checks how many arguments are left. The error is [flag.ErrHelp], or a [plan.UsageError], of
-// [Errors] if it is one of flags.
+// Parse parses flags and checks how many arguments are left. The error is [flag.ErrHelp], or a
+// [plan.UsageError], of [Errors] if it is one of flags.
 func Parse(fs *flag.FlagSet, args []string, least, most int) ([]string, error) {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
@@ -126,12 +131,18 @@ func Parse(fs *flag.FlagSet, args []string, least, most int) ([]string, error) {
 		if most > least {
 			want = fmt.Sprintf("%d to %d", least, most)
 		}
-		return nil, plan.Usagef("%d arguments, want %s; see plimsoll %s -h", len(rest), want, fs.Name())
+		return nil, plan.Usagef(
+			"%d arguments, want %s; see plimsoll %s -h",
+			len(rest),
+			want,
+			fs.Name(),
+		)
 	}
 	return rest, nil
 }
 
-// mistake is the message for an error of [flag.FlagSet.Parse]: of an unknown flag with its nearest one.
+// mistake is the message for an error of [flag.FlagSet.Parse]: of an unknown flag with its nearest
+// one.
 func mistake(fs *flag.FlagSet, err error) string {
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
@@ -139,7 +150,11 @@ func mistake(fs *flag.FlagSet, err error) string {
 	}
 	var flags []string
 	fs.VisitAll(func(f *flag.Flag) { flags = append(flags, "-"+f.Name) })
-	return fmt.Sprintf("no flag -%s; %s", name, Nearest("-"+name, flags, "plimsoll help "+fs.Name()))
+	return fmt.Sprintf(
+		"no flag -%s; %s",
+		name,
+		Nearest("-"+name, flags, "plimsoll help "+fs.Name()),
+	)
 }
 
 // Nearest is the remedy for an unknown name: the nearest one, or the command that lists all.

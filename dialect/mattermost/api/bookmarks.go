@@ -22,8 +22,19 @@ type Bookmark struct {
 }
 
 func readBookmark(v []byte) (b Bookmark, err error) {
-	err = fields(v, "id", &b.ID, "owner_id", &b.OwnerID, "display_name", &b.Name, "link_url", &b.URL,
-		"file_id", &b.FileID)
+	err = fields(
+		v,
+		"id",
+		&b.ID,
+		"owner_id",
+		&b.OwnerID,
+		"display_name",
+		&b.Name,
+		"link_url",
+		&b.URL,
+		"file_id",
+		&b.FileID,
+	)
 	return b, require(err, b.ID != "", "a bookmark without id")
 }
 

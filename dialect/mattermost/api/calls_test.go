@@ -67,7 +67,10 @@ func TestConnectionIsNamed(t *testing.T) {
 
 // The text of a custom status is read out of the profile's property, which is JSON in JSON.
 func TestCustomStatusText(t *testing.T) {
-	s := stub{code: 200, body: `{"id":"u","props":{"customStatus":"{\"emoji\":\"tea\",\"text\":\"Back \\\"soon\\\"\",\"expires_at\":\"0001-01-01T00:00:00Z\"}"}}`}
+	s := stub{
+		code: 200,
+		body: `{"id":"u","props":{"customStatus":"{\"emoji\":\"tea\",\"text\":\"Back \\\"soon\\\"\",\"expires_at\":\"0001-01-01T00:00:00Z\"}"}}`,
+	}
 	c, _ := newTestClient(t, s.serve(t))
 	if got, err := c.CustomStatus(t.Context(), "u"); err != nil || got != `Back "soon"` {
 		t.Errorf("got %q, %v", got, err)
@@ -96,7 +99,8 @@ func TestCollapsedThreadsAreAskedFor(t *testing.T) {
 		for _, call := range []effect{
 			ask("PostsSince", "c", 5), ask("PostsBefore", "c", "p", 30), ask("PostsAroundUnread", "u", "c", 30, 30),
 		} {
-			if err := call.do(ctx, cl); err != nil || strings.Contains(s.asked, "&collapsedThreads=true") != (i == 1) {
+			if err := call.do(ctx, cl); err != nil ||
+				strings.Contains(s.asked, "&collapsedThreads=true") != (i == 1) {
 				t.Errorf("client %d asks %s: %v", i, s.asked, err)
 			}
 		}

@@ -24,14 +24,16 @@ import (
 // standIn starts a server, perhaps one with TLS, in the place of a proxy and returns its address.
 func standIn(t *testing.T, secure bool, status int, body string, header ...string) string {
 	t.Helper()
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		for i := 0; i < len(header); i += 2 {
-			w.Header().Set(header[i], header[i+1])
-		}
-		w.WriteHeader(status)
-		io.WriteString(w, body)
-	}))
+	srv := httptest.NewUnstartedServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			for i := 0; i < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+		}),
+	)
 	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	start := srv.Start
 	if secure {
@@ -136,7 +138,8 @@ func TestCausesOfSockets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, _ := newTestClient(t, standIn(t, false, tt.status, "Bad Request"))
-			if _, err := c.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := c.Connect(t.Context()); err == nil ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 		})
@@ -174,7 +177,13 @@ func TestPatience(t *testing.T) {
 				held, refusals := p.Held()
 				if !errors.Is(err, tt.err) || held < tt.least || held > tt.most ||
 					(refusals == 0) != (tt.most == 0) {
-					t.Errorf("%v after %d calls, %d refused, held for %v", err, calls, refusals, held)
+					t.Errorf(
+						"%v after %d calls, %d refused, held for %v",
+						err,
+						calls,
+						refusals,
+						held,
+					)
 				}
 			})
 		})
@@ -200,7 +209,8 @@ func TestPatience(t *testing.T) {
 			t.Errorf("held for %v in all", held)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // the end of the calls beside it does not renew the patience
+	// the end of the calls beside it does not renew the patience
+	synctest.Test(t, func(t *testing.T) {
 		var p Patience
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -158,12 +158,19 @@ func (c *Client) do(
 	ctx context.Context, o op, body []byte, check func([]byte) error, values ...string,
 ) error {
 	req := wire.Request{Body: body}
-	return c.call(ctx, o, &req, func(resp *wire.Response) error { return check(resp.Body) }, values...)
+	return c.call(ctx, o, &req, func(resp *wire.Response) error {
+		return check(resp.Body)
+	}, values...)
 }
 
 // send is do for an answer that has a value.
 func send[T any](
-	ctx context.Context, c *Client, o op, body []byte, read func([]byte) (T, error), values ...string,
+	ctx context.Context,
+	c *Client,
+	o op,
+	body []byte,
+	read func([]byte) (T, error),
+	values ...string,
 ) (v T, err error) {
 	err = c.do(ctx, o, body, func(b []byte) (err error) {
 		v, err = read(b)
@@ -193,7 +200,12 @@ func (c *Client) once(
 	}
 	var e *OpError
 	if err != nil {
-		e = &OpError{Class: workload.ClassOf(err), Status: resp.Status, Cause: brokenCause(err), Err: err}
+		e = &OpError{
+			Class:  workload.ClassOf(err),
+			Status: resp.Status,
+			Cause:  brokenCause(err),
+			Err:    err,
+		}
 	} else if !ops[o].traits.accepts(resp.Status) {
 		e = &OpError{Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
 		refusal(e, resp)

@@ -96,7 +96,8 @@ func newTestClient(t *testing.T, url string) (*Client, *tally) {
 
 // silent answers nothing for as long as the client is there.
 func silent(_ http.ResponseWriter, r *http.Request) {
-	io.Copy(io.Discard, r.Body) // net/http notices that a client has gone only after it has read the request
+	// net/http notices that a client has gone only after it has read the request
+	io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
 
@@ -229,9 +230,13 @@ func TestClasses(t *testing.T) {
 }
 
 func TestReadPosts(t *testing.T) {
-	got, err := readPosts([]byte(`{"order":["b","a"],"posts":{"a":{"id":"a","root_id":"","user_id":"u","create_at":7,"delete_at":8,"reply_count":1,
+	got, err := readPosts(
+		[]byte(
+			`{"order":["b","a"],"posts":{"a":{"id":"a","root_id":"","user_id":"u","create_at":7,"delete_at":8,"reply_count":1,
 		"type":"system_x","message":"(a@b) @all"},"b":{"id":"b","root_id":"a","user_id":"v","message":"hi @eve-2. @bob","metadata":{"priority":{"requested_ack":true},
-		"files":[{"id":"f","mime_type":"image/png","has_preview_image":true},{"id":"g","mime_type":"text/plain"}]}},"x":{"id":"x"}},"next_post_id":""}`))
+		"files":[{"id":"f","mime_type":"image/png","has_preview_image":true},{"id":"g","mime_type":"text/plain"}]}},"x":{"id":"x"}},"next_post_id":""}`,
+		),
+	)
 	want := []Seen{
 		{ID: ParseID("b"), RootID: ParseID("a"), UserID: ParseID("v"), Mention: "eve-2",
 			Flags:  PostWantsAck | PostHasFiles | PostHasImage,
@@ -248,7 +253,9 @@ func TestReadPosts(t *testing.T) {
 			t.Errorf("%s: got %+v, want an error", bad, got)
 		}
 	}
-	if got, err := readPosts([]byte(`{"order":["r","b","r"],"posts":{"b":{"id":"b","user_id":"u"},"r":{"id":"r","user_id":"v"}}}`)); err != nil || len(got) != 2 || got[0].UserID.String() != "v" {
+	if got, err := readPosts([]byte(`{"order":["r","b","r"],"posts":{"b":{"id":"b","user_id":"u"},"r":{"id":"r","user_id":"v"}}}`)); err != nil ||
+		len(got) != 2 ||
+		got[0].UserID.String() != "v" {
 		t.Errorf("an id that is listed twice: %+v, %v", got, err)
 	}
 	if got, err := readPosts([]byte(`{"order":[],"posts":{}}`)); err != nil || len(got) != 0 {

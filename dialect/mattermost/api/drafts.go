@@ -7,11 +7,17 @@ import (
 )
 
 var (
-	opUpsertDraft     = newOp("upsert_draft", "POST /drafts", created, notifies)
-	opDeleteDraft     = newOp("delete_draft", "DELETE /users/{}/channels/{}/drafts", notifies)
-	opGetDrafts       = newOp("get_drafts", "GET /users/{}/teams/{}/drafts")
-	opSchedulePost    = newOp("schedule_post", "POST /posts/schedule", mayCreate, notifies) // the reference has 200, the servers 201
-	opUpdateScheduled = newOp("update_scheduled_post", "PUT /posts/schedule/{}", mayCreate, notifies)
+	opUpsertDraft = newOp("upsert_draft", "POST /drafts", created, notifies)
+	opDeleteDraft = newOp("delete_draft", "DELETE /users/{}/channels/{}/drafts", notifies)
+	opGetDrafts   = newOp("get_drafts", "GET /users/{}/teams/{}/drafts")
+	// the reference has 200, the servers 201
+	opSchedulePost    = newOp("schedule_post", "POST /posts/schedule", mayCreate, notifies)
+	opUpdateScheduled = newOp(
+		"update_scheduled_post",
+		"PUT /posts/schedule/{}",
+		mayCreate,
+		notifies,
+	)
 	opDeleteScheduled = newOp("delete_scheduled_post", "DELETE /posts/schedule/{}", mayCreate,
 		notifies)
 	opGetScheduled = newOp("get_scheduled_posts",
@@ -96,7 +102,11 @@ func (c *Client) schedule(
 	return send(ctx, c, o, append(b, '}'), func(b []byte) (Scheduled, error) {
 		got, err := readScheduled(b)
 		same := got.ID != "" && (s.ID == "" || got.ID == s.ID) && got.At == s.At
-		return got, require(require(err, same, "another scheduled post"), s.kept(got.Draft), anotherDraft)
+		return got, require(
+			require(err, same, "another scheduled post"),
+			s.kept(got.Draft),
+			anotherDraft,
+		)
 	}, path...)
 }
 

@@ -20,7 +20,12 @@ var expected = []struct {
 	id     string
 	why    string // for the table of docs/method/workload.md
 }{
-	{opGetThread, 404, noPost, "the post was deleted, by itself or with its root, since the user saw it"},
+	{
+		opGetThread,
+		404,
+		noPost,
+		"the post was deleted, by itself or with its root, since the user saw it",
+	},
 	{opReadThread, 404, noPost, "the thread's root was deleted since the user read the inbox"},
 	{opReact, 404, noPost, "the post was deleted since the user saw it"},
 	{opAck, 404, noPost, "the post was deleted since the user saw it"},

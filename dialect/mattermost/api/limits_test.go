@@ -57,7 +57,8 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 		}
 		before := wire.Refused()
 		err = tt.call.do(t.Context(), c)
-		if got := rec.take(); !strings.HasSuffix(got, ":"+tt.class.String()) || !errors.Is(err, tt.err) ||
+		if got := rec.take(); !strings.HasSuffix(got, ":"+tt.class.String()) ||
+			!errors.Is(err, tt.err) ||
 			(err == nil) != (tt.err == nil) {
 			t.Errorf("%s: got %s, %v; want %v, %v", tt.name, got, err, tt.class, tt.err)
 		}
@@ -87,7 +88,14 @@ func TestDecodingTakesItsMemoryFromTheBudget(t *testing.T) {
 		wire.Process().SetLimit(tt.limit)
 		_, err := c.TeamsUnread(t.Context(), anID)
 		if got := rec.take(); got != tt.want || (err != nil) != errors.Is(err, wire.ErrBudget) {
-			t.Errorf("%d bytes for an answer of %d: %s, %v; want %s", tt.limit, len(body), got, err, tt.want)
+			t.Errorf(
+				"%d bytes for an answer of %d: %s, %v; want %s",
+				tt.limit,
+				len(body),
+				got,
+				err,
+				tt.want,
+			)
 		}
 	}
 }

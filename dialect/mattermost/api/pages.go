@@ -20,7 +20,12 @@ func ends(err error, page int, more bool) error {
 // pageOf reads one page of the list of an object, counted from 0: the values of the op's route in
 // this order.
 func pageOf[T any](
-	ctx context.Context, c *Client, o op, read func([]byte) ([]T, error), id string, page, perPage int,
+	ctx context.Context,
+	c *Client,
+	o op,
+	read func([]byte) ([]T, error),
+	id string,
+	page, perPage int,
 ) ([]T, error) {
 	return get(ctx, c, o, func(b []byte) ([]T, error) {
 		list, err := read(b)

@@ -15,12 +15,22 @@ func TestEndlessListIsAWrongAnswer(t *testing.T) {
 	full := stub{code: 200}
 	c, rec := newTestClient(t, full.serve(t))
 	for name, call := range map[string]func(page int) effect{
-		"team_members":       func(page int) effect { return ask("TeamMembers", "t", page, 200) },
-		"channel_members":    func(page int) effect { return ask("ChannelMembers", "c", page, 200) },
-		"my_channel_members": func(page int) effect { return ask("MyChannelMembers", "x", page, 200) },
-		"public_channels":    func(page int) effect { return ask("PublicChannels", "t", page, 200) },
-		"user_report":        func(page int) effect { return ask("UserReport", page, "a", "b", 50) },
-		"get_thread":         func(page int) effect { return ask("ThreadPage", "x", page, Seen{}, 60) },
+		"team_members": func(page int) effect { return ask("TeamMembers", "t", page, 200) },
+		"channel_members": func(page int) effect {
+			return ask("ChannelMembers", "c", page, 200)
+		},
+		"my_channel_members": func(page int) effect {
+			return ask("MyChannelMembers", "x", page, 200)
+		},
+		"public_channels": func(page int) effect {
+			return ask("PublicChannels", "t", page, 200)
+		},
+		"user_report": func(page int) effect {
+			return ask("UserReport", page, "a", "b", 50)
+		},
+		"get_thread": func(page int) effect {
+			return ask("ThreadPage", "x", page, Seen{}, 60)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			full.body = "[" + one + strings.Repeat(","+one, 200-1) + "]"

@@ -49,7 +49,9 @@ func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
 			t.Errorf("recorded %v", w.Classes)
 		}
 	}
-	if err := c.call(t.Context(), opGetPosts, &wire.Request{}, func(*wire.Response) error { return nil }, "x"); err != nil {
+	if err := c.call(t.Context(), opGetPosts, &wire.Request{}, func(*wire.Response) error {
+		return nil
+	}, "x"); err != nil {
 		t.Errorf("the next one: %v", err)
 	}
 }

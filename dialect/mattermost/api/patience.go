@@ -12,10 +12,12 @@ import (
 )
 
 const (
-	leastHold = 20 * time.Millisecond // before the first repetition, where the refusal names no time
-	mostHold  = time.Second           // before a later one
-	mostHeld  = 30 * time.Second      // of one call, which then fails; no limit refuses all for so long
-	mostAsked = 2 * time.Minute       // of one call whose refusals name a time
+	// before the first repetition, where the refusal names no time
+	leastHold = 20 * time.Millisecond
+	mostHold  = time.Second // before a later one
+	// of one call, which then fails; no limit refuses all for so long
+	mostHeld  = 30 * time.Second
+	mostAsked = 2 * time.Minute // of one call whose refusals name a time
 )
 
 // A Patience repeats calls that a rate limit of the server or a proxy refuses (429 or 503), and

@@ -13,7 +13,10 @@ var (
 	opPost           = newOp("post", "POST /posts", created)
 	opReply          = newOp("reply", "POST /posts", created)
 	opGetPosts       = newOp("get_posts", "GET /channels/{}/posts?")
-	opGetPostsBefore = newOp("get_posts_before", "GET /channels/{}/posts?before={}&page=0&per_page={}")
+	opGetPostsBefore = newOp(
+		"get_posts_before",
+		"GET /channels/{}/posts?before={}&page=0&per_page={}",
+	)
 	opGetPostsUnread = newOp("get_posts_unread",
 		"GET /users/{}/channels/{}/posts/unread?limit_before={}&limit_after={}")
 	opGetThread  = newOp("get_thread", "GET /posts/{}/thread", wholeList)
@@ -216,8 +219,15 @@ func readPriority(metadata []byte) (p Priority, err error) {
 	}
 	level := ""
 	err = inside(metadata, "priority", func(v []byte) error {
-		return fields(v, "priority", &level, "requested_ack", &p.WantsAck, "persistent_notifications",
-			&p.Persistent)
+		return fields(
+			v,
+			"priority",
+			&level,
+			"requested_ack",
+			&p.WantsAck,
+			"persistent_notifications",
+			&p.Persistent,
+		)
 	})
 	p.Urgent = level == "urgent"
 	return p, err

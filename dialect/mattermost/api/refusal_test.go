@@ -31,7 +31,8 @@ func TestWhoRefusesAFile(t *testing.T) {
 		c, _ := newTestClient(t, addr)
 		_, _, picture := c.UserImage(t.Context(), "u", "")
 		for _, err := range []error{picture, c.Thumbnail(t.Context(), "f"), c.File(t.Context(), "f")} {
-			if err == nil || !strings.Contains(err.Error(), tt.text) || Refused(err.Error()) != tt.byProxy {
+			if err == nil || !strings.Contains(err.Error(), tt.text) ||
+				Refused(err.Error()) != tt.byProxy {
 				t.Errorf("got %v; want %q, by a proxy %v", err, tt.text, tt.byProxy)
 			}
 		}

@@ -81,7 +81,9 @@ type Measurement struct {
 func (c *Client) ClientPerformance(
 	ctx context.Context, start, end time.Time, list []Measurement,
 ) error {
-	b := append(c.body(), `{"version":"0.1.0","client_id":"","labels":{"platform":"linux","agent":"chrome"},"start":`...)
+	b := append(
+		c.body(),
+		`{"version":"0.1.0","client_id":"","labels":{"platform":"linux","agent":"chrome"},"start":`...)
 	b = strconv.AppendInt(b, start.UnixMilli(), 10)
 	b = append(b, `,"end":`...)
 	b = strconv.AppendInt(b, end.UnixMilli(), 10)

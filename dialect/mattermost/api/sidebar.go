@@ -68,7 +68,11 @@ func (c *Client) UpdateCategories(
 			same := got[i].ID == cats[i].ID && got[i].Sorting == cats[i].Sorting
 			err = require(err, same, "another category")
 			for _, ch := range cats[i].Channels {
-				err = require(err, slices.Contains(got[i].Channels, ch), "a channel is missing in the category")
+				err = require(
+					err,
+					slices.Contains(got[i].Channels, ch),
+					"a channel is missing in the category",
+				)
 			}
 		}
 		if err = require(err, len(got) <= len(cats), "another category"); err == nil &&

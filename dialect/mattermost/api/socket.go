@@ -130,18 +130,27 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 		fields = []wire.Field{{Name: "User-Agent", Value: c.UserAgent}}
 	}
 	start := c.Clock.Now()
-	url := "ws" + strings.TrimRight(c.URL, "/")[len("http"):] + root + "/websocket" // the scheme in either case
+	// the scheme in either case
+	url := "ws" + strings.TrimRight(c.URL, "/")[len("http"):] + root + "/websocket"
 	resume := old != nil && !old.id.None()
 	if resume {
-		url += "?connection_id=" + old.id.String() + "&sequence_number=" + strconv.FormatInt(old.next, 10)
+		url += "?connection_id=" + old.id.String() + "&sequence_number=" + strconv.FormatInt(
+			old.next,
+			10,
+		)
 	}
 	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.Token, Header: fields,
 		Timeout: timeout, Idle: idleWS, Clock: c.Clock, Dial: c.Dial})
 	if err != nil {
 		return nil, err
 	}
-	s := &Socket{ws: ws, timeout: timeout, replies: make(chan reply, 1), closed: make(chan struct{}),
-		ended: make(chan struct{})}
+	s := &Socket{
+		ws:      ws,
+		timeout: timeout,
+		replies: make(chan reply, 1),
+		closed:  make(chan struct{}),
+		ended:   make(chan struct{}),
+	}
 	if resume {
 		// Missed events come first, then new ones, as if nothing had happened; or the hello. The
 		// reader handles both.
@@ -361,7 +370,11 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 
 // reply sends a request and waits for its reply. It returns the time of the reply, or zero and no
 // error if the run ends first.
-func (c *Client) reply(ctx context.Context, s *Socket, request []byte) (done time.Time, e *OpError) {
+func (c *Client) reply(
+	ctx context.Context,
+	s *Socket,
+	request []byte,
+) (done time.Time, e *OpError) {
 	if err := s.ws.WriteText(request); err != nil {
 		return time.Now(), &OpError{Class: workload.ClassOf(err), Err: err}
 	}

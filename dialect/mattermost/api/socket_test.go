@@ -62,13 +62,24 @@ const hello = `{"event":"hello","data":{"connection_id":"","server_version":"5.3
 
 // posted is an event as the real server writes it: the post is a string.
 func posted(seq int, id, author, message string) string {
-	post, _ := json.Marshal(map[string]any{"id": id, "user_id": author, "channel_id": "c",
-		"root_id": "", "message": message,
-		"metadata": map[string]any{"files": []any{map[string]any{"id": "wrong", "user_id": "wrong"}}}})
+	post, _ := json.Marshal(map[string]any{
+		"id":         id,
+		"user_id":    author,
+		"channel_id": "c",
+		"root_id":    "",
+		"message":    message,
+		"metadata": map[string]any{"files": []any{map[string]any{
+			"id":      "wrong",
+			"user_id": "wrong",
+		}}},
+	})
 	data, _ := json.Marshal(map[string]any{"channel_type": "O", "post": string(post),
 		"sender_name": "@x", "mentions": `["u"]`})
-	return fmt.Sprintf(`{"event": "posted", "data": %s, "broadcast": {"channel_id":"c"}, "seq": %d}`,
-		data, seq)
+	return fmt.Sprintf(
+		`{"event": "posted", "data": %s, "broadcast": {"channel_id":"c"}, "seq": %d}`,
+		data,
+		seq,
+	)
 }
 
 func TestSocketEvents(t *testing.T) {
@@ -111,8 +122,16 @@ func TestSocketEvents(t *testing.T) {
 		if ev.Kind != want.kind || ev.Lost != want.lost || ev.Post.ID.String() != want.id ||
 			ev.Post.UserID.String() != want.user || ev.At.IsZero() ||
 			want.id != "" && ev.Post.ChannelID.String() != "c" {
-			t.Errorf("event %d: kind %d, lost %d, post %s by %s in %s; want %+v", i, ev.Kind, ev.Lost,
-				ev.Post.ID, ev.Post.UserID, ev.Post.ChannelID, want)
+			t.Errorf(
+				"event %d: kind %d, lost %d, post %s by %s in %s; want %+v",
+				i,
+				ev.Kind,
+				ev.Lost,
+				ev.Post.ID,
+				ev.Post.UserID,
+				ev.Post.ChannelID,
+				want,
+			)
 		}
 	}
 	if _, err := s.Next(t.Context()); err == nil || workload.ClassOf(err) != measure.WS {
@@ -187,7 +206,8 @@ func TestAConnectionBeginsWhenTheClockRuns(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the run is over"))
 	rec.take()
-	if _, err := c.Connect(ctx); err == nil || err.Error() != "the run is over" || rec.take() != "" {
+	if _, err := c.Connect(ctx); err == nil || err.Error() != "the run is over" ||
+		rec.take() != "" {
 		t.Errorf("a run that is over in a stop: %v", err)
 	}
 }

@@ -16,10 +16,11 @@ var (
 
 // A ThreadSeen is a followed thread as its follower sees it.
 type ThreadSeen struct {
-	ID, ChannelID                 ID    // of the root and of its channel
-	CreateAt                      int64 // of the root, server time, Unix ms
-	LastReply, Viewed             int64 // server time, Unix ms
-	Replies, Unread, UnreadNaming int64 // all, those not read, and those of these that name the user
+	ID, ChannelID     ID    // of the root and of its channel
+	CreateAt          int64 // of the root, server time, Unix ms
+	LastReply, Viewed int64 // server time, Unix ms
+	// all, those not read, and those of these that name the user
+	Replies, Unread, UnreadNaming int64
 }
 
 func readThread(b []byte) (t ThreadSeen, err error) {
@@ -52,7 +53,15 @@ func (c *Client) Threads(
 	if unread {
 		query += "&unread=true"
 	}
-	return get(ctx, c, opGetThreads, member("threads", "no threads", threads), userID, teamID, query)
+	return get(
+		ctx,
+		c,
+		opGetThreads,
+		member("threads", "no threads", threads),
+		userID,
+		teamID,
+		query,
+	)
 }
 
 // ThreadTotals returns how many threads the user follows, and how many of them have unread replies.

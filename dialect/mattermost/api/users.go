@@ -169,7 +169,17 @@ func (c *Client) Preferences(ctx context.Context, userID string) ([]Preference, 
 func (c *Client) SetPreferences(ctx context.Context, userID string, list ...Preference) error {
 	b := array(c.body(), len(list), func(b []byte, i int) []byte {
 		p := &list[i]
-		return object(b, "user_id", userID, "category", p.Category, "name", p.Name, "value", p.Value)
+		return object(
+			b,
+			"user_id",
+			userID,
+			"category",
+			p.Category,
+			"name",
+			p.Name,
+			"value",
+			p.Value,
+		)
 	})
 	return c.do(ctx, opSetPreferences, b, done, userID)
 }

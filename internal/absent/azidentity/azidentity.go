@@ -1,5 +1,5 @@
-// Package azidentity has the names that Prometheus's remote write mentions of the Azure SDK's package. Every way to a
-// credential ends in ErrAbsent.
+// Package azidentity has the names that Prometheus's remote write mentions of the Azure SDK's
+// package. Every way to a credential ends in ErrAbsent.
 package azidentity
 
 import (
@@ -23,7 +23,9 @@ type ManagedIdentityCredentialOptions struct {
 }
 
 // NewManagedIdentityCredential returns ErrAbsent.
-func NewManagedIdentityCredential(*ManagedIdentityCredentialOptions) (azcore.TokenCredential, error) {
+func NewManagedIdentityCredential(
+	*ManagedIdentityCredentialOptions,
+) (azcore.TokenCredential, error) {
 	return nil, ErrAbsent
 }
 
@@ -34,7 +36,9 @@ type WorkloadIdentityCredentialOptions struct {
 }
 
 // NewWorkloadIdentityCredential returns ErrAbsent.
-func NewWorkloadIdentityCredential(*WorkloadIdentityCredentialOptions) (azcore.TokenCredential, error) {
+func NewWorkloadIdentityCredential(
+	*WorkloadIdentityCredentialOptions,
+) (azcore.TokenCredential, error) {
 	return nil, ErrAbsent
 }
 
@@ -42,7 +46,10 @@ func NewWorkloadIdentityCredential(*WorkloadIdentityCredentialOptions) (azcore.T
 type ClientSecretCredentialOptions struct{ azcore.ClientOptions }
 
 // NewClientSecretCredential returns ErrAbsent.
-func NewClientSecretCredential(_, _, _ string, _ *ClientSecretCredentialOptions) (azcore.TokenCredential, error) {
+func NewClientSecretCredential(
+	_, _, _ string,
+	_ *ClientSecretCredentialOptions,
+) (azcore.TokenCredential, error) {
 	return nil, ErrAbsent
 }
 
@@ -64,7 +71,12 @@ type ClientCertificateCredentialOptions struct {
 }
 
 // NewClientCertificateCredential returns ErrAbsent.
-func NewClientCertificateCredential(_, _ string, _ []*x509.Certificate, _ crypto.PrivateKey, _ *ClientCertificateCredentialOptions) (azcore.TokenCredential, error) {
+func NewClientCertificateCredential(
+	_, _ string,
+	_ []*x509.Certificate,
+	_ crypto.PrivateKey,
+	_ *ClientCertificateCredentialOptions,
+) (azcore.TokenCredential, error) {
 	return nil, ErrAbsent
 }
 

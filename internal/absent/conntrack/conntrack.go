@@ -1,6 +1,7 @@
-// Package conntrack has the names that Prometheus's HTTP client mentions of the package that counts and traces connections.
-// Its dialers dial and count nothing. The package behind the name brings golang.org/x/net/trace and html/template, and a template
-// calls methods by name: with it, the linker must keep every exported method in the program.
+// Package conntrack has the names that Prometheus's HTTP client mentions of the package that counts
+// and traces connections. Its dialers dial and count nothing. The package behind the name brings
+// golang.org/x/net/trace and html/template, and a template calls methods by name: with it, the
+// linker must keep every exported method in the program.
 package conntrack
 
 import (
@@ -20,12 +21,16 @@ func DialWithName(string) DialerOpt { return func(*dialing) {} }
 func DialWithTracing() DialerOpt { return func(*dialing) {} }
 
 // DialWithDialContextFunc dials through f.
-func DialWithDialContextFunc(f func(ctx context.Context, network, address string) (net.Conn, error)) DialerOpt {
+func DialWithDialContextFunc(
+	f func(ctx context.Context, network, address string) (net.Conn, error),
+) DialerOpt {
 	return func(d *dialing) { *d = f }
 }
 
 // NewDialContextFunc returns a dialer.
-func NewDialContextFunc(opts ...DialerOpt) func(ctx context.Context, network, address string) (net.Conn, error) {
+func NewDialContextFunc(
+	opts ...DialerOpt,
+) func(ctx context.Context, network, address string) (net.Conn, error) {
 	d := dialing((&net.Dialer{}).DialContext)
 	for _, o := range opts {
 		o(&d)

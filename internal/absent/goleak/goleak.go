@@ -1,5 +1,5 @@
-// Package goleak has the names that helpers for tests in Prometheus's packages mention of the package that looks for
-// goroutines.
+// Package goleak has the names that helpers for tests in Prometheus's packages mention of the
+// package that looks for goroutines.
 package goleak
 
 import "os"

@@ -1,5 +1,5 @@
-// Package oauth2 has the names that Prometheus's HTTP client mentions of the package that asks for tokens. It asks
-// nobody, and sends no request that would need a token.
+// Package oauth2 has the names that Prometheus's HTTP client mentions of the package that asks for
+// tokens. It asks nobody, and sends no request that would need a token.
 package oauth2
 
 import (

@@ -3,5 +3,6 @@ package otel
 
 import "go.opentelemetry.io/otel/trace"
 
-// Tracer returns a tracer whose spans record nothing, as the package does in a program that sets no provider.
+// Tracer returns a tracer whose spans record nothing, as the package does in a program that sets no
+// provider.
 func Tracer(string) trace.Tracer { return trace.Tracer{} }

@@ -1,5 +1,5 @@
-// Package pq has the names that embedded-postgres mentions of the driver by which it prepares a server that it has
-// started. The program lets it unpack PostgreSQL, and starts the server itself.
+// Package pq has the names that embedded-postgres mentions of the driver by which it prepares a
+// server that it has started. The program lets it unpack PostgreSQL, and starts the server itself.
 package pq
 
 import (

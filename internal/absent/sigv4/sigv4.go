@@ -1,4 +1,5 @@
-// Package sigv4 has the name that Prometheus's configuration mentions of the package that signs requests for AWS.
+// Package sigv4 has the name that Prometheus's configuration mentions of the package that signs
+// requests for AWS.
 package sigv4
 
 import "errors"

@@ -20,8 +20,8 @@ import (
 	"plimsoll/load/workload"
 )
 
-// BusyLimit is the share of the generator's cores up to which it counts as able: the red limit of the gate on its
-// CPU.
+// BusyLimit is the share of the generator's cores up to which it counts as able: the red limit of
+// the gate on its CPU.
 const BusyLimit = 0.85
 
 // A Result rates the generator of one host. Numbers of users are for pace 1.
@@ -32,22 +32,26 @@ type Result struct {
 	Cores  int       `json:"cores"`          // of the generator
 	CPUs   []int     `json:"cpus,omitempty"` // which; empty means all
 
-	OpsPerSecond     float64 `json:"ops_per_second"`       // closed loop, with the generator's cores fully used
-	CPUPerOp         float64 `json:"cpu_us_per_op"`        // closed loop, recording included, microseconds
-	PacedCPUPerOp    float64 `json:"paced_cpu_us_per_op"`  // of a simulated user, microseconds
-	PacedOps         float64 `json:"paced_ops_per_second"` // of simulated users, with BusyLimit of the cores used
-	OpsPerUserSecond float64 `json:"ops_per_user_second"`  // of a simulated user at pace 1
-	KiBPerUser       float64 `json:"kib_per_user"`         // resident memory of a connected user
-	LagP99           float64 `json:"lag_p99_seconds"`      // of the paced part
+	// closed loop, with the generator's cores fully used
+	OpsPerSecond float64 `json:"ops_per_second"`
+	// closed loop, recording included, microseconds
+	CPUPerOp      float64 `json:"cpu_us_per_op"`
+	PacedCPUPerOp float64 `json:"paced_cpu_us_per_op"` // of a simulated user, microseconds
+	// of simulated users, with BusyLimit of the cores used
+	PacedOps         float64 `json:"paced_ops_per_second"`
+	OpsPerUserSecond float64 `json:"ops_per_user_second"` // of a simulated user at pace 1
+	KiBPerUser       float64 `json:"kib_per_user"`        // resident memory of a connected user
+	LagP99           float64 `json:"lag_p99_seconds"`     // of the paced part
 
 	Users     int    `json:"users"`      // that can be driven at pace 1
 	LimitedBy string `json:"limited_by"` // the resource that sets Users: cpu, files or memory
 	Sockets   int    `json:"sockets"`    // that may be open
 }
 
-// Headroom returns the share of the host's rating that a load needs, and its kind: "users" or "ops". It is 1 where
-// the rating ends; ops is the rate of all operations, and 0 if it is not known. Files and memory are not part of
-// it: how much of them is left shows at every moment of a run.
+// Headroom returns the share of the host's rating that a load needs, and its kind: "users" or
+// "ops". It is 1 where the rating ends; ops is the rate of all operations, and 0 if it is not
+// known. Files and memory are not part of it: how much of them is left shows at every moment of a
+// run.
 func (r *Result) Headroom(users int, pace, ops float64) (share float64, of string) {
 	more := func(s float64, name string) {
 		if s > share {
@@ -63,7 +67,8 @@ func (r *Result) Headroom(users int, pace, ops float64) (share float64, of strin
 
 // A Config configures a calibration. All fields but Progress are required.
 type Config struct {
-	Env      workload.Env      // URL of the null server, Seed, Secret and Timeout; the rest is filled in
+	// URL of the null server, Seed, Secret and Timeout; the rest is filled in
+	Env      workload.Env
 	Behavior workload.Behavior // of the paced users
 	Cores    int               // that the generator may use, as it is bound now
 	Sockets  int               // that may be open: files left, less a reserve
@@ -87,9 +92,18 @@ func Measure(ctx context.Context, cfg Config) (Result, error) {
 		cfg.Progress = func(string) {}
 	}
 	if cfg.Cores < 1 || cfg.Sockets < 4 || cfg.Memory == 0 {
-		return Result{}, fmt.Errorf("calibration: %d cores, %d sockets, %d bytes: want some of each", cfg.Cores, cfg.Sockets, cfg.Memory)
+		return Result{}, fmt.Errorf(
+			"calibration: %d cores, %d sockets, %d bytes: want some of each",
+			cfg.Cores,
+			cfg.Sockets,
+			cfg.Memory,
+		)
 	}
-	r := Result{Date: time.Now().UTC().Truncate(time.Second), Cores: cfg.Cores, Sockets: cfg.Sockets}
+	r := Result{
+		Date:    time.Now().UTC().Truncate(time.Second),
+		Cores:   cfg.Cores,
+		Sockets: cfg.Sockets,
+	}
 	cfg.Progress("closed loop")
 	ops, cpu, err := closedLoop(ctx, cfg.Env.URL, min(connections, cfg.Sockets/2), cfg.Length/4)
 	if err != nil {
@@ -115,8 +129,9 @@ func (r *Result) rate(cfg Config) {
 	}
 }
 
-// InProcesses returns how many users at pace 1 the host can drive in as many processes as their connections need, with so
-// many bytes of memory, and the limit: cpu or memory. [Result.Users] is for one process and its open files.
+// InProcesses returns how many users at pace 1 the host can drive in as many processes as their
+// connections need, with so many bytes of memory, and the limit: cpu or memory. [Result.Users] is
+// for one process and its open files.
 func (r *Result) InProcesses(memory uint64) (users int, limitedBy string) {
 	most := r.PacedOps / r.OpsPerUserSecond
 	limitedBy = "cpu"
@@ -126,8 +141,14 @@ func (r *Result) InProcesses(memory uint64) (users int, limitedBy string) {
 	return int(math.Round(most)), limitedBy
 }
 
-// closedLoop returns how many requests n connections made in d, and the CPU time of this process for them.
-func closedLoop(ctx context.Context, url string, n int, d time.Duration) (ops uint64, cpu time.Duration, err error) {
+// closedLoop returns how many requests n connections made in d, and the CPU time of this process
+// for them.
+func closedLoop(
+	ctx context.Context,
+	url string,
+	n int,
+	d time.Duration,
+) (ops uint64, cpu time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*d+10*time.Second)
 	defer cancel()
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
@@ -162,7 +183,14 @@ func closedLoop(ctx context.Context, url string, n int, d time.Duration) (ops ui
 	return ops, cpu, nil
 }
 
-func loop(ctx context.Context, url string, rec *measure.Recorder, name measure.Name, epoch time.Time, stop <-chan struct{}) error {
+func loop(
+	ctx context.Context,
+	url string,
+	rec *measure.Recorder,
+	name measure.Name,
+	epoch time.Time,
+	stop <-chan struct{},
+) error {
 	c, err := wire.NewClient(wire.Config{URL: url, Timeout: 10 * time.Second})
 	if err != nil {
 		return err
@@ -183,7 +211,12 @@ func loop(ctx context.Context, url string, rec *measure.Recorder, name measure.N
 			return fmt.Errorf("status %d", resp.Status)
 		}
 		at := resp.Sent.Sub(epoch)
-		rec.Record(name, &measure.Op{Intended: at, Due: at, Sent: at, Done: max(at, resp.Done.Sub(epoch))})
+		rec.Record(name, &measure.Op{
+			Intended: at,
+			Due:      at,
+			Sent:     at,
+			Done:     max(at, resp.Done.Sub(epoch)),
+		})
 	}
 }
 
@@ -203,13 +236,18 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 	before := resident()
 	var mu sync.Mutex
 	var first error
-	local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: cfg.Behavior, Share: 1}}, Clock: clock.New(time.Now()), OnError: func(user int, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if first == nil {
-			first = fmt.Errorf("user %d: %w", user, err)
-		}
-	}})
+	local, err := engine.New(ctx, engine.Config{
+		Env:   env,
+		Mix:   []engine.Part{{Behavior: cfg.Behavior, Share: 1}},
+		Clock: clock.New(time.Now()),
+		OnError: func(user int, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if first == nil {
+				first = fmt.Errorf("user %d: %w", user, err)
+			}
+		},
+	})
 	if err != nil {
 		return err
 	}
@@ -219,7 +257,8 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 		return err
 	}
 	length := cfg.Length/2 - ramp
-	if !sleep(ctx, ramp) || !present(ctx, local, users, cfg.Length+latecomers) || !sleep(ctx, length/5) {
+	if !sleep(ctx, ramp) || !present(ctx, local, users, cfg.Length+latecomers) ||
+		!sleep(ctx, length/5) {
 		return context.Cause(ctx)
 	}
 	after := resident()
@@ -246,7 +285,14 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 	mu.Lock()
 	defer mu.Unlock()
 	if first != nil || failed > 0 || active < users || wrong > 0 || ops == 0 {
-		err := fmt.Errorf("%d of %d users active, %d failed, %d of %d operations wrong", active, users, failed, wrong, ops+wrong)
+		err := fmt.Errorf(
+			"%d of %d users active, %d failed, %d of %d operations wrong",
+			active,
+			users,
+			failed,
+			wrong,
+			ops+wrong,
+		)
 		if first != nil {
 			err = fmt.Errorf("%w; the first failure: %w", err, first)
 		}
@@ -259,11 +305,12 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 	return nil
 }
 
-// latecomers is the time, beyond the length of the whole, that the logins of the paced users may take: in a short calibration
-// on a busy host all of them come at once, and end at once.
+// latecomers is the time, beyond the length of the whole, that the logins of the paced users may
+// take: in a short calibration on a busy host all of them come at once, and end at once.
 const latecomers = 20 * time.Second
 
-// present waits until so many users are active, one has failed, or limit is over; false when ctx ends.
+// present waits until so many users are active, one has failed, or limit is over; false when ctx
+// ends.
 func present(ctx context.Context, local *engine.Local, users int, limit time.Duration) bool {
 	for end := time.Now().Add(limit); time.Now().Before(end); {
 		if _, active, failed := local.Users(); active >= users || failed > 0 {

@@ -92,13 +92,21 @@ func (g *getting) Act(ctx context.Context) error {
 
 func TestMeasure(t *testing.T) {
 	r := rate(t, getter{}, 2000, 4*time.Second)
-	if r.CPUPerOp <= 0 || r.PacedCPUPerOp <= 0 || r.OpsPerSecond <= 0 || r.Users < 1 || r.Users > 1000 {
+	if r.CPUPerOp <= 0 || r.PacedCPUPerOp <= 0 || r.OpsPerSecond <= 0 || r.Users < 1 ||
+		r.Users > 1000 {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestMeasureWithoutServer(t *testing.T) {
-	_, err := Measure(t.Context(), Config{Env: workload.Env{URL: "http://127.0.0.1:1"}, Behavior: getter{}, Cores: 1, Sockets: 100, Memory: 1 << 30, Length: time.Second})
+	_, err := Measure(t.Context(), Config{
+		Env:      workload.Env{URL: "http://127.0.0.1:1"},
+		Behavior: getter{},
+		Cores:    1,
+		Sockets:  100,
+		Memory:   1 << 30,
+		Length:   time.Second,
+	})
 	if err == nil || !strings.Contains(err.Error(), "closed loop") {
 		t.Errorf("got %v, want the refused connection", err)
 	}
@@ -114,22 +122,51 @@ func TestRate(t *testing.T) {
 		by      string
 	}{
 		// 10 us and 0.05 ops/s: 0.85 / (10e-6 * 0.05) = 1.7 million.
-		{"cpu", Result{PacedCPUPerOp: 10, OpsPerUserSecond: 0.05, KiBPerUser: 1}, 1 << 30, 1 << 50, 1_700_000, "cpu"},
-		{"files", Result{PacedCPUPerOp: 10, OpsPerUserSecond: 0.05, KiBPerUser: 1}, 19_000, 1 << 50, 9500, "files"},
-		{"memory", Result{PacedCPUPerOp: 10, OpsPerUserSecond: 0.05, KiBPerUser: 32}, 19_000, 64 << 20, 2048, "memory"},
-		{"memory is not known", Result{PacedCPUPerOp: 10, OpsPerUserSecond: 0.05}, 19_000, 64 << 20, 9500, "files"},
+		{"cpu", Result{
+			PacedCPUPerOp:    10,
+			OpsPerUserSecond: 0.05,
+			KiBPerUser:       1,
+		}, 1 << 30, 1 << 50, 1_700_000, "cpu"},
+		{"files", Result{
+			PacedCPUPerOp:    10,
+			OpsPerUserSecond: 0.05,
+			KiBPerUser:       1,
+		}, 19_000, 1 << 50, 9500, "files"},
+		{"memory", Result{
+			PacedCPUPerOp:    10,
+			OpsPerUserSecond: 0.05,
+			KiBPerUser:       32,
+		}, 19_000, 64 << 20, 2048, "memory"},
+		{"memory is not known", Result{
+			PacedCPUPerOp:    10,
+			OpsPerUserSecond: 0.05,
+		}, 19_000, 64 << 20, 9500, "files"},
 	} {
 		r := tt.r
 		r.rate(Config{Cores: 1, Sockets: tt.sockets, Memory: tt.memory})
 		if r.Users != tt.users || r.LimitedBy != tt.by {
-			t.Errorf("%s: %d users by %s, want %d by %s", tt.name, r.Users, r.LimitedBy, tt.users, tt.by)
+			t.Errorf(
+				"%s: %d users by %s, want %d by %s",
+				tt.name,
+				r.Users,
+				r.LimitedBy,
+				tt.users,
+				tt.by,
+			)
 		}
 		users, by := r.InProcesses(tt.memory) // open files of one process are no limit
 		if tt.by == "files" {
 			tt.users, tt.by = 1_700_000, "cpu"
 		}
 		if users != tt.users || by != tt.by {
-			t.Errorf("%s: %d users by %s in several processes, want %d by %s", tt.name, users, by, tt.users, tt.by)
+			t.Errorf(
+				"%s: %d users by %s in several processes, want %d by %s",
+				tt.name,
+				users,
+				by,
+				tt.users,
+				tt.by,
+			)
 		}
 	}
 }
@@ -148,8 +185,19 @@ func TestHeadroom(t *testing.T) {
 		{1000, 1, 900, 0.9, "ops"},   // more than the pace explains
 		{30_000, 1, 0, 1.5, "users"}, // too many
 	} {
-		if share, of := r.Headroom(tt.users, tt.pace, tt.ops); share < tt.share-1e-9 || share > tt.share+1e-9 || of != tt.of {
-			t.Errorf("%d users at pace %v, %v ops/s: %v of %s, want %v of %s", tt.users, tt.pace, tt.ops, share, of, tt.share, tt.of)
+		if share, of := r.Headroom(tt.users, tt.pace, tt.ops); share < tt.share-1e-9 ||
+			share > tt.share+1e-9 ||
+			of != tt.of {
+			t.Errorf(
+				"%d users at pace %v, %v ops/s: %v of %s, want %v of %s",
+				tt.users,
+				tt.pace,
+				tt.ops,
+				share,
+				of,
+				tt.share,
+				tt.of,
+			)
 		}
 	}
 }
@@ -159,7 +207,13 @@ func TestFile(t *testing.T) {
 	if _, ok, err := Load(dir, "a"); ok || err != nil {
 		t.Fatalf("nothing is there, and Load says %v, %v", ok, err)
 	}
-	a := Result{Digest: "a", OpsPerSecond: 1, PacedOps: 2, Users: 3, Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	a := Result{
+		Digest:       "a",
+		OpsPerSecond: 1,
+		PacedOps:     2,
+		Users:        3,
+		Date:         time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+	}
 	b := a
 	b.Digest, b.Users = "b", 4
 	for _, r := range []Result{a, b} {

@@ -14,7 +14,8 @@ import (
 	"plimsoll/internal/files"
 )
 
-// File is the name of the file in a directory that keeps the results of all hosts that used the directory.
+// File is the name of the file in a directory that keeps the results of all hosts that used the
+// directory.
 const File = "calibration.json"
 
 // mostKept is the largest number of results in a file: each build of the program has its own.
@@ -28,7 +29,8 @@ type file struct {
 
 const format = 1
 
-// Load returns the result for a host, and false if there is none. A file that cannot be understood is an error.
+// Load returns the result for a host, and false if there is none. A file that cannot be understood
+// is an error.
 func Load(dir, digest string) (Result, bool, error) {
 	f, err := read(dir)
 	if err != nil {
@@ -38,7 +40,8 @@ func Load(dir, digest string) (Result, bool, error) {
 	return r, ok && r.Digest == digest && r.PacedOps > 0 && r.OpsPerSecond > 0, nil
 }
 
-// Save keeps a result beside the newest of other hosts and builds. Of two programs that save at once, one wins.
+// Save keeps a result beside the newest of other hosts and builds. Of two programs that save at
+// once, one wins.
 func Save(dir string, r Result) error {
 	f, err := read(dir)
 	if err != nil {
@@ -76,10 +79,19 @@ func read(dir string) (file, error) {
 	}
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {
-		return file{}, fmt.Errorf("%s: %w; remove the file, or measure again with calibrate -force", path, err)
+		return file{}, fmt.Errorf(
+			"%s: %w; remove the file, or measure again with calibrate -force",
+			path,
+			err,
+		)
 	}
 	if f.Format != format {
-		return file{}, fmt.Errorf("%s has format %d, want %d; measure again with calibrate -force", path, f.Format, format)
+		return file{}, fmt.Errorf(
+			"%s has format %d, want %d; measure again with calibrate -force",
+			path,
+			f.Format,
+			format,
+		)
 	}
 	if f.Hosts == nil {
 		f.Hosts = map[string]Result{}

@@ -61,8 +61,8 @@ func otherBuild(what, build, version, ownBuild, ownVersion string) string {
 // AgentConfig configures [Attend]. Either Sample or Serve may be nil, the others are required.
 type AgentConfig struct {
 	Token *Token
-	// URL is nats://HOST:PORT of a coordinator, or tls://HOST:PORT of a cluster, with #sha256:HEX for
-	// a certificate that is pinned.
+	// URL is nats://HOST:PORT of a coordinator, or tls://HOST:PORT of a cluster, with #sha256:HEX
+	// for a certificate that is pinned.
 	URL string
 	// Introduce describes this host, at present.
 	Introduce func() Introduction
@@ -198,8 +198,10 @@ func (a *attendant) receive(ctx context.Context, m *nats.Msg) {
 	case s != nil && s.to == m.Reply:
 		err = s.receive(n, st, m.Data)
 	case n != 1: // a session begins with the first request
-		err = errors.New("it is of a run in which this agent has no part; was it started anew, or has " +
-			"another run taken it?")
+		err = errors.New(
+			"it is of a run in which this agent has no part; was it started anew, or has " +
+				"another run taken it?",
+		)
 	case st == whole:
 		err = a.begin(ctx, m.Reply).receive(n, st, m.Data)
 	default:
@@ -235,7 +237,13 @@ func (a *attendant) greet(m *nats.Msg, number uint64, received time.Time) error 
 	s := a.current()
 	r.Introduction.Busy = s != nil && !s.over()
 	if g.Build != a.conf.Build {
-		r.Refused = otherBuild("this agent", a.conf.Build, r.Introduction.Version, g.Build, g.Version)
+		r.Refused = otherBuild(
+			"this agent",
+			a.conf.Build,
+			r.Introduction.Version,
+			g.Build,
+			g.Version,
+		)
 	}
 	r.Replied = time.Now()
 	b, err := json.Marshal(r)

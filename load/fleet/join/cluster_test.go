@@ -49,15 +49,26 @@ func TestSecureCluster(t *testing.T) {
 		{wrong, "the server's certificate is not the one of the address"},
 		{"", "certificate"}, // that no authority has signed
 	} {
-		if _, err := Open(HallConfig{Keys: keys, URL: url + tt.pin, Build: "b1", Say: t.Logf}); !says(err, tt.why) {
+		if _, err := Open(HallConfig{
+			Keys:  keys,
+			URL:   url + tt.pin,
+			Build: "b1",
+			Say:   t.Logf,
+		}); !says(err, tt.why) {
 			t.Errorf("a coordinator with the pin %q: %v, want %q", tt.pin, err, tt.why)
 		}
-		attend(t, AgentConfig{Token: tokens[0], URL: url + tt.pin}).wait(t, "no connection to", tt.why)
+		attend(t, AgentConfig{
+			Token: tokens[0],
+			URL:   url + tt.pin,
+		}).wait(t, "no connection to", tt.why)
 	}
 
 	// A key that the cluster does not know.
 	_, strangers := keyFiles(t, "a")
-	attend(t, AgentConfig{Token: strangers[0], URL: url + pin}).wait(t, "no connection to", "Authorization Violation")
+	attend(t, AgentConfig{
+		Token: strangers[0],
+		URL:   url + pin,
+	}).wait(t, "no connection to", "Authorization Violation")
 }
 
 func TestAddresses(t *testing.T) {
@@ -72,7 +83,8 @@ func TestAddresses(t *testing.T) {
 		{"http://h:1", "want nats:// or tls://HOST:PORT"},
 	} {
 		a, err := parseAddress(tt.text, "nats", "tls")
-		if tt.want == "" && (err != nil || strings.Contains(a.url, "#")) || tt.want != "" && !says(err, tt.want) {
+		if tt.want == "" && (err != nil || strings.Contains(a.url, "#")) ||
+			tt.want != "" && !says(err, tt.want) {
 			t.Errorf("%s: %+v, %v; want %q", tt.text, a, err, tt.want)
 		}
 	}

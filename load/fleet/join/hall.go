@@ -30,8 +30,8 @@ const (
 	// counts as gone.
 	calls = 500 * time.Millisecond
 	gone  = 3 * calls
-	// mostRefusal is the largest length of an agent's reason for a refusal, in bytes; the rest is not
-	// read.
+	// mostRefusal is the largest length of an agent's reason for a refusal, in bytes; the rest is
+	// not read.
 	mostRefusal = 1000
 )
 
@@ -55,8 +55,8 @@ func BuildOf(path string) (string, error) {
 // HallConfig configures a [Hall]. Either URL or Listen is set.
 type HallConfig struct {
 	Keys *Keys
-	// URL is tls://HOST:PORT of a cluster, as [AgentConfig] has it, and Listen where a server of ours
-	// listens.
+	// URL is tls://HOST:PORT of a cluster, as [AgentConfig] has it, and Listen where a server of
+	// ours listens.
 	URL, Listen    string
 	Build, Version string
 	Say            func(format string, args ...any)
@@ -341,7 +341,11 @@ func (h *Hall) Link(name string) (*Requester, error) {
 	case time.Since(g.answered) >= gone:
 		return nil, fmt.Errorf("agent %s does not answer", name)
 	case g.member.Role != "":
-		return nil, fmt.Errorf("agent %s has the probes of role %s and no users", name, g.member.Role)
+		return nil, fmt.Errorf(
+			"agent %s has the probes of role %s and no users",
+			name,
+			g.member.Role,
+		)
 	case g.member.Busy && g.links == 0: // it would leave that run; not one of this hall, which is over
 		return nil, fmt.Errorf("agent %s: another run has it", name)
 	}

@@ -174,7 +174,10 @@ func TestAgentsJoin(t *testing.T) {
 	attend(t, AgentConfig{Token: tokens[1], URL: h.Addr(),
 		Introduce: func() Introduction { return Introduction{Rating: &want} }})
 	ms := await(t, h, 2)
-	if ms[0].Name != "a" || ms[1].Name != "b" || ms[0].Host != "here" || ms[0].Labels["zone"] != "a" || ms[0].Build != "b1" || len(h.Missing()) != 0 {
+	if ms[0].Name != "a" || ms[1].Name != "b" || ms[0].Host != "here" ||
+		ms[0].Labels["zone"] != "a" ||
+		ms[0].Build != "b1" ||
+		len(h.Missing()) != 0 {
 		t.Errorf("%+v", ms)
 	}
 	if got := ms[1].Rating; got == nil || *got != want || ms[0].Rating != nil {
@@ -205,7 +208,9 @@ func TestABusyAgentIsNotTaken(t *testing.T) {
 	s, err := first.Link("a")
 	must(t, err)
 	exchange(t, s, 10)
-	if _, err := second.Await(t.Context(), patience, func(ms []Member) bool { return len(ms) == 1 && ms[0].Busy }); err != nil {
+	if _, err := second.Await(t.Context(), patience, func(ms []Member) bool {
+		return len(ms) == 1 && ms[0].Busy
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := second.Link("a"); !says(err, "agent a: another run has it") {
@@ -223,17 +228,31 @@ func TestStrangers(t *testing.T) {
 	// A wrong key: of another coordinator, but with the right certificate.
 	wrong := *others[0]
 	wrong.Fingerprint = tokens[0].Fingerprint
-	attend(t, AgentConfig{Token: &wrong, URL: h.Addr()}).wait(t, "no connection", "Authorization Violation")
+	attend(t, AgentConfig{
+		Token: &wrong,
+		URL:   h.Addr(),
+	}).wait(t, "no connection", "Authorization Violation")
 	told.wait(t, "refused by the fleet's server", "authentication error")
 	// Another certificate.
-	attend(t, AgentConfig{Token: others[0], URL: h.Addr()}).wait(t, "no connection", "certificate is not the one of the token file")
+	attend(t, AgentConfig{
+		Token: others[0],
+		URL:   h.Addr(),
+	}).wait(t, "no connection", "certificate is not the one of the token file")
 	// Another build, named on both sides.
-	attend(t, AgentConfig{Token: tokens[0], URL: h.Addr(), Build: "b2"}).wait(t, "refused", "this agent is build b2", "the other end build b1")
+	attend(t, AgentConfig{
+		Token: tokens[0],
+		URL:   h.Addr(),
+		Build: "b2",
+	}).wait(t, "refused", "this agent is build b2", "the other end build b1")
 	told.wait(t, "agent a", "build b2")
 	if ms := h.Members(); len(ms) > 0 {
 		t.Errorf("strangers have joined: %+v", ms)
 	}
-	if lines := fmt.Sprint(h.Missing()); !strings.Contains(lines, "agent a: this agent is build b2") || !strings.Contains(lines, "agent b: it has not joined") {
+	if lines := fmt.Sprint(h.Missing()); !strings.Contains(
+		lines,
+		"agent a: this agent is build b2",
+	) ||
+		!strings.Contains(lines, "agent b: it has not joined") {
 		t.Errorf("missing: %s", lines)
 	}
 
@@ -257,7 +276,10 @@ func TestStrangers(t *testing.T) {
 // cluster is a server of somebody else that knows the keys, until the end of the test.
 func cluster(t *testing.T, keys *Keys, opts *server.Options) *server.Server {
 	t.Helper()
-	opts.Host, opts.Port, opts.NoLog, opts.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
+	opts.Host = "127.0.0.1"
+	opts.Port = server.RANDOM_PORT
+	opts.NoLog = true
+	opts.NoSigs = true
 	must(t, keys.authorize(opts))
 	s, err := server.NewServer(opts)
 	must(t, err)
@@ -302,7 +324,11 @@ func TestOddMessages(t *testing.T) {
 		must(t, h.nc.PublishMsg(m))
 	}
 	lines.wait(t, "a message to this agent is refused", "it is no message of this protocol")
-	lines.wait(t, "a message to this agent is refused", "it is of a run in which this agent has no part")
+	lines.wait(
+		t,
+		"a message to this agent is refused",
+		"it is of a run in which this agent has no part",
+	)
 	h.receive(&nats.Msg{Subject: l.reply, Data: []byte("hello")})
 	told.wait(t, "a message of agent a is refused: it is no message of this protocol")
 	exchange(t, l, 10)
@@ -313,11 +339,15 @@ func TestLargeMessage(t *testing.T) {
 	keys, tokens := keyFiles(t, "a")
 	h, _ := hall(t, HallConfig{Keys: keys})
 	replied := make(chan error, 1)
-	attend(t, AgentConfig{Token: tokens[0], URL: h.Addr(), Serve: func(_ context.Context, s *Responder) error {
-		_, err := s.Write(make([]byte, 100<<20))
-		replied <- err
-		return err
-	}})
+	attend(t, AgentConfig{
+		Token: tokens[0],
+		URL:   h.Addr(),
+		Serve: func(_ context.Context, s *Responder) error {
+			_, err := s.Write(make([]byte, 100<<20))
+			replied <- err
+			return err
+		},
+	})
 	await(t, h, 1)
 	l, err := h.Link("a")
 	must(t, err)
@@ -332,7 +362,10 @@ func TestLargeMessage(t *testing.T) {
 		t.Errorf("%v, want %q", err, want)
 	}
 	nc := connect(t, tokens[0], h.Addr(), nats.Secure(pinned(tokens[0].Fingerprint, "token file")))
-	if err := nc.Publish(upFrom(keys.Agents[0].NKey), make([]byte, 100<<20)); !errors.Is(err, nats.ErrMaxPayload) {
+	if err := nc.Publish(upFrom(keys.Agents[0].NKey), make([]byte, 100<<20)); !errors.Is(
+		err,
+		nats.ErrMaxPayload,
+	) {
 		t.Errorf("%v, want %v", err, nats.ErrMaxPayload)
 	}
 }

@@ -134,7 +134,10 @@ func fingerprint(der []byte) string {
 
 func checkName(name string) error {
 	if !nameRE.MatchString(name) {
-		return fmt.Errorf("%q is no name of an agent; want letters, digits, '.', '_' and '-', at most 64", name)
+		return fmt.Errorf(
+			"%q is no name of an agent; want letters, digits, '.', '_' and '-', at most 64",
+			name,
+		)
 	}
 	return nil
 }
@@ -146,8 +149,11 @@ func (k *Keys) add(name string) (*Token, error) {
 	}
 	for _, a := range k.Agents {
 		if a.Name == name {
-			return nil, fmt.Errorf("there is an agent %s already; choose another name, or remove its "+
-				"entry from the key file", name)
+			return nil, fmt.Errorf(
+				"there is an agent %s already; choose another name, or remove its "+
+					"entry from the key file",
+				name,
+			)
 		}
 	}
 	t := &Token{Format: tokenFormat, Name: name}
@@ -189,7 +195,10 @@ func NewToken(disk files.Disk, keyFile, tokenFile string) (AgentKey, error) {
 		return AgentKey{}, err
 	}
 	if _, err := os.Lstat(tokenFile); err == nil {
-		return AgentKey{}, fmt.Errorf("token file %s is there already; choose another name", tokenFile)
+		return AgentKey{}, fmt.Errorf(
+			"token file %s is there already; choose another name",
+			tokenFile,
+		)
 	}
 	t, err := k.add(name)
 	if err != nil {
@@ -262,8 +271,11 @@ func ReadKeys(path string) (*Keys, error) {
 		return nil, fmt.Errorf("key file %s: %w", path, err)
 	}
 	if k.Format != keysFormat {
-		return nil, fmt.Errorf("key file %s is not one of a coordinator; want one that plimsoll fleet "+
-			"-new-token has made", path)
+		return nil, fmt.Errorf(
+			"key file %s is not one of a coordinator; want one that plimsoll fleet "+
+				"-new-token has made",
+			path,
+		)
 	}
 	if _, err := publicOf(k.NKey); err != nil {
 		return nil, fmt.Errorf("key file %s: %w", path, err)
@@ -283,8 +295,11 @@ func ReadKeys(path string) (*Keys, error) {
 func ReadToken(path string) (*Token, error) {
 	t := new(Token)
 	if err := readSecret("token file", path, t); err != nil {
-		return nil, fmt.Errorf("%w; to make one, on the coordinator's host: plimsoll fleet -new-token "+
-			"FILE", err)
+		return nil, fmt.Errorf(
+			"%w; to make one, on the coordinator's host: plimsoll fleet -new-token "+
+				"FILE",
+			err,
+		)
 	}
 	if err := built.NewerText(t.Format, tokenName, 1); err != nil {
 		return nil, fmt.Errorf("token file %s: %w", path, err)

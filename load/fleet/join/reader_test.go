@@ -39,14 +39,19 @@ func TestReadersOfProbes(t *testing.T) {
 		t.Errorf("the same reader: %q and %q, %v", one, again, err)
 	}
 	other, err := second(t.Context())
-	if err != nil || string(other) == string(one) || !strings.HasPrefix(string(other), "samples for ") {
+	if err != nil || string(other) == string(one) ||
+		!strings.HasPrefix(string(other), "samples for ") {
 		t.Errorf("two readers: %q and %q, %v", one, other, err)
 	}
 	leave()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	for name, want := range map[string]string{"a": "agent a does not answer; does plimsoll agent -join run there?", "b": "agent b does not answer", "c": "no agent c is known"} {
+	for name, want := range map[string]string{
+		"a": "agent a does not answer; does plimsoll agent -join run there?",
+		"b": "agent b does not answer",
+		"c": "no agent c is known",
+	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*gone)
 		if _, err := h.Reader(name)(ctx); !says(err, want) {
 			t.Errorf("%v; want %q", err, want)

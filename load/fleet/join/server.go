@@ -65,7 +65,10 @@ func (k *Keys) authorize(opts *server.Options) error {
 func embed(k *Keys, listen string, say func(string, ...any)) (*server.Server, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return nil, fmt.Errorf("the fleet's address %q: want HOST:PORT, such as 10.0.0.4:4222", listen)
+		return nil, fmt.Errorf(
+			"the fleet's address %q: want HOST:PORT, such as 10.0.0.4:4222",
+			listen,
+		)
 	}
 	n, err := strconv.Atoi(port)
 	if err != nil || n < 0 || n > 65535 {
@@ -79,11 +82,23 @@ func embed(k *Keys, listen string, say func(string, ...any)) (*server.Server, er
 		return nil, err
 	}
 	opts := &server.Options{
-		ServerName: "plimsoll", Host: host, Port: n, NoLog: false, NoSigs: true,
-		MaxPayload: mostMessage, MaxPending: 4 * mostMessage,
-		TLS: true, TLSTimeout: 5,
-		TLSConfig:    &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
-		PingInterval: 2 * time.Second, MaxPingsOut: 2, WriteDeadline: time.Minute, NoSystemAccount: true,
+		ServerName: "plimsoll",
+		Host:       host,
+		Port:       n,
+		NoLog:      false,
+		NoSigs:     true,
+		MaxPayload: mostMessage,
+		MaxPending: 4 * mostMessage,
+		TLS:        true,
+		TLSTimeout: 5,
+		TLSConfig: &tls.Config{
+			Certificates: []tls.Certificate{cert},
+			MinVersion:   tls.VersionTLS13,
+		},
+		PingInterval:    2 * time.Second,
+		MaxPingsOut:     2,
+		WriteDeadline:   time.Minute,
+		NoSystemAccount: true,
 	}
 	if err := k.authorize(opts); err != nil {
 		return nil, err
@@ -123,14 +138,20 @@ func (refusals) Tracef(string, ...any)           {}
 
 // pinned is TLS with one certificate, whoever has signed it; where says in errors who names it.
 func pinned(want, where string) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, //nolint:gosec // the next line verifies
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		InsecureSkipVerify: true, //nolint:gosec // the next line verifies
 		VerifyConnection: func(cs tls.ConnectionState) error {
 			if len(cs.PeerCertificates) == 0 || fingerprint(cs.PeerCertificates[0].Raw) != want {
-				return fmt.Errorf("the server's certificate is not the one of the %s: another coordinator, "+
-					"or somebody between", where)
+				return fmt.Errorf(
+					"the server's certificate is not the one of the %s: another coordinator, "+
+						"or somebody between",
+					where,
+				)
 			}
 			return nil
-		}}
+		},
+	}
 }
 
 // options returns the options of both ends' connections.
@@ -146,7 +167,9 @@ func options(seed string) ([]nats.Option, error) {
 	return []nats.Option{
 		nats.Nkey(public, kp.Sign), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1),
 		nats.Timeout(2 * time.Second),
-		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.IgnoreAuthErrorAbort(),
+		nats.PingInterval(
+			2 * time.Second,
+		), nats.MaxPingsOutstanding(2), nats.IgnoreAuthErrorAbort(),
 		nats.IgnoreDiscoveredServers(),
 		nats.CustomReconnectDelay(func(attempts int) time.Duration {
 			return min(250*time.Millisecond<<min(attempts, 4), 4*time.Second)
@@ -178,8 +201,11 @@ func parseAddress(s string, schemes ...string) (a address, err error) {
 	}
 	a = address{secure: u.Scheme == "tls", pin: u.Fragment}
 	if a.pin != "" && (!a.secure || !pinRE.MatchString(a.pin)) {
-		return a, fmt.Errorf("%q: want tls://HOST:PORT#sha256:HEX, with the 64 hexadecimal digits of "+
-			"the hash of the server's certificate", s)
+		return a, fmt.Errorf(
+			"%q: want tls://HOST:PORT#sha256:HEX, with the 64 hexadecimal digits of "+
+				"the hash of the server's certificate",
+			s,
+		)
 	}
 	u.Fragment = ""
 	a.url = u.String()

@@ -33,9 +33,9 @@ compare:
   blocks: 1
 `
 
-// TestDeploymentsAnswerAlike is the sixth oracle of the news feed: without a container, behind a bridge and with the
-// host's network the same session gets the same bytes. All six programs run in each, and none is left when plimsoll is
-// killed.
+// TestDeploymentsAnswerAlike is the sixth oracle of the news feed: without a container, behind a
+// bridge and with the host's network the same session gets the same bytes. All six programs run in
+// each, and none is left when plimsoll is killed.
 func TestDeploymentsAnswerAlike(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -75,10 +75,14 @@ func TestDeploymentsAnswerAlike(t *testing.T) {
 	}
 }
 
-// up starts a plan's target. kill kills plimsoll, and waits until all programs of the target have ended.
+// up starts a plan's target. kill kills plimsoll, and waits until all programs of the target have
+// ended.
 func up(t *testing.T, exe, text string, args ...string) (state target.StateFile, kill func()) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "plimsoll-feed-") //nolint:usetesting // the database runs as a user of its own, who must be able to pass through it
+	dir, err := os.MkdirTemp(
+		"",
+		"plimsoll-feed-",
+	) //nolint:usetesting // the database runs as a user of its own, who must be able to pass through it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +94,9 @@ func up(t *testing.T, exe, text string, args ...string) (state target.StateFile,
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, append(append([]string{"target", "up", "-store", dir}, args...), file)...)
+	cmd := exec.Command(
+		exe,
+		append(append([]string{"target", "up", "-store", dir}, args...), file)...)
 	var talk lab.Transcript
 	cmd.Stdout, cmd.Stderr = &talk, &talk
 	if err := cmd.Start(); err != nil {
@@ -130,13 +136,22 @@ func up(t *testing.T, exe, text string, args ...string) (state target.StateFile,
 	}
 }
 
-// feedSession plays a script against a news feed in its network, and returns each answer with status and type.
+// feedSession plays a script against a news feed in its network, and returns each answer with
+// status and type.
 func feedSession(t *testing.T, state target.StateFile) (answers []string) {
 	t.Helper()
 	own := netns.Of(state.Owner.PID)
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: own.Dial, DisableKeepAlives: true}}
+	client := &http.Client{
+		Timeout:   10 * time.Second,
+		Transport: &http.Transport{DialContext: own.Dial, DisableKeepAlives: true},
+	}
 	ask := func(method, path, body string) (string, string) {
-		req, err := http.NewRequestWithContext(t.Context(), method, state.URLs[0]+path, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(
+			t.Context(),
+			method,
+			state.URLs[0]+path,
+			strings.NewReader(body),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +165,16 @@ func feedSession(t *testing.T, state target.StateFile) (answers []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprintf("%s %s: %d %s %s", method, path, resp.StatusCode, resp.Header.Get("Content-Type"), b), string(b)
+		return fmt.Sprintf(
+				"%s %s: %d %s %s",
+				method,
+				path,
+				resp.StatusCode,
+				resp.Header.Get("Content-Type"),
+				b,
+			), string(
+				b,
+			)
 	}
 	for _, step := range []struct{ method, path, body string }{
 		{"POST", "/participant", `{"name":"Zoë \"quoted\""}`},
@@ -180,7 +204,8 @@ func feedSession(t *testing.T, state target.StateFile) (answers []string) {
 		}
 		answers = append(answers, answer)
 	}
-	if first, last := answers[0], answers[len(answers)-1]; !strings.Contains(first, ": 200 ") || !strings.Contains(last, "/participant/1") {
+	if first, last := answers[0], answers[len(answers)-1]; !strings.Contains(first, ": 200 ") ||
+		!strings.Contains(last, "/participant/1") {
 		t.Errorf("the session begins with %s and ends with %s", first, last)
 	}
 	return answers

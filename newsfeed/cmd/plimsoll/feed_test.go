@@ -28,8 +28,8 @@ bounded: {users: 10, ramp: 500ms, settle: 500ms, measure: 2s}
 
 var readBack = regexp.MustCompile(`(\d+) of (\d+)\n`)
 
-// TestTheNewsFeedRuns deploys the service with all its stores, loads it, reads everything back and leaves nothing
-// behind. The host is rated first, and the run uses the rating.
+// TestTheNewsFeedRuns deploys the service with all its stores, loads it, reads everything back and
+// leaves nothing behind. The host is rated first, and the run uses the rating.
 func TestTheNewsFeedRuns(t *testing.T) {
 	exe, err := program()
 	if err != nil {
@@ -65,7 +65,12 @@ func TestTheNewsFeedRuns(t *testing.T) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		t.Fatal(err)
 	}
-	for role, name := range map[string]string{"cache": "Redis", "wide": "built-in, in the place of Cassandra", "search": "built-in, in the place of OpenSearch", "bus": "built-in, in the place of Kafka"} {
+	for role, name := range map[string]string{
+		"cache":  "Redis",
+		"wide":   "built-in, in the place of Cassandra",
+		"search": "built-in, in the place of OpenSearch",
+		"bus":    "built-in, in the place of Kafka",
+	} {
 		if c := m.Target.Companions[role]; c.Name != name || c.Version == "" {
 			t.Errorf("the %s is %+v, want %s with its version", role, c, name)
 		}
@@ -73,10 +78,19 @@ func TestTheNewsFeedRuns(t *testing.T) {
 	checkFeedRun(t, filepath.Dir(runs[0]))
 	if r, err := record.Open(filepath.Dir(runs[0])); err != nil {
 		t.Error(err)
-	} else if i := slices.IndexFunc(r.Validity.Gates, func(g record.GateOutcome) bool { return g.Name == "headroom" }); i < 0 || r.Validity.Gates[i].Value == nil || *r.Validity.Gates[i].Value <= 0 {
+	} else if i := slices.IndexFunc(r.Validity.Gates, func(g record.GateOutcome) bool {
+		return g.Name == "headroom"
+	}); i < 0 || r.Validity.Gates[i].Value == nil || *r.Validity.Gates[i].Value <= 0 {
 		t.Errorf("the run does not use the host's rating: %+v", r.Validity.Gates)
 	}
-	show := exec.CommandContext(ctx, exe, "show", "-store", dir, filepath.Base(filepath.Dir(runs[0])))
+	show := exec.CommandContext(
+		ctx,
+		exe,
+		"show",
+		"-store",
+		dir,
+		filepath.Base(filepath.Dir(runs[0])),
+	)
 	text, err := show.CombinedOutput()
 	if err != nil && show.ProcessState.ExitCode() != exit.Invalid {
 		t.Fatalf("%v\n%s", err, text)
@@ -91,8 +105,8 @@ func TestTheNewsFeedRuns(t *testing.T) {
 	}
 }
 
-// checkFeedRun requires that the stores of a run hold the acknowledged rows, and that the service's telemetry is
-// whole and agrees with the users.
+// checkFeedRun requires that the stores of a run hold the acknowledged rows, and that the service's
+// telemetry is whole and agrees with the users.
 func checkFeedRun(t *testing.T, dir string) {
 	t.Helper()
 	r, err := record.Open(dir)
@@ -135,8 +149,16 @@ func checkFeedRun(t *testing.T, dir string) {
 			t.Errorf("%s: client %v, server %v", op, c != nil, s != nil)
 			continue
 		}
-		if x, y := float64(c.Count()), float64(s.Count()); x < 0.9*y || y < 0.9*x || s.Response.Mean() >= c.Response.Mean() {
-			t.Errorf("%s: %v requests of %v by the users, %v of %v by the service", op, x, c.Response.Mean(), y, s.Response.Mean())
+		if x, y := float64(c.Count()), float64(s.Count()); x < 0.9*y || y < 0.9*x ||
+			s.Response.Mean() >= c.Response.Mean() {
+			t.Errorf(
+				"%s: %v requests of %v by the users, %v of %v by the service",
+				op,
+				x,
+				c.Response.Mean(),
+				y,
+				s.Response.Mean(),
+			)
 		}
 	}
 }
@@ -151,7 +173,8 @@ bounded: {users: 3, ramp: 500ms, settle: 500ms, measure: 3s}
 compare: {arms: {base: {database: mysql, version: A}, postgresql: {version: B}}, mode: sequence, blocks: 1, margin: {throughput(story): 5%}}
 ` + openGates
 
-// TestArmsOnTwoDatabases compares an arm on MySQL with one on PostgreSQL, and the report sets them beside the study.
+// TestArmsOnTwoDatabases compares an arm on MySQL with one on PostgreSQL, and the report sets them
+// beside the study.
 func TestArmsOnTwoDatabases(t *testing.T) {
 	t.Parallel()
 	exe, err := program()
@@ -168,7 +191,8 @@ func TestArmsOnTwoDatabases(t *testing.T) {
 	cmd := exec.CommandContext(ctx, exe, "compare", "-calibrate=false", "-store", dir, plan)
 	out, err := cmd.CombinedOutput()
 	// One block; a busy host is not a fault of ours.
-	if status := cmd.ProcessState.ExitCode(); status != exit.Inconclusive && status != exit.Invalid {
+	if status := cmd.ProcessState.ExitCode(); status != exit.Inconclusive &&
+		status != exit.Invalid {
 		t.Fatalf("status %d, %v\n%s", status, err, out)
 	}
 	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "manifest.json"))
@@ -198,7 +222,16 @@ func TestArmsOnTwoDatabases(t *testing.T) {
 	}
 	want := []string{"throughput(story)"}
 	if valid {
-		want = append(want, "## Beside the study", "15,502 to 13,961", "### Little's law", "### Client and server", "### Rows in the stores", "study-summary-throughput", "in 2 of 2 runs throughput")
+		want = append(
+			want,
+			"## Beside the study",
+			"15,502 to 13,961",
+			"### Little's law",
+			"### Client and server",
+			"### Rows in the stores",
+			"study-summary-throughput",
+			"in 2 of 2 runs throughput",
+		)
 	}
 	for _, g := range newsfeed.Dialect.Graphs {
 		if !valid {
@@ -207,7 +240,9 @@ func TestArmsOnTwoDatabases(t *testing.T) {
 		if !g.Own {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(filepath.Dir(texts[0]), "graphs", "target_bounded_0_"+g.Name+".svg"))
+		b, err := os.ReadFile(
+			filepath.Join(filepath.Dir(texts[0]), "graphs", "target_bounded_0_"+g.Name+".svg"),
+		)
 		if err != nil || strings.Contains(string(b), "no data") {
 			t.Errorf("graph %s: %v, or it has no data", g.Name, err)
 		}
@@ -231,7 +266,13 @@ func TestTheNewsFeedNeedsADatabase(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), exe, "run", "-store", dir, plan)
 	out, _ := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exit.Usage || !strings.Contains(string(out), "database: {engine: postgresql}") {
-		t.Errorf("status %d, want %d and the remedy:\n%s", cmd.ProcessState.ExitCode(), exit.Usage, out)
+	if cmd.ProcessState.ExitCode() != exit.Usage ||
+		!strings.Contains(string(out), "database: {engine: postgresql}") {
+		t.Errorf(
+			"status %d, want %d and the remedy:\n%s",
+			cmd.ProcessState.ExitCode(),
+			exit.Usage,
+			out,
+		)
 	}
 }

@@ -27,8 +27,9 @@ bounded: {users: 10, ramp: 500ms, settle: 5s, measure: 5s}
 compare: {arms: {base: {}, new: {args: [-index=commit]}}, mode: sequence, blocks: 1}
 ` + openGates
 
-// TestFullNewsFeedCompared compares two arms of the service with real Cassandra, OpenSearch and Kafka: every story of
-// every run is read back, nothing fails, the report names the stores, and nothing is left running.
+// TestFullNewsFeedCompared compares two arms of the service with real Cassandra, OpenSearch and
+// Kafka: every story of every run is read back, nothing fails, the report names the stores, and
+// nothing is left running.
 func TestFullNewsFeedCompared(t *testing.T) {
 	exe, dir, plan := fullPlan(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
@@ -80,7 +81,8 @@ func fullPlan(t *testing.T) (exe, dir, plan string) {
 	return exe, dir, plan
 }
 
-// checkFullRun checks one run: the stores behind the service, and that every acknowledged story is there.
+// checkFullRun checks one run: the stores behind the service, and that every acknowledged story is
+// there.
 func checkFullRun(ctx context.Context, t *testing.T, exe, dir, manifest string) {
 	t.Helper()
 	raw, err := os.ReadFile(manifest)
@@ -95,12 +97,24 @@ func checkFullRun(ctx context.Context, t *testing.T, exe, dir, manifest string) 
 	if err := json.Unmarshal(raw, &m); err != nil {
 		t.Fatal(err)
 	}
-	for role, want := range map[string]string{"wide": "Cassandra 5.0.4", "search": "OpenSearch 2.19.2", "bus": "Kafka 3.9.1"} {
-		if c := m.Target.Companions[role]; c.Name+" "+c.Version != want || c.Settings["heap"] == "" {
+	for role, want := range map[string]string{
+		"wide":   "Cassandra 5.0.4",
+		"search": "OpenSearch 2.19.2",
+		"bus":    "Kafka 3.9.1",
+	} {
+		if c := m.Target.Companions[role]; c.Name+" "+c.Version != want ||
+			c.Settings["heap"] == "" {
 			t.Errorf("the %s is %+v, want %s", role, c, want)
 		}
 	}
-	show := exec.CommandContext(ctx, exe, "show", "-store", dir, filepath.Base(filepath.Dir(manifest)))
+	show := exec.CommandContext(
+		ctx,
+		exe,
+		"show",
+		"-store",
+		dir,
+		filepath.Base(filepath.Dir(manifest)),
+	)
 	text, err := show.CombinedOutput()
 	if err != nil && show.ProcessState.ExitCode() != exit.Invalid {
 		t.Fatalf("%v\n%s", err, text)
@@ -111,8 +125,8 @@ func checkFullRun(ctx context.Context, t *testing.T, exe, dir, manifest string) 
 	t.Logf("%s", text)
 }
 
-// TestFullNewsFeedDiesWithPlimsoll kills plimsoll with SIGKILL while the whole system is up: none of its processes
-// stays.
+// TestFullNewsFeedDiesWithPlimsoll kills plimsoll with SIGKILL while the whole system is up: none
+// of its processes stays.
 func TestFullNewsFeedDiesWithPlimsoll(t *testing.T) {
 	exe, err := program()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command plimsoll is plimsoll with one more kind of server, the news feed: all verbs of the product,
-// which know its behavior, its driver and its graphs, and the verb newsfeed, which runs its reference
-// server.
+// Command plimsoll is plimsoll with one more kind of server, the news feed: all verbs of the
+// product, which know its behavior, its driver and its graphs, and the verb newsfeed, which runs
+// its reference server.
 package main
 
 import (

@@ -41,7 +41,8 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// openGates are limits that no busy host reaches: tests are about the course of a comparison, not its numbers.
+// openGates are limits that no busy host reaches: tests are about the course of a comparison, not
+// its numbers.
 const openGates = `
 gates: {lag: {red: 60s}, late: {red: 100%}, users: {red: 1%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 60s}, pause: {red: 60s}, gc: {red: 100%}, steal: {amber: 100%, red: 100%}, target_steal: {amber: 100%, red: 100%},
   others: {amber: 100%, red: 100%}, throttled: {red: 100%}, wait: {red: 100%}, inbox: {red: 60s}, memory: {red: 100%}, ports: {red: 100%}, bursts: {red: 1000x}, little: {red: 100%}}
@@ -63,8 +64,8 @@ func ran(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// TestCommandLine: the program has the verbs of plimsoll and one more, whose help is data and whose mistakes have a line
-// each.
+// TestCommandLine: the program has the verbs of plimsoll and one more, whose help is data and whose
+// mistakes have a line each.
 func TestCommandLine(t *testing.T) {
 	status, help, _ := ran(t, "help")
 	for _, verb := range []string{"\n  compare ", "\n  refchat ", "\n  newsfeed "} {
@@ -75,7 +76,8 @@ func TestCommandLine(t *testing.T) {
 	for _, of := range [][]string{{"newsfeed"}, {"newsfeed", "store"}, {"newsfeed", "perf"}} {
 		_, want, _ := ran(t, append([]string{"help"}, of...)...)
 		status, out, errs := ran(t, append(of, "-h")...)
-		if status != exit.OK || errs != "" || out != want || !strings.Contains(out, "usage: ") && !strings.HasPrefix(out, "Usage of ") {
+		if status != exit.OK || errs != "" || out != want ||
+			!strings.Contains(out, "usage: ") && !strings.HasPrefix(out, "Usage of ") {
 			t.Errorf("%q: status %d, stderr %q, stdout\n%s\nwant\n%s", of, status, errs, out, want)
 		}
 		for line := range strings.Lines(out) {
@@ -89,7 +91,9 @@ func TestCommandLine(t *testing.T) {
 		"newsfeed store x":     "plimsoll newsfeed: usage: unexpected argument \"x\"\n",
 		"newsfeed perf -bogus": "plimsoll newsfeed: usage: flag provided but not defined: -bogus\n",
 	} {
-		if status, out, errs := ran(t, strings.Fields(line)...); status != exit.Usage || out != "" || errs != want {
+		if status, out, errs := ran(t, strings.Fields(line)...); status != exit.Usage ||
+			out != "" ||
+			errs != want {
 			t.Errorf("%s: status %d, stdout %q, stderr\n%swant\n%s", line, status, out, errs, want)
 		}
 	}

@@ -1,4 +1,5 @@
-// Package figures reads a run as a small JSON text of our own, for numbers of tools without an importer:
+// Package figures reads a run as a small JSON text of our own, for numbers of tools without an
+// importer:
 //
 //	{
 //	  "label": "v11.1.0", "database": "Postgres", "test": "unbounded",
@@ -8,8 +9,8 @@
 //	  ]
 //	}
 //
-// Only figures has to be there, and of a figure name and value. "at_least": true marks a lower bound, "aside": true a
-// figure that is shown and not judged. Unknown keys are errors.
+// Only figures has to be there, and of a figure name and value. "at_least": true marks a lower
+// bound, "aside": true a figure that is shown and not judged. Unknown keys are errors.
 //
 // The package refuses to judge.
 package figures
@@ -61,7 +62,13 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 	if err := strict(data, &in); err != nil {
 		return nil, err
 	}
-	g := record.Imported{Source: source, Tool: Tool, Label: in.Label, Database: in.Database, Test: in.Test}
+	g := record.Imported{
+		Source:   source,
+		Tool:     Tool,
+		Label:    in.Label,
+		Database: in.Database,
+		Test:     in.Test,
+	}
 	from := 0
 	for _, raw := range in.Figures {
 		// The elements stand in the text in their order; each is found behind the one before it.
@@ -75,7 +82,15 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 		if f.Value == nil {
 			return nil, fmt.Errorf("line %d: %s has no value", line, record.QuoteImported(f.Name))
 		}
-		g.Figures = append(g.Figures, record.Figure{Name: f.Name, Value: *f.Value, Unit: f.Unit, Line: line, AtLeast: f.AtLeast, Aside: f.Aside, Ops: f.Operations})
+		g.Figures = append(g.Figures, record.Figure{
+			Name:    f.Name,
+			Value:   *f.Value,
+			Unit:    f.Unit,
+			Line:    line,
+			AtLeast: f.AtLeast,
+			Aside:   f.Aside,
+			Ops:     f.Operations,
+		})
 	}
 	return []record.Imported{g}, g.Check()
 }

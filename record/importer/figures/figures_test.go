@@ -23,11 +23,18 @@ func TestRead(t *testing.T) {
 	if err != nil || !figures.Detect([]byte(text)) {
 		t.Fatal(err)
 	}
-	want := []record.Imported{{Source: "f", Tool: "figures", Label: "v11.1.0", Database: "Postgres", Test: "unbounded", Figures: []record.Figure{
-		{Name: "capacity", Value: 20000, Unit: "users", Line: 4, AtLeast: true},
-		{Name: "p95(post)", Value: 181.5, Unit: "ms", Line: 5, Ops: 120000},
-		{Name: "p95(read)", Value: 3, Unit: "ms", Line: 6, Aside: true},
-	}}}
+	want := []record.Imported{{
+		Source:   "f",
+		Tool:     "figures",
+		Label:    "v11.1.0",
+		Database: "Postgres",
+		Test:     "unbounded",
+		Figures: []record.Figure{
+			{Name: "capacity", Value: 20000, Unit: "users", Line: 4, AtLeast: true},
+			{Name: "p95(post)", Value: 181.5, Unit: "ms", Line: 5, Ops: 120000},
+			{Name: "p95(read)", Value: 3, Unit: "ms", Line: 6, Aside: true},
+		},
+	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -49,17 +56,20 @@ func TestReadProblems(t *testing.T) {
 		"a list":      {`[1]`, "is a JSON array, want struct"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := figures.Read("f", []byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if got, err := figures.Read("f", []byte(tt.in)); err == nil ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, %v; want %q", got, err, tt.want)
 			}
 		})
 	}
 }
 
-// FuzzRead checks that accepted input passes the check of its numbers, and that each figure is on a line of
-// the text.
+// FuzzRead checks that accepted input passes the check of its numbers, and that each figure is on a
+// line of the text.
 func FuzzRead(f *testing.F) {
-	f.Add("{\"figures\": [\n{\"name\": \"p95\", \"value\": 3}, {\"name\": \"mean\", \"value\": 3}]}")
+	f.Add(
+		"{\"figures\": [\n{\"name\": \"p95\", \"value\": 3}, {\"name\": \"mean\", \"value\": 3}]}",
+	)
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := figures.Read("f", []byte(text))
 		if err != nil {

@@ -1,4 +1,5 @@
-// Package gobench reads the output of go test -bench, and the CSV that benchstat makes of two of them.
+// Package gobench reads the output of go test -bench, and the CSV that benchstat makes of two of
+// them.
 //
 // # Mapping of the numbers
 //
@@ -10,7 +11,8 @@
 // output of several processes; each begins with the lines that go test prints before its
 // benchmarks. Benchmarks of a package are named by it where there are several packages.
 //
-// benchstat's CSV holds the median of each arm and neither runs nor processes: it is one pair of numbers.
+// benchstat's CSV holds the median of each arm and neither runs nor processes: it is one pair of
+// numbers.
 //
 // The package refuses to judge.
 package gobench
@@ -69,12 +71,21 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 		case name == "goos" || line == "PASS" || strings.HasPrefix(line, "ok "):
 			fresh = true
 		case line == "FAIL" || strings.HasPrefix(line, "--- FAIL") || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(line, "panic: "):
-			return nil, fmt.Errorf("line %d: %s: the benchmark failed, and the output is not whole", number, record.QuoteImported(line))
+			return nil, fmt.Errorf(
+				"line %d: %s: the benchmark failed, and the output is not whole",
+				number,
+				record.QuoteImported(line),
+			)
 		}
 		m := result.FindStringSubmatch(line)
 		switch {
-		case m == nil && begun.MatchString(line), m != nil && !strings.HasSuffix(text, "\n") && !strings.Contains(line, " ns/op"):
-			return nil, fmt.Errorf("line %d: %s is no whole result: the output is cut off, or mixed with that of the benchmark", number, record.QuoteImported(line))
+		case m == nil && begun.MatchString(line),
+			m != nil && !strings.HasSuffix(text, "\n") && !strings.Contains(line, " ns/op"):
+			return nil, fmt.Errorf(
+				"line %d: %s is no whole result: the output is cut off, or mixed with that of the benchmark",
+				number,
+				record.QuoteImported(line),
+			)
 		case m == nil:
 			continue
 		}
@@ -89,11 +100,16 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 	}
 	runs := runsOf(source, all)
 	if len(runs) == 0 {
-		return nil, errors.New("there is no result of a benchmark in it: want lines such as BenchmarkName 100 12.5 ns/op")
+		return nil, errors.New(
+			"there is no result of a benchmark in it: want lines such as BenchmarkName 100 12.5 ns/op",
+		)
 	}
 	if repeated {
-		runs[0].Warnings = append(runs[0].Warnings, "repetitions by -count in one process are one run: "+
-			"start go test -count=1 at least six times, in turns with the other arm")
+		runs[0].Warnings = append(
+			runs[0].Warnings,
+			"repetitions by -count in one process are one run: "+
+				"start go test -count=1 at least six times, in turns with the other arm",
+		)
 	}
 	for _, g := range runs {
 		if err := g.Check(); err != nil {
@@ -108,11 +124,24 @@ func (p *process) take(line int, name string, fields []string) (again bool, err 
 	for i := 0; i+1 < len(fields); i += 2 {
 		v, err := strconv.ParseFloat(fields[i], 64)
 		if err != nil {
-			return false, fmt.Errorf("%s of %s is %s, want a number", fields[i+1], name, record.QuoteImported(fields[i]))
+			return false, fmt.Errorf(
+				"%s of %s is %s, want a number",
+				fields[i+1],
+				name,
+				record.QuoteImported(fields[i]),
+			)
 		}
-		f := record.Figure{Name: fields[i+1] + "(" + name + ")", Value: v, Unit: fields[i+1], Line: line, Aside: true}
+		f := record.Figure{
+			Name:  fields[i+1] + "(" + name + ")",
+			Value: v,
+			Unit:  fields[i+1],
+			Line:  line,
+			Aside: true,
+		}
 		if f.Unit == "ns/op" {
-			f.Name, f.Unit, f.Aside = "mean("+name+")", "ns", false
+			f.Name = "mean(" + name + ")"
+			f.Unit = "ns"
+			f.Aside = false
 		}
 		at := slices.IndexFunc(p.figures, func(o record.Figure) bool { return o.Name == f.Name })
 		if at < 0 {

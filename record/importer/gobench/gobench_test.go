@@ -22,7 +22,9 @@ func checkFigures(t *testing.T, g record.Imported, want map[string]float64) {
 	}
 	for name, v := range want {
 		judged := strings.HasPrefix(name, "mean") || strings.HasPrefix(name, "p50")
-		if f, ok := g.Figure(name); !ok || math.Abs(f.Value-v) > 1e-9*v || f.Aside == judged || judged && f.Unit != "ns" || f.Line == 0 {
+		if f, ok := g.Figure(name); !ok || math.Abs(f.Value-v) > 1e-9*v || f.Aside == judged ||
+			judged && f.Unit != "ns" ||
+			f.Line == 0 {
 			t.Errorf("%s: %+v, want %v", name, f, v)
 		}
 	}
@@ -36,24 +38,42 @@ func TestRead(t *testing.T) {
 	if err != nil || len(got) != 1 {
 		t.Fatal(got, err)
 	}
-	checkFigures(t, got[0], map[string]float64{"mean(Encode/json-2)": 1725, "B/op(Encode/json-2)": 64, "allocs/op(Encode/json-2)": 2, "mean(Decode-2)": 10.5})
-	if len(got[0].Warnings) != 1 || !strings.HasPrefix(got[0].Warnings[0], "repetitions by -count in one process are one run") {
+	checkFigures(t, got[0], map[string]float64{
+		"mean(Encode/json-2)":      1725,
+		"B/op(Encode/json-2)":      64,
+		"allocs/op(Encode/json-2)": 2,
+		"mean(Decode-2)":           10.5,
+	})
+	if len(got[0].Warnings) != 1 ||
+		!strings.HasPrefix(got[0].Warnings[0], "repetitions by -count in one process are one run") {
 		t.Errorf("warnings %q", got[0].Warnings)
 	}
 }
 
-// Each process is a run, also where their outputs are in one file; packages of one go test belong to one run.
+// Each process is a run, also where their outputs are in one file; packages of one go test belong
+// to one run.
 func TestReadProcesses(t *testing.T) {
 	one := func(ns string) string {
 		return head + "BenchmarkEncode-2 100 " + ns + " ns/op\nPASS\nok  \tplimsoll/a\t1s\n" +
-			strings.Replace(head, "plimsoll/a", "plimsoll/b", 1) + "BenchmarkEncode-2 100 7 ns/op\nPASS\nok  \tplimsoll/b\t1s\n"
+			strings.Replace(
+				head,
+				"plimsoll/a",
+				"plimsoll/b",
+				1,
+			) + "BenchmarkEncode-2 100 7 ns/op\nPASS\nok  \tplimsoll/b\t1s\n"
 	}
 	got, err := gobench.Read("f", []byte(one("12.5")+one("13.5")))
 	if err != nil || len(got) != 2 || len(got[0].Warnings) != 0 {
 		t.Fatal(got, err)
 	}
-	checkFigures(t, got[0], map[string]float64{"mean(plimsoll/a.Encode-2)": 12.5, "mean(plimsoll/b.Encode-2)": 7})
-	checkFigures(t, got[1], map[string]float64{"mean(plimsoll/a.Encode-2)": 13.5, "mean(plimsoll/b.Encode-2)": 7})
+	checkFigures(t, got[0], map[string]float64{
+		"mean(plimsoll/a.Encode-2)": 12.5,
+		"mean(plimsoll/b.Encode-2)": 7,
+	})
+	checkFigures(t, got[1], map[string]float64{
+		"mean(plimsoll/a.Encode-2)": 13.5,
+		"mean(plimsoll/b.Encode-2)": 7,
+	})
 }
 
 func TestReadProblems(t *testing.T) {
@@ -66,7 +86,8 @@ func TestReadProblems(t *testing.T) {
 		"NaN":      {head + "BenchmarkA 100 NaN ns/op\n", "line 5: mean(A) is no number"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := gobench.Read("f", []byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if got, err := gobench.Read("f", []byte(tt.in)); err == nil ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, %v; want %q", got, err, tt.want)
 			}
 		})
@@ -79,12 +100,23 @@ const table = "goos: linux\npkg: plimsoll/a\n,old.txt,,new.txt,,,\n,sec/op,CI,se
 
 func TestReadStat(t *testing.T) {
 	got, err := gobench.ReadStat("f", []byte(table))
-	if err != nil || len(got) != 2 || !gobench.DetectStat([]byte(table)) || gobench.DetectStat([]byte(output)) {
+	if err != nil || len(got) != 2 || !gobench.DetectStat([]byte(table)) ||
+		gobench.DetectStat([]byte(output)) {
 		t.Fatal(got, err)
 	}
-	checkFigures(t, got[0], map[string]float64{"p50(plimsoll/a.Encode-2)": 1718, "p50(plimsoll/a.Decode-2)": 3000, "B/op(plimsoll/a.Encode-2)": 64})
-	checkFigures(t, got[1], map[string]float64{"p50(plimsoll/a.Encode-2)": 1422.5, "p50(plimsoll/a.Decode-2)": 3100, "B/op(plimsoll/a.Encode-2)": 60})
-	if got[0].Arm != "base" || got[1].Arm != "new" || got[0].Label != "old.txt" || got[1].Label != "new.txt" || len(got[0].Warnings) != 1 {
+	checkFigures(t, got[0], map[string]float64{
+		"p50(plimsoll/a.Encode-2)":  1718,
+		"p50(plimsoll/a.Decode-2)":  3000,
+		"B/op(plimsoll/a.Encode-2)": 64,
+	})
+	checkFigures(t, got[1], map[string]float64{
+		"p50(plimsoll/a.Encode-2)":  1422.5,
+		"p50(plimsoll/a.Decode-2)":  3100,
+		"B/op(plimsoll/a.Encode-2)": 60,
+	})
+	if got[0].Arm != "base" || got[1].Arm != "new" || got[0].Label != "old.txt" ||
+		got[1].Label != "new.txt" ||
+		len(got[0].Warnings) != 1 {
 		t.Errorf("%+v", got)
 	}
 	for name, tt := range map[string]struct{ in, want string }{
@@ -97,7 +129,8 @@ func TestReadStat(t *testing.T) {
 		"broken quotes": {",a,,b,,,\n,sec/op,CI,sec/op,CI,vs base,P\n\"Encode,1\n", "line 3: not a CSV"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := gobench.ReadStat("f", []byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if got, err := gobench.ReadStat("f", []byte(tt.in)); err == nil ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, %v; want %q", got, err, tt.want)
 			}
 		})

@@ -1,6 +1,7 @@
-// Package k6 reads the end-of-test summary of k6 in its three shapes: the file of --summary-export, the data that
-// handleSummary gets, written with JSON.stringify, and the file of --new-machine-readable-summary. All were checked
-// with k6 v1.8.1; versions before it write the first two.
+// Package k6 reads the end-of-test summary of k6 in its three shapes: the file of --summary-export,
+// the data that handleSummary gets, written with JSON.stringify, and the file of
+// --new-machine-readable-summary. All were checked with k6 v1.8.1; versions before it write the
+// first two.
 //
 // # Mapping of the numbers
 //
@@ -10,9 +11,9 @@
 //	errors       http_req_failed in percent
 //	mean, p50    of http_req_duration, shown and not judged
 //
-// http_req_duration is sending, waiting and receiving. It begins when k6 sends: it excludes the earlier wait of a
-// virtual user or an arrival, so a summary of an overloaded run looks better than the users' experience. A run that
-// dropped iterations carries a warning.
+// http_req_duration is sending, waiting and receiving. It begins when k6 sends: it excludes the
+// earlier wait of a virtual user or an arrival, so a summary of an overloaded run looks better than
+// the users' experience. A run that dropped iterations carries a warning.
 //
 // The package refuses to judge, and it does not read the stream of --out json.
 package k6
@@ -101,7 +102,10 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 	case duration.Values == nil:
 		return nil, errors.New("the summary has requests but no http_req_duration: it is not whole")
 	case duration.Contains != "" && duration.Contains != "time":
-		return nil, fmt.Errorf("http_req_duration contains %s, want time: its unit is not known", record.QuoteImported(duration.Contains))
+		return nil, fmt.Errorf(
+			"http_req_duration contains %s, want time: its unit is not known",
+			record.QuoteImported(duration.Contains),
+		)
 	}
 	if _, ok := requests.Values["rate"]; !ok && in.Config.Duration > 0 {
 		requests.Values["rate"] = count / in.Config.Duration
@@ -120,18 +124,36 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 			g.Warnings = append(g.Warnings, warning)
 		}
 	}
-	add(record.Figure{Name: "throughput", Unit: "1/s"}, requests, 1, "k6 wrote no rate of http_reqs", "rate")
+	add(record.Figure{
+		Name: "throughput",
+		Unit: "1/s",
+	}, requests, 1, "k6 wrote no rate of http_reqs", "rate")
 	remedy := "add it to summaryTrendStats"
 	if in.Results.Metrics != nil { // which has the same percentiles whatever the script asks for
 		remedy = "give the file of --summary-export, with it in summaryTrendStats"
 	}
-	add(record.Figure{Name: "p95", Unit: "ms"}, duration, 1, "k6 wrote no p(95): "+remedy, "p(95)", "p95")
-	add(record.Figure{Name: "p99", Unit: "ms"}, duration, 1, "k6 wrote no p(99): "+remedy, "p(99)", "p99")
-	add(record.Figure{Name: "errors", Unit: "%"}, failed, 100, "k6 wrote no http_req_failed: nothing is known of errors", "rate", "value")
+	add(record.Figure{
+		Name: "p95",
+		Unit: "ms",
+	}, duration, 1, "k6 wrote no p(95): "+remedy, "p(95)", "p95")
+	add(record.Figure{
+		Name: "p99",
+		Unit: "ms",
+	}, duration, 1, "k6 wrote no p(99): "+remedy, "p(99)", "p99")
+	add(record.Figure{
+		Name: "errors",
+		Unit: "%",
+	}, failed, 100, "k6 wrote no http_req_failed: nothing is known of errors", "rate", "value")
 	add(record.Figure{Name: "mean", Unit: "ms", Aside: true}, duration, 1, "", "avg")
 	add(record.Figure{Name: "p50", Unit: "ms", Aside: true}, duration, 1, "", "med")
 	if n := dropped.Values["count"]; n > 0 {
-		g.Warnings = append(g.Warnings, fmt.Sprintf("k6 dropped %.0f iterations: less was offered than the script asked for, and the latencies leave out who waited", n))
+		g.Warnings = append(
+			g.Warnings,
+			fmt.Sprintf(
+				"k6 dropped %.0f iterations: less was offered than the script asked for, and the latencies leave out who waited",
+				n,
+			),
+		)
 	}
 	return []record.Imported{g}, g.Check()
 }
@@ -161,7 +183,8 @@ func (s *summary) metric(name string) metric {
 			s.err = fmt.Errorf("%s: values: %w", name, err)
 			return m
 		}
-		if err := json.Unmarshal(fields["contains"], &m.Contains); err != nil && fields["contains"] != nil {
+		if err := json.Unmarshal(fields["contains"], &m.Contains); err != nil &&
+			fields["contains"] != nil {
 			s.err = fmt.Errorf("%s: contains: %w", name, err)
 			return m
 		}
@@ -173,7 +196,12 @@ func (s *summary) metric(name string) metric {
 		}
 		var v *float64
 		if err := json.Unmarshal(values[key], &v); err != nil || v == nil {
-			s.err = fmt.Errorf("%s: %s is %s, want a number", name, key, record.QuoteImported(string(values[key])))
+			s.err = fmt.Errorf(
+				"%s: %s is %s, want a number",
+				name,
+				key,
+				record.QuoteImported(string(values[key])),
+			)
 			return m
 		}
 		m.Values[key] = *v

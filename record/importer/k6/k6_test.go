@@ -23,9 +23,29 @@ func read(t *testing.T, name string) []byte {
 // The files are of k6 v1.8.1 against a server on the same host: the three shapes of one script.
 func TestRead(t *testing.T) {
 	for name, want := range map[string]map[string]float64{
-		"export.json":  {"throughput": 433.3079232164504, "p95": 12.7244152, "p99": 14.376426560000002, "errors": 0, "mean": 11.325802091747352, "p50": 11.182394},
-		"handle.json":  {"throughput": 437.8442270715156, "p95": 12.12026165, "p99": 13.910827420000002, "errors": 0, "mean": 11.272351714416061, "p50": 11.2137925},
-		"machine.json": {"throughput": 2201 / 5.007365403, "p95": 12.088773, "errors": 0, "mean": 11.237306850976816, "p50": 11.181187},
+		"export.json": {
+			"throughput": 433.3079232164504,
+			"p95":        12.7244152,
+			"p99":        14.376426560000002,
+			"errors":     0,
+			"mean":       11.325802091747352,
+			"p50":        11.182394,
+		},
+		"handle.json": {
+			"throughput": 437.8442270715156,
+			"p95":        12.12026165,
+			"p99":        13.910827420000002,
+			"errors":     0,
+			"mean":       11.272351714416061,
+			"p50":        11.2137925,
+		},
+		"machine.json": {
+			"throughput": 2201 / 5.007365403,
+			"p95":        12.088773,
+			"errors":     0,
+			"mean":       11.237306850976816,
+			"p50":        11.181187,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := read(t, name)
@@ -41,11 +61,13 @@ func TestRead(t *testing.T) {
 			}
 			for n, v := range want {
 				f, ok := got[0].Figure(n)
-				if !ok || math.Abs(f.Value-v) > 1e-9*v || f.Aside != (n == "mean" || n == "p50") || f.Ops < 2000 {
+				if !ok || math.Abs(f.Value-v) > 1e-9*v || f.Aside != (n == "mean" || n == "p50") ||
+					f.Ops < 2000 {
 					t.Errorf("%s: %+v, want %v", n, f, v)
 				}
 			}
-			if name == "machine.json" && (len(got[0].Warnings) != 1 || !strings.HasSuffix(got[0].Warnings[0], "no p(99): give the file of --summary-export, with it in summaryTrendStats")) {
+			if name == "machine.json" &&
+				(len(got[0].Warnings) != 1 || !strings.HasSuffix(got[0].Warnings[0], "no p(99): give the file of --summary-export, with it in summaryTrendStats")) {
 				t.Errorf("warnings %q", got[0].Warnings)
 			}
 		})
@@ -65,7 +87,10 @@ func TestErrorsAndDrops(t *testing.T) {
 		if f, _ := got[0].Figure("errors"); f.Value != 2.5 || f.Unit != "%" {
 			t.Errorf("errors %+v", f)
 		}
-		if all := strings.Join(got[0].Warnings, "\n"); !strings.Contains(all, "dropped 7 iterations") {
+		if all := strings.Join(got[0].Warnings, "\n"); !strings.Contains(
+			all,
+			"dropped 7 iterations",
+		) {
 			t.Errorf("warnings %q", all)
 		}
 	}
@@ -84,7 +109,8 @@ func TestReadProblems(t *testing.T) {
 		"values null":           {`{"metrics": {"http_reqs": {"values": null}}}`, "http_reqs is 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := k6.Read("a.json", []byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if got, err := k6.Read("a.json", []byte(tt.in)); err == nil ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, %v; want %q", got, err, tt.want)
 			}
 		})
@@ -93,8 +119,16 @@ func TestReadProblems(t *testing.T) {
 
 // FuzzRead checks that accepted input passes the check of its numbers.
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"metrics": {"http_reqs": {"count": 3, "rate": 1}, "http_req_duration": {"p(95)": 2}}}`))
-	f.Add([]byte(`{"results": {"metrics": [{"name": "http_reqs", "values": {"count": 3}}, {"name": "http_req_duration", "contains": "time", "values": {"p95": 2}}]}, "config": {"duration": 5}}`))
+	f.Add(
+		[]byte(
+			`{"metrics": {"http_reqs": {"count": 3, "rate": 1}, "http_req_duration": {"p(95)": 2}}}`,
+		),
+	)
+	f.Add(
+		[]byte(
+			`{"results": {"metrics": [{"name": "http_reqs", "values": {"count": 3}}, {"name": "http_req_duration", "contains": "time", "values": {"p95": 2}}]}, "config": {"duration": 5}}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := k6.Read("a.json", data)
 		if err != nil {

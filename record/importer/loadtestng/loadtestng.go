@@ -1,5 +1,6 @@
-// Package loadtestng reads the files of a comparison by load-test-ng: results.txt, comparison.json (--format json)
-// and the report files of its command report generate. The forms were read from its source at commit 784dbc17.
+// Package loadtestng reads the files of a comparison by load-test-ng: results.txt, comparison.json
+// (--format json) and the report files of its command report generate. The forms were read from its
+// source at commit 784dbc17.
 //
 // # Mapping of the numbers
 //
@@ -8,9 +9,10 @@
 //	others      errors are a count without the number of requests, and the times of handlers and store methods have no
 //	            counts either: shown and not judged
 //
-// A results file holds both arms of one pair, on one or several databases; two of them are two pairs. A report is one
-// run of one arm. Neither holds the number of requests, nor the number of users at which a search would have stopped
-// anyway (MaxActiveUsers): compare the supported users with that number yourself.
+// A results file holds both arms of one pair, on one or several databases; two of them are two
+// pairs. A report is one run of one arm. Neither holds the number of requests, nor the number of
+// users at which a search would have stopped anyway (MaxActiveUsers): compare the supported users
+// with that number yourself.
 //
 // The package refuses to judge.
 package loadtestng
@@ -41,7 +43,8 @@ func Detect(data []byte) bool {
 		return true
 	}
 	var in struct{ Results, AvgAPITimes json.RawMessage }
-	return json.Unmarshal(data, &in) == nil && (in.AvgAPITimes != nil || bytes.HasPrefix(bytes.TrimSpace(in.Results), []byte("[")))
+	return json.Unmarshal(data, &in) == nil &&
+		(in.AvgAPITimes != nil || bytes.HasPrefix(bytes.TrimSpace(in.Results), []byte("[")))
 }
 
 // Read reads one file.
@@ -59,7 +62,9 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 	case in.AvgAPITimes != nil:
 		return readReport(source, data)
 	}
-	return nil, errors.New("neither comparison.json (Results) nor a report (AvgAPITimes) of load-test-ng")
+	return nil, errors.New(
+		"neither comparison.json (Results) nor a report (AvgAPITimes) of load-test-ng",
+	)
 }
 
 // database is the name of an engine as the reports of that tool's users have it.
@@ -86,19 +91,51 @@ var arms = [2]string{record.ImportedBase, record.ImportedNew}
 
 // given turns a part into a run.
 func (p part) given(source, arm string) (record.Imported, error) {
-	g := record.Imported{Source: source, Tool: Tool, Arm: arm, Label: p.label, Database: database(p.engine), Test: p.kind}
+	g := record.Imported{
+		Source:   source,
+		Tool:     Tool,
+		Arm:      arm,
+		Label:    p.label,
+		Database: database(p.engine),
+		Test:     p.kind,
+	}
 	switch p.kind {
 	case "unbounded":
 		if p.supported <= 0 {
-			return g, at(p.line, fmt.Errorf("%s on %s has %d supported users: the search found none", p.label, p.engine, p.supported))
+			return g, at(
+				p.line,
+				fmt.Errorf(
+					"%s on %s has %d supported users: the search found none",
+					p.label,
+					p.engine,
+					p.supported,
+				),
+			)
 		}
-		g.Figures = append(g.Figures, record.Figure{Name: "capacity", Value: float64(p.supported), Unit: "users", Line: p.line})
+		g.Figures = append(g.Figures, record.Figure{
+			Name:  "capacity",
+			Value: float64(p.supported),
+			Unit:  "users",
+			Line:  p.line,
+		})
 	case "bounded":
 		g.Test = fmt.Sprintf("bounded, %d users, %s", p.users, p.duration)
 	default:
-		return g, at(p.line, fmt.Errorf("%s: the type is %s, want bounded or unbounded", p.label, record.QuoteImported(p.kind)))
+		return g, at(
+			p.line,
+			fmt.Errorf(
+				"%s: the type is %s, want bounded or unbounded",
+				p.label,
+				record.QuoteImported(p.kind),
+			),
+		)
 	}
-	g.Figures = append(g.Figures, record.Figure{Name: "number of errors (" + p.kind + ")", Value: float64(p.errors), Line: p.line, Aside: true})
+	g.Figures = append(g.Figures, record.Figure{
+		Name:  "number of errors (" + p.kind + ")",
+		Value: float64(p.errors),
+		Line:  p.line,
+		Aside: true,
+	})
 	return g, g.Check()
 }
 
@@ -136,20 +173,38 @@ func readComparison(source string, data []byte) ([]record.Imported, error) {
 	var warnings []string
 	for i, r := range in.Results {
 		if len(r.LoadTests) > 2 {
-			return nil, fmt.Errorf("result %d has %d load tests, want base and new", i, len(r.LoadTests))
+			return nil, fmt.Errorf(
+				"result %d has %d load tests, want base and new",
+				i,
+				len(r.LoadTests),
+			)
 		}
 		for _, t := range r.LoadTests {
 			if t.Status.State == "running" {
-				return nil, fmt.Errorf("result %d: the load test of %s is still running: the run is truncated", i, t.Label)
+				return nil, fmt.Errorf(
+					"result %d: the load test of %s is still running: the run is truncated",
+					i,
+					t.Label,
+				)
 			}
 		}
 		if len(r.LoadTests) < 2 || r.LoadTests[0].Failed || r.LoadTests[1].Failed {
-			warnings = append(warnings, fmt.Sprintf("result %d: one of its load tests failed, and it is left out", i))
+			warnings = append(
+				warnings,
+				fmt.Sprintf("result %d: one of its load tests failed, and it is left out", i),
+			)
 			continue
 		}
 		for k, t := range r.LoadTests {
-			p := part{label: t.Label, kind: t.Config.Type, engine: t.Config.DBEngine, duration: t.Config.Duration, users: t.Config.NumUsers,
-				supported: t.Status.SupportedUsers, errors: t.Status.NumErrors}
+			p := part{
+				label:     t.Label,
+				kind:      t.Config.Type,
+				engine:    t.Config.DBEngine,
+				duration:  t.Config.Duration,
+				users:     t.Config.NumUsers,
+				supported: t.Status.SupportedUsers,
+				errors:    t.Status.NumErrors,
+			}
 			g, err := p.given(source, arms[k])
 			if err != nil {
 				return nil, fmt.Errorf("result %d: %w", i, err)

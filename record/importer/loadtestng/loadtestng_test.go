@@ -37,10 +37,34 @@ const reportText = `{"Label": "v10.5.7", "StartTime": "2025-05-05T10:00:00Z", "E
 
 func TestReadResults(t *testing.T) {
 	unbounded := []record.Imported{
-		{Source: "f", Tool: "load-test-ng", Arm: "base", Label: "v9.11.16", Database: "MySQL", Test: "unbounded",
-			Figures: []record.Figure{{Name: "capacity", Value: 14186, Unit: "users", Line: 6}, {Name: "number of errors (unbounded)", Value: 3, Line: 6, Aside: true}}},
-		{Source: "f", Tool: "load-test-ng", Arm: "new", Label: "v10.5.7", Database: "MySQL", Test: "unbounded",
-			Figures: []record.Figure{{Name: "capacity", Value: 16007, Unit: "users", Line: 11}, {Name: "number of errors (unbounded)", Value: 4, Line: 11, Aside: true}}},
+		{
+			Source:   "f",
+			Tool:     "load-test-ng",
+			Arm:      "base",
+			Label:    "v9.11.16",
+			Database: "MySQL",
+			Test:     "unbounded",
+			Figures: []record.Figure{{
+				Name:  "capacity",
+				Value: 14186,
+				Unit:  "users",
+				Line:  6,
+			}, {Name: "number of errors (unbounded)", Value: 3, Line: 6, Aside: true}},
+		},
+		{
+			Source:   "f",
+			Tool:     "load-test-ng",
+			Arm:      "new",
+			Label:    "v10.5.7",
+			Database: "MySQL",
+			Test:     "unbounded",
+			Figures: []record.Figure{{
+				Name:  "capacity",
+				Value: 16007,
+				Unit:  "users",
+				Line:  11,
+			}, {Name: "number of errors (unbounded)", Value: 4, Line: 11, Aside: true}},
+		},
 	}
 	got, err := loadtestng.Read("f", []byte(text))
 	if err != nil || len(got) != 4 || !loadtestng.Detect([]byte(text)) {
@@ -49,7 +73,10 @@ func TestReadResults(t *testing.T) {
 	if diff := cmp.Diff(unbounded, got[:2]); diff != "" {
 		t.Errorf("results.txt (-want +got):\n%s", diff)
 	}
-	if g := got[3]; g.Arm != "new" || g.Database != "Postgres" || g.Test != "bounded, 7500 users, 1h30m0s" || len(g.Figures) != 1 || !g.Figures[0].Aside {
+	if g := got[3]; g.Arm != "new" || g.Database != "Postgres" ||
+		g.Test != "bounded, 7500 users, 1h30m0s" ||
+		len(g.Figures) != 1 ||
+		!g.Figures[0].Aside {
 		t.Errorf("bounded: %+v", g)
 	}
 	got, err = loadtestng.Read("f", []byte(comparison))
@@ -71,9 +98,18 @@ func TestReadReport(t *testing.T) {
 	if err != nil || len(got) != 1 || !loadtestng.Detect([]byte(reportText)) {
 		t.Fatal(got, err)
 	}
-	for name, want := range map[string]float64{"mean": 12, "p99": 200, "mean(createPost)": 21, "p99(createPost)": 210, "mean(getUser)": 4, "mean(ChannelStore.Get)": 1.2, "p99(ChannelStore.Get)": 4.9} {
+	for name, want := range map[string]float64{
+		"mean":                   12,
+		"p99":                    200,
+		"mean(createPost)":       21,
+		"p99(createPost)":        210,
+		"mean(getUser)":          4,
+		"mean(ChannelStore.Get)": 1.2,
+		"p99(ChannelStore.Get)":  4.9,
+	} {
 		f, ok := got[0].Figure(name)
-		if !ok || f.Value < want-1e-9 || f.Value > want+1e-9 || f.Unit != "ms" || f.Aside != strings.Contains(name, "(") {
+		if !ok || f.Value < want-1e-9 || f.Value > want+1e-9 || f.Unit != "ms" ||
+			f.Aside != strings.Contains(name, "(") {
 			t.Errorf("%s: %+v, want %v ms", name, f, want)
 		}
 	}
@@ -82,8 +118,9 @@ func TestReadReport(t *testing.T) {
 	}
 }
 
-// Published results files put line breaks around the ruler, have lost their first bytes or the ruler at the end of a
-// failed deployment, or carry notes behind the results. All results of each are read, and what is not is named.
+// Published results files put line breaks around the ruler, have lost their first bytes or the
+// ruler at the end of a failed deployment, or carry notes behind the results. All results of each
+// are read, and what is not is named.
 func TestReadPublishedShapes(t *testing.T) {
 	want, err := loadtestng.Read("f", []byte(text))
 	if err != nil {
@@ -109,14 +146,22 @@ func TestReadPublishedShapes(t *testing.T) {
 				t.Errorf("warnings %q, want %q", warned, tt.warning)
 			}
 			for i, g := range got {
-				if f, w := g.Figures[0], want[i].Figures[0]; g.Label != want[i].Label || f.Name != w.Name || f.Value != w.Value {
+				if f, w := g.Figures[0], want[i].Figures[0]; g.Label != want[i].Label ||
+					f.Name != w.Name ||
+					f.Value != w.Value {
 					t.Errorf("run %d is %+v, want %+v", i, g, want[i])
 				}
 			}
 		})
 	}
-	half := strings.Replace(comparison, `"Results": [`, `"Results": [{"LoadTests": [{"Failed": true}, {"Failed": true}]}, `, 1)
-	if got, err := loadtestng.Read("f", []byte(half)); err != nil || len(got) != 2 || len(got[0].Warnings) != 1 {
+	half := strings.Replace(
+		comparison,
+		`"Results": [`,
+		`"Results": [{"LoadTests": [{"Failed": true}, {"Failed": true}]}, `,
+		1,
+	)
+	if got, err := loadtestng.Read("f", []byte(half)); err != nil || len(got) != 2 ||
+		len(got[0].Warnings) != 1 {
 		t.Errorf("comparison.json with a failed deployment: %+v, %v", got, err)
 	}
 }
@@ -166,14 +211,16 @@ func TestReadProblems(t *testing.T) {
 		"text":          {strings.Replace(reportText, `"0.021"`, `"fast"`, 1), "line 3: \"\\\"fast\\\"\" is no number"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := loadtestng.Read("f", []byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if got, err := loadtestng.Read("f", []byte(tt.in)); err == nil ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, %v; want %q", got, err, tt.want)
 			}
 		})
 	}
 }
 
-// FuzzRead checks that accepted input passes the check of its numbers, and that results come in pairs of arms.
+// FuzzRead checks that accepted input passes the check of its numbers, and that results come in
+// pairs of arms.
 func FuzzRead(f *testing.F) {
 	f.Add(text)
 	f.Add(comparison)
@@ -187,7 +234,8 @@ func FuzzRead(f *testing.F) {
 			if err := g.Check(); err != nil {
 				t.Fatalf("%+v: %v", g, err)
 			}
-			if want := []string{record.ImportedBase, record.ImportedNew}[i%2]; g.Tool == loadtestng.Tool && (g.Arm != want || len(got)%2 != 0) {
+			if want := []string{record.ImportedBase, record.ImportedNew}[i%2]; g.Tool == loadtestng.Tool &&
+				(g.Arm != want || len(got)%2 != 0) {
 				t.Fatalf("run %d of %d is of arm %q", i, len(got), g.Arm)
 			}
 		}

@@ -38,26 +38,48 @@ func readReport(source string, data []byte) ([]record.Imported, error) {
 			}
 			mean, without := meanOf(graph.Values)
 			if without > 0 {
-				g.Warnings = append(g.Warnings, fmt.Sprintf("%d of %d values of the graph %s are NaN, because nothing was requested then: %s is the mean of the others",
-					without, len(graph.Values), graph.Name, want.name))
+				g.Warnings = append(
+					g.Warnings,
+					fmt.Sprintf(
+						"%d of %d values of the graph %s are NaN, because nothing was requested then: %s is the mean of the others",
+						without,
+						len(graph.Values),
+						graph.Name,
+						want.name,
+					),
+				)
 			}
 			if without < len(graph.Values) {
-				g.Figures = append(g.Figures, record.Figure{Name: want.name, Value: 1000 * mean, Unit: "ms"})
+				g.Figures = append(g.Figures, record.Figure{
+					Name:  want.name,
+					Value: 1000 * mean,
+					Unit:  "ms",
+				})
 			}
 			break
 		}
 	}
 	if len(g.Figures) == 0 {
-		return nil, errors.New("the report has no graph Avg API times or P99 API times with a value: nothing in it is of the whole server")
+		return nil, errors.New(
+			"the report has no graph Avg API times or P99 API times with a value: nothing in it is of the whole server",
+		)
 	}
-	g.Warnings = append(g.Warnings, "means over the whole run of one-minute values, its ramp included: a p99 is not the p99 of the run")
+	g.Warnings = append(
+		g.Warnings,
+		"means over the whole run of one-minute values, its ramp included: a p99 is not the p99 of the run",
+	)
 	var without []string
 	for _, of := range []struct {
 		stat  string
 		times map[string]sample
 	}{{"mean", in.AvgAPITimes}, {"p99", in.P99APITimes}, {"mean", in.AvgStoreTimes}, {"p99", in.P99StoreTimes}} {
 		for _, name := range slices.Sorted(maps.Keys(of.times)) {
-			f := record.Figure{Name: of.stat + "(" + name + ")", Value: 1000 * float64(of.times[name]), Unit: "ms", Aside: true}
+			f := record.Figure{
+				Name:  of.stat + "(" + name + ")",
+				Value: 1000 * float64(of.times[name]),
+				Unit:  "ms",
+				Aside: true,
+			}
 			if math.IsNaN(f.Value) {
 				without = append(without, f.Name)
 				continue
@@ -69,7 +91,10 @@ func readReport(source string, data []byte) ([]record.Imported, error) {
 		}
 	}
 	if len(without) > 0 {
-		g.Warnings = append(g.Warnings, "not requested, and so without a time (NaN): "+strings.Join(without, ", "))
+		g.Warnings = append(
+			g.Warnings,
+			"not requested, and so without a time (NaN): "+strings.Join(without, ", "),
+		)
 	}
 	return []record.Imported{g}, g.Check()
 }

@@ -9,8 +9,8 @@ import (
 	"plimsoll/record"
 )
 
-// A text is a results.txt that is being read. A result begins with a line "Comparison result:", with or without a
-// ruler before it and a report behind it on the same line, and ends with a ruler.
+// A text is a results.txt that is being read. A result begins with a line "Comparison result:",
+// with or without a ruler before it and a report behind it on the same line, and ends with a ruler.
 type text struct {
 	source   string
 	number   int // of the line
@@ -41,7 +41,14 @@ func readText(source string, data []byte) ([]record.Imported, error) {
 		}
 	}
 	if n := t.outside[1]; n > 0 {
-		t.warnings = append(t.warnings, fmt.Sprintf("from line %d on, lines outside of the results were not read: %d", t.outside[0], n))
+		t.warnings = append(
+			t.warnings,
+			fmt.Sprintf(
+				"from line %d on, lines outside of the results were not read: %d",
+				t.outside[0],
+				n,
+			),
+		)
 	}
 	switch {
 	case t.open:
@@ -61,13 +68,24 @@ func (t *text) take(line string) error {
 	indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
 	switch {
 	case strings.HasPrefix(line, begin) && t.open:
-		return t.errorf("a result begins inside another one: the ruler (===) between them is missing")
+		return t.errorf(
+			"a result begins inside another one: the ruler (===) between them is missing",
+		)
 	case strings.HasPrefix(line, begin) || name == "Report" && !t.open:
-		t.open, t.parts, t.seen = true, nil, nil
+		t.open = true
+		t.parts = nil
+		t.seen = nil
 	case strings.HasSuffix(line, failed) && !t.open:
-		t.warnings = append(t.warnings, t.errorf("%s: one of its load tests failed, and it is left out", line).Error())
+		t.warnings = append(
+			t.warnings,
+			t.errorf("%s: one of its load tests failed, and it is left out", line).Error(),
+		)
 	case indented && ok && !t.open:
-		return t.errorf("%s stands outside of a result: a line %q is missing before it", record.QuoteImported(line), begin)
+		return t.errorf(
+			"%s stands outside of a result: a line %q is missing before it",
+			record.QuoteImported(line),
+			begin,
+		)
 	case !t.open:
 		if t.outside[1]++; t.outside[0] == 0 {
 			t.outside[0] = t.number

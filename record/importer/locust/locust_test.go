@@ -22,10 +22,21 @@ func TestRead(t *testing.T) {
 	if err != nil || len(got) != 1 {
 		t.Fatal(got, err)
 	}
-	want := map[string]float64{"throughput": 217.6587942007342, "p95": 14, "p99": 18, "errors": 0, "mean": 12.2, "p50": 12, "p95(POST post)": 14, "p95(GET read)": 14}
+	want := map[string]float64{
+		"throughput":     217.6587942007342,
+		"p95":            14,
+		"p99":            18,
+		"errors":         0,
+		"mean":           12.2,
+		"p50":            12,
+		"p95(POST post)": 14,
+		"p95(GET read)":  14,
+	}
 	for name, v := range want {
 		f, ok := got[0].Figure(name)
-		if !ok || math.Abs(f.Value-v) > 0.01*v || f.Aside != (name == "p50" || strings.Contains(name, "(")) || f.Line == 0 {
+		if !ok || math.Abs(f.Value-v) > 0.01*v ||
+			f.Aside != (name == "p50" || strings.Contains(name, "(")) ||
+			f.Line == 0 {
 			t.Errorf("%s: %+v, want about %v", name, f, v)
 		}
 		if rounded := name == "p50" || name == "p95" || name == "p99"; (f.Step == 1) != rounded {
@@ -47,7 +58,12 @@ func TestErrorsAndSteps(t *testing.T) {
 		p95  string
 		step float64
 	}{{"99", 1}, {"120", 10}, {"1200", 100}, {"12000", 1000}} {
-		got, err := locust.Read("a.csv", []byte(header+"POST,post,0,0,0,0,0,0,0,0,0,N/A,N/A,N/A\n,Aggregated,2000,50,90,95.5,1,2,3,10,1,90,"+tt.p95+",13000\n"))
+		got, err := locust.Read(
+			"a.csv",
+			[]byte(
+				header+"POST,post,0,0,0,0,0,0,0,0,0,N/A,N/A,N/A\n,Aggregated,2000,50,90,95.5,1,2,3,10,1,90,"+tt.p95+",13000\n",
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +86,9 @@ func TestReadShapes(t *testing.T) {
 	whole := header + "GET,/api/a" + row + ",Aggregated" + row
 	const old = `"Type","Name","# requests","# failures","Median response time","Average response time","Min response time",` +
 		`"Max response time","Average Content Size","Requests/s","Requests Failed/s","50%","95%","99%"` + "\n"
-	quoted := `"` + strings.NewReplacer(",", `","`, "\n", "\"\n\"").Replace(strings.TrimSpace(whole)) + "\"\n"
+	quoted := `"` + strings.NewReplacer(",", `","`, "\n", "\"\n\"").
+		Replace(strings.TrimSpace(whole)) +
+		"\"\n"
 	for name, in := range map[string]string{
 		"of today":          whole,
 		"quoted":            quoted,
@@ -84,7 +102,14 @@ func TestReadShapes(t *testing.T) {
 			if err != nil || len(got) != 1 || !locust.Detect([]byte(in)) {
 				t.Fatal(got, err)
 			}
-			want := map[string]float64{"throughput": 30, "mean": 12.5, "p95": 22, "p99": 40, "errors": 1.0 / 3, "p95(GET /api/a)": 22}
+			want := map[string]float64{
+				"throughput":      30,
+				"mean":            12.5,
+				"p95":             22,
+				"p99":             40,
+				"errors":          1.0 / 3,
+				"p95(GET /api/a)": 22,
+			}
 			warned := strings.Join(got[0].Warnings, "\n")
 			if name == "other percentiles" {
 				delete(want, "p99")
@@ -124,7 +149,8 @@ func TestReadProblems(t *testing.T) {
 		"twice":                       {header + strings.Repeat(",Aggregated,10,0,1,1,1,1,1,1,0,1,1,1\n", 2), "throughput is there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := locust.Read("a.csv", []byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if got, err := locust.Read("a.csv", []byte(tt.in)); err == nil ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, %v; want %q", got, err, tt.want)
 			}
 		})

@@ -71,9 +71,28 @@ func Put(t *testing.T, st *store.Store, s StoredRun) (digest string) {
 	if s.Plan != "" {
 		of = TextDigest(s.Plan)
 	}
-	w, err := st.Create(record.Manifest{ID: s.ID, Plan: s.Plan, PlanDigest: of, Target: system, Capacity: found, Accounts: accounts, Epoch: time.Unix(1e9, 0).Add(time.Duration(4*s.Cell.Block+s.Cell.Order) * time.Millisecond),
-		Block: s.Cell.Block, Order: s.Cell.Order, Arm: s.Cell.Arm, Engine: s.Cell.Engine, Pilot: s.Pilot, Comparison: s.Comparison, InDigests: s.Comparison != "",
-		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second, Users: 50}, {Name: "search", From: 2 * time.Second, To: 3 * time.Second}}})
+	w, err := st.Create(record.Manifest{
+		ID:         s.ID,
+		Plan:       s.Plan,
+		PlanDigest: of,
+		Target:     system,
+		Capacity:   found,
+		Accounts:   accounts,
+		Epoch: time.Unix(1e9, 0).
+			Add(time.Duration(4*s.Cell.Block+s.Cell.Order) * time.Millisecond),
+		Block:      s.Cell.Block,
+		Order:      s.Cell.Order,
+		Arm:        s.Cell.Arm,
+		Engine:     s.Cell.Engine,
+		Pilot:      s.Pilot,
+		Comparison: s.Comparison,
+		InDigests:  s.Comparison != "",
+		Phases: []record.Phase{{
+			Name:  "measure",
+			To:    2 * time.Second,
+			Users: 50,
+		}, {Name: "search", From: 2 * time.Second, To: 3 * time.Second}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +114,10 @@ func Put(t *testing.T, st *store.Store, s StoredRun) (digest string) {
 	}
 	if s.Lost > 0 {
 		a := workload.AuditResult{Expected: 90, Readable: 90 - s.Lost, Missing: s.Lost}
-		if err := w.Users(record.Users{Phase: "measure", Audit: &record.Audit{AuditResult: a}}); err != nil {
+		if err := w.Users(record.Users{
+			Phase: "measure",
+			Audit: &record.Audit{AuditResult: a},
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,7 +126,11 @@ func Put(t *testing.T, st *store.Store, s StoredRun) (digest string) {
 	}
 	v := record.Validity{Valid: !s.Invalid}
 	if s.Invalid {
-		v.Findings = []record.Finding{{Level: record.Red, Gate: "lag", Text: "the generator was late"}}
+		v.Findings = []record.Finding{{
+			Level: record.Red,
+			Gate:  "lag",
+			Text:  "the generator was late",
+		}}
 	}
 	if digest, err = w.Seal(t.Context(), v, ""); err != nil {
 		t.Fatal(err)
@@ -119,7 +145,11 @@ func putSeries(t *testing.T, dir string) {
 	for second := range 4 {
 		var users []series.Sample
 		for _, state := range []string{"active", "desired"} {
-			users = append(users, series.Sample{Name: "plimsoll_users", Labels: []series.Label{{Name: "state", Value: state}}, Value: 50})
+			users = append(users, series.Sample{
+				Name:   "plimsoll_users",
+				Labels: []series.Label{{Name: "state", Value: state}},
+				Value:  50,
+			})
 		}
 		if err == nil {
 			err = db.Append(time.Unix(1e9+int64(second), 0), users)
@@ -157,15 +187,25 @@ compare: {arms: {base: {}, new: {}}, combine: true, blocks: 1}
 // TextDigest is the digest of a plan as it is written.
 func TextDigest(plan string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(plan))) }
 
-// PutComparison stores a comparison of blocks blocks, whose new arm has ratio times the capacity of the base.
+// PutComparison stores a comparison of blocks blocks, whose new arm has ratio times the capacity of
+// the base.
 func PutComparison(t *testing.T, st *store.Store, id, text string, blocks int, ratio float64) {
 	t.Helper()
-	text = regexp.MustCompile(`blocks: \d+`).ReplaceAllString(text, fmt.Sprintf("blocks: %d", blocks))
+	text = regexp.MustCompile(`blocks: \d+`).
+		ReplaceAllString(text, fmt.Sprintf("blocks: %d", blocks))
 	p, err := plan.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &record.Comparison{ID: id, Plan: text, PlanDigest: TextDigest(text), Arms: []string{"base", "new"}, Engines: p.Engines(), Blocks: blocks, State: record.Sealed}
+	c := &record.Comparison{
+		ID:         id,
+		Plan:       text,
+		PlanDigest: TextDigest(text),
+		Arms:       []string{"base", "new"},
+		Engines:    p.Engines(),
+		Blocks:     blocks,
+		State:      record.Sealed,
+	}
 	for b := 1; b <= blocks; b++ {
 		level := 1000 + 7*float64(b*3%5)
 		of := map[string]float64{"base": level, "new": level * ratio * (1 + 0.002*float64(b*2%5-2))}
@@ -173,11 +213,26 @@ func PutComparison(t *testing.T, st *store.Store, id, text string, blocks int, r
 		for _, engine := range c.Engines {
 			for _, arm := range c.Arms {
 				order++
-				cell := record.ComparisonRun{Run: fmt.Sprintf("%s-%c%d", id, arm[0], b), Block: b, Order: order, Arm: arm, Engine: engine, Valid: true}
+				cell := record.ComparisonRun{
+					Run:    fmt.Sprintf("%s-%c%d", id, arm[0], b),
+					Block:  b,
+					Order:  order,
+					Arm:    arm,
+					Engine: engine,
+					Valid:  true,
+				}
 				if order > 2 {
 					cell.Run += "-" + engine
 				}
-				cell.Digest = Put(t, st, StoredRun{ID: cell.Run, Capacity: of[arm], Slower: 1, Series: true, Plan: text, Comparison: id, Cell: cell})
+				cell.Digest = Put(t, st, StoredRun{
+					ID:         cell.Run,
+					Capacity:   of[arm],
+					Slower:     1,
+					Series:     true,
+					Plan:       text,
+					Comparison: id,
+					Cell:       cell,
+				})
 				c.Runs = append(c.Runs, cell)
 			}
 		}
@@ -189,5 +244,10 @@ func PutComparison(t *testing.T, st *store.Store, id, text string, blocks int, r
 
 // Versions returns [Plan] with the versions of its arms.
 func Versions(base, fresh string) string {
-	return strings.Replace(Plan, "{base: {}, new: {}}", "{base: {version: "+base+"}, new: {version: "+fresh+"}}", 1)
+	return strings.Replace(
+		Plan,
+		"{base: {}, new: {}}",
+		"{base: {version: "+base+"}, new: {version: "+fresh+"}}",
+		1,
+	)
 }

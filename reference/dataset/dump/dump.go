@@ -35,22 +35,25 @@ const format = 1
 
 // A Manifest describes a dump.
 type Manifest struct {
-	Format    int               `json:"format"`
-	Made      time.Time         `json:"made"`
-	Tool      string            `json:"tool"`               // version of the program that made it
-	Engine    string            `json:"engine"`             // postgresql or mysql: the protocol
-	Server    string            `json:"server"`             // the server's own name and version
-	Database  string            `json:"database"`           // name of the database in it
-	Schema    string            `json:"schema,omitempty"`   // version of the reference server's schema, if it is that
-	Spec      *dataset.Spec     `json:"spec,omitempty"`     // the spec, if it was generated
-	SpecSum   string            `json:"spec_sha256"`        // the spec's digest; empty without one
-	Origin    string            `json:"origin"`             // in words
-	Loading   map[string]string `json:"loading,omitempty"`  // settings while loading; none of them stayed
-	Seconds   map[string]string `json:"seconds,omitempty"`  // how long the steps of making it took
-	Tables    []Table           `json:"tables"`             // in the order of their names
-	DataBytes int64             `json:"bytes"`              // of all files
-	Files     []File            `json:"files"`              // of data and files, in the order of their names
-	Settings  map[string]string `json:"settings,omitempty"` // of the server after loading
+	Format   int       `json:"format"`
+	Made     time.Time `json:"made"`
+	Tool     string    `json:"tool"`     // version of the program that made it
+	Engine   string    `json:"engine"`   // postgresql or mysql: the protocol
+	Server   string    `json:"server"`   // the server's own name and version
+	Database string    `json:"database"` // name of the database in it
+	// version of the reference server's schema, if it is that
+	Schema  string        `json:"schema,omitempty"`
+	Spec    *dataset.Spec `json:"spec,omitempty"` // the spec, if it was generated
+	SpecSum string        `json:"spec_sha256"`    // the spec's digest; empty without one
+	Origin  string        `json:"origin"`         // in words
+	// settings while loading; none of them stayed
+	Loading   map[string]string `json:"loading,omitempty"`
+	Seconds   map[string]string `json:"seconds,omitempty"` // how long the steps of making it took
+	Tables    []Table           `json:"tables"`            // in the order of their names
+	DataBytes int64             `json:"bytes"`             // of all files
+	// of data and files, in the order of their names
+	Files    []File            `json:"files"`
+	Settings map[string]string `json:"settings,omitempty"` // of the server after loading
 }
 
 // A File is one file of a dump.
@@ -110,10 +113,12 @@ func partOf(dir string) string { return filepath.Clean(dir) + ".part-" + strconv
 // abandoned lists the unfinished dumps of processes that were killed.
 func abandoned(dir string) (parts []string) {
 	prefix := filepath.Base(dir) + ".part-"
-	entries, _ := os.ReadDir(filepath.Dir(filepath.Clean(dir))) // an unreadable directory is left alone
+	// an unreadable directory is left alone
+	entries, _ := os.ReadDir(filepath.Dir(filepath.Clean(dir)))
 	for _, e := range entries {
 		pid, ok := strings.CutPrefix(e.Name(), prefix)
-		if n, err := strconv.Atoi(pid); ok && err == nil && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+		if n, err := strconv.Atoi(pid); ok && err == nil &&
+			errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
 			parts = append(parts, filepath.Join(filepath.Dir(filepath.Clean(dir)), e.Name()))
 		}
 	}
@@ -127,7 +132,9 @@ func Seal(ctx context.Context, dir string, m Manifest) (*Dump, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sealing a dump: %w", err)
 	}
-	m.Format, m.Files, m.DataBytes = format, sums, 0
+	m.Format = format
+	m.Files = sums
+	m.DataBytes = 0
 	for _, f := range sums {
 		m.DataBytes += f.Bytes
 	}
@@ -168,10 +175,19 @@ func Open(dir string) (*Dump, error) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, manifestFile), err)
 	}
 	if err := json.Unmarshal(b, &d.Manifest); err != nil {
-		return nil, fmt.Errorf("%s: the manifest cannot be read: %w", filepath.Join(dir, manifestFile), err)
+		return nil, fmt.Errorf(
+			"%s: the manifest cannot be read: %w",
+			filepath.Join(dir, manifestFile),
+			err,
+		)
 	}
 	if d.Manifest.Format != format {
-		return nil, fmt.Errorf("%s: format %d, this program knows %d; make the dump again", filepath.Join(dir, manifestFile), d.Manifest.Format, format)
+		return nil, fmt.Errorf(
+			"%s: format %d, this program knows %d; make the dump again",
+			filepath.Join(dir, manifestFile),
+			d.Manifest.Format,
+			format,
+		)
 	}
 	sum := sha256.Sum256(b)
 	d.digest = hex.EncodeToString(sum[:])
@@ -184,14 +200,24 @@ func For(dir, engine string) (*Dump, error) {
 	d, err := Open(dir)
 	if errors.Is(err, ErrNoDump) {
 		if d, err = Open(filepath.Join(dir, engine)); errors.Is(err, ErrNoDump) {
-			return nil, fmt.Errorf("%s: %w, nor is there one in a directory %s of it", dir, ErrNoDump, engine)
+			return nil, fmt.Errorf(
+				"%s: %w, nor is there one in a directory %s of it",
+				dir,
+				ErrNoDump,
+				engine,
+			)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if d.Manifest.Engine != engine {
-		return nil, fmt.Errorf("%s holds data of %s, not of %s; generate one for that, or name a directory that has both", d.Dir, d.Manifest.Engine, engine)
+		return nil, fmt.Errorf(
+			"%s holds data of %s, not of %s; generate one for that, or name a directory that has both",
+			d.Dir,
+			d.Manifest.Engine,
+			engine,
+		)
 	}
 	if err := d.Whole(); err != nil {
 		return nil, err
@@ -212,8 +238,12 @@ func (d *Dump) Whole() error {
 		case !errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("looking for the files of a dump: %w", err)
 		}
-		return fmt.Errorf("%s is not whole: %s %s; copy it again, or remove it and make it again", d.Dir,
-			f.Path, found)
+		return fmt.Errorf(
+			"%s is not whole: %s %s; copy it again, or remove it and make it again",
+			d.Dir,
+			f.Path,
+			found,
+		)
 	}
 	return nil
 }
@@ -235,8 +265,15 @@ func (d *Dump) VerifyFiles(ctx context.Context) (problems []string, err error) {
 		case !ok:
 			problems = append(problems, want.Path+" is missing")
 		case got.Bytes != want.Bytes:
-			problems = append(problems,
-				fmt.Sprintf("%s has %d bytes, the manifest has %d", want.Path, got.Bytes, want.Bytes))
+			problems = append(
+				problems,
+				fmt.Sprintf(
+					"%s has %d bytes, the manifest has %d",
+					want.Path,
+					got.Bytes,
+					want.Bytes,
+				),
+			)
 		case got.SHA256 != want.SHA256:
 			problems = append(problems, want.Path+" has other contents than the manifest says")
 		}

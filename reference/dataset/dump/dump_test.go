@@ -33,7 +33,10 @@ func start(t *testing.T, engine, from string) server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	dir, err := os.MkdirTemp("", "dump-test-") //nolint:usetesting // a TempDir is closed to the server's user
+	dir, err := os.MkdirTemp(
+		"",
+		"dump-test-",
+	) //nolint:usetesting // a TempDir is closed to the server's user
 	noError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	noError(t, os.Chmod(dir, 0o755))
@@ -57,7 +60,10 @@ func TestThereAndBack(t *testing.T) {
 			noError(t, s.CreateDatabase(t.Context(), "chat"))
 			var rows []string
 			for i := range 500 {
-				rows = append(rows, fmt.Sprintf("('post-%d', %d, 'message %d', NULL)", i, 1000+i, i))
+				rows = append(
+					rows,
+					fmt.Sprintf("('post-%d', %d, 'message %d', NULL)", i, 1000+i, i),
+				)
 			}
 			for _, statement := range []string{
 				"CREATE TABLE posts (id varchar(26) PRIMARY KEY, createat bigint, message varchar(2000), props varchar(100))",
@@ -69,19 +75,27 @@ func TestThereAndBack(t *testing.T) {
 			tables, err := dump.Tables(t.Context(), s.DSN("chat"))
 			noError(t, err)
 			dir := filepath.Join(t.TempDir(), "d")
-			for _, pid := range []int{1 << 30, os.Getppid()} { // a killed program's, and one that is still at it
+			// a killed program's, and one that is still at it
+			for _, pid := range []int{1 << 30, os.Getppid()} {
 				noError(t, os.Mkdir(fmt.Sprint(dir, ".part-", pid), 0o755))
 			}
 			data, _, err := dump.Create(dir)
 			noError(t, err)
 			if parts, err := filepath.Glob(dir + ".part-*"); err != nil || len(parts) != 2 {
-				t.Errorf("unfinished dumps %v, want that of this process and that of the other", parts)
+				t.Errorf(
+					"unfinished dumps %v, want that of this process and that of the other",
+					parts,
+				)
 			}
 			noError(t, s.Export(t.Context(), data))
 			if _, err := dump.Open(dir); err == nil {
 				t.Error("an unfinished dump can be opened")
 			}
-			d, err := dump.Seal(t.Context(), dir, dump.Manifest{Engine: engine, Database: "chat", Tables: tables})
+			d, err := dump.Seal(t.Context(), dir, dump.Manifest{
+				Engine:   engine,
+				Database: "chat",
+				Tables:   tables,
+			})
 			noError(t, err)
 			if _, _, err := dump.Create(dir); err == nil {
 				t.Error("a dump may be made over another")
@@ -90,9 +104,15 @@ func TestThereAndBack(t *testing.T) {
 			noError(t, os.Rename(dir, moved))
 			again, err := dump.For(filepath.Dir(moved), engine)
 			if err != nil || again.Digest() != d.Digest() {
-				t.Fatalf("the moved dump has the digest %s, had %s: %v", again.Digest(), d.Digest(), err)
+				t.Fatalf(
+					"the moved dump has the digest %s, had %s: %v",
+					again.Digest(),
+					d.Digest(),
+					err,
+				)
 			}
-			if _, err := dump.For(moved, "other"); err == nil || !strings.Contains(err.Error(), "not of other") {
+			if _, err := dump.For(moved, "other"); err == nil ||
+				!strings.Contains(err.Error(), "not of other") {
 				t.Errorf("a dump for another engine: %v", err)
 			}
 			if problems, err := again.VerifyFiles(t.Context()); err != nil || len(problems) > 0 {
@@ -161,7 +181,8 @@ func breakFiles(t *testing.T, d *dump.Dump) {
 	find(large.Path + " is missing")
 	noError(t, os.WriteFile(path, nil, 0o600))
 	noError(t, os.Rename(path, path+"x"))
-	if problems, err := d.VerifyFiles(t.Context()); err != nil || len(problems) != 2 || !strings.Contains(problems[1], "does not belong") {
+	if problems, err := d.VerifyFiles(t.Context()); err != nil || len(problems) != 2 ||
+		!strings.Contains(problems[1], "does not belong") {
 		t.Errorf("found %q: %v", problems, err)
 	}
 }
@@ -171,7 +192,10 @@ func TestOpenErrors(t *testing.T) {
 	if _, err := dump.For(dir, "mysql"); err == nil || !strings.Contains(err.Error(), "no dump") {
 		t.Errorf("an empty directory: %v", err)
 	}
-	for content, want := range map[string]string{"{": "cannot be read", `{"format": 99}`: "format 99"} {
+	for content, want := range map[string]string{
+		"{":              "cannot be read",
+		`{"format": 99}`: "format 99",
+	} {
 		noError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(content), 0o644))
 		if _, err := dump.Open(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("manifest %q: %v", content, err)
@@ -180,7 +204,8 @@ func TestOpenErrors(t *testing.T) {
 	if err := dump.CheckSpace(filepath.Join(dir, "not", "yet"), 1); err != nil {
 		t.Error(err)
 	}
-	if err := dump.CheckSpace(dir, 1<<60); err == nil || !strings.Contains(err.Error(), "make room") {
+	if err := dump.CheckSpace(dir, 1<<60); err == nil ||
+		!strings.Contains(err.Error(), "make room") {
 		t.Errorf("a petabyte: %v", err)
 	}
 }

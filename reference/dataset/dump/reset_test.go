@@ -29,7 +29,10 @@ func startWith(t *testing.T, engine, data string, way lab.Copying) resetter {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	dir, err := os.MkdirTemp("", "reset-test-") //nolint:usetesting // a TempDir is closed to the server's user
+	dir, err := os.MkdirTemp(
+		"",
+		"reset-test-",
+	) //nolint:usetesting // a TempDir is closed to the server's user
 	noError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	noError(t, os.Chmod(dir, 0o755))
@@ -40,7 +43,8 @@ func startWith(t *testing.T, engine, data string, way lab.Copying) resetter {
 		s, err = mysql.Start(ctx, mysql.Config{Dir: dir, Data: data, Reset: way})
 	}
 	if err != nil {
-		if text := err.Error(); way == lab.Image && os.Getenv("CI") != "true" && (os.Geteuid() != 0 || strings.Contains(text, "no mkfs.xfs") || strings.Contains(text, "no loop devices")) {
+		if text := err.Error(); way == lab.Image && os.Getenv("CI") != "true" &&
+			(os.Geteuid() != 0 || strings.Contains(text, "no mkfs.xfs") || strings.Contains(text, "no loop devices")) {
 			t.Skip(err)
 		}
 		t.Fatal(err)
@@ -67,7 +71,9 @@ func TestResetIsExact(t *testing.T) {
 			data := filepath.Join(t.TempDir(), "data")
 			noError(t, first.Export(t.Context(), data))
 			for _, way := range []lab.Copying{lab.Plain, lab.Image} {
-				t.Run(string(way), func(t *testing.T) { resetExactly(t, startWith(t, engine, data, way), way) })
+				t.Run(string(way), func(t *testing.T) {
+					resetExactly(t, startWith(t, engine, data, way), way)
+				})
 			}
 		})
 	}
@@ -93,7 +99,8 @@ func resetExactly(t *testing.T, s resetter, way lab.Copying) {
 		} {
 			exec(t, s.DSN("chat"), statement)
 		}
-		if have, err := dump.Tables(ctx, s.DSN("chat")); err != nil || len(dump.Compare(before, have)) == 0 {
+		if have, err := dump.Tables(ctx, s.DSN("chat")); err != nil ||
+			len(dump.Compare(before, have)) == 0 {
 			t.Fatalf("the writes of a run leave no trace: %v", err)
 		}
 		if try == 1 {

@@ -26,7 +26,12 @@ func CheckSpace(dir string, need int64) error {
 		return fmt.Errorf("looking for space at %s: %w", at, err)
 	}
 	if free < need {
-		return fmt.Errorf("%s has %.1f GB free, and about %.1f GB are needed; make room, or name a place on another disk", at, float64(free)/1e9, float64(need)/1e9)
+		return fmt.Errorf(
+			"%s has %.1f GB free, and about %.1f GB are needed; make room, or name a place on another disk",
+			at,
+			float64(free)/1e9,
+			float64(need)/1e9,
+		)
 	}
 	return nil
 }

@@ -68,9 +68,13 @@ func Schemas(ctx context.Context, dsn string) (names []string, err error) {
 		return nil, err
 	}
 	defer db.Close()
-	cells, err := databases.Cells(ctx, db, `SELECT DISTINCT table_schema FROM information_schema.tables
+	cells, err := databases.Cells(
+		ctx,
+		db,
+		`SELECT DISTINCT table_schema FROM information_schema.tables
 		WHERE table_type = 'BASE TABLE' AND table_schema NOT IN
-		('pg_catalog', 'information_schema', 'mysql', 'performance_schema', 'sys') ORDER BY 1`)
+		('pg_catalog', 'information_schema', 'mysql', 'performance_schema', 'sys') ORDER BY 1`,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("listing the schemas: %w", err)
 	}
@@ -87,14 +91,20 @@ func query(table string, columns []string, my bool) string {
 		times = "COALESCE(MIN(createat), 0), COALESCE(MAX(createat), 0)"
 	}
 	if !my {
-		return "SELECT count(*), " + times + ", COALESCE(sum(hashtextextended(t::text, 0)), 0)::text FROM " + pgx.Identifier{table}.Sanitize() + " t"
+		return "SELECT count(*), " + times + ", COALESCE(sum(hashtextextended(t::text, 0)), 0)::text FROM " + pgx.Identifier{
+			table,
+		}.Sanitize() + " t"
 	}
 	cells := make([]string, len(columns))
 	for i, c := range columns {
 		cells[i] = "COALESCE(`" + strings.ReplaceAll(c, "`", "``") + "`, CHAR(30))"
 	}
 	hash := "CRC32(CONCAT_WS(CHAR(31), " + strings.Join(cells, ", ") + "))"
-	return "SELECT COUNT(*), " + times + ", COALESCE(SUM(" + hash + "), 0) FROM `" + strings.ReplaceAll(table, "`", "``") + "`"
+	return "SELECT COUNT(*), " + times + ", COALESCE(SUM(" + hash + "), 0) FROM `" + strings.ReplaceAll(
+		table,
+		"`",
+		"``",
+	) + "`"
 }
 
 // Compare returns the differences between the tables of a manifest and of a database, one line
@@ -114,11 +124,22 @@ func Compare(want, have []Table) (problems []string) {
 			problems = append(problems,
 				fmt.Sprintf("table %s has %d rows, the manifest says %d", w.Name, h.Rows, w.Rows))
 		case h.First != w.First || h.Last != w.Last:
-			problems = append(problems,
-				fmt.Sprintf("table %s spans the times %d to %d, the manifest says %d to %d", w.Name, h.First,
-					h.Last, w.First, w.Last))
+			problems = append(
+				problems,
+				fmt.Sprintf(
+					"table %s spans the times %d to %d, the manifest says %d to %d",
+					w.Name,
+					h.First,
+					h.Last,
+					w.First,
+					w.Last,
+				),
+			)
 		case h.Checksum != w.Checksum:
-			problems = append(problems, "table "+w.Name+" has other contents than the manifest says")
+			problems = append(
+				problems,
+				"table "+w.Name+" has other contents than the manifest says",
+			)
 		}
 	}
 	for name := range found {

@@ -17,19 +17,25 @@ func TestADumpThatWasCopiedInPart(t *testing.T) {
 	data, _, err := dump.Create(dir)
 	noError(t, err)
 	rows := []byte("rows")
-	noError(t, errors.Join(os.Mkdir(data, 0o755), os.WriteFile(filepath.Join(data, "table"), rows, 0o644)))
+	noError(
+		t,
+		errors.Join(os.Mkdir(data, 0o755), os.WriteFile(filepath.Join(data, "table"), rows, 0o644)),
+	)
 	d, err := dump.Seal(t.Context(), dir, dump.Manifest{Engine: "mysql"})
 	noError(t, err)
 	if _, err := dump.For(dir, "mysql"); err != nil {
 		t.Errorf("the whole dump: %v", err)
 	}
 	for want, breaks := range map[string]func(path string) error{
-		"data/table has 3 bytes, the manifest has 4": func(path string) error { return os.Truncate(path, 3) },
-		"data/table is missing":                      os.Remove,
+		"data/table has 3 bytes, the manifest has 4": func(path string) error {
+			return os.Truncate(path, 3)
+		},
+		"data/table is missing": os.Remove,
 	} {
 		path := filepath.Join(d.Data(), "table")
 		noError(t, errors.Join(os.WriteFile(path, rows, 0o644), breaks(path)))
-		if _, err := dump.For(dir, "mysql"); err == nil || !strings.Contains(err.Error(), dir+" is not whole: "+want) {
+		if _, err := dump.For(dir, "mysql"); err == nil ||
+			!strings.Contains(err.Error(), dir+" is not whole: "+want) {
 			t.Errorf("want %q: For() = %v", want, err)
 		}
 	}

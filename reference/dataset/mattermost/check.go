@@ -55,8 +55,8 @@ func Check(ctx context.Context, r io.Reader) (Counts, error) {
 type checker struct {
 	n  Counts
 	at int // index in order of the type of the last line
-	// What the lines before have: "team T", "channel T C", "user U", "direct channel U V …" with its
-	// members sorted, and "member T C U".
+	// What the lines before have: "team T", "channel T C", "user U", "direct channel U V …" with
+	// its members sorted, and "member T C U".
 	seen map[string]bool
 }
 
@@ -168,8 +168,12 @@ func (c *checker) object(l line) error {
 		if x.Type != "O" && x.Type != "P" {
 			return fmt.Errorf("channel %s: type %q: want O or P", x.Name, x.Type)
 		}
-		if len(x.DisplayName) > 64 || len(x.Purpose) > 250 || len(x.Header) > 1024 || x.DisplayName == "" {
-			return fmt.Errorf("channel %s: display name, purpose or header is too long, or missing", x.Name)
+		if len(x.DisplayName) > 64 || len(x.Purpose) > 250 || len(x.Header) > 1024 ||
+			x.DisplayName == "" {
+			return fmt.Errorf(
+				"channel %s: display name, purpose or header is too long, or missing",
+				x.Name,
+			)
 		}
 		if !nameForm.MatchString(x.Name) {
 			return fmt.Errorf("channel %q: not a name", x.Name)
@@ -185,15 +189,24 @@ func (c *checker) object(l line) error {
 		return c.fresh("direct channel", people(l.DirectChannel.Members), nil)
 	case l.Post != nil:
 		p := l.Post
-		if !c.seen["channel "+p.Team+" "+p.Channel] && p.Channel != "town-square" && p.Channel != "off-topic" || !c.seen["team "+p.Team] {
-			return fmt.Errorf("post: there is no channel %s in team %s before it", p.Channel, p.Team)
+		if !c.seen["channel "+p.Team+" "+p.Channel] && p.Channel != "town-square" &&
+			p.Channel != "off-topic" ||
+			!c.seen["team "+p.Team] {
+			return fmt.Errorf(
+				"post: there is no channel %s in team %s before it",
+				p.Channel,
+				p.Team,
+			)
 		}
 		return c.thread(p.body, p.Replies,
 			func(u string) bool { return c.seen["member "+p.Team+" "+p.Channel+" "+u] })
 	default:
 		p := l.DirectPost
 		if !c.seen["direct channel "+people(p.ChannelMembers)] {
-			return fmt.Errorf("direct_post: there is no direct channel of %v before it", p.ChannelMembers)
+			return fmt.Errorf(
+				"direct_post: there is no direct channel of %v before it",
+				p.ChannelMembers,
+			)
 		}
 		return c.thread(p.body, p.Replies,
 			func(u string) bool { return slices.Contains(p.ChannelMembers, u) })
@@ -230,8 +243,12 @@ func (c *checker) user(u *user) error {
 		}
 		for _, ch := range t.Channels {
 			if !c.seen["channel "+t.Name+" "+ch.Name] {
-				return fmt.Errorf("user %s: there is no channel %s in team %s before it", u.Username, ch.Name,
-					t.Name)
+				return fmt.Errorf(
+					"user %s: there is no channel %s in team %s before it",
+					u.Username,
+					ch.Name,
+					t.Name,
+				)
 			}
 			c.seen["member "+t.Name+" "+ch.Name+" "+u.Username] = true
 		}
@@ -273,15 +290,23 @@ func (c *checker) thread(root body, replies []body, member func(string) bool) er
 		last = b.CreateAt
 		for _, r := range b.Reactions {
 			c.n.Reactions++
-			if !c.seen["user "+r.User] || r.EmojiName == "" || len(r.EmojiName) > 64 || r.CreateAt < b.CreateAt {
-				return fmt.Errorf("post %d of the thread: the reaction %+v is older than the post, or of an unknown user", i, r)
+			if !c.seen["user "+r.User] || r.EmojiName == "" || len(r.EmojiName) > 64 ||
+				r.CreateAt < b.CreateAt {
+				return fmt.Errorf(
+					"post %d of the thread: the reaction %+v is older than the post, or of an unknown user",
+					i,
+					r,
+				)
 			}
 		}
 		for _, a := range b.Attachments {
 			c.n.Attachments++
 			if a.Path == "" || strings.HasPrefix(a.Path, "/") || strings.Contains(a.Path, "..") {
-				return fmt.Errorf("post %d of the thread: the attachment %q leads out of the directory", i,
-					a.Path)
+				return fmt.Errorf(
+					"post %d of the thread: the attachment %q leads out of the directory",
+					i,
+					a.Path,
+				)
 			}
 		}
 	}

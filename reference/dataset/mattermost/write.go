@@ -14,9 +14,10 @@ import (
 
 // Options of [Write].
 type Options struct {
-	Password    string          // of all users; default DefaultPassword
-	Attachments bool            // posts refer to the files that WriteAttachments makes
-	Progress    func(posts int) // called after each chunk of posts with the number written so far; may be nil
+	Password    string // of all users; default DefaultPassword
+	Attachments bool   // posts refer to the files that WriteAttachments makes
+	// called after each chunk of posts with the number written so far; may be nil
+	Progress func(posts int)
 }
 
 // DefaultPassword is not a secret: it opens only accounts that were made for tests. Servers'
@@ -71,7 +72,17 @@ func Write(ctx context.Context, to io.Writer, p *dataset.Population, opt Options
 	}
 	for c := range p.Channels() {
 		if x := p.Channel(c); x.Made() {
-			w.line(line{Type: "channel", Channel: &channel{p.TeamName(x.Team), x.Name, x.DisplayName, x.Type.Letter(), x.Header, x.Purpose}})
+			w.line(line{
+				Type: "channel",
+				Channel: &channel{
+					p.TeamName(x.Team),
+					x.Name,
+					x.DisplayName,
+					x.Type.Letter(),
+					x.Header,
+					x.Purpose,
+				},
+			})
 		}
 	}
 	w.users(ctx)
@@ -122,16 +133,31 @@ func (w *writer) users(ctx context.Context) {
 			return
 		}
 		x := p.User(i)
-		u := user{Username: x.Name, Email: x.MailAddress, Password: w.opt.Password, FirstName: x.FirstName, LastName: x.LastName,
-			Position: x.Position, Roles: "system_user", Locale: "en"}
+		u := user{
+			Username:  x.Name,
+			Email:     x.MailAddress,
+			Password:  w.opt.Password,
+			FirstName: x.FirstName,
+			LastName:  x.LastName,
+			Position:  x.Position,
+			Roles:     "system_user",
+			Locale:    "en",
+		}
 		for t := range p.Teams() {
 			if i >= p.Team(t).Members { // members of a team are those with the smallest numbers
 				break
 			}
-			ut := userTeam{Name: p.TeamName(t), Roles: roles("team", i == 0), Channels: []userChannel{}}
+			ut := userTeam{
+				Name:     p.TeamName(t),
+				Roles:    roles("team", i == 0),
+				Channels: []userChannel{},
+			}
 			for _, c := range in[i] {
 				if ch := p.Channel(int(c)); ch.Team == t {
-					ut.Channels = append(ut.Channels, userChannel{ch.Name, roles("channel", ch.Creator == i)})
+					ut.Channels = append(
+						ut.Channels,
+						userChannel{ch.Name, roles("channel", ch.Creator == i)},
+					)
 				}
 			}
 			u.Teams = append(u.Teams, ut)
@@ -167,9 +193,15 @@ func (w *writer) posts(ctx context.Context, inTeams bool, done *int) {
 			var replies []body
 			c.Thread(i, func(r int) { replies = append(replies, w.body(&c, r)) })
 			if inTeams {
-				w.line(line{Type: "post", Post: &post{w.p.TeamName(ch.Team), ch.Name, w.body(&c, i), replies}})
+				w.line(line{
+					Type: "post",
+					Post: &post{w.p.TeamName(ch.Team), ch.Name, w.body(&c, i), replies},
+				})
 			} else {
-				w.line(line{Type: "direct_post", DirectPost: &directPost{w.members(n), w.body(&c, i), replies}})
+				w.line(line{
+					Type:       "direct_post",
+					DirectPost: &directPost{w.members(n), w.body(&c, i), replies},
+				})
 			}
 			*done += 1 + len(replies)
 		}
@@ -181,13 +213,20 @@ func (w *writer) posts(ctx context.Context, inTeams bool, done *int) {
 
 func (w *writer) body(c *dataset.Chunk, i int) body {
 	post := &c.Posts[i]
-	b := body{User: w.p.UserName(int(post.Author)), Message: string(c.AppendText(nil, i)), CreateAt: post.At}
+	b := body{
+		User:     w.p.UserName(int(post.Author)),
+		Message:  string(c.AppendText(nil, i)),
+		CreateAt: post.At,
+	}
 	for _, r := range c.AppendReactions(nil, i) {
 		b.Reactions = append(b.Reactions, reaction{w.p.UserName(r.User), r.Emoji, r.At})
 	}
 	if w.opt.Attachments {
 		for _, f := range c.AppendFiles(nil, i) {
-			b.Attachments = append(b.Attachments, attachment{attachmentsDir + "/" + fileName(f.Kind)})
+			b.Attachments = append(
+				b.Attachments,
+				attachment{attachmentsDir + "/" + fileName(f.Kind)},
+			)
 		}
 	}
 	return b

@@ -38,7 +38,10 @@ func write(t *testing.T, p *dataset.Population, opt Options) []byte {
 }
 
 func TestGolden(t *testing.T) {
-	p := population(t, "{name: golden, users: 6, teams: 2, channels: 12, posts: 30, history: 4d, files: 30%, types: {public: 20%, private: 20%, group: 20%, direct: 40%}}")
+	p := population(
+		t,
+		"{name: golden, users: 6, teams: 2, channels: 12, posts: 30, history: 4d, files: 30%, types: {public: 20%, private: 20%, group: 20%, direct: 40%}}",
+	)
 	got := write(t, p, Options{Attachments: true})
 	name := filepath.Join("testdata", "golden.jsonl")
 	if *update {
@@ -51,7 +54,10 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("the file has changed; if that is meant, run with -update and read the diff\n%s", got)
+		t.Errorf(
+			"the file has changed; if that is meant, run with -update and read the diff\n%s",
+			got,
+		)
 	}
 }
 
@@ -68,12 +74,21 @@ func TestStrict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Counts{Teams: 3, Channels: 40, Users: 200, DirectChannels: 360, Posts: 20000, Replies: totals.Counts.Replies,
-		Reactions: totals.Counts.Reactions, Attachments: totals.Counts.Files}
+	want := Counts{
+		Teams:          3,
+		Channels:       40,
+		Users:          200,
+		DirectChannels: 360,
+		Posts:          20000,
+		Replies:        totals.Counts.Replies,
+		Reactions:      totals.Counts.Reactions,
+		Attachments:    totals.Counts.Files,
+	}
 	if got != want || last != 20000 {
 		t.Errorf("read %+v, want %+v; progress ended at %d", got, want, last)
 	}
-	if n, err := Check(t.Context(), bytes.NewReader(write(t, p, Options{}))); err != nil || n.Attachments != 0 {
+	if n, err := Check(t.Context(), bytes.NewReader(write(t, p, Options{}))); err != nil ||
+		n.Attachments != 0 {
 		t.Errorf("%d attachments although they were left out: %v", n.Attachments, err)
 	}
 }
@@ -94,7 +109,9 @@ func TestCheckFinds(t *testing.T) {
 		t.Fatalf("the golden file has no %s", kind)
 		return 0
 	}
-	without := func(i int) string { return strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "") }
+	without := func(i int) string {
+		return strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "")
+	}
 	replace := func(kind, old, with string) string {
 		i := first(kind)
 		l := strings.Replace(lines[i], old, with, 1)
@@ -124,13 +141,17 @@ func TestCheckFinds(t *testing.T) {
 		{replace("channel", `"channel":{"team"`, `"team":{},"channel":{"team"`), "and no other"},
 	} {
 		_, err := Check(t.Context(), strings.NewReader(c.src))
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Write(ctx, &bytes.Buffer{}, population(t, "{name: a, users: 10, posts: 10, channels: 20}"), Options{}); !errors.Is(err, context.Canceled) {
+	if err := Write(ctx, &bytes.Buffer{}, population(t, "{name: a, users: 10, posts: 10, channels: 20}"), Options{}); !errors.Is(
+		err,
+		context.Canceled,
+	) {
 		t.Errorf("an ended context: %v", err)
 	}
 	if err := Write(t.Context(), full{}, population(t, "{name: a, users: 10, posts: 10, channels: 20}"), Options{}); err == nil {
@@ -156,9 +177,17 @@ func TestAttachments(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	f.Add([]byte(`{"type":"version","version":1}` + "\n" + `{"type":"team","team":{"name":"aa","display_name":"A","type":"O","allow_open_invite":true}}`))
+	f.Add(
+		[]byte(
+			`{"type":"version","version":1}` + "\n" + `{"type":"team","team":{"name":"aa","display_name":"A","type":"O","allow_open_invite":true}}`,
+		),
+	)
 	f.Add([]byte(`{"type":"version","version":1}` + "\n" + `{"type":"post","post":null}`))
-	f.Add([]byte(`{"type":"version","version":1}` + "\n" + `{"type":"direct_post","direct_post":{"channel_members":[]}}`))
+	f.Add(
+		[]byte(
+			`{"type":"version","version":1}` + "\n" + `{"type":"direct_post","direct_post":{"channel_members":[]}}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, _ = Check(t.Context(), bytes.NewReader(b)) // it must end without a panic
 	})

@@ -37,19 +37,25 @@ type Progress struct {
 
 // A Result describes a finished load.
 type Result struct {
-	Rows     map[string]int64  `json:"rows"` // by table
-	Bytes    int64             `json:"bytes"`
-	Indexes  int               `json:"indexes"`
-	Load     time.Duration     `json:"load"`     // rows, without indexes
-	Build    time.Duration     `json:"build"`    // indexes and keys
-	Settle   time.Duration     `json:"settle"`   // statistics for the planner
-	Settings map[string]string `json:"settings"` // of the sessions that loaded; nothing of them stays
+	Rows    map[string]int64 `json:"rows"` // by table
+	Bytes   int64            `json:"bytes"`
+	Indexes int              `json:"indexes"`
+	Load    time.Duration    `json:"load"`   // rows, without indexes
+	Build   time.Duration    `json:"build"`  // indexes and keys
+	Settle  time.Duration    `json:"settle"` // statistics for the planner
+	// of the sessions that loaded; nothing of them stays
+	Settings map[string]string `json:"settings"`
 }
 
 const loading = "loading"
 
 // Load fills an empty database. An error leaves it empty again.
-func Load(ctx context.Context, dsn string, p *dataset.Population, opt Options) (res Result, err error) {
+func Load(
+	ctx context.Context,
+	dsn string,
+	p *dataset.Population,
+	opt Options,
+) (res Result, err error) {
 	if opt.Workers <= 0 {
 		opt.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -69,7 +75,9 @@ func Load(ctx context.Context, dsn string, p *dataset.Population, opt Options) (
 		return res, err
 	}
 	tell := reporter(opt.Progress)
-	totals, err := p.Totals(ctx, opt.Workers, func(n int) { tell("counting", int64(n), int64(p.Spec().Posts)) })
+	totals, err := p.Totals(ctx, opt.Workers, func(n int) {
+		tell("counting", int64(n), int64(p.Spec().Posts))
+	})
 	if err != nil {
 		return res, err
 	}
@@ -78,7 +86,11 @@ func Load(ctx context.Context, dsn string, p *dataset.Population, opt Options) (
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 			defer cancel()
 			if derr := db.drop(ctx); derr != nil {
-				err = fmt.Errorf("%w; the tables of the broken load could not be dropped, drop the database: %w", err, derr)
+				err = fmt.Errorf(
+					"%w; the tables of the broken load could not be dropped, drop the database: %w",
+					err,
+					derr,
+				)
 			}
 		}
 	}()
@@ -148,7 +160,12 @@ func (c counter) Read(p []byte) (int, error) {
 
 // inParallel lets each worker take the next of n pieces of work with its own session; the first
 // error stops all.
-func inParallel(ctx context.Context, db *loader, workers, n int, do func(ctx context.Context, c *sql.Conn, i int) error) error {
+func inParallel(
+	ctx context.Context,
+	db *loader,
+	workers, n int,
+	do func(ctx context.Context, c *sql.Conn, i int) error,
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
@@ -172,43 +189,67 @@ func inParallel(ctx context.Context, db *loader, workers, n int, do func(ctx con
 	return context.Cause(ctx)
 }
 
-func copyAll(ctx context.Context, db *loader, all []stream, workers int, tell func(string, int64, int64)) (map[string]int64, int64, error) {
+func copyAll(
+	ctx context.Context,
+	db *loader,
+	all []stream,
+	workers int,
+	tell func(string, int64, int64),
+) (map[string]int64, int64, error) {
 	var bytes, done, expected atomic.Int64
 	for _, s := range all {
 		expected.Add(s.rows)
 	}
 	rows := map[string]int64{}
 	var mu sync.Mutex
-	err := inParallel(ctx, db, workers, len(all), func(ctx context.Context, c *sql.Conn, i int) error {
-		s := all[i]
-		n, err := db.copy(ctx, c, s, counter{s.open(), &bytes})
-		if err != nil {
-			return fmt.Errorf("loading table %s: %w", s.table, err)
-		}
-		mu.Lock()
-		rows[s.table] += n
-		mu.Unlock()
-		tell("rows", done.Add(s.rows), expected.Load())
-		return nil
-	})
+	err := inParallel(
+		ctx,
+		db,
+		workers,
+		len(all),
+		func(ctx context.Context, c *sql.Conn, i int) error {
+			s := all[i]
+			n, err := db.copy(ctx, c, s, counter{s.open(), &bytes})
+			if err != nil {
+				return fmt.Errorf("loading table %s: %w", s.table, err)
+			}
+			mu.Lock()
+			rows[s.table] += n
+			mu.Unlock()
+			tell("rows", done.Add(s.rows), expected.Load())
+			return nil
+		},
+	)
 	return rows, bytes.Load(), err
 }
 
 // buildAll makes all indexes and returns how many.
-func buildAll(ctx context.Context, db *loader, work []build, workers int, tell func(string, int64, int64)) (int, error) {
+func buildAll(
+	ctx context.Context,
+	db *loader,
+	work []build,
+	workers int,
+	tell func(string, int64, int64),
+) (int, error) {
 	indexes := 0
 	for _, b := range work {
 		indexes += b.indexes
 	}
 	var done atomic.Int64
 	tell("indexes", 0, int64(indexes))
-	return indexes, inParallel(ctx, db, workers, len(work), func(ctx context.Context, c *sql.Conn, i int) error {
-		for _, statement := range work[i].statements {
-			if _, err := c.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("building %s: %w", work[i].name, err)
+	return indexes, inParallel(
+		ctx,
+		db,
+		workers,
+		len(work),
+		func(ctx context.Context, c *sql.Conn, i int) error {
+			for _, statement := range work[i].statements {
+				if _, err := c.ExecContext(ctx, statement); err != nil {
+					return fmt.Errorf("building %s: %w", work[i].name, err)
+				}
 			}
-		}
-		tell("indexes", done.Add(int64(work[i].indexes)), int64(indexes))
-		return nil
-	})
+			tell("indexes", done.Add(int64(work[i].indexes)), int64(indexes))
+			return nil
+		},
+	)
 }

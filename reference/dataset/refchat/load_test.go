@@ -68,7 +68,10 @@ func withEngines(m *testing.M) (code int, err error) {
 			}
 		}
 	}()
-	pg, err := postgresql.Start(ctx, postgresql.Config{Dir: dir + "/postgresql", Settings: map[string]string{"fsync": "off"}})
+	pg, err := postgresql.Start(ctx, postgresql.Config{
+		Dir:      dir + "/postgresql",
+		Settings: map[string]string{"fsync": "off"},
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +87,9 @@ func withEngines(m *testing.M) (code int, err error) {
 func onEngines(t *testing.T, do func(t *testing.T, dsn string)) {
 	for _, name := range slices.Sorted(maps.Keys(engines)) {
 		t.Run(name, func(t *testing.T) {
-			db := strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(t.Name(), "/", "_"), "#", "_"))
+			db := strings.ToLower(
+				strings.ReplaceAll(strings.ReplaceAll(t.Name(), "/", "_"), "#", "_"),
+			)
 			noError(t, engines[name].CreateDatabase(t.Context(), db))
 			do(t, engines[name].DSN(db))
 		})
@@ -115,7 +120,12 @@ func serve(t *testing.T, dsn string) string {
 	files := t.TempDir()
 	noError(t, data.WriteFiles(files))
 	ctx, cancel := context.WithCancel(context.Background())
-	s, err := refchat.New(ctx, refchat.Config{Listen: "127.0.0.1:0", DSN: dsn, Hash: "bcrypt:4", FilesDir: files})
+	s, err := refchat.New(ctx, refchat.Config{
+		Listen:   "127.0.0.1:0",
+		DSN:      dsn,
+		Hash:     "bcrypt:4",
+		FilesDir: files,
+	})
 	if err != nil {
 		cancel()
 		t.Fatal(err)
@@ -143,7 +153,12 @@ func (c *client) call(method, path string, in, out any) {
 	c.t.Helper()
 	b, err := json.Marshal(in)
 	noError(c.t, err)
-	req, err := http.NewRequestWithContext(c.t.Context(), method, c.url+"/api/v4"+path, bytes.NewReader(b))
+	req, err := http.NewRequestWithContext(
+		c.t.Context(),
+		method,
+		c.url+"/api/v4"+path,
+		bytes.NewReader(b),
+	)
 	noError(c.t, err)
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	res, err := http.DefaultClient.Do(req)
@@ -171,7 +186,10 @@ func login(t *testing.T, url, name string) *client {
 	t.Helper()
 	c := &client{t: t, url: url}
 	var me struct{ ID string }
-	c.call("POST", "/users/login", map[string]string{"login_id": name, "password": data.DefaultPassword}, &me)
+	c.call("POST", "/users/login", map[string]string{
+		"login_id": name,
+		"password": data.DefaultPassword,
+	}, &me)
 	c.id = me.ID
 	return c
 }
@@ -198,9 +216,14 @@ func TestServed(t *testing.T) {
 	noError(t, err)
 	onEngines(t, func(t *testing.T, dsn string) {
 		phases := map[string]bool{}
-		res, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4", Workers: 3, Progress: func(p data.Progress) { phases[p.Phase] = true }})
+		res, err := data.Load(t.Context(), dsn, p, data.Options{
+			Hash:     "bcrypt:4",
+			Workers:  3,
+			Progress: func(p data.Progress) { phases[p.Phase] = true },
+		})
 		noError(t, err)
-		if res.Rows["posts"] != 10_000 || res.Rows["users"] != 100 || res.Indexes < 30 || len(phases) != 5 {
+		if res.Rows["posts"] != 10_000 || res.Rows["users"] != 100 || res.Indexes < 30 ||
+			len(phases) != 5 {
 			t.Errorf("result %+v, phases %v", res, phases)
 		}
 		if problems, err := data.Check(t.Context(), dsn); err != nil || len(problems) > 0 {
@@ -231,7 +254,8 @@ func TestServed(t *testing.T) {
 		if len(want) > 0 {
 			t.Errorf("the server does not list the channels %v", want)
 		}
-		// The largest channel, which dialects find by name: page by page, each post once and in order.
+		// The largest channel, which dialects find by name: page by page, each post once and in
+		// order.
 		var busy struct {
 			ID    string
 			Total int `json:"total_msg_count"`
@@ -241,7 +265,12 @@ func TestServed(t *testing.T) {
 		var thread, reacted, file string
 		for page := 0; ; page++ {
 			var l postList
-			c.call("GET", fmt.Sprintf("/channels/%s/posts?page=%d&per_page=200", busy.ID, page), nil, &l)
+			c.call(
+				"GET",
+				fmt.Sprintf("/channels/%s/posts?page=%d&per_page=200", busy.ID, page),
+				nil,
+				&l,
+			)
 			if len(l.Order) == 0 {
 				break
 			}
@@ -266,7 +295,13 @@ func TestServed(t *testing.T) {
 			t.Errorf("read %d posts, the channel has %d", len(seen), busy.Total)
 		}
 		if thread == "" || reacted == "" || file == "" {
-			t.Fatalf("no thread %q, reaction %q or file %q in %d posts", thread, reacted, file, len(seen))
+			t.Fatalf(
+				"no thread %q, reaction %q or file %q in %d posts",
+				thread,
+				reacted,
+				file,
+				len(seen),
+			)
 		}
 		var l postList
 		c.call("GET", "/posts/"+thread+"/thread", nil, &l)
@@ -284,8 +319,16 @@ func TestServed(t *testing.T) {
 		}
 		// It is a database to work with.
 		var post struct{ ID string }
-		c.call("POST", "/posts", map[string]string{"channel_id": busy.ID, "message": "hello", "root_id": thread}, &post)
-		c.call("POST", "/reactions", map[string]string{"user_id": c.id, "post_id": post.ID, "emoji_name": "heart"}, nil)
+		c.call("POST", "/posts", map[string]string{
+			"channel_id": busy.ID,
+			"message":    "hello",
+			"root_id":    thread,
+		}, &post)
+		c.call("POST", "/reactions", map[string]string{
+			"user_id":    c.id,
+			"post_id":    post.ID,
+			"emoji_name": "heart",
+		}, nil)
 		if problems, err := data.Check(t.Context(), dsn); err != nil || len(problems) > 0 {
 			t.Errorf("after a post: %v %v", problems, err)
 		}
@@ -312,21 +355,38 @@ func TestAsTheServer(t *testing.T) {
 		}
 		url, db := serve(t, dsn), connect(t, dsn)
 		admin := &client{t: t, url: url}
-		admin.call("POST", "/users/login", map[string]string{"login_id": refchat.DefaultAdminUser, "password": refchat.DefaultAdminPassword}, nil)
+		admin.call("POST", "/users/login", map[string]string{
+			"login_id": refchat.DefaultAdminUser,
+			"password": refchat.DefaultAdminPassword,
+		}, nil)
 		var u, ch struct{ ID string }
-		admin.call("POST", "/users", map[string]string{"username": "fresh", "email": "fresh@example.com", "password": data.DefaultPassword}, &u)
+		admin.call("POST", "/users", map[string]string{
+			"username": "fresh",
+			"email":    "fresh@example.com",
+			"password": data.DefaultPassword,
+		}, &u)
 		team := p.TeamID(0).String()
-		admin.call("POST", "/teams/"+team+"/members", map[string]string{"team_id": team, "user_id": u.ID}, nil)
+		admin.call("POST", "/teams/"+team+"/members", map[string]string{
+			"team_id": team,
+			"user_id": u.ID,
+		}, nil)
 		fresh := login(t, url, "fresh")
 		fresh.call("POST", "/channels/direct", []string{u.ID, p.UserID(3).String()}, &ch)
-		fresh.call("POST", "/posts", map[string]string{"channel_id": ch.ID, "message": "plain"}, nil)
+		fresh.call("POST", "/posts", map[string]string{
+			"channel_id": ch.ID,
+			"message":    "plain",
+		}, nil)
 		same := func(table, columns, where string, a, b string) {
 			t.Helper()
 			cell := func(id string) string {
 				var parts []string
 				for col := range strings.SplitSeq(columns, ", ") {
 					var s sql.NullString
-					noError(t, db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT %s FROM %s WHERE %s = '%s' ORDER BY 1 LIMIT 1", col, table, where, id)).Scan(&s))
+					noError(
+						t,
+						db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT %s FROM %s WHERE %s = '%s' ORDER BY 1 LIMIT 1", col, table, where, id)).
+							Scan(&s),
+					)
 					parts = append(parts, fmt.Sprint(col, " ", s.Valid, " ", s.String))
 				}
 				return strings.Join(parts, "\n")
@@ -340,28 +400,50 @@ func TestAsTheServer(t *testing.T) {
 			direct++
 		}
 		dm := p.ChannelID(direct).String()
-		same("users",
+		same(
+			"users",
 			"authservice, emailverified, nickname, roles, allowmarketing, props, notifyprops, lastpictureupdate, failedattempts, locale, timezone, lastlogin, deleteat",
-			"id", u.ID, p.UserID(5).String())
+			"id",
+			u.ID,
+			p.UserID(5).String(),
+		)
 		same("teammembers", "roles, deleteat, schemeuser, schemeadmin, schemeguest", "userid", u.ID,
 			p.UserID(5).String())
-		same("channels", "deleteat, teamid, type, displayname, header, purpose, extraupdateat", "id",
-			ch.ID, dm)
-		same("channelmembers", "roles, notifyprops, schemeuser, schemeadmin, schemeguest", "channelid",
-			ch.ID, dm)
+		same(
+			"channels",
+			"deleteat, teamid, type, displayname, header, purpose, extraupdateat",
+			"id",
+			ch.ID,
+			dm,
+		)
+		same(
+			"channelmembers",
+			"roles, notifyprops, schemeuser, schemeadmin, schemeguest",
+			"channelid",
+			ch.ID,
+			dm,
+		)
 		var c dataset.Chunk
 		p.Chunk(0, &c)
 		i := slices.IndexFunc(c.Posts,
 			func(x dataset.Post) bool { return x.Root < 0 && x.Files == 0 && !x.Reacted })
-		same("posts",
-			"editat, deleteat, ispinned, rootid, parentid, originalid, type, props, hashtags, fileids, hasreactions", "id",
-			postOf(t, db, ch.ID), c.ID(i).String())
+		same(
+			"posts",
+			"editat, deleteat, ispinned, rootid, parentid, originalid, type, props, hashtags, fileids, hasreactions",
+			"id",
+			postOf(t, db, ch.ID),
+			c.ID(i).String(),
+		)
 	})
 }
 
 func postOf(t *testing.T, db *sql.DB, channel string) (id string) {
 	t.Helper()
-	noError(t, db.QueryRowContext(t.Context(), "SELECT id FROM posts WHERE channelid = '"+channel+"'").Scan(&id))
+	noError(
+		t,
+		db.QueryRowContext(t.Context(), "SELECT id FROM posts WHERE channelid = '"+channel+"'").
+			Scan(&id),
+	)
 	return id
 }
 
@@ -369,8 +451,15 @@ func postOf(t *testing.T, db *sql.DB, channel string) (id string) {
 // a reason.
 func TestEveryColumn(t *testing.T) {
 	// As the server does.
-	empty := map[string]bool{"users.authdata": true, "teams.schemeid": true, "channels.schemeid": true}
-	p := population(t, "{name: few, users: 20, channels: 30, posts: 2000, history: 10d, files: 20%}")
+	empty := map[string]bool{
+		"users.authdata":    true,
+		"teams.schemeid":    true,
+		"channels.schemeid": true,
+	}
+	p := population(
+		t,
+		"{name: few, users: 20, channels: 30, posts: 2000, history: 10d, files: 20%}",
+	)
 	onEngines(t, func(t *testing.T, dsn string) {
 		res, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"})
 		noError(t, err)
@@ -383,9 +472,16 @@ func TestEveryColumn(t *testing.T) {
 			rows.Close()
 			for _, col := range names {
 				var n int
-				noError(t, db.QueryRowContext(t.Context(), "SELECT COUNT("+col+") FROM "+table).Scan(&n))
+				noError(
+					t,
+					db.QueryRowContext(t.Context(), "SELECT COUNT("+col+") FROM "+table).Scan(&n),
+				)
 				if n == 0 && !empty[table+"."+col] {
-					t.Errorf("nothing fills the column %s of table %s: reference/dataset/refchat must", col, table)
+					t.Errorf(
+						"nothing fills the column %s of table %s: reference/dataset/refchat must",
+						col,
+						table,
+					)
 				}
 			}
 		}
@@ -445,11 +541,14 @@ func TestBrokenLoad(t *testing.T) {
 		for _, phase := range []string{"schema", "rows", "indexes"} {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			stop := fmt.Errorf("stopped in %s", phase)
-			_, err := data.Load(ctx, dsn, p, data.Options{Hash: "bcrypt:4", Progress: func(p data.Progress) {
-				if p.Phase == phase {
-					cancel(stop)
-				}
-			}})
+			_, err := data.Load(ctx, dsn, p, data.Options{
+				Hash: "bcrypt:4",
+				Progress: func(p data.Progress) {
+					if p.Phase == phase {
+						cancel(stop)
+					}
+				},
+			})
 			cancel(nil)
 			if err == nil {
 				t.Fatalf("%s: a load that was stopped succeeded", phase)
@@ -458,17 +557,22 @@ func TestBrokenLoad(t *testing.T) {
 		if _, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"}); err != nil {
 			t.Fatalf("the database is not empty after broken loads: %v", err)
 		}
-		if _, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"}); err == nil || !strings.Contains(err.Error(), "name an empty one") {
+		if _, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"}); err == nil ||
+			!strings.Contains(err.Error(), "name an empty one") {
 			t.Errorf("loading into a full database: %v", err)
 		}
 		db := connect(t, dsn)
 		if _, err := db.ExecContext(t.Context(), "UPDATE systems SET value = 'loading' WHERE name = 'schema'"); err != nil {
 			t.Fatal(err)
 		}
-		if problems, err := data.Check(t.Context(), dsn); err != nil || len(problems) != 1 || !strings.Contains(problems[0], "cut short") {
+		if problems, err := data.Check(t.Context(), dsn); err != nil || len(problems) != 1 ||
+			!strings.Contains(problems[0], "cut short") {
 			t.Errorf("a half-loaded database: %v %v", problems, err)
 		}
-		if _, err := refchat.New(t.Context(), refchat.Config{Listen: "127.0.0.1:0", DSN: dsn}); err == nil {
+		if _, err := refchat.New(t.Context(), refchat.Config{
+			Listen: "127.0.0.1:0",
+			DSN:    dsn,
+		}); err == nil {
 			t.Error("the server starts on a half-loaded database")
 		}
 	})
@@ -476,7 +580,10 @@ func TestBrokenLoad(t *testing.T) {
 
 // TestCheckFinds breaks a loaded database in one way after the other.
 func TestCheckFinds(t *testing.T) {
-	p := population(t, "{name: few, users: 60, channels: 300, posts: 3000, history: 10d, files: 10%}")
+	p := population(
+		t,
+		"{name: few, users: 60, channels: 300, posts: 3000, history: 10d, files: 10%}",
+	)
 	onEngines(t, func(t *testing.T, dsn string) {
 		if _, err := data.Load(t.Context(), dsn, p, data.Options{Hash: "bcrypt:4"}); err != nil {
 			t.Fatal(err)

@@ -24,8 +24,8 @@ type engine struct {
 	schema  string   // the expression of the schema in use
 	analyze string   // collects statistics of the tables that follow
 	heavy   []string // parts of the statements that take long, the longest last
-	// strip drops the indexes of tables and returns the work that makes them again, and what is left
-	// to do then.
+	// strip drops the indexes of tables and returns the work that makes them again, and what is
+	// left to do then.
 	strip func(ctx context.Context, db *sql.DB, tables []string) (work []build, last []string,
 		err error)
 	copy  func(ctx context.Context, c *sql.Conn, s stream, r io.Reader) (rows int64, err error)
@@ -96,8 +96,12 @@ func (l *loader) close(ctx context.Context) error {
 }
 
 func (l *loader) tables(ctx context.Context, db databases.Querier) (names []string, err error) {
-	rows, err := databases.Cells(ctx, db, "SELECT table_name FROM information_schema.tables WHERE table_schema = "+l.schema+
-		" AND table_type = 'BASE TABLE' ORDER BY table_name")
+	rows, err := databases.Cells(
+		ctx,
+		db,
+		"SELECT table_name FROM information_schema.tables WHERE table_schema = "+l.schema+
+			" AND table_type = 'BASE TABLE' ORDER BY table_name",
+	)
 	for _, r := range rows {
 		names = append(names, r[0])
 	}
@@ -119,9 +123,15 @@ func (l *loader) empty(ctx context.Context) error {
 // mark sets the version of the schema to "loading", or to version and the name of the loaded data.
 // None has a character that would have to be escaped.
 func (l *loader) mark(ctx context.Context, version, name string) error {
-	_, err := l.db.ExecContext(ctx, "UPDATE systems SET value = '"+version+"' WHERE name = 'schema'")
+	_, err := l.db.ExecContext(
+		ctx,
+		"UPDATE systems SET value = '"+version+"' WHERE name = 'schema'",
+	)
 	if err == nil && name != "" {
-		_, err = l.db.ExecContext(ctx, "INSERT INTO systems (name, value) VALUES ('dataset', '"+name+"')")
+		_, err = l.db.ExecContext(
+			ctx,
+			"INSERT INTO systems (name, value) VALUES ('dataset', '"+name+"')",
+		)
 	}
 	return err
 }

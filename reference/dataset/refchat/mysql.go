@@ -31,20 +31,32 @@ func allowInfile(ctx context.Context, db *sql.DB) (changed bool, err error) {
 	}
 	if _, err := db.ExecContext(ctx, "SET GLOBAL local_infile = 1"); err != nil {
 		return false,
-			fmt.Errorf("the server refuses LOAD DATA LOCAL INFILE, and this account may not allow it; "+
-				"SET GLOBAL local_infile = 1: %w", err)
+			fmt.Errorf(
+				"the server refuses LOAD DATA LOCAL INFILE, and this account may not allow it; "+
+					"SET GLOBAL local_infile = 1: %w",
+				err,
+			)
 	}
 	return true, nil
 }
 
 // stripMySQL makes one piece of work of each table: two statements on one table would wait for each
 // other. InnoDB builds one full-text index at a time, and all others in one pass.
-func stripMySQL(ctx context.Context, db *sql.DB, tables []string) (work []build, _ []string, err error) {
+func stripMySQL(
+	ctx context.Context,
+	db *sql.DB,
+	tables []string,
+) (work []build, _ []string, err error) {
 	for _, t := range tables {
-		indexes, err := databases.Cells(ctx, db, `SELECT index_name, MAX(non_unique), MAX(index_type),
+		indexes, err := databases.Cells(
+			ctx,
+			db,
+			`SELECT index_name, MAX(non_unique), MAX(index_type),
 			GROUP_CONCAT(CONCAT('`+"`', column_name, '`'"+`, COALESCE(CONCAT('(', sub_part, ')'), '')) ORDER BY seq_in_index)
 			FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name <> 'PRIMARY'
-			GROUP BY index_name ORDER BY index_name`, t)
+			GROUP BY index_name ORDER BY index_name`,
+			t,
+		)
 		if err != nil {
 			return nil, nil, err
 		}

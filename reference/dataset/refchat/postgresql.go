@@ -24,15 +24,29 @@ var postgres = &engine{
 
 // stripPostgres makes each index by itself, so that several of one table are built at a time; keys
 // get theirs at the end.
-func stripPostgres(ctx context.Context, db *sql.DB, tables []string) (work []build, last []string, err error) {
-	keys, err := databases.Cells(ctx, db, `SELECT c.conrelid::regclass::text, quote_ident(c.conname), pg_get_constraintdef(c.oid)
+func stripPostgres(
+	ctx context.Context,
+	db *sql.DB,
+	tables []string,
+) (work []build, last []string, err error) {
+	keys, err := databases.Cells(
+		ctx,
+		db,
+		`SELECT c.conrelid::regclass::text, quote_ident(c.conname), pg_get_constraintdef(c.oid)
 		FROM pg_constraint c WHERE c.contype IN ('p', 'u') AND c.connamespace = current_schema()::regnamespace
-		AND c.conrelid::regclass::text = ANY($1)`, tables)
+		AND c.conrelid::regclass::text = ANY($1)`,
+		tables,
+	)
 	if err != nil {
 		return nil, nil, err
 	}
-	indexes, err := databases.Cells(ctx, db, `SELECT quote_ident(indexname), indexdef FROM pg_indexes
-		WHERE schemaname = current_schema() AND tablename = ANY($1)`, tables)
+	indexes, err := databases.Cells(
+		ctx,
+		db,
+		`SELECT quote_ident(indexname), indexdef FROM pg_indexes
+		WHERE schemaname = current_schema() AND tablename = ANY($1)`,
+		tables,
+	)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,7 +59,8 @@ func stripPostgres(ctx context.Context, db *sql.DB, tables []string) (work []bui
 		last = append(last, alter+" ADD CONSTRAINT "+name+" "+kind+" USING INDEX "+name)
 	}
 	for _, i := range indexes {
-		if _, err := db.ExecContext(ctx, "DROP INDEX IF EXISTS "+i[0]); err != nil { // keys took theirs along
+		// keys took theirs along
+		if _, err := db.ExecContext(ctx, "DROP INDEX IF EXISTS "+i[0]); err != nil {
 			return nil, nil, err
 		}
 		work = append(work, build{name: "index " + i[0], statements: []string{i[1]}, indexes: 1})

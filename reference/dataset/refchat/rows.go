@@ -123,15 +123,40 @@ func (r *rows) streams() []stream {
 	n := r.totals.Counts
 	per := func(all int) int64 { return int64(all) / int64(r.Chunks()) }
 	for k := range r.Chunks() {
-		s = append(s,
-			stream{"posts", "id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, originalid, " +
-				"message, type, props, hashtags, fileids, hasreactions", per(n.Posts), r.inChunk(k, r.post)},
-			stream{"threads", "postid, channelid, replycount, lastreplyat, participants", per(n.Threads), r.inChunk(k, r.thread)},
-			stream{"threadmemberships", "postid, userid, following, lastviewed, lastupdated, unreadmentions",
-				per(n.Participants), r.inChunk(k, r.followers)},
-			stream{"reactions", "userid, postid, emojiname, createat, updateat, deleteat", per(n.Reactions), r.inChunk(k, r.reactions)},
-			stream{"fileinfo", "id, creatorid, postid, channelid, createat, updateat, deleteat, path, thumbnailpath, previewpath, name, " +
-				"extension, size, mimetype, width, height, haspreviewimage, content", per(n.Files), r.inChunk(k, r.files)},
+		s = append(
+			s,
+			stream{
+				"posts",
+				"id, createat, updateat, editat, deleteat, ispinned, userid, channelid, rootid, parentid, originalid, " +
+					"message, type, props, hashtags, fileids, hasreactions",
+				per(n.Posts),
+				r.inChunk(k, r.post),
+			},
+			stream{
+				"threads",
+				"postid, channelid, replycount, lastreplyat, participants",
+				per(n.Threads),
+				r.inChunk(k, r.thread),
+			},
+			stream{
+				"threadmemberships",
+				"postid, userid, following, lastviewed, lastupdated, unreadmentions",
+				per(n.Participants),
+				r.inChunk(k, r.followers),
+			},
+			stream{
+				"reactions",
+				"userid, postid, emojiname, createat, updateat, deleteat",
+				per(n.Reactions),
+				r.inChunk(k, r.reactions),
+			},
+			stream{
+				"fileinfo",
+				"id, creatorid, postid, channelid, createat, updateat, deleteat, path, thumbnailpath, previewpath, name, " +
+					"extension, size, mimetype, width, height, haspreviewimage, content",
+				per(n.Files),
+				r.inChunk(k, r.files),
+			},
 		)
 	}
 	return s
@@ -139,28 +164,86 @@ func (r *rows) streams() []stream {
 
 // base are the tables whose size does not depend on the number of posts.
 func (r *rows) base() []stream {
-	users, channels, teams := r.Users(), r.Channels(), r.Teams()
+	users := r.Users()
+	channels := r.Channels()
+	teams := r.Teams()
 	return []stream{
-		{"users", "id, createat, updateat, deleteat, username, password, authservice, email, emailverified, nickname, firstname, lastname, " +
-			"position, roles, allowmarketing, props, notifyprops, lastpasswordupdate, lastpictureupdate, failedattempts, locale, timezone, lastlogin",
-			int64(users), each(users, r.user)},
+		{
+			"users",
+			"id, createat, updateat, deleteat, username, password, authservice, email, emailverified, nickname, firstname, lastname, " +
+				"position, roles, allowmarketing, props, notifyprops, lastpasswordupdate, lastpictureupdate, failedattempts, locale, timezone, lastlogin",
+			int64(users),
+			each(users, r.user),
+		},
 		{"status", "userid, status, manual, lastactivityat", int64(users), each(users, r.status)},
-		{"teams", "id, createat, updateat, deleteat, displayname, name, description, email, type, companyname, alloweddomains, inviteid, allowopeninvite",
-			int64(teams), each(teams, r.team)},
-		{"teammembers", "teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest", int64(users), each(teams, r.teamMembers)},
-		{"channels", "id, createat, updateat, deleteat, teamid, type, displayname, name, header, purpose, lastpostat, totalmsgcount, extraupdateat, " +
-			"creatorid, totalmsgcountroot", int64(channels), each(channels, r.channel)},
-		{"channelmembers", "channelid, userid, roles, lastviewedat, msgcount, mentioncount, notifyprops, lastupdateat, schemeuser, schemeadmin, " +
-			"schemeguest, mentioncountroot, msgcountroot", int64(4 * channels), each(channels, r.members)},
-		{"preferences", "userid, category, name, value", int64(2 * channels), each(channels, r.preferences)},
-		{"sidebarcategories", "id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed", int64(3 * users), each(teams, r.sidebars)},
+		{
+			"teams",
+			"id, createat, updateat, deleteat, displayname, name, description, email, type, companyname, alloweddomains, inviteid, allowopeninvite",
+			int64(teams),
+			each(teams, r.team),
+		},
+		{
+			"teammembers",
+			"teamid, userid, roles, deleteat, schemeuser, schemeadmin, schemeguest",
+			int64(users),
+			each(teams, r.teamMembers),
+		},
+		{
+			"channels",
+			"id, createat, updateat, deleteat, teamid, type, displayname, name, header, purpose, lastpostat, totalmsgcount, extraupdateat, " +
+				"creatorid, totalmsgcountroot",
+			int64(channels),
+			each(channels, r.channel),
+		},
+		{
+			"channelmembers",
+			"channelid, userid, roles, lastviewedat, msgcount, mentioncount, notifyprops, lastupdateat, schemeuser, schemeadmin, " +
+				"schemeguest, mentioncountroot, msgcountroot",
+			int64(4 * channels),
+			each(channels, r.members),
+		},
+		{
+			"preferences",
+			"userid, category, name, value",
+			int64(2 * channels),
+			each(channels, r.preferences),
+		},
+		{
+			"sidebarcategories",
+			"id, userid, teamid, sortorder, sorting, type, displayname, muted, collapsed",
+			int64(3 * users),
+			each(teams, r.sidebars),
+		},
 	}
 }
 
 func (r *rows) user(l *line, i int) {
 	u := r.User(i)
-	l.end(u.ID, u.CreateAt, u.CreateAt, 0, u.Name, r.hash, "", u.MailAddress, false, "", u.FirstName, u.LastName,
-		u.Position, "system_user", false, "{}", userNotify, u.CreateAt, 0, 0, "en", timezone, 0)
+	l.end(
+		u.ID,
+		u.CreateAt,
+		u.CreateAt,
+		0,
+		u.Name,
+		r.hash,
+		"",
+		u.MailAddress,
+		false,
+		"",
+		u.FirstName,
+		u.LastName,
+		u.Position,
+		"system_user",
+		false,
+		"{}",
+		userNotify,
+		u.CreateAt,
+		0,
+		0,
+		"en",
+		timezone,
+		0,
+	)
 }
 
 func (r *rows) status(l *line, i int) {
@@ -170,7 +253,21 @@ func (r *rows) status(l *line, i int) {
 
 func (r *rows) team(l *line, i int) {
 	t := r.Team(i)
-	l.end(t.ID, t.CreateAt, t.CreateAt, 0, t.DisplayName, t.Name, "", "", "O", "", "", t.InviteID, true)
+	l.end(
+		t.ID,
+		t.CreateAt,
+		t.CreateAt,
+		0,
+		t.DisplayName,
+		t.Name,
+		"",
+		"",
+		"O",
+		"",
+		"",
+		t.InviteID,
+		true,
+	)
 }
 
 func (r *rows) teamMembers(l *line, i int) {
@@ -185,16 +282,38 @@ func (r *rows) sidebars(l *line, i int) {
 	for k := range t.Members {
 		u := r.TeamMember(i, k)
 		id := r.UserID(u)
-		l.end(r.Category("favorites", u, i), id, t.ID, 0, "", "favorites", "Favorites", false, false)
+		l.end(
+			r.Category("favorites", u, i),
+			id,
+			t.ID,
+			0,
+			"",
+			"favorites",
+			"Favorites",
+			false,
+			false,
+		)
 		l.end(r.Category("channels", u, i), id, t.ID, 10, "", "channels", "Channels", false, false)
-		l.end(r.Category("direct_messages", u, i), id, t.ID, 20, "recent", "direct_messages", "Direct Messages", false, false)
+		l.end(
+			r.Category("direct_messages", u, i),
+			id,
+			t.ID,
+			20,
+			"recent",
+			"direct_messages",
+			"Direct Messages",
+			false,
+			false,
+		)
 	}
 }
 
 func (r *rows) channel(l *line, i int) {
 	c := r.Channel(i)
 	posts, roots, last := r.totals.Channel(i)
-	name, display, creator := c.Name, c.DisplayName, ""
+	name := c.Name
+	display := c.DisplayName
+	creator := ""
 	if c.Team < 0 {
 		name, display = personal(r.Population, i, c)
 	}
@@ -214,8 +333,21 @@ func (r *rows) members(l *line, i int) {
 	c := r.Channel(i)
 	for k := range c.Members {
 		s := r.totals.Seat(i, k)
-		l.end(c.ID, r.UserID(r.Member(i, k)), "", s.ViewedAt, s.Posts, s.UnreadMentions, memberNotify,
-			s.ViewedAt, true, c.Made() && k == 0, false, s.UnreadInRoot, s.Roots)
+		l.end(
+			c.ID,
+			r.UserID(r.Member(i, k)),
+			"",
+			s.ViewedAt,
+			s.Posts,
+			s.UnreadMentions,
+			memberNotify,
+			s.ViewedAt,
+			true,
+			c.Made() && k == 0,
+			false,
+			s.UnreadInRoot,
+			s.Roots,
+		)
 	}
 }
 

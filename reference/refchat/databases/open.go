@@ -88,7 +88,12 @@ type Querier interface {
 }
 
 // Cells returns the rows of a query as text.
-func Cells(ctx context.Context, db Querier, query string, args ...any) (list [][]string, err error) {
+func Cells(
+	ctx context.Context,
+	db Querier,
+	query string,
+	args ...any,
+) (list [][]string, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

@@ -88,7 +88,9 @@ func (m *Maker) Backup(ctx context.Context, dsn, dir string) (_ *dump.Dump, err 
 	} else {
 		var b mysql.BackedUp
 		b, err = mysql.Backup(ctx, dsn, work)
-		from.data, from.settings, server = b.Data, b.Settings, b.Version
+		from.data = b.Data
+		from.settings = b.Settings
+		server = b.Version
 	}
 	if err != nil {
 		return nil, err

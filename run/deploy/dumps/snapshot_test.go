@@ -17,7 +17,8 @@ import (
 	"plimsoll/target/process"
 )
 
-// TestBackup takes a snapshot of a running server, which goes on, and whose writes after it are not in it.
+// TestBackup takes a snapshot of a running server, which goes on, and whose writes after it are not
+// in it.
 func TestBackup(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -48,13 +49,20 @@ func TestBackup(t *testing.T) {
 		t.Errorf("the server does not go on: %v", err)
 	}
 	m := d.Manifest
-	if m.Engine != plan.PostgreSQL || m.Database != "theirs" || len(m.Tables) != 1 || m.Tables[0].Rows != 500 ||
+	if m.Engine != plan.PostgreSQL || m.Database != "theirs" || len(m.Tables) != 1 ||
+		m.Tables[0].Rows != 500 ||
 		!strings.HasPrefix(m.Origin, "backup of the database theirs of PostgreSQL 1") {
 		t.Errorf("manifest %+v", m)
 	}
-	weak := strings.Replace(server.DSN("theirs"), "plimsoll:"+conn.Config().Password, "weak:hunter2hunter2", 1)
+	weak := strings.Replace(
+		server.DSN("theirs"),
+		"plimsoll:"+conn.Config().Password,
+		"weak:hunter2hunter2",
+		1,
+	)
 	_, err = quietMaker().Backup(ctx, weak, filepath.Join(root, "refused"))
-	if err == nil || !strings.Contains(err.Error(), "needs the attribute REPLICATION") || strings.Contains(err.Error(), "hunter2") {
+	if err == nil || !strings.Contains(err.Error(), "needs the attribute REPLICATION") ||
+		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a user who may not make a backup: %v", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(root, ".dataset-*")); err != nil || len(left) > 0 {
@@ -95,7 +103,8 @@ func TestBackupErrors(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "kept")
 		_, err := quietMaker().Backup(t.Context(), dsn, dir)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %q", dsn, err, want)
 		}
 		if _, err := os.Stat(dir); !os.IsNotExist(err) {
@@ -115,13 +124,18 @@ func TestSnapshotOfAHaltedDeployment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := quietMaker().Snapshot(t.Context(), state, "chat", into); !errors.Is(err, lab.ErrInUse) {
+	if _, err := quietMaker().Snapshot(t.Context(), state, "chat", into); !errors.Is(
+		err,
+		lab.ErrInUse,
+	) {
 		t.Errorf("while another program has it: %v, want ErrInUse", err)
 	}
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := quietMaker().Snapshot(t.Context(), state, "chat", into); err == nil || errors.Is(err, lab.ErrInUse) { // no server has this version
+	// no server has this version
+	if _, err := quietMaker().Snapshot(t.Context(), state, "chat", into); err == nil ||
+		errors.Is(err, lab.ErrInUse) {
 		t.Errorf("after it: %v", err)
 	}
 }

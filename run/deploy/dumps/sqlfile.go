@@ -62,7 +62,9 @@ var (
 	wrotePostgreSQL = regexp.MustCompile(`(?m)^-- PostgreSQL database dump\s*$`)
 	wroteCluster    = regexp.MustCompile(`(?m)^-- PostgreSQL database cluster dump\s*$`)
 	wroteMySQL      = regexp.MustCompile(`(?m)^-- (MySQL|MariaDB) dump `)
-	lastLine        = regexp.MustCompile(`(?m)^-- (PostgreSQL database dump complete|Dump completed)`)
+	lastLine        = regexp.MustCompile(
+		`(?m)^-- (PostgreSQL database dump complete|Dump completed)`,
+	)
 )
 
 // OpenSQLFile opens a script and reads its compression and engine from its first bytes. The caller
@@ -139,11 +141,17 @@ func (s *SQLFile) unpack(raw *bufio.Reader) error {
 		}
 		text, s.Packed = gz, true
 	case bytes.HasPrefix(magic, []byte(packings[1].magic)):
-		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+		z, err := zstd.NewReader(
+			raw,
+			zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxMemory(1<<30),
+		)
 		if err != nil {
 			return s.broken(err)
 		}
-		text, s.Packed, s.closer = z, true, z.Close
+		text = z
+		s.Packed = true
+		s.closer = z.Close
 	}
 	s.text = bufio.NewReaderSize(text, 1<<20)
 	return nil

@@ -93,7 +93,10 @@ func (nobody) End()                               {}
 // openDir returns a new directory that the users of database servers may enter.
 func openDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "dumps-test-") //nolint:usetesting // a TempDir is closed to the server's user
+	dir, err := os.MkdirTemp(
+		"",
+		"dumps-test-",
+	) //nolint:usetesting // a TempDir is closed to the server's user
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +130,18 @@ func TestRestoreSQL(t *testing.T) {
 		{plan.MySQL, "mine.sql.zst", zstandard(t, mysqlScript), nil},
 	} {
 		t.Run(c.engine, func(t *testing.T) {
-			d, err := restore(t, scriptFile(t, c.name, c.content), filepath.Join(root, c.engine), c.owners...)
+			d, err := restore(
+				t,
+				scriptFile(t, c.name, c.content),
+				filepath.Join(root, c.engine),
+				c.owners...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			m := d.Manifest
-			if m.Engine != c.engine || m.Origin != "restore of "+c.name || len(m.Tables) != 1 || m.Tables[0].Name != "posts" || m.Tables[0].Rows != 3 {
+			if m.Engine != c.engine || m.Origin != "restore of "+c.name || len(m.Tables) != 1 ||
+				m.Tables[0].Name != "posts" ||
+				m.Tables[0].Rows != 3 {
 				t.Errorf("manifest %+v", m)
 			}
 			if problems, err := d.VerifyFiles(ctx); err != nil || len(problems) > 0 {
@@ -144,7 +153,11 @@ func TestRestoreSQL(t *testing.T) {
 		})
 	}
 	t.Run("broken", func(t *testing.T) {
-		_, err := restore(t, scriptFile(t, "mine.sql", []byte(postgresScript)), filepath.Join(root, "broken"))
+		_, err := restore(
+			t,
+			scriptFile(t, "mine.sql", []byte(postgresScript)),
+			filepath.Join(root, "broken"),
+		)
 		if err == nil {
 			t.Fatal("a dump whose role is missing was restored")
 		}
@@ -155,9 +168,27 @@ func TestRestoreSQL(t *testing.T) {
 		}
 	})
 	t.Run("other schema", func(t *testing.T) {
-		script := strings.ReplaceAll(strings.Replace(postgresScript, "CREATE TABLE", "CREATE SCHEMA old_chat;\nCREATE TABLE", 1), "public.", "old_chat.")
-		_, err := restore(t, scriptFile(t, "mine.sql", []byte(script)), filepath.Join(root, "other"), "mmuser")
-		if err == nil || !strings.Contains(err.Error(), `in old_chat; put these lines at the end of the file: DROP SCHEMA IF EXISTS public; ALTER SCHEMA "old_chat" RENAME TO public;`) {
+		script := strings.ReplaceAll(
+			strings.Replace(
+				postgresScript,
+				"CREATE TABLE",
+				"CREATE SCHEMA old_chat;\nCREATE TABLE",
+				1,
+			),
+			"public.",
+			"old_chat.",
+		)
+		_, err := restore(
+			t,
+			scriptFile(t, "mine.sql", []byte(script)),
+			filepath.Join(root, "other"),
+			"mmuser",
+		)
+		if err == nil ||
+			!strings.Contains(
+				err.Error(),
+				`in old_chat; put these lines at the end of the file: DROP SCHEMA IF EXISTS public; ALTER SCHEMA "old_chat" RENAME TO public;`,
+			) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -191,7 +222,8 @@ func findsImage(ctx context.Context, t *testing.T, d *dump.Dump, state string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if engine != d.Manifest.Engine || space.By() != lab.Image || !files.IsDir(filepath.Join(space.Dir(), "data")) {
+	if engine != d.Manifest.Engine || space.By() != lab.Image ||
+		!files.IsDir(filepath.Join(space.Dir(), "data")) {
 		t.Errorf("found the state of %s in %s by %s", engine, space.Dir(), space.By())
 	}
 	if err := space.Close(ctx); err != nil {
@@ -205,7 +237,12 @@ func findsImage(ctx context.Context, t *testing.T, d *dump.Dump, state string) {
 // TestCutOffScripts feeds scripts that end early to a client that notices nothing.
 func TestCutOffScripts(t *testing.T) {
 	half := postgresScript[:len(postgresScript)/2]
-	gz, zst := gzipped(postgresScript+strings.Repeat("-- 0123456789\n", 9999)), zstandard(t, postgresScript)
+	gz, zst := gzipped(
+		postgresScript+strings.Repeat("-- 0123456789\n", 9999),
+	), zstandard(
+		t,
+		postgresScript,
+	)
 	flipped := slices.Clone(gz)
 	flipped[len(flipped)-5] ^= 1 // in its checksum
 	for _, c := range []struct {
@@ -279,7 +316,10 @@ func TestNoScripts(t *testing.T) {
 			t.Errorf("%.20q: %v, want %q", content, err, want)
 		}
 	}
-	if _, err := OpenSQLFile(filepath.Join(t.TempDir(), "none.sql")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := OpenSQLFile(filepath.Join(t.TempDir(), "none.sql")); !errors.Is(
+		err,
+		os.ErrNotExist,
+	) {
 		t.Errorf("a missing file: %v", err)
 	}
 	for _, c := range []struct{ of, flag, engine, want string }{
@@ -291,7 +331,8 @@ func TestNoScripts(t *testing.T) {
 		{plan.MySQL, "oracle", "", "want postgresql or mysql"},
 	} {
 		got, err := engineOf(&SQLFile{Path: "x.sql", Engine: c.of}, c.flag)
-		if got != c.engine || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if got != c.engine || (err == nil) != (c.want == "") ||
+			err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %q, %v", c, got, err)
 		}
 	}

@@ -23,7 +23,11 @@ func TestDialOf(t *testing.T) {
 		}
 		t.Skip("network namespaces need root")
 	}
-	owner, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"60"}, Unshare: unix.CLONE_NEWNET})
+	owner, err := lab.Start(t.Context(), lab.Spec{
+		Path:    "/bin/sleep",
+		Args:    []string{"60"},
+		Unshare: unix.CLONE_NEWNET,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +75,8 @@ func TestDialOf(t *testing.T) {
 	}
 	try(dial, here.Addr().String(), "refused")
 	try(dial, "localhost:80", "is a name")
-	if s.Owner, err = lab.Identify(os.Getpid()); err != nil { // a number that was given again, to a program here
+	// a number that was given again, to a program here
+	if s.Owner, err = lab.Identify(os.Getpid()); err != nil {
 		t.Fatal(err)
 	}
 	try(DialOf(s), here.Addr().String(), "is gone with the program")

@@ -105,7 +105,9 @@ func (h *Sandbox) CPU(role string) func() (probe.CPUTime, error) {
 
 // limit limits the control group by the deployment.
 func (h *Sandbox) limit() error {
-	d, group, whose := h.Deployment, h.group, "server and stores together"
+	d := h.Deployment
+	group := h.group
+	whose := "server and stores together"
 	if d.Of == plan.OfApp {
 		group, whose = h.part("app"), "the server alone"
 	}

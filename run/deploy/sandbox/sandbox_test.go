@@ -9,8 +9,8 @@ import (
 	"plimsoll/target/lab/cgroup"
 )
 
-// TestPausable places a target that can be paused: its roles are frozen together, and their CPU times are
-// counted apart. An ordinary one is counted where that changes nothing else.
+// TestPausable places a target that can be paused: its roles are frozen together, and their CPU
+// times are counted apart. An ordinary one is counted where that changes nothing else.
 func TestPausable(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("CI") == "true" {
@@ -35,7 +35,10 @@ func TestPausable(t *testing.T) {
 			t.Errorf("pausable: %t; freezer: %v", pausable, p.Freezer)
 		}
 		for _, role := range []string{"app", "db"} {
-			loop, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sh", Args: []string{"-c", "while :; do :; done"}})
+			loop, err := lab.Start(t.Context(), lab.Spec{
+				Path: "/bin/sh",
+				Args: []string{"-c", "while :; do :; done"},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +68,8 @@ func TestPausable(t *testing.T) {
 			}
 			app, db := used("app"), used("db")
 			time.Sleep(10 * time.Millisecond)
-			if app, db = used("app")-app, used("db")-db; app > time.Millisecond || db > time.Millisecond {
+			if app, db = used("app")-app, used("db")-db; app > time.Millisecond ||
+				db > time.Millisecond {
 				t.Errorf("while frozen, app used %v, db %v", app, db)
 			}
 			if err := p.Freezer.Thaw(); err != nil {

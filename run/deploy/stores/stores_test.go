@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A server for a dump is beside it also when its name ends with a slash; otherwise a directory stands where the dump
-// is to go.
+// A server for a dump is beside it also when its name ends with a slash; otherwise a directory
+// stands where the dump is to go.
 func TestATemporaryServerIsBesideTheDump(t *testing.T) {
 	dir := t.TempDir()
 	err := Temporarily(t.Context(), "oracle", filepath.Join(dir, "x")+"/", "", nil,

@@ -35,7 +35,10 @@ func ofAgentProbe(name string) (role, instance string, ok bool) {
 func AgentSteal(runner *probe.Runner) (keys []string) {
 	for _, st := range runner.Status() {
 		if role, instance, ok := ofAgentProbe(st.Name); ok && role != "generator" {
-			keys = append(keys, fmt.Sprintf("plimsoll_cpu_steal_ratio{instance=%q,role=%q}", instance, role))
+			keys = append(
+				keys,
+				fmt.Sprintf("plimsoll_cpu_steal_ratio{instance=%q,role=%q}", instance, role),
+			)
 		}
 	}
 	return keys
@@ -69,7 +72,11 @@ func ClockFindings(runner *probe.Runner) (out []record.Finding) {
 // clockFinding judges a clock that is ahead by an offset, give or take within, both in seconds.
 func clockFinding(instance string, offset, within float64) (f record.Finding, bad bool) {
 	f = record.Finding{
-		Gate: "clock of agent", Level: record.Amber, Value: offset, Limit: clockBound.Seconds(), Unit: "s",
+		Gate:  "clock of agent",
+		Level: record.Amber,
+		Value: offset,
+		Limit: clockBound.Seconds(),
+		Unit:  "s",
 	}
 	which := "ahead of"
 	if offset < 0 {
@@ -82,8 +89,11 @@ func clockFinding(instance string, offset, within float64) (f record.Finding, ba
 			"let both follow NTP, as chrony does", instance, math.Abs(offset), which, within)
 	case within > clockBound.Seconds():
 		f.Value = within
-		f.Text = fmt.Sprintf("the clock of %s can only be compared to ±%.3f s, so slow are its answers",
-			instance, within)
+		f.Text = fmt.Sprintf(
+			"the clock of %s can only be compared to ±%.3f s, so slow are its answers",
+			instance,
+			within,
+		)
 	default:
 		return f, false
 	}

@@ -38,15 +38,33 @@ func scrapedServer(t *testing.T) (at string, scrape func(idle, user, up float64)
 				}
 				return out
 			}
-			batch = append(batch, series.Sample{Name: "up", Labels: labels(), Value: up}, series.Sample{Name: "node_cpu_seconds_total", Labels: labels("cpu", "0", "mode", "idle"), Value: idle},
-				series.Sample{Name: "node_cpu_seconds_total", Labels: labels("cpu", "0", "mode", "user"), Value: user},
-				series.Sample{Name: "queue_jobs", Labels: labels(), Value: 3}, series.Sample{Name: "secret_stuff", Labels: labels(), Value: 4})
+			batch = append(batch, series.Sample{
+				Name:   "up",
+				Labels: labels(),
+				Value:  up,
+			}, series.Sample{
+				Name:   "node_cpu_seconds_total",
+				Labels: labels("cpu", "0", "mode", "idle"),
+				Value:  idle,
+			},
+				series.Sample{
+					Name:   "node_cpu_seconds_total",
+					Labels: labels("cpu", "0", "mode", "user"),
+					Value:  user,
+				},
+				series.Sample{
+					Name:   "queue_jobs",
+					Labels: labels(),
+					Value:  3,
+				}, series.Sample{Name: "secret_stuff", Labels: labels(), Value: 4})
 		}
 		if err := db.Append(last, batch); err != nil {
 			t.Fatal(err)
 		}
 	}
-	api := promapi.Handler(promapi.Config{Source: func() (*series.DB, func(), error) { return db, func() {}, nil }})
+	api := promapi.Handler(promapi.Config{Source: func() (*series.DB, func(), error) {
+		return db, func() {}, nil
+	}})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); password != "geheim7" {
 			http.Error(w, "no", http.StatusUnauthorized)
@@ -63,14 +81,21 @@ func scrapedServer(t *testing.T) (at string, scrape func(idle, user, up float64)
 func TestMetricsOfPrometheus(t *testing.T) {
 	at, scrape := scrapedServer(t)
 	scrape(100, 10, 1)
-	p := parsed(t, fmt.Sprintf(`{name: own, target: {driver: external, url: "http://127.0.0.1:1"}, workload: {behavior: poster},
-bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, metrics: {prometheus: %q, labels: {app: 'instance=~"app-.*"', db: 'instance="db-7"'}}}`, at))
+	p := parsed(
+		t,
+		fmt.Sprintf(
+			`{name: own, target: {driver: external, url: "http://127.0.0.1:1"}, workload: {behavior: poster},
+bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, metrics: {prometheus: %q, labels: {app: 'instance=~"app-.*"', db: 'instance="db-7"'}}}`,
+			at,
+		),
+	)
 	dep := deployed(t, target.Spec{URL: pages(t).URL, Ready: "/metrics"})
 	env := map[string]string{"PROM": "geheim7"}
 	o, x := openerOf(p, env), Subject{Deployment: dep, Metrics: p.Metrics}
 	sources, err := o.listed(x)
 	defer Close(sources)
-	if err != nil || len(sources) != 2 || sources[0].probe.Name() != "metrics app" || sources[1].probe.Name() != "metrics db" {
+	if err != nil || len(sources) != 2 || sources[0].probe.Name() != "metrics app" ||
+		sources[1].probe.Name() != "metrics db" {
 		t.Fatalf("%d sources, %v", len(sources), err)
 	}
 	store := created(t, t.TempDir())
@@ -106,11 +131,16 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, me
 		return cpu(24, 226)
 	})
 	checkValues(t, store, map[string]float64{
-		`sum(queue_jobs{role="app"})`: 6, `queue_jobs{role="db"}`: 3, `count(node_cpu_seconds_total{role="app",instance="app-2"})`: 2, `count(secret_stuff) or vector(0)`: 0})
+		`sum(queue_jobs{role="app"})`:                                6,
+		`queue_jobs{role="db"}`:                                      3,
+		`count(node_cpu_seconds_total{role="app",instance="app-2"})`: 2,
+		`count(secret_stuff) or vector(0)`:                           0,
+	})
 	scrape(102, 13, 0)
 	until("a host that is down", func() bool {
 		for _, st := range runner.Status() {
-			if st.LastErr == nil || !strings.Contains(st.LastErr.Error(), "(up is 0)") || strings.Contains(st.LastErr.Error(), "geheim7") {
+			if st.LastErr == nil || !strings.Contains(st.LastErr.Error(), "(up is 0)") ||
+				strings.Contains(st.LastErr.Error(), "geheim7") {
 				return false
 			}
 		}
@@ -124,7 +154,9 @@ func TestMetricsOfThePageAreNotAskedFor(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]string{} // by role, the question for the samples
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		result, query := `{"metric":{"job":"node","instance":"h"},"value":[100,"100"]}`, r.FormValue("query")
+		result, query := `{"metric":{"job":"node","instance":"h"},"value":[100,"100"]}`, r.FormValue(
+			"query",
+		)
 		if !strings.HasPrefix(query, "timestamp(up{") {
 			result = `{"metric":{"__name__":"node_load1","job":"node","instance":"h"},"value":[100,"1"]}`
 			mu.Lock()
@@ -138,8 +170,14 @@ func TestMetricsOfThePageAreNotAskedFor(t *testing.T) {
 		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, result)
 	}))
 	t.Cleanup(srv.Close)
-	p := parsed(t, fmt.Sprintf(`{name: own, target: {driver: external, url: "http://127.0.0.1:1"}, workload: {behavior: poster},
-bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9"]}, metrics: {prometheus: %q, labels: {app: 'instance="app"', db: 'instance="db"'}}}`, srv.URL))
+	p := parsed(
+		t,
+		fmt.Sprintf(
+			`{name: own, target: {driver: external, url: "http://127.0.0.1:1"}, workload: {behavior: poster},
+bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9"]}, metrics: {prometheus: %q, labels: {app: 'instance="app"', db: 'instance="db"'}}}`,
+			srv.URL,
+		),
+	)
 	for page, want := range map[string]bool{"": true, "/metrics": false} {
 		dep := deployed(t, target.Spec{URL: srv.URL, MetricsURL: page})
 		sources, err := openerOf(p, nil).Prometheus(p.Metrics, len(dep.MetricsURLs()) > 0)
@@ -152,7 +190,8 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9"]}, metrics: {prometheus:
 			}
 		}
 		Close(sources)
-		if got := strings.Contains(asked["app"], "queue_jobs"); got != want || !strings.Contains(asked["app"], "node_") {
+		if got := strings.Contains(asked["app"], "queue_jobs"); got != want ||
+			!strings.Contains(asked["app"], "node_") {
 			t.Errorf("page %q: of app it was asked %s", page, asked["app"])
 		}
 		if !strings.Contains(asked["db"], "queue_jobs") {
@@ -163,12 +202,18 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9"]}, metrics: {prometheus:
 
 // Each arm is watched by its own selector, at the plan's server or at its own.
 func TestMetricsOfAnArm(t *testing.T) {
-	p := parsed(t, `{name: own, target: {driver: external}, workload: {behavior: poster}, bounded: {users: 5}, metrics: {prometheus: "http://127.0.0.1:1"},
+	p := parsed(
+		t,
+		`{name: own, target: {driver: external}, workload: {behavior: poster}, bounded: {users: 5}, metrics: {prometheus: "http://127.0.0.1:1"},
 compare: {arms: {base: {url: "http://blue", metrics: {labels: {app: 'instance="blue"', db: 'instance="db"'}}},
-  new: {url: "http://green", metrics: {prometheus: "${ENV:GREEN}", labels: {app: 'instance="green"'}}}}}}`)
+  new: {url: "http://green", metrics: {prometheus: "${ENV:GREEN}", labels: {app: 'instance="green"'}}}}}}`,
+	)
 	env := map[string]string{"GREEN": "http://reader:geheim7@127.0.0.1:2"}
 	o := openerOf(p, env)
-	for arm, want := range map[string]string{"base": "metrics app, metrics db", "new": "metrics app"} {
+	for arm, want := range map[string]string{
+		"base": "metrics app, metrics db",
+		"new":  "metrics app",
+	} {
 		sources, err := o.Prometheus(p.MetricsOf(arm), false)
 		if err != nil {
 			t.Fatal(err)
@@ -176,7 +221,12 @@ compare: {arms: {base: {url: "http://blue", metrics: {labels: {app: 'instance="b
 		var names []string
 		for _, src := range sources {
 			names = append(names, src.probe.Name())
-			if _, err := src.probe.Sample(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "127.0.0.1:"+map[string]string{"base": "1", "new": "2"}[arm]) || strings.Contains(err.Error(), "geheim7") {
+			if _, err := src.probe.Sample(t.Context(), time.Now()); err == nil ||
+				!strings.Contains(err.Error(), "127.0.0.1:"+map[string]string{
+					"base": "1",
+					"new":  "2",
+				}[arm]) ||
+				strings.Contains(err.Error(), "geheim7") {
 				t.Errorf("%s of %s: %v", src.probe.Name(), arm, err)
 			}
 		}
@@ -186,7 +236,8 @@ compare: {arms: {base: {url: "http://blue", metrics: {labels: {app: 'instance="b
 		}
 	}
 	env["GREEN"] = ""
-	if _, err := o.Prometheus(p.MetricsOf("new"), false); err == nil || !strings.Contains(err.Error(), "GREEN is not set") {
+	if _, err := o.Prometheus(p.MetricsOf("new"), false); err == nil ||
+		!strings.Contains(err.Error(), "GREEN is not set") {
 		t.Errorf("a reference that leads nowhere: %v", err)
 	}
 }

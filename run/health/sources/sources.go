@@ -241,7 +241,10 @@ func (o *Opener) ofTarget(x Subject) (out []Opened, err error) {
 		out = append(out, n)
 	}
 	if dsn := x.dsn(); dsn != "" {
-		kinds := map[string]string{plan.PostgreSQL: plan.ProbePostgreSQL, plan.MySQL: plan.ProbeMySQL}
+		kinds := map[string]string{
+			plan.PostgreSQL: plan.ProbePostgreSQL,
+			plan.MySQL:      plan.ProbeMySQL,
+		}
 		db, err := Open(kinds[x.Engine], dsn, "db", "db-0")
 		if err != nil {
 			return out, err

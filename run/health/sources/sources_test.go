@@ -29,7 +29,10 @@ func pages(t *testing.T) *httptest.Server {
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8")
-		fmt.Fprint(w, "# TYPE jobs counter\njobs_total{role=\"worker\",queue=\"mail\"} 7 # {trace=\"a\"} 1\n# EOF\n")
+		fmt.Fprint(
+			w,
+			"# TYPE jobs counter\njobs_total{role=\"worker\",queue=\"mail\"} 7 # {trace=\"a\"} 1\n# EOF\n",
+		)
 	})
 	mux.HandleFunc("/status", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("token") != "geheim" {
@@ -37,7 +40,10 @@ func pages(t *testing.T) *httptest.Server {
 			return
 		}
 		w.Header().Set("Server", "nginx/1.22.1")
-		fmt.Fprint(w, "Active connections: 3 \nserver accepts handled requests\n 10 10 20 \nReading: 0 Writing: 1 Waiting: 2 \n")
+		fmt.Fprint(
+			w,
+			"Active connections: 3 \nserver accepts handled requests\n 10 10 20 \nReading: 0 Writing: 1 Waiting: 2 \n",
+		)
 	})
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
@@ -47,8 +53,11 @@ func pages(t *testing.T) *httptest.Server {
 // opening makes the opener of a plan with the probes, and its external target.
 func opening(t *testing.T, url, probes string, env map[string]string) (*Opener, Subject) {
 	t.Helper()
-	p := parsed(t, fmt.Sprintf(`{name: own, target: {driver: external, url: %q, metrics_url: /metrics},
-workload: {behavior: poster}, bounded: {users: 5}, probes: [%s]}`, url, probes))
+	p := parsed(
+		t,
+		fmt.Sprintf(`{name: own, target: {driver: external, url: %q, metrics_url: /metrics},
+workload: {behavior: poster}, bounded: {users: 5}, probes: [%s]}`, url, probes),
+	)
 	dep := deployed(t, target.Spec{URL: url, MetricsURL: "/metrics", Ready: "/metrics"})
 	return openerOf(p, env), Subject{Deployment: dep, Probes: p.Probes}
 }
@@ -75,7 +84,10 @@ func TestPlanProbes(t *testing.T) {
 	defer db.Stop(context.WithoutCancel(ctx))
 	o, x := opening(t, srv.URL, fmt.Sprintf(`{kind: pprof, role: app, url: "%[1]s/debug/pprof"},
 {kind: prometheus, role: host, url: "%[1]s/metrics"}, {kind: nginx, role: proxy, url: "%[1]s/status?token=${ENV:TOKEN}"},
-{kind: postgresql, role: db, dsn: "${ENV:DB_DSN}"}`, srv.URL), map[string]string{"TOKEN": "geheim", "DB_DSN": db.DSN("postgres")})
+{kind: postgresql, role: db, dsn: "${ENV:DB_DSN}"}`, srv.URL), map[string]string{
+		"TOKEN":  "geheim",
+		"DB_DSN": db.DSN("postgres"),
+	})
 	seen, err := o.Survey(ctx, x, new(plain.Secrets))
 	if err != nil {
 		t.Fatal(err)
@@ -98,17 +110,22 @@ func TestPlanProbes(t *testing.T) {
 			t.Errorf("%s: %v", st.Name, st.LastErr)
 		}
 	}
-	if got := strings.Join(names, ", "); !strings.HasSuffix(got, "pprof app-1, prometheus host-0, nginx proxy-0, postgresql db-0") {
+	if got := strings.Join(names, ", "); !strings.HasSuffix(
+		got,
+		"pprof app-1, prometheus host-0, nginx proxy-0, postgresql db-0",
+	) {
 		t.Errorf("probes: %s", got)
 	}
 	checkValues(t, store, map[string]float64{
-		`count(go_goroutines{role="app",instance="app-1"}) == 1`:                                 1,
-		`jobs_total{role="host",instance="host-0",exported_role="worker",queue="mail"}`:          7,
-		`jobs_total{role="app",instance="app-0",exported_role="worker",queue="mail"}`:            7,
-		`nginx_connections_waiting{role="proxy",instance="proxy-0"}`:                             2,
-		`plimsoll_pg_connections{role="db",instance="db-0"}`:                                     1,
-		`plimsoll_pg_blocked_sessions{role="db",instance="db-0"}`:                                0,
-		`sum(plimsoll_probe_up) == count(plimsoll_probe_up) and sum(plimsoll_probe_up) > bool 4`: float64(len(names)),
+		`count(go_goroutines{role="app",instance="app-1"}) == 1`:                        1,
+		`jobs_total{role="host",instance="host-0",exported_role="worker",queue="mail"}`: 7,
+		`jobs_total{role="app",instance="app-0",exported_role="worker",queue="mail"}`:   7,
+		`nginx_connections_waiting{role="proxy",instance="proxy-0"}`:                    2,
+		`plimsoll_pg_connections{role="db",instance="db-0"}`:                            1,
+		`plimsoll_pg_blocked_sessions{role="db",instance="db-0"}`:                       0,
+		`sum(plimsoll_probe_up) == count(plimsoll_probe_up) and sum(plimsoll_probe_up) > bool 4`: float64(
+			len(names),
+		),
 	})
 }
 
@@ -142,7 +159,8 @@ func TestSurveyRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, x := opening(t, srv.URL, c.probes, map[string]string{"TOKEN": "geheim"})
 			_, err := o.Survey(t.Context(), x, new(plain.Secrets))
-			if err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "geheim") {
+			if err == nil || !strings.Contains(err.Error(), c.err) ||
+				strings.Contains(err.Error(), "geheim") {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
 		})
@@ -152,8 +170,11 @@ func TestSurveyRefuses(t *testing.T) {
 // Every kind that a plan may name can be opened.
 func TestEveryKindOfProbe(t *testing.T) {
 	for kind, at := range map[string]string{
-		plan.ProbePrometheus: "http://h/metrics", plan.ProbePprof: "http://h/debug/pprof", plan.ProbeNginx: "http://h/status",
-		plan.ProbePostgreSQL: "postgres://u@h/db", plan.ProbeMySQL: "u@tcp(h)/",
+		plan.ProbePrometheus: "http://h/metrics",
+		plan.ProbePprof:      "http://h/debug/pprof",
+		plan.ProbeNginx:      "http://h/status",
+		plan.ProbePostgreSQL: "postgres://u@h/db",
+		plan.ProbeMySQL:      "u@tcp(h)/",
 	} {
 		src, err := Open(kind, at, "r", "r-0")
 		if err != nil {
@@ -176,9 +197,20 @@ type ticking struct{ offset, way float64 }
 
 func (ticking) Name() string { return "agent db-standby-1" }
 func (c ticking) Sample(context.Context, time.Time) ([]series.Sample, error) {
-	ls := []series.Label{{Name: "instance", Value: "db-standby-1"}, {Name: "role", Value: "db-standby"}}
-	return []series.Sample{{Name: "plimsoll_agent_cpu_seconds_total", Labels: ls, Value: 100}, {Name: "plimsoll_agent_cpu_busy_seconds_total", Labels: ls, Value: 30},
-		{Name: "plimsoll_agent_clock_offset_seconds", Labels: ls, Value: c.offset}, {Name: "plimsoll_agent_round_trip_seconds", Labels: ls, Value: c.way}}, nil
+	ls := []series.Label{{
+		Name:  "instance",
+		Value: "db-standby-1",
+	}, {Name: "role", Value: "db-standby"}}
+	return []series.Sample{{
+		Name:   "plimsoll_agent_cpu_seconds_total",
+		Labels: ls,
+		Value:  100,
+	}, {Name: "plimsoll_agent_cpu_busy_seconds_total", Labels: ls, Value: 30},
+		{
+			Name:   "plimsoll_agent_clock_offset_seconds",
+			Labels: ls,
+			Value:  c.offset,
+		}, {Name: "plimsoll_agent_round_trip_seconds", Labels: ls, Value: c.way}}, nil
 }
 func (ticking) Append(time.Time, []series.Sample) error { return nil }
 func (ticking) AppendText(time.Time, []byte, string, map[string]string) (int, error) {

@@ -39,9 +39,13 @@ func Of(sys *deploy.System) Subject {
 // seenFact is the fact of a description that names the servers that probes found.
 const seenFact = "seen"
 
-// SurveySystem finds the network device towards a deployed system and tries each of the plan's probes
-// once.
-func (o *Opener) SurveySystem(ctx context.Context, sys *deploy.System, secrets *plain.Secrets) error {
+// SurveySystem finds the network device towards a deployed system and tries each of the plan's
+// probes once.
+func (o *Opener) SurveySystem(
+	ctx context.Context,
+	sys *deploy.System,
+	secrets *plain.Secrets,
+) error {
 	u, err := url.Parse(sys.Deployment.URL())
 	if err != nil {
 		return errors.New("the target's URL cannot be parsed")

@@ -48,8 +48,13 @@ func (w *Watchers) of(p *plan.Plan, probes []plan.Probe, index int) (string, err
 	}
 	w.names[x.Role] = have
 	if before >= len(have) {
-		return "", fmt.Errorf("%d agents of role %s have joined, want %d; on each host: %s -role %[2]s",
-			len(have), x.Role, before+1, w.join)
+		return "", fmt.Errorf(
+			"%d agents of role %s have joined, want %d; on each host: %s -role %[2]s",
+			len(have),
+			x.Role,
+			before+1,
+			w.join,
+		)
 	}
 	return have[before], nil
 }
@@ -84,7 +89,12 @@ func (w *Watchers) missing(p *plan.Plan, probes []plan.Probe, here []join.Member
 		_, err := w.of(p, probes, i)
 		is := func(m join.Member) bool { return m.Name == x.Agent }
 		if x.Agent != "" && !slices.ContainsFunc(here, is) {
-			err = fmt.Errorf("agent %s has not joined; on its host: %s -role %s", x.Agent, w.join, x.Role)
+			err = fmt.Errorf(
+				"agent %s has not joined; on its host: %s -role %s",
+				x.Agent,
+				w.join,
+				x.Role,
+			)
 		}
 		if err != nil {
 			return fmt.Errorf("probes[%d] of the plan (agent, role %s): %w", i, x.Role, err)

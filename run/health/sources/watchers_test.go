@@ -32,7 +32,8 @@ func TestWatchersOfRoles(t *testing.T) {
 	} {
 		joins(x.agent, x.role)
 		err := w.Await(t.Context(), p, p.Probes)
-		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
+		if x.want == "" && err != nil ||
+			x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
 			t.Errorf("after %s: %v; want %q", x.agent, err, x.want)
 		}
 	}
@@ -71,7 +72,12 @@ func roleAgents(t *testing.T, names ...string) (hall *join.Hall, joins func(name
 	if err != nil {
 		t.Fatal(err)
 	}
-	hall, err = join.Open(join.HallConfig{Keys: keys, Listen: "127.0.0.1:0", Build: build, Say: t.Logf})
+	hall, err = join.Open(join.HallConfig{
+		Keys:   keys,
+		Listen: "127.0.0.1:0",
+		Build:  build,
+		Say:    t.Logf,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +94,14 @@ func roleAgents(t *testing.T, names ...string) (hall *join.Hall, joins func(name
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() {
-			done <- join.Attend(ctx, join.AgentConfig{Token: token, URL: hall.Addr(), Build: build, Say: t.Logf, Sample: readers.Answer,
-				Introduce: func() join.Introduction { return join.Introduction{Role: role} }})
+			done <- join.Attend(ctx, join.AgentConfig{
+				Token:     token,
+				URL:       hall.Addr(),
+				Build:     build,
+				Say:       t.Logf,
+				Sample:    readers.Answer,
+				Introduce: func() join.Introduction { return join.Introduction{Role: role} },
+			})
 		}()
 		t.Cleanup(func() { cancel(); <-done; readers.Close() })
 		here := func(ms []join.Member) bool {

@@ -1,8 +1,9 @@
-// Command neighbor takes a share of one core in random bursts, as another tenant of a shared machine does.
+// Command neighbor takes a share of one core in random bursts, as another tenant of a shared
+// machine does.
 //
-// Each burst lasts 0.2 to 5 s and takes a share of the core that is drawn evenly from 0 to -most, in slices of 10 ms.
-// It ends after -d by itself, and prints the CPU time that it got. The seed fixes the bursts that it asks for, not
-// those that the kernel grants.
+// Each burst lasts 0.2 to 5 s and takes a share of the core that is drawn evenly from 0 to -most,
+// in slices of 10 ms. It ends after -d by itself, and prints the CPU time that it got. The seed
+// fixes the bursts that it asks for, not those that the kernel grants.
 //
 //	go run -C studies ./bench/neighbor -core 0 -d 15m -seed 1
 package main
@@ -62,7 +63,14 @@ func run(ctx context.Context, args []string) error {
 	}
 	wall := time.Since(began).Seconds()
 	got := time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
-	fmt.Printf("neighbor: core %d, %d bursts in %.0f s: asked for %.1f %% of the core, got %.1f %%\n", *core, bursts, wall, 100*asked/wall, 100*got/wall)
+	fmt.Printf(
+		"neighbor: core %d, %d bursts in %.0f s: asked for %.1f %% of the core, got %.1f %%\n",
+		*core,
+		bursts,
+		wall,
+		100*asked/wall,
+		100*got/wall,
+	)
 	return nil
 }
 

@@ -1,9 +1,9 @@
 // Command stall shows the response times and the service times of a server that stops for a moment.
 //
-// It starts the null server in a process of its own, sends it arrivals at an even rate, stops that process (SIGSTOP)
-// for a while in the middle, and compares the record with the arithmetic of the schedule: an arrival is sent when it
-// comes or when a place among those in flight is free, and done a service time later, or a service time after the
-// stop.
+// It starts the null server in a process of its own, sends it arrivals at an even rate, stops that
+// process (SIGSTOP) for a while in the middle, and compares the record with the arithmetic of the
+// schedule: an arrival is sent when it comes or when a place among those in flight is free, and
+// done a service time later, or a service time after the stop.
 //
 //	go run -C studies ./bench/stall [-rate 200] [-for 60s] [-stop 2s]
 package main
@@ -39,7 +39,11 @@ func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("stall", flag.ContinueOnError)
 	rate := fs.Float64("rate", 200, "arrivals per second")
 	length := fs.Duration("for", time.Minute, "length of each run")
-	stop := fs.Duration("stop", 2*time.Second, "how long the server stands still, a third into the run")
+	stop := fs.Duration(
+		"stop",
+		2*time.Second,
+		"how long the server stands still, a third into the run",
+	)
 	server := fs.Bool("server", false, "be the server")
 	if err := study.Parse(fs, args); err != nil {
 		return err
@@ -60,8 +64,17 @@ func serve(ctx context.Context) error {
 }
 
 func measureAll(ctx context.Context, rate float64, length, stop time.Duration) error {
-	fmt.Printf("%.0f arrivals/s for %v; the server stands still for %v at %v. Times in ms; \"slow\" is more than %v.\n\n", rate, length, stop, length/3, slow)
-	fmt.Println("| in flight at most | done | slow by response | by the schedule | p99 response | by the schedule | slow by service | p99 service | lag p99 |")
+	fmt.Printf(
+		"%.0f arrivals/s for %v; the server stands still for %v at %v. Times in ms; \"slow\" is more than %v.\n\n",
+		rate,
+		length,
+		stop,
+		length/3,
+		slow,
+	)
+	fmt.Println(
+		"| in flight at most | done | slow by response | by the schedule | p99 response | by the schedule | slow by service | p99 service | lag p99 |",
+	)
 	fmt.Println("|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	for _, places := range []int{500, 10, 1} {
 		op, lag, err := one(ctx, rate, length, stop, places)
@@ -70,14 +83,29 @@ func measureAll(ctx context.Context, rate float64, length, stop time.Duration) e
 		}
 		n, p99 := schedule(rate, length, stop, places, op.Service.Quantile(0.5))
 		ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
-		fmt.Printf("| %d | %d | %d | %d | %.1f | %.1f | %d | %.1f | %.1f |\n", places, op.Count(), op.Response.CountOver(slow), n, ms(op.Response.Quantile(0.99)), ms(p99),
-			op.Service.CountOver(slow), ms(op.Service.Quantile(0.99)), ms(lag.Quantile(0.99)))
+		fmt.Printf(
+			"| %d | %d | %d | %d | %.1f | %.1f | %d | %.1f | %.1f |\n",
+			places,
+			op.Count(),
+			op.Response.CountOver(slow),
+			n,
+			ms(op.Response.Quantile(0.99)),
+			ms(p99),
+			op.Service.CountOver(slow),
+			ms(op.Service.Quantile(0.99)),
+			ms(lag.Quantile(0.99)),
+		)
 	}
 	return nil
 }
 
 // schedule is the arithmetic.
-func schedule(rate float64, length, stop time.Duration, places int, service time.Duration) (affected int, p99 time.Duration) {
+func schedule(
+	rate float64,
+	length, stop time.Duration,
+	places int,
+	service time.Duration,
+) (affected int, p99 time.Duration) {
 	free := make([]time.Duration, places)
 	var all []time.Duration
 	for k := 0; ; k++ {
@@ -101,7 +129,12 @@ func schedule(rate float64, length, stop time.Duration, places int, service time
 	return affected, all[len(all)*99/100-1]
 }
 
-func one(ctx context.Context, rate float64, length, stop time.Duration, places int) (op *measure.Window, lag *measure.Histogram, err error) {
+func one(
+	ctx context.Context,
+	rate float64,
+	length, stop time.Duration,
+	places int,
+) (op *measure.Window, lag *measure.Histogram, err error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
@@ -124,16 +157,31 @@ func one(ctx context.Context, rate float64, length, stop time.Duration, places i
 		return nil, nil, errors.New("the server does not say where it listens")
 	}
 	reg := measure.NewRegistry(2)
-	env := workload.Env{URL: strings.TrimSpace(url), Seed: 1, Pace: 1, Registry: reg, Timeout: stop + 5*time.Second,
-		Secret: func(string) string { return "Aa1!null" }} // of a server that asks for none
+	env := workload.Env{
+		URL:      strings.TrimSpace(url),
+		Seed:     1,
+		Pace:     1,
+		Registry: reg,
+		Timeout:  stop + 5*time.Second,
+		Secret:   func(string) string { return "Aa1!null" },
+	} // of a server that asks for none
 	poster := &mattermost.Poster{}
 	if err := poster.Provision(ctx, env, 1); err != nil {
 		return nil, nil, err
 	}
 	reg.Cut()
 	epoch := time.Now()
-	l, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: poster, Share: 1}}, Clock: clock.New(epoch),
-		Arrivals: &engine.Arrivals{Behavior: poster, Rate: rate, InFlight: places, Queue: 1_000_000}})
+	l, err := engine.New(ctx, engine.Config{
+		Env:   env,
+		Mix:   []engine.Part{{Behavior: poster, Share: 1}},
+		Clock: clock.New(epoch),
+		Arrivals: &engine.Arrivals{
+			Behavior: poster,
+			Rate:     rate,
+			InFlight: places,
+			Queue:    1_000_000,
+		},
+	})
 	if err != nil {
 		return nil, nil, err
 	}

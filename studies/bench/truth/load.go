@@ -17,9 +17,10 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A result holds the measurements of plimsoll's generator: p50 and p99 in seconds, all three of the same requests.
-// Those of Inside are of the requests that were not the first of their action: their truth, the response that was
-// recorded, the response if they were due when the answer before arrived, and the lag.
+// A result holds the measurements of plimsoll's generator: p50 and p99 in seconds, all three of the
+// same requests. Those of Inside are of the requests that were not the first of their action: their
+// truth, the response that was recorded, the response if they were due when the answer before
+// arrived, and the lag.
 type result struct {
 	N                      int
 	CPU, Share             float64
@@ -32,10 +33,16 @@ type result struct {
 // A seen is one request. chained is 0 for the first of an action.
 type seen struct{ truth, kernel, process, chained time.Duration }
 
-// load drives users who do actions of so many requests, wait an exponential time between them, and need time of their
-// own after each answer, which holds this process at goal of one core. It warms up for five seconds, then measures
-// for d.
-func load(ctx context.Context, url string, users, ops int, rate float64, d time.Duration) (res result, err error) {
+// load drives users who do actions of so many requests, wait an exponential time between them, and
+// need time of their own after each answer, which holds this process at goal of one core. It warms
+// up for five seconds, then measures for d.
+func load(
+	ctx context.Context,
+	url string,
+	users, ops int,
+	rate float64,
+	d time.Duration,
+) (res result, err error) {
 	runtime.GOMAXPROCS(1)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -60,13 +67,18 @@ func load(ctx context.Context, url string, users, ops int, rate float64, d time.
 			var before time.Time // when the last answer of the action arrived
 			for n := 0; ; n++ {
 				if n%ops == 0 {
-					think := time.Duration(r.ExpFloat64() * float64(users*ops) / rate * float64(time.Second))
+					think := time.Duration(
+						r.ExpFloat64() * float64(users*ops) / rate * float64(time.Second),
+					)
 					if workload.SleepUntil(ctx, epoch.Add(free+think)) != nil {
 						return
 					}
 					user.Schedule(free + think)
 				}
-				resp, err := c.Do(ctx, &wire.Request{Path: "/", Header: []wire.Field{{Name: "X-Refnull-Delay", Value: delay(r).String()}}})
+				resp, err := c.Do(ctx, &wire.Request{
+					Path:   "/",
+					Header: []wire.Field{{Name: "X-Refnull-Delay", Value: delay(r).String()}},
+				})
 				if ctx.Err() != nil {
 					return
 				}
@@ -80,7 +92,11 @@ func load(ctx context.Context, url string, users, ops int, rate float64, d time.
 					return
 				}
 				if on.Load() && !resp.Dialed {
-					s := seen{truth: time.Duration(took), kernel: resp.Done.Sub(resp.Sent), process: resp.Read.Sub(resp.Sent)}
+					s := seen{
+						truth:   time.Duration(took),
+						kernel:  resp.Done.Sub(resp.Sent),
+						process: resp.Read.Sub(resp.Sent),
+					}
 					if n%ops > 0 {
 						s.chained = resp.Done.Sub(before)
 					}
@@ -88,7 +104,14 @@ func load(ctx context.Context, url string, users, ops int, rate float64, d time.
 					if resp.Kernel {
 						stamped[u]++
 					}
-					user.Done(names[min(n%ops, 1)], resp.Due, resp.Sent, resp.Done, measure.OK, resp.BodyBytes)
+					user.Done(
+						names[min(n%ops, 1)],
+						resp.Due,
+						resp.Sent,
+						resp.Done,
+						measure.OK,
+						resp.BodyBytes,
+					)
 				} else {
 					user.Schedule(user.Since(resp.Done))
 				}
@@ -143,13 +166,17 @@ func load(ctx context.Context, url string, users, ops int, rate float64, d time.
 			continue
 		}
 		for i, q := range []float64{.5, .99} {
-			res.InsideResponse[i], res.Lag[i] = w.Response.Quantile(q).Seconds(), w.Lag.Quantile(q).Seconds()
+			res.InsideResponse[i], res.Lag[i] = w.Response.Quantile(q).
+				Seconds(),
+				w.Lag.Quantile(q).
+					Seconds()
 		}
 	}
 	return res, nil
 }
 
-// quantiles returns p50 and p99 in seconds, each the smallest value that at least so many do not exceed.
+// quantiles returns p50 and p99 in seconds, each the smallest value that at least so many do not
+// exceed.
 func quantiles(ops []seen, of func(seen) time.Duration) (q [2]float64) {
 	if len(ops) == 0 {
 		return q

@@ -1,8 +1,9 @@
 // Command truth measures how far load generators err when they have hardly a core to themselves.
 //
-// A null server (package refnull, in its own process on core 0) keeps each answer back for 1 to 100 ms, log-uniformly
-// distributed, and measures by its own clock how long that took. A generator on core 1 is held at 95 % of that core
-// and reports its measurements. The table compares the quantiles of both, for the very same requests:
+// A null server (package refnull, in its own process on core 0) keeps each answer back for 1 to 100
+// ms, log-uniformly distributed, and measures by its own clock how long that took. A generator on
+// core 1 is held at 95 % of that core and reports its measurements. The table compares the
+// quantiles of both, for the very same requests:
 //
 //   - plimsoll, kernel stamps: wire.Response.Done - Sent
 //   - plimsoll, process clock: wire.Response.Read - Sent, of the same run
@@ -12,12 +13,13 @@
 //     next request were wait
 //   - vegeta and Locust, if -vegeta and -locust name their programs
 //
-// Package wire needs too little CPU to be brought to 95 % by a load that the server could carry on one core, so every
-// user spins after each answer, in the same process, for as long as a controller finds necessary. vegeta and Locust
-// are brought there by their rate alone; the rate is searched first.
+// Package wire needs too little CPU to be brought to 95 % by a load that the server could carry on
+// one core, so every user spins after each answer, in the same process, for as long as a controller
+// finds necessary. vegeta and Locust are brought there by their rate alone; the rate is searched
+// first.
 //
-// The exit status is 1 if p50 or p99 by kernel stamps, or of the response inside actions, is farther than 5 % from
-// the server's, and 3 if the generator was not within 90 to 99 % of its core.
+// The exit status is 1 if p50 or p99 by kernel stamps, or of the response inside actions, is
+// farther than 5 % from the server's, and 3 if the generator was not within 90 to 99 % of its core.
 package main
 
 import (
@@ -56,7 +58,8 @@ const (
 
 // delay picks a service time.
 func delay(r *rand.Rand) time.Duration {
-	return time.Duration(float64(shortest) * math.Pow(float64(longest)/float64(shortest), r.Float64())).Round(time.Microsecond)
+	return time.Duration(float64(shortest) * math.Pow(float64(longest)/float64(shortest), r.Float64())).
+		Round(time.Microsecond)
 }
 
 // A row holds one generator's figures of one run. Times are seconds.
@@ -88,10 +91,18 @@ func run(ctx context.Context, args []string) int {
 	rate := fs.Float64("rate", 1000, "`requests` per second of plimsoll's users")
 	users := fs.Int("users", 200, "plimsoll's `users`")
 	ops := fs.Int("ops", 4, "`requests` of each action of plimsoll's users")
-	peers := fs.Float64("peers", goal, "`share` of the core at which vegeta and Locust are measured")
+	peers := fs.Float64(
+		"peers",
+		goal,
+		"`share` of the core at which vegeta and Locust are measured",
+	)
 	vegeta := fs.String("vegeta", "", "`program`; empty leaves it out")
 	locust := fs.String("locust", "", "`program`; empty leaves it out")
-	generate := fs.String("generate", "", "be the generator for the server at this `URL` (used by the program itself)")
+	generate := fs.String(
+		"generate",
+		"",
+		"be the generator for the server at this `URL` (used by the program itself)",
+	)
 	_ = fs.Parse(args) // exits
 	if *generate != "" {
 		res, err := load(ctx, *generate, *users, max(*ops, 1), *rate, *d)
@@ -124,7 +135,11 @@ func judge(r row) int {
 		return 0
 	}
 	if r.CPU < 0.90 || r.CPU > 0.99 {
-		fmt.Fprintf(os.Stderr, "truth: the generator used %.0f %% of its core, not 90 to 99 %%\n", 100*r.CPU)
+		fmt.Fprintf(
+			os.Stderr,
+			"truth: the generator used %.0f %% of its core, not 90 to 99 %%\n",
+			100*r.CPU,
+		)
 		return 3
 	}
 	if math.Abs(r.SeenP50/r.TruthP50-1) > 0.05 || math.Abs(r.SeenP99/r.TruthP99-1) > 0.05 {
@@ -134,7 +149,14 @@ func judge(r row) int {
 	return 0
 }
 
-func measureAll(ctx context.Context, d time.Duration, rate float64, users, ops int, peers float64, vegeta, locust string) ([]row, error) {
+func measureAll(
+	ctx context.Context,
+	d time.Duration,
+	rate float64,
+	users, ops int,
+	peers float64,
+	vegeta, locust string,
+) ([]row, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -144,7 +166,20 @@ func measureAll(ctx context.Context, d time.Duration, rate float64, users, ops i
 		return nil, err
 	}
 	defer stop()
-	out, _, err := pinned(ctx, self, "-generate", url, "-d", d.String(), "-rate", fmt.Sprint(rate), "-users", fmt.Sprint(users), "-ops", fmt.Sprint(ops))
+	out, _, err := pinned(
+		ctx,
+		self,
+		"-generate",
+		url,
+		"-d",
+		d.String(),
+		"-rate",
+		fmt.Sprint(rate),
+		"-users",
+		fmt.Sprint(users),
+		"-ops",
+		fmt.Sprint(ops),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -153,14 +188,52 @@ func measureAll(ctx context.Context, d time.Duration, rate float64, users, ops i
 		return nil, err
 	}
 	rows := []row{
-		{Name: "plimsoll, kernel stamps", N: res.N, CPU: res.CPU, TruthP50: res.Truth[0], TruthP99: res.Truth[1], SeenP50: res.Kernel[0], SeenP99: res.Kernel[1], KernelShare: res.Share, Judged: true},
-		{Name: "plimsoll, process clock", N: res.N, CPU: res.CPU, TruthP50: res.Truth[0], TruthP99: res.Truth[1], SeenP50: res.Process[0], SeenP99: res.Process[1]},
+		{
+			Name:        "plimsoll, kernel stamps",
+			N:           res.N,
+			CPU:         res.CPU,
+			TruthP50:    res.Truth[0],
+			TruthP99:    res.Truth[1],
+			SeenP50:     res.Kernel[0],
+			SeenP99:     res.Kernel[1],
+			KernelShare: res.Share,
+			Judged:      true,
+		},
+		{
+			Name:     "plimsoll, process clock",
+			N:        res.N,
+			CPU:      res.CPU,
+			TruthP50: res.Truth[0],
+			TruthP99: res.Truth[1],
+			SeenP50:  res.Process[0],
+			SeenP99:  res.Process[1],
+		},
 	}
 	if res.InsideN > 0 {
 		rows = append(rows,
-			row{Name: fmt.Sprintf("plimsoll, response inside actions (lag p50 %.1f, p99 %.1f ms)", 1e3*res.Lag[0], 1e3*res.Lag[1]), N: res.InsideN, CPU: res.CPU, TruthP50: res.InsideTruth[0],
-				TruthP99: res.InsideTruth[1], SeenP50: res.InsideResponse[0], SeenP99: res.InsideResponse[1], Judged: true},
-			row{Name: "plimsoll, due at the answer before", N: res.InsideN, CPU: res.CPU, TruthP50: res.InsideTruth[0], TruthP99: res.InsideTruth[1], SeenP50: res.Chained[0], SeenP99: res.Chained[1]})
+			row{
+				Name: fmt.Sprintf(
+					"plimsoll, response inside actions (lag p50 %.1f, p99 %.1f ms)",
+					1e3*res.Lag[0],
+					1e3*res.Lag[1],
+				),
+				N:        res.InsideN,
+				CPU:      res.CPU,
+				TruthP50: res.InsideTruth[0],
+				TruthP99: res.InsideTruth[1],
+				SeenP50:  res.InsideResponse[0],
+				SeenP99:  res.InsideResponse[1],
+				Judged:   true,
+			},
+			row{
+				Name:     "plimsoll, due at the answer before",
+				N:        res.InsideN,
+				CPU:      res.CPU,
+				TruthP50: res.InsideTruth[0],
+				TruthP99: res.InsideTruth[1],
+				SeenP50:  res.Chained[0],
+				SeenP99:  res.Chained[1],
+			})
 	}
 	dir, err := os.MkdirTemp("", "truth")
 	if err != nil {
@@ -168,14 +241,18 @@ func measureAll(ctx context.Context, d time.Duration, rate float64, users, ops i
 	}
 	defer os.RemoveAll(dir)
 	if vegeta != "" {
-		r, err := atGoal(peers, func(rate float64, d time.Duration) (row, error) { return runVegeta(ctx, vegeta, dir, url, rate, d) }, 2000, 60_000, d)
+		r, err := atGoal(peers, func(rate float64, d time.Duration) (row, error) {
+			return runVegeta(ctx, vegeta, dir, url, rate, d)
+		}, 2000, 60_000, d)
 		if err != nil {
 			return rows, fmt.Errorf("vegeta: %w", err)
 		}
 		rows = append(rows, r)
 	}
 	if locust != "" {
-		r, err := atGoal(peers, func(rate float64, d time.Duration) (row, error) { return runLocust(ctx, locust, dir, url, rate, d) }, 100, 10_000, d)
+		r, err := atGoal(peers, func(rate float64, d time.Duration) (row, error) {
+			return runLocust(ctx, locust, dir, url, rate, d)
+		}, 100, 10_000, d)
 		if err != nil {
 			return rows, fmt.Errorf("locust: %w", err)
 		}
@@ -186,8 +263,13 @@ func measureAll(ctx context.Context, d time.Duration, rate float64, users, ops i
 
 // startServer runs the null server on its core.
 func startServer(ctx context.Context, self string) (url string, stop func(), err error) {
-	p, err := lab.Start(ctx, lab.Spec{Name: "null server", Path: self, CPUs: []int{serverCore},
-		Args: []string{"serve", "-listen", "127.0.0.1:0"}, Env: append(os.Environ(), "GOMAXPROCS=1")})
+	p, err := lab.Start(ctx, lab.Spec{
+		Name: "null server",
+		Path: self,
+		CPUs: []int{serverCore},
+		Args: []string{"serve", "-listen", "127.0.0.1:0"},
+		Env:  append(os.Environ(), "GOMAXPROCS=1"),
+	})
 	if err != nil {
 		return "", nil, err
 	}
@@ -198,9 +280,13 @@ func startServer(ctx context.Context, self string) (url string, stop func(), err
 	return url, stop, err
 }
 
-// pinned runs a program on the generator's core and returns its output and the CPU time that it took.
+// pinned runs a program on the generator's core and returns its output and the CPU time that it
+// took.
 func pinned(ctx context.Context, name string, args ...string) ([]byte, time.Duration, error) {
-	cmd := exec.CommandContext(ctx, "taskset", append([]string{"-c", generatorCore, name}, args...)...)
+	cmd := exec.CommandContext(
+		ctx,
+		"taskset",
+		append([]string{"-c", generatorCore, name}, args...)...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 	var errs strings.Builder
 	cmd.Stderr = &errs
@@ -211,8 +297,14 @@ func pinned(ctx context.Context, name string, args ...string) ([]byte, time.Dura
 	return out, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
 }
 
-// atGoal searches the rate at which a generator uses the wanted share of its core, and measures there.
-func atGoal(share float64, try func(rate float64, d time.Duration) (row, error), lo, hi float64, d time.Duration) (r row, err error) {
+// atGoal searches the rate at which a generator uses the wanted share of its core, and measures
+// there.
+func atGoal(
+	share float64,
+	try func(rate float64, d time.Duration) (row, error),
+	lo, hi float64,
+	d time.Duration,
+) (r row, err error) {
 	rate := lo
 	for range 9 {
 		const look = 3 * time.Second
@@ -245,7 +337,12 @@ func truth(ctx context.Context, url string) (refnull.Stats, error) {
 	return st, json.Unmarshal(b, &st)
 }
 
-func runVegeta(ctx context.Context, program, dir, url string, rate float64, d time.Duration) (row, error) {
+func runVegeta(
+	ctx context.Context,
+	program, dir, url string,
+	rate float64,
+	d time.Duration,
+) (row, error) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var targets strings.Builder
 	for range 5000 {
@@ -259,7 +356,19 @@ func runVegeta(ctx context.Context, program, dir, url string, rate float64, d ti
 		return row{}, err
 	}
 	start := time.Now()
-	_, cpu, err := pinned(ctx, program, "attack", "-targets", file, "-rate", strconv.Itoa(int(rate)), "-duration", d.String(), "-output", out)
+	_, cpu, err := pinned(
+		ctx,
+		program,
+		"attack",
+		"-targets",
+		file,
+		"-rate",
+		strconv.Itoa(int(rate)),
+		"-duration",
+		d.String(),
+		"-output",
+		out,
+	)
 	if err != nil {
 		return row{}, err
 	}
@@ -284,8 +393,15 @@ func runVegeta(ctx context.Context, program, dir, url string, rate float64, d ti
 	if rep.Success < 1 {
 		name += fmt.Sprintf(" (%.1f %% failed)", 100*(1-rep.Success))
 	}
-	return row{Name: name, N: int(float64(rep.Requests) * rep.Success), CPU: cpu.Seconds() / took.Seconds(), TruthP50: st.Took["p50"], TruthP99: st.Took["p99"],
-		SeenP50: rep.Latencies["50th"] / 1e9, SeenP99: rep.Latencies["99th"] / 1e9}, nil
+	return row{
+		Name:     name,
+		N:        int(float64(rep.Requests) * rep.Success),
+		CPU:      cpu.Seconds() / took.Seconds(),
+		TruthP50: st.Took["p50"],
+		TruthP99: st.Took["p99"],
+		SeenP50:  rep.Latencies["50th"] / 1e9,
+		SeenP99:  rep.Latencies["99th"] / 1e9,
+	}, nil
 }
 
 const locustfile = `
@@ -298,7 +414,12 @@ class U(FastHttpUser):
         self.client.get("/", name="get", headers={"X-Refnull-Delay": "%dus" % int(1000 * 100 ** random.random())})
 `
 
-func runLocust(ctx context.Context, program, dir, url string, rate float64, d time.Duration) (row, error) {
+func runLocust(
+	ctx context.Context,
+	program, dir, url string,
+	rate float64,
+	d time.Duration,
+) (row, error) {
 	file, prefix := filepath.Join(dir, "locustfile.py"), filepath.Join(dir, "locust")
 	if err := os.WriteFile(file, []byte(locustfile), 0o644); err != nil {
 		return row{}, err
@@ -308,7 +429,24 @@ func runLocust(ctx context.Context, program, dir, url string, rate float64, d ti
 	}
 	users := strconv.Itoa(max(int(rate/5), 1))
 	start := time.Now()
-	_, cpu, err := pinned(ctx, program, "-f", file, "--headless", "-u", users, "-r", users, "-t", fmt.Sprintf("%ds", int(d.Seconds())), "--csv", prefix, "--only-summary", "-H", url)
+	_, cpu, err := pinned(
+		ctx,
+		program,
+		"-f",
+		file,
+		"--headless",
+		"-u",
+		users,
+		"-r",
+		users,
+		"-t",
+		fmt.Sprintf("%ds", int(d.Seconds())),
+		"--csv",
+		prefix,
+		"--only-summary",
+		"-H",
+		url,
+	)
 	if err != nil {
 		return row{}, err
 	}
@@ -323,12 +461,20 @@ func runLocust(ctx context.Context, program, dir, url string, rate float64, d ti
 	}
 	defer f.Close()
 	n, p50, p99, err := locustStats(f)
-	return row{Name: fmt.Sprintf("Locust FastHttpUser, %s users", users), N: n, CPU: cpu.Seconds() / took.Seconds(), TruthP50: st.Took["p50"], TruthP99: st.Took["p99"],
-		SeenP50: p50, SeenP99: p99}, err
+	return row{
+		Name:     fmt.Sprintf("Locust FastHttpUser, %s users", users),
+		N:        n,
+		CPU:      cpu.Seconds() / took.Seconds(),
+		TruthP50: st.Took["p50"],
+		TruthP99: st.Took["p99"],
+		SeenP50:  p50,
+		SeenP99:  p99,
+	}, err
 }
 
-// locustStats reads requests, p50 and p99 (in seconds) of the last line, that of all requests together, of Locust's
-// table of statistics. Locust writes N/A for the quantiles of no request at all.
+// locustStats reads requests, p50 and p99 (in seconds) of the last line, that of all requests
+// together, of Locust's table of statistics. Locust writes N/A for the quantiles of no request at
+// all.
 func locustStats(r io.Reader) (n int, p50, p99 float64, err error) {
 	lines, err := csv.NewReader(r).ReadAll()
 	if err != nil {
@@ -363,13 +509,31 @@ func locustStats(r io.Reader) (n int, p50, p99 float64, err error) {
 
 // print writes the table.
 func print(w io.Writer, rows []row) {
-	fmt.Fprintln(w, "| generator | requests | of its core | p50: server | seen | error | p99: server | seen | error |")
+	fmt.Fprintln(
+		w,
+		"| generator | requests | of its core | p50: server | seen | error | p99: server | seen | error |",
+	)
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
 	for _, r := range rows {
-		fmt.Fprintf(w, "| %s | %d | %.0f %% | %.2f ms | %.2f ms | %+.1f %% | %.2f ms | %.2f ms | %+.1f %% |\n", r.Name, r.N, 100*r.CPU,
-			1e3*r.TruthP50, 1e3*r.SeenP50, 100*(r.SeenP50/r.TruthP50-1), 1e3*r.TruthP99, 1e3*r.SeenP99, 100*(r.SeenP99/r.TruthP99-1))
+		fmt.Fprintf(
+			w,
+			"| %s | %d | %.0f %% | %.2f ms | %.2f ms | %+.1f %% | %.2f ms | %.2f ms | %+.1f %% |\n",
+			r.Name,
+			r.N,
+			100*r.CPU,
+			1e3*r.TruthP50,
+			1e3*r.SeenP50,
+			100*(r.SeenP50/r.TruthP50-1),
+			1e3*r.TruthP99,
+			1e3*r.SeenP99,
+			100*(r.SeenP99/r.TruthP99-1),
+		)
 	}
 	if len(rows) > 0 {
-		fmt.Fprintf(w, "\n%.2f %% of plimsoll's responses had the kernel's stamp.\n", 100*rows[0].KernelShare)
+		fmt.Fprintf(
+			w,
+			"\n%.2f %% of plimsoll's responses had the kernel's stamp.\n",
+			100*rows[0].KernelShare,
+		)
 	}
 }

@@ -23,7 +23,8 @@ func TestLocustStats(t *testing.T) {
 	} {
 		n, p50, p99, err := locustStats(strings.NewReader(tt.table))
 		switch {
-		case tt.fault == "" && err != nil, tt.fault != "" && (err == nil || !strings.Contains(err.Error(), tt.fault)):
+		case tt.fault == "" && err != nil,
+			tt.fault != "" && (err == nil || !strings.Contains(err.Error(), tt.fault)):
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.fault)
 		case n != tt.n || p50 != tt.p50 || p99 != tt.p99:
 			t.Errorf("%s: %d, %v, %v, want %d, %v, %v", tt.name, n, p50, p99, tt.n, tt.p50, tt.p99)

@@ -1,5 +1,6 @@
-// Command server is the reference chat server with a difference from it that is built in: each build is a program of
-// its own, as those of two commits are. It takes the arguments of "plimsoll refchat".
+// Command server is the reference chat server with a difference from it that is built in: each
+// build is a program of its own, as those of two commits are. It takes the arguments of "plimsoll
+// refchat".
 //
 //	go build -ldflags '-X main.planted=work:400us@createPost' ./curve/server
 package main
@@ -17,8 +18,8 @@ import (
 	"plimsoll/studies/study"
 )
 
-// planted is a fault as [refchat.CheckFault] has it, or "no-index:NAME", without an index on PostgreSQL; "" is no
-// difference. The linker sets it.
+// planted is a fault as [refchat.CheckFault] has it, or "no-index:NAME", without an index on
+// PostgreSQL; "" is no difference. The linker sets it.
 var planted string
 
 func main() { study.Main(serve) }
@@ -29,7 +30,9 @@ func serve(ctx context.Context, args []string) error {
 		args = args[1:]
 	}
 	if index, ok := strings.CutPrefix(planted, "no-index:"); ok {
-		conf.Around = func(h http.Handler, _ prometheus.Registerer) (http.Handler, error) { return h, drop(ctx, index) }
+		conf.Around = func(h http.Handler, _ prometheus.Registerer) (http.Handler, error) {
+			return h, drop(ctx, index)
+		}
 	} else if planted != "" {
 		args = append([]string{"-fault=" + planted}, args...)
 	}

@@ -61,7 +61,8 @@ func TestNoIndex(t *testing.T) {
 		}
 	}
 	planted = "sloth:1%"
-	if err := serve(ctx, []string{"refchat", "-listen=127.0.0.1:0"}); err == nil || !strings.Contains(err.Error(), "unknown fault") {
+	if err := serve(ctx, []string{"refchat", "-listen=127.0.0.1:0"}); err == nil ||
+		!strings.Contains(err.Error(), "unknown fault") {
 		t.Errorf("a fault that the server does not know: %v", err)
 	}
 }

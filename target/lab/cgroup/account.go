@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Passive reports whether groups that only count and freeze leave the sharing of the CPU as it is. They do not where
-// the hierarchy that counts also shares: a group has there the weight of one competitor, whatever the number of its
-// processes.
+// Passive reports whether groups that only count and freeze leave the sharing of the CPU as it is.
+// They do not where the hierarchy that counts also shares: a group has there the weight of one
+// competitor, whatever the number of its processes.
 func Passive() bool { return passive(mounted) }
 
 func passive(root string) bool {
@@ -51,12 +51,13 @@ func (g *Group) Account() (err error) {
 
 // A Usage is the CPU time that a group's processes used, those that have ended included.
 type Usage struct {
-	Total        time.Duration
-	User, System time.Duration // by the kernel's own division; their sum may differ a little from Total
+	Total time.Duration
+	// by the kernel's own division; their sum may differ a little from Total
+	User, System time.Duration
 }
 
-// CPUTime returns the CPU time since [Group.Account], to the precision of the scheduler. It may be called while other
-// methods run, from several goroutines.
+// CPUTime returns the CPU time since [Group.Account], to the precision of the scheduler. It may be
+// called while other methods run, from several goroutines.
 func (g *Group) CPUTime() (Usage, error) {
 	if g.account == "" {
 		return Usage{}, errors.New("control group: its CPU time is not counted")
@@ -64,14 +65,19 @@ func (g *Group) CPUTime() (Usage, error) {
 	return cpuTime(g.account)
 }
 
-// userHZ is the unit of version 1's division: the kernel reports it to programs in hundredths of a second.
+// userHZ is the unit of version 1's division: the kernel reports it to programs in hundredths of a
+// second.
 const userHZ = 100
 
 func cpuTime(dir string) (t Usage, err error) {
 	path := filepath.Join(dir, "cpu.stat")
 	b, err := os.ReadFile(path)
 	if err == nil && strings.Contains(string(b), "usage_usec ") {
-		err = fill(path, string(b), map[string]*time.Duration{"usage_usec": &t.Total, "user_usec": &t.User, "system_usec": &t.System}, time.Microsecond)
+		err = fill(path, string(b), map[string]*time.Duration{
+			"usage_usec":  &t.Total,
+			"user_usec":   &t.User,
+			"system_usec": &t.System,
+		}, time.Microsecond)
 		return t, err
 	}
 	path = filepath.Join(dir, "cpuacct.usage")
@@ -85,7 +91,10 @@ func cpuTime(dir string) (t Usage, err error) {
 	if b, err = os.ReadFile(path); err != nil {
 		return t, fmt.Errorf("control group: counting CPU time: %w", err)
 	}
-	err = fill(path, string(b), map[string]*time.Duration{"user": &t.User, "system": &t.System}, time.Second/userHZ)
+	err = fill(path, string(b), map[string]*time.Duration{
+		"user":   &t.User,
+		"system": &t.System,
+	}, time.Second/userHZ)
 	return t, err
 }
 

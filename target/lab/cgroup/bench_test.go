@@ -15,14 +15,16 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
-// BenchmarkPause pauses and continues a PostgreSQL with 50 busy sessions, by the means that this host has: the middle
-// and the longest times of a pause and of a continuation.
+// BenchmarkPause pauses and continues a PostgreSQL with 50 busy sessions, by the means that this
+// host has: the middle and the longest times of a pause and of a continuation.
 func BenchmarkPause(b *testing.B) {
 	var s lab.Stopper
 	defer s.Close()
 	b.Run("signals", func(b *testing.B) {
 		server := busyServer(b)
-		benchmarkPause(b, func(ctx context.Context) error { return s.Stop(ctx, server.PIDs()) }, s.Continue)
+		benchmarkPause(b, func(ctx context.Context) error {
+			return s.Stop(ctx, server.PIDs())
+		}, s.Continue)
 	})
 	if os.Geteuid() != 0 {
 		b.Skip("control groups need root")
@@ -85,7 +87,8 @@ func busyServer(b *testing.B) *postgresql.Server {
 			}
 			defer func() { _ = conn.Close(context.Background()) }()
 			for ctx.Err() == nil {
-				if _, err := conn.Exec(ctx, "SELECT sum(i) FROM generate_series(1, 1000) AS g (i)"); err != nil && ctx.Err() == nil {
+				if _, err := conn.Exec(ctx, "SELECT sum(i) FROM generate_series(1, 1000) AS g (i)"); err != nil &&
+					ctx.Err() == nil {
 					b.Error(err)
 					return
 				}

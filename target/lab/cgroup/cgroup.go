@@ -1,15 +1,17 @@
-// Package cgroup makes control groups of child processes: they limit CPU time, memory, and writes to a disk, count the
-// CPU time of each role, and freeze all processes of a target at once.
+// Package cgroup makes control groups of child processes: they limit CPU time, memory, and writes
+// to a disk, count the CPU time of each role, and freeze all processes of a target at once.
 //
-// A [Group] lives below the group of the root of each controller. The guard of package lab ends its processes and
-// removes it when the program is killed; its name begins with lab.Mark, so that [Sweep] in a later program finds those
-// that the guard missed. Both versions of control groups are supported, and hosts with both: freezing and counting are
-// done by version 2 wherever it is mounted, limits by version 1 where its controllers are. A limit that the host's
-// kernel does not have is an error, never silence.
+// A [Group] lives below the group of the root of each controller. The guard of package lab ends its
+// processes and removes it when the program is killed; its name begins with lab.Mark, so that
+// [Sweep] in a later program finds those that the guard missed. Both versions of control groups are
+// supported, and hosts with both: freezing and counting are done by version 2 wherever it is
+// mounted, limits by version 1 where its controllers are. A limit that the host's kernel does not
+// have is an error, never silence.
 //
 // # Out of scope
 //
-// Who is in a group, and why. Of the statistics, it reads the CPU time alone: package probe reads the others.
+// Who is in a group, and why. Of the statistics, it reads the CPU time alone: package probe reads
+// the others.
 package cgroup
 
 import (
@@ -29,8 +31,8 @@ import (
 // mounted is where control groups are.
 const mounted = "/sys/fs/cgroup"
 
-// A Group is one control group, in every controller that it needs. Make it with [Create]. Its methods are for one
-// goroutine at a time, [Group.CPUTime] excepted.
+// A Group is one control group, in every controller that it needs. Make it with [Create]. Its
+// methods are for one goroutine at a time, [Group.CPUTime] excepted.
 type Group struct {
 	name  string // below the root of a hierarchy
 	root  string
@@ -77,11 +79,19 @@ func (g *Group) dir(controller string) (string, error) {
 		dir = filepath.Join(g.root, g.name)
 		control := filepath.Join(filepath.Dir(dir), "cgroup.subtree_control")
 		if err := write(control, "+"+controller); err != nil {
-			return "", fmt.Errorf("control group: the controller %s is not to be had: %w", controller, err)
+			return "", fmt.Errorf(
+				"control group: the controller %s is not to be had: %w",
+				controller,
+				err,
+			)
 		}
 	}
 	if err := g.mkdir(dir); err != nil {
-		return "", fmt.Errorf("control group: the controller %s is not to be had: %w", controller, err)
+		return "", fmt.Errorf(
+			"control group: the controller %s is not to be had: %w",
+			controller,
+			err,
+		)
 	}
 	return dir, nil
 }
@@ -97,9 +107,10 @@ func (g *Group) mkdir(dir string) error {
 	return err
 }
 
-// Part returns the group of one role within g, which is made at the first call. What limits or freezes g, limits or
-// freezes its parts. A part has a CPU time of its own, and may have limits; it is removed with g. In a hierarchy of
-// version 2, a process that was added to g itself bars limits of parts.
+// Part returns the group of one role within g, which is made at the first call. What limits or
+// freezes g, limits or freezes its parts. A part has a CPU time of its own, and may have limits; it
+// is removed with g. In a hierarchy of version 2, a process that was added to g itself bars limits
+// of parts.
 func (g *Group) Part(role string) *Group {
 	if p := g.parts[role]; p != nil {
 		return p
@@ -112,11 +123,13 @@ func (g *Group) Part(role string) *Group {
 	return p
 }
 
-// OneHierarchy reports whether a process is in one group for all purposes, as on a host with version 2 alone: a
-// statistic of a part, such as how often it was throttled, is then not that of the whole.
+// OneHierarchy reports whether a process is in one group for all purposes, as on a host with
+// version 2 alone: a statistic of a part, such as how often it was throttled, is then not that of
+// the whole.
 func (g *Group) OneHierarchy() bool { return g.v2 }
 
-// CPU limits the group to a share of one core per period: 0.25 is a quarter of a core, 2 are two cores.
+// CPU limits the group to a share of one core per period: 0.25 is a quarter of a core, 2 are two
+// cores.
 func (g *Group) CPU(cores float64, period time.Duration) error {
 	dir, err := g.dir("cpu")
 	if err != nil {
@@ -133,9 +146,10 @@ func (g *Group) CPU(cores float64, period time.Duration) error {
 	return write(filepath.Join(dir, "cpu.cfs_quota_us"), fmt.Sprint(quota))
 }
 
-// Memory limits how many bytes of memory the group may use, that of files it reads and writes included. Beyond it the
-// kernel reclaims memory, and then kills a process of the group. Memory that a process used before [Group.Add] does
-// not count. 0 means no limit; the group is made all the same.
+// Memory limits how many bytes of memory the group may use, that of files it reads and writes
+// included. Beyond it the kernel reclaims memory, and then kills a process of the group. Memory
+// that a process used before [Group.Add] does not count. 0 means no limit; the group is made all
+// the same.
 func (g *Group) Memory(bytes int64) error {
 	dir, err := g.dir("memory")
 	if err != nil {
@@ -154,16 +168,21 @@ func (g *Group) Memory(bytes int64) error {
 	return write(filepath.Join(dir, file), text)
 }
 
-// Writes limits how many writes per second the group may send to the disk that holds path. In version 1 only writes
-// that a process waits for count: direct ones, and those that it syncs itself.
+// Writes limits how many writes per second the group may send to the disk that holds path. In
+// version 1 only writes that a process waits for count: direct ones, and those that it syncs
+// itself.
 func (g *Group) Writes(path string, perSecond int) error {
 	dev, err := disk(path)
 	if err != nil {
 		return err
 	}
-	controller, file, limit := "blkio", "blkio.throttle.write_iops_device", "%s %d"
+	controller := "blkio"
+	file := "blkio.throttle.write_iops_device"
+	limit := "%s %d"
 	if g.v2 {
-		controller, file, limit = "io", "io.max", "%s wiops=%d"
+		controller = "io"
+		file = "io.max"
+		limit = "%s wiops=%d"
 	}
 	dir, err := g.dir(controller)
 	if err != nil {
@@ -184,7 +203,8 @@ func disk(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("control group: %s is on no disk of this host: %w", path, err)
 	}
-	if _, err := os.Stat(filepath.Join(sys, "partition")); err == nil { // limits are those of whole disks
+	// limits are those of whole disks
+	if _, err := os.Stat(filepath.Join(sys, "partition")); err == nil {
 		b, err := os.ReadFile(filepath.Join(filepath.Dir(sys), "dev"))
 		if err != nil {
 			return "", fmt.Errorf("control group: finding the disk of %s: %w", path, err)
@@ -194,14 +214,16 @@ func disk(path string) (string, error) {
 	return dev, nil
 }
 
-// Add moves a process and all its children, as they are now, into the group, and into the whole that it is a part of.
-// Processes that they start later follow them.
+// Add moves a process and all its children, as they are now, into the group, and into the whole
+// that it is a part of. Processes that they start later follow them.
 func (g *Group) Add(pid int) error {
 	dirs := g.made
 	if g.whole != nil {
 		// The part comes last: two controllers may share one hierarchy.
 		dirs = slices.Concat(slices.DeleteFunc(g.whole.Dirs(), func(whole string) bool {
-			return slices.ContainsFunc(g.made, func(dir string) bool { return filepath.Dir(dir) == whole })
+			return slices.ContainsFunc(g.made, func(dir string) bool {
+				return filepath.Dir(dir) == whole
+			})
 		}), g.made)
 	}
 	for _, dir := range dirs {
@@ -230,8 +252,9 @@ func addTree(dir string, pid int) error {
 // Dirs are the group's directories, one per controller in use.
 func (g *Group) Dirs() []string { return append([]string{}, g.made...) }
 
-// Remove removes the group with its parts. Their processes must have ended; the kernel may take a moment to notice. A
-// directory that it could not remove stays with the guard and in [Group.Dirs]; Remove may be called again.
+// Remove removes the group with its parts. Their processes must have ended; the kernel may take a
+// moment to notice. A directory that it could not remove stays with the guard and in [Group.Dirs];
+// Remove may be called again.
 func (g *Group) Remove() error {
 	var errs []error
 	if g.freezer != nil {
@@ -280,9 +303,9 @@ func within(dir string) []string {
 // sweepGrace is how long processes of a killed program may take to end by themselves.
 const sweepGrace = 2 * time.Second
 
-// Sweep removes the groups of programs that do not run any more, and returns their directories. Processes that are
-// left in them are thawed and, unless they end within 2 seconds, killed; but none of another process namespace, whose
-// program may run there under another number.
+// Sweep removes the groups of programs that do not run any more, and returns their directories.
+// Processes that are left in them are thawed and, unless they end within 2 seconds, killed; but
+// none of another process namespace, whose program may run there under another number.
 func Sweep() ([]string, error) { return sweep(mounted) }
 
 func sweep(root string) ([]string, error) {
@@ -294,7 +317,9 @@ func sweep(root string) ([]string, error) {
 		}
 		found = append(found, some...)
 	}
-	found = slices.DeleteFunc(found, func(dir string) bool { return !lab.Orphan(filepath.Base(dir)) })
+	found = slices.DeleteFunc(found, func(dir string) bool {
+		return !lab.Orphan(filepath.Base(dir))
+	})
 	for _, dir := range found { // all hierarchies before the first is emptied
 		thaw(dir)
 	}
@@ -340,7 +365,8 @@ func ours(pid int) bool {
 // members returns the processes of a group and of those in it.
 func members(dir string) (pids []int) {
 	for _, d := range within(dir) {
-		b, _ := os.ReadFile(filepath.Join(d, "cgroup.procs")) // none: the group has just been removed
+		// none: the group has just been removed
+		b, _ := os.ReadFile(filepath.Join(d, "cgroup.procs"))
 		for field := range strings.FieldsSeq(string(b)) {
 			// 0 is a process of another process namespace, and -0 would be our own group.
 			if pid, err := strconv.Atoi(field); err == nil && pid > 1 {

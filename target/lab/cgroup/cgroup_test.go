@@ -22,11 +22,16 @@ func TestCPU(t *testing.T) {
 		t.Skipf("this host has no CPU quota: %v", err)
 	}
 	t.Cleanup(func() { failure.None(t, g.Remove()) })
-	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sh", Args: []string{"-c", "(while :; do :; done) & while :; do :; done"}})
+	p, err := lab.Start(t.Context(), lab.Spec{
+		Path: "/bin/sh",
+		Args: []string{"-c", "(while :; do :; done) & while :; do :; done"},
+	})
 	failure.None(t, err)
 	defer func() { _ = p.Kill() }()
 	for range 500 { // until the child of the child is there
-		if b, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/task/" + strconv.Itoa(p.PID()) + "/children"); len(b) > 0 {
+		if b, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/task/" + strconv.Itoa(p.PID()) + "/children"); len(
+			b,
+		) > 0 {
 			break
 		}
 		time.Sleep(time.Millisecond)
@@ -40,7 +45,8 @@ func TestCPU(t *testing.T) {
 		stat, err := os.ReadFile(filepath.Join(g.Dirs()[0], "cpu.stat"))
 		failure.None(t, err)
 		for line := range strings.Lines(string(stat)) {
-			if n, ok := strings.CutPrefix(strings.TrimSpace(line), "nr_throttled "); ok && n != "0" {
+			if n, ok := strings.CutPrefix(strings.TrimSpace(line), "nr_throttled "); ok &&
+				n != "0" {
 				return
 			}
 		}
@@ -59,8 +65,17 @@ func TestBothVersions(t *testing.T) {
 		files []string // besides the group's own
 		want  map[string]string
 	}{
-		"1": {[]string{"cpu/", "blkio/", "memory/"}, map[string]string{"memory/G/memory.limit_in_bytes": "33554432", "cpu/G/cpu.cfs_quota_us": "25000", "cpu/G/cpu.cfs_period_us": "100000", "blkio/G/blkio.throttle.write_iops_device": disk + " 40"}},
-		"2": {[]string{"cgroup.controllers", "cgroup.subtree_control"}, map[string]string{"G/memory.max": "33554432", "G/cpu.max": "25000 100000", "G/io.max": disk + " wiops=40"}},
+		"1": {[]string{"cpu/", "blkio/", "memory/"}, map[string]string{
+			"memory/G/memory.limit_in_bytes":           "33554432",
+			"cpu/G/cpu.cfs_quota_us":                   "25000",
+			"cpu/G/cpu.cfs_period_us":                  "100000",
+			"blkio/G/blkio.throttle.write_iops_device": disk + " 40",
+		}},
+		"2": {[]string{"cgroup.controllers", "cgroup.subtree_control"}, map[string]string{
+			"G/memory.max": "33554432",
+			"G/cpu.max":    "25000 100000",
+			"G/io.max":     disk + " wiops=40",
+		}},
 	} {
 		root := t.TempDir()
 		for _, f := range c.files {
@@ -78,7 +93,14 @@ func TestBothVersions(t *testing.T) {
 			failure.None(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			failure.None(t, os.WriteFile(path, nil, 0o644))
 		}
-		failure.None(t, errors.Join(g.CPU(0.25, 100*time.Millisecond), g.Writes(t.TempDir(), 40), g.Memory(32<<20)))
+		failure.None(
+			t,
+			errors.Join(
+				g.CPU(0.25, 100*time.Millisecond),
+				g.Writes(t.TempDir(), 40),
+				g.Memory(32<<20),
+			),
+		)
 		for f, want := range c.want {
 			got, _ := os.ReadFile(filepath.Join(root, strings.Replace(f, "G", g.name, 1)))
 			if string(got) != want {
@@ -110,8 +132,8 @@ func TestMissingController(t *testing.T) {
 	failure.Says(t, g.CPU(1, time.Second), "cpu")
 }
 
-// TestRemoveTellsWhatIsLeft cannot remove one of two directories: the guard must keep the group, and the next Remove
-// try again.
+// TestRemoveTellsWhatIsLeft cannot remove one of two directories: the guard must keep the group,
+// and the next Remove try again.
 func TestRemoveTellsWhatIsLeft(t *testing.T) {
 	root := t.TempDir()
 	for _, controller := range []string{"cpu", "memory"} {
@@ -127,16 +149,27 @@ func TestRemoveTellsWhatIsLeft(t *testing.T) {
 	failure.None(t, err)
 	file := filepath.Join(busy, "process") // as a process keeps a control group, too
 	failure.None(t, os.WriteFile(file, nil, 0o644))
-	if err := g.Remove(); err == nil || !strings.Contains(err.Error(), busy) || strings.Contains(err.Error(), idle) {
+	if err := g.Remove(); err == nil || !strings.Contains(err.Error(), busy) ||
+		strings.Contains(err.Error(), idle) {
 		t.Errorf("Remove() = %v, want an error that names %s alone", err, busy)
 	}
 	if dirs := g.Dirs(); len(dirs) != 1 || dirs[0] != busy || forgotten != 0 {
-		t.Errorf("left are %v, and the guard forgot the group %d times; want %s, and the guard to keep it", dirs, forgotten, busy)
+		t.Errorf(
+			"left are %v, and the guard forgot the group %d times; want %s, and the guard to keep it",
+			dirs,
+			forgotten,
+			busy,
+		)
 	}
 	failure.None(t, os.Remove(file))
 	for range 2 {
 		if err := g.Remove(); err != nil || len(g.Dirs()) != 0 || forgotten != 1 {
-			t.Errorf("Remove() = %v, left are %v, forgotten %d times; want nothing left and once", err, g.Dirs(), forgotten)
+			t.Errorf(
+				"Remove() = %v, left are %v, forgotten %d times; want nothing left and once",
+				err,
+				g.Dirs(),
+				forgotten,
+			)
 		}
 	}
 	failure.Gone(t, busy)

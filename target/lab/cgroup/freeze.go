@@ -10,12 +10,14 @@ import (
 	"time"
 )
 
-// A freezer is the part of a group that freezes. Its files stay open: freezing is done many times a second.
+// A freezer is the part of a group that freezes. Its files stay open: freezing is done many times a
+// second.
 type freezer struct {
 	control, state *os.File
 	freeze, thaw   string // what is written to control
 	frozen         []byte // the part of state that reports that every process is frozen
-	again          bool   // the order is repeated: version 1 misses processes that were being started
+	// the order is repeated: version 1 misses processes that were being started
+	again bool
 }
 
 // unified returns the mount of version 2; empty where there is none.
@@ -39,8 +41,9 @@ func (g *Group) core(mount string) (string, error) {
 	return dir, g.mkdir(dir)
 }
 
-// Freezable prepares the group for [Group.Freeze]. Only processes that are added afterwards are frozen. It is an error
-// on a host whose kernel cannot freeze groups, or whose groups this program may not make.
+// Freezable prepares the group for [Group.Freeze]. Only processes that are added afterwards are
+// frozen. It is an error on a host whose kernel cannot freeze groups, or whose groups this program
+// may not make.
 func (g *Group) Freezable() error {
 	if g.freezer != nil {
 		return nil
@@ -53,8 +56,11 @@ func (g *Group) Freezable() error {
 		if err != nil {
 			return fmt.Errorf("control group: freezing: %w", err)
 		}
-		g.freezer, err = openFreezer(filepath.Join(dir, "cgroup.freeze"), filepath.Join(dir, "cgroup.events"),
-			freezer{freeze: "1", thaw: "0", frozen: []byte("frozen 1\n")})
+		g.freezer, err = openFreezer(
+			filepath.Join(dir, "cgroup.freeze"),
+			filepath.Join(dir, "cgroup.events"),
+			freezer{freeze: "1", thaw: "0", frozen: []byte("frozen 1\n")},
+		)
 		if !errors.Is(err, os.ErrNotExist) { // a kernel before 5.2
 			return err
 		}
@@ -64,7 +70,12 @@ func (g *Group) Freezable() error {
 		return err
 	}
 	state := filepath.Join(dir, "freezer.state")
-	g.freezer, err = openFreezer(state, state, freezer{freeze: "FROZEN", thaw: "THAWED", frozen: []byte("FROZEN\n"), again: true})
+	g.freezer, err = openFreezer(state, state, freezer{
+		freeze: "FROZEN",
+		thaw:   "THAWED",
+		frozen: []byte("FROZEN\n"),
+		again:  true,
+	})
 	return err
 }
 
@@ -99,8 +110,9 @@ const (
 	orderAgain = 5 * time.Millisecond
 )
 
-// Freeze stops all processes of the group and its parts, and returns when the kernel reports that none of them runs.
-// When ctx ends before, the group is thawed, and the error is the cause of ctx. [Group.Freezable] comes first.
+// Freeze stops all processes of the group and its parts, and returns when the kernel reports that
+// none of them runs. When ctx ends before, the group is thawed, and the error is the cause of ctx.
+// [Group.Freezable] comes first.
 func (g *Group) Freeze(ctx context.Context) error {
 	f := g.freezer
 	if f == nil {
@@ -117,10 +129,16 @@ func (g *Group) Freeze(ctx context.Context) error {
 			return nil
 		}
 		if n == 0 {
-			return errors.Join(fmt.Errorf("control group: reading %s: %w", f.state.Name(), err), g.Thaw())
+			return errors.Join(
+				fmt.Errorf("control group: reading %s: %w", f.state.Name(), err),
+				g.Thaw(),
+			)
 		}
 		if ctx.Err() != nil {
-			return errors.Join(fmt.Errorf("control group: %s: freezing: %w", f.control.Name(), context.Cause(ctx)), g.Thaw())
+			return errors.Join(
+				fmt.Errorf("control group: %s: freezing: %w", f.control.Name(), context.Cause(ctx)),
+				g.Thaw(),
+			)
 		}
 		if f.again && time.Since(ordered) > orderAgain {
 			if err := f.order(f.freeze); err != nil {
@@ -140,7 +158,8 @@ func (g *Group) Thaw() error {
 	return g.freezer.order(g.freezer.thaw)
 }
 
-// thaw thaws a group of which only the directory is known. Where it cannot freeze, there is nothing to do.
+// thaw thaws a group of which only the directory is known. Where it cannot freeze, there is nothing
+// to do.
 func thaw(dir string) {
 	for name, text := range map[string]string{"cgroup.freeze": "0", "freezer.state": "THAWED"} {
 		if f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0); err == nil {

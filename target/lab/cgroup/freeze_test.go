@@ -104,11 +104,13 @@ func used(t *testing.T, g *Group) time.Duration {
 // grows waits until the group has used more CPU time than before.
 func grows(t *testing.T, g *Group, before time.Duration) {
 	t.Helper()
-	failure.Unless(t, func() bool { return used(t, g) > before }, "the group uses no CPU time since it was thawed")
+	failure.Unless(t, func() bool {
+		return used(t, g) > before
+	}, "the group uses no CPU time since it was thawed")
 }
 
-// TestFreeze freezes a process with children of its own again and again, in both versions: while they are frozen they
-// use no CPU time, and afterwards they do.
+// TestFreeze freezes a process with children of its own again and again, in both versions: while
+// they are frozen they use no CPU time, and afterwards they do.
 func TestFreeze(t *testing.T) {
 	inVersions(t, func(t *testing.T, root string) {
 		g := group(t, root)
@@ -130,8 +132,8 @@ func TestFreeze(t *testing.T) {
 	})
 }
 
-// TestFreezeEnds has a group of which the kernel never reports that it is frozen: at the end of the context it is
-// thawed.
+// TestFreezeEnds has a group of which the kernel never reports that it is frozen: at the end of the
+// context it is thawed.
 func TestFreezeEnds(t *testing.T) {
 	root := t.TempDir()
 	failure.None(t, os.Mkdir(filepath.Join(root, "freezer"), 0o755))
@@ -139,7 +141,13 @@ func TestFreezeEnds(t *testing.T) {
 	failure.None(t, err)
 	failure.Says(t, g.Freeze(t.Context()), "not freezable")
 	state := filepath.Join(root, "freezer", g.name, "freezer.state")
-	failure.None(t, errors.Join(os.Mkdir(filepath.Dir(state), 0o755), os.WriteFile(state, []byte("THAWED"), 0o644)))
+	failure.None(
+		t,
+		errors.Join(
+			os.Mkdir(filepath.Dir(state), 0o755),
+			os.WriteFile(state, []byte("THAWED"), 0o644),
+		),
+	)
 	failure.None(t, g.Freezable())
 	over := errors.New("the turn is over")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, over)
@@ -163,7 +171,8 @@ func TestNotFreezable(t *testing.T) {
 	}
 }
 
-// TestParts counts two roles apart, processes that have ended included, and both together in the whole.
+// TestParts counts two roles apart, processes that have ended included, and both together in the
+// whole.
 func TestParts(t *testing.T) {
 	inVersions(t, func(t *testing.T, root string) {
 		g := group(t, root)
@@ -173,7 +182,11 @@ func TestParts(t *testing.T) {
 		}
 		failure.None(t, errors.Join(app.Account(), db.Account()))
 		file := filepath.Join(t.TempDir(), "go")
-		p := shell(t, app, "until [ -e "+file+" ]; do sleep 0.01; done; i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done")
+		p := shell(
+			t,
+			app,
+			"until [ -e "+file+" ]; do sleep 0.01; done; i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done",
+		)
 		failure.None(t, os.WriteFile(file, nil, 0o600))
 		ends(t, p)
 		u, err := app.CPUTime()
@@ -192,7 +205,8 @@ func TestParts(t *testing.T) {
 	})
 }
 
-// TestSweepFrozen leaves a frozen group of a program that is gone: its processes end, and it is removed.
+// TestSweepFrozen leaves a frozen group of a program that is gone: its processes end, and it is
+// removed.
 func TestSweepFrozen(t *testing.T) {
 	inVersions(t, func(t *testing.T, root string) {
 		g, err := create(root, "x")
@@ -214,7 +228,8 @@ func TestSweepFrozen(t *testing.T) {
 	})
 }
 
-// TestFreezeOrAccountInEitherVersion checks directories over trees that look like a host with version 1, 2, and both.
+// TestFreezeOrAccountInEitherVersion checks directories over trees that look like a host with
+// version 1, 2, and both.
 func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -222,19 +237,51 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 		want    []string // directories of the group G
 		passive bool
 	}{
-		{"1", map[string]string{"freezer/": "", "cpuacct/": "", "cpu/": ""}, []string{"freezer/G", "cpuacct/G"}, true},
-		{"1, one hierarchy counts and shares", map[string]string{"freezer/": "", "cpu,cpuacct/": "", "cpu>": "cpu,cpuacct", "cpuacct>": "cpu,cpuacct"}, []string{"freezer/G", "cpuacct/G"}, false},
-		{"2", map[string]string{"cgroup.controllers": "cpu io", "cgroup.subtree_control": ""}, []string{"G"}, true},
-		{"2 that shares", map[string]string{"cgroup.controllers": "cpu io", "cgroup.subtree_control": "cpu io"}, []string{"G"}, false},
-		{"both", map[string]string{"unified/cgroup.controllers": "", "unified/cgroup.subtree_control": "", "freezer/": "", "cpuacct/": "", "cpu/": ""}, []string{"unified/G"}, true},
-		{"2 of an old kernel, and 1", map[string]string{"unified/cgroup.controllers": "", "unified/cgroup.subtree_control": "", "freezer/": "", "unified/G/old": ""}, []string{"unified/G", "freezer/G"}, true},
+		{"1", map[string]string{
+			"freezer/": "",
+			"cpuacct/": "",
+			"cpu/":     "",
+		}, []string{"freezer/G", "cpuacct/G"}, true},
+		{"1, one hierarchy counts and shares", map[string]string{
+			"freezer/":     "",
+			"cpu,cpuacct/": "",
+			"cpu>":         "cpu,cpuacct",
+			"cpuacct>":     "cpu,cpuacct",
+		}, []string{"freezer/G", "cpuacct/G"}, false},
+		{"2", map[string]string{
+			"cgroup.controllers":     "cpu io",
+			"cgroup.subtree_control": "",
+		}, []string{"G"}, true},
+		{"2 that shares", map[string]string{
+			"cgroup.controllers":     "cpu io",
+			"cgroup.subtree_control": "cpu io",
+		}, []string{"G"}, false},
+		{"both", map[string]string{
+			"unified/cgroup.controllers":     "",
+			"unified/cgroup.subtree_control": "",
+			"freezer/":                       "",
+			"cpuacct/":                       "",
+			"cpu/":                           "",
+		}, []string{"unified/G"}, true},
+		{"2 of an old kernel, and 1", map[string]string{
+			"unified/cgroup.controllers":     "",
+			"unified/cgroup.subtree_control": "",
+			"freezer/":                       "",
+			"unified/G/old":                  "",
+		}, []string{"unified/G", "freezer/G"}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
 			g, err := create(root, "x")
 			failure.None(t, err)
 			put := func(path, text string) {
-				failure.None(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
+				failure.None(
+					t,
+					errors.Join(
+						os.MkdirAll(filepath.Dir(path), 0o755),
+						os.WriteFile(path, []byte(text), 0o644),
+					),
+				)
 			}
 			old := false
 			for name, text := range tt.files {
@@ -263,7 +310,10 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 					put(filepath.Join(dir, "cpuacct.usage"), "1500000007\n")
 					put(filepath.Join(dir, "cpuacct.stat"), "user 90\nsystem 60\n")
 				default:
-					put(filepath.Join(dir, "cpu.stat"), "usage_usec 1500000\nuser_usec 900000\nsystem_usec 600000\nnice_usec 3\n")
+					put(
+						filepath.Join(dir, "cpu.stat"),
+						"usage_usec 1500000\nuser_usec 900000\nsystem_usec 600000\nnice_usec 3\n",
+					)
 					if !old {
 						put(filepath.Join(dir, "cgroup.freeze"), "0\n")
 						put(filepath.Join(dir, "cgroup.events"), "populated 1\nfrozen 1\n")
@@ -272,7 +322,11 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 			}
 			failure.None(t, errors.Join(g.Freezable(), g.Account()))
 			defer g.freezer.close()
-			control := filepath.Join(root, strings.Replace(tt.want[0], "G", g.name, 1), "cgroup.freeze")
+			control := filepath.Join(
+				root,
+				strings.Replace(tt.want[0], "G", g.name, 1),
+				"cgroup.freeze",
+			)
 			if tt.name[0] == '1' || old {
 				control = filepath.Join(root, "freezer", g.name, "freezer.state")
 			}
@@ -281,15 +335,17 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 			}
 			u, err := g.CPUTime()
 			failure.None(t, err)
-			if u.Total.Truncate(time.Microsecond) != 1500*time.Millisecond || u.User != 900*time.Millisecond || u.System != 600*time.Millisecond {
+			if u.Total.Truncate(time.Microsecond) != 1500*time.Millisecond ||
+				u.User != 900*time.Millisecond ||
+				u.System != 600*time.Millisecond {
 				t.Errorf("CPUTime() = %+v", u)
 			}
 		})
 	}
 }
 
-// TestAddToPart adds a process to a part: to the part's directories, and to those of the whole that have none of the
-// part within them.
+// TestAddToPart adds a process to a part: to the part's directories, and to those of the whole that
+// have none of the part within them.
 func TestAddToPart(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"cpu", "cpuacct"} {
@@ -306,7 +362,11 @@ func TestAddToPart(t *testing.T) {
 		failure.None(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), nil, 0o644))
 	}
 	p := shell(t, g.Part("app"), "exec sleep 300")
-	for dir, want := range map[string]string{limited: strconv.Itoa(p.PID()), whole: "", part: strconv.Itoa(p.PID())} {
+	for dir, want := range map[string]string{
+		limited: strconv.Itoa(p.PID()),
+		whole:   "",
+		part:    strconv.Itoa(p.PID()),
+	} {
 		if got, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs")); string(got) != want {
 			t.Errorf("%s holds %q, want %q", dir, got, want)
 		}
@@ -337,7 +397,11 @@ func freezing(root string) error {
 	if err != nil {
 		return err
 	}
-	p, err := lab.Start(context.Background(), lab.Spec{Path: "/bin/sh", Args: []string{"-c", "setsid sleep 300 & echo $!; wait"}, Stdout: w})
+	p, err := lab.Start(context.Background(), lab.Spec{
+		Path:   "/bin/sh",
+		Args:   []string{"-c", "setsid sleep 300 & echo $!; wait"},
+		Stdout: w,
+	})
 	if err != nil {
 		return err
 	}
@@ -348,18 +412,28 @@ func freezing(root string) error {
 	if err := errors.Join(g.Freezable(), g.Account(), g.Part("app").Account(), g.Part("app").Add(p.PID()), g.Freeze(context.Background())); err != nil {
 		return err
 	}
-	fmt.Println("frozen", p.PID(), child, strings.Join(slices.Concat(g.Dirs(), g.Part("app").Dirs()), " "))
+	fmt.Println(
+		"frozen",
+		p.PID(),
+		child,
+		strings.Join(slices.Concat(g.Dirs(), g.Part("app").Dirs()), " "),
+	)
 	select {}
 }
 
-// TestKilledWhileFrozen kills a program whose children are frozen, in either version: the guard ends them all, and
-// removes the group. In version 1, a frozen process does not take even SIGKILL.
+// TestKilledWhileFrozen kills a program whose children are frozen, in either version: the guard
+// ends them all, and removes the group. In version 1, a frozen process does not take even SIGKILL.
 func TestKilledWhileFrozen(t *testing.T) {
 	inVersions(t, func(t *testing.T, root string) {
 		r, w, err := os.Pipe()
 		failure.None(t, err)
 		defer r.Close()
-		p, err := lab.Start(t.Context(), lab.Spec{Path: os.Args[0], Env: append(os.Environ(), "CGROUP_TEST_ROOT="+root), Stdout: w, Stderr: w})
+		p, err := lab.Start(t.Context(), lab.Spec{
+			Path:   os.Args[0],
+			Env:    append(os.Environ(), "CGROUP_TEST_ROOT="+root),
+			Stdout: w,
+			Stderr: w,
+		})
 		failure.None(t, err)
 		w.Close()
 		defer func() { _ = p.Kill() }()
@@ -381,6 +455,8 @@ func TestKilledWhileFrozen(t *testing.T) {
 		for _, id := range ids {
 			failure.Unless(t, func() bool { return !id.Alive() }, id, " survives")
 		}
-		failure.Unless(t, func() bool { return !slices.ContainsFunc(f[3:], exists) }, "a group is left of ", f[3:])
+		failure.Unless(t, func() bool {
+			return !slices.ContainsFunc(f[3:], exists)
+		}, "a group is left of ", f[3:])
 	})
 }

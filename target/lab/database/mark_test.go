@@ -11,7 +11,8 @@ import (
 	"plimsoll/target/lab/database"
 )
 
-// A data directory of another program is made again. When that is cut short, no mark shows it as finished.
+// A data directory of another program is made again. When that is cut short, no mark shows it as
+// finished.
 func TestUnfinishedDataHasNoMark(t *testing.T) {
 	dir := t.TempDir()
 	other, err := lab.PrivateDir(dir, 65534) // where a server that is not root has its state

@@ -9,8 +9,9 @@ import (
 	"plimsoll/target/lab"
 )
 
-// A Product is a kind of database server: its names, statements and programs. All fields are required
-// unless they say otherwise. Functions that connect do so as administrator, through the socket.
+// A Product is a kind of database server: its names, statements and programs. All fields are
+// required unless they say otherwise. Functions that connect do so as administrator, through the
+// socket.
 type Product struct {
 	Title   string // for errors about the whole: "PostgreSQL", "a MySQL server"
 	Replica string // the same for a replica: "a standby of PostgreSQL"
@@ -23,8 +24,8 @@ type Product struct {
 	Quote  func(name string) string
 	Drop   func(name string) []string // statements that drop a database if there is one
 
-	// Orphans is a text in the output of a server that cannot start before the other processes of one
-	// that died have ended. Empty means that there are none.
+	// Orphans is a text in the output of a server that cannot start before the other processes of
+	// one that died have ended. Empty means that there are none.
 	Orphans string
 
 	Stop os.Signal // requests a clean shutdown
@@ -48,11 +49,13 @@ type Product struct {
 	Exec     func(ctx context.Context, in *View, statements ...string) error
 	Analyze  func(ctx context.Context, in *View, db string) error
 	Describe func(ctx context.Context, in *View) (lab.ProgramInfo, error)
-	// Client returns the command that runs a script from its input in a database, once the roles are there.
+	// Client returns the command that runs a script from its input in a database, once the roles
+	// are there.
 	Client func(ctx context.Context, in *View, db string, roles []string) (lab.Spec, error)
 
-	// Keep saves a database inside the running server, where a copy of the data directory would share no
-	// blocks, and PutBack makes it equal to that. Nil means copies of the data directory all the same.
+	// Keep saves a database inside the running server, where a copy of the data directory would
+	// share no blocks, and PutBack makes it equal to that. Nil means copies of the data directory
+	// all the same.
 	Keep, PutBack func(ctx context.Context, in *View, db string) error
 
 	// ReplicaSettings returns settings of a replica, beside those of its Config.
@@ -75,8 +78,8 @@ type Config struct {
 	CPUs []int  // cores of the server and all its workers; nil means those of this program
 	// Path of the network namespace that the server runs in; empty means that of this program.
 	NetNS string
-	// IPv4 address that it listens on, and that DSN names; empty means 127.0.0.1. A client that reaches
-	// another may log in with the password.
+	// IPv4 address that it listens on, and that DSN names; empty means 127.0.0.1. A client that
+	// reaches another may log in with the password.
 	Addr     string
 	Settings map[string]string // server settings; they win over ours
 	Data     string            // directory that Export made; a copy replaces the server's data

@@ -18,13 +18,14 @@ var errTurnedBack = errors.New("the primary has turned back to its snapshot")
 // errRemoved reports that the primary has no longer the log that the replica lacks.
 var errRemoved = errors.New("the primary has removed the log that the replica lacks")
 
-// A Replica is a running server that repeats the changes of another one and answers reads. Its methods
-// may be called by several goroutines.
+// A Replica is a running server that repeats the changes of another one and answers reads. Its
+// methods may be called by several goroutines.
 type Replica struct{ s *Server }
 
-// StartReplica makes a copy of the server in conf.Dir, starts it, and returns when it has all that the
-// server has. The server must have the settings for replicas of its product; for the copy it may be
-// restarted on its port, so its connections are cut. index, from 0, distinguishes its replicas.
+// StartReplica makes a copy of the server in conf.Dir, starts it, and returns when it has all that
+// the server has. The server must have the settings for replicas of its product; for the copy it
+// may be restarted on its port, so its connections are cut. index, from 0, distinguishes its
+// replicas.
 func (s *Server) StartReplica(ctx context.Context, conf Config, index int) (*Replica, error) {
 	title := s.product.Replica
 	own, err := s.product.ReplicaSettings(index)
@@ -49,9 +50,10 @@ func (s *Server) StartReplica(ctx context.Context, conf Config, index int) (*Rep
 	return &Replica{r}, nil
 }
 
-// Follow makes the replica equal to its primary, which has just been restored, and returns when it has all
-// that the primary has. A snapshot that the primary keeps inside is restored by its log, which the replica
-// repeats, and the replica is restarted. Else, or if it cannot catch up, it begins with a new copy.
+// Follow makes the replica equal to its primary, which has just been restored, and returns when it
+// has all that the primary has. A snapshot that the primary keeps inside is restored by its log,
+// which the replica repeats, and the replica is restarted. Else, or if it cannot catch up, it
+// begins with a new copy.
 func (r *Replica) Follow(ctx context.Context) error {
 	s := r.s
 	s.mu.Lock()
@@ -87,8 +89,8 @@ func (s *Server) anew(ctx context.Context) error {
 	return s.caughtUp(ctx)
 }
 
-// copyPrimary copies the primary's snapshot, or shuts the primary down, copies its data and starts it
-// again.
+// copyPrimary copies the primary's snapshot, or shuts the primary down, copies its data and starts
+// it again.
 func (s *Server) copyPrimary(ctx context.Context) error {
 	p := s.primary
 	p.mu.Lock()
@@ -134,7 +136,9 @@ func (s *Server) caughtUp(ctx context.Context) error {
 func (r *Replica) DSN(db string) string { return r.s.DSN(db) }
 
 // Describe reads the replica's description.
-func (r *Replica) Describe(ctx context.Context) (lab.ProgramInfo, error) { return r.s.Describe(ctx) }
+func (r *Replica) Describe(ctx context.Context) (lab.ProgramInfo, error) {
+	return r.s.Describe(ctx)
+}
 
 // PIDs is [Server.PIDs].
 func (r *Replica) PIDs() []int { return r.s.PIDs() }

@@ -43,9 +43,9 @@ type Server struct {
 	proc *lab.Process
 }
 
-// Start prepares a server on first use of conf.Dir and starts it. It returns when the server answers.
-// When it fails, or ctx ends first, nothing of it runs. A server that an earlier, killed program left on
-// the same directory is ended first.
+// Start prepares a server on first use of conf.Dir and starts it. It returns when the server
+// answers. When it fails, or ctx ends first, nothing of it runs. A server that an earlier, killed
+// program left on the same directory is ended first.
 func Start(ctx context.Context, product Product, conf Config) (*Server, error) {
 	s := &Server{product: product, in: View{Config: conf, Password: rand.Text()}}
 	if err := s.prepare(ctx); err != nil {
@@ -120,8 +120,8 @@ func (s *Server) initialize(ctx context.Context) error {
 	if done, err := os.ReadFile(mark); err == nil && string(done) == s.programs.Path {
 		return s.mendData(ctx)
 	}
-	// The mark first: an unfinished directory must not be taken for a finished one by the program that
-	// made the one before.
+	// The mark first: an unfinished directory must not be taken for a finished one by the program
+	// that made the one before.
 	for _, old := range []string{mark, s.in.DataDir, s.snapshot()} {
 		if err := os.RemoveAll(old); err != nil {
 			return fmt.Errorf("removing an unfinished data directory: %w", err)
@@ -167,7 +167,8 @@ func (s *Server) adopt(ctx context.Context) error {
 
 func (s *Server) owner() *lab.Owner { return &lab.Owner{UID: s.in.UID, GID: s.in.GID} }
 
-// mendData puts the snapshot in place of a data directory that a kill in the middle of Restore left out.
+// mendData puts the snapshot in place of a data directory that a kill in the middle of Restore left
+// out.
 func (s *Server) mendData(ctx context.Context) error {
 	if _, err := os.Stat(s.in.DataDir); !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -260,8 +261,8 @@ func (s *Server) await(ctx context.Context) (again bool, err error) {
 // protocol.
 func (s *Server) DSN(db string) string { return s.product.DSN(&s.in, db) }
 
-// PIDs returns the process id of the server's first process, the parent of all others; empty while it
-// is stopped.
+// PIDs returns the process id of the server's first process, the parent of all others; empty while
+// it is stopped.
 func (s *Server) PIDs() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,7 +272,8 @@ func (s *Server) PIDs() []int {
 	return s.proc.PIDs()
 }
 
-// Watched returns the server that runs now for a [lab.Crashes]; it has no PID while the server is stopped.
+// Watched returns the server that runs now for a [lab.Crashes]; it has no PID while the server is
+// stopped.
 func (s *Server) Watched() lab.Watched {
 	s.mu.Lock()
 	defer s.mu.Unlock()

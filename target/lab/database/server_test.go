@@ -88,7 +88,12 @@ func (e engine) count(t *testing.T, ctx context.Context, dsn, query string) (n i
 }
 
 // has expects a number of posts in the database chat.
-func (e engine) has(t *testing.T, ctx context.Context, s interface{ DSN(db string) string }, want int) {
+func (e engine) has(
+	t *testing.T,
+	ctx context.Context,
+	s interface{ DSN(db string) string },
+	want int,
+) {
 	t.Helper()
 	if got := e.count(t, ctx, s.DSN("chat"), posts); got != want {
 		t.Errorf("%d posts, want %d", got, want)
@@ -100,7 +105,13 @@ func (e engine) filled(t *testing.T, conf database.Config) (context.Context, *da
 	t.Helper()
 	ctx, s := e.server(t, conf)
 	failure.None(t, s.CreateDatabase(ctx, "chat"))
-	e.exec(t, ctx, s.DSN("chat"), "CREATE TABLE posts (id int PRIMARY KEY)", "INSERT INTO posts VALUES (1), (2), (3)")
+	e.exec(
+		t,
+		ctx,
+		s.DSN("chat"),
+		"CREATE TABLE posts (id int PRIMARY KEY)",
+		"INSERT INTO posts VALUES (1), (2), (3)",
+	)
 	return ctx, s
 }
 
@@ -137,8 +148,8 @@ func TestSnapshotAndRestore(t *testing.T) {
 	})
 }
 
-// A server that died by itself, as when the host runs out of memory, is up again after a reset, at the
-// same address.
+// A server that died by itself, as when the host runs out of memory, is up again after a reset, at
+// the same address.
 func TestRestoreOfAServerThatDied(t *testing.T) {
 	both(t, func(t *testing.T, e engine) {
 		ctx, s := e.filled(t, database.Config{Dir: t.TempDir()})
@@ -174,7 +185,8 @@ func TestRestoreWithoutSnapshot(t *testing.T) {
 	})
 }
 
-// TestSecondServer starts a second server on a directory whose server runs, and expects the first to stay.
+// TestSecondServer starts a second server on a directory whose server runs, and expects the first
+// to stay.
 func TestSecondServer(t *testing.T) {
 	both(t, func(t *testing.T, e engine) {
 		dir := t.TempDir()
@@ -205,7 +217,8 @@ func TestStateOutlivesTheServer(t *testing.T) {
 		if s.DSN("chat") == old {
 			t.Error("the password did not change between two starts")
 		}
-		// The snapshot holds the old password's hash; the new one must be valid after a reset all the same.
+		// The snapshot holds the old password's hash; the new one must be valid after a reset all
+		// the same.
 		failure.None(t, s.Restore(ctx, "chat"))
 		e.has(t, ctx, s, 3)
 		failure.None(t, s.Stop(ctx))
@@ -213,7 +226,8 @@ func TestStateOutlivesTheServer(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(data), "snapshot")); err != nil {
 			return // it is inside the data
 		}
-		// A kill -9 while a reset removes the data: they have lost their name, and half of the files.
+		// A kill -9 while a reset removes the data: they have lost their name, and half of the
+		// files.
 		failure.None(t, os.Rename(data, data+".old"))
 		failure.None(t, os.RemoveAll(filepath.Join(data+".old", e.vital)))
 		ctx, s = e.server(t, database.Config{Dir: dir})
@@ -306,7 +320,10 @@ func TestStartErrors(t *testing.T) {
 			err  string
 		}{
 			{"no directory", t.Context(), database.Config{}, "state directory is required"},
-			{"unknown setting", t.Context(), database.Config{Dir: t.TempDir(), Settings: unknown}, e.setting},
+			{"unknown setting", t.Context(), database.Config{
+				Dir:      t.TempDir(),
+				Settings: unknown,
+			}, e.setting},
 			{"ended context", canceled, database.Config{Dir: t.TempDir()}, "canceled"},
 		}
 		for _, tt := range tests {
@@ -321,14 +338,15 @@ func TestStartErrors(t *testing.T) {
 	})
 }
 
-// TestExport takes the data out of one server and begins two others with it, one of which had data of its
-// own.
+// TestExport takes the data out of one server and begins two others with it, one of which had data
+// of its own.
 func TestExport(t *testing.T) {
 	both(t, func(t *testing.T, e engine) {
 		ctx, s := e.filled(t, database.Config{Dir: t.TempDir()})
 		dump := filepath.Join(t.TempDir(), "data")
 		failure.None(t, s.Export(ctx, dump))
-		e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (4)") // it goes on, and the export does not
+		// it goes on, and the export does not
+		e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (4)")
 		dir := t.TempDir()
 		for range 2 {
 			ctx, other := e.server(t, database.Config{Dir: dir, Data: dump})
@@ -344,8 +362,8 @@ func TestExport(t *testing.T) {
 	})
 }
 
-// TestReplica: a replica has what its primary has, repeats its changes, and is its snapshot again after a
-// reset.
+// TestReplica: a replica has what its primary has, repeats its changes, and is its snapshot again
+// after a reset.
 func TestReplica(t *testing.T) {
 	both(t, func(t *testing.T, e engine) {
 		ctx, s := e.filled(t, database.Config{Dir: t.TempDir(), Settings: e.replicas})
@@ -360,7 +378,9 @@ func TestReplica(t *testing.T) {
 		t.Cleanup(func() { failure.None(t, r.Stop(context.Background())) })
 		becomes := func(n int) {
 			t.Helper()
-			failure.Unless(t, func() bool { return e.count(t, ctx, r.DSN("chat"), posts) == n }, "the replica does not get ", n, " posts")
+			failure.Unless(t, func() bool {
+				return e.count(t, ctx, r.DSN("chat"), posts) == n
+			}, "the replica does not get ", n, " posts")
 		}
 		e.has(t, ctx, r, 3)
 		e.exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (4)")

@@ -17,16 +17,16 @@ func (s *Server) CreateDatabase(ctx context.Context, name string) error {
 	return s.exec(ctx, "creating database "+name, append(s.product.Drop(name), create)...)
 }
 
-// DropDatabase removes a database and ends its connections. A snapshot of all databases stays. A missing
-// database is not an error.
+// DropDatabase removes a database and ends its connections. A snapshot of all databases stays. A
+// missing database is not an error.
 func (s *Server) DropDatabase(ctx context.Context, name string) error {
 	return s.exec(ctx, "dropping database "+name, s.product.Drop(name)...)
 }
 
-// Snapshot saves the present state of a database for Restore; the state of the whole server, which it
-// restarts on the same port, unless its product keeps one database inside the server. It first collects the
-// planner's statistics and lets the server do its left-over work, so that every run starts with the same.
-// Connections to the database are ended.
+// Snapshot saves the present state of a database for Restore; the state of the whole server, which
+// it restarts on the same port, unless its product keeps one database inside the server. It first
+// collects the planner's statistics and lets the server do its left-over work, so that every run
+// starts with the same. Connections to the database are ended.
 func (s *Server) Snapshot(ctx context.Context, name string) error {
 	what := "snapshot of database " + name
 	if err := s.product.Analyze(ctx, &s.in, name); err != nil {
@@ -41,9 +41,9 @@ func (s *Server) Snapshot(ctx context.Context, name string) error {
 	return s.copyOut(ctx, what, s.snapshot)
 }
 
-// Export copies the data of the whole server, of all databases, to dst, which Config.Data takes, and
-// restarts the server on the same port. It shuts it down cleanly for that. When it fails, there is no
-// dst, and the server may be stopped.
+// Export copies the data of the whole server, of all databases, to dst, which Config.Data takes,
+// and restarts the server on the same port. It shuts it down cleanly for that. When it fails, there
+// is no dst, and the server may be stopped.
 func (s *Server) Export(ctx context.Context, dst string) error {
 	return s.copyOut(ctx, "exporting the data", func() string { return dst })
 }
@@ -91,8 +91,8 @@ func (s *Server) stopCleanly(ctx context.Context) error {
 // keeps reports whether snapshots are inside the server.
 func (s *Server) keeps() bool { return s.product.Keep != nil && s.space.By() == lab.Plain }
 
-// Restore makes a database, or the whole server, equal to its snapshot and restarts the server on the same
-// port. Connections are cut. A stopped server is started.
+// Restore makes a database, or the whole server, equal to its snapshot and restarts the server on
+// the same port. Connections are cut. A stopped server is started.
 func (s *Server) Restore(ctx context.Context, name string) error {
 	var err error
 	if s.keeps() {
@@ -115,9 +115,9 @@ func (s *Server) Restore(ctx context.Context, name string) error {
 	return s.start(ctx)
 }
 
-// wake starts a server that was stopped, or that has died by itself. The other processes of a dead one
-// notice that within a moment, and keep a new one off until then, because they still use the memory that
-// it would have.
+// wake starts a server that was stopped, or that has died by itself. The other processes of a dead
+// one notice that within a moment, and keep a new one off until then, because they still use the
+// memory that it would have.
 func (s *Server) wake(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,10 +161,11 @@ func (s *Server) putBack(ctx context.Context) error {
 	return lab.ReplaceTree(ctx, s.in.DataDir, s.snapshot(), nil)
 }
 
-// Load runs a script of SQL in a database with the server's own client, and then collects the planner's
-// statistics. The script is streamed. Load ends at the first error, and its error names the line of the
-// script; the database is then good for DropDatabase only. The client runs as the user of the server: a
-// script may hold commands for it. owners are roles that the script names and that are made first.
+// Load runs a script of SQL in a database with the server's own client, and then collects the
+// planner's statistics. The script is streamed. Load ends at the first error, and its error names
+// the line of the script; the database is then good for DropDatabase only. The client runs as the
+// user of the server: a script may hold commands for it. owners are roles that the script names and
+// that are made first.
 func (s *Server) Load(ctx context.Context, name string, script io.Reader, owners []string) error {
 	spec, err := s.product.Client(ctx, s.now(), name, owners)
 	if err != nil {

@@ -23,18 +23,23 @@ type BackedUp struct {
 	Settings map[string]string // that the first server on the copy needs
 }
 
-// Backup copies the data of a running MariaDB server on this host, all its databases, to a new directory below dir. It
-// uses mariadb-backup of the system's install, which reads the files of the server while that goes on. The user in the
-// DSN needs the privileges RELOAD, PROCESS, LOCK TABLES and BINLOG MONITOR. The DSN is in no error.
+// Backup copies the data of a running MariaDB server on this host, all its databases, to a new
+// directory below dir. It uses mariadb-backup of the system's install, which reads the files of the
+// server while that goes on. The user in the DSN needs the privileges RELOAD, PROCESS, LOCK TABLES
+// and BINLOG MONITOR. The DSN is in no error.
 func Backup(ctx context.Context, dsn, dir string) (b BackedUp, err error) {
 	conf, err := driver.ParseDSN(strings.TrimPrefix(dsn, "mysql://"))
 	if err != nil {
-		return b, errors.New("the DSN is no address of a MySQL server; want mysql://user:password@tcp(host:port)/database")
+		return b, errors.New(
+			"the DSN is no address of a MySQL server; want mysql://user:password@tcp(host:port)/database",
+		)
 	}
 	conf.Logger = &driver.NopLogger{}
 	program, err := exec.LookPath("mariadb-backup")
 	if err != nil {
-		return b, errors.New("no mariadb-backup is installed; install the package mariadb-backup, or write a dump with mariadb-dump and use data restore")
+		return b, errors.New(
+			"no mariadb-backup is installed; install the package mariadb-backup, or write a dump with mariadb-dump and use data restore",
+		)
 	}
 	if b.Version, err = fit(ctx, conf); err != nil {
 		return b, err
@@ -51,7 +56,9 @@ func Backup(ctx context.Context, dsn, dir string) (b BackedUp, err error) {
 		address, err = "socket="+conf.Addr, nil
 	}
 	if err != nil {
-		return b, errors.New("the DSN has no host and port; want mysql://user:password@tcp(host:port)/database")
+		return b, errors.New(
+			"the DSN has no host and port; want mysql://user:password@tcp(host:port)/database",
+		)
 	}
 	options := filepath.Join(dir, "client.cnf")
 	password := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(conf.Passwd) + `"`
@@ -64,8 +71,16 @@ func Backup(ctx context.Context, dsn, dir string) (b BackedUp, err error) {
 		{"--defaults-file=" + options, "--backup", "--target-dir=" + b.Data},
 		{"--no-defaults", "--prepare", "--target-dir=" + b.Data},
 	} {
-		if err := lab.Run(ctx, lab.Spec{Name: "mariadb-backup", Path: program, Args: args, Dir: dir}); err != nil {
-			return b, fmt.Errorf("%w\nthe user needs the privileges RELOAD, PROCESS, LOCK TABLES and BINLOG MONITOR", err)
+		if err := lab.Run(ctx, lab.Spec{
+			Name: "mariadb-backup",
+			Path: program,
+			Args: args,
+			Dir:  dir,
+		}); err != nil {
+			return b, fmt.Errorf(
+				"%w\nthe user needs the privileges RELOAD, PROCESS, LOCK TABLES and BINLOG MONITOR",
+				err,
+			)
 		}
 	}
 	// Its root may have a password, or be another plugin's.
@@ -87,7 +102,9 @@ func Backup(ctx context.Context, dsn, dir string) (b BackedUp, err error) {
 func fit(ctx context.Context, conf *driver.Config) (version string, err error) {
 	connector, err := driver.NewConnector(conf)
 	if err != nil {
-		return "", errors.New("the DSN is no address of a MySQL server; want mysql://user:password@tcp(host:port)/database")
+		return "", errors.New(
+			"the DSN is no address of a MySQL server; want mysql://user:password@tcp(host:port)/database",
+		)
 	}
 	db := sql.OpenDB(connector)
 	defer db.Close()
@@ -97,10 +114,19 @@ func fit(ctx context.Context, conf *driver.Config) (version string, err error) {
 	}
 	const instead = "write a dump there with mariadb-dump or mysqldump --single-transaction, and use data restore"
 	if !strings.Contains(version, "MariaDB") {
-		return "", fmt.Errorf("the server is MySQL %s, whose files mariadb-backup cannot read; %s", version, instead)
+		return "", fmt.Errorf(
+			"the server is MySQL %s, whose files mariadb-backup cannot read; %s",
+			version,
+			instead,
+		)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ibdata1")); err != nil {
-		return "", fmt.Errorf("the server's data directory %s is not to be read here (%w), as mariadb-backup does; run this on the server's host, or %s", dir, err, instead)
+		return "", fmt.Errorf(
+			"the server's data directory %s is not to be read here (%w), as mariadb-backup does; run this on the server's host, or %s",
+			dir,
+			err,
+			instead,
+		)
 	}
 	return version, nil
 }

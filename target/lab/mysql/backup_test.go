@@ -9,7 +9,8 @@ import (
 	"plimsoll/target/lab/mysql"
 )
 
-// program stands for mariadb-backup: it wants to read its options, and makes the directory that it is to fill.
+// program stands for mariadb-backup: it wants to read its options, and makes the directory that it
+// is to fill.
 const program = `#!/bin/sh
 for a in "$@"; do
 	case $a in
@@ -19,7 +20,8 @@ for a in "$@"; do
 done
 `
 
-// TestBackupIntoARelativeDirectory: a directory counts from where this program is, and not from where its children are.
+// TestBackupIntoARelativeDirectory: a directory counts from where this program is, and not from
+// where its children are.
 func TestBackupIntoARelativeDirectory(t *testing.T) {
 	ctx, s := startServer(t, mysql.Config{Dir: t.TempDir()})
 	d, err := s.Describe(ctx)

@@ -9,8 +9,8 @@ import (
 	"plimsoll/target/lab/database"
 )
 
-// described are the settings that change the speed or safety of a server of this family; each server has
-// some of them.
+// described are the settings that change the speed or safety of a server of this family; each
+// server has some of them.
 var described = []string{
 	"innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite", "sync_binlog", "log_bin",
 	"innodb_buffer_pool_size", "innodb_log_file_size", "innodb_redo_log_capacity", "innodb_io_capacity",

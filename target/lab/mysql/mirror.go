@@ -27,8 +27,8 @@ func (p *program) mirrorSettings(index int) (map[string]string, error) {
 	}, nil
 }
 
-// follow begins to repeat the primary's changes. The copy's own log ends where the primary's did at the
-// copy.
+// follow begins to repeat the primary's changes. The copy's own log ends where the primary's did at
+// the copy.
 func follow(ctx context.Context, in *database.View) error {
 	return admin(ctx, in, func(conn *sql.Conn) error {
 		var at string

@@ -12,8 +12,8 @@ import (
 	"plimsoll/target/lab/database"
 )
 
-// TestObtained runs the MySQL that Maven obtains. It needs mvn, and the network the first time, so it has a
-// build tag of its own: go test -tags obtain ./target/lab/mysql
+// TestObtained runs the MySQL that Maven obtains. It needs mvn, and the network the first time, so
+// it has a build tag of its own: go test -tags obtain ./target/lab/mysql
 func TestObtained(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -29,7 +29,10 @@ func TestObtained(t *testing.T) {
 	s, err := database.Start(ctx, p.product(), Config{Dir: t.TempDir()})
 	failure.None(t, err)
 	defer func() { failure.None(t, s.Stop(context.Background())) }()
-	failure.None(t, errors.Join(s.CreateDatabase(ctx, "chat"), s.Snapshot(ctx, "chat"), s.Restore(ctx, "chat")))
+	failure.None(
+		t,
+		errors.Join(s.CreateDatabase(ctx, "chat"), s.Snapshot(ctx, "chat"), s.Restore(ctx, "chat")),
+	)
 	d, err := s.Describe(ctx)
 	failure.None(t, err)
 	if d.Name != "MySQL" || d.Version != "8.0.15" {

@@ -24,8 +24,8 @@ const (
 	initMark = "plimsoll.init" // marks a finished data directory; names the program that made it
 )
 
-// A Config configures a server. Only Dir is required. Settings are server options without dashes, such as
-// innodb_buffer_pool_size.
+// A Config configures a server. Only Dir is required. Settings are server options without dashes,
+// such as innodb_buffer_pool_size.
 type Config = database.Config
 
 // A Server is a running private server.
@@ -82,9 +82,9 @@ func (p *program) initialize(in *database.View) (lab.Spec, error) {
 	return lab.Spec{Name: filepath.Base(path), Path: path, Args: args, Env: env}, err
 }
 
-// environmentIn returns the server's environment, with a directory for temporary files of its own: MariaDB
-// removes at its start all temporary tables that it finds in that directory, also those of another server
-// that runs.
+// environmentIn returns the server's environment, with a directory for temporary files of its own:
+// MariaDB removes at its start all temporary tables that it finds in that directory, also those of
+// another server that runs.
 func (p *program) environmentIn(in *database.View) ([]string, error) {
 	temporary := filepath.Join(in.StateDir, "tmp")
 	if err := lab.MkdirFor(temporary, in.UID, in.GID); err != nil {
@@ -127,8 +127,12 @@ func arm(ctx context.Context, in *database.View) error {
 	}
 	return admin(ctx, in, func(conn *sql.Conn) error {
 		// A fresh MariaDB lets root in without a password from 127.0.0.1 too.
-		open, err := column(ctx, conn, "SELECT CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user "+
-			"WHERE user = '' OR (user = 'root' AND host <> 'localhost')")
+		open, err := column(
+			ctx,
+			conn,
+			"SELECT CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user "+
+				"WHERE user = '' OR (user = 'root' AND host <> 'localhost')",
+		)
 		if err != nil {
 			return err
 		}
@@ -153,8 +157,8 @@ func arm(ctx context.Context, in *database.View) error {
 	})
 }
 
-// admin runs do on an administrative connection through the socket. The account root has no password and
-// can log in there only.
+// admin runs do on an administrative connection through the socket. The account root has no
+// password and can log in there only.
 func admin(ctx context.Context, in *database.View, do func(*sql.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, database.AdminTimeout)
 	defer cancel()
@@ -176,8 +180,8 @@ func admin(ctx context.Context, in *database.View, do func(*sql.Conn) error) err
 	return do(conn)
 }
 
-// dsn returns mysql://user:password@tcp(127.0.0.1:port)/db. Without the scheme it is the form that the Go
-// driver takes.
+// dsn returns mysql://user:password@tcp(127.0.0.1:port)/db. Without the scheme it is the form that
+// the Go driver takes.
 func dsn(in *database.View, db string) string {
 	return fmt.Sprintf("mysql://%s:%s@tcp(%s:%d)/%s", account, in.Password, in.Host(), in.Port, db)
 }

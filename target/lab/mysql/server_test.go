@@ -43,7 +43,10 @@ func open(t *testing.T, dsn string) *sql.DB {
 }
 
 func TestDescribe(t *testing.T) {
-	ctx, s := startServer(t, mysql.Config{Dir: t.TempDir(), Settings: map[string]string{"innodb_buffer_pool_size": "64M"}})
+	ctx, s := startServer(t, mysql.Config{
+		Dir:      t.TempDir(),
+		Settings: map[string]string{"innodb_buffer_pool_size": "64M"},
+	})
 	d, err := s.Describe(ctx)
 	failure.None(t, err)
 	if (d.Name == "MariaDB") != strings.Contains(d.Version, "MariaDB") || d.Version == "" {
@@ -59,8 +62,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestTemporaryFilesAreItsOwn: a server that starts removes the temporary tables of its directory, and those of another
-// server must not be among them.
+// TestTemporaryFilesAreItsOwn: a server that starts removes the temporary tables of its directory,
+// and those of another server must not be among them.
 func TestTemporaryFilesAreItsOwn(t *testing.T) {
 	temporary := map[string]bool{os.TempDir(): true}
 	for range 2 {

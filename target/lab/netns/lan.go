@@ -21,11 +21,11 @@ const (
 //	          ├─ switch ──┼──── app-1
 //	          │           └──── db-0
 //
-// The switch is a bridge in a namespace of its own, and each link a veth pair. Every host has counters and kernel
-// settings of its own. The kernel begins a namespace with its defaults (net.core.somaxconn), except for net.ipv4.tcp_rmem,
-// tcp_wmem, tcp_congestion_control and net.ipv4.conf, which it copies from the machine's first namespace. There is no way
-// to any other network.
-// Methods that do not change it may be called by several goroutines.
+// The switch is a bridge in a namespace of its own, and each link a veth pair. Every host has
+// counters and kernel settings of its own. The kernel begins a namespace with its defaults
+// (net.core.somaxconn), except for net.ipv4.tcp_rmem, tcp_wmem, tcp_congestion_control and
+// net.ipv4.conf, which it copies from the machine's first namespace. There is no way to any other
+// network. Methods that do not change it may be called by several goroutines.
 type LAN struct {
 	conf  LANConfig
 	hub   *Namespace // has the switch
@@ -35,27 +35,29 @@ type LAN struct {
 
 // A LANConfig configures a [LAN]. Hosts is required.
 type LANConfig struct {
-	// Index makes names and addresses its own among the LANs of this program, from 0 to MostNetworks-1.
+	// Index makes names and addresses its own among the LANs of this program, from 0 to
+	// MostNetworks-1.
 	Index int
-	// Hosts are names of at most 11 letters, digits and dashes, in the order of their addresses; at most 200.
+	// Hosts are names of at most 11 letters, digits and dashes, in the order of their addresses; at
+	// most 200.
 	Hosts []string
-	// Users is the side of the users; nil is the network of this program, which must then be one of its own, see
-	// NewNetwork.
+	// Users is the side of the users; nil is the network of this program, which must then be one of
+	// its own, see NewNetwork.
 	Users *Namespace
 	// Links are the limits of the links by host, that of the users under UsersLink.
 	Links map[string]Shaping
 	// Sides are the cores that work on packets.
 	Sides Sides
-	// Watched adds a second network with the same hosts, over which probes reach them when something is done to the
-	// first.
+	// Watched adds a second network with the same hosts, over which probes reach them when
+	// something is done to the first.
 	Watched bool
 }
 
 // UsersLink is the key of LANConfig.Links for the link of the users.
 const UsersLink = "users"
 
-// mostHosts is the most hosts of a LAN, and firstHost the last number of the first one's address; that of the users
-// is 1.
+// mostHosts is the most hosts of a LAN, and firstHost the last number of the first one's address;
+// that of the users is 1.
 const (
 	mostHosts = 200
 	firstHost = 11
@@ -71,7 +73,10 @@ func NewLAN(ctx context.Context, conf LANConfig) (*LAN, error) {
 	}
 	l := &LAN{conf: conf, hosts: map[string]*Namespace{}}
 	if err := l.build(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("making the network of the hosts: %w", err), l.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(
+			fmt.Errorf("making the network of the hosts: %w", err),
+			l.Close(context.WithoutCancel(ctx)),
+		)
 	}
 	return l, nil
 }
@@ -105,7 +110,10 @@ func (l *LAN) build(ctx context.Context) (err error) {
 		}
 	}
 	if s := l.conf.Sides; len(s.Users) > 0 && len(s.Server) > 0 {
-		return errors.Join(l.conf.Users.Steer(ctx, l.usersDevice(), s.Users), l.hub.Steer(ctx, UsersLink, s.Server))
+		return errors.Join(
+			l.conf.Users.Steer(ctx, l.usersDevice(), s.Users),
+			l.hub.Steer(ctx, UsersLink, s.Server),
+		)
 	}
 	return nil
 }
@@ -113,7 +121,8 @@ func (l *LAN) build(ctx context.Context) (err error) {
 // nameOf names a namespace among those of this program.
 func (l *LAN) nameOf(host string) string { return fmt.Sprintf("lan%d-%s", l.conf.Index, host) }
 
-// usersDevice is the users' end of their link. That of this program has a number, since there may be several.
+// usersDevice is the users' end of their link. That of this program has a number, since there may
+// be several.
 func (l *LAN) usersDevice() string {
 	if l.conf.Users == nil {
 		return fmt.Sprintf("lan%d", l.conf.Index)
@@ -133,7 +142,10 @@ func (l *LAN) at(subnet, last int) string {
 
 // bridge makes a switch.
 func (l *LAN) bridge(ctx context.Context, name string) error {
-	return errors.Join(l.hub.IP(ctx, "link", "add", name, "type", "bridge"), l.hub.IP(ctx, "link", "set", name, "up"))
+	return errors.Join(
+		l.hub.IP(ctx, "link", "add", name, "type", "bridge"),
+		l.hub.IP(ctx, "link", "set", name, "up"),
+	)
 }
 
 // connect links a namespace to the switch, and limits the link.
@@ -156,7 +168,11 @@ func (l *LAN) plug(ctx context.Context, n *Namespace, port, device, bridge, addr
 	if n == l.conf.Users {
 		l.wired = append(l.wired, device)
 	}
-	if err := Wire(ctx, End{In: n, Device: device, Addr: addr + "/24"}, End{In: l.hub, Device: port}); err != nil {
+	if err := Wire(ctx, End{
+		In:     n,
+		Device: device,
+		Addr:   addr + "/24",
+	}, End{In: l.hub, Device: port}); err != nil {
 		return err
 	}
 	return l.hub.IP(ctx, "link", "set", port, "master", bridge)
@@ -198,8 +214,8 @@ func (l *LAN) WatchUsersAddr() string {
 // UsersAddr returns the address of the users.
 func (l *LAN) UsersAddr() string { return l.at(lanSubnet, 1) }
 
-// Close removes everything but the users' namespace. The processes in it must have ended. It may be called again, and
-// then tries again what failed.
+// Close removes everything but the users' namespace. The processes in it must have ended. It may be
+// called again, and then tries again what failed.
 func (l *LAN) Close(ctx context.Context) error {
 	var errs []error
 	l.wired = slices.DeleteFunc(l.wired, func(device string) bool {

@@ -14,13 +14,14 @@ import (
 	"plimsoll/internal/failure"
 )
 
-// TestLAN runs in a network of its own, so that the one that it came from keeps its devices and routes.
+// TestLAN runs in a network of its own, so that the one that it came from keeps its devices and
+// routes.
 func TestLAN(t *testing.T) {
 	inOwnNetwork(t, "TestLANItself", "NETNS_TEST_LAN=yes")
 }
 
-// TestLANItself checks that users and hosts reach each other at the addresses that it names, that each host counts its
-// own segments, that links are limited at both ends, and that nothing is left.
+// TestLANItself checks that users and hosts reach each other at the addresses that it names, that
+// each host counts its own segments, that links are limited at both ends, and that nothing is left.
 func TestLANItself(t *testing.T) {
 	if os.Getenv("NETNS_TEST_LAN") == "" {
 		return // it is run by TestLAN
@@ -28,7 +29,9 @@ func TestLANItself(t *testing.T) {
 	var own *Namespace
 	failure.None(t, own.IP(t.Context(), "link", "set", "lo", "up"))
 	l, err := NewLAN(t.Context(), LANConfig{
-		Index: 2, Hosts: []string{"app-0", "app-1", "db-0"}, Links: map[string]Shaping{"db-0": {Rate: 1e8}, UsersLink: {Rate: 1e9}},
+		Index: 2,
+		Hosts: []string{"app-0", "app-1", "db-0"},
+		Links: map[string]Shaping{"db-0": {Rate: 1e8}, UsersLink: {Rate: 1e9}},
 		Sides: Sides{Users: []int{1}, Server: []int{0}},
 	})
 	failure.None(t, err)
@@ -41,10 +44,12 @@ func TestLANItself(t *testing.T) {
 	if got, err := ask(l.Addr("app-1")+":4000", ""); err != nil || got != l.UsersAddr() {
 		t.Errorf("app-1 sees users at %q, %v; want %s", got, err, l.UsersAddr())
 	}
-	if got, err := ask(l.Addr("app-0")+":4000", l.Addr("db-0")+":4000"); err != nil || got != l.Addr("app-0")+" <nil>" {
+	if got, err := ask(l.Addr("app-0")+":4000", l.Addr("db-0")+":4000"); err != nil ||
+		got != l.Addr("app-0")+" <nil>" {
 		t.Errorf("db-0 sees app-0 at %q, %v; want %s", got, err, l.Addr("app-0"))
 	}
-	for host, want := range map[string]string{"app-0": "1", "app-1": "1", "db-0": "1"} { // connections that each accepted
+	// connections that each accepted
+	for host, want := range map[string]string{"app-0": "1", "app-1": "1", "db-0": "1"} {
 		if got := opened(t, l.Host(host)); got != want {
 			t.Errorf("%s counts %s connections, want %s", host, got, want)
 		}
@@ -54,11 +59,13 @@ func TestLANItself(t *testing.T) {
 		device, rate string
 	}{{l.Host("db-0"), HostDevice, "rate 100Mbit"}, {l.hub, "db-0", "rate 100Mbit"}, {l.hub, UsersLink, "rate 1Gbit"}, {l.Host("app-0"), HostDevice, ""}} {
 		out, err := tt.in.Output(t.Context(), "tc", "qdisc", "show", "dev", tt.device)
-		if err != nil || strings.Contains(out, "tbf") != (tt.rate != "") || !strings.Contains(out, tt.rate) {
+		if err != nil || strings.Contains(out, "tbf") != (tt.rate != "") ||
+			!strings.Contains(out, tt.rate) {
 			t.Errorf("%s sends by %q, %v; want %q", tt.device, out, err, tt.rate)
 		}
 	}
-	if out, err := exec.Command("tc", "qdisc", "show", "dev", l.usersDevice()).Output(); err != nil || !strings.Contains(string(out), "rate 1Gbit") {
+	if out, err := exec.Command("tc", "qdisc", "show", "dev", l.usersDevice()).Output(); err != nil ||
+		!strings.Contains(string(out), "rate 1Gbit") {
 		t.Errorf("the users send by %q, %v", out, err)
 	}
 	closed(t, l, names, l.usersDevice())
@@ -69,8 +76,14 @@ func TestLANItself(t *testing.T) {
 	failure.None(t, l.Close(context.Background()))
 }
 
-// closed closes a network, first without the time for it, and expects that nothing of it is left, here neither.
-func closed(t *testing.T, l interface{ Close(context.Context) error }, names []string, device string) {
+// closed closes a network, first without the time for it, and expects that nothing of it is left,
+// here neither.
+func closed(
+	t *testing.T,
+	l interface{ Close(context.Context) error },
+	names []string,
+	device string,
+) {
 	t.Helper()
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -113,8 +126,8 @@ func opened(t *testing.T, n *Namespace) string {
 	return ""
 }
 
-// TestWatchedLAN: with users in a namespace of their own, hosts are reached over a second network too, when the first
-// is cut.
+// TestWatchedLAN: with users in a namespace of their own, hosts are reached over a second network
+// too, when the first is cut.
 func TestWatchedLAN(t *testing.T) {
 	capable(t)
 	users := create(t, "users")
@@ -146,8 +159,9 @@ func TestBadLAN(t *testing.T) {
 	}
 }
 
-// TestLinkCommands: the delay comes first, so that the queue of the rate is before the wire; a fast link passes at once
-// what it carries in 4 ms, and queues what it carries in 50 ms; and a slow one 64 and 128 KiB.
+// TestLinkCommands: the delay comes first, so that the queue of the rate is before the wire; a fast
+// link passes at once what it carries in 4 ms, and queues what it carries in 50 ms; and a slow one
+// 64 and 128 KiB.
 func TestLinkCommands(t *testing.T) {
 	for _, tt := range []struct {
 		link Shaping
@@ -157,7 +171,10 @@ func TestLinkCommands(t *testing.T) {
 		{Shaping{Delay: 1500 * time.Microsecond}, "[[qdisc add dev x root handle 1: netem delay 1500us limit 100000]]"},
 		{Shaping{Rate: 1e6}, "[[qdisc add dev x root handle 1: tbf rate 1000000bit burst 65536 limit 131072]]"},
 		{Shaping{Rate: 1e10}, "[[qdisc add dev x root handle 1: tbf rate 10000000000bit burst 5000000 limit 62500000]]"},
-		{Shaping{Delay: time.Millisecond, Rate: 1e6}, "[[qdisc add dev x root handle 1: netem delay 1000us limit 100000] " +
+		{Shaping{
+			Delay: time.Millisecond,
+			Rate:  1e6,
+		}, "[[qdisc add dev x root handle 1: netem delay 1000us limit 100000] " +
 			"[qdisc add dev x parent 1:1 handle 10: tbf rate 1000000bit burst 65536 limit 131072]]"},
 	} {
 		if got := fmt.Sprint(tt.link.commands("x")); got != tt.want {
@@ -204,7 +221,11 @@ func TestLinkable(t *testing.T) {
 // TestLinkableHere: what the check promises of this kernel is what happens.
 func TestLinkableHere(t *testing.T) {
 	capable(t)
-	for role, link := range map[string]Shaping{"rate": {Rate: 1e8}, "delay": {Delay: time.Millisecond}, "both": {Delay: time.Millisecond, Rate: 1e8}} {
+	for role, link := range map[string]Shaping{
+		"rate":  {Rate: 1e8},
+		"delay": {Delay: time.Millisecond},
+		"both":  {Delay: time.Millisecond, Rate: 1e8},
+	} {
 		promised := Linkable(t.Context(), link)
 		err := create(t, role).limit(t.Context(), "lo", link)
 		if (promised == nil) != (err == nil) {

@@ -20,11 +20,12 @@ type Shaping struct {
 	Rate  int64         // bits per second; 0 means no limit
 }
 
-// queueTime is how long a packet may wait for a link with a rate; what would wait longer is lost, as at a switch. A
-// queue holds leastQueue bytes at least, which is longer below 21 Mbit/s: 1.05 s at 1 Mbit/s. A link that was idle
-// passes at once what it carries in burstTime, and leastBurst bytes at least: the kernel wakes tbf up by a timer, and a
-// smaller bucket would overflow in between. A segment of the kernel's that is larger, with its headers, is split into
-// packets by tbf.
+// queueTime is how long a packet may wait for a link with a rate; what would wait longer is lost,
+// as at a switch. A queue holds leastQueue bytes at least, which is longer below 21 Mbit/s: 1.05 s
+// at 1 Mbit/s. A link that was idle passes at once what it carries in burstTime, and leastBurst
+// bytes at least: the kernel wakes tbf up by a timer, and a smaller bucket would overflow in
+// between. A segment of the kernel's that is larger, with its headers, is split into packets by
+// tbf.
 const (
 	queueTime  = 50 * time.Millisecond
 	leastQueue = 128 << 10
@@ -43,13 +44,26 @@ func (l Shaping) commands(device string) (out [][]string) {
 		at = []string{"parent", "1:1", "handle", "10:"}
 	}
 	if l.Delay > 0 {
-		add("netem", "delay", strconv.FormatInt(l.Delay.Microseconds(), 10)+"us", "limit", strconv.Itoa(mostDelayed))
+		add(
+			"netem",
+			"delay",
+			strconv.FormatInt(l.Delay.Microseconds(), 10)+"us",
+			"limit",
+			strconv.Itoa(mostDelayed),
+		)
 	}
 	if l.Rate > 0 {
 		in := func(t time.Duration) int64 { return int64(float64(l.Rate) / 8 * t.Seconds()) }
 		burst := max(leastBurst, in(burstTime))
-		add("tbf", "rate", strconv.FormatInt(l.Rate, 10)+"bit", "burst", strconv.FormatInt(burst, 10),
-			"limit", strconv.FormatInt(max(leastQueue, in(queueTime)), 10))
+		add(
+			"tbf",
+			"rate",
+			strconv.FormatInt(l.Rate, 10)+"bit",
+			"burst",
+			strconv.FormatInt(burst, 10),
+			"limit",
+			strconv.FormatInt(max(leastQueue, in(queueTime)), 10),
+		)
 	}
 	return out
 }
@@ -60,28 +74,42 @@ func (n *Namespace) limit(ctx context.Context, device string, link Shaping) erro
 	defer cancel()
 	for _, args := range link.commands(device) {
 		if err := lab.Run(ctx, lab.Spec{Path: "tc", Args: args, NetNS: n.Path()}); err != nil {
-			return fmt.Errorf("limiting the link %s: tc %s: %w", device, strings.Join(args, " "), err)
+			return fmt.Errorf(
+				"limiting the link %s: tc %s: %w",
+				device,
+				strings.Join(args, " "),
+				err,
+			)
 		}
 	}
 	return nil
 }
 
-// Linkable reports why this kernel cannot limit links so, and the remedy. It tries it on a device that nothing else
-// uses, and needs root.
+// Linkable reports why this kernel cannot limit links so, and the remedy. It tries it on a device
+// that nothing else uses, and needs root.
 func Linkable(ctx context.Context, links ...Shaping) error {
 	return linkable(ctx, links, func(ctx context.Context, commands [][]string) error {
 		var text strings.Builder
 		for _, args := range commands {
 			fmt.Fprintln(&text, strings.Join(args, " "))
 		}
-		spec := lab.Spec{Path: "tc", Args: []string{"-batch", "-"}, Stdin: strings.NewReader(text.String()), Unshare: linux.NewNet}
+		spec := lab.Spec{
+			Path:    "tc",
+			Args:    []string{"-batch", "-"},
+			Stdin:   strings.NewReader(text.String()),
+			Unshare: linux.NewNet,
+		}
 		return lab.Run(ctx, spec)
 	})
 }
 
-// linkable tries the longest delay, the highest rate, and both on one link if a link has both. tc carries commands out
-// in a network of their own.
-func linkable(ctx context.Context, links []Shaping, tc func(context.Context, [][]string) error) error {
+// linkable tries the longest delay, the highest rate, and both on one link if a link has both. tc
+// carries commands out in a network of their own.
+func linkable(
+	ctx context.Context,
+	links []Shaping,
+	tc func(context.Context, [][]string) error,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var delay, rate, both Shaping
@@ -105,16 +133,36 @@ func linkable(ctx context.Context, links []Shaping, tc func(context.Context, [][
 		switch err := tc(ctx, x.link.commands("lo")); {
 		case err == nil:
 		case errors.Is(err, exec.ErrNotFound):
-			errs = append(errs, fmt.Errorf("%s: the program tc is not there; install the package iproute2, or remove %[1]s", x.word))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"%s: the program tc is not there; install the package iproute2, or remove %[1]s",
+					x.word,
+				),
+			)
 		case strings.Contains(err.Error(), "kind is unknown"):
-			errs = append(errs, fmt.Errorf("%s: this kernel has no %s; load its module or boot a kernel that has it (%s), or remove %[1]s", x.word, x.kind, x.module))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"%s: this kernel has no %s; load its module or boot a kernel that has it (%s), or remove %[1]s",
+					x.word,
+					x.kind,
+					x.module,
+				),
+			)
 		default:
 			errs = append(errs, fmt.Errorf("%s: this host refuses %s: %w", x.word, x.kind, err))
 		}
 	}
 	if len(errs) == 0 && both != (Shaping{}) {
 		if err := tc(ctx, both.commands("lo")); err != nil {
-			errs = append(errs, fmt.Errorf("delay and rate: this host refuses tbf below netem; remove one of them: %w", err))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"delay and rate: this host refuses tbf below netem; remove one of them: %w",
+					err,
+				),
+			)
 		}
 	}
 	return errors.Join(errs...)
@@ -149,7 +197,10 @@ func possible(uid int, status string, ip error) error {
 			bit  uint
 		}{{"CAP_NET_ADMIN", 12}, {"CAP_SYS_ADMIN", 21}} {
 			if caps&(1<<c.bit) == 0 {
-				return fmt.Errorf("network namespaces need %s, which this program lacks, as in most containers; run it with that capability, or on the host itself", c.name)
+				return fmt.Errorf(
+					"network namespaces need %s, which this program lacks, as in most containers; run it with that capability, or on the host itself",
+					c.name,
+				)
 			}
 		}
 	}

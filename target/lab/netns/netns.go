@@ -1,19 +1,23 @@
-// Package netns makes network namespaces and the wires between them: a network of several hosts on one, which leaves
-// nothing behind and touches no device, address, route or rule of the host's own network.
+// Package netns makes network namespaces and the wires between them: a network of several hosts on
+// one, which leaves nothing behind and touches no device, address, route or rule of the host's own
+// network.
 //
-// A [Namespace] is begun in by children through lab.Spec.NetNS. The guard of package lab removes it when the program
-// is killed; its name begins with lab.Mark, so that [Sweep] in a later program finds those that the guard missed.
-// Wires are veth pairs, made inside both namespaces and gone with either.
+// A [Namespace] is begun in by children through lab.Spec.NetNS. The guard of package lab removes it
+// when the program is killed; its name begins with lab.Mark, so that [Sweep] in a later program
+// finds those that the guard missed. Wires are veth pairs, made inside both namespaces and gone
+// with either.
 //
-// A [Network] is the one that a server, its users and its stores are deployed in: with wires alone, or behind a
-// bridge as containers are. A [LAN] is any number of hosts on one switch, whose links may have a delay and a rate.
+// A [Network] is the one that a server, its users and its stores are deployed in: with wires alone,
+// or behind a bridge as containers are. A [LAN] is any number of hosts on one switch, whose links
+// may have a delay and a rate.
 //
-// It uses iproute2's ip and tc, and nft for published ports, and needs root: see [Possible] and [Linkable].
+// It uses iproute2's ip and tc, and nft for published ports, and needs root: see [Possible] and
+// [Linkable].
 //
 // # Out of scope
 //
-// The programs in a namespace. Rules of packets other than those of a published port: callers run nft or sysctl by
-// [Namespace.Run].
+// The programs in a namespace. Rules of packets other than those of a published port: callers run
+// nft or sysctl by [Namespace.Run].
 package netns
 
 import (
@@ -38,8 +42,8 @@ const dir = "/run/netns"
 // patience bounds one call of a program.
 const patience = 10 * time.Second
 
-// A Namespace is one network stack with a loopback device that is up. Make it with [Create], or find that of a
-// process with [Of]. For [Wire] a nil one is the network of this program.
+// A Namespace is one network stack with a loopback device that is up. Make it with [Create], or
+// find that of a process with [Of]. For [Wire] a nil one is the network of this program.
 type Namespace struct {
 	name string
 	path string // when it has no name
@@ -60,13 +64,16 @@ func Create(ctx context.Context, role string) (*Namespace, error) {
 		return nil, fmt.Errorf("making the network namespace %s: %w", role, err)
 	}
 	if err := ip(ctx, "-n", n.name, "link", "set", "lo", "up"); err != nil {
-		return nil, errors.Join(fmt.Errorf("network namespace %s: %w", role, err), n.Delete(context.WithoutCancel(ctx)))
+		return nil, errors.Join(
+			fmt.Errorf("network namespace %s: %w", role, err),
+			n.Delete(context.WithoutCancel(ctx)),
+		)
 	}
 	return n, nil
 }
 
-// Of returns the namespace that a process is in. It cannot be deleted, and is good for [Namespace.Run],
-// [Namespace.Output] and [Namespace.Dial] for as long as the process runs.
+// Of returns the namespace that a process is in. It cannot be deleted, and is good for
+// [Namespace.Run], [Namespace.Output] and [Namespace.Dial] for as long as the process runs.
 func Of(pid int) *Namespace { return &Namespace{path: fmt.Sprintf("/proc/%d/ns/net", pid)} }
 
 // Path returns the path for lab.Spec.NetNS; empty for the network of this program.
@@ -83,8 +90,8 @@ func (n *Namespace) Path() string {
 // Name returns the name in ip netns.
 func (n *Namespace) Name() string { return n.name }
 
-// Delete removes the name; the namespace itself ends with the last process in it. It is no error that the name is gone
-// already.
+// Delete removes the name; the namespace itself ends with the last process in it. It is no error
+// that the name is gone already.
 func (n *Namespace) Delete(ctx context.Context) error {
 	if err := ip(ctx, "netns", "del", n.name); err != nil {
 		if _, there := os.Stat(n.Path()); !errors.Is(there, os.ErrNotExist) {
@@ -97,11 +104,17 @@ func (n *Namespace) Delete(ctx context.Context) error {
 	return nil
 }
 
-// Run runs a short program in the namespace; stdin may be empty. The error of a failure quotes its output.
+// Run runs a short program in the namespace; stdin may be empty. The error of a failure quotes its
+// output.
 func (n *Namespace) Run(ctx context.Context, stdin, path string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return lab.Run(ctx, lab.Spec{Path: path, Args: args, Stdin: strings.NewReader(stdin), NetNS: n.Path()})
+	return lab.Run(ctx, lab.Spec{
+		Path:  path,
+		Args:  args,
+		Stdin: strings.NewReader(stdin),
+		NetNS: n.Path(),
+	})
 }
 
 // Output runs a short program in the namespace and returns its standard output.
@@ -113,8 +126,8 @@ func (n *Namespace) Output(ctx context.Context, path string, args ...string) (st
 	return out.String(), err
 }
 
-// Dial connects to a literal address from the namespace; the connection may be used anywhere. A name would be
-// resolved elsewhere.
+// Dial connects to a literal address from the namespace; the connection may be used anywhere. A
+// name would be resolved elsewhere.
 func (n *Namespace) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -126,8 +139,9 @@ func (n *Namespace) Dial(ctx context.Context, network, addr string) (net.Conn, e
 	return conn, err
 }
 
-// Do calls f on a thread that is in the namespace, and returns its error. What f opens there stays of the namespace:
-// sockets, and files of /proc/thread-self/net. The rest of the program, /proc/net too, stays where it is.
+// Do calls f on a thread that is in the namespace, and returns its error. What f opens there stays
+// of the namespace: sockets, and files of /proc/thread-self/net. The rest of the program, /proc/net
+// too, stays where it is.
 func (n *Namespace) Do(f func() error) error {
 	done := make(chan error, 1)
 	lab.OnThread(func() {
@@ -154,7 +168,8 @@ func (n *Namespace) Set(ctx context.Context, key, value string) error {
 	return nil
 }
 
-// An End is one end of a wire: a device of a namespace, and its address with the length of the prefix.
+// An End is one end of a wire: a device of a namespace, and its address with the length of the
+// prefix.
 type End struct {
 	In     *Namespace
 	Device string // at most 15 bytes
@@ -180,9 +195,9 @@ func Wire(ctx context.Context, a, b End) error {
 	return nil
 }
 
-// unplug removes a device, and with it the other end of its wire, before it returns: the kernel removes the devices of a
-// deleted namespace some time later, when this one may have a new device of the name. It is no error that the device is
-// gone already.
+// unplug removes a device, and with it the other end of its wire, before it returns: the kernel
+// removes the devices of a deleted namespace some time later, when this one may have a new device
+// of the name. It is no error that the device is gone already.
 func (n *Namespace) unplug(ctx context.Context, device string) error {
 	err := n.IP(ctx, "link", "del", device)
 	if err != nil && strings.Contains(err.Error(), "Cannot find device") {

@@ -45,21 +45,28 @@ func create(t *testing.T, role string) *Namespace {
 func TestWire(t *testing.T) {
 	capable(t)
 	a, b := create(t, "a"), create(t, "b")
-	failure.None(t, Wire(t.Context(), End{a, "to-b", "198.18.77.1/24"}, End{b, "to-a", "198.18.77.2/24"}))
+	failure.None(
+		t,
+		Wire(t.Context(), End{a, "to-b", "198.18.77.1/24"}, End{b, "to-a", "198.18.77.2/24"}),
+	)
 	server, err := lab.Start(t.Context(), lab.Spec{
 		Path: "/bin/sh", Args: []string{"-c", `cat /proc/net/dev; sleep 10`}, NetNS: b.Path(),
 	})
 	failure.None(t, err)
 	defer func() { _ = server.Kill() }()
-	failure.Unless(t, func() bool { return strings.Contains(server.Tail(), "to-a") }, "the child does not see its device")
+	failure.Unless(t, func() bool {
+		return strings.Contains(server.Tail(), "to-a")
+	}, "the child does not see its device")
 	if strings.Contains(server.Tail(), "to-b") {
 		t.Error("a child sees a device of another namespace")
 	}
-	if out, err := b.Output(t.Context(), "/bin/sh", "-c", "cat /proc/net/dev"); err != nil || !strings.Contains(out, "to-a") {
+	if out, err := b.Output(t.Context(), "/bin/sh", "-c", "cat /proc/net/dev"); err != nil ||
+		!strings.Contains(out, "to-a") {
 		t.Errorf("Output: %q, %v", out, err)
 	}
 	failure.Says(t, failure.Of(a.Dial(t.Context(), "tcp", "198.18.77.2:9")), "refused")
-	if host, err := os.ReadFile("/proc/net/dev"); err != nil || strings.Contains(string(host), "to-a") {
+	if host, err := os.ReadFile("/proc/net/dev"); err != nil ||
+		strings.Contains(string(host), "to-a") {
 		t.Errorf("this program sees the device, or nothing: %v", err)
 	}
 	// A child that is started afterwards is where this program is.
@@ -68,13 +75,18 @@ func TestWire(t *testing.T) {
 		t.Errorf("a later child is in the namespace: %v", err)
 	}
 	var sb strings.Builder
-	if err := lab.Run(t.Context(), lab.Spec{Path: "cat", Args: []string{"/proc/net/dev"}, Stdout: &sb}); err != nil || strings.Contains(sb.String(), "to-a") {
+	if err := lab.Run(t.Context(), lab.Spec{
+		Path:   "cat",
+		Args:   []string{"/proc/net/dev"},
+		Stdout: &sb,
+	}); err != nil || strings.Contains(sb.String(), "to-a") {
 		t.Errorf("a later child of lab is in the namespace: %v", err)
 	}
 }
 
-// enterOften enters a namespace from the main goroutine and from several at once, and ends with 1 unless every call was
-// in it and the program as a whole, which is its main thread, stayed where it was.
+// enterOften enters a namespace from the main goroutine and from several at once, and ends with 1
+// unless every call was in it and the program as a whole, which is its main thread, stayed where it
+// was.
 func enterOften(path string) int {
 	n := &Namespace{path: path}
 	before, err1 := os.Readlink("/proc/self/ns/net")
@@ -108,14 +120,16 @@ func enterOften(path string) int {
 		})
 	}
 	all.Wait()
-	if after, err := os.Readlink("/proc/self/ns/net"); err != nil || after != before || errors.Join(errs...) != nil {
+	if after, err := os.Readlink("/proc/self/ns/net"); err != nil || after != before ||
+		errors.Join(errs...) != nil {
 		fmt.Println("the program was in", before, "and is in", after, err, errors.Join(errs...))
 		return 1
 	}
 	return 0
 }
 
-// TestDoLeavesTheProgram: entering a namespace moves one thread, never the main one, which is what /proc/net shows.
+// TestDoLeavesTheProgram: entering a namespace moves one thread, never the main one, which is what
+// /proc/net shows.
 func TestDoLeavesTheProgram(t *testing.T) {
 	capable(t)
 	n := create(t, "do")
@@ -132,7 +146,8 @@ func TestSetIsTheNamespacesOwn(t *testing.T) {
 	before, err := os.ReadFile("/proc/sys/net/core/somaxconn")
 	failure.None(t, err)
 	failure.None(t, n.Set(t.Context(), "net.core.somaxconn", "3"))
-	if out, err := n.Output(t.Context(), "cat", "/proc/sys/net/core/somaxconn"); err != nil || strings.TrimSpace(out) != "3" {
+	if out, err := n.Output(t.Context(), "cat", "/proc/sys/net/core/somaxconn"); err != nil ||
+		strings.TrimSpace(out) != "3" {
 		t.Errorf("inside %q, %v", out, err)
 	}
 	if after, _ := os.ReadFile("/proc/sys/net/core/somaxconn"); string(after) != string(before) {
@@ -153,7 +168,14 @@ func TestSweep(t *testing.T) {
 	id, err := lab.Identify(dead.Process.Pid)
 	failure.None(t, err)
 	_ = dead.Wait()
-	left := &Namespace{name: strings.Replace(mine.name, mark(t), "plimsoll-"+strconv.Itoa(id.PID)+"-"+strconv.FormatUint(id.Start, 10), 1)}
+	left := &Namespace{
+		name: strings.Replace(
+			mine.name,
+			mark(t),
+			"plimsoll-"+strconv.Itoa(id.PID)+"-"+strconv.FormatUint(id.Start, 10),
+			1,
+		),
+	}
 	failure.None(t, ip(t.Context(), "netns", "add", left.name))
 	gone, err := Sweep(t.Context())
 	failure.None(t, err)
@@ -173,7 +195,12 @@ func TestSweep(t *testing.T) {
 
 func TestNoSuchNamespace(t *testing.T) {
 	capable(t)
-	_, err := lab.Start(t.Context(), lab.Spec{Path: "true", NetNS: "/run/netns/plimsoll-none", Stdout: io.Discard, Stderr: io.Discard})
+	_, err := lab.Start(t.Context(), lab.Spec{
+		Path:   "true",
+		NetNS:  "/run/netns/plimsoll-none",
+		Stdout: io.Discard,
+		Stderr: io.Discard,
+	})
 	failure.Says(t, err, "plimsoll-none")
 	failure.None(t, lab.Run(t.Context(), lab.Spec{Path: "true"}))
 }
@@ -185,8 +212,8 @@ func mark(t *testing.T) string {
 	return m
 }
 
-// TestKilledProgram kills a program that made a namespace and a control group with a process in it, and expects the
-// guard to have removed both soon, without a later program.
+// TestKilledProgram kills a program that made a namespace and a control group with a process in it,
+// and expects the guard to have removed both soon, without a later program.
 func TestKilledProgram(t *testing.T) {
 	capable(t)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledProgramItself$")
@@ -202,7 +229,9 @@ func TestKilledProgram(t *testing.T) {
 	failure.None(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	for _, p := range paths {
-		failure.Unless(t, func() bool { return errors.Is(failure.Of(os.Stat(p)), os.ErrNotExist) }, p, " is left")
+		failure.Unless(t, func() bool {
+			return errors.Is(failure.Of(os.Stat(p)), os.ErrNotExist)
+		}, p, " is left")
 	}
 }
 
@@ -221,7 +250,11 @@ func TestKilledProgramItself(t *testing.T) {
 	}
 	failure.None(t, failure.Of(lab.UndoCgroup(mark+"-victim")))
 	failure.None(t, os.MkdirAll(group+"/inner", 0o755))
-	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"60"}, NetNS: n.Path()})
+	p, err := lab.Start(t.Context(), lab.Spec{
+		Path:  "/bin/sleep",
+		Args:  []string{"60"},
+		NetNS: n.Path(),
+	})
 	failure.None(t, err)
 	failure.None(t, os.WriteFile(group+"/inner/cgroup.procs", []byte(strconv.Itoa(p.PID())), 0))
 	fmt.Println(n.Path(), group)

@@ -9,21 +9,22 @@ import (
 // MostNetworks is how many networks one program may have at once.
 const MostNetworks = 64
 
-// A Network is three network namespaces and the wires between them, as three hosts would be, for one server and its
-// stores:
+// A Network is three network namespaces and the wires between them, as three hosts would be, for
+// one server and its stores:
 //
 //	users ──── host ──── stores
 //	             │
 //	           bridge ── server     (bridged only)
 //
-// Users are this program itself. The stores (database, cache and other servers) listen in "stores". The server runs
-// in "host", or, bridged, in a namespace of its own behind a bridge in "host", which publishes a port by address
-// translation. Users and stores see the same addresses in both. There is no way from here to any other network. Its
-// methods are called by one goroutine at a time.
+// Users are this program itself. The stores (database, cache and other servers) listen in "stores".
+// The server runs in "host", or, bridged, in a namespace of its own behind a bridge in "host",
+// which publishes a port by address translation. Users and stores see the same addresses in both.
+// There is no way from here to any other network. Its methods are called by one goroutine at a
+// time.
 //
-// Of a host's packets the sender pays for the sending and the receiver for the receiving, address translation
-// included. On one machine the sender's core would do both, so a network is given the cores of both sides, if they
-// have some: see [Namespace.Steer].
+// Of a host's packets the sender pays for the sending and the receiver for the receiving, address
+// translation included. On one machine the sender's core would do both, so a network is given the
+// cores of both sides, if they have some: see [Namespace.Steer].
 type Network struct {
 	index  int
 	host   *Namespace
@@ -35,16 +36,19 @@ type Network struct {
 // Sides are the cores of users and of the system that they use; empty for any.
 type Sides struct{ Users, Server []int }
 
-// NewNetwork makes network number index, from 0 to MostNetworks-1, of which each has addresses of its own in
-// 198.18.0.0/15, which RFC 2544 sets aside for measuring networks. This program gets a device and a route, so it must
-// be in a network of its own. The caller must call Close.
+// NewNetwork makes network number index, from 0 to MostNetworks-1, of which each has addresses of
+// its own in 198.18.0.0/15, which RFC 2544 sets aside for measuring networks. This program gets a
+// device and a route, so it must be in a network of its own. The caller must call Close.
 func NewNetwork(ctx context.Context, index int, bridged bool, sides Sides) (*Network, error) {
 	if index < 0 || index >= MostNetworks {
 		return nil, fmt.Errorf("network %d: there are at most %d", index, MostNetworks)
 	}
 	n := &Network{index: index}
 	if err := n.build(ctx, bridged, sides); err != nil {
-		return nil, errors.Join(fmt.Errorf("making the network of a deployment: %w", err), n.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(
+			fmt.Errorf("making the network of a deployment: %w", err),
+			n.Close(context.WithoutCancel(ctx)),
+		)
 	}
 	return n, nil
 }
@@ -81,7 +85,8 @@ func (n *Network) build(ctx context.Context, bridged bool, sides Sides) (err err
 		End{In: n.stores, Device: "host", Addr: n.at(back, 2) + "/24"}); err != nil {
 		return err
 	}
-	// Between users and stores only this program's own questions pass: is the database there, how does it do.
+	// Between users and stores only this program's own questions pass: is the database there, how
+	// does it do.
 	var own *Namespace
 	if err := own.IP(ctx, "route", "add", n.subnet(back), "via", n.at(front, 2)); err != nil {
 		return err
@@ -120,7 +125,10 @@ func (n *Network) bridge(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := Wire(ctx, End{In: n.host, Device: "server"}, End{In: n.server, Device: "eth0", Addr: n.at(inner, 2) + "/24"}); err != nil {
+	if err := Wire(ctx, End{
+		In:     n.host,
+		Device: "server",
+	}, End{In: n.server, Device: "eth0", Addr: n.at(inner, 2) + "/24"}); err != nil {
 		return err
 	}
 	if err := n.host.IP(ctx, "link", "set", "server", "master", "bridge"); err != nil {
@@ -129,9 +137,9 @@ func (n *Network) bridge(ctx context.Context) (err error) {
 	return n.server.IP(ctx, "route", "add", "default", "via", n.at(inner, 1))
 }
 
-// rules translate addresses as container engines do: packets from users for the port go to the server, packets that
-// the server sends elsewhere come from the host, and no others pass towards the server. The first two lines make them
-// new.
+// rules translate addresses as container engines do: packets from users for the port go to the
+// server, packets that the server sends elsewhere come from the host, and no others pass towards
+// the server. The first two lines make them new.
 const rules = `table ip plimsoll
 delete table ip plimsoll
 table ip plimsoll {
@@ -148,8 +156,8 @@ table ip plimsoll {
 }
 `
 
-// Publish lets users reach a port of the server at [Network.Address]; without a bridge they do anyway. Another port
-// that was published before is not any more.
+// Publish lets users reach a port of the server at [Network.Address]; without a bridge they do
+// anyway. Another port that was published before is not any more.
 func (n *Network) Publish(ctx context.Context, port int) error {
 	if n.server == nil {
 		return nil
@@ -172,14 +180,18 @@ func (n *Network) Server() *Namespace {
 // Address is where users find the server, bridged or not.
 func (n *Network) Address() string { return n.at(front, 2) }
 
-// Stores is the network namespace that the stores run in, for lab.Spec.NetNS, and the address that they listen on
-// there.
+// Stores is the network namespace that the stores run in, for lab.Spec.NetNS, and the address that
+// they listen on there.
 func (n *Network) Stores() (path, addr string) { return n.stores.Path(), n.at(back, 2) }
 
 // Names are the network namespaces, by their role, for people who want to look: ip netns exec NAME.
 func (n *Network) Names() map[string]string {
 	names := map[string]string{}
-	for role, ns := range map[string]*Namespace{"host": n.host, "stores": n.stores, "server": n.server} {
+	for role, ns := range map[string]*Namespace{
+		"host":   n.host,
+		"stores": n.stores,
+		"server": n.server,
+	} {
 		if ns != nil {
 			names[role] = ns.Name()
 		}
@@ -190,7 +202,8 @@ func (n *Network) Names() map[string]string {
 // usersDevice is the users' end of their wire.
 func (n *Network) usersDevice() string { return fmt.Sprintf("host-%d", n.index) }
 
-// Close removes everything. The processes must have ended. It may be called again, and then tries again what failed.
+// Close removes everything. The processes must have ended. It may be called again, and then tries
+// again what failed.
 func (n *Network) Close(ctx context.Context) error {
 	var errs []error
 	if n.wired {

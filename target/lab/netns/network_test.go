@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// answer serves connections one after another. It sends each its source address, or, on request of an address, the
-// answer of the server there.
+// answer serves connections one after another. It sends each its source address, or, on request of
+// an address, the answer of the server there.
 func answer(addr string) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -69,15 +69,18 @@ func ask(addr, what string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// TestNetwork runs in a network of its own, so that the one that it came from keeps its devices and routes.
+// TestNetwork runs in a network of its own, so that the one that it came from keeps its devices and
+// routes.
 func TestNetwork(t *testing.T) {
 	for _, bridged := range []string{"false", "true"} {
-		t.Run("bridged "+bridged, func(t *testing.T) { inOwnNetwork(t, "TestNetworkItself", "NETNS_TEST_NETWORK="+bridged) })
+		t.Run("bridged "+bridged, func(t *testing.T) {
+			inOwnNetwork(t, "TestNetworkItself", "NETNS_TEST_NETWORK="+bridged)
+		})
 	}
 }
 
-// inOwnNetwork runs a test of this binary in a new network, and expects no change of the one that it came from. That is
-// one of the test's thread alone: other tests change the host's.
+// inOwnNetwork runs a test of this binary in a new network, and expects no change of the one that
+// it came from. That is one of the test's thread alone: other tests change the host's.
 func inOwnNetwork(t *testing.T, name, variable string) {
 	t.Helper()
 	capable(t)
@@ -86,8 +89,12 @@ func inOwnNetwork(t *testing.T, name, variable string) {
 	before := devices(t)
 	cmd := exec.Command(os.Args[0], "-test.run=^"+name+"$", "-test.v")
 	cmd.Env = append(os.Environ(), variable)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+name) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+	if out, err := cmd.CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "--- PASS: "+name) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if after := devices(t); after != before {
@@ -108,8 +115,9 @@ func devices(t *testing.T) string {
 	return strings.Join(names, " ") + "\n" + string(routes)
 }
 
-// TestNetworkItself checks that users reach the server at the same address with and without a bridge, server and
-// stores see the same addresses, and behind the bridge only the published port is reached.
+// TestNetworkItself checks that users reach the server at the same address with and without a
+// bridge, server and stores see the same addresses, and behind the bridge only the published port
+// is reached.
 func TestNetworkItself(t *testing.T) {
 	mode := os.Getenv("NETNS_TEST_NETWORK")
 	if mode == "" {
@@ -124,10 +132,12 @@ func TestNetworkItself(t *testing.T) {
 	failure.None(t, err)
 	defer func() { closed(t, n, slices.Collect(maps.Values(n.Names())), n.usersDevice()) }()
 	const steered = `mount -t sysfs sysfs /sys && cat /sys/class/net/$0/queues/rx-0/rps_cpus`
-	if out, err := exec.Command("unshare", "--mount", "/bin/sh", "-c", steered, "host-5").Output(); err != nil || strings.TrimLeft(strings.TrimSpace(string(out)), "0,") != "2" {
+	if out, err := exec.Command("unshare", "--mount", "/bin/sh", "-c", steered, "host-5").Output(); err != nil ||
+		strings.TrimLeft(strings.TrimSpace(string(out)), "0,") != "2" {
 		t.Errorf("packets to users are worked on by cores %q, %v", out, err)
 	}
-	if out, err := n.host.Output(t.Context(), "unshare", "--mount", "/bin/sh", "-c", steered, "users"); err != nil || strings.TrimLeft(strings.TrimSpace(out), "0,") != "1" {
+	if out, err := n.host.Output(t.Context(), "unshare", "--mount", "/bin/sh", "-c", steered, "users"); err != nil ||
+		strings.TrimLeft(strings.TrimSpace(out), "0,") != "1" {
 		t.Errorf("packets to the host are worked on by cores %q, %v", out, err)
 	}
 	stores, storesAddr := n.Stores()
@@ -161,7 +171,9 @@ func TestNetworkItself(t *testing.T) {
 		t.Errorf("a port that is published no more answers %q", got)
 	}
 	out, err := n.host.Output(t.Context(), "nft", "list", "table", "ip", "plimsoll")
-	if err != nil || !strings.Contains(out, "dnat to "+n.at(inner, 2)+":4002") || strings.Contains(out, ":4001") || !strings.Contains(out, "masquerade") {
+	if err != nil || !strings.Contains(out, "dnat to "+n.at(inner, 2)+":4002") ||
+		strings.Contains(out, ":4001") ||
+		!strings.Contains(out, "masquerade") {
 		t.Errorf("%v: rules\n%s", err, out)
 	}
 }
@@ -169,14 +181,27 @@ func TestNetworkItself(t *testing.T) {
 // serve starts answer in a namespace.
 func serve(t *testing.T, path, addr string) {
 	t.Helper()
-	p, err := lab.Start(t.Context(), lab.Spec{Path: os.Args[0], Env: []string{"NETNS_TEST_SERVER=" + addr}, NetNS: path})
+	p, err := lab.Start(t.Context(), lab.Spec{
+		Path:  os.Args[0],
+		Env:   []string{"NETNS_TEST_SERVER=" + addr},
+		NetNS: path,
+	})
 	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Kill() })
-	failure.Unless(t, func() bool { return strings.Contains(p.Tail(), "listening") }, "the server does not listen")
+	failure.Unless(t, func() bool {
+		return strings.Contains(p.Tail(), "listening")
+	}, "the server does not listen")
 }
 
 func TestMask(t *testing.T) {
-	for want, cpus := range map[string][]int{"0": nil, "00000001": {0}, "0000000a": {1, 3}, "80000001": {0, 31}, "00000001,00000000": {32}, "00000004,00000000,00000002": {1, 66}} {
+	for want, cpus := range map[string][]int{
+		"0":                          nil,
+		"00000001":                   {0},
+		"0000000a":                   {1, 3},
+		"80000001":                   {0, 31},
+		"00000001,00000000":          {32},
+		"00000004,00000000,00000002": {1, 66},
+	} {
 		if got := mask(cpus); got != want {
 			t.Errorf("mask of %v is %s, want %s", cpus, got, want)
 		}

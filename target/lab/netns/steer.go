@@ -9,13 +9,13 @@ import (
 	"plimsoll/target/lab"
 )
 
-// steerScript writes the cores of a device's packets in a /sys of the namespace's own, since the one that is mounted
-// shows the devices of another namespace.
+// steerScript writes the cores of a device's packets in a /sys of the namespace's own, since the
+// one that is mounted shows the devices of another namespace.
 const steerScript = `mount -t sysfs sysfs /sys && printf %s "$1" >"/sys/class/net/$0/queues/rx-0/rps_cpus"`
 
-// Steer lets the kernel work on the packets that a device of the namespace receives on these cores (receive packet
-// steering), as a host would that has only them. Without, packets over a wire are worked on where their sender runs.
-// A nil namespace is the network of this program.
+// Steer lets the kernel work on the packets that a device of the namespace receives on these cores
+// (receive packet steering), as a host would that has only them. Without, packets over a wire are
+// worked on where their sender runs. A nil namespace is the network of this program.
 func (n *Namespace) Steer(ctx context.Context, device string, cpus []int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -1,14 +1,16 @@
 // Package nginx supervises a private nginx before several servers, for tests and measurements.
 //
-// [Start] finds the system's nginx, writes a configuration and starts it in the foreground. It passes requests to the
-// upstreams in turn over connections that it keeps, and WebSockets through. The page [Proxy.Status] is that of
-// stub_status, and the file [Proxy.Log] has a line for each request with the upstream that answered it and the time
-// that it took. As root, nginx runs as the user www-data or as nobody.
+// [Start] finds the system's nginx, writes a configuration and starts it in the foreground. It
+// passes requests to the upstreams in turn over connections that it keeps, and WebSockets through.
+// The page [Proxy.Status] is that of stub_status, and the file [Proxy.Log] has a line for each
+// request with the upstream that answered it and the time that it took. As root, nginx runs as the
+// user www-data or as nobody.
 //
 // # Out of scope
 //
-// Other proxies, TLS towards users, caches and limits of requests: a system that has them is deployed by its owner, and
-// its plan has the driver external. nginx does not try another upstream after a failure, since that would hide it.
+// Other proxies, TLS towards users, caches and limits of requests: a system that has them is
+// deployed by its owner, and its plan has the driver external. nginx does not try another upstream
+// after a failure, since that would hide it.
 package nginx
 
 import (
@@ -52,10 +54,12 @@ type Config struct {
 	NetNS     string
 	Listen    string   // host:port; an empty host means all addresses
 	Upstreams []string // host:port of each server
-	Keep      int      // idle connections that each worker keeps to the upstreams; 0 means DefaultKeep, less than 0 none
-	Slots     int      // connections of each worker; 0 means DefaultSlots
-	TLS       bool     // speak TLS to the upstreams, and resume no session
-	Root      bool     // run as this program's user, also as root: for ports below 1024
+	// idle connections that each worker keeps to the upstreams; 0 means DefaultKeep, less than 0
+	// none
+	Keep  int
+	Slots int  // connections of each worker; 0 means DefaultSlots
+	TLS   bool // speak TLS to the upstreams, and resume no session
+	Root  bool // run as this program's user, also as root: for ports below 1024
 }
 
 // A Proxy is a running nginx. Its methods may be called by several goroutines.
@@ -79,8 +83,8 @@ func Find() (string, error) {
 	return "", errors.New("nginx is not installed; install the package nginx")
 }
 
-// Start starts a server and returns when it listens. When it fails, or ctx ends first, nothing of it runs. A server
-// that an earlier, killed program left on the same directory is ended first.
+// Start starts a server and returns when it listens. When it fails, or ctx ends first, nothing of
+// it runs. A server that an earlier, killed program left on the same directory is ended first.
 func Start(ctx context.Context, conf Config) (*Proxy, error) {
 	s := &Proxy{conf: conf}
 	if err := s.start(ctx); err != nil {
@@ -137,8 +141,17 @@ func (s *Proxy) start(ctx context.Context) (err error) {
 		return err
 	}
 	s.proc, err = lab.Start(ctx, lab.Spec{
-		Name: "nginx", Path: s.path, Args: []string{"-p", s.dir, "-c", conf, "-e", "stderr"}, Dir: s.dir, UID: uid, GID: gid,
-		CPUs: s.conf.CPUs, NetNS: s.conf.NetNS, Journal: s.journal(), StopSignal: syscall.SIGTERM, StopTimeout: stopTimeout,
+		Name:        "nginx",
+		Path:        s.path,
+		Args:        []string{"-p", s.dir, "-c", conf, "-e", "stderr"},
+		Dir:         s.dir,
+		UID:         uid,
+		GID:         gid,
+		CPUs:        s.conf.CPUs,
+		NetNS:       s.conf.NetNS,
+		Journal:     s.journal(),
+		StopSignal:  syscall.SIGTERM,
+		StopTimeout: stopTimeout,
 	})
 	if err != nil {
 		return err
@@ -148,7 +161,11 @@ func (s *Proxy) start(ctx context.Context) (err error) {
 
 // wait returns when the server listens.
 func (s *Proxy) wait(ctx context.Context, port string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("it does not listen within %v", readyTimeout))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		readyTimeout,
+		fmt.Errorf("it does not listen within %v", readyTimeout),
+	)
 	defer cancel()
 	for {
 		if listens(s.proc.PID(), port) {
@@ -156,7 +173,11 @@ func (s *Proxy) wait(ctx context.Context, port string) error {
 		}
 		select {
 		case <-s.proc.Done():
-			return fmt.Errorf("it ended: %w%w", cmp.Or(s.proc.Err(), errors.New("exit status 0")), plain.Output(s.proc.Tail()))
+			return fmt.Errorf(
+				"it ended: %w%w",
+				cmp.Or(s.proc.Err(), errors.New("exit status 0")),
+				plain.Output(s.proc.Tail()),
+			)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(5 * time.Millisecond):
@@ -164,8 +185,9 @@ func (s *Proxy) wait(ctx context.Context, port string) error {
 	}
 }
 
-// listens reports whether a process has a socket that listens on a port. It reads the kernel's tables, since a
-// connection from here may not reach another network, and another program may have the port.
+// listens reports whether a process has a socket that listens on a port. It reads the kernel's
+// tables, since a connection from here may not reach another network, and another program may have
+// the port.
 func listens(pid int, port string) bool {
 	n, err := strconv.Atoi(port)
 	if err != nil {
@@ -179,7 +201,8 @@ func listens(pid int, port string) bool {
 	suffix := fmt.Sprintf(":%04X", n)
 	sockets := map[string]bool{} // as links of open files name them
 	for l := bufio.NewScanner(bytes.NewReader(b)); l.Scan(); {
-		if f := strings.Fields(l.Text()); len(f) > 9 && strings.HasSuffix(f[1], suffix) && f[3] == listening {
+		if f := strings.Fields(l.Text()); len(f) > 9 && strings.HasSuffix(f[1], suffix) &&
+			f[3] == listening {
 			sockets["socket:["+f[9]+"]"] = true
 		}
 	}
@@ -203,14 +226,24 @@ func (s *Proxy) keep() int { return max(0, cmp.Or(s.conf.Keep, DefaultKeep)) }
 func (s *Proxy) text() string {
 	var b strings.Builder
 	dir := s.dir
-	fmt.Fprintf(&b, "daemon off; worker_processes %d; error_log stderr error; pid %s/tmp/pid; worker_rlimit_nofile %d;\n", s.workers(), dir, s.slots())
+	fmt.Fprintf(
+		&b,
+		"daemon off; worker_processes %d; error_log stderr error; pid %s/tmp/pid; worker_rlimit_nofile %d;\n",
+		s.workers(),
+		dir,
+		s.slots(),
+	)
 	fmt.Fprintf(&b, "events { worker_connections %d; }\nhttp {\n", s.slots())
-	b.WriteString("  log_format upstream '$upstream_addr $upstream_status $upstream_response_time';\n")
+	b.WriteString(
+		"  log_format upstream '$upstream_addr $upstream_status $upstream_response_time';\n",
+	)
 	fmt.Fprintf(&b, "  access_log %s upstream buffer=32k flush=500ms;\n", s.Log())
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		fmt.Fprintf(&b, "  %s_temp_path %s/tmp/%s;\n", kind, dir, kind)
 	}
-	b.WriteString("  client_max_body_size 50m; client_body_buffer_size 1m; proxy_buffers 16 64k; keepalive_requests 1000000; keepalive_timeout 5m;\n  upstream app {\n")
+	b.WriteString(
+		"  client_max_body_size 50m; client_body_buffer_size 1m; proxy_buffers 16 64k; keepalive_requests 1000000; keepalive_timeout 5m;\n  upstream app {\n",
+	)
 	for _, u := range s.conf.Upstreams {
 		fmt.Fprintf(&b, "    server %s max_fails=0;\n", u)
 	}
@@ -219,17 +252,31 @@ func (s *Proxy) text() string {
 		fmt.Fprintf(&b, "    keepalive %d; keepalive_requests 1000000;\n", s.keep())
 		rest = "''"
 	}
-	fmt.Fprintf(&b, "  }\n  map $http_upgrade $upstream_connection { default upgrade; '' %s; }\n", rest)
-	fmt.Fprintf(&b, "  server {\n    listen %s backlog=4096;\n    location / {\n", strings.TrimPrefix(s.conf.Listen, ":"))
+	fmt.Fprintf(
+		&b,
+		"  }\n  map $http_upgrade $upstream_connection { default upgrade; '' %s; }\n",
+		rest,
+	)
+	fmt.Fprintf(
+		&b,
+		"  server {\n    listen %s backlog=4096;\n    location / {\n",
+		strings.TrimPrefix(s.conf.Listen, ":"),
+	)
 	scheme := "http"
 	if s.conf.TLS {
 		scheme = "https"
 		b.WriteString("      proxy_ssl_verify off; proxy_ssl_session_reuse off;\n")
 	}
-	fmt.Fprintf(&b, "      proxy_pass %s://app; proxy_http_version 1.1; proxy_set_header Host $http_host;\n", scheme)
-	b.WriteString("      proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $upstream_connection;\n" +
-		"      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-Forwarded-Proto $scheme;\n" +
-		"      proxy_connect_timeout 10s; proxy_read_timeout 10m; proxy_next_upstream off;\n    }\n")
+	fmt.Fprintf(
+		&b,
+		"      proxy_pass %s://app; proxy_http_version 1.1; proxy_set_header Host $http_host;\n",
+		scheme,
+	)
+	b.WriteString(
+		"      proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $upstream_connection;\n" +
+			"      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-Forwarded-Proto $scheme;\n" +
+			"      proxy_connect_timeout 10s; proxy_read_timeout 10m; proxy_next_upstream off;\n    }\n",
+	)
 	fmt.Fprintf(&b, "    location = %s { stub_status; access_log off; }\n  }\n}\n", statusPath)
 	return b.String()
 }
@@ -240,11 +287,13 @@ func (s *Proxy) Addr() string { return s.conf.Listen }
 // Status returns the URL of the page of stub_status.
 func (s *Proxy) Status() string { return "http://" + s.conf.Listen + statusPath }
 
-// Log returns the file with a line for each request that an upstream answered: its address, the status, and the
-// seconds until the last byte of the answer, with a space between. Lines come half a second late.
+// Log returns the file with a line for each request that an upstream answered: its address, the
+// status, and the seconds until the last byte of the answer, with a space between. Lines come half
+// a second late.
 func (s *Proxy) Log() string { return filepath.Join(s.dir, "upstream.log") }
 
-// PIDs returns the process id of the first process, the parent of all workers; empty when it has ended.
+// PIDs returns the process id of the first process, the parent of all workers; empty when it has
+// ended.
 func (s *Proxy) PIDs() []int { return s.proc.PIDs() }
 
 // Watched returns it for a [lab.Crashes].
@@ -263,8 +312,10 @@ func (s *Proxy) Describe(ctx context.Context) (lab.ProgramInfo, error) {
 	}
 	_, version, _ := strings.Cut(strings.TrimSpace(string(out)), "nginx/")
 	return lab.ProgramInfo{Name: "nginx", Version: version, Settings: map[string]string{
-		"worker_processes": strconv.Itoa(s.workers()), "worker_connections": strconv.Itoa(s.slots()), "keepalive": strconv.Itoa(s.keep()),
-		"upstreams": strings.Join(slices.Clone(s.conf.Upstreams), " "),
+		"worker_processes":   strconv.Itoa(s.workers()),
+		"worker_connections": strconv.Itoa(s.slots()),
+		"keepalive":          strconv.Itoa(s.keep()),
+		"upstreams":          strings.Join(slices.Clone(s.conf.Upstreams), " "),
 	}}, nil
 }
 

@@ -40,7 +40,11 @@ func upstream(t *testing.T, name string) string {
 			return
 		}
 		defer c.Close()
-		fmt.Fprintf(rw, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", r.Header.Get("Upgrade"))
+		fmt.Fprintf(
+			rw,
+			"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n",
+			r.Header.Get("Upgrade"),
+		)
 		_ = rw.Flush()
 		line, _ := rw.ReadString('\n')
 		fmt.Fprintf(rw, "%s %s", name, line)
@@ -71,8 +75,8 @@ func get(t *testing.T, url string) string {
 	return string(b)
 }
 
-// TestProxy checks that requests go to both upstreams in turn, an upgraded connection passes, and the page and the log
-// tell of it.
+// TestProxy checks that requests go to both upstreams in turn, an upgraded connection passes, and
+// the page and the log tell of it.
 func TestProxy(t *testing.T) {
 	need(t)
 	a, b := upstream(t, "a"), upstream(t, "b")
@@ -88,7 +92,10 @@ func TestProxy(t *testing.T) {
 	failure.None(t, err)
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
-	fmt.Fprintf(c, "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello\n")
+	fmt.Fprintf(
+		c,
+		"GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello\n",
+	)
 	r := bufio.NewReader(c)
 	status, err := r.ReadString('\n')
 	if err != nil || !strings.HasPrefix(status, "HTTP/1.1 101") {
@@ -104,9 +111,11 @@ func TestProxy(t *testing.T) {
 	failure.Unless(t, func() bool {
 		text, err := os.ReadFile(s.Log())
 		failure.None(t, err)
-		return strings.Count(string(text), a+" 200 ") == 10 && strings.Count(string(text), b+" 200 ") == 10
+		return strings.Count(string(text), a+" 200 ") == 10 &&
+			strings.Count(string(text), b+" 200 ") == 10
 	}, "the log does not tell of all requests")
-	if d, err := s.Describe(t.Context()); err != nil || d.Name != "nginx" || d.Version == "" || d.Settings["upstreams"] != a+" "+b {
+	if d, err := s.Describe(t.Context()); err != nil || d.Name != "nginx" || d.Version == "" ||
+		d.Settings["upstreams"] != a+" "+b {
 		t.Errorf("described as %+v, %v", d, err)
 	}
 }
@@ -119,7 +128,11 @@ func TestTakenPort(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	_, err = nginx.Start(ctx, nginx.Config{Dir: t.TempDir(), Listen: l.Addr().String(), Upstreams: []string{"127.0.0.1:1"}})
+	_, err = nginx.Start(ctx, nginx.Config{
+		Dir:       t.TempDir(),
+		Listen:    l.Addr().String(),
+		Upstreams: []string{"127.0.0.1:1"},
+	})
 	if err == nil || !strings.Contains(strings.ToLower(err.Error()), "address already in use") {
 		t.Errorf("on a taken port: %v", err)
 	}

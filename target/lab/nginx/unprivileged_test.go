@@ -13,7 +13,8 @@ import (
 	"plimsoll/target/lab/nginx"
 )
 
-// TestWithoutRoot: nginx starts for every user. As root the test carries itself out again as nobody.
+// TestWithoutRoot: nginx starts for every user. As root the test carries itself out again as
+// nobody.
 func TestWithoutRoot(t *testing.T) {
 	need(t)
 	if os.Geteuid() != 0 {
@@ -24,18 +25,32 @@ func TestWithoutRoot(t *testing.T) {
 		return
 	}
 	const nobody = 65534
-	dir, err := os.MkdirTemp("", "nginx-test-") //nolint:usetesting // a TempDir is closed to other users
+	dir, err := os.MkdirTemp(
+		"",
+		"nginx-test-",
+	) //nolint:usetesting // a TempDir is closed to other users
 	failure.None(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	own, err := os.ReadFile(os.Args[0])
 	failure.None(t, err)
 	path := filepath.Join(dir, "test")
-	failure.None(t, errors.Join(os.WriteFile(path, own, 0o755), os.Chmod(path, 0o755), os.Chown(dir, nobody, nobody)))
+	failure.None(
+		t,
+		errors.Join(
+			os.WriteFile(path, own, 0o755),
+			os.Chmod(path, 0o755),
+			os.Chown(dir, nobody, nobody),
+		),
+	)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err = lab.Run(ctx, lab.Spec{
-		Path: path, Args: []string{"-test.run=^TestWithoutRoot$"}, Dir: dir, UID: nobody, GID: nobody,
-		Env: append(os.Environ(), "TMPDIR="+dir, "HOME="+dir),
+		Path: path,
+		Args: []string{"-test.run=^TestWithoutRoot$"},
+		Dir:  dir,
+		UID:  nobody,
+		GID:  nobody,
+		Env:  append(os.Environ(), "TMPDIR="+dir, "HOME="+dir),
 	})
 	failure.None(t, err)
 }

@@ -9,12 +9,22 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
-// TestBackupOfASubscriber: a server on the backup of a subscriber does not subscribe as well, and the subscriber goes on.
+// TestBackupOfASubscriber: a server on the backup of a subscriber does not subscribe as well, and
+// the subscriber goes on.
 func TestBackupOfASubscriber(t *testing.T) {
 	ctx, theirs := startServer(t, postgresql.Config{Dir: t.TempDir()})
-	exec(t, ctx, theirs.DSN("postgres"), "CREATE TABLE kept ()",
-		"CREATE SUBSCRIPTION news CONNECTION 'host=127.0.0.1 port=1 dbname=news' PUBLICATION news WITH (connect = false)", "UPDATE pg_subscription SET subenabled = true")
-	work, err := os.MkdirTemp("", "backup-test-") //nolint:usetesting // a TempDir is closed to the server's user
+	exec(
+		t,
+		ctx,
+		theirs.DSN("postgres"),
+		"CREATE TABLE kept ()",
+		"CREATE SUBSCRIPTION news CONNECTION 'host=127.0.0.1 port=1 dbname=news' PUBLICATION news WITH (connect = false)",
+		"UPDATE pg_subscription SET subenabled = true",
+	)
+	work, err := os.MkdirTemp(
+		"",
+		"backup-test-",
+	) //nolint:usetesting // a TempDir is closed to the server's user
 	failure.None(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(work) })
 	failure.None(t, os.Chmod(work, 0o755))

@@ -16,8 +16,8 @@ var described = []string{
 	"max_connections", "autovacuum", "random_page_cost", "jit", "huge_pages", "data_checksums",
 }
 
-// ownSettings reads the settings that a database has, or a role in it. Names other than the described
-// ones may be secrets of a program.
+// ownSettings reads the settings that a database has, or a role in it. Names other than the
+// described ones may be secrets of a program.
 const ownSettings = `SELECT concat_ws(' ', split_part(c, '=', 1),
 		'of database ' || d.datname, 'of role ' || r.rolname), substr(c, strpos(c, '=') + 1)
 	FROM pg_db_role_setting s

@@ -26,8 +26,8 @@ func findBinaries(ctx context.Context) (string, error) {
 	return obtain(ctx)
 }
 
-// Missing returns what a start of a server lacks on this host, with the remedy; nil if it lacks nothing. What is
-// missing is obtained then, which takes a network.
+// Missing returns what a start of a server lacks on this host, with the remedy; nil if it lacks
+// nothing. What is missing is obtained then, which takes a network.
 func Missing() error {
 	if _, ok := installed(); ok {
 		return nil
@@ -35,8 +35,11 @@ func Missing() error {
 	if home, err := home(); err == nil && complete(filepath.Join(home, "bin")) {
 		return nil
 	}
-	return fmt.Errorf("PostgreSQL is not installed on this host, and version %s is fetched at the first start; "+
-		"without a network install the package postgresql", embeddedVersion)
+	return fmt.Errorf(
+		"PostgreSQL is not installed on this host, and version %s is fetched at the first start; "+
+			"without a network install the package postgresql",
+		embeddedVersion,
+	)
 }
 
 // home is where the programs are that were obtained.
@@ -55,8 +58,8 @@ func complete(dir string) bool {
 	return true
 }
 
-// installed finds the system's own PostgreSQL: in PATH, then the newest in the directories of Debian's and
-// Red Hat's packages.
+// installed finds the system's own PostgreSQL: in PATH, then the newest in the directories of
+// Debian's and Red Hat's packages.
 func installed() (string, bool) {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil && complete(filepath.Dir(path)) {
@@ -79,10 +82,10 @@ func installed() (string, bool) {
 	return best, best != ""
 }
 
-// obtain lets the embedded-postgres library fetch and unpack the programs. The library also prepares and
-// starts a server, which it cannot do as root, nor with our supervision: a locale that does not exist makes
-// it stop right after unpacking. It takes no context; when ours ends, its download is abandoned, not
-// awaited.
+// obtain lets the embedded-postgres library fetch and unpack the programs. The library also
+// prepares and starts a server, which it cannot do as root, nor with our supervision: a locale that
+// does not exist makes it stop right after unpacking. It takes no context; when ours ends, its
+// download is abandoned, not awaited.
 func obtain(ctx context.Context) (string, error) {
 	home, err := home()
 	if err != nil {
@@ -120,7 +123,10 @@ func obtain(ctx context.Context) (string, error) {
 		if err == nil {
 			err = errors.New("the library unpacked no programs")
 		}
-		return "", fmt.Errorf("PostgreSQL is not installed and could not be obtained: %w; install the package postgresql", err)
+		return "", fmt.Errorf(
+			"PostgreSQL is not installed and could not be obtained: %w; install the package postgresql",
+			err,
+		)
 	}
 	if err := lab.SettleTree(filepath.Join(tmp, "home"), home); err != nil && !complete(bin) {
 		return "", fmt.Errorf("obtaining PostgreSQL: %w", err)

@@ -14,7 +14,12 @@ import (
 )
 
 // psql makes roles, and returns the command that runs a script as pg_dump's plain format needs it.
-func (p *programs) psql(ctx context.Context, in *database.View, db string, roles []string) (lab.Spec, error) {
+func (p *programs) psql(
+	ctx context.Context,
+	in *database.View,
+	db string,
+	roles []string,
+) (lab.Spec, error) {
 	path, err := findClient(p.dir, "psql")
 	if err != nil {
 		return lab.Spec{}, err
@@ -27,8 +32,22 @@ func (p *programs) psql(ctx context.Context, in *database.View, db string, roles
 	return lab.Spec{
 		Name: "psql",
 		Path: path,
-		Args: []string{"-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", in.SocketDir, "-p", strconv.Itoa(in.Port),
-			"-U", role, "-d", db, "-f", "-"},
+		Args: []string{
+			"-X",
+			"-q",
+			"-v",
+			"ON_ERROR_STOP=1",
+			"-h",
+			in.SocketDir,
+			"-p",
+			strconv.Itoa(in.Port),
+			"-U",
+			role,
+			"-d",
+			db,
+			"-f",
+			"-",
+		},
 		Env: append(environment(), "PGOPTIONS=-c client_min_messages=warning"),
 	}, nil
 }

@@ -97,7 +97,9 @@ func controlOf(data string, pid, id int) (control uint32, ok bool) {
 	}
 	defer unix.SysvShmDetach(h)
 	order := binary.NativeEndian
-	magic, maker, inode := order.Uint32(h), order.Uint32(h[4:]), order.Uint64(h[48:])
+	magic := order.Uint32(h)
+	maker := order.Uint32(h[4:])
+	inode := order.Uint64(h[48:])
 	ok = magic == headerMagic && maker == uint32(pid) && inode == sys.Ino
 	return order.Uint32(h[24:]), ok
 }

@@ -121,8 +121,8 @@ func TestCanceledStartLeavesNoSharedMemory(t *testing.T) {
 	}
 }
 
-// A server takes its shared memory with it, however it ends; no other program could distinguish the remains from a living
-// server's.
+// A server takes its shared memory with it, however it ends; no other program could distinguish the
+// remains from a living server's.
 func TestServerLeavesNoSharedMemory(t *testing.T) {
 	kill := func(t *testing.T, s *postgresql.Server) {
 		failure.None(t, syscall.Kill(s.PIDs()[0], syscall.SIGKILL))

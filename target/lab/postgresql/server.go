@@ -43,20 +43,21 @@ type programs struct{ dir string }
 
 func (p *programs) product() database.Product {
 	return database.Product{
-		Title:           "PostgreSQL",
-		Replica:         "a standby of PostgreSQL",
-		Kind:            lab.KindPostgreSQL,
-		User:            "postgres",
-		Mark:            settingsFile,
-		Create:          "CREATE DATABASE %s TEMPLATE template0",
-		Drop:            drop,
-		Orphans:         "pre-existing shared memory block",
-		Keep:            keep,
-		PutBack:         putBack,
-		Flush:           "CHECKPOINT", // the writes of a clean shutdown, before sessions end
-		Quote:           quote,
-		Stop:            syscall.SIGINT, // "fast": ends sessions, writes a checkpoint
-		Quit:            true,           // "immediate": its shared memory goes with it, in /dev/shm and beyond
+		Title:   "PostgreSQL",
+		Replica: "a standby of PostgreSQL",
+		Kind:    lab.KindPostgreSQL,
+		User:    "postgres",
+		Mark:    settingsFile,
+		Create:  "CREATE DATABASE %s TEMPLATE template0",
+		Drop:    drop,
+		Orphans: "pre-existing shared memory block",
+		Keep:    keep,
+		PutBack: putBack,
+		Flush:   "CHECKPOINT", // the writes of a clean shutdown, before sessions end
+		Quote:   quote,
+		Stop:    syscall.SIGINT, // "fast": ends sessions, writes a checkpoint
+		// "immediate": its shared memory goes with it, in /dev/shm and beyond
+		Quit:            true,
 		Find:            p.find,
 		Fits:            p.fits,
 		Init:            p.initdb,
@@ -83,7 +84,8 @@ func (p *programs) find(ctx context.Context) (found database.Programs, err error
 	return database.Programs{Name: "PostgreSQL", Path: p.dir, Dir: p.dir}, nil
 }
 
-// fits returns an error unless the programs are of the same major version as those that wrote the data.
+// fits returns an error unless the programs are of the same major version as those that wrote the
+// data.
 func (p *programs) fits(ctx context.Context, data string) error {
 	wrote, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if err != nil {
@@ -95,8 +97,12 @@ func (p *programs) fits(ctx context.Context, data string) error {
 	}
 	want := strings.TrimSpace(string(wrote))
 	if here != want && !strings.HasPrefix(here, want+".") && !strings.HasPrefix(here, want+" ") {
-		return fmt.Errorf("the data to begin with is of PostgreSQL %s, but postgres (PostgreSQL) %s is here; "+
-			"install that version, or make the data again", want, here)
+		return fmt.Errorf(
+			"the data to begin with is of PostgreSQL %s, but postgres (PostgreSQL) %s is here; "+
+				"install that version, or make the data again",
+			want,
+			here,
+		)
 	}
 	return nil
 }
@@ -110,9 +116,9 @@ func versionHere(ctx context.Context, dir string) (string, error) {
 	return strings.TrimSpace(strings.TrimPrefix(string(out), "postgres (PostgreSQL)")), nil
 }
 
-// initdb returns its command. The C locale exists everywhere and sorts the same everywhere. initdb's own
-// sync is left out: a data directory of which the machine's crash leaves half lacks the mark, and is
-// created again.
+// initdb returns its command. The C locale exists everywhere and sorts the same everywhere.
+// initdb's own sync is left out: a data directory of which the machine's crash leaves half lacks
+// the mark, and is created again.
 func (p *programs) initdb(in *database.View) (lab.Spec, error) {
 	return lab.Spec{
 		Name: "initdb",
@@ -162,8 +168,9 @@ func (p *programs) serve(in *database.View) (lab.Spec, error) {
 	return lab.Spec{Name: "postgres", Path: path, Args: args, Env: environment()}, nil
 }
 
-// removeStaleLock removes the lock file of a killed server. The server itself keeps off whenever the pid
-// in it exists, be it a zombie that is never reaped, as in containers without an init, or a stranger.
+// removeStaleLock removes the lock file of a killed server. The server itself keeps off whenever
+// the pid in it exists, be it a zombie that is never reaped, as in containers without an init, or a
+// stranger.
 func removeStaleLock(data string) error {
 	lock := filepath.Join(data, "postmaster.pid")
 	b, err := os.ReadFile(lock)
@@ -174,7 +181,8 @@ func removeStaleLock(data string) error {
 		return fmt.Errorf("reading the server's lock file: %w", err)
 	}
 	pid, _, _ := strings.Cut(string(b), "\n")
-	// Our servers name their data directory on their command line; a zombie's command line is empty.
+	// Our servers name their data directory on their command line; a zombie's command line is
+	// empty.
 	cmdline, err := os.ReadFile("/proc/" + strings.TrimSpace(pid) + "/cmdline")
 	if err == nil && strings.Contains(string(cmdline), data) {
 		return nil // the server will report it better
@@ -220,7 +228,9 @@ func admin(ctx context.Context, in *database.View, db string, do func(*pgx.Conn)
 		return err
 	}
 	conf.Host, conf.Port = in.SocketDir, uint16(in.Port)
-	conf.User, conf.Database, conf.Password = role, db, ""
+	conf.User = role
+	conf.Database = db
+	conf.Password = ""
 	conf.ConnectTimeout = 5 * time.Second
 	conf.Fallbacks = nil
 	conn, err := pgx.ConnectConfig(ctx, conf)
@@ -237,7 +247,9 @@ func admin(ctx context.Context, in *database.View, db string, do func(*pgx.Conn)
 
 // execute runs statements one by one.
 func execute(ctx context.Context, in *database.View, statements ...string) error {
-	return admin(ctx, in, "postgres", func(conn *pgx.Conn) error { return run(ctx, conn, statements) })
+	return admin(ctx, in, "postgres", func(conn *pgx.Conn) error {
+		return run(ctx, conn, statements)
+	})
 }
 
 func run(ctx context.Context, conn *pgx.Conn, statements []string) error {

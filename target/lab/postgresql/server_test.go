@@ -55,14 +55,21 @@ func count(t *testing.T, ctx context.Context, dsn, sql string) (n int) {
 }
 
 func TestDescribe(t *testing.T) {
-	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir(), Settings: map[string]string{"work_mem": "7MB"}})
+	ctx, s := startServer(t, postgresql.Config{
+		Dir:      t.TempDir(),
+		Settings: map[string]string{"work_mem": "7MB"},
+	})
 	d, err := s.Describe(ctx)
 	failure.None(t, err)
 	if d.Name != "PostgreSQL" || d.Version == "" {
 		t.Errorf("Describe() = %q %q", d.Name, d.Version)
 	}
 	for k, want := range map[string]string{
-		"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_connections": "300", "work_mem": "7MB",
+		"fsync":              "on",
+		"synchronous_commit": "on",
+		"full_page_writes":   "on",
+		"max_connections":    "300",
+		"work_mem":           "7MB",
 	} {
 		if got := d.Settings[k]; got != want {
 			t.Errorf("setting %s = %q, want %q", k, got, want)
@@ -77,14 +84,26 @@ func TestStaleLock(t *testing.T) {
 	ctx, s := startServer(t, postgresql.Config{Dir: dir})
 	failure.None(t, s.Stop(ctx))
 	uid, gid := lab.Unprivileged("postgres")
-	other, err := lab.Start(ctx, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}, UID: uid, GID: gid})
+	other, err := lab.Start(ctx, lab.Spec{
+		Path: "/bin/sleep",
+		Args: []string{"300"},
+		UID:  uid,
+		GID:  gid,
+	})
 	failure.None(t, err)
 	defer func() { failure.None(t, other.Kill()) }()
 	data := filepath.Join(dir, "elsewhere", "data")
 	if _, err := os.Stat(data); err != nil {
 		data = filepath.Join(dir, "data")
 	}
-	failure.None(t, os.WriteFile(filepath.Join(data, "postmaster.pid"), fmt.Appendf(nil, "%d\n%s\n", other.PID(), data), 0o666))
+	failure.None(
+		t,
+		os.WriteFile(
+			filepath.Join(data, "postmaster.pid"),
+			fmt.Appendf(nil, "%d\n%s\n", other.PID(), data),
+			0o666,
+		),
+	)
 	startServer(t, postgresql.Config{Dir: dir})
 }
 
@@ -96,7 +115,8 @@ func TestDataOfAnotherVersion(t *testing.T) {
 	failure.Says(t, err, "of PostgreSQL 9, but postgres (PostgreSQL) 1")
 }
 
-// sharedMemory returns the segments that a server's processes have mapped: its own, and no others of the host.
+// sharedMemory returns the segments that a server's processes have mapped: its own, and no others
+// of the host.
 func sharedMemory(t *testing.T, pid int) (found []string) {
 	t.Helper()
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
@@ -104,7 +124,8 @@ func sharedMemory(t *testing.T, pid int) (found []string) {
 	for _, p := range append(strings.Fields(string(children)), strconv.Itoa(pid)) {
 		maps, _ := os.ReadFile("/proc/" + p + "/maps") // one that has ended has none
 		for line := range strings.Lines(string(maps)) {
-			if f := strings.Fields(line); len(f) == 6 && strings.HasPrefix(f[5], "/dev/shm/PostgreSQL.") {
+			if f := strings.Fields(line); len(f) == 6 &&
+				strings.HasPrefix(f[5], "/dev/shm/PostgreSQL.") {
 				found = append(found, f[5])
 			}
 		}

@@ -11,15 +11,15 @@ import (
 	"plimsoll/target/lab/database"
 )
 
-// ForStandbys are the settings that a server needs which has standbys: so much of its log stays that they
-// find it after a restart.
+// ForStandbys are the settings that a server needs which has standbys: so much of its log stays
+// that they find it after a restart.
 func ForStandbys() map[string]string { return map[string]string{"wal_keep_size": "1GB"} }
 
 // StandbyName returns the application name by which a primary knows its standby number index.
 func StandbyName(index int) string { return fmt.Sprintf("replica_%d", index) }
 
-// follow makes a standby of a copy of the primary's data, and adds the settings by which it finds its
-// primary.
+// follow makes a standby of a copy of the primary's data, and adds the settings by which it finds
+// its primary.
 func follow(in *database.View, settings map[string]string) error {
 	if err := in.Give(filepath.Join(in.DataDir, "standby.signal"), ""); err != nil {
 		return err

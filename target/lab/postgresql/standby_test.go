@@ -12,17 +12,23 @@ import (
 	"plimsoll/target/lab/postgresql"
 )
 
-// TestStandbyOfAnImage: a primary that turns back to a snapshot of its blocks is behind its standby, which must not keep
-// what it had.
+// TestStandbyOfAnImage: a primary that turns back to a snapshot of its blocks is behind its
+// standby, which must not keep what it had.
 func TestStandbyOfAnImage(t *testing.T) {
 	ctx, first := startServer(t, postgresql.Config{Dir: t.TempDir()})
 	failure.None(t, first.CreateDatabase(ctx, "chat"))
 	exec(t, ctx, first.DSN("chat"), "CREATE TABLE posts (id int)", "INSERT INTO posts VALUES (1)")
 	data := filepath.Join(t.TempDir(), "data")
 	failure.None(t, first.Export(ctx, data))
-	s, err := postgresql.Start(ctx, postgresql.Config{Dir: t.TempDir(), Data: data, Reset: lab.Image, Settings: postgresql.ForStandbys()})
+	s, err := postgresql.Start(ctx, postgresql.Config{
+		Dir:      t.TempDir(),
+		Data:     data,
+		Reset:    lab.Image,
+		Settings: postgresql.ForStandbys(),
+	})
 	if err != nil {
-		lacks := os.Geteuid() != 0 || strings.Contains(err.Error(), "no mkfs.xfs") || strings.Contains(err.Error(), "no loop devices")
+		lacks := os.Geteuid() != 0 || strings.Contains(err.Error(), "no mkfs.xfs") ||
+			strings.Contains(err.Error(), "no loop devices")
 		if lacks && os.Getenv("CI") != "true" {
 			t.Skip(err) // as the tests of images do
 		}

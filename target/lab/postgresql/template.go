@@ -14,7 +14,8 @@ import (
 // templateMark is the suffix of the template made from a database.
 const templateMark = "_snapshot"
 
-// drop drops a database and its template with their connections; WITH (FORCE) is there since version 13.
+// drop drops a database and its template with their connections; WITH (FORCE) is there since
+// version 13.
 func drop(name string) []string {
 	return []string{dropStatement(name), dropStatement(name + templateMark)}
 }
@@ -49,9 +50,10 @@ func putBack(ctx context.Context, in *database.View, name string) error {
 	})
 }
 
-// copyStatements make a database from its template. Before version 15 a file copy is the only way; since
-// then the default writes every page to the log instead, which a large database pays at each reset. What
-// ALTER DATABASE and GRANT have set is not in the files, and CREATE DATABASE leaves it out.
+// copyStatements make a database from its template. Before version 15 a file copy is the only way;
+// since then the default writes every page to the log instead, which a large database pays at each
+// reset. What ALTER DATABASE and GRANT have set is not in the files, and CREATE DATABASE leaves it
+// out.
 func copyStatements(conn *pgx.Conn, name string) []string {
 	create := "CREATE DATABASE " + quote(name) + " TEMPLATE " + quote(name+templateMark)
 	if major(conn) >= 15 {

@@ -47,10 +47,13 @@ func take(t *testing.T, r *Remote) ([]series.Sample, error) {
 	return r.Sample(ctx, time.Now())
 }
 
-// One host's numbers: each series once, with the role that it is about and an instance, and none that could be taken
-// for the generator's own.
+// One host's numbers: each series once, with the role that it is about and an instance, and none
+// that could be taken for the generator's own.
 func TestRemoteHost(t *testing.T) {
-	r := remote(reading(t, What{Processes: []Processes{{"app", []string{fmt.Sprint(os.Getpid())}}}, NICs: []string{"lo"}}), "a run")
+	r := remote(reading(t, What{
+		Processes: []Processes{{"app", []string{fmt.Sprint(os.Getpid())}}},
+		NICs:      []string{"lo"},
+	}), "a run")
 	if r.Name() != "agent proxy-0" {
 		t.Errorf("name %q", r.Name())
 	}
@@ -66,14 +69,20 @@ func TestRemoteHost(t *testing.T) {
 			}
 			seen[key] = true
 			names[x.Name] = label(x, "role")
-			if label(x, "instance") != "proxy-0" || label(x, "role") != "proxy" && label(x, "role") != "app" {
+			if label(x, "instance") != "proxy-0" ||
+				label(x, "role") != "proxy" && label(x, "role") != "app" {
 				t.Errorf("labels of %s", key)
 			}
 		}
 		for name, role := range map[string]string{
-			"node_cpu_seconds_total": "proxy", "node_netstat_TcpExt_ListenOverflows": "proxy", "node_sockstat_TCP_inuse": "proxy",
-			"plimsoll_process_count": "app", "plimsoll_probe_up": "proxy", "plimsoll_agent_clock_offset_seconds": "proxy",
-			"node_network_receive_missed_errors_total": "proxy", "plimsoll_agent_info": "proxy",
+			"node_cpu_seconds_total":                   "proxy",
+			"node_netstat_TcpExt_ListenOverflows":      "proxy",
+			"node_sockstat_TCP_inuse":                  "proxy",
+			"plimsoll_process_count":                   "app",
+			"plimsoll_probe_up":                        "proxy",
+			"plimsoll_agent_clock_offset_seconds":      "proxy",
+			"node_network_receive_missed_errors_total": "proxy",
+			"plimsoll_agent_info":                      "proxy",
 		} {
 			if names[name] != role {
 				t.Errorf("%s has role %q, want %q", name, names[name], role)
@@ -101,20 +110,29 @@ func TestCores(t *testing.T) {
 		busy := 0
 		sums := map[string]float64{}
 		for _, x := range got {
-			if strings.HasPrefix(x.Name, "node_cpu_") || strings.HasPrefix(x.Name, "node_schedstat_") {
+			if strings.HasPrefix(x.Name, "node_cpu_") ||
+				strings.HasPrefix(x.Name, "node_schedstat_") {
 				cores[label(x, "cpu")] = true
 			}
 			if x.Name == "plimsoll_cpu_busy_ratio" {
 				busy++
 			}
 			sums[x.Name] += x.Value
-			if x.Name == "node_cpu_seconds_total" && (label(x, "mode") == "idle" || label(x, "mode") == "iowait") {
+			if x.Name == "node_cpu_seconds_total" &&
+				(label(x, "mode") == "idle" || label(x, "mode") == "iowait") {
 				sums["idle"] += x.Value
 			}
 		}
 		all, used := sums["plimsoll_agent_cpu_seconds_total"], sums["plimsoll_agent_cpu_busy_seconds_total"]
-		if all == 0 || math.Abs(all-sums["node_cpu_seconds_total"]) > 0.001 || math.Abs(all-used-sums["idle"]) > 0.001 {
-			t.Errorf("CPU: %v of %v; all modes %v, idle %v", used, all, sums["node_cpu_seconds_total"], sums["idle"])
+		if all == 0 || math.Abs(all-sums["node_cpu_seconds_total"]) > 0.001 ||
+			math.Abs(all-used-sums["idle"]) > 0.001 {
+			t.Errorf(
+				"CPU: %v of %v; all modes %v, idle %v",
+				used,
+				all,
+				sums["node_cpu_seconds_total"],
+				sums["idle"],
+			)
 		}
 		if busy == 1 {
 			break
@@ -132,22 +150,45 @@ func TestCores(t *testing.T) {
 func TestLyingAgent(t *testing.T) {
 	small := func() Reply {
 		role := []series.Label{{Name: "role", Value: "proxy"}}
-		return Reply{Role: "proxy", Received: time.Now(), Replied: time.Now(), Probes: []string{"host", "nginx"},
-			Samples: []series.Sample{{Name: "a", Labels: role, Value: 1}, {Name: "b", Labels: role, Value: 2}}}
+		return Reply{
+			Role:     "proxy",
+			Received: time.Now(),
+			Replied:  time.Now(),
+			Probes:   []string{"host", "nginx"},
+			Samples: []series.Sample{{
+				Name:   "a",
+				Labels: role,
+				Value:  1,
+			}, {Name: "b", Labels: role, Value: 2}},
+		}
 	}
 	for name, c := range map[string]struct {
 		change func(*Reply)
 		want   string
 	}{
-		"whole":          {func(*Reply) {}, ""},
-		"other role":     {func(a *Reply) { a.Role = "db" }, "the agent there has the role db, and the plan says proxy; start it with -role proxy"},
-		"refused":        {func(a *Reply) { a.Refused = "no room" }, "the agent has no answer: no room"},
-		"no role":        {func(a *Reply) { a.Samples[0].Labels = nil }, "a has no role"},
-		"instance":       {func(a *Reply) { a.Samples[0].Labels = append(a.Samples[0].Labels, series.Label{Name: "instance"}) }, `it has a label "instance" already`},
-		"label twice":    {func(a *Reply) { a.Samples[1].Labels = append(a.Samples[1].Labels, a.Samples[1].Labels[0]) }, `it has a label "role" already`},
-		"name":           {func(a *Reply) { a.Samples[0].Name = "a b" }, `"a b" is no name of a metric`},
-		"name of labels": {func(a *Reply) { a.Samples[0].Labels = append(a.Samples[0].Labels, series.Label{Name: "a-b"}) }, `"a-b" is no name of a label`},
-		"too many":       {func(a *Reply) { a.Samples = make([]series.Sample, mostSamples+1) }, "more than 50000 samples"},
+		"whole": {func(*Reply) {}, ""},
+		"other role": {func(a *Reply) {
+			a.Role = "db"
+		}, "the agent there has the role db, and the plan says proxy; start it with -role proxy"},
+		"refused": {func(a *Reply) {
+			a.Refused = "no room"
+		}, "the agent has no answer: no room"},
+		"no role": {func(a *Reply) { a.Samples[0].Labels = nil }, "a has no role"},
+		"instance": {func(a *Reply) {
+			a.Samples[0].Labels = append(a.Samples[0].Labels, series.Label{Name: "instance"})
+		}, `it has a label "instance" already`},
+		"label twice": {func(a *Reply) {
+			a.Samples[1].Labels = append(a.Samples[1].Labels, a.Samples[1].Labels[0])
+		}, `it has a label "role" already`},
+		"name": {func(a *Reply) {
+			a.Samples[0].Name = "a b"
+		}, `"a b" is no name of a metric`},
+		"name of labels": {func(a *Reply) {
+			a.Samples[0].Labels = append(a.Samples[0].Labels, series.Label{Name: "a-b"})
+		}, `"a-b" is no name of a label`},
+		"too many": {func(a *Reply) {
+			a.Samples = make([]series.Sample, mostSamples+1)
+		}, "more than 50000 samples"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := small()
@@ -164,7 +205,8 @@ func TestLyingAgent(t *testing.T) {
 	}
 	t.Run("cut", func(t *testing.T) {
 		r := proxy(func() ([]byte, error) { return []byte(`{"role":"proxy"`), nil })
-		if got, err := take(t, r); err == nil || len(got) > 0 || !strings.Contains(err.Error(), "the agent's answer cannot be read") {
+		if got, err := take(t, r); err == nil || len(got) > 0 ||
+			!strings.Contains(err.Error(), "the agent's answer cannot be read") {
 			t.Errorf("%d samples, error %v", len(got), err)
 		}
 	})
@@ -173,7 +215,8 @@ func TestLyingAgent(t *testing.T) {
 		r := proxy(func() ([]byte, error) { return json.Marshal(a) })
 		failure.None(t, failure.Of(take(t, r)))
 		a.Probes = a.Probes[:1]
-		if got, err := take(t, r); err == nil || len(got) != 4 || !strings.Contains(err.Error(), "its probe nginx is there no more") {
+		if got, err := take(t, r); err == nil || len(got) != 4 ||
+			!strings.Contains(err.Error(), "its probe nginx is there no more") {
 			t.Errorf("%d samples, error %v", len(got), err)
 		}
 	})
@@ -188,7 +231,10 @@ func TestProbeFailsThere(t *testing.T) {
 			http.Error(w, "no", http.StatusBadGateway)
 			return
 		}
-		fmt.Fprint(w, "Active connections: 3 \nserver accepts handled requests\n 10 10 20 \nReading: 0 Writing: 1 Waiting: 2 \n")
+		fmt.Fprint(
+			w,
+			"Active connections: 3 \nserver accepts handled requests\n 10 10 20 \nReading: 0 Writing: 1 Waiting: 2 \n",
+		)
 	}))
 	defer nginx.Close()
 	r := remote(reading(t, What{Nginx: nginx.URL + "/status?token=geheim"}), "a run")
@@ -201,11 +247,19 @@ func TestProbeFailsThere(t *testing.T) {
 	for _, x := range got {
 		names[x.Name+" "+label(x, "probe")] = x.Value
 	}
-	if v, ok := names["plimsoll_probe_up nginx"]; !ok || v != 0 || names["plimsoll_probe_up host"] != 1 || names["node_load1 "] == 0 && len(got) < 50 {
+	if v, ok := names["plimsoll_probe_up nginx"]; !ok || v != 0 ||
+		names["plimsoll_probe_up host"] != 1 ||
+		names["node_load1 "] == 0 && len(got) < 50 {
 		t.Errorf("%d samples, nginx up: %v %v", len(got), v, ok)
 	}
 	// A missing process, and a path that is not a file.
-	_, err = take(t, remote(reading(t, What{Processes: []Processes{{"app", []string{"/nowhere/app.pid"}}}}), "a run"))
+	_, err = take(
+		t,
+		remote(
+			reading(t, What{Processes: []Processes{{"app", []string{"/nowhere/app.pid"}}}}),
+			"a run",
+		),
+	)
 	failure.Says(t, err, "its probe process fails there: role app: no process", "/nowhere/app.pid")
 }
 
@@ -243,7 +297,8 @@ func TestLateProbe(t *testing.T) {
 	}
 	for range 2 {
 		up, _, failed := once(100 * time.Millisecond)
-		if len(failed) != 1 || failed[0].probe != "stuck" || up["host"] != 1 || up["stuck"] != 0 || len(up) != 2 {
+		if len(failed) != 1 || failed[0].probe != "stuck" || up["host"] != 1 || up["stuck"] != 0 ||
+			len(up) != 2 {
 			t.Errorf("failed %v, up %v", failed, up)
 		}
 	}
@@ -254,7 +309,8 @@ func TestLateProbe(t *testing.T) {
 	}
 }
 
-// Each reader has probes of its own, a bounded number of times, and the place of one that asks no more is free again.
+// Each reader has probes of its own, a bounded number of times, and the place of one that asks no
+// more is free again.
 func TestReaders(t *testing.T) {
 	rs := reading(t, What{})
 	for k := range mostReaders {
@@ -271,19 +327,28 @@ func TestReaders(t *testing.T) {
 // What cannot be watched is known at the start.
 func TestNothingToWatch(t *testing.T) {
 	for want, w := range map[string]What{
-		`role "host" of processes is reserved`: {Role: "app", Processes: []Processes{{"host", []string{"1"}}}},
-		"there is no device nix0":              {Role: "app", NICs: []string{"nix0"}},
-		"want a regular file":                  {Role: "app", Processes: []Processes{{"app", []string{"/"}}}},
+		`role "host" of processes is reserved`: {
+			Role:      "app",
+			Processes: []Processes{{"host", []string{"1"}}},
+		},
+		"there is no device nix0": {Role: "app", NICs: []string{"nix0"}},
+		"want a regular file": {
+			Role:      "app",
+			Processes: []Processes{{"app", []string{"/"}}},
+		},
 	} {
 		failure.Says(t, failure.Of(NewReaders(w, "")), want)
 	}
 }
 
-// The four instants of a question: the agent's clock is 30 ms ahead, the way takes 4 ms there and 4 back, the sample
-// 10 ms.
+// The four instants of a question: the agent's clock is 30 ms ahead, the way takes 4 ms there and 4
+// back, the sample 10 ms.
 func TestClockOffset(t *testing.T) {
 	sent := time.Unix(1_700_000_000, 0)
-	c := between(sent, sent.Add(18*time.Millisecond), Reply{Received: sent.Add(34 * time.Millisecond), Replied: sent.Add(44 * time.Millisecond)})
+	c := between(sent, sent.Add(18*time.Millisecond), Reply{
+		Received: sent.Add(34 * time.Millisecond),
+		Replied:  sent.Add(44 * time.Millisecond),
+	})
 	if c.offset != 30*time.Millisecond || c.way != 8*time.Millisecond {
 		t.Errorf("ahead %v, way %v", c.offset, c.way)
 	}
@@ -311,7 +376,11 @@ func TestBestClock(t *testing.T) {
 
 // FuzzAnswer reads answers of any content: an error or samples that can be stored.
 func FuzzAnswer(f *testing.F) {
-	f.Add([]byte(`{"role":"proxy","received":"2026-01-02T03:04:05Z","replied":"2026-01-02T03:04:05Z","probes":["host"],"samples":[{"Name":"a","Labels":[{"Name":"role","Value":"proxy"}],"Value":1}]}`))
+	f.Add(
+		[]byte(
+			`{"role":"proxy","received":"2026-01-02T03:04:05Z","replied":"2026-01-02T03:04:05Z","probes":["host"],"samples":[{"Name":"a","Labels":[{"Name":"role","Value":"proxy"}],"Value":1}]}`,
+		),
+	)
 	f.Add([]byte(`{`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := proxy(func() ([]byte, error) { return body, nil })

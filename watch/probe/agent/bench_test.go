@@ -10,10 +10,14 @@ import (
 	"plimsoll/internal/failure"
 )
 
-// BenchmarkRemote is one sample of a host with one process tree and one device, both sides without their link; CPU-ms
-// is the processor time of both.
+// BenchmarkRemote is one sample of a host with one process tree and one device, both sides without
+// their link; CPU-ms is the processor time of both.
 func BenchmarkRemote(b *testing.B) {
-	r := remote(reading(b, What{Role: "app", NICs: []string{"lo"}, Processes: []Processes{{"app", []string{fmt.Sprint(os.Getpid())}}}}), "a run")
+	r := remote(reading(b, What{
+		Role:      "app",
+		NICs:      []string{"lo"},
+		Processes: []Processes{{"app", []string{fmt.Sprint(os.Getpid())}}},
+	}), "a run")
 	failure.None(b, failure.Of(r.Sample(b.Context(), time.Now())))
 	b.ReportAllocs()
 	before := processor(b)

@@ -22,8 +22,8 @@ import (
 type What struct {
 	// Role is the label role of every series that is not about the processes of another.
 	Role string
-	// CPUs are the cores of the role when it shares this host with others. Counters of single cores, and
-	// plimsoll_cpu_busy_ratio, are then of these alone. Empty means all.
+	// CPUs are the cores of the role when it shares this host with others. Counters of single
+	// cores, and plimsoll_cpu_busy_ratio, are then of these alone. Empty means all.
 	CPUs []int
 	// Processes are watched with their children and their control groups.
 	Processes []Processes
@@ -31,12 +31,13 @@ type What struct {
 	NICs []string
 	// Nginx and Pprof are addresses of pages, see probe.NewNginx and probe.NewPprof.
 	Nginx, Pprof string
-	// Panicked is called with panics of probes and of requests; it may be nil. It is called from any
-	// goroutine.
+	// Panicked is called with panics of probes and of requests; it may be nil. It is called from
+	// any goroutine.
 	Panicked func(*boundary.Panic)
 }
 
-// SetCPUs sets the cores of the role in the kernel's notation, such as "0,2-3". A core that this host lacks is an error.
+// SetCPUs sets the cores of the role in the kernel's notation, such as "0,2-3". A core that this
+// host lacks is an error.
 func (w *What) SetCPUs(list string) (err error) {
 	if w.CPUs, err = lab.ParseCPUs(list); err == nil {
 		err = lab.CheckCPUs(w.CPUs)
@@ -54,7 +55,8 @@ type Processes struct {
 // mostPIDFile is the largest file that holds a number, in bytes.
 const mostPIDFile = 32
 
-// check reports a file that can never hold a number. A missing file is not one: its process may start later.
+// check reports a file that can never hold a number. A missing file is not one: its process may
+// start later.
 func (p Processes) check() error {
 	for _, from := range p.From {
 		if _, err := strconv.Atoi(from); err == nil {
@@ -132,7 +134,8 @@ type watch struct {
 type watched struct {
 	name  string
 	probe closing
-	busy  chan sampled // holds the result of the sample under way, with room for one; nil when there is none
+	// holds the result of the sample under way, with room for one; nil when there is none
+	busy chan sampled
 }
 
 type sampled struct {
@@ -161,7 +164,10 @@ func newWatch(w What) (*watch, error) {
 	if len(w.Processes) > 0 {
 		var rs []probe.Role
 		for _, p := range w.Processes {
-			rs = append(rs, probe.Role{Name: p.Role, PIDs: func() []int { n, _ := p.pids(); return n }})
+			rs = append(rs, probe.Role{
+				Name: p.Role,
+				PIDs: func() []int { n, _ := p.pids(); return n },
+			})
 		}
 		add("process", located{probe.NewProcesses(rs), w.Processes}, nil)
 		add("cgroup", located{probe.NewCgroups(rs), w.Processes}, nil)
@@ -199,8 +205,8 @@ type failedProbe struct {
 	err   error
 }
 
-// sample calls every probe at once and returns their samples until ctx ends; it never runs twice at once. A probe that is
-// late has failed, and is not called again before it has ended.
+// sample calls every probe at once and returns their samples until ctx ends; it never runs twice at
+// once. A probe that is late has failed, and is not called again before it has ended.
 func (w *watch) sample(ctx context.Context) (out []series.Sample, failed []failedProbe) {
 	now := time.Now()
 	for _, x := range w.probes {
@@ -257,7 +263,9 @@ func (w *watch) sample(ctx context.Context) (out []series.Sample, failed []faile
 func (w *watch) add(out, samples []series.Sample) []series.Sample {
 	for _, s := range samples {
 		role, labels := w.what.Role, s.Labels
-		if i := slices.IndexFunc(s.Labels, func(l series.Label) bool { return l.Name == "role" }); i >= 0 {
+		if i := slices.IndexFunc(s.Labels, func(l series.Label) bool {
+			return l.Name == "role"
+		}); i >= 0 {
 			switch own := s.Labels[i].Value; {
 			case own == "self":
 				continue // the agent's own control group
@@ -278,10 +286,11 @@ func (w *watch) add(out, samples []series.Sample) []series.Sample {
 	return out
 }
 
-// covers reports whether a sample is about the role's cores, or about no single one. Packets stay: whichever core was
-// interrupted, they may be the role's.
+// covers reports whether a sample is about the role's cores, or about no single one. Packets stay:
+// whichever core was interrupted, they may be the role's.
 func (w *watch) covers(s series.Sample) bool {
-	if len(w.what.CPUs) == 0 || !strings.HasPrefix(s.Name, "node_cpu_") && !strings.HasPrefix(s.Name, "node_schedstat_") {
+	if len(w.what.CPUs) == 0 ||
+		!strings.HasPrefix(s.Name, "node_cpu_") && !strings.HasPrefix(s.Name, "node_schedstat_") {
 		return true
 	}
 	core, err := strconv.Atoi(label(s, "cpu"))

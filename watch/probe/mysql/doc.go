@@ -1,9 +1,10 @@
-// Package mysql samples a server that speaks MySQL's protocol, MySQL from 5.7 or MariaDB from 10.3 on, over one
-// connection that it keeps.
+// Package mysql samples a server that speaks MySQL's protocol, MySQL from 5.7 or MariaDB from 10.3
+// on, over one connection that it keeps.
 //
 // # Metrics
 //
-// SHOW GLOBAL STATUS under the names and units of mysqld_exporter, with the labels that [New] is given:
+// SHOW GLOBAL STATUS under the names and units of mysqld_exporter, with the labels that [New] is
+// given:
 //
 //	mysql_global_status_threads_{running,connected,cached,created}
 //	mysql_global_variables_max_connections, mysql_global_status_max_used_connections
@@ -25,8 +26,9 @@
 //
 //	plimsoll_mysql_connections_used_ratio     connections, the probe's own included, of those that the server allows
 //
-// threads_running contains the probe's own thread. Metrics that a version lacks are left out. performance_schema is
-// not read: it is off by default on MariaDB, and everything above is there without it.
+// threads_running contains the probe's own thread. Metrics that a version lacks are left out.
+// performance_schema is not read: it is off by default on MariaDB, and everything above is there
+// without it.
 //
 // # Privileges
 //

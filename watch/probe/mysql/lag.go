@@ -11,11 +11,13 @@ import (
 	"plimsoll/watch/series"
 )
 
-// lagPatience bounds the wait for a mirror, which may stand still, so that the server is asked in time.
+// lagPatience bounds the wait for a mirror, which may stand still, so that the server is asked in
+// time.
 const lagPatience = 300 * time.Millisecond
 
-// A MirrorLag measures how far one MariaDB that repeats another's changes is behind it, by their global transaction ids.
-// A mirror that does not answer has what it had. It is a probe.Probe with the series
+// A MirrorLag measures how far one MariaDB that repeats another's changes is behind it, by their
+// global transaction ids. A mirror that does not answer has what it had. It is a probe.Probe with
+// the series
 //
 //	plimsoll_replication_lag_seconds        time since the server was first beyond what the mirror shows to readers
 //	plimsoll_replication_lag_transactions   between the two
@@ -26,7 +28,8 @@ type MirrorLag struct {
 	server, mirror *StatusProbe // for their connections
 }
 
-// NewLag makes the probe of a mirror by the DSNs of the server and of the mirror. labels are as for [New].
+// NewLag makes the probe of a mirror by the DSNs of the server and of the mirror. labels are as for
+// [New].
 func NewLag(dsn, mirror string, labels ...series.Label) (*MirrorLag, error) {
 	s, err := New(dsn, labels...)
 	if err != nil {
@@ -77,8 +80,8 @@ func position(ctx context.Context, p *StatusProbe, variable string) (uint64, err
 	return newest(text), nil
 }
 
-// newest returns the largest number of a list of global transaction ids, DOMAIN-SERVER-NUMBER with commas between; 0
-// for none.
+// newest returns the largest number of a list of global transaction ids, DOMAIN-SERVER-NUMBER with
+// commas between; 0 for none.
 func newest(list string) (most uint64) {
 	for id := range strings.SplitSeq(list, ",") {
 		if n, err := strconv.ParseUint(id[strings.LastIndexByte(id, '-')+1:], 10, 64); err == nil {

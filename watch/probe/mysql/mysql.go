@@ -29,18 +29,50 @@ type variable struct {
 }
 
 var variables = []variable{
-	{name: "uptime"}, {name: "threads_running", must: true}, {name: "threads_connected", must: true}, {name: "threads_cached"}, {name: "threads_created"},
-	{name: "max_used_connections"}, {name: "connections", must: true}, {name: "aborted_connects"}, {name: "aborted_clients"},
+	{name: "uptime"}, {
+		name: "threads_running",
+		must: true,
+	}, {name: "threads_connected", must: true}, {name: "threads_cached"}, {name: "threads_created"},
+	{name: "max_used_connections"}, {
+		name: "connections",
+		must: true,
+	}, {name: "aborted_connects"}, {name: "aborted_clients"},
 	{name: "queries", must: true}, {name: "questions", must: true}, {name: "slow_queries"},
-	{name: "innodb_row_lock_current_waits", must: true}, {name: "innodb_row_lock_waits", must: true},
-	{name: "innodb_row_lock_time", must: true}, {name: "innodb_row_lock_time_max"}, {name: "innodb_deadlocks"}, {name: "table_locks_waited"},
-	{name: "innodb_buffer_pool_read_requests", must: true}, {name: "innodb_buffer_pool_reads", must: true}, {name: "innodb_buffer_pool_wait_free"},
-	{name: "innodb_log_waits", must: true}, {name: "innodb_os_log_written"}, {name: "innodb_os_log_fsyncs"}, {name: "innodb_os_log_pending_fsyncs"},
-	{name: "innodb_data_fsyncs"}, {name: "innodb_data_pending_fsyncs"}, {name: "innodb_data_reads"}, {name: "innodb_data_writes"},
-	{name: "innodb_data_read"}, {name: "innodb_data_written"}, {name: "innodb_checkpoint_age"}, {name: "innodb_checkpoint_max_age"},
-	{name: "created_tmp_tables", must: true}, {name: "created_tmp_disk_tables", must: true}, {name: "created_tmp_files"}, {name: "sort_merge_passes"},
+	{
+		name: "innodb_row_lock_current_waits",
+		must: true,
+	}, {name: "innodb_row_lock_waits", must: true},
+	{
+		name: "innodb_row_lock_time",
+		must: true,
+	}, {name: "innodb_row_lock_time_max"}, {name: "innodb_deadlocks"}, {name: "table_locks_waited"},
+	{
+		name: "innodb_buffer_pool_read_requests",
+		must: true,
+	}, {name: "innodb_buffer_pool_reads", must: true}, {name: "innodb_buffer_pool_wait_free"},
+	{
+		name: "innodb_log_waits",
+		must: true,
+	}, {name: "innodb_os_log_written"}, {name: "innodb_os_log_fsyncs"}, {name: "innodb_os_log_pending_fsyncs"},
+	{
+		name: "innodb_data_fsyncs",
+	}, {name: "innodb_data_pending_fsyncs"}, {name: "innodb_data_reads"}, {name: "innodb_data_writes"},
+	{
+		name: "innodb_data_read",
+	}, {name: "innodb_data_written"}, {name: "innodb_checkpoint_age"}, {name: "innodb_checkpoint_max_age"},
+	{
+		name: "created_tmp_tables",
+		must: true,
+	}, {
+		name: "created_tmp_disk_tables",
+		must: true,
+	}, {name: "created_tmp_files"}, {name: "sort_merge_passes"},
 	{name: "table_open_cache_overflows"}, {name: "bytes_received"}, {name: "bytes_sent"},
-	{name: "innodb_buffer_pool_pages_dirty", metric: "mysql_global_status_buffer_pool_dirty_pages", must: true},
+	{
+		name:   "innodb_buffer_pool_pages_dirty",
+		metric: "mysql_global_status_buffer_pool_dirty_pages",
+		must:   true,
+	},
 }
 
 // grouped are variables of one metric with a label.
@@ -49,9 +81,27 @@ var grouped = []struct {
 	must                  bool
 	values                []string
 }{
-	{"innodb_buffer_pool_pages_", "mysql_global_status_buffer_pool_pages", "state", true, []string{"data", "free", "misc"}},
-	{"innodb_rows_", "mysql_global_status_innodb_row_ops_total", "operation", false, []string{"read", "inserted", "updated", "deleted"}},
-	{"com_", "mysql_global_status_commands_total", "command", true, []string{"select", "insert", "update", "delete", "commit", "rollback"}},
+	{
+		"innodb_buffer_pool_pages_",
+		"mysql_global_status_buffer_pool_pages",
+		"state",
+		true,
+		[]string{"data", "free", "misc"},
+	},
+	{
+		"innodb_rows_",
+		"mysql_global_status_innodb_row_ops_total",
+		"operation",
+		false,
+		[]string{"read", "inserted", "updated", "deleted"},
+	},
+	{
+		"com_",
+		"mysql_global_status_commands_total",
+		"command",
+		true,
+		[]string{"select", "insert", "update", "delete", "commit", "rollback"},
+	},
 	{"connection_errors_", "mysql_global_status_connection_errors_total", "error", false,
 		[]string{"max_connections", "internal", "accept", "tcpwrap", "select", "peer_address"}},
 }
@@ -61,7 +111,13 @@ func wanted() []variable {
 	all := slices.Clone(variables)
 	for _, g := range grouped {
 		for _, v := range g.values {
-			all = append(all, variable{name: g.prefix + v, metric: g.metric, label: g.label, value: v, must: g.must})
+			all = append(all, variable{
+				name:   g.prefix + v,
+				metric: g.metric,
+				label:  g.label,
+				value:  v,
+				must:   g.must,
+			})
 		}
 	}
 	return all
@@ -91,21 +147,30 @@ type status struct {
 	seen   bool
 }
 
-// New makes the probe of a server: USER:PASSWORD@tcp(HOST:PORT)/DATABASE, with or without mysql:// before it. It
-// connects at the first sample, and again after an error. labels are added to every series; the value of
-// "instance" also to the name.
+// New makes the probe of a server: USER:PASSWORD@tcp(HOST:PORT)/DATABASE, with or without mysql://
+// before it. It connects at the first sample, and again after an error. labels are added to every
+// series; the value of "instance" also to the name.
 func New(dsn string, labels ...series.Label) (*StatusProbe, error) {
 	conf, err := mysqldriver.ParseDSN(strings.TrimPrefix(dsn, "mysql://"))
 	if dsn == "" || err != nil {
-		return nil, errors.New("the DSN of MySQL cannot be parsed; want USER:PASSWORD@tcp(HOST:PORT)/DATABASE")
+		return nil, errors.New(
+			"the DSN of MySQL cannot be parsed; want USER:PASSWORD@tcp(HOST:PORT)/DATABASE",
+		)
 	}
 	conf.Logger = silent{}
-	conf.Timeout, conf.ReadTimeout, conf.WriteTimeout = patience, patience, patience
+	conf.Timeout = patience
+	conf.ReadTimeout = patience
+	conf.WriteTimeout = patience
 	var conn driver.Connector
 	if conn, err = mysqldriver.NewConnector(conf); err != nil {
 		return nil, errors.New("the DSN of MySQL has unsupported parameters; check them")
 	}
-	p := &StatusProbe{db: sql.OpenDB(conn), name: probe.NameOf("mysql", labels), base: labels, known: map[string]*status{}}
+	p := &StatusProbe{
+		db:    sql.OpenDB(conn),
+		name:  probe.NameOf("mysql", labels),
+		base:  labels,
+		known: map[string]*status{},
+	}
 	p.db.SetMaxOpenConns(1)
 	var names []string
 	for _, v := range wanted() {
@@ -143,7 +208,8 @@ func (p *StatusProbe) Close() error {
 	return nil
 }
 
-// Sample queries the server once, and its settings too when it has to connect. After an error nothing is returned.
+// Sample queries the server once, and its settings too when it has to connect. After an error
+// nothing is returned.
 func (p *StatusProbe) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error) {
 	p.out = p.out[:0]
 	if !p.connected {
@@ -230,7 +296,12 @@ func (p *StatusProbe) read(ctx context.Context) error {
 	}
 	for _, s := range p.known {
 		if s.must && !s.seen {
-			return probe.PlainError(fmt.Sprintf("the server has no status variable %s; want MySQL 5.7 or MariaDB 10.3 with InnoDB, or later", s.name))
+			return probe.PlainError(
+				fmt.Sprintf(
+					"the server has no status variable %s; want MySQL 5.7 or MariaDB 10.3 with InnoDB, or later",
+					s.name,
+				),
+			)
 		}
 	}
 	p.add("mysql_global_variables_max_connections", p.base, p.maxConns)

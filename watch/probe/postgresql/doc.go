@@ -1,4 +1,5 @@
-// Package postgresql samples a PostgreSQL server, from version 13 on, over one connection that it keeps.
+// Package postgresql samples a PostgreSQL server, from version 13 on, over one connection that it
+// keeps.
 //
 // # Metrics
 //
@@ -27,14 +28,14 @@
 //	plimsoll_pg_wal_syncs_total               versions 14 to 17
 //	plimsoll_pg_statements_seconds_total, plimsoll_pg_statements_calls_total   all statements, where the extension is
 //
-// Statements are read every fifth sample. Metrics that a version or a missing extension does not offer are
-// left out.
+// Statements are read every fifth sample. Metrics that a version or a missing extension does not
+// offer are left out.
 //
 // # Privileges
 //
-// The role of the DSN needs pg_monitor (or to be a superuser): others do not see the wait events of foreign sessions,
-// and then the probe returns an error. It takes one connection of those that are left. A pooler in between would hide
-// the server's sessions: point the DSN at the server itself.
+// The role of the DSN needs pg_monitor (or to be a superuser): others do not see the wait events of
+// foreign sessions, and then the probe returns an error. It takes one connection of those that are
+// left. A pooler in between would hide the server's sessions: point the DSN at the server itself.
 //
 // # Secrets
 //

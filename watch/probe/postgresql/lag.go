@@ -11,13 +11,14 @@ import (
 	"plimsoll/watch/series"
 )
 
-// A StandbyLag measures how far one streaming standby is behind its server, which it asks, so that it sees a standby
-// that stands still, too. It is a probe.Probe with the series
+// A StandbyLag measures how far one streaming standby is behind its server, which it asks, so that
+// it sees a standby that stands still, too. It is a probe.Probe with the series
 //
 //	plimsoll_replication_lag_seconds   time since the server was first beyond what the standby shows to readers
 //	plimsoll_replication_lag_bytes     of the log, between the two
 //
-// Below two intervals of samples, seconds are those that the server measured last, if the standby is connected.
+// Below two intervals of samples, seconds are those that the server measured last, if the standby
+// is connected.
 type StandbyLag struct {
 	probe.Lag
 	server *StatProbe // for its connection
@@ -25,8 +26,8 @@ type StandbyLag struct {
 	last   time.Time // of the sample before, by the run's clock
 }
 
-// NewLag makes the probe of a standby. dsn is the server's, application the name by which that knows the standby
-// (application_name). labels are as for [New].
+// NewLag makes the probe of a standby. dsn is the server's, application the name by which that
+// knows the standby (application_name). labels are as for [New].
 func NewLag(dsn, application string, labels ...series.Label) (*StandbyLag, error) {
 	s, err := New(dsn, labels...)
 	if err != nil {
@@ -75,8 +76,8 @@ func (p *StandbyLag) Sample(ctx context.Context, t time.Time) ([]series.Sample, 
 	}
 	seconds := lag.Seconds()
 	if lag < nearly && distance > 0 && measured.Valid {
-		// The server measures in real time, in which a duet pauses it: the lag by the run's clock is at most an interval of
-		// samples longer than the one that the samples show.
+		// The server measures in real time, in which a duet pauses it: the lag by the run's clock
+		// is at most an interval of samples longer than the one that the samples show.
 		seconds = max(seconds, min(measured.Float64, most.Seconds()))
 	}
 	return p.Samples(seconds, distance), nil

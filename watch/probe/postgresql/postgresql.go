@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	slowEvery     = 5                      // samples, of which one reads the statements
-	maxStatements = 100                    // different statements of one run that get series of their own
+	slowEvery = 5 // samples, of which one reads the statements
+	// different statements of one run that get series of their own
+	maxStatements = 100
 	closeTimeout  = 200 * time.Millisecond // for a goodbye
 	oldest        = 130000                 // server_version_num
 )
@@ -53,23 +54,33 @@ type count struct {
 	n      float64
 }
 
-// row is a query that returns one row of numbers, one for each metric. A number that is NULL is left out.
+// row is a query that returns one row of numbers, one for each metric. A number that is NULL is
+// left out.
 type row struct {
 	sql     string
 	metrics []string
 	labels  []series.Label
 }
 
-// New makes the probe of a server: postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the keywords of libpq. It connects
-// at the first sample, and again after an error. labels are added to every series; the value of "instance" also to
-// the name.
+// New makes the probe of a server: postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the keywords of
+// libpq. It connects at the first sample, and again after an error. labels are added to every
+// series; the value of "instance" also to the name.
 func New(dsn string, labels ...series.Label) (*StatProbe, error) {
 	conf, err := pgx.ParseConfig(dsn)
 	if dsn == "" || err != nil {
-		return nil, errors.New("the DSN of PostgreSQL cannot be parsed; want postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+		return nil, errors.New(
+			"the DSN of PostgreSQL cannot be parsed; want postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+		)
 	}
 	conf.RuntimeParams["application_name"] = "plimsoll"
-	p := &StatProbe{conf: conf, name: probe.NameOf("postgresql", labels), base: labels, states: map[string]*count{}, waits: map[string]*count{}, queries: map[int64][]series.Label{}}
+	p := &StatProbe{
+		conf:    conf,
+		name:    probe.NameOf("postgresql", labels),
+		base:    labels,
+		states:  map[string]*count{},
+		waits:   map[string]*count{},
+		queries: map[int64][]series.Label{},
+	}
 	p.database = p.with("datname", conf.Database)
 	for _, s := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)", "fastpath function call", "disabled"} {
 		p.states[s] = &count{name: "pg_stat_activity_count", labels: p.with("state", s)}
@@ -97,8 +108,8 @@ func (p *StatProbe) with(name, value string) []series.Label {
 // Name returns "postgresql" and the instance.
 func (p *StatProbe) Name() string { return p.name }
 
-// Server returns the name and version of the server that it last connected to, with the word standby for one that
-// follows another: "PostgreSQL 15.18, standby". Empty before the first sample.
+// Server returns the name and version of the server that it last connected to, with the word
+// standby for one that follows another: "PostgreSQL 15.18, standby". Empty before the first sample.
 func (p *StatProbe) Server() string { return p.server }
 
 // Close closes the connection.
@@ -116,8 +127,8 @@ func (p *StatProbe) Close() error {
 	return nil
 }
 
-// Sample queries the server; it takes one round trip, and some more when it has to connect. After an error nothing
-// is returned.
+// Sample queries the server; it takes one round trip, and some more when it has to connect. After
+// an error nothing is returned.
 func (p *StatProbe) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error) {
 	p.out = p.out[:0]
 	if p.conn == nil {
@@ -179,9 +190,13 @@ func (p *StatProbe) connect(ctx context.Context) (err error) {
 	case err != nil:
 		return err
 	case version < oldest:
-		return probe.PlainError(fmt.Sprintf("version %d is too old for this probe; want 13 or later", version/10000))
+		return probe.PlainError(
+			fmt.Sprintf("version %d is too old for this probe; want 13 or later", version/10000),
+		)
 	case !sees:
-		return probe.PlainError("the role of the DSN does not see what other sessions do; GRANT pg_monitor to it")
+		return probe.PlainError(
+			"the role of the DSN does not see what other sessions do; GRANT pg_monitor to it",
+		)
 	}
 	if p.server = fmt.Sprintf("PostgreSQL %d.%d", version/10000, version%10000); follows {
 		p.server += ", standby"
@@ -191,7 +206,8 @@ func (p *StatProbe) connect(ctx context.Context) (err error) {
 	if p.statements = ""; schema != "" {
 		// The extension may be there without the library that counts.
 		var n float64
-		err := p.conn.QueryRow(ctx, "SELECT count(*)::float8 FROM "+schema+".pg_stat_statements(false)").Scan(&n)
+		err := p.conn.QueryRow(ctx, "SELECT count(*)::float8 FROM "+schema+".pg_stat_statements(false)").
+			Scan(&n)
 		if _, refused := errors.AsType[*pgconn.PgError](err); err != nil && !refused {
 			return err
 		}
@@ -219,13 +235,49 @@ func (p *StatProbe) offered(version int) []row {
 		r.sql = "SELECT " + strings.Join(exprs, ", ") + " FROM " + view + where
 		return r
 	}
-	rows := []row{query("pg_stat_database", "pg_stat_database_", "", p.database, " WHERE datname = current_database()",
-		"numbackends", "xact_commit", "xact_rollback", "blks_read", "blks_hit", "tup_returned", "tup_fetched", "tup_inserted", "tup_updated",
-		"tup_deleted", "conflicts", "temp_files", "temp_bytes", "deadlocks", "blk_read_time", "blk_write_time")}
+	rows := []row{
+		query(
+			"pg_stat_database",
+			"pg_stat_database_",
+			"",
+			p.database,
+			" WHERE datname = current_database()",
+			"numbackends",
+			"xact_commit",
+			"xact_rollback",
+			"blks_read",
+			"blks_hit",
+			"tup_returned",
+			"tup_fetched",
+			"tup_inserted",
+			"tup_updated",
+			"tup_deleted",
+			"conflicts",
+			"temp_files",
+			"temp_bytes",
+			"deadlocks",
+			"blk_read_time",
+			"blk_write_time",
+		),
+	}
 	if version < 170000 {
-		rows = append(rows, query("pg_stat_bgwriter", "pg_stat_bgwriter_", "_total", p.base, "",
-			"checkpoints_timed", "checkpoints_req", "checkpoint_write_time", "checkpoint_sync_time", "buffers_checkpoint",
-			"buffers_clean", "maxwritten_clean", "buffers_backend", "buffers_backend_fsync", "buffers_alloc"))
+		rows = append(rows, query(
+			"pg_stat_bgwriter",
+			"pg_stat_bgwriter_",
+			"_total",
+			p.base,
+			"",
+			"checkpoints_timed",
+			"checkpoints_req",
+			"checkpoint_write_time",
+			"checkpoint_sync_time",
+			"buffers_checkpoint",
+			"buffers_clean",
+			"maxwritten_clean",
+			"buffers_backend",
+			"buffers_backend_fsync",
+			"buffers_alloc",
+		))
 	} else {
 		rows = append(rows,
 			query("pg_stat_bgwriter", "pg_stat_bgwriter_", "_total", p.base, "", "buffers_clean", "maxwritten_clean", "buffers_alloc"),
@@ -236,15 +288,25 @@ func (p *StatProbe) offered(version int) []row {
 		if version < 180000 {
 			columns = append(columns, "wal_sync=syncs")
 		}
-		rows = append(rows, query("pg_stat_wal", "plimsoll_pg_wal_", "_total", p.base, "", columns...))
+		rows = append(
+			rows,
+			query("pg_stat_wal", "plimsoll_pg_wal_", "_total", p.base, "", columns...),
+		)
 	}
 	// The checkpointer is restarted after a crash of any other process; the postmaster stays.
-	return append(rows, row{labels: p.base, metrics: []string{"pg_postmaster_start_time_seconds", "plimsoll_pg_checkpointer_start_time_seconds"},
+	return append(rows, row{
+		labels: p.base,
+		metrics: []string{
+			"pg_postmaster_start_time_seconds",
+			"plimsoll_pg_checkpointer_start_time_seconds",
+		},
 		sql: `SELECT extract(epoch FROM pg_postmaster_start_time())::float8,
-			(SELECT extract(epoch FROM max(backend_start))::float8 FROM pg_stat_activity WHERE backend_type = 'checkpointer')`})
+			(SELECT extract(epoch FROM max(backend_start))::float8 FROM pg_stat_activity WHERE backend_type = 'checkpointer')`,
+	})
 }
 
-// activity counts those who wait for another one's write of the log apart from other waits for lightweight locks.
+// activity counts those who wait for another one's write of the log apart from other waits for
+// lightweight locks.
 const activity = `SELECT coalesce(state, 'disabled'), CASE WHEN coalesce(state, '') <> 'active' THEN ''
 	WHEN wait_event_type = 'LWLock' AND wait_event IN ('WALWrite', 'WALWriteLock') THEN 'LWLock:WALWrite'
 	ELSE coalesce(wait_event_type, 'none') END,
@@ -260,9 +322,13 @@ func (p *StatProbe) read(ctx context.Context) error {
 	withStatements := p.statements != "" && p.round%slowEvery == 0
 	p.round++
 	if withStatements {
-		batch.Queue("SELECT sum(total_exec_time)::float8 / 1000, sum(calls)::float8 FROM " + p.statements + ".pg_stat_statements(false)")
-		batch.Queue("SELECT queryid, sum(total_exec_time)::float8 / 1000, sum(calls)::float8 FROM " + p.statements + `.pg_stat_statements(false)
-			WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND queryid IS NOT NULL GROUP BY 1 ORDER BY 2 DESC LIMIT 10`)
+		batch.Queue(
+			"SELECT sum(total_exec_time)::float8 / 1000, sum(calls)::float8 FROM " + p.statements + ".pg_stat_statements(false)",
+		)
+		batch.Queue(
+			"SELECT queryid, sum(total_exec_time)::float8 / 1000, sum(calls)::float8 FROM " + p.statements + `.pg_stat_statements(false)
+			WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND queryid IS NOT NULL GROUP BY 1 ORDER BY 2 DESC LIMIT 10`,
+		)
 	}
 	res := p.conn.SendBatch(ctx, &batch)
 	err := p.results(res, withStatements)
@@ -357,7 +423,11 @@ func (p *StatProbe) sessions(res pgx.BatchResults) error {
 		if c := p.states[state]; c != nil {
 			c.n += n
 		} else {
-			p.states[state] = &count{name: "pg_stat_activity_count", labels: p.with("state", state), n: n}
+			p.states[state] = &count{
+				name:   "pg_stat_activity_count",
+				labels: p.with("state", state),
+				n:      n,
+			}
 		}
 		if wait != "" {
 			p.wait(wait).n += n

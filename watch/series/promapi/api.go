@@ -29,8 +29,8 @@ const (
 	maxAnswer = 64 << 20 // bytes of values
 )
 
-// A Source returns the series to query, for one request. The caller of a Source calls release when it is done; the
-// series stay open until then. It returns ErrNoRun if there are none at present.
+// A Source returns the series to query, for one request. The caller of a Source calls release when
+// it is done; the series stay open until then. It returns ErrNoRun if there are none at present.
 type Source func() (db *series.DB, release func(), err error)
 
 // ErrNoRun is returned by a Source between runs.
@@ -51,8 +51,8 @@ type Config struct {
 	Version string
 	// Known describes metrics; others are described from their names.
 	Known []Metadata
-	// Hosts reports whether the server may be reached by a host's name, so that no web page can reach it through a name
-	// of its own; nil for a caller that checks names itself.
+	// Hosts reports whether the server may be reached by a host's name, so that no web page can
+	// reach it through a name of its own; nil for a caller that checks names itself.
 	Hosts func(host string) bool
 	// Timeout ends a query; 0 is series.QueryTimeout.
 	Timeout time.Duration
@@ -67,7 +67,12 @@ type handler struct {
 
 // Handler returns the API.
 func Handler(c Config) http.Handler {
-	a := &handler{Config: c, known: map[string]Metadata{}, parser: parser.NewParser(parser.Options{}), places: make(chan struct{}, Concurrent)}
+	a := &handler{
+		Config: c,
+		known:  map[string]Metadata{},
+		parser: parser.NewParser(parser.Options{}),
+		places: make(chan struct{}, Concurrent),
+	}
 	for _, m := range c.Known {
 		a.known[m.Name] = m
 	}
@@ -86,7 +91,12 @@ func Handler(c Config) http.Handler {
 	mux.HandleFunc("GET /api/v1/metadata", a.answer((*request).metadata))
 	mux.HandleFunc("GET /api/v1/status/buildinfo", a.constant(map[string]string{
 		// Grafana derives a server's features from its version; the program's own is added.
-		"version": promVersion, "revision": c.Version, "branch": "plimsoll", "buildUser": "", "buildDate": "", "goVersion": goVersion,
+		"version":   promVersion,
+		"revision":  c.Version,
+		"branch":    "plimsoll",
+		"buildUser": "",
+		"buildDate": "",
+		"goVersion": goVersion,
 	}))
 	mux.HandleFunc("GET /api/v1/rules", a.constant(map[string]any{"groups": []any{}}))
 	mux.HandleFunc("GET /api/v1/alerts", a.constant(map[string]any{"alerts": []any{}}))
@@ -97,16 +107,31 @@ func Handler(c Config) http.Handler {
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, &apiError{notFound, fmt.Errorf("%s %s is not answered here; see docs/series.md", r.Method, r.URL.Path)})
+		writeError(
+			w,
+			&apiError{
+				notFound,
+				fmt.Errorf("%s %s is not answered here; see docs/series.md", r.Method, r.URL.Path),
+			},
+		)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if c.Hosts != nil && !c.Hosts(boundary.Hostname(r.Host)) {
-			writeError(w, &apiError{forbidden, fmt.Errorf("host %q is no name of this server; use its address", r.Host)})
+			writeError(
+				w,
+				&apiError{
+					forbidden,
+					fmt.Errorf("host %q is no name of this server; use its address", r.Host),
+				},
+			)
 			return
 		}
 		if !boundary.OwnPage(r) {
-			writeError(w, &apiError{forbidden, errors.New("the request comes from a page of another server")})
+			writeError(
+				w,
+				&apiError{forbidden, errors.New("the request comes from a page of another server")},
+			)
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -126,8 +151,11 @@ type request struct {
 	db  *series.DB
 }
 
-// answer prepares a request: its form, a place among those that are answered, a deadline and the series.
-func (a *handler) answer(f func(*request) ([]byte, annotations.Annotations, error)) http.HandlerFunc {
+// answer prepares a request: its form, a place among those that are answered, a deadline and the
+// series.
+func (a *handler) answer(
+	f func(*request) ([]byte, annotations.Annotations, error),
+) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := r.ParseForm(); err != nil {
@@ -146,7 +174,13 @@ func (a *handler) answer(f func(*request) ([]byte, annotations.Annotations, erro
 		case a.places <- struct{}{}:
 			defer func() { <-a.places }()
 		case <-ctx.Done():
-			writeError(w, &apiError{timedOut, fmt.Errorf("%d other queries are being answered: %w", Concurrent, ctx.Err())})
+			writeError(
+				w,
+				&apiError{
+					timedOut,
+					fmt.Errorf("%d other queries are being answered: %w", Concurrent, ctx.Err()),
+				},
+			)
 			return
 		}
 		db, release, err := a.Source()
@@ -201,35 +235,56 @@ func (r *request) queryRange() ([]byte, annotations.Annotations, error) {
 	case err != nil:
 		return nil, nil, err
 	case step < time.Millisecond:
-		return nil, nil, invalid("step", errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"))
+		return nil, nil, invalid(
+			"step",
+			errors.New(
+				"zero or negative query resolution step widths are not accepted. Try a positive integer",
+			),
+		)
 	case to.Sub(from)/step > series.MaxPoints:
-		return nil, nil, &apiError{badData, fmt.Errorf("exceeded maximum resolution of %d points per timeseries. Try decreasing the query resolution (?step=XX)", series.MaxPoints)}
+		return nil, nil, &apiError{
+			badData,
+			fmt.Errorf(
+				"exceeded maximum resolution of %d points per timeseries. Try decreasing the query resolution (?step=XX)",
+				series.MaxPoints,
+			),
+		}
 	}
 	return r.evaluate(from, to, step)
 }
 
-func (r *request) evaluate(from, to time.Time, step time.Duration) ([]byte, annotations.Annotations, error) {
+func (r *request) evaluate(
+	from, to time.Time,
+	step time.Duration,
+) ([]byte, annotations.Annotations, error) {
 	limit, err := r.limit()
 	if err != nil {
 		return nil, nil, err
 	}
 	var data []byte
 	var warnings annotations.Annotations
-	err = r.db.Evaluate(r.ctx, r.FormValue("query"), from, to, step, func(v parser.Value, warn annotations.Annotations) error {
-		switch t := v.(type) {
-		case promql.Vector:
-			if limit > 0 && len(t) > limit {
-				v, warn = t[:limit], warn.Add(errTruncated)
+	err = r.db.Evaluate(
+		r.ctx,
+		r.FormValue("query"),
+		from,
+		to,
+		step,
+		func(v parser.Value, warn annotations.Annotations) error {
+			switch t := v.(type) {
+			case promql.Vector:
+				if limit > 0 && len(t) > limit {
+					v, warn = t[:limit], warn.Add(errTruncated)
+				}
+			case promql.Matrix:
+				if limit > 0 && len(t) > limit {
+					v, warn = t[:limit], warn.Add(errTruncated)
+				}
 			}
-		case promql.Matrix:
-			if limit > 0 && len(t) > limit {
-				v, warn = t[:limit], warn.Add(errTruncated)
-			}
-		}
-		data, err = encodeValue(v)
-		warnings = warn
-		return err
-	})
+			data, err = encodeValue(v)
+			warnings = warn
+			return err
+		},
+	)
 	return data, warnings, err
 }
 
@@ -243,7 +298,11 @@ func (r *request) selected() (q storage.Querier, sets [][]*labels.Matcher, from,
 	}
 	if texts := r.Form["match[]"]; len(texts) > 0 {
 		if len(texts) > series.MaxSelectors || len(strings.Join(texts, "")) > series.MaxExpression {
-			err := fmt.Errorf("want at most %d, of %d bytes together", series.MaxSelectors, series.MaxExpression)
+			err := fmt.Errorf(
+				"want at most %d, of %d bytes together",
+				series.MaxSelectors,
+				series.MaxExpression,
+			)
 			return nil, nil, from, to, invalid("match[]", err)
 		}
 		if sets, err = r.parser.ParseMetricSelectors(texts); err != nil {
@@ -251,7 +310,10 @@ func (r *request) selected() (q storage.Querier, sets [][]*labels.Matcher, from,
 		}
 		for _, set := range sets {
 			if !slices.ContainsFunc(set, func(m *labels.Matcher) bool { return !m.Matches("") }) {
-				return nil, nil, from, to, &apiError{badData, errors.New("match[] must contain at least one non-empty matcher")}
+				return nil, nil, from, to, &apiError{
+					badData,
+					errors.New("match[] must contain at least one non-empty matcher"),
+				}
 			}
 		}
 	}
@@ -260,9 +322,11 @@ func (r *request) selected() (q storage.Querier, sets [][]*labels.Matcher, from,
 }
 
 func (r *request) labelNames() ([]byte, annotations.Annotations, error) {
-	return r.names(func(q storage.Querier, set []*labels.Matcher) ([]string, annotations.Annotations, error) {
-		return q.LabelNames(r.ctx, nil, set...)
-	})
+	return r.names(
+		func(q storage.Querier, set []*labels.Matcher) ([]string, annotations.Annotations, error) {
+			return q.LabelNames(r.ctx, nil, set...)
+		},
+	)
 }
 
 func (r *request) labelValues() ([]byte, annotations.Annotations, error) {
@@ -270,13 +334,17 @@ func (r *request) labelValues() ([]byte, annotations.Annotations, error) {
 	if name == "" || !utf8.ValidString(name) {
 		return nil, nil, &apiError{badData, fmt.Errorf("invalid label name: %q", name)}
 	}
-	return r.names(func(q storage.Querier, set []*labels.Matcher) ([]string, annotations.Annotations, error) {
-		return q.LabelValues(r.ctx, name, nil, set...)
-	})
+	return r.names(
+		func(q storage.Querier, set []*labels.Matcher) ([]string, annotations.Annotations, error) {
+			return q.LabelValues(r.ctx, name, nil, set...)
+		},
+	)
 }
 
 // names replies with the union of the results of ask for each set of matchers, in order.
-func (r *request) names(ask func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) ([]byte, annotations.Annotations, error) {
+func (r *request) names(
+	ask func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error),
+) ([]byte, annotations.Annotations, error) {
 	limit, err := r.limit()
 	if err != nil {
 		return nil, nil, err
@@ -322,7 +390,8 @@ func (r *request) series() ([]byte, annotations.Annotations, error) {
 		return nil, nil, err
 	}
 	defer q.Close()
-	hints := &storage.SelectHints{Start: from.UnixMilli(), End: to.UnixMilli(), Func: "series"} // without samples
+	// without samples
+	hints := &storage.SelectHints{Start: from.UnixMilli(), End: to.UnixMilli(), Func: "series"}
 	var found []storage.SeriesSet
 	for _, set := range sets {
 		found = append(found, q.Select(r.ctx, true, hints, set...))
@@ -383,8 +452,8 @@ func (r *request) metadata() ([]byte, annotations.Annotations, error) {
 	return encodeJSON(out), nil, nil
 }
 
-// describe derives a metric from its name by the conventions of Prometheus. A run keeps no other metadata of its
-// scrapes.
+// describe derives a metric from its name by the conventions of Prometheus. A run keeps no other
+// metadata of its scrapes.
 func describe(name string) Metadata {
 	m := Metadata{Type: "unknown"}
 	base, counter := strings.CutSuffix(name, "_total")

@@ -23,7 +23,8 @@ import (
 
 var t0 = time.Unix(1_700_000_000, 0)
 
-// stored makes a sealed run of a minute: requests_total{role} counts 10 and 20 a second, odd has no usual values.
+// stored makes a sealed run of a minute: requests_total{role} counts 10 and 20 a second, odd has no
+// usual values.
 func stored(t *testing.T) *series.DB {
 	t.Helper()
 	dir := t.TempDir() + "/series"
@@ -31,11 +32,23 @@ func stored(t *testing.T) *series.DB {
 	failure.None(t, err)
 	for i := range 60 {
 		batch := []series.Sample{
-			{Name: "requests_total", Labels: []series.Label{{Name: "role", Value: "app"}}, Value: float64(10 * i)},
-			{Name: "requests_total", Labels: []series.Label{{Name: "role", Value: "db"}}, Value: float64(20 * i)},
+			{
+				Name:   "requests_total",
+				Labels: []series.Label{{Name: "role", Value: "app"}},
+				Value:  float64(10 * i),
+			},
+			{
+				Name:   "requests_total",
+				Labels: []series.Label{{Name: "role", Value: "db"}},
+				Value:  float64(20 * i),
+			},
 			{Name: "odd", Labels: []series.Label{{Name: "v", Value: "nan"}}, Value: math.NaN()},
 			{Name: "odd", Labels: []series.Label{{Name: "v", Value: "inf"}}, Value: math.Inf(1)},
-			{Name: "odd", Labels: []series.Label{{Name: "v", Value: "small \"quoted\""}}, Value: -2.5e-9},
+			{
+				Name:   "odd",
+				Labels: []series.Label{{Name: "v", Value: "small \"quoted\""}},
+				Value:  -2.5e-9,
+			},
 		}
 		failure.None(t, db.Append(t0.Add(time.Duration(i)*time.Second+5*time.Millisecond), batch))
 	}
@@ -64,7 +77,11 @@ func TestPrometheusClient(t *testing.T) {
 	defer cancel()
 	c := v1.NewAPI(client)
 
-	v, warn, infos, err := c.Query(ctx, `sum by (role) (rate(requests_total[10s]))`, t0.Add(30*time.Second))
+	v, warn, infos, err := c.Query(
+		ctx,
+		`sum by (role) (rate(requests_total[10s]))`,
+		t0.Add(30*time.Second),
+	)
 	if err != nil || len(warn)+len(infos) > 0 {
 		t.Fatal(err, warn, infos)
 	}
@@ -83,7 +100,11 @@ odd{v="nan"} => NaN @[1700000030]
 odd{v="small \"quoted\""} => -0.0000000025 @[1700000030]`; got != want {
 		t.Errorf("odd values: got\n%s\nwant\n%s", got, want)
 	}
-	v, _, _, err = c.QueryRange(ctx, `requests_total`, v1.Range{Start: t0.Add(10 * time.Second), End: t0.Add(20 * time.Second), Step: 5 * time.Second}, v1.WithTimeout(time.Second))
+	v, _, _, err = c.QueryRange(ctx, `requests_total`, v1.Range{
+		Start: t0.Add(10 * time.Second),
+		End:   t0.Add(20 * time.Second),
+		Step:  5 * time.Second,
+	}, v1.WithTimeout(time.Second))
 	failure.None(t, err)
 	if got, want := v.String(), `requests_total{role="app"} =>
 90 @[1700000010]
@@ -103,22 +124,39 @@ requests_total{role="db"} =>
 	if err != nil || fmt.Sprint(names) != "__name__, role" {
 		t.Errorf("labels of requests_total: %v, %v", names, err)
 	}
-	values, _, _, err := c.LabelValues(ctx, "role", []string{`requests_total{role=~"d.*"}`, `requests_total{role="app"}`}, time.Unix(math.MinInt64/1000+62135596801, 0), time.Unix(math.MaxInt64/1000-62135596801, 0))
+	values, _, _, err := c.LabelValues(
+		ctx,
+		"role",
+		[]string{`requests_total{role=~"d.*"}`, `requests_total{role="app"}`},
+		time.Unix(math.MinInt64/1000+62135596801, 0),
+		time.Unix(math.MaxInt64/1000-62135596801, 0),
+	)
 	if err != nil || fmt.Sprint(values) != "[app db]" {
 		t.Errorf("values of role: %v, %v", values, err)
 	}
-	sets, _, _, err := c.Series(ctx, []string{`{role!=""}`, `odd{v="inf"}`}, t0, t0.Add(time.Minute))
-	if err != nil || fmt.Sprint(sets) != `[{__name__="odd", v="inf"} {__name__="requests_total", role="app"} {__name__="requests_total", role="db"}]` {
+	sets, _, _, err := c.Series(
+		ctx,
+		[]string{`{role!=""}`, `odd{v="inf"}`},
+		t0,
+		t0.Add(time.Minute),
+	)
+	if err != nil ||
+		fmt.Sprint(
+			sets,
+		) != `[{__name__="odd", v="inf"} {__name__="requests_total", role="app"} {__name__="requests_total", role="db"}]` {
 		t.Errorf("series: %v, %v", sets, err)
 	}
-	if _, warn, _, err = c.Series(ctx, []string{`{__name__!=""}`}, t0, t0.Add(time.Minute), v1.WithLimit(2)); err != nil || len(warn) != 1 {
+	if _, warn, _, err = c.Series(ctx, []string{`{__name__!=""}`}, t0, t0.Add(time.Minute), v1.WithLimit(2)); err != nil ||
+		len(warn) != 1 {
 		t.Errorf("series with a limit: warnings %v, %v", warn, err)
 	}
-	if sets, _, _, err = c.Series(ctx, []string{`requests_total`}, t0.Add(-2*time.Hour), t0.Add(-time.Hour)); err != nil || len(sets) > 0 {
+	if sets, _, _, err = c.Series(ctx, []string{`requests_total`}, t0.Add(-2*time.Hour), t0.Add(-time.Hour)); err != nil ||
+		len(sets) > 0 {
 		t.Errorf("series of another hour: %v, %v", sets, err)
 	}
 	meta, err := c.Metadata(ctx, "", "")
-	if err != nil || meta["odd"][0].Help != "What is odd." || meta["requests_total"][0].Type != v1.MetricTypeCounter {
+	if err != nil || meta["odd"][0].Help != "What is odd." ||
+		meta["requests_total"][0].Type != v1.MetricTypeCounter {
 		t.Errorf("metadata: %v, %v", meta, err)
 	}
 	build, err := c.Buildinfo(ctx)
@@ -128,7 +166,8 @@ requests_total{role="db"} =>
 	if rules, err := c.Rules(ctx, nil); err != nil || len(rules.Groups) != 0 {
 		t.Errorf("rules: %v, %v", rules, err)
 	}
-	if ex, err := c.QueryExemplars(ctx, "odd", t0, t0.Add(time.Minute)); err != nil || len(ex) != 0 {
+	if ex, err := c.QueryExemplars(ctx, "odd", t0, t0.Add(time.Minute)); err != nil ||
+		len(ex) != 0 {
 		t.Errorf("exemplars: %v, %v", ex, err)
 	}
 	var bad *v1.Error
@@ -191,7 +230,10 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
-	if _, got := get(t, addr+"/api/v1/query?query=rate(odd[10s])"); !strings.Contains(got, `"infos":["PromQL info: metric might not be a counter`) {
+	if _, got := get(t, addr+"/api/v1/query?query=rate(odd[10s])"); !strings.Contains(
+		got,
+		`"infos":["PromQL info: metric might not be a counter`,
+	) {
 		t.Errorf("no info in %s", got)
 	}
 	if status, got := get(t, addr+"/-/healthy"); status != 200 || got != "Plimsoll is healthy.\n" {
@@ -203,7 +245,8 @@ func TestAnswers(t *testing.T) {
 	if b, _ := io.ReadAll(res.Body); !strings.Contains(string(b), `[7,"1"]`) {
 		t.Errorf("POST: %s", b)
 	}
-	if res, err := http.PostForm(addr+"/api/v1/query", url.Values{"query": {strings.Repeat("1", maxForm)}}); err != nil || res.StatusCode != 400 {
+	if res, err := http.PostForm(addr+"/api/v1/query", url.Values{"query": {strings.Repeat("1", maxForm)}}); err != nil ||
+		res.StatusCode != 400 {
 		t.Errorf("a form that is too long: %v, %v", res, err)
 	}
 }
@@ -221,8 +264,11 @@ func get(t *testing.T, address string) (int, string) {
 // TestNoRun checks the answers to a client between two runs, and when a run ends.
 func TestNoRun(t *testing.T) {
 	db := stored(t)
-	addr := serve(t, Config{Source: func() (*series.DB, func(), error) { return nil, nil, ErrNoRun }})
-	if status, got := get(t, addr+"/api/v1/labels"); status != 503 || !strings.Contains(got, "no run is under way") {
+	addr := serve(t, Config{Source: func() (*series.DB, func(), error) {
+		return nil, nil, ErrNoRun
+	}})
+	if status, got := get(t, addr+"/api/v1/labels"); status != 503 ||
+		!strings.Contains(got, "no run is under way") {
 		t.Errorf("%d %s", status, got)
 	}
 	if status, _ := get(t, addr+"/-/healthy"); status != 200 {

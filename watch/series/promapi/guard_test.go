@@ -16,7 +16,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// TestPagesOfOthersAreRefused sends what a browser sends for a page of another server, by each method and listener.
+// TestPagesOfOthersAreRefused sends what a browser sends for a page of another server, by each
+// method and listener.
 func TestPagesOfOthersAreRefused(t *testing.T) {
 	db := stored(t)
 	for _, c := range []struct {
@@ -54,7 +55,15 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		w := httptest.NewRecorder()
 		Handler(Config{Source: of(db), Hosts: c.listener}).ServeHTTP(w, r)
 		if w.Code != c.want {
-			t.Errorf("%s at %s, %s: %s: status %d, want %d", c.method, c.host, c.header, c.value, w.Code, c.want)
+			t.Errorf(
+				"%s at %s, %s: %s: status %d, want %d",
+				c.method,
+				c.host,
+				c.header,
+				c.value,
+				w.Code,
+				c.want,
+			)
 		}
 	}
 }
@@ -68,7 +77,8 @@ func TestCostlyRequestIsRefused(t *testing.T) {
 		"many selectors": {"series?" + strings.Repeat("match[]=odd&", series.MaxSelectors+1), "bad_data"},
 		"long selectors": {"labels?match[]=" + strings.Repeat("a", series.MaxExpression+1), "bad_data"},
 	} {
-		if status, got := get(t, addr+c.path); status/100 != 4 || !strings.Contains(got, c.want) || len(got) > 2000 {
+		if status, got := get(t, addr+c.path); status/100 != 4 || !strings.Contains(got, c.want) ||
+			len(got) > 2000 {
 			t.Errorf("%s: %d %.2000s", name, status, got)
 		}
 	}
@@ -98,7 +108,12 @@ func TestQueryEndsWithItsClient(t *testing.T) {
 		status <- w.Code
 	}))
 	t.Cleanup(srv.Close)
-	req, err := http.NewRequestWithContext(ctx, "POST", srv.URL+"/api/v1/query", strings.NewReader("query=count_over_time(vector(1)[1h:1s])"))
+	req, err := http.NewRequestWithContext(
+		ctx,
+		"POST",
+		srv.URL+"/api/v1/query",
+		strings.NewReader("query=count_over_time(vector(1)[1h:1s])"),
+	)
 	failure.None(t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if resp, err := http.DefaultClient.Do(req); err == nil {

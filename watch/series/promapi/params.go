@@ -22,7 +22,8 @@ import (
 	"plimsoll/watch/series"
 )
 
-// promVersion is the release of Prometheus whose query language and storage this is: module v0.313 is release 3.13.
+// promVersion is the release of Prometheus whose query language and storage this is: module v0.313
+// is release 3.13.
 const promVersion = "3.13.0"
 
 var goVersion = runtime.Version()
@@ -125,7 +126,8 @@ var (
 	latest   = time.UnixMilli(math.MaxInt64 / 1000)
 )
 
-// instant reads a time: seconds since 1970, or RFC 3339. Clients send the ends of time for "without a bound".
+// instant reads a time: seconds since 1970, or RFC 3339. Clients send the ends of time for "without
+// a bound".
 func instant(r *http.Request, name string, otherwise time.Time) (time.Time, error) {
 	s := r.FormValue(name)
 	if s == "" {
@@ -157,7 +159,10 @@ func duration(r *http.Request, name string, otherwise time.Duration) (time.Durat
 	}
 	if f, err := strconv.ParseFloat(s, 64); err == nil {
 		if !(math.Abs(f) < 9e9) {
-			return 0, invalid(name, fmt.Errorf("cannot parse %q to a valid duration. It overflows int64", s))
+			return 0, invalid(
+				name,
+				fmt.Errorf("cannot parse %q to a valid duration. It overflows int64", s),
+			)
 		}
 		return time.Duration(f * float64(time.Second)), nil
 	}
@@ -169,12 +174,12 @@ func duration(r *http.Request, name string, otherwise time.Duration) (time.Durat
 	return time.Duration(math.Round(d.Val*1000)) * time.Millisecond, nil
 }
 
-// escape is what stands in an escaped name for a character: two underscores for one, and else its code point between
-// two, of as many hexadecimal digits as Prometheus reads.
+// escape is what stands in an escaped name for a character: two underscores for one, and else its
+// code point between two, of as many hexadecimal digits as Prometheus reads.
 var escape = regexp.MustCompile(`_(?:_|([0-9a-fA-F]{1,5})_)?`)
 
-// unescape returns the label name of a path, in which characters that Prometheus once did not allow are escaped and the
-// whole begins with U__. A name that is not escaped so is what it says.
+// unescape returns the label name of a path, in which characters that Prometheus once did not allow
+// are escaped and the whole begins with U__. A name that is not escaped so is what it says.
 func unescape(name string) string {
 	escaped, ok := strings.CutPrefix(name, "U__")
 	if !ok {
@@ -207,7 +212,10 @@ func (r *request) limit() (int, error) {
 	return n, nil
 }
 
-var errLarge = fmt.Errorf("the answer has more than %d bytes; use fewer series, a shorter range or a longer step", maxAnswer)
+var errLarge = fmt.Errorf(
+	"the answer has more than %d bytes; use fewer series, a shorter range or a longer step",
+	maxAnswer,
+)
 
 // encodeValue writes {"resultType":...,"result":...}.
 func encodeValue(v parser.Value) ([]byte, error) {
@@ -283,7 +291,8 @@ func appendPoint(b []byte, ms int64, v float64) []byte {
 	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
 		format = 'e'
 	}
-	return append(strconv.AppendFloat(b, v, format, -1, 64), '"', ']') // NaN, +Inf and -Inf by these names
+	// NaN, +Inf and -Inf by these names
+	return append(strconv.AppendFloat(b, v, format, -1, 64), '"', ']')
 }
 
 // appendTime writes milliseconds as seconds with no or three decimals.

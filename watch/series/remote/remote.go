@@ -46,8 +46,8 @@ type Config struct {
 	Authorization string
 	// Labels are added to every series that does not have them already.
 	Labels map[string]string
-	// Failed is called, from the sending goroutine, when the first request of a row fails, and with nil when requests
-	// succeed again.
+	// Failed is called, from the sending goroutine, when the first request of a row fails, and with
+	// nil when requests succeed again.
 	Failed func(error)
 
 	// For tests: the way of requests, and the sizes in place of DefaultQueue and DefaultBatch.
@@ -89,17 +89,23 @@ type Sender struct {
 	series  map[labels.Labels]int
 }
 
-// Check returns an error for an invalid address: it must be http or https with a host, and without a user and
-// password.
+// Check returns an error for an invalid address: it must be http or https with a host, and without
+// a user and password.
 func Check(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
 		return errors.New("the address of remote write is no URL")
-	case u.User != nil, u.Host == "" && strings.Contains(address, "@"): // user:password@host has no User
-		return errors.New("the address of remote write holds a user or password, which others could read; give credentials by environment or file")
+	case u.User != nil,
+		u.Host == "" && strings.Contains(address, "@"): // user:password@host has no User
+		return errors.New(
+			"the address of remote write holds a user or password, which others could read; give credentials by environment or file",
+		)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("the address of remote write, %s, wants the form http://host:port/path", printable(address))
+		return fmt.Errorf(
+			"the address of remote write, %s, wants the form http://host:port/path",
+			printable(address),
+		)
 	}
 	return nil
 }
@@ -123,17 +129,29 @@ func New(c Config) (*Sender, error) {
 		return nil, err
 	}
 	c.queue, c.batch = cmp.Or(c.queue, DefaultQueue), cmp.Or(c.batch, DefaultBatch)
-	s := &Sender{c: c, address: printable(c.URL), wake: make(chan struct{}, 1), done: make(chan struct{}), series: map[labels.Labels]int{}}
-	s.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s := &Sender{
+		c:       c,
+		address: printable(c.URL),
+		wake:    make(chan struct{}, 1),
+		done:    make(chan struct{}),
+		series:  map[labels.Labels]int{},
+	}
+	s.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	if s.client.Transport = c.transport; c.transport == nil {
-		s.client.Transport = &http.Transport{Proxy: proxy(http.ProxyFromEnvironment), IdleConnTimeout: time.Minute}
+		s.client.Transport = &http.Transport{
+			Proxy:           proxy(http.ProxyFromEnvironment),
+			IdleConnTimeout: time.Minute,
+		}
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	go s.loop()
 	return s, nil
 }
 
-// proxy is a proxy function of a transport whose errors do not quote the proxy's address, which may hold a password.
+// proxy is a proxy function of a transport whose errors do not quote the proxy's address, which may
+// hold a password.
 func proxy(of func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
 	return func(r *http.Request) (*url.URL, error) {
 		u, err := of(r)
@@ -252,7 +270,10 @@ func (s *Sender) deliver(batch []sample) {
 		s.tell(err)
 		after = max(after, pause)
 		if time.Since(began)+after > DefaultDeadline {
-			s.over(len(batch), fmt.Errorf("given up after %v: %w", time.Since(began).Round(time.Second), err))
+			s.over(
+				len(batch),
+				fmt.Errorf("given up after %v: %w", time.Since(began).Round(time.Second), err),
+			)
 			return
 		}
 		select {
@@ -300,7 +321,8 @@ func (s *Sender) post(body []byte) (again bool, after time.Duration, err error) 
 	}
 	req.Header.Set("Content-Type", "application/x-protobuf")
 	req.Header.Set("Content-Encoding", "snappy")
-	req.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0") // the value for version 1.0 of the protocol
+	// the value for version 1.0 of the protocol
+	req.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0")
 	req.Header.Set("User-Agent", "plimsoll")
 	if s.c.Authorization != "" {
 		req.Header.Set("Authorization", s.c.Authorization)
@@ -331,7 +353,8 @@ func (s *Sender) post(body []byte) (again bool, after time.Duration, err error) 
 		status = strconv.Itoa(res.StatusCode)
 	}
 	err = fmt.Errorf("%s answered %s", s.address, status)
-	if text := strings.Join(strings.Fields(strings.ToValidUTF8(string(reason), "?")), " "); text != "" && !s.secret(text) {
+	if text := strings.Join(strings.Fields(strings.ToValidUTF8(string(reason), "?")), " "); text != "" &&
+		!s.secret(text) {
 		err = fmt.Errorf("%w: %s", err, text)
 	}
 	if sec, aerr := strconv.Atoi(res.Header.Get("Retry-After")); aerr == nil && sec > 0 {

@@ -71,7 +71,12 @@ func reply(status int, body string, header ...string) *http.Response {
 	for i := 0; i+1 < len(header); i += 2 {
 		h.Set(header[i], header[i+1])
 	}
-	return &http.Response{StatusCode: status, Status: fmt.Sprint(status, " ", http.StatusText(status)), Header: h, Body: io.NopCloser(strings.NewReader(body))}
+	return &http.Response{
+		StatusCode: status,
+		Status:     fmt.Sprint(status, " ", http.StatusText(status)),
+		Header:     h,
+		Body:       io.NopCloser(strings.NewReader(body)),
+	}
 }
 
 // always answers each request so.
@@ -108,7 +113,10 @@ func offer(s *Sender, at time.Time, names ...string) {
 func TestDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := new(server)
-		s := start(t, srv, Config{Authorization: "Bearer t0ken", Labels: map[string]string{"run": "r1", "zone": "mine", "arm": ""}})
+		s := start(t, srv, Config{
+			Authorization: "Bearer t0ken",
+			Labels:        map[string]string{"run": "r1", "zone": "mine", "arm": ""},
+		})
 		began := time.Now()
 		for i := range 3 {
 			offer(s, time.UnixMilli(int64(i)), "a", "b")
@@ -124,15 +132,22 @@ func TestDelivers(t *testing.T) {
 		if d := srv.times[0].Sub(began); d != interval {
 			t.Errorf("sent after %v, want %v", d, interval)
 		}
-		want := []prompb.Label{{Name: "__name__", Value: "a"}, {Name: "run", Value: "r1"}, {Name: "zone", Value: "z"}}
+		want := []prompb.Label{{
+			Name:  "__name__",
+			Value: "a",
+		}, {Name: "run", Value: "r1"}, {Name: "zone", Value: "z"}}
 		if fmt.Sprint(srv.series[0]) != fmt.Sprint(want) {
 			t.Errorf("labels %v, want %v: sorted, and the series' own win", srv.series[0], want)
 		}
 		if got := srv.got[fmt.Sprint(want)]; len(got) != 3 || got[2].Timestamp != 2 {
 			t.Errorf("samples of a: %v", got)
 		}
-		for name, want := range map[string]string{"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy",
-			"X-Prometheus-Remote-Write-Version": "0.1.0", "Authorization": "Bearer t0ken"} {
+		for name, want := range map[string]string{
+			"Content-Type":                      "application/x-protobuf",
+			"Content-Encoding":                  "snappy",
+			"X-Prometheus-Remote-Write-Version": "0.1.0",
+			"Authorization":                     "Bearer t0ken",
+		} {
 			if got := srv.headers.Get(name); got != want {
 				t.Errorf("%s: %q, want %q", name, got, want)
 			}
@@ -174,23 +189,35 @@ func TestFailures(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var told []string
 				srv := &server{answer: c.answer}
-				s := start(t, srv, Config{URL: "http://metrics.example/api/v1/write?key=s3cret", Authorization: "Bearer s3cret", Failed: func(err error) {
-					if err == nil {
-						told = append(told, "well")
-					} else {
-						told = append(told, "failed")
-						if strings.Contains(err.Error(), "s3cret") {
-							t.Errorf("a secret in %v", err)
+				s := start(t, srv, Config{
+					URL:           "http://metrics.example/api/v1/write?key=s3cret",
+					Authorization: "Bearer s3cret",
+					Failed: func(err error) {
+						if err == nil {
+							told = append(told, "well")
+						} else {
+							told = append(told, "failed")
+							if strings.Contains(err.Error(), "s3cret") {
+								t.Errorf("a secret in %v", err)
+							}
 						}
-					}
-				}})
+					},
+				})
 				offer(s, time.UnixMilli(1), "a", "b")
 				time.Sleep(2 * time.Minute)
 				st := s.Close(t.Context())
 				if st.Sent != c.sent || st.Lost != c.lost || st.Requests != c.requests {
-					t.Errorf("%+v, want %d sent, %d lost in %d requests", st, c.sent, c.lost, c.requests)
+					t.Errorf(
+						"%+v, want %d sent, %d lost in %d requests",
+						st,
+						c.sent,
+						c.lost,
+						c.requests,
+					)
 				}
-				if got := fmt.Sprint(st.Err); c.why != "" && !strings.Contains(strings.ReplaceAll(got, "?...", ""), c.why) || strings.Contains(got, "s3cret") {
+				if got := fmt.Sprint(st.Err); c.why != "" &&
+					!strings.Contains(strings.ReplaceAll(got, "?...", ""), c.why) ||
+					strings.Contains(got, "s3cret") {
 					t.Errorf("lost because %q, want %q", got, c.why)
 				}
 				if got := strings.Join(told, ", "); got != c.told {
@@ -212,8 +239,8 @@ func (hung) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// TestNeverInTheWay: with an endpoint that hangs, memory is bounded, Offer returns at once, and Close keeps its
-// deadline.
+// TestNeverInTheWay: with an endpoint that hangs, memory is bounded, Offer returns at once, and
+// Close keeps its deadline.
 func TestNeverInTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, hung{}, Config{queue: 1000, batch: 100})
@@ -290,8 +317,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestPasswordInErrors: neither the password of basic authentication nor that of a proxy is in an error, whatever the
-// server repeats.
+// TestPasswordInErrors: neither the password of basic authentication nor that of a proxy is in an
+// error, whatever the server repeats.
 func TestPasswordInErrors(t *testing.T) {
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("bob:s3cret"))
 	_, encoded, _ := strings.Cut(basic, " ")
@@ -319,7 +346,8 @@ func TestPasswordInErrors(t *testing.T) {
 				offer(s, time.UnixMilli(1), "a")
 				time.Sleep(2 * time.Minute)
 				st := s.Close(t.Context())
-				if st.Lost != 1 || st.Err == nil || strings.Contains(st.Err.Error(), "s3cret") || strings.Contains(st.Err.Error(), encoded) {
+				if st.Lost != 1 || st.Err == nil || strings.Contains(st.Err.Error(), "s3cret") ||
+					strings.Contains(st.Err.Error(), encoded) {
 					t.Errorf("%d lost because %v", st.Lost, st.Err)
 				}
 			})

@@ -1,4 +1,5 @@
-// Package option has the names that Prometheus's remote write mentions of the Google API client's package.
+// Package option has the names that Prometheus's remote write mentions of the Google API client's
+// package.
 package option
 
 // ClientOption would set a client up.

@@ -1,4 +1,5 @@
-// Package clientcredentials has the name that Prometheus's HTTP client mentions of the package that asks for tokens.
+// Package clientcredentials has the name that Prometheus's HTTP client mentions of the package that
+// asks for tokens.
 package clientcredentials
 
 import (

@@ -1,4 +1,5 @@
-// Package google has the name that Prometheus's remote write mentions of the package that asks Google for tokens.
+// Package google has the name that Prometheus's remote write mentions of the package that asks
+// Google for tokens.
 package google
 
 import (

@@ -1,5 +1,5 @@
-// Package require has the names that helpers for tests in Prometheus's package tsdb mention of testify. Each fails the
-// test that calls it.
+// Package require has the names that helpers for tests in Prometheus's package tsdb mention of
+// testify. Each fails the test that calls it.
 package require
 
 // TestingT is a test.

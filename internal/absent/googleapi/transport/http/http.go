@@ -1,4 +1,5 @@
-// Package http has the name that Prometheus's remote write mentions of the Google API client's package.
+// Package http has the name that Prometheus's remote write mentions of the Google API client's
+// package.
 package http
 
 import (
@@ -13,6 +14,10 @@ import (
 var ErrAbsent = errors.New("this program is built without the Google API client")
 
 // NewTransport returns ErrAbsent.
-func NewTransport(context.Context, http.RoundTripper, ...option.ClientOption) (http.RoundTripper, error) {
+func NewTransport(
+	context.Context,
+	http.RoundTripper,
+	...option.ClientOption,
+) (http.RoundTripper, error) {
 	return nil, ErrAbsent
 }

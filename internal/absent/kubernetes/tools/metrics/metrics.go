@@ -1,4 +1,5 @@
-// Package metrics has the names that Prometheus's service discovery mentions of the Kubernetes client's package.
+// Package metrics has the names that Prometheus's service discovery mentions of the Kubernetes
+// client's package.
 package metrics
 
 import (

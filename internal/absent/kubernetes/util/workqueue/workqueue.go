@@ -1,4 +1,5 @@
-// Package workqueue has the names that Prometheus's service discovery mentions of the Kubernetes client's package.
+// Package workqueue has the names that Prometheus's service discovery mentions of the Kubernetes
+// client's package.
 package workqueue
 
 // GaugeMetric goes up and down by one.

@@ -1,4 +1,5 @@
-// Package remote has the names that Prometheus's configuration mentions of the client for remote write.
+// Package remote has the names that Prometheus's configuration mentions of the client for remote
+// write.
 package remote
 
 import "errors"
