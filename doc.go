@@ -5,6 +5,22 @@
 // program is cmd/plimsoll, its verbs are in cmd/verbs and cmd/internal, and the packages stand in
 // layers that internal/arch tests.
 //
+// # Where things are
+//
+//   - cmd, console, report: what people type, watch and read.
+//   - run: everything that executes. deploy brings a target up, users has the simulated users, health
+//     reads the gates, session carries out one run (trial is its load, capacity its search), compare
+//     and sizing carry out many; preflight asks before, live and audience show it.
+//   - judge: everything that decides, and executes nothing: verdict, comparison, limiter, drift, sizing.
+//   - evidence: what can be asked of a stored run. record: its format, the store, importer for the
+//     results of other tools.
+//   - plan: what is asked, a table of keys and of gates. stats: mathematics, on the ground floor.
+//   - load: clock, engine, wire (HTTP and WebSocket), workload, measure (histograms), fleet (agents).
+//   - dialect: knowledge of one kind of server; dialect/mattermost has actions and API.
+//   - target: drivers, and lab with processes, databases, namespaces and control groups.
+//   - watch: probes of hosts and databases, and series with PromQL.
+//   - reference: servers to be measured, and data sets. studies, newsfeed: modules beside the product.
+//
 // # What is done
 //
 //   - plan: what will be offered to which target under which seed; immutable, with a digest.
