@@ -16,7 +16,7 @@
 //     results of other tools.
 //   - plan: what is asked, a table of keys and of gates. stats: mathematics, on the ground floor.
 //   - load: clock, engine, wire (HTTP and WebSocket), workload, measure (histograms), fleet (agents).
-//   - dialect: knowledge of one kind of server; dialect/mattermost has actions and API.
+//   - dialect: knowledge of one kind of server, in a package each: its actions and its API.
 //   - target: drivers, and lab with processes, databases, namespaces and control groups.
 //   - watch: probes of hosts and databases, and series with PromQL.
 //   - reference: servers to be measured, and data sets. studies, newsfeed: modules beside the product.
