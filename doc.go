@@ -7,10 +7,11 @@
 //
 // # Where things are
 //
-//   - cmd, console, report: what people type, watch and read.
-//   - run: everything that executes. deploy brings a target up, users has the simulated users, health
-//     reads the gates, session carries out one run (trial is its load, capacity its search), compare
-//     and sizing carry out many; preflight asks before, live and audience show it.
+//   - cmd, console, report: what people type, watch and read; cmd/exit has the exit statuses.
+//   - run: everything that executes. preflight asks before; deploy brings a target up; users has the
+//     simulated users and the agents that joined; health reads the gates; session carries out one
+//     run, trial its load and capacity its search; compare and sizing carry out many; live and
+//     audience show it.
 //   - judge: everything that decides, and executes nothing: verdict, comparison, limiter, drift, sizing.
 //   - evidence: what can be asked of a stored run. record: its format, the store, importer for the
 //     results of other tools.
