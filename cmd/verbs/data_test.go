@@ -27,10 +27,8 @@ func dataVerb(t *testing.T, args ...string) (status int, stdout, stderr string) 
 // reachable makes a directory that database servers, which run as other users, can pass through.
 func reachable(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(
-		"",
-		"plimsoll-data-",
-	) //nolint:usetesting // a TempDir is closed to other users
+	//nolint:usetesting // a TempDir is closed to other users
+	dir, err := os.MkdirTemp("", "plimsoll-data-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,10 +75,8 @@ func startPlanWith(
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err = os.MkdirTemp(
-		"",
-		"plimsoll-e2e-",
-	) //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	//nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	root, err = os.MkdirTemp("", "plimsoll-e2e-")
 	if err != nil {
 		t.Fatal(err)
 	}

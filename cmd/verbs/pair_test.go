@@ -25,10 +25,8 @@ func TestCompareTwoBuilds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := os.MkdirTemp(
-		"",
-		"plimsoll-pair-",
-	) //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	//nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	root, err := os.MkdirTemp("", "plimsoll-pair-")
 	if err != nil {
 		t.Fatal(err)
 	}

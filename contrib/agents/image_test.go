@@ -40,10 +40,8 @@ func podman(t *testing.T, dir string) []string {
 // short returns a directory of this test with a short path.
 func short(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(
-		"",
-		"img",
-	) //nolint:usetesting // t.TempDir has the test's name in its path
+	//nolint:usetesting // t.TempDir has the test's name in its path
+	dir, err := os.MkdirTemp("", "img")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,10 +60,8 @@ var expression = regexp.MustCompile(`\$\{\{ (.*?) \}\}`)
 // then 2.
 func newWorkflow(t *testing.T, env ...string) *workflow {
 	t.Helper()
-	dir, err := os.MkdirTemp(
-		"",
-		"plimsoll-ci-",
-	) //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	//nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	dir, err := os.MkdirTemp("", "plimsoll-ci-")
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
 	}

@@ -136,11 +136,8 @@ func (b *books) read(ctx context.Context, c *api.Client, members *readers, admin
 	c.SetToken(admin)
 	err := b.pages(ctx, c)
 	if err != nil && first != nil {
-		err = fmt.Errorf(
-			"%w, as a member: %v",
-			err,
-			first,
-		) //nolint:errorlint // whether it was refused is the administrator's error alone
+		//nolint:errorlint // whether it was refused is the administrator's error alone
+		err = fmt.Errorf("%w, as a member: %v", err, first)
 	}
 	return err
 }

@@ -167,7 +167,7 @@ type attributeField struct {
 }
 
 const (
-	// the real server draws an identifier at its first start
+	// the real server draws an identifier at its first start.
 	attributeGroup  = "customprofileattributesgrp"
 	maxAttributes   = 20
 	maxAttributeLen = 64 // characters

@@ -24,7 +24,7 @@ const (
 	DefaultLicense      = "enterprise"
 	DefaultMaxOpenConns = 100
 	DefaultAdminUser    = "sysadmin"
-	// of a server that listens on loopback; set another elsewhere
+	// of a server that listens on loopback; set another elsewhere.
 	DefaultAdminPassword = "Sys@dmin-sample1"
 )
 

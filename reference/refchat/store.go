@@ -49,7 +49,7 @@ type prepared struct {
 
 const (
 	prepareAfter = 8 // uses before a text is worth a prepared statement on every connection
-	// texts; times the connections this stays below MySQL's max_prepared_stmt_count
+	// texts; times the connections this stays below MySQL's max_prepared_stmt_count.
 	maxPrepared = 64
 )
 

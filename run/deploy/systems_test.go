@@ -23,10 +23,8 @@ import (
 // TestMain serves HTTP when a deployment starts this program with an address.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "serve" {
-		fmt.Fprintln(
-			os.Stderr,
-			http.ListenAndServe(os.Args[2], empty),
-		) //nolint:gosec // it ends with the test
+		//nolint:gosec // it ends with the test
+		fmt.Fprintln(os.Stderr, http.ListenAndServe(os.Args[2], empty))
 		os.Exit(1)
 	}
 	os.Exit(m.Run())

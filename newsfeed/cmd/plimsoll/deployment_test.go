@@ -79,10 +79,8 @@ func TestDeploymentsAnswerAlike(t *testing.T) {
 // ended.
 func up(t *testing.T, exe, text string, args ...string) (state target.StateFile, kill func()) {
 	t.Helper()
-	dir, err := os.MkdirTemp(
-		"",
-		"plimsoll-feed-",
-	) //nolint:usetesting // the database runs as a user of its own, who must be able to pass through it
+	//nolint:usetesting // the database runs as a user of its own, who must be able to pass through it
+	dir, err := os.MkdirTemp("", "plimsoll-feed-")
 	if err != nil {
 		t.Fatal(err)
 	}

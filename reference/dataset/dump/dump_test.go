@@ -33,10 +33,8 @@ func start(t *testing.T, engine, from string) server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	dir, err := os.MkdirTemp(
-		"",
-		"dump-test-",
-	) //nolint:usetesting // a TempDir is closed to the server's user
+	//nolint:usetesting // a TempDir is closed to the server's user
+	dir, err := os.MkdirTemp("", "dump-test-")
 	noError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	noError(t, os.Chmod(dir, 0o755))

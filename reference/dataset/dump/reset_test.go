@@ -29,10 +29,8 @@ func startWith(t *testing.T, engine, data string, way lab.Copying) resetter {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	dir, err := os.MkdirTemp(
-		"",
-		"reset-test-",
-	) //nolint:usetesting // a TempDir is closed to the server's user
+	//nolint:usetesting // a TempDir is closed to the server's user
+	dir, err := os.MkdirTemp("", "reset-test-")
 	noError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	noError(t, os.Chmod(dir, 0o755))

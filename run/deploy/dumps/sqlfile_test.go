@@ -93,10 +93,8 @@ func (nobody) End()                               {}
 // openDir returns a new directory that the users of database servers may enter.
 func openDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(
-		"",
-		"dumps-test-",
-	) //nolint:usetesting // a TempDir is closed to the server's user
+	//nolint:usetesting // a TempDir is closed to the server's user
+	dir, err := os.MkdirTemp("", "dumps-test-")
 	if err != nil {
 		t.Fatal(err)
 	}

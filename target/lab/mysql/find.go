@@ -217,10 +217,8 @@ func fetch(ctx context.Context, mvn, mysqld string) error {
 	}
 	jars, err := filepath.Glob(filepath.Join(tmp, "*.jar"))
 	if err != nil || len(jars) != 1 {
-		return fmt.Errorf(
-			"Maven left %d archives, want 1",
-			len(jars),
-		) //nolint:staticcheck // a name
+		//nolint:staticcheck // a name
+		return fmt.Errorf("Maven left %d archives, want 1", len(jars))
 	}
 	unpacked := filepath.Join(tmp, "home")
 	if err := unpack(unpacked, jars[0]); err != nil {

@@ -25,10 +25,8 @@ func TestWithoutRoot(t *testing.T) {
 		return
 	}
 	const nobody = 65534
-	dir, err := os.MkdirTemp(
-		"",
-		"nginx-test-",
-	) //nolint:usetesting // a TempDir is closed to other users
+	//nolint:usetesting // a TempDir is closed to other users
+	dir, err := os.MkdirTemp("", "nginx-test-")
 	failure.None(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	own, err := os.ReadFile(os.Args[0])

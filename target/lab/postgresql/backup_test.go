@@ -21,10 +21,8 @@ func TestBackupOfASubscriber(t *testing.T) {
 		"CREATE SUBSCRIPTION news CONNECTION 'host=127.0.0.1 port=1 dbname=news' PUBLICATION news WITH (connect = false)",
 		"UPDATE pg_subscription SET subenabled = true",
 	)
-	work, err := os.MkdirTemp(
-		"",
-		"backup-test-",
-	) //nolint:usetesting // a TempDir is closed to the server's user
+	//nolint:usetesting // a TempDir is closed to the server's user
+	work, err := os.MkdirTemp("", "backup-test-")
 	failure.None(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(work) })
 	failure.None(t, os.Chmod(work, 0o755))
