@@ -41,8 +41,8 @@ func ExampleJudge_indicative() {
 	// change    +11.01 %
 	// warning   too few values for an interval: 2 given, 3 needed
 	//
-	// capacity: new is 11.01 % higher than base (pairs from +9.22 % to +12.84 %); two pairs are
-	// indicative only: at least six are needed for a verdict. exit status 4
+	// capacity: new is 11.01 % higher than base (pairs from +9.22 % to +12.84 %); two pairs are indicative only: at least six are needed for a verdict.
+	// exit status 4
 }
 
 // A database is as good as its worst endpoint; one that could not be measured is not the same.
