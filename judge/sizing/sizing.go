@@ -269,7 +269,7 @@ const (
 )
 
 const (
-	// of all cores: "CPU consistently > 80 %: upgrade", in the self-hosters' table
+	// of all cores: "CPU consistently > 80 %: upgrade", in the self-hosters' table.
 	cpuFull    = 0.80
 	memoryFull = 0.875
 )
