@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/evidence"
+	"plimsoll/judge/verdict"
 	"plimsoll/record"
 	"plimsoll/report"
 )
@@ -34,24 +35,11 @@ func resultText(o evidence.Conclusion) string {
 // its pair no difference. The base has one dot per block and endpoint, whichever arm it was
 // compared with.
 func judgedInto(out map[string]any, o evidence.Conclusion) {
-	type key struct{ endpoint, engine, arm string }
 	endpoints := []any{}
 	differences := []any{}
 	verdicts := []any{}
-	dots := []key{}
-	values := map[key][][2]float64{}
+	dots := dotsOf{values: map[dotKey][][2]float64{}}
 	seen := map[string]bool{}
-	dot := func(k key, block int, v float64) {
-		if _, there := values[k]; !there {
-			dots = append(dots, k)
-		}
-		for _, old := range values[k] {
-			if old[0] == float64(block) {
-				return
-			}
-		}
-		values[k] = append(values[k], [2]float64{float64(block), v})
-	}
 	for _, v := range o.Verdicts {
 		verdicts = append(verdicts, map[string]any{
 			"engine":     v.Engine,
@@ -61,79 +49,123 @@ func judgedInto(out map[string]any, o evidence.Conclusion) {
 			"indicative": o.Indicative,
 		})
 		for _, e := range v.Verdict.Results {
-			name := e.Name
-			if !seen[name] {
-				seen[name] = true
-				test := "bounded"
-				if name == "capacity" {
-					test = "unbounded"
-				}
-				endpoints = append(endpoints, map[string]any{
-					"name":    name,
-					"test":    test,
-					"unit":    e.Unit,
-					"better":  e.Better,
-					"primary": true,
-				})
+			if !seen[e.Name] {
+				seen[e.Name] = true
+				endpoints = append(endpoints, endpointObject(e))
 			}
-			pairs := [][2]float64{}
 			for _, p := range e.Pairs {
 				if !p.BaseCensored {
-					dot(key{name, v.Engine, "base"}, p.Block, p.Base)
+					dots.add(dotKey{e.Name, v.Engine, "base"}, p.Block, p.Base)
 				}
 				if !p.NewCensored {
-					dot(key{name, v.Engine, v.Arm}, p.Block, p.New)
-				}
-				by := p.New - p.Base
-				if !e.Absolute {
-					by = p.New/p.Base - 1
-				}
-				if !p.BaseCensored && !p.NewCensored && report.Number(by).Known() {
-					pairs = append(pairs, [2]float64{float64(p.Block), by})
+					dots.add(dotKey{e.Name, v.Engine, v.Arm}, p.Block, p.New)
 				}
 			}
-			d := map[string]any{
-				"endpoint": name,
-				"engine":   v.Engine,
-				"arm":      v.Arm,
-				"n":        e.N,
-				"pairs":    pairs,
-				"margin":   e.Margin,
-				"absolute": e.Absolute,
-				"kind":     e.Kind,
-				"text":     strings.TrimPrefix(e.Sentence, name+": "+string(e.Kind)+": "),
-			}
-			lo, hi, level := e.Decisive()
-			for name, x := range map[string]float64{"effect": e.Effect, "lo": lo, "hi": hi} {
-				if report.Number(x).Known() {
-					d[name] = x
-				}
-			}
-			if e.Alpha > 0 {
-				d["level"] = level
-			}
-			if e.MDE > 0 && report.Number(e.MDE).Known() {
-				d["finds"] = e.MDE
-			}
+			d := differenceObject(e)
+			d["engine"] = v.Engine
+			d["arm"] = v.Arm
 			differences = append(differences, d)
 		}
 	}
-	all := []any{}
-	for _, k := range dots {
-		all = append(all, map[string]any{
+	out["endpoints"] = endpoints
+	out["dots"] = dots.objects()
+	out["differences"] = differences
+	out["verdicts"] = verdicts
+	if len(o.Limiters) > 0 {
+		out["limiters"] = limiterObjects(o.Limiters)
+	}
+}
+
+// A dotKey names a row of dots.
+type dotKey struct{ endpoint, engine, arm string }
+
+// dotsOf holds the block and value of each dot, with the keys in the order in which they came.
+type dotsOf struct {
+	keys   []dotKey
+	values map[dotKey][][2]float64
+}
+
+// add adds a dot unless its row has one of this block.
+func (d *dotsOf) add(k dotKey, block int, v float64) {
+	if _, there := d.values[k]; !there {
+		d.keys = append(d.keys, k)
+	}
+	for _, old := range d.values[k] {
+		if old[0] == float64(block) {
+			return
+		}
+	}
+	d.values[k] = append(d.values[k], [2]float64{float64(block), v})
+}
+
+func (d *dotsOf) objects() []any {
+	out := []any{}
+	for _, k := range d.keys {
+		out = append(out, map[string]any{
 			"endpoint": k.endpoint,
 			"engine":   k.engine,
 			"arm":      k.arm,
-			"values":   values[k],
+			"values":   d.values[k],
 		})
 	}
-	out["endpoints"] = endpoints
-	out["dots"] = all
-	out["differences"] = differences
-	out["verdicts"] = verdicts
-	limiters := []any{}
-	for _, l := range o.Limiters {
-		limiters = append(limiters, map[string]any{
+	return out
+}
+
+// endpointObject describes the endpoint of a result.
+func endpointObject(e verdict.Result) map[string]any {
+	test := "bounded"
+	if e.Name == "capacity" {
+		test = "unbounded"
+	}
+	return map[string]any{
+		"name":    e.Name,
+		"test":    test,
+		"unit":    e.Unit,
+		"better":  e.Better,
+		"primary": true,
+	}
+}
+
+// differenceObject describes the difference that a result found, and that of each pair.
+func differenceObject(e verdict.Result) map[string]any {
+	pairs := [][2]float64{}
+	for _, p := range e.Pairs {
+		by := p.New - p.Base
+		if !e.Absolute {
+			by = p.New/p.Base - 1
+		}
+		if !p.BaseCensored && !p.NewCensored && report.Number(by).Known() {
+			pairs = append(pairs, [2]float64{float64(p.Block), by})
+		}
+	}
+	d := map[string]any{
+		"endpoint": e.Name,
+		"n":        e.N,
+		"pairs":    pairs,
+		"margin":   e.Margin,
+		"absolute": e.Absolute,
+		"kind":     e.Kind,
+		"text":     strings.TrimPrefix(e.Sentence, e.Name+": "+string(e.Kind)+": "),
+	}
+	lo, hi, level := e.Decisive()
+	for name, x := range map[string]float64{"effect": e.Effect, "lo": lo, "hi": hi} {
+		if report.Number(x).Known() {
+			d[name] = x
+		}
+	}
+	if e.Alpha > 0 {
+		d["level"] = level
+	}
+	if e.MDE > 0 && report.Number(e.MDE).Known() {
+		d["finds"] = e.MDE
+	}
+	return d
+}
+
+func limiterObjects(limiters []report.SearchEnds) []any {
+	out := []any{}
+	for _, l := range limiters {
+		out = append(out, map[string]any{
 			"engine":   l.Engine,
 			"arm":      l.Arm,
 			"searches": l.Searches,
@@ -142,7 +174,5 @@ func judgedInto(out map[string]any, o evidence.Conclusion) {
 			"rules":    append([]report.Count{}, l.Rules...),
 		})
 	}
-	if len(limiters) > 0 {
-		out["limiters"] = limiters
-	}
+	return out
 }

@@ -2,12 +2,9 @@ package evidence
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
@@ -232,80 +229,97 @@ func restOf(p *plan.Plan) []*plan.Plan {
 // alone. Its looks and budget are dropped: they belong to a comparison that decided while it ran
 // when to end.
 func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, err error) {
+	warnings, err = unlikePlans(arms)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	copied := *arms[0].plan
+	p = &copied
+	if c := p.Compare; c != nil && (len(c.Looks) > 0 || c.Auto()) {
+		warnings = append(warnings, "the runs are of a comparison that ended, or could end, at "+
+			"planned looks; here all are judged at 5 % as if there had been one look, so the "+
+			"comparison's own report is the one that counts")
+	}
+	p.Compare = oneLook(p)
+	p.Compare.Arms = gatheredVariants(p, arms)
+	how, err = onlyHeldTests(p, arms)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return p, how, warnings, nil
+}
+
+// unlikePlans refuses plans of other loads or tests, and warns of what else the arms differ in
+// beside the target.
+func unlikePlans(arms [2]*gatheredArm) (warnings []string, err error) {
 	a, b := arms[0].plan, arms[1].plan
 	first, other := arms[0].runs[0].Manifest, arms[1].runs[0].Manifest
 	if x, y, differ := lineOf(taskOf(a), taskOf(b)); differ {
-		return nil, nil, nil, fmt.Errorf(
-			"runs %s and %s had other things to do, by their plans %s and %s: want the same load and tests in both arms",
-			first.ID,
-			other.ID,
-			x,
-			y,
-		)
+		return nil, fmt.Errorf("runs %s and %s had other things to do, by their plans %s and %s: "+
+			"want the same load and tests in both arms", first.ID, other.ID, x, y)
 	}
 	rest := restOf(b)
 	for i, part := range restOf(a) {
 		if x, y, differ := lineOf(part, rest[i]); differ {
-			warnings = append(
-				warnings,
-				fmt.Sprintf(
-					"the plans of the arms differ in more than the target: %s in that of base, %s in that of new",
-					x,
-					y,
-				),
-			)
+			warnings = append(warnings, fmt.Sprintf("the plans of the arms differ in more than "+
+				"the target: %s in that of base, %s in that of new", x, y))
 		}
 	}
-	warnings = append(warnings, accountWarnings(first, other)...)
-	copied := *a
-	p = &copied
-	p.Compare = &plan.Compare{Margin: plan.DefaultMargin()}
-	p.Compare.Margin["errors"] = a.ErrorMargin()
-	if a.Compare != nil {
-		c := *a.Compare
-		p.Compare = &c
-		if len(c.Looks) > 0 || c.Auto() {
-			warnings = append(
-				warnings,
-				"the runs are of a comparison that ended, or could end, at planned looks; here all are judged at 5 % as if there had been one look, so the comparison's own report is the one that counts",
-			)
-		}
-	}
-	// Blocks have new numbers here, so who was where is not to be had of them.
-	p.Compare.Looks = nil
-	p.Compare.Budget = 0
-	p.Compare.Mode = ""
-	p.Compare.Swap = false
+	return append(warnings, accountWarnings(first, other)...), nil
+}
 
-	names := [2]string{first.Arm, other.Arm}
-	var own [2]plan.Arm
-	there := first.Plan == other.Plan && names[0] != names[1] && a.Compare != nil
+// oneLook returns the terms of a plan's comparison, or those by default, judged once at its end.
+// Blocks have new numbers here, so who was where is not to be had of them.
+func oneLook(p *plan.Plan) *plan.Compare {
+	c := &plan.Compare{Margin: plan.DefaultMargin()}
+	c.Margin["errors"] = p.ErrorMargin()
+	if p.Compare != nil {
+		terms := *p.Compare
+		c = &terms
+	}
+	c.Looks = nil
+	c.Budget = 0
+	c.Mode = ""
+	c.Swap = false
+	return c
+}
+
+// gatheredVariants returns the arms of the section compare. Where they are not two variants of one
+// plan, each holds all that its target has of its own, and the plan's target loses that.
+func gatheredVariants(p *plan.Plan, arms [2]*gatheredArm) []plan.Arm {
+	first, other := arms[0].runs[0].Manifest, arms[1].runs[0].Manifest
+	names := []string{first.Arm, other.Arm}
+	own := make([]plan.Arm, len(arms))
+	made := arms[0].plan.Compare
+	there := first.Plan == other.Plan && names[0] != names[1] && made != nil
 	for i, name := range names {
 		if there {
-			own[i], there = a.Compare.Arm(name)
+			own[i], there = made.Arm(name)
 		}
 	}
-	if !there {
-		t := p.Target
-		t.Binary = ""
-		t.Args = nil
-		t.Env = nil
-		t.Version = ""
+	if there {
+		return own
+	}
+	for i, arm := range arms {
+		own[i] = armOf(arm.plan, names[i])
+		own[i].Name = []string{plan.Base, "new"}[i]
+	}
+	p.Target.Binary = ""
+	p.Target.Args = nil
+	p.Target.Env = nil
+	p.Target.Version = ""
+	return own
+}
 
-		for i, arm := range arms {
-			own[i] = armOf(arm.plan, names[i])
-			own[i].Name = []string{plan.Base, "new"}[i]
-		}
-		p.Target = t
-	}
-	p.Compare.Arms = own[:]
+// onlyHeldTests drops the test of a plan that its runs do not hold.
+func onlyHeldTests(p *plan.Plan, arms [2]*gatheredArm) (how []string, err error) {
 	measured, err := everywhere(arms, "measure")
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	searched, err := everywhere(arms, "search")
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	if !searched && p.Unbounded != nil {
 		if p.Bounded != nil {
@@ -319,7 +333,7 @@ func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, e
 		p.Bounded = nil
 		how = append(how, "The runs hold no bounded test: they are judged by the search.")
 	}
-	return p, how, warnings, nil
+	return how, nil
 }
 
 // armOf is the arm of a run that a plan with a single variant, or another plan, made: the whole
@@ -377,167 +391,4 @@ func everywhere(arms [2]*gatheredArm, phase string) (bool, error) {
 		)
 	}
 	return with != "", nil
-}
-
-// gatheredBlocks pairs the runs.
-func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, error) {
-	first := arms[0].runs[0].Manifest
-	c := &record.Comparison{Format: record.FormatVersion, Name: first.Name, Tool: first.Tool,
-		Plan: p.String(), PlanDigest: p.Digest(), State: record.Sealed,
-		Started: first.Epoch}
-	if other := arms[1].runs[0].Manifest; other.Plan == first.Plan {
-		c.Plan, c.PlanDigest = first.Plan, cmp.Or(first.PlanDigest, c.PlanDigest)
-	}
-	for _, a := range p.Compare.Arms {
-		c.Arms = append(c.Arms, a.Name)
-	}
-	engine := func(m record.Manifest) string {
-		if p.OwnDatabases() { // and the arms are compared across them
-			return ""
-		}
-		return m.Engine
-	}
-	for _, e := range p.Database.Engine { // in the order of the plan, then of the runs
-		if slices.ContainsFunc(arms[0].runs,
-			func(r *record.Run) bool { return engine(r.Manifest) == e }) {
-			c.Engines = append(c.Engines, e)
-		}
-	}
-	turns := 0
-	var digests []string
-	counts := [2]map[string]int{{}, {}}
-	for i, arm := range arms {
-		for _, r := range arm.runs {
-			m := r.Manifest
-			e := engine(m)
-			if !slices.Contains(c.Engines, e) {
-				c.Engines = append(c.Engines, e)
-			}
-			counts[i][e]++
-			digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile))
-			if err != nil {
-				return nil, fmt.Errorf("run %s: %w", m.ID, err)
-			}
-			if m.Duet != nil {
-				turns++
-			}
-			c.Blocks = max(c.Blocks, counts[i][e])
-			c.Runs = append(c.Runs,
-				record.ComparisonRun{
-					Run:    m.ID,
-					Digest: digest,
-					Block:  counts[i][e],
-					Arm:    c.Arms[i],
-					Engine: e,
-					Valid:  true,
-					Began:  m.Epoch,
-				})
-			digests = append(digests, digest)
-			if m.Epoch.Before(c.Started) {
-				c.Started = m.Epoch
-			}
-			for _, ph := range m.Phases {
-				if end := m.Epoch.Add(ph.To); end.After(c.Ended) {
-					c.Ended = end
-				}
-			}
-		}
-	}
-	for _, e := range c.Engines {
-		if x, y := counts[0][e], counts[1][e]; x != y {
-			return nil, fmt.Errorf(
-				"%d runs by -base and %d by -new%s: want pairs, one run of each arm",
-				x,
-				y,
-				prefixed(" on ", e),
-			)
-		}
-	}
-	p.Compare.Blocks = c.Blocks
-	c.Start = startsOf(p, c.Engines)
-	inBlocks(c)
-	if err := gatheredTurns(c, turns, arms); err != nil {
-		return nil, err
-	}
-	slices.Sort(digests)
-	sum := sha256.Sum256([]byte(strings.Join(digests, "\n")))
-	c.ID = fmt.Sprintf("gathered-%x", sum[:6])
-	return c, nil
-}
-
-// startsOf returns the users with which the searches on engines begin; the start that a pilot found
-// is not in the runs.
-func startsOf(p *plan.Plan, engines []string) map[string]int {
-	var out map[string]int
-	for _, e := range engines {
-		if p.Unbounded == nil {
-			break
-		}
-		if n, ok := p.Unbounded.StartFor(e); ok {
-			if out == nil {
-				out = map[string]int{}
-			}
-			out[e] = n
-		}
-	}
-	return out
-}
-
-// prefixed is a text behind a word; empty for no text.
-func prefixed(word, text string) string {
-	if text == "" {
-		return ""
-	}
-	return word + text
-}
-
-// inBlocks orders the runs by block and time, and numbers them within each block.
-func inBlocks(c *record.Comparison) {
-	slices.SortStableFunc(c.Runs, func(a, b record.ComparisonRun) int {
-		return cmp.Or(
-			cmp.Compare(a.Block, b.Block),
-			a.Began.Compare(b.Began),
-			cmp.Compare(a.Run, b.Run),
-		)
-	})
-	for i := range c.Runs {
-		c.Runs[i].Order = 1
-		if i > 0 && c.Runs[i-1].Block == c.Runs[i].Block {
-			c.Runs[i].Order = c.Runs[i-1].Order + 1
-		}
-	}
-}
-
-// gatheredTurns makes the comparison a duet when its runs took turns: all of them, within their
-// blocks.
-func gatheredTurns(c *record.Comparison, turns int, arms [2]*gatheredArm) error {
-	if turns == 0 {
-		return nil
-	}
-	if turns < len(c.Runs) {
-		return fmt.Errorf(
-			"%d of %d runs took turns with others (compare.mode: duet), and the rest ran alone: they are no pairs",
-			turns,
-			len(c.Runs),
-		)
-	}
-	made := map[string]record.Manifest{}
-	for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
-		made[r.Manifest.ID] = r.Manifest
-	}
-	first := map[int]record.Manifest{}
-	for _, cell := range c.Runs {
-		m := made[cell.Run]
-		x, known := first[cell.Block]
-		if known && (x.Comparison != m.Comparison || x.Block != m.Block) {
-			return fmt.Errorf(
-				"runs %s and %s took turns with other runs, not with each other: give both runs of each block of the duet",
-				x.ID,
-				m.ID,
-			)
-		}
-		first[cell.Block] = m
-	}
-	c.Mode, c.Slice = plan.ModeDuet, arms[0].plan.Compare.Slice
-	return nil
 }

@@ -332,55 +332,8 @@ func bound(class string, censored bool) string {
 
 // changes draws the difference of each pair, their interval, and the margin behind them.
 func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shape {
-	scale, margin := 100.0, []float64{100 * (1/(1+r.Margin) - 1), 100 * r.Margin}
-	if r.Absolute {
-		scale, margin = 1, []float64{-r.Margin, r.Margin}
-	}
-	lo, hi := margin[0], margin[1]
-	take := func(v float64) {
-		if known(v) {
-			lo, hi = min(lo, v), max(hi, v)
-		}
-	}
-	for _, pair := range r.Pairs {
-		if v, ok := difference(r, pair); ok {
-			take(v)
-		}
-	}
-	spanLo, spanHi, _ := r.Decisive()
-	for _, v := range []float64{r.Effect, spanLo, spanHi} {
-		take(scale * v)
-	}
-	at := func(v float64) float64 { return top + 2 + (hi-v)/(hi-lo)*(plotHeight-4) }
-	right := float64(spanAt + 14)
-	unit := " %"
-	if r.Absolute {
-		unit = " pp"
-	}
-	out := []shape{
-		// The zone stays visible even if it is thin.
-		rectAt("margin", changesLeft, min(at(margin[1]), at(0)-1.5), right,
-			max(at(margin[0]), at(0)+1.5)),
-		lineAt("axis", changesLeft, at(0), right, at(0)),
-		textAt(
-			"soft",
-			changesLeft-4,
-			min(max(at(0)+3, top+8), top+plotHeight),
-			answerSmall,
-			"0",
-			"end",
-		),
-	}
-	// The end that is farther from zero gets a label.
-	far := hi
-	if -lo > hi {
-		far = lo
-	}
-	if math.Abs(at(far)-at(0)) > 9 {
-		out = append(out,
-			textAt("soft", changesLeft-4, min(max(at(far)+4, top+7), top+plotHeight+1), answerSmall,
-				signed(far, farDigits(far))+unit, "end"))
-	}
+	axis := changeAxisOf(r, top)
+	out := axis.frame()
 	numbers := p.numbers()
 	n := len(numbers)
 	width := min(11, 0.62*changesWidth/float64(n))
@@ -389,32 +342,104 @@ func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shap
 		if !ok {
 			continue
 		}
-		x := slotAt(changesLeft, changesWidth, slices.Index(numbers, pair.Block),
-			n)
-		from := at(0)
-		to := at(v)
+		x := slotAt(changesLeft, changesWidth, slices.Index(numbers, pair.Block), n)
+		from := axis.at(0)
+		to := axis.at(v)
 		if math.Abs(from-to) < 1.2 { // no difference is seen too
 			from, to = from-0.6, from+0.6
 		}
-		out = append(
-			out,
-			rectAt(
-				bound(fresh+" fill", pair.BaseCensored || pair.NewCensored),
-				x-width/2,
-				min(from, to),
-				x+width/2,
-				max(from, to),
-			),
-		)
+		class := bound(fresh+" fill", pair.BaseCensored || pair.NewCensored)
+		out = append(out, rectAt(class, x-width/2, min(from, to), x+width/2, max(from, to)))
 	}
+	return append(out, axis.estimate(r, fresh)...)
+}
+
+// A changeAxis is the vertical axis of the differences of a result, in percent or percentage
+// points.
+type changeAxis struct {
+	top    float64
+	lo, hi float64    // the values at its ends
+	scale  float64    // of the result's effect and interval
+	margin [2]float64 // its ends
+	unit   string
+}
+
+// changeAxisOf makes an axis that holds the margin, all differences, the effect and its interval.
+func changeAxisOf(r verdict.Result, top float64) changeAxis {
+	a := changeAxis{
+		top:    top,
+		scale:  100,
+		margin: [2]float64{100 * (1/(1+r.Margin) - 1), 100 * r.Margin},
+		unit:   " %",
+	}
+	if r.Absolute {
+		a.scale = 1
+		a.margin = [2]float64{-r.Margin, r.Margin}
+		a.unit = " pp"
+	}
+	a.lo, a.hi = a.margin[0], a.margin[1]
+	for _, pair := range r.Pairs {
+		if v, ok := difference(r, pair); ok {
+			a.hold(v)
+		}
+	}
+	spanLo, spanHi, _ := r.Decisive()
+	for _, v := range []float64{r.Effect, spanLo, spanHi} {
+		a.hold(a.scale * v)
+	}
+	return a
+}
+
+// hold extends the axis to a value.
+func (a *changeAxis) hold(v float64) {
+	if known(v) {
+		a.lo, a.hi = min(a.lo, v), max(a.hi, v)
+	}
+}
+
+// at returns the place of a value.
+func (a changeAxis) at(v float64) float64 {
+	return a.top + 2 + (a.hi-v)/(a.hi-a.lo)*(plotHeight-4)
+}
+
+// frame draws the zone of the margin, and the axis with its labels.
+func (a changeAxis) frame() []shape {
+	right := float64(spanAt + 14)
+	zero := a.at(0)
+	label := func(y float64, text string) shape {
+		return textAt("soft", changesLeft-4, y, answerSmall, text, "end")
+	}
+	out := []shape{
+		// The zone stays visible even if it is thin.
+		rectAt("margin", changesLeft, min(a.at(a.margin[1]), zero-1.5), right,
+			max(a.at(a.margin[0]), zero+1.5)),
+		lineAt("axis", changesLeft, zero, right, zero),
+		label(min(max(zero+3, a.top+8), a.top+plotHeight), "0"),
+	}
+	// The end that is farther from zero gets a label.
+	far := a.hi
+	if -a.lo > a.hi {
+		far = a.lo
+	}
+	if math.Abs(a.at(far)-zero) > 9 {
+		out = append(out, label(min(max(a.at(far)+4, a.top+7), a.top+plotHeight+1),
+			signed(far, farDigits(far))+a.unit))
+	}
+	return out
+}
+
+// estimate draws the interval and the effect.
+func (a changeAxis) estimate(r verdict.Result, fresh string) []shape {
+	var out []shape
 	if r.HasInterval() {
-		a, b := at(scale*spanHi), at(scale*spanLo)
-		out = append(out, lineAt("span", spanAt, a, spanAt, b),
-			lineAt("span", spanAt-5, a, spanAt+5, a),
-			lineAt("span", spanAt-5, b, spanAt+5, b))
+		lo, hi, _ := r.Decisive()
+		from, to := a.at(a.scale*hi), a.at(a.scale*lo)
+		out = append(out, lineAt("span", spanAt, from, spanAt, to),
+			lineAt("span", spanAt-5, from, spanAt+5, from),
+			lineAt("span", spanAt-5, to, spanAt+5, to))
 	}
 	if known(r.Effect) {
-		out = append(out, markAt("diamond", fresh, spanAt, at(scale*r.Effect), 4.2))
+		out = append(out, markAt("diamond", fresh, spanAt, a.at(a.scale*r.Effect), 4.2))
 	}
 	return out
 }

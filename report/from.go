@@ -199,57 +199,69 @@ func (d *Document) armLabel(name string) string {
 // warnings collects the facts that a reader must know before trusting a number.
 func (b *builder) warnings() {
 	d := b.Document
-	var all []notice
-	add := func(cause string, changes bool, text string) {
-		all = append(all, notice{cause: cause, text: text, changes: changes})
+	all := d.State.notices()
+	add := func(cause string, texts []string) {
+		for _, t := range texts {
+			all = append(all, notice{cause: cause, text: t, changes: true})
+		}
 	}
-	if !d.State.Complete {
-		add(causeIncomplete, true, d.State.missing(d.State.ended()))
+	add(causeUnlike, d.mixWarnings())
+	add(causeLost, d.lostWarnings())
+	all = append(all, b.conductNotices()...)
+	add(causeEnvironment, d.canaryWarnings())
+	if b.c.Gathered != nil {
+		add(causeEnvironment, b.c.Gathered.Warnings)
+	}
+	all = append(all, userNotices(d.Users, d.userLabel)...)
+	all = append(all, b.resultNotices()...)
+	all = append(all, d.findingNotices()...)
+	var once []notice
+	for _, n := range all {
+		if !slices.Contains(d.Warnings, n.text) {
+			d.Warnings, once = append(d.Warnings, n.text), append(once, n)
+		}
+	}
+	d.WarningGroups = groups(once)
+}
+
+// notices are the warnings that a comparison is incomplete, or judged too few blocks.
+func (s State) notices() []notice {
+	if !s.Complete {
+		return []notice{
+			{cause: causeIncomplete, text: s.missing(s.ended()), changes: true},
+		}
 	}
 	switch {
-	case d.State.Judged == 0 && d.State.Cost > 0 && d.State.Complete:
-		add(
-			causeEnvironment,
-			true,
-			"others on the host disturbed every block: only the cost of operations was judged, not response times or capacity",
-		)
-	case d.State.Judged == 0 && d.State.Complete:
-		add(causeFew, true, "no block could be judged")
-	case d.State.Judged < stats.MinPairs && d.State.Complete:
-		add(causeFew, true,
-			fmt.Sprintf("%s judged: below %d everything is indicative only",
-				count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
+	case s.Judged == 0 && s.Cost > 0:
+		return []notice{{cause: causeEnvironment, changes: true,
+			text: "others on the host disturbed every block: only the cost of operations was " +
+				"judged, not response times or capacity"}}
+	case s.Judged == 0:
+		return []notice{{cause: causeFew, text: "no block could be judged", changes: true}}
+	case s.Judged < stats.MinPairs:
+		return []notice{{cause: causeFew, changes: true,
+			text: fmt.Sprintf("%s judged: below %d everything is indicative only",
+				count(s.Judged, "block was", "blocks were"), stats.MinPairs)}}
 	}
-	for _, w := range d.mixWarnings() {
-		add(causeUnlike, true, w)
-	}
-	for _, w := range d.lostWarnings() {
-		add(causeLost, true, w)
-	}
+	return nil
+}
+
+// conductNotices are the warnings of how the comparison went: where searches began, the time of
+// repeated runs, and voided blocks.
+func (b *builder) conductNotices() []notice {
+	var out []notice
 	for _, e := range slices.Sorted(maps.Keys(b.c.Unguided)) {
-		add(
-			causeSearch,
-			false,
-			fmt.Sprintf(
-				"%sthe searches begin where the plan says, because %s",
-				b.on(e),
-				b.c.Unguided[e],
-			),
-		)
+		out = append(out, notice{cause: causeSearch,
+			text: fmt.Sprintf("%sthe searches begin where the plan says, because %s", b.on(e),
+				b.c.Unguided[e])})
 	}
 	if b.c.Retried > 0 {
-		add(
-			causeTime,
-			false,
-			fmt.Sprintf(
-				"%s went into running again what was void, %s of it into waiting for a quiet host",
-				b.c.Retried.Round(time.Second),
-				b.c.Waited.Round(time.Second),
-			),
-		)
+		out = append(out, notice{cause: causeTime,
+			text: fmt.Sprintf("%s went into running again what was void, %s of it into waiting "+
+				"for a quiet host", b.c.Retried.Round(time.Second), b.c.Waited.Round(time.Second))})
 	}
-	for _, v := range d.Voided {
-		all = append(all,
+	for _, v := range b.Voided {
+		out = append(out,
 			notice{
 				cause:   causeVoided,
 				changes: v.Missing,
@@ -257,16 +269,11 @@ func (b *builder) warnings() {
 				text:    fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, v.again()),
 			})
 	}
-	for _, w := range d.canaryWarnings() {
-		add(causeEnvironment, true, w)
-	}
-	if b.c.Gathered != nil {
-		for _, w := range b.c.Gathered.Warnings {
-			add(causeEnvironment, true, w)
-		}
-	}
-	all = append(all, userNotices(d.Users, d.userLabel)...)
-	all = append(all, b.resultNotices()...)
+	return out
+}
+
+// findingNotices count the judged runs with findings, by the worst of each.
+func (d *Document) findingNotices() []notice {
 	amber, red := 0, 0
 	for _, r := range d.Runs {
 		if r.Part != "judged" || len(r.Finding) == 0 {
@@ -280,23 +287,18 @@ func (b *builder) warnings() {
 			amber++
 		}
 	}
+	var out []notice
 	if red > 0 {
-		add(causeFindings, true,
-			fmt.Sprintf("%s a red finding that did not make the run invalid; see Validity",
-				count(red, "judged run has", "judged runs have")))
+		out = append(out, notice{cause: causeFindings, changes: true,
+			text: fmt.Sprintf("%s a red finding that did not make the run invalid; see Validity",
+				count(red, "judged run has", "judged runs have"))})
 	}
 	if amber > 0 {
-		add(causeFindings, false,
-			fmt.Sprintf("%s amber findings; see Validity",
-				count(amber, "judged run has", "judged runs have")))
+		out = append(out, notice{cause: causeFindings,
+			text: fmt.Sprintf("%s amber findings; see Validity",
+				count(amber, "judged run has", "judged runs have"))})
 	}
-	var once []notice
-	for _, n := range all {
-		if !slices.Contains(d.Warnings, n.text) {
-			d.Warnings, once = append(d.Warnings, n.text), append(once, n)
-		}
-	}
-	d.WarningGroups = groups(once)
+	return out
 }
 
 // resultNotices are the warnings of the verdicts.

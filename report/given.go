@@ -172,8 +172,13 @@ func FromRows(in JudgeInput) Document {
 	d.Warnings = g.Warnings
 	d.WarningGroups = g.WarningGroups
 	d.BlocksForSame = g.Blocks
+	g.groupByMetric(in.Rows)
+	return d
+}
 
-	for _, r := range in.Rows {
+// groupByMetric groups rows by their metric, and lists their databases.
+func (g *Given) groupByMetric(rows []imported.PairRow) {
+	for _, r := range rows {
 		i := slices.IndexFunc(g.metrics, func(m givenMetric) bool { return m.name == r.Metric })
 		if i < 0 {
 			i = len(g.metrics)
@@ -184,7 +189,6 @@ func FromRows(in JudgeInput) Document {
 			g.databases = append(g.databases, r.Database)
 		}
 	}
-	return d
 }
 
 func asides(rows []imported.PairRow) []Aside {

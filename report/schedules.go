@@ -15,82 +15,79 @@ func (b *builder) schedules(engine string) []OpSchedule {
 	var out []OpSchedule
 	told := 0
 	for _, a := range b.Arms {
-		s := OpSchedule{
-			Intended: unknown,
-			Share:    unknown,
-			Least:    unknown,
-			P50:      unknown,
-			P95:      unknown,
-			P99:      unknown,
-			By50:     unknown,
-			By95:     unknown,
-			By99:     unknown,
-		}
-		all, by := measure.NewWindow("op"), measure.NewWindow("op")
-		intended := 0.0
-		for _, r := range b.of(engine, a.Name) {
-			ph, ok := r.Manifest.Phase("measure")
-			if !ok {
-				continue
-			}
-			s.Runs++
-			c := ph.Schedule
-			if c == nil {
-				continue
-			}
-			if c.Unpaused {
-				s.Unpaused++
-				continue
-			}
-			s.Told++
-			s.Achieved += c.Achieved
-			intended += c.Intended
-			s.Marked = s.Marked || c.Marked()
-			if share := Number(c.Share()); !(s.Least <= share) {
-				s.Least = share
-			}
-			for name, w := range r.Ops {
-				if w == nil || !workload.Steady(name) {
-					continue
-				}
-				all.Merge(w)
-				by.Merge(w)
-				if never := r.Omitted[name]; never != nil {
-					by.Merge(never)
-				}
-			}
-		}
-		told += s.Unpaused
-		if told += s.Told; s.Told > 0 {
-			s.Intended = Number(intended)
-			s.Share = Number((&record.Schedule{Achieved: s.Achieved, Intended: intended}).Share())
-			s.P50, s.P95, s.P99 = quantileMS(
-				all,
-				0.50,
-			), quantileMS(
-				all,
-				0.95,
-			), quantileMS(
-				all,
-				0.99,
-			)
-			s.By50, s.By95, s.By99 = quantileMS(
-				by,
-				0.50,
-			), quantileMS(
-				by,
-				0.95,
-			), quantileMS(
-				by,
-				0.99,
-			)
-		}
+		s := scheduleOf(b.of(engine, a.Name))
+		told += s.Told + s.Unpaused
 		out = append(out, s)
 	}
 	if told == 0 {
 		return nil
 	}
 	return out
+}
+
+// scheduleOf adds up the schedules of the runs of an arm.
+func scheduleOf(runs []RunData) OpSchedule {
+	s := OpSchedule{
+		Intended: unknown,
+		Share:    unknown,
+		Least:    unknown,
+		P50:      unknown,
+		P95:      unknown,
+		P99:      unknown,
+		By50:     unknown,
+		By95:     unknown,
+		By99:     unknown,
+	}
+	all, by := measure.NewWindow("op"), measure.NewWindow("op")
+	intended := 0.0
+	for _, r := range runs {
+		ph, ok := r.Manifest.Phase("measure")
+		if !ok {
+			continue
+		}
+		s.Runs++
+		c := ph.Schedule
+		if c == nil {
+			continue
+		}
+		if c.Unpaused {
+			s.Unpaused++
+			continue
+		}
+		s.Told++
+		s.Achieved += c.Achieved
+		intended += c.Intended
+		s.Marked = s.Marked || c.Marked()
+		if share := Number(c.Share()); !(s.Least <= share) {
+			s.Least = share
+		}
+		mergeSteady(r, all, by)
+	}
+	if s.Told > 0 {
+		s.Intended = Number(intended)
+		s.Share = Number((&record.Schedule{Achieved: s.Achieved, Intended: intended}).Share())
+		s.P50 = quantileMS(all, 0.50)
+		s.P95 = quantileMS(all, 0.95)
+		s.P99 = quantileMS(all, 0.99)
+		s.By50 = quantileMS(by, 0.50)
+		s.By95 = quantileMS(by, 0.95)
+		s.By99 = quantileMS(by, 0.99)
+	}
+	return s
+}
+
+// mergeSteady adds the steady operations of a run to all, and with those that were omitted to by.
+func mergeSteady(r RunData, all, by *measure.Window) {
+	for name, w := range r.Ops {
+		if w == nil || !workload.Steady(name) {
+			continue
+		}
+		all.Merge(w)
+		by.Merge(w)
+		if never := r.Omitted[name]; never != nil {
+			by.Merge(never)
+		}
+	}
 }
 
 // mark stands behind latencies of an arm whose users waited instead of asking.

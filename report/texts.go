@@ -168,47 +168,14 @@ func (b *builder) actions() []string {
 	d := b.Document
 	var out []string
 	add := func(s string) {
-		if !slices.Contains(out, s) {
+		if s != "" && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
 	fine := d.State.Complete && len(d.Verdicts) > 0
 	for _, f := range d.Verdicts {
-		v := f.Verdict
-		fine = fine && (v.Kind == verdict.Same || v.Kind == verdict.Better)
-		switch {
-		case v.Kind == verdict.Worse:
-			add(fmt.Sprintf("Explain the change on %s before the release continues: %s.", tested(f),
-				effects(ofKind(v, v.Kind))))
-		case v.Kind == verdict.Invalid:
-			add(
-				fmt.Sprintf(
-					"Look at the runs on %s that gave nothing to judge, and repeat them: %s.",
-					tested(f),
-					invalidText(v),
-				),
-			)
-		case v.Indicative && d.State.Judged >= stats.MinPairs:
-			var few prose
-			for _, r := range v.Results {
-				if r.Indicative {
-					few.add("%s (%s)", r.Name, count(r.N, "pair", "pairs"))
-				}
-			}
-			add(
-				fmt.Sprintf(
-					"Measure longer on %s, so that every run has a number: of %d blocks too few have one of %s.",
-					tested(f),
-					d.State.Judged,
-					list(few),
-				),
-			)
-		case v.Indicative:
-			add(fmt.Sprintf("Repeat over at least %s: fewer blocks carry no verdict.",
-				strings.TrimPrefix(d.State.lasting(stats.MinPairs), "about ")))
-		case v.Kind == verdict.Inconclusive:
-			add(d.State.more(f))
-		}
+		fine = fine && (f.Verdict.Kind == verdict.Same || f.Verdict.Kind == verdict.Better)
+		add(d.State.after(f))
 	}
 	if !d.State.Complete {
 		add("Resume or repeat the comparison: what is here is a part of it.")
@@ -219,29 +186,15 @@ func (b *builder) actions() []string {
 	}
 	for _, v := range d.Voided {
 		if v.Missing && d.State.Complete {
-			add(
-				fmt.Sprintf(
-					"Block %d is missing from the verdicts: repair what made its run invalid.",
-					v.Block,
-				),
-			)
+			add(fmt.Sprintf("Block %d is missing from the verdicts: repair what made its run "+
+				"invalid.", v.Block))
 		}
 	}
-	for _, t := range append(b.losses(), b.spoiled()...) {
-		fine = false
-		add("Find out why before anything is released: " + t + ".")
+	against := b.objections()
+	for _, s := range against {
+		add(s)
 	}
-	if len(d.canaryWarnings()) > 0 {
-		fine = false
-		add(
-			"Repeat the comparison on a quiet host: the environment moved with an arm, so that neither a difference nor sameness is the build's alone.",
-		)
-	}
-	if len(b.brokenRules(false)) > 0 {
-		fine = false
-		add("Look at the rules that did not hold in the bounded test, whichever arm broke them.")
-	}
-	if fine {
+	if fine && len(against) == 0 {
 		out = slices.Insert(out, 0, "Release can continue as planned.")
 		if len(out) == 1 {
 			out = append(out, "No other action needed.")
@@ -249,6 +202,51 @@ func (b *builder) actions() []string {
 	}
 	if len(out) == 0 {
 		out = append(out, "Nothing was judged: look at Validity.")
+	}
+	return out
+}
+
+// after returns the next step after a verdict; empty if it asks for none.
+func (s State) after(f NamedVerdict) string {
+	v := f.Verdict
+	switch {
+	case v.Kind == verdict.Worse:
+		return fmt.Sprintf("Explain the change on %s before the release continues: %s.", tested(f),
+			effects(ofKind(v, v.Kind)))
+	case v.Kind == verdict.Invalid:
+		return fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: "+
+			"%s.", tested(f), invalidText(v))
+	case v.Indicative && s.Judged >= stats.MinPairs:
+		var few prose
+		for _, r := range v.Results {
+			if r.Indicative {
+				few.add("%s (%s)", r.Name, count(r.N, "pair", "pairs"))
+			}
+		}
+		return fmt.Sprintf("Measure longer on %s, so that every run has a number: "+
+			"of %d blocks too few have one of %s.", tested(f), s.Judged, list(few))
+	case v.Indicative:
+		return fmt.Sprintf("Repeat over at least %s: fewer blocks carry no verdict.",
+			strings.TrimPrefix(s.lasting(stats.MinPairs), "about "))
+	case v.Kind == verdict.Inconclusive:
+		return s.more(f)
+	}
+	return ""
+}
+
+// objections are the steps that must come before a release whatever the verdicts are.
+func (b *builder) objections() []string {
+	var out []string
+	for _, t := range append(b.losses(), b.spoiled()...) {
+		out = append(out, "Find out why before anything is released: "+t+".")
+	}
+	if len(b.canaryWarnings()) > 0 {
+		out = append(out, "Repeat the comparison on a quiet host: the environment moved with an "+
+			"arm, so that neither a difference nor sameness is the build's alone.")
+	}
+	if len(b.brokenRules(false)) > 0 {
+		out = append(out, "Look at the rules that did not hold in the bounded test, whichever arm "+
+			"broke them.")
 	}
 	return out
 }

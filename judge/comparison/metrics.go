@@ -54,66 +54,11 @@ func (n *Numbers) metricsOf(
 	window func(string) *measure.Window,
 ) error {
 	first, seconds := ph.Seconds()
-	var further, primary []*tail
-	bySeries := map[string][]*tail{}
-	ask := func(name string, p float64, h *measure.Histogram, of func(*measure.Window) *measure.Histogram, series ...string) *tail {
-		q := h.Quantile(p)
-		t := &tail{
-			name:     name,
-			p:        p,
-			value:    float64(q) / float64(time.Millisecond),
-			n:        h.Count(),
-			of:       of,
-			hit:      make([]uint64, seconds),
-			total:    make([]uint64, seconds),
-			quantile: h.Quantile,
-		}
-		// more than one step of the histogram: the bucket of the quantile itself is counted
-		t.above = q - q/100
-		for _, s := range series {
-			bySeries[s] = append(bySeries[s], t)
-		}
-		return t
-	}
-	names := slices.Sorted(maps.Keys(merged))
+	asked := &tailCounts{seconds: seconds, bySeries: map[string][]*tail{}}
 	n.Metrics, n.SD = map[string]SecondaryValue{}, map[string]float64{}
-	for _, op := range names {
-		h := merged[op].Response
-		if h.Count() >= stats.TailOps && h.Sum() > 0 {
-			n.Metrics["mean("+op+")"] = operation(
-				float64(h.Sum())/float64(h.Count())/float64(time.Millisecond),
-				h.Count(),
-				true,
-			)
-		}
-		for _, p := range metricProbs {
-			if n := h.Count(); stats.QuantileSupported(p, n, float64(n)) {
-				further = append(further, ask(metricName(p, op), p, h, response, op))
-			}
-		}
-	}
-	for _, e := range endpoints {
-		p, ok := e.Quantile()
-		if !ok {
-			continue
-		}
-		of := response
-		if e.Service {
-			of = service
-		}
-		selected := trial.Selector(e.Of)
-		primary = append(
-			primary,
-			ask(
-				e.Name,
-				p,
-				of(window(e.Of)),
-				of,
-				slices.DeleteFunc(slices.Clone(names), func(s string) bool {
-					return !selected(s)
-				})...),
-		)
-	}
+	n.means(merged)
+	further := asked.ofOperations(merged)
+	primary := asked.ofEndpoints(endpoints, merged, window)
 	course := record.NewCourse(ph, shifted(endpoints))
 	stretches := n.stretchesOf(r, ph, endpoints)
 	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
@@ -123,12 +68,7 @@ func (n *Numbers) metricsOf(
 		}
 		course.Add(second, ws)
 		stretches(second, ws)
-		for _, w := range ws {
-			for _, t := range bySeries[w.Name] {
-				t.hit[second-first] += t.of(w).CountOver(t.above)
-				t.total[second-first] += t.of(w).Count()
-			}
-		}
+		asked.count(second-first, ws)
 		return true
 	})
 	course.Close()
@@ -147,6 +87,98 @@ func (n *Numbers) metricsOf(
 		}
 	}
 	return err
+}
+
+// means adds the mean response time of each operation.
+func (n *Numbers) means(merged map[string]*measure.Window) {
+	for op, w := range merged {
+		h := w.Response
+		if h.Count() >= stats.TailOps && h.Sum() > 0 {
+			mean := float64(h.Sum()) / float64(h.Count()) / float64(time.Millisecond)
+			n.Metrics["mean("+op+")"] = operation(mean, h.Count(), true)
+		}
+	}
+}
+
+// tailCounts holds the tails of a phase by the operations that they count.
+type tailCounts struct {
+	seconds  int // of the phase
+	bySeries map[string][]*tail
+}
+
+// ask adds the tail beyond a quantile of a histogram, which is counted in series.
+func (ts *tailCounts) ask(
+	name string,
+	p float64,
+	h *measure.Histogram,
+	of func(*measure.Window) *measure.Histogram,
+	series ...string,
+) *tail {
+	q := h.Quantile(p)
+	t := &tail{
+		name:     name,
+		p:        p,
+		value:    float64(q) / float64(time.Millisecond),
+		n:        h.Count(),
+		of:       of,
+		hit:      make([]uint64, ts.seconds),
+		total:    make([]uint64, ts.seconds),
+		quantile: h.Quantile,
+	}
+	// more than one step of the histogram: the bucket of the quantile itself is counted
+	t.above = q - q/100
+	for _, s := range series {
+		ts.bySeries[s] = append(ts.bySeries[s], t)
+	}
+	return t
+}
+
+// ofOperations asks for the quantiles of every operation, as far as it has enough.
+func (ts *tailCounts) ofOperations(merged map[string]*measure.Window) []*tail {
+	var out []*tail
+	for op, w := range merged {
+		h := w.Response
+		for _, p := range metricProbs {
+			if n := h.Count(); stats.QuantileSupported(p, n, float64(n)) {
+				out = append(out, ts.ask(metricName(p, op), p, h, response, op))
+			}
+		}
+	}
+	return out
+}
+
+// ofEndpoints asks for the endpoints that are quantiles.
+func (ts *tailCounts) ofEndpoints(
+	endpoints []plan.Endpoint,
+	merged map[string]*measure.Window,
+	window func(string) *measure.Window,
+) []*tail {
+	var out []*tail
+	for _, e := range endpoints {
+		p, ok := e.Quantile()
+		if !ok {
+			continue
+		}
+		of := response
+		if e.Service {
+			of = service
+		}
+		selected := trial.Selector(e.Of)
+		series := slices.DeleteFunc(slices.Collect(maps.Keys(merged)),
+			func(s string) bool { return !selected(s) })
+		out = append(out, ts.ask(e.Name, p, of(window(e.Of)), of, series...))
+	}
+	return out
+}
+
+// count adds the operations of a second, which is counted from the first one of the phase.
+func (ts *tailCounts) count(second int, ws []*measure.Window) {
+	for _, w := range ws {
+		for _, t := range ts.bySeries[w.Name] {
+			t.hit[second] += t.of(w).CountOver(t.above)
+			t.total[second] += t.of(w).Count()
+		}
+	}
 }
 
 // operation is a further number of operations of this program's users, in milliseconds.

@@ -164,17 +164,12 @@ func (t *table) header(row files.CSVRow) bool {
 
 func (t *table) row(line int, fields []string) {
 	if len(fields) != len(t.columns) {
-		t.problems.add(
-			line,
-			"%s: the header has %d (%s)",
-			verdict.Count(len(fields), "field"),
-			len(t.columns),
-			strings.Join(t.columns, ","),
-		)
+		t.problems.add(line, "%s: the header has %d (%s)", verdict.Count(len(fields), "field"),
+			len(t.columns), strings.Join(t.columns, ","))
 		return
 	}
 	t.lines++
-	before := len(t.problems.Problems) + t.problems.More + len(t.emptyErrors)
+	before := t.found()
 	field := map[string]string{}
 	for i, c := range t.columns {
 		field[c] = fields[i]
@@ -186,66 +181,17 @@ func (t *table) row(line int, fields []string) {
 		Withheld: field["withheld"],
 		Line:     line,
 	}
-	if len(r.Withheld) > mostWithheld || strings.ContainsFunc(r.Withheld, unicode.IsControl) {
-		t.problems.add(
-			line,
-			"withheld is %s: want a sentence of at most %d bytes",
-			record.QuoteImported(r.Withheld),
-			mostWithheld,
-		)
-	}
-	for _, c := range []string{"metric", "database"} {
-		if slices.Contains(t.columns, c) && field[c] == "" {
-			t.problems.add(line, "%s is empty", c)
-		}
-	}
+	t.texts(r, field)
 	series := r.Metric + "\x00" + r.Database // has pairs of its own
 	t.pairs[series]++
-	numbers := []string{field["pair"], field["base"], field["new"]}
-	if !slices.Contains(t.columns, "pair") {
-		numbers[0] = strconv.Itoa(t.pairs[series])
-	}
-	without := r.Withheld != "" && numbers[1] == "" && numbers[2] == ""
-	if without {
-		numbers[1], numbers[2] = "1", "1"
-		t.lines-- // it does not show that an arm is missing
-	}
-	for arm, text := range numbers[1:] {
-		if text == "" {
-			t.empty[arm]++
-			t.emptyErrors = append(
-				t.emptyErrors,
-				InputProblem{line, tableColumns[arm] + " is empty"},
-			)
-			numbers[1+arm] = "1"
-		}
-	}
+	numbers, without := t.numbers(r, field, t.pairs[series])
 	p, ok := parsePair(line, numbers, t.problems)
 	t.beside(line, field, &p)
 	if without {
 		p.Base, p.New = math.NaN(), math.NaN()
 	}
 	if r.Metric == verdict.FailedRuns {
-		if ok && p.Block != 1 {
-			t.problems.add(
-				line,
-				"pair is %d: want 1, because %s are one line of a database",
-				p.Block,
-				verdict.FailedRuns,
-			)
-		}
-		for arm, of := range [][2]float64{{p.Base, float64(p.BaseOps)}, {p.New, float64(p.NewOps)}} {
-			if !(of[0] <= of[1]) || of[0] != math.Trunc(of[0]) || of[1] > MaxCSVPairs {
-				t.problems.add(
-					line,
-					"%s is %v: want how many of %s_ops runs failed, at most %d",
-					tableColumns[arm],
-					of[0],
-					tableColumns[arm],
-					MaxCSVPairs,
-				)
-			}
-		}
+		t.failedRuns(line, p, ok)
 	}
 	if p.Block > 0 {
 		key := fmt.Sprintf("%s\x00%d", series, p.Block)
@@ -254,14 +200,79 @@ func (t *table) row(line int, fields []string) {
 		}
 		t.seen[key] = line
 	}
-	if first, known := t.units[r.Metric]; !known {
-		t.units[r.Metric] = r
-	} else if first.Unit != r.Unit {
-		t.problems.add(line, "%s is in %s, but on line %d in %s: convert one of them", r.name(), UnitText(r.Unit), first.Line, UnitText(first.Unit))
-	}
-	if before == len(t.problems.Problems)+t.problems.More+len(t.emptyErrors) {
+	t.sameUnit(r)
+	if before == t.found() {
 		r.Pair = p
 		t.rows = append(t.rows, r)
+	}
+}
+
+// found counts the problems so far.
+func (t *table) found() int {
+	return len(t.problems.Problems) + t.problems.More + len(t.emptyErrors)
+}
+
+// texts checks the fields of a line that are no numbers.
+func (t *table) texts(r PairRow, field map[string]string) {
+	if len(r.Withheld) > mostWithheld || strings.ContainsFunc(r.Withheld, unicode.IsControl) {
+		t.problems.add(r.Line, "withheld is %s: want a sentence of at most %d bytes",
+			record.QuoteImported(r.Withheld), mostWithheld)
+	}
+	for _, c := range []string{"metric", "database"} {
+		if slices.Contains(t.columns, c) && field[c] == "" {
+			t.problems.add(r.Line, "%s is empty", c)
+		}
+	}
+}
+
+// numbers returns the texts of pair, base and new of a line, which is the nth of its metric and
+// database. An empty number becomes a 1, so that the rest of the line is checked; without reports a
+// line that withholds both.
+func (t *table) numbers(r PairRow, field map[string]string, nth int) (out []string, without bool) {
+	out = []string{field["pair"], field["base"], field["new"]}
+	if !slices.Contains(t.columns, "pair") {
+		out[0] = strconv.Itoa(nth)
+	}
+	without = r.Withheld != "" && out[1] == "" && out[2] == ""
+	if without {
+		out[1], out[2] = "1", "1"
+		t.lines-- // it does not show that an arm is missing
+	}
+	for arm, text := range out[1:] {
+		if text == "" {
+			t.empty[arm]++
+			t.emptyErrors = append(t.emptyErrors,
+				InputProblem{r.Line, tableColumns[arm] + " is empty"})
+			out[1+arm] = "1"
+		}
+	}
+	return out, without
+}
+
+// failedRuns checks the counts of a line of failed runs; numbered reports that its pair was read.
+func (t *table) failedRuns(line int, p verdict.Pair, numbered bool) {
+	if numbered && p.Block != 1 {
+		t.problems.add(line, "pair is %d: want 1, because %s are one line of a database",
+			p.Block, verdict.FailedRuns)
+	}
+	for arm, of := range [][2]float64{{p.Base, float64(p.BaseOps)}, {p.New, float64(p.NewOps)}} {
+		if !(of[0] <= of[1]) || of[0] != math.Trunc(of[0]) || of[1] > MaxCSVPairs {
+			t.problems.add(line, "%s is %v: want how many of %s_ops runs failed, at most %d",
+				tableColumns[arm], of[0], tableColumns[arm], MaxCSVPairs)
+		}
+	}
+}
+
+// sameUnit checks that a metric has the unit of its first line.
+func (t *table) sameUnit(r PairRow) {
+	first, known := t.units[r.Metric]
+	if !known {
+		t.units[r.Metric] = r
+		return
+	}
+	if first.Unit != r.Unit {
+		t.problems.add(r.Line, "%s is in %s, but on line %d in %s: convert one of them",
+			r.name(), UnitText(r.Unit), first.Line, UnitText(first.Unit))
 	}
 }
 

@@ -269,7 +269,7 @@ const (
 )
 
 const (
-	// of all cores: "CPU consistently > 80 %: upgrade", in the self-hosters' table
+	// of all cores: "CPU consistently > 80 %: upgrade", in the self-hosters' table.
 	cpuFull    = 0.80
 	memoryFull = 0.875
 )
@@ -278,88 +278,79 @@ const (
 // the machine that was used up in a step below Good. It does not guess: if nothing qualifies, the
 // name is [UnknownBound].
 func FindBottleneck(steps []Step, m Machine) Bottleneck {
-	for _, s := range steps {
-		if len(s.Proxy) > 0 && s.Failures > tooManyFail {
-			return Bottleneck{
-				ProxyBound,
-				s.Users,
-				fmt.Sprintf(
-					"A proxy, not the server: at %d users %s of the operations failed, with %s. The steps say nothing about the server until the proxy lets this host through.",
-					s.Users,
-					percentText(s.Failures),
-					s.Proxy[0],
-				),
-			}
-		}
+	if b, ok := refusal(steps); ok {
+		return b
 	}
-	tight := slices.IndexFunc(steps, func(s Step) bool {
-		return s.Grade != "" && !s.Grade.AtLeast(Good)
-	})
+	tight := slices.IndexFunc(steps, Step.belowGood)
 	if tight < 0 {
 		graded := slices.ContainsFunc(steps, func(s Step) bool { return s.Grade != "" })
 		if !graded {
 			return Bottleneck{UnknownBound, 0, "Unknown: no step carries a grade."}
 		}
-		return Bottleneck{
-			NotReached,
-			0,
-			"Not reached: no step was less than Good. Add steps with more users to find it.",
-		}
+		return Bottleneck{NotReached, 0,
+			"Not reached: no step was less than Good. Add steps with more users to find it."}
 	}
 	for _, s := range steps[tight:] {
-		if s.Grade == "" || s.Grade.AtLeast(Good) {
+		if !s.belowGood() {
 			continue
 		}
-		if s.Failures > tooManyFail {
-			return Bottleneck{
-				FailuresBound,
-				s.Users,
-				fmt.Sprintf(
-					"Failures: at %d users %s of the operations failed (%s).",
-					s.Users,
-					percentText(s.Failures),
-					classText(s.Classes),
-				),
-			}
-		}
-		if cpu, ok := s.TotalCPU(); ok && m.Cores > 0 && cpu >= 100*m.Cores*cpuFull-1e-9 {
-			text := fmt.Sprintf(
-				"CPU: at %d users the target uses %.0f %% of one core, which is %.0f %% of its %g cores",
-				s.Users,
-				cpu,
-				cpu/m.Cores,
-				m.Cores,
-			)
-			if len(s.CPU) > 1 {
-				text += " (" + roleText(s.CPU) + ")"
-			}
-			return Bottleneck{CPUBound, s.Users, text + memoryText(steps, m) + "."}
-		}
-		if mem, ok := s.TotalMemory(); ok && m.Memory > 0 && mem >= m.Memory*memoryFull {
-			return Bottleneck{
-				MemoryBound,
-				s.Users,
-				fmt.Sprintf(
-					"Memory: at %d users the target holds %s of %s.",
-					s.Users,
-					bytesText(mem),
-					bytesText(m.Memory),
-				),
-			}
+		if b, ok := exhausted(s, steps, m); ok {
+			return b
 		}
 	}
-	s := steps[tight]
-	text := fmt.Sprintf(
-		"Unknown: from %d users on the grade is %s, and nothing that was measured is used up",
-		s.Users,
-		s.Grade,
-	)
+	return unexplained(steps, steps[tight], m)
+}
+
+func (s Step) belowGood() bool { return s.Grade != "" && !s.Grade.AtLeast(Good) }
+
+// refusal returns the first step in which a proxy made operations fail.
+func refusal(steps []Step) (Bottleneck, bool) {
+	for _, s := range steps {
+		if len(s.Proxy) > 0 && s.Failures > tooManyFail {
+			return Bottleneck{ProxyBound, s.Users, fmt.Sprintf(
+				"A proxy, not the server: at %d users %s of the operations failed, with %s. "+
+					"The steps say nothing about the server until the proxy lets this host "+
+					"through.",
+				s.Users, percentText(s.Failures), s.Proxy[0])}, true
+		}
+	}
+	return Bottleneck{}, false
+}
+
+// exhausted returns the failures of a step, or the resource that it used up.
+func exhausted(s Step, steps []Step, m Machine) (Bottleneck, bool) {
+	if s.Failures > tooManyFail {
+		return Bottleneck{FailuresBound, s.Users, fmt.Sprintf(
+			"Failures: at %d users %s of the operations failed (%s).",
+			s.Users, percentText(s.Failures), classText(s.Classes))}, true
+	}
+	if cpu, ok := s.TotalCPU(); ok && m.Cores > 0 && cpu >= 100*m.Cores*cpuFull-1e-9 {
+		text := fmt.Sprintf("CPU: at %d users the target uses %.0f %% of one core, "+
+			"which is %.0f %% of its %g cores", s.Users, cpu, cpu/m.Cores, m.Cores)
+		if len(s.CPU) > 1 {
+			text += " (" + roleText(s.CPU) + ")"
+		}
+		return Bottleneck{CPUBound, s.Users, text + memoryText(steps, m) + "."}, true
+	}
+	if mem, ok := s.TotalMemory(); ok && m.Memory > 0 && mem >= m.Memory*memoryFull {
+		return Bottleneck{MemoryBound, s.Users, fmt.Sprintf(
+			"Memory: at %d users the target holds %s of %s.",
+			s.Users, bytesText(mem), bytesText(m.Memory))}, true
+	}
+	return Bottleneck{}, false
+}
+
+// unexplained is the bottleneck of steps that used nothing up; tight is the first below Good.
+func unexplained(steps []Step, tight Step, m Machine) Bottleneck {
+	text := fmt.Sprintf("Unknown: from %d users on the grade is %s, "+
+		"and nothing that was measured is used up", tight.Users, tight.Grade)
 	if cpu, ok := steps[len(steps)-1].TotalCPU(); !ok {
 		text += "; the CPU of the target is not seen from here"
 	} else if m.Cores > 0 {
-		text += fmt.Sprintf("; the target uses %.0f %% of its %g cores in the last step", cpu/m.Cores, m.Cores)
+		text += fmt.Sprintf("; the target uses %.0f %% of its %g cores in the last step",
+			cpu/m.Cores, m.Cores)
 	}
-	return Bottleneck{UnknownBound, s.Users, text + "."}
+	return Bottleneck{UnknownBound, tight.Users, text + "."}
 }
 
 // memoryText reports that memory was not the bottleneck.

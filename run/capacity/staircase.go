@@ -88,98 +88,126 @@ func (s *Search) narrow() (Result, bool) {
 // logistic fits the chance that a plateau holds, 1/(1+exp((x-a)/b)) over x = log users, by maximum
 // likelihood. The estimate is a, where half of the plateaus hold; its interval is that of the
 // profile likelihood, cut at t²/2 with half as many degrees of freedom as plateaus, for neighbors
-// are alike. Nine of ten plateaus hold at a - b ln 9. b is bounded by 0.006, a quarter of a stair,
-// the finest that plateaus can resolve, and 0.1. It looks as far as 0.2 beyond the outermost
+// are alike. Nine of ten plateaus hold at a - b ln 9. It looks as far as 0.2 beyond the outermost
 // plateaus; an interval that reaches there has a warning. An estimate beyond all plateaus is
 // refused: nobody measured there.
 func (s *Search) logistic() (Result, bool) {
-	const (
-		narrow, broad = stair / 4, 0.1
-		grid, widths  = 300, 20
-	)
 	held := 0
-	lo := math.Inf(1)
-	hi := math.Inf(-1)
+	least := math.Inf(1)
+	most := math.Inf(-1)
 	for _, p := range s.plateaus {
 		if p.held {
 			held++
 		}
-		lo, hi = min(lo, p.x), max(hi, p.x)
+		least, most = min(least, p.x), max(most, p.x)
 	}
 	if n := len(s.plateaus); n < 4 || held == 0 || held == n {
 		return Result{}, false
 	}
-	least, most := lo, hi
-	lo, hi = lo-2*broad, hi+2*broad
-	t := stats.TQuantile(level, float64(len(s.plateaus))/2)
-	half95 := t * t / 2
-	var profile, width [grid + 1]float64
-	best := math.Inf(-1)
-	for i := range profile {
-		a := lo + (hi-lo)*float64(i)/grid
-		profile[i] = math.Inf(-1)
-		for j := range widths {
-			b := narrow * math.Pow(broad/narrow, float64(j)/(widths-1))
-			l := 0.0
-			for _, p := range s.plateaus {
-				z := (p.x - a) / b // log odds of not holding
-				if p.held {
-					z = -z
-				}
-				l -= math.Log1p(math.Exp(-z))
-			}
-			if l > profile[i] {
-				profile[i], width[i] = l, b
-			}
-		}
-		best = max(best, profile[i])
-	}
-	at := func(i int) float64 { return lo + (hi-lo)*float64(i)/grid }
-	first := -1
-	last := 0
-	sum := 0.0
-	wide := 0.0
-	n := 0
-	for i, l := range profile {
-		if l >= best-half95 {
-			if first < 0 {
-				first = i
-			}
-			last = i
-		}
-		if l >= best-1e-3 { // where the likelihood is flat, its middle
-			sum, wide, n = sum+at(i), wide+width[i], n+1
-		}
-	}
-	a, b := sum/float64(n), wide/float64(n)
+	fit := profileOf(s.plateaus, least-2*broadest, most+2*broadest)
+	a, b := fit.peak()
 	if a < least || a > most {
 		return Result{}, false
 	}
+	t := stats.TQuantile(level, float64(len(s.plateaus))/2)
+	first, last := fit.above(fit.best - t*t/2)
 	// The likelihood falls below the cut between two places of the grid: the interval reaches to
 	// the outer one.
 	r := Result{
 		Kind:        Estimate,
 		Users:       math.Exp(a),
-		Lo:          math.Exp(at(max(first-1, 0))),
-		Hi:          math.Exp(at(min(last+1, grid))),
+		Lo:          math.Exp(fit.at(max(first-1, 0))),
+		Hi:          math.Exp(fit.at(min(last+1, profileGrid))),
 		Estimator:   Logistic,
 		Recommended: math.Exp(a - b*math.Log(9)),
 		Windows:     plateauMeasure * len(s.plateaus),
-		Why: fmt.Sprintf(
-			"half of the plateaus hold there: a logistic fit to %d plateaus, %d of which held; nine of ten hold at %.0f users",
-			len(s.plateaus),
-			held,
-			math.Exp(a-b*math.Log(9)),
-		),
+		Why: fmt.Sprintf("half of the plateaus hold there: a logistic fit to %d plateaus, "+
+			"%d of which held; nine of ten hold at %.0f users",
+			len(s.plateaus), held, math.Exp(a-b*math.Log(9))),
 	}
-	if first == 0 || last == grid {
-		r.Warnings = append(
-			r.Warnings,
-			"the interval reaches a fifth beyond the outermost plateaus, as far as the fit looks: the capacity may lie further away",
-		)
+	if first == 0 || last == profileGrid {
+		r.Warnings = append(r.Warnings,
+			"the interval reaches a fifth beyond the outermost plateaus, as far as the fit looks: "+
+				"the capacity may lie further away")
 	}
 	if rules := s.binding(); len(rules) > 0 {
 		r.Rule = s.rules[rules[0]].name
 	}
 	return r, true
+}
+
+// The grid on which the fit looks for a and b. A quarter of a stair, 0.006, is the finest width
+// that plateaus can resolve.
+const (
+	profileGrid   = 300
+	profileWidths = 20
+	narrowest     = stair / 4
+	broadest      = 0.1
+)
+
+// A profile is the log likelihood of each place a of a grid, with the width b that suits it best.
+type profile struct {
+	lo, hi     float64 // of the places, log of the users
+	likelihood [profileGrid + 1]float64
+	width      [profileGrid + 1]float64
+	best       float64 // of all places
+}
+
+// profileOf computes the profile of plateaus between two places.
+func profileOf(plateaus []plateau, lo, hi float64) *profile {
+	f := &profile{lo: lo, hi: hi, best: math.Inf(-1)}
+	for i := range f.likelihood {
+		f.likelihood[i] = math.Inf(-1)
+		for j := range profileWidths {
+			b := narrowest * math.Pow(broadest/narrowest, float64(j)/(profileWidths-1))
+			if l := likelihoodOf(plateaus, f.at(i), b); l > f.likelihood[i] {
+				f.likelihood[i], f.width[i] = l, b
+			}
+		}
+		f.best = max(f.best, f.likelihood[i])
+	}
+	return f
+}
+
+// likelihoodOf returns the log likelihood of a place and a width.
+func likelihoodOf(plateaus []plateau, a, b float64) float64 {
+	l := 0.0
+	for _, p := range plateaus {
+		z := (p.x - a) / b // log odds of not holding
+		if p.held {
+			z = -z
+		}
+		l -= math.Log1p(math.Exp(-z))
+	}
+	return l
+}
+
+// at returns the place with a number.
+func (f *profile) at(i int) float64 { return f.lo + (f.hi-f.lo)*float64(i)/profileGrid }
+
+// peak returns the place and the width of the greatest likelihood; where it is flat, its middle.
+func (f *profile) peak() (a, b float64) {
+	n := 0
+	for i, l := range f.likelihood {
+		if l >= f.best-1e-3 {
+			a += f.at(i)
+			b += f.width[i]
+			n++
+		}
+	}
+	return a / float64(n), b / float64(n)
+}
+
+// above returns the first and the last place whose likelihood reaches a cut.
+func (f *profile) above(cut float64) (first, last int) {
+	first = -1
+	for i, l := range f.likelihood {
+		if l >= cut {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	return first, last
 }

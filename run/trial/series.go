@@ -26,111 +26,113 @@ type Series struct {
 }
 
 // AllSeries lists them. docs/series.md explains them.
-func AllSeries() []Series {
-	return []Series{
-		{
-			"plimsoll_slo_value",
-			"gauge",
-			"",
-			ruleLabels,
-			"Value of a rule over the window that ends now: seconds, a fraction, or what promql gave.",
-		},
-		{
-			"plimsoll_slo_threshold",
-			"gauge",
-			"",
-			ruleLabels,
-			"Threshold of a rule, in the unit of its value.",
-		},
-		{
-			"plimsoll_slo_violated",
-			"gauge",
-			"",
-			ruleLabels,
-			"1 when the rule does not hold, with data from enough operations; else 0.",
-		},
-		{"plimsoll_slo_no_data", "gauge", "", ruleLabels, "1 when the rule has no value; else 0."},
-		{
-			"plimsoll_slo_measured",
-			"gauge",
-			"",
-			ruleLabels,
-			"Value of a rule over the whole measured phase, at its end.",
-		},
-		{
-			"plimsoll_op_seconds",
-			"gauge",
-			"seconds",
-			[]string{"op", "stat"},
-			"Response time of the operations that ended in the last second.",
-		},
-		{"plimsoll_ops_total", "counter", "", []string{"op", "class"}, "Operations that ended."},
-		{
-			"plimsoll_answers_total",
-			"counter",
-			"",
-			[]string{"status"},
-			"Operations of the steady state that ended in an answer of this status, 400 or above, that they did not ask for.",
-		},
-		{
-			"plimsoll_op_bytes_total",
-			"counter",
-			"bytes",
-			[]string{"op"},
-			"Bytes received by operations.",
-		},
-		{
-			"plimsoll_wait_seconds",
-			"gauge",
-			"seconds",
-			[]string{"stat"},
-			"How long operations waited for a connection or a place in the last second.",
-		},
-		{
-			"plimsoll_lag_seconds",
-			"gauge",
-			"seconds",
-			[]string{"stat"},
-			"How late the generator began actions in the last second.",
-		},
-		{
-			"plimsoll_op_lag_seconds",
-			"gauge",
-			"seconds",
-			[]string{"stat"},
-			"How late the generator was with operations of the steady state that ended in the last second.",
-		},
-		{"plimsoll_users", "gauge", "", []string{"state"}, "Simulated users."},
-		{"plimsoll_messages_acked_total", "counter", "", nil, "Messages that the server accepted."},
-		{
-			"plimsoll_deliveries_total",
-			"counter",
-			"",
-			[]string{"result"},
-			"Deliveries of messages to others; lost may fall, when a lost one comes after all.",
-		},
-		{
-			"plimsoll_gate",
-			"gauge",
-			"",
-			[]string{"gate"},
-			"What a gate of the generator's health read in the last second, in the gate's unit.",
-		},
-		{
-			"plimsoll_cpu_share",
-			"gauge",
-			"",
-			[]string{"role"},
-			"CPU of generator, app and db in the last second, as a share of the cores of the role.",
-		},
-		{
-			"plimsoll_phase",
-			"gauge",
-			"",
-			[]string{"phase"},
-			"1 for the phase that is under way, 0 for those before it.",
-		},
-	}
+func AllSeries() []Series { return slices.Clone(ownSeries) }
+
+var ownSeries = []Series{
+	{
+		"plimsoll_slo_value",
+		"gauge",
+		"",
+		ruleLabels,
+		"Value of a rule over the window that ends now: seconds, a fraction, or what promql gave.",
+	},
+	{
+		"plimsoll_slo_threshold",
+		"gauge",
+		"",
+		ruleLabels,
+		"Threshold of a rule, in the unit of its value.",
+	},
+	{
+		"plimsoll_slo_violated",
+		"gauge",
+		"",
+		ruleLabels,
+		"1 when the rule does not hold, with data from enough operations; else 0.",
+	},
+	{"plimsoll_slo_no_data", "gauge", "", ruleLabels, "1 when the rule has no value; else 0."},
+	{
+		"plimsoll_slo_measured",
+		"gauge",
+		"",
+		ruleLabels,
+		"Value of a rule over the whole measured phase, at its end.",
+	},
+	{
+		"plimsoll_op_seconds",
+		"gauge",
+		"seconds",
+		[]string{"op", "stat"},
+		"Response time of the operations that ended in the last second.",
+	},
+	{"plimsoll_ops_total", "counter", "", []string{"op", "class"}, "Operations that ended."},
+	{
+		"plimsoll_answers_total",
+		"counter",
+		"",
+		[]string{"status"},
+		"Operations of the steady state that ended in an answer of this status, " +
+			"400 or above, that they did not ask for.",
+	},
+	{
+		"plimsoll_op_bytes_total",
+		"counter",
+		"bytes",
+		[]string{"op"},
+		"Bytes received by operations.",
+	},
+	{
+		"plimsoll_wait_seconds",
+		"gauge",
+		"seconds",
+		[]string{"stat"},
+		"How long operations waited for a connection or a place in the last second.",
+	},
+	{
+		"plimsoll_lag_seconds",
+		"gauge",
+		"seconds",
+		[]string{"stat"},
+		"How late the generator began actions in the last second.",
+	},
+	{
+		"plimsoll_op_lag_seconds",
+		"gauge",
+		"seconds",
+		[]string{"stat"},
+		"How late the generator was with operations of the steady state that ended in the last " +
+			"second.",
+	},
+	{"plimsoll_users", "gauge", "", []string{"state"}, "Simulated users."},
+	{"plimsoll_messages_acked_total", "counter", "", nil, "Messages that the server accepted."},
+	{
+		"plimsoll_deliveries_total",
+		"counter",
+		"",
+		[]string{"result"},
+		"Deliveries of messages to others; lost may fall, when a lost one comes after all.",
+	},
+	{
+		"plimsoll_gate",
+		"gauge",
+		"",
+		[]string{"gate"},
+		"What a gate of the generator's health read in the last second, in the gate's unit.",
+	},
+	{
+		"plimsoll_cpu_share",
+		"gauge",
+		"",
+		[]string{"role"},
+		"CPU of generator, app and db in the last second, as a share of the cores of the role.",
+	},
+	{
+		"plimsoll_phase",
+		"gauge",
+		"",
+		[]string{"phase"},
+		"1 for the phase that is under way, 0 for those before it.",
+	},
 }
 
 var ruleLabels = []string{"rule", "stat", "op", "class", "role"}
