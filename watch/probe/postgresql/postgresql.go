@@ -18,7 +18,7 @@ import (
 
 const (
 	slowEvery = 5 // samples, of which one reads the statements
-	// different statements of one run that get series of their own
+	// maxStatements is the number of statements of one run that get series of their own.
 	maxStatements = 100
 	closeTimeout  = 200 * time.Millisecond // for a goodbye
 	oldest        = 130000                 // server_version_num
