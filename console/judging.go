@@ -132,16 +132,13 @@ func outlook(c *record.Comparison, done int, now time.Time) (out []string) {
 	out = append(out, text)
 	for i, l := range c.Looks {
 		if !l.Taken() {
-			out = append(
-				out,
-				fmt.Sprintf(
-					"Look %d of %d is after block %d, at the level %.3g %%.",
-					i+1,
-					len(c.Looks),
-					l.Blocks,
-					100*l.Alpha,
-				),
-			)
+			out = append(out, fmt.Sprintf(
+				"Look %d of %d is after block %d, at the level %.3g %%.",
+				i+1,
+				len(c.Looks),
+				l.Blocks,
+				100*l.Alpha,
+			))
 			break
 		}
 	}

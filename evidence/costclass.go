@@ -68,13 +68,11 @@ func (x phaseReader) classCosts(
 	}
 	n := int(to.Sub(from) / time.Second)
 	if n < leastSeconds {
-		return without(
-			fmt.Sprintf(
-				"the %d s between the samples of its CPU time are too few; %d are needed",
-				n,
-				leastSeconds,
-			),
-		), nil
+		return without(fmt.Sprintf(
+			"the %d s between the samples of its CPU time are too few; %d are needed",
+			n,
+			leastSeconds,
+		)), nil
 	}
 	course, err := x.courseOf(ctx, counter, role, from, to)
 	if err != nil {
@@ -92,13 +90,11 @@ func (x phaseReader) classCosts(
 	each, condition, ok := stats.NonNegative(rows, sums)
 	switch {
 	case !ok && condition > stats.MostCondition:
-		return without(
-			fmt.Sprintf(
-				"the numbers of its operations rise and fall together: condition %.3g, at most %d",
-				condition,
-				stats.MostCondition,
-			),
-		), nil
+		return without(fmt.Sprintf(
+			"the numbers of its operations rise and fall together: condition %.3g, at most %d",
+			condition,
+			stats.MostCondition,
+		)), nil
 	case !ok:
 		return without("a class has no operations"), nil
 	}

@@ -28,13 +28,10 @@ func hostWarnings(arms [2]*gatheredArm) (out []string) {
 				strings.Join(slices.Sorted(maps.Keys(hosts)), "; ")))
 	}
 	if len(tools) > 1 {
-		out = append(
-			out,
-			fmt.Sprintf(
-				"the runs were made by different versions of plimsoll (%s): a difference may be theirs",
-				strings.Join(slices.Sorted(maps.Keys(tools)), ", "),
-			),
-		)
+		out = append(out, fmt.Sprintf(
+			"the runs were made by different versions of plimsoll (%s): a difference may be theirs",
+			strings.Join(slices.Sorted(maps.Keys(tools)), ", "),
+		))
 	}
 	return out
 }

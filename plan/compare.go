@@ -28,6 +28,32 @@ func CostOf(endpoint string) (role string, ok bool) {
 
 func (d *decoder) checkCompare(p *Plan, k Known) {
 	c := p.Compare
+	d.checkArms(p)
+	d.checkArmDatabases(p)
+	d.checkDeployments(p)
+	d.checkOneServer(p, k)
+	d.checkOneLoad(p, k)
+	d.checkBudget()
+	d.checkLooks(c)
+	d.checkMode(p, k)
+	d.checkSwap(p)
+	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
+		missing := "bounded"
+		if p.Unbounded == nil {
+			missing = "unbounded"
+		}
+		d.at("compare.combine",
+			"joins both tests, but %s is missing; add it, or set combine to false", missing)
+	}
+	for key, m := range c.Margin {
+		d.checkMargin(p, k, key, m)
+	}
+	d.checkJudged(p, k)
+}
+
+// checkArms checks the number of arms, their names, and what each of them sets.
+func (d *decoder) checkArms(p *Plan) {
+	c := p.Compare
 	if d.read("compare.arms") {
 		if _, ok := c.Arm(Base); len(c.Arms) < 2 {
 			d.at("compare.arms",
@@ -51,51 +77,44 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 		}
 		d.checkElsewhere(p, a)
 	}
-	d.checkArmDatabases(p)
-	d.checkDeployments(p)
-	d.checkOneServer(p, k)
-	d.checkOneLoad(p, k)
-	d.checkBudget()
-	d.checkLooks(c)
-	d.checkMode(p, k)
-	d.checkSwap(p)
-	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
-		missing := "bounded"
-		if p.Unbounded == nil {
-			missing = "unbounded"
+}
+
+// checkMargin checks the margin m of the endpoint key.
+func (d *decoder) checkMargin(p *Plan, k Known, key string, m MarginValue) {
+	path := join("compare.margin", key)
+	switch {
+	case !d.good(path):
+	case m.None:
+		if why := unjudgeable(key); why != "" {
+			d.at(path, "%s", why)
 		}
-		d.at("compare.combine",
-			"joins both tests, but %s is missing; add it, or set combine to false", missing)
-	}
-	for key, m := range c.Margin {
-		path := join("compare.margin", key)
-		switch {
-		case !d.good(path):
-		case m.None:
-			if why := unjudgeable(key); why != "" {
-				d.at(path, "%s", why)
-			}
-		case key == "errors" && !m.Points:
-			d.at(path,
-				"%s is relative, and the errors of a healthy target are 0; write percentage "+
-					"points such as 0.025pp", m)
-		case key != "errors" && m.Points:
-			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage "+
-				"such as 5%%", m, key)
-		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key) && !costRE.MatchString(key):
-			d.at(
-				path,
-				"unknown endpoint; %swant capacity, errors, cost(app), cost(db), typical(op), or a statistic of an operation such as p95(post) or throughput(post)",
-				hint(key, []string{"capacity", "errors", "cost(app)", "cost(db)", "typical(op)"}),
-			)
-		case key == "errors" && k.Drivers != nil && p.ToleratesMore() != "":
-			d.at(path, "%s", p.ToleratesMore())
-		default:
-			if why := d.unjudged(p, k, key); why != "" {
-				d.at(path, "%s", why)
-			}
+	case key == "errors" && !m.Points:
+		d.at(path,
+			"%s is relative, and the errors of a healthy target are 0; write percentage "+
+				"points such as 0.025pp", m)
+	case key != "errors" && m.Points:
+		d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage "+
+			"such as 5%%", m, key)
+	case key != "capacity" && key != "errors" &&
+		!endpointRE.MatchString(key) && !costRE.MatchString(key):
+		d.at(
+			path,
+			"unknown endpoint; %swant capacity, errors, cost(app), cost(db), typical(op), or a "+
+				"statistic of an operation such as p95(post) or throughput(post)",
+			hint(key, []string{"capacity", "errors", "cost(app)", "cost(db)", "typical(op)"}),
+		)
+	case key == "errors" && k.Drivers != nil && p.ToleratesMore() != "":
+		d.at(path, "%s", p.ToleratesMore())
+	default:
+		if why := d.unjudged(p, k, key); why != "" {
+			d.at(path, "%s", why)
 		}
 	}
+}
+
+// checkJudged checks that the plan judges the endpoints that it names, and at least one.
+func (d *decoder) checkJudged(p *Plan, k Known) {
+	c := p.Compare
 	for i, name := range c.Endpoints {
 		judged := func(e Endpoint) bool { return e.Name == name }
 		if d.good("compare.margin", "compare.endpoints", "bounded", "unbounded") &&

@@ -175,15 +175,12 @@ func TestParseWeights(t *testing.T) {
 
 // A plan that was run is complete by itself: its digest covers every value of the file.
 func TestWithWeights(t *testing.T) {
-	p := mustParse(
-		t,
-		strings.Replace(
-			minimal,
-			"behavior: poster",
-			"behavior: poster, mix: mixes/a.yaml, weights: {post: 3}",
-			1,
-		),
-	)
+	p := mustParse(t, strings.Replace(
+		minimal,
+		"behavior: poster",
+		"behavior: poster, mix: mixes/a.yaml, weights: {post: 3}",
+		1,
+	))
 	if p.Workload.MixFile() != "mixes/a.yaml" {
 		t.Fatalf("file %q", p.Workload.MixFile())
 	}

@@ -31,15 +31,10 @@ func (d *decoder) document(src []byte) (root *yaml.Node) {
 		return nil
 	}
 	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
-		d.fail(
-			nil,
-			"",
-			"%s",
-			cmp.Or(
-				d.empty,
-				"the plan is empty; it needs at least name, target, workload, and bounded, unbounded or sizing",
-			),
-		)
+		d.fail(nil, "", "%s", cmp.Or(
+			d.empty,
+			"the plan is empty; it needs at least name, target, workload, and bounded, unbounded or sizing",
+		))
 		return nil
 	}
 	var more yaml.Node

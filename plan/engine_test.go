@@ -33,16 +33,12 @@ func TestArmsWithDatabases(t *testing.T) {
 	if again, err := plan.Parse([]byte(p.String())); err != nil || again.Digest() != p.Digest() {
 		t.Errorf("the canonical form is another plan: %v\n%s", err, p)
 	}
-	matrix, err := plan.Parse(
-		[]byte(
-			strings.Replace(
-				strings.Replace(ownText, "{database: mysql}", "{}", 1),
-				"engine: postgresql",
-				"engine: [postgresql, mysql]",
-				1,
-			),
-		),
-	)
+	matrix, err := plan.Parse([]byte(strings.Replace(
+		strings.Replace(ownText, "{database: mysql}", "{}", 1),
+		"engine: postgresql",
+		"engine: [postgresql, mysql]",
+		1,
+	)))
 	if err != nil {
 		t.Fatal(err)
 	}

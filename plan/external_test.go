@@ -90,11 +90,9 @@ compare:
 func TestOneServerIsNotTwoVersions(t *testing.T) {
 	known := Known{Drivers: []string{External}}
 	parse := func(target, arms string) error {
-		_, err := known.Parse(
-			[]byte(
-				"name: n\ntarget: " + target + commandedTail + "compare: {arms: " + arms + "}\n",
-			),
-		)
+		_, err := known.Parse([]byte(
+			"name: n\ntarget: " + target + commandedTail + "compare: {arms: " + arms + "}\n",
+		))
 		return err
 	}
 	const versions = `{base: {version: "1.0"}, new: {version: "1.1"}}`

@@ -45,10 +45,10 @@ type Cause string
 
 // The causes of red gates.
 const (
-	// the server under test failed, refused, crashed or did not start
+	// ByTarget: the server under test failed, refused, crashed or did not start.
 	ByTarget    Cause = "target"
 	ByGenerator Cause = "generator" // the load generator was too slow, or could not be watched
-	// other processes on the host took resources that the run needed
+	// ByHost: other processes on the host took resources that the run needed.
 	ByHost Cause = "host"
 	// ByEither is the cause of gates that read the whole host of the generator. A target that runs
 	// there too may have used the host up.

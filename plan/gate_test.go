@@ -9,11 +9,9 @@ import (
 const small = "name: n\ntarget: {driver: s}\nbounded: {users: 5}\n"
 
 func TestGatesOfAPlan(t *testing.T) {
-	p, err := Parse(
-		[]byte(
-			small + "workload: {behavior: b}\ngates: {fds_free: {red: 200}, lag: {amber: 10ms, red: 50ms}, steal: {red: 7%}, bursts: {amber: 2.5x}}\n",
-		),
-	)
+	p, err := Parse([]byte(
+		small + "workload: {behavior: b}\ngates: {fds_free: {red: 200}, lag: {amber: 10ms, red: 50ms}, steal: {red: 7%}, bursts: {amber: 2.5x}}\n",
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,11 +96,9 @@ func TestGatesOfADuet(t *testing.T) {
 }
 
 func TestArrivalOfAPlan(t *testing.T) {
-	p, err := Parse(
-		[]byte(
-			"name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b, arrival: 200/s}\n",
-		),
-	)
+	p, err := Parse([]byte(
+		"name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b, arrival: 200/s}\n",
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,11 +110,9 @@ func TestArrivalOfAPlan(t *testing.T) {
 	}) {
 		t.Errorf("%+v", a)
 	}
-	q, err := Parse(
-		[]byte(
-			"name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b, arrival: {rate: 200/s, process: constant}}\n",
-		),
-	)
+	q, err := Parse([]byte(
+		"name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b, arrival: {rate: 200/s, process: constant}}\n",
+	))
 	if err != nil || q.Digest() != p.Digest() {
 		t.Errorf("%v\n%s\n%s", err, p, q)
 	}

@@ -77,11 +77,9 @@ compare: {arms: {base: {}, new: {}}, margin: {errors: 0.1pp}}
 // TestAStoredPlanHasTheMarginsThatItLists reads a plan that was stored before costs and typical(op)
 // were endpoints: reading it again adds none.
 func TestAStoredPlanHasTheMarginsThatItLists(t *testing.T) {
-	p, err := plan.Parse(
-		[]byte(
-			"name: n\ntarget: {driver: refchat}\nworkload: {behavior: poster}\nbounded: {users: 10}\ncompare: {arms: {base: {}, new: {}}}\n",
-		),
-	)
+	p, err := plan.Parse([]byte(
+		"name: n\ntarget: {driver: refchat}\nworkload: {behavior: poster}\nbounded: {users: 10}\ncompare: {arms: {base: {}, new: {}}}\n",
+	))
 	if err != nil {
 		t.Fatal(err)
 	}

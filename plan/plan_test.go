@@ -413,11 +413,9 @@ func TestMix(t *testing.T) {
 }
 
 func ExampleParse() {
-	_, err := plan.Parse(
-		[]byte(
-			"name: spring\ntarget: {drivr: process}\nworkload: {behavior: poster, pace: fast}\nbounded: {users: 200, measure: 90}\n",
-		),
-	)
+	_, err := plan.Parse([]byte(
+		"name: spring\ntarget: {drivr: process}\nworkload: {behavior: poster, pace: fast}\nbounded: {users: 200, measure: 90}\n",
+	))
 	fmt.Println(err)
 	// Output:
 	// 2:9: target.driver: is missing; write it
@@ -427,11 +425,9 @@ func ExampleParse() {
 }
 
 func ExamplePlan_Search() {
-	p, err := plan.Parse(
-		[]byte(
-			"name: n\ntarget: {driver: process, binary: ./server}\nworkload: {behavior: poster, pace: 0.1}\nunbounded: {max_users: 500, budget: 30m}\n",
-		),
-	)
+	p, err := plan.Parse([]byte(
+		"name: n\ntarget: {driver: process, binary: ./server}\nworkload: {behavior: poster, pace: 0.1}\nunbounded: {max_users: 500, budget: 30m}\n",
+	))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -10,11 +10,9 @@ import (
 )
 
 func TestParseReport(t *testing.T) {
-	got, err := plan.ParseReport(
-		[]byte(
-			"comments:\n  - Nothing to see.\n  - |\n    Two\n    lines.\naction_items: Ship it.\n",
-		),
-	)
+	got, err := plan.ParseReport([]byte(
+		"comments:\n  - Nothing to see.\n  - |\n    Two\n    lines.\naction_items: Ship it.\n",
+	))
 	want := plan.Report{
 		Comments:    []string{"Nothing to see.", "Two\nlines.\n"},
 		ActionItems: []string{"Ship it."},

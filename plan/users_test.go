@@ -7,11 +7,9 @@ import (
 
 func TestUsersFile(t *testing.T) {
 	const head = "name: n\ntarget: {driver: external, url: http://a}\n"
-	p, err := Parse(
-		[]byte(
-			head + "workload: {behavior: b, users_file: ../users.csv}\nbounded: {users: 3}\nunbounded: {max_users: 9}\n",
-		),
-	)
+	p, err := Parse([]byte(
+		head + "workload: {behavior: b, users_file: ../users.csv}\nbounded: {users: 3}\nunbounded: {max_users: 9}\n",
+	))
 	if err != nil || p.Workload.UsersFile != "../users.csv" {
 		t.Fatalf("%v: %q", err, p.Workload.UsersFile)
 	}

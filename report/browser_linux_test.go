@@ -84,12 +84,10 @@ func TestPagesInABrowser(t *testing.T) {
 						t.Errorf("%d px, %s: too little contrast: %s", width, scheme, poor)
 					}
 					if *pictures != "" {
-						c.Picture(
-							filepath.Join(
-								*pictures,
-								fmt.Sprintf("%s-%d-%s.png", name, width, scheme),
-							),
-						)
+						c.Picture(filepath.Join(
+							*pictures,
+							fmt.Sprintf("%s-%d-%s.png", name, width, scheme),
+						))
 					}
 				}
 				var background string

@@ -66,13 +66,11 @@ func Comment(w io.Writer, d Document) error {
 func commentEnd(d Document) string {
 	var c comment
 	if len(d.Runs) > 0 {
-		c.end(
-			fmt.Sprintf(
-				"Validity: %s; %s.",
-				inert(validityText(d), commentLine),
-				d.State.judgedText(),
-			),
-		)
+		c.end(fmt.Sprintf(
+			"Validity: %s; %s.",
+			inert(validityText(d), commentLine),
+			d.State.judgedText(),
+		))
 		c.end("")
 	}
 	urgent := urgent(d.WarningGroups)
@@ -154,13 +152,11 @@ func (c *comment) endpoints(d Document) {
 			}
 			if !c.line("| " + strings.Join(cells, " | ") + " |") {
 				c.end("")
-				c.end(
-					fmt.Sprintf(
-						"%s of %d left out here.",
-						count(total-shown, "endpoint", "endpoints"),
-						total,
-					),
-				)
+				c.end(fmt.Sprintf(
+					"%s of %d left out here.",
+					count(total-shown, "endpoint", "endpoints"),
+					total,
+				))
 				c.end("")
 				return
 			}

@@ -43,35 +43,32 @@ func (d Document) endpointRows() [][]string {
 			if r.PairsNeeded > 0 {
 				needed = strconv.Itoa(r.PairsNeeded)
 			}
-			rows = append(
-				rows,
-				fields(
-					d.engineLabel(f.Engine),
-					d.armLabel(f.Arm),
-					against,
-					r.Name,
-					r.Unit,
-					r.Better,
-					r.Kind,
-					r.Indicative,
-					r.Base.Mean,
-					r.New.Mean,
-					r.Base.AtLeast,
-					r.New.AtLeast,
-					r.Effect,
-					lo,
-					hi,
-					level,
-					unit,
-					r.Margin,
-					r.MDE,
-					r.N,
-					needed,
-					r.P,
-					r.HolmP,
-					r.Reason,
-				),
-			)
+			rows = append(rows, fields(
+				d.engineLabel(f.Engine),
+				d.armLabel(f.Arm),
+				against,
+				r.Name,
+				r.Unit,
+				r.Better,
+				r.Kind,
+				r.Indicative,
+				r.Base.Mean,
+				r.New.Mean,
+				r.Base.AtLeast,
+				r.New.AtLeast,
+				r.Effect,
+				lo,
+				hi,
+				level,
+				unit,
+				r.Margin,
+				r.MDE,
+				r.N,
+				needed,
+				r.P,
+				r.HolmP,
+				r.Reason,
+			))
 		}
 		for _, r := range f.Skipped {
 			row := make([]string, len(rows[0]))

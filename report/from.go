@@ -308,17 +308,14 @@ func (b *builder) resultNotices() []notice {
 		all = append(all, judgedAs{f.Name, f.Verdict})
 	}
 	for _, f := range b.Databases {
-		all = append(
-			all,
-			judgedAs{
-				b.engineLabel(
-					f.Engine,
-				) + " against " + b.Engines[0].Label + " with " + b.armLabel(
-					f.Arm,
-				),
-				f.Verdict,
-			},
-		)
+		all = append(all, judgedAs{
+			b.engineLabel(
+				f.Engine,
+			) + " against " + b.Engines[0].Label + " with " + b.armLabel(
+				f.Arm,
+			),
+			f.Verdict,
+		})
 	}
 	return noticesOf(all)
 }

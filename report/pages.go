@@ -201,18 +201,11 @@ func (p Page) HTML(w io.Writer) error {
 		sections = append(sections, section{Level: 2, Title: "Not in this run", Table: t})
 	}
 	title := p.kindTitle() + " · " + p.where()
-	return writePage(
-		w,
-		title,
-		p.header,
-		[]fold{{sections: sections}},
-		graphs,
-		fmt.Sprintf(
-			"Run %s, drawn from its stored series by %s.",
-			p.Run,
-			orDash(p.Data.Manifest.Tool),
-		),
-	)
+	return writePage(w, title, p.header, []fold{{sections: sections}}, graphs, fmt.Sprintf(
+		"Run %s, drawn from its stored series by %s.",
+		p.Run,
+		orDash(p.Data.Manifest.Tool),
+	))
 }
 
 func (p Page) header(b *bytes.Buffer) {

@@ -223,13 +223,10 @@ func (d *SizingPart) stepSection() section {
 		}
 	}
 	if names := slices.Sorted(maps.Keys(roles)); len(names) > 0 {
-		notes = append(
-			notes,
-			fmt.Sprintf(
-				"CPU and memory are those of %s: CPU in percent of one core, so that 200 %% is two cores; memory at its highest.",
-				strings.Join(names, " and "),
-			),
-		)
+		notes = append(notes, fmt.Sprintf(
+			"CPU and memory are those of %s: CPU in percent of one core, so that 200 %% is two cores; memory at its highest.",
+			strings.Join(names, " and "),
+		))
 	} else {
 		notes = append(notes,
 			"CPU and memory of the target are not seen from here: give its metrics_url, or run the test where its processes are.")
@@ -243,15 +240,12 @@ func (d *SizingPart) adviceSection() section {
 		"Maximum (graded better than Poor): " + levelText(d.Maximum) + ".",
 	}
 	if l := d.Comfortable; l.Users > 0 {
-		items = append(
-			items,
-			fmt.Sprintf(
-				"Registered users: %d concurrent users are %d to %d registered ones, when 20 to 5 %% of them are there at a time.",
-				l.Users,
-				l.RegisteredFrom,
-				l.RegisteredTo,
-			),
-		)
+		items = append(items, fmt.Sprintf(
+			"Registered users: %d concurrent users are %d to %d registered ones, when 20 to 5 %% of them are there at a time.",
+			l.Users,
+			l.RegisteredFrom,
+			l.RegisteredTo,
+		))
 	}
 	items = append(items, "Bottleneck: "+d.Bottleneck.Sentence)
 	if a := advice[d.Bottleneck.Name]; a != "" {
@@ -391,17 +385,14 @@ func (d *SizingPart) csvRows() [][]string {
 		if v, ok := s.TotalMemory(); ok {
 			row[8] = strconv.FormatFloat(v, 'f', 0, 64)
 		}
-		rows = append(
-			rows,
-			append(
-				row,
-				string(s.Grade),
-				s.Rule,
-				strconv.FormatBool(s.Valid),
-				s.Run,
-				d.lostText(s.Run),
-			),
-		)
+		rows = append(rows, append(
+			row,
+			string(s.Grade),
+			s.Rule,
+			strconv.FormatBool(s.Valid),
+			s.Run,
+			d.lostText(s.Run),
+		))
 	}
 	return rows
 }

@@ -291,19 +291,17 @@ func (p usersPart) mixSections() []section {
 			top, others := folded(m)
 			for _, a := range append(top, others...) {
 				n, why := skips(a.Skipped)
-				t.add(
-					p.row(
-						a.Name,
-						u,
-						share(a.Requested),
-						share(a.Achieved),
-						a.Attempts,
-						a.OK,
-						a.Failed,
-						n,
-						why,
-					),
-				)
+				t.add(p.row(
+					a.Name,
+					u,
+					share(a.Requested),
+					share(a.Achieved),
+					a.Attempts,
+					a.OK,
+					a.Failed,
+					n,
+					why,
+				))
 			}
 			at := m.Behavior
 			if l := p.label(u); l != "" {
@@ -514,40 +512,36 @@ func (p usersPart) stormSection() []section {
 			default:
 				back = sig(s.Back.Seconds(), 3) + " s"
 			}
-			t.add(
-				p.row(
-					s.Kind,
-					u,
-					secs,
-					s.Affected,
-					s.Missed,
-					back,
-					s.All.Count,
-					s.All.P50,
-					s.All.P95,
-					s.All.P99,
-					errorText(s.All),
-				),
-			)
+			t.add(p.row(
+				s.Kind,
+				u,
+				secs,
+				s.Affected,
+				s.Missed,
+				back,
+				s.All.Count,
+				s.All.P50,
+				s.All.P95,
+				s.All.P99,
+				errorText(s.All),
+			))
 			if len(s.Ops) == 1 {
 				continue
 			}
 			for _, l := range s.Ops {
-				t.add(
-					p.row(
-						s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"),
-						u,
-						"",
-						"",
-						"",
-						"",
-						l.Count,
-						l.P50,
-						l.P95,
-						l.P99,
-						errorText(l.OpCell),
-					),
-				)
+				t.add(p.row(
+					s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"),
+					u,
+					"",
+					"",
+					"",
+					"",
+					l.Count,
+					l.P50,
+					l.P95,
+					l.P99,
+					errorText(l.OpCell),
+				))
 			}
 		}
 	}

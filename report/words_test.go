@@ -46,14 +46,11 @@ func TestEffectHasTheIntervalThatDecides(t *testing.T) {
 		got := effect(tt.r)
 		if tt.r.Kind != tt.kind || !strings.HasSuffix(got, tt.want) ||
 			lo != hi &&
-				!strings.Contains(
-					got,
-					fmt.Sprintf(
-						"[%s, %s] at",
-						signed(100*lo, spanDecimals(100*lo, 100*hi)),
-						signed(100*hi, spanDecimals(100*lo, 100*hi)),
-					),
-				) {
+				!strings.Contains(got, fmt.Sprintf(
+					"[%s, %s] at",
+					signed(100*lo, spanDecimals(100*lo, 100*hi)),
+					signed(100*hi, spanDecimals(100*lo, 100*hi)),
+				)) {
 			t.Errorf("%s: %s, want %s ... %s", tt.r.Kind, got, tt.kind, tt.want)
 		}
 	}

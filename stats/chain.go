@@ -100,16 +100,14 @@ func components(nodes int, links []Link) []int {
 	for i, l := range links {
 		if l.From < 0 || l.To < 0 || l.From >= nodes || l.To >= nodes || l.From == l.To ||
 			l.Pairs.N() == 0 {
-			panic(
-				fmt.Sprintf(
-					"stats: link %d from %d to %d with %d pairs, of %d nodes",
-					i,
-					l.From,
-					l.To,
-					l.Pairs.N(),
-					nodes,
-				),
-			)
+			panic(fmt.Sprintf(
+				"stats: link %d from %d to %d with %d pairs, of %d nodes",
+				i,
+				l.From,
+				l.To,
+				l.Pairs.N(),
+				nodes,
+			))
 		}
 		a, b := find(l.From), find(l.To)
 		root[max(a, b)] = min(a, b)

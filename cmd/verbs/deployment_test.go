@@ -257,17 +257,14 @@ func chatSession(t *testing.T, state target.StateFile) (answers []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answers = append(
-			answers,
-			fmt.Sprintf(
-				"%s %s: %d %s %s",
-				step.method,
-				step.path,
-				resp.StatusCode,
-				resp.Header.Get("Content-Type"),
-				unlike.ReplaceAll(b, []byte("*")),
-			),
-		)
+		answers = append(answers, fmt.Sprintf(
+			"%s %s: %d %s %s",
+			step.method,
+			step.path,
+			resp.StatusCode,
+			resp.Header.Get("Content-Type"),
+			unlike.ReplaceAll(b, []byte("*")),
+		))
 	}
 	if !strings.Contains(answers[1], ": 201 ") || !strings.Contains(answers[2], ": 200 ") {
 		t.Errorf("the session begins with %s and %s", answers[1], answers[2])

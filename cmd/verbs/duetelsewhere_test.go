@@ -157,12 +157,10 @@ func TestDuetElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.ParseStored(
-		[]byte(
-			strings.NewReplacer("DIR", dir, "BLUE", blue, "GREEN", green, "BLOCKS", "2", "SWAP", "true").
-				Replace(elsewherePlan),
-		),
-	)
+	p, err := plan.ParseStored([]byte(
+		strings.NewReplacer("DIR", dir, "BLUE", blue, "GREEN", green, "BLOCKS", "2", "SWAP", "true").
+			Replace(elsewherePlan),
+	))
 	if err != nil {
 		t.Fatal(err)
 	}

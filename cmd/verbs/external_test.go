@@ -152,17 +152,14 @@ while [ ! -s $HERE/pid ]; do sleep 0.05; done
 		resets = append(resets, m.Arm)
 		version := map[string]string{"base": "11.0", "new": "11.1-rc2"}[m.Arm]
 		if m.Arm != standing {
-			calls = append(
-				calls,
-				fmt.Sprintf(
-					"%s %s block %d run %d engine '' at %s",
-					m.Arm,
-					version,
-					m.Block,
-					m.Order,
-					at,
-				),
-			)
+			calls = append(calls, fmt.Sprintf(
+				"%s %s block %d run %d engine '' at %s",
+				m.Arm,
+				version,
+				m.Block,
+				m.Order,
+				at,
+			))
 			standing = m.Arm
 		}
 		d, _ := evidence.TargetOf(m)

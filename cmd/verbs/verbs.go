@@ -91,15 +91,12 @@ func verbs(a *app.App) []verb {
 			all = append(all, serverVerb(server))
 		}
 	}
-	return append(
-		all,
-		verb{
-			"version",
-			"[-json|-notices]",
-			"the version of this program with commit, date and Go, or the licenses of the modules in it",
-			version,
-		},
-	)
+	return append(all, verb{
+		"version",
+		"[-json|-notices]",
+		"the version of this program with commit, date and Go, or the licenses of the modules in it",
+		version,
+	})
 }
 
 // onLinux are the verbs that need its kernel.

@@ -401,14 +401,12 @@ func TestActionInstalls(t *testing.T) {
 	dir := filepath.Join(forge.files, "o", "plimsoll", "releases", "download", "v1.2.3")
 	w := newWorkflow(t, "CURL_CA_BUNDLE="+forge.authority)
 	w.context["github.server_url"], w.context["github.action_ref"] = forge.url, "v1.2.3"
-	w.mustRun(
-		fmt.Sprintf(
-			"mkdir -p %[1]s && tar -czf %[1]s/%[2]s --transform s,^,in/, -C %[3]s plimsoll && cd %[1]s && sha256sum %[2]s >plimsoll_1.2.3_checksums.txt",
-			dir,
-			archive,
-			filepath.Dir(path),
-		),
-	)
+	w.mustRun(fmt.Sprintf(
+		"mkdir -p %[1]s && tar -czf %[1]s/%[2]s --transform s,^,in/, -C %[3]s plimsoll && cd %[1]s && sha256sum %[2]s >plimsoll_1.2.3_checksums.txt",
+		dir,
+		archive,
+		filepath.Dir(path),
+	))
 	inputs := map[string]string{"build": "exit 9", "result": "bin/server"}
 	if status := w.run("", inputs); status != 1 || !strings.Contains(w.log, "plimsoll ") ||
 		!strings.Contains(w.log, "the build of base") {

@@ -60,17 +60,14 @@ func (t *tree) owed(rule, thing string, f found) (bad []string) {
 	for _, where := range slices.Sorted(maps.Keys(f)) {
 		most, n := t.debts[rule][where], len(f[where])
 		if n > most {
-			bad = append(
-				bad,
-				fmt.Sprintf(
-					"%s: %d %s, at most %d: %s",
-					where,
-					n,
-					thing,
-					most,
-					strings.Join(f[where], ", "),
-				),
-			)
+			bad = append(bad, fmt.Sprintf(
+				"%s: %d %s, at most %d: %s",
+				where,
+				n,
+				thing,
+				most,
+				strings.Join(f[where], ", "),
+			))
 		}
 	}
 	return append(bad, t.unneeded(rule, thing, f)...)
@@ -80,16 +77,13 @@ func (t *tree) owed(rule, thing string, f found) (bad []string) {
 func (t *tree) unneeded(rule, thing string, f found) (bad []string) {
 	for _, where := range slices.Sorted(maps.Keys(t.debts[rule])) {
 		if len(f[where]) == 0 {
-			bad = append(
-				bad,
-				fmt.Sprintf(
-					"%s: %s %s has no %s any more: remove the line",
-					debtsFile,
-					rule,
-					where,
-					thing,
-				),
-			)
+			bad = append(bad, fmt.Sprintf(
+				"%s: %s %s has no %s any more: remove the line",
+				debtsFile,
+				rule,
+				where,
+				thing,
+			))
 		}
 	}
 	return bad

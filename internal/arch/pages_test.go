@@ -52,16 +52,13 @@ func pages(t *tree) (bad []string) {
 						fmt.Sprintf("%s:%d: leads to %s, which does not exist", name, i+1, m[1]),
 					)
 				case m[2] != "" && anchors[to] != nil && !anchors[to][m[2]]:
-					bad = append(
-						bad,
-						fmt.Sprintf(
-							"%s:%d: leads to %s, which has no heading #%s",
-							name,
-							i+1,
-							to,
-							m[2],
-						),
-					)
+					bad = append(bad, fmt.Sprintf(
+						"%s:%d: leads to %s, which has no heading #%s",
+						name,
+						i+1,
+						to,
+						m[2],
+					))
 				}
 			}
 		}

@@ -25,15 +25,12 @@ func renames(t *tree) (bad []string) {
 				}
 				if x, ok := s.X.(*ast.Ident); ok &&
 					slices.Contains([]string{"os", "syscall", "unix"}, x.Name) {
-					bad = append(
-						bad,
-						fmt.Sprintf(
-							"%s: %s.%s syncs nothing; want files.Replace or files.Settle",
-							t.fset.Position(n.Pos()),
-							x.Name,
-							s.Sel.Name,
-						),
-					)
+					bad = append(bad, fmt.Sprintf(
+						"%s: %s.%s syncs nothing; want files.Replace or files.Settle",
+						t.fset.Position(n.Pos()),
+						x.Name,
+						s.Sel.Name,
+					))
 				}
 				return true
 			})

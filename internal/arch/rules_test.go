@@ -274,27 +274,21 @@ func layers(t *tree) (bad []string) {
 		case !known:
 			bad = append(bad, fmt.Sprintf("%s: imports %s, which has no row", in.path, to))
 		case slices.Contains(outside, from.dir):
-			bad = append(
-				bad,
-				fmt.Sprintf(
-					"%s: %s imports nothing of ours, and here it imports %s",
-					in.path,
-					from.dir,
-					to,
-				),
-			)
+			bad = append(bad, fmt.Sprintf(
+				"%s: %s imports nothing of ours, and here it imports %s",
+				in.path,
+				from.dir,
+				to,
+			))
 		case ok && below >= row && (room != theirs || isDriver(to) && !sameDriver(from.dir, to)):
-			bad = append(
-				bad,
-				fmt.Sprintf(
-					"%s: %s (row %d) imports %s (row %d), which is not below it",
-					in.path,
-					from.dir,
-					row,
-					to,
-					below,
-				),
-			)
+			bad = append(bad, fmt.Sprintf(
+				"%s: %s (row %d) imports %s (row %d), which is not below it",
+				in.path,
+				from.dir,
+				row,
+				to,
+				below,
+			))
 		}
 	})
 	return bad
@@ -311,15 +305,12 @@ func drivers(t *tree) (bad []string) {
 	edges(t, func(from *pkg, in *file, to string) {
 		if isDriver(to) && !sameDriver(from.dir, to) && !chooses(from.dir) &&
 			!(in.test && slices.Contains(inTests, to)) {
-			bad = append(
-				bad,
-				fmt.Sprintf(
-					"%s: imports the driver %s; only %s do",
-					in.path,
-					to,
-					strings.Join(choosers, ", "),
-				),
-			)
+			bad = append(bad, fmt.Sprintf(
+				"%s: imports the driver %s; only %s do",
+				in.path,
+				to,
+				strings.Join(choosers, ", "),
+			))
 		}
 	})
 	return bad
@@ -439,15 +430,12 @@ func prints(t *tree) (bad []string) {
 			if x, ok := s.X.(*ast.Ident); ok &&
 				(x.Name == "fmt" && (strings.HasPrefix(s.Sel.Name, "Fprint") || strings.HasPrefix(s.Sel.Name, "Print")) ||
 					x.Name == "os" && (s.Sel.Name == "Stdout" || s.Sel.Name == "Stderr") && path.Base(f.path) != "main.go") {
-				bad = append(
-					bad,
-					fmt.Sprintf(
-						"%s: %s.%s passes the gate by; want plain.Fprintf on a stream of app",
-						t.fset.Position(n.Pos()),
-						x.Name,
-						s.Sel.Name,
-					),
-				)
+				bad = append(bad, fmt.Sprintf(
+					"%s: %s.%s passes the gate by; want plain.Fprintf on a stream of app",
+					t.fset.Position(n.Pos()),
+					x.Name,
+					s.Sel.Name,
+				))
 			}
 			return true
 		})
@@ -521,15 +509,12 @@ func links(t *tree) (bad []string) {
 						continue // a package of someone else
 					}
 					if !q.exported[m[2]] {
-						bad = append(
-							bad,
-							fmt.Sprintf(
-								"%s: mentions %s, which %s does not have",
-								where(),
-								m[0],
-								q.dir,
-							),
-						)
+						bad = append(bad, fmt.Sprintf(
+							"%s: mentions %s, which %s does not have",
+							where(),
+							m[0],
+							q.dir,
+						))
 					}
 				}
 				if p.name == "main" {
@@ -537,15 +522,12 @@ func links(t *tree) (bad []string) {
 				}
 				for _, m := range localLink.FindAllStringSubmatch(text, -1) {
 					if !p.exported[m[1]] {
-						bad = append(
-							bad,
-							fmt.Sprintf(
-								"%s: mentions %s, which %s does not have",
-								where(),
-								m[0],
-								d,
-							),
-						)
+						bad = append(bad, fmt.Sprintf(
+							"%s: mentions %s, which %s does not have",
+							where(),
+							m[0],
+							d,
+						))
 					}
 				}
 			}
@@ -563,15 +545,12 @@ func links(t *tree) (bad []string) {
 				where := fmt.Sprintf("%s:%d", name, i+1)
 				if n := spanName.FindStringSubmatch(m[1]); n != nil {
 					if q := byName[n[1]]; q != nil && !q.exported[n[2]] {
-						bad = append(
-							bad,
-							fmt.Sprintf(
-								"%s: mentions %s, which %s does not have",
-								where,
-								m[1],
-								q.dir,
-							),
-						)
+						bad = append(bad, fmt.Sprintf(
+							"%s: mentions %s, which %s does not have",
+							where,
+							m[1],
+							q.dir,
+						))
 					}
 				}
 				if spanPath.MatchString(m[1]) && t.paths[top(m[1])] &&

@@ -60,15 +60,6 @@ func StartOnLoopback(t testing.TB) *Browser {
 
 func start(t testing.TB, loopback bool) *Browser {
 	t.Helper()
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil && program == "" {
-			program = p
-		}
-	}
-	if program == "" {
-		t.Fatal("there is no chromium to open the pages with; scripts/setup.sh installs it")
-	}
 	theirIn, ourOut, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -77,60 +68,25 @@ func start(t testing.TB, loopback bool) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	profile := t.TempDir()
-	rules := "MAP * ~NOTFOUND"
-	if loopback {
-		rules += ", EXCLUDE 127.0.0.1"
+	l := launch{
+		program: find(t),
+		profile: t.TempDir(),
+		names:   "MAP * ~NOTFOUND",
+		pipes:   []*os.File{theirIn, theirOut},
 	}
-	command := func(flags uintptr) *exec.Cmd {
-		// No sandbox: root has none, and the pages are our own. The rule for names is a second lock
-		// beside the namespace.
-		c := exec.Command(
-			program,
-			"--headless",
-			"--remote-debugging-pipe",
-			"--no-sandbox",
-			"--disable-gpu",
-			"--disable-dev-shm-usage",
-			"--no-first-run",
-			"--disable-extensions",
-			"--disable-background-networking",
-			"--disable-component-update",
-			"--disable-sync",
-			"--hide-scrollbars",
-			"--force-color-profile=srgb",
-			"--host-resolver-rules="+rules,
-			"--user-data-dir="+profile,
-			"about:blank",
-		)
-		c.Env = append(os.Environ(), "HOME="+profile, "DBUS_SESSION_BUS_ADDRESS=disabled:")
-		c.ExtraFiles = []*os.File{theirIn, theirOut}
-		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: flags}
-		if flags != 0 && os.Getuid() != 0 {
-			c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-			c.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{
-				ContainerID: os.Getuid(),
-				HostID:      os.Getuid(),
-				Size:        1,
-			}}
-			c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{
-				ContainerID: os.Getgid(),
-				HostID:      os.Getgid(),
-				Size:        1,
-			}}
-		}
-		return c
+	if loopback {
+		l.names += ", EXCLUDE 127.0.0.1"
 	}
 	var own uintptr
 	if !loopback {
 		own = syscall.CLONE_NEWNET
 	}
-	cmd := command(own)
+	cmd := l.command(own)
 	if err = cmd.Start(); own != 0 && errors.Is(err, syscall.EPERM) {
 		t.Log(
 			"no network namespace may be made here: the browser resolves no name, and every request is seen",
 		)
-		cmd = command(0)
+		cmd = l.command(0)
 		err = cmd.Start()
 	}
 	if err != nil {
@@ -145,6 +101,77 @@ func start(t testing.TB, loopback bool) *Browser {
 		cmd.Wait()
 		ourIn.Close()
 	})
+	c.open()
+	return c
+}
+
+// find returns the path of the browser's program.
+func find(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{
+		"chromium",
+		"chromium-browser",
+		"google-chrome-stable",
+		"google-chrome",
+	} {
+		if p, err := exec.LookPath(name); err == nil {
+			return p
+		}
+	}
+	t.Fatal("there is no chromium to open the pages with; scripts/setup.sh installs it")
+	return ""
+}
+
+// launch holds the parts of the command of a browser.
+type launch struct {
+	program string
+	profile string     // directory of its own
+	names   string     // rules for host names, a second lock beside the network namespace
+	pipes   []*os.File // it reads commands from the first and answers on the second
+}
+
+// command returns the command that starts the browser with flags for clone.
+func (l launch) command(flags uintptr) *exec.Cmd {
+	c := exec.Command(
+		l.program,
+		"--headless",
+		"--remote-debugging-pipe",
+		"--no-sandbox", // root has none, and the pages are our own
+		"--disable-gpu",
+		"--disable-dev-shm-usage",
+		"--no-first-run",
+		"--disable-extensions",
+		"--disable-background-networking",
+		"--disable-component-update",
+		"--disable-sync",
+		"--hide-scrollbars",
+		"--force-color-profile=srgb",
+		"--host-resolver-rules="+l.names,
+		"--user-data-dir="+l.profile,
+		"about:blank",
+	)
+	c.Env = append(os.Environ(), "HOME="+l.profile, "DBUS_SESSION_BUS_ADDRESS=disabled:")
+	c.ExtraFiles = l.pipes
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: flags}
+	if flags != 0 && os.Getuid() != 0 {
+		c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		c.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{
+			ContainerID: os.Getuid(),
+			HostID:      os.Getuid(),
+			Size:        1,
+		}}
+		c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{
+			ContainerID: os.Getgid(),
+			HostID:      os.Getgid(),
+			Size:        1,
+		}}
+	}
+	return c
+}
+
+// open opens the page and asks for its events.
+func (c *Browser) open() {
+	c.T.Helper()
 	var target struct{ TargetID string }
 	c.Call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	var session struct{ SessionID string }
@@ -156,7 +183,6 @@ func start(t testing.TB, loopback bool) *Browser {
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
 		c.Call(domain+".enable", nil, nil)
 	}
-	return c
 }
 
 // next reads a message, and keeps it if it is an event.

@@ -71,20 +71,17 @@ func (l *lack) count(side int, r reading, all bool) {
 // warn adds a warning of the runs without a number.
 func (l lack) warn(r *verdict.Result, label [2]string) {
 	if n := l.without; n[0]+n[1] > 0 {
-		r.Warn(
-			verdict.MissingPairs,
-			fmt.Sprintf(
-				"%d of %d runs of %s and %d of %d of %s have no %s, and their pairs are left out (%s)",
-				n[0],
-				l.of[0],
-				label[0],
-				n[1],
-				l.of[1],
-				label[1],
-				r.Name,
-				l.why,
-			),
-		)
+		r.Warn(verdict.MissingPairs, fmt.Sprintf(
+			"%d of %d runs of %s and %d of %d of %s have no %s, and their pairs are left out (%s)",
+			n[0],
+			l.of[0],
+			label[0],
+			n[1],
+			l.of[1],
+			label[1],
+			r.Name,
+			l.why,
+		))
 	}
 }
 
@@ -97,28 +94,23 @@ func (l lack) warnUnstable(r *verdict.Result, label [2]string) {
 	if n[0]+n[1] == 0 {
 		return
 	}
-	r.Warn(
-		verdict.MissingPairs,
-		fmt.Sprintf(
-			"the searches of %d of %d runs of %s and %d of %s are unstable, no number, and their pairs left out (%s)",
-			n[0],
-			l.of[0],
+	r.Warn(verdict.MissingPairs, fmt.Sprintf(
+		"the searches of %d of %d runs of %s and %d of %s are unstable, no number, and their pairs left out (%s)",
+		n[0],
+		l.of[0],
+		label[0],
+		n[1],
+		label[1],
+		l.why,
+	))
+	if n[1] > n[0] {
+		*r = r.Withhold(fmt.Sprintf(
+			"%s has more unstable searches than %s (%d, %d): what the other pairs show is not all of it",
+			label[1],
 			label[0],
 			n[1],
-			label[1],
-			l.why,
-		),
-	)
-	if n[1] > n[0] {
-		*r = r.Withhold(
-			fmt.Sprintf(
-				"%s has more unstable searches than %s (%d, %d): what the other pairs show is not all of it",
-				label[1],
-				label[0],
-				n[1],
-				n[0],
-			),
-		)
+			n[0],
+		))
 	}
 }
 
@@ -177,16 +169,13 @@ func (p *pairing) add(e plan.Endpoint, both []readingPair, label [2]string, take
 	p.endpoints = append(p.endpoints,
 		endpointPairs{e, pairs, unknown, func(r *verdict.Result, opt verdict.Options) {
 			if oneSided {
-				r.Warn(
-					verdict.LostOps,
-					fmt.Sprintf(
-						"%s had %d such operations and %s %d: one arm has lost them, or the other has new ones",
-						label[0],
-						had[0],
-						label[1],
-						had[1],
-					),
-				)
+				r.Warn(verdict.LostOps, fmt.Sprintf(
+					"%s had %d such operations and %s %d: one arm has lost them, or the other has new ones",
+					label[0],
+					had[0],
+					label[1],
+					had[1],
+				))
 			}
 			if tell != nil {
 				tell(r, opt)

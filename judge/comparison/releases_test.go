@@ -11,11 +11,9 @@ import (
 )
 
 func TestReadReleases(t *testing.T) {
-	got, err := ReadReleases(
-		[]byte(
-			"\ufeffdatabase,base_release,new_release,pair,base,new,host\nMySQL,v1,v2,1,100,110,a\nPostgres,v1,v2,1,120, >= 130 ,a\nMySQL,v1,v2,2,101,111,a\nMySQL,v1,v2,1,90,91,b\n",
-		),
-	)
+	got, err := ReadReleases([]byte(
+		"\ufeffdatabase,base_release,new_release,pair,base,new,host\nMySQL,v1,v2,1,100,110,a\nPostgres,v1,v2,1,120, >= 130 ,a\nMySQL,v1,v2,2,101,111,a\nMySQL,v1,v2,1,90,91,b\n",
+	))
 	want := []Released{
 		{
 			Host:     "a",
@@ -46,11 +44,9 @@ func TestReadReleases(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	timed, err := ReadReleases(
-		[]byte(
-			"base_release,new_release,base,new,time\nv1,v2,100,110,2026-01-30\nv2,v3,100,110,2026-01-31T12:00:00+02:00\nv3,v4,1,2,\n",
-		),
-	)
+	timed, err := ReadReleases([]byte(
+		"base_release,new_release,base,new,time\nv1,v2,100,110,2026-01-30\nv2,v3,100,110,2026-01-31T12:00:00+02:00\nv3,v4,1,2,\n",
+	))
 	if err != nil || !timed[0].Time.Equal(time.Date(2026, 1, 30, 0, 0, 0, 0, time.UTC)) ||
 		timed[1].Time.UTC().Hour() != 10 ||
 		!timed[2].Time.IsZero() {

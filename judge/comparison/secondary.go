@@ -106,14 +106,11 @@ func warnUnseen(r *verdict.Result, pairs []numbersPair) {
 		}
 	}
 	if disturbed > 0 {
-		r.Warn(
-			verdict.BusyHost,
-			fmt.Sprintf(
-				"others on the host disturbed %d of %d blocks: CPU time is counted by process and stands, and no other number of them is judged",
-				disturbed,
-				len(pairs),
-			),
-		)
+		r.Warn(verdict.BusyHost, fmt.Sprintf(
+			"others on the host disturbed %d of %d blocks: CPU time is counted by process and stands, and no other number of them is judged",
+			disturbed,
+			len(pairs),
+		))
 	}
 	for i, arm := range []string{r.Base.Name, r.New.Name} {
 		unseen, why := 0, ""

@@ -60,11 +60,9 @@ func TestWithinOfQuantiles(t *testing.T) {
 		for i := range out {
 			out[i].Times = new(measure.Histogram)
 			for range ops {
-				out[i].Times.Record(
-					time.Duration(
-						level * math.Exp(0.3*rng.NormFloat64()) * float64(time.Millisecond),
-					),
-				)
+				out[i].Times.Record(time.Duration(
+					level * math.Exp(0.3*rng.NormFloat64()) * float64(time.Millisecond),
+				))
 			}
 		}
 		return out

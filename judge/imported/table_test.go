@@ -48,11 +48,9 @@ func TestReadTable(t *testing.T) {
 
 // The table also carries the facts beside the pairs on which a verdict rests.
 func TestReadTableOfWhatIsNoPair(t *testing.T) {
-	got, err := imported.ReadTable(
-		strings.NewReader(
-			"metric,unit,pair,base,new,base_ops,new_ops,withheld\ncapacity,users,1,,,,,every search was unstable\nfailed runs,runs,1,0,2,6,8,\np95,ms,1,2,3,,,two are void\n",
-		),
-	)
+	got, err := imported.ReadTable(strings.NewReader(
+		"metric,unit,pair,base,new,base_ops,new_ops,withheld\ncapacity,users,1,,,,,every search was unstable\nfailed runs,runs,1,0,2,6,8,\np95,ms,1,2,3,,,two are void\n",
+	))
 	if err != nil || len(got) != 3 {
 		t.Fatal(got, err)
 	}

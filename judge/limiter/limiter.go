@@ -515,13 +515,10 @@ func confidence(top suspect, all []suspect, missing []string) (string, []string)
 		)
 	}
 	if !slices.ContainsFunc(top.evidence, func(e Evidence) bool { return e.Rho != nil }) {
-		doubts = append(
-			doubts,
-			fmt.Sprintf(
-				"fewer than %d levels of load were seen, so it was not tried whether it rises with the load",
-				fewestBins,
-			),
-		)
+		doubts = append(doubts, fmt.Sprintf(
+			"fewer than %d levels of load were seen, so it was not tried whether it rises with the load",
+			fewestBins,
+		))
 	}
 	if slices.ContainsFunc(top.evidence, func(e Evidence) bool {
 		return e.Base != nil && *e.Base >= e.Limit && e.rank != Loss

@@ -13,25 +13,19 @@ import (
 // value may lie beyond any margin.
 func (r Result) judgeBounds() Result {
 	spans := r.spans()
-	r.Warn(
-		OnlyBounds,
-		fmt.Sprintf(
-			"%d of %s %s (a search ended at a limit of its own): the conclusion holds whatever lies behind, and is less sharp for that; "+
-				"raise the limit or the budget of the search",
-			spans.Hidden(),
-			Count(r.N, "pair"),
-			plural(spans.Hidden(), "is only a bound", "are only bounds"),
-		),
-	)
+	r.Warn(OnlyBounds, fmt.Sprintf(
+		"%d of %s %s (a search ended at a limit of its own): the conclusion holds whatever lies behind, and is less sharp for that; "+
+			"raise the limit or the budget of the search",
+		spans.Hidden(),
+		Count(r.N, "pair"),
+		plural(spans.Hidden(), "is only a bound", "are only bounds"),
+	))
 	if unknown := r.unordered(); unknown > 0 {
-		r.Warn(
-			OnlyBounds,
-			fmt.Sprintf(
-				"%s %s not show which arm is the higher",
-				Count(unknown, "pair"),
-				plural(unknown, "does", "do"),
-			),
-		)
+		r.Warn(OnlyBounds, fmt.Sprintf(
+			"%s %s not show which arm is the higher",
+			Count(unknown, "pair"),
+			plural(unknown, "does", "do"),
+		))
 	}
 	if r.N < stats.MinPairs {
 		return r.indicate()

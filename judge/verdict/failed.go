@@ -43,14 +43,11 @@ func JudgeFailed(base, fresh Attempts, opt Options) Result {
 			arm.s.Mean = 100 * float64(arm.a.Failed) / float64(arm.a.Runs)
 		}
 		if len(arm.a.What) > 0 {
-			r.Warn(
-				FailedArm,
-				fmt.Sprintf(
-					"runs of %s that failed by the target's doing: %s",
-					arm.s.Name,
-					strings.Join(arm.a.What, ", "),
-				),
-			)
+			r.Warn(FailedArm, fmt.Sprintf(
+				"runs of %s that failed by the target's doing: %s",
+				arm.s.Name,
+				strings.Join(arm.a.What, ", "),
+			))
 		}
 	}
 	r.P = stats.Fisher(base.Failed, base.Runs, fresh.Failed, fresh.Runs)

@@ -300,34 +300,25 @@ func (f Family) sentence(few bool) string {
 		if few {
 			why = fmt.Sprintf(": fewer than %d pairs", stats.MinPairs)
 		}
-		parts = append(
-			parts,
-			fmt.Sprintf(
-				"none of %s could be tested%s",
-				Count(len(f.Refused), "further metric"),
-				why,
-			),
-		)
+		parts = append(parts, fmt.Sprintf(
+			"none of %s could be tested%s",
+			Count(len(f.Refused), "further metric"),
+			why,
+		))
 	case f.Tested == 0:
 		parts = append(parts, "there is no further metric")
 	case len(f.Worsened)+len(f.Improved) == 0:
-		parts = append(
-			parts,
-			fmt.Sprintf(
-				"of %s none is found to have changed beyond its floor",
-				Count(f.Tested, "further metric"),
-			),
-		)
+		parts = append(parts, fmt.Sprintf(
+			"of %s none is found to have changed beyond its floor",
+			Count(f.Tested, "further metric"),
+		))
 	default:
-		parts = append(
-			parts,
-			fmt.Sprintf(
-				"of %s %d worsened and %d improved beyond their floor (about one finding in ten is false)",
-				Count(f.Tested, "further metric"),
-				len(f.Worsened),
-				len(f.Improved),
-			),
-		)
+		parts = append(parts, fmt.Sprintf(
+			"of %s %d worsened and %d improved beyond their floor (about one finding in ten is false)",
+			Count(f.Tested, "further metric"),
+			len(f.Worsened),
+			len(f.Improved),
+		))
 	}
 	if len(f.Appeared) > 0 {
 		parts = append(parts, "appeared: "+strings.Join(f.Appeared, ", "))

@@ -403,23 +403,17 @@ func (r *Result) withoutDifference(kind Kind, reason string) (Kind, string) {
 func (r *Result) warnAboutPlan(opt Options) {
 	switch {
 	case opt.Blocks > 0 && r.N > opt.Blocks:
-		r.Warn(
-			MissingPairs,
-			fmt.Sprintf(
-				"%d pairs where %d were planned: pairs added because of their values spoil the level",
-				r.N,
-				opt.Blocks,
-			),
-		)
+		r.Warn(MissingPairs, fmt.Sprintf(
+			"%d pairs where %d were planned: pairs added because of their values spoil the level",
+			r.N,
+			opt.Blocks,
+		))
 	case opt.Blocks > 0 && r.N < opt.Blocks:
-		r.Warn(
-			MissingPairs,
-			fmt.Sprintf(
-				"%d of %d planned pairs: the missing ones must not be missing because of their numbers",
-				r.N,
-				opt.Blocks,
-			),
-		)
+		r.Warn(MissingPairs, fmt.Sprintf(
+			"%d of %d planned pairs: the missing ones must not be missing because of their numbers",
+			r.N,
+			opt.Blocks,
+		))
 	}
 }
 

@@ -91,15 +91,12 @@ func (r *Result) tellOrder(s sample) {
 			if r.Order.Effect > 0 {
 				word = "higher"
 			}
-			r.Warn(
-				RunOrder,
-				fmt.Sprintf(
-					"the run that came second in its pair was %s %s than the first, whichever arm it was (%s); the comparison allows for it (crossover)",
-					size(r.Endpoint, r.Order.Effect),
-					word,
-					pText(r.Order.P),
-				),
-			)
+			r.Warn(RunOrder, fmt.Sprintf(
+				"the run that came second in its pair was %s %s than the first, whichever arm it was (%s); the comparison allows for it (crossover)",
+				size(r.Endpoint, r.Order.Effect),
+				word,
+				pText(r.Order.P),
+			))
 		}
 	case r.N >= stats.MinPairs && !slices.Contains(known, 0):
 		n := 0
@@ -108,15 +105,12 @@ func (r *Result) tellOrder(s sample) {
 				n++
 			}
 		}
-		r.Warn(
-			UntoldOrder,
-			fmt.Sprintf(
-				"%s came first in %d of %s: the effect of coming second cannot be told from that of the arm",
-				r.Base.Name,
-				n,
-				Count(r.N, "pair"),
-			),
-		)
+		r.Warn(UntoldOrder, fmt.Sprintf(
+			"%s came first in %d of %s: the effect of coming second cannot be told from that of the arm",
+			r.Base.Name,
+			n,
+			Count(r.N, "pair"),
+		))
 	}
 }
 

@@ -63,15 +63,12 @@ func writePairs(b *strings.Builder, r Result) {
 			continue
 		}
 		p := r.Pairs[i]
-		rows = append(
-			rows,
-			[]string{
-				strconv.Itoa(p.Block),
-				value(p.Base, p.BaseCensored),
-				value(p.New, p.NewCensored),
-				r.deltaText(d),
-			},
-		)
+		rows = append(rows, []string{
+			strconv.Itoa(p.Block),
+			value(p.Base, p.BaseCensored),
+			value(p.New, p.NewCensored),
+			r.deltaText(d),
+		})
 	}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -160,14 +160,11 @@ func (r Result) advice() string {
 	var parts []string
 	are := [2]string{"pair is", "pairs are"}
 	if r.MDE > 0 {
-		parts = append(
-			parts,
-			fmt.Sprintf(
-				"%s could find a change of %s",
-				Count(r.N, "pair"),
-				size(r.Endpoint, r.MDE),
-			),
-		)
+		parts = append(parts, fmt.Sprintf(
+			"%s could find a change of %s",
+			Count(r.N, "pair"),
+			size(r.Endpoint, r.MDE),
+		))
 		are = [2]string{"is", "are"}
 	}
 	switch more := r.PairsNeeded - r.N; {

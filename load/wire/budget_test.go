@@ -59,14 +59,12 @@ func hostileBodies(t testing.TB) map[string]func(net.Conn) {
 			"3e8\r\n"+strings.Repeat("x", 1000)+"\r\n",
 		),
 		"endless tiny chunk": endless(okHead+"Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"),
-		"gzip bomb": say(
-			fmt.Sprintf(
-				"%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s",
-				okHead,
-				len(gz),
-				gz,
-			),
-		),
+		"gzip bomb": say(fmt.Sprintf(
+			"%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s",
+			okHead,
+			len(gz),
+			gz,
+		)),
 		// Members follow each other without an end.
 		"gzip bomb in gzip": endless(okHead+"Content-Encoding: gzip\r\n\r\n", gz),
 	}

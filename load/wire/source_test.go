@@ -28,13 +28,11 @@ func TestFromSources(t *testing.T) {
 		_, _ = io.WriteString(w, "ok")
 	}))
 	defer srv.Close()
-	dial := FromSources(
-		[]netip.Addr{
-			netip.MustParseAddr("127.0.0.2"),
-			netip.MustParseAddr("127.0.0.3"),
-			netip.MustParseAddr("127.0.0.4"),
-		},
-	)
+	dial := FromSources([]netip.Addr{
+		netip.MustParseAddr("127.0.0.2"),
+		netip.MustParseAddr("127.0.0.3"),
+		netip.MustParseAddr("127.0.0.4"),
+	})
 	for range 6 {
 		c, err := NewClient(Config{URL: srv.URL, Dial: dial})
 		must(t, err)

@@ -255,14 +255,11 @@ func (r *accountReader) header() error {
 		k := slices.Index(accountColumns, strings.ToLower(strings.TrimSpace(f.value)))
 		switch {
 		case k < 0:
-			bad = cmp.Or(
-				bad,
-				r.fail(
-					f.at,
-					"column %d is none of login, password and token; rename or remove it",
-					i+1,
-				),
-			)
+			bad = cmp.Or(bad, r.fail(
+				f.at,
+				"column %d is none of login, password and token; rename or remove it",
+				i+1,
+			))
 		case slices.Contains(columns, k):
 			bad = cmp.Or(
 				bad,
@@ -339,15 +336,12 @@ func (r *accountReader) mark(kind uint8, value string, at int) {
 		return
 	}
 	sum := sha256.Sum256([]byte(value))
-	r.seen = append(
-		r.seen,
-		accountMark{
-			[2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])},
-			uint32(r.line),
-			uint16(at),
-			kind,
-		},
-	)
+	r.seen = append(r.seen, accountMark{
+		[2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])},
+		uint32(r.line),
+		uint16(at),
+		kind,
+	})
 }
 
 // twice returns the error of the first line whose login or token an earlier line has.

@@ -338,15 +338,12 @@ func (m Mix) Deviations(n int) []string {
 	var out []string
 	for _, a := range by[:min(n, len(by))] {
 		if a.Achieved != a.Requested {
-			out = append(
-				out,
-				fmt.Sprintf(
-					"%s %.1f %% instead of %.1f %%",
-					a.Name,
-					a.Achieved*100,
-					a.Requested*100,
-				),
-			)
+			out = append(out, fmt.Sprintf(
+				"%s %.1f %% instead of %.1f %%",
+				a.Name,
+				a.Achieved*100,
+				a.Requested*100,
+			))
 		}
 	}
 	return out

@@ -111,18 +111,15 @@ func TestAnIdleMinute(t *testing.T) {
 	docs := p.Tick(noon.Add(time.Minute))
 	var zeros []string
 	for _, d := range docs {
-		zeros = append(
-			zeros,
-			fmt.Sprintf(
-				"%s %s %d %v %v %v",
-				d.Entity,
-				d.Operation,
-				d.Throughput,
-				d.Mean,
-				d.Median,
-				d.Upper5,
-			),
-		)
+		zeros = append(zeros, fmt.Sprintf(
+			"%s %s %d %v %v %v",
+			d.Entity,
+			d.Operation,
+			d.Throughput,
+			d.Mean,
+			d.Median,
+			d.Upper5,
+		))
 	}
 	want := []string{
 		"friends post 0 0 0 0",

@@ -81,12 +81,9 @@ func (r *real) addresses() (wide, search, bus string) {
 // service's.
 func (r *real) fetch(ctx context.Context, bus string) (records [][]byte, err error) {
 	host, topic, _ := strings.Cut(strings.TrimPrefix(bus, "kafka://"), "/")
-	client, err := kgo.NewClient(
-		kgo.SeedBrokers(host),
-		kgo.ConsumePartitions(
-			map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}},
-		),
-	)
+	client, err := kgo.NewClient(kgo.SeedBrokers(host), kgo.ConsumePartitions(
+		map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}},
+	))
 	if err != nil {
 		return nil, err
 	}

@@ -124,20 +124,17 @@ func absolute(set Setting, runs []RunFigures) string {
 // why explains the differences by the runs and the published figures themselves.
 func why(set Setting, runs []RunFigures) (out []string) {
 	inFlight := publishedMySQL / 60.0 * publishedLatency / 1000
-	out = append(
-		out,
-		fmt.Sprintf(
-			"The published figures do not fit together: %s stories per minute of %.0f ms each are %.1f requests under way at a time, and %d threads that wait for every answer cannot have more than %d. "+
-				"Either more of them ran, or throughput and latency are of different things; no run of ours can reproduce both.",
-			thousands(
-				publishedMySQL,
-			),
-			publishedLatency,
-			inFlight,
-			publishedThreads,
-			publishedThreads,
+	out = append(out, fmt.Sprintf(
+		"The published figures do not fit together: %s stories per minute of %.0f ms each are %.1f requests under way at a time, and %d threads that wait for every answer cannot have more than %d. "+
+			"Either more of them ran, or throughput and latency are of different things; no run of ours can reproduce both.",
+		thousands(
+			publishedMySQL,
 		),
-	)
+		publishedLatency,
+		inFlight,
+		publishedThreads,
+		publishedThreads,
+	))
 	for _, a := range set.Arms {
 		shares, n := map[string]float64{}, 0
 		inside, users := 0.0, 0.0
@@ -207,17 +204,14 @@ func drift(set Setting, runs []RunFigures) string {
 		case holds:
 			word = "which holds the published climb"
 		}
-		parts = append(
-			parts,
-			fmt.Sprintf(
-				"%s %+.2f %% a minute [%+.2f, %+.2f], %s",
-				a.Label,
-				100*s.Mean(),
-				100*in.Lo,
-				100*in.Hi,
-				word,
-			),
-		)
+		parts = append(parts, fmt.Sprintf(
+			"%s %+.2f %% a minute [%+.2f, %+.2f], %s",
+			a.Label,
+			100*s.Mean(),
+			100*in.Lo,
+			100*in.Hi,
+			word,
+		))
 	}
 	if len(parts) == 0 {
 		return text + " The runs here are too few or too short to say anything of it."
@@ -382,18 +376,15 @@ func lawTable(set Setting, runs []RunFigures) dialect.TextTable {
 		if inside > 0 {
 			within = fmt.Sprintf("%.3f", inside)
 		}
-		t.Rows = append(
-			t.Rows,
-			[]string{
-				a.Label,
-				fmt.Sprintf("%.0f", users),
-				fmt.Sprintf("%.3f", under),
-				within,
-				fmt.Sprintf("%.3f", tolerance),
-				fmt.Sprintf("%.0f µs", own),
-				fmt.Sprintf("%d of %d", held, len(rs)),
-			},
-		)
+		t.Rows = append(t.Rows, []string{
+			a.Label,
+			fmt.Sprintf("%.0f", users),
+			fmt.Sprintf("%.3f", under),
+			within,
+			fmt.Sprintf("%.3f", tolerance),
+			fmt.Sprintf("%.0f µs", own),
+			fmt.Sprintf("%d of %d", held, len(rs)),
+		})
 	}
 	t.Notes = []string{
 		"Under way: throughput × mean response, over all operations; means over the runs. Tolerance: users × the longest response ÷ the measured time, the largest of the runs.",

@@ -364,14 +364,11 @@ func TestARunIsRead(t *testing.T) {
 	for second := range 36 {
 		// 6 % a minute
 		climb := time.Duration(float64(time.Millisecond) * math.Exp(0.06*float64(second-2)/60))
-		users = append(
-			users,
-			[]*measure.Window{
-				window("participant", 10, 500*time.Microsecond),
-				window("setup_story", 50, time.Second),
-				window("story", 100, climb),
-			},
-		)
+		users = append(users, []*measure.Window{
+			window("participant", 10, 500*time.Microsecond),
+			window("setup_story", 50, time.Second),
+			window("story", 100, climb),
+		})
 		server = append(server, window("story", 100, climb/2))
 	}
 	got := readBack(t, record.Manifest{

@@ -25,11 +25,9 @@ var update = flag.Bool("update", false, "write the golden files")
 // example is a small population with every kind of thing in it.
 func example(t testing.TB) *Population {
 	t.Helper()
-	s, err := ParseSpec(
-		[]byte(
-			"{name: example, users: 300, teams: 3, posts: 70000, channels: 700, history: 60d, seed: 9}",
-		),
-	)
+	s, err := ParseSpec([]byte(
+		"{name: example, users: 300, teams: 3, posts: 70000, channels: 700, history: 60d, seed: 9}",
+	))
 	noError(t, err)
 	p, err := New(s)
 	noError(t, err)
@@ -453,11 +451,9 @@ func TestVocabulary(t *testing.T) {
 
 // TestGroupsDiffer makes so many groups of ten people that chance alone would repeat some.
 func TestGroupsDiffer(t *testing.T) {
-	s, err := ParseSpec(
-		[]byte(
-			"{name: groups, users: 10, channels: 120, posts: 10, types: {group: 100%, direct: 0%, private: 0%, public: 0%}}",
-		),
-	)
+	s, err := ParseSpec([]byte(
+		"{name: groups, users: 10, channels: 120, posts: 10, types: {group: 100%, direct: 0%, private: 0%, public: 0%}}",
+	))
 	noError(t, err)
 	p, err := New(s)
 	noError(t, err)

@@ -178,7 +178,7 @@ func ParseSpec(src []byte) (Spec, error) {
 
 var (
 	nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-	// "-user-000000" must fit into 22 characters
+	// The name and "-user-000000" must fit into 22 characters.
 	teamForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,8}[a-z0-9]$`)
 )
 

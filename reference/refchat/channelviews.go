@@ -8,14 +8,10 @@ import (
 func (s *Server) getChannelUnread(q *request) error {
 	x, err := unreadIn.one(q.ctx(), s.st, q.channelID, q.userID)
 	if err != nil {
-		return errFind(
-			"channel.get_unread",
-			err,
-			missing(
-				"app.channel.get_unread.app_error",
-				"Unable to get the channel unread messages.",
-			),
-		)
+		return errFind("channel.get_unread", err, missing(
+			"app.channel.get_unread.app_error",
+			"Unable to get the channel unread messages.",
+		))
 	}
 	x.ChannelID = q.channelID
 	return q.reply(x)

@@ -114,14 +114,10 @@ func (s *Server) ownScheduled(q *request, verb string) (*scheduledPost, error) {
 	}
 	p, err := scheduledByID.one(q.ctx(), s.st, id)
 	if err != nil {
-		return nil, errFind(
-			"scheduled_post.get",
-			err,
-			missing(
-				"app."+verb+"_scheduled_post.existing_scheduled_post.not_exist",
-				"Scheduled post does not exist.",
-			),
-		)
+		return nil, errFind("scheduled_post.get", err, missing(
+			"app."+verb+"_scheduled_post.existing_scheduled_post.not_exist",
+			"Scheduled post does not exist.",
+		))
 	}
 	if p.UserID != q.sess.UserID {
 		return nil, forbidden(

@@ -76,38 +76,9 @@ type credentials struct {
 func (s *Server) login(q *request, in *credentials) error {
 	ctx := q.ctx()
 	s.audit(ctx, q, in.ID, "attempt - login_id="+in.LoginID)
-	if in.Password == "" {
-		return badRequest("api.user.login.blank_pwd.app_error", "Password field must not be blank")
-	}
-	name := strings.ToLower(in.LoginID)
-	find, names := userByLogin, []any{name, name}
-	if in.ID != "" {
-		find, names = userByLoginID, []any{in.ID}
-	}
-	u, err := find.one(ctx, s.st, names...)
-	if errors.Is(err, sql.ErrNoRows) {
-		s.audit(ctx, q, in.ID, "failure - login_id="+in.LoginID)
-		return errLogin
-	}
+	u, err := s.authenticate(ctx, q, in)
 	if err != nil {
-		return errStore("user.login", err)
-	}
-	if u.FailedAttempts >= maxAttempts {
-		return newError(
-			http.StatusUnauthorized,
-			"api.user.check_user_login_attempts.too_many.app_error",
-			"Your account is locked because of too many failed password attempts. Please reset your password.",
-		)
-	}
-	if u.DeleteAt != 0 || u.IsBot || s.hash.verify(u.Password, in.Password) != nil {
-		if err := setAttempts.run(ctx, s.st, u.FailedAttempts+1, u.ID); err != nil {
-			return errStore("user.attempts", err)
-		}
-		s.audit(ctx, q, u.ID, "failure - login_id="+in.LoginID)
-		return errLogin
-	}
-	if err := setAttempts.run(ctx, s.st, 0, u.ID); err != nil {
-		return errStore("user.attempts", err)
+		return err
 	}
 	s.audit(ctx, q, u.ID, "authenticated")
 	if s.hash.outdated(u.Password) {
@@ -135,35 +106,82 @@ func (s *Server) login(q *request, in *credentials) error {
 	s.met.logins.Inc()
 	q.w.Header().Set("Token", sess.Token)
 	if q.r.Header.Get("X-Requested-With") == "XMLHttpRequest" {
-		expires := time.UnixMilli(sess.ExpiresAt)
-		age := int(sessionLength.Seconds())
-		http.SetCookie(q.w, &http.Cookie{
-			Name:     "MMAUTHTOKEN",
-			Value:    sess.Token,
-			Path:     "/",
-			MaxAge:   age,
-			Expires:  expires,
-			HttpOnly: true,
-		})
-		http.SetCookie(q.w, &http.Cookie{
-			Name:    "MMUSERID",
-			Value:   u.ID,
-			Path:    "/",
-			MaxAge:  age,
-			Expires: expires,
-		})
-		http.SetCookie(q.w, &http.Cookie{
-			Name:    "MMCSRF",
-			Value:   sess.Props["csrf"],
-			Path:    "/",
-			MaxAge:  age,
-			Expires: expires,
-		})
+		setCookies(q.w, sess)
 	}
 	if _, err := terms.find(ctx, s.st, u.ID); err != nil {
 		return errStore("terms.get", err)
 	}
 	return q.reply(u.self())
+}
+
+// authenticate returns the user of a name and a password. It counts the failures of an account.
+func (s *Server) authenticate(ctx context.Context, q *request, in *credentials) (*user, error) {
+	if in.Password == "" {
+		return nil, badRequest(
+			"api.user.login.blank_pwd.app_error",
+			"Password field must not be blank",
+		)
+	}
+	name := strings.ToLower(in.LoginID)
+	find, names := userByLogin, []any{name, name}
+	if in.ID != "" {
+		find, names = userByLoginID, []any{in.ID}
+	}
+	u, err := find.one(ctx, s.st, names...)
+	if errors.Is(err, sql.ErrNoRows) {
+		s.audit(ctx, q, in.ID, "failure - login_id="+in.LoginID)
+		return nil, errLogin
+	}
+	if err != nil {
+		return nil, errStore("user.login", err)
+	}
+	if u.FailedAttempts >= maxAttempts {
+		return nil, newError(
+			http.StatusUnauthorized,
+			"api.user.check_user_login_attempts.too_many.app_error",
+			"Your account is locked because of too many failed password attempts. "+
+				"Please reset your password.",
+		)
+	}
+	if u.DeleteAt != 0 || u.IsBot || s.hash.verify(u.Password, in.Password) != nil {
+		if err := setAttempts.run(ctx, s.st, u.FailedAttempts+1, u.ID); err != nil {
+			return nil, errStore("user.attempts", err)
+		}
+		s.audit(ctx, q, u.ID, "failure - login_id="+in.LoginID)
+		return nil, errLogin
+	}
+	if err := setAttempts.run(ctx, s.st, 0, u.ID); err != nil {
+		return nil, errStore("user.attempts", err)
+	}
+	return u, nil
+}
+
+// setCookies sets the cookies by which a browser keeps a session.
+func setCookies(w http.ResponseWriter, sess *session) {
+	expires := time.UnixMilli(sess.ExpiresAt)
+	age := int(sessionLength.Seconds())
+	http.SetCookie(w, &http.Cookie{
+		Name:     "MMAUTHTOKEN",
+		Value:    sess.Token,
+		Path:     "/",
+		MaxAge:   age,
+		Expires:  expires,
+		HttpOnly: true,
+	})
+	http.SetCookie(w, &http.Cookie{
+		Name:    "MMUSERID",
+		Value:   sess.UserID,
+		Path:    "/",
+		MaxAge:  age,
+		Expires: expires,
+	})
+	http.SetCookie(w, &http.Cookie{
+		Name:    "MMCSRF",
+		Value:   sess.Props["csrf"],
+		Path:    "/",
+		MaxAge:  age,
+		Expires: expires,
+	})
 }
 
 func (s *Server) logout(q *request) error {

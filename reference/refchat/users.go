@@ -396,11 +396,8 @@ func (s *Server) createToken(q *request, in *accessToken) error {
 		Description: clip(in.Description, 255),
 		IsActive:    true,
 	}
-	return q.answer(
-		t,
-		errStore(
-			"user_access_token.save",
-			tokenKind.save(q.ctx(), s.st, "UserAccessTokenStore.Save", t),
-		),
-	)
+	return q.answer(t, errStore(
+		"user_access_token.save",
+		tokenKind.save(q.ctx(), s.st, "UserAccessTokenStore.Save", t),
+	))
 }

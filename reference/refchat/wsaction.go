@@ -62,14 +62,7 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 			"Invalid sequence for WebSocket message.",
 		)
 	case r.Action == "authentication_challenge":
-		if k.sess != nil {
-			return nil, nil
-		}
-		sess, err := s.session(ctx, r.text("token"))
-		if err == nil {
-			k.start(sess)
-		}
-		return nil, err
+		return nil, k.challenged(ctx, r)
 	case k.sess == nil:
 		return nil, newError(
 			http.StatusUnauthorized,
@@ -95,25 +88,7 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 		s.statuses.each(func(id string, x *status) { roles[id] = x.Status })
 		return roles, nil
 	case "get_statuses_by_ids":
-		list, _ := r.Data["user_ids"].([]any)
-		var ids []string
-		for _, v := range list {
-			if id, ok := v.(string); ok && validID(id) {
-				ids = append(ids, id)
-			}
-		}
-		if len(ids) == 0 {
-			return nil, badRequest(
-				"api.websocket_handler.invalid_param.app_error",
-				"Invalid user_ids parameter.",
-			)
-		}
-		found, err := s.statusesOf(ctx, ids)
-		out := map[string]string{}
-		for _, x := range found {
-			out[x.UserID] = x.Status
-		}
-		return out, err
+		return k.statuses(ctx, r)
 	case "user_update_active_status":
 		if active, ok := r.Data["user_is_active"].(bool); ok && active {
 			s.setOnline(ctx, k.sess.UserID)
@@ -136,6 +111,41 @@ func (k *wsSocket) act(r *wsRequest) (any, error) {
 		"api.web_socket_router.bad_action.app_error",
 		"Unknown WebSocket action.",
 	)
+}
+
+// challenged opens the session of a token, unless the connection has one.
+func (k *wsSocket) challenged(ctx context.Context, r *wsRequest) error {
+	if k.sess != nil {
+		return nil
+	}
+	sess, err := k.s.session(ctx, r.text("token"))
+	if err == nil {
+		k.start(sess)
+	}
+	return err
+}
+
+// statuses returns the statuses of the users that a request names, by their IDs.
+func (k *wsSocket) statuses(ctx context.Context, r *wsRequest) (any, error) {
+	list, _ := r.Data["user_ids"].([]any)
+	var ids []string
+	for _, v := range list {
+		if id, ok := v.(string); ok && validID(id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, badRequest(
+			"api.websocket_handler.invalid_param.app_error",
+			"Invalid user_ids parameter.",
+		)
+	}
+	found, err := k.s.statusesOf(ctx, ids)
+	out := map[string]string{}
+	for _, x := range found {
+		out[x.UserID] = x.Status
+	}
+	return out, err
 }
 
 // typing notifies a channel's other members that a user types.

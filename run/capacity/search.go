@@ -323,13 +323,10 @@ func (s *Search) ramp(w sample, tick time.Duration) Action {
 		}
 		// The window that looks back on the ramp, then the hold.
 		if _, long := s.Bound(); s.last-s.fullSince >= s.cfg.Window+long {
-			return s.finish(s.censored(
-				"max users: every rule held there",
-				fmt.Sprintf(
-					"all %d users that the plan allows were supported; the target may carry more",
-					s.cfg.Max,
-				),
-			))
+			return s.finish(s.censored("max users: every rule held there", fmt.Sprintf(
+				"all %d users that the plan allows were supported; the target may carry more",
+				s.cfg.Max,
+			)))
 		}
 		return s.action("holding at the maximum")
 	}
@@ -397,14 +394,11 @@ func (s *Search) track(w sample) Action {
 	s.stride(dir)
 	if dir > 0 && s.users >= float64(s.cfg.Max) {
 		if s.topped++; s.topped >= 3 && s.heldMax() {
-			return s.finish(s.censored(
-				"max users: every rule held there",
-				fmt.Sprintf(
-					"all %d users that the plan allows were supported in three windows in a row; "+
-						"the violation before did not come back",
-					s.cfg.Max,
-				),
-			))
+			return s.finish(s.censored("max users: every rule held there", fmt.Sprintf(
+				"all %d users that the plan allows were supported in three windows in a row; "+
+					"the violation before did not come back",
+				s.cfg.Max,
+			)))
 		}
 	} else {
 		s.topped = 0

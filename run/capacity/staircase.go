@@ -56,13 +56,10 @@ func (s *Search) stairs(w sample) Action {
 	}
 	if held && s.users >= float64(s.cfg.Max) {
 		if s.topped++; s.topped >= 3 && s.heldMax() {
-			return s.finish(s.censored(
-				"max users: every rule held there",
-				fmt.Sprintf(
-					"three plateaus in a row held at all %d users that the plan allows",
-					s.cfg.Max,
-				),
-			))
+			return s.finish(s.censored("max users: every rule held there", fmt.Sprintf(
+				"three plateaus in a row held at all %d users that the plan allows",
+				s.cfg.Max,
+			)))
 		}
 	} else {
 		s.topped = 0

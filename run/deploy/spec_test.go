@@ -33,13 +33,11 @@ func TestReadyOfServersElsewhere(t *testing.T) {
 
 // Only an arm that is compared with the base may fail without ending the command.
 func TestArmsThatMayFail(t *testing.T) {
-	f := New(
-		Config{
-			Plan: &plan.Plan{
-				Compare: &plan.Compare{Arms: []plan.Arm{{Name: "base"}, {Name: "new"}}},
-			},
+	f := New(Config{
+		Plan: &plan.Plan{
+			Compare: &plan.Compare{Arms: []plan.Arm{{Name: "base"}, {Name: "new"}}},
 		},
-	)
+	})
 	for need, want := range map[Need]bool{
 		{Arm: "base", Comparison: "c"}: false,
 		{Arm: "new"}:                   false,

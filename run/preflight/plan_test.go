@@ -46,11 +46,9 @@ func TestBusyHost(t *testing.T) {
 func TestNeedOfDisk(t *testing.T) {
 	need := func(tests string, part *OneRun) int64 {
 		t.Helper()
-		p, err := plan.Parse(
-			[]byte(
-				"name: n\ntarget: {driver: external, url: http://h}\nworkload: {behavior: b}\n" + tests,
-			),
-		)
+		p, err := plan.Parse([]byte(
+			"name: n\ntarget: {driver: external, url: http://h}\nworkload: {behavior: b}\n" + tests,
+		))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,16 +38,13 @@ func TestCoresOfATargetOfOthersOnThisHost(t *testing.T) {
 		{"", true, "no sample of plimsoll_cpu_steal_ratio", "not all processes"},
 		{", placement: {generator: [1]}", false, "share their cores", "no cores of its own"},
 	} {
-		p := parsed(
-			t,
-			fmt.Sprintf(
-				"{name: n, target: {driver: external, url: %q}, workload: {behavior: poster}, bounded: {users: 5}, "+
-					"probes: [{kind: pid, role: app, pid: %d}]%s}",
-				at,
-				app.PID(),
-				tt.keys,
-			),
-		)
+		p := parsed(t, fmt.Sprintf(
+			"{name: n, target: {driver: external, url: %q}, workload: {behavior: poster}, bounded: {users: 5}, "+
+				"probes: [{kind: pid, role: app, pid: %d}]%s}",
+			at,
+			app.PID(),
+			tt.keys,
+		))
 		cores := sharedhost.CoresOf(p, true)
 		c := deploy.HostCores{
 			Generator: cores.Generator, Target: cores.Target, Fixed: len(p.Placement.Generator) > 0,

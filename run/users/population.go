@@ -167,16 +167,14 @@ func (p *Population) End() {
 	if crew := p.conf.Crew; crew != nil && p.remote != nil {
 		crew.dismiss(p.remote)
 		for _, r := range p.remote.Readings() {
-			_ = p.conf.Note(
-				fmt.Sprintf(
-					"clock of %s: %v ahead, give or take %v, drift %.1f ppm; its "+
-						"instants are mapped by that",
-					r.Agent,
-					r.Ahead.Round(time.Microsecond),
-					r.Within.Round(time.Microsecond),
-					1e6*r.Drift,
-				),
-			)
+			_ = p.conf.Note(fmt.Sprintf(
+				"clock of %s: %v ahead, give or take %v, drift %.1f ppm; its "+
+					"instants are mapped by that",
+				r.Agent,
+				r.Ahead.Round(time.Microsecond),
+				r.Within.Round(time.Microsecond),
+				1e6*r.Drift,
+			))
 		}
 	}
 	p.leave()

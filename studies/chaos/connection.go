@@ -113,15 +113,12 @@ var tlsModes = []*mode{
 		name: "tls-plain",
 		what: "answers the client's hello with plain HTTP",
 		conn: func(_ *proxy, c net.Conn) {
-			_, _ = io.WriteString(
-				c,
-				head(
-					"400 Bad Request",
-					"Content-Type: text/plain",
-					"Content-Length: 0",
-					"Connection: close",
-				),
-			)
+			_, _ = io.WriteString(c, head(
+				"400 Bad Request",
+				"Content-Type: text/plain",
+				"Content-Length: 0",
+				"Connection: close",
+			))
 			finish(c)
 		},
 	},

@@ -90,13 +90,10 @@ var echoModes = []*mode{
 		name: "echo-cut",
 		what: "400, and the secrets lie where a text is cut off",
 		answer: func(x *exchange) {
-			x.json(
-				"400 Bad Request",
-				appError(
-					encoded(strings.Repeat("x", int(80+x.number%110))+x.secretOf()),
-					encoded(x.heard()),
-				),
-			)
+			x.json("400 Bad Request", appError(
+				encoded(strings.Repeat("x", int(80+x.number%110))+x.secretOf()),
+				encoded(x.heard()),
+			))
 		},
 	},
 	{

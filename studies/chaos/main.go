@@ -161,13 +161,10 @@ func surprises(results []result, known map[string]string) (errs []error) {
 		case len(r.problems) > 0 && !expected:
 			errs = append(errs, fmt.Errorf("%s: %s", r.row.name(), strings.Join(r.problems, "; ")))
 		case len(r.problems) == 0 && expected:
-			errs = append(
-				errs,
-				fmt.Errorf(
-					"%s holds now: remove it from notMet in studies/chaos/known.go",
-					r.row.name(),
-				),
-			)
+			errs = append(errs, fmt.Errorf(
+				"%s holds now: remove it from notMet in studies/chaos/known.go",
+				r.row.name(),
+			))
 		}
 	}
 	return errs

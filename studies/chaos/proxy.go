@@ -390,17 +390,15 @@ func (x *exchange) large(status, contentType string, body []byte, fields ...stri
 		x.pass(answer{status: n, header: h, body: body})
 		return
 	}
-	if x.say(
-		head(
-			status,
-			append(
-				[]string{
-					"Content-Type: " + contentType,
-					fmt.Sprintf("Content-Length: %d", len(body)),
-					"Connection: close",
-				},
-				fields...)...),
-	) {
+	if x.say(head(
+		status,
+		append(
+			[]string{
+				"Content-Type: " + contentType,
+				fmt.Sprintf("Content-Length: %d", len(body)),
+				"Connection: close",
+			},
+			fields...)...)) {
 		x.send(body)
 	}
 }

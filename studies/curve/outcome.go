@@ -64,17 +64,14 @@ func (o *outcome) read(d report.Document) {
 			o.Verdicts = append(o.Verdicts, v.Verdict.Kind)
 		}
 		for _, r := range v.Verdict.Results {
-			o.Endpoints = append(
-				o.Endpoints,
-				endpoint{
-					r.Name,
-					r.Kind,
-					report.Number(r.Effect),
-					report.Number(r.Lo),
-					report.Number(r.Hi),
-					report.Number(r.MDE),
-				},
-			)
+			o.Endpoints = append(o.Endpoints, endpoint{
+				r.Name,
+				r.Kind,
+				report.Number(r.Effect),
+				report.Number(r.Lo),
+				report.Number(r.Hi),
+				report.Number(r.MDE),
+			})
 			for _, p := range r.Pairs {
 				if r.Name == "cost(app)" {
 					o.Base.CPU += p.Base / 1000 / float64(len(r.Pairs)*len(d.Verdicts))

@@ -69,20 +69,18 @@ func (r result) line() string {
 	} else if r.Limiter == limiter.LimitUnknown || r.Limiter == limiter.LimitNone {
 		mark = "unnamed"
 	}
-	return strings.TrimSpace(
-		fmt.Sprintf(
-			"%s %d: %s (%s) %s; capacity %s; injected: %s; %.0f s %s",
-			r.Fault,
-			r.Number,
-			r.Limiter,
-			r.Confidence,
-			mark,
-			r.Capacity,
-			r.Injected,
-			r.Seconds,
-			r.Problem,
-		),
-	)
+	return strings.TrimSpace(fmt.Sprintf(
+		"%s %d: %s (%s) %s; capacity %s; injected: %s; %.0f s %s",
+		r.Fault,
+		r.Number,
+		r.Limiter,
+		r.Confidence,
+		mark,
+		r.Capacity,
+		r.Injected,
+		r.Seconds,
+		r.Problem,
+	))
 }
 
 var planText = template.Must(template.New("plan").Parse(`name: fault-{{.Name}}

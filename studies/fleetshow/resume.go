@@ -28,16 +28,13 @@ const (
 
 // comparison is the plan of a comparison of the server with itself on the agents.
 func (s *show) comparison(url string) string {
-	return s.plan(
-		url,
-		fmt.Sprintf(
-			"placement: {agents: %d, processes: %d}\nfleet: {resend: 5s, leave: %v, over: %v}",
-			s.hosts*s.agents,
-			s.processes,
-			silence,
-			over,
-		),
-	) +
+	return s.plan(url, fmt.Sprintf(
+		"placement: {agents: %d, processes: %d}\nfleet: {resend: 5s, leave: %v, over: %v}",
+		s.hosts*s.agents,
+		s.processes,
+		silence,
+		over,
+	)) +
 		"compare: {mode: sequence, blocks: 1, arms: {base: {}, new: {}}, margin: {p95(post): 10%}}\n"
 }
 

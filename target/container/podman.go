@@ -117,46 +117,23 @@ func (p *Podman) start(ctx context.Context, j Job) (_ *Contained, err error) {
 	if err := os.MkdirAll(own, 0o755); err != nil {
 		return nil, err
 	}
+	pidFile := filepath.Join(own, "pid")
+	monitor := filepath.Join(own, "monitor")
 	c := &Contained{name: j.Name}
 	if c.grouped, err = lab.UndoCgroup(j.Name); err != nil {
 		return nil, err
 	}
-	pidFile, monitor := filepath.Join(own, "pid"), filepath.Join(own, "monitor")
 	spec := j.Spec
 	// The container alone joins the network: in it runc would take its network for the host's.
 	spec.Name = "podman"
 	spec.Path = p.unshare
 	spec.NetNS = ""
-	// Podman needs short paths: in its own mount namespace the directory is at /mnt.
-	spec.Args = append(
-		[]string{
-			"--mount",
-			"--propagation",
-			"private",
-			"/bin/sh",
-			"-c",
-			`mount --bind "$0" /mnt && exec "$@"`,
-			own,
-			p.path,
-			"--root",
-			"/mnt/root",
-			"--runroot",
-			"/mnt/run",
-			"--tmpdir",
-			"/mnt/tmp",
-			"--storage-driver",
-			"vfs",
-			"--cgroup-manager",
-			"cgroupfs",
-			"--runtime",
-			p.runtime,
-			"--events-backend",
-			"none",
-			"--log-level",
-			"error",
-		},
-		p.arguments(j, pidFile, monitor)...)
-	spec.Args = append(append(spec.Args, "--rootfs", root, inside), j.Spec.Args...)
+	spec.Args = slices.Concat(
+		p.command(own),
+		p.arguments(j, pidFile, monitor),
+		[]string{"--rootfs", root, inside},
+		j.Spec.Args,
+	)
 	spec.StopTimeout += 2 * time.Second // podman takes down its own setup
 	if c.Process, err = lab.Start(ctx, spec); err != nil {
 		return nil, err
@@ -191,7 +168,38 @@ func (p *Podman) start(ctx context.Context, j Job) (_ *Contained, err error) {
 	return c, nil
 }
 
-// arguments are those of podman run up to the root file system.
+// command returns the arguments of unshare up to the verb of podman, which keeps what it stores in
+// the directory own. Podman needs short paths: in its own mount namespace the directory is at /mnt.
+func (p *Podman) command(own string) []string {
+	return []string{
+		"--mount",
+		"--propagation",
+		"private",
+		"/bin/sh",
+		"-c",
+		`mount --bind "$0" /mnt && exec "$@"`,
+		own,
+		p.path,
+		"--root",
+		"/mnt/root",
+		"--runroot",
+		"/mnt/run",
+		"--tmpdir",
+		"/mnt/tmp",
+		"--storage-driver",
+		"vfs",
+		"--cgroup-manager",
+		"cgroupfs",
+		"--runtime",
+		p.runtime,
+		"--events-backend",
+		"none",
+		"--log-level",
+		"error",
+	}
+}
+
+// arguments returns the arguments of podman run up to the root file system.
 func (p *Podman) arguments(j Job, pidFile, monitor string) []string {
 	network := "host"
 	if j.Spec.NetNS != "" {

@@ -85,17 +85,12 @@ func TestASignInTheOutputOfAProgramWithoutALog(t *testing.T) {
 		t.Errorf("of what was printed before: %v", fresh)
 	}
 	// The tail is bounded: older lines are dropped.
-	failure.None(
-		t,
-		failure.Of(
-			say.WriteString(
-				strings.Repeat(
-					strings.Repeat("x", 99)+"\n",
-					200,
-				)+"store: panic serving 127.0.0.1:9: odd frame\n",
-			),
-		),
-	)
+	failure.None(t, failure.Of(say.WriteString(
+		strings.Repeat(
+			strings.Repeat("x", 99)+"\n",
+			200,
+		)+"store: panic serving 127.0.0.1:9: odd frame\n",
+	)))
 	prints(t, p, "odd frame")
 	for range 3 {
 		c.Look(time.Now(), false)

@@ -39,26 +39,20 @@ func TestFilesOfTheProgram(t *testing.T) {
 	ctx, dep := deploy(t, conf, spec(dir, ""))
 	for range 2 {
 		put("files/b", "files/day/c", "files/next/deep/d", "own")
-		failure.None(
-			t,
-			errors.Join(
-				os.Symlink(outside, filepath.Join(dir, "files", "link")),
-				os.WriteFile(filepath.Join(outside, "x"), nil, 0o644),
-			),
-		)
+		failure.None(t, errors.Join(
+			os.Symlink(outside, filepath.Join(dir, "files", "link")),
+			os.WriteFile(filepath.Join(outside, "x"), nil, 0o644),
+		))
 		failure.None(t, dep.Reset(ctx))
 		var got []string
-		failure.None(
-			t,
-			filepath.WalkDir(
-				filepath.Join(dir, "files"),
-				func(path string, _ fs.DirEntry, err error) error {
-					name, _ := filepath.Rel(dir, path)
-					got = append(got, name)
-					return err
-				},
-			),
-		)
+		failure.None(t, filepath.WalkDir(
+			filepath.Join(dir, "files"),
+			func(path string, _ fs.DirEntry, err error) error {
+				name, _ := filepath.Rel(dir, path)
+				got = append(got, name)
+				return err
+			},
+		))
 		if want := []string{"files", "files/day", "files/day/a"}; !slices.Equal(got, want) {
 			t.Errorf("after a reset there is %v, want %v", got, want)
 		}

@@ -224,12 +224,10 @@ var groupFiles = []groupFile{
 	{
 		"",
 		"memory.events",
-		newTable(
-			[]column{
-				{"max", "container_memory_failcnt", 1, false},
-				{"oom_kill", "container_oom_events_total", 1, false},
-			},
-		).labeled,
+		newTable([]column{
+			{"max", "container_memory_failcnt", 1, false},
+			{"oom_kill", "container_oom_events_total", 1, false},
+		}).labeled,
 	},
 	{"", "pids.current", groupNumber("container_threads", 0)},
 	{"", "pids.max", groupNumber("container_threads_max", 0)},

@@ -126,21 +126,17 @@ func TestPprofFails(t *testing.T) {
 
 func FuzzPprof(f *testing.F) {
 	f.Add([]byte("goroutine profile: total 17\n5 @ 0x1\n"))
-	f.Add(
-		[]byte(
-			"heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 1\n# Sys = 2\n# HeapInuse = 3\n# Stack = 4 / 5\n# GCCPUFraction = 3.1e-05\n",
-		),
-	)
+	f.Add([]byte(
+		"heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 1\n# Sys = 2\n# HeapInuse = 3\n# Stack = 4 / 5\n# GCCPUFraction = 3.1e-05\n",
+	))
 	var own bytes.Buffer
 	rec := httptest.NewRecorder()
 	rec.Body = &own
 	pprof.Handler("heap").ServeHTTP(rec, httptest.NewRequest("GET", "/?debug=1", nil))
 	f.Add(own.Bytes())
-	f.Add(
-		[]byte(
-			"Active connections: 291 \nserver accepts handled requests\n 16630948 16630948 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n",
-		),
-	)
+	f.Add([]byte(
+		"Active connections: 291 \nserver accepts handled requests\n 16630948 16630948 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n",
+	))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, parse := range []func([]byte, []series.Label, *sink) error{parseGoroutines, parseHeap, parseStubStatus} {
 			var k sink

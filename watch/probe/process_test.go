@@ -62,14 +62,11 @@ func (f fake) set(pid int, p fakeProc) {
 		dir+"/limits",
 		fmt.Sprintf("Limit Soft Hard Units\nMax open files            %d 20000 files\n", p.limit),
 	)
-	f.write(
-		fmt.Sprintf("%s/task/%d/status", dir, pid),
-		fmt.Sprintf(
-			"Name:\tx\nvoluntary_ctxt_switches:\t%d\nnonvoluntary_ctxt_switches:\t%d\n",
-			p.voluntary,
-			p.involuntary,
-		),
-	)
+	f.write(fmt.Sprintf("%s/task/%d/status", dir, pid), fmt.Sprintf(
+		"Name:\tx\nvoluntary_ctxt_switches:\t%d\nnonvoluntary_ctxt_switches:\t%d\n",
+		p.voluntary,
+		p.involuntary,
+	))
 }
 
 func (f fake) write(path, text string) {

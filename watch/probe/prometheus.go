@@ -232,7 +232,8 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 			return nil, err
 		case here[of]:
 			return nil, fmt.Errorf(
-				"the Prometheus server has two series up of the job %q and the instance %q: add a label to the selector of role %s",
+				"the Prometheus server has two series up of the job %q and the instance %q: "+
+					"add a label to the selector of role %s",
 				of.job,
 				of.instance,
 				p.conf.Role,
@@ -245,40 +246,11 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 			)
 		}
 		here[of], p.asked = true, now
-		before, known := p.seen[of]
-		if known && at > before && now-last <= steady.Seconds() {
-			every := time.Duration((at - before) * float64(time.Second))
-			if least := p.every[of]; least == 0 || every < least {
-				p.every[of] = every
-			}
-		}
-		if !known || at > before {
+		if p.follow(of, at, now, last) {
 			fresh[of] = at
-			p.late[of] = (!known || now-last > oldest.Seconds()) && now-at > latest.Seconds()
 		}
-		if every := p.every[of].Round(time.Second); every > longestEvery {
-			p.seen[of] = at // the next scrape may be sooner
-			return nil, fmt.Errorf(
-				"%s of the job %s is scraped every %v, want %v at most: instant queries see a sample for %v",
-				of.instance,
-				of.job,
-				every,
-				longestEvery,
-				series.Lookback,
-			)
-		}
-		limit := oldest
-		if every := p.every[of]; every > 0 {
-			limit = min(oldest, every*5/2+2*time.Second)
-		}
-		if age := time.Duration((now - at) * float64(time.Second)); age > limit {
-			return nil, fmt.Errorf(
-				"the last scrape of %s of the job %s is %v old, want less than %v",
-				of.instance,
-				of.job,
-				age.Round(time.Second),
-				limit.Round(time.Second),
-			)
+		if err := p.checkAge(of, at, now); err != nil {
+			return nil, err
 		}
 	}
 	for of := range p.seen {
@@ -291,6 +263,53 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 		}
 	}
 	return fresh, nil
+}
+
+// follow notes the interval between the scrapes of a target and reports whether the newest, at the
+// time at, is new. The server's time is now; at the last call it was last. Times are in seconds.
+func (p *Prometheus) follow(of target, at, now, last float64) (fresh bool) {
+	before, known := p.seen[of]
+	if known && at > before && now-last <= steady.Seconds() {
+		every := time.Duration((at - before) * float64(time.Second))
+		if least := p.every[of]; least == 0 || every < least {
+			p.every[of] = every
+		}
+	}
+	fresh = !known || at > before
+	if fresh {
+		p.late[of] = (!known || now-last > oldest.Seconds()) && now-at > latest.Seconds()
+	}
+	return fresh
+}
+
+// checkAge reports an error if a target is scraped too seldom, or was scraped too long ago.
+func (p *Prometheus) checkAge(of target, at, now float64) error {
+	if every := p.every[of].Round(time.Second); every > longestEvery {
+		p.seen[of] = at // the next scrape may be sooner
+		return fmt.Errorf(
+			"%s of the job %s is scraped every %v, want %v at most: "+
+				"instant queries see a sample for %v",
+			of.instance,
+			of.job,
+			every,
+			longestEvery,
+			series.Lookback,
+		)
+	}
+	limit := oldest
+	if every := p.every[of]; every > 0 {
+		limit = min(oldest, every*5/2+2*time.Second)
+	}
+	if age := time.Duration((now - at) * float64(time.Second)); age > limit {
+		return fmt.Errorf(
+			"the last scrape of %s of the job %s is %v old, want less than %v",
+			of.instance,
+			of.job,
+			age.Round(time.Second),
+			limit.Round(time.Second),
+		)
+	}
+	return nil
 }
 
 // read fills p.out with the samples of the targets that were scraped.

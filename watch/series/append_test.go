@@ -166,17 +166,12 @@ func TestCachesKeepApart(t *testing.T) {
 	db := create(t)
 	for s := range 3 {
 		for i, inst := range []string{"a", "b"} {
-			failure.None(
-				t,
-				failure.Of(
-					db.AppendText(
-						at(s),
-						[]byte(fmt.Sprintf("x %d\n", 10*i+s)),
-						"",
-						map[string]string{"instance": inst},
-					),
-				),
-			)
+			failure.None(t, failure.Of(db.AppendText(
+				at(s),
+				[]byte(fmt.Sprintf("x %d\n", 10*i+s)),
+				"",
+				map[string]string{"instance": inst},
+			)))
 		}
 	}
 	for expr, want := range map[string]float64{`x{instance="a"}`: 2, `x{instance="b"}`: 12} {

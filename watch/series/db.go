@@ -320,14 +320,11 @@ func (db *DB) Close() error {
 	var errs []error
 	if db.write != nil {
 		if err := db.seal(); err != nil {
-			errs = append(
-				errs,
-				fmt.Errorf(
-					"sealing series directory %s: %w; the log is kept and can be read",
-					db.dir,
-					err,
-				),
-			)
+			errs = append(errs, fmt.Errorf(
+				"sealing series directory %s: %w; the log is kept and can be read",
+				db.dir,
+				err,
+			))
 		}
 	}
 	for _, b := range db.blocks {

@@ -241,14 +241,11 @@ func TestGarbageLog(t *testing.T) {
 	db := create(t)
 	fill(t, db)
 	dir := snapshot(t, db.Dir())
-	failure.None(
-		t,
-		os.WriteFile(
-			filepath.Join(dir, walDir, "00000000"),
-			[]byte(strings.Repeat("garbage ", 5000)),
-			0o666,
-		),
-	)
+	failure.None(t, os.WriteFile(
+		filepath.Join(dir, walDir, "00000000"),
+		[]byte(strings.Repeat("garbage ", 5000)),
+		0o666,
+	))
 	r := open(t, dir)
 	if r.Damage() == nil || strings.Contains(r.Damage().Error(), "\n") {
 		t.Errorf("Damage = %v", r.Damage())

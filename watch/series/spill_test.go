@@ -125,17 +125,12 @@ func play(t *testing.T, db *DB, from, to int) {
 		}
 		put(t, db, s, batch...)
 		if s%2 == 0 {
-			failure.None(
-				t,
-				failure.Of(
-					db.AppendText(
-						at(s),
-						fmt.Appendf(nil, "page_total{a=\"b\"} %d\nup 1\n", s),
-						"",
-						map[string]string{"instance": "app-0"},
-					),
-				),
-			)
+			failure.None(t, failure.Of(db.AppendText(
+				at(s),
+				fmt.Appendf(nil, "page_total{a=\"b\"} %d\nup 1\n", s),
+				"",
+				map[string]string{"instance": "app-0"},
+			)))
 			db.write.cuts.Wait()
 		}
 	}

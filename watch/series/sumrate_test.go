@@ -34,15 +34,12 @@ func TestSumRateIsTheEngines(t *testing.T) {
 				sampleOf("n_total", values[i], "le", fmt.Sprint(i%4), "handler", fmt.Sprint(i)),
 			)
 		}
-		failure.None(
-			t,
-			db.Append(
-				t0.Add(
-					time.Duration(second)*time.Second+time.Duration(rng.IntN(300))*time.Millisecond,
-				),
-				batch,
+		failure.None(t, db.Append(
+			t0.Add(
+				time.Duration(second)*time.Second+time.Duration(rng.IntN(300))*time.Millisecond,
 			),
-		)
+			batch,
+		))
 	}
 	defer db.Close()
 	points := 0

@@ -279,7 +279,7 @@ func writeImport(
 	spec dataset.Spec,
 	out string,
 	attachments, asJSON bool,
-) (err error) {
+) error {
 	if out == "" {
 		return plan.Usagef("-format=mattermost needs -o FILE, or -o - for standard output")
 	}
@@ -307,6 +307,44 @@ func writeImport(
 	if err := dump.CheckSpace(out, int64(spec.Posts)*600); err != nil {
 		return err
 	}
+	if err := createImport(ctx, p, opt, out); err != nil {
+		return err
+	}
+	m.Progress.End()
+	fi, err := os.Stat(out)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began).Seconds()
+	if asJSON {
+		return a.JSON(map[string]any{
+			"file":        out,
+			"bytes":       fi.Size(),
+			"seconds":     took,
+			"spec_sha256": spec.Digest(),
+		})
+	}
+	plain.Fprintf(
+		a.Stdout,
+		"%s: %s posts, %.2f GB in %.1f s\n"+
+			"on the server's host: mattermost import bulk %s --apply\n",
+		out,
+		plain.Thousands(spec.Posts),
+		float64(fi.Size())/1e9,
+		took,
+		out,
+	)
+	return nil
+}
+
+// createImport creates the file out and, beside it, the attachments that opt asks for. An error
+// leaves no part of the file.
+func createImport(
+	ctx context.Context,
+	p *dataset.Population,
+	opt mattermost.Options,
+	out string,
+) (err error) {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}
@@ -325,35 +363,10 @@ func writeImport(
 	if err := errors.Join(mattermost.Write(ctx, f, p, opt), f.Close()); err != nil {
 		return err
 	}
-	if attachments {
+	if opt.Attachments {
 		if err := mattermost.WriteAttachments(filepath.Dir(out)); err != nil {
 			return err
 		}
 	}
-	if err := files.Settle(files.OS{}, out+".part", out); err != nil {
-		return err
-	}
-	m.Progress.End()
-	fi, err := os.Stat(out)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return a.JSON(map[string]any{
-			"file":        out,
-			"bytes":       fi.Size(),
-			"seconds":     time.Since(began).Seconds(),
-			"spec_sha256": spec.Digest(),
-		})
-	}
-	plain.Fprintf(
-		a.Stdout,
-		"%s: %s posts, %.2f GB in %.1f s\non the server's host: mattermost import bulk %s --apply\n",
-		out,
-		plain.Thousands(spec.Posts),
-		float64(fi.Size())/1e9,
-		time.Since(began).Seconds(),
-		out,
-	)
-	return nil
+	return files.Settle(files.OS{}, out+".part", out)
 }

@@ -58,55 +58,34 @@ func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) e
 	if *save != "" && len(rest) < 2 {
 		return plan.Usagef("-save is for the plan of OLD NEW; remove it")
 	}
-	var p *plan.Plan
-	src := "" // of a plan that is made here
-	switch len(rest) {
-	case 2:
-		if *aa || *resume != "" {
-			return plan.Usagef(
-				"-aa and -resume are for one plan: plimsoll compare %s %s measures the noise",
-				rest[0],
-				rest[0],
-			)
-		}
-		if p, src, err = pair(ctx, a, [2]string(rest), *root); err != nil {
-			return err
-		}
-		if *minutes == 0 {
-			*minutes = contenders.Minutes
-		}
-	case 1:
-		if p, err = a.ReadPlan(rest[0]); err != nil {
-			return err
-		}
-		if p.Compare == nil {
-			return plan.Usagef(
-				"%s has no compare section; add one with the arms base and another",
-				rest[0],
-			)
-		}
-		if why := p.Uncombined(); why != "" {
-			return plan.Usagef("%s: %s", rest[0], why)
-		}
+	if len(rest) == 2 && (*aa || *resume != "") {
+		return plan.Usagef(
+			"-aa and -resume are for one plan: plimsoll compare %s %s measures the noise",
+			rest[0],
+			rest[0],
+		)
 	}
 	j := comparing{
 		Options: compare.Options{AA: *aa, Keep: *keep, Minutes: *minutes},
-		plan:    p,
 		root:    *root,
 		rate:    *rate,
 		json:    *asJSON,
 	}
+	src, err := j.choose(ctx, a, rest)
+	if err != nil {
+		return err
+	}
 	if *resume != "" {
 		return resumeComparison(ctx, a, *resume, j)
 	}
-	if err := j.Fits(p); err != nil {
+	if err := j.Fits(j.plan); err != nil {
 		return err
 	}
 	if err := noplan.Save(*save, src); err != nil {
 		return err
 	}
 	if *aa {
-		j.plan = comparison.Twins(p)
+		j.plan = comparison.Twins(j.plan)
 	}
 	return comparePlan(ctx, a, j)
 }
@@ -120,6 +99,38 @@ type comparing struct {
 	json bool
 	// planted is the slowdown of the new arms, "" for none; nil where nothing is known of it.
 	planted *string
+}
+
+// choose sets the plan: the one that the only argument names, or the one that compares OLD and NEW,
+// whose text it returns. Without arguments it sets none.
+func (j *comparing) choose(
+	ctx context.Context,
+	a *app.App,
+	args []string,
+) (src string, err error) {
+	switch len(args) {
+	case 2:
+		if j.plan, src, err = pair(ctx, a, [2]string(args), j.root); err != nil {
+			return "", err
+		}
+		if j.Minutes == 0 {
+			j.Minutes = contenders.Minutes
+		}
+	case 1:
+		if j.plan, err = a.ReadPlan(args[0]); err != nil {
+			return "", err
+		}
+		if j.plan.Compare == nil {
+			return "", plan.Usagef(
+				"%s has no compare section; add one with the arms base and another",
+				args[0],
+			)
+		}
+		if why := j.plan.Uncombined(); why != "" {
+			return "", plan.Usagef("%s: %s", args[0], why)
+		}
+	}
+	return src, nil
 }
 
 func comparePlan(ctx context.Context, a *app.App, j comparing) error {

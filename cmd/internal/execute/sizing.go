@@ -15,6 +15,7 @@ import (
 	"plimsoll/plan/draft"
 	"plimsoll/record"
 	"plimsoll/record/store"
+	"plimsoll/run/deploy"
 	"plimsoll/run/session"
 	"plimsoll/run/sizing"
 )
@@ -83,7 +84,21 @@ func Sizing(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 		Record:  z,
 		Prefix:  label(rest[0], draft.Graded, next),
 	}
-	err = l.Climb(ctx, deployed)
+	if err := climb(ctx, l, deployed); err != nil {
+		return err
+	}
+	s.Progress.End()
+	// The results of an interrupted ladder are reported too.
+	err = read.ConcludeSizing(context.WithoutCancel(ctx), a, s.Store, z, *asJSON)
+	goOn(a, next, *asJSON)
+	return err
+}
+
+// climb carries out a ladder, takes down its deployments, and stores its record. The end of ctx is
+// no error: the record says that it interrupted the ladder.
+func climb(ctx context.Context, l *sizing.Ladder, deployed *deploy.Deployments) error {
+	z := l.Record
+	err := l.Climb(ctx, deployed)
 	deployed.Close()
 	z.Ended = time.Now()
 	switch {
@@ -95,12 +110,5 @@ func Sizing(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) er
 		z.State = record.Sealed
 		deployed.Clear()
 	}
-	if serr := s.Store.SaveSizing(z); err != nil || serr != nil {
-		return errors.Join(err, serr)
-	}
-	s.Progress.End()
-	// The results of an interrupted ladder are reported too.
-	err = read.ConcludeSizing(context.WithoutCancel(ctx), a, s.Store, z, *asJSON)
-	goOn(a, next, *asJSON)
-	return err
+	return errors.Join(err, l.Session.Store.SaveSizing(z))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -50,10 +51,27 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 		}
 		return a.JSON(entries)
 	}
-	tw := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	for _, e := range entries {
+		if len(e.Changed) > 0 {
+			plain.Fprintf(
+				a.Stderr,
+				"plimsoll ls: run %s changed since it was sealed: %s; bring it back as it was, "+
+					"or repeat it\n",
+				e.ID,
+				strings.Join(e.Changed, ", "),
+			)
+		}
+	}
+	return tabulate(a.Stdout, entries)
+}
+
+// tabulate writes a table of runs, each a line.
+func tabulate(w io.Writer, entries []store.Entry) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	plain.Fprintf(
 		tw,
-		"RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tUSERS\tPER S\tP95 MS\tERRORS\tCAPACITY\tCOMPARISON\n",
+		"RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\t"+
+			"USERS\tPER S\tP95 MS\tERRORS\tCAPACITY\tCOMPARISON\n",
 	)
 	for _, e := range entries {
 		valid := "no"
@@ -66,12 +84,6 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 		state := string(e.State)
 		if len(e.Changed) > 0 {
 			state = "CHANGED"
-			plain.Fprintf(
-				a.Stderr,
-				"plimsoll ls: run %s changed since it was sealed: %s; bring it back as it was, or repeat it\n",
-				e.ID,
-				strings.Join(e.Changed, ", "),
-			)
 		}
 		measured := "-\t-\t-\t-"
 		if m := e.Measured; m != nil {
@@ -92,9 +104,7 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 			state,
 			valid,
 			dash(e.Arm),
-			dash(
-				e.Engine,
-			),
+			dash(e.Engine),
 			blockText(e.Block),
 			plain.Block(measured),
 			record.CapacityText(e.CapacityKind, e.Capacity),

@@ -234,19 +234,12 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 	}
 	runtime.GC()
 	before := resident()
-	var mu sync.Mutex
-	var first error
+	var failures firstFailure
 	local, err := engine.New(ctx, engine.Config{
-		Env:   env,
-		Mix:   []engine.Part{{Behavior: cfg.Behavior, Share: 1}},
-		Clock: clock.New(time.Now()),
-		OnError: func(user int, err error) {
-			mu.Lock()
-			defer mu.Unlock()
-			if first == nil {
-				first = fmt.Errorf("user %d: %w", user, err)
-			}
-		},
+		Env:     env,
+		Mix:     []engine.Part{{Behavior: cfg.Behavior, Share: 1}},
+		Clock:   clock.New(time.Now()),
+		OnError: failures.note,
 	})
 	if err != nil {
 		return err
@@ -268,22 +261,9 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 		return context.Cause(ctx)
 	}
 	cpu, took := cpuTime()-from, time.Since(began)
-	lag := new(measure.Histogram)
-	ops, wrong := uint64(0), uint64(0)
-	for _, w := range env.Registry.Cut() {
-		switch w.Name {
-		case workload.Schedule:
-			lag.Merge(w.Lag)
-			continue
-		case workload.Delivery:
-			continue
-		}
-		ops += w.Classes[measure.OK]
-		wrong += w.Count() - w.Classes[measure.OK]
-	}
+	ops, wrong, lag := countOps(env.Registry.Cut())
 	_, active, failed := local.Users()
-	mu.Lock()
-	defer mu.Unlock()
+	first := failures.first()
 	if first != nil || failed > 0 || active < users || wrong > 0 || ops == 0 {
 		err := fmt.Errorf(
 			"%d of %d users active, %d failed, %d of %d operations wrong",
@@ -303,6 +283,44 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 	r.KiBPerUser = float64(max(after-before, 0)) / 1024 / float64(users)
 	r.LagP99 = lag.Quantile(0.99).Seconds()
 	return nil
+}
+
+// firstFailure keeps the first failure of a user. Users may note theirs concurrently.
+type firstFailure struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (f *firstFailure) note(user int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = fmt.Errorf("user %d: %w", user, err)
+	}
+}
+
+func (f *firstFailure) first() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// countOps returns the number of operations that ended well, the number of the others, and the
+// delays with which actions began.
+func countOps(windows []*measure.Window) (ops, wrong uint64, lag *measure.Histogram) {
+	lag = new(measure.Histogram)
+	for _, w := range windows {
+		switch w.Name {
+		case workload.Schedule:
+			lag.Merge(w.Lag)
+			continue
+		case workload.Delivery:
+			continue
+		}
+		ops += w.Classes[measure.OK]
+		wrong += w.Count() - w.Classes[measure.OK]
+	}
+	return ops, wrong, lag
 }
 
 // latecomers is the time, beyond the length of the whole, that the logins of the paced users may

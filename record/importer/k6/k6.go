@@ -67,24 +67,9 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 	if err := record.UnmarshalImported(data, &in); err != nil {
 		return nil, err
 	}
-	s := summary{metrics: in.Metrics}
-	switch {
-	case in.Results.Metrics != nil:
-		s.found = map[string]metric{}
-		for _, m := range in.Results.Metrics {
-			found := metric{Contains: m.Contains, Values: map[string]float64{}}
-			for key, v := range m.Values {
-				switch {
-				case v != nil:
-					found.Values[key] = *v
-				case slices.Contains(judged, m.Name):
-					return nil, fmt.Errorf("%s: %s is null, want a number", m.Name, key)
-				}
-			}
-			s.found[m.Name] = found
-		}
-	case in.Metrics == nil:
-		return nil, errors.New("not a summary of k6: it has no \"metrics\"")
+	s, err := in.summary()
+	if err != nil {
+		return nil, err
 	}
 	requests := s.metric("http_reqs")
 	duration := s.metric("http_req_duration")
@@ -93,20 +78,10 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	count := requests.Values["count"]
-	switch {
-	case requests.Values == nil:
-		return nil, errors.New("the summary has no http_reqs: only HTTP tests can be judged")
-	case count == 0:
-		return nil, errors.New("http_reqs is 0: the run sent nothing")
-	case duration.Values == nil:
-		return nil, errors.New("the summary has requests but no http_req_duration: it is not whole")
-	case duration.Contains != "" && duration.Contains != "time":
-		return nil, fmt.Errorf(
-			"http_req_duration contains %s, want time: its unit is not known",
-			record.QuoteImported(duration.Contains),
-		)
+	if err := checkWhole(requests, duration); err != nil {
+		return nil, err
 	}
+	count := requests.Values["count"]
 	if _, ok := requests.Values["rate"]; !ok && in.Config.Duration > 0 {
 		requests.Values["rate"] = count / in.Config.Duration
 	}
@@ -147,15 +122,31 @@ func Read(source string, data []byte) ([]record.Imported, error) {
 	add(record.Figure{Name: "mean", Unit: "ms", Aside: true}, duration, 1, "", "avg")
 	add(record.Figure{Name: "p50", Unit: "ms", Aside: true}, duration, 1, "", "med")
 	if n := dropped.Values["count"]; n > 0 {
-		g.Warnings = append(
-			g.Warnings,
-			fmt.Sprintf(
-				"k6 dropped %.0f iterations: less was offered than the script asked for, and the latencies leave out who waited",
-				n,
-			),
-		)
+		g.Warnings = append(g.Warnings, fmt.Sprintf(
+			"k6 dropped %.0f iterations: less was offered than the script asked for, "+
+				"and the latencies leave out who waited",
+			n,
+		))
 	}
 	return []record.Imported{g}, g.Check()
+}
+
+// checkWhole reports an error if the requests of a run and their durations cannot be judged.
+func checkWhole(requests, duration metric) error {
+	switch {
+	case requests.Values == nil:
+		return errors.New("the summary has no http_reqs: only HTTP tests can be judged")
+	case requests.Values["count"] == 0:
+		return errors.New("http_reqs is 0: the run sent nothing")
+	case duration.Values == nil:
+		return errors.New("the summary has requests but no http_req_duration: it is not whole")
+	case duration.Contains != "" && duration.Contains != "time":
+		return fmt.Errorf(
+			"http_req_duration contains %s, want time: its unit is not known",
+			record.QuoteImported(duration.Contains),
+		)
+	}
+	return nil
 }
 
 // A summary finds metrics in any shape and keeps the first error.
@@ -163,6 +154,31 @@ type summary struct {
 	metrics map[string]json.RawMessage
 	found   map[string]metric
 	err     error
+}
+
+// summary returns the metrics of a file of any shape.
+func (in *file) summary() (summary, error) {
+	s := summary{metrics: in.Metrics}
+	if in.Results.Metrics == nil {
+		if in.Metrics == nil {
+			return s, errors.New("not a summary of k6: it has no \"metrics\"")
+		}
+		return s, nil
+	}
+	s.found = map[string]metric{}
+	for _, m := range in.Results.Metrics {
+		found := metric{Contains: m.Contains, Values: map[string]float64{}}
+		for key, v := range m.Values {
+			switch {
+			case v != nil:
+				found.Values[key] = *v
+			case slices.Contains(judged, m.Name):
+				return s, fmt.Errorf("%s: %s is null, want a number", m.Name, key)
+			}
+		}
+		s.found[m.Name] = found
+	}
+	return s, nil
 }
 
 func (s *summary) metric(name string) metric {

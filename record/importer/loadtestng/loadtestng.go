@@ -102,15 +102,12 @@ func (p part) given(source, arm string) (record.Imported, error) {
 	switch p.kind {
 	case "unbounded":
 		if p.supported <= 0 {
-			return g, at(
-				p.line,
-				fmt.Errorf(
-					"%s on %s has %d supported users: the search found none",
-					p.label,
-					p.engine,
-					p.supported,
-				),
-			)
+			return g, at(p.line, fmt.Errorf(
+				"%s on %s has %d supported users: the search found none",
+				p.label,
+				p.engine,
+				p.supported,
+			))
 		}
 		g.Figures = append(g.Figures, record.Figure{
 			Name:  "capacity",
@@ -121,14 +118,11 @@ func (p part) given(source, arm string) (record.Imported, error) {
 	case "bounded":
 		g.Test = fmt.Sprintf("bounded, %d users, %s", p.users, p.duration)
 	default:
-		return g, at(
-			p.line,
-			fmt.Errorf(
-				"%s: the type is %s, want bounded or unbounded",
-				p.label,
-				record.QuoteImported(p.kind),
-			),
-		)
+		return g, at(p.line, fmt.Errorf(
+			"%s: the type is %s, want bounded or unbounded",
+			p.label,
+			record.QuoteImported(p.kind),
+		))
 	}
 	g.Figures = append(g.Figures, record.Figure{
 		Name:  "number of errors (" + p.kind + ")",

@@ -41,14 +41,11 @@ func readText(source string, data []byte) ([]record.Imported, error) {
 		}
 	}
 	if n := t.outside[1]; n > 0 {
-		t.warnings = append(
-			t.warnings,
-			fmt.Sprintf(
-				"from line %d on, lines outside of the results were not read: %d",
-				t.outside[0],
-				n,
-			),
-		)
+		t.warnings = append(t.warnings, fmt.Sprintf(
+			"from line %d on, lines outside of the results were not read: %d",
+			t.outside[0],
+			n,
+		))
 	}
 	switch {
 	case t.open:

@@ -58,12 +58,9 @@ func TestErrorsAndSteps(t *testing.T) {
 		p95  string
 		step float64
 	}{{"99", 1}, {"120", 10}, {"1200", 100}, {"12000", 1000}} {
-		got, err := locust.Read(
-			"a.csv",
-			[]byte(
-				header+"POST,post,0,0,0,0,0,0,0,0,0,N/A,N/A,N/A\n,Aggregated,2000,50,90,95.5,1,2,3,10,1,90,"+tt.p95+",13000\n",
-			),
-		)
+		got, err := locust.Read("a.csv", []byte(
+			header+"POST,post,0,0,0,0,0,0,0,0,0,N/A,N/A,N/A\n,Aggregated,2000,50,90,95.5,1,2,3,10,1,90,"+tt.p95+",13000\n",
+		))
 		if err != nil {
 			t.Fatal(err)
 		}

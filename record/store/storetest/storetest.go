@@ -45,6 +45,42 @@ type StoredRun struct {
 // Put puts a run into a store, and returns its digest: "" for one that is left unsealed.
 func Put(t *testing.T, st *store.Store, s StoredRun) (digest string) {
 	t.Helper()
+	w, err := st.Create(s.manifest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Series {
+		putSeries(t, filepath.Join(w.Dir(), record.SeriesDir))
+	}
+	s.putPosts(t, w)
+	if s.Lost > 0 {
+		a := workload.AuditResult{Expected: 90, Readable: 90 - s.Lost, Missing: s.Lost}
+		if err := w.Users(record.Users{
+			Phase: "measure",
+			Audit: &record.Audit{AuditResult: a},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Open {
+		return ""
+	}
+	v := record.Validity{Valid: !s.Invalid}
+	if s.Invalid {
+		v.Findings = []record.Finding{{
+			Level: record.Red,
+			Gate:  "lag",
+			Text:  "the generator was late",
+		}}
+	}
+	if digest, err = w.Seal(t.Context(), v, ""); err != nil {
+		t.Fatal(err)
+	}
+	return digest
+}
+
+// manifest returns the manifest of the run.
+func (s StoredRun) manifest() record.Manifest {
 	kind, users := record.Estimate, s.Capacity
 	if users < 0 {
 		kind, users = record.AtLeast, -users
@@ -71,7 +107,7 @@ func Put(t *testing.T, st *store.Store, s StoredRun) (digest string) {
 	if s.Plan != "" {
 		of = TextDigest(s.Plan)
 	}
-	w, err := st.Create(record.Manifest{
+	return record.Manifest{
 		ID:         s.ID,
 		Plan:       s.Plan,
 		PlanDigest: of,
@@ -92,13 +128,12 @@ func Put(t *testing.T, st *store.Store, s StoredRun) (digest string) {
 			To:    2 * time.Second,
 			Users: 50,
 		}, {Name: "search", From: 2 * time.Second, To: 3 * time.Second}},
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	if s.Series {
-		putSeries(t, filepath.Join(w.Dir(), record.SeriesDir))
-	}
+}
+
+// putPosts writes the posts of two seconds.
+func (s StoredRun) putPosts(t *testing.T, w *record.Writer) {
+	t.Helper()
 	for second := range 2 {
 		post := measure.NewWindow("post")
 		n := cmp.Or(s.Posts, 300)
@@ -112,30 +147,6 @@ func Put(t *testing.T, st *store.Store, s StoredRun) (digest string) {
 			t.Fatal(err)
 		}
 	}
-	if s.Lost > 0 {
-		a := workload.AuditResult{Expected: 90, Readable: 90 - s.Lost, Missing: s.Lost}
-		if err := w.Users(record.Users{
-			Phase: "measure",
-			Audit: &record.Audit{AuditResult: a},
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if s.Open {
-		return ""
-	}
-	v := record.Validity{Valid: !s.Invalid}
-	if s.Invalid {
-		v.Findings = []record.Finding{{
-			Level: record.Red,
-			Gate:  "lag",
-			Text:  "the generator was late",
-		}}
-	}
-	if digest, err = w.Seal(t.Context(), v, ""); err != nil {
-		t.Fatal(err)
-	}
-	return digest
 }
 
 // putSeries writes the users of four seconds as series.

@@ -265,15 +265,12 @@ func (d *Dump) VerifyFiles(ctx context.Context) (problems []string, err error) {
 		case !ok:
 			problems = append(problems, want.Path+" is missing")
 		case got.Bytes != want.Bytes:
-			problems = append(
-				problems,
-				fmt.Sprintf(
-					"%s has %d bytes, the manifest has %d",
-					want.Path,
-					got.Bytes,
-					want.Bytes,
-				),
-			)
+			problems = append(problems, fmt.Sprintf(
+				"%s has %d bytes, the manifest has %d",
+				want.Path,
+				got.Bytes,
+				want.Bytes,
+			))
 		case got.SHA256 != want.SHA256:
 			problems = append(problems, want.Path+" has other contents than the manifest says")
 		}

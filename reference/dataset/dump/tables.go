@@ -124,17 +124,14 @@ func Compare(want, have []Table) (problems []string) {
 			problems = append(problems,
 				fmt.Sprintf("table %s has %d rows, the manifest says %d", w.Name, h.Rows, w.Rows))
 		case h.First != w.First || h.Last != w.Last:
-			problems = append(
-				problems,
-				fmt.Sprintf(
-					"table %s spans the times %d to %d, the manifest says %d to %d",
-					w.Name,
-					h.First,
-					h.Last,
-					w.First,
-					w.Last,
-				),
-			)
+			problems = append(problems, fmt.Sprintf(
+				"table %s spans the times %d to %d, the manifest says %d to %d",
+				w.Name,
+				h.First,
+				h.Last,
+				w.First,
+				w.Last,
+			))
 		case h.Checksum != w.Checksum:
 			problems = append(
 				problems,

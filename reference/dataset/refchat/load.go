@@ -101,37 +101,49 @@ func Load(
 	if err := db.mark(ctx, loading, ""); err != nil {
 		return res, fmt.Errorf("marking the database: %w", err)
 	}
-	all := (&rows{p, totals, hash}).streams()
+	if res, err = db.fill(ctx, (&rows{p, totals, hash}).streams(), opt.Workers, tell); err != nil {
+		return res, err
+	}
+	spec := p.Spec()
+	return res, db.mark(ctx, refchat.SchemaVersion, spec.Name+" "+spec.Digest())
+}
+
+// fill loads rows into tables without indexes, and then makes the indexes and the statistics.
+func (l *loader) fill(
+	ctx context.Context,
+	all []stream,
+	workers int,
+	tell func(string, int64, int64),
+) (res Result, err error) {
 	var tables []string
 	for _, s := range all {
 		if !slices.Contains(tables, s.table) {
 			tables = append(tables, s.table)
 		}
 	}
-	work, last, err := db.strip(ctx, db.db, tables)
+	work, last, err := l.strip(ctx, l.db, tables)
 	if err != nil {
 		return res, fmt.Errorf("dropping the indexes: %w", err)
 	}
-	db.byWeight(work)
+	l.byWeight(work)
 	began := time.Now()
-	if res.Rows, res.Bytes, err = copyAll(ctx, db, all, opt.Workers, tell); err != nil {
+	if res.Rows, res.Bytes, err = copyAll(ctx, l, all, workers, tell); err != nil {
 		return res, err
 	}
 	res.Load = time.Since(began)
 	began = time.Now()
-	if res.Indexes, err = buildAll(ctx, db, work, opt.Workers, tell); err != nil {
+	if res.Indexes, err = buildAll(ctx, l, work, workers, tell); err != nil {
 		return res, err
 	}
 	res.Build = time.Since(began)
 	began = time.Now()
 	tell("statistics", 0, 1)
-	if err := db.settle(ctx, tables, last); err != nil {
+	if err := l.settle(ctx, tables, last); err != nil {
 		return res, fmt.Errorf("collecting statistics: %w", err)
 	}
 	res.Settle = time.Since(began)
-	res.Settings = db.settings
-	spec := p.Spec()
-	return res, db.mark(ctx, refchat.SchemaVersion, spec.Name+" "+spec.Digest())
+	res.Settings = l.settings
+	return res, nil
 }
 
 // reporter makes a progress function that several goroutines may call.

@@ -93,14 +93,11 @@ func TestBothVersions(t *testing.T) {
 			failure.None(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			failure.None(t, os.WriteFile(path, nil, 0o644))
 		}
-		failure.None(
-			t,
-			errors.Join(
-				g.CPU(0.25, 100*time.Millisecond),
-				g.Writes(t.TempDir(), 40),
-				g.Memory(32<<20),
-			),
-		)
+		failure.None(t, errors.Join(
+			g.CPU(0.25, 100*time.Millisecond),
+			g.Writes(t.TempDir(), 40),
+			g.Memory(32<<20),
+		))
 		for f, want := range c.want {
 			got, _ := os.ReadFile(filepath.Join(root, strings.Replace(f, "G", g.name, 1)))
 			if string(got) != want {

@@ -141,13 +141,10 @@ func TestFreezeEnds(t *testing.T) {
 	failure.None(t, err)
 	failure.Says(t, g.Freeze(t.Context()), "not freezable")
 	state := filepath.Join(root, "freezer", g.name, "freezer.state")
-	failure.None(
-		t,
-		errors.Join(
-			os.Mkdir(filepath.Dir(state), 0o755),
-			os.WriteFile(state, []byte("THAWED"), 0o644),
-		),
-	)
+	failure.None(t, errors.Join(
+		os.Mkdir(filepath.Dir(state), 0o755),
+		os.WriteFile(state, []byte("THAWED"), 0o644),
+	))
 	failure.None(t, g.Freezable())
 	over := errors.New("the turn is over")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, over)
@@ -275,13 +272,10 @@ func TestFreezeOrAccountInEitherVersion(t *testing.T) {
 			g, err := create(root, "x")
 			failure.None(t, err)
 			put := func(path, text string) {
-				failure.None(
-					t,
-					errors.Join(
-						os.MkdirAll(filepath.Dir(path), 0o755),
-						os.WriteFile(path, []byte(text), 0o644),
-					),
-				)
+				failure.None(t, errors.Join(
+					os.MkdirAll(filepath.Dir(path), 0o755),
+					os.WriteFile(path, []byte(text), 0o644),
+				))
 			}
 			old := false
 			for name, text := range tt.files {

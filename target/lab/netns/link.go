@@ -133,36 +133,27 @@ func linkable(
 		switch err := tc(ctx, x.link.commands("lo")); {
 		case err == nil:
 		case errors.Is(err, exec.ErrNotFound):
-			errs = append(
-				errs,
-				fmt.Errorf(
-					"%s: the program tc is not there; install the package iproute2, or remove %[1]s",
-					x.word,
-				),
-			)
+			errs = append(errs, fmt.Errorf(
+				"%s: the program tc is not there; install the package iproute2, or remove %[1]s",
+				x.word,
+			))
 		case strings.Contains(err.Error(), "kind is unknown"):
-			errs = append(
-				errs,
-				fmt.Errorf(
-					"%s: this kernel has no %s; load its module or boot a kernel that has it (%s), or remove %[1]s",
-					x.word,
-					x.kind,
-					x.module,
-				),
-			)
+			errs = append(errs, fmt.Errorf(
+				"%s: this kernel has no %s; load its module or boot a kernel that has it (%s), or remove %[1]s",
+				x.word,
+				x.kind,
+				x.module,
+			))
 		default:
 			errs = append(errs, fmt.Errorf("%s: this host refuses %s: %w", x.word, x.kind, err))
 		}
 	}
 	if len(errs) == 0 && both != (Shaping{}) {
 		if err := tc(ctx, both.commands("lo")); err != nil {
-			errs = append(
-				errs,
-				fmt.Errorf(
-					"delay and rate: this host refuses tbf below netem; remove one of them: %w",
-					err,
-				),
-			)
+			errs = append(errs, fmt.Errorf(
+				"delay and rate: this host refuses tbf below netem; remove one of them: %w",
+				err,
+			))
 		}
 	}
 	return errors.Join(errs...)

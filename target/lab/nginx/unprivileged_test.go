@@ -32,14 +32,11 @@ func TestWithoutRoot(t *testing.T) {
 	own, err := os.ReadFile(os.Args[0])
 	failure.None(t, err)
 	path := filepath.Join(dir, "test")
-	failure.None(
-		t,
-		errors.Join(
-			os.WriteFile(path, own, 0o755),
-			os.Chmod(path, 0o755),
-			os.Chown(dir, nobody, nobody),
-		),
-	)
+	failure.None(t, errors.Join(
+		os.WriteFile(path, own, 0o755),
+		os.Chmod(path, 0o755),
+		os.Chown(dir, nobody, nobody),
+	))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err = lab.Run(ctx, lab.Spec{

@@ -96,14 +96,11 @@ func TestStaleLock(t *testing.T) {
 	if _, err := os.Stat(data); err != nil {
 		data = filepath.Join(dir, "data")
 	}
-	failure.None(
-		t,
-		os.WriteFile(
-			filepath.Join(data, "postmaster.pid"),
-			fmt.Appendf(nil, "%d\n%s\n", other.PID(), data),
-			0o666,
-		),
-	)
+	failure.None(t, os.WriteFile(
+		filepath.Join(data, "postmaster.pid"),
+		fmt.Appendf(nil, "%d\n%s\n", other.PID(), data),
+		0o666,
+	))
 	startServer(t, postgresql.Config{Dir: dir})
 }
 

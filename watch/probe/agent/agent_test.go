@@ -253,13 +253,10 @@ func TestProbeFailsThere(t *testing.T) {
 		t.Errorf("%d samples, nginx up: %v %v", len(got), v, ok)
 	}
 	// A missing process, and a path that is not a file.
-	_, err = take(
-		t,
-		remote(
-			reading(t, What{Processes: []Processes{{"app", []string{"/nowhere/app.pid"}}}}),
-			"a run",
-		),
-	)
+	_, err = take(t, remote(
+		reading(t, What{Processes: []Processes{{"app", []string{"/nowhere/app.pid"}}}}),
+		"a run",
+	))
 	failure.Says(t, err, "its probe process fails there: role app: no process", "/nowhere/app.pid")
 }
 

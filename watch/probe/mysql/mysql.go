@@ -296,12 +296,10 @@ func (p *StatusProbe) read(ctx context.Context) error {
 	}
 	for _, s := range p.known {
 		if s.must && !s.seen {
-			return probe.PlainError(
-				fmt.Sprintf(
-					"the server has no status variable %s; want MySQL 5.7 or MariaDB 10.3 with InnoDB, or later",
-					s.name,
-				),
-			)
+			return probe.PlainError(fmt.Sprintf(
+				"the server has no status variable %s; want MySQL 5.7 or MariaDB 10.3 with InnoDB, or later",
+				s.name,
+			))
 		}
 	}
 	p.add("mysql_global_variables_max_connections", p.base, p.maxConns)

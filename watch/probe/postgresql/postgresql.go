@@ -18,7 +18,7 @@ import (
 
 const (
 	slowEvery = 5 // samples, of which one reads the statements
-	// different statements of one run that get series of their own
+	// maxStatements is the number of statements of one run that get series of their own.
 	maxStatements = 100
 	closeTimeout  = 200 * time.Millisecond // for a goodbye
 	oldest        = 130000                 // server_version_num
@@ -221,27 +221,12 @@ func (p *StatProbe) connect(ctx context.Context) (err error) {
 
 // offered returns the one-row queries of a version.
 func (p *StatProbe) offered(version int) []row {
-	query := func(view, prefix, suffix string, ls []series.Label, where string, columns ...string) row {
-		r := row{labels: ls}
-		var exprs []string
-		for _, c := range columns {
-			column, metric, _ := strings.Cut(c, "=")
-			if metric == "" {
-				metric = column
-			}
-			exprs = append(exprs, column+"::float8")
-			r.metrics = append(r.metrics, prefix+metric+suffix)
-		}
-		r.sql = "SELECT " + strings.Join(exprs, ", ") + " FROM " + view + where
-		return r
-	}
 	rows := []row{
-		query(
-			"pg_stat_database",
+		totals(
+			"pg_stat_database WHERE datname = current_database()",
 			"pg_stat_database_",
 			"",
 			p.database,
-			" WHERE datname = current_database()",
 			"numbackends",
 			"xact_commit",
 			"xact_rollback",
@@ -260,29 +245,7 @@ func (p *StatProbe) offered(version int) []row {
 			"blk_write_time",
 		),
 	}
-	if version < 170000 {
-		rows = append(rows, query(
-			"pg_stat_bgwriter",
-			"pg_stat_bgwriter_",
-			"_total",
-			p.base,
-			"",
-			"checkpoints_timed",
-			"checkpoints_req",
-			"checkpoint_write_time",
-			"checkpoint_sync_time",
-			"buffers_checkpoint",
-			"buffers_clean",
-			"maxwritten_clean",
-			"buffers_backend",
-			"buffers_backend_fsync",
-			"buffers_alloc",
-		))
-	} else {
-		rows = append(rows,
-			query("pg_stat_bgwriter", "pg_stat_bgwriter_", "_total", p.base, "", "buffers_clean", "maxwritten_clean", "buffers_alloc"),
-			query("pg_stat_checkpointer", "pg_stat_checkpointer_", "_total", p.base, "", "num_timed", "num_requested", "write_time", "sync_time", "buffers_written"))
-	}
+	rows = append(rows, p.checkpoints(version)...)
 	if version >= 140000 {
 		columns := []string{"wal_bytes=bytes", "wal_buffers_full=buffers_full"}
 		if version < 180000 {
@@ -290,7 +253,7 @@ func (p *StatProbe) offered(version int) []row {
 		}
 		rows = append(
 			rows,
-			query("pg_stat_wal", "plimsoll_pg_wal_", "_total", p.base, "", columns...),
+			totals("pg_stat_wal", "plimsoll_pg_wal_", "_total", p.base, columns...),
 		)
 	}
 	// The checkpointer is restarted after a crash of any other process; the postmaster stays.
@@ -303,6 +266,69 @@ func (p *StatProbe) offered(version int) []row {
 		sql: `SELECT extract(epoch FROM pg_postmaster_start_time())::float8,
 			(SELECT extract(epoch FROM max(backend_start))::float8 FROM pg_stat_activity WHERE backend_type = 'checkpointer')`,
 	})
+}
+
+// checkpoints returns the queries of written buffers: since version 17 the checkpointer has a view
+// of its own.
+func (p *StatProbe) checkpoints(version int) []row {
+	const suffix = "_total"
+	if version < 170000 {
+		return []row{totals(
+			"pg_stat_bgwriter",
+			"pg_stat_bgwriter_",
+			suffix,
+			p.base,
+			"checkpoints_timed",
+			"checkpoints_req",
+			"checkpoint_write_time",
+			"checkpoint_sync_time",
+			"buffers_checkpoint",
+			"buffers_clean",
+			"maxwritten_clean",
+			"buffers_backend",
+			"buffers_backend_fsync",
+			"buffers_alloc",
+		)}
+	}
+	return []row{
+		totals(
+			"pg_stat_bgwriter",
+			"pg_stat_bgwriter_",
+			suffix,
+			p.base,
+			"buffers_clean",
+			"maxwritten_clean",
+			"buffers_alloc",
+		),
+		totals(
+			"pg_stat_checkpointer",
+			"pg_stat_checkpointer_",
+			suffix,
+			p.base,
+			"num_timed",
+			"num_requested",
+			"write_time",
+			"sync_time",
+			"buffers_written",
+		),
+	}
+}
+
+// totals returns the query of columns from a view. A metric has the name of its column, or the one
+// after "=", between the prefix and the suffix.
+func totals(from, prefix, suffix string, labels []series.Label, columns ...string) row {
+	r := row{labels: labels}
+	var exprs []string
+	for _, c := range columns {
+		column, metric, _ := strings.Cut(c, "=")
+		if metric == "" {
+			metric = column
+		}
+		exprs = append(exprs, column+"::float8")
+		r.metrics = append(r.metrics, prefix+metric+suffix)
+	}
+	r.sql = "SELECT " + strings.Join(exprs, ", ") + " FROM " + from
+	return r
 }
 
 // activity counts those who wait for another one's write of the log apart from other waits for

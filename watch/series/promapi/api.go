@@ -107,24 +107,18 @@ func Handler(c Config) http.Handler {
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeError(
-			w,
-			&apiError{
-				notFound,
-				fmt.Errorf("%s %s is not answered here; see docs/series.md", r.Method, r.URL.Path),
-			},
-		)
+		writeError(w, &apiError{
+			notFound,
+			fmt.Errorf("%s %s is not answered here; see docs/series.md", r.Method, r.URL.Path),
+		})
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if c.Hosts != nil && !c.Hosts(boundary.Hostname(r.Host)) {
-			writeError(
-				w,
-				&apiError{
-					forbidden,
-					fmt.Errorf("host %q is no name of this server; use its address", r.Host),
-				},
-			)
+			writeError(w, &apiError{
+				forbidden,
+				fmt.Errorf("host %q is no name of this server; use its address", r.Host),
+			})
 			return
 		}
 		if !boundary.OwnPage(r) {
@@ -174,13 +168,10 @@ func (a *handler) answer(
 		case a.places <- struct{}{}:
 			defer func() { <-a.places }()
 		case <-ctx.Done():
-			writeError(
-				w,
-				&apiError{
-					timedOut,
-					fmt.Errorf("%d other queries are being answered: %w", Concurrent, ctx.Err()),
-				},
-			)
+			writeError(w, &apiError{
+				timedOut,
+				fmt.Errorf("%d other queries are being answered: %w", Concurrent, ctx.Err()),
+			})
 			return
 		}
 		db, release, err := a.Source()
@@ -235,12 +226,9 @@ func (r *request) queryRange() ([]byte, annotations.Annotations, error) {
 	case err != nil:
 		return nil, nil, err
 	case step < time.Millisecond:
-		return nil, nil, invalid(
-			"step",
-			errors.New(
-				"zero or negative query resolution step widths are not accepted. Try a positive integer",
-			),
-		)
+		return nil, nil, invalid("step", errors.New(
+			"zero or negative query resolution step widths are not accepted. Try a positive integer",
+		))
 	case to.Sub(from)/step > series.MaxPoints:
 		return nil, nil, &apiError{
 			badData,
