@@ -207,6 +207,8 @@ func TestLiveRun(t *testing.T) {
 	b.Eval(fmt.Sprintf("location.hash = %q", "#/live/"+runID+"/steer"), nil)
 	says(b, "Set users")
 	says(b, "exploratory")
+	// Nothing comes for three seconds. The banner moves the form, so no click before it.
+	says(b, "STALE")
 	b.Click(`document.querySelector("form[aria-label='Set users'] input")`)
 	b.Call("Input.insertText", map[string]any{"text": "500"}, nil)
 	b.Click(`document.querySelector("form[aria-label='Set users'] button")`)
@@ -221,7 +223,6 @@ func TestLiveRun(t *testing.T) {
 		t.Errorf("posted %q, want %q", posted, want)
 	}
 
-	says(b, "STALE") // nothing has come for three seconds
 	p.set(func() { p.ended = object{"state": "died", "why": "process 77 is gone"} })
 	says(b, "DIED")
 	says(b, "process 77 is gone")
