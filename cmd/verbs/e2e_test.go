@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,6 +24,7 @@ import (
 	"plimsoll/evidence"
 	"plimsoll/internal/files"
 	"plimsoll/internal/program"
+	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store/storetest"
@@ -218,6 +220,15 @@ func leavesARun(t *testing.T, engine string) map[string]bool {
 		"postgresql": `plimsoll_pg_connections{role="db",instance="db-0"}`,
 		"mysql":      `mysql_global_status_threads_connected{role="db",instance="db-0"}`,
 	}[engine], `go_goroutines{role="app",instance="app-0"}`, `container_cpu_usage_seconds_total{role="app"}`)
+	all, err := r.Merged(0, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(name string) bool {
+		return strings.HasPrefix(name, workload.Setup)
+	}) {
+		t.Error("no operation of the audit is recorded")
+	}
 	if left := program.Survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}

@@ -35,7 +35,8 @@ func startUsers(ctx context.Context, r *run) (err error) {
 		return err
 	}
 	r.closing(func() error { r.population.End(); return nil })
-	r.spec.Registry = r.population.Registry()
+	env.Registry = r.population.Registry() // the audit's operations are the run's, too
+	r.spec.Registry = env.Registry
 	r.spec.Driver = r.population.Driver
 	r.spec.Conduct = users.Conduct(r.sys.Mix, env)
 	r.follow()

@@ -15,14 +15,14 @@ type phase string
 const (
 	ready     phase = "ready"     // the target's check that it is there
 	provision phase = "provision" // from the administrator's login to the first user
-	// provisioning behind that login: teams, channels, accounts, members
+	// provisioning behind that login: teams, channels, accounts, members.
 	lists  phase = "lists"
 	logins phase = "login" // logins with passwords, in the ramp
-	// from the first operation of a user to the end of the measured phase
+	// from the first operation of a user to the end of the measured phase.
 	ramp     phase = "ramp"
 	measured phase = "measured" // from the first third of the measured phase to its end
 	audit    phase = "audit"    // reading back after the users have stopped
-	// the target's page of metrics, once a second through the whole run
+	// the target's page of metrics, once a second through the whole run.
 	scrape       phase = "scrape"
 	verifySetup  phase = "verify-setup" // of `target verify`: everything before the first proof
 	verifyProofs phase = "verify"       // from the first message that a proof posts
