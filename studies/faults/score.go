@@ -16,9 +16,9 @@ type outcome int
 const (
 	isRight outcome = iota // a right name, or UNKNOWN where that is right
 	isWrong                // another name
-	// UNKNOWN, or nothing, where a name was right; or nothing where UNKNOWN was
+	// UNKNOWN, or nothing, where a name was right; or nothing where UNKNOWN was.
 	isUnnamed
-	// the fault was not there, or the generator or its host was not healthy
+	// the fault was not there, or the generator or its host was not healthy.
 	isVoid
 )
 
