@@ -14,7 +14,7 @@ import (
 const (
 	auditPage = 200 // posts
 	mostExtra = 20  // pages read beyond those that the messages would fill
-	// messages of a channel requested one by one when they were not on the pages
+	// messages of a channel requested one by one when they were not on the pages.
 	mostOneByOne = 1000
 )
 

@@ -28,7 +28,7 @@ const (
 	permalinkShare = 0.01
 	filesShare     = 0.02
 	urgentShare    = 0.001 // of the roots
-	// of keystrokes while something is looked up: a wrong letter, looked up as well
+	// of keystrokes while something is looked up: a wrong letter, looked up as well.
 	typoShare = 0.15
 )
 

@@ -18,7 +18,7 @@ import (
 
 const (
 	provisionWorkers = 8 // requests at a time
-	// of one request, if the plan's is shorter: a full server is not under test yet
+	// of one request, if the plan's is shorter: a full server is not under test yet.
 	provisionTimeout = 60 * time.Second
 )
 

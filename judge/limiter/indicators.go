@@ -9,11 +9,11 @@ const (
 	LimitQuota    = "cpu-quota" // a control group is throttled
 	LimitGC       = "gc"        // garbage collection takes the CPU
 	LimitAppLocks = "app-locks" // goroutines wait for mutexes
-	// requests wait for a database connection of the app's own pool
+	// requests wait for a database connection of the app's own pool.
 	LimitPool = "db-pool"
-	// requests wait for a thread or another place of the app that handles them
+	// requests wait for a thread or another place of the app that handles them.
 	LimitWorkers = "workers"
-	// requests wait for a connection of the app's pool to a service that it calls
+	// requests wait for a connection of the app's pool to a service that it calls.
 	LimitOutbound = "outbound-pool"
 	LimitDBConns  = "db-connections"  // the server's own limit of connections
 	LimitDBLocks  = "db-locks"        // sessions wait for locks of rows, tables or transactions
@@ -21,7 +21,7 @@ const (
 	LimitDisk     = "disk"            // sessions wait for reads, writes and syncs
 	LimitMemory   = "memory"          // reclaim, swap, kills
 	LimitLoss     = "network-loss"    // segments vanish between hosts
-	// the network card drops packets that the host does not fetch in time
+	// the network card drops packets that the host does not fetch in time.
 	LimitRing       = "nic-ring"
 	LimitAllowance  = "nic-allowance"     // the cloud drops packets beyond the instance's allowance
 	LimitPackets    = "packet-queue"      // the kernel drops packets that no core takes up
@@ -30,9 +30,9 @@ const (
 	LimitFiles      = "fd-limit"          // the limit of open files
 	LimitPorts      = "ports"             // source ports of a client of the next tier
 	LimitProxyConns = "proxy-connections" // the proxy's limit of connections
-	// the target answers 429 or 503 instead of serving the request
+	// the target answers 429 or 503 instead of serving the request.
 	LimitRefusals = "refusals"
-	// the target refuses connections, or cuts them before it has answered
+	// the target refuses connections, or cuts them before it has answered.
 	LimitCut       = "cut-connections"
 	LimitFanOut    = "fan-out"      // events for WebSockets wait in or fall out of queues
 	LimitFailures  = "failures"     // all operations failed, or nearly all

@@ -17,7 +17,7 @@ const (
 	significant = 4.0 // robust z of the indicator at capacity against the baseline
 	doseRho     = 0.8 // Spearman's coefficient of indicator and load
 	doseFrom    = 0.8 // of the capacity: levels that all lie above show no dose response
-	// the same of a loss, which comes in bursts and is next to nothing without a cause
+	// the same of a loss, which comes in bursts and is next to nothing without a cause.
 	lossRho     = 0.5
 	nearLoad    = 0.97 // of the capacity: from here is "at capacity"
 	nearAtLeast = 0.9  // the same for a search that was seldom there
@@ -27,10 +27,10 @@ const (
 	equalUse    = 0.02 // of busy cores: readings of the same cores by two probes differ by less
 	alikeUse    = 0.10 // of the use of the cores of two roles: the cores may be the same
 	fullUse     = 0.95 // of busy cores, from which on they may be why something is lost
-	// of the use of busy cores: a watched system that uses less does not fill them
+	// of the use of busy cores: a watched system that uses less does not fill them.
 	ownShare     = 0.5
 	mostFailures = 0.5 // of the failed operations: at so many, refusals broke the rule
-	// a role with less than this part of the largest consumer's CPU only shares its cores
+	// a role with less than this part of the largest consumer's CPU only shares its cores.
 	cpuMinor = 0.5
 )
 

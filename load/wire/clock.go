@@ -101,7 +101,7 @@ const (
 	// without a step. NTP slews both alike (clock_gettime(2)); the rest is the time between reading
 	// the one and the other.
 	stepLimit = 100 * time.Microsecond
-	// after a step, for bytes may have arrived before it that are read after it
+	// after a step, for bytes may have arrived before it that are read after it.
 	distrust = time.Second
 )
 

@@ -13,7 +13,7 @@ type Phase uint8
 
 // The phases of an operation, in the order in which they happen.
 const (
-	// before anything was sent: the request itself is wrong, or the context was over
+	// before anything was sent: the request itself is wrong, or the context was over.
 	PhaseNone   Phase = iota
 	PhaseDial         // making the TCP connection, name resolution included
 	PhaseTLS          // the TLS handshake
@@ -58,7 +58,7 @@ var (
 	ErrHeaderSize = errors.New("response header is too large")
 	ErrNoHTTP2    = errors.New("the server does not speak HTTP/2: it chose no h2 by ALPN")
 	ErrTLSPort    = errors.New("the answer is a TLS alert, not HTTP")
-	// see DefaultMaxBody and Request.MaxBody
+	// see DefaultMaxBody and Request.MaxBody.
 	ErrBodySize = errors.New("response body is larger than allowed")
 )
 

@@ -48,7 +48,7 @@ type specFate string
 const (
 	specAnswered specFate = "answered"
 	specRefused  specFate = "refused"
-	// nobody knows whether the server accepted it, unless an event comes
+	// nobody knows whether the server accepted it, unless an event comes.
 	specSilent  specFate = "no answer"
 	specUnnamed specFate = "answered without an id"
 	specForeign specFate = "of another client"

@@ -14,7 +14,7 @@ import (
 // and made again.
 const (
 	indexFile = "index.json"
-	// another one whenever an Entry has more or other fields, or finds them in another way
+	// another one whenever an Entry has more or other fields, or finds them in another way.
 	indexVersion = "1"
 )
 

@@ -15,7 +15,7 @@ const (
 	mostSlice  = 5 * time.Second
 	perP95     = 10 // automatic slices, in the largest p95
 
-	// for one pause: what waits for a disk freezes only when that has answered
+	// for one pause: what waits for a disk freezes only when that has answered.
 	pauseLimit = 10 * time.Second
 	guardPoll  = 200 * time.Microsecond // between two looks at the operations in flight
 )

@@ -20,7 +20,7 @@ const (
 	imageFile  = "image"         // in the state directory
 	mountDir   = "/run/plimsoll" // has one directory for each image that is mounted
 	imageSlack = 2 << 30         // of an image beyond its data, bytes
-	// until an image is free that was unmounted by a killed program, or without waiting
+	// until an image is free that was unmounted by a killed program, or without waiting.
 	detachWait = 30 * time.Second
 )
 

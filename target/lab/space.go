@@ -19,10 +19,10 @@ type Copying string
 // The ways. Reflink and Image share the blocks of the snapshot, so that their time does not depend
 // on the amount of data.
 const (
-	// the fastest of the others that this host has; for less than ImageFrom never an image
+	// the fastest of the others that this host has; for less than ImageFrom never an image.
 	Auto  Copying = ""
 	Plain Copying = "copy" // every byte is written, and on disk before the server starts
-	// the file system of the state directory shares blocks between files
+	// the file system of the state directory shares blocks between files.
 	Reflink Copying = "reflink"
 	Image   Copying = "image" // so does XFS, in an image file of the state directory
 )

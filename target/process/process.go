@@ -21,7 +21,7 @@ import (
 const (
 	DefaultDatabase     = "chat"
 	DefaultReadyTimeout = 2 * time.Minute
-	// of an instance; with the database's, Stop stays within 7 seconds
+	// of an instance; with the database's, Stop stays within 7 seconds.
 	stopTimeout = 3 * time.Second
 	maxTries    = 4               // first starts, when other programs take the ports first
 	claimWait   = 2 * time.Second // for the lock of a program that has just been killed

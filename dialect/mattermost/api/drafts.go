@@ -10,7 +10,7 @@ var (
 	opUpsertDraft = newOp("upsert_draft", "POST /drafts", created, notifies)
 	opDeleteDraft = newOp("delete_draft", "DELETE /users/{}/channels/{}/drafts", notifies)
 	opGetDrafts   = newOp("get_drafts", "GET /users/{}/teams/{}/drafts")
-	// the reference has 200, the servers 201
+	// the reference has 200, the servers 201.
 	opSchedulePost    = newOp("schedule_post", "POST /posts/schedule", mayCreate, notifies)
 	opUpdateScheduled = newOp(
 		"update_scheduled_post",

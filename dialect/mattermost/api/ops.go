@@ -26,9 +26,9 @@ const (
 	mayCreate                   // 200 or 201
 	cached                      // 200, or 304 for a copy that the client has
 	setup                       // made at logins and in provisioning only
-	// repeatable, as GET is: sent again if the server closed the idle connection
+	// repeatable, as GET is: sent again if the server closed the idle connection.
 	reads
-	// the web app names its connection, and gets no event of its own call
+	// the web app names its connection, and gets no event of its own call.
 	notifies
 	wholeList // a list without pages: up to 16 MiB
 	anySize   // up to 128 MiB: servers accept attachments of 100 MB by default

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// before the first repetition, where the refusal names no time
+	// before the first repetition, where the refusal names no time.
 	leastHold = 20 * time.Millisecond
 	mostHold  = time.Second // before a later one
-	// of one call, which then fails; no limit refuses all for so long
+	// of one call, which then fails; no limit refuses all for so long.
 	mostHeld  = 30 * time.Second
 	mostAsked = 2 * time.Minute // of one call whose refusals name a time
 )
