@@ -21,6 +21,7 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/run/trial"
 	"plimsoll/watch/series"
 	"plimsoll/watch/series/promapi"
@@ -83,9 +84,6 @@ func (d *Destinations) show(db *series.DB) {
 	d.db = db
 }
 
-// maxSecret bounds a file with a secret, in bytes.
-const maxSecret = 64 << 10
-
 // credentials reads the header for remote write from the environment or a file; empty without any.
 func credentials(env func(string) string, secrets *plain.Secrets) (string, error) {
 	read := func(name string) (string, error) {
@@ -94,7 +92,7 @@ func credentials(env func(string) string, secrets *plain.Secrets) (string, error
 			return "", fmt.Errorf("%s and %s_FILE are both set; unset one", name, name)
 		}
 		if file != "" {
-			b, err := files.ReadText(file, maxSecret)
+			b, err := files.ReadText(file, deploy.MaxSecret)
 			if err != nil {
 				return "", fmt.Errorf("%s_FILE: %w", name, err)
 			}

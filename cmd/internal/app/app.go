@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"io"
 
-	"plimsoll/cmd/internal/own"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/boundary"
+	"plimsoll/internal/built"
 	"plimsoll/internal/plain"
 	"plimsoll/run/audience"
 	"plimsoll/run/deploy"
@@ -82,7 +82,7 @@ func (a *App) Program() *session.Program {
 		Resolver: deploy.Resolver{
 			Env: a.Env, Secrets: a.Secrets, Dialects: a.Dialects(), Drivers: a.Services().Drivers(),
 		},
-		Version: own.Version(), Args: a.Args, Terminal: a.Terminal,
+		Version: built.This().Version, Args: a.Args, Terminal: a.Terminal,
 		Warn: a.Stderr, RawErr: errs, ChildOut: forChild(out), ChildErr: forChild(errs),
 		Panics: a.Caught, Stop: a.Stop, Out: a.Out, Fleet: a.Door, Clearance: a.Clearance,
 		Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull,

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/own"
 	"plimsoll/cmd/internal/usage"
+	"plimsoll/internal/built"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
@@ -75,7 +75,7 @@ func dataSnapshot(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &dumps.Maker{Tool: own.Version(), Progress: a.NewProgress()}
+	m := &dumps.Maker{Tool: built.This().Version, Progress: a.NewProgress()}
 	defer m.Progress.End()
 	began := time.Now()
 	dir := rest[len(rest)-1]

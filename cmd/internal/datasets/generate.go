@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/own"
 	"plimsoll/cmd/internal/usage"
 	chat "plimsoll/dialect/mattermost"
+	"plimsoll/internal/built"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
@@ -147,7 +147,7 @@ func dataGenerate(ctx context.Context, a *app.App, fs *flag.FlagSet, args []stri
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
 	m := &dumps.Maker{
-		Tool:     own.Version(),
+		Tool:     built.This().Version,
 		Progress: a.NewProgress(),
 		Password: a.Secret("PLIMSOLL_USER_PASSWORD"),
 		Hash:     *hash,

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/own"
+	"plimsoll/internal/built"
 	"plimsoll/internal/plain"
 	"plimsoll/run/deploy/dumps"
 )
@@ -51,7 +51,7 @@ func restoreScript(
 	}
 	ctx, cancel := timed(ctx, timeout)
 	defer cancel()
-	m := &dumps.Maker{Tool: own.Version(), Progress: a.NewProgress()}
+	m := &dumps.Maker{Tool: built.This().Version, Progress: a.NewProgress()}
 	defer m.Progress.End()
 	began := time.Now()
 	d, err := m.RestoreSQL(ctx, s, *set.engine, *set.database, dir, owners)

@@ -123,7 +123,7 @@ func render(
 		plain.Fprintf(a.Stderr, "plimsoll: the comparison %s\n", why)
 		return exit.StatusError(exit.Tool)
 	}
-	return statusOrNil(exit.Compared(doc, verdicts))
+	return exit.With(exit.Compared(doc, verdicts))
 }
 
 // withTexts puts the texts of a person into the plan of a report, if there are any.

@@ -86,5 +86,5 @@ func gather(ctx context.Context, a *app.App, n *numbers, base, fresh []string) e
 	if err := writeDocument(a, n.output, doc, pages, *n.asJSON); err != nil {
 		return err
 	}
-	return statusOrNil(exit.Compared(doc, verdicts))
+	return exit.With(exit.Compared(doc, verdicts))
 }

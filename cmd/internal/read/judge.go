@@ -221,7 +221,7 @@ func judgeCSV(a *app.App, n *numbers, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return statusOrNil(r.ExitStatus())
+	return exit.With(r.ExitStatus())
 }
 
 // judgeGiven judges runs of another tool.
@@ -256,12 +256,5 @@ func writeJudged(a *app.App, n *numbers, d report.Document) error {
 	if !d.State.Complete {
 		return exit.StatusError(exit.Tool)
 	}
-	return statusOrNil(d.Kind.ExitStatus())
-}
-
-func statusOrNil(status int) error {
-	if status == exit.OK {
-		return nil
-	}
-	return exit.StatusError(status)
+	return exit.With(d.Kind.ExitStatus())
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"plimsoll/cmd/internal/app"
-	"plimsoll/cmd/internal/own"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/console"
+	"plimsoll/internal/built"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -45,7 +45,7 @@ func Serve(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) err
 		"`file` of the tokens by which people log in to the console: lines of a role (viewer, operator) and a token",
 	)
 	conf := console.Config{
-		Version: own.Version(),
+		Version: built.This().Version,
 		Open:    console.Viewer,
 		Parse:   a.Known().Parse,
 		Catalog: a.Catalog(),
