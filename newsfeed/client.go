@@ -173,7 +173,7 @@ func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]
 }
 
 const (
-	// bytes of a list of stories, which an audit reads whole, one after the other
+	// Bytes of a list of stories, which an audit reads whole, one after the other.
 	mostList     = 32 << 20
 	mostElements = 500_000 // objects in it
 	mostFound    = 100_000 // commas in the result of a search: senders, or objects of two members

@@ -90,7 +90,7 @@ func rest(ctx context.Context, d time.Duration) {
 const (
 	drainTime = 5 * time.Second        // for telemetry, which is sent behind the requests
 	drainRest = 100 * time.Millisecond // between two looks
-	// of one story: a cut-off user may have reached so many friends or friendships
+	// A cut-off user may have reached this many friends, or friendships, of one story.
 	mostFans = people - 1
 )
 

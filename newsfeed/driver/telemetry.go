@@ -24,7 +24,7 @@ import (
 const (
 	telemetryTime = time.Minute      // for all of it
 	telemetryCall = 10 * time.Second // of one fetch
-	// at the end of the bus, for records that the service has not sent yet
+	// The end of the bus waits this long for records that the service has not sent yet.
 	telemetryRest = 300 * time.Millisecond
 	telemetryLate = time.Hour // everything is there: no record is late
 )

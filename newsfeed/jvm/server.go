@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// includes reading the logs of a server that was killed, on a busy host
+	// A busy host reads the logs of a server that was killed within this time.
 	readyTimeout = 2 * time.Minute
 	stopTimeout  = 3 * time.Second
 	pollEvery    = 100 * time.Millisecond
