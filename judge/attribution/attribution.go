@@ -1,0 +1,127 @@
+package attribution
+
+// A Kind is the origin of a function.
+type Kind string
+
+// The kinds of functions.
+const (
+	Own     Kind = "own"     // the program's own code
+	Library Kind = "library" // code that the program links, the standard library too
+	Runtime Kind = "runtime" // the runtime of its language: collector, scheduler, allocator
+	Kernel  Kind = "kernel"  // a system call, a page fault or an interrupt
+	Unknown Kind = "unknown" // an address without a symbol
+)
+
+// A Function is one function of a program. Two functions are the same if they are equal.
+type Function struct {
+	Name   string // as the language writes it, with package and receiver
+	File   string // of its source; empty if unknown
+	Binary string // base name of the program or library that holds it; empty for the kernel
+	Kind   Kind
+}
+
+// A Stack is the CPU time that was spent at one call stack.
+type Stack struct {
+	Functions []int // indexes into [Profile.Functions], outermost caller first
+	Samples   int64
+}
+
+// A Profile is the CPU time of one role in the measured phase of one run.
+type Profile struct {
+	Functions []Function
+	Stacks    []Stack
+	Period    float64 // CPU seconds that a sample stands for
+	// CPU is the CPU time in seconds by the kernel's accounting, which the samples estimate; 0 if
+	// it is not known.
+	CPU        float64
+	Operations float64 // that were done in the same time
+}
+
+// A Block is the pair of profiles of one block.
+type Block struct{ Base, New Profile }
+
+// An Interval is an estimate with its 95 % confidence interval.
+type Interval struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// An Attribution is a difference in CPU cost in parts. Costs are CPU seconds per operation.
+type Attribution struct {
+	Role   string   `json:"role"`
+	Blocks int      `json:"blocks"`
+	Base   float64  `json:"base"`   // cost of the base, the mean of the blocks
+	New    float64  `json:"new"`    // cost of the new arm
+	Change Interval `json:"change"` // of the cost, as a share of the base
+	// Parts add up to New - Base. The largest come first.
+	Parts []Part `json:"parts"`
+	// Findings are the functions that changed against all others, the most certain first among
+	// those with the largest share: at most ten.
+	Findings []Finding `json:"findings"`
+	// CouldFind is the smallest change of one function that this comparison finds in four of five
+	// cases, as a share of the cost of the base.
+	CouldFind float64 `json:"could_find"`
+	// Withheld is the reason why nothing is attributed; empty if something is.
+	Withheld string `json:"withheld,omitempty"`
+	// Tree is the call tree of both arms, for a drawing; nil if nothing is attributed.
+	Tree *Node `json:"tree,omitempty"`
+}
+
+// A PartKind is what a [Part] of a difference is.
+type PartKind string
+
+// The kinds of parts.
+const (
+	PartFunction PartKind = "function" // what a finding explains
+	PartGroup    PartKind = "group"    // garbage collector, scheduler, TLS, JSON, system calls
+	PartSpread   PartKind = "spread"   // all functions by about the same share
+	PartRest     PartKind = "rest"     // functions of which nothing certain is known
+	PartUnknown  PartKind = "unknown"  // CPU time that the kernel counts and no sample shows
+)
+
+// A Part is one summand of a difference of costs.
+type Part struct {
+	Kind    PartKind `json:"kind"`
+	Name    string   `json:"name"`
+	Finding int      `json:"finding"` // index into the findings of a part of this kind, else -1
+	Cost    Interval `json:"cost"`    // CPU seconds per operation
+	Share   float64  `json:"share"`   // of the whole difference; may be negative or above 1
+}
+
+// A FindingKind is what happened to a function.
+type FindingKind string
+
+// The kinds of findings.
+const (
+	Changed FindingKind = "changed"
+	Added   FindingKind = "added"   // only the new arm has it
+	Removed FindingKind = "removed" // only the base has it
+	Moved   FindingKind = "moved"   // its work left one function and entered another
+)
+
+// A Finding is a function that changed against all others.
+type Finding struct {
+	Kind     FindingKind `json:"kind"`
+	Function Function    `json:"function"`
+	// From is the function that the work left, of a moved one; or the name in the base of one that
+	// was matched by other means than its name.
+	From    *Function  `json:"from,omitempty"`
+	Renamed bool       `json:"renamed,omitempty"`
+	Callers []Function `json:"callers,omitempty"` // those with most of the difference, at most three
+	Within  []Function `json:"within,omitempty"`  // functions that it calls and that have most of it
+	Base    float64    `json:"base"`              // CPU seconds per operation, with what it calls outside its own program
+	New     float64    `json:"new"`
+	Cost    Interval   `json:"cost"`   // the difference
+	Change  Interval   `json:"change"` // as a share of its base; zero if the base has none
+	Q       float64    `json:"q"`      // false discovery rate at which it is found
+}
+
+// A Node is a function at one place of the call tree of both arms.
+type Node struct {
+	Function Function `json:"function"`
+	Base     float64  `json:"base"` // CPU seconds per operation, with callees
+	New      float64  `json:"new"`
+	Finding  int      `json:"finding"` // index into the findings, else -1
+	Children []*Node  `json:"children,omitempty"`
+}
