@@ -45,7 +45,7 @@ func Shown(ref string) string {
 // A Dial connects to an address of the form HOST:PORT, as [net.Dialer.DialContext].
 type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// dialTime is how long a connection may take: a lost first packet is sent again after a second. It
+// dialTime limits the time of a connection: a lost first packet is sent again after a second. It
 // ends before the whole request does, so that a silent address is not taken for a slow server.
 const dialTime = 1900 * time.Millisecond
 
@@ -89,7 +89,7 @@ func readyBy(ctx context.Context, ref string, dial Dial) error {
 	return nil
 }
 
-// An AnswerError is an answer by which a target is not ready.
+// An AnswerError is an answer that shows a target not to be ready.
 type AnswerError struct {
 	At, Text string // the address, and the status with its name
 	Status   int
@@ -99,7 +99,7 @@ type AnswerError struct {
 // Error returns the address and the status.
 func (e *AnswerError) Error() string { return e.At + " answers " + e.Text }
 
-// Unavailable reports whether the status is that of a server that may be about to start.
+// Unavailable reports whether a server that may be about to start answers with the status.
 func (e *AnswerError) Unavailable() bool { return e.Status >= 502 && e.Status <= 504 }
 
 // WaitReady requests a URL until the answer's status is 2xx, until ended is closed (nil: never), or

@@ -25,7 +25,7 @@ var ErrUp = errors.New("another program has a target up here")
 // stateFile is the name of the state file in a target's directory.
 const stateFile = "target.json"
 
-// ownerGrace is how long an owner may take to stop its target before it is killed.
+// ownerGrace is the time that an owner has to stop its target before it is killed.
 const ownerGrace = 12 * time.Second
 
 // A StateFile is the content of a state file about a deployed target, so that another program can
@@ -176,7 +176,7 @@ func (s StateFile) Away() bool {
 	return err != nil || s.Network != own
 }
 
-// A Status is how a target does right now.
+// A Status is the present state of a target.
 type Status struct {
 	Owned bool `json:"owned"` // the program that deployed it still runs
 	Ready bool `json:"ready"` // all instances answer with a status of the 200s

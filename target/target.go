@@ -47,7 +47,7 @@ type Spec struct {
 	Ready string
 	// URL or path of an instance's Prometheus metrics; empty means that it has none
 	MetricsURL string
-	// MetricsURLs are, of external targets, those of all servers, MetricsURL first; nil means
+	// MetricsURLs name the pages of all servers of an external target, MetricsURL first; nil means
 	// MetricsURL alone.
 	MetricsURLs []string
 	StopSignal  string   // name of the signal that ends an instance; default SIGTERM
@@ -55,7 +55,7 @@ type Spec struct {
 	ResetCmd    []string // external targets: a command that puts the state back; no shell
 }
 
-// An Endpoint is where a deployed target is found.
+// An Endpoint says where a deployed target is found.
 type Endpoint interface {
 	// URL returns the first of URLs.
 	URL() string
@@ -129,7 +129,7 @@ type StartDatabase func(ctx context.Context, dir string, cpus []int) (Database, 
 
 // A Replica is a supervised copy of a database server, which follows that one and answers reads.
 type Replica interface {
-	// DSN is that of [Storage].
+	// DSN is the address of [Storage].
 	DSN(db string) string
 	// Follow makes the copy equal to the server that it follows, after that was restored or
 	// restarted, and returns when it has all of that. A stopped one is started, and its port stays.

@@ -40,7 +40,7 @@ func (t TurnSums) growth() (share, se float64, ok bool) {
 }
 
 const (
-	// leastCovered is the least share of the pauses of which the backlog has to be known.
+	// leastCovered is the least share of the pauses whose backlog has to be known.
 	leastCovered = 0.2
 	// mostByClock is the largest share of the CPU time of a role that pauses may add: beyond it,
 	// little is left that operations cost.

@@ -295,7 +295,7 @@ func (p *Paired) warn(runs []record.Imported) {
 	}
 }
 
-// unfit returns the reason why a figure cannot be judged: the first run in which it rests on too
+// unfit returns the reason why a figure cannot be judged: the first run whose figure rests on too
 // little, or is too coarse.
 func unfit(f record.Figure, runs []record.Imported,
 	endpoint func(metric, unit string) (plan.Endpoint, error)) (string, error) {

@@ -31,7 +31,7 @@ func CheckPlan(c *record.Comparison, p *plan.Plan) error {
 	return nil
 }
 
-// Resumable returns the reason why a version of the program, of which build is the digest, cannot
+// Resumable returns the reason why a version of the program, whose digest is build, cannot
 // go on with a comparison by a plan: it is complete, plan or program are others than at its
 // beginning, or a run of it cannot be read or was changed. It returns nil if the comparison can go
 // on.
@@ -239,7 +239,7 @@ func played(c *record.Comparison, cell record.ComparisonRun, r *record.Run) erro
 	return fmt.Errorf("%w: %s", ErrAltered, what)
 }
 
-// difference shows the first line in which two plans differ; empty when one of them is not known.
+// difference shows the first line that differs in two plans; empty when one of them is not known.
 func difference(made, now string) string {
 	n, x, y, differ := FirstDifference(made, now)
 	if made == "" || now == "" || !differ {
@@ -248,7 +248,7 @@ func difference(made, now string) string {
 	return fmt.Sprintf(": line %d of the plan is %s, and it was %s", n, y, x)
 }
 
-// FirstDifference returns the first line in which two plans differ, from 1, and its text in each of
+// FirstDifference returns the first line that differs in two plans, from 1, and its text in each of
 // them; "nothing" where one has no such line.
 func FirstDifference(a, b string) (n int, x, y string, differ bool) {
 	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")

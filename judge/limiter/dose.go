@@ -151,9 +151,9 @@ func baseline(o Observed, up int) (from float64, ok bool) {
 	return 0, false
 }
 
-// distance is the robust z of a value against a base. The noise is that of differences of samples
-// noiseLag apart, all those below the capacity: a steady rise drops out of them, so that the ramp's
-// own slope does not pass for noise.
+// distance is the robust z of a value against a base. The noise is the noise of differences of
+// samples noiseLag apart, all those below the capacity: a steady rise drops out of them, so that
+// the ramp's own slope does not pass for noise.
 func distance(v, base float64, below []float64) float64 {
 	if v == base {
 		return 0

@@ -93,7 +93,7 @@ func (o Observed) aboutGenerator() Limiter {
 	return l
 }
 
-// allFailed is the diagnosis of a run of which all operations failed, or nearly all.
+// allFailed is the diagnosis of a run whose operations all failed, or nearly all.
 func (o Observed) allFailed() Limiter {
 	l := Limiter{Name: LimitFailures, Kind: LimitFailures, Confidence: High, Failed: o.AllFailed}
 	for _, kind := range []string{LimitRefusals, LimitCut} {

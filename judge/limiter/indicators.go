@@ -535,7 +535,7 @@ var catalog = append([]Indicator{
 const lagLimit = 2
 
 // failureLimit is the share of operations from which on failures of one kind may be why a run
-// stopped: that of the default rule.
+// stopped: the default rule's.
 const failureLimit = 0.001
 
 // wholeTarget is the role of signals that users see and that belong to no single process.

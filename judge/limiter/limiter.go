@@ -52,8 +52,8 @@ type Observed struct {
 	// Broken is true for each sample at which the rule that ended the search did not hold; nil if
 	// unknown.
 	Broken []bool
-	// Capacity is where the evidence is taken: the estimate of a search, the users of a bounded
-	// test.
+	// Capacity is the place where the evidence is taken: the estimate of a search, the users of a
+	// bounded test.
 	Capacity float64
 	// Reached is true if something stopped the run: a search that ended at a violated rule, a
 	// bounded test with a broken one.
@@ -69,7 +69,7 @@ type Observed struct {
 	// Failures are the parts of these that are the doing of a limiter, by its name: refused ones,
 	// cut ones.
 	Failures map[string]float64
-	// AllFailed describes the failed operations of a run in which nearly all failed, and Cause the
+	// AllFailed describes the failed operations of a run if nearly all failed, and Cause the
 	// first of them; "" otherwise.
 	AllFailed, Cause string
 	// Generator holds the red findings of the gates of the run's health that the target alone
@@ -149,7 +149,7 @@ type Limiter struct {
 	// Exonerated are the indicators that were seen and stayed below their limits, or did not follow
 	// the load.
 	Exonerated []Evidence `json:"exonerated,omitempty"`
-	// Unseen are the roles of the system of which nothing was watched.
+	// Unseen are the roles of the system that nothing watched.
 	Unseen []string `json:"unseen,omitempty"`
 	// Failed is [Observed.Failed].
 	Failed string `json:"failed,omitempty"`
@@ -238,8 +238,8 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 	return l
 }
 
-// unwatched is the limiter of a run of which no indicator qualifies: the CPU that the broken rule
-// limits, or UNKNOWN.
+// unwatched is the limiter of a run without an indicator that qualifies: the CPU that the broken
+// rule limits, or UNKNOWN.
 func (l Limiter) unwatched(o Observed) Limiter {
 	role, ok := o.cpuRule()
 	if !ok {

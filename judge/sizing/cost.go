@@ -23,7 +23,7 @@ type OfferCost struct {
 	// Users is the number of comfortable users. AtLeast is true when no step exceeded it.
 	Users   *float64 `json:"comfortable_users"`
 	AtLeast bool     `json:"at_least,omitempty"`
-	// Per1000 is the price of 1,000 concurrent users; RegisteredFrom and RegisteredTo are that of
+	// Per1000 is the price of 1,000 concurrent users; RegisteredFrom and RegisteredTo are the price of
 	// 1,000 registered users of whom 5 % and 20 % are concurrent.
 	Per1000        *float64 `json:"per_1000_concurrent"`
 	RegisteredFrom *float64 `json:"per_1000_registered_from"`

@@ -159,8 +159,8 @@ type Machine struct {
 	Memory float64 `json:"memory_bytes,omitempty"`
 }
 
-// A Level is the number of users served with a grade: those of the highest step that has it, if all
-// graded steps below have it too. Nothing is interpolated: between Users and Next nothing was
+// A Level is the number of users served with a grade: the users of the highest step that has it, if
+// all graded steps below have it too. Nothing is interpolated: between Users and Next nothing was
 // measured.
 type Level struct {
 	Users int `json:"users"` // 0: not even the lowest step
@@ -303,7 +303,7 @@ func FindBottleneck(steps []Step, m Machine) Bottleneck {
 
 func (s Step) belowGood() bool { return s.Grade != "" && !s.Grade.AtLeast(Good) }
 
-// refusal returns the first step in which a proxy made operations fail.
+// refusal returns the first step whose operations failed by a proxy.
 func refusal(steps []Step) (Bottleneck, bool) {
 	for _, s := range steps {
 		if len(s.Proxy) > 0 && s.Failures > tooManyFail {

@@ -20,7 +20,7 @@ const FalseDiscoveries = 0.10
 const FamilyFloor = 0.03
 
 // A Metric is one of many numbers of a run that are watched beside the primary endpoints: p95 of
-// one operation, a store method, the CPU of a server. Pairs are those blocks in which both arms
+// one operation, a store method, the CPU of a server. Pairs are the blocks in which both arms
 // have it, with values above zero; their BaseOps and NewOps are of how many calls the values are.
 type Metric struct {
 	Name   string

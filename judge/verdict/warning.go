@@ -7,7 +7,7 @@ import (
 	"plimsoll/stats"
 )
 
-// A Warning is what a reader must know before trusting a result. In JSON it is its text alone.
+// A Warning tells a reader what to know before trusting a result. In JSON it is its text alone.
 type Warning struct {
 	Code Code
 	Text string

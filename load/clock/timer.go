@@ -268,7 +268,7 @@ func (c *Clock) Wait(ctx context.Context) error {
 }
 
 // WithDeadline is context.WithDeadline for a time of the clock. When the clock can be stopped, the
-// context has no Deadline, but an end: its error then is context.DeadlineExceeded, that of contexts
+// context has no Deadline, but an end: its error then is context.DeadlineExceeded, as for contexts
 // derived from it context.Canceled with this cause.
 func (c *Clock) WithDeadline(
 	ctx context.Context,

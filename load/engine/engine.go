@@ -156,7 +156,7 @@ func (l *Local) SetUsers(n int, over time.Duration) error {
 	return nil
 }
 
-// slot returns the place of user id among those of this agent; own is false for another agent's.
+// slot returns the place of user id among this agent's users; own is false for another agent's.
 func (l *Local) slot(id int) (slot int, own bool) {
 	agent, slot := l.deal.Of(id)
 	return slot, agent == l.cfg.Agent

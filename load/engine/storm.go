@@ -43,8 +43,8 @@ func (l *Local) Storm(s workload.Storm) *workload.StormState {
 	return state
 }
 
-// A calledUser is one of this agent with a part in a storm, and its place among those of all
-// agents.
+// A calledUser is a user of this agent with a part in a storm, and its place among the called
+// users of all agents.
 type calledUser struct{ id, place int }
 
 // called returns the users of this agent, of so many of all, who take part in a storm, in ascending

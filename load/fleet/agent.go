@@ -20,7 +20,7 @@ import (
 	"plimsoll/watch/series"
 )
 
-// mostAway is how far the run's epoch may be from this process' clock: a schedule that begins
+// mostAway limits how far the run's epoch is from this process' clock: a schedule that begins
 // farther off is reckoned arrival by arrival.
 const mostAway = 24 * time.Hour
 

@@ -145,7 +145,7 @@ func (t *totals) add(samples []series.Sample) {
 	}
 }
 
-// of returns the series that all of so many agents have.
+// of returns the series that all agents have.
 func (t *totals) of(agents int) (out []series.Sample) {
 	for _, key := range t.keys {
 		if x := t.by[key]; x.n == agents {

@@ -70,7 +70,7 @@ func (h *Histogram) mergeBinary(b []byte) ([]byte, error) {
 }
 
 // scan reads the histogram at the front of b and returns the rest. o is without counts; they are
-// added to those of into, unless that is nil. After an error some may have been.
+// added to the ones of into, unless that is nil. After an error some may have been.
 func scan(b []byte, into *Histogram) (o Histogram, _ []byte, bad error) {
 	next := func(what string, limit uint64) uint64 {
 		v, k := binary.Uvarint(b)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Class is the way in which an operation ended. Every op ends in exactly one; [Timeout] wins over
-// the phase in which it happened.
+// Class is the end of an operation. Every op ends in exactly one; [Timeout] wins over
+// the phase of the failure.
 type Class uint8
 
 // The classes. Dial to WS name the phase that broke; Dropped is an op that was intended and never
@@ -86,7 +86,7 @@ func (o *Op) Charge(wait time.Duration) {
 // being ready to send the next request.
 func (o *Op) Lag() time.Duration { return o.Due - o.Intended }
 
-// Wait is the time in which the op had no connection.
+// Wait is the time that the op had no connection.
 func (o *Op) Wait() time.Duration { return o.Sent - o.Due }
 
 // Service is the target's time.

@@ -18,7 +18,7 @@ type Budget struct {
 	_ [40]byte
 }
 
-// NewBudget returns a budget of so many bytes.
+// NewBudget returns a budget of limit bytes.
 func NewBudget(limit int64) *Budget {
 	b := new(Budget)
 	b.limit.Store(limit)

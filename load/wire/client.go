@@ -39,7 +39,7 @@ type Config struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// For tests: TLS of an https URL, the limit of a decoded body in place of DefaultMaxBody, and
-	// the budget in place of that of the process.
+	// the budget in place of the process's.
 	tls     *tls.Config
 	maxBody int64
 	budget  *Budget

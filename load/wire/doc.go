@@ -23,7 +23,7 @@
 // that ends with the connection) the arrival is the moment the read returned. Response.Kernel and
 // [WS.LastRead] report which it was, [Stamps] how often. Decoding counts in neither case. When the
 // connection cannot be made, Sent is the moment the attempt began and Done the moment it ended.
-// When a request is repeated (below), Sent stays that of the first attempt: it was the server that
+// When a request is repeated (below), Sent stays the first attempt's: it was the server that
 // closed the connection.
 //
 // A Config with a clock.Clock that can be stopped makes the limits of operations times of that

@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// A Phase is the part of an operation in which it failed.
+// A Phase is the part of an operation that failed.
 type Phase uint8
 
-// The phases of an operation, in the order in which they happen.
+// The phases of an operation, in their order.
 const (
 	// before anything was sent: the request itself is wrong, or the context was over.
 	PhaseNone   Phase = iota

@@ -74,7 +74,7 @@ const (
 // still looks again.
 const standLook = 10 * time.Millisecond
 
-// bound makes a limit that of one side of the connection, or forgets the one before. The
+// bound gives a limit to one side of the connection, or forgets the one before. The
 // connection's own deadline is set afterwards; when that strikes and the clock was stopped
 // meanwhile, stood puts it off.
 func (s *sock) bound(side int, l limit) {

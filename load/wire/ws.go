@@ -40,7 +40,7 @@ type WSConfig struct {
 	// Dial replaces [Dial]. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// For tests: TLS of a wss URL, and the budget in place of that of the process.
+	// For tests: TLS of a wss URL, and the budget in place of the process's.
 	tls    *tls.Config
 	budget *Budget
 }

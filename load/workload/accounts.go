@@ -67,7 +67,7 @@ type Adopter interface {
 }
 
 // Deal gives accounts to users as users are dealt to behaviors of these shares: user i has account
-// i. It returns those of each behavior, by rank.
+// i. It returns the accounts of each behavior, by rank.
 func (a *Accounts) Deal(users int, shares ...float64) []*Accounts {
 	of, claims := make([]*Accounts, len(shares)), map[string]string{}
 	for k := range of {

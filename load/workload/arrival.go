@@ -18,7 +18,7 @@ const Arrival = "arrival"
 type ArrivalBehavior interface {
 	Behavior
 	// NewServer returns a server of arrivals with connections of its own. u has a rank and a number
-	// of its own, beyond those of all users.
+	// of its own, beyond what all users have.
 	NewServer(env Env, u *User) (Server, error)
 }
 
@@ -26,7 +26,7 @@ type ArrivalBehavior interface {
 type Server interface {
 	Actor
 	// Serve performs the work of arrival k, which is a function of the user's streams: the engine
-	// has made them those of the arrival. Otherwise it is as Act.
+	// has turned them to the arrival. Otherwise it is as Act.
 	Serve(ctx context.Context, k int64) error
 }
 
@@ -41,7 +41,7 @@ func NewServerUser(i int, env Env, c *clock.Clock) *User {
 	return NewUser(firstServer+i, i, env.Seed, env.Pace, env.Registry.Recorder(i), c)
 }
 
-// Become makes the user's streams those of arrival k, a function of seed and k alone.
+// Become turns the user's streams to arrival k: they are a function of seed and k alone.
 func (u *User) Become(k int64) {
 	for i, p := range u.sources {
 		p.Seed(u.seed, 1<<62|uint64(k)<<8|uint64(i+1))

@@ -7,8 +7,8 @@ import (
 	"plimsoll/load/wire"
 )
 
-// ClassOf maps a failure of package wire to its class; a refused WebSocket handshake has that of
-// its status. An error that is not of wire is one of decoding: [measure.Decode].
+// ClassOf maps a failure of package wire to its class; a refused WebSocket handshake has the class
+// of its status. An error that is not of wire is one of decoding: [measure.Decode].
 func ClassOf(err error) measure.Class {
 	e, ok := errors.AsType[*wire.Error](err)
 	if !ok {

@@ -146,7 +146,7 @@ func (t *dealTurns) Pop() any {
 	return last
 }
 
-// Of returns the agent of a number, and the number's place among those of the agent, both from 0.
+// Of returns the agent of a number, and the number's place among the agent's numbers, both from 0.
 // The number is not negative.
 func (d *Deal) Of(i int) (agent, place int) {
 	if d.parts == nil {

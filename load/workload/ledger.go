@@ -222,7 +222,7 @@ func (l *Ledger) Grace() time.Duration {
 	return l.grace
 }
 
-// A Message is one that the server accepted. Instants are those of the author's client.
+// A Message is one that the server accepted. Its author's client took the instants.
 type Message struct {
 	ID, Channel string
 	Root        string // the message that it answers and is deleted with; "" if there is none
@@ -498,7 +498,7 @@ func (l *Ledger) Count() LedgerCount {
 // unless the target works on while that stands still.
 func (l *Ledger) nanos(t time.Time) int64 { return int64(l.clock.Load().Target(t)) }
 
-// due returns a time of nanos in that of the ledger's clock, to which the marks of its registry
+// due turns a time of nanos into the time of the ledger's clock, to which the marks of its registry
 // refer.
 func (l *Ledger) due(at int64) time.Duration { return l.clock.Load().OfTarget(time.Duration(at)) }
 
@@ -522,7 +522,7 @@ func (l *Ledger) channel(s *ledgerShard, name []byte) *ledgerChannel {
 	return c
 }
 
-// message adds a message of which neither end is known yet.
+// message adds a message; neither end of it is known yet.
 func (s *ledgerShard) message(id []byte, c *ledgerChannel, now int64) *ledgerMessage {
 	var e *ledgerMessage
 	if n := len(s.free); n > 0 {

@@ -159,7 +159,7 @@ func (s *ledgerShard) again(m Message) bool {
 	return true
 }
 
-// held reports whether a message of which only events are known is still remembered: someone may
+// held reports whether a message that only events have named is still remembered: someone may
 // have asked for it. Without a shared ledger, an author's id that was never sent from here is
 // another client's.
 func (l *Ledger) held(e *ledgerMessage, now int64) bool {

@@ -2,7 +2,7 @@ package workload
 
 import "math/bits"
 
-// Divide says that the users of this process, who may be recipients, are those of one agent of a
+// Divide says that the users of this process, who may be recipients, belong to one agent of a
 // deal. It is called before anything is counted. Memory is then for these alone.
 func (l *Ledger) Divide(agent int, d *Deal) {
 	if l != nil {

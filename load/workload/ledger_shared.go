@@ -42,10 +42,11 @@ func (o *outbox) acked(m Message) {
 	o.add(func(t *Traffic) { t.Acked = append(t.Acked, m) })
 }
 
-// Share makes the ledger keep the data that those of other processes need, for [Ledger.Outbox]. It
-// is called before anything is counted. From then on authors may be users of other processes, whose
-// acknowledgments come by [Ledger.Heard], later than the events; and Foreign is not counted here,
-// but by the ledger that all traffic comes to. That one alone has the messages for the audit, too.
+// Share makes the ledger keep the data that ledgers of other processes need, for [Ledger.Outbox].
+// It is called before anything is counted. From then on authors may be users of other processes,
+// whose acknowledgments come by [Ledger.Heard], later than the events; and Foreign is not counted
+// here, but by the ledger that all traffic comes to. That one alone has the messages for the audit,
+// too.
 func (l *Ledger) Share() { l.outbox = new(outbox) }
 
 // Outbox returns the traffic since the call before.
@@ -171,7 +172,7 @@ type ledgerArrival struct {
 	user int32
 }
 
-// order checks the events in the order in which they came, each when its message's acknowledgment
+// order checks the events as they came, each when its message's acknowledgment
 // has come from elsewhere, or has not come within the grace. The shard is locked.
 func (l *Ledger) order(s *ledgerShard, now int64) {
 	n := 0

@@ -12,7 +12,7 @@ import (
 
 // An Omission counts the operations that users did not begin because they waited. They are a closed
 // loop: a user that waits for an answer sends nothing, so that a target that stands still gets
-// fewer requests, and its latencies hold few operations of the time in which it stood.
+// fewer requests, and its latencies hold few operations from that time.
 //
 // Of each operation the median response is its usual time, which a stall moves little as long as it
 // meets less than half of the operations. The time of an operation beyond the usual one of its name

@@ -1,6 +1,6 @@
 package workload
 
-// Of returns the environment of user u, whose URL is that of the user's own server: the r-th user
+// Of returns the environment of user u, whose URL leads to the user's own server: the r-th user
 // of a behavior has the server number r modulo their number, and the next behavior begins with the
 // next server. So every server has its part of every behavior, on any number of agents.
 func (e Env) Of(u *User) Env { return e.at(u.Rank + u.Class) }

@@ -268,7 +268,7 @@ type Mix struct {
 // A MixAction is one action of a Mix.
 type MixAction struct {
 	ActionCount
-	// Requested is the action's weight over those of all actions that the server can do; Achieved
+	// Requested is the action's share of the weights of all actions that the server can do; Achieved
 	// is its part of all successes.
 	Requested float64 `json:"requested"`
 	Achieved  float64 `json:"achieved"`

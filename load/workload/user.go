@@ -102,7 +102,7 @@ func (u *User) Since(t time.Time) time.Duration { return u.clock.Of(t) }
 // Now returns the present offset from the run's epoch. It is safe for concurrent use.
 func (u *User) Now() time.Duration { return u.clock.Now() }
 
-// Schedule opens an action: intended is when the schedule wanted it. The engine calls it before
+// Schedule opens an action, which the schedule wanted at intended. The engine calls it before
 // every Act and Login.
 func (u *User) Schedule(intended time.Duration) {
 	u.intended = intended
@@ -158,7 +158,7 @@ func (u *User) Free(now time.Duration) time.Duration {
 	return u.intended
 }
 
-// Done records one operation. due is when the user had its request ready and requested a
+// Done records one operation. At due the user had its request ready and requested a
 // connection, sent when it had one and wrote, done when the answer arrived: only the time between
 // due and sent is wait. It is intended when the schedule wanted the action, or for a later op of
 // it, at the arrival of the answer before, the end of [User.Pause], or that of [User.Rejoin]. The

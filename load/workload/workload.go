@@ -70,7 +70,7 @@ type Env struct {
 	// URL is the server's base URL, without a slash at the end. It is set for each run: a target
 	// may move between resets.
 	URL string
-	// URLs are those of all servers of one target, over which users are spread; see [Env.Of]. Nil
+	// URLs lead to all servers of one target, over which users are spread; see [Env.Of]. Nil
 	// means URL alone.
 	URLs []string
 	// HTTP2 means that users speak HTTP/2; their WebSockets stay HTTP/1.1.

@@ -133,7 +133,7 @@ func mostUsers(ready int, mix []engine.Part) (most int, bound string) {
 	return max(most, ready), bound
 }
 
-// stormKinds are the kinds of storms in which the users of a mix take part.
+// stormKinds are the kinds of storms that the users of a mix take part in.
 func stormKinds(mix []engine.Part) []string {
 	var out []string
 	for _, part := range mix {

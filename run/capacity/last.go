@@ -147,7 +147,7 @@ func (s *Search) held(r Result, binding []int, slope float64) Result {
 }
 
 // overload prepares the test of an overload above the interval of an estimate, and reports whether
-// there can be one: it is long enough, the interval narrow enough, and there may be so many users.
+// there can be one: it is long enough, the interval narrow enough, and the plan allows its users.
 func (s *Search) overload(r Result) bool {
 	s.end.long = time.Duration(overloadShare * float64(s.last-s.start))
 	peak := 0.0

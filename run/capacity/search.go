@@ -153,7 +153,7 @@ func (s *Search) Step(o Observation) Action {
 	return s.track(w)
 }
 
-// Skip lets time pass, until an offset, in which nothing is observed. Users do not grow for it, no
+// Skip lets time pass until an offset. Nothing is observed in it. Users do not grow for it, no
 // level counts as held in it, and no rule as without data; the budget goes on.
 func (s *Search) Skip(until time.Duration) {
 	gone := until - s.last

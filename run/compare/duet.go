@@ -75,7 +75,7 @@ func (r *runner) runDuet(ctx context.Context, cells []cell) (valid bool, err err
 	return valid, errors.Join(err, r.saveNow())
 }
 
-// cutAll marks the runs of a block in which the comparison was cut.
+// cutAll marks the runs of a block that was cut.
 func cutAll(runs []record.ComparisonRun) {
 	for i := range runs {
 		run := &runs[i]

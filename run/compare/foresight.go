@@ -21,8 +21,7 @@ func environment(s *session.Session) (e comparison.Environment) {
 	return e
 }
 
-// foresee returns the time that a comparison of so many runs by a plan takes on the host of a
-// session, and the changes that it can find.
+// foresee returns the time that a comparison by a plan takes on the host of a session, and the changes that it can find.
 func foresee(
 	s *session.Session,
 	p *plan.Plan,

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ReleaseOf returns the name by which a server's version is known, among the names that the server
+// ReleaseOf returns the usual name of a server's version, among the names that the server
 // at an address reports. The error reports that it is not the version that the plan wants.
 func ReleaseOf(want string, names []string, at string) (found string, err error) {
 	early := candidate(want, names)
@@ -23,7 +23,7 @@ func ReleaseOf(want string, names []string, at string) (found string, err error)
 	return cmp.Or(early, named(want, names)), err
 }
 
-// named returns the name by which a version is known: the wanted one, else the first.
+// named returns the usual name of a version: the wanted one, else the first.
 func named(want string, names []string) string {
 	for _, has := range names {
 		if isRelease(want, has) {

@@ -16,7 +16,7 @@ type order struct {
 // stream sets the order of turns apart from other users of the same seed.
 const stream = 0x6475_6574
 
-// newOrder returns the order of seats, of which the i-th is in group groups[i].
+// newOrder returns the order of seats; the i-th seat is in group groups[i].
 func newOrder(seed uint64, groups []string) *order {
 	o := &order{rng: rand.New(rand.NewPCG(seed, stream))}
 	of := map[string]int{}

@@ -47,7 +47,7 @@ type Seated struct {
 	Target Target
 	// Begin is called right after the clock was started for a turn, and End right before it is
 	// stopped, both by the table, which waits for them: they return at once. Either may be nil. A
-	// turn in which the seat is left or the table ends has no End. Only turns have a Begin: the
+	// last turn before the seat is left or the table ends has no End. Only turns have a Begin: the
 	// start of the clock by Leave has none.
 	Begin, End func()
 	// CatchUp is called after the target was continued and before the clock is started, where no

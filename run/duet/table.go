@@ -41,7 +41,7 @@ type Config struct {
 	// the seats, at least 200 ms and at most 5 s, and 100 ms before the first report
 	// ([Seat.Report]). It is the same for all turns of a pair of rounds.
 	Slice time.Duration
-	// guard is the longest time by which a slice is lengthened to end with nothing in flight. 0
+	// guard limits the time that is added to a slice, so that it ends with nothing in flight. 0
 	// means a tenth of the slice, and tests alone set another.
 	guard time.Duration
 	// Log receives lines on the course of the duet. It may be nil. It is called from several

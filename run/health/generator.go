@@ -126,7 +126,7 @@ func usedMemory(read func(key string, scale float64) trial.Reading) trial.Readin
 		func(free, all float64) float64 { return 100 * (1 - free/all) })
 }
 
-// A quota is the last sample of the time in which a CPU quota held this process back.
+// A quota is the last sample of the time that a CPU quota held this process back.
 type quota struct {
 	seconds float64
 	rate    float64

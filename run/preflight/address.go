@@ -29,7 +29,7 @@ const (
 	riseEvery = 200 * time.Millisecond // between two tries
 )
 
-// addressChecks are those of the servers that the plan names: the targets that others run, their
+// addressChecks check the servers that the plan names: the targets that others run, their
 // pages of metrics, and the plan's other sources.
 func (f *Inspection) addressChecks() (out []Check) {
 	if f.Plan.Target.OwnHost() || len(f.Plan.Target.Install) > 0 { // the servers are started later
@@ -77,7 +77,7 @@ func pagesOf(t plan.Target) (out []string) {
 	return out
 }
 
-// metricsChecks are those of the plan's Prometheus server, and of the probes of a target that
+// metricsChecks check the plan's Prometheus server, and the probes of a target that
 // others run.
 func (f *Inspection) metricsChecks() (out []Check) {
 	o := sources.NewOpener(&f.Resolver, f.Plan, nil)
@@ -178,7 +178,7 @@ func (f *Inspection) answer(ctx context.Context, page string) error {
 	}
 }
 
-// notYet reports whether an error is that of a server that may be about to start.
+// notYet reports whether a server that may be about to start gives an error.
 func notYet(err error) bool {
 	e, ok := errors.AsType[*target.AnswerError](err)
 	return ok && e.Unavailable() || errors.Is(err, syscall.ECONNREFUSED)
@@ -234,7 +234,7 @@ func connectText(err error, u *url.URL, ca string) string {
 	return err.Error() + "; it may be another server, or one that speaks TLS (https://)"
 }
 
-// answerRemedy is that of an answer by which a server is not ready.
+// answerRemedy returns the remedy of an answer that shows a server not to be ready.
 func answerRemedy(e *target.AnswerError, u *url.URL, ready string) string {
 	switch {
 	case e.Location != "":
@@ -249,7 +249,7 @@ func answerRemedy(e *target.AnswerError, u *url.URL, ready string) string {
 	return "it is another kind of server, or serves below a path that the address lacks; target.ready names another page that answers 200"
 }
 
-// version compares the version of a server with that of the arm, where the plan has it verified.
+// version compares the version of a server with the arm's, where the plan has it verified.
 func (f *Inspection) version(ctx context.Context, log *Log, a armTarget, at string) {
 	d, want := f.Dialects.OfPlan(f.Plan), a.target.Version
 	if a.target.Verify.Version != plan.FromAPI || want == "" || d == nil || d.Release == nil {

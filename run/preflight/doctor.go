@@ -12,7 +12,7 @@ import (
 // HostRoles returns the parts that a host can play in a test.
 func HostRoles() []string { return probe.Roles }
 
-// A Checkup is what was found on this host for a role, the worst first.
+// A Checkup lists what was found on this host for a role, the worst first.
 type Checkup struct {
 	Role     string              `json:"role"`
 	Findings []probe.HostFinding `json:"findings"`

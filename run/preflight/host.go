@@ -26,7 +26,7 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// hostChecks are those of this host.
+// hostChecks check this host.
 func (f *Inspection) hostChecks() []Check {
 	return []Check{
 		{Name: "programs of this host", Do: f.programs},
@@ -158,7 +158,7 @@ func ErrLacks(m CompareMode) error {
 	return plan.Usagef("compare.mode: %s; write mode: sequence, or compare fewer at once", m.Lacks)
 }
 
-// agents checks that so many can join as the plan wants.
+// agents checks that the agents that the plan wants can join.
 func (f *Inspection) agents(log *Log) {
 	if f.Plan.Placement.Agents == nil && !f.Plan.WatchedByAgents() {
 		return
@@ -243,7 +243,7 @@ func (f *Inspection) need() int64 {
 	return all
 }
 
-// busyTime is how long the cores of this host are watched.
+// The cores of this host are watched for busyTime.
 const busyTime = 500 * time.Millisecond
 
 // busy cautions about other programs that use this host's cores.

@@ -57,7 +57,7 @@ func ModeOf(p *plan.Plan, read bool) CompareMode {
 	return modeWith(p, datasetBytes(p.Target.Dataset, read), free, read)
 }
 
-// modeWith is [ModeOf] for a dataset of so many bytes, on a host with so much free memory.
+// modeWith is [ModeOf] for a dataset of data bytes, on a host with free bytes of memory.
 func modeWith(p *plan.Plan, data, free int64, read bool) CompareMode {
 	var m CompareMode
 	if m.Duet, m.Why = p.Duet(); !m.Duet {
@@ -177,7 +177,7 @@ func ModeHere(r *deploy.Resolver, p *plan.Plan) (m CompareMode, cautions []strin
 	return m, cautions, nil
 }
 
-// resolved returns a plan of which the addresses of the arms have no references.
+// resolved returns a plan without references in the addresses of the arms.
 func resolved(r *deploy.Resolver, p *plan.Plan) (*plan.Plan, error) {
 	full, c := *p, *p.Compare
 	full.Compare, c.Arms = &c, slices.Clone(c.Arms)

@@ -38,7 +38,7 @@ type Inspection struct {
 	Plan *plan.Plan
 	Root string  // of the store
 	Part *OneRun // nil: all of the plan is carried out
-	// Fleet is where agents join, and Keys the file with their keys.
+	// Fleet is the address at which agents join, and Keys the file with their keys.
 	Fleet users.Door
 	Keys  string
 	// Reached says that the series of runs are read from other hosts, or sent to them.
@@ -105,7 +105,7 @@ func (f *Inspection) enginesOf(arm string) []string {
 	return out
 }
 
-// at returns the key of a setting of the arm: its own, or that of the target.
+// at returns the key of a setting of the arm: its own, or the target's.
 func (a armTarget) at(key string, own bool) string {
 	if own && a.name != "" {
 		return "compare.arms." + a.name + "." + key
@@ -116,7 +116,7 @@ func (a armTarget) at(key string, own bool) string {
 // urlKey is the key of the arm's addresses.
 func (a armTarget) urlKey() string { return a.at("url", len(a.own.URL) > 0) }
 
-// behaviors returns the names of those of the plan, sorted.
+// behaviors returns the names of the plan's behaviors, sorted.
 func (f *Inspection) behaviors() []string { return slices.Sorted(maps.Keys(f.Plan.Workload.Mix())) }
 
 // mostUsers returns how many users the part that is carried out has at most, and the key that says
@@ -132,7 +132,7 @@ func (f *Inspection) mostUsers() (int, string) {
 	return f.Part.Users(f.Plan), key
 }
 
-// envOf is what behaviors are given of an arm's server at an address.
+// envOf returns what behaviors are given of an arm's server at an address.
 func (f *Inspection) envOf(at string) workload.Env {
 	secrets := f.SecretsOf(f.Plan)
 	env := workload.Env{
@@ -158,7 +158,7 @@ var keyRE = regexp.MustCompile(
 		`probes|metrics|gates|compare)(?:\.[\w-]+|\[\d+\])*): `,
 )
 
-// problem notes an error that may begin with a key; key is that of any other.
+// problem notes an error that may begin with a key; any other gets key.
 func problem(log *Log, key string, err error) {
 	if err == nil {
 		return

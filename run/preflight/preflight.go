@@ -24,7 +24,7 @@ import (
 // Within bounds all checks together.
 const Within = 4500 * time.Millisecond
 
-// patience is how long a check may take to heed the end of its context.
+// patience is the time that a check has to heed the end of its context.
 const patience = 250 * time.Millisecond
 
 // A Check looks at one thing.
@@ -74,12 +74,12 @@ func (l *Log) add(to *[]plan.Problem, path, format string, args []any) {
 	}
 }
 
-// A Result is what the checks found, in their order.
+// A Result lists what the checks found, in their order.
 type Result struct {
 	// Problems are those for which the run cannot begin, Cautions the others. They have no lines
 	// yet: see [plan.Located].
 	Problems, Cautions []plan.Problem
-	// Left is what could not be looked at in time.
+	// Left names what could not be looked at in time.
 	Left []string
 }
 

@@ -108,7 +108,7 @@ func (r *run) carryOut(ctx context.Context) (err error) {
 // closing has a function called when the run has ended, in the opposite order of the calls.
 func (r *run) closing(end func() error) { r.closers = append(r.closers, end) }
 
-// found adds findings to those of the run.
+// found adds findings of the run.
 func (r *run) found(f ...record.Finding) { r.findings = append(r.findings, f...) }
 
 // event adds a line to the events of the run.

@@ -76,7 +76,7 @@ func (pr *Program) Grounded(r preflight.Result, format string, args ...any) erro
 	return r.Grounded(pr.clearance().Source, format, args...)
 }
 
-// clearance returns that of the program, which has one from then on.
+// clearance returns the program's clearance, which is made at the first call.
 func (pr *Program) clearance() *Clearance {
 	if pr.Clearance == nil {
 		pr.Clearance = new(Clearance)

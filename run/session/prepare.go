@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// mostUnstarted is how many runs in a row may find their target unable to start before the
+	// mostUnstarted limits the runs in a row that find their target unable to start before the
 	// comparison ends: then it is the plan or the host.
 	mostUnstarted = 3
 	// mostUndeployed is the number of runs in a row, of one arm or of all, without a target as the
@@ -21,7 +21,7 @@ const (
 	mostUndeployed = 3
 )
 
-// prepare brings the target into the state in which the run begins. When it cannot, and the run is
+// prepare brings the target into the state that the run begins with. When it cannot, and the run is
 // one of a comparison, it returns the void run that tells so.
 func (r *run) prepare(ctx context.Context) (void *record.Run, err error) {
 	switch {
@@ -98,7 +98,7 @@ func (r *run) unstarted(ctx context.Context, cause error) (*record.Run, error) {
 	return r.stillborn(ctx, record.StartGate, what, cause)
 }
 
-// undeployed leaves a void run of which the target was not as the plan wants it. The third in a row
+// undeployed leaves a void run, whose target was not as the plan wants it. The third in a row
 // is returned with an error, which ends the comparison.
 func (r *run) undeployed(ctx context.Context, cause error) (*record.Run, error) {
 	failure := r.sys.Installation.Failed(cause)

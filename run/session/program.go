@@ -33,8 +33,8 @@ type Program struct {
 	Console string
 	// Stop ends the invocation as a signal does, with the cause; nil where it cannot be.
 	Stop func(cause error)
-	// Out is where the series of runs go besides the store; nil for a program that carries out no
-	// run. Fleet is where the agents of its runs join.
+	// Out takes the series of runs besides the store; nil for a program that carries out no
+	// run. Fleet is the place where the agents of its runs join.
 	Out   *export.Destinations
 	Fleet users.Door
 	// Clearance is of the preflight; nil for one of a plan without a source, of which all is

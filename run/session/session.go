@@ -25,7 +25,7 @@ type Session struct {
 	// Host describes this host, and Cores the places of generator and target on it.
 	Host  probe.Host
 	Cores deploy.HostCores
-	// Accounts are those of the users; nil: behaviors make them.
+	// Accounts are the users' accounts; nil: behaviors make them.
 	Accounts *users.UsersFile
 	// Crew are the agents on other hosts that have the users; nil when this host has them.
 	Crew *users.Crew

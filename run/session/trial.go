@@ -14,7 +14,7 @@ import (
 	"plimsoll/run/users"
 )
 
-// agentsStart is how long before a run's epoch the processes that have its users begin.
+// The processes that have a run's users begin agentsStart before its epoch.
 const agentsStart = 2 * time.Second
 
 // Trial resets the system, runs one trial on it, and leaves a sealed run. An error means that the
@@ -106,7 +106,7 @@ func (r *run) create() error {
 	return nil
 }
 
-// seal seals the run, of which err is the failure; nil for none. A run is always sealed: its
+// seal seals the run, which failed with err; nil if it did not fail. A run is always sealed: its
 // records stay readable.
 func (r *run) seal(ctx context.Context, err error) (*record.Run, trial.Outcome, error) {
 	err = errors.Join(err, r.w.Update(r.describe))

@@ -11,7 +11,7 @@ import (
 )
 
 // BehaviorGate is the finding of a behavior whose users achieved nothing in the phase that counts:
-// the measured load is not that of the plan.
+// the measured load is not the plan's.
 const BehaviorGate = "behavior"
 
 // How many actions of a behavior decide that it succeeds in nothing: a single one that fails never
@@ -22,7 +22,7 @@ const (
 	fewestTried  = 10
 )
 
-// logins are the operations by which users come back in the phase that counts.
+// logins are the operations that bring users back in the phase that counts.
 type logins struct{ ops, failed uint64 }
 
 // mixFinding judges the operations of a behavior's users: red when none succeeded, or when no user

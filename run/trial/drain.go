@@ -77,7 +77,7 @@ func (r *run) inFlight() int {
 }
 
 // cut takes in the recorded operations. Those due before the mark belong to this slice too, unless
-// the mark is that of a phase that is being drained.
+// the mark belongs to a phase that is being drained.
 func (r *run) cut() []*measure.Window {
 	p := measure.Split(r.Registry.Cut())
 	if r.tails == nil {

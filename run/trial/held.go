@@ -8,7 +8,7 @@ import (
 	"plimsoll/record"
 )
 
-// held gathers the held windows of a search: those in which the number of wanted users stood still,
+// held gathers the held windows of a search, while the number of wanted users stood still,
 // no gate was red and every rule held. They are folded into one slice, so that a long search takes
 // no more memory than a short one.
 type held struct {

@@ -21,7 +21,7 @@ type level struct {
 	gaps  map[string]gap // the last one of each rule that was longer than its grace
 }
 
-// A gap is a time in which a rule had no data.
+// A gap is a time without data for a rule.
 type gap struct {
 	from, to, grace time.Duration // to is the last evaluation in it
 }

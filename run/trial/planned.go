@@ -12,7 +12,7 @@ import (
 type Tests struct {
 	Engine             string // of the target's database
 	Bounded, Unbounded bool
-	// Short ends a bounded test early of which no operation succeeds.
+	// Short ends a bounded test early if no operation succeeds.
 	Short bool
 	Start int // of the search; 0 for the plan's
 	// Most is the number of users up to which a run looks for the users of a plan; 0 for a run of

@@ -86,7 +86,7 @@ type BoundedTest struct {
 // A SearchTest configures the search for the capacity.
 type SearchTest struct {
 	capacity.Config
-	// Rush is the time in which the users are brought to Config.Start.
+	// Rush is the time that it takes to bring the users to Config.Start.
 	Rush time.Duration
 }
 
@@ -212,7 +212,7 @@ func Run(ctx context.Context, s Config) (Outcome, error) {
 	return r.out, r.werr
 }
 
-// lost ends a run of which a process with users was lost, and records the consequence, means. It
+// lost ends a run that lost a process with users, and records the consequence, means. It
 // returns other errors.
 func (r *run) lost(ctx context.Context, err error, means string) error {
 	if !errors.Is(err, ErrLost) || ctx.Err() != nil {

@@ -51,7 +51,8 @@ func (b *DuetBlock) Place(name, engine string, watch Watch) *DuetPlace {
 	return &DuetPlace{Seat: b.table.Sit(name, engine), block: b, Watch: watch}
 }
 
-// A muster is complete when so many have arrived. Its methods are safe for concurrent use.
+// A muster is complete when all that it waits for have arrived. Its methods are safe for concurrent
+// use.
 type muster struct {
 	missing atomic.Int64
 	all     chan struct{} // closed then

@@ -12,7 +12,7 @@ type Counter interface {
 	Refused() (wire.Refusals, int64)
 }
 
-// A Receipt is what the users of a run receive from its beginning on.
+// A Receipt counts what the users of a run receive from its beginning on.
 type Receipt struct {
 	counter Counter
 	stamps  wire.Clocks

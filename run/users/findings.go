@@ -10,7 +10,7 @@ import (
 	"plimsoll/record"
 )
 
-// stalls voids a run in which an agent elsewhere stood still while it was measured: each agent is a
+// stalls voids a run if an agent elsewhere stood still while it was measured: each agent is a
 // generator with its own lag.
 func stalls(list []fleet.Stall, phases []record.Phase) (out []record.Finding) {
 	type worst struct {
@@ -49,7 +49,7 @@ func stalls(list []fleet.Stall, phases []record.Phase) (out []record.Finding) {
 // mostPairs is the largest number of pairs of hosts that are named.
 const mostPairs = 5
 
-// untimely voids a run in which messages arrived before they were sent: a clock was misjudged. The
+// untimely voids a run if messages arrived before they were sent: a clock was misjudged. The
 // list has the worst first.
 func untimely(list []fleet.Untimely) (out []record.Finding) {
 	for _, u := range list[:min(len(list), mostPairs)] {

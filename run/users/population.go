@@ -57,7 +57,7 @@ type Population struct {
 	free   func()     // releases the memory of this process
 }
 
-// Start makes the users of a run, of which none acts before the driver is told how many there are.
+// Start makes the users of a run. None acts before the driver is told how many there are.
 // The processes that have them are ready when it returns. They live until [Population.End], or
 // until ctx ends.
 func Start(ctx context.Context, c Config) (*Population, error) {

@@ -44,7 +44,7 @@ func ReadKeys(path string) (*join.Keys, error) {
 }
 
 // Open opens the door to the agents that the key file knows, until the hall is closed, and prints
-// the command by which an agent joins. version is the program's; its secrets get the keys. say gets
+// the command that an agent joins by. version is the program's; its secrets get the keys. say gets
 // a line for each message that is refused, from any goroutine.
 func (d Door) Open(version string, secrets *plain.Secrets, say func(string, ...any)) (*join.Hall,
 	error) {

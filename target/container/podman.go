@@ -281,7 +281,7 @@ func (c *Contained) await(ctx context.Context, file string) (lab.Identity, error
 	}
 }
 
-// PID is that of the server in the container, as the host sees it.
+// PID returns the process of the server in the container, as the host sees it.
 func (c *Contained) PID() int {
 	if c.server.PID == 0 {
 		return c.Process.PID()

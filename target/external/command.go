@@ -18,10 +18,10 @@ import (
 	"plimsoll/target/lab"
 )
 
-// lastLines is how many lines of a command's output an error quotes.
+// An error quotes the lastLines lines of a command's output.
 const lastLines = 20
 
-// lastBytes is how much of an unfinished line is kept: a command may never end one.
+// lastBytes limits what is kept of an unfinished line: a command may never end one.
 const lastBytes = 64 << 10
 
 // A Turn is the run for which a command is executed. Commands get it in their environment:
@@ -143,7 +143,7 @@ func (d *Site) run(
 	return nil
 }
 
-// environment is that of a command: this program's own, without what it has for itself
+// environment returns a command's environment: this program's own, without what it has for itself
 // (PLIMSOLL_...) and without secrets that it knows; then the variables of the plan, and the turn.
 func (d *Site) environment(turn Turn) []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {

@@ -134,7 +134,7 @@ func (d *Site) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// addresses are those of all servers, at least one.
+// addresses returns the addresses of all servers, at least one.
 func addresses(spec target.Spec) []string {
 	if len(spec.URLs) > 0 {
 		return spec.URLs

@@ -166,9 +166,9 @@ type Confinement struct {
 	whole  linux.CPUSet         // of the first thread
 }
 
-// Confine binds all threads of processes to cpus, or to those of them that a thread is bound to
-// already. Threads and processes that they start later inherit it. After an error, they run where
-// they ran before.
+// Confine binds all threads of processes to cpus, or to the ones among them that a thread is bound
+// to already. Threads and processes that they start later inherit it. After an error, they run
+// where they ran before.
 func Confine(pids, cpus []int) (*Confinement, error) {
 	c := &Confinement{before: map[int]linux.CPUSet{}}
 	if err := onceForEachThread(pids, func(tid int) error {

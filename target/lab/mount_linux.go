@@ -57,5 +57,5 @@ func mountImage(image, at string) error {
 	}
 }
 
-// maxLoopTries is how often another program may take the free loop device first.
+// maxLoopTries limits how often another program may take the free loop device first.
 const maxLoopTries = 10

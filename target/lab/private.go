@@ -27,7 +27,7 @@ func (p ProgramInfo) Full() string { return strings.TrimSpace(p.Name + " " + p.V
 // systemDir is the directory in which root keeps files that an unprivileged user has to reach.
 const systemDir = "/var/lib/plimsoll"
 
-// systemCache is where root keeps programs that were obtained for an unprivileged user.
+// systemCache is the directory in which root keeps programs obtained for an unprivileged user.
 const systemCache = "/var/cache/plimsoll"
 
 // Unprivileged returns the user and group as which a program that refuses to run as root should

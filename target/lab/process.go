@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/plain"
 )
 
-// DefaultStopTimeout is how long a process may take to end after its stop signal before it is
+// DefaultStopTimeout is the time that a process has to end after its stop signal before it is
 // killed.
 const DefaultStopTimeout = 4 * time.Second
 
@@ -73,7 +73,7 @@ type Spec struct {
 	Journal string
 }
 
-// quitTimeout is how long a process with Spec.Quit may take after SIGQUIT.
+// quitTimeout is the time that a process with Spec.Quit has after SIGQUIT.
 const quitTimeout = time.Second
 
 // A Process is a running or ended child, together with its process group. Create it with [Start].

@@ -63,7 +63,7 @@ func (c Crash) String() string {
 	return s
 }
 
-// mostCrashes is how many different ones are kept.
+// mostCrashes limits the different crashes that are kept.
 const mostCrashes = 50
 
 // Crashes follows supervised programs: their ends, the ends of the processes that they had at the
@@ -92,7 +92,7 @@ type followed struct {
 	last     []byte // the last one that was not
 }
 
-// childSettles is how long a child must live to count as a part of its program.
+// childSettles is the least age of a child that counts as a part of its program.
 const childSettles = 2 * time.Second
 
 // FollowCrashes begins to follow programs. Earlier lines of their logs are ignored.

@@ -17,7 +17,7 @@ import (
 // Files is the directory below the state directory in which the server keeps uploads.
 const Files = "data"
 
-// programs are those of a release, by its age; the second is that of releases before 5.0.
+// programs are the names of a release's program, newest first; the second was in use before 5.0.
 var programs = []string{"mattermost", "platform"}
 
 // Program returns the server's program in a release directory, and its arguments. The error names

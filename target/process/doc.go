@@ -38,7 +38,7 @@
 //	HOST                      address that this instance listens on: 127.0.0.1, or what [Placed] says
 //	HOSTPORT                  HOST and PORT, with a colon
 //	URL                       base URL of this instance
-//	USERS_URL                 base URL that users have: that of the proxy before the instances, or else URL
+//	USERS_URL                 base URL that users have: the proxy before the instances, or else URL
 //	INDEX INSTANCES           number of this instance, from 0, and how many there are
 //	PEERS PEERS1 PEERS2 PEERS3  host:port of all instances, with commas between
 //	DIR                       state directory, for files of the program

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// portsPerInstance is how many ports each instance has for itself.
+// Each instance has portsPerInstance ports for itself.
 const portsPerInstance = 4
 
 // An Instance is one process of the program, as its command line may depend on it.
@@ -22,7 +22,7 @@ type Instance struct {
 	Hosts []string                // addresses that the instances listen on, by index
 	Users string                  // base URL that users have: the proxy's, or its own
 	Dir   string                  // state directory
-	// Engine and DSN are those of the database; empty without one. The DSN is a secret: it belongs
+	// Engine and DSN name the database; they are empty without one. The DSN is a secret: it belongs
 	// into the environment, not into arguments.
 	Engine, DSN string
 	// Replicas are the DSNs of the database's copies, secrets too.

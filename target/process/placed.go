@@ -28,7 +28,7 @@ type Process interface {
 // them beside this program, without limits.
 type Placed struct {
 	// Host is the IPv4 address that instances listen on: HOSTPORT and PEERS. Default 127.0.0.1; for
-	// another, Spec.URL must hold the address by which they are reached.
+	// another, Spec.URL must hold the address where they are reached.
 	Host string
 	// Hosts are the IPv4 addresses that the instances listen on, by index, when each is a host of
 	// its own. Nil means Host for all. Without Spec.URL, users reach them there.

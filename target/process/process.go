@@ -28,7 +28,7 @@ const (
 	lockFile    = "lock"          // in a state directory
 )
 
-// A Command is how one instance is started.
+// A Command starts one instance.
 type Command struct {
 	Path string            // program
 	Args []string          // without the program's name; expanded; no secrets
@@ -50,7 +50,7 @@ type Config struct {
 	// Replicas is the number of copies of the database, which StartReplica starts.
 	Replicas     int
 	StartReplica target.StartReplica
-	// Proxy starts the proxy before the instances, by which alone users then reach them; nil means
+	// Proxy starts the proxy before the instances, and users reach them through it alone; nil means
 	// that they reach the instances themselves. ProxyHost is the IPv4 address that it listens on,
 	// default 127.0.0.1.
 	Proxy     target.StartProxy
@@ -70,7 +70,7 @@ type Config struct {
 	// Version returns the version that the deployment reports, for a Description of a Spec without
 	// one; nil leaves it empty.
 	Version func(ctx context.Context, at target.Endpoint) (string, error)
-	// readyTimeout is how long an instance may take until it is ready: DefaultReadyTimeout, but for
+	// readyTimeout limits the time until an instance is ready: DefaultReadyTimeout, but for
 	// tests.
 	readyTimeout time.Duration
 	Placed

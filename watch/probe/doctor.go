@@ -396,7 +396,7 @@ func (c *chart) ring(dev string) {
 		})
 		return
 	}
-	// The receiving end of a proxy is where every user's and every server's packets meet.
+	// Every user's and every server's packets meet at the receiving end of a proxy.
 	bad := Advice
 	if c.is("proxy") {
 		bad = Problem

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Memory returns how many bytes of memory this process can have at most: those of the host, or less
+// Memory returns the most bytes of memory that this process can have: all of the host's, or less
 // where a control group around the process has a limit.
 func Memory() (int64, error) { return memoryOf("/") }
 

@@ -66,7 +66,8 @@ type netstat struct {
 	layout map[string]*netLayout // by protocol
 }
 
-// netLayout is where a protocol's wanted columns stand, as long as the line of names is the same.
+// netLayout has the places of a protocol's wanted columns, as long as the line of names is the
+// same.
 type netLayout struct {
 	header  []byte
 	columns []string // metric per column; empty: not wanted

@@ -48,7 +48,7 @@ type CPUTime struct{ Total, User, System time.Duration }
 //
 // The three lines before the last two are read every fifth sample. A role without a process, and a
 // root that has ended or is a zombie, is an error. Counters start at zero with the probe, never
-// fall, and count on over a restart. CPU time is that of the role's control group, if it has one:
+// fall, and count on over a restart. CPU time comes from the role's control group, if it has one:
 // to the microsecond, and with processes that began and ended between two samples.
 type ProcessProbe struct {
 	proc  string

@@ -21,7 +21,7 @@ import (
 const PrometheusInstance = "prometheus"
 
 const (
-	// mostAnswered is how many series an answer of a Prometheus server may have.
+	// mostAnswered limits the series in an answer of a Prometheus server.
 	mostAnswered = 50_000
 	// oldest is the age at which a sample is stale: instant queries do not see it any more.
 	oldest = series.Lookback
@@ -369,7 +369,7 @@ func (p *Prometheus) read(ctx context.Context, fresh map[target]float64) error {
 	return nil
 }
 
-// labels are those of the server in the order of their names, with the role.
+// labels returns the server's labels in the order of their names, with the role.
 func (p *Prometheus) labels(metric map[string]string) []series.Label {
 	out := make([]series.Label, 0, len(metric))
 	for name, value := range metric {

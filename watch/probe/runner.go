@@ -28,7 +28,7 @@ type Store interface {
 //
 // and for each scraper up and scrape_samples_scraped with the scraper's labels, as Prometheus does.
 //
-// Seconds, ticks and dates are those of the run's clock: while it stands still, nothing is sampled,
+// Seconds, ticks and dates are of the run's clock: while it stands still, nothing is sampled,
 // a sample under way loses no time, and no value grows old.
 //
 // Add probes, then call Run once; Last and Status may be called at any time from any goroutine.
@@ -93,7 +93,7 @@ func NewRunner(db Store, interval time.Duration) *Runner {
 	}
 }
 
-// UseClock makes ticks, deadlines and dates those of a run's clock; without it they are real. It is
+// UseClock takes ticks, deadlines and dates from a run's clock; without it they are real. It is
 // called before Run.
 func (r *Runner) UseClock(c *clock.Clock) { r.clock = c }
 
@@ -292,7 +292,7 @@ func (r *Runner) Last(key string) (v float64, at time.Time, ok bool) {
 	return l.v, l.at, true
 }
 
-// Status returns every probe's record, in the order in which they were added.
+// Status returns every probe's record, in the order of their adding.
 func (r *Runner) Status() []ProbeStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()

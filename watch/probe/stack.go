@@ -98,7 +98,7 @@ func (s *Stack) Sample(context.Context, time.Time) ([]series.Sample, error) {
 	return kept, err
 }
 
-// with returns the labels of a series: those of the probe, and the device's. It allocates once for
+// with returns the labels of a series: the probe's, and the device's. It allocates once for
 // each device.
 func (s *Stack) with(device []series.Label) []series.Label {
 	if len(device) == 0 {

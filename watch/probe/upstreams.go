@@ -17,7 +17,7 @@ import (
 
 // Upstreams reads the growing log of a proxy on this host, one line for each request that an
 // upstream answered: address, status, and seconds until the last byte of its answer, with a space
-// between. WebSockets (status 101), whose time is that of their life, and lines without an upstream
+// between. WebSockets (status 101), whose time is their life, and lines without an upstream
 // are left out.
 //
 //	plimsoll_proxy_upstream_requests_total{upstream,code}  answers by address and class of their status (2xx to 5xx)
@@ -44,7 +44,7 @@ type Upstreams struct {
 // mostUpstreams bounds the addresses that get series of their own.
 const mostUpstreams = 100
 
-// freeEvery is how much is read before it is given back.
+// The memory of freeEvery bytes is given back at a time.
 const freeEvery = 1 << 20
 
 type upstream struct {

@@ -21,7 +21,7 @@ const (
 	MaxExpression = 16 << 10
 	// MaxSelectors is the largest number of selectors in one expression.
 	MaxSelectors = 64
-	// maxGrowth is how often the labels of a series may be copied into one of its labels.
+	// maxGrowth limits how often the labels of a series are copied into one of its labels.
 	maxGrowth = 64
 	// room is for how many points promql reserves memory at the first of a series.
 	room = 5000

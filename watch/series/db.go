@@ -47,7 +47,7 @@ const (
 	MaxQuerySamples = 10_000_000
 	// QueryTimeout ends a query whose context has no earlier deadline.
 	QueryTimeout = 30 * time.Second
-	// Lookback is how long after its time a sample still answers an instant query.
+	// Lookback is the time for which a sample answers instant queries.
 	Lookback = 10 * time.Second
 )
 

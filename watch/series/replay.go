@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/wlog"
 )
 
-// A layout is what lies in a series directory.
+// A layout lists the contents of a series directory.
 type layout struct {
 	blocks  []string // of a run that was closed
 	empty   bool     // it was closed without a sample
@@ -162,7 +162,7 @@ func (db *DB) replaySpan(n int, l layout) (lost, err error) {
 // A head given a log reads it by itself, faster on many cores. But it writes each chunk that is
 // full to a file below its directory and maps 128 MiB for it, panics in a goroutine of its own if
 // that disk is full, and has to write the rest to be closed. Samples that are appended stay in
-// memory, as those of a writer do.
+// memory, as a writer's do.
 func (db *DB) replayLog(n int) (s *span, lost, err error) {
 	segments, err := wlog.NewSegmentsReader(db.logDir(n))
 	if err != nil {

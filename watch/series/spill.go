@@ -20,15 +20,15 @@ import (
 const (
 	// cutEvery is the sample time after which a writer begins a new span.
 	cutEvery = 10 * time.Minute
-	// cutTries is how many cuts in a row may fail. After that the rest of the run stays in memory.
+	// cutTries limits the cuts in a row that fail. After that the rest of the run stays in memory.
 	cutTries = 3
 	// spillDir holds the blocks of a run that goes on, each in a directory with the number of its
 	// span.
 	spillDir = "spilled"
 )
 
-// A span is what was appended between two cuts: a head in memory with a log of its own. Spans are
-// numbered from 0. The last one of a writer takes the appends; one before it has no appends any
+// A span holds what was appended between two cuts: a head in memory with a log of its own. Spans
+// are numbered from 0. The last one of a writer takes the appends; one before it has no appends any
 // more and waits for its block, after which memory and log are given up.
 //
 // tsdb truncates one head instead. A head refuses whatever is older than its truncation, and loses

@@ -117,7 +117,7 @@ func embed(k *Keys, listen string, say func(string, ...any)) (*server.Server, er
 	return s, nil
 }
 
-// refusals are a server's log, of which the lines about refused clients are shown.
+// refusals show the lines of a server's log about refused clients.
 type refusals struct{ say func(string, ...any) }
 
 func (r refusals) Errorf(format string, v ...any) {

@@ -19,7 +19,7 @@ import (
 	"plimsoll/watch/series"
 )
 
-// hostNames returns the instances of a topology, each of which is a host.
+// hostNames returns the instances of a topology. Each is a host.
 func hostNames(t plan.Target, engine string) []string {
 	var names []string
 	for i := range t.Instances {

@@ -28,7 +28,7 @@ import (
 	"plimsoll/target/lab"
 )
 
-// mounted is where control groups are.
+// mounted is the directory where control groups are.
 const mounted = "/sys/fs/cgroup"
 
 // A Group is one control group, in every controller that it needs. Make it with [Create]. Its
@@ -203,7 +203,7 @@ func disk(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("control group: %s is on no disk of this host: %w", path, err)
 	}
-	// limits are those of whole disks
+	// Limits are set for whole disks.
 	if _, err := os.Stat(filepath.Join(sys, "partition")); err == nil {
 		b, err := os.ReadFile(filepath.Join(filepath.Dir(sys), "dev"))
 		if err != nil {
@@ -288,7 +288,7 @@ func remove(dir string) error {
 	return fmt.Errorf("removing a control group: %s: %w", dir, err)
 }
 
-// within returns a group's directory and those of the groups in it, outer ones first.
+// within returns the directories of a group and of the groups in it, outer ones first.
 func within(dir string) []string {
 	out := []string{dir}
 	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -300,7 +300,7 @@ func within(dir string) []string {
 	return out
 }
 
-// sweepGrace is how long processes of a killed program may take to end by themselves.
+// sweepGrace is the time that processes of a killed program have to end by themselves.
 const sweepGrace = 2 * time.Second
 
 // Sweep removes the groups of programs that do not run any more, and returns their directories.

@@ -158,7 +158,7 @@ func (g *Group) Thaw() error {
 	return g.freezer.order(g.freezer.thaw)
 }
 
-// thaw thaws a group of which only the directory is known. Where it cannot freeze, there is nothing
+// thaw thaws a group by its directory. Where it cannot freeze, there is nothing
 // to do.
 func thaw(dir string) {
 	for name, text := range map[string]string{"cgroup.freeze": "0", "freezer.state": "THAWED"} {

@@ -58,14 +58,14 @@ type Product struct {
 	// all the same.
 	Keep, PutBack func(ctx context.Context, in *View, db string) error
 
-	// ReplicaSettings returns settings of a replica, beside those of its Config.
+	// ReplicaSettings returns settings of a replica, beside its Config.
 	ReplicaSettings func(index int) (map[string]string, error)
 	// Position returns the end of the log of a primary, and Reached whether a replica is there.
 	Position func(ctx context.Context, primary *View) (string, error)
 	Reached  func(ctx context.Context, replica *View, position string) (bool, error)
 }
 
-// Programs are those of a server.
+// Programs are the programs of a server.
 type Programs struct {
 	Name string // of the server in errors
 	Path string // stands for them in the data directory's mark
@@ -76,7 +76,7 @@ type Programs struct {
 type Config struct {
 	Dir  string // state: data, snapshot, socket, log, journal; made when missing
 	CPUs []int  // cores of the server and all its workers; nil means those of this program
-	// Path of the network namespace that the server runs in; empty means that of this program.
+	// Path of the network namespace that the server runs in; empty means this program's.
 	NetNS string
 	// IPv4 address that it listens on, and that DSN names; empty means 127.0.0.1. A client that
 	// reaches another may log in with the password.

@@ -44,7 +44,7 @@ type LANConfig struct {
 	// Users is the side of the users; nil is the network of this program, which must then be one of
 	// its own, see NewNetwork.
 	Users *Namespace
-	// Links are the limits of the links by host, that of the users under UsersLink.
+	// Links are the limits of the links by host; the users' link is under UsersLink.
 	Links map[string]Shaping
 	// Sides are the cores that work on packets.
 	Sides Sides

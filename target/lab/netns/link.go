@@ -20,7 +20,7 @@ type Shaping struct {
 	Rate  int64         // bits per second; 0 means no limit
 }
 
-// queueTime is how long a packet may wait for a link with a rate; what would wait longer is lost,
+// queueTime limits how long a packet waits for a link with a rate; what would wait longer is lost,
 // as at a switch. A queue holds leastQueue bytes at least, which is longer below 21 Mbit/s: 1.05 s
 // at 1 Mbit/s. A link that was idle passes at once what it carries in burstTime, and leastBurst
 // bytes at least: the kernel wakes tbf up by a timer, and a smaller bucket would overflow in
@@ -33,7 +33,7 @@ const (
 	burstTime  = 4 * time.Millisecond
 )
 
-// mostDelayed is how many packets a link with a delay holds.
+// A link with a delay holds mostDelayed packets at most.
 const mostDelayed = 100_000
 
 // commands returns the arguments of tc for the packets that a device sends.

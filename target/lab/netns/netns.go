@@ -36,14 +36,14 @@ import (
 	"plimsoll/target/lab"
 )
 
-// dir is where ip keeps the names.
+// dir is the directory in which ip keeps the names.
 const dir = "/run/netns"
 
 // patience bounds one call of a program.
 const patience = 10 * time.Second
 
 // A Namespace is one network stack with a loopback device that is up. Make it with [Create], or
-// find that of a process with [Of]. For [Wire] a nil one is the network of this program.
+// find a process' namespace with [Of]. For [Wire] a nil one is the network of this program.
 type Namespace struct {
 	name string
 	path string // when it has no name

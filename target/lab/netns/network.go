@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// MostNetworks is how many networks one program may have at once.
+// MostNetworks limits the networks that one program has at once.
 const MostNetworks = 64
 
 // A Network is three network namespaces and the wires between them, as three hosts would be, for
@@ -169,7 +169,7 @@ func (n *Network) Publish(ctx context.Context, port int) error {
 	return nil
 }
 
-// Server is where the server begins.
+// Server is the place where the server begins.
 func (n *Network) Server() *Namespace {
 	if n.server != nil {
 		return n.server
@@ -177,7 +177,7 @@ func (n *Network) Server() *Namespace {
 	return n.host
 }
 
-// Address is where users find the server, bridged or not.
+// Address returns the address where users find the server, bridged or not.
 func (n *Network) Address() string { return n.at(front, 2) }
 
 // Stores is the network namespace that the stores run in, for lab.Spec.NetNS, and the address that

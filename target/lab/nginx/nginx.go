@@ -2,7 +2,7 @@
 //
 // [Start] finds the system's nginx, writes a configuration and starts it in the foreground. It
 // passes requests to the upstreams in turn over connections that it keeps, and WebSockets through.
-// The page [Proxy.Status] is that of stub_status, and the file [Proxy.Log] has a line for each
+// The page [Proxy.Status] is made by stub_status, and the file [Proxy.Log] has a line for each
 // request with the upstream that answered it and the time that it took. As root, nginx runs as the
 // user www-data or as nobody.
 //
@@ -50,7 +50,7 @@ const (
 type Config struct {
 	Dir  string // state: configuration, log, temporary files, journal; made when missing
 	CPUs []int  // cores, of which each gets a worker; nil means one worker on those of this program
-	// Path of the network namespace that it runs in; empty means that of this program.
+	// Path of the network namespace that it runs in; empty means this program's.
 	NetNS     string
 	Listen    string   // host:port; an empty host means all addresses
 	Upstreams []string // host:port of each server
@@ -302,7 +302,7 @@ func (s *Proxy) Watched() lab.Watched { return s.proc.Watched() }
 // Done is closed when it has ended.
 func (s *Proxy) Done() <-chan struct{} { return s.proc.Done() }
 
-// Describe reads its version. The settings are those of the configuration.
+// Describe reads its version. The settings come from the configuration.
 func (s *Proxy) Describe(ctx context.Context) (lab.ProgramInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

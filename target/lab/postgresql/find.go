@@ -42,7 +42,7 @@ func Missing() error {
 	)
 }
 
-// home is where the programs are that were obtained.
+// home is the directory of the programs that were obtained.
 func home() (string, error) {
 	cache, err := lab.CacheDir()
 	return filepath.Join(cache, "postgresql-"+string(embeddedVersion)), err

@@ -117,8 +117,8 @@ func versionHere(ctx context.Context, dir string) (string, error) {
 }
 
 // initdb returns its command. The C locale exists everywhere and sorts the same everywhere.
-// initdb's own sync is left out: a data directory of which the machine's crash leaves half lacks
-// the mark, and is created again.
+// initdb's own sync is left out: a data directory that a crash of the machine left half written
+// lacks the mark, and is created again.
 func (p *programs) initdb(in *database.View) (lab.Spec, error) {
 	return lab.Spec{
 		Name: "initdb",

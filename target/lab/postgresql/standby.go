@@ -15,7 +15,7 @@ import (
 // that they find it after a restart.
 func ForStandbys() map[string]string { return map[string]string{"wal_keep_size": "1GB"} }
 
-// StandbyName returns the application name by which a primary knows its standby number index.
+// StandbyName returns the application name under which a primary knows its standby number index.
 func StandbyName(index int) string { return fmt.Sprintf("replica_%d", index) }
 
 // follow makes a standby of a copy of the primary's data, and adds the settings by which it finds

@@ -24,7 +24,7 @@ func dropStatement(name string) string {
 	return "DROP DATABASE IF EXISTS " + quote(name) + " WITH (FORCE)"
 }
 
-// keep turns a database into a template, of which the database becomes a copy.
+// keep turns a database into a template; the database becomes a copy of it.
 func keep(ctx context.Context, in *database.View, name string) error {
 	return admin(ctx, in, "postgres", func(conn *pgx.Conn) error {
 		end := "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = " +

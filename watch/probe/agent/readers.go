@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// mostReaders is how many readers may have probes of their own at once, and forgotten how long
-	// ago one that has gone asked last: it asks once a second.
+	// mostReaders limits the readers that have probes of their own at once.
 	mostReaders = 8
-	forgotten   = 10 * time.Second
-	// sampleTime is how long the probes of one answer may take: readers have a second.
+	// forgotten is the time after which a reader that does not ask has gone: it asks once a second.
+	forgotten = 10 * time.Second
+	// sampleTime limits the time of the probes of one answer: readers have a second.
 	sampleTime = 700 * time.Millisecond
 	// mostReason is the number of bytes of a failure's reason.
 	mostReason = 300
 )
 
-// A Reply is what the probes of a host read for one reader.
+// A Reply has the readings of a host's probes for one reader.
 type Reply struct {
 	Role     string    `json:"role"`
 	Received time.Time `json:"received"` // by the clock of that host

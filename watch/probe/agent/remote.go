@@ -126,7 +126,7 @@ func (r *Remote) Sample(ctx context.Context, _ time.Time) ([]series.Sample, erro
 	return out, r.failures(a)
 }
 
-// failures are those of the probes there, and of probes that are there no more.
+// failures are of the probes there, and of probes that are there no more.
 func (r *Remote) failures(a Reply) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(a.Failures)) {

@@ -45,8 +45,8 @@ func (w *What) SetCPUs(list string) (err error) {
 	return err
 }
 
-// Processes are those of one role: numbers, or files that hold one, which are read again at each
-// sample.
+// Processes are the processes of one role: numbers, or files that hold one, which are read again at
+// each sample.
 type Processes struct {
 	Role string
 	From []string

@@ -21,7 +21,7 @@ import (
 	"plimsoll/watch/series"
 )
 
-// Concurrent is how many requests are answered at a time.
+// Concurrent limits the requests that are answered at a time.
 const Concurrent = 2
 
 const (
@@ -47,7 +47,7 @@ type Metadata struct {
 // Config configures a handler.
 type Config struct {
 	Source Source
-	// Version is shown as that of the server.
+	// Version is shown as the server's.
 	Version string
 	// Known describes metrics; others are described from their names.
 	Known []Metadata

@@ -24,11 +24,11 @@ import (
 
 // Limits and times of a Sender. Their zero values in [Config] mean these.
 const (
-	// DefaultQueue is how many samples may wait to be sent; a sample takes about 40 bytes.
+	// DefaultQueue limits the samples that wait to be sent; a sample takes about 40 bytes.
 	DefaultQueue = 200_000
-	// DefaultBatch is how many samples are sent at once.
+	// DefaultBatch limits the samples that are sent at once.
 	DefaultBatch = 5_000
-	// DefaultDeadline is how long a batch is tried before it is given up.
+	// DefaultDeadline is the time after which a batch is given up.
 	DefaultDeadline = 30 * time.Second
 	// DefaultTimeout ends one request.
 	DefaultTimeout = 10 * time.Second
@@ -395,7 +395,7 @@ func (s *Sender) encode(batch []sample) ([]byte, error) {
 	return compression.Encode(compression.Snappy, raw, compression.NewSyncEncodeBuffer())
 }
 
-// labels returns the labels of a series and those of all, in order.
+// labels returns the labels of a series and the labels of all, in order.
 func (s *Sender) labels(l labels.Labels) []prompb.Label {
 	out := prompb.FromLabels(l, nil)
 	for n, v := range s.c.Labels {
