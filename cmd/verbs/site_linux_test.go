@@ -70,8 +70,12 @@ func TestSite(t *testing.T) {
 			}
 		}
 	}
+	// The page opens the field a moment after the click, and searches when a key has been released.
 	c.Eval(`document.querySelector("label[for=__search]").click()`, nil)
+	c.Until(`document.activeElement.matches(".md-search__input")`)
 	c.Call("Input.insertText", map[string]any{"text": "interrupted"}, nil)
+	c.Until(`document.activeElement.value === "interrupted"`)
+	c.Key("End")
 	c.Until(
 		`[...document.querySelectorAll(".md-search-result__link")].some(a => a.href.includes("/statuses.html"))`,
 	)
