@@ -267,16 +267,19 @@ func hostile(t testing.TB) map[string][]byte {
 		field(1, bytes.Repeat([]byte{1}, maxDepth)...), field(2, 1),
 	)...)
 	return map[string][]byte{
-		"strings":    many(field(fieldString)),
-		"functions":  many(field(fieldFunction)),
-		"mappings":   many(field(fieldMapping)),
-		"types":      many(field(fieldSampleType)),
-		"locations":  many(field(fieldLocation)),
-		"lines":      many(field(fieldLocation, bytes.Repeat([]byte{34, 2, 8, 1}, 1<<10)...)),
-		"samples":    many(field(fieldSample, 18, 1, 1)),
-		"deep":       many(deep),
-		"one sample": zipped(t, slices.Concat(head, field(fieldSample, field(1, make([]byte, 1<<25)...)...))),
-		"bomb":       zipped(t, make([]byte, 1<<27)),
+		"strings":   many(field(fieldString)),
+		"functions": many(field(fieldFunction)),
+		"mappings":  many(field(fieldMapping)),
+		"types":     many(field(fieldSampleType)),
+		"locations": many(field(fieldLocation)),
+		"lines":     many(field(fieldLocation, bytes.Repeat([]byte{34, 2, 8, 1}, 1<<10)...)),
+		"samples":   many(field(fieldSample, 18, 1, 1)),
+		"deep":      many(deep),
+		"one sample": zipped(t, slices.Concat(head, field(
+			fieldSample,
+			field(1, make([]byte, 1<<25)...)...,
+		))),
+		"bomb": zipped(t, make([]byte, 1<<27)),
 	}
 }
 

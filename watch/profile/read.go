@@ -118,7 +118,7 @@ func numbers(v uint64, body []byte, each func(uint64) error) error {
 
 // record returns the numbers of a message by field; a field that is missing is 0.
 func record(body []byte) (values [16]uint64, err error) {
-	err = fields(body, func(num protowire.Number, v uint64, _ []byte) error {
+	err = fields(body, func(num int, v uint64, _ []byte) error {
 		if num < len(values) {
 			values[num] = v
 		}
