@@ -61,7 +61,7 @@ func OpenPerfMap(pid int) (*Table, error) {
 func innermostPID(status string, pid int) int {
 	for line := range strings.Lines(status) {
 		if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
-			for _, id := range strings.FieldsSeq(ids) {
+			for id := range strings.FieldsSeq(ids) {
 				if n, err := strconv.Atoi(id); err == nil {
 					pid = n // the last one
 				}
