@@ -10,7 +10,7 @@ import (
 func named(all ...string) []Observed {
 	functions := make([]Observed, len(all))
 	for i, name := range all {
-		functions[i] = Observed{Name: name, Binary: "server"}
+		functions[i] = Observed{Name: name, Binary: "server", Samples: 100}
 	}
 	return functions
 }
