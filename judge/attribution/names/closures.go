@@ -112,7 +112,7 @@ func (m *matching) anchors(f *family) {
 	m.compare(base, fresh, alike, func(i int, c candidate) {
 		j := c.function
 		score := m.similarity(i, j)
-		if min(score, c.score) < leastAnchor {
+		if min(score, c.score) < leastAnchor || c.traits < 2 && !m.sameInflow(i, j) {
 			return
 		}
 		same, ok := freshes[m.base.place(i)]

@@ -1,5 +1,7 @@
 package names
 
+import "strings"
+
 // Observed is a function of a build, and where it stands in the call tree.
 type Observed struct {
 	Name   string // as the language writes it, with package and receiver
@@ -97,6 +99,12 @@ func (m *matching) pair(i, j int) {
 // closure reports whether a function is a closure that may have another number in another build.
 func (s *side) closure(i int) bool { return s.forms[i].kind != "" && !s.functions[i].Fixed }
 
+// written reports whether a function may be in another build under another name: the kernel's, the
+// runtime's and those that the compiler makes are not.
+func (s *side) written(i int) bool {
+	return !s.functions[i].Fixed && !strings.HasPrefix(s.forms[i].rest, generated)
+}
+
 // free returns the functions that have no partner and satisfy keep.
 func (s *side) free(keep func(i int) bool) []int {
 	var free []int
@@ -169,13 +177,13 @@ func (m *matching) byName() {
 // a pointer.
 func (m *matching) byForm() {
 	m.unique(func(s *side, i int) key {
-		if s.functions[i].Fixed {
+		if !s.written(i) {
 			return key{}
 		}
 		return key{name: s.expected(s.forms[i])}
 	})
 	m.unique(func(s *side, i int) key {
-		if s.functions[i].Fixed {
+		if !s.written(i) {
 			return key{}
 		}
 		return key{name: pointerless(s.expected(s.forms[i]))}

@@ -57,7 +57,7 @@ func onlyHere(s, other *side, of func(s *side, i int) (in, name string)) map[str
 	all := map[string]*container{}
 	for i, f := range s.functions {
 		in, name := of(s, i)
-		if f.Fixed || in == "" || theirs[in] {
+		if !s.written(i) || in == "" || theirs[in] {
 			continue
 		}
 		c := all[in]
