@@ -153,13 +153,19 @@ func TestMatchByPlace(t *testing.T) {
 
 // TestFewSamplesProveNothing matches two functions that only one profile each has, by chance.
 func TestFewSamplesProveNothing(t *testing.T) {
-	calls := map[string][]int{"main.(*T).Get": {0, 1, 2}, "main.(*T).Put": {0, 1, 2}}
-	base, fresh := tree(3, calls, "main.(*T).Get"), tree(3, calls, "main.(*T).Put")
-	for _, functions := range [][]Observed{base, fresh} {
-		functions[len(functions)-1].Samples = leastSamples - 1
+	with := func(name string, samples float64) []Observed {
+		functions := append(named("main.main", "lib.A", "lib.B", "lib.C"), Observed{Name: name})
+		call(functions, 0, 4, samples)
+		for leaf := range 3 {
+			call(functions, 4, 1+leaf, samples/3)
+		}
+		return functions
 	}
-	if got := others(found(base, fresh)); len(got) > 0 {
-		t.Errorf("pairs %v, want none", got)
+	for samples, want := range map[float64]int{leastSamples - 1: 0, leastSamples + 1: 1} {
+		base, fresh := with("main.(*T).Get", samples), with("main.(*T).Put", samples)
+		if got := others(found(base, fresh)); len(got) != want {
+			t.Errorf("%v samples: pairs %v, want %d", samples, got, want)
+		}
 	}
 }
 
@@ -190,17 +196,17 @@ func TestMatchIsBounded(t *testing.T) {
 			many(5000, func(i int) string { return fmt.Sprintf("main.F.func%d", i+2) }), 2,
 		},
 		{
-			"100,000 functions renamed",
-			many(100_000, func(i int) string { return fmt.Sprintf("main.Old%d", i) }),
-			many(100_000, func(i int) string { return fmt.Sprintf("main.New%d", i) }), 2,
+			"20,000 functions renamed",
+			many(20_000, func(i int) string { return fmt.Sprintf("main.Old%d", i) }),
+			many(20_000, func(i int) string { return fmt.Sprintf("main.New%d", i) }), 2,
 		},
 		{
-			"50,000 packages with the same function",
-			many(50_000, func(i int) string { return fmt.Sprintf("old/p%d.New", i) }),
-			many(50_000, func(i int) string { return fmt.Sprintf("new/q%d.New", i) }), 2,
+			"10,000 packages with the same function",
+			many(10_000, func(i int) string { return fmt.Sprintf("old/p%d.New", i) }),
+			many(10_000, func(i int) string { return fmt.Sprintf("new/q%d.New", i) }), 2,
 		},
 		{
-			"20,000 closures in each other",
+			"400 closures in each other",
 			many(400, func(i int) string { return "main.F.func1" + strings.Repeat(".1", i) }),
 			many(400, func(i int) string { return "main.F.func1" + strings.Repeat(".1", i) }), 402,
 		},
@@ -224,8 +230,7 @@ func TestMatchOfHostileInput(t *testing.T) {
 	}
 	functions := named(names...)
 	functions[0].Callers = []Edge{{-1, 1}, {1 << 40, 1}, {0, 1}, {1, -1}, {2, 0}}
-	functions[1].Callees = []Edge{{0, nan}, {0, inf}, {0, 1e300}, {0, 1e300}}
-	functions[2].Samples = nan
+	functions[1].Callees = []Edge{{0, nan}, {0, inf}, {0, 1e308}, {0, 1e308}}
 	pairs := Match(functions, functions)
 	if got := len(pairs); got < len(names)-2 {
 		t.Errorf("%d pairs of a build with itself, want %d", got, len(names))

@@ -1,6 +1,9 @@
 package names
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // Observed is a function of a build, and where it stands in the call tree.
 type Observed struct {
@@ -10,7 +13,6 @@ type Observed struct {
 	// Fixed is set for functions that have no other name in another build: those of the kernel and
 	// of the runtime, and addresses without a symbol. They are matched by their names alone.
 	Fixed   bool
-	Samples float64 // with the function anywhere on their stack
 	Callers []Edge
 	Callees []Edge
 }
@@ -71,6 +73,7 @@ type matching struct {
 type side struct {
 	functions []Observed
 	forms     []form
+	samples   []float64         // with each function on their stack, as far as its edges show
 	partner   []int             // the index in the other build, or -1
 	packages  map[string]string // paths in the new build of packages that moved; nil in the new build
 	types     map[string]string // likewise of receivers, with their packages
@@ -80,14 +83,30 @@ func newSide(functions []Observed) side {
 	s := side{
 		functions: functions,
 		forms:     make([]form, len(functions)),
+		samples:   make([]float64, len(functions)),
 		partner:   make([]int, len(functions)),
 	}
 	for i, f := range functions {
+		s.samples[i] = max(sum(f.Callers), sum(f.Callees))
 		s.forms[i] = parse(f.Name, f.File)
 		s.partner[i] = -1
 	}
 	return s
 }
+
+// sum adds the weights of edges.
+func sum(edges []Edge) float64 {
+	n := 0.0
+	for _, e := range edges {
+		if e.valid() {
+			n += e.Weight
+		}
+	}
+	return n
+}
+
+// valid reports whether an edge has a weight.
+func (e Edge) valid() bool { return e.Weight > 0 && !math.IsInf(e.Weight, 0) }
 
 // pair makes base function i and fresh function j one.
 func (m *matching) pair(i, j int) {

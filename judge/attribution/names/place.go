@@ -58,7 +58,7 @@ func (m *matching) shares(s *side, edges []Edge, callee bool) []share {
 // known reports whether the other end of an edge has a partner.
 func (s *side) known(e Edge) bool {
 	return e.Function >= 0 && e.Function < len(s.functions) && s.partner[e.Function] >= 0 &&
-		e.Weight > 0 && !math.IsInf(e.Weight, 0)
+		e.valid()
 }
 
 // A candidate is what a function could be in the other build.
@@ -217,7 +217,7 @@ const (
 func (m *matching) byPlace() {
 	sampled := func(s *side) []int {
 		return s.free(func(i int) bool {
-			return s.written(i) && !s.closure(i) && s.functions[i].Samples >= leastSamples
+			return s.written(i) && !s.closure(i) && s.samples[i] >= leastSamples
 		})
 	}
 	factor := func(i, j int) float64 { return 1 + m.likeness(i, j)/2 }
@@ -286,7 +286,7 @@ func (s *side) inflow(i int) float64 {
 	for _, e := range s.functions[i].Callers {
 		if s.known(e) {
 			in += e.Weight
-			all += s.functions[e.Function].Samples
+			all += s.samples[e.Function]
 		}
 	}
 	return in / all

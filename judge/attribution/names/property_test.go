@@ -242,15 +242,7 @@ func (p *program) observe(r *rand.Rand, noise float64) ([]Observed, []int) {
 			from, to := index[w], index[c]
 			all[from].Callees = append(all[from].Callees, Edge{to, n})
 			all[to].Callers = append(all[to].Callers, Edge{from, n})
-			all[to].Samples += n
 		}
-	}
-	for i := range all {
-		out := 0.0
-		for _, e := range all[i].Callees {
-			out += e.Weight
-		}
-		all[i].Samples = max(all[i].Samples, out)
 	}
 	return all, ids
 }
