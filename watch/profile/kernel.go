@@ -92,7 +92,26 @@ func readKernel(r io.Reader) (out kernelSymbols) {
 // the compat ones are those of 32-bit programs.
 var callPrefixes = []string{
 	"__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_", "__arm64_sys_", "__arm64_compat_sys_",
-	"__se_sys_", "__do_sys_",
+	"__se_sys_", "__do_sys_", "ksys_", "__sys_",
+}
+
+// calls are functions that do the work of a system call whose own function the compiler has left
+// out of the chain.
+var calls = map[string]string{
+	"do_sys_openat2":    "openat",
+	"do_epoll_wait":     "epoll_wait",
+	"do_epoll_pwait":    "epoll_pwait",
+	"do_futex":          "futex",
+	"do_readv":          "readv",
+	"do_writev":         "writev",
+	"do_preadv":         "preadv",
+	"do_pwritev":        "pwritev",
+	"do_fsync":          "fsync",
+	"do_madvise":        "madvise",
+	"do_sys_poll":       "poll",
+	"__vm_munmap":       "munmap",
+	"vm_mmap_pgoff":     "mmap",
+	"hrtimer_nanosleep": "nanosleep",
 }
 
 // otherEntries are the names of functions at which other ways into the kernel are told.
@@ -110,11 +129,14 @@ var otherEntries = []struct{ part, frame string }{
 
 // kernelFrame returns the frame at a function of the kernel; empty where it tells nothing.
 func kernelFrame(function string) string {
+	function, _, _ = strings.Cut(function, ".") // of a part that the compiler has split off
 	for _, p := range callPrefixes {
 		if name, ok := strings.CutPrefix(function, p); ok && name != "" {
-			name, _, _ = strings.Cut(name, ".") // of a part that the compiler has split off
 			return kernelOther + " " + name
 		}
+	}
+	if name, ok := calls[function]; ok {
+		return kernelOther + " " + name
 	}
 	for _, e := range otherEntries {
 		if strings.Contains(function, e.part) {

@@ -158,8 +158,8 @@ func (s *Sampler) Gate(open bool) {
 	}
 	g.seconds += time.Since(g.began).Seconds()
 	for i, after := range s.use() {
-		grown, ok := after.since(g.before[i])
-		if !ok || g.cpu[i] < 0 {
+		grown := after.total - g.before[i].total
+		if errors.Join(after.err, g.before[i].err) != nil || grown < 0 || g.cpu[i] < 0 {
 			g.cpu[i] = -1
 			continue
 		}
@@ -167,11 +167,10 @@ func (s *Sampler) Gate(open bool) {
 	}
 }
 
-// A usage is the CPU time of a role at one moment: that of its control group, or else of each of
-// its processes.
+// A usage is the CPU time of a role at one moment: that of its control group, or else of its
+// processes and their children that have ended.
 type usage struct {
-	group time.Duration
-	of    map[int]time.Duration
+	total time.Duration
 	err   error
 }
 
@@ -181,26 +180,15 @@ func (s *Sampler) use() []usage {
 	members := *s.members.Load()
 	for i, r := range s.roles {
 		if r.CPU != nil {
-			out[i].group, out[i].err = r.CPU()
+			out[i].total, out[i].err = r.CPU()
 			continue
 		}
-		out[i].of = map[int]time.Duration{}
 		for _, pid := range members[i] {
-			if t, ok := cpuOf(pid); ok {
-				out[i].of[pid] = t
-			}
+			t, _ := cpuOf(pid) // of one that has ended, its parent has the time
+			out[i].total += t + childrenCPU(pid)
 		}
 	}
 	return out
-}
-
-// since returns the growth from before. A process that was not there then has begun since.
-func (u usage) since(before usage) (time.Duration, bool) {
-	grown := u.group - before.group
-	for pid, t := range u.of {
-		grown += t - before.of[pid]
-	}
-	return grown, u.err == nil && before.err == nil && grown >= 0
 }
 
 // run reads the rings until the sampler is stopped.

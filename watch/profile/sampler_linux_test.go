@@ -51,11 +51,21 @@ func child() { spinInChild(300_000_000) }
 var sink uint64
 
 //go:noinline
-func spinInParent(n int) { spin(n) }
+func spinInParent(n int) {
+	for range n / 1000 {
+		spin(1000)
+	}
+}
 
 //go:noinline
-func spinInChild(n int) { spin(n) }
+func spinInChild(n int) {
+	for range n / 1000 {
+		spin(1000)
+	}
+}
 
+// spin has no frame, being the innermost function.
+//
 //go:noinline
 func spin(n int) {
 	x := uint64(1)
