@@ -81,7 +81,7 @@ func profileTarget(ctx context.Context, r *run) error {
 	for _, role := range r.sys.Roles() {
 		if slices.Contains(profiledRoles, role.Name) && len(role.PIDs()) > 0 {
 			here = append(here, role.Name)
-			roles = append(roles, samplerRole(role))
+			roles = append(roles, profile.Role{Name: role.Name, PIDs: role.PIDs})
 		}
 	}
 	if len(roles) > 0 {
@@ -131,18 +131,6 @@ func (r *run) openProfilePage(ctx context.Context, g *profileGate, unseen bool) 
 		return probe.CPUProfile(ctx, at, int(d.Seconds()))
 	})
 	return nil
-}
-
-// samplerRole returns a role as the sampler knows it.
-func samplerRole(role probe.Role) profile.Role {
-	out := profile.Role{Name: role.Name, PIDs: role.PIDs}
-	if role.CPU != nil {
-		out.CPU = func() (time.Duration, error) {
-			t, err := role.CPU()
-			return t.Total, err
-		}
-	}
-	return out
 }
 
 // notProfiled notes in the events why a role has no profile; all roles without a name.

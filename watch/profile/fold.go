@@ -226,7 +226,7 @@ func (l *lexicon) table(file uint16) *symbols.Table {
 // stored returns the profile of a role, with the functions and files that it has.
 func (f *folded) stored(role int) (p Stored) {
 	ids := map[int]int32{}
-	samples := map[string]int64{} // by the file of the outermost function, if it is a program
+	samples := map[string]int64{} // by the file of the outermost function of a program
 	roles := uint32(f.roles)
 	for n := roles; n < uint32(len(f.tally.nodes)); n++ {
 		count := int64(f.tally.nodes[n].count)
@@ -244,9 +244,12 @@ func (f *folded) stored(role int) (p Stored) {
 			st.Functions = append(st.Functions, id)
 		}
 		p.Stacks = append(p.Stacks, st)
-		outermost := p.Functions[st.Functions[0]].Binary
-		if program, ok := f.programs[outermost]; ok && !program.Library {
-			samples[outermost] += count
+		for _, id := range st.Functions {
+			at := p.Functions[id].Binary
+			if program, ok := f.programs[at]; ok && !program.Library {
+				samples[at] += count
+				break
+			}
 		}
 	}
 	for _, fn := range p.Functions {

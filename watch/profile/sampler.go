@@ -18,9 +18,6 @@ type Role struct {
 	// PIDs returns the first processes; all that they start count too. It may return others after
 	// a restart. It is safe for concurrent use.
 	PIDs func() []int
-	// CPU returns the CPU time of a control group that holds exactly these processes; nil where
-	// there is none.
-	CPU func() (time.Duration, error)
 }
 
 // A Sampler samples the processes of roles while its gate is open. Its methods are safe for
@@ -38,9 +35,9 @@ type Sampler struct {
 		sync.Mutex
 		open, closed bool
 		began        time.Time
-		before       []usage
+		before       []time.Duration
 		seconds      float64
-		cpu          []float64 // by role; negative if it could not be read
+		cpu          []float64 // by role
 	}
 
 	// what follows is of the goroutine that reads, and of [Sampler.Profiles] after its end
@@ -158,34 +155,23 @@ func (s *Sampler) Gate(open bool) {
 	}
 	g.seconds += time.Since(g.began).Seconds()
 	for i, after := range s.use() {
-		grown := after.total - g.before[i].total
-		if errors.Join(after.err, g.before[i].err) != nil || grown < 0 || g.cpu[i] < 0 {
-			g.cpu[i] = -1
-			continue
-		}
-		g.cpu[i] += grown.Seconds()
+		g.cpu[i] += (after - g.before[i]).Seconds()
 	}
 }
 
-// A usage is the CPU time of a role at one moment: that of its control group, or else of its
-// processes and their children that have ended.
-type usage struct {
-	total time.Duration
-	err   error
-}
-
-// use reads the CPU time of all roles.
-func (s *Sampler) use() []usage {
-	out := make([]usage, len(s.roles))
+// use returns the CPU time of all roles so far: of their processes, and of the children of the
+// first ones that have ended. A control group counts the time of a thread that runs in steps of the
+// kernel's tick, which is too coarse for turns.
+func (s *Sampler) use() []time.Duration {
+	out := make([]time.Duration, len(s.roles))
 	members := *s.members.Load()
 	for i, r := range s.roles {
-		if r.CPU != nil {
-			out[i].total, out[i].err = r.CPU()
-			continue
-		}
 		for _, pid := range members[i] {
-			t, _ := cpuOf(pid) // of one that has ended, its parent has the time
-			out[i].total += t + childrenCPU(pid)
+			t, _ := cpuOf(pid) // none of one that has ended
+			out[i] += t
+		}
+		for _, pid := range r.PIDs() {
+			out[i] += childrenCPU(pid)
 		}
 	}
 	return out
