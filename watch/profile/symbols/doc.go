@@ -1,0 +1,2 @@
+// Package symbols finds the functions that addresses of a program belong to.
+package symbols
