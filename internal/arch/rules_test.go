@@ -93,6 +93,7 @@ var pure = []string{
 	"plan",
 	"plan/draft",
 	"judge/attribution",
+	"judge/attribution/names",
 	"judge/verdict",
 	"judge/limiter",
 	"judge/sizing",
