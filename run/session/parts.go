@@ -42,6 +42,7 @@ type run struct {
 	population   *users.Population
 	received     users.Receipt
 	crashes      *health.CrashLog
+	profile      *profileGate // nil: it is not profiled
 	spec         trial.Config // each part sets what is its own
 
 	out      trial.Outcome
@@ -61,6 +62,7 @@ type part struct {
 var parts = []part{
 	{end: writeStatements}, // when no run of the block is measured any more
 	{end: readReceived},    // what the other runs of a duet do until then is among the counts
+	{end: writeProfiles},
 	{begin: beginTurns, end: yieldPlace},
 	{end: readStamps},
 	{end: findInPopulation},
@@ -77,6 +79,7 @@ var parts = []part{
 	{begin: findLevel},
 	{begin: testInTurns},
 	{begin: countStatements, end: endStatements},
+	{begin: profileTarget},
 	{begin: watchDisk},
 	{begin: countReceived},
 	{end: findRestarts},
