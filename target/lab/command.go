@@ -26,6 +26,7 @@ type Command struct {
 	Argv  []string
 	Env   []string // KEY=value, behind the environment
 	Dir   string   // working directory; empty means this program's own
+	CPUs  []int    // as in a [Spec]
 	Limit time.Duration
 	Key   string // what sets the limit, for errors
 	// Log gets what the command writes, without secrets; nil for none.
@@ -55,6 +56,7 @@ func (c Command) Run(ctx context.Context) (took time.Duration, err error) {
 		Args:   c.Argv[1:],
 		Env:    c.environment(),
 		Dir:    c.Dir,
+		CPUs:   c.CPUs,
 		Stdout: out,
 		Stderr: out,
 	})
