@@ -203,7 +203,7 @@ func (b *Bisection) step(ctx context.Context, next bisect.Step) error {
 		return err
 	}
 	build, against := b.Builds[next.Build], b.Builds[next.Against]
-	b.Say("step %d (%s): build %d of %d, %s, against build %d, %s: %d blocks", len(b.Steps),
+	b.Say("step %d (%s): build %d of %d, %s, against build %d, %s; blocks: %d", len(b.Steps),
 		next.Purpose, next.Build+1, len(b.Builds), build.Short(), next.Against+1, against.Short(),
 		next.Blocks)
 	ratios, err := b.Measure(ctx, id, against, build, next.Blocks)

@@ -56,7 +56,7 @@ func (r *Record) Progress() string {
 	var parts []string
 	for _, x := range all[:min(3, len(all))] {
 		if x.p >= 0.005 {
-			parts = append(parts, fmt.Sprintf("%d (%.0f %%)", x.build+1, 100*x.p))
+			parts = append(parts, fmt.Sprintf("%d (%s)", x.build+1, percent(x.p)))
 		}
 	}
 	return "most probable first: build " + strings.Join(parts, ", ")
@@ -77,7 +77,7 @@ func (r *Record) Lines() []string {
 		out = append(out, "undecided: "+a.Why, r.Progress())
 		out = append(out, r.several()...)
 	default:
-		out = append(out, "not over after "+fmt.Sprint(r.blocks())+" blocks: "+r.Why, r.Progress())
+		out = append(out, fmt.Sprintf("not over after %d blocks: %s", r.blocks(), r.Why), r.Progress())
 	}
 	var skipped []string
 	for i, b := range r.Builds {
@@ -101,8 +101,8 @@ func (r *Record) found() string {
 		text = fmt.Sprintf("the first %s build is one of %d to %d, of which only the last can be measured: %s",
 			how, a.Before+2, a.Build+1, r.named(a.Build))
 	}
-	return fmt.Sprintf("%s: %s, probability %.0f %%; confirmed by %d blocks against build %d",
-		text, r.change(a.Effect), math.Floor(100*a.Probability), a.Blocks, a.Before+1)
+	return fmt.Sprintf("%s: %s, probability %s; confirmed by %d blocks against build %d",
+		text, r.change(a.Effect), percent(a.Probability), a.Blocks, a.Before+1)
 }
 
 // several reports more than one change.
@@ -111,13 +111,16 @@ func (r *Record) several() []string {
 	if a.More < bisect.Several {
 		return nil
 	}
-	text := fmt.Sprintf("more than one change, probability %.0f %%: %s over the whole range",
-		math.Floor(100*a.More), r.change(a.Ends))
+	text := fmt.Sprintf("more than one change, probability %s: %s over the whole range",
+		percent(a.More), r.change(a.Ends))
 	if a.Outcome == bisect.Found && a.Build < len(r.Builds)-1 {
 		text += fmt.Sprintf("; bisect again from build %d for the next", a.Build+1)
 	}
 	return []string{text}
 }
+
+// percent writes a probability; it is never 100 %.
+func percent(p float64) string { return fmt.Sprintf("%.0f %%", min(100*p, 99)) }
 
 // blocks counts the valid blocks.
 func (r *Record) blocks() int {
@@ -151,7 +154,7 @@ func (r *Record) Markdown() string {
 	for i, build := range r.Builds {
 		p := ""
 		if i < len(r.Probabilities) && r.Probabilities[i] >= 0.005 {
-			p = fmt.Sprintf("%.0f %%", 100*r.Probabilities[i])
+			p = percent(r.Probabilities[i])
 		}
 		if build.Skipped != "" {
 			p = "skipped"
