@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"plimsoll/internal/built"
+	"plimsoll/judge/bisect"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -69,6 +70,21 @@ func Sized(state record.State, doc *report.SizingPart) int {
 		statuses = append(statuses, SLO)
 	}
 	return Worst(statuses...)
+}
+
+// Bisected returns the exit status of a bisection in a state: [Worse] if it has found the build that
+// made something worse, [Inconclusive] if it is undecided or its budget was used up, and [Tool] if
+// it was interrupted otherwise.
+func Bisected(state record.State, a bisect.Answer, worse, overBudget bool) int {
+	switch {
+	case state != record.Sealed && !overBudget:
+		return Tool
+	case a.Outcome == bisect.Found && worse:
+		return Worse
+	case a.Outcome == bisect.Found, a.Outcome == bisect.Nothing:
+		return OK
+	}
+	return Inconclusive
 }
 
 // A StatusError carries an exit status. Its text is for tests: the message for people was printed

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/bisection"
 	"plimsoll/cmd/internal/datasets"
 	"plimsoll/cmd/internal/execute"
 	"plimsoll/cmd/internal/hosts"
@@ -57,6 +58,8 @@ var own = []verb{
 		"five questions, and a plan with comments", plans.Init},
 	{"compare", "OLD NEW | [-aa] PLAN.yaml | -resume ID|last",
 		"two servers, or arms × databases, in interleaved blocks, with a verdict and a report", execute.Compare},
+	{"bisect", "-good REV -bad REV -build COMMAND PLAN.yaml | OLD ... NEW PLAN.yaml",
+		"which commit, or which of several builds, moved an endpoint", bisection.Bisect},
 	{"judge", "FILE...|COMPARISON|last",
 		"a verdict on numbers that you already have: pairs as CSV, files of k6, Locust, load-test-ng, stored runs", read.Judge},
 	{"report", "COMPARISON|SIZING|last|FILE...|trend COMPARISON|last|FILE|DIR...",
@@ -106,6 +109,7 @@ var onLinux = []string{
 	"capacity",
 	"sizing",
 	"compare",
+	"bisect",
 	"target",
 	"data",
 	"calibrate",

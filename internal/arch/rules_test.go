@@ -42,14 +42,14 @@ var rows = [][]string{
 	2:  {"plan", "load/workload", "run/capacity", "watch/probe", "watch/profile"},
 	3:  {"record", "dialect", "reference/dataset", "run/sharedhost"},
 	4:  {"load/engine", "run/trial", "target", "record/store", "contrib/ci", "examples", "judge"},
-	5:  {"load/fleet", "judge/comparison", "report"},
+	5:  {"load/fleet", "judge/comparison", "report", "run/source"},
 	6:  {"evidence", "run/deploy"},
 	7:  {"run/users", "run/export", "run/rating", "run/audience", "run/turns"},
 	8:  {"run/health"},
 	9:  {"run/preflight", "console"},
 	10: {"run/session"},
 	11: {"run/compare"},
-	12: {"run/sizing"},
+	12: {"run/sizing", "run/bisect"},
 	13: {"cmd", "studies"}, // studies is a separate module
 }
 
@@ -95,6 +95,8 @@ var pure = []string{
 	"plan/draft",
 	"judge/attribution",
 	"judge/attribution/names",
+	"judge/bisect",
+	"judge/suspects",
 	"judge/verdict",
 	"judge/limiter",
 	"judge/sizing",

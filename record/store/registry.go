@@ -137,19 +137,31 @@ var ErrBusy = errors.New("another process is carrying it out")
 // LockComparison keeps other processes from carrying out the comparison until unlock is called or
 // this process ends, however it does. The error wraps [ErrBusy] when one is at it.
 func (s *Store) LockComparison(id string) (unlock func(), err error) {
-	dir := s.ComparisonDir(id)
+	return s.lock("comparison "+id, s.ComparisonDir(id))
+}
+
+// LockBisection is LockComparison for a bisection.
+func (s *Store) LockBisection(id string) (unlock func(), err error) {
+	return s.lock("bisection "+id, s.BisectionDir(id))
+}
+
+// BisectionDir returns the directory of a bisection: its file and its report.
+func (s *Store) BisectionDir(id string) string { return filepath.Join(s.root, "bisections", id) }
+
+// lock locks a directory, which is made when it is missing.
+func (s *Store) lock(what, dir string) (unlock func(), err error) {
 	if err := files.MkdirAll(s.disk, dir); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
-		return nil, fmt.Errorf("comparison %s: %w", id, err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	if err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			err = ErrBusy
 		}
-		return nil, errors.Join(fmt.Errorf("comparison %s: %w", id, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", what, err), f.Close())
 	}
 	return func() { _ = f.Close() }, nil
 }

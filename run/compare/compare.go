@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type Options struct {
 	// auto", of the length of its runs; 0 for the plan's.
 	Minutes int
 	Began   time.Time // the beginning of the minutes
+	ID      string    // of a new comparison; empty for one that is made
 	// Cut is the comparison to go on with, which the caller has locked; nil for a new one. Lost are
 	// runs that were under way.
 	Cut  *record.Comparison
@@ -119,7 +121,7 @@ func (o Options) lock(s *session.Session) (id string, unlock func(), err error) 
 	if o.Cut != nil {
 		return o.Cut.ID, func() {}, nil
 	}
-	id = store.NewID(time.Now(), s.Plan.Name)
+	id = cmp.Or(o.ID, store.NewID(time.Now(), s.Plan.Name))
 	unlock, err = s.Store.LockComparison(id)
 	return id, unlock, err
 }

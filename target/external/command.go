@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -13,16 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/plain"
 	"plimsoll/target"
 	"plimsoll/target/lab"
 )
-
-// An error quotes the lastLines lines of a command's output.
-const lastLines = 20
-
-// lastBytes limits what is kept of an unfinished line: a command may never end one.
-const lastBytes = 64 << 10
 
 // A Turn is the run for which a command is executed. Commands get it in their environment:
 // PLIMSOLL_ARM, PLIMSOLL_VERSION, PLIMSOLL_ENGINE, PLIMSOLL_BLOCK, PLIMSOLL_RUN and PLIMSOLL_URL,
@@ -98,36 +90,21 @@ func (d *Site) run(
 	if log == nil {
 		log = io.Discard
 	}
-	tail := new(lineTail)
-	out := plain.NewLineWriter(io.MultiWriter(log, tail), d.driver.Secrets)
 	fmt.Fprintf(log, "# %s of %s: %s\n", name, d.spec.Name, d.hide(commandText(argv)))
-	began := time.Now()
-	within, cancel := context.WithTimeoutCause(
-		ctx,
-		limit,
-		fmt.Errorf("not done within %v (target.timeouts.%s)", limit, name),
-	)
-	defer cancel()
-	err := lab.Run(within, lab.Spec{
-		Name:   name + " command",
-		Path:   argv[0],
-		Args:   argv[1:],
-		Env:    d.environment(turn),
-		Dir:    d.spec.WorkDir,
-		Stdout: out,
-		Stderr: out,
-	})
-	_ = out.Flush() // to memory, or a log whose error the caller sees
-	took := time.Since(began).Round(time.Millisecond)
+	took, err := lab.Command{
+		Name:    name + " command",
+		Argv:    argv,
+		Env:     d.environment(turn),
+		Dir:     d.spec.WorkDir,
+		Limit:   limit,
+		Key:     "target.timeouts." + name,
+		Log:     log,
+		Secrets: d.driver.Secrets,
+	}.Run(ctx)
 	if err != nil {
-		fmt.Fprintf(log, "# failed after %v: %s\n", took, d.hide(err.Error()))
-		return fmt.Errorf(
-			"%s of external target %s: %s%w",
-			name,
-			d.spec.Name,
-			d.hide(err.Error()),
-			plain.Output(tail.String()),
-		)
+		failed, _, _ := strings.Cut(err.Error(), "\n")
+		fmt.Fprintf(log, "# failed after %v: %s\n", took, failed)
+		return fmt.Errorf("%s of external target %s: %w", name, d.spec.Name, err)
 	}
 	fmt.Fprintf(log, "# done after %v\n", took)
 	if err := d.waitReady(ctx); err != nil {
@@ -143,13 +120,9 @@ func (d *Site) run(
 	return nil
 }
 
-// environment returns a command's environment: this program's own, without what it has for itself
-// (PLIMSOLL_...) and without secrets that it knows; then the variables of the plan, and the turn.
-func (d *Site) environment(turn Turn) []string {
-	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		_, value, _ := strings.Cut(kv, "=")
-		return strings.HasPrefix(kv, "PLIMSOLL_") || d.hide(value) == plain.Redacted
-	})
+// environment holds the variables of a command besides this program's: those of the plan, and the
+// turn.
+func (d *Site) environment(turn Turn) (env []string) {
 	for _, set := range []map[string]string{d.spec.Env, d.spec.Secrets} {
 		for _, k := range slices.Sorted(maps.Keys(set)) {
 			env = append(env, k+"="+set[k])
@@ -170,30 +143,5 @@ func (d *Site) environment(turn Turn) []string {
 
 // hide removes secrets from text.
 func (d *Site) hide(text string) string { return d.driver.Secrets.Redact(text) }
-
-// A lineTail keeps the last lines that are written to it.
-type lineTail struct {
-	lines []string
-	rest  string
-}
-
-// Write implements io.Writer.
-func (t *lineTail) Write(p []byte) (int, error) {
-	lines := strings.Split(t.rest+string(p), "\n")
-	t.rest = lines[len(lines)-1]
-	t.rest = t.rest[max(0, len(t.rest)-lastBytes):]
-	t.lines = append(t.lines, lines[:len(lines)-1]...)
-	t.lines = slices.Delete(t.lines, 0, max(0, len(t.lines)-lastLines))
-	return len(p), nil
-}
-
-// String returns the kept lines.
-func (t *lineTail) String() string {
-	lines := t.lines
-	if t.rest != "" {
-		lines = append(slices.Clone(lines), t.rest)
-	}
-	return strings.Join(lines[max(0, len(lines)-lastLines):], "\n")
-}
 
 var _ target.Deployment = (*Site)(nil)

@@ -1,0 +1,106 @@
+package suspects
+
+import (
+	"slices"
+	"testing"
+
+	"plimsoll/judge/attribution"
+)
+
+const store = "github.com/acme/chat/server/v8/channels/store/sqlstore."
+
+func function(name, file string) attribution.Function {
+	return attribution.Function{Name: name, File: file, Kind: attribution.Own}
+}
+
+// found is an attribution of findings with shares.
+func found(findings []attribution.Finding, shares ...float64) attribution.Attribution {
+	a := attribution.Attribution{Findings: findings}
+	for i, s := range shares {
+		a.Parts = append(a.Parts, attribution.Part{
+			Kind: attribution.PartFunction, Finding: i, Share: s,
+		})
+	}
+	return a
+}
+
+func TestRank(t *testing.T) {
+	post := "/build/server/channels/store/sqlstore/post_store.go"
+	a := found([]attribution.Finding{
+		{
+			Function: function(store+"(*SqlPostStore).prepareThreadedResponse.func3", post),
+			Callers:  []attribution.Function{function(store+"SqlPostStore.Save", post)},
+			Within:   []attribution.Function{function(store+"decode[go.shape.string]", post)},
+		},
+		{Function: function("slot_getattr", "")},
+		{Function: function(store+"(*SqlPostStore).Get", post)}, // what became cheaper
+	}, 0.71, 0.2, -0.1)
+	statements := []Statement{{
+		Text:  "SELECT Id, ChannelId, RootId FROM Threads WHERE LastReplyAt > $1",
+		Share: 0.4,
+	}}
+	file := "server/channels/store/sqlstore/post_store.go"
+	method := "func (s *SqlPostStore) prepareThreadedResponse(ctx context.Context) error {"
+	commits := []Commit{
+		{ID: "body", Hunks: []Hunk{{File: file, Context: method, Added: []string{"\tx++"}}}},
+		{ID: "behind", Hunks: []Hunk{{File: file, Context: method,
+			Added: []string{"", "// fresh is new.", "func fresh() {", "}"}}}},
+		{ID: "other receiver", Hunks: []Hunk{{File: file, Added: []string{"\tx++"},
+			Context: "func (s *SqlUserStore) prepareThreadedResponse() {"}}},
+		{ID: "other package", Hunks: []Hunk{{File: "app/post_store.go", Context: method,
+			Added: []string{"\tx++"}}}},
+		{ID: "caller", Hunks: []Hunk{{File: file, Added: []string{"\tx++"},
+			Context: "func (s SqlPostStore) Save(p *Post) {"}}},
+		{ID: "callee", Hunks: []Hunk{{File: file,
+			Removed: []string{"func decode[T any](b []byte) T {"},
+			Added:   []string{"func decode[T any](b []byte, n int) T {"}}}},
+		{ID: "c", Hunks: []Hunk{{File: "src/heap.c", Context: "slot_getattr(TupleTableSlot *slot)",
+			Removed: []string{"\treturn 1;"}}}},
+		{ID: "statement", Hunks: []Hunk{{File: "x.go", Added: []string{
+			"\tSelect(\"Id\", \"ChannelId\", \"RootId\").", "\tFrom(\"Threads\")."}}}},
+		{ID: "cheaper", Hunks: []Hunk{{File: file, Added: []string{"\tx++"},
+			Context: "func (s *SqlPostStore) Get(id string) {"}}},
+		{ID: "unrelated", Hunks: []Hunk{{File: "x.go", Context: "func Get() {",
+			Added: []string{"\tx++"}}}},
+	}
+	var got []string
+	for _, s := range Rank(a, statements, commits) {
+		got = append(got, s.Commit)
+	}
+	// 0.71, 0.7 of it, half of it, 0.4 of which three of four words, 0.2.
+	want := []string{"body", "callee", "caller", "statement", "c"}
+	if !slices.Equal(got, want) {
+		t.Errorf("suspects %q, want %q", got, want)
+	}
+	first := Rank(a, statements, commits)[0]
+	reason := "changes sqlstore.(*SqlPostStore).prepareThreadedResponse.func3, which is 71 % of the difference"
+	if first.Reason != reason {
+		t.Errorf("reason %q, want %q", first.Reason, reason)
+	}
+}
+
+// TestRankSmallest: of two commits that touch as much, the one that changes less comes first, and a
+// commit counts all that it touches.
+func TestRankSmallest(t *testing.T) {
+	a := found([]attribution.Finding{
+		{Function: function("p.f", "p/f.go")},
+		{Function: function("p.g", "p/f.go")},
+	}, 0.3, 0.4)
+	hunk := func(context string) Hunk {
+		return Hunk{File: "p/f.go", Context: context, Added: []string{"\tx++"}}
+	}
+	f, g, other := hunk("func f() {"), hunk("func g() {"), hunk("func h() {")
+	got := Rank(a, nil, []Commit{
+		{ID: "many", Hunks: []Hunk{g, other, other}},
+		{ID: "few", Hunks: []Hunk{g}},
+		{ID: "both", Hunks: []Hunk{f, g}},
+	})
+	if len(got) != 3 || got[0].Commit != "both" || got[1].Commit != "few" ||
+		got[0].Weight < 0.69 ||
+		got[0].Reason != "changes p.g, which is 40 % of the difference, and 1 more that changed or lie around it" {
+		t.Errorf("%+v", got)
+	}
+	if got := Rank(attribution.Attribution{}, nil, []Commit{{ID: "x", Hunks: []Hunk{f}}}); got != nil {
+		t.Errorf("suspects of nothing: %+v", got)
+	}
+}
