@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,11 +30,11 @@ type outcome struct {
 	Blocks  int     `json:"blocks_judged"`
 	// Planted is the CPU time of the added work as a share of the base's cost in this comparison,
 	// by the calls that were counted; Cost is the effect on cost(app) by the verdict.
-	Planted float64              `json:"planted,omitempty"`
-	Cost    attribution.Interval `json:"cost_app"`
+	Planted float64                  `json:"planted,omitempty"`
+	Cost    attribution.Interval     `json:"cost_app"`
 	App     *attribution.Attribution `json:"app,omitempty"` // of cost(app)
 	Queries *statements.Attribution  `json:"statements,omitempty"`
-	Problem string               `json:"problem,omitempty"`
+	Problem string                   `json:"problem,omitempty"`
 	// Interrupted reports that the study was killed meanwhile: the slot is measured again.
 	Interrupted bool `json:"interrupted,omitempty"`
 }
@@ -101,11 +100,22 @@ func (o outcome) scoreStatement() string {
 	return wrong
 }
 
-// instance is the type arguments of a generic function.
-var instance = regexp.MustCompile(`\[[^\]]*(\[[^\]]*\][^\]]*)*\]`)
-
 // plain is the name of a function without its type arguments.
-func plain(name string) string { return instance.ReplaceAllString(name, "") }
+func plain(name string) string {
+	var b strings.Builder
+	depth := 0
+	for _, r := range name {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case depth == 0:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
 
 // renamedTo reports whether the finding that is right says that the function had another name.
 func (o outcome) renamedTo() bool {

@@ -37,22 +37,52 @@ type variant struct {
 	texts []string
 }
 
-// planted are the functions by kind, with the amounts of 1, 2, 5 and 10 %.
+// planted are the functions by kind, each with the works of its amounts.
 var planted = []struct {
 	kind string
 	in   [4]string
 	work [4]work
 }{
-	{"JSON", [4]string{"jsonText", "(*request).replyAs", "appendJSON", "(*request).decode"}, [4]work{workLoop, workJson, workLoop, workJson}},
-	{"SQL layer", [4]string{"(*store).begin", "(*store).prepare", "(*store).query", "(*store).savePost"}, [4]work{workLoop, workText, workLoop, workSort}},
-	{"hub and WebSocket", [4]string{"(*hubShard).send", "(*wsSocket).writeNumbered", "(*hubShard).offer", "newEvent"}, [4]work{workLoop, workLoop, workLoop, workText}},
-	{"hashing", [4]string{"(*Server).session", "newID", "authToken", "(*request).notModified"}, [4]work{workHash, workHash, workHash, workHash}},
-	{"cache", [4]string{"(*cache[...]).drop", "(*cache[...]).get", "(*cache[...]).shard", "(*cache[...]).through"}, [4]work{workLoop, workLoop, workLoop, workLoop}},
-	{"leaf of many callers", [4]string{"validID", "millis", "errStore", "(*request).ctx"}, [4]work{workLoop, workLoop, workLoop, workLoop}},
-	{"hot caller", [4]string{"(*Server).createPost", "(*Server).publishPost", "(*Server).ServeHTTP", "(*Server).handle"}, [4]work{workLoop, workSort, workLoop, workJson}},
-	{"closure", [4]string{"(*Server).storePost.func1", "(*store).savePost.func1", "(*hub).deliver.func2", "(*store).timed.func1"}, [4]work{workLoop, workJson, workLoop, workLoop}},
-	{"generic", [4]string{"(*query[...]).list", "(*query[...]).rows", "encoded[...].Scan", "textMap[...]"}, [4]work{workLoop, workSort, workLoop, workLoop}},
-	{"method", [4]string{"(*router).find", "(*metrics).storeObserver", "(*audience).mentioned", "(*bus).send"}, [4]work{workLoop, workText, workLoop, workJson}},
+	{"JSON",
+		[4]string{"jsonText", "(*request).replyAs",
+			"appendJSON", "(*request).decode"},
+		[4]work{workLoop, workJSON, workLoop, workJSON}},
+	{"SQL layer",
+		[4]string{"(*store).begin", "(*store).prepare",
+			"(*store).query", "(*store).savePost"},
+		[4]work{workLoop, workText, workLoop, workSort}},
+	{"hub and WebSocket",
+		[4]string{"(*hubShard).send", "(*wsSocket).writeNumbered",
+			"(*hubShard).offer", "newEvent"},
+		[4]work{workLoop, workLoop, workLoop, workText}},
+	{"hashing",
+		[4]string{"(*Server).session", "newID",
+			"authToken", "(*request).notModified"},
+		[4]work{workHash, workHash, workHash, workHash}},
+	{"cache",
+		[4]string{"(*cache[...]).drop", "(*cache[...]).get",
+			"(*cache[...]).shard", "(*cache[...]).through"},
+		[4]work{workLoop, workLoop, workLoop, workLoop}},
+	{"leaf of many callers",
+		[4]string{"validID", "millis",
+			"errStore", "(*request).ctx"},
+		[4]work{workLoop, workLoop, workLoop, workLoop}},
+	{"hot caller",
+		[4]string{"(*Server).createPost", "(*Server).publishPost",
+			"(*Server).ServeHTTP", "(*Server).handle"},
+		[4]work{workLoop, workSort, workLoop, workJSON}},
+	{"closure",
+		[4]string{"(*Server).storePost.func1", "(*store).savePost.func1",
+			"(*hub).deliver.func2", "(*query[...]).rows.func1"},
+		[4]work{workLoop, workJSON, workLoop, workLoop}},
+	{"generic",
+		[4]string{"(*query[...]).list", "(*query[...]).rows",
+			"encoded[...].Scan", "textMap[...]"},
+		[4]work{workLoop, workSort, workLoop, workLoop}},
+	{"method",
+		[4]string{"(*router).find", "(*metrics).storeObserver",
+			"(*audience).mentioned", "(*bus).send"},
+		[4]work{workLoop, workText, workLoop, workJSON}},
 }
 
 // amounts are the shares of the base's CPU time.

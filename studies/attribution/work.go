@@ -16,7 +16,7 @@ type work string
 // they allocate, in the runtime.
 const (
 	workLoop work = "loop"
-	workJson work = "json"
+	workJSON work = "json"
 	workHash work = "sha256"
 	workText work = "strings"
 	workSort work = "sort"
@@ -27,7 +27,7 @@ var bodies = map[work]string{
 	workLoop: `studyBurn ^= studyBurn << 13
 		studyBurn ^= studyBurn >> 7
 		studyBurn ^= studyBurn << 17`,
-	workJson: `if b, err := studyMarshal(studyFields); err != nil || len(b) == 0 {
+	workJSON: `if b, err := studyMarshal(studyFields); err != nil || len(b) == 0 {
 			panic("study")
 		}`,
 	workHash: `if studySum(studyBytes) == ([32]byte{}) {
