@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"plimsoll/studies/study"
@@ -23,7 +22,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
@@ -87,7 +85,11 @@ func (s source) build(ctx context.Context, root, dir, output string) error {
 	for file, text := range s {
 		at := filepath.Join(dir, filepath.FromSlash(file))
 		replaced[filepath.Join(root, filepath.FromSlash(file))] = at
-		errs = append(errs, os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644))
+		errs = append(
+			errs,
+			os.MkdirAll(filepath.Dir(at), 0o755),
+			os.WriteFile(at, []byte(text), 0o644),
+		)
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
 	file := filepath.Join(dir, "overlay.json")
@@ -99,10 +101,12 @@ func (s source) build(ctx context.Context, root, dir, output string) error {
 		"-overlay", file, "-o", output, "./"+mainPath)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w: %s", filepath.Base(output), err, study.OneLine(string(out)))
+		return fmt.Errorf(
+			"building %s: %w: %s",
+			filepath.Base(output),
+			err,
+			study.OneLine(string(out)),
+		)
 	}
 	return nil
 }
-
-// qualified is the name of a function of the server's package in a program.
-func qualified(pkg, name string) string { return strings.TrimSuffix(pkg, "/") + "." + name }

@@ -37,7 +37,10 @@ func planOf(seed uint64, program, length string, arms []string) string {
 	if len(arms) == 0 {
 		return text
 	}
-	text += fmt.Sprintf("compare:\n  mode: duet\n  slice: 200ms\n  blocks: %d\n  arms:\n    base: {}\n", blocks)
+	text += fmt.Sprintf(
+		"compare:\n  mode: duet\n  slice: 200ms\n  blocks: %d\n  arms:\n    base: {}\n",
+		blocks,
+	)
 	for i, arm := range arms {
 		text += fmt.Sprintf("    %s: {binary: %s}\n", armName(i), arm)
 	}
@@ -138,13 +141,24 @@ func (b bench) run(ctx context.Context, plan string) (r ran, err error) {
 	ctx, stop := context.WithTimeout(ctx, 15*time.Minute)
 	defer stop()
 	var stdout bytes.Buffer
-	cmd := exec.CommandContext(ctx, b.Program, "run", "-json", "-store", filepath.Join(b.Dir, "store"), file)
+	cmd := exec.CommandContext(
+		ctx,
+		b.Program,
+		"run",
+		"-json",
+		"-store",
+		filepath.Join(b.Dir, "store"),
+		file,
+	)
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
 	if err := study.Beside(ctx, "", 0, cmd); err != nil {
 		return r, err
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
-		return r, fmt.Errorf("plimsoll run ended with status %d and no result", cmd.ProcessState.ExitCode())
+		return r, fmt.Errorf(
+			"plimsoll run ended with status %d and no result",
+			cmd.ProcessState.ExitCode(),
+		)
 	}
 	return r, nil
 }

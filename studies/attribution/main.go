@@ -48,8 +48,12 @@ func run(ctx context.Context, args []string) error {
 	slots := fs.String("slots", "", "measure these `slots` alone, with commas between")
 	fs.Float64Var(&b.quiet, "quiet", 0.05,
 		"begin when others use less than this `share` of all cores; 1: at once")
-	fs.DurationVar(&b.patience, "patience", 30*time.Minute,
-		"the longest `time` to wait for that; after it the study ends, and starts again where it was")
+	fs.DurationVar(
+		&b.patience,
+		"patience",
+		30*time.Minute,
+		"the longest `time` to wait for that; after it the study ends, and starts again where it was",
+	)
 	b.Flags(fs, ".plimsoll/attribution")
 	if err := study.Parse(fs, args); err != nil {
 		return err
@@ -95,7 +99,15 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 		for _, o := range made {
-			fmt.Printf("%d of %d: slot %d, %s: %s: %s\n", i+1, *n, o.Slot, o.Name, o.score(), o.named())
+			fmt.Printf(
+				"%d of %d: slot %d, %s: %s: %s\n",
+				i+1,
+				*n,
+				o.Slot,
+				o.Name,
+				o.score(),
+				o.named(),
+			)
 		}
 	}
 	return nil
@@ -201,7 +213,11 @@ func (b bench) compare(ctx context.Context, c calibration, made []outcome, plan 
 		return err
 	}
 	began := time.Now()
-	within, stop := context.WithTimeoutCause(ctx, time.Hour, errors.New("it was ended by its deadline"))
+	within, stop := context.WithTimeoutCause(
+		ctx,
+		time.Hour,
+		errors.New("it was ended by its deadline"),
+	)
 	defer stop()
 	got, failed := b.Compare(within, study.Quiet, 0, "compare", "-calibrate=false",
 		"-store", filepath.Join(b.Dir, "store"), file)

@@ -51,14 +51,16 @@ const (
 // The rule of scoring, which stands on the page. It was written before the first outcome.
 const rule = `An outcome is **right** if the first finding is the planted one, and **wrong** if it is another:
 
-- work in a function: the finding names the function by the name that it has in the new build, and a rise. That what it
-  calls is named, such as encoding/json.Marshal where work was added by a call of it, is wrong: the right one is the
-  function of the server that was changed. A generic function is right by the name of any of its instances.
-- a statement: the text of the finding has the part of the text that the variant changed, or whose plan it changed.
+- work in a function: the finding names the function by the name that it has in the new build, and
+  a rise. That what it calls is named, such as encoding/json.Marshal where work was added by a call
+  of it, is wrong: the right one is the function of the server that was changed. A generic function
+  is right by the name of any of its instances.
+- a statement: the text of the finding has the part of the text that the variant changed, or whose
+  plan it changed.
 - nothing planted, also under other names: no function is named.
 
-With no finding an outcome is *nothing named*, which is not right where something was planted. An outcome without an
-attribution, for any reason, is not right and not left out.`
+With no finding an outcome is *nothing named*, which is not right where something was planted. An
+outcome without an attribution, for any reason, is not right and not left out.`
 
 // score compares what was named first with the truth.
 func (o outcome) score() string {
@@ -150,14 +152,23 @@ func (o outcome) named() string {
 		if f.Plan != nil {
 			text += " (plan: " + f.Plan.From + " → " + f.Plan.To + ")"
 		}
-		return fmt.Sprintf("%s, %s, %+.0f %% of all", text, f.Kind, 100*f.Cost.Value/max(o.Queries.Base, 1e-12))
+		return fmt.Sprintf(
+			"%s, %s, %+.0f %% of all",
+			text,
+			f.Kind,
+			100*f.Cost.Value/max(o.Queries.Base, 1e-12),
+		)
 	}
 	if o.App == nil || len(o.App.Findings) == 0 {
 		return "–"
 	}
 	f := o.App.Findings[0]
-	text := fmt.Sprintf("%s, %s, %+.1f %% of all", strings.TrimPrefix(f.Function.Name, module+"/"), f.Kind,
-		100*f.Cost.Value/o.App.Base)
+	text := fmt.Sprintf(
+		"%s, %s, %+.1f %% of all",
+		strings.TrimPrefix(f.Function.Name, module+"/"),
+		f.Kind,
+		100*f.Cost.Value/o.App.Base,
+	)
 	if f.From != nil {
 		text += ", from " + strings.TrimPrefix(f.From.Name, module+"/")
 	}

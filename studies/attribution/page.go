@@ -44,8 +44,14 @@ func page(all []outcome) string {
 		}
 	}
 	const at = "2006-01-02 15:04"
-	fmt.Fprintf(&b, "\n%d outcomes, of %d slots; others: %d interrupted, %d of other settings, which are not counted.\n",
-		len(counted), len(variants()), interrupted, len(all)-len(counted)-interrupted)
+	fmt.Fprintf(
+		&b,
+		"\n%d outcomes, of %d slots; others: %d interrupted, %d of other settings, which are not counted.\n",
+		len(counted),
+		len(variants()),
+		interrupted,
+		len(all)-len(counted)-interrupted,
+	)
 	if len(counted) > 0 {
 		first := counted[0]
 		fmt.Fprintf(&b, "They are from %s to %s (UTC), commits %s to %s, on %s.\n",
@@ -83,26 +89,58 @@ type aim struct {
 }
 
 var aims = []aim{
-	{"work in a function, from 2 % on: named first", 0.95, func(o outcome) bool { return o.Group == functions && o.Amount >= 0.02 }},
-	{"work in a function, 1 %: named first", 0.8, func(o outcome) bool { return o.Group == functions && o.Amount < 0.02 }},
+	{
+		"work in a function, from 2 % on: named first",
+		0.95,
+		func(o outcome) bool { return o.Group == functions && o.Amount >= 0.02 },
+	},
+	{
+		"work in a function, 1 %: named first",
+		0.8,
+		func(o outcome) bool { return o.Group == functions && o.Amount < 0.02 },
+	},
 	{"a statement: named first", 0.9, func(o outcome) bool { return o.Group == statement }},
-	{"other names and work: named first", 0.95, func(o outcome) bool { return o.Group == renamings && o.Amount > 0 }},
-	{"other names and nothing more: nothing named", 0.95, func(o outcome) bool { return o.Group == renamings && o.Amount == 0 }},
-	{"the base with itself: nothing named", 0.95, func(o outcome) bool { return o.Group == nothingNew }},
+	{
+		"other names and work: named first",
+		0.95,
+		func(o outcome) bool { return o.Group == renamings && o.Amount > 0 },
+	},
+	{
+		"other names and nothing more: nothing named",
+		0.95,
+		func(o outcome) bool { return o.Group == renamings && o.Amount == 0 },
+	},
+	{
+		"the base with itself: nothing named",
+		0.95,
+		func(o outcome) bool { return o.Group == nothingNew },
+	},
 }
 
 // summary writes the shares of outcomes that are right, beside what is wanted.
 func summary(b *strings.Builder, all []outcome) {
-	b.WriteString("\n## Summary\n\nIntervals are of 95 %, by Clopper and Pearson (Biometrika 26, 1934, 404).\n\n" +
-		"| outcomes | wanted | n | right | wrong | nothing named | no attribution | **right, of 100** |\n|---|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString(
+		"\n## Summary\n\nIntervals are of 95 %, by Clopper and Pearson (Biometrika 26, 1934, 404).\n\n" +
+			"| outcomes | wanted | n | right | wrong | nothing named | no attribution | **right, of 100** |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
+	)
 	for _, a := range aims {
 		list := of(all, a.accepts)
 		scores := map[string]int{}
 		for _, o := range list {
 			scores[o.score()]++
 		}
-		fmt.Fprintf(b, "| %s | %.0f | %d | %d | %d | %d | %d | **%s** |\n", a.what, 100*a.least, len(list), scores[right],
-			scores[wrong], scores[nothing], scores[without], share(scores[right], len(list)))
+		fmt.Fprintf(
+			b,
+			"| %s | %.0f | %d | %d | %d | %d | %d | **%s** |\n",
+			a.what,
+			100*a.least,
+			len(list),
+			scores[right],
+			scores[wrong],
+			scores[nothing],
+			scores[without],
+			share(scores[right], len(list)),
+		)
 	}
 	parts, added := of(all, func(o outcome) bool { return o.App != nil && o.App.Withheld == "" }), 0
 	var finds []float64
@@ -112,11 +150,22 @@ func summary(b *strings.Builder, all []outcome) {
 		}
 		finds = append(finds, 100*o.App.CouldFind)
 	}
-	fmt.Fprintf(b, "| the parts add up to the whole, within its interval | 100 | %d | %d | %d | | | **%s** |\n",
-		len(parts), added, len(parts)-added, share(added, len(parts)))
+	fmt.Fprintf(
+		b,
+		"| the parts add up to the whole, within its interval | 100 | %d | %d | %d | | | **%s** |\n",
+		len(parts),
+		added,
+		len(parts)-added,
+		share(added, len(parts)),
+	)
 	if len(finds) > 0 {
-		fmt.Fprintf(b, "\nThe smallest change of one function that a comparison could find in four of five cases, by its own account: %.1f %% of the\ncost in the median, %.1f to %.1f %%.\n",
-			stats.Median(finds), slices.Min(finds), slices.Max(finds))
+		fmt.Fprintf(
+			b,
+			"\nThe smallest change of one function that a comparison could find in four of five cases, by its own account: %.1f %% of the\ncost in the median, %.1f to %.1f %%.\n",
+			stats.Median(finds),
+			slices.Min(finds),
+			slices.Max(finds),
+		)
 	}
 }
 
@@ -132,8 +181,10 @@ func every(b *strings.Builder, title string, all []outcome) {
 		b.WriteString("No outcome was measured yet.\n")
 		return
 	}
-	b.WriteString("| slot | date (UTC) | kind | variant | planted | cost(app) | named first | **outcome** | sum of the parts | could find | others | time |\n" +
-		"|--:|---|---|---|--:|--:|---|---|--:|--:|--:|--:|\n")
+	b.WriteString(
+		"| slot | date (UTC) | kind | variant | planted | cost(app) | named first | **outcome** | sum of the parts | could find | others | time |\n" +
+			"|--:|---|---|---|--:|--:|---|---|--:|--:|--:|--:|\n",
+	)
 	for _, o := range all {
 		planted, sum, finds := "–", "–", "–"
 		if o.Amount > 0 {
@@ -146,10 +197,28 @@ func every(b *strings.Builder, title string, all []outcome) {
 				sum += ", not the whole"
 			}
 		}
-		fmt.Fprintf(b, "| %d | %s | %s | %s | %s | %s [%s, %s] | %s | **%s** | %s | %s | %.1f %%, %.1f %% | %.0f s for %d |\n",
-			o.Slot, o.At.Format("2006-01-02 15:04"), o.Kind, cell(o.Name), planted,
-			percent(o.Cost.Value), percent(o.Cost.Low), percent(o.Cost.High), cell(o.words()), o.verdict(),
-			sum, finds, 100*o.Before, 100*o.During, o.Seconds, o.Beside)
+		fmt.Fprintf(
+			b,
+			"| %d | %s | %s | %s | %s | %s [%s, %s] | %s | **%s** | %s | %s | %.1f %%, %.1f %% | %.0f s for %d |\n",
+			o.Slot,
+			o.At.Format("2006-01-02 15:04"),
+			o.Kind,
+			cell(o.Name),
+			planted,
+			percent(
+				o.Cost.Value,
+			),
+			percent(o.Cost.Low),
+			percent(o.Cost.High),
+			cell(o.words()),
+			o.verdict(),
+			sum,
+			finds,
+			100*o.Before,
+			100*o.During,
+			o.Seconds,
+			o.Beside,
+		)
 	}
 }
 

@@ -66,7 +66,13 @@ func prepared(t *testing.T) (dir string, args []string) {
 	put(t, filepath.Join(dir, "go"), "#!/bin/sh\nexit 0\n")
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	t.Chdir(root)
-	c := calibration{Setting: setting(), Operations: 2000, CPU: 1, Calls: map[string]float64{}, Costs: map[work]float64{}}
+	c := calibration{
+		Setting:    setting(),
+		Operations: 2000,
+		CPU:        1,
+		Calls:      map[string]float64{},
+		Costs:      map[work]float64{},
+	}
 	for _, v := range variants() {
 		c.Calls[v.Function] = 100
 		c.Costs[v.Work] = 1e-6
@@ -76,7 +82,16 @@ func prepared(t *testing.T) (dir string, args []string) {
 		t.Fatal(err)
 	}
 	put(t, filepath.Join(state, "calibration.json"), string(text))
-	return dir, []string{"-quiet=1", "-variants=2", "-results", dir, "-dir", state, "-program", put(t, filepath.Join(dir, "plimsoll"), stub)}
+	return dir, []string{
+		"-quiet=1",
+		"-variants=2",
+		"-results",
+		dir,
+		"-dir",
+		state,
+		"-program",
+		put(t, filepath.Join(dir, "plimsoll"), stub),
+	}
 }
 
 // TestResume kills the study in the midst of a comparison, tears the last line of the file, and has
@@ -131,7 +146,16 @@ func TestResume(t *testing.T) {
 	for _, o := range all {
 		got = append(got, fmt.Sprint(o.Slot, o.Interrupted))
 	}
-	want := []string{"1 false", "2 false", "3 false", "4 false", "5 true", "6 true", "6 false", "7 false"}
+	want := []string{
+		"1 false",
+		"2 false",
+		"3 false",
+		"4 false",
+		"5 true",
+		"6 true",
+		"6 false",
+		"7 false",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("outcomes %q, want %q", got, want)
 	}
@@ -143,14 +167,16 @@ func TestResume(t *testing.T) {
 	}
 	first, second := all[0], all[1]
 	if first.Blocks != 6 || first.Cost.Low != 0.04 || first.App.Findings[0].Function.Name != "f" || first.App.Tree != nil ||
-		first.Queries != nil || second.App == nil || len(second.App.Findings) != 0 || second.Queries.Findings[0].Text != "SELECT 1" {
+		first.Queries != nil || second.App == nil || len(second.App.Findings) != 0 ||
+		second.Queries.Findings[0].Text != "SELECT 1" {
 		t.Errorf("%+v, %+v", first, second)
 	}
 	// 100 calls of so many microseconds in 2,000 operations, which cost a millisecond each.
 	if want := float64(first.Repeats) * 1e-6 * 100 / 2000 / 0.001; first.Planted != want {
 		t.Errorf("planted %v of the base, want %v", first.Planted, want)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, pageFile)); err != nil || string(text) != page(all) {
+	if text, err := os.ReadFile(filepath.Join(dir, pageFile)); err != nil ||
+		string(text) != page(all) {
 		t.Errorf("the page is not that of the outcomes: %v", err)
 	}
 }
@@ -175,11 +201,13 @@ func TestFailures(t *testing.T) {
 		"numbers above 0":            {"-n", "0"},
 		"comma-separated numbers":    {"-slots", "x"},
 	} {
-		if err := run(t.Context(), append(slices.Clone(args), more...)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), append(slices.Clone(args), more...)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if again, _, err := study.Lines[outcome](filepath.Join(dir, outcomesFile)); err != nil || len(again) != 2 {
+	if again, _, err := study.Lines[outcome](filepath.Join(dir, outcomesFile)); err != nil ||
+		len(again) != 2 {
 		t.Errorf("%d outcomes, %v", len(again), err)
 	}
 }
@@ -191,8 +219,14 @@ func TestResults(t *testing.T) {
 	if err != nil || torn {
 		t.Fatal(torn, err)
 	}
-	if got, err := os.ReadFile(filepath.Join(dir, pageFile)); err != nil || string(got) != page(all) {
-		t.Errorf("%s is not that of %s (%v): make attribution ATTRIBUTIONFLAGS=-draw", pageFile, outcomesFile, err)
+	if got, err := os.ReadFile(filepath.Join(dir, pageFile)); err != nil ||
+		string(got) != page(all) {
+		t.Errorf(
+			"%s is not that of %s (%v): make attribution ATTRIBUTIONFLAGS=-draw",
+			pageFile,
+			outcomesFile,
+			err,
+		)
 	}
 }
 

@@ -26,15 +26,29 @@ func slotOf(t *testing.T, so func(variant) bool) int {
 // outcomeOf is an outcome of a slot without anything named.
 func outcomeOf(slot int) outcome {
 	v := variants()[slot-1]
-	return outcome{Slot: slot, variant: v, Symbol: v.symbol(), Setting: setting(), Blocks: 6, Beside: 4,
+	return outcome{
+		Slot:    slot,
+		variant: v,
+		Symbol:  v.symbol(),
+		Setting: setting(),
+		Blocks:  6,
+		Beside:  4,
 		App:     &attribution.Attribution{Role: "app", Base: 0.001, New: 0.00102, CouldFind: 0.012},
-		Queries: &statements.Attribution{Base: 0.0004}}
+		Queries: &statements.Attribution{Base: 0.0004},
+	}
 }
 
 // finding is one of a function that rose, or fell.
 func finding(name string, cost float64) attribution.Finding {
-	return attribution.Finding{Kind: attribution.Changed, Function: attribution.Function{Name: name},
-		Cost: attribution.Interval{Value: cost}}
+	return attribution.Finding{
+		Kind:     attribution.Changed,
+		Function: attribution.Function{Name: name},
+		Cost:     attribution.Interval{Value: cost},
+	}
+}
+
+func one(name string, cost float64) []attribution.Finding {
+	return []attribution.Finding{finding(name, cost)}
 }
 
 // What is named first is scored by its name and direction, and an outcome without an attribution
@@ -50,16 +64,16 @@ func TestScore(t *testing.T) {
 		app  []attribution.Finding
 		want string
 	}{
-		"the function":          {json, []attribution.Finding{finding(pkg+"(*request).replyAs", 1), finding(pkg+"newID", 2)}, right},
-		"what it calls":         {json, []attribution.Finding{finding("encoding/json.Marshal", 1)}, wrong},
-		"second":                {json, []attribution.Finding{finding(pkg+"newID", 2), finding(pkg+"(*request).replyAs", 1)}, wrong},
-		"fell":                  {json, []attribution.Finding{finding(pkg+"(*request).replyAs", -1)}, wrong},
+		"the function":          {json, append(one(pkg+"(*request).replyAs", 1), finding(pkg+"newID", 2)), right},
+		"what it calls":         {json, one("encoding/json.Marshal", 1), wrong},
+		"second":                {json, append(one(pkg+"newID", 2), finding(pkg+"(*request).replyAs", 1)), wrong},
+		"fell":                  {json, one(pkg+"(*request).replyAs", -1), wrong},
 		"nothing":               {json, nil, nothing},
-		"an instance":           {in("textMap[...]"), []attribution.Finding{finding(pkg+"textMap[go.shape.map[string]string]", 1)}, right},
-		"another's instance":    {in("textMap[...]"), []attribution.Finding{finding(pkg+"textList[go.shape.string]", 1)}, wrong},
-		"a method's instance":   {in("(*cache[...]).get"), []attribution.Finding{finding(pkg+"(*cache[go.shape.*uint8]).get", 1)}, right},
-		"a closure's neighbor":  {in("(*hub).deliver.func2"), []attribution.Finding{finding(pkg+"(*hub).deliver.func1", 1)}, wrong},
-		"another module's path": {json, []attribution.Finding{finding("plimsoll/v2/reference/refchat.(*request).replyAs", 1)}, wrong},
+		"an instance":           {in("textMap[...]"), one(pkg+"textMap[go.shape.map[string]string]", 1), right},
+		"another's instance":    {in("textMap[...]"), one(pkg+"textList[go.shape.string]", 1), wrong},
+		"a method's instance":   {in("(*cache[...]).get"), one(pkg+"(*cache[go.shape.*uint8]).get", 1), right},
+		"a closure's neighbor":  {in("(*hub).deliver.func2"), one(pkg+"(*hub).deliver.func1", 1), wrong},
+		"another module's path": {json, one("plimsoll/v2/reference/refchat.(*request).replyAs", 1), wrong},
 	} {
 		o := outcomeOf(tt.slot)
 		o.App.Findings = tt.app
@@ -77,7 +91,7 @@ func TestScore(t *testing.T) {
 	if o.score() != right {
 		t.Errorf("nothing planted and nothing named: %s", o.score())
 	}
-	if o.App.Findings = []attribution.Finding{finding(pkg+"newID", 1)}; o.score() != wrong {
+	if o.App.Findings = one(pkg+"newID", 1); o.score() != wrong {
 		t.Errorf("nothing planted and a function named: %s", o.score())
 	}
 	if o.Interrupted = true; o.score() != cut {
@@ -111,20 +125,20 @@ func TestScoreOfStatements(t *testing.T) {
 	slot := func(name string) int {
 		return slotOf(t, func(v variant) bool { return v.Group == statement && v.Name == name })
 	}
-	for text, tt := range map[string]struct {
-		name, want string
-	}{
-		"SELECT m.x FROM channelmembers m\n\tJOIN channels c ON c.id = m.channelid WHERE m.channelid = $1": {"members counted at each permission check", right},
-		"SELECT channelid FROM channelmembers WHERE userid = $1":                                           {"members counted at each permission check", wrong},
-		"SELECT p.id FROM posts p WHERE p.channelid = $1":                                                  {"all posts are thought to be in one channel", right},
-		"": {"all posts are thought to be in one channel", nothing},
+	const members, channel = "members counted at each permission check",
+		"all posts are thought to be in one channel"
+	for _, tt := range []struct{ name, text, want string }{
+		{members, "SELECT m.x FROM channelmembers m\n\tJOIN channels c ON c.id = $1", right},
+		{members, "SELECT channelid FROM channelmembers WHERE userid = $1", wrong},
+		{channel, "SELECT p.id FROM posts p WHERE p.channelid = $1", right},
+		{channel, "", nothing},
 	} {
 		o := outcomeOf(slot(tt.name))
-		if text != "" {
-			o.Queries.Findings = []statements.Finding{{Text: text}}
+		if tt.text != "" {
+			o.Queries.Findings = []statements.Finding{{Text: tt.text}}
 		}
 		if got := o.score(); got != tt.want {
-			t.Errorf("%s, %q: %s, want %s", tt.name, text, got, tt.want)
+			t.Errorf("%s, %q: %s, want %s", tt.name, tt.text, got, tt.want)
 		}
 	}
 	o := outcomeOf(slot("files, post by post"))
@@ -138,7 +152,10 @@ func TestAdds(t *testing.T) {
 	o := outcomeOf(1)
 	o.App.Change = attribution.Interval{Value: 0.02, Low: 0.01, High: 0.03}
 	for cost, want := range map[float64]bool{0.00001: true, 0.00003: true, 0.000005: false, 0.000035: false} {
-		o.App.Parts = []attribution.Part{{Cost: attribution.Interval{Value: cost - 0.000002}}, {Cost: attribution.Interval{Value: 0.000002}}}
+		o.App.Parts = []attribution.Part{
+			{Cost: attribution.Interval{Value: cost - 0.000002}},
+			{Cost: attribution.Interval{Value: 0.000002}},
+		}
 		if sum, ok := o.adds(); ok != want || math.Abs(sum-cost/0.001) > 1e-9 {
 			t.Errorf("%g of [0.00001, 0.00003]: %v, %v", cost, sum, ok)
 		}
@@ -150,7 +167,9 @@ func outcomes() (all []outcome) {
 	began := time.Date(2026, 11, 28, 20, 0, 0, 0, time.UTC)
 	for i, v := range variants() {
 		o := outcomeOf(i + 1)
-		o.At, o.Commit, o.Machine = began.Add(time.Duration(i/4)*10*time.Minute), "abc1234", "2 × a processor"
+		o.At, o.Commit, o.Machine = began.Add(
+			time.Duration(i/4)*10*time.Minute,
+		), "abc1234", "2 × a processor"
 		o.ID, o.Seconds, o.Before, o.During = "c", 500, 0.004, 0.01
 		o.Planted = v.Amount * 1.03
 		o.Cost = attribution.Interval{Value: v.Amount, Low: v.Amount - 0.01, High: v.Amount + 0.01}
@@ -158,14 +177,22 @@ func outcomes() (all []outcome) {
 		o.App.Parts = []attribution.Part{{Cost: attribution.Interval{Value: v.Amount * 0.001}}}
 		switch {
 		case v.Group == statement:
-			o.Queries.Findings = []statements.Finding{{Kind: statements.Changed, Text: "SELECT | " + v.texts[0], Cost: attribution.Interval{Value: 0.0001}}}
+			o.Queries.Findings = []statements.Finding{
+				{
+					Kind: statements.Changed,
+					Text: "SELECT | " + v.texts[0],
+					Cost: attribution.Interval{Value: 0.0001},
+				},
+			}
 		case v.Amount > 0:
-			o.App.Findings = []attribution.Finding{finding(o.Symbol, v.Amount*0.001)}
+			o.App.Findings = one(o.Symbol, v.Amount*0.001)
 			o.App.Findings[0].Renamed = v.Group == renamings
 		}
 		switch i {
 		case 3, 4:
-			o.App.Findings = append([]attribution.Finding{finding("runtime.mallocgc", 0.00001)}, o.App.Findings...)
+			o.App.Findings = append(
+				one("runtime.mallocgc", 0.00001),
+				o.App.Findings...)
 		case 5, 6:
 			o.App.Findings, o.Queries.Findings = nil, nil
 		case 7:

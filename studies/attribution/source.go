@@ -30,18 +30,21 @@ type source map[string]string
 // readSource reads the files that the server is built from.
 func readSource(root string) (source, error) {
 	s := source{}
-	err := filepath.WalkDir(filepath.Join(root, serverPath), func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(file, "_test.go") {
+	err := filepath.WalkDir(
+		filepath.Join(root, serverPath),
+		func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasSuffix(file, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(root, file)
+			s[filepath.ToSlash(name)] = string(text)
 			return err
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(root, file)
-		s[filepath.ToSlash(name)] = string(text)
-		return err
-	})
+		},
+	)
 	return s, err
 }
 
@@ -123,7 +126,10 @@ type visitor struct {
 }
 
 func (v *visitor) add(name string, body *ast.BlockStmt) {
-	*v.list = append(*v.list, function{name: name, file: v.file, at: v.fset.Position(body.Lbrace).Offset + 1})
+	*v.list = append(
+		*v.list,
+		function{name: name, file: v.file, at: v.fset.Position(body.Lbrace).Offset + 1},
+	)
 }
 
 // Visit is of [ast.Visitor].
@@ -157,7 +163,10 @@ type insertion struct {
 
 // insert puts statements at the beginning of functions, and formats their files.
 func (s source) insert(list ...insertion) error {
-	slices.SortFunc(list, func(a, b insertion) int { return b.at - a.at }) // the last of a file first
+	slices.SortFunc(
+		list,
+		func(a, b insertion) int { return b.at - a.at },
+	) // the last of a file first
 	changed := map[string]bool{}
 	for _, in := range list {
 		text := s[in.file]
@@ -193,7 +202,12 @@ func (s source) rename(old, name string) error {
 			continue
 		}
 		fset := token.NewFileSet()
-		tree, err := parser.ParseFile(fset, file, text, parser.ParseComments|parser.SkipObjectResolution)
+		tree, err := parser.ParseFile(
+			fset,
+			file,
+			text,
+			parser.ParseComments|parser.SkipObjectResolution,
+		)
 		if err != nil {
 			return err
 		}
@@ -236,6 +250,11 @@ func (s source) version(root, suffix string) error {
 	if err != nil {
 		return err
 	}
-	s["go.mod"] = strings.Replace(string(mod), "module "+module+"\n", "module "+module+suffix+"\n", 1)
+	s["go.mod"] = strings.Replace(
+		string(mod),
+		"module "+module+"\n",
+		"module "+module+suffix+"\n",
+		1,
+	)
 	return nil
 }

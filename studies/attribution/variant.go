@@ -106,7 +106,10 @@ func variants() []variant {
 	all = append(all, changedStatements()...)
 	all = append(all, renamed()...)
 	for range aa {
-		all = append(all, variant{Group: nothingNew, Kind: "the base itself", Name: "the base itself"})
+		all = append(
+			all,
+			variant{Group: nothingNew, Kind: "the base itself", Name: "the base itself"},
+		)
 	}
 	rng := rand.New(rand.NewPCG(38, 0))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -158,8 +161,12 @@ func changedStatements() []variant {
 `),
 			texts: []string{"from posts a where a.userid"}},
 		{Kind: "wider rows", Name: "users with thirty times their settings",
-			change: edit("userstore.go", "COALESCE(b.description, '')", "COALESCE(b.description, repeat(u.notifyprops, 30))"),
-			texts:  []string{"from users u"}},
+			change: edit(
+				"userstore.go",
+				"COALESCE(b.description, '')",
+				"COALESCE(b.description, repeat(u.notifyprops, 30))",
+			),
+			texts: []string{"from users u"}},
 		{Kind: "stale statistics", Name: "all posts are thought to be in one channel",
 			script: `ALTER TABLE posts SET (autovacuum_enabled = false);
 				UPDATE pg_statistic SET stadistinct = 1, stakind1 = 0, stanumbers1 = NULL, stavalues1 = NULL
@@ -167,14 +174,25 @@ func changedStatements() []variant {
 				WHERE attrelid = 'posts'::regclass AND attname = 'channelid')`,
 			texts: []string{"p.channelid ="}},
 		{Kind: "no limit", Name: "all users in place of a page",
-			change: edit("userstore.go", `usersFirst = " ORDER BY u.username LIMIT ?"`, `usersFirst = " ORDER BY u.username OFFSET ? * 0"`),
-			texts:  []string{"lower(u.username) like"}},
+			change: edit(
+				"userstore.go",
+				`usersFirst = " ORDER BY u.username LIMIT ?"`,
+				`usersFirst = " ORDER BY u.username OFFSET ? * 0"`,
+			),
+			texts: []string{"lower(u.username) like"}},
 		{Kind: "an index that cannot be used", Name: "memberships by lower(userid)",
-			change: edit("channelstore.go", "FROM channelmembers WHERE userid = ?", "FROM channelmembers WHERE lower(userid) = ?"),
-			texts:  []string{"from channelmembers where lower"}},
+			change: edit(
+				"channelstore.go",
+				"FROM channelmembers WHERE userid = ?",
+				"FROM channelmembers WHERE lower(userid) = ?",
+			),
+			texts: []string{"from channelmembers where lower"}},
 		{Kind: "a subquery", Name: "members counted at each permission check",
-			change: edit("channelstore.go", "ts.defaultchanneluserrole, '')",
-				"ts.defaultchanneluserrole, (SELECT COUNT(*) FROM channelmembers x WHERE x.channelid = m.channelid)::text)"),
+			change: edit(
+				"channelstore.go",
+				"ts.defaultchanneluserrole, '')",
+				"ts.defaultchanneluserrole, (SELECT COUNT(*) FROM channelmembers x WHERE x.channelid = m.channelid)::text)",
+			),
 			texts: []string{"from channelmembers m join channels c"}},
 	}
 	for i := range all {
@@ -221,7 +239,12 @@ func renamed() (all []variant) {
 		}},
 	} {
 		for _, amount := range []float64{0, 0.02, 0.05} {
-			v := variant{Group: renamings, Kind: k.kind, Name: k.kind + ", nothing more", change: k.change}
+			v := variant{
+				Group:  renamings,
+				Kind:   k.kind,
+				Name:   k.kind + ", nothing more",
+				change: k.change,
+			}
 			if amount > 0 {
 				v.Function, v.Work, v.Amount = k.function, workLoop, amount
 				v.Name = fmt.Sprintf("%s, %g %% in %s", k.kind, 100*amount, k.function)
@@ -274,11 +297,22 @@ func (v variant) repeats(c calibration) (int, error) {
 	}
 	calls, each := c.Calls[v.Function], c.Costs[v.Work]
 	if calls < 20 || !(each > 0) || !(c.CPU > 0) {
-		return 0, fmt.Errorf("%s: %g calls of %s in the calibration, want 20 or more", v.Name, calls, v.Function)
+		return 0, fmt.Errorf(
+			"%s: %g calls of %s in the calibration, want 20 or more",
+			v.Name,
+			calls,
+			v.Function,
+		)
 	}
 	n := math.Round(v.Amount * c.CPU / (calls * each))
 	if n < leastRepeats {
-		return 0, fmt.Errorf("%s: %g repeats of %s in a call, want %d or more", v.Name, n, v.Work, leastRepeats)
+		return 0, fmt.Errorf(
+			"%s: %g repeats of %s in a call, want %d or more",
+			v.Name,
+			n,
+			v.Work,
+			leastRepeats,
+		)
 	}
 	return int(n), nil
 }

@@ -62,10 +62,16 @@ func TestVariants(t *testing.T) {
 			t.Errorf("%s has the truth %q, %q", v.Name, v.Function, v.texts)
 		}
 	}
-	if want := (map[group]int{functions: 40, statement: 10, renamings: 12, nothingNew: 20}); !maps.Equal(groups, want) {
+	if want := (map[group]int{functions: 40, statement: 10, renamings: 12, nothingNew: 20}); !maps.Equal(
+		groups,
+		want,
+	) {
 		t.Errorf("groups %v, want %v", groups, want)
 	}
-	if want := (map[float64]int{0.01: 10, 0.02: 10, 0.05: 10, 0.1: 10}); !maps.Equal(amountsOf, want) {
+	if want := (map[float64]int{0.01: 10, 0.02: 10, 0.05: 10, 0.1: 10}); !maps.Equal(
+		amountsOf,
+		want,
+	) {
 		t.Errorf("amounts %v", amountsOf)
 	}
 	if len(kinds) != 10 || len(in) != 40 {
@@ -162,7 +168,8 @@ func TestRenamed(t *testing.T) {
 		if table.LookupFunc(v.symbol()) == nil {
 			t.Errorf("%s: there is no %s", v.Kind, v.symbol())
 		}
-		if v.Kind != "renumbered closures" && table.LookupFunc(module+"/"+serverPath+"."+v.Function) != nil {
+		if v.Kind != "renumbered closures" &&
+			table.LookupFunc(module+"/"+serverPath+"."+v.Function) != nil {
 			t.Errorf("%s: the name of the base is there", v.Kind)
 		}
 	}
@@ -207,7 +214,11 @@ func TestAmount(t *testing.T) {
 		}
 		calls := map[string]float64{"validID": 1000, "jsonText": 250}[name]
 		v := variant{Function: name, Work: workLoop, Amount: 0.05}
-		c := calibration{CPU: 2, Calls: map[string]float64{name: calls}, Costs: map[work]float64{workLoop: 1e-6}}
+		c := calibration{
+			CPU:   2,
+			Calls: map[string]float64{name: calls},
+			Costs: map[work]float64{workLoop: 1e-6},
+		}
 		n, err := v.repeats(c)
 		if err != nil {
 			t.Fatal(err)
@@ -230,7 +241,12 @@ func TestAmount(t *testing.T) {
 		if err := s.addWork(counting, v.Work, n); err != nil {
 			t.Fatal(err)
 		}
-		s[fn.file] = strings.Replace(s[fn.file], fmt.Sprintf("for range %d {", n), fmt.Sprintf("for range %d {\nstudyRepeats++", n), 1)
+		s[fn.file] = strings.Replace(
+			s[fn.file],
+			fmt.Sprintf("for range %d {", n),
+			fmt.Sprintf("for range %d {\nstudyRepeats++", n),
+			1,
+		)
 		s[serverPath+"/study_probe.go"] = probe
 		s[mainPath+"/main.go"] = `package main
 
@@ -259,8 +275,15 @@ func main() {
 		if err := json.Unmarshal(out, &got); err != nil {
 			t.Fatal(err)
 		}
-		if share := got.Repeats * 1e-6 / 2; math.Abs(share-0.05) > 0.0005 || got.Calls[fn.called] != calls {
-			t.Errorf("%s: %v calls, want %v; the work is %.4f of all, want 0.05", name, got.Calls[fn.called], calls, share)
+		if share := got.Repeats * 1e-6 / 2; math.Abs(share-0.05) > 0.0005 ||
+			got.Calls[fn.called] != calls {
+			t.Errorf(
+				"%s: %v calls, want %v; the work is %.4f of all, want 0.05",
+				name,
+				got.Calls[fn.called],
+				calls,
+				share,
+			)
 		}
 	}
 }
@@ -268,7 +291,12 @@ func main() {
 // Too few calls, or a work too long for the amount, are errors, and no other amount.
 func TestRepeats(t *testing.T) {
 	v := variant{Function: "f", Work: workJSON, Amount: 0.01, Name: "v"}
-	c := calibration{CPU: 1, Operations: 100, Calls: map[string]float64{"f": 100}, Costs: map[work]float64{workJSON: 1e-6}}
+	c := calibration{
+		CPU:        1,
+		Operations: 100,
+		Calls:      map[string]float64{"f": 100},
+		Costs:      map[work]float64{workJSON: 1e-6},
+	}
 	if n, err := v.repeats(c); err != nil || n != 100 || math.Abs(v.planted(c, n)-1e-4) > 1e-12 {
 		t.Errorf("%d repeats, %v", n, err)
 	}

@@ -78,7 +78,10 @@ var (
 
 // addWork adds n repeats of a work to the beginning of a function.
 func (s source) addWork(fn function, w work, n int) error {
-	s[path.Join(path.Dir(fn.file), "study_work.go")] = fmt.Sprintf(workFile, path.Base(path.Dir(fn.file)))
+	s[path.Join(path.Dir(fn.file), "study_work.go")] = fmt.Sprintf(
+		workFile,
+		path.Base(path.Dir(fn.file)),
+	)
 	return s.insert(insertion{fn, w.repeat(fmt.Sprint(n))})
 }
 
