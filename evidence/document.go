@@ -42,14 +42,15 @@ func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *pl
 	if err != nil {
 		return none, nil, nil, err
 	}
-	arms, databases, err := comparison.Judge(stored, p, func(id string) (*record.Run, error) {
+	opened := func(id string) (*record.Run, error) {
 		for i, cell := range stored.Runs {
 			if cell.Run == id {
 				return runs[i].Run, nil // which caches the run
 			}
 		}
 		return unaltered(id)
-	}, c.Secondary(ctx))
+	}
+	arms, databases, err := comparison.Judge(stored, p, opened, c.Secondary(ctx))
 	if err != nil {
 		return none, nil, nil, fmt.Errorf("judging %s: %w", stored.ID, err)
 	}
@@ -93,13 +94,15 @@ type Concluded struct {
 	Engine  string          `json:"engine"`
 	Arm     string          `json:"arm"`
 	Verdict verdict.Verdict `json:"verdict"`
+	// Why says where its differences in cost come from, as the report's first screen does.
+	Why []string `json:"why,omitempty"`
 }
 
 // outcomeOf returns the outcome of a document as comparison.json keeps it, and its digest with it.
 func outcomeOf(doc report.Document) (json.RawMessage, error) {
 	out := Conclusion{Indicative: doc.Indicative, Limiters: doc.Limiters}
 	for _, v := range doc.Verdicts {
-		out.Verdicts = append(out.Verdicts, Concluded{v.Engine, v.Arm, v.Verdict})
+		out.Verdicts = append(out.Verdicts, Concluded{v.Engine, v.Arm, v.Verdict, doc.WhyLines(v)})
 	}
 	return json.Marshal(out)
 }

@@ -261,7 +261,7 @@ func (d Document) front() *front {
 	for _, v := range d.Verdicts {
 		f.verdicts = append(f.verdicts,
 			frontVerdict{kindText(v.Verdict.Kind, v.Verdict.Indicative), oneSentence(d, v),
-				d.whyLines(v)})
+				d.WhyLines(v)})
 	}
 	f.next = d.Actions[:min(len(d.Actions), mostFront)]
 	return &f

@@ -85,7 +85,7 @@ func FullMarkdown(w io.Writer, d Document) error {
 	for _, f := range d.Verdicts {
 		fmt.Fprintf(&b, "- **%s** · %s\n",
 			strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), md(headline(d, f)))
-		for _, t := range d.whyLines(f) {
+		for _, t := range d.WhyLines(f) {
 			b.WriteString("  - " + md(t) + "\n")
 		}
 	}

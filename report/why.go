@@ -73,8 +73,8 @@ func (b *builder) why() {
 	}
 }
 
-// whyLines are the sentences of the first screen on the origin of a verdict's differences.
-func (d Document) whyLines(f NamedVerdict) []string {
+// WhyLines returns the sentences of the first screen on the origin of a verdict's differences.
+func (d Document) WhyLines(f NamedVerdict) []string {
 	var out []string
 	for _, w := range d.Why {
 		if w.First && w.Engine == f.Engine && w.Arm == f.Arm {

@@ -25,6 +25,7 @@ var rows = [][]string{
 		"internal/plain",
 		"load/clock",
 		"stats",
+		"watch/query",
 	},
 	1: {
 		"internal/boundary",
@@ -93,6 +94,7 @@ var pure = []string{
 	"plan",
 	"plan/draft",
 	"judge/attribution",
+	"judge/attribution/names",
 	"judge/verdict",
 	"judge/limiter",
 	"judge/sizing",
@@ -101,6 +103,7 @@ var pure = []string{
 	"run/capacity",
 	"report",
 	"evidence",
+	"watch/query",
 }
 
 // inTests are packages that tests of any package may import: a browser, databases and the program

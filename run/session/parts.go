@@ -35,6 +35,7 @@ type run struct {
 	runner *probe.Runner
 	// stopSampling ends the sampling of the sources; again, it returns the same.
 	stopSampling func() error
+	statements   *statements // nil: there is nothing to count
 	gates        *health.GateReader
 	signals      *health.Signals
 	panics       *health.RunPanics
@@ -59,7 +60,8 @@ type part struct {
 // parts are the parts of every run, in the order in which they begin. They end in the opposite
 // order. A part that concerns some runs only does nothing in others.
 var parts = []part{
-	{end: readReceived}, // what the other runs of a duet do until then is among the counts
+	{end: writeStatements}, // when no run of the block is measured any more
+	{end: readReceived},    // what the other runs of a duet do until then is among the counts
 	{end: writeProfiles},
 	{begin: beginTurns, end: yieldPlace},
 	{end: readStamps},
@@ -77,6 +79,7 @@ var parts = []part{
 	{begin: findLevel},
 	{begin: testInTurns},
 	{begin: profileTarget},
+	{begin: countStatements, end: endStatements},
 	{begin: watchDisk},
 	{begin: countReceived},
 	{end: findRestarts},
