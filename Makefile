@@ -22,6 +22,7 @@ SHORT          ?=
 BENCHFLAGS     ?=
 FAULTFLAGS     ?=
 CHAOSFLAGS     ?=
+ATTRIBUTIONFLAGS ?=
 CURVEFLAGS     ?=
 DUETFLAGS      ?=
 FLEETFLAGS     ?=
@@ -179,6 +180,11 @@ curve: setup build ## comparisons of two builds with nothing or a known differen
 	$(GO) build -C studies -o ../bin/neighbor ./bench/neighbor
 	$(GO) build -C studies -o ../bin/curve ./curve
 	bin/curve $(CURVEFLAGS)
+
+.PHONY: attribution
+attribution: setup build ## comparisons of builds with a known difference: is the right function or statement named first; each is kept in studies/results/attribution.md (ten minutes for four variants; ATTRIBUTIONFLAGS='-n 4 -dir DIR'); killed, it goes on
+	$(GO) build -C studies -o ../bin/attribution ./attribution
+	bin/attribution $(ATTRIBUTIONFLAGS)
 
 # Python's packages and one of npm, by digests. pip and npm leave marks of what they installed; ours is the stamp.
 SITE := $(TOOLS)/site

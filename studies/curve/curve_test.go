@@ -266,7 +266,7 @@ func TestSmallest(t *testing.T) {
 // TestResults compares page and picture of the results with the outcomes beside them.
 func TestResults(t *testing.T) {
 	const dir = "../results"
-	all, torn, err := load(filepath.Join(dir, outcomesFile))
+	all, torn, err := study.Lines[outcome](filepath.Join(dir, outcomesFile))
 	if err != nil || torn {
 		t.Fatal(torn, err)
 	}

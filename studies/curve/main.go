@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string) error {
 	if *n < 1 || b.minutes < 1 || b.quiet <= 0 {
 		return errors.New("-n, -minutes and -quiet: want numbers above 0")
 	}
-	all, torn, err := load(b.file())
+	all, torn, err := study.Lines[outcome](b.file())
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"plimsoll/internal/files"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/workload"
 	"plimsoll/report"
@@ -151,19 +149,6 @@ func of(all []outcome, setting string) []outcome {
 	return slices.DeleteFunc(slices.Clone(all), func(o outcome) bool {
 		return o.Setting != setting || o.Interrupted
 	})
-}
-
-// load reads the outcomes of a file. A last line that a kill has torn is removed from the file.
-func load(file string) (all []outcome, torn bool, err error) {
-	text, err := os.ReadFile(file)
-	if end := bytes.LastIndexByte(text, '\n') + 1; err == nil && end < len(text) {
-		if err := os.Truncate(file, int64(end)); err != nil {
-			return nil, true, err
-		}
-		torn = true
-	}
-	all, err = files.ReadJSONLines[outcome](file)
-	return all, torn, err
 }
 
 // underWay is the file of the outcome that is being measured.

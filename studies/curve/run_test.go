@@ -103,7 +103,7 @@ func TestResume(t *testing.T) {
 	if err := run(t.Context(), args); err != nil {
 		t.Fatal(err)
 	}
-	all, torn, err := load(file)
+	all, torn, err := study.Lines[outcome](file)
 	if err != nil || torn {
 		t.Fatal(torn, err)
 	}
@@ -151,7 +151,7 @@ func TestFailures(t *testing.T) {
 	if err := run(t.Context(), append(args, "-program", put(t, filepath.Join(dir, "broken"), "#!/bin/sh\necho the reason >&2; exit 1\n"))); err != nil {
 		t.Fatal(err)
 	}
-	all, _, err := load(filepath.Join(results, outcomesFile))
+	all, _, err := study.Lines[outcome](filepath.Join(results, outcomesFile))
 	if err != nil || len(all) != 1 || all[0].score() != without || all[0].Status != 1 ||
 		!strings.HasSuffix(all[0].Problem, "status 1 and no report: the reason") {
 		t.Errorf("%+v, %v", all, err)
@@ -167,7 +167,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if again, _, err := load(filepath.Join(results, outcomesFile)); err != nil || len(again) != 1 {
+	if again, _, err := study.Lines[outcome](filepath.Join(results, outcomesFile)); err != nil || len(again) != 1 {
 		t.Errorf("%d outcomes, %v", len(again), err)
 	}
 }

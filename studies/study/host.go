@@ -76,17 +76,25 @@ func Machine() string {
 
 // Cores reads numbers of CPUs of this host that are separated by commas; an empty text has none.
 func Cores(text string) (cpus []int, err error) {
+	if cpus, err = Numbers(text); err != nil || len(cpus) == 0 {
+		return nil, err
+	}
+	return cpus, lab.CheckCPUs(cpus)
+}
+
+// Numbers reads numbers that are separated by commas; an empty text has none.
+func Numbers(text string) (list []int, err error) {
 	if text == "" {
 		return nil, nil
 	}
 	for f := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(f)
 		if err != nil {
-			return nil, fmt.Errorf("%q: want comma-separated numbers of cores", text)
+			return nil, fmt.Errorf("%q: want comma-separated numbers", text)
 		}
-		cpus = append(cpus, n)
+		list = append(list, n)
 	}
-	return cpus, lab.CheckCPUs(cpus)
+	return list, nil
 }
 
 // Revision returns the commit that runs, marked when files that git knows were changed, other than

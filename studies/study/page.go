@@ -1,11 +1,14 @@
 package study
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
+
+	"plimsoll/internal/files"
 )
 
 // marks are the lines around a part of a page that a program writes.
@@ -33,6 +36,20 @@ func Insert(page, name, text string) error {
 			page, begin, end)
 	}
 	return os.WriteFile(page, []byte(head+Part(name, text)+tail), 0o644)
+}
+
+// Lines reads the values of a file of JSON lines; none where there is no file. A last line that a
+// kill has torn is removed from the file.
+func Lines[T any](file string) (all []T, torn bool, err error) {
+	text, err := os.ReadFile(file)
+	if end := bytes.LastIndexByte(text, '\n') + 1; err == nil && end < len(text) {
+		if err := os.Truncate(file, int64(end)); err != nil {
+			return nil, true, err
+		}
+		torn = true
+	}
+	all, err = files.ReadJSONLines[T](file)
+	return all, torn, err
 }
 
 // Append adds a value to a file of JSON lines.
