@@ -183,6 +183,24 @@ func (r *second) test(blocks []attribution.Block) {
 	}
 }
 
+// half returns half of the 95 % interval of a change. A block in which everything costs more changes
+// by more too, which the spread of functions that did not change knows nothing of.
+func (r *second) half(f *tested) float64 {
+	n := float64(len(f.base))
+	all := make([]float64, len(f.base))
+	for _, g := range r.functions {
+		for b := range all {
+			all[b] += (g.base[b] + g.fresh[b]) / 2
+		}
+	}
+	mean, squares := meanOf(all), 0.0
+	for _, x := range all {
+		squares += (x/mean - 1) * (x/mean - 1)
+	}
+	blocks := f.mean * math.Sqrt(squares/(n-1)/n)
+	return stats.TQuantile(0.975, f.df) * math.Hypot(f.se, blocks)
+}
+
 // priorOf fits the prior of variances by the moments of their logarithms (Smyth 2004, 6.2).
 func priorOf(spreads []float64, df float64) (prior, df0 float64) {
 	if len(spreads) < 3 {
