@@ -13,6 +13,7 @@ type Observed struct {
 	// Fixed is set for functions that have no other name in another build: those of the kernel and
 	// of the runtime, and addresses without a symbol. They are matched by their names alone.
 	Fixed   bool
+	Own     float64 // samples in the function itself
 	Callers []Edge
 	Callees []Edge
 }
@@ -87,7 +88,7 @@ func newSide(functions []Observed) side {
 		partner:   make([]int, len(functions)),
 	}
 	for i, f := range functions {
-		s.samples[i] = max(sum(f.Callers), sum(f.Callees))
+		s.samples[i] = max(sum(f.Callers), sum(f.Callees)+f.Own)
 		s.forms[i] = parse(f.Name, f.File)
 		s.partner[i] = -1
 	}
