@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +54,9 @@ type Sampler struct {
 	user      []uint64
 	line      []uint32
 }
+
+// topOfStack says that a call of this processor leaves the caller's address at the top of the stack.
+const topOfStack = runtime.GOARCH == "amd64"
 
 // every is how often the rings are read.
 const every = 100 * time.Millisecond
@@ -247,7 +251,8 @@ func (s *Sampler) sample(r rawRecord) {
 	if x == nil || x.role == noRole {
 		return
 	}
-	s.kernel, s.user = r.chain(s.kernel[:0], s.user[:0])
+	var top uint64
+	s.kernel, s.user, top = r.chain(s.kernel[:0], s.user[:0])
 	s.line = s.line[:0] // innermost first
 	if len(s.kernel) > 0 {
 		s.line = append(s.line, s.frames.id(kernelBinary, uint64(s.path())))
@@ -259,6 +264,12 @@ func (s *Sampler) sample(r rawRecord) {
 		file, offset, ok := s.processes.find(pid, x, ip)
 		if !ok && i > 0 {
 			break // no frame pointer
+		}
+		if i == 0 && topOfStack {
+			// Whether it is the address of the caller is seen in the symbols.
+			if file, offset, ok := s.processes.find(pid, x, top-1); ok {
+				s.line = append(s.line, s.frames.id(file|perhaps, offset))
+			}
 		}
 		s.line = append(s.line, s.frames.id(file, offset))
 	}
