@@ -62,19 +62,19 @@ func (a *arm) observe(other *arm) []names.Observed {
 	for b, p := range a.profiles {
 		for _, s := range p.Stacks {
 			last := int32(-1)
-			for _, i := range s.Functions {
+			for k, i := range s.Functions {
 				if i < 0 || i >= len(a.index[b]) {
 					last = -1
 					continue
 				}
 				f := a.index[b][i]
+				if !slices.Contains(s.Functions[:k], i) {
+					all[f].Samples += float64(s.Samples)
+				}
 				if last >= 0 && !(known[last] && known[f]) {
 					calls[[2]int32{last, f}] += float64(s.Samples)
 				}
 				last = f
-			}
-			if last >= 0 {
-				all[last].Own += float64(s.Samples)
 			}
 		}
 	}

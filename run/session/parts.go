@@ -78,8 +78,8 @@ var parts = []part{
 	{begin: testUsers},
 	{begin: findLevel},
 	{begin: testInTurns},
-	{begin: countStatements, end: endStatements},
 	{begin: profileTarget},
+	{begin: countStatements, end: endStatements}, // it also hears of phases
 	{begin: watchDisk},
 	{begin: countReceived},
 	{end: findRestarts},
