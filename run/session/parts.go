@@ -79,7 +79,7 @@ var parts = []part{
 	{begin: findLevel},
 	{begin: testInTurns},
 	{begin: profileTarget},
-	{begin: countStatements, end: endStatements},
+	{begin: countStatements, end: endStatements}, // it also hears of phases
 	{begin: watchDisk},
 	{begin: countReceived},
 	{end: findRestarts},
