@@ -41,13 +41,17 @@ func judgedInto(out map[string]any, o evidence.Conclusion) {
 	dots := dotsOf{values: map[dotKey][][2]float64{}}
 	seen := map[string]bool{}
 	for _, v := range o.Verdicts {
-		verdicts = append(verdicts, map[string]any{
+		said := map[string]any{
 			"engine":     v.Engine,
 			"arm":        v.Arm,
 			"kind":       v.Verdict.Kind,
 			"text":       strings.TrimPrefix(v.Verdict.Lead, v.Engine+": "),
 			"indicative": o.Indicative,
-		})
+		}
+		if len(v.Why) > 0 {
+			said["why"] = v.Why
+		}
+		verdicts = append(verdicts, said)
 		for _, e := range v.Verdict.Results {
 			if !seen[e.Name] {
 				seen[e.Name] = true

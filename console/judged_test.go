@@ -16,7 +16,7 @@ import (
 // TestJudgedOfAReport has two arms, a pair with a bound, and an absolute endpoint.
 func TestJudgedOfAReport(t *testing.T) {
 	const text = `{"verdicts": [
-	  {"engine": "mysql", "arm": "new", "verdict": {"kind": "worse", "lead": "mysql: lead", "results": [
+	  {"engine": "mysql", "arm": "new", "why": ["one function changed"], "verdict": {"kind": "worse", "lead": "mysql: lead", "results": [
 	    {"endpoint": {"name": "capacity", "unit": "users", "better": "higher", "margin": 0.05}, "kind": "worse", "n": 1, "alpha": 0.05,
 	     "pairs": [{"block": 1, "base": 200, "new": 100}, {"block": 2, "base": 200, "new": 90, "new_censored": true}],
 	     "effect": -0.5, "lo": -0.6, "hi": -0.4, "sentence": "capacity: worse: new is lower"}]}},
@@ -56,7 +56,7 @@ func TestJudgedOfAReport(t *testing.T) {
 	    {"endpoint": "errors", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0.5]], "margin": 0.1, "absolute": true, "kind": "inconclusive", "text": ""}],
 	  "limiters": [{"engine": "mysql", "arm": "new", "searches": 2, "named": [{"name": "cpu app", "n": 2}], "rules": [{"name": "p99(op) < 2s", "n": 2}],
 	    "text": "the app's cores were busy"}],
-	  "verdicts": [{"engine": "mysql", "arm": "new", "kind": "worse", "text": "lead", "indicative": false},
+	  "verdicts": [{"engine": "mysql", "arm": "new", "kind": "worse", "text": "lead", "indicative": false, "why": ["one function changed"]},
 	    {"engine": "mysql", "arm": "other", "kind": "same", "text": "", "indicative": false}]}`
 	var g, w any
 	if err := json.Unmarshal(b, &g); err != nil {

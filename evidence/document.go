@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"plimsoll/evidence/origin"
 	"plimsoll/internal/parallel"
 	"plimsoll/judge/comparison"
 	"plimsoll/judge/verdict"
@@ -42,21 +43,30 @@ func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *pl
 	if err != nil {
 		return none, nil, nil, err
 	}
-	arms, databases, err := comparison.Judge(stored, p, func(id string) (*record.Run, error) {
+	opened := func(id string) (*record.Run, error) {
 		for i, cell := range stored.Runs {
 			if cell.Run == id {
 				return runs[i].Run, nil // which caches the run
 			}
 		}
 		return unaltered(id)
-	}, c.Secondary(ctx))
+	}
+	arms, databases, err := comparison.Judge(stored, p, opened, c.Secondary(ctx))
 	if err != nil {
 		return none, nil, nil, fmt.Errorf("judging %s: %w", stored.ID, err)
 	}
 	var verdicts []verdict.Verdict
+	origins := origin.Origins{Comparison: stored, Run: opened, Operations: c.measuredOps}
 	for _, j := range arms {
 		verdicts = append(verdicts, j.Verdict)
-		in.Arms = append(in.Arms, judgedOf(j))
+		judged := judgedOf(j)
+		if judged.Costs, err = origins.Costs(j.Engine, j.Arm, j.Verdict); err == nil {
+			judged.Statements, err = origins.Statements(j.Engine, j.Arm)
+		}
+		if err != nil {
+			return none, nil, nil, fmt.Errorf("judging %s: %w", stored.ID, err)
+		}
+		in.Arms = append(in.Arms, judged)
 	}
 	for _, j := range databases {
 		in.Databases = append(in.Databases, judgedOf(j))
@@ -93,13 +103,15 @@ type Concluded struct {
 	Engine  string          `json:"engine"`
 	Arm     string          `json:"arm"`
 	Verdict verdict.Verdict `json:"verdict"`
+	// Why says where its differences in cost come from, as the report's first screen does.
+	Why []string `json:"why,omitempty"`
 }
 
 // outcomeOf returns the outcome of a document as comparison.json keeps it, and its digest with it.
 func outcomeOf(doc report.Document) (json.RawMessage, error) {
 	out := Conclusion{Indicative: doc.Indicative, Limiters: doc.Limiters}
 	for _, v := range doc.Verdicts {
-		out.Verdicts = append(out.Verdicts, Concluded{v.Engine, v.Arm, v.Verdict})
+		out.Verdicts = append(out.Verdicts, Concluded{v.Engine, v.Arm, v.Verdict, doc.WhyLines(v)})
 	}
 	return json.Marshal(out)
 }

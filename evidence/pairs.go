@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"plimsoll/internal/files"
 	"plimsoll/judge/comparison"
 	"plimsoll/judge/imported"
 	"plimsoll/judge/verdict"
@@ -23,13 +22,6 @@ type Pairs struct {
 	input report.JudgeInput // without verdicts
 	file  string            // named by errors of a table of several columns
 	one   *verdict.Result
-}
-
-// IsPairs reports whether a text is a CSV of pairs, by its header.
-func IsPairs(text []byte) bool {
-	first, _, _ := bytes.Cut(text, []byte("\n"))
-	rows, err := files.Rows(first)
-	return err == nil && len(rows) > 0 && imported.IsTable(rows[0].Fields)
 }
 
 // ReadPairs reads a CSV of pairs, of one endpoint or several ([imported.ReadTable]). name is the

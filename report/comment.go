@@ -51,7 +51,7 @@ func Comment(w io.Writer, d Document) error {
 			c.end(fmt.Sprintf("- and %s more", count(len(d.Verdicts)-i, "verdict", "verdicts")))
 			break
 		}
-		for _, t := range impliedComments(f) {
+		for _, t := range append(d.WhyLines(f), impliedComments(f)...) {
 			c.line("  - " + inert(t, commentLine))
 		}
 	}

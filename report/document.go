@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"plimsoll/dialect"
+	"plimsoll/judge/attribution/statements"
 	"plimsoll/judge/drift"
 	"plimsoll/judge/limiter"
 	"plimsoll/judge/verdict"
@@ -57,6 +58,10 @@ type Judged struct {
 	// the quantiles at which the distributions differ.
 	Secondary *verdict.Family
 	Shifts    []verdict.Shift
+	// Costs are the attributions of the costs that were judged; nil where no run was profiled.
+	// Statements is that of the execution time of the database; nil where no run has it.
+	Costs      []Attributed
+	Statements *statements.Difference
 }
 
 // RunData is one run of the comparison, as far as it could be read.
@@ -132,10 +137,13 @@ type Document struct {
 	Capacity []EngineCapacity `json:"capacity,omitempty"` // one per engine
 	Blocks   []Block          `json:"blocks,omitempty"`   // the judged blocks' capacities
 	Limiters []SearchEnds     `json:"limiters,omitempty"` // one per engine and arm
-	Ops      []OpTable        `json:"operations,omitempty"`
-	Sides    []SideTable      `json:"client_and_server,omitempty"` // one per engine
-	Rules    []RuleTable      `json:"rules,omitempty"`
-	Users    []UsersOf        `json:"users,omitempty"` // one per engine and arm
+	// Why and Statements are where differences in cost come from, by engine, arm and role.
+	Why        []Why          `json:"why,omitempty"`
+	Statements []StatementsOf `json:"statements,omitempty"`
+	Ops        []OpTable      `json:"operations,omitempty"`
+	Sides      []SideTable    `json:"client_and_server,omitempty"` // one per engine
+	Rules      []RuleTable    `json:"rules,omitempty"`
+	Users      []UsersOf      `json:"users,omitempty"` // one per engine and arm
 	// AcknowledgedLost counts the messages that arms had acknowledged and that could not be read
 	// back, in judged runs and in voided ones: a repeated block does not bring them back.
 	AcknowledgedLost int `json:"acknowledged_lost,omitempty"`
@@ -277,6 +285,7 @@ func parts() []part {
 		{Runs, results, nil, Document.databaseSections},
 		{Numbers, "", nil, Document.asideSections},
 		{Numbers, "", nil, Document.sourceSections},
+		{Runs, "Why", (*builder).why, Document.whySections},
 		{Runs, protocol, (*builder).canaries, Document.protocolSections},
 		{Runs, protocol, nil, Document.shiftSections},
 		{Runs, protocol, nil, Document.secondarySections},

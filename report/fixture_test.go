@@ -250,6 +250,9 @@ func enrich(in *Input) {
 		j.Verdict = verdict.Combine(j.Verdict.Database, results, "p99(op)")
 		j.Skipped["p99(op)"] = "40 min of load for 15 %; 6 blocks can find 57 %"
 		j.Shifts = []verdict.Shift{slowEnd(rng)}
+		if i == 0 {
+			j.Costs, j.Statements = []Attributed{attributedCost()}, attributedStatements()
+		}
 	}
 	for i := range in.Runs {
 		r := &in.Runs[i]

@@ -78,6 +78,9 @@ func (d Document) Forms() []Form {
 		for _, g := range Graphs(d) {
 			out = append(out, drawings(strings.TrimSuffix(g.File, ".png"), g)...)
 		}
+		for _, f := range Flames(d) {
+			out = append(out, drawings(f.File, f)...)
+		}
 		if a := d.Answer(); !a.Empty() {
 			out = append(out, drawings(AnswerFile, a)...)
 		}

@@ -249,7 +249,10 @@ type front struct {
 }
 
 // A frontVerdict is the verdict on one database.
-type frontVerdict struct{ kind, text string }
+type frontVerdict struct {
+	kind, text string
+	why        []string // where its differences come from
+}
 
 // front returns the first screen of a comparison's report.
 func (d Document) front() *front {
@@ -257,7 +260,8 @@ func (d Document) front() *front {
 		warnings: len(d.Warnings), raw: !d.DraftedActions}
 	for _, v := range d.Verdicts {
 		f.verdicts = append(f.verdicts,
-			frontVerdict{kindText(v.Verdict.Kind, v.Verdict.Indicative), oneSentence(d, v)})
+			frontVerdict{kindText(v.Verdict.Kind, v.Verdict.Indicative), oneSentence(d, v),
+				d.WhyLines(v)})
 	}
 	f.next = d.Actions[:min(len(d.Actions), mostFront)]
 	return &f

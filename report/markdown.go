@@ -20,7 +20,8 @@ func writeSection(b *strings.Builder, graphs []Graph, s section) {
 		b.WriteByte('\n')
 	}
 	if s.Drawing != nil {
-		fmt.Fprintf(b, "![%s](graphs/%s.png)\n\n", md(s.Drawing.title), s.Drawing.File)
+		file, title := s.Drawing.picture()
+		fmt.Fprintf(b, "![%s](graphs/%s.png)\n\n", md(title), file)
 	}
 	if s.Table != nil {
 		writeTable(b, s.Table)

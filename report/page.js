@@ -137,6 +137,92 @@ for (const figure of document.querySelectorAll("figure[data-clock]")) {
   clock.graphs.push({view, end});
 }
 
+// Flame graphs: cells are laid out in pixels, so that text has one size at any width. Arrows move, Enter zooms, Escape shows all, / searches.
+for (const figure of document.querySelectorAll("figure.flames")) {
+  const chart = figure.querySelector(".chart"), box = chart.viewBox.baseVal, top = box.y, height = box.height;
+  const cells = [...chart.querySelectorAll(".cell")].map(g => {
+    const [x, w, depth] = g.dataset.at.split(" ").map(Number), title = g.querySelector("title"), text = title.textContent;
+    title.remove(); // the tip has it
+    return {g, x, w, depth, text, name: text.split(" · ")[0], rect: g.querySelector("rect"), label: g.querySelector("text")};
+  });
+  const within = (a, b) => a.depth > b.depth && a.x >= b.x - 1e-5 && a.x + a.w <= b.x + b.w + 1e-5;
+  const tip = document.createElement("div"), reset = document.createElement("button"), search = document.createElement("input");
+  const found = document.createElement("span"), caption = figure.querySelector("figcaption");
+  tip.className = "tip"; tip.hidden = true; tip.setAttribute("role", "status"); figure.append(tip);
+  search.type = "search"; search.placeholder = "search functions"; search.setAttribute("aria-label", "Search functions");
+  found.className = "note"; found.setAttribute("role", "status");
+  reset.type = "button"; reset.className = "reset"; reset.textContent = "show all"; reset.hidden = true;
+  caption.append(search, found, reset);
+  let view = cells[0], at = cells[0], wide = 0;
+  const shown = c => c === view || within(c, view) || within(view, c);
+  const draw = () => {
+    const width = chart.clientWidth;
+    if (!width) return; // in a closed fold
+    wide = width;
+    chart.setAttribute("viewBox", `0 ${top} ${width} ${height}`);
+    for (const c of cells) {
+      const over = within(view, c), x = over ? 0 : (c.x - view.x) / view.w * width, w = over ? width : c.w / view.w * width;
+      c.g.classList.toggle("off", !shown(c) || w < 0.5); c.g.classList.toggle("over", over);
+      c.rect.setAttribute("x", x + 0.3); c.rect.setAttribute("width", Math.max(w - 0.6, 0.5));
+      c.label.setAttribute("x", x + 4);
+      const fits = Math.floor((w - 8) / 6.6);
+      c.label.textContent = fits < 3 ? "" : c.name.length <= fits ? c.name : c.name.slice(0, fits - 1) + "…";
+    }
+  };
+  new ResizeObserver(() => { if (chart.clientWidth !== wide) draw(); }).observe(figure);
+  const show = c => {
+    at.g.classList.remove("at"); at = c; c.g.classList.add("at");
+    tip.textContent = c.text; tip.hidden = false;
+    const f = figure.getBoundingClientRect(), r = c.rect.getBoundingClientRect();
+    tip.style.left = Math.min(Math.max(r.left - f.left, 4), Math.max(f.width - tip.offsetWidth - 6, 4)) + "px";
+    tip.style.top = r.bottom - f.top + 6 + "px";
+  };
+  const hide = () => { tip.hidden = true; at.g.classList.remove("at"); };
+  const zoom = c => { view = c; reset.hidden = c === cells[0]; draw(); show(c); };
+  const near = way => { // in the row, among those that are shown
+    const row = cells.filter(c => c.depth === at.depth && shown(c)).sort((a, b) => a.x - b.x);
+    return row[row.indexOf(at) + way];
+  };
+  for (const c of cells) {
+    c.g.addEventListener("pointerenter", () => show(c));
+    c.g.addEventListener("click", () => { zoom(c); chart.focus({preventScroll: true}); });
+  }
+  chart.addEventListener("pointerleave", hide);
+  reset.addEventListener("click", () => { zoom(cells[0]); chart.focus(); });
+  chart.tabIndex = 0;
+  chart.addEventListener("focus", () => show(at));
+  chart.addEventListener("blur", hide);
+  chart.addEventListener("keydown", e => {
+    if (e.ctrlKey || e.altKey || e.metaKey) return;
+    const to = {
+      ArrowUp: () => cells.findLast(c => c.depth === at.depth - 1 && within(at, c)),
+      ArrowDown: () => cells.find(c => c.depth === at.depth + 1 && within(c, at)),
+      ArrowLeft: () => near(-1), ArrowRight: () => near(1), Home: () => view,
+    }[e.key];
+    if (to) { const c = to(); if (c && shown(c)) show(c); }
+    else if (e.key === "Enter") zoom(at);
+    else if (e.key === "Escape") { const c = at; zoom(cells[0]); show(c); }
+    else if (e.key === "/") search.focus();
+    else return;
+    e.preventDefault();
+  });
+  const seek = () => {
+    const what = search.value.trim().toLowerCase(), hits = what ? cells.filter(c => c.name.toLowerCase().includes(what)) : [];
+    chart.classList.toggle("searching", what !== "");
+    for (const c of cells) c.g.classList.toggle("hit", hits.includes(c));
+    const outer = hits.filter(c => !hits.some(o => within(c, o))).reduce((sum, c) => sum + c.w, 0);
+    found.textContent = what && `${hits.length} of ${cells.length} places, ${(100 * outer).toFixed(1)} % of the width`;
+    return hits;
+  };
+  search.addEventListener("input", seek);
+  search.addEventListener("keydown", e => {
+    if (e.key === "Escape") { search.value = ""; seek(); chart.focus(); e.preventDefault(); }
+    if (e.key !== "Enter") return;
+    const hits = seek(), next = hits[(hits.indexOf(at) + 1) % hits.length];
+    if (next) { if (!shown(next)) zoom(cells[0]); show(next); }
+  });
+}
+
 // A number of a cell: its first one, in one unit; what is not known is NaN.
 const number = text => {
   const m = /([-+]?\d+(?:\.\d+)?)\s*(ms|s|min|h)?(?![a-z])/.exec(text);

@@ -332,7 +332,7 @@ func checkClosed(t *testing.T, name, page string) {
 	)
 	attributes := strings.Fields(
 		"lang charset http-equiv content name class id href open viewBox role aria-label x y x1 x2 y1 y2 d points transform " +
-			"text-anchor font-size cx cy r width height preserveAspectRatio data-end data-lo data-hi data-unit data-arm data-key data-clock tabindex vector-effect type scope aria-labelledby aria-expanded aria-pressed",
+			"data-at text-anchor font-size cx cy r width height preserveAspectRatio data-end data-lo data-hi data-unit data-arm data-key data-clock tabindex vector-effect type scope aria-labelledby aria-expanded aria-pressed",
 	)
 	if strings.Contains(page, "http://") || strings.Contains(page, "https://") {
 		t.Errorf("%s: the page holds an address", name)

@@ -117,6 +117,9 @@ func (s *screen) verdicts(d Document) {
 		kind := strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative))
 		if s.less < namesOnly {
 			s.entry(kind, oneSentence(d, f))
+			for _, t := range d.WhyLines(f) {
+				s.entry("why", t)
+			}
 			if s.less < withoutUsers {
 				for _, t := range impliedComments(f) {
 					s.entry("", t)

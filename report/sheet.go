@@ -85,6 +85,9 @@ func FullMarkdown(w io.Writer, d Document) error {
 	for _, f := range d.Verdicts {
 		fmt.Fprintf(&b, "- **%s** · %s\n",
 			strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), md(headline(d, f)))
+		for _, t := range d.WhyLines(f) {
+			b.WriteString("  - " + md(t) + "\n")
+		}
 	}
 	if len(d.Verdicts) > 0 {
 		b.WriteByte('\n')
@@ -159,6 +162,9 @@ func (f *front) writePicture(b *strings.Builder) {
 func (f *front) writeMarkdown(b *strings.Builder, full string) {
 	for _, v := range f.verdicts {
 		fmt.Fprintf(b, "- **%s** · %s\n", strings.ToUpper(v.kind), md(v.text))
+		for _, t := range v.why {
+			b.WriteString("  - " + md(t) + "\n")
+		}
 	}
 	if len(f.verdicts) > 0 {
 		b.WriteByte('\n')
@@ -267,6 +273,9 @@ func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
 			esc(v.kind),
 			esc(v.text),
 		)
+		for _, t := range v.why {
+			fmt.Fprintf(b, `<p class="because">%s.</p>`+"\n", esc(t))
+		}
 	}
 	b.WriteString("</div>\n")
 	if !f.answer.Empty() {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
@@ -73,7 +74,14 @@ type section struct {
 	// Raw means that Items are a person's own words, which may hold markup.
 	Raw bool
 	// Drawing is a picture that is not a Graph, or nil.
-	Drawing *TrendGraph
+	Drawing drawing
+}
+
+// A drawing is a picture of a section: the name of its file below the directory graphs, without an
+// ending, its title, and its form in a page.
+type drawing interface {
+	picture() (file, title string)
+	writeDrawing(b *bytes.Buffer, id int)
 }
 
 // test names a row of an engine; a target whose database is not ours has no name for it.

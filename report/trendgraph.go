@@ -203,6 +203,9 @@ func (g TrendGraph) shapes(height float64) []shape {
 	return out
 }
 
+// picture returns the name of the file and the title.
+func (g TrendGraph) picture() (file, title string) { return g.File, g.title }
+
 // writeDrawing writes the picture into a page, with its description as text.
 func (g TrendGraph) writeDrawing(b *bytes.Buffer, id int) {
 	fmt.Fprintf(

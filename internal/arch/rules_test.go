@@ -25,6 +25,7 @@ var rows = [][]string{
 		"internal/plain",
 		"load/clock",
 		"stats",
+		"watch/query",
 	},
 	1: {
 		"internal/boundary",
@@ -95,6 +96,7 @@ var pure = []string{
 	"judge/attribution",
 	"judge/bisect",
 	"judge/suspects",
+	"judge/attribution/names",
 	"judge/verdict",
 	"judge/limiter",
 	"judge/sizing",
@@ -103,6 +105,7 @@ var pure = []string{
 	"run/capacity",
 	"report",
 	"evidence",
+	"watch/query",
 }
 
 // inTests are packages that tests of any package may import: a browser, databases and the program

@@ -1,6 +1,7 @@
 package imported
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -91,9 +92,15 @@ func ReadTable(r io.Reader) ([]PairRow, error) {
 	return rows, nil
 }
 
-// IsTable reports whether the header of a CSV has the columns that [ReadTable] needs, and no others
-// that hold numbers of releases.
-func IsTable(header []string) bool {
+// IsTable reports whether a text is a CSV whose header has the columns that [ReadTable] needs, and
+// no others that hold numbers of releases.
+func IsTable(text []byte) bool {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	rows, err := files.Rows(first)
+	if err != nil || len(rows) == 0 {
+		return false
+	}
+	header := rows[0].Fields
 	return slices.Contains(header, "base") && slices.Contains(header, "new") &&
 		!slices.Contains(header, "base_release")
 }

@@ -35,12 +35,14 @@ type run struct {
 	runner *probe.Runner
 	// stopSampling ends the sampling of the sources; again, it returns the same.
 	stopSampling func() error
+	statements   *sources.Statements // nil: none are counted
 	gates        *health.GateReader
 	signals      *health.Signals
 	panics       *health.RunPanics
 	population   *users.Population
 	received     users.Receipt
 	crashes      *health.CrashLog
+	profile      *profileGate // nil: it is not profiled
 	spec         trial.Config // each part sets what is its own
 
 	out      trial.Outcome
@@ -58,7 +60,9 @@ type part struct {
 // parts are the parts of every run, in the order in which they begin. They end in the opposite
 // order. A part that concerns some runs only does nothing in others.
 var parts = []part{
-	{end: readReceived}, // what the other runs of a duet do until then is among the counts
+	{end: writeStatements}, // when no run of the block is measured any more
+	{end: readReceived},    // what the other runs of a duet do until then is among the counts
+	{end: writeProfiles},
 	{begin: beginTurns, end: yieldPlace},
 	{end: readStamps},
 	{end: findInPopulation},
@@ -74,6 +78,8 @@ var parts = []part{
 	{begin: testUsers},
 	{begin: findLevel},
 	{begin: testInTurns},
+	{begin: profileTarget},
+	{begin: countStatements, end: endStatements}, // it also hears of phases
 	{begin: watchDisk},
 	{begin: countReceived},
 	{end: findRestarts},

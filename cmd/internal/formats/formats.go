@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"strings"
 
-	"plimsoll/evidence"
 	"plimsoll/judge/comparison"
+	"plimsoll/judge/imported"
 	"plimsoll/record"
 	"plimsoll/record/importer/figures"
 	"plimsoll/record/importer/gobench"
@@ -42,7 +42,7 @@ func All() []Format {
 		{"locust", "the _stats.csv of Locust", locust.Detect, locust.Read},
 		{"gobench", "the output of go test -bench", gobench.Detect, gobench.Read},
 		{"benchstat", "the CSV of benchstat", gobench.DetectStat, gobench.ReadStat},
-		{"csv", "a CSV of pairs with the columns base and new", evidence.IsPairs, nil},
+		{"csv", "a CSV of pairs with the columns base and new", imported.IsTable, nil},
 		{
 			"releases",
 			"a CSV with base_release and new_release, for report trend",

@@ -76,7 +76,7 @@ export interface Judged {
   id: string; plan: string; state: string; why?: string; mode?: string; exploratory?: string; arms: string[];
   engines?: string[]; blocks?: number; done?: number; by_cost?: number; began?: string; left?: number; endpoints: Endpoint[];
   dots: Dots[]; differences: Difference[];
-  verdicts: { engine: string; arm: string; kind: string; text?: string; indicative?: boolean }[];
+  verdicts: { engine: string; arm: string; kind: string; text?: string; indicative?: boolean; why?: string[] }[];
   limiters?: {
     engine: string; arm: string; searches: number; named: { name: string; n: number }[];
     rules: { name: string; n: number }[]; text?: string;

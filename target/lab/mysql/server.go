@@ -99,6 +99,7 @@ func (p *program) serve(in *database.View) (lab.Spec, error) {
 		"socket": socket(in), "pid-file": filepath.Join(in.SocketDir, "pid"),
 		"skip-name-resolve": "1", "max-connections": "300", "character-set-server": "utf8mb4",
 	}
+	maps.Copy(settings, counting)
 	if !p.mariadb {
 		settings["mysqlx"] = "0"
 		settings["basedir"] = p.base
@@ -116,6 +117,25 @@ func (p *program) serve(in *database.View) (lab.Spec, error) {
 	}
 	env, err := p.environmentIn(in)
 	return lab.Spec{Name: filepath.Base(p.path), Path: p.path, Args: args, Env: env}, err
+}
+
+// counting has statements counted by digest and nothing else, which would take more memory and
+// time. The two settings of one name are read in the order of their keys here.
+var counting = map[string]string{
+	"performance-schema":                                       "ON",
+	"loose-performance-schema-instrument":                      "%=OFF",
+	"performance-schema-instrument":                            "statement/%=ON",
+	"performance-schema-digests-size":                          "5000",
+	"performance-schema-max-table-instances":                   "0",
+	"performance-schema-max-table-handles":                     "0",
+	"performance-schema-max-file-instances":                    "0",
+	"performance-schema-max-mutex-instances":                   "0",
+	"performance-schema-max-rwlock-instances":                  "0",
+	"performance-schema-max-cond-instances":                    "0",
+	"performance-schema-events-waits-history-long-size":        "0",
+	"performance-schema-events-stages-history-long-size":       "0",
+	"performance-schema-events-statements-history-long-size":   "0",
+	"performance-schema-events-transactions-history-long-size": "0",
 }
 
 func socket(in *database.View) string { return filepath.Join(in.SocketDir, "s") }

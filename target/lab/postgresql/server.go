@@ -62,7 +62,7 @@ func (p *programs) product() database.Product {
 		Fits:            p.fits,
 		Init:            p.initdb,
 		Serve:           p.serve,
-		Arm:             arm,
+		Arm:             p.arm,
 		Clear:           removeMemory,
 		DSN:             dsn,
 		Exec:            execute,
@@ -145,6 +145,10 @@ func (p *programs) serve(in *database.View) (lab.Spec, error) {
 		"unix_socket_directories": in.SocketDir, "max_connections": "300",
 		"logging_collector": "off", "log_timezone": "UTC", "timezone": "UTC",
 	}
+	if p.counts() {
+		settings["shared_preload_libraries"] = counting
+		settings["pg_stat_statements.save"] = "off"
+	}
 	if in.Addr != "" {
 		hba := filepath.Join(in.StateDir, "hba.conf")
 		lines := "local all all trust\nhost all all all scram-sha-256\n" +
@@ -166,6 +170,20 @@ func (p *programs) serve(in *database.View) (lab.Spec, error) {
 	}
 	path := filepath.Join(p.dir, "postgres")
 	return lab.Spec{Name: "postgres", Path: path, Args: args, Env: environment()}, nil
+}
+
+// counting is the library that counts statements, and the name of its extension.
+const counting = "pg_stat_statements"
+
+// counts reports whether the programs have the library; it is a package of its own in some
+// distributions.
+func (p *programs) counts() bool {
+	for _, dir := range []string{"../lib", "../lib/postgresql", "../lib64"} {
+		if _, err := os.Stat(filepath.Join(p.dir, dir, counting+".so")); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // removeStaleLock removes the lock file of a killed server. The server itself keeps off whenever
@@ -196,8 +214,9 @@ func removeStaleLock(data string) error {
 	return nil
 }
 
-// arm makes sure that this is our server, and sets this program's password.
-func arm(ctx context.Context, in *database.View) error {
+// arm makes sure that this is our server, and sets this program's password. The view of statements
+// is in the database postgres: nothing is added to one under test.
+func (p *programs) arm(ctx context.Context, in *database.View) error {
 	return admin(ctx, in, "postgres", func(conn *pgx.Conn) error {
 		if v := major(conn); v < oldest {
 			return fmt.Errorf("version %d is too old; want %d or later", v, oldest)
@@ -212,10 +231,19 @@ func arm(ctx context.Context, in *database.View) error {
 		if _, err := conn.Exec(ctx, "SET log_statement = 'none'"); err != nil {
 			return err
 		}
+		if p.counts() { // its texts are in a file
+			if _, err := conn.Exec(ctx, "SET "+counting+".track = 'none'"); err != nil {
+				return err
+			}
+		}
 		if _, err := conn.Exec(ctx, "ALTER ROLE "+role+" PASSWORD '"+in.Password+"'"); err != nil {
 			return errors.New("setting the password was refused")
 		}
-		return nil
+		if !p.counts() {
+			return nil
+		}
+		_, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS "+counting)
+		return err
 	})
 }
 

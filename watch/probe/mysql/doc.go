@@ -27,8 +27,13 @@
 //	plimsoll_mysql_connections_used_ratio     connections, the probe's own included, of those that the server allows
 //
 // threads_running contains the probe's own thread. Metrics that a version lacks are left out.
-// performance_schema is not read: it is off by default on MariaDB, and everything above is there
-// without it.
+// All of that is there without performance_schema, which is off by default on MariaDB.
+//
+// # Statements
+//
+// [DigestCounters] reads the digests of performance_schema at the two ends of a time, and plans after
+// it, over a connection of its own. MariaDB keeps no sample of a statement, without which there is
+// no plan. No constant of a statement leaves the package.
 //
 // # Privileges
 //

@@ -257,6 +257,10 @@ func (p *StatusProbe) settings(ctx context.Context) error {
 	if err := p.db.QueryRowContext(ctx, "SELECT @@global.max_connections, @@global.innodb_buffer_pool_size, VERSION()").Scan(&p.maxConns, &p.pool, &version); err != nil {
 		return err
 	}
+	// This program's statements are not among the digests of the server under test, where the user
+	// may choose that.
+	_, _ = p.db.ExecContext(ctx, "UPDATE performance_schema.threads SET instrumented = 'NO' "+
+		"WHERE processlist_id = CONNECTION_ID()")
 	if p.server = "MySQL " + version; strings.Contains(version, "MariaDB") {
 		p.server = "MariaDB " + version
 	}

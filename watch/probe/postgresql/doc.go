@@ -14,7 +14,6 @@
 //	pg_stat_checkpointer_*_total              the same from version 17 on
 //	pg_postmaster_start_time_seconds, plimsoll_pg_checkpointer_start_time_seconds (a crash of any process renews the latter)
 //	pg_settings_max_connections, pg_settings_superuser_reserved_connections
-//	pg_stat_statements_{seconds,calls}_total{queryid}   the ten statements that took most time, where the extension is
 //
 // and, where it has no name:
 //
@@ -26,10 +25,13 @@
 //	plimsoll_pg_connections_used_ratio        of those that ordinary users may have
 //	plimsoll_pg_wal_bytes_total, plimsoll_pg_wal_buffers_full_total   from version 14 on
 //	plimsoll_pg_wal_syncs_total               versions 14 to 17
-//	plimsoll_pg_statements_seconds_total, plimsoll_pg_statements_calls_total   all statements, where the extension is
 //
-// Statements are read every fifth sample. Metrics that a version or a missing extension does not
-// offer are left out.
+// Metrics that a version does not offer are left out.
+//
+// # Statements
+//
+// [StatementCounters] reads pg_stat_statements at the two ends of a time, and plans after it, over
+// connections of its own. No constant of a statement leaves it.
 //
 // # Privileges
 //

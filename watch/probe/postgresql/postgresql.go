@@ -17,11 +17,8 @@ import (
 )
 
 const (
-	slowEvery = 5 // samples, of which one reads the statements
-	// maxStatements is the number of statements of one run that get series of their own.
-	maxStatements = 100
-	closeTimeout  = 200 * time.Millisecond // for a goodbye
-	oldest        = 130000                 // server_version_num
+	closeTimeout = 200 * time.Millisecond // for a goodbye
+	oldest       = 130000                 // server_version_num
 )
 
 // A StatProbe samples one server. It is a probe.Probe.
@@ -29,19 +26,16 @@ type StatProbe struct {
 	conf *pgx.ConnConfig
 	name string
 
-	conn       *pgx.Conn
-	server     string
-	rows       []row
-	statements string // schema of pg_stat_statements; empty without it
-	maxConns   float64
-	reserved   float64
-	round      int
+	conn     *pgx.Conn
+	server   string
+	rows     []row
+	maxConns float64
+	reserved float64
 
 	base     []series.Label
 	database []series.Label
 	states   map[string]*count // pg_stat_activity_count by state
 	waits    map[string]*count // active sessions by wait event class
-	queries  map[int64][]series.Label
 	values   []pgtype.Float8
 	scan     []any
 	out      []series.Sample
@@ -74,12 +68,11 @@ func New(dsn string, labels ...series.Label) (*StatProbe, error) {
 	}
 	conf.RuntimeParams["application_name"] = "plimsoll"
 	p := &StatProbe{
-		conf:    conf,
-		name:    probe.NameOf("postgresql", labels),
-		base:    labels,
-		states:  map[string]*count{},
-		waits:   map[string]*count{},
-		queries: map[int64][]series.Label{},
+		conf:   conf,
+		name:   probe.NameOf("postgresql", labels),
+		base:   labels,
+		states: map[string]*count{},
+		waits:  map[string]*count{},
 	}
 	p.database = p.with("datname", conf.Database)
 	for _, s := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)", "fastpath function call", "disabled"} {
@@ -180,12 +173,12 @@ func (p *StatProbe) connect(ctx context.Context) (err error) {
 	}
 	var version int
 	var sees, follows bool
-	var database, schema string
-	err = p.conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, pg_has_role('pg_read_all_stats', 'USAGE'), current_database()::text,
+	var database string
+	uncounted(ctx, p.conn)
+	err = p.conn.QueryRow(ctx, own+`SELECT current_setting('server_version_num')::int, pg_has_role('pg_read_all_stats', 'USAGE'), current_database()::text,
 		current_setting('max_connections')::float8, current_setting('superuser_reserved_connections')::float8,
-		coalesce((SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements'), ''),
 		pg_is_in_recovery()`).
-		Scan(&version, &sees, &database, &p.maxConns, &p.reserved, &schema, &follows)
+		Scan(&version, &sees, &database, &p.maxConns, &p.reserved, &follows)
 	switch {
 	case err != nil:
 		return err
@@ -203,19 +196,6 @@ func (p *StatProbe) connect(ctx context.Context) (err error) {
 	}
 	p.database = p.with("datname", database)
 	p.rows = p.offered(version)
-	if p.statements = ""; schema != "" {
-		// The extension may be there without the library that counts.
-		var n float64
-		err := p.conn.QueryRow(ctx, "SELECT count(*)::float8 FROM "+schema+".pg_stat_statements(false)").
-			Scan(&n)
-		if _, refused := errors.AsType[*pgconn.PgError](err); err != nil && !refused {
-			return err
-		}
-		if err == nil {
-			p.statements = schema
-		}
-	}
-	p.round = 0
 	return nil
 }
 
@@ -341,27 +321,16 @@ const activity = `SELECT coalesce(state, 'disabled'), CASE WHEN coalesce(state, 
 
 func (p *StatProbe) read(ctx context.Context) error {
 	var batch pgx.Batch
-	batch.Queue(activity)
+	batch.Queue(own + activity)
 	for _, r := range p.rows {
-		batch.Queue(r.sql)
-	}
-	withStatements := p.statements != "" && p.round%slowEvery == 0
-	p.round++
-	if withStatements {
-		batch.Queue(
-			"SELECT sum(total_exec_time)::float8 / 1000, sum(calls)::float8 FROM " + p.statements + ".pg_stat_statements(false)",
-		)
-		batch.Queue(
-			"SELECT queryid, sum(total_exec_time)::float8 / 1000, sum(calls)::float8 FROM " + p.statements + `.pg_stat_statements(false)
-			WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND queryid IS NOT NULL GROUP BY 1 ORDER BY 2 DESC LIMIT 10`,
-		)
+		batch.Queue(own + r.sql)
 	}
 	res := p.conn.SendBatch(ctx, &batch)
-	err := p.results(res, withStatements)
+	err := p.results(res)
 	return errors.Join(err, res.Close())
 }
 
-func (p *StatProbe) results(res pgx.BatchResults, withStatements bool) error {
+func (p *StatProbe) results(res pgx.BatchResults) error {
 	if err := p.sessions(res); err != nil {
 		return err
 	}
@@ -370,35 +339,7 @@ func (p *StatProbe) results(res pgx.BatchResults, withStatements bool) error {
 			return err
 		}
 	}
-	if !withStatements {
-		return nil
-	}
-	if err := p.one(res, []string{"plimsoll_pg_statements_seconds_total", "plimsoll_pg_statements_calls_total"}, p.base); err != nil {
-		return err
-	}
-	rows, err := res.Query()
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		var seconds, calls float64
-		if err := rows.Scan(&id, &seconds, &calls); err != nil {
-			return err
-		}
-		ls := p.queries[id]
-		if ls == nil {
-			if len(p.queries) >= maxStatements {
-				continue
-			}
-			ls = p.with("queryid", fmt.Sprint(id))
-			p.queries[id] = ls
-		}
-		p.add("pg_stat_statements_seconds_total", ls, seconds)
-		p.add("pg_stat_statements_calls_total", ls, calls)
-	}
-	return rows.Err()
+	return nil
 }
 
 func (p *StatProbe) add(name string, ls []series.Label, v float64) {

@@ -1,0 +1,314 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/judge/attribution"
+	"plimsoll/judge/attribution/statements"
+	"plimsoll/judge/verdict"
+)
+
+// Attributed is the attribution of the cost of one role, with the files behind it.
+type Attributed struct {
+	attribution.Attribution
+	// Profiles are those of the base and of the new arm in the first block, below the store.
+	Profiles [2]string `json:"profiles,omitzero"`
+	// Without counts the judged blocks that lack a profile.
+	Without int `json:"blocks_without,omitempty"`
+}
+
+// A Why is the origin of a difference in the cost of a role, between an arm and the base on one
+// engine.
+type Why struct {
+	Engine   string `json:"engine"`
+	Arm      string `json:"arm"`
+	Endpoint string `json:"endpoint"` // cost(app)
+	Sentence string `json:"sentence"` // without a period
+	// First reports that the sentence belongs on the first screen.
+	First bool `json:"first"`
+	Attributed
+	// Dropped counts the nodes of the tree that were too narrow for a drawing.
+	Dropped int `json:"dropped_nodes,omitempty"`
+}
+
+// StatementsOf are the statements that changed between an arm and the base on one engine.
+type StatementsOf struct {
+	Engine   string `json:"engine"`
+	Arm      string `json:"arm"`
+	Sentence string `json:"sentence"` // without a period; empty if no statement changed
+	First    bool   `json:"first"`
+	statements.Difference
+}
+
+// Limits of what the first screen shows of a difference that decided nothing.
+const (
+	// mostDoubt is the largest false discovery rate of such a finding: one in a hundred.
+	mostDoubt = 0.01
+	// leastStatement is the smallest difference of such a statement, as a share of the execution
+	// time of all statements of the base.
+	leastStatement = 0.05
+	// leastSecond is the smallest share of a second part in a sentence.
+	leastSecond = 0.2
+)
+
+// why fills Document.Why and Document.Statements.
+func (b *builder) why() {
+	for i, j := range b.in.Arms {
+		f := b.Verdicts[i]
+		for _, a := range j.Costs {
+			w := Why{Engine: j.Engine, Arm: j.Arm, Endpoint: costName(a.Role), Attributed: a}
+			w.Tree, w.Dropped = pruned(a.Tree)
+			w.say(f, [2]string{b.baseLabel(), b.armLabel(j.Arm)})
+			b.Why = append(b.Why, w)
+		}
+		if s := j.Statements; s != nil {
+			of := StatementsOf{Engine: j.Engine, Arm: j.Arm, Difference: *s}
+			of.say(f)
+			b.Statements = append(b.Statements, of)
+		}
+	}
+}
+
+// WhyLines returns the sentences of the first screen on the origin of a verdict's differences.
+func (d Document) WhyLines(f NamedVerdict) []string {
+	var out []string
+	for _, w := range d.Why {
+		if w.First && w.Engine == f.Engine && w.Arm == f.Arm {
+			out = append(out, w.Sentence)
+		}
+	}
+	for _, s := range d.Statements {
+		if s.First && s.Engine == f.Engine && s.Arm == f.Arm {
+			out = append(out, s.Sentence)
+		}
+	}
+	return out
+}
+
+// costName is the endpoint of the cost of a role.
+func costName(role string) string { return "cost(" + role + ")" }
+
+// costResult returns the result of a verdict on a cost.
+func costResult(f NamedVerdict, name string) (verdict.Result, bool) {
+	for _, r := range f.Verdict.Results {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return verdict.Result{}, false
+}
+
+func decided(r verdict.Result) bool {
+	return r.Kind == verdict.Worse || r.Kind == verdict.Better
+}
+
+// say sets the sentence. Of a cost that is worse or better it names the largest parts; of another
+// cost the functions that changed, which belong on the first screen only if they are certain.
+func (w *Why) say(f NamedVerdict, arms [2]string) {
+	r, ok := costResult(f, w.Endpoint)
+	change := w.Endpoint
+	if ok && known(r.Effect) {
+		change += " " + effect(r)
+	}
+	switch {
+	case w.Withheld != "":
+		w.Sentence, w.First = change+": "+w.Withheld, decided(r)
+	case decided(r):
+		w.Sentence, w.First = change+": "+w.cause(arms), true
+	default:
+		w.quiet(change, arms)
+	}
+}
+
+// cause names the parts of a difference, of at most two.
+func (w *Why) cause(arms [2]string) string {
+	parts := slices.Clone(w.Parts)
+	parts = slices.DeleteFunc(parts, func(p attribution.Part) bool { return !explains(p) })
+	slices.SortStableFunc(parts, func(a, b attribution.Part) int { return -cmp.Compare(a.Share, b.Share) })
+	if len(parts) == 0 {
+		text := "no function explains it"
+		if could := w.couldFind(); could != "" {
+			text += "; this comparison could find " + could
+		}
+		return text
+	}
+	text := shareText(parts[0].Share) + " of it is " + w.partText(parts[0], arms)
+	if len(parts) > 1 && parts[1].Share >= leastSecond {
+		text += "; " + shareText(parts[1].Share) + " is " + w.partText(parts[1], arms)
+	}
+	return text
+}
+
+// quiet sets the sentence of a cost that is neither worse nor better.
+func (w *Why) quiet(change string, arms [2]string) {
+	var certain []attribution.Finding
+	for _, f := range w.Findings {
+		if f.Q <= mostDoubt && math.Abs(f.Cost.Value) > w.CouldFind*w.Base {
+			certain = append(certain, f)
+		}
+	}
+	w.First = len(certain) > 0
+	found := certain
+	if !w.First {
+		found = w.Findings
+	}
+	if len(found) == 0 {
+		w.Sentence = change + ": no function changed"
+		if could := w.couldFind(); could != "" {
+			w.Sentence += "; this comparison could find " + could
+		}
+		return
+	}
+	text := fmt.Sprintf("%s, and %s changed: %s", change,
+		count(len(w.Findings), "function", "functions"), w.findingText(found[0], arms))
+	if w.Base > 0 {
+		text += fmt.Sprintf("; %s of %s", percent(found[0].Cost.Value/w.Base), w.Endpoint)
+	}
+	w.Sentence = text
+}
+
+// explains reports whether a part may be named as the origin of a difference: it goes in its
+// direction, and its interval excludes 0.
+func explains(p attribution.Part) bool {
+	switch p.Kind {
+	case attribution.PartFunction, attribution.PartGroup, attribution.PartSpread:
+		return p.Share > 0 && p.Cost.Low*p.Cost.High > 0
+	default:
+		return false
+	}
+}
+
+// shareText writes a share of a difference; one above the whole is balanced by another part.
+func shareText(share float64) string {
+	switch {
+	case share > 1.05:
+		return fmt.Sprintf("more than all (%s %%)", fixed(100*share, 0))
+	case share >= 0.995:
+		return "all"
+	}
+	return fixed(100*share, 0) + " %"
+}
+
+func (w *Why) couldFind() string {
+	if !known(w.CouldFind) || w.CouldFind <= 0 {
+		return ""
+	}
+	return trim(fixed(100*w.CouldFind, 1)) + " %"
+}
+
+// partText names a part inside a sentence.
+func (w *Why) partText(p attribution.Part, arms [2]string) string {
+	switch {
+	case p.Kind == attribution.PartFunction && p.Finding >= 0 && p.Finding < len(w.Findings):
+		return w.findingText(w.Findings[p.Finding], arms)
+	case p.Kind == attribution.PartSpread:
+		return evenly
+	}
+	return p.Name
+}
+
+const evenly = "spread over all functions by about the same share"
+
+// findingText names a function with its change and its caller.
+func (w *Why) findingText(f attribution.Finding, arms [2]string) string {
+	text := shortFunction(f.Function.Name)
+	about := whatHappened(f, arms)
+	if c := changeText(f.Change); c != "" {
+		about = append(about, c)
+	}
+	if len(about) > 0 {
+		text += " (" + strings.Join(about, ", ") + ")"
+	}
+	if len(f.Callers) > 0 {
+		text += ", called by " + shortFunction(f.Callers[0].Name)
+	}
+	if len(f.Also) > 0 {
+		text += ", and with it " + list(f.Also)
+	}
+	return text
+}
+
+// whatHappened describes a finding beside its change.
+func whatHappened(f attribution.Finding, arms [2]string) []string {
+	var out []string
+	switch f.Kind {
+	case attribution.Added:
+		out = append(out, "only in "+arms[1])
+	case attribution.Removed:
+		out = append(out, "only in "+arms[0])
+	case attribution.Moved:
+		if f.From != nil {
+			out = append(out, "moved from "+shortFunction(f.From.Name))
+		}
+	default:
+	}
+	if f.Renamed && f.From != nil {
+		out = append(out, "renamed from "+shortFunction(f.From.Name))
+	}
+	if f.Whole {
+		out = append(out, "and all that it calls")
+	}
+	if len(f.Within) > 0 {
+		out = append(out, "in "+shortFunction(f.Within[0].Name))
+	}
+	return out
+}
+
+// changeText writes a relative change with its interval; empty where there is none.
+func changeText(c attribution.Interval) string {
+	if c == (attribution.Interval{}) {
+		return ""
+	}
+	return (&Delta{Value: Number(c.Value), Lo: Number(c.Low), Hi: Number(c.High)}).text()
+}
+
+// say sets the sentence about the statement that has most of a difference.
+func (s *StatementsOf) say(f NamedVerdict) {
+	if len(s.Findings) == 0 {
+		return
+	}
+	top := slices.MaxFunc(s.Findings, func(a, b statements.ChangedStatement) int {
+		return cmp.Compare(math.Abs(a.Cost.Value), math.Abs(b.Cost.Value))
+	})
+	r, _ := costResult(f, costName("db"))
+	certain := top.Q <= mostDoubt && math.Abs(top.Cost.Value) >= leastStatement*s.Base
+	s.First = certain || decided(r)
+	s.Sentence = fmt.Sprintf("%s changed: %s", count(len(s.Findings), "statement", "statements"),
+		short(oneLine(top.Text), longStatement))
+	about := statementFacts(top)
+	if top.Operation != "" {
+		about = append(about, "issued by "+top.Operation)
+	}
+	if len(about) > 0 {
+		s.Sentence += " (" + strings.Join(about, "; ") + ")"
+	}
+}
+
+// longStatement is the largest length of a statement in a sentence.
+const longStatement = 90
+
+// statementFacts are the changes of a statement and of its plan.
+func statementFacts(f statements.ChangedStatement) []string {
+	var out []string
+	switch f.Kind {
+	case statements.Added:
+		out = append(out, "new")
+	case statements.Removed:
+		out = append(out, "gone")
+	default:
+	}
+	for _, x := range f.Figures {
+		c := changeText(x.Change)
+		if c != "" && (x.Found || x.Measure == statements.Time && f.Kind == statements.Changed) {
+			out = append(out, string(x.Measure)+" "+c)
+		}
+	}
+	if p := f.Plan; p != nil {
+		out = append(out, "plan changed: "+p.From+" → "+p.To)
+	}
+	return out
+}

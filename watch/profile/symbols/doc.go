@@ -1,0 +1,19 @@
+// Package symbols finds the functions that addresses of a program belong to.
+//
+// A [Table] reads what a program carries for its own runtime or its dynamic linker, and needs no
+// debugging information:
+//
+//   - Go 1.16 and later: the table of functions that tracebacks use (pclntab), in stripped programs
+//     too, with inlined calls and first lines of functions. Two things are missing: inlined calls of
+//     position-independent programs of Go 1.16 and 1.17, and lines before Go 1.20.
+//   - C, C++ and Rust: .symtab, or that of a file in /usr/lib/debug with the same build ID, or
+//     .dynsym. A static function of a stripped program has no symbol, so its name is unknown: the
+//     nearest symbol before an address is used only if its size covers the address.
+//   - Runtimes that compile at run time: the file perf-PID.map, if they write one.
+//
+// # Memory
+//
+// A Table reads its file by pages, at most 2 MB of which it keeps: neither code nor tables are
+// loaded. Symbols of C take 24 bytes each. Files are foreign input: sizes in them are bounded, and
+// a file that is cut or lies yields an error or unknown functions.
+package symbols

@@ -1,0 +1,276 @@
+package symbols
+
+import (
+	"bytes"
+	"cmp"
+	"debug/buildinfo"
+	"debug/elf"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"syscall"
+)
+
+const (
+	maxHeaders  = 4 << 20  // bytes of headers and their names
+	maxInfo     = 64 << 20 // bytes that a search for build information reads
+	maxSegments = 1 << 10
+	maxNote     = 1 << 16
+)
+
+// A Frame is a function at an address.
+type Frame struct {
+	Function  string // full name; of C++ and Rust without parameters
+	File      string // of Go: import path and base name, such as encoding/json/encode.go; else empty
+	StartLine int    // of the function; 0 if unknown
+}
+
+// A Program is what a file says of itself.
+type Program struct {
+	Language string // Go, C for all that are compiled to symbols of ELF, or JIT
+	Module   string // path of a Go program's main module; empty if it has none
+	BuildID  string // of the linker in hexadecimal digits, or else that of Go
+	Library  bool   // a shared library, not a program
+}
+
+// A Table has the functions of one file. It is not safe for concurrent use.
+type Table struct {
+	program Program
+	file    io.Closer
+	image   *image
+	golang  *goTable
+	native  *nativeTable
+	jit     *jitTable
+}
+
+// Open reads the tables of the ELF file at path: 64 bits, little-endian. path may be a link of
+// /proc to a file that is deleted. A file without any symbol is no error: its functions are unknown.
+func Open(path string) (*Table, error) {
+	t, err := open(path)
+	if err != nil {
+		return nil, fmt.Errorf("symbols of %s: %w", path, err)
+	}
+	return t, nil
+}
+
+func open(path string) (t *Table, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO must not block
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	if t, err = newTable(f); err != nil {
+		return nil, err
+	}
+	t.file = f
+	return t, nil
+}
+
+// A budget is a reader that fails after left bytes: package debug/elf trusts the sizes in a file.
+type budget struct {
+	r    io.ReaderAt
+	left int64
+}
+
+func (b *budget) ReadAt(p []byte, off int64) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, errors.New("malformed: its headers are too large")
+	}
+	return b.r.ReadAt(p, off)
+}
+
+// newTable reads the tables of a file.
+func newTable(r io.ReaderAt) (t *Table, err error) {
+	defer func() {
+		if p := recover(); p != nil { // debug/elf does not promise to check what it reads
+			t, err = nil, fmt.Errorf("malformed: %v", p)
+		}
+	}()
+	f, err := elf.NewFile(&budget{r: r, left: maxHeaders})
+	if err != nil {
+		return nil, err
+	}
+	if f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
+		return nil, fmt.Errorf("%v %v; want 64 bits, little-endian", f.Class, f.Data)
+	}
+	t = &Table{
+		program: Program{Language: "C"},
+		image:   &image{r: r, pages: map[int64][]byte{}},
+	}
+	t.readHeaders(f)
+	t.readGo(f)
+	t.native = t.findNative(f)
+	return t, nil
+}
+
+// readGo finds the table of functions of a Go program, and its module.
+func (t *Table) readGo(f *elf.File) {
+	info, err := buildinfo.Read(&budget{r: t.image.r, left: maxInfo})
+	var at uint64
+	for _, s := range f.Sections {
+		if s.Name == ".gopclntab" || s.Name == ".data.rel.ro.gopclntab" {
+			at = s.Addr
+		}
+	}
+	if err != nil && at == 0 && len(f.Sections) > 0 {
+		return
+	}
+	t.golang = findGo(t.image, at)
+	if t.golang == nil && err != nil {
+		return
+	}
+	t.program.Language = "Go"
+	if err == nil {
+		t.program.Module = info.Main.Path
+		if t.golang != nil {
+			t.golang.main = info.Path
+		}
+	}
+}
+
+// readHeaders takes in segments, relocations, the build ID, and what kind of file it is.
+func (t *Table) readHeaders(f *elf.File) {
+	m := t.image
+	var interpreter bool
+	var dynamic elf.ProgHeader
+	var ids [2]string // of GNU, of Go
+	for _, p := range f.Progs[:min(len(f.Progs), maxSegments)] {
+		if p.Off+p.Filesz > 1<<62 || p.Off > 1<<62 {
+			continue
+		}
+		switch p.Type {
+		case elf.PT_LOAD:
+			m.segments = append(m.segments, segment{
+				addr:   p.Vaddr,
+				offset: p.Off,
+				size:   p.Filesz,
+				code:   p.Flags&elf.PF_X != 0,
+			})
+		case elf.PT_INTERP:
+			interpreter = true
+		case elf.PT_DYNAMIC:
+			dynamic = p.ProgHeader
+		case elf.PT_NOTE:
+			if p.Filesz <= maxNote {
+				buildIDs(m.bytes(int64(p.Off), int(p.Filesz)), &ids)
+			}
+		default:
+		}
+	}
+	slices.SortStableFunc(m.segments, func(a, b segment) int {
+		return cmp.Compare(a.last(), b.last())
+	})
+	t.program.BuildID = ids[0]
+	if ids[0] == "" {
+		t.program.BuildID = ids[1]
+	}
+	d := map[elf.DynTag]uint64{}
+	m.each(int64(dynamic.Off), 16, int(min(dynamic.Filesz/16, 1<<12)), func(b []byte) bool {
+		d[elf.DynTag(binary.LittleEndian.Uint64(b))] = binary.LittleEndian.Uint64(b[8:])
+		return true
+	})
+	m.fixes = m.offset(d[elf.DT_RELA]) //nolint:misspell // a word of ELF
+	m.fixCount = int(min(d[elf.DT_RELASZ]/24, 1<<26))
+	m.relative = uint32(elf.R_X86_64_RELATIVE)
+	if f.Machine == elf.EM_AARCH64 {
+		m.relative = uint32(elf.R_AARCH64_RELATIVE)
+	}
+	_, named := d[elf.DT_SONAME]
+	t.program.Library = f.Type == elf.ET_DYN &&
+		d[elf.DT_FLAGS_1]&uint64(elf.DF_1_PIE) == 0 && (named || !interpreter)
+}
+
+// buildIDs adds the build IDs of a note segment.
+func buildIDs(notes []byte, ids *[2]string) {
+	for len(notes) >= 12 {
+		name := int64(binary.LittleEndian.Uint32(notes))
+		size := int64(binary.LittleEndian.Uint32(notes[4:]))
+		kind := binary.LittleEndian.Uint32(notes[8:])
+		notes = notes[12:]
+		padded := (name+3)&^3 + (size+3)&^3
+		if padded > int64(len(notes)) {
+			return
+		}
+		desc := notes[(name+3)&^3:][:size]
+		switch owner := string(bytes.TrimRight(notes[:name], "\x00")); {
+		case owner == "GNU" && kind == 3:
+			ids[0] = hex.EncodeToString(desc)
+		case owner == "Go" && kind == 4:
+			ids[1] = string(desc)
+		}
+		notes = notes[padded:]
+	}
+}
+
+// relocations calls each with the places that a dynamic linker fills and the addresses that it
+// writes there, as offsets to the place of the file in memory, until it returns false.
+func (m *image) relocations(each func(offset, addend uint64) bool) {
+	if m.fixes < 0 {
+		return
+	}
+	m.each(m.fixes, 24, m.fixCount, func(b []byte) bool {
+		return binary.LittleEndian.Uint32(b[8:]) != m.relative ||
+			each(binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[16:]))
+	})
+}
+
+// Program returns what the file says of itself.
+func (t *Table) Program() Program { return t.program }
+
+// Close closes the file.
+func (t *Table) Close() error {
+	err := t.native.close()
+	if t.file != nil {
+		err = errors.Join(err, t.file.Close())
+	}
+	return err
+}
+
+// Adjust returns a function from addresses in a mapping of the file to addresses of [Table.Lookup].
+// The mapping begins at offset in the file and at start in memory. It returns 0 for an address
+// whose place in the file is not loaded.
+func (t *Table) Adjust(offset, start uint64) func(ip uint64) uint64 {
+	return func(ip uint64) uint64 {
+		if t.jit != nil {
+			return ip
+		}
+		var addr uint64
+		for _, s := range t.image.segments {
+			at := ip - start + offset - s.offset
+			if at < s.size && (s.code || addr == 0) { // segments may share a page of the file
+				addr = s.addr + at
+			}
+		}
+		return addr
+	}
+}
+
+// Lookup returns the functions at an address of the file, the innermost first: calls that are
+// inlined there, then the function itself. It returns nil for an unknown function. A return address
+// belongs to the call before it: subtract 1.
+func (t *Table) Lookup(addr uint64) []Frame {
+	if t.jit != nil {
+		return t.jit.frames(addr)
+	}
+	if t.golang != nil {
+		if frames := t.golang.frames(addr); frames != nil {
+			return frames
+		}
+	}
+	return t.native.frames(addr)
+}

@@ -1,0 +1,63 @@
+package symbols
+
+import (
+	"path"
+	"strings"
+)
+
+// The kinds of functions, as package judge/attribution knows them.
+const (
+	Own     = "own"     // the program's own code
+	Library = "library" // code that the program links, the standard library too
+	Runtime = "runtime" // the runtime of its language: collector, scheduler, allocator
+	Kernel  = "kernel"  // a system call, a page fault or an interrupt
+	Unknown = "unknown" // an address without a symbol
+)
+
+// Kind returns the kind of a function of a program: [Own], [Library] or [Runtime].
+//
+// Of a Go program, package main and packages below the path of the main module are its own; the
+// version at the end of that path does not count, so modules beside the main one are its own too.
+// The runtime is the packages runtime, runtime/..., internal/runtime/... and internal/abi, what
+// they have for other packages, and the assembly by which package reflect calls functions. Of other
+// programs, the program itself is its own, and shared libraries are libraries.
+func Kind(f Frame, p Program) string {
+	if p.Language != "Go" {
+		if p.Library {
+			return Library
+		}
+		return Own
+	}
+	pkg := goPackage(f.Function)
+	switch {
+	case f.File == "":
+		return Library // C that is linked to a Go program
+	case isRuntime(pkg), isRuntime(path.Dir(f.File)):
+		return Runtime
+	case f.Function == "reflect.call", f.Function == "reflect.makeFuncStub",
+		f.Function == "reflect.methodValueCall":
+		return Runtime
+	case pkg == "main", p.Module != "" && below(pkg, unversioned(p.Module)):
+		return Own
+	}
+	return Library
+}
+
+func isRuntime(pkg string) bool {
+	return below(pkg, "runtime") || below(pkg, "internal/runtime") || pkg == "internal/abi"
+}
+
+// below reports whether a package is dir or below it.
+func below(pkg, dir string) bool {
+	rest, ok := strings.CutPrefix(pkg, dir)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// unversioned returns the path of a module without its major version, as in example.org/chat/v8.
+func unversioned(module string) string {
+	dir, last := path.Split(module)
+	if dir != "" && len(last) > 1 && last[0] == 'v' && strings.Trim(last[1:], "0123456789") == "" {
+		return strings.TrimSuffix(dir, "/")
+	}
+	return module
+}

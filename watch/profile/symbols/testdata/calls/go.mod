@@ -1,0 +1,3 @@
+module example.org/calls/v3
+
+go 1.21
