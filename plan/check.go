@@ -112,6 +112,9 @@ func (d *decoder) check(p *Plan, k Known) {
 		d.at("report",
 			"only the report of a comparison has these texts; add compare, or remove them")
 	}
+	if p.Compare == nil && d.given("source") && d.good("source", "compare") {
+		d.at("source", "only a comparison has two revisions; add compare, or remove it")
+	}
 	if k.Refused == nil || !d.good("target", "workload") {
 		return
 	}

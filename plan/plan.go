@@ -37,6 +37,9 @@ type Plan struct {
 	Compare *Compare   `yaml:"compare"`
 	Setup   []SetupRow `yaml:"setup"`
 	Report  Report     `yaml:"report"`
+	// Source is the history in which the commits behind a difference are looked for; nil if none
+	// are.
+	Source *Source `yaml:"source"`
 }
 
 var planKeys = section{
@@ -82,6 +85,9 @@ var planKeys = section{
 	{"report", sub(reportKeys),
 		`Texts of a person for the report of a comparison, in place of those that are drafted from
 		the findings.`},
+	{"source", sub(sourceKeys),
+		`The git history between the builds of a comparison: the report names the commits that touch
+		what changed. Nothing is fetched.`},
 }
 
 // Database engines by the protocol they speak; the server behind it reports its own name and
