@@ -175,6 +175,16 @@ func (x phaseReader) counted(
 	return out, nil
 }
 
+// measuredOps counts the operations of the steady state that succeeded in the measured phase of a
+// run.
+func (c *Catalog) measuredOps(r *record.Run) (float64, error) {
+	ph, ok := r.Manifest.Phase("measure")
+	if !ok {
+		return 0, nil
+	}
+	return succeeded(c.Of(r), ph, ph.From, ph.To)
+}
+
 // succeeded counts the operations of the steady state that succeeded between two instants of a run.
 // Of the seconds that these divide, the part between them counts. Those that were under way when
 // the phase ended are in its last second, but ended after it, as did the work that they were: they

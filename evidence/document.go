@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"plimsoll/evidence/origin"
 	"plimsoll/internal/parallel"
 	"plimsoll/judge/comparison"
 	"plimsoll/judge/verdict"
@@ -55,9 +56,17 @@ func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *pl
 		return none, nil, nil, fmt.Errorf("judging %s: %w", stored.ID, err)
 	}
 	var verdicts []verdict.Verdict
+	origins := origin.Origins{Comparison: stored, Run: opened, Operations: c.measuredOps}
 	for _, j := range arms {
 		verdicts = append(verdicts, j.Verdict)
-		in.Arms = append(in.Arms, judgedOf(j))
+		judged := judgedOf(j)
+		if judged.Costs, err = origins.Costs(j.Engine, j.Arm, j.Verdict); err == nil {
+			judged.Statements, err = origins.Statements(j.Engine, j.Arm)
+		}
+		if err != nil {
+			return none, nil, nil, fmt.Errorf("judging %s: %w", stored.ID, err)
+		}
+		in.Arms = append(in.Arms, judged)
 	}
 	for _, j := range databases {
 		in.Databases = append(in.Databases, judgedOf(j))

@@ -16,7 +16,7 @@ const StatementsVersion = 1
 const MostStatements = 500
 
 // Statements writes the statements of the run.
-func (w *Writer) Statements(r query.Reading) error {
+func (w *Writer) Statements(r query.Census) error {
 	r.Format = StatementsVersion
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -27,8 +27,8 @@ func (w *Writer) Statements(r query.Reading) error {
 }
 
 // Statements reads the statements of the run; nil for a run without any.
-func (r *Run) Statements() (*query.Reading, error) {
-	return readOptional(r, StatementsFile, StatementsVersion, func(s *query.Reading) int {
+func (r *Run) Statements() (*query.Census, error) {
+	return readOptional(r, StatementsFile, StatementsVersion, func(s *query.Census) int {
 		return s.Format
 	})
 }

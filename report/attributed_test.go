@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	server    = "github.com/mattermost/mattermost/server/v8/channels/"
+	server    = "example.org/chat/server/v8/channels/"
 	rendering = server + "app.(*App).PreparePostForClient"
 )
 
@@ -17,22 +17,22 @@ const (
 // spread; with what a part may be.
 func attributedCost() Attributed {
 	fn := func(name string, kind attribution.Kind) attribution.Function {
-		return attribution.Function{Name: name, Kind: kind, Binary: "mattermost"}
+		return attribution.Function{Name: name, Kind: kind, Binary: "chat"}
 	}
 	around := func(v, by float64) attribution.Interval {
 		return attribution.Interval{Value: v, Low: v - by, High: v + by}
 	}
 	prepare := fn(server+"store/sqlstore.(*SqlPostStore).prepareThreadedResponse", attribution.Own)
 	create := fn(server+"api4.createPost", attribution.Own)
-	old := fn("github.com/mattermost/mattermost-server/v6/app.(*App).PreparePost", attribution.Own)
+	old := fn("example.org/chat-server/v6/app.(*App).PreparePost", attribution.Own)
 	a := attribution.Attribution{
 		Role: "app", Blocks: 6, Base: 2.2e-3, New: 2.53e-3, Change: around(0.15, 0.01),
 		CouldFind: 0.018,
 		Findings: []attribution.Finding{
 			{
 				Kind: attribution.Changed, Function: prepare,
-				Callers: []attribution.Function{create},
-				Base:    616e-6, New: 850.3e-6, Cost: around(234.3e-6, 55e-6),
+				Callers: []attribution.Function{create}, Also: []string{"garbage collector"},
+				Base: 616e-6, New: 850.3e-6, Cost: around(234.3e-6, 55e-6),
 				Change: around(0.38, 0.09), Q: 2e-7,
 			},
 			{
@@ -80,26 +80,28 @@ func attributedCost() Attributed {
 }
 
 // attributedStatements are two statements that changed, one of them by its plan.
-func attributedStatements() *statements.Attribution {
+func attributedStatements() *statements.Difference {
 	around := func(v, by float64) attribution.Interval {
 		return attribution.Interval{Value: v, Low: v - by, High: v + by}
 	}
-	return &statements.Attribution{
+	return &statements.Difference{
 		Blocks: 6, Base: 410e-6, New: 620e-6, Change: around(0.51, 0.08),
-		Findings: []statements.Finding{
+		Findings: []statements.ChangedStatement{
 			{
 				Kind: statements.Changed,
 				Text: "SELECT p.* FROM posts p WHERE p.channelid = $1 AND p.deleteat = $2 AND " +
 					"to_tsvector($3, p.message) @@ to_tsquery($4, $5) ORDER BY p.createat DESC LIMIT $6",
 				Operation: "search", Cost: around(190e-6, 30e-6), Share: 0.9, Q: 1e-6,
-				Figures: []statements.Figure{
-					{Measure: statements.Time, Base: 89e-6, New: 279e-6, Change: around(2.14, 0.3), Found: true},
+				Figures: []statements.StatementMeasure{
+					{Measure: statements.Time, Base: 89e-6, New: 279e-6, Change: around(2.14, 0.3)},
 					{Measure: statements.Rows, Base: 1.2, New: 1.2},
+					{Measure: statements.Reads, Base: 40, New: 310, Change: around(6.75, 0.5), Found: true},
 				},
 				Plan: &statements.PlanChange{
 					From: "Index Scan using idx_posts_create_at", To: "Bitmap Heap Scan on posts",
-					Base: "Limit\n  Index Scan using idx_posts_create_at on posts\n",
-					New:  "Limit\n  Sort\n    Bitmap Heap Scan on posts\n      Bitmap Index Scan on idx_posts_message_txt\n",
+					Base:   "Limit\n  Index Scan using idx_posts_create_at on posts\n",
+					Differ: 6, Of: 6,
+					New: "Limit\n  Sort\n    Bitmap Heap Scan on posts\n      Bitmap Index Scan on idx_posts_message_txt\n",
 				},
 			},
 			{

@@ -61,7 +61,7 @@ type Judged struct {
 	// Costs are the attributions of the costs that were judged; nil where no run was profiled.
 	// Statements is that of the execution time of the database; nil where no run has it.
 	Costs      []Attributed
-	Statements *statements.Attribution
+	Statements *statements.Difference
 }
 
 // RunData is one run of the comparison, as far as it could be read.

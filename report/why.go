@@ -41,7 +41,7 @@ type StatementsOf struct {
 	Arm      string `json:"arm"`
 	Sentence string `json:"sentence"` // without a period; empty if no statement changed
 	First    bool   `json:"first"`
-	statements.Attribution
+	statements.Difference
 }
 
 // Limits of what the first screen shows of a difference that decided nothing.
@@ -66,7 +66,7 @@ func (b *builder) why() {
 			b.Why = append(b.Why, w)
 		}
 		if s := j.Statements; s != nil {
-			of := StatementsOf{Engine: j.Engine, Arm: j.Arm, Attribution: *s}
+			of := StatementsOf{Engine: j.Engine, Arm: j.Arm, Difference: *s}
 			of.say(f)
 			b.Statements = append(b.Statements, of)
 		}
@@ -226,6 +226,9 @@ func (w *Why) findingText(f attribution.Finding, arms [2]string) string {
 	if len(f.Callers) > 0 {
 		text += ", called by " + shortFunction(f.Callers[0].Name)
 	}
+	if len(f.Also) > 0 {
+		text += ", and with it " + list(f.Also)
+	}
 	return text
 }
 
@@ -246,6 +249,9 @@ func whatHappened(f attribution.Finding, arms [2]string) []string {
 	if f.Renamed && f.From != nil {
 		out = append(out, "renamed from "+shortFunction(f.From.Name))
 	}
+	if f.Whole {
+		out = append(out, "and all that it calls")
+	}
 	if len(f.Within) > 0 {
 		out = append(out, "in "+shortFunction(f.Within[0].Name))
 	}
@@ -265,7 +271,7 @@ func (s *StatementsOf) say(f NamedVerdict) {
 	if len(s.Findings) == 0 {
 		return
 	}
-	top := slices.MaxFunc(s.Findings, func(a, b statements.Finding) int {
+	top := slices.MaxFunc(s.Findings, func(a, b statements.ChangedStatement) int {
 		return cmp.Compare(math.Abs(a.Cost.Value), math.Abs(b.Cost.Value))
 	})
 	r, _ := costResult(f, costName("db"))
@@ -286,7 +292,7 @@ func (s *StatementsOf) say(f NamedVerdict) {
 const longStatement = 90
 
 // statementFacts are the changes of a statement and of its plan.
-func statementFacts(f statements.Finding) []string {
+func statementFacts(f statements.ChangedStatement) []string {
 	var out []string
 	switch f.Kind {
 	case statements.Added:
@@ -296,7 +302,8 @@ func statementFacts(f statements.Finding) []string {
 	default:
 	}
 	for _, x := range f.Figures {
-		if c := changeText(x.Change); x.Found && c != "" {
+		c := changeText(x.Change)
+		if c != "" && (x.Found || x.Measure == statements.Time && f.Kind == statements.Changed) {
 			out = append(out, string(x.Measure)+" "+c)
 		}
 	}

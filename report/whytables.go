@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"plimsoll/judge/attribution"
+	"plimsoll/watch/query"
 )
 
 // perOperation is the unit of costs beside each other: milliseconds, or microseconds where the
@@ -94,7 +96,7 @@ func (w *Why) partTable() *table {
 
 // share writes a share of the difference; a dash where the difference may be zero.
 func (w *Why) share(share float64) string {
-	if !known(share) || w.Change.Low*w.Change.High <= 0 {
+	if !known(share) || share == 0 || w.Change.Low*w.Change.High <= 0 {
 		return dash
 	}
 	return fixed(100*share, 0) + " %"
@@ -129,7 +131,11 @@ func (w *Why) functionTable(arms [2]string) *table {
 		if f.From != nil {
 			full += ", in the base " + f.From.Name
 		}
-		t.add(shortFunction(f.Function.Name), orDash(strings.Join(whatHappened(f, arms), ", ")),
+		remarks := whatHappened(f, arms)
+		if len(f.Also) > 0 {
+			remarks = append(remarks, "with it "+list(f.Also))
+		}
+		t.add(shortFunction(f.Function.Name), orDash(strings.Join(remarks, ", ")),
 			u.text(f.Base), u.text(f.New), orDash(changeText(f.Change)), u.change(f.Cost),
 			doubt(f.Q), orDash(strings.Join(callers, ", ")), full)
 	}
@@ -166,13 +172,19 @@ func (w *Why) notes() prose {
 func (d Document) statementSections(s StatementsOf) []section {
 	title := d.whyTitle("Statements", s.Engine, s.Arm)
 	if s.Withheld != "" {
-		return []section{{Level: 3, Title: title,
-			Notes: prose{"Not compared: " + string(s.Withheld) + "."}}}
+		return []section{{Level: 3, Title: title, Notes: prose{s.withheld()}}}
 	}
 	u := unitOf(max(s.Base, s.New))
 	about := fmt.Sprintf("Execution time of all statements per operation: %s %s in the base, %s in "+
 		"%s (%s), over %s.", u.text(s.Base), u.unit, u.text(s.New), d.armLabel(s.Arm),
 		orDash(changeText(s.Change)), count(s.Blocks, "block", "blocks"))
+	if c := changeText(s.Common); c != "" && s.Common.Low*s.Common.High > 0 {
+		about += " The server as a whole takes " + c + " per call; changes per call are beyond that."
+	}
+	if s.More > 0 {
+		about += fmt.Sprintf(" %s.",
+			count(s.More, "more statement changed", "more statements changed"))
+	}
 	if len(s.Findings) == 0 {
 		return []section{{Level: 3, Title: title, Notes: prose{about, "No statement changed."}}}
 	}
@@ -185,7 +197,7 @@ func (d Document) statementSections(s StatementsOf) []section {
 			text += " (in the base: " + f.From + ")"
 		}
 		share := dash
-		if s.Change.Low*s.Change.High > 0 {
+		if f.Share != 0 {
 			share = fixed(100*f.Share, 0) + " %"
 		}
 		t.add(orDash(f.Operation), text, orDash(strings.Join(statementFacts(f), "; ")),
@@ -196,6 +208,24 @@ func (d Document) statementSections(s StatementsOf) []section {
 	}
 	out := []section{{Level: 3, Title: title, Table: t, Notes: prose{about}}}
 	return append(out, plans.section(d.whyTitle("Plans that changed", s.Engine, s.Arm))...)
+}
+
+// withheld writes why no statement is compared, and the remedy.
+func (s StatementsOf) withheld() string {
+	text := "Not compared: " + cmp.Or(missingText[s.Missing], string(s.Withheld))
+	if s.Remedy != "" {
+		text += "; to enable it: " + s.Remedy
+	}
+	return text + "."
+}
+
+var missingText = map[query.Missing]string{
+	query.Off:        "the server does not count statements",
+	query.Refused:    "the server does not let this user read the counts of statements",
+	query.Reset:      "the server's counts of statements began anew in the measured phase",
+	query.Shared:     "the arms take turns on one database, which is not paused",
+	query.Unanswered: "the server did not give its counts of statements in time",
+	query.NoDatabase: "no database of the target is known here",
 }
 
 // oneLinePlan writes a plan on one line: a step in the one before it is behind an arrow.

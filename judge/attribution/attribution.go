@@ -56,11 +56,12 @@ type Attribution struct {
 	Change Interval `json:"change"` // of the cost, as a share of the base
 	// Parts add up to New - Base. The largest come first.
 	Parts []Part `json:"parts"`
-	// Findings are the functions that changed against all others, the most certain first among
-	// those with the largest share: at most ten.
+	// Findings are the functions that changed against all others, at most ten: those first of whose
+	// change most is certain, by the bound of its interval that is nearer to zero.
 	Findings []Finding `json:"findings"`
-	// CouldFind is the smallest change of one function that this comparison finds in four of five
-	// cases, as a share of the cost of the base.
+	// CouldFind is the smallest cost added to one function that this comparison finds in four of
+	// five cases, as a share of the cost of the base: the function is any one that has samples enough
+	// to be tested. 0 if there is none.
 	CouldFind float64 `json:"could_find"`
 	// Withheld is the reason why nothing is attributed; empty if something is.
 	Withheld string `json:"withheld,omitempty"`
@@ -85,8 +86,11 @@ type Part struct {
 	Kind    PartKind `json:"kind"`
 	Name    string   `json:"name"`
 	Finding int      `json:"finding"` // index into the findings of a part of this kind, else -1
-	Cost    Interval `json:"cost"`    // CPU seconds per operation
-	Share   float64  `json:"share"`   // of the whole difference; may be negative or above 1
+	Cost    Interval `json:"cost"`    // CPU seconds per operation; functions and groups beyond the spread
+	// Share is that of the whole difference: negative for a part of the other sign, and then others
+	// are above 1. It is 0 for all parts if the interval of the whole difference includes zero: there
+	// is nothing of which they could be shares.
+	Share float64 `json:"share"`
 }
 
 // A FindingKind is what happened to a function.
@@ -106,15 +110,24 @@ type Finding struct {
 	Function Function    `json:"function"`
 	// From is the function that the work left, of a moved one; or the name in the base of one that
 	// was matched by other means than its name.
-	From    *Function  `json:"from,omitempty"`
-	Renamed bool       `json:"renamed,omitempty"`
+	From    *Function `json:"from,omitempty"`
+	Renamed bool      `json:"renamed,omitempty"`
+	// Whole is set where all that only the function calls changed in proportion, as if it were called
+	// more often. Base, New and Cost are then those of the whole subtree.
+	Whole bool `json:"whole,omitempty"`
+	// Moved is the cost that moved, of a moved one. Base, New and Cost are then those of both
+	// functions together.
+	Moved   float64    `json:"moved,omitempty"`
 	Callers []Function `json:"callers,omitempty"` // those with most of the difference, at most three
 	Within  []Function `json:"within,omitempty"`  // functions that it calls and that have most of it
-	Base    float64    `json:"base"`              // CPU seconds per operation, with what it calls outside its own program
-	New     float64    `json:"new"`
-	Cost    Interval   `json:"cost"`   // the difference
-	Change  Interval   `json:"change"` // as a share of its base; zero if the base has none
-	Q       float64    `json:"q"`      // false discovery rate at which it is found
+	// Also has the groups that changed beside it in the same direction and whose cost depends on it:
+	// the collector's, of a function that allocates more. Their cost is not in Cost.
+	Also   []string `json:"also,omitempty"`
+	Base   float64  `json:"base"` // CPU seconds per operation, with what it calls outside its own program
+	New    float64  `json:"new"`
+	Cost   Interval `json:"cost"`   // the difference beyond the change of all functions
+	Change Interval `json:"change"` // the same as a share of its base; zero if the base has none
+	Q      float64  `json:"q"`      // false discovery rate at which it is found
 }
 
 // A Node is a function at one place of the call tree of both arms.

@@ -35,7 +35,7 @@ type run struct {
 	runner *probe.Runner
 	// stopSampling ends the sampling of the sources; again, it returns the same.
 	stopSampling func() error
-	statements   *statements // nil: there is nothing to count
+	statements   *sources.Statements // nil: none are counted
 	gates        *health.GateReader
 	signals      *health.Signals
 	panics       *health.RunPanics
@@ -79,7 +79,7 @@ var parts = []part{
 	{begin: findLevel},
 	{begin: testInTurns},
 	{begin: profileTarget},
-	{begin: countStatements, end: endStatements},
+	{begin: countStatements, end: endStatements}, // it also hears of phases
 	{begin: watchDisk},
 	{begin: countReceived},
 	{end: findRestarts},

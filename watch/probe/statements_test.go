@@ -16,7 +16,7 @@ import (
 // counters are the counters of either engine.
 type counters interface {
 	Begin(ctx context.Context) error
-	End(ctx context.Context, most int) (query.Reading, map[string]string, error)
+	End(ctx context.Context, most int) (query.Census, map[string]string, error)
 	Plans(ctx context.Context, of []query.Statement, source map[string]string) error
 }
 

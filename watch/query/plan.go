@@ -10,7 +10,7 @@ import (
 const mostSteps = 200
 
 // String returns the step alone: "Index Scan using idx_posts_channel on posts".
-func (n *Node) String() string {
+func (n *PlanStep) String() string {
 	text := n.Kind
 	if n.Index != "" {
 		text += " using " + n.Index
@@ -22,7 +22,7 @@ func (n *Node) String() string {
 }
 
 // Lines returns the plan, a step on a line, indented by depth.
-func (n *Node) Lines() []string {
+func (n *PlanStep) Lines() []string {
 	out := []string{n.String()}
 	for i := range n.Children {
 		for _, line := range n.Children[i].Lines() {
@@ -32,8 +32,8 @@ func (n *Node) Lines() []string {
 	return out
 }
 
-// Steps returns the steps without their depth, in the order of [Node.Lines].
-func (n *Node) Steps() (out []string) {
+// Steps returns the steps without their depth, in the order of [PlanStep.Lines].
+func (n *PlanStep) Steps() (out []string) {
 	for _, line := range n.Lines() {
 		out = append(out, strings.TrimSpace(line))
 	}
@@ -53,7 +53,7 @@ type explained struct {
 
 // ReadPlan reads an answer of PostgreSQL to EXPLAIN (FORMAT JSON). Steps beyond the 200th are left
 // out.
-func ReadPlan(answer []byte) (*Node, error) {
+func ReadPlan(answer []byte) (*PlanStep, error) {
 	var plans []struct{ Plan explained }
 	if err := json.Unmarshal(answer, &plans); err != nil {
 		return nil, fmt.Errorf("reading a plan: %w", err)
@@ -66,9 +66,9 @@ func ReadPlan(answer []byte) (*Node, error) {
 	return &n, nil
 }
 
-func (e explained) node(left *int) Node {
+func (e explained) node(left *int) PlanStep {
 	*left--
-	n := Node{Kind: e.Kind, Relation: e.Relation, Index: e.Index}
+	n := PlanStep{Kind: e.Kind, Relation: e.Relation, Index: e.Index}
 	switch {
 	case e.Operation != "": // of ModifyTable
 		n.Kind = e.Operation

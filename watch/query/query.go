@@ -8,7 +8,7 @@ type Statement struct {
 	Operation string `json:"operation,omitempty"`
 	Figures
 	// Plan is the shape of its plan; nil if none was taken.
-	Plan *Node `json:"plan,omitempty"`
+	Plan *PlanStep `json:"plan,omitempty"`
 }
 
 // Figures are the counts of a statement, or of many.
@@ -46,10 +46,10 @@ func (f Figures) Since(before Figures) Figures {
 	}
 }
 
-// A Node is one step of a plan, without costs and numbers of rows.
-type Node struct {
+// A PlanStep is one step of a plan, without costs and numbers of rows.
+type PlanStep struct {
 	Kind     string `json:"kind"` // as the server names it, such as "Index Scan"
 	Relation string `json:"relation,omitempty"`
 	Index    string `json:"index,omitempty"`
-	Children []Node `json:"children,omitempty"` // in the order in which they are joined
+	Children []PlanStep `json:"children,omitempty"` // in the order in which they are joined
 }

@@ -5,27 +5,34 @@ import (
 	"plimsoll/watch/query"
 )
 
-// A Block is the pair of readings of one block.
-type Block struct{ Base, New Reading }
+// A PairedCensus is the statements of the two runs of one block.
+type PairedCensus struct{ Base, New Issued }
 
-// A Reading is the statements of one run in its measured phase.
-type Reading struct {
-	Statements []query.Statement
-	Others     query.Figures // of all statements that are not in the list
-	Operations float64       // that were done in the same time
+// Issued are the statements of one run in its measured phase.
+type Issued struct {
+	query.Census
+	Operations float64 // that were done in the same time
 }
 
-// An Attribution is a difference in the execution time of statements in parts. Times are seconds
-// per operation.
-type Attribution struct {
+// A Difference is that in the execution time of the statements of two arms, by statements. Times
+// are seconds per operation.
+type Difference struct {
 	Blocks int                  `json:"blocks"`
-	Base   float64              `json:"base"` // execution time of all statements, the mean of the blocks
+	Base   float64              `json:"base"` // time of all statements, the mean of the blocks
 	New    float64              `json:"new"`
 	Change attribution.Interval `json:"change"` // as a share of the base
-	// Findings are the most certain first among those with the largest share: at most ten.
-	Findings []Finding `json:"findings"`
-	// Withheld is the code of the reason why nothing is attributed; empty if something is.
-	Withheld Reason `json:"withheld,omitempty"`
+	// Common is the change of the time per call that half of the statements have at least, as a
+	// share: of a server that is slower as a whole. Findings are beyond it.
+	Common attribution.Interval `json:"common"`
+	// Findings are the statements that changed, those with most of the difference first: at most
+	// ten. More is how many others there are.
+	Findings []ChangedStatement `json:"findings"`
+	More     int                `json:"more,omitempty"`
+	// Withheld is the code of the reason why nothing is attributed; empty if something is. Missing
+	// and Remedy are of the first run without statements.
+	Withheld Reason        `json:"withheld,omitempty"`
+	Missing  query.Missing `json:"missing,omitempty"`
+	Remedy   string        `json:"remedy,omitempty"`
 }
 
 // A Reason is a code for why nothing is attributed.
@@ -33,8 +40,8 @@ type Reason string
 
 // The reasons.
 const (
-	TooFewBlocks Reason = "too few blocks" // fewer than four
-	NoStatements Reason = "no statements"  // the runs have none
+	TooFewBlocks Reason = "too few blocks" // fewer than four have statements in both runs
+	NoStatements Reason = "no statements"  // no run has any
 )
 
 // A Kind is what happened to a statement.
@@ -45,6 +52,7 @@ const (
 	Changed Kind = "changed"
 	Added   Kind = "added"   // only the new arm issues it
 	Removed Kind = "removed" // only the base does
+	Planned Kind = "plan"    // its plan is another, and nothing else is certain
 )
 
 // A Measure is a figure of a statement.
@@ -54,40 +62,43 @@ type Measure string
 const (
 	Time    Measure = "time"     // seconds of execution per operation
 	Calls   Measure = "calls"    // per operation
-	PerCall Measure = "per call" // seconds of execution per call
+	PerCall Measure = "per call" // seconds of execution per call, beyond the common change
 	Rows    Measure = "rows"     // per call
-	Reads   Measure = "blocks"   // per call, from the server's cache or beyond it
+	Reads   Measure = "reads"    // per call: blocks of PostgreSQL, rows that MySQL examined
 )
 
-// A Finding is a statement that changed.
-type Finding struct {
+// A ChangedStatement is a statement that changed.
+type ChangedStatement struct {
 	Kind Kind `json:"kind"`
 	// Text is that of the new arm; of the base where only that has it.
 	Text string `json:"text"`
-	// From is the text in the base of a statement that has another in the new arm; else empty.
+	// From is the text in the base of a statement whose lists of columns changed; else empty.
 	From      string `json:"from,omitempty"`
 	Operation string `json:"operation,omitempty"` // that issues it; empty if unknown
 	// Cost is the difference in execution time per operation, Share its part of the difference of
-	// all statements; it may be negative or above 1.
+	// all statements. The share may be negative or above 1; it is 0 if that difference is not
+	// certain.
 	Cost  attribution.Interval `json:"cost"`
 	Share float64              `json:"share"`
-	// Figures are the measures of the statement, time first. Those that changed are marked.
-	Figures []Figure `json:"figures"`
-	Q       float64  `json:"q"` // false discovery rate at which it is found
+	// Figures are the measures of the statement, time first; those that are not known are left out.
+	Figures []StatementMeasure `json:"figures"`
+	Q       float64            `json:"q"` // false discovery rate at which it is found
 	// Plan is what became of its plan; nil unless the plans of the arms differ.
 	Plan *PlanChange `json:"plan,omitempty"`
 }
 
-// A Figure is one measure of a statement in both arms.
-type Figure struct {
+// A StatementMeasure is one measure of a statement in both arms.
+type StatementMeasure struct {
 	Measure Measure              `json:"measure"`
 	Base    float64              `json:"base"`
 	New     float64              `json:"new"`
 	Change  attribution.Interval `json:"change"` // as a share of the base; zero without one
-	Found   bool                 `json:"found"`
+	// Found is true for a measure that changed for certain. It is never true for the time, which
+	// follows from the others.
+	Found bool `json:"found"`
 }
 
-// A PlanChange is a plan that differs between the arms.
+// A PlanChange is a plan that differs between the arms in most blocks.
 type PlanChange struct {
 	// From and To are the steps that differ, such as "Index Scan using idx_x on posts" and "Seq
 	// Scan on posts".
@@ -96,14 +107,7 @@ type PlanChange struct {
 	// Base and New are the whole plans, a step on a line, indented by depth.
 	Base string `json:"base"`
 	New  string `json:"new"`
+	// Differ is the number of blocks in which they differ, Of that with a plan of both arms.
+	Differ int `json:"differ"`
+	Of     int `json:"of"`
 }
-
-// Attribute compares the statements of the arms.
-func Attribute(blocks []Block) Attribution {
-	if len(blocks) < leastBlocks {
-		return Attribution{Blocks: len(blocks), Findings: []Finding{}, Withheld: TooFewBlocks}
-	}
-	return Attribution{Blocks: len(blocks), Findings: []Finding{}, Withheld: NoStatements}
-}
-
-const leastBlocks = 4

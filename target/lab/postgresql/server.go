@@ -231,6 +231,11 @@ func (p *programs) arm(ctx context.Context, in *database.View) error {
 		if _, err := conn.Exec(ctx, "SET log_statement = 'none'"); err != nil {
 			return err
 		}
+		if p.counts() { // its texts are in a file
+			if _, err := conn.Exec(ctx, "SET "+counting+".track = 'none'"); err != nil {
+				return err
+			}
+		}
 		if _, err := conn.Exec(ctx, "ALTER ROLE "+role+" PASSWORD '"+in.Password+"'"); err != nil {
 			return errors.New("setting the password was refused")
 		}

@@ -31,7 +31,7 @@
 //
 // # Statements
 //
-// [Statements] reads the digests of performance_schema at the two ends of a time, and plans after
+// [DigestCounters] reads the digests of performance_schema at the two ends of a time, and plans after
 // it, over a connection of its own. MariaDB keeps no sample of a statement, without which there is
 // no plan. No constant of a statement leaves the package.
 //

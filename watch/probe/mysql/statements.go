@@ -18,9 +18,9 @@ import (
 const enable = "performance_schema = ON in my.cnf, and a restart; " +
 	"GRANT SELECT ON performance_schema.* to the probe's user"
 
-// Statements are the digests of performance_schema for the DSN's database, from one reading to the
+// DigestCounters are the digests of performance_schema for the DSN's database, from one reading to the
 // next. They are not safe for concurrent use.
-type Statements struct {
+type DigestCounters struct {
 	p       *StatusProbe // for its connection
 	started float64      // of the server, in seconds
 	before  map[string]query.Figures
@@ -28,19 +28,19 @@ type Statements struct {
 }
 
 // NewStatements makes the counters of a server. dsn is as for [New]. The caller calls Close.
-func NewStatements(dsn string) (*Statements, error) {
+func NewStatements(dsn string) (*DigestCounters, error) {
 	p, err := New(dsn)
 	if err != nil {
 		return nil, err
 	}
-	return &Statements{p: p}, nil
+	return &DigestCounters{p: p}, nil
 }
 
 // Close closes the connection.
-func (s *Statements) Close() error { return s.p.Close() }
+func (s *DigestCounters) Close() error { return s.p.Close() }
 
 // Begin takes the first reading. Errors of this and the other methods wrap a [query.MissingError].
-func (s *Statements) Begin(ctx context.Context) error {
+func (s *DigestCounters) Begin(ctx context.Context) error {
 	if err := s.p.settings(ctx); err != nil {
 		return missing(err)
 	}
@@ -61,7 +61,7 @@ func (s *Statements) Begin(ctx context.Context) error {
 
 // End returns the statements since Begin, at most a number of them. source has a sample of each,
 // with constants, where the server keeps one.
-func (s *Statements) End(ctx context.Context, most int) (r query.Reading, source map[string]string,
+func (s *DigestCounters) End(ctx context.Context, most int) (r query.Census, source map[string]string,
 	err error) {
 	started, err := s.uptime(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func missing(err error) error {
 }
 
 // uptime returns when the server started, by its own clock.
-func (s *Statements) uptime(ctx context.Context) (started float64, err error) {
+func (s *DigestCounters) uptime(ctx context.Context) (started float64, err error) {
 	var name string
 	var up float64
 	if err := s.p.db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'uptime'").
@@ -128,7 +128,7 @@ const digests = " FROM performance_schema.events_statements_summary_by_digest " 
 
 // figures reads the counters by digest. MySQL counts no blocks by statement: rows examined stand
 // for them.
-func (s *Statements) figures(ctx context.Context) (map[string]query.Figures, error) {
+func (s *DigestCounters) figures(ctx context.Context) (map[string]query.Figures, error) {
 	out := map[string]query.Figures{}
 	var id string
 	var f query.Figures
@@ -139,7 +139,7 @@ func (s *Statements) figures(ctx context.Context) (map[string]query.Figures, err
 }
 
 // texts reads the digests' texts, and samples with constants from a MySQL.
-func (s *Statements) texts(ctx context.Context, ids []string) (texts, samples map[string]string,
+func (s *DigestCounters) texts(ctx context.Context, ids []string) (texts, samples map[string]string,
 	err error) {
 	texts, samples = map[string]string{}, map[string]string{}
 	if len(ids) == 0 {
@@ -162,7 +162,7 @@ func (s *Statements) texts(ctx context.Context, ids []string) (texts, samples ma
 }
 
 // each calls f after each row of a query was read.
-func (s *Statements) each(ctx context.Context, text string, args, to []any, f func()) error {
+func (s *DigestCounters) each(ctx context.Context, text string, args, to []any, f func()) error {
 	rows, err := s.p.db.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ const planTimeout = time.Second
 
 // Plans sets the plans of statements, by the samples of source: those are of one call each, whose
 // values the plan may depend on. Nothing is executed.
-func (s *Statements) Plans(ctx context.Context, of []query.Statement,
+func (s *DigestCounters) Plans(ctx context.Context, of []query.Statement,
 	source map[string]string) error {
 	if s.mariaDB {
 		return &query.MissingError{Why: query.NoSamples}
@@ -202,7 +202,7 @@ func (s *Statements) Plans(ctx context.Context, of []query.Statement,
 }
 
 // explain returns the tables of a statement in the order in which they are joined.
-func (s *Statements) explain(ctx context.Context, sample string) (*query.Node, error) {
+func (s *DigestCounters) explain(ctx context.Context, sample string) (*query.PlanStep, error) {
 	ctx, cancel := context.WithTimeout(ctx, planTimeout)
 	defer cancel()
 	rows, err := s.p.db.QueryContext(ctx, "EXPLAIN "+sample)
@@ -226,7 +226,7 @@ func (s *Statements) explain(ctx context.Context, sample string) (*query.Node, e
 			return nil, errors.New("the answer to EXPLAIN has another form")
 		}
 	}
-	plan := &query.Node{}
+	plan := &query.PlanStep{}
 	for rows.Next() {
 		if err := rows.Scan(cells...); err != nil {
 			return nil, err
@@ -234,7 +234,7 @@ func (s *Statements) explain(ctx context.Context, sample string) (*query.Node, e
 		if plan.Kind == "" {
 			plan.Kind = at["select_type"].String
 		}
-		plan.Children = append(plan.Children, query.Node{
+		plan.Children = append(plan.Children, query.PlanStep{
 			Kind:     at["type"].String,
 			Relation: at["table"].String,
 			Index:    at["key"].String,

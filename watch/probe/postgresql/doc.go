@@ -30,7 +30,7 @@
 //
 // # Statements
 //
-// [Statements] reads pg_stat_statements at the two ends of a time, and plans after it, over
+// [StatementCounters] reads pg_stat_statements at the two ends of a time, and plans after it, over
 // connections of its own. No constant of a statement leaves it.
 //
 // # Privileges

@@ -24,25 +24,25 @@ const maintenance = "postgres"
 const enable = "shared_preload_libraries = 'pg_stat_statements' in postgresql.conf, a restart, " +
 	"and CREATE EXTENSION pg_stat_statements; GRANT pg_monitor to the probe's role"
 
-// Statements are the counters of pg_stat_statements for the DSN's database, from one reading to the
+// StatementCounters are the counters of pg_stat_statements for the DSN's database, from one reading to the
 // next. They are not safe for concurrent use.
-type Statements struct {
+type StatementCounters struct {
 	conf   *pgx.ConnConfig
 	since  string // of what counts; a restart or a reset changes it
 	before map[string]query.Figures
 }
 
 // NewStatements makes the counters of a server. dsn is as for [New]. It connects at each call.
-func NewStatements(dsn string) (*Statements, error) {
+func NewStatements(dsn string) (*StatementCounters, error) {
 	p, err := New(dsn)
 	if err != nil {
 		return nil, err
 	}
-	return &Statements{conf: p.conf}, nil
+	return &StatementCounters{conf: p.conf}, nil
 }
 
 // Begin takes the first reading. Errors of this and the other methods wrap a [query.MissingError].
-func (s *Statements) Begin(ctx context.Context) error {
+func (s *StatementCounters) Begin(ctx context.Context) error {
 	return s.reading(ctx, func(c *counters) (err error) {
 		s.since = c.since
 		s.before, err = c.figures(ctx)
@@ -52,7 +52,7 @@ func (s *Statements) Begin(ctx context.Context) error {
 
 // End returns the statements since Begin, at most a number of them. source is as for
 // [query.Gather].
-func (s *Statements) End(ctx context.Context, most int) (r query.Reading, source map[string]string,
+func (s *StatementCounters) End(ctx context.Context, most int) (r query.Census, source map[string]string,
 	err error) {
 	err = s.reading(ctx, func(c *counters) error {
 		if c.since != s.since {
@@ -88,7 +88,7 @@ type counters struct {
 }
 
 // reading calls do with the counters, in the DSN's database or else in the one of maintenance.
-func (s *Statements) reading(ctx context.Context, do func(*counters) error) error {
+func (s *StatementCounters) reading(ctx context.Context, do func(*counters) error) error {
 	off := &query.MissingError{Why: query.Off, Remedy: enable}
 	for _, database := range []string{s.conf.Database, maintenance} {
 		err := s.connected(ctx, database, func(conn *pgx.Conn) error {
@@ -107,7 +107,7 @@ func (s *Statements) reading(ctx context.Context, do func(*counters) error) erro
 
 // connected calls do with a connection to a database, whose statements are not counted where the
 // role may choose that.
-func (s *Statements) connected(ctx context.Context, database string,
+func (s *StatementCounters) connected(ctx context.Context, database string,
 	do func(*pgx.Conn) error) error {
 	conf := s.conf.Copy()
 	conf.Database = database
@@ -208,7 +208,7 @@ const planTimeout = time.Second
 // Plans sets the plans of statements, by the texts of source. The plan is the generic one, which
 // does not depend on the values of parameters; nothing is executed. A statement that cannot be
 // planned without its values, or not by the role of the DSN, has none.
-func (s *Statements) Plans(ctx context.Context, of []query.Statement,
+func (s *StatementCounters) Plans(ctx context.Context, of []query.Statement,
 	source map[string]string) error {
 	return s.connected(ctx, s.conf.Database, func(conn *pgx.Conn) error {
 		for _, set := range []string{
@@ -236,7 +236,7 @@ func (s *Statements) Plans(ctx context.Context, of []query.Statement,
 }
 
 // explain returns the shape of a statement's generic plan.
-func explain(ctx context.Context, conn *pgx.Conn, text string) (*query.Node, error) {
+func explain(ctx context.Context, conn *pgx.Conn, text string) (*query.PlanStep, error) {
 	const name = "plimsoll_explained"
 	prepared, err := conn.Prepare(ctx, name, text) // one statement only, or an error
 	if err != nil {

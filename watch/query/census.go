@@ -9,8 +9,8 @@ import (
 // Own names the statements of this program's own probes, in a comment of [Operation].
 const Own = "plimsoll"
 
-// A Reading is the statements of a database over some time, with the stored form statements.json.
-type Reading struct {
+// A Census is the statements of a database over some time, with the stored form statements.json.
+type Census struct {
 	Format int    `json:"format"`
 	Server string `json:"server,omitempty"` // name and version
 	// Seconds is the time between the two readings of the counters, by the run's clock.
@@ -79,7 +79,7 @@ func Longest[K cmp.Ordered](of map[K]Figures, n int) []K {
 // Gather sums counted statements by their normalized texts, and keeps the most with most time. Those
 // without a readable text are among the others, and those of this program's probes are left out.
 // source returns a text as the server has it, of a statement that was kept.
-func Gather(counted []Counted, most int) (r Reading, source map[string]string) {
+func Gather(counted []Counted, most int) (r Census, source map[string]string) {
 	sums := map[string]*Statement{}
 	longest := map[string]float64{} // time of the text that is the source
 	source = map[string]string{}

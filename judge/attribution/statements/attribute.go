@@ -1,0 +1,159 @@
+package statements
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"plimsoll/judge/attribution"
+	"plimsoll/stats"
+)
+
+const (
+	leastBlocks  = 4
+	mostFindings = 10
+	// level is the confidence of intervals, and the rate of false findings is 1 - level. Where
+	// nothing has changed, something is found in as many comparisons.
+	level = 0.95
+	// floor is the smallest change of a measure that is a finding, as a ratio.
+	floor = 1.03
+	// leastCalls is the number of calls that a run of each arm needs for ratios, and that an arm
+	// needs in all for a statement that the other does not have.
+	leastCalls = 10
+)
+
+// Attribute compares the statements of two arms, in blocks.
+//
+// A statement is tested in four measures: calls per operation, and time, rows and reads per call.
+// Of each the ratios of the arms in the blocks, as logarithms, are tested against ±3 % with
+// variances that borrow from the other statements (see [stats.ModeratedT]). Those of the time per
+// call are beyond the common change, the median of the ratios in the block, as in the normalization
+// of sequencing counts (Anders and Huber, Genome Biology 11:R106, 2010); a change of most statements
+// is therefore a common one. The smallest p-value of a statement, times the number of its measures,
+// stands for it, and Benjamini and Hochberg adjust these for the number of statements.
+func Attribute(blocks []PairedCensus) Difference {
+	d := Difference{Findings: []ChangedStatement{}}
+	var used []PairedCensus
+	for _, b := range blocks {
+		for _, side := range []Issued{b.Base, b.New} {
+			if d.Missing == "" && side.Census.Missing != "" {
+				d.Missing, d.Remedy = side.Census.Missing, side.Remedy
+			}
+		}
+		if b.Base.known() && b.New.known() {
+			used = append(used, b)
+		}
+	}
+	d.Blocks = len(used)
+	switch {
+	case len(used) == 0:
+		d.Withheld = NoStatements
+		return d
+	case len(used) < leastBlocks:
+		d.Withheld = TooFewBlocks
+		return d
+	}
+	d.Missing, d.Remedy = "", ""
+	all := paired(used)
+	total := d.total(used)
+	d.Common = all.settle()
+	all.test()
+	d.find(all, total)
+	return d
+}
+
+func (i Issued) known() bool {
+	return i.Census.Missing == "" && i.Operations > 0 && len(i.Statements) > 0
+}
+
+// seconds is the execution time of all statements per operation.
+func (i Issued) seconds() float64 {
+	sum := i.Others.Seconds
+	for _, s := range i.Statements {
+		sum += s.Seconds
+	}
+	return sum / i.Operations
+}
+
+// total sets the time of all statements, and returns its difference.
+func (d *Difference) total(blocks []PairedCensus) attribution.Interval {
+	var base, fresh []float64
+	for _, b := range blocks {
+		base = append(base, b.Base.seconds())
+		fresh = append(fresh, b.New.seconds())
+	}
+	d.Base, d.New = stats.Mean(base), stats.Mean(fresh)
+	d.Change = ratio(logs(base, fresh))
+	return difference(base, fresh)
+}
+
+// find sets the findings.
+func (d *Difference) find(all candidates, total attribution.Interval) {
+	p := make([]float64, len(all))
+	for i, c := range all {
+		p[i] = c.p
+	}
+	for i, q := range stats.BenjaminiHochberg(p) {
+		c := all[i]
+		plan := c.plan()
+		if !(q <= 1-level) && plan == nil {
+			continue
+		}
+		f := c.finding(q)
+		f.Plan = plan
+		if total.Low > 0 || total.High < 0 {
+			f.Share = f.Cost.Value / total.Value
+		}
+		d.Findings = append(d.Findings, f)
+	}
+	slices.SortStableFunc(d.Findings, func(a, b ChangedStatement) int {
+		return cmp.Or(
+			cmp.Compare(order(a), order(b)),
+			cmp.Compare(math.Abs(b.Cost.Value), math.Abs(a.Cost.Value)),
+		)
+	})
+	d.More = max(0, len(d.Findings)-mostFindings)
+	d.Findings = d.Findings[:len(d.Findings)-d.More]
+}
+
+// order puts statements of which a plan alone is certain last.
+func order(f ChangedStatement) int {
+	if f.Kind == Planned {
+		return 1
+	}
+	return 0
+}
+
+// logs returns the logarithms of the ratios of pairs, without those that have a zero.
+func logs(base, fresh []float64) (out []float64) {
+	for i := range base {
+		if base[i] > 0 && fresh[i] > 0 {
+			out = append(out, math.Log(fresh[i])-math.Log(base[i]))
+		}
+	}
+	return out
+}
+
+// ratio returns the change that logarithms of ratios show, as a share; zero for too few.
+func ratio(logs []float64) attribution.Interval {
+	s := stats.Sample{Values: logs}
+	in := stats.TInterval(s, level)
+	if !in.Known() {
+		return attribution.Interval{}
+	}
+	return attribution.Interval{
+		Value: math.Expm1(s.Mean()),
+		Low:   math.Expm1(in.Lo),
+		High:  math.Expm1(in.Hi),
+	}
+}
+
+// difference returns the mean difference of pairs.
+func difference(base, fresh []float64) attribution.Interval {
+	s := stats.Sample{}
+	for i := range base {
+		s.Values = append(s.Values, fresh[i]-base[i])
+	}
+	in := stats.TInterval(s, level)
+	return attribution.Interval{Value: s.Mean(), Low: in.Lo, High: in.Hi}
+}
