@@ -33,7 +33,7 @@ type outcome struct {
 	Planted float64                  `json:"planted,omitempty"`
 	Cost    attribution.Interval     `json:"cost_app"`
 	App     *attribution.Attribution `json:"app,omitempty"` // of cost(app)
-	Queries *statements.Difference  `json:"statements,omitempty"`
+	Queries *statements.Difference   `json:"statements,omitempty"`
 	Problem string                   `json:"problem,omitempty"`
 	// Interrupted reports that the study was killed meanwhile: the slot is measured again.
 	Interrupted bool `json:"interrupted,omitempty"`
