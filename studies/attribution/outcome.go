@@ -33,7 +33,7 @@ type outcome struct {
 	Planted float64                  `json:"planted,omitempty"`
 	Cost    attribution.Interval     `json:"cost_app"`
 	App     *attribution.Attribution `json:"app,omitempty"` // of cost(app)
-	Queries *statements.Attribution  `json:"statements,omitempty"`
+	Queries *statements.Difference   `json:"statements,omitempty"`
 	Problem string                   `json:"problem,omitempty"`
 	// Interrupted reports that the study was killed meanwhile: the slot is measured again.
 	Interrupted bool `json:"interrupted,omitempty"`
@@ -205,7 +205,7 @@ func (o *outcome) read(d report.Document, arm string, c calibration) {
 	}
 	for _, s := range d.Statements {
 		if s.Arm == arm {
-			queries := s.Attribution
+			queries := s.Difference
 			o.Queries = &queries
 		}
 	}

@@ -34,7 +34,7 @@ func outcomeOf(slot int) outcome {
 		Blocks:  6,
 		Beside:  4,
 		App:     &attribution.Attribution{Role: "app", Base: 0.001, New: 0.00102, CouldFind: 0.012},
-		Queries: &statements.Attribution{Base: 0.0004},
+		Queries: &statements.Difference{Base: 0.0004},
 	}
 }
 
@@ -135,7 +135,7 @@ func TestScoreOfStatements(t *testing.T) {
 	} {
 		o := outcomeOf(slot(tt.name))
 		if tt.text != "" {
-			o.Queries.Findings = []statements.Finding{{Text: tt.text}}
+			o.Queries.Findings = []statements.ChangedStatement{{Text: tt.text}}
 		}
 		if got := o.score(); got != tt.want {
 			t.Errorf("%s, %q: %s, want %s", tt.name, tt.text, got, tt.want)
@@ -177,7 +177,7 @@ func outcomes() (all []outcome) {
 		o.App.Parts = []attribution.Part{{Cost: attribution.Interval{Value: v.Amount * 0.001}}}
 		switch {
 		case v.Group == statement:
-			o.Queries.Findings = []statements.Finding{
+			o.Queries.Findings = []statements.ChangedStatement{
 				{
 					Kind: statements.Changed,
 					Text: "SELECT | " + v.texts[0],
