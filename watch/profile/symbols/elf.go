@@ -48,7 +48,7 @@ type Table struct {
 }
 
 // Open reads the tables of the ELF file at path: 64 bits, little-endian. path may be a link of
-// /proc to a file that is deleted. A file without any symbol is no error: its functions are unknown.
+// /proc to a file that is deleted. Functions of a file without symbols are unknown: no error.
 func Open(path string) (*Table, error) {
 	t, err := open(path)
 	if err != nil {
