@@ -83,7 +83,7 @@ func try(t testing.TB, c *changed, step uint64) {
 		addrs = append(addrs, s.addr-1, s.addr+s.size)
 	}
 	if g := table.golang; g != nil {
-		for i := uint64(0); i < 64; i++ {
+		for i := range uint64(64) {
 			addrs = append(addrs, g.text+i*step)
 		}
 	}
