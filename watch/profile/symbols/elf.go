@@ -44,6 +44,7 @@ type Table struct {
 	image   *image
 	golang  *goTable
 	native  *nativeTable
+	unwind  *unwindTable
 	jit     *jitTable
 }
 
@@ -115,6 +116,7 @@ func newTable(r io.ReaderAt) (t *Table, err error) {
 	t.readHeaders(f)
 	t.readGo(f)
 	t.native = t.findNative(f)
+	t.unwind = t.findUnwind(f)
 	return t, nil
 }
 
@@ -272,5 +274,8 @@ func (t *Table) Lookup(addr uint64) []Frame {
 			return frames
 		}
 	}
-	return t.native.frames(addr)
+	if frames := t.native.frames(addr); frames != nil {
+		return frames
+	}
+	return t.unwind.frames(addr)
 }
