@@ -1,6 +1,9 @@
 package names
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // longest is the length in bytes beyond which a name is compared as it is and not taken apart.
 const longest = 16 << 10
@@ -10,12 +13,24 @@ type form struct {
 	whole string // the name of which it is an instance or a part
 	pkg   string // the path of its package; empty if it has none
 	rest  string // what follows the package: receiver, name, closures
+
+	// What a closure has: rest is parent, separator, kind and number.
+	parent string // the function in which it is written, without its package
+	kind   string // such as "func" or "-range"; empty if it is no closure
+	number int    // its place among those of its parent
 }
 
 // parse takes a name apart.
 func parse(name, file string) form {
 	f := form{whole: Whole(name, file)}
+	if len(name) > longest {
+		f.rest = name
+		return f
+	}
 	f.pkg, f.rest = split(f.whole)
+	if f.pkg != "" {
+		f.parent, f.kind, f.number = closure(f.rest)
+	}
 	return f
 }
 
@@ -74,10 +89,12 @@ var partSuffixes = []string{
 	".constprop", ".isra", ".part", ".cold", ".lto_priv", ".localalias", ".llvm",
 }
 
+const digits = "0123456789"
+
 // withoutParts removes the suffixes of a C compiler.
 func withoutParts(name string) string {
 	for {
-		stem := strings.TrimRight(name, "0123456789")
+		stem := strings.TrimRight(name, digits)
 		if len(stem) < len(name) {
 			stem = strings.TrimSuffix(stem, ".")
 		}
@@ -94,12 +111,16 @@ func withoutParts(name string) string {
 	}
 }
 
+// generated begins the names of functions that the compiler makes for types, such as
+// type:.eq.PACKAGE.TYPE.
+const generated = "type:."
+
 // split returns the path of the package of a function and what follows it.
 func split(name string) (pkg, rest string) {
-	generated := ""
-	if strings.HasPrefix(name, "type:.") { // type:.eq.PACKAGE.TYPE, made by the compiler
-		n := strings.IndexByte(name[len("type:."):], '.') + len("type:.") + 1
-		generated = name[:n]
+	made := ""
+	if strings.HasPrefix(name, generated) {
+		n := strings.IndexByte(name[len(generated):], '.') + len(generated) + 1
+		made = name[:n]
 		name = name[n:]
 	}
 	head := name
@@ -109,9 +130,53 @@ func split(name string) (pkg, rest string) {
 	slash := strings.LastIndexByte(head, '/') + 1
 	dot := strings.IndexByte(head[slash:], '.')
 	if dot < 0 {
-		return "", generated + name
+		return "", made + name
 	}
-	return name[:slash+dot], generated + name[slash+dot+1:]
+	return name[:slash+dot], made + name[slash+dot+1:]
+}
+
+// closureKinds are what the Go compiler writes before the number of a function without a name: a
+// literal in a function, the body of a loop over a function, a call of go or defer; and the last,
+// a literal in a closure. Source: closureName in cmd/compile/internal/ir.
+var closureKinds = []string{".func", "-range", ".gowrap", ".deferwrap", "."}
+
+// closure returns the parts of the name of a closure. Its kind is empty if it is none.
+func closure(rest string) (parent, kind string, number int) {
+	stem := strings.TrimRight(rest, digits)
+	number, err := strconv.Atoi(rest[len(stem):])
+	if err != nil {
+		return "", "", 0
+	}
+	for _, k := range closureKinds {
+		parent, ok := strings.CutSuffix(stem, k)
+		if !ok {
+			continue
+		}
+		if k == "." && (parent == "init" || parent == "map.init") {
+			break // one of several functions init
+		}
+		return parent, k, number
+	}
+	return "", "", 0
+}
+
+// receiver returns the type of a method, and what stands before and after it. A plain function has
+// no type.
+func (f form) receiver() (before, typ, after string) {
+	if strings.HasPrefix(f.rest, "(") {
+		typ = strings.TrimPrefix(f.rest[1:], "*")
+		before = f.rest[:len(f.rest)-len(typ)]
+		n := strings.IndexAny(typ, "[)")
+		if n <= 0 {
+			return "", "", f.rest
+		}
+		return before, typ[:n], typ[n:]
+	}
+	n := strings.IndexAny(f.rest, ".[")
+	if n <= 0 || f.kind != "" && n >= len(f.parent) || !strings.Contains(f.rest[n:], ".") {
+		return "", "", f.rest
+	}
+	return "", f.rest[:n], f.rest[n:]
 }
 
 // elements returns the elements of the path of a package without versions: v2 as an element, and
@@ -130,12 +195,9 @@ func elements(pkg string) []string {
 	return all
 }
 
-func unversioned(pkg string) string { return strings.Join(elements(pkg), "/") }
-
 // isVersion reports whether an element of a path is v and a number.
 func isVersion(element string) bool {
-	return len(element) > 1 && element[0] == 'v' &&
-		strings.Trim(element[1:], "0123456789") == ""
+	return len(element) > 1 && element[0] == 'v' && strings.Trim(element[1:], digits) == ""
 }
 
 // pointerless replaces each (*T) by T.
@@ -150,12 +212,12 @@ func pointerless(name string) string {
 		if !found {
 			return b.String()
 		}
-		receiver, after2, closed := strings.Cut(after, ")")
+		receiver, following, closed := strings.Cut(after, ")")
 		if !closed {
 			b.WriteString("(*" + after)
 			return b.String()
 		}
 		b.WriteString(receiver)
-		name = after2
+		name = following
 	}
 }

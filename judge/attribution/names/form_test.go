@@ -1,6 +1,9 @@
 package names
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWhole(t *testing.T) {
 	for _, tt := range []struct{ name, file, want string }{
@@ -49,7 +52,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestUnversioned(t *testing.T) {
+func TestElements(t *testing.T) {
 	for _, tt := range []struct{ pkg, want string }{
 		{"github.com/mattermost/mattermost-server/v6/app", "github.com/mattermost/mattermost-server/app"},
 		{"gopkg.in/yaml%2ev2", "gopkg.in/yaml"},
@@ -57,8 +60,8 @@ func TestUnversioned(t *testing.T) {
 		{"github.com/go-x/v", "github.com/go-x/v"},
 		{"", ""},
 	} {
-		if got := unversioned(tt.pkg); got != tt.want {
-			t.Errorf("unversioned(%q) = %q, want %q", tt.pkg, got, tt.want)
+		if got := strings.Join(elements(tt.pkg), "/"); got != tt.want {
+			t.Errorf("elements(%q) = %q, want %q", tt.pkg, got, tt.want)
 		}
 	}
 }

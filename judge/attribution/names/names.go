@@ -1,5 +1,10 @@
 package names
 
+import (
+	"math"
+	"strings"
+)
+
 // Observed is a function of a build, and where it stands in the call tree.
 type Observed struct {
 	Name   string // as the language writes it, with package and receiver
@@ -26,56 +31,107 @@ type Pair struct {
 	Renamed bool // the names differ: the pair was found by other means
 }
 
+// leastSamples is the number of samples from which a function that has none in the other build is
+// not there: by chance that happens to one in 20,000. A function with fewer is paired by its name,
+// never by its place in the call tree.
+const leastSamples = 10
+
 // Match returns the pairs of functions of two builds, in the order of the base. A function is in
 // one pair at most. Functions without a certain counterpart are in none.
 //
 // Instances of a generic function, and the parts into which a C compiler splits one, should be
 // merged before, by [Whole].
 func Match(base, fresh []Observed) []Pair {
-	m := newMatching(base, fresh)
+	m := &matching{base: newSide(base), fresh: newSide(fresh)}
 	m.byName()
+	m.movedPackages()
+	m.movedTypes()
 	m.byForm()
+	for range mostRounds {
+		before := m.count
+		m.closures(false)
+		m.byPlace()
+		if m.count == before {
+			break
+		}
+	}
+	m.closures(true)
 	return m.pairs()
 }
 
-// A matching is a bipartite matching in the making.
+// mostRounds is how often what was paired may help to pair its neighbors.
+const mostRounds = 5
+
+// A matching is a set of pairs in the making.
 type matching struct {
 	base, fresh side
+	count       int // of pairs
 }
 
 // A side is one build.
 type side struct {
 	functions []Observed
 	forms     []form
-	partner   []int // the index in the other build, or -1
-}
-
-func newMatching(base, fresh []Observed) *matching {
-	return &matching{newSide(base), newSide(fresh)}
+	samples   []float64         // with each function on their stack, as far as its edges show
+	partner   []int             // the index in the other build, or -1
+	packages  map[string]string // paths in the new build of packages that moved; nil in the new build
+	types     map[string]string // likewise of receivers, with their packages
 }
 
 func newSide(functions []Observed) side {
-	s := side{functions, make([]form, len(functions)), make([]int, len(functions))}
+	s := side{
+		functions: functions,
+		forms:     make([]form, len(functions)),
+		samples:   make([]float64, len(functions)),
+		partner:   make([]int, len(functions)),
+	}
 	for i, f := range functions {
+		s.samples[i] = max(sum(f.Callers), sum(f.Callees)+f.Own)
 		s.forms[i] = parse(f.Name, f.File)
 		s.partner[i] = -1
 	}
 	return s
 }
 
+// sum adds the weights of edges.
+func sum(edges []Edge) float64 {
+	n := 0.0
+	for _, e := range edges {
+		if e.valid() {
+			n += e.Weight
+		}
+	}
+	return n
+}
+
+// valid reports whether an edge has a weight.
+func (e Edge) valid() bool { return e.Weight > 0 && !math.IsInf(e.Weight, 0) }
+
 // pair makes base function i and fresh function j one.
 func (m *matching) pair(i, j int) {
 	m.base.partner[i] = j
 	m.fresh.partner[j] = i
+	m.count++
 }
 
-// free calls f for each function that has no partner.
-func (s *side) free(f func(i int)) {
+// closure reports whether a function is a closure that may have another number in another build.
+func (s *side) closure(i int) bool { return s.forms[i].kind != "" && !s.functions[i].Fixed }
+
+// written reports whether a function may be in another build under another name: the kernel's, the
+// runtime's and those that the compiler makes are not.
+func (s *side) written(i int) bool {
+	return !s.functions[i].Fixed && !strings.HasPrefix(s.forms[i].rest, generated)
+}
+
+// free returns the functions that have no partner and satisfy keep.
+func (s *side) free(keep func(i int) bool) []int {
+	var free []int
 	for i, p := range s.partner {
-		if p < 0 {
-			f(i)
+		if p < 0 && keep(i) {
+			free = append(free, i)
 		}
 	}
+	return free
 }
 
 func (m *matching) pairs() []Pair {
@@ -93,11 +149,11 @@ func (m *matching) pairs() []Pair {
 // take no part.
 type key struct{ name, binary, file string }
 
-// unique pairs the free functions whose key no other free function of their build has. Keys of
-// the two builds may be made differently.
-func (m *matching) unique(ofBase, ofFresh func(s *side, i int) key) {
-	base := single(&m.base, ofBase)
-	for k, j := range single(&m.fresh, ofFresh) {
+// unique pairs the free functions, but no closures, whose key no other free function of their build
+// has.
+func (m *matching) unique(of func(s *side, i int) key) {
+	base := single(&m.base, of)
+	for k, j := range single(&m.fresh, of) {
 		if i, ok := base[k]; ok && i >= 0 && j >= 0 {
 			m.pair(i, j)
 		}
@@ -107,62 +163,66 @@ func (m *matching) unique(ofBase, ofFresh func(s *side, i int) key) {
 // single returns the free function of each key, or -1 where there are several.
 func single(s *side, of func(s *side, i int) key) map[key]int {
 	found := map[key]int{}
-	s.free(func(i int) {
+	for _, i := range s.free(func(i int) bool { return !s.closure(i) }) {
 		k := of(s, i)
 		if k.name == "" {
-			return
+			continue
 		}
 		if _, again := found[k]; again {
 			i = -1
 		}
 		found[k] = i
-	})
+	}
 	return found
 }
 
 // byName pairs functions with the same name.
 func (m *matching) byName() {
-	for _, of := range []func(s *side, i int) key{
-		func(s *side, i int) key {
-			f := s.functions[i]
-			return key{f.Name, f.Binary, f.File}
-		},
-		func(s *side, i int) key { return key{name: s.functions[i].Name, binary: s.functions[i].Binary} },
-		func(s *side, i int) key { return key{name: s.forms[i].whole, binary: s.functions[i].Binary} },
-		func(s *side, i int) key { return key{name: s.forms[i].whole} },
-	} {
-		m.unique(of, of)
-	}
+	m.unique(func(s *side, i int) key {
+		f := s.functions[i]
+		return key{f.Name, f.Binary, f.File}
+	})
+	m.unique(func(s *side, i int) key {
+		return key{name: s.functions[i].Name, binary: s.functions[i].Binary}
+	})
+	m.unique(func(s *side, i int) key {
+		return key{name: s.forms[i].whole, binary: s.functions[i].Binary}
+	})
+	m.unique(func(s *side, i int) key { return key{name: s.forms[i].whole} })
 }
 
-// byForm pairs functions whose names differ in versions, in packages or receivers that moved as a
-// whole, or in a pointer.
+// byForm pairs functions whose names differ in packages or receivers that moved as a whole, or in
+// a pointer.
 func (m *matching) byForm() {
-	versionless := func(s *side, i int) key { return s.key(i, unversioned(s.forms[i].pkg)) }
-	m.unique(versionless, versionless)
-	moved := m.movedPackages()
 	m.unique(func(s *side, i int) key {
-		to, ok := moved[s.forms[i].pkg]
-		if !ok {
+		if !s.written(i) {
 			return key{}
 		}
-		return s.key(i, to)
-	}, func(s *side, j int) key { return s.key(j, s.forms[j].pkg) })
-	pointerless := func(s *side, i int) key {
-		k := versionless(s, i)
-		if to, ok := moved[s.forms[i].pkg]; ok && s == &m.base {
-			k = s.key(i, unversioned(to))
+		return key{name: s.expected(s.forms[i])}
+	})
+	m.unique(func(s *side, i int) key {
+		if !s.written(i) {
+			return key{}
 		}
-		k.name = pointerless(k.name)
-		return k
-	}
-	m.unique(pointerless, pointerless)
+		return key{name: pointerless(s.expected(s.forms[i]))}
+	})
 }
 
-// key returns the key of a function as if it were in package pkg.
-func (s *side) key(i int, pkg string) key {
-	if s.functions[i].Fixed {
-		return key{}
+// pathOf returns the path that the package of a function has in the new build.
+func (s *side) pathOf(f form) string {
+	if to, ok := s.packages[f.pkg]; ok {
+		return to
 	}
-	return key{name: pkg + "." + s.forms[i].rest}
+	return f.pkg
+}
+
+// expected returns the name that a function has in the new build if nothing but its package or its
+// receiver was renamed.
+func (s *side) expected(f form) string {
+	pkg := s.pathOf(f)
+	before, typ, after := f.receiver()
+	if to, ok := s.types[pkg+"."+typ]; ok && typ != "" {
+		typ = to[len(pkg)+1:]
+	}
+	return pkg + "." + before + typ + after
 }
