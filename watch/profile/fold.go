@@ -195,10 +195,10 @@ func (l *lexicon) of(file uint16, offset uint64) (out []uint32) {
 	if len(found) == 0 {
 		return []uint32{l.unknown(x.name)}
 	}
-	for i := len(found) - 1; i >= 0; i-- {
+	for _, f := range slices.Backward(found) {
 		out = append(out, l.folded.id(Function{
-			Name: found[i].Function, File: found[i].File, Line: found[i].StartLine,
-			Binary: x.name, Kind: symbols.Kind(found[i], t.Program()),
+			Name: f.Function, File: f.File, Line: f.StartLine,
+			Binary: x.name, Kind: symbols.Kind(f, t.Program()),
 		}))
 	}
 	return out

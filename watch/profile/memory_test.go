@@ -21,7 +21,7 @@ func TestMemory(t *testing.T) {
 	)
 	random := rand.New(rand.NewPCG(1, 2))
 	before := heap()
-	s := newSampler([]Role{{Name: "app", PIDs: func() []int { return nil }}})
+	s := newSampler([]Roots{{Name: "app", PIDs: func() []int { return nil }}})
 	folds := 0
 	fold := func() {
 		folds++

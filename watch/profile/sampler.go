@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// A Role is a name and the processes that fill it.
-type Role struct {
-	Name string
+// Roots are the first processes of a role.
+type Roots struct {
+	Name string // of the role
 	// PIDs returns the first processes; all that they start count too. It may return others after
 	// a restart. It is safe for concurrent use.
 	PIDs func() []int
@@ -24,7 +24,7 @@ type Role struct {
 // A Sampler samples the processes of roles while its gate is open. Its methods are safe for
 // concurrent use.
 type Sampler struct {
-	roles   []Role
+	roles   []Roots
 	events  *events
 	stop    chan struct{}
 	done    chan struct{}
@@ -63,7 +63,7 @@ const every = 100 * time.Millisecond
 
 // Open returns a sampler with a closed gate, of processes that run on CPUs of this host; none means
 // all. The error says what this program is not allowed, and the remedy. The caller calls Close.
-func Open(roles []Role, cpus []int) (*Sampler, error) {
+func Open(roles []Roots, cpus []int) (*Sampler, error) {
 	return openWith(roles, cpus, func(pids, cpus []int) (*events, error) {
 		e, err := openEvents(cpus)
 		if forbidden(err) {
@@ -75,7 +75,7 @@ func Open(roles []Role, cpus []int) (*Sampler, error) {
 
 // openWith is Open with the function that opens the events of processes on CPUs.
 func openWith(
-	roles []Role, cpus []int, open func(pids, cpus []int) (*events, error),
+	roles []Roots, cpus []int, open func(pids, cpus []int) (*events, error),
 ) (*Sampler, error) {
 	s := newSampler(roles)
 	if len(cpus) == 0 {
@@ -95,7 +95,7 @@ func openWith(
 	return s, nil
 }
 
-func newSampler(roles []Role) *Sampler {
+func newSampler(roles []Roots) *Sampler {
 	s := &Sampler{
 		roles:     roles,
 		stop:      make(chan struct{}),
