@@ -84,7 +84,7 @@ func TestALostIndexIsNamed(t *testing.T) {
 	}
 	f := d.Findings[0]
 	if !strings.Contains(f.Text, "FROM posts") || !strings.Contains(f.Text, "p.channelid = ?") ||
-		f.Plan == nil || f.Cost.Low <= 0 {
+		f.Plan == nil || f.Cost.Value <= 0 {
 		t.Fatalf("the first of %d is %+v", len(d.Findings), f)
 	}
 	t.Logf("%s\n%s → %s", f.Text, f.Plan.From, f.Plan.To)
