@@ -130,7 +130,7 @@ func each(change func(p *attribution.Profile)) func([]attribution.Block) []attri
 	}
 }
 
-func check(t *testing.T, blocks []attribution.Block) {
+func check(t *testing.T, blocks []attribution.Block) attribution.Attribution {
 	t.Helper()
 	a := attribution.Attribute("app", blocks)
 	for _, v := range []float64{a.Base, a.New, a.CouldFind} {
@@ -142,6 +142,7 @@ func check(t *testing.T, blocks []attribution.Block) {
 		t.Errorf("%d blocks are attributed", len(blocks))
 	}
 	sound(t, t.Name(), a)
+	return a
 }
 
 // TestOneFunction has a program whose whole cost is one function's: its change cannot be told from
@@ -196,8 +197,7 @@ func TestDeepStacks(t *testing.T) {
 			for i := range blocks {
 				blocks[i].Base.CPU, blocks[i].New.CPU = 0, 0
 			}
-			a := attribution.Attribute("app", blocks)
-			check(t, blocks)
+			a := check(t, blocks)
 			if len(a.Findings) != 1 || a.Findings[0].Function.Name != planted {
 				t.Errorf("findings %v, want %s", a.Findings, planted)
 			}

@@ -181,7 +181,7 @@ func (m *model) couldFind(base float64, tests int) float64 {
 		for _, e := range tested {
 			limit, ok := critical[e.df]
 			if !ok {
-				limit = stats.TQuantile(1-falseRate/float64(tests)/2, e.df)
+				limit = stats.TQuantile(1-falseRate/wholeTree/float64(tests)/2, e.df)
 				critical[e.df] = limit
 			}
 			e.null += scale * added

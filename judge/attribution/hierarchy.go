@@ -16,6 +16,9 @@ const (
 	// mostAlone is the share of the samples of a subtree from which one of its parts is as good as
 	// the whole, and the whole is not tested.
 	mostAlone = 0.9
+	// wholeTree is the largest factor by which false findings of the whole tree may exceed those of
+	// its families (Yekutieli 2008, section 3: 2·δ, and δ <= 1.44).
+	wholeTree = 2 * 1.44
 )
 
 // A node is a function in the tree of functions: its parent is the deepest function through which
@@ -117,9 +120,9 @@ func simes(ascending []float64) float64 {
 	return p
 }
 
-// test opens the family of a node that is found at rate q: the function itself, the sum of its
-// subtree, and each child by the p-value of its subtree. The weight of a child is its number of
-// tests, so that a change is found in a deep tree as in a flat one.
+// test opens the family of a node that is found at rate q of the whole tree: the function itself,
+// the sum of its subtree, and each child by the p-value of its subtree. The weight of a child is its
+// number of tests, so that a change is found in a deep tree as in a flat one.
 //
 // Sources: Yekutieli, J. Am. Statist. Assoc. 103 (2008), for the tree; Benjamini and Hochberg (1995)
 // for a family; Genovese, Roeder and Wasserman, Biometrika 93 (2006), for weights.
@@ -143,6 +146,9 @@ func (n *node) test(q float64) {
 		p[i] *= sum / (weights[i] * members)
 	}
 	adjusted := stats.BenjaminiHochberg(p)
+	for i := range adjusted {
+		adjusted[i] = min(1, wholeTree*adjusted[i])
+	}
 	n.selfQ, n.sumQ = max(q, adjusted[0]), max(q, adjusted[1])
 	for i, child := range n.children {
 		child.test(max(q, adjusted[i+2]))

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// falseRate is the rate of false findings, and where nothing has changed, the largest share of
-	// comparisons that name something.
+	// falseRate is the rate of false findings over the whole tree, and where nothing has changed, the
+	// largest share of comparisons that name something.
 	falseRate = 0.05
 	// libraryRate is the same for taking a function of a library for a unit, over all of them.
 	libraryRate = 0.01

@@ -28,6 +28,7 @@ type server struct {
 	collector int       // number of the function of the collector
 	marshal   int       // a function of a library
 	alloc     int       // the allocator
+	branch    int       // a function of the program that calls the five after it, and nobody else does
 	noise     []float64 // how much more than others each function varies between runs
 }
 
@@ -67,10 +68,15 @@ func newServer(rng *rand.Rand, own int, half bool) *server {
 	paths := make([][]int, own)
 	paths[0] = []int{http, 0}
 	callers := make([][]int, own)
+	s.branch = own - 6
 	for i := 1; i < own; i++ {
 		s.parents[i] = rng.IntN(min(i, 1+i/3+rng.IntN(3)))
 		callers[i] = []int{s.parents[i]}
-		if rng.IntN(5) == 0 { // called by several
+		if i > s.branch {
+			s.parents[i] = s.branch
+			callers[i] = []int{s.branch}
+		}
+		if i < s.branch && rng.IntN(5) == 0 { // called by several
 			for range 1 + rng.IntN(5) {
 				callers[i] = append(callers[i], rng.IntN(i))
 			}
@@ -83,6 +89,9 @@ func newServer(rng *rand.Rand, own int, half bool) *server {
 		cost := 1 / float64(1+rank[i])
 		if half && rank[i] == 0 {
 			cost = math.Log(float64(own)) // as much as all others
+		}
+		if i >= s.branch {
+			cost = 0.01 * math.Log(float64(own))
 		}
 		total += cost
 		for _, caller := range callers[i] {
@@ -235,20 +244,21 @@ func (s *server) largest() int {
 
 // siblings returns two functions with the same first caller, of which the first has so much of the
 // cost, and neither has more than a tenth.
-func (s *server) siblings(rng *rand.Rand, least float64) (int, int) {
+func (s *server) siblings(rng *rand.Rand, least float64) (f, g int, ok bool) {
 	shares := make([]float64, s.own)
 	for _, k := range s.sites {
 		if k.owner >= 0 {
 			shares[k.owner] += k.share
 		}
 	}
-	for {
+	for range 20_000 {
 		f, g := 1+rng.IntN(s.own-1), 1+rng.IntN(s.own-1)
 		if f != g && s.parents[f] == s.parents[g] && shares[f] >= least && shares[f] < 0.1 &&
 			shares[g] < 0.1 && s.alone(f) && s.alone(g) {
-			return f, g
+			return f, g, true
 		}
 	}
+	return 0, 0, false
 }
 
 // alone reports whether a function has one caller.
@@ -265,30 +275,4 @@ func (s *server) alone(f int) bool {
 		caller = c
 	}
 	return true
-}
-
-// subtree returns a function through which so much of the cost goes, that several functions below
-// it share and that have no other callers.
-func (s *server) subtree(rng *rand.Rand, least, most float64) int {
-	for range 100_000 {
-		f := 1 + rng.IntN(s.own-1)
-		through := func(k site) bool { return k.owner >= 0 && slices.Contains(k.stack, f) }
-		sum := s.share(through)
-		if sum < least || sum > most || !s.alone(f) {
-			continue
-		}
-		largest, whole := 0.0, true
-		for g := range s.own {
-			inside := s.share(func(k site) bool { return k.owner == g && through(k) })
-			largest = max(largest, inside)
-			whole = whole && (inside == 0 || s.alone(g))
-			if inside > 0 && g != f && s.parents[g] == f && inside > 0.6*sum {
-				whole = false
-			}
-		}
-		if whole && largest < 0.6*sum {
-			return f
-		}
-	}
-	return 1
 }

@@ -3,6 +3,7 @@ package names
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -136,6 +137,35 @@ func TestMatchByPlace(t *testing.T) {
 			"map[main.(*T).Run.logged.func3:~main.(*T).Run.logged.func5]",
 		},
 		{
+			"two methods with other names that differ in how often they call",
+			[]string{"main.(*T).Get", "main.(*T).Put"},
+			map[string][]int{
+				"main.(*T).Get": append(slices.Repeat([]int{0}, 60), 1),
+				"main.(*T).Put": append(slices.Repeat([]int{1}, 60), 0),
+			},
+			[]string{"main.(*T).Store", "main.(*T).Fetch"},
+			map[string][]int{
+				"main.(*T).Fetch": append(slices.Repeat([]int{0}, 50), 1),
+				"main.(*T).Store": append(slices.Repeat([]int{1}, 70), 0),
+			},
+			"map[main.(*T).Get:~main.(*T).Fetch main.(*T).Put:~main.(*T).Store]",
+		},
+		{
+			"a silent closure behind one that shifted",
+			[]string{"main.F.func1", "main.F.func2", "main.F.func3"},
+			map[string][]int{"main.F.func1": {0}},
+			[]string{"main.F.func2", "main.F.func3"}, map[string][]int{"main.F.func2": {0}},
+			"map[main.F.func1:~main.F.func2]",
+		},
+		{
+			"two closures that changed places",
+			[]string{"main.F.func1", "main.F.func2"},
+			map[string][]int{"main.F.func1": {0}, "main.F.func2": {1}},
+			[]string{"main.F.func1", "main.F.func2"},
+			map[string][]int{"main.F.func1": {1}, "main.F.func2": {0}},
+			"map[main.F.func1:~main.F.func2 main.F.func2:~main.F.func1]",
+		},
+		{
 			"a closure alone with another number and the same caller",
 			[]string{"main.(*T).Run.func3"}, nil, []string{"main.(*T).Run.func4"}, nil,
 			"map[main.(*T).Run.func3:~main.(*T).Run.func4]",
@@ -148,6 +178,23 @@ func TestMatchByPlace(t *testing.T) {
 				t.Errorf("pairs:\n%s, want\n%s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestPairsHelpToPairTheirNeighbors has a renamed method that only a renamed one calls.
+func TestPairsHelpToPairTheirNeighbors(t *testing.T) {
+	program := func(outer, inner string) []Observed {
+		functions := tree(4, map[string][]int{outer: {0, 1, 2}}, outer)
+		functions = append(functions, Observed{Name: inner, Binary: "server"})
+		call(functions, 5, 6, 100)
+		call(functions, 6, 4, 100)
+		return functions
+	}
+	base := program("main.(*T).Get", "main.(*T).get")
+	fresh := program("main.(*T).Fetch", "main.(*T).fetch")
+	want := "map[main.(*T).Get:~main.(*T).Fetch main.(*T).get:~main.(*T).fetch]"
+	if got := fmt.Sprint(others(found(base, fresh))); got != want {
+		t.Errorf("pairs %s, want %s", got, want)
 	}
 }
 

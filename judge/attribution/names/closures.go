@@ -92,22 +92,14 @@ func (s *side) inOrder(closures []int) []int {
 	return closures
 }
 
-// anchors pairs the closures of a family that call the same, and are called by the same, if that
-// keeps the order.
+// anchors pairs the closures of a family that call the same, and are called by the same.
 func (m *matching) anchors(f *family) {
 	sampled := func(s *side, closures []int) []int {
 		return slices.DeleteFunc(slices.Clone(closures), func(i int) bool {
 			return s.partner[i] >= 0 || s.samples[i] < leastSamples
 		})
 	}
-	var found [][2]int
-	for _, i := range f.base {
-		if j := m.base.partner[i]; j >= 0 {
-			found = append(found, [2]int{i, j})
-		}
-	}
 	base, fresh := sampled(&m.base, f.base), sampled(&m.fresh, f.fresh)
-	bases, freshes := m.base.byNumber(f.base), m.fresh.byNumber(f.fresh)
 	alike := func(int, int) float64 { return 1 }
 	m.compare(base, fresh, alike, func(i int, c candidate) {
 		j := c.function
@@ -115,24 +107,8 @@ func (m *matching) anchors(f *family) {
 		if min(score, c.score) < leastAnchor || c.traits < 2 && !m.sameInflow(i, j) {
 			return
 		}
-		same, ok := freshes[m.base.place(i)]
-		if ok && same != j && m.similarity(i, same) > score/2 {
-			return
-		}
-		same, ok = bases[m.fresh.place(j)]
-		if ok && same != i && m.similarity(same, j) > score/2 {
-			return
-		}
-		found = append(found, [2]int{i, j})
+		m.pair(i, j)
 	})
-	slices.SortStableFunc(found, func(a, b [2]int) int {
-		return cmp.Compare(m.base.forms[a[0]].number, m.base.forms[b[0]].number)
-	})
-	for _, p := range m.increasing(found) {
-		if m.base.partner[p[0]] < 0 {
-			m.pair(p[0], p[1])
-		}
-	}
 }
 
 // A number is the place of a closure among those of its kind in its parent.
@@ -151,59 +127,9 @@ func (s *side) byNumber(closures []int) map[number]int {
 	return all
 }
 
-// increasing returns the longest part of the pairs, which are in the order of the base, that is in
-// the order of the new build too. Pairs of different kinds have no order.
-func (m *matching) increasing(pairs [][2]int) [][2]int {
-	var kept [][2]int
-	kinds := map[string][][2]int{}
-	for _, p := range pairs {
-		kind := m.base.forms[p[0]].kind
-		if m.fresh.forms[p[1]].kind != kind {
-			kept = append(kept, p)
-			continue
-		}
-		kinds[kind] = append(kinds[kind], p)
-	}
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		kept = append(kept, m.longest(kinds[kind])...)
-	}
-	return kept
-}
-
-// longest returns the longest increasing part, by patience sorting.
-func (m *matching) longest(pairs [][2]int) [][2]int {
-	before := make([]int, len(pairs))
-	var ends []int // the pair with the smallest number that ends a part of each length
-	number := func(k int) int { return m.fresh.forms[pairs[k][1]].number }
-	for k := range pairs {
-		n, _ := slices.BinarySearchFunc(ends, number(k), func(e, n int) int {
-			return cmp.Compare(number(e), n)
-		})
-		before[k] = -1
-		if n > 0 {
-			before[k] = ends[n-1]
-		}
-		ends = append(ends[:n], append([]int{k}, ends[min(n+1, len(ends)):]...)...)
-	}
-	var kept [][2]int
-	if len(ends) > 0 {
-		for k := ends[len(ends)-1]; k >= 0; k = before[k] {
-			kept = append(kept, pairs[k])
-		}
-	}
-	slices.Reverse(kept)
-	return kept
-}
-
 // numbered pairs the closures of a family of which nothing but numbers is known: those between two
 // others that were shifted alike, and those with the same number where none was added or removed.
 func (m *matching) numbered(f *family) {
-	if i, j, ok := m.only(f); ok {
-		if !m.contradicted(i, j) {
-			m.pair(i, j)
-		}
-		return
-	}
 	freshes := m.fresh.byNumber(f.fresh)
 	kinds := map[string][]int{}
 	for _, i := range f.base {
@@ -234,18 +160,6 @@ func (m *matching) numbered(f *family) {
 			m.shifted(waiting, 0, freshes)
 		}
 	}
-}
-
-// only returns the closure of a family that has one in each build, where the compiler copied its
-// parent into another function and numbered it with that one's closures.
-func (m *matching) only(f *family) (i, j int, ok bool) {
-	if len(f.base) != 1 || len(f.fresh) != 1 {
-		return 0, 0, false
-	}
-	i, j = f.base[0], f.fresh[0]
-	form := m.base.forms[i]
-	return i, j, m.base.partner[i] < 0 && m.fresh.partner[j] < 0 && form.copied() &&
-		form.kind == m.fresh.forms[j].kind
 }
 
 // shifted pairs closures with those whose number is higher by shift.

@@ -179,20 +179,6 @@ func (f form) receiver() (before, typ, after string) {
 	return "", f.rest[:n], f.rest[n:]
 }
 
-// copied reports whether closure f is one of a function that the compiler copied into another, such
-// as (*App).Start.logged.func3: it has a name too many.
-func (f form) copied() bool {
-	before, _, after := f.receiver()
-	if before == "" && after == f.rest {
-		return false
-	}
-	for parent := f.rest; parent != ""; parent, _, _ = closure(parent) {
-		f.rest = parent
-	}
-	_, _, after = f.receiver()
-	return strings.Count(strings.ReplaceAll(after, "[...]", ""), ".") > 1
-}
-
 // elements returns the elements of the path of a package without versions: v2 as an element, and
 // .v2 at the end of one.
 func elements(pkg string) []string {

@@ -56,8 +56,6 @@ func Match(base, fresh []Observed) []Pair {
 		}
 	}
 	m.closures(true)
-	m.byPlace()
-	m.closures(true)
 	return m.pairs()
 }
 

@@ -93,6 +93,34 @@ func TestMatchByName(t *testing.T) {
 			[]string{"b/y/app.New", "b/z/app.New"}, map[string]string{},
 		},
 		{
+			"packages of which too few functions are the same",
+			[]string{"a/x/app.A", "a/x/app.B", "a/x/app.C"},
+			[]string{"b/y/app.A", "b/y/app.D", "b/y/app.E"}, map[string]string{},
+		},
+		{
+			"a package that follows the others of its module",
+			[]string{
+				"x/old/app.A", "x/old/app.B", "x/old/store.C", "x/old/store.D",
+				"x/old/util.New",
+			},
+			[]string{
+				"y/new/app.A", "y/new/app.B", "y/new/store.C", "y/new/store.D",
+				"y/new/util.New", "z/util.New",
+			},
+			map[string]string{
+				"x/old/app.A": "~y/new/app.A", "x/old/app.B": "~y/new/app.B",
+				"x/old/store.C": "~y/new/store.C", "x/old/store.D": "~y/new/store.D",
+				"x/old/util.New": "~y/new/util.New",
+			},
+		},
+		{
+			"a receiver", []string{"a.(*T).A", "a.(*T).B", "a.(*T).C"},
+			[]string{"a.(*U).A", "a.(*U).B", "a.(*U).C"},
+			map[string]string{
+				"a.(*T).A": "~a.(*U).A", "a.(*T).B": "~a.(*U).B", "a.(*T).C": "~a.(*U).C",
+			},
+		},
+		{
 			"a pointer", []string{"a.T.M"}, []string{"a.(*T).M"},
 			map[string]string{"a.T.M": "~a.(*T).M"},
 		},
@@ -116,5 +144,17 @@ func TestMatchTellsBinariesApart(t *testing.T) {
 	want := []Pair{{Base: 0, Fresh: 1}, {Base: 1, Fresh: 0}}
 	if diff := cmp.Diff(want, Match(base, fresh)); diff != "" {
 		t.Errorf("pairs (-want +got):\n%s", diff)
+	}
+}
+
+func TestPackagesOfFewSamplesDoNotMove(t *testing.T) {
+	base := []Observed{{Name: "a/x/app.New", Own: leastSamples - 1}}
+	fresh := []Observed{{Name: "b/y/app.New", Own: leastSamples - 1}}
+	if got := Match(base, fresh); len(got) > 0 {
+		t.Errorf("pairs %v, want none", got)
+	}
+	base[0].Own, fresh[0].Own = leastSamples, leastSamples
+	if got := Match(base, fresh); len(got) != 1 {
+		t.Errorf("pairs %v, want one", got)
 	}
 }

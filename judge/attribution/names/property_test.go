@@ -307,3 +307,48 @@ func TestRenamesGiveTheRightPairsOrNone(t *testing.T) {
 		}
 	}
 }
+
+// TestEqualBuildsKeepTheirNames observes a program twice, with so few samples that many a call is
+// seen in one of them only.
+func TestEqualBuildsKeepTheirNames(t *testing.T) {
+	pairs := 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 39))
+		p := generate(r, 160)
+		thin := func() []Observed {
+			all, _ := p.observe(r, 0)
+			counted := make([]Observed, len(all))
+			for i, f := range all {
+				counted[i] = Observed{Name: f.Name, Binary: f.Binary}
+			}
+			for i, f := range all {
+				for _, e := range f.Callees {
+					n := 0.0
+					for sum := r.ExpFloat64(); sum < e.Weight/40; sum += r.ExpFloat64() {
+						n++
+					}
+					if n > 0 {
+						call(counted, i, e.Function, n)
+					}
+				}
+			}
+			unseen := func(f Observed) bool { return len(f.Callers)+len(f.Callees) == 0 }
+			for i := range counted {
+				if unseen(counted[i]) {
+					counted[i].Name = "" // not in the profile
+				}
+			}
+			return counted
+		}
+		a, b := thin(), thin()
+		for _, pair := range Match(a, b) {
+			pairs++
+			if got := b[pair.Fresh].Name; got != a[pair.Base].Name {
+				t.Errorf("seed %d: %s became %s", seed, a[pair.Base].Name, got)
+			}
+		}
+	}
+	if pairs < 14_000 {
+		t.Errorf("%d pairs of 16,000 functions", pairs)
+	}
+}
