@@ -47,6 +47,13 @@ func TestStatements(t *testing.T) {
 					"postgresql": "CREATE ROLE guest PASSWORD 'geheim7'",
 					"mysql":      "CREATE USER guest IDENTIFIED BY 'geheim7'",
 				}[name])
+			prepared, err := user.PrepareContext(ctx, "UPDATE posts SET n = "+
+				map[string]string{"postgresql": "$1", "mysql": "?"}[name])
+			failure.None(t, err)
+			for n := range 3 {
+				_, err := prepared.ExecContext(ctx, n)
+				failure.None(t, err)
+			}
 			r.sample(p)
 			got, source, err := c.End(ctx, 500)
 			failure.None(t, err)
@@ -67,10 +74,13 @@ func TestStatements(t *testing.T) {
 			if s := find("INSERT INTO"); s.Calls != 1 || s.Rows != 2 {
 				t.Errorf("%+v", s)
 			}
+			if s := find("UPDATE"); s.Calls != 3 {
+				t.Errorf("%+v", s)
+			}
 			if s := find("CREATE"); s.Calls != 1 {
 				t.Errorf("%+v", s)
 			}
-			if n := len(got.Statements); n > 4 || !strings.Contains(got.Server, " 1") {
+			if n := len(got.Statements); n > 5 || !strings.Contains(got.Server, " 1") {
 				t.Errorf("%d statements of %q: %+v", n, got.Server, got.Statements)
 			}
 			for _, s := range got.Statements {

@@ -52,7 +52,8 @@ func (e *MissingError) Error() string { return "statements: " + string(e.Why) }
 
 // A Counted is a statement as a server has it.
 type Counted struct {
-	Text string // with constants or without
+	Text  string // with constants or without
+	MySQL bool   // the server is one of MySQL's family, whose texts have other quotes
 	Figures
 }
 
@@ -88,7 +89,7 @@ func Gather(counted []Counted, most int) (r Census, source map[string]string) {
 		if operation == Own {
 			continue
 		}
-		text := Normalize(c.Text)
+		text := normalize(c.Text, c.MySQL)
 		if text == "" {
 			r.Others.Add(c.Figures)
 			r.Omitted++

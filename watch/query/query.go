@@ -48,8 +48,8 @@ func (f Figures) Since(before Figures) Figures {
 
 // A PlanStep is one step of a plan, without costs and numbers of rows.
 type PlanStep struct {
-	Kind     string `json:"kind"` // as the server names it, such as "Index Scan"
-	Relation string `json:"relation,omitempty"`
-	Index    string `json:"index,omitempty"`
+	Kind     string     `json:"kind"` // as the server names it, such as "Index Scan"
+	Relation string     `json:"relation,omitempty"`
+	Index    string     `json:"index,omitempty"`
 	Children []PlanStep `json:"children,omitempty"` // in the order in which they are joined
 }

@@ -11,8 +11,10 @@ import (
 // spaces. The text is of pg_stat_statements or a digest of MySQL. Those leave the constants in that
 // are in other statements than queries, such as passwords; of these the command alone is returned.
 // At most 8 KiB of the text are read.
-func Normalize(text string) string {
-	list, _ := tokens(text)
+func Normalize(text string) string { return normalize(text, false) }
+
+func normalize(text string, mysql bool) string {
+	list, _ := tokensOf(text, mysql)
 	if !isQuery(list) {
 		return command(list)
 	}

@@ -17,14 +17,18 @@ const (
 // A scanner cuts SQL into tokens. Constants of all kinds become "?", and comments go to a list.
 type scanner struct {
 	rest     string
+	mysql    bool // a backslash escapes, and a text may stand in double quotes
 	comments []string
 }
 
 // tokens returns the tokens of a statement and its comments. A constant or comment without an end
 // reaches to the end of the text.
-func tokens(text string) (out, comments []string) {
+func tokens(text string) (out, comments []string) { return tokensOf(text, false) }
+
+// tokensOf is tokens, of a text of MySQL or another server.
+func tokensOf(text string, mysql bool) (out, comments []string) {
 	text = strings.ToValidUTF8(text[:min(len(text), mostText)], "")
-	s := scanner{rest: text}
+	s := scanner{rest: text, mysql: mysql}
 	for s.rest != "" {
 		if t := s.next(); t != "" {
 			out = append(out, t)
@@ -40,14 +44,14 @@ func (s *scanner) next() string {
 	case c <= ' ':
 		s.take(1)
 		return ""
-	case strings.HasPrefix(s.rest, "--"):
-		s.comments = append(s.comments, s.until(2, "\n"))
+	case strings.HasPrefix(s.rest, "--"), c == '#' && s.mysql:
+		s.comments = append(s.comments, s.until(min(2, len(s.rest)), "\n"))
 		return ""
 	case strings.HasPrefix(s.rest, "/*"):
 		s.comments = append(s.comments, s.block())
 		return ""
-	case c == '\'':
-		s.quoted('\'', false)
+	case c == '\'' || c == '"' && s.mysql:
+		s.quoted(c, s.mysql)
 		return constant
 	case c == '"' || c == '`':
 		return s.quoted(c, false)
@@ -142,7 +146,7 @@ func (s *scanner) dollar() string {
 func (s *scanner) word() string {
 	n := s.run(func(c byte) bool { return letter(c) || digit(c) || c == '$' })
 	if n < len(s.rest) && s.rest[n] == '\'' && n <= 2 {
-		escapes := s.rest[0] == 'E' || s.rest[0] == 'e'
+		escapes := s.mysql || s.rest[0] == 'E' || s.rest[0] == 'e'
 		s.take(n)
 		s.quoted('\'', escapes)
 		return constant

@@ -109,6 +109,7 @@ func (d *Difference) find(all candidates, total attribution.Interval) {
 	slices.SortStableFunc(d.Findings, func(a, b ChangedStatement) int {
 		return cmp.Or(
 			cmp.Compare(order(a), order(b)),
+			cmp.Compare(certain(b.Cost), certain(a.Cost)),
 			cmp.Compare(math.Abs(b.Cost.Value), math.Abs(a.Cost.Value)),
 		)
 	})
@@ -123,6 +124,10 @@ func order(f ChangedStatement) int {
 	}
 	return 0
 }
+
+// certain returns the bound of an interval that is nearer to zero, without its sign; 0 for one that
+// includes zero.
+func certain(in attribution.Interval) float64 { return max(in.Low, -in.High, 0) }
 
 // logs returns the logarithms of the ratios of pairs, without those that have a zero.
 func logs(base, fresh []float64) (out []float64) {

@@ -7,6 +7,7 @@
 //
 // Durability (innodb_flush_log_at_trx_commit, sync_binlog, log_bin) and sizes stay at the server's
 // own defaults unless changed by [Config].Settings. Changed are: max_connections (300),
-// character_set_server (utf8mb4, the default of MySQL but not of MariaDB), and skip_name_resolve,
-// without which the server would resolve the name of 127.0.0.1.
+// character_set_server (utf8mb4, the default of MySQL but not of MariaDB), skip_name_resolve,
+// without which the server would resolve the name of 127.0.0.1, and performance_schema, which counts
+// statements by digest and nothing else.
 package mysql

@@ -10,5 +10,6 @@
 // on), except where copies of the data directory share blocks.
 //
 // Durability (fsync, synchronous_commit, full_page_writes) and sizes stay at the server's own
-// defaults unless changed by [Config].Settings; only max_connections is raised, to 300.
+// defaults unless changed by [Config].Settings; only max_connections is raised, to 300. Statements
+// are counted where the programs have pg_stat_statements, whose view is in the database postgres.
 package postgresql

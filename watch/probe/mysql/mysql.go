@@ -151,6 +151,11 @@ type status struct {
 // before it. It connects at the first sample, and again after an error. labels are added to every
 // series; the value of "instance" also to the name.
 func New(dsn string, labels ...series.Label) (*StatusProbe, error) {
+	return newPatient(dsn, patience, labels)
+}
+
+// newPatient is New with a bound of a read or write that a deadline does not bound.
+func newPatient(dsn string, patience time.Duration, labels []series.Label) (*StatusProbe, error) {
 	conf, err := mysqldriver.ParseDSN(strings.TrimPrefix(dsn, "mysql://"))
 	if dsn == "" || err != nil {
 		return nil, errors.New(

@@ -15,7 +15,8 @@ import (
 )
 
 // enable is the line that turns the counting of statements on.
-const enable = "performance_schema = ON in my.cnf, and a restart; " +
+const enable = "performance_schema = ON and performance-schema-consumer-events-statements-current = " +
+	"ON in my.cnf, and a restart; " +
 	"GRANT SELECT ON performance_schema.* to the probe's user"
 
 // DigestCounters are the digests of performance_schema for the DSN's database, from one reading to the
@@ -29,7 +30,7 @@ type DigestCounters struct {
 
 // NewStatements makes the counters of a server. dsn is as for [New]. The caller calls Close.
 func NewStatements(dsn string) (*DigestCounters, error) {
-	p, err := New(dsn)
+	p, err := newPatient(dsn, time.Minute, nil) // of which a duet pauses most
 	if err != nil {
 		return nil, err
 	}
@@ -74,23 +75,28 @@ func (s *DigestCounters) End(ctx context.Context, most int) (r query.Census, sou
 	if err != nil {
 		return r, nil, missing(err)
 	}
-	grown := query.Growth(s.before, now)
+	grown := map[string]query.Figures{} // the prepared statements of one text are one
+	for key, f := range query.Growth(s.before, now) {
+		id, _, _ := strings.Cut(key, " ")
+		f.Add(grown[id])
+		grown[id] = f
+	}
 	texts, samples, err := s.texts(ctx, query.Longest(grown, 2*most))
 	if err != nil {
 		return r, nil, missing(err)
 	}
 	var counted []query.Counted
-	for digest, f := range grown {
-		counted = append(counted, query.Counted{Text: texts[digest], Figures: f})
+	for id, f := range grown {
+		counted = append(counted, query.Counted{Text: texts[id], MySQL: true, Figures: f})
 	}
 	r, source = query.Gather(counted, most)
 	r.Server = s.p.Server()
 	byText := map[string]string{}
-	for digest, text := range texts {
-		byText[text] = samples[digest]
+	for id, text := range texts {
+		byText[text] = samples[id]
 	}
-	for text, digest := range source {
-		source[text] = byText[digest]
+	for text, of := range source {
+		source[text] = byText[of]
 	}
 	return r, source, nil
 }
@@ -123,22 +129,36 @@ func (s *DigestCounters) uptime(ctx context.Context) (started float64, err error
 	return now - up, err
 }
 
-const digests = " FROM performance_schema.events_statements_summary_by_digest " +
-	"WHERE schema_name = DATABASE() AND digest IS NOT NULL"
+const (
+	digests = " FROM performance_schema.events_statements_summary_by_digest " +
+		"WHERE schema_name = DATABASE() AND digest IS NOT NULL"
+	// prepared are the statements that are not among the digests: those that clients have prepared.
+	prepared = " FROM performance_schema.prepared_statements_instances p " +
+		"JOIN performance_schema.threads t ON t.thread_id = p.owner_thread_id " +
+		"WHERE t.processlist_db = DATABASE()"
+	limit = " LIMIT 50000"
+)
 
-// figures reads the counters by digest. MySQL counts no blocks by statement: rows examined stand
-// for them.
+// figures reads the counters by digest, and of each prepared statement by the digest of its text, a
+// space, and its session. MySQL counts no blocks by statement: rows examined stand for them.
 func (s *DigestCounters) figures(ctx context.Context) (map[string]query.Figures, error) {
 	out := map[string]query.Figures{}
 	var id string
 	var f query.Figures
+	to := []any{&id, &f.Calls, &f.Seconds, &f.Rows, &f.Read}
 	err := s.each(ctx, "SELECT digest, count_star, sum_timer_wait / 1e12, "+
-		"sum_rows_sent + sum_rows_affected, sum_rows_examined"+digests+" LIMIT 20000", nil,
-		[]any{&id, &f.Calls, &f.Seconds, &f.Rows, &f.Read}, func() { out[id] = f })
+		"sum_rows_sent + sum_rows_affected, sum_rows_examined"+digests+limit, nil, to,
+		func() { out[id] = f })
+	if err != nil {
+		return nil, err
+	}
+	err = s.each(ctx, "SELECT CONCAT(MD5(p.sql_text), ' ', p.owner_thread_id, ' ', p.statement_id), "+
+		"p.count_execute, p.sum_timer_execute / 1e12, p.sum_rows_sent + p.sum_rows_affected, "+
+		"p.sum_rows_examined"+prepared+limit, nil, to, func() { out[id] = f })
 	return out, err
 }
 
-// texts reads the digests' texts, and samples with constants from a MySQL.
+// texts reads the texts of statements, and samples with constants from a MySQL.
 func (s *DigestCounters) texts(ctx context.Context, ids []string) (texts, samples map[string]string,
 	err error) {
 	texts, samples = map[string]string{}, map[string]string{}
@@ -153,11 +173,18 @@ func (s *DigestCounters) texts(ctx context.Context, ids []string) (texts, sample
 	if s.mariaDB {
 		sample = "''"
 	}
+	among := " IN (?" + strings.Repeat(",?", len(ids)-1) + ")"
 	var id string
 	var text, example sql.NullString
-	err = s.each(ctx, "SELECT digest, LEFT(digest_text, 8192), "+sample+digests+
-		" AND digest IN (?"+strings.Repeat(",?", len(ids)-1)+")", args, []any{&id, &text, &example},
+	err = s.each(ctx, "SELECT digest, LEFT(digest_text, 8192), "+sample+digests+" AND digest"+among,
+		args, []any{&id, &text, &example},
 		func() { texts[id], samples[id] = text.String, example.String })
+	if err != nil {
+		return nil, nil, err
+	}
+	err = s.each(ctx, "SELECT MD5(p.sql_text), MIN(LEFT(p.sql_text, 8192))"+prepared+
+		" AND MD5(p.sql_text)"+among+" GROUP BY 1", args, []any{&id, &text},
+		func() { texts[id] = text.String })
 	return texts, samples, err
 }
 

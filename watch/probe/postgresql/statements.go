@@ -119,7 +119,7 @@ func (s *StatementCounters) connected(ctx context.Context, database string,
 			_ = conn.Close(ctx)
 		}()
 		uncounted(ctx, conn)
-		_, err = conn.Exec(ctx, own+"SET statement_timeout = 2000")
+		_, err = conn.Exec(ctx, own+"SET statement_timeout = '1min'") // of which a duet pauses most
 	}
 	if err == nil {
 		err = do(conn)
