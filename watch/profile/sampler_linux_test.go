@@ -128,11 +128,12 @@ func (w *work) do(t *testing.T) {
 
 // sampled returns the profile of a role that works once while the gate is open, and once before and
 // after. The binary of its program is removed meanwhile.
-func sampled(t *testing.T, open func([]Roots) (*Sampler, error)) (Stored, *work) {
+func sampled(t *testing.T, open func(pids, cpus []int) (*events, error)) Stored {
 	t.Helper()
 	path := t.TempDir() + "/worker"
 	w := start(t, path)
-	s, err := open([]Roots{{Name: "app", PIDs: func() []int { return []int{w.Process.Pid} }}})
+	pids := func() []int { return []int{w.Process.Pid} }
+	s, err := openWith([]Roots{{Name: "app", PIDs: pids}}, nil, open)
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) ||
 		errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOENT) {
 		failure.Lacks(t, err)
@@ -147,13 +148,13 @@ func sampled(t *testing.T, open func([]Roots) (*Sampler, error)) (Stored, *work)
 	w.do(t)
 	all, err := s.Profiles()
 	failure.None(t, err)
-	return all["app"], w
+	return all["app"]
 }
 
 // The samples of a process and its child add up to their CPU time while the gate was open, by
 // function, with the system call that was under way, though the file of the program is gone.
 func TestSampler(t *testing.T) {
-	p, _ := sampled(t, func(r []Roots) (*Sampler, error) { return Open(r, nil) })
+	p := sampled(t, func(_, cpus []int) (*events, error) { return openEvents(cpus) })
 	cpu := float64(p.all()) * p.Period.Seconds()
 	t.Logf("%d samples: %.3f s of %.3f s in %.3f s; %d lost", p.all(), cpu, p.CPU, p.Seconds, p.Lost)
 	if cpu < 0.8*p.CPU || cpu > 1.2*p.CPU || p.CPU > 4*p.Seconds {
@@ -187,10 +188,8 @@ func TestSampler(t *testing.T) {
 
 // Without the right to the events of a CPU, a program samples its own children in user space.
 func TestSamplerOfThreads(t *testing.T) {
-	p, _ := sampled(t, func(r []Roots) (*Sampler, error) {
-		return openWith(r, nil, func(pids, cpus []int) (*events, error) {
-			return openThreadsWith(pids, cpus, threadsOfUsers)
-		})
+	p := sampled(t, func(pids, cpus []int) (*events, error) {
+		return openThreadsWith(pids, cpus, threadsOfUsers)
 	})
 	t.Logf("%d samples of %.3f s", p.all(), p.CPU)
 	for _, function := range []string{"spinInParent", "spinInChild"} {
