@@ -171,11 +171,8 @@ func nodeChange(n *attribution.Node) string {
 // text describes a cell in a line that begins with its label.
 func (f *Flame) text(c flameCell) string {
 	u := unitOf(max(f.why.Base, f.why.New))
-	text := fmt.Sprintf("%s · base %s, new %s %s per operation, %s", f.label(c.node),
-		u.text(c.node.Base), u.text(c.node.New), u.unit, nodeChange(c.node))
-	if f.look(c.node) == "same" {
-		text += " (too small to find)"
-	}
+	text := fmt.Sprintf("%s · %s to %s %s, %s", f.label(c.node), u.text(c.node.Base),
+		u.text(c.node.New), u.unit, nodeChange(c.node))
 	if c.node.Finding >= 0 {
 		text += " · a function that changed"
 	}

@@ -49,7 +49,7 @@ func TestFlameByKeys(t *testing.T) {
 		says("ArrowLeft", "runtime.gcBgMarkWorker")
 		says("ArrowLeft", "http.(*conn).serve")
 		says("ArrowDown", "createPost")
-		says("ArrowDown", "+38.0 % sqlstore.(*SqlPostStore).prepareThreadedResponse · base 0.616, new 0.850 ms per operation, +38.0 % · a function that changed")
+		says("ArrowDown", "+38.0 % sqlstore.(*SqlPostStore).prepareThreadedResponse · 0.616 to 0.850 ms, +38.0 % · a function that changed")
 		says("ArrowUp", "createPost")
 		wide := func(name string) (share float64) {
 			c.Eval(fmt.Sprintf(`[...document.querySelectorAll(".flames .cell:not(.off)")].filter(g => g.textContent.includes(%q)).map(g => +g.querySelector("rect").getAttribute("width"))[0] / %s.clientWidth`,

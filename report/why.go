@@ -271,12 +271,19 @@ func (s *StatementsOf) say(f NamedVerdict) {
 	if len(s.Findings) == 0 {
 		return
 	}
+	// Those whose time changed for certain come first.
+	rank := func(x statements.ChangedStatement) float64 {
+		if x.Cost.Low*x.Cost.High <= 0 {
+			return 0
+		}
+		return math.Abs(x.Cost.Value)
+	}
 	top := slices.MaxFunc(s.Findings, func(a, b statements.ChangedStatement) int {
-		return cmp.Compare(math.Abs(a.Cost.Value), math.Abs(b.Cost.Value))
+		return cmp.Compare(rank(a), rank(b))
 	})
 	r, _ := costResult(f, costName("db"))
-	certain := top.Q <= mostDoubt && math.Abs(top.Cost.Value) >= leastStatement*s.Base
-	s.First = certain || decided(r)
+	certain := top.Q <= mostDoubt && rank(top) >= leastStatement*s.Base
+	s.First = rank(top) > 0 && (certain || decided(r) && top.Cost.Value*r.Effect > 0)
 	s.Sentence = fmt.Sprintf("%s changed: %s", count(len(s.Findings), "statement", "statements"),
 		short(oneLine(top.Text), longStatement))
 	about := statementFacts(top)

@@ -14,10 +14,10 @@ const (
 
 // A Function is one function of a program. Two functions are the same if they are equal.
 type Function struct {
-	Name   string // as the language writes it, with package and receiver
-	File   string // of its source; empty if unknown
-	Binary string // base name of the program or library that holds it; empty for the kernel
-	Kind   Kind
+	Name   string `json:"name"`             // as the language writes it, with package and receiver
+	File   string `json:"file,omitempty"`   // of its source; empty if unknown
+	Binary string `json:"binary,omitempty"` // base name of its program or library; empty for the kernel
+	Kind   Kind   `json:"kind"`
 }
 
 // A Stack is the CPU time that was spent at one call stack.
