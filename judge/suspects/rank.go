@@ -78,7 +78,7 @@ func (r *ranking) statement(s Statement) {
 	}
 	r.marks = append(r.marks, mark{
 		share: min(s.Share, 1),
-		reason: fmt.Sprintf("changes the text of %q, which is %.0f %% of the difference",
+		reason: fmt.Sprintf("changes the text of %q, %.0f %% of the difference in execution time",
 			clip(s.Text), 100*min(s.Share, 1)),
 		touched: func(c Commit) float64 { return c.shares(words) },
 	})

@@ -1,9 +1,11 @@
 package bisect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"plimsoll/judge/bisect"
@@ -137,7 +139,10 @@ func (b *Bisection) conclude() bisect.Step {
 
 // suspect looks for suspects, and weighs the builds by them.
 func (b *Bisection) suspect(ctx context.Context) error {
-	found, err := b.Suspects(ctx, b.Steps[0].Comparison)
+	ends := slices.MaxFunc(b.Steps, func(x, y Step) int { // cut ones have less to show
+		return cmp.Compare(len(x.Ratios), len(y.Ratios))
+	})
+	found, err := b.Suspects(ctx, ends.Comparison)
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,11 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/read"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
+	"plimsoll/judge/suspects"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
@@ -227,7 +229,31 @@ func search(ctx context.Context, a *app.App, f flags, p *plan.Plan, r *bisect.Re
 		return err
 	}
 	b.Measure, b.Recall = c.Measure, c.Recall
+	if r.Command != nil {
+		b.Suspects = func(ctx context.Context, id string) (*suspects.Search, error) {
+			return suspectsOf(ctx, a, s.Store, maker.Repository, r, id)
+		}
+	}
 	return b.Carry(ctx)
+}
+
+// suspectsOf looks for the commits of the range that touch what a comparison of its ends has found.
+func suspectsOf(ctx context.Context, a *app.App, st *store.Store, from source.Repository,
+	r *bisect.Record, id string) (*suspects.Search, error) {
+	c, err := st.Comparison(id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := read.PlanOf(a, c)
+	if err != nil {
+		return nil, err
+	}
+	doc, _, _, err := a.Catalog().Document(ctx, c, p, st.Run)
+	if err != nil {
+		return nil, err
+	}
+	found := read.Suspects(ctx, from, r.Builds[0].Name, r.Builds[len(r.Builds)-1].Name, doc)
+	return &found, nil
 }
 
 // conclude prints the answer, and returns its status.
