@@ -45,7 +45,7 @@ type Input struct {
 	// plan's; they may be empty.
 	Comments, Actions []string
 	// Suspects are the commits that touch what changed; nil where none were looked for.
-	Suspects *suspects.Search
+	Suspects *suspects.SuspectSearch
 	// Chapters are the caller's sections beside the tables that every report has. Their leads are
 	// in the comments, unless a person has written these.
 	Chapters []dialect.Supplement
@@ -144,11 +144,11 @@ type Document struct {
 	Why        []Why          `json:"why,omitempty"`
 	Statements []StatementsOf `json:"statements,omitempty"`
 	// Suspects are the commits that touch what changed; nil where none were looked for.
-	Suspects *suspects.Search `json:"suspects,omitempty"`
-	Ops      []OpTable        `json:"operations,omitempty"`
-	Sides    []SideTable      `json:"client_and_server,omitempty"` // one per engine
-	Rules    []RuleTable      `json:"rules,omitempty"`
-	Users    []UsersOf        `json:"users,omitempty"` // one per engine and arm
+	Suspects *suspects.SuspectSearch `json:"suspects,omitempty"`
+	Ops      []OpTable               `json:"operations,omitempty"`
+	Sides    []SideTable             `json:"client_and_server,omitempty"` // one per engine
+	Rules    []RuleTable             `json:"rules,omitempty"`
+	Users    []UsersOf               `json:"users,omitempty"` // one per engine and arm
 	// AcknowledgedLost counts the messages that arms had acknowledged and that could not be read
 	// back, in judged runs and in voided ones: a repeated block does not bring them back.
 	AcknowledgedLost int `json:"acknowledged_lost,omitempty"`

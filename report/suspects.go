@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	"plimsoll/judge/attribution"
 	"plimsoll/judge/suspects"
 )
 
 // suspectLine is the sentence on the first suspect, without a period; empty if there is none.
-func suspectLine(s *suspects.Search) string {
+func suspectLine(s *suspects.SuspectSearch) string {
 	if s == nil || len(s.Suspects) == 0 {
 		return ""
 	}
@@ -42,4 +43,21 @@ func (d Document) suspectSections() []section {
 		"making it slower: `plimsoll bisect -good %s -bad %s` measures which one did.",
 		s.Commits, s.Base, s.New, s.Base, s.New)}
 	return []section{out}
+}
+
+// Changed returns what a search for suspects begins with: the first cost whose functions changed,
+// which is the application's where it is one of several, and the statements that changed.
+func (d Document) Changed() (of attribution.Attribution, all []suspects.SuspectStatement) {
+	for _, w := range d.Why {
+		if len(w.Findings) > 0 {
+			of = w.Attribution
+			break
+		}
+	}
+	for _, s := range d.Statements {
+		for _, f := range s.Findings {
+			all = append(all, suspects.SuspectStatement{Text: f.Text, Share: f.Share})
+		}
+	}
+	return of, all
 }

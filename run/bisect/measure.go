@@ -58,7 +58,7 @@ func (c *Comparer) Recall(id string) ([]float64, error) {
 }
 
 // Continue takes the number of users of earlier steps.
-func (c *Comparer) Continue(steps []Step) error {
+func (c *Comparer) Continue(steps []StepRecord) error {
 	for _, step := range steps {
 		made, err := c.Session.Store.Comparison(step.Comparison)
 		if errors.Is(err, store.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {

@@ -69,13 +69,10 @@ func parse(a *app.App, fs *flag.FlagSet, args []string) (f flags, rest []string,
 	fs.BoolVar(&f.json, "json", false, "write the bisection as JSON")
 	rate, keep := a.CalibrateFlag(fs), app.KeepFlag(fs)
 	a.OutwardFlags(fs)
-	rest, err = usage.Parse(fs, args, 1, mostBuilds)
+	rest, err = usage.Parse(fs, args, 1, bisect.MostBuilds+1)
 	f.root, f.rate, f.keep = *root, *rate, *keep
 	return f, rest, err
 }
-
-// mostBuilds is the largest number of builds of a range.
-const mostBuilds = 10_000
 
 // Bisect is the verb.
 func Bisect(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
@@ -166,27 +163,14 @@ func (f flags) builds(
 	if command, err = bisect.SplitCommand(f.build); err != nil {
 		return nil, nil, err
 	}
-	if err := of.Check(ctx); err != nil {
-		return nil, nil, plan.Usagef("-source: %w", err)
-	}
-	commits, err := of.Range(ctx, f.good, f.bad, f.merged)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(commits) > mostBuilds {
-		return nil, nil, plan.Usagef("%d commits lie between %s and %s; want at most %d",
-			len(commits), f.good, f.bad, mostBuilds)
-	}
-	for _, c := range commits {
-		builds = append(builds, bisect.Build{Name: c.ID, Title: c.Title})
-	}
-	return builds, command, nil
+	builds, err = bisect.BuildsOf(ctx, of, f.good, f.bad, f.merged)
+	return builds, command, err
 }
 
 // search carries out the steps that are left.
 func search(ctx context.Context, a *app.App, f flags, p *plan.Plan, r *bisect.Record, dir string) error {
 	began := time.Now()
-	maker := &bisect.Maker{
+	maker := &bisect.BuildMaker{
 		Command:    r.Command,
 		Repository: source.Repository{Dir: f.source, Secrets: a.Secrets},
 		Root:       f.root,
@@ -230,7 +214,7 @@ func search(ctx context.Context, a *app.App, f flags, p *plan.Plan, r *bisect.Re
 	}
 	b.Measure, b.Recall = c.Measure, c.Recall
 	if r.Command != nil {
-		b.Suspects = func(ctx context.Context, id string) (*suspects.Search, error) {
+		b.Suspects = func(ctx context.Context, id string) (*suspects.SuspectSearch, error) {
 			return suspectsOf(ctx, a, s.Store, maker.Repository, r, id)
 		}
 	}
@@ -239,7 +223,7 @@ func search(ctx context.Context, a *app.App, f flags, p *plan.Plan, r *bisect.Re
 
 // suspectsOf looks for the commits of the range that touch what a comparison of its ends has found.
 func suspectsOf(ctx context.Context, a *app.App, st *store.Store, from source.Repository,
-	r *bisect.Record, id string) (*suspects.Search, error) {
+	r *bisect.Record, id string) (*suspects.SuspectSearch, error) {
 	c, err := st.Comparison(id)
 	if err != nil {
 		return nil, err
@@ -252,7 +236,8 @@ func suspectsOf(ctx context.Context, a *app.App, st *store.Store, from source.Re
 	if err != nil {
 		return nil, err
 	}
-	found := read.Suspects(ctx, from, r.Builds[0].Name, r.Builds[len(r.Builds)-1].Name, doc)
+	of, statements := doc.Changed()
+	found := from.Search(ctx, r.Builds[0].Name, r.Builds[len(r.Builds)-1].Name, of, statements)
 	return &found, nil
 }
 
