@@ -79,10 +79,11 @@ type StepRecord struct {
 // NewRecord returns a bisection that has not begun. Its id is one of its arguments, so that the
 // same arguments lead to the same bisection.
 func NewRecord(p *plan.Plan, endpoint string, command []string, builds []Build) *Record {
-	text := p.String() + "\n" + endpoint + "\n" + strings.Join(command, "\x00")
+	facts := []string{p.String(), endpoint, strings.Join(command, "\x00")}
 	for _, b := range builds {
-		text += "\n" + b.Name
+		facts = append(facts, b.Name)
 	}
+	text := strings.Join(facts, "\n")
 	digest := strings.TrimPrefix(record.DigestOf([]byte(text)), "sha256:")
 	return &Record{
 		Format:   record.FormatVersion,

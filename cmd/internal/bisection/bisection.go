@@ -39,32 +39,16 @@ func parse(a *app.App, fs *flag.FlagSet, args []string) (f flags, rest []string,
 	root := a.StoreFlag(fs)
 	fs.StringVar(&f.good, "good", "", "`revision` of the last known good build")
 	fs.StringVar(&f.bad, "bad", "", "`revision` of a bad build, which comes after it")
-	fs.StringVar(
-		&f.build,
-		"build",
-		"",
-		"`command` that makes the build of a commit, without a shell: {commit} is its name, {source} a work tree of it, "+
-			"{dir} an empty directory for a release, {program} a file in its place for a single program",
-	)
+	fs.StringVar(&f.build, "build", "", "`command` that makes the build of a commit, without a shell: "+
+		"{commit} is its name, {source} a work tree of it, {dir} an empty directory for a release, "+
+		"{program} a file in its place for a single program")
 	fs.StringVar(&f.source, "source", ".", "`directory` of the git repository of the commits")
-	fs.BoolVar(
-		&f.merged,
-		"merged",
-		false,
-		"search the commits of merged branches too (default: along the first parents)",
-	)
-	fs.StringVar(
-		&f.endpoint,
-		"endpoint",
-		"",
-		"`endpoint` of the plan whose change is looked for (default cost(app), or the plan's first)",
-	)
-	fs.DurationVar(
-		&f.budget,
-		"budget",
-		0,
-		"begin no more steps after this `time`; the same command goes on with the search",
-	)
+	fs.BoolVar(&f.merged, "merged", false,
+		"search the commits of merged branches too (default: along the first parents)")
+	fs.StringVar(&f.endpoint, "endpoint", "",
+		"`endpoint` of the plan whose change is looked for (default cost(app), or the plan's first)")
+	fs.DurationVar(&f.budget, "budget", 0,
+		"begin no more steps after this `time`; the same command goes on with the search")
 	fs.DurationVar(&f.limit, "build-limit", 30*time.Minute, "longest `time` of one build")
 	fs.BoolVar(&f.json, "json", false, "write the bisection as JSON")
 	rate, keep := a.CalibrateFlag(fs), app.KeepFlag(fs)
