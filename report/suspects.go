@@ -30,7 +30,10 @@ func (d Document) suspectSections() []section {
 	if s.Withheld != "" {
 		out.Items = append(out.Items, s.Withheld)
 	}
-	if len(s.Suspects) == 0 {
+	switch {
+	case len(s.Suspects) == 0 && s.Withheld != "":
+		return []section{out}
+	case len(s.Suspects) == 0:
 		out.Items = append(out.Items, fmt.Sprintf("None of the %d commits from %s to %s touches what "+
 			"changed.", s.Commits, s.Base, s.New))
 		return []section{out}
