@@ -84,6 +84,11 @@ func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *pl
 	if in.Chapters, err = c.chapters(ctx, stored, p, load); err != nil {
 		return none, nil, nil, fmt.Errorf("chapters of %s: %w", stored.ID, err)
 	}
+	if len(stored.Suspects) > 0 {
+		if err := json.Unmarshal(stored.Suspects, &in.Suspects); err != nil {
+			return none, nil, nil, fmt.Errorf("suspects of %s: %w", stored.ID, err)
+		}
+	}
 	doc := report.From(in)
 	if stored.Outcome, err = outcomeOf(doc); err != nil {
 		return none, nil, nil, err

@@ -39,7 +39,7 @@ type Plan struct {
 	Report  Report     `yaml:"report"`
 	// Source is the history in which the commits behind a difference are looked for; nil if none
 	// are.
-	Source *Source `yaml:"source"`
+	Source *SourceRange `yaml:"source"`
 }
 
 var planKeys = section{

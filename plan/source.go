@@ -1,8 +1,8 @@
 package plan
 
-// A Source is the history of the program's source, in which the commits behind a difference are
+// A SourceRange is the history of the program's source, in which the commits behind a difference are
 // looked for. Nothing of it is built, and nothing is fetched for it.
-type Source struct {
+type SourceRange struct {
 	Repo string `yaml:"repo"` // directory
 	Base string `yaml:"base"` // revision of the base
 	New  string `yaml:"new"`  // revision of the other arms

@@ -10,7 +10,7 @@ func TestSource(t *testing.T) {
 		"bounded: {users: 5}\ncompare: {arms: {base: {}, new: {}}}\n"
 	const given = "source: {repo: ../server, base: v1, new: v2}\n"
 	p, err := Parse([]byte(text + given))
-	if err != nil || p.Source == nil || *p.Source != (Source{"../server", "v1", "v2"}) {
+	if err != nil || p.Source == nil || *p.Source != (SourceRange{"../server", "v1", "v2"}) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	again, err := Parse([]byte(p.String()))

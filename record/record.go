@@ -338,6 +338,9 @@ type Comparison struct {
 	Setup      []Row           `json:"setup,omitempty"`
 	// the verdicts and limiters, as the report shows them
 	Outcome json.RawMessage `json:"outcome,omitempty"`
+	// Suspects are the commits between its builds that touch what changed, as package
+	// judge/suspects has them; none where they were not looked for.
+	Suspects json.RawMessage `json:"suspects,omitempty"`
 	// Build is the digest of the program that carries it out.
 	Build string `json:"build,omitempty"`
 	// Retried is the time that waits for a quiet host and repeated blocks took so far, Waited the

@@ -7,6 +7,7 @@ import (
 	"plimsoll/judge/attribution/statements"
 	"plimsoll/judge/drift"
 	"plimsoll/judge/limiter"
+	"plimsoll/judge/suspects"
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
@@ -43,6 +44,8 @@ type Input struct {
 	// Comments and Actions are texts of a person that take the place of the drafted ones and of the
 	// plan's; they may be empty.
 	Comments, Actions []string
+	// Suspects are the commits that touch what changed; nil where none were looked for.
+	Suspects *suspects.SuspectSearch
 	// Chapters are the caller's sections beside the tables that every report has. Their leads are
 	// in the comments, unless a person has written these.
 	Chapters []dialect.Supplement
@@ -140,10 +143,12 @@ type Document struct {
 	// Why and Statements are where differences in cost come from, by engine, arm and role.
 	Why        []Why          `json:"why,omitempty"`
 	Statements []StatementsOf `json:"statements,omitempty"`
-	Ops        []OpTable      `json:"operations,omitempty"`
-	Sides      []SideTable    `json:"client_and_server,omitempty"` // one per engine
-	Rules      []RuleTable    `json:"rules,omitempty"`
-	Users      []UsersOf      `json:"users,omitempty"` // one per engine and arm
+	// Suspects are the commits that touch what changed; nil where none were looked for.
+	Suspects *suspects.SuspectSearch `json:"suspects,omitempty"`
+	Ops      []OpTable               `json:"operations,omitempty"`
+	Sides    []SideTable             `json:"client_and_server,omitempty"` // one per engine
+	Rules    []RuleTable             `json:"rules,omitempty"`
+	Users    []UsersOf               `json:"users,omitempty"` // one per engine and arm
 	// AcknowledgedLost counts the messages that arms had acknowledged and that could not be read
 	// back, in judged runs and in voided ones: a repeated block does not bring them back.
 	AcknowledgedLost int `json:"acknowledged_lost,omitempty"`

@@ -57,6 +57,7 @@ const (
 
 // why fills Document.Why and Document.Statements.
 func (b *builder) why() {
+	b.Suspects = b.in.Suspects
 	for i, j := range b.in.Arms {
 		f := b.Verdicts[i]
 		for _, a := range j.Costs {
@@ -85,6 +86,9 @@ func (d Document) WhyLines(f NamedVerdict) []string {
 		if s.First && s.Engine == f.Engine && s.Arm == f.Arm {
 			out = append(out, s.Sentence)
 		}
+	}
+	if line := suspectLine(d.Suspects); line != "" && len(out) > 0 {
+		out = append(out, line)
 	}
 	return out
 }

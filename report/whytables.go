@@ -46,7 +46,7 @@ func (d Document) whySections() []section {
 	for _, s := range d.Statements {
 		out = append(out, d.statementSections(s)...)
 	}
-	if len(out) == 0 {
+	if out = append(out, d.suspectSections()...); len(out) == 0 {
 		return nil
 	}
 	return append([]section{{Level: 2, Title: "Why"}}, out...)

@@ -75,7 +75,7 @@ func Sized(state record.State, doc *report.SizingPart) int {
 // Bisected returns the exit status of a bisection in a state: [Worse] if it has found the build that
 // made something worse, [Inconclusive] if it is undecided or its budget was used up, and [Tool] if
 // it was interrupted otherwise.
-func Bisected(state record.State, a bisect.Answer, worse, overBudget bool) int {
+func Bisected(state record.State, a bisect.Diagnosis, worse, overBudget bool) int {
 	switch {
 	case state != record.Sealed && !overBudget:
 		return Tool

@@ -2,7 +2,7 @@
 //
 // # Model
 //
-// Builds are in order, from 0, the good one, to n-1, the bad one. A [Measurement] is one block: the
+// Builds are in order, from 0, the good one, to n-1, the bad one. A [BlockRatio] is one block: the
 // logarithm of the ratio of an endpoint between two builds. Up to the first changed build the ratio
 // to build 0 is 1, from there on exp(δ); with a second change further on, another. The noise is
 // normal with an unknown variance, the same for all blocks. The effects are normal and the variance

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A Measurement is one block of two builds.
-type Measurement struct {
+// A BlockRatio is one block of two builds.
+type BlockRatio struct {
 	Build   int     `json:"build"`
 	Against int     `json:"against"`
 	Ratio   float64 `json:"ratio"` // ln of the endpoint of Build over that of Against
@@ -31,7 +31,7 @@ type Posterior struct {
 
 // posterior returns the posterior of n builds, at least 2. prior weighs builds, its first entry is
 // not used; nil for equal weights.
-func posterior(n int, prior []float64, data []Measurement) Posterior {
+func posterior(n int, prior []float64, data []BlockRatio) Posterior {
 	if prior == nil {
 		prior = slices.Repeat([]float64{1}, n)
 	}
@@ -85,7 +85,7 @@ type group struct {
 	steps    []float64 // of each measurement: 1 or -1 where a change lies between its builds
 }
 
-func stepsAt(build int, data []Measurement) []float64 {
+func stepsAt(build int, data []BlockRatio) []float64 {
 	at := func(b int) float64 {
 		if b >= build {
 			return 1
@@ -141,7 +141,7 @@ type moments struct {
 	yy float64
 }
 
-func momentsOf(data []Measurement) moments {
+func momentsOf(data []BlockRatio) moments {
 	m := moments{}
 	for _, d := range data {
 		m.y = append(m.y, d.Ratio)

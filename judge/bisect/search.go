@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"plimsoll/judge/attribution"
 	"plimsoll/stats"
 )
 
@@ -16,18 +17,18 @@ const (
 	blocks = stats.MinPairs
 )
 
-// A Search is a range of builds with what was measured of it. Its methods do not change it, so that
+// A BuildSearch is a range of builds with what was measured of it. Its methods do not change it, so that
 // a search goes on from its stored measurements.
-type Search struct {
+type BuildSearch struct {
 	Builds int // at least 2
 	// Prior weighs builds as suspects, by index; nil for equal weights.
 	Prior    []float64
 	Skipped  map[int]bool // builds that cannot be made; neither the first nor the last
-	Measured []Measurement
+	Measured []BlockRatio
 }
 
-// A Step is the next thing to measure.
-type Step struct {
+// A NextStep is the next thing to measure.
+type NextStep struct {
 	Build, Against int
 	Blocks         int
 	Purpose        Purpose
@@ -54,8 +55,8 @@ const (
 	Undecided Outcome = "undecided" // the measurements contradict each other
 )
 
-// An Answer is the conclusion of a search so far.
-type Answer struct {
+// A Diagnosis is the conclusion of a search so far.
+type Diagnosis struct {
 	Outcome Outcome `json:"outcome"`
 	Why     string  `json:"why,omitempty"` // of Undecided
 	// Build is the most probable first changed build, and Before the last one before it that was
@@ -65,39 +66,31 @@ type Answer struct {
 	Probability float64 `json:"probability"`
 	// Effect is the change of the endpoint between Before and Build by the blocks that were made to
 	// confirm it, and Blocks is their number; Ends is the change over the whole range.
-	Effect Interval `json:"effect"`
-	Ends   Interval `json:"ends"`
-	Blocks int      `json:"blocks"`
+	Effect attribution.Interval `json:"effect"`
+	Ends   attribution.Interval `json:"ends"`
+	Blocks int                  `json:"blocks"`
 	// More is the probability of more than one change.
 	More float64 `json:"more"`
 }
 
-// An Interval is a change with its 95 % confidence interval, as shares: 0.05 is 5 % more. It is
-// zero where it is not known.
-type Interval struct {
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-}
-
-// Excludes0 reports whether the interval is known and does not hold 0.
-func (i Interval) Excludes0() bool { return i.Low > 0 || i.High < 0 }
+// excludes0 reports whether an interval is known and does not hold 0.
+func excludes0(i attribution.Interval) bool { return i.Low > 0 || i.High < 0 }
 
 // Next returns the next step, and the answer so far. There is no step when the outcome is not
 // [Open].
-func (s *Search) Next() (Step, Answer) {
+func (s *BuildSearch) Next() (NextStep, Diagnosis) {
 	last := s.Builds - 1
 	ends, n := s.between(last, 0, Ends)
-	a := Answer{Outcome: Open, Build: last, Ends: ends}
-	if !ends.Excludes0() {
+	a := Diagnosis{Outcome: Open, Build: last, Ends: ends}
+	if !excludes0(ends) {
 		if n < 2*blocks {
-			return Step{last, 0, left(n), Ends}, a
+			return NextStep{last, 0, left(n), Ends}, a
 		}
 		a.Outcome = Nothing
-		return Step{}, a
+		return NextStep{}, a
 	}
 	if n < blocks {
-		return Step{last, 0, left(n), Ends}, a
+		return NextStep{last, 0, left(n), Ends}, a
 	}
 	p := s.Posterior()
 	a.More = p.More
@@ -110,20 +103,20 @@ func (s *Search) Next() (Step, Answer) {
 	build, inside := s.median(p)
 	switch {
 	case a.Probability < Enough && inside && len(s.Measured) < s.most():
-		return Step{build, 0, 1, Probe}, a
+		return NextStep{build, 0, 1, Probe}, a
 	case a.Probability < Enough && inside:
 		a.Outcome = Undecided
 		a.Why = fmt.Sprintf("%d blocks do not single out a build", len(s.Measured))
-		return Step{}, a
-	case a.Blocks < blocks || !a.Effect.Excludes0() && a.Blocks < 2*blocks:
-		return Step{a.Build, a.Before, left(a.Blocks), Confirm}, a
-	case !a.Effect.Excludes0() || (a.Effect.Value > 0) != (a.Ends.Value > 0) && a.More < Several:
+		return NextStep{}, a
+	case a.Blocks < blocks || !excludes0(a.Effect) && a.Blocks < 2*blocks:
+		return NextStep{a.Build, a.Before, left(a.Blocks), Confirm}, a
+	case !excludes0(a.Effect) || (a.Effect.Value > 0) != (a.Ends.Value > 0) && a.More < Several:
 		a.Outcome = Undecided
 		a.Why = fmt.Sprintf("%d blocks of the most probable build and the one before it do not confirm it", a.Blocks)
-		return Step{}, a
+		return NextStep{}, a
 	}
 	a.Outcome = Found
-	return Step{}, a
+	return NextStep{}, a
 }
 
 // left returns how many blocks are missing to six, or behind them to twelve.
@@ -131,14 +124,14 @@ func left(n int) int { return blocks - n%blocks }
 
 // most limits the blocks of a search: three times those that a search needs on average where the
 // noise is half of the effect.
-func (s *Search) most() int { return 4*blocks + 10*int(math.Ceil(math.Log2(float64(s.Builds)))) }
+func (s *BuildSearch) most() int { return 4*blocks + 10*int(math.Ceil(math.Log2(float64(s.Builds)))) }
 
 // Posterior returns the probabilities of the builds.
-func (s *Search) Posterior() Posterior { return posterior(s.Builds, s.Prior, s.Measured) }
+func (s *BuildSearch) Posterior() Posterior { return posterior(s.Builds, s.Prior, s.Measured) }
 
 // between returns the change between two builds by the blocks that were made for it, and the number
 // of these.
-func (s *Search) between(build, against int, of Purpose) (Interval, int) {
+func (s *BuildSearch) between(build, against int, of Purpose) (attribution.Interval, int) {
 	var ratios []float64
 	for _, m := range s.Measured {
 		if m.Build == build && m.Against == against && m.Purpose == of {
@@ -147,10 +140,10 @@ func (s *Search) between(build, against int, of Purpose) (Interval, int) {
 	}
 	sample, err := stats.NewSample(ratios...)
 	if err != nil || len(ratios) == 0 {
-		return Interval{}, len(ratios)
+		return attribution.Interval{}, len(ratios)
 	}
 	ci := stats.TInterval(sample, 1-stats.FixedAlpha)
-	i := Interval{Value: math.Expm1(sample.Mean())}
+	i := attribution.Interval{Value: math.Expm1(sample.Mean())}
 	if ci.Known() {
 		i.Low, i.High = math.Expm1(ci.Lo), math.Expm1(ci.Hi)
 	}
@@ -159,7 +152,7 @@ func (s *Search) between(build, against int, of Purpose) (Interval, int) {
 
 // likeliest returns the build that is most probably the first changed one, together with the
 // skipped builds before it, the last build before these, and the probability.
-func (s *Search) likeliest(p Posterior) (before, build int, probability float64) {
+func (s *BuildSearch) likeliest(p Posterior) (before, build int, probability float64) {
 	from, sum := 0, 0.0
 	for j := 1; j < s.Builds; j++ {
 		sum += p.First[j]
@@ -177,7 +170,7 @@ func (s *Search) likeliest(p Posterior) (before, build int, probability float64)
 // median returns the build inside the range at which a measurement is most informative: at which
 // the probability that the first change lies at or before it is nearest to 1/2. inside is false if
 // none is left inside.
-func (s *Search) median(p Posterior) (build int, inside bool) {
+func (s *BuildSearch) median(p Posterior) (build int, inside bool) {
 	best, sum := math.Inf(1), 0.0
 	for j := 1; j < s.Builds-1; j++ {
 		sum += p.First[j]

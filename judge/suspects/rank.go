@@ -71,28 +71,28 @@ func shareOf(of attribution.Attribution, finding int) float64 {
 }
 
 // statement adds a statement.
-func (r *ranking) statement(s Statement) {
+func (r *ranking) statement(s SuspectStatement) {
 	words := wordsOf(s.Text)
 	if len(words) < leastWords || s.Share <= 0 {
 		return
 	}
 	r.marks = append(r.marks, mark{
 		share: min(s.Share, 1),
-		reason: fmt.Sprintf("changes the text of %q, which is %.0f %% of the difference",
+		reason: fmt.Sprintf("changes the text of %q, %.0f %% of the difference in execution time",
 			clip(s.Text), 100*min(s.Share, 1)),
 		touched: func(c Commit) float64 { return c.shares(words) },
 	})
 }
 
 // rank returns the commits that touch a mark.
-func (r *ranking) rank(commits []Commit) []Suspect {
+func (r *ranking) rank(commits []Commit) []SuspectCommit {
 	type one struct {
-		Suspect
+		SuspectCommit
 		hunks int
 	}
 	var found []one
 	for _, c := range commits {
-		s := one{Suspect{Commit: c.ID, Title: c.Title}, len(c.Hunks)}
+		s := one{SuspectCommit{Commit: c.ID, Title: c.Title}, len(c.Hunks)}
 		best, others := 0.0, 0
 		for _, m := range r.marks {
 			weight := m.share * m.touched(c)
@@ -120,9 +120,9 @@ func (r *ranking) rank(commits []Commit) []Suspect {
 	slices.SortStableFunc(found, func(a, b one) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.hunks, b.hunks))
 	})
-	var out []Suspect
+	var out []SuspectCommit
 	for _, s := range found[:min(len(found), Most)] {
-		out = append(out, s.Suspect)
+		out = append(out, s.SuspectCommit)
 	}
 	return out
 }

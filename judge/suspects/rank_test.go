@@ -35,7 +35,7 @@ func TestRank(t *testing.T) {
 		{Function: function("slot_getattr", "")},
 		{Function: function(store+"(*SqlPostStore).Get", post)}, // what became cheaper
 	}, 0.71, 0.2, -0.1)
-	statements := []Statement{{
+	statements := []SuspectStatement{{
 		Text:  "SELECT Id, ChannelId, RootId FROM Threads WHERE LastReplyAt > $1",
 		Share: 0.4,
 	}}

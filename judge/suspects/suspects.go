@@ -18,26 +18,26 @@ type Hunk struct {
 	Removed, Added []string // lines
 }
 
-// A Statement is a changed statement of a database.
-type Statement struct {
+// A SuspectStatement is a changed statement of a database.
+type SuspectStatement struct {
 	Text  string  // normalized
 	Share float64 // of the difference in cost
 }
 
-// A Suspect is a commit that touches a part of a difference.
-type Suspect struct {
+// A SuspectCommit is a commit that touches a part of a difference.
+type SuspectCommit struct {
 	Commit string  `json:"commit"`
 	Title  string  `json:"title"`
 	Reason string  `json:"reason"` // a clause that begins with a verb
 	Weight float64 `json:"weight"` // share of the difference that it touches, 0 to 1
 }
 
-// A Search is the search of a range of commits for suspects.
-type Search struct {
-	Base     string    `json:"base"` // revision, as given
-	New      string    `json:"new"`
-	Commits  int       `json:"commits"`            // in the range
-	Suspects []Suspect `json:"suspects,omitempty"` // at most [Most], the heaviest first
+// A SuspectSearch is the search of a range of commits for suspects.
+type SuspectSearch struct {
+	Base     string          `json:"base"` // revision, as given
+	New      string          `json:"new"`
+	Commits  int             `json:"commits"`            // in the range
+	Suspects []SuspectCommit `json:"suspects,omitempty"` // at most [Most], the heaviest first
 	// Withheld is the reason why the range was not searched, or not all of it; empty if it was.
 	Withheld string `json:"withheld,omitempty"`
 }
@@ -47,7 +47,7 @@ const Most = 5
 
 // Rank returns the suspects among commits, at most [Most], for the findings of an attribution and
 // the statements that changed.
-func Rank(of attribution.Attribution, statements []Statement, commits []Commit) []Suspect {
+func Rank(of attribution.Attribution, statements []SuspectStatement, commits []Commit) []SuspectCommit {
 	r := ranking{}
 	r.functions(of)
 	for _, s := range statements {

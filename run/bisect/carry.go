@@ -1,9 +1,11 @@
 package bisect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"plimsoll/judge/bisect"
@@ -31,7 +33,7 @@ type Bisection struct {
 	Recall func(id string) ([]float64, error)
 	// Suspects looks for the commits from which the search starts, when a comparison has shown that
 	// the ends differ; nil for no such search.
-	Suspects func(ctx context.Context, comparison string) (*suspects.Search, error)
+	Suspects func(ctx context.Context, comparison string) (*suspects.SuspectSearch, error)
 	Save     func() error
 	Say      func(format string, args ...any)
 	// Until is when no more steps begin; zero for never.
@@ -72,7 +74,7 @@ func (r *Record) OverBudget() bool { return r.Why == errBudget.Error() }
 
 // MakeEnds makes the builds of both ends.
 func (b *Bisection) MakeEnds(ctx context.Context) error {
-	_, err := b.ready(ctx, bisect.Step{Build: len(b.Builds) - 1})
+	_, err := b.ready(ctx, bisect.NextStep{Build: len(b.Builds) - 1})
 	return err
 }
 
@@ -125,7 +127,7 @@ func (b *Bisection) steps(ctx context.Context) error {
 }
 
 // conclude updates the answer, and returns the next step.
-func (b *Bisection) conclude() bisect.Step {
+func (b *Bisection) conclude() bisect.NextStep {
 	s := b.search()
 	next, answer := s.Next()
 	b.Answer, b.Probabilities = answer, nil
@@ -137,7 +139,10 @@ func (b *Bisection) conclude() bisect.Step {
 
 // suspect looks for suspects, and weighs the builds by them.
 func (b *Bisection) suspect(ctx context.Context) error {
-	found, err := b.Suspects(ctx, b.Steps[0].Comparison)
+	ends := slices.MaxFunc(b.Steps, func(x, y StepRecord) int { // cut ones have less to show
+		return cmp.Compare(len(x.Ratios), len(y.Ratios))
+	})
+	found, err := b.Suspects(ctx, ends.Comparison)
 	if err != nil {
 		return err
 	}
@@ -156,7 +161,7 @@ func (b *Bisection) suspect(ctx context.Context) error {
 }
 
 // ready makes the builds of a step. It reports false if one of them was skipped.
-func (b *Bisection) ready(ctx context.Context, next bisect.Step) (bool, error) {
+func (b *Bisection) ready(ctx context.Context, next bisect.NextStep) (bool, error) {
 	for _, i := range []int{next.Against, next.Build} {
 		build := &b.Builds[i]
 		if build.Binary != "" {
@@ -190,9 +195,9 @@ func (b *Bisection) skip(i int, why string) error {
 }
 
 // step carries out one step.
-func (b *Bisection) step(ctx context.Context, next bisect.Step) error {
+func (b *Bisection) step(ctx context.Context, next bisect.NextStep) error {
 	id := store.NewID(b.Now(), fmt.Sprintf("%s-%d-%d", b.Name, next.Build+1, next.Against+1))
-	b.Steps = append(b.Steps, Step{
+	b.Steps = append(b.Steps, StepRecord{
 		Build:      next.Build,
 		Against:    next.Against,
 		Purpose:    next.Purpose,

@@ -219,11 +219,11 @@ func TestSuspects(t *testing.T) {
 	plain := newBench(t, t.TempDir(), levels...)
 	plain.carry(t)
 	w := newBench(t, t.TempDir(), levels...)
-	w.Suspects = func(_ context.Context, comparison string) (*suspects.Search, error) {
+	w.Suspects = func(_ context.Context, comparison string) (*suspects.SuspectSearch, error) {
 		if len(w.Steps) != 1 || w.Steps[0].Comparison != comparison {
 			t.Errorf("comparison %s, steps %+v", comparison, w.Steps)
 		}
-		return &suspects.Search{Suspects: []suspects.Suspect{
+		return &suspects.SuspectSearch{Suspects: []suspects.SuspectCommit{
 			{Commit: "commit300", Weight: 0.7, Reason: "changes f"}, {Commit: "elsewhere", Weight: 1},
 		}}, nil
 	}

@@ -26,8 +26,8 @@ const (
 	SourceWord  = "{source}"  // a work tree of the commit
 )
 
-// A Maker makes builds of commits by a command, and keeps them below the root of a store.
-type Maker struct {
+// A BuildMaker makes builds of commits by a command, and keeps them below the root of a store.
+type BuildMaker struct {
 	Command    []string
 	Repository source.Repository // of {source}
 	Root       string
@@ -55,10 +55,35 @@ func SplitCommand(text string) ([]string, error) {
 	return words, nil
 }
 
+// MostBuilds is the largest number of builds of a range.
+const MostBuilds = 10_000
+
+// BuildsOf returns the builds of the commits of a range that have not been made. Errors of the
+// revisions are [plan.UsageError]s.
+func BuildsOf(
+	ctx context.Context, of source.Repository, good, bad string, merged bool,
+) (builds []Build, err error) {
+	if err := of.Check(ctx); err != nil {
+		return nil, plan.UsageError{Err: err}
+	}
+	commits, err := of.Range(ctx, good, bad, merged)
+	if err != nil {
+		return nil, err
+	}
+	if len(commits) > MostBuilds {
+		return nil, plan.Usagef("%d commits lie between %s and %s; want at most %d",
+			len(commits), good, bad, MostBuilds)
+	}
+	for _, c := range commits {
+		builds = append(builds, Build{Name: c.ID, Title: c.Title})
+	}
+	return builds, nil
+}
+
 // Make returns the build of a commit, which an earlier call may have made: what {dir} or {program}
 // stands for. An error that wraps [ErrMake] is one of the command; its output is in the file of the
 // error.
-func (m *Maker) Make(ctx context.Context, b Build) (binary string, err error) {
+func (m *BuildMaker) Make(ctx context.Context, b Build) (binary string, err error) {
 	key := record.DigestOf([]byte(strings.Join(append(slices.Clone(m.Command), b.Name), "\x00")))
 	root, err := filepath.Abs(filepath.Join(m.Root, "builds", strings.TrimPrefix(key, "sha256:")[:20]))
 	if err != nil {
@@ -93,7 +118,7 @@ func (m *Maker) Make(ctx context.Context, b Build) (binary string, err error) {
 }
 
 // run runs the command, and keeps its output beside the build.
-func (m *Maker) run(ctx context.Context, commit, root, dir, binary string) (err error) {
+func (m *BuildMaker) run(ctx context.Context, commit, root, dir, binary string) (err error) {
 	tree := filepath.Join(root, "source")
 	if strings.Contains(strings.Join(m.Command, " "), SourceWord) {
 		if err := os.RemoveAll(tree); err != nil {
@@ -106,7 +131,7 @@ func (m *Maker) run(ctx context.Context, commit, root, dir, binary string) (err 
 		defer remove()
 	}
 	words := strings.NewReplacer(CommitWord, commit, DirWord, dir, ProgramWord, binary, SourceWord, tree)
-	c := lab.Command{
+	c := lab.GivenCommand{
 		Name:    "build command",
 		Limit:   m.Limit,
 		Key:     "-build-limit",

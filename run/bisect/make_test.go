@@ -48,7 +48,7 @@ echo "$1" > "$2/release"; env >> "$2/release"; echo swordfish-9876
 [ "$1" != bad ] || { echo no compiler >&2; exit 3; }
 [ "$1" != empty ] || rm "$2/release"
 `)
-	m := &Maker{Command: []string{path, "{commit}", "{dir}"}, Root: t.TempDir(), Limit: time.Minute, Secrets: secrets}
+	m := &BuildMaker{Command: []string{path, "{commit}", "{dir}"}, Root: t.TempDir(), Limit: time.Minute, Secrets: secrets}
 	var dir string
 	for range 2 {
 		var err error
@@ -81,7 +81,7 @@ echo "$1" > "$2/release"; env >> "$2/release"; echo swordfish-9876
 
 // TestMakeAProgram: {program} is a file, which has to be executable.
 func TestMakeAProgram(t *testing.T) {
-	m := &Maker{Root: t.TempDir(), Limit: time.Minute}
+	m := &BuildMaker{Root: t.TempDir(), Limit: time.Minute}
 	m.Command = []string{script(t, `cp "$0" "$2"`), "{commit}", "{program}"}
 	if program, err := m.Make(t.Context(), Build{Name: "abc"}); err != nil || !filepath.IsAbs(program) {
 		t.Errorf("%q, %v", program, err)

@@ -58,7 +58,7 @@ func (c *Comparer) Recall(id string) ([]float64, error) {
 }
 
 // Continue takes the number of users of earlier steps.
-func (c *Comparer) Continue(steps []Step) error {
+func (c *Comparer) Continue(steps []StepRecord) error {
 	for _, step := range steps {
 		made, err := c.Session.Store.Comparison(step.Comparison)
 		if errors.Is(err, store.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
@@ -94,17 +94,16 @@ func (c *Comparer) ratios(made *record.Comparison) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, j := range arms {
-		i := slices.IndexFunc(j.Verdict.Results, func(r verdict.Result) bool {
-			return r.Name == c.Endpoint
-		})
-		if i < 0 {
-			return nil, plan.Usagef("comparison %s has no %s: %s; choose another -endpoint",
-				made.ID, c.Endpoint, j.Skipped[c.Endpoint])
-		}
-		return logRatios(j.Verdict.Results[i])
+	if len(arms) != 1 {
+		return nil, fmt.Errorf("comparison %s is none of two arms", made.ID)
 	}
-	return nil, errors.New("a comparison without a second arm")
+	results := arms[0].Verdict.Results
+	i := slices.IndexFunc(results, func(r verdict.Result) bool { return r.Name == c.Endpoint })
+	if i < 0 {
+		return nil, plan.Usagef("comparison %s has no %s: %s; choose another -endpoint",
+			made.ID, c.Endpoint, arms[0].Skipped[c.Endpoint])
+	}
+	return logRatios(results[i])
 }
 
 // logRatios returns the logarithms of the ratios of a result's pairs.

@@ -37,11 +37,11 @@ type Record struct {
 	State    record.State `json:"state"`
 	Why      string       `json:"why,omitempty"` // of an interrupted one
 	Builds   []Build      `json:"builds"`        // in their order
-	Steps    []Step       `json:"steps"`
+	Steps    []StepRecord `json:"steps"`
 	// Suspects are those that the search started from; nil where none were looked for.
-	Suspects *suspects.Search `json:"suspects,omitempty"`
-	Prior    []float64        `json:"prior,omitempty"` // weights of the builds by suspects
-	Answer   bisect.Answer    `json:"answer"`
+	Suspects *suspects.SuspectSearch `json:"suspects,omitempty"`
+	Prior    []float64               `json:"prior,omitempty"` // weights of the builds by suspects
+	Answer   bisect.Diagnosis        `json:"answer"`
 	// Probabilities are those of the builds of being the first changed one; none before the ends
 	// are known to differ.
 	Probabilities []float64 `json:"probabilities,omitempty"`
@@ -63,8 +63,8 @@ func (b Build) Short() string {
 	return b.Name
 }
 
-// A Step is a comparison of two builds.
-type Step struct {
+// A StepRecord is a comparison of two builds.
+type StepRecord struct {
 	Build      int            `json:"build"`
 	Against    int            `json:"against"`
 	Purpose    bisect.Purpose `json:"purpose"`
@@ -79,10 +79,11 @@ type Step struct {
 // NewRecord returns a bisection that has not begun. Its id is one of its arguments, so that the
 // same arguments lead to the same bisection.
 func NewRecord(p *plan.Plan, endpoint string, command []string, builds []Build) *Record {
-	text := p.String() + "\n" + endpoint + "\n" + strings.Join(command, "\x00")
+	facts := []string{p.String(), endpoint, strings.Join(command, "\x00")}
 	for _, b := range builds {
-		text += "\n" + b.Name
+		facts = append(facts, b.Name)
 	}
+	text := strings.Join(facts, "\n")
 	digest := strings.TrimPrefix(record.DigestOf([]byte(text)), "sha256:")
 	return &Record{
 		Format:   record.FormatVersion,
@@ -93,7 +94,7 @@ func NewRecord(p *plan.Plan, endpoint string, command []string, builds []Build) 
 		Command:  command,
 		Builds:   builds,
 		State:    record.Running,
-		Answer:   bisect.Answer{Outcome: bisect.Open},
+		Answer:   bisect.Diagnosis{Outcome: bisect.Open},
 	}
 }
 
@@ -139,14 +140,14 @@ func (r *Record) Save(dir string, secrets *plain.Secrets) error {
 }
 
 // search returns the search with all measurements so far.
-func (r *Record) search() *bisect.Search {
-	s := &bisect.Search{Builds: len(r.Builds), Prior: r.Prior, Skipped: map[int]bool{}}
+func (r *Record) search() *bisect.BuildSearch {
+	s := &bisect.BuildSearch{Builds: len(r.Builds), Prior: r.Prior, Skipped: map[int]bool{}}
 	for i, b := range r.Builds {
 		s.Skipped[i] = b.Skipped != ""
 	}
 	for _, step := range r.Steps {
 		for _, ratio := range step.Ratios {
-			s.Measured = append(s.Measured, bisect.Measurement{
+			s.Measured = append(s.Measured, bisect.BlockRatio{
 				Build:   step.Build,
 				Against: step.Against,
 				Ratio:   ratio,

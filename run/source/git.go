@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plimsoll/internal/plain"
+	"plimsoll/judge/suspects"
 	"plimsoll/plan"
 	"plimsoll/target/lab"
 )
@@ -124,12 +125,9 @@ func (r Repository) Resolve(ctx context.Context, revision string) (commit string
 	return commit, nil
 }
 
-// A Commit is a commit with the first line of its message.
-type Commit struct{ ID, Title string }
-
-// Range returns the commits from good to bad, both included, oldest first: along the first parents,
+// Range returns the commits from good to bad, both included, oldest first, without their hunks: along the first parents,
 // or with merged also those of merged branches, each after its parents.
-func (r Repository) Range(ctx context.Context, good, bad string, merged bool) ([]Commit, error) {
+func (r Repository) Range(ctx context.Context, good, bad string, merged bool) ([]suspects.Commit, error) {
 	from, err := r.Resolve(ctx, good)
 	if err != nil {
 		return nil, err
@@ -155,10 +153,10 @@ func (r Repository) Range(ctx context.Context, good, bad string, merged bool) ([
 	if err != nil {
 		return nil, err
 	}
-	commits := []Commit{{from, title}}
+	commits := []suspects.Commit{{ID: from, Title: title}}
 	for line := range strings.Lines(string(answer)) {
 		id, title, _ := strings.Cut(strings.TrimSpace(line), " ")
-		commits = append(commits, Commit{id, plain.Text(title)})
+		commits = append(commits, suspects.Commit{ID: id, Title: plain.Text(title)})
 	}
 	return commits, nil
 }

@@ -19,9 +19,13 @@ const commitMark = "\x01"
 // or a statement that changed. It always returns a search, with the reason where there is none.
 func (r Repository) Search(
 	ctx context.Context, base, fresh string,
-	of attribution.Attribution, statements []suspects.Statement,
-) suspects.Search {
-	out := suspects.Search{Base: base, New: fresh}
+	of attribution.Attribution, statements []suspects.SuspectStatement,
+) suspects.SuspectSearch {
+	out := suspects.SuspectSearch{Base: base, New: fresh}
+	if len(of.Findings)+len(statements) == 0 {
+		out.Withheld = "no function and no statement is known to have changed"
+		return out
+	}
 	commits, err := r.changes(ctx, base, fresh)
 	if err != nil {
 		out.Withheld = plain.Error(err)

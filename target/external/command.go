@@ -91,7 +91,7 @@ func (d *Site) run(
 		log = io.Discard
 	}
 	fmt.Fprintf(log, "# %s of %s: %s\n", name, d.spec.Name, d.hide(commandText(argv)))
-	took, err := lab.Command{
+	took, err := lab.GivenCommand{
 		Name:    name + " command",
 		Argv:    argv,
 		Env:     d.environment(turn),

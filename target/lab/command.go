@@ -18,10 +18,10 @@ const lastLines = 20
 // lastBytes is how much of an unfinished line is kept: a command may never end one.
 const lastBytes = 64 << 10
 
-// A Command is a program that a person has given to be run, without a shell. It gets this program's
-// environment, without the variables that this program has for itself (PLIMSOLL_...) and without
-// secrets that are known, and an empty standard input.
-type Command struct {
+// A GivenCommand is a program that a person has given to be run, without a shell. It gets this
+// program's environment, without the variables that this program has for itself (PLIMSOLL_...) and
+// without secrets that are known, and an empty standard input.
+type GivenCommand struct {
 	Name  string // in errors
 	Argv  []string
 	Env   []string // KEY=value, behind the environment
@@ -36,7 +36,7 @@ type Command struct {
 
 // Run carries out the command and returns how long it took. The error has the end of its output;
 // neither has a secret.
-func (c Command) Run(ctx context.Context) (took time.Duration, err error) {
+func (c GivenCommand) Run(ctx context.Context) (took time.Duration, err error) {
 	log := c.Log
 	if log == nil {
 		log = io.Discard
@@ -68,7 +68,7 @@ func (c Command) Run(ctx context.Context) (took time.Duration, err error) {
 	return took, nil
 }
 
-func (c Command) environment() []string {
+func (c GivenCommand) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		_, value, _ := strings.Cut(kv, "=")
 		return strings.HasPrefix(kv, "PLIMSOLL_") || c.Secrets.Redact(value) == plain.Redacted

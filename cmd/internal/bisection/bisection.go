@@ -13,9 +13,11 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/read"
 	"plimsoll/cmd/internal/usage"
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
+	"plimsoll/judge/suspects"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
@@ -37,43 +39,24 @@ func parse(a *app.App, fs *flag.FlagSet, args []string) (f flags, rest []string,
 	root := a.StoreFlag(fs)
 	fs.StringVar(&f.good, "good", "", "`revision` of the last known good build")
 	fs.StringVar(&f.bad, "bad", "", "`revision` of a bad build, which comes after it")
-	fs.StringVar(
-		&f.build,
-		"build",
-		"",
-		"`command` that makes the build of a commit, without a shell: {commit} is its name, {source} a work tree of it, "+
-			"{dir} an empty directory for a release, {program} a file in its place for a single program",
-	)
+	fs.StringVar(&f.build, "build", "", "`command` that makes the build of a commit, without a shell: "+
+		"{commit} is its name, {source} a work tree of it, {dir} an empty directory for a release, "+
+		"{program} a file in its place for a single program")
 	fs.StringVar(&f.source, "source", ".", "`directory` of the git repository of the commits")
-	fs.BoolVar(
-		&f.merged,
-		"merged",
-		false,
-		"search the commits of merged branches too (default: along the first parents)",
-	)
-	fs.StringVar(
-		&f.endpoint,
-		"endpoint",
-		"",
-		"`endpoint` of the plan whose change is looked for (default cost(app), or the plan's first)",
-	)
-	fs.DurationVar(
-		&f.budget,
-		"budget",
-		0,
-		"begin no more steps after this `time`; the same command goes on with the search",
-	)
+	fs.BoolVar(&f.merged, "merged", false,
+		"search the commits of merged branches too (default: along the first parents)")
+	fs.StringVar(&f.endpoint, "endpoint", "",
+		"`endpoint` of the plan whose change is looked for (default cost(app), or the plan's first)")
+	fs.DurationVar(&f.budget, "budget", 0,
+		"begin no more steps after this `time`; the same command goes on with the search")
 	fs.DurationVar(&f.limit, "build-limit", 30*time.Minute, "longest `time` of one build")
 	fs.BoolVar(&f.json, "json", false, "write the bisection as JSON")
 	rate, keep := a.CalibrateFlag(fs), app.KeepFlag(fs)
 	a.OutwardFlags(fs)
-	rest, err = usage.Parse(fs, args, 1, mostBuilds)
+	rest, err = usage.Parse(fs, args, 1, bisect.MostBuilds+1)
 	f.root, f.rate, f.keep = *root, *rate, *keep
 	return f, rest, err
 }
-
-// mostBuilds is the largest number of builds of a range.
-const mostBuilds = 10_000
 
 // Bisect is the verb.
 func Bisect(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
@@ -164,27 +147,14 @@ func (f flags) builds(
 	if command, err = bisect.SplitCommand(f.build); err != nil {
 		return nil, nil, err
 	}
-	if err := of.Check(ctx); err != nil {
-		return nil, nil, plan.Usagef("-source: %w", err)
-	}
-	commits, err := of.Range(ctx, f.good, f.bad, f.merged)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(commits) > mostBuilds {
-		return nil, nil, plan.Usagef("%d commits lie between %s and %s; want at most %d",
-			len(commits), f.good, f.bad, mostBuilds)
-	}
-	for _, c := range commits {
-		builds = append(builds, bisect.Build{Name: c.ID, Title: c.Title})
-	}
-	return builds, command, nil
+	builds, err = bisect.BuildsOf(ctx, of, f.good, f.bad, f.merged)
+	return builds, command, err
 }
 
 // search carries out the steps that are left.
 func search(ctx context.Context, a *app.App, f flags, p *plan.Plan, r *bisect.Record, dir string) error {
 	began := time.Now()
-	maker := &bisect.Maker{
+	maker := &bisect.BuildMaker{
 		Command:    r.Command,
 		Repository: source.Repository{Dir: f.source, Secrets: a.Secrets},
 		Root:       f.root,
@@ -227,7 +197,32 @@ func search(ctx context.Context, a *app.App, f flags, p *plan.Plan, r *bisect.Re
 		return err
 	}
 	b.Measure, b.Recall = c.Measure, c.Recall
+	if r.Command != nil {
+		b.Suspects = func(ctx context.Context, id string) (*suspects.SuspectSearch, error) {
+			return suspectsOf(ctx, a, s.Store, maker.Repository, r, id)
+		}
+	}
 	return b.Carry(ctx)
+}
+
+// suspectsOf looks for the commits of the range that touch what a comparison of its ends has found.
+func suspectsOf(ctx context.Context, a *app.App, st *store.Store, from source.Repository,
+	r *bisect.Record, id string) (*suspects.SuspectSearch, error) {
+	c, err := st.Comparison(id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := read.PlanOf(a, c)
+	if err != nil {
+		return nil, err
+	}
+	doc, _, _, err := a.Catalog().Document(ctx, c, p, st.Run)
+	if err != nil {
+		return nil, err
+	}
+	of, statements := doc.Changed()
+	found := from.Search(ctx, r.Builds[0].Name, r.Builds[len(r.Builds)-1].Name, of, statements)
+	return &found, nil
 }
 
 // conclude prints the answer, and returns its status.

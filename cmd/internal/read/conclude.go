@@ -11,6 +11,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/report"
+	"plimsoll/run/source"
 )
 
 // ConcludeRun prints the end of a run, also of an interrupted one.
@@ -56,6 +57,12 @@ func Conclude(
 		)
 		goesOn(a, st, c)
 		return exit.Tool, doc, st.SaveComparison(c)
+	}
+	if p.Source != nil && why == "" {
+		from := source.Repository{Dir: p.Source.Repo, Secrets: a.Secrets}
+		if err := keepSuspects(ctx, from, p.Source, c, &doc); err != nil {
+			return exit.Tool, none, err
+		}
 	}
 	dir := st.ComparisonDir(c.ID)
 	if err := writeReport(dir, doc, pages); err != nil {
