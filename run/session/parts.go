@@ -42,8 +42,8 @@ type run struct {
 	population   *users.Population
 	received     users.Receipt
 	crashes      *health.CrashLog
-	profile      *profileGate // nil: it is not profiled
-	spec         trial.Config // each part sets what is its own
+	profiles     *sources.Profiles // nil: it is not profiled
+	spec         trial.Config      // each part sets what is its own
 
 	out      trial.Outcome
 	seen     users.Received

@@ -13,7 +13,10 @@ const (
 	firstBinary   = 2
 
 	mostBinaries = 1 << 12 // that are told apart
-	mostOpen     = 256     // files
+	// perhaps marks a frame as that of the caller of its parent, if the parent has no frame on its
+	// stack.
+	perhaps  = 1 << 15
+	mostOpen = 256 // files
 )
 
 // A mapped is a file that has frames, or the anonymous memory of a process.

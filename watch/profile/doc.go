@@ -9,7 +9,7 @@
 // fault or interrupt that was under way.
 //
 // A program without the right to events of a CPU samples its own children, in user space alone. A
-// server elsewhere is sampled by its own page of net/http/pprof ([Page]), if the plan names it.
+// server elsewhere is sampled by its own page of net/http/pprof ([PprofPage]), if the plan names it.
 //
 // # What is kept
 //

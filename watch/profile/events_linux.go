@@ -129,12 +129,14 @@ func openThreadsWith(pids, cpus []int, bits uint64) (_ *events, err error) {
 
 func attributes(config, bits uint64) *unix.PerfEventAttr {
 	return &unix.PerfEventAttr{
-		Type:        unix.PERF_TYPE_SOFTWARE,
-		Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
-		Config:      config,
-		Sample:      period,
-		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN,
-		Bits:        bits | unix.PerfBitSampleIDAll,
+		Type:   unix.PERF_TYPE_SOFTWARE,
+		Size:   uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Config: config,
+		Sample: period,
+		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN |
+			unix.PERF_SAMPLE_STACK_USER,
+		Sample_stack_user: 8,
+		Bits:              bits | unix.PerfBitSampleIDAll,
 	}
 }
 

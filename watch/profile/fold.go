@@ -37,8 +37,10 @@ func (f *frames) id(file uint16, offset uint64) uint32 {
 }
 
 func (f *frames) at(n uint32) (file uint16, offset uint64) {
-	return uint16(f.keys[n] >> offsetBits), f.keys[n] & (1<<offsetBits - 1)
+	return uint16(f.keys[n]>>offsetBits) &^ perhaps, f.keys[n] & (1<<offsetBits - 1)
 }
+
+func (f *frames) perhaps(n uint32) bool { return uint16(f.keys[n]>>offsetBits)&perhaps != 0 }
 
 // folded are stacks of functions: those of addresses, folded.
 type folded struct {
@@ -83,11 +85,14 @@ func (f *folded) child(role, parent, function uint32) uint32 {
 func (s *Sampler) fold() {
 	l := newLexicon(s)
 	defer l.close()
-	s.foldBy(l.functions)
+	s.foldBy(l.functions, l.frameless)
 }
 
-// foldBy is fold with the function that returns the functions of a frame.
-func (s *Sampler) foldBy(functions func(frame uint32) []uint32) {
+// foldBy is fold with the functions that return the functions of a frame, and whether it has no
+// frame on its stack.
+func (s *Sampler) foldBy(
+	functions func(frame uint32) []uint32, frameless func(frame uint32) bool,
+) {
 	roles := uint32(len(s.roles))
 	to := make([]uint32, len(s.tally.nodes)) // nodes of functions
 	role := make([]uint32, len(s.tally.nodes))
@@ -96,7 +101,15 @@ func (s *Sampler) foldBy(functions func(frame uint32) []uint32) {
 			to[n], role[n] = uint32(n), uint32(n)
 		} else {
 			role[n], to[n] = role[node.parent], to[node.parent]
-			for _, function := range functions(node.frame) {
+			line := functions(node.frame)
+			if callee := s.tally.nodes[node.parent]; s.frames.perhaps(node.frame) {
+				line = nil
+				if frameless(callee.frame) {
+					to[n] = to[callee.parent]
+					line = slices.Concat(functions(node.frame), functions(callee.frame))
+				}
+			}
+			for _, function := range line {
 				to[n] = s.folded.child(role[n], to[n], function)
 			}
 		}
@@ -178,22 +191,36 @@ func (l *lexicon) of(file uint16, offset uint64) (out []uint32) {
 	if t == nil {
 		return []uint32{l.unknown(x.name)}
 	}
-	address := offset
-	if x.file != nil {
-		page := offset &^ 0xfff
-		address = t.Adjust(page, page)(offset)
-	}
-	found := t.Lookup(address)
+	found := t.Lookup(x.address(t, offset))
 	if len(found) == 0 {
 		return []uint32{l.unknown(x.name)}
 	}
-	for i := len(found) - 1; i >= 0; i-- {
+	for _, f := range slices.Backward(found) {
 		out = append(out, l.folded.id(Function{
-			Name: found[i].Function, File: found[i].File, Line: found[i].StartLine,
-			Binary: x.name, Kind: symbols.Kind(found[i], t.Program()),
+			Name: f.Function, File: f.File, Line: f.StartLine,
+			Binary: x.name, Kind: symbols.Kind(f, t.Program()),
 		}))
 	}
 	return out
+}
+
+// address returns the address of the symbols of an offset.
+func (x *mapped) address(t *symbols.Table, offset uint64) uint64 {
+	if x.file == nil {
+		return offset
+	}
+	page := offset &^ 0xfff
+	return t.Adjust(page, page)(offset)
+}
+
+// frameless reports whether a frame is not on its stack, which hides its caller.
+func (l *lexicon) frameless(frame uint32) bool {
+	file, offset := l.frames.at(frame)
+	if file < firstBinary {
+		return false
+	}
+	t := l.table(file)
+	return t != nil && t.Frameless(l.processes.files.all[file].address(t, offset))
 }
 
 // table opens the symbols of a file; nil if it has none.

@@ -21,7 +21,7 @@ func TestMemory(t *testing.T) {
 	)
 	random := rand.New(rand.NewPCG(1, 2))
 	before := heap()
-	s := newSampler([]Role{{Name: "app", PIDs: func() []int { return nil }}})
+	s := newSampler([]Roots{{Name: "app", PIDs: func() []int { return nil }}})
 	folds := 0
 	fold := func() {
 		folds++
@@ -29,7 +29,7 @@ func TestMemory(t *testing.T) {
 			_, offset := s.frames.at(frame)
 			f := Function{Name: string(rune('a' + offset/size)), Binary: "server", Kind: "own"}
 			return []uint32{s.folded.id(f)}
-		})
+		}, func(uint32) bool { return false })
 	}
 	for range samples {
 		n, function := uint32(0), uint64(0)

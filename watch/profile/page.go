@@ -17,10 +17,10 @@ const (
 	pagePatience = 10 * time.Second
 )
 
-// A Page is a server that profiles itself (net/http/pprof) while the gate is open, ten seconds at a
+// A PprofPage is a server that profiles itself (net/http/pprof) while the gate is open, ten seconds at a
 // time: the rest of the time, shorter than that, is not profiled. Its methods are safe for
 // concurrent use.
-type Page struct {
+type PprofPage struct {
 	role  string
 	fetch Fetch
 	life  context.Context
@@ -38,14 +38,14 @@ type Page struct {
 type Fetch func(ctx context.Context, d time.Duration) ([]byte, error)
 
 // OpenPage returns the page of a role, with a closed gate. The caller calls Close.
-func OpenPage(ctx context.Context, role string, fetch Fetch) *Page {
-	p := &Page{role: role, fetch: fetch, folded: newFolded(1)}
+func OpenPage(ctx context.Context, role string, fetch Fetch) *PprofPage {
+	p := &PprofPage{role: role, fetch: fetch, folded: newFolded(1)}
 	p.life, p.stop = context.WithCancel(ctx)
 	return p
 }
 
 // Gate opens or closes the gate, and returns at once. A profile under way at its end is left out.
-func (p *Page) Gate(open bool) {
+func (p *PprofPage) Gate(open bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -61,7 +61,7 @@ func (p *Page) Gate(open bool) {
 }
 
 // follow takes profiles until ctx ends.
-func (p *Page) follow(ctx context.Context) {
+func (p *PprofPage) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := p.next(ctx)
 		if err == nil || ctx.Err() != nil {
@@ -77,7 +77,7 @@ func (p *Page) follow(ctx context.Context) {
 	}
 }
 
-func (p *Page) next(ctx context.Context) error {
+func (p *PprofPage) next(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, pageSpan+pagePatience)
 	defer cancel()
 	body, err := p.fetch(limited, pageSpan)
@@ -98,7 +98,7 @@ func (p *Page) next(ctx context.Context) error {
 
 // add adds a profile to the sum. The page does not name the main module of the program, so that of
 // all functions only those of package main are known to be the program's own.
-func (p *Page) add(one Stored) {
+func (p *PprofPage) add(one Stored) {
 	p.sum.Seconds += one.Seconds
 	p.sum.Period = one.Period
 	for _, b := range one.Binaries {
@@ -118,7 +118,7 @@ func (p *Page) add(one Stored) {
 }
 
 // Profiles ends the sampling and returns the profile of the role, or the error.
-func (p *Page) Profiles() (map[string]Stored, error) {
+func (p *PprofPage) Profiles() (map[string]Stored, error) {
 	_ = p.Close()
 	s := p.folded.stored(0)
 	if len(s.Stacks) == 0 {
@@ -130,7 +130,7 @@ func (p *Page) Profiles() (map[string]Stored, error) {
 }
 
 // Close ends the sampling.
-func (p *Page) Close() error {
+func (p *PprofPage) Close() error {
 	p.stop()
 	p.over.Wait()
 	return nil

@@ -29,14 +29,14 @@ type process struct {
 // processes are the trees of processes of the roles. The kernel's records keep them up to date;
 // what these do not show, because it was before them or was lost, is read from /proc.
 type processes struct {
-	roles []Role
+	roles []Roots
 	roots [][]int
 	known map[int]*process
 	files *binaries
 	now   func() time.Time
 }
 
-func newProcesses(roles []Role) *processes {
+func newProcesses(roles []Roots) *processes {
 	p := &processes{roles: roles, files: newBinaries(), now: time.Now}
 	p.forget()
 	return p

@@ -9,7 +9,7 @@ import (
 
 // alone returns the tree of this process, as role 0.
 func alone() *processes {
-	return newProcesses([]Role{{Name: "app", PIDs: func() []int { return []int{os.Getpid()} }}})
+	return newProcesses([]Roots{{Name: "app", PIDs: func() []int { return []int{os.Getpid()} }}})
 }
 
 // The records of the kernel show what /proc does not any more.
@@ -56,7 +56,7 @@ func TestTreeOfRecords(t *testing.T) {
 // A role whose process was started again has the new one.
 func TestRootsThatChange(t *testing.T) {
 	pid := os.Getpid()
-	p := newProcesses([]Role{{Name: "app", PIDs: func() []int { return []int{pid} }}})
+	p := newProcesses([]Roots{{Name: "app", PIDs: func() []int { return []int{pid} }}})
 	pid = os.Getppid()
 	p.refresh()
 	if p.of(os.Getppid()).role != 0 {

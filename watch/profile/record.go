@@ -74,8 +74,8 @@ func (r rawRecord) leader() bool { return le32(r.body) == le32(r.body[8:]) }
 func (r rawRecord) lost() int64 { return int64(le64(r.body[8:])) }
 
 // chain returns the addresses of a sample, innermost first: those in the kernel, and those in the
-// program.
-func (r rawRecord) chain(kernel, user []uint64) (inKernel, inUser []uint64) {
+// program; and the word at the top of the program's stack, 0 if it is not there.
+func (r rawRecord) chain(kernel, user []uint64) (inKernel, inUser []uint64, top uint64) {
 	n := min(le64(r.body[16:]), uint64(len(r.body)-24)/8)
 	in := byte(0)
 	for i := range n {
@@ -92,7 +92,11 @@ func (r rawRecord) chain(kernel, user []uint64) (inKernel, inUser []uint64) {
 			user = append(user, ip)
 		}
 	}
-	return kernel, user
+	// Behind the chain: size, bytes of the stack, how many of them are valid.
+	if stack := r.body[24+8*n:]; len(stack) >= 24 && le64(stack) == 8 && le64(stack[16:]) == 8 {
+		top = le64(stack[8:])
+	}
+	return kernel, user, top
 }
 
 // mapping returns the mapping of a record of kind recordMmap2; false if it is cut short.

@@ -29,7 +29,7 @@ func pair(a, b uint32) uint64 {
 // sampleOf is the record of a sample.
 func sampleOf(pid uint32, time uint64, chain ...uint64) []byte {
 	return put(recordSample, 0, slices.Concat(
-		[]uint64{pair(pid, pid+1), time, uint64(len(chain))}, chain)...)
+		[]uint64{pair(pid, pid+1), time, uint64(len(chain))}, chain, []uint64{8, 0x55, 8})...)
 }
 
 func TestRecords(t *testing.T) {
@@ -46,8 +46,8 @@ func TestRecords(t *testing.T) {
 	if len(got) != 5 {
 		t.Fatalf("%d records, want 5", len(got))
 	}
-	kernel, user := got[0].chain(nil, nil)
-	if got[0].pid() != 7 || got[0].time != 30 || !slices.Equal(kernel, []uint64{0xffff1, 0xffff2}) ||
+	kernel, user, top := got[0].chain(nil, nil)
+	if got[0].pid() != 7 || top != 0x55 || got[0].time != 30 || !slices.Equal(kernel, []uint64{0xffff1, 0xffff2}) ||
 		!slices.Equal(user, []uint64{0x10, 0x20}) {
 		t.Errorf("sample of %d at %d: %x %x", got[0].pid(), got[0].time, kernel, user)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -12,9 +13,9 @@ import (
 	"time"
 )
 
-// A Role is a name and the processes that fill it.
-type Role struct {
-	Name string
+// Roots are the first processes of a role.
+type Roots struct {
+	Name string // of the role
 	// PIDs returns the first processes; all that they start count too. It may return others after
 	// a restart. It is safe for concurrent use.
 	PIDs func() []int
@@ -23,7 +24,7 @@ type Role struct {
 // A Sampler samples the processes of roles while its gate is open. Its methods are safe for
 // concurrent use.
 type Sampler struct {
-	roles   []Role
+	roles   []Roots
 	events  *events
 	stop    chan struct{}
 	done    chan struct{}
@@ -54,12 +55,15 @@ type Sampler struct {
 	line      []uint32
 }
 
+// topOfStack says that a call of this processor leaves the caller's address at the top of the stack.
+const topOfStack = runtime.GOARCH == "amd64"
+
 // every is how often the rings are read.
 const every = 100 * time.Millisecond
 
 // Open returns a sampler with a closed gate, of processes that run on CPUs of this host; none means
 // all. The error says what this program is not allowed, and the remedy. The caller calls Close.
-func Open(roles []Role, cpus []int) (*Sampler, error) {
+func Open(roles []Roots, cpus []int) (*Sampler, error) {
 	return openWith(roles, cpus, func(pids, cpus []int) (*events, error) {
 		e, err := openEvents(cpus)
 		if forbidden(err) {
@@ -71,7 +75,7 @@ func Open(roles []Role, cpus []int) (*Sampler, error) {
 
 // openWith is Open with the function that opens the events of processes on CPUs.
 func openWith(
-	roles []Role, cpus []int, open func(pids, cpus []int) (*events, error),
+	roles []Roots, cpus []int, open func(pids, cpus []int) (*events, error),
 ) (*Sampler, error) {
 	s := newSampler(roles)
 	if len(cpus) == 0 {
@@ -91,7 +95,7 @@ func openWith(
 	return s, nil
 }
 
-func newSampler(roles []Role) *Sampler {
+func newSampler(roles []Roots) *Sampler {
 	s := &Sampler{
 		roles:     roles,
 		stop:      make(chan struct{}),
@@ -247,7 +251,8 @@ func (s *Sampler) sample(r rawRecord) {
 	if x == nil || x.role == noRole {
 		return
 	}
-	s.kernel, s.user = r.chain(s.kernel[:0], s.user[:0])
+	var top uint64
+	s.kernel, s.user, top = r.chain(s.kernel[:0], s.user[:0])
 	s.line = s.line[:0] // innermost first
 	if len(s.kernel) > 0 {
 		s.line = append(s.line, s.frames.id(kernelBinary, uint64(s.path())))
@@ -259,6 +264,12 @@ func (s *Sampler) sample(r rawRecord) {
 		file, offset, ok := s.processes.find(pid, x, ip)
 		if !ok && i > 0 {
 			break // no frame pointer
+		}
+		if i == 0 && topOfStack {
+			// Whether it is the address of the caller is seen in the symbols.
+			if file, offset, ok := s.processes.find(pid, x, top-1); ok {
+				s.line = append(s.line, s.frames.id(file|perhaps, offset))
+			}
 		}
 		s.line = append(s.line, s.frames.id(file, offset))
 	}

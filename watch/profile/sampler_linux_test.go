@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -129,11 +128,11 @@ func (w *work) do(t *testing.T) {
 
 // sampled returns the profile of a role that works once while the gate is open, and once before and
 // after. The binary of its program is removed meanwhile.
-func sampled(t *testing.T, open func([]Role) (*Sampler, error)) (Stored, *work) {
+func sampled(t *testing.T, open func([]Roots) (*Sampler, error)) (Stored, *work) {
 	t.Helper()
 	path := t.TempDir() + "/worker"
 	w := start(t, path)
-	s, err := open([]Role{{Name: "app", PIDs: func() []int { return []int{w.Process.Pid} }}})
+	s, err := open([]Roots{{Name: "app", PIDs: func() []int { return []int{w.Process.Pid} }}})
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) ||
 		errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOENT) {
 		failure.Lacks(t, err)
@@ -151,30 +150,10 @@ func sampled(t *testing.T, open func([]Role) (*Sampler, error)) (Stored, *work) 
 	return all["app"], w
 }
 
-// sum adds up the samples of stacks that have a function, whose name ends so.
-func (s *Stored) sum(function string) (n int64) {
-	for _, st := range s.Stacks {
-		for _, i := range st.Functions {
-			if strings.HasSuffix(s.Functions[i].Name, function) {
-				n += st.Samples
-				break
-			}
-		}
-	}
-	return n
-}
-
-func (s *Stored) all() (n int64) {
-	for _, st := range s.Stacks {
-		n += st.Samples
-	}
-	return n
-}
-
 // The samples of a process and its child add up to their CPU time while the gate was open, by
 // function, with the system call that was under way, though the file of the program is gone.
 func TestSampler(t *testing.T) {
-	p, _ := sampled(t, func(r []Role) (*Sampler, error) { return Open(r, nil) })
+	p, _ := sampled(t, func(r []Roots) (*Sampler, error) { return Open(r, nil) })
 	cpu := float64(p.all()) * p.Period.Seconds()
 	t.Logf("%d samples: %.3f s of %.3f s in %.3f s; %d lost", p.all(), cpu, p.CPU, p.Seconds, p.Lost)
 	if cpu < 0.8*p.CPU || cpu > 1.2*p.CPU || p.CPU > 4*p.Seconds {
@@ -208,7 +187,7 @@ func TestSampler(t *testing.T) {
 
 // Without the right to the events of a CPU, a program samples its own children in user space.
 func TestSamplerOfThreads(t *testing.T) {
-	p, _ := sampled(t, func(r []Role) (*Sampler, error) {
+	p, _ := sampled(t, func(r []Roots) (*Sampler, error) {
 		return openWith(r, nil, func(pids, cpus []int) (*events, error) {
 			return openThreadsWith(pids, cpus, threadsOfUsers)
 		})
@@ -234,7 +213,7 @@ func TestSamplerCloses(t *testing.T) {
 		return len(entries)
 	}
 	before := files()
-	s, err := Open([]Role{{Name: "app", PIDs: func() []int { return []int{os.Getpid()} }}}, nil)
+	s, err := Open([]Roots{{Name: "app", PIDs: func() []int { return []int{os.Getpid()} }}}, nil)
 	if err != nil {
 		failure.Lacks(t, err)
 	}

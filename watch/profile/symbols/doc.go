@@ -3,7 +3,7 @@
 // A [Table] reads what a program carries for its own runtime or its dynamic linker, and needs no
 // debugging information:
 //
-//   - Go 1.16 and later: the table of functions that tracebacks use (pclntab), in stripped programs
+//   - Go 1.16 to 1.27: the table of functions that tracebacks use (pclntab), in stripped programs
 //     too, with inlined calls and first lines of functions. Two things are missing: inlined calls of
 //     position-independent programs of Go 1.16 and 1.17, and lines before Go 1.20.
 //   - C, C++ and Rust: .symtab, or that of a file in /usr/lib/debug with the same build ID, or

@@ -110,7 +110,7 @@ func newTable(r io.ReaderAt) (t *Table, err error) {
 	}
 	t = &Table{
 		program: Program{Language: "C"},
-		image:   &image{r: r, pages: map[int64][]byte{}},
+		image:   &image{r: r},
 	}
 	t.readHeaders(f)
 	t.readGo(f)

@@ -107,7 +107,7 @@ func (t *goTable) findModule(names, funcs uint64) bool {
 			namesAt, funcsAt, funcsLen = 1, 16, 17
 			firstAt, textAt, endAt     = 20, 22, 23
 		)
-		w := t.m.relocated(addr, 41)
+		w := t.m.relocated(addr, 45)
 		if w == nil || w[namesAt] != names || w[funcsAt] != funcs ||
 			w[funcsLen] != uint64(t.count)+1 {
 			return false
@@ -116,12 +116,13 @@ func (t *goTable) findModule(names, funcs uint64) bool {
 		if t.entry(0) != w[firstAt] {
 			return false
 		}
-		switch t.version {
-		case go118:
-			t.inlined = t.m.offset(w[38])
-		case go120:
-			t.inlined = t.m.offset(w[40])
+		// The address of go:func.*, which three words of Go 1.27 have moved. There it lies in the
+		// table; before, the word is the capacity of a slice.
+		calls := map[uint32]uint64{go118: w[38], go120: w[40]}[t.version]
+		if t.version == go120 && w[43] > t.addr && w[43] <= w[44] {
+			calls = w[43]
 		}
+		t.inlined = t.m.offset(calls)
 		return true
 	}
 	tried := 0

@@ -27,11 +27,17 @@ func (s segment) last() int {
 	return 0
 }
 
+// A page is the part of a file that begins at n pages.
+type page struct {
+	n    int64
+	data []byte
+}
+
 // An image is an ELF file as its process sees it. Its numbers are little-endian.
 type image struct {
 	r        io.ReaderAt
 	segments []segment // those without code first
-	pages    map[int64][]byte
+	pages    [maxPages]page
 	scanned  int64
 	short    bool   // a read went beyond the end of the file
 	fixes    int64  // offset of relocations in the file; -1 if there are none
@@ -49,20 +55,21 @@ func (m *image) offset(addr uint64) int64 {
 	return -1
 }
 
+// page returns a page of the file, until the next call.
 func (m *image) page(n int64) []byte {
-	if p, ok := m.pages[n]; ok {
-		return p
+	p := &m.pages[n%maxPages]
+	if p.data == nil {
+		p.data = make([]byte, 0, pageSize)
+		p.n = -1
 	}
-	if len(m.pages) >= maxPages {
-		clear(m.pages)
+	if p.n != n {
+		k, _ := m.r.ReadAt(p.data[:pageSize], n*pageSize) // an error is the end of the file
+		p.n, p.data = n, p.data[:k]
 	}
-	p := make([]byte, pageSize)
-	k, _ := m.r.ReadAt(p, n*pageSize) // an error is the end of the file
-	m.pages[n] = p[:k]
-	return p[:k]
+	return p.data
 }
 
-// bytes returns n bytes at an offset in the file, or nil if it has fewer.
+// bytes returns n bytes at an offset in the file until the next call, or nil if it has fewer.
 func (m *image) bytes(off int64, n int) []byte {
 	if off < 0 || off > 1<<62 {
 		m.short = true

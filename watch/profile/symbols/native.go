@@ -58,7 +58,7 @@ func (t *Table) debugging() *nativeTable {
 		return nil
 	}
 	if f, err := elf.NewFile(&budget{r: file, left: maxHeaders}); err == nil {
-		m := &image{r: file, pages: map[int64][]byte{}}
+		m := &image{r: file}
 		if n := t.readSymbols(m, f, elf.SHT_SYMTAB); n != nil {
 			n.file = file
 			return n
