@@ -65,6 +65,7 @@ const (
 	withoutUsers
 	withoutSkipped
 	oneWarning
+	withoutWhy
 	namesOnly
 	leastDetail = namesOnly
 )
@@ -117,8 +118,10 @@ func (s *screen) verdicts(d Document) {
 		kind := strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative))
 		if s.less < namesOnly {
 			s.entry(kind, oneSentence(d, f))
-			for _, t := range d.WhyLines(f) {
-				s.entry("why", t)
+			if s.less < withoutWhy {
+				for _, t := range d.WhyLines(f) {
+					s.entry("why", t)
+				}
 			}
 			if s.less < withoutUsers {
 				for _, t := range impliedComments(f) {

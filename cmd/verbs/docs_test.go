@@ -52,6 +52,7 @@ var notCarriedOut = map[string]string{
 	"curl":                  "what serve answers: serve_test.go",
 	"gh":                    "TestWorkflowOfAComment",
 	"go test":               "benchmarks",
+	"go tool pprof":         "profiles of runs that a store does not have here",
 	"helm":                  cluster,
 	"ip netns exec":         "root, and a host of one's own",
 	"journalctl":            root,
