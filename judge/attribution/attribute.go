@@ -64,6 +64,13 @@ func Attribute(role string, blocks []Block) Attribution {
 	return out
 }
 
+// mostSampled is how many times the CPU time by the kernel's accounting samples may stand for: a
+// sampler that is off by more has another period than it says.
+const mostSampled = 2
+
+// possible reports whether a cost is one that a program can have, in CPU seconds per operation.
+func possible(cost float64) bool { return cost > 1e-15 && cost < 1e9 }
+
 // unusable returns why nothing can be attributed; empty if something can.
 func unusable(blocks []Block) string {
 	if len(blocks) < leastBlocks {
@@ -72,15 +79,19 @@ func unusable(blocks []Block) string {
 	for b := range blocks {
 		for a, p := range []*Profile{&blocks[b].Base, &blocks[b].New} {
 			name := []string{"base", "new arm"}[a]
-			sampled := int64(0)
+			sampled := 0.0
 			for _, s := range p.Stacks {
-				sampled += max(0, s.Samples)
+				sampled += float64(max(0, s.Samples))
 			}
-			switch {
+			switch seconds := sampled * p.Period; {
 			case !(p.Operations > 0) || math.IsInf(p.Operations, 0):
 				return fmt.Sprintf("the %s has no operations in block %d", name, b+1)
 			case !(p.Period > 0) || math.IsInf(p.Period, 0) || sampled == 0:
 				return fmt.Sprintf("the %s has no samples in block %d", name, b+1)
+			case p.CPU > 0 && seconds > mostSampled*p.CPU || !possible(seconds/p.Operations):
+				return fmt.Sprintf("the samples of the %s in block %d stand for %.3g CPU seconds, "+
+					"the kernel counts %.3g for %.3g operations",
+					name, b+1, seconds, p.CPU, p.Operations)
 			}
 		}
 	}

@@ -45,36 +45,31 @@ func newArm(profiles []*Profile) *arm {
 	return a
 }
 
-// observe returns what names are matched by. The calls of functions that the other arm has under
-// the same name are not needed, and left out.
-func (a *arm) observe(other *arm) []names.Observed {
-	theirs := map[string]bool{}
-	for _, f := range other.functions {
-		theirs[f.Name] = true
-	}
-	all, known := make([]names.Observed, len(a.functions)), make([]bool, len(a.functions))
+// observe returns what names are matched by. Calls of functions that have the same name in both arms
+// are there too: by them a closure shows that it has the number of another one.
+func (a *arm) observe() []names.Observed {
+	all := make([]names.Observed, len(a.functions))
 	for i, f := range a.functions {
 		fixed := f.Kind != Own && f.Kind != Library
 		all[i] = names.Observed{Name: f.Name, File: f.File, Binary: f.Binary, Fixed: fixed}
-		known[i] = fixed || theirs[f.Name]
 	}
 	calls := map[[2]int32]float64{}
 	for b, p := range a.profiles {
 		for _, s := range p.Stacks {
 			last := int32(-1)
-			for k, i := range s.Functions {
+			for _, i := range s.Functions {
 				if i < 0 || i >= len(a.index[b]) {
 					last = -1
 					continue
 				}
 				f := a.index[b][i]
-				if !slices.Contains(s.Functions[:k], i) {
-					all[f].Samples += float64(s.Samples)
-				}
-				if last >= 0 && !(known[last] && known[f]) {
+				if last >= 0 {
 					calls[[2]int32{last, f}] += float64(s.Samples)
 				}
 				last = f
+			}
+			if last >= 0 {
+				all[last].Own += float64(s.Samples)
 			}
 		}
 	}
@@ -108,7 +103,7 @@ func newProgram(blocks []Block) *program {
 	partner := make([]int, len(fresh.functions)) // the index in the base and one more, or 0
 	matched := make([]bool, len(base.functions))
 	p := &program{functions: []Function{{Kind: Unknown}}, old: []Function{{}}, renamed: []bool{false}}
-	for _, pair := range names.Match(base.observe(fresh), fresh.observe(base)) {
+	for _, pair := range names.Match(base.observe(), fresh.observe()) {
 		if base.functions[pair.Base].Kind != fresh.functions[pair.Fresh].Kind {
 			continue
 		}

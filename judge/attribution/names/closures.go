@@ -97,7 +97,7 @@ func (s *side) inOrder(closures []int) []int {
 func (m *matching) anchors(f *family) {
 	sampled := func(s *side, closures []int) []int {
 		return slices.DeleteFunc(slices.Clone(closures), func(i int) bool {
-			return s.partner[i] >= 0 || s.functions[i].Samples < leastSamples
+			return s.partner[i] >= 0 || s.samples[i] < leastSamples
 		})
 	}
 	var found [][2]int
@@ -112,7 +112,7 @@ func (m *matching) anchors(f *family) {
 	m.compare(base, fresh, alike, func(i int, c candidate) {
 		j := c.function
 		score := m.similarity(i, j)
-		if min(score, c.score) < leastAnchor {
+		if min(score, c.score) < leastAnchor || c.traits < 2 && !m.sameInflow(i, j) {
 			return
 		}
 		same, ok := freshes[m.base.place(i)]
@@ -269,7 +269,7 @@ func (m *matching) complete(f *family, kind string, n int) bool {
 			_, ok := others[s.place(i)]
 			form := s.forms[i]
 			return !ok && form.kind == kind && form.number > n &&
-				s.functions[i].Samples >= leastSamples
+				s.samples[i] >= leastSamples
 		})
 	}
 	return !absent(&m.base, f.base, freshes) && !absent(&m.fresh, f.fresh, bases)
@@ -278,8 +278,8 @@ func (m *matching) complete(f *family, kind string, n int) bool {
 // contradicted reports whether two closures call nothing in common, and both have enough samples
 // to show it.
 func (m *matching) contradicted(i, j int) bool {
-	return m.base.functions[i].Samples >= leastSamples &&
-		m.fresh.functions[j].Samples >= leastSamples &&
+	return m.base.samples[i] >= leastSamples &&
+		m.fresh.samples[j] >= leastSamples &&
 		m.similarity(i, j) < mostContradicted
 }
 

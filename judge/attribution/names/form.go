@@ -111,12 +111,16 @@ func withoutParts(name string) string {
 	}
 }
 
+// generated begins the names of functions that the compiler makes for types, such as
+// type:.eq.PACKAGE.TYPE.
+const generated = "type:."
+
 // split returns the path of the package of a function and what follows it.
 func split(name string) (pkg, rest string) {
-	generated := ""
-	if strings.HasPrefix(name, "type:.") { // type:.eq.PACKAGE.TYPE, made by the compiler
-		n := strings.IndexByte(name[len("type:."):], '.') + len("type:.") + 1
-		generated = name[:n]
+	made := ""
+	if strings.HasPrefix(name, generated) {
+		n := strings.IndexByte(name[len(generated):], '.') + len(generated) + 1
+		made = name[:n]
 		name = name[n:]
 	}
 	head := name
@@ -126,9 +130,9 @@ func split(name string) (pkg, rest string) {
 	slash := strings.LastIndexByte(head, '/') + 1
 	dot := strings.IndexByte(head[slash:], '.')
 	if dot < 0 {
-		return "", generated + name
+		return "", made + name
 	}
-	return name[:slash+dot], generated + name[slash+dot+1:]
+	return name[:slash+dot], made + name[slash+dot+1:]
 }
 
 // closureKinds are what the Go compiler writes before the number of a function without a name: a

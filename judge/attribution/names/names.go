@@ -1,5 +1,10 @@
 package names
 
+import (
+	"math"
+	"strings"
+)
+
 // Observed is a function of a build, and where it stands in the call tree.
 type Observed struct {
 	Name   string // as the language writes it, with package and receiver
@@ -8,7 +13,7 @@ type Observed struct {
 	// Fixed is set for functions that have no other name in another build: those of the kernel and
 	// of the runtime, and addresses without a symbol. They are matched by their names alone.
 	Fixed   bool
-	Samples float64 // with the function anywhere on their stack
+	Own     float64 // samples in the function itself
 	Callers []Edge
 	Callees []Edge
 }
@@ -69,6 +74,7 @@ type matching struct {
 type side struct {
 	functions []Observed
 	forms     []form
+	samples   []float64         // with each function on their stack, as far as its edges show
 	partner   []int             // the index in the other build, or -1
 	packages  map[string]string // paths in the new build of packages that moved; nil in the new build
 	types     map[string]string // likewise of receivers, with their packages
@@ -78,14 +84,30 @@ func newSide(functions []Observed) side {
 	s := side{
 		functions: functions,
 		forms:     make([]form, len(functions)),
+		samples:   make([]float64, len(functions)),
 		partner:   make([]int, len(functions)),
 	}
 	for i, f := range functions {
+		s.samples[i] = max(sum(f.Callers), sum(f.Callees)+f.Own)
 		s.forms[i] = parse(f.Name, f.File)
 		s.partner[i] = -1
 	}
 	return s
 }
+
+// sum adds the weights of edges.
+func sum(edges []Edge) float64 {
+	n := 0.0
+	for _, e := range edges {
+		if e.valid() {
+			n += e.Weight
+		}
+	}
+	return n
+}
+
+// valid reports whether an edge has a weight.
+func (e Edge) valid() bool { return e.Weight > 0 && !math.IsInf(e.Weight, 0) }
 
 // pair makes base function i and fresh function j one.
 func (m *matching) pair(i, j int) {
@@ -96,6 +118,12 @@ func (m *matching) pair(i, j int) {
 
 // closure reports whether a function is a closure that may have another number in another build.
 func (s *side) closure(i int) bool { return s.forms[i].kind != "" && !s.functions[i].Fixed }
+
+// written reports whether a function may be in another build under another name: the kernel's, the
+// runtime's and those that the compiler makes are not.
+func (s *side) written(i int) bool {
+	return !s.functions[i].Fixed && !strings.HasPrefix(s.forms[i].rest, generated)
+}
 
 // free returns the functions that have no partner and satisfy keep.
 func (s *side) free(keep func(i int) bool) []int {
@@ -169,13 +197,13 @@ func (m *matching) byName() {
 // a pointer.
 func (m *matching) byForm() {
 	m.unique(func(s *side, i int) key {
-		if s.functions[i].Fixed {
+		if !s.written(i) {
 			return key{}
 		}
 		return key{name: s.expected(s.forms[i])}
 	})
 	m.unique(func(s *side, i int) key {
-		if s.functions[i].Fixed {
+		if !s.written(i) {
 			return key{}
 		}
 		return key{name: pointerless(s.expected(s.forms[i]))}

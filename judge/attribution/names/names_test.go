@@ -10,7 +10,8 @@ import (
 func named(all ...string) []Observed {
 	functions := make([]Observed, len(all))
 	for i, name := range all {
-		functions[i] = Observed{Name: name, Binary: "server", Samples: 100}
+		unknown := Edge{Function: -1, Weight: 100}
+		functions[i] = Observed{Name: name, Binary: "server", Callers: []Edge{unknown}}
 	}
 	return functions
 }

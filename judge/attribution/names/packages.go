@@ -55,9 +55,9 @@ func onlyHere(s, other *side, of func(s *side, i int) (in, name string)) map[str
 		theirs[in] = true
 	}
 	all := map[string]*container{}
-	for i, f := range s.functions {
+	for i := range s.functions {
 		in, name := of(s, i)
-		if f.Fixed || in == "" || theirs[in] {
+		if !s.written(i) || in == "" || theirs[in] {
 			continue
 		}
 		c := all[in]
@@ -66,7 +66,7 @@ func onlyHere(s, other *side, of func(s *side, i int) (in, name string)) map[str
 			all[in] = c
 		}
 		c.functions[name] = true
-		c.samples = max(c.samples, f.Samples)
+		c.samples = max(c.samples, s.samples[i])
 	}
 	return all
 }

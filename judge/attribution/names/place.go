@@ -58,7 +58,7 @@ func (m *matching) shares(s *side, edges []Edge, callee bool) []share {
 // known reports whether the other end of an edge has a partner.
 func (s *side) known(e Edge) bool {
 	return e.Function >= 0 && e.Function < len(s.functions) && s.partner[e.Function] >= 0 &&
-		e.Weight > 0 && !math.IsInf(e.Weight, 0)
+		e.valid()
 }
 
 // A candidate is what a function could be in the other build.
@@ -205,38 +205,42 @@ func (m *matching) compare(
 	}
 }
 
-// What the place of two functions in the call tree must be like if their names are.
+// Limits of what makes two places in the call tree one.
 const (
-	leastScore     = 0.7 // for functions with names alike
-	leastScoreElse = 0.8
-	mostInflow     = 2 // how many times as much of its callers' samples one may have
+	leastScore = 0.7
+	highScore  = 0.8
+	topScore   = 0.9
+	mostInflow = 2 // how many times as much of its callers' samples one may have
 )
 
 // byPlace pairs functions with other names by their callers and callees.
 func (m *matching) byPlace() {
 	sampled := func(s *side) []int {
 		return s.free(func(i int) bool {
-			f := s.functions[i]
-			return !f.Fixed && !s.closure(i) && f.Samples >= leastSamples
+			return s.written(i) && !s.closure(i) && s.samples[i] >= leastSamples
 		})
 	}
 	factor := func(i, j int) float64 { return 1 + m.likeness(i, j)/2 }
 	m.compare(sampled(&m.base), sampled(&m.fresh), factor, func(i int, c candidate) {
-		like := m.likeness(i, c.function)
-		score := c.score / (1 + like/2)
-		enough := false
-		switch like {
-		case 1:
-			enough = c.traits >= 1 && score >= leastScore
-		case 0:
-			enough = c.traits >= 4 && c.both && score >= leastScoreElse
-		default:
-			enough = c.traits >= 2 && score >= leastScore
-		}
-		if enough && (like == 1 || m.sameInflow(i, c.function)) {
+		if m.placed(i, c) {
 			m.pair(i, c.function)
 		}
 	})
+}
+
+// placed reports whether the places of function i and its candidate have enough in common. The less
+// alike their names are, the more it takes.
+func (m *matching) placed(i int, c candidate) bool {
+	like := m.likeness(i, c.function)
+	score := c.score / (1 + like/2)
+	inflow := m.sameInflow(i, c.function)
+	switch like {
+	case 1:
+		return score >= leastScore && (c.traits >= 2 || inflow)
+	case 0:
+		return score >= highScore && c.traits >= 4 && c.both && inflow
+	}
+	return inflow && (score >= leastScore && c.traits >= 3 || score >= topScore && c.both)
 }
 
 // likeness returns 1 for functions whose names differ in the package or the receiver alone, 1/2
@@ -282,7 +286,7 @@ func (s *side) inflow(i int) float64 {
 	for _, e := range s.functions[i].Callers {
 		if s.known(e) {
 			in += e.Weight
-			all += s.functions[e.Function].Samples
+			all += s.samples[e.Function]
 		}
 	}
 	return in / all
