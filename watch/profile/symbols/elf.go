@@ -44,11 +44,12 @@ type Table struct {
 	image   *image
 	golang  *goTable
 	native  *nativeTable
+	unwind  *unwindTable
 	jit     *jitTable
 }
 
 // Open reads the tables of the ELF file at path: 64 bits, little-endian. path may be a link of
-// /proc to a file that is deleted. A file without any symbol is no error: its functions are unknown.
+// /proc to a file that is deleted. Functions of a file without symbols are unknown: no error.
 func Open(path string) (*Table, error) {
 	t, err := open(path)
 	if err != nil {
@@ -115,6 +116,7 @@ func newTable(r io.ReaderAt) (t *Table, err error) {
 	t.readHeaders(f)
 	t.readGo(f)
 	t.native = t.findNative(f)
+	t.unwind = t.findUnwind(f)
 	return t, nil
 }
 
@@ -272,5 +274,8 @@ func (t *Table) Lookup(addr uint64) []Frame {
 			return frames
 		}
 	}
-	return t.native.frames(addr)
+	if frames := t.native.frames(addr); frames != nil {
+		return frames
+	}
+	return t.unwind.frames(addr)
 }

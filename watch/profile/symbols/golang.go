@@ -150,7 +150,7 @@ func (t *goTable) entry(i int) uint64 {
 	return t.text + t.m.uint(t.funcs+8*int64(i), 4)
 }
 
-// A goFunc is one function of a table. Offsets are those of the struct _func of runtime/runtime2.go.
+// A goFunc is one function of a table: the struct _func of runtime/runtime2.go.
 type goFunc struct {
 	t     *goTable
 	entry uint64
