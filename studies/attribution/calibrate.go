@@ -23,17 +23,12 @@ import (
 //go:embed plan.yaml
 var planText string
 
-// The lengths of the measured phase: of a run of a comparison, and of the run that counts.
-const (
-	blocks     = 6
-	measureFor = "12s"
-	countFor   = "60s"
-)
+const blocks = 6
 
 // planOf writes a plan. Without arms it is that of one run of a program.
-func planOf(seed uint64, program, length string, arms []string) string {
-	text := strings.NewReplacer("SEED", fmt.Sprint(seed), "PROGRAM", "binary: "+program,
-		"MEASURE", length).Replace(planText)
+func planOf(seed uint64, program string, arms []string) string {
+	text := strings.NewReplacer("SEED", fmt.Sprint(seed), "PROGRAM", "binary: "+program).
+		Replace(planText)
 	if len(arms) == 0 {
 		return text
 	}
@@ -52,7 +47,7 @@ func armName(i int) string { return fmt.Sprint("v", i+1) }
 
 // setting stands for everything that outcomes must share to be counted together.
 func setting() string {
-	sum := sha256.Sum256([]byte(planOf(0, "", measureFor, []string{"", ""})))
+	sum := sha256.Sum256([]byte(planOf(0, "", []string{"", ""})))
 	return hex.EncodeToString(sum[:6])
 }
 
@@ -82,7 +77,7 @@ func (b bench) calibrate(ctx context.Context) (c calibration, err error) {
 	if err != nil {
 		return c, err
 	}
-	r, err := b.run(ctx, planOf(1, program, countFor, nil))
+	r, err := b.run(ctx, planOf(1, program, nil))
 	if err != nil {
 		return c, err
 	}

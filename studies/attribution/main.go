@@ -188,7 +188,7 @@ func (b bench) measure(ctx context.Context, c calibration, slots []int) ([]outco
 	if err := errors.Join(err, os.WriteFile(b.underWay(), mark, 0o644)); err != nil {
 		return nil, err
 	}
-	return made, b.compare(ctx, c, made, planOf(uint64(100+slots[0]), program, measureFor, arms))
+	return made, b.compare(ctx, c, made, planOf(uint64(100+slots[0]), program, arms))
 }
 
 // build builds a variant as an arm.
