@@ -126,7 +126,7 @@ func (m *image) text(off int64) string {
 
 // search calls each with the addresses where pattern is, until it returns true.
 func (m *image) search(pattern []byte, each func(addr uint64) bool) {
-	buf := make([]byte, 1<<18)
+	buf := make([]byte, 1<<16)
 	for _, s := range m.segments {
 		for at := uint64(0); at < s.size && m.scanned < maxScan; {
 			n := min(uint64(len(buf)), s.size-at)

@@ -9,7 +9,7 @@ import (
 // TestSearch finds a pattern wherever it lies in a segment, also across the parts that are read.
 func TestSearch(t *testing.T) {
 	file := make([]byte, 1<<20)
-	want := []uint64{0x1000, 0x1000 + 1<<18 - 4, 0x1000 + 1<<19 + 1, 0x1000 + 1<<20 - 8 - 16}
+	want := []uint64{0x1000, 0x1000 + 1<<16 - 4, 0x1000 + 1<<19 + 1, 0x1000 + 1<<20 - 8 - 16}
 	for _, addr := range want {
 		copy(file[addr-0x1000+16:], "plimsoll")
 	}
