@@ -32,6 +32,9 @@ type Compare struct {
 	// again; 0 for neither. Default: the time of a third of the blocks, see [Plan.RunLength].
 	Retry  time.Duration `yaml:"retry"`
 	Margin Margin        `yaml:"margin"`
+	// Profile has the CPU time of the target's processes sampled in the measured phase of a bounded
+	// test; see package watch/profile.
+	Profile bool `yaml:"profile"`
 	// Endpoints names the endpoints that are judged even where the plan could not decide them; see
 	// [Plan.Insists].
 	Endpoints []string `yaml:"endpoints"`
@@ -82,6 +85,10 @@ var compareKeys = section{
 		`How long the comparison may take, in all, to wait for a quiet host and to run voided blocks
 		again; 0s for neither. Default: the time of a third of the blocks, in whole minutes.`},
 	{"margin", margins, `Differences that do not matter. A single value sets capacity.`},
+	{"profile", boolean.or(true),
+		`Sample the call stacks of the servers and their databases in the measured phase of a
+		bounded test, alike in all arms, so that the report can name the functions behind a
+		difference in cost.`},
 	{"endpoints", words,
 		`Endpoints that are judged also where the plan could not decide them. An endpoint with
 		another margin than the usual one is judged too.`},

@@ -105,6 +105,7 @@ compare:
   arms: {new: {args: [-fault=cpu:25%]}, base: {}}
   combine: true
   margin: {capacity: 3%, p99(op): 20%}
+  profile: false
 setup: {zebra: none, alpha: "…"}
 report: {comments: "Boring is *good*.\nReally.", action_items: [Ship it., "Ask: why?"]}
 `

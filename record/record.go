@@ -207,7 +207,8 @@ func (c *Capacity) Gate() (name, reading string) {
 type Event struct {
 	At time.Duration `json:"at"`
 	// "phase", "users", "slo", "decision", "finding", "error", "note", "storm", "storm over",
-	// "audit", "gates", "crash", "panic", "agent", "steered", [WindowEvent], [SearchOverEvent].
+	// "audit", "gates", "crash", "panic", "agent", "steered", [WindowEvent], [SearchOverEvent],
+	// [NotProfiledEvent].
 	Kind string `json:"kind"`
 	Text string `json:"text,omitempty"`
 	// Rule, Value, Limit, Count and Violated are of an SLO evaluation or a gate.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/load/measure"
 )
 
@@ -347,5 +349,34 @@ func TestEveryMemberHasADigest(t *testing.T) {
 				t.Errorf("%s %s: %v", name, how, err)
 			}
 		}
+	}
+}
+
+// The profiles of a run are among its files, and a change to one is found.
+func TestProfiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w := write(t, dir, 1)
+	for _, role := range []string{"db", "app"} {
+		f, err := w.Profile(role)
+		failure.None(t, err)
+		_, err = io.WriteString(f, "of "+role)
+		failure.None(t, errors.Join(err, f.Close()))
+	}
+	_, err := w.Seal(t.Context(), Validity{Valid: true}, "")
+	failure.None(t, err)
+	r, err := Open(dir)
+	failure.None(t, err)
+	if got := r.Profiles(); !slices.Equal(got, []string{"app", "db"}) {
+		t.Errorf("profiles of %v", got)
+	}
+	f, err := r.Profile("app")
+	failure.None(t, err)
+	text, err := io.ReadAll(f)
+	if failure.None(t, errors.Join(err, f.Close())); string(text) != "of app" {
+		t.Errorf("read %q", text)
+	}
+	failure.None(t, os.WriteFile(r.ProfilePath("db"), []byte("other"), 0o600))
+	if bad, err := r.Verify(); err != nil || !slices.Equal(bad, []string{"db.pprof"}) {
+		t.Errorf("changed: %v, %v", bad, err)
 	}
 }

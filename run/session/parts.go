@@ -41,7 +41,8 @@ type run struct {
 	population   *users.Population
 	received     users.Receipt
 	crashes      *health.CrashLog
-	spec         trial.Config // each part sets what is its own
+	profiles     *sources.Profiles // nil: it is not profiled
+	spec         trial.Config      // each part sets what is its own
 
 	out      trial.Outcome
 	seen     users.Received
@@ -59,6 +60,7 @@ type part struct {
 // order. A part that concerns some runs only does nothing in others.
 var parts = []part{
 	{end: readReceived}, // what the other runs of a duet do until then is among the counts
+	{end: writeProfiles},
 	{begin: beginTurns, end: yieldPlace},
 	{end: readStamps},
 	{end: findInPopulation},
@@ -74,6 +76,7 @@ var parts = []part{
 	{begin: testUsers},
 	{begin: findLevel},
 	{begin: testInTurns},
+	{begin: profileTarget},
 	{begin: watchDisk},
 	{begin: countReceived},
 	{end: findRestarts},

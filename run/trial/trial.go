@@ -117,6 +117,9 @@ type Config struct {
 	// Gates are the limits of the generator's own health; nil for plan.DefaultGates.
 	Gates []plan.Gate
 	Conduct
+	// Phase is called with the name of each phase when it begins, and with "" when it has ended. It
+	// returns at once. nil for none.
+	Phase func(name string)
 	// Progress is called about once a second, if it is set.
 	Progress func(Progress)
 	// CPU reads the CPU of generator, app and database since it was called last, as shares of the
@@ -421,12 +424,21 @@ func (r *run) beginPhase(name string) {
 	r.phase, r.from = name, r.now()
 	desired, _, _ := r.Driver.Users()
 	r.event(record.Event{Kind: "phase", Phase: name, Users: desired})
+	r.phased(name)
+}
+
+// phased reports that a phase has begun, or with "" ended.
+func (r *run) phased(name string) {
+	if r.Phase != nil {
+		r.Phase(name)
+	}
 }
 
 func (r *run) endPhase() {
 	if r.phase == "" {
 		return
 	}
+	r.phased("")
 	_, active, _ := r.Driver.Users()
 	r.out.Phases = append(r.out.Phases, record.Phase{
 		Name:  r.phase,

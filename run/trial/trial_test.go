@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -272,6 +273,25 @@ func gates(v record.Validity) string {
 }
 
 var bounded = *measuredFor(5 * time.Second)
+
+// Each phase is told when it begins and when it has ended.
+func TestPhasesAreTold(t *testing.T) {
+	virtual(t, "bounded", func(t *testing.T) {
+		s := boundedSpec(t, newLab(1000))
+		var told []string
+		s.Phase = func(name string) {
+			told = append(told, fmt.Sprintf("%s at %v", name, s.Clock.Now().Round(time.Second)))
+		}
+		out := carryOut(t, s)
+		var want []string
+		for _, p := range out.Phases {
+			want = append(want, fmt.Sprintf("%s at %v", p.Name, p.From), fmt.Sprintf(" at %v", p.To))
+		}
+		if len(want) < 4 || !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
 
 func TestBoundedTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -78,6 +78,7 @@ func examine(p patient, role string) []HostFinding {
 	c.processor()
 	c.memory()
 	c.cgroup()
+	c.profiling()
 	order := []Severity{Problem, Advice, Unknown, Good}
 	slices.SortStableFunc(c.out, func(a, b HostFinding) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))

@@ -18,6 +18,9 @@ func seed001() patient {
 		"proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units     \n" +
 			"Max processes             8192                 8192                 processes \n" +
 			"Max open files            1024                 100000               files     \n",
+		"proc/self/status":                                     "CapEff:\t0000000000000000\n",
+		"proc/sys/kernel/perf_event_paranoid":                  "0\n",
+		"proc/sys/kernel/kptr_restrict":                        "0\n",
 		"proc/self/cgroup":                                     "0::/system.slice/nginx.service\n",
 		"proc/meminfo":                                         "MemTotal: 8000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n",
 		"proc/sys/net/ipv4/ip_local_port_range":                "1025\t65000\n",
@@ -124,6 +127,9 @@ func TestDoctorFaults(t *testing.T) {
 		{"turbo", "app", "sys/devices/system/cpu/intel_pstate/no_turbo", "0", "turbo", Advice, "echo 1"},
 		{"huge pages", "db", "sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never", "transparent huge pages", Advice, "echo madvise"},
 		{"swap in use", "db", "proc/meminfo", "SwapTotal: 1000000 kB\nSwapFree: 500000 kB\n", "swap", Problem, "swapoff"},
+		{"sampling", "app", "proc/sys/kernel/perf_event_paranoid", "2", "profiling", Advice, "perf_event_paranoid=0"},
+		{"names of the kernel", "db", "proc/sys/kernel/kptr_restrict", "1", "profiling", Advice, "kptr_restrict=0"},
+		{"no sampling", "db", "proc/sys/kernel/perf_event_paranoid", "", "profiling", Unknown, ""},
 		{"quota", "agent", "sys/fs/cgroup/system.slice/cpu.max", "50000 100000", "CPU quota", Problem, "CPUQuota"},
 		{"memory limit", "agent", "sys/fs/cgroup/system.slice/nginx.service/memory.max", "536870912", "memory limit", Problem, "MemoryMax"},
 	} {
@@ -153,6 +159,24 @@ func TestDoctorFaults(t *testing.T) {
 				t.Errorf("%+v does not say what to do and why", f)
 			}
 		})
+	}
+}
+
+// Root samples whatever the settings are.
+func TestDoctorProfilingAsRoot(t *testing.T) {
+	p := seed001()
+	files := p.files.(fstest.MapFS)
+	for name, text := range map[string]string{
+		"proc/sys/kernel/perf_event_paranoid": "4",
+		"proc/sys/kernel/kptr_restrict":       "1",
+		"proc/self/status":                    "CapEff:\t000001ffffffffff",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	for _, f := range examine(p, "app") {
+		if f.Check == "profiling" && f.Severity != Good {
+			t.Errorf("%+v, want good", f)
+		}
 	}
 }
 

@@ -14,6 +14,26 @@ import (
 	"plimsoll/watch/series"
 )
 
+// A profile of CPU time is asked for by its seconds, with the query of the page, of which no error
+// tells anything.
+func TestCPUProfile(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.String() != "/debug/pprof/profile?seconds=10&token=geheim" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, "bytes")
+	}))
+	t.Cleanup(srv.Close)
+	got, err := CPUProfile(t.Context(), srv.URL+"/debug/pprof/?token=geheim", 10)
+	if err != nil || string(got) != "bytes" {
+		t.Errorf("%q, %v", got, err)
+	}
+	_, err = CPUProfile(t.Context(), srv.URL+"/elsewhere?token=geheim", 10)
+	failure.Says(t, err, "404")
+	failure.Hides(t, err, "geheim")
+}
+
 // profiles serves this test program's own profiles, or the answer in broken instead.
 func profiles(t testing.TB, broken map[string]string) *httptest.Server {
 	t.Helper()

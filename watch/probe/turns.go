@@ -30,6 +30,7 @@ type Turns struct {
 	used   time.Duration // CPU time of this process during turns until usedAt
 	usedAt time.Duration // CPU time of this process at the last Begin or End
 	err    error         // of the last reading of that
+	heard  []func(on bool)
 
 	summing sync.Mutex // of sum
 	sum     *cpuStat
@@ -68,9 +69,21 @@ func (t *Turns) turn(on bool) {
 	}
 	t.use()
 	t.on = on
+	for _, f := range t.heard {
+		f(on)
+	}
 	for _, f := range t.files {
 		f.mark(on)
 	}
+}
+
+// Hear has f called now and at both ends of every turn from now on, with whether the turn is under
+// way. f returns at once and calls no method of t.
+func (t *Turns) Hear(f func(on bool)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.heard = append(t.heard, f)
+	f(t.on)
 }
 
 // Close closes the files. No turn begins after it.

@@ -387,3 +387,18 @@ func TestTurnsOfThisProcess(t *testing.T) {
 		t.Errorf("without turns: %v, %v", d, err)
 	}
 }
+
+// Who hears of turns hears of the one under way, and of each end once.
+func TestTurnsAreHeard(t *testing.T) {
+	turns := newTurns(t, newShared(t).proc)
+	var heard []bool
+	turns.Begin()
+	turns.Hear(func(on bool) { heard = append(heard, on) })
+	turns.Begin()
+	turns.End()
+	turns.End()
+	turns.Begin()
+	if got := fmt.Sprint(heard); got != "[true false true]" {
+		t.Errorf("heard %v", got)
+	}
+}
