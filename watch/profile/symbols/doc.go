@@ -4,8 +4,8 @@
 // debugging information:
 //
 //   - Go 1.16 to 1.27: the table of functions that tracebacks use (pclntab), in stripped programs
-//     too, with inlined calls and first lines of functions. Two things are missing:
-//     position-independent programs of Go 1.16 and 1.17, and first lines before Go 1.20.
+//     too, with inlined calls and first lines of functions. Two things are missing: first lines
+//     before Go 1.20, and position-independent programs with C that LLVM's linker wrote.
 //   - C, C++ and Rust: .symtab, or that of a file in /usr/lib/debug with the same build ID, or
 //     .dynsym. The nearest symbol before an address counts only if its size covers the address: a
 //     static function of a stripped program has none. Its name is its address by the tables that

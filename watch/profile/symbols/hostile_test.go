@@ -60,7 +60,7 @@ func victims(t testing.TB) []victim {
 			f, _ := g.find((g.text + g.end) / 2)
 			module := bytes.LastIndex(file, binary.LittleEndian.AppendUint64(nil, g.addr))
 			v.places = append(v.places, g.m.offset(g.addr), g.names, g.units, g.files, g.pcs, g.funcs,
-				f.rest, f.tree, g.inlined, table.image.fixes, int64(module))
+				f.rest, f.tree, g.inlined, int64(module))
 		}
 		if n := table.native; n != nil {
 			v.places = append(v.places, n.names)

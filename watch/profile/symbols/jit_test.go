@@ -9,7 +9,8 @@ import (
 )
 
 func TestReadPerfMap(t *testing.T) {
-	table, err := readPerfMap(strings.NewReader("1000 20 one\n0x2000 0x10 two words(int)\nno line\n" +
+	table, err := readPerfMap(strings.NewReader(strings.Repeat("1000 20 one\n", 90) +
+		"0x2000 0x10 two words(int)\nno line\n" +
 		"1000 10 one again\nffffffffffffffff 10 last\n3000 10 \n" +
 		strings.Repeat("x", 100) + "\n4000 1 cut"))
 	if err != nil {

@@ -5,6 +5,7 @@ __attribute__((noinline)) static int hidden(int n) { return n * 3 + 1; }
 __attribute__((noinline)) int exported(int n) { return hidden(n) + 2; }
 int alias(int n) __attribute__((alias("exported")));
 int __alias(int n) __attribute__((alias("exported")));
+static int a_local(int n) __attribute__((alias("exported"), used));
 int bare(void);
 __asm__(".text\n.globl bare\n.type bare, @function\nbare:\n\tmov $7, %eax\n\tret\n"
         ".globl after\n.type after, @function\nafter:\n\tret\n\t.size after, .-after\n");
