@@ -88,7 +88,7 @@ func Last[T any](all []T) T { return all[len(all)-1] }
 )
 
 // build compiles a program without inlining, and returns its functions with their calls.
-func build(t *testing.T, files map[string]string) []Observed {
+func build(t *testing.T, files map[string]string) []Routine {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
@@ -111,7 +111,7 @@ func build(t *testing.T, files map[string]string) []Observed {
 
 // calls reads the direct calls of a program, E8 and a distance, that lead to the start of a
 // function.
-func calls(t *testing.T, program string) []Observed {
+func calls(t *testing.T, program string) []Routine {
 	file, err := elf.Open(program)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func calls(t *testing.T, program string) []Observed {
 		return elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Value+s.Size > text.Addr+text.Size
 	})
 	at, index := map[uint64]int{}, map[string]int{}
-	var functions []Observed
+	var functions []Routine
 	for _, s := range symbols {
 		name := Whole(s.Name, ".go")
 		k, ok := index[name]
@@ -138,7 +138,7 @@ func calls(t *testing.T, program string) []Observed {
 			k = len(functions)
 			index[name] = k
 			fixed := strings.HasPrefix(name, "runtime.") || strings.Contains(name, "/runtime")
-			functions = append(functions, Observed{Name: name, Fixed: fixed, Own: leastSamples})
+			functions = append(functions, Routine{Name: name, Fixed: fixed, Own: leastSamples})
 		}
 		at[s.Value] = k
 	}

@@ -54,7 +54,7 @@ func TestSplit(t *testing.T) {
 
 func TestElements(t *testing.T) {
 	for _, tt := range []struct{ pkg, want string }{
-		{"github.com/mattermost/mattermost-server/v6/app", "github.com/mattermost/mattermost-server/app"},
+		{"example.com/chat/chat-server/v6/app", "example.com/chat/chat-server/app"},
 		{"gopkg.in/yaml%2ev2", "gopkg.in/yaml"},
 		{"k8s.io/api/core/v1beta1", "k8s.io/api/core/v1beta1"},
 		{"github.com/go-x/v", "github.com/go-x/v"},
