@@ -113,9 +113,10 @@ gen: ## write generated and golden files anew; read the diff
 capacity-tables: ## simulate the capacity search again and write the tables of docs/method/capacity.md (three minutes)
 	$(GO) test -timeout=30m -run Calibration ./run/capacity -update
 
-calibrate: ## simulate 4,000 comparisons of each kind and write the tables of docs/method/statistics.md (five minutes)
+calibrate: ## simulate 4,000 comparisons of each kind and write the tables of docs/method/statistics.md and attribution.md (ten minutes)
 	$(GO) test -count=1 -timeout=60m ./stats
 	$(GO) test -count=1 -timeout=60m -run StatisticsPage ./judge/verdict -calibrate
+	$(GO) test -count=1 -timeout=120m -run AttributionPage ./judge/attribution -calibrate
 
 bench: build ## this generator and its peers side by side, written to studies/results (SHORT=1: two minutes; BENCHFLAGS), then the Go benchmarks
 	@scripts/peers.sh || echo "the rows of these peers will say FAILED"

@@ -10,45 +10,50 @@ const leastDrawn = 0.001
 
 // A path is a stack of one profile, and what it costs on the mean of the blocks.
 type path struct {
-	functions []int32
-	cost      float64
-	arm       int
+	stack   []int   // indexes of the profile's functions
+	numbers []int32 // of these
+	cost    float64
+	arm     int
+}
+
+// at returns the number of the function at a depth.
+func (p *path) at(depth int) int32 {
+	if i := p.stack[depth]; i >= 0 && i < len(p.numbers) {
+		return p.numbers[i]
+	}
+	return 0
 }
 
 // A drawer makes the call tree of both arms.
 type drawer struct {
 	functions []Function
 	marks     map[int32]int // findings by function
-	least     [2]float64    // cost from which a node is drawn, by arm
-	slots     []int         // by function: the child of the node at hand, and one more
+	paths     []path
+	least     [2]float64 // cost from which a node is drawn, by arm
+	slots     []int      // by function: the child of the node at hand, and one more
 }
 
 // drawing returns the call tree of both arms below a root without a name. Nodes with less than a
-// thousandth of the cost of both arms are left out, so that it has at most a thousand at each depth.
+// thousandth of the cost of either arm are left out, so that it has at most 2,000 at each depth.
 func drawing(c *counting, blocks []Block, marks map[int32]int) *Node {
 	d := drawer{functions: c.functions, marks: marks, slots: make([]int, len(c.functions))}
-	var paths []path
+	root := &Node{Finding: -1}
+	var all []int32
 	for b := range blocks {
 		for a, p := range []*Profile{&blocks[b].Base, &blocks[b].New} {
 			for _, s := range p.Stacks {
 				if s.Samples <= 0 || len(s.Functions) == 0 {
 					continue
 				}
-				functions := make([]int32, len(s.Functions))
-				for k, i := range s.Functions {
-					functions[k] = c.number(a, b, i)
-				}
 				cost := float64(s.Samples) * c.scale[a][b] / float64(c.blocks)
-				paths = append(paths, path{functions, cost, a})
+				all = append(all, int32(len(d.paths)))
+				d.paths = append(d.paths, path{s.Functions, c.numbers[a][b], cost, a})
+				*root.cost(a) += cost
 			}
 		}
 	}
-	root := &Node{Finding: -1}
-	for _, p := range paths {
-		*root.cost(p.arm) += p.cost
-	}
 	d.least = [2]float64{leastDrawn * root.Base, leastDrawn * root.New}
-	d.grow(root, paths, 0)
+	d.grow(root, all, 0)
 	return root
 }
 
@@ -60,19 +65,20 @@ func (n *Node) cost(arm int) *float64 {
 }
 
 // grow adds the children of a node at a depth to which all paths lead.
-func (d *drawer) grow(n *Node, paths []path, depth int) {
+func (d *drawer) grow(n *Node, paths []int32, depth int) {
 	type child struct {
 		node     *Node
 		function int32
-		paths    []path
+		paths    []int32
 		size     int
 	}
 	var children []*child
-	for _, p := range paths {
-		if len(p.functions) == depth {
+	for _, i := range paths {
+		p := &d.paths[i]
+		if len(p.stack) == depth {
 			continue
 		}
-		f := p.functions[depth]
+		f := p.at(depth)
 		if d.slots[f] == 0 {
 			children = append(children, &child{node: &Node{Finding: -1}, function: f})
 			d.slots[f] = len(children)
@@ -81,19 +87,19 @@ func (d *drawer) grow(n *Node, paths []path, depth int) {
 		c.size++
 		*c.node.cost(p.arm) += p.cost
 	}
-	kept := children[:0:0]
+	var kept []*child
 	for _, c := range children {
 		if c.node.Base >= d.least[0] || c.node.New >= d.least[1] {
-			c.paths = make([]path, 0, c.size)
+			c.paths = make([]int32, 0, c.size)
 			kept = append(kept, c)
 		}
 	}
-	for _, p := range paths {
-		if len(p.functions) == depth {
+	for _, i := range paths {
+		if len(d.paths[i].stack) == depth {
 			continue
 		}
-		if c := children[d.slots[p.functions[depth]]-1]; cap(c.paths) > 0 {
-			c.paths = append(c.paths, p)
+		if c := children[d.slots[d.paths[i].at(depth)]-1]; cap(c.paths) > 0 {
+			c.paths = append(c.paths, i)
 		}
 	}
 	for _, c := range children {
