@@ -96,7 +96,7 @@ func TestNothingChanged(t *testing.T) {
 		blocks int
 		slower float64
 	}{{4, 1}, {6, 1}, {6, 1.2}} {
-		const comparisons = 400
+		const comparisons = 200
 		named := 0
 		for seed := range uint64(comparisons) {
 			d := newDatabase(seed, 40)
