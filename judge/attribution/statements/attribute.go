@@ -108,21 +108,12 @@ func (d *Difference) find(all candidates, total attribution.Interval) {
 	}
 	slices.SortStableFunc(d.Findings, func(a, b ChangedStatement) int {
 		return cmp.Or(
-			cmp.Compare(order(a), order(b)),
 			cmp.Compare(certain(b), certain(a)),
 			cmp.Compare(math.Abs(b.Cost.Value), math.Abs(a.Cost.Value)),
 		)
 	})
 	d.More = max(0, len(d.Findings)-mostFindings)
 	d.Findings = d.Findings[:len(d.Findings)-d.More]
-}
-
-// order puts statements of which a plan alone is certain last.
-func order(f ChangedStatement) int {
-	if f.Kind == Planned {
-		return 1
-	}
-	return 0
 }
 
 // certain returns the part of a statement's cost that is certain to have changed, up or down: by the
