@@ -34,7 +34,7 @@ seed: 7
 target: {driver: refchat, args: ["-hash=bcrypt:4"]}
 database: {engine: [postgresql]}
 workload: {behavior: mattermost, pace: 0.004}
-bounded: {users: 12, ramp: 500ms, settle: 500ms, measure: 4s}
+bounded: {users: 12, ramp: 500ms, settle: 500ms, measure: 7s}
 compare: {arms: {base: {binary: WHOLE}, new: {binary: LOST}}, mode: duet, slice: 200ms, blocks: 4, retry: 0s}
 ` + openGates
 

@@ -96,7 +96,7 @@ func TestNothingChanged(t *testing.T) {
 		blocks int
 		slower float64
 	}{{4, 1}, {6, 1}, {6, 1.2}} {
-		const comparisons = 400
+		const comparisons = 200
 		named := 0
 		for seed := range uint64(comparisons) {
 			d := newDatabase(seed, 40)
@@ -191,6 +191,24 @@ func TestSignAndShare(t *testing.T) {
 	back := compare(fresh, d, 8, 1)
 	if len(back.Findings) != 1 || back.Findings[0].Cost.High >= 0 || back.Change.High >= 0 {
 		t.Errorf("%+v of %+v", back.Findings, back.Change)
+	}
+}
+
+// A small change that is exact comes behind a large one whose size varies.
+func TestLargeChangesComeFirst(t *testing.T) {
+	for seed := range uint64(20) {
+		d := newDatabase(seed, 20)
+		d.calls[3], d.seconds[3], d.noise[3], d.calls[7], d.seconds[7], d.noise[7] = 1, 1e-6, 0.01, 1, 1e-5, 0.01
+		fresh := d.clone()
+		fresh.reads[3] *= 3
+		fresh.seconds[3] *= 1.4
+		fresh.seconds[7] *= 100
+		fresh.noise = append([]float64(nil), d.noise...)
+		fresh.noise[7] = 0.5
+		got := compare(d, fresh, 4, 1)
+		if len(got.Findings) == 0 || !strings.Contains(got.Findings[0].Text, "FROM t7 ") {
+			t.Errorf("seed %d: %+v", seed, got.Findings)
+		}
 	}
 }
 
