@@ -128,6 +128,35 @@ func TestReadOfPprof(t *testing.T) {
 	}
 }
 
+// TestReadRejects reads profiles of ours that another tool has changed.
+func TestReadRejects(t *testing.T) {
+	for name, breakIt := range map[string]func(*oracle.Profile){
+		"a kind more":   func(p *oracle.Profile) { p.Comments[5] += "o" },
+		"no such kind":  func(p *oracle.Profile) { p.Comments[5] = kindsComment + "xxxxxxx" },
+		"no number":     func(p *oracle.Profile) { p.Comments[1] = cpuComment + "many" },
+		"not a number":  func(p *oracle.Profile) { p.Comments[1] = cpuComment + "NaN" },
+		"other source":  func(p *oracle.Profile) { p.Comments[4] = sourceComment + "other" },
+		"other values":  func(p *oracle.Profile) { p.SampleType[0].Type = "objects" },
+		"no period":     func(p *oracle.Profile) { p.Period = 0 },
+		"other period":  func(p *oracle.Profile) { p.PeriodType.Unit = "bytes" },
+		"negative":      func(p *oracle.Profile) { p.Sample[0].Value[0] = -1 },
+		"lost negative": func(p *oracle.Profile) { p.Comments[3] = lostComment + "-1" },
+	} {
+		p, err := oracle.Parse(bytes.NewReader(written(t, example())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		breakIt(p)
+		var b bytes.Buffer
+		if err := p.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Read(&b); err == nil {
+			t.Errorf("%s: read as %+v", name, s)
+		}
+	}
+}
+
 // TestReadOfRuntime reads a profile of this process as its runtime writes it, against the package
 // of pprof: inlined calls too.
 func TestReadOfRuntime(t *testing.T) {

@@ -4,11 +4,12 @@
 // debugging information:
 //
 //   - Go 1.16 to 1.27: the table of functions that tracebacks use (pclntab), in stripped programs
-//     too, with inlined calls and first lines of functions. Two things are missing: inlined calls of
-//     position-independent programs of Go 1.16 and 1.17, and lines before Go 1.20.
+//     too, with inlined calls and first lines of functions. Two things are missing: first lines
+//     before Go 1.20, and position-independent programs with C that LLVM's linker wrote.
 //   - C, C++ and Rust: .symtab, or that of a file in /usr/lib/debug with the same build ID, or
-//     .dynsym. A static function of a stripped program has no symbol, so its name is unknown: the
-//     nearest symbol before an address is used only if its size covers the address.
+//     .dynsym. The nearest symbol before an address counts only if its size covers the address: a
+//     static function of a stripped program has none. Its name is its address by the tables that
+//     exceptions use, with the build ID; a package with debugging symbols gives its true name.
 //   - Runtimes that compile at run time: the file perf-PID.map, if they write one.
 //
 // # Memory

@@ -44,11 +44,12 @@ type Table struct {
 	image   *image
 	golang  *goTable
 	native  *nativeTable
+	unwind  *unwindTable
 	jit     *jitTable
 }
 
 // Open reads the tables of the ELF file at path: 64 bits, little-endian. path may be a link of
-// /proc to a file that is deleted. A file without any symbol is no error: its functions are unknown.
+// /proc to a file that is deleted. Functions of a file without symbols are unknown: no error.
 func Open(path string) (*Table, error) {
 	t, err := open(path)
 	if err != nil {
@@ -115,6 +116,7 @@ func newTable(r io.ReaderAt) (t *Table, err error) {
 	t.readHeaders(f)
 	t.readGo(f)
 	t.native = t.findNative(f)
+	t.unwind = t.findUnwind(f)
 	return t, nil
 }
 
@@ -143,7 +145,7 @@ func (t *Table) readGo(f *elf.File) {
 	}
 }
 
-// readHeaders takes in segments, relocations, the build ID, and what kind of file it is.
+// readHeaders takes in segments, the build ID, and what kind of file it is.
 func (t *Table) readHeaders(f *elf.File) {
 	m := t.image
 	var interpreter bool
@@ -184,12 +186,6 @@ func (t *Table) readHeaders(f *elf.File) {
 		d[elf.DynTag(binary.LittleEndian.Uint64(b))] = binary.LittleEndian.Uint64(b[8:])
 		return true
 	})
-	m.fixes = m.offset(d[elf.DT_RELA]) //nolint:misspell // a word of ELF
-	m.fixCount = int(min(d[elf.DT_RELASZ]/24, 1<<26))
-	m.relative = uint32(elf.R_X86_64_RELATIVE)
-	if f.Machine == elf.EM_AARCH64 {
-		m.relative = uint32(elf.R_AARCH64_RELATIVE)
-	}
 	_, named := d[elf.DT_SONAME]
 	t.program.Library = f.Type == elf.ET_DYN &&
 		d[elf.DT_FLAGS_1]&uint64(elf.DF_1_PIE) == 0 && (named || !interpreter)
@@ -217,18 +213,6 @@ func buildIDs(notes []byte, ids *[2]string) {
 	}
 }
 
-// relocations calls each with the places that a dynamic linker fills and the addresses that it
-// writes there, as offsets to the place of the file in memory, until it returns false.
-func (m *image) relocations(each func(offset, addend uint64) bool) {
-	if m.fixes < 0 {
-		return
-	}
-	m.each(m.fixes, 24, m.fixCount, func(b []byte) bool {
-		return binary.LittleEndian.Uint32(b[8:]) != m.relative ||
-			each(binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[16:]))
-	})
-}
-
 // Program returns what the file says of itself.
 func (t *Table) Program() Program { return t.program }
 
@@ -249,14 +233,12 @@ func (t *Table) Adjust(offset, start uint64) func(ip uint64) uint64 {
 		if t.jit != nil {
 			return ip
 		}
-		var addr uint64
-		for _, s := range t.image.segments {
-			at := ip - start + offset - s.offset
-			if at < s.size && (s.code || addr == 0) { // segments may share a page of the file
-				addr = s.addr + at
+		for _, s := range slices.Backward(t.image.segments) { // code first
+			if at := ip - start + offset - s.offset; at < s.size {
+				return s.addr + at
 			}
 		}
-		return addr
+		return 0
 	}
 }
 
@@ -272,5 +254,8 @@ func (t *Table) Lookup(addr uint64) []Frame {
 			return frames
 		}
 	}
-	return t.native.frames(addr)
+	if frames := t.native.frames(addr); frames != nil {
+		return frames
+	}
+	return t.unwind.frames(addr)
 }

@@ -100,14 +100,16 @@ func newGoTable(m *image, addr uint64) *goTable {
 }
 
 // findModule finds the module's data, which has the addresses of code and of inlined calls, and
-// checks it against the table: its names, its functions and the address of the first one.
+// checks it against the table: its names, its functions and the address of the first one. The
+// linkers of Go and GNU write addresses in a position-independent file too; that of LLVM leaves them
+// to relocations, and such a program is not understood.
 func (t *goTable) findModule(names, funcs uint64) bool {
 	try := func(addr uint64) bool {
 		const (
 			namesAt, funcsAt, funcsLen = 1, 16, 17
 			firstAt, textAt, endAt     = 20, 22, 23
 		)
-		w := t.m.relocated(addr, 45)
+		w := t.m.words(addr, 45)
 		if w == nil || w[namesAt] != names || w[funcsAt] != funcs ||
 			w[funcsLen] != uint64(t.count)+1 {
 			return false
@@ -133,12 +135,6 @@ func (t *goTable) findModule(names, funcs uint64) bool {
 		tried++
 		return found || tried == maxTried
 	})
-	if !found {
-		t.m.relocations(func(offset, addend uint64) bool {
-			found = addend == t.addr && try(offset)
-			return !found
-		})
-	}
 	return found
 }
 
@@ -150,7 +146,7 @@ func (t *goTable) entry(i int) uint64 {
 	return t.text + t.m.uint(t.funcs+8*int64(i), 4)
 }
 
-// A goFunc is one function of a table. Offsets are those of the struct _func of runtime/runtime2.go.
+// A goFunc is one function of a table: the struct _func of runtime/runtime2.go.
 type goFunc struct {
 	t     *goTable
 	entry uint64
@@ -323,20 +319,6 @@ func (t *goTable) source(function, file string) string {
 		pkg = t.main
 	}
 	return path.Join(pkg, base)
-}
-
-// relocated reads n words at an address, with the addresses that a dynamic linker writes there.
-func (m *image) relocated(addr uint64, n int) []uint64 {
-	w := m.words(addr, n)
-	if w != nil {
-		m.relocations(func(offset, addend uint64) bool {
-			if i := (offset - addr) / 8; i < uint64(n) && offset%8 == addr%8 {
-				w[i] = addend
-			}
-			return true
-		})
-	}
-	return w
 }
 
 // trimGenerated cuts the prefixes of functions that the compiler makes for a type.

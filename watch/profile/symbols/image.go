@@ -39,10 +39,7 @@ type image struct {
 	segments []segment // those without code first
 	pages    [maxPages]page
 	scanned  int64
-	short    bool   // a read went beyond the end of the file
-	fixes    int64  // offset of relocations in the file; -1 if there are none
-	fixCount int    // their number
-	relative uint32 // their type that is the address of a place in the file
+	short    bool // a read went beyond the end of the file
 }
 
 // offset returns where in the file an address is, or -1.
@@ -129,7 +126,7 @@ func (m *image) text(off int64) string {
 
 // search calls each with the addresses where pattern is, until it returns true.
 func (m *image) search(pattern []byte, each func(addr uint64) bool) {
-	buf := make([]byte, 1<<18)
+	buf := make([]byte, 1<<16)
 	for _, s := range m.segments {
 		for at := uint64(0); at < s.size && m.scanned < maxScan; {
 			n := min(uint64(len(buf)), s.size-at)
@@ -166,7 +163,7 @@ func (m *image) words(addr uint64, n int) []uint64 {
 	return w
 }
 
-// each calls f with the parts of size bytes of a table, such as relocations or symbols, until f
+// each calls f with the parts of size bytes of a table, such as symbols, until f
 // returns false.
 func (m *image) each(off int64, size, count int, f func(part []byte) bool) {
 	const batch = 1 << 11

@@ -152,12 +152,12 @@ func (n *nativeTable) frames(addr uint64) []Frame {
 
 // next returns the address of the first symbol after symbol i that begins elsewhere.
 func (n *nativeTable) next(i int) uint64 {
-	for _, s := range n.symbols[i+1:] {
-		if s.addr != n.symbols[i].addr {
-			return s.addr
-		}
+	addr := n.symbols[i].addr
+	j := sort.Search(len(n.symbols), func(j int) bool { return n.symbols[j].addr > addr })
+	if j == len(n.symbols) {
+		return addr + pageSize
 	}
-	return n.symbols[i].addr + pageSize
+	return n.symbols[j].addr
 }
 
 // plainName returns the name of a function in its source: without the marks of C++ and Rust, and
