@@ -202,14 +202,14 @@ func equalTable() table {
 	add(1000, "usual", usual, some)
 	w := usual
 	w.common, w.between = 0, 0
-	add(100, "no noise but that of counting", w, some)
+	add(30, "no noise but that of counting", w, some)
 	w = usual
 	w.common, w.between = 0.08, 0.08
-	add(100, "runs and functions vary by 8 %", w, some)
+	add(30, "runs and functions vary by 8 %", w, some)
 	w = usual
 	w.common, w.shared = 0.005, 0.2
-	add(100, "both arms of a block vary alike by 20 %", w, some)
-	add(100, "some functions vary more than others", usual, func(rng *rand.Rand) *server {
+	add(30, "both arms of a block vary alike by 20 %", w, some)
+	add(30, "some functions vary more than others", usual, func(rng *rand.Rand) *server {
 		s := some(rng)
 		for i := range s.noise {
 			s.noise[i] = math.Exp(0.7 * rng.NormFloat64())
@@ -217,16 +217,16 @@ func equalTable() table {
 		return s
 	})
 	half := func(rng *rand.Rand) *server { return newServer(rng, size(rng), true) }
-	add(100, "one function has a third of the cost", usual, half)
+	add(30, "one function has a third of the cost", usual, half)
 	w = usual
 	w.blocks = 4
-	add(100, "four blocks", w, some)
+	add(30, "four blocks", w, some)
 	w = usual
 	w.blocks = 12
-	add(100, "twelve blocks", w, some)
+	add(30, "twelve blocks", w, some)
 	w = usual
 	w.samples = 6_000
-	add(100, "6,000 samples in each arm", w, some)
+	add(30, "6,000 samples in each arm", w, some)
 	return out
 }
 
@@ -265,7 +265,7 @@ func plantedTable() table {
 	}
 	add := func(key string, least, cover float64, once func(rng *rand.Rand) []float64) {
 		out.rows = append(out.rows, row{
-			key: key, comparisons: 120,
+			key: key, comparisons: 60,
 			least: []float64{least, 0, cover}, most: []float64{1, 0.10, 1}, once: once,
 		})
 	}
@@ -306,7 +306,7 @@ func plantedTable() table {
 			return judged(a, s.functions[f], 0.10)
 		})
 	out.rows = append(out.rows, row{
-		key: "as much as it could find", comparisons: 120,
+		key: "as much as it could find", comparisons: 60,
 		least: []float64{0.72}, most: []float64{0.88, 0.10},
 		once: func(rng *rand.Rand) []float64 {
 			s := some(rng)
@@ -331,7 +331,7 @@ func otherTable() table {
 	}
 	add := func(key string, least, cover float64, once func(rng *rand.Rand) []float64) {
 		out.rows = append(out.rows, row{
-			key: key, comparisons: 60,
+			key: key, comparisons: 30,
 			least: []float64{least, 0, cover}, most: []float64{1, 0.10, 1}, once: once,
 		})
 	}

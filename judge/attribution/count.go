@@ -45,7 +45,7 @@ type counting struct {
 	// calls has the costs, by arm, in which a function of the program itself called another one,
 	// with functions of other kinds between them or not: the means of the blocks. The caller is -1
 	// for the outermost one. innermost has the same where the callee is the innermost one.
-	calls, innermost map[[2]int32]*[2]float64
+	calls, innermost *sums
 }
 
 // count goes through the stacks of all profiles.
@@ -55,8 +55,8 @@ func count(blocks []Block) *counting {
 		blocks:    len(blocks),
 		scale:     [2][]float64(newSamples(len(blocks))),
 		groups:    map[string]samples{},
-		calls:     map[[2]int32]*[2]float64{},
-		innermost: map[[2]int32]*[2]float64{},
+		calls:     newSums(),
+		innermost: newSums(),
 	}
 	cells := map[[2]int32]samples{}
 	groups := ownGroups(c.functions)
@@ -109,7 +109,7 @@ func (c *counting) place(stack []int32, own []bool, a int, cost float64) ([2]int
 		switch {
 		case own[f]:
 			if f != owner {
-				call(c.calls, owner, f)[a] += cost
+				c.calls.of(owner, f)[a] += cost
 				caller = owner
 			}
 			owner = f
@@ -121,18 +121,35 @@ func (c *counting) place(stack []int32, own []bool, a int, cost float64) ([2]int
 	if owner < 0 {
 		return [2]int32{}, false
 	}
-	call(c.innermost, caller, owner)[a] += cost
+	c.innermost.of(caller, owner)[a] += cost
 	return [2]int32{owner, entry}, true
 }
 
-func call(calls map[[2]int32]*[2]float64, caller, callee int32) *[2]float64 {
-	key := [2]int32{caller, callee}
-	c := calls[key]
-	if c == nil {
-		c = new([2]float64)
-		calls[key] = c
+// sums are costs of both arms by caller and callee. Most calls are found without the map.
+type sums struct {
+	all    map[[2]int32]*[2]float64
+	recent [1 << 12]struct {
+		call [2]int32
+		sum  *[2]float64
 	}
-	return c
+}
+
+func newSums() *sums { return &sums{all: map[[2]int32]*[2]float64{}} }
+
+// of returns the costs of a call.
+func (s *sums) of(caller, callee int32) *[2]float64 {
+	call := [2]int32{caller, callee}
+	slot := &s.recent[(uint32(caller)*0x9e3779b1+uint32(callee)*0x85ebca6b)>>20]
+	if slot.sum != nil && slot.call == call {
+		return slot.sum
+	}
+	sum := s.all[call]
+	if sum == nil {
+		sum = new([2]float64)
+		s.all[call] = sum
+	}
+	slot.call, slot.sum = call, sum
+	return sum
 }
 
 // units returns the units of the cost: the functions of the program itself, without what they spend
@@ -147,7 +164,7 @@ func (c *counting) units(libraries map[int32]bool) []unit {
 		}
 		return &all[place[f]]
 	}
-	for _, edge := range sortedKeys(c.calls) {
+	for _, edge := range sortedKeys(c.calls.all) {
 		of(edge[1]) // even if it is never the innermost one
 	}
 	for i, k := range c.cells {

@@ -55,10 +55,12 @@ type model struct {
 	common    []float64 // the factor of each block
 	estimates []estimate
 	between   float64 // the relative variance of the cost of a function between runs
-	wobble    float64 // the relative variance of the common factor of a block
-	runs      float64 // the relative variance of the cost of runs of an arm beyond counting
-	prior     stats.Prior
-	pooled    float64 // degrees of freedom of the units behind the prior
+	// information is that of the functions on between (Fisher), which bounds the degrees of freedom.
+	information float64
+	wobble      float64 // the relative variance of the common factor of a block
+	runs        float64 // the relative variance of the cost of runs of an arm beyond counting
+	prior       stats.Prior
+	pooled      float64 // degrees of freedom of the units behind the prior
 }
 
 // fit estimates the change of every unit.
@@ -133,6 +135,11 @@ func (m *model) moderate() {
 	}
 	m.between = m.betweenBlocks(telling, spreads)
 	m.wobble = m.wobbleOf(telling)
+	m.information = 0
+	for _, i := range telling {
+		r := m.estimates[i].use / m.expected(m.estimates[i])
+		m.information += float64(m.blocks-1) / 2 * r * r
+	}
 	df := float64(m.blocks - 1)
 	ratios, dfs := make([]float64, len(telling)), make([]float64, len(telling))
 	for k, i := range telling {
@@ -240,9 +247,15 @@ func (m *model) test(e estimate) float64 {
 
 // cost returns the mean change with its interval. What was added varies with the cost of a run as
 // all other costs do, but no cost of the base takes that out.
+//
+// Source of the degrees of freedom of the sum: Satterthwaite, Biometrics Bulletin 2 (1946).
 func (m *model) cost(e estimate) Interval {
-	se := math.Hypot(m.se(e), e.mean*math.Sqrt(m.runs/float64(m.blocks)))
-	half := stats.TQuantile(1-(1-level)/2, e.df) * se
+	v, w := m.se(e)*m.se(e), e.mean*e.mean*m.runs/float64(m.blocks)
+	df := e.df
+	if w > 0 {
+		df = (v + w) * (v + w) / (v*v/e.df + w*w/float64(2*(m.blocks-1)))
+	}
+	half := stats.TQuantile(1-(1-level)/2, df) * math.Sqrt(v+w)
 	return Interval{e.mean, e.mean - half, e.mean + half}
 }
 
@@ -291,6 +304,11 @@ func (m *model) moderated(e estimate) estimate {
 	if expected := m.expected(e); expected > 0 {
 		ratio = e.spread() / expected
 	}
-	e.ratio, e.df = m.prior.Moderate(ratio, float64(m.blocks-1), m.pooled)
+	df := float64(m.blocks - 1)
+	e.ratio, e.df = m.prior.Moderate(ratio, df, m.pooled)
+	if e.use > 0 && m.between > 0 { // between is an estimate too
+		known := m.expected(e) / e.use
+		e.df = max(df, min(e.df, 2*known*known*m.information))
+	}
 	return e
 }

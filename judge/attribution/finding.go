@@ -87,7 +87,7 @@ func (m *model) callers(d discovery) []Function {
 	if d.whole {
 		calls = m.calls
 	}
-	for c, cost := range calls {
+	for c, cost := range calls.all {
 		if c[1] == u.function {
 			parts[c[0]] = cost
 		}

@@ -53,7 +53,7 @@ func (a *arm) observe() []names.Observed {
 		fixed := f.Kind != Own && f.Kind != Library
 		all[i] = names.Observed{Name: f.Name, File: f.File, Binary: f.Binary, Fixed: fixed}
 	}
-	calls := map[[2]int32]float64{}
+	calls := newSums()
 	for b, p := range a.profiles {
 		for _, s := range p.Stacks {
 			last := int32(-1)
@@ -64,7 +64,7 @@ func (a *arm) observe() []names.Observed {
 				}
 				f := a.index[b][i]
 				if last >= 0 {
-					calls[[2]int32{last, f}] += float64(s.Samples)
+					calls.of(last, f)[0] += float64(s.Samples)
 				}
 				last = f
 			}
@@ -73,10 +73,10 @@ func (a *arm) observe() []names.Observed {
 			}
 		}
 	}
-	for _, c := range sortedKeys(calls) {
+	for _, c := range sortedKeys(calls.all) {
 		caller, callee := &all[c[0]], &all[c[1]]
-		caller.Callees = append(caller.Callees, names.Edge{Function: int(c[1]), Weight: calls[c]})
-		callee.Callers = append(callee.Callers, names.Edge{Function: int(c[0]), Weight: calls[c]})
+		caller.Callees = append(caller.Callees, names.Edge{Function: int(c[1]), Weight: calls.all[c][0]})
+		callee.Callers = append(callee.Callers, names.Edge{Function: int(c[0]), Weight: calls.all[c][0]})
 	}
 	return all
 }

@@ -64,17 +64,17 @@ func (m *model) tree() *node {
 //
 // Source of dominators: Lengauer and Tarjan, ACM Trans. Program. Lang. Syst. 1 (1979).
 func (m *model) callGraph() *simple.DirectedGraph {
-	calls := sortedKeys(m.calls)
+	calls := sortedKeys(m.calls.all)
 	called, most := map[int32]float64{}, map[int32]float64{}
 	for _, c := range calls {
-		n := m.calls[c][0] + m.calls[c][1]
+		n := m.calls.all[c][0] + m.calls.all[c][1]
 		called[c[1]] += n
 		most[c[1]] = max(most[c[1]], n)
 	}
 	g := simple.NewDirectedGraph()
 	g.AddNode(simple.Node(-1))
 	for _, c := range calls {
-		n := m.calls[c][0] + m.calls[c][1]
+		n := m.calls.all[c][0] + m.calls.all[c][1]
 		if n >= leastCall*called[c[1]] || n == most[c[1]] {
 			g.SetEdge(simple.Edge{F: simple.Node(c[0]), T: simple.Node(c[1])})
 		}
