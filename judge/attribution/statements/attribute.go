@@ -109,7 +109,7 @@ func (d *Difference) find(all candidates, total attribution.Interval) {
 	slices.SortStableFunc(d.Findings, func(a, b ChangedStatement) int {
 		return cmp.Or(
 			cmp.Compare(order(a), order(b)),
-			cmp.Compare(certain(b.Cost), certain(a.Cost)),
+			cmp.Compare(certain(b), certain(a)),
 			cmp.Compare(math.Abs(b.Cost.Value), math.Abs(a.Cost.Value)),
 		)
 	})
@@ -125,9 +125,18 @@ func order(f ChangedStatement) int {
 	return 0
 }
 
-// certain returns the bound of an interval that is nearer to zero, without its sign; 0 for one that
-// includes zero.
-func certain(in attribution.Interval) float64 { return max(in.Low, -in.High, 0) }
+// certain returns the part of a statement's cost that is certain to have changed, up or down: by the
+// interval of its difference, or by that of its ratio, whichever says more. The difference of a time
+// that grows manyfold varies as manyfold, and its ratio does not.
+func certain(f ChangedStatement) float64 {
+	part := max(f.Cost.Low, -f.Cost.High, 0)
+	for _, m := range f.Figures {
+		if m.Measure == Time {
+			part = max(part, m.Base*m.Change.Low, -m.Base*m.Change.High)
+		}
+	}
+	return part
+}
 
 // logs returns the logarithms of the ratios of pairs, without those that have a zero.
 func logs(base, fresh []float64) (out []float64) {

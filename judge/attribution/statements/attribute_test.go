@@ -194,6 +194,24 @@ func TestSignAndShare(t *testing.T) {
 	}
 }
 
+// A small change that is exact comes behind a large one whose size varies.
+func TestLargeChangesComeFirst(t *testing.T) {
+	for seed := range uint64(20) {
+		d := newDatabase(seed, 20)
+		d.calls[3], d.seconds[3], d.noise[3], d.calls[7], d.seconds[7], d.noise[7] = 1, 1e-6, 0.01, 1, 1e-5, 0.01
+		fresh := d.clone()
+		fresh.reads[3] *= 3
+		fresh.seconds[3] *= 1.4
+		fresh.seconds[7] *= 100
+		fresh.noise = append([]float64(nil), d.noise...)
+		fresh.noise[7] = 0.5
+		got := compare(d, fresh, 4, 1)
+		if len(got.Findings) == 0 || !strings.Contains(got.Findings[0].Text, "FROM t7 ") {
+			t.Errorf("seed %d: %+v", seed, got.Findings)
+		}
+	}
+}
+
 // A statement that an arm may have issued among its others was neither added nor removed.
 func TestOthersHideStatements(t *testing.T) {
 	run := func(seconds float64, omitted int, texts ...string) Issued {

@@ -24,9 +24,9 @@ type Difference struct {
 	// Common is the change of the time per call that half of the statements have at least, as a
 	// share: of a server that is slower as a whole. Findings are beyond it.
 	Common attribution.Interval `json:"common"`
-	// Findings are the statements that changed, at most ten: those first of whose difference most is
-	// certain, by the bound of its interval that is nearer to zero. More is how many others there
-	// are.
+	// Findings are the statements that changed, at most ten: those first of whose time most is
+	// certain to have changed, by the bounds of intervals that are nearer to zero. More is how many
+	// others there are.
 	Findings []ChangedStatement `json:"findings"`
 	More     int                `json:"more,omitempty"`
 	// Withheld is the code of the reason why nothing is attributed; empty if something is. Missing
