@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"plimsoll/judge/attribution"
 )
@@ -126,10 +128,10 @@ func (f *Flame) place(n *attribution.Node, x, whole float64, depth int) {
 }
 
 // look returns the class of a function's color: up or down with the strength of the change from 1
-// to 3, or same.
+// to 3, or same where nothing is certain.
 func (f *Flame) look(n *attribution.Node) string {
 	by := n.New - n.Base
-	if math.Abs(by) < max(f.why.CouldFind*f.why.Base, 1e-12) {
+	if n.Finding < 0 && math.Abs(by) < f.why.CouldFind*f.why.Base || by == 0 {
 		return "same"
 	}
 	strength := 1
@@ -201,11 +203,22 @@ func (f *Flame) shapes() []shape {
 			rectAt(f.look(c.node), left+0.3, top, left+max(width-0.3, 0.5), top+flameRow-1))
 		label := ""
 		if fits := int((width - 6) / flameSign); fits >= 3 {
-			label = short(f.label(c.node), fits)
+			label = fitted(f.label(c.node), fits)
 		}
 		out = append(out, textAt("in", left+4, top+13, 0, cmp.Or(label, " "), ""), groupEnd)
 	}
 	return out
+}
+
+// headRE matches the change in a label, and the package and receiver of its function.
+var headRE = regexp.MustCompile(`^([+-] ?[\d.]+ % |\+ new |- gone )?(\S*\)\.|[\w-]+\.)(.)`)
+
+// fitted shortens a label to n signs: first it loses package and receiver.
+func fitted(label string, n int) string {
+	if utf8.RuneCountInString(label) > n {
+		label = headRE.ReplaceAllString(label, "$1$3")
+	}
+	return short(label, n)
 }
 
 // share6 writes a share with six digits.

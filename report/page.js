@@ -138,6 +138,7 @@ for (const figure of document.querySelectorAll("figure[data-clock]")) {
 }
 
 // Flame graphs: cells are laid out in pixels, so that text has one size at any width. Arrows move, Enter zooms, Escape shows all, / searches.
+const head = /^([+-] ?[\d.]+ % |\+ new |- gone )?(\S*\)\.|[\w-]+\.)(.)/; // a change, package and receiver
 for (const figure of document.querySelectorAll("figure.flames")) {
   const chart = figure.querySelector(".chart"), box = chart.viewBox.baseVal, top = box.y, height = box.height;
   const cells = [...chart.querySelectorAll(".cell")].map(g => {
@@ -165,8 +166,8 @@ for (const figure of document.querySelectorAll("figure.flames")) {
       c.g.classList.toggle("off", !shown(c) || w < 0.5); c.g.classList.toggle("over", over);
       c.rect.setAttribute("x", x + 0.3); c.rect.setAttribute("width", Math.max(w - 0.6, 0.5));
       c.label.setAttribute("x", x + 4);
-      const fits = Math.floor((w - 8) / 6.6);
-      c.label.textContent = fits < 3 ? "" : c.name.length <= fits ? c.name : c.name.slice(0, fits - 1) + "…";
+      const fits = Math.floor((w - 8) / 6.6), name = c.name.length <= fits ? c.name : c.name.replace(head, "$1$3");
+      c.label.textContent = fits < 3 ? "" : name.length <= fits ? name : name.slice(0, fits - 1) + "…";
     }
   };
   new ResizeObserver(() => { if (chart.clientWidth !== wide) draw(); }).observe(figure);

@@ -195,8 +195,31 @@ func TestFlameColors(t *testing.T) {
 		{0.5, 0.519, "same"}, {0.5, 0.481, "same"}, {0.5, 0.521, "up1"}, {0.3, 0.33, "up2"},
 		{0.1, 0.13, "up3"}, {0, 0.03, "up3"}, {0.03, 0, "down3"}, {0.5, 0.47, "down2"}, {0, 0.019, "same"},
 	} {
-		if got := f.look(&attribution.Node{Base: x.base, New: x.fresh}); got != x.want {
+		if got := f.look(&attribution.Node{Base: x.base, New: x.fresh, Finding: -1}); got != x.want {
 			t.Errorf("%v to %v has the look %q, want %q", x.base, x.fresh, got, x.want)
+		}
+	}
+	if got := f.look(&attribution.Node{Base: 0.001, New: 0.01}); got != "up3" {
+		t.Errorf("a function that was found has the look %q", got)
+	}
+}
+
+// TestFittedLabels drops package and receiver before it cuts a label.
+func TestFittedLabels(t *testing.T) {
+	for _, x := range []struct {
+		label string
+		fits  int
+		want  string
+	}{
+		{"chat.(*Server).addMetadata", 26, "chat.(*Server).addMetadata"},
+		{"chat.(*Server).addMetadata", 12, "addMetadata"},
+		{"+38.0 % chat.(*Server).addMetadata", 19, "+38.0 % addMetadata"},
+		{"- gone main.goneForGood", 12, "- gone gone…"},
+		{"runtime.mcall", 6, "mcall"},
+		{"[kernel] write", 8, "[kernel…"},
+	} {
+		if got := fitted(x.label, x.fits); got != x.want {
+			t.Errorf("%q in %d signs is %q, want %q", x.label, x.fits, got, x.want)
 		}
 	}
 }
