@@ -111,7 +111,7 @@ func TestBisectRefuses(t *testing.T) {
 		"has no revision v1":              of("-good", "v1", "-bad", "main", "-build", "b {commit} {dir}", file),
 		"-build goes with -good and -bad": of("-build", "b {commit} {dir}", "a", "b", file),
 		"-endpoint p95(nothing)":          of("-endpoint", "p95(nothing)", "a", "b", file),
-		"both ends are needed":            of("-good", "main~1", "-bad", "main", "-build", "false {commit} {dir}", file),
+		"both ends of the range are needed":            of("-good", "main~1", "-bad", "main", "-build", "false {commit} {dir}", file),
 	} {
 		cmd, output := command(builtProgram(t), append([]string{"bisect"}, args...)...)
 		failure.None(t, cmd.Start())
