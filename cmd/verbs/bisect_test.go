@@ -104,14 +104,14 @@ func TestBisectRefuses(t *testing.T) {
 		return append([]string{"-store", filepath.Join(root, "store"), "-source", repo}, args...)
 	}
 	for want, args := range map[string][]string{
-		"want -good, -bad":                of(file),
-		"the only argument is a plan":     of("-good", "main~1", "-bad", "main", "a", file),
-		"want {commit} or {source}":       of("-good", "main~1", "-bad", "main", "-build", "make {dir}", file),
-		"is not an ancestor of":           of("-good", "main", "-bad", "main~1", "-build", "b {commit} {dir}", file),
-		"has no revision v1":              of("-good", "v1", "-bad", "main", "-build", "b {commit} {dir}", file),
-		"-build goes with -good and -bad": of("-build", "b {commit} {dir}", "a", "b", file),
-		"-endpoint p95(nothing)":          of("-endpoint", "p95(nothing)", "a", "b", file),
-		"both ends are needed":            of("-good", "main~1", "-bad", "main", "-build", "false {commit} {dir}", file),
+		"want -good, -bad":                  of(file),
+		"the only argument is a plan":       of("-good", "main~1", "-bad", "main", "a", file),
+		"want {commit} or {source}":         of("-good", "main~1", "-bad", "main", "-build", "make {dir}", file),
+		"is not an ancestor of":             of("-good", "main", "-bad", "main~1", "-build", "b {commit} {dir}", file),
+		"has no revision v1":                of("-good", "v1", "-bad", "main", "-build", "b {commit} {dir}", file),
+		"-build goes with -good and -bad":   of("-build", "b {commit} {dir}", "a", "b", file),
+		"-endpoint p95(nothing)":            of("-endpoint", "p95(nothing)", "a", "b", file),
+		"both ends of the range are needed": of("-good", "main~1", "-bad", "main", "-build", "false {commit} {dir}", file),
 	} {
 		cmd, output := command(builtProgram(t), append([]string{"bisect"}, args...)...)
 		failure.None(t, cmd.Start())

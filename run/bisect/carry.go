@@ -41,6 +41,9 @@ type Bisection struct {
 	Now   func() time.Time
 }
 
+// errInvalid is the reason why a build is skipped that could be made.
+var errInvalid = errors.New("no block of it is valid")
+
 // errBudget is the reason why a search stopped whose time is over.
 var errBudget = errors.New("its budget was used up")
 
@@ -175,7 +178,7 @@ func (b *Bisection) ready(ctx context.Context, next bisect.NextStep) (bool, erro
 		case err != nil && !errors.Is(err, ErrMake):
 			return false, err
 		case err != nil:
-			return false, b.skip(i, err.Error())
+			return false, b.skip(i, err)
 		}
 		build.Binary = binary
 	}
@@ -183,14 +186,14 @@ func (b *Bisection) ready(ctx context.Context, next bisect.NextStep) (bool, erro
 }
 
 // skip leaves a build out. The ends cannot be left out.
-func (b *Bisection) skip(i int, why string) error {
+func (b *Bisection) skip(i int, why error) error {
 	build := &b.Builds[i]
 	if i == 0 || i == len(b.Builds)-1 {
-		return plan.Usagef("build %d of %d, %s: %s; both ends are needed, choose another",
+		return plan.Usagef("both ends of the range are needed, choose another: build %d of %d, %s: %w",
 			i+1, len(b.Builds), build.Short(), why)
 	}
-	b.Say("build %d of %d, %s is skipped: %s", i+1, len(b.Builds), build.Short(), why)
-	build.Skipped = why
+	b.Say("build %d of %d, %s is skipped: %v", i+1, len(b.Builds), build.Short(), why)
+	build.Skipped = why.Error()
 	return b.Save()
 }
 
@@ -220,7 +223,7 @@ func (b *Bisection) step(ctx context.Context, next bisect.NextStep) error {
 	b.conclude()
 	b.Say("  %s", b.Progress())
 	if len(ratios) == 0 && ctx.Err() == nil && b.empty(next.Build) >= mostEmpty {
-		if err := b.skip(next.Build, "no block of it is valid"); err != nil {
+		if err := b.skip(next.Build, errInvalid); err != nil {
 			return err
 		}
 	}

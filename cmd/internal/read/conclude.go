@@ -60,7 +60,7 @@ func Conclude(
 	}
 	if p.Source != nil && why == "" {
 		from := source.Repository{Dir: p.Source.Repo, Secrets: a.Secrets}
-		if err := keepSuspects(ctx, from, p.Source, c, &doc); err != nil {
+		if err := from.Keep(ctx, p.Source, c, &doc); err != nil {
 			return exit.Tool, none, err
 		}
 	}
