@@ -158,6 +158,16 @@ func summary(b *strings.Builder, all []outcome) {
 		len(parts)-added,
 		share(added, len(parts)),
 	)
+	quiet, silent := of(all, func(o outcome) bool {
+		return o.Group != statement && o.Queries != nil && o.Queries.Withheld == ""
+	}), 0
+	for _, o := range quiet {
+		if len(o.Queries.Findings) == 0 {
+			silent++
+		}
+	}
+	fmt.Fprintf(b, "| no statement differs: no statement named | 95 | %d | %d | %d | | | **%s** |\n",
+		len(quiet), silent, len(quiet)-silent, share(silent, len(quiet)))
 	if len(finds) > 0 {
 		fmt.Fprintf(
 			b,
