@@ -116,6 +116,17 @@ func TestUnsoundProfiles(t *testing.T) {
 	}
 }
 
+// TestSamplesBeyondTheKernelsCount has a sampler whose period is not the one that it gives.
+func TestSamplesBeyondTheKernelsCount(t *testing.T) {
+	for times, withheld := range map[float64]bool{1.5: false, 3: true} {
+		blocks, _ := plain(1)
+		blocks = each(func(p *attribution.Profile) { p.Period *= times })(blocks)
+		if got := attribution.Attribute("app", blocks).Withheld; (got != "") != withheld {
+			t.Errorf("%v times the CPU time: withheld for %q, want %v", times, got, withheld)
+		}
+	}
+}
+
 // each returns a change of every profile.
 func each(change func(p *attribution.Profile)) func([]attribution.Block) []attribution.Block {
 	return func(blocks []attribution.Block) []attribution.Block {

@@ -47,11 +47,11 @@ func newArm(profiles []*Profile) *arm {
 
 // observe returns what names are matched by. Calls of functions that have the same name in both arms
 // are there too: by them a closure shows that it has the number of another one.
-func (a *arm) observe() []names.Observed {
-	all := make([]names.Observed, len(a.functions))
+func (a *arm) observe() []names.Routine {
+	all := make([]names.Routine, len(a.functions))
 	for i, f := range a.functions {
 		fixed := f.Kind != Own && f.Kind != Library
-		all[i] = names.Observed{Name: f.Name, File: f.File, Binary: f.Binary, Fixed: fixed}
+		all[i] = names.Routine{Name: f.Name, File: f.File, Binary: f.Binary, Fixed: fixed}
 	}
 	calls := newSums()
 	for b, p := range a.profiles {

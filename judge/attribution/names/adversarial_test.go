@@ -11,13 +11,13 @@ import (
 var nan, inf = math.NaN(), math.Inf(1)
 
 // call adds n samples of one function calling another.
-func call(functions []Observed, from, to int, n float64) {
+func call(functions []Routine, from, to int, n float64) {
 	functions[from].Callees = append(functions[from].Callees, Edge{to, n})
 	functions[to].Callers = append(functions[to].Callers, Edge{from, n})
 }
 
 // tree returns functions that a root calls, each of which calls the leaves that it is given.
-func tree(leaves int, calls map[string][]int, order ...string) []Observed {
+func tree(leaves int, calls map[string][]int, order ...string) []Routine {
 	functions := named("main.main")
 	for i := range leaves {
 		functions = append(functions, named(fmt.Sprintf("lib.Leaf%d", i))...)
@@ -183,9 +183,9 @@ func TestMatchByPlace(t *testing.T) {
 
 // TestPairsHelpToPairTheirNeighbors has a renamed method that only a renamed one calls.
 func TestPairsHelpToPairTheirNeighbors(t *testing.T) {
-	program := func(outer, inner string) []Observed {
+	program := func(outer, inner string) []Routine {
 		functions := tree(4, map[string][]int{outer: {0, 1, 2}}, outer)
-		functions = append(functions, Observed{Name: inner, Binary: "server"})
+		functions = append(functions, Routine{Name: inner, Binary: "server"})
 		call(functions, 5, 6, 100)
 		call(functions, 6, 4, 100)
 		return functions
@@ -200,8 +200,8 @@ func TestPairsHelpToPairTheirNeighbors(t *testing.T) {
 
 // TestFewSamplesProveNothing matches two functions that only one profile each has, by chance.
 func TestFewSamplesProveNothing(t *testing.T) {
-	with := func(name string, samples float64) []Observed {
-		functions := append(named("main.main", "lib.A", "lib.B", "lib.C"), Observed{Name: name})
+	with := func(name string, samples float64) []Routine {
+		functions := append(named("main.main", "lib.A", "lib.B", "lib.C"), Routine{Name: name})
 		call(functions, 0, 4, samples)
 		for leaf := range 3 {
 			call(functions, 4, 1+leaf, samples/3)
@@ -218,7 +218,7 @@ func TestFewSamplesProveNothing(t *testing.T) {
 
 // TestMatchIsBounded has inputs for which a comparison of each with each would not end.
 func TestMatchIsBounded(t *testing.T) {
-	many := func(n int, name func(i int) string) []Observed {
+	many := func(n int, name func(i int) string) []Routine {
 		functions := named("main.F", "lib.Leaf")
 		for i := range n {
 			functions = append(functions, named(name(i))...)
@@ -229,7 +229,7 @@ func TestMatchIsBounded(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name        string
-		base, fresh []Observed
+		base, fresh []Routine
 		want        int
 	}{
 		{

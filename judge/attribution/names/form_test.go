@@ -54,7 +54,7 @@ func TestSplit(t *testing.T) {
 
 func TestElements(t *testing.T) {
 	for _, tt := range []struct{ pkg, want string }{
-		{"github.com/mattermost/mattermost-server/v6/app", "github.com/mattermost/mattermost-server/app"},
+		{"example.com/chat/chat-server/v6/app", "example.com/chat/chat-server/app"},
 		{"gopkg.in/yaml%2ev2", "gopkg.in/yaml"},
 		{"k8s.io/api/core/v1beta1", "k8s.io/api/core/v1beta1"},
 		{"github.com/go-x/v", "github.com/go-x/v"},
@@ -62,6 +62,42 @@ func TestElements(t *testing.T) {
 	} {
 		if got := strings.Join(elements(tt.pkg), "/"); got != tt.want {
 			t.Errorf("elements(%q) = %q, want %q", tt.pkg, got, tt.want)
+		}
+	}
+}
+
+// TestClosure has names that compilers wrote: go1.21.13, go1.26.8 and go1.27.0, of one program.
+func TestClosure(t *testing.T) {
+	for _, tt := range []struct {
+		name, parent, kind string
+		number             int
+	}{
+		// go1.21: wrappers of go and defer are numbered with literals
+		{"main.glob..func1", "glob.", ".func", 1},
+		{"main.main.(*T[go.shape.int]).Add.func3", "main.(*T[...]).Add", ".func", 3},
+		{"main.main.(*T[go.shape.int]).Add.func3.1", "main.(*T[...]).Add.func3", ".", 1},
+		{"main.outer.func1.2", "outer.func1", ".", 2},
+		{"main.worker.func1", "worker", ".func", 1},
+		// go1.26
+		{"main.init.func1", "init", ".func", 1},
+		{"main.outer.func1.deferwrap1", "outer.func1", ".deferwrap", 1},
+		{"main.outer.gowrap1", "outer", ".gowrap", 1},
+		{"main.(*Post).Serve-range1", "(*Post).Serve", "-range", 1},
+		// go1.27: a literal of an inlined method keeps its name
+		{"main.(*T[go.shape.int]).Add.func1.deferwrap1", "(*T[...]).Add.func1", ".deferwrap", 1},
+		// no closures
+		{"main.init.0", "", "", 0},
+		{"main.(*S).Pointer-fm", "", "", 0},
+		{"main.S.Value", "", "", 0},
+		{"crypto/sha256.block2", "", "", 0},
+		{"main.func1", "", "", 0},
+		{"deflate.1", "", "", 0}, // GCC's name of a local variable or a nested function
+		{"main.F.func99999999999999999999", "", "", 0},
+	} {
+		f := parse(tt.name, "main.go")
+		if f.parent != tt.parent || f.kind != tt.kind || f.number != tt.number {
+			t.Errorf("%s is %q, %q, %d, want %q, %q, %d", tt.name,
+				f.parent, f.kind, f.number, tt.parent, tt.kind, tt.number)
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Observed is a function of a build, and where it stands in the call tree.
-type Observed struct {
+// A Routine is a function of a build, and where it stands in the call tree.
+type Routine struct {
 	Name   string // as the language writes it, with package and receiver
 	File   string // of its source; empty if unknown
 	Binary string // base name of the program or library that holds it
@@ -24,8 +24,8 @@ type Edge struct {
 	Weight   float64 // samples of the call, above 0
 }
 
-// A Pair is one function in two builds.
-type Pair struct {
+// A Counterpart is one function in two builds.
+type Counterpart struct {
 	Base    int  // index into the functions of the base
 	Fresh   int  // index into the functions of the new build
 	Renamed bool // the names differ: the pair was found by other means
@@ -41,7 +41,7 @@ const leastSamples = 10
 //
 // Instances of a generic function, and the parts into which a C compiler splits one, should be
 // merged before, by [Whole].
-func Match(base, fresh []Observed) []Pair {
+func Match(base, fresh []Routine) []Counterpart {
 	m := &matching{base: newSide(base), fresh: newSide(fresh)}
 	m.byName()
 	m.movedPackages()
@@ -70,7 +70,7 @@ type matching struct {
 
 // A side is one build.
 type side struct {
-	functions []Observed
+	functions []Routine
 	forms     []form
 	samples   []float64         // with each function on their stack, as far as its edges show
 	partner   []int             // the index in the other build, or -1
@@ -78,7 +78,7 @@ type side struct {
 	types     map[string]string // likewise of receivers, with their packages
 }
 
-func newSide(functions []Observed) side {
+func newSide(functions []Routine) side {
 	s := side{
 		functions: functions,
 		forms:     make([]form, len(functions)),
@@ -134,12 +134,12 @@ func (s *side) free(keep func(i int) bool) []int {
 	return free
 }
 
-func (m *matching) pairs() []Pair {
-	var pairs []Pair
+func (m *matching) pairs() []Counterpart {
+	var pairs []Counterpart
 	for i, j := range m.base.partner {
 		if j >= 0 {
 			renamed := m.base.forms[i].whole != m.fresh.forms[j].whole
-			pairs = append(pairs, Pair{i, j, renamed})
+			pairs = append(pairs, Counterpart{i, j, renamed})
 		}
 	}
 	return pairs

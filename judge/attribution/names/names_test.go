@@ -7,17 +7,17 @@ import (
 )
 
 // named returns functions with these names.
-func named(all ...string) []Observed {
-	functions := make([]Observed, len(all))
+func named(all ...string) []Routine {
+	functions := make([]Routine, len(all))
 	for i, name := range all {
 		unknown := Edge{Function: -1, Weight: 100}
-		functions[i] = Observed{Name: name, Binary: "server", Callers: []Edge{unknown}}
+		functions[i] = Routine{Name: name, Binary: "server", Callers: []Edge{unknown}}
 	}
 	return functions
 }
 
 // found is a pair by its names; renamed ones have a mark.
-func found(base, fresh []Observed) map[string]string {
+func found(base, fresh []Routine) map[string]string {
 	pairs := map[string]string{}
 	for _, p := range Match(base, fresh) {
 		mark := ""
@@ -30,8 +30,8 @@ func found(base, fresh []Observed) map[string]string {
 }
 
 func TestMatchByName(t *testing.T) {
-	const old = "github.com/mattermost/mattermost-server/v6/"
-	const fresh = "github.com/mattermost/mattermost/server/v8/"
+	const old = "example.com/chat/chat-server/v6/"
+	const fresh = "example.com/chat/chat/server/v8/"
 	for _, tt := range []struct {
 		name        string
 		base, fresh []string
@@ -54,11 +54,11 @@ func TestMatchByName(t *testing.T) {
 		{
 			"a version", []string{old + "app.F", "gopkg.in/yaml%2ev2.F"},
 			[]string{
-				"github.com/mattermost/mattermost-server/v7/app.F",
+				"example.com/chat/chat-server/v7/app.F",
 				"gopkg.in/yaml%2ev3.F",
 			},
 			map[string]string{
-				old + "app.F":          "~github.com/mattermost/mattermost-server/v7/app.F",
+				old + "app.F":          "~example.com/chat/chat-server/v7/app.F",
 				"gopkg.in/yaml%2ev2.F": "~gopkg.in/yaml%2ev3.F",
 			},
 		},
@@ -76,16 +76,16 @@ func TestMatchByName(t *testing.T) {
 				fresh + "channels/app.(*App).CreatePost", fresh + "channels/app.(*App).GetPost",
 				fresh + "channels/app.New", fresh + "boards/app.New",
 				fresh + "channels/store/sqlstore.New",
-				"github.com/mattermost/mattermost/server/public/model.New",
-				"github.com/mattermost/mattermost/server/public/model.NewId",
+				"example.com/chat/chat/server/public/model.New",
+				"example.com/chat/chat/server/public/model.NewId",
 			},
 			map[string]string{
 				old + "app.(*App).CreatePost": "~" + fresh + "channels/app.(*App).CreatePost",
 				old + "app.(*App).GetPost":    "~" + fresh + "channels/app.(*App).GetPost",
 				old + "app.New":               "~" + fresh + "channels/app.New",
 				old + "store/sqlstore.New":    "~" + fresh + "channels/store/sqlstore.New",
-				old + "model.New":             "~github.com/mattermost/mattermost/server/public/model.New",
-				old + "model.NewId":           "~github.com/mattermost/mattermost/server/public/model.NewId",
+				old + "model.New":             "~example.com/chat/chat/server/public/model.New",
+				old + "model.NewId":           "~example.com/chat/chat/server/public/model.NewId",
 			},
 		},
 		{
@@ -139,17 +139,17 @@ func TestMatchByName(t *testing.T) {
 }
 
 func TestMatchTellsBinariesApart(t *testing.T) {
-	base := []Observed{{Name: "memcpy", Binary: "libc.so.6"}, {Name: "memcpy", Binary: "server"}}
-	fresh := []Observed{{Name: "memcpy", Binary: "server"}, {Name: "memcpy", Binary: "libc.so.6"}}
-	want := []Pair{{Base: 0, Fresh: 1}, {Base: 1, Fresh: 0}}
+	base := []Routine{{Name: "memcpy", Binary: "libc.so.6"}, {Name: "memcpy", Binary: "server"}}
+	fresh := []Routine{{Name: "memcpy", Binary: "server"}, {Name: "memcpy", Binary: "libc.so.6"}}
+	want := []Counterpart{{Base: 0, Fresh: 1}, {Base: 1, Fresh: 0}}
 	if diff := cmp.Diff(want, Match(base, fresh)); diff != "" {
 		t.Errorf("pairs (-want +got):\n%s", diff)
 	}
 }
 
 func TestPackagesOfFewSamplesDoNotMove(t *testing.T) {
-	base := []Observed{{Name: "a/x/app.New", Own: leastSamples - 1}}
-	fresh := []Observed{{Name: "b/y/app.New", Own: leastSamples - 1}}
+	base := []Routine{{Name: "a/x/app.New", Own: leastSamples - 1}}
+	fresh := []Routine{{Name: "b/y/app.New", Own: leastSamples - 1}}
 	if got := Match(base, fresh); len(got) > 0 {
 		t.Errorf("pairs %v, want none", got)
 	}

@@ -21,9 +21,13 @@ type container struct {
 }
 
 // movedPackages finds the packages of the base that are in the new build under another path, by
-// the names of their functions and the common remainder of their paths.
+// the names of their functions, whatever types their methods have, and the common remainder of
+// their paths.
 func (m *matching) movedPackages() {
-	of := func(s *side, i int) (string, string) { return s.forms[i].pkg, s.forms[i].rest }
+	of := func(s *side, i int) (string, string) {
+		_, _, after := s.forms[i].receiver()
+		return s.forms[i].pkg, after
+	}
 	gone := onlyHere(&m.base, &m.fresh, of)
 	come := onlyHere(&m.fresh, &m.base, of)
 	m.base.packages = mutual(gone, come)

@@ -38,7 +38,7 @@ func (w *written) full() string {
 	return w.pkg + "." + w.name
 }
 
-const module = "github.com/mattermost/mattermost-server/v6/"
+const module = "example.com/chat/chat-server/v6/"
 
 // generate makes a program: functions call those after them, and closures are called by their
 // parents.
@@ -148,7 +148,7 @@ func (p *program) sync() {
 var renames = map[string]func(r *rand.Rand, p *program){
 	"version": func(_ *rand.Rand, p *program) { p.replace(module, strings.Replace(module, "v6", "v7", 1)) },
 	"module": func(_ *rand.Rand, p *program) {
-		p.replace(module, "github.com/mattermost/mattermost/server/v8/channels/")
+		p.replace(module, "example.com/chat/chat/server/v8/channels/")
 	},
 	"package": func(r *rand.Rand, p *program) {
 		n := r.IntN(8)
@@ -225,15 +225,15 @@ func (p *program) some(r *rand.Rand, f func(w *written)) {
 }
 
 // observe samples a program, and returns its functions in any order with their identities.
-func (p *program) observe(r *rand.Rand, noise float64) ([]Observed, []int) {
+func (p *program) observe(r *rand.Rand, noise float64) ([]Routine, []int) {
 	index := map[*written]int{}
 	order := r.Perm(len(p.functions))
-	all := make([]Observed, len(order))
+	all := make([]Routine, len(order))
 	ids := make([]int, len(order))
 	for k, i := range order {
 		w := p.functions[i]
 		index[w] = k
-		all[k] = Observed{Name: w.full(), Binary: "server"}
+		all[k] = Routine{Name: w.full(), Binary: "server"}
 		ids[k] = w.id
 	}
 	for _, w := range p.functions {
@@ -315,11 +315,11 @@ func TestEqualBuildsKeepTheirNames(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 39))
 		p := generate(r, 160)
-		thin := func() []Observed {
+		thin := func() []Routine {
 			all, _ := p.observe(r, 0)
-			counted := make([]Observed, len(all))
+			counted := make([]Routine, len(all))
 			for i, f := range all {
-				counted[i] = Observed{Name: f.Name, Binary: f.Binary}
+				counted[i] = Routine{Name: f.Name, Binary: f.Binary}
 			}
 			for i, f := range all {
 				for _, e := range f.Callees {
@@ -332,7 +332,7 @@ func TestEqualBuildsKeepTheirNames(t *testing.T) {
 					}
 				}
 			}
-			unseen := func(f Observed) bool { return len(f.Callers)+len(f.Callees) == 0 }
+			unseen := func(f Routine) bool { return len(f.Callers)+len(f.Callees) == 0 }
 			for i := range counted {
 				if unseen(counted[i]) {
 					counted[i].Name = "" // not in the profile
