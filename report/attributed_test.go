@@ -19,8 +19,8 @@ func attributedCost() Attributed {
 	fn := func(name string, kind attribution.Kind) attribution.Function {
 		return attribution.Function{Name: name, Kind: kind, Binary: "chat"}
 	}
-	around := func(v, by float64) attribution.Interval {
-		return attribution.Interval{Value: v, Low: v - by, High: v + by}
+	around := func(v, by float64) attribution.IntervalEstimate {
+		return attribution.IntervalEstimate{Value: v, Low: v - by, High: v + by}
 	}
 	prepare := fn(server+"store/sqlstore.(*SqlPostStore).prepareThreadedResponse", attribution.Own)
 	create := fn(server+"api4.createPost", attribution.Own)
@@ -28,7 +28,7 @@ func attributedCost() Attributed {
 	a := attribution.Attribution{
 		Role: "app", Blocks: 6, Base: 2.2e-3, New: 2.53e-3, Change: around(0.15, 0.01),
 		CouldFind: 0.018,
-		Findings: []attribution.Finding{
+		Findings: []attribution.FunctionChange{
 			{
 				Kind: attribution.Changed, Function: prepare,
 				Callers: []attribution.Function{create}, Also: []string{"garbage collector"},
@@ -48,7 +48,7 @@ func attributedCost() Attributed {
 				New:      12e-6, Cost: around(12e-6, 8e-6), Q: 0.03,
 			},
 		},
-		Parts: []attribution.Part{
+		Parts: []attribution.CostPart{
 			{Kind: attribution.PartFunction, Name: prepare.Name, Cost: around(234.3e-6, 55e-6), Share: 0.71},
 			{Kind: attribution.PartSpread, Finding: -1, Cost: around(82e-6, 30e-6), Share: 0.2485},
 			{Kind: attribution.PartFunction, Name: rendering, Finding: 1, Cost: around(-40e-6, 20e-6), Share: -0.1212},
@@ -81,8 +81,8 @@ func attributedCost() Attributed {
 
 // attributedStatements are two statements that changed, one of them by its plan.
 func attributedStatements() *statements.Difference {
-	around := func(v, by float64) attribution.Interval {
-		return attribution.Interval{Value: v, Low: v - by, High: v + by}
+	around := func(v, by float64) attribution.IntervalEstimate {
+		return attribution.IntervalEstimate{Value: v, Low: v - by, High: v + by}
 	}
 	return &statements.Difference{
 		Blocks: 6, Base: 410e-6, New: 620e-6, Change: around(0.51, 0.08),

@@ -131,8 +131,8 @@ func (w *Why) say(f NamedVerdict, arms [2]string) {
 // cause names the parts of a difference, of at most two.
 func (w *Why) cause(arms [2]string) string {
 	parts := slices.Clone(w.Parts)
-	parts = slices.DeleteFunc(parts, func(p attribution.Part) bool { return !explains(p) })
-	slices.SortStableFunc(parts, func(a, b attribution.Part) int { return -cmp.Compare(a.Share, b.Share) })
+	parts = slices.DeleteFunc(parts, func(p attribution.CostPart) bool { return !explains(p) })
+	slices.SortStableFunc(parts, func(a, b attribution.CostPart) int { return -cmp.Compare(a.Share, b.Share) })
 	if len(parts) == 0 {
 		text := "no function explains it"
 		if could := w.couldFind(); could != "" {
@@ -149,7 +149,7 @@ func (w *Why) cause(arms [2]string) string {
 
 // quiet sets the sentence of a cost that is neither worse nor better.
 func (w *Why) quiet(change string, arms [2]string) {
-	var certain []attribution.Finding
+	var certain []attribution.FunctionChange
 	for _, f := range w.Findings {
 		if f.Q <= mostDoubt && math.Abs(f.Cost.Value) > w.CouldFind*w.Base {
 			certain = append(certain, f)
@@ -177,7 +177,7 @@ func (w *Why) quiet(change string, arms [2]string) {
 
 // explains reports whether a part may be named as the origin of a difference: it goes in its
 // direction, and its interval excludes 0.
-func explains(p attribution.Part) bool {
+func explains(p attribution.CostPart) bool {
 	switch p.Kind {
 	case attribution.PartFunction, attribution.PartGroup, attribution.PartSpread:
 		return p.Share > 0 && p.Cost.Low*p.Cost.High > 0
@@ -205,7 +205,7 @@ func (w *Why) couldFind() string {
 }
 
 // partText names a part inside a sentence.
-func (w *Why) partText(p attribution.Part, arms [2]string) string {
+func (w *Why) partText(p attribution.CostPart, arms [2]string) string {
 	switch {
 	case p.Kind == attribution.PartFunction && p.Finding >= 0 && p.Finding < len(w.Findings):
 		return w.findingText(w.Findings[p.Finding], arms)
@@ -218,7 +218,7 @@ func (w *Why) partText(p attribution.Part, arms [2]string) string {
 const evenly = "spread over all functions by about the same share"
 
 // findingText names a function with its change and its caller.
-func (w *Why) findingText(f attribution.Finding, arms [2]string) string {
+func (w *Why) findingText(f attribution.FunctionChange, arms [2]string) string {
 	text := shortFunction(f.Function.Name)
 	about := whatHappened(f, arms)
 	if c := changeText(f.Change); c != "" {
@@ -237,7 +237,7 @@ func (w *Why) findingText(f attribution.Finding, arms [2]string) string {
 }
 
 // whatHappened describes a finding beside its change.
-func whatHappened(f attribution.Finding, arms [2]string) []string {
+func whatHappened(f attribution.FunctionChange, arms [2]string) []string {
 	var out []string
 	switch f.Kind {
 	case attribution.Added:
@@ -263,8 +263,8 @@ func whatHappened(f attribution.Finding, arms [2]string) []string {
 }
 
 // changeText writes a relative change with its interval; empty where there is none.
-func changeText(c attribution.Interval) string {
-	if c == (attribution.Interval{}) {
+func changeText(c attribution.IntervalEstimate) string {
+	if c == (attribution.IntervalEstimate{}) {
 		return ""
 	}
 	return (&Delta{Value: Number(c.Value), Lo: Number(c.Low), Hi: Number(c.High)}).text()

@@ -33,8 +33,8 @@ func whyOf(a Attributed, factor float64) Document {
 func TestWhySentence(t *testing.T) {
 	only := func(kind attribution.PartKind, name string, share float64) Attributed {
 		a := attributedCost()
-		a.Findings, a.Parts = nil, []attribution.Part{{Kind: kind, Name: name, Finding: -1,
-			Share: share, Cost: attribution.Interval{Value: 3e-4, Low: 2e-4, High: 4e-4}}}
+		a.Findings, a.Parts = nil, []attribution.CostPart{{Kind: kind, Name: name, Finding: -1,
+			Share: share, Cost: attribution.IntervalEstimate{Value: 3e-4, Low: 2e-4, High: 4e-4}}}
 		return a
 	}
 	unsure := only(attribution.PartGroup, "scheduler", 0.6)

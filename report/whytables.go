@@ -32,7 +32,7 @@ func unitOf(cost float64) perOperation {
 func (u perOperation) text(seconds float64) string { return fixed(u.scale*seconds, u.decimals) }
 
 // change writes a difference with its interval.
-func (u perOperation) change(i attribution.Interval) string {
+func (u perOperation) change(i attribution.IntervalEstimate) string {
 	return fmt.Sprintf("%s [%s, %s]", signed(u.scale*i.Value, u.decimals),
 		signed(u.scale*i.Low, u.decimals), signed(u.scale*i.High, u.decimals))
 }
@@ -103,7 +103,7 @@ func (w *Why) share(share float64) string {
 }
 
 // partName names a part in a table.
-func (w *Why) partName(p attribution.Part) string {
+func (w *Why) partName(p attribution.CostPart) string {
 	switch p.Kind {
 	case attribution.PartFunction:
 		return shortFunction(p.Name)

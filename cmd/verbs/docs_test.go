@@ -27,7 +27,6 @@ var carriedOut = []string{
 // notCarriedOut has the reason for each command that the test does not carry out, by what it begins
 // with. One of a page that stands neither here nor above fails the test.
 var notCarriedOut = map[string]string{
-	"go tool pprof":          "of runs that take minutes; watch/profile reads such files with pprof's own package",
 	"plimsoll agent":         "another host leads its runs",
 	"plimsoll bisect":        minutes,
 	"plimsoll calibrate":     "20 s with all cores",

@@ -48,16 +48,16 @@ func (c Origins) Costs(engine, arm string, v verdict.Verdict) ([]report.Attribut
 // cost attributes the cost of a role; nil if nothing is known of its profiles.
 func (c Origins) cost(role, engine, arm string, pairs []verdict.Pair) (*report.Attributed, error) {
 	var out report.Attributed
-	var blocks []attribution.Block
+	var blocks []attribution.BlockProfiles
 	why := ""
 	for _, p := range pairs {
-		var block attribution.Block
+		var block attribution.BlockProfiles
 		var ids [2]string
 		there := true
 		for i, x := range []struct {
 			arm  string
 			cost float64 // milliseconds per operation
-			to   *attribution.Profile
+			to   *attribution.CPUProfile
 		}{{c.Arms[0], p.Base, &block.Base}, {arm, p.New, &block.New}} {
 			r, err := c.judged(p.Block, engine, x.arm)
 			if err != nil {
@@ -124,15 +124,15 @@ func notProfiled(r *record.Run, role string) (string, error) {
 }
 
 // read reads the profile of a role of a run whose operations cost an amount of CPU seconds each.
-func read(r *record.Run, role string, cost float64) (attribution.Profile, error) {
+func read(r *record.Run, role string, cost float64) (attribution.CPUProfile, error) {
 	f, err := r.Profile(role)
 	if err != nil {
-		return attribution.Profile{}, err
+		return attribution.CPUProfile{}, err
 	}
 	defer f.Close()
 	s, err := profile.Read(f)
 	if err != nil {
-		return attribution.Profile{}, err
+		return attribution.CPUProfile{}, err
 	}
 	return profiled(s, cost), nil
 }
@@ -141,10 +141,10 @@ func read(r *record.Run, role string, cost float64) (attribution.Profile, error)
 // between the samples of a cost begin and end within a second of each other; the number of
 // operations is therefore the one at which the CPU time of the profile costs as much each as was
 // judged.
-func profiled(s profile.Stored, cost float64) attribution.Profile {
-	out := attribution.Profile{
+func profiled(s profile.Stored, cost float64) attribution.CPUProfile {
+	out := attribution.CPUProfile{
 		Functions: make([]attribution.Function, len(s.Functions)),
-		Stacks:    make([]attribution.Stack, len(s.Stacks)),
+		Stacks:    make([]attribution.CallStack, len(s.Stacks)),
 		Period:    s.Period.Seconds(),
 		CPU:       s.CPU,
 	}

@@ -19,11 +19,11 @@ import (
 func stored(slow int64) profile.Stored {
 	s := profile.Stored{Module: "example.org/chat", Period: time.Millisecond, Seconds: 60,
 		Binaries:  []profile.Binary{{Name: "chat"}},
-		Functions: []profile.Function{{Name: "main.main", Binary: "chat", Kind: "own"}}}
+		Functions: []profile.Symbol{{Name: "main.main", Binary: "chat", Kind: "own"}}}
 	for i := range int32(20) {
-		s.Functions = append(s.Functions, profile.Function{Name: fmt.Sprintf("main.handle%d", i),
+		s.Functions = append(s.Functions, profile.Symbol{Name: fmt.Sprintf("main.handle%d", i),
 			File: "main.go", Binary: "chat", Kind: "own"})
-		s.Stacks = append(s.Stacks, profile.Stack{Functions: []int32{0, i + 1}, Samples: 1000})
+		s.Stacks = append(s.Stacks, profile.SampledStack{Functions: []int32{0, i + 1}, Samples: 1000})
 	}
 	s.Stacks[7].Samples += slow
 	for _, st := range s.Stacks {

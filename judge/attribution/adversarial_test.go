@@ -12,7 +12,7 @@ import (
 )
 
 // plain returns six blocks in which one function costs half as much again.
-func plain(seed uint64) (blocks []attribution.Block, planted string) {
+func plain(seed uint64) (blocks []attribution.BlockProfiles, planted string) {
 	r := rand.New(rand.NewPCG(seed, 4))
 	s := newService(r, 30)
 	planted = s.functions[15].Name
@@ -27,74 +27,74 @@ func TestUnsoundProfiles(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, tt := range []struct {
 		name   string
-		change func(blocks []attribution.Block) []attribution.Block
+		change func(blocks []attribution.BlockProfiles) []attribution.BlockProfiles
 	}{
-		{"no block", func([]attribution.Block) []attribution.Block { return nil }},
-		{"empty blocks", func([]attribution.Block) []attribution.Block {
-			return make([]attribution.Block, 6)
+		{"no block", func([]attribution.BlockProfiles) []attribution.BlockProfiles { return nil }},
+		{"empty blocks", func([]attribution.BlockProfiles) []attribution.BlockProfiles {
+			return make([]attribution.BlockProfiles, 6)
 		}},
-		{"three blocks", func(b []attribution.Block) []attribution.Block { return b[:3] }},
-		{"one empty block", func(b []attribution.Block) []attribution.Block {
-			return append(b, attribution.Block{})
+		{"three blocks", func(b []attribution.BlockProfiles) []attribution.BlockProfiles { return b[:3] }},
+		{"one empty block", func(b []attribution.BlockProfiles) []attribution.BlockProfiles {
+			return append(b, attribution.BlockProfiles{})
 		}},
-		{"one empty arm", func(b []attribution.Block) []attribution.Block {
-			b[2].New = attribution.Profile{}
+		{"one empty arm", func(b []attribution.BlockProfiles) []attribution.BlockProfiles {
+			b[2].New = attribution.CPUProfile{}
 			return b
 		}},
-		{"an arm without samples in all blocks", func(b []attribution.Block) []attribution.Block {
+		{"an arm without samples in all blocks", func(b []attribution.BlockProfiles) []attribution.BlockProfiles {
 			for i := range b {
 				b[i].New.Stacks = nil
 			}
 			return b
 		}},
-		{"no operations", each(func(p *attribution.Profile) { p.Operations = 0 })},
-		{"negative operations", each(func(p *attribution.Profile) { p.Operations = -1 })},
-		{"operations NaN", each(func(p *attribution.Profile) { p.Operations = nan })},
-		{"operations Inf", each(func(p *attribution.Profile) { p.Operations = inf })},
-		{"tiny operations", each(func(p *attribution.Profile) { p.Operations = 5e-324 })},
-		{"huge operations", each(func(p *attribution.Profile) { p.Operations = 1e308 })},
-		{"period 0", each(func(p *attribution.Profile) { p.Period = 0 })},
-		{"negative period", each(func(p *attribution.Profile) { p.Period = -1 })},
-		{"period NaN", each(func(p *attribution.Profile) { p.Period = nan })},
-		{"period Inf", each(func(p *attribution.Profile) { p.Period = inf })},
-		{"huge period", each(func(p *attribution.Profile) { p.Period = 1e308 })},
-		{"CPU NaN", each(func(p *attribution.Profile) { p.CPU = nan })},
-		{"CPU Inf", each(func(p *attribution.Profile) { p.CPU = inf })},
-		{"negative CPU", each(func(p *attribution.Profile) { p.CPU = -1 })},
-		{"CPU unknown", each(func(p *attribution.Profile) { p.CPU = 0 })},
-		{"CPU below the samples", each(func(p *attribution.Profile) { p.CPU /= 10 })},
-		{"negative samples", each(func(p *attribution.Profile) { p.Stacks[3].Samples = -1e6 })},
-		{"all negative", each(func(p *attribution.Profile) {
+		{"no operations", each(func(p *attribution.CPUProfile) { p.Operations = 0 })},
+		{"negative operations", each(func(p *attribution.CPUProfile) { p.Operations = -1 })},
+		{"operations NaN", each(func(p *attribution.CPUProfile) { p.Operations = nan })},
+		{"operations Inf", each(func(p *attribution.CPUProfile) { p.Operations = inf })},
+		{"tiny operations", each(func(p *attribution.CPUProfile) { p.Operations = 5e-324 })},
+		{"huge operations", each(func(p *attribution.CPUProfile) { p.Operations = 1e308 })},
+		{"period 0", each(func(p *attribution.CPUProfile) { p.Period = 0 })},
+		{"negative period", each(func(p *attribution.CPUProfile) { p.Period = -1 })},
+		{"period NaN", each(func(p *attribution.CPUProfile) { p.Period = nan })},
+		{"period Inf", each(func(p *attribution.CPUProfile) { p.Period = inf })},
+		{"huge period", each(func(p *attribution.CPUProfile) { p.Period = 1e308 })},
+		{"CPU NaN", each(func(p *attribution.CPUProfile) { p.CPU = nan })},
+		{"CPU Inf", each(func(p *attribution.CPUProfile) { p.CPU = inf })},
+		{"negative CPU", each(func(p *attribution.CPUProfile) { p.CPU = -1 })},
+		{"CPU unknown", each(func(p *attribution.CPUProfile) { p.CPU = 0 })},
+		{"CPU below the samples", each(func(p *attribution.CPUProfile) { p.CPU /= 10 })},
+		{"negative samples", each(func(p *attribution.CPUProfile) { p.Stacks[3].Samples = -1e6 })},
+		{"all negative", each(func(p *attribution.CPUProfile) {
 			for i := range p.Stacks {
 				p.Stacks[i].Samples = -7
 			}
 		})},
-		{"most samples", each(func(p *attribution.Profile) {
+		{"most samples", each(func(p *attribution.CPUProfile) {
 			for i := range p.Stacks {
 				p.Stacks[i].Samples = math.MaxInt64
 			}
 		})},
-		{"indexes out of range", each(func(p *attribution.Profile) {
+		{"indexes out of range", each(func(p *attribution.CPUProfile) {
 			p.Stacks[1].Functions = []int{-1, 1 << 40, 2, len(p.Functions)}
 			p.Stacks[2].Functions = []int{math.MinInt, math.MaxInt}
 		})},
-		{"no functions", each(func(p *attribution.Profile) { p.Functions = nil })},
-		{"unknown kinds", each(func(p *attribution.Profile) {
+		{"no functions", each(func(p *attribution.CPUProfile) { p.Functions = nil })},
+		{"unknown kinds", each(func(p *attribution.CPUProfile) {
 			for i := range p.Functions {
 				p.Functions[i].Kind = "else"
 			}
 		})},
-		{"one name for all", each(func(p *attribution.Profile) {
+		{"one name for all", each(func(p *attribution.CPUProfile) {
 			for i := range p.Functions {
 				p.Functions[i].Name = ""
 			}
 		})},
-		{"hostile names", each(func(p *attribution.Profile) {
+		{"hostile names", each(func(p *attribution.CPUProfile) {
 			for i := range p.Functions {
 				p.Functions[i].Name = fmt.Sprint(strings.Repeat("a[(", 10_000), i)
 			}
 		})},
-		{"empty stacks", each(func(p *attribution.Profile) {
+		{"empty stacks", each(func(p *attribution.CPUProfile) {
 			for i := range p.Stacks {
 				p.Stacks[i].Functions = nil
 			}
@@ -120,7 +120,7 @@ func TestUnsoundProfiles(t *testing.T) {
 func TestSamplesBeyondTheKernelsCount(t *testing.T) {
 	for times, withheld := range map[float64]bool{1.5: false, 3: true} {
 		blocks, _ := plain(1)
-		blocks = each(func(p *attribution.Profile) { p.Period *= times })(blocks)
+		blocks = each(func(p *attribution.CPUProfile) { p.Period *= times })(blocks)
 		if got := attribution.Attribute("app", blocks).Withheld; (got != "") != withheld {
 			t.Errorf("%v times the CPU time: withheld for %q, want %v", times, got, withheld)
 		}
@@ -128,10 +128,10 @@ func TestSamplesBeyondTheKernelsCount(t *testing.T) {
 }
 
 // each returns a change of every profile.
-func each(change func(p *attribution.Profile)) func([]attribution.Block) []attribution.Block {
-	return func(blocks []attribution.Block) []attribution.Block {
+func each(change func(p *attribution.CPUProfile)) func([]attribution.BlockProfiles) []attribution.BlockProfiles {
+	return func(blocks []attribution.BlockProfiles) []attribution.BlockProfiles {
 		for i := range blocks {
-			for _, p := range []*attribution.Profile{&blocks[i].Base, &blocks[i].New} {
+			for _, p := range []*attribution.CPUProfile{&blocks[i].Base, &blocks[i].New} {
 				p.Functions = slices.Clone(p.Functions)
 				p.Stacks = slices.Clone(p.Stacks)
 				change(p)
@@ -141,7 +141,7 @@ func each(change func(p *attribution.Profile)) func([]attribution.Block) []attri
 	}
 }
 
-func check(t *testing.T, blocks []attribution.Block) attribution.Attribution {
+func check(t *testing.T, blocks []attribution.BlockProfiles) attribution.Attribution {
 	t.Helper()
 	a := attribution.Attribute("app", blocks)
 	for _, v := range []float64{a.Base, a.New, a.CouldFind} {
@@ -191,7 +191,7 @@ func TestDeepStacks(t *testing.T) {
 			for i := range deep {
 				deep[i] = function(i)
 			}
-			blocks := each(func(p *attribution.Profile) {
+			blocks := each(func(p *attribution.CPUProfile) {
 				at := len(p.Functions)
 				for i := range deep {
 					p.Functions = append(p.Functions, attribution.Function{
@@ -202,8 +202,8 @@ func TestDeepStacks(t *testing.T) {
 				for i, f := range deep {
 					stack[i] = at + f
 				}
-				p.Stacks = append(p.Stacks, attribution.Stack{Functions: stack, Samples: 5000})
-				p.Stacks = append(p.Stacks, attribution.Stack{Functions: stack[:5000], Samples: 50})
+				p.Stacks = append(p.Stacks, attribution.CallStack{Functions: stack, Samples: 5000})
+				p.Stacks = append(p.Stacks, attribution.CallStack{Functions: stack[:5000], Samples: 50})
 			})(sound)
 			for i := range blocks {
 				blocks[i].Base.CPU, blocks[i].New.CPU = 0, 0
@@ -219,7 +219,7 @@ func TestDeepStacks(t *testing.T) {
 // TestRecursionCountsOnce has a function that calls itself: with callees it is counted once.
 func TestRecursionCountsOnce(t *testing.T) {
 	sound, _ := plain(3)
-	blocks := each(func(p *attribution.Profile) {
+	blocks := each(func(p *attribution.CPUProfile) {
 		for i, s := range p.Stacks {
 			if len(s.Functions) > 1 {
 				twice := slices.Concat(s.Functions[:1], s.Functions[:1], s.Functions)

@@ -26,7 +26,7 @@ const leastBlocks = 4
 //
 // Fewer than four blocks, and a block without operations, samples or functions of the program, are
 // withheld. It reads blocks only, and may be called from several goroutines at once.
-func Attribute(role string, blocks []Block) Attribution {
+func Attribute(role string, blocks []BlockProfiles) Attribution {
 	out := Attribution{Role: role, Blocks: len(blocks)}
 	if out.Withheld = unusable(blocks); out.Withheld != "" {
 		return out
@@ -72,12 +72,12 @@ const mostSampled = 2
 func possible(cost float64) bool { return cost > 1e-15 && cost < 1e9 }
 
 // unusable returns why nothing can be attributed; empty if something can.
-func unusable(blocks []Block) string {
+func unusable(blocks []BlockProfiles) string {
 	if len(blocks) < leastBlocks {
 		return fmt.Sprintf("%d blocks have profiles: %d are needed", len(blocks), leastBlocks)
 	}
 	for b := range blocks {
-		for a, p := range []*Profile{&blocks[b].Base, &blocks[b].New} {
+		for a, p := range []*CPUProfile{&blocks[b].Base, &blocks[b].New} {
 			name := []string{"base", "new arm"}[a]
 			sampled := 0.0
 			for _, s := range p.Stacks {
@@ -103,11 +103,11 @@ type sides struct{ whole, sampled [2][]float64 }
 
 // newSides takes the whole cost by the kernel's accounting where all profiles have it, and by the
 // samples else.
-func newSides(blocks []Block) sides {
+func newSides(blocks []BlockProfiles) sides {
 	var s sides
 	known := true
 	for i := range blocks {
-		for a, p := range []*Profile{&blocks[i].Base, &blocks[i].New} {
+		for a, p := range []*CPUProfile{&blocks[i].Base, &blocks[i].New} {
 			n := int64(0)
 			for _, k := range p.Stacks {
 				n += max(0, k.Samples)
@@ -142,25 +142,25 @@ func (s sides) unseen() []float64 {
 }
 
 // interval returns the mean of the blocks with its t interval.
-func interval(values []float64) Interval {
+func interval(values []float64) IntervalEstimate {
 	t := stats.TInterval(stats.Sample{Values: values}, level)
-	return Interval{stats.Mean(values), t.Lo, t.Hi}
+	return IntervalEstimate{stats.Mean(values), t.Lo, t.Hi}
 }
 
 // over returns the interval as a share of a cost; all zero for no cost.
-func (i Interval) over(cost float64) Interval {
+func (i IntervalEstimate) over(cost float64) IntervalEstimate {
 	if cost <= 0 {
-		return Interval{}
+		return IntervalEstimate{}
 	}
-	return Interval{i.Value / cost, i.Low / cost, i.High / cost}
+	return IntervalEstimate{i.Value / cost, i.Low / cost, i.High / cost}
 }
 
 // parts returns the summands of the whole difference. Functions and groups have what changed beyond
 // the common factor, and the spread has the factor's change of the whole cost that was sampled.
-func (m *model) parts(found []discovery, s sides) []Part {
-	var parts []Part
-	add := func(kind PartKind, name string, finding int, cost Interval) {
-		parts = append(parts, Part{Kind: kind, Name: name, Finding: finding, Cost: cost})
+func (m *model) parts(found []discovery, s sides) []CostPart {
+	var parts []CostPart
+	add := func(kind PartKind, name string, finding int, cost IntervalEstimate) {
+		parts = append(parts, CostPart{Kind: kind, Name: name, Finding: finding, Cost: cost})
 	}
 	explained := make([]bool, len(m.units))
 	for i, d := range found {
@@ -206,7 +206,7 @@ func (m *model) parts(found []discovery, s sides) []Part {
 	cost := interval(changes)
 	cost.Value = whole - sum // the same but for rounding
 	add(PartRest, "other functions", -1, cost)
-	slices.SortStableFunc(parts, func(a, b Part) int {
+	slices.SortStableFunc(parts, func(a, b CostPart) int {
 		return cmp.Compare(math.Abs(b.Cost.Value), math.Abs(a.Cost.Value))
 	})
 	return parts

@@ -20,16 +20,16 @@ type Function struct {
 	Kind   Kind   `json:"kind"`
 }
 
-// A Stack is the CPU time that was spent at one call stack.
-type Stack struct {
-	Functions []int // indexes into [Profile.Functions], outermost caller first
+// A CallStack is the CPU time that was spent at one call stack.
+type CallStack struct {
+	Functions []int // indexes into [CPUProfile.Functions], outermost caller first
 	Samples   int64
 }
 
-// A Profile is the CPU time of one role in the measured phase of one run.
-type Profile struct {
+// A CPUProfile is the CPU time of one role in the measured phase of one run.
+type CPUProfile struct {
 	Functions []Function
-	Stacks    []Stack
+	Stacks    []CallStack
 	Period    float64 // CPU seconds that a sample stands for
 	// CPU is the CPU time in seconds by the kernel's accounting, which the samples estimate; 0 if
 	// it is not known.
@@ -37,11 +37,11 @@ type Profile struct {
 	Operations float64 // that were done in the same time
 }
 
-// A Block is the pair of profiles of one block.
-type Block struct{ Base, New Profile }
+// A BlockProfiles is the pair of profiles of one block.
+type BlockProfiles struct{ Base, New CPUProfile }
 
-// An Interval is an estimate with its 95 % confidence interval.
-type Interval struct {
+// An IntervalEstimate is an estimate with its 95 % confidence interval.
+type IntervalEstimate struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
@@ -49,16 +49,16 @@ type Interval struct {
 
 // An Attribution is a difference in CPU cost in parts. Costs are CPU seconds per operation.
 type Attribution struct {
-	Role   string   `json:"role"`
-	Blocks int      `json:"blocks"`
-	Base   float64  `json:"base"`   // cost of the base, the mean of the blocks
-	New    float64  `json:"new"`    // cost of the new arm
-	Change Interval `json:"change"` // of the cost, as a share of the base
+	Role   string           `json:"role"`
+	Blocks int              `json:"blocks"`
+	Base   float64          `json:"base"`   // cost of the base, the mean of the blocks
+	New    float64          `json:"new"`    // cost of the new arm
+	Change IntervalEstimate `json:"change"` // of the cost, as a share of the base
 	// Parts add up to New - Base. The largest come first.
-	Parts []Part `json:"parts"`
+	Parts []CostPart `json:"parts"`
 	// Findings are the functions that changed against all others, at most ten: those first of whose
 	// change most is certain, by the bound of its interval that is nearer to zero.
-	Findings []Finding `json:"findings"`
+	Findings []FunctionChange `json:"findings"`
 	// CouldFind is the smallest cost added to one function that this comparison finds in four of
 	// five cases, as a share of the cost of the base: the function is any one that has samples enough
 	// to be tested. 0 if there is none.
@@ -69,7 +69,7 @@ type Attribution struct {
 	Tree *Node `json:"tree,omitempty"`
 }
 
-// A PartKind is what a [Part] of a difference is.
+// A PartKind is what a [CostPart] of a difference is.
 type PartKind string
 
 // The kinds of parts.
@@ -81,12 +81,12 @@ const (
 	PartUnknown  PartKind = "unknown"  // CPU time that the kernel counts and no sample shows
 )
 
-// A Part is one summand of a difference of costs.
-type Part struct {
-	Kind    PartKind `json:"kind"`
-	Name    string   `json:"name"`
-	Finding int      `json:"finding"` // index into the findings of a part of this kind, else -1
-	Cost    Interval `json:"cost"`    // CPU seconds per operation; functions and groups beyond the spread
+// A CostPart is one summand of a difference of costs.
+type CostPart struct {
+	Kind    PartKind         `json:"kind"`
+	Name    string           `json:"name"`
+	Finding int              `json:"finding"` // index into the findings of a part of this kind, else -1
+	Cost    IntervalEstimate `json:"cost"`    // CPU seconds per operation; functions and groups beyond the spread
 	// Share is that of the whole difference: negative for a part of the other sign, and then others
 	// are above 1. It is 0 for all parts if the interval of the whole difference includes zero: there
 	// is nothing of which they could be shares.
@@ -94,20 +94,20 @@ type Part struct {
 }
 
 // A FindingKind is what happened to a function.
-type FindingKind string
+type ChangeKind string
 
 // The kinds of findings.
 const (
-	Changed FindingKind = "changed"
-	Added   FindingKind = "added"   // only the new arm has it
-	Removed FindingKind = "removed" // only the base has it
-	Moved   FindingKind = "moved"   // its work left one function and entered another
+	Changed ChangeKind = "changed"
+	Added   ChangeKind = "added"   // only the new arm has it
+	Removed ChangeKind = "removed" // only the base has it
+	Moved   ChangeKind = "moved"   // its work left one function and entered another
 )
 
-// A Finding is a function that changed against all others.
-type Finding struct {
-	Kind     FindingKind `json:"kind"`
-	Function Function    `json:"function"`
+// A FunctionChange is a function that changed against all others.
+type FunctionChange struct {
+	Kind     ChangeKind `json:"kind"`
+	Function Function   `json:"function"`
 	// From is the function that the work left, of a moved one; or the name in the base of one that
 	// was matched by other means than its name.
 	From    *Function `json:"from,omitempty"`
@@ -122,12 +122,12 @@ type Finding struct {
 	Within  []Function `json:"within,omitempty"`  // functions that it calls and that have most of it
 	// Also has the groups that changed beside it in the same direction and whose cost depends on it:
 	// the collector's, of a function that allocates more. Their cost is not in Cost.
-	Also   []string `json:"also,omitempty"`
-	Base   float64  `json:"base"` // CPU seconds per operation, with what it calls outside its own program
-	New    float64  `json:"new"`
-	Cost   Interval `json:"cost"`   // the difference beyond the change of all functions
-	Change Interval `json:"change"` // the same as a share of its base; zero if the base has none
-	Q      float64  `json:"q"`      // false discovery rate at which it is found
+	Also   []string         `json:"also,omitempty"`
+	Base   float64          `json:"base"` // CPU seconds per operation, with what it calls outside its own program
+	New    float64          `json:"new"`
+	Cost   IntervalEstimate `json:"cost"`   // the difference beyond the change of all functions
+	Change IntervalEstimate `json:"change"` // the same as a share of its base; zero if the base has none
+	Q      float64          `json:"q"`      // false discovery rate at which it is found
 }
 
 // A Node is a function at one place of the call tree of both arms.

@@ -15,7 +15,7 @@ func BenchmarkAttribute(b *testing.B) {
 	s := newServer(rng, 1000, false)
 	blocks := usual.compare(rng, s, none)
 	for i := range blocks {
-		for _, p := range []*attribution.Profile{&blocks[i].Base, &blocks[i].New} {
+		for _, p := range []*attribution.CPUProfile{&blocks[i].Base, &blocks[i].New} {
 			p.CPU = 0
 			short := p.Stacks
 			p.Stacks = nil

@@ -231,17 +231,17 @@ func equalTable() table {
 }
 
 // part returns the first part of a kind and a name; an empty name is any.
-func part(a attribution.Attribution, kind attribution.PartKind, name string) attribution.Part {
+func part(a attribution.Attribution, kind attribution.PartKind, name string) attribution.CostPart {
 	for _, p := range a.Parts {
 		if p.Kind == kind && (name == "" || p.Name == name) {
 			return p
 		}
 	}
-	return attribution.Part{}
+	return attribution.CostPart{}
 }
 
 // covers reports whether the interval has a share of the usual cost.
-func covers(i attribution.Interval, share float64) bool {
+func covers(i attribution.IntervalEstimate, share float64) bool {
 	cost := share * usual.cost()
 	return i.Low <= cost && cost <= i.High
 }
@@ -361,7 +361,7 @@ func otherTable() table {
 		a := attribution.Attribute("app", usual.compare(rng, s, func(k site) float64 {
 			return times(1+gain, of(to))(k) + times(1-moved, of(from))(k) - k.share
 		}))
-		i := slices.IndexFunc(a.Findings, func(f attribution.Finding) bool {
+		i := slices.IndexFunc(a.Findings, func(f attribution.FunctionChange) bool {
 			return f.Kind == attribution.Moved && f.Function == s.functions[to] &&
 				*f.From == s.functions[from]
 		})

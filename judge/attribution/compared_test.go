@@ -59,14 +59,14 @@ func (s *service) profile(
 	r *rand.Rand,
 	operations, period float64,
 	cost func(stack int) float64,
-) attribution.Profile {
-	p := attribution.Profile{Functions: s.functions, Period: period, Operations: operations}
+) attribution.CPUProfile {
+	p := attribution.CPUProfile{Functions: s.functions, Period: period, Operations: operations}
 	all := 0.0
 	for i, stack := range s.stacks {
 		expected := s.costs[i] * cost(i) * operations
 		all += expected
 		n := poisson(r, expected/period)
-		p.Stacks = append(p.Stacks, attribution.Stack{Functions: stack, Samples: n})
+		p.Stacks = append(p.Stacks, attribution.CallStack{Functions: stack, Samples: n})
 	}
 	p.CPU = all
 	return p
@@ -94,15 +94,15 @@ type setting struct {
 	duration float64            // operations of an arm in a block
 }
 
-func (s *service) blocks(r *rand.Rand, c setting) []attribution.Block {
-	var all []attribution.Block
+func (s *service) blocks(r *rand.Rand, c setting) []attribution.BlockProfiles {
+	var all []attribution.BlockProfiles
 	for b := range c.blocks {
 		operations := c.duration
 		if b == c.heavy {
 			operations *= 100
 		}
 		machine := math.Exp(0.1 * r.NormFloat64())
-		arm := func(k int) attribution.Profile {
+		arm := func(k int) attribution.CPUProfile {
 			noise := map[int]float64{}
 			period := c.period[k]
 			if period == 0 {
@@ -123,7 +123,7 @@ func (s *service) blocks(r *rand.Rand, c setting) []attribution.Block {
 				return factor * c.common
 			})
 		}
-		all = append(all, attribution.Block{Base: arm(0), New: arm(1)})
+		all = append(all, attribution.BlockProfiles{Base: arm(0), New: arm(1)})
 	}
 	return all
 }
@@ -276,7 +276,7 @@ func balanced(t *testing.T, name string, n *attribution.Node, depth int) {
 	}
 }
 
-func ordered(t *testing.T, name, of string, i attribution.Interval, small float64) {
+func ordered(t *testing.T, name, of string, i attribution.IntervalEstimate, small float64) {
 	t.Helper()
 	if !(i.Low <= i.Value+small && i.Value <= i.High+small) || math.IsInf(i.Low, 0) || math.IsInf(i.High, 0) {
 		t.Errorf("%s: interval of %s is %v [%v, %v]", name, of, i.Value, i.Low, i.High)

@@ -49,7 +49,7 @@ type counting struct {
 }
 
 // count goes through the stacks of all profiles.
-func count(blocks []Block) *counting {
+func count(blocks []BlockProfiles) *counting {
 	c := &counting{
 		program:   newProgram(blocks),
 		blocks:    len(blocks),
@@ -66,7 +66,7 @@ func count(blocks []Block) *counting {
 	}
 	var stack []int32
 	for b := range blocks {
-		for a, p := range []*Profile{&blocks[b].Base, &blocks[b].New} {
+		for a, p := range []*CPUProfile{&blocks[b].Base, &blocks[b].New} {
 			c.scale[a][b] = p.Period / p.Operations
 			for _, s := range p.Stacks {
 				if s.Samples <= 0 {

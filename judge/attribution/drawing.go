@@ -35,12 +35,12 @@ type drawer struct {
 
 // drawing returns the call tree of both arms below a root without a name. Nodes with less than a
 // thousandth of the cost of either arm are left out, so that it has at most 2,000 at each depth.
-func drawing(c *counting, blocks []Block, marks map[int32]int) *Node {
+func drawing(c *counting, blocks []BlockProfiles, marks map[int32]int) *Node {
 	d := drawer{functions: c.functions, marks: marks, slots: make([]int, len(c.functions))}
 	root := &Node{Finding: -1}
 	var all []int32
 	for b := range blocks {
-		for a, p := range []*Profile{&blocks[b].Base, &blocks[b].New} {
+		for a, p := range []*CPUProfile{&blocks[b].Base, &blocks[b].New} {
 			for _, s := range p.Stacks {
 				if s.Samples <= 0 || len(s.Functions) == 0 {
 					continue

@@ -249,24 +249,24 @@ func (m *model) test(e estimate) float64 {
 // all other costs do, but no cost of the base takes that out.
 //
 // Source of the degrees of freedom of the sum: Satterthwaite, Biometrics Bulletin 2 (1946).
-func (m *model) cost(e estimate) Interval {
+func (m *model) cost(e estimate) IntervalEstimate {
 	v, w := m.se(e)*m.se(e), e.mean*e.mean*m.runs/float64(m.blocks)
 	df := e.df
 	if w > 0 {
 		df = (v + w) * (v + w) / (v*v/e.df + w*w/float64(2*(m.blocks-1)))
 	}
 	half := stats.TQuantile(1-(1-level)/2, df) * math.Sqrt(v+w)
-	return Interval{e.mean, e.mean - half, e.mean + half}
+	return IntervalEstimate{e.mean, e.mean - half, e.mean + half}
 }
 
 // share returns the change as a share of what the base would cost with the common change. The
 // logarithm of the ratio of two costs is nearly normal, with a variance by the counts that is larger
 // in the proportion in which that of the difference is. A cost that is gone is known to be below
 // three samples (the rule of three; Hanley and Lippman-Hand, JAMA 249, 1983).
-func (m *model) share(e estimate, s samples) Interval {
+func (m *model) share(e estimate, s samples) IntervalEstimate {
 	expected := e.fresh - e.mean
 	if e.base == 0 || expected <= 0 {
-		return Interval{}
+		return IntervalEstimate{}
 	}
 	count := [2]float64{}
 	for a := range s {
@@ -275,12 +275,12 @@ func (m *model) share(e estimate, s samples) Interval {
 		}
 	}
 	if count[1] == 0 {
-		return Interval{-1, -1, min(0, 3/count[0]-1)}
+		return IntervalEstimate{-1, -1, min(0, 3/count[0]-1)}
 	}
 	inflation := m.se(e) / math.Sqrt(e.counting/float64(m.blocks))
 	half := stats.TQuantile(1-(1-level)/2, e.df) * inflation * math.Sqrt(1/count[0]+1/count[1])
 	ratio := e.fresh / expected
-	return Interval{ratio - 1, ratio*math.Exp(-half) - 1, ratio*math.Exp(half) - 1}
+	return IntervalEstimate{ratio - 1, ratio*math.Exp(-half) - 1, ratio*math.Exp(half) - 1}
 }
 
 // sum returns the estimate of several units together. Their expected variances are added, and that

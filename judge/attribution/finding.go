@@ -9,14 +9,14 @@ import (
 )
 
 // finding returns what is to be said of a discovery.
-func (m *model) finding(d discovery) Finding {
+func (m *model) finding(d discovery) FunctionChange {
 	e := d.estimate
 	f := m.units[d.node.unit].function
 	s := newSamples(m.blocks)
 	for _, i := range d.units {
 		s.add(m.units[i].samples)
 	}
-	out := Finding{
+	out := FunctionChange{
 		Kind:     Changed,
 		Function: m.functions[f],
 		Whole:    d.whole,

@@ -103,12 +103,12 @@ func TestOneArmAlone(t *testing.T) {
 	blocks := usual.compare(rng, s, none)
 	for i := range blocks {
 		blocks[i].Base.Stacks = slices.DeleteFunc(blocks[i].Base.Stacks,
-			func(k attribution.Stack) bool { return slices.Contains(k.Functions, f) })
+			func(k attribution.CallStack) bool { return slices.Contains(k.Functions, f) })
 		blocks[i].Base.CPU -= share * usual.samples / 6 * period
 	}
 	a := attribution.Attribute("app", blocks)
 	if x := a.Findings; len(x) == 0 || x[0].Kind != attribution.Added ||
-		x[0].Function != s.functions[f] || x[0].Change != (attribution.Interval{}) {
+		x[0].Function != s.functions[f] || x[0].Change != (attribution.IntervalEstimate{}) {
 		t.Errorf("found are %+v, want %s added", x, s.functions[f].Name)
 	}
 	if callers := a.Findings[0].Callers; !slices.Equal(

@@ -20,12 +20,12 @@ type program struct {
 // An arm has the functions of the profiles of one arm in the order in which they appear.
 type arm struct {
 	functions []Function
-	profiles  []*Profile
+	profiles  []*CPUProfile
 	index     [][]int32 // of the functions of each profile
 }
 
 // newArm merges the functions of the profiles: instances of a generic function are one.
-func newArm(profiles []*Profile) *arm {
+func newArm(profiles []*CPUProfile) *arm {
 	a := &arm{profiles: profiles}
 	seen := map[Function]int32{}
 	for _, p := range profiles {
@@ -93,8 +93,8 @@ func sortedKeys[V any](m map[[2]int32]V) [][2]int32 {
 }
 
 // newProgram matches the functions of both arms.
-func newProgram(blocks []Block) *program {
-	profiles := [2][]*Profile{}
+func newProgram(blocks []BlockProfiles) *program {
+	profiles := [2][]*CPUProfile{}
 	for i := range blocks {
 		profiles[0] = append(profiles[0], &blocks[i].Base)
 		profiles[1] = append(profiles[1], &blocks[i].New)

@@ -188,7 +188,7 @@ func (m *model) joinMoved(all []discovery, parent map[*node]*node) []discovery {
 
 // certain returns how much of a change is certain: the bound of its interval that is nearer to
 // zero, or 0.
-func certain(i Interval) float64 { return max(0, i.Low, -i.High) }
+func certain(i IntervalEstimate) float64 { return max(0, i.Low, -i.High) }
 
 // discoveries returns the changes in the order of their certain part, at most ten, and the number
 // of tests.

@@ -20,7 +20,7 @@ func TestRenamedBuilds(t *testing.T) {
 		s := newService(r, 40)
 		planted := s.functions[20].Name
 		c := setting{blocks: 6, spread: 0.01, common: 1.03, duration: 4e5, heavy: -1}
-		rename := func(p *attribution.Profile) {
+		rename := func(p *attribution.CPUProfile) {
 			p.Functions = slices.Clone(p.Functions)
 			for i, f := range p.Functions {
 				f.Name = strings.Replace(f.Name, "example.com/server/p3.", "example.com/server/q3.", 1)

@@ -40,7 +40,7 @@ const (
 )
 
 // ownOf returns the innermost own function of a stack; empty if it has none.
-func ownOf(p attribution.Profile, s attribution.Stack) string {
+func ownOf(p attribution.CPUProfile, s attribution.CallStack) string {
 	for _, i := range slices.Backward(s.Functions) {
 		if i >= 0 && i < len(p.Functions) && p.Functions[i].Kind == attribution.Own {
 			return p.Functions[i].Name
@@ -50,7 +50,7 @@ func ownOf(p attribution.Profile, s attribution.Stack) string {
 }
 
 // pathOf returns the own functions of a stack, outermost first, down to the first call of own.
-func pathOf(p attribution.Profile, s attribution.Stack, own string) []string {
+func pathOf(p attribution.CPUProfile, s attribution.CallStack, own string) []string {
 	var path []string
 	for _, i := range s.Functions {
 		if i >= 0 && i < len(p.Functions) && p.Functions[i].Kind == attribution.Own &&
@@ -62,12 +62,12 @@ func pathOf(p attribution.Profile, s attribution.Stack, own string) []string {
 }
 
 // attributeAgain reads blocks of which every profile is sound.
-func attributeAgain(blocks []attribution.Block) *second {
+func attributeAgain(blocks []attribution.BlockProfiles) *second {
 	r := &second{functions: map[string]*tested{}}
 	n := len(blocks)
 	tree := &secondNode{}
 	for b, block := range blocks {
-		for arm, p := range []attribution.Profile{block.Base, block.New} {
+		for arm, p := range []attribution.CPUProfile{block.Base, block.New} {
 			samples := 0.0
 			for _, s := range p.Stacks {
 				cost := float64(s.Samples) * p.Period / p.Operations
@@ -110,7 +110,7 @@ func attributeAgain(blocks []attribution.Block) *second {
 
 // factorOf returns the weighted median of the ratios of block b. No function weighs more than a
 // part of all, so that a single one that holds most of the cost does not become the common factor.
-func (r *second) factorOf(b int, block attribution.Block) float64 {
+func (r *second) factorOf(b int, block attribution.BlockProfiles) float64 {
 	type weighted struct{ ratio, weight float64 }
 	var all []weighted
 	total := 0.0
@@ -141,7 +141,7 @@ func (r *second) factorOf(b int, block attribution.Block) float64 {
 
 // test gives each function its moderated t test. Its unit is the variance that counting gives: a
 // function's overdispersion is shrunk over functions and is never below one.
-func (r *second) test(blocks []attribution.Block) {
+func (r *second) test(blocks []attribution.BlockProfiles) {
 	n := float64(len(blocks))
 	var all []*tested
 	var spreads []float64

@@ -180,8 +180,8 @@ const (
 func (w world) cost() float64 { return w.samples / float64(w.blocks) * period / operations }
 
 // compare simulates the blocks of a comparison.
-func (w world) compare(rng *rand.Rand, s *server, fresh change) []attribution.Block {
-	blocks := make([]attribution.Block, w.blocks)
+func (w world) compare(rng *rand.Rand, s *server, fresh change) []attribution.BlockProfiles {
+	blocks := make([]attribution.BlockProfiles, w.blocks)
 	for b := range blocks {
 		shared := math.Exp(w.shared * rng.NormFloat64())
 		blocks[b].Base = w.profile(rng, s, none, shared)
@@ -195,8 +195,8 @@ func (w world) profile(
 	s *server,
 	cost change,
 	shared float64,
-) attribution.Profile {
-	p := attribution.Profile{Functions: s.functions, Period: period, Operations: operations}
+) attribution.CPUProfile {
+	p := attribution.CPUProfile{Functions: s.functions, Period: period, Operations: operations}
 	factor := shared * math.Exp(w.common*rng.NormFloat64())
 	noise := make([]float64, s.own+1)
 	for i := range noise {
@@ -215,7 +215,7 @@ func (w world) profile(
 		}
 		n := distuv.Poisson{Lambda: expected, Src: rng}.Rand()
 		if n > 0 {
-			p.Stacks = append(p.Stacks, attribution.Stack{Functions: k.stack, Samples: int64(n)})
+			p.Stacks = append(p.Stacks, attribution.CallStack{Functions: k.stack, Samples: int64(n)})
 		}
 	}
 	p.CPU = 1.01 * seconds // a hundredth is not sampled

@@ -66,15 +66,15 @@ type Diagnosis struct {
 	Probability float64 `json:"probability"`
 	// Effect is the change of the endpoint between Before and Build by the blocks that were made to
 	// confirm it, and Blocks is their number; Ends is the change over the whole range.
-	Effect attribution.Interval `json:"effect"`
-	Ends   attribution.Interval `json:"ends"`
-	Blocks int                  `json:"blocks"`
+	Effect attribution.IntervalEstimate `json:"effect"`
+	Ends   attribution.IntervalEstimate `json:"ends"`
+	Blocks int                          `json:"blocks"`
 	// More is the probability of more than one change.
 	More float64 `json:"more"`
 }
 
 // excludes0 reports whether an interval is known and does not hold 0.
-func excludes0(i attribution.Interval) bool { return i.Low > 0 || i.High < 0 }
+func excludes0(i attribution.IntervalEstimate) bool { return i.Low > 0 || i.High < 0 }
 
 // Next returns the next step, and the answer so far. There is no step when the outcome is not
 // [Open].
@@ -131,7 +131,7 @@ func (s *BuildSearch) Posterior() Posterior { return posterior(s.Builds, s.Prior
 
 // between returns the change between two builds by the blocks that were made for it, and the number
 // of these.
-func (s *BuildSearch) between(build, against int, of Purpose) (attribution.Interval, int) {
+func (s *BuildSearch) between(build, against int, of Purpose) (attribution.IntervalEstimate, int) {
 	var ratios []float64
 	for _, m := range s.Measured {
 		if m.Build == build && m.Against == against && m.Purpose == of {
@@ -140,10 +140,10 @@ func (s *BuildSearch) between(build, against int, of Purpose) (attribution.Inter
 	}
 	sample, err := stats.NewSample(ratios...)
 	if err != nil || len(ratios) == 0 {
-		return attribution.Interval{}, len(ratios)
+		return attribution.IntervalEstimate{}, len(ratios)
 	}
 	ci := stats.TInterval(sample, 1-stats.FixedAlpha)
-	i := attribution.Interval{Value: math.Expm1(sample.Mean())}
+	i := attribution.IntervalEstimate{Value: math.Expm1(sample.Mean())}
 	if ci.Known() {
 		i.Low, i.High = math.Expm1(ci.Lo), math.Expm1(ci.Hi)
 	}

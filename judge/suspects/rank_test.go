@@ -14,10 +14,10 @@ func function(name, file string) attribution.Function {
 }
 
 // found is an attribution of findings with shares.
-func found(findings []attribution.Finding, shares ...float64) attribution.Attribution {
+func found(findings []attribution.FunctionChange, shares ...float64) attribution.Attribution {
 	a := attribution.Attribution{Findings: findings}
 	for i, s := range shares {
-		a.Parts = append(a.Parts, attribution.Part{
+		a.Parts = append(a.Parts, attribution.CostPart{
 			Kind: attribution.PartFunction, Finding: i, Share: s,
 		})
 	}
@@ -26,7 +26,7 @@ func found(findings []attribution.Finding, shares ...float64) attribution.Attrib
 
 func TestRank(t *testing.T) {
 	post := "/build/server/channels/store/sqlstore/post_store.go"
-	a := found([]attribution.Finding{
+	a := found([]attribution.FunctionChange{
 		{
 			Function: function(store+"(*SqlPostStore).prepareThreadedResponse.func3", post),
 			Callers:  []attribution.Function{function(store+"SqlPostStore.Save", post)},
@@ -82,7 +82,7 @@ func TestRank(t *testing.T) {
 // TestRankSmallest: of two commits that touch as much, the one that changes less comes first, and a
 // commit counts all that it touches.
 func TestRankSmallest(t *testing.T) {
-	a := found([]attribution.Finding{
+	a := found([]attribution.FunctionChange{
 		{Function: function("p.f", "p/f.go")},
 		{Function: function("p.g", "p/f.go")},
 	}, 0.3, 0.4)

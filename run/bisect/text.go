@@ -25,7 +25,7 @@ func (r *Record) named(i int) string {
 }
 
 // change writes a change of the endpoint with its interval.
-func (r *Record) change(i attribution.Interval) string {
+func (r *Record) change(i attribution.IntervalEstimate) string {
 	text := fmt.Sprintf("%s %+.1f %%", r.Endpoint, 100*i.Value)
 	if i.Low != 0 || i.High != 0 {
 		text += fmt.Sprintf(" [%.1f, %.1f]", 100*i.Low, 100*i.High)

@@ -17,8 +17,8 @@ func TestKeep(t *testing.T) {
 	base := h.commit("begin", "store/store.go", program)
 	slow := h.commit("store: get twice", "store/store.go", strings.Replace(program, "x := 1", "x := 2", 1))
 	w := report.Why{}
-	w.Findings = []attribution.Finding{{Function: attribution.Function{Name: "a/store.Get", File: "a/store/store.go"}}}
-	w.Parts = []attribution.Part{{Kind: attribution.PartFunction, Share: 0.9}}
+	w.Findings = []attribution.FunctionChange{{Function: attribution.Function{Name: "a/store.Get", File: "a/store/store.go"}}}
+	w.Parts = []attribution.CostPart{{Kind: attribution.PartFunction, Share: 0.9}}
 	doc, c := report.Document{Why: []report.Why{w}}, new(record.Comparison)
 	nowhere := &plan.SourceRange{Base: base, New: "nowhere"}
 	failure.None(t, h.Keep(t.Context(), nowhere, c, &doc))

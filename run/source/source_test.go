@@ -76,11 +76,11 @@ func TestSearch(t *testing.T) {
 		strings.Replace(program, "return 2", "return 3", 1))
 	h.commit("words", "a file.txt", "-- Get\n++ b/app/store/store.go\nfunc Get() {\n")
 	a := attribution.Attribution{
-		Findings: []attribution.Finding{{Function: attribution.Function{
+		Findings: []attribution.FunctionChange{{Function: attribution.Function{
 			Name: "example.com/chat/v8/app/store.Get",
 			File: "/build/chat/app/store/store.go",
 		}}},
-		Parts: []attribution.Part{{Kind: attribution.PartFunction, Share: 0.5}},
+		Parts: []attribution.CostPart{{Kind: attribution.PartFunction, Share: 0.5}},
 	}
 	got := h.Search(t.Context(), base, "main", a, nil)
 	if got.Withheld != "" || got.Commits != 3 || len(got.Suspects) != 2 {

@@ -30,11 +30,11 @@ type outcome struct {
 	Blocks  int     `json:"blocks_judged"`
 	// Planted is the CPU time of the added work as a share of the base's cost in this comparison,
 	// by the calls that were counted; Cost is the effect on cost(app) by the verdict.
-	Planted float64                  `json:"planted,omitempty"`
-	Cost    attribution.Interval     `json:"cost_app"`
-	App     *attribution.Attribution `json:"app,omitempty"` // of cost(app)
-	Queries *statements.Difference   `json:"statements,omitempty"`
-	Problem string                   `json:"problem,omitempty"`
+	Planted float64                      `json:"planted,omitempty"`
+	Cost    attribution.IntervalEstimate `json:"cost_app"`
+	App     *attribution.Attribution     `json:"app,omitempty"` // of cost(app)
+	Queries *statements.Difference       `json:"statements,omitempty"`
+	Problem string                       `json:"problem,omitempty"`
 	// Interrupted reports that the study was killed meanwhile: the slot is measured again.
 	Interrupted bool `json:"interrupted,omitempty"`
 }
@@ -186,7 +186,7 @@ func (o *outcome) read(d report.Document, arm string, c calibration) {
 			if v.Arm != arm || r.Name != "cost(app)" {
 				continue
 			}
-			o.Cost = attribution.Interval{Value: r.Effect, Low: r.Lo, High: r.Hi}
+			o.Cost = attribution.IntervalEstimate{Value: r.Effect, Low: r.Lo, High: r.Hi}
 			base := 0.0
 			for _, p := range r.Pairs {
 				base += p.Base / 1000 / float64(len(r.Pairs)) // from milliseconds

@@ -39,16 +39,16 @@ func outcomeOf(slot int) outcome {
 }
 
 // finding is one of a function that rose, or fell.
-func finding(name string, cost float64) attribution.Finding {
-	return attribution.Finding{
+func finding(name string, cost float64) attribution.FunctionChange {
+	return attribution.FunctionChange{
 		Kind:     attribution.Changed,
 		Function: attribution.Function{Name: name},
-		Cost:     attribution.Interval{Value: cost},
+		Cost:     attribution.IntervalEstimate{Value: cost},
 	}
 }
 
-func one(name string, cost float64) []attribution.Finding {
-	return []attribution.Finding{finding(name, cost)}
+func one(name string, cost float64) []attribution.FunctionChange {
+	return []attribution.FunctionChange{finding(name, cost)}
 }
 
 // What is named first is scored by its name and direction, and an outcome without an attribution
@@ -61,7 +61,7 @@ func TestScore(t *testing.T) {
 	const pkg = "plimsoll/reference/refchat."
 	for name, tt := range map[string]struct {
 		slot int
-		app  []attribution.Finding
+		app  []attribution.FunctionChange
 		want string
 	}{
 		"the function":          {json, append(one(pkg+"(*request).replyAs", 1), finding(pkg+"newID", 2)), right},
@@ -110,7 +110,7 @@ func TestScoreOfNames(t *testing.T) {
 		o := outcomeOf(slotOf(t, func(v variant) bool { return v.Kind == kind && v.Amount > 0 }))
 		f := finding(name, 1)
 		f.Renamed = true
-		if o.App.Findings = []attribution.Finding{f}; o.verdict() != "right, as renamed" {
+		if o.App.Findings = []attribution.FunctionChange{f}; o.verdict() != "right, as renamed" {
 			t.Errorf("%s: %s", kind, o.verdict())
 		}
 		f.Function.Name = "plimsoll/reference/refchat." + o.Function
@@ -150,11 +150,11 @@ func TestScoreOfStatements(t *testing.T) {
 // The sum of the parts is held to the interval of the whole.
 func TestAdds(t *testing.T) {
 	o := outcomeOf(1)
-	o.App.Change = attribution.Interval{Value: 0.02, Low: 0.01, High: 0.03}
+	o.App.Change = attribution.IntervalEstimate{Value: 0.02, Low: 0.01, High: 0.03}
 	for cost, want := range map[float64]bool{0.00001: true, 0.00003: true, 0.000005: false, 0.000035: false} {
-		o.App.Parts = []attribution.Part{
-			{Cost: attribution.Interval{Value: cost - 0.000002}},
-			{Cost: attribution.Interval{Value: 0.000002}},
+		o.App.Parts = []attribution.CostPart{
+			{Cost: attribution.IntervalEstimate{Value: cost - 0.000002}},
+			{Cost: attribution.IntervalEstimate{Value: 0.000002}},
 		}
 		if sum, ok := o.adds(); ok != want || math.Abs(sum-cost/0.001) > 1e-9 {
 			t.Errorf("%g of [0.00001, 0.00003]: %v, %v", cost, sum, ok)
@@ -172,16 +172,16 @@ func outcomes() (all []outcome) {
 		), "abc1234", "2 × a processor"
 		o.ID, o.Seconds, o.Before, o.During = "c", 500, 0.004, 0.01
 		o.Planted = v.Amount * 1.03
-		o.Cost = attribution.Interval{Value: v.Amount, Low: v.Amount - 0.01, High: v.Amount + 0.01}
+		o.Cost = attribution.IntervalEstimate{Value: v.Amount, Low: v.Amount - 0.01, High: v.Amount + 0.01}
 		o.App.Change = o.Cost
-		o.App.Parts = []attribution.Part{{Cost: attribution.Interval{Value: v.Amount * 0.001}}}
+		o.App.Parts = []attribution.CostPart{{Cost: attribution.IntervalEstimate{Value: v.Amount * 0.001}}}
 		switch {
 		case v.Group == statement:
 			o.Queries.Findings = []statements.ChangedStatement{
 				{
 					Kind: statements.Changed,
 					Text: "SELECT | " + v.texts[0],
-					Cost: attribution.Interval{Value: 0.0001},
+					Cost: attribution.IntervalEstimate{Value: 0.0001},
 				},
 			}
 		case v.Amount > 0:

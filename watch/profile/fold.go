@@ -45,22 +45,22 @@ func (f *frames) perhaps(n uint32) bool { return uint16(f.keys[n]>>offsetBits)&p
 // folded are stacks of functions: those of addresses, folded.
 type folded struct {
 	roles     int
-	functions []Function
-	ids       map[Function]uint32
-	programs  map[string]symbols.Program // by the name of their file
+	functions []Symbol
+	ids       map[Symbol]uint32
+	programs  map[string]symbols.Executable // by the name of their file
 	tally     *tally
 }
 
 func newFolded(roles int) *folded {
 	return &folded{
 		roles:    roles,
-		ids:      map[Function]uint32{},
-		programs: map[string]symbols.Program{},
+		ids:      map[Symbol]uint32{},
+		programs: map[string]symbols.Executable{},
 		tally:    newTally(roles),
 	}
 }
 
-func (f *folded) id(fn Function) uint32 {
+func (f *folded) id(fn Symbol) uint32 {
 	n, ok := f.ids[fn]
 	if !ok {
 		n = uint32(len(f.functions))
@@ -123,7 +123,7 @@ type lexicon struct {
 	*Sampler
 	kernel kernelSymbols
 	paths  []kernelPath
-	tables []*symbols.Table // by binary; nil: not open
+	tables []*symbols.SymbolTable // by binary; nil: not open
 	opened []bool
 	known  map[uint32][]uint32 // functions of a frame
 }
@@ -133,7 +133,7 @@ func newLexicon(s *Sampler) *lexicon {
 	l := &lexicon{
 		Sampler: s,
 		paths:   make([]kernelPath, len(s.paths)+1),
-		tables:  make([]*symbols.Table, n),
+		tables:  make([]*symbols.SymbolTable, n),
 		opened:  make([]bool, n),
 		known:   map[uint32][]uint32{},
 	}
@@ -167,7 +167,7 @@ func (l *lexicon) functions(frame uint32) []uint32 {
 		out = []uint32{l.unknown("")}
 	case kernelBinary:
 		name := l.kernel.frame(l.paths[offset])
-		out = []uint32{l.folded.id(Function{Name: name, Kind: symbols.Kernel})}
+		out = []uint32{l.folded.id(Symbol{Name: name, Kind: symbols.Kernel})}
 	default:
 		out = l.of(file, offset)
 	}
@@ -177,7 +177,7 @@ func (l *lexicon) functions(frame uint32) []uint32 {
 
 // unknown returns the function of all addresses in a file that belong to no known one.
 func (l *lexicon) unknown(binary string) uint32 {
-	fn := Function{Name: "[unknown]", Binary: binary, Kind: symbols.Unknown}
+	fn := Symbol{Name: "[unknown]", Binary: binary, Kind: symbols.Unknown}
 	if strings.HasPrefix(binary, "[") { // the kernel's own, [vdso]
 		fn.Name, fn.Kind = binary, symbols.Library
 	}
@@ -196,7 +196,7 @@ func (l *lexicon) of(file uint16, offset uint64) (out []uint32) {
 		return []uint32{l.unknown(x.name)}
 	}
 	for _, f := range slices.Backward(found) {
-		out = append(out, l.folded.id(Function{
+		out = append(out, l.folded.id(Symbol{
 			Name: f.Function, File: f.File, Line: f.StartLine,
 			Binary: x.name, Kind: symbols.Kind(f, t.Program()),
 		}))
@@ -205,7 +205,7 @@ func (l *lexicon) of(file uint16, offset uint64) (out []uint32) {
 }
 
 // address returns the address of the symbols of an offset.
-func (x *mapped) address(t *symbols.Table, offset uint64) uint64 {
+func (x *mapped) address(t *symbols.SymbolTable, offset uint64) uint64 {
 	if x.file == nil {
 		return offset
 	}
@@ -224,13 +224,13 @@ func (l *lexicon) frameless(frame uint32) bool {
 }
 
 // table opens the symbols of a file; nil if it has none.
-func (l *lexicon) table(file uint16) *symbols.Table {
+func (l *lexicon) table(file uint16) *symbols.SymbolTable {
 	if l.opened[file] {
 		return l.tables[file]
 	}
 	l.opened[file] = true
 	x := &l.processes.files.all[file]
-	var t *symbols.Table
+	var t *symbols.SymbolTable
 	var err error
 	switch {
 	case x.file != nil:
@@ -260,7 +260,7 @@ func (f *folded) stored(role int) (p Stored) {
 		if count == 0 || f.tally.role(n, roles) != uint32(role) {
 			continue
 		}
-		st := Stack{Samples: count}
+		st := SampledStack{Samples: count}
 		for _, fn := range f.tally.stack(n, roles) {
 			id, ok := ids[fn]
 			if !ok {

@@ -27,7 +27,7 @@ func TestMemory(t *testing.T) {
 		folds++
 		s.foldBy(func(frame uint32) []uint32 {
 			_, offset := s.frames.at(frame)
-			f := Function{Name: string(rune('a' + offset/size)), Binary: "server", Kind: "own"}
+			f := Symbol{Name: string(rune('a' + offset/size)), Binary: "server", Kind: "own"}
 			return []uint32{s.folded.id(f)}
 		}, func(uint32) bool { return false })
 	}

@@ -102,14 +102,14 @@ func (p *PprofPage) add(one Stored) {
 	p.sum.Seconds += one.Seconds
 	p.sum.Period = one.Period
 	for _, b := range one.Binaries {
-		p.folded.programs[b.Name] = symbols.Program{Language: "Go", BuildID: b.BuildID}
+		p.folded.programs[b.Name] = symbols.Executable{Language: "Go", BuildID: b.BuildID}
 	}
 	for _, st := range one.Stacks {
 		n := uint32(0)
 		for _, i := range st.Functions {
 			fn := one.Functions[i]
 			fn.Kind = symbols.Kind(
-				symbols.Frame{Function: fn.Name, File: fn.File}, p.folded.programs[fn.Binary],
+				symbols.Call{Function: fn.Name, File: fn.File}, p.folded.programs[fn.Binary],
 			)
 			n = p.folded.child(0, n, p.folded.id(fn))
 		}

@@ -17,8 +17,8 @@ const (
 	FromServer = "pprof"  // /debug/pprof/profile of the server itself
 )
 
-// A Function is one function of a program.
-type Function struct {
+// A Symbol is one function of a program.
+type Symbol struct {
 	Name   string // as the language writes it, with package and receiver
 	File   string // of its source; empty if unknown
 	Line   int    // of its start; 0 if unknown
@@ -26,8 +26,8 @@ type Function struct {
 	Kind   string // as in package symbols; empty in profiles of other tools
 }
 
-// A Stack is one call stack.
-type Stack struct {
+// A SampledStack is one call stack.
+type SampledStack struct {
 	Functions []int32 // indexes into [Stored.Functions], outermost caller first
 	Samples   int64
 }
@@ -39,8 +39,8 @@ type Binary struct{ Name, BuildID string }
 type Stored struct {
 	Module    string   // path of the main module of a Go program; empty if there is none
 	Binaries  []Binary // the main program first
-	Functions []Function
-	Stacks    []Stack
+	Functions []Symbol
+	Stacks    []SampledStack
 	Period    time.Duration // CPU time that a sample stands for
 	Seconds   float64       // profiled time, by the clock
 	CPU       float64       // CPU seconds in that time by the kernel's accounting; 0 if unknown

@@ -30,7 +30,7 @@ func example() Stored {
 			{Name: "chat", BuildID: "0123abcd"},
 			{Name: "libc.so.6"},
 		},
-		Functions: []Function{
+		Functions: []Symbol{
 			{"example.org/chat/v8/api.(*API).post", "api/post.go", 17, "chat", symbols.Own},
 			{"encoding/json.Marshal", "encoding/json/encode.go", 171, "chat", symbols.Library},
 			{"runtime.mallocgc", "runtime/malloc.go", 1000, "chat", symbols.Runtime},
@@ -39,7 +39,7 @@ func example() Stored {
 			{"[unknown]", "", 0, "libc.so.6", symbols.Unknown},
 			{"foreign", "", 0, "chat", ""},
 		},
-		Stacks: []Stack{
+		Stacks: []SampledStack{
 			{Functions: []int32{0, 1, 2}, Samples: 7},
 			{Functions: []int32{0, 3}, Samples: 1},
 			{Functions: []int32{0, 0, 4}, Samples: 1 << 33},
@@ -353,7 +353,7 @@ func large() Stored {
 	s := example()
 	s.Functions = nil
 	for i := range 8000 {
-		s.Functions = append(s.Functions, Function{
+		s.Functions = append(s.Functions, Symbol{
 			Name:   "example.org/chat/v8/package" + strings.Repeat("x", i%40) + ".function",
 			Line:   i,
 			Binary: "chat",
@@ -363,7 +363,7 @@ func large() Stored {
 	r := rand.New(rand.NewPCG(1, 2))
 	s.Stacks = nil
 	for range 100_000 {
-		st := Stack{Samples: 1 + r.Int64N(20)}
+		st := SampledStack{Samples: 1 + r.Int64N(20)}
 		for d := range 30 {
 			st.Functions = append(st.Functions, int32(min(r.IntN(8)*d*d, 7999)))
 		}

@@ -215,7 +215,7 @@ func (d *reader) addFunction(num int, _ uint64, body []byte) error {
 			return err
 		}
 		d.functions[v[1]] = int32(len(d.s.Functions))
-		d.s.Functions = append(d.s.Functions, Function{
+		d.s.Functions = append(d.s.Functions, Symbol{
 			Name: pair[0],
 			File: pair[1],
 			Line: int(min(v[5], math.MaxInt32)),
@@ -277,7 +277,7 @@ func (d *reader) addLocation(num int, v uint64, body []byte) error {
 // unknown returns the function that stands for addresses without a symbol.
 func (d *reader) unknown() int32 {
 	last := len(d.s.Functions) - 1
-	f := Function{Name: "[unknown]", Kind: symbols.Unknown}
+	f := Symbol{Name: "[unknown]", Kind: symbols.Unknown}
 	if last < 0 || d.s.Functions[last] != f {
 		last++
 		d.s.Functions = append(d.s.Functions, f)
@@ -296,7 +296,7 @@ func (d *reader) addSample(num int, _ uint64, body []byte) error {
 	if len(d.s.Stacks) >= maxStacks {
 		return fmt.Errorf("stacks: %w; at most %d", errLarge, maxStacks)
 	}
-	var st Stack
+	var st SampledStack
 	var column int
 	d.stack = d.stack[:0]
 	err := fields(body, func(num int, v uint64, packed []byte) error {

@@ -76,7 +76,7 @@ func (i Issued) seconds() float64 {
 }
 
 // total sets the time of all statements, and returns its difference.
-func (d *Difference) total(blocks []PairedCensus) attribution.Interval {
+func (d *Difference) total(blocks []PairedCensus) attribution.IntervalEstimate {
 	var base, fresh []float64
 	for _, b := range blocks {
 		base = append(base, b.Base.seconds())
@@ -88,7 +88,7 @@ func (d *Difference) total(blocks []PairedCensus) attribution.Interval {
 }
 
 // find sets the findings.
-func (d *Difference) find(all candidates, total attribution.Interval) {
+func (d *Difference) find(all candidates, total attribution.IntervalEstimate) {
 	p := make([]float64, len(all))
 	for i, c := range all {
 		p[i] = c.p
@@ -140,13 +140,13 @@ func logs(base, fresh []float64) (out []float64) {
 }
 
 // ratio returns the change that logarithms of ratios show, as a share; zero for too few.
-func ratio(logs []float64) attribution.Interval {
+func ratio(logs []float64) attribution.IntervalEstimate {
 	s := stats.Sample{Values: logs}
 	in := stats.TInterval(s, level)
 	if !in.Known() {
-		return attribution.Interval{}
+		return attribution.IntervalEstimate{}
 	}
-	return attribution.Interval{
+	return attribution.IntervalEstimate{
 		Value: math.Expm1(s.Mean()),
 		Low:   math.Expm1(in.Lo),
 		High:  math.Expm1(in.Hi),
@@ -154,11 +154,11 @@ func ratio(logs []float64) attribution.Interval {
 }
 
 // difference returns the mean difference of pairs.
-func difference(base, fresh []float64) attribution.Interval {
+func difference(base, fresh []float64) attribution.IntervalEstimate {
 	s := stats.Sample{}
 	for i := range base {
 		s.Values = append(s.Values, fresh[i]-base[i])
 	}
 	in := stats.TInterval(s, level)
-	return attribution.Interval{Value: s.Mean(), Low: in.Lo, High: in.Hi}
+	return attribution.IntervalEstimate{Value: s.Mean(), Low: in.Lo, High: in.Hi}
 }

@@ -137,7 +137,7 @@ func (c *candidate) mayBeAmong(blocks []PairedCensus) bool {
 
 // settle computes the logarithms of the ratios of all measures, takes the common change off those
 // of the time per call, and returns it.
-func (all candidates) settle() attribution.Interval {
+func (all candidates) settle() attribution.IntervalEstimate {
 	var shared []float64
 	for i := range all[0].base {
 		var times []float64

@@ -17,13 +17,13 @@ type Issued struct {
 // A Difference is that in the execution time of the statements of two arms, by statements. Times
 // are seconds per operation.
 type Difference struct {
-	Blocks int                  `json:"blocks"`
-	Base   float64              `json:"base"` // time of all statements, the mean of the blocks
-	New    float64              `json:"new"`
-	Change attribution.Interval `json:"change"` // as a share of the base
+	Blocks int                          `json:"blocks"`
+	Base   float64                      `json:"base"` // time of all statements, the mean of the blocks
+	New    float64                      `json:"new"`
+	Change attribution.IntervalEstimate `json:"change"` // as a share of the base
 	// Common is the change of the time per call that half of the statements have at least, as a
 	// share: of a server that is slower as a whole. Findings are beyond it.
-	Common attribution.Interval `json:"common"`
+	Common attribution.IntervalEstimate `json:"common"`
 	// Findings are the statements that changed, at most ten: those first of whose time most is
 	// certain to have changed, by the bounds of intervals that are nearer to zero. More is how many
 	// others there are.
@@ -79,8 +79,8 @@ type ChangedStatement struct {
 	// Cost is the difference in execution time per operation, Share its part of the difference of
 	// all statements. The share may be negative or above 1; it is 0 if that difference is not
 	// certain.
-	Cost  attribution.Interval `json:"cost"`
-	Share float64              `json:"share"`
+	Cost  attribution.IntervalEstimate `json:"cost"`
+	Share float64                      `json:"share"`
 	// Figures are the measures of the statement, time first; those that are not known are left out.
 	Figures []StatementMeasure `json:"figures"`
 	Q       float64            `json:"q"` // false discovery rate at which it is found
@@ -90,10 +90,10 @@ type ChangedStatement struct {
 
 // A StatementMeasure is one measure of a statement in both arms.
 type StatementMeasure struct {
-	Measure Measure              `json:"measure"`
-	Base    float64              `json:"base"`
-	New     float64              `json:"new"`
-	Change  attribution.Interval `json:"change"` // as a share of the base; zero without one
+	Measure Measure                      `json:"measure"`
+	Base    float64                      `json:"base"`
+	New     float64                      `json:"new"`
+	Change  attribution.IntervalEstimate `json:"change"` // as a share of the base; zero without one
 	// Found is true for a measure that changed for certain. It is never true for the time, which
 	// follows from the others.
 	Found bool `json:"found"`

@@ -1,6 +1,6 @@
 // Package symbols finds the functions that addresses of a program belong to.
 //
-// A [Table] reads what a program carries for its own runtime or its dynamic linker, and needs no
+// A [SymbolTable] reads what a program carries for its own runtime or its dynamic linker, and needs no
 // debugging information:
 //
 //   - Go 1.16 to 1.27: the table of functions that tracebacks use (pclntab), in stripped programs
@@ -14,7 +14,7 @@
 //
 // # Memory
 //
-// A Table reads its file by pages, at most 2 MB of which it keeps: neither code nor tables are
+// A SymbolTable reads its file by pages, at most 2 MB of which it keeps: neither code nor tables are
 // loaded. Symbols of C take 24 bytes each. Files are foreign input: sizes in them are bounded, and
 // a file that is cut or lies yields an error or unknown functions.
 package symbols

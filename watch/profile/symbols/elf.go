@@ -22,24 +22,24 @@ const (
 	maxNote     = 1 << 16
 )
 
-// A Frame is a function at an address.
-type Frame struct {
+// A Call is a function at an address.
+type Call struct {
 	Function  string // full name; of C++ and Rust without parameters
 	File      string // of Go: import path and base name, such as encoding/json/encode.go; else empty
 	StartLine int    // of the function; 0 if unknown
 }
 
-// A Program is what a file says of itself.
-type Program struct {
+// An Executable is what a file says of itself.
+type Executable struct {
 	Language string // Go, C for all that are compiled to symbols of ELF, or JIT
 	Module   string // path of a Go program's main module; empty if it has none
 	BuildID  string // of the linker in hexadecimal digits, or else that of Go
 	Library  bool   // a shared library, not a program
 }
 
-// A Table has the functions of one file. It is not safe for concurrent use.
-type Table struct {
-	program Program
+// A SymbolTable has the functions of one file. It is not safe for concurrent use.
+type SymbolTable struct {
+	program Executable
 	file    io.Closer
 	image   *image
 	golang  *goTable
@@ -50,7 +50,7 @@ type Table struct {
 
 // Open reads the tables of the ELF file at path: 64 bits, little-endian. path may be a link of
 // /proc to a file that is deleted. Functions of a file without symbols are unknown: no error.
-func Open(path string) (*Table, error) {
+func Open(path string) (*SymbolTable, error) {
 	t, err := open(path)
 	if err != nil {
 		return nil, fmt.Errorf("symbols of %s: %w", path, err)
@@ -58,7 +58,7 @@ func Open(path string) (*Table, error) {
 	return t, nil
 }
 
-func open(path string) (t *Table, err error) {
+func open(path string) (t *SymbolTable, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO must not block
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // newTable reads the tables of a file.
-func newTable(r io.ReaderAt) (t *Table, err error) {
+func newTable(r io.ReaderAt) (t *SymbolTable, err error) {
 	defer func() {
 		if p := recover(); p != nil { // debug/elf does not promise to check what it reads
 			t, err = nil, fmt.Errorf("malformed: %v", p)
@@ -109,8 +109,8 @@ func newTable(r io.ReaderAt) (t *Table, err error) {
 	if f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
 		return nil, fmt.Errorf("%v %v; want 64 bits, little-endian", f.Class, f.Data)
 	}
-	t = &Table{
-		program: Program{Language: "C"},
+	t = &SymbolTable{
+		program: Executable{Language: "C"},
 		image:   &image{r: r},
 	}
 	t.readHeaders(f)
@@ -121,7 +121,7 @@ func newTable(r io.ReaderAt) (t *Table, err error) {
 }
 
 // readGo finds the table of functions of a Go program, and its module.
-func (t *Table) readGo(f *elf.File) {
+func (t *SymbolTable) readGo(f *elf.File) {
 	info, err := buildinfo.Read(&budget{r: t.image.r, left: maxInfo})
 	var at uint64
 	for _, s := range f.Sections {
@@ -146,7 +146,7 @@ func (t *Table) readGo(f *elf.File) {
 }
 
 // readHeaders takes in segments, the build ID, and what kind of file it is.
-func (t *Table) readHeaders(f *elf.File) {
+func (t *SymbolTable) readHeaders(f *elf.File) {
 	m := t.image
 	var interpreter bool
 	var dynamic elf.ProgHeader
@@ -213,11 +213,11 @@ func buildIDs(notes []byte, ids *[2]string) {
 	}
 }
 
-// Program returns what the file says of itself.
-func (t *Table) Program() Program { return t.program }
+// Executable returns what the file says of itself.
+func (t *SymbolTable) Program() Executable { return t.program }
 
 // Close closes the file.
-func (t *Table) Close() error {
+func (t *SymbolTable) Close() error {
 	err := t.native.close()
 	if t.file != nil {
 		err = errors.Join(err, t.file.Close())
@@ -225,10 +225,10 @@ func (t *Table) Close() error {
 	return err
 }
 
-// Adjust returns a function from addresses in a mapping of the file to addresses of [Table.Lookup].
+// Adjust returns a function from addresses in a mapping of the file to addresses of [SymbolTable.Lookup].
 // The mapping begins at offset in the file and at start in memory. It returns 0 for an address
 // whose place in the file is not loaded.
-func (t *Table) Adjust(offset, start uint64) func(ip uint64) uint64 {
+func (t *SymbolTable) Adjust(offset, start uint64) func(ip uint64) uint64 {
 	return func(ip uint64) uint64 {
 		if t.jit != nil {
 			return ip
@@ -245,7 +245,7 @@ func (t *Table) Adjust(offset, start uint64) func(ip uint64) uint64 {
 // Lookup returns the functions at an address of the file, the innermost first: calls that are
 // inlined there, then the function itself. It returns nil for an unknown function. A return address
 // belongs to the call before it: subtract 1.
-func (t *Table) Lookup(addr uint64) []Frame {
+func (t *SymbolTable) Lookup(addr uint64) []Call {
 	if t.jit != nil {
 		return t.jit.frames(addr)
 	}

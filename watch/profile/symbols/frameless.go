@@ -3,7 +3,7 @@ package symbols
 // Frameless reports whether a function of a Go program has no frame on its stack at an address: its
 // caller's address is at the top of the stack then, and a walk by frame pointers passes over its
 // caller. So it is in most functions of assembly, and in every function at its first instruction.
-func (t *Table) Frameless(addr uint64) bool {
+func (t *SymbolTable) Frameless(addr uint64) bool {
 	if t.golang == nil {
 		return false
 	}

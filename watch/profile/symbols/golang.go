@@ -241,14 +241,14 @@ func (f *goFunc) value(table, addr uint64) int32 {
 }
 
 // frames returns the function that holds an address, after the calls that are inlined there.
-func (t *goTable) frames(addr uint64) []Frame {
+func (t *goTable) frames(addr uint64) []Call {
 	t.m.short = false
 	f, ok := t.find(addr)
 	if !ok {
 		return nil
 	}
 	m := t.m
-	var frames []Frame
+	var frames []Call
 	for range maxInlined {
 		i := int32(-1)
 		if f.tree >= 0 {
@@ -298,8 +298,8 @@ func (f *goFunc) file(addr uint64) string {
 	return m.text(f.t.files + int64(off))
 }
 
-func (t *goTable) frame(name uint64, file string, line int) Frame {
-	f := Frame{Function: t.m.text(t.names + int64(name)), StartLine: line}
+func (t *goTable) frame(name uint64, file string, line int) Call {
+	f := Call{Function: t.m.text(t.names + int64(name)), StartLine: line}
 	f.File = t.source(f.Function, file)
 	return f
 }

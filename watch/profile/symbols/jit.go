@@ -30,7 +30,7 @@ type jitFunction struct {
 // OpenPerfMap reads the file /tmp/perf-PID.map that the runtime of process pid has written so far.
 // Addresses of its Table are those of the process. The file is that of the process's own file
 // system and process ID, in a container too.
-func OpenPerfMap(pid int) (*Table, error) {
+func OpenPerfMap(pid int) (*SymbolTable, error) {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	status, err := os.ReadFile(dir + "/status")
 	if err != nil {
@@ -54,7 +54,7 @@ func OpenPerfMap(pid int) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s of process %d: %w", name, pid, err)
 	}
-	return &Table{program: Program{Language: "JIT"}, jit: t}, nil
+	return &SymbolTable{program: Executable{Language: "JIT"}, jit: t}, nil
 }
 
 // innermostPID returns the ID of a process in its own namespace.
@@ -93,10 +93,10 @@ func readPerfMap(r io.Reader) (*jitTable, error) {
 	return t, lines.Err()
 }
 
-func (t *jitTable) frames(addr uint64) []Frame {
+func (t *jitTable) frames(addr uint64) []Call {
 	i := sort.Search(len(t.functions), func(i int) bool { return t.functions[i].addr > addr }) - 1
 	if i < 0 || addr-t.functions[i].addr >= t.functions[i].size {
 		return nil
 	}
-	return []Frame{{Function: t.functions[i].name}}
+	return []Call{{Function: t.functions[i].name}}
 }

@@ -21,7 +21,7 @@ const (
 // The runtime is the packages runtime, runtime/..., internal/runtime/... and internal/abi, what
 // they have for other packages, and the assembly by which package reflect calls functions. Of other
 // programs, the program itself is its own, and shared libraries are libraries.
-func Kind(f Frame, p Program) string {
+func Kind(f Call, p Executable) string {
 	if p.Language != "Go" {
 		if p.Library {
 			return Library

@@ -3,9 +3,9 @@ package symbols
 import "testing"
 
 func TestKind(t *testing.T) {
-	chat := Program{Language: "Go", Module: "example.org/chat/server/v8"}
+	chat := Executable{Language: "Go", Module: "example.org/chat/server/v8"}
 	for _, c := range []struct {
-		program        Program
+		program        Executable
 		function, file string
 		want           string
 	}{
@@ -28,15 +28,15 @@ func TestKind(t *testing.T) {
 		{chat, "encoding/json.Marshal", "encoding/json/encode.go", Library},
 		{chat, "gopkg.in/yaml%2ev3.Marshal", "gopkg.in/yaml.v3/yaml.go", Library},
 		{chat, "sqlite3_step", "", Library},
-		{Program{Language: "Go"}, "main.main", "main/main.go", Own},
-		{Program{Language: "Go"}, "example.org/x.F", "example.org/x/x.go", Library},
-		{Program{Language: "Go", Module: "gopkg.in/yaml.v3"}, "gopkg.in/yaml%2ev3.F", "y.go", Own},
-		{Program{Language: "Go", Module: "v8"}, "v8.F", "y.go", Own},
-		{Program{Language: "C"}, "exec_simple_query", "", Own},
-		{Program{Language: "C", Library: true}, "memcpy", "", Library},
-		{Program{Language: "JIT"}, "LazyCompile:~post /srv/app.js:1", "", Own},
+		{Executable{Language: "Go"}, "main.main", "main/main.go", Own},
+		{Executable{Language: "Go"}, "example.org/x.F", "example.org/x/x.go", Library},
+		{Executable{Language: "Go", Module: "gopkg.in/yaml.v3"}, "gopkg.in/yaml%2ev3.F", "y.go", Own},
+		{Executable{Language: "Go", Module: "v8"}, "v8.F", "y.go", Own},
+		{Executable{Language: "C"}, "exec_simple_query", "", Own},
+		{Executable{Language: "C", Library: true}, "memcpy", "", Library},
+		{Executable{Language: "JIT"}, "LazyCompile:~post /srv/app.js:1", "", Own},
 	} {
-		if got := Kind(Frame{Function: c.function, File: c.file}, c.program); got != c.want {
+		if got := Kind(Call{Function: c.function, File: c.file}, c.program); got != c.want {
 			t.Errorf("%s of %+v is %q, want %q", c.function, c.program, got, c.want)
 		}
 	}

@@ -37,7 +37,7 @@ type nativeTable struct {
 
 // findNative returns the symbols of a file, or nil: .symtab, or that of its debugging file, or
 // .dynsym. Those of Go's own functions are left out.
-func (t *Table) findNative(f *elf.File) *nativeTable {
+func (t *SymbolTable) findNative(f *elf.File) *nativeTable {
 	if n := t.readSymbols(t.image, f, elf.SHT_SYMTAB); n != nil {
 		return n
 	}
@@ -48,7 +48,7 @@ func (t *Table) findNative(f *elf.File) *nativeTable {
 }
 
 // debugging returns the symbols of the file with debugging information of the same build ID.
-func (t *Table) debugging() *nativeTable {
+func (t *SymbolTable) debugging() *nativeTable {
 	id := t.program.BuildID
 	if len(id) < 4 || strings.Trim(id, "0123456789abcdef") != "" {
 		return nil
@@ -69,7 +69,7 @@ func (t *Table) debugging() *nativeTable {
 }
 
 // readSymbols reads the first table of symbols of a type. It returns nil if there is none.
-func (t *Table) readSymbols(m *image, f *elf.File, kind elf.SectionType) *nativeTable {
+func (t *SymbolTable) readSymbols(m *image, f *elf.File, kind elf.SectionType) *nativeTable {
 	i := slices.IndexFunc(f.Sections, func(s *elf.Section) bool {
 		return s.Type == kind && s.Link < uint32(len(f.Sections))
 	})
@@ -112,7 +112,7 @@ func (n *nativeTable) close() error {
 // frames returns the function whose symbol covers an address. Of several at one address it takes
 // the one that names it best, so that two builds agree: not a local one, the fewest underscores in
 // front, the first by its name.
-func (n *nativeTable) frames(addr uint64) []Frame {
+func (n *nativeTable) frames(addr uint64) []Call {
 	if n == nil {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (n *nativeTable) frames(addr uint64) []Frame {
 	if name == "" {
 		return nil
 	}
-	return []Frame{{Function: plainName(name)}}
+	return []Call{{Function: plainName(name)}}
 }
 
 // next returns the address of the first symbol after symbol i that begins elsewhere.

@@ -58,7 +58,7 @@ func TestLookupNative(t *testing.T) {
 			!strings.Contains(output(t, "readelf", "-n", exe), "Build ID: "+p.BuildID+"\n") {
 			t.Errorf("%q: program %+v", b.args, p)
 		}
-		if Kind(Frame{Function: "main"}, table.Program()) != Own {
+		if Kind(Call{Function: "main"}, table.Program()) != Own {
 			t.Errorf("%q: main is not the program's own", b.args)
 		}
 		lines := strings.Split(output(t, exe), "\n")
@@ -80,7 +80,7 @@ func TestLookupNative(t *testing.T) {
 				if len(got) != 1 || !strings.Contains(got[0].Function, "no symbol") {
 					t.Errorf("%q: %s is %v, want its address", b.args, want, got)
 				}
-			case len(got) != 1 || got[0] != Frame{Function: want}:
+			case len(got) != 1 || got[0] != Call{Function: want}:
 				t.Errorf("%q: %#x is %v, want %q", b.args, ip, got, want)
 			}
 		}
@@ -91,7 +91,7 @@ func TestLookupNative(t *testing.T) {
 }
 
 // mapped returns the address in a file of an address in one of its mappings.
-func mapped(t testing.TB, table *Table, mappings []string, ip uint64) uint64 {
+func mapped(t testing.TB, table *SymbolTable, mappings []string, ip uint64) uint64 {
 	t.Helper()
 	for _, line := range mappings {
 		var start, end, offset uint64
@@ -115,7 +115,7 @@ func TestLookupAgainstNm(t *testing.T) {
 		usr, _ := filepath.Glob("/usr/lib/*/" + lib)
 		for _, file := range slices.Concat(found, usr) {
 			table := opened(t, file)
-			if p := table.Program(); !p.Library || Kind(Frame{}, p) != Library {
+			if p := table.Program(); !p.Library || Kind(Call{}, p) != Library {
 				t.Errorf("%s is no library: %+v", file, p)
 			}
 			names := map[uint64][]string{}

@@ -18,7 +18,7 @@ type unwindTable struct {
 
 // findUnwind returns the bounds of functions, or nil. It reads the encodings that GNU and LLVM
 // linkers write: 4 bytes, relative to the section.
-func (t *Table) findUnwind(f *elf.File) *unwindTable {
+func (t *SymbolTable) findUnwind(f *elf.File) *unwindTable {
 	for _, p := range f.Progs[:min(len(f.Progs), maxSegments)] {
 		if p.Type != elf.PT_GNU_EH_FRAME {
 			continue
@@ -46,7 +46,7 @@ func (u *unwindTable) relative(at int64, base uint64) uint64 {
 }
 
 // frames returns a name for the function that holds an address: the address of its start.
-func (u *unwindTable) frames(addr uint64) []Frame {
+func (u *unwindTable) frames(addr uint64) []Call {
 	if u == nil || u.build == "" {
 		return nil
 	}
@@ -63,5 +63,5 @@ func (u *unwindTable) frames(addr uint64) []Frame {
 	if u.relative(at, description+8) != start || addr-start >= u.m.uint(at+4, 4) || u.m.short {
 		return nil
 	}
-	return []Frame{{Function: fmt.Sprintf("%#x (no symbol, build %s)", start, u.build)}}
+	return []Call{{Function: fmt.Sprintf("%#x (no symbol, build %s)", start, u.build)}}
 }
