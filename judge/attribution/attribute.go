@@ -193,19 +193,13 @@ func (m *model) parts(found []discovery, s sides) []CostPart {
 	if slices.ContainsFunc(s.unseen(), func(x float64) bool { return x != 0 }) {
 		add(PartUnknown, "not sampled", -1, interval(s.unseen()))
 	}
-	whole, sum := stats.Mean(s.whole[1])-stats.Mean(s.whole[0]), 0.0
-	for _, p := range parts {
-		sum += p.Cost.Value
-	}
 	changes := make([]float64, m.blocks)
 	for _, i := range rest {
 		for b, x := range m.estimates[i].blocks {
 			changes[b] += x
 		}
 	}
-	cost := interval(changes)
-	cost.Value = whole - sum // the same but for rounding
-	add(PartRest, "other functions", -1, cost)
+	add(PartRest, "other functions", -1, interval(changes))
 	slices.SortStableFunc(parts, func(a, b CostPart) int {
 		return cmp.Compare(math.Abs(b.Cost.Value), math.Abs(a.Cost.Value))
 	})
