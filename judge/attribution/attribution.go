@@ -93,7 +93,7 @@ type CostPart struct {
 	Share float64 `json:"share"`
 }
 
-// A FindingKind is what happened to a function.
+// A ChangeKind is what happened to a function.
 type ChangeKind string
 
 // The kinds of findings.

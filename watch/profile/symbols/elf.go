@@ -213,7 +213,7 @@ func buildIDs(notes []byte, ids *[2]string) {
 	}
 }
 
-// Executable returns what the file says of itself.
+// Program returns what the file says of itself.
 func (t *SymbolTable) Program() Executable { return t.program }
 
 // Close closes the file.
