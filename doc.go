@@ -12,14 +12,15 @@
 //     simulated users and the agents that joined; health reads the gates; session carries out one
 //     run, trial its load and capacity its search; compare and sizing carry out many; live and
 //     audience show it.
-//   - judge: everything that decides, and executes nothing: verdict, comparison, limiter, drift, sizing.
+//   - judge: everything that decides, and executes nothing: verdict, comparison, attribution, bisect,
+//     suspects, limiter, drift, sizing.
 //   - evidence: what can be asked of a stored run. record: its format, the store, importer for the
 //     results of other tools.
 //   - plan: what is asked, a table of keys and of gates. stats: mathematics, on the ground floor.
 //   - load: clock, engine, wire (HTTP and WebSocket), workload, measure (histograms), fleet (agents).
 //   - dialect: knowledge of one kind of server, in a package each: its actions and its API.
 //   - target: drivers, and lab with processes, databases, namespaces and control groups.
-//   - watch: probes of hosts and databases, and series with PromQL.
+//   - watch: probes of hosts and databases, statements (query), profiles, and series with PromQL.
 //   - reference: servers to be measured, and data sets. studies, newsfeed: modules beside the product.
 //
 // # What is done
@@ -58,6 +59,8 @@
 //   - SLO: a rule that must hold, such as p99(post) < 300ms.
 //   - capacity, or supported users: the most users at which every SLO holds.
 //   - limiter: what stopped it, named by evidence.
+//   - attribution: the parts of a difference in cost, which add up to it.
+//   - suspect: a commit that touches a part.
 //   - arm: a named variant of the target; one of them is base.
 //   - block: one run of every arm on every database, adjacent in time, in balanced and seeded order. With two arms
 //     on one database: a pair.
