@@ -42,11 +42,7 @@ export function Comparison({
             <span class="badge">{v.kind}</span> <b>{v.arm}</b> on {v.engine}
             {v.indicative && <span class="soft"> (indicative)</span>}
             {v.text && <>: {v.text}</>}
-            {v.why?.map(t => (
-              <span key={t} class="because">
-                {t}
-              </span>
-            ))}
+            {v.why?.map(t => <span key={t} class="because">{t}</span>)}
           </p>
         ))}
         <p class="blocks">
