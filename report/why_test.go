@@ -53,7 +53,7 @@ func TestWhySentence(t *testing.T) {
 	none.Findings = nil
 	withheld := attributedCost()
 	withheld.Withheld, withheld.Tree = "not profiled: this host forbids it", nil
-	const prepare = "sqlstore.(*SqlPostStore).prepareThreadedResponse (+38.0 % [+29.0, +47.0]), called by api4.createPost, and with it garbage collector"
+	const prepare = "sqlstore.(*SqlPostStore).prepareThreadedResponse (+38.0 % [+29.0, +47.0]), called by api4.createPost"
 	for name, x := range map[string]struct {
 		a      Attributed
 		factor float64
@@ -65,7 +65,7 @@ func TestWhySentence(t *testing.T) {
 		"more than all":   {only(attribution.PartGroup, "garbage collector", 1.3), 1.15, ": more than all (130 %) of it is garbage collector", true},
 		"unsure":          {unsure, 1.15, ": no function explains it; this comparison could find 1.8 %", true},
 		"against it":      {only(attribution.PartGroup, "scheduler", -0.5), 1.15, ": no function explains it; this comparison could find 1.8 %", true},
-		"moved":           {moved, 1.15, ": 71 % of it is sqlstore.(*SqlPostStore).prepareThreadedResponse (moved from store.(*S).Load, +38.0 % [+29.0, +47.0]), called by api4.createPost, and with it garbage collector", true},
+		"moved":           {moved, 1.15, ": 71 % of it is sqlstore.(*SqlPostStore).prepareThreadedResponse (moved from store.(*S).Load, +38.0 % [+29.0, +47.0]), called by api4.createPost", true},
 		"not profiled":    {withheld, 1.15, ": not profiled: this host forbids it", true},
 		"same, certain":   {attributedCost(), 1, ", and 3 functions changed: " + prepare + "; +10.7 % of cost(app)", true},
 		"same, small":     {small, 1, ", and 3 functions changed: " + prepare + "; +10.7 % of cost(app)", false},
