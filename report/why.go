@@ -217,11 +217,14 @@ func (w *Why) partText(p attribution.CostPart, arms [2]string) string {
 
 const evenly = "spread over all functions by about the same share"
 
-// findingText names a function with its change and its caller.
+// findingText names a function with its change and its caller; the table has the rest.
 func (w *Why) findingText(f attribution.FunctionChange, arms [2]string) string {
 	text := shortFunction(f.Function.Name)
 	about := whatHappened(f, arms)
-	if c := changeText(f.Change); c != "" {
+	if len(f.Within) > 0 && !f.Whole && elsewhere(w.Tree, f.Within[0], f.Function) {
+		about = append(about, "in "+shortFunction(f.Within[0].Name))
+	}
+	if c := changeText(f.Change); c != "" && f.Kind != attribution.Removed {
 		about = append(about, c)
 	}
 	if len(about) > 0 {
@@ -230,26 +233,36 @@ func (w *Why) findingText(f attribution.FunctionChange, arms [2]string) string {
 	if len(f.Callers) > 0 {
 		text += ", called by " + shortFunction(f.Callers[0].Name)
 	}
-	if len(f.Also) > 0 {
-		text += ", and with it " + list(f.Also)
-	}
 	return text
 }
 
-// whatHappened describes a finding beside its change.
-func whatHappened(f attribution.FunctionChange, arms [2]string) []string {
-	var out []string
-	switch f.Kind {
-	case attribution.Added:
-		out = append(out, "only in "+arms[1])
-	case attribution.Removed:
-		out = append(out, "only in "+arms[0])
-	case attribution.Moved:
-		if f.From != nil {
-			out = append(out, "moved from "+shortFunction(f.From.Name))
-		}
-	default:
+// elsewhere reports whether a function has a place in a tree that is not below another one: if it
+// has none, the other one alone is its name.
+func elsewhere(n *attribution.Node, f, below attribution.Function) bool {
+	if n == nil || n.Function == below {
+		return false
 	}
+	return n.Function == f || slices.ContainsFunc(n.Children, func(child *attribution.Node) bool {
+		return elsewhere(child, f, below)
+	})
+}
+
+// whatHappened tells what a change in percent does not.
+func whatHappened(f attribution.FunctionChange, arms [2]string) []string {
+	switch {
+	case f.Kind == attribution.Added:
+		return []string{"no samples in " + arms[0]}
+	case f.Kind == attribution.Removed:
+		return []string{"no samples in " + arms[1]}
+	case f.Kind == attribution.Moved && f.From != nil:
+		return []string{"moved from " + shortFunction(f.From.Name)}
+	}
+	return nil
+}
+
+// remarks describe a finding beside its change in a table.
+func remarks(f attribution.FunctionChange, arms [2]string) []string {
+	out := whatHappened(f, arms)
 	if f.Renamed && f.From != nil {
 		out = append(out, "renamed from "+shortFunction(f.From.Name))
 	}
@@ -258,6 +271,9 @@ func whatHappened(f attribution.FunctionChange, arms [2]string) []string {
 	}
 	if len(f.Within) > 0 {
 		out = append(out, "in "+shortFunction(f.Within[0].Name))
+	}
+	if len(f.Also) > 0 {
+		out = append(out, "with it "+list(f.Also))
 	}
 	return out
 }

@@ -44,6 +44,22 @@ func TestWhySentence(t *testing.T) {
 	moved.Findings[0].Kind = attribution.Moved
 	moved.Findings[0].From = &attribution.Function{Name: "a/b/store.(*S).Load"}
 	moved.Parts = moved.Parts[:1]
+	moved.Findings[0].Renamed = true
+	one := func(f attribution.FunctionChange) Attributed {
+		a := attributedCost()
+		f.Function, f.Callers = a.Findings[0].Function, a.Findings[0].Callers
+		a.Findings, a.Parts = []attribution.FunctionChange{f}, a.Parts[:1]
+		return a
+	}
+	library := []attribution.Function{{Name: "encoding/json.Marshal", Kind: attribution.Library, Binary: "chat"}}
+	dear := attribution.IntervalEstimate{Value: 0.2, Low: 0.1, High: 0.3}
+	gone := attribution.IntervalEstimate{Value: -1, Low: -1.1, High: -0.9}
+	used := one(attribution.FunctionChange{Kind: attribution.Changed, Within: library, Change: dear})
+	shared := one(attribution.FunctionChange{Kind: attribution.Changed, Within: library, Change: dear})
+	shared.Tree.Children = append(shared.Tree.Children, &attribution.Node{
+		Function: library[0], Base: 50e-6, New: 50e-6, Finding: -1})
+	often := one(attribution.FunctionChange{Kind: attribution.Added, Whole: true,
+		Within: attributedCost().Findings[1].Callers, Also: []string{"garbage collector"}})
 	small := attributedCost()
 	small.CouldFind = 0.12
 	doubtful := attributedCost()
@@ -53,7 +69,8 @@ func TestWhySentence(t *testing.T) {
 	none.Findings = nil
 	withheld := attributedCost()
 	withheld.Withheld, withheld.Tree = "not profiled: this host forbids it", nil
-	const prepare = "sqlstore.(*SqlPostStore).prepareThreadedResponse (+38.0 % [+29.0, +47.0]), called by api4.createPost, and with it garbage collector"
+	const place, caller = "sqlstore.(*SqlPostStore).prepareThreadedResponse", ", called by api4.createPost"
+	const prepare = "sqlstore.(*SqlPostStore).prepareThreadedResponse (+38.0 % [+29.0, +47.0]), called by api4.createPost"
 	for name, x := range map[string]struct {
 		a      Attributed
 		factor float64
@@ -65,7 +82,11 @@ func TestWhySentence(t *testing.T) {
 		"more than all":   {only(attribution.PartGroup, "garbage collector", 1.3), 1.15, ": more than all (130 %) of it is garbage collector", true},
 		"unsure":          {unsure, 1.15, ": no function explains it; this comparison could find 1.8 %", true},
 		"against it":      {only(attribution.PartGroup, "scheduler", -0.5), 1.15, ": no function explains it; this comparison could find 1.8 %", true},
-		"moved":           {moved, 1.15, ": 71 % of it is sqlstore.(*SqlPostStore).prepareThreadedResponse (moved from store.(*S).Load, +38.0 % [+29.0, +47.0]), called by api4.createPost, and with it garbage collector", true},
+		"moved":           {moved, 1.15, ": 71 % of it is sqlstore.(*SqlPostStore).prepareThreadedResponse (moved from store.(*S).Load, +38.0 % [+29.0, +47.0]), called by api4.createPost", true},
+		"its own library": {used, 1.15, ": 71 % of it is " + place + " (+20 % [+10, +30])" + caller, true},
+		"a library":       {shared, 1.15, ": 71 % of it is " + place + " (in json.Marshal, +20 % [+10, +30])" + caller, true},
+		"added":           {often, 1.15, ": 71 % of it is " + place + " (no samples in base)" + caller, true},
+		"removed":         {one(attribution.FunctionChange{Kind: attribution.Removed, Change: gone}), 1.15, ": 71 % of it is " + place + " (no samples in new)" + caller, true},
 		"not profiled":    {withheld, 1.15, ": not profiled: this host forbids it", true},
 		"same, certain":   {attributedCost(), 1, ", and 3 functions changed: " + prepare + "; +10.7 % of cost(app)", true},
 		"same, small":     {small, 1, ", and 3 functions changed: " + prepare + "; +10.7 % of cost(app)", false},

@@ -110,9 +110,9 @@ func (w *Why) partName(p attribution.CostPart) string {
 	case attribution.PartSpread:
 		return evenly
 	case attribution.PartRest:
-		return "functions of which nothing certain is known"
+		return "other functions"
 	case attribution.PartUnknown:
-		return "CPU time without samples"
+		return "not sampled"
 	default:
 		return p.Name
 	}
@@ -131,11 +131,7 @@ func (w *Why) functionTable(arms [2]string) *table {
 		if f.From != nil {
 			full += ", in the base " + f.From.Name
 		}
-		remarks := whatHappened(f, arms)
-		if len(f.Also) > 0 {
-			remarks = append(remarks, "with it "+list(f.Also))
-		}
-		t.add(shortFunction(f.Function.Name), orDash(strings.Join(remarks, ", ")),
+		t.add(shortFunction(f.Function.Name), orDash(strings.Join(remarks(f, arms), ", ")),
 			u.text(f.Base), u.text(f.New), orDash(changeText(f.Change)), u.change(f.Cost),
 			doubt(f.Q), orDash(strings.Join(callers, ", ")), full)
 	}

@@ -77,7 +77,7 @@ const (
 	PartFunction PartKind = "function" // what a finding explains
 	PartGroup    PartKind = "group"    // garbage collector, scheduler, TLS, JSON, system calls
 	PartSpread   PartKind = "spread"   // all functions by about the same share
-	PartRest     PartKind = "rest"     // functions of which nothing certain is known
+	PartRest     PartKind = "rest"     // other functions, of which nothing certain is known
 	PartUnknown  PartKind = "unknown"  // CPU time that the kernel counts and no sample shows
 )
 
@@ -96,11 +96,12 @@ type CostPart struct {
 // A ChangeKind is what happened to a function.
 type ChangeKind string
 
-// The kinds of findings.
+// The kinds of findings. A profile does not tell whether a build has a function that was not
+// sampled: it may be too small, or not be called.
 const (
 	Changed ChangeKind = "changed"
-	Added   ChangeKind = "added"   // only the new arm has it
-	Removed ChangeKind = "removed" // only the base has it
+	Added   ChangeKind = "added"   // no samples in the base
+	Removed ChangeKind = "removed" // no samples in the new arm
 	Moved   ChangeKind = "moved"   // its work left one function and entered another
 )
 

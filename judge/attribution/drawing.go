@@ -8,12 +8,11 @@ import (
 // leastDrawn is the smallest share of the cost of an arm that a node of the drawing has.
 const leastDrawn = 0.001
 
-// A path is a stack of one profile, and what it costs on the mean of the blocks.
+// A path is a stack, and what it costs in both arms on the mean of the blocks.
 type path struct {
-	stack   []int   // indexes of the profile's functions
+	stack   []int   // indexes of a profile's functions
 	numbers []int32 // of these
-	cost    float64
-	arm     int
+	cost    [2]float64
 }
 
 // at returns the number of the function at a depth.
@@ -22,6 +21,28 @@ func (p *path) at(depth int) int32 {
 		return p.numbers[i]
 	}
 	return 0
+}
+
+// hash returns a number that equal stacks of functions share (FNV-1a by whole numbers).
+func (p *path) hash() uint64 {
+	h := uint64(14695981039346656037)
+	for depth := range p.stack {
+		h = (h ^ uint64(p.at(depth))) * 1099511628211
+	}
+	return h
+}
+
+// equal reports whether two stacks have the same functions.
+func (p *path) equal(q *path) bool {
+	if len(p.stack) != len(q.stack) {
+		return false
+	}
+	for depth := range p.stack {
+		if p.at(depth) != q.at(depth) {
+			return false
+		}
+	}
+	return true
 }
 
 // A drawer makes the call tree of both arms.
@@ -38,7 +59,7 @@ type drawer struct {
 func drawing(c *counting, blocks []BlockProfiles, marks map[int32]int) *Node {
 	d := drawer{functions: c.functions, marks: marks, slots: make([]int, len(c.functions))}
 	root := &Node{Finding: -1}
-	var all []int32
+	seen := map[uint64]int{} // the last path of a hash, and one more
 	for b := range blocks {
 		for a, p := range []*CPUProfile{&blocks[b].Base, &blocks[b].New} {
 			for _, s := range p.Stacks {
@@ -46,13 +67,22 @@ func drawing(c *counting, blocks []BlockProfiles, marks map[int32]int) *Node {
 					continue
 				}
 				cost := float64(s.Samples) * c.scale[a][b] / float64(c.blocks)
-				all = append(all, int32(len(d.paths)))
-				d.paths = append(d.paths, path{s.Functions, c.numbers[a][b], cost, a})
+				next := path{stack: s.Functions, numbers: c.numbers[a][b]}
+				h := next.hash()
+				if n := seen[h]; n == 0 || !d.paths[n-1].equal(&next) {
+					d.paths = append(d.paths, next)
+					seen[h] = len(d.paths)
+				}
+				d.paths[seen[h]-1].cost[a] += cost
 				*root.cost(a) += cost
 			}
 		}
 	}
 	d.least = [2]float64{leastDrawn * root.Base, leastDrawn * root.New}
+	all := make([]int32, len(d.paths))
+	for i := range all {
+		all[i] = int32(i)
+	}
 	d.grow(root, all, 0)
 	return root
 }
@@ -85,7 +115,8 @@ func (d *drawer) grow(n *Node, paths []int32, depth int) {
 		}
 		c := children[d.slots[f]-1]
 		c.size++
-		*c.node.cost(p.arm) += p.cost
+		c.node.Base += p.cost[0]
+		c.node.New += p.cost[1]
 	}
 	var kept []*child
 	for _, c := range children {

@@ -165,9 +165,10 @@ func TestSampler(t *testing.T) {
 			t.Errorf("%s has %d samples of %d", function, n, p.all())
 		}
 	}
-	one, both := p.sum("spinInParent"), p.sum(".spin")
-	if both < one+p.sum("spinInChild") {
-		t.Errorf("the function that both call has %d samples, one of them %d", both, one)
+	// The two loops have a thousandth of the instructions themselves, which is a sample or two.
+	callers, both := p.sum("spinInParent")+p.sum("spinInChild"), p.sum(".spin")
+	if both < callers*49/50 {
+		t.Errorf("the function that both call has %d samples, they have %d", both, callers)
 	}
 	for _, f := range p.Functions {
 		if f.Name == "[unknown]" && f.Binary == "worker" {

@@ -186,6 +186,9 @@ func (m *matching) byName() {
 		return key{name: s.functions[i].Name, binary: s.functions[i].Binary}
 	})
 	m.unique(func(s *side, i int) key {
+		return key{name: s.functions[i].Name, file: s.functions[i].File}
+	})
+	m.unique(func(s *side, i int) key {
 		return key{name: s.forms[i].whole, binary: s.functions[i].Binary}
 	})
 	m.unique(func(s *side, i int) key { return key{name: s.forms[i].whole} })

@@ -158,3 +158,30 @@ func TestPackagesOfFewSamplesDoNotMove(t *testing.T) {
 		t.Errorf("pairs %v, want one", got)
 	}
 }
+
+// TestMatchOtherBinary pairs functions of programs with other base names by their names, or by name
+// and file where a name is there twice.
+func TestMatchOtherBinary(t *testing.T) {
+	const library = "encoding/json.Marshal"
+	build := func(binary string, files ...string) []Routine {
+		all := []Routine{{Name: library, File: "encoding/json/encode.go", Binary: binary}}
+		for _, file := range files {
+			all = append(all, Routine{Name: "runtime.sysmon", File: file, Binary: binary, Fixed: true})
+		}
+		return all
+	}
+	const one, two = "runtime/lockrank_off.go", "runtime/proc.go"
+	for _, tt := range []struct {
+		base, fresh []Routine
+		want        []Counterpart
+	}{
+		{build("server", one), build("server-b", two), []Counterpart{{Base: 0, Fresh: 0}, {Base: 1, Fresh: 1}}},
+		{build("server", one, two), build("server-b", two, one), []Counterpart{
+			{Base: 0, Fresh: 0}, {Base: 1, Fresh: 2}, {Base: 2, Fresh: 1}}},
+		{build("server", one, two), build("server-b", two), []Counterpart{{Base: 0, Fresh: 0}, {Base: 2, Fresh: 1}}},
+	} {
+		if d := cmp.Diff(tt.want, Match(tt.base, tt.fresh)); d != "" {
+			t.Errorf("%v and %v (-want +got):\n%s", tt.base, tt.fresh, d)
+		}
+	}
+}

@@ -254,13 +254,13 @@ func (t *goTable) frames(addr uint64) []Call {
 		if f.tree >= 0 {
 			i = f.value(f.index, addr)
 		}
-		file := f.file(addr)
 		if i < 0 {
 			line := 0
 			if t.version == go120 {
 				line = int(m.uint(f.rest+32, 4))
 			}
-			frames = append(frames, t.frame(m.uint(f.rest, 4), file, line))
+			// The entry's: an instruction that has no inlined call may have the file of one.
+			frames = append(frames, t.frame(m.uint(f.rest, 4), f.file(f.entry), line))
 			break
 		}
 		// The struct inlinedCall has 16 bytes since Go 1.20, and 20 before.
@@ -274,7 +274,7 @@ func (t *goTable) frames(addr uint64) []Call {
 		if line >= 0 {
 			first = int(m.uint(line, 4))
 		}
-		frames = append(frames, t.frame(m.uint(name, 4), file, first))
+		frames = append(frames, t.frame(m.uint(name, 4), f.file(addr), first))
 		addr = f.entry + m.uint(parent, 4)
 	}
 	if m.short {

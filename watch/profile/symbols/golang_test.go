@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path"
@@ -164,6 +165,39 @@ func TestFilesGo(t *testing.T) {
 		if got := all[0][function]; got != file {
 			t.Errorf("file of %s is %q, want %q", function, got, file)
 		}
+	}
+}
+
+// TestOneFileGo checks that a function has one file at all of its instructions, also at those of the
+// file of a call that left none when it was inlined.
+func TestOneFileGo(t *testing.T) {
+	exe := build(t)
+	table := opened(t, exe)
+	files := map[string]string{}
+	other := 0
+	for _, s := range symbolsOf(t, exe) {
+		if !strings.HasPrefix(s.name, "runtime.s") {
+			continue
+		}
+		for addr := s.addr; addr < s.addr+256; addr++ {
+			frames := table.Lookup(addr)
+			if len(frames) == 0 {
+				continue
+			}
+			f := frames[len(frames)-1]
+			key := fmt.Sprint(f.Function, f.StartLine)
+			if was, ok := files[key]; ok && was != f.File {
+				t.Errorf("%s is of %s and of %s", f.Function, was, f.File)
+				other++
+			}
+			files[key] = f.File
+		}
+		if other > 5 {
+			t.FailNow()
+		}
+	}
+	if len(files) < 100 {
+		t.Errorf("%d functions", len(files))
 	}
 }
 
