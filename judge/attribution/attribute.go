@@ -61,6 +61,7 @@ func Attribute(role string, blocks []BlockProfiles) Attribution {
 	}
 	out.CouldFind = m.couldFind(out.Base, tests)
 	out.Tree = drawing(c, blocks, marks)
+	out.Tree.addNotSampled(out.Base, out.New)
 	return out
 }
 

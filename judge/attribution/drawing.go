@@ -87,6 +87,22 @@ func drawing(c *counting, blocks []BlockProfiles, marks map[int32]int) *Node {
 	return root
 }
 
+// addNotSampled adds what the root's costs lack in those of the arms, as the last child: so the root
+// has the cost that the verdict shows. Samples may also stand for more than was counted.
+func (n *Node) addNotSampled(base, fresh float64) {
+	lack := &Node{
+		Function: Function{Name: "[not sampled]", Kind: Unknown},
+		Base:     max(0, base-n.Base),
+		New:      max(0, fresh-n.New),
+		Finding:  -1,
+	}
+	if lack.Base > 0 || lack.New > 0 {
+		n.Base += lack.Base
+		n.New += lack.New
+		n.Children = append(n.Children, lack)
+	}
+}
+
 func (n *Node) cost(arm int) *float64 {
 	if arm == 0 {
 		return &n.Base
