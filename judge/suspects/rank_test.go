@@ -100,6 +100,13 @@ func TestRankSmallest(t *testing.T) {
 		got[0].Reason != "changes p.g, which is 40 % of the difference, and 1 more that changed or lie around it" {
 		t.Errorf("%+v", got)
 	}
+	crowd := make([]Commit, Most+1)
+	for i := range crowd {
+		crowd[i] = Commit{ID: "x", Hunks: []Hunk{f}}
+	}
+	if got := Rank(a, nil, crowd); len(got) != Most {
+		t.Errorf("%d suspects, want %d", len(got), Most)
+	}
 	if got := Rank(attribution.Attribution{}, nil, []Commit{{ID: "x", Hunks: []Hunk{f}}}); got != nil {
 		t.Errorf("suspects of nothing: %+v", got)
 	}

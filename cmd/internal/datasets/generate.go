@@ -305,7 +305,7 @@ func writeImport(
 	if err := dump.CheckSpace(out, int64(spec.Posts)*600); err != nil {
 		return err
 	}
-	if err := dumps.CreateImport(ctx, p, opt, out); err != nil {
+	if err := mattermost.Create(ctx, p, opt, out); err != nil {
 		return err
 	}
 	m.Progress.End()

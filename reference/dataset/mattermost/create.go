@@ -1,4 +1,4 @@
-package dumps
+package mattermost
 
 import (
 	"context"
@@ -8,15 +8,14 @@ import (
 
 	"plimsoll/internal/files"
 	"plimsoll/reference/dataset"
-	"plimsoll/reference/dataset/mattermost"
 )
 
-// CreateImport creates the file out and, beside it, the attachments that opt asks for. An error
+// Create creates the file out and, beside it, the attachments that opt asks for. An error
 // leaves no part of the file.
-func CreateImport(
+func Create(
 	ctx context.Context,
 	p *dataset.Population,
-	opt mattermost.Options,
+	opt Options,
 	out string,
 ) (err error) {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
@@ -34,11 +33,11 @@ func CreateImport(
 			err = errors.Join(err, rerr)
 		}
 	}()
-	if err := errors.Join(mattermost.Write(ctx, f, p, opt), f.Close()); err != nil {
+	if err := errors.Join(Write(ctx, f, p, opt), f.Close()); err != nil {
 		return err
 	}
 	if opt.Attachments {
-		if err := mattermost.WriteAttachments(filepath.Dir(out)); err != nil {
+		if err := WriteAttachments(filepath.Dir(out)); err != nil {
 			return err
 		}
 	}
