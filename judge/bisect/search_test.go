@@ -144,7 +144,7 @@ func TestSimulated(t *testing.T) {
 		{world{builds: 64, effect: percent(-5), sd: 0.02, hint: 0.8}, [2]float64{0.95, 1}, [2]float64{0, 0.02}, [2]float64{0, 0.02}},
 		{world{builds: 64, effect: percent(-5), sd: 0.02, hint: 0.1}, [2]float64{0.95, 1}, [2]float64{0, 0.03}, [2]float64{0, 0.02}},
 		{world{builds: 32, effect: percent(5), sd: 0.01, skip: 0.3}, [2]float64{0.98, 1}, [2]float64{0, 0.01}, [2]float64{0, 0.02}},
-		{world{builds: 64, sd: 0.02}, [2]float64{0, 0}, [2]float64{0, 0}, [2]float64{0, 0.01}},
+		{world{builds: 64, sd: 0.02}, [2]float64{0, 0}, [2]float64{0, 0.0004}, [2]float64{0, 0.01}},
 		{world{builds: 32, sd: 0.005}, [2]float64{0, 0}, [2]float64{0, 0}, [2]float64{0, 0.01}},
 		{world{builds: 64, effect: percent(5), second: percent(5), sd: 0.01}, [2]float64{0.95, 1}, [2]float64{0, 0.03}, [2]float64{0.94, 1}},
 	} {
