@@ -1,6 +1,12 @@
 package evidence
 
 import (
+	"cmp"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
@@ -29,4 +35,44 @@ func NoiseFloors(lines []record.AA) []NoiseFloor {
 		floors = append(floors, f)
 	}
 	return floors
+}
+
+// WriteNoise writes a table of noise floors.
+func WriteNoise(w io.Writer, rows []NoiseFloor) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	plain.Fprintf(
+		tw,
+		"ENVIRONMENT\tDATABASE\tTEST\tMETRIC\tCOMPARISONS\tPAIRS\tRUN SD\tSIX BLOCKS FIND\tFALSE\tLOAD\tHOST\n",
+	)
+	for _, r := range rows {
+		finds := "-"
+		if r.RunSD > 0 { // without variation the smallest change is 0, which is not informative
+			finds = spread(r.Finds, r.Absolute)
+		}
+		plain.Fprintf(
+			tw,
+			"%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%d of %d\t%s\t%s\n",
+			r.Environment,
+			cmp.Or(r.Engine, "-"),
+			r.Test,
+			r.Metric,
+			r.Comparisons,
+			r.Pairs,
+			spread(r.RunSD, r.Absolute),
+			finds,
+			r.False,
+			r.Lines,
+			r.Load,
+			r.Host,
+		)
+	}
+	return tw.Flush()
+}
+
+// spread writes a relative spread in percent, or one in points.
+func spread(v float64, absolute bool) string {
+	if absolute {
+		return fmt.Sprintf("%.3g pp", v)
+	}
+	return fmt.Sprintf("%.3g %%", 100*v)
 }

@@ -92,8 +92,9 @@ func (t *tree) unneeded(rule, thing string, f found) (bad []string) {
 // program are the packages that only wire: verbs, flags, environment, exit status. The first has
 // the table of the verbs.
 var program = []string{
-	"cmd/verbs", "cmd/internal/app", "cmd/internal/datasets", "cmd/internal/execute", "cmd/internal/hosts",
-	"cmd/internal/plans", "cmd/internal/read", "cmd/internal/serve", "cmd/internal/system",
+	"cmd/verbs", "cmd/internal/app", "cmd/internal/bisection", "cmd/internal/datasets",
+	"cmd/internal/execute", "cmd/internal/hosts", "cmd/internal/plans", "cmd/internal/read",
+	"cmd/internal/serve", "cmd/internal/system",
 }
 
 // mostOfProgram is the largest number of their lines without tests, together.

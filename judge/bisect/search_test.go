@@ -47,7 +47,7 @@ func (w world) String() string {
 type tally struct {
 	n, right, wrong, nothing, undecided int
 	more                                int // reported more than one change
-	blocks                              int
+	blocks, probes                      int
 	holds                               int // intervals of those that are right hold the effect
 }
 
@@ -91,14 +91,19 @@ func (w world) simulate(rng *rand.Rand, t *tally) {
 			}
 			continue
 		}
-		t.count(w, answer, first, later, len(s.Measured))
+		t.count(w, answer, first, later, s.Measured)
 		return
 	}
 }
 
-func (t *tally) count(w world, a Diagnosis, first, later, blocks int) {
+func (t *tally) count(w world, a Diagnosis, first, later int, measured []BlockRatio) {
 	t.n++
-	t.blocks += blocks
+	t.blocks += len(measured)
+	for _, m := range measured {
+		if m.Purpose == Probe {
+			t.probes++
+		}
+	}
 	if a.More >= Several {
 		t.more++
 	}
@@ -139,8 +144,8 @@ func TestSimulated(t *testing.T) {
 		{world{builds: 64, effect: percent(-5), sd: 0.02, hint: 0.8}, [2]float64{0.95, 1}, [2]float64{0, 0.02}, [2]float64{0, 0.02}},
 		{world{builds: 64, effect: percent(-5), sd: 0.02, hint: 0.1}, [2]float64{0.95, 1}, [2]float64{0, 0.03}, [2]float64{0, 0.02}},
 		{world{builds: 32, effect: percent(5), sd: 0.01, skip: 0.3}, [2]float64{0.98, 1}, [2]float64{0, 0.01}, [2]float64{0, 0.02}},
-		{world{builds: 64, sd: 0.02}, [2]float64{0, 0}, [2]float64{0, 0.01}, [2]float64{0, 0.01}},
-		{world{builds: 32, sd: 0.005}, [2]float64{0, 0}, [2]float64{0, 0.01}, [2]float64{0, 0.01}},
+		{world{builds: 64, sd: 0.02}, [2]float64{0, 0}, [2]float64{0, 0.0004}, [2]float64{0, 0.01}},
+		{world{builds: 32, sd: 0.005}, [2]float64{0, 0}, [2]float64{0, 0}, [2]float64{0, 0.01}},
 		{world{builds: 64, effect: percent(5), second: percent(5), sd: 0.01}, [2]float64{0.95, 1}, [2]float64{0, 0.03}, [2]float64{0.94, 1}},
 	} {
 		var sum tally
@@ -152,10 +157,10 @@ func TestSimulated(t *testing.T) {
 		if sum.right > 0 {
 			holds = fmt.Sprintf("%.0f %%", 100*float64(sum.holds)/float64(sum.right))
 		}
-		fmt.Fprintf(&table, "| %v | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f | %s |\n",
+		fmt.Fprintf(&table, "| %v | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f | %.1f | %s |\n",
 			tt.world, 100*sum.share(sum.right), 100*sum.share(sum.wrong), 100*sum.share(sum.nothing),
 			100*sum.share(sum.undecided), 100*sum.share(sum.more),
-			float64(sum.blocks)/float64(sum.n), holds)
+			float64(sum.blocks)/float64(sum.n), float64(sum.probes)/float64(sum.n), holds)
 		slack := 0.0
 		if !*calibrate {
 			slack = 0.02 // of 200
@@ -175,7 +180,7 @@ func TestSimulated(t *testing.T) {
 		}
 	}
 	if *calibrate {
-		os.Stdout.WriteString("| range | right | wrong | nothing to find | undecided | more than one said | blocks | interval holds |\n" +
-			"|---|---|---|---|---|---|---|---|\n" + table.String())
+		os.Stdout.WriteString("| range | right | wrong | nothing to find | undecided | more than one said | blocks | of them probes | interval holds |\n" +
+			"|---|---|---|---|---|---|---|---|---|\n" + table.String())
 	}
 }

@@ -85,7 +85,7 @@ func TestRankSmallest(t *testing.T) {
 	a := found([]attribution.FunctionChange{
 		{Function: function("p.f", "p/f.go")},
 		{Function: function("p.g", "p/f.go")},
-	}, 0.3, 0.4)
+	}, 0.4, 0.3)
 	hunk := func(context string) Hunk {
 		return Hunk{File: "p/f.go", Context: context, Added: []string{"\tx++"}}
 	}
@@ -97,10 +97,31 @@ func TestRankSmallest(t *testing.T) {
 	})
 	if len(got) != 3 || got[0].Commit != "both" || got[1].Commit != "few" ||
 		got[0].Weight < 0.69 ||
-		got[0].Reason != "changes p.g, which is 40 % of the difference, and 1 more that changed or lie around it" {
+		got[0].Reason != "changes p.f, which is 40 % of the difference, and 1 more that changed or lie around it" {
 		t.Errorf("%+v", got)
+	}
+	crowd := make([]Commit, Most+1)
+	for i := range crowd {
+		crowd[i] = Commit{ID: "x", Hunks: []Hunk{f}}
+	}
+	if got := Rank(a, nil, crowd); len(got) != Most {
+		t.Errorf("%d suspects, want %d", len(got), Most)
 	}
 	if got := Rank(attribution.Attribution{}, nil, []Commit{{ID: "x", Hunks: []Hunk{f}}}); got != nil {
 		t.Errorf("suspects of nothing: %+v", got)
+	}
+}
+
+// TestRankStatements: words that any statement has do not count, nor does a word alone.
+func TestRankStatements(t *testing.T) {
+	of := []SuspectStatement{{Text: "SELECT Name FROM Teams WHERE DeleteAt = $1", Share: 0.5}}
+	for line, want := range map[string]int{
+		"SELECT Name FROM other WHERE x": 0,
+		"UPDATE Teams SET Name = 'x'":    1,
+	} {
+		commits := []Commit{{ID: "x", Hunks: []Hunk{{File: "x.sql", Added: []string{line}}}}}
+		if got := Rank(attribution.Attribution{}, of, commits); len(got) != want {
+			t.Errorf("%q: %+v, want %d", line, got, want)
+		}
 	}
 }

@@ -55,31 +55,6 @@ func SplitCommand(text string) ([]string, error) {
 	return words, nil
 }
 
-// MostBuilds is the largest number of builds of a range.
-const MostBuilds = 10_000
-
-// BuildsOf returns the builds of the commits of a range that have not been made. Errors of the
-// revisions are [plan.UsageError]s.
-func BuildsOf(
-	ctx context.Context, of source.Repository, good, bad string, merged bool,
-) (builds []Build, err error) {
-	if err := of.Check(ctx); err != nil {
-		return nil, plan.UsageError{Err: err}
-	}
-	commits, err := of.Range(ctx, good, bad, merged)
-	if err != nil {
-		return nil, err
-	}
-	if len(commits) > MostBuilds {
-		return nil, plan.Usagef("%d commits lie between %s and %s; want at most %d",
-			len(commits), good, bad, MostBuilds)
-	}
-	for _, c := range commits {
-		builds = append(builds, Build{Name: c.ID, Title: c.Title})
-	}
-	return builds, nil
-}
-
 // Make returns the build of a commit, which an earlier call may have made: what {dir} or {program}
 // stands for. An error that wraps [ErrMake] is one of the command; its output is in the file of the
 // error.

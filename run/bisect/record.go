@@ -15,6 +15,7 @@ import (
 	"plimsoll/judge/suspects"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/record/store"
 )
 
 // File is the name of a bisection's file in its directory, and ReportFile of its report.
@@ -96,6 +97,24 @@ func NewRecord(p *plan.Plan, endpoint string, command []string, builds []Build) 
 		State:    record.Running,
 		Answer:   bisect.Diagnosis{Outcome: bisect.Open},
 	}
+}
+
+// Take locks the bisection in a store until unlock is called, and takes its stored state, if there
+// is one. That it is under way is a [plan.UsageError], and so is a stored state that is no good.
+func (r *Record) Take(st *store.Store) (dir string, unlock func(), err error) {
+	unlock, err = st.LockBisection(r.ID)
+	if errors.Is(err, store.ErrBusy) {
+		return "", nil, plan.Usagef("%w; wait for it, or end it first", err)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	dir = st.BisectionDir(r.ID)
+	if err := r.Load(dir); err != nil {
+		unlock()
+		return "", nil, plan.UsageError{Err: err}
+	}
+	return dir, unlock, nil
 }
 
 // Load takes the stored state of the bisection, if there is one in the directory.

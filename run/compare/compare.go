@@ -19,6 +19,9 @@ import (
 type Options struct {
 	AA   bool // the arms are one build
 	Keep bool // the state directories of the systems under test
+	// Step is for a comparison that is one step of several: it does not say how long it takes by
+	// itself, nor what its few blocks find.
+	Step bool
 	// Minutes is the length of a new comparison, in place of the plan's blocks and, with "measure:
 	// auto", of the length of its runs; 0 for the plan's.
 	Minutes int
@@ -168,14 +171,21 @@ func (o Options) conduct(
 	if cfg.before, err = foresee(r.Session, cfg.plan, r.count, r.base); err != nil {
 		return nil, err
 	}
+	if !o.Step {
+		r.sayForesight(cfg)
+	}
+	if err := r.Foretell(); err != nil {
+		return nil, err
+	}
+	return begin(ctx, cfg)
+}
+
+// sayForesight says how long the comparison takes, what it finds, and what it does not judge.
+func (r *cells) sayForesight(cfg config) {
 	for _, line := range report.Foresight(*cfg.before, comparison.PlannedLooks(cfg.plan), engineName) {
 		r.Progress.Say("  %s", line)
 	}
 	if names := cfg.plan.NotJudged(); len(names) > 0 {
 		r.Progress.Say("  not judged (by the plan): %s", strings.Join(names, ", "))
 	}
-	if err := r.Foretell(); err != nil {
-		return nil, err
-	}
-	return begin(ctx, cfg)
 }

@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"plimsoll/cmd/internal/usage"
 	chat "plimsoll/dialect/mattermost"
 	"plimsoll/internal/built"
-	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset"
@@ -307,7 +305,7 @@ func writeImport(
 	if err := dump.CheckSpace(out, int64(spec.Posts)*600); err != nil {
 		return err
 	}
-	if err := createImport(ctx, p, opt, out); err != nil {
+	if err := mattermost.Create(ctx, p, opt, out); err != nil {
 		return err
 	}
 	m.Progress.End()
@@ -335,38 +333,4 @@ func writeImport(
 		out,
 	)
 	return nil
-}
-
-// createImport creates the file out and, beside it, the attachments that opt asks for. An error
-// leaves no part of the file.
-func createImport(
-	ctx context.Context,
-	p *dataset.Population,
-	opt mattermost.Options,
-	out string,
-) (err error) {
-	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
-		return err
-	}
-	f, err := os.Create(out + ".part")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err == nil {
-			return
-		}
-		if rerr := os.Remove(out + ".part"); !errors.Is(rerr, os.ErrNotExist) {
-			err = errors.Join(err, rerr)
-		}
-	}()
-	if err := errors.Join(mattermost.Write(ctx, f, p, opt), f.Close()); err != nil {
-		return err
-	}
-	if opt.Attachments {
-		if err := mattermost.WriteAttachments(filepath.Dir(out)); err != nil {
-			return err
-		}
-	}
-	return files.Settle(files.OS{}, out+".part", out)
 }

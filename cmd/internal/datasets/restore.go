@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -72,7 +71,7 @@ func dataRestore(ctx context.Context, a *app.App, fs *flag.FlagSet, args []strin
 	x := Restored{Dir: dir, Bytes: d.Manifest.DataBytes}
 	if *copied {
 		prog.Doing("plain copy", 0)
-		if x.Copy, x.Sync, err = plainCopy(ctx, d.Data(), filepath.Clean(dir)+".plain"); err != nil {
+		if x.Copy, x.Sync, err = dumps.TimeCopy(ctx, d.Data(), filepath.Clean(dir)+".plain"); err != nil {
 			return err
 		}
 	}
@@ -85,7 +84,7 @@ func dataRestore(ctx context.Context, a *app.App, fs *flag.FlagSet, args []strin
 	x.Restore = time.Since(began).Seconds()
 	if *copied {
 		prog.Doing("resetting", 0)
-		x.Reset, err = reset(ctx, s, d.Manifest.Database)
+		x.Reset, err = dumps.TimeReset(ctx, s, d.Manifest.Database)
 	}
 	stop, cancelStop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancelStop()
@@ -97,16 +96,6 @@ func dataRestore(ctx context.Context, a *app.App, fs *flag.FlagSet, args []strin
 		return a.JSON(x)
 	}
 	return x.text(a)
-}
-
-// reset times a reset of a database to its present state, as between two runs.
-func reset(ctx context.Context, s *stores.Server, database string) (seconds float64, err error) {
-	if err := s.Snapshot(ctx, database); err != nil {
-		return 0, err
-	}
-	began := time.Now()
-	err = s.Restore(ctx, database)
-	return time.Since(began).Seconds(), err
 }
 
 // text writes the times for people.
@@ -130,26 +119,4 @@ func (x Restored) text(a *app.App) error {
 	}
 	_, err := plain.Fprintf(a.Stdout, "\n")
 	return err
-}
-
-// plainCopy times cp -a and the time until the copy is on disk, and removes the copy.
-func plainCopy(ctx context.Context, from, to string) (cp, sync float64, err error) {
-	if _, err := os.Lstat(to); err == nil {
-		return 0, 0, plan.Usagef(
-			"%s, where -plain copies to, is there already; remove it, or restore to another directory",
-			to,
-		)
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(to)) }()
-	for i, args := range [][]string{{"cp", "-a", from, to}, {"sync", "-f", to}} {
-		began := time.Now()
-		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
-			return 0, 0, fmt.Errorf("%s: %w: %s", args[0], err, out)
-		}
-		*[]*float64{&cp, &sync}[i] = time.Since(began).Seconds()
-	}
-	return cp, sync, nil
 }

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"strings"
@@ -103,7 +104,7 @@ func goesOn(a *app.App, st *store.Store, c *record.Comparison) {
 func Summary(doc report.Document) string {
 	var parts []string
 	for _, f := range doc.Verdicts {
-		name := dash(f.Engine)
+		name := cmp.Or(f.Engine, "-")
 		if len(doc.Arms) > 2 {
 			name += "/" + f.Arm
 		}

@@ -3,12 +3,8 @@ package read
 import (
 	"context"
 	"flag"
-	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/usage"
@@ -62,70 +58,7 @@ func Ls(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error 
 			)
 		}
 	}
-	return tabulate(a.Stdout, entries)
-}
-
-// tabulate writes a table of runs, each a line.
-func tabulate(w io.Writer, entries []store.Entry) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	plain.Fprintf(
-		tw,
-		"RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\t"+
-			"USERS\tPER S\tP95 MS\tERRORS\tCAPACITY\tCOMPARISON\n",
-	)
-	for _, e := range entries {
-		valid := "no"
-		switch {
-		case e.Valid:
-			valid = "yes"
-		case e.State == record.Interrupted:
-			valid = "-"
-		}
-		state := string(e.State)
-		if len(e.Changed) > 0 {
-			state = "CHANGED"
-		}
-		measured := "-\t-\t-\t-"
-		if m := e.Measured; m != nil {
-			measured = fmt.Sprintf(
-				"%d\t%.3g\t%.3g\t%d of %d",
-				m.Users,
-				m.Rate,
-				m.P95,
-				m.Errors,
-				m.Count,
-			)
-		}
-		plain.Fprintf(
-			tw,
-			"%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			e.ID,
-			e.Epoch.Local().Format(time.DateTime),
-			state,
-			valid,
-			dash(e.Arm),
-			dash(e.Engine),
-			blockText(e.Block),
-			plain.Block(measured),
-			record.CapacityText(e.CapacityKind, e.Capacity),
-			dash(e.Comparison),
-		)
-	}
-	return tw.Flush()
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-func blockText(n int) string {
-	if n == 0 {
-		return "-"
-	}
-	return fmt.Sprint(n)
+	return store.WriteTable(a.Stdout, entries)
 }
 
 // Show prints one run.

@@ -1,11 +1,12 @@
-package datasets
+package dumps
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"plimsoll/cmd/exit"
+	"plimsoll/plan"
 )
 
 // Existing files at the destination of -plain stay.
@@ -21,7 +22,7 @@ func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
 	if err := os.WriteFile(mine, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := plainCopy(t.Context(), from, to); exit.Of(err) != exit.Usage {
+	if _, _, err := TimeCopy(t.Context(), from, to); !errors.As(err, new(plan.UsageError)) {
 		t.Errorf("it copied to a directory that was there: %v", err)
 	}
 	if _, err := os.Stat(mine); err != nil {
