@@ -109,5 +109,17 @@ func attributedStatements() *statements.Difference {
 				Cost: around(20e-6, 9e-6), Share: 0.095, Q: 0.02,
 			},
 		},
+		Plans: []statements.ChangedStatement{{
+			Kind: statements.Planned, Text: "SELECT c.* FROM channels c WHERE c.teamid = $1", Q: 1,
+			Cost: around(1e-6, 4e-6),
+			Figures: []statements.StatementMeasure{
+				{Measure: statements.Time, Base: 12e-6, New: 13e-6, Change: around(0.08, 0.4)},
+			},
+			Plan: &statements.PlanChange{
+				From: "Seq Scan on channels", To: "Bitmap Index Scan using channels_pkey",
+				Base: "Seq Scan on channels", Differ: 6, Of: 6,
+				New: "Bitmap Heap Scan on channels\n  Bitmap Index Scan using channels_pkey",
+			},
+		}},
 	}
 }
