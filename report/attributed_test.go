@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
+	"testing"
 
 	"plimsoll/judge/attribution"
 	"plimsoll/judge/attribution/statements"
@@ -121,5 +123,22 @@ func attributedStatements() *statements.Difference {
 				New: "Bitmap Heap Scan on channels\n  Bitmap Index Scan using channels_pkey",
 			},
 		}},
+	}
+}
+
+// A plan that differs is no sentence, and its time is not said to have changed.
+func TestPlanAlone(t *testing.T) {
+	s := StatementsOf{Difference: *attributedStatements()}
+	s.Findings = nil
+	s.say(NamedVerdict{})
+	if s.First || s.Sentence != "" {
+		t.Errorf("%v %q", s.First, s.Sentence)
+	}
+	all := Document{}.statementSections(s)
+	if len(all) != 2 || all[0].Table != nil || len(all[1].Table.Rows) != 1 {
+		t.Fatalf("%+v", all)
+	}
+	if got := fmt.Sprint(all[1].Table.Rows[0]); !strings.Contains(got, "did not change for certain") {
+		t.Errorf("%s", got)
 	}
 }
