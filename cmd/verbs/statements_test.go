@@ -20,8 +20,8 @@ import (
 const indexless = `#!/bin/sh
 psql -q "$REFCHAT_DSN" >/dev/null 2>&1 <<'END'
 INSERT INTO posts (id, createat, updateat, editat, deleteat, userid, channelid, rootid, message)
-	SELECT md5(i::text)::varchar(26), i, i, 0, 0, '', md5((i % 500)::text)::varchar(26), '', 'x'
-	FROM generate_series(1, 20000) i ON CONFLICT DO NOTHING;
+	SELECT md5(i::text)::varchar(26), i, i, 0, 0, '', md5((i % 125)::text)::varchar(26), '', 'x'
+	FROM generate_series(1, 5000) i ON CONFLICT DO NOTHING;
 DROPS
 ANALYZE posts;
 END
@@ -35,7 +35,7 @@ seed: 7
 target: {driver: refchat, args: ["-hash=bcrypt:4"]}
 database: {engine: [postgresql]}
 workload: {behavior: mattermost, pace: 0.004}
-bounded: {users: 12, ramp: 500ms, settle: 500ms, measure: 2s}
+bounded: {users: 12, ramp: 200ms, settle: 200ms, measure: 1500ms}
 compare: {arms: {base: {binary: WHOLE}, new: {binary: LOST}}, mode: duet, slice: 200ms, blocks: 4, retry: 0s}
 ` + openGates
 

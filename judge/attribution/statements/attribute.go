@@ -24,13 +24,13 @@ const (
 
 // Attribute compares the statements of two arms, in blocks.
 //
-// A statement is found by its time or its calls per operation. Of each the ratios of the arms in the
-// blocks, as logarithms, are tested against ±3 % with variances that borrow from the other
+// A statement is found by its time or its calls per operation. Of each the ratios of the arms in
+// the blocks, as logarithms, are tested against ±3 % with variances that borrow from the other
 // statements (see [stats.ModeratedT]). Those of times are beyond the common change, the median of
-// the ratios of the time per call in the block, as in the normalization of sequencing counts (Anders
-// and Huber, Genome Biology 11:R106, 2010); a change of most statements is therefore a common one.
-// Twice the smaller p-value of a statement stands for it, and Benjamini and Hochberg adjust these
-// for the number of statements.
+// the ratios of the time per call in the block, as in the normalization of sequencing counts
+// (Anders and Huber, Genome Biology 11:R106, 2010); a change of most statements is therefore a
+// common one. Twice the smaller p-value of a statement stands for it, and Benjamini and Hochberg
+// adjust these for the number of statements.
 //
 // Time, rows and reads per call describe a statement that was found. Rows, reads and plans find
 // none: an arm's database is deployed once, so that its layout and its planner's statistics are in
