@@ -212,6 +212,33 @@ func (all candidates) test() {
 // each block, repeat with the layout of an arm's database, and so does a plan.
 func (m Measure) decides() bool { return m == Time || m == Calls }
 
+// weighted returns the p-values over their weights, which are 1 on the average. Where statements do
+// their work in another way, these and the others have half of the weight each.
+func (all candidates) weighted() []float64 {
+	p := make([]float64, len(all))
+	other := make([]bool, len(all))
+	n := map[bool]float64{}
+	for i, c := range all {
+		p[i], other[i] = c.p, c.differs()
+		if !math.IsNaN(c.p) {
+			n[other[i]]++
+		}
+	}
+	if n[true] == 0 || n[false] == 0 {
+		return p
+	}
+	for i := range p {
+		p[i] = min(1, p[i]*2*n[other[i]]/(n[true]+n[false]))
+	}
+	return p
+}
+
+// differs reports whether the plan differs, or the reads per call by more than deployments do.
+func (c *candidate) differs() bool {
+	reads := stats.Sample{Values: c.measured[Reads]}
+	return reads.N() > 0 && math.Abs(reads.Mean()) > math.Ln2 || c.plan() != nil
+}
+
 // varied reports whether a sample has a value that is not zero: the rows of a statement that always
 // returns one are no test.
 func varied(v []float64) bool {
