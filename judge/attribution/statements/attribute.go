@@ -29,10 +29,11 @@ const (
 // statements (see [stats.ModeratedT]). Those of times are beyond the common change, the median of
 // the ratios of the time per call in the block, as in the normalization of sequencing counts
 // (Anders and Huber, Genome Biology 11:R106, 2010); a change of most statements is therefore a
-// common one. Twice the smaller p-value of a statement stands for it, and Benjamini and Hochberg
-// adjust these for the number of statements. Half of their weight is on statements that do their
-// work in another way: whose plan differs, or that read twice or half as much (Genovese, Roeder and
-// Wasserman, Biometrika 93, 2006). Between deployments of one build times do not depend on that.
+// common one. The smaller p-value of a statement, times two, stands for it, and Benjamini and
+// Hochberg adjust these for the number of statements. Half of their weight is on statements that do
+// their work in another way, and there three quarters on the time: those whose plan differs, or that
+// read twice or half as much (Genovese, Roeder and Wasserman, Biometrika 93, 2006). Between
+// deployments of one build times do not depend on that.
 //
 // Time, rows and reads per call describe a statement that was found. Rows, reads and plans find
 // none: an arm's database is deployed once, so that its layout and its planner's statistics are in
