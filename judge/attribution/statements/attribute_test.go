@@ -330,3 +330,24 @@ func TestSteps(t *testing.T) {
 		}
 	}
 }
+
+// A time that varies by half is certain where the plan shows why it changed.
+func TestPlanLendsPower(t *testing.T) {
+	found := [2]int{}
+	for seed := range uint64(50) {
+		for i, planned := range []bool{false, true} {
+			d := newDatabase(seed, 40)
+			d.calls[7], d.seconds[7], d.noise[7] = 1, 1e-3, 0.6
+			fresh := d.clone()
+			fresh.seconds[7] *= 7
+			if planned {
+				fresh.plans[7] = &query.PlanStep{Kind: "Seq Scan", Relation: "t7"}
+			}
+			found[i] += len(compare(d, fresh, 6, 1).Findings)
+		}
+	}
+	t.Logf("found without and with a plan: %v of 50", found)
+	if found[1] < found[0]+5 {
+		t.Errorf("a plan lends no power: %v", found)
+	}
+}
