@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
+	"testing"
 
 	"plimsoll/judge/attribution"
 	"plimsoll/judge/attribution/statements"
@@ -109,5 +111,34 @@ func attributedStatements() *statements.Difference {
 				Cost: around(20e-6, 9e-6), Share: 0.095, Q: 0.02,
 			},
 		},
+		Plans: []statements.ChangedStatement{{
+			Kind: statements.Planned, Text: "SELECT c.* FROM channels c WHERE c.teamid = $1", Q: 1,
+			Cost: around(1e-6, 4e-6),
+			Figures: []statements.StatementMeasure{
+				{Measure: statements.Time, Base: 12e-6, New: 13e-6, Change: around(0.08, 0.4)},
+			},
+			Plan: &statements.PlanChange{
+				From: "Seq Scan on channels", To: "Bitmap Index Scan using channels_pkey",
+				Base: "Seq Scan on channels", Differ: 6, Of: 6,
+				New: "Bitmap Heap Scan on channels\n  Bitmap Index Scan using channels_pkey",
+			},
+		}},
+	}
+}
+
+// A plan that differs is no sentence, and its time is not said to have changed.
+func TestPlanAlone(t *testing.T) {
+	s := StatementsOf{Difference: *attributedStatements()}
+	s.Findings = nil
+	s.say(NamedVerdict{})
+	if s.First || s.Sentence != "" {
+		t.Errorf("%v %q", s.First, s.Sentence)
+	}
+	all := Document{}.statementSections(s)
+	if len(all) != 2 || all[0].Table != nil || len(all[1].Table.Rows) != 1 {
+		t.Fatalf("%+v", all)
+	}
+	if got := fmt.Sprint(all[1].Table.Rows[0]); !strings.Contains(got, "did not change for certain") {
+		t.Errorf("%s", got)
 	}
 }

@@ -3,9 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"plimsoll/judge/attribution"
+	"plimsoll/judge/attribution/statements"
 	"plimsoll/watch/query"
 )
 
@@ -181,12 +183,18 @@ func (d Document) statementSections(s StatementsOf) []section {
 		about += fmt.Sprintf(" %s.",
 			count(s.More, "more statement changed", "more statements changed"))
 	}
+	out := []section{{Level: 3, Title: title, Notes: prose{about}}}
 	if len(s.Findings) == 0 {
-		return []section{{Level: 3, Title: title, Notes: prose{about, "No statement changed."}}}
+		out[0].Notes.add("No statement changed.")
+	} else {
+		out[0].Table = changedTable(s, u)
 	}
+	return append(out, d.planTable(s).section(d.whyTitle("Plans that differ", s.Engine, s.Arm))...)
+}
+
+func changedTable(s StatementsOf, u perOperation) *table {
 	t := newTable(-1, "Operation", "Statement", "Changed", ">"+u.unit+" per operation",
 		">Of the difference", ">Q")
-	plans := newTable(-1, "Operation", "Statement", "Plan of "+d.baseLabel(), "Plan of "+d.armLabel(s.Arm))
 	for _, f := range s.Findings {
 		text := f.Text
 		if f.From != "" {
@@ -198,12 +206,28 @@ func (d Document) statementSections(s StatementsOf) []section {
 		}
 		t.add(orDash(f.Operation), text, orDash(strings.Join(statementFacts(f), "; ")),
 			u.change(f.Cost), share, doubt(f.Q))
-		if p := f.Plan; p != nil {
-			plans.add(orDash(f.Operation), short(oneLine(f.Text), longStatement), oneLinePlan(p.Base), oneLinePlan(p.New))
-		}
 	}
-	out := []section{{Level: 3, Title: title, Table: t, Notes: prose{about}}}
-	return append(out, plans.section(d.whyTitle("Plans that changed", s.Engine, s.Arm))...)
+	return t
+}
+
+// planTable has the plans that differ, of the statements that changed and then of others.
+func (d Document) planTable(s StatementsOf) *table {
+	t := newTable(-1, "Operation", "Statement", "Time", "Plan of "+d.baseLabel(),
+		"Plan of "+d.armLabel(s.Arm))
+	for _, f := range slices.Concat(s.Findings, s.Plans) {
+		if f.Plan == nil {
+			continue
+		}
+		change := "did not change for certain"
+		for _, x := range f.Figures {
+			if x.Measure == statements.Time && f.Kind != statements.Planned {
+				change = orDash(changeText(x.Change))
+			}
+		}
+		t.add(orDash(f.Operation), short(oneLine(f.Text), longStatement), change,
+			oneLinePlan(f.Plan.Base), oneLinePlan(f.Plan.New))
+	}
+	return t
 }
 
 // withheld writes why no statement is compared, and the remedy.

@@ -1,8 +1,10 @@
 package verbs
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +12,6 @@ import (
 	"plimsoll/internal/failure"
 	"plimsoll/internal/program"
 	"plimsoll/judge/attribution/statements"
-	"plimsoll/load/workload"
 	"plimsoll/record"
 	"plimsoll/record/store/storetest"
 )
@@ -19,28 +20,29 @@ import (
 const indexless = `#!/bin/sh
 psql -q "$REFCHAT_DSN" >/dev/null 2>&1 <<'END'
 INSERT INTO posts (id, createat, updateat, editat, deleteat, userid, channelid, rootid, message)
-	SELECT md5(i::text)::varchar(26), i, i, 0, 0, '', md5((i % 500)::text)::varchar(26), '', 'x'
-	FROM generate_series(1, 20000) i ON CONFLICT DO NOTHING;
+	SELECT md5(i::text)::varchar(26), i, i, 0, 0, '', md5((i % 125)::text)::varchar(26), '', 'x'
+	FROM generate_series(1, 5000) i ON CONFLICT DO NOTHING;
 DROPS
 ANALYZE posts;
 END
 exec PROGRAM "$@"
 `
 
-// lostIndexPlan is as duetPlan, with blocks enough for findings.
+// lostIndexPlan is as duetPlan, with as many blocks as statements are compared over.
 const lostIndexPlan = `
 name: lost-index
 seed: 7
 target: {driver: refchat, args: ["-hash=bcrypt:4"]}
 database: {engine: [postgresql]}
 workload: {behavior: mattermost, pace: 0.004}
-bounded: {users: 12, ramp: 500ms, settle: 500ms, measure: 7s}
+bounded: {users: 12, ramp: 200ms, settle: 200ms, measure: 1500ms}
 compare: {arms: {base: {binary: WHOLE}, new: {binary: LOST}}, mode: duet, slice: 200ms, blocks: 4, retry: 0s}
 ` + openGates
 
 // TestALostIndexIsNamed compares two databases in turns, of which one lacks the indexes of a
-// channel's posts: the statement that needed one comes first, with its plans in both. No run has a
-// statement of the program's own probes, or a secret.
+// channel's posts: the report has the plans of a statement that needed one. Whether its time changed
+// for certain depends on what else the host does. All runs have their statements, and none has one
+// of the program's own probes, or a secret.
 func TestALostIndexIsNamed(t *testing.T) {
 	t.Parallel()
 	path, err := program.Build()
@@ -62,44 +64,42 @@ func TestALostIndexIsNamed(t *testing.T) {
 	failure.None(t, err)
 	c, err := st.Comparison(id)
 	failure.None(t, err)
-	blocks := make([]statements.PairedCensus, c.Blocks)
 	for _, cell := range c.Runs {
 		r, err := st.Run(cell.Run)
 		failure.None(t, err)
-		if r.Manifest.Pilot {
-			continue
+		if !r.Manifest.Pilot {
+			checkStatements(t, r)
 		}
-		if r.Manifest.Files[record.StatementsFile] == "" {
-			t.Errorf("run %s has no digest of its statements", r.Manifest.ID)
-		}
-		side := &blocks[cell.Block-1].Base
-		if cell.Arm == "new" {
-			side = &blocks[cell.Block-1].New
-		}
-		*side = issued(t, r)
 	}
-	d := statements.Attribute(blocks)
-	if len(d.Findings) == 0 {
-		t.Fatalf("nothing is found: %+v\n%s", d, output)
+	comparison := filepath.Join(root, "store", "comparisons", id)
+	var d struct{ Statements []statements.Difference }
+	failure.None(t, json.Unmarshal([]byte(readText(t, filepath.Join(comparison, "report.json"))), &d))
+	if len(d.Statements) != 1 {
+		t.Fatalf("statements of %d arms\n%s", len(d.Statements), output)
 	}
-	f := d.Findings[0]
-	if !strings.Contains(f.Text, "FROM posts") || !strings.Contains(f.Text, "p.channelid = ?") ||
-		f.Plan == nil || f.Cost.Value <= 0 {
-		t.Fatalf("the first of %d is %+v", len(d.Findings), f)
+	all := slices.Concat(d.Statements[0].Findings, d.Statements[0].Plans)
+	const index = "idx_posts_channel_id_"
+	if !slices.ContainsFunc(all, func(f statements.ChangedStatement) bool {
+		return strings.Contains(f.Text, "FROM posts") && strings.Contains(f.Text, "p.channelid = ?") &&
+			f.Plan != nil && strings.Contains(f.Plan.From, index) && f.Plan.To != "" &&
+			!strings.Contains(f.Plan.New, index)
+	}) {
+		t.Errorf("no plan lost its index: %+v\n%s", d.Statements[0], output)
 	}
-	t.Logf("%s\n%s → %s", f.Text, f.Plan.From, f.Plan.To)
-	if !strings.Contains(f.Plan.From, "idx_posts_channel_id_") ||
-		strings.Contains(f.Plan.New, "idx_posts_channel_id_") {
-		t.Errorf("its plan was %s and is %s", f.Plan.Base, f.Plan.New)
+	if !strings.Contains(readText(t, filepath.Join(comparison, "report-full.md")), "Plans that differ") {
+		t.Error("the report has no plans")
 	}
 }
 
-// issued reads the statements of a run.
-func issued(t *testing.T, r *record.Run) statements.Issued {
+// checkStatements checks the statements of a run.
+func checkStatements(t *testing.T, r *record.Run) {
 	t.Helper()
+	if r.Manifest.Files[record.StatementsFile] == "" {
+		t.Errorf("run %s has no digest of its statements", r.Manifest.ID)
+	}
 	of, err := r.Statements()
-	if err != nil || of == nil {
-		t.Fatalf("run %s: %v, %v", r.Manifest.ID, of, err)
+	if err != nil || of == nil || len(of.Statements) == 0 {
+		t.Fatalf("run %s: %+v, %v", r.Manifest.ID, of, err)
 	}
 	for _, s := range of.Statements {
 		if strings.Contains(s.Text, "pg_stat") || strings.Contains(s.Text, "'") {
@@ -107,16 +107,7 @@ func issued(t *testing.T, r *record.Run) statements.Issued {
 		}
 	}
 	ph, _ := r.Manifest.Phase("measure")
-	if length := (ph.To - ph.From).Seconds(); of.Seconds < 0.5*length || of.Seconds > 2*length {
+	if length := (ph.To - ph.From).Seconds(); of.Seconds < 0.5*length {
 		t.Errorf("run %s counted %v s of %v s", r.Manifest.ID, of.Seconds, length)
 	}
-	merged, err := r.Merged(ph.From, ph.To)
-	failure.None(t, err)
-	out := statements.Issued{Census: *of}
-	for name, w := range merged {
-		if workload.Steady(name) {
-			out.Operations += float64(w.Count())
-		}
-	}
-	return out
 }

@@ -2,7 +2,7 @@ package query
 
 // A Statement is one normalized statement and its figures.
 type Statement struct {
-	// Text is that of [Normalize].
+	// Text has ? for each constant and parameter, and no comment.
 	Text string `json:"text"`
 	// Operation is that of [Operation]; empty if unknown.
 	Operation string `json:"operation,omitempty"`

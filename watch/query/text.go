@@ -6,13 +6,11 @@ import (
 	"strings"
 )
 
-// Normalize returns the text of a statement by which two servers are compared: without comments,
+// normalize returns the text of a statement by which two servers are compared: without comments,
 // with ? for each constant and parameter, (...) for a list of them behind IN and VALUES, and single
 // spaces. The text is of pg_stat_statements or a digest of MySQL. Those leave the constants in that
 // are in other statements than queries, such as passwords; of these the command alone is returned.
 // At most 8 KiB of the text are read.
-func Normalize(text string) string { return normalize(text, false) }
-
 func normalize(text string, mysql bool) string {
 	list, _ := tokensOf(text, mysql)
 	if !isQuery(list) {
@@ -121,29 +119,6 @@ func Operation(text string) string {
 		}
 	}
 	return ""
-}
-
-// Relations returns the names behind FROM, JOIN, INTO and UPDATE of a normalized text, in their
-// order, without schema and quotes. Other tables of a list with commas are left out.
-func Relations(normalized string) (out []string) {
-	list, _ := tokens(normalized)
-	for i, t := range list {
-		if !is(t, "FROM", "JOIN", "INTO", "UPDATE") ||
-			is(t, "UPDATE") && i > 0 && is(list[i-1], "FOR", "DO", "KEY", "NO") {
-			continue
-		}
-		j := i + 1
-		for j < len(list) && is(list[j], "ONLY", "LATERAL") {
-			j++
-		}
-		for j+2 < len(list) && list[j+1] == "." {
-			j += 2
-		}
-		if j < len(list) && (letter(list[j][0]) || list[j][0] == '"' || list[j][0] == '`') {
-			out = append(out, strings.Trim(list[j], "\"`"))
-		}
-	}
-	return out
 }
 
 // Skeleton returns a normalized text without its lists of columns: what a SELECT returns, an INSERT

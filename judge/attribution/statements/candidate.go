@@ -30,7 +30,9 @@ type testedMeasure struct {
 	of   func(f query.Figures, operations float64) float64
 }
 
+// The first two decide; the others only describe what they found.
 var tested = []testedMeasure{
+	{Time, func(f query.Figures, operations float64) float64 { return f.Seconds / operations }},
 	{Calls, func(f query.Figures, operations float64) float64 { return f.Calls / operations }},
 	{PerCall, func(f query.Figures, _ float64) float64 { return f.Seconds / f.Calls }},
 	{Rows, func(f query.Figures, _ float64) float64 { return f.Rows / f.Calls }},
@@ -161,7 +163,7 @@ func (all candidates) settle() attribution.IntervalEstimate {
 					continue
 				}
 				v := math.Log(y) - math.Log(x)
-				if m.name == PerCall {
+				if m.name == PerCall || m.name == Time {
 					v -= g
 				}
 				c.measured[m.name] = append(c.measured[m.name], v)
@@ -198,13 +200,57 @@ func (all candidates) test() {
 			c.p = math.Exp2(1 - max(calls(c.base), calls(c.fresh)))
 			continue
 		}
-		for _, p := range c.found {
-			p = min(1, p*float64(len(c.found)))
-			if !(c.p <= p) {
+		for m, p := range c.found {
+			if p = min(1, p*c.times(m)); m.decides() && !(c.p <= p) {
 				c.p = p
 			}
 		}
 	}
+}
+
+// decides reports whether a change of the measure is a finding. Rows and reads, which are exact in
+// each block, repeat with the layout of an arm's database, and so does a plan.
+func (m Measure) decides() bool { return m == Time || m == Calls }
+
+// times returns what the p-value of a measure is multiplied by, for the number of measures, with
+// three quarters of the weight on the time of a statement that does its work in another way.
+func (c *candidate) times(m Measure) float64 {
+	switch {
+	case !m.decides():
+		return float64(len(c.found))
+	case !c.differs():
+		return 2
+	case m == Time:
+		return 4.0 / 3
+	}
+	return 4
+}
+
+// weighted returns the p-values over their weights, which are 1 on the average. Where statements do
+// their work in another way, these and the others have half of the weight each.
+func (all candidates) weighted() []float64 {
+	p := make([]float64, len(all))
+	other := make([]bool, len(all))
+	n := map[bool]float64{}
+	for i, c := range all {
+		p[i], other[i] = c.p, c.differs()
+		if !math.IsNaN(c.p) {
+			n[other[i]]++
+		}
+	}
+	if n[true] == 0 || n[false] == 0 {
+		return p
+	}
+	for i := range p {
+		p[i] = min(1, p[i]*2*n[other[i]]/(n[true]+n[false]))
+	}
+	return p
+}
+
+// differs reports whether the plan differs, or the reads per call by more than deployments do.
+func (c *candidate) differs() bool {
+	reads := stats.Sample{Values: c.measured[Reads]}
+	return reads.N() > 0 && math.Abs(reads.Mean()) > math.Ln2 || c.plan() != nil
 }
 
 // varied reports whether a sample has a value that is not zero: the rows of a statement that always
@@ -235,7 +281,7 @@ func (c *candidate) alone() Kind {
 func (c *candidate) finding(q float64) ChangedStatement {
 	f := ChangedStatement{
 		Kind: Changed, Text: c.text, From: c.from, Operation: c.operation, Q: q,
-		Figures: []StatementMeasure{},
+		Figures: []StatementMeasure{}, Plan: c.plan(),
 	}
 	if kind := c.alone(); kind != "" {
 		f.Kind = kind
@@ -247,17 +293,18 @@ func (c *candidate) finding(q float64) ChangedStatement {
 	}
 	base, fresh := c.seconds(c.base, 0), c.seconds(c.fresh, 1)
 	f.Cost = difference(base, fresh)
-	f.Figures = append(f.Figures, StatementMeasure{
-		Measure: Time, Base: stats.Mean(base), New: stats.Mean(fresh), Change: ratio(logs(base, fresh)),
-	})
 	for _, m := range tested {
-		p, ok := c.found[m.name]
-		f.Figures = append(f.Figures, StatementMeasure{
+		measure := StatementMeasure{
 			Measure: m.name, Change: ratio(c.measured[m.name]),
-			Base:  m.overall(c.base, c.ops[0]),
-			New:   m.overall(c.fresh, c.ops[1]),
-			Found: ok && f.Kind == Changed && p*float64(len(c.found)) <= 1-level,
-		})
+			Base: m.overall(c.base, c.ops[0]), New: m.overall(c.fresh, c.ops[1]),
+		}
+		if m.name == Time {
+			measure.Base, measure.New = stats.Mean(base), stats.Mean(fresh)
+			measure.Change = ratio(logs(base, fresh))
+		}
+		p, ok := c.found[m.name]
+		measure.Found = ok && f.Kind == Changed && p*c.times(m.name) <= 1-level
+		f.Figures = append(f.Figures, measure)
 	}
 	return f
 }

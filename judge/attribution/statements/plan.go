@@ -1,6 +1,7 @@
 package statements
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -35,23 +36,47 @@ func (c *candidate) plan() *PlanChange {
 	return &out
 }
 
+// A placed is a step in its place: the scan of a relation that it is a part of.
+type placed struct {
+	text, scan string
+	leaf       bool
+}
+
 // steps returns the steps that one of two plans has more often than the other; all that name a
 // relation or an index, if the plans differ in their order alone.
 func steps(base, fresh *query.PlanStep) (from, to string) {
-	a, b := base.Steps(), fresh.Steps()
+	a, b := inPlace(base, ""), inPlace(fresh, "")
 	onlyA, onlyB := without(a, b), without(b, a)
-	if len(onlyA)+len(onlyB) == 0 {
+	switch {
+	case len(onlyA)+len(onlyB) == 0:
 		onlyA, onlyB = scans(a), scans(b)
+	case len(onlyB) == 0:
+		onlyB = left(b, onlyA)
+	case len(onlyA) == 0:
+		onlyA = left(a, onlyB)
 	}
-	return named(onlyA), named(onlyB)
+	return cmp.Or(named(onlyA), Nothing), cmp.Or(named(onlyB), Gone)
 }
 
-// without returns the texts of a list that another does not have as often.
-func without(list, other []string) (out []string) {
-	left := slices.Clone(other)
+// inPlace returns the steps of a plan, in the order of its lines.
+func inPlace(n *query.PlanStep, scan string) []placed {
+	if n.Relation != "" {
+		scan = n.String()
+	}
+	out := []placed{{n.String(), scan, len(n.Children) == 0}}
+	for i := range n.Children {
+		out = append(out, inPlace(&n.Children[i], scan)...)
+	}
+	return out
+}
+
+// without returns the steps of a list that another does not have as often.
+func without(list, other []placed) (out []placed) {
+	rest := slices.Clone(other)
 	for _, s := range list {
-		if i := slices.Index(left, s); i >= 0 {
-			left = slices.Delete(left, i, i+1)
+		i := slices.IndexFunc(rest, func(o placed) bool { return o.text == s.text })
+		if i >= 0 {
+			rest = slices.Delete(rest, i, i+1)
 			continue
 		}
 		out = append(out, s)
@@ -59,9 +84,20 @@ func without(list, other []string) (out []string) {
 	return out
 }
 
-func scans(list []string) (out []string) {
+// left returns the ends of a plan in the scans that steps of another are a part of.
+func left(list, of []placed) (out []placed) {
 	for _, s := range list {
-		if strings.Contains(s, " on ") || strings.Contains(s, " using ") {
+		if s.leaf && s.scan != "" &&
+			slices.ContainsFunc(of, func(o placed) bool { return o.scan == s.scan }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func scans(list []placed) (out []placed) {
+	for _, s := range list {
+		if strings.Contains(s.text, " on ") || strings.Contains(s.text, " using ") {
 			out = append(out, s)
 		}
 	}
@@ -69,12 +105,16 @@ func scans(list []string) (out []string) {
 }
 
 // named joins steps, those that name a relation or an index if there are any.
-func named(list []string) string {
+func named(list []placed) string {
 	if s := scans(list); len(s) > 0 {
 		list = s
 	}
-	if len(list) > mostSteps {
-		list = append(slices.Clone(list[:mostSteps]), "...")
+	var texts []string
+	for _, s := range list {
+		texts = append(texts, s.text)
 	}
-	return strings.Join(list, ", ")
+	if len(texts) > mostSteps {
+		texts = append(texts[:mostSteps], "...")
+	}
+	return strings.Join(texts, ", ")
 }

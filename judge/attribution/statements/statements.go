@@ -29,6 +29,10 @@ type Difference struct {
 	// others there are.
 	Findings []ChangedStatement `json:"findings"`
 	More     int                `json:"more,omitempty"`
+	// Plans are statements whose plans differ, and whose time and calls did not change for certain;
+	// at most ten, those first that take most time in the base. They are no findings: two
+	// deployments of one build may have other plans.
+	Plans []ChangedStatement `json:"plans,omitempty"`
 	// Withheld is the code of the reason why nothing is attributed; empty if something is. Missing
 	// and Remedy are of the first run without statements.
 	Withheld Reason        `json:"withheld,omitempty"`
@@ -53,7 +57,7 @@ const (
 	Changed Kind = "changed"
 	Added   Kind = "added"   // only the new arm issues it
 	Removed Kind = "removed" // only the base does
-	Planned Kind = "plan"    // its plan is another, and nothing else is certain
+	Planned Kind = "plan"    // its plan is another, and nothing is certain; only in Plans
 )
 
 // A Measure is a figure of a statement.
@@ -81,7 +85,7 @@ type ChangedStatement struct {
 	// certain.
 	Cost  attribution.IntervalEstimate `json:"cost"`
 	Share float64                      `json:"share"`
-	// Figures are the measures of the statement, time first; those that are not known are left out.
+	// Figures are the measures of the statement, time first.
 	Figures []StatementMeasure `json:"figures"`
 	Q       float64            `json:"q"` // false discovery rate at which it is found
 	// Plan is what became of its plan; nil unless the plans of the arms differ.
@@ -94,15 +98,22 @@ type StatementMeasure struct {
 	Base    float64                      `json:"base"`
 	New     float64                      `json:"new"`
 	Change  attribution.IntervalEstimate `json:"change"` // as a share of the base; zero without one
-	// Found is true for a measure that changed for certain. It is never true for the time, which
-	// follows from the others.
+	// Found is true for a measure that changed for certain. Of rows and reads it says that they
+	// differ between these two deployments.
 	Found bool `json:"found"`
 }
+
+// Sides of a change of a plan that have no step.
+const (
+	Gone    = "gone"    // as To
+	Nothing = "nothing" // as From
+)
 
 // A PlanChange is a plan that differs between the arms in most blocks.
 type PlanChange struct {
 	// From and To are the steps that differ, such as "Index Scan using idx_x on posts" and "Seq
-	// Scan on posts".
+	// Scan on posts". Where one plan only lacks a step, its side has what is left of the same scan;
+	// without that, To is [Gone] or From is [Nothing].
 	From string `json:"from"`
 	To   string `json:"to"`
 	// Base and New are the whole plans, a step on a line, indented by depth.
