@@ -3,6 +3,8 @@ package report
 import (
 	"regexp"
 	"strings"
+
+	"plimsoll/judge/attribution/names"
 )
 
 // versionRE matches the element of an import path that is a major version.
@@ -12,7 +14,7 @@ var versionRE = regexp.MustCompile(`^v[0-9]+\.`)
 // types of a generic instance: "sqlstore.(*PostStore).Save". Names of other languages than Go are
 // shortened to the arguments that they begin with.
 func shortFunction(name string) string {
-	name = withoutTypes(name)
+	name = names.WithoutArguments(name)
 	name = strings.ReplaceAll(name, "%2e", ".")
 	head, rest, _ := strings.Cut(name, "(") // a path in a receiver's type is not the package's
 	path := strings.Split(head, "/")
@@ -25,23 +27,4 @@ func shortFunction(name string) string {
 		last += "(" + rest
 	}
 	return last
-}
-
-// withoutTypes replaces each bracket of type arguments by [...].
-func withoutTypes(name string) string {
-	var b strings.Builder
-	depth := 0
-	for i, c := range name {
-		switch {
-		case c == '[' && i > 0: // the kernel's names begin with one
-			if depth++; depth == 1 {
-				b.WriteString("[...]")
-			}
-		case c == ']' && depth > 0:
-			depth--
-		case depth == 0:
-			b.WriteRune(c)
-		}
-	}
-	return b.String()
 }

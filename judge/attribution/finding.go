@@ -97,11 +97,15 @@ func (m *model) callers(d discovery) []Function {
 			parts[m.cells[i].owner] = m.costs(m.cells[i].samples)
 		}
 	}
-	change := d.estimate.mean
+	return m.largest(parts, m.gained(d))
+}
+
+// gained returns the change of a discovery; of one that moved, what its new place got.
+func (m *model) gained(d discovery) float64 {
 	if d.from != nil {
-		change = m.estimates[d.node.unit].mean
+		return m.estimates[d.node.unit].mean
 	}
-	return m.largest(parts, change)
+	return d.estimate.mean
 }
 
 // within returns the functions that the one of a discovery calls and that have most of its change:
@@ -123,11 +127,7 @@ func (m *model) within(d discovery) []Function {
 			parts[m.cells[i].entry] = m.costs(m.cells[i].samples)
 		}
 	}
-	change := d.estimate.mean
-	if d.from != nil {
-		change = m.estimates[d.node.unit].mean
-	}
-	return m.largest(parts, change)
+	return m.largest(parts, m.gained(d))
 }
 
 // also returns the groups that changed beside a discovery and depend on it: the collector, where the

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plimsoll/judge/attribution"
+	"plimsoll/judge/attribution/names"
 )
 
 // The weight of a commit that touches a function around the one that changed, as a part of that
@@ -192,19 +193,7 @@ func split(name string) (receiver, method string, isGo bool) {
 
 // short returns a name with the last element of its package's path, without type arguments.
 func short(name string) string {
-	var b strings.Builder
-	depth := 0
-	for _, r := range name {
-		switch {
-		case r == '[':
-			depth++
-		case r == ']' && depth > 0:
-			depth--
-		case depth == 0:
-			b.WriteRune(r)
-		}
-	}
-	name = b.String()
+	name = strings.ReplaceAll(names.WithoutArguments(name), "[...]", "")
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/judge/attribution"
+	"plimsoll/judge/attribution/names"
 	"plimsoll/judge/attribution/statements"
 	"plimsoll/report"
 )
@@ -104,19 +105,7 @@ func (o outcome) scoreStatement() string {
 
 // plain is the name of a function without its type arguments.
 func plain(name string) string {
-	var b strings.Builder
-	depth := 0
-	for _, r := range name {
-		switch {
-		case r == '[':
-			depth++
-		case r == ']':
-			depth--
-		case depth == 0:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return strings.ReplaceAll(names.WithoutArguments(name), "[...]", "")
 }
 
 // renamedTo reports whether the finding that is right says that the function had another name.

@@ -6,12 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"plimsoll/internal/failure"
 )
 
 // Two builds of one program. The new one has another module path and a package that moved, a
@@ -155,8 +155,8 @@ func calls(t *testing.T, program string) []Routine {
 }
 
 func TestMatchOfTwoBuilds(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil || runtime.GOOS == "windows" {
-		t.Skip("no compiler")
+	if _, err := exec.LookPath("go"); err != nil {
+		failure.Lacks(t, "go", err.Error())
 	}
 	newBuild := map[string]string{}
 	for name, text := range oldBuild {

@@ -43,13 +43,14 @@ func Whole(name, file string) string {
 		return name
 	}
 	if strings.HasSuffix(file, ".go") || strings.ContainsAny(name, "/[(") {
-		return withoutArguments(name)
+		return WithoutArguments(name)
 	}
 	return withoutParts(name)
 }
 
-// withoutArguments replaces each list of type arguments by [...].
-func withoutArguments(name string) string {
+// WithoutArguments replaces each list of type arguments by [...]. A name with an open bracket stays
+// as it is.
+func WithoutArguments(name string) string {
 	var b strings.Builder
 	depth := 0
 	start := 0
