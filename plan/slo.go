@@ -52,6 +52,7 @@ type SLO struct {
 func ErrorClasses() []string {
 	return []string{
 		"errors", "dial", "tls", "write", "header", "body", "decode", "ws", "timeout", "4xx", "5xx", "dropped",
+		"script",
 	}
 }
 
