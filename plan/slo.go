@@ -52,7 +52,6 @@ type SLO struct {
 func ErrorClasses() []string {
 	return []string{
 		"errors", "dial", "tls", "write", "header", "body", "decode", "ws", "timeout", "4xx", "5xx", "dropped",
-		"script",
 	}
 }
 

@@ -163,8 +163,7 @@ func (a *actor) Act(ctx context.Context) error {
 	}
 	a.span(a.series.iterations[k], began, a.user.Now()-began, err != nil)
 	if err != nil {
-		name := a.actions[k].Name
-		a.note(err.Error(), name+": "+err.Error())
+		a.once(err.Error(), workload.Exception(a.actions[k].Name, err.Error()))
 	}
 	if err != nil || failed {
 		a.counts.Fail(k)

@@ -51,7 +51,7 @@ func (r *realm) check(c sobek.FunctionCall) sobek.Value {
 	}
 	set := c.Argument(1).ToObject(r.rt)
 	all := true
-	for _, name := range set.Keys() {
+	for _, name := range set.GetOwnPropertyNames() {
 		holds, err := set.Get(name), error(nil)
 		if f, ok := sobek.AssertFunction(holds); ok {
 			holds, err = f(sobek.Undefined(), value)

@@ -135,10 +135,10 @@ func (n *notes) once(kind string) bool {
 	return true
 }
 
-// note prints the first of each kind of failure.
-func (r *realm) note(kind, text string) {
+// once prints a line if it is the first of its kind.
+func (r *realm) once(kind, line string) {
 	if r.env.Log != nil && r.series.notes.once(kind) {
-		r.env.Log("first failure of its kind: %s", r.env.Secrets.Redact(text))
+		r.env.Log("%s", r.env.Secrets.Redact(line))
 	}
 }
 

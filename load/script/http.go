@@ -315,7 +315,7 @@ func (r *realm) failed(w *web, q *call, status int, class measure.Class, due tim
 	} else {
 		text += "status " + itoa(status) + " "
 	}
-	r.note(name+" "+class.String()+itoa(status), text+"("+class.String()+")")
+	r.once(name+class.String()+itoa(status), "first failure of its kind: "+text+"("+class.String()+")")
 }
 
 // origin is the target as scripts address it.

@@ -24,6 +24,9 @@ const (
 	bodyNone
 )
 
+// bodyKinds are the values of params.responseType.
+var bodyKinds = map[string]bodyKind{"text": bodyText, "binary": bodyBinary, "none": bodyNone}
+
 // A call is a request of a script with its parameters.
 type call struct {
 	wire      wire.Request
@@ -57,45 +60,42 @@ func (r *realm) params(q *call, v sobek.Value) {
 	if !ok {
 		return
 	}
-	for _, key := range o.Keys() {
-		p := o.Get(key)
-		if missing(p) && key != "responseCallback" {
-			continue
+	if p := r.own(o, "headers"); p != nil {
+		r.headers(q, p)
+	}
+	if p := r.own(o, "cookies"); p != nil {
+		r.cookies(q, p)
+	}
+	if p := r.own(o, "tags"); p != nil {
+		if n := r.own(p, "name"); n != nil {
+			q.tag = n.String()
 		}
-		switch key {
-		case "headers":
-			r.headers(q, p)
-		case "cookies":
-			r.cookies(q, p)
-		case "tags":
-			if n := r.own(p, "name"); n != nil {
-				q.tag = n.String()
-			}
-		case "timeout":
-			q.wire.Timeout = r.duration(p, time.Millisecond)
-		case "redirects":
-			q.redirects = int(p.ToInteger())
-		case "responseType":
-			switch p.String() {
-			case "none":
-				q.kind = bodyNone
-			case "binary":
-				q.kind = bodyBinary
-			case "text":
-				q.kind = bodyText
-			default:
-				panic(r.fault(`params.responseType %q; want "text", "binary" or "none"`, p.String()))
-			}
-		case "responseCallback":
-			q.expected = r.statusesOf(p)
-		case "jar":
-			if h, ok := p.Export().(*hosted); ok {
-				q.jar, ok = h.self.(*jar)
-				if !ok {
-					panic(r.fault("params.jar is not a cookie jar"))
-				}
-			}
-		case "auth", "compression":
+	}
+	if p := r.own(o, "timeout"); p != nil {
+		q.wire.Timeout = r.duration(p, time.Millisecond)
+	}
+	if p := r.own(o, "redirects"); p != nil {
+		q.redirects = int(p.ToInteger())
+	}
+	if p := r.own(o, "responseType"); p != nil {
+		kind, known := bodyKinds[p.String()]
+		if !known {
+			panic(r.fault(`params.responseType %q; want "text", "binary" or "none"`, p.String()))
+		}
+		q.kind = kind
+	}
+	if p := o.Get("responseCallback"); p != nil && !sobek.IsUndefined(p) {
+		q.expected = r.statusesOf(p)
+	}
+	if p := r.own(o, "jar"); p != nil {
+		h, _ := p.Export().(*hosted)
+		if h == nil {
+			panic(r.fault("params.jar is not a cookie jar"))
+		}
+		q.jar, _ = h.self.(*jar)
+	}
+	for _, key := range [...]string{"auth", "compression"} {
+		if r.own(o, key) != nil {
 			panic(r.fault("params.%s is not supported; set the header in params.headers", key))
 		}
 	}
@@ -104,7 +104,7 @@ func (r *realm) params(q *call, v sobek.Value) {
 // headers reads the headers of a request. The client itself sets some.
 func (r *realm) headers(q *call, v sobek.Value) {
 	o := v.ToObject(r.rt)
-	for _, name := range o.Keys() {
+	for _, name := range o.GetOwnPropertyNames() {
 		value := o.Get(name)
 		if sobek.IsUndefined(value) {
 			continue

@@ -32,7 +32,27 @@ type response struct {
 	sent    []byte       // its body
 
 	blocked, waiting, receiving, took time.Duration
-	made                              map[string]sobek.Value
+	made                              []property
+}
+
+// A property is one that was asked for, or the body decoded.
+type property struct {
+	key   string
+	value sobek.Value
+}
+
+// keep returns a property that is made once.
+func (resp *response) keep(key string, build func(key string) sobek.Value) sobek.Value {
+	for i := range resp.made {
+		if resp.made[i].key == key {
+			return resp.made[i].value
+		}
+	}
+	v := build(key)
+	if v != nil {
+		resp.made = append(resp.made, property{key, v})
+	}
+	return v
 }
 
 // response makes the response of a request.
@@ -134,18 +154,13 @@ func (resp *response) Get(key string) sobek.Value {
 			return rt.ToValue("")
 		}
 		return rt.ToValue(strconv.Itoa(resp.status) + " " + http.StatusText(resp.status))
-	}
-	if v := resp.made[key]; v != nil {
-		return v
-	}
-	v := resp.build(key)
-	if v != nil {
-		if resp.made == nil {
-			resp.made = map[string]sobek.Value{}
+	case "json":
+		if resp.r.json == nil {
+			resp.r.json = resp.r.function(resp.r.responseJSON)
 		}
-		resp.made[key] = v
+		return resp.r.json
 	}
-	return v
+	return resp.keep(key, resp.build)
 }
 
 // build makes a property that is kept.
@@ -198,8 +213,6 @@ func (resp *response) build(key string) sobek.Value {
 		}
 		must(nil, o.Set("headers", h))
 		return o
-	case "json":
-		return r.function(func(c sobek.FunctionCall) sobek.Value { return resp.json(c.Argument(0)) })
 	case "html", "submitForm", "clickLink":
 		return r.function(func(sobek.FunctionCall) sobek.Value {
 			panic(r.fault("response.%s() is not supported; look into response.body", key))
@@ -219,40 +232,37 @@ func (r *realm) object(pairs ...any) *sobek.Object {
 	return o
 }
 
-// json returns the body as a value, or what a path leads to: "a.b.0", with # for a length.
-func (resp *response) json(path sobek.Value) sobek.Value {
-	r := resp.r
-	if resp.kind == bodyNone || resp.status == 0 {
+// responseJSON is response.json(path): the body as a value, or what a path leads to, as in "a.b.0",
+// with # for a length.
+func (r *realm) responseJSON(c sobek.FunctionCall) sobek.Value {
+	var resp *response
+	if o, ok := c.This.(*sobek.Object); ok {
+		resp, _ = o.Export().(*response)
+	}
+	if resp == nil || resp.kind == bodyNone || resp.status == 0 {
 		panic(r.fault("response.json(): there is no body"))
 	}
-	root := resp.made["parsed"]
-	if root == nil {
+	v := resp.keep("decoded", func(string) sobek.Value {
 		v, err := r.parse(sobek.Undefined(), r.rt.ToValue(resp.body))
 		if err != nil {
-			panic(r.fault("response.json(): the body is not JSON: %s",
-				plain.Excerpt(resp.body, 60)))
+			panic(r.fault("response.json(): the body is not JSON: %s", plain.Excerpt(resp.body, 60)))
 		}
-		root = v
-		if resp.made == nil {
-			resp.made = map[string]sobek.Value{}
+		return v
+	})
+	if missing(c.Argument(0)) {
+		return v
+	}
+	path := c.Argument(0).String()
+	if strings.ContainsAny(path, "*?|@()\\") {
+		panic(r.fault("response.json(%q): want names and numbers with dots between them", path))
+	}
+	for step := range strings.SplitSeq(path, ".") {
+		if step == "#" {
+			step = "length"
 		}
-		resp.made["parsed"] = root
-	}
-	if missing(path) {
-		return root
-	}
-	text := path.String()
-	if strings.ContainsAny(text, "*?|@()\\") {
-		panic(r.fault("response.json(%q): want names and numbers with dots between them", text))
-	}
-	v := root
-	for _, step := range strings.Split(text, ".") {
 		o, ok := v.(*sobek.Object)
 		if !ok {
 			return sobek.Undefined()
-		}
-		if step == "#" {
-			step = "length"
 		}
 		if v = o.Get(step); v == nil {
 			return sobek.Undefined()

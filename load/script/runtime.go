@@ -62,6 +62,7 @@ type realm struct {
 	parse   sobek.Callable // JSON.parse
 	text    sobek.Callable // JSON.stringify
 	told    sobek.Callable // describes what was thrown
+	json    sobek.Value    // the method of responses; nil until one is asked for
 	web     *web           // of k6/http; nil until it is needed
 }
 

@@ -68,6 +68,16 @@ func Steady(series string) bool {
 		!strings.HasPrefix(series, StormPrefix)
 }
 
+// OfIterations reports whether a series holds the iterations of a script.
+func OfIterations(series string) bool { return strings.HasPrefix(series, Iteration) }
+
+// OfChecks reports whether a series holds the outcomes of a check of a script.
+func OfChecks(series string) bool { return strings.HasPrefix(series, Check) }
+
+// Beyond reports whether a series is beyond operations: what it counts is in the series of
+// operations as well ([OfAnswers], [OfScript]), and adds nothing to their number.
+func Beyond(series string) bool { return OfAnswers(series) || OfScript(series) }
+
 // Together returns the windows of all series that sel accepts as one of this name.
 func Together(
 	name string,
