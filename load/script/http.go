@@ -277,6 +277,7 @@ func (r *realm) exchange(w *web, q *call) *response {
 		class = workload.ClassOfStatus(got.Status)
 	}
 	due := rec.Done(n, got.Due, got.Sent, got.Done, class, got.BodyBytes)
+	r.frame.sent = got.Sent
 	r.rejoined()
 	resp := r.response(w, q, got, err)
 	q.wire.Header = q.wire.Header[:plainHeader]
@@ -291,8 +292,8 @@ func (r *realm) exchange(w *web, q *call) *response {
 // do is wire.Client.Do as a host call that waits.
 func (r *realm) do(client *wire.Client, q *wire.Request) (*wire.Response, error) {
 	ctx := r.frame.ctx
-	r.out()
-	defer r.in()
+	free := r.out()
+	defer r.in(free)
 	return client.Do(ctx, q)
 }
 

@@ -38,6 +38,8 @@ type frame struct {
 	stretch stretch
 	beside  *workload.Beside // of a handler; nil: the user's own code
 	failed  bool             // an operation failed
+	at      time.Time        // when the message came that is handled; zero outside of handlers
+	sent    time.Time        // when the last request was sent
 }
 
 // A realm is one user's runtime with the values of the script in it. Its fields belong to the
@@ -64,6 +66,7 @@ type realm struct {
 	told    sobek.Callable // describes what was thrown
 	json    sobek.Value    // the method of responses; nil until one is asked for
 	web     *web           // of k6/http; nil until it is needed
+	talk    *talk          // of sockets and the ledger; nil until it is needed
 }
 
 // newRealm makes a realm of a play and runs the script's top level in it. series has the names of
@@ -128,17 +131,25 @@ func (r *realm) run(f frame, do func() error) error {
 }
 
 // handle is one entry of a goroutine that reads one of the user's sockets, for an event that arrived
-// at that moment (an offset from the epoch) or, for one that no message set off, happened then. The
-// error is that of run. Nothing is called once the realm is closed.
-func (r *realm) handle(ctx context.Context, at time.Duration, do func() error) error {
+// at that moment or, for one that no message set off, happened then. The error is that of run.
+// Nothing is called once the realm is closed. beside is overwritten.
+func (r *realm) handle(ctx context.Context, at time.Time, beside *workload.Beside, do func() error,
+) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return workload.ErrStop
 	}
-	beside := r.user.Beside(at)
-	err := r.enter(frame{ctx: ctx, beside: beside}, do)
-	if last := beside.Intended(); last > at {
+	return r.interpose(ctx, at, beside, do)
+}
+
+// interpose is handle for the holder of the lock.
+func (r *realm) interpose(ctx context.Context, at time.Time, beside *workload.Beside, do func() error,
+) error {
+	since := r.user.Since(at)
+	*beside = *r.user.Beside(since)
+	err := r.enter(frame{ctx: ctx, beside: beside, at: at}, do)
+	if last := beside.Intended(); last > since {
 		r.rejoin = max(r.rejoin, last)
 	}
 	return err
@@ -163,17 +174,18 @@ func (r *realm) enter(f frame, do func() error) (err error) {
 }
 
 // out begins a wait inside a host call: computing is not counted, and handlers may come in. In a
-// handler the lock stays.
-func (r *realm) out() {
+// handler the lock stays. It returns the argument of in.
+func (r *realm) out() (free bool) {
 	r.frame.stretch.Pause()
-	if r.frame.beside == nil {
+	if free = r.frame.beside == nil; free {
 		r.mu.Unlock()
 	}
+	return free
 }
 
-// in ends what out began.
-func (r *realm) in() {
-	if r.frame.beside == nil {
+// in ends what out began. The frame is that of a handler perhaps, until it has the lock.
+func (r *realm) in(free bool) {
+	if free {
 		r.mu.Lock()
 	}
 	r.frame.stretch.Resume()
@@ -182,14 +194,17 @@ func (r *realm) in() {
 // wait calls f, which blocks, between out and in. When the run ended meanwhile, it does not return
 // but leaves the script.
 func (r *realm) wait(f func(ctx context.Context)) {
-	ctx := r.frame.ctx
-	r.out()
-	func() {
-		defer r.in()
-		f(ctx)
-	}()
+	r.apart(f)
 	r.ended()
 	r.rejoined()
+}
+
+// apart calls f between out and in.
+func (r *realm) apart(f func(ctx context.Context)) {
+	ctx := r.frame.ctx
+	free := r.out()
+	defer r.in(free)
+	f(ctx)
 }
 
 // ended leaves the script if its run has ended.
@@ -243,6 +258,10 @@ func moduleOf(name string) (module, bool) {
 		return module{webNames, webMember}, true
 	case "k6/data":
 		return module{dataNames, dataMember}, true
+	case "k6/ws":
+		return module{wsNames, wsMember}, true
+	case "plimsoll":
+		return module{ownNames, ownMember}, true
 	}
 	return module{}, false
 }
