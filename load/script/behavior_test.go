@@ -304,7 +304,7 @@ func TestRestAfterAnException(t *testing.T) {
 func TestCookiesOfAnIteration(t *testing.T) {
 	t.Parallel()
 	for options, want := range map[string]string{"{}": "GET /?||||", "{noCookiesReset: true}": "GET /?|||sid=s1|"} {
-		s := staged(t, echo, `exports.options = `+options+`;
+		s := staged(t, mirror, `exports.options = `+options+`;
 exports.default = () => { if (__ITER === 0) { http.get("/login") } else { throw http.get("/").body } }`, nil)
 		s.act(s.user(0), 2)
 		if said := s.said(); !strings.HasSuffix(said, want) {
@@ -354,7 +354,7 @@ exports.default = () => {
 	}()
 	<-waits
 	call := func(text string) error {
-		return a.handle(t.Context(), a.user.Now(), func() error {
+		return a.handle(t.Context(), time.Now(), new(workload.Beside), func() error {
 			_, err := callable(a.rt.Get("heard"))(nil, a.rt.ToValue(text))
 			return err
 		})

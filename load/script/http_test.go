@@ -12,8 +12,8 @@ import (
 	"plimsoll/load/measure"
 )
 
-// echo answers with what it was asked: method, path, body and some headers.
-func echo(w http.ResponseWriter, r *http.Request) {
+// mirror answers with what it was asked: method, path, body and some headers.
+func mirror(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	switch r.URL.Path {
 	case "/status":
@@ -89,7 +89,7 @@ func TestHTTP(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := staged(t, echo, "const B = __ENV.BASE_URL; exports.default = () => { const v = "+tt.code+
+			s := staged(t, mirror, "const B = __ENV.BASE_URL; exports.default = () => { const v = "+tt.code+
 				"; if (v !== true) { throw new Error('it is ' + v) } }", nil)
 			s.act(s.user(0), 1)
 			if said := s.said(); strings.Contains(said, "exception") {
@@ -132,7 +132,7 @@ func TestMisuse(t *testing.T) {
 	} {
 		t.Run(tt.code, func(t *testing.T) {
 			t.Parallel()
-			s := staged(t, echo, "exports.default = () => {\n"+tt.code+"\n}", nil)
+			s := staged(t, mirror, "exports.default = () => {\n"+tt.code+"\n}", nil)
 			s.act(s.user(0), 2)
 			if said := s.said(); !strings.Contains(said, tt.want) {
 				t.Errorf("the log is %q, want %q", said, tt.want)
@@ -158,7 +158,7 @@ func TestFailuresOfLoad(t *testing.T) {
 			conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhi"))
 			conn.Close()
 		default:
-			echo(w, r)
+			mirror(w, r)
 		}
 	}, `exports.default = () => {
 	for (const [path, params] of [["/wait", {timeout: 50}], ["/garbage"], ["/cut"]]) {
