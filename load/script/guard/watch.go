@@ -13,20 +13,20 @@ import (
 	"plimsoll/watch/probe"
 )
 
-// Limit are of a [Watch]; zero fields stand for the defaults.
+// A Limit is of a [Watch]; zero fields stand for the defaults.
 type Limit struct {
 	// CPU is how long a stretch may compute; 1 s by default.
 	CPU time.Duration
 	// Heap is how many bytes the heap of the process may hold while stretches compute; by default
-	// half of what the host or the control group has free when the Watch is made, at least 1 GiB.
+	// half of what the host or the control group has free, or a fourth of what the process may
+	// address, at least 1 GiB.
 	Heap uint64
 }
 
 const (
 	every     = 20 * time.Millisecond // between two looks
 	leastHeap = 1 << 30
-	// calm is for how many looks nobody else is blamed for memory that is still held.
-	calm = 10
+	calm      = 10 // looks for which nobody else is blamed for memory that is still held
 	// crowd is how many times its limit the process may compute before a stretch is interrupted that
 	// shares the CPU with many others.
 	crowd = 10
@@ -38,49 +38,46 @@ type Interruptible interface{ Interrupt(reason any) }
 // A Watch interrupts code that computes too long or uses too much memory. Its reasons are errors.
 // All methods are safe for concurrent use. One serves a process.
 type Watch struct {
-	limit Limit
-	slow  error // the reasons
-	large error
+	limit       Limit
+	slow, large error // the reasons
+	end         func()
+	ended       chan struct{}
 
-	mu     sync.Mutex // of growing
-	rooms  atomic.Pointer[[]*room]
-	free   atomic.Uint64 // the first free stretch's number + 1, below the count of changes
-	ending chan struct{}
-	ended  chan struct{}
-	end    func()
+	mu    sync.Mutex
+	free  []*Computation
+	rooms atomic.Pointer[[]*room]
+
+	trusted uint64 // bytes of which a collection found enough dead
+	calm    int    // looks
 }
-
-const roomSize = 512
 
 // A room holds stretches, and their states close together, as each look reads all of them.
 type room struct {
-	states    [roomSize]atomic.Uint32
-	stretches [roomSize]Computation
+	states    [512]atomic.Uint32
+	stretches [512]Computation
 }
 
-// The states of a stretch, in the lowest bits; the bits above count the stretches that were here.
+// The states of a stretch, in the lowest bits; the bits above count who was here.
 const (
-	resting = iota // not entered, or paused
+	_ = iota // not entered, or paused
 	computing
 	striking // the watch interrupts
 	struck
-	stateBits = 2
-	stateMask = 1<<stateBits - 1
+	one  = 4
+	mask = one - 1
 )
 
-// A Computation is code that computes, from Enter to Leave. Its methods belong to the goroutine that
-// entered.
+// A Computation is a stretch of code that computes, from Enter to Leave. Its methods belong to the
+// goroutine that entered.
 type Computation struct {
 	w     *Watch
 	state *atomic.Uint32
 	v     Interruptible
 	why   error
-	id    uint32
-	next  atomic.Uint32 // free stretch, its number + 1
 
 	// These are the watch's: how long it was seen to compute.
 	look    int
-	entry   uint32
+	seen    uint32        // state
 	self    time.Duration // its own part of the CPU
 	process time.Duration // CPU of the process meanwhile
 }
@@ -91,24 +88,29 @@ func New(limit Limit) *Watch {
 		limit.CPU = time.Second
 	}
 	if limit.Heap == 0 {
-		limit.Heap = half()
+		free, _ := probe.FreeMemory() // unknown: the least
+		limit.Heap = uint64(max(free, 0)) / 2
+		var r syscall.Rlimit
+		if syscall.Getrlimit(syscall.RLIMIT_AS, &r) == nil {
+			limit.Heap = min(limit.Heap, r.Cur/4)
+		}
+		limit.Heap = max(limit.Heap, leastHeap)
 	}
 	w := &Watch{
 		limit: limit,
 		slow:  fmt.Errorf("computed for more than %v", limit.CPU),
 		large: fmt.Errorf("used too much memory: the process may hold %d MiB", limit.Heap>>20),
-
-		ending: make(chan struct{}),
-		ended:  make(chan struct{}),
+		ended: make(chan struct{}),
 	}
 	w.rooms.Store(new([]*room))
-	w.end = sync.OnceFunc(func() { close(w.ending) })
+	ending := make(chan struct{})
+	w.end = sync.OnceFunc(func() { close(ending) })
 	backtrack()
-	go w.watch()
+	go w.watch(ending)
 	return w
 }
 
-// Close ends the watching and waits for it. Computationes may go on and are not interrupted any more.
+// Close ends the watching and waits for it. Stretches may go on and are not interrupted any more.
 func (w *Watch) Close() {
 	w.end()
 	<-w.ended
@@ -119,167 +121,129 @@ func (w *Watch) Close() {
 func (w *Watch) Enter(v Interruptible) *Computation {
 	s := w.take()
 	s.v = v
-	s.state.Store(s.state.Load()&^stateMask + 1<<stateBits | computing)
+	s.state.Store(s.state.Load()&^mask + one | computing)
+	return s
+}
+
+// take returns a free stretch; there are as many as were ever used at once.
+func (w *Watch) take() *Computation {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.free) == 0 {
+		r := new(room)
+		for i := range r.stretches {
+			s := &r.stretches[i]
+			s.w, s.state = w, &r.states[i]
+			w.free = append(w.free, s)
+		}
+		rooms := append(slices.Clip(*w.rooms.Load()), r)
+		w.rooms.Store(&rooms)
+	}
+	s := w.free[len(w.free)-1]
+	w.free = w.free[:len(w.free)-1]
 	return s
 }
 
 // Pause begins a wait within the stretch, which does not count as computing.
 func (s *Computation) Pause() {
-	st := s.state.Load()
-	if st&stateMask == computing {
-		s.state.CompareAndSwap(st, st&^stateMask) // else it was struck at this moment
+	if st := s.state.Load(); st&mask == computing {
+		s.state.CompareAndSwap(st, st&^mask) // else it was struck at this moment
 	}
 }
 
 // Resume ends what Pause began. The interrupt of a stretch that was struck before its pause is
 // repeated, as a nested stretch may have cleared it.
 func (s *Computation) Resume() {
-	st := s.settled()
-	if st&stateMask == struck {
+	if st := s.settled(); st&mask == struck {
 		s.v.Interrupt(s.why)
-		return
+	} else {
+		s.state.Store(st&^mask | computing)
 	}
-	s.state.Store(st&^stateMask | computing)
 }
 
 // Leave ends the stretch; s must not be used any more. When it returns, no interrupt is under way,
 // and one that came too late is cleared if v has a method ClearInterrupt.
 func (s *Computation) Leave() {
-	st := s.settled()
-	if st&stateMask == computing && !s.state.CompareAndSwap(st, st&^stateMask) {
-		st = s.settled()
-	}
-	if st&stateMask == struck {
+	s.Pause()
+	if st := s.settled(); st&mask == struck {
 		if c, ok := s.v.(interface{ ClearInterrupt() }); ok {
 			c.ClearInterrupt()
 		}
-		s.state.Store(st &^ stateMask)
+		s.state.Store(st &^ mask)
 	}
 	s.v, s.why = nil, nil
-	s.w.give(s)
+	s.w.mu.Lock()
+	s.w.free = append(s.w.free, s)
+	s.w.mu.Unlock()
 }
 
 // settled waits for the few instructions of an interrupt that is under way, and returns the state.
 func (s *Computation) settled() uint32 {
 	for {
-		st := s.state.Load()
-		if st&stateMask != striking {
+		if st := s.state.Load(); st&mask != striking {
 			return st
 		}
 		runtime.Gosched()
 	}
 }
 
-func (w *Watch) stretch(id uint32) *Computation {
-	return &(*w.rooms.Load())[id/roomSize].stretches[id%roomSize]
-}
-
-// take returns a free stretch; there are as many as were ever used at once.
-func (w *Watch) take() *Computation {
-	for {
-		first := w.free.Load()
-		if uint32(first) == 0 {
-			w.grow()
-			continue
-		}
-		s := w.stretch(uint32(first) - 1)
-		if w.free.CompareAndSwap(first, (first>>32+1)<<32|uint64(s.next.Load())) {
-			return s
-		}
-	}
-}
-
-func (w *Watch) give(s *Computation) {
-	for {
-		first := w.free.Load()
-		s.next.Store(uint32(first))
-		if w.free.CompareAndSwap(first, (first>>32+1)<<32|uint64(s.id+1)) {
-			return
-		}
-	}
-}
-
-func (w *Watch) grow() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if uint32(w.free.Load()) != 0 {
-		return
-	}
-	old := *w.rooms.Load()
-	r := new(room)
-	rooms := append(slices.Clip(old), r)
-	w.rooms.Store(&rooms)
-	for i := range r.stretches {
-		s := &r.stretches[i]
-		s.w, s.state, s.id = w, &r.states[i], uint32(len(old)*roomSize+i)
-		w.give(s)
-	}
-}
-
-// strike interrupts a stretch if it still computes as it did when the look saw it.
+// strike interrupts a stretch if it still computes as it was seen to.
 func (s *Computation) strike(why error) bool {
-	st := s.entry<<stateBits | computing
-	if !s.state.CompareAndSwap(st, st&^stateMask|striking) {
+	if !s.state.CompareAndSwap(s.seen, s.seen&^mask|striking) {
 		return false
 	}
 	s.why = why
 	s.v.Interrupt(why)
-	s.state.Store(st&^stateMask | struck)
+	s.state.Store(s.seen&^mask | struck)
 	return true
 }
 
 // watch looks until the end.
-func (w *Watch) watch() {
+func (w *Watch) watch(ending <-chan struct{}) {
 	defer close(w.ended)
 	t := time.NewTicker(every)
 	defer t.Stop()
-	h := heap{limit: w.limit.Heap}
 	var busy []*Computation
-	used, at := processCPU(), time.Now()
+	cpu, at := processCPU(), time.Now()
 	for look := 1; ; look++ {
 		select {
-		case <-w.ending:
+		case <-ending:
 			return
-		case now := <-t.C:
-			cpu := processCPU()
-			busy = w.busy(busy[:0])
-			w.charge(busy, look, cpu-used, now.Sub(at))
-			used, at = cpu, now
-			if len(busy) > 0 && h.over() {
-				blame(busy, w.large)
+		case <-t.C:
+		}
+		used, passed := processCPU()-cpu, time.Since(at)
+		cpu, at = cpu+used, at.Add(passed)
+		busy = busy[:0]
+		for _, r := range *w.rooms.Load() {
+			for i := range r.states {
+				if r.states[i].Load()&mask == computing {
+					busy = append(busy, &r.stretches[i])
+				}
 			}
+		}
+		for _, s := range busy {
+			s.charge(look, used, min(used/time.Duration(len(busy)), passed))
+			if s.self > w.limit.CPU || s.process > crowd*w.limit.CPU {
+				s.strike(w.slow)
+			}
+		}
+		if len(busy) > 0 && w.full() {
+			blame(busy, w.large)
 		}
 	}
 }
 
-// busy appends the stretches that compute.
-func (w *Watch) busy(out []*Computation) []*Computation {
-	for _, r := range *w.rooms.Load() {
-		for i := range r.states {
-			if r.states[i].Load()&stateMask == computing {
-				out = append(out, &r.stretches[i])
-			}
-		}
+// charge counts the CPU since the last look. A stretch that was seen to rest then, or that entered
+// anew, begins with nothing.
+func (s *Computation) charge(look int, process, self time.Duration) {
+	st := s.state.Load()&^mask | computing
+	if s.look == look-1 && s.seen == st {
+		s.self += self
+		s.process += process
+	} else {
+		s.self, s.process = 0, 0
 	}
-	return out
-}
-
-// charge divides the CPU of the process since the last look among those that compute, and interrupts
-// who has used its limit. One that was seen to rest, or that entered anew, begins with nothing.
-func (w *Watch) charge(busy []*Computation, look int, cpu, wall time.Duration) {
-	for _, s := range busy {
-		entry := s.state.Load() >> stateBits
-		if s.look != look-1 || s.entry != entry {
-			s.self, s.process = 0, 0
-		} else {
-			s.self += min(cpu/time.Duration(len(busy)), wall)
-			s.process += cpu
-		}
-		s.look, s.entry = look, entry
-		if s.self > w.limit.CPU || s.process > crowd*w.limit.CPU {
-			s.strike(w.slow)
-		}
-	}
+	s.look, s.seen = look, st
 }
 
 // blame interrupts those that were seen computing before, or else all.
@@ -295,30 +259,17 @@ func blame(busy []*Computation, why error) {
 	}
 }
 
-// A heap is what the process holds, in bytes.
-type heap struct {
-	limit   uint64
-	trusted uint64 // no collection below this many: one has found enough of them dead
-	calm    int    // looks for which the last collection serves
-}
-
-// over reports whether the live heap is beyond the limit.
-func (h *heap) over() bool {
-	if h.calm > 0 {
-		h.calm--
-		return false
-	}
-	if objects() <= max(h.limit, h.trusted) {
+// full reports whether the live heap is beyond the limit.
+func (w *Watch) full() bool {
+	if w.calm--; w.calm > 0 || objects() <= max(w.limit.Heap, w.trusted) {
 		return false
 	}
 	runtime.GC()
 	n := objects()
-	h.trusted = n + n/4 // as often as with GOGC=25 at worst
-	if n <= h.limit {
+	if w.trusted = n + n/4; n <= w.limit.Heap { // as often as with GOGC=25 at worst
 		return false
 	}
-	h.calm = calm
-	h.trusted = 0
+	w.calm, w.trusted = calm, 0
 	return true
 }
 
@@ -327,17 +278,6 @@ func objects() uint64 {
 	m := [...]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(m[:])
 	return m[0].Value.Uint64()
-}
-
-// half returns half of the memory that is free for this process, or a fourth of what it may address.
-func half() uint64 {
-	free, _ := probe.FreeMemory() // unknown: the least
-	n := uint64(max(free, 0)) / 2
-	var r syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_AS, &r) == nil {
-		n = min(n, r.Cur/4)
-	}
-	return max(n, leastHeap)
 }
 
 func processCPU() time.Duration {
