@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -26,4 +27,18 @@ func (e *SettingError) Error() string {
 func UnknownSetting(key string, known map[string]string) *SettingError {
 	return &SettingError{key, "is unknown; there are " +
 		strings.Join(slices.Sorted(maps.Keys(known)), ", ")}
+}
+
+// check reports everything that is wrong with values.
+func (s Settings) check(params map[string]string) error {
+	if s.Check != nil {
+		return s.Check(params)
+	}
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(params)) {
+		if _, ok := s.Params[key]; !ok {
+			errs = append(errs, UnknownSetting(key, s.Params))
+		}
+	}
+	return errors.Join(errs...)
 }
