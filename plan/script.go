@@ -23,6 +23,9 @@ func (p *Plan) WithScriptAt(path, digest string) *Plan {
 	return &q
 }
 
+// Scripted reports whether some users follow a script, whose operations have names of its own.
+func (w Workload) Scripted() bool { return w.Script != "" }
+
 // HasTest reports whether the plan has a test. One with a script may lack it: the script's options
 // are the test then.
 func (p *Plan) HasTest() bool { return p.Bounded != nil || p.Unbounded != nil || p.Sizing != nil }

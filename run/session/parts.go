@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"plimsoll/load/clock"
 	"plimsoll/record"
@@ -42,8 +43,9 @@ type run struct {
 	population   *users.Population
 	received     users.Receipt
 	crashes      *health.CrashLog
-	profiles     *sources.Profiles // nil: it is not profiled
-	spec         trial.Config      // each part sets what is its own
+	profiles     *sources.Profiles      // nil: it is not profiled
+	spec         trial.Config           // each part sets what is its own
+	thrown       atomic.Pointer[string] // the first exception of a script
 
 	out      trial.Outcome
 	seen     users.Received
