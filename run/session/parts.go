@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 
 	"plimsoll/load/clock"
 	"plimsoll/record"
@@ -43,9 +42,9 @@ type run struct {
 	population   *users.Population
 	received     users.Receipt
 	crashes      *health.CrashLog
-	profiles     *sources.Profiles      // nil: it is not profiled
-	spec         trial.Config           // each part sets what is its own
-	thrown       atomic.Pointer[string] // the first exception of a script
+	profiles     *sources.Profiles // nil: it is not profiled
+	spec         trial.Config      // each part sets what is its own
+	exceptions   users.Exceptions  // of a script
 
 	out      trial.Outcome
 	seen     users.Received

@@ -39,7 +39,7 @@ func startUsers(ctx context.Context, r *run) (err error) {
 	r.spec.Registry = env.Registry
 	r.spec.Driver = r.population.Driver
 	r.spec.Conduct = users.Conduct(r.sys.Mix, env)
-	r.spec.Thrown = r.firstThrown
+	r.spec.Thrown = r.exceptions.First
 	r.follow()
 	return nil
 }
@@ -49,6 +49,12 @@ func (r *run) failed(who string, err error) {
 	if !r.panics.Is(who, err) {
 		r.said(who + ": " + err.Error())
 	}
+}
+
+// said records a line of the users' log.
+func (r *run) said(line string) {
+	r.exceptions.Note(line)
+	_ = r.event("error", line)
 }
 
 // follow watches the processes that have the users, if they are not this one.

@@ -20,8 +20,8 @@ func (r *run) read(g plan.Gate, st stretch) Reading {
 			return Unread("this driver does not count actions")
 		}
 		rd := f(st)
-		if g.Name == scriptGate && r.Thrown != nil {
-			rd.Note = r.Thrown()
+		if rd.Note == "" {
+			rd.Note = r.thrown(g)
 		}
 		return rd
 	}

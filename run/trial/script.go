@@ -18,6 +18,15 @@ func readScript(st stretch) Reading {
 	return Reading{Value: 100 * v}
 }
 
+// thrown is the note of a reading of the gate of exceptions, of which it has the first; "" of any
+// other gate.
+func (r *run) thrown(g plan.Gate) string {
+	if g.Name != scriptGate || r.Thrown == nil {
+		return ""
+	}
+	return r.Thrown()
+}
+
 // scripted returns which part of a script's iterations ended in an exception, or of its checks did
 // not hold, and of how many.
 func (s stretch) scripted(arg string) (v float64, n uint64, ok bool) {

@@ -80,3 +80,23 @@ func TestScripts(t *testing.T) {
 		})
 	}
 }
+
+// TestScriptInASearch: exceptions in windows in which every rule held void a search too.
+func TestScriptInASearch(t *testing.T) {
+	for _, tt := range []struct {
+		exceptions int
+		want       string
+	}{{0, ""}, {2, "amber script"}, {30, "red script"}} {
+		virtual(t, tt.want, func(t *testing.T) {
+			l := newLab(800)
+			for at := time.Second; at < time.Hour; at += time.Second {
+				time.AfterFunc(at, func() { iterate(l, 1000, tt.exceptions) })
+			}
+			_, out := searched(t, l)
+			if got := gates(out.Validity); strings.Contains(got, "script") != (tt.want != "") ||
+				!strings.Contains(got, tt.want) || out.Validity.Valid != (tt.exceptions < 30) {
+				t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, got, tt.want)
+			}
+		})
+	}
+}
