@@ -40,7 +40,7 @@ var rows = [][]string{
 		"contrib",
 	},
 	2:  {"plan", "load/workload", "run/capacity", "watch/probe", "watch/profile"},
-	3:  {"record", "dialect", "reference/dataset", "run/sharedhost"},
+	3:  {"record", "dialect", "load/script", "reference/dataset", "run/sharedhost"},
 	4:  {"load/engine", "run/trial", "target", "record/store", "contrib/ci", "examples", "judge"},
 	5:  {"load/fleet", "judge/comparison", "report"},
 	6:  {"evidence", "run/deploy", "run/source"},

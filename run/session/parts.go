@@ -74,7 +74,7 @@ var parts = []part{
 	{begin: watchBacklog},
 	{begin: readHealth},
 	{begin: catchPanics, end: findPanics},
-	{begin: startUsers},
+	{begin: startUsers, end: finishUsers},
 	{begin: sampleSources},
 	{begin: testUsers},
 	{begin: findLevel},

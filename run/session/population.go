@@ -44,6 +44,20 @@ func startUsers(ctx context.Context, r *run) (err error) {
 	return nil
 }
 
+// finishUsers lets the behaviors do what is left to do at the target. That it failed is an event of
+// the run, and does not make it wrong.
+func finishUsers(ctx context.Context, r *run) error {
+	env := r.sys.Env()
+	env.Panicked = r.panics.Note
+	env.Log = func(format string, args ...any) {
+		_ = r.event("error", fmt.Sprintf(format, args...))
+	}
+	if err := users.Finish(ctx, r.sys.Mix, env); err != nil {
+		return r.event("error", err.Error())
+	}
+	return nil
+}
+
 // failed notes an error of a user or an agent.
 func (r *run) failed(who string, err error) {
 	if !r.panics.Is(who, err) {

@@ -1,0 +1,91 @@
+package script
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/grafana/sobek"
+
+	"plimsoll/load/workload"
+)
+
+// baseURL is the variable that holds the target's URL.
+const baseURL = "BASE_URL"
+
+// secretNames are the variables of the program's own secrets, by their name in workload.Env.Secret.
+var secretNames = map[string]string{
+	"PLIMSOLL_ADMIN":          "admin",
+	"PLIMSOLL_ADMIN_PASSWORD": "admin_password",
+	"PLIMSOLL_ADMIN_TOKEN":    "admin_token",
+	"PLIMSOLL_BOT_TOKEN":      "bot_token",
+	"PLIMSOLL_USER_PASSWORD":  "user_password",
+}
+
+// valuesOf returns the values of the variables that a script mentions, without [baseURL], which is
+// each user's own: those of the plan's params, else the program's secrets, else those of this
+// process. Those that look secret are registered.
+func valuesOf(names []string, env *workload.Env) map[string]string {
+	values := map[string]string{}
+	for _, name := range names {
+		if v, ok := valueOf(name, env); ok && name != baseURL {
+			values[name] = v
+			if secretly(name) {
+				env.Secrets.Add(v)
+			}
+		}
+	}
+	return values
+}
+
+func valueOf(name string, env *workload.Env) (string, bool) {
+	if v, ok := env.Params[name]; ok {
+		return v, true
+	}
+	if own, ok := secretNames[name]; ok && env.Secret != nil {
+		if v := env.Secret(own); v != "" {
+			return v, true
+		}
+	}
+	return os.LookupEnv(name)
+}
+
+// secretly reports whether the value of a variable of that name is not to be shown.
+func secretly(name string) bool {
+	name = strings.ToUpper(name)
+	for _, part := range []string{"PASSWORD", "TOKEN", "SECRET", "KEY"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// variables is the global object __ENV.
+type variables struct {
+	fixed
+	r *realm
+}
+
+// Get implements sobek.DynamicObject.
+func (v *variables) Get(name string) sobek.Value {
+	if name == baseURL {
+		return v.r.rt.ToValue(v.r.env.URL)
+	}
+	if value, ok := v.r.values[name]; ok {
+		return v.r.rt.ToValue(value)
+	}
+	return nil
+}
+
+// Has implements sobek.DynamicObject.
+func (v *variables) Has(name string) bool {
+	_, ok := v.r.values[name]
+	return ok || name == baseURL
+}
+
+// Keys implements sobek.DynamicObject.
+func (v *variables) Keys() []string {
+	return append([]string{baseURL}, slices.Sorted(maps.Keys(v.r.values))...)
+}
