@@ -161,7 +161,7 @@ func opsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 		if w.Count() == 0 && w.Response.Count() == 0 { // only lags, of the generator
 			continue
 		}
-		if workload.OfAnswers(name) { // counted with its operation
+		if workload.OfAnswers(name) || workload.OfChecks(name) { // shown with operations, or as checks
 			continue
 		}
 		row := rowOf(w, span)

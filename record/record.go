@@ -319,7 +319,8 @@ type Comparison struct {
 	Tool       string         `json:"tool"`
 	Plan       string         `json:"plan"`
 	PlanDigest string         `json:"plan_digest"`
-	UsersAt    string         `json:"users_at,omitempty"` // path of the plan's file of accounts
+	UsersAt    string         `json:"users_at,omitempty"`  // path of the plan's file of accounts
+	ScriptAt   string         `json:"script_at,omitempty"` // and of its script
 	Started    time.Time      `json:"started"`
 	Ended      time.Time      `json:"ended,omitzero"`
 	State      State          `json:"state"`

@@ -108,7 +108,7 @@ func (b *builder) operations() {
 						merged[i][name] = measure.NewWindow(name)
 					}
 					merged[i][name].Merge(w)
-					if !workload.OfAnswers(name) && !slices.Contains(names, name) {
+					if !workload.OfAnswers(name) && !workload.OfChecks(name) && !slices.Contains(names, name) {
 						names = append(names, name)
 					}
 				}

@@ -13,8 +13,15 @@ import (
 )
 
 // inline reads the file of weights that a plan names, found from the plan's own directory, and
-// notes the digest of its file of accounts and where that is, from any directory.
+// notes the digest of its file of accounts and where that and its script are, from any directory.
 func (a *App) inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
+	if file := p.Workload.Script; file != "" {
+		at, err := filepath.Abs(beside(file, planFile))
+		if err != nil {
+			return nil, plan.Usagef("workload.script: %w", err)
+		}
+		p = p.WithScriptAt(at, "")
+	}
 	if file := p.Workload.UsersFile; file != "" {
 		at, err := filepath.Abs(beside(file, planFile))
 		if err != nil {
