@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ func main() { study.Main(run) }
 // A setup holds the flags.
 type setup struct {
 	program, peer, scripts, results string
+	imports                         string
 	only                            []string
 	serve                           string
 	draw                            bool
@@ -38,6 +40,7 @@ type setup struct {
 type sample struct {
 	file  string
 	own   bool // needs the server of this study
+	made  bool // by the converters of examples/import
 	slack int
 	part  float64
 }
@@ -62,6 +65,8 @@ var samples = []sample{
 	{file: "echo.js", own: true},
 	{file: "params.js", own: true},
 	{file: "shop.ts"},
+	{file: "recorded.js", made: true},
+	{file: "collected.js", made: true},
 }
 
 func run(ctx context.Context, args []string) error {
@@ -70,6 +75,7 @@ func run(ctx context.Context, args []string) error {
 	fs.StringVar(&s.program, "program", "bin/plimsoll", "`path` of plimsoll")
 	fs.StringVar(&s.peer, "k6", ".plimsoll/peers/k6", "`path` of k6")
 	fs.StringVar(&s.scripts, "scripts", "examples/k6", "`directory` of the scripts")
+	fs.StringVar(&s.imports, "imports", "examples/import", "`directory` of convert.sh")
 	fs.StringVar(&s.results, "results", study.Results, "`directory` of k6.jsonl and k6.md")
 	fs.StringVar(&s.serve, "serve", "", "only serve, at this `address`")
 	fs.BoolVar(&s.draw, "draw", false, "run nothing: write the page of the outcomes that there are")
@@ -170,6 +176,14 @@ func (s *setup) both(ctx context.Context, x sample, target, dir string) outcome 
 	}
 	path := filepath.Join(s.scripts, x.file)
 	var err error
+	if x.made {
+		path = filepath.Join(dir, "made", x.file)
+		err = s.convert(ctx, filepath.Dir(path))
+	}
+	if err != nil {
+		o.Failure = study.OneLine(err.Error())
+		return o
+	}
 	if o.Peer, err = s.inPeer(ctx, path, target, dir); err == nil {
 		o.Ours, err = s.inOurs(ctx, path, target, dir)
 	}
@@ -177,6 +191,15 @@ func (s *setup) both(ctx context.Context, x sample, target, dir string) outcome 
 		o.Failure = study.OneLine(err.Error())
 	}
 	return o
+}
+
+// convert makes scripts out of the files of other tools.
+func (s *setup) convert(ctx context.Context, to string) error {
+	out, err := exec.CommandContext(ctx, filepath.Join(s.imports, "convert.sh"), to).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("convert.sh: %w: %s", err, out)
+	}
+	return nil
 }
 
 func (s *setup) write() error {
