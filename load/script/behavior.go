@@ -56,7 +56,7 @@ func (b *Behavior) Provision(ctx context.Context, env workload.Env, _ int) error
 	}
 	p.values = valuesOf(p.names, &env)
 	if err := p.setup(ctx, env); err != nil {
-		return fmt.Errorf("script: %w", err)
+		return err
 	}
 	b.play = p
 	return nil
@@ -97,7 +97,7 @@ func (p *play) aside(ctx context.Context, env workload.Env) (*realm, error) {
 func (p *play) setup(ctx context.Context, env workload.Env) error {
 	r, err := p.aside(ctx, env)
 	if err != nil {
-		return err
+		return fmt.Errorf("script: %w", err)
 	}
 	defer r.close()
 	p.actions, p.has = r.exports.names, r.described()
@@ -119,9 +119,9 @@ func (p *play) setup(ctx context.Context, env workload.Env) error {
 	case errors.Is(err, workload.ErrStop):
 		return context.Cause(ctx)
 	case err != nil:
-		return fmt.Errorf("setup: %w", err)
+		return fmt.Errorf("script: setup: %w", err)
 	case len(text) > mostResult:
-		return fmt.Errorf("setup: its result has %d bytes as JSON; want at most %d", len(text), mostResult)
+		return fmt.Errorf("script: setup: its result has %d bytes as JSON; want at most %d", len(text), mostResult)
 	}
 	p.result = []byte(text)
 	return nil

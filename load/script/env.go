@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"slices"
@@ -25,7 +26,8 @@ var secretNames = map[string]string{
 
 // valuesOf returns the values of the variables that a script mentions, without [baseURL], which is
 // each user's own: those of the plan's params, else the program's secrets, else those of this
-// process. Those that look secret are registered.
+// process. Those that look secret are registered; what Secret returns is by itself, also a reference
+// among the params.
 func valuesOf(names []string, env *workload.Env) map[string]string {
 	values := map[string]string{}
 	for _, name := range names {
@@ -43,8 +45,8 @@ func valueOf(name string, env *workload.Env) (string, bool) {
 	if v, ok := env.Params[name]; ok {
 		return v, true
 	}
-	if own, ok := secretNames[name]; ok && env.Secret != nil {
-		if v := env.Secret(own); v != "" {
+	if env.Secret != nil {
+		if v := env.Secret(cmp.Or(secretNames[name], name)); v != "" {
 			return v, true
 		}
 	}

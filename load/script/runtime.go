@@ -426,3 +426,9 @@ func (r *realm) options() (json.RawMessage, error) {
 	})
 	return json.RawMessage(strings.Clone(out)), err
 }
+
+// callable returns a function of the script; nil if v is none.
+func callable(v sobek.Value) sobek.Callable {
+	f, _ := sobek.AssertFunction(v)
+	return f
+}
