@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
+	"plimsoll/load/script/guard"
 	"plimsoll/load/workload"
 )
 
@@ -32,7 +33,6 @@ func New() *Behavior { return &Behavior{} }
 type play struct {
 	program *sobek.Program
 	opener  func(name string) ([]byte, error)
-	digest  string
 	names   []string          // of variables
 	values  map[string]string // of them
 	result  []byte            // of setup, as JSON; empty without
@@ -78,7 +78,8 @@ func newPlay(text []byte) (*play, error) {
 	if err != nil {
 		return nil, fmt.Errorf("script: %w", err)
 	}
-	return &play{program: program, opener: b.Open, digest: b.Digest, names: b.Env}, nil
+	return &play{program: program, opener: b.Open, names: b.Env,
+		limits: limits{bounds: guard.For(b.Code)}}, nil
 }
 
 // aside returns a realm for the code around a run, whose operations are recorded beside the load.
@@ -90,7 +91,11 @@ func (p *play) aside(ctx context.Context, env workload.Env) (*realm, error) {
 	env.Clock = clock.New(time.Now())
 	u := workload.NewUser(-1, 0, env.Seed, 1, env.Registry.Recorder(0), env.Clock)
 	u.Schedule(u.Now())
-	return newRealm(ctx, p, &env, u, newSeries(env.Registry, workload.Setup, nil))
+	r, err := newRealm(ctx, p, &env, u, newSeries(env.Registry, workload.Setup, nil))
+	if err == nil {
+		r.watch = r.limits.around
+	}
+	return r, err
 }
 
 // setup runs the script's top level and, if there is one, its setup.

@@ -41,6 +41,13 @@ func valuesOf(names []string, env *workload.Env) map[string]string {
 	return values
 }
 
+// EnvironmentOf returns the values of the variables of these names that the users of a run see.
+func EnvironmentOf(names []string, env workload.Env) Environment {
+	values := valuesOf(names, &env)
+	values[baseURL] = env.URL
+	return values
+}
+
 func valueOf(name string, env *workload.Env) (string, bool) {
 	if v, ok := env.Params[name]; ok {
 		return v, true
