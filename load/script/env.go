@@ -4,7 +4,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/grafana/sobek"
 
@@ -31,7 +30,7 @@ func valuesOf(names []string, env *workload.Env) map[string]string {
 	for _, name := range names {
 		if v, ok := valueOf(name, env); ok && name != baseURL {
 			values[name] = v
-			if secretly(name) {
+			if workload.SoundsSecret(name) {
 				env.Secrets.Add(v)
 			}
 		}
@@ -39,9 +38,18 @@ func valuesOf(names []string, env *workload.Env) map[string]string {
 	return values
 }
 
+// EnvironmentOf returns the values of the variables of these names that the users of a run see.
+func EnvironmentOf(names []string, env workload.Env) Environment {
+	values := valuesOf(names, &env)
+	values[baseURL] = env.URL
+	return values
+}
+
 func valueOf(name string, env *workload.Env) (string, bool) {
-	if v, ok := env.Params[name]; ok {
-		return v, true
+	for _, of := range []map[string]string{env.Variables, env.Params} {
+		if v, ok := of[name]; ok {
+			return v, true
+		}
 	}
 	if own, ok := secretNames[name]; ok && env.Secret != nil {
 		if v := env.Secret(own); v != "" {
@@ -49,17 +57,6 @@ func valueOf(name string, env *workload.Env) (string, bool) {
 		}
 	}
 	return os.LookupEnv(name)
-}
-
-// secretly reports whether the value of a variable of that name is not to be shown.
-func secretly(name string) bool {
-	name = strings.ToUpper(name)
-	for _, part := range []string{"PASSWORD", "TOKEN", "SECRET", "KEY"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
 }
 
 // variables is the global object __ENV.
