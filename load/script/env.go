@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/grafana/sobek"
 
@@ -33,7 +32,7 @@ func valuesOf(names []string, env *workload.Env) map[string]string {
 	for _, name := range names {
 		if v, ok := valueOf(name, env); ok && name != baseURL {
 			values[name] = v
-			if secretly(name) {
+			if workload.SoundsSecret(name) {
 				env.Secrets.Add(v)
 			}
 		}
@@ -49,8 +48,10 @@ func EnvironmentOf(names []string, env workload.Env) Environment {
 }
 
 func valueOf(name string, env *workload.Env) (string, bool) {
-	if v, ok := env.Params[name]; ok {
-		return v, true
+	for _, of := range []map[string]string{env.Variables, env.Params} {
+		if v, ok := of[name]; ok {
+			return v, true
+		}
 	}
 	if env.Secret != nil {
 		if v := env.Secret(cmp.Or(secretNames[name], name)); v != "" {
@@ -58,17 +59,6 @@ func valueOf(name string, env *workload.Env) (string, bool) {
 		}
 	}
 	return os.LookupEnv(name)
-}
-
-// secretly reports whether the value of a variable of that name is not to be shown.
-func secretly(name string) bool {
-	name = strings.ToUpper(name)
-	for _, part := range []string{"PASSWORD", "TOKEN", "SECRET", "KEY"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
 }
 
 // variables is the global object __ENV.
