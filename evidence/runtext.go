@@ -63,6 +63,12 @@ func (s *Shown) Text(w io.Writer) error {
 		return err
 	}
 	s.writeEdges(w)
+	if err := report.RunChecks(w, s.Checks); err != nil {
+		return err
+	}
+	if x := s.Exceptions; x != nil {
+		plain.Fprintf(w, "  %s\n", x)
+	}
 	if slices.ContainsFunc(ops, func(o report.RunOp) bool { return o.Within != "" }) {
 		plain.Fprintf(
 			w,

@@ -23,6 +23,13 @@ func (p *Plan) WithScriptAt(path, digest string) *Plan {
 	return &q
 }
 
+// WithBundle returns a copy of the plan with its script bundled.
+func (p *Plan) WithBundle(text []byte) *Plan {
+	q := *p
+	q.Workload.Bundle = text
+	return &q
+}
+
 // Scripted reports whether some users follow a script, whose operations have names of its own.
 func (w Workload) Scripted() bool { return w.Script != "" }
 

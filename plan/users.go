@@ -56,6 +56,7 @@ func (p *Plan) WithoutFiles() *Plan {
 	q.Workload.UsersAt = ""
 	q.Workload.Script = ""
 	q.Workload.ScriptAt = ""
+	q.Workload.Bundle = nil
 	return &q
 }
 

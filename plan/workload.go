@@ -38,6 +38,9 @@ type Workload struct {
 	Script       string `yaml:"script" json:",omitempty"`
 	ScriptDigest string `yaml:"script_digest" json:",omitempty"`
 	ScriptAt     string `yaml:"-" json:"-"`
+	// Bundle is what the script was bundled to, for the users of this program; nil until it was
+	// read. The plan's text has its digest alone.
+	Bundle []byte `yaml:"-" json:"-"`
 	// Arrival is an open model in addition to the users: actions of Behavior that come by a
 	// schedule. nil if there is none.
 	Arrival *Arrival `yaml:"arrival"`

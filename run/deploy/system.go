@@ -195,6 +195,7 @@ func (s *System) envAt(at target.Endpoint) workload.Env {
 		Tally:   new(workload.Tally),
 		Ledger:  workload.NewLedger(0, p.Seed),
 
+		Script:    p.Workload.Bundle,
 		Variables: s.of.Variables(p, s.secrets),
 	}
 }

@@ -71,7 +71,9 @@ func resumeComparison(ctx context.Context, a *app.App, id string, j comparing) e
 	}
 	switch {
 	case j.plan == nil:
-		j.plan = placed(stored, c)
+		if j.plan, err = a.WithScript(placed(stored, c)); err != nil {
+			return err
+		}
 	case c.AA && j.plan.Compare != nil && stored.Compare != nil && len(stored.Compare.Arms) == 2 && stored.Compare.Arms[1].Name == comparison.Copy:
 		j.plan = comparison.Twins(j.plan)
 	}
