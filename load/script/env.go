@@ -1,9 +1,8 @@
 package script
 
 import (
-	"maps"
+	"cmp"
 	"os"
-	"slices"
 
 	"github.com/grafana/sobek"
 
@@ -24,7 +23,8 @@ var secretNames = map[string]string{
 
 // valuesOf returns the values of the variables that a script mentions, without [baseURL], which is
 // each user's own: those of the plan's params, else the program's secrets, else those of this
-// process. Those that look secret are registered.
+// process. Those that look secret are registered; what Secret returns is by itself, also a reference
+// among the params.
 func valuesOf(names []string, env *workload.Env) map[string]string {
 	values := map[string]string{}
 	for _, name := range names {
@@ -51,38 +51,21 @@ func valueOf(name string, env *workload.Env) (string, bool) {
 			return v, true
 		}
 	}
-	if own, ok := secretNames[name]; ok && env.Secret != nil {
-		if v := env.Secret(own); v != "" {
+	if env.Secret != nil {
+		if v := env.Secret(cmp.Or(secretNames[name], name)); v != "" {
 			return v, true
 		}
 	}
 	return os.LookupEnv(name)
 }
 
-// variables is the global object __ENV.
-type variables struct {
-	fixed
-	r *realm
-}
-
-// Get implements sobek.DynamicObject.
-func (v *variables) Get(name string) sobek.Value {
-	if name == baseURL {
-		return v.r.rt.ToValue(v.r.env.URL)
-	}
-	if value, ok := v.r.values[name]; ok {
-		return v.r.rt.ToValue(value)
-	}
-	return nil
-}
-
-// Has implements sobek.DynamicObject.
-func (v *variables) Has(name string) bool {
-	_, ok := v.r.values[name]
-	return ok || name == baseURL
-}
-
-// Keys implements sobek.DynamicObject.
-func (v *variables) Keys() []string {
-	return append([]string{baseURL}, slices.Sorted(maps.Keys(v.r.values))...)
+// variables returns the global object __ENV.
+func (r *realm) variables() *sobek.Object {
+	names := append([]string{baseURL}, sortedKeys(r.values)...)
+	return r.host(module{names, func(r *realm, name string) sobek.Value {
+		if name == baseURL {
+			return r.rt.ToValue(r.env.URL)
+		}
+		return r.rt.ToValue(r.values[name])
+	}})
 }

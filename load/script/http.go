@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -277,6 +278,7 @@ func (r *realm) exchange(w *web, q *call) *response {
 		class = workload.ClassOfStatus(got.Status)
 	}
 	due := rec.Done(n, got.Due, got.Sent, got.Done, class, got.BodyBytes)
+	r.frame.sent = got.Sent
 	r.rejoined()
 	resp := r.response(w, q, got, err)
 	q.wire.Header = q.wire.Header[:plainHeader]
@@ -291,8 +293,8 @@ func (r *realm) exchange(w *web, q *call) *response {
 // do is wire.Client.Do as a host call that waits.
 func (r *realm) do(client *wire.Client, q *wire.Request) (*wire.Response, error) {
 	ctx := r.frame.ctx
-	r.out()
-	defer r.in()
+	free := r.out()
+	defer r.in(free)
 	return client.Do(ctx, q)
 }
 
@@ -313,9 +315,9 @@ func (r *realm) failed(w *web, q *call, status int, class measure.Class, due tim
 	if err != nil {
 		text += plain.Excerpt(err.Error(), mostText) + " "
 	} else {
-		text += "status " + itoa(status) + " "
+		text += "status " + strconv.Itoa(status) + " "
 	}
-	r.once(name+class.String()+itoa(status), "first failure of its kind: "+text+"("+class.String()+")")
+	r.once(name+class.String()+strconv.Itoa(status), "first failure of its kind: "+text+"("+class.String()+")")
 }
 
 // origin is the target as scripts address it.

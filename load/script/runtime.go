@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"plimsoll/internal/boundary"
 	"plimsoll/load/measure"
+	"plimsoll/load/script/guard"
 	"plimsoll/load/workload"
 )
 
@@ -25,19 +27,14 @@ type recorder interface {
 	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration
 }
 
-// A stretch is what the limits of computing know of a call into a realm.
-type stretch interface {
-	Pause()
-	Resume()
-	Leave()
-}
-
 // A frame is one entry into a realm: an iteration, or a handler within or between iterations.
 type frame struct {
 	ctx     context.Context // of the action, or of the socket
-	stretch stretch
+	stretch *guard.Computation
 	beside  *workload.Beside // of a handler; nil: the user's own code
 	failed  bool             // an operation failed
+	at      time.Time        // when the message came that is handled; zero outside of handlers
+	sent    time.Time        // when the last request was sent
 }
 
 // A realm is one user's runtime with the values of the script in it. Its fields belong to the
@@ -53,6 +50,7 @@ type realm struct {
 	frame   frame
 	init    bool // the script's top level runs
 	closed  bool
+	watch   *guard.Watch
 	rejoin  time.Duration // when the last operation of a handler was done; 0: since then the user acted
 	closers []func()      // close what the user has open; called by close without the lock
 
@@ -64,6 +62,7 @@ type realm struct {
 	told    sobek.Callable // describes what was thrown
 	json    sobek.Value    // the method of responses; nil until one is asked for
 	web     *web           // of k6/http; nil until it is needed
+	talk    *talk          // of sockets and the ledger; nil until it is needed
 }
 
 // newRealm makes a realm of a play and runs the script's top level in it. series has the names of
@@ -72,7 +71,15 @@ func newRealm(ctx context.Context, p *play, env *workload.Env, u *workload.User,
 ) (r *realm, err error) {
 	r = &realm{play: p, rt: sobek.New(), env: env, user: u, series: s, init: true,
 		modules: map[string]sobek.Value{}}
-	if err := p.limits.harden(r.rt); err != nil {
+	acts, around := p.limits.join()
+	r.watch = around
+	defer func() {
+		if r.init, r.watch = false, acts; err != nil {
+			r.close()
+			r = nil
+		}
+	}()
+	if err := p.limits.bounds.Harden(r.rt); err != nil {
 		return nil, err
 	}
 	r.rt.SetRandSource(u.Content.Float64)
@@ -84,7 +91,7 @@ func newRealm(ctx context.Context, p *play, env *workload.Env, u *workload.User,
 	err = errors.Join(
 		r.rt.Set("__VU", u.ID+1),
 		r.rt.Set("__ITER", 0),
-		r.rt.Set("__ENV", r.rt.NewDynamicObject(&variables{r: r})),
+		r.rt.Set("__ENV", r.variables()),
 		r.rt.Set("console", r.host(console)),
 		r.rt.Set("open", r.function(r.open)),
 	)
@@ -97,7 +104,7 @@ func newRealm(ctx context.Context, p *play, env *workload.Env, u *workload.User,
 	if err := module.Set("exports", made); err != nil {
 		return nil, err
 	}
-	err = r.run(frame{ctx: ctx}, func() error {
+	return r, r.run(frame{ctx: ctx}, func() error {
 		f, err := r.rt.RunProgram(p.program)
 		if err != nil {
 			return err
@@ -112,11 +119,6 @@ func newRealm(ctx context.Context, p *play, env *workload.Env, u *workload.User,
 		}
 		return err
 	})
-	r.init = false
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
 }
 
 // run is one entry of the user's own goroutine: it takes the lock and lets f call the script. The
@@ -128,17 +130,25 @@ func (r *realm) run(f frame, do func() error) error {
 }
 
 // handle is one entry of a goroutine that reads one of the user's sockets, for an event that arrived
-// at that moment (an offset from the epoch) or, for one that no message set off, happened then. The
-// error is that of run. Nothing is called once the realm is closed.
-func (r *realm) handle(ctx context.Context, at time.Duration, do func() error) error {
+// at that moment or, for one that no message set off, happened then. The error is that of run.
+// Nothing is called once the realm is closed. beside is overwritten.
+func (r *realm) handle(ctx context.Context, at time.Time, beside *workload.Beside, do func() error,
+) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return workload.ErrStop
 	}
-	beside := r.user.Beside(at)
-	err := r.enter(frame{ctx: ctx, beside: beside}, do)
-	if last := beside.Intended(); last > at {
+	return r.interpose(ctx, at, beside, do)
+}
+
+// interpose is handle for the holder of the lock.
+func (r *realm) interpose(ctx context.Context, at time.Time, beside *workload.Beside, do func() error,
+) error {
+	since := r.user.Since(at)
+	*beside = *r.user.Beside(since)
+	err := r.enter(frame{ctx: ctx, beside: beside, at: at}, do)
+	if last := beside.Intended(); last > since {
 		r.rejoin = max(r.rejoin, last)
 	}
 	return err
@@ -149,31 +159,52 @@ func (r *realm) enter(f frame, do func() error) (err error) {
 	below := r.frame
 	r.frame = f
 	r.rt.ClearInterrupt()
-	r.frame.stretch = r.limits.enter(r.rt, f.beside != nil)
+	r.frame.stretch = r.watch.Enter(r.rt)
 	defer func() {
 		r.frame.stretch.Leave()
 		r.rt.ClearInterrupt()
 		r.frame = below
 	}()
 	r.rejoined()
-	if err = do(); err != nil {
+	if err = r.call(do); err != nil {
 		err = r.exception(err)
 	}
 	return err
 }
 
-// out begins a wait inside a host call: computing is not counted, and handlers may come in. In a
-// handler the lock stays.
-func (r *realm) out() {
-	r.frame.stretch.Pause()
-	if r.frame.beside == nil {
-		r.mu.Unlock()
-	}
+// call calls do and returns what code of the script that it sets off itself, such as a getter, throws.
+func (r *realm) call(do func() error) (err error) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case *sobek.Exception:
+			err = x
+		case *sobek.InterruptedError:
+			err = x
+		case *sobek.StackOverflowError:
+			err = x
+		case sobek.Value:
+			err = &thrown{x}
+		default:
+			panic(x)
+		}
+	}()
+	return do()
 }
 
-// in ends what out began.
-func (r *realm) in() {
-	if r.frame.beside == nil {
+// out begins a wait inside a host call: computing is not counted, and handlers may come in. In a
+// handler the lock stays. It returns the argument of in.
+func (r *realm) out() (free bool) {
+	r.frame.stretch.Pause()
+	if free = r.frame.beside == nil; free {
+		r.mu.Unlock()
+	}
+	return free
+}
+
+// in ends what out began. The frame is that of a handler perhaps, until it has the lock.
+func (r *realm) in(free bool) {
+	if free {
 		r.mu.Lock()
 	}
 	r.frame.stretch.Resume()
@@ -182,14 +213,17 @@ func (r *realm) in() {
 // wait calls f, which blocks, between out and in. When the run ended meanwhile, it does not return
 // but leaves the script.
 func (r *realm) wait(f func(ctx context.Context)) {
-	ctx := r.frame.ctx
-	r.out()
-	func() {
-		defer r.in()
-		f(ctx)
-	}()
+	r.apart(f)
 	r.ended()
 	r.rejoined()
+}
+
+// apart calls f between out and in.
+func (r *realm) apart(f func(ctx context.Context)) {
+	ctx := r.frame.ctx
+	free := r.out()
+	defer r.in(free)
+	f(ctx)
 }
 
 // ended leaves the script if its run has ended.
@@ -218,10 +252,15 @@ func (r *realm) recorder() recorder {
 // close ends all that the user has open.
 func (r *realm) close() {
 	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return
+	}
 	r.closed = true
 	closers := r.closers
 	r.closers = nil
 	r.mu.Unlock()
+	r.limits.leave()
 	for _, f := range closers {
 		f()
 	}
@@ -243,6 +282,10 @@ func moduleOf(name string) (module, bool) {
 		return module{webNames, webMember}, true
 	case "k6/data":
 		return module{dataNames, dataMember}, true
+	case "k6/ws":
+		return module{wsNames, wsMember}, true
+	case "plimsoll":
+		return module{ownNames, ownMember}, true
 	}
 	return module{}, false
 }
@@ -295,29 +338,22 @@ func (r *realm) host(of module) *sobek.Object {
 
 // Get implements sobek.DynamicObject.
 func (h *hosted) Get(key string) sobek.Value {
-	for i, name := range h.of.names {
-		if name != key {
-			continue
-		}
-		if h.made == nil {
-			h.made = make([]sobek.Value, len(h.of.names))
-		}
-		if h.made[i] == nil {
-			h.made[i] = h.of.make(h.r, name)
-		}
-		return h.made[i]
+	i := slices.Index(h.of.names, key)
+	if i < 0 {
+		return nil
 	}
-	return nil
+	if h.made == nil {
+		h.made = make([]sobek.Value, len(h.of.names))
+	}
+	if h.made[i] == nil {
+		h.made[i] = h.of.make(h.r, key)
+	}
+	return h.made[i]
 }
 
 // Has implements sobek.DynamicObject.
 func (h *hosted) Has(key string) bool {
-	for _, name := range h.of.names {
-		if name == key {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(h.of.names, key)
 }
 
 // Keys implements sobek.DynamicObject.
@@ -356,11 +392,6 @@ func (r *realm) own(v sobek.Value, key string) sobek.Value {
 	return nil
 }
 
-// decode returns a JSON text as a value of the realm.
-func (r *realm) decode(text string) sobek.Value {
-	return must(r.parse(sobek.Undefined(), r.rt.ToValue(text)))
-}
-
 // encode returns a value of the script as JSON; "" for undefined and functions.
 func (r *realm) encode(v sobek.Value) (string, error) {
 	t, err := r.text(sobek.Undefined(), v)
@@ -375,7 +406,7 @@ func (r *realm) setupData() sobek.Value {
 	if r.data == nil {
 		r.data = sobek.Undefined()
 		if len(r.play.result) > 0 {
-			r.data = r.decode(string(r.play.result))
+			r.data = must(r.parse(sobek.Undefined(), r.rt.ToValue(string(r.play.result))))
 		}
 	}
 	return r.data
@@ -390,12 +421,12 @@ func settled(v sobek.Value) (sobek.Value, error) {
 	}
 	p := o.Export().(*sobek.Promise)
 	switch p.State() {
+	case sobek.PromiseStateFulfilled:
+		return p.Result(), nil
 	case sobek.PromiseStateRejected:
 		return nil, &thrown{value: p.Result()}
-	case sobek.PromiseStatePending:
-		return nil, errors.New("the promise that it returned never settles: nothing runs after it")
 	}
-	return p.Result(), nil
+	return nil, errors.New("the promise that it returned never settles: nothing runs after it")
 }
 
 // options returns the script's options as JSON.
@@ -406,4 +437,10 @@ func (r *realm) options() (json.RawMessage, error) {
 		return err
 	})
 	return json.RawMessage(strings.Clone(out)), err
+}
+
+// callable returns a function of the script; nil if v is none.
+func callable(v sobek.Value) sobek.Callable {
+	f, _ := sobek.AssertFunction(v)
+	return f
 }
