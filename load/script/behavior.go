@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
+	"plimsoll/load/script/bundle"
 	"plimsoll/load/script/guard"
 	"plimsoll/load/workload"
 )
@@ -70,7 +71,7 @@ func newPlay(text []byte) (*play, error) {
 	if len(text) == 0 {
 		return nil, errNoScript
 	}
-	var b parcel
+	var b bundle.Bundle
 	if err := json.Unmarshal(text, &b); err != nil {
 		return nil, fmt.Errorf("script: reading the bundle: %w", err)
 	}
