@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
+	"plimsoll/load/script/guard"
 	"plimsoll/load/workload"
 )
 
@@ -32,7 +33,6 @@ func New() *Behavior { return &Behavior{} }
 type play struct {
 	program *sobek.Program
 	opener  func(name string) ([]byte, error)
-	digest  string
 	names   []string          // of variables
 	values  map[string]string // of them
 	result  []byte            // of setup, as JSON; empty without
@@ -78,7 +78,8 @@ func newPlay(text []byte) (*play, error) {
 	if err != nil {
 		return nil, fmt.Errorf("script: %w", err)
 	}
-	return &play{program: program, opener: b.Open, digest: b.Digest, names: b.Env}, nil
+	return &play{program: program, opener: b.Open, names: b.Env,
+		limits: limits{bounds: guard.For(b.Code)}}, nil
 }
 
 // aside returns a realm for the code around a run, whose operations are recorded beside the load.
@@ -90,7 +91,11 @@ func (p *play) aside(ctx context.Context, env workload.Env) (*realm, error) {
 	env.Clock = clock.New(time.Now())
 	u := workload.NewUser(-1, 0, env.Seed, 1, env.Registry.Recorder(0), env.Clock)
 	u.Schedule(u.Now())
-	return newRealm(ctx, p, &env, u, newSeries(env.Registry, workload.Setup, nil))
+	r, err := newRealm(ctx, p, &env, u, newSeries(env.Registry, workload.Setup, nil))
+	if err == nil {
+		r.watch = r.limits.around
+	}
+	return r, err
 }
 
 // setup runs the script's top level and, if there is one, its setup.
@@ -104,9 +109,22 @@ func (p *play) setup(ctx context.Context, env workload.Env) error {
 	if r.exports.setup == nil {
 		return nil
 	}
-	text := ""
+	text, err := r.around(ctx, r.exports.setup)
+	switch {
+	case err != nil:
+		return fmt.Errorf("script: setup: %w", err)
+	case len(text) > mostResult:
+		return fmt.Errorf("script: setup: its result has %d bytes as JSON; want at most %d",
+			len(text), mostResult)
+	}
+	p.result = []byte(text)
+	return nil
+}
+
+// around calls a function of the script with the result of setup, and returns its own as JSON.
+func (r *realm) around(ctx context.Context, f sobek.Callable) (text string, err error) {
 	err = r.run(frame{ctx: ctx}, func() error {
-		v, err := r.exports.setup(sobek.Undefined())
+		v, err := f(sobek.Undefined(), r.setupData())
 		if err == nil {
 			v, err = settled(v)
 		}
@@ -115,16 +133,10 @@ func (p *play) setup(ctx context.Context, env workload.Env) error {
 		}
 		return err
 	})
-	switch {
-	case errors.Is(err, workload.ErrStop):
-		return context.Cause(ctx)
-	case err != nil:
-		return fmt.Errorf("script: setup: %w", err)
-	case len(text) > mostResult:
-		return fmt.Errorf("script: setup: its result has %d bytes as JSON; want at most %d", len(text), mostResult)
+	if errors.Is(err, workload.ErrStop) {
+		err = context.Cause(ctx)
 	}
-	p.result = []byte(text)
-	return nil
+	return text, err
 }
 
 // Finish implements workload.Finisher: it runs the script's teardown.
@@ -138,17 +150,7 @@ func (b *Behavior) Finish(ctx context.Context, env workload.Env) error {
 		return fmt.Errorf("script: %w", err)
 	}
 	defer r.close()
-	err = r.run(frame{ctx: ctx}, func() error {
-		v, err := r.exports.teardown(sobek.Undefined(), r.setupData())
-		if err == nil {
-			_, err = settled(v)
-		}
-		return err
-	})
-	if errors.Is(err, workload.ErrStop) {
-		return context.Cause(ctx)
-	}
-	if err != nil {
+	if _, err = r.around(ctx, r.exports.teardown); err != nil {
 		return fmt.Errorf("script: teardown: %w", err)
 	}
 	return nil

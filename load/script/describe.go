@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"plimsoll/load/script/guard"
 	"plimsoll/load/workload"
 )
 
@@ -48,7 +49,7 @@ func Describe(b *parcel, env Environment) (*Described, error) {
 		return nil, err
 	}
 	var opened []string
-	p := &play{program: program, names: b.Env, values: env}
+	p := &play{program: program, names: b.Env, values: env, limits: limits{bounds: guard.For(b.Code)}}
 	p.opener = func(name string) ([]byte, error) {
 		opened = append(opened, name)
 		return b.Open(name)

@@ -2,9 +2,7 @@ package script
 
 import (
 	"cmp"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/grafana/sobek"
@@ -41,6 +39,13 @@ func valuesOf(names []string, env *workload.Env) map[string]string {
 	return values
 }
 
+// EnvironmentOf returns the values of the variables of these names that the users of a run see.
+func EnvironmentOf(names []string, env workload.Env) Environment {
+	values := valuesOf(names, &env)
+	values[baseURL] = env.URL
+	return values
+}
+
 func valueOf(name string, env *workload.Env) (string, bool) {
 	if v, ok := env.Params[name]; ok {
 		return v, true
@@ -64,30 +69,13 @@ func secretly(name string) bool {
 	return false
 }
 
-// variables is the global object __ENV.
-type variables struct {
-	fixed
-	r *realm
-}
-
-// Get implements sobek.DynamicObject.
-func (v *variables) Get(name string) sobek.Value {
-	if name == baseURL {
-		return v.r.rt.ToValue(v.r.env.URL)
-	}
-	if value, ok := v.r.values[name]; ok {
-		return v.r.rt.ToValue(value)
-	}
-	return nil
-}
-
-// Has implements sobek.DynamicObject.
-func (v *variables) Has(name string) bool {
-	_, ok := v.r.values[name]
-	return ok || name == baseURL
-}
-
-// Keys implements sobek.DynamicObject.
-func (v *variables) Keys() []string {
-	return append([]string{baseURL}, slices.Sorted(maps.Keys(v.r.values))...)
+// variables returns the global object __ENV.
+func (r *realm) variables() *sobek.Object {
+	names := append([]string{baseURL}, sortedKeys(r.values)...)
+	return r.host(module{names, func(r *realm, name string) sobek.Value {
+		if name == baseURL {
+			return r.rt.ToValue(r.env.URL)
+		}
+		return r.rt.ToValue(r.values[name])
+	}})
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // An Exception is what a script threw, or why it was interrupted.
-type Exception struct {
+type Exception struct { //nolint:errname // the word of the language
 	At   string // "file:line" in the script's sources; "" if unknown
 	Text string // one line, without secrets
 }
@@ -56,14 +56,10 @@ func (r *realm) exception(err error) error {
 		e.At, e.Text = place(overflow.Stack()),
 			fmt.Sprintf("calls are nested more than %d deep", deepest)
 	case errors.As(err, &ex):
-		e.At, e.Text = place(ex.Stack()), r.describe(ex.Value())
+		_, e.Text = r.describe(ex.Value())
+		e.At = place(ex.Stack())
 	case errors.As(err, &rejected):
-		e.Text = r.describe(rejected.value)
-		if stack := r.own(rejected.value, "stack"); stack != nil {
-			if m := stackPlace.FindStringSubmatch(stack.String()); m != nil {
-				e.At = m[1]
-			}
-		}
+		e.At, e.Text = r.describe(rejected.value)
 	default:
 		e.Text = err.Error()
 	}
@@ -84,29 +80,36 @@ func place(stack []sobek.StackFrame) string {
 	return ""
 }
 
-// describe returns the message of a thrown value.
-func (r *realm) describe(v sobek.Value) string {
+// describe returns the place and the message of a thrown value.
+func (r *realm) describe(v sobek.Value) (at, text string) {
 	t, err := r.told(sobek.Undefined(), v)
 	if err != nil {
-		return "something that cannot be shown"
+		return "", "something that cannot be shown"
 	}
-	return t.String()
+	stack, text, _ := strings.Cut(t.String(), "\x00")
+	if m := stackPlace.FindStringSubmatch(stack); m != nil {
+		at = m[1]
+	}
+	return at, text
 }
 
-// tell is describe within the runtime, where the value's own methods may fail.
+// tell returns both within the runtime, where the value's own methods may fail: the stack, a zero
+// byte and the message.
 func (r *realm) tell(c sobek.FunctionCall) sobek.Value {
 	v := c.Argument(0)
-	message := r.own(v, "message")
-	if message == nil {
-		return r.rt.ToValue(v.String())
+	text, stack := "", r.own(v, "stack")
+	if stack == nil {
+		stack = r.rt.ToValue("")
 	}
-	text := message.String()
-	if name := r.own(v, "name"); name != nil {
-		if n := name.String(); n != "Error" && n != "GoError" {
-			text = n + ": " + text
+	if message := r.own(v, "message"); message == nil {
+		text = v.String()
+	} else {
+		text = message.String()
+		if name := r.own(v, "name"); name != nil && name.String() != "Error" && name.String() != "GoError" {
+			text = name.String() + ": " + text
 		}
 	}
-	return r.rt.ToValue(text)
+	return r.rt.ToValue(stack.String() + "\x00" + text)
 }
 
 // notes are what was printed of a run: the first of each kind.

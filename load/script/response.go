@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +61,7 @@ func (r *realm) response(w *web, q *call, got *wire.Response, err error) *respon
 	resp := &response{
 		r: r, status: got.Status, method: q.wire.Method, url: w.target.url + q.wire.Path, kind: q.kind,
 		blocked: got.Sent.Sub(got.Due), took: got.Done.Sub(got.Sent),
-		asked: q.wire.Header[:len(q.wire.Header):len(q.wire.Header)], sent: q.wire.Body,
+		asked: slices.Clip(q.wire.Header), sent: q.wire.Body,
 	}
 	resp.value = r.rt.NewDynamicObject(resp)
 	if err != nil {

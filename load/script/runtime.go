@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"plimsoll/internal/boundary"
 	"plimsoll/load/measure"
+	"plimsoll/load/script/guard"
 	"plimsoll/load/workload"
 )
 
@@ -25,17 +27,10 @@ type recorder interface {
 	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration
 }
 
-// A stretch is what the limits of computing know of a call into a realm.
-type stretch interface {
-	Pause()
-	Resume()
-	Leave()
-}
-
 // A frame is one entry into a realm: an iteration, or a handler within or between iterations.
 type frame struct {
 	ctx     context.Context // of the action, or of the socket
-	stretch stretch
+	stretch *guard.Computation
 	beside  *workload.Beside // of a handler; nil: the user's own code
 	failed  bool             // an operation failed
 	at      time.Time        // when the message came that is handled; zero outside of handlers
@@ -55,6 +50,7 @@ type realm struct {
 	frame   frame
 	init    bool // the script's top level runs
 	closed  bool
+	watch   *guard.Watch
 	rejoin  time.Duration // when the last operation of a handler was done; 0: since then the user acted
 	closers []func()      // close what the user has open; called by close without the lock
 
@@ -75,7 +71,15 @@ func newRealm(ctx context.Context, p *play, env *workload.Env, u *workload.User,
 ) (r *realm, err error) {
 	r = &realm{play: p, rt: sobek.New(), env: env, user: u, series: s, init: true,
 		modules: map[string]sobek.Value{}}
-	if err := p.limits.harden(r.rt); err != nil {
+	acts, around := p.limits.join()
+	r.watch = around
+	defer func() {
+		if r.init, r.watch = false, acts; err != nil {
+			r.close()
+			r = nil
+		}
+	}()
+	if err := p.limits.bounds.Harden(r.rt); err != nil {
 		return nil, err
 	}
 	r.rt.SetRandSource(u.Content.Float64)
@@ -87,7 +91,7 @@ func newRealm(ctx context.Context, p *play, env *workload.Env, u *workload.User,
 	err = errors.Join(
 		r.rt.Set("__VU", u.ID+1),
 		r.rt.Set("__ITER", 0),
-		r.rt.Set("__ENV", r.rt.NewDynamicObject(&variables{r: r})),
+		r.rt.Set("__ENV", r.variables()),
 		r.rt.Set("console", r.host(console)),
 		r.rt.Set("open", r.function(r.open)),
 	)
@@ -100,7 +104,7 @@ func newRealm(ctx context.Context, p *play, env *workload.Env, u *workload.User,
 	if err := module.Set("exports", made); err != nil {
 		return nil, err
 	}
-	err = r.run(frame{ctx: ctx}, func() error {
+	return r, r.run(frame{ctx: ctx}, func() error {
 		f, err := r.rt.RunProgram(p.program)
 		if err != nil {
 			return err
@@ -115,11 +119,6 @@ func newRealm(ctx context.Context, p *play, env *workload.Env, u *workload.User,
 		}
 		return err
 	})
-	r.init = false
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
 }
 
 // run is one entry of the user's own goroutine: it takes the lock and lets f call the script. The
@@ -160,17 +159,37 @@ func (r *realm) enter(f frame, do func() error) (err error) {
 	below := r.frame
 	r.frame = f
 	r.rt.ClearInterrupt()
-	r.frame.stretch = r.limits.enter(r.rt, f.beside != nil)
+	r.frame.stretch = r.watch.Enter(r.rt)
 	defer func() {
 		r.frame.stretch.Leave()
 		r.rt.ClearInterrupt()
 		r.frame = below
 	}()
 	r.rejoined()
-	if err = do(); err != nil {
+	if err = r.call(do); err != nil {
 		err = r.exception(err)
 	}
 	return err
+}
+
+// call calls do and returns what code of the script that it sets off itself, such as a getter, throws.
+func (r *realm) call(do func() error) (err error) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case *sobek.Exception:
+			err = x
+		case *sobek.InterruptedError:
+			err = x
+		case *sobek.StackOverflowError:
+			err = x
+		case sobek.Value:
+			err = &thrown{x}
+		default:
+			panic(x)
+		}
+	}()
+	return do()
 }
 
 // out begins a wait inside a host call: computing is not counted, and handlers may come in. In a
@@ -233,10 +252,15 @@ func (r *realm) recorder() recorder {
 // close ends all that the user has open.
 func (r *realm) close() {
 	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return
+	}
 	r.closed = true
 	closers := r.closers
 	r.closers = nil
 	r.mu.Unlock()
+	r.limits.leave()
 	for _, f := range closers {
 		f()
 	}
@@ -314,29 +338,22 @@ func (r *realm) host(of module) *sobek.Object {
 
 // Get implements sobek.DynamicObject.
 func (h *hosted) Get(key string) sobek.Value {
-	for i, name := range h.of.names {
-		if name != key {
-			continue
-		}
-		if h.made == nil {
-			h.made = make([]sobek.Value, len(h.of.names))
-		}
-		if h.made[i] == nil {
-			h.made[i] = h.of.make(h.r, name)
-		}
-		return h.made[i]
+	i := slices.Index(h.of.names, key)
+	if i < 0 {
+		return nil
 	}
-	return nil
+	if h.made == nil {
+		h.made = make([]sobek.Value, len(h.of.names))
+	}
+	if h.made[i] == nil {
+		h.made[i] = h.of.make(h.r, key)
+	}
+	return h.made[i]
 }
 
 // Has implements sobek.DynamicObject.
 func (h *hosted) Has(key string) bool {
-	for _, name := range h.of.names {
-		if name == key {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(h.of.names, key)
 }
 
 // Keys implements sobek.DynamicObject.
@@ -375,11 +392,6 @@ func (r *realm) own(v sobek.Value, key string) sobek.Value {
 	return nil
 }
 
-// decode returns a JSON text as a value of the realm.
-func (r *realm) decode(text string) sobek.Value {
-	return must(r.parse(sobek.Undefined(), r.rt.ToValue(text)))
-}
-
 // encode returns a value of the script as JSON; "" for undefined and functions.
 func (r *realm) encode(v sobek.Value) (string, error) {
 	t, err := r.text(sobek.Undefined(), v)
@@ -394,7 +406,7 @@ func (r *realm) setupData() sobek.Value {
 	if r.data == nil {
 		r.data = sobek.Undefined()
 		if len(r.play.result) > 0 {
-			r.data = r.decode(string(r.play.result))
+			r.data = must(r.parse(sobek.Undefined(), r.rt.ToValue(string(r.play.result))))
 		}
 	}
 	return r.data
@@ -409,12 +421,12 @@ func settled(v sobek.Value) (sobek.Value, error) {
 	}
 	p := o.Export().(*sobek.Promise)
 	switch p.State() {
+	case sobek.PromiseStateFulfilled:
+		return p.Result(), nil
 	case sobek.PromiseStateRejected:
 		return nil, &thrown{value: p.Result()}
-	case sobek.PromiseStatePending:
-		return nil, errors.New("the promise that it returned never settles: nothing runs after it")
 	}
-	return p.Result(), nil
+	return nil, errors.New("the promise that it returned never settles: nothing runs after it")
 }
 
 // options returns the script's options as JSON.

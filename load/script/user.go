@@ -68,9 +68,9 @@ type talk struct {
 }
 
 const (
-	opConnect  = "ws connect" // from dialing to the end of the handshake
-	mostSockets  = 64           // sockets of one user at a time
-	askTimeout = 10 * time.Second
+	opConnect   = "ws connect" // from dialing to the end of the handshake
+	mostSockets = 64           // sockets of one user at a time
+	askTimeout  = 10 * time.Second
 )
 
 // talks returns the user's talk.

@@ -139,7 +139,7 @@ func (c *chat) set(f func()) {
 // talker is a script whose action says something in room r and awaits the server's word.
 const talker = `
 const {user, ledger} = require("plimsoll");
-let socket, n = 0, opened = 0, closed = [];
+Object.assign(globalThis, {socket: undefined, n: 0, opened: 0, closed: []}); // as eval sees global names only
 function start() {
 	socket = user.socket("/rooms?name=u" + user.id, {
 		open(s) { opened++; s.send(JSON.stringify({do: "join", room: "r"})); },
@@ -282,7 +282,7 @@ func TestWhoLeavesIsOwedNothing(t *testing.T) {
 	c := newChat()
 	s := spoken(t, c, `
 const answer = (name, q) => socket.ask(name, JSON.stringify({do: name, room: "r", ...q}), t => t.includes("on"), "10s");
-let step = 0;
+globalThis.step = 0;
 function act() {
 	switch (step++) {
 	case 0: start(); return answer("history");
@@ -314,7 +314,7 @@ func TestAskTimesOut(t *testing.T) {
 	c := newChat()
 	c.mute = true
 	s := spoken(t, c, `
-let got = 1;
+globalThis.got = 1;
 function act() { if (!socket) { start(); } got = socket.ask("say", "{}", () => true, "20ms"); }`+inspect)
 	a := s.user(0)
 	s.act(a, 2)
@@ -330,7 +330,7 @@ func TestHandlersThatThrow(t *testing.T) {
 	t.Parallel()
 	c := newChat()
 	s := spoken(t, c, `
-let seen = 0;
+globalThis.seen = 0;
 function act() {
 	if (socket) { return say(); }
 	socket = user.socket("/rooms?name=x", {
@@ -399,7 +399,7 @@ func TestSocketsThatTheScriptClosesStayClosed(t *testing.T) {
 	t.Parallel()
 	c := newChat()
 	s := spoken(t, c, `
-let why;
+globalThis.why = undefined;
 function act() {
 	if (!socket) { start(); return; }
 	socket.close(4001);

@@ -34,7 +34,7 @@ func TestHandlersWhileHostCallsWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := rt.RunString(`
-let total = 0, depth = 0, inner = 0;
+Object.assign(globalThis, {total: 0, depth: 0, inner: 0});
 function* numbers(n) { for (let i = 0; i < n; i++) yield wait(1) / 2 + i; }
 function handler(text, way) {
   total++;
