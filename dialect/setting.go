@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -26,7 +27,7 @@ func (e *SettingError) Error() string {
 // UnknownSetting is the error of a key that is not among the known ones.
 func UnknownSetting(key string, known map[string]string) *SettingError {
 	return &SettingError{key, "is unknown; there are " +
-		strings.Join(slices.Sorted(maps.Keys(known)), ", ")}
+		cmp.Or(strings.Join(slices.Sorted(maps.Keys(known)), ", "), "none")}
 }
 
 // check reports everything that is wrong with values.
