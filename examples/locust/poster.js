@@ -5,8 +5,11 @@ import { ledger } from "plimsoll";
 export { setup } from "./place.js";
 
 const alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ";
-const pick = () => alphabet[Math.floor(Math.random() * alphabet.length)];
-const text = (n) => Array.from({ length: n }, pick).join("");
+function text(n) {
+  let s = "";
+  while (s.length < n) s += alphabet[Math.floor(Math.random() * alphabet.length)];
+  return s;
+}
 const wait = () => sleep(4 + 2 * Math.random());
 let files = 0;
 
