@@ -29,7 +29,7 @@ type Shown struct {
 	// Checks are those of a script, and ScriptFaults its iterations that ended in one; nil if there
 	// are none.
 	Checks     []report.CheckCount `json:"checks,omitempty"`
-	Exceptions *ScriptFaults         `json:"exceptions,omitempty"`
+	Exceptions *ScriptFaults       `json:"exceptions,omitempty"`
 	Changed    []string            `json:"changed_files"` // since the run was sealed
 	Users      *record.Users       `json:"users,omitempty"`
 	Login      []ShownOp           `json:"login,omitempty"`            // over the whole run

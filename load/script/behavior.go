@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
+	"plimsoll/load/script/bundle"
 	"plimsoll/load/script/guard"
 	"plimsoll/load/workload"
 )
@@ -70,7 +71,7 @@ func newPlay(text []byte) (*play, error) {
 	if len(text) == 0 {
 		return nil, errNoScript
 	}
-	var b parcel
+	var b bundle.Bundle
 	if err := json.Unmarshal(text, &b); err != nil {
 		return nil, fmt.Errorf("script: reading the bundle: %w", err)
 	}
@@ -109,9 +110,22 @@ func (p *play) setup(ctx context.Context, env workload.Env) error {
 	if r.exports.setup == nil {
 		return nil
 	}
-	text := ""
+	text, err := r.around(ctx, r.exports.setup)
+	switch {
+	case err != nil:
+		return fmt.Errorf("script: setup: %w", err)
+	case len(text) > mostResult:
+		return fmt.Errorf("script: setup: its result has %d bytes as JSON; want at most %d",
+			len(text), mostResult)
+	}
+	p.result = []byte(text)
+	return nil
+}
+
+// around calls a function of the script with the result of setup, and returns its own as JSON.
+func (r *realm) around(ctx context.Context, f sobek.Callable) (text string, err error) {
 	err = r.run(frame{ctx: ctx}, func() error {
-		v, err := r.exports.setup(sobek.Undefined())
+		v, err := f(sobek.Undefined(), r.setupData())
 		if err == nil {
 			v, err = settled(v)
 		}
@@ -120,16 +134,10 @@ func (p *play) setup(ctx context.Context, env workload.Env) error {
 		}
 		return err
 	})
-	switch {
-	case errors.Is(err, workload.ErrStop):
-		return context.Cause(ctx)
-	case err != nil:
-		return fmt.Errorf("script: setup: %w", err)
-	case len(text) > mostResult:
-		return fmt.Errorf("script: setup: its result has %d bytes as JSON; want at most %d", len(text), mostResult)
+	if errors.Is(err, workload.ErrStop) {
+		err = context.Cause(ctx)
 	}
-	p.result = []byte(text)
-	return nil
+	return text, err
 }
 
 // Finish implements workload.Finisher: it runs the script's teardown.
@@ -143,17 +151,7 @@ func (b *Behavior) Finish(ctx context.Context, env workload.Env) error {
 		return fmt.Errorf("script: %w", err)
 	}
 	defer r.close()
-	err = r.run(frame{ctx: ctx}, func() error {
-		v, err := r.exports.teardown(sobek.Undefined(), r.setupData())
-		if err == nil {
-			_, err = settled(v)
-		}
-		return err
-	})
-	if errors.Is(err, workload.ErrStop) {
-		return context.Cause(ctx)
-	}
-	if err != nil {
+	if _, err = r.around(ctx, r.exports.teardown); err != nil {
 		return fmt.Errorf("script: teardown: %w", err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -140,7 +141,7 @@ func TestProvisionFails(t *testing.T) {
 	cancel()
 	err := New().Provision(ctx, workload.Env{URL: "http://127.0.0.1:1", Pace: 1,
 		Script: bundled(t, imports+`exports.setup = () => sleep(60); exports.default = () => {}`)}, 1)
-	if err != context.Canceled {
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the error of an ended setup is %v", err)
 	}
 }
@@ -374,5 +375,36 @@ exports.default = () => {
 	a.Close()
 	if err := call("late"); err != workload.ErrStop {
 		t.Errorf("a handler ran after the end: %v", err)
+	}
+}
+
+// TestEndlessLoops: what computes for more than a second is interrupted, wherever it does, and its
+// user goes on.
+func TestEndlessLoops(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ code, want string }{
+		{"for (;;) { try { for (;;) { Math.sqrt(2) } } catch {} finally { continue } }", "test.js:2: computed for more than 1s"},
+		{"throw {get message() { for (;;); }}", "something that cannot be shown"},
+		{"check(1, {get a() { for (;;); }})", "test.js:2: computed for more than 1s"},
+	} {
+		s := staged(t, hello, "exports.default = () => { if (__ITER === 1) { http.get('/'); return }\n"+tt.code+"\n}", nil)
+		s.act(s.user(0), 2)
+		if said := s.said(); !strings.Contains(said, tt.want) {
+			t.Errorf("%s: the log is %q, want %q", tt.code, said, tt.want)
+		}
+		if w := s.windows()["iteration default"]; w.Classes[measure.Script] != 1 || w.Classes[measure.OK] != 1 {
+			t.Errorf("%s: iterations %v", tt.code, w.Classes)
+		}
+	}
+}
+
+// TestWaitsAreNoComputing: a user whose requests and pauses take longer than it may compute is not
+// interrupted.
+func TestWaitsAreNoComputing(t *testing.T) {
+	t.Parallel()
+	s := staged(t, hello, `exports.default = () => { sleep(1.5); http.get("/") }`, nil)
+	s.act(s.user(0), 1)
+	if said := s.said(); said != "" {
+		t.Error(said)
 	}
 }

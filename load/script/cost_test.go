@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"plimsoll/internal/race"
 	"plimsoll/load/workload"
 )
 
@@ -87,10 +88,15 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestMemoryOfAUser holds the bytes of a user that has acted.
-func TestMemoryOfAUser(t *testing.T) {
-	const n = 300
-	s, _ := instant(t, lean)
+// TestCostOfAUser holds the memory of a user that has acted, and the allocations of a lean iteration.
+func TestCostOfAUser(t *testing.T) {
+	const (
+		n           = 300
+		mostBytes   = 40 << 10
+		mostObjects = 18
+	)
+	s, first := instant(t, lean)
+	s.act(first, 1)
 	users := make([]workload.Actor, n)
 	before := heap()
 	for i := range users {
@@ -101,4 +107,15 @@ func TestMemoryOfAUser(t *testing.T) {
 	each := (heap() - before) / n
 	runtime.KeepAlive(users)
 	t.Logf("%d bytes a user", each)
+	if each > mostBytes {
+		t.Errorf("a user takes %d bytes, want at most %d", each, mostBytes)
+	}
+	objects := testing.AllocsPerRun(200, func() {
+		if err := first.Act(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if objects > mostObjects && !race.Enabled {
+		t.Errorf("an iteration makes %.0f objects, want at most %d", objects, mostObjects)
+	}
 }

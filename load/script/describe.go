@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"plimsoll/load/script/bundle"
 	"plimsoll/load/script/guard"
 	"plimsoll/load/workload"
 )
@@ -43,7 +44,7 @@ func (r *realm) described() Described {
 
 // Describe runs the init code of a bundle once, within the limits of scripts. Files that it opens are
 // added to the bundle. An exception is an [*Exception].
-func Describe(b *parcel, env Environment) (*Described, error) {
+func Describe(b *bundle.Bundle, env Environment) (*Described, error) {
 	program, err := b.Program()
 	if err != nil {
 		return nil, err

@@ -2,9 +2,7 @@ package script
 
 import (
 	"cmp"
-	"maps"
 	"os"
-	"slices"
 
 	"github.com/grafana/sobek"
 
@@ -61,30 +59,13 @@ func valueOf(name string, env *workload.Env) (string, bool) {
 	return os.LookupEnv(name)
 }
 
-// variables is the global object __ENV.
-type variables struct {
-	fixed
-	r *realm
-}
-
-// Get implements sobek.DynamicObject.
-func (v *variables) Get(name string) sobek.Value {
-	if name == baseURL {
-		return v.r.rt.ToValue(v.r.env.URL)
-	}
-	if value, ok := v.r.values[name]; ok {
-		return v.r.rt.ToValue(value)
-	}
-	return nil
-}
-
-// Has implements sobek.DynamicObject.
-func (v *variables) Has(name string) bool {
-	_, ok := v.r.values[name]
-	return ok || name == baseURL
-}
-
-// Keys implements sobek.DynamicObject.
-func (v *variables) Keys() []string {
-	return append([]string{baseURL}, slices.Sorted(maps.Keys(v.r.values))...)
+// variables returns the global object __ENV.
+func (r *realm) variables() *sobek.Object {
+	names := append([]string{baseURL}, sortedKeys(r.values)...)
+	return r.host(module{names, func(r *realm, name string) sobek.Value {
+		if name == baseURL {
+			return r.rt.ToValue(r.env.URL)
+		}
+		return r.rt.ToValue(r.values[name])
+	}})
 }

@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -314,9 +315,9 @@ func (r *realm) failed(w *web, q *call, status int, class measure.Class, due tim
 	if err != nil {
 		text += plain.Excerpt(err.Error(), mostText) + " "
 	} else {
-		text += "status " + itoa(status) + " "
+		text += "status " + strconv.Itoa(status) + " "
 	}
-	r.once(name+class.String()+itoa(status), "first failure of its kind: "+text+"("+class.String()+")")
+	r.once(name+class.String()+strconv.Itoa(status), "first failure of its kind: "+text+"("+class.String()+")")
 }
 
 // origin is the target as scripts address it.

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"net/textproto"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,8 +11,6 @@ import (
 
 	"plimsoll/load/wire"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // A bodyKind is how a script wants the body of a response.
 type bodyKind uint8
@@ -234,10 +231,7 @@ func basic(u *url.Userinfo) string {
 }
 
 // statuses are those that a request expects; nil is what k6 expects, 200 to 399.
-type statuses struct {
-	fixed
-	ranges [][2]int
-}
+type statuses struct{ ranges [][2]int }
 
 // accept reports whether a status is expected.
 func (s *statuses) accept(status int) bool {
@@ -251,15 +245,6 @@ func (s *statuses) accept(status int) bool {
 	}
 	return false
 }
-
-// Get implements sobek.DynamicObject.
-func (*statuses) Get(string) sobek.Value { return nil }
-
-// Has implements sobek.DynamicObject.
-func (*statuses) Has(string) bool { return false }
-
-// Keys implements sobek.DynamicObject.
-func (*statuses) Keys() []string { return nil }
 
 // expectedStatuses makes a response callback of statuses and ranges {min, max}.
 func (r *realm) expectedStatuses(c sobek.FunctionCall) sobek.Value {
@@ -275,7 +260,7 @@ func (r *realm) expectedStatuses(c sobek.FunctionCall) sobek.Value {
 			panic(r.fault("http.expectedStatuses: %s is neither a status nor {min, max}", v.String()))
 		}
 	}
-	return r.rt.NewDynamicObject(s)
+	return r.rt.ToValue(s)
 }
 
 // statusesOf reads a response callback; null accepts every status.

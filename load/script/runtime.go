@@ -91,7 +91,7 @@ func newRealm(ctx context.Context, p *play, env *workload.Env, u *workload.User,
 	err = errors.Join(
 		r.rt.Set("__VU", u.ID+1),
 		r.rt.Set("__ITER", 0),
-		r.rt.Set("__ENV", r.rt.NewDynamicObject(&variables{r: r})),
+		r.rt.Set("__ENV", r.variables()),
 		r.rt.Set("console", r.host(console)),
 		r.rt.Set("open", r.function(r.open)),
 	)
@@ -392,11 +392,6 @@ func (r *realm) own(v sobek.Value, key string) sobek.Value {
 	return nil
 }
 
-// decode returns a JSON text as a value of the realm.
-func (r *realm) decode(text string) sobek.Value {
-	return must(r.parse(sobek.Undefined(), r.rt.ToValue(text)))
-}
-
 // encode returns a value of the script as JSON; "" for undefined and functions.
 func (r *realm) encode(v sobek.Value) (string, error) {
 	t, err := r.text(sobek.Undefined(), v)
@@ -411,7 +406,7 @@ func (r *realm) setupData() sobek.Value {
 	if r.data == nil {
 		r.data = sobek.Undefined()
 		if len(r.play.result) > 0 {
-			r.data = r.decode(string(r.play.result))
+			r.data = must(r.parse(sobek.Undefined(), r.rt.ToValue(string(r.play.result))))
 		}
 	}
 	return r.data

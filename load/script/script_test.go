@@ -14,13 +14,14 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
 	"plimsoll/load/measure"
+	"plimsoll/load/script/bundle"
 	"plimsoll/load/workload"
 )
 
 // bundled returns the JSON of a bundle of CommonJS code.
 func bundled(t testing.TB, code string, env ...string) []byte {
 	t.Helper()
-	b, err := json.Marshal(parcel{Name: "test.js", Env: env, Digest: "sha256:0",
+	b, err := json.Marshal(bundle.Bundle{Name: "test.js", Env: env, Digest: "sha256:0",
 		Code: "(function(require, exports, module) { \"use strict\";" + code + "\n})"})
 	if err != nil {
 		t.Fatal(err)

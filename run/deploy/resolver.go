@@ -13,6 +13,7 @@ import (
 	"plimsoll/dialect"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
+	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/run/deploy/stores"
 	"plimsoll/target/process"
@@ -162,6 +163,12 @@ func (e *Resolver) SecretsOf(p *plan.Plan) func(name string) string {
 		}
 		return v
 	}
+}
+
+// Beforehand returns what the init code of a plan's script is given before there is a target.
+func (e *Resolver) Beforehand(p *plan.Plan) workload.Env {
+	secrets := e.SecretsOf(p)
+	return workload.Env{URL: p.Target.URL.First(), Variables: e.Variables(p, secrets), Secret: secrets, Secrets: e.Secrets}
 }
 
 // Variables returns the settings of a plan with a script by the names that the script gives them,

@@ -9,7 +9,6 @@ import (
 	"plimsoll/dialect/script"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
-	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/run/users"
 )
@@ -53,14 +52,7 @@ func (a *App) Complete(p *plan.Plan, planFile string) (*plan.Plan, error) {
 
 // WithScript returns a plan with the script that it names, which is read.
 func (a *App) WithScript(p *plan.Plan) (*plan.Plan, error) {
-	of := &a.Program().Resolver
-	secrets := of.SecretsOf(p)
-	return script.Read(p, workload.Env{
-		URL:       p.Target.URL.First(),
-		Variables: of.Variables(p, secrets),
-		Secret:    secrets,
-		Secrets:   of.Secrets,
-	})
+	return script.Read(p, a.Program().Beforehand(p))
 }
 
 // beside returns the path of a file that a plan names.
