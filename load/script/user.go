@@ -568,7 +568,8 @@ func (l *line) match(v sobek.Value) {
 }
 
 // ask is socket.ask(name, text, match, timeout): one operation from sending to the arrival of the
-// first message for which match returns something true. A connection that is lost is awaited first.
+// first message for which match returns something true. A connection that is lost is awaited first,
+// which is no part of the operation: the user is away, and counts as disconnected.
 func (l *line) ask(c sobek.FunctionCall) sobek.Value {
 	r := l.r
 	l.closable("ask")
@@ -589,27 +590,27 @@ func (l *line) ask(c sobek.FunctionCall) sobek.Value {
 	n := r.series.op(&t.scratch, name, "", "").Name
 	timer := r.user.Clock().NewTimer()
 	defer timer.Stop()
-	r.user.Begin(n)
-	due := time.Now()
-	timer.Reset(r.user.Now() + timeout)
 	q := &asking{match: match, done: make(chan struct{})}
 	l.asked = q
-	if l.connection(q, timer.C) {
-		ws := l.ws
-		q.sent = time.Now()
+	defer func() { l.asked = nil }()
+	class := measure.WS
+	if timer.Reset(r.user.Now() + timeout); l.connection(q, timer.C) {
+		class = measure.Timeout
+	}
+	r.user.Begin(n)
+	due := time.Now()
+	q.sent = due
+	if ws := l.ws; class == measure.Timeout {
 		r.frame.sent = q.sent
+		timer.Reset(r.user.Now() + timeout)
 		r.apart(func(ctx context.Context) {
 			_ = ws.WriteText(text) // the reader finds a connection that is lost
 			q.await(ctx, timer.C, nil)
 		})
+		r.ended()
 	}
-	l.asked = nil
-	r.ended()
-	q.settle(nil, nil, time.Now(), measure.Timeout)
+	q.settle(nil, nil, time.Now(), class)
 	sent, done := q.sent, q.at
-	if sent.IsZero() {
-		sent = due
-	}
 	if done.Before(sent) {
 		done = sent
 	}
@@ -643,7 +644,8 @@ func (l *line) connection(q *asking, late <-chan time.Time) bool {
 	for l.ws == nil {
 		up, over := l.up, false
 		l.r.apart(func(ctx context.Context) { over = q.await(ctx, late, up) })
-		if over {
+		l.r.ended()
+		if l.r.user.Rejoin(l.r.user.Now()); over {
 			return false
 		}
 	}
