@@ -66,7 +66,7 @@ var outside = []string{
 // drivers are chosen by name when a plan is carried out. Each stands one row above its room.
 var driverList = []string{
 	"contrib/grafana",
-	"dialect/mattermost",
+	"dialect/mattermost", "dialect/script",
 	"load/engine/calibration", "load/fleet/join",
 	"reference/dataset/dump", "reference/dataset/mattermost", "reference/dataset/refchat",
 	"record/importer/figures", "record/importer/gobench", "record/importer/k6", "record/importer/loadtestng", "record/importer/locust",

@@ -3,7 +3,6 @@ package script
 import (
 	"cmp"
 	"os"
-	"strings"
 
 	"github.com/grafana/sobek"
 
@@ -31,7 +30,7 @@ func valuesOf(names []string, env *workload.Env) map[string]string {
 	for _, name := range names {
 		if v, ok := valueOf(name, env); ok && name != baseURL {
 			values[name] = v
-			if secretly(name) {
+			if workload.SoundsSecret(name) {
 				env.Secrets.Add(v)
 			}
 		}
@@ -47,8 +46,10 @@ func EnvironmentOf(names []string, env workload.Env) Environment {
 }
 
 func valueOf(name string, env *workload.Env) (string, bool) {
-	if v, ok := env.Params[name]; ok {
-		return v, true
+	for _, of := range []map[string]string{env.Variables, env.Params} {
+		if v, ok := of[name]; ok {
+			return v, true
+		}
 	}
 	if env.Secret != nil {
 		if v := env.Secret(cmp.Or(secretNames[name], name)); v != "" {
@@ -56,17 +57,6 @@ func valueOf(name string, env *workload.Env) (string, bool) {
 		}
 	}
 	return os.LookupEnv(name)
-}
-
-// secretly reports whether the value of a variable of that name is not to be shown.
-func secretly(name string) bool {
-	name = strings.ToUpper(name)
-	for _, part := range []string{"PASSWORD", "TOKEN", "SECRET", "KEY"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
 }
 
 // variables returns the global object __ENV.

@@ -35,7 +35,7 @@ func (b *Behavior) Restore(env workload.Env, text []byte) error {
 		return err
 	}
 	for name, v := range s.Values {
-		if secretly(name) {
+		if workload.SoundsSecret(name) {
 			env.Secrets.Add(v)
 		}
 	}

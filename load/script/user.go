@@ -68,8 +68,7 @@ type talk struct {
 }
 
 const (
-	opConnect   = "ws connect" // from dialing to the end of the handshake
-	mostSockets = 64           // sockets of one user at a time
+	mostSockets = 64 // of one user at a time
 	askTimeout  = 10 * time.Second
 )
 
@@ -89,7 +88,7 @@ func (r *realm) talks() *talk {
 	if r.series.prefix != "" {
 		t.ledger = nil
 	}
-	t.connect = r.series.op(&t.scratch, opConnect, "", "").Name
+	t.connect = r.series.op(&t.scratch, workload.Connect, "", "").Name
 	t.life, t.end = context.WithCancel(context.Background())
 	r.talk = t
 	r.closers = append(r.closers, r.hangUp)
@@ -162,7 +161,7 @@ func (r *realm) connect(ctx context.Context, t *talk, rec recorder, cfg wire.WSC
 	} else {
 		class = workload.ClassOf(err)
 		text := plain.Excerpt(err.Error(), mostText)
-		r.first(opConnect, class, text)
+		r.first(workload.Connect, class, text)
 	}
 	rec.Done(t.connect, start, start, done, class, 0)
 	return ws, err
@@ -298,7 +297,12 @@ func (r *realm) socket(c sobek.FunctionCall) sobek.Value {
 		r.threw("socket.open", err)
 		r.ended()
 	}
-	t.wg.Go(func() { l.live(ws) })
+	t.wg.Go(func() {
+		r.env.Panic(boundary.Do("a socket of a script", func() error {
+			l.live(ws)
+			return nil
+		}))
+	})
 	return l.object
 }
 
@@ -426,7 +430,7 @@ func (l *line) lost(ws *wire.WS, err error) (again bool) {
 		l.ws, l.up = nil, make(chan struct{})
 		t.down++
 		r.presence()
-		if l.asked != nil {
+		if l.asked != nil && !l.asked.sent.IsZero() {
 			l.asked.settle(nil, nil, time.Now(), measure.WS)
 		}
 	}
@@ -441,6 +445,14 @@ func (l *line) lost(ws *wire.WS, err error) (again bool) {
 		}))
 	}
 	return again
+}
+
+// codeOfClose returns the code with which a script closes a connection.
+func codeOfClose(v sobek.Value) int {
+	if code := v.ToInteger(); 1000 <= code && code <= 4999 {
+		return int(code)
+	}
+	return wire.CloseNormal
 }
 
 // closeCode returns the code with which a connection was closed; 1006 if there is none.
@@ -468,8 +480,9 @@ func (l *line) close(c sobek.FunctionCall) sobek.Value {
 	if l.code != 0 {
 		return sobek.Undefined()
 	}
-	if l.code = int(c.Argument(0).ToInteger()); l.code < 1000 || l.code > 4999 {
-		l.code = wire.CloseNormal
+	l.code = codeOfClose(c.Argument(0))
+	if l.asked != nil { // by a handler
+		l.asked.settle(nil, nil, time.Now(), measure.WS)
 	}
 	r, ws := l.r, l.ws
 	t := r.talk
@@ -502,6 +515,7 @@ func (l *line) send(c sobek.FunctionCall) sobek.Value {
 	if err != nil {
 		return sobek.Undefined() // which the reader finds, too
 	}
+	l.r.frame.sent = at
 	return l.r.rt.ToValue(int64(at.Sub(began)))
 }
 
@@ -515,7 +529,7 @@ func (l *line) closable(call string) {
 // asking is a message that the user's own code awaits.
 type asking struct {
 	match sobek.Callable
-	sent  time.Time
+	sent  time.Time     // zero before
 	done  chan struct{} // closed by settle
 	over  bool
 	value sobek.Value
@@ -539,7 +553,7 @@ const stale = time.Millisecond
 // match settles the question if a message answers it.
 func (l *line) match(v sobek.Value) {
 	q, at := l.asked, l.r.frame.at
-	if q.over || q.sent.Sub(at) > stale {
+	if q.over || q.sent.IsZero() || q.sent.Sub(at) > stale {
 		return
 	}
 	got, err := q.match(sobek.Undefined(), v)
@@ -554,7 +568,8 @@ func (l *line) match(v sobek.Value) {
 }
 
 // ask is socket.ask(name, text, match, timeout): one operation from sending to the arrival of the
-// first message for which match returns something true. A connection that is lost is awaited first.
+// first message for which match returns something true. A connection that is lost is awaited first,
+// which is no part of the operation: the user is away, and counts as disconnected.
 func (l *line) ask(c sobek.FunctionCall) sobek.Value {
 	r := l.r
 	l.closable("ask")
@@ -575,31 +590,31 @@ func (l *line) ask(c sobek.FunctionCall) sobek.Value {
 	n := r.series.op(&t.scratch, name, "", "").Name
 	timer := r.user.Clock().NewTimer()
 	defer timer.Stop()
+	q := &asking{match: match, done: make(chan struct{})}
+	l.asked = q
+	defer func() { l.asked = nil }()
+	class := measure.WS
+	if timer.Reset(r.user.Now() + timeout); l.connection(q, timer.C) {
+		class = measure.Timeout
+	}
 	r.user.Begin(n)
 	due := time.Now()
-	timer.Reset(r.user.Now() + timeout)
-	q := &asking{match: match, sent: due, done: make(chan struct{})}
-	if l.connection(timer.C) {
-		l.asked = q
-		ws := l.ws
-		q.sent = time.Now()
+	q.sent = due
+	if ws := l.ws; class == measure.Timeout {
+		r.frame.sent = q.sent
+		timer.Reset(r.user.Now() + timeout)
 		r.apart(func(ctx context.Context) {
 			_ = ws.WriteText(text) // the reader finds a connection that is lost
-			select {
-			case <-q.done:
-			case <-timer.C:
-			case <-ctx.Done():
-			}
+			q.await(ctx, timer.C, nil)
 		})
-		l.asked = nil
+		r.ended()
 	}
-	r.ended()
-	q.settle(nil, nil, time.Now(), measure.Timeout)
-	done := q.at
-	if done.Before(q.sent) {
-		done = q.sent
+	q.settle(nil, nil, time.Now(), class)
+	sent, done := q.sent, q.at
+	if done.Before(sent) {
+		done = sent
 	}
-	r.user.Done(n, due, q.sent, done, q.class, int64(q.bytes))
+	r.user.Done(n, due, sent, done, q.class, int64(q.bytes))
 	r.rejoined()
 	r.frame.failed = r.frame.failed || q.class != measure.OK
 	switch {
@@ -612,22 +627,25 @@ func (l *line) ask(c sobek.FunctionCall) sobek.Value {
 	return q.value
 }
 
+// await waits until the question is settled, until the time is over or until there is a connection.
+func (q *asking) await(ctx context.Context, late <-chan time.Time, up <-chan struct{}) (over bool) {
+	select {
+	case <-up:
+		return false
+	case <-q.done:
+	case <-late:
+	case <-ctx.Done():
+	}
+	return true
+}
+
 // connection waits for a connection, and reports whether there is one in time.
-func (l *line) connection(late <-chan time.Time) bool {
+func (l *line) connection(q *asking, late <-chan time.Time) bool {
 	for l.ws == nil {
 		up, over := l.up, false
-		l.r.apart(func(ctx context.Context) {
-			select {
-			case <-up:
-			case <-late:
-				over = true
-			case <-l.quit.Done():
-				over = true
-			case <-ctx.Done():
-				over = true
-			}
-		})
-		if over {
+		l.r.apart(func(ctx context.Context) { over = q.await(ctx, late, up) })
+		l.r.ended()
+		if l.r.user.Rejoin(l.r.user.Now()); over {
 			return false
 		}
 	}

@@ -296,9 +296,7 @@ func (s *session) close(c sobek.FunctionCall) {
 	if s.code != 0 || s.ws == nil {
 		return
 	}
-	if s.code = int(c.Argument(0).ToInteger()); s.code < 1000 || s.code > 4999 {
-		s.code = wire.CloseNormal
-	}
+	s.code = codeOfClose(c.Argument(0))
 	s.r.wait(func(context.Context) { _ = s.ws.Close(s.code, "") }) // a connection that is gone is closed, too
 }
 

@@ -1,6 +1,17 @@
 package workload
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+// SoundsSecret reports whether the value of a variable or a setting of that name is not to be shown.
+func SoundsSecret(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc([]string{"PASSWORD", "TOKEN", "SECRET", "KEY"}, func(part string) bool {
+		return strings.Contains(name, part)
+	})
+}
 
 // threw begins the line that a behavior logs of an exception in a script.
 const threw = "exception in "

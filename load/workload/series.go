@@ -23,9 +23,14 @@ const (
 // that was cut off or missed events.
 const Socket = "websocket"
 
+// Connect is the series in which a script's attempts to open a WebSocket are.
+const Connect = "ws connect"
+
 // OfSockets reports whether a series holds event connections, of the steady state or of logins.
 // Those of storms are not among them: there they break on purpose.
-func OfSockets(series string) bool { return series == Socket || series == Login+"_"+Socket }
+func OfSockets(series string) bool {
+	return series == Socket || series == Login+"_"+Socket || series == Connect
+}
 
 // OfLogins reports whether a series holds operations of logins.
 func OfLogins(series string) bool { return strings.HasPrefix(series, Login) }

@@ -85,6 +85,9 @@ type Env struct {
 	Script []byte
 	// Params are the behavior's own settings from the plan.
 	Params map[string]string
+	// Variables are all values of the plan's params, references resolved, for a behavior that knows
+	// no names of its own; Params are without what no behavior knows then.
+	Variables map[string]string `json:"-"`
 	// Accounts are those that the users of the behavior have, by rank, in a call of Provision; nil
 	// means that it makes accounts. Only an [Adopter] is given some.
 	Accounts *Accounts `json:"-"`

@@ -15,7 +15,7 @@ func startUsers(ctx context.Context, r *run) (err error) {
 	env.Panicked = r.panics.Note
 	env.Registry = r.spec.Registry
 	env.Log = func(format string, args ...any) {
-		_ = r.event("error", fmt.Sprintf(format, args...))
+		r.said(fmt.Sprintf(format, args...))
 	}
 	r.population, err = users.Start(ctx, users.Config{
 		Layout:   r.lay,
@@ -39,6 +39,7 @@ func startUsers(ctx context.Context, r *run) (err error) {
 	r.spec.Registry = env.Registry
 	r.spec.Driver = r.population.Driver
 	r.spec.Conduct = users.Conduct(r.sys.Mix, env)
+	r.spec.Thrown = r.exceptions.First
 	r.follow()
 	return nil
 }
@@ -60,8 +61,14 @@ func finishUsers(ctx context.Context, r *run) error {
 // failed notes an error of a user or an agent.
 func (r *run) failed(who string, err error) {
 	if !r.panics.Is(who, err) {
-		_ = r.event("error", who+": "+err.Error())
+		r.said(who + ": " + err.Error())
 	}
+}
+
+// said records a line of the users' log.
+func (r *run) said(line string) {
+	r.exceptions.Note(line)
+	_ = r.event("error", line)
 }
 
 // follow watches the processes that have the users, if they are not this one.
