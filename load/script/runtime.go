@@ -425,8 +425,9 @@ func settled(v sobek.Value) (sobek.Value, error) {
 		return p.Result(), nil
 	case sobek.PromiseStateRejected:
 		return nil, &thrown{value: p.Result()}
+	default:
+		return nil, errors.New("the promise that it returned never settles: nothing runs after it")
 	}
-	return nil, errors.New("the promise that it returned never settles: nothing runs after it")
 }
 
 // options returns the script's options as JSON.
