@@ -27,6 +27,7 @@ CURVEFLAGS     ?=
 DUETFLAGS      ?=
 FLEETFLAGS     ?=
 SHOWFLAGS      ?=
+K6FLAGS        ?=
 SINCE          ?= main
 comma          := ,
 # Pages and files that studies write.
@@ -186,6 +187,12 @@ curve: setup build ## comparisons of two builds with nothing or a known differen
 attribution: setup build ## comparisons of builds with a known difference: is the right function or statement named first; each is kept in studies/results/attribution.md (ten minutes for four variants; ATTRIBUTIONFLAGS='-n 4 -dir DIR'); killed, it goes on
 	$(GO) build -C studies -o ../bin/attribution ./attribution
 	bin/attribution $(ATTRIBUTIONFLAGS)
+
+.PHONY: k6-study
+k6-study: build ## the scripts of examples/k6 in k6 and in plimsoll, count by count, in studies/results/k6.md (four minutes; K6FLAGS='-only get.js')
+	@scripts/peers.sh k6
+	$(GO) build -C studies -o ../bin/k6study ./k6
+	bin/k6study $(K6FLAGS)
 
 # Python's packages and one of npm, by digests. pip and npm leave marks of what they installed; ours is the stamp.
 SITE := $(TOOLS)/site

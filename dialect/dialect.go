@@ -72,7 +72,8 @@ type Dialect struct {
 type Settings struct {
 	// Params lists the settings, and Secrets those whose values are secrets, with their meaning.
 	Params, Secrets map[string]string
-	// Check reports everything that is wrong with values, as [SettingError]s that may be joined.
+	// Check reports everything that is wrong with values, as [SettingError]s that may be joined. Nil
+	// takes any value of Params.
 	Check func(params map[string]string) error
 	// CheckStorm reports a problem with the settings of a kind of storm; "" if there is none. It is
 	// nil in a dialect without storms.

@@ -160,7 +160,7 @@ func (s Set) CheckSettings(behaviors []string, params map[string]string) error {
 	}
 	d, err := s.Of(behaviors)
 	if err == nil && d != nil && !d.Any {
-		err = d.Settings.Check(values)
+		err = d.Settings.check(values)
 	}
 	return errors.Join(append(errs, err)...)
 }

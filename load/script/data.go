@@ -50,21 +50,22 @@ func (r *realm) sharedArray(c sobek.ConstructorCall) *sobek.Object {
 	}
 	a := &r.play.arrays
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	data, ok := a.made[name]
-	if !ok {
-		made := must(f(sobek.Undefined()))
-		text, err := r.encode(made)
+	a.mu.Unlock()
+	if !ok { // several users may come here at once: they make the same
+		text, err := r.encode(must(f(sobek.Undefined())))
 		if err != nil {
 			panic(err)
 		}
 		if err := json.Unmarshal([]byte(text), &data); err != nil || data == nil {
 			panic(r.fault("new SharedArray(%q): its function returns no array", name))
 		}
+		a.mu.Lock()
 		if a.made == nil {
 			a.made = map[string][]any{}
 		}
 		a.made[name] = data
+		a.mu.Unlock()
 	}
 	return r.shared(data).(*sobek.Object)
 }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -28,9 +29,8 @@ type web struct {
 	client *wire.Client // of the user's own code
 	side   *wire.Client // of handlers, which run while client waits; nil until one needs it
 	target origin
-	jar    *jar // of the iteration
-	call   call // the request under way in the user's own code, or in a handler
-	name   []byte
+	jar    *jar   // of the iteration
+	name   []byte // scratch
 
 	agent     string
 	redirects int
@@ -204,13 +204,11 @@ func (r *realm) batched(v sobek.Value) sobek.Value {
 // request makes a request, follows its redirects and returns the last response.
 func (r *realm) request(method string, to, body, params sobek.Value) sobek.Value {
 	w := r.http()
-	q := &w.call
-	*q = call{wire: wire.Request{Method: method, Header: q.wire.Header[:0]}, cookies: q.cookies[:0]}
-	q.jar, q.expected, q.redirects = w.jar, w.expected, w.redirects
+	q := &call{jar: w.jar, expected: w.expected, redirects: w.redirects}
+	q.wire = wire.Request{Method: method, Header: q.header[:0], MaxBody: mostResponse}
 	if w.discard {
 		q.kind = bodyNone
 	}
-	address := ""
 	if tagged, ok := to.(*sobek.Object); ok {
 		if u := r.own(tagged, "url"); u != nil {
 			to = u
@@ -222,10 +220,9 @@ func (r *realm) request(method string, to, body, params sobek.Value) sobek.Value
 	if missing(to) {
 		panic(r.fault("http.%s: there is no URL", strings.ToLower(method)))
 	}
-	address = to.String()
 	r.params(q, params)
 	r.body(q, body)
-	path, login, err := w.target.locate(address)
+	path, login, err := w.target.locate(to.String())
 	if err != nil {
 		panic(r.fault("http.%s: %v", strings.ToLower(method), err))
 	}
@@ -235,17 +232,19 @@ func (r *realm) request(method string, to, body, params sobek.Value) sobek.Value
 	if !q.has("User-Agent") && w.agent != "" {
 		q.wire.Header = append(q.wire.Header, wire.Field{Name: "User-Agent", Value: w.agent})
 	}
-	own := *q // requests of handlers may come in while it waits
 	for hop := 0; ; hop++ {
-		own.wire.Path = path
-		resp := r.exchange(w, &own)
-		next, ok := resp.redirect(hop, &own)
-		if !ok {
+		q.wire.Path = path
+		resp := r.exchange(w, q)
+		next := resp.redirect()
+		if next == "" || hop >= q.redirects {
 			return resp.value
 		}
 		if path, _, err = w.target.follow(path, next); err != nil {
 			resp.problem = "redirect not followed: " + err.Error()
 			return resp.value
+		}
+		if resp.status < http.StatusTemporaryRedirect && q.wire.Method != "HEAD" {
+			q.wire.Method, q.wire.Body, q.wire.ContentType = "GET", nil, ""
 		}
 	}
 }
@@ -262,9 +261,9 @@ func (r *realm) exchange(w *web, q *call) *response {
 	n := r.series.op(&w.name, q.tag, q.wire.Method, q.wire.Path)
 	plainHeader := len(q.wire.Header)
 	q.cookie(w.target.secure)
-	q.wire.MaxBody, q.wire.SkipBody = mostResponse, q.kind == bodyNone
+	q.wire.SkipBody = q.kind == bodyNone
 	rec := r.recorder()
-	rec.Begin(n)
+	rec.Begin(n.Name)
 	got, err := r.do(client, &q.wire)
 	if err != nil && r.frame.ctx.Err() != nil {
 		client.Release()
@@ -277,13 +276,13 @@ func (r *realm) exchange(w *web, q *call) *response {
 	case !q.expected.accept(got.Status):
 		class = workload.ClassOfStatus(got.Status)
 	}
-	due := rec.Done(n, got.Due, got.Sent, got.Done, class, got.BodyBytes)
+	due := rec.Done(n.Name, got.Due, got.Sent, got.Done, class, got.BodyBytes)
 	r.frame.sent = got.Sent
 	r.rejoined()
 	resp := r.response(w, q, got, err)
 	q.wire.Header = q.wire.Header[:plainHeader]
 	if class != measure.OK {
-		r.failed(w, q, got.Status, class, due, err)
+		r.failed(n.text, got.Status, class, due, err)
 	}
 	client.Release()
 	r.ended()
@@ -299,12 +298,8 @@ func (r *realm) do(client *wire.Client, q *wire.Request) (*wire.Response, error)
 }
 
 // failed counts and notes an operation that failed.
-func (r *realm) failed(w *web, q *call, status int, class measure.Class, due time.Duration, err error) {
+func (r *realm) failed(name string, status int, class measure.Class, due time.Duration, err error) {
 	r.frame.failed = true
-	name := string(w.name)
-	if q.tag != "" {
-		name = OpName(q.tag)
-	}
 	if r.series.prefix == "" {
 		workload.Answered(r.series.reg, name, status, due)
 	}

@@ -42,11 +42,17 @@ func newSeries(reg *measure.Registry, prefix string, actions []ActionWeight) *se
 // names maps what a script calls something to its series. Reading takes no lock.
 type names struct {
 	mu    sync.Mutex
-	known atomic.Pointer[map[string]measure.Name]
+	known atomic.Pointer[map[string]named]
+}
+
+// named is a series with its name.
+type named struct {
+	measure.Name
+	text string
 }
 
 // of returns the series of a key that has this name when it is new.
-func (n *names) of(reg *measure.Registry, key []byte, name func() string, other string) measure.Name {
+func (n *names) of(reg *measure.Registry, key []byte, name func() string, other string) named {
 	if m := n.known.Load(); m != nil {
 		if have, ok := (*m)[string(key)]; ok {
 			return have
@@ -55,23 +61,25 @@ func (n *names) of(reg *measure.Registry, key []byte, name func() string, other 
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	old := n.known.Load()
-	next := map[string]measure.Name{}
+	next := map[string]named{}
 	if old != nil {
 		if have, ok := (*old)[string(key)]; ok {
 			return have
 		}
 		if len(*old) >= mostNames {
-			return reg.Name(other)
+			return named{reg.Name(other), other}
 		}
 		next = maps.Clone(*old)
 	}
-	next[string(key)] = reg.Name(name())
+	text := name()
+	made := named{reg.Name(text), text}
+	next[string(key)] = made
 	n.known.Store(&next)
-	return next[string(key)]
+	return made
 }
 
 // op returns the series of an operation: of a tag, or else of method and path.
-func (s *series) op(scratch *[]byte, tag, method, path string) measure.Name {
+func (s *series) op(scratch *[]byte, tag, method, path string) named {
 	key := (*scratch)[:0]
 	if tag != "" {
 		key = append(key, tag...)
@@ -95,14 +103,14 @@ func (s *series) op(scratch *[]byte, tag, method, path string) measure.Name {
 func (s *series) check(name string) measure.Name {
 	return s.checks.of(s.reg, []byte(name), func() string {
 		return workload.Check + plain.Excerpt(name, mostName)
-	}, workload.Check+otherName)
+	}, workload.Check+otherName).Name
 }
 
 // group returns the series of a group.
 func (s *series) group(name string) measure.Name {
 	return s.groups.of(s.reg, []byte(name), func() string {
 		return workload.Group + plain.Excerpt(name, mostName)
-	}, workload.Group+otherName)
+	}, workload.Group+otherName).Name
 }
 
 // OpName returns the series of operations that a script tags with a name: the name itself, shortened

@@ -32,7 +32,7 @@ func TestOperationNames(t *testing.T) {
 		{"a\nb", "POST", "/", `a\nb`},
 	} {
 		n := s.op(&scratch, tt.tag, tt.method, tt.path)
-		if want := s.reg.Name(tt.want); n != want {
+		if want := s.reg.Name(tt.want); n.Name != want || n.text != tt.want {
 			t.Errorf("%s %s %s is not in the series %q", tt.tag, tt.method, tt.path, tt.want)
 		}
 		if !workload.Steady(tt.want) {
@@ -48,7 +48,7 @@ func TestNamesAreBounded(t *testing.T) {
 	var scratch []byte
 	seen := map[measure.Name]bool{}
 	for i := range 1000 {
-		seen[s.op(&scratch, fmt.Sprint("tag", i), "GET", "/")] = true
+		seen[s.op(&scratch, fmt.Sprint("tag", i), "GET", "/").Name] = true
 		seen[s.check(fmt.Sprint(i))] = true
 		seen[s.group(fmt.Sprint(i))] = true
 	}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"encoding/base64"
 	"net/textproto"
 	"net/url"
@@ -27,6 +28,7 @@ var bodyKinds = map[string]bodyKind{"text": bodyText, "binary": bodyBinary, "non
 // A call is a request of a script with its parameters.
 type call struct {
 	wire      wire.Request
+	header    [4]wire.Field // room for most headers
 	tag       string
 	kind      bodyKind
 	redirects int
@@ -181,16 +183,15 @@ func (r *realm) body(q *call, v sobek.Value) {
 		q.wire.Body = []byte(v.String())
 		return
 	}
-	switch b := o.Export().(type) {
-	case sobek.ArrayBuffer:
-		q.wire.Body = append([]byte(nil), b.Bytes()...)
-		return
-	case []byte:
-		q.wire.Body = append([]byte(nil), b...)
-		return
-	case string:
-		q.wire.Body = []byte(b)
-		return
+	if o.ClassName() != "Object" { // which would be exported with all that is in it
+		switch b := o.Export().(type) {
+		case sobek.ArrayBuffer:
+			q.wire.Body = bytes.Clone(b.Bytes())
+			return
+		case []byte:
+			q.wire.Body = bytes.Clone(b)
+			return
+		}
 	}
 	form := url.Values{}
 	for _, key := range o.Keys() {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/textproto"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,13 +23,10 @@ type response struct {
 	status  int
 	problem string // why there was no answer; "" for any answer
 	code    int    // k6's number of the failure; 0 without
-	method  string
+	q       *call
 	url     string
-	kind    bodyKind
 	body    string
 	header  wire.Header
-	asked   []wire.Field // header of the request
-	sent    []byte       // its body
 
 	blocked, waiting, receiving, took time.Duration
 	made                              []property
@@ -59,9 +55,8 @@ func (resp *response) keep(key string, build func(key string) sobek.Value) sobek
 // response makes the response of a request.
 func (r *realm) response(w *web, q *call, got *wire.Response, err error) *response {
 	resp := &response{
-		r: r, status: got.Status, method: q.wire.Method, url: w.target.url + q.wire.Path, kind: q.kind,
+		r: r, q: q, status: got.Status, url: w.target.url + q.wire.Path,
 		blocked: got.Sent.Sub(got.Due), took: got.Done.Sub(got.Sent),
-		asked: slices.Clip(q.wire.Header), sent: q.wire.Body,
 	}
 	resp.value = r.rt.NewDynamicObject(resp)
 	if err != nil {
@@ -107,22 +102,14 @@ func codeOf(err error) int {
 	return 1220
 }
 
-// redirect returns where a response leads, after so many hops, and turns the call into the next one.
-func (resp *response) redirect(hop int, q *call) (location string, ok bool) {
+// redirect returns where a response leads; "" if nowhere.
+func (resp *response) redirect() string {
 	switch resp.status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-	default:
-		return "", false
+		return resp.header.Get("Location")
 	}
-	location = resp.header.Get("Location")
-	if location == "" || hop >= q.redirects {
-		return "", false
-	}
-	if resp.status < http.StatusTemporaryRedirect && q.wire.Method != "HEAD" {
-		q.wire.Method, q.wire.Body, q.wire.ContentType = "GET", nil, ""
-	}
-	return location, true
+	return ""
 }
 
 // responseNames are the properties of a response that are values.
@@ -149,6 +136,9 @@ func (resp *response) Get(key string) sobek.Value {
 	case "url":
 		return rt.ToValue(resp.url)
 	case "proto":
+		if resp.r.env.HTTP2 {
+			return rt.ToValue("HTTP/2.0")
+		}
 		return rt.ToValue("HTTP/1.1")
 	case "status_text":
 		if resp.status == 0 {
@@ -170,9 +160,9 @@ func (resp *response) build(key string) sobek.Value {
 	switch key {
 	case "body":
 		switch {
-		case resp.kind == bodyNone || resp.status == 0:
+		case resp.q.kind == bodyNone || resp.status == 0:
 			return sobek.Null()
-		case resp.kind == bodyBinary:
+		case resp.q.kind == bodyBinary:
 			return r.rt.ToValue(r.rt.NewArrayBuffer([]byte(resp.body)))
 		}
 		return r.rt.ToValue(resp.body)
@@ -207,9 +197,9 @@ func (resp *response) build(key string) sobek.Value {
 		}
 		return o
 	case "request":
-		o := r.object("method", resp.method, "url", resp.url, "body", string(resp.sent))
+		o := r.object("method", resp.q.wire.Method, "url", resp.url, "body", string(resp.q.wire.Body))
 		h := r.rt.NewObject()
-		for _, f := range resp.asked {
+		for _, f := range resp.q.wire.Header {
 			must(nil, h.Set(f.Name, r.rt.NewArray(f.Value)))
 		}
 		must(nil, o.Set("headers", h))
@@ -240,7 +230,7 @@ func (r *realm) responseJSON(c sobek.FunctionCall) sobek.Value {
 	if o, ok := c.This.(*sobek.Object); ok {
 		resp, _ = o.Export().(*response)
 	}
-	if resp == nil || resp.kind == bodyNone || resp.status == 0 {
+	if resp == nil || resp.q.kind == bodyNone || resp.status == 0 {
 		panic(r.fault("response.json(): there is no body"))
 	}
 	v := resp.keep("decoded", func(string) sobek.Value {

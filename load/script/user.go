@@ -88,7 +88,7 @@ func (r *realm) talks() *talk {
 	if r.series.prefix != "" {
 		t.ledger = nil
 	}
-	t.connect = r.series.op(&t.scratch, workload.Connect, "", "")
+	t.connect = r.series.op(&t.scratch, workload.Connect, "", "").Name
 	t.life, t.end = context.WithCancel(context.Background())
 	r.talk = t
 	r.closers = append(r.closers, r.hangUp)
@@ -587,7 +587,7 @@ func (l *line) ask(c sobek.FunctionCall) sobek.Value {
 		timeout = r.duration(v, time.Millisecond)
 	}
 	t := r.talk
-	n := r.series.op(&t.scratch, name, "", "")
+	n := r.series.op(&t.scratch, name, "", "").Name
 	timer := r.user.Clock().NewTimer()
 	defer timer.Stop()
 	q := &asking{match: match, done: make(chan struct{})}

@@ -65,7 +65,6 @@ var bounds = Bounds{
 	{"globalThis", "Int32Array Uint32Array Float32Array", constructor(4, mostBytes)},
 	{"globalThis", "Float64Array BigInt64Array BigUint64Array", constructor(8, mostBytes)},
 	{"globalThis", "Function RegExp", parses},
-	{"globalThis", "eval", method((*hardener).evaluates)},
 	{"globalThis", "BigInt", method(func(h *hardener, _ *sobek.FunctionCall) {
 		h.refuse("BigInt is not supported: one operation could take hours; write digits as a string")
 	})},
@@ -78,6 +77,7 @@ var words = regexp.MustCompile(`\w+`)
 // 2 KiB. A script is its author's own program, and one that puts such names together out of pieces
 // escapes; one that runs text as code gets all bounds.
 func For(code string) Bounds {
+	backtrack()
 	named := map[string]bool{}
 	for _, w := range words.FindAllString(code, -1) {
 		named[w] = true
@@ -120,20 +120,6 @@ func (b Bounds) Harden(rt *sobek.Runtime) (err error) {
 		}
 	}
 	return err
-}
-
-// Freeze makes objects of the host unchangeable for scripts, not what their properties hold.
-func Freeze(rt *sobek.Runtime, objects ...*sobek.Object) error {
-	freeze, ok := sobek.AssertFunction(rt.GlobalObject().Get("Object").ToObject(rt).Get("freeze"))
-	if !ok {
-		return errors.New("there is no Object.freeze: freeze before the script runs")
-	}
-	for _, o := range objects {
-		if _, err := freeze(sobek.Undefined(), o); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // A hardener is the bounds of one runtime.
@@ -362,11 +348,6 @@ func (h *hardener) sorts(c *sobek.FunctionCall) {
 		most = mostSorted
 	}
 	h.within(length(c.This), most, "elements to sort")
-}
-
-// evaluates bounds what is parsed. The code sees global names only.
-func (h *hardener) evaluates(c *sobek.FunctionCall) {
-	h.within(float64(size(c.Argument(0))), mostSource, "characters of code")
 }
 
 // goesThrough bounds loops over the elements of a list.
