@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/textproto"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
@@ -183,15 +184,13 @@ func (r *realm) body(q *call, v sobek.Value) {
 		q.wire.Body = []byte(v.String())
 		return
 	}
-	if o.ClassName() != "Object" { // which would be exported with all that is in it
-		switch b := o.Export().(type) {
-		case sobek.ArrayBuffer:
-			q.wire.Body = bytes.Clone(b.Bytes())
-			return
-		case []byte:
-			q.wire.Body = bytes.Clone(b)
-			return
-		}
+	switch o.ExportType() { // any other object would be exported with all that is in it
+	case reflect.TypeFor[sobek.ArrayBuffer]():
+		q.wire.Body = bytes.Clone(o.Export().(sobek.ArrayBuffer).Bytes())
+		return
+	case reflect.TypeFor[[]byte]():
+		q.wire.Body = bytes.Clone(o.Export().([]byte))
+		return
 	}
 	form := url.Values{}
 	for _, key := range o.Keys() {
