@@ -121,12 +121,14 @@ func (c *chat) serve(ws *websocket.Conn, do, room, text, ref string) {
 	}
 }
 
-// cut breaks all connections.
-func (c *chat) cut() {
+// cut breaks the connections of a user.
+func (c *chat) cut(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for ws := range c.members {
-		ws.UnderlyingConn().Close()
+		if c.names[ws] == name {
+			ws.UnderlyingConn().Close()
+		}
 	}
 }
 
@@ -150,7 +152,7 @@ function start() {
 				ledger.seen(m.id, m.room, m.ref);
 			}
 		},
-		close(code) { closed.push(code); ledger.leave("r"); },
+		close(code) { closed.push(code); },
 	});
 }
 function say() {
@@ -376,22 +378,24 @@ func TestSocketsThatBreakAreOpenedAgain(t *testing.T) {
 		return c.joined == 2
 	})
 	c.set(func() { c.refuse = true })
-	c.cut()
+	c.cut("u1")
 	until(t, "refusal", func() bool { return strings.Contains(s.said(), "ws connect: ") })
+	s.act(author, 1) // which other is owed nothing of
 	c.set(func() { c.refuse = false })
-	s.act(author, 1) // it awaits the connection
+	s.act(other, 1) // it awaits the connection
 	until(t, "other's connection", func() bool { return other.has(t, "opened === 2 && closed.join() === '1006'") })
 	s.act(author, 1)
+	until(t, "deliveries", func() bool { return s.env.Ledger.Count().Seen == 2 })
 	s.env.Ledger.Settle(time.Now().Add(11 * time.Second))
-	if got := s.env.Ledger.Count(); got.Lost != 0 || got.Acked != 2 {
+	if got := s.env.Ledger.Count(); got.Lost != 0 || got.Acked != 3 {
 		t.Errorf("%+v: nothing is lost to who is not connected", got)
 	}
 	w := s.windows()
-	if got := w["websocket"]; got == nil || got.Classes[measure.WS]+got.Classes[measure.Header] != 2 {
-		t.Errorf("connections that broke: %+v, want 2", got)
+	if got := w["websocket"]; got == nil || got.Classes[measure.WS]+got.Classes[measure.Header] != 1 {
+		t.Errorf("connections that broke: %+v, want 1", got)
 	}
-	if got := w["ws connect"]; got.Classes[measure.OK] != 4 || got.Classes[measure.Status5xx] == 0 {
-		t.Errorf("connections opened: %v, want 4, and refused ones", got.Classes)
+	if got := w["ws connect"]; got.Classes[measure.OK] != 3 || got.Classes[measure.Status5xx] == 0 {
+		t.Errorf("connections opened: %v, want 3, and refused ones", got.Classes)
 	}
 }
 
@@ -431,13 +435,7 @@ func TestTheEndClosesEverything(t *testing.T) {
 		users = append(users, s.user(i))
 		s.act(users[i], 1)
 	}
-	c.set(func() {
-		for ws, n := range c.names {
-			if n == "u2" {
-				ws.UnderlyingConn().Close() // its readers wait before they try again
-			}
-		}
-	})
+	c.cut("u2") // whose readers wait before they try again
 	until(t, "breaks", func() bool { return strings.Contains(s.said(), "websocket: lost") })
 	for _, a := range users {
 		a.Close()

@@ -16,7 +16,7 @@ import (
 // call, if each call is under the lock that the host call has released.
 func TestHandlersWhileHostCallsWait(t *testing.T) {
 	t.Parallel()
-	const messages = 10_000
+	const messages = 2_000
 	rt := sobek.New()
 	var mu sync.Mutex
 	var handled, thrown, cut atomic.Int64

@@ -50,7 +50,7 @@ exports.default = function () {
 		socket.on("close", code => events.push("close " + code));
 		socket.on("error", e => events.push("error"));
 		let n = 0;
-		socket.setInterval(() => { if (n++ < 3) { events.push("tick"); } if (n === 3) { socket.send(last()); } }, 20);
+		socket.setInterval(() => { if (++n <= 3) { events.push("tick"); } if (n === 3) { socket.send(last()); } }, 20);
 		socket.setTimeout(() => events.push("once"), 5);
 		socket.setTimeout(() => { socket.close(); }, 20000);
 	});
