@@ -108,8 +108,8 @@ func (s *Shown) Screen(dir string) report.RunScreen {
 		}
 		add("limiter", "%s", text)
 	}
-	s.findings(add)
 	s.scripted(add)
+	s.findings(add)
 	for _, p := range m.Phases {
 		if p.Name == "measure" || p.Name == "search" {
 			add(
