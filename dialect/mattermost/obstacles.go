@@ -17,6 +17,8 @@ const (
 	userLimit   = "limit of users"
 	botCreation = "ServiceSettings.EnableBotAccountCreation"
 	siteURL     = "ServiceSettings.SiteURL"
+	webhooks    = "ServiceSettings.EnableIncomingWebhooks"
+	commands    = "ServiceSettings.EnableCommands"
 )
 
 // others are the members of a team beside the persons: the administrator and the bot.
@@ -126,8 +128,20 @@ func obstaclesOf(
 			botCreation,
 			false,
 			false,
-			"the behavior poster stops unless it is given a bot_token; set it to true for that behavior",
+			"the behavior poster stops and a run leaves out the action ask_bot unless there is a bot_token; set it to true for them",
 		)
+	}
+	for _, off := range []struct {
+		setting, action string
+		on              *bool
+	}{
+		{webhooks, "post_webhook", conf.ServiceSettings.EnableIncomingWebhooks},
+		{commands, "run_command", conf.ServiceSettings.EnableCommands},
+	} {
+		if off.on != nil && !*off.on {
+			add(off.setting, false, false,
+				"a run leaves out the action %s, if the weights have it; set it to true", off.action)
+		}
 	}
 	if known.License == unlicensed {
 		add("license", "none", false, "a run leaves out the actions of the outcome license")
