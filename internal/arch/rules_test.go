@@ -41,7 +41,7 @@ var rows = [][]string{
 	},
 	2:  {"plan", "load/workload", "run/capacity", "watch/probe", "watch/profile"},
 	3:  {"record", "dialect", "reference/dataset", "run/sharedhost"},
-	4:  {"load/engine", "run/trial", "target", "record/store", "contrib/ci", "examples", "judge"},
+	4:  {"load/engine", "run/trial", "target", "record/store", "contrib/ci", "judge"},
 	5:  {"load/fleet", "judge/comparison", "report"},
 	6:  {"evidence", "run/deploy", "run/source"},
 	7:  {"run/users", "run/export", "run/rating", "run/audience", "run/turns"},
@@ -51,6 +51,7 @@ var rows = [][]string{
 	11: {"run/compare"},
 	12: {"run/sizing", "run/bisect"},
 	13: {"cmd", "studies"}, // studies is a separate module
+	15: {"examples"},
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
