@@ -27,12 +27,12 @@ const (
 type awaited struct {
 	mark   []byte // without a character that JSON escapes
 	author api.ID // of the post; none: anybody
-	came   chan api.Arrival
+	came   chan api.Echo
 }
 
 // expect has the person's reader look for an event, until forget.
 func (a *person) expect(mark string, author api.ID) *awaited {
-	w := &awaited{[]byte(mark), author, make(chan api.Arrival, 1)}
+	w := &awaited{[]byte(mark), author, make(chan api.Echo, 1)}
 	a.awaits.Store(w)
 	return w
 }
@@ -46,7 +46,7 @@ func (w *awaited) match(data []byte, ev *api.SocketEvent) {
 		return
 	}
 	select {
-	case w.came <- api.Arrival{ID: ev.Post.ID, At: ev.At}:
+	case w.came <- api.Echo{ID: ev.Post.ID, At: ev.At}:
 	default: // it came again
 	}
 }
@@ -55,7 +55,7 @@ func (w *awaited) match(data []byte, ev *api.SocketEvent) {
 // a name. The person goes on when it has come.
 func (a *person) await(
 	ctx context.Context, name string, sent time.Time, w *awaited,
-) (api.Arrival, error) {
+) (api.Echo, error) {
 	rec := a.u.Beside(a.u.Since(sent)).Followed()
 	got, err := a.c.Await(ctx, rec, name, sent, w.came)
 	if ctx.Err() == nil {

@@ -30,10 +30,10 @@ type Extension struct {
 	Actions []Extra
 }
 
-// A Step is a part of a person's action. The error of a [Member]'s call, returned as it is, ends the
+// A Step is a part of a person's action. The error of a [Participant]'s call, returned as it is, ends the
 // action, which then counts as failed; that of [Skip] ends it as one whose object did not exist;
 // any other error ends the person.
-type Step func(ctx context.Context, m *Member) error
+type Step func(ctx context.Context, m *Participant) error
 
 // An Extra is an action of an extension.
 type Extra struct {
@@ -122,28 +122,28 @@ func (a *person) hook(ctx context.Context, of func(*Extension) Step) error {
 // step carries out a step with chance of its own: a step takes nothing from the action's.
 func (a *person) step(ctx context.Context, do Step) error {
 	a.steps++
-	return do(ctx, &Member{a: a,
+	return do(ctx, &Participant{a: a,
 		rand: rand.New(rand.NewPCG(a.start[0], a.start[1]^a.steps<<8))})
 }
 
-// A Member is a person as a step of an extension has it, and is valid until the step returns. It is
+// A Participant is a person as a step of an extension has it, and is valid until the step returns. It is
 // for the goroutine of the step.
-type Member struct {
+type Participant struct {
 	a    *person
 	rand *rand.Rand
 }
 
 // Number is the person's number, from 0.
-func (m *Member) Number() int { return m.a.u.ID }
+func (m *Participant) Number() int { return m.a.u.ID }
 
 // UserID is the person's id.
-func (m *Member) UserID() string { return m.a.id }
+func (m *Participant) UserID() string { return m.a.id }
 
 // TeamID is the id of the person's current team.
-func (m *Member) TeamID() string { return m.a.team }
+func (m *Participant) TeamID() string { return m.a.team }
 
 // ChannelID is the id of the person's current channel; "" before its first.
-func (m *Member) ChannelID() string {
+func (m *Participant) ChannelID() string {
 	if ch := m.a.channel(); ch != nil {
 		return ch.key
 	}
@@ -152,17 +152,17 @@ func (m *Member) ChannelID() string {
 
 // Rand returns the step's stream of chance: a function of the seed, the person and the number of its
 // steps so far.
-func (m *Member) Rand() *rand.Rand { return m.rand }
+func (m *Participant) Rand() *rand.Rand { return m.rand }
 
 // Pause lets the person rest, as long as at pace 1.
-func (m *Member) Pause(ctx context.Context, d time.Duration) error { return m.a.u.Pause(ctx, d) }
+func (m *Participant) Pause(ctx context.Context, d time.Duration) error { return m.a.u.Pause(ctx, d) }
 
 // Call makes a request with the person's session, and records it under the name of one of the
 // extension's operations. The path begins at the server's address: "/plugins/ID/…", or
 // "/api/v4/…". A body that is not nil is sent as JSON. A status of 200 to 299 is a success, and the
 // answer is read into out, unless that is nil; an answer that does not fit is a failure. The error
 // is an [*api.OpError], which is recorded already.
-func (m *Member) Call(ctx context.Context, op, method, path string, in, out any) error {
+func (m *Participant) Call(ctx context.Context, op, method, path string, in, out any) error {
 	var body []byte
 	if in != nil {
 		var err error
@@ -179,7 +179,7 @@ func (m *Member) Call(ctx context.Context, op, method, path string, in, out any)
 
 // Posted writes to the ledger that the last call made a post of the person in a channel: its events
 // are then followed to all members, and it is looked for at the end.
-func (m *Member) Posted(channelID, postID string) {
+func (m *Participant) Posted(channelID, postID string) {
 	sent, acked := m.a.c.LastCall()
 	msg := workload.Message{ID: postID, Channel: channelID, Author: m.a.u.ID, Sent: sent,
 		Acked: acked}
@@ -193,7 +193,7 @@ func (m *Member) Posted(channelID, postID string) {
 // a text of letters, digits and colons such as a number of the caller's own. The function that it
 // returns, called once, waits for the event and records the operation op from the sending of the
 // last call until it arrived: of a bot that answers, for example. A person looks for one at a time.
-func (m *Member) Expect(mark, userID string) (wait func(ctx context.Context, op string) error) {
+func (m *Participant) Expect(mark, userID string) (wait func(ctx context.Context, op string) error) {
 	w := m.a.expect(mark, api.ParseID(userID))
 	return func(ctx context.Context, op string) error {
 		defer m.a.forget()

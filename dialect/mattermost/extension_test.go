@@ -49,7 +49,7 @@ func TestExtension(t *testing.T) {
 	})
 	var logins, channels, teams, wrong int
 	call := func(count *int) Step {
-		return func(ctx context.Context, m *Member) error {
+		return func(ctx context.Context, m *Participant) error {
 			*count++
 			if m.UserID() == "" || m.TeamID() == "" || m.Number() != 0 {
 				wrong++
@@ -60,7 +60,7 @@ func TestExtension(t *testing.T) {
 	var drawn []uint64
 	d := With(Extension{
 		Ops: []string{"board", "poll"},
-		Login: func(ctx context.Context, m *Member) error {
+		Login: func(ctx context.Context, m *Participant) error {
 			drawn = append(drawn, m.Rand().Uint64())
 			var v struct{ N int }
 			err := m.Call(ctx, "board", "GET", "/plugins/boards/v1", nil, &v)
@@ -72,13 +72,13 @@ func TestExtension(t *testing.T) {
 		Channel: call(&channels),
 		Team:    call(&teams),
 		Actions: []Extra{
-			{Name: "vote", Weight: 2, Do: func(ctx context.Context, m *Member) error {
+			{Name: "vote", Weight: 2, Do: func(ctx context.Context, m *Participant) error {
 				return m.Call(ctx, "poll", "POST", "/plugins/polls/vote", map[string]int{"n": 1}, nil)
 			}},
-			{Name: "vote_late", Weight: 1, Do: func(ctx context.Context, m *Member) error {
+			{Name: "vote_late", Weight: 1, Do: func(ctx context.Context, m *Participant) error {
 				return m.Call(ctx, "poll", "POST", "/plugins/polls/busy", nil, nil)
 			}},
-			{Name: "vote_never", Weight: 0, Do: func(context.Context, *Member) error {
+			{Name: "vote_never", Weight: 0, Do: func(context.Context, *Participant) error {
 				return Skip("no poll")
 			}},
 		},
@@ -149,7 +149,7 @@ func TestExtension(t *testing.T) {
 func TestExtensionOnSwitchingTeam(t *testing.T) {
 	target, password := server(t)
 	teams := 0
-	d := With(Extension{Team: func(_ context.Context, m *Member) error {
+	d := With(Extension{Team: func(_ context.Context, m *Participant) error {
 		teams++
 		return nil
 	}})

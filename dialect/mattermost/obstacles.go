@@ -131,6 +131,20 @@ func obstaclesOf(
 			"the behavior poster stops and a run leaves out the action ask_bot unless there is a bot_token; set it to true for them",
 		)
 	}
+	list = append(list, switchedOff(conf)...)
+	if known.License == unlicensed {
+		add("license", "none", false, "a run leaves out the actions of the outcome license")
+	}
+	metrics := conf.MetricsSettings.Enable
+	if metrics != nil && (!*metrics || known.License < enterprise) {
+		add("MetricsSettings.Enable", *metrics, false, "the server serves no metrics, "+
+			"which need it and an Enterprise license; a run goes without its numbers")
+	}
+	return list
+}
+
+// switchedOff returns the settings without which actions are left out that no mix has.
+func switchedOff(conf api.ServerConfig) (list []dialect.Obstacle) {
 	for _, off := range []struct {
 		setting, action string
 		on              *bool
@@ -139,17 +153,10 @@ func obstaclesOf(
 		{commands, "run_command", conf.ServiceSettings.EnableCommands},
 	} {
 		if off.on != nil && !*off.on {
-			add(off.setting, false, false,
-				"a run leaves out the action %s, if the weights have it; set it to true", off.action)
+			list = append(list, dialect.Obstacle{Setting: off.setting, Value: "false",
+				Effect: "a run leaves out the action " + off.action +
+					", if the weights have it; set it to true"})
 		}
-	}
-	if known.License == unlicensed {
-		add("license", "none", false, "a run leaves out the actions of the outcome license")
-	}
-	metrics := conf.MetricsSettings.Enable
-	if metrics != nil && (!*metrics || known.License < enterprise) {
-		add("MetricsSettings.Enable", *metrics, false, "the server serves no metrics, "+
-			"which need it and an Enterprise license; a run goes without its numbers")
 	}
 	return list
 }

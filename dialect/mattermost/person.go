@@ -25,7 +25,7 @@ type Person struct {
 	fixtures fixtures
 	notes    notes
 	bot      bot
-	extended []Extension // fixed
+	extended []Extension   // fixed
 	call     time.Duration // of one request of Provision; 0 for the patience of a load
 	// of a verification, in Provision and of the persons; nil for a load, whose persons have none
 	patience *api.Patience

@@ -21,17 +21,17 @@ func main() {
 // boards is the plugin's load.
 var boards = mattermost.Extension{
 	Ops: []string{"boards", "board", "vote"},
-	Login: func(ctx context.Context, m *mattermost.Member) error {
+	Login: func(ctx context.Context, m *mattermost.Participant) error {
 		return m.Call(ctx, "boards", "GET", plugin+"/teams/"+m.TeamID(), nil, nil)
 	},
-	Channel: func(ctx context.Context, m *mattermost.Member) error {
+	Channel: func(ctx context.Context, m *mattermost.Participant) error {
 		return m.Call(ctx, "board", "GET", plugin+"/boards/"+m.ChannelID(), nil, nil)
 	},
 	Actions: []mattermost.Extra{{Name: "vote_on_board", Weight: 0.2, Do: vote}},
 }
 
 // vote makes the plugin post in the current channel: its delivery is measured as any post's.
-func vote(ctx context.Context, m *mattermost.Member) error {
+func vote(ctx context.Context, m *mattermost.Participant) error {
 	var posted struct{ ID string }
 	in := map[string]int{"card": m.Rand().IntN(10)}
 	err := m.Call(ctx, "vote", "POST", plugin+"/boards/"+m.ChannelID()+"/votes", in, &posted)

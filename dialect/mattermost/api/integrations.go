@@ -84,8 +84,8 @@ func (c *Client) RunCommand(
 	return c.sent, c.done, err
 }
 
-// An Arrival is an event that was waited for: the post in it, and when its last byte arrived.
-type Arrival struct {
+// An Echo is an event that was waited for: the post in it, and when its last byte arrived.
+type Echo struct {
 	ID ID
 	At time.Time
 }
@@ -94,8 +94,8 @@ type Arrival struct {
 // the sending of the request that set it off until the event's arrival. Without one it fails when
 // the time of an operation has passed since then.
 func (c *Client) Await(
-	ctx context.Context, rec Recorder, name string, sent time.Time, came <-chan Arrival,
-) (a Arrival, err error) {
+	ctx context.Context, rec Recorder, name string, sent time.Time, came <-chan Echo,
+) (a Echo, err error) {
 	o, ok := c.Table.op(name)
 	if !ok {
 		return a, unknownOp(name)

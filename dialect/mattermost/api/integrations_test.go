@@ -70,9 +70,9 @@ func TestCall(t *testing.T) {
 // An awaited event is an operation from the sending on; without one it times out.
 func TestAwait(t *testing.T) {
 	c, rec := newTestClient(t, "http://127.0.0.1:1")
-	came := make(chan Arrival, 1)
+	came := make(chan Echo, 1)
 	sent := time.Now()
-	came <- Arrival{ID: ParseID(anID), At: sent.Add(time.Second)}
+	came <- Echo{ID: ParseID(anID), At: sent.Add(time.Second)}
 	if a, err := c.Await(t.Context(), rec, BotAnswer, sent, came); err != nil ||
 		a.ID != ParseID(anID) || rec.take() != "bot_answer:ok" {
 		t.Error(a, err)
