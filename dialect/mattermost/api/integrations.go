@@ -98,7 +98,7 @@ func (c *Client) Await(
 ) (a Echo, err error) {
 	o, ok := c.Table.op(name)
 	if !ok {
-		return a, unknownOp(name)
+		return a, undeclaredError(name)
 	}
 	rec.Begin(c.Table.names[o])
 	timer := c.Clock.NewTimer()
@@ -131,7 +131,7 @@ func (c *Client) Call(
 ) error {
 	o, ok := c.Table.op(name)
 	if !ok || int(o) < len(ops) {
-		return unknownOp(name)
+		return undeclaredError(name)
 	}
 	req := wire.Request{Method: method, Path: path, Body: body, Token: c.Token}
 	if body != nil {
@@ -148,11 +148,11 @@ func (c *Client) Call(
 // LastCall returns when the last request was sent, and when its answer was read.
 func (c *Client) LastCall() (sent, done time.Time) { return c.sent, c.done }
 
-// unknownOp is the error of an operation that a table was not made with.
-type unknownOp string
+// undeclaredError is the error of an operation that a table was not made with.
+type undeclaredError string
 
 // Error names the operation.
-func (u unknownOp) Error() string { return "no operation " + string(u) + " was declared" }
+func (u undeclaredError) Error() string { return "no operation " + string(u) + " was declared" }
 
 // op returns the operation of a name.
 func (t *Table) op(name string) (op, bool) {
