@@ -164,7 +164,7 @@ func (a *person) enter(ctx context.Context, k int) error {
 		sock.Tell("presence", "channel_id", id)
 	}
 	a.measured("channel_switch", start)
-	return nil
+	return a.hook(ctx, func(e *Extension) Step { return e.Channel })
 }
 
 // A channelLook is a further call when a channel is entered, for servers that can answer it.
@@ -385,6 +385,9 @@ func switchTeam(ctx context.Context, a *person) error {
 	}
 	if sock := a.socket(); sock != nil {
 		sock.Tell("presence", "team_id", a.team)
+	}
+	if err := a.hook(ctx, func(e *Extension) Step { return e.Team }); err != nil {
+		return err
 	}
 	if err := switchChannel(ctx, a); err != nil {
 		return err

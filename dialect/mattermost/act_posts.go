@@ -90,12 +90,19 @@ func (a *person) pendingID() string {
 
 // post makes a post in a channel and remembers it.
 func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
-	d.ChannelID, d.Pending = ch.key, a.pendingID()
+	d.Pending = a.pendingID()
+	_, err := a.send(ctx, ch, d)
+	return err
+}
+
+// send is post with an identifier that the caller has given the post.
+func (a *person) send(ctx context.Context, ch *channel, d api.Draft) (api.Posted, error) {
+	d.ChannelID = ch.key
 	a.ledger.Sending(d.ChannelID, d.Pending, a.u.ID)
 	p, err := a.c.Post(ctx, d)
 	record(a.ledger, &d, p, err, workload.Message{Author: a.u.ID, Reader: a.reader(ch)})
 	if err != nil {
-		return err
+		return p, err
 	}
 	seen := api.Seen{
 		ID:       api.ParseID(p.ID),
@@ -108,7 +115,7 @@ func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
 		seen.Flags |= api.PostWantsAck
 	}
 	a.b.dir.see(ch, seen)
-	return a.dropDraft(ctx, ch, api.ParseID(d.RootID))
+	return p, a.dropDraft(ctx, ch, api.ParseID(d.RootID))
 }
 
 // record writes the outcome of a post to the ledger. m has the post's author, and its reader for

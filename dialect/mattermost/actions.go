@@ -50,7 +50,7 @@ const (
 // actions are all actions of persons.
 var actions = slices.Concat(
 	channelActions, sessionActions, createActions, postActions, urgentActions, threadActions,
-	draftActions, searchActions, profileActions, bookmarkActions,
+	draftActions, searchActions, profileActions, bookmarkActions, integrationActions,
 )
 
 // A chance is the three streams that an action draws from. Each action gets new ones, seeded by two

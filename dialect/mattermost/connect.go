@@ -62,8 +62,15 @@ func (a *person) connect(ctx context.Context) error {
 // listens records that events reach the person from a time on. A server that delivers nothing owes
 // none.
 func (a *person) listens(at time.Time, resumed bool) {
-	if !a.b.null() {
+	if !a.b.null() && a.bot == nil {
 		a.ledger.Connected(a.u.ID, at, resumed)
+	}
+}
+
+// unheard records that events do not reach the person any more. The bot is no recipient.
+func (a *person) unheard() {
+	if a.bot == nil {
+		a.ledger.Disconnected(a.u.ID)
 	}
 }
 
@@ -106,7 +113,7 @@ func (a *person) leave() {
 	sock := a.sock
 	if a.stop != nil {
 		a.stop()
-		a.ledger.Disconnected(a.u.ID)
+		a.unheard()
 	}
 	if a.clock != nil {
 		a.clock.Stop()
@@ -137,7 +144,7 @@ func (a *person) listen(ctx context.Context, sock *api.Socket) {
 			sock.End()
 			return
 		}
-		a.ledger.Disconnected(a.u.ID)
+		a.unheard()
 		sock.End()
 		sock = a.regain(ctx, sock, back)
 	}
@@ -288,6 +295,12 @@ func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error)
 	if ev.Lost < 0 {
 		return nil
 	}
+	if a.bot != nil {
+		if ev.Kind == api.EventPosted {
+			a.answer(&ev)
+		}
+		return nil
+	}
 	switch ev.Kind {
 	case api.EventOther, api.EventReactionAdded, api.EventEphemeral:
 	case api.EventHello: // the server could not resume: the events in between are lost
@@ -295,6 +308,7 @@ func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error)
 		a.listens(ev.At, false)
 	case api.EventPosted:
 		a.hear(sock, &ev)
+		a.awaits.Load().match(data, &ev)
 	case api.EventDeleted: // by a user of another process, perhaps
 		if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
 			ch.forget(ev.Post.ID)

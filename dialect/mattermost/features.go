@@ -29,6 +29,9 @@ const (
 	hasAttributes                  // custom profile attributes
 	hasAllTeams                    // search in all teams at once
 	hasAllChannels                 // lists of the user's channels and memberships in all teams
+	hasWebhooks                    // incoming ones
+	hasCommands                    // slash commands
+	hasBots                        // accounts of programs
 	numFeatures
 )
 
@@ -149,6 +152,23 @@ var featureSpecs = [numFeatures]featureSpec{
 		name:   "channels of all teams",
 		since:  version{6, 2},
 		source: "reference: users.yaml, GET /users/{user_id}/channel_members, minimum server version 6.2.0",
+	},
+	hasWebhooks: {
+		name:   "incoming webhooks",
+		since:  version{4, 0},
+		config: "EnableIncomingWebhooks",
+		source: "server: app/webhook.go answers 501 when switched off; config/client.go has the switch",
+	},
+	hasCommands: {
+		name:   "slash commands",
+		since:  version{4, 0},
+		config: "EnableCommands",
+		source: "server: app/command.go refuses built-in commands, too, when switched off; config/client.go has the switch",
+	},
+	hasBots: {
+		name:   "bot accounts",
+		since:  version{5, 10},
+		source: "reference: bots.yaml, minimum server version 5.10; EnableBotAccountCreation matters unless bot_token is given",
 	},
 	hasAllTeams: {
 		name:   "search in all teams",

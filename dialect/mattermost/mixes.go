@@ -3,6 +3,7 @@ package mattermost
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 
 	"plimsoll/load/workload"
 )
@@ -54,11 +55,17 @@ type mix struct {
 
 // newMix resolves weights by action name against the features of the server. Names of other
 // behaviors' actions are ignored.
-func newMix(weights map[string]float64, about *facts) (*mix, error) {
+func newMix(
+	weights map[string]float64, about *facts, extended ...Extension,
+) (*mix, error) {
 	m := &mix{}
 	sum := 0.0
-	for i := range actions {
-		a := &actions[i]
+	all := slices.Clone(actions)
+	for i := range extended {
+		all = append(all, extended[i].actions()...)
+	}
+	for i := range all {
+		a := &all[i]
 		w := weights[a.name]
 		if w <= 0 {
 			continue

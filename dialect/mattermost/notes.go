@@ -17,6 +17,7 @@ type notes struct {
 	tables [2]*api.Table // steady state, login
 	storms map[string]*api.Table
 	told   map[api.OpError]bool
+	more   []string // operations of extensions; fixed
 }
 
 // mostTold bounds the kinds of failure that are printed of a run. Failures that a proxy caused have
@@ -29,8 +30,8 @@ func (n *notes) table(env *workload.Env, k int) *api.Table {
 	defer n.mu.Unlock()
 	if n.reg != env.Registry || n.tables[0] == nil {
 		n.reg = env.Registry
-		n.tables = [2]*api.Table{api.NewTable(env.Registry, ""),
-			api.NewTable(env.Registry, workload.Login)}
+		n.tables = [2]*api.Table{api.NewTable(env.Registry, "", n.more...),
+			api.NewTable(env.Registry, workload.Login, n.more...)}
 		n.storms = map[string]*api.Table{}
 		n.told = nil // each run prints its own
 	}
@@ -46,7 +47,7 @@ func (n *notes) storm(reg *measure.Registry, kind string) *api.Table {
 	defer n.mu.Unlock()
 	t := n.storms[kind]
 	if t == nil {
-		t = api.NewTable(reg, workload.StormPrefix+kind)
+		t = api.NewTable(reg, workload.StormPrefix+kind, n.more...)
 		n.storms[kind] = t
 	}
 	return t

@@ -17,6 +17,8 @@ const (
 	userLimit   = "limit of users"
 	botCreation = "ServiceSettings.EnableBotAccountCreation"
 	siteURL     = "ServiceSettings.SiteURL"
+	webhooks    = "ServiceSettings.EnableIncomingWebhooks"
+	commands    = "ServiceSettings.EnableCommands"
 )
 
 // others are the members of a team beside the persons: the administrator and the bot.
@@ -126,9 +128,10 @@ func obstaclesOf(
 			botCreation,
 			false,
 			false,
-			"the behavior poster stops unless it is given a bot_token; set it to true for that behavior",
+			"the behavior poster stops and a run leaves out the action ask_bot unless there is a bot_token; set it to true for them",
 		)
 	}
+	list = append(list, switchedOff(conf)...)
 	if known.License == unlicensed {
 		add("license", "none", false, "a run leaves out the actions of the outcome license")
 	}
@@ -136,6 +139,24 @@ func obstaclesOf(
 	if metrics != nil && (!*metrics || known.License < enterprise) {
 		add("MetricsSettings.Enable", *metrics, false, "the server serves no metrics, "+
 			"which need it and an Enterprise license; a run goes without its numbers")
+	}
+	return list
+}
+
+// switchedOff returns the settings without which actions are left out that no mix has.
+func switchedOff(conf api.ServerConfig) (list []dialect.Obstacle) {
+	for _, off := range []struct {
+		setting, action string
+		on              *bool
+	}{
+		{webhooks, "post_webhook", conf.ServiceSettings.EnableIncomingWebhooks},
+		{commands, "run_command", conf.ServiceSettings.EnableCommands},
+	} {
+		if off.on != nil && !*off.on {
+			list = append(list, dialect.Obstacle{Setting: off.setting, Value: "false",
+				Effect: "a run leaves out the action " + off.action +
+					", if the weights have it; set it to true"})
+		}
 	}
 	return list
 }

@@ -24,6 +24,8 @@ type Person struct {
 	mix      *mix
 	fixtures fixtures
 	notes    notes
+	bot      bot
+	extended []Extension   // fixed
 	call     time.Duration // of one request of Provision; 0 for the patience of a load
 	// of a verification, in Provision and of the persons; nil for a load, whose persons have none
 	patience *api.Patience
@@ -51,6 +53,10 @@ type found struct {
 	// Attribute is the identifier of the custom profile attribute that persons change; "" if the
 	// server has none.
 	Attribute string `json:"attribute"`
+	// Webhook is the identifier of the incoming webhook, a secret, and Bot the bot that persons ask;
+	// empty unless the mix has their actions.
+	Webhook string      `json:"webhook"`
+	Bot     integration `json:"bot"`
 	// MostNotified is the largest number of members of a channel whose users are notified of
 	// typing.
 	MostNotified int `json:"most_notified"`
@@ -169,6 +175,10 @@ func (b *Person) study(
 	if s.member {
 		b.AdminToken = ""
 		b.Denied[hasReports] = noAdmin
+		b.Denied[hasWebhooks] = noAdmin
+		b.Denied[hasBots] = noAdmin
+	} else if b.Config["EnableBotAccountCreation"] == "false" && secret(s.env, "bot_token") == "" {
+		b.Denied[hasBots] = "EnableBotAccountCreation is false on the server, and no bot_token is given"
 	}
 	if b.lacks(hasAttributes) == "" {
 		if b.Attribute, err = s.attribute(); err != nil {
@@ -179,11 +189,11 @@ func (b *Person) study(
 		}
 	}
 	if weights == nil {
-		if weights = Mixes()[mixName]; weights == nil {
+		if weights = mixesWith(b.extended)[mixName]; weights == nil {
 			return fmt.Errorf("mattermost: there is no mix %q", mixName)
 		}
 	}
-	if b.mix, err = newMix(weights, &b.facts); err != nil {
+	if b.mix, err = newMix(weights, &b.facts, b.extended...); err != nil {
 		return err
 	}
 	b.MostNotified = 1000
@@ -205,6 +215,8 @@ func (b *Person) useAccounts(s *setup, cold bool) error {
 		s.log("no further team, open, direct and group channels and threads are made: %s", noAdmin)
 	} else if err := s.provideFixtures(b); err != nil {
 		return err
+	} else if err := s.integrate(b); err != nil {
+		return fmt.Errorf("webhook and bot: %w", err)
 	}
 	b.learnNames()
 	if cold {
@@ -239,6 +251,9 @@ func (b *Person) makeAccounts(s *setup, n int, cold bool) error {
 	b.IDs = ids
 	if err := s.provideFixtures(b); err != nil {
 		return err
+	}
+	if err := s.integrate(b); err != nil {
+		return fmt.Errorf("webhook and bot: %w", err)
 	}
 	b.learnNames()
 	if cold {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
@@ -43,6 +44,11 @@ type person struct {
 	knowledge
 	images bitmap // accounts whose pictures it has
 	visit  visit
+
+	awaits  atomic.Pointer[awaited] // the post that it waits for; nil for none
+	bot     *bot                    // of the bot itself: it answers, and does nothing else
+	withBot bool                    // it counts among the bot's persons
+	steps   uint64                  // of extensions so far
 
 	turn  chan struct{}  // filled while a goroutine takes up a lost connection
 	tried time.Duration  // end of the last such attempt, on the clock; guarded by turn
@@ -90,6 +96,9 @@ type place struct {
 func (a *person) Login(ctx context.Context) error {
 	a.renew(a.start[0], a.start[1])
 	defer a.begin(a.login)()
+	if a.b.mix != nil && a.b.mix.has("ask_bot") {
+		a.b.bot.enter(ctx, a)
+	}
 	err := a.arrive(ctx)
 	if _, ok := errors.AsType[skipError](err); ok {
 		return nil
@@ -295,6 +304,7 @@ func (a *person) takeIn() {
 
 // Close implements workload.Actor.
 func (a *person) Close() {
+	a.b.bot.leave(a)
 	a.leave()
 	a.pool.close()
 }

@@ -30,16 +30,16 @@ func (b *Person) Restore(env workload.Env, state []byte) (err error) {
 	if err := b.restored(env); err != nil {
 		return fmt.Errorf("mattermost: %w", err)
 	}
-	env.Secrets.Add(b.Password, b.AdminToken)
+	env.Secrets.Add(b.Password, b.AdminToken, b.Webhook, b.Bot.Token)
 	mixName := cmp.Or(env.Mix, DefaultMix)
 	if b.set, err = parse(env.Params, mixName); err != nil {
 		return err
 	}
 	weights := env.Weights
 	if weights == nil {
-		weights = Mixes()[mixName]
+		weights = mixesWith(b.extended)[mixName]
 	}
-	if b.mix, err = newMix(weights, &b.facts); err != nil {
+	if b.mix, err = newMix(weights, &b.facts, b.extended...); err != nil {
 		return err
 	}
 	b.dir = newDirectory()

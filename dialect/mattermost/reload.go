@@ -75,6 +75,9 @@ func (a *person) reload(ctx context.Context) error {
 	if !ok {
 		return errors.New("mattermost: a user is in no channel of the team")
 	}
+	if err := a.hook(ctx, func(e *Extension) Step { return e.Login }); err != nil {
+		return err
+	}
 	if err := a.enter(ctx, k); err != nil {
 		return err
 	}

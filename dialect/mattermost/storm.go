@@ -188,10 +188,13 @@ func findOrMake(ctx context.Context, c *api.Client, team, name string) (api.Chan
 
 // Apart returns the names of the operations of logins and storms, which are not part of the steady
 // state.
-func Apart() []string {
-	out := api.SeriesOf(workload.Login)
+func Apart() []string { return apart() }
+
+// apart is Apart with operations of extensions.
+func apart(more ...string) []string {
+	out := api.SeriesOf(workload.Login, more...)
 	for _, kind := range slices.Sorted(maps.Keys(storms)) {
-		out = append(out, api.SeriesOf(workload.StormPrefix+kind)...)
+		out = append(out, api.SeriesOf(workload.StormPrefix+kind, more...)...)
 	}
 	return out
 }

@@ -160,6 +160,7 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 			Pace:     0.001,
 			Timeout:  cfg.Timeout,
 			Params:   params,
+			Weights:  map[string]float64{},
 			Registry: measure.NewRegistry(1),
 			Ledger:   workload.NewLedger(0, 1),
 			Log:      cfg.Log,
@@ -170,6 +171,9 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 			},
 		}}
 	s.env.Panicked = s.panicked
+	for i := range actions {
+		s.env.Weights[actions[i].name] = 1
+	}
 	set, err := parse(params, DefaultMix)
 	if err != nil {
 		return nil, err

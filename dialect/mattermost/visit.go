@@ -227,6 +227,10 @@ func (v *visitor) settle() {
 			v.Log.Problem("target", "the server's %v", o)
 		case o.Setting == siteURL:
 			v.Log.Caution("target.url", "the server's %v", o)
+		case o.Setting == webhooks && v.Env.Weights["post_webhook"] > 0,
+			o.Setting == commands && v.Env.Weights["run_command"] > 0,
+			o.Setting == botCreation && v.Env.Weights["ask_bot"] > 0:
+			v.Log.Caution("workload.weights", "the server's %v", o)
 		}
 	}
 }

@@ -47,6 +47,9 @@ func ImportWeights(
 	used := map[string]bool{}
 	for i := range actions {
 		a := &actions[i]
+		if a.weight == 0 { // switched on by hand alone
+			continue
+		}
 		if a.handlers == "" {
 			weights[a.name] = a.weight
 			kept = append(kept, a.name)

@@ -87,6 +87,7 @@ var choosers = []string{
 	"run/session",
 	"run/users",
 	"cmd",
+	"examples",
 }
 
 // pure are the packages that are functions of their arguments.

@@ -10,9 +10,19 @@ import (
 	"plimsoll/run/session"
 )
 
-// Services returns those that the program has.
+// Services returns those that the program has. A further one whose dialect has the name of the
+// program's own takes its place: its users have extensions.
 func (a *App) Services() session.Services {
-	return append(session.Services{own.Chat, own.Script}, a.Further...)
+	chat := own.Chat
+	list := session.Services{chat, own.Script}
+	for _, s := range a.Further {
+		if s.Dialect.Name == chat.Dialect.Name {
+			list[0].Dialect = s.Dialect
+		} else {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // Dialects returns those of the services.

@@ -206,7 +206,7 @@ func (c *Client) once(
 			Cause:  brokenCause(err),
 			Err:    err,
 		}
-	} else if !ops[o].traits.accepts(resp.Status) {
+	} else if !c.Table.row(o).traits.accepts(resp.Status) {
 		e = &OpError{Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
 		refusal(e, resp)
 	} else if err := c.decode(resp, read); err != nil {
@@ -226,7 +226,7 @@ func (c *Client) once(
 func (c *Client) finish(o op, due, sent, done time.Time, bytes int64, e *OpError) error {
 	class := measure.OK
 	if e != nil {
-		e.Op = ops[o].name
+		e.Op = c.Table.row(o).name
 		e.Expected = c.Table.prefix == "" && anticipated(o, e) // counted in the steady state alone
 		if !e.Expected {
 			class = e.Class

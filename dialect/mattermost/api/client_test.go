@@ -63,7 +63,7 @@ func (r *tally) Done(
 	passTurn()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, name := range SeriesOf("") {
+	for _, name := range append(SeriesOf(""), "login_poll") {
 		if r.reg.Name(name) == n {
 			if sent.IsZero() || done.Before(sent) {
 				class = measure.NumClasses

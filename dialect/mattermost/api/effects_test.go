@@ -790,5 +790,35 @@ func effects() (list []effect) {
 		time.UnixMilli(2),
 		[]Measurement{{"TTFB", 1500 * time.Microsecond, time.UnixMilli(2)}},
 	)
+	aHook := `{"id":"h","display_name":"n","channel_id":"c"}`
+	add(
+		"CreateWebhook",
+		`create_webhook POST /hooks/incoming {"channel_id":"c","display_name":"n"}`,
+		aHook,
+		"id channel_id= display_name=",
+		"",
+		"c",
+		"n",
+	)
+	add(
+		"Webhooks",
+		"webhooks GET /hooks/incoming?team_id=t&page=0&per_page=9",
+		"["+aHook+"]",
+		"0.id 0.channel_id",
+		"[] null",
+		"t",
+		0,
+		9,
+	)
+	add(
+		"RunCommand",
+		`command POST /commands/execute {"command":"/me waves","channel_id":"c","team_id":"t"}`,
+		`{"response_type":"in_channel","text":"*waves*"}`,
+		"response_type= text",
+		"",
+		"t",
+		"c",
+		"/me waves",
+	)
 	return list
 }

@@ -19,7 +19,7 @@ type request struct {
 }
 
 // A trait is a difference from a call of the steady state that has its effect with status 200.
-type trait uint8
+type trait uint16
 
 const (
 	created   trait = 1 << iota // the status is 201
@@ -32,6 +32,8 @@ const (
 	notifies
 	wholeList // a list without pages: up to 16 MiB
 	anySize   // up to 128 MiB: servers accept attachments of 100 MB by default
+	beside    // not below root
+	anyGood   // any status from 200 to 299
 )
 
 // has reports whether the calls have a trait.
@@ -39,6 +41,9 @@ func (t trait) has(one trait) bool { return t&one != 0 }
 
 // accepts reports whether an answer with a status has the call's effect.
 func (t trait) accepts(status int) bool {
+	if t.has(anyGood) {
+		return status/100 == 2
+	}
 	switch status {
 	case 200:
 		return !t.has(created)
@@ -80,7 +85,10 @@ func newOp(name, route string, traits ...trait) op {
 // it as they are.
 func (o op) path(values []string) string {
 	var space [192]byte
-	b := append(space[:0], root...)
+	b := space[:0]
+	if !ops[o].traits.has(beside) {
+		b = append(b, root...)
+	}
 	rest := ops[o].path
 	query := false
 	for _, v := range values {
@@ -100,36 +108,65 @@ func (o op) path(values []string) string {
 // A Table holds the handles of the op names in one registry, for one phase of a user's life.
 type Table struct {
 	names  []measure.Name
+	more   []request // behind those of all tables
 	reg    *measure.Registry
 	prefix string
 }
 
 // NewTable returns the names of the steady state, of [workload.Login] or of [workload.Setup],
-// selected by prefix; "" means the first.
-func NewTable(reg *measure.Registry, prefix string) *Table {
-	t := &Table{names: make([]measure.Name, len(ops)), reg: reg, prefix: prefix}
-	for o := range ops {
-		t.names[o] = reg.Name(seriesOf(op(o), prefix))
+// selected by prefix; "" means the first. More are the names of operations beyond this package's
+// own, for [Client.Call] and [Client.Await].
+func NewTable(reg *measure.Registry, prefix string, more ...string) *Table {
+	t := &Table{reg: reg, prefix: prefix}
+	for _, name := range more {
+		t.more = append(t.more, request{name: name, traits: anyGood})
+	}
+	for o := range len(ops) + len(more) {
+		t.names = append(t.names, reg.Name(t.series(op(o))))
 	}
 	return t
 }
 
+// row returns an operation's row.
+func (t *Table) row(o op) *request {
+	if int(o) < len(ops) {
+		return &ops[o]
+	}
+	return &t.more[int(o)-len(ops)]
+}
+
+// series returns the name of an op in the table's phase.
+func (t *Table) series(o op) string {
+	if int(o) < len(ops) {
+		return seriesOf(o, t.prefix)
+	}
+	return phased(t.row(o).name, t.prefix)
+}
+
 // answered counts the status of an answer that was not among the expected ones.
 func (t *Table) answered(o op, status int, due time.Duration) {
-	workload.Answered(t.reg, seriesOf(o, t.prefix), status, due)
+	workload.Answered(t.reg, t.series(o), status, due)
 }
 
 // anticipated counts an expected answer.
 func (t *Table) anticipated(o op, e *OpError, due time.Duration) {
-	workload.Anticipated(t.reg, seriesOf(o, t.prefix), e.Status, e.Code, due)
+	workload.Anticipated(t.reg, t.series(o), e.Status, e.Code, due)
 }
 
 // seriesOf returns the name of an op in one phase of a user's life.
 func seriesOf(o op, prefix string) string {
-	if prefix == "" || prefix == workload.Login && o == opLogin {
+	if prefix == workload.Login && o == opLogin {
 		return ops[o].name
 	}
-	return prefix + "_" + ops[o].name
+	return phased(ops[o].name, prefix)
+}
+
+// phased puts the prefix of a phase before a name.
+func phased(name, prefix string) string {
+	if prefix == "" {
+		return name
+	}
+	return prefix + "_" + name
 }
 
 // Ops returns the names of the steady state's operations, which rules may name.
@@ -145,10 +182,13 @@ func Ops() []string {
 
 // SeriesOf returns the names of all operations in one phase of a user's life, as [NewTable] makes
 // them.
-func SeriesOf(prefix string) []string {
-	out := make([]string, len(ops))
+func SeriesOf(prefix string, more ...string) []string {
+	var out []string
 	for o := range ops {
-		out[o] = seriesOf(op(o), prefix)
+		out = append(out, seriesOf(op(o), prefix))
+	}
+	for _, name := range more {
+		out = append(out, phased(name, prefix))
 	}
 	return out
 }

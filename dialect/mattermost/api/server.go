@@ -112,6 +112,8 @@ type ServerConfig struct {
 	ServiceSettings struct {
 		SiteURL                  *string
 		EnableBotAccountCreation *bool
+		EnableIncomingWebhooks   *bool
+		EnableCommands           *bool
 	}
 	TeamSettings      struct{ MaxUsersPerTeam *int }
 	RateLimitSettings struct {

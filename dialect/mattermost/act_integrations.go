@@ -1,0 +1,247 @@
+package mattermost
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/workload"
+)
+
+// integrationActions set off what programs do on a server: webhooks, slash commands and bots. No mix
+// has them; workload.weights gives them a weight.
+var integrationActions = []action{
+	{"post_webhook", 0, hasWebhooks, postWebhook, provePostWebhook, "", 0},
+	{"run_command", 0, hasCommands, runCommand, proveRunCommand, "", 0},
+	{"ask_bot", 0, hasBots, askBot, proveAskBot, "", 0},
+}
+
+// The reasons.
+const (
+	errNoWebhook skipError = "there is no webhook: the weights had none when the server was prepared"
+	errNoBot     skipError = "the bot's WebSocket is down"
+)
+
+// An awaited is a post that the person waits for: its event has the mark in it.
+type awaited struct {
+	mark   []byte // without a character that JSON escapes
+	author api.ID // of the post; none: anybody
+	came   chan api.Echo
+}
+
+// expect has the person's reader look for an event, until forget.
+func (a *person) expect(mark string, author api.ID) *awaited {
+	w := &awaited{[]byte(mark), author, make(chan api.Echo, 1)}
+	a.awaits.Store(w)
+	return w
+}
+
+func (a *person) forget() { a.awaits.Store(nil) }
+
+// match hands an event over if it is the one.
+func (w *awaited) match(data []byte, ev *api.SocketEvent) {
+	if w == nil || !w.author.None() && w.author != ev.Post.UserID ||
+		!bytes.Contains(data, w.mark) {
+		return
+	}
+	select {
+	case w.came <- api.Echo{ID: ev.Post.ID, At: ev.At}:
+	default: // it came again
+	}
+}
+
+// await waits for the event of a request that was sent at that moment, and records the operation of
+// a name. The person goes on when it has come.
+func (a *person) await(
+	ctx context.Context, name string, sent time.Time, w *awaited,
+) (api.Echo, error) {
+	rec := a.u.Beside(a.u.Since(sent)).Followed()
+	got, err := a.c.Await(ctx, rec, name, sent, w.came)
+	if ctx.Err() == nil {
+		rec.Close()
+		a.u.Rejoin(rec.Intended())
+	}
+	return got, err
+}
+
+// posted waits for the event of a post that an answer does not name, and writes it to the ledger.
+func (a *person) posted(
+	ctx context.Context, name string, m workload.Message, w *awaited,
+) error {
+	got, err := a.await(ctx, name, m.Sent, w)
+	if ctx.Err() != nil {
+		return err
+	}
+	if err == nil {
+		m.ID = got.ID.String()
+	}
+	a.ledger.Acked(m) // without an ID it counts as accepted, and that is all
+	return err
+}
+
+// goTo makes one of the places that keep accepts the current one, unless it is.
+func (a *person) goTo(ctx context.Context, keep func(place) bool) error {
+	if a.socket() == nil {
+		return errNoSocket // no event would come
+	}
+	if a.current >= 0 && keep(a.places[a.current]) {
+		return nil
+	}
+	k, ok := a.otherPlace(keep)
+	if !ok {
+		return errNoChannel
+	}
+	return a.enter(ctx, k)
+}
+
+// postWebhook is a program that posts by a webhook into an open channel that the person looks at.
+func postWebhook(ctx context.Context, a *person) error {
+	text := a.compose(rootWords).plain()
+	if a.b.Webhook == "" {
+		return errNoWebhook
+	}
+	team := api.ParseID(a.b.Team)
+	if err := a.goTo(ctx, func(p place) bool {
+		return p.ch.kind == 'O' && p.ch.team == team
+	}); err != nil {
+		return err
+	}
+	ch := a.channel()
+	mark := a.pendingID()
+	w := a.expect(mark, api.ID{})
+	defer a.forget()
+	sent, acked, err := a.c.FireWebhook(ctx, a.b.Webhook, ch.name, text, mark)
+	if err != nil {
+		return err
+	}
+	return a.posted(ctx, api.WebhookPost,
+		workload.Message{Channel: ch.key, Author: nobody, Sent: sent, Acked: acked}, w)
+}
+
+// nobody is the author of a message that none of the users wrote: all of them are its recipients.
+const nobody = -1
+
+// provePostWebhook shows the witness's other device the event of a post by the webhook, and another
+// client the post.
+func provePostWebhook(ctx context.Context, s *stage) {
+	s.connected(ctx)
+	sock := must(s.witness.c.Connect(ctx))
+	defer sock.Close()
+	defer sock.Release()
+	s.act(ctx)
+	ch := s.actor.channel()
+	post := s.newest(ctx, ch)
+	disproved(post.UserID.String() == s.actor.id, "the post is the person's own")
+	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		ev, err := sock.Next(wait)
+		disproved(err != nil, "no event of it reaches another member: %w", err)
+		if ev.Kind == api.EventPosted && ev.Post.ID == post.ID {
+			return
+		}
+	}
+}
+
+// connected makes sure that events reach the actor: a WebSocket that an earlier proof has opened
+// ended with that proof.
+func (s *stage) connected(ctx context.Context) {
+	a := s.actor
+	a.mu.Lock()
+	over := a.life == nil || a.life.Err() != nil
+	a.mu.Unlock()
+	if over {
+		check(s.again(ctx, a))
+		check(s.gather(ctx))
+	}
+}
+
+// newest returns the newest post of a channel, as the witness sees it.
+func (s *stage) newest(ctx context.Context, ch *channel) api.Seen {
+	posts := must(s.witness.c.Posts(ctx, ch.key, pageOf))
+	disproved(len(posts) == 0, "another client finds no post")
+	return posts[0]
+}
+
+// runCommand posts by a slash command in the current channel: /me half of the time, else /shrug.
+func runCommand(ctx context.Context, a *person) error {
+	text := a.compose(replyWords).plain()
+	command := "/me "
+	if a.choice.IntN(2) == 0 {
+		command = "/shrug "
+	}
+	if err := a.goTo(ctx, func(p place) bool { return a.inTeam(p) || isDirect(p) }); err != nil {
+		return err
+	}
+	ch := a.channel()
+	mark := a.pendingID()
+	w := a.expect(mark, api.ParseID(a.id))
+	defer a.forget()
+	sent, acked, err := a.c.RunCommand(ctx, a.team, ch.key, command+text+" "+mark)
+	if err != nil {
+		return err
+	}
+	return a.posted(ctx, api.CommandPost, workload.Message{Channel: ch.key, Author: a.u.ID,
+		Reader: a.reader(ch), Sent: sent, Acked: acked}, w)
+}
+
+// proveRunCommand shows the witness a new post of the actor, which is not the command itself.
+func proveRunCommand(ctx context.Context, s *stage) {
+	s.connected(ctx)
+	ch := s.emptyChannel(ctx)
+	s.act(ctx)
+	post := s.newest(ctx, ch)
+	disproved(post.UserID.String() != s.actor.id, "another client finds no new post of the person")
+	text := must(s.witness.c.PostText(ctx, post.ID.String()))
+	disproved(text == "" || text[0] == '/', "the post is the command")
+}
+
+// askBot mentions the bot in one of its channels and waits for its answer.
+func askBot(ctx context.Context, a *person) error {
+	c := a.compose(replyWords)
+	c.mention = a.b.Bot.Name
+	c.files = nil
+	answer := sentence(a.content, 1+a.content.IntN(replyWords))
+	if !a.b.bot.connected() {
+		return errNoBot
+	}
+	if err := a.goTo(ctx, a.b.hasBot); err != nil {
+		return err
+	}
+	ch := a.channel()
+	d, err := a.write(ctx, ch, api.ID{}, c)
+	if err != nil {
+		return err
+	}
+	d.Pending = a.pendingID()
+	w := a.expect(d.Pending, api.ParseID(a.b.Bot.ID))
+	defer a.forget()
+	defer a.b.bot.ask(d.Pending, answer)()
+	p, err := a.send(ctx, ch, d)
+	if err != nil {
+		return err
+	}
+	_, err = a.await(ctx, api.BotAnswer, p.Sent, w)
+	return err
+}
+
+// proveAskBot shows the witness the bot's answer, in the thread of a question of the actor's that
+// mentions it.
+func proveAskBot(ctx context.Context, s *stage) {
+	s.connected(ctx)
+	s.act(ctx)
+	posts := must(s.witness.c.Posts(ctx, s.actor.here(), pageOf))
+	disproved(len(posts) < 2 || posts[0].UserID.String() != s.b.Bot.ID,
+		"another client finds no answer of the bot")
+	root := posts[0].RootID
+	thread := must(s.witness.c.Thread(ctx, root.String()))
+	for _, p := range thread {
+		if p.ID == root {
+			disproved(p.UserID.String() != s.actor.id || p.Mention != s.b.Bot.Name,
+				"the answer is not to the person's question")
+			return
+		}
+	}
+	disproved(true, "the answer is in no thread")
+}
