@@ -92,7 +92,7 @@ func (p *play) aside(ctx context.Context, env workload.Env) (*realm, error) {
 	env.Clock = clock.New(time.Now())
 	u := workload.NewUser(-1, 0, env.Seed, 1, env.Registry.Recorder(0), env.Clock)
 	u.Schedule(u.Now())
-	r, err := newRealm(ctx, p, &env, u, newSeries(env.Registry, workload.Setup, nil))
+	r, err := newRealm(ctx, p, &env, u, newSeries(env.Registry, env.Secrets, workload.Setup, nil))
 	if err == nil {
 		r.watch = r.limits.around
 	}
@@ -162,7 +162,7 @@ func (b *Behavior) run(env *workload.Env) *series {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.series == nil || b.series.reg != env.Registry {
-		b.series = newSeries(env.Registry, "", b.play.actions)
+		b.series = newSeries(env.Registry, env.Secrets, "", b.play.actions)
 	}
 	return b.series
 }

@@ -13,28 +13,33 @@ import (
 )
 
 const (
-	mostNames = 200 // of operations, of checks and of groups
-	mostName  = 120 // bytes of one
+	mostNames = 200  // of operations, of checks and of groups
+	mostName  = 120  // bytes of one
+	mostKey   = 2000 // bytes of what a script calls it; those beyond tell no names apart
 	otherName = "other"
 )
 
 // series are the names of a script's series in one registry. They are safe for concurrent use.
 type series struct {
-	reg    *measure.Registry
-	prefix string // of operations; workload.Setup for those around a run
-	ops    names
-	checks names
-	groups names
+	reg *measure.Registry
+	// secrets are masked in names.
+	secrets *plain.Secrets
+	prefix  string // of operations; workload.Setup for those around a run
+	ops     names
+	checks  names
+	groups  names
 	// iterations are by the action's number.
 	iterations []measure.Name
 	notes      notes
 }
 
 // newSeries returns the names in a registry.
-func newSeries(reg *measure.Registry, prefix string, actions []ActionWeight) *series {
-	s := &series{reg: reg, prefix: prefix}
+func newSeries(
+	reg *measure.Registry, secrets *plain.Secrets, prefix string, actions []ActionWeight,
+) *series {
+	s := &series{reg: reg, secrets: secrets, prefix: prefix}
 	for _, a := range actions {
-		s.iterations = append(s.iterations, reg.Name(workload.Iteration+a.Name))
+		s.iterations = append(s.iterations, reg.Name(workload.Iteration+secrets.Label(a.Name)))
 	}
 	return s
 }
@@ -87,29 +92,33 @@ func (s *series) op(scratch *[]byte, tag, method, path string) named {
 		key = appendName(key, method, path)
 	}
 	*scratch = key
+	key = key[:min(len(key), mostKey)]
 	prefix := ""
 	if s.prefix != "" {
 		prefix = s.prefix + " "
 	}
 	return s.ops.of(s.reg, key, func() string {
+		text := s.secrets.Label(string(key))
 		if tag != "" {
-			return prefix + OpName(tag)
+			return prefix + OpName(text)
 		}
-		return prefix + string(key[:min(len(key), mostName)])
+		return prefix + text[:min(len(text), mostName)]
 	}, prefix+otherName)
 }
 
 // check returns the series of a check.
 func (s *series) check(name string) measure.Name {
+	name = name[:min(len(name), mostKey)]
 	return s.checks.of(s.reg, []byte(name), func() string {
-		return workload.Check + plain.Excerpt(name, mostName)
+		return workload.Check + plain.Excerpt(s.secrets.Label(name), mostName)
 	}, workload.Check+otherName).Name
 }
 
 // group returns the series of a group.
 func (s *series) group(name string) measure.Name {
+	name = name[:min(len(name), mostKey)]
 	return s.groups.of(s.reg, []byte(name), func() string {
-		return workload.Group + plain.Excerpt(name, mostName)
+		return workload.Group + plain.Excerpt(s.secrets.Label(name), mostName)
 	}, workload.Group+otherName).Name
 }
 

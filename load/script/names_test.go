@@ -10,7 +10,7 @@ import (
 
 func TestOperationNames(t *testing.T) {
 	t.Parallel()
-	s := newSeries(measure.NewRegistry(1), "", nil)
+	s := newSeries(measure.NewRegistry(1), nil, "", nil)
 	var scratch []byte
 	for _, tt := range []struct{ tag, method, path, want string }{
 		{"", "GET", "/", "GET /"},
@@ -44,7 +44,7 @@ func TestOperationNames(t *testing.T) {
 // TestNamesAreBounded: a script that puts chance into its names makes no more series than fit.
 func TestNamesAreBounded(t *testing.T) {
 	t.Parallel()
-	s := newSeries(measure.NewRegistry(1), "", nil)
+	s := newSeries(measure.NewRegistry(1), nil, "", nil)
 	var scratch []byte
 	seen := map[measure.Name]bool{}
 	for i := range 1000 {

@@ -48,23 +48,24 @@ var bounds = Bounds{
 	{"String.prototype", "padStart padEnd", method((*hardener).pads)},
 	{"String.prototype", "concat", method((*hardener).concatenates)},
 	{"String.prototype", "split match matchAll replace replaceAll", method((*hardener).searches)},
-	{"String", "raw", method((*hardener).listsFirst)},
+	{"String", "raw", method((*hardener).quotes)},
 	{"Array.prototype", "concat", method((*hardener).concatenates)},
 	{"Array.prototype", "sort toSorted", method((*hardener).sorts)},
 	{"Array.prototype", "copyWithin every fill filter find findIndex findLast findLastIndex flat " +
 		"flatMap forEach includes indexOf lastIndexOf map reduce reduceRight reverse shift slice some splice " +
 		"unshift with toReversed toSpliced toLocaleString keys entries", method((*hardener).goesThrough)},
 	{"Array.prototype", "join", (*hardener).joins},
-	{"Array", "from", method((*hardener).listsFirst)},
-	{"Function.prototype", "apply", method((*hardener).applies)},
-	{"Reflect", "apply construct", method((*hardener).applies)},
+	{"Array", "from", method((*hardener).spreads)},
+	{"Function.prototype", "apply", method((*hardener).spreads)},
+	{"Reflect", "apply construct", method((*hardener).spreads)},
+	{"JSON", "parse", method((*hardener).nests)},
 	{"JSON", "stringify", (*hardener).stringifies},
-	{"globalThis", "Array", constructor(1, mostElements)},
-	{"globalThis", "ArrayBuffer Int8Array Uint8Array Uint8ClampedArray", constructor(1, mostBytes)},
-	{"globalThis", "Int16Array Uint16Array", constructor(2, mostBytes)},
-	{"globalThis", "Int32Array Uint32Array Float32Array", constructor(4, mostBytes)},
-	{"globalThis", "Float64Array BigInt64Array BigUint64Array", constructor(8, mostBytes)},
-	{"globalThis", "Function RegExp", parses},
+	{"globalThis", "Function RegExp", constructor(0)},
+	{"globalThis", "ArrayBuffer Int8Array Uint8Array Uint8ClampedArray", constructor(1)},
+	{"globalThis", "Int16Array Uint16Array", constructor(2)},
+	{"globalThis", "Int32Array Uint32Array Float32Array", constructor(4)},
+	{"globalThis", "Float64Array BigInt64Array BigUint64Array", constructor(8)},
+	{"globalThis", "Array", constructor(mostBytes / mostElements)},
 	{"globalThis", "BigInt", method(func(h *hardener, _ *sobek.FunctionCall) {
 		h.refuse("BigInt is not supported: one operation could take hours; write digits as a string")
 	})},
@@ -90,7 +91,8 @@ func For(code string) Bounds {
 	for _, b := range bounds {
 		var members []string
 		for m := range strings.FieldsSeq(b.members) {
-			if named[m] || m == "join" || m == "stringify" { // which conversions and hosts call, too
+			// conversions to strings call join, and hosts JSON
+			if named[m] || m == "join" || b.of == "JSON" {
 				members = append(members, m)
 			}
 		}
@@ -101,12 +103,8 @@ func For(code string) Bounds {
 	return out
 }
 
-// Harden gives a runtime all bounds. It comes before any code runs in it.
-func Harden(rt *sobek.Runtime) error { return bounds.Harden(rt) }
-
-// Harden gives a runtime these bounds.
+// Harden gives a runtime these bounds, before any code runs in it.
 func (b Bounds) Harden(rt *sobek.Runtime) (err error) {
-	backtrack()
 	h := &hardener{rt: rt}
 	for _, b := range b {
 		of := rt.GlobalObject()
@@ -179,11 +177,17 @@ func pass(v sobek.Value, err error) sobek.Value {
 	return v
 }
 
-// constructor puts a constructor whose first argument is a length or a list: most bytes, or elements
-// of so many bytes.
-func constructor(size, most int) func(*hardener, *sobek.Object, string) error {
+// constructor puts a constructor whose first argument is a length or a list of elements of so many
+// bytes; 0 for one that parses its arguments.
+func constructor(bytes int) func(*hardener, *sobek.Object, string) error {
 	return func(h *hardener, of *sobek.Object, name string) error {
 		return h.guarded(of, name, func(args []sobek.Value) {
+			if bytes == 0 {
+				for _, v := range args {
+					h.within(float64(size(v)), mostSource, "characters of code")
+				}
+				return
+			}
 			if len(args) == 0 || name == "Array" && len(args) > 1 {
 				return
 			}
@@ -191,18 +195,9 @@ func constructor(size, most int) func(*hardener, *sobek.Object, string) error {
 			if _, isObject := args[0].(*sobek.Object); !isObject {
 				n = args[0].ToFloat()
 			}
-			h.within(n, most/size, "elements")
+			h.within(n, mostBytes/bytes, "elements")
 		})
 	}
-}
-
-// parses puts a constructor that parses its arguments.
-func parses(h *hardener, of *sobek.Object, name string) error {
-	return h.guarded(of, name, func(args []sobek.Value) {
-		for _, v := range args {
-			h.within(float64(size(v)), mostSource, "characters of code")
-		}
-	})
 }
 
 // guarded puts a constructor with a check of its arguments.
@@ -355,18 +350,42 @@ func (h *hardener) goesThrough(c *sobek.FunctionCall) {
 	h.within(length(c.This), mostElements, "elements")
 }
 
-// listsFirst is goesThrough of the first argument.
-func (h *hardener) listsFirst(c *sobek.FunctionCall) {
-	h.within(length(c.Argument(0)), mostElements, "elements")
+// spreads bounds loops over an argument.
+func (h *hardener) spreads(c *sobek.FunctionCall) {
+	for _, v := range c.Arguments {
+		h.within(length(v), mostElements, "elements")
+	}
+}
+
+// quotes bounds the parts of a template.
+func (h *hardener) quotes(c *sobek.FunctionCall) {
 	if o, ok := c.Argument(0).(*sobek.Object); ok {
 		h.within(length(o.Get("raw")), mostElements, "elements")
 	}
 }
 
-// applies is goesThrough of the arguments of a call.
-func (h *hardener) applies(c *sobek.FunctionCall) {
-	for _, v := range c.Arguments {
-		h.within(length(v), mostElements, "arguments")
+// nests bounds the depth of a JSON text: a parser recurses, and a server may have written it.
+func (h *hardener) nests(c *sobek.FunctionCall) {
+	if len(c.Arguments) == 0 || h.text(&c.Arguments[0]) < mostSource {
+		return
+	}
+	depth, quoted, text := 0, false, c.Arguments[0].String()
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			quoted = !quoted
+		case '[', '{':
+			if !quoted {
+				depth++
+				h.within(float64(depth), mostSource, "values in values")
+			}
+		case ']', '}':
+			if !quoted {
+				depth--
+			}
+		}
 	}
 }
 
@@ -386,6 +405,9 @@ func (h *hardener) join(c sobek.FunctionCall) sobek.Value {
 		between = h.rt.ToValue(",")
 	}
 	gap := h.text(&between)
+	if gap == 0 {
+		between = h.rt.ToValue(between.String())
+	}
 	h.joining = append(h.joining, o)
 	defer func() { h.joining = h.joining[:len(h.joining)-1] }()
 	var out sobek.StringBuilder
