@@ -1,9 +1,36 @@
 // Package plimsoll is the root of a tool that finds how far a messaging server may be loaded, and
 // says whether a new release, another database or another deployment has moved that line.
 //
-// The root holds only these words. Each has one meaning, in code, reports and documents; the
-// program is cmd/plimsoll, its verbs are in cmd/verbs and cmd/internal, and the packages stand in
+// The root holds these words, and [Main]. Each word has one meaning, in code, reports and documents;
+// the program is cmd/plimsoll, its verbs are in cmd/verbs and cmd/internal, and the packages stand in
 // layers that internal/arch tests.
+//
+// # For programs of others
+//
+// A program with a kind of server of its own, or with users who do something else, calls [Main] with
+// a [Service]. It needs these packages; docs/own-behavior.md begins with 60 lines. Their names change
+// with a line in CHANGELOG.md that says what to write instead.
+//
+//   - dialect: [dialect.Dialect] with a [dialect.Registry] of behaviors, settings, rules and graphs.
+//   - load/workload: [workload.Behavior], [workload.Actor], [workload.User] and [workload.Env]; a
+//     [workload.Cast] with [workload.Caller] and [workload.EventSocket]; [workload.Ledger],
+//     [workload.Message] and [workload.Tally].
+//   - load/wire: [wire.Request] and [wire.Response]; [wire.Client] and [wire.WS] for more.
+//   - load/measure: [measure.Class], [measure.Registry].
+//   - load/clock: the time of a run.
+//   - plan: the plan, for a dialect's rules and notes.
+//   - stats: statistics, for chapters of a report.
+//
+// A program that also starts its server, as newsfeed does, has a driver, and needs:
+//
+//   - run/deploy: [deploy.OwnDriver].
+//   - run/deploy/stores: where the stores of a server are.
+//   - run/health/sources: a server's own records of its requests.
+//   - target: what is deployed.
+//   - target/process: one program as a server.
+//   - target/lab: child processes.
+//   - record: the stored run, for those records.
+//   - watch/series: series of numbers, for those records.
 //
 // # Where things are
 //

@@ -493,7 +493,7 @@ func (rec *recorded) windowsOf(ctx context.Context, run *record.Run) error {
 			case w.Name == workload.Delivery:
 				delivery.Merge(w)
 				continue
-			case w.Count() == 0 && w.Response.Count() == 0 || w.Name == workload.Schedule || w.Name == workload.Inbox || workload.OfAnswers(w.Name):
+			case w.Count() == 0 && w.Response.Count() == 0 || w.Name == workload.Schedule || w.Name == workload.Inbox || workload.Beyond(w.Name):
 				continue
 			case workload.Steady(w.Name):
 				ops.Merge(w)

@@ -262,7 +262,7 @@ func operations(_ *http.Request, run *record.Run) (any, error) {
 	rows := []map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(merged)) {
 		one := merged[name]
-		if !workload.Operation(name) || workload.OfAnswers(name) {
+		if !workload.Operation(name) || workload.Beyond(name) {
 			continue
 		}
 		row := map[string]any{"name": name, "count": one.Count(), "errors": one.Errors()}

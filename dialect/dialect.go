@@ -13,6 +13,9 @@ type Dialect struct {
 	// Name identifies the dialect, such as "mattermost". Title stands for its servers in sentences:
 	// "the chat server".
 	Name, Title string
+	// Any reports that the behaviors are of no kind of server: they go with those of every other
+	// dialect and with every driver, and their settings have any names.
+	Any bool
 	// Behaviors makes the behaviors of simulated users.
 	Behaviors Registry
 	// Drivers deploy the dialect's own servers.
@@ -22,8 +25,9 @@ type Dialect struct {
 	// Mixes returns the weights by mix and action, or is nil; only their ratios count.
 	Weighted string
 	Mixes    func() map[string]map[string]float64
-	// Ops returns the operations of the steady state, which rules may name. Apart returns the
-	// series of logins and storms, which are not part of the steady state; nil if there are none.
+	// Ops returns the operations of the steady state, which rules may name; nil if they have any
+	// names. Apart returns the series of logins and storms, which are not part of the steady state;
+	// nil if there are none.
 	Ops, Apart func() []string
 	// Refused reports whether the text of a failed operation shows that something between the users
 	// and the server refused it; nil if the dialect cannot tell.
@@ -33,7 +37,8 @@ type Dialect struct {
 	// be nil.
 	Notes func(p *plan.Plan) []string
 	// Rules returns the default rules of a search beside those about the client's view, which are
-	// the same for every server. scraped reports whether the metrics of the plan's target are read.
+	// the same for every server; nil stands for [HostRules]. scraped reports whether the metrics of
+	// the plan's target are read.
 	Rules func(p *plan.Plan, scraped bool) []string
 	// Graphs are the graphs of reports. See [Set.Graphs].
 	Graphs []GraphQuery
@@ -67,7 +72,8 @@ type Dialect struct {
 type Settings struct {
 	// Params lists the settings, and Secrets those whose values are secrets, with their meaning.
 	Params, Secrets map[string]string
-	// Check reports everything that is wrong with values, as [SettingError]s that may be joined.
+	// Check reports everything that is wrong with values, as [SettingError]s that may be joined. Nil
+	// takes any value of Params.
 	Check func(params map[string]string) error
 	// CheckStorm reports a problem with the settings of a kind of storm; "" if there is none. It is
 	// nil in a dialect without storms.

@@ -23,6 +23,9 @@ func (s Set) unfed(p *plan.Plan, speaks *Dialect) (out []plan.Refusal) {
 				r.Stat == "rate" &&
 					(slices.Contains(plan.MessageFaults(), r.Arg) || r.Arg == plan.Disconnected)
 			switch {
+			case r.OfScript() && !p.Workload.Scripted():
+				out = append(out, plan.Refusal{Path: path, Text: "the users follow no script, " +
+					"so the rule would have no data; remove it, or name one, as in script: chat.js"})
 			case heard && !listening && len(listeners) > 0:
 				out = append(out, plan.Refusal{Path: path, Text: fmt.Sprintf(
 					"nobody listens: users of the behavior %s keep no WebSocket, so the rule would have no data; remove it, or add some who do, as in with: {%s: 10%%}",

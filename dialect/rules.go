@@ -66,11 +66,12 @@ func (s Set) searchRules(p *plan.Plan) []string {
 		"rate(5xx) < 0.025% min 8000",
 		"rate(timeout) < 0.025% min 8000",
 	}
-	if d := s.OfPlan(p); d != nil {
-		driver, _ := d.Driver(p.Target.Driver)
-		rules = append(rules, d.Rules(p, driver.Metrics != "" || p.Scraped())...)
+	d := s.OfPlan(p)
+	if d == nil || d.Rules == nil {
+		return append(rules, HostRules(p)...)
 	}
-	return rules
+	driver, _ := d.Driver(p.Target.Driver)
+	return append(rules, d.Rules(p, driver.Metrics != "" || p.Scraped())...)
 }
 
 // listens reports whether some users of the bounded test keep WebSockets, beside their API
@@ -91,6 +92,20 @@ const (
 	AppHostCPU    = `promql: max(1 - avg by (instance) (rate(node_cpu_seconds_total{role="app",mode="idle"}[$window]))) < 0.85`
 	AppHostMemory = `promql: 1 - min(node_memory_MemAvailable_bytes{role="app"} / node_memory_MemTotal_bytes{role="app"}) < 0.85`
 )
+
+// HostRules are rules on the watched hosts of app and proxy.
+func HostRules(p *plan.Plan) (rules []string) {
+	if p.Target.OwnHost() {
+		return []string{HostCPU, HostMemory, "promql: " + Retransmitted("") + " < 0.005 warning"}
+	}
+	if HostSeen(p, "app") {
+		rules = append(rules, AppHostCPU, AppHostMemory, "promql: "+Retransmitted("app")+" < 0.005")
+	}
+	if HostSeen(p, "proxy") {
+		rules = append(rules, "promql: "+Retransmitted("proxy")+" < 0.005")
+	}
+	return rules
+}
 
 // Retransmitted is PromQL for the share of segments that were sent again, of the worst host of a
 // role; "" is this host.

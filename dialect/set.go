@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,8 +28,19 @@ func (s Set) OfBehavior(name string) *Dialect {
 	return nil
 }
 
-// OfPlan returns the dialect of the plan's main behavior, or nil.
-func (s Set) OfPlan(p *plan.Plan) *Dialect { return s.OfBehavior(p.Workload.Behavior) }
+// OfPlan returns the dialect of the plan's main behavior, or nil. Of behaviors that go with any
+// server it is the dialect of the others, or of the driver's servers, if there is one.
+func (s Set) OfPlan(p *plan.Plan) *Dialect {
+	d := s.OfBehavior(p.Workload.Behavior)
+	if d == nil || !d.Any {
+		return d
+	}
+	of, err := s.Of(slices.Sorted(maps.Keys(p.Workload.Mix())))
+	if err == nil && !of.Any {
+		return of
+	}
+	return cmp.Or(s.OfDriver(p.Target.Driver), d)
+}
 
 // OfDriver returns the dialect whose servers the driver deploys. It is nil for a driver of any
 // server, such as external.
@@ -41,8 +53,8 @@ func (s Set) OfDriver(name string) *Dialect {
 	return nil
 }
 
-// Of returns the dialect of all behaviors: [ErrMixed] if they have none in common, another error if
-// one is unknown.
+// Of returns the dialect of all behaviors, those that go with any aside: [ErrMixed] if they have
+// none in common, another error if one is unknown.
 func (s Set) Of(behaviors []string) (*Dialect, error) {
 	var of *Dialect
 	for _, name := range behaviors {
@@ -50,10 +62,10 @@ func (s Set) Of(behaviors []string) (*Dialect, error) {
 		case d == nil:
 			_, err := s.Behaviors().New(name)
 			return nil, err
-		case of != nil && d != of:
-			return nil, ErrMixed
-		default:
+		case of == nil || of.Any:
 			of = d
+		case d != of && !d.Any:
+			return nil, ErrMixed
 		}
 	}
 	return of, nil
@@ -112,9 +124,17 @@ func (s Set) IsSetting(name string) bool {
 	})
 }
 
+// Knows reports whether a behavior knows a setting of that name, or a secret.
+func (s Set) Knows(name string) bool {
+	return slices.ContainsFunc(s, func(d *Dialect) bool {
+		_, ok := d.Settings.Secrets[name]
+		return ok
+	}) || s.IsSetting(name)
+}
+
 // CheckSettings reports everything that is wrong with the settings of behaviors: values, names, and
 // references to secrets that nothing asks for. The values of references, which contain "${", are
-// not looked at.
+// not looked at, nor are names that no behavior knows beside one whose settings have any.
 func (s Set) CheckSettings(behaviors []string, params map[string]string) error {
 	var errs []error
 	secrets := map[string]string{}
@@ -122,7 +142,14 @@ func (s Set) CheckSettings(behaviors []string, params map[string]string) error {
 		maps.Copy(secrets, d.Settings.Secrets)
 	}
 	values := map[string]string{}
+	free := slices.ContainsFunc(behaviors, func(name string) bool {
+		d := s.OfBehavior(name)
+		return d != nil && d.Any
+	})
 	for _, k := range slices.Sorted(maps.Keys(params)) {
+		if free && !s.Knows(k) {
+			continue
+		}
 		if !strings.Contains(params[k], "${") {
 			values[k] = params[k]
 		} else if _, secret := secrets[k]; !secret && !s.IsSetting(k) {
@@ -132,8 +159,8 @@ func (s Set) CheckSettings(behaviors []string, params map[string]string) error {
 		}
 	}
 	d, err := s.Of(behaviors)
-	if err == nil && d != nil {
-		err = d.Settings.Check(values)
+	if err == nil && d != nil && !d.Any {
+		err = d.Settings.check(values)
 	}
 	return errors.Join(append(errs, err)...)
 }
@@ -164,7 +191,9 @@ func (s Set) Known() plan.Known {
 			plan.External: {"generator"}},
 	}
 	for _, d := range s {
-		k.Ops = append(k.Ops, d.Ops()...)
+		if d.Ops != nil {
+			k.Ops = append(k.Ops, d.Ops()...)
+		}
 		if d.Apart != nil {
 			k.Apart = append(k.Apart, d.Apart()...)
 		}
@@ -262,7 +291,7 @@ func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 	if deploys := s.OfDriver(p.Target.Driver); deploys != nil {
 		driver, _ := deploys.Driver(p.Target.Driver)
 		switch {
-		case deploys != speaks:
+		case deploys != speaks && !speaks.Any:
 			refuse(
 				"workload.behavior",
 				"%s is of another kind of server than the driver %s; want one of %s",

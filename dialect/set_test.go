@@ -20,9 +20,11 @@ func two() Set {
 		return Settings{Params: params, Secrets: map[string]string{"token": ""},
 			Check: func(values map[string]string) error {
 				var errs []error
-				for k := range values {
+				for k, v := range values {
 					if _, ok := params[k]; !ok {
 						errs = append(errs, UnknownSetting(k, params))
+					} else if v == "bad" {
+						errs = append(errs, &SettingError{k, "is bad"})
 					}
 				}
 				return errors.Join(errs...)
@@ -54,6 +56,7 @@ func two() Set {
 			Settings: settings("preset"),
 			Graphs: []GraphQuery{graph("rps", "feed_requests", false),
 				graph("stories", "feed_stories", true)}},
+		{Name: "script", Title: "any server", Any: true, Behaviors: Registry{"script": some}},
 	}
 }
 
@@ -96,6 +99,10 @@ func TestOfBehaviorsAndDrivers(t *testing.T) {
 		{[]string{"talker", "lurker"}, "chat", nil},
 		{[]string{"reader"}, "feed", nil},
 		{[]string{"talker", "reader"}, "", ErrMixed},
+		{[]string{"script"}, "script", nil},
+		{[]string{"script", "talker"}, "chat", nil},
+		{[]string{"reader", "script"}, "feed", nil},
+		{[]string{"talker", "script", "reader"}, "", ErrMixed},
 	} {
 		d, err := s.Of(tt.behaviors)
 		if !errors.Is(err, tt.err) || (d != nil) != (err == nil) || d != nil && d.Name != tt.want {
@@ -114,6 +121,26 @@ func TestOfBehaviorsAndDrivers(t *testing.T) {
 	}
 	if d, ok := s.Driver("feed"); !ok || !d.NeedsDatabase {
 		t.Errorf("the driver feed is %+v, %v", d, ok)
+	}
+}
+
+// TestOfPlanOfAScript: what knows the server is the dialect of the users beside, or of the driver.
+func TestOfPlanOfAScript(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ behavior, with, driver, want string }{
+		{"script", "", "external", "script"},
+		{"script", "", "feed", "feed"},
+		{"script", "talker", "external", "chat"},
+		{"talker", "script", "external", "chat"},
+	} {
+		p := &plan.Plan{Target: plan.Target{Driver: tt.driver},
+			Workload: plan.Workload{Behavior: tt.behavior, With: map[string]float64{tt.with: 0.5}}}
+		if tt.with == "" {
+			p.Workload.With = nil
+		}
+		if d := two().OfPlan(p); d == nil || d.Name != tt.want {
+			t.Errorf("%s with %s on %s: %+v", tt.behavior, tt.with, tt.driver, d)
+		}
 	}
 }
 
@@ -148,6 +175,16 @@ func TestRefusalsOfAPlan(t *testing.T) {
 		{name: "no database", behavior: "reader", driver: "feed", path: "database.engine",
 			text: "the feed needs a database"},
 		{name: "a database", behavior: "reader", driver: "feed", engine: "mysql"},
+		{name: "a script", behavior: "script", driver: "refchat",
+			params: map[string]string{"ROOM": "x", "API_KEY": "${ENV:K}", "team": "x"}},
+		{name: "a script beside", behavior: "talker", with: "script", driver: "refchat",
+			params: map[string]string{"ROOM": "x", "token": "${ENV:T}"}},
+		{name: "a script with a bad setting", behavior: "talker", with: "script", driver: "external",
+			params: map[string]string{"team": "bad"}, path: "workload.params.team", text: "bad"},
+		{name: "a script on a server without its database", behavior: "script", driver: "feed",
+			path: "database.engine", text: "the feed needs a database"},
+		{name: "a script beside another kind", behavior: "talker", with: "script", driver: "feed",
+			engine: "mysql", path: "workload.behavior", text: "than the driver feed"},
 	} {
 		p := &plan.Plan{Target: plan.Target{Driver: tt.driver},
 			Workload: plan.Workload{Behavior: tt.behavior, Params: tt.params}}

@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -25,5 +27,19 @@ func (e *SettingError) Error() string {
 // UnknownSetting is the error of a key that is not among the known ones.
 func UnknownSetting(key string, known map[string]string) *SettingError {
 	return &SettingError{key, "is unknown; there are " +
-		strings.Join(slices.Sorted(maps.Keys(known)), ", ")}
+		cmp.Or(strings.Join(slices.Sorted(maps.Keys(known)), ", "), "none")}
+}
+
+// check reports everything that is wrong with values.
+func (s Settings) check(params map[string]string) error {
+	if s.Check != nil {
+		return s.Check(params)
+	}
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(params)) {
+		if _, ok := s.Params[key]; !ok {
+			errs = append(errs, UnknownSetting(key, s.Params))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -163,7 +163,7 @@ func (r *Run) allFailed(events []record.Event, o *limiter.Observed) error {
 func mostFailed(merged map[string]*measure.Window) *measure.Window {
 	most := measure.NewWindow("op")
 	for _, name := range slices.Sorted(maps.Keys(merged)) {
-		if w := merged[name]; workload.Operation(name) && !workload.OfAnswers(name) &&
+		if w := merged[name]; workload.Operation(name) && !workload.Beyond(name) &&
 			w.Errors() == w.Count() &&
 			w.Count() > most.Count() {
 			most = w

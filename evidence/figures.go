@@ -82,7 +82,8 @@ func (r *Run) asked() string {
 	w := p.Workload
 	w.Params = nil
 	w.UsersFile = ""
-	w.UsersDigest = "" // addresses and places differ between servers
+	w.UsersDigest = ""
+	w.Script = "" // addresses and places differ between servers
 	if r.Manifest.Accounts != nil {
 		w.UsersFile = r.Manifest.Accounts.Digest
 	}

@@ -119,9 +119,9 @@ func (a *gatheredArm) add(r *record.Run) error {
 	}
 	first := a.runs[0].Manifest
 	if m.Arm != first.Arm || m.Plan != first.Plan &&
-		a.plan.WithoutUsersFile().String() != p.WithoutUsersFile().String() {
+		a.plan.WithoutFiles().String() != p.WithoutFiles().String() {
 		what := fmt.Sprintf("the arms %q and %q of their plan", first.Arm, m.Arm)
-		if x, y, differ := lineOf(a.plan.WithoutUsersFile(), p.WithoutUsersFile()); differ {
+		if x, y, differ := lineOf(a.plan.WithoutFiles(), p.WithoutFiles()); differ {
 			what = fmt.Sprintf("plans that differ: %s, and %s", x, y)
 		}
 		return fmt.Errorf(
@@ -213,6 +213,7 @@ func taskOf(p *plan.Plan) *plan.Plan {
 	w.Params = nil
 	w.UsersFile = ""
 	w.UsersDigest = ""
+	w.Script = ""
 	return &plan.Plan{Workload: w, Bounded: p.Bounded, Unbounded: p.Unbounded}
 }
 

@@ -109,6 +109,7 @@ func (s *Shown) Screen(dir string) report.RunScreen {
 		add("limiter", "%s", text)
 	}
 	s.findings(add)
+	s.scripted(add)
 	for _, p := range m.Phases {
 		if p.Name == "measure" || p.Name == "search" {
 			add(
@@ -131,6 +132,24 @@ func (s *Shown) Screen(dir string) report.RunScreen {
 	slices.SortStableFunc(out.Ops,
 		func(a, b report.RunOp) int { return -cmp.Compare(a.Count, b.Count) })
 	return out
+}
+
+// scripted adds the checks that did not always hold, and how many always did.
+func (s *Shown) scripted(add func(name, format string, args ...any)) {
+	if x := s.Exceptions; x != nil {
+		add("exceptions", "%d of %d iterations", x.Count, x.Of)
+	}
+	held := 0
+	for _, c := range s.Checks {
+		if c.Failed > 0 {
+			add("check", "%s: %s", c.Name, c)
+		} else {
+			held++
+		}
+	}
+	if len(s.Checks) > 0 {
+		add("checks", "%d of %d always held", held, len(s.Checks))
+	}
 }
 
 // findings adds the facts that a reader must know before trusting a number: the red and amber

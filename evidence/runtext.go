@@ -57,17 +57,8 @@ func (s *Shown) Text(w io.Writer) error {
 	if a := m.Answers; a != nil {
 		plain.Fprintf(w, "  answers under way: %s\n", a)
 	}
-	plain.Fprintf(w, "\noperations of phase %s:\n", s.Phase)
-	ops := s.lines()
-	if err := report.RunOps(w, ops); err != nil {
+	if err := s.writeOps(w); err != nil {
 		return err
-	}
-	s.writeEdges(w)
-	if slices.ContainsFunc(ops, func(o report.RunOp) bool { return o.Within != "" }) {
-		plain.Fprintf(
-			w,
-			"  95 %% of p95 is the interval of this run's own percentile (moving-block bootstrap). Runs differ by more: only a comparison of several runs shows by how much.\n",
-		)
 	}
 	for _, e := range s.Events {
 		if e.Kind == "slo" {
@@ -92,6 +83,29 @@ func (s *Shown) Text(w io.Writer) error {
 		p = nil // of another version; then the report names neither mix nor login
 	}
 	return report.RunText(w, s.Data, p)
+}
+
+// writeOps shows the operations, and what a script counts beside them.
+func (s *Shown) writeOps(w io.Writer) error {
+	plain.Fprintf(w, "\noperations of phase %s:\n", s.Phase)
+	ops := s.lines()
+	if err := report.RunOps(w, ops); err != nil {
+		return err
+	}
+	s.writeEdges(w)
+	if err := report.RunChecks(w, s.Checks); err != nil {
+		return err
+	}
+	if x := s.Exceptions; x != nil {
+		plain.Fprintf(w, "  %s\n", x)
+	}
+	if slices.ContainsFunc(ops, func(o report.RunOp) bool { return o.Within != "" }) {
+		plain.Fprintf(
+			w,
+			"  95 %% of p95 is the interval of this run's own percentile (moving-block bootstrap). Runs differ by more: only a comparison of several runs shows by how much.\n",
+		)
+	}
+	return nil
 }
 
 // writeGates shows the gates of the generator's health with their readings.

@@ -21,17 +21,21 @@ import (
 
 // Shown is a run with everything that is known of it.
 type Shown struct {
-	Manifest record.Manifest  `json:"manifest"`
-	Validity record.Validity  `json:"validity"`
-	Phase    string           `json:"phase"` // that the operations are of
-	Ops      []ShownOp        `json:"operations"`
-	Events   []record.Event   `json:"findings_and_errors"`
-	Changed  []string         `json:"changed_files"` // since the run was sealed
-	Users    *record.Users    `json:"users,omitempty"`
-	Login    []ShownOp        `json:"login,omitempty"`            // over the whole run
-	Storms   [][]ShownOp      `json:"storm_operations,omitempty"` // of each of Users.Storms
-	Drift    []drift.Drift    `json:"drift,omitempty"`            // in the measured phase
-	Limiter  *limiter.Limiter `json:"limiter,omitempty"`          // the limiter of the run
+	Manifest record.Manifest `json:"manifest"`
+	Validity record.Validity `json:"validity"`
+	Phase    string          `json:"phase"` // that the operations are of
+	Ops      []ShownOp       `json:"operations"`
+	Events   []record.Event  `json:"findings_and_errors"`
+	// Checks are those of a script, and ScriptFaults its iterations that ended in one; nil if there
+	// are none.
+	Checks     []report.CheckCount `json:"checks,omitempty"`
+	Exceptions *ScriptFaults       `json:"exceptions,omitempty"`
+	Changed    []string            `json:"changed_files"` // since the run was sealed
+	Users      *record.Users       `json:"users,omitempty"`
+	Login      []ShownOp           `json:"login,omitempty"`            // over the whole run
+	Storms     [][]ShownOp         `json:"storm_operations,omitempty"` // of each of Users.Storms
+	Drift      []drift.Drift       `json:"drift,omitempty"`            // in the measured phase
+	Limiter    *limiter.Limiter    `json:"limiter,omitempty"`          // the limiter of the run
 	// Data holds the record of the users.
 	Data report.RunData `json:"-"`
 	// Of is the phase that the operations are of.
@@ -40,6 +44,38 @@ type Shown struct {
 	// be read.
 	Intervals int `json:"-"`
 	Silent    int `json:"-"`
+}
+
+// ScriptFaults count the iterations of a script in a phase, and those that ended in an exception.
+type ScriptFaults struct {
+	Count uint64 `json:"count"`
+	Of    uint64 `json:"of"`
+	First string `json:"first,omitempty"` // of the run, from its action on
+}
+
+// String returns how many there were, and the first.
+func (x *ScriptFaults) String() string {
+	text := fmt.Sprintf("%d of %d iterations ended in an exception", x.Count, x.Of)
+	if x.First != "" {
+		text += ", the first: " + x.First
+	}
+	return text
+}
+
+// exceptionsOf returns the exceptions of a phase; nil without any.
+func exceptionsOf(merged map[string]*measure.Window, events []record.Event) *ScriptFaults {
+	all := workload.Together("", merged, workload.OfIterations)
+	if all.Errors() == 0 {
+		return nil
+	}
+	out := &ScriptFaults{Count: all.Errors(), Of: all.Count()}
+	for _, e := range events {
+		if text, ok := workload.ExceptionIn(e.Text); ok && e.Kind == "error" {
+			out.First = text
+			break
+		}
+	}
+	return out
 }
 
 // A ShownOp is one series of a phase. Latencies are response times in milliseconds.
@@ -107,7 +143,7 @@ func (r *Run) Show(ctx context.Context) (Shown, error) {
 	if s.Phase == "whole run" {
 		span = 0
 	}
-	s.Ops = opsOf(merged, span)
+	s.Ops, s.Checks = opsOf(merged, span), report.ChecksOf(merged)
 	if err := s.edges(r, ph, merged, span); err != nil {
 		s.Events = append(s.Events, record.Event{Kind: "error", Text: err.Error()})
 	}
@@ -115,6 +151,7 @@ func (r *Run) Show(ctx context.Context) (Shown, error) {
 	if err != nil {
 		return s, err
 	}
+	s.Exceptions = exceptionsOf(merged, events)
 	for _, e := range events {
 		if e.Kind == "finding" || e.Kind == "error" || e.Phase == "measured" {
 			s.Events = append(s.Events, e)
@@ -161,7 +198,7 @@ func opsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 		if w.Count() == 0 && w.Response.Count() == 0 { // only lags, of the generator
 			continue
 		}
-		if workload.OfAnswers(name) { // counted with its operation
+		if workload.OfAnswers(name) || workload.OfChecks(name) { // shown with operations, or as checks
 			continue
 		}
 		row := rowOf(w, span)

@@ -51,7 +51,8 @@ func TestEveryCallProvesItsEffect(t *testing.T) {
 			func(ctx context.Context, c *client) error { return c.befriend(ctx, 1, 2) }},
 		{"story", `{"from":"/participant/1","subject":"s"}`, "", []string{`{"subject":"s"}`, `{"from":"/participant/1"}`, `{"from":"/participant/2","subject":"s"}`, `{"from":"/participant/1","subject":"t"}`, `{"from":"/participant/1","subject":5}`},
 			func(ctx context.Context, c *client) error {
-				return c.story(ctx, 1, "2014-01-01", "s", "text")
+				_, err := c.story(ctx, 1, "2014-01-01", "s", "text")
+				return err
 			}},
 		{"search", `["/participant/1",2]`, "[]", []string{`["x"]`, `["/participant/0"]`, `[true]`}, func(ctx context.Context, c *client) error {
 			return c.search(ctx, "word")
@@ -68,15 +69,16 @@ func TestEveryCallProvesItsEffect(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			reg := measure.NewRegistry(1)
 			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
-			c, err := newClient(&workload.Env{
+			caller, err := new(workload.Cast).Caller(workload.Env{
 				URL:      srv.URL,
 				Timeout:  time.Minute,
 				Registry: reg,
-			}, settings{}, u, newTable(reg, ""), nil)
+			}, u)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer c.close()
+			c := &client{Caller: caller}
+			defer c.Close()
 			body.Store(tt.good)
 			if err := tt.do(t.Context(), c); err != nil {
 				t.Errorf("%s: %v", tt.good, err)

@@ -33,11 +33,11 @@ func (b *Feed) Audit(
 	for _, m := range acked {
 		r.Expected += len(m.IDs)
 	}
-	c, err := aside(&env, b.set, env.Clock)
+	c, err := b.aside(env, b.set)
 	if err != nil {
 		return r, err
 	}
-	defer c.close()
+	defer c.Close()
 	r.Rows = b.counted(ctx, &env, c, acked)
 	for _, m := range acked {
 		there, err := c.everywhere(ctx, m.Channel)

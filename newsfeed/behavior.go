@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"plimsoll/dialect"
-	"plimsoll/load/clock"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
 
@@ -23,15 +21,13 @@ func Behaviors() dialect.Registry {
 
 // A Feed is the behavior newsfeed: see the package comment. Its zero value is ready for Provision.
 type Feed struct {
+	workload.Cast
 	set   settings
 	ready bool
 
 	mu     sync.Mutex
 	before *stored // nil if the service has no counts
 	unread error   // why the last request failed
-	reg    *measure.Registry
-	names  *table
-	told   map[opError]bool
 }
 
 // Provision implements workload.Behavior. Users make their own objects: it only checks that a news
@@ -41,11 +37,12 @@ func (b *Feed) Provision(ctx context.Context, env workload.Env, _ int) error {
 	if err != nil {
 		return err
 	}
-	c, err := aside(&env, set, nil)
+	env.Clock = nil
+	c, err := b.aside(env, set)
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	if err := c.search(ctx, "0"); err != nil {
 		return fmt.Errorf("asking the news feed: %w", err)
 	}
@@ -53,25 +50,12 @@ func (b *Feed) Provision(ctx context.Context, env workload.Env, _ int) error {
 	return nil
 }
 
-// aside returns a client for the calls around a run, which time out by a clock; nil means real
-// time.
-func aside(env *workload.Env, set settings, by *clock.Clock) (*client, error) {
-	own := *env
-	own.Clock = by
-	reg := env.Registry
-	if reg == nil {
-		reg = measure.NewRegistry(1)
-	}
-	u := workload.NewUser(0, 0, env.Seed, 1, reg.Recorder(0), clock.New(time.Now()))
-	c, err := newClient(&own, set, u, newTable(reg, workload.Setup), nil)
-	if c != nil {
-		c.reg = nil
-	}
-	return c, err
+// aside returns a client for the calls around a run, whose failures are not printed.
+func (b *Feed) aside(env workload.Env, set settings) (*client, error) {
+	env.Log = nil
+	c, err := b.Caller(env, workload.Aside(env))
+	return &client{Caller: c, set: set, prefix: workload.Setup + "_"}, err
 }
-
-// State implements workload.Portable: there is nothing to hand over.
-func (b *Feed) State([]int) ([]byte, error) { return []byte("{}"), nil }
 
 // Restore implements workload.Portable.
 func (b *Feed) Restore(env workload.Env, _ []byte) (err error) {
@@ -80,52 +64,18 @@ func (b *Feed) Restore(env workload.Env, _ []byte) (err error) {
 	return err
 }
 
-// table returns the names in the registry of the run under way.
-func (b *Feed) table(env *workload.Env) *table {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.reg != env.Registry || b.names == nil {
-		b.reg, b.names, b.told = env.Registry, newTable(env.Registry, ""), nil
+// client returns a user's client.
+func (b *Feed) client(env workload.Env, u *workload.User) (*client, error) {
+	if !b.ready {
+		return nil, fmt.Errorf("newsfeed: Provision has not been called")
 	}
-	return b.names
-}
-
-const mostTold = 20
-
-// note returns a function that prints the first failure of each kind.
-func (b *Feed) note(env *workload.Env) func(*opError) {
-	own := *env
-	log := env.Log
-	if log == nil && own.Panicked == nil {
-		return nil
-	}
-	return func(e *opError) {
-		own.Panic(e)
-		if log == nil {
-			return
-		}
-		kind := opError{Op: e.Op, Class: e.Class, Status: e.Status, Said: e.Said}
-		b.mu.Lock()
-		seen := b.told[kind] || len(b.told) >= mostTold
-		if !seen {
-			if b.told == nil {
-				b.told = map[opError]bool{}
-			}
-			b.told[kind] = true
-		}
-		b.mu.Unlock()
-		if !seen {
-			log("first failure of its kind: %v", e)
-		}
-	}
+	c, err := b.Caller(env, u)
+	return &client{Caller: c, set: b.set}, err
 }
 
 // NewActor implements workload.Behavior.
 func (b *Feed) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
-	if !b.ready {
-		return nil, fmt.Errorf("newsfeed: Provision has not been called")
-	}
-	c, err := newClient(&env, b.set, u, b.table(&env), b.note(&env))
+	c, err := b.client(env, u)
 	if err != nil {
 		return nil, err
 	}
@@ -143,10 +93,7 @@ func (b *Feed) NewActor(env workload.Env, u *workload.User) (workload.Actor, err
 
 // NewServer implements workload.ArrivalBehavior.
 func (b *Feed) NewServer(env workload.Env, u *workload.User) (workload.Server, error) {
-	if !b.ready {
-		return nil, fmt.Errorf("newsfeed: Provision has not been called")
-	}
-	c, err := newClient(&env, b.set, u, b.table(&env), b.note(&env))
+	c, err := b.client(env, u)
 	if err != nil {
 		return nil, err
 	}
@@ -263,8 +210,8 @@ func (a *poster) story(ctx context.Context, i int) error {
 	a.text = appendWords(a.text[:0], a.u.Content, subject, ' ')
 	title := string(a.text)
 	a.text = appendWords(a.text[:0], a.u.Content, a.batch.words, ' ')
-	sent := time.Now()
-	if err := a.c.story(ctx, a.ids[i], day, title, string(a.text)); err != nil {
+	resp, err := a.c.story(ctx, a.ids[i], day, title, string(a.text))
+	if err != nil {
 		return err
 	}
 	if a.ledger != nil {
@@ -275,15 +222,15 @@ func (a *poster) story(ctx context.Context, i int) error {
 			ID:      title,
 			Channel: a.channels[i],
 			Author:  a.u.ID,
-			Sent:    sent,
-			Acked:   time.Now(),
+			Sent:    resp.Sent,
+			Acked:   resp.Done,
 		})
 	}
 	return nil
 }
 
 // Close implements workload.Actor.
-func (a *poster) Close() { a.c.close() }
+func (a *poster) Close() { a.c.Close() }
 
 // searcher is one user that searches.
 type searcher struct {
@@ -310,7 +257,7 @@ func (a *searcher) Act(ctx context.Context) error {
 }
 
 // Close implements workload.Actor.
-func (a *searcher) Close() { a.c.close() }
+func (a *searcher) Close() { a.c.Close() }
 
 // ended is the result of Act after a failed op: nothing, unless it failed because the run is over.
 func ended(ctx context.Context) error {

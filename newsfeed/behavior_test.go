@@ -384,8 +384,8 @@ func TestTheCountBeforeARun(t *testing.T) {
 		{"the first answer fails", []int{500, ok}, ""},
 		{"the second answer fails", []int{ok, 500, ok}, ""},
 		{"the service has no such page", []int{404}, "none"},
-		{"it never tells", []int{503}, "every store: rows before the run: expected 0, not known: asking for the rows: status 503"},
-		{"it told once", []int{ok, 503}, "every store: rows before the run: expected 0, not known: asking for the rows: status 503"},
+		{"it never tells", []int{503}, "every store: rows before the run: expected 0, not known: asking for the rows: setup_rows: status 503 (5xx)"},
+		{"it told once", []int{ok, 503}, "every store: rows before the run: expected 0, not known: asking for the rows: setup_rows: status 503 (5xx)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel() // a failing one is retried for five seconds

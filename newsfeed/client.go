@@ -8,11 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
-	"plimsoll/internal/boundary"
-	"plimsoll/internal/plain"
-	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
 )
@@ -34,142 +30,27 @@ var opNames = [...]string{"participant", "befriend", "story", "search", "inbound
 // Ops returns the names of the steady state's operations, of which rules may speak.
 func Ops() []string { return opNames[:opInbound:opInbound] }
 
-// A table holds the handles of the op names in one registry.
-type table [len(opNames)]measure.Name
-
-// newTable returns the names of the steady state, or with workload.Setup as prefix those of the
-// calls around it.
-func newTable(reg *measure.Registry, prefix string) *table {
-	t := new(table)
-	for i, name := range opNames {
-		if prefix != "" {
-			name = prefix + "_" + name
-		}
-		t[i] = reg.Name(name)
-	}
-	return t
-}
-
-// A recorder takes finished ops; workload.User is one.
-type recorder interface {
-	Begin(n measure.Name)
-	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration
-}
-
-// An opError is a call that did not have its effect.
-type opError struct {
-	Op     string
-	Class  measure.Class
-	Status int    // of the answer; 0 if there was none
-	Said   string // the server's message, as [plain.Excerpt] shows it
-	Err    error  // the cause, if it is not just the status
-}
-
-// Error names the op and the known cause.
-func (e *opError) Error() string {
-	text := e.Op + ": "
-	if e.Status != 0 {
-		text += fmt.Sprintf("status %d ", e.Status)
-	}
-	if e.Said != "" {
-		text += strconv.Quote(e.Said) + " "
-	}
-	if e.Err != nil {
-		text += plain.Excerpt(e.Err.Error(), 500) + " "
-	}
-	return text + "(" + e.Class.String() + ")"
-}
-
-// Unwrap returns the cause.
-func (e *opError) Unwrap() error { return e.Err }
-
 // A client is one user's side of the interface. Each method makes one request and records one op;
-// its error is an [*opError], or the context's if the run ended (then nothing is recorded). It is
-// not safe for concurrent use.
+// its error is that of [workload.Caller.Do]. It is not safe for concurrent use.
 type client struct {
-	http  *wire.Client
-	set   settings
-	rec   recorder
-	table *table
-	note  func(*opError)    // called with every failed op; may be nil
-	reg   *measure.Registry // counts the statuses of failed ops; nil for calls that are not load
-	body  []byte
+	*workload.Caller
+	set    settings
+	prefix string // of the names of ops
+	body   []byte
 }
-
-func newClient(
-	env *workload.Env,
-	set settings,
-	rec recorder,
-	t *table,
-	note func(*opError),
-) (*client, error) {
-	h, err := wire.NewClient(wire.Config{
-		URL:       env.URL,
-		HTTP2:     env.HTTP2,
-		Timeout:   env.Timeout,
-		Clock:     env.Clock,
-		UserAgent: "plimsoll",
-		Dial:      env.Dial,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &client{http: h, set: set, rec: rec, table: t, note: note, reg: env.Registry}, nil
-}
-
-func (c *client) close() { _ = c.http.Close() } // it has no errors worth a word
 
 // call makes a request and records it. read returns an error if the answer does not show the
 // effect.
-func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]byte) error) error {
+func (c *client) call(
+	ctx context.Context, o op, req *wire.Request, read func([]byte) error,
+) (*wire.Response, error) {
 	if req.Method == "POST" {
 		req.Body, req.ContentType = c.body, "application/json"
 		if c.set.form {
 			req.ContentType = "application/x-www-form-urlencoded"
 		}
 	}
-	c.rec.Begin(c.table[o])
-	resp, err := c.http.Do(ctx, req)
-	defer c.http.Release()
-	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return context.Cause(ctx)
-	}
-	var e *opError
-	switch {
-	case err != nil:
-		e = &opError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
-	case resp.Status != 200:
-		e = &opError{
-			Op:     opNames[o],
-			Class:  workload.ClassOfStatus(resp.Status),
-			Status: resp.Status,
-			Said:   said(resp.Body),
-		}
-	default:
-		if err := c.decode(resp.Body, read); err != nil {
-			e = &opError{
-				Op:     opNames[o],
-				Class:  workload.ClassOf(err),
-				Status: resp.Status,
-				Err:    err,
-			}
-		}
-	}
-	class := measure.OK
-	if e != nil {
-		class = e.Class
-	}
-	due := c.rec.Done(c.table[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
-	if e == nil {
-		return nil
-	}
-	if class == measure.Status4xx || class == measure.Status5xx {
-		workload.Answered(c.reg, opNames[o], e.Status, due)
-	}
-	if c.note != nil {
-		c.note(e)
-	}
-	return e
+	return c.Do(ctx, c.prefix+opNames[o], req, read)
 }
 
 const (
@@ -178,26 +59,6 @@ const (
 	mostElements = 500_000 // objects in it
 	mostFound    = 100_000 // commas in the result of a search: senders, or objects of two members
 )
-
-// decode calls read with memory reserved for the values decoded from a large answer.
-func (c *client) decode(body []byte, read func([]byte) error) (err error) {
-	defer boundary.Recover("reading an answer", &err)
-	if len(body) > 64<<10 {
-		if err := c.http.Reserve(2 * int64(len(body))); err != nil {
-			return err
-		}
-	}
-	return read(body)
-}
-
-// said is the error message of an answer in JSON.
-func said(body []byte) string {
-	var v struct{ Error string }
-	if json.Unmarshal(body, &v) != nil {
-		return ""
-	}
-	return plain.Excerpt(v.Error, 200)
-}
 
 // errEffect is the error of an answer that does not show the effect of the call.
 var errEffect = errors.New("the answer does not show the effect")
@@ -282,7 +143,7 @@ func (c *client) participant(ctx context.Context, name string) (id int64, err er
 	c.body = c.body[:0]
 	c.field("name", name)
 	c.end()
-	err = c.call(ctx, opParticipant, &wire.Request{
+	_, err = c.call(ctx, opParticipant, &wire.Request{
 		Method: "POST",
 		Path:   c.path("/participant/new", "/participant", 0),
 	}, func(b []byte) error {
@@ -312,7 +173,7 @@ func (c *client) befriend(ctx context.Context, from, to int64) error {
 	c.field("from", c.ref(from))
 	c.field("to", c.ref(to))
 	c.end()
-	return c.call(ctx, opBefriend, &wire.Request{
+	_, err := c.call(ctx, opBefriend, &wire.Request{
 		Method: "POST",
 		Path:   c.path("/friends/new", "/participant/{id}/friends", from),
 	}, func(b []byte) error {
@@ -328,10 +189,13 @@ func (c *client) befriend(ctx context.Context, from, to int64) error {
 		}
 		return nil
 	})
+	return err
 }
 
-// story posts a story.
-func (c *client) story(ctx context.Context, from int64, occurred, subject, text string) error {
+// story posts a story, and returns the response for its instants.
+func (c *client) story(
+	ctx context.Context, from int64, occurred, subject, text string,
+) (*wire.Response, error) {
 	c.body = c.body[:0]
 	c.field("from", c.ref(from))
 	c.field("occurred", occurred)
@@ -365,7 +229,7 @@ func (c *client) search(ctx context.Context, word string) error {
 		c.end()
 		req = &wire.Request{Method: "POST", Path: "/outbound/search", Repeatable: true}
 	}
-	return c.call(ctx, opSearch, req, func(b []byte) error {
+	_, err := c.call(ctx, opSearch, req, func(b []byte) error {
 		if bytes.Count(b, []byte{','}) > mostFound {
 			return wire.Exceeded(wire.ErrElements)
 		}
@@ -380,13 +244,14 @@ func (c *client) search(ctx context.Context, word string) error {
 		}
 		return nil
 	})
+	return err
 }
 
 // subjects reads the subjects of a participant's inbound or outbound.
 func (c *client) subjects(ctx context.Context, o op, id int64) (all []string, err error) {
 	n := strconv.FormatInt(id, 10)
 	path := c.path("/"+opNames[o]+"/"+n, "/participant/{id}/"+opNames[o], id)
-	err = c.call(ctx, o, &wire.Request{Path: path, MaxBody: mostList}, func(b []byte) error {
+	_, err = c.call(ctx, o, &wire.Request{Path: path, MaxBody: mostList}, func(b []byte) error {
 		if bytes.Count(b, []byte{'{'}) > mostElements {
 			return wire.Exceeded(wire.ErrElements)
 		}

@@ -26,20 +26,20 @@ type stored struct {
 
 var errNoRows = errors.New("the service does not tell its rows")
 
-// stored requests the counts of the stores. It is not an operation of a user and is not recorded.
-// errNoRows is the answer of a service that has no such page.
+// stored requests the counts of the stores. errNoRows is the answer of a service that has no such
+// page.
 func (c *client) stored(ctx context.Context) (s stored, err error) {
-	resp, err := c.http.Do(ctx, &wire.Request{Path: "/rows"})
-	defer c.http.Release()
-	switch {
-	case err != nil:
-		return s, fmt.Errorf("asking for the rows: %w", err)
-	case resp.Status >= 500:
-		return s, fmt.Errorf("asking for the rows: status %d", resp.Status)
-	case resp.Status != 200:
-		return s, fmt.Errorf("%w: status %d", errNoRows, resp.Status)
-	case json.Unmarshal(resp.Body, &s) != nil || s.Stores == nil:
-		return s, errNoRows
+	resp, err := c.Do(ctx, workload.Setup+"_rows", &wire.Request{Path: "/rows"}, func(b []byte) error {
+		if json.Unmarshal(b, &s) != nil || s.Stores == nil {
+			return errNoRows
+		}
+		return nil
+	})
+	if err != nil && 200 < resp.Status && resp.Status < 500 {
+		err = fmt.Errorf("%w: status %d", errNoRows, resp.Status)
+	}
+	if err != nil {
+		return stored{}, fmt.Errorf("asking for the rows: %w", err)
 	}
 	return s, nil
 }
@@ -50,12 +50,13 @@ func (b *Feed) Before(ctx context.Context, env workload.Env) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.before, b.unread = nil, nil
-	c, err := aside(&env, b.set, nil)
+	env.Clock = nil
+	c, err := b.aside(env, b.set)
 	if err != nil {
 		b.unread = err
 		return
 	}
-	defer c.close()
+	defer c.Close()
 	for end := time.Now().Add(drainTime); ; rest(ctx, drainRest/2) {
 		// Until the telemetry of earlier requests has come, too.
 		s, err := c.stored(ctx)

@@ -52,6 +52,7 @@ func fill[T any](d *decoder, path string, to *T, v T) {
 func (d *decoder) applyDefaults(p *Plan) {
 	d.fillTopology(&p.Target)
 	d.fillCommands(p)
+	d.fillScript(&p.Workload)
 	d.fillFleet(p)
 	if d.good("workload.with") {
 		rest := 1.0
@@ -92,7 +93,7 @@ func (d *decoder) check(p *Plan, k Known) {
 	d.checkProbes("probes", p.Probes)
 	d.checkMetrics(p)
 	p.Gates.check(d)
-	if !k.ServerOnly && p.Bounded == nil && p.Unbounded == nil && p.Sizing == nil &&
+	if !k.ServerOnly && !p.HasTest() && (p.Workload.Script == "" || p.Compare != nil) &&
 		d.good("bounded", "unbounded", "sizing") {
 		d.at("", "has neither bounded nor unbounded nor sizing; write at least one of the tests")
 	}

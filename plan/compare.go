@@ -198,7 +198,7 @@ func (d *decoder) unjudged(p *Plan, k Known, endpoint string) string {
 	}
 	known := slices.Concat([]string{"op", "delivery"}, k.Ops)
 	switch {
-	case !slices.Contains(known, op) && !slices.Contains(k.Apart, op):
+	case !slices.Contains(known, op) && !slices.Contains(k.Apart, op) && !p.Workload.Scripted():
 		return fmt.Sprintf(
 			"%s is not an operation; %sknown: %s",
 			clip(op),

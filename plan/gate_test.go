@@ -45,7 +45,7 @@ func TestGateLevels(t *testing.T) {
 			if g.Floor {
 				return v * 0.999
 			}
-			return v * 1.001
+			return v*1.001 + 1e-9
 		}
 		for _, tt := range []struct {
 			v    float64

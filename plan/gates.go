@@ -160,6 +160,12 @@ var gateTable = []Gate{
 		Over: WholePhase, Search: HeldWindows, TimesOnly: true, Crowded: true,
 		Without: "without users",
 	}, {
+		Name: "script", What: "iterations of the script that ended in an exception, of all",
+		Unit: "%", Amber: 0, Red: 1,
+		Source: ourOwn, Cause: ByEither,
+		Over: WholePhase, Search: HeldWindows,
+		Without: "without a script",
+	}, {
 		Name:   "clock",
 		What:   "offset between the clocks of agents and coordinator",
 		Unit:   "ms",

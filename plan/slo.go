@@ -63,6 +63,18 @@ func MessageFaults() []string { return []string{"lost", "duplicated", "misordere
 // were refused, cut off, or missed events, as a part of the users, and at most 100 %.
 const Disconnected = "disconnected"
 
+// The arguments of rate() for scripts: the iterations that ended in an exception, as a part of all,
+// and the checks that did not hold.
+const (
+	ScriptExceptions = "script"
+	FailedChecks     = "failed_checks"
+)
+
+// OfScript reports whether the rule is of what only a script counts.
+func (r SLO) OfScript() bool {
+	return r.Stat == "rate" && (r.Arg == ScriptExceptions || r.Arg == FailedChecks)
+}
+
 // FailedOperations is the rule of failed operations: the default of every bounded test and of every
 // search, and the only place that states how large a part of the operations may fail. Its minimum
 // fits small tests: two failures in 2000 operations or fewer break it, and one never does.
@@ -125,7 +137,8 @@ var (
 	ruleRE = regexp.MustCompile(
 		`^((?:service\s*\.\s*)?[A-Za-z][A-Za-z0-9.]*)\s*\(([^()]*)\)\s*(<=|>=|==|!=|<|>|=)\s*(.*)$`,
 	)
-	argRE    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+	// argRE matches a name; those of scripts may have several words, as in GET /api/{id}.
+	argRE    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}(?: [^\s()]{1,100}){0,8}$`)
 	statRE   = regexp.MustCompile(`^p([1-9][0-9](?:\.[0-9]+)?)$`)
 	promqlRE = regexp.MustCompile(
 		`^(.*\S)\s*([<>])\s*([+-]?[0-9][0-9.eE+-]*)((?:\s+for\s+\S+|\s+grace\s+\S+|\s+warning)*)$`,
@@ -138,8 +151,8 @@ var (
 //	promql: EXPR < VALUE [for D] [grace D] [warning]
 //
 // STAT is p50 to p99.9, mean or max of an operation ("op" for all of them) with a latency as VALUE
-// ("300ms"); rate of an error class, a message fault or [Disconnected] with a percentage
-// ("0.025%"); or cpu of a role with a percentage. A latency is the response time; service.STAT
+// ("300ms"); rate of an error class, a message fault, [Disconnected], [ScriptExceptions] or
+// [FailedChecks] with a percentage ("0.025%"); or cpu of a role with a percentage. A latency is the response time; service.STAT
 // selects the service time. promql may also ask for more than VALUE, a plain number; $window in
 // EXPR stands for the window of the search.
 //
@@ -246,12 +259,17 @@ func (r *SLO) setStat(stat, arg string) error {
 			"%s(%s) names nothing; write the operation (\"op\" for all), error class or role "+
 				"in the parentheses", r.Stat, arg)
 	}
-	if classes := append(append(ErrorClasses(), MessageFaults()...), Disconnected); r.Stat == "rate" &&
-		!slices.Contains(classes, arg) {
+	if classes := rates(); r.Stat == "rate" && !slices.Contains(classes, arg) {
 		return fmt.Errorf("rate(%s): %s is not an error class; %swant one of %s", arg, clip(arg),
 			hint(arg, classes), strings.Join(classes, ", "))
 	}
 	return nil
+}
+
+// rates returns the arguments of rate().
+func rates() []string {
+	return slices.Concat(ErrorClasses(), MessageFaults(),
+		[]string{Disconnected, ScriptExceptions, FailedChecks})
 }
 
 // setThreshold reads the value in the unit of the statistic.
@@ -446,7 +464,7 @@ func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
 		case r.Stat == "cpu" && checked && !slices.Contains(roles, r.Arg):
 			d.at(path, "the target %s has no role %s to watch; %sroles: %s", p.Target.Driver,
 				clip(r.Arg), hint(r.Arg, roles), strings.Join(roles, ", "))
-		case r.Unit == Seconds && k.Ops != nil && r.Arg != "op" && r.Arg != "delivery" && !slices.Contains(k.Ops, r.Arg):
+		case r.Unit == Seconds && k.Ops != nil && !p.Workload.Scripted() && r.Arg != "op" && r.Arg != "delivery" && !slices.Contains(k.Ops, r.Arg):
 			d.at(path, "%s is not an operation; %sknown: op, delivery, %s", clip(r.Arg),
 				hint(r.Arg, k.Ops), strings.Join(k.Ops, ", "))
 		case key == "unbounded.slo" && !d.stored && d.good("unbounded.budget") && p.Workload.Wait(r.For) > p.Unbounded.Budget:

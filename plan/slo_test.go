@@ -31,6 +31,23 @@ func TestParseSLO(t *testing.T) {
 			Threshold: 0.25,
 			Unit:      "s",
 		}},
+		{"rate( failed_checks ) < 1%", plan.SLO{
+			Source:    "rate(failed_checks) < 1% min 200",
+			Stat:      "rate",
+			Arg:       "failed_checks",
+			Less:      true,
+			Threshold: 0.01,
+			Unit:      "fraction",
+			Min:       200,
+		}},
+		{"p95(GET /api/{id}) < 1s", plan.SLO{
+			Source:    "p95(GET /api/{id}) < 1s",
+			Stat:      "p95",
+			Arg:       "GET /api/{id}",
+			Less:      true,
+			Threshold: 1,
+			Unit:      "s",
+		}},
 		{"mean(op) < 100ms", plan.SLO{
 			Source:    "mean(op) < 100ms",
 			Stat:      "mean",

@@ -47,12 +47,16 @@ func (p *Plan) WithUsersAt(path, digest string) *Plan {
 	return &q
 }
 
-// WithoutUsersFile returns a copy of the plan without a file of accounts.
-func (p *Plan) WithoutUsersFile() *Plan {
+// WithoutFiles returns a copy of the plan without a file of accounts, and without the path of its
+// script, whose digest stays.
+func (p *Plan) WithoutFiles() *Plan {
 	q := *p
 	q.Workload.UsersFile = ""
 	q.Workload.UsersDigest = ""
 	q.Workload.UsersAt = ""
+	q.Workload.Script = ""
+	q.Workload.ScriptAt = ""
+	q.Workload.Bundle = nil
 	return &q
 }
 
@@ -70,7 +74,7 @@ var (
 		}
 		return nil
 	})
-	usersDigest = text.checked(func(s string) error {
+	sha256Digest = text.checked(func(s string) error {
 		if digestRE.MatchString(s) {
 			return nil
 		}

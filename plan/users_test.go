@@ -27,7 +27,7 @@ func TestUsersFile(t *testing.T) {
 			Digest() {
 		t.Error("the digest depends on the directory, or not on the content")
 	}
-	if x := q.WithoutUsersFile(); strings.Contains(x.String(), "users_") ||
+	if x := q.WithoutFiles(); strings.Contains(x.String(), "users_") ||
 		x.Workload.UsersPath() != "" {
 		t.Errorf("without the file:\n%s", x)
 	}

@@ -32,6 +32,15 @@ type Workload struct {
 	// UsersAt is the path of the file for this process; empty if UsersFile is. The plan's text
 	// leaves it out.
 	UsersAt string `yaml:"-" json:"-"`
+	// Script is the path of a script that users of the behavior [Script] follow; empty if there is
+	// none. ScriptDigest is the digest of what it and its modules were bundled to, as UsersDigest is
+	// of the accounts, and ScriptAt its path for this process.
+	Script       string `yaml:"script" json:",omitempty"`
+	ScriptDigest string `yaml:"script_digest" json:",omitempty"`
+	ScriptAt     string `yaml:"-" json:"-"`
+	// Bundle is what the script was bundled to, for the users of this program; nil until it was
+	// read. The plan's text has its digest alone.
+	Bundle []byte `yaml:"-" json:"-"`
 	// Arrival is an open model in addition to the users: actions of Behavior that come by a
 	// schedule. nil if there is none.
 	Arrival *Arrival `yaml:"arrival"`
@@ -50,7 +59,7 @@ var shares = mapping(
 	called("a behavior")
 
 var workloadKeys = section{
-	{"behavior", label.needed("write it"), `What most users do.`},
+	{"behavior", label, `What most users do. Required without a script.`},
 	{"share", share, `Share of users that follow behavior. Default: what with leaves.`},
 	{"with", shares,
 		`Shares of users that follow other behaviors. With share they add up to 100%.`},
@@ -64,9 +73,15 @@ var workloadKeys = section{
 		`File of accounts that the users have, instead of accounts that are made: CSV with the
 		columns login, password and token in a header; user i has row i. A path counts from the
 		directory of the plan.`},
-	{"users_digest", usersDigest,
+	{"users_digest", sha256Digest,
 		`SHA-256 of the file of accounts, as sha256:HEX. plimsoll writes it into the plans of runs; a
 		file with another one is refused.`},
+	{"script", scriptFile,
+		`File of a script, JavaScript or TypeScript, that users of the behavior script follow; alone
+		it is the behavior of all. A path counts from the directory of the plan.`},
+	{"script_digest", sha256Digest,
+		`SHA-256 of the script with all that it imports, as sha256:HEX. plimsoll writes it into the
+		plans of runs; a script with another one is refused.`},
 	{"arrival", arrivalKeys.short("rate"),
 		`An open model beside the users: actions of behavior that come by a schedule, however fast
 		the target is.`},
@@ -119,4 +134,5 @@ func (d *decoder) checkWorkload(w Workload, k Known) {
 	}
 	d.checkMix(w, k)
 	d.checkUsersFile(w)
+	d.checkScript(w, k)
 }

@@ -55,6 +55,8 @@ type Manifest struct {
 	Exploratory string `json:"exploratory,omitempty"`
 	// Accounts describes the file of accounts that the users had; nil if they were made.
 	Accounts *AccountsFile `json:"users_file,omitempty"`
+	// Script describes the script that users followed; nil without one.
+	Script *Script `json:"script,omitempty"`
 	// Duet records the turns of the run in its block; nil outside a duet.
 	Duet *Duet `json:"duet,omitempty"`
 	// Connections counts the reuse of the users' kept connections; nil while the run goes on, and
@@ -83,6 +85,15 @@ type AccountsFile struct {
 	// Unseen is true if a reset before the run was checked with one of the accounts that have a
 	// password, and the others were taken to be as they were.
 	Unseen bool `json:"unseen,omitempty"`
+}
+
+// A Script describes the script of a run.
+type Script struct {
+	// Digest is of all that the script was bundled to.
+	Digest string `json:"digest"`
+	// Setup is the result of its setup as JSON, secrets masked, at most 64 KiB of SetupBytes.
+	Setup      string `json:"setup,omitempty"`
+	SetupBytes int    `json:"setup_bytes,omitempty"`
 }
 
 // A Phase is a stretch of a run: "ramp", "settle", "measure", "search".
@@ -319,7 +330,8 @@ type Comparison struct {
 	Tool       string         `json:"tool"`
 	Plan       string         `json:"plan"`
 	PlanDigest string         `json:"plan_digest"`
-	UsersAt    string         `json:"users_at,omitempty"` // path of the plan's file of accounts
+	UsersAt    string         `json:"users_at,omitempty"`  // path of the plan's file of accounts
+	ScriptAt   string         `json:"script_at,omitempty"` // and of its script
 	Started    time.Time      `json:"started"`
 	Ended      time.Time      `json:"ended,omitzero"`
 	State      State          `json:"state"`

@@ -24,6 +24,8 @@ type OpTable struct {
 	// Schedule counts the operations that were intended and begun, for each arm as in
 	// Document.Arms; nil where no run recorded it.
 	Schedule []OpSchedule `json:"schedule,omitempty"`
+	// Checks are those of a script, for each arm that has some.
+	Checks []ArmChecks `json:"checks,omitempty"`
 }
 
 // OpSchedule compares the operations that the schedule of an arm's users intended in the measured
@@ -108,7 +110,7 @@ func (b *builder) operations() {
 						merged[i][name] = measure.NewWindow(name)
 					}
 					merged[i][name].Merge(w)
-					if !workload.OfAnswers(name) && !slices.Contains(names, name) {
+					if !workload.OfAnswers(name) && !workload.OfChecks(name) && !slices.Contains(names, name) {
 						names = append(names, name)
 					}
 				}
@@ -147,6 +149,11 @@ func (b *builder) operations() {
 			}
 		}
 		t.Schedule = b.schedules(e.Key)
+		for i, a := range b.Arms {
+			if checks := ChecksOf(merged[i]); checks != nil {
+				t.Checks = append(t.Checks, ArmChecks{a.Label, checks})
+			}
+		}
 		b.Ops = append(b.Ops, t)
 	}
 }
@@ -233,6 +240,9 @@ func (d Document) opSections() []section {
 		)
 		s.Notes = append(s.Notes, o.edgeNotes()...)
 		out = append(out, s)
+		if checks, ok := d.checksSection(o); ok {
+			out = append(out, checks)
+		}
 		if more, ok := d.scheduleSection(o); ok {
 			out = append(out, more)
 		} else {

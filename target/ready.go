@@ -49,11 +49,15 @@ type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 // ends before the whole request does, so that a silent address is not taken for a slow server.
 const dialTime = 1900 * time.Millisecond
 
+// AnyAnswer is a ready page of a server of which nothing is known: any answer shows that it is up,
+// unless its status is one of the 500s. The fragment is never sent.
+const AnyAnswer = "/#any-answer"
+
 // ErrSilent is the end of [Ready] without an answer.
 var ErrSilent = errors.New("no answer within 2 s")
 
 // Ready requests a URL once, waiting at most 2 seconds. It returns nil when the answer's status is
-// one of the 200s.
+// one of the 200s, or any below 500 with [AnyAnswer].
 func Ready(ctx context.Context, ref string) error { return readyBy(ctx, ref, nil) }
 
 // readyBy is Ready over connections of dial; nil is those of this program's network, which have 1.9
@@ -79,7 +83,11 @@ func readyBy(ctx context.Context, ref string, dial Dial) error {
 	}
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+	most := 299
+	if strings.HasSuffix(ref, AnyAnswer) {
+		most = 499
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > most {
 		e := &AnswerError{At: Shown(ref), Text: resp.Status, Status: resp.StatusCode}
 		if to, err := resp.Location(); err == nil {
 			e.Location = Shown(to.String())

@@ -8,7 +8,7 @@ package main
 import (
 	"os"
 
-	"plimsoll/cmd/verbs"
+	"plimsoll"
 )
 
-func main() { os.Exit(verbs.Main()) }
+func main() { os.Exit(plimsoll.Main()) }

@@ -53,7 +53,7 @@ const bisectPlan = `
 name: tried
 target: {driver: refnull}
 workload: {behavior: poster, pace: 0.02}
-bounded: {users: 6, ramp: 0s, settle: 0s, measure: 1s}
+bounded: {users: 6, ramp: 0s, settle: 1s, measure: 2s}
 compare: {arms: {base: {}, new: {}}, mode: duet, slice: 100ms, retry: 0s}
 ` + openGates
 

@@ -33,6 +33,7 @@ func Main(further ...session.Service) int {
 	signal.Notify(signals, endings()...)
 	defer signal.Stop(signals)
 	stdout, stderr := newOutlet(os.Stdout, cancel), newOutlet(os.Stderr, cancel)
+	defer closeOutlets(stdout, stderr)
 	go heed(signals, cancel, stderr, os.Exit)
 	a := &app.App{
 		Further:  further,

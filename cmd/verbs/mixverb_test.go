@@ -103,7 +103,7 @@ func TestImportMix(t *testing.T) {
 		status int
 		want   string
 	}{
-		{nil, exit.Usage, "want one of -prometheus URL and -file"},
+		{nil, exit.Usage, "want one of -prometheus URL, -file"},
 		{[]string{"-prometheus", "ftp://x"}, exit.Usage, "-prometheus: want http"},
 		{[]string{"-prometheus", srv.URL, "-window", "5"}, exit.Usage, "-window \"5\": want a time"},
 		{[]string{"-prometheus", srv.URL, "-at", "noon"}, exit.Usage, "-at \"noon\": want a moment"},
@@ -116,6 +116,52 @@ func TestImportMix(t *testing.T) {
 			!strings.Contains(errs, tt.want) ||
 			out != "" {
 			t.Errorf("%v: status %d, %q%q", tt.args, status, out, errs)
+		}
+	}
+}
+
+// TestMixOfAnAccessLog: the file has the weights, the share of what stands for no action, and the
+// lines that are no requests; and a plan can name it.
+func TestMixOfAnAccessLog(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "access.log")
+	var text strings.Builder
+	for i, request := range []string{
+		"POST /api/v4/posts", "POST /api/v4/posts", "POST /api/v4/reactions", "GET /static/main.js",
+	} {
+		fmt.Fprintf(&text, "10.0.0.1 - - [07/May/2026:18:00:%02d +0000] \"%s HTTP/1.1\" 200 5 \"-\" \"-\"\n", 3*i, request)
+	}
+	writeText(t, log, text.String()+"rotated\n")
+	mix := filepath.Join(dir, "mix.yaml")
+	status, out, errs := ranWith(t, "plan", "mix", "-access-log", log, "-o", mix)
+	if status != exit.OK || !strings.Contains(out, "weights of ") {
+		t.Fatalf("status %d: %s%s", status, out, errs)
+	}
+	got, err := os.ReadFile(mix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"# log:   4 requests from 2026-05-07T18:00:00Z to 2026-05-07T18:00:09Z\n",
+		"# Lines that are no requests: 1, the first is line 5\n", "# createPost: 0.2222 calls/s\n",
+		"GET /static/main.js (25 %)", "\ncreate_post: 1\n", "\nadd_reaction: 0.5\n", "\nscroll_channel: 0\n",
+	} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("the file lacks %q:\n%s", want, got)
+		}
+	}
+	plan := filepath.Join(dir, "plan.yaml")
+	writeText(t, plan, "name: p\ntarget: {driver: refchat}\ndatabase: {engine: postgresql}\n"+
+		"workload: {behavior: mattermost, mix: mix.yaml}\nbounded: {users: 10}\n")
+	if status, out, errs := ranWith(t, "plan", "check", plan); status != exit.OK {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+	writeText(t, log, "nothing\n")
+	for _, args := range [][]string{
+		{"-access-log", log}, {"-access-log", log, "-file", log}, {"-access-log", filepath.Join(dir, "gone")},
+	} {
+		if status, _, errs := ranWith(t, append([]string{"plan", "mix"}, args...)...); status != exit.Usage {
+			t.Errorf("%v: status %d: %s", args, status, errs)
 		}
 	}
 }

@@ -30,6 +30,15 @@ func newOutlet(f *os.File, end context.CancelCauseFunc) io.Writer {
 	return &outlet{f, os.NewFile(uintptr(fd), f.Name()), end}
 }
 
+// closeOutlets closes the descriptors of outlets.
+func closeOutlets(all ...io.Writer) {
+	for _, w := range all {
+		if o, ok := w.(*outlet); ok {
+			_ = o.by.Close()
+		}
+	}
+}
+
 // Write implements [io.Writer].
 func (o *outlet) Write(b []byte) (int, error) {
 	n, err := o.by.Write(b)

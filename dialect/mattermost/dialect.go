@@ -112,18 +112,7 @@ func searchRules(p *plan.Plan, scraped bool) (rules []string) {
 			`promql: (sum(increase(mattermost_api_time_count{status_code=~"5.."}[$window])) or vector(0)) / clamp_min(sum(increase(mattermost_api_time_count[$window])), 8000) < 0.00025 grace 5m`,
 		)
 	}
-	if p.Target.OwnHost() {
-		return append(rules, dialect.HostCPU, dialect.HostMemory,
-			"promql: "+dialect.Retransmitted("")+" < 0.005 warning")
-	}
-	if dialect.HostSeen(p, "app") {
-		rules = append(rules, dialect.AppHostCPU, dialect.AppHostMemory,
-			"promql: "+dialect.Retransmitted("app")+" < 0.005")
-	}
-	if dialect.HostSeen(p, "proxy") {
-		rules = append(rules, "promql: "+dialect.Retransmitted("proxy")+" < 0.005")
-	}
-	return rules
+	return append(rules, dialect.HostRules(p)...)
 }
 
 // graphs are the ten graphs in reports of Mattermost's release team, under their names.

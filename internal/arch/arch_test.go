@@ -3,6 +3,7 @@ package arch
 import (
 	"bytes"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,9 +50,9 @@ func TestEveryRuleCanFail(t *testing.T) {
 			}
 			fsys := fstest.MapFS{}
 			if r.name == "picture" { // its small tree has every room but those in the file absent
-				for _, room := range slices.Concat(slices.Concat(rows...), driverList, pure, inTests, notInProgram, outside[1:]) {
+				for _, room := range slices.Concat(slices.Concat(rows...), driverList, pure, inTests, notInProgram, outside) {
 					if !bytes.Contains(archive.Files[0].Data, []byte(room+"\n")) {
-						fsys[room+"/x.go"] = &fstest.MapFile{Data: []byte("package x")}
+						fsys[path.Join(room, "x.go")] = &fstest.MapFile{Data: []byte("package x")}
 					}
 				}
 			}

@@ -283,7 +283,7 @@ func doubles(t *tree) []string {
 // rule layers.
 func picture(t *tree) (bad []string) {
 	exists := func(dir string) bool {
-		return slices.ContainsFunc(t.dirs(), func(d string) bool { return within(d, dir) }) ||
+		return dir == "." || slices.ContainsFunc(t.dirs(), func(d string) bool { return within(d, dir) }) ||
 			slices.Contains(t.modules, dir+"/")
 	}
 	for _, table := range []struct {
@@ -291,7 +291,7 @@ func picture(t *tree) (bad []string) {
 		rooms []string
 	}{
 		{"rows", slices.Concat(rows...)}, {"drivers", driverList}, {"pure", pure}, {"inTests", inTests}, {"named", named},
-		{"notInProgram", notInProgram}, {"outside", outside[1:]},
+		{"notInProgram", notInProgram}, {"outside", outside},
 	} {
 		for _, room := range table.rooms {
 			if !exists(room) {

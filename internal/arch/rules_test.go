@@ -40,8 +40,8 @@ var rows = [][]string{
 		"contrib",
 	},
 	2:  {"plan", "load/workload", "run/capacity", "watch/probe", "watch/profile"},
-	3:  {"record", "dialect", "reference/dataset", "run/sharedhost"},
-	4:  {"load/engine", "run/trial", "target", "record/store", "contrib/ci", "examples", "judge"},
+	3:  {"record", "dialect", "load/script", "reference/dataset", "run/sharedhost"},
+	4:  {"load/engine", "run/trial", "target", "record/store", "contrib/ci", "judge"},
 	5:  {"load/fleet", "judge/comparison", "report"},
 	6:  {"evidence", "run/deploy", "run/source"},
 	7:  {"run/users", "run/export", "run/rating", "run/audience", "run/turns"},
@@ -51,11 +51,12 @@ var rows = [][]string{
 	11: {"run/compare"},
 	12: {"run/sizing", "run/bisect"},
 	13: {"cmd", "studies"}, // studies is a separate module
+	14: {"."},              // the program, for mains
+	15: {"cmd/plimsoll", "examples"},
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
 var outside = []string{
-	".",
 	"internal/arch",
 	"internal/browser",
 	"internal/failure",
@@ -66,7 +67,7 @@ var outside = []string{
 // drivers are chosen by name when a plan is carried out. Each stands one row above its room.
 var driverList = []string{
 	"contrib/grafana",
-	"dialect/mattermost",
+	"dialect/mattermost", "dialect/script",
 	"load/engine/calibration", "load/fleet/join",
 	"reference/dataset/dump", "reference/dataset/mattermost", "reference/dataset/refchat",
 	"record/importer/figures", "record/importer/gobench", "record/importer/k6", "record/importer/loadtestng", "record/importer/locust",

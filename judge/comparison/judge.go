@@ -109,7 +109,7 @@ func operationsOf(r *record.Run, endpoints []plan.Endpoint) (Numbers, error) {
 		}
 		n.Counts = make(map[string]int64, len(merged))
 		for op, w := range merged {
-			if !workload.OfAnswers(op) {
+			if !workload.Beyond(op) {
 				n.Counts[op] = int64(w.Count())
 			}
 		}

@@ -10,7 +10,7 @@ import (
 type Class uint8
 
 // The classes. Dial to WS name the phase that broke; Dropped is an op that was intended and never
-// started.
+// started; Script is the fault of a script of the plan, not of the target.
 const (
 	OK Class = iota
 	Dial
@@ -24,6 +24,7 @@ const (
 	Status4xx
 	Status5xx
 	Dropped
+	Script
 	NumClasses = iota
 )
 
@@ -40,6 +41,7 @@ var classNames = [NumClasses]string{
 	"4xx",
 	"5xx",
 	"dropped",
+	"script",
 }
 
 // String returns the class's name in rules, reports and files.

@@ -151,7 +151,11 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 
 // do sends req, twice if need be.
 func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
-	l := within(ctx, now, c.timeout, patience(c.o.clock))
+	timeout := c.timeout
+	if req.Timeout > 0 {
+		timeout = min(timeout, req.Timeout)
+	}
+	l := within(ctx, now, timeout, patience(c.o.clock))
 	c.tally.requests.Add(1)
 	if c.conn != nil && c.outdated(now) {
 		c.tally.reopened.Add(1)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Field is one header line.
@@ -25,6 +26,8 @@ type Request struct {
 	// SkipBody: read, decode and count the response's body, but do not keep it. With a status of
 	// 400 or above it is kept, because it has the reason, and DefaultMaxBody is its limit.
 	SkipBody bool
+	// Timeout limits this request further than the client's does; 0 means not.
+	Timeout time.Duration
 	// Repeatable marks an idempotent request: like a GET, it may be repeated when the server closed
 	// the idle connection.
 	Repeatable bool

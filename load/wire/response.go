@@ -31,16 +31,47 @@ type Header struct{ raw []byte }
 // Get returns the first value of the header line of that name, ignoring case, or "". It allocates
 // the string.
 func (h Header) Get(name string) string {
-	raw := h.raw
-	for len(raw) > 0 {
-		var line []byte
-		line, raw = cutLine(raw)
-		if k, v, ok := bytes.Cut(line, colon); ok && bytes.EqualFold(k, []byte(name)) {
-			return string(trim(v))
+	for k, v := range h.lines {
+		if bytes.EqualFold(k, []byte(name)) {
+			return string(v)
 		}
 	}
 	return ""
 }
+
+// Values returns the values of all header lines of that name, ignoring case; nil if there is none.
+func (h Header) Values(name string) (all []string) {
+	for k, v := range h.lines {
+		if bytes.EqualFold(k, []byte(name)) {
+			all = append(all, string(v))
+		}
+	}
+	return all
+}
+
+// All yields the name and the value of each header line, in their order.
+func (h Header) All(yield func(name, value string) bool) {
+	for k, v := range h.lines {
+		if !yield(string(k), string(v)) {
+			return
+		}
+	}
+}
+
+// lines is All without copies.
+func (h Header) lines(yield func(name, value []byte) bool) {
+	raw := h.raw
+	for len(raw) > 0 {
+		var line []byte
+		line, raw = cutLine(raw)
+		if k, v, ok := bytes.Cut(line, colon); ok && !yield(k, trim(v)) {
+			return
+		}
+	}
+}
+
+// Clone returns a copy that stays valid.
+func (h Header) Clone() Header { return Header{bytes.Clone(h.raw)} }
 
 var colon = []byte{':'}
 

@@ -33,6 +33,10 @@ type WSConfig struct {
 	// Read fails with a time-out if nothing at all comes for so long; 0 means never
 	Idle time.Duration
 
+	// Control, if not nil, is called by the reading goroutine for each ping and pong that came. The
+	// data is valid during the call.
+	Control func(pong bool, data []byte)
+
 	// Clock counts Timeout and Idle. While it stands still, no handshake begins. Nil means real
 	// time.
 	Clock *clock.Clock
@@ -73,6 +77,7 @@ type WS struct {
 	clock   *clock.Clock // nil unless it can be stopped
 	timeout time.Duration
 	idle    time.Duration
+	heard   func(pong bool, data []byte)
 
 	// Of the reader:
 	watch watch
@@ -112,6 +117,7 @@ func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
 		clock:   o.clock,
 		timeout: cfg.Timeout,
 		idle:    cfg.Idle,
+		heard:   cfg.Control,
 		watch:   watch{reads: true},
 		tally:   nextTally(),
 	}
@@ -396,6 +402,9 @@ func (w *WS) restrain() error {
 
 // control handles a control frame.
 func (w *WS) control(op Opcode, payload []byte) error {
+	if w.heard != nil && op != opClose {
+		w.heard(op == opPong, payload)
+	}
 	switch op {
 	case opPing:
 		return w.write(opPong, payload)
@@ -429,6 +438,14 @@ func (w *WS) control(op Opcode, payload []byte) error {
 // WriteText sends one text message. It is safe to call from several goroutines, also while another
 // reads.
 func (w *WS) WriteText(data []byte) error { return w.result(w.write(OpText, data)) }
+
+// WriteBinary is WriteText for a binary message.
+func (w *WS) WriteBinary(data []byte) error { return w.result(w.write(OpBinary, data)) }
+
+// Ping sends a ping with at most 125 bytes.
+func (w *WS) Ping(data []byte) error {
+	return w.result(w.write(opPing, data[:min(len(data), maxControl)]))
+}
 
 // Close sends a close frame with a code of RFC 6455, 7.4 ([CloseNormal]) and at most 123 bytes of
 // reason, and closes the connection. A Read under way fails. Closing twice does nothing.

@@ -81,8 +81,13 @@ type Env struct {
 	Pace float64
 	// Cold means that users log in with their password during the run.
 	Cold bool
+	// Script is the bundle of the plan's script, as JSON; nil without one.
+	Script []byte
 	// Params are the behavior's own settings from the plan.
 	Params map[string]string
+	// Variables are all values of the plan's params, references resolved, for a behavior that knows
+	// no names of its own; Params are without what no behavior knows then.
+	Variables map[string]string `json:"-"`
 	// Accounts are those that the users of the behavior have, by rank, in a call of Provision; nil
 	// means that it makes accounts. Only an [Adopter] is given some.
 	Accounts *Accounts `json:"-"`
@@ -142,4 +147,12 @@ type Portable interface {
 	// Restore makes a new value ready for NewActor of these users by the State of another, instead
 	// of Provision. env is as it was there; its Secret is not called.
 	Restore(env Env, state []byte) error
+}
+
+// A Finisher is a [Behavior] that has something left to do at the target when its users and the
+// audit are done.
+type Finisher interface {
+	// Finish does it, once, in the process that has called Provision. Its operations are recorded
+	// under names that begin with Setup.
+	Finish(ctx context.Context, env Env) error
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/plain"
 	"plimsoll/newsfeed"
 	"plimsoll/newsfeed/jvm"
 	"plimsoll/newsfeed/redis"
@@ -157,7 +156,7 @@ func startOwnStore(
 		case <-t.C:
 			continue
 		}
-		return nil, errors.Join(fmt.Errorf("%w%w", err, plain.Output(s.proc.Tail())), s.proc.Kill())
+		return nil, errors.Join(s.proc.Failed(err), s.proc.Kill())
 	}
 }
 

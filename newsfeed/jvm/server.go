@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/plain"
 	"plimsoll/target/lab"
 )
 
@@ -172,7 +171,7 @@ func (s *Server) launch(ctx context.Context, java string) error {
 	}
 	if err := s.wait(ctx); err != nil {
 		return errors.Join(
-			fmt.Errorf("%w%w", err, plain.Output(lastLines(s.proc.Tail(), 25))),
+			fmt.Errorf("%w; its last output:\n%s", err, lastLines(s.proc.Tail(), 25)),
 			s.proc.Kill(),
 		)
 	}

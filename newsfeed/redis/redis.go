@@ -27,7 +27,6 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/plain"
 	"plimsoll/target/lab"
 )
 
@@ -148,7 +147,7 @@ func startOn(
 	}
 	s := &Server{proc: p, addr: net.JoinHostPort(addr, strconv.Itoa(port))}
 	if err := s.wait(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w%w", err, plain.Output(p.Tail())), p.Kill())
+		return nil, errors.Join(p.Failed(err), p.Kill())
 	}
 	return s, nil
 }

@@ -77,6 +77,8 @@ type Facts struct {
 	// and Params the settings.
 	Behavior, With string
 	Params         map[string]string
+	// Script is the path of a script that users follow instead, from the plan's directory.
+	Script string
 	// Users is their number, 0 for the usual one, which for two releases a pilot finds.
 	Users int
 	// Most is the largest number of users that the target takes by Limit, one of its settings in
@@ -173,7 +175,7 @@ database: {engine: $ENGINES}   # started and reset by plimsoll
 `
 	workloadText = `
 workload:
-  behavior: $BEHAVIOR	# what each user does
+  $FOLLOW	# what each user does
   pace: 1	# the waits of people; 0.1 waits a tenth, so that few users make much load
 `
 	boundedText = `
@@ -245,7 +247,11 @@ func (f Facts) plan() string {
 	if len(f.Engines) > 0 {
 		text += fill(databaseText, "ENGINES", list(f.Engines))
 	}
-	text += fill(workloadText, "BEHAVIOR", f.Behavior)
+	follow := "behavior: " + f.Behavior
+	if f.Script != "" {
+		follow = "script: " + scalar(f.Script)
+	}
+	text += fill(workloadText, "FOLLOW", follow)
 	var params strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(f.Params)) {
 		fmt.Fprintf(&params, "    %s: %s\n", k, scalar(f.Params[k]))

@@ -19,6 +19,8 @@ type Versus struct {
 	Databases []string
 	// Behavior is the behavior of nine in ten users, With of the others.
 	Behavior, With string
+	// Script is the path of a script that all users follow instead.
+	Script string
 	// Users is their number; 0 leaves it to a pilot, which servers at addresses do not have.
 	Users    int
 	Old, New Contender
@@ -53,7 +55,7 @@ func (f Facts) versus() Versus {
 // versusText is the plan of two servers.
 const versusText = `$COMMANDname: $NAME
 target: {driver: $TARGET
-$DATABASEworkload: {behavior: $BEHAVIOR, share: 90%, with: {$WITH: 10%}$PACE}
+$DATABASEworkload: {$FOLLOW$PACE}
 bounded: {users: $BOUNDED
 compare:
 $MODE  arms:
@@ -68,6 +70,10 @@ func (v Versus) YAML() string {
 	database := ""
 	pace := ""
 	mode := ""
+	follow := fmt.Sprintf("behavior: %s, share: 90%%, with: {%s: 10%%}", v.Behavior, v.With)
+	if v.Script != "" {
+		follow = "script: " + scalar(v.Script)
+	}
 	target := v.Driver + "}   # env: {NAME: value} is for settings of your own, here or in an arm"
 	switch {
 	case v.Driver == "":
@@ -75,6 +81,9 @@ func (v Versus) YAML() string {
 		target = plan.External + "}   # servers that are up already; nobody pauses them"
 		pace = ", pace: 0.1"
 		mode = "  mode: " + plan.ModeDuet + "\n"
+	case v.Driver == plan.Process:
+		target = v.Driver + `, env: {PORT: "${PORT}"}}   # the program listens on the port that PORT names` + "\n" +
+			"# target.ready names a page that shows that it is up; else any answer does, and no database is started"
 	case len(v.Args) > 0:
 		target = v.Driver + ", args: " + list(v.Args) + "}"
 	}
@@ -103,10 +112,8 @@ func (v Versus) YAML() string {
 		target,
 		"DATABASE",
 		database,
-		"BEHAVIOR",
-		v.Behavior,
-		"WITH",
-		v.With,
+		"FOLLOW",
+		follow,
 		"PACE",
 		pace,
 		"BOUNDED",

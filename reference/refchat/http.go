@@ -404,15 +404,15 @@ func newRouter(list []operation, rel release) *router {
 
 // find returns the first route, in table order, that matches; nil if none does.
 func (rt *router) find(method, path string) (*route, []string) {
-	path, ok := strings.CutPrefix(path, "/api/v4/")
+	rest, ok := strings.CutPrefix(path, "/api/v4/")
 	if !ok {
-		return nil, nil
+		rest = path // its first segment is empty, which none below /api/v4 is
 	}
-	parts := strings.Split(strings.TrimSuffix(path, "/"), "/")
+	parts := strings.Split(strings.TrimSuffix(rest, "/"), "/")
 next:
 	for _, r := range rt.routes[routerKey{method, len(parts)}] {
 		for i, seg := range r.segs {
-			if seg != parts[i] && (seg[0] != '{' || parts[i] == "") {
+			if seg != parts[i] && (!strings.HasPrefix(seg, "{") || parts[i] == "") {
 				continue next
 			}
 		}

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// operation declares a route: its method, its path below /api/v4, the words of needs or the
-// parameters that must be identifiers, in the order in which they are checked, the word open if it
-// needs no session, and since which release there is one. Name is the handler label in metrics, as
-// the real server names it.
+// operation declares a route: its method, its path below /api/v4 (from the root, with two slashes),
+// the words of needs or the parameters that must be identifiers, in the order in which they are
+// checked, the word open if it needs no session, and since which release there is one. Name is the
+// handler label in metrics, as the real server names it.
 type operation struct {
 	call string
 	name string
@@ -90,6 +90,7 @@ func routes() []operation {
 		channelRoutes,
 		postRoutes,
 		fileRoutes,
+		integrationRoutes,
 	)
 }
 

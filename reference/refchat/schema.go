@@ -12,7 +12,7 @@ import (
 
 // SchemaVersion is the value of the name "schema" in a database's systems table; with another
 // version the server refuses it.
-const SchemaVersion = "2"
+const SchemaVersion = "3"
 
 // table is a table of schema.txt.
 type table struct {

@@ -273,6 +273,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.Close()
 	mux := http.NewServeMux()
 	mux.Handle("/api/v4/", s.api)
+	mux.Handle("/hooks/", s.api)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.met.reg, promhttp.HandlerOpts{}))
 	s.profiles(mux)
 	hs := &http.Server{

@@ -33,11 +33,13 @@ DiagnosticId=
 DiagnosticsEnabled=false
 EnableBotAccountCreation=true
 EnableChannelViewedMessages=true
+EnableCommands=true
 EnableConfirmNotificationsToChannel=true
 EnableCustomEmoji=false
 EnableEmojiPicker=true
 EnableFileAttachments=true
 EnableGifPicker=false
+EnableIncomingWebhooks=true
 EnableLinkPreviews=false
 EnableOpenServer=true
 EnablePostIconOverride=false
@@ -124,6 +126,8 @@ func (s *Server) getConfig(q *request) error {
 		"ServiceSettings": {
 			"SiteURL":                  s.client.values["SiteURL"],
 			"EnableBotAccountCreation": true,
+			"EnableCommands":           true,
+			"EnableIncomingWebhooks":   true,
 		},
 		"TeamSettings":      {"MaxUsersPerTeam": 1_000_000},
 		"RateLimitSettings": {"Enable": false},
@@ -155,10 +159,10 @@ var builtinRoles = func() map[string][]string {
 	roles := map[string][]string{}
 	for line := range strings.Lines(`system_admin: manage_system create_team create_post read_channel create_bot create_user_access_token
 system_user: create_team create_direct_channel create_group_channel list_public_teams join_public_teams view_members
-team_admin: manage_team add_user_to_team view_team
+team_admin: manage_incoming_webhooks manage_team add_user_to_team view_team
 team_user: list_team_channels join_public_channels read_public_channel view_team create_public_channel create_private_channel add_user_to_team
 channel_admin: manage_channel_roles
-channel_user: read_channel add_reaction remove_reaction upload_file create_post edit_post delete_post use_channel_mentions manage_public_channel_members manage_private_channel_members`) {
+channel_user: use_slash_commands read_channel add_reaction remove_reaction upload_file create_post edit_post delete_post use_channel_mentions manage_public_channel_members manage_private_channel_members`) {
 		name, permissions, _ := strings.Cut(line, ": ")
 		roles[name] = strings.Fields(permissions)
 	}

@@ -67,7 +67,8 @@ func begin(ctx context.Context, cfg config) (*record.Comparison, error) {
 	c := &record.Comparison{
 		ID: cfg.id, Name: p.Name, Tool: cfg.tool, Build: cfg.build,
 		Plan: p.String(), PlanDigest: p.Digest(), UsersAt: p.Workload.UsersAt,
-		Started: cfg.now(), State: record.Running,
+		ScriptAt: p.Workload.ScriptAt,
+		Started:  cfg.now(), State: record.Running,
 		Arms: comparison.ArmNames(p), Engines: comparison.Engines(p), Blocks: p.Compare.Blocks,
 		Looks: comparison.PlannedLooks(p), Budget: p.Compare.Budget,
 		AA: cfg.aa, Before: cfg.before, UserLevels: cfg.levels, Setup: cfg.setup,

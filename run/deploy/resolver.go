@@ -13,6 +13,7 @@ import (
 	"plimsoll/dialect"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
+	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/run/deploy/stores"
 	"plimsoll/target/process"
@@ -113,7 +114,8 @@ func (e *Resolver) ResolveAll(t plan.Target, w plan.Workload,
 	for k, v := range w.Params {
 		// A secret that is not in the plan's place may be in the environment.
 		_, err := plan.Expand(v, e.Lookup)
-		if err != nil && (e.Dialects.IsSetting(k) || files.Unreadable(err)) {
+		asked := e.Dialects.IsSetting(k) || w.Scripted() && !e.Dialects.Knows(k)
+		if err != nil && (asked || files.Unreadable(err)) {
 			report("workload.params."+k, err)
 		}
 	}
@@ -163,13 +165,35 @@ func (e *Resolver) SecretsOf(p *plan.Plan) func(name string) string {
 	}
 }
 
+// Beforehand returns what the init code of a plan's script is given before there is a target.
+func (e *Resolver) Beforehand(p *plan.Plan) workload.Env {
+	secrets := e.SecretsOf(p)
+	return workload.Env{URL: p.Target.URL.First(), Variables: e.Variables(p, secrets), Secret: secrets, Secrets: e.Secrets}
+}
+
+// Variables returns the settings of a plan with a script by the names that the script gives them,
+// all references resolved. What a reference leads to is a secret.
+func (e *Resolver) Variables(p *plan.Plan, secrets func(name string) string) map[string]string {
+	if !p.Workload.Scripted() {
+		return nil
+	}
+	out := maps.Clone(p.Workload.Params)
+	for k, v := range out {
+		if strings.Contains(v, "${") {
+			out[k] = secrets(k)
+			e.Secrets.Add(out[k])
+		}
+	}
+	return out
+}
+
 // Params returns the settings of a plan's behaviors. References are resolved where the setting is
 // no secret, and left out where it is: behaviors ask secrets for it by its name.
 func (e *Resolver) Params(p *plan.Plan, secrets func(name string) string) map[string]string {
 	out := maps.Clone(p.Workload.Params)
 	for k, v := range p.Workload.Params {
 		reference := strings.Contains(v, "${")
-		if reference {
+		if reference || p.Workload.Scripted() && !e.Dialects.Knows(k) {
 			delete(out, k)
 		}
 		if (reference || v == "") && e.Dialects.IsSetting(k) {

@@ -101,15 +101,32 @@ func (f *Deployments) spec(t plan.Target, need Need, sys *System) (target.Spec, 
 	switch {
 	case t.Driver == plan.External:
 		spec.CPUs = nil // its processes already run
-		if d := f.Dialects.OfPlan(f.Plan); d != nil && len(d.Drivers) > 0 {
-			spec.Ready = cmp.Or(spec.Ready, d.Drivers[0].Ready) // the page "/" belongs to no API
-		}
+		spec.Ready = ReadyPage(f.Dialects, f.Plan, t)
 	case ok:
 		return spec, f.specOwn(&spec, d, t, need, sys)
-	case t.Driver == plan.Process && len(t.Command) > 0:
-		specCommand(&spec, t)
+	case t.Driver == plan.Process:
+		spec.Ready = ReadyPage(f.Dialects, f.Plan, t)
+		if len(t.Command) > 0 {
+			specCommand(&spec, t)
+		}
 	}
 	return spec, nil
+}
+
+// ReadyPage returns the page that shows that a server is ready whose driver knows none: the plan's,
+// or the one of the users' kind of server, since the page "/" belongs to no API. A script asks for
+// no page: any answer is enough.
+func ReadyPage(speaks dialect.Set, p *plan.Plan, t plan.Target) string {
+	d := speaks.OfPlan(p)
+	switch {
+	case t.Ready != "" || d == nil:
+		return t.Ready
+	case d.Any:
+		return target.AnyAnswer
+	case t.Driver == plan.External && len(d.Drivers) > 0:
+		return d.Drivers[0].Ready
+	}
+	return ""
 }
 
 // specOwn completes the spec of a server of a dialect.

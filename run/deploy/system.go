@@ -194,6 +194,9 @@ func (s *System) envAt(at target.Endpoint) workload.Env {
 		Weights: s.of.Dialects.Weights(p.Workload),
 		Tally:   new(workload.Tally),
 		Ledger:  workload.NewLedger(0, p.Seed),
+
+		Script:    p.Workload.Bundle,
+		Variables: s.of.Variables(p, s.secrets),
 	}
 }
 

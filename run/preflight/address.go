@@ -135,10 +135,7 @@ func (f *Inspection) server(ctx context.Context, log *Log, a armTarget, at strin
 	if err != nil || u.Host == "" || strings.Contains(at, "${") {
 		return
 	}
-	key, ready := a.urlKey(), a.target.Ready
-	if d := f.Dialects.OfPlan(f.Plan); ready == "" && d != nil && len(d.Drivers) > 0 {
-		ready = d.Drivers[0].Ready
-	}
+	key, ready := a.urlKey(), deploy.ReadyPage(f.Dialects, f.Plan, a.target)
 	log.Doing("the answer of " + target.Shown(at))
 	err = f.answer(ctx, target.Join(at, ready))
 	switch {

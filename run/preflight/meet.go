@@ -37,13 +37,8 @@ func (m *Met) String() string {
 // speaks, in their order. Nobody logs in. ca is the file of a private authority that signed its
 // certificate, or "".
 func Meet(ctx context.Context, r *deploy.Resolver, at, ca string) (*Met, error) {
-	if err := plan.CheckServer(at); err != nil {
-		return nil, plan.UsageError{Err: err}
-	}
-	if ca != "" {
-		if err := Trust(ca); err != nil {
-			return nil, plan.Usagef("-ca: %w", err)
-		}
+	if err := named(at, ca); err != nil {
+		return nil, err
 	}
 	m := &Met{Address: strings.TrimRight(at, "/")}
 	ctx, cancel := context.WithTimeoutCause(
@@ -54,6 +49,9 @@ func Meet(ctx context.Context, r *deploy.Resolver, at, ca string) (*Met, error) 
 	defer cancel()
 	var errs []error
 	for _, d := range r.Dialects {
+		if d.Any {
+			continue
+		}
 		version, err := ask(ctx, d, workload.Env{
 			URL:     m.Address,
 			Timeout: meetTime,
@@ -74,6 +72,32 @@ func Meet(ctx context.Context, r *deploy.Resolver, at, ca string) (*Met, error) 
 		target.Shown(m.Address),
 		errors.Join(errs...),
 	)
+}
+
+// named checks an address, and trusts the authority of its certificate, as a command line has them.
+func named(at, ca string) error {
+	if err := plan.CheckServer(at); err != nil {
+		return plan.UsageError{Err: err}
+	}
+	if ca == "" {
+		return nil
+	}
+	if err := Trust(ca); err != nil {
+		return plan.Usagef("-ca: %w", err)
+	}
+	return nil
+}
+
+// Reach is [Meet] of any server: one answer is enough. It returns the address.
+func Reach(ctx context.Context, at, ca string) (string, error) {
+	if err := named(at, ca); err != nil {
+		return "", err
+	}
+	at = strings.TrimRight(at, "/")
+	if err := target.Ready(ctx, target.Join(at, target.AnyAnswer)); err != nil {
+		return "", fmt.Errorf("%s: %w", target.Shown(at), err)
+	}
+	return at, nil
 }
 
 // ask asks a server for its version in a dialect, or whether it is ready where the dialect has no

@@ -32,6 +32,7 @@ func (r *run) manifest(epoch time.Time, processes int) (m record.Manifest, err e
 		TargetCPUs: r.Cores.Of(r.sys),
 		Processes:  processes,
 		Accounts:   r.accountsOf(),
+		Script:     users.ScriptOf(r.Plan, r.sys.Mix, r.Secrets),
 	}
 	m.Clock = users.Received{}.ClockText()
 	if m.Target, err = json.Marshal(r.sys.Deployment.Describe()); err != nil {

@@ -44,6 +44,7 @@ type run struct {
 	crashes      *health.CrashLog
 	profiles     *sources.Profiles // nil: it is not profiled
 	spec         trial.Config      // each part sets what is its own
+	exceptions   users.Exceptions  // of a script
 
 	out      trial.Outcome
 	seen     users.Received
@@ -73,7 +74,7 @@ var parts = []part{
 	{begin: watchBacklog},
 	{begin: readHealth},
 	{begin: catchPanics, end: findPanics},
-	{begin: startUsers},
+	{begin: startUsers, end: finishUsers},
 	{begin: sampleSources},
 	{begin: testUsers},
 	{begin: findLevel},

@@ -15,7 +15,7 @@ func startUsers(ctx context.Context, r *run) (err error) {
 	env.Panicked = r.panics.Note
 	env.Registry = r.spec.Registry
 	env.Log = func(format string, args ...any) {
-		_ = r.event("error", fmt.Sprintf(format, args...))
+		r.said(fmt.Sprintf(format, args...))
 	}
 	r.population, err = users.Start(ctx, users.Config{
 		Layout:   r.lay,
@@ -39,15 +39,36 @@ func startUsers(ctx context.Context, r *run) (err error) {
 	r.spec.Registry = env.Registry
 	r.spec.Driver = r.population.Driver
 	r.spec.Conduct = users.Conduct(r.sys.Mix, env)
+	r.spec.Thrown = r.exceptions.First
 	r.follow()
+	return nil
+}
+
+// finishUsers lets the behaviors do what is left to do at the target. That it failed is an event of
+// the run, and does not make it wrong.
+func finishUsers(ctx context.Context, r *run) error {
+	env := r.sys.Env()
+	env.Panicked = r.panics.Note
+	env.Log = func(format string, args ...any) {
+		_ = r.event("error", fmt.Sprintf(format, args...))
+	}
+	if err := users.Finish(ctx, r.sys.Mix, env); err != nil {
+		return r.event("error", err.Error())
+	}
 	return nil
 }
 
 // failed notes an error of a user or an agent.
 func (r *run) failed(who string, err error) {
 	if !r.panics.Is(who, err) {
-		_ = r.event("error", who+": "+err.Error())
+		r.said(who + ": " + err.Error())
 	}
+}
+
+// said records a line of the users' log.
+func (r *run) said(line string) {
+	r.exceptions.Note(line)
+	_ = r.event("error", line)
 }
 
 // follow watches the processes that have the users, if they are not this one.

@@ -32,6 +32,8 @@ type Conduct struct {
 	// Audit reads back the acknowledged messages, after the users have stopped, for a minute at
 	// most.
 	Audit func(context.Context) (workload.AuditResult, error)
+	// Thrown returns the first exception of a script so far, as text; nil without scripts.
+	Thrown func() string
 	// Undelivered is the reason why no delivery is expected; empty for a target that delivers
 	// messages.
 	Undelivered string

@@ -166,7 +166,7 @@ func (r *run) endDrain(end, waited time.Duration) {
 	r.tails = nil
 	tail := &record.Tail{Waited: waited}
 	for name, w := range t.late {
-		if workload.OfAnswers(name) {
+		if workload.Beyond(name) {
 			continue // they are in the series of their operation
 		}
 		tail.Add(name, record.TailOp{Drained: w.Count(), OK: w.Classes[measure.OK]})

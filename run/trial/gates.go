@@ -19,7 +19,11 @@ func (r *run) read(g plan.Gate, st stretch) Reading {
 		if _, ok := r.Driver.(Counter); !ok && g.Over == plan.WholePhase {
 			return Unread("this driver does not count actions")
 		}
-		return f(st)
+		rd := f(st)
+		if rd.Note == "" {
+			rd.Note = r.thrown(g)
+		}
+		return rd
 	}
 	return st.health(g)
 }

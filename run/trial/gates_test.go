@@ -48,6 +48,11 @@ var drive = map[string]func(l *lab, red bool){
 			l.counts.Begun[7] = 1000
 		}
 	},
+	"script": func(l *lab, red bool) {
+		for at := time.Second; at < 12*time.Second; at += 100 * time.Millisecond {
+			time.AfterFunc(at, func() { iterate(l, either(red, 100, 1000), 2) })
+		}
+	},
 	"little": func(l *lab, red bool) { // 100 users make 25 user-seconds in a tick of 250 ms
 		l.counts.Actions, l.counts.Think, l.counts.Busy = 100, 20*time.Second, either(
 			red,

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -73,7 +74,7 @@ func (r *run) readHeld(g plan.Gate) Reading {
 
 // gateSearch judges at the end of a search the gates that do not end one. Beyond a limit they are
 // amber, even beyond red: in the held windows every rule has held, and the target may have had a
-// part in the reading.
+// part in the reading. But a script that throws while every rule holds did not do what was asked.
 func (r *run) gateSearch() {
 	for i := range r.gates {
 		g := &r.gates[i]
@@ -92,10 +93,11 @@ func (r *run) gateSearch() {
 				g.worst = rd.Value
 			}
 			r.amberInSearch(g, rd.Value, fmt.Sprintf(
-				"%s: %s in %d windows of the search in which the number of users stood still and every rule held",
+				"%s: %s in %d windows of the search in which the number of users stood still and every rule held%s",
 				g.What,
 				g.Format(rd.Value),
 				r.stood.windows,
+				noted(r.thrown(g.Gate)),
 			))
 		case g.Search == plan.EachSecond && g.value == nil && g.red+g.amber > record.Tolerated(g.seconds):
 			r.amberInSearch(g, g.worst, fmt.Sprintf(
@@ -107,11 +109,13 @@ func (r *run) gateSearch() {
 
 // amberInSearch adds the finding of a gate whose reading is beyond a limit.
 func (r *run) amberInSearch(g *watched, value float64, text string) {
-	if g.Gate.Level(value) == "" {
+	level := g.Gate.Level(value)
+	if level == "" {
 		return
 	}
-	if g.level == "" {
-		g.level = record.Amber
+	if g.Name != scriptGate {
+		level = record.Amber
 	}
-	r.out.Validity.Add(g.finding(record.Amber, value, text))
+	g.level = cmp.Or(g.level, level)
+	r.out.Validity.Add(g.finding(level, value, text))
 }

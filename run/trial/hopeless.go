@@ -57,7 +57,7 @@ func (r *run) hopeless() bool {
 	var texts []string
 	for _, name := range slices.Sorted(maps.Keys(h.all)) {
 		w := h.all[name]
-		if !workload.Operation(name) || workload.OfAnswers(name) || w.Count() == 0 ||
+		if !workload.Operation(name) || workload.Beyond(name) || w.Count() == 0 ||
 			w.Errors() < w.Count() {
 			continue
 		}

@@ -91,6 +91,10 @@ func (r *run) count(sec measureSecond) {
 			w.fail(failed{class: classOfStatus(status), op: op, text: status}, win.Count(), at)
 			continue
 		}
+		if workload.OfScript(win.Name) {
+			w.fail(failed{class: measure.Script.String(), op: win.Name}, win.Errors(), at)
+			continue
+		}
 		if win.Count() == 0 || win.Name == workload.Schedule || win.Name == workload.Inbox ||
 			workload.OfAnswers(win.Name) {
 			continue

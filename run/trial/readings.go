@@ -45,6 +45,8 @@ var readers = map[string]func(stretch) Reading{
 	"rate":   readRate,
 	"bursts": readBursts,
 	"little": readLittle,
+
+	scriptGate: readScript,
 }
 
 // readLag and readLate judge how late actions began and how late operations were by themselves, and

@@ -147,6 +147,8 @@ func (r *run) reading(ctx context.Context, rule plan.SLO, st stretch) capacity.R
 		case rule.Arg == plan.Disconnected:
 			rd.Value, rd.Count, rd.OK = st.disconnected()
 			rd.Bad, rd.Of = badOf(rd), rd.Count
+		case rule.OfScript():
+			rd.Value, rd.Count, rd.OK = st.scripted(rule.Arg)
 		case slices.Contains(plan.MessageFaults(), rule.Arg):
 			rd.Value, rd.Count, rd.OK = st.faults(rule.Arg)
 		default:

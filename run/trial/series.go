@@ -226,7 +226,7 @@ func (r *run) export(ctx context.Context, sl slice) {
 		switch {
 		case w.Name == workload.Schedule:
 			x.stats("plimsoll_lag_seconds", w.Lag)
-		case x.answer(w), workload.OfAnswers(w.Name):
+		case x.answer(w), workload.Beyond(w.Name):
 		case w.Count() > 0:
 			x.op(w)
 			if workload.Steady(w.Name) {

@@ -495,7 +495,7 @@ func (r *run) advance(ctx context.Context) error {
 	sl.health = healthOf(r.Signals.Health(desired, r.opsPerSecond(sl)))
 	sl.busy = r.busy()
 	for _, w := range sl.windows {
-		if w.Name != workload.Delivery && !workload.OfAnswers(w.Name) {
+		if w.Name != workload.Delivery && !workload.Beyond(w.Name) {
 			r.errs += w.Errors()
 		}
 	}
@@ -528,7 +528,7 @@ func (r *run) opsPerSecond(sl slice) float64 {
 	n, from := uint64(0), sl.at-r.tick
 	count := func(sl slice) {
 		for _, w := range sl.windows {
-			if w.Name != workload.Delivery && !workload.OfAnswers(w.Name) {
+			if w.Name != workload.Delivery && !workload.Beyond(w.Name) {
 				n += w.Count()
 			}
 		}

@@ -2,6 +2,8 @@ package users
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"plimsoll/internal/boundary"
 	"plimsoll/load/engine"
@@ -30,6 +32,24 @@ func Look(ctx context.Context, mix []engine.Part, env workload.Env) {
 	if b, ok := auditorOf(mix).(beforehand); ok {
 		b.Before(ctx, env)
 	}
+}
+
+// finishing is how long the behaviors have for what they do at the end.
+const finishing = time.Minute
+
+// Finish lets the behaviors of a mix do what is left to do at the target after a run.
+func Finish(ctx context.Context, mix []engine.Part, env workload.Env) error {
+	ctx, cancel := context.WithTimeout(ctx, finishing)
+	defer cancel()
+	var errs []error
+	for _, part := range mix {
+		if f, ok := part.Behavior.(workload.Finisher); ok && ctx.Err() == nil {
+			err := boundary.Do("the end of a run", func() error { return f.Finish(ctx, env) })
+			env.Panic(err)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Conduct returns the trial's view of the users: the mix, the messages, and the audit of

@@ -340,7 +340,7 @@ func simulate(
 		case workload.Delivery:
 			continue
 		}
-		if workload.OfAnswers(w.Name) { // counted with its operation
+		if workload.Beyond(w.Name) { // counted with its operation
 			continue
 		}
 		response.Merge(w.Response)

@@ -253,7 +253,7 @@ func ofUsers(name string) bool {
 	case workload.Schedule, workload.Delivery, workload.Inbox:
 		return false
 	}
-	return !workload.OfAnswers(name)
+	return !workload.Beyond(name)
 }
 
 // sockets reads how many WebSockets the servers have open, until it is all users' or for [readings]

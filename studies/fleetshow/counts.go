@@ -53,7 +53,7 @@ func tallyOf(r *record.Run) (tally, error) {
 			t[timed] = float64(w.Count())
 			continue
 		}
-		if !workload.OfAnswers(name) && name != workload.Schedule {
+		if !workload.Beyond(name) && name != workload.Schedule {
 			for c, n := range w.Classes {
 				if n > 0 {
 					t[name+" "+measure.Class(c).String()] = float64(n)

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/internal/plain"
 	"plimsoll/target/lab"
 )
 
@@ -141,7 +140,7 @@ func (p *Podman) start(ctx context.Context, j Job) (_ *Contained, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(
-				fmt.Errorf("%w%w", err, plain.Output(c.Process.Tail())),
+				c.Process.Failed(err),
 				c.Stop(context.WithoutCancel(ctx)),
 			)
 		}

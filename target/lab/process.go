@@ -368,10 +368,13 @@ func Run(ctx context.Context, spec Spec) error {
 		return errors.Join(fmt.Errorf("running %s: %w", p.name, context.Cause(ctx)), p.Kill())
 	}
 	if err := p.Err(); err != nil {
-		return fmt.Errorf("%w%w", err, plain.Output(p.Tail()))
+		return p.Failed(err)
 	}
 	return nil
 }
+
+// Failed returns an error of the process with the last lines of its output.
+func (p *Process) Failed(err error) error { return fmt.Errorf("%w%w", err, plain.Output(p.Tail())) }
 
 // ParseSignal translates a signal's name ("SIGTERM", "INT", …) for a Spec; empty means nil, the
 // default.

@@ -6,15 +6,25 @@ import (
 	"path/filepath"
 
 	"plimsoll/cmd/internal/noplan"
+	"plimsoll/dialect/script"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/run/users"
 )
 
-// inline reads the file of weights that a plan names, found from the plan's own directory, and
-// notes the digest of its file of accounts and where that is, from any directory.
-func (a *App) inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
+// Complete reads the file of weights that a plan names, found from the plan's own directory, and
+// notes the digest of its file of accounts and where that and its script are, from any directory.
+func (a *App) Complete(p *plan.Plan, planFile string) (*plan.Plan, error) {
+	if file := p.Workload.Script; file != "" {
+		at, err := filepath.Abs(beside(file, planFile))
+		if err != nil {
+			return nil, plan.Usagef("workload.script: %w", err)
+		}
+		if p, err = a.WithScript(p.WithScriptAt(at, "")); err != nil {
+			return nil, err
+		}
+	}
 	if file := p.Workload.UsersFile; file != "" {
 		at, err := filepath.Abs(beside(file, planFile))
 		if err != nil {
@@ -38,6 +48,11 @@ func (a *App) inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
 		}
 	}
 	return p.WithWeights(weights), nil
+}
+
+// WithScript returns a plan with the script that it names, which is read.
+func (a *App) WithScript(p *plan.Plan) (*plan.Plan, error) {
+	return script.Read(p, a.Program().Beforehand(p))
 }
 
 // beside returns the path of a file that a plan names.
@@ -77,7 +92,7 @@ func (a *App) ReadPlanFor(path string, k plan.Known) (*plan.Plan, error) {
 	if a.Clearance != nil {
 		a.Clearance.Source = src
 	}
-	return a.inline(p, path)
+	return a.Complete(p, path)
 }
 
 // OrStdin adds to the error of an input that is not a file the use of standard input.

@@ -166,7 +166,7 @@ func TestErrorClassesAgree(t *testing.T) {
 	for c := measure.Class(1); c < measure.NumClasses; c++ {
 		want = append(want, c.String())
 	}
-	if got := plan.ErrorClasses(); !slices.Equal(got, want) {
+	if got := append(plan.ErrorClasses(), plan.ScriptExceptions); !slices.Equal(got, want) {
 		t.Errorf("plan knows %v, measure has %v", got, want)
 	}
 }

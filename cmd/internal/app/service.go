@@ -12,7 +12,7 @@ import (
 
 // Services returns those that the program has.
 func (a *App) Services() session.Services {
-	return append(session.Services{own.Chat}, a.Further...)
+	return append(session.Services{own.Chat, own.Script}, a.Further...)
 }
 
 // Dialects returns those of the services.

@@ -29,7 +29,7 @@ func TestDigestOfUsersFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err = new(App).inline(p, filepath.Join(dir, "plan.yaml")); err != nil {
+		if p, err = new(App).Complete(p, filepath.Join(dir, "plan.yaml")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := users.CheckUsersFile(p); err != nil {

@@ -32,6 +32,7 @@ const (
 	ofRelease = "a release of Mattermost"
 	ofBuild   = "a build of plimsoll, of which the server refchat is meant"
 	ofImage   = "a container image"
+	ofProgram = "a program"
 	ofAddress = "an address"
 )
 
@@ -45,12 +46,15 @@ type contender struct {
 
 // Plan returns the plan, as YAML, that compares what two names stand for. Files of images are
 // copied into a directory below the root of the store. Errors of the names are [plan.UsageError]s.
-func Plan(ctx context.Context, names [2]string, root string) (string, error) {
+//
+// With a script, which all users follow, a name may also stand for any other program: it is started
+// with a port in the variable PORT of its environment, on which it listens.
+func Plan(ctx context.Context, names [2]string, root, script string) (string, error) {
 	var both [2]contender
 	var errs [2]error
-	both[0], errs[0] = find(ctx, names[0], root)
+	both[0], errs[0] = find(ctx, names[0], root, script != "")
 	if both[1] = both[0]; names[1] != names[0] {
-		both[1], errs[1] = find(ctx, names[1], root)
+		both[1], errs[1] = find(ctx, names[1], root, script != "")
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return "", err
@@ -59,7 +63,7 @@ func Plan(ctx context.Context, names [2]string, root string) (string, error) {
 		return "", plan.Usagef("%s is %s, and %s is %s; want two of one kind",
 			names[0], both[0].what(), names[1], both[1].what())
 	}
-	return versus(both[0], both[1]).YAML(), nil
+	return versus(both[0], both[1], script).YAML(), nil
 }
 
 // what names the kind, and the server where the kind is not enough.
@@ -71,15 +75,16 @@ func (c contender) what() string {
 }
 
 // versus returns the facts of the plan.
-func versus(base, fresh contender) draft.Versus {
+func versus(base, fresh contender, script string) draft.Versus {
 	v := draft.Versus{
 		Driver:   base.driver,
 		Behavior: mattermost.Dialect.Weighted,
 		With:     mattermost.Posting,
+		Script:   script,
 		Old:      base.Contender,
 		New:      fresh.Contender,
 	}
-	if v.Driver != "" {
+	if v.Driver != "" && v.Driver != plan.Process {
 		v.Databases = []string{plan.PostgreSQL}
 	}
 	if v.Driver == mattermost.Refchat {
@@ -92,8 +97,8 @@ func versus(base, fresh contender) draft.Versus {
 	return v
 }
 
-// find resolves a name.
-func find(ctx context.Context, name, root string) (contender, error) {
+// find resolves a name; any has it stand for any program.
+func find(ctx context.Context, name, root string, any bool) (contender, error) {
 	c := contender{Contender: draft.Contender{Given: name, Binary: name}}
 	if strings.Contains(name, "://") {
 		c.Binary = ""
@@ -117,11 +122,11 @@ func find(ctx context.Context, name, root string) (contender, error) {
 		c.kind, c.driver = ofRelease, mattermost.Release
 		return c, nil
 	}
-	return program(c, fi)
+	return program(c, fi, any)
 }
 
-// program finds out whose program a file is.
-func program(c contender, fi os.FileInfo) (contender, error) {
+// program finds out whose program a file is; any accepts everybody's.
+func program(c contender, fi os.FileInfo, any bool) (contender, error) {
 	path, err := filepath.Abs(c.Binary)
 	if err != nil {
 		return c, err
@@ -141,16 +146,19 @@ func program(c contender, fi os.FileInfo) (contender, error) {
 		)
 	}
 	version, ok := build(c.Binary)
-	if !ok {
+	switch {
+	case ok:
+		c.kind, c.driver, c.build = ofBuild, mattermost.Refchat, version
+	case any:
+		c.kind, c.driver = ofProgram, plan.Process
+	default:
 		return c, plan.Usagef(
-			"%s is neither a build of plimsoll nor bin/mattermost in a release directory; %s",
+			"%s is neither a build of plimsoll nor bin/mattermost in a release directory; "+
+				"-script FILE compares any two programs that listen on $PORT, and %s",
 			c.Given,
 			anyProgram,
 		)
 	}
-	c.kind = ofBuild
-	c.driver = mattermost.Refchat
-	c.build = version
 	// a bare name would be looked for in PATH
 	if !strings.ContainsRune(c.Binary, filepath.Separator) {
 		c.Binary = "." + string(filepath.Separator) + c.Binary

@@ -40,6 +40,8 @@ func TestPlan(t *testing.T) {
 	t.Chdir(root)
 	place(t, "r/5.36/bin/mattermost", "")
 	place(t, "r/5.37/bin/mattermost", "")
+	place(t, "x", "#!/bin/sh\n")
+	place(t, "y", "#!/bin/sh\n")
 	if err := os.Symlink(thisProgram(t), "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -47,16 +49,19 @@ func TestPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		name, old, fresh string
-		want             []string
+		name, old, fresh, script string
+		want                     []string
 	}{
-		{"directories", "r/5.36", "r/5.37", []string{"name: 5.36-vs-5.37", "driver: mattermost", "base: {binary: r/5.36}", "new: {binary: r/5.37}", "users: auto, measure: auto"}},
-		{"programs of releases", "r/5.36/bin/mattermost", "r/5.37", []string{"driver: mattermost", "base: {binary: " + root + "/r/5.36}"}},
-		{"builds", "a", "b", []string{"name: a-vs-b", "driver: refchat", `base: {binary: ./a, version: "a"}`, "engine: [postgresql]"}},
-		{"addresses", "http://one.test", "http://two.test", []string{"driver: external", "mode: duet", "new: {url: http://two.test}"}},
+		{"directories", "r/5.36", "r/5.37", "", []string{"name: 5.36-vs-5.37", "driver: mattermost", "base: {binary: r/5.36}", "new: {binary: r/5.37}", "users: auto, measure: auto"}},
+		{"programs of releases", "r/5.36/bin/mattermost", "r/5.37", "", []string{"driver: mattermost", "base: {binary: " + root + "/r/5.36}"}},
+		{"builds", "a", "b", "", []string{"name: a-vs-b", "driver: refchat", `base: {binary: ./a, version: "a"}`, "engine: [postgresql]"}},
+		{"any programs", "x", "y", "chat.js", []string{"name: x-vs-y", `target: {driver: process, env: {PORT: "${PORT}"}}`, "workload: {script: chat.js}", "base: {binary: ./x}", "users: auto, measure: auto"}},
+		{"builds for a script", "a", "b", "chat.js", []string{"driver: refchat", "workload: {script: chat.js}"}},
+		{"addresses for a script", "http://one.test", "http://two.test", "chat.js", []string{"driver: external", "workload: {script: chat.js, pace: 0.1}"}},
+		{"addresses", "http://one.test", "http://two.test", "", []string{"driver: external", "mode: duet", "new: {url: http://two.test}"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Plan(t.Context(), [2]string{tt.old, tt.fresh}, "store")
+			got, err := Plan(t.Context(), [2]string{tt.old, tt.fresh}, "store", tt.script)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +76,7 @@ func TestPlan(t *testing.T) {
 		})
 	}
 	var bad plan.UsageError
-	if _, err := Plan(t.Context(), [2]string{"a", "/bin/sh"}, "store"); !errors.As(err, &bad) ||
+	if _, err := Plan(t.Context(), [2]string{"a", "/bin/sh"}, "store", ""); !errors.As(err, &bad) ||
 		!strings.Contains(err.Error(), "examples/program.yaml") {
 		t.Errorf("another program: error %v", err)
 	}
@@ -121,7 +126,7 @@ func TestPlanOfImages(t *testing.T) {
 			"released": "driver: mattermost",
 			"built":    "driver: refchat",
 		} {
-			got, err := Plan(t.Context(), [2]string{name(of), name(of)}, store)
+			got, err := Plan(t.Context(), [2]string{name(of), name(of)}, store, "")
 			if err != nil || !strings.Contains(got, want) ||
 				strings.Count(got, "version: "+name(of)) != 2 {
 				t.Errorf("%s: error %v, plan\n%s", of, err, got)
@@ -132,7 +137,7 @@ func TestPlanOfImages(t *testing.T) {
 		{"released", "built"}: "is a container image of mattermost, and " + name("built") + " is a container image of refchat; want two of one kind",
 		{"other", "other"}:    "has neither a release of Mattermost (looked for in /mattermost, /opt/mattermost) nor a build of plimsoll as its program (/sh)",
 	} {
-		if _, err := Plan(t.Context(), [2]string{name(names[0]), name(names[1])}, store); err == nil ||
+		if _, err := Plan(t.Context(), [2]string{name(names[0]), name(names[1])}, store, ""); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", names, err, want)
 		}

@@ -44,6 +44,9 @@ func planAt(
 		return nil, "", err
 	}
 	a.Env = env
+	if p, err = a.Complete(p, f.File()); err != nil {
+		return nil, "", err
+	}
 	return p, f.Next(q, noplan.URL(arg)), nil
 }
 

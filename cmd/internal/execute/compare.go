@@ -43,6 +43,11 @@ func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) e
 		"",
 		"write the plan of OLD NEW to this `FILE`, which is not there yet",
 	)
+	script := fs.String(
+		"script",
+		"",
+		"with OLD NEW: `file` of a script that the users follow; two programs are started with a port in PORT",
+	)
 	rate := a.CalibrateFlag(fs)
 	keep := app.KeepFlag(fs)
 	a.OutwardFlags(fs)
@@ -55,8 +60,8 @@ func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) e
 			"0 arguments, want a plan, OLD and NEW, or -resume; see plimsoll compare -h",
 		)
 	}
-	if *save != "" && len(rest) < 2 {
-		return plan.Usagef("-save is for the plan of OLD NEW; remove it")
+	if *save+*script != "" && len(rest) < 2 {
+		return plan.Usagef("-save and -script are for OLD NEW; write workload: {script: FILE} into a plan")
 	}
 	if len(rest) == 2 && (*aa || *resume != "") {
 		return plan.Usagef(
@@ -71,7 +76,7 @@ func Compare(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) e
 		rate:    *rate,
 		json:    *asJSON,
 	}
-	src, err := j.choose(ctx, a, rest)
+	src, err := j.choose(ctx, a, rest, *script, *save)
 	if err != nil {
 		return err
 	}
@@ -107,10 +112,17 @@ func (j *comparing) choose(
 	ctx context.Context,
 	a *app.App,
 	args []string,
+	script, save string,
 ) (src string, err error) {
 	switch len(args) {
 	case 2:
-		if j.plan, src, err = pair(ctx, a, [2]string(args), j.root); err != nil {
+		if src, err = contenders.Plan(ctx, [2]string(args), j.root, noplan.Beside(script, save)); err != nil {
+			return "", err
+		}
+		if j.plan, err = a.Known().Parse([]byte(src)); err != nil {
+			return "", err
+		}
+		if j.plan, err = a.Complete(j.plan, save); err != nil {
 			return "", err
 		}
 		if j.Minutes == 0 {
@@ -170,19 +182,4 @@ func comparePlan(ctx context.Context, a *app.App, j comparing) error {
 		}
 	}
 	return exit.With(status)
-}
-
-// pair returns the plan of "compare OLD NEW", also as YAML.
-func pair(
-	ctx context.Context,
-	a *app.App,
-	names [2]string,
-	root string,
-) (*plan.Plan, string, error) {
-	src, err := contenders.Plan(ctx, names, root)
-	if err != nil {
-		return nil, "", err
-	}
-	p, err := a.Known().Parse([]byte(src))
-	return p, src, err
 }

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/run/compare"
 	"plimsoll/run/deploy"
@@ -40,7 +41,7 @@ func resumeComparison(ctx context.Context, a *app.App, id string, j comparing) e
 	}
 	// This comes before the lock, which another process of this program needs.
 	if stored, err := evidence.Plan(c.Plan); err == nil && stored.Networked() {
-		if done, err := a.Program().Isolate(ctx, stored.WithUsersAt(c.UsersAt, ""), j.root); err != nil {
+		if done, err := a.Program().Isolate(ctx, placed(stored, c), j.root); err != nil {
 			return err
 		} else if done {
 			return nil
@@ -70,7 +71,9 @@ func resumeComparison(ctx context.Context, a *app.App, id string, j comparing) e
 	}
 	switch {
 	case j.plan == nil:
-		j.plan = stored.WithUsersAt(c.UsersAt, "")
+		if j.plan, err = a.WithScript(placed(stored, c)); err != nil {
+			return err
+		}
 	case c.AA && j.plan.Compare != nil && stored.Compare != nil && len(stored.Compare.Arms) == 2 && stored.Compare.Arms[1].Name == comparison.Copy:
 		j.plan = comparison.Twins(j.plan)
 	}
@@ -93,4 +96,9 @@ func resumeComparison(ctx context.Context, a *app.App, id string, j comparing) e
 	j.Lost = lost
 	j.AA = c.AA
 	return comparePlan(ctx, a, j)
+}
+
+// placed returns a stored plan whose files are where the comparison had them.
+func placed(p *plan.Plan, c *record.Comparison) *plan.Plan {
+	return p.WithUsersAt(c.UsersAt, "").WithScriptAt(c.ScriptAt, "")
 }

@@ -1,9 +1,10 @@
 // Package mixfile writes the weights of a production server's users, from the rates of calls that a
-// Prometheus server has of it, as a file that workload.mix of a plan can name.
+// Prometheus server or an access log has of it, as a file that workload.mix of a plan can name.
 package mixfile
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,11 +26,11 @@ import (
 )
 
 // A Source gives the rates of calls of a production server: the address of a Prometheus server,
-// with the file of a token and the instant if it has one, or the file of an answer. Window is the
-// time over which calls are counted.
+// with the file of a token and the instant if it has one, the file of an answer, or an access log.
+// Window is the time over which calls are counted; of a log, all of it is.
 type Source struct {
-	Prometheus, File, TokenFile string
-	At, Window                  string
+	Prometheus, File, TokenFile, AccessLog string
+	At, Window                             string
 }
 
 // importTimeout ends the question to a Prometheus server; a sum of rates over hours may take it
@@ -38,32 +39,9 @@ const importTimeout = time.Minute
 
 // Import returns the text of the file, which known can read, and how many actions it weighs.
 func Import(ctx context.Context, s Source, known plan.Known) (text []byte, actions int, err error) {
-	if (s.Prometheus == "") == (s.File == "") {
-		return nil, 0, plan.Usagef(
-			"want one of -prometheus URL and -file ANSWER.json; see plimsoll plan -h",
-		)
-	}
-	window, err := time.ParseDuration(s.Window)
-	if err != nil || window < time.Minute || window > 7*24*time.Hour {
-		return nil, 0, plan.Usagef("-window %q: want a time from 1m to 168h, such as 2h", s.Window)
-	}
-	query := mattermost.CallsQuery(promDuration(window))
-	var answer []byte
-	from := s.File
-	if s.File != "" {
-		answer, err = files.ReadText(s.File, files.MaxAnswer)
-		if err != nil {
-			return nil, 0, plan.UsageError{Err: err}
-		}
-	} else {
-		from, answer, err = ask(ctx, s, query)
-		if err != nil {
-			return nil, 0, err
-		}
-	}
-	rates, at, err := ratesOf(answer)
+	rates, from, about, err := s.rates(ctx)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", from, err)
+		return nil, 0, err
 	}
 	weights, kept, unmapped, err := mattermost.ImportWeights(rates)
 	if err != nil {
@@ -72,14 +50,13 @@ func Import(ctx context.Context, s Source, known plan.Known) (text []byte, actio
 	var b bytes.Buffer
 	plain.Fprintf(
 		&b,
-		"# Weights of users' actions, relative to create_post. Name this file in workload.mix of a plan.\n# from:  %s\n# query: %s\n# at:    %s\n# createPost: %s calls/s\n",
-		comment(
-			from,
-		),
-		query,
-		at.UTC().Format(time.RFC3339),
-		strconv.FormatFloat(rates["createPost"], 'g', 4, 64),
+		"# Weights of users' actions, relative to create_post. Name this file in workload.mix of a plan.\n# from:  %s\n",
+		comment(from),
 	)
+	calls := strconv.FormatFloat(rates["createPost"], 'g', 4, 64)
+	for _, line := range append(about, "createPost: "+calls+" calls/s") {
+		plain.Fprintf(&b, "# %s\n", line)
+	}
 	if len(kept) > 0 {
 		plain.Fprintf(
 			&b,
@@ -88,9 +65,16 @@ func Import(ctx context.Context, s Source, known plan.Known) (text []byte, actio
 		)
 	}
 	if len(unmapped) > 0 {
+		total := 0.0
+		for _, x := range rates {
+			total += x
+		}
+		for i, call := range unmapped {
+			unmapped[i] = fmt.Sprintf("%s (%.2g %%)", call, 100*rates[call]/total)
+		}
 		plain.Fprintf(
 			&b,
-			"# Calls that stand for no action, the most frequent first: %s\n",
+			"# Calls that stand for no action, with their share of all calls: %s\n",
 			comment(strings.Join(unmapped[:min(len(unmapped), 20)], ", ")),
 		)
 	}
@@ -111,6 +95,40 @@ func Import(ctx context.Context, s Source, known plan.Known) (text []byte, actio
 		return nil, 0, fmt.Errorf("the imported weights are no good: %w", err)
 	}
 	return b.Bytes(), len(weights), nil
+}
+
+// rates returns the calls per second by handler, where they are from, and lines about that.
+func (s Source) rates(ctx context.Context) (
+	rates map[string]float64, from string, about []string, err error,
+) {
+	from = cmp.Or(s.File, s.AccessLog, s.Prometheus)
+	if from == "" || from != s.File+s.AccessLog+s.Prometheus {
+		return nil, "", nil, plan.Usagef(
+			"want one of -prometheus URL, -file ANSWER.json and -access-log FILE; see plimsoll plan -h",
+		)
+	}
+	if s.AccessLog != "" {
+		rates, about, err = ofLog(ctx, s.AccessLog)
+		return rates, from, about, err
+	}
+	window, err := time.ParseDuration(s.Window)
+	if err != nil || window < time.Minute || window > 7*24*time.Hour {
+		return nil, "", nil, plan.Usagef("-window %q: want a time from 1m to 168h, such as 2h", s.Window)
+	}
+	query := mattermost.CallsQuery(promDuration(window))
+	var answer []byte
+	if s.File != "" {
+		if answer, err = files.ReadText(s.File, files.MaxAnswer); err != nil {
+			return nil, "", nil, plan.UsageError{Err: err}
+		}
+	} else if from, answer, err = ask(ctx, s, query); err != nil {
+		return nil, "", nil, err
+	}
+	rates, at, err := ratesOf(answer)
+	if err != nil {
+		return nil, "", nil, fmt.Errorf("%s: %w", from, err)
+	}
+	return rates, from, []string{"query: " + query, "at:    " + at.UTC().Format(time.RFC3339)}, nil
 }
 
 // comment makes a text that comes from elsewhere fit for a comment.

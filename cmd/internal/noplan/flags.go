@@ -3,6 +3,7 @@ package noplan
 import (
 	"flag"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"plimsoll/plan"
@@ -13,6 +14,7 @@ import (
 type Flags struct {
 	length             *time.Duration
 	behavior, save, ca *string
+	script             *string
 }
 
 // AddFlags adds them to a verb's.
@@ -24,6 +26,11 @@ func AddFlags(fs *flag.FlagSet) *Flags {
 			"with a URL: how long the users are there: run 1m in all, capacity at most 10m, sizing 1m at each step",
 		),
 		behavior: fs.String("behavior", "", "with a URL: `name` of what each user does"),
+		script: fs.String(
+			"script",
+			"",
+			"with a URL: `file` of a script, JavaScript or TypeScript, that users follow",
+		),
 		save: fs.String(
 			"save",
 			"",
@@ -42,6 +49,7 @@ func (f *Flags) Unused() error {
 	for name, set := range map[string]bool{
 		"for":      *f.length != 0,
 		"behavior": *f.behavior != "",
+		"script":   *f.script != "",
 		"save":     *f.save != "",
 		"ca":       *f.ca != "",
 	} {
@@ -50,6 +58,25 @@ func (f *Flags) Unused() error {
 		}
 	}
 	return nil
+}
+
+// File is the file that the plan is written to; "" is none.
+func (f *Flags) File() string { return *f.save }
+
+// Beside returns the path of a script as a plan in a file names it; "" is the working directory, and
+// no script.
+func Beside(script, file string) string {
+	if script == "" || filepath.IsAbs(script) {
+		return script
+	}
+	at, err := filepath.Rel(filepath.Dir(file), script)
+	if err != nil { // one of them is a whole path
+		at, err = filepath.Abs(script)
+	}
+	if err != nil {
+		return script
+	}
+	return at
 }
 
 // Next is the line after the result of a test without a plan.

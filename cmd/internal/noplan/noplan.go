@@ -48,19 +48,12 @@ func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, er
 	if err != nil {
 		return nil, nil, err
 	}
-	met, err := preflight.Meet(ctx, &r.Program.Resolver, f.URL, f.CA)
+	if f.Script == "" {
+		err = r.meet(ctx, &f)
+	} else { // which alone speaks with the server
+		f.URL, err = preflight.Reach(ctx, f.URL, f.CA)
+	}
 	if err != nil {
-		return nil, nil, err
-	}
-	f.URL, f.What = met.Address, met.String()
-	plain.Fprintf(r.Talk, "%s is %s\n", f.URL, f.What)
-	if err := r.choose(met.Dialect, &f); err != nil {
-		return nil, nil, err
-	}
-	if err := r.account(ctx, met.Dialect, &f); err != nil {
-		return nil, nil, err
-	}
-	if err := r.fit(ctx, met, &f); err != nil {
 		return nil, nil, err
 	}
 	text, p, err := Compose(f, r.Known, r.Program.Dialects)
@@ -68,6 +61,23 @@ func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, er
 		return nil, nil, err
 	}
 	return p, r.Program.Env, Save(*r.Flags.save, text)
+}
+
+// meet asks the server what it is, and what its users need.
+func (r *Request) meet(ctx context.Context, f *draft.Facts) error {
+	met, err := preflight.Meet(ctx, &r.Program.Resolver, f.URL, f.CA)
+	if err != nil {
+		return err
+	}
+	f.URL, f.What = met.Address, met.String()
+	plain.Fprintf(r.Talk, "%s is %s\n", f.URL, f.What)
+	if err := r.choose(met.Dialect, f); err != nil {
+		return err
+	}
+	if err := r.account(ctx, met.Dialect, f); err != nil {
+		return err
+	}
+	return r.fit(ctx, met, f)
 }
 
 // facts returns the facts of the command line.
@@ -78,6 +88,7 @@ func (r *Request) facts() (draft.Facts, error) {
 		URL:      URL(r.Address),
 		CA:       *r.Flags.ca,
 		Behavior: *r.Flags.behavior,
+		Script:   Beside(*r.Flags.script, *r.Flags.save),
 		Users:    r.Users,
 		Length:   *r.Flags.length,
 		Params:   map[string]string{},
@@ -92,6 +103,8 @@ func (r *Request) facts() (draft.Facts, error) {
 	switch {
 	case planFile.MatchString(f.URL):
 		return f, plan.Usagef("%s is the address of a file; download it, and name the file", f.URL)
+	case f.Script != "" && f.Behavior != "":
+		return f, plan.Usagef("-script and -behavior: users follow one of them; remove the other")
 	case r.Users < 0:
 		return f, plan.Usagef("-users %d: want a number above 0", r.Users)
 	case f.Length < least:

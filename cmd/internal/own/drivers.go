@@ -9,6 +9,7 @@ import (
 	"regexp"
 
 	"plimsoll/dialect/mattermost"
+	"plimsoll/dialect/script"
 	data "plimsoll/reference/dataset/refchat"
 	"plimsoll/reference/refchat"
 	"plimsoll/reference/refnull"
@@ -37,6 +38,9 @@ var Chat = session.Service{
 		},
 	},
 }
+
+// Script is the service of users that follow a script at any server.
+var Script = session.Service{Dialect: script.Dialect}
 
 func runRefnull(
 	ctx context.Context,

@@ -25,6 +25,12 @@ func mixFlags(fs *flag.FlagSet) (*mixfile.Source, *string) {
 		"",
 		"mix: saved answer of that server to the query, instead of asking it",
 	)
+	fs.StringVar(
+		&mix.AccessLog,
+		"access-log",
+		"",
+		"mix: access log of that server, or of a proxy before it, in the combined format; gzip too",
+	)
 	fs.StringVar(&mix.TokenFile, "token-file", "", "mix: file with a bearer token for that server")
 	fs.StringVar(
 		&mix.At,

@@ -8,22 +8,21 @@ import (
 	"io"
 	"os"
 
-	"plimsoll/cmd/verbs"
+	"plimsoll"
 	"plimsoll/newsfeed"
 	"plimsoll/newsfeed/driver"
 	"plimsoll/newsfeed/perf"
 	"plimsoll/newsfeed/server"
 	"plimsoll/run/deploy"
 	"plimsoll/run/health/sources"
-	"plimsoll/run/session"
 )
 
 func main() {
-	os.Exit(verbs.Main(session.Service{
+	os.Exit(plimsoll.Main(plimsoll.Service{
 		Dialect:   newsfeed.Dialect,
 		Drivers:   map[string]deploy.OwnDriver{newsfeed.Driver: driver.New()},
 		Telemetry: map[string]sources.Telemetry{newsfeed.Driver: driver.Telemetry},
-		Servers: []session.ServerVerb{{
+		Servers: []plimsoll.ServerVerb{{
 			Name: newsfeed.Driver, Args: "[store|perf]", Run: serve, BadUsage: server.ErrUsage,
 			Short: "the reference news feed by itself, one of its own stores, " +
 				"or the figures per minute from its telemetry",

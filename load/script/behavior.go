@@ -1,0 +1,212 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"plimsoll/load/clock"
+	"plimsoll/load/measure"
+	"plimsoll/load/script/bundle"
+	"plimsoll/load/script/guard"
+	"plimsoll/load/workload"
+)
+
+// Name is the behavior's name in plans.
+const Name = "script"
+
+// A Behavior is the behavior script: see the package comment. Its zero value is ready for Provision.
+type Behavior struct {
+	mu     sync.Mutex
+	play   *play
+	series *series // of the run under way
+}
+
+// New returns a behavior, for a registry of a dialect.
+func New() *Behavior { return &Behavior{} }
+
+// A play is what all users of a script share. It does not change once users are made.
+type play struct {
+	program *sobek.Program
+	opener  func(name string) ([]byte, error)
+	names   []string          // of variables
+	values  map[string]string // of them
+	result  []byte            // of setup, as JSON; empty without
+	actions []ActionWeight
+	has     Described
+	arrays  arrays
+	limits  limits
+}
+
+// mostResult is the size of the result of setup, as JSON.
+const mostResult = 16 << 20
+
+// Provision implements workload.Behavior: it runs the script's top level and its setup, once.
+func (b *Behavior) Provision(ctx context.Context, env workload.Env, _ int) error {
+	if b.play != nil {
+		return nil
+	}
+	p, err := newPlay(env.Script)
+	if err != nil {
+		return err
+	}
+	p.values = valuesOf(p.names, &env)
+	if err := p.setup(ctx, env); err != nil {
+		return err
+	}
+	b.play = p
+	return nil
+}
+
+// errNoScript is the error of a run whose environment has no bundle.
+var errNoScript = errors.New("behavior script: the plan names no script; write workload: {script: FILE}")
+
+// newPlay reads a bundle.
+func newPlay(text []byte) (*play, error) {
+	if len(text) == 0 {
+		return nil, errNoScript
+	}
+	var b bundle.Bundle
+	if err := json.Unmarshal(text, &b); err != nil {
+		return nil, fmt.Errorf("script: reading the bundle: %w", err)
+	}
+	program, err := b.Program()
+	if err != nil {
+		return nil, fmt.Errorf("script: %w", err)
+	}
+	return &play{program: program, opener: b.Open, names: b.Env,
+		limits: limits{bounds: guard.For(b.Code)}}, nil
+}
+
+// aside returns a realm for the code around a run, whose operations are recorded beside the load.
+// Its pauses are not scaled.
+func (p *play) aside(ctx context.Context, env workload.Env) (*realm, error) {
+	if env.Registry == nil {
+		env.Registry = measure.NewRegistry(1)
+	}
+	env.Clock = clock.New(time.Now())
+	u := workload.NewUser(-1, 0, env.Seed, 1, env.Registry.Recorder(0), env.Clock)
+	u.Schedule(u.Now())
+	r, err := newRealm(ctx, p, &env, u, newSeries(env.Registry, workload.Setup, nil))
+	if err == nil {
+		r.watch = r.limits.around
+	}
+	return r, err
+}
+
+// setup runs the script's top level and, if there is one, its setup.
+func (p *play) setup(ctx context.Context, env workload.Env) error {
+	r, err := p.aside(ctx, env)
+	if err != nil {
+		return fmt.Errorf("script: %w", err)
+	}
+	defer r.close()
+	p.actions, p.has = r.exports.names, r.described()
+	if r.exports.setup == nil {
+		return nil
+	}
+	text, err := r.around(ctx, r.exports.setup)
+	switch {
+	case err != nil:
+		return fmt.Errorf("script: setup: %w", err)
+	case len(text) > mostResult:
+		return fmt.Errorf("script: setup: its result has %d bytes as JSON; want at most %d",
+			len(text), mostResult)
+	}
+	p.result = []byte(text)
+	return nil
+}
+
+// around calls a function of the script with the result of setup, and returns its own as JSON.
+func (r *realm) around(ctx context.Context, f sobek.Callable) (text string, err error) {
+	err = r.run(frame{ctx: ctx}, func() error {
+		v, err := f(sobek.Undefined(), r.setupData())
+		if err == nil {
+			v, err = settled(v)
+		}
+		if err == nil {
+			text, err = r.encode(v)
+		}
+		return err
+	})
+	if errors.Is(err, workload.ErrStop) {
+		err = context.Cause(ctx)
+	}
+	return text, err
+}
+
+// Finish implements workload.Finisher: it runs the script's teardown.
+func (b *Behavior) Finish(ctx context.Context, env workload.Env) error {
+	p := b.play
+	if p == nil || !p.has.Teardown {
+		return nil
+	}
+	r, err := p.aside(ctx, env)
+	if err != nil {
+		return fmt.Errorf("script: %w", err)
+	}
+	defer r.close()
+	if _, err = r.around(ctx, r.exports.teardown); err != nil {
+		return fmt.Errorf("script: teardown: %w", err)
+	}
+	return nil
+}
+
+// run returns the names in the registry of the run under way.
+func (b *Behavior) run(env *workload.Env) *series {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.series == nil || b.series.reg != env.Registry {
+		b.series = newSeries(env.Registry, "", b.play.actions)
+	}
+	return b.series
+}
+
+var errUnready = errors.New("script: Provision has not been called")
+
+// NewActor implements workload.Behavior.
+func (b *Behavior) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
+	return b.actor(env, u)
+}
+
+// NewServer implements workload.ArrivalBehavior.
+func (b *Behavior) NewServer(env workload.Env, u *workload.User) (workload.Server, error) {
+	return b.actor(env, u)
+}
+
+func (b *Behavior) actor(env workload.Env, u *workload.User) (*actor, error) {
+	p := b.play
+	if p == nil {
+		return nil, errUnready
+	}
+	r, err := newRealm(context.Background(), p, &env, u, b.run(&env))
+	if err != nil {
+		return nil, fmt.Errorf("script: %w", err)
+	}
+	actions := make([]workload.TallyAction, len(p.actions))
+	for k, a := range p.actions {
+		actions[k] = workload.TallyAction{Name: a.Name, Weight: a.Weight}
+	}
+	return &actor{realm: r, counts: env.Tally.Behavior(Name, actions)}, nil
+}
+
+// Sockets implements workload.Connected.
+func (b *Behavior) Sockets() int {
+	if b.play != nil && b.play.has.Sockets {
+		return 2
+	}
+	return 1
+}
+
+// Setup returns the result of the script's setup, as JSON; nil without one. It may hold secrets.
+func (b *Behavior) Setup() []byte {
+	if b.play == nil {
+		return nil
+	}
+	return b.play.result
+}

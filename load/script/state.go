@@ -1,0 +1,45 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"plimsoll/load/workload"
+)
+
+// state is what users in another process get beside the bundle.
+type state struct {
+	Values  map[string]string `json:"values,omitempty"`
+	Result  json.RawMessage   `json:"result,omitempty"`
+	Actions []ActionWeight    `json:"actions"`
+	Has     Described         `json:"has"`
+}
+
+// State implements workload.Portable. All users have the same.
+func (b *Behavior) State([]int) ([]byte, error) {
+	p := b.play
+	if p == nil {
+		return nil, errUnready
+	}
+	return json.Marshal(state{Values: p.values, Result: p.result, Actions: p.actions, Has: p.has})
+}
+
+// Restore implements workload.Portable.
+func (b *Behavior) Restore(env workload.Env, text []byte) error {
+	var s state
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("script: reading the state: %w", err)
+	}
+	p, err := newPlay(env.Script)
+	if err != nil {
+		return err
+	}
+	for name, v := range s.Values {
+		if workload.SoundsSecret(name) {
+			env.Secrets.Add(v)
+		}
+	}
+	p.values, p.result, p.actions, p.has = s.Values, s.Result, s.Actions, s.Has
+	b.play = p
+	return nil
+}
