@@ -89,6 +89,7 @@ func newRealm(ctx context.Context, p *play, env *workload.Env, u *workload.User,
 	r.text, _ = sobek.AssertFunction(object.Get("stringify"))
 	r.told, _ = sobek.AssertFunction(r.function(r.tell))
 	err = errors.Join(
+		r.rt.Set("global", r.rt.GlobalObject()), // as in k6; converters write it
 		r.rt.Set("__VU", u.ID+1),
 		r.rt.Set("__ITER", 0),
 		r.rt.Set("__ENV", r.variables()),

@@ -22,6 +22,8 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
+	"plimsoll/load/script"
+	"plimsoll/load/script/bundle"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
 	"plimsoll/studies/study"
@@ -34,7 +36,7 @@ func client(ctx context.Context, args []string) error {
 	kind := fs.String(
 		"engine",
 		"",
-		"plimsoll, fasthttp, nethttp: closed loop; paced: simulated users; users: of behavior mattermost; coordinator, agents: of a fleet",
+		"plimsoll, fasthttp, nethttp: closed loop; paced: simulated users; users: of behavior mattermost; script: of a script; coordinator, agents: of a fleet",
 	)
 	url := fs.String("url", "", "of the null server")
 	n := fs.Int("n", 64, "connections or users")
@@ -49,6 +51,7 @@ func client(ctx context.Context, args []string) error {
 	keys := fs.String("keys", "", "coordinator, agents: `directory` of their keys")
 	posts := fs.Int("posts", 0, "agents: messages a second, of all together")
 	hear := fs.Int("hear", 1, "agents: how many know a channel")
+	file := fs.String("script", "", "script: `file` of the script")
 	second := fs.Bool("http2", false, "plimsoll, nethttp: speak HTTP/2")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to this `file`, for go tool pprof")
 	if err := fs.Parse(args); err != nil {
@@ -80,7 +83,7 @@ func client(ctx context.Context, args []string) error {
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	// As in a run, the windows are collected each second.
 	go func() {
-		for *kind != "users" && study.Pause(ctx, time.Second) == nil {
+		for *length <= 0 && study.Pause(ctx, time.Second) == nil {
 			reg.Cut()
 		}
 	}()
@@ -111,9 +114,19 @@ func client(ctx context.Context, args []string) error {
 			return netDo(shared, *url), nil
 		})
 	case "paced":
-		return simulate(ctx, *url, &getter{*interval}, *n, 1, *ramp, *length, reg)
+		return simulate(ctx, *url, &getter{*interval}, nil, *n, 1, *ramp, *length, reg)
 	case "users":
-		return simulate(ctx, *url, &mattermost.Person{}, *n, *pace, *ramp, *length, reg)
+		return simulate(ctx, *url, &mattermost.Person{}, nil, *n, *pace, *ramp, *length, reg)
+	case "script":
+		b, err := bundle.Read(*file)
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(b)
+		if err != nil {
+			return err
+		}
+		return simulate(ctx, *url, script.New(), text, *n, *pace, *ramp, *length, reg)
 	}
 	return fmt.Errorf("-engine %q is unknown", *kind)
 }
@@ -266,6 +279,7 @@ func simulate(
 	ctx context.Context,
 	url string,
 	b workload.Behavior,
+	script []byte, // a bundle, of behavior script
 	n int,
 	pace float64,
 	ramp, length time.Duration,
@@ -278,6 +292,7 @@ func simulate(
 		Registry: reg,
 		Timeout:  10 * time.Second,
 		Ledger:   workload.NewLedger(0, 7),
+		Script:   script,
 		Dial:     wire.FromSources(loopback()),
 		Secret: func(k string) string {
 			if k == "admin_password" {
@@ -339,6 +354,9 @@ func simulate(
 			continue
 		case workload.Delivery:
 			continue
+		}
+		if workload.OfIterations(w.Name) {
+			o.Errors += w.Errors() // exceptions
 		}
 		if workload.Beyond(w.Name) { // counted with its operation
 			continue

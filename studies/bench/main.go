@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string) error {
 	only := fs.String(
 		"only",
 		"",
-		"comma-separated `rows`: closed, secure, paced, memory, users, record, fleet, truth (default all)",
+		"comma-separated `rows`: closed, secure, paced, memory, users, scripted, record, fleet, truth (default all)",
 	)
 	results := fs.String(
 		"results",
@@ -102,6 +102,7 @@ func run(ctx context.Context, args []string) error {
 					"paced",
 					"memory",
 					"users",
+					"scripted",
 					"record",
 					"fleet",
 					"truth",
@@ -185,7 +186,7 @@ func (s *setup) measure(ctx context.Context, r *report) error {
 	for _, part := range []struct {
 		name string
 		f    func(context.Context, *report) error
-	}{{"closed", s.closed}, {"secure", s.secure}, {"paced", s.paced}, {"memory", s.memory}, {"users", s.users}, {"record", s.record}, {"fleet", s.fleet}, {"truth", s.truth}} {
+	}{{"closed", s.closed}, {"secure", s.secure}, {"paced", s.paced}, {"memory", s.memory}, {"users", s.users}, {"scripted", s.scripted}, {"record", s.record}, {"fleet", s.fleet}, {"truth", s.truth}} {
 		if !s.wants(part.name) {
 			continue
 		}

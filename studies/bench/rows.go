@@ -28,6 +28,9 @@ type peer struct {
 
 const connections = 64
 
+// byScript is our client that carries out the script of k6.
+const byScript = "plimsoll, k6's script"
+
 // clients are all clients of the closed loop, ours first.
 func (s *setup) clients(dir string) []peer {
 	self := func(engine string) func(context.Context, string) (*lab.Process, error) {
@@ -40,6 +43,7 @@ func (s *setup) clients(dir string) []peer {
 				"-engine="+engine,
 				"-url="+url,
 				fmt.Sprint("-n=", connections),
+				"-script="+filepath.Join(dir, "k6.js"),
 			)
 		}
 	}
@@ -66,6 +70,7 @@ func (s *setup) clients(dir string) []peer {
 		{"plimsoll", time.Second, 0, self("plimsoll")},
 		{"fasthttp", time.Second, 0, self("fasthttp")},
 		{"net/http", time.Second, 0, self("nethttp")},
+		{byScript, 4 * time.Second, 0, self("script")},
 	}
 	if s.alone {
 		return builtIn
@@ -101,7 +106,7 @@ func (s *setup) clients(dir string) []peer {
 				"--duration",
 				"3600s",
 				"--env",
-				"URL=" + url + "/",
+				"BASE_URL=" + url,
 				filepath.Join(dir, "k6.js"),
 			}
 		})},
@@ -182,6 +187,17 @@ func (s *setup) closed(ctx context.Context, r *report) error {
 			l.Ratio = spreadOf(ratios(ours, per[c.name]))
 		}
 		r.Clients = append(r.Clients, l)
+	}
+	if peer := per["k6"]; len(peer) > 0 {
+		ratio := spreadOf(ratios(per[byScript], peer))
+		r.Figures = append(r.Figures, figure{
+			Name:  "requests per CPU-second by one script, ours of k6's",
+			Unit:  "×",
+			Value: ratio,
+			Goal:  ">= 4",
+			Met:   ratio.Median >= 4,
+			Note:  "scripts/k6.js: a GET, as fast as it goes",
+		})
 	}
 	return nil
 }
@@ -272,17 +288,19 @@ func (s *setup) sim(
 	users int,
 	pace float64,
 	ramp, length time.Duration,
+	more ...string,
 ) (o outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*ramp+length+3*time.Minute)
 	defer cancel()
 	var out bytes.Buffer
 	p, err := lab.Start(ctx, lab.Spec{
-		Name:   "simulated users",
-		Path:   s.self,
-		CPUs:   []int{s.core},
-		Env:    append(os.Environ(), "GOMAXPROCS=1"),
+		Name: "simulated users",
+		Path: s.self,
+		CPUs: []int{s.core},
+		Env: append(os.Environ(), "GOMAXPROCS=1", "CHANNEL="+strings.Repeat("c", 26),
+			"PLIMSOLL_BOT_TOKEN="+strings.Repeat("b", 26)),
 		Stdout: &out,
-		Args: []string{
+		Args: append([]string{
 			"client",
 			"-engine=users",
 			"-url=" + n.url,
@@ -290,7 +308,7 @@ func (s *setup) sim(
 			fmt.Sprint("-pace=", pace),
 			"-ramp=" + ramp.String(),
 			"-length=" + length.String(),
-		},
+		}, more...),
 	})
 	if err != nil {
 		return o, err
@@ -397,6 +415,43 @@ func (s *setup) users(ctx context.Context, r *report) error {
 		f.Note += fmt.Sprintf("; requests that the null server does not know: %v", c.Unknown)
 	}
 	r.Figures = append(r.Figures, f)
+	return nil
+}
+
+// scripted is the row of users of a script, at default pace in one process on one core.
+func (s *setup) scripted(ctx context.Context, r *report) error {
+	ramp, length := 40*time.Second, 60*time.Second
+	if s.short {
+		ramp, length = 25*time.Second, 20*time.Second
+	}
+	n, err := s.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer n.stop()
+	file := filepath.Join("examples", "locust", "poster.js")
+	o, err := s.sim(ctx, n, s.sockets, 1, ramp, length,
+		"-engine=script", "-script="+filepath.Join(s.root, file))
+	if err != nil {
+		return err
+	}
+	r.Figures = append(r.Figures, figure{
+		Name:  "simulated users of a script at default pace in one process on one core",
+		Unit:  "users",
+		Value: spreadOf([]float64{float64(o.Active)}),
+		Goal:  ">= 5,000",
+		Met:   o.LagP99 <= 5 && o.Errors == 0 && o.Active >= 5000,
+		Note: fmt.Sprintf("%s: %.0f requests/s, lag p99 %.2f ms (n %d), %d errors",
+			file, o.OpsPerSecond, o.LagP99, o.LagN, o.Errors),
+	}, figure{
+		Name:  "memory per user of that script, resident after a collection",
+		Unit:  "KiB",
+		Value: spreadOf([]float64{o.KiBPerUser}),
+		Goal:  "<= 60",
+		Met:   o.KiBPerUser <= 60,
+		Note: fmt.Sprintf("%.1f KiB live objects and %.1f KiB stacks; between two collections "+
+			"%.1f KiB are resident", o.Heap, o.Stacks, o.Running),
+	})
 	return nil
 }
 

@@ -29,7 +29,7 @@ func TestCount(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, *at(got.Requests, name), want)
 		}
 	}
-	if len(got.Requests) != 3 || got.Iterations != 1 || got.Groups["in::out"] != 1 ||
+	if len(got.Requests) != 3 || got.Iterations != 1 || got.Groups["out"] != 1 ||
 		*at(got.Checks, "found") != (passed{0, 1}) {
 		t.Errorf("%+v", got)
 	}
@@ -39,7 +39,8 @@ func TestCount(t *testing.T) {
 // thresholds have no slack.
 func TestDifferences(t *testing.T) {
 	ours := `{"operations":[{"name":"GET /","count":40,"errors":1},{"name":"iteration default","count":40},
-		{"name":"check found","count":40,"errors":2},{"name":"group in","count":39},{"name":"op","count":40}],
+		{"name":"group in","count":39},{"name":"op","count":40}],
+		"checks":[{"name":"found","passed":38,"failed":2}],
 		"findings_and_errors":[{"kind":"slo"},{"kind":"slo","violated":true},{"kind":"phase"}]}`
 	var r stored
 	if err := json.Unmarshal([]byte(ours), &r); err != nil {

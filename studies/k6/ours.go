@@ -21,6 +21,11 @@ type stored struct {
 		Count  int    `json:"count"`
 		Errors int    `json:"errors"`
 	} `json:"operations"`
+	Checks []struct {
+		Name   string `json:"name"`
+		Passed int    `json:"passed"`
+		Failed int    `json:"failed"`
+	} `json:"checks"`
 	Events []struct {
 		Kind      string `json:"kind"`
 		Violated  bool   `json:"violated"`
@@ -64,13 +69,14 @@ func (r *stored) tally() *tally {
 		case "op": // all of them
 		case "iteration":
 			t.Iterations += o.Count
-		case "check":
-			t.Checks[name] = &count
 		case "group":
 			t.Groups[name] += o.Count
 		default:
 			t.Requests[o.Name] = &count
 		}
+	}
+	for _, c := range r.Checks {
+		t.Checks[c.Name] = &passed{c.Passed, c.Failed}
 	}
 	for _, e := range r.Events {
 		if e.Kind == "slo" {

@@ -111,7 +111,8 @@ func (s *setup) inPeer(ctx context.Context, script, target, dir string) (*tally,
 // count adds a sample.
 func (t *tally) count(p point) {
 	tags := p.Data.Tags
-	group := strings.TrimPrefix(tags["group"], "::")
+	// k6 names a group by all that it stands in: "::arrive::look around".
+	group := tags["group"][strings.LastIndex(tags["group"], ":")+1:]
 	if group == "setup" || group == "teardown" {
 		return
 	}

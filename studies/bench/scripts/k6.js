@@ -3,5 +3,5 @@ import http from 'k6/http';
 export const options = { discardResponseBodies: true };
 
 export default function () {
-  http.get(__ENV.URL);
+  http.get(__ENV.BASE_URL);
 }
