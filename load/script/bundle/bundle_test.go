@@ -214,7 +214,7 @@ func TestReadOfNoFile(t *testing.T) {
 func TestPlacesOfExceptions(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{
-		"a.ts": "interface A {\n  b: number\n}\n\nimport {deep} from './lib/d';\nexport default function () { deep(null as any) }",
+		"a.ts":     "interface A {\n  b: number\n}\n\nimport {deep} from './lib/d';\nexport default function () { deep(null as any) }",
 		"lib/d.ts": "type T = {\n x: {y: number}\n};\n\n\nexport function deep(t: T) {\n\n  return t.x.y;\n}",
 	})
 	b, err := Read(filepath.Join(dir, "a.ts"))
