@@ -42,6 +42,7 @@ var notCarriedOut = map[string]string{
 	"plimsoll run":           minutes,
 	"plimsoll serve":         "it ends with Ctrl-C; serve_test.go has its answers",
 	"plimsoll sizing":        minutes,
+	"plimsoll script check":  "the script of a reader; dialect/script has the test",
 	"plimsoll target verify": "a server of others; verifyverb_test.go has one",
 
 	"bin/chaos":             "three minutes; make modules has its rows",

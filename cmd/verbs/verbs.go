@@ -74,6 +74,8 @@ var own = []verb{
 		"a plan's system under test by itself; verify: prove every action on any server", system.Target},
 	{"plan", "check|print|schema|mix [PLAN.yaml]",
 		"validate a plan, print it with defaults, JSON Schema for editors; import a mix", plans.Plan},
+	{"script", "check FILE.js|FILE.ts",
+		"what of a script of k6 runs here, with a remedy for the rest", plans.Script},
 	{"data", "generate|snapshot|restore|verify|info ...",
 		"a server's data before a test: make, keep, restore and check it", datasets.Data},
 	{"calibrate", "",

@@ -198,6 +198,9 @@ func (r *reading) resolve(a api.OnResolveArgs) api.OnResolveResult {
 		return external
 	}
 	remedy := elsewhere(a.Path)
+	if remedy != "" && r.lenient {
+		return external
+	}
 	if remedy == "" {
 		from, err := filepath.Rel(r.folder, a.ResolveDir)
 		if err == nil {

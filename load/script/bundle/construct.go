@@ -97,7 +97,9 @@ func (b *Bundle) mapped(line, col int, text string) Construct {
 }
 
 // invalid is the error of code that esbuild accepts and the engine does not.
-func (b *Bundle) invalid(err error) error {
+func (b *Bundle) invalid(err error) error { return &Invalid{Constructs: b.constructs(err)} }
+
+func (b *Bundle) constructs(err error) []Construct {
 	var (
 		list     parser.ErrorList
 		compiled *sobek.CompilerSyntaxError
@@ -114,5 +116,5 @@ func (b *Bundle) invalid(err error) error {
 	default:
 		out = append(out, Construct{File: b.Name, Text: err.Error(), Remedy: cannot})
 	}
-	return &Invalid{Constructs: out}
+	return out
 }
