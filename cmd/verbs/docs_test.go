@@ -53,6 +53,8 @@ var notCarriedOut = map[string]string{
 	"contrib/ci/status.sh":  runner,
 	"curl":                  "what serve answers: serve_test.go",
 	"gh":                    "TestWorkflowOfAComment",
+	"go build":              "examples/go-behavior has the test",
+	"go run":                "examples/go-behavior has the test",
 	"go test":               "benchmarks",
 	"go tool pprof":         "profiles of runs that a store does not have here",
 	"helm":                  cluster,

@@ -1,8 +1,8 @@
 // Package verbs is the command line of plimsoll: the table of its verbs, its streams, signals and
 // exit status. The verbs themselves are in the packages of cmd/internal.
 //
-// [Main] is the program. A program of another module that calls it with a [session.Service] is
-// plimsoll with one more kind of server.
+// [Main] is the program, for the root package, whose Main programs of other modules call: one that
+// hands it a [session.Service] is plimsoll with one more kind of server.
 package verbs
 
 import (
