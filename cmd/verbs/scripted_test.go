@@ -137,6 +137,7 @@ func TestScriptOfAURL(t *testing.T) {
 		{"remote", "import x from 'https://jslib.k6.io/x.js';\nexport default function () {}", exit.Usage, "broken.js:1:"},
 		{"throws", "null.x;\nexport default function () {}", exit.Usage, "the init code threw an exception: broken.js:1: "},
 		{"nothing", "export const options = {};", exit.Usage, "exports nothing that users do"},
+		{"options", "export const options = {vus: 2, duration: 'soon'};\nexport default function () {}", exit.Usage, "options.duration: "},
 	} {
 		file := filepath.Join(dir, "broken.js")
 		writeText(t, file, tt.script)
@@ -149,13 +150,13 @@ func TestScriptOfAURL(t *testing.T) {
 		}
 	}
 	file := filepath.Join(dir, "visitor.js")
-	writeText(t, file, strings.Replace(visitor, "THROWS", "false", 1))
+	writeText(t, file, "export const options = { vus: 2, duration: \"2s\", thresholds: { checks: [\"rate>0.1\"] } };\n"+
+		strings.Replace(visitor, "THROWS", "false", 1))
 	saved := filepath.Join(dir, "plans", "plan.yaml")
 	if err := os.Mkdir(filepath.Dir(saved), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd, output := command(path, "run", "-store", filepath.Join(dir, "store"), "-users", "2", "-for", "5s",
-		"-script", file, "-save", saved, server.URL)
+	cmd, output := command(path, "run", "-store", filepath.Join(dir, "store"), "-script", file, "-save", saved, server.URL)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -163,8 +164,13 @@ func TestScriptOfAURL(t *testing.T) {
 	if status := wait(t, cmd, time.Minute, output); status == exit.Usage || status == exit.Tool {
 		t.Errorf("status %d\n%s", status, output)
 	}
-	if text := readText(t, saved); !strings.Contains(text, "  script: ../visitor.js ") {
+	if text := readText(t, saved); !strings.Contains(text, "  script: ../visitor.js ") || strings.Contains(text, "bounded") {
 		t.Errorf("the plan is\n%s", text)
+	}
+	r, _ := onlyRun(t, dir)
+	if ph, _ := r.Manifest.Phase("measure"); ph.Users != 2 || ph.To-ph.From != 2*time.Second ||
+		!strings.Contains(r.Manifest.Plan, "rate(failed_checks) < 90%") {
+		t.Errorf("the phase %+v of the plan\n%s", ph, r.Manifest.Plan)
 	}
 	if !strings.Contains(output.String(), "GET /rooms") {
 		t.Errorf("no operation in\n%s", output)

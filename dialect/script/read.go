@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"plimsoll/internal/plain"
 	"plimsoll/load/script"
 	"plimsoll/load/script/bundle"
 	"plimsoll/load/workload"
@@ -12,7 +13,7 @@ import (
 )
 
 // Read returns the plan with its script: read, bundled and run once up to its exports, with the
-// digest in the plan. A plan without a script is returned as it is. env has the values that the
+// digest and what its options say ([Merge]) in the plan. A plan without a script is returned as it is. env has the values that the
 // script sees as variables. All errors are the caller's: what is wrong in the script's text, at its
 // places, and another digest than the plan's.
 func Read(p *plan.Plan, env workload.Env) (*plan.Plan, error) {
@@ -32,11 +33,41 @@ func Read(p *plan.Plan, env workload.Env) (*plan.Plan, error) {
 		return nil, plan.Usagef("workload.script: %s exports nothing that users do; write export "+
 			"default function () { ... }, or export const actions = { ... }", b.Name)
 	}
+	if p, err = shaped(p, d.Options); err != nil {
+		return nil, err
+	}
 	text, err := json.Marshal(b)
 	if err != nil {
 		return nil, fmt.Errorf("the bundle of %s: %w", b.Name, err)
 	}
 	return p.WithScriptAt(path, b.Digest).WithBundle(text), nil
+}
+
+// shaped returns the plan with what the script's options say, checked as any plan is.
+func shaped(p *plan.Plan, options json.RawMessage) (*plan.Plan, error) {
+	if len(options) == 0 {
+		return p, nil
+	}
+	shape, wrong := Plan(options)
+	q, more := p, []plan.Refusal(nil)
+	if len(wrong) == 0 {
+		q, more = Merge(p, shape)
+	}
+	var errs []error
+	for _, r := range append(wrong, more...) {
+		errs = append(errs, plan.Usagef("%s: %s", r.Path, r.Text))
+	}
+	if len(errs) > 0 {
+		return nil, plan.UsageError{Err: errors.Join(errs...)}
+	}
+	if q.String() == p.String() {
+		return p, nil
+	}
+	q, err := plan.Parse([]byte(q.String()))
+	if err != nil {
+		return nil, plan.UsageError{Err: plain.Below(err, "the plan with the options of the script is no good plan")}
+	}
+	return q.WithUsersAt(p.Workload.UsersAt, ""), nil
 }
 
 // read bundles a script, and runs its init code, by which it may open files.

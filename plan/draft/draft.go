@@ -79,6 +79,8 @@ type Facts struct {
 	Params         map[string]string
 	// Script is the path of a script that users follow instead, from the plan's directory.
 	Script string
+	// Shaped leaves the bounded test to the script's options.
+	Shaped bool
 	// Users is their number, 0 for the usual one, which for two releases a pilot finds.
 	Users int
 	// Most is the largest number of users that the target takes by Limit, one of its settings in
@@ -108,6 +110,9 @@ func (f Facts) YAML() string {
 		subject += " (" + f.What + ")"
 	}
 	users := strconv.Itoa(f.Users)
+	if f.Shaped {
+		return f.head("Does "+subject+" hold the users of "+f.Script+"?") + f.plan()
+	}
 	switch f.Question {
 	case Hold:
 		settle, rest := parts(f.Length, 6)

@@ -92,7 +92,11 @@ func (a *App) ReadPlanFor(path string, k plan.Known) (*plan.Plan, error) {
 	if a.Clearance != nil {
 		a.Clearance.Source = src
 	}
-	return a.Complete(p, path)
+	if p, err = a.Complete(p, path); err == nil && !k.ServerOnly && !p.HasTest() {
+		err = plan.Usagef("%s has neither bounded nor unbounded nor sizing, and its script no "+
+			"options that say how many users there are, and how long; write one of them", path)
+	}
+	return p, err
 }
 
 // OrStdin adds to the error of an input that is not a file the use of standard input.

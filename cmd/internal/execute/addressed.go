@@ -38,15 +38,13 @@ func planAt(
 		Known:    a.Known(),
 		Person:   ask.New(a.Stdin, terminal),
 		Talk:     a.Stderr,
+		Complete: a.Complete,
 	}
 	p, env, err := r.Make(ctx)
 	if err != nil {
 		return nil, "", err
 	}
 	a.Env = env
-	if p, err = a.Complete(p, f.File()); err != nil {
-		return nil, "", err
-	}
 	return p, f.Next(q, noplan.URL(arg)), nil
 }
 

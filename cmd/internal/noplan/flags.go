@@ -60,9 +60,6 @@ func (f *Flags) Unused() error {
 	return nil
 }
 
-// File is the file that the plan is written to; "" is none.
-func (f *Flags) File() string { return *f.save }
-
 // Beside returns the path of a script as a plan in a file names it; "" is the working directory, and
 // no script.
 func Beside(script, file string) string {

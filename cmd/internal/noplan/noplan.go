@@ -39,6 +39,8 @@ type Request struct {
 	Known    plan.Known
 	Person   *ask.Person // who is asked for an account that the environment lacks
 	Talk     io.Writer
+	// Complete reads the files that a plan in a file names.
+	Complete func(p *plan.Plan, file string) (*plan.Plan, error)
 }
 
 // Make returns the plan, and the environment with the account that the person has given. It returns
@@ -56,11 +58,31 @@ func (r *Request) Make(ctx context.Context) (*plan.Plan, func(string) string, er
 	if err != nil {
 		return nil, nil, err
 	}
-	text, p, err := Compose(f, r.Known, r.Program.Dialects)
+	text, p, err := r.compose(f)
 	if err != nil {
 		return nil, nil, err
 	}
 	return p, r.Program.Env, Save(*r.Flags.save, text)
+}
+
+// compose writes the plan and completes it. A script whose options say how many users there are and
+// how long has its test from them, unless the command line says either.
+func (r *Request) compose(f draft.Facts) (text string, p *plan.Plan, err error) {
+	if f.Script != "" && f.Question == draft.Hold && r.Users == 0 && *r.Flags.length == 0 {
+		shaped := f
+		shaped.Shaped = true
+		text = shaped.YAML()
+		if p, err = r.Known.Parse([]byte(text)); err == nil {
+			p, err = r.Complete(p, *r.Flags.save)
+		}
+		if err != nil || p.HasTest() {
+			return text, p, err
+		}
+	}
+	if text, p, err = Compose(f, r.Known, r.Program.Dialects); err == nil {
+		p, err = r.Complete(p, *r.Flags.save)
+	}
+	return text, p, err
 }
 
 // meet asks the server what it is, and what its users need.
