@@ -18,6 +18,7 @@
 //   - load/wire: [wire.Request] and [wire.Response]; [wire.Client] and [wire.WS] for more.
 //   - load/measure: [measure.Class], [measure.Registry].
 //   - load/clock: the time of a run.
+//   - dialect/mattermost: [mattermost.With] for users of a server of that family who do more.
 //   - plan: the plan, for a dialect's rules and notes.
 //   - stats: statistics, for chapters of a report.
 //

@@ -5,11 +5,9 @@ import (
 	"maps"
 	"strconv"
 
+	"plimsoll/load/script"
 	"plimsoll/plan"
 )
-
-// Iterations is the setting of workload.params by which users end after so many iterations.
-const Iterations = "iterations"
 
 // Merge returns the plan with what the script's options say, and the places where the two disagree.
 // A plan without a test gets a bounded one; in a plan with one, users and times must be the same.
@@ -70,10 +68,10 @@ func (m *merging) load(q *plan.Plan) {
 			params = map[string]string{}
 		}
 		said := strconv.Itoa(s.Iterations)
-		if own, ok := params[Iterations]; ok && own != said {
-			m.disagree("workload.params."+Iterations, own, s.from, said)
+		if own, ok := params[script.Iterations]; ok && own != said {
+			m.disagree("workload.params."+script.Iterations, own, s.from, said)
 		}
-		params[Iterations] = said
+		params[script.Iterations] = said
 		q.Workload.Params = params
 	}
 	if s.Measure == 0 && m.old.Bounded == nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/load/script"
 	"plimsoll/plan"
 )
 
@@ -199,7 +200,7 @@ func merged(p *plan.Plan) string {
 	if a := p.Workload.Arrival; a != nil {
 		text += a.Rate.String() + " " + strings.TrimSpace(jsonOf(a.InFlight)) + " "
 	}
-	if n := p.Workload.Params[Iterations]; n != "" {
+	if n := p.Workload.Params[script.Iterations]; n != "" {
 		text += n + " iterations "
 	}
 	var rules []plan.SLO

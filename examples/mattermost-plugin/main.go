@@ -7,15 +7,14 @@ import (
 	"context"
 	"os"
 
-	"plimsoll/cmd/verbs"
+	"plimsoll"
 	"plimsoll/dialect/mattermost"
-	"plimsoll/run/session"
 )
 
 const plugin = "/plugins/com.example.boards/api/v1"
 
 func main() {
-	os.Exit(verbs.Main(session.Service{Dialect: mattermost.With(boards)}))
+	os.Exit(plimsoll.Main(plimsoll.Service{Dialect: mattermost.With(boards)}))
 }
 
 // boards is the plugin's load.

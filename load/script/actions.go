@@ -138,8 +138,14 @@ const exceptionRest = 100 * time.Millisecond
 // Login implements workload.Actor. Connections come with the first request.
 func (*actor) Login(context.Context) error { return nil }
 
+// forever is the pause of a user who has done all of its iterations: longer than any run.
+const forever = 1000 * time.Hour
+
 // Think implements workload.Actor: a script waits by itself.
 func (a *actor) Think() time.Duration {
+	if most := a.play.iterations; most > 0 && a.iter >= most {
+		return forever
+	}
 	if !a.rest || a.user.Pace <= 0 {
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -39,8 +40,10 @@ type play struct {
 	result  []byte            // of setup, as JSON; empty without
 	actions []ActionWeight
 	has     Described
-	arrays  arrays
-	limits  limits
+	// iterations is the number after which a user rests until the end; 0 without one.
+	iterations int64
+	arrays     arrays
+	limits     limits
 }
 
 // mostResult is the size of the result of setup, as JSON.
@@ -55,12 +58,30 @@ func (b *Behavior) Provision(ctx context.Context, env workload.Env, _ int) error
 	if err != nil {
 		return err
 	}
+	if p.iterations, err = iterations(&env); err != nil {
+		return err
+	}
 	p.values = valuesOf(p.names, &env)
 	if err := p.setup(ctx, env); err != nil {
 		return err
 	}
 	b.play = p
 	return nil
+}
+
+// Iterations is the setting that says after how many iterations a user has nothing left to do.
+const Iterations = "iterations"
+
+// iterations returns that number; 0 for users who go on until the end.
+func iterations(env *workload.Env) (n int64, err error) {
+	text := env.Variables[Iterations]
+	if text == "" {
+		return 0, nil
+	}
+	if n, err = strconv.ParseInt(text, 10, 64); err != nil || n < 1 {
+		return 0, fmt.Errorf("workload.params.%s is %s; want a whole number from 1 on", Iterations, text)
+	}
+	return n, nil
 }
 
 // errNoScript is the error of a run whose environment has no bundle.

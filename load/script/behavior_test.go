@@ -408,3 +408,37 @@ func TestWaitsAreNoComputing(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// TestIterations: a user who has done all of its iterations rests until the end, here and in another
+// process, and a number of them that is none is refused.
+func TestIterations(t *testing.T) {
+	t.Parallel()
+	s := staged(t, nil, `exports.default = function () {}`, nil)
+	s.env.Variables = map[string]string{Iterations: "2"}
+	s.b = New()
+	if err := s.b.Provision(t.Context(), s.env, 1); err != nil {
+		t.Fatal(err)
+	}
+	state, err := s.b.State(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := New()
+	if err := elsewhere.Restore(s.env, state); err != nil {
+		t.Fatal(err)
+	}
+	for what, b := range map[string]*Behavior{"here": s.b, "elsewhere": elsewhere} {
+		s.b = b
+		a := s.user(0)
+		for done, want := range []time.Duration{0, 0, forever} {
+			if got := a.Think(); got != want {
+				t.Errorf("%s: after %d iterations it waits %v, want %v", what, done, got, want)
+			}
+			s.act(a, 1)
+		}
+	}
+	s.env.Variables[Iterations] = "some"
+	if err := New().Provision(t.Context(), s.env, 1); err == nil || !strings.Contains(err.Error(), "want a whole number") {
+		t.Error(err)
+	}
+}

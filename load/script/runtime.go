@@ -329,18 +329,25 @@ type hosted struct {
 	r    *realm
 	of   module
 	self any // what the object stands for; nil for a module
+	// whole is the object itself, which a module also exports as its default.
+	whole *sobek.Object
 	made []sobek.Value
 }
 
 // host returns a host object with these members.
 func (r *realm) host(of module) *sobek.Object {
-	return r.rt.NewDynamicObject(&hosted{r: r, of: of})
+	h := &hosted{r: r, of: of}
+	h.whole = r.rt.NewDynamicObject(h)
+	return h.whole
 }
 
 // Get implements sobek.DynamicObject.
 func (h *hosted) Get(key string) sobek.Value {
 	i := slices.Index(h.of.names, key)
-	if i < 0 {
+	switch {
+	case i < 0 && key == "default" && h.whole != nil:
+		return h.whole
+	case i < 0:
 		return nil
 	}
 	if h.made == nil {

@@ -13,6 +13,8 @@ type state struct {
 	Result  json.RawMessage   `json:"result,omitempty"`
 	Actions []ActionWeight    `json:"actions"`
 	Has     Described         `json:"has"`
+	// Iterations is that setting.
+	Iterations int64 `json:"iterations,omitempty"`
 }
 
 // State implements workload.Portable. All users have the same.
@@ -21,7 +23,8 @@ func (b *Behavior) State([]int) ([]byte, error) {
 	if p == nil {
 		return nil, errUnready
 	}
-	return json.Marshal(state{Values: p.values, Result: p.result, Actions: p.actions, Has: p.has})
+	return json.Marshal(state{Values: p.values, Result: p.result, Actions: p.actions, Has: p.has,
+		Iterations: p.iterations})
 }
 
 // Restore implements workload.Portable.
@@ -40,6 +43,7 @@ func (b *Behavior) Restore(env workload.Env, text []byte) error {
 		}
 	}
 	p.values, p.result, p.actions, p.has = s.Values, s.Result, s.Actions, s.Has
+	p.iterations = s.Iterations
 	b.play = p
 	return nil
 }

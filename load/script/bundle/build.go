@@ -141,7 +141,7 @@ func (s *source) once(globals map[string]string, entries ...string) built {
 		if strings.HasSuffix(f.Path, ".map") {
 			out.positions = f.Contents
 		} else {
-			out.code = string(f.Contents)
+			out.code = direct(string(f.Contents))
 		}
 	}
 	if len(out.wrong) == 0 && out.code == "" {
@@ -149,6 +149,17 @@ func (s *source) once(globals map[string]string, entries ...string) built {
 			Remedy: "import less"}}
 	}
 	return out
+}
+
+// direct returns the code with the host's modules as they are, in the same columns: esbuild would
+// copy the name of each member into an object of the user's own, and so make all of them.
+func direct(code string) string {
+	for _, name := range Modules() {
+		const copied = "__toESM"
+		call := `(require("` + name + `")`
+		code = strings.ReplaceAll(code, copied+call, strings.Repeat(" ", len(copied))+call)
+	}
+	return code
 }
 
 // lacks is what the engine cannot parse of ES2022, so that esbuild writes it in other words.
