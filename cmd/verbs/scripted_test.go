@@ -136,7 +136,7 @@ func TestScriptOfAURL(t *testing.T) {
 		{"syntax", "export default function () {\n  const = 1;\n}", exit.Usage, "broken.js:2:"},
 		{"remote", "import x from 'https://jslib.k6.io/x.js';\nexport default function () {}", exit.Usage, "broken.js:1:"},
 		{"throws", "null.x;\nexport default function () {}", exit.Usage, "the init code threw an exception: broken.js:1: "},
-		{"nothing", "export const options = {};", exit.Usage, "exports nothing that users do"},
+		{"nothing", "export const options = {};", exit.Usage, "exports no default function and no actions"},
 		{"options", "export const options = {vus: 2, duration: 'soon'};\nexport default function () {}", exit.Usage, "options.duration: "},
 	} {
 		file := filepath.Join(dir, "broken.js")
@@ -164,7 +164,7 @@ func TestScriptOfAURL(t *testing.T) {
 	if status := wait(t, cmd, time.Minute, output); status == exit.Usage || status == exit.Tool {
 		t.Errorf("status %d\n%s", status, output)
 	}
-	if text := readText(t, saved); !strings.Contains(text, "  script: ../visitor.js ") || strings.Contains(text, "bounded") {
+	if text := readText(t, saved); !strings.Contains(text, "  script: "+file+" ") || strings.Contains(text, "bounded") {
 		t.Errorf("the plan is\n%s", text)
 	}
 	r, _ := onlyRun(t, dir)

@@ -79,7 +79,7 @@ func TestHostileActions(t *testing.T) {
 		"buffer bomb":      {`new Uint8Array(2e9)`, "test.js:2: RangeError: 2000000000 elements are too many"},
 		"JSON bomb":        {`JSON.stringify(Array(1000).fill("x".repeat(1e6)))`, "test.js:2: RangeError: "},
 		"own JSON bomb":    {`console.log(Array(1000).fill("x".repeat(1e6))); fail("after")`, "test.js:2: RangeError: "},
-		"deep":             {`let a = []; for (let i = 0; i < 1e5; i++) a = [a]; console.log(a); String(a)`, "test.js:2: RangeError: "},
+		"deep":             {`let a = []; for (let i = 0; i < 2e4; i++) a = [a]; console.log(a); String(a)`, "test.js:2: RangeError: "},
 		"big numbers":      {`BigInt(2)`, "BigInt is not supported"},
 		"deep JSON":        {`http.get("/deep").json()`, "the body is not JSON"},
 		"recursion":        {`const f = () => { try { f() } finally { f() } }; f()`, "nested more than 2000 deep"},
@@ -89,7 +89,9 @@ func TestHostileActions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := staged(t, hostile, "let n = 0; exports.default = () => { if (n++) return;\n"+tt.code+"\n}", nil)
-			short(t, s.b.play)
+			if strings.Contains(tt.want, "computed for") {
+				short(t, s.b.play)
+			}
 			s.act(s.user(0), 2)
 			if said := s.said(); !strings.Contains(said, tt.want) || len(said) > 2000 {
 				t.Errorf("the log is %.2000q, want %q", said, tt.want)
