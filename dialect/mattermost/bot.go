@@ -2,6 +2,7 @@ package mattermost
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -140,17 +141,34 @@ func (a *person) answer(ev *api.SocketEvent) {
 // hasBot reports whether the bot is a member of a place.
 func (b *Person) hasBot(p place) bool { return slices.Contains(b.Channels, p.ch.key) }
 
-// integrate finds or makes the webhook and the bot, if the mix uses them.
-func (s *setup) integrate(b *Person) (err error) {
+// integrate finds or makes the webhook and the bot, if the mix uses them. In a verification an error
+// is that of the action only.
+func (s *setup) integrate(b *Person) error {
 	b.Webhook = ""
-	if b.mix.has("post_webhook") {
-		if b.Webhook, err = s.webhook(b.Team, b.Channels[0]); err != nil {
-			return err
+	for name, provide := range map[string]func(*Person) error{
+		"post_webhook": s.provideWebhook, "ask_bot": s.provideBot,
+	} {
+		if !b.mix.has(name) {
+			continue
+		}
+		err := provide(b)
+		switch {
+		case err == nil:
+		case b.unmade != nil && s.ctx.Err() == nil:
+			b.unmade[name] = err
+		default:
+			return fmt.Errorf("webhook and bot: %w", err)
 		}
 	}
-	if !b.mix.has("ask_bot") {
-		return nil
-	}
+	return nil
+}
+
+func (s *setup) provideWebhook(b *Person) (err error) {
+	b.Webhook, err = s.webhook(b.Team, b.Channels[0])
+	return err
+}
+
+func (s *setup) provideBot(b *Person) (err error) {
 	token := secret(s.env, "bot_token")
 	if token == "" {
 		have := false

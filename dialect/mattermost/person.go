@@ -39,6 +39,8 @@ type Person struct {
 	rallies   map[string]*rally // of storms, by name
 	ralliesOf *measure.Registry
 	rallied   time.Time // when the last try to find or make one ended
+	// unmade has why the webhook or the bot of an action is not there; nil if that ends Provision
+	unmade map[string]error
 }
 
 // found are the objects that Provision of a Person has found or made. Settings and mix follow from
@@ -216,7 +218,7 @@ func (b *Person) useAccounts(s *setup, cold bool) error {
 	} else if err := s.provideFixtures(b); err != nil {
 		return err
 	} else if err := s.integrate(b); err != nil {
-		return fmt.Errorf("webhook and bot: %w", err)
+		return err
 	}
 	b.learnNames()
 	if cold {
@@ -253,7 +255,7 @@ func (b *Person) makeAccounts(s *setup, n int, cold bool) error {
 		return err
 	}
 	if err := s.integrate(b); err != nil {
-		return fmt.Errorf("webhook and bot: %w", err)
+		return err
 	}
 	b.learnNames()
 	if cold {

@@ -153,7 +153,8 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	s := &stage{b: &Person{call: cfg.Timeout, patience: &api.Patience{Log: cfg.Log}},
+	s := &stage{b: &Person{call: cfg.Timeout, patience: &api.Patience{Log: cfg.Log},
+		unmade: map[string]error{}},
 		env: workload.Env{
 			URL:      strings.TrimRight(cfg.URL, "/"),
 			Seed:     1,
@@ -321,6 +322,7 @@ func (s *stage) prove(ctx context.Context, a *action) (err error) {
 			err = boundary.New("the proof of "+a.name, v)
 		}
 	}()
+	check(s.b.unmade[a.name])
 	check(s.ready(ctx))
 	a.prove(ctx, s)
 	return nil
