@@ -11,14 +11,14 @@
 // a [Service]. It needs these packages; docs/own-behavior.md begins with 60 lines. Their names change
 // with a line in CHANGELOG.md that says what to write instead.
 //
-//   - dialect: [dialect.Dialect] with a [dialect.Registry] of behaviors, settings, rules and graphs.
+//   - dialect: [dialect.Dialect] with a [dialect.Registry] of behaviors, settings, rules and graphs; one
+//     of the dialects below it, whose users may do more.
 //   - load/workload: [workload.Behavior], [workload.Actor], [workload.User] and [workload.Env]; a
 //     [workload.Cast] with [workload.Caller] and [workload.EventSocket]; [workload.Ledger],
 //     [workload.Message] and [workload.Tally].
 //   - load/wire: [wire.Request] and [wire.Response]; [wire.Client] and [wire.WS] for more.
 //   - load/measure: [measure.Class], [measure.Registry].
 //   - load/clock: the time of a run.
-//   - dialect/mattermost: [mattermost.With] for users of a server of that family who do more.
 //   - plan: the plan, for a dialect's rules and notes.
 //   - stats: statistics, for chapters of a report.
 //

@@ -26,15 +26,15 @@ type Shape struct {
 	// any number.
 	Iterations int
 	// Rules are the thresholds.
-	Rules []Threshold
+	Rules []RuleAt
 	// Notes are the options that mean something else here, or nothing.
 	Notes []plan.Refusal
 
 	from string // the option that sets the load, for errors
 }
 
-// A Threshold is a threshold of the options as a rule.
-type Threshold struct {
+// A RuleAt is a threshold of the options as a rule.
+type RuleAt struct {
 	SLO plan.SLO
 	// Path is its option, as in `options.thresholds.http_req_duration[0]`.
 	Path string

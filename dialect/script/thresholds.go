@@ -79,7 +79,7 @@ func (r *reader) threshold(metric string, text json.RawMessage, path string) {
 	if err == nil {
 		var slo plan.SLO
 		if slo, err = plan.ParseSLO(rule); err == nil {
-			r.shape.Rules = append(r.shape.Rules, Threshold{SLO: slo, Path: path})
+			r.shape.Rules = append(r.shape.Rules, RuleAt{SLO: slo, Path: path})
 			return
 		}
 	}

@@ -31,6 +31,9 @@ var boards = mattermost.Extension{
 
 // vote makes the plugin post in the current channel: its delivery is measured as any post's.
 func vote(ctx context.Context, m *mattermost.Participant) error {
+	if m.ChannelID() == "" {
+		return mattermost.Skip("no channel is open")
+	}
 	var posted struct{ ID string }
 	in := map[string]int{"card": m.Rand().IntN(10)}
 	err := m.Call(ctx, "vote", "POST", plugin+"/boards/"+m.ChannelID()+"/votes", in, &posted)

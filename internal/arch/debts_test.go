@@ -98,7 +98,7 @@ var program = []string{
 }
 
 // mostOfProgram is the largest number of their lines without tests, together.
-const mostOfProgram = 5500
+const mostOfProgram = 5550
 
 // notInProgram are the rooms that run/session and evidence use in its place. Their drivers are
 // exempt.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/grafana/sobek"
+
 	"plimsoll/internal/plain"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -356,7 +358,8 @@ exports.default = () => {
 	<-waits
 	call := func(text string) error {
 		return a.handle(t.Context(), time.Now(), new(workload.Beside), func() error {
-			_, err := callable(a.rt.Get("heard"))(nil, a.rt.ToValue(text))
+			f, _ := sobek.AssertFunction(a.rt.Get("heard"))
+			_, err := f(nil, a.rt.ToValue(text))
 			return err
 		})
 	}

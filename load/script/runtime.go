@@ -331,7 +331,7 @@ type hosted struct {
 	self any // what the object stands for; nil for a module
 	// whole is the object itself, which a module also exports as its default.
 	whole *sobek.Object
-	made []sobek.Value
+	made  []sobek.Value
 }
 
 // host returns a host object with these members.
@@ -446,10 +446,4 @@ func (r *realm) options() (json.RawMessage, error) {
 		return err
 	})
 	return json.RawMessage(strings.Clone(out)), err
-}
-
-// callable returns a function of the script; nil if v is none.
-func callable(v sobek.Value) sobek.Callable {
-	f, _ := sobek.AssertFunction(v)
-	return f
 }

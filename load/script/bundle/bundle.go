@@ -47,7 +47,7 @@ type Bundle struct {
 }
 
 // Read reads the script of path, which ends in .js, .mjs, .ts or .mts. What is wrong with its text
-// or its imports is a [*Invalid].
+// or its imports is a [*InvalidError].
 func Read(path string) (*Bundle, error) {
 	s, err := open(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func Read(path string) (*Bundle, error) {
 	defer s.root.Close()
 	out := s.build(nil)
 	if len(out.wrong) > 0 {
-		return nil, &Invalid{Constructs: out.wrong}
+		return nil, &InvalidError{Constructs: out.wrong}
 	}
 	b := &Bundle{Name: s.name, Code: out.code, Map: out.positions, folder: s.folder}
 	tree, err := b.parse()
@@ -65,7 +65,7 @@ func Read(path string) (*Bundle, error) {
 	}
 	var wrong []Construct
 	if b.Env, wrong = environment(tree); len(wrong) > 0 {
-		return nil, &Invalid{Constructs: sorted(wrong)}
+		return nil, &InvalidError{Constructs: sorted(wrong)}
 	}
 	if _, err := sobek.CompileAST(tree, true); err != nil {
 		return nil, b.invalid(err)
@@ -169,8 +169,7 @@ func readBelow(root *os.Root, name string, most int) ([]byte, error) {
 
 // plainly is the error of a file without its path, which the caller has in the script's own words.
 func plainly(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
 	switch {

@@ -40,11 +40,11 @@ func (c Construct) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", c.File, c.Line, c.Col, text)
 }
 
-// Invalid is the error of a script that cannot be bundled, with everything that is wrong with it.
-type Invalid struct{ Constructs []Construct }
+// InvalidError is the error of a script that cannot be bundled, with everything that is wrong with it.
+type InvalidError struct{ Constructs []Construct }
 
 // Error returns a line for each construct.
-func (e *Invalid) Error() string {
+func (e *InvalidError) Error() string {
 	lines := make([]string, len(e.Constructs))
 	for i, c := range e.Constructs {
 		lines[i] = c.String()
@@ -53,7 +53,7 @@ func (e *Invalid) Error() string {
 }
 
 // Unwrap returns the constructs one by one.
-func (e *Invalid) Unwrap() []error {
+func (e *InvalidError) Unwrap() []error {
 	all := make([]error, len(e.Constructs))
 	for i, c := range e.Constructs {
 		all[i] = errors.New(c.String())
@@ -97,7 +97,7 @@ func (b *Bundle) mapped(line, col int, text string) Construct {
 }
 
 // invalid is the error of code that esbuild accepts and the engine does not.
-func (b *Bundle) invalid(err error) error { return &Invalid{Constructs: b.constructs(err)} }
+func (b *Bundle) invalid(err error) error { return &InvalidError{Constructs: b.constructs(err)} }
 
 func (b *Bundle) constructs(err error) []Construct {
 	var (

@@ -23,7 +23,7 @@ func descend(v reflect.Value, f func(ast.Node)) {
 		if v.IsNil() || v.Type() == reflect.TypeFor[*file.File]() {
 			return
 		}
-		if n, ok := v.Interface().(ast.Node); ok {
+		if n, ok := reflect.TypeAssert[ast.Node](v); ok {
 			f(n)
 		}
 		descend(v.Elem(), f)
@@ -33,6 +33,7 @@ func descend(v reflect.Value, f func(ast.Node)) {
 			for i := range v.Len() {
 				descend(v.Index(i), f)
 			}
+		default: // no nodes
 		}
 	case reflect.Struct:
 		t := v.Type()
@@ -42,6 +43,7 @@ func descend(v reflect.Value, f func(ast.Node)) {
 				descend(v.Field(i), f)
 			}
 		}
+	default: // no nodes
 	}
 }
 
