@@ -53,6 +53,7 @@ func exports(tb testing.TB, b *Bundle, rt *sobek.Runtime) *sobek.Object {
 	require := func(name string) *sobek.Object {
 		o := rt.NewObject()
 		_ = o.Set("name", name)
+		_ = o.Set("default", o)
 		_ = o.Set("get", func(url string) string { return "GET " + url })
 		return o
 	}
