@@ -77,7 +77,7 @@ interface Options { vus: number }
 export const options: Options = {vus: 3};
 const named: Named = {name: __ENV.WHO || __ENV["WHO_ELSE"]};
 export default async function (data) {
-	class Box { #in = 1n; static n = 3; get() { return this.#in } has(o) { return #in in o } }
+	class Box { #in = 1; static n = 3; get() { return this.#in } has(o) { return #in in o } }
 	let all = [];
 	for await (const x of (async function* () { yield 1; yield 2; })()) all.push(x);
 	const lazy = await import("./lazy.js");
@@ -308,5 +308,15 @@ func TestDigest(t *testing.T) {
 	files["b.js"] = "globalThis.x = 2"
 	if three := read(); three.Digest == one.Digest {
 		t.Error("the digest leaves an import out")
+	}
+}
+
+// TestBigIntIsRefused: one operation on it could take hours, or end the process.
+func TestBigIntIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.js": "export default () => {\n  return 1n << 100000000000n\n}"})
+	_, err := Read(filepath.Join(dir, "a.js"))
+	if err == nil || !strings.Contains(err.Error(), "a.js:2:10: BigInt 1n: ") {
+		t.Error(err)
 	}
 }

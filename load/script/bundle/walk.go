@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"maps"
+	"math/big"
 	"reflect"
 	"slices"
 
@@ -58,7 +59,8 @@ func placed(tree *ast.Program, at file.Idx, text, remedy string) Construct {
 	return Construct{File: p.Filename, Line: p.Line, Col: p.Column + 1, Text: text, Remedy: remedy}
 }
 
-// environment returns the names that the code reads of __ENV, and the uses of it that name nothing.
+// environment returns the names that the code reads of __ENV, the uses of it that name nothing, and
+// BigInts.
 func environment(tree *ast.Program) (names []string, wrong []Construct) {
 	set := map[string]bool{}
 	known := map[*ast.Identifier]bool{} // uses of __ENV with a name
@@ -107,6 +109,11 @@ func environment(tree *ast.Program) (names []string, wrong []Construct) {
 			if n.Name == "__ENV" && !known[n] {
 				wrong = append(wrong, placed(tree, n.Idx, "use of __ENV without a name",
 					"write __ENV.NAME for each variable: agents get those that the script names"))
+			}
+		case *ast.NumberLiteral:
+			if _, ok := n.Value.(*big.Int); ok {
+				wrong = append(wrong, placed(tree, n.Idx, "BigInt "+clip(n.Literal),
+					"one operation could take hours and cannot be interrupted; write digits as a string"))
 			}
 		case *ast.PropertyShort:
 			if n.Name.Name == "__ENV" {
