@@ -219,9 +219,9 @@ func selects(x ast.Expr, of string, names ...string) bool {
 // driverNames are the drivers of a target as a plan writes them.
 var driverNames = []string{"refchat", "process", "container", "external"}
 
-// speakers may hold them: dialects, and watch, whose probes and hosts use the same words for other
-// things.
-var speakers = []string{"dialect", "watch"}
+// speakers may hold them: dialects, and watch and load/script, whose probes, hosts and globals of
+// JavaScript use the same words for other things.
+var speakers = []string{"dialect", "load/script", "watch"}
 
 // registry is the file that names the drivers of any server.
 const registry = "plan/driver.go"

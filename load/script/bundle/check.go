@@ -38,9 +38,6 @@ func Check(path string) ([]Construct, error) {
 // those that no scope of the script declares.
 const mark = "__plimsoll_"
 
-// nodeProcess is Node's object of the process; the word is also a driver's.
-const nodeProcess = "proc" + "ess"
-
 // globals are the globals of browsers, Node and k6 that do not exist here, with the remedy.
 var globals = map[string]string{
 	"setInterval":       `sockets have setInterval of k6/ws; otherwise loop with sleep()`,
@@ -51,7 +48,7 @@ var globals = map[string]string{
 	"fetch":             "use k6/http",
 	"XMLHttpRequest":    "use k6/http",
 	"WebSocket":         `use k6/ws, or user.socket of "plimsoll"`,
-	nodeProcess:         "read variables as __ENV.NAME",
+	"process":           "read variables as __ENV.NAME",
 	"Buffer":            "use strings, or Uint8Array with http's ArrayBuffer bodies",
 	"__dirname":         "open() counts from the script's folder",
 	"__filename":        "open() counts from the script's folder",
