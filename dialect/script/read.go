@@ -13,9 +13,9 @@ import (
 )
 
 // Read returns the plan with its script: read, bundled and run once up to its exports, with the
-// digest and what its options say ([Merge]) in the plan. A plan without a script is returned as it is. env has the values that the
-// script sees as variables. All errors are the caller's: what is wrong in the script's text, at its
-// places, and another digest than the plan's.
+// digest and what its options say ([Merge]) in the plan. A plan without a script is returned as it
+// is. env has the values that the script sees as variables. All errors are the caller's: what is
+// wrong in the script's text, at its places, and another digest than the plan's.
 func Read(p *plan.Plan, env workload.Env) (*plan.Plan, error) {
 	path := p.Workload.ScriptPath()
 	if path == "" {

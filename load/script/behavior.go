@@ -96,9 +96,18 @@ func newPlay(text []byte) (*play, error) {
 	if err := json.Unmarshal(text, &b); err != nil {
 		return nil, fmt.Errorf("script: reading the bundle: %w", err)
 	}
-	program, err := b.Program()
+	p, err := playOf(&b)
 	if err != nil {
 		return nil, fmt.Errorf("script: %w", err)
+	}
+	return p, nil
+}
+
+// playOf compiles a bundle.
+func playOf(b *bundle.Bundle) (*play, error) {
+	program, err := b.Program()
+	if err != nil {
+		return nil, err
 	}
 	return &play{program: program, opener: b.Open, names: b.Env,
 		limits: limits{bounds: guard.For(b.Code)}}, nil

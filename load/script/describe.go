@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"plimsoll/load/script/bundle"
-	"plimsoll/load/script/guard"
 	"plimsoll/load/workload"
 )
 
@@ -45,12 +44,12 @@ func (r *realm) described() Described {
 // Describe runs the init code of a bundle once, within the limits of scripts. Files that it opens are
 // added to the bundle. An exception is an [*Exception].
 func Describe(b *bundle.Bundle, env Environment) (*Described, error) {
-	program, err := b.Program()
+	p, err := playOf(b)
 	if err != nil {
 		return nil, err
 	}
 	var opened []string
-	p := &play{program: program, names: b.Env, values: env, limits: limits{bounds: guard.For(b.Code)}}
+	p.values = env
 	p.opener = func(name string) ([]byte, error) {
 		opened = append(opened, name)
 		return b.Open(name)
