@@ -1,6 +1,7 @@
 package script
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -8,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/load/script/bundle"
+	"plimsoll/load/workload"
 )
 
 // written is a script as people write it, and the files beside it.
@@ -108,12 +111,13 @@ func TestDescribeFails(t *testing.T) {
 	}
 }
 
-// FuzzHostCalls calls the host with what a script could give it: nothing may panic.
+// FuzzHostCalls calls the host with what a script could give it: nothing may panic, and the end of a run leaves
+// whatever goes on, such as sleep(Infinity).
 func FuzzHostCalls(f *testing.F) {
 	for _, code := range []string{
 		`http.get({url: 1, name: {}}, {headers: {a: null}, cookies: {b: {}}, tags: [], timeout: NaN})`,
 		`http.batch({a: null, b: [], c: {method: 1}})`, `check({}, [x => x, 1, null])`, `http.post("/", Symbol())`,
-		`http.cookieJar().set("/", "a", "b", {max_age: -1})`, `new http.CookieJar().set("http://[", 1)`, "http.url`${1}`",
+		`sleep(Infinity)`, `http.cookieJar().set("/", "a", "b", {max_age: -1})`, `new http.CookieJar().set("http://[", 1)`, "http.url`${1}`",
 		`http.expectedStatuses({min: 1, max: {}}, [])`, `new Proxy(http, {}).get("/")`, `group(1, http.get)`, `sleep(-Infinity)`,
 		`Object.defineProperty(http, "get", {value: 1})`, `Object.freeze(http)`, `JSON.stringify([http, __ENV, console])`,
 		`console.log(http, Symbol(), new Proxy({}, {get() { throw 1 }}))`, `require(require)`, `http.get("/").json.call(null)`,
@@ -129,6 +133,14 @@ func FuzzHostCalls(f *testing.F) {
 			return
 		}
 		s = staged(t, nil, "exports.default = () => {"+code+"\n}", nil)
-		s.act(s.user(0), 2)
+		a := s.user(0)
+		ctx, end := context.WithTimeout(t.Context(), time.Second)
+		defer end()
+		for range 2 {
+			a.user.Schedule(a.user.Now())
+			if err := a.Act(ctx); err != nil && err != workload.ErrStop {
+				t.Fatal(err)
+			}
+		}
 	})
 }
