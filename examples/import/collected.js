@@ -2,9 +2,9 @@
 import { sleep } from "k6";
 import visit from "./collection.js";
 
-export const options = { vus: 2, duration: "4750ms" };
+export const options = { vus: 2, duration: "5s" };
 
 export default function () {
   visit();
-  sleep(0.5);
+  sleep(0.52);
 }

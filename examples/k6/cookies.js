@@ -3,7 +3,7 @@
 import http from "k6/http";
 import { check, sleep } from "k6";
 
-export const options = { vus: 3, duration: "4750ms" };
+export const options = { vus: 3, duration: "5s" };
 
 const base = __ENV.BASE_URL;
 
@@ -18,5 +18,5 @@ export default function () {
   check(http.get(`${base}/cookies`), { "two cookies": (r) => r.json("size") === "large" && r.json("flavor") === "oat" });
   const single = http.get(`${base}/cookies`, { cookies: { flavor: { value: "rye", replace: true } } });
   check(single, { "own cookie wins": (r) => r.json("flavor") === "rye" });
-  sleep(0.5);
+  sleep(0.52);
 }

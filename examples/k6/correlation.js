@@ -2,7 +2,7 @@
 import http from "k6/http";
 import { check, fail, sleep } from "k6";
 
-export const options = { vus: 3, duration: "4750ms" };
+export const options = { vus: 3, duration: "5s" };
 
 const api = `${__ENV.BASE_URL}/api/v4`;
 const params = { headers: { "Content-Type": "application/json", Authorization: "Bearer ann" } };
@@ -18,5 +18,5 @@ export default function () {
   check(read, { "it is that post": (r) => r.json("id") === id });
   const gone = http.del(`${api}/posts/${id}`, null, { ...params, tags: { name: "delete a post" } });
   check(gone, { "post is gone": (r) => r.status === 200 });
-  sleep(0.5);
+  sleep(0.52);
 }

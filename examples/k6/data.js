@@ -3,7 +3,7 @@ import http from "k6/http";
 import { check, sleep } from "k6";
 import { SharedArray } from "k6/data";
 
-export const options = { vus: 3, duration: "4750ms" };
+export const options = { vus: 3, duration: "5s" };
 
 const people = new SharedArray("people", () => JSON.parse(open("./data/people.json")));
 const terms = open("./data/terms.csv").trim().split("\n").slice(1).map((line) => line.split(","));
@@ -14,5 +14,5 @@ export default function () {
   const found = http.get(`${__ENV.BASE_URL}/search?q=${encodeURIComponent(term)}&in=${category}&by=${person.name}`);
   check(found, { "search answers": (r) => r.status === 200 });
   check(people, { "three people": (list) => list.length === 3 && person.city.length === 4 });
-  sleep(0.5);
+  sleep(0.52);
 }

@@ -2,7 +2,7 @@
 import ws from "k6/ws";
 import { check, sleep } from "k6";
 
-export const options = { vus: 2, duration: "4750ms" };
+export const options = { vus: 2, duration: "5s" };
 
 const url = __ENV.BASE_URL.replace("http", "ws") + "/echo";
 
@@ -24,5 +24,5 @@ export default function () {
   });
   check(answer, { "handshake": (r) => r && r.status === 101 });
   check(back, { "five came back": (n) => n === 5 });
-  sleep(0.4);
+  sleep(0.43);
 }

@@ -2,7 +2,7 @@
 import http from "k6/http";
 import { check, group, sleep } from "k6";
 
-export const options = { vus: 3, duration: "4750ms" };
+export const options = { vus: 3, duration: "5s" };
 
 const base = __ENV.BASE_URL;
 
@@ -17,5 +17,5 @@ export default function () {
   group("leave", () => {
     check(http.get(`${base}/bye`), { "bye is shown": (r) => r.status === 200 });
   });
-  sleep(0.5);
+  sleep(0.52);
 }

@@ -4,7 +4,7 @@ import { check, sleep } from "k6";
 
 export const options = {
   vus: 3,
-  duration: "4750ms",
+  duration: "5s",
   thresholds: { "http_req_duration{name:article}": ["p(90)<2000"] },
 };
 
@@ -15,5 +15,5 @@ export default function () {
   });
   http.get(`${__ENV.BASE_URL}/articles`);
   check(article, { "article has a text": (r) => r.body.length > 10 }, { section: "news" });
-  sleep(0.5);
+  sleep(0.52);
 }

@@ -5,7 +5,7 @@ import { check, sleep } from "k6";
 
 export const options = {
   vus: 2,
-  duration: "4750ms",
+  duration: "5s",
   thresholds: {
     http_req_duration: ["p(95)<2000"],
     http_req_failed: ["rate<0.1"],
@@ -18,5 +18,5 @@ export default function () {
     tags: { name: "page" },
   });
   check(page, { "page is found": (r) => r.status === 200 });
-  sleep(0.5);
+  sleep(0.52);
 }

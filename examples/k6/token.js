@@ -2,7 +2,7 @@
 import http from "k6/http";
 import { check, sleep } from "k6";
 
-export const options = { vus: 4, duration: "4750ms" };
+export const options = { vus: 4, duration: "5s" };
 
 const api = `${__ENV.BASE_URL}/api/v4`;
 
@@ -20,7 +20,7 @@ export default function (session) {
     headers: { Authorization: `Bearer ${session.token}` },
   });
   check(me, { "it is ann": (r) => r.json().id === session.id });
-  sleep(0.5);
+  sleep(0.52);
 }
 
 export function teardown(session) {

@@ -11,7 +11,7 @@ func TestCount(t *testing.T) {
 	got := newTally()
 	for _, line := range []string{
 		`{"metric":"http_reqs","data":{"value":1,"tags":{"group":"","name":"http://h/a/12?x=1","url":"http://h/a/12?x=1","method":"GET","expected_response":"true"}}}`,
-		`{"metric":"http_reqs","data":{"value":1,"tags":{"name":"read","url":"http://h/b","method":"GET","expected_response":"false"}}}`,
+		`{"metric":"http_reqs","data":{"value":1,"tags":{"name":"read","url":"read","method":"GET","expected_response":"false"}}}`,
 		`{"metric":"http_reqs","data":{"value":1,"tags":{"group":"::setup","name":"login","url":"http://h/c"}}}`,
 		`{"metric":"checks","data":{"value":0,"tags":{"check":"found"}}}`,
 		`{"metric":"group_duration","data":{"value":3,"tags":{"group":"::in::out"}}}`,
@@ -41,7 +41,8 @@ func TestDifferences(t *testing.T) {
 	ours := `{"operations":[{"name":"GET /","count":40,"errors":1},{"name":"iteration default","count":40},
 		{"name":"group in","count":39},{"name":"op","count":40}],
 		"checks":[{"name":"found","passed":38,"failed":2}],
-		"findings_and_errors":[{"kind":"slo"},{"kind":"slo","violated":true},{"kind":"phase"}]}`
+		"findings_and_errors":[{"kind":"slo"},{"kind":"slo","violated":true},
+			{"kind":"slo","rule":"rate(errors) < 0.1% min 2000","undecided":true},{"kind":"phase"}]}`
 	var r stored
 	if err := json.Unmarshal([]byte(ours), &r); err != nil {
 		t.Fatal(err)

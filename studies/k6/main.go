@@ -35,27 +35,30 @@ type setup struct {
 	draw                            bool
 }
 
-// A sample is a script, with how far counts may be apart: Slack is the number of users whose last
-// iteration may fall on either side of the end, and Part a part of the larger count.
+// A sample is a script, with the time of k6's run that counts, from its first request on, and how far
+// counts may be apart: slack of them, and a part of the larger count.
 type sample struct {
-	file  string
-	own   bool // needs the server of this study
-	made  bool // by the converters of examples/import
-	slack int
-	part  float64
+	file     string
+	own      bool // needs the server of this study
+	made     bool // by the converters of examples/import
+	from, to time.Duration
+	slack    int
+	part     float64
 }
 
-// samples are the scripts. Where time ends a run, iterations begin long before its end, so that no
-// user makes one more or less; in stages.js each user has its own end.
+// samples are the scripts. Those without times of their own last five seconds, or end after a number
+// of iterations within twenty. Iterations begin long before the end, so that no user makes one more or less.
+// k6 lets those under way end after it, and plimsoll does not; of the stages of stages.js plimsoll
+// measures the plateau, at whose ends an iteration of each user may fall on either side.
 var samples = []sample{
 	{file: "get.js"},
 	{file: "thresholds.js", own: true},
 	{file: "groups.js"},
 	{file: "names.js"},
-	{file: "stages.js", part: 0.08},
+	{file: "stages.js", from: 2 * time.Second, to: 6 * time.Second, part: 0.08},
 	{file: "constant.js"},
-	{file: "each.js"},
-	{file: "shared.js"},
+	{file: "each.js", to: 20 * time.Second},
+	{file: "shared.js", to: 20 * time.Second},
 	{file: "arrival.js", slack: 1},
 	{file: "token.js"},
 	{file: "batch.js"},
@@ -184,7 +187,7 @@ func (s *setup) both(ctx context.Context, x sample, target, dir string) outcome 
 		o.Failure = study.OneLine(err.Error())
 		return o
 	}
-	if o.Peer, err = s.inPeer(ctx, path, target, dir); err == nil {
+	if o.Peer, err = s.inPeer(ctx, path, target, dir, x); err == nil {
 		o.Ours, err = s.inOurs(ctx, path, target, dir)
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"time"
 
 	"plimsoll/studies/study"
 )
@@ -60,16 +63,21 @@ type point struct {
 	Type   string `json:"type"`
 	Metric string `json:"metric"`
 	Data   struct {
+		Time  time.Time         `json:"time"`
 		Value float64           `json:"value"`
 		Tags  map[string]string `json:"tags"`
 	} `json:"data"`
 }
 
+// fiveSeconds is the time of most scripts.
+const fiveSeconds = 5 * time.Second
+
 // crossed is k6's exit status when a threshold did not hold.
 const crossed = 99
 
-// inPeer carries a script out in k6. What setup and teardown do is left out, as it is there.
-func (s *setup) inPeer(ctx context.Context, script, target, dir string) (*tally, error) {
+// inPeer carries a script out in k6. What setup and teardown do is left out, and so is what ends
+// before or after the time that counts.
+func (s *setup) inPeer(ctx context.Context, script, target, dir string, x sample) (*tally, error) {
 	stream, summary := filepath.Join(dir, "stream.json"), filepath.Join(dir, "summary.json")
 	cmd := exec.CommandContext(
 		ctx,
@@ -92,12 +100,19 @@ func (s *setup) inPeer(ctx context.Context, script, target, dir string) (*tally,
 		return nil, err
 	}
 	defer f.Close()
+	var began time.Time
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var p point
 		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
 			return nil, fmt.Errorf("%s: %w", stream, err)
 		}
-		if p.Type == "Point" {
+		if p.Type != "Point" {
+			continue
+		}
+		if began.IsZero() && !p.around() {
+			began = p.Data.Time
+		}
+		if at := p.Data.Time.Sub(began); x.from <= at && at < cmp.Or(x.to, fiveSeconds) {
 			t.count(p)
 		}
 	}
@@ -108,12 +123,19 @@ func (s *setup) inPeer(ctx context.Context, script, target, dir string) (*tally,
 	return t, t.judge(text)
 }
 
+// group is the innermost group: k6 names all that it stands in, as in "::arrive::look around".
+func (p *point) group() string {
+	all := p.Data.Tags["group"]
+	return all[strings.LastIndex(all, ":")+1:]
+}
+
+// around reports whether a sample is of setup or of teardown.
+func (p *point) around() bool { return p.group() == "setup" || p.group() == "teardown" }
+
 // count adds a sample.
 func (t *tally) count(p point) {
 	tags := p.Data.Tags
-	// k6 names a group by all that it stands in: "::arrive::look around".
-	group := tags["group"][strings.LastIndex(tags["group"], ":")+1:]
-	if group == "setup" || group == "teardown" {
+	if p.around() {
 		return
 	}
 	switch p.Metric {
@@ -126,19 +148,25 @@ func (t *tally) count(p point) {
 	case "checks":
 		at(t.Checks, tags["check"]).add(p.Data.Value == 1)
 	case "group_duration":
-		t.Groups[group]++
+		t.Groups[p.group()]++
+	case "ws_session_duration":
+		t.Groups["ws session"]++
 	}
 }
 
-// operation is the name that plimsoll gives to a request: that of the tag, else method and path.
+// identifier is a segment of a path that stands for one object among many (docs/script.md).
+var identifier = regexp.MustCompile(`^([0-9]+|[0-9a-fA-F]{8,}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[a-z0-9]{16,})$`)
+
+// operation is the name that plimsoll gives to a request: that of the tag, else method and path. A
+// tag is the address as well in k6.
 func operation(tags map[string]string) string {
 	u, err := url.Parse(tags["url"])
-	if err != nil || tags["name"] != tags["url"] {
+	if err != nil || u.Host == "" {
 		return tags["name"]
 	}
 	segments := strings.Split(u.Path, "/")
 	for i, s := range segments {
-		if s != "" && strings.Trim(s, "0123456789") == "" {
+		if identifier.MatchString(s) && strings.ContainsAny(s, "0123456789") {
 			segments[i] = "{id}"
 		}
 	}
