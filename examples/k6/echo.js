@@ -24,5 +24,5 @@ export default function () {
   });
   check(answer, { "handshake": (r) => r && r.status === 101 });
   check(back, { "five came back": (n) => n === 5 });
-  sleep(0.43);
+  sleep(1);
 }
