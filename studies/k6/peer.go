@@ -112,7 +112,8 @@ func (s *setup) inPeer(ctx context.Context, script, target, dir string, x sample
 		if began.IsZero() && !p.around() {
 			began = p.Data.Time
 		}
-		if at := p.Data.Time.Sub(began); x.from <= at && at < cmp.Or(x.to, fiveSeconds) {
+		at := p.Data.Time.Sub(began) // a little less than 0 for the first of another user
+		if (x.from == 0 || at >= x.from) && at < cmp.Or(x.to, fiveSeconds) {
 			t.count(p)
 		}
 	}
