@@ -58,7 +58,7 @@ var bounds = Bounds{
 	{"Array", "from", method((*hardener).spreads)},
 	{"Function.prototype", "apply", method((*hardener).spreads)},
 	{"Reflect", "apply construct", method((*hardener).spreads)},
-	{"JSON", "parse", method((*hardener).nests)},
+	{"JSON", "parse", (*hardener).parses},
 	{"JSON", "stringify", (*hardener).stringifies},
 	{"globalThis", "Function RegExp", constructor(0)},
 	{"globalThis", "ArrayBuffer Int8Array Uint8Array Uint8ClampedArray", constructor(1)},
@@ -128,12 +128,15 @@ type hardener struct {
 }
 
 // refuse throws a RangeError.
-func (h *hardener) refuse(format string, args ...any) {
+func (h *hardener) refuse(format string, args ...any) { h.throw("RangeError", format, args...) }
+
+// throw throws an error of that name.
+func (h *hardener) throw(name, format string, args ...any) {
 	text := h.rt.ToValue(fmt.Sprintf(format, args...))
-	if e, err := h.rt.New(h.rt.GlobalObject().Get("RangeError"), text); err == nil {
+	if e, err := h.rt.New(h.rt.GlobalObject().Get(name), text); err == nil {
 		panic(e)
 	}
-	panic(h.rt.NewTypeError(text.String())) // the script has replaced RangeError
+	panic(h.rt.NewTypeError("%s", text.String())) // the script has replaced its constructor
 }
 
 // within throws unless n things are at most most.
@@ -361,31 +364,6 @@ func (h *hardener) spreads(c *sobek.FunctionCall) {
 func (h *hardener) quotes(c *sobek.FunctionCall) {
 	if o, ok := c.Argument(0).(*sobek.Object); ok {
 		h.within(length(o.Get("raw")), mostElements, "elements")
-	}
-}
-
-// nests bounds the depth of a JSON text: a parser recurses, and a server may have written it.
-func (h *hardener) nests(c *sobek.FunctionCall) {
-	if len(c.Arguments) == 0 || h.text(&c.Arguments[0]) < mostSource {
-		return
-	}
-	depth, quoted, text := 0, false, c.Arguments[0].String()
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			quoted = !quoted
-		case '[', '{':
-			if !quoted {
-				depth++
-				h.within(float64(depth), mostSource, "values in values")
-			}
-		case ']', '}':
-			if !quoted {
-				depth--
-			}
-		}
 	}
 }
 
