@@ -334,14 +334,14 @@ func finished(v sobek.Value, err error) error {
 // 4 s and so on up to 30 s, as at pace 1.
 func (l *line) live(ws *wire.WS) {
 	r := l.r
-	for pause := time.Second; ; pause = min(2*pause, 30*time.Second) {
+	for n := 0; ; n++ {
 		if ws != nil {
-			pause = time.Second
+			n = 0
 			if !l.lost(ws, l.read(ws)) {
 				return
 			}
 		}
-		again := r.user.Now() + time.Duration(float64(pause)*r.user.Pace)
+		again := r.user.Now() + r.user.Reopening(n)
 		if r.user.Clock().SleepUntil(l.quit, again) != nil {
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -13,12 +14,14 @@ import (
 	"plimsoll/load/wire"
 )
 
-// The pause before an attempt to open a lost WebSocket again, as at pace 1: each is twice the one
-// before it.
-const (
-	firstReopen = time.Second
-	mostReopen  = 30 * time.Second
-)
+// Reopening is the pause before a user's attempt to open a lost WebSocket again, where n are made
+// already: 1 s, twice as long each time, at most 30 s, times the pace. It is up to a quarter longer or
+// shorter, by the user's number, so that those who lost theirs in one moment do not come back in one.
+func (u *User) Reopening(n int) time.Duration {
+	pause := min(time.Second<<min(n, 5), 30*time.Second)
+	_, part := math.Modf(math.Phi * float64(u.ID))
+	return time.Duration((0.75 + part/2) * float64(pause) * u.Pace)
+}
 
 // An EventSocket is the WebSocket of one user, which stays open across actions: a goroutine hands
 // over each message as it arrives, and opens a connection that was lost again. Attempts to open it,
@@ -95,8 +98,8 @@ func (s *EventSocket) Open(ctx context.Context, prefix string) error {
 
 // reopen opens a lost connection again; nil when life is over.
 func (s *EventSocket) reopen(life context.Context) *wire.WS {
-	for wait := firstReopen; ; wait = min(2*wait, mostReopen) {
-		again := s.User.Now() + time.Duration(float64(wait)*s.User.Pace)
+	for n := 0; ; n++ {
+		again := s.User.Now() + s.User.Reopening(n)
 		if s.User.clock.SleepUntil(life, again) != nil {
 			return nil
 		}

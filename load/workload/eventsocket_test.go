@@ -196,3 +196,22 @@ func TestEventSocketPanics(t *testing.T) {
 		t.Errorf("websocket: %v, want one of class decode", got)
 	}
 }
+
+// TestReopening holds the pauses, and that a thousand users who lost their sockets together do not come back together.
+func TestReopening(t *testing.T) {
+	t.Parallel()
+	for n, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second,
+		30 * time.Second, 30 * time.Second} {
+		moments := map[time.Duration]int{}
+		for id := range 1000 {
+			got := (&workload.User{ID: id, Pace: 0.5}).Reopening(n)
+			if got < want*3/8 || got > want*5/8 {
+				t.Fatalf("user %d waits %v before attempt %d, want %v and a quarter to both sides", id, got, n, want/2)
+			}
+			moments[got*20/want]++
+		}
+		if len(moments) < 5 || moments[10] > 300 {
+			t.Errorf("attempt %d: %v", n, moments)
+		}
+	}
+}
