@@ -231,7 +231,9 @@ func (f Facts) head(title string) string {
 	warning, account := "", ""
 	if f.URL != "" {
 		warning = "# The test writes to the server: use one that may be filled with test data.\n"
-		account = "PLIMSOLL_ADMIN_PASSWORD=... "
+		if f.Script == "" { // a script says itself what it needs
+			account = "PLIMSOLL_ADMIN_PASSWORD=... "
+		}
 	}
 	return fill(headText, "TITLE", clean(title), "WARNING", warning, "ACCOUNT", account,
 		"VERB", verb, "FILE", f.File)
