@@ -16,7 +16,8 @@ export function setup() {
   const login = { login_id: __ENV.PLIMSOLL_ADMIN || "sysadmin", password: __ENV.PLIMSOLL_ADMIN_PASSWORD };
   const admin = call("users/login", login).headers["Token"];
   const make = (path, body) => call(path, body, admin).json();
-  const name = `posters-${Date.now()}`;
+  // A name that begins with "post" is reserved.
+  const name = `load-${Date.now()}`;
   const team = make("teams", { name, display_name: name, type: "O" }).id;
   const channel = make("channels", { team_id: team, name, display_name: name, type: "O" }).id;
   const bot = make("bots", { username: name }).user_id;
