@@ -33,13 +33,13 @@ bounded:
   users: 30
   ramp: 500ms
   settle: 500ms
-  measure: 9s
+  measure: 14s
   slo: ["promql: max(max_over_time(plimsoll_replication_lag_seconds[$window])) < 2"]
 unbounded: {max_users: 40, window: 1s, budget: 10s} # run has no search; its rules look back over this window
 ` + openGates
 
 // TestHostsOfTheirOwn: servers, proxy, database and replica are network namespaces, and the
-// replica's replay is stopped for five seconds. Both servers get the same load and hold WebSockets
+// replica's replay is stopped for ten seconds. Both servers get the same load and hold WebSockets
 // by their own counters, no message is lost between them, each host counts its own segments and
 // sockets, and the run names the hosts' addresses. The lag is in its series, its graphs and its
 // pages, and the rule that it breaks names the replica. Nothing is left when the program ends, or
@@ -65,7 +65,9 @@ func TestHostsOfTheirOwn(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(5 * time.Second) // of the measured phase
+	// Of the measured phase: the lag is seen for seconds before the end, also where a busy machine
+	// takes some to get here.
+	time.Sleep(10 * time.Second)
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
