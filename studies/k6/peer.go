@@ -69,8 +69,8 @@ type point struct {
 	} `json:"data"`
 }
 
-// fiveSeconds is the time of most scripts.
-const fiveSeconds = 5 * time.Second
+// usualTime is how long most scripts last.
+const usualTime = 5 * time.Second
 
 // crossed is k6's exit status when a threshold did not hold.
 const crossed = 99
@@ -113,7 +113,7 @@ func (s *setup) inPeer(ctx context.Context, script, target, dir string, x sample
 			began = p.Data.Time
 		}
 		at := p.Data.Time.Sub(began) // a little less than 0 for the first of another user
-		if (x.from == 0 || at >= x.from) && at < cmp.Or(x.to, fiveSeconds) {
+		if (x.from == 0 || at >= x.from) && at < cmp.Or(x.to, usualTime) {
 			t.count(p)
 		}
 	}
