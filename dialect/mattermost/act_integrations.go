@@ -144,8 +144,8 @@ func provePostWebhook(ctx context.Context, s *stage) {
 	}
 }
 
-// connected makes sure that events reach the actor: a WebSocket that an earlier proof has opened
-// ended with that proof.
+// connected makes sure that events reach the actor, whose WebSocket may have ended with an earlier
+// proof, in a channel that the witness is in.
 func (s *stage) connected(ctx context.Context) {
 	a := s.actor
 	a.mu.Lock()
@@ -153,8 +153,8 @@ func (s *stage) connected(ctx context.Context) {
 	a.mu.Unlock()
 	if over {
 		check(s.again(ctx, a))
-		check(s.gather(ctx))
 	}
+	check(s.gather(ctx))
 }
 
 // newest returns the newest post of a channel, as the witness sees it.
