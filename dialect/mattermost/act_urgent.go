@@ -188,7 +188,7 @@ func createPersistentPost(ctx context.Context, a *person) error {
 // proveCreatePersistentPost shows the witness an urgent post with persistent notifications, and a
 // mention.
 func proveCreatePersistentPost(ctx context.Context, s *stage) {
-	s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
+	s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, " @")
 }
 
 // writeHere writes a root post in the current channel.
