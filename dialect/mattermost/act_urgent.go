@@ -188,7 +188,7 @@ func createPersistentPost(ctx context.Context, a *person) error {
 // proveCreatePersistentPost shows the witness an urgent post with persistent notifications, and a
 // mention.
 func proveCreatePersistentPost(ctx context.Context, s *stage) {
-	s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, " @")
+	s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
 }
 
 // writeHere writes a root post in the current channel.
@@ -204,7 +204,7 @@ func (a *person) writeHere(ctx context.Context, c composed, end string, p api.Pr
 }
 
 // someoneIn returns the name of another member of a channel: of one who wrote there and whose
-// profile the person has, else of one that the server names.
+// profile the person has, else of a person that the server names.
 func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	a.mu.Lock()
 	met := slices.Clone(a.profiles)
@@ -220,7 +220,9 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 		return "", err
 	}
 	a.know(people)
-	people = slices.DeleteFunc(people, func(p api.Profile) bool { return p.ID == a.id || p.Bot })
+	people = slices.DeleteFunc(people, func(p api.Profile) bool {
+		return p.ID == a.id || p.Bot || !a.b.isPerson(p.Username)
+	})
 	if len(people) == 0 {
 		return "", errNoUser
 	}
