@@ -14,8 +14,8 @@ func (h *hardener) parses(of *sobek.Object, name string) error {
 	before, _ := sobek.AssertFunction(of.Get(name))
 	return h.put(of, name, func(c sobek.FunctionCall) sobek.Value {
 		text := c.Argument(0)
-		if _, ok := text.(sobek.String); !ok {
-			text = h.rt.ToValue(text.String())
+		if h.text(&text); size(text) == 0 { // also undefined, null and Symbols
+			return pass(before(c.This, text))
 		}
 		p := parser{h: h, text: text.String()}
 		v := p.value()
