@@ -155,8 +155,13 @@ func (t *tally) count(p point) {
 	}
 }
 
-// identifier is a segment of a path that stands for one object among many (docs/script.md).
-var identifier = regexp.MustCompile(`^([0-9]+|[0-9a-fA-F]{8,}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[a-z0-9]{16,})$`)
+// A segment of a path that is one of these stands for one object among many (docs/script.md); a token
+// does if a digit is in it.
+var (
+	identifier = regexp.MustCompile(
+		`^([0-9]+|[0-9a-fA-F]{8,}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$`)
+	token = regexp.MustCompile(`^[a-z0-9]{16,}$`)
+)
 
 // operation is the name that plimsoll gives to a request: that of the tag, else method and path. A
 // tag is the address as well in k6.
@@ -167,7 +172,7 @@ func operation(tags map[string]string) string {
 	}
 	segments := strings.Split(u.Path, "/")
 	for i, s := range segments {
-		if identifier.MatchString(s) && strings.ContainsAny(s, "0123456789") {
+		if identifier.MatchString(s) || token.MatchString(s) && strings.ContainsAny(s, "0123456789") {
 			segments[i] = "{id}"
 		}
 	}
