@@ -5,10 +5,15 @@
 // heap with each collection and leaves the collector the memory that it would use without it, so
 // that collections stay about as frequent; the rest goes back to the system. A process that was
 // started with GOMEMLIMIT keeps that limit.
+//
+// Code that makes much garbage beside a small heap, as scripts do, would have it collected several
+// times a second, and wait for the collector each time. [Room] leaves more of it, and collects it
+// before there is a hurry.
 package heaplimit
 
 import (
 	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -25,6 +30,12 @@ const (
 	leastLimit = 64 << 20
 	// limitStep is the inverse of the least relative difference for which a limit is set anew.
 	limitStep = 50
+	// leastHeap is the heap that the collector takes its percentage of, however small the live one is.
+	leastHeap = 4 << 20
+	// lookEvery is the time between two looks at what is new.
+	lookEvery = 100 * time.Millisecond
+	// nudgeEvery is how late timers may be in a collection.
+	nudgeEvery = time.Millisecond
 )
 
 // process is the keeper of this process.
@@ -34,6 +45,11 @@ var process keeper
 // use; the last end restores the limit from before the first Keep.
 func Keep() (end func()) { return process.keep() }
 
+// Room has the collector leave at least so many bytes of new objects, while the heap is followed and
+// until end is called. It does nothing in a process that was started with GOGC or GOMEMLIMIT. It is
+// safe for concurrent use; the last room counts, until all have ended.
+func Room(bytes int64) (end func()) { return process.leave(bytes) }
+
 type keeper struct {
 	mu     sync.Mutex
 	keeps  int   // runs that go on
@@ -41,6 +57,12 @@ type keeper struct {
 	before int64 // the limit that there was
 	limit  int64 // that was set; 0 for none
 	uses   []use // of the last past, oldest first
+
+	rooms   int // that have not ended
+	room    int64
+	ended   chan struct{} // closed when the last room has ended
+	percent int           // of the collector, that was set; 0 for none
+	gogc    int           // that there was
 }
 
 // A use is the need of the process at the end of a collection, in bytes.
@@ -50,6 +72,24 @@ type use struct {
 	// tight leaves a quarter of the live heap free: less would keep the collector busy all the
 	// time.
 	tight int64
+}
+
+// A heap is the memory of the process at the end of a collection, in bytes.
+type heap struct {
+	live    int64
+	base    int64 // live objects and roots, of which the collector takes its percentage
+	beside  int64 // that is no heap
+	percent int
+}
+
+// use returns the need of the process when its heap is as large as the collector lets it become
+// ("A Guide to the Go Garbage Collector", GOGC).
+func (h heap) use(percent int) use {
+	return use{
+		at:    time.Now(),
+		need:  h.live + h.base*int64(percent)/100 + h.beside,
+		tight: h.live + h.live/4 + h.beside,
+	}
 }
 
 // A sentinel is garbage as soon as it is made, so it ends with the next collection.
@@ -80,6 +120,82 @@ func (k *keeper) release() {
 	if k.limit > 0 {
 		debug.SetMemoryLimit(k.before)
 	}
+	k.narrow()
+}
+
+func (k *keeper) leave(bytes int64) (end func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.room = bytes
+	if k.rooms++; k.rooms == 1 {
+		k.ended = make(chan struct{})
+		go ahead(k.ended)
+	}
+	return sync.OnceFunc(func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.rooms--; k.rooms == 0 {
+			close(k.ended)
+			k.narrow()
+		}
+	})
+}
+
+// ahead collects before the collector would begin, which is when seven tenths or more of what it
+// leaves is used: it then has goroutines that allocate help it, and on one core these wait for a tenth
+// of a second.
+func ahead(ended <-chan struct{}) {
+	const begin = 0.6
+	t := time.NewTicker(lookEvery)
+	defer t.Stop()
+	m := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/gc/heap/goal:bytes"},
+	}
+	for {
+		select {
+		case <-ended:
+			return
+		case <-t.C:
+		}
+		metrics.Read(m)
+		live := float64(m[0].Value.Uint64())
+		if float64(m[1].Value.Uint64())-live > begin*(float64(m[2].Value.Uint64())-live) {
+			end := nudges()
+			runtime.GC()
+			end()
+		}
+	}
+}
+
+// narrow takes back what [keeper.widen] has set.
+func (k *keeper) narrow() {
+	if k.percent > 0 {
+		debug.SetGCPercent(k.gogc)
+	}
+	k.percent = 0
+}
+
+// widen returns the percentage of the collector, which it sets to what leaves the room beside a heap
+// of that many bytes.
+func (k *keeper) widen(heap int64, percent int) int {
+	if k.rooms == 0 {
+		return percent
+	}
+	if k.percent == 0 {
+		k.gogc = percent
+		k.percent = percent
+	}
+	percent = max(k.gogc, int(100*k.room/max(heap, leastHeap)))
+	if d := percent - k.percent; 10*max(d, -d) > k.percent {
+		k.percent = percent
+		debug.SetGCPercent(percent)
+	}
+	return k.percent
 }
 
 // arm has collected called once, when a collection has ended.
@@ -91,8 +207,8 @@ func (k *keeper) collected(turn int) {
 	if turn != k.turn {
 		return
 	}
-	if u, ok := readUse(); ok {
-		k.follow(u)
+	if h, ok := readHeap(); ok {
+		k.follow(h.use(k.widen(h.base, h.percent)))
 	}
 	k.arm(turn)
 }
@@ -122,7 +238,7 @@ func (k *keeper) follow(u use) {
 	}
 }
 
-// The metrics from which a need is computed.
+// The metrics of a heap.
 const (
 	useGOGC = iota
 	useLive
@@ -135,10 +251,8 @@ const (
 	useFree
 )
 
-// readUse reads the memory of the process when its heap is as large as the collector lets it become
-// (live objects, and GOGC percent of them and of the roots; "A Guide to the Go Garbage Collector",
-// GOGC). It reports false when there is no such size.
-func readUse() (u use, ok bool) {
+// readHeap reports false when the collector has no percentage.
+func readHeap() (h heap, ok bool) {
 	m := []metrics.Sample{
 		useGOGC:      {Name: "/gc/gogc:percent"},
 		useLive:      {Name: "/gc/heap/live:bytes"},
@@ -154,19 +268,18 @@ func readUse() (u use, ok bool) {
 	var v [useFree + 1]int64
 	for i := range v {
 		if m[i].Value.Kind() != metrics.KindUint64 {
-			return u, false
+			return h, false
 		}
 		n := m[i].Value.Uint64()
 		if n > math.MaxInt64/1000 { // GOGC=off
-			return u, false
+			return h, false
 		}
 		v[i] = int64(n)
 	}
-	beside := v[useTotal] - v[useReleased] - v[useObjects] - v[useUnused] - v[useFree]
-	more := (v[useLive] + v[useStackScan] + v[useGlobals]) * v[useGOGC] / 100
-	return use{
-		at:    time.Now(),
-		need:  v[useLive] + more + beside,
-		tight: v[useLive] + v[useLive]/4 + beside,
+	return heap{
+		live:    v[useLive],
+		base:    v[useLive] + v[useStackScan] + v[useGlobals],
+		beside:  v[useTotal] - v[useReleased] - v[useObjects] - v[useUnused] - v[useFree],
+		percent: int(v[useGOGC]),
 	}, true
 }

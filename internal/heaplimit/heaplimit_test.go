@@ -101,3 +101,47 @@ func TestMemoryLimitOfTheUser(t *testing.T) {
 		t.Errorf("at the end a limit of %d", got)
 	}
 }
+
+// TestRoomForGarbage makes much garbage beside a small heap: it is collected as seldom as the room
+// says, while the heap is followed.
+func TestRoomForGarbage(t *testing.T) {
+	const (
+		room  = 64 << 20
+		piece = 1 << 20
+	)
+	var k keeper
+	end, leave := k.keep(), k.leave(room)
+	percent := func() int { h, _ := readHeap(); return h.percent }
+	before := percent()
+	for by := time.Now().Add(20 * time.Second); percent() == before; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(by) {
+			t.Fatal("no room was made after collections")
+		}
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	began := m.NumGC
+	for range 16 * room / piece {
+		trash = make([]byte, piece)
+	}
+	runtime.ReadMemStats(&m)
+	if n := m.NumGC - began; n > 20 {
+		t.Errorf("%d collections of 16 times the room", n)
+	}
+	if limit := debug.SetMemoryLimit(-1); limit < room {
+		t.Errorf("the limit of %d bytes is below the room", limit)
+	}
+	leave()
+	if after := percent(); after != before {
+		t.Errorf("a percentage of %d after the end, want %d", after, before)
+	}
+	k.leave(room)
+	runtime.GC()
+	end()
+	if after := percent(); after != before {
+		t.Errorf("a percentage of %d after the last run, want %d", after, before)
+	}
+}
+
+var trash []byte
