@@ -36,9 +36,9 @@ func blame(m record.Manifest, findings []record.Finding, o *limiter.Observed) {
 const lowUse = 0.5
 
 // crowdOf returns the start of a search for the users of the generator's cores, of which the
-// generator itself used percent. It is nil where that is not low, or a finding has another reason
-// than busy cores.
-func crowdOf(percent float64, findings []record.Finding) *limiter.Crowd {
+// generator itself used percent, and everybody busiest percent of the busiest one. It is nil where
+// the generator's own use is not low, or a finding has another reason than busy cores.
+func crowdOf(percent, busiest float64, findings []record.Finding) *limiter.Crowd {
 	for _, f := range findings {
 		gate, _ := plan.Gates(nil).Of(f.Gate)
 		if f.Level == record.Red && record.GateCause(f.Gate) == record.ByGenerator &&
@@ -49,7 +49,7 @@ func crowdOf(percent float64, findings []record.Finding) *limiter.Crowd {
 	if percent >= 100*lowUse {
 		return nil
 	}
-	return &limiter.Crowd{Own: percent / 100}
+	return &limiter.Crowd{Own: percent / 100, Busiest: busiest / 100}
 }
 
 // crowdWindow is the window of the use of cores: two readings that came late.

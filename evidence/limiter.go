@@ -128,7 +128,7 @@ func (r *Run) blameNow(
 	}
 	blame(r.Manifest, now, o)
 	if own, read := readings["cpu"]; read && len(o.Generator) > 0 {
-		o.Crowd = crowdOf(own, now)
+		o.Crowd = crowdOf(own, readings["core"], now)
 	}
 	return red
 }
@@ -274,10 +274,19 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 	if void != "" && len(o.Generator) == 0 {
 		o.Reached, o.Void = false, void
 	}
-	if i := slices.IndexFunc(r.Validity.Gates, func(g record.GateOutcome) bool {
-		return g.Name == "cpu" && g.Value != nil
-	}); i >= 0 && len(o.Generator) > 0 {
-		o.Crowd = crowdOf(*r.Validity.Gates[i].Value, findings)
+	if own := reading(r.Validity.Gates, "cpu"); own != nil && len(o.Generator) > 0 {
+		busiest := cmp.Or(reading(r.Validity.Gates, "core"), new(float64))
+		o.Crowd = crowdOf(*own, *busiest, findings)
 	}
 	return o, span, true
+}
+
+// reading returns the reading of a gate; nil where there is none.
+func reading(gates []record.GateOutcome, name string) *float64 {
+	for _, g := range gates {
+		if g.Name == name {
+			return g.Value
+		}
+	}
+	return nil
 }

@@ -11,6 +11,9 @@ import (
 // of the whole host.
 type Crowd struct {
 	Own float64 // cores that the generator used, as a part of its own
+	// Busiest is the part of the generator's busiest core that everybody used; 0 where it was not
+	// read.
+	Busiest float64
 	// cores that the target's processes used; 0 where they may not use the generator's
 	Target float64
 	Others []Neighbor
@@ -25,19 +28,23 @@ type Neighbor struct {
 // crowdLeast is the use, in cores, from which on somebody is named.
 const crowdLeast = 0.1
 
+// crowdedCore is the use of a core below which nobody filled it.
+const crowdedCore = 0.5
+
 // aboutGenerator is the diagnosis of a run whose generator was held up: by whoever used its cores,
 // and by the generator itself only where its own use of them is not known or not low.
 func (o Observed) aboutGenerator() Limiter {
 	const nothing = ". The run says nothing about the system under test."
 	gates := strings.Join(o.Generator, "; ")
+	own := Limiter{
+		Name:       LimitGenerator,
+		Kind:       LimitGenerator,
+		Confidence: High,
+		Sentence:   "LIMITED BY LOAD GENERATOR: " + gates + nothing,
+		Advice:     "Give the generator more cores or hosts, or fewer users; docs/validity.md says what each gate means.",
+	}
 	if o.Crowd == nil && !o.Foreign {
-		return Limiter{
-			Name:       LimitGenerator,
-			Kind:       LimitGenerator,
-			Confidence: High,
-			Sentence:   "LIMITED BY LOAD GENERATOR: " + gates + nothing,
-			Advice:     "Give the generator more cores or hosts, or fewer users; docs/validity.md says what each gate means.",
-		}
+		return own
 	}
 	c := Crowd{}
 	if o.Crowd != nil {
@@ -85,6 +92,11 @@ func (o Observed) aboutGenerator() Limiter {
 			"End or move %s, and run again; more cores for the generator do not help while others take them.",
 			strings.Join(names, ", "),
 		)
+	case !o.Foreign && 0 < c.Busiest && c.Busiest < crowdedCore:
+		own.Confidence = Medium
+		own.Sentence = fmt.Sprintf("LIMITED BY LOAD GENERATOR: %s%s, and nobody filled them (%.3g %% of the busiest): "+
+			"it was late in bursts, as with answers or messages that come together%s", gates, used, 100*c.Busiest, nothing)
+		return own
 	case !o.Foreign:
 		used += "; by whom they were used was not seen (interrupts, short-lived processes, the hypervisor)"
 		l.Confidence = Low

@@ -40,6 +40,9 @@ func TestWhoUsedTheGeneratorsCores(t *testing.T) {
 		}, false,
 			limiter.LimitHost, limiter.High, "compile 1.20", "End or move compile,"},
 		{"nobody seen", &limiter.Crowd{Own: 0.003}, false, limiter.LimitHost, limiter.Low, "was not seen", "top"},
+		{"nobody filled them", &limiter.Crowd{Own: 0.24, Busiest: 0.25}, false, limiter.LimitGenerator, limiter.Medium,
+			"used 24 % of its cores, and nobody filled them (25 % of the busiest): it was late in bursts", "more cores"},
+		{"somebody filled them", &limiter.Crowd{Own: 0.24, Busiest: 0.9}, false, limiter.LimitHost, limiter.Low, "was not seen", "top"},
 		{"a gate of others", &limiter.Crowd{Others: []limiter.Neighbor{{
 			Name:  "backup",
 			Cores: 0.5,
@@ -56,7 +59,7 @@ func TestWhoUsedTheGeneratorsCores(t *testing.T) {
 			!strings.Contains(l.Advice, tt.advice) {
 			t.Errorf("%s: %s, %s: %s\n%s", tt.name, l.Kind, l.Confidence, l.Sentence, l.Advice)
 		}
-		if accused := strings.Contains(l.Sentence, "LOAD GENERATOR"); accused != (tt.crowd == nil) {
+		if accused := strings.Contains(l.Sentence, "LOAD GENERATOR"); accused != (tt.kind == limiter.LimitGenerator) {
 			t.Errorf("%s: the generator is accused: %s", tt.name, l.Sentence)
 		}
 	}
