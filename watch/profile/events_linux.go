@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ const (
 	period    = 1_000_000_000 / frequency // nanoseconds
 	ringSize  = 64 * 4096                 // bytes, of one CPU: half a second of deep stacks
 	mostEvent = 4096                      // of threads and CPUs, where events of a CPU are not allowed
+	openings  = 20                        // until no thread has begun meanwhile
 )
 
 // events are those of one sampler. Their rings hold what was not read yet.
@@ -74,7 +76,7 @@ const threadsOfUsers = unix.PerfBitExcludeKernel
 
 // openThreads opens an event for each thread of processes on each CPU, in which their children take
 // part. Kernel time is sampled if it is allowed.
-func openThreads(pids, cpus []int) (e *events, err error) {
+func openThreads(pids func() []int, cpus []int) (e *events, err error) {
 	for _, bits := range []uint64{0, threadsOfUsers} {
 		if e, err = openThreadsWith(pids, cpus, bits); err == nil {
 			return e, nil
@@ -83,7 +85,43 @@ func openThreads(pids, cpus []int) (e *events, err error) {
 	return nil, err
 }
 
-func openThreadsWith(pids, cpus []int, bits uint64) (_ *events, err error) {
+// openThreadsWith opens the events anew while threads begin: one that began after the threads were
+// listed and before its parent had an event has none, nor have its children.
+func openThreadsWith(pids func() []int, cpus []int, bits uint64) (e *events, err error) {
+	threads := threadsOf(pids())
+	for range openings {
+		if e, err = openEach(threads, cpus, bits); err != nil {
+			return nil, err
+		}
+		before := threads
+		threads = threadsOf(pids())
+		if !slices.ContainsFunc(threads, func(tid int) bool { return !slices.Contains(before, tid) }) {
+			break
+		}
+		e.close()
+		e = nil
+	}
+	if e == nil { // threads begin all the time: those of the last list
+		return openEach(threads, cpus, bits)
+	}
+	return e, nil
+}
+
+// threadsOf lists the threads of processes.
+func threadsOf(pids []int) (tids []int) {
+	for _, pid := range pids {
+		tasks, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task") // none: it has ended
+		for _, t := range tasks {
+			if tid, err := strconv.Atoi(t.Name()); err == nil {
+				tids = append(tids, tid)
+			}
+		}
+	}
+	return tids
+}
+
+// openEach opens an event for each thread on each CPU.
+func openEach(threads, cpus []int, bits uint64) (_ *events, err error) {
 	e := &events{}
 	defer func() {
 		if err != nil {
@@ -92,15 +130,6 @@ func openThreadsWith(pids, cpus []int, bits uint64) (_ *events, err error) {
 	}()
 	clock := attributes(unix.PERF_COUNT_SW_CPU_CLOCK,
 		sideband|unix.PerfBitDisabled|unix.PerfBitInherit|bits)
-	var threads []int
-	for _, pid := range pids {
-		tasks, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task") // none: it has ended
-		for _, t := range tasks {
-			if tid, err := strconv.Atoi(t.Name()); err == nil {
-				threads = append(threads, tid)
-			}
-		}
-	}
 	if n := len(threads) * len(cpus); n > mostEvent {
 		return nil, fmt.Errorf("%d threads on %d CPUs are too many", len(threads), len(cpus))
 	}

@@ -64,7 +64,7 @@ const every = 100 * time.Millisecond
 // Open returns a sampler with a closed gate, of processes that run on CPUs of this host; none means
 // all. The error says what this program is not allowed, and the remedy. The caller calls Close.
 func Open(roles []Roots, cpus []int) (*Sampler, error) {
-	return openWith(roles, cpus, func(pids, cpus []int) (*events, error) {
+	return openWith(roles, cpus, func(pids func() []int, cpus []int) (*events, error) {
 		e, err := openEvents(cpus)
 		if forbidden(err) {
 			e, err = openThreads(pids, cpus)
@@ -73,9 +73,10 @@ func Open(roles []Roots, cpus []int) (*Sampler, error) {
 	})
 }
 
-// openWith is Open with the function that opens the events of processes on CPUs.
+// openWith is Open with the function that opens the events of processes on CPUs. It asks for the
+// processes as often as it wants.
 func openWith(
-	roles []Roots, cpus []int, open func(pids, cpus []int) (*events, error),
+	roles []Roots, cpus []int, open func(pids func() []int, cpus []int) (*events, error),
 ) (*Sampler, error) {
 	s := newSampler(roles)
 	if len(cpus) == 0 {
@@ -85,8 +86,13 @@ func openWith(
 		}
 	}
 	all := s.processes.members()
+	pids := func() []int {
+		s.processes.forget()
+		all = s.processes.members()
+		return slices.Concat(all...)
+	}
 	var err error
-	if s.events, err = open(slices.Concat(all...), cpus); err != nil {
+	if s.events, err = open(pids, cpus); err != nil {
 		s.processes.files.close()
 		return nil, refusal(err)
 	}
