@@ -124,7 +124,7 @@ func (k *keeper) release() {
 }
 
 func (k *keeper) leave(bytes int64) (end func()) {
-	if os.Getenv("GOGC") != "" {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
 	k.mu.Lock()
