@@ -1,4 +1,5 @@
-// Package heaplimit limits the memory of a process to the need of its heap.
+// Package heaplimit limits the memory of a process to the need of its heap, and keeps collections from
+// holding up what is due.
 //
 // Without it the Go runtime keeps the memory of the largest of all collections, and the memory of a
 // generator whose heap is steady rises for hours. The limit is Go's soft one. It follows the live
@@ -6,9 +7,10 @@
 // that collections stay about as frequent; the rest goes back to the system. A process that was
 // started with GOMEMLIMIT keeps that limit.
 //
-// Code that makes much garbage beside a small heap, as scripts do, would have it collected several
-// times a second, and wait for the collector each time. [Room] leaves more of it, and collects it
-// before there is a hurry.
+// On few cores a collection that is in a hurry has the goroutines that allocate help it, and due timers
+// wait for the collector. So collections begin earlier than the runtime would begin them. Code that
+// makes much garbage beside a small heap, as scripts do, would have it collected several times a
+// second: [Room] leaves more of it.
 package heaplimit
 
 import (
@@ -52,17 +54,17 @@ func Room(bytes int64) (end func()) { return process.leave(bytes) }
 
 type keeper struct {
 	mu     sync.Mutex
-	keeps  int   // runs that go on
-	turn   int   // of the sentinel, so that one of an earlier turn does nothing
-	before int64 // the limit that there was
-	limit  int64 // that was set; 0 for none
-	uses   []use // of the last past, oldest first
+	keeps  int           // runs that go on
+	turn   int           // of the sentinel, so that one of an earlier turn does nothing
+	before int64         // the limit that there was
+	limit  int64         // that was set; 0 for none
+	uses   []use         // of the last past, oldest first
+	ended  chan struct{} // closed when the last run has ended
 
 	rooms   int // that have not ended
 	room    int64
-	ended   chan struct{} // closed when the last room has ended
-	percent int           // of the collector, that was set; 0 for none
-	gogc    int           // that there was
+	percent int // of the collector, that was set; 0 for none
+	gogc    int // that there was
 }
 
 // A use is the need of the process at the end of a collection, in bytes.
@@ -106,6 +108,8 @@ func (k *keeper) keep() (end func()) {
 			k.turn++
 			k.arm(k.turn)
 		}
+		k.ended = make(chan struct{})
+		go ahead(k.ended)
 	}
 	return sync.OnceFunc(k.release)
 }
@@ -117,6 +121,7 @@ func (k *keeper) release() {
 		return
 	}
 	k.turn++
+	close(k.ended)
 	if k.limit > 0 {
 		debug.SetMemoryLimit(k.before)
 	}
@@ -130,23 +135,18 @@ func (k *keeper) leave(bytes int64) (end func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.room = bytes
-	if k.rooms++; k.rooms == 1 {
-		k.ended = make(chan struct{})
-		go ahead(k.ended)
-	}
+	k.rooms++
 	return sync.OnceFunc(func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if k.rooms--; k.rooms == 0 {
-			close(k.ended)
 			k.narrow()
 		}
 	})
 }
 
-// ahead collects before the collector would begin, which is when seven tenths or more of what it
-// leaves is used: it then has goroutines that allocate help it, and on one core these wait for a tenth
-// of a second.
+// ahead collects before the runtime would, which is when seven tenths or more of what it leaves is used
+// (runtime/mgcpacer.go, triggerLowerBound).
 func ahead(ended <-chan struct{}) {
 	const begin = 0.6
 	t := time.NewTicker(lookEvery)
