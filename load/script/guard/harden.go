@@ -61,6 +61,10 @@ var bounds = Bounds{
 	{"JSON", "parse", (*hardener).parses},
 	{"JSON", "stringify", (*hardener).stringifies},
 	{"globalThis", "Function RegExp", constructor(0)},
+	// A call of one that was replaced is no direct eval: its code sees global names only.
+	{"globalThis", "eval", method(func(h *hardener, c *sobek.FunctionCall) {
+		h.within(float64(size(c.Argument(0))), mostSource, "characters of code")
+	})},
 	{"globalThis", "ArrayBuffer Int8Array Uint8Array Uint8ClampedArray", constructor(1)},
 	{"globalThis", "Int16Array Uint16Array", constructor(2)},
 	{"globalThis", "Int32Array Uint32Array Float32Array", constructor(4)},

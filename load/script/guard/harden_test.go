@@ -44,7 +44,7 @@ func TestCallsThatAreRefused(t *testing.T) {
 		`function endless() { return {a: 1, toJSON() { return {b: endless()} }} }; JSON.stringify(endless())`,
 		`const p = () => new Proxy({}, {ownKeys: () => ["a"], get: (_, k) => k === "a" ? p() : undefined,
 			getOwnPropertyDescriptor: () => ({value: 1, enumerable: true, configurable: true})}); JSON.stringify(p())`,
-		`Function("(".repeat(1e6))`, `(() => 1).constructor("(".repeat(1e6))`,
+		`Function("(".repeat(1e6))`, `eval("(".repeat(1e6))`, `(0, eval)("[".repeat(1e6))`, `(() => 1).constructor("(".repeat(1e6))`,
 		`new RegExp("(".repeat(1e6))`, `JSON.parse("[".repeat(4e6))`,
 		`BigInt(2)`,
 	} {
