@@ -95,7 +95,7 @@ func (o Observed) aboutGenerator() Limiter {
 	case !o.Foreign && 0 < c.Busiest && c.Busiest < crowdedCore:
 		own.Confidence = Medium
 		own.Sentence = fmt.Sprintf("LIMITED BY LOAD GENERATOR: %s%s, and nobody filled them (%.3g %% of the busiest): "+
-			"it was late in bursts, as with answers or messages that come together%s", gates, used, 100*c.Busiest, nothing)
+			"it was late by itself, for moments%s", gates, used, 100*c.Busiest, nothing)
 		return own
 	case !o.Foreign:
 		used += "; by whom they were used was not seen (interrupts, short-lived processes, the hypervisor)"

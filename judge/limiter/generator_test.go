@@ -41,7 +41,7 @@ func TestWhoUsedTheGeneratorsCores(t *testing.T) {
 			limiter.LimitHost, limiter.High, "compile 1.20", "End or move compile,"},
 		{"nobody seen", &limiter.Crowd{Own: 0.003}, false, limiter.LimitHost, limiter.Low, "was not seen", "top"},
 		{"nobody filled them", &limiter.Crowd{Own: 0.24, Busiest: 0.25}, false, limiter.LimitGenerator, limiter.Medium,
-			"used 24 % of its cores, and nobody filled them (25 % of the busiest): it was late in bursts", "more cores"},
+			"used 24 % of its cores, and nobody filled them (25 % of the busiest): it was late by itself, for moments", "more cores"},
 		{"somebody filled them", &limiter.Crowd{Own: 0.24, Busiest: 0.9}, false, limiter.LimitHost, limiter.Low, "was not seen", "top"},
 		{"a gate of others", &limiter.Crowd{Others: []limiter.Neighbor{{
 			Name:  "backup",
