@@ -274,19 +274,19 @@ func stopped(r *Run, events []record.Event) (o limiter.Observed, span [2]time.Du
 	if void != "" && len(o.Generator) == 0 {
 		o.Reached, o.Void = false, void
 	}
-	if own := reading(r.Validity.Gates, "cpu"); own != nil && len(o.Generator) > 0 {
-		busiest := cmp.Or(reading(r.Validity.Gates, "core"), new(float64))
-		o.Crowd = crowdOf(*own, *busiest, findings)
+	if own, read := reading(r.Validity.Gates, "cpu"); read && len(o.Generator) > 0 {
+		busiest, _ := reading(r.Validity.Gates, "core")
+		o.Crowd = crowdOf(own, busiest, findings)
 	}
 	return o, span, true
 }
 
-// reading returns the reading of a gate; nil where there is none.
-func reading(gates []record.GateOutcome, name string) *float64 {
+// reading returns the reading of a gate, if it was read.
+func reading(gates []record.GateOutcome, name string) (v float64, read bool) {
 	for _, g := range gates {
-		if g.Name == name {
-			return g.Value
+		if g.Name == name && g.Value != nil {
+			return *g.Value, true
 		}
 	}
-	return nil
+	return 0, false
 }

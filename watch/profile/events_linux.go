@@ -18,7 +18,8 @@ const (
 	period    = 1_000_000_000 / frequency // nanoseconds
 	ringSize  = 64 * 4096                 // bytes, of one CPU: half a second of deep stacks
 	mostEvent = 4096                      // of threads and CPUs, where events of a CPU are not allowed
-	openings  = 20                        // until no thread has begun meanwhile
+	// mostOpenings is how often events are opened until no thread has begun meanwhile.
+	mostOpenings = 20
 )
 
 // events are those of one sampler. Their rings hold what was not read yet.
@@ -87,24 +88,21 @@ func openThreads(pids func() []int, cpus []int) (e *events, err error) {
 
 // openThreadsWith opens the events anew while threads begin: one that began after the threads were
 // listed and before its parent had an event has none, nor have its children.
-func openThreadsWith(pids func() []int, cpus []int, bits uint64) (e *events, err error) {
+func openThreadsWith(pids func() []int, cpus []int, bits uint64) (*events, error) {
 	threads := threadsOf(pids())
-	for range openings {
-		if e, err = openEach(threads, cpus, bits); err != nil {
+	for n := 1; ; n++ {
+		e, err := openEach(threads, cpus, bits)
+		if err != nil {
 			return nil, err
 		}
 		before := threads
 		threads = threadsOf(pids())
-		if !slices.ContainsFunc(threads, func(tid int) bool { return !slices.Contains(before, tid) }) {
-			break
+		began := slices.ContainsFunc(threads, func(tid int) bool { return !slices.Contains(before, tid) })
+		if !began || n == mostOpenings {
+			return e, nil
 		}
 		e.close()
-		e = nil
 	}
-	if e == nil { // threads begin all the time: those of the last list
-		return openEach(threads, cpus, bits)
-	}
-	return e, nil
 }
 
 // threadsOf lists the threads of processes.
