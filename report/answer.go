@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/judge/verdict"
+	"plimsoll/report/draw"
 )
 
 // AnswerFile is the name of the picture of [Document.Answer] below the directory graphs, without an
@@ -152,33 +153,30 @@ func rowHeight(r verdict.Result) float64 {
 }
 
 // shapes lays the panel out.
-func (p answerPanel) shapes() []shape {
-	var out []shape
-	add := func(s ...shape) { out = append(out, s...) }
-	fresh := fmt.Sprintf("a%d", p.index%len(palette))
-	add(textAt("strong", 0, 14, 14, short(p.name, 30), ""),
-		textAt("k-"+slug(p.kind)+" strong", answerWidth, 14, 13, strings.ToUpper(p.kind), "end"))
-	add(
-		markAt("disc", "a0", 5, 29, 3.2),
-		textAt("soft", 12, 33, answerSmall+1, short(p.base, 12), ""),
-	)
+func (p answerPanel) shapes() draw.List {
+	var l draw.List
+	fresh := draw.Arm(p.index)
+	l.Text("strong", 0, 14, 14, short(p.name, 30), "")
+	l.Text("k-"+slug(p.kind)+" strong", answerWidth, 14, 13, strings.ToUpper(p.kind), "end")
+	l.Disc("a0", 5, 29, 3.2)
+	l.Text("soft", 12, 33, answerSmall+1, short(p.base, 12), "")
 	at := 12 + 6*float64(len([]rune(short(p.base, 12)))) + 12
-	add(markAt("diamond", fresh, at, 29, 4),
-		textAt("soft", at+8, 33, answerSmall+1, short(p.fresh, 12), ""))
+	l.Diamond(fresh, at, 29, 4)
+	l.Text("soft", at+8, 33, answerSmall+1, short(p.fresh, 12), "")
 	const left = changesLeft - 22
-	add(rectAt(fresh+" fill", left, 24, left+7, 34),
-		textAt("soft", left+11, 33, answerSmall+1, "difference", ""),
-		rectAt("margin", left+72, 24, left+86, 34),
-		textAt("soft", left+90, 33, answerSmall+1, "margin", ""),
-		lineAt("span", left+136, 24, left+136, 34),
-		textAt("soft", left+141, 33, answerSmall+1, p.level(), ""))
+	l.Rect(fresh+" fill", left, 24, left+7, 34)
+	l.Text("soft", left+11, 33, answerSmall+1, "difference", "")
+	l.Rect("margin", left+72, 24, left+86, 34)
+	l.Text("soft", left+90, 33, answerSmall+1, "margin", "")
+	l.Line("span", left+136, 24, left+136, 34)
+	l.Text("soft", left+141, 33, answerSmall+1, p.level(), "")
 	y := float64(answerHead)
 	for _, r := range p.results {
-		add(p.row(r, y, fresh)...)
+		p.row(&l, r, y, fresh)
 		y += rowHeight(r)
 	}
-	add(p.blocks(y)...)
-	return out
+	p.blocks(&l, y)
+	return l
 }
 
 // level names the largest level of the intervals; a row with another level names its own.
@@ -209,23 +207,22 @@ func (p answerPanel) numbers() []int {
 }
 
 // blocks writes the numbers of the blocks below the last row.
-func (p answerPanel) blocks(y float64) []shape {
+func (p answerPanel) blocks(l *draw.List, y float64) {
 	numbers := p.numbers()
 	n := len(numbers)
 	if n == 0 {
-		return nil
+		return
 	}
-	var out []shape
 	for i, number := range numbers {
 		if n > 12 && i%(n/6) != 0 {
 			continue
 		}
 		for _, x := range []float64{slotAt(valuesLeft, valuesWidth, i, n), slotAt(changesLeft, changesWidth, i, n)} {
-			out = append(out, textAt("soft", x, y+8, answerSmall, fmt.Sprint(number), "middle"))
+			l.Text("soft", x, y+8, answerSmall, fmt.Sprint(number), "middle")
 		}
 	}
-	return append(out, textAt("soft", 0, y+8, answerSmall, "block", ""),
-		textAt("soft", spanAt, y+8, answerSmall, "all", "middle"))
+	l.Text("soft", 0, y+8, answerSmall, "block", "")
+	l.Text("soft", spanAt, y+8, answerSmall, "all", "middle")
 }
 
 // slotAt is the middle of the i-th of n slots.
@@ -235,7 +232,7 @@ func slotAt(left, width float64,
 }
 
 // row draws one endpoint: its name and numbers, then both plots.
-func (p answerPanel) row(r verdict.Result, y float64, fresh string) []shape {
+func (p answerPanel) row(l *draw.List, r verdict.Result, y float64, fresh string) {
 	kind := kindText(r.Kind, r.Indicative)
 	change := strings.TrimSuffix(effect(r), " at "+p.level()) // the legend has it
 	if change == dash {
@@ -254,15 +251,14 @@ func (p answerPanel) row(r verdict.Result, y float64, fresh string) []shape {
 	if textWidth(values+" ", name) > room {
 		values = "" // the plot below names the highest and the lowest
 	}
-	out := []shape{textAt("strong", 0, y+11, answerText, name, ""),
-		textAt("plain", answerWidth, y+11, answerText, change, "end")}
-	out[0].tail, out[0].look = values, "plain"
-	out[1].tail, out[1].look = kind, "k-"+slug(kind)+" strong"
-	if len(r.Pairs) == 0 {
-		return out
+	title := l.Text("strong", 0, y+11, answerText, name, "")
+	title.Tail, title.Look = values, "plain"
+	end := l.Text("plain", answerWidth, y+11, answerText, change, "end")
+	end.Tail, end.Look = kind, "k-"+slug(kind)+" strong"
+	if len(r.Pairs) > 0 {
+		p.values(l, r, y+plotTop, fresh)
+		p.changes(l, r, y+plotTop, fresh)
 	}
-	out = append(out, p.values(r, y+plotTop, fresh)...)
-	return append(out, p.changes(r, y+plotTop, fresh)...)
 }
 
 // Widths of a letter of a row, on average.
@@ -277,7 +273,7 @@ func textWidth(plain, bold string) float64 {
 }
 
 // values draws each arm's value in each block.
-func (p answerPanel) values(r verdict.Result, top float64, fresh string) []shape {
+func (p answerPanel) values(l *draw.List, r verdict.Result, top float64, fresh string) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, pair := range r.Pairs {
 		for _, v := range []float64{pair.Base, pair.New} {
@@ -287,19 +283,19 @@ func (p answerPanel) values(r verdict.Result, top float64, fresh string) []shape
 		}
 	}
 	if !(lo <= hi) {
-		return nil
+		return
 	}
-	out := []shape{
-		textAt("soft", valuesLeft-6, top+8, answerSmall, trim(sig(hi, 3)), "end"),
-		textAt("soft", valuesLeft-6, top+plotHeight, answerSmall, trim(sig(lo, 3)), "end"),
-		lineAt("grid", valuesLeft, top+4, valuesLeft+valuesWidth, top+4),
-		lineAt("grid", valuesLeft, top+plotHeight-4, valuesLeft+valuesWidth, top+plotHeight-4),
+	label := func(y, v float64) {
+		l.Text("soft", valuesLeft-6, y, answerSmall, trim(sig(v, 3)), "end")
 	}
 	if hi == lo {
-		out[1].text = ""
+		label(top+plotHeight/2+4, hi)
 		hi, lo = hi+1, lo-1
-		out[0].y = top + plotHeight/2 + 4
-		out = out[:1]
+	} else {
+		label(top+8, hi)
+		label(top+plotHeight, lo)
+		l.Line("grid", valuesLeft, top+4, valuesLeft+valuesWidth, top+4)
+		l.Line("grid", valuesLeft, top+plotHeight-4, valuesLeft+valuesWidth, top+plotHeight-4)
 	}
 	at := func(v float64) float64 { return top + plotHeight - 4 - (v-lo)/(hi-lo)*(plotHeight-8) }
 	numbers := p.numbers()
@@ -307,19 +303,15 @@ func (p answerPanel) values(r verdict.Result, top float64, fresh string) []shape
 	for _, pair := range r.Pairs {
 		x := slotAt(valuesLeft, valuesWidth, slices.Index(numbers, pair.Block), n)
 		if known(pair.Base) && known(pair.New) {
-			out = append(out, lineAt("grid", x, at(pair.Base), x, at(pair.New)))
+			l.Line("grid", x, at(pair.Base), x, at(pair.New))
 		}
 		if known(pair.Base) {
-			out = append(out, markAt("disc", bound("a0", pair.BaseCensored), x, at(pair.Base), 3))
+			l.Disc(bound("a0", pair.BaseCensored), x, at(pair.Base), 3)
 		}
 		if known(pair.New) {
-			out = append(
-				out,
-				markAt("diamond", bound(fresh, pair.NewCensored), x, at(pair.New), 3.8),
-			)
+			l.Diamond(bound(fresh, pair.NewCensored), x, at(pair.New), 3.8)
 		}
 	}
-	return out
 }
 
 // bound adds the class of hollow marks if the value is only a bound.
@@ -331,9 +323,9 @@ func bound(class string, censored bool) string {
 }
 
 // changes draws the difference of each pair, their interval, and the margin behind them.
-func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shape {
+func (p answerPanel) changes(l *draw.List, r verdict.Result, top float64, fresh string) {
 	axis := changeAxisOf(r, top)
-	out := axis.frame()
+	axis.frame(l)
 	numbers := p.numbers()
 	n := len(numbers)
 	width := min(11, 0.62*changesWidth/float64(n))
@@ -349,9 +341,9 @@ func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shap
 			from, to = from-0.6, from+0.6
 		}
 		class := bound(fresh+" fill", pair.BaseCensored || pair.NewCensored)
-		out = append(out, rectAt(class, x-width/2, min(from, to), x+width/2, max(from, to)))
+		l.Rect(class, x-width/2, min(from, to), x+width/2, max(from, to))
 	}
-	return append(out, axis.estimate(r, fresh)...)
+	axis.estimate(l, r, fresh)
 }
 
 // A changeAxis is the vertical axis of the differences of a result, in percent or percentage
@@ -403,45 +395,39 @@ func (a changeAxis) at(v float64) float64 {
 }
 
 // frame draws the zone of the margin, and the axis with its labels.
-func (a changeAxis) frame() []shape {
+func (a changeAxis) frame(l *draw.List) {
 	right := float64(spanAt + 14)
 	zero := a.at(0)
-	label := func(y float64, text string) shape {
-		return textAt("soft", changesLeft-4, y, answerSmall, text, "end")
+	label := func(y float64, text string) {
+		l.Text("soft", changesLeft-4, y, answerSmall, text, "end")
 	}
-	out := []shape{
-		// The zone stays visible even if it is thin.
-		rectAt("margin", changesLeft, min(a.at(a.margin[1]), zero-1.5), right,
-			max(a.at(a.margin[0]), zero+1.5)),
-		lineAt("axis", changesLeft, zero, right, zero),
-		label(min(max(zero+3, a.top+8), a.top+plotHeight), "0"),
-	}
+	// The zone stays visible even if it is thin.
+	l.Rect("margin", changesLeft, min(a.at(a.margin[1]), zero-1.5), right,
+		max(a.at(a.margin[0]), zero+1.5))
+	l.Line("axis", changesLeft, zero, right, zero)
+	label(min(max(zero+3, a.top+8), a.top+plotHeight), "0")
 	// The end that is farther from zero gets a label.
 	far := a.hi
 	if -a.lo > a.hi {
 		far = a.lo
 	}
 	if math.Abs(a.at(far)-zero) > 9 {
-		out = append(out, label(min(max(a.at(far)+4, a.top+7), a.top+plotHeight+1),
-			signed(far, farDigits(far))+a.unit))
+		label(min(max(a.at(far)+4, a.top+7), a.top+plotHeight+1), signed(far, farDigits(far))+a.unit)
 	}
-	return out
 }
 
 // estimate draws the interval and the effect.
-func (a changeAxis) estimate(r verdict.Result, fresh string) []shape {
-	var out []shape
+func (a changeAxis) estimate(l *draw.List, r verdict.Result, fresh string) {
 	if r.HasInterval() {
 		lo, hi, _ := r.Decisive()
 		from, to := a.at(a.scale*hi), a.at(a.scale*lo)
-		out = append(out, lineAt("span", spanAt, from, spanAt, to),
-			lineAt("span", spanAt-5, from, spanAt+5, from),
-			lineAt("span", spanAt-5, to, spanAt+5, to))
+		l.Line("span", spanAt, from, spanAt, to)
+		l.Line("span", spanAt-5, from, spanAt+5, from)
+		l.Line("span", spanAt-5, to, spanAt+5, to)
 	}
 	if known(r.Effect) {
-		out = append(out, markAt("diamond", fresh, spanAt, a.at(a.scale*r.Effect), 4.2))
+		l.Diamond(fresh, spanAt, a.at(a.scale*r.Effect), 4.2)
 	}
-	return out
 }
 
 // farDigits returns the decimals of a label.

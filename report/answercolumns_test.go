@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"plimsoll/judge/verdict"
+	"plimsoll/report/draw"
 )
 
 // A block has one column in all rows of a panel, also where a row lacks the pair of another.
@@ -13,9 +14,11 @@ func TestABlockHasOneColumn(t *testing.T) {
 	lacking := verdict.Result{Pairs: []verdict.Pair{pair(1), pair(3)}}
 	p := answerPanel{results: []verdict.Result{lacking, whole}}
 	last := func(r verdict.Result) (x float64) {
-		for _, s := range p.values(r, 0, "a1") {
-			if s.kind == "disc" {
-				x = s.x
+		var l draw.List
+		p.values(&l, r, 0, "a1")
+		for _, s := range l {
+			if s.Kind == "disc" {
+				x = s.X
 			}
 		}
 		return x

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"plimsoll/report/draw"
 )
 
 // answerStyle is the look of the picture that stands alone; inside a page the page's style takes
@@ -25,15 +27,15 @@ func (a Answer) SVG(w io.Writer) error {
 	width, height := a.size()
 	fmt.Fprintf(
 		&b,
-		`<svg class="answer" xmlns="http://www.w3.org/2000/svg" viewBox="-8 -4 %s %s" width="%[1]s" height="%[2]s" role="img" aria-label="%[3]s">`+"\n%s",
-		coord(width+16),
-		coord(height+8),
+		`<svg class="answer" xmlns="http://www.w3.org/2000/svg" viewBox="-8 -4 %v %v" width="%[1]v" height="%[2]v" role="img" aria-label="%[3]s">`+"\n%s",
+		width+16,
+		height+8,
 		esc(strings.Join(a.brief(), " ")),
 		answerStyle,
 	)
 	a.places(func(p answerPanel, x, y float64) {
-		fmt.Fprintf(&b, `<g transform="translate(%s %s)">`+"\n", coord(x), coord(y))
-		writeShapes(&b, p.shapes())
+		fmt.Fprintf(&b, `<g transform="translate(%v %v)">`+"\n", x, y)
+		p.shapes().SVG(&b)
 		b.WriteString("</g>\n")
 	})
 	b.WriteString("</svg>\n")
@@ -70,12 +72,12 @@ func (a Answer) writeHTML(b *bytes.Buffer) {
 	for _, p := range a.panels {
 		fmt.Fprintf(
 			b,
-			`<svg class="answer" viewBox="0 -2 %d %s" preserveAspectRatio="xMinYMin meet" role="img" aria-label="%s">`+"\n",
+			`<svg class="answer" viewBox="0 -2 %d %v" preserveAspectRatio="xMinYMin meet" role="img" aria-label="%s">`+"\n",
 			answerWidth,
-			coord(p.height()+2),
+			p.height()+2,
 			esc(p.text(false)),
 		)
-		writeShapes(b, p.shapes())
+		p.shapes().SVG(b)
 		b.WriteString("</svg>\n")
 	}
 	b.WriteString("</div>\n<details><summary>The picture in words</summary>\n")
@@ -92,10 +94,11 @@ const answerScale = 2
 // PNG draws the picture, its panels in columns of two, with two pixels to a unit.
 func (a Answer) PNG(w io.Writer) error {
 	width, height := a.size()
-	var all []shape
+	var all draw.List
 	a.places(func(p answerPanel, x, y float64) {
-		all = append(all, shape{kind: "open", x: 8 + x, y: 6 + y})
-		all = append(append(all, p.shapes()...), groupEnd)
+		all.Open("", 8+x, 6+y, "")
+		all = append(all, p.shapes()...)
+		all.End()
 	})
-	return writePNG(w, width+16, height+12, answerScale, all)
+	return all.PNG(w, width+16, height+12, answerScale)
 }

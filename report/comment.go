@@ -5,6 +5,8 @@ import (
 	"io"
 	"regexp"
 	"strings"
+
+	"plimsoll/internal/plain"
 )
 
 // MaxComment is the largest size of a [Comment] in bytes. Forges take 65,536 characters.
@@ -170,7 +172,7 @@ func (c *comment) endpoints(d Document) {
 // markup, no address that becomes a link, no mention of a person, no reference to an issue, no
 // formula. A zero-width space breaks each of them.
 func inert(s string, most int) string {
-	s = linkRE.ReplaceAllString(md(short(oneLine(s), most)), "$1$3\u200b$2$4")
+	s = linkRE.ReplaceAllString(md(short(plain.OneLine(s), most)), "$1$3\u200b$2$4")
 	return strings.ReplaceAll(s, "$", "<span>$</span>")
 }
 

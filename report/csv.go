@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/plain"
 	"plimsoll/judge/verdict"
 )
 
@@ -154,7 +155,7 @@ func withheldOf(r verdict.Result) string {
 	if why == "" && r.Failed == nil && len(r.Pairs) == 0 {
 		why = cmp.Or(r.Reason, "no pair has a number")
 	}
-	why = oneLine(why)
+	why = plain.OneLine(why)
 	return strings.ToValidUTF8(why[:min(len(why), 900)], "") // ReadTable takes 1000 bytes
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/plain"
 	"plimsoll/judge/imported"
 )
 
@@ -43,7 +44,7 @@ func TestPairs(t *testing.T) {
 				for _, p := range r.Pairs {
 					row := imported.PairRow{Metric: r.Name, Unit: r.Unit, Pair: p}
 					if f.Engine != "" || len(d.Arms) > 2 {
-						row.Database = oneLine(f.Name)
+						row.Database = plain.OneLine(f.Name)
 					}
 					want = append(want, row)
 				}

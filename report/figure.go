@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"plimsoll/internal/plain"
+	"plimsoll/report/draw"
 )
 
 // graphHelp explains the graphs; it stands above the first ones.
@@ -32,8 +35,8 @@ func writeFigure(b *bytes.Buffer, g Graph, id int) {
 		case "arm":
 			fmt.Fprintf(
 				b,
-				`<button type="button" class="key a%d" data-arm="%d" aria-pressed="true"><i></i>%s</button>`,
-				k.index%len(palette),
+				`<button type="button" class="key %s" data-arm="%d" aria-pressed="true"><i></i>%s</button>`,
+				draw.Arm(k.index),
 				k.arm,
 				esc(k.text),
 			)
@@ -49,7 +52,7 @@ func writeFigure(b *bytes.Buffer, g Graph, id int) {
 	}
 	b.WriteString("</figcaption>\n")
 	_, head := g.legend()
-	g.svg(b, "", "", head-12) // the highest label needs them
+	g.drawn(areaH).Write(b, head-12) // the highest label needs them
 	fmt.Fprintf(b, `<p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
 }
 
@@ -66,7 +69,7 @@ func (g Graph) inUnit() string {
 // where that is known.
 func (g Graph) alternative() string {
 	if g.data.NoData != "" {
-		return "There is no data: " + oneLine(g.data.NoData) + "."
+		return "There is no data: " + plain.OneLine(g.data.NoData) + "."
 	}
 	var parts prose
 	for _, a := range g.data.Arms {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"plimsoll/judge/attribution"
+	"plimsoll/report/draw"
 )
 
 // A Flame is a differential flame graph of a cost: the call tree of both arms from the top down.
@@ -181,13 +182,16 @@ func (f *Flame) text(c flameCell) string {
 	return text
 }
 
-// shapes draws the picture.
-func (f *Flame) shapes() []shape {
-	out := []shape{textAt("title", 8, 16, 0, f.title, "")}
+// drawn draws the picture.
+func (f *Flame) drawn() draw.Picture {
+	var l draw.List
+	l.Text("title", 8, 16, 0, f.title, "")
 	x := 8.0
 	for _, k := range flameKeys {
-		out = append(out, group("key", ""), rectAt(k.class, x, 25, x+14, 37),
-			textAt("", x+19, 36, 0, k.text, ""), groupEnd)
+		l.Group("key", "")
+		l.Rect(k.class, x, 25, x+14, 37)
+		l.Text("", x+19, 36, 0, k.text, "")
+		l.End()
 		x += 19 + flameSign*float64(len(k.text)) + 18
 	}
 	for _, c := range f.cells {
@@ -196,18 +200,18 @@ func (f *Flame) shapes() []shape {
 			class += " found"
 		}
 		left, top, width := flameW*c.x, flameHead+float64(flameRow*c.depth), flameW*c.w
-		out = append(out,
-			shape{kind: "open", class: class, text: fmt.Sprintf(
-				`<g class="%s" data-at="%s %s %d"><title>%s</title>`, class, share6(c.x),
-				share6(c.w), c.depth, esc(f.text(c)))},
-			rectAt(f.look(c.node), left+0.3, top, left+max(width-0.3, 0.5), top+flameRow-1))
+		l.Open(class, 0, 0, fmt.Sprintf(`<g class="%s" data-at="%s %s %d"><title>%s</title>`, class,
+			share6(c.x), share6(c.w), c.depth, esc(f.text(c))))
+		l.Rect(f.look(c.node), left+0.3, top, left+max(width-0.3, 0.5), top+flameRow-1)
 		label := ""
 		if fits := int((width - 6) / flameSign); fits >= 3 {
 			label = fitted(f.label(c.node), fits)
 		}
-		out = append(out, textAt("in", left+4, top+13, 0, cmp.Or(label, " "), ""), groupEnd)
+		l.Text("in", left+4, top+13, 0, cmp.Or(label, " "), "")
+		l.End()
 	}
-	return out
+	return draw.Picture{Class: "chart flame", Title: f.title, Style: flameStyle, Width: flameW,
+		Height: float64(flameHead + flameRow*f.rows + 4), Shapes: l}
 }
 
 // headRE matches the change in a label, and the package and receiver of its function.
@@ -233,27 +237,11 @@ var flameKeys = []struct{ class, text string }{
 // flameStyle is the look of the picture that stands alone, beside that of graphs.
 const flameStyle = `<style>.same{fill:#dfe3e8}.up1{fill:#fbdcc8}.up2{fill:#f6b07f}.up3{fill:#e98a3f}.down1{fill:#d3e6f5}.down2{fill:#97c7e8}.down3{fill:#5caadb}.found rect{stroke:#222;stroke-width:1.5}</style>` + "\n"
 
-func (f *Flame) height() float64 { return float64(flameHead + flameRow*f.rows + 4) }
-
 // SVG draws the picture as a complete file, without any outside address but the name of the format.
-func (f *Flame) SVG(w io.Writer) error {
-	var b bytes.Buffer
-	f.svg(&b, ` xmlns="http://www.w3.org/2000/svg"`, svgStyle+flameStyle, 0)
-	_, err := w.Write(b.Bytes())
-	return err
-}
+func (f *Flame) SVG(w io.Writer) error { return f.drawn().SVG(w) }
 
 // PNG draws the picture, 1600 pixels wide.
-func (f *Flame) PNG(w io.Writer) error {
-	return writePNG(w, flameW, f.height(), 1.6, f.shapes())
-}
-
-func (f *Flame) svg(b *bytes.Buffer, attributes, style string, from float64) {
-	fmt.Fprintf(b, `<svg class="chart flame"%s viewBox="0 %s %d %s" role="img" aria-label="%s">`+"\n%s",
-		attributes, coord(from), flameW, coord(f.height()-from), esc(f.title), style)
-	writeShapes(b, f.shapes())
-	b.WriteString("</svg>\n")
-}
+func (f *Flame) PNG(w io.Writer) error { return f.drawn().PNG(w, 1.6) }
 
 // flameHelp explains the picture.
 const flameHelp = "The wider, the more CPU time per operation, in the arm that spends more there; what a " +
@@ -271,7 +259,7 @@ func (f *Flame) writeDrawing(b *bytes.Buffer, id int) {
 		fmt.Fprintf(b, `<span class="key is-%s"><i></i>%s</span>`, k.class, esc(k.text))
 	}
 	b.WriteString("</span></figcaption>\n")
-	f.svg(b, "", "", flameHead-2)
+	f.drawn().Write(b, flameHead-2)
 	note := flameHelp
 	if n := f.why.Dropped; n > 0 {
 		note += fmt.Sprintf(" %s narrower than %s %% left out.", count(n, "place", "places"),

@@ -127,11 +127,11 @@ func TestAnswerShowsEveryPair(t *testing.T) {
 			kinds := map[string]int{}
 			bars := 0
 			for _, sh := range p.shapes() {
-				kinds[sh.kind]++
-				if sh.kind == "rect" && strings.Contains(sh.class, "fill") {
+				kinds[sh.Kind]++
+				if sh.Kind == "rect" && strings.Contains(sh.Class, "fill") {
 					bars++
 				}
-				if sh.x < -1 || sh.x > answerWidth+1 || sh.y < -1 || sh.y > p.height()+1 {
+				if sh.X < -1 || sh.X > answerWidth+1 || sh.Y < -1 || sh.Y > p.height()+1 {
 					t.Errorf("%s, %s: %+v lies outside", name, p.name, sh)
 				}
 			}

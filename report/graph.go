@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 )
 
@@ -130,123 +128,6 @@ func (g Graph) end() float64 {
 		return 1
 	}
 	return end
-}
-
-// A tick is a labeled place on an axis.
-type tick struct {
-	at    float64
-	label string
-}
-
-// ticks returns about n round places from lo to hi or just above it, both included. No two labels
-// are alike.
-func ticks(lo, hi float64, n int) []tick {
-	step := roundStep((hi - lo) / float64(n))
-	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	if s := step * math.Pow(10, float64(decimals)); decimals < 9 &&
-		math.Abs(s-math.Round(s)) > 1e-6 {
-		decimals++ // 2.5, 0.25
-	}
-	var out []tick
-	for k := math.Floor(lo/step + 1e-9); len(out) == 0 || out[len(out)-1].at < hi-1e-9*step && len(out) <= 4*n; k++ {
-		out = append(out, tick{at: k * step})
-	}
-	for short := 2; ; short++ {
-		alike := false
-		for i := range out {
-			out[i].label = axisNumber(out[i].at, step, decimals, short)
-			alike = alike || i > 0 && out[i].label == out[i-1].label
-		}
-		if !alike || short == 9 {
-			return out
-		}
-	}
-}
-
-// axisNumber writes a number of an axis. Thousands get a k, millions an M and billions a G, with at
-// most short decimals; other numbers have at most the given decimals. With short = 2, no label is
-// wider than six signs.
-func axisNumber(v, step float64, decimals, short int) string {
-	if v == 0 {
-		return "0"
-	}
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e9, "G"}, {1e6, "M"}, {1e4, "k"}} {
-		size := u.size
-		if u.name == "k" {
-			size = 1e3
-		}
-		if math.Abs(v) >= u.size || step >= u.size/10 && math.Abs(v) >= size {
-			return trim(fixed(v/size, short)) + u.name
-		}
-	}
-	return fixed(v, decimals)
-}
-
-// roundStep returns the next of 1, 2, 2.5, 5 times a power of ten that is not below raw.
-func roundStep(raw float64) float64 {
-	if !(raw > 0) || math.IsInf(raw, 0) {
-		return 1
-	}
-	p := math.Pow(10, math.Floor(math.Log10(raw)))
-	for _, m := range []float64{1, 2, 2.5, 5} {
-		if raw <= m*p*(1+1e-9) {
-			return m * p
-		}
-	}
-	return 10 * p
-}
-
-// clock returns the ticks of the time axis up to end seconds, none beyond it, and the unit of their
-// labels.
-func clock(end float64) (marks []tick, unit string) {
-	size, unit := 1.0, "s"
-	switch {
-	case end > 3*3600:
-		size, unit = 3600, "h"
-	case end > 180:
-		size, unit = 60, "min"
-	}
-	steps := []float64{1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600}
-	step := steps[len(steps)-1]
-	for _, s := range steps {
-		if end/size/s <= 10 {
-			step = s
-			break
-		}
-	}
-	if end/size < 4 {
-		step = roundStep(end / size / 5)
-	}
-	if n := end / size / step; n > 50 {
-		step = roundStep(end / size / 8)
-	}
-	for k := 0.0; k*step*size <= end*(1+1e-9); k++ {
-		marks = append(marks, tick{k * step * size, strconv.FormatFloat(tidy(k*step), 'f', -1, 64)})
-	}
-	return marks, unit
-}
-
-// A piece is a stretch of a curve without a gap: indexes from (included) to (excluded).
-type piece struct{ from, to int }
-
-// pieces splits the instants of a curve where they jump by more than one and a half steps of the
-// grid.
-func pieces(t []float64, step float64) []piece {
-	var out []piece
-	from := 0
-	for i := 1; i <= len(t); i++ {
-		if i == len(t) || t[i]-t[i-1] > 1.5*step {
-			out = append(out, piece{from, i})
-			from = i
-		}
-	}
-	if len(t) == 0 {
-		return nil
-	}
-	return out
 }
 
 // limitText labels the line of a rule's limit.

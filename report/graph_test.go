@@ -136,7 +136,7 @@ func TestLegendFits(t *testing.T) {
 		})
 	}
 	var b bytes.Buffer
-	g.svg(&b, "", "", 0)
+	g.drawn(areaH).Write(&b, 0)
 	svg := b.String()
 	last := 0
 	for part := range strings.SplitSeq(svg, `<text x="`) {

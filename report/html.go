@@ -10,6 +10,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"plimsoll/internal/plain"
 )
 
 //go:embed page.css
@@ -120,7 +122,7 @@ func (d Document) tool() string {
 	return ""
 }
 
-func esc(s string) string { return html.EscapeString(oneLine(s)) }
+func esc(s string) string { return html.EscapeString(plain.OneLine(s)) }
 
 func writeWarnings(b *bytes.Buffer, warnings []string) {
 	if len(warnings) == 0 {

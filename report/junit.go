@@ -64,7 +64,7 @@ type (
 // Databases against each other are not a test of a release, and are left out. Times are left out,
 // because a document has none.
 func JUnit(w io.Writer, d Document) error {
-	all := junitSuites{Name: oneLine(d.Title)}
+	all := junitSuites{Name: plain.OneLine(d.Title)}
 	for i, f := range d.Verdicts {
 		all.Suites = append(all.Suites, d.suite(i, f))
 	}
@@ -80,12 +80,12 @@ func JUnit(w io.Writer, d Document) error {
 			s.Cases = append(s.Cases,
 				junitCase{Name: "complete",
 					Error: &junitReason{Type: "incomplete",
-						Message: oneLine(d.State.missing(stateWord(d.State.State)))}})
+						Message: plain.OneLine(d.State.missing(stateWord(d.State.State)))}})
 		}
 		for k := range s.Cases {
 			c := &s.Cases[k]
 			// A dot would begin a package.
-			c.Name, c.Class = oneLine(c.Name), "plimsoll."+strings.ReplaceAll(s.Name, ".", "_")
+			c.Name, c.Class = plain.OneLine(c.Name), "plimsoll."+strings.ReplaceAll(s.Name, ".", "_")
 			s.count(*c)
 		}
 		all.Tests = all.Tests + s.Tests
@@ -114,14 +114,14 @@ func (s *junitSuite) count(c junitCase) {
 
 // suite is the i-th verdict. The base's rules stand with the first verdict of their database.
 func (d Document) suite(i int, f NamedVerdict) junitSuite {
-	s := junitSuite{Name: oneLine(f.Name), Properties: d.properties(&f)}
+	s := junitSuite{Name: plain.OneLine(f.Name), Properties: d.properties(&f)}
 	if s.Name == "" {
 		s.Name = "verdict"
 	}
 	if len(f.Verdict.Results) == 0 {
 		s.Cases = append(s.Cases,
 			junitCase{Name: "verdict",
-				Error: &junitReason{Type: "invalid", Message: oneLine(f.Verdict.Reason)}})
+				Error: &junitReason{Type: "invalid", Message: plain.OneLine(f.Verdict.Reason)}})
 	}
 	for _, r := range f.Verdict.Results {
 		s.Cases = append(s.Cases, endpointCase(r))
@@ -130,7 +130,7 @@ func (d Document) suite(i int, f NamedVerdict) junitSuite {
 		s.Cases = append(s.Cases,
 			junitCase{
 				Name:    r.Name,
-				Skipped: &junitReason{Type: "not judged", Message: oneLine(r.Value)},
+				Skipped: &junitReason{Type: "not judged", Message: plain.OneLine(r.Value)},
 			})
 	}
 	first := true
@@ -174,7 +174,7 @@ func (d Document) properties(f *NamedVerdict) []junitProperty {
 	var out []junitProperty
 	add := func(name, value string) {
 		if value != "" {
-			out = append(out, junitProperty{name, oneLine(value)})
+			out = append(out, junitProperty{name, plain.OneLine(value)})
 		}
 	}
 	add("comparison", d.Comparison)
@@ -198,10 +198,10 @@ func (d Document) properties(f *NamedVerdict) []junitProperty {
 func endpointCase(r verdict.Result) junitCase {
 	c := junitCase{Name: r.Name}
 	reason := &junitReason{Type: kindText(r.Kind, r.Indicative),
-		Message: oneLine(effectOr(r) + r.Reason), Text: oneLine(r.Sentence)}
+		Message: plain.OneLine(effectOr(r) + r.Reason), Text: plain.OneLine(r.Sentence)}
 	switch r.Kind {
 	case verdict.Same, verdict.Better:
-		c.Out = oneLine(r.Sentence)
+		c.Out = plain.OneLine(r.Sentence)
 	case verdict.Worse:
 		c.Failure = reason
 	case verdict.Inconclusive:

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"plimsoll/internal/plain"
 )
 
 // writeSection writes a section; graphs are the report's.
@@ -101,7 +103,7 @@ func writeTable(b *strings.Builder, t *table) {
 
 // md writes a text so that Markdown shows it as it is, on one line.
 func md(s string) string {
-	s = oneLine(s)
+	s = plain.OneLine(s)
 	var b strings.Builder
 	r := []rune(s)
 	word := func(i int) bool {
@@ -140,7 +142,7 @@ func md(s string) string {
 
 // code writes a text as a code span.
 func code(s string) string {
-	s = oneLine(s)
+	s = plain.OneLine(s)
 	fence := "`"
 	for strings.Contains(s, fence) {
 		fence += "`"
@@ -149,17 +151,4 @@ func code(s string) string {
 		return fence + " " + s + " " + fence
 	}
 	return fence + s + fence
-}
-
-// oneLine replaces line breaks and other control characters, and characters that reverse the
-// direction of text, by spaces.
-func oneLine(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
-			r == 0x2028 ||
-			r == 0x2029 {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "�")))
 }

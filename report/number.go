@@ -240,3 +240,12 @@ func count(n int, one, many string) string {
 
 // list joins names as verdicts do.
 func list(names []string) string { return verdict.List(names) }
+
+// short cuts a text to n signs.
+func short(s string, n int) string {
+	r := []rune(strings.TrimRight(s, " "))
+	if len(r) <= n {
+		return string(r)
+	}
+	return string(r[:n-1]) + "…"
+}

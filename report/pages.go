@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/report/draw"
 )
 
 // The kinds of a page.
@@ -105,20 +106,17 @@ func RulePanel(rule string, limit float64, value Line, broken, unknown []Stretch
 	return p
 }
 
-// mostLines is the largest number of lines in a panel: one for each color.
-const mostLines = len(palette)
-
-// graph draws a panel. Of too many lines it shows those with the highest peaks, and states how many
+// graph draws a panel, at most one line for each color. Of too many lines it shows those with the highest peaks, and states how many
 // it leaves out.
 func (p Panel) graph(measuredFrom float64) Graph {
 	lines := slices.Clone(p.Lines)
 	g := GraphData{GraphSpec: GraphSpec{Title: p.Title, Unit: p.Unit}, Rule: p.Rule, Limit: p.Limit,
 		LimitRule: p.LimitName, Broken: p.Broken, Unknown: p.Unknown, MeasuredFrom: measuredFrom,
 		NoData: p.Why}
-	if rest := len(lines) - mostLines; rest > 0 {
+	if rest := len(lines) - draw.Arms; rest > 0 {
 		slices.SortStableFunc(lines,
 			func(x, y PanelLine) int { return -cmp.Compare(peak(x.V), peak(y.V)) })
-		lines = lines[:mostLines]
+		lines = lines[:draw.Arms]
 		g.Note = fmt.Sprintf("%s with lower peaks left out", count(rest, "line", "lines"))
 	}
 	usable := make([]Line, len(lines))

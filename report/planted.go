@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/plain"
 	"plimsoll/judge/verdict"
 )
 
@@ -29,7 +30,7 @@ func Planted(d Document, fault string) string {
 		quiet = quiet && k != verdict.Worse && k != verdict.Better
 		judged = judged && k != verdict.Invalid
 		same = same && k == verdict.Same
-		part := strings.TrimSpace(oneLine(f.Name) + " " + kindText(k, f.Verdict.Indicative))
+		part := strings.TrimSpace(plain.OneLine(f.Name) + " " + kindText(k, f.Verdict.Indicative))
 		if text := plantedNumbers(f.Verdict.Results); text != "" {
 			part += ", " + text
 		}
@@ -73,7 +74,7 @@ func plantedNumbers(results []verdict.Result) string {
 	}
 	show := func(fits func(verdict.Result) bool) {
 		if i := slices.IndexFunc(results, fits); i >= 0 {
-			shown = append(shown, oneLine(results[i].Name)+" "+effect(results[i]))
+			shown = append(shown, plain.OneLine(results[i].Name)+" "+effect(results[i]))
 		}
 	}
 	show(func(r verdict.Result) bool { return r.Name == leading })

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"image/color"
 	"image/png"
 	"io"
 	"os"
@@ -506,6 +507,9 @@ func TestPoor(t *testing.T) {
 	}
 }
 
+// armColors are the colors of the first two arms.
+var armColors = []color.NRGBA{{0x00, 0x72, 0xB2, 0xff}, {0xD5, 0x5E, 0x00, 0xff}}
+
 func TestPNG(t *testing.T) {
 	for _, g := range Graphs(From(scenes()["full"].input()))[:2] {
 		m, err := png.Decode(bytes.NewReader(render(t, g.PNG)))
@@ -519,7 +523,7 @@ func TestPNG(t *testing.T) {
 		for y := range pngHeight {
 			for x := range pngWidth {
 				r, gr, b, _ := m.At(x, y).RGBA()
-				for i, c := range palette[:2] {
+				for i, c := range armColors {
 					if uint8(r>>8) == c.R && uint8(gr>>8) == c.G && uint8(b>>8) == c.B {
 						found[i]++
 					}

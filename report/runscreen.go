@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"plimsoll/internal/plain"
 	"plimsoll/record"
 )
 
@@ -86,18 +87,18 @@ func columns(rows [][]string, right []bool, gap string) []string {
 	out := make([]string, len(rows))
 	for _, r := range rows {
 		for i, c := range r {
-			widths[i] = max(widths[i], utf8.RuneCountInString(oneLine(c)))
+			widths[i] = max(widths[i], utf8.RuneCountInString(plain.OneLine(c)))
 		}
 	}
 	for k, r := range rows {
 		cells := make([]string, len(r))
 		for i, c := range r {
-			cells[i] = pad(oneLine(c), widths[i])
+			cells[i] = pad(plain.OneLine(c), widths[i])
 			if right != nil && right[i] {
 				cells[i] = strings.Repeat(
 					" ",
-					widths[i]-utf8.RuneCountInString(oneLine(c)),
-				) + oneLine(
+					widths[i]-utf8.RuneCountInString(plain.OneLine(c)),
+				) + plain.OneLine(
 					c,
 				)
 			}
@@ -134,13 +135,13 @@ func (r RunScreen) Write(w io.Writer, width int) error {
 		most = most * defaultWidth / width
 	}
 	entry := func(e record.Row) []string {
-		lines := Fold(e.Name+": "+oneLine(e.Value), width-4)
+		lines := Fold(e.Name+": "+plain.OneLine(e.Value), width-4)
 		for i := range lines {
 			lines[i] = strings.Repeat(" ", 2+2*min(i, 1)) + lines[i]
 		}
 		return lines
 	}
-	lines := Fold(oneLine(r.Title), width)
+	lines := Fold(plain.OneLine(r.Title), width)
 	var ends []string
 	for _, e := range r.Ends {
 		ends = append(ends, entry(e)...)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"plimsoll/internal/plain"
 	"plimsoll/record"
 )
 
@@ -160,11 +161,11 @@ func (s *screen) blank() {
 	}
 }
 
-func (s *screen) line(text string) { s.lines = append(s.lines, Fold(oneLine(text), s.width)...) }
+func (s *screen) line(text string) { s.lines = append(s.lines, Fold(plain.OneLine(text), s.width)...) }
 
 // entry writes a label and a text that is wrapped beside it.
 func (s *screen) entry(label, text string) {
-	for i, l := range Fold(oneLine(text), s.width-labelWidth) {
+	for i, l := range Fold(plain.OneLine(text), s.width-labelWidth) {
 		if i > 0 {
 			label = ""
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/plain"
 	"plimsoll/judge/drift"
 	"plimsoll/judge/sizing"
 	"plimsoll/plan"
@@ -399,7 +400,7 @@ func (d *SizingPart) csvRows() [][]string {
 
 // formulaFree keeps a spreadsheet from taking a text of the server for a formula.
 func formulaFree(s string) string {
-	s = oneLine(s)
+	s = plain.OneLine(s)
 	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
 		return "'" + s
 	}

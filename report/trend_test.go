@@ -167,9 +167,9 @@ func TestTrendForms(t *testing.T) {
 			blue := 0
 			for y := range m.Bounds().Dy() {
 				for x := range m.Bounds().Dx() {
-					if r, gr, b, _ := m.At(x, y).RGBA(); uint8(r>>8) == palette[0].R &&
-						uint8(gr>>8) == palette[0].G &&
-						uint8(b>>8) == palette[0].B {
+					if r, gr, b, _ := m.At(x, y).RGBA(); uint8(r>>8) == armColors[0].R &&
+						uint8(gr>>8) == armColors[0].G &&
+						uint8(b>>8) == armColors[0].B {
 						blue++
 					}
 				}

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"plimsoll/report/draw"
 )
 
 // A TrendGraph is the picture of one database: the level of each release against the first of its
@@ -75,7 +77,7 @@ func (g TrendGraph) span() float64 {
 }
 
 // scale returns the ticks of the vertical axis.
-func (g TrendGraph) scale() []tick {
+func (g TrendGraph) scale() []draw.Tick {
 	lo, hi := 99.0, 101.0
 	for _, m := range g.marks {
 		for _, v := range []float64{m.level, m.lo, m.hi} {
@@ -85,7 +87,7 @@ func (g TrendGraph) scale() []tick {
 		}
 	}
 	pad := (hi - lo) / 20
-	return ticks(lo-pad, hi+pad, 6)
+	return draw.Ticks(lo-pad, hi+pad, 6)
 }
 
 const trendAxis = "% of the first release of the chain"
@@ -119,32 +121,12 @@ const (
 const trendStyle = `<style>.whisker{stroke:#0072b2;stroke-width:1.6}.dot{fill:#0072b2}.change{stroke:#b00020;stroke-width:1.6;stroke-dasharray:4 3}.gap{stroke:#bbb;stroke-width:1.5}.chart .called{fill:#b00020;font-weight:bold}</style>` + "\n"
 
 // SVG draws the picture as a complete file, without any outside address but the name of the format.
-func (g TrendGraph) SVG(w io.Writer) error {
-	var b bytes.Buffer
-	g.svg(&b, ` xmlns="http://www.w3.org/2000/svg"`, svgStyle+trendStyle)
-	_, err := w.Write(b.Bytes())
-	return err
-}
-
-func (g TrendGraph) svg(b *bytes.Buffer, attributes, style string) {
-	fmt.Fprintf(
-		b,
-		`<svg class="chart trend"%s viewBox="0 0 %d %s" role="img" aria-label="%s">`+"\n%s",
-		attributes,
-		trendWidth,
-		coord(trendY+trendH+g.below()),
-		esc(g.title),
-		style,
-	)
-	writeShapes(b, g.shapes(trendH))
-	b.WriteString("</svg>\n")
-}
+func (g TrendGraph) SVG(w io.Writer) error { return g.drawn(trendH).SVG(w) }
 
 // PNG draws the picture, 1200 × 560 pixels.
 func (g TrendGraph) PNG(w io.Writer) error {
 	const scale = 1200.0 / trendWidth
-	const height = 560 / scale
-	return writePNG(w, trendWidth, height, scale, g.shapes(height-trendY-g.below()))
+	return g.drawn(560/scale-trendY-g.below()).PNG(w, scale)
 }
 
 // below is the height of the names, which are written at 30 degrees with letters 7 wide.
@@ -156,51 +138,50 @@ func (g TrendGraph) below() float64 {
 	return float64(24 + 7*longest/2)
 }
 
-// shapes draws the picture with an area of a height.
-func (g TrendGraph) shapes(height float64) []shape {
+// drawn draws the picture with an area of a height.
+func (g TrendGraph) drawn(height float64) draw.Picture {
 	ys := g.scale()
-	lo, hi := ys[0].at, ys[len(ys)-1].at
+	lo, hi := ys[0].At, ys[len(ys)-1].At
 	foot := trendY + height
 	x := func(v float64) float64 { return trendX + v/g.span()*trendW }
 	y := func(v float64) float64 { return foot - (v-lo)/(hi-lo)*height }
-	out := []shape{textAt("title", 8, 18, 0, g.title, "")}
-	add := func(s ...shape) { out = append(out, s...) }
+	var l draw.List
+	l.Text("title", 8, 18, 0, g.title, "")
 	for _, t := range ys {
-		add(lineAt("grid", trendX, y(t.at), trendX+trendW, y(t.at)),
-			textAt("", trendX-6, y(t.at)+4, 0, t.label, "end"))
+		l.Line("grid", trendX, y(t.At), trendX+trendW, y(t.At))
+		l.Text("", trendX-6, y(t.At)+4, 0, t.Label, "end")
 	}
-	add(turned(textAt("", 14, trendY+height/2, 0, trendAxis, "middle"), -90))
+	l.Text("", 14, trendY+height/2, 0, trendAxis, "middle").Turn = -90
 	for _, at := range g.gaps {
-		add(lineAt("gap", x(at-0.25), trendY, x(at-0.25), foot))
+		l.Line("gap", x(at-0.25), trendY, x(at-0.25), foot)
 	}
-	add(group("a0", ""))
-	for _, l := range g.lines {
-		from, to := g.marks[l[0]], g.marks[l[1]]
-		add(lineAt("mean", x(from.x), y(from.level), x(to.x), y(to.level)))
+	l.Group("a0", "")
+	for _, between := range g.lines {
+		from, to := g.marks[between[0]], g.marks[between[1]]
+		l.Line("mean", x(from.x), y(from.level), x(to.x), y(to.level))
 	}
 	for _, m := range g.marks {
 		if known(m.lo) {
-			add(lineAt("whisker", x(m.x), y(m.lo), x(m.x), y(m.hi)))
+			l.Line("whisker", x(m.x), y(m.lo), x(m.x), y(m.hi))
 		}
-		add(markAt("disc", "dot", x(m.x), y(m.level), 4))
+		l.Disc("dot", x(m.x), y(m.level), 4)
 	}
-	add(groupEnd)
+	l.End()
 	// of names from here on; the last one of a chain has its name, if there is room for few
 	free := math.Inf(1)
 	for _, m := range slices.Backward(g.marks) {
 		if free-m.x >= g.span()/38 {
 			free = m.x
-			add(turned(textAt("", x(m.x), foot+16, 0, short(m.name, 18), "end"), -30))
+			l.Text("", x(m.x), foot+16, 0, short(m.name, 18), "end").Turn = -30
 		}
 		if m.change != "" {
 			at := x(m.x - 0.5)
-			add(
-				lineAt("change", at, trendY, at, foot),
-				textAt("called", at+4, trendY+12, 0, m.change, ""),
-			)
+			l.Line("change", at, trendY, at, foot)
+			l.Text("called", at+4, trendY+12, 0, m.change, "")
 		}
 	}
-	return out
+	return draw.Picture{Class: "chart trend", Title: g.title, Style: trendStyle, Width: trendWidth,
+		Height: foot + g.below(), Shapes: l}
 }
 
 // picture returns the name of the file and the title.
@@ -214,6 +195,6 @@ func (g TrendGraph) writeDrawing(b *bytes.Buffer, id int) {
 		id,
 		esc(g.title+" ("+trendAxis+")"),
 	)
-	g.svg(b, "", "")
+	g.drawn(trendH).Write(b, 0)
 	fmt.Fprintf(b, `<p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/plain"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
@@ -565,15 +566,15 @@ func RunText(w io.Writer, r RunData, p *plan.Plan) error {
 	none := func(UsersOf) string { return "" }
 	var b strings.Builder
 	for _, n := range userNotices([]UsersOf{u}, none) {
-		b.WriteString("\nATTENTION: " + oneLine(n.text) + "\n")
+		b.WriteString("\nATTENTION: " + plain.OneLine(n.text) + "\n")
 	}
 	for _, s := range (usersPart{[]UsersOf{u}, login, mix, none}).sections() {
-		b.WriteString("\n" + oneLine(s.Title) + ":\n")
+		b.WriteString("\n" + plain.OneLine(s.Title) + ":\n")
 		for _, l := range s.Table.text() {
 			b.WriteString(l + "\n")
 		}
 		for _, n := range s.Notes {
-			for _, l := range wrap(oneLine(n), 118, 20) {
+			for _, l := range wrap(plain.OneLine(n), 118, 20) {
 				b.WriteString("  " + l + "\n")
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/plain"
 	"plimsoll/judge/attribution"
 	"plimsoll/judge/attribution/statements"
 	"plimsoll/judge/verdict"
@@ -305,7 +306,7 @@ func (s *StatementsOf) say(f NamedVerdict) {
 	certain := top.Q <= mostDoubt && rank(top) >= leastStatement*s.Base
 	s.First = rank(top) > 0 && (certain || decided(r) && top.Cost.Value*r.Effect > 0)
 	s.Sentence = fmt.Sprintf("%s changed: %s", count(len(s.Findings), "statement", "statements"),
-		short(oneLine(top.Text), longStatement))
+		short(plain.OneLine(top.Text), longStatement))
 	about := statementFacts(top)
 	if top.Operation != "" {
 		about = append(about, "issued by "+top.Operation)

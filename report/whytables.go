@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/plain"
 	"plimsoll/judge/attribution"
 	"plimsoll/judge/attribution/statements"
 	"plimsoll/watch/query"
@@ -224,7 +225,7 @@ func (d Document) planTable(s StatementsOf) *table {
 				change = orDash(changeText(x.Change))
 			}
 		}
-		t.add(orDash(f.Operation), short(oneLine(f.Text), longStatement), change,
+		t.add(orDash(f.Operation), short(plain.OneLine(f.Text), longStatement), change,
 			oneLinePlan(f.Plan.Base), oneLinePlan(f.Plan.New))
 	}
 	return t

@@ -106,6 +106,7 @@ var pure = []string{
 	"judge/imported",
 	"run/capacity",
 	"report",
+	"report/draw",
 	"evidence",
 	"watch/query",
 }

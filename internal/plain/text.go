@@ -73,6 +73,19 @@ func harmful(r rune, n int, lines bool) bool {
 // mostID is the longest identifier that is shown, in bytes.
 const mostID = 120
 
+// OneLine returns s as text for a page or a picture: line breaks and other control characters, and
+// characters that reverse the direction of text, are spaces. It has none at its ends.
+func OneLine(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
+			r == 0x2028 ||
+			r == 0x2029 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�")))
+}
+
 // ID returns s if it is an identifier, 1 to 120 characters of A-Z, a-z, 0-9, '.', '_' and '-', and
 // otherwise a note of how long the text was that stood in its place. The empty string stays empty.
 func ID(s string) string {

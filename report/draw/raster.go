@@ -1,4 +1,4 @@
-package report
+package draw
 
 import (
 	"image"
@@ -41,49 +41,49 @@ type raster struct {
 	buf     sfnt.Buffer
 }
 
-// writePNG draws shapes into a picture with a number of pixels for each unit.
-func writePNG(w io.Writer, width, height, scale float64, shapes []shape) error {
+// PNG draws the shapes into a picture with a number of pixels for each unit.
+func (l List) PNG(w io.Writer, width, height, scale float64) error {
 	size := image.Rect(0, 0, int(math.Round(width*scale)), int(math.Round(height*scale)))
 	r := &raster{img: image.NewRGBA(size), scale: scale, origins: []point{{}}, arms: []int{-1}}
 	draw.Draw(r.img, size, image.White, image.Point{}, draw.Src)
-	for _, s := range shapes {
+	for _, s := range l {
 		r.shape(s)
 	}
 	enc := png.Encoder{CompressionLevel: png.BestSpeed}
 	return enc.Encode(w, paletted(r.img))
 }
 
-func (r *raster) shape(s shape) {
+func (r *raster) shape(s Element) {
 	last := len(r.origins) - 1
-	look := lookOf(s.class, r.arms[last])
-	switch s.kind {
+	look := lookOf(s.Class, r.arms[last])
+	switch s.Kind {
 	case "open":
-		from, arm := r.origins[last], armOf(s.class)
+		from, arm := r.origins[last], armOf(s.Class)
 		if arm < 0 {
 			arm = r.arms[last]
 		}
-		r.origins = append(r.origins, point{from.x + s.x, from.y + s.y})
+		r.origins = append(r.origins, point{from.x + s.X, from.y + s.Y})
 		r.arms = append(r.arms, arm)
 	case "close":
 		r.origins, r.arms = r.origins[:last], r.arms[:last]
 	case "text":
 		r.label(s, look)
 	case "line":
-		r.stroke([]point{r.at(s.x, s.y), r.at(s.x2, s.y2)}, look)
+		r.stroke([]point{r.at(s.X, s.Y), r.at(s.X2, s.Y2)}, look)
 	case "curve":
-		r.stroke(r.places(s.points), look)
+		r.stroke(r.places(s.Points), look)
 	case "band":
-		r.fill(look.color, r.places(s.points))
+		r.fill(look.color, r.places(s.Points))
 	case "rect":
 		r.fill(
 			look.color,
-			[]point{r.at(s.x, s.y), r.at(s.x2, s.y), r.at(s.x2, s.y2), r.at(s.x, s.y2)},
+			[]point{r.at(s.X, s.Y), r.at(s.X2, s.Y), r.at(s.X2, s.Y2), r.at(s.X, s.Y2)},
 		)
 	case "disc":
-		r.fill(look.color, disc(r.at(s.x, s.y), s.r*r.scale))
+		r.fill(look.color, disc(r.at(s.X, s.Y), s.R*r.scale))
 	case "diamond":
 		r.fill(look.color,
-			[]point{r.at(s.x-s.r, s.y), r.at(s.x, s.y-s.r), r.at(s.x+s.r, s.y), r.at(s.x, s.y+s.r)})
+			[]point{r.at(s.X-s.R, s.Y), r.at(s.X, s.Y-s.R), r.at(s.X+s.R, s.Y), r.at(s.X, s.Y+s.R)})
 	}
 }
 
@@ -187,27 +187,27 @@ func (r *raster) canvas(lo, hi point) (*vector.Rasterizer, image.Rectangle) {
 }
 
 // label draws a text and the text behind it.
-func (r *raster) label(s shape, look look) {
-	size := s.r
+func (r *raster) label(s Element, look look) {
+	size := s.R
 	if size == 0 {
 		size = look.size
 	}
 	size *= r.scale
-	tail, behind := s.tail, lookOf(s.look, -1)
-	if tail != "" && s.text != "" {
+	tail, behind := s.Tail, lookOf(s.Look, -1)
+	if tail != "" && s.Text != "" {
 		tail = " " + tail
 	}
-	pen := r.at(s.x, s.y)
+	pen := r.at(s.X, s.Y)
 	back := 0.0
-	switch width := r.advance(s.text, size, look.bold) + r.advance(tail, size, behind.bold); s.anchor {
+	switch width := r.advance(s.Text, size, look.bold) + r.advance(tail, size, behind.bold); s.Anchor {
 	case "middle":
 		back = width / 2
 	case "end":
 		back = width
 	}
-	sin, cos := math.Sincos(s.turn * math.Pi / 180)
+	sin, cos := math.Sincos(s.Turn * math.Pi / 180)
 	pen = point{pen.x - back*cos, pen.y - back*sin}
-	pen = r.write(s.text, size, pen, sin, cos, look)
+	pen = r.write(s.Text, size, pen, sin, cos, look)
 	r.write(tail, size, pen, sin, cos, behind)
 }
 
