@@ -9,20 +9,6 @@ import (
 	"plimsoll/stats"
 )
 
-// A Canary compares the host of an arm with the host of base: the canary of its runs against that
-// of base's, in pairs. Ratios minus one; Lo and Hi are the ends of the 95 % interval.
-type Canary struct {
-	Engine string `json:"engine"`
-	Arm    string `json:"arm"`
-	Pairs  int    `json:"pairs"`
-	Effect Number `json:"effect"`
-	Lo     Number `json:"lo"`
-	Hi     Number `json:"hi"`
-	// Moved reports that the interval lies beyond CanaryLimit: the environment differs between the
-	// arms, not only the build.
-	Moved bool `json:"moved,omitempty"`
-}
-
 // canaryLimit is the difference of the host's canary between arms beyond which the environment has
 // moved with the arm.
 const canaryLimit = 0.02
@@ -173,4 +159,12 @@ func (d Document) canaryWarnings() []string {
 		}
 	}
 	return out
+}
+
+// spreadText writes how much runs vary: "1.8 %", "0.02 pp".
+func spreadText(v float64, absolute bool) string {
+	if absolute {
+		return trim(sig(v, 2)) + " pp"
+	}
+	return trim(sig(100*v, 2)) + " %"
 }

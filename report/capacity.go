@@ -10,55 +10,6 @@ import (
 	"plimsoll/stats"
 )
 
-// EngineCapacity is the supported users of one engine: each arm pooled over the judged blocks, and
-// the effect of each new arm.
-type EngineCapacity struct {
-	Engine string    `json:"engine"`
-	Cells  []ArmCell `json:"arms"` // as Document.Arms
-}
-
-// ArmCell is one arm's supported users on one engine: the geometric mean of its runs with the
-// interval of the verdict's level. Delta is against base, ByDatabase against the first engine; both
-// are nil where there is nothing to compare with.
-type ArmCell struct {
-	Arm        string `json:"arm"`
-	Runs       int    `json:"runs"`
-	Users      Number `json:"users"`
-	Lo         Number `json:"lo"`
-	Hi         Number `json:"hi"`
-	AtLeast    bool   `json:"at_least,omitempty"`
-	Delta      *Delta `json:"delta,omitempty"`
-	ByDatabase *Delta `json:"by_database,omitempty"`
-}
-
-// Delta is a relative difference: Value 0.05 is 5 % more. Lo and Hi are its interval at Level,
-// which is 0 where the text around it names the level.
-type Delta struct {
-	Value Number `json:"value"`
-	Lo    Number `json:"lo"`
-	Hi    Number `json:"hi"`
-	Level Number `json:"level,omitempty"`
-	// Bound is set if Value is not known but bounded: "<=", ">=", or "" for a value.
-	Bound string `json:"bound,omitempty"`
-	// FromBounds reports that some of the pairs are only bounds: the interval holds for every value
-	// within them.
-	FromBounds bool `json:"from_bounds,omitempty"`
-}
-
-// Block is the capacities of one block: by engine (as Document.Engines) and arm (as Document.Arms).
-type Block struct {
-	Block int         `json:"block"`
-	Users [][]RunCell `json:"users"`
-}
-
-// RunCell is the capacity of one run. Users is NaN when the run has none, or an unstable search.
-type RunCell struct {
-	Run      string `json:"run"`
-	Users    Number `json:"users"`
-	AtLeast  bool   `json:"at_least,omitempty"`
-	Unstable bool   `json:"unstable,omitempty"`
-}
-
 // capacityName is the endpoint of the unbounded test.
 const capacityName = "capacity"
 
@@ -151,24 +102,6 @@ func (b *builder) runCell(block int, engine, arm string) RunCell {
 // estimate nor without a number counts as a bound.
 func isBound(c *record.Capacity) bool {
 	return c.Kind != record.Estimate && c.Kind != record.Unstable && c.Kind != record.Invalid
-}
-
-func deltaOf(r verdict.Result) *Delta {
-	lo, hi, level := r.Decisive()
-	d := &Delta{Value: Number(r.Effect), Lo: Number(lo), Hi: Number(hi), Level: Number(level)}
-	switch { // more than half of the pairs are bounds: one end is all that is known
-	case d.Value.Known():
-		d.FromBounds = r.Censored() && r.HasInterval()
-	case d.Hi.Known():
-		d.Value = d.Hi
-		d.Hi = unknown
-		d.Bound = "<="
-	case d.Lo.Known():
-		d.Value = d.Lo
-		d.Lo = unknown
-		d.Bound = ">="
-	}
-	return d
 }
 
 // ratio returns the difference of two capacities as far as it is known; nil if one is missing.

@@ -2,14 +2,6 @@ package report
 
 import "plimsoll/dialect"
 
-// A Chapter is a [dialect.Supplement] in a document. Graphs are indexes into Document.Graphs.
-type Chapter struct {
-	Title  string              `json:"title"`
-	Notes  []string            `json:"notes,omitempty"`
-	Tables []dialect.TextTable `json:"tables,omitempty"`
-	Graphs []int               `json:"graphs,omitempty"`
-}
-
 // measuredTest is the test name of graphs whose clock begins with the measured phase.
 const measuredTest = "measured phase"
 

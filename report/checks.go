@@ -12,13 +12,6 @@ import (
 	"plimsoll/load/workload"
 )
 
-// CheckCount counts the outcomes of one check of a script.
-type CheckCount struct {
-	Name   string `json:"name"`
-	Passed uint64 `json:"passed"`
-	Failed uint64 `json:"failed"`
-}
-
 // ChecksOf returns the checks in the windows of a phase: those that failed most often first.
 func ChecksOf(merged map[string]*measure.Window) (out []CheckCount) {
 	for _, series := range slices.Sorted(maps.Keys(merged)) {
@@ -46,12 +39,6 @@ func RunChecks(w io.Writer, checks []CheckCount) error {
 	}
 	_, err := io.WriteString(w, "\n"+strings.Join(t.text(), "\n")+"\n")
 	return err
-}
-
-// An ArmChecks holds the checks of one arm, all judged runs merged.
-type ArmChecks struct {
-	Arm    string       `json:"arm"`
-	Checks []CheckCount `json:"checks"`
 }
 
 // checksSection returns the section on the checks of the arms; false where there are none.

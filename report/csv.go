@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/csv"
 	"io"
 	"math"
 	"slices"
@@ -165,41 +164,4 @@ func operations(n int64) string {
 		return ""
 	}
 	return strconv.FormatInt(n, 10)
-}
-
-// figure writes a number with all its digits; one that is not known is empty.
-func figure[F ~float64](v F) string {
-	if !known(v) {
-		return ""
-	}
-	return strconv.FormatFloat(float64(v), 'g', -1, 64)
-}
-
-// fields writes the fields of a row: texts and counts as they are, numbers with all their digits.
-func fields(row ...any) []string {
-	for i, v := range row {
-		switch v := v.(type) {
-		case float64:
-			row[i] = figure(v)
-		case Number:
-			row[i] = figure(v)
-		}
-	}
-	return cells(row...)
-}
-
-// writeCSV writes rows; no cell but a number begins as a spreadsheet's formula does.
-func writeCSV(w io.Writer, rows [][]string) error {
-	out := csv.NewWriter(w)
-	for _, row := range rows {
-		for i, c := range row {
-			if _, err := strconv.ParseFloat(c, 64); err != nil {
-				row[i] = formulaFree(c)
-			}
-		}
-	}
-	if err := out.WriteAll(rows); err != nil {
-		return err
-	}
-	return out.Error()
 }

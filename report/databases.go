@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -49,21 +48,6 @@ func (b *builder) armDatabases() (out []string) {
 		}
 	}
 	return out
-}
-
-// described returns the target's description from a judged run on an engine, or else from any run.
-func (b *builder) described(engine, arm string) target.Description {
-	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
-		for _, r := range runs {
-			var d target.Description
-			if r.Cell.Engine == engine && (arm == "" || r.Cell.Arm == arm) &&
-				len(r.Manifest.Target) > 0 &&
-				json.Unmarshal(r.Manifest.Target, &d) == nil {
-				return d
-			}
-		}
-	}
-	return target.Description{}
 }
 
 // companionsText names the server that played each other store; empty if there is none.

@@ -6,37 +6,6 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// The names of a [HostWait].
-const (
-	WaitSteal = "steal" // the hypervisor ran other guests on the target's cores
-	WaitDisk  = "disk"  // all work on the target's host waited for a disk
-)
-
-// A HostWait is the part of a test's time in which the target had to wait for resources that its
-// host shares with others. The others differ from run to run: they widen intervals, and are not a
-// change of the target.
-type HostWait struct {
-	Name  string
-	Test  string  // Bounded or Unbounded
-	Share float64 // of the time of the test in which was measured, 0 to 1
-}
-
-// A Disturbance is a pair that stands out in endpoints, with the reading that stands out on the
-// host of one of its runs against all runs of the other pairs. Their coincidence does not prove a
-// cause.
-type Disturbance struct {
-	Engine    string   `json:"engine"`
-	Arm       string   `json:"arm"` // the finding's
-	Endpoints []string `json:"endpoints"`
-	Block     int      `json:"block"`
-	Run       string   `json:"run"`
-	RunArm    string   `json:"run_arm"`
-	Test      string   `json:"test"`
-	Wait      string   `json:"wait"`       // WaitSteal or WaitDisk
-	Share     Number   `json:"share"`      // of the test's time, 0 to 1
-	OtherMost Number   `json:"other_most"` // the largest share in a run of another pair
-}
-
 // A wait stands out if its share is at least leastWait and at least standsOut times the share in
 // any run of another pair.
 const (

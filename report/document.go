@@ -3,103 +3,10 @@ package report
 import (
 	"time"
 
-	"plimsoll/dialect"
-	"plimsoll/judge/attribution/statements"
-	"plimsoll/judge/drift"
-	"plimsoll/judge/limiter"
 	"plimsoll/judge/suspects"
 	"plimsoll/judge/verdict"
-	"plimsoll/load/measure"
-	"plimsoll/plan"
 	"plimsoll/record"
 )
-
-// FormatVersion is the version of the JSON form of a [Document].
-const FormatVersion = 1
-
-// The tests of a run, as the keys of RunData.Series and in the names of graphs.
-const (
-	Bounded   = "bounded"
-	Unbounded = "unbounded"
-)
-
-// Input is everything a report is made of, already read from disk by the caller. From changes
-// nothing in it.
-type Input struct {
-	// Comparison may not be nil. Plan may be; then its facts are left out.
-	Comparison *record.Comparison
-	Plan       *plan.Plan
-	Arms       []Judged // new arms against base, one per (engine, arm)
-	Databases  []Judged // engines against the first engine, one per (engine, arm)
-	Runs       []RunData
-	// Graphs lists the graphs that the target can give, in the order in which they are shown.
-	// Further lists the graphs after them that are shown only where a run has them, or the reason
-	// why it does not.
-	Graphs, Further []GraphSpec
-	// EngineNames holds the name and version that each database server reports, by engine: "mysql"
-	// -> "MariaDB 10.11.19".
-	EngineNames map[string]string
-	// Setup holds the first rows of the Setup table, in order.
-	Setup []record.Row
-	// Comments and Actions are texts of a person that take the place of the drafted ones and of the
-	// plan's; they may be empty.
-	Comments, Actions []string
-	// Suspects are the commits that touch what changed; nil where none were looked for.
-	Suspects *suspects.SuspectSearch
-	// Chapters are the caller's sections beside the tables that every report has. Their leads are
-	// in the comments, unless a person has written these.
-	Chapters []dialect.Supplement
-}
-
-// Judged holds the conclusions about one arm on one database.
-type Judged struct {
-	Engine, Arm string
-	Verdict     verdict.Verdict
-	// Skipped names endpoints that were not judged, with the reason.
-	Skipped map[string]string
-	// Secondary holds the results of the metrics beside the primary endpoints, nil for none; Shifts
-	// the quantiles at which the distributions differ.
-	Secondary *verdict.Family
-	Shifts    []verdict.Shift
-	// Costs are the attributions of the costs that were judged; nil where no run was profiled.
-	// Statements is that of the execution time of the database; nil where no run has it.
-	Costs      []Attributed
-	Statements *statements.Difference
-}
-
-// RunData is one run of the comparison, as far as it could be read.
-type RunData struct {
-	Cell     record.ComparisonRun
-	Manifest record.Manifest
-	Validity record.Validity
-	// Ops holds the measured phase by name; Events all events.
-	Ops    map[string]*measure.Window
-	Events []record.Event
-	// Omitted holds the operations that were not begun in the measured phase because users waited,
-	// by name; nil where the run has no record of them.
-	Omitted map[string]*measure.Window
-	// Server holds the measured phase as the target's own telemetry recorded it, under the names of
-	// Ops where it is the same; nil without one.
-	Server map[string]*measure.Window
-	// Users holds the record of the users; nil for runs without one. Outside holds operations
-	// beside the steady state.
-	Users   *record.Users
-	Outside record.Outside
-	// Limiter is the resource that stopped the run, by its evidence; nil where it was not
-	// determined.
-	Limiter *limiter.Limiter
-	// Drift lists the signals that moved in the measured phase; nil where it was not determined.
-	Drift []drift.Drift
-	// Waits are the target's waits for resources that its host shares; a test without a reading has
-	// no entry.
-	Waits []HostWait
-	// Series holds the lines by test (Bounded, Unbounded) and name of graph, NoData why there is
-	// none where there is none.
-	Series map[string]map[string]Line
-	NoData map[string]map[string]string
-	// Pages are the pages that the caller writes about this run beside the report.
-	Pages []PageRef
-}
 
 // A Document is a report as data. Numbers that are not known are null in JSON.
 type Document struct {
@@ -181,6 +88,9 @@ type Document struct {
 	Pages []PageRef `json:"pages,omitempty"`
 }
 
+// FormatVersion is the version of the JSON form of a [Document].
+const FormatVersion = 1
+
 // State describes the end of a comparison.
 type State struct {
 	Complete bool         `json:"complete"`
@@ -213,27 +123,6 @@ type Engine struct {
 	Full  string `json:"full"`  // PostgreSQL 15.18
 }
 
-// GateReading is a gate of the generator's health over the judged runs, or over all when none was
-// judged. Limits and Worst are in Unit; Worst is NaN when no run measured it.
-type GateReading struct {
-	Name  string  `json:"name"`
-	What  string  `json:"what"`
-	Unit  string  `json:"unit,omitempty"`
-	Amber float64 `json:"amber"`
-	Red   float64 `json:"red"`
-	// the worst of the runs: "green", "amber", "red", "not measured" or "not applicable"
-	Level string `json:"level"`
-	Worst Number `json:"worst"` // of all seconds
-	// Measured of Runs measured the gate; Why is the reason why the last of the others did not.
-	Measured int    `json:"measured"`
-	Runs     int    `json:"runs"`
-	Why      string `json:"why,omitempty"`
-	// Seconds were read, AmberSeconds and RedSeconds of them beyond a limit.
-	Seconds      int `json:"seconds"`
-	AmberSeconds int `json:"amber_seconds"`
-	RedSeconds   int `json:"red_seconds"`
-}
-
 // A Subject is the subject of a document.
 type Subject uint8
 
@@ -258,61 +147,41 @@ func (d Document) Subject() Subject {
 	return Runs
 }
 
-// A part is one kind of content of the documents on some subjects. Where it is missing it has no
-// sections.
-type part struct {
-	of Subject
-	// title of the fold that HTML shows it in; neighbors with one title share a fold
-	fold     string
-	fill     func(*builder)           // takes its data from the input of [From]; nil for none
-	sections func(Document) []section // nil for none
+func baseName(d Document) string {
+	if len(d.Arms) == 0 {
+		return ""
+	}
+	return d.Arms[0].Name
 }
 
-// parts returns the parts of all documents in the order in which they are read. [From] fills them
-// in this order.
-func parts() []part {
-	const (
-		results  = "Supported users, limiters and endpoints"
-		protocol = "Protocol, other metrics and stability"
-		users    = "Operations and users"
-		validity = "Validity of the runs"
-	)
-	return []part{
-		{Runs, "Comments and action items", nil, Document.textSections},
-		{Runs, "Setup", (*builder).setup, Document.setupSections},
-		{Runs, "Pages of the runs", (*builder).pages, Document.pageSections},
-		{Runs, results, nil, Document.resultsHeads},
-		{Runs, results, (*builder).capacities, Document.capacitySections},
-		{Runs, results, (*builder).limiters, Document.limiterSections},
-		{Runs, results, nil, Document.endpointSections},
-		{Numbers, "", nil, Document.givenSections},
-		{Runs | Numbers, results, nil, Document.blockSections},
-		{Runs, results, nil, Document.databaseSections},
-		{Numbers, "", nil, Document.asideSections},
-		{Numbers, "", nil, Document.sourceSections},
-		{Runs, "Why", (*builder).why, Document.whySections},
-		{Runs, protocol, (*builder).canaries, Document.protocolSections},
-		{Runs, protocol, nil, Document.shiftSections},
-		{Runs, protocol, nil, Document.secondarySections},
-		{Runs, protocol, (*builder).stability, Document.stabilitySections},
-		{Runs, users, (*builder).operations, Document.opSections},
-		{Runs, users, (*builder).sides, Document.sideSections},
-		{Runs, users, (*builder).users, Document.userSections},
-		{Runs, users, (*builder).acknowledgedLost, nil},
-		{Runs, "Rules", (*builder).rules, Document.ruleSections},
-		{Runs, validity, (*builder).runs, Document.validitySections},
-		{Runs, validity, (*builder).gates, Document.gateSections},
-		{Runs, validity, (*builder).disturbances, nil},
-		{Runs, "Graphs", (*builder).graphs, Document.graphSections},
-		{Runs, "More", (*builder).chapters, Document.chapterSections},
-		{Ladder, "", nil, ofSizing((*SizingPart).methodSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).setupSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).stepSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).adviceSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).offerSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).failureSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).driftSection)},
-		{Ladder, "", nil, ofSizing((*SizingPart).runSection)},
-		{Releases, "", nil, Document.trendSections},
+// on begins a sentence about an engine.
+func (d *Document) on(engine string) string { return prefix(d.engineLabel(engine)) }
+
+// baseLabel names the base.
+func (d *Document) baseLabel() string { return d.armLabel(baseName(*d)) }
+
+func (d *Document) engineLabel(key string) string {
+	for _, e := range d.Engines {
+		if e.Key == key {
+			return e.Label
+		}
 	}
+	return key
+}
+
+// userLabel names an arm on an engine.
+func (d *Document) userLabel(u UsersOf) string {
+	if e := d.engineLabel(u.Engine); e != "" {
+		return e + ", " + d.armLabel(u.Arm)
+	}
+	return d.armLabel(u.Arm)
+}
+
+func (d *Document) armLabel(name string) string {
+	for _, a := range d.Arms {
+		if a.Name == name {
+			return a.Label
+		}
+	}
+	return name
 }

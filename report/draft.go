@@ -18,13 +18,6 @@ func (d Document) whose(f NamedVerdict) string {
 	return d.on(f.Engine)
 }
 
-func prefix(s string) string {
-	if s == "" {
-		return ""
-	}
-	return s + ": "
-}
-
 // headline is the verdict of one finding in one line, without a period, and which endpoints it
 // stands on where the plan could not decide all.
 func headline(d Document, f NamedVerdict) string {
@@ -118,13 +111,6 @@ func agreed(d Document, engine, arm string) Count {
 		}
 	}
 	return Count{}
-}
-
-func baseName(d Document) string {
-	if len(d.Arms) == 0 {
-		return ""
-	}
-	return d.Arms[0].Name
 }
 
 func fewest(v verdict.Verdict) int {
@@ -346,11 +332,4 @@ func (s State) more(f NamedVerdict) string {
 			verb(len(unread), "has", "have"))
 	}
 	return text + "."
-}
-
-func verb(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

@@ -6,32 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/target"
 )
-
-// DuetTurns sums up how the judged runs of a duet took turns. Durations are nanoseconds in JSON.
-type DuetTurns struct {
-	Runs int `json:"runs"` // judged, with a record of their turns
-	// Slice is the plan's length of a turn; 0 for one that follows the latencies. SliceMin and
-	// SliceMax are the lengths that there were; 0 if they are not known.
-	Slice    time.Duration `json:"slice"`
-	SliceMin time.Duration `json:"slice_min,omitempty"`
-	SliceMax time.Duration `json:"slice_max,omitempty"`
-	Turns    int           `json:"turns"`
-	// Carried counts turns that ended with operations under way, which went on in the next;
-	// CarriedOps counts these were.
-	Carried    int `json:"carried"`
-	CarriedOps int `json:"carried_ops"`
-	// LongestForeign is the longest time that a run had to wait for its next turn.
-	LongestForeign time.Duration `json:"longest_foreign"`
-	// PausedBy is the means by which a run without its turn was paused; empty if unknown,
-	// record.PausedByNothing for targets elsewhere.
-	PausedBy string `json:"paused_by,omitempty"`
-}
 
 // duetTurns sums up the turns of the judged runs; nil for a sequence.
 func (b *builder) duetTurns() *DuetTurns {

@@ -11,29 +11,6 @@ import (
 	"plimsoll/record"
 )
 
-// A NamedVerdict is a verdict with the names that people read.
-type NamedVerdict struct {
-	Engine    string          `json:"engine"`
-	Arm       string          `json:"arm"`
-	Name      string          `json:"name"` // of the database and, with several new arms, the arm
-	Verdict   verdict.Verdict `json:"verdict"`
-	Skipped   []record.Row    `json:"skipped,omitempty"` // endpoint, reason
-	Secondary *verdict.Family `json:"further,omitempty"` // all other metrics; they decide nothing
-	// where the distributions differ; they decide nothing
-	Shifts []verdict.Shift `json:"shifts,omitempty"`
-}
-
-// BlocksFor holds the number of blocks that one endpoint of one comparison takes.
-type BlocksFor struct {
-	// the database, or the two that are compared and the arm; may be empty
-	Of       string           `json:"of"`
-	Endpoint string           `json:"endpoint"`
-	Effect   Number           `json:"effect"` // relative
-	Margin   float64          `json:"margin"`
-	Pairs    int              `json:"pairs"` // that there are
-	Each     []verdict.Blocks `json:"by_run_sd"`
-}
-
 // kindNotes state which operations typical(op) compares.
 func kindNotes(f NamedVerdict) []string {
 	var out prose
@@ -193,14 +170,6 @@ func (s State) endpointTable(f NamedVerdict, base, fresh string) *table {
 		)
 	}
 	return t
-}
-
-// kindText is a conclusion as tables show it.
-func kindText(k verdict.Kind, indicative bool) string {
-	if indicative && k == verdict.Inconclusive {
-		return "indicative"
-	}
-	return string(k)
 }
 
 func skippedNotes(f NamedVerdict) []string {

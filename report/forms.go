@@ -20,9 +20,6 @@ type Form struct {
 	Write func(io.Writer) error
 }
 
-// FullFile is the name of the file with everything, beside the file of [Markdown].
-const FullFile = "report-full.md"
-
 // forms are the texts that documents on some subjects are written as. A file that begins with a dot
 // is named after the report.
 var forms = []struct {

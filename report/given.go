@@ -22,67 +22,6 @@ import (
 // GivenFormat is the version of the JSON form of a report of [Given] numbers.
 const GivenFormat = 1
 
-// Given is the part of a report of numbers that were given (a CSV, files of other tools, stored
-// runs) that has the numbers. It is also the JSON form of the whole.
-type Given struct {
-	Format int `json:"format"`
-	// Names are the names of the arms, base first.
-	Names [2]string `json:"arms"`
-	// Kind is the conclusion that decides over all databases; Indicative reports that there are too
-	// few pairs for any.
-	Kind       verdict.Kind `json:"kind"`
-	Indicative bool         `json:"indicative,omitempty"`
-	// NotComplete names the missing part of a stored comparison; empty for one that is complete,
-	// and for other numbers.
-	NotComplete string `json:"not_complete,omitempty"`
-	// Verdicts judge the new arm against base, one per database; Databases judge each database
-	// against the first, within each arm.
-	Verdicts  []verdict.Verdict `json:"verdicts"`
-	Databases []verdict.Verdict `json:"databases,omitempty"`
-	// Skipped are figures that were not judged, with the reason.
-	Skipped  []record.Row `json:"skipped,omitempty"`
-	Warnings []string     `json:"warnings,omitempty"`
-	// WarningGroups are the same warnings by cause, those first that could change a verdict.
-	WarningGroups []WarningGroup `json:"warning_groups,omitempty"`
-	// Blocks holds the number of blocks that finding the arms the same would have taken, one entry
-	// per endpoint of Verdicts and Databases that has a relative difference.
-	Blocks  []BlocksFor `json:"blocks_for_same,omitempty"`
-	Asides  []Aside     `json:"asides,omitempty"`
-	Sources []Source    `json:"sources,omitempty"`
-
-	metrics   []givenMetric
-	databases []string // in the order of tables
-}
-
-// An Aside is a figure that is shown and not judged: geometric means over the pairs, and their
-// ratio less one. For a figure that is zero in some pair, as a count of errors may be, the means
-// are arithmetic and there is no ratio.
-type Aside struct {
-	Name     string `json:"name"`
-	Database string `json:"database,omitempty"`
-	Unit     string `json:"unit,omitempty"`
-	Pairs    int    `json:"pairs"`
-	Base     Number `json:"base"`
-	New      Number `json:"new"`
-	Effect   Number `json:"effect"`
-	// Arithmetic reports that the means are arithmetic, not geometric.
-	Arithmetic bool `json:"arithmetic,omitempty"`
-}
-
-// A Source is a file that a run was read from.
-type Source struct {
-	Arm  string `json:"arm"`
-	Pair int    `json:"pair"`
-	File string `json:"file"`
-	Tool string `json:"tool"`
-}
-
-// A givenMetric is the rows of one metric.
-type givenMetric struct {
-	name, unit string
-	rows       []imported.PairRow
-}
-
 // JudgeInput is everything that a report of given numbers is made of.
 type JudgeInput struct {
 	Names           [2]string

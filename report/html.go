@@ -6,12 +6,9 @@ import (
 	_ "embed" // the style and the script of the page
 	"encoding/base64"
 	"fmt"
-	"html"
 	"io"
 	"slices"
 	"strings"
-
-	"plimsoll/internal/plain"
 )
 
 //go:embed page.css
@@ -122,8 +119,6 @@ func (d Document) tool() string {
 	return ""
 }
 
-func esc(s string) string { return html.EscapeString(plain.OneLine(s)) }
-
 func writeWarnings(b *bytes.Buffer, warnings []string) {
 	if len(warnings) == 0 {
 		return
@@ -210,4 +205,31 @@ func class(right bool, names string) string {
 		return ""
 	}
 	return ` class="` + names + `"`
+}
+
+// writeHTMLLinks writes the links of a section in HTML.
+func writeHTMLLinks(b *bytes.Buffer, s section) {
+	if len(s.Links) == 0 {
+		return
+	}
+	b.WriteString(`<div class="scroll"><table><thead><tr>`)
+	for _, h := range s.LinkHead {
+		fmt.Fprintf(b, "<th>%s</th>", esc(h))
+	}
+	b.WriteString("</tr></thead><tbody>\n")
+	for _, r := range s.Links {
+		fmt.Fprintf(b, "<tr><td>%s</td>", esc(r.Name))
+		for _, refs := range r.Cells {
+			b.WriteString("<td>")
+			for i, p := range refs {
+				if i > 0 {
+					b.WriteString(" · ")
+				}
+				fmt.Fprintf(b, `<a href="%s/%s">%s</a>`, PagesDir, esc(p.File), esc(p.linkText()))
+			}
+			b.WriteString("</td>")
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</tbody></table></div>\n")
 }

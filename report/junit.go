@@ -240,3 +240,11 @@ func (d Document) ruleCase(r RuleRow) junitCase {
 	}
 	return c
 }
+
+// lostCase is the test case of such a run; arm is the label of its arm.
+func lostCase(arm string, l LostRun) junitCase {
+	return junitCase{Name: fmt.Sprintf("acknowledged messages (%s, run %s)", arm, l.Run),
+		Failure: &junitReason{Type: "lost",
+			Message: fmt.Sprintf("%d of %d cannot be read; no verdict rests on the run", l.Missing,
+				l.Expected)}}
+}

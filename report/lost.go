@@ -1,23 +1,11 @@
 package report
 
 import (
-	"fmt"
 	"strconv"
 
 	"plimsoll/internal/plain"
 	"plimsoll/record"
 )
-
-// A LostRun is a run on which no verdict rests and in which an arm lost messages that it had
-// acknowledged: its block was voided, is not whole, or waits for a look. Missing of Expected
-// messages could not be read back.
-type LostRun struct {
-	Run      string `json:"run"`
-	Engine   string `json:"engine"`
-	Arm      string `json:"arm"`
-	Missing  int    `json:"missing"`
-	Expected int    `json:"expected"`
-}
 
 // acknowledgedLost counts the messages that arms acknowledged and did not keep, in all runs except
 // cut ones and pilots. The losses of judged runs are in Document.Users too; the others are named by
@@ -52,25 +40,6 @@ func (d *Document) lostWarnings() []string {
 		)
 	}
 	return out
-}
-
-// lostCase is the test case of such a run; arm is the label of its arm.
-func lostCase(arm string, l LostRun) junitCase {
-	return junitCase{Name: fmt.Sprintf("acknowledged messages (%s, run %s)", arm, l.Run),
-		Failure: &junitReason{Type: "lost",
-			Message: fmt.Sprintf("%d of %d cannot be read; no verdict rests on the run", l.Missing,
-				l.Expected)}}
-}
-
-// A StepLoss is a run of a sizing in which the target lost messages that it had acknowledged:
-// Missing of Expected could not be read back. Users is the number of users of its step, 0 for the
-// first search. Unknown is the reason why the run could not be checked; then the counts are 0.
-type StepLoss struct {
-	Run      string `json:"run"`
-	Users    int    `json:"users,omitempty"`
-	Missing  int    `json:"missing"`
-	Expected int    `json:"expected"`
-	Unknown  string `json:"unknown,omitempty"`
 }
 
 // Audited adds the audit of a run of a step with this number of users, 0 for the first search. u is

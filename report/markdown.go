@@ -152,3 +152,30 @@ func code(s string) string {
 	}
 	return fence + s + fence
 }
+
+// writeLinks writes the links of a section in Markdown.
+func writeLinks(b *strings.Builder, s section) {
+	if len(s.Links) == 0 {
+		return
+	}
+	cells := func(texts []string) { b.WriteString("| " + strings.Join(texts, " | ") + " |\n") }
+	head := make([]string, len(s.LinkHead))
+	rule := make([]string, len(s.LinkHead))
+	for i, h := range s.LinkHead {
+		head[i], rule[i] = md(h), "---"
+	}
+	cells(head)
+	cells(rule)
+	for _, r := range s.Links {
+		row := []string{md(r.Name)}
+		for _, refs := range r.Cells {
+			var links prose
+			for _, p := range refs {
+				links.add("[%s](%s/%s)", p.linkText(), PagesDir, p.File)
+			}
+			row = append(row, orDash(strings.Join(links, " · ")))
+		}
+		cells(row)
+	}
+	b.WriteByte('\n')
+}

@@ -6,9 +6,12 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"plimsoll/judge/verdict"
+	"plimsoll/load/measure"
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
 // Number is a number that may be unknown: NaN, and null in JSON.
@@ -16,9 +19,6 @@ type Number float64
 
 // unknown returns the number that is not known.
 var unknown = Number(math.NaN())
-
-// dash stands for an unknown value.
-const dash = "–"
 
 // Known reports whether n is a finite number.
 func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
@@ -230,22 +230,53 @@ func ruleValue(unit string, n Number) string {
 // ms writes milliseconds.
 func ms(n Number) string { return sig(n, 3) }
 
-// count writes a number of things: "1 block was", "3 blocks were".
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
+// Delta is a relative difference: Value 0.05 is 5 % more. Lo and Hi are its interval at Level,
+// which is 0 where the text around it names the level.
+type Delta struct {
+	Value Number `json:"value"`
+	Lo    Number `json:"lo"`
+	Hi    Number `json:"hi"`
+	Level Number `json:"level,omitempty"`
+	// Bound is set if Value is not known but bounded: "<=", ">=", or "" for a value.
+	Bound string `json:"bound,omitempty"`
+	// FromBounds reports that some of the pairs are only bounds: the interval holds for every value
+	// within them.
+	FromBounds bool `json:"from_bounds,omitempty"`
 }
 
-// list joins names as verdicts do.
-func list(names []string) string { return verdict.List(names) }
-
-// short cuts a text to n signs.
-func short(s string, n int) string {
-	r := []rune(strings.TrimRight(s, " "))
-	if len(r) <= n {
-		return string(r)
+func deltaOf(r verdict.Result) *Delta {
+	lo, hi, level := r.Decisive()
+	d := &Delta{Value: Number(r.Effect), Lo: Number(lo), Hi: Number(hi), Level: Number(level)}
+	switch { // more than half of the pairs are bounds: one end is all that is known
+	case d.Value.Known():
+		d.FromBounds = r.Censored() && r.HasInterval()
+	case d.Hi.Known():
+		d.Value = d.Hi
+		d.Hi = unknown
+		d.Bound = "<="
+	case d.Lo.Known():
+		d.Value = d.Lo
+		d.Lo = unknown
+		d.Bound = ">="
 	}
-	return string(r[:n-1]) + "…"
+	return d
+}
+
+// quantileMS is a quantile of the response in milliseconds, NaN of too few operations.
+func quantileMS(w *measure.Window, q float64) Number {
+	if w.Response.Count() < stats.LeastOps(q) {
+		return unknown
+	}
+	return Number(float64(w.Response.Quantile(q)) / float64(time.Millisecond))
+}
+
+// alphaText writes a level: "2.21 %".
+func alphaText(alpha float64) string { return trim(fixed(100*alpha, 2)) + " %" }
+
+// plus writes a number with its sign and three digits.
+func plus[F ~float64](v F) string {
+	if v < 0 {
+		return sig(v, 3)
+	}
+	return "+" + sig(v, 3)
 }

@@ -4,84 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/record"
-	"plimsoll/stats"
 )
-
-// OpTable is the operations of the measured phase on one engine.
-type OpTable struct {
-	Engine string  `json:"engine"`
-	Rows   []OpRow `json:"rows"`
-	// Gone and New name operations that only the base has, or only a new arm.
-	Gone []string `json:"gone,omitempty"`
-	New  []string `json:"new,omitempty"`
-	// Schedule counts the operations that were intended and begun, for each arm as in
-	// Document.Arms; nil where no run recorded it.
-	Schedule []OpSchedule `json:"schedule,omitempty"`
-	// Checks are those of a script, for each arm that has some.
-	Checks []ArmChecks `json:"checks,omitempty"`
-}
-
-// OpSchedule compares the operations that the schedule of an arm's users intended in the measured
-// phases with the operations that were begun. Of the Runs, Told recorded it; if Told is 0, the rest
-// is NaN. Percentiles cover all operations of the steady state, as measured and as if users had not
-// waited, in milliseconds, NaN where the operations are too few.
-type OpSchedule struct {
-	Runs int `json:"runs"`
-	Told int `json:"told"`
-	// Unpaused counts the runs whose users made no pauses, to which the rest does not apply.
-	Unpaused int    `json:"without_pauses,omitempty"`
-	Achieved uint64 `json:"achieved"`
-	Intended Number `json:"intended"`
-	Share    Number `json:"share"`
-	Least    Number `json:"least_share"` // of one run
-	Marked   bool   `json:"marked"`      // a run is below record.LeastAchieved
-	P50      Number `json:"p50_ms"`
-	P95      Number `json:"p95_ms"`
-	P99      Number `json:"p99_ms"`
-	By50     Number `json:"p50_by_schedule_ms"`
-	By95     Number `json:"p95_by_schedule_ms"`
-	By99     Number `json:"p99_by_schedule_ms"`
-}
-
-// OpRow is one operation: each arm as in Document.Arms, all judged runs merged.
-type OpRow struct {
-	Name string   `json:"name"`
-	Arms []OpCell `json:"arms"`
-}
-
-// OpCell is one operation of one arm. Rate is per second of measured time; Errors is a fraction;
-// the percentiles are response times in milliseconds, NaN where the operations are too few for
-// them. An arm without the operation has Count 0 and the rest NaN.
-type OpCell struct {
-	Count  uint64 `json:"count"`
-	Failed uint64 `json:"failed"`
-	Rate   Number `json:"rate"`
-	Errors Number `json:"errors"`
-	P50    Number `json:"p50_ms"`
-	P95    Number `json:"p95_ms"`
-	P99    Number `json:"p99_ms"`
-	// Classes counts failed operations by class, most frequent first.
-	Classes []Count `json:"classes,omitempty"`
-	// Statuses counts failures of the classes 4xx and 5xx by the status of the answer, most
-	// frequent first.
-	Statuses []Count `json:"statuses,omitempty"`
-	// Expected counts answers with a status from 400 on that the dialect knows as right; they are
-	// not failed.
-	Expected []workload.ExpectedCount `json:"expected,omitempty"`
-	// Of the operations that were under way at the end of a measured phase, Drained have ended
-	// since (they are not in Rate) and Open have not: these are in the percentiles with their age,
-	// and AtLeast names the percentiles that are lower bounds because of it.
-	Drained uint64   `json:"drained,omitempty"`
-	Open    uint64   `json:"open,omitempty"`
-	AtLeast []string `json:"at_least,omitempty"`
-}
 
 // operations fills the tables of operations: all judged runs of an arm merged.
 func (b *builder) operations() {
@@ -203,14 +133,6 @@ func opCell(w *measure.Window, seconds float64, end record.TailOp,
 	return c
 }
 
-// quantileMS is a quantile of the response in milliseconds, NaN of too few operations.
-func quantileMS(w *measure.Window, q float64) Number {
-	if w.Response.Count() < stats.LeastOps(q) {
-		return unknown
-	}
-	return Number(float64(w.Response.Quantile(q)) / float64(time.Millisecond))
-}
-
 func (d Document) opSections() []section {
 	var out []section
 	for _, o := range d.Ops {
@@ -254,13 +176,6 @@ func (d Document) opSections() []section {
 	return out
 }
 
-func dashLabel(label string) string {
-	if label == "" {
-		return ""
-	}
-	return " - " + label
-}
-
 func errorText(c OpCell) string {
 	parts := []string{failureText(c)}
 	for _, e := range c.Expected {
@@ -289,4 +204,27 @@ func failureText(c OpCell) string {
 	}
 	return fmt.Sprintf("%s %% (%s)", sig(100*float64(c.Failed)/float64(c.Count), 2),
 		strings.Join(parts, ", "))
+}
+
+// opTable begins a table of operations: columns that name a row, then the common ones; more has a
+// run's mean and maximum, and within its own interval.
+func opTable(first []string, more, within bool) *table {
+	head := slices.Concat(first, []string{">Count", ">per s", ">Errors"})
+	if more {
+		head = append(head, ">mean ms")
+	}
+	head = append(head, ">p50 ms", ">p95 ms", ">p99 ms")
+	if more {
+		head = append(head, ">max ms")
+	}
+	if within {
+		head = append(head, ">95 % of p95")
+	}
+	return newTable(-1, head...)
+}
+
+// opCells are the cells of an operation behind its name; latency writes one by its name.
+func opCells(c OpCell, latency func(name string, v Number) string) []string {
+	return []string{strconv.FormatUint(c.Count, 10), sig(c.Rate, 3), errorText(c),
+		latency("p50", c.P50), latency("p95", c.P95), latency("p99", c.P99)}
 }

@@ -20,20 +20,6 @@ const (
 	CoordinatorPage = "coordinator"
 )
 
-// PagesDir is the directory of a report's pages, below its own.
-const PagesDir = "pages"
-
-// A PageRef names one page of one run.
-type PageRef struct {
-	Kind   string `json:"kind"` // SystemPage or CoordinatorPage
-	Test   string `json:"test"` // Bounded or Unbounded
-	Run    string `json:"run"`
-	Block  int    `json:"block,omitempty"`
-	Arm    string `json:"arm,omitempty"`
-	Engine string `json:"engine,omitempty"`
-	File   string `json:"file"` // below PagesDir
-}
-
 // NewPageRef names a page: <run>_<test>_<kind>.html.
 func NewPageRef(r RunData, test, kind string) PageRef {
 	id := cmp.Or(r.Cell.Run, r.Manifest.ID)
@@ -264,12 +250,6 @@ func (b *builder) pages() {
 	}
 }
 
-// A linkRow is a row of a table of links: a text, and a cell of links for each further column.
-type linkRow struct {
-	Name  string
-	Cells [][]PageRef
-}
-
 // pageSections lists the pages: a row for each test and block, a column for each arm.
 func (d Document) pageSections() []section {
 	if len(d.Pages) == 0 {
@@ -309,61 +289,4 @@ func (d Document) resultsHeads() []section {
 		return nil
 	}
 	return []section{resultsHead}
-}
-
-// linkText is the text of a link to a page.
-func (p PageRef) linkText() string { return sentence(p.Kind) }
-
-// writeLinks writes the links of a section in Markdown.
-func writeLinks(b *strings.Builder, s section) {
-	if len(s.Links) == 0 {
-		return
-	}
-	cells := func(texts []string) { b.WriteString("| " + strings.Join(texts, " | ") + " |\n") }
-	head := make([]string, len(s.LinkHead))
-	rule := make([]string, len(s.LinkHead))
-	for i, h := range s.LinkHead {
-		head[i], rule[i] = md(h), "---"
-	}
-	cells(head)
-	cells(rule)
-	for _, r := range s.Links {
-		row := []string{md(r.Name)}
-		for _, refs := range r.Cells {
-			var links prose
-			for _, p := range refs {
-				links.add("[%s](%s/%s)", p.linkText(), PagesDir, p.File)
-			}
-			row = append(row, orDash(strings.Join(links, " · ")))
-		}
-		cells(row)
-	}
-	b.WriteByte('\n')
-}
-
-// writeHTMLLinks writes the links of a section in HTML.
-func writeHTMLLinks(b *bytes.Buffer, s section) {
-	if len(s.Links) == 0 {
-		return
-	}
-	b.WriteString(`<div class="scroll"><table><thead><tr>`)
-	for _, h := range s.LinkHead {
-		fmt.Fprintf(b, "<th>%s</th>", esc(h))
-	}
-	b.WriteString("</tr></thead><tbody>\n")
-	for _, r := range s.Links {
-		fmt.Fprintf(b, "<tr><td>%s</td>", esc(r.Name))
-		for _, refs := range r.Cells {
-			b.WriteString("<td>")
-			for i, p := range refs {
-				if i > 0 {
-					b.WriteString(" · ")
-				}
-				fmt.Fprintf(b, `<a href="%s/%s">%s</a>`, PagesDir, esc(p.File), esc(p.linkText()))
-			}
-			b.WriteString("</td>")
-		}
-		b.WriteString("</tr>\n")
-	}
-	b.WriteString("</tbody></table></div>\n")
 }

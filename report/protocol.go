@@ -13,42 +13,6 @@ import (
 	"plimsoll/stats"
 )
 
-// A Protocol holds the statements made before the first run, and the end of the comparison.
-type Protocol struct {
-	// Mode is plan.ModeSequence or plan.ModeDuet, and ModeWhy the reason for it; empty if
-	// that is not recorded. Duet sums up the turns; nil for a sequence.
-	Mode    string `json:"mode,omitempty"`
-	ModeWhy string `json:"mode_why,omitempty"`
-	// Places are sentences that state at whose addresses each arm was in the judged blocks, where
-	// the arms exchanged them. Unbalanced is true if not every arm was at every address equally
-	// often.
-	Places     []string   `json:"places,omitempty"`
-	Unbalanced bool       `json:"unbalanced,omitempty"`
-	Duet       *DuetTurns `json:"duet,omitempty"`
-	// AA reports that all arms are one build.
-	AA         bool          `json:"aa,omitempty"`
-	PlanDigest string        `json:"plan_digest"`
-	Looks      []record.Look `json:"looks,omitempty"`
-	// Budget is the time after which no more blocks began; 0 for a declared number of blocks.
-	Budget  time.Duration       `json:"budget,omitempty"`
-	Before  *record.Before      `json:"before,omitempty"`
-	Resumed []record.Resumption `json:"resumed,omitempty"`
-	// Canaries counts the judged runs, in a duet the blocks, with a reading of the host's canary;
-	// CanarySpread is the sd of its logarithm, CanaryFirst and CanaryLast its means over the first
-	// and the last block in requests per second. Canary compares the arms of a sequence.
-	Canaries     int    `json:"canaries,omitempty"`
-	CanarySpread Number `json:"canary_spread,omitzero"`
-	CanaryFirst  Number `json:"canary_first,omitzero"`
-	// CanaryHere is true if the null server was on the generator's host while the target was where
-	// others run it.
-	CanaryHere bool     `json:"canary_here,omitempty"`
-	CanaryLast Number   `json:"canary_last,omitzero"`
-	Canary     []Canary `json:"canary,omitempty"`
-	// Gathered states how stored runs became blocks, a sentence each; nil for a comparison that
-	// made its own.
-	Gathered []string `json:"gathered,omitempty"`
-}
-
 // protocol fills in the Protocol; nothing for a comparison without records of it.
 func (b *builder) protocol() {
 	c := b.c
@@ -63,21 +27,6 @@ func (b *builder) protocol() {
 	if c.Gathered != nil {
 		b.Protocol.Gathered = c.Gathered.How
 	}
-}
-
-func (p *Protocol) taken() int {
-	return (&record.Comparison{Looks: p.Looks}).Taken()
-}
-
-// alphaText writes a level: "2.21 %".
-func alphaText(alpha float64) string { return trim(fixed(100*alpha, 2)) + " %" }
-
-// spreadText writes how much runs vary: "1.8 %", "0.02 pp".
-func spreadText(v float64, absolute bool) string {
-	if absolute {
-		return trim(sig(v, 2)) + " pp"
-	}
-	return trim(sig(100*v, 2)) + " %"
 }
 
 // Foresight states before the first run how long a comparison takes and which changes it can find,
@@ -106,17 +55,6 @@ func Foresight(b record.Before, looks []record.Look, label func(engine string) s
 		out = append(out, t)
 	}
 	return out
-}
-
-// aboutTime writes how long something takes, to two digits.
-func aboutTime(d time.Duration) string {
-	switch {
-	case d >= 10*time.Minute:
-		return duration(d.Round(time.Minute))
-	case d >= time.Minute:
-		return duration(d.Round(10 * time.Second))
-	}
-	return duration(d.Round(time.Second))
 }
 
 // noiseText cites the results of comparisons of a build with itself in this environment.

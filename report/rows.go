@@ -52,3 +52,29 @@ func (p usersPart) rowSection() []section {
 			"A run whose stores hold less or more is not valid.",
 	)
 }
+
+// A usersPart is the users of some arms, with the login and the mix of their plan. Label names an
+// arm; "" for all when there is only one.
+type usersPart struct {
+	us         []UsersOf
+	login, mix string
+	label      func(UsersOf) string
+}
+
+func (p usersPart) named() bool { return len(p.us) > 1 || p.label(p.us[0]) != "" }
+
+// head begins a table with a column for the arm, if there are several.
+func (p usersPart) head(first string, rest ...string) *table {
+	h := []string{first}
+	if p.named() {
+		h = append(h, "Arm")
+	}
+	return newTable(-1, append(h, rest...)...)
+}
+
+func (p usersPart) row(first any, u UsersOf, rest ...any) []string {
+	if p.named() {
+		return cells(first, p.label(u), cells(rest...))
+	}
+	return cells(first, cells(rest...))
+}

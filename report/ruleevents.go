@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -145,4 +146,13 @@ func ruleNumbers(e record.Event) string {
 		text += " (" + e.Text + ")"
 	}
 	return text
+}
+
+// limitValue writes the limit of a rule as it was meant: "2 s", not "2.00 s".
+func limitValue(r RuleRow) string {
+	number, unit, ok := strings.Cut(ruleValue(r.Unit, r.Limit), " ")
+	if !ok {
+		return trim(number)
+	}
+	return trim(number) + " " + unit
 }

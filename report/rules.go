@@ -3,62 +3,12 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/stats"
 )
-
-// RuleTable is the SLO rules of one engine: evaluated once over the measured phase of each run of
-// the bounded test, and again and again during the search.
-type RuleTable struct {
-	Engine string    `json:"engine"`
-	Rows   []RuleRow `json:"rows"`
-}
-
-// RuleRow is one rule and one arm.
-type RuleRow struct {
-	Rule  string `json:"rule"`
-	Arm   string `json:"arm"`
-	Unit  string `json:"unit"` // of Limit and the values: "s", "fraction" or ""
-	Limit Number `json:"limit"`
-	// Warning reports that the rule only warns: it breaks nothing.
-	Warning bool `json:"warning,omitempty"`
-	// Measured holds the bounded test's value of each judged run, in the order of the blocks.
-	Measured []RuleValue `json:"measured,omitempty"`
-	// Search sums up the evaluations of the unbounded test.
-	Search *RuleSearch `json:"search,omitempty"`
-}
-
-// RuleValue is one evaluation. NoData reports that there was nothing to evaluate, TooFew that there
-// were fewer operations than the rule requires, so that it did not decide.
-type RuleValue struct {
-	Block    int    `json:"block"`
-	Value    Number `json:"value"`
-	Violated bool   `json:"violated,omitempty"`
-	NoData   bool   `json:"no_data,omitempty"`
-	TooFew   bool   `json:"too_few,omitempty"`
-	// Where is the part of the target that a broken expression's value was of, how far it went, and
-	// when.
-	Where string `json:"where,omitempty"`
-}
-
-// RuleSearch sums up how a rule fared during the searches: how many evaluations, how many violated
-// it, had no data or too few operations, and the median over the runs of the users at its first
-// violation (NaN if it never was).
-type RuleSearch struct {
-	Evaluations int    `json:"evaluations"`
-	Violated    int    `json:"violated"`
-	NoData      int    `json:"no_data"`
-	TooFew      int    `json:"too_few"`
-	FirstUsers  Number `json:"first_users"`
-	FirstRuns   int    `json:"first_runs"` // runs in which it was violated at all
-}
-
-// measuredPhase is the Phase of the events that judge the whole bounded test.
-const measuredPhase = "measured"
 
 // rules fills the tables of SLO rules.
 func (b *builder) rules() {
@@ -144,14 +94,6 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 	return row, row.Search != nil || len(row.Measured) > 0
 }
 
-func inSearch(m record.Manifest, ev record.Event) bool {
-	if ev.Phase != "" {
-		return ev.Phase == "search"
-	}
-	ph, ok := m.Phase("search")
-	return ok && ev.At >= ph.From && ev.At <= ph.To
-}
-
 // usersAt returns the number of users in the last event until at; 0 if none has one.
 func usersAt(events []record.Event, at time.Duration) int {
 	n := 0
@@ -180,15 +122,6 @@ func (r RuleRow) tally() (broken, missing, few int) {
 		}
 	}
 	return broken, missing, few
-}
-
-// limitValue writes the limit of a rule as it was meant: "2 s", not "2.00 s".
-func limitValue(r RuleRow) string {
-	number, unit, ok := strings.Cut(ruleValue(r.Unit, r.Limit), " ")
-	if !ok {
-		return trim(number)
-	}
-	return trim(number) + " " + unit
 }
 
 // mostBlocks is up to how many blocks a table has a column for each.

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"plimsoll/internal/plain"
 	"plimsoll/record"
@@ -20,29 +18,6 @@ type RunOp struct {
 	OpLine
 	Mean, Max Number
 	Within    string
-}
-
-// opTable begins a table of operations: columns that name a row, then the common ones; more has a
-// run's mean and maximum, and within its own interval.
-func opTable(first []string, more, within bool) *table {
-	head := slices.Concat(first, []string{">Count", ">per s", ">Errors"})
-	if more {
-		head = append(head, ">mean ms")
-	}
-	head = append(head, ">p50 ms", ">p95 ms", ">p99 ms")
-	if more {
-		head = append(head, ">max ms")
-	}
-	if within {
-		head = append(head, ">95 % of p95")
-	}
-	return newTable(-1, head...)
-}
-
-// opCells are the cells of an operation behind its name; latency writes one by its name.
-func opCells(c OpCell, latency func(name string, v Number) string) []string {
-	return []string{strconv.FormatUint(c.Count, 10), sig(c.Rate, 3), errorText(c),
-		latency("p50", c.P50), latency("p95", c.P95), latency("p99", c.P99)}
 }
 
 // runTable lays the operations of a run out.
@@ -76,34 +51,6 @@ func (t *table) text() []string {
 	out := columns(slices.Concat([][]string{t.Head}, t.Rows), t.Right, "  ")
 	for i := range out {
 		out[i] = "  " + out[i]
-	}
-	return out
-}
-
-// columns lines up the cells of rows, some to the right, with a gap between them and no blanks at
-// the ends.
-func columns(rows [][]string, right []bool, gap string) []string {
-	widths := make([]int, len(rows[0]))
-	out := make([]string, len(rows))
-	for _, r := range rows {
-		for i, c := range r {
-			widths[i] = max(widths[i], utf8.RuneCountInString(plain.OneLine(c)))
-		}
-	}
-	for k, r := range rows {
-		cells := make([]string, len(r))
-		for i, c := range r {
-			cells[i] = pad(plain.OneLine(c), widths[i])
-			if right != nil && right[i] {
-				cells[i] = strings.Repeat(
-					" ",
-					widths[i]-utf8.RuneCountInString(plain.OneLine(c)),
-				) + plain.OneLine(
-					c,
-				)
-			}
-		}
-		out[k] = strings.TrimRight(strings.Join(cells, gap), " ")
 	}
 	return out
 }
@@ -172,22 +119,4 @@ func (r RunScreen) Write(w io.Writer, width int) error {
 	lines = append(lines, "  "+more)
 	_, err := io.WriteString(w, strings.Join(append(lines, ends...), "\n")+"\n")
 	return err
-}
-
-// tableLine breaks a line of a table only where it is too wide: the columns that fit stay, and the
-// rest follows below.
-func tableLine(l string, width int) []string {
-	r := []rune(l)
-	if len(r) <= width {
-		return []string{l}
-	}
-	cut := width
-	for cut > 0 && r[cut] != ' ' {
-		cut--
-	}
-	lines := []string{strings.TrimRight(string(r[:cut]), " ")}
-	for _, more := range Fold(string(r[cut:]), width-8) {
-		lines = append(lines, strings.Repeat(" ", 8)+more)
-	}
-	return lines
 }

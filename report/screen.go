@@ -8,17 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"plimsoll/internal/plain"
 	"plimsoll/record"
-)
-
-// Limits of a screen.
-const (
-	defaultWidth = 100
-	narrowest    = 40
-	// ScreenLines is the largest number of lines of a comparison's [Screen] at its usual width; a
-	// command adds the place of the report.
-	ScreenLines = 17
 )
 
 // Screen writes the end of a comparison for a terminal: the verdicts, the supported users, the
@@ -57,24 +47,6 @@ func Screen(w io.Writer, d Document, width int) error {
 	}
 	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
 	return err
-}
-
-// The parts that a screen leaves out when there is not enough room, one after another.
-const (
-	withoutBlanks = iota + 1
-	fewerWarnings
-	withoutUsers
-	withoutSkipped
-	oneWarning
-	withoutWhy
-	namesOnly
-	leastDetail = namesOnly
-)
-
-// A screen is lines for a terminal. Less selects the parts to leave out.
-type screen struct {
-	width, less int
-	lines       []string
 }
 
 func (s *screen) write(d Document) {
@@ -149,27 +121,6 @@ func (s *screen) limits(d Document) {
 			s.entry(label, text)
 			label = ""
 		}
-	}
-}
-
-// labelWidth is the width of the first column: "INCONCLUSIVE" and two spaces.
-const labelWidth = 14
-
-func (s *screen) blank() {
-	if s.less < withoutBlanks && len(s.lines) > 0 && s.lines[len(s.lines)-1] != "" {
-		s.lines = append(s.lines, "")
-	}
-}
-
-func (s *screen) line(text string) { s.lines = append(s.lines, Fold(plain.OneLine(text), s.width)...) }
-
-// entry writes a label and a text that is wrapped beside it.
-func (s *screen) entry(label, text string) {
-	for i, l := range Fold(plain.OneLine(text), s.width-labelWidth) {
-		if i > 0 {
-			label = ""
-		}
-		s.lines = append(s.lines, strings.TrimRight(pad(label, labelWidth)+l, " "))
 	}
 }
 
@@ -313,41 +264,4 @@ func skippedText(d Document) string {
 		parts[i] = fmt.Sprintf("%s (%s)", list(about[why]), why)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// wrap breaks a text into at most the given number of lines of n signs; the rest is cut and marked.
-func wrap(text string, n, most int) []string {
-	lines := Fold(text, n)
-	if len(lines) > most {
-		lines = append(lines[:most-1], short(strings.Join(lines[most-1:], " "), n))
-	}
-	return lines
-}
-
-// Fold breaks a text into lines of at most n signs, between words where it can, and leaves nothing
-// out.
-func Fold(text string, n int) []string {
-	var out []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > n {
-			out, line = append(out, line), ""
-		}
-		if line != "" {
-			line += " "
-		}
-		for r := []rune(word); ; {
-			room := n - utf8.RuneCountInString(line)
-			if len(r) <= room {
-				line += string(r)
-				break
-			}
-			out, line, r = append(out, line+string(r[:room])), "", r[room:]
-		}
-	}
-	return append(out, line)
-}
-
-func pad(s string, n int) string {
-	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
 }

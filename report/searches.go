@@ -11,41 +11,6 @@ import (
 	"plimsoll/stats"
 )
 
-// SearchEnds describes the end of the searches of one arm on one engine.
-type SearchEnds struct {
-	Engine    string  `json:"engine"`
-	Arm       string  `json:"arm"`
-	Searches  int     `json:"searches"`
-	Rules     []Count `json:"rules"`                 // most frequent first
-	AtLeast   int     `json:"at_least"`              // ended at their own limit: lower bounds
-	AtLeastBy []Count `json:"at_least_by,omitempty"` // the stop rules of those
-	Stopped   []Count `json:"stopped"`               // stop rules, in words
-	// Unstable counts searches that contradict themselves; Reached and Held are the medians of
-	// their two levels: going up, and after an overload; 0 when none saw both.
-	Unstable int      `json:"unstable,omitempty"`
-	Reached  float64  `json:"reached,omitempty"`
-	Held     float64  `json:"held,omitempty"`
-	Margins  []Margin `json:"margins,omitempty"` // of all rules at the capacity
-	// Named counts the limits of the runs by their evidence, most frequent first; Evidence is the
-	// sentence of the first of them.
-	Named    []Count `json:"named,omitempty"`
-	Evidence string  `json:"evidence,omitempty"`
-}
-
-// Margin is the part of its limit that a rule used at the capacity: the median over the runs. 1 is
-// the limit.
-type Margin struct {
-	Rule string `json:"rule"`
-	Used Number `json:"used"`
-	Runs int    `json:"runs"`
-}
-
-// Count is a tally of one thing.
-type Count struct {
-	Name string `json:"name"`
-	N    int    `json:"n"`
-}
-
 // limiterComments name the rules that stopped the searches, one sentence per engine, and the
 // limiters of bounded tests without a search.
 func (b *builder) limiterComments() []string {
@@ -176,20 +141,6 @@ func where(d *Document, l SearchEnds) string {
 		return d.armLabel(l.Arm) + " on " + e
 	}
 	return d.armLabel(l.Arm)
-}
-
-// Counts orders a tally: the most frequent first, then by name. It is nil for a nil map alone.
-func Counts[N int | uint64](m map[string]N) []Count {
-	if m == nil {
-		return nil
-	}
-	out := make([]Count, 0, len(m))
-	for name, n := range m {
-		out = append(out, Count{name, int(n)})
-	}
-	slices.SortFunc(out,
-		func(x, y Count) int { return cmp.Or(-cmp.Compare(x.N, y.N), cmp.Compare(x.Name, y.Name)) })
-	return out
 }
 
 // limiters fills in the rules that stopped the searches.

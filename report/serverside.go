@@ -9,32 +9,6 @@ import (
 	"plimsoll/stats"
 )
 
-// SideTable sets the users' measurements beside the target's telemetry, operation by operation, on
-// one engine: judged runs merged, measured phases.
-type SideTable struct {
-	Engine string    `json:"engine"`
-	Rows   []SideRow `json:"rows"`
-}
-
-// SideRow is one operation of one arm. Between is the difference of the means, in milliseconds: the
-// time between the two clocks, network and queues. It is not known where they saw different numbers
-// of requests.
-type SideRow struct {
-	Name    string   `json:"name"`
-	Arm     string   `json:"arm"`
-	Client  SideCell `json:"client"`
-	Server  SideCell `json:"server"`
-	Between Number   `json:"between_ms"`
-}
-
-// SideCell is one side: requests that succeeded, and their times in milliseconds.
-type SideCell struct {
-	Count uint64 `json:"count"`
-	Mean  Number `json:"mean_ms"`
-	P50   Number `json:"p50_ms"`
-	P95   Number `json:"p95_ms"`
-}
-
 func sideCell(h *measure.Histogram) SideCell {
 	c := SideCell{Count: h.Count(), Mean: unknown, P50: unknown, P95: unknown}
 	if c.Count == 0 {

@@ -332,18 +332,6 @@ func (b *builder) repeatRows() []record.Row {
 	return rows
 }
 
-// first returns the manifest of the first judged run, or else of any run.
-func (b *builder) first() (record.Manifest, bool) {
-	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
-		for _, r := range runs {
-			if r.Manifest.ID != "" {
-				return r.Manifest, true
-			}
-		}
-	}
-	return record.Manifest{}, false
-}
-
 func cpuText(h probe.Host) string {
 	if h.CPUs == 0 {
 		return ""
@@ -428,18 +416,6 @@ func (b *builder) orderText() string {
 		parts.add("%d) %s", n, strings.Join(words, " "))
 	}
 	return strings.Join(parts, "; ")
-}
-
-// duration writes a time as people do: "90m", "1h30m", "10s".
-func duration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 func inParens(s string) string {

@@ -8,39 +8,6 @@ import (
 	"strings"
 )
 
-// A sheet is the common model of all reports: a top, then sections. Renderers know nothing else of
-// a report.
-type sheet struct {
-	title  string
-	arms   []string // the title continues with them: a vs b
-	about  string   // a line below the title, in HTML only
-	alerts []alert
-	// leads are sentences below the title; as a list, or as paragraphs.
-	leads []lead
-	list  bool
-	// front is the first screen of a comparison; nil for reports that are short enough without one.
-	front    *front
-	warnings []string
-	folds    []fold
-	// brief are the sections of the short Markdown, below the first screen; nil for all.
-	brief  []section
-	graphs []Graph
-	footer string
-	full   string // the file with everything, of a sheet that has brief sections
-}
-
-// An alert is something that a reader must not overlook.
-type alert struct{ head, text string }
-
-// A lead is a sentence at the top. Kind is a conclusion, or empty.
-type lead struct{ kind, text string }
-
-// A fold is sections that belong together. HTML folds those with a title.
-type fold struct {
-	title    string
-	sections []section
-}
-
 // sections returns the sections of all folds.
 func (s sheet) sections() []section {
 	var out []section
@@ -436,3 +403,6 @@ func (d Document) top() sheet {
 	}
 	return s
 }
+
+// FullFile is the name of the file with everything, beside the file of [Markdown].
+const FullFile = "report-full.md"

@@ -7,45 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/plain"
 	"plimsoll/judge/drift"
 	"plimsoll/judge/sizing"
-	"plimsoll/plan"
 	"plimsoll/record"
 )
 
 // SizingFormat is the version of the JSON form of a [SizingPart].
 const SizingFormat = 1
-
-// A SizingPart is the report of a ladder of load steps as data.
-type SizingPart struct {
-	Format   int    `json:"format"`
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Tool     string `json:"tool"`
-	Complete bool   `json:"complete"`
-	Why      string `json:"why,omitempty"` // it is not complete
-	sizing.Result
-	// Search is the first search of the capacity, of a ladder without given steps.
-	Search *record.Capacity `json:"search,omitempty"`
-	// Drift lists the signals that moved in each step.
-	Drift []StepDrift `json:"drift"`
-	// AcknowledgedLost counts the messages that the target had acknowledged and that could not be
-	// read back: in the steps, in the repeated steps, and in the first search. LostIn lists the
-	// runs.
-	AcknowledgedLost int          `json:"acknowledged_lost,omitempty"`
-	LostIn           []StepLoss   `json:"lost_in,omitempty"`
-	Setup            []record.Row `json:"setup"`
-	// Plan is the plan; its canonical text is in PlanText.
-	Plan     *plan.Plan `json:"-"`
-	PlanText string     `json:"plan"`
-}
-
-// A StepDrift lists the signals that moved in one step.
-type StepDrift struct {
-	Users   int           `json:"users"`
-	Signals []drift.Drift `json:"signals"`
-}
 
 // gradeMarks are the signs of the self-hosters' table.
 var gradeMarks = map[sizing.Grade]string{
@@ -396,15 +364,6 @@ func (d *SizingPart) csvRows() [][]string {
 		))
 	}
 	return rows
-}
-
-// formulaFree keeps a spreadsheet from taking a text of the server for a formula.
-func formulaFree(s string) string {
-	s = plain.OneLine(s)
-	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
-		return "'" + s
-	}
-	return s
 }
 
 // ofSizing is a section of a sizing, left out where it is empty.

@@ -10,48 +10,6 @@ import (
 	"plimsoll/stats"
 )
 
-// Stability describes one signal inside the measured phases of the judged runs of an engine.
-type Stability struct {
-	Engine string          `json:"engine"`
-	Signal string          `json:"signal"`
-	Unit   string          `json:"unit"`
-	Arms   []StabilityCell `json:"arms"` // as Document.Arms
-}
-
-// StabilityCell is one arm of it: the number of runs with each state of the signal
-// (drift.FindDrift), and its course over them.
-type StabilityCell struct {
-	Runs      int `json:"runs"`
-	Rises     int `json:"rises"`
-	Falls     int `json:"falls"`
-	LevelsOff int `json:"levels_off"`
-	TooShort  int `json:"too_short"`
-	// First and Last are medians over the runs, Hours how long those were; PerHour the mean of the
-	// runs' slopes with its 95 % interval over the runs. All are NaN where no run knows them.
-	First   Number `json:"first"`
-	Last    Number `json:"last"`
-	Hours   Number `json:"hours"`
-	PerHour Number `json:"per_hour"`
-	Lo      Number `json:"per_hour_lo"`
-	Hi      Number `json:"per_hour_hi"`
-	// Parts counts in how many runs a part of the signal drifted by itself, most frequent first.
-	Parts []Count `json:"parts,omitempty"`
-	// Against compares the signal's change with the base's run of the same block; nil for the base.
-	Against *StabilityDelta `json:"against,omitempty"`
-}
-
-// StabilityDelta is the mean difference of relative changes over a run, 0.05 is five points, with
-// its 95 % interval over the blocks. Differs reports that it is significant at 1 % (t, Holm over
-// the signals) and at least [apartFrom].
-type StabilityDelta struct {
-	Blocks  int    `json:"blocks"`
-	Value   Number `json:"value"`
-	Lo      Number `json:"lo"`
-	Hi      Number `json:"hi"`
-	P       Number `json:"p"`
-	Differs bool   `json:"differs,omitempty"`
-}
-
 const (
 	apartAlpha = 0.01
 	apartFrom  = 0.02
@@ -316,14 +274,6 @@ func (s Stability) slope(c StabilityCell) string {
 		text += fmt.Sprintf(" [%s, %s]", plus(c.Lo*scale), plus(c.Hi*scale))
 	}
 	return text
-}
-
-// plus writes a number with its sign and three digits.
-func plus[F ~float64](v F) string {
-	if v < 0 {
-		return sig(v, 3)
-	}
-	return "+" + sig(v, 3)
 }
 
 func (c StabilityCell) movedText() string {

@@ -55,11 +55,6 @@ func (t *table) section(title string, notes ...string) []section {
 	return []section{{Level: 3, Title: title, Table: t, Notes: notes}}
 }
 
-// prose is sentences.
-type prose []string
-
-func (p *prose) add(format string, a ...any) { *p = append(*p, fmt.Sprintf(format, a...)) }
-
 // A section is a heading with its content, in the order of the fields.
 type section struct {
 	Level  int // 2 or 3
@@ -84,25 +79,41 @@ type drawing interface {
 	writeDrawing(b *bytes.Buffer, id int)
 }
 
-// test names a row of an engine; a target whose database is not ours has no name for it.
-func test(label string) string {
-	if label == "" {
-		return "target"
-	}
-	return label
+// A linkRow is a row of a table of links: a text, and a cell of links for each further column.
+type linkRow struct {
+	Name  string
+	Cells [][]PageRef
 }
 
-func orDash(s string) string {
-	if s == "" {
-		return dash
-	}
-	return s
+// A sheet is the common model of all reports: a top, then sections. Renderers know nothing else of
+// a report.
+type sheet struct {
+	title  string
+	arms   []string // the title continues with them: a vs b
+	about  string   // a line below the title, in HTML only
+	alerts []alert
+	// leads are sentences below the title; as a list, or as paragraphs.
+	leads []lead
+	list  bool
+	// front is the first screen of a comparison; nil for reports that are short enough without one.
+	front    *front
+	warnings []string
+	folds    []fold
+	// brief are the sections of the short Markdown, below the first screen; nil for all.
+	brief  []section
+	graphs []Graph
+	footer string
+	full   string // the file with everything, of a sheet that has brief sections
 }
 
-// yes is the cell of a column of yes and no.
-func yes(v bool) string {
-	if v {
-		return "yes"
-	}
-	return "no"
+// An alert is something that a reader must not overlook.
+type alert struct{ head, text string }
+
+// A lead is a sentence at the top. Kind is a conclusion, or empty.
+type lead struct{ kind, text string }
+
+// A fold is sections that belong together. HTML folds those with a title.
+type fold struct {
+	title    string
+	sections []section
 }

@@ -33,76 +33,9 @@ type ReleasePair struct {
 	NotComplete string
 }
 
-// A TrendPart is supported users by release, over many comparisons. Every number that joins two
-// releases is a ratio within a comparison, or a product of such ratios; numbers of different
-// comparisons, that is of different days and hosts, are never divided by each other.
-type TrendPart struct {
-	Format    int             `json:"format"`
-	Databases []TrendDatabase `json:"databases"`
-	// Level is the level of the intervals, Alpha the chance that a chain of equal releases gets a
-	// change.
-	Level    float64  `json:"level"`
-	Alpha    float64  `json:"alpha"`
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-// TrendDatabase is the releases on one database.
-type TrendDatabase struct {
-	Database string       `json:"database"`
-	Chains   []TrendChain `json:"chains"` // in the order of the input
-	// comparisons without a number, with the reason
-	LeftOut []record.Row `json:"left_out,omitempty"`
-	Links   []TrendLink  `json:"comparisons"`
-	// SD is the standard deviation of the differences of all comparisons: noise, and changes
-	// between releases.
-	SD Number `json:"sd"`
-}
-
-// TrendChain is releases that comparisons connect, in their order.
-type TrendChain struct {
-	Releases []TrendRelease `json:"releases"`
-	Changes  []TrendChange  `json:"changes,omitempty"`
-	// Places is the number of releases at which a change was searched for.
-	Places int `json:"places"`
-}
-
-// TrendRelease is one release: its supported users against the first release of its chain, as a
-// relative difference. The first has 0.
-type TrendRelease struct {
-	Release string `json:"release"`
-	Against Delta  `json:"against_first"`
-	// Comparisons counts the comparisons with it.
-	Comparisons int `json:"comparisons"`
-}
-
-// TrendChange is a release from which on the level is another. Shift is against the level before, P
-// is adjusted for all places of the chain.
-type TrendChange struct {
-	Release string `json:"release"`
-	Before  string `json:"release_before"`
-	Shift   Delta  `json:"shift"`
-	P       Number `json:"p"`
-	// InRow counts comparisons in a row that show it, each by itself; from two on it is an alarm.
-	InRow int  `json:"comparisons_in_a_row"`
-	Alarm bool `json:"alarm"`
-}
-
 // alarmLinks is the number of comparisons in a row that make a change an alarm. One may have had a
 // bad day, and along a chain of neighbors that day would stay in the levels of all later releases.
 const alarmLinks = 2
-
-// TrendLink is one comparison as it was measured.
-type TrendLink struct {
-	Comparison string    `json:"comparison"`
-	Host       string    `json:"host,omitempty"`
-	Time       time.Time `json:"time,omitzero"`
-	Base       string    `json:"base"`
-	New        string    `json:"new"`
-	BaseUsers  Number    `json:"base_users"` // geometric means of the runs
-	NewUsers   Number    `json:"new_users"`
-	Effect     Delta     `json:"effect"`
-	Pairs      int       `json:"pairs"`
-}
 
 // FromReleases makes the document of comparisons in the order of time. It changes nothing in them.
 func FromReleases(all []ReleasePair) Document {

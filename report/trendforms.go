@@ -2,8 +2,6 @@ package report
 
 import "fmt"
 
-const trendTitle = "Supported users by release"
-
 // top begins the report.
 func (d *TrendPart) top() sheet {
 	s := sheet{title: trendTitle, list: true, warnings: d.Warnings}

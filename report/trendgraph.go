@@ -198,3 +198,5 @@ func (g TrendGraph) writeDrawing(b *bytes.Buffer, id int) {
 	g.drawn(trendH).Write(b, 0)
 	fmt.Fprintf(b, `<p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
 }
+
+const trendTitle = "Supported users by release"

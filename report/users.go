@@ -17,43 +17,6 @@ import (
 	"plimsoll/record"
 )
 
-// UsersOf describes the users of one arm on one engine beside the operations of the steady state:
-// the judged runs together. Durations are nanoseconds in JSON.
-type UsersOf struct {
-	Engine string `json:"engine"`
-	Arm    string `json:"arm"`
-	Runs   int    `json:"runs"`
-	// Mixes compares the planned with the measured mix, by behavior, in the measured phase.
-	Mixes []workload.Mix `json:"mixes,omitempty"`
-	// Messages counts the whole runs, Grace is the longest time that a message may take.
-	Messages workload.LedgerCount `json:"messages"`
-	Grace    time.Duration        `json:"grace"`
-	// Undelivered is the reason for not judging deliveries; empty where they are judged.
-	Undelivered string `json:"undelivered,omitempty"`
-	// Audit adds up the audits of messages read back; nil if no run had one. AuditErrors are the
-	// errors of audits.
-	Audit       *workload.AuditResult `json:"audit,omitempty"`
-	AuditErrors []string              `json:"audit_errors,omitempty"`
-	Login       []OpLine              `json:"login,omitempty"`
-	Storms      []StormOf             `json:"storms,omitempty"`
-}
-
-// An OpLine is one series.
-type OpLine struct {
-	Name string `json:"name"`
-	OpCell
-}
-
-// A StormOf is one storm of the plan over the runs of an arm. Affected and Missed are sums, Back is
-// the longest.
-type StormOf struct {
-	record.StormOutcome
-	// Begin is counted from the beginning of the measured phase.
-	Begin time.Duration `json:"begin"`
-	All   OpCell        `json:"all"`
-	Ops   []OpLine      `json:"operations,omitempty"`
-}
-
 // users fills Document.Users.
 func (b *builder) users() {
 	for _, e := range b.Engines {
@@ -244,14 +207,6 @@ func userNotices(us []UsersOf, label func(UsersOf) string) []notice {
 // mostActions is the largest number of actions in a table; the others are added up.
 const mostActions = 12
 
-// A usersPart is the users of some arms, with the login and the mix of their plan. Label names an
-// arm; "" for all when there is only one.
-type usersPart struct {
-	us         []UsersOf
-	login, mix string
-	label      func(UsersOf) string
-}
-
 // userSections are the sections about users.
 func (d Document) userSections() []section {
 	return usersPart{d.Users, d.Login, d.Mix, d.userLabel}.sections()
@@ -263,24 +218,6 @@ func (p usersPart) sections() []section {
 	}
 	return slices.Concat(p.mixSections(), p.messageSection(), p.rowSection(), p.loginSection(),
 		p.stormSection())
-}
-
-func (p usersPart) named() bool { return len(p.us) > 1 || p.label(p.us[0]) != "" }
-
-// head begins a table with a column for the arm, if there are several.
-func (p usersPart) head(first string, rest ...string) *table {
-	h := []string{first}
-	if p.named() {
-		h = append(h, "Arm")
-	}
-	return newTable(-1, append(h, rest...)...)
-}
-
-func (p usersPart) row(first any, u UsersOf, rest ...any) []string {
-	if p.named() {
-		return cells(first, p.label(u), cells(rest...))
-	}
-	return cells(first, cells(rest...))
 }
 
 func (p usersPart) mixSections() []section {

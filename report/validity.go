@@ -10,33 +10,6 @@ import (
 	"plimsoll/record"
 )
 
-// RunRow is a line of the validity table. Every run of the comparison is in it.
-type RunRow struct {
-	ID      string           `json:"id"`
-	Digest  string           `json:"digest"`
-	Block   int              `json:"block"`
-	Order   int              `json:"order"`
-	Arm     string           `json:"arm"`
-	Engine  string           `json:"engine"`
-	Part    string           `json:"part"` // "judged", "pilot", "voided", "cut", "not judged"
-	Valid   bool             `json:"valid"`
-	Why     string           `json:"why,omitempty"`
-	Finding []record.Finding `json:"findings,omitempty"`
-}
-
-// Voided is a block whose runs were kept and not judged. Repeated reports that it was run again,
-// Missing that no attempt at it counts.
-type Voided struct {
-	Block    int      `json:"block"`
-	Runs     []string `json:"runs"`
-	Why      string   `json:"why"`
-	Repeated bool     `json:"repeated"`
-	Missing  bool     `json:"missing,omitempty"`
-	// Cost reports that only the cost of its operations is judged: others on the host disturbed it
-	// ([record.Comparison.Disturbed]).
-	Cost bool `json:"cost,omitempty"`
-}
-
 // again describes the repetition of the block.
 func (v Voided) again() string {
 	if v.Cost {

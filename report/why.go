@@ -13,38 +13,6 @@ import (
 	"plimsoll/judge/verdict"
 )
 
-// Attributed is the attribution of the cost of one role, with the files behind it.
-type Attributed struct {
-	attribution.Attribution
-	// Profiles are those of the base and of the new arm in the first block, below the store.
-	Profiles [2]string `json:"profiles,omitzero"`
-	// Without counts the judged blocks that lack a profile.
-	Without int `json:"blocks_without,omitempty"`
-}
-
-// A Why is the origin of a difference in the cost of a role, between an arm and the base on one
-// engine.
-type Why struct {
-	Engine   string `json:"engine"`
-	Arm      string `json:"arm"`
-	Endpoint string `json:"endpoint"` // cost(app)
-	Sentence string `json:"sentence"` // without a period
-	// First reports that the sentence belongs on the first screen.
-	First bool `json:"first"`
-	Attributed
-	// Dropped counts the nodes of the tree that were too narrow for a drawing.
-	Dropped int `json:"dropped_nodes,omitempty"`
-}
-
-// StatementsOf are the statements that changed between an arm and the base on one engine.
-type StatementsOf struct {
-	Engine   string `json:"engine"`
-	Arm      string `json:"arm"`
-	Sentence string `json:"sentence"` // without a period; empty if no statement changed
-	First    bool   `json:"first"`
-	statements.Difference
-}
-
 // Limits of what the first screen shows of a difference that decided nothing.
 const (
 	// mostDoubt is the largest false discovery rate of such a finding: one in a hundred.
@@ -339,4 +307,32 @@ func statementFacts(f statements.ChangedStatement) []string {
 		out = append(out, "plan changed: "+p.From+" → "+p.To)
 	}
 	return out
+}
+
+// perOperation is the unit of costs beside each other: milliseconds, or microseconds where the
+// cost is below one.
+type perOperation struct {
+	unit     string
+	scale    float64 // of CPU seconds
+	decimals int
+}
+
+// unitOf returns a unit in which a cost in seconds has four digits.
+func unitOf(cost float64) perOperation {
+	u := perOperation{unit: "ms", scale: 1e3}
+	if cost < 1e-3 {
+		u = perOperation{unit: "µs", scale: 1e6}
+	}
+	for v := cost * u.scale; v < 1000 && u.decimals < 4; v *= 10 {
+		u.decimals++
+	}
+	return u
+}
+
+func (u perOperation) text(seconds float64) string { return fixed(u.scale*seconds, u.decimals) }
+
+// change writes a difference with its interval.
+func (u perOperation) change(i attribution.IntervalEstimate) string {
+	return fmt.Sprintf("%s [%s, %s]", signed(u.scale*i.Value, u.decimals),
+		signed(u.scale*i.Low, u.decimals), signed(u.scale*i.High, u.decimals))
 }

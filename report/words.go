@@ -1,0 +1,172 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"plimsoll/internal/plain"
+	"plimsoll/judge/attribution/names"
+	"plimsoll/judge/verdict"
+)
+
+// sentence returns a text with its first letter in upper case.
+func sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// slug keeps letters, digits and dashes of a name, in lower case, for a file name or an anchor.
+func slug(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() >= 60 {
+			break
+		}
+	}
+	if t := strings.TrimSuffix(b.String(), "-"); t != "" {
+		return t
+	}
+	return "x"
+}
+
+func prefix(s string) string {
+	if s == "" {
+		return ""
+	}
+	return s + ": "
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// kindText is a conclusion as tables show it.
+func kindText(k verdict.Kind, indicative bool) string {
+	if indicative && k == verdict.Inconclusive {
+		return "indicative"
+	}
+	return string(k)
+}
+
+// versionRE matches the element of an import path that is a major version.
+var versionRE = regexp.MustCompile(`^v[0-9]+\.`)
+
+// shortFunction returns the name of a function without the path of its package and without the
+// types of a generic instance: "sqlstore.(*PostStore).Save". Names of other languages than Go are
+// shortened to the arguments that they begin with.
+func shortFunction(name string) string {
+	name = names.WithoutArguments(name)
+	name = strings.ReplaceAll(name, "%2e", ".")
+	head, rest, _ := strings.Cut(name, "(") // a path in a receiver's type is not the package's
+	path := strings.Split(head, "/")
+	last := path[len(path)-1]
+	if n := len(path); n > 1 && versionRE.MatchString(last) {
+		_, symbol, _ := strings.Cut(last, ".")
+		last = path[n-2] + "." + symbol
+	}
+	if rest != "" || strings.HasSuffix(name, "(") {
+		last += "(" + rest
+	}
+	return last
+}
+
+func esc(s string) string { return html.EscapeString(plain.OneLine(s)) }
+
+// dash stands for an unknown value.
+const dash = "–"
+
+// count writes a number of things: "1 block was", "3 blocks were".
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// list joins names as verdicts do.
+func list(names []string) string { return verdict.List(names) }
+
+// short cuts a text to n signs.
+func short(s string, n int) string {
+	r := []rune(strings.TrimRight(s, " "))
+	if len(r) <= n {
+		return string(r)
+	}
+	return string(r[:n-1]) + "…"
+}
+
+func dashLabel(label string) string {
+	if label == "" {
+		return ""
+	}
+	return " - " + label
+}
+
+// aboutTime writes how long something takes, to two digits.
+func aboutTime(d time.Duration) string {
+	switch {
+	case d >= 10*time.Minute:
+		return duration(d.Round(time.Minute))
+	case d >= time.Minute:
+		return duration(d.Round(10 * time.Second))
+	}
+	return duration(d.Round(time.Second))
+}
+
+// duration writes a time as people do: "90m", "1h30m", "10s".
+func duration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// prose is sentences.
+type prose []string
+
+func (p *prose) add(format string, a ...any) { *p = append(*p, fmt.Sprintf(format, a...)) }
+
+// test names a row of an engine; a target whose database is not ours has no name for it.
+func test(label string) string {
+	if label == "" {
+		return "target"
+	}
+	return label
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return dash
+	}
+	return s
+}
+
+// yes is the cell of a column of yes and no.
+func yes(v bool) string {
+	if v {
+		return "yes"
+	}
+	return "no"
+}
