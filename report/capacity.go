@@ -10,9 +10,6 @@ import (
 	"plimsoll/stats"
 )
 
-// capacityName is the endpoint of the unbounded test.
-const capacityName = "capacity"
-
 // capacity returns the result of the unbounded test.
 func (f NamedVerdict) capacity() (verdict.Result, bool) {
 	for _, r := range f.Verdict.Results {

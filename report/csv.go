@@ -86,10 +86,10 @@ func (d Document) endpointRows() [][]string {
 	return rows
 }
 
-// Pairs writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form
+// PairsCSV writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form
 // that imported.ReadTable reads; and the other grounds of the verdicts beside them: how many runs
 // of each arm failed, and why a verdict is withheld.
-func Pairs(w io.Writer, d Document) error {
+func PairsCSV(w io.Writer, d Document) error {
 	named, withheld := len(d.Arms) > 2, false
 	for _, f := range d.Verdicts {
 		named = named || d.engineLabel(f.Engine) != ""

@@ -50,7 +50,7 @@ func TestPairs(t *testing.T) {
 				}
 			}
 		}
-		text := written(t, Pairs, d)
+		text := written(t, PairsCSV, d)
 		got, err := imported.ReadTable(strings.NewReader(text))
 		got = slices.DeleteFunc(got, func(r imported.PairRow) bool { return !r.HasPair() })
 		if len(want) == 0 && len(got) == 0 {

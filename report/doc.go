@@ -5,11 +5,24 @@
 // A [Document] is plain data: a set of parts, some of which are missing. [From] makes a document of
 // the runs of a comparison, [FromRows] of given numbers, [FromReleases] of releases over many
 // comparisons; the document of load steps holds a [SizingPart]. The table of parts gives the order
-// in which they are filled and read; each part has one file, with its data, its filling and its
-// sections. The table of forms ([Document.Forms]) lists the forms in which a document is written.
-// Markdown and HTML know only one kind of sheet (a top, a first screen, sections).
-// found, validity of the runs behind it) is a part of the document, so that no form can leave it
-// out by accident.
+// in which they are filled and read. The table of forms ([Document.Forms]) lists the forms in which
+// a document is written. Markdown and HTML know only one kind of sheet (a top, a first screen,
+// sections). What a reader needs to trust a number (the smallest change that could have been found,
+// the validity of the runs behind it) is a part of the document, so that no form can leave it out by
+// accident.
+//
+// # Files
+//
+// A file uses those below it. From the bottom up:
+//
+//   - words.go and number.go: how texts, numbers and differences are written.
+//   - The data, by role: input.go is the evidence, and a [Document] consists of results.go (what was
+//     judged), measured.go (what users, operations and rules did), conduct.go (how the runs went),
+//     graphdata.go (curves) and subjects.go (the other subjects).
+//   - builder.go, tables.go, lines.go, notices.go: what all parts are filled and laid out with.
+//   - The parts, one file each: its filling and its sections. Package draw draws the pictures.
+//   - from.go, parts.go and warnings.go put the document together; sheet.go, screen.go, csv.go,
+//     junit.go and comment.go write it, and forms.go lists them.
 //
 // # Order
 //

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"time"
-
 	"plimsoll/judge/suspects"
 	"plimsoll/judge/verdict"
 	"plimsoll/record"
@@ -90,20 +88,6 @@ type Document struct {
 
 // FormatVersion is the version of the JSON form of a [Document].
 const FormatVersion = 1
-
-// State describes the end of a comparison.
-type State struct {
-	Complete bool         `json:"complete"`
-	State    record.State `json:"state"`
-	Why      string       `json:"why,omitempty"`
-	Planned  int          `json:"blocks_planned"`
-	Judged   int          `json:"blocks_judged"` // blocks whose runs were all there and valid
-	// Cost counts further blocks that were judged by the cost of their operations alone, because
-	// others on the host disturbed them.
-	Cost int `json:"blocks_judged_by_cost,omitempty"`
-	// Block is the mean duration of a block; 0 where it is not known.
-	Block time.Duration `json:"block_time,omitempty"`
-}
 
 // An ArmLabel is a variant. Label is its version if the versions distinguish the arms, or else its
 // settings if each arm has some, otherwise its name. Settings are set for an arm that keeps its

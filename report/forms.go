@@ -33,7 +33,7 @@ var forms = []struct {
 	{Runs | Numbers | Ladder | Releases, "html", ".html", HTML},
 	{Runs | Numbers | Ladder | Releases, "json", ".json", JSON},
 	{Runs | Numbers | Ladder | Releases, "csv", ".csv", CSV},
-	{Runs | Numbers, "pairs", "pairs.csv", Pairs},
+	{Runs | Numbers, "pairs", "pairs.csv", PairsCSV},
 	{Runs | Numbers, "junit", "junit.xml", JUnit},
 	{Runs | Numbers, "comment", "comment.md", Comment},
 	{Releases, "otava", "", firstOtava},

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
+	"plimsoll/judge/verdict"
 	"plimsoll/plan"
 	"plimsoll/record"
 )
@@ -26,7 +28,7 @@ func From(in Input) Document {
 	b.names()
 	b.state()
 	b.verdicts()
-	for _, p := range parts() {
+	for _, p := range documentParts() {
 		if p.fill != nil {
 			p.fill(&b)
 		}
@@ -110,4 +112,45 @@ func (b *builder) fullName(engine string) string {
 func shortName(full string) string {
 	name, _, _ := strings.Cut(full, " ")
 	return name
+}
+
+// state fills in how far the comparison came.
+func (b *builder) state() {
+	s := State{Complete: b.c.State == record.Sealed, State: b.c.State, Why: b.c.Why,
+		Planned: b.c.Blocks, Block: b.blockTime()}
+	for block, whole := range b.whole {
+		if whole && !b.c.Waits(block) {
+			s.Judged++
+		}
+	}
+	if slices.ContainsFunc(b.in.Arms, costJudged) {
+		s.Cost = b.c.CostBlocks()
+	}
+	b.State = s
+}
+
+func costJudged(j Judged) bool {
+	return slices.ContainsFunc(j.Verdict.Results, func(r verdict.Result) bool {
+		_, cost := plan.CostOf(r.Name)
+		return cost && r.N > 0
+	})
+}
+
+// blockTime returns how long a block took from the beginning to the end of the comparison, pauses
+// left out; 0 where that is not known.
+func (b *builder) blockTime() time.Duration {
+	runs := 0
+	for _, r := range b.c.Runs {
+		if !r.Pilot && !r.Cut {
+			runs++
+		}
+	}
+	took := b.c.Ended.Sub(b.c.Started)
+	for _, r := range b.c.Resumed {
+		took -= r.At.Sub(r.Cut)
+	}
+	if runs == 0 || b.c.Started.IsZero() || b.c.Ended.IsZero() || b.c.Gathered != nil || took <= 0 {
+		return 0
+	}
+	return took * time.Duration(len(b.c.Arms)*max(1, len(b.c.Engines))) / time.Duration(runs)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"plimsoll/judge/verdict"
 )
@@ -111,4 +112,39 @@ func excess(r verdict.Result) float64 {
 		return 0
 	}
 	return math.Abs(e) / r.Margin
+}
+
+func validityText(d Document) string {
+	judged, voided := 0, 0
+	var invalid []string
+	for _, r := range d.Runs {
+		switch r.Part {
+		case "judged":
+			judged++
+		case "voided":
+			voided++
+		}
+		if !r.Valid {
+			invalid = append(invalid, r.ID)
+		}
+	}
+	text := fmt.Sprintf("%s: %d judged", count(len(d.Runs), "run", "runs"), judged)
+	if d.State.Cost > 0 {
+		text += fmt.Sprintf(", %s by cost alone", count(d.State.Cost, "block", "blocks"))
+	}
+	if voided > 0 {
+		text += fmt.Sprintf(
+			", %d in %s",
+			voided,
+			count(len(d.Voided), "voided block", "voided blocks"),
+		)
+	}
+	if n := len(invalid); n > 0 {
+		text += fmt.Sprintf(", %d not valid", n)
+		if n <= 4 {
+			text += " (" + strings.Join(invalid, ", ") + ")"
+		}
+		return text
+	}
+	return text + ", none invalid"
 }

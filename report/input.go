@@ -2,7 +2,6 @@ package report
 
 import (
 	"plimsoll/dialect"
-	"plimsoll/judge/attribution"
 	"plimsoll/judge/attribution/statements"
 	"plimsoll/judge/drift"
 	"plimsoll/judge/limiter"
@@ -121,13 +120,4 @@ func inSearch(m record.Manifest, ev record.Event) bool {
 	}
 	ph, ok := m.Phase("search")
 	return ok && ev.At >= ph.From && ev.At <= ph.To
-}
-
-// Attributed is the attribution of the cost of one role, with the files behind it.
-type Attributed struct {
-	attribution.Attribution
-	// Profiles are those of the base and of the new arm in the first block, below the store.
-	Profiles [2]string `json:"profiles,omitzero"`
-	// Without counts the judged blocks that lack a profile.
-	Without int `json:"blocks_without,omitempty"`
 }

@@ -280,9 +280,6 @@ func (d Document) pageSections() []section {
 	return []section{resultsHead, s}
 }
 
-// resultsHead is the heading of the results.
-var resultsHead = section{Level: 2, Title: "Results"}
-
 // resultsHeads is the heading of the results where no page has it.
 func (d Document) resultsHeads() []section {
 	if len(d.Pages) > 0 {

@@ -10,9 +10,9 @@ type part struct {
 	sections func(Document) []section // nil for none
 }
 
-// parts returns the parts of all documents in the order in which they are read. [From] fills them
+// documentParts returns the parts of all documents in the order in which they are read. [From] fills them
 // in this order.
-func parts() []part {
+func documentParts() []part {
 	const (
 		results  = "Supported users, limiters and endpoints"
 		protocol = "Protocol, other metrics and stability"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"plimsoll/judge/attribution"
 	"plimsoll/judge/attribution/statements"
 	"plimsoll/judge/verdict"
 	"plimsoll/record"
@@ -190,4 +191,16 @@ type StatementsOf struct {
 	Sentence string `json:"sentence"` // without a period; empty if no statement changed
 	First    bool   `json:"first"`
 	statements.Difference
+}
+
+// capacityName is the endpoint of the unbounded test.
+const capacityName = "capacity"
+
+// Attributed is the attribution of the cost of one role, with the files behind it.
+type Attributed struct {
+	attribution.Attribution
+	// Profiles are those of the base and of the new arm in the first block, below the store.
+	Profiles [2]string `json:"profiles,omitzero"`
+	// Without counts the judged blocks that lack a profile.
+	Without int `json:"blocks_without,omitempty"`
 }

@@ -357,7 +357,7 @@ func (d Document) sheet() sheet {
 	default:
 		s = d.top()
 	}
-	for _, p := range parts() {
+	for _, p := range documentParts() {
 		if p.of&of == 0 || p.sections == nil {
 			continue
 		}

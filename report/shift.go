@@ -44,7 +44,7 @@ func (d Document) shiftSections() []section {
 					sig(p.Base, 3)+" ms",
 					sig(p.New, 3)+" ms",
 					shiftText(p),
-					picture(p, most),
+					shiftPicture(p, most),
 				)
 			}
 		}
@@ -95,9 +95,9 @@ func ends(p verdict.ShiftPoint) float64 {
 // pictureHalf is the number of signs of a picture on each side of no change.
 const pictureHalf = 10
 
-// picture draws a point and its band in signs, most being the end of the scale on both sides:
+// shiftPicture draws a point and its band in signs, most being the end of the scale on both sides:
 // "··········│··├─●──┤····".
-func picture(p verdict.ShiftPoint, most float64) string {
+func shiftPicture(p verdict.ShiftPoint, most float64) string {
 	signs := []rune(strings.Repeat("·", 2*pictureHalf+1))
 	if !(most > 0) {
 		signs[pictureHalf] = '●'

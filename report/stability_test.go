@@ -165,7 +165,7 @@ func TestPicture(t *testing.T) {
 		{verdict.ShiftPoint{Effect: -0.1}, 0.1, "●·········│··········"},
 		{verdict.ShiftPoint{}, 0, "··········●··········"},
 	} {
-		if got := picture(tt.p, tt.most); got != tt.want {
+		if got := shiftPicture(tt.p, tt.most); got != tt.want {
 			t.Errorf("%s\n%s, want for %v", got, tt.want, fmt.Sprint(tt.p.Effect))
 		}
 	}

@@ -117,3 +117,6 @@ type fold struct {
 	title    string
 	sections []section
 }
+
+// resultsHead is the heading of the results.
+var resultsHead = section{Level: 2, Title: "Results"}

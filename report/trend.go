@@ -119,7 +119,7 @@ func trendOf(database string, all []ReleasePair) TrendDatabase {
 		}
 		out.Links = append(out.Links, trendLink(p, s, base, fresh))
 		links = append(links, link{p.Base, p.New, s})
-		names = place(names, p.Base, p.New)
+		names = inOrder(names, p.Base, p.New)
 	}
 	if len(out.Links) > 1 {
 		var effects []float64
@@ -153,9 +153,9 @@ func trendOf(database string, all []ReleasePair) TrendDatabase {
 	return out
 }
 
-// place puts the releases of a comparison into the order: a base that is new to it right before its
+// inOrder puts the releases of a comparison into the order: a base that is new to it right before its
 // new release, a new release at the end.
-func place(names []string, base, fresh string) []string {
+func inOrder(names []string, base, fresh string) []string {
 	b, f := slices.Index(names, base), slices.Index(names, fresh)
 	switch {
 	case b < 0 && f < 0:

@@ -85,9 +85,9 @@ func usersOf(runs []RunData) (UsersOf, bool) {
 		}
 	}
 	u.Mixes = did.Mixes()
-	u.Login, _ = lines(login)
+	u.Login, _ = opLines(login)
 	for i := range u.Storms {
-		u.Storms[i].Ops, u.Storms[i].All = lines(storms[i])
+		u.Storms[i].Ops, u.Storms[i].All = opLines(storms[i])
 	}
 	return u, len(u.Mixes) > 0 || u.Audit != nil || u.Messages != (workload.LedgerCount{}) ||
 		len(u.Login) > 0 || len(u.Storms) > 0
@@ -122,8 +122,8 @@ func merge(into, from map[string]*measure.Window) {
 	}
 }
 
-// lines returns the series by name, and all of them together.
-func lines(ws map[string]*measure.Window) ([]OpLine, OpCell) {
+// opLines returns the series by name, and all of them together.
+func opLines(ws map[string]*measure.Window) ([]OpLine, OpCell) {
 	all := measure.NewWindow("")
 	var out []OpLine
 	for _, name := range slices.Sorted(maps.Keys(ws)) {
@@ -274,8 +274,6 @@ func (p usersPart) mixSections() []section {
 	}
 	return t.section(title, notes...)
 }
-
-func share(x float64) string { return fixed(100*x, 2) + " %" }
 
 // folded returns the actions with the largest requested shares and the largest deviations, and the
 // others added up.

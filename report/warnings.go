@@ -1,11 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"plimsoll/record"
@@ -134,30 +132,4 @@ func (b *builder) resultNotices() []notice {
 		})
 	}
 	return noticesOf(all)
-}
-
-// missing states that a comparison is not complete, the reason, and how much of it can be judged,
-// where its blocks are known.
-func (s State) missing(how string) string {
-	if s.Planned == 0 {
-		return s.Why
-	}
-	return fmt.Sprintf("the comparison is not complete (%s): %d of %d blocks can be judged", how,
-		s.Judged, s.Planned)
-}
-
-// ended describes the end of a comparison that is not complete.
-func (s State) ended() string {
-	word := stateWord(s.State)
-	if s.Why == "" || strings.HasPrefix(s.Why, word) {
-		return cmp.Or(s.Why, word)
-	}
-	return word + ": " + s.Why
-}
-
-func stateWord(s record.State) string {
-	if s == "" {
-		return "state unknown"
-	}
-	return string(s)
 }

@@ -308,31 +308,3 @@ func statementFacts(f statements.ChangedStatement) []string {
 	}
 	return out
 }
-
-// perOperation is the unit of costs beside each other: milliseconds, or microseconds where the
-// cost is below one.
-type perOperation struct {
-	unit     string
-	scale    float64 // of CPU seconds
-	decimals int
-}
-
-// unitOf returns a unit in which a cost in seconds has four digits.
-func unitOf(cost float64) perOperation {
-	u := perOperation{unit: "ms", scale: 1e3}
-	if cost < 1e-3 {
-		u = perOperation{unit: "µs", scale: 1e6}
-	}
-	for v := cost * u.scale; v < 1000 && u.decimals < 4; v *= 10 {
-		u.decimals++
-	}
-	return u
-}
-
-func (u perOperation) text(seconds float64) string { return fixed(u.scale*seconds, u.decimals) }
-
-// change writes a difference with its interval.
-func (u perOperation) change(i attribution.IntervalEstimate) string {
-	return fmt.Sprintf("%s [%s, %s]", signed(u.scale*i.Value, u.decimals),
-		signed(u.scale*i.Low, u.decimals), signed(u.scale*i.High, u.decimals))
-}
