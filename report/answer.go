@@ -51,20 +51,11 @@ func (d Document) Answer() Answer {
 // Empty reports whether there is nothing to show.
 func (a Answer) Empty() bool { return len(a.panels) == 0 }
 
-// Text describes the picture in sentences, one for each panel.
-func (a Answer) Text() []string {
+// texts describe the picture in sentences, one for each panel, with or without the single blocks.
+func (a Answer) texts(blocks bool) []string {
 	var out []string
 	for _, p := range a.panels {
-		out = append(out, p.text(true))
-	}
-	return out
-}
-
-// brief returns the same without the single blocks.
-func (a Answer) brief() []string {
-	var out []string
-	for _, p := range a.panels {
-		out = append(out, p.text(false))
+		out = append(out, p.text(blocks))
 	}
 	return out
 }

@@ -30,7 +30,7 @@ func (a Answer) SVG(w io.Writer) error {
 		`<svg class="answer" xmlns="http://www.w3.org/2000/svg" viewBox="-8 -4 %v %v" width="%[1]v" height="%[2]v" role="img" aria-label="%[3]s">`+"\n%s",
 		width+16,
 		height+8,
-		esc(strings.Join(a.brief(), " ")),
+		esc(strings.Join(a.texts(false), " ")),
 		answerStyle,
 	)
 	a.places(func(p answerPanel, x, y float64) {
@@ -81,7 +81,7 @@ func (a Answer) writeHTML(b *bytes.Buffer) {
 		b.WriteString("</svg>\n")
 	}
 	b.WriteString("</div>\n<details><summary>The picture in words</summary>\n")
-	for _, t := range a.Text() {
+	for _, t := range a.texts(true) {
 		b.WriteString(`<p class="note">` + esc(t) + "</p>\n")
 	}
 	b.WriteString("</details></figure>\n")

@@ -135,7 +135,7 @@ func (d Document) capacityHead(first ...string) *table {
 			head = append(head, ">"+d.deltaHead(a))
 		}
 	}
-	return newTable(-1, head...)
+	return newTable(head...)
 }
 
 func (d Document) deltaHead(a ArmLabel) string {

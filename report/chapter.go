@@ -50,7 +50,7 @@ func (d Document) chapterSections() []section {
 	for _, c := range d.Chapters {
 		out = append(out, section{Level: 2, Title: c.Title, Notes: c.Notes, Graphs: c.Graphs})
 		for _, t := range c.Tables {
-			s := newTable(-1, t.Head...)
+			s := newTable(t.Head...)
 			s.Rows = t.Rows
 			out = append(out, s.section(t.Title, t.Notes...)...)
 		}

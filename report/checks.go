@@ -33,7 +33,7 @@ func RunChecks(w io.Writer, checks []CheckCount) error {
 	if len(checks) == 0 {
 		return nil
 	}
-	t := newTable(-1, "Check", ">Passed", ">Failed")
+	t := newTable("Check", ">Passed", ">Failed")
 	for _, c := range checks {
 		t.add(c.Name, fmt.Sprint(c.Passed), fmt.Sprint(c.Failed))
 	}
@@ -43,7 +43,7 @@ func RunChecks(w io.Writer, checks []CheckCount) error {
 
 // checksSection returns the section on the checks of the arms; false where there are none.
 func (d Document) checksSection(o OpTable) (section, bool) {
-	t := newTable(-1, "Check", "Arm", ">Passed", ">Failed")
+	t := newTable("Check", "Arm", ">Passed", ">Failed")
 	for _, arm := range o.Checks {
 		for _, c := range arm.Checks {
 			t.add(c.Name, arm.Arm, fmt.Sprint(c.Passed), fmt.Sprint(c.Failed))

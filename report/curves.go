@@ -84,19 +84,11 @@ func (b *builder) specs() []GraphSpec {
 
 // notes list the graphs without data, those with the same reason together.
 func (a Absent) notes() []string {
-	var whys []string
-	names := map[string][]string{}
+	var by byReason
 	for i, name := range a.Names {
-		why := a.Why[i]
-		if names[why] == nil {
-			whys = append(whys, why)
-		}
-		names[why] = append(names[why], name)
+		by.add(a.Why[i], name)
 	}
-	for i, why := range whys {
-		whys[i] = fmt.Sprintf("No data for %s: %s.", list(names[why]), why)
-	}
-	return whys
+	return by.texts("No data for %s: %s.")
 }
 
 func (b *builder) measuredFrom(engine string) float64 {

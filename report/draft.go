@@ -67,18 +67,11 @@ func conclusion(d Document, f NamedVerdict, before string) string {
 // unread names the endpoints of an invalid verdict that have no result, with the reason: "no result
 // for errors: there is no valid pair".
 func unread(v verdict.Verdict) string {
-	var texts []string
-	about := map[string][]string{}
+	var by byReason
 	for _, r := range ofKind(v, verdict.Invalid) {
-		if about[r.Reason] == nil {
-			texts = append(texts, r.Reason)
-		}
-		about[r.Reason] = append(about[r.Reason], r.Name)
+		by.add(r.Reason, r.Name)
 	}
-	for i, t := range texts {
-		texts[i] = fmt.Sprintf("no result for %s: %s", list(about[t]), t)
-	}
-	return strings.Join(texts, "; ")
+	return strings.Join(by.texts("no result for %s: %s"), "; ")
 }
 
 // differing reports that base and new arm had different limiters: then their capacities depend less
@@ -153,23 +146,15 @@ func effects(results []verdict.Result) string {
 
 // reasons lists endpoints with why they are of their kind; those with the same reason share it.
 func reasons(results []verdict.Result) string {
-	var texts []string
-	about := map[string][]string{}
+	var by byReason
 	for _, r := range results {
-		if about[r.Reason] == nil {
-			texts = append(texts, r.Reason)
-		}
 		name := r.Text()
 		if known(r.Effect) {
 			name += " " + effect(r)
 		}
-		about[r.Reason] = append(about[r.Reason], name)
+		by.add(r.Reason, name)
 	}
-	parts := make([]string, len(texts))
-	for i, t := range texts {
-		parts[i] = fmt.Sprintf("%s (%s)", list(about[t]), t)
-	}
-	return strings.Join(parts, "; ")
+	return strings.Join(by.texts("%s (%s)"), "; ")
 }
 
 // changed writes a relative effect in words: "4.1 % fewer".

@@ -136,9 +136,8 @@ func endpointNotes(f NamedVerdict, base, fresh string) []string {
 
 func (s State) endpointTable(f NamedVerdict, base, fresh string) *table {
 	t := newTable(
-		1,
 		"Endpoint",
-		"Verdict",
+		"!Verdict",
 		">"+base,
 		">"+fresh,
 		">Effect",
@@ -225,7 +224,7 @@ func blocksTable(blocks []BlocksFor) *table {
 	for _, sd := range verdict.RunSDs() {
 		head = append(head, ">sd "+trim(fixed(100*sd, 1))+" %")
 	}
-	t := newTable(-1, head...)
+	t := newTable(head...)
 	for _, b := range blocks {
 		var row []string
 		if named {

@@ -273,7 +273,7 @@ func (f *Flame) writeDrawing(b *bytes.Buffer, id int) {
 // table is the tree as a table; what a function calls is indented below it.
 func (f *Flame) table() *table {
 	u := unitOf(max(f.why.Base, f.why.New))
-	t := newTable(-1, "Function", ">Base "+u.unit, ">New", ">Change")
+	t := newTable("Function", ">Base "+u.unit, ">New", ">Change")
 	for _, c := range f.cells {
 		name := cmp.Or(shortFunction(c.node.Function.Name), f.why.Endpoint)
 		t.add(strings.Repeat("› ", c.depth)+name, u.text(c.node.Base), u.text(c.node.New),

@@ -77,10 +77,9 @@ func (d Document) gateSections() []section {
 		return nil
 	}
 	t := newTable(
-		2,
 		"Gate",
 		"What is read",
-		"State",
+		"!State",
 		">Worst second",
 		">Amber from",
 		">Red from",

@@ -208,7 +208,7 @@ func (d Document) asideSections() []section {
 	if len(g.Asides) == 0 {
 		return nil
 	}
-	t := newTable(-1, "Figure", "Test", ">"+g.Names[0], ">"+g.Names[1], ">Delta", ">Pairs")
+	t := newTable("Figure", "Test", ">"+g.Names[0], ">"+g.Names[1], ">Delta", ">Pairs")
 	for _, a := range g.Asides {
 		e := plan.Endpoint{Unit: a.Unit}
 		delta := dash
@@ -230,7 +230,7 @@ func (d Document) sourceSections() []section {
 	if len(d.Given.Sources) == 0 {
 		return nil
 	}
-	t := newTable(-1, "Arm", ">Pair", "File", "Tool")
+	t := newTable("Arm", ">Pair", "File", "Tool")
 	for _, s := range d.Given.Sources {
 		t.add(s.Arm, s.Pair, s.File, s.Tool)
 	}
@@ -257,11 +257,11 @@ func (g *Given) resultSections(m givenMetric) []section {
 	}
 	switch {
 	case len(pairs) == 1:
-		t := newTable(-1, head...)
+		t := newTable(head...)
 		g.addRows(t, m, pairs[0], named)
 		return t.section(title)
 	case len(pairs) > mostTables:
-		t := newTable(-1, append([]string{">Run"}, head...)...)
+		t := newTable(append([]string{">Run"}, head...)...)
 		for _, p := range pairs {
 			g.addRows(t, m, p, named, strconv.Itoa(p))
 		}
@@ -269,7 +269,7 @@ func (g *Given) resultSections(m givenMetric) []section {
 	}
 	out := []section{{Level: 3, Title: title}}
 	for _, p := range pairs {
-		t := newTable(-1, head...)
+		t := newTable(head...)
 		g.addRows(t, m, p, named)
 		out = append(out, section{Level: 4, Title: fmt.Sprintf("Run %d", p), Table: t})
 	}

@@ -73,14 +73,14 @@ const farLimit = 3
 
 // hasLimit reports whether the line of a rule's limit is drawn.
 func (g Graph) hasLimit() bool {
-	top := g.highest()
+	_, top := g.extremes()
 	// A limit cannot flatten curves that are 0 throughout.
 	return g.data.Limit > 0 && (top == 0 || g.data.Limit <= farLimit*top)
 }
 
 // top returns the largest value that is drawn.
 func (g Graph) top() float64 {
-	top := g.highest()
+	_, top := g.extremes()
 	if g.hasLimit() {
 		top = max(top, g.data.Limit)
 	}
@@ -90,30 +90,16 @@ func (g Graph) top() float64 {
 	return top
 }
 
-// highest returns the largest value of the curves, at least 0.
-func (g Graph) highest() float64 {
-	top := 0.0
+// extremes returns the lowest value of the curves, at most 0, and the highest, at least 0.
+func (g Graph) extremes() (low, high float64) {
 	for _, a := range g.data.Arms {
-		for _, v := range [][]float64{a.Median, a.Hi} {
+		for _, v := range [][]float64{a.Median, a.Lo, a.Hi} {
 			for _, y := range v {
-				top = max(top, y)
+				low, high = min(low, y), max(high, y)
 			}
 		}
 	}
-	return top
-}
-
-// bottom returns the lowest value that is drawn, at most 0.
-func (g Graph) bottom() float64 {
-	low := 0.0
-	for _, a := range g.data.Arms {
-		for _, v := range [][]float64{a.Median, a.Lo} {
-			for _, y := range v {
-				low = min(low, y)
-			}
-		}
-	}
-	return low
+	return low, high
 }
 
 // end returns the last instant, in seconds.

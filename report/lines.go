@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -22,12 +23,7 @@ func columns(rows [][]string, right []bool, gap string) []string {
 		for i, c := range r {
 			cells[i] = pad(plain.OneLine(c), widths[i])
 			if right != nil && right[i] {
-				cells[i] = strings.Repeat(
-					" ",
-					widths[i]-utf8.RuneCountInString(plain.OneLine(c)),
-				) + plain.OneLine(
-					c,
-				)
+				cells[i] = fmt.Sprintf("%*s", widths[i], plain.OneLine(c))
 			}
 		}
 		out[k] = strings.TrimRight(strings.Join(cells, gap), " ")

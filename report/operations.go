@@ -220,7 +220,7 @@ func opTable(first []string, more, within bool) *table {
 	if within {
 		head = append(head, ">95 % of p95")
 	}
-	return newTable(-1, head...)
+	return newTable(head...)
 }
 
 // opCells are the cells of an operation behind its name; latency writes one by its name.

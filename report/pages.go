@@ -178,7 +178,7 @@ func (p Page) HTML(w io.Writer) error {
 		graphs = append(graphs, panel.graph(measured))
 	}
 	if len(absent) > 0 {
-		t := newTable(-1, "Panel", "Why it is not here")
+		t := newTable("Panel", "Why it is not here")
 		for _, panel := range absent {
 			t.add(panel.Group+": "+panel.Title, cmp.Or(panel.Why, "the run has no such series"))
 		}

@@ -235,7 +235,7 @@ func (d Document) noiseTable() *table {
 	if b == nil || len(d.Verdicts) == 0 {
 		return nil
 	}
-	t := newTable(-1, "Endpoint", ">Sd of runs here", ">A build with itself", ">Comparisons",
+	t := newTable("Endpoint", ">Sd of runs here", ">A build with itself", ">Comparisons",
 		">False lines", ">Could find before", ">after", ">Margin")
 	for _, f := range d.Verdicts {
 		for _, r := range f.Verdict.Results {

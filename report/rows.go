@@ -29,8 +29,7 @@ func addRows(all, rows []workload.RowCount) []workload.RowCount {
 
 // rowSection shows the rows that the stores held after the runs.
 func (p usersPart) rowSection() []section {
-	t := p.head("Store", "Rows of", ">Expected", ">There", "As expected")
-	t.Kind = len(t.Head) - 1
+	t := p.head("Store", "Rows of", ">Expected", ">There", "!As expected")
 	for _, u := range p.us {
 		if u.Audit == nil {
 			continue
@@ -69,7 +68,7 @@ func (p usersPart) head(first string, rest ...string) *table {
 	if p.named() {
 		h = append(h, "Arm")
 	}
-	return newTable(-1, append(h, rest...)...)
+	return newTable(append(h, rest...)...)
 }
 
 func (p usersPart) row(first any, u UsersOf, rest ...any) []string {

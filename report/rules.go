@@ -135,9 +135,7 @@ func (d Document) ruleSections() []section {
 			s.Title = "Rules in the bounded test" + label
 			bounded = append(bounded, s)
 		}
-		t := newTable(
-			-1,
-			"Rule",
+		t := newTable("Rule",
 			"Arm",
 			">Limit",
 			">Evaluations",
@@ -185,7 +183,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 	if len(blocks) == 0 {
 		return section{}, false
 	}
-	head := []string{"Rule", "Arm", ">Limit", "Held"}
+	head := []string{"Rule", "Arm", ">Limit", "!Held"}
 	each := len(blocks) <= mostBlocks
 	if each {
 		for _, b := range blocks {
@@ -194,7 +192,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 	} else {
 		head = append(head, ">Lowest", ">Highest")
 	}
-	t := newTable(3, head...)
+	t := newTable(head...)
 	var notes prose
 	for _, r := range rt.Rows {
 		if len(r.Measured) == 0 {

@@ -140,9 +140,7 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 	if len(o.Schedule) == 0 {
 		return section{}, false
 	}
-	t := newTable(
-		-1,
-		"Arm",
+	t := newTable("Arm",
 		">Achieved",
 		">Intended",
 		">Share",

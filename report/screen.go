@@ -204,8 +204,7 @@ func (s *screen) warnings(d Document) {
 
 // skippedText names the endpoints that were not judged; those with the same reason share it.
 func skippedText(d Document) string {
-	var reasons []string
-	about := map[string][]string{}
+	var by byReason
 	for _, f := range d.Verdicts {
 		for _, r := range f.Skipped {
 			name := r.Name
@@ -216,17 +215,10 @@ func skippedText(d Document) string {
 			}) {
 				name += " of " + f.Name // others were judged by it
 			}
-			if about[r.Value] == nil {
-				reasons = append(reasons, r.Value)
-			}
-			if !slices.Contains(about[r.Value], name) {
-				about[r.Value] = append(about[r.Value], name)
+			if !slices.Contains(by.names[r.Value], name) {
+				by.add(r.Value, name)
 			}
 		}
 	}
-	parts := make([]string, len(reasons))
-	for i, why := range reasons {
-		parts[i] = fmt.Sprintf("%s (%s)", list(about[why]), why)
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(by.texts("%s (%s)"), ", ")
 }

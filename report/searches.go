@@ -222,7 +222,7 @@ func (d Document) limiterSections() []section {
 	if len(d.Limiters) == 0 {
 		return nil
 	}
-	t := newTable(-1, "Test", "Arm", "Limited by", "Stopped by the rule", "How the searches ended",
+	t := newTable("Test", "Arm", "Limited by", "Stopped by the rule", "How the searches ended",
 		"Use of the other rules' limits at the capacity")
 	for _, l := range d.Limiters {
 		var ended, others []string

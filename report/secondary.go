@@ -26,9 +26,8 @@ func (d Document) secondarySections() []section {
 		var far []string
 		if len(found)+len(shown) > 0 {
 			s.Table = newTable(
-				1,
 				"Metric",
-				"Finding",
+				"!Finding",
 				">"+base,
 				">"+fresh,
 				">Effect",

@@ -87,7 +87,7 @@ func (b *builder) sides() {
 func (d Document) sideSections() []section {
 	var out []section
 	for _, s := range d.Sides {
-		t := newTable(-1, "Operation", "Arm", ">Requests, client", ">server", ">Mean ms, client",
+		t := newTable("Operation", "Arm", ">Requests, client", ">server", ">Mean ms, client",
 			">server", ">Between", ">p50 ms, client", ">server", ">p95 ms, client", ">server")
 		for _, r := range s.Rows {
 			c, v := r.Client, r.Server

@@ -431,7 +431,7 @@ func (d Document) setupSections() []section {
 
 // settingsSection is a table of settings.
 func settingsSection(title string, rows []record.Row) section {
-	t := newTable(-1, "Setting", "Value")
+	t := newTable("Setting", "Value")
 	for _, r := range rows {
 		t.add(r.Name, r.Value)
 	}

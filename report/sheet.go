@@ -122,7 +122,7 @@ func writeSections(w io.Writer, b *strings.Builder, graphs []Graph, sections []s
 
 // writePicture refers to the picture of the answer.
 func (f *front) writePicture(b *strings.Builder) {
-	fmt.Fprintf(b, "![%s](graphs/%s.png)\n\n", md(strings.Join(f.answer.brief(), " ")), AnswerFile)
+	fmt.Fprintf(b, "![%s](graphs/%s.png)\n\n", md(strings.Join(f.answer.texts(false), " ")), AnswerFile)
 }
 
 // writeMarkdown writes the first screen; full is the file with all warnings.

@@ -18,10 +18,9 @@ func (d Document) shiftSections() []section {
 			Level: 3,
 			Title: title,
 			Table: newTable(
-				2,
 				"Operation",
 				"Quantile",
-				"Finding",
+				"!Finding",
 				">"+base,
 				">"+fresh,
 				">Shift [band]",

@@ -89,7 +89,7 @@ func (d *SizingPart) setupSection() section {
 }
 
 func (d *SizingPart) runSection() section {
-	t := newTable(2, ">Users", "Run", "Valid", "Why not")
+	t := newTable(">Users", "Run", "!Valid", "Why not")
 	for _, s := range d.Steps {
 		t.add(s.Users, s.Run, yes(s.Valid), s.Why)
 	}
@@ -169,9 +169,9 @@ func stepCells(s sizing.Step) []string {
 }
 
 func (d *SizingPart) stepSection() section {
-	t := newTable(9, ">Concurrent users", ">Throughput (req/s)", ">Median", ">95th percentile",
+	t := newTable(">Concurrent users", ">Throughput (req/s)", ">Median", ">95th percentile",
 		">99th percentile", ">Max", ">Failure rate",
-		">CPU usage", ">Memory", "Grade", "Because")
+		">CPU usage", ">Memory", "!Grade", "Because")
 	for _, s := range d.Steps {
 		grade, because := "none", s.Rule
 		switch {
@@ -238,7 +238,7 @@ func (d *SizingPart) offerSection() section {
 	if len(d.Offers) == 0 {
 		return section{}
 	}
-	t := newTable(-1, "Offer", ">vCPU", ">Memory", ">Price/month", ">Comfortable users",
+	t := newTable("Offer", ">vCPU", ">Memory", ">Price/month", ">Comfortable users",
 		">Per 1,000 concurrent", ">Per 1,000 registered", ">Against measured", "Basis")
 	money := func(v float64, currency string) string { return fixed(v, 2) + " " + currency }
 	for _, o := range d.Offers {

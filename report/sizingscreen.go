@@ -49,9 +49,7 @@ func (d *SizingPart) screen(w io.Writer, width int) error {
 		s.entry("warning", warning)
 	}
 	s.blank()
-	t := newTable(
-		-1,
-		">Users",
+	t := newTable(">Users",
 		">per s",
 		">p50",
 		">p95",

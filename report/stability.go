@@ -187,9 +187,7 @@ func (d Document) stabilitySections() []section {
 	for _, e := range d.Engines {
 		var rest []string
 		short, all := 0, 0
-		t := newTable(
-			-1,
-			"Signal",
+		t := newTable("Signal",
 			"Arm",
 			"Runs in which it moved",
 			">At first",

@@ -38,7 +38,7 @@ func (d Document) suspectSections() []section {
 			"changed.", s.Commits, s.Base, s.New))
 		return []section{out}
 	}
-	out.Table = newTable(-1, "Commit", "Title", "It")
+	out.Table = newTable("Commit", "Title", "It")
 	for _, x := range s.Suspects {
 		out.Table.add(shortCommit(x.Commit), x.Title, strings.TrimSpace(x.Reason))
 	}

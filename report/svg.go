@@ -74,7 +74,8 @@ func (g Graph) drawn(height float64) draw.Picture {
 func (g Graph) axes(l *draw.List, head, height float64) {
 	end := g.end()
 	marks, unit := draw.Clock(end)
-	ys := draw.Ticks(g.bottom(), g.top()*1.02, 5)
+	bottom, _ := g.extremes()
+	ys := draw.Ticks(bottom, g.top()*1.02, 5)
 	a := draw.Area{End: end, Lo: ys[0].At, Hi: ys[len(ys)-1].At, Width: areaW, Height: height}
 	foot := head + height
 	for _, t := range ys {

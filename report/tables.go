@@ -16,11 +16,17 @@ type table struct {
 	Rows  [][]string
 }
 
-func newTable(kind int, head ...string) *table {
-	t := &table{Kind: kind, Right: make([]bool, len(head))}
+// newTable makes a table without rows. A column with ">" before its head holds numbers, the one with
+// "!" is that of the conclusions.
+func newTable(head ...string) *table {
+	t := &table{Kind: -1, Right: make([]bool, len(head))}
 	for i, h := range head {
-		t.Right[i] = strings.HasPrefix(h, ">")
-		t.Head = append(t.Head, strings.TrimPrefix(h, ">"))
+		h, t.Right[i] = strings.CutPrefix(h, ">")
+		h, conclusion := strings.CutPrefix(h, "!")
+		if conclusion {
+			t.Kind = i
+		}
+		t.Head = append(t.Head, h)
 	}
 	return t
 }

@@ -41,7 +41,7 @@ func (d Document) trendSections() []section {
 
 // table lists the releases of a chain.
 func (c TrendChain) table() *table {
-	t := newTable(-1, "Release", ">Against "+c.Releases[0].Release, ">Comparisons", "Change")
+	t := newTable("Release", ">Against "+c.Releases[0].Release, ">Comparisons", "Change")
 	for j, r := range c.Releases {
 		against := "reference"
 		if j > 0 {
@@ -69,7 +69,7 @@ func (c TrendChain) changeAt(release string) string {
 
 // comparisons lists the comparisons of a database.
 func (db TrendDatabase) comparisons() *table {
-	t := newTable(-1, "Comparison", "Base", "New", ">Users, base", ">Users, new", ">Delta",
+	t := newTable("Comparison", "Base", "New", ">Users, base", ">Users, new", ">Delta",
 		">Pairs", "Host")
 	for _, l := range db.Links {
 		t.add(

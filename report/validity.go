@@ -106,7 +106,7 @@ func firstRed(r RunRow) string {
 }
 
 func (d Document) validitySections() []section {
-	t := newTable(6, "Run", ">Block", ">Order", "Test", "Arm", "Part", "Valid", "Findings")
+	t := newTable("Run", ">Block", ">Order", "Test", "Arm", "Part", "!Valid", "Findings")
 	for _, r := range d.Runs {
 		var texts []string
 		for _, f := range r.Finding {

@@ -60,7 +60,7 @@ func (d Document) costSections(w *Why) []section {
 // partTable is the parts of a difference; its last row is their sum.
 func (w *Why) partTable() *table {
 	u := unitOf(max(w.Base, w.New))
-	t := newTable(-1, "Part", ">"+u.unit+" per operation", ">Of the difference")
+	t := newTable("Part", ">"+u.unit+" per operation", ">Of the difference")
 	for _, p := range w.Parts {
 		t.add(w.partName(p), u.change(p.Cost), w.share(p.Share))
 	}
@@ -95,7 +95,7 @@ func (w *Why) partName(p attribution.CostPart) string {
 
 func (w *Why) functionTable(arms [2]string) *table {
 	u := unitOf(max(w.Base, w.New))
-	t := newTable(-1, "Function", "Remark", ">Base "+u.unit, ">New", ">Change",
+	t := newTable("Function", "Remark", ">Base "+u.unit, ">New", ">Change",
 		">"+u.unit+" per operation", ">Q", "Called by", "Full name")
 	for _, f := range w.Findings {
 		var callers []string
@@ -166,7 +166,7 @@ func (d Document) statementSections(s StatementsOf) []section {
 }
 
 func changedTable(s StatementsOf, u perOperation) *table {
-	t := newTable(-1, "Operation", "Statement", "Changed", ">"+u.unit+" per operation",
+	t := newTable("Operation", "Statement", "Changed", ">"+u.unit+" per operation",
 		">Of the difference", ">Q")
 	for _, f := range s.Findings {
 		text := f.Text
@@ -185,7 +185,7 @@ func changedTable(s StatementsOf, u perOperation) *table {
 
 // planTable has the plans that differ, of the statements that changed and then of others.
 func (d Document) planTable(s StatementsOf) *table {
-	t := newTable(-1, "Operation", "Statement", "Time", "Plan of "+d.baseLabel(),
+	t := newTable("Operation", "Statement", "Time", "Plan of "+d.baseLabel(),
 		"Plan of "+d.armLabel(s.Arm))
 	for _, f := range slices.Concat(s.Findings, s.Plans) {
 		if f.Plan == nil {

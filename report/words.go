@@ -170,3 +170,28 @@ func yes(v bool) string {
 	}
 	return "no"
 }
+
+// byReason are names by the reason that they share, in the order in which the reasons came.
+type byReason struct {
+	reasons []string
+	names   map[string][]string
+}
+
+func (b *byReason) add(reason, name string) {
+	if b.names == nil {
+		b.names = map[string][]string{}
+	}
+	if b.names[reason] == nil {
+		b.reasons = append(b.reasons, reason)
+	}
+	b.names[reason] = append(b.names[reason], name)
+}
+
+// texts writes names and reason into a format, a text for each reason.
+func (b *byReason) texts(format string) []string {
+	out := make([]string, len(b.reasons))
+	for i, reason := range b.reasons {
+		out[i] = fmt.Sprintf(format, list(b.names[reason]), reason)
+	}
+	return out
+}
