@@ -24,7 +24,7 @@ type Audience interface {
 	Publish(*live.Frame)
 	// Progress takes where the trial is, once a second whether it is watched or not. It never
 	// blocks.
-	Progress(phase string, exploratory bool)
+	Progress(phase string)
 	// Orders returns the orders that have come since the last call; they were accepted. It returns
 	// at once.
 	Orders() []live.Order
@@ -146,7 +146,7 @@ func (r *run) publish(sl slice) {
 	if r.Live == nil {
 		return
 	}
-	r.Live.Progress(r.phase, r.watching.hand != "")
+	r.Live.Progress(r.phase)
 	if !r.Live.Watched() {
 		return
 	}
@@ -562,11 +562,7 @@ func (r *run) steer() error {
 		}
 		if r.watching.hand == "" {
 			r.watching.hand = text
-			r.out.Validity.Add(record.Finding{
-				Gate:  record.HandGate,
-				Level: record.Red,
-				Text:  "the run is exploratory: " + text + "; it gets no verdict",
-			})
+			r.red(record.HandGate, "the run is exploratory: "+text+"; it gets no verdict")
 		}
 		r.out.Exploratory = r.watching.hand
 		r.steered(text, o.Users)

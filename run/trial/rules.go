@@ -434,18 +434,14 @@ func (r *run) judgeMeasure() {
 			if rule.Arg == plan.Disconnected {
 				of = "users"
 			}
-			r.out.Validity.Add(record.Finding{
-				Gate:  "rules",
-				Level: record.Amber,
-				Text: fmt.Sprintf(
-					"%s was not decided: it was %s in the measured phase, but of %d %s where it asks for %d",
-					rd.Rule,
-					format(rd.Value, rule.Unit),
-					rd.Count,
-					of,
-					rd.MinCount,
-				),
-			})
+			r.amber("rules", fmt.Sprintf(
+				"%s was not decided: it was %s in the measured phase, but of %d %s where it asks for %d",
+				rd.Rule,
+				format(rd.Value, rule.Unit),
+				rd.Count,
+				of,
+				rd.MinCount,
+			))
 		}
 		e := r.evaluation(rd, "measured")
 		e.Text = where
