@@ -19,7 +19,7 @@ import (
 // of, with the pages that belong to it. It sets the Outcome of the comparison. load opens a run of
 // the store.
 func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *plan.Plan,
-	load func(id string) (*record.Run, error)) (report.Document, []verdict.Verdict, []File, error) {
+	load comparison.Load) (report.Document, []verdict.Verdict, []File, error) {
 	var none report.Document
 	in := report.Input{
 		Comparison:  stored,

@@ -38,7 +38,7 @@ type config struct {
 	save func(*record.Comparison) error
 	// load opens a run by its id. Planned looks and resumptions need it; without it no endpoint is
 	// left out.
-	load func(id string) (*record.Run, error)
+	load comparison.Load
 	// readers add metrics to each run that a planned look judges.
 	readers []comparison.Reader
 	// foresaw is called when the changes that the plan can find of its percentiles are known, and
