@@ -270,8 +270,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load Load,
 				out.Secondary, out.Shifts = family(both, judged), shifts(both, p.Seed)
 			}
 			for i, s := range []side{base, other} {
-				out.attempts[i] = attempts(c, most, s.arm, s.engine)
-				out.unclear[i] = unclear(c, most, s.arm, s.engine)
+				out.attempts[i], out.unclear[i] = attempts(c, most, s.arm, s.engine)
 			}
 			for _, name := range p.NotJudged() {
 				out.Skipped[name] = byPlan

@@ -279,10 +279,6 @@ func (s *Search) lagging(o Observation) bool {
 	return o.At-s.shortSince > s.cfg.grace
 }
 
-// sustained reports whether every observation of a whole window was violated. One bad moment stays
-// visible in trailing readings for less than that, so there is evidence of two.
-func (s *Search) sustained() bool { return s.badSince >= 0 && s.last-s.badSince >= s.cfg.Window }
-
 // ramp grows the users in proportion to themselves, and ends with a sustained violation or at Max.
 func (s *Search) ramp(w sample, tick time.Duration) Action {
 	if s.last-s.lastSample >= s.cfg.Window && w.complete {
@@ -293,7 +289,7 @@ func (s *Search) ramp(w sample, tick time.Duration) Action {
 		}
 	}
 	switch {
-	case s.sustained():
+	case s.badSince >= 0 && s.last-s.badSince >= s.cfg.Window:
 		return s.backOff(w)
 	case w.violated:
 		s.fullSince = -1

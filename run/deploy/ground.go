@@ -66,12 +66,6 @@ func (g *ground) fail(c *Installation, cause error) Blame {
 	}
 }
 
-// succeed ends the rows of an arm and of all.
-func (g *ground) succeed(key string) {
-	delete(g.failed, key)
-	delete(g.failed, "")
-}
-
 // Recall takes the objects that the first run on an engine found from the description of a run
 // that was made before a comparison was cut.
 func (f *Deployments) Recall(engine string, d target.Description) {

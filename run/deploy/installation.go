@@ -211,7 +211,8 @@ func (c *Installation) Failed(cause error) Blame {
 func (c *Installation) Succeeded() {
 	c.ground.Lock()
 	defer c.ground.Unlock()
-	c.ground.succeed(c.key)
+	delete(c.ground.failed, c.key)
+	delete(c.ground.failed, "")
 }
 
 // asking limits the time of a request to the server.

@@ -37,7 +37,11 @@ func (f *Inspection) hostChecks() []Check {
 		{Name: "limits of this host", Do: f.limits},
 		{Name: "the mode of the comparison", Do: func(_ context.Context, log *Log) { f.mode(log) }},
 		{Name: "agents on other hosts", Do: func(_ context.Context, log *Log) { f.agents(log) }},
-		{Name: "room on the disk", Do: func(_ context.Context, log *Log) { f.room(log) }},
+		{Name: "room on the disk", Do: func(_ context.Context, log *Log) {
+			if err := dump.CheckSpace(f.Root, f.need()); err != nil {
+				log.Problem("", "the store (-store %s): %v", f.Root, err)
+			}
+		}},
 		{Name: "what else uses this host", Do: f.busy},
 	}
 }
@@ -203,13 +207,6 @@ const (
 	copiesOfData   = 2         // the snapshot, and what is in use
 	agentsOfSeries = 4 << 10   // a second, of each host that is watched
 )
-
-// room checks that what the plan writes fits on the disk of the store.
-func (f *Inspection) room(log *Log) {
-	if err := dump.CheckSpace(f.Root, f.need()); err != nil {
-		log.Problem("", "the store (-store %s): %v", f.Root, err)
-	}
-}
 
 // need estimates how many bytes the plan writes.
 func (f *Inspection) need() int64 {

@@ -44,7 +44,7 @@ func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 		Program:  pr,
 		Plan:     p,
 		Store:    st,
-		Progress: pr.NewReporter(),
+		Progress: audience.NewReporter(pr.RawErr, pr.Secrets, pr.Terminal),
 		Host:     probe.Fingerprint(),
 		Accounts: pr.clearance().accounts,
 	}

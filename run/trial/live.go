@@ -88,7 +88,7 @@ func (r *run) count(sec measureSecond) {
 			w.lag = max(w.lag, win.Lag.Max())
 		}
 		if status, op, ok := workload.AnswerOf(win.Name); ok {
-			w.fail(failed{class: classOfStatus(status), op: op, text: status}, win.Count(), at)
+			w.fail(failed{class: status[:min(1, len(status))] + "xx", op: op, text: status}, win.Count(), at)
 			continue
 		}
 		if workload.OfScript(win.Name) {
@@ -124,8 +124,6 @@ func (r *run) count(sec measureSecond) {
 		w.recent = slices.Delete(w.recent, 0, 1)
 	}
 }
-
-func classOfStatus(status string) string { return status[:min(1, len(status))] + "xx" }
 
 // fail counts failures. Answers with a status are failures of a class too, of which their line is
 // the better one.

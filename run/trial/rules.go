@@ -393,13 +393,6 @@ func (r *run) evaluation(rd capacity.RuleReading, phase string) record.Event {
 	return e
 }
 
-// gateMeasured judges the generator over the measured phase, at its end.
-func (r *run) gateMeasured() {
-	r.judgeGaps()
-	r.gateMeasure(r.measured)
-	r.judgeSteady()
-}
-
 // judgeMeasure evaluates the rules once over the whole measured phase, when the operations under
 // way at its end have ended too.
 func (r *run) judgeMeasure() {

@@ -132,7 +132,9 @@ func (s *searching) step(ctx context.Context) (users int, done bool) {
 	obs := capacity.Observation{At: s.now(), Users: w.users(), MeanUsers: w.meanUsers(),
 		Readings: s.readings(ctx, w, true), Unsound: red}
 	obs.Utilization, _ = w.cpu(targets)
-	s.observed(obs.Readings)
+	if s.series != nil {
+		s.series.last = obs.Readings
+	}
 	act := s.Step(obs)
 	s.watching.decision = act
 	if text := s.Foreseen(); text != s.foreseen {

@@ -271,13 +271,6 @@ func (r *run) evaluated(ctx context.Context) []capacity.RuleReading {
 	return r.readings(ctx, r.trail.last(r.Window), true)
 }
 
-// observed keeps the readings of a search for the next second.
-func (r *run) observed(rds []capacity.RuleReading) {
-	if r.series != nil {
-		r.series.last = rds
-	}
-}
-
 func (x *exporter) rule(rd capacity.RuleReading) {
 	l := x.rules[rd.Rule]
 	x.add("plimsoll_slo_threshold", l, rd.Limit)

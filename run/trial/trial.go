@@ -311,7 +311,9 @@ func (r *run) all(ctx context.Context) error {
 					return err
 				}
 				r.endConduct()
-				r.gateMeasured()
+				r.judgeGaps()
+				r.gateMeasure(r.measured)
+				r.judgeSteady()
 			}
 			r.endPhase()
 			if ph.name == "measure" {
@@ -461,7 +463,10 @@ func (r *run) advance(ctx context.Context) error {
 	}
 	r.n++
 	if r.tails == nil {
-		r.cutoff()
+		r.Registry.Mark(r.now())
+		if d, ok := r.Driver.(Drainer); ok {
+			d.Mark(r.now())
+		}
 	}
 	if t, ok := r.Driver.(Ticker); ok {
 		t.Tick(r.now())
