@@ -431,27 +431,19 @@ func (r *run) gateColors() []live.GateNow {
 		level := g.Gate.Level(now.value)
 		many := record.Tolerated(g.seconds)
 		text := fmt.Sprintf("%s: %s; %s", g.What, g.Format(now.value), limits)
+		beyond := func(color, limit string, seconds int) {
+			out[i].Color, text = color, fmt.Sprintf("%s: %s now, beyond %s limit in %d of %d seconds",
+				g.What, g.Format(now.value), limit, seconds, g.seconds)
+		}
 		switch {
 		case level == record.Red:
 			out[i].Color = live.Red
 		case g.red > many && g.Over != plan.WholePhase:
-			out[i].Color, text = live.Red, fmt.Sprintf(
-				"%s: %s now, beyond the red limit in %d of %d seconds",
-				g.What,
-				g.Format(now.value),
-				g.red,
-				g.seconds,
-			)
+			beyond(live.Red, "the red", g.red)
 		case level == record.Amber:
 			out[i].Color = live.Amber
 		case g.red+g.amber > many && g.Over != plan.WholePhase:
-			out[i].Color, text = live.Amber, fmt.Sprintf(
-				"%s: %s now, beyond a limit in %d of %d seconds",
-				g.What,
-				g.Format(now.value),
-				g.red+g.amber,
-				g.seconds,
-			)
+			beyond(live.Amber, "a", g.red+g.amber)
 		default:
 			out[i].Color, text = live.Green, fmt.Sprintf("%s; %s", g.Format(now.value), limits)
 		}
@@ -492,21 +484,14 @@ func believe(gates []live.GateNow, hand string, v record.Validity) *live.GateNow
 			}
 		}
 	}
+	are := func(color string, n int) {
+		b.Color, b.Text = color, fmt.Sprintf("%d of %d gates are %s: %s.", n, read[0], color, text)
+	}
 	switch {
 	case bad[1] > 0:
-		b.Color, b.Text = live.Red, fmt.Sprintf(
-			"%d of %d gates are red: %s.",
-			bad[1],
-			read[0],
-			text,
-		)
+		are(live.Red, bad[1])
 	case bad[0] > 0:
-		b.Color, b.Text = live.Amber, fmt.Sprintf(
-			"%d of %d gates are amber: %s.",
-			bad[0],
-			read[0],
-			text,
-		)
+		are(live.Amber, bad[0])
 	case read[0] == 0:
 		b.Color, b.Text = live.Gray, "No gate has been read yet."
 	default:
