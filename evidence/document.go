@@ -134,14 +134,10 @@ func judgedOf(j comparison.Judgement) report.Judged {
 // plan.
 func (r *Run) Data(ctx context.Context, cell record.ComparisonRun,
 	pace float64) (report.RunData, error) {
-	d := report.RunData{Cell: cell, Manifest: r.Manifest, Validity: r.Validity}
-	var err error
-	if d.Users, err = r.Users(); err != nil {
+	d, storms, err := r.usersAndStorms()
+	d.Cell, d.Validity = cell, r.Validity
+	if err != nil {
 		return d, err
-	}
-	var storms []record.StormOutcome
-	if d.Users != nil {
-		storms = d.Users.Storms
 	}
 	course := newCourse(r.Manifest)
 	if ph, ok := r.Manifest.Phase("measure"); ok {

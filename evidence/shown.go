@@ -294,17 +294,20 @@ func addIntervals(rows []ShownOp, c *record.Course, seed uint64) error {
 }
 
 // usersData reads the record of a run's users.
-func (r *Run) usersData() (d report.RunData, err error) {
-	d.Manifest = r.Manifest
-	if d.Users, err = r.Users(); err != nil {
-		return d, err
+func (r *Run) usersData() (report.RunData, error) {
+	d, storms, err := r.usersAndStorms()
+	if err == nil {
+		d.Outside, err = r.Outside(storms)
 	}
-	var storms []record.StormOutcome
-	if d.Users != nil {
+	return d, err
+}
+
+func (r *Run) usersAndStorms() (d report.RunData, storms []record.StormOutcome, err error) {
+	d.Manifest = r.Manifest
+	if d.Users, err = r.Users(); d.Users != nil {
 		storms = d.Users.Storms
 	}
-	d.Outside, err = r.Outside(storms)
-	return d, err
+	return d, storms, err
 }
 
 // Title is the first line about a run. One that was interrupted has the reason in the place of its
