@@ -84,10 +84,7 @@ const inflight = `sum(rate(plimsoll_ops_total{op="op"}[$w])) * avg(avg_over_time
 
 // grid puts a line on the clock; where it has no value there is NaN.
 func (x *traces) grid(l series.RangeSeries) []float64 {
-	out := make([]float64, x.n)
-	for i := range out {
-		out[i] = math.NaN()
-	}
+	out := slices.Repeat([]float64{math.NaN()}, x.n)
 	for i, t := range l.T {
 		if k := int(t.Sub(x.from) / x.step); k >= 0 && k < x.n {
 			out[k] = l.V[i]

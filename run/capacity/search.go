@@ -374,8 +374,9 @@ func (s *Search) track(w sample) Action {
 		return a
 	}
 	s.stride(dir)
-	if a, over := s.top(dir > 0, "all %d users that the plan allows were supported in three windows "+
-		"in a row; the violation before did not come back"); over {
+	a, over := s.top(dir > 0, "all %d users that the plan allows were supported in three windows in "+
+		"a row; the violation before did not come back")
+	if over {
 		return a
 	}
 	delta := max(s.users*s.step, min(stepFloor, max(1, s.users/100)))
@@ -400,7 +401,8 @@ func (s *Search) top(held bool, why string) (Action, bool) {
 	if s.topped++; s.topped < 3 || !s.heldMax() {
 		return Action{}, false
 	}
-	return s.finish(s.censored("max users: every rule held there", fmt.Sprintf(why, s.cfg.Max))), true
+	why = fmt.Sprintf(why, s.cfg.Max)
+	return s.finish(s.censored("max users: every rule held there", why)), true
 }
 
 // stride halves the step at a reversal and doubles it on every fourth move in one direction.

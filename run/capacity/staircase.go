@@ -51,7 +51,8 @@ func (s *Search) stairs(w sample) Action {
 		r.Stopped = r.precision()
 		return s.finish(r)
 	}
-	if a, over := s.top(held, "three plateaus in a row held at all %d users that the plan allows"); over {
+	a, over := s.top(held, "three plateaus in a row held at all %d users that the plan allows")
+	if over {
 		return a
 	}
 	dir := -1.0

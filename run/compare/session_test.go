@@ -48,7 +48,8 @@ compare: {mode: %s, blocks: 1, retry: 0s, arms: {base: {url: "%s"}, new: {url: "
 func TestComparisonOfServers(t *testing.T) {
 	for _, mode := range []string{plan.ModeSequence, plan.ModeDuet} {
 		t.Run(mode, func(t *testing.T) {
-			p := parsed(t, fmt.Sprintf(twoServers, mode, sessiontest.Serving(t), sessiontest.Serving(t)))
+			base, fresh := sessiontest.Serving(t), sessiontest.Serving(t)
+			p := parsed(t, fmt.Sprintf(twoServers, mode, base, fresh))
 			s := sessiontest.New(t, p, nullVerb, "compare")
 			c, err := Run(t.Context(), s, Options{
 				Began:   time.Now(),

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -45,10 +46,7 @@ func (h *GateReader) hottestCore() trial.Reading {
 }
 
 func (h *GateReader) steal() trial.Reading {
-	role := h.generator.role
-	if role == "" {
-		role = "host"
-	}
+	role := cmp.Or(h.generator.role, "host")
 	return h.read(ofRole("plimsoll_cpu_steal_ratio", role), 100)
 }
 

@@ -134,7 +134,9 @@ func (s *Shares) read(users int) trial.Reading {
 	names, all := slices.Sorted(maps.Keys(s.counts)), s.number()
 	switch {
 	case all < 2:
-		return trial.NoNeed("the target has one server, or one address and no server's own count of requests")
+		return trial.NoNeed(
+			"the target has one server, or one address and no server's own count of requests",
+		)
 	case len(slices.Compact(slices.Sorted(slices.Values(s.servers.Pages)))) < len(s.servers.Pages):
 		return trial.Unread("several servers have one page of metrics (target.metrics_url)")
 	case s.servers.Requests == "" || len(names) == 0:

@@ -88,7 +88,8 @@ func (r *run) count(sec measureSecond) {
 			w.lag = max(w.lag, win.Lag.Max())
 		}
 		if status, op, ok := workload.AnswerOf(win.Name); ok {
-			w.fail(failed{class: status[:min(1, len(status))] + "xx", op: op, text: status}, win.Count(), at)
+			class := status[:min(1, len(status))] + "xx"
+			w.fail(failed{class: class, op: op, text: status}, win.Count(), at)
 			continue
 		}
 		if workload.OfScript(win.Name) {

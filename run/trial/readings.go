@@ -128,7 +128,8 @@ func readInbox(st stretch) Reading {
 func readRate(st stretch) Reading {
 	c := st.counts()
 	if c.Wanted == 0 {
-		return NoNeed("the plan has no arrivals; the rate of users follows from their number, see users and little")
+		return NoNeed("the plan has no arrivals; the rate of users follows from their number, " +
+			"see users and little")
 	}
 	return Reading{Value: 100 * float64(c.Served) / float64(c.Wanted)}
 }

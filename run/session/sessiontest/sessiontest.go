@@ -1,4 +1,4 @@
-// Package sessiontest makes sessions of tests, whose users get pages of a server that is up already.
+// Package sessiontest makes sessions for tests, whose users get pages of a server.
 package sessiontest
 
 import (
