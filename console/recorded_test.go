@@ -134,7 +134,7 @@ type viewer struct {
 }
 
 func (v *viewer) Watched() bool            { return true }
-func (v *viewer) Progress(string, bool)    {}
+func (v *viewer) Progress(string)          {}
 func (v *viewer) Orders() []live.Order     { return nil }
 func (v *viewer) LastOrders() []live.Order { return nil }
 func (v *viewer) Publish(f *live.Frame) {

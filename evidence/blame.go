@@ -130,7 +130,10 @@ const nearlyAll = 0.9
 func (r *Run) allFailed(events []record.Event, o *limiter.Observed) error {
 	merged, err := r.Merged(0, math.MaxInt64)
 	if err != nil || len(merged) == 0 {
-		return ignoreMissing(err)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a run without windows
+		}
+		return err
 	}
 	of, sel := "operations", workload.Steady
 	all := workload.Together(allOps, merged, sel)
@@ -182,12 +185,4 @@ func partsOf(all *measure.Window, answers map[string]uint64) map[string]float64 
 		limiter.LimitRefusals: float64(answers["429"]+answers["503"]) / failed,
 		limiter.LimitCut:      float64(cut) / failed,
 	}
-}
-
-// ignoreMissing returns nil for the error of a run without windows.
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

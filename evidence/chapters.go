@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/dialect"
+	"plimsoll/judge/comparison"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -16,7 +17,7 @@ func (c *Catalog) chapters(
 	ctx context.Context,
 	stored *record.Comparison,
 	p *plan.Plan,
-	load func(id string) (*record.Run, error),
+	load comparison.Load,
 ) ([]dialect.Supplement, error) {
 	d := c.Dialects.OfPlan(p)
 	if d == nil || d.Pages == nil {

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"plimsoll/judge/comparison"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
-	"plimsoll/plan"
 	"plimsoll/record"
 )
 
@@ -105,20 +105,16 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 			if done <= 0 {
 				continue
 			}
-			v := comparison.SecondaryValue{
-				Name:   "cost(" + role + ")",
-				Unit:   "ms",
-				Better: plan.Lower,
-				Floor:  cpuFloor,
-				Value:  1000 * (b.cpu - a.cpu) / done,
-				Alone:  true,
-			}
-			classes, err := x.classCosts(ctx, counter, role, a.newest, b.newest)
+			v := alone("cost("+role+")", "ms", cpuFloor, 1000*(b.cpu-a.cpu)/done)
+			course := sync.OnceValues(func() (comparison.Counter, error) {
+				return x.courseOf(ctx, counter, role, a, b)
+			})
+			classes, err := x.classCosts(course, role, a.newest, b.newest)
 			if err != nil {
 				return nil, err
 			}
 			if x.run.Manifest.Duet != nil {
-				if v.Portions, err = x.stretches(ctx, counter, role, a.newest, b.newest); err != nil {
+				if v.Portions, err = x.stretches(course, a.newest, b.newest); err != nil {
 					return nil, err
 				}
 				c, err := x.clockwork(ctx, role, b.cpu-a.cpu, a.newest, b.newest)

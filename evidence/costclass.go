@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -41,8 +40,8 @@ func (x phaseReader) classes() (out []string) {
 // least squares with no cost below 0. A class that cannot be separated from another has the reason
 // instead.
 func (x phaseReader) classCosts(
-	ctx context.Context,
-	counter, role string,
+	courseOf func() (comparison.Counter, error),
+	role string,
 	from, to time.Time,
 ) ([]comparison.SecondaryValue, error) {
 	names := x.classes()
@@ -52,13 +51,7 @@ func (x phaseReader) classCosts(
 	names = append(names, restOfOps)
 	out := make([]comparison.SecondaryValue, len(names))
 	for j, name := range names {
-		out[j] = comparison.SecondaryValue{
-			Name:   fmt.Sprintf("cost(%s) of %s", role, name),
-			Unit:   "ms",
-			Better: plan.Lower,
-			Floor:  cpuFloor,
-			Alone:  true,
-		}
+		out[j] = alone(fmt.Sprintf("cost(%s) of %s", role, name), "ms", cpuFloor, 0)
 	}
 	without := func(why string) []comparison.SecondaryValue {
 		for j := range out {
@@ -74,7 +67,7 @@ func (x phaseReader) classCosts(
 			leastSeconds,
 		)), nil
 	}
-	course, err := x.courseOf(ctx, counter, role, from, to)
+	course, err := courseOf()
 	if err != nil {
 		return nil, err
 	}

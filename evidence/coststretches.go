@@ -16,15 +16,14 @@ import (
 // of a part is one between its neighbors, in proportion to the time; so are the operations of a
 // second. nil where it is too short to be cut.
 func (x phaseReader) stretches(
-	ctx context.Context,
-	counter, role string,
+	courseOf func() (comparison.Counter, error),
 	from, to time.Time,
 ) ([]comparison.Portion, error) {
 	n := min(int(to.Sub(from)/time.Second), comparison.MostPortions)
 	if n < stats.MinStretches {
 		return nil, nil
 	}
-	course, err := x.courseOf(ctx, counter, role, from, to)
+	course, err := courseOf()
 	if err != nil {
 		return nil, err
 	}
@@ -59,39 +58,18 @@ func (x phaseReader) stretches(
 func (x phaseReader) courseOf(
 	ctx context.Context,
 	counter, role string,
-	from, to time.Time,
+	first, last count,
 ) (c comparison.Counter, err error) {
-	first, err := x.counted(ctx, counter, from)
-	if err != nil {
-		return c, err
-	}
-	last, err := x.counted(ctx, counter, to)
-	if err != nil {
-		return c, err
-	}
-	c.Add(from, first[role].cpu)
-	if err := x.between(ctx, &c, counter, role, from, to); err != nil {
-		return c, err
-	}
-	c.Add(to, last[role].cpu)
-	return c, nil
-}
-
-// between adds the samples after from and before to.
-func (x phaseReader) between(
-	ctx context.Context,
-	c *comparison.Counter,
-	counter, role string,
-	from, to time.Time,
-) error {
+	from, to := first.newest, last.newest
 	values, err := x.db.Range(ctx, "sum by (role) ("+counter+")", from, to, time.Second)
 	if err != nil {
-		return fmt.Errorf("cost: %w", err)
+		return c, fmt.Errorf("cost: %w", err)
 	}
 	times, err := x.db.Range(ctx, "max by (role) (timestamp("+counter+"))", from, to, time.Second)
 	if err != nil {
-		return fmt.Errorf("cost: %w", err)
+		return c, fmt.Errorf("cost: %w", err)
 	}
+	c.Add(from, first.cpu)
 	at := map[time.Time]float64{}
 	for _, line := range values {
 		if line.Labels["role"] == role {
@@ -111,5 +89,6 @@ func (x phaseReader) between(
 			}
 		}
 	}
-	return nil
+	c.Add(to, last.cpu)
+	return c, nil
 }

@@ -19,7 +19,7 @@ import (
 // of, with the pages that belong to it. It sets the Outcome of the comparison. load opens a run of
 // the store.
 func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *plan.Plan,
-	load func(id string) (*record.Run, error)) (report.Document, []verdict.Verdict, []File, error) {
+	load comparison.Load) (report.Document, []verdict.Verdict, []File, error) {
 	var none report.Document
 	in := report.Input{
 		Comparison:  stored,
@@ -134,14 +134,10 @@ func judgedOf(j comparison.Judgement) report.Judged {
 // plan.
 func (r *Run) Data(ctx context.Context, cell record.ComparisonRun,
 	pace float64) (report.RunData, error) {
-	d := report.RunData{Cell: cell, Manifest: r.Manifest, Validity: r.Validity}
-	var err error
-	if d.Users, err = r.Users(); err != nil {
+	d, storms, err := r.usersAndStorms()
+	d.Cell, d.Validity = cell, r.Validity
+	if err != nil {
 		return d, err
-	}
-	var storms []record.StormOutcome
-	if d.Users != nil {
-		storms = d.Users.Storms
 	}
 	course := newCourse(r.Manifest)
 	if ph, ok := r.Manifest.Phase("measure"); ok {

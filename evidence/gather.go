@@ -38,7 +38,7 @@ func (g *Gathered) Load(id string) (*record.Run, error) {
 // target, and other accounts, are warnings. Errors are the caller's, and name the run or the line
 // of the plan.
 func Gather(base, fresh []*record.Run) (*Gathered, error) {
-	arms := [2]*gatheredArm{{flag: "base"}, {flag: "new"}}
+	arms := gatheredArms{{flag: "base"}, {flag: "new"}}
 	ids := map[string]bool{}
 	for i, runs := range [][]*record.Run{base, fresh} {
 		if len(runs) == 0 {
@@ -65,7 +65,7 @@ func Gather(base, fresh []*record.Run) (*Gathered, error) {
 	}
 	g := &Gathered{Comparison: c, Plan: p, runs: map[string]*record.Run{}}
 	for _, cell := range c.Runs {
-		for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
+		for _, r := range arms.runs() {
 			if r.Manifest.ID == cell.Run {
 				r.Manifest.Block = cell.Block
 				r.Manifest.Order = cell.Order
@@ -101,6 +101,11 @@ type gatheredArm struct {
 	runs []*record.Run
 	plan *plan.Plan
 }
+
+type gatheredArms [2]*gatheredArm
+
+// runs returns the runs of both arms.
+func (a gatheredArms) runs() []*record.Run { return slices.Concat(a[0].runs, a[1].runs) }
 
 // add adds a run that fits the earlier ones.
 func (a *gatheredArm) add(r *record.Run) error {
@@ -229,7 +234,7 @@ func restOf(p *plan.Plan) []*plan.Plan {
 // gatheredPlan returns the plan by which both arms are judged, with a section compare of them
 // alone. Its looks and budget are dropped: they belong to a comparison that decided while it ran
 // when to end.
-func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, err error) {
+func gatheredPlan(arms gatheredArms) (p *plan.Plan, how, warnings []string, err error) {
 	warnings, err = unlikePlans(arms)
 	if err != nil {
 		return nil, nil, nil, err
@@ -252,7 +257,7 @@ func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, e
 
 // unlikePlans refuses plans of other loads or tests, and warns of what else the arms differ in
 // beside the target.
-func unlikePlans(arms [2]*gatheredArm) (warnings []string, err error) {
+func unlikePlans(arms gatheredArms) (warnings []string, err error) {
 	a, b := arms[0].plan, arms[1].plan
 	first, other := arms[0].runs[0].Manifest, arms[1].runs[0].Manifest
 	if x, y, differ := lineOf(taskOf(a), taskOf(b)); differ {
@@ -287,7 +292,7 @@ func oneLook(p *plan.Plan) *plan.Compare {
 
 // gatheredVariants returns the arms of the section compare. Where they are not two variants of one
 // plan, each holds all that its target has of its own, and the plan's target loses that.
-func gatheredVariants(p *plan.Plan, arms [2]*gatheredArm) []plan.Arm {
+func gatheredVariants(p *plan.Plan, arms gatheredArms) []plan.Arm {
 	first, other := arms[0].runs[0].Manifest, arms[1].runs[0].Manifest
 	names := []string{first.Arm, other.Arm}
 	own := make([]plan.Arm, len(arms))
@@ -313,7 +318,7 @@ func gatheredVariants(p *plan.Plan, arms [2]*gatheredArm) []plan.Arm {
 }
 
 // onlyHeldTests drops the test of a plan that its runs do not hold.
-func onlyHeldTests(p *plan.Plan, arms [2]*gatheredArm) (how []string, err error) {
+func onlyHeldTests(p *plan.Plan, arms gatheredArms) (how []string, err error) {
 	measured, err := everywhere(arms, "measure")
 	if err != nil {
 		return nil, err
@@ -356,10 +361,10 @@ func armOf(p *plan.Plan, name string) plan.Arm {
 
 // everywhere reports whether the runs have a phase: all or none. With a bounded test they have the
 // same number of users on a database.
-func everywhere(arms [2]*gatheredArm, phase string) (bool, error) {
+func everywhere(arms gatheredArms, phase string) (bool, error) {
 	var with, without string
 	users := map[string]record.Manifest{}
-	for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
+	for _, r := range arms.runs() {
 		m := r.Manifest
 		ph, ok := m.Phase(phase)
 		if !ok {

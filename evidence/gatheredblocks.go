@@ -13,7 +13,7 @@ import (
 )
 
 // gatheredBlocks pairs the runs.
-func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, error) {
+func gatheredBlocks(arms gatheredArms, p *plan.Plan) (*record.Comparison, error) {
 	first := arms[0].runs[0].Manifest
 	c := &record.Comparison{Format: record.FormatVersion, Name: first.Name, Tool: first.Tool,
 		Plan: p.String(), PlanDigest: p.Digest(), State: record.Sealed,
@@ -52,7 +52,7 @@ func engineIn(p *plan.Plan, m record.Manifest) string {
 }
 
 // gatheredEngines returns the engines in the order of the plan, then of the runs.
-func gatheredEngines(arms [2]*gatheredArm, p *plan.Plan) []string {
+func gatheredEngines(arms gatheredArms, p *plan.Plan) []string {
 	var out []string
 	for _, e := range p.Database.Engine {
 		if slices.ContainsFunc(arms[0].runs,
@@ -60,7 +60,7 @@ func gatheredEngines(arms [2]*gatheredArm, p *plan.Plan) []string {
 			out = append(out, e)
 		}
 	}
-	for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
+	for _, r := range arms.runs() {
 		if e := engineIn(p, r.Manifest); !slices.Contains(out, e) {
 			out = append(out, e)
 		}
@@ -70,7 +70,7 @@ func gatheredEngines(arms [2]*gatheredArm, p *plan.Plan) []string {
 
 // gatheredCells adds the runs of both arms, the nth of each on an engine to its block n. An engine
 // with more runs of one arm is an error.
-func gatheredCells(c *record.Comparison, arms [2]*gatheredArm, p *plan.Plan) error {
+func gatheredCells(c *record.Comparison, arms gatheredArms, p *plan.Plan) error {
 	counts := [2]map[string]int{{}, {}}
 	for i, arm := range arms {
 		for _, r := range arm.runs {
@@ -96,8 +96,11 @@ func gatheredCells(c *record.Comparison, arms [2]*gatheredArm, p *plan.Plan) err
 	}
 	for _, e := range c.Engines {
 		if x, y := counts[0][e], counts[1][e]; x != y {
+			if e != "" {
+				e = " on " + e
+			}
 			return fmt.Errorf("%d runs by -base and %d by -new%s: want pairs, one run of each arm",
-				x, y, prefixed(" on ", e))
+				x, y, e)
 		}
 	}
 	return nil
@@ -144,14 +147,6 @@ func startsOf(p *plan.Plan, engines []string) map[string]int {
 	return out
 }
 
-// prefixed is a text behind a word; empty for no text.
-func prefixed(word, text string) string {
-	if text == "" {
-		return ""
-	}
-	return word + text
-}
-
 // inBlocks orders the runs by block and time, and numbers them within each block.
 func inBlocks(c *record.Comparison) {
 	slices.SortStableFunc(c.Runs, func(a, b record.ComparisonRun) int {
@@ -171,10 +166,10 @@ func inBlocks(c *record.Comparison) {
 
 // gatheredTurns makes the comparison a duet when its runs took turns: all of them, within their
 // blocks.
-func gatheredTurns(c *record.Comparison, arms [2]*gatheredArm) error {
+func gatheredTurns(c *record.Comparison, arms gatheredArms) error {
 	made := map[string]record.Manifest{}
 	turns := 0
-	for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
+	for _, r := range arms.runs() {
 		made[r.Manifest.ID] = r.Manifest
 		if r.Manifest.Duet != nil {
 			turns++

@@ -17,7 +17,7 @@ import (
 // Judged judges a stored comparison by its plan and makes the report of the judgment. With
 // databasesToo, databases are compared within each arm as well. load opens a run of the store.
 func (c *Catalog) Judged(ctx context.Context, stored *record.Comparison, p *plan.Plan,
-	load func(id string) (*record.Run, error), databasesToo bool) (report.Document, error) {
+	load comparison.Load, databasesToo bool) (report.Document, error) {
 	arms, databases, err := comparison.Judge(
 		stored,
 		p,

@@ -21,7 +21,7 @@ import (
 func Releases(
 	c *record.Comparison,
 	p *plan.Plan,
-	load func(id string) (*record.Run, error),
+	load comparison.Load,
 ) ([]report.ReleasePair, error) {
 	arms, _, err := comparison.Judge(c, p, comparison.Loader(c, load))
 	if err != nil {
@@ -103,7 +103,7 @@ func GivenReleases(source string, runs []record.Imported) ([]report.ReleasePair,
 func labelsOf(
 	c *record.Comparison,
 	p *plan.Plan,
-	load func(id string) (*record.Run, error),
+	load comparison.Load,
 ) (arms, engines map[string]string, host string, err error) {
 	arms, engines = map[string]string{}, map[string]string{}
 	for _, name := range c.Arms {

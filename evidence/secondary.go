@@ -82,24 +82,10 @@ func (c *Catalog) Secondary(ctx context.Context) comparison.Reader {
 			return nil, err
 		}
 		for _, role := range slices.Sorted(maps.Keys(cpu)) {
-			out = append(out, comparison.SecondaryValue{
-				Name:   "CPU of " + role,
-				Unit:   "% of one core",
-				Better: plan.Lower,
-				Floor:  1,
-				Value:  cpu[role],
-				Alone:  true,
-			})
+			out = append(out, alone("CPU of "+role, "% of one core", 1, cpu[role]))
 		}
 		for _, role := range slices.Sorted(maps.Keys(memory)) {
-			out = append(out, comparison.SecondaryValue{
-				Name:   "most memory of " + role,
-				Unit:   "MiB",
-				Better: plan.Lower,
-				Floor:  8,
-				Value:  memory[role] / (1 << 20),
-				Alone:  true,
-			})
+			out = append(out, alone("most memory of "+role, "MiB", 8, memory[role]/(1<<20)))
 		}
 		for _, m := range c.gauges() {
 			if slices.ContainsFunc(out, func(f comparison.SecondaryValue) bool {
@@ -111,19 +97,12 @@ func (c *Catalog) Secondary(ctx context.Context) comparison.Reader {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", m.Name, err)
 			}
-			better := plan.Lower
-			if m.Higher {
-				better = plan.Higher
-			}
 			if v, ok := got[""]; ok && len(got) == 1 {
-				out = append(out, comparison.SecondaryValue{
-					Name:   m.Name,
-					Unit:   m.Unit,
-					Better: better,
-					Floor:  m.Floor,
-					Value:  v,
-					Alone:  true,
-				})
+				one := alone(m.Name, m.Unit, m.Floor, v)
+				if m.Higher {
+					one.Better = plan.Higher
+				}
+				out = append(out, one)
 			}
 		}
 		for _, d := range c.Dialects {
@@ -136,6 +115,18 @@ func (c *Catalog) Secondary(ctx context.Context) comparison.Reader {
 			}
 		}
 		return out, nil
+	}
+}
+
+// alone is a number of which less is better.
+func alone(name, unit string, floor, value float64) comparison.SecondaryValue {
+	return comparison.SecondaryValue{
+		Name:   name,
+		Unit:   unit,
+		Better: plan.Lower,
+		Floor:  floor,
+		Value:  value,
+		Alone:  true,
 	}
 }
 

@@ -90,12 +90,8 @@ type ShownOp struct {
 	// errors.
 	Expected []workload.ExpectedCount `json:"expected,omitempty"`
 	Mean     float64                  `json:"mean_ms"`
-	P50      float64                  `json:"p50_ms"`
-	P95      float64                  `json:"p95_ms"`
-	P99      float64                  `json:"p99_ms"`
-	P999     float64                  `json:"p99.9_ms"`
-	Max      float64                  `json:"max_ms"`
-	Interval *PercentileIntervals     `json:"within_run_95,omitempty"` // of the measured phase
+	percentiles
+	Interval *PercentileIntervals `json:"within_run_95,omitempty"` // of the measured phase
 	// Of the operations that were under way at the end of the phase, Drained have ended since, and
 	// are not in Rate; Open have not. AtLeast names the latencies that are lower bounds because of
 	// these.
@@ -110,12 +106,22 @@ type ShownOp struct {
 // BySchedule holds the response times of one operation as if users had not waited, in milliseconds:
 // of the measured operations and of the operations that were not begun.
 type BySchedule struct {
-	Omitted uint64  `json:"omitted"`
-	P50     float64 `json:"p50_ms"`
-	P95     float64 `json:"p95_ms"`
-	P99     float64 `json:"p99_ms"`
-	P999    float64 `json:"p99.9_ms"`
-	Max     float64 `json:"max_ms"`
+	Omitted uint64 `json:"omitted"`
+	percentiles
+}
+
+// percentiles of response times, in milliseconds.
+type percentiles struct {
+	P50  float64 `json:"p50_ms"`
+	P95  float64 `json:"p95_ms"`
+	P99  float64 `json:"p99_ms"`
+	P999 float64 `json:"p99.9_ms"`
+	Max  float64 `json:"max_ms"`
+}
+
+func percentilesOf(h *measure.Histogram) percentiles {
+	ms := func(q float64) float64 { return h.Quantile(q).Seconds() * 1e3 }
+	return percentiles{ms(.5), ms(.95), ms(.99), ms(.999), h.Max().Seconds() * 1e3}
 }
 
 // Show gathers everything that is known of the run. Parts that cannot be read become error events;
@@ -144,8 +150,11 @@ func (r *Run) Show(ctx context.Context) (Shown, error) {
 		span = 0
 	}
 	s.Ops, s.Checks = opsOf(merged, span), report.ChecksOf(merged)
+	fail := func(part string, err error) {
+		s.Events = append(s.Events, record.Event{Kind: "error", Text: part + err.Error()})
+	}
 	if err := s.edges(r, ph, merged, span); err != nil {
-		s.Events = append(s.Events, record.Event{Kind: "error", Text: err.Error()})
+		fail("", err)
 	}
 	events, err := r.Events()
 	if err != nil {
@@ -158,15 +167,15 @@ func (r *Run) Show(ctx context.Context) (Shown, error) {
 		}
 	}
 	if s.Data, err = r.usersData(); errors.Is(err, record.ErrWindows) {
-		s.Events = append(s.Events, record.Event{Kind: "error", Text: err.Error()})
+		fail("", err)
 	} else if err != nil {
 		return s, err
 	}
 	if err := s.inside(ctx, r); err != nil { // the rest of the run is worth showing
-		s.Events = append(s.Events, record.Event{Kind: "error", Text: "stability: " + err.Error()})
+		fail("stability: ", err)
 	}
 	if s.Limiter, err = r.Limiter(ctx, events); err != nil {
-		s.Events = append(s.Events, record.Event{Kind: "error", Text: "limiter: " + err.Error()})
+		fail("limiter: ", err)
 	}
 	s.Users, s.Login = s.Data.Users, opsOf(s.Data.Outside.Login, 0)
 	for _, ops := range s.Data.Outside.Storms {
@@ -216,19 +225,13 @@ func opsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
 }
 
 func rowOf(w *measure.Window, span time.Duration) ShownOp {
-	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
-	h := w.Response
 	r := ShownOp{
-		Name:   w.Name,
-		Count:  w.Count(),
-		Errors: w.Errors(),
-		Class:  w.ByClass(),
-		Mean:   ms(h.Mean()),
-		P50:    ms(h.Quantile(.5)),
-		P95:    ms(h.Quantile(.95)),
-		P99:    ms(h.Quantile(.99)),
-		P999:   ms(h.Quantile(.999)),
-		Max:    ms(h.Max()),
+		Name:        w.Name,
+		Count:       w.Count(),
+		Errors:      w.Errors(),
+		Class:       w.ByClass(),
+		Mean:        w.Response.Mean().Seconds() * 1e3,
+		percentiles: percentilesOf(w.Response),
 	}
 	if span > 0 {
 		r.Rate = float64(r.Count) / span.Seconds()
@@ -251,16 +254,8 @@ func (s *Shown) edges(r *Run, ph record.Phase, merged map[string]*measure.Window
 		})
 		o.end(ph.Tail.Of(selected), all, span)
 		if n := omitted.Response.Count(); n > 0 {
-			ms := func(q float64) float64 { return omitted.Response.Quantile(q).Seconds() * 1e3 }
 			omitted.Merge(all)
-			o.BySchedule = &BySchedule{
-				Omitted: n,
-				P50:     ms(.5),
-				P95:     ms(.95),
-				P99:     ms(.99),
-				P999:    ms(.999),
-				Max:     omitted.Response.Max().Seconds() * 1e3,
-			}
+			o.BySchedule = &BySchedule{n, percentilesOf(omitted.Response)}
 		}
 	}
 	return err
@@ -299,17 +294,20 @@ func addIntervals(rows []ShownOp, c *record.Course, seed uint64) error {
 }
 
 // usersData reads the record of a run's users.
-func (r *Run) usersData() (d report.RunData, err error) {
-	d.Manifest = r.Manifest
-	if d.Users, err = r.Users(); err != nil {
-		return d, err
+func (r *Run) usersData() (report.RunData, error) {
+	d, storms, err := r.usersAndStorms()
+	if err == nil {
+		d.Outside, err = r.Outside(storms)
 	}
-	var storms []record.StormOutcome
-	if d.Users != nil {
+	return d, err
+}
+
+func (r *Run) usersAndStorms() (d report.RunData, storms []record.StormOutcome, err error) {
+	d.Manifest = r.Manifest
+	if d.Users, err = r.Users(); d.Users != nil {
 		storms = d.Users.Storms
 	}
-	d.Outside, err = r.Outside(storms)
-	return d, err
+	return d, storms, err
 }
 
 // Title is the first line about a run. One that was interrupted has the reason in the place of its

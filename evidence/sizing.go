@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/judge/comparison"
 	"plimsoll/judge/drift"
 	"plimsoll/judge/sizing"
 	"plimsoll/record"
@@ -16,7 +17,7 @@ import (
 // Sizing reads the runs of a stored ladder of load steps and draws the conclusions: grades, advice
 // and the limiter. load opens a run of the store.
 func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing,
-	load func(id string) (*record.Run, error)) (report.Document, error) {
+	load comparison.Load) (report.Document, error) {
 	d := &report.SizingPart{Format: report.SizingFormat, ID: z.ID, Name: z.Name, Tool: z.Tool,
 		Search: z.Capacity, PlanText: z.Plan,
 		Complete: z.State == record.Sealed && len(z.Steps) == len(z.Planned) && len(z.Steps) > 0,
@@ -121,7 +122,7 @@ func unwatched(steps []sizing.Step) (row record.Row, ok bool) {
 // auditOthers adds the audits of the runs that carry no grade: the first search, and the steps that
 // were repeated. An audit that cannot be read does not stop the report.
 func auditOthers(d *report.SizingPart, z *record.Sizing,
-	load func(id string) (*record.Run, error)) {
+	load comparison.Load) {
 	others := z.Repeated
 	if z.Search != "" {
 		others = append([]record.SizingStep{{Run: z.Search}}, others...)
@@ -133,7 +134,7 @@ func auditOthers(d *report.SizingPart, z *record.Sizing,
 }
 
 // intactUsers returns the records of the users of a run that was not changed.
-func intactUsers(id string, load func(id string) (*record.Run, error)) (*record.Users, error) {
+func intactUsers(id string, load comparison.Load) (*record.Users, error) {
 	r, err := load(id)
 	if err != nil {
 		return nil, err

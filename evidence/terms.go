@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -59,11 +60,9 @@ func (t Terms) endpoint(metric, unit string) (plan.Endpoint, error) {
 		}
 		return e, nil
 	}
-	if unit == "" {
-		unit = t.Unit
-	}
 	// A metric has the properties that its name has in other files; an unknown name has the
 	// direction of a capacity.
+	unit = cmp.Or(unit, t.Unit)
 	e, err := comparison.EndpointOf(t.Name, unit, nil)
 	if err != nil && t.Name == "errors" {
 		return e, plan.UsageError{Err: err}

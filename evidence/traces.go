@@ -50,7 +50,7 @@ func rateWindow(p *plan.Plan) time.Duration {
 }
 
 func (x *traces) lines(ctx context.Context, query string) ([]series.RangeSeries, error) {
-	q := x.expand(query)
+	q := Expand(query, x.window)
 	lines, err := x.db.Range(ctx, q, x.from, x.to, x.step)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", q, err)
@@ -58,8 +58,15 @@ func (x *traces) lines(ctx context.Context, query string) ([]series.RangeSeries,
 	return lines, nil
 }
 
-// expand puts the run's window into a query.
-func (x *traces) expand(query string) string { return Expand(query, x.window) }
+// byRole returns the line of each role on the clock.
+func (x *traces) byRole(ctx context.Context, query string) (map[string][]float64, error) {
+	out := map[string][]float64{}
+	lines, err := x.lines(ctx, query)
+	for _, l := range lines {
+		out[l.Labels["role"]] = x.grid(l)
+	}
+	return out, err
+}
 
 // Expand puts a window of rates, and PromQL for the requests under way, into the query of an
 // indicator.
@@ -77,10 +84,7 @@ const inflight = `sum(rate(plimsoll_ops_total{op="op"}[$w])) * avg(avg_over_time
 
 // grid puts a line on the clock; where it has no value there is NaN.
 func (x *traces) grid(l series.RangeSeries) []float64 {
-	out := make([]float64, x.n)
-	for i := range out {
-		out[i] = math.NaN()
-	}
+	out := slices.Repeat([]float64{math.NaN()}, x.n)
 	for i, t := range l.T {
 		if k := int(t.Sub(x.from) / x.step); k >= 0 && k < x.n {
 			out[k] = l.V[i]
@@ -126,28 +130,19 @@ func (x *traces) observe(ctx context.Context, o *limiter.Observed) error {
 	if o.Capacity <= 0 {
 		o.Capacity = meanBroken(*o)
 	}
-	cpu, err := x.lines(
+	o.Shared = "target"
+	if o.CPU, err = x.byRole(
 		ctx,
 		`sum by (role) (rate(plimsoll_process_cpu_seconds_total{role!="generator"}[$w]))`,
-	)
-	if err != nil {
+	); err != nil {
 		return err
-	}
-	o.CPU, o.Shared = map[string][]float64{}, "target"
-	for _, l := range cpu {
-		o.CPU[l.Labels["role"]] = x.grid(l)
 	}
 	// Interrupts belong to no process.
-	busy, err := x.lines(
+	if o.Busy, err = x.byRole(
 		ctx,
 		`sum by (role) (rate(node_cpu_seconds_total{mode=~"user|nice|system", role=~".+", role!~"generator|host"}[$w]))`,
-	)
-	if err != nil {
+	); err != nil {
 		return err
-	}
-	o.Busy = map[string][]float64{}
-	for _, l := range busy {
-		o.Busy[l.Labels["role"]] = x.grid(l)
 	}
 	o.Roles = slices.Sorted(maps.Keys(o.CPU))
 	if !slices.Contains(o.Roles, "app") {
@@ -178,14 +173,10 @@ func (x *traces) indicators(
 		if err != nil {
 			return err
 		}
-		doses := map[string][]float64{}
+		var doses map[string][]float64
 		if ind.Dose != "" {
-			more, err := x.lines(ctx, ind.Dose)
-			if err != nil {
+			if doses, err = x.byRole(ctx, ind.Dose); err != nil {
 				return err
-			}
-			for _, l := range more {
-				doses[l.Labels["role"]] = x.grid(l)
 			}
 		}
 		for _, l := range lines {

@@ -13,9 +13,9 @@ import (
 )
 
 // hostWarnings names differences between the machines and programs of the runs.
-func hostWarnings(arms [2]*gatheredArm) (out []string) {
+func hostWarnings(arms gatheredArms) (out []string) {
 	hosts, tools := map[string]bool{}, map[string]bool{}
-	for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
+	for _, r := range arms.runs() {
 		tools[r.Manifest.Tool] = true
 		var h probe.Host
 		if json.Unmarshal(r.Manifest.Host, &h) == nil && h.CPUs > 0 {

@@ -116,7 +116,7 @@ var pure = []string{
 // race detector is on.
 var inTests = []string{
 	"internal/browser", "internal/failure", "internal/program", "internal/race",
-	"record/store/storetest",
+	"record/store/storetest", "run/session/sessiontest",
 	"target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql",
 	"watch/probe/mysql", "watch/probe/postgresql",
 }

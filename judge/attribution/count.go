@@ -1,6 +1,9 @@
 package attribution
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // samples are numbers of samples by arm and block.
 type samples [2][]float64
@@ -175,18 +178,8 @@ func (c *counting) units(libraries map[int32]bool) []unit {
 		u.cells = append(u.cells, i)
 		u.samples.add(k.samples)
 	}
-	for _, name := range c.groupNames() {
+	for _, name := range slices.Sorted(maps.Keys(c.groups)) {
 		all = append(all, unit{function: -1, group: name, samples: c.groups[name]})
 	}
-	return all
-}
-
-// groupNames returns the names of the groups in their order.
-func (c *counting) groupNames() []string {
-	var all []string
-	for name := range c.groups {
-		all = append(all, name)
-	}
-	slices.Sort(all)
 	return all
 }

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"plimsoll/judge/attribution/names"
@@ -82,14 +83,9 @@ func (a *arm) observe() []names.Routine {
 }
 
 func sortedKeys[V any](m map[[2]int32]V) [][2]int32 {
-	keys := make([][2]int32, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b [2]int32) int {
+	return slices.SortedFunc(maps.Keys(m), func(a, b [2]int32) int {
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
 	})
-	return keys
 }
 
 // newProgram matches the functions of both arms.

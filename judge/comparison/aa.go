@@ -303,34 +303,45 @@ func Foresee(p *plan.Plan, b *record.Before) []record.Expected {
 	var out []record.Expected
 	for _, e := range Engines(p) {
 		for _, ep := range p.Endpoints() {
-			x := record.Expected{
-				Engine:   e,
-				Metric:   ep.Name,
-				Unit:     ep.Unit,
-				Absolute: ep.Absolute,
-				Margin:   ep.Margin,
-				Blocks:   at.Blocks,
-				Alpha:    at.Alpha,
-			}
+			var sd float64
+			assumed := false
 			i := slices.IndexFunc(b.Noise, func(n record.Noise) bool {
 				return n.Engine == e && n.Metric == ep.Name
 			})
 			switch {
 			case i >= 0:
-				if x.RunSD = b.Noise[i].RunSD(); x.RunSD == 0 {
+				if sd = b.Noise[i].RunSD(); sd == 0 {
 					continue // a spread of zero would make any change detectable
 				}
 			case ep.Absolute:
 				continue
 			default:
-				x.RunSD, x.Assumed = assumedLatency, true
+				sd, assumed = assumedLatency, true
 				if ep.Better == plan.Higher { // capacity, throughput
-					x.RunSD = assumedCapacity
+					sd = assumedCapacity
 				}
 			}
-			x.MDE, x.Needed = verdict.Foresee(ep, x.RunSD, at.Blocks, at.Alpha)
+			x := expectedOf(e, ep, sd, at)
+			x.Assumed = assumed
 			out = append(out, x)
 		}
 	}
 	return out
+}
+
+// expectedOf returns the change of an endpoint on an engine that the blocks up to a look can find,
+// by the spread of a run.
+func expectedOf(engine string, e plan.Endpoint, sd float64, at record.Look) record.Expected {
+	x := record.Expected{
+		Engine:   engine,
+		Metric:   e.Name,
+		Unit:     e.Unit,
+		Absolute: e.Absolute,
+		Margin:   e.Margin,
+		RunSD:    sd,
+		Blocks:   at.Blocks,
+		Alpha:    at.Alpha,
+	}
+	x.MDE, x.Needed = verdict.Foresee(e, sd, at.Blocks, at.Alpha)
+	return x
 }

@@ -9,37 +9,27 @@ import (
 )
 
 // attempts counts the runs of an arm on an engine in the first blocks, each time that these were
-// run, except runs that the generator, others on the host or an unknown cause made invalid.
-func attempts(c *record.Comparison, blocks int, arm, engine string) verdict.Attempts {
-	var out verdict.Attempts
+// run, except runs that the generator, others on the host or an unknown cause made invalid. unclear
+// are those that are void for no cause that is known, or by the host while a gate of the target was
+// red ([record.TargetToo]): a neighbor may have turned that red, and so may the target.
+func attempts(
+	c *record.Comparison, blocks int, arm, engine string,
+) (out verdict.Attempts, unclear int) {
 	for _, r := range c.Runs {
-		if r.Pilot || r.Cut || r.Block > blocks || r.Arm != arm || r.Engine != engine || !r.Valid &&
-			r.Cause != record.ByTarget {
-			continue
-		}
-		out.Runs++
-		if !r.Valid {
+		switch {
+		case r.Pilot || r.Cut || r.Block > blocks || r.Arm != arm || r.Engine != engine:
+		case r.Valid:
+			out.Runs++
+		case r.Cause == record.ByTarget:
+			out.Runs++
 			out.Failed++
 			gate, _, _ := strings.Cut(r.Why, ":")
 			out.What = append(out.What, fmt.Sprintf("%s in block %d", gate, r.Block))
+		case r.Cause == "" || r.TargetToo:
+			unclear++
 		}
 	}
-	return out
-}
-
-// unclear counts the runs of an arm on an engine in the first blocks that are void for no cause
-// that is known, or by the host while a gate of the target was red ([record.TargetToo]): a neighbor
-// may have turned that red, and so may the target.
-func unclear(c *record.Comparison, blocks int, arm, engine string) (n int) {
-	for _, r := range c.Runs {
-		if r.Pilot || r.Cut || r.Valid || r.Block > blocks || r.Arm != arm || r.Engine != engine {
-			continue
-		}
-		if r.Cause == "" || r.Cause != record.ByTarget && r.TargetToo {
-			n++
-		}
-	}
-	return n
+	return out, unclear
 }
 
 // withholdFailed lets no result be the same or better where one arm has more of such runs than the

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"plimsoll/judge/verdict"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/stats"
@@ -46,8 +45,11 @@ func Foreseen(
 		return -cmp.Compare(base.SD[a.Name]/a.Limit(), base.SD[b.Name]/b.Limit())
 	})
 	left, out := len(percentiles), map[string]bool{}
+	foreseen := func(e plan.Endpoint) record.Expected {
+		return expected(e, base, at.Blocks, at.Alpha/float64(others+left))
+	}
 	for _, e := range worst {
-		x := expected(e, base, at.Blocks, at.Alpha/float64(others+left))
+		x := foreseen(e)
 		if (x.MDE == 0 || x.MDE > 2*e.Margin) && !insists(e.Name) {
 			out[e.Name] = true
 			left--
@@ -59,7 +61,7 @@ func Foreseen(
 	}
 	all := make([]record.Expected, len(percentiles))
 	for i, e := range percentiles {
-		all[i] = expected(e, base, at.Blocks, at.Alpha/float64(others+left))
+		all[i] = foreseen(e)
 		all[i].NotJudged = out[e.Name]
 	}
 	return all
@@ -71,15 +73,7 @@ func Foreseen(
 // operations for the percentile.
 func expected(e plan.Endpoint, base Numbers, blocks int, alpha float64) record.Expected {
 	sd := math.Hypot(base.SD[e.Name], stats.PriorBetween/math.Sqrt2)
-	x := record.Expected{
-		Metric: e.Name,
-		Unit:   e.Unit,
-		Margin: e.Margin,
-		RunSD:  sd,
-		Blocks: blocks,
-		Alpha:  alpha,
-	}
-	x.MDE, x.Needed = verdict.Foresee(e, sd, blocks, alpha)
+	x := expectedOf("", e, sd, record.Look{Blocks: blocks, Alpha: alpha})
 	x.Load = time.Duration(x.Needed) * base.Measured
 	p, _ := e.Quantile()
 	if least, n := stats.LeastOps(p), base.Had[e.Name]; n < least {

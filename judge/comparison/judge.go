@@ -215,7 +215,7 @@ const byPlan = "by the plan"
 // run by id; [Loader] opens only unaltered runs. readers add metrics. With planned looks it judges
 // the blocks of the last look that was taken, at its level; later blocks wait for the next look.
 // Only whole blocks are judged ([record.Comparison.WholeBlocks]).
-func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error),
+func Judge(c *record.Comparison, p *plan.Plan, load Load,
 	readers ...Reader) (arms, databases []Judgement, err error) {
 	endpoints := p.Endpoints()
 	numbers, err := numbersOf(c, endpoints, load, readers)
@@ -270,8 +270,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				out.Secondary, out.Shifts = family(both, judged), shifts(both, p.Seed)
 			}
 			for i, s := range []side{base, other} {
-				out.attempts[i] = attempts(c, most, s.arm, s.engine)
-				out.unclear[i] = unclear(c, most, s.arm, s.engine)
+				out.attempts[i], out.unclear[i] = attempts(c, most, s.arm, s.engine)
 			}
 			for _, name := range p.NotJudged() {
 				out.Skipped[name] = byPlan
@@ -336,7 +335,7 @@ func cameFirst(c *record.Comparison, base, fresh int) string {
 
 // numbersOf reads the runs that verdicts rest on, several at once.
 func numbersOf(c *record.Comparison, endpoints []plan.Endpoint,
-	load func(id string) (*record.Run, error), readers []Reader) (map[string]Numbers, error) {
+	load Load, readers []Reader) (map[string]Numbers, error) {
 	numbers := make([]Numbers, len(c.Runs))
 	counts, spoiled := c.Judged(), c.Disturbed()
 	judged := func(run record.ComparisonRun) bool { return counts(run) || spoiled[run.Run] }

@@ -85,17 +85,7 @@ func stillToFind(arms []Judgement, at record.Look) []record.Expected {
 			if !open(e) || !(e.SD > 0) || e.Censored() {
 				continue
 			}
-			x := record.Expected{
-				Engine:   j.Engine,
-				Metric:   e.Name,
-				Unit:     e.Unit,
-				Absolute: e.Absolute,
-				Margin:   e.Margin,
-				RunSD:    e.SD / math.Sqrt2,
-				Blocks:   at.Blocks,
-				Alpha:    at.Alpha,
-			}
-			x.MDE, x.Needed = verdict.Foresee(e.Endpoint, x.RunSD, at.Blocks, at.Alpha)
+			x := expectedOf(j.Engine, e.Endpoint, e.SD/math.Sqrt2, at)
 			i := slices.IndexFunc(out, func(o record.Expected) bool {
 				return o.Engine == x.Engine && o.Metric == x.Metric
 			})

@@ -21,8 +21,6 @@ const metricFloor = 2
 // metricProbs are the quantiles of every operation that are compared beside the primary endpoints.
 var metricProbs = []float64{0.50, 0.95, 0.99}
 
-func metricName(p float64, op string) string { return fmt.Sprintf("p%.0f(%s)", 100*p, op) }
-
 // A tail counts, second by second, the operations that took at least as long as one quantile of
 // theirs.
 type tail struct {
@@ -140,7 +138,7 @@ func (ts *tailCounts) ofOperations(merged map[string]*measure.Window) []*tail {
 		h := w.Response
 		for _, p := range metricProbs {
 			if n := h.Count(); stats.QuantileSupported(p, n, float64(n)) {
-				out = append(out, ts.ask(metricName(p, op), p, h, response, op))
+				out = append(out, ts.ask(fmt.Sprintf("p%.0f(%s)", 100*p, op), p, h, response, op))
 			}
 		}
 	}

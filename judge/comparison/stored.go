@@ -13,6 +13,9 @@ import (
 	"plimsoll/record"
 )
 
+// A Load returns a run of a comparison.
+type Load func(id string) (*record.Run, error)
+
 // ErrAltered reports a comparison or a run that was changed after it was recorded.
 var ErrAltered = record.ErrAltered
 
@@ -39,7 +42,7 @@ func Resumable(
 	c *record.Comparison,
 	p *plan.Plan,
 	tool, build string,
-	load func(id string) (*record.Run, error),
+	load Load,
 ) error {
 	switch {
 	case c.State == record.Sealed:
@@ -120,7 +123,7 @@ func CellName(run record.ComparisonRun) string {
 func intact(
 	c *record.Comparison,
 	run record.ComparisonRun,
-	load func(string) (*record.Run, error),
+	load Load,
 ) error {
 	r, err := load(run.Run)
 	if err != nil {
@@ -273,7 +276,7 @@ func FirstDifference(a, b string) (n int, x, y string, differ bool) {
 // gathered from stored runs only the digests are held against the runs.
 func Loader(
 	c *record.Comparison,
-	load func(id string) (*record.Run, error),
+	load Load,
 ) func(id string) (*record.Run, error) {
 	cells := map[string]record.ComparisonRun{}
 	for _, cell := range c.Runs {

@@ -279,7 +279,7 @@ func (t *table) sameUnit(r PairRow) {
 	}
 	if first.Unit != r.Unit {
 		t.problems.add(r.Line, "%s is in %s, but on line %d in %s: convert one of them",
-			r.name(), UnitText(r.Unit), first.Line, UnitText(first.Unit))
+			cmp.Or(r.Metric, "the pair"), UnitText(r.Unit), first.Line, UnitText(first.Unit))
 	}
 }
 
@@ -343,8 +343,6 @@ func (r PairRow) of() string {
 	}
 	return text
 }
-
-func (r PairRow) name() string { return cmp.Or(r.Metric, "the pair") }
 
 // UnitText returns a unit, or words for none.
 func UnitText(unit string) string { return cmp.Or(unit, "no unit") }

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// text returns one line: the indicator, its value, its limit, and how it rose.
-func (e Evidence) text() string {
+// Text returns one line: the indicator, its value, its limit, and how it rose.
+func (e Evidence) Text() string {
 	s := fmt.Sprintf("%s: %s at capacity, limit %s", e.What, e.value(e.At), e.value(e.Limit))
 	if e.Role != "" {
 		s = e.Role + ": " + s
@@ -19,9 +19,6 @@ func (e Evidence) text() string {
 	}
 	return s
 }
-
-// Text is the evidence as one line for people.
-func (e Evidence) Text() string { return e.text() }
 
 func (e Evidence) value(v float64) string {
 	switch {

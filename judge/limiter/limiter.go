@@ -223,16 +223,16 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 		default:
 			l.Others = append(
 				l.Others,
-				Suspect{s.name(), fmt.Sprintf("qualifies as well: %s", s.evidence[0].text())},
+				Suspect{s.name(), fmt.Sprintf("qualifies as well: %s", s.evidence[0].Text())},
 			)
 		}
 	}
 	l.Confidence, l.Doubts = confidence(top, suspects, l.Unseen)
-	l.Sentence = fmt.Sprintf("Limited by %s: %s.", l.Name, l.Evidence[0].text())
+	l.Sentence = fmt.Sprintf("Limited by %s: %s.", l.Name, l.Evidence[0].Text())
 	if l.Kind == LimitHost {
 		l.Sentence = fmt.Sprintf(
 			"LIMITED BY OTHERS ON THE HOST: %s; what was watched of the system used less than half of what processes used there.",
-			l.Evidence[0].text(),
+			l.Evidence[0].Text(),
 		)
 	}
 	return l
@@ -264,7 +264,7 @@ func (l Limiter) unknown(o Observed) Limiter {
 	var near []string
 	for _, e := range l.Exonerated {
 		if e.High && !e.supports {
-			near = append(near, e.Limiter+" "+whose(e.Role)+" ("+e.text()+")")
+			near = append(near, e.Limiter+" "+cmp.Or(e.Role, "host")+" ("+e.Text()+")")
 		}
 	}
 	if len(near) > 0 {
@@ -305,20 +305,13 @@ func (s suspect) name() string {
 	if s.kind == LimitHost {
 		return s.kind
 	}
-	return strings.TrimSpace(s.kind + " " + whose(s.role))
+	return strings.TrimSpace(s.kind + " " + cmp.Or(s.role, "host"))
 }
 
 // limited reports whether the suspect is the resource that the rule limits by itself: no other
 // resource, however scarce, could have broken a rule of CPU time.
 func (s suspect) limited(rule string) bool {
 	return strings.HasPrefix(rule, "cpu(") && (s.kind == LimitCPU || s.kind == LimitHost)
-}
-
-func whose(role string) string {
-	if role == "" {
-		return "host"
-	}
-	return role
 }
 
 // candidates groups the qualified evidence by limiter and role, finds which explains which, and

@@ -3,6 +3,7 @@ package sizing
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -382,14 +383,9 @@ func roleText(m map[string]float64) string {
 }
 
 func sortedByValue(m map[string]float64) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
+	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
 		return cmp.Or(cmp.Compare(m[b], m[a]), strings.Compare(a, b))
 	})
-	return keys
 }
 
 func classText(classes map[string]uint64) string {

@@ -2,6 +2,7 @@ package suspects
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,22 +18,13 @@ var (
 		set delete join left right inner outer not null count group having asc desc coalesce
 		distinct returning case when then else end exists between like ilike conflict nothing max
 		min sum with recursive union all for using true false`)
-	sql = setOf(sqlWords)
 )
-
-func setOf(words []string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range words {
-		out[w] = true
-	}
-	return out
-}
 
 // wordsOf returns the names of tables and columns in a text, in lower case.
 func wordsOf(text string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range wordRE.FindAllString(strings.ToLower(text), -1) {
-		if !sql[w] {
+		if !slices.Contains(sqlWords, w) {
 			out[w] = true
 		}
 	}

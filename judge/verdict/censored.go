@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"plimsoll/plan"
 	"plimsoll/stats"
@@ -20,7 +21,13 @@ func (r Result) judgeBounds() Result {
 		Count(r.N, "pair"),
 		plural(spans.Hidden(), "is only a bound", "are only bounds"),
 	))
-	if unknown := r.unordered(); unknown > 0 {
+	unknown := 0
+	for _, s := range spans {
+		if !s.Known() && !(s.Hi < 0) && !(s.Lo > 0) {
+			unknown++
+		}
+	}
+	if unknown > 0 {
 		r.Warn(OnlyBounds, fmt.Sprintf(
 			"%s %s not show which arm is the higher",
 			Count(unknown, "pair"),
@@ -132,13 +139,10 @@ func (r *Result) boundsWithoutOutliers(spans stats.Spans, kind Kind, reason stri
 		return kind, reason
 	}
 	var rest stats.Spans
-	next := 0
 	for i, s := range spans {
-		if next < len(flagged) && flagged[next] == i {
-			next++
-			continue
+		if !slices.Contains(flagged, i) {
+			rest = append(rest, s)
 		}
-		rest = append(rest, s)
 	}
 	other := Inconclusive
 	if rest.Tested() {
@@ -210,21 +214,9 @@ func (r Result) oneEnd() string {
 	}
 }
 
-// unordered returns in how many pairs bounds hide which arm is the higher.
-func (r Result) unordered() int {
-	n := 0
-	for _, s := range r.spans() {
-		if !s.Known() && !(s.Hi < 0) && !(s.Lo > 0) {
-			n++
-		}
-	}
-	return n
-}
-
 // A PairDelta is the difference of one pair as far as it is known: Lo and Hi are equal when it is,
 // and NaN at an end that is open. The scale is that of Result.Effect.
 type PairDelta struct {
-	Block  int
 	Lo, Hi float64
 }
 
@@ -236,7 +228,7 @@ func (r Result) Deltas() []PairDelta {
 		if !r.Absolute {
 			d = p.New/p.Base - 1
 		}
-		out[i] = PairDelta{Block: p.Block, Lo: d, Hi: d}
+		out[i] = PairDelta{d, d}
 		if p.BaseCensored { // the base may be higher: the difference is at most d
 			out[i].Lo = math.NaN()
 		}

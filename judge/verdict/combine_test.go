@@ -88,11 +88,11 @@ func TestCombineKinds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			v := verdict.Combine("PostgreSQL", tt.results)
-			if v.Kind != tt.kind || v.ExitStatus() != tt.status || v.Indicative != tt.indicative {
+			if v.Kind != tt.kind || v.Kind.ExitStatus() != tt.status || v.Indicative != tt.indicative {
 				t.Errorf(
 					"got %s, %d, indicative %v; want %s, %d, %v",
 					v.Kind,
-					v.ExitStatus(),
+					v.Kind.ExitStatus(),
 					v.Indicative,
 					tt.kind,
 					tt.status,

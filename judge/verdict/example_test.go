@@ -28,7 +28,7 @@ func ExampleJudge_indicative() {
 	if err := verdict.Text(os.Stdout, r); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println("exit status", r.ExitStatus())
+	fmt.Println("exit status", r.Kind.ExitStatus())
 	// Output:
 	// capacity in users, higher is better, margin 5 % (-4.76 % to +5.00 %)
 	//

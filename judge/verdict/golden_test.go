@@ -293,11 +293,11 @@ func TestText(t *testing.T) {
 				pairs = rows(t, tt.rows...)
 			}
 			r := verdict.Judge(tt.endpoint, pairs, tt.options)
-			if r.Kind != tt.kind || r.ExitStatus() != tt.status {
+			if r.Kind != tt.kind || r.Kind.ExitStatus() != tt.status {
 				t.Errorf(
 					"got %s with status %d, want %s with %d (%s)",
 					r.Kind,
-					r.ExitStatus(),
+					r.Kind.ExitStatus(),
 					tt.kind,
 					tt.status,
 					r.Reason,

@@ -88,7 +88,7 @@ func TestInvalid(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := verdict.Judge(tt.endpoint, tt.pairs, tt.options)
-			if r.Kind != verdict.Invalid || r.ExitStatus() != 5 ||
+			if r.Kind != verdict.Invalid || r.Kind.ExitStatus() != 5 ||
 				!strings.Contains(r.Reason, tt.want) {
 				t.Errorf("got %s (%s), want invalid with %q", r.Kind, r.Reason, tt.want)
 			}

@@ -23,10 +23,10 @@ func Text(w io.Writer, r Result) error {
 		&b,
 		"%s%s, %s is better, margin %s (%s)\n",
 		r.Name,
-		parens(r.Unit),
+		after(" in ", r.Unit),
 		r.Better,
 		marginText(r.Endpoint),
-		allowedText(r.Endpoint),
+		delta(r.Endpoint, r.Unscale(-r.Limit()))+" to "+delta(r.Endpoint, r.Unscale(r.Limit())),
 	)
 	if r.N > 0 {
 		b.WriteByte('\n')
@@ -120,7 +120,7 @@ func writeArm(b *strings.Builder, r Result, arm Summary) {
 		"%-10s%s%s, %s of %s\n",
 		arm.Name,
 		text,
-		unit(r.Unit),
+		after(" ", r.Unit),
 		what,
 		Count(arm.N, "run"),
 	)
@@ -239,16 +239,10 @@ func digits(v float64, significant int) string {
 	}
 }
 
-func parens(unit string) string {
+// after writes a unit behind a text; nothing without one.
+func after(text, unit string) string {
 	if unit == "" {
 		return ""
 	}
-	return " in " + unit
-}
-
-func unit(u string) string {
-	if u == "" {
-		return ""
-	}
-	return " " + u
+	return text + unit
 }

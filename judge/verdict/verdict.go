@@ -194,9 +194,6 @@ type FailedPair struct {
 	New  Attempts `json:"new"`
 }
 
-// ExitStatus returns the exit status of a program that ends with this result.
-func (r Result) ExitStatus() int { return r.Kind.ExitStatus() }
-
 // HasInterval reports whether the effect is known with an interval.
 func (r Result) HasInterval() bool { return !math.IsNaN(r.Lo) && !math.IsNaN(r.Hi) }
 
@@ -256,9 +253,6 @@ type Verdict struct {
 	Lead   string `json:"lead"`   // the sentence that a person would write
 	Reason string `json:"reason"` // why, a clause
 }
-
-// ExitStatus returns the exit status of a program that ends with this verdict.
-func (v Verdict) ExitStatus() int { return v.Kind.ExitStatus() }
 
 // Worst returns the conclusion that decides the exit status of several databases: worse before
 // invalid before inconclusive before better before same. Without verdicts it is Invalid.

@@ -212,11 +212,6 @@ func size(e plan.Endpoint, d float64) string {
 	return strconv.FormatFloat(100*math.Abs(d), 'f', 2, 64) + " %"
 }
 
-// allowedText returns the range of the margin: "-4.76 % to +5.00 %".
-func allowedText(e plan.Endpoint) string {
-	return delta(e, e.Unscale(-e.Limit())) + " to " + delta(e, e.Unscale(e.Limit()))
-}
-
 // marginText writes the margin: "5 %", "0.1 pp".
 func marginText(e plan.Endpoint) string {
 	if e.Absolute {

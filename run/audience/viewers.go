@@ -160,7 +160,7 @@ func (a *Viewers) hear(n int, e record.Event) {
 func (a *Viewers) Watched() bool { return a.pub.Watched() || a.broadcast.Watched() }
 
 // Progress implements [trial.Audience].
-func (a *Viewers) Progress(phase string, exploratory bool) {
+func (a *Viewers) Progress(phase string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.phase = phase

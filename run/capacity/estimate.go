@@ -112,9 +112,7 @@ func (s *Search) center() float64 {
 		}
 		return math.Log(s.users)
 	}
-	x = x[len(x)/2:]
-	slices.Sort(x)
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
+	return middle(x[len(x)/2:])
 }
 
 // turn is the index of the first window that reversed the tracker not far from the center, or -1. A

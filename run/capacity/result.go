@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -190,22 +191,12 @@ func (s *Search) margin(rule int, users float64) RuleUse {
 	if users == 0 || len(all) == 0 {
 		return m
 	}
-	slices.SortStableFunc(all, func(a, b near) int {
-		switch {
-		case a.distance < b.distance:
-			return -1
-		case a.distance > b.distance:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b near) int { return cmp.Compare(a.distance, b.distance) })
 	all = all[:min(len(all), 8)]
 	v := make([]float64, len(all))
 	for i := range all {
 		v[i] = all[i].ratio
 	}
-	slices.Sort(v)
-	m.Windows = len(v)
-	m.Ratio = (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+	m.Windows, m.Ratio = len(v), middle(v)
 	return m
 }

@@ -3,6 +3,7 @@ package capacity
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -232,9 +233,9 @@ func (s *Search) observe(o Observation) sample {
 			continue
 		}
 		w.complete = w.complete && st != Missing
-		if st > Undecided &&
-			(w.worst < 0 || worse(st, w.ratios[i], w.states[w.worst], w.ratios[w.worst])) {
-			w.worst = i
+		if j := w.worst; st > Undecided && (j < 0 || st > w.states[j] ||
+			st == w.states[j] && w.ratios[i] > w.ratios[j]) {
+			w.worst = i // the nearest to stopping the users
 		}
 	}
 	if w.violated {
@@ -247,22 +248,8 @@ func (s *Search) observe(o Observation) sample {
 	return w
 }
 
-// worse reports whether a rule with status a and ratio p is nearer to stopping the users than one
-// with b and q.
-func worse(a Status, p float64, b Status, q float64) bool {
-	if a != b {
-		return a > b
-	}
-	return p > q
-}
-
 func (s *Search) rule(name string) int {
-	for i := range s.rules {
-		if s.rules[i].name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.rules, func(b ruleBook) bool { return b.name == name })
 }
 
 // starved returns a rule that has been without data for longer than its grace. A rule that is only
@@ -292,10 +279,6 @@ func (s *Search) lagging(o Observation) bool {
 	return o.At-s.shortSince > s.cfg.grace
 }
 
-// sustained reports whether every observation of a whole window was violated. One bad moment stays
-// visible in trailing readings for less than that, so there is evidence of two.
-func (s *Search) sustained() bool { return s.badSince >= 0 && s.last-s.badSince >= s.cfg.Window }
-
 // ramp grows the users in proportion to themselves, and ends with a sustained violation or at Max.
 func (s *Search) ramp(w sample, tick time.Duration) Action {
 	if s.last-s.lastSample >= s.cfg.Window && w.complete {
@@ -306,7 +289,7 @@ func (s *Search) ramp(w sample, tick time.Duration) Action {
 		}
 	}
 	switch {
-	case s.sustained():
+	case s.badSince >= 0 && s.last-s.badSince >= s.cfg.Window:
 		return s.backOff(w)
 	case w.violated:
 		s.fullSince = -1
@@ -351,8 +334,7 @@ func (s *Search) backOff(w sample) Action {
 		if s.last-s.lastSample < s.cfg.Window/2 {
 			s.samples = s.samples[:n-1]
 		}
-		s.samples = append(s.samples, w)
-		s.lastSample = s.last
+		s.record(w)
 	}
 	s.phase = Track
 	s.users = max(s.users*afterRamp, 1)
@@ -392,16 +374,10 @@ func (s *Search) track(w sample) Action {
 		return a
 	}
 	s.stride(dir)
-	if dir > 0 && s.users >= float64(s.cfg.Max) {
-		if s.topped++; s.topped >= 3 && s.heldMax() {
-			return s.finish(s.censored("max users: every rule held there", fmt.Sprintf(
-				"all %d users that the plan allows were supported in three windows in a row; "+
-					"the violation before did not come back",
-				s.cfg.Max,
-			)))
-		}
-	} else {
-		s.topped = 0
+	a, over := s.top(dir > 0, "all %d users that the plan allows were supported in three windows in "+
+		"a row; the violation before did not come back")
+	if over {
+		return a
 	}
 	delta := max(s.users*s.step, min(stepFloor, max(1, s.users/100)))
 	s.users = min(max(s.users+float64(dir)*delta, 1), float64(s.cfg.Max))
@@ -413,6 +389,20 @@ func (s *Search) track(w sample) Action {
 		return s.action("down: " + s.rules[w.worst].name + " does not hold")
 	}
 	return s.action("up")
+}
+
+// top counts decisions in a row that held at Max, and ends the search after three. why has a verb
+// for Max.
+func (s *Search) top(held bool, why string) (Action, bool) {
+	if !held || s.users < float64(s.cfg.Max) {
+		s.topped = 0
+		return Action{}, false
+	}
+	if s.topped++; s.topped < 3 || !s.heldMax() {
+		return Action{}, false
+	}
+	why = fmt.Sprintf(why, s.cfg.Max)
+	return s.finish(s.censored("max users: every rule held there", why)), true
 }
 
 // stride halves the step at a reversal and doubles it on every fourth move in one direction.

@@ -32,8 +32,7 @@ func (s *Search) stairs(w sample) Action {
 	if !w.complete && !w.violated { // as in track
 		return s.action("paused: a rule has no data")
 	}
-	s.samples = append(s.samples, w)
-	s.lastSample = s.last
+	s.record(w)
 	s.hold = s.last + s.cfg.Window
 	s.seen++
 	if w.violated {
@@ -41,28 +40,20 @@ func (s *Search) stairs(w sample) Action {
 	} else {
 		s.healthyUsers = max(s.healthyUsers, w.users)
 	}
+	why := fmt.Sprintf("plateau %d: %d of %d windows violated", len(s.plateaus)+1, s.bad, s.seen)
 	if s.seen < plateauMeasure {
-		return s.action(
-			fmt.Sprintf("plateau %d: %d of %d windows violated", len(s.plateaus)+1, s.bad, s.seen),
-		)
+		return s.action(why)
 	}
 	held := float64(s.bad) <= tolerated*float64(s.seen)
 	s.plateaus = append(s.plateaus, plateau{x: math.Log(w.users), held: held})
-	why := fmt.Sprintf("plateau %d: %d of %d windows violated", len(s.plateaus), s.bad, s.seen)
 	s.seen, s.bad = 0, 0
 	if r, ok := s.narrow(); ok {
 		r.Stopped = r.precision()
 		return s.finish(r)
 	}
-	if held && s.users >= float64(s.cfg.Max) {
-		if s.topped++; s.topped >= 3 && s.heldMax() {
-			return s.finish(s.censored("max users: every rule held there", fmt.Sprintf(
-				"three plateaus in a row held at all %d users that the plan allows",
-				s.cfg.Max,
-			)))
-		}
-	} else {
-		s.topped = 0
+	a, over := s.top(held, "three plateaus in a row held at all %d users that the plan allows")
+	if over {
+		return a
 	}
 	dir := -1.0
 	if held {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -38,7 +39,7 @@ type config struct {
 	save func(*record.Comparison) error
 	// load opens a run by its id. Planned looks and resumptions need it; without it no endpoint is
 	// left out.
-	load func(id string) (*record.Run, error)
+	load comparison.Load
 	// readers add metrics to each run that a planned look judges.
 	readers []comparison.Reader
 	// foresaw is called when the changes that the plan can find of its percentiles are known, and
@@ -280,9 +281,7 @@ func (r *cellRun) book(c cell, began time.Time) {
 		r.Cause = cause
 		r.Disturbed = cause == record.ByHost
 	}
-	r.Block, r.Order = c.block, c.order
-	r.Arm, r.Engine = c.arm, c.engine
-	r.Pilot = c.pilot
+	c.mark(&r.ComparisonRun)
 	r.Began = began
 }
 
@@ -293,9 +292,11 @@ func (r *runner) drop(block int, reason string) {
 		if run.Block != block || run.Pilot || run.Dropped {
 			continue
 		}
-		run.Dropped = true
-		if run.Why == "" {
-			run.Why = reason
-		}
+		run.Dropped, run.Why = true, cmp.Or(run.Why, reason)
 	}
+}
+
+// cut marks a run of a block that is made again whole.
+func cut(run *record.ComparisonRun, reason string) {
+	run.Cut, run.Dropped, run.Why = true, true, cmp.Or(run.Why, reason)
 }

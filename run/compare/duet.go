@@ -52,7 +52,9 @@ func (r *runner) runDuet(ctx context.Context, cells []cell) (valid bool, err err
 	cause := context.Cause(ctx)
 	if whole := len(runs) == len(cells); !whole || cause != nil && !valid {
 		valid = false
-		cutAll(runs)
+		for i := range runs {
+			cut(&runs[i], cutInDuet)
+		}
 		switch {
 		case cause != nil && !errors.Is(err, cause):
 			err = errors.Join(err, cause)
@@ -73,15 +75,4 @@ func (r *runner) runDuet(ctx context.Context, cells []cell) (valid bool, err err
 	}
 	r.c.Runs = append(r.c.Runs, runs...)
 	return valid, errors.Join(err, r.saveNow())
-}
-
-// cutAll marks the runs of a block that was cut.
-func cutAll(runs []record.ComparisonRun) {
-	for i := range runs {
-		run := &runs[i]
-		run.Cut, run.Dropped = true, true
-		if run.Why == "" {
-			run.Why = cutInDuet
-		}
-	}
 }

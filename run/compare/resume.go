@@ -79,10 +79,7 @@ func (r *runner) prepare(lost []string) record.Resumption {
 		if run.Cut || run.Pilot {
 			continue
 		}
-		run.Cut, run.Dropped = true, true
-		if run.Why == "" {
-			run.Why = "the comparison was cut in this block, which was run again whole"
-		}
+		cut(run, "the comparison was cut in this block, which was run again whole")
 		re.Runs = append([]string{run.Run}, re.Runs...)
 		order--
 	}
@@ -106,7 +103,8 @@ func (r *runner) recall(c cell) (run cellRun, ok bool, err error) {
 	}
 	run.ComparisonRun = r.past[0]
 	if !c.matches(run.ComparisonRun) {
-		want := c.place()
+		var want record.ComparisonRun
+		c.mark(&want)
 		return run, false, r.stray("run %s is %s, and %s comes there", run.Run,
 			comparison.CellName(run.ComparisonRun), comparison.CellName(want))
 	}
@@ -122,15 +120,11 @@ func (r *runner) recall(c cell) (run cellRun, ok bool, err error) {
 	return run, true, nil
 }
 
-// place returns a run that has nothing but the place of the cell.
-func (c cell) place() record.ComparisonRun {
-	return record.ComparisonRun{
-		Block:  c.block,
-		Order:  c.order,
-		Arm:    c.arm,
-		Engine: c.engine,
-		Pilot:  c.pilot,
-	}
+// mark writes the place of the cell into a run.
+func (c cell) mark(run *record.ComparisonRun) {
+	run.Block, run.Order = c.block, c.order
+	run.Arm, run.Engine = c.arm, c.engine
+	run.Pilot = c.pilot
 }
 
 // matches reports whether a recorded run is one of the cell.

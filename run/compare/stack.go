@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"plimsoll/evidence"
+	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/store"
@@ -46,7 +47,7 @@ func (s stack) differs(was stack) string {
 // come from the same file, and returns the stacks of these runs, by arm and engine. It calls found
 // for each target.
 func sameAsBefore(
-	c *record.Comparison, load func(id string) (*record.Run, error), here probe.Host,
+	c *record.Comparison, load comparison.Load, here probe.Host,
 	accounts *record.AccountsFile, found func(engine string, d target.Description),
 ) (map[string]stack, error) {
 	stacks := map[string]stack{}

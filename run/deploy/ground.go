@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"errors"
 	"maps"
 	"sync"
 
@@ -43,33 +42,6 @@ type Blame struct {
 	// InARow counts the runs that ended so without a prepared one between them: of the arm, or
 	// of all arms if these are more.
 	InARow int
-}
-
-// fail notes that an arm failed at some addresses.
-func (g *ground) fail(c *Installation, cause error) Blame {
-	at := c.where()
-	by := g.broken[at]
-	switch by {
-	case "":
-		g.broken[at] = c.key
-	case c.key:
-	default:
-		g.broken[at] = several
-	}
-	putBack := !c.Resets() || g.restored[at]
-	alone := by == "" || by == c.key
-	g.failed[c.key]++
-	g.failed[""]++
-	return Blame{
-		OfArm:  errors.Is(cause, target.ErrStart) && putBack && alone,
-		InARow: max(g.failed[c.key], g.failed[""]),
-	}
-}
-
-// succeed ends the rows of an arm and of all.
-func (g *ground) succeed(key string) {
-	delete(g.failed, key)
-	delete(g.failed, "")
 }
 
 // Recall takes the objects that the first run on an engine found from the description of a run

@@ -202,16 +202,34 @@ func (c *Installation) reset(ctx context.Context, command external.Turn) error {
 // Failed notes that the target of a run is not as the plan wants it, for a cause that
 // [Installation.Prepare] or [Installation.CheckRelease] returned.
 func (c *Installation) Failed(cause error) Blame {
-	c.ground.Lock()
-	defer c.ground.Unlock()
-	return c.ground.fail(c, cause)
+	g := c.ground
+	g.Lock()
+	defer g.Unlock()
+	at := c.where()
+	by := g.broken[at]
+	switch by {
+	case "":
+		g.broken[at] = c.key
+	case c.key:
+	default:
+		g.broken[at] = several
+	}
+	putBack := !c.Resets() || g.restored[at]
+	alone := by == "" || by == c.key
+	g.failed[c.key]++
+	g.failed[""]++
+	return Blame{
+		OfArm:  errors.Is(cause, target.ErrStart) && putBack && alone,
+		InARow: max(g.failed[c.key], g.failed[""]),
+	}
 }
 
 // Succeeded notes that a run begins on the target. It ends rows of failures.
 func (c *Installation) Succeeded() {
 	c.ground.Lock()
 	defer c.ground.Unlock()
-	c.ground.succeed(c.key)
+	delete(c.ground.failed, c.key)
+	delete(c.ground.failed, "")
 }
 
 // asking limits the time of a request to the server.

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -28,10 +29,7 @@ const (
 )
 
 // sharedCores is the reading of cores that generator and target use both.
-var sharedCores = trial.Reading{
-	Why:          "generator and target share their cores; see cpu, sched and steal",
-	Inapplicable: true,
-}
+var sharedCores = trial.NoNeed("generator and target share their cores; see cpu, sched and steal")
 
 func (h *GateReader) cpu() trial.Reading {
 	if h.generator.cores == 0 {
@@ -47,23 +45,8 @@ func (h *GateReader) hottestCore() trial.Reading {
 	return h.read(ofRole("plimsoll_cpu_busy_hottest_ratio", h.generator.role), 100)
 }
 
-func (h *GateReader) sched() trial.Reading {
-	return h.ofUsers("plimsoll_generator_sched_latency_p99_seconds", 1e3, math.Max)
-}
-
-func (h *GateReader) pause() trial.Reading {
-	return h.ofUsers("plimsoll_generator_pause_max_seconds", 1e3, math.Max)
-}
-
-func (h *GateReader) gc() trial.Reading {
-	return h.ofUsers("plimsoll_generator_gc_cpu_ratio", 100, math.Max)
-}
-
 func (h *GateReader) steal() trial.Reading {
-	role := h.generator.role
-	if role == "" {
-		role = "host"
-	}
+	role := cmp.Or(h.generator.role, "host")
 	return h.read(ofRole("plimsoll_cpu_steal_ratio", role), 100)
 }
 
@@ -118,8 +101,6 @@ func (h *GateReader) portsInUse() trial.Reading {
 	return both(used, trial.Reading{Value: h.generator.ports}, percent)
 }
 
-func (h *GateReader) memory() trial.Reading { return usedMemory(h.read) }
-
 // usedMemory returns the share of a host's memory that is not available.
 func usedMemory(read func(key string, scale float64) trial.Reading) trial.Reading {
 	return both(read("node_memory_MemAvailable_bytes", 1), read("node_memory_MemTotal_bytes", 1),
@@ -137,11 +118,8 @@ type quota struct {
 // before.
 func (h *GateReader) throttled() trial.Reading {
 	if len(h.agents.hosts) > 0 {
-		return trial.Reading{
-			Why: "the users are on other hosts, whose CPU quotas are not seen here; " +
-				"plimsoll doctor there examines them",
-			Inapplicable: true,
-		}
+		return trial.NoNeed("the users are on other hosts, whose CPU quotas are not seen here; " +
+			"plimsoll doctor there examines them")
 	}
 	q := &h.generator.quota
 	v, at, ok := h.last(ofRole("container_cpu_cfs_throttled_seconds_total", "self"))

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"math"
 	"time"
 
 	"plimsoll/load/clock"
@@ -107,21 +108,27 @@ func (h *GateReader) Lead(clocks func() time.Duration,
 
 // readings has the reading of each gate that is taken from samples, on this host.
 var readings = map[string]func(*GateReader) trial.Reading{
-	"cpu":          (*GateReader).cpu,
-	"core":         (*GateReader).hottestCore,
-	"sched":        (*GateReader).sched,
-	"pause":        (*GateReader).pause,
-	"gc":           (*GateReader).gc,
+	"cpu":  (*GateReader).cpu,
+	"core": (*GateReader).hottestCore,
+	"sched": func(h *GateReader) trial.Reading {
+		return h.ofUsers("plimsoll_generator_sched_latency_p99_seconds", 1e3, math.Max)
+	},
+	"pause": func(h *GateReader) trial.Reading {
+		return h.ofUsers("plimsoll_generator_pause_max_seconds", 1e3, math.Max)
+	},
+	"gc": func(h *GateReader) trial.Reading {
+		return h.ofUsers("plimsoll_generator_gc_cpu_ratio", 100, math.Max)
+	},
 	"steal":        (*GateReader).steal,
 	"target_steal": (*GateReader).targetSteal,
 	"others":       (*GateReader).others,
-	"shares":       (*GateReader).sharesOfServers,
+	"shares":       func(h *GateReader) trial.Reading { return h.of.Shares.read(h.load.users) },
 	"throttled":    (*GateReader).throttled,
 	"drops":        (*GateReader).dropped,
 	"fds":          (*GateReader).openFiles,
 	"fds_free":     (*GateReader).filesLeft,
 	"ports":        (*GateReader).portsInUse,
-	"memory":       (*GateReader).memory,
+	"memory":       func(h *GateReader) trial.Reading { return usedMemory(h.read) },
 	"clock":        (*GateReader).clockOffset,
 	"headroom":     (*GateReader).headroomLeft,
 }
@@ -152,8 +159,6 @@ func (h *GateReader) Health(users int, ops float64) map[string]trial.Reading {
 	}
 	return out
 }
-
-func (h *GateReader) sharesOfServers() trial.Reading { return h.of.Shares.read(h.load.users) }
 
 func (h *GateReader) headroomLeft() trial.Reading {
 	if h.of.Headroom.Share == nil {

@@ -127,17 +127,16 @@ func (s *Shares) add(instance string, n float64) {
 // counts, while others do, counts none.
 func (s *Shares) read(users int) trial.Reading {
 	if s == nil {
-		return trial.Reading{Why: "the target has one server", Inapplicable: true}
+		return trial.NoNeed("the target has one server")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	names, all := slices.Sorted(maps.Keys(s.counts)), s.number()
 	switch {
 	case all < 2:
-		return trial.Reading{
-			Why:          "the target has one server, or one address and no server's own count of requests",
-			Inapplicable: true,
-		}
+		return trial.NoNeed(
+			"the target has one server, or one address and no server's own count of requests",
+		)
 	case len(slices.Compact(slices.Sorted(slices.Values(s.servers.Pages)))) < len(s.servers.Pages):
 		return trial.Unread("several servers have one page of metrics (target.metrics_url)")
 	case s.servers.Requests == "" || len(names) == 0:

@@ -34,10 +34,7 @@ func (h *GateReader) targetSteal() trial.Reading {
 	}
 	if len(keys) == 0 {
 		if h.generator.role == "" {
-			return trial.Reading{
-				Why:          "generator and target share their cores; see steal",
-				Inapplicable: true,
-			}
+			return trial.NoNeed("generator and target share their cores; see steal")
 		}
 		return trial.Unread("the target's cores are not seen from here; " +
 			"a probe of kind agent on its host would see them")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -249,19 +250,21 @@ func fit(f *Frame) []byte {
 		return nil
 	}
 	cut := *f
+	operations := func(most int) func() {
+		return func() {
+			cut.More += max(len(cut.Operations)-most, 0)
+			keep(&cut.Operations, most)
+		}
+	}
 	for _, step := range []func(){
 		func() { cut.Log = shorter(cut.Log) },
-		func() { cut.Failures = cut.Failures[:min(len(cut.Failures), 12)] },
-		func() {
-			cut.More, cut.Operations = cut.More+max(len(cut.Operations)-20, 0), cut.Operations[:min(len(cut.Operations), 20)]
-		},
+		func() { keep(&cut.Failures, 12) },
+		operations(20),
 		func() { cut.Search = cut.Search.lately(4) }, // a reader keeps those before
-		func() { cut.Failures = cut.Failures[:min(len(cut.Failures), 4)] },
-		func() { cut.Agents = cut.Agents[:min(len(cut.Agents), 16)] },
-		func() {
-			cut.More, cut.Operations = cut.More+max(len(cut.Operations)-8, 0), cut.Operations[:min(len(cut.Operations), 8)]
-		},
-		func() { cut.Rules = cut.Rules[:min(len(cut.Rules), 12)] },
+		func() { keep(&cut.Failures, 4) },
+		func() { keep(&cut.Agents, 16) },
+		operations(8),
+		func() { keep(&cut.Rules, 12) },
 		func() { cut.Log = nil }, // late: a line that is left out is not seen until the run is over
 		func() {
 			cut.Operations = nil
@@ -280,6 +283,9 @@ func fit(f *Frame) []byte {
 	return b
 }
 
+// keep cuts the end of a table off.
+func keep[T any](table *[]T, most int) { *table = (*table)[:min(len(*table), most)] }
+
 // lately returns the search with its last windows alone.
 func (s *SearchNow) lately(n int) *SearchNow {
 	if s == nil || len(s.Windows) <= n {
@@ -292,7 +298,7 @@ func (s *SearchNow) lately(n int) *SearchNow {
 
 // shorter cuts the texts of lines.
 func shorter(lines []LogLine) []LogLine {
-	out := append([]LogLine(nil), lines...)
+	out := slices.Clone(lines)
 	for i := range out {
 		if r := []rune(out[i].Text); len(r) > 120 {
 			out[i].Text = string(r[:120]) + "…"

@@ -80,7 +80,7 @@ func pagesOf(t plan.Target) (out []string) {
 // metricsChecks check the plan's Prometheus server, and the probes of a target that
 // others run.
 func (f *Inspection) metricsChecks() (out []Check) {
-	o := sources.NewOpener(&f.Resolver, f.Plan, nil)
+	o := &sources.Opener{Resolver: &f.Resolver, Plan: f.Plan}
 	for _, a := range f.arms {
 		m := f.Plan.MetricsOf(a.name)
 		if len(m.Labels) == 0 {

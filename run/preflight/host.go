@@ -33,11 +33,15 @@ func (f *Inspection) hostChecks() []Check {
 		{Name: "networks and containers of this host", Do: func(ctx context.Context, log *Log) {
 			problem(log, "target.topology", f.housable(ctx))
 		}},
-		{Name: "ports that the plan fixes", Do: func(_ context.Context, log *Log) { f.ports(log) }},
+		{Name: "ports that the plan fixes", Do: f.ports},
 		{Name: "limits of this host", Do: f.limits},
-		{Name: "the mode of the comparison", Do: func(_ context.Context, log *Log) { f.mode(log) }},
-		{Name: "agents on other hosts", Do: func(_ context.Context, log *Log) { f.agents(log) }},
-		{Name: "room on the disk", Do: func(_ context.Context, log *Log) { f.room(log) }},
+		{Name: "the mode of the comparison", Do: f.mode},
+		{Name: "agents on other hosts", Do: f.agents},
+		{Name: "room on the disk", Do: func(_ context.Context, log *Log) {
+			if err := dump.CheckSpace(f.Root, f.need()); err != nil {
+				log.Problem("", "the store (-store %s): %v", f.Root, err)
+			}
+		}},
 		{Name: "what else uses this host", Do: f.busy},
 	}
 }
@@ -83,7 +87,7 @@ func (f *Inspection) housable(ctx context.Context) error {
 }
 
 // ports checks that nothing listens where the plan's own programs will.
-func (f *Inspection) ports(log *Log) {
+func (f *Inspection) ports(_ context.Context, log *Log) {
 	if f.Plan.Target.Driver != plan.Process || f.Plan.Networked() {
 		return
 	}
@@ -142,7 +146,7 @@ func (f *Inspection) limits(_ context.Context, log *Log) {
 }
 
 // mode checks that this host can carry the comparison out in its mode.
-func (f *Inspection) mode(log *Log) {
+func (f *Inspection) mode(_ context.Context, log *Log) {
 	if f.Plan.Compare == nil || f.Part != nil {
 		return
 	}
@@ -159,7 +163,7 @@ func ErrLacks(m CompareMode) error {
 }
 
 // agents checks that the agents that the plan wants can join.
-func (f *Inspection) agents(log *Log) {
+func (f *Inspection) agents(_ context.Context, log *Log) {
 	if f.Plan.Placement.Agents == nil && !f.Plan.WatchedByAgents() {
 		return
 	}
@@ -203,13 +207,6 @@ const (
 	copiesOfData   = 2         // the snapshot, and what is in use
 	agentsOfSeries = 4 << 10   // a second, of each host that is watched
 )
-
-// room checks that what the plan writes fits on the disk of the store.
-func (f *Inspection) room(log *Log) {
-	if err := dump.CheckSpace(f.Root, f.need()); err != nil {
-		log.Problem("", "the store (-store %s): %v", f.Root, err)
-	}
-}
 
 // need estimates how many bytes the plan writes.
 func (f *Inspection) need() int64 {

@@ -182,7 +182,7 @@ func (f *Inspection) secrets(log *Log) {
 	if env.Accounts == nil && f.Plan.Workload.UsersFile != "" { // it could not be read
 		env.Accounts = new(workload.Accounts)
 	}
-	names, why := d.Wants(env, f.behaviors())
+	names, why := d.Wants(env, slices.Sorted(maps.Keys(f.Plan.Workload.Mix())))
 	if len(names) == 0 {
 		return
 	}

@@ -3,7 +3,6 @@ package preflight
 import (
 	"context"
 	"errors"
-	"maps"
 	"regexp"
 	"slices"
 
@@ -115,9 +114,6 @@ func (a armTarget) at(key string, own bool) string {
 
 // urlKey is the key of the arm's addresses.
 func (a armTarget) urlKey() string { return a.at("url", len(a.own.URL) > 0) }
-
-// behaviors returns the names of the plan's behaviors, sorted.
-func (f *Inspection) behaviors() []string { return slices.Sorted(maps.Keys(f.Plan.Workload.Mix())) }
 
 // mostUsers returns how many users the part that is carried out has at most, and the key that says
 // so.

@@ -3,8 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-
-	"plimsoll/run/health/sources"
 )
 
 // profileTarget samples the target's processes in the bounded tests of a comparison.
@@ -13,8 +11,7 @@ func profileTarget(ctx context.Context, r *run) (err error) {
 	if c == nil || !c.Profile || r.Comparison == "" || r.Pilot || r.spec.Bounded == nil {
 		return nil
 	}
-	subject := sources.Of(r.sys)
-	r.profiles, err = r.opener().Profiles(ctx, subject, r.Cores.Of(r.sys), r.turns)
+	r.profiles, err = r.opener().Profiles(ctx, r.sys, r.Cores.Of(r.sys), r.turns)
 	r.closing(r.profiles.Close)
 	r.spec.Phase = r.profiles.Phase
 	return err

@@ -7,7 +7,6 @@ import (
 
 	"plimsoll/internal/boundary"
 	"plimsoll/record"
-	"plimsoll/run/audience"
 	"plimsoll/run/deploy"
 	"plimsoll/run/export"
 	"plimsoll/run/health/sources"
@@ -66,9 +65,4 @@ func (pr *Program) Verb() string {
 		return ""
 	}
 	return pr.Args[0]
-}
-
-// NewReporter returns a reporter of progress that begins now.
-func (pr *Program) NewReporter() *audience.Reporter {
-	return audience.NewReporter(pr.RawErr, pr.Secrets, pr.Terminal)
 }

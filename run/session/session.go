@@ -44,7 +44,7 @@ func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 		Program:  pr,
 		Plan:     p,
 		Store:    st,
-		Progress: pr.NewReporter(),
+		Progress: audience.NewReporter(pr.RawErr, pr.Secrets, pr.Terminal),
 		Host:     probe.Fingerprint(),
 		Accounts: pr.clearance().accounts,
 	}
@@ -149,14 +149,14 @@ func (s *Session) NewDeployments() *deploy.Deployments {
 		Admit:     admission.Admit,
 		Provision: admission.Provision,
 		Survey: func(ctx context.Context, sys *deploy.System) error {
-			return s.opener().SurveySystem(ctx, sys, s.Secrets)
+			return s.opener().SurveySystem(ctx, sys)
 		},
 	})
 }
 
 // opener opens the sources of the session's runs.
 func (s *Session) opener() *sources.Opener {
-	return sources.NewOpener(&s.Resolver, s.Plan, s.watchers)
+	return &sources.Opener{Resolver: &s.Resolver, Plan: s.Plan, Watchers: s.watchers}
 }
 
 // Beside returns a session for one run of a block whose runs are made at the same time: a session

@@ -17,7 +17,7 @@ func openSources(_ context.Context, r *run) error {
 		requests = d.Metrics.Requests
 	}
 	r.shares = health.SharesOf(r.sys, requests, r.clock)
-	runner, end, err := r.opener().Run(sources.Of(r.sys), sources.Scope{
+	runner, end, err := r.opener().Run(r.sys, sources.Scope{
 		DB:    r.db,
 		Clock: r.clock,
 		Turns: r.turns,

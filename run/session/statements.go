@@ -3,8 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-
-	"plimsoll/run/health/sources"
 )
 
 // countStatements has the statements of the database counted over the measured phase. A pilot has
@@ -13,7 +11,7 @@ func countStatements(ctx context.Context, r *run) error {
 	if r.Pilot || r.spec.Bounded == nil {
 		return nil
 	}
-	r.statements = r.opener().Statements(sources.Of(r.sys), r.clock, r.Place != nil)
+	r.statements = r.opener().Statements(r.sys, r.clock, r.Place != nil)
 	r.closing(r.statements.Close)
 	before := r.spec.Phase
 	r.spec.Phase = func(name string) {

@@ -52,14 +52,6 @@ type tails struct {
 	late, open, after measureSecond
 }
 
-// cutoff ends the stretch: operations due from now on do not belong to it.
-func (r *run) cutoff() {
-	r.Registry.Mark(r.now())
-	if d, ok := r.Driver.(Drainer); ok {
-		d.Mark(r.now())
-	}
-}
-
 // ends tells the driver when the stretch under way ends; 0 for not.
 func (r *run) ends(at time.Duration) {
 	if d, ok := r.Driver.(Ender); ok {

@@ -240,29 +240,20 @@ func (r *run) mark(f record.Finding) {
 
 // gateMeasure judges the measured phase.
 func (r *run) gateMeasure(st stretch) {
-	v := &r.out.Validity
 	busy := false
 	for i := range r.gates {
 		g := &r.gates[i]
 		f, bad := g.judge(r.read(g.Gate, st))
 		if bad {
-			v.Add(f)
+			r.out.Validity.Add(f)
 		}
 		busy = busy || g.value != nil && g.UseOfCPU
 	}
 	if !busy {
-		v.Add(record.Finding{
-			Gate:  "core",
-			Level: record.Red,
-			Text:  "the CPU use of the generator was not measured",
-		})
+		r.red("core", "the CPU use of the generator was not measured")
 	}
 	if st.steady().Count() == 0 {
-		v.Add(record.Finding{
-			Gate:  "operations",
-			Level: record.Red,
-			Text:  "not one operation ended in the measured phase",
-		})
+		r.red("operations", "not one operation ended in the measured phase")
 	}
 }
 
@@ -287,28 +278,20 @@ func (r *run) overall() {
 	for _, name := range slices.Sorted(maps.Keys(fails)) {
 		switch f := fails[name]; {
 		case !f.Until.IsZero() && f.Until.Sub(f.Since) > grace:
-			r.out.Validity.Add(record.Finding{
-				Gate:  "signals",
-				Level: record.Amber,
-				Text: fmt.Sprintf(
-					"%s had no data from %s to %s: %s",
-					name,
-					f.Since.UTC().Format(time.TimeOnly),
-					f.Until.UTC().Format(time.TimeOnly),
-					f.Why,
-				),
-			})
+			r.amber("signals", fmt.Sprintf(
+				"%s had no data from %s to %s: %s",
+				name,
+				f.Since.UTC().Format(time.TimeOnly),
+				f.Until.UTC().Format(time.TimeOnly),
+				f.Why,
+			))
 		case f.Until.IsZero() && r.Clock.Date(r.Clock.Now()).Sub(f.Since) > grace:
-			r.out.Validity.Add(record.Finding{
-				Gate:  "signals",
-				Level: record.Red,
-				Text: fmt.Sprintf(
-					"%s has had no data since %s: %s",
-					name,
-					f.Since.UTC().Format(time.TimeOnly),
-					f.Why,
-				),
-			})
+			r.red("signals", fmt.Sprintf(
+				"%s has had no data since %s: %s",
+				name,
+				f.Since.UTC().Format(time.TimeOnly),
+				f.Why,
+			))
 		}
 	}
 	for _, f := range r.out.Validity.Findings {

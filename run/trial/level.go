@@ -90,15 +90,11 @@ func (r *run) judgeGaps() {
 			continue
 		}
 		delete(r.level.gaps, rule.Source) // of a rule that is there twice, one finding
-		r.out.Validity.Add(record.Finding{
-			Gate:  "rule without data",
-			Level: record.Red,
-			Text: fmt.Sprintf(
-				"%s had no data for more than %v of the measured phase; a missing signal is not a healthy one",
-				rule.Source,
-				g.grace,
-			),
-		})
+		r.red("rule without data", fmt.Sprintf(
+			"%s had no data for more than %v of the measured phase; a missing signal is not a healthy one",
+			rule.Source,
+			g.grace,
+		))
 	}
 }
 

@@ -24,7 +24,7 @@ type Audience interface {
 	Publish(*live.Frame)
 	// Progress takes where the trial is, once a second whether it is watched or not. It never
 	// blocks.
-	Progress(phase string, exploratory bool)
+	Progress(phase string)
 	// Orders returns the orders that have come since the last call; they were accepted. It returns
 	// at once.
 	Orders() []live.Order
@@ -88,7 +88,8 @@ func (r *run) count(sec measureSecond) {
 			w.lag = max(w.lag, win.Lag.Max())
 		}
 		if status, op, ok := workload.AnswerOf(win.Name); ok {
-			w.fail(failed{class: classOfStatus(status), op: op, text: status}, win.Count(), at)
+			class := status[:min(1, len(status))] + "xx"
+			w.fail(failed{class: class, op: op, text: status}, win.Count(), at)
 			continue
 		}
 		if workload.OfScript(win.Name) {
@@ -125,8 +126,6 @@ func (r *run) count(sec measureSecond) {
 	}
 }
 
-func classOfStatus(status string) string { return status[:min(1, len(status))] + "xx" }
-
 // fail counts failures. Answers with a status are failures of a class too, of which their line is
 // the better one.
 func (w *watching) fail(k failed, n uint64, at float64) {
@@ -146,7 +145,7 @@ func (r *run) publish(sl slice) {
 	if r.Live == nil {
 		return
 	}
-	r.Live.Progress(r.phase, r.watching.hand != "")
+	r.Live.Progress(r.phase)
 	if !r.Live.Watched() {
 		return
 	}
@@ -433,27 +432,19 @@ func (r *run) gateColors() []live.GateNow {
 		level := g.Gate.Level(now.value)
 		many := record.Tolerated(g.seconds)
 		text := fmt.Sprintf("%s: %s; %s", g.What, g.Format(now.value), limits)
+		beyond := func(color, limit string, seconds int) {
+			out[i].Color, text = color, fmt.Sprintf("%s: %s now, beyond %s limit in %d of %d seconds",
+				g.What, g.Format(now.value), limit, seconds, g.seconds)
+		}
 		switch {
 		case level == record.Red:
 			out[i].Color = live.Red
 		case g.red > many && g.Over != plan.WholePhase:
-			out[i].Color, text = live.Red, fmt.Sprintf(
-				"%s: %s now, beyond the red limit in %d of %d seconds",
-				g.What,
-				g.Format(now.value),
-				g.red,
-				g.seconds,
-			)
+			beyond(live.Red, "the red", g.red)
 		case level == record.Amber:
 			out[i].Color = live.Amber
 		case g.red+g.amber > many && g.Over != plan.WholePhase:
-			out[i].Color, text = live.Amber, fmt.Sprintf(
-				"%s: %s now, beyond a limit in %d of %d seconds",
-				g.What,
-				g.Format(now.value),
-				g.red+g.amber,
-				g.seconds,
-			)
+			beyond(live.Amber, "a", g.red+g.amber)
 		default:
 			out[i].Color, text = live.Green, fmt.Sprintf("%s; %s", g.Format(now.value), limits)
 		}
@@ -494,21 +485,14 @@ func believe(gates []live.GateNow, hand string, v record.Validity) *live.GateNow
 			}
 		}
 	}
+	are := func(color string, n int) {
+		b.Color, b.Text = color, fmt.Sprintf("%d of %d gates are %s: %s.", n, read[0], color, text)
+	}
 	switch {
 	case bad[1] > 0:
-		b.Color, b.Text = live.Red, fmt.Sprintf(
-			"%d of %d gates are red: %s.",
-			bad[1],
-			read[0],
-			text,
-		)
+		are(live.Red, bad[1])
 	case bad[0] > 0:
-		b.Color, b.Text = live.Amber, fmt.Sprintf(
-			"%d of %d gates are amber: %s.",
-			bad[0],
-			read[0],
-			text,
-		)
+		are(live.Amber, bad[0])
 	case read[0] == 0:
 		b.Color, b.Text = live.Gray, "No gate has been read yet."
 	default:
@@ -562,11 +546,7 @@ func (r *run) steer() error {
 		}
 		if r.watching.hand == "" {
 			r.watching.hand = text
-			r.out.Validity.Add(record.Finding{
-				Gate:  record.HandGate,
-				Level: record.Red,
-				Text:  "the run is exploratory: " + text + "; it gets no verdict",
-			})
+			r.red(record.HandGate, "the run is exploratory: "+text+"; it gets no verdict")
 		}
 		r.out.Exploratory = r.watching.hand
 		r.steered(text, o.Users)

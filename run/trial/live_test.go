@@ -34,7 +34,7 @@ func (c *crowd) Publish(f *live.Frame) {
 		c.published()
 	}
 }
-func (c *crowd) Progress(phase string, _ bool) {
+func (c *crowd) Progress(phase string) {
 	c.second++
 	c.phases = append(c.phases, phase)
 }

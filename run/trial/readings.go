@@ -25,6 +25,9 @@ func Unread(format string, args ...any) Reading {
 	return Reading{Why: fmt.Sprintf(format, args...)}
 }
 
+// NoNeed returns the reading of a gate that has nothing to read in the run.
+func NoNeed(why string) Reading { return Reading{Why: why, Inapplicable: true} }
+
 // A Counter is a [Driver] that accounts for the time of its users. One goroutine calls it.
 type Counter interface{ Activity() workload.Activity }
 
@@ -95,10 +98,7 @@ func readUsers(st stretch) Reading {
 
 func readWait(st stretch) Reading {
 	if st.counts().Wanted > 0 {
-		return Reading{
-			Why:          "beside arrivals, waits are for a place among those in flight",
-			Inapplicable: true,
-		}
+		return NoNeed("beside arrivals, waits are for a place among those in flight")
 	}
 	w := st.steady()
 	if w.Response.Count() < fewest {
@@ -128,10 +128,8 @@ func readInbox(st stretch) Reading {
 func readRate(st stretch) Reading {
 	c := st.counts()
 	if c.Wanted == 0 {
-		return Reading{
-			Why:          "the plan has no arrivals; the rate of users follows from their number, see users and little",
-			Inapplicable: true,
-		}
+		return NoNeed("the plan has no arrivals; the rate of users follows from their number, " +
+			"see users and little")
 	}
 	return Reading{Value: 100 * float64(c.Served) / float64(c.Wanted)}
 }
@@ -159,7 +157,7 @@ func readBursts(st stretch) Reading {
 func readLittle(st stretch) Reading {
 	c, have := st.counts(), st.userSeconds()
 	if have == 0 {
-		return Reading{Why: "there are no users, only arrivals", Inapplicable: true}
+		return NoNeed("there are no users, only arrivals")
 	}
 	return Reading{Value: 100 * math.Abs(have-(c.Think+c.Busy+c.Open).Seconds()) / have}
 }

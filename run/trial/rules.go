@@ -393,13 +393,6 @@ func (r *run) evaluation(rd capacity.RuleReading, phase string) record.Event {
 	return e
 }
 
-// gateMeasured judges the generator over the measured phase, at its end.
-func (r *run) gateMeasured() {
-	r.judgeGaps()
-	r.gateMeasure(r.measured)
-	r.judgeSteady()
-}
-
 // judgeMeasure evaluates the rules once over the whole measured phase, when the operations under
 // way at its end have ended too.
 func (r *run) judgeMeasure() {
@@ -434,18 +427,14 @@ func (r *run) judgeMeasure() {
 			if rule.Arg == plan.Disconnected {
 				of = "users"
 			}
-			r.out.Validity.Add(record.Finding{
-				Gate:  "rules",
-				Level: record.Amber,
-				Text: fmt.Sprintf(
-					"%s was not decided: it was %s in the measured phase, but of %d %s where it asks for %d",
-					rd.Rule,
-					format(rd.Value, rule.Unit),
-					rd.Count,
-					of,
-					rd.MinCount,
-				),
-			})
+			r.amber("rules", fmt.Sprintf(
+				"%s was not decided: it was %s in the measured phase, but of %d %s where it asks for %d",
+				rd.Rule,
+				format(rd.Value, rule.Unit),
+				rd.Count,
+				of,
+				rd.MinCount,
+			))
 		}
 		e := r.evaluation(rd, "measured")
 		e.Text = where

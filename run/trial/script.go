@@ -13,7 +13,7 @@ const scriptGate = "script"
 func readScript(st stretch) Reading {
 	v, _, ok := st.scripted(plan.ScriptExceptions)
 	if !ok {
-		return Reading{Why: "no iteration of a script has ended", Inapplicable: true}
+		return NoNeed("no iteration of a script has ended")
 	}
 	return Reading{Value: 100 * v}
 }

@@ -26,8 +26,7 @@ func (r *run) search(ctx context.Context) error {
 	seen := r.busySeconds()
 	defer func() {
 		if r.out.Capacity != nil && r.busySeconds() == seen {
-			r.out.Validity.Add(record.Finding{Gate: "core", Level: record.Red,
-				Text: "the CPU use of the generator was not measured in the search"})
+			r.red("core", "the CPU use of the generator was not measured in the search")
 		}
 	}()
 	if r.Bounded == nil {
@@ -133,7 +132,9 @@ func (s *searching) step(ctx context.Context) (users int, done bool) {
 	obs := capacity.Observation{At: s.now(), Users: w.users(), MeanUsers: w.meanUsers(),
 		Readings: s.readings(ctx, w, true), Unsound: red}
 	obs.Utilization, _ = w.cpu(targets)
-	s.observed(obs.Readings)
+	if s.series != nil {
+		s.series.last = obs.Readings
+	}
 	act := s.Step(obs)
 	s.watching.decision = act
 	if text := s.Foreseen(); text != s.foreseen {
@@ -173,14 +174,10 @@ func (s *searching) step(ctx context.Context) (users int, done bool) {
 // giveUp ends the search by the fault of the generator or its host.
 func (s *searching) giveUp() {
 	bound, long := s.Bound()
-	c, v := atLeast(bound, s.healthy, long, s.fault), &s.out.Validity
+	c := atLeast(bound, s.healthy, long, s.fault)
 	if u, ok := s.Contradicted(); ok && c.Kind == record.AtLeast {
 		c = contradicted(u, c)
-		v.Add(record.Finding{
-			Gate:  "search",
-			Level: record.Amber,
-			Text:  "the search is unstable: " + u.Why,
-		})
+		s.amber("search", "the search is unstable: "+u.Why)
 	}
 	s.out.Capacity = c
 	// The search's answer is a bound that is true; only one without any window that was sound and
@@ -188,26 +185,22 @@ func (s *searching) giveUp() {
 	if c.Kind != record.Invalid {
 		s.fault.Level, s.fault.Text = record.Amber, s.fault.Text+"; this ended the search"
 	}
-	v.Add(s.fault)
+	s.out.Validity.Add(s.fault)
 	s.mark(s.fault)
 }
 
 // found takes over the result of a search that ended by itself.
 func (s *searching) found(res capacity.Result) {
-	c, v := capacityOf(res), &s.out.Validity
+	c := capacityOf(res)
 	s.out.Capacity = c
 	for _, w := range res.Warnings {
-		v.Add(record.Finding{Gate: "rules", Level: record.Amber, Text: w})
+		s.amber("rules", w)
 	}
 	switch c.Kind {
 	case record.Invalid:
-		v.Add(record.Finding{Gate: "search", Level: record.Red, Text: c.Why})
+		s.red("search", c.Why)
 	case record.Unstable:
-		v.Add(record.Finding{
-			Gate:  "search",
-			Level: record.Amber,
-			Text:  "the search is unstable: " + c.Why,
-		})
+		s.amber("search", "the search is unstable: "+c.Why)
 	}
 }
 

@@ -107,13 +107,10 @@ func (r *run) searchNow(sl slice) *live.SearchNow {
 		Step:     w.decision.Phase,
 		Why:      w.decision.Why,
 		Forecast: w.forecast,
-		Windows:  slices.Clone(w.windows),
+		Windows:  append([]live.SearchWindow{}, w.windows...),
 		Estimate: w.best.users,
 		Lo:       w.best.lo,
 		Hi:       w.best.hi,
-	}
-	if s.Windows == nil {
-		s.Windows = []live.SearchWindow{}
 	}
 	if c := r.out.Capacity; c != nil {
 		s.Step, s.Why, s.Result = capacity.Done, c.Why, resultText(c)

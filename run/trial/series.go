@@ -174,21 +174,21 @@ func newExporter(to Store, rules []plan.SLO) *exporter {
 		holding: map[string]*ruleState{},
 	}
 	for _, r := range rules {
-		l := []series.Label{{Name: "rule", Value: r.Source}, {Name: "stat", Value: r.Stat}}
+		of := []string{"rule", r.Source, "stat", r.Stat}
 		switch r.Stat {
 		case "promql":
 		case "cpu":
-			l = append(l, series.Label{Name: "role", Value: r.Arg})
+			of = append(of, "role", r.Arg)
 		case "rate":
-			l = append(l, series.Label{Name: "class", Value: r.Arg})
+			of = append(of, "class", r.Arg)
 		default:
-			l = append(l, series.Label{Name: "op", Value: r.Arg})
+			of = append(of, "op", r.Arg)
 		}
-		x.rules[r.Source] = l
+		x.rules[r.Source] = labels(of...)
 	}
 	// from 0 on: a run without them is known to have had none
 	for _, status := range []string{"429", "503"} {
-		x.answers[status] = &answerCount{label: one("status", status)}
+		x.answers[status] = &answerCount{label: labels("status", status)}
 	}
 	return x
 }
@@ -213,13 +213,13 @@ func (r *run) export(ctx context.Context, sl slice) {
 		x.phases = append(x.phases, r.phase)
 	}
 	for _, phase := range x.phases {
-		x.add("plimsoll_phase", one("phase", phase), number(phase == r.phase))
+		x.add("plimsoll_phase", labels("phase", phase), number(phase == r.phase))
 	}
 	for role, v := range r.watching.cpu {
 		if role == "database" {
 			role = "db" // as in all other series
 		}
-		x.add("plimsoll_cpu_share", one("role", role), v)
+		x.add("plimsoll_cpu_share", labels("role", role), v)
 	}
 	steady := measure.NewWindow("op")
 	for _, w := range r.sec.sorted() {
@@ -271,13 +271,6 @@ func (r *run) evaluated(ctx context.Context) []capacity.RuleReading {
 	return r.readings(ctx, r.trail.last(r.Window), true)
 }
 
-// observed keeps the readings of a search for the next second.
-func (r *run) observed(rds []capacity.RuleReading) {
-	if r.series != nil {
-		r.series.last = rds
-	}
-}
-
 func (x *exporter) rule(rd capacity.RuleReading) {
 	l := x.rules[rd.Rule]
 	x.add("plimsoll_slo_threshold", l, rd.Limit)
@@ -311,21 +304,27 @@ func (r *run) exportGates(e record.Event) {
 	}
 	x.batch = x.batch[:0]
 	for name, v := range e.Readings {
-		x.add("plimsoll_gate", one("gate", name), v)
+		x.add("plimsoll_gate", labels("gate", name), v)
 	}
 	r.store(r.now(), x.batch)
 }
 
 var (
 	userStates = [][]series.Label{
-		one("state", "desired"),
-		one("state", "active"),
-		one("state", "failed"),
+		labels("state", "desired"),
+		labels("state", "active"),
+		labels("state", "failed"),
 	}
 	statNames = []string{"p50", "p95", "p99", "mean", "max"}
 )
 
-func one(name, value string) []series.Label { return []series.Label{{Name: name, Value: value}} }
+// labels returns the labels of names and values.
+func labels(of ...string) (out []series.Label) {
+	for l := range slices.Chunk(of, 2) {
+		out = append(out, series.Label{Name: l[0], Value: l[1]})
+	}
+	return out
+}
 
 func number(b bool) float64 {
 	if b {
@@ -351,7 +350,7 @@ func (x *exporter) stats(name string, h *measure.Histogram) {
 		return
 	}
 	for i, v := range figures(h) {
-		x.add(name, one("stat", statNames[i]), v)
+		x.add(name, labels("stat", statNames[i]), v)
 	}
 }
 
@@ -359,18 +358,12 @@ func (x *exporter) op(w *measure.Window) {
 	c := x.ops[w.Name]
 	fresh := c == nil
 	if fresh {
-		c = &opCounts{name: one("op", w.Name)}
+		c = &opCounts{name: labels("op", w.Name)}
 		for i := range c.of {
-			c.of[i] = []series.Label{{
-				Name:  "op",
-				Value: w.Name,
-			}, {Name: "class", Value: measure.Class(i).String()}}
+			c.of[i] = labels("op", w.Name, "class", measure.Class(i).String())
 		}
 		for _, s := range statNames {
-			c.stats = append(c.stats, []series.Label{{
-				Name:  "op",
-				Value: w.Name,
-			}, {Name: "stat", Value: s}})
+			c.stats = append(c.stats, labels("op", w.Name, "stat", s))
 		}
 		x.ops[w.Name] = c
 		x.begin = append(x.begin, series.Sample{Name: "plimsoll_op_bytes_total", Labels: c.name})
@@ -403,7 +396,7 @@ func (x *exporter) answer(w *measure.Window) bool {
 	}
 	a := x.answers[status]
 	if a == nil {
-		a = &answerCount{label: one("status", status)}
+		a = &answerCount{label: labels("status", status)}
 		x.answers[status] = a
 		x.begin = append(x.begin, series.Sample{Name: "plimsoll_answers_total", Labels: a.label})
 	}
@@ -427,11 +420,11 @@ func (x *exporter) counters() {
 }
 
 var results = [][]series.Label{
-	one("result", "seen"),
-	one("result", "late"),
-	one("result", "lost"),
-	one("result", "duplicated"),
-	one("result", "misordered"),
+	labels("result", "seen"),
+	labels("result", "late"),
+	labels("result", "lost"),
+	labels("result", "duplicated"),
+	labels("result", "misordered"),
 }
 
 func (x *exporter) messages(c workload.LedgerCount) {

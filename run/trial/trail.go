@@ -2,6 +2,7 @@ package trial
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -245,10 +246,7 @@ func (m *measureSecond) add(ws []*measure.Window) {
 }
 
 func (m measureSecond) sorted() []*measure.Window {
-	out := make([]*measure.Window, 0, len(m))
-	for _, w := range m {
-		out = append(out, w)
-	}
-	slices.SortFunc(out, func(a, b *measure.Window) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	return slices.SortedFunc(maps.Values(m), func(a, b *measure.Window) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 }

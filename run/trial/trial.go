@@ -138,7 +138,6 @@ type Progress struct {
 	P95          time.Duration
 	Errors       uint64 // since the start
 	Left         time.Duration
-	Why          string // of the search's last decision
 }
 
 // An Outcome is the result of a trial. Its measurements are in the run.
@@ -199,11 +198,7 @@ func Run(ctx context.Context, s Config) (Outcome, error) {
 	}
 	if c := context.Cause(ctx); c != nil {
 		r.out.Interrupted = c.Error()
-		r.out.Validity.Add(record.Finding{
-			Gate:  "complete",
-			Level: record.Red,
-			Text:  "the run was " + record.Interruption(c.Error()),
-		})
+		r.red("complete", "the run was "+record.Interruption(c.Error()))
 		r.endPhase()
 		err = nil
 	}
@@ -222,11 +217,7 @@ func (r *run) lost(ctx context.Context, err error, means string) error {
 		return err
 	}
 	r.out.Interrupted = err.Error()
-	r.out.Validity.Add(record.Finding{
-		Gate:  "agents",
-		Level: record.Red,
-		Text:  err.Error() + ": " + means,
-	})
+	r.red("agents", err.Error()+": "+means)
 	r.event(record.Event{Kind: "agent", Text: err.Error(), Phase: r.phase})
 	r.publishLost()
 	r.endPhase()
@@ -303,9 +294,7 @@ func (r *run) all(ctx context.Context) error {
 				gather := r.gather()
 				each = func() bool {
 					r.sample()
-					if !gather() {
-						return false
-					}
+					gather()
 					r.evaluate()
 					return r.goOn() && !r.hopeless()
 				}
@@ -322,7 +311,9 @@ func (r *run) all(ctx context.Context) error {
 					return err
 				}
 				r.endConduct()
-				r.gateMeasured()
+				r.judgeGaps()
+				r.gateMeasure(r.measured)
+				r.judgeSteady()
 			}
 			r.endPhase()
 			if ph.name == "measure" {
@@ -348,7 +339,7 @@ func (r *run) all(ctx context.Context) error {
 
 // gather returns the function to call after each tick of the measured phase: its slices are folded
 // into one, so that a long phase takes no more memory than a short one.
-func (r *run) gather() func() bool {
+func (r *run) gather() func() {
 	var before slice
 	if n := len(r.trail.slices); n > 0 {
 		before = r.trail.slices[n-1]
@@ -359,7 +350,7 @@ func (r *run) gather() func() bool {
 	all := map[string]*measure.Window{}
 	worst := slice{desired: -1}
 	var sum slice
-	return func() bool {
+	return func() {
 		sl := r.trail.slices[len(r.trail.slices)-1]
 		sec := measureSecond(all)
 		sec.add(sl.windows)
@@ -369,7 +360,6 @@ func (r *run) gather() func() bool {
 		worst.keepWorst(sl)
 		sum.fold(sl)
 		r.measured.in = []slice{sl.over(worst, sum, sec)}
-		return true
 	}
 }
 
@@ -473,7 +463,10 @@ func (r *run) advance(ctx context.Context) error {
 	}
 	r.n++
 	if r.tails == nil {
-		r.cutoff()
+		r.Registry.Mark(r.now())
+		if d, ok := r.Driver.(Drainer); ok {
+			d.Mark(r.now())
+		}
 	}
 	if t, ok := r.Driver.(Ticker); ok {
 		t.Tick(r.now())
@@ -575,6 +568,15 @@ func (r *run) event(e record.Event) {
 	r.keep(r.Writer.Event(e))
 }
 
+// red adds a finding that makes the run invalid, amber one that it is to be read with.
+func (r *run) red(gate, text string) {
+	r.out.Validity.Add(record.Finding{Gate: gate, Level: record.Red, Text: text})
+}
+
+func (r *run) amber(gate, text string) {
+	r.out.Validity.Add(record.Finding{Gate: gate, Level: record.Amber, Text: text})
+}
+
 func (r *run) keep(err error) {
 	if err != nil && r.werr == nil {
 		r.werr = fmt.Errorf("writing the run: %w", err)
@@ -595,13 +597,9 @@ func (r *run) progress(sl slice) {
 	}
 	second := r.trail.last(time.Second)
 	w := second.steady()
-	why := ""
-	if r.out.Capacity != nil {
-		why = r.out.Capacity.Why
-	}
 	r.Progress(Progress{
 		Phase: r.phase, Active: sl.active,
 		OpsPerSecond: float64(w.Count()) / second.span().Seconds(), P95: w.Response.Quantile(0.95),
-		Errors: r.errs, Left: max(r.total-r.now(), 0), Why: why,
+		Errors: r.errs, Left: max(r.total-r.now(), 0),
 	})
 }

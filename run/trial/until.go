@@ -124,11 +124,7 @@ func (r *run) goOn() bool {
 	why, err := b.Until()
 	if err != nil && !u.failed {
 		u.failed = true
-		r.out.Validity.Add(record.Finding{
-			Gate:  "until",
-			Level: record.Red,
-			Text:  "the stop rule of the measured phase could not be watched: " + err.Error(),
-		})
+		r.red("until", "the stop rule of the measured phase could not be watched: "+err.Error())
 	}
 	u.why = why
 	return why == ""

@@ -97,8 +97,7 @@ func (r *run) findLevel(ctx context.Context) error {
 	}
 	found, ok := search.Result()
 	if !ok {
-		r.out.Validity.Add(record.Finding{Gate: "level", Level: record.Red,
-			Text: "no number of users was carried: " + found.Short})
+		r.red("level", "no number of users was carried: "+found.Short)
 		return nil
 	}
 	r.out.Level = &FoundLevel{found, role, arrival}

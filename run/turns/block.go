@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plimsoll/load/wire"
+
 	"plimsoll/load/clock"
 	"plimsoll/run/duet"
 	"plimsoll/run/trial"
@@ -29,7 +31,7 @@ func NewDuetBlock(
 	return &DuetBlock{
 		table:    duet.New(duet.Config{Seats: runs, Seed: seed, Slice: slice, Log: log}),
 		seats:    runs,
-		counts:   newSharedCounts(),
+		counts:   &sharedCounts{stamps: wire.Stamps(), refused: wire.Refused()},
 		over:     make(chan struct{}),
 		prepared: newMuster(runs),
 	}

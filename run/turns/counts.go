@@ -21,10 +21,6 @@ type sharedCounts struct {
 	refused wire.Refusals
 }
 
-func newSharedCounts() *sharedCounts {
-	return &sharedCounts{stamps: wire.Stamps(), refused: wire.Refused()}
-}
-
 // begin assigns the counts so far, and gives those from now on to a run, or to none.
 func (c *sharedCounts) begin(to *ownCounts) {
 	c.mu.Lock()

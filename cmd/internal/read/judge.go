@@ -221,7 +221,7 @@ func judgeCSV(a *app.App, n *numbers, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return exit.With(r.ExitStatus())
+	return exit.With(r.Kind.ExitStatus())
 }
 
 // judgeGiven judges runs of another tool.

@@ -178,20 +178,15 @@ func single(s *side, of func(s *side, i int) key) map[key]int {
 
 // byName pairs functions with the same name.
 func (m *matching) byName() {
-	m.unique(func(s *side, i int) key {
-		f := s.functions[i]
-		return key{f.Name, f.Binary, f.File}
-	})
-	m.unique(func(s *side, i int) key {
-		return key{name: s.functions[i].Name, binary: s.functions[i].Binary}
-	})
-	m.unique(func(s *side, i int) key {
-		return key{name: s.functions[i].Name, file: s.functions[i].File}
-	})
-	m.unique(func(s *side, i int) key {
-		return key{name: s.forms[i].whole, binary: s.functions[i].Binary}
-	})
-	m.unique(func(s *side, i int) key { return key{name: s.forms[i].whole} })
+	for _, of := range []func(f Routine, form string) key{
+		func(f Routine, _ string) key { return key{f.Name, f.Binary, f.File} },
+		func(f Routine, _ string) key { return key{name: f.Name, binary: f.Binary} },
+		func(f Routine, _ string) key { return key{name: f.Name, file: f.File} },
+		func(f Routine, form string) key { return key{name: form, binary: f.Binary} },
+		func(_ Routine, form string) key { return key{name: form} },
+	} {
+		m.unique(func(s *side, i int) key { return of(s.functions[i], s.forms[i].whole) })
+	}
 }
 
 // byForm pairs functions whose names differ in packages or receivers that moved as a whole, or in

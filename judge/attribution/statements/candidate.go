@@ -184,7 +184,8 @@ func (all candidates) test() {
 		var samples []stats.Sample
 		var of []*candidate
 		for _, c := range all {
-			if v := c.measured[m.name]; len(v) >= leastBlocks && varied(v) {
+			if v := c.measured[m.name]; len(v) >= leastBlocks &&
+				slices.ContainsFunc(v, func(x float64) bool { return x != 0 }) {
 				samples = append(samples, stats.Sample{Values: v})
 				of = append(of, c)
 			}
@@ -251,12 +252,6 @@ func (all candidates) weighted() []float64 {
 func (c *candidate) differs() bool {
 	reads := stats.Sample{Values: c.measured[Reads]}
 	return reads.N() > 0 && math.Abs(reads.Mean()) > math.Ln2 || c.plan() != nil
-}
-
-// varied reports whether a sample has a value that is not zero: the rows of a statement that always
-// returns one are no test.
-func varied(v []float64) bool {
-	return slices.ContainsFunc(v, func(x float64) bool { return x != 0 })
 }
 
 // alone returns whether one arm alone has the statement, in all blocks and often enough.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -22,11 +23,8 @@ func Unhostable(ctx context.Context, p *plan.Plan) error {
 	if err := netns.Possible(); err != nil {
 		return fmt.Errorf("target.topology.hosts: %w, or write hosts: %s", err, plan.HostsShared)
 	}
-	var links []netns.Shaping
-	for _, l := range linksOf(t, hostNames(p.Target, strings.Join(p.Engines(), " "))) {
-		links = append(links, l)
-	}
-	if err := netns.Linkable(ctx, links...); err != nil {
+	links := linksOf(t, hostNames(p.Target, strings.Join(p.Engines(), " ")))
+	if err := netns.Linkable(ctx, slices.Collect(maps.Values(links))...); err != nil {
 		return fmt.Errorf("target.topology.links: %w", err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/profile"
 )
@@ -31,12 +32,12 @@ type Profiles struct {
 // Profiles opens the profiles of a system whose processes run on cores, all without any. turns are
 // the run's part of the time; nil: all of it. The caller calls Close, also after an error.
 func (o *Opener) Profiles(
-	ctx context.Context, x Subject, cores []int, turns *probe.Turns,
+	ctx context.Context, x *deploy.System, cores []int, turns *probe.Turns,
 ) (p *Profiles, err error) {
 	p = &Profiles{turn: turns == nil}
 	var roots []profile.Roots
 	seen := map[string]bool{}
-	for _, role := range x.Roles {
+	for _, role := range x.Roles() {
 		if slices.Contains(profiledRoles, role.Name) && len(role.PIDs()) > 0 {
 			seen[role.Name] = true
 			roots = append(roots, profile.Roots{Name: role.Name, PIDs: role.PIDs})
@@ -60,7 +61,7 @@ func (o *Opener) Profiles(
 }
 
 // openPage has the server profile itself, if the plan names its page.
-func (o *Opener) openPage(ctx context.Context, x Subject, p *Profiles) error {
+func (o *Opener) openPage(ctx context.Context, x *deploy.System, p *Profiles) error {
 	i := slices.IndexFunc(x.Probes, func(p plan.Probe) bool {
 		return p.Kind == plan.ProbePprof && p.Role == "app"
 	})

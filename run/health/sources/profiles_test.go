@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/failure"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/target"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/profile"
@@ -20,6 +21,13 @@ func spin() {
 	}
 }
 
+// An ownProcess is a deployment whose server and proxy are this process.
+type ownProcess struct{ target.Deployment }
+
+func (ownProcess) PIDs() map[string][]int {
+	return map[string][]int{"app": {os.Getpid()}, "proxy": {os.Getpid()}}
+}
+
 // profiled carries out a trial of this process with the phases and turns of do, and returns its run
 // and the roles that have no profile.
 func profiled(t *testing.T, do func(p *Profiles, turns *probe.Turns)) (
@@ -29,10 +37,7 @@ func profiled(t *testing.T, do func(p *Profiles, turns *probe.Turns)) (
 	turns, err := probe.NewTurns("")
 	failure.None(t, err)
 	t.Cleanup(func() { _ = turns.Close() })
-	x := Subject{Roles: []probe.Role{
-		{Name: "app", PIDs: func() []int { return []int{os.Getpid()} }},
-		{Name: "proxy", PIDs: func() []int { return []int{os.Getpid()} }},
-	}}
+	x := &deploy.System{Deployment: ownProcess{}}
 	p, err := new(Opener).Profiles(t.Context(), x, nil, turns)
 	failure.None(t, err)
 	t.Cleanup(func() { _ = p.Close() })

@@ -29,7 +29,12 @@ func (o *Opener) Prometheus(m plan.MetricsServer, pages bool) (out []Opened, err
 	}
 	o.Hide(at)
 	hosts := []string{"node_", "container_", "nginx_", "mysql_", "pg_"}
-	own := slices.Concat([]string{"go_", "process_"}, o.Prefixes)
+	own := []string{"go_", "process_"}
+	for _, d := range o.Dialects {
+		if d.Metrics.Prefix != "" {
+			own = append(own, d.Metrics.Prefix)
+		}
+	}
 	names := ruleWords(o.Plan)
 	for _, role := range m.Roles() {
 		prefixes, words := slices.Concat(hosts, own), names

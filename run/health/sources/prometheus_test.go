@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/load/clock"
+	"plimsoll/run/deploy"
 	"plimsoll/target"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
@@ -91,7 +92,7 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, me
 	)
 	dep := deployed(t, target.Spec{URL: pages(t).URL, Ready: "/metrics"})
 	env := map[string]string{"PROM": "geheim7"}
-	o, x := openerOf(p, env), Subject{Deployment: dep, Metrics: p.Metrics}
+	o, x := openerOf(p, env), &deploy.System{Deployment: dep, Metrics: p.Metrics}
 	sources, err := o.listed(x)
 	defer Close(sources)
 	if err != nil || len(sources) != 2 || sources[0].probe.Name() != "metrics app" ||

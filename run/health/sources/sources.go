@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
 	"plimsoll/plan"
-	"plimsoll/target"
+	"plimsoll/run/deploy"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/probe/agent"
 	"plimsoll/watch/probe/mysql"
@@ -134,25 +134,9 @@ func Open(kind, at, role, instance string) (out Opened, err error) {
 
 // An Opener opens the sources of the runs of a plan.
 type Opener struct {
-	Plan *plan.Plan
-	// Lookup resolves the plan's references, and Hide remembers addresses that may hold secrets.
-	Lookup func(kind, name string) (string, error)
-	Hide   func(addresses ...string)
-	// Prefixes begin the names of the metrics of the servers under test.
-	Prefixes []string
+	*deploy.Resolver
+	Plan     *plan.Plan
 	Watchers *Watchers // nil when no agent of another host has probes
-}
-
-// A Subject is a deployed system that is watched.
-type Subject struct {
-	Deployment target.Deployment
-	Engine     string       // of its database
-	Device     string       // the network device towards it; "" if it is not known
-	Roles      []probe.Role // its processes on this host
-	Probes     []plan.Probe
-	Metrics    plan.MetricsServer
-	// Stacks opens the probes of the networks of its hosts on this host; nil without any.
-	Stacks func() ([]*probe.Stack, error)
 }
 
 // A Scope is the run that samples are taken for.
@@ -168,7 +152,7 @@ type Scope struct {
 
 // Run returns a runner that samples all sources once a second of the run's clock. The caller calls
 // end when the runner has ended.
-func (o *Opener) Run(x Subject, run Scope) (runner *probe.Runner, end func(), err error) {
+func (o *Opener) Run(x *deploy.System, run Scope) (runner *probe.Runner, end func(), err error) {
 	all, err := o.ofHost(x, run)
 	if err == nil {
 		var more []Opened
@@ -192,14 +176,15 @@ func (o *Opener) Run(x Subject, run Scope) (runner *probe.Runner, end func(), er
 
 // ofHost opens the sources of this host, of the target's processes on it and of this program, and
 // the target's pages of metrics. The caller closes the returned sources, also after an error.
-func (o *Opener) ofHost(x Subject, run Scope) (out []Opened, err error) {
+func (o *Opener) ofHost(x *deploy.System, run Scope) (out []Opened, err error) {
 	host, err := opened(probe.NewHost(probe.HostOptions{Roles: run.Cores, Turns: run.Turns}))
 	if err != nil {
 		return nil, err
 	}
 	out = append(out, host)
-	if len(x.Roles) > 0 {
-		p := probe.NewProcesses(x.Roles)
+	roles := x.Roles()
+	if len(roles) > 0 {
+		p := probe.NewProcesses(roles)
 		out = append(out, Opened{Name: p.Name(), probe: p, close: p.Close})
 	}
 	self, err := probe.NewSelf()
@@ -208,7 +193,7 @@ func (o *Opener) ofHost(x Subject, run Scope) (out []Opened, err error) {
 	}
 	self.UseTurns(run.Turns)
 	neighbors := probe.NewNeighbors(func() (pids []int) {
-		for _, r := range x.Roles {
+		for _, r := range roles {
 			pids = append(pids, r.PIDs()...)
 		}
 		return pids
@@ -228,9 +213,9 @@ func (o *Opener) ofHost(x Subject, run Scope) (out []Opened, err error) {
 // ofTarget opens the other sources: control groups, the network device towards the target, its
 // database, the servers around it, and the probes of the plan. It opens no connection yet. The
 // caller closes the returned sources, also after an error.
-func (o *Opener) ofTarget(x Subject) (out []Opened, err error) {
-	if len(x.Roles) > 0 {
-		c := probe.NewCgroups(x.Roles)
+func (o *Opener) ofTarget(x *deploy.System) (out []Opened, err error) {
+	if roles := x.Roles(); len(roles) > 0 {
+		c := probe.NewCgroups(roles)
 		out = append(out, Opened{probe: c, close: c.Close})
 	}
 	if x.Device != "" && x.Device != "lo" {
@@ -240,18 +225,18 @@ func (o *Opener) ofTarget(x Subject) (out []Opened, err error) {
 		}
 		out = append(out, n)
 	}
-	if dsn := x.dsn(); dsn != "" {
+	if dsn := x.DSN(); dsn != "" {
 		kinds := map[string]string{
 			plan.PostgreSQL: plan.ProbePostgreSQL,
 			plan.MySQL:      plan.ProbeMySQL,
 		}
-		db, err := Open(kinds[x.Engine], dsn, "db", "db-0")
+		db, err := Open(kinds[engineOf(x)], dsn, "db", "db-0")
 		if err != nil {
 			return out, err
 		}
 		out = append(out, db)
 	}
-	around, err := x.surroundings()
+	around, err := surroundings(x)
 	out = append(out, around...)
 	if err != nil {
 		return out, err
@@ -261,12 +246,12 @@ func (o *Opener) ofTarget(x Subject) (out []Opened, err error) {
 }
 
 // listed opens the plan's probes, and then its Prometheus server.
-func (o *Opener) listed(x Subject) (out []Opened, err error) {
+func (o *Opener) listed(x *deploy.System) (out []Opened, err error) {
 	next := map[string]int{"app": len(x.Deployment.MetricsURLs())}
-	if x.dsn() != "" {
+	if x.DSN() != "" {
 		next["db"] = 1
 	}
-	if x.proxy() != nil {
+	if x.Proxy() != nil {
 		next["proxy"] = 1
 	}
 	for i, p := range x.Probes {
@@ -285,7 +270,7 @@ func (o *Opener) listed(x Subject) (out []Opened, err error) {
 }
 
 // listedProbe opens a probe of the plan, by its index.
-func (o *Opener) listedProbe(x Subject, index int, instance string) (Opened, error) {
+func (o *Opener) listedProbe(x *deploy.System, index int, instance string) (Opened, error) {
 	p := x.Probes[index]
 	if p.OfAgent() {
 		return o.ofAgent(x.Probes, index, instance)
@@ -314,8 +299,7 @@ func (o *Opener) ofAgent(probes []plan.Probe, index int, instance string) (Opene
 // known before the first run and not after it. It returns its findings on a target that others run:
 // the servers that the probes found, and how many servers are known by a page of metrics; empty if
 // it saw nothing. Secrets in the name of a server are replaced.
-func (o *Opener) Survey(ctx context.Context, x Subject,
-	secrets *plain.Secrets) (seen string, err error) {
+func (o *Opener) Survey(ctx context.Context, x *deploy.System) (seen string, err error) {
 	all, err := o.listed(x)
 	defer Close(all)
 	if err != nil {
@@ -333,7 +317,7 @@ func (o *Opener) Survey(ctx context.Context, x Subject,
 				slices.Index(x.Probes, p), p.Kind, p.Role, err)
 		}
 	}
-	return seenText(all, x.Deployment.MetricsURLs(), secrets), nil
+	return seenText(all, x.Deployment.MetricsURLs(), o.Secrets), nil
 }
 
 // mostServer bounds the name that a server gives itself, in bytes.

@@ -15,6 +15,7 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/target"
 	"plimsoll/target/external"
 	"plimsoll/target/lab/postgresql"
@@ -51,7 +52,7 @@ func pages(t *testing.T) *httptest.Server {
 }
 
 // opening makes the opener of a plan with the probes, and its external target.
-func opening(t *testing.T, url, probes string, env map[string]string) (*Opener, Subject) {
+func opening(t *testing.T, url, probes string, env map[string]string) (*Opener, *deploy.System) {
 	t.Helper()
 	p := parsed(
 		t,
@@ -59,15 +60,12 @@ func opening(t *testing.T, url, probes string, env map[string]string) (*Opener, 
 workload: {behavior: poster}, bounded: {users: 5}, probes: [%s]}`, url, probes),
 	)
 	dep := deployed(t, target.Spec{URL: url, MetricsURL: "/metrics", Ready: "/metrics"})
-	return openerOf(p, env), Subject{Deployment: dep, Probes: p.Probes}
+	return openerOf(p, env), &deploy.System{Deployment: dep, Probes: p.Probes}
 }
 
 func openerOf(p *plan.Plan, env map[string]string) *Opener {
-	return &Opener{Plan: p, Hide: func(...string) {}, Lookup: func(_, name string) (string, error) {
-		if v := env[name]; v != "" {
-			return v, nil
-		}
-		return "", fmt.Errorf("the environment variable %s is not set", name)
+	return &Opener{Plan: p, Resolver: &deploy.Resolver{
+		Env: func(name string) string { return env[name] }, Secrets: new(plain.Secrets),
 	}}
 }
 
@@ -88,7 +86,7 @@ func TestPlanProbes(t *testing.T) {
 		"TOKEN":  "geheim",
 		"DB_DSN": db.DSN("postgres"),
 	})
-	seen, err := o.Survey(ctx, x, new(plain.Secrets))
+	seen, err := o.Survey(ctx, x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +156,7 @@ func TestSurveyRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, x := opening(t, srv.URL, c.probes, map[string]string{"TOKEN": "geheim"})
-			_, err := o.Survey(t.Context(), x, new(plain.Secrets))
+			_, err := o.Survey(t.Context(), x)
 			if err == nil || !strings.Contains(err.Error(), c.err) ||
 				strings.Contains(err.Error(), "geheim") {
 				t.Errorf("error %v, want %q", err, c.err)

@@ -9,6 +9,7 @@ import (
 	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/run/deploy"
 	"plimsoll/watch/probe/mysql"
 	"plimsoll/watch/probe/postgresql"
 	"plimsoll/watch/query"
@@ -49,7 +50,7 @@ type Statements struct {
 // Statements returns the statements of a subject's own database, or else of the first that is a
 // probe of the plan with the role db. A database of others works on between the turns of a duet, so
 // that its counters are of no single run. The caller calls Close.
-func (o *Opener) Statements(x Subject, run *clock.Clock, inTurns bool) *Statements {
+func (o *Opener) Statements(x *deploy.System, run *clock.Clock, inTurns bool) *Statements {
 	s := &Statements{clock: run, end: func() {}}
 	engine, dsn, err := o.counted(x, inTurns)
 	switch {
@@ -67,9 +68,9 @@ func (o *Opener) Statements(x Subject, run *clock.Clock, inTurns bool) *Statemen
 }
 
 // counted returns the engine and the address of the database whose statements are counted.
-func (o *Opener) counted(x Subject, inTurns bool) (engine, dsn string, err error) {
-	if dsn = x.dsn(); dsn != "" {
-		return x.Engine, dsn, nil
+func (o *Opener) counted(x *deploy.System, inTurns bool) (engine, dsn string, err error) {
+	if dsn = x.DSN(); dsn != "" {
+		return engineOf(x), dsn, nil
 	}
 	engines := map[string]string{
 		plan.ProbePostgreSQL: plan.PostgreSQL,

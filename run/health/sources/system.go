@@ -5,47 +5,19 @@ import (
 	"errors"
 	"net/url"
 
-	"plimsoll/internal/plain"
-	"plimsoll/plan"
 	"plimsoll/run/deploy"
 	"plimsoll/watch/probe"
 )
 
-// NewOpener returns the opener of the sources of a plan's runs. watchers is nil when no agent of
-// another host has probes.
-func NewOpener(r *deploy.Resolver, p *plan.Plan, watchers *Watchers) *Opener {
-	o := &Opener{Plan: p, Lookup: r.Lookup, Hide: r.Hide, Watchers: watchers}
-	for _, d := range r.Dialects {
-		if d.Metrics.Prefix != "" {
-			o.Prefixes = append(o.Prefixes, d.Metrics.Prefix)
-		}
-	}
-	return o
-}
-
-// Of describes a system for its sources.
-func Of(sys *deploy.System) Subject {
-	return Subject{
-		Deployment: sys.Deployment,
-		Engine:     sys.Deployment.Describe().Engine,
-		Device:     sys.Device,
-		Roles:      sys.Roles(),
-		Probes:     sys.Probes,
-		Metrics:    sys.Metrics,
-		Stacks:     sys.Stacks,
-	}
-}
+// engineOf returns the engine of the system's database; empty without one.
+func engineOf(x *deploy.System) string { return x.Deployment.Describe().Engine }
 
 // seenFact is the fact of a description that names the servers that probes found.
 const seenFact = "seen"
 
 // SurveySystem finds the network device towards a deployed system and tries each of the plan's
 // probes once.
-func (o *Opener) SurveySystem(
-	ctx context.Context,
-	sys *deploy.System,
-	secrets *plain.Secrets,
-) error {
+func (o *Opener) SurveySystem(ctx context.Context, sys *deploy.System) error {
 	u, err := url.Parse(sys.Deployment.URL())
 	if err != nil {
 		return errors.New("the target's URL cannot be parsed")
@@ -58,7 +30,7 @@ func (o *Opener) SurveySystem(
 	if sys.Device, err = probe.RouteDevice(ctx, u.Hostname()); err != nil {
 		return err
 	}
-	seen, err := o.Survey(ctx, Of(sys), secrets)
+	seen, err := o.Survey(ctx, sys)
 	if err != nil {
 		return err
 	}

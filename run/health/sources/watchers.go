@@ -42,7 +42,8 @@ func (w *Watchers) of(p *plan.Plan, probes []plan.Probe, index int) (string, err
 	}
 	have := w.names[x.Role]
 	for _, m := range w.hall.Members() {
-		if m.Role == x.Role && !slices.Contains(have, m.Name) && !namesAgent(p, m.Name) {
+		if m.Role == x.Role && !slices.Contains(have, m.Name) &&
+			!p.AnyProbe(func(x plan.Probe) bool { return x.Agent == m.Name }) {
 			have = append(have, m.Name)
 		}
 	}
@@ -57,11 +58,6 @@ func (w *Watchers) of(p *plan.Plan, probes []plan.Probe, index int) (string, err
 		)
 	}
 	return have[before], nil
-}
-
-// namesAgent reports whether a probe of the plan names an agent.
-func namesAgent(p *plan.Plan, agent string) bool {
-	return p.AnyProbe(func(x plan.Probe) bool { return x.Agent == agent })
 }
 
 // Await waits until each probe of kind agent has its agent. The error names the first that is
