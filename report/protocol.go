@@ -112,11 +112,11 @@ func Foresight(b record.Before, looks []record.Look, label func(engine string) s
 func aboutTime(d time.Duration) string {
 	switch {
 	case d >= 10*time.Minute:
-		return duration(d.Round(time.Minute))
+		return plan.FormatDuration(d.Round(time.Minute))
 	case d >= time.Minute:
-		return duration(d.Round(10 * time.Second))
+		return plan.FormatDuration(d.Round(10 * time.Second))
 	}
-	return duration(d.Round(time.Second))
+	return plan.FormatDuration(d.Round(time.Second))
 }
 
 // noiseText cites the results of comparisons of a build with itself in this environment.
