@@ -354,6 +354,7 @@ func label(text string, most int, fallback string) string {
 	text = strings.Trim(text[max(len(text)-most, 0):], ends)
 	return cmp.Or(text, fallback)
 }
+
 // bare matches the texts that YAML takes for what they are; of the words that mean something else
 // none does.
 var bare = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9._/~+=:-]*[A-Za-z0-9_/]$`)
