@@ -117,11 +117,10 @@ type session struct {
 	until time.Time
 }
 
-func newAccess(tokens Tokens, open Role, secure bool) *access {
+func newAccess(tokens Tokens, open Role) *access {
 	return &access{
 		tokens:   tokens,
 		open:     open,
-		secure:   secure,
 		sessions: map[[sha256.Size]byte]session{},
 		now:      time.Now,
 	}

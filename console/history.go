@@ -16,7 +16,6 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/record"
 	"plimsoll/record/store"
-	"plimsoll/run/live"
 )
 
 // An item is a HistoryItem of the contract.
@@ -91,12 +90,9 @@ func (s *Console) wholeState(dir, id string, st record.State) string {
 
 // abandoned reports whether a directory has the socket of a process that is gone.
 func abandoned(dir string) bool {
-	if !live.Published(dir) {
-		return false
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	c, err := live.Dial(ctx, dir)
+	c, err := dial(ctx, dir)
 	if err != nil {
 		return errors.Is(err, syscall.ECONNREFUSED)
 	}

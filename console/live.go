@@ -414,7 +414,7 @@ func (f *followed) item(now time.Time) map[string]any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := map[string]any{"kind": f.kind, "id": f.id, "state": "running", "began": f.began}
-	for name, v := range map[string]string{
+	addTexts(out, map[string]string{
 		"verb":        f.head.Verb,
 		"plan":        f.head.Plan,
 		"arm":         f.head.Arm,
@@ -422,11 +422,7 @@ func (f *followed) item(now time.Time) map[string]any {
 		"of":          f.head.Of.ID,
 		"began":       f.head.Began,
 		"exploratory": f.head.Exploratory,
-	} {
-		if v != "" {
-			out[name] = v
-		}
-	}
+	})
 	if f.head.PID > 0 {
 		out["pid"] = f.head.PID
 	}

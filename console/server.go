@@ -75,7 +75,7 @@ func New(c Config) *Console {
 		store:    c.Store,
 		version:  c.Version,
 		hub:      newHub(c.Store),
-		access:   newAccess(c.Tokens, c.Open, false),
+		access:   newAccess(c.Tokens, c.Open),
 		catalog:  c.Catalog,
 		streams:  make(chan struct{}, maxStreams),
 		closing:  make(chan struct{}),

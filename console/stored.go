@@ -82,18 +82,25 @@ func (s *Console) few(
 	}
 }
 
-func seconds(d time.Duration) float64 { return d.Seconds() }
-
 func phasesOf(m record.Manifest) []map[string]any {
 	out := []map[string]any{}
 	for _, p := range m.Phases {
-		one := map[string]any{"name": p.Name, "from": seconds(p.From)}
+		one := map[string]any{"name": p.Name, "from": p.From.Seconds()}
 		if p.To > p.From {
-			one["to"] = seconds(p.To)
+			one["to"] = p.To.Seconds()
 		}
 		out = append(out, one)
 	}
 	return out
+}
+
+// addTexts adds the texts that are not empty.
+func addTexts(to map[string]any, texts map[string]string) {
+	for name, text := range texts {
+		if text != "" {
+			to[name] = text
+		}
+	}
 }
 
 func (s *Console) run(_ *http.Request, r *record.Run) (any, error) {
@@ -117,18 +124,14 @@ func (s *Console) run(_ *http.Request, r *record.Run) (any, error) {
 	if it["state"] != string(record.Running) { // its seal has the answer
 		it["believe"] = believed(m, r.Validity)
 	}
-	for name, v := range map[string]string{
+	addTexts(it, map[string]string{
 		"engine":      m.Engine,
 		"of":          m.Comparison,
 		"why":         m.Why,
 		"exploratory": m.Exploratory,
-	} {
-		if v != "" {
-			it[name] = v
-		}
-	}
+	})
 	if n := len(m.Phases); n > 0 {
-		it["length"] = seconds(m.Phases[n-1].To)
+		it["length"] = m.Phases[n-1].To.Seconds()
 	}
 	if c := m.Capacity; c != nil {
 		it["capacity"], it["result"] = c, record.CapacityText(c.Kind, c.Users)
@@ -167,11 +170,6 @@ func (s *Console) run(_ *http.Request, r *record.Run) (any, error) {
 		}
 	}
 	return it, nil
-}
-
-// inMS returns a quantile in milliseconds, to a microsecond.
-func inMS(h *measure.Histogram, q float64) float64 {
-	return float64(h.Quantile(q).Microseconds()) / 1e3
 }
 
 // maxReading bounds the runs whose seconds are read at a time: a day of them takes some ten
@@ -227,18 +225,16 @@ func ofOperation(run *record.Run, op string, most int) (map[string]any, error) {
 	return past, err
 }
 
+// shownQuantiles are those of response times that answers have.
+var shownQuantiles = map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+// quantiles adds the quantiles of a window, in milliseconds to a microsecond; none of an empty one.
 func quantiles(into map[string]float64, prefix string, w *measure.Window) {
-	if w.Response.Count() > 0 {
-		into[prefix+"p50"], into[prefix+"p95"], into[prefix+"p99"] = inMS(
-			w.Response,
-			0.5,
-		), inMS(
-			w.Response,
-			0.95,
-		), inMS(
-			w.Response,
-			0.99,
-		)
+	if w.Response.Count() == 0 {
+		return
+	}
+	for name, q := range shownQuantiles {
+		into[prefix+name] = float64(w.Response.Quantile(q).Microseconds()) / 1e3
 	}
 }
 
@@ -269,17 +265,10 @@ func operations(_ *http.Request, run *record.Run) (any, error) {
 		if phase != "" {
 			row["rate"] = float64(one.Count()) / (to - from).Seconds()
 		}
-		if one.Response.Count() > 0 {
-			row["p50"], row["p95"], row["p99"] = inMS(
-				one.Response,
-				0.5,
-			), inMS(
-				one.Response,
-				0.95,
-			), inMS(
-				one.Response,
-				0.99,
-			)
+		times := map[string]float64{}
+		quantiles(times, "", one)
+		for name, ms := range times {
+			row[name] = ms
 		}
 		rows = append(rows, row)
 	}
@@ -374,7 +363,7 @@ func events(r *http.Request, run *record.Run) (any, error) {
 			kind == "" && e.Routine() {
 			continue
 		}
-		line := map[string]any{"n": i + 1, "at": seconds(e.At), "kind": e.Kind, "text": e.Line()}
+		line := map[string]any{"n": i + 1, "at": e.At.Seconds(), "kind": e.Kind, "text": e.Line()}
 		if e.Level == record.Amber || e.Level == record.Red {
 			line["level"] = e.Level
 		}
@@ -442,11 +431,7 @@ func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string
 		"runs":        runs,
 		"documents":   documents(s.store, "comparisons", c.ID),
 	}
-	for name, v := range map[string]string{"why": c.Why, "mode": c.Mode} {
-		if v != "" {
-			out[name] = v
-		}
-	}
+	addTexts(out, map[string]string{"why": c.Why, "mode": c.Mode})
 	switch o, ok := concluded(c); {
 	case ok:
 		judgedInto(out, o)

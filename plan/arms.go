@@ -53,7 +53,7 @@ var compareKeys = section{
 			object{"type": "integer"},
 		).or(6).
 			from(1, maxBlocks).
-			orWord("auto"),
+			orWord(autoWord),
 		`Runs of each arm on each engine; below 6 a verdict is only indicative. auto: as many as are
 		needed, at most 30, within budget.`,
 	},
@@ -141,21 +141,16 @@ var arms = armsType()
 func armsType() valueType {
 	arm := sub(armKeys)
 	arm.nothing = "write {} for an arm that changes nothing"
-	t := ordered(
+	return ordered(
 		"a mapping of arms such as {base: {}, new: {args: [-x]}}",
 		"",
 		arm,
 		"What this arm changes; {} for nothing.",
-	).called("an arm").atMost(maxArms, "arms").demanded()
-	schema := t.schema
-	t.schema = func(t valueType) object {
-		s := schema(t)
-		s["minProperties"] = 2
-		s["maxProperties"] = maxArms
-		s["required"] = []string{Base}
-		return s
-	}
-	return t
+	).called("an arm").atMost(maxArms, "arms").demanded().describing(object{
+		"minProperties": 2,
+		"maxProperties": maxArms,
+		"required":      []string{Base},
+	})
 }
 
 var armKeys = section{

@@ -7,16 +7,12 @@ import (
 	"time"
 )
 
-// autoUsers is bounded.users of a test whose number of users a pilot finds, and auto its text in a
-// file.
-const (
-	autoUsers     = math.MinInt
-	autoUsersText = "auto"
-)
+// autoUsers is bounded.users of a test whose number of users a pilot finds.
+const autoUsers = math.MinInt
 
 // parseUsers reads a number of users for all engines.
 func parseUsers(s string) (int, error) {
-	if s == autoUsersText {
+	if s == autoWord {
 		return autoUsers, nil
 	}
 	n, err := parseInt(s)
@@ -29,7 +25,7 @@ func parseUsers(s string) (int, error) {
 // users is the type of a number of users, or of the word auto.
 var users = single("a number of users, or auto", parseUsers, func(n int) string {
 	if n == autoUsers {
-		return autoUsersText
+		return autoWord
 	}
 	return strconv.Itoa(n)
 }, integer.schema(integer))
@@ -67,7 +63,7 @@ func (p *Plan) MostAutoUsers() int {
 // loadIsChosen reports whether the plan leaves both the users and the lengths of its only test
 // open.
 func (d *decoder) loadIsChosen(p *Plan) bool {
-	return p.Bounded.AutoUsers() && d.autoMeasured() && p.Unbounded == nil
+	return p.Bounded.AutoUsers() && d.auto("bounded.measure") && p.Unbounded == nil
 }
 
 // fillLoad fills in the usual pace, ramp and settling. Where the load is chosen for the plan, few

@@ -46,7 +46,7 @@ type Bounded struct {
 var boundedKeys = section{
 	{
 		"users",
-		perEngine(users, "auto").within(0, MaxUsers).needed("write the number of users, or auto"),
+		perEngine(users, autoWord).within(0, MaxUsers).needed("write the number of users, or auto"),
 		`Number of users, or one for each engine; 0 only beside workload.arrival. auto: the number at
 		which the busiest role of the base uses 40 to 50 % of its cores, found by a pilot on each
 		engine.`,
@@ -57,7 +57,7 @@ var boundedKeys = section{
 	{"settle", duration,
 		`Time with all users that is not measured. Default 1m; 6s in a plan without a search whose
 		users and measure are auto.`},
-	{"measure", duration.or("5m").from("100ms", MaxTime).orWord("auto"),
+	{"measure", duration.or("5m").from("100ms", MaxTime).orWord(autoWord),
 		`Time that counts; with until the longest. auto: in a duet, until the inside of a block
 		leaves no more variance than deployments have, within measure_min and measure_max.`},
 	{"measure_min", duration.hidingZero().from(leastAuto, MaxTime),

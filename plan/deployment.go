@@ -91,13 +91,11 @@ func (d *Deployment) String() string {
 
 // Networked reports whether the target runs in separate networks: by the deployments of arms, or as
 // the hosts of a topology.
-func (p *Plan) Networked() bool { return p.Compare.networked() || p.Target.Topology.Apart() }
+func (p *Plan) Networked() bool { return p.networkedArms() || p.Target.Topology.Apart() }
 
-// networked reports whether the deployments of the arms have networks.
-func (c *Compare) networked() bool {
-	return c != nil && slices.ContainsFunc(c.Arms, func(a Arm) bool {
-		return a.Deployment != nil && a.Deployment.Network != ""
-	})
+// networkedArms reports whether the deployments of the arms have networks.
+func (p *Plan) networkedArms() bool {
+	return p.anyArm(func(a Arm) bool { return a.Deployment != nil && a.Deployment.Network != "" })
 }
 
 // Limited reports whether the arms have control groups.

@@ -50,7 +50,7 @@ func (e *encoder) object(depth int, v reflect.Value, s section) {
 	}
 	for _, k := range s.keys() {
 		if k.name == auto {
-			e.line(depth, k.name, "auto")
+			e.line(depth, k.name, autoWord)
 			continue
 		}
 		k.encode(e, depth, k.name, fieldOf(v, k.name))

@@ -223,19 +223,11 @@ func (m Margin) names() []string {
 // "p95(post)".
 type Margin map[string]MarginValue
 
-var margins = marginsType()
-
-func marginsType() valueType {
-	each := single("a margin such as 5% or 0.1pp", parseMargin, MarginValue.String, marginPattern)
-	t := mapping(
-		"a margin such as 5%, or a mapping such as {capacity: 5%}",
-		each,
-		`Of capacity, and of the bounded test errors, cost(app), cost(db), typical(OP), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows; none, of an endpoint that is judged by default, has it not judged.`,
-	).alone("capacity", margin)
-	schema := t.schema
-	t.schema = func(t valueType) object { return anyOf(margin.schema(margin), schema(t)) }
-	return t
-}
+var margins = mapping(
+	"a margin such as 5%, or a mapping such as {capacity: 5%}",
+	single("a margin such as 5% or 0.1pp", parseMargin, MarginValue.String, marginPattern),
+	`Of capacity, and of the bounded test errors, cost(app), cost(db), typical(OP), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows; none, of an endpoint that is judged by default, has it not judged.`,
+).alone("capacity", margin)
 
 // A MarginValue is a relative difference (0.05 is 5%) or, with Points, a difference of two
 // fractions (0.001 is 0.1 percentage points).

@@ -5,9 +5,7 @@ import "slices"
 // OwnDatabases reports whether any arm names its own database. Then the arms are compared across
 // engines, and there is no matrix of arms and engines.
 func (p *Plan) OwnDatabases() bool {
-	return p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool {
-		return a.Database != ""
-	})
+	return p.anyArm(func(a Arm) bool { return a.Database != "" })
 }
 
 // EngineOf returns the engine of an arm: its own, or else the matrix' one, or else the only one of
@@ -28,11 +26,9 @@ func (p *Plan) EngineOf(arm, matrix string) string {
 // have.
 func (p *Plan) Engines() []string {
 	all := slices.Clone(p.Database.Engine)
-	if p.Compare != nil {
-		for _, a := range p.Compare.Arms {
-			if a.Database != "" && !slices.Contains(all, a.Database) {
-				all = append(all, a.Database)
-			}
+	for _, a := range p.arms() {
+		if a.Database != "" && !slices.Contains(all, a.Database) {
+			all = append(all, a.Database)
 		}
 	}
 	return all
@@ -40,10 +36,7 @@ func (p *Plan) Engines() []string {
 
 // checkArmDatabases reports errors of the arms' own databases.
 func (d *decoder) checkArmDatabases(p *Plan) {
-	if !p.OwnDatabases() {
-		return
-	}
-	if !d.good("compare.arms", "database.engine") {
+	if !p.OwnDatabases() || !d.good("compare.arms", "database.engine") {
 		return
 	}
 	for _, a := range p.Compare.Arms {

@@ -112,8 +112,8 @@ func (d *decoder) checkFleet(p *Plan) {
 		d.at(
 			"fleet.leave",
 			"%s is not more than fleet.resend, %s: users would leave a run that is still valid; want more",
-			formatDuration(f.Leave),
-			formatDuration(f.Resend),
+			FormatDuration(f.Leave),
+			FormatDuration(f.Resend),
 		)
 	}
 }

@@ -201,7 +201,7 @@ func (g Gate) parse(s string) (float64, error) {
 func (g Gate) format(v float64) string {
 	switch g.Unit {
 	case "ms":
-		return formatDuration(time.Duration(math.Round(v * float64(time.Millisecond))))
+		return FormatDuration(time.Duration(math.Round(v * float64(time.Millisecond))))
 	}
 	return formatNumber(v) + g.Unit
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -191,6 +192,17 @@ func (t valueType) atMost(n int, plural string) valueType {
 // filled refuses a list without entries.
 func (t valueType) filled(remedy string) valueType {
 	t.empty = remedy
+	return t
+}
+
+// describing adds to the schema of the value.
+func (t valueType) describing(more object) valueType {
+	schema := t.schema
+	t.schema = func(t valueType) object {
+		s := schema(t)
+		maps.Copy(s, more)
+		return s
+	}
 	return t
 }
 

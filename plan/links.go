@@ -24,19 +24,11 @@ type LinkLimit struct {
 }
 
 // links is the type of the limits of links by role.
-var links = linksType()
-
-func linksType() valueType {
-	t := mapping("a mapping such as {all: {rate: 1Gbit/s}, db: {delay: 500us}}", sub(linkKeys),
-		"The link of each host of the role.")
-	schema := t.schema
-	t.schema = func(t valueType) object {
-		s := schema(t)
-		s["propertyNames"] = object{"enum": linkRoles}
-		return s
-	}
-	return t
-}
+var links = mapping(
+	"a mapping such as {all: {rate: 1Gbit/s}, db: {delay: 500us}}",
+	sub(linkKeys),
+	"The link of each host of the role.",
+).describing(object{"propertyNames": object{"enum": linkRoles}})
 
 var linkKeys = section{
 	{"delay", duration.hidingZero().from("0s", "10s"),
@@ -57,7 +49,7 @@ const (
 func (l LinkLimit) String() string {
 	var parts []string
 	if l.Delay > 0 {
-		parts = append(parts, "delay "+formatDuration(l.Delay))
+		parts = append(parts, "delay "+FormatDuration(l.Delay))
 	}
 	if l.Rate > 0 {
 		parts = append(parts, "rate "+l.Rate.String())
@@ -138,7 +130,7 @@ func (d *decoder) checkLinks(p *Plan) {
 		at := path + "." + role
 		d.known(at, "role of hosts", role, linkRoles)
 		switch {
-		case !d.good(at) || !d.read(at):
+		case !d.good(at):
 		case !there[role]:
 			d.at(at, "the topology has no host of that role; remove it")
 		case to.Links[role] == LinkLimit{}:

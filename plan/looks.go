@@ -9,10 +9,6 @@ import (
 	"plimsoll/stats"
 )
 
-// autoBlocks is compare.blocks of a comparison that goes on until it is decided, or its budget is
-// over.
-const autoBlocks = "auto"
-
 // DefaultBudget is the time of a comparison with "blocks: auto" unless its plan sets it.
 const DefaultBudget = 30 * time.Minute
 
@@ -28,10 +24,6 @@ func pairsOf(looks []stats.PlannedLook) []int {
 	return out
 }
 
-func looksText() string {
-	return "[" + strings.Trim(strings.ReplaceAll(fmt.Sprint(plannedLooks()), " ", ", "), "[]") + "]"
-}
-
 // parseBlocks reads a number of blocks.
 func parseBlocks(s string) (int, error) {
 	n, err := parseInt(s)
@@ -40,22 +32,16 @@ func parseBlocks(s string) (int, error) {
 			"%s is no number of blocks; want 1 to %d, or %s",
 			clip(s),
 			maxBlocks,
-			autoBlocks,
+			autoWord,
 		)
 	}
 	return n, err
 }
 
-// auto reports whether the file leaves the number of blocks to the budget.
-func (d *decoder) auto() bool {
-	n := d.nodes["compare.blocks"]
-	return n != nil && n.Value == autoBlocks
-}
-
 // fillBlocks sets how many blocks there are at most, unless the plan does.
 func (d *decoder) fillBlocks(c *Compare) {
 	switch {
-	case d.auto():
+	case d.auto("compare.blocks"):
 		c.Blocks = slices.Max(pairsOf(stats.BudgetLooks()))
 		fill(d, "compare.budget", &c.Budget, DefaultBudget)
 	case len(c.Looks) > 0:
@@ -67,7 +53,7 @@ func (d *decoder) fillBlocks(c *Compare) {
 
 // checkBudget accepts a budget only where it decides on the number of blocks.
 func (d *decoder) checkBudget() {
-	if d.given("compare.budget") && !d.auto() && d.good("compare.blocks") {
+	if d.given("compare.budget") && !d.auto("compare.blocks") && d.good("compare.blocks") {
 		d.at("compare.budget", "has no effect on a comparison with a declared number of blocks; "+
 			"set compare.blocks to auto, or remove it")
 	}
@@ -79,7 +65,7 @@ func (d *decoder) checkLooks(c *Compare) {
 		return
 	}
 	want := plannedLooks()
-	if d.auto() {
+	if d.auto("compare.blocks") {
 		d.at(
 			"compare.looks",
 			"exclude compare.blocks: auto, which has looks of its own, after %s blocks; remove looks, or set blocks to %d",
@@ -91,7 +77,7 @@ func (d *decoder) checkLooks(c *Compare) {
 	if !slices.Equal(c.Looks, want) {
 		d.at("compare.looks",
 			"%s are looks whose levels are not known; want %s, or leave it out for one look "+
-				"after all blocks", numbersText(c.Looks), looksText())
+				"after all blocks", numbersText(c.Looks), numbersText(want))
 		return
 	}
 	if last := want[len(want)-1]; d.good("compare.blocks") && c.Blocks != last {

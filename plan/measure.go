@@ -6,8 +6,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// autoMeasure is bounded.measure of a test that lasts as long as its block in a duet needs.
-const autoMeasure = "auto"
+// autoWord is the value of a key whose number the program finds: the users by a pilot, the length of
+// the measured phase by what its block in a duet needs, the blocks by their budget.
+const autoWord = "auto"
 
 // Limits of a measured phase with "measure: auto". Below leastAuto its inside has too few
 // stretches of a second; disturbances of about a second have averaged out after usualMost on most
@@ -28,15 +29,15 @@ func (b *Bounded) autoKey() string {
 	return ""
 }
 
-// autoMeasured reports whether the file leaves the length of the measured phase to the duet.
-func (d *decoder) autoMeasured() bool {
-	n := d.nodes["bounded.measure"]
-	return n != nil && n.Kind == yaml.ScalarNode && n.Value == autoMeasure
+// auto reports whether the file leaves the number at the path open.
+func (d *decoder) auto(path string) bool {
+	n := d.nodes[path]
+	return n != nil && n.Kind == yaml.ScalarNode && n.Value == autoWord
 }
 
 // fillMeasure sets the times of the measured phase that the plan does not set.
 func (d *decoder) fillMeasure(b *Bounded) {
-	if !d.autoMeasured() {
+	if !d.auto("bounded.measure") {
 		return
 	}
 	fill(d, "bounded.measure_min", &b.MeasureMin, usualLeast)
@@ -48,7 +49,7 @@ func (d *decoder) fillMeasure(b *Bounded) {
 func (d *decoder) checkMeasure(p *Plan, k Known) {
 	const path, least, most = "bounded.measure", "bounded.measure_min", "bounded.measure_max"
 	b := p.Bounded
-	if !d.autoMeasured() {
+	if !d.auto(path) {
 		for _, limit := range []string{least, most} {
 			if d.given(limit) && d.good(path) {
 				d.at(limit, "has no effect on a measured phase of a declared length; set "+
@@ -59,7 +60,7 @@ func (d *decoder) checkMeasure(p *Plan, k Known) {
 	}
 	if d.good(least, most) && b.MeasureMax < b.MeasureMin {
 		d.at(most, "%s is less than bounded.measure_min %s; want more",
-			formatDuration(b.MeasureMax), formatDuration(b.MeasureMin))
+			FormatDuration(b.MeasureMax), FormatDuration(b.MeasureMin))
 	}
 	switch {
 	case b.Until > 0 || b.Window > 0:

@@ -166,11 +166,8 @@ func (d *decoder) checkMetrics(p *Plan) {
 // checkArmMetrics checks the metrics of an arm that is at its own addresses.
 func (d *decoder) checkArmMetrics(p *Plan, a Arm) {
 	path := "compare.arms." + a.Name + ".metrics"
-	if !d.given(path) || !d.read(path) {
-		return
-	}
 	switch {
-	case !d.good(path):
+	case !d.given(path) || !d.good(path):
 	case len(a.URL) == 0 && d.good("compare.arms."+a.Name+".url"):
 		d.at(path, "needs a url of this arm; add it, or write metrics of the plan")
 	case len(a.Metrics.Labels) == 0:

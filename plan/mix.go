@@ -127,16 +127,16 @@ func (d *decoder) checkStages(p *Plan, k Known) {
 			d.at(
 				path,
 				"from %s over %s ends beyond bounded.measure %s; begin earlier, or measure longer",
-				formatDuration(s.At),
-				formatDuration(s.Over),
-				formatDuration(b.Measure),
+				FormatDuration(s.At),
+				FormatDuration(s.Over),
+				FormatDuration(b.Measure),
 			)
 		case i > 0 && s.At < end:
 			d.at(
 				path,
 				"begins at %s, before the storm above it ends at %s; put them one after the other",
-				formatDuration(s.At),
-				formatDuration(end),
+				FormatDuration(s.At),
+				FormatDuration(end),
 			)
 		}
 		end = max(end, s.At+s.Over)

@@ -226,8 +226,8 @@ var turn = duration.hidingZero().accepting(func(_ string, v reflect.Value) strin
 	}
 	return fmt.Sprintf(
 		"%s is out of range; want %s to %s, or 0s for one that follows the latencies",
-		formatDuration(d),
-		formatDuration(leastSlice),
-		formatDuration(mostSlice),
+		FormatDuration(d),
+		FormatDuration(leastSlice),
+		FormatDuration(mostSlice),
 	)
 })

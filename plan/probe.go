@@ -131,7 +131,7 @@ func (d *decoder) checkProbes(key string, probes []Probe) {
 	seen := map[Probe]int{}
 	for i, p := range probes {
 		path := fmt.Sprintf("%s[%d]", key, i)
-		if p.Kind == "" || !d.read(path) || !d.good(path+".kind") {
+		if p.Kind == "" || !d.good(path+".kind") {
 			continue
 		}
 		need, value := p.place()

@@ -42,8 +42,9 @@ func parseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// formatDuration is the inverse of parseDuration, without the empty units of Duration.String.
-func formatDuration(d time.Duration) string {
+// FormatDuration writes a time as plans do, without the empty units of Duration.String: "90m",
+// "1h30m", "10s". It is the inverse of parseDuration.
+func FormatDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")
@@ -74,11 +75,7 @@ func parsePercent(s string) (float64, error) {
 	case !decimalRE.MatchString(num):
 		return 0, fmt.Errorf("%s is not a percentage; want one such as 25%% or 0.5%%", clip(s))
 	}
-	v, err := strconv.ParseFloat(num+"e-2", 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s is not a percentage; want one such as 25%%", clip(s))
-	}
-	return v, nil
+	return strconv.ParseFloat(num+"e-2", 64)
 }
 
 // formatPercent is the inverse of parsePercent. It moves the point in the decimal digits; a
@@ -148,11 +145,7 @@ func parseNumber(s string) (float64, error) {
 	if !decimalRE.MatchString(s) {
 		return 0, fmt.Errorf("%s is not a number; want one such as 0.1 or 2", clip(s))
 	}
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%s is not a number; want one such as 0.1 or 2", clip(s))
-	}
-	return v, nil
+	return strconv.ParseFloat(s, 64)
 }
 
 // formatNumber is the inverse of parseNumber.

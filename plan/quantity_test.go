@@ -18,8 +18,8 @@ func TestQuantitiesRoundTrip(t *testing.T) {
 		if r.IntN(2) == 0 {
 			d = d.Truncate(time.Second)
 		}
-		if got, err := parseDuration(formatDuration(d)); err != nil || got != d {
-			t.Fatalf("%v prints as %s and is read as %v, %v", d, formatDuration(d), got, err)
+		if got, err := parseDuration(FormatDuration(d)); err != nil || got != d {
+			t.Fatalf("%v prints as %s and is read as %v, %v", d, FormatDuration(d), got, err)
 		}
 	}
 }
@@ -49,8 +49,8 @@ func TestFormat(t *testing.T) {
 		time.Hour + time.Second: "1h0m1s",
 		1500 * time.Millisecond: "1.5s",
 	} {
-		if got := formatDuration(d); got != want {
-			t.Errorf("formatDuration(%d) = %s, want %s", d, got, want)
+		if got := FormatDuration(d); got != want {
+			t.Errorf("FormatDuration(%d) = %s, want %s", d, got, want)
 		}
 	}
 }

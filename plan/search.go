@@ -153,14 +153,14 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 	// Records of the time when pace scaled the budget stay readable.
 	window := p.Workload.Wait(u.Window)
 	if !d.stored && u.Budget < 2*window && d.good("unbounded.window", "workload.pace") {
-		text := formatDuration(u.Window)
+		text := FormatDuration(u.Window)
 		if window != u.Window {
 			text += " at pace " + formatNumber(p.Workload.Pace)
 		}
 		d.at(
 			"unbounded.budget",
 			"%s is less than two windows of %s; want more, or a shorter unbounded.window",
-			formatDuration(u.Budget),
+			FormatDuration(u.Budget),
 			text,
 		)
 	}

@@ -66,18 +66,14 @@ func (r Rates) String() string {
 func parseRates(s string) (Rates, error) {
 	from, to, two := strings.Cut(s, " to ")
 	a, err := parseRate(strings.TrimSpace(from))
-	if err != nil {
-		return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s",
-			clip(s))
-	}
 	b := a
-	if two {
-		if b, err = parseRate(strings.TrimSpace(to)); err != nil {
-			return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s",
-				clip(s))
-		}
+	if two && err == nil {
+		b, err = parseRate(strings.TrimSpace(to))
 	}
 	switch {
+	case err != nil:
+		return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s",
+			clip(s))
 	case a < 0.001 || b > 1e6:
 		return Rates{}, fmt.Errorf("%s is out of range; want 0.001/s to 1000000/s", clip(s))
 	case a > b:

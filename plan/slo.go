@@ -110,13 +110,7 @@ func rulesType() valueType {
 			e.b.WriteString(strings.Repeat("  ", depth+1) + "- " + strconv.Quote(r.String()) + "\n")
 		}
 	}
-	schema := t.schema
-	t.schema = func(t valueType) object {
-		s := schema(t)
-		s["minItems"] = 1
-		return s
-	}
-	return t
+	return t.describing(object{"minItems": 1})
 }
 
 func readRule(d *decoder, path string, n *yaml.Node, to *SLO) {
@@ -408,13 +402,13 @@ func (r SLO) String() string {
 		}
 		limit := formatPercent(r.Threshold)
 		if r.Unit == Seconds {
-			limit = formatDuration(time.Duration(math.Round(r.Threshold * float64(time.Second))))
+			limit = FormatDuration(time.Duration(math.Round(r.Threshold * float64(time.Second))))
 		}
 		fmt.Fprintf(&b, "%s(%s) %s %s", r.Stat, r.Arg, op, limit)
 	}
 	option := func(name string, d time.Duration) {
 		if d > 0 {
-			fmt.Fprintf(&b, " %s %s", name, formatDuration(d))
+			fmt.Fprintf(&b, " %s %s", name, FormatDuration(d))
 		}
 	}
 	option("for", r.For)
@@ -469,7 +463,7 @@ func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
 				hint(r.Arg, k.Ops), strings.Join(k.Ops, ", "))
 		case key == "unbounded.slo" && !d.stored && d.good("unbounded.budget") && p.Workload.Wait(r.For) > p.Unbounded.Budget:
 			d.at(path, "for %s is longer than unbounded.budget %s, so the rule could never be "+
-				"broken; want less", formatDuration(r.For), formatDuration(p.Unbounded.Budget))
+				"broken; want less", FormatDuration(r.For), FormatDuration(p.Unbounded.Budget))
 		}
 	}
 }

@@ -175,7 +175,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	}
 	noBinary := func(a Arm) bool { return a.Binary == "" }
 	if t.Binary == "" && len(t.Command) == 0 && d.good("target.binary", "compare.arms") &&
-		(p.Compare == nil || slices.ContainsFunc(p.Compare.Arms, noBinary)) {
+		slices.ContainsFunc(p.variants(), noBinary) {
 		d.at("target.command",
 			"is missing; the driver process needs a command, or a binary here or in every arm")
 	}

@@ -151,7 +151,7 @@ func (d *decoder) checkTopology(p *Plan, k Known) {
 	}
 	d.checkLinks(p)
 	d.checkApart(p)
-	if p.Compare.networked() && d.good(path, "compare.arms") {
+	if p.networkedArms() && d.good(path, "compare.arms") {
 		d.at(path,
 			"and deployment.network of an arm both say which networks there are; keep one of "+
 				"them")

@@ -38,7 +38,7 @@ var (
 		formatPercent,
 		percentPattern,
 	).hidingZero()
-	duration = single("a time such as 5s", parseDuration, formatDuration, durationPattern)
+	duration = single("a time such as 5s", parseDuration, FormatDuration, durationPattern)
 	rate     = single("a rate such as 200/s", parseRate, Rate.String, ratePattern)
 	ramp     = single("a ramp such as 5/s to 30/s", parseRates, Rates.String, rampPattern)
 	memory   = single("an amount of memory such as 4GB", parseMemory, Memory.String, memoryPattern).
@@ -432,6 +432,8 @@ func (t valueType) alone(name string, one valueType) valueType {
 		to.Set(reflect.MakeMap(to.Type()))
 		to.SetMapIndex(reflect.ValueOf(name), v)
 	}
+	schema := t.schema
+	t.schema = func(t valueType) object { return anyOf(one.schema(one), schema(t)) }
 	return t
 }
 

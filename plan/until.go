@@ -69,7 +69,7 @@ func parseLastPart(s string) (LastPart, error) {
 }
 
 // String returns "last 60m".
-func (l LastPart) String() string { return "last " + formatDuration(time.Duration(l)) }
+func (l LastPart) String() string { return "last " + FormatDuration(time.Duration(l)) }
 
 // checkUntil checks that stop rule and window of a bounded test can be evaluated and measured.
 func (d *decoder) checkUntil(p *Plan) {
@@ -89,7 +89,7 @@ func (d *decoder) checkUntil(p *Plan) {
 	if b.Window > 0 && d.good("bounded.window", "bounded.measure") &&
 		time.Duration(b.Window) > b.Measure {
 		d.at("bounded.window", "%s is more than bounded.measure %s; want less", b.Window,
-			formatDuration(b.Measure))
+			FormatDuration(b.Measure))
 	}
 	if len(b.Stages) > 0 && (b.Until > 0 || b.Window > 0) &&
 		d.good("bounded.stages", "bounded.until", "bounded.window") {

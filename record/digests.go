@@ -157,15 +157,7 @@ func SaveComparison(disk Disk, path string, c *Comparison, secrets *plain.Secret
 // changed after it was written.
 func ReadComparison(text []byte) (*Comparison, error) {
 	c := new(Comparison)
-	if err := built.NewerJSON(text, "", FormatVersion); err != nil {
-		return c, err
-	}
-	some, err := checkDigests(text)
-	if err == nil {
-		err = json.Unmarshal(text, c)
-	}
-	c.Undigested = !some
-	return c, err
+	return c, readDigested(text, c, &c.Undigested)
 }
 
 // SaveSizing is [SaveComparison] for steps.json.
@@ -177,18 +169,26 @@ func SaveSizing(disk Disk, path string, z *Sizing, secrets *plain.Secrets) error
 	return writeDigested(disk, path, z, secrets)
 }
 
-// ReadSizing is [ReadComparison] for steps.json.
+// ReadSizing is [ReadComparison] for steps.json. It refuses those of other formats.
 func ReadSizing(text []byte) (*Sizing, error) {
 	z := new(Sizing)
+	err := readDigested(text, z, &z.Undigested)
+	if err == nil && z.Format != FormatVersion {
+		err = fmt.Errorf("format %d, this version reads %d", z.Format, FormatVersion)
+	}
+	return z, err
+}
+
+func readDigested(text []byte, v any, undigested *bool) error {
 	if err := built.NewerJSON(text, "", FormatVersion); err != nil {
-		return z, err
+		return err
 	}
 	some, err := checkDigests(text)
 	if err == nil {
-		err = json.Unmarshal(text, z)
+		err = json.Unmarshal(text, v)
 	}
-	z.Undigested = !some
-	return z, err
+	*undigested = !some
+	return err
 }
 
 // digestOfMembers returns the digest of digests.

@@ -73,22 +73,23 @@ func (g Imported) Check() error {
 	}
 	seen := map[string]bool{}
 	for _, f := range g.Figures {
+		var err error
 		switch {
 		case f.Name == "":
-			return at(f.Line, errors.New("a figure has no name"))
+			err = errors.New("a figure has no name")
 		case seen[f.Name]:
-			return at(f.Line, fmt.Errorf("%s is there twice", f.Name))
+			err = fmt.Errorf("%s is there twice", f.Name)
 		case math.IsNaN(f.Value) || math.IsInf(f.Value, 0):
-			return at(f.Line, fmt.Errorf("%s is no number (NaN or infinite)", f.Name))
+			err = fmt.Errorf("%s is no number (NaN or infinite)", f.Name)
 		case f.Value < 0:
-			return at(f.Line, fmt.Errorf("%s is %v: it cannot be negative", f.Name, f.Value))
+			err = fmt.Errorf("%s is %v: it cannot be negative", f.Name, f.Value)
 		case f.Ops < 0:
-			return at(
-				f.Line,
-				fmt.Errorf("%s is of %d operations: they cannot be fewer than none", f.Name, f.Ops),
-			)
+			err = fmt.Errorf("%s is of %d operations: they cannot be fewer than none", f.Name, f.Ops)
 		case f.Unit == "%" && f.Value > 100:
-			return at(f.Line, fmt.Errorf("%s is %v %%: a share is 100 %% at most", f.Name, f.Value))
+			err = fmt.Errorf("%s is %v %%: a share is 100 %% at most", f.Name, f.Value)
+		}
+		if err != nil {
+			return AtLine(f.Line, err)
 		}
 		seen[f.Name] = true
 	}
@@ -105,8 +106,8 @@ func (g Imported) Figure(name string) (Figure, bool) {
 	return Figure{}, false
 }
 
-// at puts the line before an error, if there is one.
-func at(line int, err error) error {
+// AtLine puts the line before an error, if there is one.
+func AtLine(line int, err error) error {
 	if line == 0 {
 		return err
 	}
@@ -124,7 +125,7 @@ func UnmarshalImported(data []byte, v any) error {
 	typed, isTyped := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
 	case isSyntax && strings.HasPrefix(syntax.Error(), "unexpected end"):
-		return at(
+		return AtLine(
 			LineOf(data, int64(len(data))),
 			errors.New("the JSON ends in the middle: the file is truncated"),
 		)
@@ -132,12 +133,12 @@ func UnmarshalImported(data []byte, v any) error {
 		around := data[max(0, min(syntax.Offset, int64(len(data)))-2):]
 		for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
 			if bytes.Contains(around[:min(len(around), len(word)+2)], []byte(word)) {
-				return at(LineOf(data, syntax.Offset), fmt.Errorf("%s is no number", word))
+				return AtLine(LineOf(data, syntax.Offset), fmt.Errorf("%s is no number", word))
 			}
 		}
-		return at(LineOf(data, syntax.Offset), fmt.Errorf("not JSON: %w", err))
+		return AtLine(LineOf(data, syntax.Offset), fmt.Errorf("not JSON: %w", err))
 	case isTyped:
-		return at(
+		return AtLine(
 			LineOf(data, typed.Offset),
 			fmt.Errorf("%s is a JSON %s, want %s", typed.Field, typed.Value, typed.Type.Kind()),
 		)

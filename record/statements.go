@@ -1,10 +1,6 @@
 package record
 
-import (
-	"os"
-
-	"plimsoll/watch/query"
-)
+import "plimsoll/watch/query"
 
 // StatementsFile holds the statements of the database in the measured phase of a run.
 const StatementsFile = "statements.json"
@@ -18,12 +14,7 @@ const MostStatements = 500
 // Statements writes the statements of the run.
 func (w *Writer) Statements(r query.Census) error {
 	r.Format = StatementsVersion
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return os.ErrClosed
-	}
-	return w.json(StatementsFile, r)
+	return w.add(StatementsFile, r)
 }
 
 // Statements reads the statements of the run; nil for a run without any.

@@ -90,10 +90,7 @@ func (r *Run) MergedTelemetry(from, to time.Duration) (map[string]*measure.Windo
 			return at < to
 		}
 		for _, w := range ws {
-			if out[w.Name] == nil {
-				out[w.Name] = measure.NewWindow(w.Name)
-			}
-			out[w.Name].Merge(w)
+			mergeInto(out, w)
 		}
 		return true
 	})

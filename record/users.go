@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,12 +69,7 @@ type StormOutcome struct {
 // Users writes UsersFile.
 func (w *Writer) Users(u Users) error {
 	u.Format = UsersVersion
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return os.ErrClosed
-	}
-	return w.json(UsersFile, u)
+	return w.add(UsersFile, u)
 }
 
 // Users reads the users' records; nil for a run that ended before they were written, or is older

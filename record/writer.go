@@ -78,6 +78,16 @@ func (w *Writer) json(name string, v any) error {
 	return WriteJSONTo(w.disk, filepath.Join(w.dir, name), v, w.secrets)
 }
 
+// add writes a file of its own to a run that is still recorded.
+func (w *Writer) add(name string, v any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return os.ErrClosed
+	}
+	return w.json(name, v)
+}
+
 // mostText bounds a text of an event or a finding, in bytes: it may be of the target's making.
 const mostText = 16 << 10
 

@@ -200,7 +200,7 @@ func (p Page) header(b *bytes.Buffer) {
 		if ph.To-ph.From < time.Second {
 			continue
 		}
-		facts = append(facts, ph.Name+" "+duration((ph.To-ph.From).Round(time.Second)))
+		facts = append(facts, ph.Name+" "+plan.FormatDuration((ph.To-ph.From).Round(time.Second)))
 	}
 	fmt.Fprintf(b, `<div class="soft">%s</div>`+"\n", esc(strings.Join(facts, " · ")))
 	if !p.Data.Validity.Valid {

@@ -68,8 +68,8 @@ func (b *builder) planRows() []record.Row {
 			}
 		}
 		add("Bounded - duration", "%s measured%s, after %s of ramp and %s to settle",
-			duration(p.Bounded.Measure), partText(p.Bounded), duration(p.Bounded.Ramp),
-			duration(p.Bounded.Settle))
+			plan.FormatDuration(p.Bounded.Measure), partText(p.Bounded), plan.FormatDuration(p.Bounded.Ramp),
+			plan.FormatDuration(p.Bounded.Settle))
 		if rules := p.Bounded.SLO; len(rules) > 0 {
 			add("Bounded - rules", "%s", sources(rules))
 		}
@@ -81,7 +81,7 @@ func (b *builder) planRows() []record.Row {
 				add("Unbounded - search from"+inParens(e.Label), "%d users", n)
 			}
 		}
-		add("Unbounded - time for a search", "at most %s", duration(u.Budget))
+		add("Unbounded - time for a search", "at most %s", plan.FormatDuration(u.Budget))
 		if len(u.SLO) > 0 {
 			add("Unbounded - rules", "%s", sources(u.SLO))
 		}
@@ -180,7 +180,7 @@ func partText(b *plan.Bounded) string {
 	if b.Auto() {
 		text = fmt.Sprintf(
 			" at most, at least %s, until its inside leaves less than deployments differ by",
-			duration(b.MeasureMin),
+			plan.FormatDuration(b.MeasureMin),
 		)
 	}
 	if b.Until > 0 {
@@ -324,7 +324,7 @@ func (b *builder) repeatRows() []record.Row {
 		if !b.c.Ended.IsZero() {
 			text += fmt.Sprintf(
 				", took %s",
-				duration(b.c.Ended.Sub(b.c.Started).Round(time.Second)),
+				plan.FormatDuration(b.c.Ended.Sub(b.c.Started).Round(time.Second)),
 			)
 		}
 		add("Started", text)

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/judge/drift"
 	"plimsoll/judge/sizing"
+	"plimsoll/plan"
 	"plimsoll/record"
 )
 
@@ -120,8 +121,8 @@ func (d *SizingPart) methodology() []string {
 		fmt.Sprintf(
 			"Each step is a run of its own, one after another on the same deployment, without a reset between them: users come at %s, settle for %s and are measured for %s.",
 			s.Ramp,
-			duration(s.Settle),
-			duration(s.Hold),
+			plan.FormatDuration(s.Settle),
+			plan.FormatDuration(s.Hold),
 		),
 		"Response times run from the moment a user wanted to send a request to its answer; the maximum is the longest of them.",
 		"A step whose generator was not healthy is marked as not valid and carries no grade.",

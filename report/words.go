@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/judge/attribution/names"
 	"plimsoll/judge/verdict"
+	"plimsoll/plan"
 )
 
 // sentence returns a text with its first letter in upper case.
@@ -124,23 +125,11 @@ func dashLabel(label string) string {
 func aboutTime(d time.Duration) string {
 	switch {
 	case d >= 10*time.Minute:
-		return duration(d.Round(time.Minute))
+		return plan.FormatDuration(d.Round(time.Minute))
 	case d >= time.Minute:
-		return duration(d.Round(10 * time.Second))
+		return plan.FormatDuration(d.Round(10 * time.Second))
 	}
-	return duration(d.Round(time.Second))
-}
-
-// duration writes a time as people do: "90m", "1h30m", "10s".
-func duration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return plan.FormatDuration(d.Round(time.Second))
 }
 
 // prose is sentences.

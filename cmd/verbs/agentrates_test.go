@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/internal/program"
+	"plimsoll/internal/failure"
 	"plimsoll/load/engine/calibration"
 )
 
@@ -19,10 +19,7 @@ import (
 // rating that is broken off is none, and leaves no null server behind.
 func TestAgentRatesItsHost(t *testing.T) {
 	t.Parallel()
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
 	store := t.TempDir()
 	token := filepath.Join(store, "ann.nk")
 	if out, err := exec.Command(path, "fleet", "-store", filepath.Join(store, "keys"), "-new-token", token).CombinedOutput(); err != nil {
@@ -30,20 +27,9 @@ func TestAgentRatesItsHost(t *testing.T) {
 	}
 	door := fmt.Sprintf("nats://127.0.0.1:%d", freePort(t)) // nobody is there
 	cmd, output := command(
-		path,
-		"agent",
-		"-join",
-		door,
-		"-token-file",
-		token,
-		"-store",
-		store,
-		"-calibrate",
-	)
+		path, "agent", "-join", door, "-token-file", token, "-store", store, "-calibrate")
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended
 	null := 0
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -60,9 +46,7 @@ func TestAgentRatesItsHost(t *testing.T) {
 			t.Fatalf("it neither rates nor joins:\n%s", output.String())
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Signal(syscall.SIGTERM))
 	if status := wait(t, cmd, 2*time.Minute, output); status != exit.OK {
 		t.Errorf("exit status %d\n%s", status, output.String())
 	}

@@ -4,33 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"plimsoll/internal/failure"
 	"plimsoll/record"
-	"plimsoll/record/store/storetest"
 )
 
 // onlyRun opens the one run of a store, with its events.
 func onlyRun(t *testing.T, root string) (*record.Run, []record.Event) {
 	t.Helper()
-	st := storetest.At(t, filepath.Join(root, "store"))
+	st := storeOf(t, root)
 	entries, _, err := st.List(context.Background())
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%d runs, %v", len(entries), err)
 	}
 	r, err := st.Run(entries[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	events, err := r.Events()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return r, events
 }
 
@@ -67,9 +62,7 @@ func inTwoProcesses(t *testing.T, r *record.Run, events []record.Event) {
 		}
 	}
 	m, err := r.Merged(0, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	u, err := r.Users()
 	if err != nil || u == nil {
 		t.Fatalf("no account of the users: %v", err)

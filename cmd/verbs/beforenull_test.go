@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"testing"
 
+	"plimsoll/internal/failure"
 	"plimsoll/reference/refnull"
 )
 
@@ -30,9 +31,7 @@ func beforeNull(
 func nullProxy(t *testing.T) *httputil.ReverseProxy {
 	t.Helper()
 	null, err := refnull.New(refnull.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	done := inBackground(func() error { return null.Run(t.Context()) })
 	t.Cleanup(func() {
 		if err := <-done; err != nil {
@@ -40,8 +39,12 @@ func nullProxy(t *testing.T) *httputil.ReverseProxy {
 		}
 	})
 	behind, err := url.Parse(null.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return httputil.NewSingleHostReverseProxy(behind)
+}
+
+func inBackground(f func() error) <-chan error {
+	c := make(chan error, 1)
+	go func() { c <- f() }()
+	return c
 }

@@ -13,7 +13,6 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/internal/failure"
-	"plimsoll/internal/program"
 	"plimsoll/run/bisect"
 )
 
@@ -79,8 +78,7 @@ func TestBisectIsCutAndGoesOn(t *testing.T) {
 	}
 	store := filepath.Join(root, "store")
 	args = append(args, "-budget", "1ns", "-store", store, filepath.Join(root, "plan.yaml"))
-	next, said := command(cmd.Path, args...)
-	failure.None(t, next.Start())
+	next, said := launch(t, args...)
 	if status := wait(t, next, 3*time.Minute, said); status != exit.Inconclusive ||
 		!strings.Contains(said.String(), "not over after 1 blocks: its budget was used up") ||
 		strings.Contains(said.String(), "making build") {
@@ -103,40 +101,4 @@ func TestBisectIsCutAndGoesOn(t *testing.T) {
 		t.Errorf("%s", report)
 	}
 	nothingLeft(t, root, cmd.Process.Pid, nil)
-}
-
-// TestBisectRefuses: what cannot be searched is bad usage, before anything is made.
-func TestBisectRefuses(t *testing.T) {
-	t.Parallel()
-	repo := history(t, 2, 2)
-	root := t.TempDir()
-	file := filepath.Join(root, "plan.yaml")
-	writeText(t, file, bisectPlan)
-	of := func(args ...string) []string {
-		return append([]string{"-store", filepath.Join(root, "store"), "-source", repo}, args...)
-	}
-	for want, args := range map[string][]string{
-		"want -good, -bad":                  of(file),
-		"the only argument is a plan":       of("-good", "main~1", "-bad", "main", "a", file),
-		"want {commit} or {source}":         of("-good", "main~1", "-bad", "main", "-build", "make {dir}", file),
-		"is not an ancestor of":             of("-good", "main", "-bad", "main~1", "-build", "b {commit} {dir}", file),
-		"has no revision v1":                of("-good", "v1", "-bad", "main", "-build", "b {commit} {dir}", file),
-		"-build goes with -good and -bad":   of("-build", "b {commit} {dir}", "a", "b", file),
-		"-endpoint p95(nothing)":            of("-endpoint", "p95(nothing)", "a", "b", file),
-		"both ends of the range are needed": of("-good", "main~1", "-bad", "main", "-build", "false {commit} {dir}", file),
-	} {
-		cmd, output := command(builtProgram(t), append([]string{"bisect"}, args...)...)
-		failure.None(t, cmd.Start())
-		if status := wait(t, cmd, time.Minute, output); status != exit.Usage ||
-			!strings.Contains(output.String(), want) {
-			t.Errorf("%q: status %d, no %q in\n%s", args, status, want, output)
-		}
-	}
-}
-
-func builtProgram(t *testing.T) string {
-	t.Helper()
-	path, err := program.Build()
-	failure.None(t, err)
-	return path
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"plimsoll/internal/browser"
+	"plimsoll/internal/failure"
 	"plimsoll/internal/program"
 	"plimsoll/record"
 	"plimsoll/record/store"
@@ -64,18 +65,8 @@ func serveConsole(t *testing.T, root string, args ...string) *served {
 
 func (s *served) start(address string) {
 	s.t.Helper()
-	path, err := program.Build()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.cmd, s.output = command(
-		path,
-		append(
-			[]string{"serve", "-store", filepath.Join(s.root, "store"), "-listen", address},
-			s.args...)...)
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	args := append([]string{"-listen", address}, s.args...)
+	s.cmd, s.output = launch(s.t, inStore(s.root, "serve", args...)...)
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if m := regexp.MustCompile(`console: (http://\S+)`).FindStringSubmatch(s.output.String()); m != nil {
 			s.url = m[1]
@@ -169,9 +160,7 @@ func (s *served) untilEnded(n int) {
 func plansIn(t *testing.T, root, name, text string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(root, "plans")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(dir, 0o755))
 	writeText(t, filepath.Join(dir, name), text)
 	return dir
 }

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 )
 
@@ -78,18 +79,14 @@ func journaled(t *testing.T, root, journal string) int {
 	var live []int // the newest is last: others may have come and gone since it began
 	for _, f := range append(files, more...) {
 		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		text = append(text, b...)
 		for line := range bytes.Lines(b) {
 			var l struct {
 				PID   int  `json:"pid"`
 				Ended bool `json:"ended"`
 			}
-			if err := json.Unmarshal(line, &l); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, json.Unmarshal(line, &l))
 			if !l.Ended {
 				live = append(live, l.PID)
 				continue
@@ -119,9 +116,7 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 				// "postgres: USER DATABASE HOST(PORT) STATE"
 				if strings.Contains(line, " chat ") && !killed {
 					killed = true
-					if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-						t.Fatal(err)
-					}
+					failure.None(t, syscall.Kill(pid, syscall.SIGKILL))
 				}
 			}
 			if !killed {
@@ -129,9 +124,7 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 			}
 		}, []string{"was terminated by signal 9: Killed", "db postgres: the database server recovered from a crash", "; reinitializing"}},
 		{"the server is killed", "", func(t *testing.T, root string) {
-			if err := syscall.Kill(journaled(t, root, "app.journal"), syscall.SIGSEGV); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, syscall.Kill(journaled(t, root, "app.journal"), syscall.SIGSEGV))
 		}, []string{"app app-0: plimsoll ended: exit status 2", "app app-0: it crashed"}},
 		{"a request panics and the server goes on", `, "-fault=panic:10%@createPost"`, func(*testing.T, string) {},
 			[]string{"panic serving 127.0.0.1"}},
@@ -143,9 +136,7 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 			tt.do(t, root)
 			status := wait(t, cmd, 2*time.Minute, output)
 			r, err := record.Open(crashedRun(root))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if status != exit.Invalid && status != exit.SLO || r.Validity.Valid ||
 				record.CauseOf(r.Validity) != record.ByTarget {
 				t.Errorf(

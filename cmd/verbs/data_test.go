@@ -1,8 +1,6 @@
 package verbs
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,10 +9,9 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/datasets"
 	"plimsoll/evidence"
-	"plimsoll/internal/program"
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 )
 
@@ -29,13 +26,9 @@ func reachable(t *testing.T) string {
 	t.Helper()
 	//nolint:usetesting // a TempDir is closed to other users
 	dir, err := os.MkdirTemp("", "plimsoll-data-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Chmod(dir, 0o755))
 	return dir
 }
 
@@ -82,13 +75,9 @@ func TestDataEndToEnd(t *testing.T) {
 	// One byte of the largest file.
 	path := filepath.Join(kept, largest(t, kept))
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	b[len(b)/3] ^= 4
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(path, b, 0o600))
 	if status, out, _ := dataVerb(t, "verify", "-files", kept); status != exit.Tool ||
 		!strings.Contains(out, "other contents") {
 		t.Errorf("a flipped byte: status %d, %q", status, out)
@@ -96,18 +85,12 @@ func TestDataEndToEnd(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, ".dataset-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	if left := program.Survivors(dir); len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
-	}
+	nobodySurvives(t, dir)
 }
 
 // runOn carries out a short bounded test on a dump.
 func runOn(t *testing.T, dir, engine, dump string) {
 	t.Helper()
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
 	plan := filepath.Join(dir, "plan.yaml")
 	if err := os.WriteFile(plan, []byte(`
 name: filled
@@ -118,18 +101,7 @@ bounded: {users: 8, ramp: 1s, settle: 1s, measure: 2s}
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd, output := command(
-		path,
-		"run",
-		"-keep",
-		"-store",
-		filepath.Join(dir, "store"),
-		"-json",
-		plan,
-	)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, output := launch(t, inStore(dir, "run", "-keep", "-json", plan)...)
 	// A busy machine may void the run.
 	if status := wait(t, cmd, 2*time.Minute, output); status != exit.OK && status != exit.Invalid {
 		t.Fatalf("run: status %d\n%s", status, output.String())
@@ -168,46 +140,8 @@ func largest(t *testing.T, dump string) (name string) {
 			return nil
 		},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	rel, err := filepath.Rel(dump, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return rel
-}
-
-// canceler ends a context when a text is written.
-type canceler struct {
-	safeBuffer
-	text   string
-	cancel context.CancelFunc
-}
-
-func (c *canceler) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte(c.text)) {
-		c.cancel()
-	}
-	return c.safeBuffer.Write(p)
-}
-
-func TestDataInterrupted(t *testing.T) {
-	for _, step := range []string{"indexes", "copying the data"} {
-		dir := reachable(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		errs := &canceler{text: step, cancel: cancel}
-		a := &app.App{Stdout: &bytes.Buffer{}, Stderr: errs, Env: func(string) string { return "" }}
-		if status := run(ctx, a, []string{"data", "generate", "tiny", "-posts=2000", "-o", filepath.Join(dir, "made"), "-hash=bcrypt:4"}); status != exit.Tool {
-			t.Errorf("interrupted at %q: status %d\n%s", step, status, errs.String())
-		}
-		cancel()
-		left, err := os.ReadDir(dir)
-		if err != nil || len(left) > 0 {
-			t.Errorf("interrupted at %q, left behind: %v", step, left)
-		}
-		if left := program.Survivors(dir); len(left) > 0 {
-			t.Errorf("interrupted at %q, processes survived: %v", step, left)
-		}
-	}
 }

@@ -14,10 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/cmd/exit"
-	"plimsoll/cmd/internal/app"
-	"plimsoll/plan"
-	"plimsoll/run/export"
+	"plimsoll/internal/failure"
 	"plimsoll/target"
 	"plimsoll/target/container"
 	"plimsoll/target/lab"
@@ -40,27 +37,17 @@ compare:
   blocks: 1
 `
 
-// needsRoot fails under CI without root, and skips elsewhere.
 func needsRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() == 0 {
-		return
+	if os.Geteuid() != 0 {
+		failure.Lacks(t, "deployments need root")
 	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("deployments need root")
-	}
-	t.Skip("deployments need root")
 }
 
-// needsPodman fails under CI without podman, and skips elsewhere.
 func needsPodman(t *testing.T) {
 	t.Helper()
-	_, err := container.FindPodman(t.Context())
-	if err != nil && os.Getenv("CI") == "true" {
-		t.Fatal(err)
-	}
-	if err != nil {
-		t.Skip(err)
+	if _, err := container.FindPodman(t.Context()); err != nil {
+		failure.Lacks(t, err)
 	}
 }
 
@@ -130,9 +117,7 @@ func TestDeploymentsAnswerAlike(t *testing.T) {
 				t.Errorf("%s: up ended with %d\n%s", arm, status, output)
 			}
 		} else {
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, cmd.Process.Kill())
 			_ = cmd.Wait()
 		}
 		gone(t, root, marks)
@@ -164,9 +149,7 @@ func awaitTarget(t *testing.T, root string, output *safeBuffer) target.StateFile
 	for range 1800 {
 		if strings.Contains(output.String(), "up: http") {
 			state, err := target.Load(filepath.Join(root, "store", "target"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			return state
 		}
 		if strings.Contains(output.String(), "plimsoll target: ") {
@@ -245,18 +228,12 @@ func chatSession(t *testing.T, state target.StateFile) (answers []string) {
 			state.URLs[0]+"/api/v4"+step.path,
 			strings.NewReader(step.body),
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		b, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		answers = append(answers, fmt.Sprintf(
 			"%s %s: %d %s %s",
 			step.method,
@@ -270,53 +247,4 @@ func chatSession(t *testing.T, state target.StateFile) (answers []string) {
 		t.Errorf("the session begins with %s and %s", answers[1], answers[2])
 	}
 	return answers
-}
-
-// TestNetworksRefuse: settings that a plan with networks cannot have are refused before anything is
-// made.
-func TestNetworksRefuse(t *testing.T) {
-	needsRoot(t)
-	const say = "so one of the drivers"
-	text := strings.Replace(
-		deployedChat,
-		`driver: refchat, args: ["-hash=bcrypt:4"]`,
-		"driver: process, command: [x]",
-		1,
-	)
-	if _, err := known().Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), say) {
-		t.Errorf("plan check says %v, want %q", err, say)
-	}
-	p, err := plan.Parse([]byte(text)) // as a stored one
-	if err != nil {
-		t.Fatal(err)
-	}
-	isolateRefuses(t, p, &app.App{Env: func(string) string { return "" }}, say)
-	both := hostsPlan + "compare: {arms: {base: {}, new: {deployment: {network: bridge}}}}\n"
-	if _, err := known().Parse([]byte(both)); err == nil ||
-		!strings.Contains(err.Error(), "both say which networks") {
-		t.Errorf("two ways to say which networks: %v", err)
-	}
-	for _, text := range []string{deployedChat, hostsPlan} {
-		p, err := known().Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		isolateRefuses(t, p, &app.App{Env: func(string) string {
-			return "net:[1]"
-		}}, "no network of its own")
-		isolateRefuses(t, p, &app.App{
-			Env: func(string) string { return "" },
-			Out: &export.Destinations{Listen: "127.0.0.1:0"},
-		}, "-serve")
-	}
-}
-
-func isolateRefuses(t *testing.T, p *plan.Plan, a *app.App, say string) {
-	t.Helper()
-	a.Stderr = io.Discard
-	if done, err := a.Program().Isolate(t.Context(), p, t.TempDir()); done ||
-		exit.Of(err) != exit.Usage ||
-		!strings.Contains(err.Error(), say) {
-		t.Errorf("%v, want %q", err, say)
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
+	"plimsoll/internal/failure"
 	"plimsoll/record/store/storetest"
 )
 
@@ -104,26 +105,18 @@ func TestCommandsOfPages(t *testing.T) {
 		t.Fatal(pages, err)
 	}
 	more, err := filepath.Glob("../../docs/*/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	dir := pageDirectory(t, root)
 	texts := map[string]string{}
 	for _, page := range slices.Concat([]string{"../../README.md", "../../CONTRIBUTING.md"}, pages, more) {
 		b, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		texts[strings.TrimPrefix(page, "../../")] = string(b)
 	}
 	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	names := map[string]bool{"help": true}
 	for _, v := range verbs(new(app.App)) {
 		names[v.name] = true
@@ -249,21 +242,15 @@ func pageDirectory(t *testing.T, root string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"examples", "contrib"} {
-		if err := os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)))
 	}
 	for i, users := range []string{"16007", "16371"} {
 		name := filepath.Join(dir, fmt.Sprintf("run%d", i+1), "results.txt")
-		writeText(
-			t,
-			name,
-			resultsText([2]string{"v1", "v2"}, [][3]string{{"mysql", "14186", users}}),
-		)
+		const part = "v%d:\n  Type: unbounded\n  DB Engine: mysql\n  Supported Users: %s\n  Errors: 0\n"
+		results := fmt.Sprintf("Comparison result:\n"+part+part+"==========\n", 1, "14186", 2, users)
+		writeText(t, name, results)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "etc", "plimsoll"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(filepath.Join(dir, "etc", "plimsoll"), 0o755))
 	writeText(t, filepath.Join(dir, "latencies.csv"), "base,new\n12.5,13\n")
 	st := storetest.At(t, filepath.Join(dir, ".plimsoll"))
 	storetest.PutComparison(t, st, "mine", storetest.Versions("v1", "v2"), 1, 0.88)
@@ -272,12 +259,8 @@ func pageDirectory(t *testing.T, root string) string {
 
 func writeText(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	failure.None(t, os.WriteFile(name, []byte(text), 0o600))
 }
 
 // writePlans writes the plans that the commands of a page name without making them: the first one
@@ -285,9 +268,7 @@ func writeText(t *testing.T, name, text string) {
 func writePlans(t *testing.T, page string) {
 	t.Helper()
 	example, err := os.ReadFile("examples/bounded.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	text := string(example)
 	for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1) {
 		if _, err := known().Parse([]byte(m[1])); err == nil {
@@ -323,9 +304,7 @@ func blocksOf(t *testing.T, page string) (blocks []block) {
 		if err == nil {
 			err = os.Symlink(path, filepath.Join(tools, name))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 	}
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -391,4 +370,31 @@ func checkOwn(t *testing.T, args []string) string {
 		return ""
 	}
 	return printed
+}
+
+// A verification that the docs print has an administrator's secret: without one it ends before it
+// begins.
+func TestVerifyInTheDocsHasASecret(t *testing.T) {
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	n := 0
+	for _, f := range append(files, "../../README.md") {
+		b, err := os.ReadFile(f)
+		failure.None(t, err)
+		for line := range strings.Lines(string(b)) {
+			if before, args, ok := strings.Cut(line, "plimsoll target verify "); ok &&
+				!strings.Contains(before, "`") {
+				n++
+				if !strings.Contains(args, "-token-file ") &&
+					!strings.Contains(before, "PLIMSOLL_ADMIN_") {
+					t.Errorf("%s: %s", f, line)
+				}
+			}
+		}
+	}
+	if n < 4 {
+		t.Errorf("%d lines verify a server, want those of verify.md and sizing.md", n)
+	}
 }

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/internal/failure"
 	"plimsoll/internal/files"
 	"plimsoll/internal/program"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/record/store/storetest"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
@@ -48,7 +48,7 @@ func duetOf(
 	output *safeBuffer,
 ) (dir string, c *record.Comparison, runs map[string]*record.Run) {
 	t.Helper()
-	st := storetest.At(t, filepath.Join(root, "store"))
+	st := storeOf(t, root)
 	id, err := st.Last("comparisons")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
@@ -88,9 +88,7 @@ func TestDuetEndToEnd(t *testing.T) {
 		t.Run(arm, func(t *testing.T) { checkDuetRun(t, r) })
 	}
 	report, err := os.ReadFile(filepath.Join(dir, "report-full.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, want := range []string{"all runs of a block at once, in turns", "both arms were up at once and took turns"} {
 		if !strings.Contains(string(report), want) {
 			t.Errorf("the report does not have %q", want)
@@ -148,9 +146,7 @@ func checkDuetRun(t *testing.T, r *record.Run) {
 		t.Fatalf("%d blocks of series", len(blocks))
 	}
 	db, err := series.Open(filepath.Dir(filepath.Dir(blocks[0])))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer db.Close()
 	_, end, _ := db.Bounds()
 	served, err := db.Query(

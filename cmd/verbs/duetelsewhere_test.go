@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 	"plimsoll/record"
 )
@@ -80,9 +81,7 @@ func (j *journal) stretches() (all []int) {
 func serveElsewhere(t *testing.T, name, address string, j *journal, posts int) (at string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", address+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	forward := nullProxy(t)
 	server := &http.Server{ReadHeaderTimeout: time.Minute}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -105,9 +104,7 @@ func compareElsewhere(
 	t.Helper()
 	dir = commandDir(t, nil)
 	install := "#!/bin/sh\nset -eu\necho \"$PLIMSOLL_BLOCK $PLIMSOLL_ARM $PLIMSOLL_VERSION $PLIMSOLL_URL\" >> \"$HERE/installed\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "install"), []byte(install), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.WriteFile(filepath.Join(dir, "install"), []byte(install), 0o700))
 	cmd, root, output := startPlan(
 		t,
 		strings.NewReplacer("DIR", dir, "BLUE", blue, "GREEN", green, "BLOCKS", blocks, "SWAP", swap).
@@ -154,16 +151,12 @@ func TestDuetElsewhere(t *testing.T) {
 		t.Errorf("%d posts in %d stretches: they did not come in turns", posts, len(stretches))
 	}
 	installed, err := os.ReadFile(filepath.Join(dir, "installed"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	p, err := plan.ParseStored([]byte(
 		strings.NewReplacer("DIR", dir, "BLUE", blue, "GREEN", green, "BLOCKS", "2", "SWAP", "true").
 			Replace(elsewherePlan),
 	))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	swapped := 0
 	var want []string
 	for block := 1; block <= 2; block++ {
@@ -202,9 +195,7 @@ func TestDuetElsewhere(t *testing.T) {
 		checkServed(t, r)
 	}
 	report, err := os.ReadFile(filepath.Join(root, "store", "comparisons", c.ID, "report-full.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, want := range []string{"both arms were up elsewhere at once", "which cannot be paused", "The arms exchanged their addresses", "base at the address of new, new at the address of base",
 		"are both on this host"} {
 		if !strings.Contains(string(report), want) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 )
 
@@ -22,41 +23,21 @@ func TestKilledDuetLeavesNothingAndGoesOn(t *testing.T) {
 	until(t, output, "block 1/1  ")
 	time.Sleep(after)
 	started, groups := family(cmd.Process.Pid), groupsOf(cmd.Process.Pid)
-	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
-	t.Logf(
-		"killed after %v, with %d processes and %d control groups",
-		after,
-		len(started),
-		len(groups),
-	)
+	t.Logf("killed after %v, with %d processes and %d control groups",
+		after, len(started), len(groups))
 	nothingLeft(t, root, cmd.Process.Pid, started)
 
-	next, said := command(
-		cmd.Path,
-		"compare",
-		"-resume",
-		"last",
-		"-store",
-		filepath.Join(root, "store"),
-	)
-	if err := next.Start(); err != nil {
-		t.Fatal(err)
-	}
+	next, said := launch(t, inStore(root, "compare", "-resume", "last")...)
 	status := wait(t, next, 3*time.Minute, said)
 	if status == exit.Usage &&
 		strings.Contains(said.String(), "is complete: there is nothing to resume") {
 		return // it was complete before it was killed
 	}
 	if status != exit.Inconclusive {
-		t.Errorf(
-			"it went on to status %d, want %d of a single block\n%s",
-			status,
-			exit.Inconclusive,
-			said,
-		)
+		t.Errorf("it went on to status %d, want %d of a single block\n%s",
+			status, exit.Inconclusive, said)
 	}
 	_, c, runs := duetOf(t, root, said)
 	if c.State != record.Sealed || len(c.Resumed) != 1 || runs["base"] == nil ||

@@ -22,11 +22,13 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
+	"plimsoll/internal/failure"
 	"plimsoll/internal/files"
 	"plimsoll/internal/program"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/record/store"
 	"plimsoll/record/store/storetest"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
@@ -73,31 +75,13 @@ func startPlanWith(
 	args ...string,
 ) (cmd *exec.Cmd, root string, output *safeBuffer) {
 	t.Helper()
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	//nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
-	root, err = os.MkdirTemp("", "plimsoll-e2e-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	root = reachable(t)
 	planFile := filepath.Join(root, "plan.yaml")
 	writeText(t, planFile, text)
-	cmd, output = command(
-		path,
-		append(
-			append([]string{args[0], "-store", filepath.Join(root, "store")}, args[1:]...),
-			planFile,
-		)...)
+	args = append(inStore(root, args[0], args[1:]...), planFile)
+	cmd, output = command(builtProgram(t), args...)
 	cmd.Env = append(cmd.Env, env...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Start())
 	return cmd, root, output
 }
 
@@ -111,6 +95,41 @@ func command(path string, args ...string) (*exec.Cmd, *safeBuffer) {
 	return cmd, output
 }
 
+// builtProgram returns the path of the program.
+func builtProgram(t *testing.T) string {
+	t.Helper()
+	path, err := program.Build()
+	failure.None(t, err)
+	return path
+}
+
+// launch starts the program.
+func launch(t *testing.T, args ...string) (*exec.Cmd, *safeBuffer) {
+	t.Helper()
+	cmd, output := command(builtProgram(t), args...)
+	failure.None(t, cmd.Start())
+	return cmd, output
+}
+
+// inStore returns a verb's arguments with the store of a test, below root.
+func inStore(root, verb string, args ...string) []string {
+	return append([]string{verb, "-store", filepath.Join(root, "store")}, args...)
+}
+
+// storeOf opens the store of a test, below root.
+func storeOf(t *testing.T, root string) *store.Store {
+	t.Helper()
+	return storetest.At(t, filepath.Join(root, "store"))
+}
+
+// nobodySurvives fails where a process names the directory.
+func nobodySurvives(t *testing.T, root string) {
+	t.Helper()
+	if left := program.Survivors(root); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+}
+
 // wait waits for the program's end, with a deadline, and returns its exit status.
 func wait(t *testing.T, cmd *exec.Cmd, limit time.Duration, output *safeBuffer) int {
 	t.Helper()
@@ -122,9 +141,7 @@ func wait(t *testing.T, cmd *exec.Cmd, limit time.Duration, output *safeBuffer) 
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return exit.ExitCode()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return 0
 }
 
@@ -221,17 +238,13 @@ func leavesARun(t *testing.T, engine string) map[string]bool {
 		"mysql":      `mysql_global_status_threads_connected{role="db",instance="db-0"}`,
 	}[engine], `go_goroutines{role="app",instance="app-0"}`, `container_cpu_usage_seconds_total{role="app"}`)
 	all, err := r.Merged(0, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(name string) bool {
 		return strings.HasPrefix(name, workload.Setup)
 	}) {
 		t.Error("no operation of the audit is recorded")
 	}
-	if left := program.Survivors(root); len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
-	}
+	nobodySurvives(t, root)
 	if there := files.IsDir(filepath.Join(root, "store", "state")); there != wide {
 		t.Errorf("-keep=%v: the state directory is there: %v", wide, there)
 	}
@@ -253,9 +266,7 @@ func leavesARun(t *testing.T, engine string) map[string]bool {
 func hasSeries(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	db, err := series.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer db.Close()
 	for _, name := range names {
 		res, err := db.Query(t.Context(), "count_over_time("+name+"[10m]) >= 3", time.Now())
@@ -335,9 +346,7 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 			for deadline := time.Now().Add(90 * time.Second); !tt.when(output.String()) && time.Now().Before(deadline); {
 				time.Sleep(20 * time.Millisecond)
 			}
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, cmd.Process.Signal(os.Interrupt))
 			// Before the program has asked for signals, the first one ends it at once (-1).
 			if status := wait(t, cmd, 2*time.Minute, output); status != exit.OfSignal(
 				syscall.SIGINT,
@@ -345,10 +354,8 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 				!(status == -1 && tt.name == "at once") {
 				t.Errorf("exit status %d\n%s", status, output.String())
 			}
-			if left := program.Survivors(root); len(left) > 0 {
-				t.Errorf("processes survived: %v", left)
-			}
-			st := storetest.At(t, filepath.Join(root, "store"))
+			nobodySurvives(t, root)
+			st := storeOf(t, root)
 			entries, warnings, err := st.List(context.Background())
 			if err != nil || len(warnings) > 0 || len(entries) < tt.runs {
 				t.Fatalf("%d runs, warnings %v, %v", len(entries), warnings, err)
@@ -386,13 +393,9 @@ func TestCompareEndToEnd(t *testing.T) {
 		t.Errorf("levels %+v, want %s users", l, said[1])
 	}
 	file, err := known().Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	stored, err := known().Parse([]byte(c.Plan))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if p := dialects.WithDefaultRules(file.WithUsersOf(stored)); p.Digest() != c.PlanDigest {
 		t.Errorf(
 			"the file of the plan has another digest with the number:\n%s\nand the comparison's:\n%s",
@@ -423,9 +426,7 @@ func TestCompareEndToEnd(t *testing.T) {
 		}
 	}
 	before, err := os.ReadFile(filepath.Join(dir, "report.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	again := exec.Command(cmd.Path, "report", "-store", filepath.Join(root, "store"), c.ID)
 	out, _ := again.CombinedOutput()
 	after, err := os.ReadFile(filepath.Join(dir, "report.md"))
@@ -435,7 +436,5 @@ func TestCompareEndToEnd(t *testing.T) {
 	if again.ProcessState.ExitCode() != status {
 		t.Errorf("report exits with %d, compare did with %d", again.ProcessState.ExitCode(), status)
 	}
-	if left := program.Survivors(root); len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
-	}
+	nobodySurvives(t, root)
 }

@@ -23,6 +23,7 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 	"plimsoll/record/store/storetest"
 )
@@ -320,9 +321,7 @@ unbounded: {max_users: 20, start: 10, budget: 1500ms}
 			last := h.URL
 			if tt.behavior != "" {
 				last = filepath.Join(dir, "plan.yaml")
-				if err := os.WriteFile(last, fmt.Appendf(nil, plan, h.URL, tt.behavior), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				failure.None(t, os.WriteFile(last, fmt.Appendf(nil, plan, h.URL, tt.behavior), 0o600))
 			}
 			root := filepath.Join(dir, "store")
 			env := map[string]string{
@@ -433,9 +432,7 @@ func TestForeignFilesShowNothing(t *testing.T) {
 		return path
 	}
 	quoted, err := json.Marshal(escapes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	root := filepath.Join(dir, "store")
 	st := storetest.At(t, root)
 	w, err := st.Create(record.Manifest{
@@ -455,9 +452,7 @@ func TestForeignFilesShowNothing(t *testing.T) {
 			Stopped: escapes,
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if _, err := w.Seal(t.Context(), record.Validity{Findings: []record.Finding{{
 		Gate:  escapes,
 		Level: record.Red,

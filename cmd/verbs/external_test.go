@@ -13,10 +13,10 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
+	"plimsoll/internal/failure"
 	"plimsoll/internal/program"
 	"plimsoll/record"
 	"plimsoll/record/store"
-	"plimsoll/record/store/storetest"
 )
 
 // commandedPlan compares two versions that commands of the plan put onto one server. DIR is the
@@ -65,9 +65,8 @@ func commandDir(t *testing.T, contents map[string]string) string {
 func (c commandedComparison) compare(t *testing.T) (status int, root string, output *safeBuffer) {
 	t.Helper()
 	for name, text := range c.scripts {
-		if err := os.WriteFile(filepath.Join(c.dir, name), []byte("#!/bin/sh\nset -eu\n"+text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		script := []byte("#!/bin/sh\nset -eu\n" + text)
+		failure.None(t, os.WriteFile(filepath.Join(c.dir, name), script, 0o700))
 	}
 	src := strings.NewReplacer("URL", c.url, "DIR", c.dir, "BLOCKS", c.blocks, "RETRY", c.retry).
 		Replace(commandedPlan)
@@ -87,14 +86,12 @@ func done(t *testing.T, status int) {
 // deployedRuns returns the comparison of a store and its runs.
 func deployedRuns(t *testing.T, root string) (*store.Store, *record.Comparison, []*record.Run) {
 	t.Helper()
-	st := storetest.At(t, filepath.Join(root, "store"))
+	st := storeOf(t, root)
 	c := lastComparison(t, st)
 	var runs []*record.Run
 	for _, cell := range c.Runs {
 		r, err := st.Run(cell.Run)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		runs = append(runs, r)
 	}
 	return st, c, runs
@@ -105,10 +102,7 @@ func deployedRuns(t *testing.T, root string) (*store.Store, *record.Comparison, 
 // back before every run, the server's own version stands in the runs, and no secret in any file.
 func TestArmsOfOwnCommands(t *testing.T) {
 	t.Parallel()
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
 	dir, port := commandDir(t, nil), freePort(t)
 	at := fmt.Sprintf("http://127.0.0.1:%d", port)
 	// The server leaves the process group of the command, and the command waits until it has.
@@ -196,9 +190,7 @@ while [ ! -s $HERE/pid ]; do sleep 0.05; done
 func freePort(t *testing.T) int {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer ln.Close()
 	return ln.Addr().(*net.TCPAddr).Port
 }
@@ -207,9 +199,7 @@ func freePort(t *testing.T) int {
 func lines(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return strings.TrimRight(string(b), "\n")
 }
 
@@ -307,21 +297,7 @@ func TestInstallThatFailsThreeTimes(t *testing.T) {
 	if left := lines(t, filepath.Join(dir, "failing")); left != "0" {
 		t.Errorf("%s failures are left", left)
 	}
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd, again := command(
-		path,
-		"compare",
-		"-store",
-		filepath.Join(root, "store"),
-		"-resume",
-		"last",
-	)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, again := launch(t, inStore(root, "compare", "-resume", "last")...)
 	done(t, wait(t, cmd, 2*time.Minute, again))
 	if _, c, _ := deployedRuns(t, root); c.State != record.Sealed {
 		t.Errorf("resumed: state %s\n%s", c.State, again)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/internal/program"
+	"plimsoll/internal/failure"
 	"plimsoll/target/lab/netns"
 )
 
@@ -44,19 +44,12 @@ var fleetLabs atomic.Int32
 func newFleetLab(t *testing.T, hosts ...string) *fleetLab {
 	t.Helper()
 	needsRoot(t)
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
 	n := int(fleetLabs.Add(1))
 	side, err := netns.Create(t.Context(), fmt.Sprint("fleet", n))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	lan, err := netns.NewLAN(t.Context(), netns.LANConfig{Index: n, Hosts: hosts, Users: side})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	l := &fleetLab{
 		path:   path,
 		side:   side,
@@ -121,9 +114,7 @@ func (l *fleetLab) agent(t *testing.T, host string, flags ...string) {
 func (l *fleetLab) in(t *testing.T, host *netns.Namespace, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd, output := command(l.path, args...)
-	if err := host.Do(cmd.Start); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, host.Do(cmd.Start))
 	l.started, l.output = append(l.started, cmd), append(l.output, output)
 	return cmd
 }
@@ -139,20 +130,10 @@ func (l *fleetLab) carry(t *testing.T, verb, text string) (cmd *exec.Cmd, output
 	t.Helper()
 	file := filepath.Join(l.root, "plan.yaml")
 	writeText(t, file, strings.ReplaceAll(text, "TARGET", l.target))
-	cmd, output = command(
-		l.path,
-		verb,
-		"-store",
-		filepath.Join(l.root, "store"),
-		"-calibrate=false",
-		"-fleet-listen",
-		l.addr,
-		file,
-	)
+	args := inStore(l.root, verb, "-calibrate=false", "-fleet-listen", l.addr, file)
+	cmd, output = command(l.path, args...)
 	cmd.Env = append(cmd.Env, "PLIMSOLL_TEST_ADMIN=of-the-null-server")
-	if err := l.side.Do(cmd.Start); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, l.side.Do(cmd.Start))
 	return cmd, output
 }
 
@@ -198,9 +179,7 @@ func TestUsersOnOtherHosts(t *testing.T) {
 		t.Fatalf("no account of the users: %v", err)
 	}
 	m, err := r.Merged(0, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if n := m["post"].Count(); n < 20 || m["post"].Errors() > 0 || int64(n) != u.Whole.Acked {
 		t.Errorf("%d posts, %d errors; messages %+v", n, m["post"].Errors(), u.Whole)
 	}

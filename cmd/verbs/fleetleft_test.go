@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 	"plimsoll/record/store/storetest"
 )
@@ -36,9 +37,7 @@ func TestThoseLeft(t *testing.T) {
 	for _, verb := range []string{"compare", "sizing"} {
 		cmd, output := l.carry(t, verb, leftPlan)
 		until(t, output, " measure ")
-		if err := l.agents["two-a"].Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, l.agents["two-a"].Process.Kill())
 		status := wait(t, cmd, time.Minute, output)
 		st := storetest.At(t, filepath.Join(l.root, "store"))
 		var ids []string
@@ -49,9 +48,7 @@ func TestThoseLeft(t *testing.T) {
 				t.Fatalf("%v\n%s", err, output)
 			}
 			c, err := st.Comparison(id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			if c.State != record.Sealed || len(c.Runs) != 4 ||
 				c.Runs[0].Cause != record.ByGenerator {
 				t.Errorf("comparison %s: %s, runs %+v", c.State, c.Why, c.Runs)
@@ -62,9 +59,7 @@ func TestThoseLeft(t *testing.T) {
 			}
 		} else {
 			files, err := filepath.Glob(filepath.Join(l.root, "store", "runs", "*"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			slices.Sort(files) // names begin with the time
 			for _, f := range files {
 				ids = append(ids, filepath.Base(f))
@@ -76,9 +71,7 @@ func TestThoseLeft(t *testing.T) {
 		var got []string
 		for _, id := range ids {
 			r, err := st.Run(id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			lost := slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {
 				return f.Gate == "agents" && f.Level == record.Red &&
 					strings.Contains(f.Text, "(two-a)")
@@ -94,9 +87,7 @@ func TestThoseLeft(t *testing.T) {
 				output,
 			)
 		}
-		if err := os.RemoveAll(filepath.Join(l.root, "store", "runs")); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.RemoveAll(filepath.Join(l.root, "store", "runs")))
 		l.agent(t, "two-a")
 	}
 }

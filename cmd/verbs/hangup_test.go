@@ -17,18 +17,14 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
-	"plimsoll/internal/program"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
-	"plimsoll/record/store/storetest"
 )
 
 // hangupRun starts a run whose measured phase is long, without waiting for it.
 func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output *safeBuffer) {
 	t.Helper()
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
 	root = t.TempDir()
 	file := filepath.Join(root, "plan.yaml")
 	text := "name: hangup\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nbounded: {users: 3, ramp: 500ms, settle: 5s, measure: 90s}\n"
@@ -46,15 +42,13 @@ func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output
 // sealedAs checks that a store has one run, which was sealed as interrupted.
 func sealedAs(t *testing.T, root, why string) {
 	t.Helper()
-	st := storetest.At(t, filepath.Join(root, "store"))
+	st := storeOf(t, root)
 	entries, warnings, err := st.List(t.Context())
 	if err != nil || len(warnings) > 0 || len(entries) != 1 {
 		t.Fatalf("%d runs, warnings %v, %v", len(entries), warnings, err)
 	}
 	r, err := st.Run(entries[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if changed, err := r.Verify(); r.Manifest.State != record.Interrupted || r.Validity.Valid ||
 		r.Manifest.Why != why ||
 		err != nil ||
@@ -69,9 +63,7 @@ func sealedAs(t *testing.T, root, why string) {
 			why,
 		)
 	}
-	if left := program.Survivors(root); len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
-	}
+	nobodySurvives(t, root)
 }
 
 // The reader of standard error is gone, as with "2>&1 | head": the run is sealed as interrupted,
@@ -80,13 +72,9 @@ func TestClosedPipeSealsTheRun(t *testing.T) {
 	t.Parallel()
 	cmd, root, output := hangupRun(t)
 	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	cmd.Stdout, cmd.Stderr = write, write
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Start())
 	_ = write.Close()
 	lines := bufio.NewReader(io.TeeReader(read, output))
 	for {
@@ -109,14 +97,10 @@ func TestClosedPipeSealsTheRun(t *testing.T) {
 func TestNohupGoesOn(t *testing.T) {
 	t.Parallel()
 	cmd, root, output := hangupRun(t, "sh", "-c", `trap "" HUP; exec "$0" "$@"`)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Start())
 	until(t, output, " measure ")
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM} {
-		if err := cmd.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, cmd.Process.Signal(s))
 	}
 	if status := wait(t, cmd, 60*time.Second, output); status != exit.OfSignal(syscall.SIGTERM) {
 		t.Errorf("status %d\n%s", status, output.String())
@@ -163,9 +147,7 @@ func TestSecondHangupIsNoSecondRequest(t *testing.T) {
 // Standard output whose reader is gone ends the context, without a message.
 func TestOutletEndsTheContext(t *testing.T) {
 	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer write.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	o := newOutlet(write, cancel)

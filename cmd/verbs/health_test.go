@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 	"plimsoll/target/lab"
 )
@@ -32,9 +33,7 @@ func otherCore(t *testing.T) int {
 func TestAHogBesideTheGeneratorMakesARunInvalid(t *testing.T) {
 	core := otherCore(t)
 	hog := exec.Command("taskset", "-c", fmt.Sprint(core), "sh", "-c", "while :; do :; done")
-	if err := hog.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, hog.Start())
 	defer func() {
 		_ = hog.Process.Kill() // a loop keeps nothing
 		_ = hog.Wait()

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +11,8 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/cmd/internal/app"
 	"plimsoll/evidence"
+	"plimsoll/internal/failure"
 	"plimsoll/internal/program"
 	"plimsoll/record"
 	"plimsoll/target/lab/netns"
@@ -62,15 +61,11 @@ func TestHostsOfTheirOwn(t *testing.T) {
 		_ = cmd.Process.Kill()
 		t.Fatal("no process replays in the replica")
 	}
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, syscall.Kill(pid, syscall.SIGSTOP))
 	// Of the measured phase: the lag is seen for seconds before the end, also where a busy machine
 	// takes some to get here.
 	time.Sleep(10 * time.Second)
-	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, syscall.Kill(pid, syscall.SIGCONT))
 	// A busy machine may void the run, which comes before its rules.
 	if status := wait(t, cmd, 2*time.Minute, output); status != exit.SLO && status != exit.Invalid {
 		t.Fatalf("exit status %d\n%s", status, output)
@@ -84,9 +79,7 @@ func TestHostsOfTheirOwn(t *testing.T) {
 	}
 	r, _ := onlyRun(t, root)
 	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer db.Close()
 	value := func(query string) float64 {
 		res, err := db.Query(t.Context(), query, time.Now())
@@ -157,9 +150,7 @@ func TestHostsOfTheirOwn(t *testing.T) {
 	if len(there) < 5 {
 		t.Errorf("there are %v, want four hosts and their switch\n%s", there, output)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	gone(t, root, marks)
 	if after := links(t); after != before {
@@ -203,9 +194,7 @@ func gone(t *testing.T, root string, marks []string) {
 func links(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("ip", "-o", "link").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var own []string
 	for line := range strings.Lines(string(out)) {
 		if strings.Contains(line, " lan") || strings.Contains(line, "plimsoll") {
@@ -213,34 +202,4 @@ func links(t *testing.T) string {
 		}
 	}
 	return strings.Join(own, "")
-}
-
-// TestDelayNeedsNetem: a kernel without netem is named by plan check, and the run is refused before
-// it begins; a kernel with it is no problem.
-func TestDelayNeedsNetem(t *testing.T) {
-	needsRoot(t)
-	text := strings.Replace(hostsPlan, "rate: 1Gbit/s", "delay: 1ms", 1)
-	p, err := known().Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lacks := netns.Linkable(t.Context(), netns.Shaping{Delay: time.Millisecond})
-	path := filepath.Join(t.TempDir(), "plan.yaml")
-	writeText(t, path, text)
-	status, out, errs := ranWith(t, "plan", "check", path)
-	if status != exit.OK {
-		t.Errorf("plan check ends with %d\n%s%s", status, out, errs)
-	}
-	if says := strings.Contains(out, "it cannot be carried out here: target.topology.links: delay: this kernel has no netem"); says != (lacks != nil) {
-		t.Errorf("this kernel: %v; plan check says\n%s", lacks, out)
-	}
-	if lacks == nil {
-		return
-	}
-	a := &app.App{Env: func(string) string { return "" }, Stderr: io.Discard}
-	if done, err := a.Program().Isolate(t.Context(), p, t.TempDir()); done ||
-		exit.Of(err) != exit.Usage ||
-		!strings.Contains(err.Error(), "or remove delay") {
-		t.Errorf("the run: %v", err)
-	}
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"plimsoll/internal/failure"
 )
 
 // http2Plan runs users of two processes against a server behind TLS. DIR has the certificate and a
@@ -48,9 +50,7 @@ func TestHTTP2(t *testing.T) {
 		defer srv.Close()
 		dir := commandDir(t, nil)
 		cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-		if err := os.WriteFile(filepath.Join(dir, "own.pem"), cert, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(filepath.Join(dir, "own.pem"), cert, 0o600))
 		cmd, _, out := startPlan(
 			t,
 			strings.NewReplacer("URL", srv.URL, "DIR", dir).Replace(http2Plan),

@@ -12,49 +12,23 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/evidence"
-	"plimsoll/internal/program"
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
-	"plimsoll/record/store/storetest"
 )
 
 // TestCompareTwoBuilds gives compare two files of one build: it states its length and starts the
 // pilot. The plan that it saved, made short, is a comparison whose report has the names of both.
 func TestCompareTwoBuilds(t *testing.T) {
 	t.Parallel()
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	//nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
-	root, err := os.MkdirTemp("", "plimsoll-pair-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
+	root := reachable(t)
 	old := filepath.Join(root, "old")
 	fresh := filepath.Join(root, "fresh")
 	file := filepath.Join(root, "plan.yaml")
 	for _, name := range []string{old, fresh} {
-		if err := os.Link(path, name); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.Link(path, name))
 	}
-	cmd, output := command(
-		path,
-		"compare",
-		"-store",
-		filepath.Join(root, "store"),
-		"-save",
-		file,
-		old,
-		fresh,
-	)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, output := launch(t, inStore(root, "compare", "-save", file, old, fresh)...)
 	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(output.String(), "pilot  users of base"); {
 		if time.Now().After(deadline) {
 			t.Errorf("no pilot:\n%s", output)
@@ -62,9 +36,7 @@ func TestCompareTwoBuilds(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Signal(syscall.SIGINT))
 	if status, want := wait(t, cmd, time.Minute, output), exit.OfSignal(syscall.SIGINT); status != want {
 		t.Errorf("status %d, want %d", status, want)
 	}
@@ -91,9 +63,7 @@ func TestCompareTwoBuilds(t *testing.T) {
 func readText(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return string(b)
 }
 
@@ -122,24 +92,17 @@ REFCHAT_DSN=$MM_SQLSETTINGS_DATASOURCE REFCHAT_ADMIN_PASSWORD=PASSWORD exec PROG
 // the server's.
 func TestReleaseIsStarted(t *testing.T) {
 	t.Parallel()
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
 	const password = "Stand-in-1!" // of the administrator whom refchat makes
 	release := filepath.Join(t.TempDir(), "9.9")
-	if err := os.MkdirAll(filepath.Join(release, "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.MkdirAll(filepath.Join(release, "bin"), 0o755))
 	server := filepath.Join(release, "bin", "mattermost")
 	writeText(
 		t,
 		server,
 		strings.NewReplacer("PROGRAM", path, "=PASSWORD", "="+password).Replace(releaseStandIn),
 	)
-	if err := os.Chmod(server, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Chmod(server, 0o755))
 	cmd, root, output := startPlanWith(
 		t,
 		[]string{"PLIMSOLL_ADMIN_PASSWORD=" + password},
@@ -156,15 +119,11 @@ bounded: {users: 3, ramp: 100ms, settle: 100ms, measure: 2s}
 	if status := wait(t, cmd, 3*time.Minute, output); status != exit.OK {
 		t.Fatalf("status %d\n%s", status, output)
 	}
-	st := storetest.At(t, filepath.Join(root, "store"))
+	st := storeOf(t, root)
 	id, err := st.Last("runs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	r, err := st.Run(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	d, _ := evidence.TargetOf(r.Manifest)
 	if d.Driver != "mattermost" || d.Version != "5.36.1" ||
 		!slices.Equal(d.Command, []string{server, "server", "-x"}) {

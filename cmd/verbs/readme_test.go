@@ -7,15 +7,14 @@ import (
 	"testing"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/internal/failure"
 )
 
 // TestReadme holds the first page to its length, and the page of the exit statuses to their number.
 func TestReadme(t *testing.T) {
 	read := func(page string) string {
 		b, err := os.ReadFile("../../" + page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		return string(b)
 	}
 	if n := len(strings.Fields(read("README.md"))); n > 400 {

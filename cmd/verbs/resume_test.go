@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,7 +9,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/internal/program"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 	"plimsoll/record/store"
 	"plimsoll/record/store/storetest"
@@ -46,10 +45,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	cmd, root, output := startPlan(t, looksPlan, "compare", "-aa")
 	stored := filepath.Join(root, "store")
 	until(t, output, "block 1/12  run 1/24")
-	busy, busyOut := command(cmd.Path, "compare", "-store", stored, "-resume", "last")
-	if err := busy.Start(); err != nil {
-		t.Fatal(err)
-	}
+	busy, busyOut := launch(t, inStore(root, "compare", "-resume", "last")...)
 	if status := wait(t, busy, 2*time.Minute, busyOut); status != exit.Usage ||
 		!strings.Contains(busyOut.String(), "another process is carrying it out") {
 		t.Errorf("resumed while it was going: status %d\n%s", status, busyOut)
@@ -58,9 +54,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	for deadline := time.Now().Add(30 * time.Second); !regexp.MustCompile(`run 2/24 .* (ramp|measure) `).MatchString(output.String()) && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	for _, want := range []string{"planned looks after 6, 9 and 12 blocks, each at the level 2.21 %", "the noise of this environment is not known", "sha256:"} {
 		if !strings.Contains(output.String()[:strings.Index(output.String(), "block 1/12")], want) {
@@ -69,10 +63,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	}
 	run := func(limit time.Duration, args ...string) (int, string) {
 		t.Helper()
-		c, out := command(cmd.Path, append(args, "-store", stored)...)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		c, out := launch(t, append(args, "-store", stored)...)
 		return wait(t, c, limit, out), out.String()
 	}
 	other := filepath.Join(root, "other.yaml")
@@ -112,9 +103,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 		t.Errorf("%+v; the first run is %+v", re, c.Runs[0])
 	}
 	b, err := os.ReadFile(filepath.Join(st.ComparisonDir(c.ID), "report-full.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, want := range []string{"Look 1 of 3, after 6 blocks, at the level 2.21 %", "block 1 was run again whole", "All arms are one build", c.PlanDigest} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the report does not say %q", want)
@@ -140,14 +129,9 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 		!strings.Contains(out, lines[0].Environment) {
 		t.Errorf("ls -aa: status %d\n%s", status, out)
 	}
-	next, said := command(cmd.Path, "compare", "-store", stored, filepath.Join(root, "plan.yaml"))
-	if err := next.Start(); err != nil {
-		t.Fatal(err)
-	}
+	next, said := launch(t, inStore(root, "compare", filepath.Join(root, "plan.yaml"))...)
 	until(t, said, "run 2/24") // so that there is a run to report on
-	if err := next.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, next.Process.Signal(os.Interrupt))
 	if status := wait(t, next, 2*time.Minute, said); status != 130 {
 		t.Errorf("interrupted with status %d", status)
 	}
@@ -156,69 +140,15 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, said)
 		}
 	}
-	if left := program.Survivors(root); len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
-	}
-}
-
-func TestListNoise(t *testing.T) {
-	root := t.TempDir()
-	if status, out, errOut := inStore(t, root, "ls", "-aa"); status != 0 ||
-		!strings.Contains(errOut, "no comparison of a build with itself") ||
-		!strings.Contains(out, "RUN SD") {
-		t.Errorf("an empty store: status %d\n%s%s", status, out, errOut)
-	}
-	st := storetest.At(t, root)
-	aa := record.AA{
-		Comparison:  "a",
-		At:          time.Unix(1, 0),
-		Environment: "abc",
-		Host:        "a host",
-		Load:        "a load",
-		Engine:      "mysql",
-		Test:        "unbounded",
-		Arm:         "copy",
-		Metric:      "capacity",
-		Pairs:       6,
-		SD:          0.0282842712,
-		Kind:        "same",
-	}
-	again := aa
-	again.Comparison, again.Kind = "b", "worse"
-	if err := st.AddAA(aa, again); err != nil {
-		t.Fatal(err)
-	}
-	status, out, _ := inStore(t, root, "ls", "-aa")
-	// A run sd of 2 % finds 4.1 % in six blocks (by the study), as a ratio of geometric means.
-	for _, want := range []string{"abc", "mysql", "capacity", "2 %", "4.11 %", "1 of 2", "a host", "a load", "  12  "} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing (status %d) in\n%s", want, status, out)
-		}
-	}
-	_, out, _ = inStore(t, root, "ls", "-aa", "-json")
-	var rows []struct {
-		Metric string  `json:"metric"`
-		RunSD  float64 `json:"run_sd"`
-		False  int     `json:"false"`
-	}
-	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 1 ||
-		rows[0].RunSD < 0.0199 ||
-		rows[0].RunSD > 0.0201 ||
-		rows[0].False != 1 {
-		t.Errorf("%v, %v", rows, err)
-	}
+	nobodySurvives(t, root)
 }
 
 // lastComparison opens the comparison of a store that began last.
 func lastComparison(t *testing.T, st *store.Store) *record.Comparison {
 	t.Helper()
 	id, err := st.Last("comparisons")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	c, err := st.Comparison(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	return c
 }

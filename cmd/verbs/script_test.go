@@ -33,6 +33,7 @@ import (
 //	stored sizing ID                so is a sizing without steps
 //	stored lock ID                  a comparison is under way until the script ends
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,

@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/contenders"
-	"plimsoll/internal/program"
+	"plimsoll/internal/failure"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
@@ -95,9 +95,7 @@ bounded: {users: 6, ramp: 100ms, settle: 100ms, measure: 2s, slo: ["rate(failed_
 		t.Errorf("the manifest has %+v", s)
 	}
 	m, err := r.Merged(0, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	even, all := m[workload.Check+"is even"], m[workload.Check+"is 200"]
 	if all == nil || even == nil || all.Errors() > 0 || even.Classes[measure.Script] == 0 || even.Errors() == even.Count() {
 		t.Errorf("checks %+v, %+v", all, even)
@@ -117,49 +115,18 @@ bounded: {users: 6, ramp: 100ms, settle: 100ms, measure: 2s, slo: ["rate(failed_
 	}
 }
 
-// TestScriptOfAURL: -script needs no plan, and what is wrong with a script is known at once, with
-// its place.
+// TestScriptOfAURL: -script needs no plan. The options of the script say how many users there are.
 func TestScriptOfAURL(t *testing.T) {
 	t.Parallel()
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	dir := t.TempDir()
-	for _, tt := range []struct {
-		name, script string
-		status       int
-		want         string
-	}{
-		{"syntax", "export default function () {\n  const = 1;\n}", exit.Usage, "broken.js:2:"},
-		{"remote", "import x from 'https://jslib.k6.io/x.js';\nexport default function () {}", exit.Usage, "broken.js:1:"},
-		{"throws", "null.x;\nexport default function () {}", exit.Usage, "the init code threw an exception: broken.js:1: "},
-		{"nothing", "export const options = {};", exit.Usage, "exports no default function and no actions"},
-		{"options", "export const options = {vus: 2, duration: 'soon'};\nexport default function () {}", exit.Usage, "options.duration: "},
-	} {
-		file := filepath.Join(dir, "broken.js")
-		writeText(t, file, tt.script)
-		cmd, output := command(path, "run", "-store", filepath.Join(dir, "store"), "-script", file, server.URL)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if status := wait(t, cmd, time.Minute, output); status != tt.status || !strings.Contains(output.String(), tt.want) {
-			t.Errorf("%s: status %d, want %d and %q in\n%s", tt.name, status, tt.status, tt.want, output)
-		}
-	}
 	file := filepath.Join(dir, "visitor.js")
 	writeText(t, file, "export const options = { vus: 2, duration: \"2s\", thresholds: { checks: [\"rate>0.1\"] } };\n"+
 		strings.Replace(visitor, "THROWS", "false", 1))
 	saved := filepath.Join(dir, "plans", "plan.yaml")
-	if err := os.Mkdir(filepath.Dir(saved), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cmd, output := command(path, "run", "-store", filepath.Join(dir, "store"), "-script", file, "-save", saved, server.URL)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, os.Mkdir(filepath.Dir(saved), 0o755))
+	cmd, output := launch(t, inStore(dir, "run", "-script", file, "-save", saved, server.URL)...)
 	// The server answers 404 to all: the rule of failed operations breaks, or is not judged of few.
 	if status := wait(t, cmd, time.Minute, output); status == exit.Usage || status == exit.Tool {
 		t.Errorf("status %d\n%s", status, output)
@@ -180,23 +147,16 @@ func TestScriptOfAURL(t *testing.T) {
 // TestCompareProgramsByAScript: two programs of anybody take turns, and each gets its port in PORT.
 func TestCompareProgramsByAScript(t *testing.T) {
 	t.Parallel()
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
 	dir := t.TempDir()
 	var names [2]string
 	for i, name := range []string{"old", "new"} {
 		names[i] = filepath.Join(dir, name)
 		text := fmt.Sprintf("#!/bin/sh\nexec %s refnull -listen 127.0.0.1:$PORT\n", path)
-		if err := os.WriteFile(names[i], []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.WriteFile(names[i], []byte(text), 0o755))
 	}
 	src, err := contenders.Plan(t.Context(), names, dir, writeVisitor(t, "false"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	short := strings.NewReplacer("bounded: {users: auto, measure: auto}", "bounded: {users: 6, ramp: 500ms, settle: 500ms, measure: 3s}",
 		"compare:\n", "compare:\n  blocks: 1\n  retry: 0s\n").Replace(src)
 	cmd, root, output := startPlan(t, short+openGates, "compare")

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +23,8 @@ import (
 
 	"plimsoll/cmd/exit"
 	"plimsoll/cmd/internal/app"
+	"plimsoll/contrib/grafana"
+	"plimsoll/internal/failure"
 	"plimsoll/record"
 	"plimsoll/watch/series"
 )
@@ -71,9 +71,7 @@ func clientOf(t *testing.T, output *safeBuffer) v1.API {
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if m := address.FindStringSubmatch(output.String()); m != nil {
 			c, err := api.NewClient(api.Config{Address: m[1]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			failure.None(t, err)
 			return v1.NewAPI(c)
 		}
 	}
@@ -129,9 +127,7 @@ func writtenOutside(t *testing.T, root string, outside *receiver) {
 	// now is the run's end
 	all, _, _, err := clientOf(t, said).Query(t.Context(), `{__name__!=""}[1h]`, time.Time{})
 	stop()
-	if err := errors.Join(err, <-ended); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, errors.Join(err, <-ended))
 	n := strings.Count(all.String(), " @[")
 	outside.mu.Lock()
 	defer outside.mu.Unlock()
@@ -150,19 +146,13 @@ func writtenOutside(t *testing.T, root string, outside *receiver) {
 func namesOf(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	db, err := series.Open(filepath.Join(dir, record.SeriesDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer db.Close()
 	q, err := db.Querier(0, time.Now().Add(time.Hour).UnixMilli())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer q.Close()
 	names, _, err := q.LabelValues(t.Context(), "__name__", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	has := map[string]bool{}
 	for _, n := range names {
 		has[strings.Clone(n)] = true
@@ -170,43 +160,12 @@ func namesOf(t *testing.T, dir string) map[string]bool {
 	return has
 }
 
-// dashboard is the part of Grafana's schema that ours use.
-type dashboard struct {
-	UID, Title    string
-	SchemaVersion int
-	Time          struct{ From, To string }
-	Templating    struct {
-		List []struct {
-			Name, Type string
-			Query      json.RawMessage
-			Definition string
-		}
-	}
-	Annotations struct{ List []struct{ Expr string } }
-	Panels      []struct {
-		ID          int
-		Type, Title string
-		Repeat      string
-		GridPos     struct{ H, W, X, Y int }
-		Datasource  struct{ Type, UID string }
-		FieldConfig struct {
-			Defaults struct{ Unit string }
-		}
-		Targets []struct {
-			RefID, Expr string
-			Datasource  struct{ Type, UID string }
-		}
-	}
-}
-
 // recordedNames are the metrics of the host probe's fixtures: a machine may lack some that another
 // has, such as PSI.
 func recordedNames(t *testing.T) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "watch", "probe", "testdata", "host.golden"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var out []string
 	for line := range strings.Lines(string(b)) {
 		out = append(out, regexp.MustCompile(`^\w+`).FindString(line))
@@ -214,8 +173,7 @@ func recordedNames(t *testing.T) []string {
 	return out
 }
 
-// checkDashboards holds each dashboard to Grafana's form, parses every query, and looks for each
-// metric in a run.
+// checkDashboards looks for each metric of a dashboard in a run.
 func checkDashboards(t *testing.T, has map[string]bool) {
 	t.Helper()
 	for _, n := range recordedNames(t) {
@@ -227,102 +185,22 @@ func checkDashboards(t *testing.T, has map[string]bool) {
 	for _, n := range []string{"plimsoll_replication_lag_seconds", "plimsoll_replication_lag_bytes", "plimsoll_replication_lag_transactions"} {
 		has[n] = true // of replicas; the probes' own tests have them
 	}
-	files, err := filepath.Glob(filepath.Join("..", "..", "contrib", "grafana", "*.json"))
-	if err != nil || len(files) != 2 {
-		t.Fatalf("dashboards %v, %v", files, err)
-	}
-	prom := parser.NewParser(parser.Options{})
+	expressions := regexp.MustCompile(`"(?:expr|definition)": ("(?:[^"\\]|\\.)*")`)
+	labelValues := regexp.MustCompile(`^label_values\((.*), \w+\)$`)
 	variables := strings.NewReplacer("$__rate_interval", "5s", "$run", ".*", "$rule", ".*")
-	labelValues := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var d dashboard
-		if err := json.Unmarshal(b, &d); err != nil {
-			t.Errorf("%s: %v", f, err)
-			continue
-		}
-		if d.UID == "" || d.Title == "" || d.SchemaVersion < 36 || d.Time.From == "" ||
-			len(d.Panels) < 15 {
-			t.Errorf(
-				"%s: uid %q, title %q, schema %d, time %v, %d panels",
-				f,
-				d.UID,
-				d.Title,
-				d.SchemaVersion,
-				d.Time,
-				len(d.Panels),
-			)
-		}
-		queries := map[string]string{}
-		known := map[string]bool{"__rate_interval": true}
-		for _, v := range d.Templating.List {
-			known[v.Name] = true
-			if v.Type != "query" {
-				continue
-			}
-			m := labelValues.FindStringSubmatch(v.Definition)
-			if m == nil {
-				t.Errorf("%s: variable %s: %q", f, v.Name, v.Definition)
-				continue
-			}
-			queries["variable "+v.Name] = m[1]
-		}
-		for i, a := range d.Annotations.List {
-			queries[fmt.Sprint("annotation ", i)] = a.Expr
-		}
-		ids := map[int]bool{}
-		taken := map[[2]int]string{}
-		for _, p := range d.Panels {
-			g := p.GridPos
-			if ids[p.ID] || p.ID <= 0 || p.Title == "" || g.W <= 0 || g.H <= 0 || g.X < 0 ||
-				g.X+g.W > 24 {
-				t.Errorf("%s: panel %d %q: id or place %+v", f, p.ID, p.Title, g)
-			}
-			ids[p.ID] = true
-			for x := g.X; x < g.X+g.W; x++ {
-				for y := g.Y; y < g.Y+g.H; y++ {
-					if other := taken[[2]int{x, y}]; other != "" {
-						t.Fatalf("%s: panels %q and %q lie on one another", f, other, p.Title)
-					}
-					taken[[2]int{x, y}] = p.Title
-				}
-			}
-			if p.Type == "row" {
-				continue
-			}
-			if p.Type != "timeseries" && p.Type != "state-timeline" ||
-				p.FieldConfig.Defaults.Unit == "" ||
-				len(p.Targets) == 0 ||
-				p.Datasource.UID != "${datasource}" ||
-				p.Repeat != "" && !known[p.Repeat] {
-				t.Errorf("%s: panel %q is incomplete: %+v", f, p.Title, p)
-			}
-			refs := map[string]bool{}
-			for _, q := range p.Targets {
-				if refs[q.RefID] || q.RefID == "" || q.Datasource.Type != "prometheus" {
-					t.Errorf("%s: panel %q: query %+v", f, p.Title, q)
-				}
-				refs[q.RefID] = true
-				queries[p.Title+" "+q.RefID] = q.Expr
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(queries)) {
-			for _, v := range regexp.MustCompile(`\$\{?(\w+)`).FindAllStringSubmatch(queries[name], -1) {
-				if !known[v[1]] {
-					t.Errorf("%s: %s: no variable %s", f, name, v[1])
-				}
-			}
-			expr, err := prom.ParseExpr(variables.Replace(queries[name]))
+	prom := parser.NewParser(parser.Options{})
+	for _, text := range [][]byte{grafana.System, grafana.Coordinator} {
+		for _, m := range expressions.FindAllSubmatch(text, -1) {
+			var query string
+			failure.None(t, json.Unmarshal(m[1], &query))
+			query = labelValues.ReplaceAllString(query, "$1")
+			expr, err := prom.ParseExpr(variables.Replace(query))
 			if err != nil {
-				t.Errorf("%s: %s: %v", f, name, err)
-				continue
+				t.Fatalf("%s: %v", query, err)
 			}
 			parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 				if s, ok := n.(*parser.VectorSelector); ok && !has[s.Name] {
-					t.Errorf("%s: %s: no run has %s", f, name, s.Name)
+					t.Errorf("%s: no run has %s", query, s.Name)
 				}
 				return nil
 			})

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"plimsoll/evidence"
-	"plimsoll/internal/program"
 	"plimsoll/judge/limiter"
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -61,10 +60,7 @@ func (s *shedder) refuses(r *http.Request) bool {
 // connections, and the refusals are its limiter. Without a rule that looks at them, all users were
 // "supported", and nothing limited the run.
 func TestShedLoadIsNotCarried(t *testing.T) {
-	exe, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := builtProgram(t)
 	for _, tt := range []struct {
 		name, slo, kind, failures string
 		refuse                    http.HandlerFunc

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"plimsoll/cmd/internal/shipped"
-	"plimsoll/internal/program"
+	"plimsoll/internal/failure"
 )
 
 // mostBytes is the size that the program may have. It is above today's size by the needs of a few
@@ -24,10 +24,7 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the format of programs is that of Linux")
 	}
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
 	if fi, err := os.Stat(path); err != nil || fi.Size() > mostBytes {
 		t.Errorf(
 			"the program has %d bytes (%v), at most %d; go version -m and go tool nm -size -sort size tell what grew",
@@ -37,9 +34,7 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 		)
 	}
 	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer f.Close()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
@@ -59,9 +54,7 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 		t.Errorf("the program has %d symbols (%v), want those of all functions", len(names), err)
 	}
 	info, err := buildinfo.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	settings := map[string]string{}
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
@@ -82,21 +75,14 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 // TestStackTracesNameFilesAndLines shows that leaving out DWARF costs no stack trace, and that one
 // names no directory of this machine.
 func TestStackTracesNameFilesAndLines(t *testing.T) {
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
 	cmd := exec.CommandContext(t.Context(), path, "refnull", "-listen", "127.0.0.1:0")
 	cmd.Env = append(os.Environ(), "GOTRACEBACK=all")
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Start())
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
 		t.Errorf("the server says %q and then %v", line, err)
 	}
@@ -112,10 +98,7 @@ func TestStackTracesNameFilesAndLines(t *testing.T) {
 }
 
 func TestVersionPrintsNotices(t *testing.T) {
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
 	out, err := exec.CommandContext(t.Context(), path, "version", "-notices").Output()
 	if err != nil || string(out) != shipped.Notices {
 		t.Errorf(

@@ -13,63 +13,26 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/cmd/internal/app"
-	"plimsoll/internal/program"
+	"plimsoll/internal/failure"
 	"plimsoll/judge/sizing"
 	"plimsoll/record"
-	"plimsoll/record/store/storetest"
 	"plimsoll/report"
-	"plimsoll/run/session"
 )
-
-// A system that stands by itself is made for the users of its plan's test, also when that is a
-// ladder alone.
-func TestUpForEachTest(t *testing.T) {
-	for _, tt := range []struct {
-		tests string
-		users int
-	}{
-		{"bounded: {users: 7}\nunbounded: {max_users: 50}\nsizing: {steps: [3, 9]}\n", 7},
-		{"unbounded: {max_users: 50}\n", 50},
-		{"unbounded: {max_users: 50}\nsizing: {hold: 1s}\n", 50},
-		{"sizing: {steps: [3, 9]}\n", 9},
-		{"sizing: {steps: [3, 9]}\ncompare: {arms: {base: {}, new: {}}}\n", 9},
-	} {
-		p, err := known().Parse([]byte("name: up\ntarget: {driver: refnull}\nworkload: {behavior: poster}\n" + tt.tests))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, pt := new(app.App).Program().UpFor(p)
-		if p, err = new(app.App).Program().Narrow(p, &pt, 0); err != nil {
-			t.Errorf("%s: %v", tt.tests, err)
-			continue
-		}
-		if got := (&session.Session{Plan: p}).Users(pt); got != tt.users {
-			t.Errorf("%s: made for %d users, want %d", tt.tests, got, tt.users)
-		}
-	}
-}
 
 // runSizing runs the verb with a plan in a fresh store and returns its report, output and status.
 func runSizing(t *testing.T, text string, env ...string) (report.SizingPart, string, int, string) {
 	t.Helper()
 	cmd, root, output := startPlanWith(t, env, text, "sizing")
 	status := wait(t, cmd, 120*time.Second, output)
-	if left := program.Survivors(root); len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
-	}
+	nobodySurvives(t, root)
 	var d report.SizingPart
 	files, _ := filepath.Glob(filepath.Join(root, "store", "sizings", "*", "report.json"))
 	if len(files) != 1 {
 		return d, output.String(), status, root
 	}
 	b, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, &d); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
+	failure.None(t, json.Unmarshal(b, &d))
 	return d, output.String(), status, root
 }
 
@@ -125,24 +88,20 @@ setup: {stack: refchat}
 	}
 	forms, _ := filepath.Glob(filepath.Join(root, "store", "sizings", "*", "report.md"))
 	markdown, err := os.ReadFile(forms[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, want := range []string{"# Performance test results: box", "| Concurrent users |", "## Recommended capacity", "## Cost", "PostgreSQL"} {
 		if !strings.Contains(string(markdown), want) {
 			t.Errorf("the report lacks %q in\n%s", want, markdown)
 		}
 	}
-	st := storetest.At(t, filepath.Join(root, "store"))
+	st := storeOf(t, root)
 	entries, _, err := st.List(context.Background())
 	if err != nil || len(entries) != 3 {
 		t.Fatalf("%d runs, %v", len(entries), err)
 	}
 	for _, e := range entries { // the steps have the users of their labels
 		r, err := st.Run(e.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, err)
 		step := d.Steps[slices.IndexFunc(d.Steps, func(s sizing.Step) bool {
 			return s.Run == e.ID
 		})]
@@ -154,18 +113,7 @@ setup: {stack: refchat}
 	if err != nil || z.State != record.Sealed || len(z.Steps) != 3 || z.Engine != "postgresql" {
 		t.Errorf("%+v, %v", z, err)
 	}
-	path, _ := program.Build()
-	again, out := command(
-		path,
-		"report",
-		"-json",
-		"-store",
-		filepath.Join(root, "store"),
-		entries[0].Comparison,
-	)
-	if err := again.Start(); err != nil {
-		t.Fatal(err)
-	}
+	again, out := launch(t, inStore(root, "report", "-json", entries[0].Comparison)...)
 	if got := wait(t, again, 2*time.Minute, out); got != status {
 		t.Errorf("report: status %d, sizing ended with %d\n%s", got, status, out.String())
 	}
@@ -240,15 +188,11 @@ func TestInterruptedSizing(t *testing.T) {
 	const text = "name: cut\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nsizing: {steps: [5, 10], ramp: 20/s, settle: 0s, hold: 3s}\n"
 	cmd, root, output := startPlan(t, text, "sizing")
 	until(t, output, "step 2/2")
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, cmd.Process.Signal(os.Interrupt))
 	if status := wait(t, cmd, 2*time.Minute, output); status != 130 {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
-	if left := program.Survivors(root); len(left) > 0 {
-		t.Errorf("processes survived: %v", left)
-	}
+	nobodySurvives(t, root)
 	files, _ := filepath.Glob(filepath.Join(root, "store", "sizings", "*", "report.md"))
 	if len(files) != 1 {
 		t.Fatalf("%d reports\n%s", len(files), output.String())
@@ -258,62 +202,4 @@ func TestInterruptedSizing(t *testing.T) {
 		!strings.Contains(string(b), "\n|                5 |") {
 		t.Errorf("%v in\n%s", err, b)
 	}
-}
-
-// A ladder whose target lost acknowledged messages is not good, whatever its grades: those of a
-// step, of one that was repeated and of the first search count. One of these that is gone is named.
-func TestSizingThatLostMessages(t *testing.T) {
-	const text = "name: n\ntarget: {driver: refnull}\nworkload: {behavior: poster}\nunbounded: {max_users: 90}\nsizing: {steps: [50, 60]}\n"
-	p, err := known().Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	st := storetest.At(t, root)
-	z := &record.Sizing{
-		ID:         "z1",
-		Name:       p.Name,
-		Plan:       p.String(),
-		PlanDigest: p.Digest(),
-		State:      record.Sealed,
-		Planned:    []int{50, 60},
-		Search:     "search",
-	}
-	first, last := storetest.Put(t, st, storetest.StoredRun{
-		ID:     "first",
-		Slower: 1,
-		Series: true,
-	}), storetest.Put(t, st, storetest.StoredRun{ID: "step", Slower: 1, Series: true, Lost: 3})
-	repeated := storetest.Put(t, st, storetest.StoredRun{
-		ID:      "repeated",
-		Slower:  1,
-		Invalid: true,
-		Lost:    5,
-	})
-	z.Steps = []record.SizingStep{{
-		Users:  50,
-		Run:    "first",
-		Digest: first,
-	}, {Users: 60, Run: "step", Digest: last}}
-	z.Repeated = []record.SizingStep{{Users: 60, Run: "repeated", Digest: repeated}}
-	if err := st.SaveSizing(z); err != nil {
-		t.Fatal(err)
-	}
-	const gone = "it is not known whether the target lost messages that it had acknowledged (first search, run search): "
-	told := func(texts ...string) {
-		t.Helper()
-		status, out, errOut := inStore(t, root, "report", "z1")
-		for _, text := range append(texts, "(60 users, run step): 3 of 90 cannot be read", "(60 users, run repeated): 5 of 90 cannot be read") {
-			if !strings.Contains(errOut, text) ||
-				!strings.Contains(strings.Join(strings.Fields(out), " "), text) {
-				t.Errorf("%q is not in %q or\n%s", text, errOut, out)
-			}
-		}
-		if status != exit.SLO {
-			t.Errorf("status %d, want %d", status, exit.SLO)
-		}
-	}
-	told(gone)
-	storetest.Put(t, st, storetest.StoredRun{ID: "search", Slower: 1, Lost: 6})
-	told("(first search, run search): 6 of 90 cannot be read")
 }

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"plimsoll/internal/failure"
-	"plimsoll/internal/program"
 	"plimsoll/judge/attribution/statements"
 	"plimsoll/record"
-	"plimsoll/record/store/storetest"
 )
 
 // indexless starts refchat on posts that others have written, and drops indexes before.
@@ -46,8 +44,7 @@ compare: {arms: {base: {binary: WHOLE}, new: {binary: LOST}}, mode: duet, slice:
 // of the program's own probes, or a secret.
 func TestALostIndexIsNamed(t *testing.T) {
 	t.Parallel()
-	path, err := program.Build()
-	failure.None(t, err)
+	path := builtProgram(t)
 	dir := t.TempDir()
 	start := func(name, drops string) string {
 		file := filepath.Join(dir, name)
@@ -60,7 +57,7 @@ func TestALostIndexIsNamed(t *testing.T) {
 	plan := strings.NewReplacer("WHOLE", start("whole", ""), "LOST", start("lost", drops))
 	cmd, root, output := startPlan(t, plan.Replace(lostIndexPlan), "compare")
 	wait(t, cmd, 9*time.Minute, output)
-	st := storetest.At(t, filepath.Join(root, "store"))
+	st := storeOf(t, root)
 	id, err := st.Last("comparisons")
 	failure.None(t, err)
 	c, err := st.Comparison(id)

@@ -12,20 +12,17 @@ import (
 	"testing"
 
 	"plimsoll/evidence"
+	"plimsoll/internal/failure"
 	"plimsoll/judge/limiter"
 	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/target/lab/nginx"
 )
 
-// withNginx is where nginx is missing: an error in CI, which installs it.
 func withNginx(t *testing.T) {
 	t.Helper()
 	if _, err := nginx.Find(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		failure.Lacks(t, err)
 	}
 }
 
@@ -57,21 +54,15 @@ func lagShown(t *testing.T, stored *record.Run) {
 	t.Helper()
 	r := catalog().Of(stored)
 	db, err := r.Series()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	drawn, err := r.Drawing(t.Context(), db, 0.1)
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, errors.Join(err, db.Close()))
 	if line := drawn.Lines[report.Bounded]["replication-lag-0"]; len(line.V) < 5 ||
 		slices.Max(line.V) < 3 {
 		t.Errorf("the graph of the replica: %v, %q", line.V, drawn.Why[report.Bounded])
 	}
 	events, err := r.Events()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	// The disk of a shared host may be slower at that moment, and is named then; the lag qualifies
 	// all the same.
 	const lag = "replication-lag replica"
@@ -83,15 +74,11 @@ func lagShown(t *testing.T, stored *record.Run) {
 		t.Errorf("limiter %+v, %v", l, err)
 	}
 	pages, err := r.Pages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	all := ""
 	for _, p := range pages {
 		var b bytes.Buffer
-		if err := p.Write(&b); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, p.Write(&b))
 		all += b.String()
 		// a row of the panels without values
 		if strings.Contains(b.String(), "Replicas of the database: Time behind the first server") {

@@ -96,9 +96,3 @@ func TestHelp(t *testing.T) {
 		}
 	}
 }
-
-// inStore runs the program with a store.
-func inStore(t *testing.T, root string, args ...string) (status int, out, errOut string) {
-	t.Helper()
-	return ranWith(t, append(args, "-store", root)...)
-}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/internal/program"
+	"plimsoll/internal/failure"
 	"plimsoll/record/store/storetest"
 )
 
@@ -99,10 +99,6 @@ func ofMembers(r *http.Response) error {
 // in any output or file.
 func TestUsersFile(t *testing.T) {
 	t.Parallel()
-	path, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
 	door, at := newDoor(t)
 	dir := t.TempDir()
 	file := "\xef\xbb\xbflogin,password,token\r\n"
@@ -126,20 +122,13 @@ func TestUsersFile(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o640); err != nil {
-			t.Fatal(err)
-		}
+		failure.None(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		failure.None(t, os.WriteFile(name, []byte(text), 0o640))
 	}
 	write("data/users.csv", file)
 	write("plan.yaml", strings.Replace(rowsPlan, "URL", at, 1))
 	root := filepath.Join(dir, "store")
-	cmd, output := command(path, "run", "-store", root, filepath.Join(dir, "plan.yaml"))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, output := launch(t, inStore(dir, "run", filepath.Join(dir, "plan.yaml"))...)
 	if status := wait(t, cmd, time.Minute, output); status != exit.OK && status != exit.Invalid {
 		t.Fatalf("status %d\n%s", status, output)
 	}
@@ -170,9 +159,7 @@ func TestUsersFile(t *testing.T) {
 		t.Fatalf("%d runs, %v", len(entries), err)
 	}
 	r, err := st.Run(entries[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	if f := r.Manifest.Accounts; f == nil || f.Name != "users.csv" || f.Rows != 11 ||
 		len(f.Digest) != 71 ||
 		r.Manifest.Processes != 2 {

@@ -117,8 +117,8 @@ func (f Facts) YAML() string {
 	case Hold:
 		settle, rest := parts(f.Length, 6)
 		return f.head("Does "+subject+" hold "+users+" users?") + f.plan() +
-			fill(boundedText, "USERS", users+f.limit("how many at a time"), "SETTLE", span(settle),
-				"MEASURE", span(rest-settle)) + f.rules("a run that breaks one ends with status 6")
+			fill(boundedText, "USERS", users+f.limit("how many at a time"), "SETTLE", plan.FormatDuration(settle),
+				"MEASURE", plan.FormatDuration(rest-settle)) + f.rules("a run that breaks one ends with status 6")
 	case Supported:
 		start := min(f.Users, max(1, most/2))
 		return f.head("How many users does "+subject+" support?") + f.plan() +
@@ -133,7 +133,7 @@ func (f Facts) YAML() string {
 				"START",
 				strconv.Itoa(start),
 				"BUDGET",
-				span(f.Length),
+				plan.FormatDuration(f.Length),
 				"WINDOW",
 				usualOf("window"),
 				"RATE",
@@ -146,7 +146,7 @@ func (f Facts) YAML() string {
 		settle, hold := parts(f.Length, 4)
 		return f.head("How well does "+subject+" serve more and more users?") + f.plan() +
 			fill(ladderText, "STEPS", f.steps()+f.limit("users, a run for each"),
-				"SETTLE", span(settle), "HOLD", span(hold))
+				"SETTLE", plan.FormatDuration(settle), "HOLD", plan.FormatDuration(hold))
 	case Changed:
 		return f.head("Is "+f.Other+" better or worse than "+subject+"?") + versus.YAML()
 	}
@@ -353,17 +353,6 @@ func label(text string, most int, fallback string) string {
 	text = strings.Trim(outside.ReplaceAllString(text, "-"), ends)
 	text = strings.Trim(text[max(len(text)-most, 0):], ends)
 	return cmp.Or(text, fallback)
-}
-
-// span writes a time as plans do.
-func span(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
-	}
-	return text
 }
 
 // bare matches the texts that YAML takes for what they are; of the words that mean something else

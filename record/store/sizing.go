@@ -1,8 +1,6 @@
 package store
 
 import (
-	"errors"
-	"fmt"
 	"path/filepath"
 
 	"plimsoll/internal/files"
@@ -23,34 +21,5 @@ func (s *Store) SaveSizing(z *record.Sizing) error {
 
 // Sizing reads a sizing by its id, by a prefix that only one has, or by the word last.
 func (s *Store) Sizing(id string) (*record.Sizing, error) {
-	id, err := s.resolve("sizings", id)
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(s.SizingDir(id), "steps.json")
-	b, err := files.Read(path, 0)
-	if err != nil {
-		return nil, err
-	}
-	z, err := record.ReadSizing(b)
-	if errors.Is(err, record.ErrAltered) {
-		return nil, fmt.Errorf(
-			"sizing %s: %s %w; bring the file back as it was, or repeat the steps (docs/format/run.md, Digests)",
-			id,
-			path,
-			err,
-		)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if z.Format != record.FormatVersion {
-		return nil, fmt.Errorf(
-			"%s: format %d, this version reads %d",
-			path,
-			z.Format,
-			record.FormatVersion,
-		)
-	}
-	return z, nil
+	return load(s, "sizings", id, record.ReadSizing, "steps")
 }

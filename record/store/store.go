@@ -199,26 +199,39 @@ func (s *Store) SaveComparison(c *record.Comparison) error {
 // Comparison reads a comparison by its id, by a prefix that only one has, or by the word last. The
 // error wraps [record.ErrAltered] when its file was altered.
 func (s *Store) Comparison(id string) (*record.Comparison, error) {
-	id, err := s.resolve("comparisons", id)
+	return load(s, "comparisons", id, record.ReadComparison, "comparison")
+}
+
+// load reads the file of a comparison or sizing. Who finds it altered may repeat what.
+func load[T any](
+	s *Store,
+	kind, id string,
+	parse func([]byte) (*T, error),
+	what string,
+) (*T, error) {
+	id, err := s.resolve(kind, id)
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(s.ComparisonDir(id), "comparison.json")
+	path := filepath.Join(s.root, kind, id, fileOf[kind])
 	b, err := files.Read(path, 0)
 	if err != nil {
 		return nil, err
 	}
-	c, err := record.ReadComparison(b)
-	if errors.Is(err, record.ErrAltered) {
+	v, err := parse(b)
+	switch {
+	case errors.Is(err, record.ErrAltered):
 		return nil, fmt.Errorf(
-			"comparison %s: %s %w; bring the file back as it was, or repeat the comparison (docs/format/run.md, Digests)",
+			"%s %s: %s %w; bring the file back as it was, or repeat the %s "+
+				"(docs/format/run.md, Digests)",
+			strings.TrimSuffix(kind, "s"),
 			id,
 			path,
 			err,
+			what,
 		)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return c, nil
+	return v, nil
 }

@@ -81,6 +81,16 @@ func (a *App) ConsoleFlag(fs *flag.FlagSet) {
 	)
 }
 
+// PartFlags add the flags that choose a part of a plan.
+func PartFlags(fs *flag.FlagSet) (engine, arm *string) {
+	engine = fs.String(
+		"database",
+		"",
+		"database engine, when the plan has several (default its first)",
+	)
+	return engine, fs.String("arm", "", "arm, when the plan compares some (default base)")
+}
+
 // KeepFlag adds the flag that keeps the state of the systems under test.
 func KeepFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool(

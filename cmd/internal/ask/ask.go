@@ -80,12 +80,12 @@ func (p *Person) Secret(ctx context.Context, question string) (string, error) {
 	}
 	fd := int(p.terminal.Fd())
 	before, err := unix.IoctlGetTermios(fd, getTermios)
-	if err != nil {
-		return "", fmt.Errorf("switching the terminal's echo off: %w", err)
+	if err == nil {
+		silent := *before
+		silent.Lflag &^= unix.ECHO
+		err = unix.IoctlSetTermios(fd, setTermios, &silent)
 	}
-	silent := *before
-	silent.Lflag &^= unix.ECHO
-	if err := unix.IoctlSetTermios(fd, setTermios, &silent); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("switching the terminal's echo off: %w", err)
 	}
 	plain.Fprintf(p.out, "%s: ", question)
@@ -97,7 +97,7 @@ func (p *Person) Secret(ctx context.Context, question string) (string, error) {
 			fmt.Errorf("switching the terminal's echo on again (stty echo does it): %w", back),
 		)
 	}
-	return strings.TrimRight(answer, "\r\n"), err
+	return answer, err
 }
 
 // read returns the next line without its end. A person who does not answer is left behind: the

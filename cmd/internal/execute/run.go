@@ -33,12 +33,7 @@ func Capacity(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) 
 func single(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string, bounded bool) error {
 	root := a.StoreFlag(fs)
 	asJSON := fs.Bool("json", false, "write the run as JSON")
-	engine := fs.String(
-		"database",
-		"",
-		"database engine, when the plan has several (default its first)",
-	)
-	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
+	engine, arm := app.PartFlags(fs)
 	users := fs.Int(
 		"users",
 		0,

@@ -24,12 +24,7 @@ import (
 func Sizing(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	root := a.StoreFlag(fs)
 	asJSON := fs.Bool("json", false, "write the report as JSON")
-	engine := fs.String(
-		"database",
-		"",
-		"database engine, when the plan has several (default its first)",
-	)
-	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
+	engine, arm := app.PartFlags(fs)
 	rate := a.CalibrateFlag(fs)
 	keep := app.KeepFlag(fs)
 	a.OutwardFlags(fs)

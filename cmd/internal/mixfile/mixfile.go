@@ -79,13 +79,7 @@ func Import(ctx context.Context, s Source, known plan.Known) (text []byte, actio
 		)
 	}
 	byWeight := slices.SortedFunc(maps.Keys(weights), func(x, y string) int {
-		if weights[x] != weights[y] {
-			if weights[x] < weights[y] {
-				return 1
-			}
-			return -1
-		}
-		return strings.Compare(x, y)
+		return cmp.Or(cmp.Compare(weights[y], weights[x]), cmp.Compare(x, y))
 	})
 	for _, name := range byWeight {
 		plain.Fprintf(&b, "%s: %s\n", name, strconv.FormatFloat(weights[name], 'f', -1, 64))
@@ -213,7 +207,7 @@ func ask(ctx context.Context, s Source, query string) (from string, answer []byt
 }
 
 // ratesOf reads the answer to an instant query: calls per second by handler.
-func ratesOf(answer []byte) (map[string]float64, time.Time, error) {
+func ratesOf(answer []byte) (rates map[string]float64, at time.Time, err error) {
 	var r struct {
 		Status, Error string
 		Data          struct {
@@ -222,16 +216,16 @@ func ratesOf(answer []byte) (map[string]float64, time.Time, error) {
 		}
 	}
 	if err := json.Unmarshal(answer, &r); err != nil {
-		return nil, time.Time{}, fmt.Errorf("this is no answer of a Prometheus server: %w", err)
+		return nil, at, fmt.Errorf("this is no answer of a Prometheus server: %w", err)
 	}
 	if r.Status != "success" {
-		return nil, time.Time{}, fmt.Errorf(
+		return nil, at, fmt.Errorf(
 			"the query failed: %s",
 			comment(plain.Cut(r.Error, 300)),
 		)
 	}
 	if r.Data.ResultType != "vector" {
-		return nil, time.Time{}, fmt.Errorf(
+		return nil, at, fmt.Errorf(
 			"the answer is of type %q; want a vector, as an instant query gives it",
 			r.Data.ResultType,
 		)
@@ -241,10 +235,9 @@ func ratesOf(answer []byte) (map[string]float64, time.Time, error) {
 		Value  [2]any
 	}
 	if err := json.Unmarshal(r.Data.Result, &series); err != nil {
-		return nil, time.Time{}, fmt.Errorf("reading the vector: %w", err)
+		return nil, at, fmt.Errorf("reading the vector: %w", err)
 	}
-	rates := map[string]float64{}
-	var at time.Time
+	rates = map[string]float64{}
 	for i, s := range series {
 		seconds, ok1 := s.Value[0].(float64)
 		text, ok2 := s.Value[1].(string)

@@ -4,11 +4,13 @@
 package noplan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -237,17 +239,10 @@ func (r *Request) fit(ctx context.Context, met *preflight.Met, f *draft.Facts) e
 
 // Behavior returns the behavior of that name, or the usual one of the dialect if it is empty.
 func Behavior(d *dialect.Dialect, name string) string {
-	switch {
-	case name != "":
+	if name = cmp.Or(name, d.Weighted); name != "" {
 		return name
-	case d.Weighted != "":
-		return d.Weighted
 	}
-	var names []string
-	for n := range d.Behaviors {
-		names = append(names, n)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(d.Behaviors))
 	return strings.Join(names[:min(1, len(names))], "")
 }
 

@@ -74,6 +74,14 @@ func (o *output) check(of report.Subject, asJSON, markdown bool) error {
 	return nil
 }
 
+// formOr is the form of the output with -json, or else the usual one.
+func formOr(asJSON bool, usual string) string {
+	if asJSON {
+		return "json"
+	}
+	return usual
+}
+
 // write writes all forms of a document with more files into the directory, if one is given, and
 // prints one.
 func write(a *app.App, o *output, d report.Document, more []evidence.File, print string) error {
@@ -151,11 +159,7 @@ func writeDocument(
 	pages []evidence.File,
 	asJSON bool,
 ) error {
-	print := "screen"
-	if asJSON {
-		print = "json"
-	}
-	if err := write(a, o, doc, pages, print); err != nil || *o.out == "" {
+	if err := write(a, o, doc, pages, formOr(asJSON, "screen")); err != nil || *o.out == "" {
 		return err
 	}
 	plain.Fprintf(a.Stderr, "report: %s\n", filepath.Join(*o.out, "report.html"))

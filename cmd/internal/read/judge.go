@@ -243,14 +243,11 @@ func judgePairs(a *app.App, n *numbers, pairs *evidence.Pairs) error {
 }
 
 func writeJudged(a *app.App, n *numbers, d report.Document) error {
-	print := "screen"
-	switch {
-	case *n.asJSON:
-		print = "json"
-	case n.markdown:
-		print = "markdown"
+	usual := "screen"
+	if n.markdown {
+		usual = "markdown"
 	}
-	if err := write(a, n.output, d, nil, print); err != nil {
+	if err := write(a, n.output, d, nil, formOr(*n.asJSON, usual)); err != nil {
 		return err
 	}
 	if !d.State.Complete {

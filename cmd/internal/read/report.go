@@ -169,11 +169,7 @@ func onlyShow(
 	why error,
 ) error {
 	plain.Fprintf(a.Stderr, notWritten, why)
-	if !asJSON {
-		*o.print = "screen"
-	} else {
-		*o.print, asJSON = "json", false
-	}
+	*o.print = formOr(asJSON, "screen")
 	return render(ctx, a, st, c, o, asJSON)
 }
 

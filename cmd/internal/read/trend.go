@@ -60,10 +60,6 @@ func trend(_ context.Context, a *app.App, flags *flag.FlagSet, args []string) er
 		}
 	}
 	d := report.FromReleases(all)
-	print := "markdown"
-	if *asJSON {
-		print = "json"
-	}
 	if *o.print == "otava" && len(d.Trend.Databases) > 1 {
 		return plan.Usagef(
 			"-print otava: a file of Otava is one series, and there are %d databases: "+
@@ -71,7 +67,7 @@ func trend(_ context.Context, a *app.App, flags *flag.FlagSet, args []string) er
 			len(d.Trend.Databases),
 		)
 	}
-	return write(a, o, d, nil, print)
+	return write(a, o, d, nil, formOr(*asJSON, "markdown"))
 }
 
 // A released is the comparisons of releases in one argument, or in one file of a folder.

@@ -26,12 +26,7 @@ import (
 // in the foreground: it supervises the programs, which never outlive it.
 func Target(ctx context.Context, a *app.App, fs *flag.FlagSet, args []string) error {
 	root := a.StoreFlag(fs)
-	engine := fs.String(
-		"database",
-		"",
-		"database engine, when the plan has several (default its first)",
-	)
-	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
+	engine, arm := app.PartFlags(fs)
 	asJSON := fs.Bool("json", false, "status, verify: write it as JSON")
 	var vf verifyFlags
 	fs.StringVar(

@@ -102,7 +102,7 @@ func (p part) given(source, arm string) (record.Imported, error) {
 	switch p.kind {
 	case "unbounded":
 		if p.supported <= 0 {
-			return g, at(p.line, fmt.Errorf(
+			return g, record.AtLine(p.line, fmt.Errorf(
 				"%s on %s has %d supported users: the search found none",
 				p.label,
 				p.engine,
@@ -118,7 +118,7 @@ func (p part) given(source, arm string) (record.Imported, error) {
 	case "bounded":
 		g.Test = fmt.Sprintf("bounded, %d users, %s", p.users, p.duration)
 	default:
-		return g, at(p.line, fmt.Errorf(
+		return g, record.AtLine(p.line, fmt.Errorf(
 			"%s: the type is %s, want bounded or unbounded",
 			p.label,
 			record.QuoteImported(p.kind),
@@ -131,13 +131,6 @@ func (p part) given(source, arm string) (record.Imported, error) {
 		Aside: true,
 	})
 	return g, g.Check()
-}
-
-func at(line int, err error) error {
-	if line == 0 {
-		return err
-	}
-	return fmt.Errorf("line %d: %w", line, err)
 }
 
 // readComparison reads comparison.json.
@@ -206,12 +199,17 @@ func readComparison(source string, data []byte) ([]record.Imported, error) {
 			out = append(out, g)
 		}
 	}
+	return results(out, warnings)
+}
+
+// results returns the runs of a file, which must have some, with its warnings.
+func results(runs []record.Imported, warnings []string) ([]record.Imported, error) {
 	switch {
-	case len(out) == 0 && len(warnings) > 0:
+	case len(runs) == 0 && len(warnings) > 0:
 		return nil, errors.New(warnings[0] + ": there is no other result in the file")
-	case len(out) == 0:
+	case len(runs) == 0:
 		return nil, errors.New("there is no result in it")
 	}
-	out[0].Warnings = warnings
-	return out, nil
+	runs[0].Warnings = warnings
+	return runs, nil
 }

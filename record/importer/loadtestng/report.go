@@ -31,7 +31,7 @@ func readReport(source string, data []byte) ([]record.Imported, error) {
 	var in report
 	err := record.UnmarshalImported(data, &in)
 	if bad, ok := errors.AsType[noNumberError](err); ok {
-		return nil, at(record.LineOf(data, int64(bytes.Index(data, []byte(bad)))), bad)
+		return nil, record.AtLine(record.LineOf(data, int64(bytes.Index(data, []byte(bad)))), bad)
 	}
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package loadtestng
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -47,16 +46,10 @@ func readText(source string, data []byte) ([]record.Imported, error) {
 			n,
 		))
 	}
-	switch {
-	case t.open:
+	if t.open {
 		return nil, t.errorf("the last result has no ruler (===) at its end: the file is truncated")
-	case len(t.runs) == 0 && len(t.warnings) > 0:
-		return nil, errors.New(t.warnings[0] + ": there is no other result in the file")
-	case len(t.runs) == 0:
-		return nil, errors.New("there is no result in it")
 	}
-	t.runs[0].Warnings = t.warnings
-	return t.runs, nil
+	return results(t.runs, t.warnings)
 }
 
 // take reads a line that is not a ruler.

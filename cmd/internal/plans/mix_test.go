@@ -1,4 +1,4 @@
-package verbs
+package plans
 
 import (
 	"fmt"
@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/verbtest"
+	"plimsoll/internal/failure"
 )
 
 // fakePrometheus answers the query of the weights as a server of two hours of calls does, and every
@@ -39,22 +42,21 @@ func fakePrometheus(t *testing.T, end time.Time) *httptest.Server {
 				"getUsersByIds":   "5",
 				"patchPost":       "0.1",
 			} {
-				results += fmt.Sprintf(
-					`,{"metric":{"handler":%q},"value":[%d,%q]}`,
-					handler,
-					end.Unix(),
-					rate,
-				)
+				results += fmt.Sprintf(`,{"metric":{"handler":%q},"value":[%d,%q]}`,
+					handler, end.Unix(), rate)
 			}
 		}
-		fmt.Fprintf(
-			w,
-			`{"status":"success","data":{"resultType":"vector","result":[%s]}}`,
-			strings.TrimPrefix(results, ","),
-		)
+		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`,
+			strings.TrimPrefix(results, ","))
 	}))
 	t.Cleanup(srv.Close)
 	return srv
+}
+
+// write writes a file.
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	failure.None(t, os.WriteFile(name, []byte(text), 0o600))
 }
 
 func TestImportMix(t *testing.T) {
@@ -62,28 +64,18 @@ func TestImportMix(t *testing.T) {
 	srv := fakePrometheus(t, end)
 	dir := t.TempDir()
 	token := filepath.Join(dir, "token")
-	writeText(t, token, "s3cret\n")
+	write(t, token, "s3cret\n")
 	verb := func(args ...string) (status int, stdout, stderr string) {
-		return ranWith(t, append([]string{"plan", "mix"}, args...)...)
+		return verbtest.Run(t, Plan, append([]string{"mix"}, args...)...)
 	}
 	file := filepath.Join(dir, "mix.yaml")
-	status, out, errs := verb(
-		"-prometheus",
-		srv.URL+"/prom",
-		"-token-file",
-		token,
-		"-at",
-		end.Format(time.RFC3339),
-		"-o",
-		file,
-	)
+	status, out, errs := verb("-prometheus", srv.URL+"/prom", "-token-file", token,
+		"-at", end.Format(time.RFC3339), "-o", file)
 	if status != exit.OK || !strings.Contains(out, "weights of ") {
 		t.Fatalf("status %d: %s%s", status, out, errs)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, want := range []string{
 		"# query: sum by (handler) (rate(mattermost_api_time_count[2h]))\n", "# at:    2026-05-07T18:00:00Z\n", "# createPost: 2 calls/s\n",
 		"getUsersByIds", "\ncreate_post: 1\n", "\nadd_reaction: 0.125\n", "\nscroll_channel: 0\n",
@@ -95,7 +87,7 @@ func TestImportMix(t *testing.T) {
 	if strings.Contains(string(text), "s3cret") {
 		t.Error("the token is in the file")
 	}
-	if w, err := known().ParseWeights(text); err != nil || w["add_reaction"] != 0.125 {
+	if w, err := new(app.App).Known().ParseWeights(text); err != nil || w["add_reaction"] != 0.125 {
 		t.Errorf("%v, %v", w, err)
 	}
 	for _, tt := range []struct {
@@ -131,16 +123,14 @@ func TestMixOfAnAccessLog(t *testing.T) {
 	} {
 		fmt.Fprintf(&text, "10.0.0.1 - - [07/May/2026:18:00:%02d +0000] \"%s HTTP/1.1\" 200 5 \"-\" \"-\"\n", 3*i, request)
 	}
-	writeText(t, log, text.String()+"rotated\n")
+	write(t, log, text.String()+"rotated\n")
 	mix := filepath.Join(dir, "mix.yaml")
-	status, out, errs := ranWith(t, "plan", "mix", "-access-log", log, "-o", mix)
+	status, out, errs := verbtest.Run(t, Plan, "mix", "-access-log", log, "-o", mix)
 	if status != exit.OK || !strings.Contains(out, "weights of ") {
 		t.Fatalf("status %d: %s%s", status, out, errs)
 	}
 	got, err := os.ReadFile(mix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	for _, want := range []string{
 		"# log:   4 requests from 2026-05-07T18:00:00Z to 2026-05-07T18:00:09Z\n",
 		"# Lines that are no requests: 1, the first is line 5\n", "# createPost: 0.2222 calls/s\n",
@@ -151,16 +141,16 @@ func TestMixOfAnAccessLog(t *testing.T) {
 		}
 	}
 	plan := filepath.Join(dir, "plan.yaml")
-	writeText(t, plan, "name: p\ntarget: {driver: refchat}\ndatabase: {engine: postgresql}\n"+
+	write(t, plan, "name: p\ntarget: {driver: refchat}\ndatabase: {engine: postgresql}\n"+
 		"workload: {behavior: mattermost, mix: mix.yaml}\nbounded: {users: 10}\n")
-	if status, out, errs := ranWith(t, "plan", "check", plan); status != exit.OK {
+	if status, out, errs := verbtest.Run(t, Plan, "check", plan); status != exit.OK {
 		t.Errorf("status %d: %s%s", status, out, errs)
 	}
-	writeText(t, log, "nothing\n")
+	write(t, log, "nothing\n")
 	for _, args := range [][]string{
 		{"-access-log", log}, {"-access-log", log, "-file", log}, {"-access-log", filepath.Join(dir, "gone")},
 	} {
-		if status, _, errs := ranWith(t, append([]string{"plan", "mix"}, args...)...); status != exit.Usage {
+		if status, _, errs := verbtest.Run(t, Plan, append([]string{"mix"}, args...)...); status != exit.Usage {
 			t.Errorf("%v: status %d: %s", args, status, errs)
 		}
 	}

@@ -1,17 +1,14 @@
-package verbs
+package system
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/reference"
-	"plimsoll/cmd/internal/system"
+	"plimsoll/cmd/internal/verbtest"
 	"plimsoll/plan"
 	"plimsoll/reference/refchat"
 )
@@ -24,23 +21,20 @@ func TestTargetVerify(t *testing.T) {
 		AdminPassword: "Very-secret-1",
 		Faults:        []string{"error:100%@updateUserCustomStatus"},
 	})
-	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "Very-secret-1"}
-	verify := func(args ...string) (status int, out, talk string) {
-		var stdout, stderr bytes.Buffer
-		a := &app.App{
-			Stdout:   &stdout,
-			Stderr:   &stderr,
-			Env:      func(k string) string { return env[k] },
-			Terminal: true,
-		}
-		status = run(t.Context(), a, append([]string{"target", "verify"}, append(args, url)...))
-		if strings.Contains(stdout.String()+stderr.String(), "Very-secret") {
+	by := verbtest.Surroundings{
+		Env:      map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "Very-secret-1"},
+		Terminal: true,
+	}
+	check := func(args ...string) (status int, out, talk string) {
+		args = slices.Concat([]string{"verify"}, args, []string{url})
+		status, out, talk = by.Run(t, Target, args...)
+		if strings.Contains(out+talk, "Very-secret") {
 			t.Error("the password was printed")
 		}
-		return status, stdout.String(), stderr.String()
+		return status, out, talk
 	}
 	const only = "-only=upsert_draft,update_custom_status,add_channel_bookmark"
-	status, out, talk := verify(only)
+	status, out, talk := check(only)
 	const before = "settings of the server that matter to a run of 100 users (-users):\n" +
 		"  note   license is none: a run leaves out the actions of the outcome license\n"
 	if status != exit.Invalid ||
@@ -58,8 +52,8 @@ func TestTargetVerify(t *testing.T) {
 			t.Error(line)
 		}
 	}
-	status, out, _ = verify(only, "-json")
-	var v system.Verified
+	status, out, _ = check(only, "-json")
+	var v Verified
 	if err := json.Unmarshal([]byte(out), &v); err != nil || status != exit.Invalid {
 		t.Fatalf("status %d, %v in %s", status, err, out)
 	}
@@ -71,41 +65,12 @@ func TestTargetVerify(t *testing.T) {
 		v.Obstacles[0].Setting != "license" {
 		t.Errorf("%+v", v)
 	}
-	if status, out, _ = verify("-only=upsert_draft"); status != exit.OK {
+	if status, out, _ = check("-only=upsert_draft"); status != exit.OK {
 		t.Errorf("status %d of what works\n%s", status, out)
 	}
-	env["PLIMSOLL_ADMIN_PASSWORD"] = "wrong"
-	if status, out, talk = verify("-only=upsert_draft"); status != exit.Tool || out != "" ||
+	by.Env["PLIMSOLL_ADMIN_PASSWORD"] = "wrong"
+	if status, out, talk = check("-only=upsert_draft"); status != exit.Tool || out != "" ||
 		!strings.Contains(talk, "administrator") {
 		t.Errorf("status %d with a wrong password\n%s%s", status, out, talk)
-	}
-}
-
-// A verification that the docs print has an administrator's secret: without one it ends before it
-// begins.
-func TestVerifyInTheDocsHasASecret(t *testing.T) {
-	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%v, %v", files, err)
-	}
-	n := 0
-	for _, f := range append(files, "../../README.md") {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(b)) {
-			if before, args, ok := strings.Cut(line, "plimsoll target verify "); ok &&
-				!strings.Contains(before, "`") {
-				n++
-				if !strings.Contains(args, "-token-file ") &&
-					!strings.Contains(before, "PLIMSOLL_ADMIN_") {
-					t.Errorf("%s: %s", f, line)
-				}
-			}
-		}
-	}
-	if n < 4 {
-		t.Errorf("%d lines verify a server, want those of verify.md and sizing.md", n)
 	}
 }

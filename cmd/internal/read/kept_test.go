@@ -1,4 +1,4 @@
-package verbs
+package read
 
 import (
 	"cmp"
@@ -11,9 +11,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"plimsoll/cmd/internal/app"
 	"plimsoll/contrib/grafana"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
@@ -38,6 +40,9 @@ unbounded:
     - "promql: sum(rate(mattermost_api_time_sum[$window])) / sum(rate(mattermost_api_time_count[$window])) < 0.2"
 compare: {arms: {base: {version: v1}, new: {version: v2}}, combine: true, blocks: 2}
 `
+
+// catalog has the knowledge of the program without further services.
+var catalog = sync.OnceValue(new(app.App).Catalog)
 
 // keptShape is how large the runs of keptComparison are.
 type keptShape struct {
@@ -435,7 +440,7 @@ func newKeptSeries(tb testing.TB, p *plan.Plan, shape keptShape) *keptSeries {
 // hostSeries are those of the host probe's fixture: name, then names and values of labels.
 func hostSeries(tb testing.TB) (out [][]string) {
 	tb.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "watch", "probe", "testdata", "host.golden"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "watch", "probe", "testdata", "host.golden"))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,7 +1,6 @@
-package verbs
+package plans
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,8 +8,10 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -18,17 +19,17 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/cmd/internal/app"
 	"plimsoll/cmd/internal/reference"
-	"plimsoll/internal/program"
+	"plimsoll/cmd/internal/verbtest"
+	"plimsoll/internal/failure"
 	"plimsoll/plan"
 	"plimsoll/reference/refchat"
 )
@@ -43,36 +44,22 @@ type mistaken struct {
 	want       string            // of the line that names the mistake
 }
 
-// lookedAt carries out plan check -online, or another verb, on a plan.
+// lookedAt carries out plan check -online on a plan.
 func lookedAt(
 	t *testing.T,
 	src string,
 	env map[string]string,
-	args ...string,
 ) (status int, stdout, stderr string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "plan.yaml")
-	writeText(t, file, src)
-	if len(args) == 0 {
-		args = []string{"plan", "check", "-online"}
-	}
-	var out, errs bytes.Buffer
-	a := &app.App{
-		Stdin:  strings.NewReader(""),
-		Stdout: &out,
-		Stderr: &errs,
-		Env: func(name string) string {
-			if v, ok := env[name]; ok {
-				return v
-			}
-			return map[string]string{"PLIMSOLL_ADMIN_PASSWORD": chatSecret}[name]
-		},
-	}
-	status = run(t.Context(), a, append(args, file))
-	if strings.Contains(out.String()+errs.String(), chatSecret) {
+	write(t, file, src)
+	all := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": chatSecret}
+	maps.Copy(all, env)
+	status, stdout, stderr = verbtest.Surroundings{Env: all}.Run(t, Plan, "check", "-online", file)
+	if strings.Contains(stdout+stderr, chatSecret) {
 		t.Error("the password was printed")
 	}
-	return status, out.String(), errs.String()
+	return status, stdout, stderr
 }
 
 // serverOf starts a server of the test.
@@ -83,18 +70,12 @@ func serverOf(t *testing.T, h http.HandlerFunc) string {
 	return srv.URL
 }
 
-// proxyTo hands requests on to a server after a change.
-func proxyTo(t *testing.T, to string, change func(*http.Request)) string {
+// proxyTo hands requests on to a server.
+func proxyTo(t *testing.T, to string) *httputil.ReverseProxy {
 	t.Helper()
 	back, err := url.Parse(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(back)
-	return serverOf(t, func(w http.ResponseWriter, r *http.Request) {
-		change(r)
-		proxy.ServeHTTP(w, r)
-	})
+	failure.None(t, err)
+	return httputil.NewSingleHostReverseProxy(back)
 }
 
 // certified starts a server with a certificate for a name, which ends at a time, and returns its
@@ -102,9 +83,7 @@ func proxyTo(t *testing.T, to string, change func(*http.Request)) string {
 func certified(t *testing.T, name string, until time.Time) (port, ca string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	own := &x509.Certificate{
 		SerialNumber:          big.NewInt(1),
 		Subject:               pkix.Name{CommonName: name},
@@ -115,9 +94,7 @@ func certified(t *testing.T, name string, until time.Time) (port, ca string) {
 		NotAfter:              until,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, own, own, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
 	srv.TLS = &tls.Config{Certificates: []tls.Certificate{{
 		Certificate: [][]byte{der},
@@ -128,11 +105,9 @@ func certified(t *testing.T, name string, until time.Time) (port, ca string) {
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	_, port, err = net.SplitHostPort(srv.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	ca = filepath.Join(t.TempDir(), "ca.pem")
-	writeText(t, ca, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	write(t, ca, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	return port, ca
 }
 
@@ -140,9 +115,7 @@ func certified(t *testing.T, name string, until time.Time) (port, ca string) {
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failure.None(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -153,17 +126,23 @@ func TestMistakesOfAFirstUser(t *testing.T) {
 	chat := reference.Start(t, plan.PostgreSQL, refchat.Config{AdminPassword: chatSecret})
 	dir := t.TempDir()
 	noFile := filepath.Join(dir, "absent")
-	writeText(
-		t,
-		filepath.Join(dir, "users.csv"),
-		"login,password\nnobody,Wrong-1!\nno-one,Wrong-2!\n",
-	)
+	accounts := filepath.Join(dir, "users.csv")
+	write(t, accounts, "login,password\nnobody,Wrong-1!\nno-one,Wrong-2!\n")
 	notFound := serverOf(t, http.NotFound)
-	flat := proxyTo(t, chat, func(r *http.Request) {
+	behind := proxyTo(t, chat)
+	flat := serverOf(t, func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("Upgrade")
 		r.Header.Del("Connection")
+		behind.ServeHTTP(w, r)
 	})
-	full := serverOf(t, fullTeam(t, chat))
+	full := serverOf(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v4/config" {
+			behind.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"ServiceSettings":{},"TeamSettings":{"MaxUsersPerTeam":50}}`)
+	})
 	private, _ := certified(t, "localhost", time.Now().Add(time.Hour))
 	closed := closedPort(t)
 
@@ -223,43 +202,23 @@ func TestMistakesOfAFirstUser(t *testing.T) {
 		{"a plan of another version", external(chat, "  warmup: 3s\n"), nil, "5:3: target.warmup: unknown key"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			status, out, errs := lookedAt(t, tt.plan, tt.env)
 			if status != exit.Usage || out != "" || !strings.Contains(errs, tt.want) {
-				t.Errorf(
-					"status %d, stdout %q, stderr\n%s\nwant %d, nothing, and %q",
-					status,
-					out,
-					errs,
-					exit.Usage,
-					tt.want,
-				)
+				t.Errorf("status %d, stdout %q, stderr\n%s\nwant %q", status, out, errs, tt.want)
 			}
 		})
 	}
 }
 
-// fullTeam is before a server whose teams may have 50 members.
-func fullTeam(t *testing.T, chat string) http.HandlerFunc {
-	back, err := url.Parse(chat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(back)
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/api/v4/config" {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"ServiceSettings":{},"TeamSettings":{"MaxUsersPerTeam":50}}`)
-			return
-		}
-		proxy.ServeHTTP(w, r)
-	}
-}
-
 // The authority of a plan is that of the whole process: such plans have a process of their own.
 func TestCertificatesOfATarget(t *testing.T) {
-	exe, err := program.Build()
-	if err != nil {
-		t.Fatal(err)
+	const given = "CERTIFIED_PLAN"
+	if file := os.Getenv(given); file != "" {
+		by := verbtest.Surroundings{Env: map[string]string{"PLIMSOLL_ADMIN_PASSWORD": chatSecret}}
+		status, _, errs := by.Run(t, Plan, "check", "-online", file)
+		fmt.Println("status", status, errs)
+		return
 	}
 	for _, tt := range []struct {
 		name, host string
@@ -273,72 +232,16 @@ func TestCertificatesOfATarget(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			port, ca := certified(t, tt.host, time.Now().Add(tt.until))
 			file := filepath.Join(t.TempDir(), "plan.yaml")
-			writeText(
-				t,
-				file,
-				"name: t\ntarget: {driver: external, url: \"https://localhost:"+port+"\", ca: "+ca+"}\n"+
-					"workload: {behavior: mattermost}\nbounded: {users: 5}\n",
-			)
-			cmd, output := command(exe, "plan", "check", "-online", file)
-			cmd.Env = append(os.Environ(), "PLIMSOLL_ADMIN_PASSWORD="+chatSecret)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if status := wait(t, cmd, time.Minute, output); status != exit.Usage ||
-				!strings.Contains(output.String(), tt.want) {
-				t.Errorf("status %d\n%s\nwant %q", status, output.String(), tt.want)
+			write(t, file, "name: t\ntarget: {driver: external, url: \"https://localhost:"+port+"\", ca: "+ca+"}\n"+
+				"workload: {behavior: mattermost}\nbounded: {users: 5}\n")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCertificatesOfATarget$")
+			cmd.Env = append(os.Environ(), given+"="+file)
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), fmt.Sprint("status ", exit.Usage)) ||
+				!strings.Contains(string(out), tt.want) {
+				t.Errorf("%v\n%s\nwant %q", err, out, tt.want)
 			}
 		})
-	}
-}
-
-// All mistakes of a plan are named at once, by the verb that would carry it out, before a store is
-// made.
-func TestAllMistakesAtOnce(t *testing.T) {
-	closed := closedPort(t)
-	dir := t.TempDir()
-	src := `name: t
-target:
-  driver: external
-  url: http://` + closed + `
-  metrics_url: http://` + closed + `/metrics
-workload:
-  behavior: mattermost
-  users_file: absent.csv
-placement: {generator: [4000]}
-probes: [{kind: pid, role: db, pid: 4194999}]
-bounded: {users: 5}
-unbounded: {max_users: 9}
-sizing: {steps: [2]}
-compare: {blocks: 1, combine: true, arms: {base: {}, new: {}}}
-`
-	for _, verb := range []string{"run", "capacity", "sizing", "compare"} {
-		store := filepath.Join(dir, verb)
-		status, out, errs := lookedAt(t, src, nil, verb, "-store", store)
-		if status != exit.Usage || out != "" || strings.Contains(errs, "calibrating") {
-			t.Errorf("%s: status %d, stdout %q, stderr\n%s", verb, status, out, errs)
-		}
-		var at []string
-		for line := range strings.Lines(errs) {
-			if place, key, ok := strings.Cut(strings.TrimSpace(line), ": "); ok &&
-				strings.Count(place, ":") == 1 {
-				key, _, _ = strings.Cut(key, ": ")
-				at = append(at, place+" "+key)
-			}
-		}
-		want := []string{
-			"4:8 target.url",
-			"5:16 target.metrics_url",
-			"8:15 workload.users_file",
-			"9:24 placement.generator",
-			"10:37 probes[0].pid",
-		}
-		if !slices.Equal(at, want) {
-			t.Errorf("%s: places %q, want %q in\n%s", verb, at, want, errs)
-		}
-		if _, err := os.Stat(store); err == nil {
-			t.Errorf("%s has made a store", verb)
-		}
 	}
 }
 
@@ -347,16 +250,15 @@ func TestPreflightLeavesNothing(t *testing.T) {
 	chat := reference.Start(t, plan.PostgreSQL, refchat.Config{AdminPassword: chatSecret})
 	var mu sync.Mutex
 	var asked []string
-	at := proxyTo(t, chat, func(r *http.Request) {
+	behind := proxyTo(t, chat)
+	at := serverOf(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		defer mu.Unlock()
 		asked = append(asked, r.Method+" "+r.URL.Path)
+		mu.Unlock()
+		behind.ServeHTTP(w, r)
 	})
-	status, out, errs := lookedAt(
-		t,
-		"name: t\ntarget: {driver: external, url: \""+at+"\"}\nworkload: {behavior: mattermost}\nbounded: {users: 5}\n",
-		nil,
-	)
+	status, out, errs := lookedAt(t, "name: t\ntarget: {driver: external, url: \""+at+"\"}\n"+
+		"workload: {behavior: mattermost}\nbounded: {users: 5}\n", nil)
 	if status != exit.OK ||
 		!strings.Contains(out, "this host and the plan's addresses can carry it out (checked in ") {
 		t.Errorf("status %d\n%s%s", status, out, errs)

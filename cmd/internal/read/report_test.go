@@ -1,4 +1,4 @@
-package verbs
+package read
 
 import (
 	"bytes"
@@ -11,15 +11,18 @@ import (
 	"testing"
 
 	"plimsoll/cmd/exit"
+	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/verbtest"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
 )
 
-// reportAgain renders a stored comparison as the verb does, and returns its directory.
-func reportAgain(tb testing.TB, root, id string) string {
+// renderedAgain renders a stored comparison as the verb does, and returns its directory.
+func renderedAgain(tb testing.TB, root, id string) string {
 	tb.Helper()
-	if status, _, errOut := ranWith(tb, "report", "-store", root, id); status != exit.Inconclusive {
+	status, _, errOut := verbtest.Run(tb, Report, "-store", root, id)
+	if status != exit.Inconclusive {
 		tb.Fatalf("status %d: %s", status, errOut)
 	}
 	return filepath.Join(root, "comparisons", id)
@@ -30,10 +33,10 @@ func reportAgain(tb testing.TB, root, id string) string {
 func TestReportOfStoredRuns(t *testing.T) {
 	root := t.TempDir()
 	_, id := keptComparison(t, root, keptShape{seconds: 90, handlers: 2, methods: 2, ops: 40})
-	dir := reportAgain(t, root, id)
+	dir := renderedAgain(t, root, id)
 	for _, engine := range []string{"postgresql", "mysql"} {
 		for _, test := range []string{report.Bounded, report.Unbounded} {
-			for _, g := range dialects.Graphs("") {
+			for _, g := range new(app.App).Dialects().Graphs("") {
 				for _, ext := range []string{"png", "svg"} {
 					name := fmt.Sprintf("%s_%s_0_%s.%s", engine, test, g.Name, ext)
 					b, err := os.ReadFile(filepath.Join(dir, "graphs", name))
@@ -111,15 +114,8 @@ func TestShowPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, out, errOut := ranWith(
-		t,
-		"show",
-		"-store",
-		root,
-		"-pages",
-		dir,
-		runs[len(runs)-1].Name(),
-	)
+	last := runs[len(runs)-1].Name()
+	status, out, errOut := verbtest.Run(t, Show, "-store", root, "-pages", dir, last)
 	if status != exit.OK {
 		t.Fatalf("status %d: %s", status, errOut)
 	}
@@ -190,7 +186,7 @@ func BenchmarkStoredReport(b *testing.B) {
 	dir := ""
 	b.ReportAllocs()
 	for b.Loop() {
-		dir = reportAgain(b, root, id)
+		dir = renderedAgain(b, root, id)
 	}
 	files, size := 0, int64(0)
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

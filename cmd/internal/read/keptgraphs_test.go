@@ -1,4 +1,4 @@
-package verbs
+package read
 
 import (
 	"encoding/json"

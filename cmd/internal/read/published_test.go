@@ -1,8 +1,6 @@
-package verbs
+package read
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,21 +10,15 @@ import (
 	"testing"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/verbtest"
+	"plimsoll/internal/failure"
 	"plimsoll/report"
 )
 
 // published are tables of supported users that Mattermost's release team published, cell for cell,
 // with the numbers that they come from: the comparisons of v10.6.1 with v10.7.0-rc1, v9.11.16 with
 // v10.5.7 (two runs, two databases), and v11.0.4 with v11.1.0-rc2.
-var published = []struct {
-	name, arms, csv string
-	flags           []string
-	tables          []publishedTable
-	// blocks is the table that is added: the blocks that finding the same within 5 % would have
-	// taken.
-	blocks [][]string
-}{
+var published = []publishedComparison{
 	{
 		"v10.7", "v10.6.1,v10.7.0-rc1", "database,pair,base,new\nMySQL,1,16347,16301\nPostgres,1,17504,17310\n", []string{"-databases=false"},
 		[]publishedTable{{"Supported users in unbounded tests", [][]string{
@@ -117,31 +109,34 @@ var published = []struct {
 	},
 }
 
+type publishedComparison struct {
+	name, arms, csv string
+	flags           []string
+	tables          []publishedTable
+	// blocks is the table that is added: the blocks that finding the same within 5 % would have
+	// taken.
+	blocks [][]string
+}
+
 type publishedTable struct {
 	heading string // with the one above it, if it is a run's
 	cells   [][]string
 }
 
-// call runs the program in a directory of its own with these files and returns its status and
-// output.
-func call(t *testing.T, files map[string]string, args ...string) (status int, out, errOut string) {
+// in carries a verb out in a directory of its own with these files.
+func in(
+	t *testing.T,
+	files map[string]string,
+	verb verbtest.Verb,
+	args ...string,
+) (status int, out, errOut string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		writeText(t, name, text)
+		failure.None(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		failure.None(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	var stdout, stderr bytes.Buffer
-	a := &app.App{
-		Stdin:  strings.NewReader(files["-"]),
-		Stdout: &stdout,
-		Stderr: &stderr,
-		Env:    func(string) string { return "" },
-	}
-	status = run(context.Background(), a, args)
-	return status, stdout.String(), stderr.String()
+	return verbtest.Run(t, verb, args...)
 }
 
 // tables returns the tables of a Markdown text by heading; that of a run has the heading above it
@@ -176,15 +171,11 @@ func resultsText(arms [2]string, rows [][3]string) string {
 	const ruler = "=================================================="
 	var b strings.Builder
 	for i, r := range rows {
-		b.WriteString(
-			ruler + "Comparison result:Report: report_" + string(
-				rune('0'+i),
-			) + "_" + r[0] + "_unbounded.md\nGrafana Dashboard: \n",
-		)
+		fmt.Fprintf(&b, "%sComparison result:Report: report_%d_%s_unbounded.md\nGrafana Dashboard: \n",
+			ruler, i, r[0])
 		for k, arm := range arms {
-			b.WriteString(
-				arm + ":\n  Type: unbounded\n  DB Engine: " + r[0] + "\n  Supported Users: " + r[1+k] + "\n  Errors: 0\n",
-			)
+			fmt.Fprintf(&b, "%s:\n  Type: unbounded\n  DB Engine: %s\n  Supported Users: %s\n  Errors: 0\n",
+				arm, r[0], r[1+k])
 		}
 		b.WriteString(ruler + "\n\n")
 	}
@@ -196,29 +187,17 @@ func resultsText(arms [2]string, rows [][3]string) string {
 func TestPublishedTables(t *testing.T) {
 	for _, tt := range published {
 		t.Run(tt.name, func(t *testing.T) {
-			checkPublished(
-				t,
-				tt.tables,
-				tt.blocks,
-				map[string]string{"a.csv": tt.csv},
-				append(
-					[]string{"judge", "-md", "-unit", "users", "-arms", tt.arms, "a.csv"},
-					tt.flags...)...)
+			args := append([]string{"-md", "-unit", "users", "-arms", tt.arms, "a.csv"}, tt.flags...)
+			checkPublished(t, tt, map[string]string{"a.csv": tt.csv}, Judge, args...)
 		})
 		t.Run(tt.name+" by report", func(t *testing.T) {
-			checkPublished(
-				t,
-				tt.tables,
-				tt.blocks,
-				map[string]string{"a.csv": tt.csv},
-				append(
-					[]string{"report", "-unit", "users", "-arms", tt.arms, "a.csv"},
-					tt.flags...)...)
+			args := append([]string{"-unit", "users", "-arms", tt.arms, "a.csv"}, tt.flags...)
+			checkPublished(t, tt, map[string]string{"a.csv": tt.csv}, Report, args...)
 		})
 	}
 	t.Run("v10.5 from results.txt", func(t *testing.T) {
 		arms := [2]string{"v9.11.16", "v10.5.7"}
-		checkPublished(t, published[1].tables, published[1].blocks, map[string]string{
+		checkPublished(t, published[1], map[string]string{
 			"run1/results.txt": resultsText(
 				arms,
 				[][3]string{{"mysql", "14186", "16007"}, {"postgresql", "15232", "16942"}},
@@ -227,23 +206,23 @@ func TestPublishedTables(t *testing.T) {
 				arms,
 				[][3]string{{"mysql", "14989", "16371"}, {"postgresql", "15870", "17102"}},
 			),
-		}, "judge", "-md", "run1/results.txt", "run2/results.txt")
+		}, Judge, "-md", "run1/results.txt", "run2/results.txt")
 	})
 }
 
 // The differences that were published after those tables, and one of each table, follow from the
 // numbers in examples/releases.csv; the page of the trend has the first lines of what it prints.
 func TestPublishedDifferences(t *testing.T) {
-	csv, err := os.ReadFile("../../examples/releases.csv")
+	csv, err := os.ReadFile("../../../examples/releases.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/trend.md")
+	page, err := os.ReadFile("../../../docs/trend.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := map[string]string{"examples/releases.csv": string(csv)}
-	status, out, errs := call(t, files, "report", "trend", "-json", "examples/releases.csv")
+	status, out, errs := in(t, files, Report, "trend", "-json", "examples/releases.csv")
 	var d report.TrendPart
 	if err := json.Unmarshal([]byte(out), &d); err != nil || status != exit.OK || errs != "" {
 		t.Fatal(status, errs, err)
@@ -267,7 +246,7 @@ func TestPublishedDifferences(t *testing.T) {
 	_, text, _ := strings.Cut(string(page), "plimsoll report trend examples/releases.csv")
 	_, text, _ = strings.Cut(text, "```text\n")
 	text, _, _ = strings.Cut(text, "```")
-	if _, out, _ = call(t, files, "report", "trend", "examples/releases.csv"); text == "" ||
+	if _, out, _ = in(t, files, Report, "trend", "examples/releases.csv"); text == "" ||
 		!strings.Contains(out, text) {
 		t.Errorf("docs/trend.md shows\n%s\nwhich is not in\n%s", text, out[:min(len(out), 3000)])
 	}
@@ -275,13 +254,13 @@ func TestPublishedDifferences(t *testing.T) {
 
 func checkPublished(
 	t *testing.T,
-	want []publishedTable,
-	blocks [][]string,
+	want publishedComparison,
 	files map[string]string,
+	verb verbtest.Verb,
 	args ...string,
 ) {
 	t.Helper()
-	status, out, errOut := call(t, files, args...)
+	status, out, errOut := in(t, files, verb, args...)
 	if status != exit.Inconclusive || errOut != "" {
 		t.Errorf("status %d, stderr %q; want 4 and silence", status, errOut)
 	}
@@ -290,12 +269,12 @@ func checkPublished(
 		t.Errorf("one or two runs are more than indicative:\n%s", out)
 	}
 	got := tables(out)
-	for _, w := range want {
+	for _, w := range want.tables {
 		if !equal(got[w.heading], w.cells) {
 			t.Errorf("%s:\ngot  %q\nwant %q", w.heading, got[w.heading], w.cells)
 		}
 	}
-	if !equal(got["Blocks to say the same"], blocks) {
-		t.Errorf("blocks:\ngot  %q\nwant %q", got["Blocks to say the same"], blocks)
+	if !equal(got["Blocks to say the same"], want.blocks) {
+		t.Errorf("blocks:\ngot  %q\nwant %q", got["Blocks to say the same"], want.blocks)
 	}
 }

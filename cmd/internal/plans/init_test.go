@@ -1,28 +1,20 @@
-package verbs
+package plans
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"plimsoll/cmd/exit"
-	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/verbtest"
 )
 
 // answered runs init with answers, and returns the status and what a person sees.
 func answered(t *testing.T, file string, answers ...string) (status int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	a := &app.App{
-		Stdin:  strings.NewReader(strings.Join(answers, "\n") + "\n"),
-		Stdout: &out,
-		Stderr: &errs,
-		Env:    func(string) string { return "" },
-	}
-	status = run(t.Context(), a, []string{"init", "-o", file})
-	return status, out.String(), errs.String()
+	by := verbtest.Surroundings{Stdin: strings.Join(answers, "\n") + "\n"}
+	return by.Run(t, Init, "-o", file)
 }
 
 // TestInitWritesGoodPlans: every combination of answers gives a plan that plan check calls good,
@@ -38,7 +30,7 @@ func TestInitWritesGoodPlans(t *testing.T) {
 			t.Errorf("%q: status %d\n%s%s", answers, status, out, errs)
 			return
 		}
-		if status, out, errs := ranWith(t, "plan", "check", file); status != exit.OK ||
+		if status, out, errs := verbtest.Run(t, Plan, "check", file); status != exit.OK ||
 			!strings.Contains(out, ": good, sha256:") ||
 			strings.Contains(out, "cannot be compared") {
 			t.Errorf("%q: plan check has status %d\n%s%s", answers, status, out, errs)

@@ -1,14 +1,15 @@
-package verbs
+package system
 
 import (
-	"bytes"
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
-	"plimsoll/cmd/internal/app"
+	"plimsoll/cmd/internal/verbtest"
+	"plimsoll/internal/failure"
 )
 
 // A plan that only names a server is enough to start that server; a workload that is there is
@@ -22,14 +23,13 @@ func TestTargetUpNeedsNoTest(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "plan.yaml")
-		writeText(t, file, src)
+		failure.None(t, os.WriteFile(file, []byte(src), 0o600))
 		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(interrupted{syscall.SIGINT})
-		var out, errs bytes.Buffer
-		a := &app.App{Stdout: &out, Stderr: &errs, Env: func(string) string { return "" }}
-		run(ctx, a, []string{"target", "up", "-store", filepath.Join(dir, "store"), file})
-		if !strings.Contains(errs.String(), want) {
-			t.Errorf("%q: %s\nwant %q", src, errs.String(), want)
+		cancel(errors.New("interrupted by SIGINT"))
+		_, _, errs := verbtest.Surroundings{}.RunUntil(
+			ctx, Target, "up", "-store", filepath.Join(dir, "store"), file)
+		if !strings.Contains(errs, want) {
+			t.Errorf("%q: %s\nwant %q", src, errs, want)
 		}
 	}
 }
