@@ -177,7 +177,7 @@ func (s *setup) dropStale(r *accounts) error {
 	}
 	was := r.IDs[i]
 	r.IDs[i] = ""
-	if err := s.with(func(c *api.Client) error { return s.identify(s.ctx, c, r, i) }); err != nil {
+	if err := s.with(func(c *api.Client) error { return s.identify(s, c, r, i) }); err != nil {
 		return err
 	}
 	if r.IDs[i] != was {

@@ -71,21 +71,21 @@ func addChannelBookmark(ctx context.Context, a *person) error {
 
 // proveAddChannelBookmark shows that another client sees one more, a link or a file; of twelve,
 // some are of each kind.
-func proveAddChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 0)
+func proveAddChannelBookmark(s *stage) {
+	before, after := proveBookmarks(s, 0)
 	disproved(len(before) != 0 || len(after) != 1 || after[0].OwnerID != s.actor.id,
 		"another client sees %d bookmarks, want one of the person", len(after))
 	for range 11 {
-		s.act(ctx)
+		s.act()
 	}
-	list := must(s.witness.c.Bookmarks(ctx, s.actor.here()))
+	list := must(s.witness.c.Bookmarks(s, s.actor.here()))
 	files := 0
 	for _, b := range list {
 		if b.FileID == "" {
 			continue
 		}
 		if files++; files == 1 {
-			err := s.witness.c.File(ctx, b.FileID)
+			err := s.witness.c.File(s, b.FileID)
 			disproved(err != nil, "the file of a bookmark: %w", err)
 		}
 	}
@@ -149,8 +149,8 @@ func updateChannelBookmark(ctx context.Context, a *person) error {
 }
 
 // proveUpdateChannelBookmark shows that another client sees a bookmark with another name.
-func proveUpdateChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 1)
+func proveUpdateChannelBookmark(s *stage) {
+	before, after := proveBookmarks(s, 1)
 	disproved(len(after) != 1 || after[0].Name == before[0].Name,
 		"another client sees no bookmark with another name")
 }
@@ -170,8 +170,8 @@ func sortChannelBookmark(ctx context.Context, a *person) error {
 }
 
 // proveSortChannelBookmark shows that another client sees the same bookmarks in another order.
-func proveSortChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 3)
+func proveSortChannelBookmark(s *stage) {
+	before, after := proveBookmarks(s, 3)
 	moved := 0
 	for i, b := range before {
 		k := slices.IndexFunc(after, func(c api.Bookmark) bool { return c.ID == b.ID })
@@ -194,8 +194,8 @@ func deleteChannelBookmark(ctx context.Context, a *person) error {
 }
 
 // proveDeleteChannelBookmark shows that another client sees one less.
-func proveDeleteChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 2)
+func proveDeleteChannelBookmark(s *stage) {
+	before, after := proveBookmarks(s, 2)
 	disproved(len(after) != len(before)-1,
 		"another client sees %d bookmarks, before there were %d", len(after), len(before))
 }
@@ -219,10 +219,10 @@ func createSidebarCategory(ctx context.Context, a *person) error {
 
 // proveCreateSidebarCategory shows that another device finds one more section, with the current
 // channel in it.
-func proveCreateSidebarCategory(ctx context.Context, s *stage) {
-	before, n := s.sidebar(ctx)
-	s.act(ctx)
-	after, m := s.sidebar(ctx)
+func proveCreateSidebarCategory(s *stage) {
+	before, n := s.sidebar()
+	s.act()
+	after, m := s.sidebar()
 	ch := s.actor.here()
 	disproved(m != n+1 || after[ch] == before[ch],
 		"%d sections, before there were %d; the current channel is in %s", m, n, after[ch])
@@ -265,10 +265,10 @@ func updateSidebarCategory(ctx context.Context, a *person) error {
 
 // proveUpdateSidebarCategory shows that another device finds one channel, and only that, in another
 // section.
-func proveUpdateSidebarCategory(ctx context.Context, s *stage) {
-	before, _ := s.sidebar(ctx)
-	s.act(ctx)
-	after, _ := s.sidebar(ctx)
+func proveUpdateSidebarCategory(s *stage) {
+	before, _ := s.sidebar()
+	s.act()
+	after, _ := s.sidebar()
 	moved := 0
 	for ch, cat := range before {
 		if after[ch] != cat {
@@ -282,28 +282,28 @@ func proveUpdateSidebarCategory(ctx context.Context, s *stage) {
 
 // proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns
 // the lists that the witness sees before and after.
-func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []api.Bookmark) {
+func proveBookmarks(s *stage, n int) (before, after []api.Bookmark) {
 	ch := s.actor.here()
-	list := must(s.witness.c.Bookmarks(ctx, ch))
+	list := must(s.witness.c.Bookmarks(s, ch))
 	for _, b := range list {
-		check(s.witness.c.DeleteBookmark(ctx, ch, b.ID))
+		check(s.witness.c.DeleteBookmark(s, ch, b.ID))
 	}
 	for i := range n {
-		must(s.witness.c.AddBookmark(ctx, ch,
+		must(s.witness.c.AddBookmark(s, ch,
 			api.Bookmark{Name: fmt.Sprint("bookmark ", i), URL: "https://example.com"}))
 	}
-	before = must(s.witness.c.Bookmarks(ctx, ch))
-	s.act(ctx)
-	return before, must(s.witness.c.Bookmarks(ctx, ch))
+	before = must(s.witness.c.Bookmarks(s, ch))
+	s.act()
+	return before, must(s.witness.c.Bookmarks(s, ch))
 }
 
 // sidebar returns the section of each of the actor's channels as another device sees it, and how
 // many sections there are.
-func (s *stage) sidebar(ctx context.Context) (in map[string]string, n int) {
+func (s *stage) sidebar() (in map[string]string, n int) {
 	c := s.device()
 	defer c.Close()
 	in = map[string]string{}
-	cats := must(c.Categories(ctx, s.actor.id, s.actor.team))
+	cats := must(c.Categories(s, s.actor.id, s.actor.team))
 	for _, cat := range cats {
 		for _, ch := range cat.Channels {
 			in[ch] = cat.ID

@@ -37,8 +37,8 @@ func switchChannel(ctx context.Context, a *person) error {
 }
 
 // proveSwitchChannel shows that another channel is current, and counts as read.
-func proveSwitchChannel(ctx context.Context, s *stage) {
-	s.proveEntering(ctx, s.actor.inTeam)
+func proveSwitchChannel(s *stage) {
+	s.proveEntering(s.actor.inTeam)
 }
 
 // openDirect goes to another direct or group channel. With the mix loadtest-ng, it is looked at in
@@ -61,7 +61,7 @@ func openDirect(ctx context.Context, a *person) error {
 }
 
 // proveOpenDirect shows the same of direct and group channels.
-func proveOpenDirect(ctx context.Context, s *stage) { s.proveEntering(ctx, isDirect) }
+func proveOpenDirect(s *stage) { s.proveEntering(isDirect) }
 
 // largest returns the place of the current team with the most members, if that is not the current
 // one.
@@ -264,17 +264,17 @@ func scrollChannel(ctx context.Context, a *person) error {
 }
 
 // proveScrollChannel shows that the person came to older posts, where another client sees them.
-func proveScrollChannel(ctx context.Context, s *stage) {
+func proveScrollChannel(s *stage) {
 	ch := s.actor.channel()
 	for range seenPosts + 2*pageOf {
-		s.say(ctx, ch.key, "history")
+		s.say(ch.key, "history")
 	}
-	s.refresh(ctx)
+	s.refresh()
 	s.actor.anchor = api.ID{}
 	from, ok := ch.oldest()
 	disproved(!ok, "the channel has no posts")
-	s.act(ctx)
-	older := must(s.witness.c.PostsBefore(ctx, ch.key, from.id.String(), 200))
+	s.act()
+	older := must(s.witness.c.PostsBefore(s, ch.key, from.id.String(), 200))
 	for i, p := range older {
 		if p.ID == s.actor.anchor {
 			disproved((i+1)%pageOf != 0 && i+1 != len(older),
@@ -294,11 +294,11 @@ func unreadCheck(ctx context.Context, a *person) error {
 }
 
 // proveUnreadCheck shows that a post that came into the current channel counts as read afterwards.
-func proveUnreadCheck(ctx context.Context, s *stage) {
+func proveUnreadCheck(s *stage) {
 	ch := s.actor.channel()
-	s.say(ctx, ch.key, "unread")
-	s.act(ctx)
-	s.allRead(ctx, ch)
+	s.say(ch.key, "unread")
+	s.act()
+	s.allRead(ch)
 }
 
 // readChannels reads the channels of the team, with the archived ones or without, and the person's
@@ -363,8 +363,8 @@ func clickPermalink(ctx context.Context, a *person) error {
 
 // proveClickPermalink shows that the person is in another of its channels, and has read all posts
 // there.
-func proveClickPermalink(ctx context.Context, s *stage) {
-	s.proveEntering(ctx, func(p place) bool { return s.actor.inTeam(p) || isDirect(p) })
+func proveClickPermalink(s *stage) {
+	s.proveEntering(func(p place) bool { return s.actor.inTeam(p) || isDirect(p) })
 }
 
 // switchTeam goes to another team and to a channel there.
@@ -397,42 +397,42 @@ func switchTeam(ctx context.Context, a *person) error {
 }
 
 // proveSwitchTeam shows that a post in the other team counts as read after the person went there.
-func proveSwitchTeam(ctx context.Context, s *stage) {
+func proveSwitchTeam(s *stage) {
 	before := s.actor.team
 	for _, team := range s.actor.teams {
 		if team == before {
 			continue
 		}
-		for _, ch := range must(s.witness.c.TeamChannels(ctx, s.witness.id, team, false)) {
+		for _, ch := range must(s.witness.c.TeamChannels(s, s.witness.id, team, false)) {
 			if ch.TeamID == team {
-				s.say(ctx, ch.ID, "unread")
+				s.say(ch.ID, "unread")
 			}
 		}
 	}
-	s.act(ctx)
+	s.act()
 	ch := s.actor.channel()
 	now := s.actor.team
 	s.actor.team = before // the other proofs happen here
 	disproved(now == before || ch.team != api.ParseID(now), "the person is still in the same team")
-	s.allRead(ctx, ch)
+	s.allRead(ch)
 }
 
 // proveEntering puts something unread everywhere, acts, and shows that one such channel was read.
-func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) {
+func (s *stage) proveEntering(keep func(place) bool) {
 	a := s.actor
 	for k, p := range a.places {
 		if k != a.current && keep(p) && s.shared(p) {
-			s.say(ctx, p.ch.key, "unread")
+			s.say(p.ch.key, "unread")
 		}
 	}
 	for range 20 { // until it is one that the witness has written to
 		before := a.channel()
-		s.act(ctx)
+		s.act()
 		disproved(a.channel() == before || !keep(a.places[a.current]),
 			"the person is in the wrong channel")
 		if s.shared(a.places[a.current]) {
 			break
 		}
 	}
-	s.allRead(ctx, a.channel())
+	s.allRead(a.channel())
 }

@@ -55,11 +55,11 @@ func joinChannel(ctx context.Context, a *person) error {
 }
 
 // proveJoinChannel shows that the actor has become a member of a channel.
-func proveJoinChannel(ctx context.Context, s *stage) {
-	must(s.witness.c.MakeChannel(ctx, s.b.Team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
+func proveJoinChannel(s *stage) {
+	must(s.witness.c.MakeChannel(s, s.b.Team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
 	before := s.placesNow()
-	s.act(ctx)
-	s.isIn(ctx, before, 'O')
+	s.act()
+	s.isIn(before, 'O')
 }
 
 // people lists the other users in a dialog for a new channel, and requests their pictures.
@@ -84,8 +84,8 @@ func createDirect(ctx context.Context, a *person) error {
 	return err
 }
 
-func proveCreateDirect(ctx context.Context, s *stage) {
-	s.proveOpening(ctx, 'D', newDirect)
+func proveCreateDirect(s *stage) {
+	s.proveOpening('D', newDirect)
 }
 
 func createGroup(ctx context.Context, a *person) error {
@@ -93,8 +93,8 @@ func createGroup(ctx context.Context, a *person) error {
 	return err
 }
 
-func proveCreateGroup(ctx context.Context, s *stage) {
-	s.proveOpening(ctx, 'G', newGroup)
+func proveCreateGroup(s *stage) {
+	s.proveOpening('G', newGroup)
 }
 
 // newDirect opens a direct channel with another user and writes there. It returns the two.
@@ -152,11 +152,11 @@ func (a *person) settleIn(ctx context.Context, users []string, c composed) error
 
 func createPrivate(ctx context.Context, a *person) error { return a.createChannel(ctx, "P") }
 
-func proveCreatePrivate(ctx context.Context, s *stage) { s.proveMaking(ctx, 'P') }
+func proveCreatePrivate(s *stage) { s.proveMaking('P') }
 
 func createPublic(ctx context.Context, a *person) error { return a.createChannel(ctx, "O") }
 
-func proveCreatePublic(ctx context.Context, s *stage) { s.proveMaking(ctx, 'O') }
+func proveCreatePublic(s *stage) { s.proveMaking('O') }
 
 // createChannel makes a channel in the team and adds one to four members by the dialog for it.
 func (a *person) createChannel(ctx context.Context, kind string) error {
@@ -208,13 +208,13 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 
 // proveMaking shows that the actor is in a new channel of a kind with other members, as the
 // administrator sees it.
-func (s *stage) proveMaking(ctx context.Context, kind byte) {
+func (s *stage) proveMaking(kind byte) {
 	before := s.placesNow()
-	s.act(ctx)
+	s.act()
 	ch := s.actor.channel()
 	disproved(ch.kind != kind || slices.Contains(before, ch.id),
 		"the person is in a channel of kind %c that was there before", ch.kind)
-	members := must(s.admin.ChannelMembers(ctx, ch.key, 0, 100))
+	members := must(s.admin.ChannelMembers(s, ch.key, 0, 100))
 	disproved(len(members) < 2 || !slices.Contains(members, s.actor.id),
 		"the channel has %d members", len(members))
 }
@@ -222,22 +222,20 @@ func (s *stage) proveMaking(ctx context.Context, kind byte) {
 // proveOpening shows that the actor has written in the direct or group channel of the users it
 // named and nobody else. The administrator reads the members. The channel may have been there
 // already.
-func (s *stage) proveOpening(
-	ctx context.Context, kind byte, open func(context.Context, *person) ([]string, error),
-) {
+func (s *stage) proveOpening(kind byte, open func(context.Context, *person) ([]string, error)) {
 	var asked []string
-	check(s.carryOut(ctx, func(ctx context.Context, a *person) (err error) {
+	check(s.carryOut(func(ctx context.Context, a *person) (err error) {
 		asked, err = open(ctx, a)
 		return err
 	}))
 	ch := s.actor.channel()
 	disproved(ch.kind != kind, "the person is in a channel of kind %c", ch.kind)
-	members := must(s.admin.ChannelMembers(ctx, ch.key, 0, 100))
+	members := must(s.admin.ChannelMembers(s, ch.key, 0, 100))
 	slices.Sort(asked)
 	slices.Sort(members)
 	disproved(!slices.Equal(members, asked),
 		"the members of the channel are %v, not %v", members, asked)
-	posts := s.postsOf(ctx, ch, members)
+	posts := s.postsOf(ch, members)
 	disproved(len(posts) == 0 || posts[0].UserID.String() != s.actor.id,
 		"the person wrote nothing there")
 }
@@ -245,7 +243,7 @@ func (s *stage) proveOpening(
 // postsOf reads a channel as another member than the actor: a release may refuse an administrator
 // who is no member. If no other member is a person of the stage, it reads as the actor's other
 // device.
-func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) []api.Seen {
+func (s *stage) postsOf(ch *channel, members []string) []api.Seen {
 	token := s.actor.c.Token
 	for rank, id := range s.b.IDs {
 		if t := s.b.session(rank, false); id != s.actor.id && slices.Contains(members, id) &&
@@ -256,7 +254,7 @@ func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) []ap
 	}
 	c := must(s.client(token))
 	defer c.Close()
-	return must(c.Posts(ctx, ch.key, pageOf))
+	return must(c.Posts(s, ch.key, pageOf))
 }
 
 // placesNow returns the channels that the actor is in.
@@ -268,10 +266,10 @@ func (s *stage) placesNow() (ids []api.ID) {
 }
 
 // isIn shows that the actor is in a channel of a kind that it was not in before.
-func (s *stage) isIn(ctx context.Context, before []api.ID, kind byte) {
+func (s *stage) isIn(before []api.ID, kind byte) {
 	for _, p := range s.actor.places {
 		if p.ch.kind == kind && !slices.Contains(before, p.ch.id) {
-			must(s.admin.ChannelMember(ctx, p.ch.key, s.actor.id))
+			must(s.admin.ChannelMember(s, p.ch.key, s.actor.id))
 			return
 		}
 	}

@@ -107,15 +107,15 @@ func upsertDraft(ctx context.Context, a *person) error {
 
 // proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the
 // time.
-func proveUpsertDraft(ctx context.Context, s *stage) {
-	s.say(ctx, s.actor.here(), "answer me")
-	s.refresh(ctx)
+func proveUpsertDraft(s *stage) {
+	s.say(s.actor.here(), "answer me")
+	s.refresh()
 	const times = 20
 	replies := 0
 	for range times {
-		s.noDrafts(ctx)
-		s.act(ctx)
-		list := s.drafts(ctx)
+		s.noDrafts()
+		s.act()
+		list := s.drafts()
 		disproved(len(list) != 1 || list[0].ChannelID != s.actor.here() || list[0].Message == "",
 			"another device finds %d drafts, want the one that was written", len(list))
 		if list[0].RootID != "" {
@@ -123,7 +123,7 @@ func proveUpsertDraft(ctx context.Context, s *stage) {
 		}
 	}
 	disproved(replies <= times/2, "%d of %d drafts are in threads", replies, times)
-	s.noDrafts(ctx)
+	s.noDrafts()
 }
 
 func unsentTo(ch *channel, root api.ID) func(unsent) bool {
@@ -162,16 +162,16 @@ func deleteDraft(ctx context.Context, a *person) error {
 }
 
 // proveDeleteDraft shows that a draft is gone on another device, and that there may be none.
-func proveDeleteDraft(ctx context.Context, s *stage) {
+func proveDeleteDraft(s *stage) {
 	a := s.actor
-	s.noDrafts(ctx)
-	err := s.carryOut(ctx, s.doing.do)
+	s.noDrafts()
+	err := s.carryOut(s.doing.do)
 	disproved(err != nil, "without a draft: %w", err)
-	check(upsertDraft(ctx, a))
-	list := s.drafts(ctx)
+	check(upsertDraft(s, a))
+	list := s.drafts()
 	disproved(len(list) != 1, "%d drafts before, want 1", len(list))
-	s.act(ctx)
-	list = s.drafts(ctx)
+	s.act()
+	list = s.drafts()
 	disproved(len(list) != 0, "%d drafts are left", len(list))
 }
 
@@ -193,17 +193,17 @@ func getDrafts(ctx context.Context, a *person) error {
 }
 
 // proveGetDrafts shows that the person knows of a draft that another device has saved.
-func proveGetDrafts(ctx context.Context, s *stage) {
+func proveGetDrafts(s *stage) {
 	ch := s.actor.channel()
-	s.noDrafts(ctx)
+	s.noDrafts()
 	c := s.device()
 	defer c.Close()
-	check(c.UpsertDraft(ctx, api.Draft{ChannelID: ch.key, Message: "from my phone"}))
-	s.act(ctx)
+	check(c.UpsertDraft(s, api.Draft{ChannelID: ch.key, Message: "from my phone"}))
+	s.act()
 	d := s.actor.own().drafts
 	disproved(len(d) != 1 || d[0].ch != ch,
 		"the person knows of %d drafts, want the one of another device", len(d))
-	s.noDrafts(ctx)
+	s.noDrafts()
 }
 
 // loadScheduled shows in the sidebar that there are scheduled posts.
@@ -225,10 +225,10 @@ func createScheduledPost(ctx context.Context, a *person) error {
 
 // proveCreateScheduledPost shows that another device finds one more, for a time between 2 and 12
 // days from now.
-func proveCreateScheduledPost(ctx context.Context, s *stage) {
-	before := s.oneScheduled(ctx)
-	s.act(ctx)
-	list := s.scheduled(ctx)
+func proveCreateScheduledPost(s *stage) {
+	before := s.oneScheduled()
+	s.act()
+	list := s.scheduled()
 	for _, p := range list {
 		if in := time.Until(time.UnixMilli(p.At)); p.ID != before.ID && len(list) == 2 &&
 			in > 47*time.Hour && in <= 288*time.Hour {
@@ -303,10 +303,10 @@ func updateScheduledPost(ctx context.Context, a *person) error {
 
 // proveUpdateScheduledPost shows that another device finds the same post with another text and
 // time.
-func proveUpdateScheduledPost(ctx context.Context, s *stage) {
-	before := s.oneScheduled(ctx)
-	s.act(ctx)
-	list := s.scheduled(ctx)
+func proveUpdateScheduledPost(s *stage) {
+	before := s.oneScheduled()
+	s.act()
+	list := s.scheduled()
 	disproved(len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message ||
 		list[0].At == before.At,
 		"the scheduled post is unchanged, or is not the only one (of %d)", len(list))
@@ -322,10 +322,10 @@ func deleteScheduledPost(ctx context.Context, a *person) error {
 }
 
 // proveDeleteScheduledPost shows that another device finds it no more.
-func proveDeleteScheduledPost(ctx context.Context, s *stage) {
-	s.oneScheduled(ctx)
-	s.act(ctx)
-	list := s.scheduled(ctx)
+func proveDeleteScheduledPost(s *stage) {
+	s.oneScheduled()
+	s.act()
+	list := s.scheduled()
 	disproved(len(list) != 0, "%d scheduled posts are left", len(list))
 }
 
@@ -353,16 +353,16 @@ func sendScheduledPost(ctx context.Context, a *person) error {
 }
 
 // proveSendScheduledPost shows that the message stands in the channel, and is scheduled no more.
-func proveSendScheduledPost(ctx context.Context, s *stage) {
+func proveSendScheduledPost(s *stage) {
 	ch := s.actor.channel()
-	s.oneScheduled(ctx)
-	mark := s.say(ctx, ch.key, "before")
-	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, ch.key, 2))
+	s.oneScheduled()
+	mark := s.say(ch.key, "before")
+	s.act()
+	posts := must(s.witness.c.Posts(s, ch.key, 2))
 	disproved(len(posts) < 2 || posts[0].UserID.String() != s.actor.id ||
 		posts[1].ID.String() != mark.ID,
 		"another client finds no new post of the person")
-	list := s.scheduled(ctx)
+	list := s.scheduled()
 	disproved(len(list) != 0, "it is still scheduled")
 }
 
@@ -371,35 +371,35 @@ func proveSendScheduledPost(ctx context.Context, s *stage) {
 func (s *stage) device() *api.Client { return must(s.client(s.actor.c.Token)) }
 
 // drafts lists the actor's drafts as another device sees them.
-func (s *stage) drafts(ctx context.Context) []api.Draft {
+func (s *stage) drafts() []api.Draft {
 	c := s.device()
 	defer c.Close()
-	return must(c.Drafts(ctx, s.actor.id, s.actor.team))
+	return must(c.Drafts(s, s.actor.id, s.actor.team))
 }
 
 // noDrafts begins a proof without drafts.
-func (s *stage) noDrafts(ctx context.Context) {
-	for _, d := range s.drafts(ctx) {
-		check(s.actor.c.DeleteDraft(ctx, s.actor.id, d.ChannelID, d.RootID))
+func (s *stage) noDrafts() {
+	for _, d := range s.drafts() {
+		check(s.actor.c.DeleteDraft(s, s.actor.id, d.ChannelID, d.RootID))
 	}
 	s.actor.own().drafts = nil
 }
 
 // scheduled lists the actor's scheduled posts as another device sees them.
-func (s *stage) scheduled(ctx context.Context) []api.Scheduled {
+func (s *stage) scheduled() []api.Scheduled {
 	c := s.device()
 	defer c.Close()
-	return must(c.ScheduledPosts(ctx, s.actor.team))
+	return must(c.ScheduledPosts(s, s.actor.team))
 }
 
 // oneScheduled begins a proof with one scheduled post that the person does not know.
-func (s *stage) oneScheduled(ctx context.Context) api.Scheduled {
-	for _, p := range s.scheduled(ctx) {
-		check(s.actor.c.Unschedule(ctx, p.ID))
+func (s *stage) oneScheduled() api.Scheduled {
+	for _, p := range s.scheduled() {
+		check(s.actor.c.Unschedule(s, p.ID))
 	}
 	s.actor.own().scheduled = nil
 	c := s.device()
 	defer c.Close()
 	d := api.Draft{ChannelID: s.actor.here(), Message: "from my phone"}
-	return must(c.Schedule(ctx, s.actor.id, d, time.Now().Add(50*time.Hour).UnixMilli()))
+	return must(c.Schedule(s, s.actor.id, d, time.Now().Add(50*time.Hour).UnixMilli()))
 }

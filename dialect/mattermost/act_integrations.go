@@ -124,16 +124,16 @@ const nobody = -1
 
 // provePostWebhook shows the witness's other device the event of a post by the webhook, and another
 // client the post.
-func provePostWebhook(ctx context.Context, s *stage) {
-	s.connected(ctx)
-	sock := must(s.witness.c.Connect(ctx))
+func provePostWebhook(s *stage) {
+	s.connected()
+	sock := must(s.witness.c.Connect(s))
 	defer sock.Close()
 	defer sock.Release()
-	s.act(ctx)
+	s.act()
 	ch := s.actor.channel()
-	post := s.newest(ctx, ch)
+	post := s.newest(ch)
 	disproved(post.UserID.String() == s.actor.id, "the post is the person's own")
-	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	wait, cancel := context.WithTimeout(s, 10*time.Second)
 	defer cancel()
 	for {
 		ev, err := sock.Next(wait)
@@ -146,20 +146,20 @@ func provePostWebhook(ctx context.Context, s *stage) {
 
 // connected makes sure that events reach the actor, whose WebSocket may have ended with an earlier
 // proof, in a channel that the witness is in.
-func (s *stage) connected(ctx context.Context) {
+func (s *stage) connected() {
 	a := s.actor
 	a.mu.Lock()
 	over := a.life == nil || a.life.Err() != nil
 	a.mu.Unlock()
 	if over {
-		check(s.again(ctx, a))
+		check(s.again(a))
 	}
-	check(s.gather(ctx))
+	check(s.gather())
 }
 
 // newest returns the newest post of a channel, as the witness sees it.
-func (s *stage) newest(ctx context.Context, ch *channel) api.Seen {
-	posts := must(s.witness.c.Posts(ctx, ch.key, pageOf))
+func (s *stage) newest(ch *channel) api.Seen {
+	posts := must(s.witness.c.Posts(s, ch.key, pageOf))
 	disproved(len(posts) == 0, "another client finds no post")
 	return posts[0]
 }
@@ -187,13 +187,13 @@ func runCommand(ctx context.Context, a *person) error {
 }
 
 // proveRunCommand shows the witness a new post of the actor, which is not the command itself.
-func proveRunCommand(ctx context.Context, s *stage) {
-	s.connected(ctx)
-	ch := s.emptyChannel(ctx)
-	s.act(ctx)
-	post := s.newest(ctx, ch)
+func proveRunCommand(s *stage) {
+	s.connected()
+	ch := s.emptyChannel()
+	s.act()
+	post := s.newest(ch)
 	disproved(post.UserID.String() != s.actor.id, "another client finds no new post of the person")
-	text := must(s.witness.c.PostText(ctx, post.ID.String()))
+	text := must(s.witness.c.PostText(s, post.ID.String()))
 	disproved(text == "" || text[0] == '/', "the post is the command")
 }
 
@@ -228,14 +228,14 @@ func askBot(ctx context.Context, a *person) error {
 
 // proveAskBot shows the witness the bot's answer, in the thread of a question of the actor's that
 // mentions it.
-func proveAskBot(ctx context.Context, s *stage) {
-	s.connected(ctx)
-	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, s.actor.here(), pageOf))
+func proveAskBot(s *stage) {
+	s.connected()
+	s.act()
+	posts := must(s.witness.c.Posts(s, s.actor.here(), pageOf))
 	disproved(len(posts) < 2 || posts[0].UserID.String() != s.b.Bot.ID,
 		"another client finds no answer of the bot")
 	root := posts[0].RootID
-	thread := must(s.witness.c.Thread(ctx, root.String()))
+	thread := must(s.witness.c.Thread(s, root.String()))
 	for _, p := range thread {
 		if p.ID == root {
 			disproved(p.UserID.String() != s.actor.id || p.Mention != s.b.Bot.Name,

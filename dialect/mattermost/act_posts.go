@@ -63,14 +63,14 @@ func createPost(ctx context.Context, a *person) error {
 
 // proveCreatePost shows that a new post of the person stands in the channel, and that one in 5.6 is
 // a reply.
-func proveCreatePost(ctx context.Context, s *stage) {
+func proveCreatePost(s *stage) {
 	const times = 30
 	ch := s.actor.channel()
 	replies := 0
 	for range times {
-		before := must(s.witness.c.Posts(ctx, ch.key, pageOf))
-		s.act(ctx)
-		after := must(s.witness.c.Posts(ctx, ch.key, pageOf))
+		before := must(s.witness.c.Posts(s, ch.key, pageOf))
+		s.act()
+		after := must(s.witness.c.Posts(s, ch.key, pageOf))
 		disproved(len(after) == 0 || after[0].UserID.String() != s.actor.id ||
 			hasPost(before, after[0].ID),
 			"another client finds no new post of the person")
@@ -150,12 +150,12 @@ func addReaction(ctx context.Context, a *person) error {
 }
 
 // proveAddReaction shows that a post has a reaction of the person that it did not have.
-func proveAddReaction(ctx context.Context, s *stage) {
+func proveAddReaction(s *stage) {
 	ch := s.actor.channel()
-	s.say(ctx, ch.key, "what do you think?")
+	s.say(ch.key, "what do you think?")
 	count := func() (n int) {
-		for _, p := range must(s.witness.c.Posts(ctx, ch.key, seenPosts)) {
-			users, _, err := s.witness.c.Reactions(ctx, p.ID.String())
+		for _, p := range must(s.witness.c.Posts(s, ch.key, seenPosts)) {
+			users, _, err := s.witness.c.Reactions(s, p.ID.String())
 			check(err)
 			for _, u := range users {
 				if u == s.actor.id {
@@ -165,10 +165,10 @@ func proveAddReaction(ctx context.Context, s *stage) {
 		}
 		return n
 	}
-	s.refresh(ctx)
+	s.refresh()
 	before := count()
 	for range 3 { // one may be a reaction that is there already
-		s.act(ctx)
+		s.act()
 		if count() == before+1 {
 			return
 		}

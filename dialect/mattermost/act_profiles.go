@@ -78,20 +78,20 @@ func clickUserProfile(ctx context.Context, a *person) error {
 
 // proveClickUserProfile shows that the person read the same profile of the witness as the witness
 // does.
-func proveClickUserProfile(ctx context.Context, s *stage) {
+func proveClickUserProfile(s *stage) {
 	ch := s.actor.channel()
 	for range seenPosts { // so that the person picks the witness
-		s.say(ctx, ch.key, "who am I?")
+		s.say(ch.key, "who am I?")
 	}
-	s.refresh(ctx)
+	s.refresh()
 	s.actor.own().looked = look{}
-	s.act(ctx)
+	s.act()
 	want := look{user: s.witness.self}
-	want.messages = must(s.witness.c.ChannelMember(ctx, ch.key, s.witness.id)).Messages
+	want.messages = must(s.witness.c.ChannelMember(s, ch.key, s.witness.id)).Messages
 	if s.b.lacks(hasAttributes) == "" {
-		want.attributes = len(must(s.witness.c.Attributes(ctx, s.witness.id)))
+		want.attributes = len(must(s.witness.c.Attributes(s, s.witness.id)))
 	}
-	want.roles = must(s.witness.c.TeamMember(ctx, s.actor.team, s.witness.id))
+	want.roles = must(s.witness.c.TeamMember(s, s.actor.team, s.witness.id))
 	disproved(s.actor.own().looked != want,
 		"the profile says %+v, its owner %+v", s.actor.own().looked, want)
 }
@@ -107,12 +107,12 @@ func updateCustomStatus(ctx context.Context, a *person) error {
 }
 
 // proveUpdateCustomStatus shows that another client sees the status.
-func proveUpdateCustomStatus(ctx context.Context, s *stage) {
-	check(s.actor.c.ClearCustomStatus(ctx, s.actor.id))
-	before := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+func proveUpdateCustomStatus(s *stage) {
+	check(s.actor.c.ClearCustomStatus(s, s.actor.id))
+	before := must(s.witness.c.CustomStatus(s, s.actor.id))
 	disproved(before != "", "another client sees %q of a status that was cleared", before)
-	s.act(ctx)
-	after := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	s.act()
+	after := must(s.witness.c.CustomStatus(s, s.actor.id))
 	disproved(after == "", "another client sees no status")
 }
 
@@ -122,12 +122,12 @@ func removeCustomStatus(ctx context.Context, a *person) error {
 }
 
 // proveRemoveCustomStatus shows that another client sees none any more.
-func proveRemoveCustomStatus(ctx context.Context, s *stage) {
-	check(updateCustomStatus(ctx, s.actor))
-	before := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+func proveRemoveCustomStatus(s *stage) {
+	check(updateCustomStatus(s, s.actor))
+	before := must(s.witness.c.CustomStatus(s, s.actor.id))
 	disproved(before == "", "another client sees no status that could be removed")
-	s.act(ctx)
-	after := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	s.act()
+	after := must(s.witness.c.CustomStatus(s, s.actor.id))
 	disproved(after != "", "another client still sees %q", after)
 }
 
@@ -137,13 +137,13 @@ func updateCustomAttribute(ctx context.Context, a *person) error {
 }
 
 // proveUpdateCustomAttribute shows that another client sees the new value.
-func proveUpdateCustomAttribute(ctx context.Context, s *stage) {
+func proveUpdateCustomAttribute(s *stage) {
 	const before = "as before"
 	c := s.device()
 	defer c.Close()
-	check(c.SetAttribute(ctx, s.b.Attribute, before))
-	s.act(ctx)
-	after := must(s.witness.c.Attributes(ctx, s.actor.id))[s.b.Attribute]
+	check(c.SetAttribute(s, s.b.Attribute, before))
+	s.act()
+	after := must(s.witness.c.Attributes(s, s.actor.id))[s.b.Attribute]
 	disproved(after == "" || after == before,
 		"another client sees %q, before it was %q", after, before)
 }
@@ -174,9 +174,9 @@ func generateUserReport(ctx context.Context, a *person) error {
 
 // proveGenerateUserReport shows that the report has every account that the server counts without
 // bots, which the report leaves out.
-func proveGenerateUserReport(ctx context.Context, s *stage) {
-	s.act(ctx)
-	n := must(s.admin.UsersStats(ctx))
+func proveGenerateUserReport(s *stage) {
+	s.act()
+	n := must(s.admin.UsersStats(s))
 	disproved(int64(s.actor.own().reported) < n,
 		"%d accounts in the report, %d on the server", s.actor.own().reported, n)
 }

@@ -94,7 +94,7 @@ func searchPosts(ctx context.Context, a *person) error { return a.searchIn(ctx, 
 
 // proveSearchPosts has the witness write a post that the search must find, and shows that the
 // person found as many posts as the witness.
-func proveSearchPosts(ctx context.Context, s *stage) {
+func proveSearchPosts(s *stage) {
 	a := s.actor
 	for seed := uint64(1); ; seed++ {
 		// A query that a post of the witness can answer: of words and phrases. Proofs look for one
@@ -106,8 +106,8 @@ func proveSearchPosts(ctx context.Context, s *stage) {
 		}
 		text := strings.Join(append(slices.Clone(q.words), q.phrase...), " ")
 		ch := a.here()
-		p := s.say(ctx, ch, text)
-		s.say(ctx, ch, text+" "+q.not)
+		p := s.say(ch, text)
+		s.say(ch, text+" "+q.not)
 		team := a.team
 		if s.doing.name == "search_posts_all_teams" {
 			team = ""
@@ -115,12 +115,12 @@ func proveSearchPosts(ctx context.Context, s *stage) {
 		// An index may lag behind.
 		for range 20 {
 			a.own().found = 0
-			check(s.carryOutAs(ctx, seed, seed, s.doing.do))
-			theirs := must(s.witness.c.SearchPosts(ctx, team, q.terms(), 0))
+			check(s.carryOutAs(seed, seed, s.doing.do))
+			theirs := must(s.witness.c.SearchPosts(s, team, q.terms(), 0))
 			if hasPost(theirs, api.ParseID(p.ID)) && a.own().found == len(theirs) {
 				return
 			}
-			check(a.u.Pause(ctx, time.Second))
+			check(a.u.Pause(s, time.Second))
 		}
 		disproved(true,
 			"the search %s does not find the post %s, or not the same for both", q.terms(), p.ID)
@@ -174,9 +174,9 @@ func searchUsers(ctx context.Context, a *person) error {
 
 // proveSearchUsers shows that the person found one user by a full name, where the witness finds all
 // by the beginning of their names.
-func proveSearchUsers(ctx context.Context, s *stage) {
-	s.act(ctx)
-	all := must(s.witness.c.SearchUsers(ctx, s.b.set.users))
+func proveSearchUsers(s *stage) {
+	s.act()
+	all := must(s.witness.c.SearchUsers(s, s.b.set.users))
 	disproved(s.actor.own().found != 1 || len(all) < stagePersons,
 		"the person found %d users by a full name; %d have names of that kind", s.actor.own().found,
 		len(all))
@@ -203,12 +203,12 @@ func searchChannels(ctx context.Context, a *person) error {
 
 // proveSearchChannels shows that the person found at least the channel whose name it began to type,
 // which the witness finds, too.
-func proveSearchChannels(ctx context.Context, s *stage) {
+func proveSearchChannels(s *stage) {
 	s.actor.own().found = 0
-	s.act(ctx)
+	s.act()
 	for _, p := range s.actor.places {
 		if s.actor.inTeam(p) && p.ch.kind == 'O' {
-			theirs := must(s.witness.c.SearchChannels(ctx, s.b.Team, p.ch.name))
+			theirs := must(s.witness.c.SearchChannels(s, s.b.Team, p.ch.name))
 			disproved(
 				s.actor.own().found == 0 || !hasChannel(theirs, p.ch.key),
 				"the person found %d channels; the witness finds %v for %s",
@@ -235,11 +235,11 @@ func searchGroupChannels(ctx context.Context, a *person) error {
 }
 
 // proveSearchGroupChannels makes a group channel of the actor and shows that it is found.
-func proveSearchGroupChannels(ctx context.Context, s *stage) {
-	ch := must(s.witness.c.Open(ctx, []string{s.witness.id, s.actor.id, s.b.IDs[2]}))
+func proveSearchGroupChannels(s *stage) {
+	ch := must(s.witness.c.Open(s, []string{s.witness.id, s.actor.id, s.b.IDs[2]}))
 	s.actor.own().found = 0
-	s.act(ctx)
-	theirs := must(s.witness.c.SearchGroupChannels(ctx, s.b.set.users))
+	s.act()
+	theirs := must(s.witness.c.SearchGroupChannels(s, s.b.set.users))
 	disproved(s.actor.own().found == 0 || !hasChannel(theirs, ch.ID),
 		"the person found %d group channels, the witness %d", s.actor.own().found, len(theirs))
 }

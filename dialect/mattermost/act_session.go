@@ -29,12 +29,12 @@ func reconnectWebSocket(ctx context.Context, a *person) error {
 }
 
 // proveReconnect shows that the person has a new socket, and that an event sent afterwards arrives.
-func proveReconnect(ctx context.Context, s *stage) {
+func proveReconnect(s *stage) {
 	old := s.actor.socket()
-	s.act(ctx)
+	s.act()
 	now := s.actor.socket()
 	disproved(now == nil || now == old, "the WebSocket was not lost")
-	s.hears(ctx)
+	s.hears()
 }
 
 // dropAndResume breaks the WebSocket like a network would and opens it again. If the reader is
@@ -99,7 +99,7 @@ func fullReload(ctx context.Context, a *person) error {
 
 // proveFullReload shows that the person has a new WebSocket that receives events, and has its
 // channels again.
-func proveFullReload(ctx context.Context, s *stage) {
+func proveFullReload(s *stage) {
 	inTeam := func() (n int) {
 		for _, p := range s.actor.places {
 			if s.actor.inTeam(p) {
@@ -110,11 +110,11 @@ func proveFullReload(ctx context.Context, s *stage) {
 	}
 	old := s.actor.socket()
 	before := inTeam()
-	s.act(ctx)
+	s.act()
 	now := s.actor.socket()
 	disproved(now == nil || now == old || inTeam() < before,
 		"%d channels of the team instead of %d, or no new WebSocket", inTeam(), before)
-	s.hears(ctx)
+	s.hears()
 }
 
 // logoutLogin ends the session and opens another with the password. It keeps a token of a file,
@@ -133,25 +133,25 @@ func logoutLogin(ctx context.Context, a *person) error {
 }
 
 // proveLogoutLogin shows that the old session is refused, and that the new one receives events.
-func proveLogoutLogin(ctx context.Context, s *stage) {
+func proveLogoutLogin(s *stage) {
 	old := s.actor.c.Token
-	s.act(ctx)
+	s.act()
 	disproved(s.actor.c.Token == old, "the session is the same")
 	c := must(s.client(old))
 	defer c.Close()
-	_, err := c.Me(ctx)
+	_, err := c.Me(s)
 	disproved(err == nil, "the old session is still accepted")
 	disproved(!unauthorized(err), "the old session is not refused with status 401: %w", err)
-	s.hears(ctx)
+	s.hears()
 }
 
 // hears shows that a post of the witness reaches the actor by its WebSocket.
-func (s *stage) hears(ctx context.Context) {
-	check(s.gather(ctx))
+func (s *stage) hears() {
+	check(s.gather())
 	ch := s.actor.channel()
-	p := s.say(ctx, ch.key, "can you hear me?")
+	p := s.say(ch.key, "can you hear me?")
 	id := api.ParseID(p.ID)
-	s.eventually(ctx, "an event of the witness's post", func() bool {
+	s.eventually("an event of the witness's post", func() bool {
 		_, ok := ch.pick(func(int) int { return 0 }, func(p *post) bool { return p.id == id })
 		return ok
 	})

@@ -62,10 +62,10 @@ func viewGlobalThreads(ctx context.Context, a *person) error {
 }
 
 // proveViewGlobalThreads shows that the person found the same inbox as the administrator sees.
-func proveViewGlobalThreads(ctx context.Context, s *stage) {
-	id := s.newThread(ctx)
-	s.act(ctx)
-	list := s.inbox(ctx, true)
+func proveViewGlobalThreads(s *stage) {
+	id := s.newThread()
+	s.act()
+	list := s.inbox(true)
 	disproved(!slices.ContainsFunc(list, threadWith(id)),
 		"the administrator does not see the unread thread %s in the person's inbox", id)
 	disproved(!slices.Contains(s.actor.own().threads, id),
@@ -109,13 +109,13 @@ func updateThreadRead(ctx context.Context, a *person) error {
 }
 
 // proveUpdateThreadRead shows that the thread with the newest reply has no unread replies any more.
-func proveUpdateThreadRead(ctx context.Context, s *stage) {
-	id := s.newThread(ctx)
+func proveUpdateThreadRead(s *stage) {
+	id := s.newThread()
 	s.actor.own().threads = []api.ID{id}
-	before := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
+	before := must(s.admin.FollowedThread(s, s.actor.id, s.actor.team, id.String()))
 	disproved(before.Unread == 0, "the thread has no unread reply to begin with")
-	s.act(ctx)
-	after := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
+	s.act()
+	after := must(s.admin.FollowedThread(s, s.actor.id, s.actor.team, id.String()))
 	disproved(after.Unread != 0, "%d unread replies of %d", after.Unread, before.Unread)
 }
 
@@ -181,16 +181,16 @@ func viewThread(ctx context.Context, a *person) error {
 
 // proveViewThread shows that the person read as many posts as another client finds in the longest
 // thread of the channel, over several pages.
-func proveViewThread(ctx context.Context, s *stage) {
-	ch := s.emptyChannel(ctx)
-	p := s.say(ctx, ch.key, "a long story")
+func proveViewThread(s *stage) {
+	ch := s.emptyChannel()
+	p := s.say(ch.key, "a long story")
 	for range repliesPage + 5 {
-		s.say(ctx, ch.key, "and then", p.ID)
+		s.say(ch.key, "and then", p.ID)
 	}
-	s.refresh(ctx)
+	s.refresh()
 	s.actor.own().found = 0
-	s.act(ctx)
-	all := must(s.witness.c.Thread(ctx, p.ID))
+	s.act()
+	all := must(s.witness.c.Thread(s, p.ID))
 	ids := map[api.ID]bool{}
 	for _, x := range all { // some servers name the root twice
 		ids[x.ID] = true
@@ -215,16 +215,16 @@ func followThread(ctx context.Context, a *person) error {
 }
 
 // proveFollowThread shows that a thread of others is in the person's inbox.
-func proveFollowThread(ctx context.Context, s *stage) {
-	ch := s.emptyChannel(ctx)
-	p := s.say(ctx, ch.key, "among ourselves")
-	s.say(ctx, ch.key, "indeed", p.ID)
-	s.refresh(ctx)
-	list := s.inbox(ctx, false)
+func proveFollowThread(s *stage) {
+	ch := s.emptyChannel()
+	p := s.say(ch.key, "among ourselves")
+	s.say(ch.key, "indeed", p.ID)
+	s.refresh()
+	list := s.inbox(false)
 	disproved(slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
 		"the person follows the thread to begin with")
-	s.act(ctx)
-	list = s.inbox(ctx, false)
+	s.act()
+	list = s.inbox(false)
 	disproved(!slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
 		"the thread is not in the person's inbox")
 }
@@ -244,11 +244,11 @@ func unfollowThread(ctx context.Context, a *person) error {
 }
 
 // proveUnfollowThread shows that a thread left the person's inbox.
-func proveUnfollowThread(ctx context.Context, s *stage) {
-	id := s.newThread(ctx)
+func proveUnfollowThread(s *stage) {
+	id := s.newThread()
 	s.actor.own().threads = []api.ID{id}
-	s.act(ctx)
-	list := s.inbox(ctx, false)
+	s.act()
+	list := s.inbox(false)
 	disproved(slices.ContainsFunc(list, threadWith(id)),
 		"the thread is still in the person's inbox")
 }
@@ -259,31 +259,31 @@ func readAllThreads(ctx context.Context, a *person) error {
 }
 
 // proveReadAllThreads shows that the person has unread threads before, and none after.
-func proveReadAllThreads(ctx context.Context, s *stage) {
+func proveReadAllThreads(s *stage) {
 	for range 2 {
-		s.newThread(ctx)
+		s.newThread()
 	}
-	list := s.inbox(ctx, true)
+	list := s.inbox(true)
 	disproved(len(list) < 2, "%d unread threads to begin with", len(list))
-	s.act(ctx)
-	list = s.inbox(ctx, true)
+	s.act()
+	list = s.inbox(true)
 	disproved(len(list) != 0, "%d unread threads are left", len(list))
 }
 
 // newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns
 // its root.
-func (s *stage) newThread(ctx context.Context) api.ID {
+func (s *stage) newThread() api.ID {
 	ch := s.actor.here()
-	p := must(s.actor.c.Post(ctx, api.Draft{ChannelID: ch, Message: "a question"}))
-	s.say(ctx, ch, "an answer", p.ID)
+	p := must(s.actor.c.Post(s, api.Draft{ChannelID: ch, Message: "a question"}))
+	s.say(ch, "an answer", p.ID)
 	s.actor.own().threads = nil
-	s.refresh(ctx)
+	s.refresh()
 	return api.ParseID(p.ID)
 }
 
 // inbox returns the actor's inbox as the administrator sees it: no other account may read it.
-func (s *stage) inbox(ctx context.Context, unread bool) []api.ThreadSeen {
-	return must(s.admin.Threads(ctx, s.actor.id, s.actor.team, "", threadsPage, unread))
+func (s *stage) inbox(unread bool) []api.ThreadSeen {
+	return must(s.admin.Threads(s, s.actor.id, s.actor.team, "", threadsPage, unread))
 }
 
 func threadWith(id api.ID) func(api.ThreadSeen) bool {

@@ -69,10 +69,10 @@ func editPost(ctx context.Context, a *person) error {
 }
 
 // proveEditPost shows the witness another text in the actor's only post.
-func proveEditPost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "first thoughts"})
-	s.act(ctx)
-	got := must(s.witness.c.PostText(ctx, id))
+func proveEditPost(s *stage) {
+	id := s.onlyPost(s.actor, api.Draft{Message: "first thoughts"})
+	s.act()
+	got := must(s.witness.c.PostText(s, id))
 	disproved(got == "first thoughts" || got == "", "the text is still %q", got)
 }
 
@@ -91,10 +91,10 @@ func deletePost(ctx context.Context, a *person) error {
 }
 
 // proveDeletePost shows that the witness does not find the actor's only post any more.
-func proveDeletePost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "a slip"})
-	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, s.actor.here(), seenPosts))
+func proveDeletePost(s *stage) {
+	id := s.onlyPost(s.actor, api.Draft{Message: "a slip"})
+	s.act()
+	posts := must(s.witness.c.Posts(s, s.actor.here(), seenPosts))
 	disproved(hasPost(posts, api.ParseID(id)), "the post is still there")
 }
 
@@ -109,12 +109,12 @@ func createReminder(ctx context.Context, a *person) error {
 
 // proveCreateReminder shows another client of the same person the confirmation that only that
 // person gets.
-func proveCreateReminder(ctx context.Context, s *stage) {
-	s.onlyPost(ctx, s.witness, api.Draft{Message: "for later"})
-	sock := must(s.actor.c.Connect(ctx))
+func proveCreateReminder(s *stage) {
+	s.onlyPost(s.witness, api.Draft{Message: "for later"})
+	sock := must(s.actor.c.Connect(s))
 	defer sock.Close()
-	s.act(ctx)
-	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	s.act()
+	wait, cancel := context.WithTimeout(s, 10*time.Second)
 	defer cancel()
 	for {
 		ev, err := sock.Next(wait)
@@ -136,8 +136,8 @@ func createAckPost(ctx context.Context, a *person) error {
 
 // proveCreateAckPost shows the witness an urgent post of the actor that requests an
 // acknowledgement.
-func proveCreateAckPost(ctx context.Context, s *stage) {
-	s.provePriority(ctx, api.Priority{Urgent: true, WantsAck: true}, "")
+func proveCreateAckPost(s *stage) {
+	s.provePriority(api.Priority{Urgent: true, WantsAck: true}, "")
 }
 
 // ackToPost acknowledges a post whose author has requested it.
@@ -161,11 +161,11 @@ func ackToPost(ctx context.Context, a *person) error {
 }
 
 // proveAckToPost shows the witness, who wrote an urgent post, the actor's acknowledgement.
-func proveAckToPost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.witness,
+func proveAckToPost(s *stage) {
+	id := s.onlyPost(s.witness,
 		api.Draft{Message: "please confirm", Priority: api.Priority{Urgent: true, WantsAck: true}})
-	s.act(ctx)
-	_, acks, err := s.witness.c.PostPriority(ctx, id)
+	s.act()
+	_, acks, err := s.witness.c.PostPriority(s, id)
 	check(err)
 	disproved(!slices.Equal(acks, []string{s.actor.id}),
 		"acknowledged by %v, want the person", acks)
@@ -187,8 +187,8 @@ func createPersistentPost(ctx context.Context, a *person) error {
 
 // proveCreatePersistentPost shows the witness an urgent post with persistent notifications, and a
 // mention.
-func proveCreatePersistentPost(ctx context.Context, s *stage) {
-	s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
+func proveCreatePersistentPost(s *stage) {
+	s.provePriority(api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
 }
 
 // writeHere writes a root post in the current channel.
@@ -229,41 +229,41 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	return one(a.pick, people).Username, nil
 }
 
-func (s *stage) provePriority(ctx context.Context, want api.Priority, contains string) {
-	ch := s.emptyChannel(ctx)
-	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, ch.key, pageOf))
+func (s *stage) provePriority(want api.Priority, contains string) {
+	ch := s.emptyChannel()
+	s.act()
+	posts := must(s.witness.c.Posts(s, ch.key, pageOf))
 	disproved(len(posts) == 0 || posts[0].UserID.String() != s.actor.id,
 		"the witness finds no new post of the person")
-	got, _, err := s.witness.c.PostPriority(ctx, posts[0].ID.String())
+	got, _, err := s.witness.c.PostPriority(s, posts[0].ID.String())
 	check(err)
 	disproved(got != want, "the priority is %+v, want %+v", got, want)
-	text := must(s.witness.c.PostText(ctx, posts[0].ID.String()))
+	text := must(s.witness.c.PostText(s, posts[0].ID.String()))
 	disproved(!strings.Contains(text, contains), "the post does not mention anybody")
 }
 
 // onlyPost brings actor and witness to a channel without posts by people, has one of them write
 // there and shows it to the actor.
-func (s *stage) onlyPost(ctx context.Context, author *person, d api.Draft) (id string) {
-	ch := s.emptyChannel(ctx)
+func (s *stage) onlyPost(author *person, d api.Draft) (id string) {
+	ch := s.emptyChannel()
 	d.ChannelID = ch.key
-	p := must(author.c.Post(ctx, d))
-	s.refresh(ctx)
+	p := must(author.c.Post(s, d))
+	s.refresh()
 	return p.ID
 }
 
 // emptyChannel makes a channel, with actor and witness in it and nothing else, the current one of
 // both.
-func (s *stage) emptyChannel(ctx context.Context) (ch *channel) {
+func (s *stage) emptyChannel() (ch *channel) {
 	s.rooms++
 	name := fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms)
-	id := must(s.admin.MakeChannel(ctx, s.b.Team, name, "O")).ID
+	id := must(s.admin.MakeChannel(s, s.b.Team, name, "O")).ID
 	for _, a := range []*person{s.actor, s.witness} {
-		check(s.admin.JoinChannel(ctx, id, a.id))
-		a.take(must(a.c.TeamChannels(ctx, a.id, s.b.Team, true)))
+		check(s.admin.JoinChannel(s, id, a.id))
+		a.take(must(a.c.TeamChannels(s, a.id, s.b.Team, true)))
 		ch = s.b.dir.known(api.ParseID(id))
 		disproved(ch == nil, "the new channel is not among the person's")
-		check(a.enter(ctx, a.place(ch)))
+		check(a.enter(s, a.place(ch)))
 	}
 	return ch
 }

@@ -22,7 +22,7 @@ type action struct {
 	do func(ctx context.Context, a *person) error
 	// prove makes do possible, calls it (s.act) and shows its effect through another client. It
 	// ends at its first error, see [check].
-	prove func(ctx context.Context, s *stage)
+	prove func(s *stage)
 	// handlers are the handlers of a production server whose calls count for the action, by the
 	// names in the server's api4; a minus takes off calls that stand for another action, and two
 	// names for one call are of different versions. Actions with the same handlers share the calls

@@ -154,7 +154,7 @@ func (s *setup) integrate(b *Person) error {
 		err := provide(b)
 		switch {
 		case err == nil:
-		case b.unmade != nil && s.ctx.Err() == nil:
+		case b.unmade != nil && s.Err() == nil:
 			b.unmade[name] = err
 		default:
 			return fmt.Errorf("webhook and bot: %w", err)
@@ -200,7 +200,7 @@ func (s *setup) webhook(team, channel string) (id string, err error) {
 	name := s.set.team + "-hook"
 	err = s.with(func(c *api.Client) error {
 		for page := 0; ; page++ {
-			list, err := c.Webhooks(s.ctx, team, page, pageSize)
+			list, err := c.Webhooks(s, team, page, pageSize)
 			if err != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ func (s *setup) webhook(team, channel string) (id string, err error) {
 				break
 			}
 		}
-		h, err := c.CreateWebhook(s.ctx, channel, name)
+		h, err := c.CreateWebhook(s, channel, name)
 		id = h.ID
 		return err
 	})

@@ -129,7 +129,7 @@ func TestAProofThatPanicsHasFailed(t *testing.T) {
 	s, err := newStage(t.Context(), VerifyConfig{URL: target, Password: password})
 	noError(t, err)
 	defer s.close()
-	bad := action{name: "bad", prove: func(context.Context, *stage) {
+	bad := action{name: "bad", prove: func(*stage) {
 		s.actor.mu.Lock() // which will never be released
 		var none *channel
 		none.members.Load()
