@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,24 +48,24 @@ const (
 )
 
 // lookAtBookmarks shows the head of a channel.
-func lookAtBookmarks(ctx context.Context, a *person, ch *channel) error {
-	_, err := a.c.Bookmarks(ctx, ch.key)
+func lookAtBookmarks(a *act, ch *channel) error {
+	_, err := a.c.Bookmarks(a, ch.key)
 	return err
 }
 
 // addChannelBookmark adds a link or, as often, a file to the head of the current channel.
-func addChannelBookmark(ctx context.Context, a *person) error {
-	if err := a.somewhere(ctx); err != nil {
+func addChannelBookmark(a *act) error {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
-	list, err := a.c.Bookmarks(ctx, a.here())
+	list, err := a.c.Bookmarks(a, a.here())
 	if err != nil {
 		return err
 	}
 	if len(list) >= mostBookmarks {
 		return errFull
 	}
-	return a.addBookmark(ctx)
+	return a.addBookmark()
 }
 
 // proveAddChannelBookmark shows that another client sees one more, a link or a file; of twelve,
@@ -93,41 +92,41 @@ func proveAddChannelBookmark(s *stage) {
 		"%d bookmarks, %d of them files", len(list), files)
 }
 
-func (a *person) addBookmark(ctx context.Context) error {
+func (a *act) addBookmark() error {
 	ch := a.here()
 	file := a.choice.IntN(2) == 1
 	name := fewWords(a.content, 2)
 	b := api.Bookmark{Name: name[:min(len(name), 60)],
 		URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
 	if file {
-		id, err := a.c.UploadBookmark(ctx, ch, "bookmark.txt", "text/plain", []byte(name))
+		id, err := a.c.UploadBookmark(a, ch, "bookmark.txt", "text/plain", []byte(name))
 		if err != nil {
 			return err
 		}
 		b.URL = ""
 		b.FileID = id
 	}
-	_, err := a.quiet().AddBookmark(ctx, ch, b)
+	_, err := a.quiet().AddBookmark(a, ch, b)
 	return err
 }
 
 // bookmarks lists the current channel's bookmarks. Where there are fewer than n, the person adds
 // the missing ones first.
-func (a *person) bookmarks(ctx context.Context, n int) ([]api.Bookmark, error) {
-	if err := a.somewhere(ctx); err != nil {
+func (a *act) bookmarks(n int) ([]api.Bookmark, error) {
+	if err := a.somewhere(); err != nil {
 		return nil, err
 	}
 	ch := a.here()
-	list, err := a.c.Bookmarks(ctx, ch)
+	list, err := a.c.Bookmarks(a, ch)
 	if err != nil || len(list) >= n {
 		return list, err
 	}
 	for range n - len(list) {
-		if err := a.addBookmark(ctx); err != nil {
+		if err := a.addBookmark(); err != nil {
 			return nil, err
 		}
 	}
-	list, err = a.c.Bookmarks(ctx, ch)
+	list, err = a.c.Bookmarks(a, ch)
 	if err == nil && len(list) < n {
 		err = errNoBookmark // others were faster
 	}
@@ -137,13 +136,13 @@ func (a *person) bookmarks(ctx context.Context, n int) ([]api.Bookmark, error) {
 const errNoBookmark skipError = "no bookmark to choose from"
 
 // updateChannelBookmark gives one of the channel's bookmarks another name.
-func updateChannelBookmark(ctx context.Context, a *person) error {
-	list, err := a.bookmarks(ctx, 1)
+func updateChannelBookmark(a *act) error {
+	list, err := a.bookmarks(1)
 	if err != nil {
 		return err
 	}
 	name := fewWords(a.content, 2)
-	_, err = a.quiet().RenameBookmark(ctx, a.here(), one(a.pick, list).ID,
+	_, err = a.quiet().RenameBookmark(a, a.here(), one(a.pick, list).ID,
 		name[:min(len(name), 60)])
 	return err
 }
@@ -156,8 +155,8 @@ func proveUpdateChannelBookmark(s *stage) {
 }
 
 // sortChannelBookmark puts one of the channel's bookmarks to another place.
-func sortChannelBookmark(ctx context.Context, a *person) error {
-	list, err := a.bookmarks(ctx, 2)
+func sortChannelBookmark(a *act) error {
+	list, err := a.bookmarks(2)
 	if err != nil {
 		return err
 	}
@@ -166,7 +165,7 @@ func sortChannelBookmark(ctx context.Context, a *person) error {
 	if to >= from {
 		to++
 	}
-	return a.quiet().MoveBookmark(ctx, a.here(), list[from].ID, to)
+	return a.quiet().MoveBookmark(a, a.here(), list[from].ID, to)
 }
 
 // proveSortChannelBookmark shows that another client sees the same bookmarks in another order.
@@ -185,12 +184,12 @@ func proveSortChannelBookmark(s *stage) {
 }
 
 // deleteChannelBookmark takes one of the channel's bookmarks away.
-func deleteChannelBookmark(ctx context.Context, a *person) error {
-	list, err := a.bookmarks(ctx, 1)
+func deleteChannelBookmark(a *act) error {
+	list, err := a.bookmarks(1)
 	if err != nil {
 		return err
 	}
-	return a.quiet().DeleteBookmark(ctx, a.here(), one(a.pick, list).ID)
+	return a.quiet().DeleteBookmark(a, a.here(), one(a.pick, list).ID)
 }
 
 // proveDeleteChannelBookmark shows that another client sees one less.
@@ -202,7 +201,7 @@ func proveDeleteChannelBookmark(s *stage) {
 
 // createSidebarCategory groups the current channel and at most two others of the team, and reads
 // the new sidebar.
-func createSidebarCategory(ctx context.Context, a *person) error {
+func createSidebarCategory(a *act) error {
 	name := fewWords(a.content, 2)
 	cat := api.Category{Name: name[:min(len(name), 20)], Type: "custom"}
 	for k, p := range a.places {
@@ -210,10 +209,10 @@ func createSidebarCategory(ctx context.Context, a *person) error {
 			cat.Channels = append(cat.Channels, p.ch.key)
 		}
 	}
-	if _, err := a.c.CreateCategory(ctx, a.id, a.team, cat); err != nil {
+	if _, err := a.c.CreateCategory(a, a.id, a.team, cat); err != nil {
 		return err
 	}
-	_, err := a.c.Categories(ctx, a.id, a.team)
+	_, err := a.c.Categories(a, a.id, a.team)
 	return err
 }
 
@@ -230,8 +229,8 @@ func proveCreateSidebarCategory(s *stage) {
 
 // updateSidebarCategory drags a channel of the team into another section, and reads the new
 // sidebar.
-func updateSidebarCategory(ctx context.Context, a *person) error {
-	cats, err := a.c.Categories(ctx, a.id, a.team)
+func updateSidebarCategory(a *act) error {
+	cats, err := a.c.Categories(a, a.id, a.team)
 	if err != nil {
 		return err
 	}
@@ -256,10 +255,10 @@ func updateSidebarCategory(ctx context.Context, a *person) error {
 	dst := &cats[one(a.pick, to)]
 	dst.Channels = append([]string{src.Channels[s.at]}, dst.Channels...)
 	src.Channels = slices.Delete(src.Channels, s.at, s.at+1)
-	if err := a.c.UpdateCategories(ctx, a.id, a.team, []api.Category{*src, *dst}); err != nil {
+	if err := a.c.UpdateCategories(a, a.id, a.team, []api.Category{*src, *dst}); err != nil {
 		return err
 	}
-	_, err = a.c.Categories(ctx, a.id, a.team)
+	_, err = a.c.Categories(a, a.id, a.team)
 	return err
 }
 

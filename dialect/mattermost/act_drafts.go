@@ -85,17 +85,17 @@ func (a *person) composeTo(root api.ID) composed {
 }
 
 // upsertDraft writes something and leaves it.
-func upsertDraft(ctx context.Context, a *person) error {
-	if err := a.somewhere(ctx); err != nil {
+func upsertDraft(a *act) error {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
 	ch := a.channel()
 	root := a.threadOf(ch, draftReplyShare)
-	d, err := a.write(ctx, ch, root, a.composeTo(root))
+	d, err := a.write(ch, root, a.composeTo(root))
 	if err != nil {
 		return err
 	}
-	if err := a.quiet().UpsertDraft(ctx, d); err != nil {
+	if err := a.quiet().UpsertDraft(a, d); err != nil {
 		return err
 	}
 	own := a.own()
@@ -132,7 +132,7 @@ func unsentTo(ch *channel, root api.ID) func(unsent) bool {
 
 // dropDraft deletes a draft that the person has, if it has one there: the message was sent, or
 // given up.
-func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error {
+func (a *act) dropDraft(ch *channel, root api.ID) error {
 	if a.has == nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error 
 	if k < 0 {
 		return nil
 	}
-	if err := a.quiet().DeleteDraft(ctx, a.id, ch.key, root.String()); err != nil {
+	if err := a.quiet().DeleteDraft(a, a.id, ch.key, root.String()); err != nil {
 		return err
 	}
 	a.has.drafts = slices.Delete(a.has.drafts, k, k+1)
@@ -150,15 +150,15 @@ func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error 
 // deleteDraft gives up one of the person's drafts. A person without any clears the current channel:
 // the web app sends this request without knowing of a draft, almost three times as often as it
 // saves one.
-func deleteDraft(ctx context.Context, a *person) error {
+func deleteDraft(a *act) error {
 	if a.has != nil && len(a.has.drafts) > 0 {
 		d := one(a.pick, a.has.drafts)
-		return a.dropDraft(ctx, d.ch, d.root)
+		return a.dropDraft(d.ch, d.root)
 	}
-	if err := a.somewhere(ctx); err != nil {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
-	return a.quiet().DeleteDraft(ctx, a.id, a.here(), "")
+	return a.quiet().DeleteDraft(a, a.id, a.here(), "")
 }
 
 // proveDeleteDraft shows that a draft is gone on another device, and that there may be none.
@@ -167,7 +167,7 @@ func proveDeleteDraft(s *stage) {
 	s.noDrafts()
 	err := s.carryOut(s.doing.do)
 	disproved(err != nil, "without a draft: %w", err)
-	check(upsertDraft(s, a))
+	check(upsertDraft(&act{s, a}))
 	list := s.drafts()
 	disproved(len(list) != 1, "%d drafts before, want 1", len(list))
 	s.act()
@@ -176,8 +176,8 @@ func proveDeleteDraft(s *stage) {
 }
 
 // getDrafts opens the list of drafts.
-func getDrafts(ctx context.Context, a *person) error {
-	list, err := a.c.Drafts(ctx, a.id, a.team)
+func getDrafts(a *act) error {
+	list, err := a.c.Drafts(a, a.id, a.team)
 	if err != nil {
 		return err
 	}
@@ -218,8 +218,8 @@ func later(r *rand.Rand) int64 {
 }
 
 // createScheduledPost writes something for later into the current channel.
-func createScheduledPost(ctx context.Context, a *person) error {
-	_, err := a.schedule(ctx)
+func createScheduledPost(a *act) error {
+	_, err := a.schedule()
 	return err
 }
 
@@ -238,19 +238,19 @@ func proveCreateScheduledPost(s *stage) {
 	disproved(true, "another device finds %d scheduled posts, want 2", len(list))
 }
 
-func (a *person) schedule(ctx context.Context) (unsent, error) {
-	if err := a.somewhere(ctx); err != nil {
+func (a *act) schedule() (unsent, error) {
+	if err := a.somewhere(); err != nil {
 		return unsent{}, err
 	}
 	ch := a.channel()
 	root := a.threadOf(ch, scheduledReplyShare)
 	c := a.composeTo(root)
 	at := later(a.choice)
-	d, err := a.write(ctx, ch, root, c)
+	d, err := a.write(ch, root, c)
 	if err != nil {
 		return unsent{}, err
 	}
-	s, err := a.quiet().Schedule(ctx, a.id, d, at)
+	s, err := a.quiet().Schedule(a, a.id, d, at)
 	if err != nil {
 		return unsent{}, err
 	}
@@ -262,10 +262,10 @@ func (a *person) schedule(ctx context.Context) (unsent, error) {
 // anyScheduled picks one of the person's scheduled posts. A person that knows none requests them,
 // and one that has none writes one. With an account of a file it always writes one: the others may
 // be somebody's.
-func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
+func (a *act) anyScheduled() (unsent, error) {
 	own := a.own()
 	if len(own.scheduled) == 0 {
-		list, err := a.c.ScheduledPosts(ctx, a.team)
+		list, err := a.c.ScheduledPosts(a, a.team)
 		if err != nil {
 			return unsent{}, err
 		}
@@ -281,14 +281,14 @@ func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 		}
 	}
 	if len(own.scheduled) == 0 {
-		return a.schedule(ctx)
+		return a.schedule()
 	}
 	return one(a.pick, own.scheduled), nil
 }
 
 // updateScheduledPost rewrites a scheduled post, for another time.
-func updateScheduledPost(ctx context.Context, a *person) error {
-	p, err := a.anyScheduled(ctx)
+func updateScheduledPost(a *act) error {
+	p, err := a.anyScheduled()
 	if err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func updateScheduledPost(ctx context.Context, a *person) error {
 		Message:   a.composeTo(p.root).plain(),
 	}
 	s := api.Scheduled{Draft: d, ID: p.id.String(), At: later(a.choice)}
-	return a.quiet().Reschedule(ctx, a.id, s)
+	return a.quiet().Reschedule(a, a.id, s)
 }
 
 // proveUpdateScheduledPost shows that another device finds the same post with another text and
@@ -313,12 +313,12 @@ func proveUpdateScheduledPost(s *stage) {
 }
 
 // deleteScheduledPost deletes a scheduled post.
-func deleteScheduledPost(ctx context.Context, a *person) error {
-	p, err := a.anyScheduled(ctx)
+func deleteScheduledPost(a *act) error {
+	p, err := a.anyScheduled()
 	if err != nil {
 		return err
 	}
-	return a.unschedule(ctx, p)
+	return a.unschedule(p)
 }
 
 // proveDeleteScheduledPost shows that another device finds it no more.
@@ -329,8 +329,8 @@ func proveDeleteScheduledPost(s *stage) {
 	disproved(len(list) != 0, "%d scheduled posts are left", len(list))
 }
 
-func (a *person) unschedule(ctx context.Context, p unsent) error {
-	if err := a.quiet().Unschedule(ctx, p.id.String()); err != nil {
+func (a *act) unschedule(p unsent) error {
+	if err := a.quiet().Unschedule(a, p.id.String()); err != nil {
 		return err
 	}
 	a.has.scheduled = slices.DeleteFunc(a.has.scheduled, func(q unsent) bool {
@@ -340,16 +340,16 @@ func (a *person) unschedule(ctx context.Context, p unsent) error {
 }
 
 // sendScheduledPost sends a scheduled post now: the web app makes a post of it and then deletes it.
-func sendScheduledPost(ctx context.Context, a *person) error {
-	p, err := a.anyScheduled(ctx)
+func sendScheduledPost(a *act) error {
+	p, err := a.anyScheduled()
 	if err != nil {
 		return err
 	}
 	d := api.Draft{Message: a.composeTo(p.root).plain(), RootID: p.root.String()}
-	if err := a.post(ctx, p.ch, d); err != nil {
+	if err := a.post(p.ch, d); err != nil {
 		return err
 	}
-	return a.unschedule(ctx, p)
+	return a.unschedule(p)
 }
 
 // proveSendScheduledPost shows that the message stands in the channel, and is scheduled no more.

@@ -53,12 +53,11 @@ func (w *awaited) match(data []byte, ev *api.SocketEvent) {
 
 // await waits for the event of a request that was sent at that moment, and records the operation of
 // a name. The person goes on when it has come.
-func (a *person) await(
-	ctx context.Context, name string, sent time.Time, w *awaited,
+func (a *act) await(name string, sent time.Time, w *awaited,
 ) (api.Echo, error) {
 	rec := a.u.Beside(a.u.Since(sent)).Followed()
-	got, err := a.c.Await(ctx, rec, name, sent, w.came)
-	if ctx.Err() == nil {
+	got, err := a.c.Await(a, rec, name, sent, w.came)
+	if a.Err() == nil {
 		rec.Close()
 		a.u.Rejoin(rec.Intended())
 	}
@@ -66,11 +65,10 @@ func (a *person) await(
 }
 
 // posted waits for the event of a post that an answer does not name, and writes it to the ledger.
-func (a *person) posted(
-	ctx context.Context, name string, m workload.Message, w *awaited,
+func (a *act) posted(name string, m workload.Message, w *awaited,
 ) error {
-	got, err := a.await(ctx, name, m.Sent, w)
-	if ctx.Err() != nil {
+	got, err := a.await(name, m.Sent, w)
+	if a.Err() != nil {
 		return err
 	}
 	if err == nil {
@@ -81,7 +79,7 @@ func (a *person) posted(
 }
 
 // goTo makes one of the places that keep accepts the current one, unless it is.
-func (a *person) goTo(ctx context.Context, keep func(place) bool) error {
+func (a *act) goTo(keep func(place) bool) error {
 	if a.socket() == nil {
 		return errNoSocket // no event would come
 	}
@@ -92,17 +90,17 @@ func (a *person) goTo(ctx context.Context, keep func(place) bool) error {
 	if !ok {
 		return errNoChannel
 	}
-	return a.enter(ctx, k)
+	return a.enter(k)
 }
 
 // postWebhook is a program that posts by a webhook into an open channel that the person looks at.
-func postWebhook(ctx context.Context, a *person) error {
+func postWebhook(a *act) error {
 	text := a.compose(rootWords).plain()
 	if a.b.Webhook == "" {
 		return errNoWebhook
 	}
 	team := api.ParseID(a.b.Team)
-	if err := a.goTo(ctx, func(p place) bool {
+	if err := a.goTo(func(p place) bool {
 		return p.ch.kind == 'O' && p.ch.team == team
 	}); err != nil {
 		return err
@@ -111,11 +109,11 @@ func postWebhook(ctx context.Context, a *person) error {
 	mark := a.pendingID()
 	w := a.expect(mark, api.ID{})
 	defer a.forget()
-	sent, acked, err := a.c.FireWebhook(ctx, a.b.Webhook, ch.name, text, mark)
+	sent, acked, err := a.c.FireWebhook(a, a.b.Webhook, ch.name, text, mark)
 	if err != nil {
 		return err
 	}
-	return a.posted(ctx, api.WebhookPost,
+	return a.posted(api.WebhookPost,
 		workload.Message{Channel: ch.key, Author: nobody, Sent: sent, Acked: acked}, w)
 }
 
@@ -165,24 +163,24 @@ func (s *stage) newest(ch *channel) api.Seen {
 }
 
 // runCommand posts by a slash command in the current channel: /me half of the time, else /shrug.
-func runCommand(ctx context.Context, a *person) error {
+func runCommand(a *act) error {
 	text := a.compose(replyWords).plain()
 	command := "/me "
 	if a.choice.IntN(2) == 0 {
 		command = "/shrug "
 	}
-	if err := a.goTo(ctx, func(p place) bool { return a.inTeam(p) || isDirect(p) }); err != nil {
+	if err := a.goTo(func(p place) bool { return a.inTeam(p) || isDirect(p) }); err != nil {
 		return err
 	}
 	ch := a.channel()
 	mark := a.pendingID()
 	w := a.expect(mark, api.ParseID(a.id))
 	defer a.forget()
-	sent, acked, err := a.c.RunCommand(ctx, a.team, ch.key, command+text+" "+mark)
+	sent, acked, err := a.c.RunCommand(a, a.team, ch.key, command+text+" "+mark)
 	if err != nil {
 		return err
 	}
-	return a.posted(ctx, api.CommandPost, workload.Message{Channel: ch.key, Author: a.u.ID,
+	return a.posted(api.CommandPost, workload.Message{Channel: ch.key, Author: a.u.ID,
 		Reader: a.reader(ch), Sent: sent, Acked: acked}, w)
 }
 
@@ -198,7 +196,7 @@ func proveRunCommand(s *stage) {
 }
 
 // askBot mentions the bot in one of its channels and waits for its answer.
-func askBot(ctx context.Context, a *person) error {
+func askBot(a *act) error {
 	c := a.compose(replyWords)
 	c.mention = a.b.Bot.Name
 	c.files = nil
@@ -206,11 +204,11 @@ func askBot(ctx context.Context, a *person) error {
 	if !a.b.bot.connected() {
 		return errNoBot
 	}
-	if err := a.goTo(ctx, a.b.hasBot); err != nil {
+	if err := a.goTo(a.b.hasBot); err != nil {
 		return err
 	}
 	ch := a.channel()
-	d, err := a.write(ctx, ch, api.ID{}, c)
+	d, err := a.write(ch, api.ID{}, c)
 	if err != nil {
 		return err
 	}
@@ -218,11 +216,11 @@ func askBot(ctx context.Context, a *person) error {
 	w := a.expect(d.Pending, api.ParseID(a.b.Bot.ID))
 	defer a.forget()
 	defer a.b.bot.ask(d.Pending, answer)()
-	p, err := a.send(ctx, ch, d)
+	p, err := a.send(ch, d)
 	if err != nil {
 		return err
 	}
-	_, err = a.await(ctx, api.BotAnswer, p.Sent, w)
+	_, err = a.await(api.BotAnswer, p.Sent, w)
 	return err
 }
 

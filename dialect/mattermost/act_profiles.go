@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -33,8 +32,8 @@ type look struct {
 
 // clickUserProfile opens the profile of an author in the current channel: membership of channel and
 // team, and custom attributes.
-func clickUserProfile(ctx context.Context, a *person) error {
-	if err := a.somewhere(ctx); err != nil {
+func clickUserProfile(a *act) error {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
 	ch := a.channel()
@@ -44,7 +43,7 @@ func clickUserProfile(ctx context.Context, a *person) error {
 	}); ok {
 		who = p.author
 	} else {
-		ids, err := a.c.ChannelMembers(ctx, ch.key, 0, pageOf)
+		ids, err := a.c.ChannelMembers(a, ch.key, 0, pageOf)
 		if err != nil {
 			return err
 		}
@@ -54,7 +53,7 @@ func clickUserProfile(ctx context.Context, a *person) error {
 		who = a.b.dir.user(api.ParseID(one(a.pick, ids)))
 	}
 	id := a.b.dir.account(who).id.String()
-	m, err := a.c.ChannelMember(ctx, ch.key, id)
+	m, err := a.c.ChannelMember(a, ch.key, id)
 	if missing(err) {
 		return errNoUser // has left the channel since
 	}
@@ -63,13 +62,13 @@ func clickUserProfile(ctx context.Context, a *person) error {
 	}
 	l := look{user: who, messages: m.Messages}
 	if a.b.lacks(hasAttributes) == "" {
-		values, err := a.c.Attributes(ctx, id)
+		values, err := a.c.Attributes(a, id)
 		if err != nil {
 			return err
 		}
 		l.attributes = len(values)
 	}
-	if l.roles, err = a.c.TeamMember(ctx, a.team, id); err != nil {
+	if l.roles, err = a.c.TeamMember(a, a.team, id); err != nil {
 		return err
 	}
 	a.own().looked = l
@@ -100,10 +99,10 @@ func proveClickUserProfile(s *stage) {
 const statusTime = 30 * time.Minute
 
 // updateCustomStatus sets the person's custom status.
-func updateCustomStatus(ctx context.Context, a *person) error {
+func updateCustomStatus(a *act) error {
 	emoji := one(a.content, emojis)
 	text := fewWords(a.content, 4)
-	return a.c.SetCustomStatus(ctx, a.id, emoji, text, time.Now().Add(statusTime))
+	return a.c.SetCustomStatus(a, a.id, emoji, text, time.Now().Add(statusTime))
 }
 
 // proveUpdateCustomStatus shows that another client sees the status.
@@ -117,13 +116,13 @@ func proveUpdateCustomStatus(s *stage) {
 }
 
 // removeCustomStatus removes the custom status. Without one, the server accepts the call, too.
-func removeCustomStatus(ctx context.Context, a *person) error {
-	return a.c.ClearCustomStatus(ctx, a.id)
+func removeCustomStatus(a *act) error {
+	return a.c.ClearCustomStatus(a, a.id)
 }
 
 // proveRemoveCustomStatus shows that another client sees none any more.
 func proveRemoveCustomStatus(s *stage) {
-	check(updateCustomStatus(s, s.actor))
+	check(updateCustomStatus(&act{s, s.actor}))
 	before := must(s.witness.c.CustomStatus(s, s.actor.id))
 	disproved(before == "", "another client sees no status that could be removed")
 	s.act()
@@ -132,8 +131,8 @@ func proveRemoveCustomStatus(s *stage) {
 }
 
 // updateCustomAttribute changes one of the person's attributes.
-func updateCustomAttribute(ctx context.Context, a *person) error {
-	return a.c.SetAttribute(ctx, a.b.Attribute, fewWords(a.content, 2))
+func updateCustomAttribute(a *act) error {
+	return a.c.SetAttribute(a, a.b.Attribute, fewWords(a.content, 2))
 }
 
 // proveUpdateCustomAttribute shows that another client sees the new value.
@@ -152,14 +151,14 @@ const reportPage = 50 // users
 
 // generateUserReport reads the report on all users to its end, as the administrator: the only
 // action that is not the person's own.
-func generateUserReport(ctx context.Context, a *person) error {
+func generateUserReport(a *act) error {
 	mine := a.c.Token
 	defer a.c.SetToken(mine)
 	a.c.SetToken(a.b.AdminToken)
 	n := 0
 	var last api.Profile
 	for before := 0; ; before++ {
-		page, err := a.c.UserReport(ctx, before, last.Username, last.ID, reportPage)
+		page, err := a.c.UserReport(a, before, last.Username, last.ID, reportPage)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
@@ -90,7 +89,7 @@ func (q *query) terms() string {
 	return strings.Join(parts, " ")
 }
 
-func searchPosts(ctx context.Context, a *person) error { return a.searchIn(ctx, a.team) }
+func searchPosts(a *act) error { return a.searchIn(a.team) }
 
 // proveSearchPosts has the witness write a post that the search must find, and shows that the
 // person found as many posts as the witness.
@@ -127,48 +126,48 @@ func proveSearchPosts(s *stage) {
 	}
 }
 
-func searchPostsAllTeams(ctx context.Context, a *person) error { return a.searchIn(ctx, "") }
+func searchPostsAllTeams(a *act) error { return a.searchIn("") }
 
 // searchIn types a search, with the server's help for names, and looks at the results.
-func (a *person) searchIn(ctx context.Context, team string) error {
+func (a *act) searchIn(team string) error {
 	q := a.query()
 	if q.from != "" {
-		if err := a.typeOut(ctx, q.from, func(part string) error {
-			return a.lookUp(ctx, "", part)
+		if err := a.typeOut(q.from, func(part string) error {
+			return a.lookUp("", part)
 		}); err != nil {
 			return err
 		}
 	}
 	if q.in != nil {
-		if err := a.typeOut(ctx, q.in.name, func(part string) error {
-			_, err := a.c.AutocompleteChannels(ctx, a.team, part)
+		if err := a.typeOut(q.in.name, func(part string) error {
+			_, err := a.c.AutocompleteChannels(a, a.team, part)
 			return err
 		}); err != nil {
 			return err
 		}
 	}
 	_, offset := time.Now().Zone()
-	posts, err := a.c.SearchPosts(ctx, team, q.terms(), offset)
+	posts, err := a.c.SearchPosts(a, team, q.terms(), offset)
 	if err != nil {
 		return err
 	}
 	a.own().found = len(posts)
-	return a.meet(ctx, posts)
+	return a.meet(posts)
 }
 
 // searchUsers looks for a person by name, letter by letter.
-func searchUsers(ctx context.Context, a *person) error {
+func searchUsers(a *act) error {
 	if a.b.count() == 0 {
 		return errNoUser
 	}
 	name := a.b.name(a.pick.IntN(a.b.count()))
-	return a.typeOut(ctx, name, func(part string) error {
-		people, err := a.c.SearchUsers(ctx, part)
+	return a.typeOut(name, func(part string) error {
+		people, err := a.c.SearchUsers(a, part)
 		if err != nil {
 			return err
 		}
 		a.own().found = len(people)
-		return a.show(ctx, people)
+		return a.show(people)
 	})
 }
 
@@ -183,7 +182,7 @@ func proveSearchUsers(s *stage) {
 }
 
 // searchChannels looks for a channel to go to, by one to four of its letters.
-func searchChannels(ctx context.Context, a *person) error {
+func searchChannels(a *act) error {
 	letters := 1 + a.choice.IntN(mostLetters)
 	k, ok := a.otherPlace(a.inTeam)
 	if !ok {
@@ -194,8 +193,8 @@ func searchChannels(ctx context.Context, a *person) error {
 		team = a.team
 	}
 	name := a.places[k].ch.name
-	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
-		found, err := a.c.SearchChannels(ctx, team, part)
+	return a.typeOut(name[:min(letters, len(name))], func(part string) error {
+		found, err := a.c.SearchChannels(a, team, part)
 		a.own().found = len(found)
 		return err
 	})
@@ -221,14 +220,14 @@ func proveSearchChannels(s *stage) {
 }
 
 // searchGroupChannels looks for a group channel by one to four letters of a member's name.
-func searchGroupChannels(ctx context.Context, a *person) error {
+func searchGroupChannels(a *act) error {
 	letters := 1 + a.choice.IntN(mostLetters)
 	if a.b.count() == 0 {
 		return errNoUser
 	}
 	name := a.b.name(a.pick.IntN(a.b.count()))
-	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
-		found, err := a.c.SearchGroupChannels(ctx, part)
+	return a.typeOut(name[:min(letters, len(name))], func(part string) error {
+		found, err := a.c.SearchGroupChannels(a, part)
 		a.own().found = len(found)
 		return err
 	})

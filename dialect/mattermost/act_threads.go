@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -34,12 +33,12 @@ const errNoThread skipError = "no followed thread"
 
 // viewGlobalThreads looks through the inbox: one to three pages of all threads, then of the unread
 // ones.
-func viewGlobalThreads(ctx context.Context, a *person) error {
+func viewGlobalThreads(a *act) error {
 	pages := 1 + a.choice.IntN(3)
 	for _, unread := range []bool{false, true} {
 		before := ""
 		for i := range pages {
-			list, err := a.c.Threads(ctx, a.id, a.team, before, threadsPage, unread)
+			list, err := a.c.Threads(a, a.id, a.team, before, threadsPage, unread)
 			if err != nil {
 				return err
 			}
@@ -53,7 +52,7 @@ func viewGlobalThreads(ctx context.Context, a *person) error {
 			if unread && i+1 == pages {
 				break // the pause after the last page is think time
 			}
-			if err := a.u.Pause(ctx, time.Duration(1+a.choice.IntN(10))*time.Second); err != nil {
+			if err := a.u.Pause(a, time.Duration(1+a.choice.IntN(10))*time.Second); err != nil {
 				return err
 			}
 		}
@@ -83,9 +82,9 @@ func (a *person) keepThreads(list []api.ThreadSeen) {
 
 // followed chooses one of the threads that the person follows; it requests them if it does not know
 // any.
-func (a *person) followed(ctx context.Context) (api.ID, error) {
+func (a *act) followed() (api.ID, error) {
 	if len(a.own().threads) == 0 {
-		list, err := a.c.Threads(ctx, a.id, a.team, "", threadsPage, false)
+		list, err := a.c.Threads(a, a.id, a.team, "", threadsPage, false)
 		if err != nil {
 			return api.ID{}, err
 		}
@@ -99,12 +98,12 @@ func (a *person) followed(ctx context.Context) (api.ID, error) {
 }
 
 // updateThreadRead reads a followed thread up to now.
-func updateThreadRead(ctx context.Context, a *person) error {
-	id, err := a.followed(ctx)
+func updateThreadRead(a *act) error {
+	id, err := a.followed()
 	if err != nil {
 		return err
 	}
-	_, err = a.c.ReadThread(ctx, a.id, a.team, id.String(), time.Now().UnixMilli())
+	_, err = a.c.ReadThread(a, a.id, a.team, id.String(), time.Now().UnixMilli())
 	return a.gone(id, err)
 }
 
@@ -130,8 +129,8 @@ func (a *person) gone(id api.ID, err error) error {
 }
 
 // root chooses the root of a thread in the current channel: of one with replies, if there are any.
-func (a *person) root(ctx context.Context) (api.ID, error) {
-	if err := a.somewhere(ctx); err != nil {
+func (a *act) root() (api.ID, error) {
+	if err := a.somewhere(); err != nil {
 		return api.ID{}, err
 	}
 	ch := a.channel()
@@ -148,22 +147,22 @@ func (a *person) root(ctx context.Context) (api.ID, error) {
 }
 
 // viewThread opens a thread beside the channel and reads all of it.
-func viewThread(ctx context.Context, a *person) error {
-	id, err := a.root(ctx)
+func viewThread(a *act) error {
+	id, err := a.root()
 	if err != nil {
 		return err
 	}
 	last := api.Seen{}
 	read := 1 // the root, which comes with each page, and from some servers twice
 	for before := 0; ; before++ {
-		posts, more, err := a.c.ThreadPage(ctx, id.String(), before, last, repliesPage)
+		posts, more, err := a.c.ThreadPage(a, id.String(), before, last, repliesPage)
 		if err != nil {
 			return err
 		}
 		if last.ID.None() {
 			a.learn(a.channel(), posts)
 		}
-		if err := a.meet(ctx, posts); err != nil {
+		if err := a.meet(posts); err != nil {
 			return err
 		}
 		for _, p := range posts {
@@ -200,12 +199,12 @@ func proveViewThread(s *stage) {
 }
 
 // followThread follows a thread of the current channel.
-func followThread(ctx context.Context, a *person) error {
-	id, err := a.root(ctx)
+func followThread(a *act) error {
+	id, err := a.root()
 	if err != nil {
 		return err
 	}
-	if err := a.c.FollowThread(ctx, a.id, a.team, id.String()); err != nil {
+	if err := a.c.FollowThread(a, a.id, a.team, id.String()); err != nil {
 		return err
 	}
 	if own := a.own(); !slices.Contains(own.threads, id) && len(own.threads) < mostThreads {
@@ -230,12 +229,12 @@ func proveFollowThread(s *stage) {
 }
 
 // unfollowThread leaves a thread of the inbox.
-func unfollowThread(ctx context.Context, a *person) error {
-	id, err := a.followed(ctx)
+func unfollowThread(a *act) error {
+	id, err := a.followed()
 	if err != nil {
 		return err
 	}
-	if err := a.c.UnfollowThread(ctx, a.id, a.team, id.String()); err != nil {
+	if err := a.c.UnfollowThread(a, a.id, a.team, id.String()); err != nil {
 		return a.gone(id, err)
 	}
 	own := a.own()
@@ -254,8 +253,8 @@ func proveUnfollowThread(s *stage) {
 }
 
 // readAllThreads marks all threads of the team as read.
-func readAllThreads(ctx context.Context, a *person) error {
-	return a.c.ReadAllThreads(ctx, a.id, a.team)
+func readAllThreads(a *act) error {
+	return a.c.ReadAllThreads(a, a.id, a.team)
 }
 
 // proveReadAllThreads shows that the person has unread threads before, and none after.

@@ -59,13 +59,13 @@ func (a *person) isOwn(p *post) bool {
 }
 
 // editPost edits one of the person's own posts.
-func editPost(ctx context.Context, a *person) error {
+func editPost(a *act) error {
 	c := a.compose(rootWords)
 	_, p, ok := a.anyPlacePost(a.isOwn)
 	if !ok {
 		return errNoOwnPost
 	}
-	return a.c.EditPost(ctx, p.id.String(), c.plain())
+	return a.c.EditPost(a, p.id.String(), c.plain())
 }
 
 // proveEditPost shows the witness another text in the actor's only post.
@@ -78,7 +78,7 @@ func proveEditPost(s *stage) {
 
 // deletePost deletes one of the person's own posts without a known reply. A reply that is on its
 // way is deleted with it.
-func deletePost(ctx context.Context, a *person) error {
+func deletePost(a *act) error {
 	ch, p, ok := a.anyPlacePost(func(p *post) bool {
 		return a.isOwn(p) && p.flags&api.PostHasReplies == 0
 	})
@@ -87,7 +87,7 @@ func deletePost(ctx context.Context, a *person) error {
 	}
 	a.ledger.Deleted(ch.key, p.id.String())
 	ch.forget(p.id) // before others choose it
-	return a.c.DeletePost(ctx, p.id.String())
+	return a.c.DeletePost(a, p.id.String())
 }
 
 // proveDeletePost shows that the witness does not find the actor's only post any more.
@@ -99,12 +99,12 @@ func proveDeletePost(s *stage) {
 }
 
 // createReminder requests a reminder of a post in ten minutes.
-func createReminder(ctx context.Context, a *person) error {
+func createReminder(a *act) error {
 	_, p, ok := a.anyPlacePost(isUserPost)
 	if !ok {
 		return errNoPost
 	}
-	return a.c.Remind(ctx, a.id, p.id.String(), time.Now().Add(10*time.Minute))
+	return a.c.Remind(a, a.id, p.id.String(), time.Now().Add(10*time.Minute))
 }
 
 // proveCreateReminder shows another client of the same person the confirmation that only that
@@ -126,12 +126,12 @@ func proveCreateReminder(s *stage) {
 }
 
 // createAckPost writes an urgent post that requests an acknowledgement of its readers.
-func createAckPost(ctx context.Context, a *person) error {
+func createAckPost(a *act) error {
 	c := a.compose(rootWords)
-	if err := a.somewhere(ctx); err != nil {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
-	return a.writeHere(ctx, c, "", api.Priority{Urgent: true, WantsAck: true})
+	return a.writeHere(c, "", api.Priority{Urgent: true, WantsAck: true})
 }
 
 // proveCreateAckPost shows the witness an urgent post of the actor that requests an
@@ -141,7 +141,7 @@ func proveCreateAckPost(s *stage) {
 }
 
 // ackToPost acknowledges a post whose author has requested it.
-func ackToPost(ctx context.Context, a *person) error {
+func ackToPost(a *act) error {
 	own := a.own()
 	_, p, ok := a.anyPlacePost(func(p *post) bool {
 		return p.flags&api.PostWantsAck != 0 && p.author != a.self &&
@@ -150,7 +150,7 @@ func ackToPost(ctx context.Context, a *person) error {
 	if !ok {
 		return errNoAckPost
 	}
-	if err := a.c.Acknowledge(ctx, a.id, p.id.String()); err != nil {
+	if err := a.c.Acknowledge(a, a.id, p.id.String()); err != nil {
 		return err
 	}
 	if len(own.acked) == mostAcked {
@@ -172,17 +172,17 @@ func proveAckToPost(s *stage) {
 }
 
 // createPersistentPost writes an urgent post that goes on notifying another member of the channel.
-func createPersistentPost(ctx context.Context, a *person) error {
+func createPersistentPost(a *act) error {
 	c := a.compose(rootWords)
 	c.mention = ""
-	if err := a.somewhere(ctx); err != nil {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
-	name, err := a.someoneIn(ctx, a.channel())
+	name, err := a.someoneIn(a.channel())
 	if err != nil {
 		return err
 	}
-	return a.writeHere(ctx, c, " @"+name, api.Priority{Urgent: true, Persistent: true})
+	return a.writeHere(c, " @"+name, api.Priority{Urgent: true, Persistent: true})
 }
 
 // proveCreatePersistentPost shows the witness an urgent post with persistent notifications, and a
@@ -192,20 +192,20 @@ func proveCreatePersistentPost(s *stage) {
 }
 
 // writeHere writes a root post in the current channel.
-func (a *person) writeHere(ctx context.Context, c composed, end string, p api.Priority) error {
+func (a *act) writeHere(c composed, end string, p api.Priority) error {
 	ch := a.channel()
-	d, err := a.write(ctx, ch, api.ID{}, c)
+	d, err := a.write(ch, api.ID{}, c)
 	if err != nil {
 		return err
 	}
 	d.Message += end
 	d.Priority = p
-	return a.post(ctx, ch, d)
+	return a.post(ch, d)
 }
 
 // someoneIn returns the name of another member of a channel: of one who wrote there and whose
 // profile the person has, else of a person that the server names.
-func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
+func (a *act) someoneIn(ch *channel) (string, error) {
 	a.mu.Lock()
 	met := slices.Clone(a.profiles)
 	a.mu.Unlock()
@@ -215,7 +215,7 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	}); ok {
 		return a.b.dir.account(p.author).name, nil
 	}
-	people, _, err := a.c.AutocompleteUsers(ctx, a.team, ch.key, "")
+	people, _, err := a.c.AutocompleteUsers(a, a.team, ch.key, "")
 	if err != nil {
 		return "", err
 	}
@@ -263,7 +263,7 @@ func (s *stage) emptyChannel() (ch *channel) {
 		a.take(must(a.c.TeamChannels(s, a.id, s.b.Team, true)))
 		ch = s.b.dir.known(api.ParseID(id))
 		disproved(ch == nil, "the new channel is not among the person's")
-		check(a.enter(s, a.place(ch)))
+		check((&act{s, a}).enter(a.place(ch)))
 	}
 	return ch
 }

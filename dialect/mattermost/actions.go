@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 )
@@ -19,7 +18,7 @@ type action struct {
 	// the context's cause at the end of the run. Its chance is the person's choice, content and
 	// pick alone, which begin again with each action: how much one action draws cannot change the
 	// next.
-	do func(ctx context.Context, a *person) error
+	do func(a *act) error
 	// prove makes do possible, calls it (s.act) and shows its effect through another client. It
 	// ends at its first error, see [check].
 	prove func(s *stage)

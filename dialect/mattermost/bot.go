@@ -31,7 +31,7 @@ type bot struct {
 
 // enter connects the bot for the first of its persons; one whose connecting failed is tried again
 // with the next.
-func (h *bot) enter(ctx context.Context, a *person) {
+func (h *bot) enter(a *act) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !a.withBot {
@@ -52,12 +52,12 @@ func (h *bot) enter(ctx context.Context, a *person) {
 	self.pool.cfg.Token = a.b.Bot.Token
 	self.u.Schedule(self.u.Now())
 	c := self.pool.force(self.u, self.login)
-	sock, err := c.Connect(ctx) // which records it
+	sock, err := c.Connect(a) // which records it
 	self.pool.give(c)
 	if err != nil {
 		return
 	}
-	life, stop := context.WithCancelCause(ctx)
+	life, stop := context.WithCancelCause(a)
 	self.connection = connection{life: life, stop: func() { stop(errGone) }, sock: sock}
 	self.wg.Go(func() {
 		defer self.rescue("the bot's reader of events")

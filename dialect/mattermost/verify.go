@@ -422,7 +422,7 @@ func (s *stage) ready() error {
 // again lets a person arrive again.
 func (s *stage) again(a *person) error {
 	defer a.c.Under(a.login)()
-	return a.arrive(s)
+	return (&act{s, a}).arrive()
 }
 
 // gather lets actor and witness look at the same channel of the team. It is an error if there is
@@ -432,7 +432,7 @@ func (s *stage) gather() error {
 		if s.actor.inTeam(p) && s.shared(p) {
 			for _, a := range []*person{s.actor, s.witness} {
 				if a.channel() != p.ch {
-					if err := a.enter(s, a.place(p.ch)); err != nil {
+					if err := (&act{s, a}).enter(a.place(p.ch)); err != nil {
 						return err
 					}
 				}
@@ -449,16 +449,14 @@ func (s *stage) act() { check(s.carryOut(s.doing.do)) }
 
 // carryOut is act with another function in place of the action's own, which returns more to the
 // proof.
-func (s *stage) carryOut(do func(context.Context, *person) error) error {
+func (s *stage) carryOut(do func(*act) error) error {
 	return s.carryOutAs(s.actor.u.Action.Uint64(), s.actor.u.Action.Uint64(), do)
 }
 
 // carryOutAs is carryOut with given seeds.
-func (s *stage) carryOutAs(
-	a, b uint64, do func(context.Context, *person) error,
-) error {
+func (s *stage) carryOutAs(a, b uint64, do func(*act) error) error {
 	s.actor.renew(a, b)
-	if err := do(s, s.actor); err != nil {
+	if err := do(&act{s, s.actor}); err != nil {
 		return fmt.Errorf("doing it: %w", err)
 	}
 	return nil
