@@ -358,7 +358,7 @@ func proveSendScheduledPost(s *stage) {
 	s.oneScheduled()
 	mark := s.say(ch.key, "before")
 	s.act()
-	posts := must(s.witness.c.Posts(s, ch.key, 2))
+	posts := s.latest(ch.key, 2)
 	disproved(len(posts) < 2 || posts[0].UserID.String() != s.actor.id ||
 		posts[1].ID.String() != mark.ID,
 		"another client finds no new post of the person")

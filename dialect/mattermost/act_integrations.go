@@ -157,7 +157,7 @@ func (s *stage) connected() {
 
 // newest returns the newest post of a channel, as the witness sees it.
 func (s *stage) newest(ch *channel) api.Seen {
-	posts := must(s.witness.c.Posts(s, ch.key, pageOf))
+	posts := s.latest(ch.key, pageOf)
 	disproved(len(posts) == 0, "another client finds no post")
 	return posts[0]
 }
@@ -229,7 +229,7 @@ func askBot(a *act) error {
 func proveAskBot(s *stage) {
 	s.connected()
 	s.act()
-	posts := must(s.witness.c.Posts(s, s.actor.here(), pageOf))
+	posts := s.latest(s.actor.here(), pageOf)
 	disproved(len(posts) < 2 || posts[0].UserID.String() != s.b.Bot.ID,
 		"another client finds no answer of the bot")
 	root := posts[0].RootID

@@ -67,9 +67,9 @@ func proveCreatePost(s *stage) {
 	ch := s.actor.channel()
 	replies := 0
 	for range times {
-		before := must(s.witness.c.Posts(s, ch.key, pageOf))
+		before := s.latest(ch.key, pageOf)
 		s.act()
-		after := must(s.witness.c.Posts(s, ch.key, pageOf))
+		after := s.latest(ch.key, pageOf)
 		disproved(len(after) == 0 || after[0].UserID.String() != s.actor.id ||
 			hasPost(before, after[0].ID),
 			"another client finds no new post of the person")
@@ -153,7 +153,7 @@ func proveAddReaction(s *stage) {
 	ch := s.actor.channel()
 	s.say(ch.key, "what do you think?")
 	count := func() (n int) {
-		for _, p := range must(s.witness.c.Posts(s, ch.key, seenPosts)) {
+		for _, p := range s.latest(ch.key, seenPosts) {
 			users, _, err := s.witness.c.Reactions(s, p.ID.String())
 			check(err)
 			for _, u := range users {

@@ -108,10 +108,10 @@ func updateCustomStatus(a *act) error {
 // proveUpdateCustomStatus shows that another client sees the status.
 func proveUpdateCustomStatus(s *stage) {
 	check(s.actor.c.ClearCustomStatus(s, s.actor.id))
-	before := must(s.witness.c.CustomStatus(s, s.actor.id))
+	before := s.customStatus()
 	disproved(before != "", "another client sees %q of a status that was cleared", before)
 	s.act()
-	after := must(s.witness.c.CustomStatus(s, s.actor.id))
+	after := s.customStatus()
 	disproved(after == "", "another client sees no status")
 }
 
@@ -123,11 +123,16 @@ func removeCustomStatus(a *act) error {
 // proveRemoveCustomStatus shows that another client sees none any more.
 func proveRemoveCustomStatus(s *stage) {
 	check(updateCustomStatus(&act{s, s.actor}))
-	before := must(s.witness.c.CustomStatus(s, s.actor.id))
+	before := s.customStatus()
 	disproved(before == "", "another client sees no status that could be removed")
 	s.act()
-	after := must(s.witness.c.CustomStatus(s, s.actor.id))
+	after := s.customStatus()
 	disproved(after != "", "another client still sees %q", after)
+}
+
+// customStatus returns the actor's custom status as another client sees it.
+func (s *stage) customStatus() string {
+	return must(s.witness.c.CustomStatus(s, s.actor.id))
 }
 
 // updateCustomAttribute changes one of the person's attributes.

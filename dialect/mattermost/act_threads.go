@@ -122,10 +122,15 @@ func proveUpdateThreadRead(s *stage) {
 // inbox was read.
 func (a *person) gone(id api.ID, err error) error {
 	if missing(err) {
-		own := a.own()
-		own.threads = slices.DeleteFunc(own.threads, func(t api.ID) bool { return t == id })
+		a.leaveThread(id)
 	}
 	return err
+}
+
+// leaveThread forgets a thread.
+func (a *person) leaveThread(id api.ID) {
+	own := a.own()
+	own.threads = slices.DeleteFunc(own.threads, func(t api.ID) bool { return t == id })
 }
 
 // root chooses the root of a thread in the current channel: of one with replies, if there are any.
@@ -237,8 +242,7 @@ func unfollowThread(a *act) error {
 	if err := a.c.UnfollowThread(a, a.id, a.team, id.String()); err != nil {
 		return a.gone(id, err)
 	}
-	own := a.own()
-	own.threads = slices.DeleteFunc(own.threads, func(t api.ID) bool { return t == id })
+	a.leaveThread(id)
 	return nil
 }
 

@@ -94,7 +94,7 @@ func deletePost(a *act) error {
 func proveDeletePost(s *stage) {
 	id := s.onlyPost(s.actor, api.Draft{Message: "a slip"})
 	s.act()
-	posts := must(s.witness.c.Posts(s, s.actor.here(), seenPosts))
+	posts := s.latest(s.actor.here(), seenPosts)
 	disproved(hasPost(posts, api.ParseID(id)), "the post is still there")
 }
 
@@ -232,7 +232,7 @@ func (a *act) someoneIn(ch *channel) (string, error) {
 func (s *stage) provePriority(want api.Priority, contains string) {
 	ch := s.emptyChannel()
 	s.act()
-	posts := must(s.witness.c.Posts(s, ch.key, pageOf))
+	posts := s.latest(ch.key, pageOf)
 	disproved(len(posts) == 0 || posts[0].UserID.String() != s.actor.id,
 		"the witness finds no new post of the person")
 	got, _, err := s.witness.c.PostPriority(s, posts[0].ID.String())
@@ -258,7 +258,7 @@ func (s *stage) emptyChannel() (ch *channel) {
 	s.rooms++
 	name := fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms)
 	id := must(s.admin.MakeChannel(s, s.b.Team, name, "O")).ID
-	for _, a := range []*person{s.actor, s.witness} {
+	for _, a := range s.persons() {
 		check(s.admin.JoinChannel(s, id, a.id))
 		a.take(must(a.c.TeamChannels(s, a.id, s.b.Team, true)))
 		ch = s.b.dir.known(api.ParseID(id))

@@ -26,12 +26,8 @@ const others = 2
 
 // obstacles reads the obstacles of a server as its administrator.
 func obstacles(ctx context.Context, env workload.Env, users int) ([]dialect.Obstacle, error) {
-	set, err := parse(env.Params, env.Mix)
+	s, err := administered(ctx, &env)
 	if err != nil {
-		return nil, err
-	}
-	s := newSetup(ctx, &env, set)
-	if err := s.asAdmin(); err != nil {
 		return nil, err
 	}
 	return s.obstacles(users)

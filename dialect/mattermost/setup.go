@@ -223,6 +223,16 @@ func (s *setup) asAdmin() error {
 	return nil
 }
 
+// administered returns a setup with an administrator, for what is no part of a run.
+func administered(ctx context.Context, env *workload.Env) (*setup, error) {
+	set, err := parse(env.Params, env.Mix)
+	if err != nil {
+		return nil, err
+	}
+	s := newSetup(ctx, env, set)
+	return s, s.asAdmin()
+}
+
 // valid reports whether a token obtained earlier still opens a session; a reset to an earlier state
 // ends it.
 func (s *setup) valid(token string) (bool, error) {

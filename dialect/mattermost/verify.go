@@ -266,8 +266,10 @@ func (s *stage) shared(p place) bool {
 	return slices.ContainsFunc(s.witness.places, func(q place) bool { return q.ch == p.ch })
 }
 
+func (s *stage) persons() []*person { return []*person{s.actor, s.witness} }
+
 func (s *stage) close() {
-	for _, a := range []*person{s.actor, s.witness} {
+	for _, a := range s.persons() {
 		if a != nil {
 			a.Close()
 		}
@@ -373,7 +375,7 @@ func (s *stage) panicking() (list []*boundary.Panic) {
 // renew makes a new actor and a new witness after a panic. The old ones may hold locks: their end
 // is not awaited.
 func (s *stage) renew() error {
-	for _, a := range []*person{s.actor, s.witness} {
+	for _, a := range s.persons() {
 		go func() {
 			_ = boundary.Do("a person that closes", func() error {
 				a.Close()
@@ -405,7 +407,7 @@ func (s *stage) ready() error {
 			return err
 		}
 	}
-	for _, a := range []*person{s.actor, s.witness} {
+	for _, a := range s.persons() {
 		a.renew(a.u.Action.Uint64(), a.u.Action.Uint64())
 		a.u.Schedule(a.u.Now())
 		if a.isGone() {
@@ -430,7 +432,7 @@ func (s *stage) again(a *person) error {
 func (s *stage) gather() error {
 	for _, p := range s.actor.places {
 		if s.actor.inTeam(p) && s.shared(p) {
-			for _, a := range []*person{s.actor, s.witness} {
+			for _, a := range s.persons() {
 				if a.channel() != p.ch {
 					if err := (&act{s, a}).enter(a.place(p.ch)); err != nil {
 						return err
@@ -471,6 +473,11 @@ func (s *stage) refresh() {
 func (s *stage) say(channelID, text string, root ...string) api.Posted {
 	return must(s.witness.c.Post(s,
 		api.Draft{ChannelID: channelID, Message: text, RootID: strings.Join(root, "")}))
+}
+
+// latest returns the last posts of a channel as the witness sees them.
+func (s *stage) latest(channelID string, n int) []api.Seen {
+	return must(s.witness.c.Posts(s, channelID, n))
 }
 
 // allRead shows that the actor has nothing unread in a channel, as the administrator sees it.

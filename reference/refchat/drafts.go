@@ -113,11 +113,7 @@ func (q *request) upsertDraft(d *draft) error {
 	if err := q.withFiles(d); err != nil {
 		return err
 	}
-	q.publish("draft_created", broadcast{
-		UserID:    d.UserID,
-		ChannelID: d.ChannelID,
-		OmitConn:  q.connection(),
-	}, "draft", jsonText(d))
+	q.publishDraft("draft_created", d)
 	return q.created(d)
 }
 
@@ -147,10 +143,12 @@ func (q *request) deleteDraft() error {
 	if err := dropDraft.run(q, q.st, d.UserID, d.ChannelID, d.RootID); err != nil {
 		return errStore("draft.delete", err)
 	}
-	q.publish("draft_deleted", broadcast{
-		UserID:    d.UserID,
-		ChannelID: d.ChannelID,
-		OmitConn:  q.connection(),
-	}, "draft", jsonText(d))
+	q.publishDraft("draft_deleted", d)
 	return q.ok()
+}
+
+// publishDraft tells the person's other connections of a draft.
+func (q *request) publishDraft(event string, d *draft) {
+	to := broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}
+	q.publish(event, to, "draft", jsonText(d))
 }

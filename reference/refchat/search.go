@@ -62,14 +62,19 @@ func parsePostSearch(text string, offset int) (p parsedSearch) {
 	return p
 }
 
+// searchable returns the words of a text as they are searched for.
+func searchable(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+	})
+}
+
 // word adds a word or a phrase, which begins with a quotation mark.
 func (p *parsedSearch) word(w string, minus bool) {
 	phrase, isPhrase := strings.CutPrefix(w, `"`)
 	x := searchWord{
 		prefix: !isPhrase && strings.HasSuffix(w, "*"),
-		words: strings.FieldsFunc(phrase, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
-		}),
+		words:  searchable(phrase),
 	}
 	hashtag := !isPhrase && strings.HasPrefix(w, "#") && len(w) > 2
 	to := &p.words

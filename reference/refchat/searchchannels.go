@@ -3,7 +3,6 @@ package refchat
 import (
 	"context"
 	"strings"
-	"unicode"
 )
 
 // likeTerm escapes a search term for LIKE ... ESCAPE '!'.
@@ -14,8 +13,7 @@ func likeTerm(term string) string {
 // matching returns a condition that a channel's name, display name or purpose contains the term, or
 // words that begin like its words.
 func (st *store) matching(term string) (string, []any) {
-	words := strings.FieldsFunc(term,
-		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	words := searchable(term)
 	if strings.TrimSpace(term) == "" {
 		return "", nil
 	}

@@ -152,13 +152,11 @@ func (k *wsSocket) start(sess *session) {
 	}
 	ctx, cancel := context.WithTimeout(s.bgCtx, 30*time.Second)
 	defer cancel()
+	var teams map[string]bool
 	channels, err := s.channelsOfUser(ctx, sess.UserID)
-	if err != nil {
-		s.log.Warn("placing a connection", "err", err)
-		k.close()
-		return
+	if err == nil {
+		teams, err = s.teamsOfUser(ctx, sess.UserID)
 	}
-	teams, err := s.teamsOfUser(ctx, sess.UserID)
 	if err != nil {
 		s.log.Warn("placing a connection", "err", err)
 		k.close()
