@@ -79,18 +79,16 @@ func (st *store) insertBookmark(ctx context.Context, b *bookmark, atEnd bool) er
 	return bookmarkKind.insert(ctx, st, b)
 }
 
-func (st *store) saveBookmark(ctx context.Context, b *bookmark) error {
-	return st.method(ctx, "ChannelBookmarkStore.Save",
-		func(tx *store) error { return tx.insertBookmark(ctx, b, true) })
-}
-
-// replaceBookmark deletes a bookmark for one of another owner.
-func (st *store) replaceBookmark(ctx context.Context, old, b *bookmark) error {
+// saveBookmark stores a bookmark, in place of one of another owner if there is one.
+func (st *store) saveBookmark(ctx context.Context, b, old *bookmark) error {
 	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *store) error {
-		if err := tx.run(ctx, dropBookmark.text, old.DeleteAt, old.DeleteAt, old.ID); err != nil {
-			return err
+		if old != nil {
+			err := tx.run(ctx, dropBookmark.text, old.DeleteAt, old.DeleteAt, old.ID)
+			if err != nil {
+				return err
+			}
 		}
-		return tx.insertBookmark(ctx, b, false)
+		return tx.insertBookmark(ctx, b, old == nil)
 	})
 }
 
@@ -246,7 +244,7 @@ func (q *request) createBookmark(b *bookmark) error {
 		}
 		b.File = f
 	}
-	err := q.st.saveBookmark(q, b)
+	err := q.st.saveBookmark(q, b, nil)
 	if errors.Is(err, errManyBookmarks) {
 		return &apiError{
 			ID:         "app.channel.bookmark.save.app_error",
@@ -309,7 +307,7 @@ func (q *request) updateBookmark(in *bookmarkPatch) error {
 		b.OwnerID = q.sess.UserID
 		b.CreateAt = b.UpdateAt
 		out.Deleted = old
-		err = q.st.replaceBookmark(q, old, &b)
+		err = q.st.saveBookmark(q, &b, old)
 	}
 	if err != nil {
 		return errStore("channel.bookmark.update", err)
