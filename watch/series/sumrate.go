@@ -26,7 +26,7 @@ func (db *DB) SumRate(
 	window time.Duration,
 	from, to time.Time,
 	step time.Duration,
-) ([]RangeSeries, error) {
+) (out []RangeSeries, err error) {
 	if step < time.Millisecond || window < time.Millisecond || to.Before(from) ||
 		to.Sub(from)/step >= MaxPoints {
 		return nil, fmt.Errorf(
@@ -38,20 +38,11 @@ func (db *DB) SumRate(
 			to,
 		)
 	}
-	out, err := db.sumRate(ctx, metric, by, window, from, to, step)
-	if err != nil {
-		return nil, fmt.Errorf("rate of %s: %w", metric, err)
-	}
-	return out, nil
-}
-
-func (db *DB) sumRate(
-	ctx context.Context,
-	metric, by string,
-	window time.Duration,
-	from, to time.Time,
-	step time.Duration,
-) ([]RangeSeries, error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("rate of %s: %w", metric, err)
+		}
+	}()
 	r := rates{
 		start:  from.UnixMilli(),
 		step:   step.Milliseconds(),
@@ -90,7 +81,6 @@ func (db *DB) sumRate(
 	if err := set.Err(); err != nil {
 		return nil, err
 	}
-	var out []RangeSeries
 	for key, s := range sums {
 		l := RangeSeries{Labels: map[string]string{}}
 		if key != "" {
