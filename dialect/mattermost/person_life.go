@@ -99,14 +99,14 @@ type place struct {
 
 // Login implements workload.Actor: the session, the requests of the web app at its start, the
 // WebSocket, and the first channel.
-func (p *person) Login(ctx context.Context) error {
-	a := &act{ctx, p}
+func (a *person) Login(ctx context.Context) error {
+	on := &act{ctx, a}
 	a.renew(a.start[0], a.start[1])
 	defer a.begin(a.login)()
 	if a.b.mix != nil && a.b.mix.has("ask_bot") {
-		a.b.bot.enter(a)
+		a.b.bot.enter(on)
 	}
-	err := a.arrive()
+	err := on.arrive()
 	if _, ok := errors.AsType[skipError](err); ok {
 		return nil
 	}
@@ -243,24 +243,24 @@ func (a *person) Think() time.Duration {
 }
 
 // Act implements workload.Actor: one action of the mix.
-func (p *person) Act(ctx context.Context) error {
-	a := &act{ctx, p}
+func (a *person) Act(ctx context.Context) error {
+	on := &act{ctx, a}
 	k := a.b.mix.draw(a.u.Action)
 	a.renew(a.u.Action.Uint64(), a.u.Action.Uint64())
 	if a.visit.away {
 		a.visit.away = false
 		end := a.begin(a.login)
-		err := a.arrive()
+		err := on.arrive()
 		end()
-		if err := a.settle(err); err != nil || a.isGone() {
+		if err := on.settle(err); err != nil || a.isGone() {
 			return err
 		}
 	}
 	defer a.begin(a.steady)()
 	a.takeIn()
 	a.counts.Attempt(a.b.mix.tally[k])
-	err := a.b.mix.actions[k].do(a)
-	if a.Err() == nil {
+	err := a.b.mix.actions[k].do(on)
+	if ctx.Err() == nil {
 		if reason, ok := errors.AsType[skipError](err); ok {
 			a.counts.Skip(a.b.mix.tally[k], string(reason))
 		} else if err != nil {
@@ -270,7 +270,7 @@ func (p *person) Act(ctx context.Context) error {
 		}
 		a.isGone() // a reload or a new session that failed
 	}
-	return a.settle(err)
+	return on.settle(err)
 }
 
 // settle returns the error of Act after an action: none for a failed op, which is recorded and ends

@@ -31,8 +31,8 @@ func (b *Person) StormKinds() []string { return slices.Sorted(maps.Keys(storms))
 
 // Storm implements workload.Stormer. Its chance is a function of the user's and of the storm's
 // place in the plan, and takes nothing from the user's own streams.
-func (p *person) Storm(ctx context.Context, s workload.Storm) error {
-	a := &act{ctx, p}
+func (a *person) Storm(ctx context.Context, s workload.Storm) error {
+	on := &act{ctx, a}
 	do := storms[s.Kind]
 	if do == nil {
 		return fmt.Errorf("mattermost: there is no storm %q", s.Kind)
@@ -40,8 +40,8 @@ func (p *person) Storm(ctx context.Context, s workload.Storm) error {
 	a.renew(a.start[0]+1+uint64(s.Index), a.start[1])
 	defer a.begin(a.b.notes.storm(a.reg, s.Kind))()
 	a.takeIn()
-	failed := do(a, s)
-	err := a.settle(failed)
+	failed := do(on, s)
+	err := on.settle(failed)
 	if err == nil {
 		a.isGone() // a login that failed is tried again at the next action
 		if failed != nil {
