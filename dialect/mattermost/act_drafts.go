@@ -167,7 +167,7 @@ func proveDeleteDraft(s *stage) {
 	s.noDrafts()
 	err := s.carryOut(s.doing.do)
 	disproved(err != nil, "without a draft: %w", err)
-	check(upsertDraft(&act{s, a}))
+	check(upsertDraft(&act{s.Context, a}))
 	list := s.drafts()
 	disproved(len(list) != 1, "%d drafts before, want 1", len(list))
 	s.act()

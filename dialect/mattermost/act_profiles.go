@@ -122,7 +122,7 @@ func removeCustomStatus(a *act) error {
 
 // proveRemoveCustomStatus shows that another client sees none any more.
 func proveRemoveCustomStatus(s *stage) {
-	check(updateCustomStatus(&act{s, s.actor}))
+	check(updateCustomStatus(&act{s.Context, s.actor}))
 	before := s.customStatus()
 	disproved(before == "", "another client sees no status that could be removed")
 	s.act()

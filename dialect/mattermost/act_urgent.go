@@ -263,7 +263,7 @@ func (s *stage) emptyChannel() (ch *channel) {
 		a.take(must(a.c.TeamChannels(s, a.id, s.b.Team, true)))
 		ch = s.b.dir.known(api.ParseID(id))
 		disproved(ch == nil, "the new channel is not among the person's")
-		check((&act{s, a}).enter(a.place(ch)))
+		check((&act{s.Context, a}).enter(a.place(ch)))
 	}
 	return ch
 }

@@ -233,7 +233,7 @@ func (s *stage) person(rank int) (*person, error) {
 	}
 	a := actor.(*person)
 	u.Schedule(u.Now())
-	if err := a.Login(s); err != nil {
+	if err := a.Login(s.Context); err != nil {
 		a.Close()
 		return nil, fmt.Errorf("logging in: %w", err)
 	}
@@ -424,7 +424,7 @@ func (s *stage) ready() error {
 // again lets a person arrive again.
 func (s *stage) again(a *person) error {
 	defer a.c.Under(a.login)()
-	return (&act{s, a}).arrive()
+	return (&act{s.Context, a}).arrive()
 }
 
 // gather lets actor and witness look at the same channel of the team. It is an error if there is
@@ -434,7 +434,7 @@ func (s *stage) gather() error {
 		if s.actor.inTeam(p) && s.shared(p) {
 			for _, a := range s.persons() {
 				if a.channel() != p.ch {
-					if err := (&act{s, a}).enter(a.place(p.ch)); err != nil {
+					if err := (&act{s.Context, a}).enter(a.place(p.ch)); err != nil {
 						return err
 					}
 				}
@@ -458,7 +458,7 @@ func (s *stage) carryOut(do func(*act) error) error {
 // carryOutAs is carryOut with given seeds.
 func (s *stage) carryOutAs(a, b uint64, do func(*act) error) error {
 	s.actor.renew(a, b)
-	if err := do(&act{s, s.actor}); err != nil {
+	if err := do(&act{s.Context, s.actor}); err != nil {
 		return fmt.Errorf("doing it: %w", err)
 	}
 	return nil
