@@ -81,6 +81,11 @@ func (db *DB) SumRate(
 	if err := set.Err(); err != nil {
 		return nil, err
 	}
+	return r.lines(sums, by), nil
+}
+
+// lines returns the sums as series, in the order of their values of the label.
+func (r *rates) lines(sums map[string]*sum, by string) (out []RangeSeries) {
 	for key, s := range sums {
 		l := RangeSeries{Labels: map[string]string{}}
 		if key != "" {
@@ -102,7 +107,7 @@ func (db *DB) SumRate(
 		}
 	}
 	sort.Slice(out, func(i, k int) bool { return out[i].Labels[by] < out[k].Labels[by] })
-	return out, nil
+	return out
 }
 
 // A sum is one line in the making.
