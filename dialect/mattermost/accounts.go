@@ -177,7 +177,7 @@ func (s *setup) dropStale(r *accounts) error {
 	}
 	was := r.IDs[i]
 	r.IDs[i] = ""
-	if err := s.with(func(c *api.Client) error { return s.identify(s.ctx, c, r, i) }); err != nil {
+	if err := s.with(func(c *api.Client) error { return s.identify(s, c, r, i) }); err != nil {
 		return err
 	}
 	if r.IDs[i] != was {
@@ -306,20 +306,20 @@ func (b *Person) newcomer(rank int) bool {
 
 // signUp makes a newcomer's account, opens a session, and joins the team and its channels. An
 // account that an earlier run has left is used.
-func (a *person) signUp(ctx context.Context) error {
+func (a *act) signUp() error {
 	name := personName(a.b.set.users, a.u.Rank)
-	if _, err := a.c.CreateUser(ctx, name, mailOf(name), a.b.Password); err != nil && !exists(err) {
+	if _, err := a.c.CreateUser(a, name, mailOf(name), a.b.Password); err != nil && !exists(err) {
 		return err
 	}
-	p, err := a.c.Login(ctx, name, a.b.Password)
+	p, err := a.c.Login(a, name, a.b.Password)
 	if err != nil {
 		return err
 	}
-	if err := a.c.JoinTeam(ctx, a.b.Team, p.ID); err != nil {
+	if err := a.c.JoinTeam(a, a.b.Team, p.ID); err != nil {
 		return err
 	}
 	for _, k := range a.b.channelsOf(a.u.Rank) {
-		if err := a.c.JoinChannel(ctx, a.b.Channels[k], p.ID); err != nil {
+		if err := a.c.JoinChannel(a, a.b.Channels[k], p.ID); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,43 +48,43 @@ const (
 )
 
 // lookAtBookmarks shows the head of a channel.
-func lookAtBookmarks(ctx context.Context, a *person, ch *channel) error {
-	_, err := a.c.Bookmarks(ctx, ch.key)
+func lookAtBookmarks(a *act, ch *channel) error {
+	_, err := a.c.Bookmarks(a, ch.key)
 	return err
 }
 
 // addChannelBookmark adds a link or, as often, a file to the head of the current channel.
-func addChannelBookmark(ctx context.Context, a *person) error {
-	if err := a.somewhere(ctx); err != nil {
+func addChannelBookmark(a *act) error {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
-	list, err := a.c.Bookmarks(ctx, a.here())
+	list, err := a.c.Bookmarks(a, a.here())
 	if err != nil {
 		return err
 	}
 	if len(list) >= mostBookmarks {
 		return errFull
 	}
-	return a.addBookmark(ctx)
+	return a.addBookmark()
 }
 
 // proveAddChannelBookmark shows that another client sees one more, a link or a file; of twelve,
 // some are of each kind.
-func proveAddChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 0)
+func proveAddChannelBookmark(s *stage) {
+	before, after := proveBookmarks(s, 0)
 	disproved(len(before) != 0 || len(after) != 1 || after[0].OwnerID != s.actor.id,
 		"another client sees %d bookmarks, want one of the person", len(after))
 	for range 11 {
-		s.act(ctx)
+		s.act()
 	}
-	list := must(s.witness.c.Bookmarks(ctx, s.actor.here()))
+	list := must(s.witness.c.Bookmarks(s, s.actor.here()))
 	files := 0
 	for _, b := range list {
 		if b.FileID == "" {
 			continue
 		}
 		if files++; files == 1 {
-			err := s.witness.c.File(ctx, b.FileID)
+			err := s.witness.c.File(s, b.FileID)
 			disproved(err != nil, "the file of a bookmark: %w", err)
 		}
 	}
@@ -93,41 +92,41 @@ func proveAddChannelBookmark(ctx context.Context, s *stage) {
 		"%d bookmarks, %d of them files", len(list), files)
 }
 
-func (a *person) addBookmark(ctx context.Context) error {
+func (a *act) addBookmark() error {
 	ch := a.here()
 	file := a.choice.IntN(2) == 1
 	name := fewWords(a.content, 2)
 	b := api.Bookmark{Name: name[:min(len(name), 60)],
 		URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
 	if file {
-		id, err := a.c.UploadBookmark(ctx, ch, "bookmark.txt", "text/plain", []byte(name))
+		id, err := a.c.UploadBookmark(a, ch, "bookmark.txt", "text/plain", []byte(name))
 		if err != nil {
 			return err
 		}
 		b.URL = ""
 		b.FileID = id
 	}
-	_, err := a.quiet().AddBookmark(ctx, ch, b)
+	_, err := a.quiet().AddBookmark(a, ch, b)
 	return err
 }
 
 // bookmarks lists the current channel's bookmarks. Where there are fewer than n, the person adds
 // the missing ones first.
-func (a *person) bookmarks(ctx context.Context, n int) ([]api.Bookmark, error) {
-	if err := a.somewhere(ctx); err != nil {
+func (a *act) bookmarks(n int) ([]api.Bookmark, error) {
+	if err := a.somewhere(); err != nil {
 		return nil, err
 	}
 	ch := a.here()
-	list, err := a.c.Bookmarks(ctx, ch)
+	list, err := a.c.Bookmarks(a, ch)
 	if err != nil || len(list) >= n {
 		return list, err
 	}
 	for range n - len(list) {
-		if err := a.addBookmark(ctx); err != nil {
+		if err := a.addBookmark(); err != nil {
 			return nil, err
 		}
 	}
-	list, err = a.c.Bookmarks(ctx, ch)
+	list, err = a.c.Bookmarks(a, ch)
 	if err == nil && len(list) < n {
 		err = errNoBookmark // others were faster
 	}
@@ -137,27 +136,27 @@ func (a *person) bookmarks(ctx context.Context, n int) ([]api.Bookmark, error) {
 const errNoBookmark skipError = "no bookmark to choose from"
 
 // updateChannelBookmark gives one of the channel's bookmarks another name.
-func updateChannelBookmark(ctx context.Context, a *person) error {
-	list, err := a.bookmarks(ctx, 1)
+func updateChannelBookmark(a *act) error {
+	list, err := a.bookmarks(1)
 	if err != nil {
 		return err
 	}
 	name := fewWords(a.content, 2)
-	_, err = a.quiet().RenameBookmark(ctx, a.here(), one(a.pick, list).ID,
+	_, err = a.quiet().RenameBookmark(a, a.here(), one(a.pick, list).ID,
 		name[:min(len(name), 60)])
 	return err
 }
 
 // proveUpdateChannelBookmark shows that another client sees a bookmark with another name.
-func proveUpdateChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 1)
+func proveUpdateChannelBookmark(s *stage) {
+	before, after := proveBookmarks(s, 1)
 	disproved(len(after) != 1 || after[0].Name == before[0].Name,
 		"another client sees no bookmark with another name")
 }
 
 // sortChannelBookmark puts one of the channel's bookmarks to another place.
-func sortChannelBookmark(ctx context.Context, a *person) error {
-	list, err := a.bookmarks(ctx, 2)
+func sortChannelBookmark(a *act) error {
+	list, err := a.bookmarks(2)
 	if err != nil {
 		return err
 	}
@@ -166,12 +165,12 @@ func sortChannelBookmark(ctx context.Context, a *person) error {
 	if to >= from {
 		to++
 	}
-	return a.quiet().MoveBookmark(ctx, a.here(), list[from].ID, to)
+	return a.quiet().MoveBookmark(a, a.here(), list[from].ID, to)
 }
 
 // proveSortChannelBookmark shows that another client sees the same bookmarks in another order.
-func proveSortChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 3)
+func proveSortChannelBookmark(s *stage) {
+	before, after := proveBookmarks(s, 3)
 	moved := 0
 	for i, b := range before {
 		k := slices.IndexFunc(after, func(c api.Bookmark) bool { return c.ID == b.ID })
@@ -185,24 +184,24 @@ func proveSortChannelBookmark(ctx context.Context, s *stage) {
 }
 
 // deleteChannelBookmark takes one of the channel's bookmarks away.
-func deleteChannelBookmark(ctx context.Context, a *person) error {
-	list, err := a.bookmarks(ctx, 1)
+func deleteChannelBookmark(a *act) error {
+	list, err := a.bookmarks(1)
 	if err != nil {
 		return err
 	}
-	return a.quiet().DeleteBookmark(ctx, a.here(), one(a.pick, list).ID)
+	return a.quiet().DeleteBookmark(a, a.here(), one(a.pick, list).ID)
 }
 
 // proveDeleteChannelBookmark shows that another client sees one less.
-func proveDeleteChannelBookmark(ctx context.Context, s *stage) {
-	before, after := proveBookmarks(ctx, s, 2)
+func proveDeleteChannelBookmark(s *stage) {
+	before, after := proveBookmarks(s, 2)
 	disproved(len(after) != len(before)-1,
 		"another client sees %d bookmarks, before there were %d", len(after), len(before))
 }
 
 // createSidebarCategory groups the current channel and at most two others of the team, and reads
 // the new sidebar.
-func createSidebarCategory(ctx context.Context, a *person) error {
+func createSidebarCategory(a *act) error {
 	name := fewWords(a.content, 2)
 	cat := api.Category{Name: name[:min(len(name), 20)], Type: "custom"}
 	for k, p := range a.places {
@@ -210,19 +209,19 @@ func createSidebarCategory(ctx context.Context, a *person) error {
 			cat.Channels = append(cat.Channels, p.ch.key)
 		}
 	}
-	if _, err := a.c.CreateCategory(ctx, a.id, a.team, cat); err != nil {
+	if _, err := a.c.CreateCategory(a, a.id, a.team, cat); err != nil {
 		return err
 	}
-	_, err := a.c.Categories(ctx, a.id, a.team)
+	_, err := a.c.Categories(a, a.id, a.team)
 	return err
 }
 
 // proveCreateSidebarCategory shows that another device finds one more section, with the current
 // channel in it.
-func proveCreateSidebarCategory(ctx context.Context, s *stage) {
-	before, n := s.sidebar(ctx)
-	s.act(ctx)
-	after, m := s.sidebar(ctx)
+func proveCreateSidebarCategory(s *stage) {
+	before, n := s.sidebar()
+	s.act()
+	after, m := s.sidebar()
 	ch := s.actor.here()
 	disproved(m != n+1 || after[ch] == before[ch],
 		"%d sections, before there were %d; the current channel is in %s", m, n, after[ch])
@@ -230,8 +229,8 @@ func proveCreateSidebarCategory(ctx context.Context, s *stage) {
 
 // updateSidebarCategory drags a channel of the team into another section, and reads the new
 // sidebar.
-func updateSidebarCategory(ctx context.Context, a *person) error {
-	cats, err := a.c.Categories(ctx, a.id, a.team)
+func updateSidebarCategory(a *act) error {
+	cats, err := a.c.Categories(a, a.id, a.team)
 	if err != nil {
 		return err
 	}
@@ -256,19 +255,19 @@ func updateSidebarCategory(ctx context.Context, a *person) error {
 	dst := &cats[one(a.pick, to)]
 	dst.Channels = append([]string{src.Channels[s.at]}, dst.Channels...)
 	src.Channels = slices.Delete(src.Channels, s.at, s.at+1)
-	if err := a.c.UpdateCategories(ctx, a.id, a.team, []api.Category{*src, *dst}); err != nil {
+	if err := a.c.UpdateCategories(a, a.id, a.team, []api.Category{*src, *dst}); err != nil {
 		return err
 	}
-	_, err = a.c.Categories(ctx, a.id, a.team)
+	_, err = a.c.Categories(a, a.id, a.team)
 	return err
 }
 
 // proveUpdateSidebarCategory shows that another device finds one channel, and only that, in another
 // section.
-func proveUpdateSidebarCategory(ctx context.Context, s *stage) {
-	before, _ := s.sidebar(ctx)
-	s.act(ctx)
-	after, _ := s.sidebar(ctx)
+func proveUpdateSidebarCategory(s *stage) {
+	before, _ := s.sidebar()
+	s.act()
+	after, _ := s.sidebar()
 	moved := 0
 	for ch, cat := range before {
 		if after[ch] != cat {
@@ -282,28 +281,28 @@ func proveUpdateSidebarCategory(ctx context.Context, s *stage) {
 
 // proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns
 // the lists that the witness sees before and after.
-func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []api.Bookmark) {
+func proveBookmarks(s *stage, n int) (before, after []api.Bookmark) {
 	ch := s.actor.here()
-	list := must(s.witness.c.Bookmarks(ctx, ch))
+	list := must(s.witness.c.Bookmarks(s, ch))
 	for _, b := range list {
-		check(s.witness.c.DeleteBookmark(ctx, ch, b.ID))
+		check(s.witness.c.DeleteBookmark(s, ch, b.ID))
 	}
 	for i := range n {
-		must(s.witness.c.AddBookmark(ctx, ch,
+		must(s.witness.c.AddBookmark(s, ch,
 			api.Bookmark{Name: fmt.Sprint("bookmark ", i), URL: "https://example.com"}))
 	}
-	before = must(s.witness.c.Bookmarks(ctx, ch))
-	s.act(ctx)
-	return before, must(s.witness.c.Bookmarks(ctx, ch))
+	before = must(s.witness.c.Bookmarks(s, ch))
+	s.act()
+	return before, must(s.witness.c.Bookmarks(s, ch))
 }
 
 // sidebar returns the section of each of the actor's channels as another device sees it, and how
 // many sections there are.
-func (s *stage) sidebar(ctx context.Context) (in map[string]string, n int) {
+func (s *stage) sidebar() (in map[string]string, n int) {
 	c := s.device()
 	defer c.Close()
 	in = map[string]string{}
-	cats := must(c.Categories(ctx, s.actor.id, s.actor.team))
+	cats := must(c.Categories(s, s.actor.id, s.actor.team))
 	for _, cat := range cats {
 		for _, ch := range cat.Channels {
 			in[ch] = cat.ID

@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"strconv"
 	"time"
 
@@ -25,43 +24,43 @@ var channelActions = []action{
 }
 
 // switchChannel goes to another channel of the team.
-func switchChannel(ctx context.Context, a *person) error {
+func switchChannel(a *act) error {
 	if k, ok := a.largest(); ok && a.choice.Float64() < a.b.set.fanout {
-		return a.enter(ctx, k)
+		return a.enter(k)
 	}
 	k, ok := a.otherPlace(a.inTeam)
 	if !ok {
 		return errNoChannel
 	}
-	return a.enter(ctx, k)
+	return a.enter(k)
 }
 
 // proveSwitchChannel shows that another channel is current, and counts as read.
-func proveSwitchChannel(ctx context.Context, s *stage) {
-	s.proveEntering(ctx, s.actor.inTeam)
+func proveSwitchChannel(s *stage) {
+	s.proveEntering(s.actor.inTeam)
 }
 
 // openDirect goes to another direct or group channel. With the mix loadtest-ng, it is looked at in
 // passing.
-func openDirect(ctx context.Context, a *person) error {
+func openDirect(a *act) error {
 	k, ok := a.otherPlace(isDirect)
 	if !ok {
 		return errNoChannel
 	}
 	if a.b.set.passing && a.current >= 0 {
 		from := a.places[a.current].ch
-		if err := a.enter(ctx, k); err != nil {
+		if err := a.enter(k); err != nil {
 			return err
 		}
 		a.current = a.place(from)
 		a.look(from)
 		return nil
 	}
-	return a.enter(ctx, k)
+	return a.enter(k)
 }
 
 // proveOpenDirect shows the same of direct and group channels.
-func proveOpenDirect(ctx context.Context, s *stage) { s.proveEntering(ctx, isDirect) }
+func proveOpenDirect(s *stage) { s.proveEntering(isDirect) }
 
 // largest returns the place of the current team with the most members, if that is not the current
 // one.
@@ -110,11 +109,11 @@ func (a *person) channel() *channel {
 func (a *person) here() string { return a.channel().key }
 
 // somewhere makes sure that there is a current channel.
-func (a *person) somewhere(ctx context.Context) error {
+func (a *act) somewhere() error {
 	if a.current >= 0 {
 		return nil
 	}
-	return switchChannel(ctx, a)
+	return switchChannel(a)
 }
 
 // wholeStats is the share of looks at a channel's counts that include its files, because the
@@ -122,17 +121,17 @@ func (a *person) somewhere(ctx context.Context) error {
 const wholeStats = 0.01
 
 // enter makes a channel the current one and reads it.
-func (a *person) enter(ctx context.Context, k int) error {
+func (a *act) enter(k int) error {
 	start := time.Now()
 	prev := ""
 	if a.current >= 0 {
 		prev = a.here()
-		if err := a.view(ctx, a.current, ""); err != nil {
+		if err := a.view(a.current, ""); err != nil {
 			return err
 		}
 	}
 	whole := a.choice.Float64() < wholeStats
-	if err := a.load(ctx, k); err != nil {
+	if err := a.load(k); err != nil {
 		return err
 	}
 	a.current = k
@@ -140,22 +139,22 @@ func (a *person) enter(ctx context.Context, k int) error {
 	ch := a.places[k].ch
 	id := ch.key
 	a.look(ch)
-	members, err := a.c.ChannelStats(ctx, id, whole)
+	members, err := a.c.ChannelStats(a, id, whole)
 	if err != nil {
 		return err
 	}
 	ch.members.Store(int32(members))
 	if ch.kind == 'D' || ch.kind == 'G' {
-		if err := a.showDirect(ctx, ch); err != nil {
+		if err := a.showDirect(ch); err != nil {
 			return err
 		}
 	}
-	if err := a.view(ctx, k, prev); err != nil {
+	if err := a.view(k, prev); err != nil {
 		return err
 	}
 	for _, more := range channelLooks {
 		if a.b.lacks(more.needs) == "" {
-			if err := more.look(ctx, a, ch); err != nil {
+			if err := more.look(a, ch); err != nil {
 				return err
 			}
 		}
@@ -164,19 +163,19 @@ func (a *person) enter(ctx context.Context, k int) error {
 		sock.Tell("presence", "channel_id", id)
 	}
 	a.measured("channel_switch", start)
-	return a.hook(ctx, func(e *Extension) Step { return e.Channel })
+	return a.hook(func(e *Extension) Step { return e.Channel })
 }
 
 // A channelLook is a further call when a channel is entered, for servers that can answer it.
 type channelLook struct {
 	needs feature
-	look  func(ctx context.Context, a *person, ch *channel) error
+	look  func(a *act, ch *channel) error
 }
 
 var channelLooks = []channelLook{{hasBookmarks, lookAtBookmarks}}
 
 // showDirect keeps a direct or group channel in the sidebar.
-func (a *person) showDirect(ctx context.Context, ch *channel) error {
+func (a *act) showDirect(ch *channel) error {
 	show := api.Preference{Category: "group_channel_show", Name: ch.key, Value: "true"}
 	if ch.kind == 'D' {
 		show = api.Preference{Category: "direct_channel_show", Name: otherOf(ch.name, a.id),
@@ -186,27 +185,27 @@ func (a *person) showDirect(ctx context.Context, ch *channel) error {
 		show.Name = a.id
 	}
 	now := strconv.FormatInt(time.Now().UnixMilli(), 10)
-	return a.c.SetPreferences(ctx, a.id, show,
+	return a.c.SetPreferences(a, a.id, show,
 		api.Preference{Category: "channel_open_time", Name: ch.key, Value: now})
 }
 
 // load reads the posts of a place that the person does not have yet.
-func (a *person) load(ctx context.Context, k int) error {
+func (a *act) load(k int) error {
 	p := &a.places[k]
 	ch, id := p.ch, p.ch.key
 	var posts []api.Seen
 	var err error
 	if p.loaded && p.seen > 0 {
-		posts, err = a.c.PostsSince(ctx, id, p.seen)
+		posts, err = a.c.PostsSince(a, id, p.seen)
 	} else {
-		posts, err = a.c.PostsAroundUnread(ctx, a.id, id, pageOf, pageOf)
+		posts, err = a.c.PostsAroundUnread(a, a.id, id, pageOf, pageOf)
 	}
 	if err != nil {
 		return err
 	}
 	p.loaded = true
 	a.learn(ch, posts)
-	return a.meet(ctx, posts)
+	return a.meet(posts)
 }
 
 // learn remembers posts that were read.
@@ -222,9 +221,9 @@ func (a *person) learn(ch *channel, posts []api.Seen) {
 
 // scrollChannel reads one to five pages backwards, each from where the one before ended, with
 // pauses to look at them.
-func scrollChannel(ctx context.Context, a *person) error {
+func scrollChannel(a *act) error {
 	pages := 1 + a.choice.IntN(5)
-	if err := a.somewhere(ctx); err != nil {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
 	ch := a.channel()
@@ -232,7 +231,7 @@ func scrollChannel(ctx context.Context, a *person) error {
 		p, ok := ch.oldest()
 		if !ok {
 			// It is empty, and the client looks whether it still is.
-			posts, err := a.c.Posts(ctx, ch.key, pageOf)
+			posts, err := a.c.Posts(a, ch.key, pageOf)
 			if err != nil || len(posts) == 0 {
 				return err
 			}
@@ -242,11 +241,11 @@ func scrollChannel(ctx context.Context, a *person) error {
 		a.anchor = p.id
 	}
 	for i := range pages {
-		posts, err := a.c.PostsBefore(ctx, ch.key, a.anchor.String(), pageOf)
+		posts, err := a.c.PostsBefore(a, ch.key, a.anchor.String(), pageOf)
 		if err != nil {
 			return err
 		}
-		if err := a.meet(ctx, posts); err != nil {
+		if err := a.meet(posts); err != nil {
 			return err
 		}
 		if len(posts) == 0 {
@@ -256,7 +255,7 @@ func scrollChannel(ctx context.Context, a *person) error {
 		if i+1 == pages {
 			break // the pause after the last page is think time
 		}
-		if err := a.u.Pause(ctx, time.Duration(1+a.choice.IntN(10))*time.Second); err != nil {
+		if err := a.u.Pause(a, time.Duration(1+a.choice.IntN(10))*time.Second); err != nil {
 			return err
 		}
 	}
@@ -264,17 +263,17 @@ func scrollChannel(ctx context.Context, a *person) error {
 }
 
 // proveScrollChannel shows that the person came to older posts, where another client sees them.
-func proveScrollChannel(ctx context.Context, s *stage) {
+func proveScrollChannel(s *stage) {
 	ch := s.actor.channel()
 	for range seenPosts + 2*pageOf {
-		s.say(ctx, ch.key, "history")
+		s.say(ch.key, "history")
 	}
-	s.refresh(ctx)
+	s.refresh()
 	s.actor.anchor = api.ID{}
 	from, ok := ch.oldest()
 	disproved(!ok, "the channel has no posts")
-	s.act(ctx)
-	older := must(s.witness.c.PostsBefore(ctx, ch.key, from.id.String(), 200))
+	s.act()
+	older := must(s.witness.c.PostsBefore(s, ch.key, from.id.String(), 200))
 	for i, p := range older {
 		if p.ID == s.actor.anchor {
 			disproved((i+1)%pageOf != 0 && i+1 != len(older),
@@ -286,38 +285,38 @@ func proveScrollChannel(ctx context.Context, s *stage) {
 }
 
 // unreadCheck makes the calls with which the client refreshes its unread counts.
-func unreadCheck(ctx context.Context, a *person) error {
-	if err := a.readChannels(ctx, true); err != nil || a.current < 0 {
+func unreadCheck(a *act) error {
+	if err := a.readChannels(true); err != nil || a.current < 0 {
 		return err
 	}
-	return a.view(ctx, a.current, "")
+	return a.view(a.current, "")
 }
 
 // proveUnreadCheck shows that a post that came into the current channel counts as read afterwards.
-func proveUnreadCheck(ctx context.Context, s *stage) {
+func proveUnreadCheck(s *stage) {
 	ch := s.actor.channel()
-	s.say(ctx, ch.key, "unread")
-	s.act(ctx)
-	s.allRead(ctx, ch)
+	s.say(ch.key, "unread")
+	s.act()
+	s.allRead(ch)
 }
 
 // readChannels reads the channels of the team, with the archived ones or without, and the person's
 // memberships.
-func (a *person) readChannels(ctx context.Context, archived bool) error {
-	chs, err := a.c.TeamChannels(ctx, a.id, a.team, archived)
+func (a *act) readChannels(archived bool) error {
+	chs, err := a.c.TeamChannels(a, a.id, a.team, archived)
 	if err != nil {
 		return err
 	}
 	a.take(chs)
-	_, err = a.c.TeamChannelMembers(ctx, a.id, a.team)
+	_, err = a.c.TeamChannelMembers(a, a.id, a.team)
 	return err
 }
 
 // view reports that the person looks at a place, and no longer at the channel prev, if that is not
 // empty.
-func (a *person) view(ctx context.Context, k int, prev string) error {
+func (a *act) view(k int, prev string) error {
 	p := &a.places[k]
-	seen, err := a.c.ViewChannel(ctx, a.id, p.ch.key, prev)
+	seen, err := a.c.ViewChannel(a, a.id, p.ch.key, prev)
 	if err == nil {
 		p.seen = max(p.seen, seen)
 	}
@@ -326,7 +325,7 @@ func (a *person) view(ctx context.Context, k int, prev string) error {
 
 // clickPermalink follows a link to a post of another channel: the thread of the post, its channel,
 // the person's membership there, and the channel itself.
-func clickPermalink(ctx context.Context, a *person) error {
+func clickPermalink(a *act) error {
 	k, ok := a.otherPlace(func(p place) bool {
 		_, ok := p.ch.oldest()
 		return ok && p.loaded && (a.inTeam(p) || isDirect(p))
@@ -335,7 +334,7 @@ func clickPermalink(ctx context.Context, a *person) error {
 		if k, ok = a.otherPlace(a.inTeam); !ok {
 			return errNoChannel
 		}
-		posts, err := a.c.Posts(ctx, a.places[k].ch.key, pageOf)
+		posts, err := a.c.Posts(a, a.places[k].ch.key, pageOf)
 		if err != nil {
 			return err
 		}
@@ -346,29 +345,29 @@ func clickPermalink(ctx context.Context, a *person) error {
 	if !ok {
 		return errNoPost
 	}
-	if _, err := a.c.Thread(ctx, p.id.String()); err != nil {
+	if _, err := a.c.Thread(a, p.id.String()); err != nil {
 		return err
 	}
-	if _, err := a.c.Channel(ctx, ch.key); err != nil {
+	if _, err := a.c.Channel(a, ch.key); err != nil {
 		return err
 	}
-	if _, err := a.c.ChannelMember(ctx, ch.key, a.id); err != nil {
+	if _, err := a.c.ChannelMember(a, ch.key, a.id); err != nil {
 		return err
 	}
-	if err := unreadCheck(ctx, a); err != nil {
+	if err := unreadCheck(a); err != nil {
 		return err
 	}
-	return a.enter(ctx, a.place(ch))
+	return a.enter(a.place(ch))
 }
 
 // proveClickPermalink shows that the person is in another of its channels, and has read all posts
 // there.
-func proveClickPermalink(ctx context.Context, s *stage) {
-	s.proveEntering(ctx, func(p place) bool { return s.actor.inTeam(p) || isDirect(p) })
+func proveClickPermalink(s *stage) {
+	s.proveEntering(func(p place) bool { return s.actor.inTeam(p) || isDirect(p) })
 }
 
 // switchTeam goes to another team and to a channel there.
-func switchTeam(ctx context.Context, a *person) error {
+func switchTeam(a *act) error {
 	var others []string
 	for _, t := range a.teams {
 		if t != a.team {
@@ -380,16 +379,16 @@ func switchTeam(ctx context.Context, a *person) error {
 	}
 	start := time.Now()
 	a.team = one(a.pick, others)
-	if err := a.loadTeam(ctx); err != nil {
+	if err := a.loadTeam(); err != nil {
 		return err
 	}
 	if sock := a.socket(); sock != nil {
 		sock.Tell("presence", "team_id", a.team)
 	}
-	if err := a.hook(ctx, func(e *Extension) Step { return e.Team }); err != nil {
+	if err := a.hook(func(e *Extension) Step { return e.Team }); err != nil {
 		return err
 	}
-	if err := switchChannel(ctx, a); err != nil {
+	if err := switchChannel(a); err != nil {
 		return err
 	}
 	a.measured("team_switch", start)
@@ -397,42 +396,42 @@ func switchTeam(ctx context.Context, a *person) error {
 }
 
 // proveSwitchTeam shows that a post in the other team counts as read after the person went there.
-func proveSwitchTeam(ctx context.Context, s *stage) {
+func proveSwitchTeam(s *stage) {
 	before := s.actor.team
 	for _, team := range s.actor.teams {
 		if team == before {
 			continue
 		}
-		for _, ch := range must(s.witness.c.TeamChannels(ctx, s.witness.id, team, false)) {
+		for _, ch := range must(s.witness.c.TeamChannels(s, s.witness.id, team, false)) {
 			if ch.TeamID == team {
-				s.say(ctx, ch.ID, "unread")
+				s.say(ch.ID, "unread")
 			}
 		}
 	}
-	s.act(ctx)
+	s.act()
 	ch := s.actor.channel()
 	now := s.actor.team
 	s.actor.team = before // the other proofs happen here
 	disproved(now == before || ch.team != api.ParseID(now), "the person is still in the same team")
-	s.allRead(ctx, ch)
+	s.allRead(ch)
 }
 
 // proveEntering puts something unread everywhere, acts, and shows that one such channel was read.
-func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) {
+func (s *stage) proveEntering(keep func(place) bool) {
 	a := s.actor
 	for k, p := range a.places {
 		if k != a.current && keep(p) && s.shared(p) {
-			s.say(ctx, p.ch.key, "unread")
+			s.say(p.ch.key, "unread")
 		}
 	}
 	for range 20 { // until it is one that the witness has written to
 		before := a.channel()
-		s.act(ctx)
+		s.act()
 		disproved(a.channel() == before || !keep(a.places[a.current]),
 			"the person is in the wrong channel")
 		if s.shared(a.places[a.current]) {
 			break
 		}
 	}
-	s.allRead(ctx, a.channel())
+	s.allRead(a.channel())
 }

@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"time"
@@ -24,10 +23,10 @@ var createActions = []action{
 }
 
 // joinChannel looks through the team's open channels and joins one.
-func joinChannel(ctx context.Context, a *person) error {
+func joinChannel(a *act) error {
 	var free []api.Channel
 	for page := 0; len(free) == 0 && page < 10; page++ {
-		chs, err := a.c.PublicChannels(ctx, a.team, page, 100)
+		chs, err := a.c.PublicChannels(a, a.team, page, 100)
 		if err != nil {
 			return err
 		}
@@ -47,7 +46,7 @@ func joinChannel(ctx context.Context, a *person) error {
 	}
 	slices.SortFunc(free, api.ByName)
 	ch := one(a.pick, free)
-	if err := a.c.JoinChannel(ctx, ch.ID, a.id); err != nil {
+	if err := a.c.JoinChannel(a, ch.ID, a.id); err != nil {
 		return err
 	}
 	a.place(a.b.dir.channel(ch))
@@ -55,22 +54,22 @@ func joinChannel(ctx context.Context, a *person) error {
 }
 
 // proveJoinChannel shows that the actor has become a member of a channel.
-func proveJoinChannel(ctx context.Context, s *stage) {
-	must(s.witness.c.MakeChannel(ctx, s.b.Team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
+func proveJoinChannel(s *stage) {
+	must(s.witness.c.MakeChannel(s, s.b.Team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"))
 	before := s.placesNow()
-	s.act(ctx)
-	s.isIn(ctx, before, 'O')
+	s.act()
+	s.isIn(before, 'O')
 }
 
 // people lists the other users in a dialog for a new channel, and requests their pictures.
-func (a *person) people(ctx context.Context) ([]api.Profile, error) {
-	all, err := a.c.Users(ctx, 0, 100, "&in_team="+a.team)
+func (a *act) people() ([]api.Profile, error) {
+	all, err := a.c.Users(a, 0, 100, "&in_team="+a.team)
 	if err != nil {
 		return nil, err
 	}
 	a.know(all)
 	all = slices.DeleteFunc(all, func(p api.Profile) bool { return p.ID == a.id || p.Bot })
-	if err := a.show(ctx, all); err != nil {
+	if err := a.show(all); err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
@@ -79,28 +78,28 @@ func (a *person) people(ctx context.Context) ([]api.Profile, error) {
 	return all, nil
 }
 
-func createDirect(ctx context.Context, a *person) error {
-	_, err := newDirect(ctx, a)
+func createDirect(a *act) error {
+	_, err := newDirect(a)
 	return err
 }
 
-func proveCreateDirect(ctx context.Context, s *stage) {
-	s.proveOpening(ctx, 'D', newDirect)
+func proveCreateDirect(s *stage) {
+	s.proveOpening('D', newDirect)
 }
 
-func createGroup(ctx context.Context, a *person) error {
-	_, err := newGroup(ctx, a)
+func createGroup(a *act) error {
+	_, err := newGroup(a)
 	return err
 }
 
-func proveCreateGroup(ctx context.Context, s *stage) {
-	s.proveOpening(ctx, 'G', newGroup)
+func proveCreateGroup(s *stage) {
+	s.proveOpening('G', newGroup)
 }
 
 // newDirect opens a direct channel with another user and writes there. It returns the two.
-func newDirect(ctx context.Context, a *person) (users []string, err error) {
+func newDirect(a *act) (users []string, err error) {
 	c := a.compose(rootWords)
-	all, err := a.people(ctx)
+	all, err := a.people()
 	if err != nil {
 		return nil, err
 	}
@@ -113,13 +112,13 @@ func newDirect(ctx context.Context, a *person) (users []string, err error) {
 		all = strangers
 	}
 	users = []string{a.id, one(a.pick, all).ID}
-	return users, a.settleIn(ctx, users, c)
+	return users, a.settleIn(users, c)
 }
 
 // newGroup opens a group channel with two others and writes there. It returns the three.
-func newGroup(ctx context.Context, a *person) (users []string, err error) {
+func newGroup(a *act) (users []string, err error) {
 	c := a.compose(rootWords)
-	all, err := a.people(ctx)
+	all, err := a.people()
 	if err != nil {
 		return nil, err
 	}
@@ -129,55 +128,55 @@ func newGroup(ctx context.Context, a *person) (users []string, err error) {
 	i := a.pick.IntN(len(all))
 	k := (i + 1 + a.pick.IntN(len(all)-1)) % len(all)
 	users = []string{a.id, all[i].ID, all[k].ID}
-	return users, a.settleIn(ctx, users, c)
+	return users, a.settleIn(users, c)
 }
 
 // settleIn opens the direct or group channel of users, reads it and writes there.
-func (a *person) settleIn(ctx context.Context, users []string, c composed) error {
-	ch, err := a.c.Open(ctx, users)
+func (a *act) settleIn(users []string, c composed) error {
+	ch, err := a.c.Open(a, users)
 	if err != nil {
 		return err
 	}
-	if ch, err = a.c.Channel(ctx, ch.ID); err != nil {
+	if ch, err = a.c.Channel(a, ch.ID); err != nil {
 		return err
 	}
-	if _, err := a.c.ChannelMember(ctx, ch.ID, a.id); err != nil {
+	if _, err := a.c.ChannelMember(a, ch.ID, a.id); err != nil {
 		return err
 	}
-	if err := a.enter(ctx, a.place(a.b.dir.channel(ch))); err != nil {
+	if err := a.enter(a.place(a.b.dir.channel(ch))); err != nil {
 		return err
 	}
-	return a.writeHere(ctx, c, "", api.Priority{})
+	return a.writeHere(c, "", api.Priority{})
 }
 
-func createPrivate(ctx context.Context, a *person) error { return a.createChannel(ctx, "P") }
+func createPrivate(a *act) error { return a.createChannel("P") }
 
-func proveCreatePrivate(ctx context.Context, s *stage) { s.proveMaking(ctx, 'P') }
+func proveCreatePrivate(s *stage) { s.proveMaking('P') }
 
-func createPublic(ctx context.Context, a *person) error { return a.createChannel(ctx, "O") }
+func createPublic(a *act) error { return a.createChannel("O") }
 
-func proveCreatePublic(ctx context.Context, s *stage) { s.proveMaking(ctx, 'O') }
+func proveCreatePublic(s *stage) { s.proveMaking('O') }
 
 // createChannel makes a channel in the team and adds one to four members by the dialog for it.
-func (a *person) createChannel(ctx context.Context, kind string) error {
+func (a *act) createChannel(kind string) error {
 	name := "made-" + strconv.FormatUint(a.content.Uint64(), 36)
 	want := 1 + a.choice.IntN(4)
-	ch, err := a.c.MakeChannel(ctx, a.team, name, kind)
+	ch, err := a.c.MakeChannel(a, a.team, name, kind)
 	if exists(err) { // by an earlier run with the same seed
 		name += "-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
-		ch, err = a.c.MakeChannel(ctx, a.team, name, kind)
+		ch, err = a.c.MakeChannel(a, a.team, name, kind)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := a.c.TeamStats(ctx, a.team); err != nil {
+	if _, err := a.c.TeamStats(a, a.team); err != nil {
 		return err
 	}
-	in, err := a.c.Users(ctx, 0, 100, "&in_channel="+ch.ID)
+	in, err := a.c.Users(a, 0, 100, "&in_channel="+ch.ID)
 	if err != nil {
 		return err
 	}
-	out, err := a.c.Users(ctx, 0, 100, "&in_team="+a.team+"&not_in_channel="+ch.ID)
+	out, err := a.c.Users(a, 0, 100, "&in_team="+a.team+"&not_in_channel="+ch.ID)
 	if err != nil {
 		return err
 	}
@@ -188,17 +187,17 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 		for _, p := range people {
 			ids = append(ids, p.ID)
 		}
-		if err := a.getStatuses(ctx, ids); err != nil {
+		if err := a.getStatuses(ids); err != nil {
 			return err
 		}
 	}
-	if err := a.enter(ctx, a.place(a.b.dir.channel(ch))); err != nil {
+	if err := a.enter(a.place(a.b.dir.channel(ch))); err != nil {
 		return err
 	}
 	out = slices.DeleteFunc(out, func(p api.Profile) bool { return p.ID == a.id || p.Bot })
 	for range min(want, len(out)) {
 		i := a.pick.IntN(len(out))
-		if err := a.c.JoinChannel(ctx, ch.ID, out[i].ID); err != nil {
+		if err := a.c.JoinChannel(a, ch.ID, out[i].ID); err != nil {
 			return err
 		}
 		out = slices.Delete(out, i, i+1)
@@ -208,13 +207,13 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 
 // proveMaking shows that the actor is in a new channel of a kind with other members, as the
 // administrator sees it.
-func (s *stage) proveMaking(ctx context.Context, kind byte) {
+func (s *stage) proveMaking(kind byte) {
 	before := s.placesNow()
-	s.act(ctx)
+	s.act()
 	ch := s.actor.channel()
 	disproved(ch.kind != kind || slices.Contains(before, ch.id),
 		"the person is in a channel of kind %c that was there before", ch.kind)
-	members := must(s.admin.ChannelMembers(ctx, ch.key, 0, 100))
+	members := must(s.admin.ChannelMembers(s, ch.key, 0, 100))
 	disproved(len(members) < 2 || !slices.Contains(members, s.actor.id),
 		"the channel has %d members", len(members))
 }
@@ -222,22 +221,20 @@ func (s *stage) proveMaking(ctx context.Context, kind byte) {
 // proveOpening shows that the actor has written in the direct or group channel of the users it
 // named and nobody else. The administrator reads the members. The channel may have been there
 // already.
-func (s *stage) proveOpening(
-	ctx context.Context, kind byte, open func(context.Context, *person) ([]string, error),
-) {
+func (s *stage) proveOpening(kind byte, open func(*act) ([]string, error)) {
 	var asked []string
-	check(s.carryOut(ctx, func(ctx context.Context, a *person) (err error) {
-		asked, err = open(ctx, a)
+	check(s.carryOut(func(a *act) (err error) {
+		asked, err = open(a)
 		return err
 	}))
 	ch := s.actor.channel()
 	disproved(ch.kind != kind, "the person is in a channel of kind %c", ch.kind)
-	members := must(s.admin.ChannelMembers(ctx, ch.key, 0, 100))
+	members := must(s.admin.ChannelMembers(s, ch.key, 0, 100))
 	slices.Sort(asked)
 	slices.Sort(members)
 	disproved(!slices.Equal(members, asked),
 		"the members of the channel are %v, not %v", members, asked)
-	posts := s.postsOf(ctx, ch, members)
+	posts := s.postsOf(ch, members)
 	disproved(len(posts) == 0 || posts[0].UserID.String() != s.actor.id,
 		"the person wrote nothing there")
 }
@@ -245,7 +242,7 @@ func (s *stage) proveOpening(
 // postsOf reads a channel as another member than the actor: a release may refuse an administrator
 // who is no member. If no other member is a person of the stage, it reads as the actor's other
 // device.
-func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) []api.Seen {
+func (s *stage) postsOf(ch *channel, members []string) []api.Seen {
 	token := s.actor.c.Token
 	for rank, id := range s.b.IDs {
 		if t := s.b.session(rank, false); id != s.actor.id && slices.Contains(members, id) &&
@@ -256,7 +253,7 @@ func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) []ap
 	}
 	c := must(s.client(token))
 	defer c.Close()
-	return must(c.Posts(ctx, ch.key, pageOf))
+	return must(c.Posts(s, ch.key, pageOf))
 }
 
 // placesNow returns the channels that the actor is in.
@@ -268,10 +265,10 @@ func (s *stage) placesNow() (ids []api.ID) {
 }
 
 // isIn shows that the actor is in a channel of a kind that it was not in before.
-func (s *stage) isIn(ctx context.Context, before []api.ID, kind byte) {
+func (s *stage) isIn(before []api.ID, kind byte) {
 	for _, p := range s.actor.places {
 		if p.ch.kind == kind && !slices.Contains(before, p.ch.id) {
-			must(s.admin.ChannelMember(ctx, p.ch.key, s.actor.id))
+			must(s.admin.ChannelMember(s, p.ch.key, s.actor.id))
 			return
 		}
 	}

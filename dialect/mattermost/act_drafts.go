@@ -85,17 +85,17 @@ func (a *person) composeTo(root api.ID) composed {
 }
 
 // upsertDraft writes something and leaves it.
-func upsertDraft(ctx context.Context, a *person) error {
-	if err := a.somewhere(ctx); err != nil {
+func upsertDraft(a *act) error {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
 	ch := a.channel()
 	root := a.threadOf(ch, draftReplyShare)
-	d, err := a.write(ctx, ch, root, a.composeTo(root))
+	d, err := a.write(ch, root, a.composeTo(root))
 	if err != nil {
 		return err
 	}
-	if err := a.quiet().UpsertDraft(ctx, d); err != nil {
+	if err := a.quiet().UpsertDraft(a, d); err != nil {
 		return err
 	}
 	own := a.own()
@@ -107,15 +107,15 @@ func upsertDraft(ctx context.Context, a *person) error {
 
 // proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the
 // time.
-func proveUpsertDraft(ctx context.Context, s *stage) {
-	s.say(ctx, s.actor.here(), "answer me")
-	s.refresh(ctx)
+func proveUpsertDraft(s *stage) {
+	s.say(s.actor.here(), "answer me")
+	s.refresh()
 	const times = 20
 	replies := 0
 	for range times {
-		s.noDrafts(ctx)
-		s.act(ctx)
-		list := s.drafts(ctx)
+		s.noDrafts()
+		s.act()
+		list := s.drafts()
 		disproved(len(list) != 1 || list[0].ChannelID != s.actor.here() || list[0].Message == "",
 			"another device finds %d drafts, want the one that was written", len(list))
 		if list[0].RootID != "" {
@@ -123,7 +123,7 @@ func proveUpsertDraft(ctx context.Context, s *stage) {
 		}
 	}
 	disproved(replies <= times/2, "%d of %d drafts are in threads", replies, times)
-	s.noDrafts(ctx)
+	s.noDrafts()
 }
 
 func unsentTo(ch *channel, root api.ID) func(unsent) bool {
@@ -132,7 +132,7 @@ func unsentTo(ch *channel, root api.ID) func(unsent) bool {
 
 // dropDraft deletes a draft that the person has, if it has one there: the message was sent, or
 // given up.
-func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error {
+func (a *act) dropDraft(ch *channel, root api.ID) error {
 	if a.has == nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error 
 	if k < 0 {
 		return nil
 	}
-	if err := a.quiet().DeleteDraft(ctx, a.id, ch.key, root.String()); err != nil {
+	if err := a.quiet().DeleteDraft(a, a.id, ch.key, root.String()); err != nil {
 		return err
 	}
 	a.has.drafts = slices.Delete(a.has.drafts, k, k+1)
@@ -150,34 +150,34 @@ func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error 
 // deleteDraft gives up one of the person's drafts. A person without any clears the current channel:
 // the web app sends this request without knowing of a draft, almost three times as often as it
 // saves one.
-func deleteDraft(ctx context.Context, a *person) error {
+func deleteDraft(a *act) error {
 	if a.has != nil && len(a.has.drafts) > 0 {
 		d := one(a.pick, a.has.drafts)
-		return a.dropDraft(ctx, d.ch, d.root)
+		return a.dropDraft(d.ch, d.root)
 	}
-	if err := a.somewhere(ctx); err != nil {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
-	return a.quiet().DeleteDraft(ctx, a.id, a.here(), "")
+	return a.quiet().DeleteDraft(a, a.id, a.here(), "")
 }
 
 // proveDeleteDraft shows that a draft is gone on another device, and that there may be none.
-func proveDeleteDraft(ctx context.Context, s *stage) {
+func proveDeleteDraft(s *stage) {
 	a := s.actor
-	s.noDrafts(ctx)
-	err := s.carryOut(ctx, s.doing.do)
+	s.noDrafts()
+	err := s.carryOut(s.doing.do)
 	disproved(err != nil, "without a draft: %w", err)
-	check(upsertDraft(ctx, a))
-	list := s.drafts(ctx)
+	check(upsertDraft(&act{s.Context, a}))
+	list := s.drafts()
 	disproved(len(list) != 1, "%d drafts before, want 1", len(list))
-	s.act(ctx)
-	list = s.drafts(ctx)
+	s.act()
+	list = s.drafts()
 	disproved(len(list) != 0, "%d drafts are left", len(list))
 }
 
 // getDrafts opens the list of drafts.
-func getDrafts(ctx context.Context, a *person) error {
-	list, err := a.c.Drafts(ctx, a.id, a.team)
+func getDrafts(a *act) error {
+	list, err := a.c.Drafts(a, a.id, a.team)
 	if err != nil {
 		return err
 	}
@@ -193,17 +193,17 @@ func getDrafts(ctx context.Context, a *person) error {
 }
 
 // proveGetDrafts shows that the person knows of a draft that another device has saved.
-func proveGetDrafts(ctx context.Context, s *stage) {
+func proveGetDrafts(s *stage) {
 	ch := s.actor.channel()
-	s.noDrafts(ctx)
+	s.noDrafts()
 	c := s.device()
 	defer c.Close()
-	check(c.UpsertDraft(ctx, api.Draft{ChannelID: ch.key, Message: "from my phone"}))
-	s.act(ctx)
+	check(c.UpsertDraft(s, api.Draft{ChannelID: ch.key, Message: "from my phone"}))
+	s.act()
 	d := s.actor.own().drafts
 	disproved(len(d) != 1 || d[0].ch != ch,
 		"the person knows of %d drafts, want the one of another device", len(d))
-	s.noDrafts(ctx)
+	s.noDrafts()
 }
 
 // loadScheduled shows in the sidebar that there are scheduled posts.
@@ -218,17 +218,17 @@ func later(r *rand.Rand) int64 {
 }
 
 // createScheduledPost writes something for later into the current channel.
-func createScheduledPost(ctx context.Context, a *person) error {
-	_, err := a.schedule(ctx)
+func createScheduledPost(a *act) error {
+	_, err := a.schedule()
 	return err
 }
 
 // proveCreateScheduledPost shows that another device finds one more, for a time between 2 and 12
 // days from now.
-func proveCreateScheduledPost(ctx context.Context, s *stage) {
-	before := s.oneScheduled(ctx)
-	s.act(ctx)
-	list := s.scheduled(ctx)
+func proveCreateScheduledPost(s *stage) {
+	before := s.oneScheduled()
+	s.act()
+	list := s.scheduled()
 	for _, p := range list {
 		if in := time.Until(time.UnixMilli(p.At)); p.ID != before.ID && len(list) == 2 &&
 			in > 47*time.Hour && in <= 288*time.Hour {
@@ -238,19 +238,19 @@ func proveCreateScheduledPost(ctx context.Context, s *stage) {
 	disproved(true, "another device finds %d scheduled posts, want 2", len(list))
 }
 
-func (a *person) schedule(ctx context.Context) (unsent, error) {
-	if err := a.somewhere(ctx); err != nil {
+func (a *act) schedule() (unsent, error) {
+	if err := a.somewhere(); err != nil {
 		return unsent{}, err
 	}
 	ch := a.channel()
 	root := a.threadOf(ch, scheduledReplyShare)
 	c := a.composeTo(root)
 	at := later(a.choice)
-	d, err := a.write(ctx, ch, root, c)
+	d, err := a.write(ch, root, c)
 	if err != nil {
 		return unsent{}, err
 	}
-	s, err := a.quiet().Schedule(ctx, a.id, d, at)
+	s, err := a.quiet().Schedule(a, a.id, d, at)
 	if err != nil {
 		return unsent{}, err
 	}
@@ -262,10 +262,10 @@ func (a *person) schedule(ctx context.Context) (unsent, error) {
 // anyScheduled picks one of the person's scheduled posts. A person that knows none requests them,
 // and one that has none writes one. With an account of a file it always writes one: the others may
 // be somebody's.
-func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
+func (a *act) anyScheduled() (unsent, error) {
 	own := a.own()
 	if len(own.scheduled) == 0 {
-		list, err := a.c.ScheduledPosts(ctx, a.team)
+		list, err := a.c.ScheduledPosts(a, a.team)
 		if err != nil {
 			return unsent{}, err
 		}
@@ -281,14 +281,14 @@ func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 		}
 	}
 	if len(own.scheduled) == 0 {
-		return a.schedule(ctx)
+		return a.schedule()
 	}
 	return one(a.pick, own.scheduled), nil
 }
 
 // updateScheduledPost rewrites a scheduled post, for another time.
-func updateScheduledPost(ctx context.Context, a *person) error {
-	p, err := a.anyScheduled(ctx)
+func updateScheduledPost(a *act) error {
+	p, err := a.anyScheduled()
 	if err != nil {
 		return err
 	}
@@ -298,39 +298,39 @@ func updateScheduledPost(ctx context.Context, a *person) error {
 		Message:   a.composeTo(p.root).plain(),
 	}
 	s := api.Scheduled{Draft: d, ID: p.id.String(), At: later(a.choice)}
-	return a.quiet().Reschedule(ctx, a.id, s)
+	return a.quiet().Reschedule(a, a.id, s)
 }
 
 // proveUpdateScheduledPost shows that another device finds the same post with another text and
 // time.
-func proveUpdateScheduledPost(ctx context.Context, s *stage) {
-	before := s.oneScheduled(ctx)
-	s.act(ctx)
-	list := s.scheduled(ctx)
+func proveUpdateScheduledPost(s *stage) {
+	before := s.oneScheduled()
+	s.act()
+	list := s.scheduled()
 	disproved(len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message ||
 		list[0].At == before.At,
 		"the scheduled post is unchanged, or is not the only one (of %d)", len(list))
 }
 
 // deleteScheduledPost deletes a scheduled post.
-func deleteScheduledPost(ctx context.Context, a *person) error {
-	p, err := a.anyScheduled(ctx)
+func deleteScheduledPost(a *act) error {
+	p, err := a.anyScheduled()
 	if err != nil {
 		return err
 	}
-	return a.unschedule(ctx, p)
+	return a.unschedule(p)
 }
 
 // proveDeleteScheduledPost shows that another device finds it no more.
-func proveDeleteScheduledPost(ctx context.Context, s *stage) {
-	s.oneScheduled(ctx)
-	s.act(ctx)
-	list := s.scheduled(ctx)
+func proveDeleteScheduledPost(s *stage) {
+	s.oneScheduled()
+	s.act()
+	list := s.scheduled()
 	disproved(len(list) != 0, "%d scheduled posts are left", len(list))
 }
 
-func (a *person) unschedule(ctx context.Context, p unsent) error {
-	if err := a.quiet().Unschedule(ctx, p.id.String()); err != nil {
+func (a *act) unschedule(p unsent) error {
+	if err := a.quiet().Unschedule(a, p.id.String()); err != nil {
 		return err
 	}
 	a.has.scheduled = slices.DeleteFunc(a.has.scheduled, func(q unsent) bool {
@@ -340,29 +340,29 @@ func (a *person) unschedule(ctx context.Context, p unsent) error {
 }
 
 // sendScheduledPost sends a scheduled post now: the web app makes a post of it and then deletes it.
-func sendScheduledPost(ctx context.Context, a *person) error {
-	p, err := a.anyScheduled(ctx)
+func sendScheduledPost(a *act) error {
+	p, err := a.anyScheduled()
 	if err != nil {
 		return err
 	}
 	d := api.Draft{Message: a.composeTo(p.root).plain(), RootID: p.root.String()}
-	if err := a.post(ctx, p.ch, d); err != nil {
+	if err := a.post(p.ch, d); err != nil {
 		return err
 	}
-	return a.unschedule(ctx, p)
+	return a.unschedule(p)
 }
 
 // proveSendScheduledPost shows that the message stands in the channel, and is scheduled no more.
-func proveSendScheduledPost(ctx context.Context, s *stage) {
+func proveSendScheduledPost(s *stage) {
 	ch := s.actor.channel()
-	s.oneScheduled(ctx)
-	mark := s.say(ctx, ch.key, "before")
-	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, ch.key, 2))
+	s.oneScheduled()
+	mark := s.say(ch.key, "before")
+	s.act()
+	posts := s.latest(ch.key, 2)
 	disproved(len(posts) < 2 || posts[0].UserID.String() != s.actor.id ||
 		posts[1].ID.String() != mark.ID,
 		"another client finds no new post of the person")
-	list := s.scheduled(ctx)
+	list := s.scheduled()
 	disproved(len(list) != 0, "it is still scheduled")
 }
 
@@ -371,35 +371,35 @@ func proveSendScheduledPost(ctx context.Context, s *stage) {
 func (s *stage) device() *api.Client { return must(s.client(s.actor.c.Token)) }
 
 // drafts lists the actor's drafts as another device sees them.
-func (s *stage) drafts(ctx context.Context) []api.Draft {
+func (s *stage) drafts() []api.Draft {
 	c := s.device()
 	defer c.Close()
-	return must(c.Drafts(ctx, s.actor.id, s.actor.team))
+	return must(c.Drafts(s, s.actor.id, s.actor.team))
 }
 
 // noDrafts begins a proof without drafts.
-func (s *stage) noDrafts(ctx context.Context) {
-	for _, d := range s.drafts(ctx) {
-		check(s.actor.c.DeleteDraft(ctx, s.actor.id, d.ChannelID, d.RootID))
+func (s *stage) noDrafts() {
+	for _, d := range s.drafts() {
+		check(s.actor.c.DeleteDraft(s, s.actor.id, d.ChannelID, d.RootID))
 	}
 	s.actor.own().drafts = nil
 }
 
 // scheduled lists the actor's scheduled posts as another device sees them.
-func (s *stage) scheduled(ctx context.Context) []api.Scheduled {
+func (s *stage) scheduled() []api.Scheduled {
 	c := s.device()
 	defer c.Close()
-	return must(c.ScheduledPosts(ctx, s.actor.team))
+	return must(c.ScheduledPosts(s, s.actor.team))
 }
 
 // oneScheduled begins a proof with one scheduled post that the person does not know.
-func (s *stage) oneScheduled(ctx context.Context) api.Scheduled {
-	for _, p := range s.scheduled(ctx) {
-		check(s.actor.c.Unschedule(ctx, p.ID))
+func (s *stage) oneScheduled() api.Scheduled {
+	for _, p := range s.scheduled() {
+		check(s.actor.c.Unschedule(s, p.ID))
 	}
 	s.actor.own().scheduled = nil
 	c := s.device()
 	defer c.Close()
 	d := api.Draft{ChannelID: s.actor.here(), Message: "from my phone"}
-	return must(c.Schedule(ctx, s.actor.id, d, time.Now().Add(50*time.Hour).UnixMilli()))
+	return must(c.Schedule(s, s.actor.id, d, time.Now().Add(50*time.Hour).UnixMilli()))
 }

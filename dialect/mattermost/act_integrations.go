@@ -53,12 +53,11 @@ func (w *awaited) match(data []byte, ev *api.SocketEvent) {
 
 // await waits for the event of a request that was sent at that moment, and records the operation of
 // a name. The person goes on when it has come.
-func (a *person) await(
-	ctx context.Context, name string, sent time.Time, w *awaited,
+func (a *act) await(name string, sent time.Time, w *awaited,
 ) (api.Echo, error) {
 	rec := a.u.Beside(a.u.Since(sent)).Followed()
-	got, err := a.c.Await(ctx, rec, name, sent, w.came)
-	if ctx.Err() == nil {
+	got, err := a.c.Await(a, rec, name, sent, w.came)
+	if a.Err() == nil {
 		rec.Close()
 		a.u.Rejoin(rec.Intended())
 	}
@@ -66,11 +65,10 @@ func (a *person) await(
 }
 
 // posted waits for the event of a post that an answer does not name, and writes it to the ledger.
-func (a *person) posted(
-	ctx context.Context, name string, m workload.Message, w *awaited,
+func (a *act) posted(name string, m workload.Message, w *awaited,
 ) error {
-	got, err := a.await(ctx, name, m.Sent, w)
-	if ctx.Err() != nil {
+	got, err := a.await(name, m.Sent, w)
+	if a.Err() != nil {
 		return err
 	}
 	if err == nil {
@@ -81,7 +79,7 @@ func (a *person) posted(
 }
 
 // goTo makes one of the places that keep accepts the current one, unless it is.
-func (a *person) goTo(ctx context.Context, keep func(place) bool) error {
+func (a *act) goTo(keep func(place) bool) error {
 	if a.socket() == nil {
 		return errNoSocket // no event would come
 	}
@@ -92,17 +90,17 @@ func (a *person) goTo(ctx context.Context, keep func(place) bool) error {
 	if !ok {
 		return errNoChannel
 	}
-	return a.enter(ctx, k)
+	return a.enter(k)
 }
 
 // postWebhook is a program that posts by a webhook into an open channel that the person looks at.
-func postWebhook(ctx context.Context, a *person) error {
+func postWebhook(a *act) error {
 	text := a.compose(rootWords).plain()
 	if a.b.Webhook == "" {
 		return errNoWebhook
 	}
 	team := api.ParseID(a.b.Team)
-	if err := a.goTo(ctx, func(p place) bool {
+	if err := a.goTo(func(p place) bool {
 		return p.ch.kind == 'O' && p.ch.team == team
 	}); err != nil {
 		return err
@@ -111,11 +109,11 @@ func postWebhook(ctx context.Context, a *person) error {
 	mark := a.pendingID()
 	w := a.expect(mark, api.ID{})
 	defer a.forget()
-	sent, acked, err := a.c.FireWebhook(ctx, a.b.Webhook, ch.name, text, mark)
+	sent, acked, err := a.c.FireWebhook(a, a.b.Webhook, ch.name, text, mark)
 	if err != nil {
 		return err
 	}
-	return a.posted(ctx, api.WebhookPost,
+	return a.posted(api.WebhookPost,
 		workload.Message{Channel: ch.key, Author: nobody, Sent: sent, Acked: acked}, w)
 }
 
@@ -124,16 +122,16 @@ const nobody = -1
 
 // provePostWebhook shows the witness's other device the event of a post by the webhook, and another
 // client the post.
-func provePostWebhook(ctx context.Context, s *stage) {
-	s.connected(ctx)
-	sock := must(s.witness.c.Connect(ctx))
+func provePostWebhook(s *stage) {
+	s.connected()
+	sock := must(s.witness.c.Connect(s))
 	defer sock.Close()
 	defer sock.Release()
-	s.act(ctx)
+	s.act()
 	ch := s.actor.channel()
-	post := s.newest(ctx, ch)
+	post := s.newest(ch)
 	disproved(post.UserID.String() == s.actor.id, "the post is the person's own")
-	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	wait, cancel := context.WithTimeout(s, 10*time.Second)
 	defer cancel()
 	for {
 		ev, err := sock.Next(wait)
@@ -146,59 +144,59 @@ func provePostWebhook(ctx context.Context, s *stage) {
 
 // connected makes sure that events reach the actor, whose WebSocket may have ended with an earlier
 // proof, in a channel that the witness is in.
-func (s *stage) connected(ctx context.Context) {
+func (s *stage) connected() {
 	a := s.actor
 	a.mu.Lock()
 	over := a.life == nil || a.life.Err() != nil
 	a.mu.Unlock()
 	if over {
-		check(s.again(ctx, a))
+		check(s.again(a))
 	}
-	check(s.gather(ctx))
+	check(s.gather())
 }
 
 // newest returns the newest post of a channel, as the witness sees it.
-func (s *stage) newest(ctx context.Context, ch *channel) api.Seen {
-	posts := must(s.witness.c.Posts(ctx, ch.key, pageOf))
+func (s *stage) newest(ch *channel) api.Seen {
+	posts := s.latest(ch.key, pageOf)
 	disproved(len(posts) == 0, "another client finds no post")
 	return posts[0]
 }
 
 // runCommand posts by a slash command in the current channel: /me half of the time, else /shrug.
-func runCommand(ctx context.Context, a *person) error {
+func runCommand(a *act) error {
 	text := a.compose(replyWords).plain()
 	command := "/me "
 	if a.choice.IntN(2) == 0 {
 		command = "/shrug "
 	}
-	if err := a.goTo(ctx, func(p place) bool { return a.inTeam(p) || isDirect(p) }); err != nil {
+	if err := a.goTo(func(p place) bool { return a.inTeam(p) || isDirect(p) }); err != nil {
 		return err
 	}
 	ch := a.channel()
 	mark := a.pendingID()
 	w := a.expect(mark, api.ParseID(a.id))
 	defer a.forget()
-	sent, acked, err := a.c.RunCommand(ctx, a.team, ch.key, command+text+" "+mark)
+	sent, acked, err := a.c.RunCommand(a, a.team, ch.key, command+text+" "+mark)
 	if err != nil {
 		return err
 	}
-	return a.posted(ctx, api.CommandPost, workload.Message{Channel: ch.key, Author: a.u.ID,
+	return a.posted(api.CommandPost, workload.Message{Channel: ch.key, Author: a.u.ID,
 		Reader: a.reader(ch), Sent: sent, Acked: acked}, w)
 }
 
 // proveRunCommand shows the witness a new post of the actor, which is not the command itself.
-func proveRunCommand(ctx context.Context, s *stage) {
-	s.connected(ctx)
-	ch := s.emptyChannel(ctx)
-	s.act(ctx)
-	post := s.newest(ctx, ch)
+func proveRunCommand(s *stage) {
+	s.connected()
+	ch := s.emptyChannel()
+	s.act()
+	post := s.newest(ch)
 	disproved(post.UserID.String() != s.actor.id, "another client finds no new post of the person")
-	text := must(s.witness.c.PostText(ctx, post.ID.String()))
+	text := must(s.witness.c.PostText(s, post.ID.String()))
 	disproved(text == "" || text[0] == '/', "the post is the command")
 }
 
 // askBot mentions the bot in one of its channels and waits for its answer.
-func askBot(ctx context.Context, a *person) error {
+func askBot(a *act) error {
 	c := a.compose(replyWords)
 	c.mention = a.b.Bot.Name
 	c.files = nil
@@ -206,11 +204,11 @@ func askBot(ctx context.Context, a *person) error {
 	if !a.b.bot.connected() {
 		return errNoBot
 	}
-	if err := a.goTo(ctx, a.b.hasBot); err != nil {
+	if err := a.goTo(a.b.hasBot); err != nil {
 		return err
 	}
 	ch := a.channel()
-	d, err := a.write(ctx, ch, api.ID{}, c)
+	d, err := a.write(ch, api.ID{}, c)
 	if err != nil {
 		return err
 	}
@@ -218,24 +216,24 @@ func askBot(ctx context.Context, a *person) error {
 	w := a.expect(d.Pending, api.ParseID(a.b.Bot.ID))
 	defer a.forget()
 	defer a.b.bot.ask(d.Pending, answer)()
-	p, err := a.send(ctx, ch, d)
+	p, err := a.send(ch, d)
 	if err != nil {
 		return err
 	}
-	_, err = a.await(ctx, api.BotAnswer, p.Sent, w)
+	_, err = a.await(api.BotAnswer, p.Sent, w)
 	return err
 }
 
 // proveAskBot shows the witness the bot's answer, in the thread of a question of the actor's that
 // mentions it.
-func proveAskBot(ctx context.Context, s *stage) {
-	s.connected(ctx)
-	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, s.actor.here(), pageOf))
+func proveAskBot(s *stage) {
+	s.connected()
+	s.act()
+	posts := s.latest(s.actor.here(), pageOf)
 	disproved(len(posts) < 2 || posts[0].UserID.String() != s.b.Bot.ID,
 		"another client finds no answer of the bot")
 	root := posts[0].RootID
-	thread := must(s.witness.c.Thread(ctx, root.String()))
+	thread := must(s.witness.c.Thread(s, root.String()))
 	for _, p := range thread {
 		if p.ID == root {
 			disproved(p.UserID.String() != s.actor.id || p.Mention != s.b.Bot.Name,

@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -21,12 +20,12 @@ const replyShare = 0.18
 // typing notifies the others that the person is typing, unless they are too many for the server
 // (MaxNotificationsPerChannel). Without a WebSocket no notification is sent: the loss was counted
 // already.
-func (a *person) typing(ctx context.Context, ch *channel, root api.ID) error {
+func (a *act) typing(ch *channel, root api.ID) error {
 	sock := a.socket()
 	if sock == nil || int(ch.members.Load()) > a.b.MostNotified {
 		return nil
 	}
-	err := a.c.Typing(ctx, sock, ch.key, root.String())
+	err := a.c.Typing(a, sock, ch.key, root.String())
 	if _, ok := errors.AsType[*api.OpError](err); ok {
 		return nil // recorded; the message is written all the same
 	}
@@ -35,7 +34,7 @@ func (a *person) typing(ctx context.Context, ch *channel, root api.ID) error {
 
 // createPost writes into the current channel, 18 % of the time in reply to something if there is
 // anything.
-func createPost(ctx context.Context, a *person) error {
+func createPost(a *act) error {
 	reply := a.choice.Float64() < replyShare
 	words := rootWords
 	if reply {
@@ -43,7 +42,7 @@ func createPost(ctx context.Context, a *person) error {
 	}
 	c := a.compose(words)
 	urgent := a.content.Float64() < urgentShare && a.b.lacks(hasPriority) == ""
-	if err := a.somewhere(ctx); err != nil {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
 	ch := a.channel()
@@ -53,24 +52,24 @@ func createPost(ctx context.Context, a *person) error {
 			root = p.thread()
 		}
 	}
-	d, err := a.write(ctx, ch, root, c)
+	d, err := a.write(ch, root, c)
 	if err != nil {
 		return err
 	}
 	d.Priority.Urgent = urgent && root.None()
-	return a.post(ctx, ch, d)
+	return a.post(ch, d)
 }
 
 // proveCreatePost shows that a new post of the person stands in the channel, and that one in 5.6 is
 // a reply.
-func proveCreatePost(ctx context.Context, s *stage) {
+func proveCreatePost(s *stage) {
 	const times = 30
 	ch := s.actor.channel()
 	replies := 0
 	for range times {
-		before := must(s.witness.c.Posts(ctx, ch.key, pageOf))
-		s.act(ctx)
-		after := must(s.witness.c.Posts(ctx, ch.key, pageOf))
+		before := s.latest(ch.key, pageOf)
+		s.act()
+		after := s.latest(ch.key, pageOf)
 		disproved(len(after) == 0 || after[0].UserID.String() != s.actor.id ||
 			hasPost(before, after[0].ID),
 			"another client finds no new post of the person")
@@ -89,17 +88,17 @@ func (a *person) pendingID() string {
 }
 
 // post makes a post in a channel and remembers it.
-func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
+func (a *act) post(ch *channel, d api.Draft) error {
 	d.Pending = a.pendingID()
-	_, err := a.send(ctx, ch, d)
+	_, err := a.send(ch, d)
 	return err
 }
 
 // send is post with an identifier that the caller has given the post.
-func (a *person) send(ctx context.Context, ch *channel, d api.Draft) (api.Posted, error) {
+func (a *act) send(ch *channel, d api.Draft) (api.Posted, error) {
 	d.ChannelID = ch.key
 	a.ledger.Sending(d.ChannelID, d.Pending, a.u.ID)
-	p, err := a.c.Post(ctx, d)
+	p, err := a.c.Post(a, d)
 	record(a.ledger, &d, p, err, workload.Message{Author: a.u.ID, Reader: a.reader(ch)})
 	if err != nil {
 		return p, err
@@ -115,7 +114,7 @@ func (a *person) send(ctx context.Context, ch *channel, d api.Draft) (api.Posted
 		seen.Flags |= api.PostWantsAck
 	}
 	a.b.dir.see(ch, seen)
-	return p, a.dropDraft(ctx, ch, api.ParseID(d.RootID))
+	return p, a.dropDraft(ch, api.ParseID(d.RootID))
 }
 
 // record writes the outcome of a post to the ledger. m has the post's author, and its reader for
@@ -140,22 +139,22 @@ func record(l *workload.Ledger, d *api.Draft, p api.Posted, err error, m workloa
 }
 
 // addReaction adds a reaction to a post.
-func addReaction(ctx context.Context, a *person) error {
+func addReaction(a *act) error {
 	emoji := one(a.content, emojis)
-	p, err := a.somePost(ctx, isUserPost)
+	p, err := a.somePost(isUserPost)
 	if err != nil {
 		return err
 	}
-	return a.c.React(ctx, a.id, p.id.String(), emoji)
+	return a.c.React(a, a.id, p.id.String(), emoji)
 }
 
 // proveAddReaction shows that a post has a reaction of the person that it did not have.
-func proveAddReaction(ctx context.Context, s *stage) {
+func proveAddReaction(s *stage) {
 	ch := s.actor.channel()
-	s.say(ctx, ch.key, "what do you think?")
+	s.say(ch.key, "what do you think?")
 	count := func() (n int) {
-		for _, p := range must(s.witness.c.Posts(ctx, ch.key, seenPosts)) {
-			users, _, err := s.witness.c.Reactions(ctx, p.ID.String())
+		for _, p := range s.latest(ch.key, seenPosts) {
+			users, _, err := s.witness.c.Reactions(s, p.ID.String())
 			check(err)
 			for _, u := range users {
 				if u == s.actor.id {
@@ -165,10 +164,10 @@ func proveAddReaction(ctx context.Context, s *stage) {
 		}
 		return n
 	}
-	s.refresh(ctx)
+	s.refresh()
 	before := count()
 	for range 3 { // one may be a reaction that is there already
-		s.act(ctx)
+		s.act()
 		if count() == before+1 {
 			return
 		}
@@ -181,8 +180,8 @@ const mostLooks = 3
 
 // somePost chooses a post that keep accepts: of the current channel, else of a channel with such a
 // post, else of channels that it has not read. The person enters them.
-func (a *person) somePost(ctx context.Context, keep func(*post) bool) (post, error) {
-	if err := a.somewhere(ctx); err != nil {
+func (a *act) somePost(keep func(*post) bool) (post, error) {
+	if err := a.somewhere(); err != nil {
 		return post{}, err
 	}
 	if p, ok := a.anyPost(a.channel(), keep); ok {
@@ -200,7 +199,7 @@ func (a *person) somePost(ctx context.Context, keep func(*post) bool) (post, err
 		if !ok {
 			break
 		}
-		if err := a.enter(ctx, k); err != nil {
+		if err := a.enter(k); err != nil {
 			return post{}, err
 		}
 		if p, ok := a.anyPost(a.channel(), keep); ok {

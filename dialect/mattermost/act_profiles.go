@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -33,8 +32,8 @@ type look struct {
 
 // clickUserProfile opens the profile of an author in the current channel: membership of channel and
 // team, and custom attributes.
-func clickUserProfile(ctx context.Context, a *person) error {
-	if err := a.somewhere(ctx); err != nil {
+func clickUserProfile(a *act) error {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
 	ch := a.channel()
@@ -44,7 +43,7 @@ func clickUserProfile(ctx context.Context, a *person) error {
 	}); ok {
 		who = p.author
 	} else {
-		ids, err := a.c.ChannelMembers(ctx, ch.key, 0, pageOf)
+		ids, err := a.c.ChannelMembers(a, ch.key, 0, pageOf)
 		if err != nil {
 			return err
 		}
@@ -54,7 +53,7 @@ func clickUserProfile(ctx context.Context, a *person) error {
 		who = a.b.dir.user(api.ParseID(one(a.pick, ids)))
 	}
 	id := a.b.dir.account(who).id.String()
-	m, err := a.c.ChannelMember(ctx, ch.key, id)
+	m, err := a.c.ChannelMember(a, ch.key, id)
 	if missing(err) {
 		return errNoUser // has left the channel since
 	}
@@ -63,13 +62,13 @@ func clickUserProfile(ctx context.Context, a *person) error {
 	}
 	l := look{user: who, messages: m.Messages}
 	if a.b.lacks(hasAttributes) == "" {
-		values, err := a.c.Attributes(ctx, id)
+		values, err := a.c.Attributes(a, id)
 		if err != nil {
 			return err
 		}
 		l.attributes = len(values)
 	}
-	if l.roles, err = a.c.TeamMember(ctx, a.team, id); err != nil {
+	if l.roles, err = a.c.TeamMember(a, a.team, id); err != nil {
 		return err
 	}
 	a.own().looked = l
@@ -78,20 +77,20 @@ func clickUserProfile(ctx context.Context, a *person) error {
 
 // proveClickUserProfile shows that the person read the same profile of the witness as the witness
 // does.
-func proveClickUserProfile(ctx context.Context, s *stage) {
+func proveClickUserProfile(s *stage) {
 	ch := s.actor.channel()
 	for range seenPosts { // so that the person picks the witness
-		s.say(ctx, ch.key, "who am I?")
+		s.say(ch.key, "who am I?")
 	}
-	s.refresh(ctx)
+	s.refresh()
 	s.actor.own().looked = look{}
-	s.act(ctx)
+	s.act()
 	want := look{user: s.witness.self}
-	want.messages = must(s.witness.c.ChannelMember(ctx, ch.key, s.witness.id)).Messages
+	want.messages = must(s.witness.c.ChannelMember(s, ch.key, s.witness.id)).Messages
 	if s.b.lacks(hasAttributes) == "" {
-		want.attributes = len(must(s.witness.c.Attributes(ctx, s.witness.id)))
+		want.attributes = len(must(s.witness.c.Attributes(s, s.witness.id)))
 	}
-	want.roles = must(s.witness.c.TeamMember(ctx, s.actor.team, s.witness.id))
+	want.roles = must(s.witness.c.TeamMember(s, s.actor.team, s.witness.id))
 	disproved(s.actor.own().looked != want,
 		"the profile says %+v, its owner %+v", s.actor.own().looked, want)
 }
@@ -100,50 +99,55 @@ func proveClickUserProfile(ctx context.Context, s *stage) {
 const statusTime = 30 * time.Minute
 
 // updateCustomStatus sets the person's custom status.
-func updateCustomStatus(ctx context.Context, a *person) error {
+func updateCustomStatus(a *act) error {
 	emoji := one(a.content, emojis)
 	text := fewWords(a.content, 4)
-	return a.c.SetCustomStatus(ctx, a.id, emoji, text, time.Now().Add(statusTime))
+	return a.c.SetCustomStatus(a, a.id, emoji, text, time.Now().Add(statusTime))
 }
 
 // proveUpdateCustomStatus shows that another client sees the status.
-func proveUpdateCustomStatus(ctx context.Context, s *stage) {
-	check(s.actor.c.ClearCustomStatus(ctx, s.actor.id))
-	before := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+func proveUpdateCustomStatus(s *stage) {
+	check(s.actor.c.ClearCustomStatus(s, s.actor.id))
+	before := s.customStatus()
 	disproved(before != "", "another client sees %q of a status that was cleared", before)
-	s.act(ctx)
-	after := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	s.act()
+	after := s.customStatus()
 	disproved(after == "", "another client sees no status")
 }
 
 // removeCustomStatus removes the custom status. Without one, the server accepts the call, too.
-func removeCustomStatus(ctx context.Context, a *person) error {
-	return a.c.ClearCustomStatus(ctx, a.id)
+func removeCustomStatus(a *act) error {
+	return a.c.ClearCustomStatus(a, a.id)
 }
 
 // proveRemoveCustomStatus shows that another client sees none any more.
-func proveRemoveCustomStatus(ctx context.Context, s *stage) {
-	check(updateCustomStatus(ctx, s.actor))
-	before := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+func proveRemoveCustomStatus(s *stage) {
+	check(updateCustomStatus(&act{s.Context, s.actor}))
+	before := s.customStatus()
 	disproved(before == "", "another client sees no status that could be removed")
-	s.act(ctx)
-	after := must(s.witness.c.CustomStatus(ctx, s.actor.id))
+	s.act()
+	after := s.customStatus()
 	disproved(after != "", "another client still sees %q", after)
 }
 
+// customStatus returns the actor's custom status as another client sees it.
+func (s *stage) customStatus() string {
+	return must(s.witness.c.CustomStatus(s, s.actor.id))
+}
+
 // updateCustomAttribute changes one of the person's attributes.
-func updateCustomAttribute(ctx context.Context, a *person) error {
-	return a.c.SetAttribute(ctx, a.b.Attribute, fewWords(a.content, 2))
+func updateCustomAttribute(a *act) error {
+	return a.c.SetAttribute(a, a.b.Attribute, fewWords(a.content, 2))
 }
 
 // proveUpdateCustomAttribute shows that another client sees the new value.
-func proveUpdateCustomAttribute(ctx context.Context, s *stage) {
+func proveUpdateCustomAttribute(s *stage) {
 	const before = "as before"
 	c := s.device()
 	defer c.Close()
-	check(c.SetAttribute(ctx, s.b.Attribute, before))
-	s.act(ctx)
-	after := must(s.witness.c.Attributes(ctx, s.actor.id))[s.b.Attribute]
+	check(c.SetAttribute(s, s.b.Attribute, before))
+	s.act()
+	after := must(s.witness.c.Attributes(s, s.actor.id))[s.b.Attribute]
 	disproved(after == "" || after == before,
 		"another client sees %q, before it was %q", after, before)
 }
@@ -152,14 +156,14 @@ const reportPage = 50 // users
 
 // generateUserReport reads the report on all users to its end, as the administrator: the only
 // action that is not the person's own.
-func generateUserReport(ctx context.Context, a *person) error {
+func generateUserReport(a *act) error {
 	mine := a.c.Token
 	defer a.c.SetToken(mine)
 	a.c.SetToken(a.b.AdminToken)
 	n := 0
 	var last api.Profile
 	for before := 0; ; before++ {
-		page, err := a.c.UserReport(ctx, before, last.Username, last.ID, reportPage)
+		page, err := a.c.UserReport(a, before, last.Username, last.ID, reportPage)
 		if err != nil {
 			return err
 		}
@@ -174,9 +178,9 @@ func generateUserReport(ctx context.Context, a *person) error {
 
 // proveGenerateUserReport shows that the report has every account that the server counts without
 // bots, which the report leaves out.
-func proveGenerateUserReport(ctx context.Context, s *stage) {
-	s.act(ctx)
-	n := must(s.admin.UsersStats(ctx))
+func proveGenerateUserReport(s *stage) {
+	s.act()
+	n := must(s.admin.UsersStats(s))
 	disproved(int64(s.actor.own().reported) < n,
 		"%d accounts in the report, %d on the server", s.actor.own().reported, n)
 }

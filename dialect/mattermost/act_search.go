@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
@@ -90,11 +89,11 @@ func (q *query) terms() string {
 	return strings.Join(parts, " ")
 }
 
-func searchPosts(ctx context.Context, a *person) error { return a.searchIn(ctx, a.team) }
+func searchPosts(a *act) error { return a.searchIn(a.team) }
 
 // proveSearchPosts has the witness write a post that the search must find, and shows that the
 // person found as many posts as the witness.
-func proveSearchPosts(ctx context.Context, s *stage) {
+func proveSearchPosts(s *stage) {
 	a := s.actor
 	for seed := uint64(1); ; seed++ {
 		// A query that a post of the witness can answer: of words and phrases. Proofs look for one
@@ -106,8 +105,8 @@ func proveSearchPosts(ctx context.Context, s *stage) {
 		}
 		text := strings.Join(append(slices.Clone(q.words), q.phrase...), " ")
 		ch := a.here()
-		p := s.say(ctx, ch, text)
-		s.say(ctx, ch, text+" "+q.not)
+		p := s.say(ch, text)
+		s.say(ch, text+" "+q.not)
 		team := a.team
 		if s.doing.name == "search_posts_all_teams" {
 			team = ""
@@ -115,75 +114,75 @@ func proveSearchPosts(ctx context.Context, s *stage) {
 		// An index may lag behind.
 		for range 20 {
 			a.own().found = 0
-			check(s.carryOutAs(ctx, seed, seed, s.doing.do))
-			theirs := must(s.witness.c.SearchPosts(ctx, team, q.terms(), 0))
+			check(s.carryOutAs(seed, seed, s.doing.do))
+			theirs := must(s.witness.c.SearchPosts(s, team, q.terms(), 0))
 			if hasPost(theirs, api.ParseID(p.ID)) && a.own().found == len(theirs) {
 				return
 			}
-			check(a.u.Pause(ctx, time.Second))
+			check(a.u.Pause(s, time.Second))
 		}
 		disproved(true,
 			"the search %s does not find the post %s, or not the same for both", q.terms(), p.ID)
 	}
 }
 
-func searchPostsAllTeams(ctx context.Context, a *person) error { return a.searchIn(ctx, "") }
+func searchPostsAllTeams(a *act) error { return a.searchIn("") }
 
 // searchIn types a search, with the server's help for names, and looks at the results.
-func (a *person) searchIn(ctx context.Context, team string) error {
+func (a *act) searchIn(team string) error {
 	q := a.query()
 	if q.from != "" {
-		if err := a.typeOut(ctx, q.from, func(part string) error {
-			return a.lookUp(ctx, "", part)
+		if err := a.typeOut(q.from, func(part string) error {
+			return a.lookUp("", part)
 		}); err != nil {
 			return err
 		}
 	}
 	if q.in != nil {
-		if err := a.typeOut(ctx, q.in.name, func(part string) error {
-			_, err := a.c.AutocompleteChannels(ctx, a.team, part)
+		if err := a.typeOut(q.in.name, func(part string) error {
+			_, err := a.c.AutocompleteChannels(a, a.team, part)
 			return err
 		}); err != nil {
 			return err
 		}
 	}
 	_, offset := time.Now().Zone()
-	posts, err := a.c.SearchPosts(ctx, team, q.terms(), offset)
+	posts, err := a.c.SearchPosts(a, team, q.terms(), offset)
 	if err != nil {
 		return err
 	}
 	a.own().found = len(posts)
-	return a.meet(ctx, posts)
+	return a.meet(posts)
 }
 
 // searchUsers looks for a person by name, letter by letter.
-func searchUsers(ctx context.Context, a *person) error {
+func searchUsers(a *act) error {
 	if a.b.count() == 0 {
 		return errNoUser
 	}
 	name := a.b.name(a.pick.IntN(a.b.count()))
-	return a.typeOut(ctx, name, func(part string) error {
-		people, err := a.c.SearchUsers(ctx, part)
+	return a.typeOut(name, func(part string) error {
+		people, err := a.c.SearchUsers(a, part)
 		if err != nil {
 			return err
 		}
 		a.own().found = len(people)
-		return a.show(ctx, people)
+		return a.show(people)
 	})
 }
 
 // proveSearchUsers shows that the person found one user by a full name, where the witness finds all
 // by the beginning of their names.
-func proveSearchUsers(ctx context.Context, s *stage) {
-	s.act(ctx)
-	all := must(s.witness.c.SearchUsers(ctx, s.b.set.users))
+func proveSearchUsers(s *stage) {
+	s.act()
+	all := must(s.witness.c.SearchUsers(s, s.b.set.users))
 	disproved(s.actor.own().found != 1 || len(all) < stagePersons,
 		"the person found %d users by a full name; %d have names of that kind", s.actor.own().found,
 		len(all))
 }
 
 // searchChannels looks for a channel to go to, by one to four of its letters.
-func searchChannels(ctx context.Context, a *person) error {
+func searchChannels(a *act) error {
 	letters := 1 + a.choice.IntN(mostLetters)
 	k, ok := a.otherPlace(a.inTeam)
 	if !ok {
@@ -194,8 +193,8 @@ func searchChannels(ctx context.Context, a *person) error {
 		team = a.team
 	}
 	name := a.places[k].ch.name
-	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
-		found, err := a.c.SearchChannels(ctx, team, part)
+	return a.typeOut(name[:min(letters, len(name))], func(part string) error {
+		found, err := a.c.SearchChannels(a, team, part)
 		a.own().found = len(found)
 		return err
 	})
@@ -203,12 +202,12 @@ func searchChannels(ctx context.Context, a *person) error {
 
 // proveSearchChannels shows that the person found at least the channel whose name it began to type,
 // which the witness finds, too.
-func proveSearchChannels(ctx context.Context, s *stage) {
+func proveSearchChannels(s *stage) {
 	s.actor.own().found = 0
-	s.act(ctx)
+	s.act()
 	for _, p := range s.actor.places {
 		if s.actor.inTeam(p) && p.ch.kind == 'O' {
-			theirs := must(s.witness.c.SearchChannels(ctx, s.b.Team, p.ch.name))
+			theirs := must(s.witness.c.SearchChannels(s, s.b.Team, p.ch.name))
 			disproved(
 				s.actor.own().found == 0 || !hasChannel(theirs, p.ch.key),
 				"the person found %d channels; the witness finds %v for %s",
@@ -221,25 +220,25 @@ func proveSearchChannels(ctx context.Context, s *stage) {
 }
 
 // searchGroupChannels looks for a group channel by one to four letters of a member's name.
-func searchGroupChannels(ctx context.Context, a *person) error {
+func searchGroupChannels(a *act) error {
 	letters := 1 + a.choice.IntN(mostLetters)
 	if a.b.count() == 0 {
 		return errNoUser
 	}
 	name := a.b.name(a.pick.IntN(a.b.count()))
-	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
-		found, err := a.c.SearchGroupChannels(ctx, part)
+	return a.typeOut(name[:min(letters, len(name))], func(part string) error {
+		found, err := a.c.SearchGroupChannels(a, part)
 		a.own().found = len(found)
 		return err
 	})
 }
 
 // proveSearchGroupChannels makes a group channel of the actor and shows that it is found.
-func proveSearchGroupChannels(ctx context.Context, s *stage) {
-	ch := must(s.witness.c.Open(ctx, []string{s.witness.id, s.actor.id, s.b.IDs[2]}))
+func proveSearchGroupChannels(s *stage) {
+	ch := must(s.witness.c.Open(s, []string{s.witness.id, s.actor.id, s.b.IDs[2]}))
 	s.actor.own().found = 0
-	s.act(ctx)
-	theirs := must(s.witness.c.SearchGroupChannels(ctx, s.b.set.users))
+	s.act()
+	theirs := must(s.witness.c.SearchGroupChannels(s, s.b.set.users))
 	disproved(s.actor.own().found == 0 || !hasChannel(theirs, ch.ID),
 		"the person found %d group channels, the witness %d", s.actor.own().found, len(theirs))
 }

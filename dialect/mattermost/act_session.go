@@ -20,28 +20,28 @@ var sessionActions = []action{
 }
 
 // reconnectWebSocket loses the WebSocket, resumes it, and makes the calls of a client after a gap.
-func reconnectWebSocket(ctx context.Context, a *person) error {
+func reconnectWebSocket(a *act) error {
 	from := time.Now()
-	if err := a.dropAndResume(ctx); err != nil {
+	if err := a.dropAndResume(); err != nil {
 		return err
 	}
-	return a.resync(ctx, from)
+	return a.resync(from)
 }
 
 // proveReconnect shows that the person has a new socket, and that an event sent afterwards arrives.
-func proveReconnect(ctx context.Context, s *stage) {
+func proveReconnect(s *stage) {
 	old := s.actor.socket()
-	s.act(ctx)
+	s.act()
 	now := s.actor.socket()
 	disproved(now == nil || now == old, "the WebSocket was not lost")
-	s.hears(ctx)
+	s.hears()
 }
 
 // dropAndResume breaks the WebSocket like a network would and opens it again. If the reader is
 // taking up a lost one, it waits for that first, and the wait is in the reader's op.
-func (a *person) dropAndResume(ctx context.Context) error {
-	if !a.turnToConnect(ctx, nil) {
-		return context.Cause(ctx)
+func (a *act) dropAndResume() error {
+	if !a.turnToConnect(a, nil) {
+		return context.Cause(a)
 	}
 	defer func() { <-a.turn }()
 	a.u.Rejoin(a.tried)
@@ -49,23 +49,23 @@ func (a *person) dropAndResume(ctx context.Context) error {
 		sock.Drop()
 		select {
 		case <-sock.Ended(): // the reader has seen it
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-a.Done():
+			return context.Cause(a)
 		}
 	}
-	_, err := a.resume(ctx, a.u, a.c.Table)
+	_, err := a.resume(a, a.u, a.c.Table)
 	return err
 }
 
 // resync requests what may have changed since a time: channels, memberships, posts of the current
 // channel, presence, unread counts, and changed users in view.
-func (a *person) resync(ctx context.Context, since time.Time) error {
-	if err := a.readChannels(ctx, false); err != nil {
+func (a *act) resync(since time.Time) error {
+	if err := a.readChannels(false); err != nil {
 		return err
 	}
 	ids := []string{a.id}
 	if ch := a.channel(); ch != nil {
-		posts, err := a.c.PostsSince(ctx, ch.key, max(a.places[a.current].seen, 1))
+		posts, err := a.c.PostsSince(a, ch.key, max(a.places[a.current].seen, 1))
 		if err != nil {
 			return err
 		}
@@ -76,30 +76,30 @@ func (a *person) resync(ctx context.Context, since time.Time) error {
 			}
 		}
 	}
-	if err := a.getStatuses(ctx, ids); err != nil {
+	if err := a.getStatuses(ids); err != nil {
 		return err
 	}
-	if _, err := a.c.TeamsUnread(ctx, a.id); err != nil {
+	if _, err := a.c.TeamsUnread(a, a.id); err != nil {
 		return err
 	}
 	if a.b.Config["PluginsEnabled"] == "true" {
-		if _, err := a.c.Plugins(ctx); err != nil {
+		if _, err := a.c.Plugins(a); err != nil {
 			return err
 		}
 	}
-	_, err := a.c.UsersSince(ctx, ids, since.UnixMilli())
+	_, err := a.c.UsersSince(a, ids, since.UnixMilli())
 	return err
 }
 
 // fullReload presses the reload button: the person forgets everything, connects and loads again.
-func fullReload(ctx context.Context, a *person) error {
+func fullReload(a *act) error {
 	defer a.c.Under(a.login)()
-	return a.arrive(ctx)
+	return a.arrive()
 }
 
 // proveFullReload shows that the person has a new WebSocket that receives events, and has its
 // channels again.
-func proveFullReload(ctx context.Context, s *stage) {
+func proveFullReload(s *stage) {
 	inTeam := func() (n int) {
 		for _, p := range s.actor.places {
 			if s.actor.inTeam(p) {
@@ -110,48 +110,48 @@ func proveFullReload(ctx context.Context, s *stage) {
 	}
 	old := s.actor.socket()
 	before := inTeam()
-	s.act(ctx)
+	s.act()
 	now := s.actor.socket()
 	disproved(now == nil || now == old || inTeam() < before,
 		"%d channels of the team instead of %d, or no new WebSocket", inTeam(), before)
-	s.hears(ctx)
+	s.hears()
 }
 
 // logoutLogin ends the session and opens another with the password. It keeps a token of a file,
 // which could not be obtained again.
-func logoutLogin(ctx context.Context, a *person) error {
+func logoutLogin(a *act) error {
 	if a.b.held(a.u.Rank, true) != "" {
 		return errOnlyToken
 	}
 	a.leave()
-	if err := a.c.Logout(ctx); err != nil {
+	if err := a.c.Logout(a); err != nil {
 		return err
 	}
-	a.b.remember(a, "")
+	a.b.remember(a.person, "")
 	defer a.c.Under(a.login)()
-	return a.comeAnew(ctx)
+	return a.comeAnew()
 }
 
 // proveLogoutLogin shows that the old session is refused, and that the new one receives events.
-func proveLogoutLogin(ctx context.Context, s *stage) {
+func proveLogoutLogin(s *stage) {
 	old := s.actor.c.Token
-	s.act(ctx)
+	s.act()
 	disproved(s.actor.c.Token == old, "the session is the same")
 	c := must(s.client(old))
 	defer c.Close()
-	_, err := c.Me(ctx)
+	_, err := c.Me(s)
 	disproved(err == nil, "the old session is still accepted")
 	disproved(!unauthorized(err), "the old session is not refused with status 401: %w", err)
-	s.hears(ctx)
+	s.hears()
 }
 
 // hears shows that a post of the witness reaches the actor by its WebSocket.
-func (s *stage) hears(ctx context.Context) {
-	check(s.gather(ctx))
+func (s *stage) hears() {
+	check(s.gather())
 	ch := s.actor.channel()
-	p := s.say(ctx, ch.key, "can you hear me?")
+	p := s.say(ch.key, "can you hear me?")
 	id := api.ParseID(p.ID)
-	s.eventually(ctx, "an event of the witness's post", func() bool {
+	s.eventually("an event of the witness's post", func() bool {
 		_, ok := ch.pick(func(int) int { return 0 }, func(p *post) bool { return p.id == id })
 		return ok
 	})

@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -34,12 +33,12 @@ const errNoThread skipError = "no followed thread"
 
 // viewGlobalThreads looks through the inbox: one to three pages of all threads, then of the unread
 // ones.
-func viewGlobalThreads(ctx context.Context, a *person) error {
+func viewGlobalThreads(a *act) error {
 	pages := 1 + a.choice.IntN(3)
 	for _, unread := range []bool{false, true} {
 		before := ""
 		for i := range pages {
-			list, err := a.c.Threads(ctx, a.id, a.team, before, threadsPage, unread)
+			list, err := a.c.Threads(a, a.id, a.team, before, threadsPage, unread)
 			if err != nil {
 				return err
 			}
@@ -53,7 +52,7 @@ func viewGlobalThreads(ctx context.Context, a *person) error {
 			if unread && i+1 == pages {
 				break // the pause after the last page is think time
 			}
-			if err := a.u.Pause(ctx, time.Duration(1+a.choice.IntN(10))*time.Second); err != nil {
+			if err := a.u.Pause(a, time.Duration(1+a.choice.IntN(10))*time.Second); err != nil {
 				return err
 			}
 		}
@@ -62,10 +61,10 @@ func viewGlobalThreads(ctx context.Context, a *person) error {
 }
 
 // proveViewGlobalThreads shows that the person found the same inbox as the administrator sees.
-func proveViewGlobalThreads(ctx context.Context, s *stage) {
-	id := s.newThread(ctx)
-	s.act(ctx)
-	list := s.inbox(ctx, true)
+func proveViewGlobalThreads(s *stage) {
+	id := s.newThread()
+	s.act()
+	list := s.inbox(true)
 	disproved(!slices.ContainsFunc(list, threadWith(id)),
 		"the administrator does not see the unread thread %s in the person's inbox", id)
 	disproved(!slices.Contains(s.actor.own().threads, id),
@@ -83,9 +82,9 @@ func (a *person) keepThreads(list []api.ThreadSeen) {
 
 // followed chooses one of the threads that the person follows; it requests them if it does not know
 // any.
-func (a *person) followed(ctx context.Context) (api.ID, error) {
+func (a *act) followed() (api.ID, error) {
 	if len(a.own().threads) == 0 {
-		list, err := a.c.Threads(ctx, a.id, a.team, "", threadsPage, false)
+		list, err := a.c.Threads(a, a.id, a.team, "", threadsPage, false)
 		if err != nil {
 			return api.ID{}, err
 		}
@@ -99,23 +98,23 @@ func (a *person) followed(ctx context.Context) (api.ID, error) {
 }
 
 // updateThreadRead reads a followed thread up to now.
-func updateThreadRead(ctx context.Context, a *person) error {
-	id, err := a.followed(ctx)
+func updateThreadRead(a *act) error {
+	id, err := a.followed()
 	if err != nil {
 		return err
 	}
-	_, err = a.c.ReadThread(ctx, a.id, a.team, id.String(), time.Now().UnixMilli())
+	_, err = a.c.ReadThread(a, a.id, a.team, id.String(), time.Now().UnixMilli())
 	return a.gone(id, err)
 }
 
 // proveUpdateThreadRead shows that the thread with the newest reply has no unread replies any more.
-func proveUpdateThreadRead(ctx context.Context, s *stage) {
-	id := s.newThread(ctx)
+func proveUpdateThreadRead(s *stage) {
+	id := s.newThread()
 	s.actor.own().threads = []api.ID{id}
-	before := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
+	before := must(s.admin.FollowedThread(s, s.actor.id, s.actor.team, id.String()))
 	disproved(before.Unread == 0, "the thread has no unread reply to begin with")
-	s.act(ctx)
-	after := must(s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String()))
+	s.act()
+	after := must(s.admin.FollowedThread(s, s.actor.id, s.actor.team, id.String()))
 	disproved(after.Unread != 0, "%d unread replies of %d", after.Unread, before.Unread)
 }
 
@@ -123,15 +122,20 @@ func proveUpdateThreadRead(ctx context.Context, s *stage) {
 // inbox was read.
 func (a *person) gone(id api.ID, err error) error {
 	if missing(err) {
-		own := a.own()
-		own.threads = slices.DeleteFunc(own.threads, func(t api.ID) bool { return t == id })
+		a.leaveThread(id)
 	}
 	return err
 }
 
+// leaveThread forgets a thread.
+func (a *person) leaveThread(id api.ID) {
+	own := a.own()
+	own.threads = slices.DeleteFunc(own.threads, func(t api.ID) bool { return t == id })
+}
+
 // root chooses the root of a thread in the current channel: of one with replies, if there are any.
-func (a *person) root(ctx context.Context) (api.ID, error) {
-	if err := a.somewhere(ctx); err != nil {
+func (a *act) root() (api.ID, error) {
+	if err := a.somewhere(); err != nil {
 		return api.ID{}, err
 	}
 	ch := a.channel()
@@ -148,22 +152,22 @@ func (a *person) root(ctx context.Context) (api.ID, error) {
 }
 
 // viewThread opens a thread beside the channel and reads all of it.
-func viewThread(ctx context.Context, a *person) error {
-	id, err := a.root(ctx)
+func viewThread(a *act) error {
+	id, err := a.root()
 	if err != nil {
 		return err
 	}
 	last := api.Seen{}
 	read := 1 // the root, which comes with each page, and from some servers twice
 	for before := 0; ; before++ {
-		posts, more, err := a.c.ThreadPage(ctx, id.String(), before, last, repliesPage)
+		posts, more, err := a.c.ThreadPage(a, id.String(), before, last, repliesPage)
 		if err != nil {
 			return err
 		}
 		if last.ID.None() {
 			a.learn(a.channel(), posts)
 		}
-		if err := a.meet(ctx, posts); err != nil {
+		if err := a.meet(posts); err != nil {
 			return err
 		}
 		for _, p := range posts {
@@ -181,16 +185,16 @@ func viewThread(ctx context.Context, a *person) error {
 
 // proveViewThread shows that the person read as many posts as another client finds in the longest
 // thread of the channel, over several pages.
-func proveViewThread(ctx context.Context, s *stage) {
-	ch := s.emptyChannel(ctx)
-	p := s.say(ctx, ch.key, "a long story")
+func proveViewThread(s *stage) {
+	ch := s.emptyChannel()
+	p := s.say(ch.key, "a long story")
 	for range repliesPage + 5 {
-		s.say(ctx, ch.key, "and then", p.ID)
+		s.say(ch.key, "and then", p.ID)
 	}
-	s.refresh(ctx)
+	s.refresh()
 	s.actor.own().found = 0
-	s.act(ctx)
-	all := must(s.witness.c.Thread(ctx, p.ID))
+	s.act()
+	all := must(s.witness.c.Thread(s, p.ID))
 	ids := map[api.ID]bool{}
 	for _, x := range all { // some servers name the root twice
 		ids[x.ID] = true
@@ -200,12 +204,12 @@ func proveViewThread(ctx context.Context, s *stage) {
 }
 
 // followThread follows a thread of the current channel.
-func followThread(ctx context.Context, a *person) error {
-	id, err := a.root(ctx)
+func followThread(a *act) error {
+	id, err := a.root()
 	if err != nil {
 		return err
 	}
-	if err := a.c.FollowThread(ctx, a.id, a.team, id.String()); err != nil {
+	if err := a.c.FollowThread(a, a.id, a.team, id.String()); err != nil {
 		return err
 	}
 	if own := a.own(); !slices.Contains(own.threads, id) && len(own.threads) < mostThreads {
@@ -215,75 +219,74 @@ func followThread(ctx context.Context, a *person) error {
 }
 
 // proveFollowThread shows that a thread of others is in the person's inbox.
-func proveFollowThread(ctx context.Context, s *stage) {
-	ch := s.emptyChannel(ctx)
-	p := s.say(ctx, ch.key, "among ourselves")
-	s.say(ctx, ch.key, "indeed", p.ID)
-	s.refresh(ctx)
-	list := s.inbox(ctx, false)
+func proveFollowThread(s *stage) {
+	ch := s.emptyChannel()
+	p := s.say(ch.key, "among ourselves")
+	s.say(ch.key, "indeed", p.ID)
+	s.refresh()
+	list := s.inbox(false)
 	disproved(slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
 		"the person follows the thread to begin with")
-	s.act(ctx)
-	list = s.inbox(ctx, false)
+	s.act()
+	list = s.inbox(false)
 	disproved(!slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))),
 		"the thread is not in the person's inbox")
 }
 
 // unfollowThread leaves a thread of the inbox.
-func unfollowThread(ctx context.Context, a *person) error {
-	id, err := a.followed(ctx)
+func unfollowThread(a *act) error {
+	id, err := a.followed()
 	if err != nil {
 		return err
 	}
-	if err := a.c.UnfollowThread(ctx, a.id, a.team, id.String()); err != nil {
+	if err := a.c.UnfollowThread(a, a.id, a.team, id.String()); err != nil {
 		return a.gone(id, err)
 	}
-	own := a.own()
-	own.threads = slices.DeleteFunc(own.threads, func(t api.ID) bool { return t == id })
+	a.leaveThread(id)
 	return nil
 }
 
 // proveUnfollowThread shows that a thread left the person's inbox.
-func proveUnfollowThread(ctx context.Context, s *stage) {
-	id := s.newThread(ctx)
+func proveUnfollowThread(s *stage) {
+	id := s.newThread()
 	s.actor.own().threads = []api.ID{id}
-	s.act(ctx)
-	list := s.inbox(ctx, false)
+	s.act()
+	list := s.inbox(false)
 	disproved(slices.ContainsFunc(list, threadWith(id)),
 		"the thread is still in the person's inbox")
 }
 
 // readAllThreads marks all threads of the team as read.
-func readAllThreads(ctx context.Context, a *person) error {
-	return a.c.ReadAllThreads(ctx, a.id, a.team)
+func readAllThreads(a *act) error {
+	return a.c.ReadAllThreads(a, a.id, a.team)
 }
 
 // proveReadAllThreads shows that the person has unread threads before, and none after.
-func proveReadAllThreads(ctx context.Context, s *stage) {
+func proveReadAllThreads(s *stage) {
 	for range 2 {
-		s.newThread(ctx)
+		s.newThread()
 	}
-	list := s.inbox(ctx, true)
+	list := s.inbox(true)
 	disproved(len(list) < 2, "%d unread threads to begin with", len(list))
-	s.act(ctx)
-	list = s.inbox(ctx, true)
+	s.act()
+	list = s.inbox(true)
 	disproved(len(list) != 0, "%d unread threads are left", len(list))
 }
 
 // newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns
 // its root.
-func (s *stage) newThread(ctx context.Context) api.ID {
+func (s *stage) newThread() api.ID {
 	ch := s.actor.here()
-	p := must(s.actor.c.Post(ctx, api.Draft{ChannelID: ch, Message: "a question"}))
-	s.say(ctx, ch, "an answer", p.ID)
+	p := must(s.actor.c.Post(s, api.Draft{ChannelID: ch, Message: "a question"}))
+	s.say(ch, "an answer", p.ID)
 	s.actor.own().threads = nil
-	s.refresh(ctx)
+	s.refresh()
 	return api.ParseID(p.ID)
 }
 
 // inbox returns the actor's inbox as the administrator sees it: no other account may read it.
-func (s *stage) inbox(ctx context.Context, unread bool) []api.ThreadSeen {
-	return must(s.admin.Threads(ctx, s.actor.id, s.actor.team, "", threadsPage, unread))
+func (s *stage) inbox(unread bool) []api.ThreadSeen {
+	return must(s.admin.Threads(s, s.actor.id, s.actor.team, "", threadsPage, unread))
 }
 
 func threadWith(id api.ID) func(api.ThreadSeen) bool {

@@ -59,26 +59,26 @@ func (a *person) isOwn(p *post) bool {
 }
 
 // editPost edits one of the person's own posts.
-func editPost(ctx context.Context, a *person) error {
+func editPost(a *act) error {
 	c := a.compose(rootWords)
 	_, p, ok := a.anyPlacePost(a.isOwn)
 	if !ok {
 		return errNoOwnPost
 	}
-	return a.c.EditPost(ctx, p.id.String(), c.plain())
+	return a.c.EditPost(a, p.id.String(), c.plain())
 }
 
 // proveEditPost shows the witness another text in the actor's only post.
-func proveEditPost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "first thoughts"})
-	s.act(ctx)
-	got := must(s.witness.c.PostText(ctx, id))
+func proveEditPost(s *stage) {
+	id := s.onlyPost(s.actor, api.Draft{Message: "first thoughts"})
+	s.act()
+	got := must(s.witness.c.PostText(s, id))
 	disproved(got == "first thoughts" || got == "", "the text is still %q", got)
 }
 
 // deletePost deletes one of the person's own posts without a known reply. A reply that is on its
 // way is deleted with it.
-func deletePost(ctx context.Context, a *person) error {
+func deletePost(a *act) error {
 	ch, p, ok := a.anyPlacePost(func(p *post) bool {
 		return a.isOwn(p) && p.flags&api.PostHasReplies == 0
 	})
@@ -87,34 +87,34 @@ func deletePost(ctx context.Context, a *person) error {
 	}
 	a.ledger.Deleted(ch.key, p.id.String())
 	ch.forget(p.id) // before others choose it
-	return a.c.DeletePost(ctx, p.id.String())
+	return a.c.DeletePost(a, p.id.String())
 }
 
 // proveDeletePost shows that the witness does not find the actor's only post any more.
-func proveDeletePost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.actor, api.Draft{Message: "a slip"})
-	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, s.actor.here(), seenPosts))
+func proveDeletePost(s *stage) {
+	id := s.onlyPost(s.actor, api.Draft{Message: "a slip"})
+	s.act()
+	posts := s.latest(s.actor.here(), seenPosts)
 	disproved(hasPost(posts, api.ParseID(id)), "the post is still there")
 }
 
 // createReminder requests a reminder of a post in ten minutes.
-func createReminder(ctx context.Context, a *person) error {
+func createReminder(a *act) error {
 	_, p, ok := a.anyPlacePost(isUserPost)
 	if !ok {
 		return errNoPost
 	}
-	return a.c.Remind(ctx, a.id, p.id.String(), time.Now().Add(10*time.Minute))
+	return a.c.Remind(a, a.id, p.id.String(), time.Now().Add(10*time.Minute))
 }
 
 // proveCreateReminder shows another client of the same person the confirmation that only that
 // person gets.
-func proveCreateReminder(ctx context.Context, s *stage) {
-	s.onlyPost(ctx, s.witness, api.Draft{Message: "for later"})
-	sock := must(s.actor.c.Connect(ctx))
+func proveCreateReminder(s *stage) {
+	s.onlyPost(s.witness, api.Draft{Message: "for later"})
+	sock := must(s.actor.c.Connect(s))
 	defer sock.Close()
-	s.act(ctx)
-	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	s.act()
+	wait, cancel := context.WithTimeout(s, 10*time.Second)
 	defer cancel()
 	for {
 		ev, err := sock.Next(wait)
@@ -126,22 +126,22 @@ func proveCreateReminder(ctx context.Context, s *stage) {
 }
 
 // createAckPost writes an urgent post that requests an acknowledgement of its readers.
-func createAckPost(ctx context.Context, a *person) error {
+func createAckPost(a *act) error {
 	c := a.compose(rootWords)
-	if err := a.somewhere(ctx); err != nil {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
-	return a.writeHere(ctx, c, "", api.Priority{Urgent: true, WantsAck: true})
+	return a.writeHere(c, "", api.Priority{Urgent: true, WantsAck: true})
 }
 
 // proveCreateAckPost shows the witness an urgent post of the actor that requests an
 // acknowledgement.
-func proveCreateAckPost(ctx context.Context, s *stage) {
-	s.provePriority(ctx, api.Priority{Urgent: true, WantsAck: true}, "")
+func proveCreateAckPost(s *stage) {
+	s.provePriority(api.Priority{Urgent: true, WantsAck: true}, "")
 }
 
 // ackToPost acknowledges a post whose author has requested it.
-func ackToPost(ctx context.Context, a *person) error {
+func ackToPost(a *act) error {
 	own := a.own()
 	_, p, ok := a.anyPlacePost(func(p *post) bool {
 		return p.flags&api.PostWantsAck != 0 && p.author != a.self &&
@@ -150,7 +150,7 @@ func ackToPost(ctx context.Context, a *person) error {
 	if !ok {
 		return errNoAckPost
 	}
-	if err := a.c.Acknowledge(ctx, a.id, p.id.String()); err != nil {
+	if err := a.c.Acknowledge(a, a.id, p.id.String()); err != nil {
 		return err
 	}
 	if len(own.acked) == mostAcked {
@@ -161,51 +161,51 @@ func ackToPost(ctx context.Context, a *person) error {
 }
 
 // proveAckToPost shows the witness, who wrote an urgent post, the actor's acknowledgement.
-func proveAckToPost(ctx context.Context, s *stage) {
-	id := s.onlyPost(ctx, s.witness,
+func proveAckToPost(s *stage) {
+	id := s.onlyPost(s.witness,
 		api.Draft{Message: "please confirm", Priority: api.Priority{Urgent: true, WantsAck: true}})
-	s.act(ctx)
-	_, acks, err := s.witness.c.PostPriority(ctx, id)
+	s.act()
+	_, acks, err := s.witness.c.PostPriority(s, id)
 	check(err)
 	disproved(!slices.Equal(acks, []string{s.actor.id}),
 		"acknowledged by %v, want the person", acks)
 }
 
 // createPersistentPost writes an urgent post that goes on notifying another member of the channel.
-func createPersistentPost(ctx context.Context, a *person) error {
+func createPersistentPost(a *act) error {
 	c := a.compose(rootWords)
 	c.mention = ""
-	if err := a.somewhere(ctx); err != nil {
+	if err := a.somewhere(); err != nil {
 		return err
 	}
-	name, err := a.someoneIn(ctx, a.channel())
+	name, err := a.someoneIn(a.channel())
 	if err != nil {
 		return err
 	}
-	return a.writeHere(ctx, c, " @"+name, api.Priority{Urgent: true, Persistent: true})
+	return a.writeHere(c, " @"+name, api.Priority{Urgent: true, Persistent: true})
 }
 
 // proveCreatePersistentPost shows the witness an urgent post with persistent notifications, and a
 // mention.
-func proveCreatePersistentPost(ctx context.Context, s *stage) {
-	s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
+func proveCreatePersistentPost(s *stage) {
+	s.provePriority(api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
 }
 
 // writeHere writes a root post in the current channel.
-func (a *person) writeHere(ctx context.Context, c composed, end string, p api.Priority) error {
+func (a *act) writeHere(c composed, end string, p api.Priority) error {
 	ch := a.channel()
-	d, err := a.write(ctx, ch, api.ID{}, c)
+	d, err := a.write(ch, api.ID{}, c)
 	if err != nil {
 		return err
 	}
 	d.Message += end
 	d.Priority = p
-	return a.post(ctx, ch, d)
+	return a.post(ch, d)
 }
 
 // someoneIn returns the name of another member of a channel: of one who wrote there and whose
 // profile the person has, else of a person that the server names.
-func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
+func (a *act) someoneIn(ch *channel) (string, error) {
 	a.mu.Lock()
 	met := slices.Clone(a.profiles)
 	a.mu.Unlock()
@@ -215,7 +215,7 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	}); ok {
 		return a.b.dir.account(p.author).name, nil
 	}
-	people, _, err := a.c.AutocompleteUsers(ctx, a.team, ch.key, "")
+	people, _, err := a.c.AutocompleteUsers(a, a.team, ch.key, "")
 	if err != nil {
 		return "", err
 	}
@@ -229,41 +229,41 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	return one(a.pick, people).Username, nil
 }
 
-func (s *stage) provePriority(ctx context.Context, want api.Priority, contains string) {
-	ch := s.emptyChannel(ctx)
-	s.act(ctx)
-	posts := must(s.witness.c.Posts(ctx, ch.key, pageOf))
+func (s *stage) provePriority(want api.Priority, contains string) {
+	ch := s.emptyChannel()
+	s.act()
+	posts := s.latest(ch.key, pageOf)
 	disproved(len(posts) == 0 || posts[0].UserID.String() != s.actor.id,
 		"the witness finds no new post of the person")
-	got, _, err := s.witness.c.PostPriority(ctx, posts[0].ID.String())
+	got, _, err := s.witness.c.PostPriority(s, posts[0].ID.String())
 	check(err)
 	disproved(got != want, "the priority is %+v, want %+v", got, want)
-	text := must(s.witness.c.PostText(ctx, posts[0].ID.String()))
+	text := must(s.witness.c.PostText(s, posts[0].ID.String()))
 	disproved(!strings.Contains(text, contains), "the post does not mention anybody")
 }
 
 // onlyPost brings actor and witness to a channel without posts by people, has one of them write
 // there and shows it to the actor.
-func (s *stage) onlyPost(ctx context.Context, author *person, d api.Draft) (id string) {
-	ch := s.emptyChannel(ctx)
+func (s *stage) onlyPost(author *person, d api.Draft) (id string) {
+	ch := s.emptyChannel()
 	d.ChannelID = ch.key
-	p := must(author.c.Post(ctx, d))
-	s.refresh(ctx)
+	p := must(author.c.Post(s, d))
+	s.refresh()
 	return p.ID
 }
 
 // emptyChannel makes a channel, with actor and witness in it and nothing else, the current one of
 // both.
-func (s *stage) emptyChannel(ctx context.Context) (ch *channel) {
+func (s *stage) emptyChannel() (ch *channel) {
 	s.rooms++
 	name := fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms)
-	id := must(s.admin.MakeChannel(ctx, s.b.Team, name, "O")).ID
-	for _, a := range []*person{s.actor, s.witness} {
-		check(s.admin.JoinChannel(ctx, id, a.id))
-		a.take(must(a.c.TeamChannels(ctx, a.id, s.b.Team, true)))
+	id := must(s.admin.MakeChannel(s, s.b.Team, name, "O")).ID
+	for _, a := range s.persons() {
+		check(s.admin.JoinChannel(s, id, a.id))
+		a.take(must(a.c.TeamChannels(s, a.id, s.b.Team, true)))
 		ch = s.b.dir.known(api.ParseID(id))
 		disproved(ch == nil, "the new channel is not among the person's")
-		check(a.enter(ctx, a.place(ch)))
+		check((&act{s.Context, a}).enter(a.place(ch)))
 	}
 	return ch
 }

@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 )
@@ -19,10 +18,10 @@ type action struct {
 	// the context's cause at the end of the run. Its chance is the person's choice, content and
 	// pick alone, which begin again with each action: how much one action draws cannot change the
 	// next.
-	do func(ctx context.Context, a *person) error
+	do func(a *act) error
 	// prove makes do possible, calls it (s.act) and shows its effect through another client. It
 	// ends at its first error, see [check].
-	prove func(ctx context.Context, s *stage)
+	prove func(s *stage)
 	// handlers are the handlers of a production server whose calls count for the action, by the
 	// names in the server's api4; a minus takes off calls that stand for another action, and two
 	// names for one call are of different versions. Actions with the same handlers share the calls

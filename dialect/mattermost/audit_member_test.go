@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -27,9 +26,9 @@ func wroteDirectly(
 	b := &Person{}
 	noError(t, b.Provision(t.Context(), env, 4))
 	a := arrived(t, b, env, 0)
-	for _, do := range []func(context.Context, *person) error{createPost, createDirect, createDirect,
+	for _, do := range []func(*act) error{createPost, createDirect, createDirect,
 		createDirect, createGroup} {
-		noError(t, do(t.Context(), a))
+		noError(t, do(&act{t.Context(), a}))
 	}
 	acked, _ := env.Ledger.Messages()
 	if len(acked) != 5 {

@@ -31,7 +31,7 @@ type bot struct {
 
 // enter connects the bot for the first of its persons; one whose connecting failed is tried again
 // with the next.
-func (h *bot) enter(ctx context.Context, a *person) {
+func (h *bot) enter(a *act) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !a.withBot {
@@ -52,12 +52,12 @@ func (h *bot) enter(ctx context.Context, a *person) {
 	self.pool.cfg.Token = a.b.Bot.Token
 	self.u.Schedule(self.u.Now())
 	c := self.pool.force(self.u, self.login)
-	sock, err := c.Connect(ctx) // which records it
+	sock, err := c.Connect(a) // which records it
 	self.pool.give(c)
 	if err != nil {
 		return
 	}
-	life, stop := context.WithCancelCause(ctx)
+	life, stop := context.WithCancelCause(a)
 	self.connection = connection{life: life, stop: func() { stop(errGone) }, sock: sock}
 	self.wg.Go(func() {
 		defer self.rescue("the bot's reader of events")
@@ -154,7 +154,7 @@ func (s *setup) integrate(b *Person) error {
 		err := provide(b)
 		switch {
 		case err == nil:
-		case b.unmade != nil && s.ctx.Err() == nil:
+		case b.unmade != nil && s.Err() == nil:
 			b.unmade[name] = err
 		default:
 			return fmt.Errorf("webhook and bot: %w", err)
@@ -200,7 +200,7 @@ func (s *setup) webhook(team, channel string) (id string, err error) {
 	name := s.set.team + "-hook"
 	err = s.with(func(c *api.Client) error {
 		for page := 0; ; page++ {
-			list, err := c.Webhooks(s.ctx, team, page, pageSize)
+			list, err := c.Webhooks(s, team, page, pageSize)
 			if err != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ func (s *setup) webhook(team, channel string) (id string, err error) {
 				break
 			}
 		}
-		h, err := c.CreateWebhook(s.ctx, channel, name)
+		h, err := c.CreateWebhook(s, channel, name)
 		id = h.ID
 		return err
 	})

@@ -31,12 +31,12 @@ func unfollow(life context.Context, rec *workload.Beside) {
 }
 
 // connect opens the WebSockets, and starts their readers and the clock.
-func (a *person) connect(ctx context.Context) error {
-	sock, err := a.c.Connect(ctx)
+func (a *act) connect() error {
+	sock, err := a.c.Connect(a)
 	if err != nil {
 		return err
 	}
-	life, stop := context.WithCancelCause(ctx)
+	life, stop := context.WithCancelCause(a)
 	a.mu.Lock()
 	a.connection = connection{life: life, stop: func() { stop(errGone) }, sock: sock}
 	a.startClock()
@@ -47,7 +47,7 @@ func (a *person) connect(ctx context.Context) error {
 		a.listen(life, sock)
 	})
 	for range devices(a.u.Rank, a.b.set.devices) - 1 {
-		sock, err := a.c.Connect(ctx)
+		sock, err := a.c.Connect(a)
 		if err != nil {
 			return err
 		}

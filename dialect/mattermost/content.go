@@ -128,16 +128,15 @@ func (c composed) plain() string {
 
 // write makes the calls of a client while a person writes: it sends that the person is typing,
 // looks up mentioned users, and uploads the files. It returns the content to be sent or kept.
-func (a *person) write(
-	ctx context.Context, ch *channel, root api.ID, c composed,
+func (a *act) write(ch *channel, root api.ID, c composed,
 ) (api.Draft, error) {
 	d := api.Draft{ChannelID: ch.key, RootID: root.String()}
-	if err := a.typing(ctx, ch, root); err != nil {
+	if err := a.typing(ch, root); err != nil {
 		return d, err
 	}
 	if c.mention != "" {
-		if err := a.typeOut(ctx, c.mention, func(part string) error {
-			return a.lookUp(ctx, d.ChannelID, part)
+		if err := a.typeOut(c.mention, func(part string) error {
+			return a.lookUp(d.ChannelID, part)
 		}); err != nil {
 			return d, err
 		}
@@ -152,7 +151,7 @@ func (a *person) write(
 			return err
 		}
 	}
-	if err := a.together(ctx, calls...); err != nil {
+	if err := a.together(calls...); err != nil {
 		return d, err
 	}
 	if len(ids) > 0 {
@@ -163,31 +162,31 @@ func (a *person) write(
 
 // lookUp requests completions of a name that is being typed, in a channel if that is not empty, and
 // shows the users' portraits.
-func (a *person) lookUp(ctx context.Context, channelID, part string) error {
-	in, out, err := a.c.AutocompleteUsers(ctx, a.team, channelID, part)
+func (a *act) lookUp(channelID, part string) error {
+	in, out, err := a.c.AutocompleteUsers(a, a.team, channelID, part)
 	if err != nil {
 		return err
 	}
-	return a.show(ctx, append(in, out...))
+	return a.show(append(in, out...))
 }
 
 // show remembers users that were found, and requests their portraits.
-func (a *person) show(ctx context.Context, people []api.Profile) error {
+func (a *act) show(people []api.Profile) error {
 	a.know(people)
 	faces := make([]uint32, len(people))
 	for i, p := range people {
 		faces[i] = a.b.dir.user(api.ParseID(p.ID))
 	}
-	return a.portraits(ctx, faces)
+	return a.portraits(faces)
 }
 
 // typeOut types a text letter by letter, in 100 to 300 ms each, and looks each beginning up. Now
 // and then it looks a wrong letter up, too.
-func (a *person) typeOut(ctx context.Context, text string, look func(part string) error) error {
+func (a *act) typeOut(text string, look func(part string) error) error {
 	pause := time.Duration(100+a.content.IntN(201)) * time.Millisecond
 	for i := range len(text) {
 		if i > 0 {
-			if err := a.u.Pause(ctx, pause); err != nil {
+			if err := a.u.Pause(a, pause); err != nil {
 				return err
 			}
 		}

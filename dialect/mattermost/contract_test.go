@@ -195,22 +195,22 @@ func TestContract(t *testing.T) {
 			a := a.(*person)
 			a.u.Schedule(a.u.Now())
 			a.begin(a.steady)
-			for _, do := range []func(context.Context, *person) error{
+			for _, do := range []func(*act) error{
 				switchChannel, scrollChannel, unreadCheck, createPost, addReaction,
-				func(ctx context.Context, a *person) error {
+				func(a *act) error {
 					p, _ := a.anyPost(a.channel(), nil)
-					if err := a.post(ctx, a.channel(),
+					if err := a.post(a.channel(),
 						api.Draft{
 							Message: "re",
 							RootID:  cmp.Or(p.root, p.id).String(),
 						}); err != nil {
 						return err
 					}
-					_, err := a.c.Thread(ctx, p.id.String())
+					_, err := a.c.Thread(a, p.id.String())
 					return err
 				},
 			} {
-				noError(t, do(t.Context(), a))
+				noError(t, do(&act{t.Context(), a}))
 			}
 		}
 		all := map[string]uint64{}

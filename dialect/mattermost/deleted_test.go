@@ -31,7 +31,7 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 		if ch == nil {
 			t.Fatalf("person %d does not know its channel", rank)
 		}
-		noError(t, a.enter(t.Context(), a.place(ch)))
+		noError(t, (&act{t.Context(), a}).enter(a.place(ch)))
 		return a
 	}
 	return env, login(first, env, 0), login(second, other, 1)
@@ -40,7 +40,7 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 // Persons of another process do not choose posts that a person of this process deleted.
 func TestDeletionsReachOtherProcesses(t *testing.T) {
 	_, here, there := twoProcesses(t)
-	noError(t, here.post(t.Context(), here.channel(), api.Draft{Message: "a slip"}))
+	noError(t, (&act{t.Context(), here}).post(here.channel(), api.Draft{Message: "a slip"}))
 	id := newestOwn(t, here)
 	becomes := func(want bool) bool {
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -55,7 +55,7 @@ func TestDeletionsReachOtherProcesses(t *testing.T) {
 	if !becomes(true) {
 		t.Fatal("the other process does not know the post")
 	}
-	noError(t, deletePost(t.Context(), here))
+	noError(t, deletePost(&act{t.Context(), here}))
 	if !becomes(false) {
 		t.Error("the other process still chooses the post that was deleted")
 	}
@@ -77,14 +77,14 @@ func TestAuditExpectsNoRepliesToWhatWasDeleted(t *testing.T) {
 	env, here, there := twoProcesses(t)
 	write := func(a *person, d api.Draft) api.ID {
 		t.Helper()
-		noError(t, a.post(t.Context(), a.channel(), d))
+		noError(t, (&act{t.Context(), a}).post(a.channel(), d))
 		return newestOwn(t, a)
 	}
 	root := write(here, api.Draft{Message: "a question"})
 	here.leave() // the event of the reply comes too late
 	reply := write(there, api.Draft{Message: "an answer", RootID: root.String()})
 	write(there, api.Draft{Message: "what stays"})
-	noError(t, deletePost(t.Context(), here))
+	noError(t, deletePost(&act{t.Context(), here}))
 	if _, err := there.c.PostText(t.Context(), reply.String()); !missing(err) {
 		t.Errorf("the reply to a post that was deleted: %v, want that it is not there", err)
 	}

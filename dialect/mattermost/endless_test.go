@@ -45,7 +45,7 @@ func TestListsEndWhateverTheServerSays(t *testing.T) {
 			return err
 		},
 		"report": func(ctx context.Context, c *api.Client) error {
-			return generateUserReport(ctx, &person{b: &Person{}, c: c})
+			return generateUserReport(&act{ctx, &person{b: &Person{}, c: c}})
 		},
 		"provisioning": func(ctx context.Context, c *api.Client) error {
 			found, err := membersAmong([]string{"a", "b", "f7"}, func(page int) ([]string, error) {

@@ -12,9 +12,9 @@ import (
 // has just deleted are answered as listed.
 func TestReferenceAnswersAsExpected(t *testing.T) {
 	_, here, there := twoProcesses(t)
-	noError(t, here.post(t.Context(), here.channel(), api.Draft{Message: "a slip"}))
+	noError(t, (&act{t.Context(), here}).post(here.channel(), api.Draft{Message: "a slip"}))
 	id := newestOwn(t, here).String()
-	noError(t, deletePost(t.Context(), here))
+	noError(t, deletePost(&act{t.Context(), here}))
 	for name, ask := range map[string]func() error{
 		"get_thread": func() error {
 			_, err := there.c.Thread(t.Context(), id)

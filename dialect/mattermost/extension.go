@@ -96,11 +96,11 @@ func (e *Extension) actions() (list []action) {
 		list = append(list, action{
 			name:   x.Name,
 			weight: x.Weight,
-			do: func(ctx context.Context, a *person) error {
-				if err := a.somewhere(ctx); err != nil {
+			do: func(a *act) error {
+				if err := a.somewhere(); err != nil {
 					return err
 				}
-				return a.step(ctx, x.Do)
+				return a.step(x.Do)
 			},
 		})
 	}
@@ -108,10 +108,10 @@ func (e *Extension) actions() (list []action) {
 }
 
 // hook carries out a step of each extension that has it.
-func (a *person) hook(ctx context.Context, of func(*Extension) Step) error {
+func (a *act) hook(of func(*Extension) Step) error {
 	for i := range a.b.extended {
 		if do := of(&a.b.extended[i]); do != nil {
-			if err := a.step(ctx, do); err != nil {
+			if err := a.step(do); err != nil {
 				return err
 			}
 		}
@@ -120,9 +120,9 @@ func (a *person) hook(ctx context.Context, of func(*Extension) Step) error {
 }
 
 // step carries out a step with chance of its own: a step takes nothing from the action's.
-func (a *person) step(ctx context.Context, do Step) error {
+func (a *act) step(do Step) error {
 	a.steps++
-	return do(ctx, &Participant{a: a,
+	return do(a, &Participant{a: a.person,
 		rand: rand.New(rand.NewPCG(a.start[0], a.start[1]^a.steps<<8))})
 }
 
@@ -198,7 +198,7 @@ func (m *Participant) Expect(mark, userID string) (wait func(ctx context.Context
 	return func(ctx context.Context, op string) error {
 		defer m.a.forget()
 		sent, _ := m.a.c.LastCall()
-		_, err := m.a.await(ctx, op, sent, w)
+		_, err := (&act{ctx, m.a}).await(op, sent, w)
 		return err
 	}
 }

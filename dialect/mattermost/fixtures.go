@@ -111,7 +111,7 @@ func (s *setup) haveDirects(b *Person, ids []string) (bool, error) {
 	for _, id := range []string{ids[0], ids[len(ids)-1]} {
 		var chs []api.Channel
 		if err := s.with(func(c *api.Client) (err error) {
-			chs, err = c.TeamChannels(s.ctx, id, b.Team, false)
+			chs, err = c.TeamChannels(s, id, b.Team, false)
 			return err
 		}); err != nil {
 			return false, fmt.Errorf("looking for direct channels: %w", err)

@@ -101,7 +101,7 @@ func lostConnections(t *testing.T, db *databases, version string, resumed bool) 
 	other := arrived(t, b, env, 1)
 	ch := b.dir.known(api.ParseID(b.Channels[0]))
 	write := func() {
-		noError(t, a.post(t.Context(), ch, api.Draft{Message: "hello"}))
+		noError(t, (&act{t.Context(), a}).post(ch, api.Draft{Message: "hello"}))
 	}
 	other.turn <- struct{}{} // the action reconnect_websocket, with time for a message in between
 	lost := other.socket()

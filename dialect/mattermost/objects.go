@@ -33,12 +33,8 @@ func release(ctx context.Context, env workload.Env) ([]string, error) {
 // objects counts users without bots, channels without direct ones, and posts with the deleted ones,
 // as the server's own statistics do. On a server without accounts it creates the administrator.
 func objects(ctx context.Context, env workload.Env) (map[string]int64, error) {
-	set, err := parse(env.Params, env.Mix)
+	s, err := administered(ctx, &env)
 	if err != nil {
-		return nil, err
-	}
-	s := newSetup(ctx, &env, set)
-	if err := s.asAdmin(); err != nil {
 		return nil, err
 	}
 	var counts map[string]int64

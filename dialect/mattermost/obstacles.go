@@ -26,12 +26,8 @@ const others = 2
 
 // obstacles reads the obstacles of a server as its administrator.
 func obstacles(ctx context.Context, env workload.Env, users int) ([]dialect.Obstacle, error) {
-	set, err := parse(env.Params, env.Mix)
+	s, err := administered(ctx, &env)
 	if err != nil {
-		return nil, err
-	}
-	s := newSetup(ctx, &env, set)
-	if err := s.asAdmin(); err != nil {
 		return nil, err
 	}
 	return s.obstacles(users)
@@ -41,15 +37,15 @@ func obstacles(ctx context.Context, env workload.Env, users int) ([]dialect.Obst
 // some users, as far as the administrator may read them.
 func (s *setup) obstacles(users int) (list []dialect.Obstacle, err error) {
 	err = s.with(func(c *api.Client) error {
-		conf, err := c.Config(s.ctx)
+		conf, err := c.Config(s)
 		if unreadable(err) != nil {
 			return err
 		}
-		limits, err := c.Limits(s.ctx)
+		limits, err := c.Limits(s)
 		if unreadable(err) != nil {
 			return err
 		}
-		known, err := describe(s.ctx, c)
+		known, err := describe(s, c)
 		if err != nil {
 			return err
 		}
@@ -174,7 +170,7 @@ func pathOf(address string) string {
 // stopped adds the settings that stop a run of some users to an error of provisioning.
 func (s *setup) stopped(err error, users int) error {
 	_, answered := errors.AsType[*api.OpError](err)
-	if !answered || s.token == "" || s.member || s.ctx.Err() != nil {
+	if !answered || s.token == "" || s.member || s.Err() != nil {
 		return err
 	}
 	list, failed := s.obstacles(users)

@@ -129,7 +129,7 @@ func TestAProofThatPanicsHasFailed(t *testing.T) {
 	s, err := newStage(t.Context(), VerifyConfig{URL: target, Password: password})
 	noError(t, err)
 	defer s.close()
-	bad := action{name: "bad", prove: func(context.Context, *stage) {
+	bad := action{name: "bad", prove: func(*stage) {
 		s.actor.mu.Lock() // which will never be released
 		var none *channel
 		none.members.Load()
@@ -178,7 +178,7 @@ func TestAnEventWhoseHandlingPanicsEndsTheConnection(t *testing.T) {
 	a := lone(t, &env, settings{})
 	a.b.dir = nil // the handler of the event needs it
 	a.begin(a.login)
-	noError(t, a.connect(t.Context()))
+	noError(t, (&act{t.Context(), a}).connect())
 	defer a.Close()
 	for what, c := range map[string]<-chan struct{}{"a second connection": again} {
 		select {
@@ -200,7 +200,7 @@ func TestACallBesideOthersThatPanics(t *testing.T) {
 	defer a.Close()
 	a.begin(a.login)
 	fine := func(context.Context, *api.Client) error { return nil }
-	err := a.together(t.Context(), fine, fine, func(context.Context, *api.Client) error {
+	err := (&act{t.Context(), a}).together(fine, fine, func(context.Context, *api.Client) error {
 		panic("odd")
 	}, fine)
 	if p, ok := errors.AsType[*boundary.Panic](err); !ok || p.Value != "odd" {

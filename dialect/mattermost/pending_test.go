@@ -92,12 +92,12 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	a := arrived(t, b, env, 0)
 	arrived(t, b, env, 1)
 	ch := b.dir.known(api.ParseID(b.Channels[0]))
-	if err := a.enter(t.Context(), a.place(ch)); err != nil {
+	if err := (&act{t.Context(), a}).enter(a.place(ch)); err != nil {
 		t.Fatal(err)
 	}
 	// The other one is a member of all channels of the first.
 	person := func(name string) error {
-		return a.post(t.Context(), ch, api.Draft{Message: "hello " + name})
+		return (&act{t.Context(), a}).post(ch, api.Draft{Message: "hello " + name})
 	}
 	// with an account of its own
 	own := &poster{c: a.c, u: a.u, id: a.id, channel: ch.key, ledger: env.Ledger}

@@ -61,6 +61,12 @@ type person struct {
 	times  []api.Measurement
 }
 
+// An act is what a person does in one go, under a context.
+type act struct {
+	context.Context
+	*person
+}
+
 // knowledge is lost when the client starts again.
 type knowledge struct {
 	team     string // current team
@@ -94,12 +100,13 @@ type place struct {
 // Login implements workload.Actor: the session, the requests of the web app at its start, the
 // WebSocket, and the first channel.
 func (a *person) Login(ctx context.Context) error {
+	on := &act{ctx, a}
 	a.renew(a.start[0], a.start[1])
 	defer a.begin(a.login)()
 	if a.b.mix != nil && a.b.mix.has("ask_bot") {
-		a.b.bot.enter(ctx, a)
+		a.b.bot.enter(on)
 	}
-	err := a.arrive(ctx)
+	err := on.arrive()
 	if _, ok := errors.AsType[skipError](err); ok {
 		return nil
 	}
@@ -119,13 +126,13 @@ func (a *person) begin(t *api.Table) (end func()) {
 }
 
 // arrive opens a session if there is none, connects and loads everything.
-func (a *person) arrive(ctx context.Context) error {
+func (a *act) arrive() error {
 	a.leave()
 	a.forgetAll()
 	token := a.b.session(a.u.Rank, a.cold)
 	if token != "" {
 		a.setToken(token)
-		me, err := a.c.Me(ctx)
+		me, err := a.c.Me(a)
 		if unauthorized(err) {
 			token = "" // the session is gone: it was logged out, or the server was reset
 		} else if err != nil {
@@ -137,52 +144,52 @@ func (a *person) arrive(ctx context.Context) error {
 		}
 	}
 	if token == "" {
-		if err := a.signIn(ctx); err != nil {
+		if err := a.signIn(); err != nil {
 			return err
 		}
 	}
-	return a.comeOnline(ctx)
+	return a.comeOnline()
 }
 
 // comeOnline connects and loads everything.
-func (a *person) comeOnline(ctx context.Context) error {
-	if err := a.connect(ctx); err != nil {
+func (a *act) comeOnline() error {
+	if err := a.connect(); err != nil {
 		return err
 	}
-	return a.reload(ctx)
+	return a.reload()
 }
 
 // comeAnew opens another session for a person that has left, connects and loads everything.
-func (a *person) comeAnew(ctx context.Context) error {
+func (a *act) comeAnew() error {
 	a.forgetAll()
-	if err := a.signIn(ctx); err != nil {
+	if err := a.signIn(); err != nil {
 		return err
 	}
-	return a.comeOnline(ctx)
+	return a.comeOnline()
 }
 
 // signIn exchanges the password for a session, or tries the token of the account.
-func (a *person) signIn(ctx context.Context) error {
+func (a *act) signIn() error {
 	if a.c.Table == a.steady { // a login never hides in the steady state
 		defer a.c.Under(a.login)()
 	}
 	if own := a.b.held(a.u.Rank, true); own != "" { // there is nothing to exchange
 		a.setToken(own)
-		_, err := a.c.Me(ctx)
+		_, err := a.c.Me(a)
 		return err
 	}
 	if a.id == "" {
-		if err := a.signUp(ctx); err != nil {
+		if err := a.signUp(); err != nil {
 			return err
 		}
 	} else {
 		login, password := a.b.credentials(a.u.Rank)
-		if _, err := a.c.Login(ctx, login, password); err != nil {
+		if _, err := a.c.Login(a, login, password); err != nil {
 			return err
 		}
 	}
 	a.setToken(a.c.Token)
-	a.b.remember(a, a.c.Token)
+	a.b.remember(a.person, a.c.Token)
 	return nil
 }
 
@@ -237,21 +244,22 @@ func (a *person) Think() time.Duration {
 
 // Act implements workload.Actor: one action of the mix.
 func (a *person) Act(ctx context.Context) error {
+	on := &act{ctx, a}
 	k := a.b.mix.draw(a.u.Action)
 	a.renew(a.u.Action.Uint64(), a.u.Action.Uint64())
 	if a.visit.away {
 		a.visit.away = false
 		end := a.begin(a.login)
-		err := a.arrive(ctx)
+		err := on.arrive()
 		end()
-		if err := a.settle(ctx, err); err != nil || a.isGone() {
+		if err := on.settle(err); err != nil || a.isGone() {
 			return err
 		}
 	}
 	defer a.begin(a.steady)()
 	a.takeIn()
 	a.counts.Attempt(a.b.mix.tally[k])
-	err := a.b.mix.actions[k].do(ctx, a)
+	err := a.b.mix.actions[k].do(on)
 	if ctx.Err() == nil {
 		if reason, ok := errors.AsType[skipError](err); ok {
 			a.counts.Skip(a.b.mix.tally[k], string(reason))
@@ -262,14 +270,14 @@ func (a *person) Act(ctx context.Context) error {
 		}
 		a.isGone() // a reload or a new session that failed
 	}
-	return a.settle(ctx, err)
+	return on.settle(err)
 }
 
 // settle returns the error of Act after an action: none for a failed op, which is recorded and ends
 // the action only, and for a skip.
-func (a *person) settle(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ended(ctx)
+func (a *act) settle(err error) error {
+	if a.Err() != nil {
+		return ended(a)
 	}
 	if _, ok := errors.AsType[*api.OpError](err); ok {
 		return nil

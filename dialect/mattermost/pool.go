@@ -145,12 +145,12 @@ func (f call) do(ctx context.Context, c *api.Client) (err error) {
 // first one. All are intended when the person could go on; a call that follows another on its
 // connection, when that one was done. It returns the first error of the earliest call when all have
 // ended.
-func (a *person) together(ctx context.Context, calls ...call) error {
+func (a *act) together(calls ...call) error {
 	errs := make([]error, len(calls))
 	var taken atomic.Int64 // the first call is the person's
 	work := func(c *api.Client, i int) {
 		for ; i < len(calls); i = int(taken.Add(1)) {
-			errs[i] = calls[i].do(ctx, c)
+			errs[i] = calls[i].do(a, c)
 		}
 	}
 	var wg sync.WaitGroup
@@ -169,7 +169,7 @@ func (a *person) together(ctx context.Context, calls ...call) error {
 		wg.Go(func() {
 			defer a.pool.give(c)
 			work(c, int(taken.Add(1)))
-			if ctx.Err() == nil { // otherwise the abandoned call is still under way
+			if a.Err() == nil { // otherwise the abandoned call is still under way
 				rec.Close()
 			}
 		})

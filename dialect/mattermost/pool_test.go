@@ -100,7 +100,7 @@ func TestOpAfterCallsTogether(t *testing.T) {
 		intended := u.Now()
 		time.Sleep(lag)
 		u.Schedule(intended)
-		noError(t, a.together(t.Context(), op("notes", 15*time.Millisecond),
+		noError(t, (&act{t.Context(), a}).together(op("notes", 15*time.Millisecond),
 			op("film", 200*time.Millisecond)))
 		noError(t, op("post", 5*time.Millisecond)(t.Context(), a.c))
 		want := map[string]struct{ lag, wait, response time.Duration }{
@@ -145,8 +145,8 @@ func TestResumeKeepsTheConnection(t *testing.T) {
 	a.u.Schedule(a.u.Now())
 	end := a.begin(a.login)
 	own := a.c // whose connection stands
-	noError(t, a.connect(t.Context()))
-	noError(t, a.dropAndResume(t.Context()))
+	noError(t, (&act{t.Context(), a}).connect())
+	noError(t, (&act{t.Context(), a}).dropAndResume())
 	end()
 	if a.pool.idle != own || a.pool.open != 1 {
 		t.Errorf("the connection was given up for another one; %d are open", a.pool.open)

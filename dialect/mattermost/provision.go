@@ -26,7 +26,7 @@ func (s *setup) place() (team string, channels []string, err error) {
 	}
 	err = s.with(func(c *api.Client) error {
 		for _, ch := range s.set.existing {
-			in, err := c.Channel(s.ctx, ch)
+			in, err := c.Channel(s, ch)
 			if err != nil {
 				err = fmt.Errorf("channel %s: %w", ch, err)
 				if s.member && (missing(err) || refused(err)) {
@@ -64,17 +64,17 @@ func (s *setup) provide(find, create func() (id string, err error)) (id string, 
 func (s *setup) team(name string) (id string, err error) {
 	err = s.with(func(c *api.Client) error {
 		created := false
-		id, err = s.provide(func() (string, error) { return c.TeamByName(s.ctx, name) },
+		id, err = s.provide(func() (string, error) { return c.TeamByName(s, name) },
 			func() (string, error) {
 				created = true
-				return c.CreateTeam(s.ctx, name)
+				return c.CreateTeam(s, name)
 			})
 		if err != nil || created || s.member {
 			return err
 		}
 		// It was there: who makes channels in it, and so becomes their member, must be in the team.
-		if _, err = c.TeamMember(s.ctx, id, s.admin); missing(err) {
-			err = c.AddTeamMembers(s.ctx, id, []string{s.admin})
+		if _, err = c.TeamMember(s, id, s.admin); missing(err) {
+			err = c.AddTeamMembers(s, id, []string{s.admin})
 		}
 		return err
 	})
@@ -228,7 +228,7 @@ func (s *setup) joinTeam(team string, users []string) error {
 	var lack []string
 	err := s.with(func(c *api.Client) (err error) {
 		lack, err = lacking(users, func(page int) ([]string, error) {
-			return c.TeamMembers(s.ctx, team, page, pageSize)
+			return c.TeamMembers(s, team, page, pageSize)
 		})
 		return err
 	})
@@ -284,18 +284,18 @@ func (s *setup) joinChannels(channels []string, want [][]string) error {
 // bot finds or creates the bot and returns its id and a token.
 func (s *setup) bot() (id, token string, err error) {
 	err = s.with(func(c *api.Client) error {
-		found, err := c.UsersByName(s.ctx, []string{s.set.bot})
+		found, err := c.UsersByName(s, []string{s.set.bot})
 		if err != nil {
 			return err
 		}
 		if len(found) == 0 {
-			if id, err = c.CreateBot(s.ctx, s.set.bot); err != nil {
+			if id, err = c.CreateBot(s, s.set.bot); err != nil {
 				return err
 			}
 		} else if id = found[0].ID; !found[0].Bot {
 			return errors.New("there is a user of that name who is not a bot; name another with the setting bot")
 		}
-		token, err = c.CreateToken(s.ctx, id)
+		token, err = c.CreateToken(s, id)
 		return err
 	})
 	if err != nil {
@@ -311,7 +311,7 @@ const attributeName = "load_test"
 // and so is an administrator to create it.
 func (s *setup) attribute() (id string, err error) {
 	err = s.with(func(c *api.Client) error {
-		fields, err := c.AttributeFields(s.ctx)
+		fields, err := c.AttributeFields(s)
 		if err != nil {
 			return err
 		}
@@ -324,7 +324,7 @@ func (s *setup) attribute() (id string, err error) {
 		if s.member {
 			return nil
 		}
-		f, err := c.CreateAttributeField(s.ctx, attributeName)
+		f, err := c.CreateAttributeField(s, attributeName)
 		id = f.ID
 		return err
 	})

@@ -130,7 +130,7 @@ func (s *slowServer) at(t *testing.T, slow ...int) (*person, *measure.Registry) 
 	a := lone(t, &env, settings{})
 	a.begin(a.login)
 	a.u.Schedule(0)
-	noError(t, a.connect(t.Context()))
+	noError(t, (&act{t.Context(), a}).connect())
 	t.Cleanup(a.Close)
 	a.c.Table = a.steady
 	time.Sleep(10 * time.Second)
@@ -168,7 +168,7 @@ func TestReconnectAtASlowServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var s slowServer
 				a, reg := s.at(t, tt.slow...)
-				if err := a.dropAndResume(t.Context()); (err != nil) != (len(tt.want) == 4) {
+				if err := (&act{t.Context(), a}).dropAndResume(); (err != nil) != (len(tt.want) == 4) {
 					t.Fatalf("the action's reconnection: %v", err)
 				}
 				time.Sleep(100*time.Second - a.u.Now())
@@ -191,7 +191,7 @@ func TestActionWaitsForTheReader(t *testing.T) {
 		s.lose()
 		time.Sleep(5 * time.Second) // the reader connects since 13 s
 		a.u.Schedule(a.u.Now())
-		noError(t, a.dropAndResume(t.Context()))
+		noError(t, (&act{t.Context(), a}).dropAndResume())
 		s.check(t, reg, 0, 13, 33)
 	})
 }

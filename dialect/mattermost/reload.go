@@ -14,7 +14,7 @@ import (
 // reload makes the requests of a client that starts, in the order and in the groups of the web app:
 // the user and the presence of others, then the channels of the team, then the sidebar, then a
 // channel.
-func (a *person) reload(ctx context.Context) error {
+func (a *act) reload() error {
 	start := time.Now()
 	var people []api.Profile
 	var prefs []api.Preference
@@ -43,42 +43,41 @@ func (a *person) reload(ctx context.Context) error {
 	if a.b.lacks(hasAttributes) == "" {
 		calls = append(calls, reading((*api.Client).AttributeFields))
 	}
-	if err := a.together(ctx, calls...); err != nil {
+	if err := a.together(calls...); err != nil {
 		return err
 	}
 	a.know(people)
 	a.takeTeams(memberOf)
-	if _, err := a.c.Roles(ctx, strings.Fields(roles)); err != nil {
+	if _, err := a.c.Roles(a, strings.Fields(roles)); err != nil {
 		return err
 	}
-	if err := a.groupsShown(ctx, prefs); err != nil {
+	if err := a.groupsShown(prefs); err != nil {
 		return err
 	}
-	if err := a.loadTeam(ctx); err != nil {
+	if err := a.loadTeam(); err != nil {
 		return err
 	}
 	if a.b.lacks(hasAllChannels) == "" {
-		if err := a.together(ctx,
-			readingOf(a.id, (*api.Client).MyChannels),
+		if err := a.together(readingOf(a.id, (*api.Client).MyChannels),
 			func(ctx context.Context, c *api.Client) error { return allPages(ctx, c, a.id) },
 		); err != nil {
 			return err
 		}
 	}
-	if err := a.direct(ctx); err != nil {
+	if err := a.direct(); err != nil {
 		return err
 	}
-	if err := a.c.MyStatus(ctx, a.id); err != nil {
+	if err := a.c.MyStatus(a, a.id); err != nil {
 		return err
 	}
 	k, ok := a.otherPlace(a.inTeam)
 	if !ok {
 		return errors.New("mattermost: a user is in no channel of the team")
 	}
-	if err := a.hook(ctx, func(e *Extension) Step { return e.Login }); err != nil {
+	if err := a.hook(func(e *Extension) Step { return e.Login }); err != nil {
 		return err
 	}
-	if err := a.enter(ctx, k); err != nil {
+	if err := a.enter(k); err != nil {
 		return err
 	}
 	a.measured("page_load", start)
@@ -141,7 +140,7 @@ func (a *person) getProfiles(ctx context.Context, c *api.Client, ids []string) e
 const mostGroups = 20
 
 // groupsShown requests the members of the group channels that the person's sidebar shows.
-func (a *person) groupsShown(ctx context.Context, prefs []api.Preference) error {
+func (a *act) groupsShown(prefs []api.Preference) error {
 	var calls []call
 	found := make([][]api.Profile, mostGroups)
 	for _, p := range prefs {
@@ -154,7 +153,7 @@ func (a *person) groupsShown(ctx context.Context, prefs []api.Preference) error 
 			})
 		}
 	}
-	err := a.together(ctx, calls...)
+	err := a.together(calls...)
 	for _, people := range found {
 		a.know(people)
 	}
@@ -162,7 +161,7 @@ func (a *person) groupsShown(ctx context.Context, prefs []api.Preference) error 
 }
 
 // loadTeam requests the channels of the current team and the contents of its sidebar.
-func (a *person) loadTeam(ctx context.Context) error {
+func (a *act) loadTeam() error {
 	var chs []api.Channel
 	calls := []call{
 		func(ctx context.Context, c *api.Client) (err error) {
@@ -187,7 +186,7 @@ func (a *person) loadTeam(ctx context.Context) error {
 			})
 		}
 	}
-	if err := a.together(ctx, calls...); err != nil {
+	if err := a.together(calls...); err != nil {
 		return err
 	}
 	a.take(chs)
@@ -239,7 +238,7 @@ func (a *person) take(chs []api.Channel) {
 }
 
 // direct requests the profiles and the presence of the other users of the person's direct channels.
-func (a *person) direct(ctx context.Context) error {
+func (a *act) direct() error {
 	var ids []string
 	for _, p := range a.places {
 		if p.ch.kind == 'D' {
@@ -248,10 +247,10 @@ func (a *person) direct(ctx context.Context) error {
 			}
 		}
 	}
-	if err := a.getProfiles(ctx, a.c, ids); err != nil {
+	if err := a.getProfiles(a, a.c, ids); err != nil {
 		return err
 	}
-	return a.getStatuses(ctx, ids)
+	return a.getStatuses(ids)
 }
 
 // otherOf returns the other of the two users of a direct channel, whose name is both identifiers
@@ -268,11 +267,11 @@ func otherOf(name, self string) string {
 }
 
 // getStatuses requests the presence of users and remembers that it is known.
-func (a *person) getStatuses(ctx context.Context, ids []string) error {
+func (a *act) getStatuses(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if _, err := a.c.Statuses(ctx, ids); err != nil {
+	if _, err := a.c.Statuses(a, ids); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -284,7 +283,7 @@ func (a *person) getStatuses(ctx context.Context, ids []string) error {
 // meet requests the objects that the client lacks to show posts, in the order of the web app: their
 // pictures, the presence, the profiles and the portraits of their authors, and the profiles of
 // those they mention.
-func (a *person) meet(ctx context.Context, posts []api.Seen) error {
+func (a *act) meet(posts []api.Seen) error {
 	var pictures []call
 	var unseen, unknown, names []string
 	var faces, authors []uint32
@@ -327,20 +326,20 @@ func (a *person) meet(ctx context.Context, posts []api.Seen) error {
 	if a.b.set.images == imagesOff {
 		pictures = nil
 	}
-	if err := a.together(ctx, pictures...); err != nil {
+	if err := a.together(pictures...); err != nil {
 		return err
 	}
-	if err := a.getStatuses(ctx, unseen); err != nil {
+	if err := a.getStatuses(unseen); err != nil {
 		return err
 	}
-	if err := a.getProfiles(ctx, a.c, unknown); err != nil {
+	if err := a.getProfiles(a, a.c, unknown); err != nil {
 		return err
 	}
-	if err := a.portraits(ctx, faces); err != nil {
+	if err := a.portraits(faces); err != nil {
 		return err
 	}
 	if len(names) > 0 {
-		people, err := a.c.UsersByName(ctx, names)
+		people, err := a.c.UsersByName(a, names)
 		if err != nil {
 			return err
 		}
@@ -351,7 +350,7 @@ func (a *person) meet(ctx context.Context, posts []api.Seen) error {
 
 // portraits requests the pictures of users that the person does not have. With the setting images
 // revalidate it asks for the others, too, with their tags.
-func (a *person) portraits(ctx context.Context, users []uint32) error {
+func (a *act) portraits(users []uint32) error {
 	if a.b.set.images == imagesOff {
 		return nil
 	}
@@ -375,5 +374,5 @@ func (a *person) portraits(ctx context.Context, users []uint32) error {
 		})
 		a.images.add(n)
 	}
-	return a.together(ctx, calls...)
+	return a.together(calls...)
 }

@@ -24,7 +24,8 @@ const (
 
 // setup is the state of one Provision.
 type setup struct {
-	ctx   context.Context // of one Provision, which this does not outlive
+	context.Context // of one Provision, which this does not outlive
+
 	env   *workload.Env
 	set   settings
 	token string // of the administrator, and
@@ -69,7 +70,7 @@ func newSetup(ctx context.Context, env *workload.Env, set settings) *setup {
 		reg = measure.NewRegistry(1) // not recorded
 	}
 	return &setup{
-		ctx: ctx, env: env, set: set, table: api.NewTable(reg, workload.Setup),
+		Context: ctx, env: env, set: set, table: api.NewTable(reg, workload.Setup),
 		rec: setupRecorder{reg.Recorder(0), time.Now()}, call: max(env.Timeout, provisionTimeout),
 	}
 }
@@ -115,7 +116,7 @@ func (s *setup) with(f func(c *api.Client) error) error {
 // parallel calls f for 0 to n-1, a few at a time, each caller with its own client. It stops at the
 // first error.
 func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int) error) error {
-	ctx, cancel := context.WithCancelCause(s.ctx)
+	ctx, cancel := context.WithCancelCause(s)
 	defer cancel(nil)
 	var mu sync.Mutex
 	next := 0
@@ -192,20 +193,20 @@ func (s *setup) asAdmin() error {
 	defer c.Close()
 	var p api.Profile
 	if token != "" {
-		p, err = c.Me(s.ctx)
+		p, err = c.Me(s)
 	} else {
-		p, err = c.Login(s.ctx, s.set.admin, password)
+		p, err = c.Login(s, s.set.admin, password)
 		if unauthorized(err) {
 			// On a server that has accounts it would be an ordinary one, which nobody asked for.
-			if config, cerr := c.ClientConfig(s.ctx); cerr == nil && config["NoAccounts"] == "false" {
+			if config, cerr := c.ClientConfig(s); cerr == nil && config["NoAccounts"] == "false" {
 				return fmt.Errorf("logging in as administrator %s: %w; give its password, or name another with the setting admin: the server has accounts, so none is made", s.set.admin, err)
 			}
 			// An account that is there, and whose password differs, makes this fail too.
-			if _, cerr := c.CreateUser(s.ctx, s.set.admin, mailOf(s.set.admin), password); cerr != nil {
+			if _, cerr := c.CreateUser(s, s.set.admin, mailOf(s.set.admin), password); cerr != nil {
 				return fmt.Errorf("logging in as administrator %s: %w; creating it: %w", s.set.admin, err, cerr)
 			}
 			s.log("created the administrator %s", s.set.admin)
-			p, err = c.Login(s.ctx, s.set.admin, password)
+			p, err = c.Login(s, s.set.admin, password)
 		}
 	}
 	if err != nil {
@@ -220,6 +221,16 @@ func (s *setup) asAdmin() error {
 	s.token = c.Token
 	s.admin = p.ID
 	return nil
+}
+
+// administered returns a setup with an administrator, for what is no part of a run.
+func administered(ctx context.Context, env *workload.Env) (*setup, error) {
+	set, err := parse(env.Params, env.Mix)
+	if err != nil {
+		return nil, err
+	}
+	s := newSetup(ctx, env, set)
+	return s, s.asAdmin()
 }
 
 // valid reports whether a token obtained earlier still opens a session; a reset to an earlier state
@@ -239,7 +250,7 @@ func (s *setup) who(token string) (p api.Profile, err error) {
 		return p, err
 	}
 	defer c.Close()
-	return c.Me(s.ctx)
+	return c.Me(s)
 }
 
 // adminRemedy is the end of an error whose remedy is an administrator.

@@ -36,7 +36,7 @@ func TestNewSectionHasTheCurrentChannel(t *testing.T) {
 	a.current = len(a.places) - 1
 	for seed := range uint64(50) {
 		a.renew(seed, 0)
-		noError(t, createSidebarCategory(t.Context(), a))
+		noError(t, createSidebarCategory(&act{t.Context(), a}))
 		if !strings.Contains(sent, a.places[a.current].ch.key) {
 			t.Fatalf("with seed %d the section is %s", seed, sent)
 		}

@@ -137,7 +137,7 @@ func TestListen(t *testing.T) {
 		})
 	}
 	a.begin(a.login)
-	noError(t, a.connect(t.Context()))
+	noError(t, (&act{t.Context(), a}).connect())
 	defer a.Close()
 	<-second
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
@@ -199,7 +199,7 @@ func TestCarry(t *testing.T) {
 	a := lone(t, &env, settings{devices: 2})
 	reg := env.Registry
 	a.begin(a.login)
-	noError(t, a.connect(t.Context()))
+	noError(t, (&act{t.Context(), a}).connect())
 	defer a.Close()
 	var got [measure.NumClasses]uint64
 	for deadline := time.Now().Add(time.Minute); got[measure.OK] == 0 &&

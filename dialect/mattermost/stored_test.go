@@ -58,15 +58,15 @@ func TestWhatAnAccountHadStays(t *testing.T) {
 		want := []string{"DELETE /posts/old", "DELETE /posts/schedule/old"}
 		if adopted {
 			want = []string{"DELETE /posts/new", "DELETE /posts/schedule/new"}
-			if err := deletePost(t.Context(), a); !errors.Is(err, errNoOwnPost) {
+			if err := deletePost(&act{t.Context(), a}); !errors.Is(err, errNoOwnPost) {
 				t.Errorf("without a post of the run: %v", err)
 			}
-			noError(t, a.post(t.Context(), ch, api.Draft{Message: "m"}))
+			noError(t, (&act{t.Context(), a}).post(ch, api.Draft{Message: "m"}))
 		}
-		if err := deletePost(t.Context(), a); err != nil {
+		if err := deletePost(&act{t.Context(), a}); err != nil {
 			t.Errorf("adopted %v: deleting a post: %v", adopted, err)
 		}
-		if err := deleteScheduledPost(t.Context(), a); err != nil {
+		if err := deleteScheduledPost(&act{t.Context(), a}); err != nil {
 			t.Errorf("adopted %v: deleting a scheduled post: %v", adopted, err)
 		}
 		if mu.Lock(); !slices.Equal(changed, want) {

@@ -14,7 +14,7 @@ import (
 )
 
 // storms are the kinds that persons know.
-var storms = map[string]func(ctx context.Context, a *person, s workload.Storm) error{
+var storms = map[string]func(a *act, s workload.Storm) error{
 	"login":     stormLogin,
 	"reconnect": stormReconnect,
 	"mention":   stormMention,
@@ -32,6 +32,7 @@ func (b *Person) StormKinds() []string { return slices.Sorted(maps.Keys(storms))
 // Storm implements workload.Stormer. Its chance is a function of the user's and of the storm's
 // place in the plan, and takes nothing from the user's own streams.
 func (a *person) Storm(ctx context.Context, s workload.Storm) error {
+	on := &act{ctx, a}
 	do := storms[s.Kind]
 	if do == nil {
 		return fmt.Errorf("mattermost: there is no storm %q", s.Kind)
@@ -39,8 +40,8 @@ func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 	a.renew(a.start[0]+1+uint64(s.Index), a.start[1])
 	defer a.begin(a.b.notes.storm(a.reg, s.Kind))()
 	a.takeIn()
-	failed := do(ctx, a, s)
-	err := a.settle(ctx, failed)
+	failed := do(on, s)
+	err := on.settle(failed)
 	if err == nil {
 		a.isGone() // a login that failed is tried again at the next action
 		if failed != nil {
@@ -50,16 +51,16 @@ func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 	return err
 }
 
-func stormLogin(ctx context.Context, a *person, _ workload.Storm) error {
+func stormLogin(a *act, _ workload.Storm) error {
 	a.leave()
-	return a.comeAnew(ctx)
+	return a.comeAnew()
 }
 
-func stormReconnect(ctx context.Context, a *person, _ workload.Storm) error {
+func stormReconnect(a *act, _ workload.Storm) error {
 	if a.socket() == nil {
 		return errNoSocket
 	}
-	return reconnectWebSocket(ctx, a)
+	return reconnectWebSocket(a)
 }
 
 // CheckStorm reports a problem with the settings of a kind of storm: the key, and the problem with
@@ -79,7 +80,7 @@ func CheckStorm(kind string, params map[string]string) (key, problem string) {
 	return "", ""
 }
 
-func stormMention(ctx context.Context, a *person, s workload.Storm) error {
+func stormMention(a *act, s workload.Storm) error {
 	posts, err := strconv.Atoi(cmp.Or(s.Params["posts"], "1"))
 	if err != nil || posts < 1 {
 		return fmt.Errorf("mattermost: storm mention: posts is %q, want a whole number from 1",
@@ -87,7 +88,7 @@ func stormMention(ctx context.Context, a *person, s workload.Storm) error {
 	}
 	for k, p := range a.places {
 		if a.inTeam(p) && p.ch.members.Load() == 0 {
-			members, err := a.c.ChannelStats(ctx, p.ch.key, false)
+			members, err := a.c.ChannelStats(a, p.ch.key, false)
 			if err != nil {
 				return err
 			}
@@ -99,7 +100,7 @@ func stormMention(ctx context.Context, a *person, s workload.Storm) error {
 		return errNoChannel
 	}
 	for range posts {
-		if err := a.post(ctx, a.places[k].ch,
+		if err := a.post(a.places[k].ch,
 			api.Draft{Message: "@all " + a.compose(replyWords).plain()}); err != nil {
 			return err
 		}
@@ -107,16 +108,16 @@ func stormMention(ctx context.Context, a *person, s workload.Storm) error {
 	return nil
 }
 
-func stormJoin(ctx context.Context, a *person, s workload.Storm) error {
+func stormJoin(a *act, s workload.Storm) error {
 	name := fmt.Sprintf("%s-rally-%d", a.b.set.team, s.Index)
-	ch, err := a.rally(ctx, a.b.Team, name)
+	ch, err := a.rally(a.b.Team, name)
 	if err != nil {
 		return err
 	}
-	if err := a.c.JoinChannel(ctx, ch.ID, a.id); err != nil {
+	if err := a.c.JoinChannel(a, ch.ID, a.id); err != nil {
 		return err
 	}
-	return a.load(ctx, a.place(a.b.dir.channel(ch)))
+	return a.load(a.place(a.b.dir.channel(ch)))
 }
 
 // A rally is the channel of a storm, or the reason why there is none.
@@ -132,7 +133,7 @@ type rally struct {
 const rallyTries = 3
 
 // rally finds or creates the channel of a storm; the first caller does it for all, the others wait.
-func (a *person) rally(ctx context.Context, team, name string) (api.Channel, error) {
+func (a *act) rally(team, name string) (api.Channel, error) {
 	b := a.b
 	b.storm.Lock()
 	defer b.storm.Unlock()
@@ -152,15 +153,15 @@ func (a *person) rally(ctx context.Context, team, name string) (api.Channel, err
 	if r.tries >= rallyTries {
 		return api.Channel{}, r.err
 	}
-	ch, err := findOrMake(ctx, a.c, team, name)
+	ch, err := findOrMake(a, a.c, team, name)
 	if exists(err) { // another process was faster
-		ch, err = findOrMake(ctx, a.c, team, name)
+		ch, err = findOrMake(a, a.c, team, name)
 	}
 	b.rallied = time.Now()
 	switch {
 	case err == nil:
 		r.ch = ch
-	case ctx.Err() == nil:
+	case a.Err() == nil:
 		r.tries++
 		r.err = err
 	}

@@ -175,7 +175,7 @@ func TestRallyGivesUp(t *testing.T) {
 				made := 0
 				for rank := range 20 {
 					a := &person{b: b, c: c, u: userOf(workload.Env{}, rank)}
-					ch, err := a.rally(t.Context(), "t", channel)
+					ch, err := (&act{t.Context(), a}).rally("t", channel)
 					if _, is := errors.AsType[*api.OpError](err); err != nil && !is {
 						t.Errorf("%s: %v, want the failure of an operation", channel, err)
 					}

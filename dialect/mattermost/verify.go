@@ -125,6 +125,8 @@ func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
 // A stage is the small world in which actions are proven. Two persons are members of the same
 // channels: one acts, the other watches.
 type stage struct {
+	context.Context // of the proof under way
+
 	b              *Person
 	env            workload.Env
 	setup          *setup
@@ -153,7 +155,7 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	s := &stage{b: &Person{call: cfg.Timeout, patience: &api.Patience{Log: cfg.Log},
+	s := &stage{Context: ctx, b: &Person{call: cfg.Timeout, patience: &api.Patience{Log: cfg.Log},
 		unmade: map[string]error{}},
 		env: workload.Env{
 			URL:      strings.TrimRight(cfg.URL, "/"),
@@ -194,10 +196,10 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	s.nonce = time.Now().UnixNano()
 	s.admin, err = s.setup.client(s.setup.token)
 	if err == nil {
-		s.actor, err = s.person(ctx, 0)
+		s.actor, err = s.person(0)
 	}
 	if err == nil {
-		s.witness, err = s.person(ctx, 1)
+		s.witness, err = s.person(1)
 	}
 	if err != nil {
 		s.close()
@@ -222,7 +224,7 @@ func (s *stage) look(cfg VerifyConfig) error {
 }
 
 // person logs one of the stage's persons in.
-func (s *stage) person(ctx context.Context, rank int) (*person, error) {
+func (s *stage) person(rank int) (*person, error) {
 	u := workload.NewUser(rank, rank, s.env.Seed, s.env.Pace, s.env.Registry.Recorder(rank),
 		clock.New(time.Now()))
 	actor, err := s.b.NewActor(s.env, u)
@@ -231,7 +233,7 @@ func (s *stage) person(ctx context.Context, rank int) (*person, error) {
 	}
 	a := actor.(*person)
 	u.Schedule(u.Now())
-	if err := a.Login(ctx); err != nil {
+	if err := a.Login(s.Context); err != nil {
 		a.Close()
 		return nil, fmt.Errorf("logging in: %w", err)
 	}
@@ -249,12 +251,12 @@ func (s *stage) client(token string) (*api.Client, error) {
 }
 
 // eventually waits for something that comes by the WebSocket.
-func (s *stage) eventually(ctx context.Context, what string, true func() bool) {
+func (s *stage) eventually(what string, true func() bool) {
 	for range 500 {
 		if true() {
 			return
 		}
-		check(workload.SleepUntil(ctx, time.Now().Add(10*time.Millisecond)))
+		check(workload.SleepUntil(s, time.Now().Add(10*time.Millisecond)))
 	}
 	check(fmt.Errorf("%s did not come in 5 s", what))
 }
@@ -264,8 +266,10 @@ func (s *stage) shared(p place) bool {
 	return slices.ContainsFunc(s.witness.places, func(q place) bool { return q.ch == p.ch })
 }
 
+func (s *stage) persons() []*person { return []*person{s.actor, s.witness} }
+
 func (s *stage) close() {
-	for _, a := range []*person{s.actor, s.witness} {
+	for _, a := range s.persons() {
 		if a != nil {
 			a.Close()
 		}
@@ -288,11 +292,12 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 		}
 		return p
 	}
-	ctx, cancel := context.WithTimeout(ctx, proofTime)
+	within, cancel := context.WithTimeout(ctx, proofTime)
 	defer cancel()
+	s.Context = within
 	s.doing = a
 	s.panicking()
-	err := s.prove(ctx, a)
+	err := s.prove(a)
 	caught := s.panicking()
 	own, panicked := errors.AsType[*boundary.Panic](err)
 	if !panicked && len(caught) > 0 {
@@ -312,7 +317,7 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 }
 
 // prove returns the error that ended the proof of an action.
-func (s *stage) prove(ctx context.Context, a *action) (err error) {
+func (s *stage) prove(a *action) (err error) {
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
@@ -323,8 +328,8 @@ func (s *stage) prove(ctx context.Context, a *action) (err error) {
 		}
 	}()
 	check(s.b.unmade[a.name])
-	check(s.ready(ctx))
-	a.prove(ctx, s)
+	check(s.ready())
+	a.prove(s)
 	return nil
 }
 
@@ -369,8 +374,8 @@ func (s *stage) panicking() (list []*boundary.Panic) {
 
 // renew makes a new actor and a new witness after a panic. The old ones may hold locks: their end
 // is not awaited.
-func (s *stage) renew(ctx context.Context) error {
-	for _, a := range []*person{s.actor, s.witness} {
+func (s *stage) renew() error {
+	for _, a := range s.persons() {
 		go func() {
 			_ = boundary.Do("a person that closes", func() error {
 				a.Close()
@@ -378,11 +383,11 @@ func (s *stage) renew(ctx context.Context) error {
 			})
 		}()
 	}
-	actor, err := s.person(ctx, 0)
+	actor, err := s.person(0)
 	if err != nil {
 		return err
 	}
-	witness, err := s.person(ctx, 1)
+	witness, err := s.person(1)
 	if err != nil {
 		actor.Close()
 		return err
@@ -396,40 +401,40 @@ func (s *stage) renew(ctx context.Context) error {
 // ready gives every proof the same beginning: actor and witness look at the same channel of the
 // team, with fresh chance. One of them that a proof has left without a connection or a channel,
 // because its reload or its login failed, arrives again, as it would in a load.
-func (s *stage) ready(ctx context.Context) error {
+func (s *stage) ready() error {
 	if s.spoiled {
-		if err := s.renew(ctx); err != nil {
+		if err := s.renew(); err != nil {
 			return err
 		}
 	}
-	for _, a := range []*person{s.actor, s.witness} {
+	for _, a := range s.persons() {
 		a.renew(a.u.Action.Uint64(), a.u.Action.Uint64())
 		a.u.Schedule(a.u.Now())
 		if a.isGone() {
-			if err := s.again(ctx, a); err != nil {
+			if err := s.again(a); err != nil {
 				return fmt.Errorf("coming back after the proof before: %w", err)
 			}
 		}
 		a.takeIn()
 		a.team = s.b.Team
 	}
-	return s.gather(ctx)
+	return s.gather()
 }
 
 // again lets a person arrive again.
-func (s *stage) again(ctx context.Context, a *person) error {
+func (s *stage) again(a *person) error {
 	defer a.c.Under(a.login)()
-	return a.arrive(ctx)
+	return (&act{s.Context, a}).arrive()
 }
 
 // gather lets actor and witness look at the same channel of the team. It is an error if there is
 // none.
-func (s *stage) gather(ctx context.Context) error {
+func (s *stage) gather() error {
 	for _, p := range s.actor.places {
 		if s.actor.inTeam(p) && s.shared(p) {
-			for _, a := range []*person{s.actor, s.witness} {
+			for _, a := range s.persons() {
 				if a.channel() != p.ch {
-					if err := a.enter(ctx, a.place(p.ch)); err != nil {
+					if err := (&act{s.Context, a}).enter(a.place(p.ch)); err != nil {
 						return err
 					}
 				}
@@ -442,40 +447,43 @@ func (s *stage) gather(ctx context.Context) error {
 
 // act carries out the action that is being proven, as a load would, once. A skip is a failure here:
 // the proof is there to make it possible.
-func (s *stage) act(ctx context.Context) { check(s.carryOut(ctx, s.doing.do)) }
+func (s *stage) act() { check(s.carryOut(s.doing.do)) }
 
 // carryOut is act with another function in place of the action's own, which returns more to the
 // proof.
-func (s *stage) carryOut(ctx context.Context, do func(context.Context, *person) error) error {
-	return s.carryOutAs(ctx, s.actor.u.Action.Uint64(), s.actor.u.Action.Uint64(), do)
+func (s *stage) carryOut(do func(*act) error) error {
+	return s.carryOutAs(s.actor.u.Action.Uint64(), s.actor.u.Action.Uint64(), do)
 }
 
 // carryOutAs is carryOut with given seeds.
-func (s *stage) carryOutAs(
-	ctx context.Context, a, b uint64, do func(context.Context, *person) error,
-) error {
+func (s *stage) carryOutAs(a, b uint64, do func(*act) error) error {
 	s.actor.renew(a, b)
-	if err := do(ctx, s.actor); err != nil {
+	if err := do(&act{s.Context, s.actor}); err != nil {
 		return fmt.Errorf("doing it: %w", err)
 	}
 	return nil
 }
 
 // refresh makes the actor read the present state of its current channel.
-func (s *stage) refresh(ctx context.Context) {
-	s.actor.learn(s.actor.channel(), must(s.actor.c.Posts(ctx, s.actor.here(), seenPosts)))
+func (s *stage) refresh() {
+	s.actor.learn(s.actor.channel(), must(s.actor.c.Posts(s, s.actor.here(), seenPosts)))
 }
 
 // say has the witness write to a channel, or in the thread of a root.
-func (s *stage) say(ctx context.Context, channelID, text string, root ...string) api.Posted {
-	return must(s.witness.c.Post(ctx,
+func (s *stage) say(channelID, text string, root ...string) api.Posted {
+	return must(s.witness.c.Post(s,
 		api.Draft{ChannelID: channelID, Message: text, RootID: strings.Join(root, "")}))
 }
 
+// latest returns the last posts of a channel as the witness sees them.
+func (s *stage) latest(channelID string, n int) []api.Seen {
+	return must(s.witness.c.Posts(s, channelID, n))
+}
+
 // allRead shows that the actor has nothing unread in a channel, as the administrator sees it.
-func (s *stage) allRead(ctx context.Context, ch *channel) {
-	m := must(s.admin.ChannelMember(ctx, ch.key, s.actor.id))
-	now := must(s.admin.Channel(ctx, ch.key))
+func (s *stage) allRead(ch *channel) {
+	m := must(s.admin.ChannelMember(s, ch.key, s.actor.id))
+	now := must(s.admin.Channel(s, ch.key))
 	disproved(m.Messages < now.Messages || m.Seen == 0, "%d posts count as read, of %d", m.Messages,
 		now.Messages)
 }

@@ -117,11 +117,11 @@ func (v *visitor) enter(w way) (leave func(), ok bool) {
 	v.c.SetToken(w.token)
 	var err error
 	if w.token != "" {
-		v.who, err = v.c.Me(v.ctx)
+		v.who, err = v.c.Me(v)
 	} else {
-		v.who, err = v.c.Login(v.ctx, w.login, w.password)
+		v.who, err = v.c.Login(v, w.login, w.password)
 		leave = func() { // the session, too, is gone
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx), logoutTime)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(v), logoutTime)
 			defer cancel()
 			_ = v.c.Logout(ctx) // one that stays ends by itself
 		}
@@ -158,7 +158,7 @@ func (v *visitor) lookAround(w way) {
 	v.member = !w.admin
 	if v.Users[living] > 0 && !(w.admin && v.Env.Accounts != nil) { // once
 		v.Log.Doing("the WebSocket of " + v.Env.URL)
-		if sock, err := v.c.Connect(v.ctx); err != nil {
+		if sock, err := v.c.Connect(v); err != nil {
 			v.Log.Problem("target.url",
 				"users of the behavior %s need a WebSocket, and that of %s is not to be had: %v",
 				living, v.Env.URL, err)
@@ -180,13 +180,13 @@ func (v *visitor) lookAround(w way) {
 // act makes a call that reads: the first of the channels that the plan names, or its team.
 func (v *visitor) act(w way) error {
 	if len(v.set.existing) > 0 {
-		_, err := v.c.Channel(v.ctx, v.set.existing[0])
+		_, err := v.c.Channel(v, v.set.existing[0])
 		if err != nil {
 			err = fmt.Errorf("channel %s: %w", v.set.existing[0], err)
 		}
 		return err
 	}
-	_, err := v.c.TeamByName(v.ctx, v.set.team)
+	_, err := v.c.TeamByName(v, v.set.team)
 	switch {
 	case missing(err) && (w.admin || hasAdmin(&v.Env)):
 		return nil // it is made
@@ -238,6 +238,6 @@ func (v *visitor) settle() {
 // there reports whether an earlier run made the account of the last of some persons: then all have
 // one.
 func (v *visitor) there(persons int) bool {
-	found, err := v.c.UsersByName(v.ctx, []string{personName(v.set.users, max(persons-1, 0))})
+	found, err := v.c.UsersByName(v, []string{personName(v.set.users, max(persons-1, 0))})
 	return err == nil && len(found) > 0
 }

@@ -241,20 +241,14 @@ func (s scenario) load(users int, ramp, measure time.Duration) {
 
 // each reads users that end after a number of iterations.
 func (s scenario) each() {
-	users, iterations, most := 1, 1, 10*time.Minute
-	s.count("vus", &users)
-	s.count("iterations", &iterations)
-	s.time("maxDuration", &most)
+	users, iterations, most := s.iterations("maxDuration")
 	s.load(users, 0, most)
 	s.shape.Iterations = iterations
 }
 
 // shared reads iterations that users share, which each has an equal part of here.
 func (s scenario) shared(limit string) {
-	users, iterations, most := 1, 1, 10*time.Minute
-	s.count("vus", &users)
-	s.count("iterations", &iterations)
-	s.time(limit, &most)
+	users, iterations, most := s.iterations(limit)
 	if users > 0 && iterations%users != 0 {
 		s.refuse(s.path+".iterations", "%d iterations are not the same number for each of %d users; write a "+
 			"multiple of it, or a duration", iterations, users)
@@ -263,6 +257,15 @@ func (s scenario) shared(limit string) {
 	s.load(users, 0, most)
 	s.shape.Iterations = iterations / max(users, 1)
 	s.note(s.path+".iterations", "each user does an equal part of them")
+}
+
+// iterations reads users, a number of iterations and the time that they have at most.
+func (s scenario) iterations(limit string) (users, n int, most time.Duration) {
+	users, n, most = 1, 1, 10*time.Minute
+	s.count("vus", &users)
+	s.count("iterations", &n)
+	s.time(limit, &most)
+	return users, n, most
 }
 
 // arrival reads iterations that come by a schedule.

@@ -24,10 +24,9 @@ func kernelMember(r *realm, name string) sobek.Value {
 	case "group":
 		return r.function(r.group)
 	case "randomSeed":
-		return r.function(func(c sobek.FunctionCall) sobek.Value {
+		return r.procedure(func(c sobek.FunctionCall) {
 			seed := uint64(c.Argument(0).ToInteger())
 			r.rt.SetRandSource(rand.New(rand.NewPCG(seed, 0)).Float64)
-			return sobek.Undefined()
 		})
 	}
 	return r.function(r.sleep)

@@ -149,10 +149,7 @@ func (r *realm) once(kind, line string) {
 var consoleNames = []string{"log", "info", "warn", "error", "debug"}
 
 var console = module{consoleNames, func(r *realm, name string) sobek.Value {
-	return r.function(func(c sobek.FunctionCall) sobek.Value {
-		r.print(name, c.Arguments)
-		return sobek.Undefined()
-	})
+	return r.procedure(func(c sobek.FunctionCall) { r.print(name, c.Arguments) })
 }}
 
 // print writes a line of the console to the run's log, of which the first hundred are kept.

@@ -108,9 +108,8 @@ func webMember(r *realm, name string) sobek.Value {
 	case "expectedStatuses":
 		return r.function(r.expectedStatuses)
 	case "setResponseCallback":
-		return r.function(func(c sobek.FunctionCall) sobek.Value {
+		return r.procedure(func(c sobek.FunctionCall) {
 			r.http().expected = r.statusesOf(c.Argument(0))
-			return sobek.Undefined()
 		})
 	case "file":
 		return r.function(func(sobek.FunctionCall) sobek.Value {
@@ -150,17 +149,9 @@ func (r *realm) urlTag(c sobek.FunctionCall) sobek.Value {
 			text.WriteString(c.Argument(i + 1).String())
 		}
 	}
-	o := r.rt.NewObject()
 	u := text.String()
-	err := errors.Join(
-		o.Set("name", name.String()),
-		o.Set("url", u),
-		o.Set("toString", func(sobek.FunctionCall) sobek.Value { return r.rt.ToValue(u) }),
-	)
-	if err != nil {
-		panic(r.fault("%v", err))
-	}
-	return o
+	return r.object("name", name.String(), "url", u,
+		"toString", func(sobek.FunctionCall) sobek.Value { return r.rt.ToValue(u) })
 }
 
 // batch makes requests one after the other, in their order: a user has one connection.

@@ -11,13 +11,9 @@ import (
 var ledgerNames = []string{"join", "leave", "seen", "sending", "sent"}
 
 func ledgerMember(r *realm, name string) sobek.Value {
-	do := map[string]func(sobek.FunctionCall){
+	return r.procedure(map[string]func(sobek.FunctionCall){
 		"join": r.join, "leave": r.leave, "seen": r.seen, "sending": r.sending, "sent": r.accepted,
-	}[name]
-	return r.function(func(c sobek.FunctionCall) sobek.Value {
-		do(c)
-		return sobek.Undefined()
-	})
+	}[name])
 }
 
 // join is ledger.join(channel): from now on the user should get what is said there.

@@ -372,6 +372,14 @@ func (r *realm) function(f func(sobek.FunctionCall) sobek.Value) sobek.Value {
 	return r.rt.ToValue(f)
 }
 
+// procedure is a function that returns nothing.
+func (r *realm) procedure(f func(sobek.FunctionCall)) sobek.Value {
+	return r.function(func(c sobek.FunctionCall) sobek.Value {
+		f(c)
+		return sobek.Undefined()
+	})
+}
+
 // fault returns a TypeError for a script that misuses the host; who gets it panics with it.
 func (r *realm) fault(format string, args ...any) *sobek.Object {
 	return r.rt.NewTypeError(fmt.Sprintf(format, args...))

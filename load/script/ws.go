@@ -120,12 +120,8 @@ func (s *session) fault(text string) sobek.Value { return s.r.rt.NewGoError(erro
 
 // response is what ws.connect returns.
 func (s *session) response(status int, url, problem string) sobek.Value {
-	o := s.r.rt.NewObject()
-	if err := errors.Join(o.Set("status", status), o.Set("url", url), o.Set("error", problem),
-		o.Set("body", ""), o.Set("headers", s.r.rt.NewObject())); err != nil {
-		panic(err)
-	}
-	return o
+	return s.r.object("status", status, "url", url, "error", problem, "body", "",
+		"headers", s.r.rt.NewObject())
 }
 
 // listen reads a connection until it ends.
@@ -278,10 +274,7 @@ func (s *session) member(r *realm, name string) sobek.Value {
 	case "setTimeout":
 		do = func(c sobek.FunctionCall) { s.timer(name, c, false) }
 	}
-	return r.function(func(c sobek.FunctionCall) sobek.Value {
-		do(c)
-		return sobek.Undefined()
-	})
+	return r.procedure(do)
 }
 
 // write sends a frame. A connection that is lost is found by the reader.

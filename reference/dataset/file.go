@@ -25,29 +25,28 @@ const (
 	txtSize          = 11_390
 )
 
-// Size returns the number of bytes of a file of this kind.
-func (k FileKind) Size() int {
-	return map[FileKind]int{"png": pngSize, "jpg": jpgSize, "mp4": mp4Size, "txt": txtSize}[k]
+var kinds = map[FileKind]struct {
+	size, side int
+	mime       string
+	content    func() []byte
+}{
+	"png": {pngSize, pngSide, "image/png", sync.OnceValue(makePNG)},
+	"jpg": {jpgSize, jpgSide, "image/jpeg", sync.OnceValue(makeJPEG)},
+	"mp4": {mp4Size, 0, "video/mp4", sync.OnceValue(makeMP4)},
+	"txt": {txtSize, 0, "text/plain; charset=utf-8", sync.OnceValue(makeText)},
 }
+
+// Size returns the number of bytes of a file of this kind.
+func (k FileKind) Size() int { return kinds[k].size }
 
 // MIME returns the type of such a file.
-func (k FileKind) MIME() string {
-	return map[FileKind]string{"png": "image/png", "jpg": "image/jpeg", "mp4": "video/mp4",
-		"txt": "text/plain; charset=utf-8"}[k]
-}
+func (k FileKind) MIME() string { return kinds[k].mime }
 
 // Pixels returns width and height of a picture (it is square), 0 for other kinds.
-func (k FileKind) Pixels() int { return map[FileKind]int{"png": pngSide, "jpg": jpgSide}[k] }
-
-var contents = map[FileKind]func() []byte{
-	"png": sync.OnceValue(makePNG),
-	"jpg": sync.OnceValue(makeJPEG),
-	"mp4": sync.OnceValue(makeMP4),
-	"txt": sync.OnceValue(makeText),
-}
+func (k FileKind) Pixels() int { return kinds[k].side }
 
 // Content returns a valid file of this kind of exactly Size bytes. It must not be changed.
-func (k FileKind) Content() []byte { return contents[k]() }
+func (k FileKind) Content() []byte { return kinds[k].content() }
 
 // Preview returns the picture as JPEG with so many pixels of width and height, as servers make
 // previews; nil for other kinds.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,47 +109,31 @@ func defaults() Spec {
 }
 
 // presets are the specs that have a name.
-var presets = map[string]func(*Spec){
-	"tiny": func(s *Spec) {
-		s.Users = 100
-		s.Posts = 10_000
-		s.Channels = 400
-		s.History = 30
-	},
-	"small": func(s *Spec) {
-		s.Users = 1_000
-		s.Posts = 100_000
-		s.Teams = 2
-		s.History = 90
-	},
-	"million": func(s *Spec) {
-		s.Users = 5_000
-		s.Posts = 1_000_000
-		s.Teams = 2
-	},
-	"seed-000": func(s *Spec) {
-		s.Users = 20_000
-		s.Posts = 12_000_000
-		s.Teams = 5
-		s.History = 365
-	},
+var presets = []string{
+	"{name: tiny, users: 100, posts: 10000, channels: 400, history: 30d}",
+	"{name: small, users: 1000, posts: 100000, teams: 2, history: 90d}",
+	"{name: million, users: 5000, posts: 1000000, teams: 2}",
+	"{name: seed-000, users: 20000, posts: 12000000, teams: 5, history: 365d}",
 }
 
 // Presets lists the names of the presets, smallest first: tiny (10 thousand posts), small (100
 // thousand), million, and seed-000 (12 million, as the dumps of published performance comparisons).
-func Presets() []string { return []string{"tiny", "small", "million", "seed-000"} }
+func Presets() (names []string) {
+	for _, text := range presets {
+		s, _ := ParseSpec([]byte(text)) // they are right
+		names = append(names, s.Name)
+	}
+	return names
+}
 
 // Preset returns the spec of that name and whether there is one.
 func Preset(name string) (Spec, bool) {
-	set, ok := presets[name]
-	if !ok {
+	i := slices.Index(Presets(), name)
+	if i < 0 {
 		return Spec{}, false
 	}
-	s := defaults()
-	s.Name = name
-	set(&s)
-	s.fill()
-	return s, true
+	s, err := ParseSpec([]byte(presets[i]))
+	return s, err == nil
 }
 
 func (s *Spec) fill() {

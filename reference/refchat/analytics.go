@@ -31,10 +31,10 @@ func (st *store) analytics(ctx context.Context) (rows []analyticsRow, err error)
 	return rows, err
 }
 
-func (s *Server) getAnalytics(q *request) error {
+func (q *request) getAnalytics() error {
 	if name := q.query("name"); name != "" && name != "standard" {
 		return errURL("name")
 	}
-	rows, err := s.st.analytics(q.ctx())
+	rows, err := q.st.analytics(q)
 	return q.answer(rows, errStore("analytics.get", err))
 }

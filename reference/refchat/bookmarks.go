@@ -79,18 +79,16 @@ func (st *store) insertBookmark(ctx context.Context, b *bookmark, atEnd bool) er
 	return bookmarkKind.insert(ctx, st, b)
 }
 
-func (st *store) saveBookmark(ctx context.Context, b *bookmark) error {
-	return st.method(ctx, "ChannelBookmarkStore.Save",
-		func(tx *store) error { return tx.insertBookmark(ctx, b, true) })
-}
-
-// replaceBookmark deletes a bookmark for one of another owner.
-func (st *store) replaceBookmark(ctx context.Context, old, b *bookmark) error {
+// saveBookmark stores a bookmark, in place of one of another owner if there is one.
+func (st *store) saveBookmark(ctx context.Context, b, old *bookmark) error {
 	return st.method(ctx, "ChannelBookmarkStore.Save", func(tx *store) error {
-		if err := tx.run(ctx, dropBookmark.text, old.DeleteAt, old.DeleteAt, old.ID); err != nil {
-			return err
+		if old != nil {
+			err := tx.run(ctx, dropBookmark.text, old.DeleteAt, old.DeleteAt, old.ID)
+			if err != nil {
+				return err
+			}
 		}
-		return tx.insertBookmark(ctx, b, false)
+		return tx.insertBookmark(ctx, b, old == nil)
 	})
 }
 
@@ -156,12 +154,12 @@ func (b *bookmark) check() error {
 }
 
 // findBookmark finds the bookmark of the path, which must be the channel's.
-func (s *Server) findBookmark(q *request) error {
+func (q *request) findBookmark() error {
 	id, err := q.idParam("bookmark_id")
 	if err != nil {
 		return err
 	}
-	b, err := bookmarkByID.one(q.ctx(), s.st, id)
+	b, err := bookmarkByID.one(q, q.st, id)
 	if err != nil {
 		return errFind("channel.bookmark.get", err,
 			missing("app.channel.bookmark.get.app_error", "Could not find the bookmark."))
@@ -170,11 +168,11 @@ func (s *Server) findBookmark(q *request) error {
 		return errBody("channel_id")
 	}
 	q.bookmark = b
-	return s.withFile(q.ctx(), b)
+	return q.withFile(b)
 }
 
 // withFile fills in the file of a bookmark that has one.
-func (s *Server) withFile(ctx context.Context, list ...*bookmark) error {
+func (q *request) withFile(list ...*bookmark) error {
 	var ids []string
 	for _, b := range list {
 		if b.FileID != "" {
@@ -184,7 +182,7 @@ func (s *Server) withFile(ctx context.Context, list ...*bookmark) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	files, err := filesByID.list(ctx, s.st, ids)
+	files, err := filesByID.list(q, q.st, ids)
 	if err != nil {
 		return errStore("file_info.get", err)
 	}
@@ -199,11 +197,11 @@ func (s *Server) withFile(ctx context.Context, list ...*bookmark) error {
 }
 
 // tellBookmark notifies a channel of a change that a request made.
-func (s *Server) tellBookmark(q *request, name, channelID, field string, v any) {
-	s.publish(name, broadcast{ChannelID: channelID, OmitConn: q.connection()}, field, jsonText(v))
+func (q *request) tellBookmark(name, channelID, field string, v any) {
+	q.publish(name, broadcast{ChannelID: channelID, OmitConn: q.connection()}, field, jsonText(v))
 }
 
-func (s *Server) getBookmarks(q *request) error {
+func (q *request) getBookmarks() error {
 	since, err := strconv.ParseInt(q.query("bookmarks_since"), 10, 64)
 	if err != nil && q.query("bookmarks_since") != "" {
 		return errURL("bookmarks_since")
@@ -212,17 +210,17 @@ func (s *Server) getBookmarks(q *request) error {
 	if since > 0 {
 		find, args = bookmarksSince, []any{q.channelID, since, since, since}
 	}
-	list, err := find.list(q.ctx(), s.st, args...)
+	list, err := find.list(q, q.st, args...)
 	if err != nil {
 		return errStore("channel.bookmark.get", err)
 	}
-	if err := s.withFile(q.ctx(), list...); err != nil {
+	if err := q.withFile(list...); err != nil {
 		return err
 	}
 	return q.reply(list)
 }
 
-func (s *Server) createBookmark(q *request, b *bookmark) error {
+func (q *request) createBookmark(b *bookmark) error {
 	now := millis()
 	b.ID = newID()
 	b.ChannelID = q.channelID
@@ -235,9 +233,8 @@ func (s *Server) createBookmark(q *request, b *bookmark) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	ctx := q.ctx()
 	if b.FileID != "" {
-		f, err := fileByID.one(ctx, s.st, b.FileID)
+		f, err := fileByID.one(q, q.st, b.FileID)
 		if err != nil || f.CreatorID != bookmarkOwner || f.ChannelID != q.channelID ||
 			f.PostID != "" {
 			return badRequest(
@@ -247,7 +244,7 @@ func (s *Server) createBookmark(q *request, b *bookmark) error {
 		}
 		b.File = f
 	}
-	err := s.st.saveBookmark(ctx, b)
+	err := q.st.saveBookmark(q, b, nil)
 	if errors.Is(err, errManyBookmarks) {
 		return &apiError{
 			ID:         "app.channel.bookmark.save.app_error",
@@ -259,7 +256,7 @@ func (s *Server) createBookmark(q *request, b *bookmark) error {
 	if err != nil {
 		return errStore("channel.bookmark.save", err)
 	}
-	s.tellBookmark(q, "channel_bookmark_created", q.channelID, "bookmark", b)
+	q.tellBookmark("channel_bookmark_created", q.channelID, "bookmark", b)
 	return q.created(b)
 }
 
@@ -281,7 +278,7 @@ func change[T any](value, by *T) {
 }
 
 // updateBookmark changes the caller's bookmark; another's is replaced by one of the caller's.
-func (s *Server) updateBookmark(q *request, in *bookmarkPatch) error {
+func (q *request) updateBookmark(in *bookmarkPatch) error {
 	old := q.bookmark
 	b := *old
 	change(&b.FileID, in.FileID)
@@ -300,7 +297,7 @@ func (s *Server) updateBookmark(q *request, in *bookmarkPatch) error {
 		Deleted *bookmark `json:"deleted,omitempty"`
 	}{Updated: &b}
 	if old.OwnerID == q.sess.UserID {
-		err = changeBookmark.run(q.ctx(), s.st, b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL,
+		err = changeBookmark.run(q, q.st, b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL,
 			b.Emoji, b.FileID, b.UpdateAt, b.ID)
 	} else {
 		old.DeleteAt = b.UpdateAt
@@ -310,39 +307,39 @@ func (s *Server) updateBookmark(q *request, in *bookmarkPatch) error {
 		b.OwnerID = q.sess.UserID
 		b.CreateAt = b.UpdateAt
 		out.Deleted = old
-		err = s.st.replaceBookmark(q.ctx(), old, &b)
+		err = q.st.saveBookmark(q, &b, old)
 	}
 	if err != nil {
 		return errStore("channel.bookmark.update", err)
 	}
-	s.tellBookmark(q, "channel_bookmark_updated", b.ChannelID, "bookmarks", out)
+	q.tellBookmark("channel_bookmark_updated", b.ChannelID, "bookmarks", out)
 	return q.reply(out)
 }
 
-func (s *Server) sortBookmark(q *request, to *int64) error {
+func (q *request) sortBookmark(to *int64) error {
 	b := q.bookmark
 	if *to < 0 {
 		return errBody("channelBookmarkSortOrder")
 	}
-	list, err := s.st.moveBookmark(q.ctx(), b.ChannelID, b.ID, *to)
+	list, err := q.st.moveBookmark(q, b.ChannelID, b.ID, *to)
 	if err != nil {
 		return errFind("channel.bookmark.update_sort", err,
 			missing("app.channel.bookmark.update_sort.app_error", "Could not sort the bookmark."))
 	}
-	if err := s.withFile(q.ctx(), list...); err != nil {
+	if err := q.withFile(list...); err != nil {
 		return err
 	}
-	s.tellBookmark(q, "channel_bookmark_sorted", b.ChannelID, "bookmarks", list)
+	q.tellBookmark("channel_bookmark_sorted", b.ChannelID, "bookmarks", list)
 	return q.reply(list)
 }
 
-func (s *Server) deleteBookmark(q *request) error {
+func (q *request) deleteBookmark() error {
 	b := q.bookmark
 	b.DeleteAt = millis()
 	b.UpdateAt = b.DeleteAt
-	if err := dropBookmark.run(q.ctx(), s.st, b.DeleteAt, b.DeleteAt, b.ID); err != nil {
+	if err := dropBookmark.run(q, q.st, b.DeleteAt, b.DeleteAt, b.ID); err != nil {
 		return errStore("channel.bookmark.delete", err)
 	}
-	s.tellBookmark(q, "channel_bookmark_deleted", b.ChannelID, "bookmark", b)
+	q.tellBookmark("channel_bookmark_deleted", b.ChannelID, "bookmark", b)
 	return q.reply(b)
 }

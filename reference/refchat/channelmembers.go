@@ -2,8 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 )
 
 // membersChanged notifies caches and connections that users joined or left a channel.
@@ -25,7 +23,7 @@ func (s *Server) joinChannel(
 ) (*channelMember, error) {
 	if m, err := memberOf.one(ctx, s.st, c.ID, u.ID); err == nil {
 		return m, nil
-	} else if !errors.Is(err, sql.ErrNoRows) {
+	} else if !noRow(err) {
 		return nil, errStore("channel.get_member", err)
 	}
 	m := newMember(c, u.ID, admin)
@@ -67,7 +65,7 @@ type newMembers struct {
 }
 
 // addChannelMember adds one user, or with user_ids many.
-func (s *Server) addChannelMember(q *request, in *newMembers) error {
+func (q *request) addChannelMember(in *newMembers) error {
 	id := q.id
 	ids := in.UserIDs
 	if len(ids) == 0 {
@@ -79,8 +77,7 @@ func (s *Server) addChannelMember(q *request, in *newMembers) error {
 	if err := validIDs(ids, "user_id"); err != nil {
 		return err
 	}
-	ctx := q.ctx()
-	c, err := s.channel(ctx, id)
+	c, err := q.channel(q, id)
 	if err != nil {
 		return err
 	}
@@ -91,18 +88,18 @@ func (s *Server) addChannelMember(q *request, in *newMembers) error {
 	members := make([]*channelMember, 0, len(ids))
 	for _, userID := range ids {
 		if c.Type == openChannel && userID == q.sess.UserID {
-			err = s.mustBeInTeam(ctx, q.sess, c.TeamID)
+			err = q.mustBeInTeam(c.TeamID)
 		} else {
-			err = s.mustReadChannel(ctx, q.sess, id)
+			err = q.mustRead(id)
 		}
 		if err != nil {
 			return err
 		}
-		u, err := s.user(ctx, userID)
+		u, err := q.user(q, userID)
 		if err != nil {
 			return err
 		}
-		teams, err := s.teamsOfUser(ctx, u.ID)
+		teams, err := q.teamsOfUser(q, u.ID)
 		if err != nil {
 			return err
 		}
@@ -114,7 +111,7 @@ func (s *Server) addChannelMember(q *request, in *newMembers) error {
 		if u.ID != q.sess.UserID {
 			kind = "system_add_to_channel"
 		}
-		m, err := s.joinChannel(ctx, c, u, q.sess.UserID, false, kind)
+		m, err := q.joinChannel(q, c, u, q.sess.UserID, false, kind)
 		if err != nil {
 			return err
 		}
@@ -126,9 +123,9 @@ func (s *Server) addChannelMember(q *request, in *newMembers) error {
 	return q.created(members)
 }
 
-func (s *Server) removeChannelMember(q *request) error {
-	id, userID, ctx := q.channelID, q.id, q.ctx()
-	c, err := s.channel(ctx, id)
+func (q *request) removeChannelMember() error {
+	id, userID := q.channelID, q.id
+	c, err := q.channel(q, id)
 	if err != nil {
 		return err
 	}
@@ -136,14 +133,14 @@ func (s *Server) removeChannelMember(q *request) error {
 		return badRequest("api.channel.remove_channel_member.type.app_error",
 			"Can not remove user from this channel type.")
 	}
-	u, err := s.user(ctx, userID)
+	u, err := q.user(q, userID)
 	if err != nil {
 		return err
 	}
-	if err := dropMember.run(ctx, s.st, id, userID); err != nil {
+	if err := dropMember.run(q, q.st, id, userID); err != nil {
 		return errStore("channel.remove_member", err)
 	}
-	s.publish(
+	q.publish(
 		"user_removed",
 		broadcast{ChannelID: id},
 		"remover_id",
@@ -151,7 +148,7 @@ func (s *Server) removeChannelMember(q *request) error {
 		"user_id",
 		userID,
 	)
-	s.publish(
+	q.publish(
 		"user_removed",
 		broadcast{UserID: userID},
 		"channel_id",
@@ -159,7 +156,7 @@ func (s *Server) removeChannelMember(q *request) error {
 		"remover_id",
 		q.sess.UserID,
 	)
-	s.membersChanged(id, userID, false)
+	q.membersChanged(id, userID, false)
 	p := &post{
 		ChannelID: id,
 		UserID:    q.sess.UserID,
@@ -172,38 +169,38 @@ func (s *Server) removeChannelMember(q *request) error {
 		p.Message = u.Username + " has left the channel."
 		p.Props = map[string]any{"username": u.Username}
 	}
-	_, err = s.publishPost(ctx, p, c, u, false)
-	s.warn("posting a leave message", err)
+	_, err = q.publishPost(q, p, c, u, false)
+	q.warn("posting a leave message", err)
 	return q.ok()
 }
 
-func (s *Server) getChannelMembersForUser(q *request) error {
-	return s.replyMembers(q, membersOf, q.userID, q.teamID)
+func (q *request) getChannelMembersForUser() error {
+	return q.replyMembers(membersOf, q.userID, q.teamID)
 }
 
 // replyMembers answers with memberships as the caller sees them.
-func (s *Server) replyMembers(q *request, find *query[channelMember], args ...any) error {
-	list, err := find.list(q.ctx(), s.st, args...)
-	s.shown(q.sess, list...)
+func (q *request) replyMembers(find *query[channelMember], args ...any) error {
+	list, err := find.list(q, q.st, args...)
+	q.shown(q.sess, list...)
 	return q.answer(list, errStore("channel.get_members", err))
 }
 
 // getAllChannelMembersForUser is one page of a user's memberships in all teams.
-func (s *Server) getAllChannelMembersForUser(q *request) error {
-	return s.replyMembers(q, allMembersOf, q.paged(q.userID)...)
+func (q *request) getAllChannelMembersForUser() error {
+	return q.replyMembers(allMembersOf, q.paged(q.userID)...)
 }
 
-func (s *Server) getChannelMembers(q *request) error {
-	return s.replyMembers(q, memberPage, q.paged(q.channelID)...)
+func (q *request) getChannelMembers() error {
+	return q.replyMembers(memberPage, q.paged(q.channelID)...)
 }
 
-func (s *Server) getChannelMember(q *request) error {
-	m, err := memberOf.one(q.ctx(), s.st, q.channelID, q.id)
+func (q *request) getChannelMember() error {
+	m, err := memberOf.one(q, q.st, q.channelID, q.id)
 	if err != nil {
 		return errFind("channel.get_member", err,
 			missing("app.channel.get_member.missing.app_error",
 				"No channel member found for that user ID and channel ID."))
 	}
-	s.shown(q.sess, m)
+	q.shown(q.sess, m)
 	return q.reply(m)
 }

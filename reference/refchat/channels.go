@@ -3,9 +3,7 @@ package refchat
 import (
 	"context"
 	"crypto/sha1"
-	"database/sql"
 	"encoding/hex"
-	"errors"
 	"slices"
 	"strings"
 )
@@ -33,7 +31,7 @@ func (s *Server) channelsOfUser(ctx context.Context, userID string) (map[string]
 // mustReadChannel allows members of a channel and administrators: to read, post, react, upload and
 // type.
 func (s *Server) mustReadChannel(ctx context.Context, sess *session, channelID string) error {
-	if s.isAdmin(sess) {
+	if sess.isAdmin() {
 		return nil
 	}
 	m, err := s.channelsOfUser(ctx, sess.UserID)
@@ -43,7 +41,12 @@ func (s *Server) mustReadChannel(ctx context.Context, sess *session, channelID s
 	return err
 }
 
-func (s *Server) createChannel(q *request, c *channel) error {
+// mustRead is mustReadChannel for the caller.
+func (q *request) mustRead(channelID string) error {
+	return q.mustReadChannel(q, q.sess, channelID)
+}
+
+func (q *request) createChannel(c *channel) error {
 	switch {
 	case c.Type != openChannel && c.Type != privateChannel:
 		return badRequest("api.channel.create_channel.direct_channel.app_error",
@@ -56,14 +59,13 @@ func (s *Server) createChannel(q *request, c *channel) error {
 	case len(c.DisplayName) > 64:
 		return badRequest("model.channel.is_valid.display_name.app_error", "Invalid display name.")
 	}
-	ctx := q.ctx()
-	if err := s.mustBeInTeam(ctx, q.sess, c.TeamID); err != nil {
+	if err := q.mustBeInTeam(c.TeamID); err != nil {
 		return err
 	}
 	c = &channel{TeamID: c.TeamID, Type: c.Type, DisplayName: c.DisplayName, Name: c.Name,
 		Header: clip(c.Header, 1024), Purpose: clip(c.Purpose, 250), CreatorID: q.sess.UserID}
 	m := newMember(c, q.sess.UserID, true)
-	err := s.st.insertChannel(ctx, c, []*channelMember{m})
+	err := q.st.insertChannel(q, c, []*channelMember{m})
 	if duplicate(err, "") {
 		return badRequest("store.sql_channel.save_channel.exists.app_error",
 			"A channel with that name already exists on the same team.")
@@ -71,8 +73,8 @@ func (s *Server) createChannel(q *request, c *channel) error {
 	if err != nil {
 		return errStore("channel.save", err)
 	}
-	s.membersChanged(c.ID, q.sess.UserID, true)
-	s.publish(
+	q.membersChanged(c.ID, q.sess.UserID, true)
+	q.publish(
 		"channel_created",
 		broadcast{UserID: q.sess.UserID},
 		"channel_id",
@@ -83,11 +85,11 @@ func (s *Server) createChannel(q *request, c *channel) error {
 	return q.created(c)
 }
 
-func (s *Server) createDirectChannel(q *request, ids []string) error {
+func (q *request) createDirectChannel(ids []string) error {
 	if len(ids) != 2 || !validID(ids[0]) || !validID(ids[1]) {
 		return errBody("user_ids")
 	}
-	if !slices.Contains(ids, q.sess.UserID) && !s.isAdmin(q.sess) {
+	if !slices.Contains(ids, q.sess.UserID) && !q.sess.isAdmin() {
 		return errPermission
 	}
 	c := &channel{Type: directChannel, Name: directName(ids[0], ids[1]), CreatorID: q.sess.UserID}
@@ -106,13 +108,13 @@ func (s *Server) createDirectChannel(q *request, ids []string) error {
 		)
 	}
 	slices.Sort(ids)
-	return s.createPersonal(q, c, slices.Compact(ids), event)
+	return q.createPersonal(c, slices.Compact(ids), event)
 }
 
 // directName is the name of the direct channel of two users.
 func directName(a, b string) string { return min(a, b) + "__" + max(a, b) }
 
-func (s *Server) createGroupChannel(q *request, ids []string) error {
+func (q *request) createGroupChannel(ids []string) error {
 	if err := validIDs(ids, "user_id"); err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (s *Server) createGroupChannel(q *request, ids []string) error {
 	}
 	var names []string
 	for _, id := range ids {
-		u, err := s.user(q.ctx(), id)
+		u, err := q.user(q, id)
 		if err != nil {
 			return badRequest("api.channel.create_group.bad_user.app_error",
 				"One of the provided users does not exist.")
@@ -139,20 +141,18 @@ func (s *Server) createGroupChannel(q *request, ids []string) error {
 	event := func(c *channel) *event {
 		return newEvent("group_added", broadcast{ChannelID: c.ID}, "teammate_ids", jsonText(ids))
 	}
-	return s.createPersonal(q, c, ids, event)
+	return q.createPersonal(c, ids, event)
 }
 
 // createPersonal makes a direct or group channel, or finds the one that these users have already.
-func (s *Server) createPersonal(
-	q *request,
+func (q *request) createPersonal(
 	c *channel,
 	ids []string,
 	added func(*channel) *event,
 ) error {
-	ctx := q.ctx()
 	var members []*channelMember
 	for _, id := range ids {
-		if _, err := s.user(ctx, id); err != nil {
+		if _, err := q.user(q, id); err != nil {
 			return badRequest(
 				"api.channel.create_direct_channel.invalid_user.app_error",
 				"Invalid user ID.",
@@ -160,10 +160,10 @@ func (s *Server) createPersonal(
 		}
 		members = append(members, newMember(c, id, false))
 	}
-	old, err := channelByName.one(ctx, s.st, c.Name, "")
-	if errors.Is(err, sql.ErrNoRows) {
-		if err = s.st.insertChannel(ctx, c, members); duplicate(err, "") {
-			old, err = channelByName.one(ctx, s.st, c.Name, "")
+	old, err := channelByName.one(q, q.st, c.Name, "")
+	if noRow(err) {
+		if err = q.st.insertChannel(q, c, members); duplicate(err, "") {
+			old, err = channelByName.one(q, q.st, c.Name, "")
 		}
 	}
 	if err != nil {
@@ -173,18 +173,18 @@ func (s *Server) createPersonal(
 		return q.created(old)
 	}
 	for _, id := range ids {
-		s.membersChanged(c.ID, id, true)
+		q.membersChanged(c.ID, id, true)
 	}
-	s.hub.publish(added(c))
+	q.hub.publish(added(c))
 	return q.created(c)
 }
 
-func (s *Server) getChannel(q *request) error {
-	c, err := s.channel(q.ctx(), q.id)
+func (q *request) getChannel() error {
+	c, err := q.channel(q, q.id)
 	if err != nil {
 		return err
 	}
-	if err := s.mustSeeChannel(q, c); err != nil {
+	if err := q.mustSeeChannel(c); err != nil {
 		return err
 	}
 	return q.reply(c)
@@ -192,29 +192,29 @@ func (s *Server) getChannel(q *request) error {
 
 // mustSeeChannel admits users who may know of a channel: its members, and for open channels the
 // team.
-func (s *Server) mustSeeChannel(q *request, c *channel) error {
+func (q *request) mustSeeChannel(c *channel) error {
 	if c.Type == openChannel {
-		return s.mustBeInTeam(q.ctx(), q.sess, c.TeamID)
+		return q.mustBeInTeam(c.TeamID)
 	}
-	return s.mustReadChannel(q.ctx(), q.sess, c.ID)
+	return q.mustRead(c.ID)
 }
 
-func (s *Server) getChannelByName(q *request) error {
-	c, err := channelByName.one(q.ctx(), s.st, q.param("channel_name"), q.id)
+func (q *request) getChannelByName() error {
+	c, err := channelByName.one(q, q.st, q.param("channel_name"), q.id)
 	if err != nil {
 		return errFind("channel.get_by_name", err,
 			missing("app.channel.get_by_name.missing.app_error", "Channel does not exist."))
 	}
-	if err := s.mustSeeChannel(q, c); err != nil {
+	if err := q.mustSeeChannel(c); err != nil {
 		return err
 	}
 	return q.reply(c)
 }
 
-func (s *Server) getChannelsForTeamForUser(q *request) error {
+func (q *request) getChannelsForTeamForUser() error {
 	list, err := channelsOf[q.query("include_deleted") == "true"].list(
-		q.ctx(),
-		s.st,
+		q,
+		q.st,
 		q.userID,
 		q.teamID,
 	)
@@ -222,20 +222,20 @@ func (s *Server) getChannelsForTeamForUser(q *request) error {
 }
 
 // getChannelsForUser lists a user's channels in all teams, a server of 6.2 or later.
-func (s *Server) getChannelsForUser(q *request) error {
-	list, err := allChannelsOf[q.query("include_deleted") == "true"].list(q.ctx(), s.st, q.userID)
+func (q *request) getChannelsForUser() error {
+	list, err := allChannelsOf[q.query("include_deleted") == "true"].list(q, q.st, q.userID)
 	return q.answer(list, errStore("channel.get_channels", err))
 }
 
 // mustReadChannelOfPath is mustReadChannel for the channel of the path.
-func (s *Server) mustReadChannelOfPath(q *request) (err error) {
+func (q *request) mustReadChannelOfPath() (err error) {
 	if q.channelID, err = q.idParam("channel_id"); err != nil {
 		return err
 	}
-	return s.mustReadChannel(q.ctx(), q.sess, q.channelID)
+	return q.mustRead(q.channelID)
 }
 
-func (s *Server) getChannelStats(q *request) error {
-	x, err := s.st.stats(q.ctx(), q.channelID)
+func (q *request) getChannelStats() error {
+	x, err := q.st.stats(q, q.channelID)
 	return q.answer(x, errStore("channel.stats", err))
 }

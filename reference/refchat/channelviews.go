@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-func (s *Server) getChannelUnread(q *request) error {
-	x, err := unreadIn.one(q.ctx(), s.st, q.channelID, q.userID)
+func (q *request) getChannelUnread() error {
+	x, err := unreadIn.one(q, q.st, q.channelID, q.userID)
 	if err != nil {
 		return errFind("channel.get_unread", err, missing(
 			"app.channel.get_unread.app_error",
@@ -24,15 +24,14 @@ type channelView struct {
 	Collapsed     bool   `json:"collapsed_threads_supported"`
 }
 
-func (s *Server) viewChannel(q *request, in *channelView) error {
+func (q *request) viewChannel(in *channelView) error {
 	if in.ChannelID != "" && !validID(in.ChannelID) {
 		return errBody("channel_view.channel_id")
 	}
 	if in.PrevChannelID != "" && !validID(in.PrevChannelID) {
 		return errBody("channel_view.prev_channel_id")
 	}
-	ctx := q.ctx()
-	s.setOnline(ctx, q.userID)
+	q.setOnline(q, q.userID)
 	var ids []string
 	for _, id := range []string{in.ChannelID, in.PrevChannelID} {
 		if id != "" && !slices.Contains(ids, id) {
@@ -42,13 +41,13 @@ func (s *Server) viewChannel(q *request, in *channelView) error {
 	times := map[string]int64{}
 	if len(ids) > 0 {
 		var err error
-		if times, err = s.markViewed(ctx, ids, q.userID, in.Collapsed); err != nil {
+		if times, err = q.markViewed(q, ids, q.userID, in.Collapsed); err != nil {
 			return errFind("channel.update_last_viewed_at", err,
 				badRequest("app.channel.update_last_viewed_at.app_error",
 					"Unable to update the last viewed at time."))
 		}
 	}
-	s.touch(q.sess)
+	q.touch(q.sess)
 	return q.reply(map[string]any{"status": "OK", "last_viewed_at_times": times})
 }
 

@@ -2,9 +2,7 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,21 +13,20 @@ import (
 const maxMessage = 16383 // characters
 
 // createPost is the operation that a load test is about. doc.go lists its statements.
-func (s *Server) createPost(q *request, p *post) error {
-	ctx := q.ctx()
-	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
+func (q *request) createPost(p *post) error {
+	if err := q.mustRead(p.ChannelID); err != nil {
 		return err
 	}
-	if d := s.faults.slowPost; d > 0 {
-		if err := sleep(ctx, d); err != nil {
+	if d := q.faults.slowPost; d > 0 {
+		if err := sleep(q, d); err != nil {
 			return err
 		}
-		s.met.faultTime.WithLabelValues("slow-post").Add(d.Seconds())
+		q.met.faultTime.WithLabelValues("slow-post").Add(d.Seconds())
 	}
-	if !s.isAdmin(q.sess) {
+	if !q.sess.isAdmin() {
 		p.CreateAt = 0
 	}
-	c, err := s.channel(ctx, p.ChannelID)
+	c, err := q.channel(q, p.ChannelID)
 	if err != nil {
 		return errPermission
 	}
@@ -43,10 +40,10 @@ func (s *Server) createPost(q *request, p *post) error {
 		return badRequest("model.post.is_valid.msg.app_error", "Invalid message.")
 	}
 	p.UserID = q.sess.UserID
-	if err := s.checkPriority(ctx, p); err != nil {
+	if err := q.checkPriority(p); err != nil {
 		return err
 	}
-	old, err := s.claimPending(ctx, p)
+	old, err := q.claimPending(p)
 	if err != nil {
 		return err
 	}
@@ -54,26 +51,26 @@ func (s *Server) createPost(q *request, p *post) error {
 		return q.created(old)
 	}
 	setOnline := q.query("set_online") != "false"
-	body, err := s.storePost(ctx, p, c, setOnline)
+	body, err := q.storePost(q, p, c, setOnline)
 	if err != nil {
 		if p.PendingPostID != "" {
-			s.pending.drop(p.PendingPostID)
+			q.pending.drop(p.PendingPostID)
 		}
 		return err
 	}
 	if setOnline {
-		s.setOnline(ctx, q.sess.UserID)
+		q.setOnline(q, q.sess.UserID)
 	}
-	s.touch(q.sess)
+	q.touch(q.sess)
 	return q.write(http.StatusCreated, "application/json", body)
 }
 
 // claimPending makes posting again with the same pending_post_id give the first post.
-func (s *Server) claimPending(ctx context.Context, p *post) (*post, error) {
+func (q *request) claimPending(p *post) (*post, error) {
 	if p.PendingPostID == "" {
 		return nil, nil
 	}
-	id, first := s.pending.setIfAbsent(p.PendingPostID, "")
+	id, first := q.pending.setIfAbsent(p.PendingPostID, "")
 	if first {
 		return nil, nil
 	}
@@ -84,7 +81,7 @@ func (s *Server) claimPending(ctx context.Context, p *post) (*post, error) {
 			"Rejected post since another client is making the same request.",
 		)
 	}
-	old, err := postByID.one(ctx, s.st, id)
+	old, err := postByID.one(q, q.st, id)
 	if err != nil {
 		return nil, newError(
 			http.StatusInternalServerError,
@@ -92,7 +89,7 @@ func (s *Server) claimPending(ctx context.Context, p *post) (*post, error) {
 			"Failed to fetch the original post.",
 		)
 	}
-	return old, s.addMetadata(ctx, []*post{old})
+	return old, q.addMetadata(q, []*post{old})
 }
 
 // storePost does a client's post: checks its thread, stores it, notifies all members and marks the
@@ -263,7 +260,7 @@ func (s *Server) checkThread(ctx context.Context, p *post) ([]*post, error) {
 	if !validID(p.RootID) {
 		return nil, bad
 	}
-	if _, err := postByID.one(ctx, s.st, p.RootID); errors.Is(err, sql.ErrNoRows) {
+	if _, err := postByID.one(ctx, s.st, p.RootID); noRow(err) {
 		return nil, bad
 	} else if err != nil {
 		return nil, errStore("post.get", err)
@@ -387,16 +384,9 @@ func (s *Server) attachFiles(ctx context.Context, p *post) error {
 }
 
 // mustReadPost admits callers who may read the post of the path.
-func (s *Server) mustReadPost(q *request) error {
-	id, err := q.idParam("post_id")
-	if err != nil {
+func (q *request) mustReadPost() error {
+	if err := q.findPost("post_id"); err != nil {
 		return err
 	}
-	if q.post, err = postByID.one(q.ctx(), s.st, id); err != nil {
-		return errFind("post.get", err, errNoPost)
-	}
-	if err := s.mustReadChannel(q.ctx(), q.sess, q.post.ChannelID); err != nil {
-		return err
-	}
-	return s.mayReadPosts(q.ctx(), q.sess, q.post.ChannelID)
+	return q.mayReadPosts(q.post.ChannelID)
 }

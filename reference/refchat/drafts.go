@@ -1,9 +1,6 @@
 package refchat
 
 import (
-	"context"
-	"database/sql"
-	"errors"
 	"unicode/utf8"
 )
 
@@ -62,12 +59,12 @@ func (d *draft) check() error {
 }
 
 // withFiles fills in the files of a draft that its author uploaded and no post has taken.
-func (s *Server) withFiles(ctx context.Context, d *draft) error {
+func (q *request) withFiles(d *draft) error {
 	d.Metadata = &postMetadata{}
 	if len(d.FileIDs) == 0 {
 		return nil
 	}
-	list, err := filesByID.list(ctx, s.st, d.FileIDs)
+	list, err := filesByID.list(q, q.st, d.FileIDs)
 	if err != nil {
 		return errStore("file_info.get", err)
 	}
@@ -79,17 +76,16 @@ func (s *Server) withFiles(ctx context.Context, d *draft) error {
 	return nil
 }
 
-func (s *Server) upsertDraft(q *request, d *draft) error {
-	ctx := q.ctx()
+func (q *request) upsertDraft(d *draft) error {
 	d.UserID = q.sess.UserID
 	d.DeleteAt = 0
-	if err := s.mustReadChannel(ctx, q.sess, d.ChannelID); err != nil {
+	if err := q.mustRead(d.ChannelID); err != nil {
 		return err
 	}
 	if err := d.check(); err != nil {
 		return err
 	}
-	c, err := s.channel(ctx, d.ChannelID)
+	c, err := q.channel(q, d.ChannelID)
 	if err != nil {
 		return errBody("draft.channel_id")
 	}
@@ -98,7 +94,7 @@ func (s *Server) upsertDraft(q *request, d *draft) error {
 			"Can not save draft to deleted channel.")
 	}
 	if d.Message == "" { // emptied: there is no draft any more
-		if err := dropDraft.run(ctx, s.st, d.UserID, d.ChannelID, d.RootID); err != nil {
+		if err := dropDraft.run(q, q.st, d.UserID, d.ChannelID, d.RootID); err != nil {
 			return errStore("draft.save", err)
 		}
 		return q.created(nil)
@@ -111,27 +107,23 @@ func (s *Server) upsertDraft(q *request, d *draft) error {
 	if d.Props == nil {
 		d.Props = map[string]any{}
 	}
-	if err := saveDraft.run(ctx, s.st, draftKind.content(d)...); err != nil {
+	if err := saveDraft.run(q, q.st, draftKind.content(d)...); err != nil {
 		return errStore("draft.save", err)
 	}
-	if err := s.withFiles(ctx, d); err != nil {
+	if err := q.withFiles(d); err != nil {
 		return err
 	}
-	s.publish("draft_created", broadcast{
-		UserID:    d.UserID,
-		ChannelID: d.ChannelID,
-		OmitConn:  q.connection(),
-	}, "draft", jsonText(d))
+	q.publishDraft("draft_created", d)
 	return q.created(d)
 }
 
-func (s *Server) getDrafts(q *request) error {
-	list, err := draftsOf.list(q.ctx(), s.st, q.userID, q.teamID)
+func (q *request) getDrafts() error {
+	list, err := draftsOf.list(q, q.st, q.userID, q.teamID)
 	if err != nil {
 		return errStore("draft.get_drafts", err)
 	}
 	for _, d := range list {
-		if err := s.withFiles(q.ctx(), d); err != nil {
+		if err := q.withFiles(d); err != nil {
 			return err
 		}
 	}
@@ -140,22 +132,23 @@ func (s *Server) getDrafts(q *request) error {
 
 // deleteDraft also succeeds where there is none: the wanted state is reached, as on the real
 // server.
-func (s *Server) deleteDraft(q *request) error {
-	ctx := q.ctx()
-	d, err := draftOf.one(ctx, s.st, q.userID, q.id, q.param("thread_id"))
-	if errors.Is(err, sql.ErrNoRows) {
+func (q *request) deleteDraft() error {
+	d, err := draftOf.one(q, q.st, q.userID, q.id, q.param("thread_id"))
+	if noRow(err) {
 		return q.ok()
 	}
 	if err != nil {
 		return errStore("draft.get", err)
 	}
-	if err := dropDraft.run(ctx, s.st, d.UserID, d.ChannelID, d.RootID); err != nil {
+	if err := dropDraft.run(q, q.st, d.UserID, d.ChannelID, d.RootID); err != nil {
 		return errStore("draft.delete", err)
 	}
-	s.publish("draft_deleted", broadcast{
-		UserID:    d.UserID,
-		ChannelID: d.ChannelID,
-		OmitConn:  q.connection(),
-	}, "draft", jsonText(d))
+	q.publishDraft("draft_deleted", d)
 	return q.ok()
+}
+
+// publishDraft tells the person's other connections of a draft.
+func (q *request) publishDraft(event string, d *draft) {
+	to := broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}
+	q.publish(event, to, "draft", jsonText(d))
 }

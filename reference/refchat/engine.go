@@ -128,14 +128,18 @@ func spread(text string, args []any) (string, []any) {
 	return text, flat
 }
 
-// upsert returns an INSERT that updates the named columns when the key is there already.
+// upsert is updating for a row of a table.
 func upsert(table, columns, key, update string) string {
+	return updating(insertInto(table, columns), key, update)
+}
+
+// updating returns an INSERT that updates the named columns when the key is there already.
+func updating(insert, key, update string) string {
 	var sets []string
 	for c := range strings.SplitSeq(update, ", ") {
 		sets = append(sets, c+" = EXCLUDED."+c)
 	}
-	return insertInto(table,
-		columns) + " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(sets, ", ")
+	return insert + " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
 func insertInto(table, columns string) string {

@@ -1,8 +1,6 @@
 package refchat
 
 import (
-	"database/sql"
-	"errors"
 	"fmt"
 	"net/http"
 )
@@ -79,7 +77,7 @@ func errStore(op string, cause error) error {
 
 // errFind is errStore, but none if there was no row to find.
 func errFind(op string, cause, none error) error {
-	if errors.Is(cause, sql.ErrNoRows) {
+	if noRow(cause) {
 		return none
 	}
 	return errStore(op, cause)

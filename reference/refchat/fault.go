@@ -67,8 +67,7 @@ func (e *errorFault) hits(handler string) bool {
 type faultKind struct {
 	name, example string
 	ofHandler     bool   // "@" and a handler's name may follow
-	want          string // the sentence about a value that plant does not accept
-	plant         func(f *faults, value, handler string) bool
+	want          string // the sentence about a value that [faults.plant] does not accept
 }
 
 const (
@@ -78,81 +77,54 @@ const (
 )
 
 var faultKinds = []faultKind{
-	{
-		"cpu",
-		"25%",
-		false,
-		"the share is a percentage above 0%, at most 1000%",
-		func(f *faults, value, _ string) bool {
-			n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
-			f.cpu = n / 100
-			return err == nil && strings.HasSuffix(value, "%") && n > 0 && n <= 1000
-		},
-	},
-	{"work", "5ms", true, wantTime, func(f *faults, value, handler string) bool {
+	{"cpu", "25%", false, "the share is a percentage above 0%, at most 1000%"},
+	{"work", "5ms", true, wantTime},
+	{"slow-post", "20ms", false, wantDelay},
+	{"slow-query", "5ms", false, wantDelay},
+	{"pool", "N", false, "the number of connections is 1 to 10000"},
+	{"stall", "2s/30s", false, "the stall is DURATION/PERIOD, shorter than its period"},
+	{"lock", "5ms", false, wantTime},
+	{"hub", "5ms", false, wantTime},
+	{"hot-row", "5ms", false, wantTime},
+	{"limit", "N", true, "the rate is 1 to 1000000 requests a second"},
+	{"cache", "N", false, "the number of entries is 16 to 1000000"},
+	{"error", "1%", true, wantShare},
+	{"panic", "1%", true, wantShare},
+}
+
+// plant sets a fault, and reports whether it accepts the value.
+func (f *faults) plant(name, value, handler string) bool {
+	switch name {
+	case "cpu":
+		n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
+		f.cpu = n / 100
+		return err == nil && strings.HasSuffix(value, "%") && n > 0 && n <= 1000
+	case "work":
 		f.workOf = handler
 		return readDuration(value, time.Second, &f.work)
-	}},
-	{"slow-post", "20ms", false, wantDelay, func(f *faults, value, _ string) bool {
+	case "slow-post":
 		return readDuration(value, time.Minute, &f.slowPost)
-	}},
-	{"slow-query", "5ms", false, wantDelay, func(f *faults, value, _ string) bool {
+	case "slow-query":
 		return readDuration(value, time.Minute, &f.slowQuery)
-	}},
-	{
-		"pool",
-		"N",
-		false,
-		"the number of connections is 1 to 10000",
-		func(f *faults, value, _ string) bool {
-			return readNumber(value, 1, 10_000, &f.pool)
-		},
-	},
-	{
-		"stall",
-		"2s/30s",
-		false,
-		"the stall is DURATION/PERIOD, shorter than its period",
-		func(f *faults, value, _ string) bool {
-			length, every, _ := strings.Cut(value, "/")
-			return readDuration(every, 1<<62, &f.stallEvery) && readDuration(length, f.stallEvery-1,
-				&f.stallFor)
-		},
-	},
-	{"lock", "5ms", false, wantTime, func(f *faults, value, _ string) bool {
+	case "pool":
+		return readNumber(value, 1, 10_000, &f.pool)
+	case "stall":
+		length, every, _ := strings.Cut(value, "/")
+		return readDuration(every, 1<<62, &f.stallEvery) &&
+			readDuration(length, f.stallEvery-1, &f.stallFor)
+	case "lock":
 		return readDuration(value, time.Second, &f.lock.d)
-	}},
-	{"hub", "5ms", false, wantTime, func(f *faults, value, _ string) bool {
+	case "hub":
 		return readDuration(value, time.Second, &f.hub)
-	}},
-	{"hot-row", "5ms", false, wantTime, func(f *faults, value, _ string) bool {
+	case "hot-row":
 		return readDuration(value, time.Second, &f.hotRow)
-	}},
-	{
-		"limit",
-		"N",
-		true,
-		"the rate is 1 to 1000000 requests a second",
-		func(f *faults, value, handler string) bool {
-			f.limit.handler = handler
-			return readNumber(value, 1, 1_000_000, &f.limit.rate)
-		},
-	},
-	{
-		"cache",
-		"N",
-		false,
-		"the number of entries is 16 to 1000000",
-		func(f *faults, value, _ string) bool {
-			return readNumber(value, 16, 1_000_000, &f.cache)
-		},
-	},
-	{"error", "1%", true, wantShare, func(f *faults, value, handler string) bool {
-		return f.failing(value, handler, false)
-	}},
-	{"panic", "1%", true, wantShare, func(f *faults, value, handler string) bool {
-		return f.failing(value, handler, true)
-	}},
+	case "limit":
+		f.limit.handler = handler
+		return readNumber(value, 1, 1_000_000, &f.limit.rate)
+	case "cache":
+		return readNumber(value, 16, 1_000_000, &f.cache)
+	}
+	return f.failing(value, handler, name == "panic")
 }
 
 // faultForms lists the forms of all faults.
@@ -215,7 +187,7 @@ func (f *faults) add(text string) error {
 		return bad("no @ here")
 	case restricted && !isHandler(handler):
 		return bad("no handler is named " + strconv.Quote(handler))
-	case !faultKinds[i].plant(f, value, handler):
+	case !f.plant(name, value, handler):
 		return bad(faultKinds[i].want)
 	}
 	return nil

@@ -25,7 +25,6 @@ const maxPixels = 24_000_000 // of a picture that thumbnails are made of
 
 // upload is a request that stores files.
 type upload struct {
-	s         *Server
 	q         *request
 	channelID string
 	owner     string
@@ -43,10 +42,9 @@ type earlyFile struct {
 
 // uploadFiles stores files, sent as multipart parts named files or as a raw body with filename in
 // the query.
-func (s *Server) uploadFiles(q *request) error {
+func (q *request) uploadFiles() error {
 	q.r.Body = http.MaxBytesReader(q.w, q.r.Body, maxBody)
 	u := &upload{
-		s:         s,
 		q:         q,
 		channelID: q.query("channel_id"),
 		owner:     q.sess.UserID,
@@ -139,7 +137,7 @@ func (u *upload) allow() error {
 	if u.channelID == "" {
 		return errBody("channel_id")
 	}
-	err := u.s.mustReadChannel(u.q.ctx(), u.q.sess, u.channelID)
+	err := u.q.mustReadChannel(u.q, u.q.sess, u.channelID)
 	u.allowed = err == nil
 	return err
 }
@@ -148,7 +146,7 @@ func (u *upload) store(name string, r io.Reader) error {
 	if err := u.allow(); err != nil {
 		return err
 	}
-	f, err := u.s.storeFile(u.q.ctx(), u.owner, u.channelID, name, r)
+	f, err := u.q.storeFile(u.owner, u.channelID, name, r)
 	if err == nil {
 		u.infos = append(u.infos, f)
 	}
@@ -156,8 +154,7 @@ func (u *upload) store(name string, r io.Reader) error {
 }
 
 // storeFile writes one file and its row. Pictures get their dimensions, a thumbnail and a preview.
-func (s *Server) storeFile(
-	ctx context.Context,
+func (q *request) storeFile(
 	userID, channelID, name string,
 	r io.Reader,
 ) (*fileInfo, error) {
@@ -192,25 +189,25 @@ func (s *Server) storeFile(
 	}
 	dir := filepath.Join(time.UnixMilli(now).UTC().Format("20060102"), channelID, userID, f.ID)
 	f.Path = filepath.Join(dir, "file")
-	if err := os.MkdirAll(filepath.Join(s.files, dir), 0o750); err != nil {
+	if err := os.MkdirAll(filepath.Join(q.files, dir), 0o750); err != nil {
 		return nil, errStore("file.mkdir", err)
 	}
-	if err := os.WriteFile(filepath.Join(s.files, f.Path), data, 0o640); err != nil {
+	if err := os.WriteFile(filepath.Join(q.files, f.Path), data, 0o640); err != nil {
 		return nil, errStore("file.write", err)
 	}
 	if strings.HasPrefix(f.MimeType, "image/") {
-		if err := s.makePreviews(f, dir, data); err != nil {
+		if err := q.makePreviews(f, dir, data); err != nil {
 			return nil, errStore("file.preview", err)
 		}
 	}
-	if err := fileKind.save(ctx, s.st, "FileInfoStore.Save", f); err != nil {
+	if err := fileKind.save(q, q.st, "FileInfoStore.Save", f); err != nil {
 		return nil, errStore("file_info.save", err)
 	}
 	if strings.HasPrefix(f.MimeType, "text/") && utf8.Valid(data) {
 		content := strings.ReplaceAll(string(data[:min(len(data), 32<<10)]), "\x00", "")
-		s.background(func(ctx context.Context) {
-			s.warn("saving a file's text",
-				saveContent.run(ctx, s.st, strings.ToValidUTF8(content, ""), f.ID))
+		q.background(func(ctx context.Context) {
+			q.warn("saving a file's text",
+				saveContent.run(ctx, q.st, strings.ToValidUTF8(content, ""), f.ID))
 		})
 	}
 	out := *f
@@ -287,12 +284,12 @@ func shrink(img image.Image, w int) image.Image {
 }
 
 // mustReadFile admits callers who uploaded the file of the path or may see it in a channel.
-func (s *Server) mustReadFile(q *request) error {
+func (q *request) mustReadFile() error {
 	id, err := q.idParam("file_id")
 	if err != nil {
 		return err
 	}
-	f, err := fileByID.one(q.ctx(), s.st, id)
+	f, err := fileByID.one(q, q.st, id)
 	if err != nil {
 		return errFind("file_info.get", err,
 			missing("app.file_info.get.app_error", "Unable to get the file info."))
@@ -301,23 +298,23 @@ func (s *Server) mustReadFile(q *request) error {
 	switch {
 	case f.CreatorID == q.sess.UserID:
 		return nil
-	case f.PostID == "" && f.CreatorID != bookmarkOwner && !s.isAdmin(q.sess):
+	case f.PostID == "" && f.CreatorID != bookmarkOwner && !q.sess.isAdmin():
 		return errPermission
 	}
-	return s.mustReadChannel(q.ctx(), q.sess, f.ChannelID)
+	return q.mustRead(f.ChannelID)
 }
 
-func (s *Server) getFile(q *request) error {
+func (q *request) getFile() error {
 	f := q.file
 	disposition := "attachment"
 	if strings.HasPrefix(f.MimeType, "image/") {
 		disposition = "inline"
 	}
-	return s.sendFile(q, f, f.Path, f.MimeType, disposition)
+	return q.sendFile(f.Path, f.MimeType, disposition)
 }
 
-func (s *Server) sendFile(q *request, f *fileInfo, path, mimeType, disposition string) error {
-	b, err := os.ReadFile(filepath.Join(s.files, path))
+func (q *request) sendFile(path, mimeType, disposition string) error {
+	b, err := os.ReadFile(filepath.Join(q.files, path))
 	if err != nil {
 		return errStore("file.read", err)
 	}
@@ -326,28 +323,27 @@ func (s *Server) sendFile(q *request, f *fileInfo, path, mimeType, disposition s
 	h.Set("Accept-Ranges", "bytes")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Uncompressed-Content-Length", strconv.Itoa(len(b)))
-	h.Set("Last-Modified", time.UnixMilli(f.UpdateAt).UTC().Format(http.TimeFormat))
+	h.Set("Last-Modified", time.UnixMilli(q.file.UpdateAt).UTC().Format(http.TimeFormat))
 	h.Set(
 		"Content-Disposition",
-		mime.FormatMediaType(disposition, map[string]string{"filename": f.Name}),
+		mime.FormatMediaType(disposition, map[string]string{"filename": q.file.Name}),
 	)
 	return q.write(http.StatusOK, mimeType, b)
 }
 
-func (s *Server) getFileThumbnail(q *request) error {
-	return s.sendPreview(q, func(f *fileInfo) string { return f.ThumbnailPath },
+func (q *request) getFileThumbnail() error {
+	return q.sendPreview(q.file.ThumbnailPath,
 		"api.file.get_file_thumbnail.no_thumbnail.app_error")
 }
 
-func (s *Server) getFilePreview(q *request) error {
-	return s.sendPreview(q, func(f *fileInfo) string { return f.PreviewPath },
+func (q *request) getFilePreview() error {
+	return q.sendPreview(q.file.PreviewPath,
 		"api.file.get_file_preview.no_preview.app_error")
 }
 
-func (s *Server) sendPreview(q *request, path func(*fileInfo) string, errID string) error {
-	f := q.file
-	if path(f) == "" {
+func (q *request) sendPreview(path, errID string) error {
+	if path == "" {
 		return badRequest(errID, "File doesn't have a preview image.")
 	}
-	return s.sendFile(q, f, path(f), "image/jpeg", "inline")
+	return q.sendFile(path, "image/jpeg", "inline")
 }

@@ -22,6 +22,9 @@ const (
 
 // request is one API request on its way through a handler.
 type request struct {
+	context.Context // ends with the request
+	*Server
+
 	w         http.ResponseWriter
 	r         *http.Request
 	requestID string
@@ -98,33 +101,33 @@ func (q *request) decode(v any, what string) error {
 }
 
 // handler answers a request.
-type handler = func(*Server, *request) error
+type handler = func(*request) error
 
 // with makes a handler of one that takes the JSON body of its requests; what is its name in errors.
-func with[T any](what string, fn func(*Server, *request, *T) error) handler {
-	return func(s *Server, q *request) error {
+func with[T any](what string, fn func(*request, *T) error) handler {
+	return func(q *request) error {
 		in := new(T)
 		if err := q.decode(in, what); err != nil {
 			return err
 		}
-		return fn(s, q, in)
+		return fn(q, in)
 	}
 }
 
 // withList is with for a list, which must not be empty.
-func withList[T any](what string, fn func(*Server, *request, []T) error) handler {
-	return with(what, func(s *Server, q *request, in *[]T) error {
+func withList[T any](what string, fn func(*request, []T) error) handler {
+	return with(what, func(q *request, in *[]T) error {
 		if len(*in) == 0 {
 			return errBody(what)
 		}
-		return fn(s, q, *in)
+		return fn(q, *in)
 	})
 }
 
 // lists makes a handler that answers with the rows of a query; op names it in errors.
 func lists[T any](find *query[T], op string, args func(*request) []any) handler {
-	return func(s *Server, q *request) error {
-		list, err := find.list(q.ctx(), s.st, args(q)...)
+	return func(q *request) error {
+		list, err := find.list(q, q.st, args(q)...)
 		return q.answer(list, errStore(op, err))
 	}
 }
@@ -139,9 +142,6 @@ func (q *request) paged(args ...any) []any {
 	page, per := q.page()
 	return append(args, per, page*per)
 }
-
-// ctx ends with the request.
-func (q *request) ctx() context.Context { return q.r.Context() }
 
 // query returns the first value of a parameter of the URL's query, or "".
 func (q *request) query(name string) string { return q.r.URL.Query().Get(name) }
@@ -220,7 +220,7 @@ func (q *request) notModified(etag string) bool {
 }
 
 // fail answers with an error and logs it if it was the server's fault.
-func (s *Server) fail(q *request, err error) {
+func (q *request) fail(err error) {
 	e, ok := errors.AsType[*apiError](err)
 	if !ok {
 		e = &apiError{
@@ -231,7 +231,7 @@ func (s *Server) fail(q *request, err error) {
 		}
 	}
 	if e.StatusCode >= 500 {
-		s.log.Error("request", "handler", q.route.name, "request_id", q.requestID, "err", err)
+		q.log.Error("request", "handler", q.route.name, "request_id", q.requestID, "err", err)
 	}
 	out := *e
 	kind := "application/json"
@@ -242,7 +242,7 @@ func (s *Server) fail(q *request, err error) {
 		out.RequestID = q.requestID
 	}
 	b, _ := json.Marshal(out)
-	s.met.httpErrors.Inc()
+	q.met.httpErrors.Inc()
 	_ = q.write(e.StatusCode, kind, b)
 }
 
@@ -251,7 +251,7 @@ var notFound = &route{operation: operation{name: "notFound"}}
 // ServeHTTP answers one API request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	q := &request{w: w, r: r, requestID: newID(), route: notFound}
+	q := &request{Context: r.Context(), Server: s, w: w, r: r, requestID: newID(), route: notFound}
 	if rt, parts := s.router.find(r.Method, r.URL.Path); rt != nil {
 		q.route, q.parts = rt, parts
 	}
@@ -276,12 +276,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		q.burner = s.burn
 		if len(s.st.replicas) > 0 && q.reads() {
-			q.r = q.r.WithContext(fromReplica(q.ctx()))
+			q.Context = fromReplica(q.Context)
 		}
-		err = s.handle(q)
+		err = q.handle()
 	}
 	if err != nil {
-		s.fail(q, err)
+		q.fail(err)
 	}
 	q.burn() // of a handler that wrote nothing
 	s.met.requests.Inc()
@@ -291,12 +291,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // handle checks session and faults and calls the route's handler.
-func (s *Server) handle(q *request) error {
+func (q *request) handle() error {
 	if q.route.fn == nil {
 		return errNoPage
 	}
 	if token, cookie := authToken(q.r); token != "" {
-		sess, err := s.session(q.ctx(), token)
+		sess, err := q.session(q, token)
 		switch {
 		case err == nil && cookie && q.r.Method != http.MethodGet && q.r.Header.Get("X-Csrf-Token") != sess.Props["csrf"]:
 			return errSession // a page of another site may have sent the cookie
@@ -318,15 +318,15 @@ func (s *Server) handle(q *request) error {
 	if q.sess == nil && !q.route.open {
 		return errSession
 	}
-	if s.faults.fails(q.route.name) {
+	if q.faults.fails(q.route.name) {
 		return newError(http.StatusInternalServerError, "refchat.fault.app_error", "Planted fault.")
 	}
 	for _, need := range q.route.needs {
-		if err := need(s, q); err != nil {
+		if err := need(q); err != nil {
 			return err
 		}
 	}
-	return q.route.fn(s, q)
+	return q.route.fn(q)
 }
 
 func statusOf(err error) int {
@@ -387,7 +387,7 @@ func newRouter(list []operation, rel release) *router {
 					r.needs = append(r.needs, need)
 				} else if strings.HasSuffix(w, "_id") {
 					r.needs = append(r.needs,
-						func(_ *Server, q *request) (err error) {
+						func(q *request) (err error) {
 							q.id, err = q.idParam(w)
 							return err
 						})

@@ -1,7 +1,6 @@
 package refchat
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"unicode"
@@ -37,29 +36,12 @@ var (
 		"WHERE teamid = ? AND deleteat = 0 ORDER BY createat, id LIMIT ? OFFSET ?")
 )
 
-// integrationRoutes are the operations of webhooks and slash commands. Posting by a webhook needs no
-// session, and is beside the API, at /hooks/ID.
-var integrationRoutes = []operation{
-	{
-		"POST /hooks/incoming",
-		"createIncomingHook",
-		with("incoming_webhook", (*Server).createIncomingHook),
-	},
-	{"GET /hooks/incoming", "getIncomingHooks", (*Server).getIncomingHooks},
-	{
-		"POST //hooks/{hook_id} open",
-		"incomingWebhook",
-		with("payload", (*Server).fireIncomingHook),
-	},
-	{"POST /commands/execute", "executeCommand", with("command_args", (*Server).executeCommand)},
-}
-
-func (s *Server) createIncomingHook(q *request, in *incomingHook) error {
-	c, err := s.channel(q.ctx(), in.ChannelID)
+func (q *request) createIncomingHook(in *incomingHook) error {
+	c, err := q.channel(q, in.ChannelID)
 	if err != nil {
 		return err
 	}
-	if err := s.mustManageTeam(q.ctx(), q.sess, c.TeamID); err != nil {
+	if err := q.mustManageTeam(c.TeamID); err != nil {
 		return err
 	}
 	if len(in.DisplayName) > 64 {
@@ -71,21 +53,21 @@ func (s *Server) createIncomingHook(q *request, in *incomingHook) error {
 		TeamID: c.TeamID, DisplayName: in.DisplayName, Description: clip(in.Description, 500),
 		ChannelLocked: in.ChannelLocked,
 	}
-	if err := incomingHookKind.save(q.ctx(), s.st, "WebhookStore.SaveIncoming", h); err != nil {
+	if err := incomingHookKind.save(q, q.st, "WebhookStore.SaveIncoming", h); err != nil {
 		return errStore("webhooks.save_incoming", err)
 	}
 	return q.created(h)
 }
 
-func (s *Server) getIncomingHooks(q *request) error {
+func (q *request) getIncomingHooks() error {
 	team := q.query("team_id")
 	if !validID(team) {
 		return errURL("team_id")
 	}
-	if err := s.mustManageTeam(q.ctx(), q.sess, team); err != nil {
+	if err := q.mustManageTeam(team); err != nil {
 		return err
 	}
-	list, err := incomingHooksOfTeam.list(q.ctx(), s.st, q.paged(team)...)
+	list, err := incomingHooksOfTeam.list(q, q.st, q.paged(team)...)
 	return q.answer(list, errStore("webhooks.get_incoming", err))
 }
 
@@ -97,17 +79,16 @@ type hookPayload struct {
 }
 
 // fireIncomingHook posts as the user who has made the hook.
-func (s *Server) fireIncomingHook(q *request, in *hookPayload) error {
-	ctx := q.ctx()
+func (q *request) fireIncomingHook(in *hookPayload) error {
 	if in.Text == "" {
 		return badRequest("web.incoming_webhook.text.app_error", "No text specified.")
 	}
-	h, err := incomingHookByID.one(ctx, s.st, q.param("hook_id"))
+	h, err := incomingHookByID.one(q, q.st, q.param("hook_id"))
 	if err != nil {
 		return errFind("webhooks.get_incoming", err,
 			badRequest("web.incoming_webhook.invalid.app_error", "Invalid webhook."))
 	}
-	c, err := s.channelOfHook(ctx, h, in.Channel)
+	c, err := q.channelOfHook(h, in.Channel)
 	if err != nil {
 		return err
 	}
@@ -120,7 +101,7 @@ func (s *Server) fireIncomingHook(q *request, in *hookPayload) error {
 	props["from_webhook"] = "true"
 	props["webhook_display_name"] = h.DisplayName
 	p := &post{UserID: h.UserID, ChannelID: c.ID, Message: in.Text, Props: props}
-	if err := s.postFor(ctx, p, c); err != nil {
+	if err := q.postFor(p, c); err != nil {
 		return err
 	}
 	return q.write(http.StatusOK, "text/plain", []byte("ok"))
@@ -128,13 +109,13 @@ func (s *Server) fireIncomingHook(q *request, in *hookPayload) error {
 
 // channelOfHook returns the channel that a payload names, or the hook's own. A closed channel takes
 // posts of its members' hooks alone.
-func (s *Server) channelOfHook(
-	ctx context.Context, h *incomingHook, name string,
+func (q *request) channelOfHook(
+	h *incomingHook, name string,
 ) (c *channel, err error) {
 	if name = strings.TrimPrefix(name, "#"); name == "" {
-		c, err = s.channel(ctx, h.ChannelID)
+		c, err = q.channel(q, h.ChannelID)
 	} else {
-		c, err = channelByName.one(ctx, s.st, name, h.TeamID)
+		c, err = channelByName.one(q, q.st, name, h.TeamID)
 		err = errFind("channel.get_by_name", err, missing("web.incoming_webhook.channel.app_error",
 			"Couldn't find the channel."))
 	}
@@ -146,7 +127,7 @@ func (s *Server) channelOfHook(
 			"This webhook is not permitted to post to the requested channel.")
 	}
 	if c.Type != openChannel {
-		mine, err := s.channelsOfUser(ctx, h.UserID)
+		mine, err := q.channelsOfUser(q, h.UserID)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +141,7 @@ func (s *Server) channelOfHook(
 
 // postFor stores a post that the server makes for a user. One that is too long is refused: the real
 // server would split a webhook's.
-func (s *Server) postFor(ctx context.Context, p *post, c *channel) error {
+func (q *request) postFor(p *post, c *channel) error {
 	if c.DeleteAt != 0 {
 		return badRequest("api.post.create_post.can_not_post_to_deleted.error",
 			"Can not post to deleted channel.")
@@ -168,7 +149,7 @@ func (s *Server) postFor(ctx context.Context, p *post, c *channel) error {
 	if utf8.RuneCountInString(p.Message) > maxMessage {
 		return badRequest("model.post.is_valid.msg.app_error", "Invalid message.")
 	}
-	_, err := s.storePost(ctx, p, c, true)
+	_, err := q.storePost(q, p, c, true)
 	return err
 }
 
@@ -211,16 +192,15 @@ var builtinCommands = map[string]func(message string) commandResponse{
 	},
 }
 
-func (s *Server) executeCommand(q *request, in *commandArgs) error {
-	ctx := q.ctx()
+func (q *request) executeCommand(in *commandArgs) error {
 	if len(in.Command) <= 1 || in.Command[0] != '/' || !validID(in.ChannelID) {
 		return badRequest("api.command.execute_command.start.app_error",
 			"Command must start with a slash.")
 	}
-	if err := s.mustReadChannel(ctx, q.sess, in.ChannelID); err != nil {
+	if err := q.mustRead(in.ChannelID); err != nil {
 		return err
 	}
-	c, err := s.channel(ctx, in.ChannelID)
+	c, err := q.channel(q, in.ChannelID)
 	if err != nil {
 		return err
 	}
@@ -238,9 +218,9 @@ func (s *Server) executeCommand(q *request, in *commandArgs) error {
 	p := &post{UserID: q.sess.UserID, ChannelID: c.ID, RootID: in.RootID, Message: r.Text,
 		Type: r.Type}
 	if r.ResponseType == "in_channel" {
-		err = s.postFor(ctx, p, c)
+		err = q.postFor(p, c)
 	} else {
-		s.ephemeral(q.sess.UserID, p, r.Text)
+		q.ephemeral(q.sess.UserID, p, r.Text)
 	}
 	return q.answer(r, err)
 }

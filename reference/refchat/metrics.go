@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // buckets are Prometheus' defaults and three finer ones: most of this server's work ends below 5
@@ -70,85 +71,76 @@ var runtimeMetrics = []collectors.GoRuntimeMetricsRule{
 }
 
 func newMetrics(db *sql.DB) *metrics {
-	m := &metrics{reg: prometheus.NewRegistry(), client: newClientTimes()}
-	for _, c := range []struct {
-		to         *prometheus.Counter
-		name, help string
-	}{
-		{&m.requests, "mattermost_http_requests_total", "API requests."},
-		{&m.httpErrors, "mattermost_http_errors_total", "API requests answered with an error."},
-		{&m.posts, "mattermost_post_total", "Posts created."},
-		{&m.logins, "mattermost_login_logins_total", "Successful logins."},
-		{&m.notifyAcks, "mattermost_notifications_total_ack", "Posted events that a client said it got."},
-		{&m.busSent, "refchat_bus_sent_total", "Messages handed to a peer's connection."},
-		{&m.busGot, "refchat_bus_received_total", "Messages received from peers."},
-		{&m.busLost, "refchat_bus_lost_total", "Messages a peer will not get."},
-		{&m.statements, "refchat_db_statements_total", "SQL statements, BEGIN and COMMIT included."},
-		{&m.replicaReads, "refchat_replica_statements_total",
-			"Statements that read from a replica; they are in refchat_statements_total too."},
-		{&m.burnt, "refchat_fault_cpu_seconds_total", "CPU time burnt by the faults cpu and work."},
-		{&m.refused, "refchat_requests_refused_total", "API requests answered with 429."},
-		{&m.evicted, "refchat_cache_evicted_total", "Entries that left a full cache for others."},
-	} {
-		*c.to = prometheus.NewCounter(prometheus.CounterOpts{Name: c.name, Help: c.help})
-		m.reg.MustRegister(*c.to)
+	reg := prometheus.NewRegistry()
+	auto := promauto.With(reg)
+	counter := func(name, help string) prometheus.Counter {
+		return auto.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
-	for _, c := range []struct {
-		to                **prometheus.CounterVec
-		name, label, help string
-	}{
-		{&m.published, "mattermost_websocket_event_total", "type",
-			"Events published here; peers bring them to their connections too."},
-		{&m.broadcasts, "mattermost_websocket_broadcasts_total", "name",
-			"Events written to connections."},
-		{&m.wsDropped, "refchat_websocket_dropped_total", "reason",
-			"Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), away (full queue of a client that has not come back)."},
-		{&m.wsResumed, "mattermost_websocket_reconnects_total", "type",
-			"Clients that came back to a connection: success (what they missed was sent again), lossless (nothing was missed), failure (too much was)."},
-		{&m.faultTime, "refchat_fault_wait_seconds_total", "fault",
-			"Time that requests and hubs waited for the faults slow-post, stall, lock, hub and hot-row."},
-	} {
-		*c.to = prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: c.name,
-			Help: c.help,
-		}, []string{c.label})
-		m.reg.MustRegister(*c.to)
+	counters := func(name, label, help string) *prometheus.CounterVec {
+		return auto.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	}
-	m.apiTime = newTimes("mattermost_api_time", "Time to execute the API handler, in seconds.",
-		"handler", "method", "status_code")
-	m.storeTime = newTimes(
-		"mattermost_db_store_time",
-		"Time to execute the store method, in seconds.",
-		"method",
-		"success",
-	)
-	m.websockets = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "mattermost_http_websockets_total",
-		Help: "WebSocket connections now.",
-	})
-	for _, vec := range m.client {
-		m.reg.MustRegister(vec)
+	times := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		return auto.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    name,
+			Help:    help,
+			Buckets: buckets,
+		}, labels)
 	}
-	m.reg.MustRegister(m.apiTime, m.storeTime, m.websockets,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "mattermost_db_master_connections_total",
-			Help: "Open database connections.",
-		},
-			func() float64 { return float64(db.Stats().OpenConnections) }),
+	m := &metrics{
+		reg:        reg,
+		requests:   counter("mattermost_http_requests_total", "API requests."),
+		httpErrors: counter("mattermost_http_errors_total", "API requests answered with an error."),
+		posts:      counter("mattermost_post_total", "Posts created."),
+		logins:     counter("mattermost_login_logins_total", "Successful logins."),
+		notifyAcks: counter("mattermost_notifications_total_ack",
+			"Posted events that a client said it got."),
+		busSent: counter("refchat_bus_sent_total", "Messages handed to a peer's connection."),
+		busGot:  counter("refchat_bus_received_total", "Messages received from peers."),
+		busLost: counter("refchat_bus_lost_total", "Messages a peer will not get."),
+		statements: counter("refchat_db_statements_total",
+			"SQL statements, BEGIN and COMMIT included."),
+		replicaReads: counter("refchat_replica_statements_total",
+			"Statements that read from a replica; they are in refchat_statements_total too."),
+		burnt: counter("refchat_fault_cpu_seconds_total",
+			"CPU time burnt by the faults cpu and work."),
+		refused: counter("refchat_requests_refused_total", "API requests answered with 429."),
+		evicted: counter("refchat_cache_evicted_total",
+			"Entries that left a full cache for others."),
+		published: counters("mattermost_websocket_event_total", "type",
+			"Events published here; peers bring them to their connections too."),
+		broadcasts: counters("mattermost_websocket_broadcasts_total", "name",
+			"Events written to connections."),
+		wsDropped: counters("refchat_websocket_dropped_total", "reason",
+			"Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), away (full queue of a client that has not come back)."),
+		wsResumed: counters("mattermost_websocket_reconnects_total", "type",
+			"Clients that came back to a connection: success (what they missed was sent again), lossless (nothing was missed), failure (too much was)."),
+		faultTime: counters("refchat_fault_wait_seconds_total", "fault",
+			"Time that requests and hubs waited for the faults slow-post, stall, lock, hub and hot-row."),
+		apiTime: times("mattermost_api_time", "Time to execute the API handler, in seconds.",
+			"handler", "method", "status_code"),
+		storeTime: times("mattermost_db_store_time",
+			"Time to execute the store method, in seconds.", "method", "success"),
+		websockets: auto.NewGauge(prometheus.GaugeOpts{
+			Name: "mattermost_http_websockets_total",
+			Help: "WebSocket connections now.",
+		}),
+		client: map[string]*prometheus.HistogramVec{},
+	}
+	for kind, name := range clientTimes {
+		m.client[kind] = times("mattermost_webapp_"+name,
+			"Times that clients have reported, in seconds.", "platform", "agent")
+	}
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "mattermost_db_master_connections_total",
+		Help: "Open database connections.",
+	}, func() float64 { return float64(db.Stats().OpenConnections) })
+	reg.MustRegister(
 		// go_sql_*: in use, max open, waits, wait time
 		collectors.NewDBStatsCollector(db, "master"),
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(runtimeMetrics...)),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{Namespace: "mattermost"}))
 	return m
-}
-
-func newTimes(name, help string, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    name,
-		Help:    help,
-		Buckets: buckets,
-	}, labels)
 }
 
 func (m *metrics) apiObserver(handler, method string, status int) prometheus.Observer {

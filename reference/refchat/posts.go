@@ -11,8 +11,7 @@ import (
 
 // listOf makes the API's list of posts, in the given order, with the whole threads of its replies
 // (not in the order).
-func (s *Server) listOf(
-	ctx context.Context,
+func (q *request) listOf(
 	posts []*post,
 	threads, counted bool,
 ) (*postList, error) {
@@ -29,7 +28,7 @@ func (s *Server) listOf(
 		}
 	}
 	if threads && len(roots) > 0 {
-		more, err := threadsOf[counted].list(ctx, s.st, roots, roots)
+		more, err := threadsOf[counted].list(q, q.st, roots, roots)
 		if err != nil {
 			return nil, errStore("post.get_parents", err)
 		}
@@ -43,7 +42,7 @@ func (s *Server) listOf(
 	for _, p := range l.Posts {
 		all = append(all, p)
 	}
-	return l, s.addMetadata(ctx, all)
+	return l, q.addMetadata(q, all)
 }
 
 // addMetadata fills in files and reactions of posts that have some, and queries priorities and
@@ -103,8 +102,7 @@ func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
 }
 
 // setCursors fills in the neighbors of a list's ends.
-func (s *Server) setCursors(
-	ctx context.Context,
+func (q *request) setCursors(
 	l *postList,
 	channelID string,
 	as *threadView,
@@ -114,14 +112,14 @@ func (s *Server) setCursors(
 	}
 	newest, oldest := l.Posts[l.Order[0]], l.Posts[l.Order[len(l.Order)-1]]
 	var err error
-	if l.NextPostID, err = as.neighbor(ctx, s.st, channelID, newest.CreateAt, false); err == nil {
-		l.PrevPostID, err = as.neighbor(ctx, s.st, channelID, oldest.CreateAt, true)
+	if l.NextPostID, err = as.neighbor(q, q.st, channelID, newest.CreateAt, false); err == nil {
+		l.PrevPostID, err = as.neighbor(q, q.st, channelID, oldest.CreateAt, true)
 	}
 	return errStore("post.get_neighbor", err)
 }
 
-func (s *Server) getPostsForChannel(q *request) error {
-	if err := s.mayReadPosts(q.ctx(), q.sess, q.channelID); err != nil {
+func (q *request) getPostsForChannel() error {
+	if err := q.mayReadPosts(q.channelID); err != nil {
 		return err
 	}
 	v := q.r.URL.Query()
@@ -140,52 +138,50 @@ func (s *Server) getPostsForChannel(q *request) error {
 		}
 	}
 	page, per := q.page()
-	ctx := q.ctx()
-	as := s.threadView(q)
+	as := q.threadView()
 	var list []*post
 	if since == 0 {
-		c, err := s.channel(ctx, q.channelID)
+		c, err := q.channel(q, q.channelID)
 		if err != nil {
 			return err
 		}
-		if q.notModified(s.cfg.Version + "." + strconv.FormatInt(c.LastPostAt, 10)) {
+		if q.notModified(q.cfg.Version + "." + strconv.FormatInt(c.LastPostAt, 10)) {
 			return nil
 		}
 	}
 	switch {
 	case since > 0:
-		list, err = as.list(ctx, s.st, as.since, q.channelID, since)
+		list, err = as.list(q, q.st, as.since, q.channelID, since)
 	case after != "":
-		list, err = as.list(ctx, s.st, as.after, q.channelID, after, per, page*per)
+		list, err = as.list(q, q.st, as.after, q.channelID, after, per, page*per)
 	case before != "":
-		list, err = as.list(ctx, s.st, as.before, q.channelID, before, per, page*per)
+		list, err = as.list(q, q.st, as.before, q.channelID, before, per, page*per)
 	default:
-		list, err = as.list(ctx, s.st, as.newest, q.channelID, per, page*per)
+		list, err = as.list(q, q.st, as.newest, q.channelID, per, page*per)
 	}
 	if err != nil {
 		return errStore("post.get_posts", err)
 	}
-	return s.replyPosts(q, list, as, since > 0 || before != "" || after != "", since == 0)
+	return q.replyPosts(list, as, since > 0 || before != "" || after != "", since == 0)
 }
 
 // replyPosts answers with a list of a channel's posts, which cursors gives the neighbors of its
 // ends.
-func (s *Server) replyPosts(q *request, list []*post, as *threadView, counted, cursors bool) error {
-	ctx := q.ctx()
-	if err := s.introduceRoots(ctx, list, as); err != nil {
+func (q *request) replyPosts(list []*post, as *threadView, counted, cursors bool) error {
+	if err := q.introduceRoots(list, as); err != nil {
 		return err
 	}
-	l, err := s.listOf(ctx, list, !as.collapsed && q.query("skipFetchThreads") != "true", counted)
+	l, err := q.listOf(list, !as.collapsed && q.query("skipFetchThreads") != "true", counted)
 	if err == nil && cursors {
-		err = s.setCursors(ctx, l, q.channelID, as)
+		err = q.setCursors(l, q.channelID, as)
 	}
 	return q.answer(l, err)
 }
 
 // getPostsAroundUnread answers with the posts that a client shows when a user opens a channel: the
 // oldest unread post with those around it, or the last page.
-func (s *Server) getPostsAroundUnread(q *request) error {
-	if err := s.mayReadPosts(q.ctx(), q.sess, q.channelID); err != nil {
+func (q *request) getPostsAroundUnread() error {
+	if err := q.mayReadPosts(q.channelID); err != nil {
 		return err
 	}
 	v := q.r.URL.Query()
@@ -200,9 +196,8 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	if nAfter == 0 {
 		return errURL("limit_after")
 	}
-	ctx := q.ctx()
-	as := s.threadView(q)
-	m, err := memberOf.one(ctx, s.st, q.channelID, q.userID)
+	as := q.threadView()
+	m, err := memberOf.one(q, q.st, q.channelID, q.userID)
 	if err != nil {
 		return errFind("channel.get_member", err,
 			missing("app.channel.get_member.missing.app_error",
@@ -210,22 +205,22 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	}
 	unread := ""
 	if m.LastViewedAt > 0 {
-		if unread, err = as.neighbor(ctx, s.st, q.channelID, int64(m.LastViewedAt), false); err != nil {
+		if unread, err = as.neighbor(q, q.st, q.channelID, int64(m.LastViewedAt), false); err != nil {
 			return errStore("post.get_neighbor", err)
 		}
 	}
 	var list []*post
 	if unread == "" {
-		list, err = as.list(ctx, s.st, as.newest, q.channelID, nBefore, 0)
+		list, err = as.list(q, q.st, as.newest, q.channelID, nBefore, 0)
 	} else {
 		var first *post
-		if first, err = postByID.one(ctx, s.st, unread); err == nil {
+		if first, err = postByID.one(q, q.st, unread); err == nil {
 			var newer, older []*post
 			if nAfter > 1 {
-				newer, err = as.list(ctx, s.st, as.after, q.channelID, unread, nAfter-1, 0)
+				newer, err = as.list(q, q.st, as.after, q.channelID, unread, nAfter-1, 0)
 			}
 			if err == nil && nBefore > 0 {
-				older, err = as.list(ctx, s.st, as.before, q.channelID, unread, nBefore, 0)
+				older, err = as.list(q, q.st, as.before, q.channelID, unread, nBefore, 0)
 			}
 			list = append(append(newer, first), older...)
 		}
@@ -233,21 +228,21 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	if err != nil {
 		return errStore("post.get_around", err)
 	}
-	return s.replyPosts(q, list, as, unread != "", true)
+	return q.replyPosts(list, as, unread != "", true)
 }
 
-func (s *Server) getPost(q *request) error {
+func (q *request) getPost() error {
 	p := q.post
-	if q.notModified(s.cfg.Version + "." + p.ID + "." + strconv.FormatInt(p.UpdateAt, 10)) {
+	if q.notModified(q.cfg.Version + "." + p.ID + "." + strconv.FormatInt(p.UpdateAt, 10)) {
 		return nil
 	}
-	if err := s.addMetadata(q.ctx(), []*post{p}); err != nil {
+	if err := q.addMetadata(q, []*post{p}); err != nil {
 		return err
 	}
 	return q.reply(p)
 }
 
-func (s *Server) getPostThread(q *request) error {
+func (q *request) getPostThread() error {
 	p := q.post
 	root := p.RootID
 	if root == "" {
@@ -257,18 +252,17 @@ func (s *Server) getPostThread(q *request) error {
 	if err != nil {
 		return err
 	}
-	ctx := q.ctx()
 	var list []*post
 	more := false
 	if all {
-		list, err = threadPosts.list(ctx, s.st, root, root)
+		list, err = threadPosts.list(q, q.st, root, root)
 	} else {
-		list, more, err = s.threadPage(ctx, p, page)
+		list, more, err = q.threadPage(p, page)
 	}
 	if err != nil {
 		return errStore("post.get_thread", err)
 	}
-	l, err := s.listOf(ctx, list, false, true)
+	l, err := q.listOf(list, false, true)
 	if err != nil {
 		return err
 	}
@@ -281,14 +275,14 @@ func (s *Server) getPostThread(q *request) error {
 }
 
 // threadPage returns one page of the thread that a post is in.
-func (s *Server) threadPage(ctx context.Context, p *post, page threadPage) ([]*post, bool, error) {
+func (q *request) threadPage(p *post, page threadPage) ([]*post, bool, error) {
 	if p.RootID != "" {
 		var err error
-		if p, err = postByID.one(ctx, s.st, p.RootID); err != nil {
+		if p, err = postByID.one(q, q.st, p.RootID); err != nil {
 			return nil, false, err
 		}
 	}
-	return s.st.threadPage(ctx, p, page)
+	return q.st.threadPage(q, p, page)
 }
 
 // postPatch is a change of a post.
@@ -298,7 +292,7 @@ type postPatch struct {
 	IsPinned *bool           `json:"is_pinned"`
 }
 
-func (s *Server) patchPost(q *request, in *postPatch) error {
+func (q *request) patchPost(in *postPatch) error {
 	old := q.post
 	p := *old
 	if in.Message != nil {
@@ -314,46 +308,45 @@ func (s *Server) patchPost(q *request, in *postPatch) error {
 	change(&p.Props, in.Props)
 	change(&p.IsPinned, in.IsPinned)
 	p.UpdateAt = millis()
-	ctx := q.ctx()
-	if err := s.st.editPost(ctx, old, &p); err != nil {
+	if err := q.st.editPost(q, old, &p); err != nil {
 		return errStore("post.update", err)
 	}
-	body, err := s.changed(ctx, "post_edited", &p)
+	body, err := q.changed("post_edited", &p)
 	if err != nil {
 		return err
 	}
 	return q.write(http.StatusOK, "application/json", body)
 }
 
-func (s *Server) deletePost(q *request) error {
-	if err := s.st.deletePost(q.ctx(), q.post, millis(), q.sess.UserID); err != nil {
+func (q *request) deletePost() error {
+	if err := q.st.deletePost(q, q.post, millis(), q.sess.UserID); err != nil {
 		return errStore("post.delete", err)
 	}
-	_, err := s.changed(q.ctx(), "post_deleted", q.post)
+	_, err := q.changed("post_deleted", q.post)
 	return q.done(err)
 }
 
 // changed notifies a channel of a changed post, and returns it as JSON.
-func (s *Server) changed(ctx context.Context, event string, p *post) ([]byte, error) {
-	s.invalidate(dropChannel, p.ChannelID)
-	if err := s.addMetadata(ctx, []*post{p}); err != nil {
+func (q *request) changed(event string, p *post) ([]byte, error) {
+	q.invalidate(dropChannel, p.ChannelID)
+	if err := q.addMetadata(q, []*post{p}); err != nil {
 		return nil, err
 	}
 	body, err := json.Marshal(p)
 	if err == nil {
-		s.publish(event, broadcast{ChannelID: p.ChannelID}, "post", string(body))
+		q.publish(event, broadcast{ChannelID: p.ChannelID}, "post", string(body))
 	}
 	return body, err
 }
 
 // mustBeAuthor admits the author of a post, and administrators. A post that is not there is
 // refused, too, as the real server hides existing ones.
-func (s *Server) mustBeAuthor(q *request) error {
-	err := s.mustReadPost(q)
+func (q *request) mustBeAuthor() error {
+	err := q.mustReadPost()
 	switch {
 	case err != nil && statusOf(err) != http.StatusNotFound:
 		return err
-	case err != nil, q.post.UserID != q.sess.UserID && !s.isAdmin(q.sess):
+	case err != nil, q.post.UserID != q.sess.UserID && !q.sess.isAdmin():
 		return errPermission
 	}
 	return nil

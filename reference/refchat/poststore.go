@@ -2,7 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"maps"
 	"slices"
@@ -137,7 +136,7 @@ func (v *threadView) neighbor(
 	err = st.row(ctx, []any{&id},
 		"SELECT p.id FROM posts p WHERE p.channelid = ? AND p.deleteat = 0"+v.only+
 			" AND p.createat "+cmp+" ? ORDER BY p.createat "+dir+" LIMIT 1", channelID, at)
-	return id, unless(err, sql.ErrNoRows)
+	return id, unlessNone(err)
 }
 
 // savePost stores a new post and updates its thread and channel, statement by statement as the real
@@ -213,7 +212,7 @@ func (st *store) countReply(ctx context.Context, p *post) error {
 			`UPDATE threads SET replycount = replycount + 1, lastreplyat = GREATEST(?, lastreplyat),
 			participants = ? WHERE postid = ?`, p.CreateAt, jsonText(list), p.RootID)
 	}
-	if !errors.Is(err, sql.ErrNoRows) {
+	if !noRow(err) {
 		return err
 	}
 	list, err := st.strings(

@@ -2,8 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -36,11 +34,11 @@ func (s *Server) priorities() bool { return s.client.values["PostPriority"] == "
 
 // checkPriority refuses the same as the real server: a priority of a reply, and a post that goes on
 // notifying without urgency or without a user to notify.
-func (s *Server) checkPriority(ctx context.Context, p *post) error {
+func (q *request) checkPriority(p *post) error {
 	if p.Metadata == nil || p.Metadata.Priority == nil {
 		return nil
 	}
-	if !s.priorities() {
+	if !q.priorities() {
 		p.Metadata.Priority = nil
 		return nil
 	}
@@ -49,7 +47,7 @@ func (s *Server) checkPriority(ctx context.Context, p *post) error {
 	}
 	x := p.Metadata.Priority
 	if x.RequestedAck || x.PersistentNotifications {
-		if err := s.mustHold(professional, http.StatusNotImplemented, "license_error.feature_unavailable"); err != nil {
+		if err := q.mustHold(professional, http.StatusNotImplemented, "license_error.feature_unavailable"); err != nil {
 			return err
 		}
 	}
@@ -67,7 +65,7 @@ func (s *Server) checkPriority(ctx context.Context, p *post) error {
 		return bad("urgent_persistent_notification_post",
 			"Only urgent posts may have persistent notifications.")
 	}
-	a, err := s.audienceOf(ctx, p.ChannelID)
+	a, err := q.audienceOf(q, p.ChannelID)
 	if err != nil {
 		return errStore("channel.audience", err)
 	}
@@ -120,12 +118,12 @@ func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now in
 	})
 }
 
-func (s *Server) acknowledge(q *request) error {
+func (q *request) acknowledge() error {
 	x := &acknowledgement{UserID: q.userID, PostID: q.post.ID, AcknowledgedAt: millis()}
-	if err := s.st.setAcknowledged(q.ctx(), x, x.AcknowledgedAt); err != nil {
+	if err := q.st.setAcknowledged(q, x, x.AcknowledgedAt); err != nil {
 		return errStore("post.acknowledge", err)
 	}
-	s.publish(
+	q.publish(
 		"post_acknowledgement_added",
 		broadcast{ChannelID: q.post.ChannelID},
 		"acknowledgement",
@@ -142,18 +140,17 @@ type reminder struct {
 }
 
 // setReminder stores when to remind the user of a post, and notifies the user alone.
-func (s *Server) setReminder(q *request, in *reminder) error {
+func (q *request) setReminder(in *reminder) error {
 	p := q.post
 	if in.TargetTime < time.Now().Unix() {
 		return errBody("target_time")
 	}
-	ctx := q.ctx()
 	in.PostID = p.ID
 	in.UserID = q.userID
-	if err := s.st.setReminder(ctx, in); err != nil {
+	if err := q.st.setReminder(q, in); err != nil {
 		return errStore("post.set_reminder", err)
 	}
-	author, err := authorOf.find(ctx, s.st, p.ID)
+	author, err := authorOf.find(q, q.st, p.ID)
 	if err != nil {
 		return errStore("post.get_reminder_metadata", err)
 	}
@@ -162,7 +159,7 @@ func (s *Server) setReminder(q *request, in *reminder) error {
 		where = "@" + author
 	}
 	at := time.Unix(in.TargetTime, 0).UTC().Format(time.RFC1123)
-	s.ephemeral(q.userID, p, "You will be reminded about /pl/"+p.ID+" from "+where+" at "+at+".")
+	q.ephemeral(q.userID, p, "You will be reminded about /pl/"+p.ID+" from "+where+" at "+at+".")
 	return q.ok()
 }
 
@@ -230,7 +227,7 @@ func (s *Server) remindOnce(ctx context.Context, now time.Time) error {
 	for _, r := range due {
 		if p, err := postByID.one(ctx, s.st, r.PostID); err == nil {
 			s.ephemeral(r.UserID, p, "Reminder of /pl/"+p.ID+".")
-		} else if !errors.Is(err, sql.ErrNoRows) {
+		} else if !noRow(err) {
 			return err
 		}
 	}

@@ -51,41 +51,40 @@ func (c *customStatus) check(now time.Time) error {
 	return nil
 }
 
-func (s *Server) updateCustomStatus(q *request, c *customStatus) error {
+func (q *request) updateCustomStatus(c *customStatus) error {
 	if err := c.check(time.Now()); err != nil {
 		return err
 	}
-	ctx := q.ctx()
-	if err := s.setProp(ctx, q.userID, statusProp, jsonText(c)); err != nil {
+	if err := q.setProp(q.userID, statusProp, jsonText(c)); err != nil {
 		return err
 	}
-	s.warn("remembering a custom status", s.rememberStatus(ctx, q.userID, *c))
+	q.warn("remembering a custom status", q.rememberStatus(q.userID, *c))
 	return q.ok()
 }
 
-func (s *Server) removeCustomStatus(q *request) error {
-	return q.done(s.setProp(q.ctx(), q.userID, statusProp, ""))
+func (q *request) removeCustomStatus() error {
+	return q.done(q.setProp(q.userID, statusProp, ""))
 }
 
 // setProp changes one of a user's own properties and notifies all users.
-func (s *Server) setProp(ctx context.Context, userID, name, value string) error {
-	u, err := userByID.one(ctx, s.st, userID)
+func (q *request) setProp(userID, name, value string) error {
+	u, err := userByID.one(q, q.st, userID)
 	if err != nil {
 		return errFind("user.get", err, errNoUser)
 	}
 	u.Props[name] = value
 	u.UpdateAt = millis()
-	if err := setUserProps.run(ctx, s.st, jsonText(u.Props), u.UpdateAt, u.ID); err != nil {
+	if err := setUserProps.run(q, q.st, jsonText(u.Props), u.UpdateAt, u.ID); err != nil {
 		return errStore("user.update", err)
 	}
-	s.invalidate(dropUser, userID)
-	s.publish(
+	q.invalidate(dropUser, userID)
+	q.publish(
 		"user_updated",
 		broadcast{OmitUsers: map[string]bool{userID: true}},
 		"user",
 		u.public(),
 	)
-	s.publish("user_updated", broadcast{UserID: userID}, "user", u.self())
+	q.publish("user_updated", broadcast{UserID: userID}, "user", u.self())
 	return nil
 }
 
@@ -93,8 +92,8 @@ var setUserProps = command{"UserStore.Update",
 	"UPDATE users SET props = ?, updateat = ? WHERE id = ?"}
 
 // rememberStatus puts a status before the ones used earlier, which are a preference.
-func (s *Server) rememberStatus(ctx context.Context, userID string, c customStatus) error {
-	prefs, err := preferencesOf.list(ctx, s.st, userID)
+func (q *request) rememberStatus(userID string, c customStatus) error {
+	prefs, err := preferencesOf.list(q, q.st, userID)
 	if err != nil {
 		return err
 	}
@@ -116,26 +115,26 @@ func (s *Server) rememberStatus(ctx context.Context, userID string, c customStat
 		Name:     recentStatusName,
 		Value:    jsonText(recent),
 	}}
-	if err := s.st.savePreferences(ctx, list); err != nil {
+	if err := q.st.savePreferences(q, list); err != nil {
 		return err
 	}
-	s.publish("preferences_changed", broadcast{UserID: userID}, "preferences", jsonText(list))
+	q.publish("preferences_changed", broadcast{UserID: userID}, "preferences", jsonText(list))
 	return nil
 }
 
-func (s *Server) getUsersStats(q *request) error {
-	return s.usersStats(q, s.has(QuirkStatsCountBots))
+func (q *request) getUsersStats() error {
+	return q.usersStats(q.has(QuirkStatsCountBots))
 }
 
 // getFilteredUsersStats counts accounts for an administrator. Of the real server's filters it plays
 // include_bots alone.
-func (s *Server) getFilteredUsersStats(q *request) error {
+func (q *request) getFilteredUsersStats() error {
 	bots, _ := strconv.ParseBool(q.query("include_bots")) // as there, anything else is false
-	return s.usersStats(q, bots)
+	return q.usersStats(bots)
 }
 
-func (s *Server) usersStats(q *request, bots bool) error {
-	n, err := s.st.countUsers(q.ctx(), bots)
+func (q *request) usersStats(bots bool) error {
+	n, err := q.st.countUsers(q, bots)
 	return q.answer(
 		map[string]int64{"total_users_count": n},
 		errStore("user.get_total_users_count", err),
@@ -211,13 +210,12 @@ func (st *store) saveAttributes(
 	})
 }
 
-func (s *Server) createAttributeField(q *request, f *attributeField) error {
+func (q *request) createAttributeField(f *attributeField) error {
 	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || len(f.Name) > 255 || f.Type != "text" {
 		return newError(http.StatusUnprocessableEntity, "model.property_field.is_valid.app_error",
 			"Invalid property field: only named fields of type text are kept here.")
 	}
-	ctx := q.ctx()
-	list, err := attributeFields.list(ctx, s.st)
+	list, err := attributeFields.list(q, q.st)
 	if err != nil {
 		return errStore("custom_profile_attributes.count_property_fields", err)
 	}
@@ -242,7 +240,7 @@ func (s *Server) createAttributeField(q *request, f *attributeField) error {
 	if len(jsonText(f.Attrs)) > 8000 {
 		return errBody("property_field")
 	}
-	err = attributeKind.save(ctx, s.st, "PropertyFieldStore.Create", f)
+	err = attributeKind.save(q, q.st, "PropertyFieldStore.Create", f)
 	if duplicate(err, "") {
 		return newError(http.StatusUnprocessableEntity,
 			"app.property_field.create.name_conflict.app_error", "A field of that name exists.")
@@ -250,15 +248,14 @@ func (s *Server) createAttributeField(q *request, f *attributeField) error {
 	if err != nil {
 		return errStore("custom_profile_attributes.create_property_field", err)
 	}
-	s.publish("custom_profile_attributes_field_created", broadcast{}, "field", f)
+	q.publish("custom_profile_attributes_field_created", broadcast{}, "field", f)
 	return q.created(f)
 }
 
 // patchAttributes changes the caller's own values, by field.
-func (s *Server) patchAttributes(q *request, values *map[string]json.RawMessage) error {
+func (q *request) patchAttributes(values *map[string]json.RawMessage) error {
 	in := *values
-	ctx := q.ctx()
-	fields, err := attributeFields.list(ctx, s.st)
+	fields, err := attributeFields.list(q, q.st)
 	if err != nil {
 		return errStore("custom_profile_attributes.get_property_field", err)
 	}
@@ -276,19 +273,19 @@ func (s *Server) patchAttributes(q *request, values *map[string]json.RawMessage)
 		}
 		in[id] = json.RawMessage(jsonText(strings.TrimSpace(text)))
 	}
-	if err := s.st.saveAttributes(ctx, q.sess.UserID, in); err != nil {
+	if err := q.st.saveAttributes(q, q.sess.UserID, in); err != nil {
 		return errStore("custom_profile_attributes.property_value_upsert", err)
 	}
-	s.publish("custom_profile_attributes_values_updated", broadcast{}, "user_id", q.sess.UserID,
+	q.publish("custom_profile_attributes_values_updated", broadcast{}, "user_id", q.sess.UserID,
 		"values", in)
 	return q.reply(in)
 }
 
-func (s *Server) getAttributes(q *request) error {
-	if _, err := s.user(q.ctx(), q.id); err != nil {
+func (q *request) getAttributes() error {
+	if _, err := q.user(q, q.id); err != nil {
 		return err
 	}
-	list, err := attributesOf.list(q.ctx(), s.st, q.id, attributeGroup)
+	list, err := attributesOf.list(q, q.st, q.id, attributeGroup)
 	values := map[string]json.RawMessage{}
 	for _, x := range list {
 		values[x.FieldID] = json.RawMessage(x.Value)

@@ -1,7 +1,6 @@
 package refchat
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,19 +84,19 @@ func (s *Server) shown(sess *session, list ...*channelMember) {
 }
 
 // mayReadPosts refuses an administrator who is not a member of a direct or group channel, where the
-// release does so. mustReadChannel checked all others.
-func (s *Server) mayReadPosts(ctx context.Context, sess *session, channelID string) error {
-	if !s.has(QuirkDirectMembersOnly) || !s.isAdmin(sess) {
+// release does so. mustRead checked all others.
+func (q *request) mayReadPosts(channelID string) error {
+	if !q.has(QuirkDirectMembersOnly) || !q.sess.isAdmin() {
 		return nil
 	}
-	ch, err := s.channel(ctx, channelID)
+	ch, err := q.channel(q, channelID)
 	if err != nil {
 		return err
 	}
 	if ch.Type != directChannel && ch.Type != groupChannel {
 		return nil
 	}
-	in, err := s.channelsOfUser(ctx, sess.UserID)
+	in, err := q.channelsOfUser(q, q.sess.UserID)
 	if err == nil && !in[channelID] {
 		err = errPermission
 	}

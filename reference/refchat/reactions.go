@@ -51,7 +51,7 @@ func (st *store) deleteReaction(ctx context.Context, x *reaction) error {
 	})
 }
 
-func (s *Server) saveReaction(q *request, x *reaction) error {
+func (q *request) saveReaction(x *reaction) error {
 	if !validID(x.UserID) || !validID(x.PostID) || x.EmojiName == "" || len(x.EmojiName) > 64 {
 		return badRequest("api.reaction.save_reaction.invalid.app_error", "Reaction is not valid.")
 	}
@@ -59,12 +59,11 @@ func (s *Server) saveReaction(q *request, x *reaction) error {
 		return forbidden("api.reaction.save_reaction.user_id.app_error",
 			"You cannot save reaction for the other user.")
 	}
-	ctx := q.ctx()
-	p, err := postByID.one(ctx, s.st, x.PostID)
+	p, err := postByID.one(q, q.st, x.PostID)
 	if err != nil {
 		return errFind("post.get", err, errNoPost)
 	}
-	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
+	if err := q.mustRead(p.ChannelID); err != nil {
 		return err
 	}
 	if !emojiForm.MatchString(x.EmojiName) {
@@ -79,14 +78,14 @@ func (s *Server) saveReaction(q *request, x *reaction) error {
 		UpdateAt:  now,
 		RemoteID:  new(string),
 	}
-	if err := s.st.saveReaction(ctx, x); err != nil {
+	if err := q.st.saveReaction(q, x); err != nil {
 		return errStore("reaction.save", err)
 	}
-	s.publish("reaction_added", broadcast{ChannelID: p.ChannelID}, "reaction", jsonText(x))
+	q.publish("reaction_added", broadcast{ChannelID: p.ChannelID}, "reaction", jsonText(x))
 	return q.reply(x)
 }
 
-func (s *Server) deleteReaction(q *request) error {
+func (q *request) deleteReaction() error {
 	p := q.post
 	x := &reaction{
 		UserID:    q.userID,
@@ -98,14 +97,14 @@ func (s *Server) deleteReaction(q *request) error {
 	if !emojiForm.MatchString(x.EmojiName) {
 		return errURL("emoji_name")
 	}
-	if err := s.st.deleteReaction(q.ctx(), x); err != nil {
+	if err := q.st.deleteReaction(q, x); err != nil {
 		return errStore("reaction.delete", err)
 	}
-	s.publish("reaction_removed", broadcast{ChannelID: p.ChannelID}, "reaction", jsonText(x))
+	q.publish("reaction_removed", broadcast{ChannelID: p.ChannelID}, "reaction", jsonText(x))
 	return q.ok()
 }
 
-func (s *Server) getReactions(q *request) error {
-	list, err := reactionsOf.list(q.ctx(), s.st, []string{q.post.ID})
+func (q *request) getReactions() error {
+	list, err := reactionsOf.list(q, q.st, []string{q.post.ID})
 	return q.answer(list, errStore("reaction.get", err))
 }

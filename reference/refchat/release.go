@@ -120,9 +120,9 @@ var flags = []struct {
 func (s *Server) reliable() bool { return s.release.atLeast(release{5, 38}) }
 
 // getClientLicense requires format=old in every release, as seen up to 11.6.
-func (s *Server) getClientLicense(q *request) error {
+func (q *request) getClientLicense() error {
 	if q.query("format") != "old" {
 		return errURL("format")
 	}
-	return q.reply(s.license.values(s.isAdmin(q.sess)))
+	return q.reply(q.license.values(q.sess.isAdmin()))
 }

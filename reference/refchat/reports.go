@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // userReport is one row of an administrator's report.
@@ -65,7 +63,7 @@ func (st *store) userReports(
 	return find.list(ctx, st, append(args, size)...)
 }
 
-func (s *Server) getUserReport(q *request) error {
+func (q *request) getUserReport() error {
 	v := q.r.URL.Query()
 	column, ok := reportColumns[v.Get("sort_column")]
 	if !ok {
@@ -79,8 +77,8 @@ func (s *Server) getUserReport(q *request) error {
 	if size < 1 || size > maxReportPage {
 		return badRequest("api.getUsersForReporting.invalid_page_size", "Invalid page size.")
 	}
-	list, err := s.st.userReports(
-		q.ctx(),
+	list, err := q.st.userReports(
+		q,
 		column,
 		v.Get("from_column_value"),
 		v.Get("from_id"),
@@ -90,8 +88,8 @@ func (s *Server) getUserReport(q *request) error {
 	return q.answer(list, errStore("report.get_user_report", err))
 }
 
-func (s *Server) getUserReportCount(q *request) error {
-	n, err := s.st.countUsers(q.ctx(), false)
+func (q *request) getUserReportCount() error {
+	n, err := q.st.countUsers(q, false)
 	return q.answer(n, errStore("report.get_user_count", err))
 }
 
@@ -104,19 +102,6 @@ var clientTimes = map[string]string{
 	"team_switch":         "team_switch",
 	"rhs_load":            "rhs_load",
 	"global_threads_load": "global_threads_load",
-}
-
-func newClientTimes() map[string]*prometheus.HistogramVec {
-	m := map[string]*prometheus.HistogramVec{}
-	for kind, name := range clientTimes {
-		m[kind] = newTimes(
-			"mattermost_webapp_"+name,
-			"Times that clients have reported, in seconds.",
-			"platform",
-			"agent",
-		)
-	}
-	return m
 }
 
 // performance has a client's own measurements.
@@ -132,7 +117,7 @@ type performance struct {
 }
 
 // clientPerformance records a client's own measurements.
-func (s *Server) clientPerformance(q *request, in *performance) error {
+func (q *request) clientPerformance(in *performance) error {
 	if !strings.HasPrefix(in.Version, "0.1.") && !strings.HasPrefix(in.Version, "0.0.") ||
 		in.Start > in.End ||
 		in.End < float64(millis()-300_000) {
@@ -149,7 +134,7 @@ func (s *Server) clientPerformance(q *request, in *performance) error {
 	platform := known(in.Labels["platform"], "linux", "macos", "ios", "android", "windows")
 	agent := known(in.Labels["agent"], "desktop", "firefox", "chrome", "safari", "edge")
 	for _, h := range in.Histograms {
-		if vec := s.met.client[h.Metric]; vec != nil {
+		if vec := q.met.client[h.Metric]; vec != nil {
 			vec.WithLabelValues(platform, agent).Observe(h.Value / 1000)
 		}
 	}

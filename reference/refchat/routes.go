@@ -26,25 +26,25 @@ type route struct {
 // needs are the conditions that a route's words name, checked in their order before its handler
 // runs.
 var needs = map[string]handler{
-	"own":     (*Server).mustBeOwn,
-	"team":    (*Server).mustBeInTeamOfPath,
-	"channel": (*Server).mustReadChannelOfPath,
-	"admin": func(s *Server, q *request) error {
-		if s.isAdmin(q.sess) {
+	"own":     (*request).mustBeOwn,
+	"team":    (*request).mustBeInTeamOfPath,
+	"channel": (*request).mustReadChannelOfPath,
+	"admin": func(q *request) error {
+		if q.sess.isAdmin() {
 			return nil
 		}
 		return errPermission
 	},
 	// The channel exists; who may know that is checked besides.
-	"there": func(s *Server, q *request) error {
-		_, err := s.channel(q.ctx(), q.id)
+	"there": func(q *request) error {
+		_, err := q.channel(q, q.id)
 		return err
 	},
-	"post":     (*Server).mustReadPost,
-	"mine":     (*Server).mustBeAuthor,
-	"thread":   (*Server).mustReadThread,
-	"file":     (*Server).mustReadFile,
-	"bookmark": (*Server).findBookmark,
+	"post":     (*request).mustReadPost,
+	"mine":     (*request).mustBeAuthor,
+	"thread":   (*request).mustReadThread,
+	"file":     (*request).mustReadFile,
+	"bookmark": (*request).findBookmark,
 
 	// Licenses, with the answers that the real server gives there.
 	"attributes": needsLicense(
@@ -70,364 +70,94 @@ var needs = map[string]handler{
 }
 
 func needsLicense(l license, status int, id string) handler {
-	return func(s *Server, _ *request) error { return s.mustHold(l, status, id) }
+	return func(q *request) error { return q.mustHold(l, status, id) }
 }
 
-// routes returns the table of operations. Literal segments come before parameters.
-func routes() []operation {
-	return slices.Concat(
-		draftRoutes,
-		scheduledRoutes,
-		bookmarkRoutes,
-		profileRoutes,
-		sidebarRoutes,
-		reportRoutes,
-		analyticsRoutes,
-		systemRoutes,
-		userRoutes,
-		threadRoutes,
-		teamRoutes,
-		channelRoutes,
-		postRoutes,
-		fileRoutes,
-		integrationRoutes,
-	)
-}
-
-var systemRoutes = []operation{
-	{"GET /system/ping open", "getSystemPing", (*Server).ping},
-	{"GET /config/client open", "getClientConfig", (*Server).getClientConfig},
-	{"GET /config admin", "getConfig", (*Server).getConfig},
-	{"GET /license/client open", "getClientLicense", (*Server).getClientLicense},
-	{"GET /websocket open", "connectWebSocket", (*Server).connectWebSocket},
-	{"POST /roles/names", "getRolesByNames", withList("rolenames", (*Server).getRolesByNames)},
-	{"GET /plugins/webapp", "getWebappPlugins", (*Server).getWebappPlugins},
-}
-
-var userRoutes = []operation{
-	{"POST /users/login open", "login", with("login", (*Server).login)},
-	{"POST /users/logout open", "logout", (*Server).logout},
-	{"POST /users open", "createUser", with("user", (*Server).createUser)},
-	{"GET /users", "getUsers", (*Server).getUsers},
-	{"POST /users/ids", "getUsersByIds", withList("user_ids", (*Server).getUsersByIDs)},
-	{"POST /users/usernames", "getUsersByNames", withList("usernames", (*Server).getUsersByNames)},
-	{"POST /users/status/ids", "getUserStatusesByIds", withList("user_ids", (*Server).getStatuses)},
-	{"GET /users/autocomplete", "autocompleteUsers", (*Server).autocompleteUsers},
-	{"POST /users/search", "searchUsers", with("props", (*Server).searchUsers)},
-	{"GET /users/{user_id} user_id", "getUser", (*Server).getUser},
-	{"GET /users/{user_id}/image user_id", "getProfileImage", (*Server).getProfileImage},
-	{"GET /users/{user_id}/status user_id", "getUserStatus", (*Server).getStatus},
-	{
-		"GET /users/{user_id}/preferences own",
-		"getPreferences",
-		lists(preferencesOf, "preference.get_all", ofUser),
-	},
-	{
-		"PUT /users/{user_id}/preferences own",
-		"updatePreferences",
-		withList("preferences", (*Server).updatePreferences),
-	},
-	{
-		"POST /users/{user_id}/tokens user_id admin",
-		"createUserAccessToken",
-		with("user_access_token", (*Server).createToken),
-	},
-	{"GET /users/{user_id}/teams own", "getTeamsForUser", (*Server).getTeamsForUser},
-	{
-		"GET /users/{user_id}/teams/members own",
-		"getTeamMembersForUser",
-		lists(teamMembersOf, "team.get_members", ofUser),
-	},
-	{"GET /users/{user_id}/teams/unread own", "getTeamsUnreadForUser", (*Server).getTeamsUnread},
-	{
-		"GET /users/{user_id}/teams/{team_id}/channels own team",
-		"getChannelsForTeamForUser",
-		(*Server).getChannelsForTeamForUser,
-	},
-	{
-		"GET /users/{user_id}/teams/{team_id}/channels/members own team",
-		"getChannelMembersForUser",
-		(*Server).getChannelMembersForUser,
-	},
-	{
-		"GET /users/{user_id}/channels own since 6.2",
-		"getChannelsForUser",
-		(*Server).getChannelsForUser,
-	},
-	{
-		"GET /users/{user_id}/channel_members own since 6.2",
-		"getChannelMembersWithTeamDataForUser",
-		(*Server).getAllChannelMembersForUser,
-	},
-	{
-		"GET /users/{user_id}/channels/{channel_id}/unread own channel",
-		"getChannelUnread",
-		(*Server).getChannelUnread,
-	},
-	{
-		"GET /users/{user_id}/channels/{channel_id}/posts/unread own channel",
-		"getPostsForChannelAroundLastUnread",
-		(*Server).getPostsAroundUnread,
-	},
-	{"POST /bots admin", "createBot", with("bot", (*Server).createBot)},
-}
-
-var threadRoutes = []operation{
-	{
-		"GET /users/{user_id}/teams/{team_id}/threads own team_id since 5.30",
-		"getThreadsForUser",
-		(*Server).getThreads,
-	},
-	{
-		"PUT /users/{user_id}/teams/{team_id}/threads/read own team_id since 5.32",
-		"updateReadStateAllThreadsByUser",
-		(*Server).readAllThreads,
-	},
-	{
-		"GET /users/{user_id}/teams/{team_id}/threads/{thread_id} own team_id thread_id since 5.33",
-		"getThreadForUser",
-		(*Server).getThread,
-	},
-	{
-		"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/following own team_id thread since 5.30",
-		"followThreadByUser",
-		(*Server).followThread,
-	},
-	{
-		"DELETE /users/{user_id}/teams/{team_id}/threads/{thread_id}/following own team_id thread since 5.30",
-		"unfollowThreadByUser",
-		(*Server).unfollowThread,
-	},
-	{
-		"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/read/{timestamp} own team_id thread since 5.30",
-		"updateReadStateThreadByUser",
-		(*Server).readThread,
-	},
-}
-
-var teamRoutes = []operation{
-	{"POST /teams", "createTeam", with("team", (*Server).createTeam)},
-	{"GET /teams", "getAllTeams", (*Server).getTeams},
-	{"GET /teams/name/{team_name}", "getTeamByName", (*Server).getTeamByName},
-	{"GET /teams/{team_id}/stats team", "getTeamStats", (*Server).getTeamStats},
-	{
-		"GET /teams/{team_id}/channels team",
-		"getPublicChannelsForTeam",
-		lists(publicChannels, "channel.get_public", pageOfTeam),
-	},
-	{
-		"GET /teams/{team_id}/channels/name/{channel_name} team_id",
-		"getChannelByName",
-		(*Server).getChannelByName,
-	},
-	{
-		"POST /teams/{team_id}/channels/search team",
-		"searchChannelsForTeam",
-		with("channel_search", (*Server).searchTeamChannels),
-	},
-	{
-		"GET /teams/{team_id}/channels/search_autocomplete team",
-		"autocompleteChannelsForTeamForSearch",
-		(*Server).searchAutocompleteChannels,
-	},
-	{
-		"POST /teams/{team_id}/posts/search team",
-		"searchPostsInTeam",
-		with("terms", (*Server).searchPosts),
-	},
-	{
-		"POST /teams/{team_id}/members team_id",
-		"addTeamMember",
-		with("team_member", (*Server).addTeamMember),
-	},
-	{"POST /teams/{team_id}/members/batch team_id", "addTeamMembers", (*Server).addTeamMembers},
-	{
-		"GET /teams/{team_id}/members team",
-		"getTeamMembers",
-		lists(teamMembersPage, "team.get_members", pageOfTeam),
-	},
-	{
-		"GET /teams/{team_id}/members/{user_id} team user_id",
-		"getTeamMember",
-		(*Server).getTeamMember,
-	},
-}
-
-var channelRoutes = []operation{
-	{"POST /channels", "createChannel", with("channel", (*Server).createChannel)},
-	{
-		"POST /channels/direct",
-		"createDirectChannel",
-		withList("user_ids", (*Server).createDirectChannel),
-	},
-	{
-		"POST /channels/group",
-		"createGroupChannel",
-		withList("user_ids", (*Server).createGroupChannel),
-	},
-	{
-		"POST /channels/search",
-		"searchAllChannels",
-		with("channel_search", (*Server).searchAllChannels),
-	},
-	{
-		"POST /channels/group/search",
-		"searchGroupChannels",
-		with("channel_search", (*Server).searchGroupChannels),
-	},
-	{
-		"POST /channels/members/{user_id}/view own",
-		"viewChannel",
-		with("channel_view", (*Server).viewChannel),
-	},
-	{"GET /channels/{channel_id} channel_id", "getChannel", (*Server).getChannel},
-	{"GET /channels/{channel_id}/stats channel", "getChannelStats", (*Server).getChannelStats},
-	{
-		"POST /channels/{channel_id}/members channel_id",
-		"addChannelMember",
-		with("user_id", (*Server).addChannelMember),
-	},
-	{
-		"GET /channels/{channel_id}/members channel",
-		"getChannelMembers",
-		(*Server).getChannelMembers,
-	},
-	{
-		"GET /channels/{channel_id}/members/{user_id} channel user_id",
-		"getChannelMember",
-		(*Server).getChannelMember,
-	},
-	{
-		"DELETE /channels/{channel_id}/members/{user_id} user_id channel",
-		"removeChannelMember",
-		(*Server).removeChannelMember,
-	},
-	{
-		"GET /channels/{channel_id}/posts channel",
-		"getPostsForChannel",
-		(*Server).getPostsForChannel,
-	},
-}
-
-var postRoutes = []operation{
-	{"POST /posts", "createPost", with("post", (*Server).createPost)},
-	{"POST /posts/search since 7.7", "searchPostsInAllTeams", with("terms", (*Server).searchPosts)},
-	{
-		"POST /users/{user_id}/posts/{post_id}/ack acks own post since 7.7",
-		"acknowledgePost",
-		(*Server).acknowledge,
-	},
-	{
-		"POST /users/{user_id}/posts/{post_id}/reminder own post since 7.2",
-		"setPostReminder",
-		with("target_time", (*Server).setReminder),
-	},
-	{"GET /posts/{post_id} post", "getPost", (*Server).getPost},
-	{"GET /posts/{post_id}/thread post", "getPostThread", (*Server).getPostThread},
-	{"PUT /posts/{post_id}/patch mine", "patchPost", with("post", (*Server).patchPost)},
-	{"DELETE /posts/{post_id} mine", "deletePost", (*Server).deletePost},
-	{"GET /posts/{post_id}/reactions post", "getReactions", (*Server).getReactions},
-	{"POST /reactions", "saveReaction", with("reaction", (*Server).saveReaction)},
-	{
-		"DELETE /users/{user_id}/posts/{post_id}/reactions/{emoji_name} own post",
-		"deleteReaction",
-		(*Server).deleteReaction,
-	},
-}
-
-var fileRoutes = []operation{
-	{"POST /files", "uploadFileStream", (*Server).uploadFiles},
-	{"GET /files/{file_id} file", "getFile", (*Server).getFile},
-	{"GET /files/{file_id}/thumbnail file", "getFileThumbnail", (*Server).getFileThumbnail},
-	{"GET /files/{file_id}/preview file", "getFilePreview", (*Server).getFilePreview},
-}
-
-var draftRoutes = []operation{
-	{"POST /drafts since 7.7", "upsertDraft", with("draft", (*Server).upsertDraft)},
+// operations are all of the API. Literal segments come before parameters.
+var operations = []operation{
+	// Drafts.
+	{"POST /drafts since 7.7", "upsertDraft", with("draft", (*request).upsertDraft)},
 	{
 		"GET /users/{user_id}/teams/{team_id}/drafts own team since 7.7",
 		"getDrafts",
-		(*Server).getDrafts,
+		(*request).getDrafts,
 	},
 	{
 		"DELETE /users/{user_id}/channels/{channel_id}/drafts own channel_id since 7.7",
 		"deleteDraft",
-		(*Server).deleteDraft,
+		(*request).deleteDraft,
 	},
 	{
 		"DELETE /users/{user_id}/channels/{channel_id}/drafts/{thread_id} own channel_id since 7.7",
 		"deleteDraft",
-		(*Server).deleteDraft,
+		(*request).deleteDraft,
 	},
-}
 
-var scheduledRoutes = []operation{
+	// Scheduled posts.
 	{
 		"POST /posts/schedule scheduling since 10.3",
 		"createSchedulePost",
-		with("schedule_post", (*Server).createScheduledPost),
+		with("schedule_post", (*request).createScheduledPost),
 	},
 	{
 		"PUT /posts/schedule/{scheduled_post_id} scheduling since 10.3",
 		"updateScheduledPost",
-		with("schedule_post", (*Server).updateScheduledPost),
+		with("schedule_post", (*request).updateScheduledPost),
 	},
 	{
 		"DELETE /posts/schedule/{scheduled_post_id} scheduling since 10.3",
 		"deleteScheduledPost",
-		(*Server).deleteScheduledPost,
+		(*request).deleteScheduledPost,
 	},
 	{
 		"GET /posts/scheduled/team/{team_id} scheduling team since 10.3",
 		"getTeamScheduledPosts",
-		(*Server).getScheduledPosts,
+		(*request).getScheduledPosts,
 	},
-}
 
-var bookmarkRoutes = []operation{
+	// Bookmarks.
 	{
 		"GET /channels/{channel_id}/bookmarks bookmarks channel_id there channel since 9.5",
 		"listChannelBookmarksForChannel",
-		(*Server).getBookmarks,
+		(*request).getBookmarks,
 	},
 	{
 		"POST /channels/{channel_id}/bookmarks bookmarks channel_id there channel since 9.5",
 		"createChannelBookmark",
-		with("channelBookmark", (*Server).createBookmark),
+		with("channelBookmark", (*request).createBookmark),
 	},
 	{
 		"PATCH /channels/{channel_id}/bookmarks/{bookmark_id} bookmarks channel_id there channel bookmark since 9.5",
 		"updateChannelBookmark",
-		with("channelBookmarkPatch", (*Server).updateBookmark),
+		with("channelBookmarkPatch", (*request).updateBookmark),
 	},
 	{
 		"POST /channels/{channel_id}/bookmarks/{bookmark_id}/sort_order bookmarks channel_id there channel bookmark since 9.5",
 		"updateChannelBookmarkSortOrder",
-		with("channelBookmarkSortOrder", (*Server).sortBookmark),
+		with("channelBookmarkSortOrder", (*request).sortBookmark),
 	},
 	{
 		"DELETE /channels/{channel_id}/bookmarks/{bookmark_id} bookmarks channel_id there channel bookmark since 9.5",
 		"deleteChannelBookmark",
-		(*Server).deleteBookmark,
+		(*request).deleteBookmark,
 	},
-}
 
-var profileRoutes = []operation{
+	// Profiles.
 	{
 		"PUT /users/{user_id}/status/custom own since 5.33",
 		"updateUserCustomStatus",
-		with("custom_status", (*Server).updateCustomStatus),
+		with("custom_status", (*request).updateCustomStatus),
 	},
 	{
 		"DELETE /users/{user_id}/status/custom own since 5.33",
 		"removeUserCustomStatus",
-		(*Server).removeCustomStatus,
+		(*request).removeCustomStatus,
 	},
-	{"GET /users/stats", "getTotalUsersStats", (*Server).getUsersStats},
+	{"GET /users/stats", "getTotalUsersStats", (*request).getUsersStats},
 	{
 		"GET /users/stats/filtered admin since 5.26",
 		"getTotalUsersStatsFiltered",
-		(*Server).getFilteredUsersStats,
+		(*request).getFilteredUsersStats,
 	},
 	{
 		"GET /custom_profile_attributes/fields attributes since 10.5",
@@ -437,62 +167,309 @@ var profileRoutes = []operation{
 	{
 		"POST /custom_profile_attributes/fields admin attributes since 10.5",
 		"createCPAField",
-		with("property_field", (*Server).createAttributeField),
+		with("property_field", (*request).createAttributeField),
 	},
 	{
 		"PATCH /custom_profile_attributes/values attributes since 10.5",
 		"patchCPAValues",
-		with("value", (*Server).patchAttributes),
+		with("value", (*request).patchAttributes),
 	},
 	{
 		"GET /users/{user_id}/custom_profile_attributes attributes user_id since 10.5",
 		"listCPAValues",
-		(*Server).getAttributes,
+		(*request).getAttributes,
 	},
-}
 
-var sidebarRoutes = []operation{
+	// Sidebar.
 	{
 		"GET /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26",
 		"getCategoriesForTeamForUser",
-		(*Server).getCategories,
+		(*request).getCategories,
 	},
 	{
 		"POST /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26",
 		"createCategoryForTeamForUser",
-		with("category", (*Server).createCategory),
+		with("category", (*request).createCategory),
 	},
 	{
 		"PUT /users/{user_id}/teams/{team_id}/channels/categories own team since 5.26",
 		"updateCategoriesForTeamForUser",
-		with("category", (*Server).updateCategories),
+		with("category", (*request).updateCategories),
 	},
-}
 
-var reportRoutes = []operation{
-	{"GET /reports/users admin since 9.5", "getUsersForReporting", (*Server).getUserReport},
+	// Reports.
+	{"GET /reports/users admin since 9.5", "getUsersForReporting", (*request).getUserReport},
 	{
 		"GET /reports/users/count admin since 9.5",
 		"getUserCountForReporting",
-		(*Server).getUserReportCount,
+		(*request).getUserReportCount,
 	},
 	{
 		"POST /client_perf since 9.9",
 		"submitPerformanceReport",
-		with("submitPerformanceReport", (*Server).clientPerformance),
+		with("submitPerformanceReport", (*request).clientPerformance),
 	},
-}
 
-var analyticsRoutes = []operation{
-	{"GET /analytics/old admin", "getAnalytics", (*Server).getAnalytics},
+	// Statistics.
+	{"GET /analytics/old admin", "getAnalytics", (*request).getAnalytics},
+
+	// System.
+	{"GET /system/ping open", "getSystemPing", (*request).ping},
+	{"GET /config/client open", "getClientConfig", (*request).getClientConfig},
+	{"GET /config admin", "getConfig", (*request).getConfig},
+	{"GET /license/client open", "getClientLicense", (*request).getClientLicense},
+	{"GET /websocket open", "connectWebSocket", (*request).connectWebSocket},
+	{"POST /roles/names", "getRolesByNames", withList("rolenames", (*request).getRolesByNames)},
+	{"GET /plugins/webapp", "getWebappPlugins", getWebappPlugins},
+
+	// Users.
+	{"POST /users/login open", "login", with("login", (*request).login)},
+	{"POST /users/logout open", "logout", (*request).logout},
+	{"POST /users open", "createUser", with("user", (*request).createUser)},
+	{"GET /users", "getUsers", (*request).getUsers},
+	{"POST /users/ids", "getUsersByIds", withList("user_ids", (*request).getUsersByIDs)},
+	{"POST /users/usernames", "getUsersByNames", withList("usernames", (*request).getUsersByNames)},
+	{"POST /users/status/ids", "getUserStatusesByIds", withList("user_ids", (*request).getStatuses)},
+	{"GET /users/autocomplete", "autocompleteUsers", (*request).autocompleteUsers},
+	{"POST /users/search", "searchUsers", with("props", (*request).searchUsers)},
+	{"GET /users/{user_id} user_id", "getUser", (*request).getUser},
+	{"GET /users/{user_id}/image user_id", "getProfileImage", (*request).getProfileImage},
+	{"GET /users/{user_id}/status user_id", "getUserStatus", (*request).getStatus},
+	{
+		"GET /users/{user_id}/preferences own",
+		"getPreferences",
+		lists(preferencesOf, "preference.get_all", ofUser),
+	},
+	{
+		"PUT /users/{user_id}/preferences own",
+		"updatePreferences",
+		withList("preferences", (*request).updatePreferences),
+	},
+	{
+		"POST /users/{user_id}/tokens user_id admin",
+		"createUserAccessToken",
+		with("user_access_token", (*request).createToken),
+	},
+	{"GET /users/{user_id}/teams own", "getTeamsForUser", (*request).getTeamsForUser},
+	{
+		"GET /users/{user_id}/teams/members own",
+		"getTeamMembersForUser",
+		lists(teamMembersOf, "team.get_members", ofUser),
+	},
+	{"GET /users/{user_id}/teams/unread own", "getTeamsUnreadForUser", (*request).getTeamsUnread},
+	{
+		"GET /users/{user_id}/teams/{team_id}/channels own team",
+		"getChannelsForTeamForUser",
+		(*request).getChannelsForTeamForUser,
+	},
+	{
+		"GET /users/{user_id}/teams/{team_id}/channels/members own team",
+		"getChannelMembersForUser",
+		(*request).getChannelMembersForUser,
+	},
+	{
+		"GET /users/{user_id}/channels own since 6.2",
+		"getChannelsForUser",
+		(*request).getChannelsForUser,
+	},
+	{
+		"GET /users/{user_id}/channel_members own since 6.2",
+		"getChannelMembersWithTeamDataForUser",
+		(*request).getAllChannelMembersForUser,
+	},
+	{
+		"GET /users/{user_id}/channels/{channel_id}/unread own channel",
+		"getChannelUnread",
+		(*request).getChannelUnread,
+	},
+	{
+		"GET /users/{user_id}/channels/{channel_id}/posts/unread own channel",
+		"getPostsForChannelAroundLastUnread",
+		(*request).getPostsAroundUnread,
+	},
+	{"POST /bots admin", "createBot", with("bot", (*request).createBot)},
+
+	// Threads.
+	{
+		"GET /users/{user_id}/teams/{team_id}/threads own team_id since 5.30",
+		"getThreadsForUser",
+		(*request).getThreads,
+	},
+	{
+		"PUT /users/{user_id}/teams/{team_id}/threads/read own team_id since 5.32",
+		"updateReadStateAllThreadsByUser",
+		(*request).readAllThreads,
+	},
+	{
+		"GET /users/{user_id}/teams/{team_id}/threads/{thread_id} own team_id thread_id since 5.33",
+		"getThreadForUser",
+		(*request).getThread,
+	},
+	{
+		"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/following own team_id thread since 5.30",
+		"followThreadByUser",
+		(*request).followThread,
+	},
+	{
+		"DELETE /users/{user_id}/teams/{team_id}/threads/{thread_id}/following own team_id thread since 5.30",
+		"unfollowThreadByUser",
+		(*request).unfollowThread,
+	},
+	{
+		"PUT /users/{user_id}/teams/{team_id}/threads/{thread_id}/read/{timestamp} own team_id thread since 5.30",
+		"updateReadStateThreadByUser",
+		(*request).readThread,
+	},
+
+	// Teams.
+	{"POST /teams", "createTeam", with("team", (*request).createTeam)},
+	{"GET /teams", "getAllTeams", (*request).getTeams},
+	{"GET /teams/name/{team_name}", "getTeamByName", (*request).getTeamByName},
+	{"GET /teams/{team_id}/stats team", "getTeamStats", (*request).getTeamStats},
+	{
+		"GET /teams/{team_id}/channels team",
+		"getPublicChannelsForTeam",
+		lists(publicChannels, "channel.get_public", pageOfTeam),
+	},
+	{
+		"GET /teams/{team_id}/channels/name/{channel_name} team_id",
+		"getChannelByName",
+		(*request).getChannelByName,
+	},
+	{
+		"POST /teams/{team_id}/channels/search team",
+		"searchChannelsForTeam",
+		with("channel_search", (*request).searchTeamChannels),
+	},
+	{
+		"GET /teams/{team_id}/channels/search_autocomplete team",
+		"autocompleteChannelsForTeamForSearch",
+		(*request).searchAutocompleteChannels,
+	},
+	{
+		"POST /teams/{team_id}/posts/search team",
+		"searchPostsInTeam",
+		with("terms", (*request).searchPosts),
+	},
+	{
+		"POST /teams/{team_id}/members team_id",
+		"addTeamMember",
+		with("team_member", (*request).addTeamMember),
+	},
+	{"POST /teams/{team_id}/members/batch team_id", "addTeamMembers", (*request).addTeamMembers},
+	{
+		"GET /teams/{team_id}/members team",
+		"getTeamMembers",
+		lists(teamMembersPage, "team.get_members", pageOfTeam),
+	},
+	{
+		"GET /teams/{team_id}/members/{user_id} team user_id",
+		"getTeamMember",
+		(*request).getTeamMember,
+	},
+
+	// Channels.
+	{"POST /channels", "createChannel", with("channel", (*request).createChannel)},
+	{
+		"POST /channels/direct",
+		"createDirectChannel",
+		withList("user_ids", (*request).createDirectChannel),
+	},
+	{
+		"POST /channels/group",
+		"createGroupChannel",
+		withList("user_ids", (*request).createGroupChannel),
+	},
+	{
+		"POST /channels/search",
+		"searchAllChannels",
+		with("channel_search", (*request).searchAllChannels),
+	},
+	{
+		"POST /channels/group/search",
+		"searchGroupChannels",
+		with("channel_search", (*request).searchGroupChannels),
+	},
+	{
+		"POST /channels/members/{user_id}/view own",
+		"viewChannel",
+		with("channel_view", (*request).viewChannel),
+	},
+	{"GET /channels/{channel_id} channel_id", "getChannel", (*request).getChannel},
+	{"GET /channels/{channel_id}/stats channel", "getChannelStats", (*request).getChannelStats},
+	{
+		"POST /channels/{channel_id}/members channel_id",
+		"addChannelMember",
+		with("user_id", (*request).addChannelMember),
+	},
+	{
+		"GET /channels/{channel_id}/members channel",
+		"getChannelMembers",
+		(*request).getChannelMembers,
+	},
+	{
+		"GET /channels/{channel_id}/members/{user_id} channel user_id",
+		"getChannelMember",
+		(*request).getChannelMember,
+	},
+	{
+		"DELETE /channels/{channel_id}/members/{user_id} user_id channel",
+		"removeChannelMember",
+		(*request).removeChannelMember,
+	},
+	{
+		"GET /channels/{channel_id}/posts channel",
+		"getPostsForChannel",
+		(*request).getPostsForChannel,
+	},
+
+	// Posts.
+	{"POST /posts", "createPost", with("post", (*request).createPost)},
+	{"POST /posts/search since 7.7", "searchPostsInAllTeams", with("terms", (*request).searchPosts)},
+	{
+		"POST /users/{user_id}/posts/{post_id}/ack acks own post since 7.7",
+		"acknowledgePost",
+		(*request).acknowledge,
+	},
+	{
+		"POST /users/{user_id}/posts/{post_id}/reminder own post since 7.2",
+		"setPostReminder",
+		with("target_time", (*request).setReminder),
+	},
+	{"GET /posts/{post_id} post", "getPost", (*request).getPost},
+	{"GET /posts/{post_id}/thread post", "getPostThread", (*request).getPostThread},
+	{"PUT /posts/{post_id}/patch mine", "patchPost", with("post", (*request).patchPost)},
+	{"DELETE /posts/{post_id} mine", "deletePost", (*request).deletePost},
+	{"GET /posts/{post_id}/reactions post", "getReactions", (*request).getReactions},
+	{"POST /reactions", "saveReaction", with("reaction", (*request).saveReaction)},
+	{
+		"DELETE /users/{user_id}/posts/{post_id}/reactions/{emoji_name} own post",
+		"deleteReaction",
+		(*request).deleteReaction,
+	},
+
+	// Files.
+	{"POST /files", "uploadFileStream", (*request).uploadFiles},
+	{"GET /files/{file_id} file", "getFile", (*request).getFile},
+	{"GET /files/{file_id}/thumbnail file", "getFileThumbnail", (*request).getFileThumbnail},
+	{"GET /files/{file_id}/preview file", "getFilePreview", (*request).getFilePreview},
+
+	// Webhooks and slash commands. Posting by a webhook needs no session, and is beside the API.
+	{
+		"POST /hooks/incoming",
+		"createIncomingHook",
+		with("incoming_webhook", (*request).createIncomingHook),
+	},
+	{"GET /hooks/incoming", "getIncomingHooks", (*request).getIncomingHooks},
+	{
+		"POST //hooks/{hook_id} open",
+		"incomingWebhook",
+		with("payload", (*request).fireIncomingHook),
+	},
+	{"POST /commands/execute", "executeCommand", with("command_args", (*request).executeCommand)},
 }
 
 // isHandler reports whether an operation has this name.
 func isHandler(name string) bool {
-	for _, r := range routes() {
-		if r.name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(operations, func(o operation) bool { return o.name == name })
 }

@@ -74,9 +74,8 @@ func (s *Server) tellScheduled(name string, p *scheduledPost, connection string)
 	}, "scheduledPost", jsonText(p))
 }
 
-func (s *Server) createScheduledPost(q *request, p *scheduledPost) error {
-	ctx := q.ctx()
-	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
+func (q *request) createScheduledPost(p *scheduledPost) error {
+	if err := q.mustRead(p.ChannelID); err != nil {
 		return err
 	}
 	now := millis()
@@ -93,26 +92,26 @@ func (s *Server) createScheduledPost(q *request, p *scheduledPost) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	if c, err := s.channel(ctx, p.ChannelID); err != nil {
+	if c, err := q.channel(q, p.ChannelID); err != nil {
 		return err
 	} else if c.DeleteAt != 0 {
 		return badRequest("app.save_scheduled_post.channel_deleted.app_error",
 			"Cannot schedule a post in an archived channel.")
 	}
-	if err := scheduledKind.save(ctx, s.st, "ScheduledPostStore.CreateScheduledPost", p); err != nil {
+	if err := scheduledKind.save(q, q.st, "ScheduledPostStore.CreateScheduledPost", p); err != nil {
 		return errStore("save_scheduled_post.save", err)
 	}
-	s.tellScheduled("scheduled_post_created", p, q.connection())
+	q.tellScheduled("scheduled_post_created", p, q.connection())
 	return q.created(p)
 }
 
 // ownScheduled returns the caller's scheduled post that the path names.
-func (s *Server) ownScheduled(q *request, verb string) (*scheduledPost, error) {
+func (q *request) ownScheduled(verb string) (*scheduledPost, error) {
 	id, err := q.idParam("scheduled_post_id")
 	if err != nil {
 		return nil, err
 	}
-	p, err := scheduledByID.one(q.ctx(), s.st, id)
+	p, err := scheduledByID.one(q, q.st, id)
 	if err != nil {
 		return nil, errFind("scheduled_post.get", err, missing(
 			"app."+verb+"_scheduled_post.existing_scheduled_post.not_exist",
@@ -128,11 +127,11 @@ func (s *Server) ownScheduled(q *request, verb string) (*scheduledPost, error) {
 	return p, nil
 }
 
-func (s *Server) updateScheduledPost(q *request, in *scheduledPost) error {
+func (q *request) updateScheduledPost(in *scheduledPost) error {
 	if in.ID != q.param("scheduled_post_id") {
 		return errURL("scheduled_post_id")
 	}
-	p, err := s.ownScheduled(q, "update")
+	p, err := q.ownScheduled("update")
 	if err != nil {
 		return err
 	}
@@ -145,33 +144,32 @@ func (s *Server) updateScheduledPost(q *request, in *scheduledPost) error {
 	if in.Priority != nil {
 		p.Priority = in.Priority
 	}
-	ctx := q.ctx()
-	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
+	if err := q.mustRead(p.ChannelID); err != nil {
 		return err
 	}
 	if err := p.check(); err != nil {
 		return err
 	}
-	if err := s.st.updateScheduled(ctx, p); err != nil {
+	if err := q.st.updateScheduled(q, p); err != nil {
 		return errStore("update_scheduled_post.update", err)
 	}
-	s.tellScheduled("scheduled_post_updated", p, q.connection())
+	q.tellScheduled("scheduled_post_updated", p, q.connection())
 	return q.created(p)
 }
 
-func (s *Server) deleteScheduledPost(q *request) error {
-	p, err := s.ownScheduled(q, "delete")
+func (q *request) deleteScheduledPost() error {
+	p, err := q.ownScheduled("delete")
 	if err != nil {
 		return err
 	}
-	if err := dropScheduled.run(q.ctx(), s.st, p.ID); err != nil {
+	if err := dropScheduled.run(q, q.st, p.ID); err != nil {
 		return errStore("delete_scheduled_post.delete", err)
 	}
-	s.tellScheduled("scheduled_post_deleted", p, q.connection())
+	q.tellScheduled("scheduled_post_deleted", p, q.connection())
 	return q.created(p)
 }
 
-func (s *Server) getScheduledPosts(q *request) error {
+func (q *request) getScheduledPosts() error {
 	teams := map[string]string{q.teamID: q.teamID}
 	if q.query("includeDirectChannels") == "true" {
 		teams["directChannels"] = ""
@@ -179,11 +177,11 @@ func (s *Server) getScheduledPosts(q *request) error {
 	out := map[string][]*scheduledPost{}
 	for name, id := range teams {
 		var err error
-		if out[name], err = scheduledOf.list(q.ctx(), s.st, q.sess.UserID, id); err != nil {
+		if out[name], err = scheduledOf.list(q, q.st, q.sess.UserID, id); err != nil {
 			return errStore("get_scheduled_posts", err)
 		}
 		for _, p := range out[name] {
-			if err := s.withFiles(q.ctx(), &p.draft); err != nil {
+			if err := q.withFiles(&p.draft); err != nil {
 				return err
 			}
 		}

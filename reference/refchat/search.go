@@ -3,8 +3,6 @@ package refchat
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -64,14 +62,19 @@ func parsePostSearch(text string, offset int) (p parsedSearch) {
 	return p
 }
 
+// searchable returns the words of a text as they are searched for.
+func searchable(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+	})
+}
+
 // word adds a word or a phrase, which begins with a quotation mark.
 func (p *parsedSearch) word(w string, minus bool) {
 	phrase, isPhrase := strings.CutPrefix(w, `"`)
 	x := searchWord{
 		prefix: !isPhrase && strings.HasSuffix(w, "*"),
-		words: strings.FieldsFunc(phrase, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
-		}),
+		words:  searchable(phrase),
 	}
 	hashtag := !isPhrase && strings.HasPrefix(w, "#") && len(w) > 2
 	to := &p.words
@@ -295,15 +298,14 @@ type searchRequest struct {
 }
 
 // searchPosts searches a team, or all of the caller's where the path names none.
-func (s *Server) searchPosts(q *request, in *searchRequest) error {
+func (q *request) searchPosts(in *searchRequest) error {
 	if strings.TrimSpace(in.Terms) == "" {
 		return errBody("terms")
 	}
 	teamID := q.teamID
-	ctx := q.ctx()
 	f := parsePostSearch(in.Terms, in.TimeZoneOffset)
 	base := postSearch{any: in.IsOrSearch, dates: f.dates, deleted: in.IncludeDeleted}
-	if err := s.resolve(ctx, q.sess.UserID, teamID, &f, &base); err != nil {
+	if err := q.resolve(q.sess.UserID, teamID, &f, &base); err != nil {
 		return err
 	}
 	var asked []postSearch
@@ -328,7 +330,7 @@ func (s *Server) searchPosts(q *request, in *searchRequest) error {
 		asked = nil // the database search has one page
 	}
 	for i := range asked {
-		list, err := s.st.searchPosts(ctx, q.sess.UserID, teamID, &asked[i])
+		list, err := q.st.searchPosts(q, q.sess.UserID, teamID, &asked[i])
 		if err != nil { // the real server answers that it found nothing
 			return errStore("post.search", err)
 		}
@@ -342,7 +344,7 @@ func (s *Server) searchPosts(q *request, in *searchRequest) error {
 		return cmp.Compare(b.CreateAt, a.CreateAt)
 	})
 	found = slices.CompactFunc(found, func(a, b *post) bool { return a.ID == b.ID })
-	l, err := s.listOf(ctx, found, false, true)
+	l, err := q.listOf(found, false, true)
 	if err != nil {
 		return err
 	}
@@ -369,28 +371,25 @@ func (p *post) hasTag(tags []searchWord) bool {
 }
 
 // resolve turns the names in filters into ids; an unknown name finds nothing.
-func (s *Server) resolve(
-	ctx context.Context,
+func (q *request) resolve(
 	userID, teamID string,
 	f *parsedSearch,
 	x *postSearch,
 ) error {
+	channel := func(name string) (string, error) { return q.channelNamed(userID, teamID, name) }
 	for _, r := range []struct {
 		names []string
 		ids   *[]string
 		find  func(string) (string, error)
 	}{
-		{f.in, &x.in, func(n string) (string, error) {
-			return s.channelNamed(ctx, userID, teamID, n)
-		}},
-		{f.notIn, &x.notIn,
-			func(n string) (string, error) { return s.channelNamed(ctx, userID, teamID, n) }},
-		{f.from, &x.from, func(n string) (string, error) { return s.userNamed(ctx, n) }},
-		{f.notFrom, &x.notBy, func(n string) (string, error) { return s.userNamed(ctx, n) }},
+		{f.in, &x.in, channel},
+		{f.notIn, &x.notIn, channel},
+		{f.from, &x.from, q.userNamed},
+		{f.notFrom, &x.notBy, q.userNamed},
 	} {
 		for _, name := range r.names {
 			id, err := r.find(strings.ToLower(name))
-			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			if err != nil && !noRow(err) {
 				return errStore("post.search", err)
 			}
 			*r.ids = append(*r.ids, cmp.Or(id, name))
@@ -399,8 +398,8 @@ func (s *Server) resolve(
 	return nil
 }
 
-func (s *Server) userNamed(ctx context.Context, name string) (string, error) {
-	u, err := userByName.one(ctx, s.st, strings.TrimPrefix(name, "@"))
+func (q *request) userNamed(name string) (string, error) {
+	u, err := userByName.one(q, q.st, strings.TrimPrefix(name, "@"))
 	if err != nil {
 		return "", err
 	}
@@ -408,15 +407,15 @@ func (s *Server) userNamed(ctx context.Context, name string) (string, error) {
 }
 
 // channelNamed finds a channel by its name, or by @name the direct one with a user.
-func (s *Server) channelNamed(ctx context.Context, userID, teamID, name string) (string, error) {
+func (q *request) channelNamed(userID, teamID, name string) (string, error) {
 	if other, ok := strings.CutPrefix(name, "@"); ok {
-		id, err := s.userNamed(ctx, other)
+		id, err := q.userNamed(other)
 		if err != nil {
 			return "", err
 		}
 		teamID, name = "", directName(userID, id)
 	}
-	c, err := channelByName.one(ctx, s.st, name, teamID)
+	c, err := channelByName.one(q, q.st, name, teamID)
 	if err != nil {
 		return "", err
 	}

@@ -3,7 +3,6 @@ package refchat
 import (
 	"context"
 	"strings"
-	"unicode"
 )
 
 // likeTerm escapes a search term for LIKE ... ESCAPE '!'.
@@ -14,8 +13,7 @@ func likeTerm(term string) string {
 // matching returns a condition that a channel's name, display name or purpose contains the term, or
 // words that begin like its words.
 func (st *store) matching(term string) (string, []any) {
-	words := strings.FieldsFunc(term,
-		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	words := searchable(term)
 	if strings.TrimSpace(term) == "" {
 		return "", nil
 	}
@@ -102,36 +100,36 @@ type channelSearch struct {
 	Term string `json:"term"`
 }
 
-func (s *Server) searchTeamChannels(q *request, in *channelSearch) error {
-	list, err := s.st.channelsLike(q.ctx(), q.teamID, in.Term, 100)
+func (q *request) searchTeamChannels(in *channelSearch) error {
+	list, err := q.st.channelsLike(q, q.teamID, in.Term, 100)
 	return q.answer(list, errStore("channel.search", err))
 }
 
 // searchAllChannels is for administrators, and with system_console=false for all users.
-func (s *Server) searchAllChannels(q *request, in *channelSearch) error {
+func (q *request) searchAllChannels(in *channelSearch) error {
 	userID := ""
 	if q.query("system_console") == "false" {
 		userID = q.sess.UserID
-	} else if !s.isAdmin(q.sess) {
+	} else if !q.sess.isAdmin() {
 		return errPermission
 	}
-	list, err := s.st.allChannelsLike(q.ctx(), userID, in.Term)
+	list, err := q.st.allChannelsLike(q, userID, in.Term)
 	return q.answer(list, errStore("channel.search", err))
 }
 
-func (s *Server) searchGroupChannels(q *request, in *channelSearch) error {
-	list, err := s.st.groupsLike(q.ctx(), q.sess.UserID, in.Term)
+func (q *request) searchGroupChannels(in *channelSearch) error {
+	list, err := q.st.groupsLike(q, q.sess.UserID, in.Term)
 	return q.answer(list, errStore("channel.search_group", err))
 }
 
 // searchAutocompleteChannels offers the channels that "in:" can name.
-func (s *Server) searchAutocompleteChannels(q *request) error {
-	ctx, term := q.ctx(), q.query("name")
-	list, err := s.st.myChannelsLike(ctx, q.sess.UserID, q.teamID, term)
+func (q *request) searchAutocompleteChannels() error {
+	term := q.query("name")
+	list, err := q.st.myChannelsLike(q, q.sess.UserID, q.teamID, term)
 	if err != nil {
 		return errStore("channel.autocomplete", err)
 	}
 	like := "%" + likeTerm(term) + "%"
-	direct, err := myDirectLike.list(ctx, s.st, q.sess.UserID, q.sess.UserID, like, like)
+	direct, err := myDirectLike.list(q, q.st, q.sess.UserID, q.sess.UserID, like, like)
 	return q.answer(append(list, direct...), errStore("channel.autocomplete", err))
 }

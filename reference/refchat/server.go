@@ -164,7 +164,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.burn = newBurner(f, s.met)
-	s.router = newRouter(routes(), rel)
+	s.router = newRouter(operations, rel)
 	s.client = newClientConfig(cfg.Version, rel, lic)
 	s.makeCaches()
 	s.bgCtx, s.bgCancel = context.WithCancel(context.WithoutCancel(ctx))

@@ -3,8 +3,6 @@ package refchat
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -36,14 +34,14 @@ func (s *Server) session(ctx context.Context, token string) (*session, error) {
 
 func (s *Server) loadSession(ctx context.Context, token string) (*session, error) {
 	sess, err := sessionByToken.one(ctx, s.st, token)
-	if errors.Is(err, sql.ErrNoRows) {
+	if noRow(err) {
 		if sess, err = tokenOwner.one(ctx, s.st, token, true); err == nil {
 			sess.Token = token
 			sess.Props = map[string]string{"type": "UserAccessToken"}
 			err = s.st.saveSession(ctx, sess)
 		}
 	}
-	if errors.Is(err, sql.ErrNoRows) {
+	if noRow(err) {
 		return nil, errSession
 	}
 	if err != nil {
@@ -73,19 +71,18 @@ type credentials struct {
 	Password string `json:"password"`
 }
 
-func (s *Server) login(q *request, in *credentials) error {
-	ctx := q.ctx()
-	s.audit(ctx, q, in.ID, "attempt - login_id="+in.LoginID)
-	u, err := s.authenticate(ctx, q, in)
+func (q *request) login(in *credentials) error {
+	q.audit(in.ID, "attempt - login_id="+in.LoginID)
+	u, err := q.authenticate(in)
 	if err != nil {
 		return err
 	}
-	s.audit(ctx, q, u.ID, "authenticated")
-	if s.hash.outdated(u.Password) {
-		if fresh, err := s.hash.hash(in.Password); err == nil {
+	q.audit(u.ID, "authenticated")
+	if q.hash.outdated(u.Password) {
+		if fresh, err := q.hash.hash(in.Password); err == nil {
 			now := millis()
-			s.warn("renewing a password hash", setPassword.run(ctx, s.st, fresh, now, now, u.ID))
-			s.invalidate(dropUser, u.ID)
+			q.warn("renewing a password hash", setPassword.run(q, q.st, fresh, now, now, u.ID))
+			q.invalidate(dropUser, u.ID)
 		}
 	}
 	sess := &session{
@@ -94,28 +91,28 @@ func (s *Server) login(q *request, in *credentials) error {
 		ExpiresAt: millis() + sessionLength.Milliseconds(),
 		Props:     map[string]string{"csrf": newID()},
 	}
-	if err := s.st.saveSession(ctx, sess); err != nil {
+	if err := q.st.saveSession(q, sess); err != nil {
 		return errStore("session.save", err)
 	}
-	s.sessions.set(sess.Token, sess)
-	s.inTeams.drop(u.ID) // a login reads the user's teams again
-	if _, err := s.teamsOfUser(ctx, u.ID); err != nil {
+	q.sessions.set(sess.Token, sess)
+	q.inTeams.drop(u.ID) // a login reads the user's teams again
+	if _, err := q.teamsOfUser(q, u.ID); err != nil {
 		return err
 	}
-	s.audit(ctx, q, u.ID, "success")
-	s.met.logins.Inc()
+	q.audit(u.ID, "success")
+	q.met.logins.Inc()
 	q.w.Header().Set("Token", sess.Token)
 	if q.r.Header.Get("X-Requested-With") == "XMLHttpRequest" {
 		setCookies(q.w, sess)
 	}
-	if _, err := terms.find(ctx, s.st, u.ID); err != nil {
+	if _, err := terms.find(q, q.st, u.ID); err != nil {
 		return errStore("terms.get", err)
 	}
 	return q.reply(u.self())
 }
 
 // authenticate returns the user of a name and a password. It counts the failures of an account.
-func (s *Server) authenticate(ctx context.Context, q *request, in *credentials) (*user, error) {
+func (q *request) authenticate(in *credentials) (*user, error) {
 	if in.Password == "" {
 		return nil, badRequest(
 			"api.user.login.blank_pwd.app_error",
@@ -127,9 +124,9 @@ func (s *Server) authenticate(ctx context.Context, q *request, in *credentials) 
 	if in.ID != "" {
 		find, names = userByLoginID, []any{in.ID}
 	}
-	u, err := find.one(ctx, s.st, names...)
-	if errors.Is(err, sql.ErrNoRows) {
-		s.audit(ctx, q, in.ID, "failure - login_id="+in.LoginID)
+	u, err := find.one(q, q.st, names...)
+	if noRow(err) {
+		q.audit(in.ID, "failure - login_id="+in.LoginID)
 		return nil, errLogin
 	}
 	if err != nil {
@@ -143,14 +140,14 @@ func (s *Server) authenticate(ctx context.Context, q *request, in *credentials) 
 				"Please reset your password.",
 		)
 	}
-	if u.DeleteAt != 0 || u.IsBot || s.hash.verify(u.Password, in.Password) != nil {
-		if err := setAttempts.run(ctx, s.st, u.FailedAttempts+1, u.ID); err != nil {
+	if u.DeleteAt != 0 || u.IsBot || q.hash.verify(u.Password, in.Password) != nil {
+		if err := setAttempts.run(q, q.st, u.FailedAttempts+1, u.ID); err != nil {
 			return nil, errStore("user.attempts", err)
 		}
-		s.audit(ctx, q, u.ID, "failure - login_id="+in.LoginID)
+		q.audit(u.ID, "failure - login_id="+in.LoginID)
 		return nil, errLogin
 	}
-	if err := setAttempts.run(ctx, s.st, 0, u.ID); err != nil {
+	if err := setAttempts.run(q, q.st, 0, u.ID); err != nil {
 		return nil, errStore("user.attempts", err)
 	}
 	return u, nil
@@ -184,12 +181,12 @@ func setCookies(w http.ResponseWriter, sess *session) {
 	})
 }
 
-func (s *Server) logout(q *request) error {
+func (q *request) logout() error {
 	if q.sess != nil {
-		if err := removeSession.run(q.ctx(), s.st, q.sess.ID); err != nil {
+		if err := removeSession.run(q, q.st, q.sess.ID); err != nil {
 			return errStore("session.remove", err)
 		}
-		s.invalidate(dropSession, q.sess.Token)
+		q.invalidate(dropSession, q.sess.Token)
 	}
 	for _, name := range []string{"MMAUTHTOKEN", "MMUSERID", "MMCSRF"} {
 		http.SetCookie(q.w, &http.Cookie{Name: name, Path: "/", MaxAge: -1})
@@ -198,13 +195,13 @@ func (s *Server) logout(q *request) error {
 }
 
 // audit writes a row of the audit trail; that it cannot is logged and does not fail the request.
-func (s *Server) audit(ctx context.Context, q *request, userID, info string) {
+func (q *request) audit(userID, info string) {
 	var sess string
 	if q.sess != nil {
 		sess = q.sess.ID
 	}
-	s.warn("writing an audit", s.st.run(
-		ctx,
+	q.warn("writing an audit", q.st.run(
+		q,
 		insertAudit,
 		newID(),
 		millis(),

@@ -268,8 +268,8 @@ func (st *store) saveFavorites(ctx context.Context, old, now *category) error {
 	return nil
 }
 
-func (s *Server) getCategories(q *request) error {
-	list, err := s.st.categories(q.ctx(), q.userID, q.teamID)
+func (q *request) getCategories() error {
+	list, err := q.st.categories(q, q.userID, q.teamID)
 	if err != nil {
 		return errStore("channel.sidebar_categories", err)
 	}
@@ -281,8 +281,8 @@ func (s *Server) getCategories(q *request) error {
 }
 
 // keepOwn leaves of each section's channels those that the user is in.
-func (s *Server) keepOwn(ctx context.Context, userID string, list ...*category) error {
-	mine, err := s.channelsOfUser(ctx, userID)
+func (q *request) keepOwn(userID string, list ...*category) error {
+	mine, err := q.channelsOfUser(q, userID)
 	if err != nil {
 		return err
 	}
@@ -303,42 +303,40 @@ func (c *category) valid() bool {
 		c.Sorting)
 }
 
-func (s *Server) createCategory(q *request, c *category) error {
+func (q *request) createCategory(c *category) error {
 	if c.UserID != q.userID || c.TeamID != q.teamID || !c.valid() {
 		return errBody("category")
 	}
-	ctx := q.ctx()
-	if err := s.keepOwn(ctx, q.userID, c); err != nil {
+	if err := q.keepOwn(q.userID, c); err != nil {
 		return err
 	}
 	c.ID = newID()
 	c.Type = customCategory
 	c.Sorting = ""
 	c.Collapsed = false
-	if err := s.st.createCategory(ctx, c); err != nil {
+	if err := q.st.createCategory(q, c); err != nil {
 		return errStore("channel.sidebar_categories", err)
 	}
-	s.publish("sidebar_category_created", broadcast{
+	q.publish("sidebar_category_created", broadcast{
 		UserID: q.userID,
 		TeamID: q.teamID,
 	}, "category_id", c.ID)
 	return q.reply(c)
 }
 
-func (s *Server) updateCategories(q *request, in *[]*category) error {
+func (q *request) updateCategories(in *[]*category) error {
 	list := *in
 	if slices.ContainsFunc(list, func(c *category) bool { return c == nil || !c.valid() }) {
 		return errBody("category")
 	}
-	ctx := q.ctx()
-	if err := s.keepOwn(ctx, q.userID, list...); err != nil {
+	if err := q.keepOwn(q.userID, list...); err != nil {
 		return err
 	}
-	out, err := s.st.updateCategories(ctx, q.userID, q.teamID, list)
+	out, err := q.st.updateCategories(q, q.userID, q.teamID, list)
 	if err != nil {
 		return errFind("channel.sidebar_categories", err, errBody("category"))
 	}
-	s.publish("sidebar_category_updated", broadcast{
+	q.publish("sidebar_category_updated", broadcast{
 		UserID: q.userID,
 		TeamID: q.teamID,
 	}, "updatedCategories", jsonText(out))

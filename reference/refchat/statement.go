@@ -145,11 +145,7 @@ func (k *kind[T]) save(ctx context.Context, st *store, method string, x *T) (err
 
 // upsert returns an INSERT of a row that updates the named columns when the key is there already.
 func (k *kind[T]) upsert(key, update string) string {
-	var sets []string
-	for c := range strings.SplitSeq(update, ", ") {
-		sets = append(sets, c+" = EXCLUDED."+c)
-	}
-	return k.writing + " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(sets, ", ")
+	return updating(k.writing, key, update)
 }
 
 // A query is a SELECT, and the method of a store under which it is measured.

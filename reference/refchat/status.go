@@ -95,16 +95,16 @@ func (s *Server) statusesOf(ctx context.Context, ids []string) ([]*status, error
 	return out, nil
 }
 
-func (s *Server) getStatuses(q *request, ids []string) error {
+func (q *request) getStatuses(ids []string) error {
 	if err := validIDs(ids, "user_ids"); err != nil {
 		return err
 	}
-	list, err := s.statusesOf(q.ctx(), ids)
+	list, err := q.statusesOf(q, ids)
 	return q.answer(list, err)
 }
 
-func (s *Server) getStatus(q *request) error {
-	list, err := s.statusesOf(q.ctx(), []string{q.id})
+func (q *request) getStatus() error {
+	list, err := q.statusesOf(q, []string{q.id})
 	if err != nil {
 		return err
 	}

@@ -253,9 +253,12 @@ func (st *store) measured(
 	return st.row(ctx, dest, text, args...)
 }
 
-// unless returns err, or nil if it is one that does not count.
-func unless(err, not error) error {
-	if errors.Is(err, not) {
+// noRow reports whether a statement found no row.
+func noRow(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+
+// unlessNone returns err, or nil if there was no row.
+func unlessNone(err error) error {
+	if noRow(err) {
 		return nil
 	}
 	return err
@@ -324,7 +327,7 @@ func duplicate(err error, part string) bool {
 func (st *store) timed(method string, err *error) func() {
 	start := time.Now()
 	return func() {
-		ok := *err == nil || errors.Is(*err, sql.ErrNoRows)
+		ok := *err == nil || noRow(*err)
 		st.met.storeObserver(method, ok).Observe(time.Since(start).Seconds())
 	}
 }

@@ -104,9 +104,9 @@ func newClientConfig(version string, rel release, lic license) clientConfig {
 }
 
 // getClientConfig requires format=old before 11.0.
-func (s *Server) getClientConfig(q *request) error {
+func (q *request) getClientConfig() error {
 	switch format := q.query("format"); {
-	case format == "" && !s.release.atLeast(release{11, 0}):
+	case format == "" && !q.release.atLeast(release{11, 0}):
 		return newError(
 			http.StatusNotImplemented,
 			"api.config.client.old_format.app_error",
@@ -115,16 +115,16 @@ func (s *Server) getClientConfig(q *request) error {
 	case format != "" && format != "old":
 		return errURL("format")
 	}
-	return q.reply(s.client.values)
+	return q.reply(q.client.values)
 }
 
 // getConfig answers an administrator with the settings that bound a load. It has none for metrics,
 // which are always on.
-func (s *Server) getConfig(q *request) error {
+func (q *request) getConfig() error {
 	type section map[string]any
 	return q.reply(map[string]section{
 		"ServiceSettings": {
-			"SiteURL":                  s.client.values["SiteURL"],
+			"SiteURL":                  q.client.values["SiteURL"],
 			"EnableBotAccountCreation": true,
 			"EnableCommands":           true,
 			"EnableIncomingWebhooks":   true,
@@ -134,7 +134,7 @@ func (s *Server) getConfig(q *request) error {
 	})
 }
 
-func (s *Server) ping(q *request) error {
+func (q *request) ping() error {
 	out := map[string]string{
 		"AndroidLatestVersion": "",
 		"AndroidMinVersion":    "",
@@ -146,7 +146,7 @@ func (s *Server) ping(q *request) error {
 	}
 	if q.query("get_server_status") == "true" {
 		out["database_status"], out["filestore_status"] = "OK", "OK"
-		if err := s.st.db.PingContext(q.ctx()); err != nil {
+		if err := q.st.db.PingContext(q); err != nil {
 			out["database_status"], out["status"] = "UNHEALTHY", "UNHEALTHY"
 			return q.replyAs(http.StatusInternalServerError, out)
 		}
@@ -169,7 +169,7 @@ channel_user: use_slash_commands read_channel add_reaction remove_reaction uploa
 	return roles
 }()
 
-func (s *Server) getRolesByNames(q *request, names []string) error {
+func (q *request) getRolesByNames(names []string) error {
 	out := []map[string]any{}
 	for _, name := range names {
 		if perms, ok := builtinRoles[name]; ok {
@@ -179,8 +179,8 @@ func (s *Server) getRolesByNames(q *request, names []string) error {
 				"name":           name,
 				"display_name":   "authentication.roles." + name + ".name",
 				"description":    "authentication.roles." + name + ".description",
-				"create_at":      s.start.UnixMilli(),
-				"update_at":      s.start.UnixMilli(),
+				"create_at":      q.start.UnixMilli(),
+				"update_at":      q.start.UnixMilli(),
 				"delete_at":      0,
 				"permissions":    perms,
 				"scheme_managed": strings.Contains(name, "_"),
@@ -191,7 +191,7 @@ func (s *Server) getRolesByNames(q *request, names []string) error {
 	return q.reply(out)
 }
 
-func (s *Server) getWebappPlugins(*request) error {
+func getWebappPlugins(*request) error {
 	return newError(http.StatusNotImplemented, "app.plugin.disabled.app_error",
 		"Plugins have been disabled.")
 }

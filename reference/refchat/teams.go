@@ -2,8 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"regexp"
 	"strings"
 )
@@ -12,8 +10,8 @@ import (
 var slugForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
 
 // isAdmin reports whether a session is a system administrator's, who may do everything.
-func (s *Server) isAdmin(sess *session) bool {
-	return sess != nil && strings.Contains(sess.Roles, "system_admin")
+func (x *session) isAdmin() bool {
+	return x != nil && strings.Contains(x.Roles, "system_admin")
 }
 
 // teamsOfUser returns the teams of a user, and whether the user administers each.
@@ -35,11 +33,11 @@ func (s *Server) teamsOfUser(ctx context.Context, userID string) (map[string]boo
 }
 
 // mustBeInTeam allows members of a team and administrators.
-func (s *Server) mustBeInTeam(ctx context.Context, sess *session, teamID string) error {
-	if s.isAdmin(sess) {
+func (q *request) mustBeInTeam(teamID string) error {
+	if q.sess.isAdmin() {
 		return nil
 	}
-	m, err := s.teamsOfUser(ctx, sess.UserID)
+	m, err := q.teamsOfUser(q, q.sess.UserID)
 	if _, ok := m[teamID]; !ok && err == nil {
 		err = errPermission
 	}
@@ -47,11 +45,11 @@ func (s *Server) mustBeInTeam(ctx context.Context, sess *session, teamID string)
 }
 
 // mustManageTeam allows administrators of the team or the system.
-func (s *Server) mustManageTeam(ctx context.Context, sess *session, teamID string) error {
-	if s.isAdmin(sess) {
+func (q *request) mustManageTeam(teamID string) error {
+	if q.sess.isAdmin() {
 		return nil
 	}
-	m, err := s.teamsOfUser(ctx, sess.UserID)
+	m, err := q.teamsOfUser(q, q.sess.UserID)
 	if err == nil && !m[teamID] {
 		err = errPermission
 	}
@@ -69,7 +67,7 @@ func (s *Server) team(ctx context.Context, id string) (*team, error) {
 var defaultChannels = []struct{ name, display string }{{"town-square", "Town Square"},
 	{"off-topic", "Off-Topic"}}
 
-func (s *Server) createTeam(q *request, in *team) error {
+func (q *request) createTeam(in *team) error {
 	switch {
 	case len(in.Name) < 2 || !slugForm.MatchString(in.Name):
 		return badRequest("model.team.is_valid.url.app_error", "Invalid URL Identifier.")
@@ -78,7 +76,6 @@ func (s *Server) createTeam(q *request, in *team) error {
 	case in.Type != "O" && in.Type != "I":
 		return badRequest("model.team.is_valid.type.app_error", "Invalid type.")
 	}
-	ctx := q.ctx()
 	now := millis()
 	t := &team{
 		ID:              newID(),
@@ -94,10 +91,10 @@ func (s *Server) createTeam(q *request, in *team) error {
 		InviteID:        newID(),
 		AllowOpenInvite: in.AllowOpenInvite,
 	}
-	if u, err := s.user(ctx, q.sess.UserID); err == nil && t.Email == "" {
+	if u, err := q.user(q, q.sess.UserID); err == nil && t.Email == "" {
 		t.Email = u.Email
 	}
-	err := teamKind.save(ctx, s.st, "TeamStore.Save", t)
+	err := teamKind.save(q, q.st, "TeamStore.Save", t)
 	if duplicate(err, "") {
 		return badRequest("app.team.save.existing.app_error", "Must call update for existing team.")
 	}
@@ -106,29 +103,28 @@ func (s *Server) createTeam(q *request, in *team) error {
 	}
 	for _, d := range defaultChannels {
 		ch := &channel{TeamID: t.ID, Type: openChannel, Name: d.name, DisplayName: d.display}
-		if err := s.st.insertChannel(ctx, ch, nil); err != nil {
+		if err := q.st.insertChannel(q, ch, nil); err != nil {
 			return errStore("channel.save", err)
 		}
 	}
-	if _, err := s.joinTeam(ctx, t.ID, q.sess.UserID, true); err != nil {
+	if _, err := q.joinTeam(t.ID, q.sess.UserID, true); err != nil {
 		return err
 	}
 	return q.created(t)
 }
 
 // joinTeam makes a user a member of a team and its default channels. Joining again changes nothing.
-func (s *Server) joinTeam(
-	ctx context.Context,
+func (q *request) joinTeam(
 	teamID, userID string,
 	asAdmin bool,
 ) (*teamMember, error) {
-	u, err := s.user(ctx, userID)
+	u, err := q.user(q, userID)
 	if err != nil {
 		return nil, err
 	}
-	if m, err := teamMemberOf.one(ctx, s.st, teamID, userID); err == nil && m.DeleteAt == 0 {
+	if m, err := teamMemberOf.one(q, q.st, teamID, userID); err == nil && m.DeleteAt == 0 {
 		return m, nil
-	} else if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	} else if err != nil && !noRow(err) {
 		return nil, errStore("team.get_member", err)
 	}
 	m := &teamMember{
@@ -138,14 +134,14 @@ func (s *Server) joinTeam(
 		SchemeAdmin: asAdmin,
 		Roles:       memberRoles("team", asAdmin),
 	}
-	if err := saveTeamMember.run(ctx, s.st, teamMemberKind.content(m)...); err != nil {
+	if err := saveTeamMember.run(q, q.st, teamMemberKind.content(m)...); err != nil {
 		return nil, errStore("team.save_member", err)
 	}
-	s.invalidate(dropInTeams, userID)
-	s.hub.joinTeam(userID, teamID)
+	q.invalidate(dropInTeams, userID)
+	q.hub.joinTeam(userID, teamID)
 	for _, d := range defaultChannels {
-		ch, err := channelByName.one(ctx, s.st, d.name, teamID)
-		if errors.Is(err, sql.ErrNoRows) {
+		ch, err := channelByName.one(q, q.st, d.name, teamID)
+		if noRow(err) {
 			continue // a seeded team may do without
 		}
 		if err != nil {
@@ -155,29 +151,29 @@ func (s *Server) joinTeam(
 		if d.name == "town-square" {
 			kind = "system_join_team"
 		}
-		if _, err := s.joinChannel(ctx, ch, u, u.ID, asAdmin, kind); err != nil {
+		if _, err := q.joinChannel(q, ch, u, u.ID, asAdmin, kind); err != nil {
 			return nil, err
 		}
 	}
-	s.publish("added_to_team", broadcast{UserID: userID}, "team_id", teamID, "user_id", userID)
+	q.publish("added_to_team", broadcast{UserID: userID}, "team_id", teamID, "user_id", userID)
 	return m, nil
 }
 
-func (s *Server) addTeamMember(q *request, in *teamMember) error {
+func (q *request) addTeamMember(in *teamMember) error {
 	if in.TeamID != q.id {
 		return errBody("team_id")
 	}
 	if !validID(in.UserID) {
 		return errBody("user_id")
 	}
-	m, err := s.addToTeam(q.ctx(), q.sess, q.id, in.UserID)
+	m, err := q.addToTeam(q.id, in.UserID)
 	if err != nil {
 		return err
 	}
 	return q.created(m)
 }
 
-func (s *Server) addTeamMembers(q *request) error {
+func (q *request) addTeamMembers() error {
 	var in []teamMember
 	if err := q.decode(&in, "members"); err != nil || len(in) == 0 {
 		return badRequest("api.team.add_members.too_many.error",
@@ -188,7 +184,7 @@ func (s *Server) addTeamMembers(q *request) error {
 		if x.TeamID != q.id || !validID(x.UserID) {
 			return errBody("member")
 		}
-		m, err := s.addToTeam(q.ctx(), q.sess, q.id, x.UserID)
+		m, err := q.addToTeam(q.id, x.UserID)
 		if err != nil {
 			return err
 		}
@@ -199,39 +195,35 @@ func (s *Server) addTeamMembers(q *request) error {
 
 // addToTeam checks the right to add a user: users may add themselves to an open team, and members
 // may add others.
-func (s *Server) addToTeam(
-	ctx context.Context,
-	sess *session,
-	teamID, userID string,
-) (*teamMember, error) {
-	t, err := s.team(ctx, teamID)
+func (q *request) addToTeam(teamID, userID string) (*teamMember, error) {
+	t, err := q.team(q, teamID)
 	if err != nil {
 		return nil, err
 	}
-	if userID == sess.UserID {
-		if !t.AllowOpenInvite && s.mustBeInTeam(ctx, sess, teamID) != nil {
+	if userID == q.sess.UserID {
+		if !t.AllowOpenInvite && q.mustBeInTeam(teamID) != nil {
 			return nil, errPermission
 		}
-	} else if err := s.mustBeInTeam(ctx, sess, teamID); err != nil {
+	} else if err := q.mustBeInTeam(teamID); err != nil {
 		return nil, err
 	}
-	return s.joinTeam(ctx, teamID, userID, false)
+	return q.joinTeam(teamID, userID, false)
 }
 
-func (s *Server) getTeams(q *request) error {
+func (q *request) getTeams() error {
 	all := openTeams
-	if s.isAdmin(q.sess) {
+	if q.sess.isAdmin() {
 		all = teams
 	}
-	list, err := all.list(q.ctx(), s.st, q.paged()...)
-	return q.answer(s.sanitizeTeams(q, list), errStore("team.get_all", err))
+	list, err := all.list(q, q.st, q.paged()...)
+	return q.answer(q.sanitizeTeams(list), errStore("team.get_all", err))
 }
 
 // sanitizeTeams hides fields that only managers of a team may see.
-func (s *Server) sanitizeTeams(q *request, list []*team) []*team {
+func (q *request) sanitizeTeams(list []*team) []*team {
 	out := make([]*team, len(list))
 	for i, t := range list {
-		if s.mustManageTeam(q.ctx(), q.sess, t.ID) != nil {
+		if q.mustManageTeam(t.ID) != nil {
 			c := *t
 			c.Email, c.InviteID = "", ""
 			t = &c
@@ -241,52 +233,52 @@ func (s *Server) sanitizeTeams(q *request, list []*team) []*team {
 	return out
 }
 
-func (s *Server) getTeamByName(q *request) error {
-	t, err := teamByName.one(q.ctx(), s.st, q.param("team_name"))
+func (q *request) getTeamByName() error {
+	t, err := teamByName.one(q, q.st, q.param("team_name"))
 	if err != nil {
 		return errFind("team.get_by_name", err,
 			missing("app.team.get_by_name.missing.app_error", "Unable to find the existing team."))
 	}
-	return s.replyTeam(q, t)
+	return q.replyTeam(t)
 }
 
-func (s *Server) replyTeam(q *request, t *team) error {
+func (q *request) replyTeam(t *team) error {
 	if !t.AllowOpenInvite {
-		if err := s.mustBeInTeam(q.ctx(), q.sess, t.ID); err != nil {
+		if err := q.mustBeInTeam(t.ID); err != nil {
 			return err
 		}
 	}
-	return q.reply(s.sanitizeTeams(q, []*team{t})[0])
+	return q.reply(q.sanitizeTeams([]*team{t})[0])
 }
 
-func (s *Server) getTeamStats(q *request) error {
-	x, err := statsOfTeam.find(q.ctx(), s.st, q.teamID)
+func (q *request) getTeamStats() error {
+	x, err := statsOfTeam.find(q, q.st, q.teamID)
 	x.TeamID = q.teamID
 	return q.answer(x, errStore("team.stats", err))
 }
 
 // mustBeInTeamOfPath is mustBeInTeam for the team of the path.
-func (s *Server) mustBeInTeamOfPath(q *request) (err error) {
+func (q *request) mustBeInTeamOfPath() (err error) {
 	if q.teamID, err = q.idParam("team_id"); err != nil {
 		return err
 	}
-	return s.mustBeInTeam(q.ctx(), q.sess, q.teamID)
+	return q.mustBeInTeam(q.teamID)
 }
 
-func (s *Server) getTeamMember(q *request) error {
-	m, err := teamMemberOf.one(q.ctx(), s.st, q.teamID, q.id)
+func (q *request) getTeamMember() error {
+	m, err := teamMemberOf.one(q, q.st, q.teamID, q.id)
 	return q.answer(m,
 		errFind("team.get_member", err,
 			missing("app.team.get_member.missing.app_error",
 				"No team member found for that user ID and team ID.")))
 }
 
-func (s *Server) getTeamsForUser(q *request) error {
-	list, err := teamsOf.list(q.ctx(), s.st, q.userID)
-	return q.answer(s.sanitizeTeams(q, list), errStore("team.get_all", err))
+func (q *request) getTeamsForUser() error {
+	list, err := teamsOf.list(q, q.st, q.userID)
+	return q.answer(q.sanitizeTeams(list), errStore("team.get_all", err))
 }
 
-func (s *Server) getTeamsUnread(q *request) error {
-	list, err := unreadByTeam.list(q.ctx(), s.st, q.userID, q.query("exclude_team"))
+func (q *request) getTeamsUnread() error {
+	list, err := unreadByTeam.list(q, q.st, q.userID, q.query("exclude_team"))
 	return q.answer(list, errStore("team.get_unread", err))
 }

@@ -46,7 +46,7 @@ type threadQuery struct {
 }
 
 // getThreads is the user's inbox of followed threads.
-func (s *Server) getThreads(q *request) error {
+func (q *request) getThreads() error {
 	v := q.r.URL.Query()
 	is := func(name string) bool { b, _ := strconv.ParseBool(v.Get(name)); return b }
 	t := threadQuery{
@@ -78,19 +78,18 @@ func (s *Server) getThreads(q *request) error {
 			t.per = min(n, 200)
 		}
 	}
-	ctx := q.ctx()
 	out := &threadList{Threads: []*threadResponse{}}
 	if totals {
-		if err := s.st.threadTotals(ctx, t, out); err != nil {
+		if err := q.st.threadTotals(q, t, out); err != nil {
 			return errStore("thread.get_threads_for_user", err)
 		}
 	}
 	if threads {
-		if out.Threads, err = s.st.threadsFor(ctx, t); err != nil {
+		if out.Threads, err = q.st.threadsFor(q, t); err != nil {
 			return errStore("thread.get_threads_for_user", err)
 		}
 		for _, x := range out.Threads {
-			if err := s.introduce(ctx, x, is("extended")); err != nil {
+			if err := q.introduce(q, x, is("extended")); err != nil {
 				return err
 			}
 		}
@@ -133,45 +132,48 @@ func (s *Server) threadFor(
 	return x, s.introduce(ctx, x, extended)
 }
 
-func (s *Server) getThread(q *request) error {
-	ctx := q.ctx()
-	m, err := s.st.memberOfThread(ctx, q.id, q.userID)
+func (q *request) getThread() error {
+	m, err := q.st.memberOfThread(q, q.id, q.userID)
 	if err != nil {
 		return errFind("thread.get_membership", err,
 			missing("app.user.get_thread_membership_for_user.not_found",
 				"Thread membership not found/followed."))
 	}
-	x, err := s.threadFor(ctx, m, q.param("team_id"), q.query("extended") == "true")
+	x, err := q.threadFor(q, m, q.param("team_id"), q.query("extended") == "true")
 	return q.answer(x, err)
 }
 
 // mustReadThread admits those who may read the channel of a thread's root, for calls that change
 // their relation to it.
-func (s *Server) mustReadThread(q *request) error {
-	id, err := q.idParam("thread_id")
+func (q *request) mustReadThread() error {
+	return q.findPost("thread_id")
+}
+
+// findPost finds the post that a parameter of the path names, in a channel that the caller may read.
+func (q *request) findPost(name string) error {
+	id, err := q.idParam(name)
 	if err != nil {
 		return err
 	}
-	if q.post, err = postByID.one(q.ctx(), s.st, id); err != nil {
+	if q.post, err = postByID.one(q, q.st, id); err != nil {
 		return errFind("post.get", err, errNoPost)
 	}
-	return s.mustReadChannel(q.ctx(), q.sess, q.post.ChannelID)
+	return q.mustRead(q.post.ChannelID)
 }
 
-func (s *Server) followThread(q *request) error   { return s.setFollowing(q, true) }
-func (s *Server) unfollowThread(q *request) error { return s.setFollowing(q, false) }
-
-func (s *Server) setFollowing(q *request, on bool) error {
-	root, ctx := q.post, q.ctx()
+func (q *request) followThread() error   { return q.setFollowing(true) }
+func (q *request) unfollowThread() error { return q.setFollowing(false) }
+func (q *request) setFollowing(on bool) error {
+	root := q.post
 	to := broadcast{UserID: q.userID, TeamID: q.id}
-	if err := s.st.setFollowing(ctx, root.ID, q.userID, on); err != nil {
+	if err := q.st.setFollowing(q, root.ID, q.userID, on); err != nil {
 		return errStore("thread.maintain_membership", err)
 	}
-	replies, err := repliesIn.find(ctx, s.st, root.ID)
+	replies, err := repliesIn.find(q, q.st, root.ID)
 	if err != nil {
 		return errStore("thread.get", err)
 	}
-	s.publish(
+	q.publish(
 		"thread_follow_changed",
 		to,
 		"reply_count",
@@ -185,18 +187,18 @@ func (s *Server) setFollowing(q *request, on bool) error {
 }
 
 // readThread sets until when the user has read a thread, and lets the user follow it.
-func (s *Server) readThread(q *request) error {
+func (q *request) readThread() error {
 	at, err := strconv.ParseInt(q.param("timestamp"), 10, 64)
 	if err != nil || at <= 0 {
 		return errURL("timestamp")
 	}
-	root, ctx := q.post, q.ctx()
+	root := q.post
 	userID, teamID := q.userID, q.id
-	m, err := s.st.joinThread(ctx, root.ID, userID)
+	m, err := q.st.joinThread(q, root.ID, userID)
 	if err != nil {
 		return errStore("thread.maintain_membership", err)
 	}
-	before, err := s.mentionsIn(ctx, root, userID, at)
+	before, err := q.mentionsIn(root, userID, at)
 	if err != nil {
 		return err
 	}
@@ -204,14 +206,14 @@ func (s *Server) readThread(q *request) error {
 	m.Following = true
 	m.LastViewed = at
 	m.UnreadMentions = before
-	if err := s.st.markThread(ctx, m); err != nil {
+	if err := q.st.markThread(q, m); err != nil {
 		return errStore("thread.mark_as_read", err)
 	}
-	x, err := s.threadFor(ctx, m, teamID, false)
+	x, err := q.threadFor(q, m, teamID, false)
 	if err != nil {
 		return err
 	}
-	s.publish("thread_read_changed", broadcast{
+	q.publish("thread_read_changed", broadcast{
 		UserID: userID,
 		TeamID: teamID,
 	}, "channel_id", root.ChannelID,
@@ -222,21 +224,20 @@ func (s *Server) readThread(q *request) error {
 
 // mentionsIn counts a user's mentions in the replies of a thread since a time; in a direct channel
 // each of the other's replies is one.
-func (s *Server) mentionsIn(
-	ctx context.Context,
+func (q *request) mentionsIn(
 	root *post,
 	userID string,
 	since int64,
 ) (int64, error) {
-	c, err := s.channel(ctx, root.ChannelID)
+	c, err := q.channel(q, root.ChannelID)
 	if err != nil {
 		return 0, err
 	}
-	list, err := repliesSince.list(ctx, s.st, root.ID, since)
+	list, err := repliesSince.list(q, q.st, root.ID, since)
 	if err != nil {
 		return 0, errStore("thread.get_posts", err)
 	}
-	a, err := s.audienceOf(ctx, c.ID)
+	a, err := q.audienceOf(q, c.ID)
 	if err != nil {
 		return 0, errStore("channel.audience", err)
 	}
@@ -250,12 +251,12 @@ func (s *Server) mentionsIn(
 	return n, nil
 }
 
-func (s *Server) readAllThreads(q *request) error {
+func (q *request) readAllThreads() error {
 	now := millis()
-	if err := s.st.markAllThreads(q.ctx(), q.userID, q.id, now); err != nil {
+	if err := q.st.markAllThreads(q, q.userID, q.id, now); err != nil {
 		return errStore("thread.mark_all_as_read", err)
 	}
-	s.publish("thread_read_changed", broadcast{UserID: q.userID, TeamID: q.id}, "timestamp", now)
+	q.publish("thread_read_changed", broadcast{UserID: q.userID, TeamID: q.id}, "timestamp", now)
 	return q.ok()
 }
 
@@ -334,9 +335,9 @@ func threadPageOf(q *request) (p threadPage, all bool, err error) {
 }
 
 // threadView returns the form in which the caller requests lists of posts.
-func (s *Server) threadView(q *request) *threadView {
+func (q *request) threadView() *threadView {
 	v := q.r.URL.Query()
-	if v.Get("collapsedThreads") != "true" || !s.collapsed() {
+	if v.Get("collapsedThreads") != "true" || !q.collapsed() {
 		return &threadView{postLists: allPosts}
 	}
 	return &threadView{rootPosts, true, q.sess.UserID, v.Get("collapsedThreadsExtended") == "true"}
@@ -344,13 +345,13 @@ func (s *Server) threadView(q *request) *threadView {
 
 // introduceRoots fills in the profiles of those who took part in the threads of a list, if they are
 // wanted.
-func (s *Server) introduceRoots(ctx context.Context, list []*post, as *threadView) error {
+func (q *request) introduceRoots(list []*post, as *threadView) error {
 	if !as.extended {
 		return nil
 	}
 	for _, p := range list {
 		for i, u := range p.Participants {
-			full, err := s.user(ctx, u.ID)
+			full, err := q.user(q, u.ID)
 			if err != nil {
 				return err
 			}

@@ -2,8 +2,6 @@ package refchat
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 )
 
@@ -154,7 +152,7 @@ func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, a
 		var following bool
 		err := tx.row(ctx, []any{&following}, isFollowing, rootID, userID)
 		switch {
-		case errors.Is(err, sql.ErrNoRows):
+		case noRow(err):
 			return tx.run(ctx, saveFollower, threadMemberKind.content(m)...)
 		case err != nil || following && !mentioned && !author:
 			return err
@@ -184,7 +182,7 @@ func (st *store) unfollowed(ctx context.Context, rootID, userID string) (bool, e
 		rootID,
 		userID,
 	)
-	return !following, unless(err, sql.ErrNoRows)
+	return !following, unlessNone(err)
 }
 
 // threadMember returns a user's relation to a thread. Without one, it has no more than their
@@ -220,7 +218,7 @@ func (st *store) setFollowing(ctx context.Context, rootID, userID string, on boo
 		if on {
 			m.LastViewed = now
 		}
-		if errors.Is(err, sql.ErrNoRows) {
+		if noRow(err) {
 			return tx.run(ctx, saveThreadMember, threadMemberKind.content(m)...)
 		}
 		if err != nil {
@@ -245,7 +243,7 @@ func (st *store) joinThread(
 ) (m *threadMember, err error) {
 	err = st.method(ctx, "ThreadStore.MaintainMembership", func(tx *store) (err error) {
 		m, err = tx.threadMember(ctx, rootID, userID)
-		if errors.Is(err, sql.ErrNoRows) {
+		if noRow(err) {
 			m.Following = true
 			m.LastUpdated = millis()
 			return tx.run(ctx, saveThreadReader, threadMemberKind.content(m)...)

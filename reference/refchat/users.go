@@ -3,8 +3,6 @@ package refchat
 import (
 	"bytes"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"image"
@@ -90,7 +88,7 @@ func (s *Server) ensureAdmin(ctx context.Context) error {
 			s.cfg.AdminUser,
 		)
 	}
-	if !errors.Is(err, sql.ErrNoRows) {
+	if !noRow(err) {
 		return err
 	}
 	hash, err := s.hash.hash(s.cfg.AdminPassword)
@@ -114,7 +112,7 @@ func (s *Server) user(ctx context.Context, id string) (*user, error) {
 	return u, errFind("user.get", err, errNoUser)
 }
 
-func (s *Server) createUser(q *request, in *user) error {
+func (q *request) createUser(in *user) error {
 	in.Username = strings.ToLower(in.Username)
 	in.Email = strings.ToLower(in.Email)
 	switch {
@@ -126,7 +124,7 @@ func (s *Server) createUser(q *request, in *user) error {
 		return badRequest("api.user.check_user_password.invalid.app_error",
 			"Your password must contain at least 5 characters.")
 	}
-	hash, err := s.hash.hash(in.Password)
+	hash, err := q.hash.hash(in.Password)
 	if err != nil {
 		return err
 	}
@@ -135,10 +133,10 @@ func (s *Server) createUser(q *request, in *user) error {
 	u.FirstName = clip(in.FirstName, 64)
 	u.LastName = clip(in.LastName, 64)
 	u.Position = clip(in.Position, 128)
-	if err := savedUser(userKind.save(q.ctx(), s.st, "UserStore.Save", u)); err != nil {
+	if err := savedUser(userKind.save(q, q.st, "UserStore.Save", u)); err != nil {
 		return err
 	}
-	s.publish("new_user", broadcast{}, "user_id", u.ID)
+	q.publish("new_user", broadcast{}, "user_id", u.ID)
 	return q.created(u.self())
 }
 
@@ -159,45 +157,44 @@ func savedUser(err error) error {
 	return errStore("user.save", err)
 }
 
-func (s *Server) getUser(q *request) error {
-	u, err := s.user(q.ctx(), q.id)
+func (q *request) getUser() error {
+	u, err := q.user(q, q.id)
 	if err != nil {
 		return err
 	}
 	if q.id == q.sess.UserID {
-		if _, err := terms.find(q.ctx(), s.st, q.id); err != nil {
+		if _, err := terms.find(q, q.st, q.id); err != nil {
 			return errStore("terms.get", err)
 		}
 	}
 	if q.notModified(
-		s.cfg.Version + "." + u.ID + "." + strconv.FormatInt(u.UpdateAt, 10) + ".0.true.true.0",
+		q.cfg.Version + "." + u.ID + "." + strconv.FormatInt(u.UpdateAt, 10) + ".0.true.true.0",
 	) {
 		return nil
 	}
-	if q.id == q.sess.UserID || s.isAdmin(q.sess) {
+	if q.id == q.sess.UserID || q.sess.isAdmin() {
 		return q.reply(u.self())
 	}
 	return q.reply(u.public())
 }
 
 // mayLookIn admits callers who are in a team and in a channel; "" is none.
-func (s *Server) mayLookIn(q *request, teamID, channelID string) error {
+func (q *request) mayLookIn(teamID, channelID string) error {
 	if channelID != "" {
-		if err := s.mustReadChannel(q.ctx(), q.sess, channelID); err != nil {
+		if err := q.mustRead(channelID); err != nil {
 			return err
 		}
 	}
 	if teamID == "" {
 		return nil
 	}
-	return s.mustBeInTeam(q.ctx(), q.sess, teamID)
+	return q.mustBeInTeam(teamID)
 }
 
-func (s *Server) getUsers(q *request) error {
+func (q *request) getUsers() error {
 	v := q.r.URL.Query()
 	teamID, channelID := v.Get("in_team"), v.Get("in_channel")
-	ctx := q.ctx()
-	if err := s.mayLookIn(q, teamID, channelID); err != nil {
+	if err := q.mayLookIn(teamID, channelID); err != nil {
 		return err
 	}
 	find, args := usersInServer, []any{}
@@ -206,7 +203,7 @@ func (s *Server) getUsers(q *request) error {
 	case outside != "" && teamID == "":
 		return errURL("team_id")
 	case outside != "":
-		if err := s.mustReadChannel(ctx, q.sess, outside); err != nil {
+		if err := q.mustRead(outside); err != nil {
 			return err
 		}
 		find, args = usersOutside, []any{teamID, outside}
@@ -215,17 +212,17 @@ func (s *Server) getUsers(q *request) error {
 	case teamID != "":
 		find, args = usersInTeam, []any{teamID}
 	}
-	list, err := find.list(ctx, s.st, q.paged(args...)...)
+	list, err := find.list(q, q.st, q.paged(args...)...)
 	return q.answer(publicUsers(list), errStore("user.get_profiles", err))
 }
 
-func (s *Server) getUsersByIDs(q *request, ids []string) error {
+func (q *request) getUsersByIDs(ids []string) error {
 	since, _ := strconv.ParseInt(q.query("since"), 10, 64)
 	out := make([]*user, 0, len(ids))
 	var missing []string
 	gens := map[string]uint64{}
 	for _, id := range ids {
-		u, gen, ok := s.users.get(id)
+		u, gen, ok := q.users.get(id)
 		if !ok {
 			missing = append(missing, id)
 			gens[id] = gen
@@ -234,12 +231,12 @@ func (s *Server) getUsersByIDs(q *request, ids []string) error {
 		}
 	}
 	if len(missing) > 0 {
-		list, err := usersByIDs.list(fromMaster(q.ctx()), s.st, missing)
+		list, err := usersByIDs.list(fromMaster(q), q.st, missing)
 		if err != nil {
 			return errStore("user.get_profiles", err)
 		}
 		for _, u := range list {
-			s.users.put(u.ID, u, gens[u.ID])
+			q.users.put(u.ID, u, gens[u.ID])
 			if u.UpdateAt > since {
 				out = append(out, u.public())
 			}
@@ -248,29 +245,28 @@ func (s *Server) getUsersByIDs(q *request, ids []string) error {
 	return q.reply(out)
 }
 
-func (s *Server) getUsersByNames(q *request, names []string) error {
-	list, err := usersByNames.list(q.ctx(), s.st, names)
+func (q *request) getUsersByNames(names []string) error {
+	list, err := usersByNames.list(q, q.st, names)
 	return q.answer(publicUsers(list), errStore("user.get_profiles", err))
 }
 
-func (s *Server) autocompleteUsers(q *request) error {
+func (q *request) autocompleteUsers() error {
 	v := q.r.URL.Query()
 	teamID, channelID := v.Get("in_team"), v.Get("in_channel")
-	ctx := q.ctx()
-	if err := s.mayLookIn(q, teamID, channelID); err != nil {
+	if err := q.mayLookIn(teamID, channelID); err != nil {
 		return err
 	}
 	limit, err := strconv.Atoi(v.Get("limit"))
 	if err != nil || limit < 1 || limit > 1000 {
 		limit = 100
 	}
-	list, err := s.st.usersLike(ctx, v.Get("name"), teamID, channelID, limit)
+	list, err := q.st.usersLike(q, v.Get("name"), teamID, channelID, limit)
 	if err != nil {
 		return errStore("user.search", err)
 	}
 	out := map[string]any{"users": publicUsers(list)}
 	if teamID != "" && channelID != "" { // then also users that the author could invite
-		others, err := s.st.usersBeside(ctx, v.Get("name"), teamID, channelID, limit)
+		others, err := q.st.usersBeside(q, v.Get("name"), teamID, channelID, limit)
 		if err != nil {
 			return errStore("user.search", err)
 		}
@@ -287,23 +283,23 @@ type userSearch struct {
 	Limit     int    `json:"limit"`
 }
 
-func (s *Server) searchUsers(q *request, in *userSearch) error {
+func (q *request) searchUsers(in *userSearch) error {
 	if in.Term == "" {
 		return errBody("term")
 	}
 	if in.Limit < 1 || in.Limit > 1000 {
 		in.Limit = 100
 	}
-	if err := s.mayLookIn(q, in.TeamID, in.ChannelID); err != nil {
+	if err := q.mayLookIn(in.TeamID, in.ChannelID); err != nil {
 		return err
 	}
-	list, err := s.st.usersLike(q.ctx(), in.Term, in.TeamID, in.ChannelID, in.Limit)
+	list, err := q.st.usersLike(q, in.Term, in.TeamID, in.ChannelID, in.Limit)
 	return q.answer(publicUsers(list), errStore("user.search", err))
 }
 
 // getProfileImage answers with a small picture in a color of the user's name.
-func (s *Server) getProfileImage(q *request) error {
-	u, err := s.user(q.ctx(), q.id)
+func (q *request) getProfileImage() error {
+	u, err := q.user(q, q.id)
 	if err != nil {
 		return err
 	}
@@ -313,7 +309,7 @@ func (s *Server) getProfileImage(q *request) error {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(u.Username))
 	hue := h.Sum32() % 256
-	body, err := s.images.through(strconv.Itoa(int(hue)), func() ([]byte, error) {
+	body, err := q.images.through(strconv.Itoa(int(hue)), func() ([]byte, error) {
 		pal := color.Palette{color.RGBA{uint8(hue), uint8(255 - hue), uint8(64 + hue/2), 255},
 			color.White}
 		img := image.NewPaletted(image.Rect(0, 0, 128, 128), pal)
@@ -335,7 +331,7 @@ func (s *Server) getProfileImage(q *request) error {
 	return q.write(http.StatusOK, "image/png", body)
 }
 
-func (s *Server) updatePreferences(q *request, list []preference) error {
+func (q *request) updatePreferences(list []preference) error {
 	for _, p := range list {
 		if p.UserID != q.userID {
 			return forbidden("api.preference.update_preferences.set.app_error",
@@ -345,30 +341,30 @@ func (s *Server) updatePreferences(q *request, list []preference) error {
 			return badRequest("model.preference.is_valid.category.app_error", "Invalid category.")
 		}
 	}
-	if err := s.st.savePreferences(q.ctx(), list); err != nil {
+	if err := q.st.savePreferences(q, list); err != nil {
 		return errStore("preference.save", err)
 	}
-	s.publish("preferences_changed", broadcast{UserID: q.userID}, "preferences", jsonText(list))
+	q.publish("preferences_changed", broadcast{UserID: q.userID}, "preferences", jsonText(list))
 	return q.ok()
 }
 
 // mustBeOwn admits the user of the path, and administrators.
-func (s *Server) mustBeOwn(q *request) (err error) {
+func (q *request) mustBeOwn() (err error) {
 	q.userID, err = q.idParam("user_id")
-	if err == nil && q.userID != q.sess.UserID && !s.isAdmin(q.sess) {
+	if err == nil && q.userID != q.sess.UserID && !q.sess.isAdmin() {
 		err = errPermission
 	}
 	return err
 }
 
-func (s *Server) createBot(q *request, in *bot) error {
+func (q *request) createBot(in *bot) error {
 	if !nameForm.MatchString(in.Username) {
 		return errUsername
 	}
 	u := newUser(in.Username, in.Username+"@localhost", "")
 	u.FirstName = clip(in.DisplayName, 64)
 	u.BotDescription = clip(in.Description, 1024)
-	if err := savedUser(s.st.insertBot(q.ctx(), u, q.sess.UserID)); err != nil {
+	if err := savedUser(q.st.insertBot(q, u, q.sess.UserID)); err != nil {
 		return err
 	}
 	return q.created(bot{
@@ -382,11 +378,11 @@ func (s *Server) createBot(q *request, in *bot) error {
 	})
 }
 
-func (s *Server) createToken(q *request, in *accessToken) error {
+func (q *request) createToken(in *accessToken) error {
 	if in.Description == "" {
 		return errBody("description")
 	}
-	if _, err := s.user(q.ctx(), q.id); err != nil {
+	if _, err := q.user(q, q.id); err != nil {
 		return err
 	}
 	t := &accessToken{
@@ -398,6 +394,6 @@ func (s *Server) createToken(q *request, in *accessToken) error {
 	}
 	return q.answer(t, errStore(
 		"user_access_token.save",
-		tokenKind.save(q.ctx(), s.st, "UserAccessTokenStore.Save", t),
+		tokenKind.save(q, q.st, "UserAccessTokenStore.Save", t),
 	))
 }

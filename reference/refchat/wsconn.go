@@ -82,31 +82,31 @@ func newConn(s *Server) *wsConn {
 }
 
 // connectWebSocket upgrades the request and stays until the socket ends.
-func (s *Server) connectWebSocket(q *request) error {
+func (q *request) connectWebSocket() error {
 	q.status = http.StatusSwitchingProtocols
-	s.bg.Add(1)
-	defer s.bg.Done()
+	q.bg.Add(1)
+	defer q.bg.Done()
 	q.burn()
 	ws, err := upgrader.Upgrade(q.w, q.r, nil)
 	if err != nil {
 		q.status = http.StatusBadRequest
 		return nil // Upgrade has answered
 	}
-	k := &wsSocket{s: s, ws: ws, done: make(chan struct{})}
+	k := &wsSocket{s: q.Server, ws: ws, done: make(chan struct{})}
 	defer k.close()
 	resumed := false
-	if id := q.query("connection_id"); id != "" && q.sess != nil && s.reliable() {
+	if id := q.query("connection_id"); id != "" && q.sess != nil && q.reliable() {
 		from, err := strconv.ParseInt(q.query("sequence_number"), 10, 64)
 		if !validID(id) || err != nil || from < 0 {
 			return nil // a client must know both or neither
 		}
-		resumed = s.hub.resume(k, q.sess.UserID, id, from)
+		resumed = q.hub.resume(k, q.sess.UserID, id, from)
 	}
 	if !resumed {
-		k.c = newConn(s)
+		k.c = newConn(q.Server)
 	}
 	written := make(chan struct{})
-	s.bg.Go(func() {
+	q.bg.Go(func() {
 		defer close(written)
 		k.writeLoop()
 	})
@@ -114,7 +114,7 @@ func (s *Server) connectWebSocket(q *request) error {
 	switch {
 	case resumed:
 		k.authenticated(q.sess)
-		s.setOnline(q.ctx(), q.sess.UserID)
+		q.setOnline(q, q.sess.UserID)
 	case q.sess != nil:
 		k.start(q.sess)
 	default:
@@ -124,9 +124,9 @@ func (s *Server) connectWebSocket(q *request) error {
 	k.close()
 	<-written
 	if k.sess != nil {
-		s.hub.leave(k, func() {
-			if !s.hub.closed.Load() { // at the server's end all users keep their status
-				s.background(func(ctx context.Context) { s.setOffline(ctx, k.sess.UserID) })
+		q.hub.leave(k, func() {
+			if !q.hub.closed.Load() { // at the server's end all users keep their status
+				q.background(func(ctx context.Context) { q.setOffline(ctx, k.sess.UserID) })
 			}
 		})
 	}
@@ -152,13 +152,11 @@ func (k *wsSocket) start(sess *session) {
 	}
 	ctx, cancel := context.WithTimeout(s.bgCtx, 30*time.Second)
 	defer cancel()
+	var teams map[string]bool
 	channels, err := s.channelsOfUser(ctx, sess.UserID)
-	if err != nil {
-		s.log.Warn("placing a connection", "err", err)
-		k.close()
-		return
+	if err == nil {
+		teams, err = s.teamsOfUser(ctx, sess.UserID)
 	}
-	teams, err := s.teamsOfUser(ctx, sess.UserID)
 	if err != nil {
 		s.log.Warn("placing a connection", "err", err)
 		k.close()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -35,9 +34,11 @@ func (s *Space) format(ctx context.Context, bytes int64) error {
 	if os.Geteuid() != 0 {
 		return errors.New("an image for copy-on-write is mounted by root only")
 	}
-	mkfs, err := findMkfs()
-	if err != nil {
-		return err
+	mkfs := FindProgram("mkfs.xfs", "/usr/sbin", "/sbin") // which the PATH of users may lack
+	if mkfs == "" {
+		return errors.New(
+			"no mkfs.xfs is installed; with the package xfsprogs a reset shares blocks instead of copying them",
+		)
 	}
 	size := 2*bytes + imageSlack
 	free, err := linux.Free(s.state)
@@ -63,21 +64,6 @@ func (s *Space) format(ctx context.Context, bytes int64) error {
 		return fmt.Errorf("making an image: %w", err)
 	}
 	return s.Open(ctx)
-}
-
-// findMkfs finds the program that makes XFS, which is not always in the PATH of users.
-func findMkfs() (string, error) {
-	if path, err := exec.LookPath("mkfs.xfs"); err == nil {
-		return path, nil
-	}
-	for _, path := range []string{"/usr/sbin/mkfs.xfs", "/sbin/mkfs.xfs"} {
-		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
-			return path, nil
-		}
-	}
-	return "", errors.New(
-		"no mkfs.xfs is installed; with the package xfsprogs a reset shares blocks instead of copying them",
-	)
 }
 
 // Open mounts an image that is not mounted. Without an image it does nothing.

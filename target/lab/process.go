@@ -281,13 +281,7 @@ func (p *Process) Signal(sig os.Signal) error {
 // of the group is left. Stopping an ended child is not an error.
 func (p *Process) Stop(ctx context.Context) error {
 	if ctx.Err() == nil && p.ask(p.stop) {
-		t := time.NewTimer(p.limit)
-		defer t.Stop()
-		select {
-		case <-p.ended:
-		case <-t.C:
-		case <-ctx.Done():
-		}
+		p.endsWithin(ctx, p.limit)
 	}
 	return p.Kill()
 }
@@ -297,13 +291,7 @@ func (p *Process) Stop(ctx context.Context) error {
 // stopped itself.
 func (p *Process) StopBy(ctx context.Context, other Identity) error {
 	if ctx.Err() == nil && p.ask(nil) && other.signal(p.stop) {
-		t := time.NewTimer(p.limit)
-		defer t.Stop()
-		select {
-		case <-p.ended:
-		case <-t.C:
-		case <-ctx.Done():
-		}
+		p.endsWithin(ctx, p.limit)
 	}
 	return p.Stop(ctx)
 }
@@ -312,12 +300,7 @@ func (p *Process) StopBy(ctx context.Context, other Identity) error {
 // waits for its end.
 func (p *Process) Kill() error {
 	if p.quit && p.ask(syscall.SIGQUIT) {
-		t := time.NewTimer(quitTimeout)
-		select {
-		case <-p.ended:
-		case <-t.C:
-		}
-		t.Stop()
+		p.endsWithin(context.Background(), quitTimeout)
 	}
 	if p.ask(syscall.SIGKILL) {
 		p.stopMu.Lock()
@@ -326,17 +309,22 @@ func (p *Process) Kill() error {
 		}
 		p.stopMu.Unlock()
 	}
-	t := time.NewTimer(5 * time.Second)
-	defer t.Stop()
+	if p.endsWithin(context.Background(), 5*time.Second) {
+		return nil
+	}
+	return fmt.Errorf("%s (pid %d) does not end after SIGKILL; is it in uninterruptible sleep?", p.name,
+		p.id.PID)
+}
+
+// endsWithin waits for the end of the process, and reports whether it came in time.
+func (p *Process) endsWithin(ctx context.Context, d time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
 	select {
 	case <-p.ended:
-		return nil
-	case <-t.C:
-		return fmt.Errorf(
-			"%s (pid %d) does not end after SIGKILL; is it in uninterruptible sleep?",
-			p.name,
-			p.id.PID,
-		)
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

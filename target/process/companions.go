@@ -12,6 +12,14 @@ import (
 	"plimsoll/target/lab"
 )
 
+// startAnew starts the companions with empty state, and the program.
+func (d *deployment) startAnew(ctx context.Context) error {
+	if err := d.renewCompanions(ctx); err != nil {
+		return err
+	}
+	return d.startApp(ctx)
+}
+
 // renewCompanions starts the companions with empty state, and stops first those that run.
 func (d *deployment) renewCompanions(ctx context.Context) error {
 	if err := d.stopCompanions(ctx); err != nil {

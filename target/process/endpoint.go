@@ -165,9 +165,3 @@ func environment() []string {
 func portInUse(output string) bool {
 	return strings.Contains(strings.ToLower(output), "address already in use")
 }
-
-// lastLines returns the last n lines of s.
-func lastLines(s string, n int) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}

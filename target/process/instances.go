@@ -187,7 +187,7 @@ func (d *deployment) readyError(i int, p Process, err error) error {
 		out = fmt.Errorf("instance %d: %w: %w", i, err, p.Err())
 	default:
 	}
-	if tail = lastLines(tail, 15); tail != "" {
+	if tail = lab.LastLines(tail, 15); tail != "" {
 		out = fmt.Errorf("%w%w", out, plain.Output(tail))
 	}
 	if portInUse(tail) {

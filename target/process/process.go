@@ -203,10 +203,7 @@ func (d *deployment) deploy(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.renewCompanions(ctx); err != nil {
-		return err
-	}
-	if err := d.startApp(ctx); err != nil {
+	if err := d.startAnew(ctx); err != nil {
 		return err
 	}
 	if d.conf.Provision != nil {
@@ -234,10 +231,7 @@ func (d *deployment) deploy(ctx context.Context) error {
 		if err := d.followDatabase(ctx); err != nil {
 			return err
 		}
-		if err := d.renewCompanions(ctx); err != nil {
-			return err
-		}
-		if err := d.startApp(ctx); err != nil {
+		if err := d.startAnew(ctx); err != nil {
 			return err
 		}
 	}

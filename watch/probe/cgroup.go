@@ -37,6 +37,7 @@ type Cgroups struct {
 
 type groupRole struct {
 	Role
+	labels  []series.Label
 	pid     int
 	sources sources
 }
@@ -48,7 +49,7 @@ func NewCgroups(roles []Role) *Cgroups { return newCgroups(roles, "/proc", "/sys
 func newCgroups(roles []Role, proc, sys string) *Cgroups {
 	c := &Cgroups{proc: proc, sys: sys}
 	for _, r := range roles {
-		c.roles = append(c.roles, &groupRole{Role: r})
+		c.roles = append(c.roles, &groupRole{Role: r, labels: label("role", r.Name)})
 	}
 	return c
 }
@@ -78,6 +79,7 @@ func (c *Cgroups) role(r *groupRole) error {
 			return err
 		}
 	}
+	c.out.labels = r.labels
 	err := r.sources.sample(&c.out)
 	if err != nil {
 		r.close() // the group went with its processes: look again
@@ -109,14 +111,13 @@ func (c *Cgroups) find(r *groupRole, pid int) error {
 		return err
 	}
 	dirs := groupDirs(string(text), c.sys)
-	ls := label("role", r.Name)
 	var k sink
 	seen := map[string]bool{} // series that one file of the two versions already gives
 	for _, f := range groupFiles {
 		if dirs[f.controller] == "" {
 			continue
 		}
-		s := f.in(dirs[f.controller], ls)
+		s := f.in(dirs[f.controller])
 		k.reset()
 		err := s.sample(&k)
 		switch {
@@ -187,13 +188,12 @@ func controllers(list string) bool {
 // A groupFile is one file of a controller and its parser.
 type groupFile struct {
 	controller, name string
-	parse            func(text []byte, ls []series.Label, k *sink) error
+	parse            func(text []byte, k *sink) error
 }
 
-// in returns the source of the file in a directory, whose series have the labels.
-func (f groupFile) in(dir string, ls []series.Label) *source {
-	return &source{name: f.name, file: file{path: filepath.Join(dir, f.name)},
-		parse: func(text []byte, k *sink) error { return f.parse(text, ls, k) }}
+// in returns the source of the file in a directory.
+func (f groupFile) in(dir string) *source {
+	return &source{name: f.name, file: file{path: filepath.Join(dir, f.name)}, parse: f.parse}
 }
 
 // errNoLimit is returned by a parser for a limit that is not set.
@@ -206,8 +206,8 @@ var groupFiles = []groupFile{
 		{"usage_usec", "container_cpu_usage_seconds_total", 1e-6, false},
 		{"user_usec", "container_cpu_user_seconds_total", 1e-6, false},
 		{"system_usec", "container_cpu_system_seconds_total", 1e-6, false},
-	}, throttleNames...)).labeled},
-	{"", "cpu.max", func(text []byte, ls []series.Label, k *sink) error {
+	}, throttleNames...)).parse},
+	{"", "cpu.max", func(text []byte, k *sink) error {
 		f := fields(bytes.TrimSpace(text))
 		quota, period := f.next(), f.next()
 		if string(quota) == "max" {
@@ -215,8 +215,8 @@ var groupFiles = []groupFile{
 		}
 		q, err1 := number(quota)
 		p, err2 := number(period)
-		k.add("container_spec_cpu_quota", ls, float64(q))
-		k.add("container_spec_cpu_period", ls, float64(p))
+		k.add("container_spec_cpu_quota", nil, float64(q))
+		k.add("container_spec_cpu_period", nil, float64(p))
 		return errors.Join(err1, err2)
 	}},
 	{"", "memory.current", groupNumber("container_memory_usage_bytes", 0)},
@@ -227,14 +227,14 @@ var groupFiles = []groupFile{
 		newTable([]column{
 			{"max", "container_memory_failcnt", 1, false},
 			{"oom_kill", "container_oom_events_total", 1, false},
-		}).labeled,
+		}).parse,
 	},
 	{"", "pids.current", groupNumber("container_threads", 0)},
 	{"", "pids.max", groupNumber("container_threads_max", 0)},
-	{"", "cpu.pressure", groupPressure("cpu")},
-	{"", "io.pressure", groupPressure("io")},
-	{"", "memory.pressure", groupPressure("memory")},
-	{"cpu", "cpu.stat", newTable(throttleNames).labeled},
+	{"", "cpu.pressure", pressure("container", "cpu")},
+	{"", "io.pressure", pressure("container", "io")},
+	{"", "memory.pressure", pressure("container", "memory")},
+	{"cpu", "cpu.stat", newTable(throttleNames).parse},
 	{"cpu", "cpu.cfs_quota_us", groupNumber("container_spec_cpu_quota", 0)},
 	{"cpu", "cpu.cfs_period_us", groupNumber("container_spec_cpu_period", 0)},
 	{"cpuacct", "cpuacct.usage", scaled("container_cpu_usage_seconds_total", 1e-9)},
@@ -244,7 +244,7 @@ var groupFiles = []groupFile{
 	{
 		"memory",
 		"memory.oom_control",
-		newTable([]column{{"oom_kill", "container_oom_events_total", 1, false}}).labeled,
+		newTable([]column{{"oom_kill", "container_oom_events_total", 1, false}}).parse,
 	},
 	{"pids", "pids.current", groupNumber("container_threads", 0)},
 	{"pids", "pids.max", groupNumber("container_threads_max", 0)},
@@ -252,8 +252,8 @@ var groupFiles = []groupFile{
 
 // groupNumber reads a file with one number. "max", -1 and, if unlimited is not 0, numbers from it
 // on mean that there is no limit: version 1 writes the largest number of pages instead.
-func groupNumber(metric string, unlimited uint64) func([]byte, []series.Label, *sink) error {
-	return func(text []byte, ls []series.Label, k *sink) error {
+func groupNumber(metric string, unlimited uint64) func([]byte, *sink) error {
+	return func(text []byte, k *sink) error {
 		w := bytes.TrimSpace(text)
 		if string(w) == "max" || string(w) == "-1" {
 			return errNoLimit
@@ -265,25 +265,18 @@ func groupNumber(metric string, unlimited uint64) func([]byte, []series.Label, *
 		if unlimited > 0 && v >= unlimited {
 			return errNoLimit
 		}
-		k.add(metric, ls, float64(v))
+		k.add(metric, nil, float64(v))
 		return nil
 	}
 }
 
 // scaled reads a file with one number, which is multiplied.
-func scaled(metric string, scale float64) func([]byte, []series.Label, *sink) error {
-	return func(text []byte, ls []series.Label, k *sink) error {
+func scaled(metric string, scale float64) func([]byte, *sink) error {
+	return func(text []byte, k *sink) error {
 		v, err := number(bytes.TrimSpace(text))
 		if err == nil {
-			k.add(metric, ls, float64(v)*scale)
+			k.add(metric, nil, float64(v)*scale)
 		}
 		return err
-	}
-}
-
-func groupPressure(kind string) func([]byte, []series.Label, *sink) error {
-	waiting, stalled := "container_pressure_"+kind+"_waiting_seconds_total", "container_pressure_"+kind+"_stalled_seconds_total"
-	return func(text []byte, ls []series.Label, k *sink) error {
-		return parsePressure(text, waiting, stalled, ls, false, k)
 	}
 }

@@ -57,17 +57,17 @@ type NIC struct {
 }
 
 // sysctlNames are the settings of the fingerprint, under /proc/sys with slashes for dots.
-var sysctlNames = []string{
-	"fs.file-max", "fs.nr_open",
-	"kernel.perf_event_paranoid", "kernel.randomize_va_space", "kernel.sched_autogroup_enabled",
-	"net.core.default_qdisc", "net.core.netdev_budget", "net.core.netdev_max_backlog", "net.core.rmem_max",
-	"net.core.somaxconn", "net.core.wmem_max",
-	"net.ipv4.ip_local_port_range", "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_fin_timeout",
-	"net.ipv4.tcp_max_syn_backlog", "net.ipv4.tcp_max_tw_buckets", "net.ipv4.tcp_mem", "net.ipv4.tcp_rmem",
-	"net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_syncookies", "net.ipv4.tcp_tw_reuse", "net.ipv4.tcp_wmem",
-	"net.netfilter.nf_conntrack_max",
-	"vm.overcommit_memory", "vm.swappiness",
-}
+var sysctlNames = strings.Fields(`
+	fs.file-max fs.nr_open
+	kernel.perf_event_paranoid kernel.randomize_va_space kernel.sched_autogroup_enabled
+	net.core.default_qdisc net.core.netdev_budget net.core.netdev_max_backlog net.core.rmem_max
+	net.core.somaxconn net.core.wmem_max
+	net.ipv4.ip_local_port_range net.ipv4.tcp_congestion_control net.ipv4.tcp_fin_timeout
+	net.ipv4.tcp_max_syn_backlog net.ipv4.tcp_max_tw_buckets net.ipv4.tcp_mem net.ipv4.tcp_rmem
+	net.ipv4.tcp_slow_start_after_idle net.ipv4.tcp_syncookies net.ipv4.tcp_tw_reuse net.ipv4.tcp_wmem
+	net.netfilter.nf_conntrack_max
+	vm.overcommit_memory vm.swappiness
+`)
 
 // Fingerprint describes this host. Missing facts are listed in the result, so that a manifest shows
 // it.

@@ -285,9 +285,9 @@ func TestOddFiles(t *testing.T) {
 		"meminfo: no MemAvailable": {newTable(memNames).parse, "MemTotal: 10 kB\nMemFree: 5 kB\n", "node_memory_MemTotal_bytes 10240\nnode_memory_MemFree_bytes 5120\n", "2 of the 3"},
 		"meminfo: a word":          {newTable(memNames).parse, "MemTotal: many kB\n", "", "MemTotal"},
 		"vmstat: other things":     {newTable(vmNames).parse, "nr_free_pages 1\n", "", "not offered"},
-		"pressure: no full":        {pressure("cpu"), "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n", "node_pressure_cpu_waiting_seconds_total 1.5\n", ""},
-		"pressure: no total":       {pressure("cpu"), "some avg10=0.00\n", "", "has no total"},
-		"pressure: nothing":        {pressure("cpu"), "\n", "", `no line "some"`},
+		"pressure: no full":        {pressure("node", "cpu"), "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n", "node_pressure_cpu_waiting_seconds_total 1.5\n", ""},
+		"pressure: no total":       {pressure("node", "cpu"), "some avg10=0.00\n", "", "has no total"},
+		"pressure: nothing":        {pressure("node", "cpu"), "\n", "", `no line "some"`},
 		"file-nr":                  {parseFileNr, "702\t2\t2470938\n", "node_filefd_allocated 700\nnode_filefd_maximum 2.470938e+06\n", ""},
 		"file-nr: short":           {parseFileNr, "702\n", "", "not a number"},
 		"cgroup v2": {throttling("app"), "usage_usec 5\nnr_periods 10\nnr_throttled 2\nthrottled_usec 500000\n",
@@ -320,7 +320,7 @@ func TestOddFiles(t *testing.T) {
 			"node_schedstat_running_seconds_total{cpu=\"1\"} 1.5\nnode_schedstat_waiting_seconds_total{cpu=\"1\"} 0.25\nnode_schedstat_timeslices_total{cpu=\"1\"} 9\n", ""},
 		"schedstat: short":      {(&schedstat{}).parse, "cpu0 0 0 0 0 0 0 15\n", "", "not a number"},
 		"schedstat: no core":    {(&schedstat{}).parse, "version 17\n", "", "no line of a core"},
-		"pressure: irq":         {pressure("irq"), "full avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\n", "node_pressure_irq_stalled_seconds_total 2.5\n", ""},
+		"pressure: irq":         {pressure("node", "irq"), "full avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\n", "node_pressure_irq_stalled_seconds_total 2.5\n", ""},
 		"sockstat6":             {parseSockstat6, "TCP6: inuse 12\nUDP6: inuse 0\n", "node_sockstat_TCP6_inuse 12\n", ""},
 		"sockstat6: no TCP":     {parseSockstat6, "UDP6: inuse 0\n", "", "not offered"},
 		"conntrack":             {parseConntrack, "entries  found insert_failed drop\n0000000a  00000001 00000002 00000010\n0000000a  00000000 00000001 00000001\n", "node_nf_conntrack_stat_found 1\nnode_nf_conntrack_stat_insert_failed 3\nnode_nf_conntrack_stat_drop 17\n", ""},
@@ -432,9 +432,9 @@ func FuzzHostParsers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, _ := newCPUStat(map[string][]int{"a": {1}})
 		for _, parse := range []func([]byte, *sink) error{
-			c.parse, c.parse, parseLoadavg, newTable(memNames).parse, pressure("io"), parseFileNr, throttling("x"), (&disks{}).parse,
+			c.parse, c.parse, parseLoadavg, newTable(memNames).parse, pressure("node", "io"), parseFileNr, throttling("x"), (&disks{}).parse,
 			(&netstat{want: snmpWant}).parse, (&netstat{want: netstatWant}).parse, (&netdev{}).parse, parseSockstat, (&softnet{}).parse,
-			(&schedstat{}).parse, parseSockstat6, parseConntrack, pressure("irq"),
+			(&schedstat{}).parse, parseSockstat6, parseConntrack, pressure("node", "irq"),
 		} {
 			var k sink
 			_ = parse(b, &k)

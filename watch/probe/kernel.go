@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"plimsoll/watch/series"
 )
@@ -29,35 +30,25 @@ type column struct {
 	must      bool
 }
 
-var memNames = []column{
-	{"MemTotal", "node_memory_MemTotal_bytes", 1024, true},
-	{"MemFree", "node_memory_MemFree_bytes", 1024, true},
-	{"MemAvailable", "node_memory_MemAvailable_bytes", 1024, true},
-	{"Buffers", "node_memory_Buffers_bytes", 1024, false},
-	{"Cached", "node_memory_Cached_bytes", 1024, false},
-	{"SwapTotal", "node_memory_SwapTotal_bytes", 1024, false},
-	{"SwapFree", "node_memory_SwapFree_bytes", 1024, false},
-	{"Dirty", "node_memory_Dirty_bytes", 1024, false},
-	{"Writeback", "node_memory_Writeback_bytes", 1024, false},
-	{"AnonPages", "node_memory_AnonPages_bytes", 1024, false},
-	{"Mapped", "node_memory_Mapped_bytes", 1024, false},
-	{"Shmem", "node_memory_Shmem_bytes", 1024, false},
-	{"Slab", "node_memory_Slab_bytes", 1024, false},
-	{"SReclaimable", "node_memory_SReclaimable_bytes", 1024, false},
-	{"Committed_AS", "node_memory_Committed_AS_bytes", 1024, false},
-}
+var memNames = columns("node_memory_", `MemTotal! MemFree! MemAvailable! Buffers Cached SwapTotal
+	SwapFree Dirty Writeback AnonPages Mapped Shmem Slab SReclaimable Committed_AS`, "_bytes", 1024)
 
-var vmNames = []column{
-	{"pgmajfault", "node_vmstat_pgmajfault", 1, false},
-	{"pswpin", "node_vmstat_pswpin", 1, false},
-	{"pswpout", "node_vmstat_pswpout", 1, false},
-	{"oom_kill", "node_vmstat_oom_kill", 1, false},
+var vmNames = columns("node_vmstat_", "pgmajfault pswpin pswpout oom_kill", "", 1)
+
+// columns returns those of a list of keys; the indispensable ones end in "!".
+func columns(prefix, keys, suffix string, scale float64) (out []column) {
+	for word := range strings.FieldsSeq(keys) {
+		key, must := strings.CutSuffix(word, "!")
+		out = append(out, column{key, prefix + key + suffix, scale, must})
+	}
+	return out
 }
 
 // table reads lines of a name, an optional colon, and a number.
 type table struct {
-	want map[string]column
-	must int
+	want   map[string]column
+	must   int
+	labels []series.Label // of the samples
 }
 
 func newTable(want []column) *table {
@@ -71,10 +62,7 @@ func newTable(want []column) *table {
 	return t
 }
 
-func (t *table) parse(text []byte, k *sink) error { return t.labeled(text, nil, k) }
-
-// labeled is parse with the labels of the series.
-func (t *table) labeled(text []byte, ls []series.Label, k *sink) error {
+func (t *table) parse(text []byte, k *sink) error {
 	must, found := 0, 0
 	for line := range lines(text) {
 		f := fields(line)
@@ -86,7 +74,7 @@ func (t *table) labeled(text []byte, ls []series.Label, k *sink) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.key, err)
 		}
-		k.add(c.name, ls, float64(v)*c.scale)
+		k.add(c.name, t.labels, float64(v)*c.scale)
 		found++
 		if c.must {
 			must++
@@ -101,30 +89,30 @@ func (t *table) labeled(text []byte, ls []series.Label, k *sink) error {
 	return nil
 }
 
-// pressure returns the parser of /proc/pressure/kind. The totals are microseconds in which some, or
-// all, tasks that were not idle waited for the resource; interrupts have only the latter.
-func pressure(kind string) func([]byte, *sink) error {
-	waiting, stalled := "node_pressure_"+kind+"_waiting_seconds_total", "node_pressure_"+kind+"_stalled_seconds_total"
-	return func(text []byte, k *sink) error {
-		return parsePressure(text, waiting, stalled, nil, kind == "irq", k)
-	}
+// pressure returns the parser of the pressure of a kind, such as that of /proc/pressure/kind. The
+// totals are microseconds in which some, or all, tasks that were not idle waited for the resource;
+// interrupts have only the latter.
+func pressure(of, kind string) func([]byte, *sink) error {
+	metric := of + "_pressure_" + kind
+	p := stalls{metric + "_waiting_seconds_total", metric + "_stalled_seconds_total", kind == "irq"}
+	return p.parse
 }
 
-func parsePressure(
-	text []byte,
-	waiting, stalled string,
-	ls []series.Label,
-	fullOnly bool,
-	k *sink,
-) error {
-	some := fullOnly
+// stalls are the metrics of a pressure.
+type stalls struct {
+	waiting, stalled string
+	fullOnly         bool
+}
+
+func (p stalls) parse(text []byte, k *sink) error {
+	some := p.fullOnly
 	for line := range lines(text) {
-		name := waiting
+		name := p.waiting
 		switch {
 		case bytes.HasPrefix(line, []byte("some ")):
 			some = true
 		case bytes.HasPrefix(line, []byte("full ")):
-			name = stalled
+			name = p.stalled
 		default:
 			continue
 		}
@@ -133,7 +121,7 @@ func parsePressure(
 		if !ok || err != nil {
 			return fmt.Errorf("line %.60q has no total", line)
 		}
-		k.add(name, ls, float64(us)/1e6)
+		k.add(name, nil, float64(us)/1e6)
 	}
 	if !some {
 		return errors.New(`no line "some"`)
@@ -174,8 +162,9 @@ var throttleNames = []column{
 // throttling returns the parser of a cgroup's cpu.stat. A group without a quota's counters (the
 // root of version 2) is absent.
 func throttling(role string) func([]byte, *sink) error {
-	t, l := newTable(throttleNames), label("role", role)
-	return func(text []byte, k *sink) error { return t.labeled(text, l, k) }
+	t := newTable(throttleNames)
+	t.labels = label("role", role)
+	return t.parse
 }
 
 // softnet reads /proc/net/softnet_stat: one line of hexadecimal columns per core.

@@ -4,60 +4,37 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Counters of /proc/net/snmp and /proc/net/netstat that can name a limiter. Those marked true are
 // in every kernel; the others are emitted where they exist.
 var (
 	snmpWant = map[string]map[string]bool{
-		"Tcp": {
-			"ActiveOpens":  true,
-			"PassiveOpens": true,
-			"AttemptFails": true,
-			"EstabResets":  true,
-			"CurrEstab":    true,
-			"InSegs":       true,
-			"OutSegs":      true,
-			"RetransSegs":  true,
-			"InErrs":       true,
-			"OutRsts":      true,
-		},
-		"Udp": {"InErrors": false, "RcvbufErrors": false, "SndbufErrors": false},
+		"Tcp": wanted(`ActiveOpens! PassiveOpens! AttemptFails! EstabResets! CurrEstab! InSegs!
+			OutSegs! RetransSegs! InErrs! OutRsts!`),
+		"Udp": wanted("InErrors RcvbufErrors SndbufErrors"),
 	}
 	netstatWant = map[string]map[string]bool{
-		"TcpExt": {
-			"ListenOverflows":      true,
-			"ListenDrops":          true,
-			"TCPTimeouts":          true,
-			"TCPLostRetransmit":    true,
-			"TCPSpuriousRTOs":      true,
-			"TCPLossProbes":        false,
-			"TCPSynRetrans":        false,
-			"TCPBacklogDrop":       false,
-			"PruneCalled":          true,
-			"RcvPruned":            true,
-			"OfoPruned":            false,
-			"TCPRcvCollapsed":      true,
-			"TCPFastRetrans":       false,
-			"TCPRetransFail":       false,
-			"TCPTimeWaitOverflow":  false,
-			"TCPReqQFullDoCookies": false,
-			"TCPDSACKUndo":         false,
-			"TCPReqQFullDrop":      false,
-			"TCPMemoryPressures":   true,
-			"TCPAbortOnMemory":     true,
-			"TCPAbortOnTimeout":    true,
-			"TCPOFOQueue":          false,
-			"TCPOFODrop":           false,
-			"TCPRcvQDrop":          false,
-			"TCPZeroWindowDrop":    false,
-			"TW":                   true,
-			"DelayedACKs":          false,
-			"SyncookiesSent":       false,
-		},
-		"IpExt": {"InOctets": false, "OutOctets": false},
+		"TcpExt": wanted(`ListenOverflows! ListenDrops! TCPTimeouts! TCPLostRetransmit! TCPSpuriousRTOs!
+			TCPLossProbes TCPSynRetrans TCPBacklogDrop PruneCalled! RcvPruned! OfoPruned
+			TCPRcvCollapsed! TCPFastRetrans TCPRetransFail TCPTimeWaitOverflow
+			TCPReqQFullDoCookies TCPDSACKUndo TCPReqQFullDrop TCPMemoryPressures!
+			TCPAbortOnMemory! TCPAbortOnTimeout! TCPOFOQueue TCPOFODrop TCPRcvQDrop
+			TCPZeroWindowDrop TW! DelayedACKs SyncookiesSent`),
+		"IpExt": wanted("InOctets OutOctets"),
 	}
 )
+
+// wanted returns the counters of a list, and whether each is indispensable: it ends in "!".
+func wanted(list string) map[string]bool {
+	out := map[string]bool{}
+	for word := range strings.FieldsSeq(list) {
+		name, must := strings.CutSuffix(word, "!")
+		out[name] = must
+	}
+	return out
+}
 
 // netstat reads the format of both files: a line of names and a line of numbers, each led by the
 // protocol.
@@ -170,14 +147,11 @@ func (n *netstat) pair(proto string, header, values []byte, want map[string]bool
 
 // sockstatNames are the wanted numbers of /proc/net/sockstat, by protocol.
 var sockstatNames = map[string]map[string]column{
-	"sockets:": {"used": {name: "node_sockstat_sockets_used", scale: 1}},
-	"TCP:": {
-		"inuse":  {name: "node_sockstat_TCP_inuse", scale: 1},
-		"orphan": {name: "node_sockstat_TCP_orphan", scale: 1},
-		"tw":     {name: "node_sockstat_TCP_tw", scale: 1},
-		"alloc":  {name: "node_sockstat_TCP_alloc", scale: 1},
-		"mem":    {name: "node_sockstat_TCP_mem_bytes", scale: pageSize},
-	},
+	"sockets:": newTable(columns("node_sockstat_sockets_", "used", "", 1)).want,
+	"TCP:": newTable(append(
+		columns("node_sockstat_TCP_", "inuse orphan tw alloc", "", 1),
+		columns("node_sockstat_TCP_", "mem", "_bytes", pageSize)...,
+	)).want,
 }
 
 // parseSockstat reads /proc/net/sockstat: TCP: inuse 1 orphan 0 tw 4 alloc 1 mem 245.

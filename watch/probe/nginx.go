@@ -19,8 +19,7 @@ import (
 //	nginx_http_requests_total
 type Nginx struct {
 	*page
-	labels []series.Label
-	out    sink
+	out sink
 }
 
 // NewNginx makes the probe of a page with the directive stub_status. labels are added to every
@@ -30,7 +29,7 @@ func NewNginx(url string, labels ...series.Label) (*Nginx, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Nginx{page: p, labels: labels}, nil
+	return &Nginx{page: p, out: sink{labels: labels}}, nil
 }
 
 // Server returns the name of the program that sent the last page, with its version if it tells
@@ -44,7 +43,7 @@ func (n *Nginx) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error
 	if err != nil {
 		return nil, fmt.Errorf("%w; is stub_status switched on there, and allowed from here?", err)
 	}
-	if err := parseStubStatus(body, n.labels, &n.out); err != nil {
+	if err := parseStubStatus(body, &n.out); err != nil {
 		return nil, err
 	}
 	return n.out.s, nil
@@ -58,7 +57,7 @@ func (n *Nginx) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error
 //	Reading: 6 Writing: 179 Waiting: 106
 //
 // Tengine has a fourth column, which is left out.
-func parseStubStatus(text []byte, ls []series.Label, k *sink) error {
+func parseStubStatus(text []byte, k *sink) error {
 	wrong := errors.New(
 		"is no stub_status page: want \"Active connections: N\" and three lines more",
 	)
@@ -95,7 +94,7 @@ func parseStubStatus(text []byte, ls []series.Label, k *sink) error {
 	}
 	for i, name := range []string{"nginx_connections_active", "nginx_connections_accepted", "nginx_connections_handled",
 		"nginx_http_requests_total", "nginx_connections_reading", "nginx_connections_writing", "nginx_connections_waiting"} {
-		k.add(name, ls, float64(v[i]))
+		k.add(name, nil, float64(v[i]))
 	}
 	return nil
 }

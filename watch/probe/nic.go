@@ -64,43 +64,59 @@ type counted struct {
 	from   []int
 }
 
-// nicCounter translates a driver's counter; "#" in its name stands for the number of a queue.
-type nicCounter struct{ name, metric, limit string }
+// A nicMetric adds up the counters of drivers that mean one thing; "#" in a counter's name stands
+// for the number of a queue.
+type nicMetric struct {
+	metric, limit string
+	names         []string
+}
 
 // The names are those of Linux: drivers/net/virtio_net.c, drivers/net/veth.c,
 // ethernet/amazon/ena/ena_ethtool.c, ethernet/intel/ixgbe/ixgbe_ethtool.c,
 // ethernet/intel/igb/igb_ethtool.c, and
 // Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst.
-var nicCounters = []nicCounter{
-	{"rx_missed_errors", "rx_missed", ""}, // ixgbe, igb
-	{"rx_no_dma_resources", "rx_missed", ""},
-	{"rx_out_of_buffer", "rx_missed", ""}, // mlx5
-	{"rx_discards_phy", "rx_missed", ""},
-	{"alloc_rx_page_failed", "rx_no_buffer", ""}, // ixgbe
-	{"alloc_rx_buff_failed", "rx_no_buffer", ""},
-	{"rx_no_buffer_count", "rx_no_buffer", ""},                  // igb
-	{"rx_buff_alloc_err", "rx_no_buffer", ""},                   // mlx5
-	{"queue_#_rx_page_alloc_fail", "rx_no_buffer", ""},          // ena
-	{"queue_#_rx_empty_rx_ring", "rx_no_buffer", ""},            // ena
-	{"rx_drops", "rx_dropped", ""},                              // virtio_net from Linux 6.10
-	{"rx#_drops", "rx_dropped", ""},                             // the same by queue
-	{"rx_queue_#_drops", "rx_dropped", ""},                      // virtio_net before, veth
-	{"tx_restart_queue", "tx_full", ""},                         // ixgbe, igb
-	{"tx_queue_stopped", "tx_full", ""},                         // mlx5
-	{"queue_#_tx_queue_stop", "tx_full", ""},                    // ena
-	{"tx_stop", "tx_full", ""},                                  // virtio_net with BQL
-	{"tx#_stop", "tx_full", ""},                                 //
-	{"tx_queue_dropped", "tx_dropped", ""},                      // mlx5
-	{"tx_timeout_count", "tx_timeouts", ""},                     // ixgbe, igb
-	{"tx_timeout", "tx_timeouts", ""},                           // ena
-	{"tx_tx_timeouts", "tx_timeouts", ""},                       // virtio_net
-	{"tx#_tx_timeouts", "tx_timeouts", ""},                      //
-	{"tx_queue_#_tx_timeouts", "tx_timeouts", ""},               // virtio_net before Linux 6.10
-	{"bw_in_allowance_exceeded", "allowance_exceeded", "bw_in"}, // ena
-	{"bw_out_allowance_exceeded", "allowance_exceeded", "bw_out"},
-	{"pps_allowance_exceeded", "allowance_exceeded", "pps"},
-	{"conntrack_allowance_exceeded", "allowance_exceeded", "conntrack"},
-	{"linklocal_allowance_exceeded", "allowance_exceeded", "linklocal"},
+var nicCounters = []nicMetric{
+	{"rx_missed", "", []string{
+		"rx_missed_errors", // ixgbe, igb
+		"rx_no_dma_resources",
+		"rx_out_of_buffer", // mlx5
+		"rx_discards_phy",
+	}},
+	{"rx_no_buffer", "", []string{
+		"alloc_rx_page_failed", // ixgbe
+		"alloc_rx_buff_failed",
+		"rx_no_buffer_count",         // igb
+		"rx_buff_alloc_err",          // mlx5
+		"queue_#_rx_page_alloc_fail", // ena
+		"queue_#_rx_empty_rx_ring",   // ena
+	}},
+	{"rx_dropped", "", []string{
+		"rx_drops",         // virtio_net from Linux 6.10
+		"rx#_drops",        // the same by queue
+		"rx_queue_#_drops", // virtio_net before, veth
+	}},
+	{"tx_full", "", []string{
+		"tx_restart_queue",      // ixgbe, igb
+		"tx_queue_stopped",      // mlx5
+		"queue_#_tx_queue_stop", // ena
+		"tx_stop",               // virtio_net with BQL
+		"tx#_stop",
+	}},
+	{"tx_dropped", "", []string{
+		"tx_queue_dropped", // mlx5
+	}},
+	{"tx_timeouts", "", []string{
+		"tx_timeout_count", // ixgbe, igb
+		"tx_timeout",       // ena
+		"tx_tx_timeouts",   // virtio_net
+		"tx#_tx_timeouts",
+		"tx_queue_#_tx_timeouts", // virtio_net before Linux 6.10
+	}},
+	{"allowance_exceeded", "bw_in", []string{"bw_in_allowance_exceeded"}}, // ena
+	{"allowance_exceeded", "bw_out", []string{"bw_out_allowance_exceeded"}},
+	{"allowance_exceeded", "pps", []string{"pps_allowance_exceeded"}},
+	{"allowance_exceeded", "conntrack", []string{"conntrack_allowance_exceeded"}},
+	{"allowance_exceeded", "linklocal", []string{"linklocal_allowance_exceeded"}},
 }
 
 // NewNIC makes the probe of a device such as eth0. It fails if the device is not there.
@@ -130,13 +146,13 @@ func newNIC(
 		driver: driver,
 		rx:     label("device", device, "direction", "rx"),
 		tx:     label("device", device, "direction", "tx"),
+		out:    sink{labels: label("device", device)},
 	}
-	ls := label("device", device)
 	for _, f := range []groupFile{
 		{"", "statistics/rx_missed_errors", scaled("node_network_receive_missed_errors_total", 1)},
 		{"", "speed", scaled("node_network_speed_bytes", 1e6/8)}, // negative when it is not known
 	} {
-		n.files = append(n.files, f.in(dir, ls))
+		n.files = append(n.files, f.in(dir))
 	}
 	kept := n.files[:0]
 	same := describes(dir, link)
@@ -192,27 +208,24 @@ func translate(names []string, device string) []counted {
 		index[key] = append(index[key], i)
 	}
 	var out []counted
-	at := map[[2]string]int{}
-	sum := map[[2]string]bool{}
 	for _, c := range nicCounters {
-		from := index[c.name]
-		key := [2]string{c.metric, c.limit}
-		byQueue := strings.Contains(c.name, "#")
-		if len(from) == 0 || byQueue && sum[key] {
-			continue
+		ls := label("device", device)
+		if c.limit != "" {
+			ls = label("device", device, "limit", c.limit)
 		}
-		sum[key] = sum[key] || !byQueue
-		i, ok := at[key]
-		if !ok {
-			ls := label("device", device)
-			if c.limit != "" {
-				ls = label("device", device, "limit", c.limit)
+		sum := counted{name: "plimsoll_nic_" + c.metric + "_total", labels: ls}
+		whole := false // of all queues
+		for _, name := range c.names {
+			from := index[name]
+			byQueue := strings.Contains(name, "#")
+			if len(from) > 0 && !(byQueue && whole) {
+				whole = whole || !byQueue
+				sum.from = append(sum.from, from...)
 			}
-			i = len(out)
-			at[key] = i
-			out = append(out, counted{name: "plimsoll_nic_" + c.metric + "_total", labels: ls})
 		}
-		out[i].from = append(out[i].from, from...)
+		if sum.from != nil {
+			out = append(out, sum)
+		}
 	}
 	return out
 }

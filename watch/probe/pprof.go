@@ -26,7 +26,6 @@ import (
 type Pprof struct {
 	name             string
 	goroutines, heap *page
-	labels           []series.Label
 	round            uint64
 	out              sink
 }
@@ -55,7 +54,7 @@ func NewPprof(base string, labels ...series.Label) (*Pprof, error) {
 		name:       strings.TrimSuffix(g.name, "/goroutine"),
 		goroutines: g,
 		heap:       h,
-		labels:     labels,
+		out:        sink{labels: labels},
 	}, nil
 }
 
@@ -73,7 +72,7 @@ func (p *Pprof) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error
 	for _, x := range []struct {
 		what  string
 		page  *page
-		parse func([]byte, []series.Label, *sink) error
+		parse func([]byte, *sink) error
 	}{{"goroutine", p.goroutines, parseGoroutines}, {"heap", p.heap, parseHeap}} {
 		body, _, err := x.page.fetch(ctx)
 		if err != nil {
@@ -82,7 +81,7 @@ func (p *Pprof) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error
 				err,
 			)
 		} else {
-			err = x.parse(body, p.labels, &p.out)
+			err = x.parse(body, &p.out)
 		}
 		if err != nil {
 			p.round = 0 // try again in a second
@@ -110,7 +109,7 @@ func CPUProfile(ctx context.Context, base string, seconds int) ([]byte, error) {
 }
 
 // parseGoroutines reads the first line, "goroutine profile: total 123".
-func parseGoroutines(text []byte, ls []series.Label, k *sink) error {
+func parseGoroutines(text []byte, k *sink) error {
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
 	rest, ok := bytes.CutPrefix(line, []byte("goroutine profile: total "))
 	if !ok {
@@ -120,7 +119,7 @@ func parseGoroutines(text []byte, ls []series.Label, k *sink) error {
 	if err != nil {
 		return fmt.Errorf("begins with %.60q: %w", line, err)
 	}
-	k.add("go_goroutines", ls, float64(n))
+	k.add("go_goroutines", nil, float64(n))
 	return nil
 }
 
@@ -138,7 +137,7 @@ var heapWant = map[string]string{
 	"Stack":         "go_memstats_stack_inuse_bytes", // in use / from the system
 }
 
-func parseHeap(text []byte, ls []series.Label, k *sink) error {
+func parseHeap(text []byte, k *sink) error {
 	if !bytes.HasPrefix(text, []byte("heap profile: ")) {
 		line, _, _ := bytes.Cut(text, []byte{'\n'})
 		return fmt.Errorf("begins with %.60q, want \"heap profile: ...\"", line)
@@ -168,7 +167,7 @@ func parseHeap(text []byte, ls []series.Label, k *sink) error {
 				return fmt.Errorf("%s is there twice", key)
 			}
 		}
-		k.add(name, ls, v)
+		k.add(name, nil, v)
 		found++
 	}
 	if found < len(heapWant) {

@@ -105,7 +105,7 @@ func TestParseHeap(t *testing.T) {
 		"go_memstats_heap_objects 21\ngo_memstats_stack_inuse_bytes 22\ngo_memstats_next_gc_bytes 26\ngo_gc_cycles_total_gc_cycles_total 29\n" +
 		"go_memstats_gc_cpu_fraction 3.5e-05\n"
 	var k sink
-	if err := parseHeap([]byte(in), nil, &k); err != nil || text(k.s) != want {
+	if err := parseHeap([]byte(in), &k); err != nil || text(k.s) != want {
 		t.Errorf("%v\n%s", err, text(k.s))
 	}
 }
@@ -158,9 +158,9 @@ func FuzzPprof(f *testing.F) {
 		"Active connections: 291 \nserver accepts handled requests\n 16630948 16630948 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n",
 	))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, parse := range []func([]byte, []series.Label, *sink) error{parseGoroutines, parseHeap, parseStubStatus} {
+		for _, parse := range []func([]byte, *sink) error{parseGoroutines, parseHeap, parseStubStatus} {
 			var k sink
-			err := parse(b, nil, &k)
+			err := parse(b, &k)
 			seen := map[string]bool{}
 			for _, s := range k.s {
 				if !(s.Value >= 0) || seen[s.Name] {
@@ -170,7 +170,7 @@ func FuzzPprof(f *testing.F) {
 			}
 			// Accepted input is accepted again, with the same numbers.
 			var again sink
-			if err2 := parse(bytes.Clone(b), nil, &again); (err == nil) != (err2 == nil) ||
+			if err2 := parse(bytes.Clone(b), &again); (err == nil) != (err2 == nil) ||
 				text(k.s) != text(again.s) {
 				t.Fatalf("%v, then %v", err, err2)
 			}

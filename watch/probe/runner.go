@@ -57,7 +57,7 @@ type probed struct {
 	status  ProbeStatus // guarded by Runner.mu
 	label   []series.Label
 	target  []series.Label
-	health  []series.Sample
+	health  sink
 	began   time.Time // date of the first tick
 }
 
@@ -194,12 +194,12 @@ func (r *Runner) sample(ctx context.Context, p *probed, t time.Time) error {
 }
 
 func (r *Runner) take(ctx context.Context, p *probed, t time.Time) error {
-	p.health = p.health[:0]
+	p.health.reset()
 	if p.scraper != nil {
 		health := func(up, n int) {
-			p.health = append(p.health[:0],
-				series.Sample{Name: "up", Labels: p.target, Value: float64(up)},
-				series.Sample{Name: "scrape_samples_scraped", Labels: p.target, Value: float64(n)})
+			p.health.reset()
+			p.health.add("up", p.target, float64(up))
+			p.health.add("scrape_samples_scraped", p.target, float64(n))
 		}
 		health(0, 0) // should it panic
 		body, kind, err := p.scraper.Scrape(ctx)
@@ -257,21 +257,12 @@ func (r *Runner) note(p *probed, t time.Time, took time.Duration, err error, mis
 	}
 	st.Missed += missed
 	st.Longest = max(st.Longest, took)
-	p.health = append(p.health,
-		series.Sample{Name: "plimsoll_probe_up", Labels: p.label, Value: up},
-		series.Sample{Name: "plimsoll_probe_seconds", Labels: p.label, Value: took.Seconds()},
-		series.Sample{
-			Name:   "plimsoll_probe_failures_total",
-			Labels: p.label,
-			Value:  float64(st.Failures),
-		},
-		series.Sample{
-			Name:   "plimsoll_probe_missed_total",
-			Labels: p.label,
-			Value:  float64(st.Missed),
-		})
+	p.health.add("plimsoll_probe_up", p.label, up)
+	p.health.add("plimsoll_probe_seconds", p.label, took.Seconds())
+	p.health.add("plimsoll_probe_failures_total", p.label, float64(st.Failures))
+	p.health.add("plimsoll_probe_missed_total", p.label, float64(st.Missed))
 	r.mu.Unlock()
-	if err := r.db.Append(t, p.health); err != nil {
+	if err := r.db.Append(t, p.health.s); err != nil {
 		r.mu.Lock()
 		st.LastErr = fmt.Errorf("probe %s: storing its state: %w", p.name, err)
 		r.mu.Unlock()

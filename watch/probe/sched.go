@@ -58,18 +58,9 @@ func parseSockstat6(text []byte, k *sink) error {
 }
 
 // conntrackWant are the columns of /proc/net/stat/nf_conntrack that show a full or broken table.
-var conntrackWant = map[string]string{
-	"found":          "node_nf_conntrack_stat_found",
-	"invalid":        "node_nf_conntrack_stat_invalid",
-	"insert":         "node_nf_conntrack_stat_insert",
-	"insert_failed":  "node_nf_conntrack_stat_insert_failed",
-	"drop":           "node_nf_conntrack_stat_drop",
-	"early_drop":     "node_nf_conntrack_stat_early_drop",
-	"search_restart": "node_nf_conntrack_stat_search_restart",
-}
+var conntrackWant = newTable(columns("node_nf_conntrack_stat_",
+	"found invalid insert insert_failed drop early_drop search_restart", "", 1)).want
 
-// parseConntrack reads /proc/net/stat/nf_conntrack: a line of names, then one of hexadecimal
-// numbers for each core.
 func parseConntrack(text []byte, k *sink) error {
 	header, text, _ := bytes.Cut(text, newline)
 	var sum [32]uint64
@@ -97,15 +88,15 @@ func parseConntrack(text []byte, k *sink) error {
 	done := make([]string, 0, 8)
 	for i := range sum {
 		w := names.next()
-		name := conntrackWant[string(w)]
-		if name == "" {
+		c, ok := conntrackWant[string(w)]
+		if !ok {
 			continue
 		}
-		if slices.Contains(done, name) {
+		if slices.Contains(done, c.name) {
 			return fmt.Errorf("column %s is there twice", w)
 		}
-		done = append(done, name)
-		k.add(name, nil, float64(sum[i]))
+		done = append(done, c.name)
+		k.add(c.name, nil, float64(sum[i]))
 		found = true
 	}
 	if !found {

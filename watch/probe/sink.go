@@ -3,11 +3,17 @@ package probe
 import "plimsoll/watch/series"
 
 // sink collects the samples of one call in memory that is used again by the next.
-type sink struct{ s []series.Sample }
+type sink struct {
+	s      []series.Sample
+	labels []series.Label // of the samples that have none of their own
+}
 
 func (k *sink) reset() { k.s = k.s[:0] }
 
 func (k *sink) add(name string, labels []series.Label, v float64) {
+	if labels == nil {
+		labels = k.labels
+	}
 	k.s = append(k.s, series.Sample{Name: name, Labels: labels, Value: v})
 }
 

@@ -2,6 +2,8 @@ package query
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -50,6 +52,20 @@ type MissingError struct {
 
 func (e *MissingError) Error() string { return "statements: " + string(e.Why) }
 
+// Untold returns err as the reason why a server does not tell its statements: it refuses what the
+// remedy grants, or does not answer. plain makes an error that may be shown.
+func Untold(err error, plain func(error) error, refused bool, remedy string) error {
+	var known *MissingError
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	out := &MissingError{Why: Unanswered}
+	if refused {
+		out = &MissingError{Why: Refused, Remedy: remedy}
+	}
+	return fmt.Errorf("%w: %w", out, plain(err))
+}
+
 // A Counted is a statement as a server has it.
 type Counted struct {
 	Text  string // with constants or without
@@ -75,6 +91,14 @@ func Longest[K cmp.Ordered](of map[K]Figures, n int) []K {
 		return cmp.Or(cmp.Compare(of[b].Seconds, of[a].Seconds), cmp.Compare(a, b))
 	})
 	return keys[:min(n, len(keys))]
+}
+
+// Count returns the statements of some figures with their texts.
+func Count(of map[string]Figures, texts map[string]string, mySQL bool) (out []Counted) {
+	for id, f := range of {
+		out = append(out, Counted{Text: texts[id], MySQL: mySQL, Figures: f})
+	}
+	return out
 }
 
 // Gather sums counted statements by their normalized texts, and keeps the most with most time. Those

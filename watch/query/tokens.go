@@ -58,7 +58,7 @@ func (s *scanner) next() string {
 	case c == '$':
 		return s.dollar()
 	case digit(c) || c == '.' && len(s.rest) > 1 && digit(s.rest[1]):
-		s.take(s.run(func(c byte) bool { return letter(c) || digit(c) || c == '.' }))
+		s.take(s.name("."))
 		return constant
 	case letter(c):
 		return s.word()
@@ -130,10 +130,17 @@ func (s *scanner) quoted(quote byte, escapes bool) string {
 	return s.take(len(s.rest))
 }
 
+// name returns the length of what begins the rest of letters, digits and other characters.
+func (s *scanner) name(others string) int {
+	return s.run(func(c byte) bool {
+		return letter(c) || digit(c) || strings.IndexByte(others, c) >= 0
+	})
+}
+
 // dollar takes a parameter such as $1, or a constant such as $tag$text$tag$.
 func (s *scanner) dollar() string {
 	s.take(1)
-	n := s.run(func(c byte) bool { return letter(c) || digit(c) })
+	n := s.name("")
 	if n < len(s.rest) && s.rest[n] == '$' && (n == 0 || !digit(s.rest[0])) {
 		s.until(n+1, "$"+s.rest[:n]+"$")
 		return constant
@@ -144,7 +151,7 @@ func (s *scanner) dollar() string {
 
 // word takes a name or a keyword, or a constant with a prefix such as E'text'.
 func (s *scanner) word() string {
-	n := s.run(func(c byte) bool { return letter(c) || digit(c) || c == '$' })
+	n := s.name("$")
 	if n < len(s.rest) && s.rest[n] == '\'' && n <= 2 {
 		escapes := s.mysql || s.rest[0] == 'E' || s.rest[0] == 'e'
 		s.take(n)

@@ -142,20 +142,12 @@ func (db *DB) Evaluate(
 	from, to time.Time,
 	step time.Duration,
 	take func(parser.Value, annotations.Annotations) error,
-) error {
-	if err := db.evaluate(ctx, expr, from, to, step, take); err != nil {
-		return fmt.Errorf("query %q: %w", plain.Excerpt(expr, 500), err)
-	}
-	return nil
-}
-
-func (db *DB) evaluate(
-	ctx context.Context,
-	expr string,
-	from, to time.Time,
-	step time.Duration,
-	take func(parser.Value, annotations.Annotations) error,
-) error {
+) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("query %q: %w", plain.Excerpt(expr, 500), err)
+		}
+	}()
 	db.life.RLock()
 	defer db.life.RUnlock()
 	if db.closed {

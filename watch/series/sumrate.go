@@ -26,7 +26,7 @@ func (db *DB) SumRate(
 	window time.Duration,
 	from, to time.Time,
 	step time.Duration,
-) ([]RangeSeries, error) {
+) (out []RangeSeries, err error) {
 	if step < time.Millisecond || window < time.Millisecond || to.Before(from) ||
 		to.Sub(from)/step >= MaxPoints {
 		return nil, fmt.Errorf(
@@ -38,20 +38,11 @@ func (db *DB) SumRate(
 			to,
 		)
 	}
-	out, err := db.sumRate(ctx, metric, by, window, from, to, step)
-	if err != nil {
-		return nil, fmt.Errorf("rate of %s: %w", metric, err)
-	}
-	return out, nil
-}
-
-func (db *DB) sumRate(
-	ctx context.Context,
-	metric, by string,
-	window time.Duration,
-	from, to time.Time,
-	step time.Duration,
-) ([]RangeSeries, error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("rate of %s: %w", metric, err)
+		}
+	}()
 	r := rates{
 		start:  from.UnixMilli(),
 		step:   step.Milliseconds(),
@@ -90,7 +81,11 @@ func (db *DB) sumRate(
 	if err := set.Err(); err != nil {
 		return nil, err
 	}
-	var out []RangeSeries
+	return r.lines(sums, by), nil
+}
+
+// lines returns the sums as series, in the order of their values of the label.
+func (r *rates) lines(sums map[string]*sum, by string) (out []RangeSeries) {
 	for key, s := range sums {
 		l := RangeSeries{Labels: map[string]string{}}
 		if key != "" {
@@ -112,7 +107,7 @@ func (db *DB) sumRate(
 		}
 	}
 	sort.Slice(out, func(i, k int) bool { return out[i].Labels[by] < out[k].Labels[by] })
-	return out, nil
+	return out
 }
 
 // A sum is one line in the making.

@@ -70,13 +70,13 @@ func Load(
 	if err != nil {
 		return res, err
 	}
+	db.workers, db.tell = opt.Workers, reporter(opt.Progress)
 	defer func() { err = errors.Join(err, db.close(context.WithoutCancel(ctx))) }()
 	if err := db.empty(ctx); err != nil {
 		return res, err
 	}
-	tell := reporter(opt.Progress)
 	totals, err := p.Totals(ctx, opt.Workers, func(n int) {
-		tell("counting", int64(n), int64(p.Spec().Posts))
+		db.tell("counting", int64(n), int64(p.Spec().Posts))
 	})
 	if err != nil {
 		return res, err
@@ -94,14 +94,14 @@ func Load(
 			}
 		}
 	}()
-	tell("schema", 0, 1)
+	db.tell("schema", 0, 1)
 	if err := refchat.Migrate(ctx, dsn); err != nil {
 		return res, err
 	}
 	if err := db.mark(ctx, loading, ""); err != nil {
 		return res, fmt.Errorf("marking the database: %w", err)
 	}
-	if res, err = db.fill(ctx, (&rows{p, totals, hash}).streams(), opt.Workers, tell); err != nil {
+	if res, err = db.fill(ctx, (&rows{p, totals, hash}).streams()); err != nil {
 		return res, err
 	}
 	spec := p.Spec()
@@ -109,12 +109,7 @@ func Load(
 }
 
 // fill loads rows into tables without indexes, and then makes the indexes and the statistics.
-func (l *loader) fill(
-	ctx context.Context,
-	all []stream,
-	workers int,
-	tell func(string, int64, int64),
-) (res Result, err error) {
+func (l *loader) fill(ctx context.Context, all []stream) (res Result, err error) {
 	var tables []string
 	for _, s := range all {
 		if !slices.Contains(tables, s.table) {
@@ -127,17 +122,17 @@ func (l *loader) fill(
 	}
 	l.byWeight(work)
 	began := time.Now()
-	if res.Rows, res.Bytes, err = copyAll(ctx, l, all, workers, tell); err != nil {
+	if res.Rows, res.Bytes, err = l.copyAll(ctx, all); err != nil {
 		return res, err
 	}
 	res.Load = time.Since(began)
 	began = time.Now()
-	if res.Indexes, err = buildAll(ctx, l, work, workers, tell); err != nil {
+	if res.Indexes, err = l.buildAll(ctx, work); err != nil {
 		return res, err
 	}
 	res.Build = time.Since(began)
 	began = time.Now()
-	tell("statistics", 0, 1)
+	l.tell("statistics", 0, 1)
 	if err := l.settle(ctx, tables, last); err != nil {
 		return res, fmt.Errorf("collecting statistics: %w", err)
 	}
@@ -172,19 +167,16 @@ func (c counter) Read(p []byte) (int, error) {
 
 // inParallel lets each worker take the next of n pieces of work with its own session; the first
 // error stops all.
-func inParallel(
-	ctx context.Context,
-	db *loader,
-	workers, n int,
-	do func(ctx context.Context, c *sql.Conn, i int) error,
+func (l *loader) inParallel(
+	ctx context.Context, n int, do func(ctx context.Context, c *sql.Conn, i int) error,
 ) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(workers, n) {
+	for range min(l.workers, n) {
 		wg.Go(func() {
-			c, err := db.db.Conn(ctx)
+			c, err := l.db.Conn(ctx)
 			if err != nil {
 				cancel(fmt.Errorf("connecting: %w", err))
 				return
@@ -201,67 +193,47 @@ func inParallel(
 	return context.Cause(ctx)
 }
 
-func copyAll(
-	ctx context.Context,
-	db *loader,
-	all []stream,
-	workers int,
-	tell func(string, int64, int64),
-) (map[string]int64, int64, error) {
+func (l *loader) copyAll(
+	ctx context.Context, all []stream,
+) (rows map[string]int64, size int64, err error) {
 	var bytes, done, expected atomic.Int64
 	for _, s := range all {
 		expected.Add(s.rows)
 	}
-	rows := map[string]int64{}
+	rows = map[string]int64{}
 	var mu sync.Mutex
-	err := inParallel(
-		ctx,
-		db,
-		workers,
-		len(all),
+	err = l.inParallel(ctx, len(all),
 		func(ctx context.Context, c *sql.Conn, i int) error {
 			s := all[i]
-			n, err := db.copy(ctx, c, s, counter{s.open(), &bytes})
+			n, err := l.copy(ctx, c, s, counter{s.open(), &bytes})
 			if err != nil {
 				return fmt.Errorf("loading table %s: %w", s.table, err)
 			}
 			mu.Lock()
 			rows[s.table] += n
 			mu.Unlock()
-			tell("rows", done.Add(s.rows), expected.Load())
+			l.tell("rows", done.Add(s.rows), expected.Load())
 			return nil
-		},
-	)
+		})
 	return rows, bytes.Load(), err
 }
 
 // buildAll makes all indexes and returns how many.
-func buildAll(
-	ctx context.Context,
-	db *loader,
-	work []build,
-	workers int,
-	tell func(string, int64, int64),
-) (int, error) {
+func (l *loader) buildAll(ctx context.Context, work []build) (int, error) {
 	indexes := 0
 	for _, b := range work {
 		indexes += b.indexes
 	}
 	var done atomic.Int64
-	tell("indexes", 0, int64(indexes))
-	return indexes, inParallel(
-		ctx,
-		db,
-		workers,
-		len(work),
+	l.tell("indexes", 0, int64(indexes))
+	return indexes, l.inParallel(ctx, len(work),
 		func(ctx context.Context, c *sql.Conn, i int) error {
 			for _, statement := range work[i].statements {
 				if _, err := c.ExecContext(ctx, statement); err != nil {
 					return fmt.Errorf("building %s: %w", work[i].name, err)
 				}
 			}
-			tell("indexes", done.Add(int64(work[i].indexes)), int64(indexes))
+			l.tell("indexes", done.Add(int64(work[i].indexes)), int64(indexes))
 			return nil
-		},
-	)
+		})
 }

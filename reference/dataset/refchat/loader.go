@@ -45,6 +45,8 @@ type loader struct {
 	db       *sql.DB
 	settings map[string]string // of its sessions
 	infile   bool              // local_infile was switched on by us
+	workers  int               // sessions at a time
+	tell     func(phase string, done, all int64)
 }
 
 func open(ctx context.Context, dsn string) (*loader, error) {

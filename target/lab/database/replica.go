@@ -20,7 +20,7 @@ var errRemoved = errors.New("the primary has removed the log that the replica la
 
 // A Replica is a running server that repeats the changes of another one and answers reads. Its
 // methods may be called by several goroutines.
-type Replica struct{ s *Server }
+type Replica struct{ *Server }
 
 // StartReplica makes a copy of the server in conf.Dir, starts it, and returns when it has all that
 // the server has. The server must have the settings for replicas of its product; for the copy it
@@ -55,7 +55,7 @@ func (s *Server) StartReplica(ctx context.Context, conf Config, index int) (*Rep
 // which the replica repeats, and the replica is restarted. Else, or if it cannot catch up, it
 // begins with a new copy.
 func (r *Replica) Follow(ctx context.Context) error {
-	s := r.s
+	s := r.Server
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := errTurnedBack
@@ -131,20 +131,3 @@ func (s *Server) caughtUp(ctx context.Context) error {
 		}
 	}
 }
-
-// DSN returns the address of a database of the replica, with the primary's password.
-func (r *Replica) DSN(db string) string { return r.s.DSN(db) }
-
-// Describe reads the replica's description.
-func (r *Replica) Describe(ctx context.Context) (lab.ProgramInfo, error) {
-	return r.s.Describe(ctx)
-}
-
-// PIDs is [Server.PIDs].
-func (r *Replica) PIDs() []int { return r.s.PIDs() }
-
-// Watched is [Server.Watched].
-func (r *Replica) Watched() lab.Watched { return r.s.Watched() }
-
-// Stop stops the replica, within 4 seconds, and at once when ctx has ended.
-func (r *Replica) Stop(ctx context.Context) error { return r.s.Stop(ctx) }

@@ -351,6 +351,5 @@ func (s *Server) leave(ctx context.Context) error {
 
 // LastLines returns the last n lines of a program's output, for an error.
 func LastLines(output string, n int) error {
-	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
-	return plain.Output(strings.Join(lines[max(0, len(lines)-n):], "\n"))
+	return plain.Output(lab.LastLines(output, n))
 }

@@ -11,13 +11,13 @@ import (
 
 // described are the settings that change the speed or safety of a server of this family; each
 // server has some of them.
-var described = []string{
-	"innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite", "sync_binlog", "log_bin",
-	"innodb_buffer_pool_size", "innodb_log_file_size", "innodb_redo_log_capacity", "innodb_io_capacity",
-	"innodb_use_native_aio", "innodb_adaptive_hash_index", "max_connections", "thread_handling",
-	"transaction_isolation", "tx_isolation", "character_set_server", "collation_server", "query_cache_type",
-	"innodb_stats_persistent", "tmp_table_size", "performance_schema",
-}
+var described = strings.Fields(`
+	innodb_flush_log_at_trx_commit innodb_flush_method innodb_doublewrite sync_binlog log_bin
+	innodb_buffer_pool_size innodb_log_file_size innodb_redo_log_capacity innodb_io_capacity
+	innodb_use_native_aio innodb_adaptive_hash_index max_connections thread_handling
+	transaction_isolation tx_isolation character_set_server collation_server query_cache_type
+	innodb_stats_persistent tmp_table_size performance_schema
+`)
 
 func describe(ctx context.Context, in *database.View) (lab.ProgramInfo, error) {
 	d := lab.ProgramInfo{Name: "MySQL", Settings: map[string]string{}}
@@ -35,21 +35,11 @@ func describe(ctx context.Context, in *database.View) (lab.ProgramInfo, error) {
 		if strings.Contains(d.Version, "MariaDB") {
 			d.Name = "MariaDB"
 		}
-		rows, err := conn.QueryContext(ctx, "SHOW GLOBAL VARIABLES")
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var k, v string
-			if err := rows.Scan(&k, &v); err != nil {
-				return err
+		return eachRow(ctx, conn, "SHOW GLOBAL VARIABLES", func(_ []string, cells []sql.RawBytes) {
+			if k := string(cells[0]); wanted[k] {
+				d.Settings[k] = string(cells[1])
 			}
-			if wanted[k] {
-				d.Settings[k] = v
-			}
-		}
-		return rows.Err()
+		})
 	})
 	return d, err
 }

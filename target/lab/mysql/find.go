@@ -3,6 +3,7 @@ package mysql
 import (
 	"archive/tar"
 	"archive/zip"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -48,17 +49,8 @@ func findBinary(ctx context.Context) (binary, error) {
 
 // installed returns the system's own server program, or "".
 func installed() string {
-	for _, name := range []string{"mariadbd", "mysqld"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-		for _, dir := range []string{"/usr/sbin", "/usr/libexec", "/usr/local/sbin"} {
-			if path := filepath.Join(dir, name); isFile(path) {
-				return path
-			}
-		}
-	}
-	return ""
+	dirs := []string{"/usr/sbin", "/usr/libexec", "/usr/local/sbin"}
+	return cmp.Or(lab.FindProgram("mariadbd", dirs...), lab.FindProgram("mysqld", dirs...))
 }
 
 // Missing returns what a start of a server lacks on this host, with the remedy; nil if it lacks
@@ -68,7 +60,7 @@ func Missing() (obtained bool, err error) {
 		return false, nil
 	}
 	mvn, mysqld, err := obtainable()
-	if err != nil || isFile(mysqld) {
+	if err != nil || lab.IsFile(mysqld) {
 		return false, err
 	}
 	return true, fmt.Errorf(
@@ -95,11 +87,6 @@ func obtainable() (mvn, mysqld string, err error) {
 		"bin",
 		"mysqld",
 	), nil
-}
-
-func isFile(path string) bool {
-	st, err := os.Stat(path)
-	return err == nil && st.Mode().IsRegular()
 }
 
 // inspect runs a program to identify it.
@@ -141,7 +128,7 @@ func inspect(ctx context.Context, path string) (binary, error) {
 	}
 	for _, name := range []string{"mariadb-install-db", "mysql_install_db"} {
 		for _, dir := range []string{"bin", "scripts", "sbin"} {
-			if b.install = filepath.Join(b.base, dir, name); isFile(b.install) {
+			if b.install = filepath.Join(b.base, dir, name); lab.IsFile(b.install) {
 				return b, nil
 			}
 		}
@@ -184,7 +171,7 @@ func (b binary) environment() []string {
 // obtain lets Maven fetch a real MySQL 8, and unpacks it into the cache.
 func obtain(ctx context.Context) (string, error) {
 	mvn, mysqld, err := obtainable()
-	if err != nil || isFile(mysqld) {
+	if err != nil || lab.IsFile(mysqld) {
 		return mysqld, err
 	}
 	if err := fetch(ctx, mvn, mysqld); err != nil {
@@ -224,7 +211,7 @@ func fetch(ctx context.Context, mvn, mysqld string) error {
 	if err := unpack(unpacked, jars[0]); err != nil {
 		return fmt.Errorf("unpacking: %w", err)
 	}
-	if err := lab.SettleTree(unpacked, home); err != nil && !isFile(mysqld) {
+	if err := lab.SettleTree(unpacked, home); err != nil && !lab.IsFile(mysqld) {
 		return err
 	}
 	return nil

@@ -45,7 +45,7 @@ func (p *program) script(
 // client finds a client program by one of its names: beside the server's, else in PATH.
 func (b binary) client(names ...string) (string, error) {
 	for _, name := range names {
-		if path := filepath.Join(b.base, "bin", name); isFile(path) {
+		if path := filepath.Join(b.base, "bin", name); lab.IsFile(path) {
 			return path, nil
 		}
 	}

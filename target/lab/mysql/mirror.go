@@ -79,28 +79,13 @@ func reached(ctx context.Context, in *database.View, end string) (there bool, er
 // stuck returns the error that has ended the repeating of changes; empty if none has.
 func stuck(ctx context.Context, in *database.View) (why string) {
 	_ = admin(ctx, in, func(conn *sql.Conn) error {
-		rows, err := conn.QueryContext(ctx, "SHOW SLAVE STATUS")
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		names, err := rows.Columns()
-		if err != nil || !rows.Next() {
-			return err
-		}
-		cells := make([]any, len(names))
-		for i := range cells {
-			cells[i] = new(sql.RawBytes)
-		}
-		if err := rows.Scan(cells...); err != nil {
-			return err
-		}
-		for i, name := range names {
-			if name == "Last_SQL_Error" || name == "Last_IO_Error" {
-				why = strings.TrimSpace(why + " " + string(*cells[i].(*sql.RawBytes)))
+		return eachRow(ctx, conn, "SHOW SLAVE STATUS", func(names []string, cells []sql.RawBytes) {
+			for i, name := range names {
+				if name == "Last_SQL_Error" || name == "Last_IO_Error" {
+					why = strings.TrimSpace(why + " " + string(cells[i]))
+				}
 			}
-		}
-		return rows.Err()
+		})
 	})
 	return strings.ReplaceAll(why, in.Password, "(secret)")
 }

@@ -246,29 +246,39 @@ func analyze(ctx context.Context, in *database.View, db string) error {
 	})
 }
 
-// column returns the first column of a query's rows.
-func column(ctx context.Context, conn *sql.Conn, query string) ([]string, error) {
+// column returns the first cells of the rows of an answer.
+func column(ctx context.Context, conn *sql.Conn, query string) (out []string, err error) {
+	err = eachRow(ctx, conn, query, func(_ []string, cells []sql.RawBytes) {
+		out = append(out, string(cells[0]))
+	})
+	return out, err
+}
+
+// eachRow calls do with the cells of every row of an answer and the names of their columns.
+func eachRow(
+	ctx context.Context, conn *sql.Conn, query string, do func(names []string, cells []sql.RawBytes),
+) error {
 	rows, err := conn.QueryContext(ctx, query)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
 	names, err := rows.Columns()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	cells := make([]any, len(names))
+	cells := make([]sql.RawBytes, len(names))
+	to := make([]any, len(names))
 	for i := range cells {
-		cells[i] = new(sql.RawBytes)
+		to[i] = &cells[i]
 	}
-	var out []string
 	for rows.Next() {
-		if err := rows.Scan(cells...); err != nil {
-			return nil, err
+		if err := rows.Scan(to...); err != nil {
+			return err
 		}
-		out = append(out, string(*cells[0].(*sql.RawBytes)))
+		do(names, cells)
 	}
-	return out, rows.Err()
+	return rows.Err()
 }
 
 func drop(name string) []string { return []string{"DROP DATABASE IF EXISTS " + quote(name)} }

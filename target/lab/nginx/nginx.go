@@ -72,15 +72,11 @@ type Proxy struct {
 
 // Find returns the path of the system's nginx.
 func Find() (string, error) {
-	if path, err := exec.LookPath("nginx"); err == nil {
-		return path, nil
+	path := lab.FindProgram("nginx", "/usr/sbin", "/usr/local/sbin", "/usr/local/nginx/sbin")
+	if path == "" {
+		return "", errors.New("nginx is not installed; install the package nginx")
 	}
-	for _, path := range []string{"/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/local/nginx/sbin/nginx"} {
-		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
-			return path, nil
-		}
-	}
-	return "", errors.New("nginx is not installed; install the package nginx")
+	return path, nil
 }
 
 // Start starts a server and returns when it listens. When it fails, or ctx ends first, nothing of
@@ -222,63 +218,49 @@ func (s *Proxy) slots() int { return cmp.Or(s.conf.Slots, DefaultSlots) }
 
 func (s *Proxy) keep() int { return max(0, cmp.Or(s.conf.Keep, DefaultKeep)) }
 
-// text is the configuration. Its log has "upstream status seconds".
+// layout is the configuration, whose log has "upstream status seconds".
+const layout = `daemon off; worker_processes %[1]d; error_log stderr error; pid %[2]s/tmp/pid; worker_rlimit_nofile %[3]d;
+events { worker_connections %[3]d; }
+http {
+  log_format upstream '$upstream_addr $upstream_status $upstream_response_time';
+  access_log %[4]s upstream buffer=32k flush=500ms;
+%[5]s  client_max_body_size 50m; client_body_buffer_size 1m; proxy_buffers 16 64k; keepalive_requests 1000000; keepalive_timeout 5m;
+  upstream app {
+%[6]s  }
+  map $http_upgrade $upstream_connection { default upgrade; '' %[7]s; }
+  server {
+    listen %[8]s backlog=4096;
+    location / {
+%[9]s      proxy_pass %[10]s://app; proxy_http_version 1.1; proxy_set_header Host $http_host;
+      proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $upstream_connection;
+      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-Forwarded-Proto $scheme;
+      proxy_connect_timeout 10s; proxy_read_timeout 10m; proxy_next_upstream off;
+    }
+    location = %[11]s { stub_status; access_log off; }
+  }
+}
+`
+
+// text is the configuration.
 func (s *Proxy) text() string {
-	var b strings.Builder
-	dir := s.dir
-	fmt.Fprintf(
-		&b,
-		"daemon off; worker_processes %d; error_log stderr error; pid %s/tmp/pid; worker_rlimit_nofile %d;\n",
-		s.workers(),
-		dir,
-		s.slots(),
-	)
-	fmt.Fprintf(&b, "events { worker_connections %d; }\nhttp {\n", s.slots())
-	b.WriteString(
-		"  log_format upstream '$upstream_addr $upstream_status $upstream_response_time';\n",
-	)
-	fmt.Fprintf(&b, "  access_log %s upstream buffer=32k flush=500ms;\n", s.Log())
-	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
-		fmt.Fprintf(&b, "  %s_temp_path %s/tmp/%s;\n", kind, dir, kind)
+	temporary, upstreams := "", ""
+	for kind := range strings.FieldsSeq("client_body proxy fastcgi uwsgi scgi") {
+		temporary += fmt.Sprintf("  %s_temp_path %s/tmp/%s;\n", kind, s.dir, kind)
 	}
-	b.WriteString(
-		"  client_max_body_size 50m; client_body_buffer_size 1m; proxy_buffers 16 64k; keepalive_requests 1000000; keepalive_timeout 5m;\n  upstream app {\n",
-	)
 	for _, u := range s.conf.Upstreams {
-		fmt.Fprintf(&b, "    server %s max_fails=0;\n", u)
+		upstreams += "    server " + u + " max_fails=0;\n"
 	}
 	rest := "close" // of the connection to the upstream
 	if s.keep() > 0 {
-		fmt.Fprintf(&b, "    keepalive %d; keepalive_requests 1000000;\n", s.keep())
+		upstreams += fmt.Sprintf("    keepalive %d; keepalive_requests 1000000;\n", s.keep())
 		rest = "''"
 	}
-	fmt.Fprintf(
-		&b,
-		"  }\n  map $http_upgrade $upstream_connection { default upgrade; '' %s; }\n",
-		rest,
-	)
-	fmt.Fprintf(
-		&b,
-		"  server {\n    listen %s backlog=4096;\n    location / {\n",
-		strings.TrimPrefix(s.conf.Listen, ":"),
-	)
-	scheme := "http"
+	scheme, verify := "http", ""
 	if s.conf.TLS {
-		scheme = "https"
-		b.WriteString("      proxy_ssl_verify off; proxy_ssl_session_reuse off;\n")
+		scheme, verify = "https", "      proxy_ssl_verify off; proxy_ssl_session_reuse off;\n"
 	}
-	fmt.Fprintf(
-		&b,
-		"      proxy_pass %s://app; proxy_http_version 1.1; proxy_set_header Host $http_host;\n",
-		scheme,
-	)
-	b.WriteString(
-		"      proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $upstream_connection;\n" +
-			"      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-Forwarded-Proto $scheme;\n" +
-			"      proxy_connect_timeout 10s; proxy_read_timeout 10m; proxy_next_upstream off;\n    }\n",
-	)
-	fmt.Fprintf(&b, "    location = %s { stub_status; access_log off; }\n  }\n}\n", statusPath)
-	return b.String()
+	return fmt.Sprintf(layout, s.workers(), s.dir, s.slots(), s.Log(), temporary, upstreams, rest,
+		strings.TrimPrefix(s.conf.Listen, ":"), verify, scheme, statusPath)
 }
 
 // Addr returns where it listens, host:port.

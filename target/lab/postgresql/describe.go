@@ -2,6 +2,7 @@ package postgresql
 
 import (
 	"context"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -10,11 +11,11 @@ import (
 )
 
 // described are the settings that change the speed or safety of a server.
-var described = []string{
-	"fsync", "synchronous_commit", "full_page_writes", "wal_sync_method", "wal_level",
-	"shared_buffers", "work_mem", "effective_cache_size", "max_wal_size", "checkpoint_timeout",
-	"max_connections", "autovacuum", "random_page_cost", "jit", "huge_pages", "data_checksums",
-}
+var described = strings.Fields(`
+	fsync synchronous_commit full_page_writes wal_sync_method wal_level
+	shared_buffers work_mem effective_cache_size max_wal_size checkpoint_timeout
+	max_connections autovacuum random_page_cost jit huge_pages data_checksums
+`)
 
 // ownSettings reads the settings that a database has, or a role in it. Names other than the
 // described ones may be secrets of a program.

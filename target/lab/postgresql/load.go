@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -55,7 +54,7 @@ func (p *programs) psql(
 // findClient finds a client program: beside the server's, else in PATH.
 func findClient(bin, name string) (string, error) {
 	path := filepath.Join(bin, name)
-	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+	if lab.IsFile(path) {
 		return path, nil
 	}
 	path, err := exec.LookPath(name)

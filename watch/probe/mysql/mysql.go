@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -20,104 +21,46 @@ import (
 // patience bounds a read or write that a deadline does not.
 const patience = 5 * time.Second
 
-// A variable is one of the server's status variables.
-type variable struct {
-	name         string // in lower case
-	metric       string // empty: mysql_global_status_ and the name
-	label, value string // a label of its own
-	must         bool   // every server has it
+// families are the status variables, in lower case, by what their names begin with. Every server has
+// those that end in "!". A family with a label is one metric; else each of its variables is one, of
+// its own name or the one after "=".
+var families = []struct{ prefix, metric, label, variables string }{
+	{"", "mysql_global_status_", "", `
+		uptime threads_running! threads_connected! threads_cached threads_created
+		max_used_connections connections! aborted_connects aborted_clients queries!
+		questions! slow_queries innodb_row_lock_current_waits! innodb_row_lock_waits!
+		innodb_row_lock_time! innodb_row_lock_time_max innodb_deadlocks
+		table_locks_waited innodb_buffer_pool_read_requests! innodb_buffer_pool_reads!
+		innodb_buffer_pool_wait_free innodb_log_waits! innodb_os_log_written
+		innodb_os_log_fsyncs innodb_os_log_pending_fsyncs innodb_data_fsyncs
+		innodb_data_pending_fsyncs innodb_data_reads innodb_data_writes innodb_data_read
+		innodb_data_written innodb_checkpoint_age innodb_checkpoint_max_age
+		created_tmp_tables! created_tmp_disk_tables! created_tmp_files sort_merge_passes
+		table_open_cache_overflows bytes_received bytes_sent
+		innodb_buffer_pool_pages_dirty!=buffer_pool_dirty_pages`},
+	{"innodb_buffer_pool_pages_", "mysql_global_status_buffer_pool_pages", "state",
+		"data! free! misc!"},
+	{"innodb_rows_", "mysql_global_status_innodb_row_ops_total", "operation",
+		"read inserted updated deleted"},
+	{"com_", "mysql_global_status_commands_total", "command",
+		"select! insert! update! delete! commit! rollback!"},
+	{"connection_errors_", "mysql_global_status_connection_errors_total", "error",
+		"max_connections internal accept tcpwrap select peer_address"},
 }
 
-var variables = []variable{
-	{name: "uptime"}, {
-		name: "threads_running",
-		must: true,
-	}, {name: "threads_connected", must: true}, {name: "threads_cached"}, {name: "threads_created"},
-	{name: "max_used_connections"}, {
-		name: "connections",
-		must: true,
-	}, {name: "aborted_connects"}, {name: "aborted_clients"},
-	{name: "queries", must: true}, {name: "questions", must: true}, {name: "slow_queries"},
-	{
-		name: "innodb_row_lock_current_waits",
-		must: true,
-	}, {name: "innodb_row_lock_waits", must: true},
-	{
-		name: "innodb_row_lock_time",
-		must: true,
-	}, {name: "innodb_row_lock_time_max"}, {name: "innodb_deadlocks"}, {name: "table_locks_waited"},
-	{
-		name: "innodb_buffer_pool_read_requests",
-		must: true,
-	}, {name: "innodb_buffer_pool_reads", must: true}, {name: "innodb_buffer_pool_wait_free"},
-	{
-		name: "innodb_log_waits",
-		must: true,
-	}, {name: "innodb_os_log_written"}, {name: "innodb_os_log_fsyncs"}, {name: "innodb_os_log_pending_fsyncs"},
-	{
-		name: "innodb_data_fsyncs",
-	}, {name: "innodb_data_pending_fsyncs"}, {name: "innodb_data_reads"}, {name: "innodb_data_writes"},
-	{
-		name: "innodb_data_read",
-	}, {name: "innodb_data_written"}, {name: "innodb_checkpoint_age"}, {name: "innodb_checkpoint_max_age"},
-	{
-		name: "created_tmp_tables",
-		must: true,
-	}, {
-		name: "created_tmp_disk_tables",
-		must: true,
-	}, {name: "created_tmp_files"}, {name: "sort_merge_passes"},
-	{name: "table_open_cache_overflows"}, {name: "bytes_received"}, {name: "bytes_sent"},
-	{
-		name:   "innodb_buffer_pool_pages_dirty",
-		metric: "mysql_global_status_buffer_pool_dirty_pages",
-		must:   true,
-	},
-}
-
-// grouped are variables of one metric with a label.
-var grouped = []struct {
-	prefix, metric, label string
-	must                  bool
-	values                []string
-}{
-	{
-		"innodb_buffer_pool_pages_",
-		"mysql_global_status_buffer_pool_pages",
-		"state",
-		true,
-		[]string{"data", "free", "misc"},
-	},
-	{
-		"innodb_rows_",
-		"mysql_global_status_innodb_row_ops_total",
-		"operation",
-		false,
-		[]string{"read", "inserted", "updated", "deleted"},
-	},
-	{
-		"com_",
-		"mysql_global_status_commands_total",
-		"command",
-		true,
-		[]string{"select", "insert", "update", "delete", "commit", "rollback"},
-	},
-	{"connection_errors_", "mysql_global_status_connection_errors_total", "error", false,
-		[]string{"max_connections", "internal", "accept", "tcpwrap", "select", "peer_address"}},
-}
-
-// wanted returns all variables.
-func wanted() []variable {
-	all := slices.Clone(variables)
-	for _, g := range grouped {
-		for _, v := range g.values {
-			all = append(all, variable{
-				name:   g.prefix + v,
-				metric: g.metric,
-				label:  g.label,
-				value:  v,
-				must:   g.must,
-			})
+// variables returns all of them, with labels and those of their families.
+func variables(labels []series.Label) (all []*status) {
+	for _, of := range families {
+		for word := range strings.FieldsSeq(of.variables) {
+			word, as, _ := strings.Cut(word, "=")
+			name, must := strings.CutSuffix(word, "!")
+			s := &status{name: of.prefix + name, metric: of.metric, labels: labels, must: must}
+			if of.label == "" {
+				s.metric += cmp.Or(as, name)
+			} else {
+				s.labels = append(slices.Clone(labels), series.Label{Name: of.label, Value: name})
+			}
+			all = append(all, s)
 		}
 	}
 	return all
@@ -140,11 +83,12 @@ type StatusProbe struct {
 	out       []series.Sample
 }
 
-// status is a variable in its stored form.
+// status is one of the server's status variables.
 type status struct {
-	variable
-	labels []series.Label
-	seen   bool
+	name, metric string
+	labels       []series.Label
+	must         bool // every server has it
+	seen         bool
 }
 
 // New makes the probe of a server: USER:PASSWORD@tcp(HOST:PORT)/DATABASE, with or without mysql://
@@ -178,16 +122,9 @@ func newPatient(dsn string, patience time.Duration, labels []series.Label) (*Sta
 	}
 	p.db.SetMaxOpenConns(1)
 	var names []string
-	for _, v := range wanted() {
-		s := &status{variable: v, labels: labels}
-		if s.metric == "" {
-			s.metric = "mysql_global_status_" + v.name
-		}
-		if v.label != "" {
-			s.labels = append(slices.Clone(labels), series.Label{Name: v.label, Value: v.value})
-		}
-		p.known[v.name] = s
-		names = append(names, "'"+v.name+"'")
+	for _, s := range variables(labels) {
+		p.known[s.name] = s
+		names = append(names, "'"+s.name+"'")
 	}
 	p.query = "SHOW GLOBAL STATUS WHERE Variable_name IN (" + strings.Join(names, ",") + ")"
 	return p, nil

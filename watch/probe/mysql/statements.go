@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -85,11 +84,7 @@ func (s *DigestCounters) End(ctx context.Context, most int) (r query.Census, sou
 	if err != nil {
 		return r, nil, missing(err)
 	}
-	var counted []query.Counted
-	for id, f := range grown {
-		counted = append(counted, query.Counted{Text: texts[id], MySQL: true, Figures: f})
-	}
-	r, source = query.Gather(counted, most)
+	r, source = query.Gather(query.Count(grown, texts, true), most)
 	r.Server = s.p.Server()
 	byText := map[string]string{}
 	for id, text := range texts {
@@ -103,17 +98,10 @@ func (s *DigestCounters) End(ctx context.Context, most int) (r query.Census, sou
 
 // missing makes a MissingError of an error of the server.
 func missing(err error) error {
-	var known *query.MissingError
-	if err == nil || errors.As(err, &known) {
-		return err
-	}
-	out := &query.MissingError{Why: query.Unanswered}
-	if e, ok := errors.AsType[*mysqldriver.MySQLError](err); ok &&
-		(e.Number == 1142 || e.Number == 1044) {
-		out.Why = query.Refused
-		out.Remedy = "GRANT SELECT ON performance_schema.* to the probe's user"
-	}
-	return fmt.Errorf("%w: %w", out, plain(err))
+	e, ok := errors.AsType[*mysqldriver.MySQLError](err)
+	refused := ok && (e.Number == 1142 || e.Number == 1044)
+	return query.Untold(err, plain, refused,
+		"GRANT SELECT ON performance_schema.* to the probe's user")
 }
 
 // uptime returns when the server started, by its own clock.

@@ -1,6 +1,7 @@
 package postgresql
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,8 @@ func New(dsn string, labels ...series.Label) (*StatProbe, error) {
 	for _, s := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)", "fastpath function call", "disabled"} {
 		p.states[s] = &count{name: "pg_stat_activity_count", labels: p.with("state", s)}
 	}
-	for _, w := range []string{"none", "Activity", "BufferPin", "Client", "Extension", "IO", "IPC", "Lock", "LWLock", "LWLock:WALWrite", "Timeout"} {
+	for w := range strings.FieldsSeq("none Activity BufferPin Client Extension IO IPC Lock LWLock " +
+		"LWLock:WALWrite Timeout") {
 		p.wait(w)
 	}
 	return p, nil
@@ -202,41 +204,19 @@ func (p *StatProbe) connect(ctx context.Context) (err error) {
 // offered returns the one-row queries of a version.
 func (p *StatProbe) offered(version int) []row {
 	rows := []row{
-		totals(
-			"pg_stat_database WHERE datname = current_database()",
-			"pg_stat_database_",
-			"",
-			p.database,
-			"numbackends",
-			"xact_commit",
-			"xact_rollback",
-			"blks_read",
-			"blks_hit",
-			"tup_returned",
-			"tup_fetched",
-			"tup_inserted",
-			"tup_updated",
-			"tup_deleted",
-			"conflicts",
-			"temp_files",
-			"temp_bytes",
-			"deadlocks",
-			"blk_read_time",
-			"blk_write_time",
-		),
+		totals("pg_stat_database WHERE datname = current_database()", "pg_stat_database_", "", p.database,
+			`numbackends xact_commit xact_rollback blks_read blks_hit tup_returned
+			tup_fetched tup_inserted tup_updated tup_deleted conflicts temp_files temp_bytes
+			deadlocks blk_read_time blk_write_time`),
 	}
 	rows = append(rows, p.checkpoints(version)...)
 	if version >= 140000 {
-		columns := []string{"wal_bytes=bytes", "wal_buffers_full=buffers_full"}
+		columns := "wal_bytes=bytes wal_buffers_full=buffers_full"
 		if version < 180000 {
-			columns = append(columns, "wal_sync=syncs")
+			columns += " wal_sync=syncs"
 		}
-		rows = append(
-			rows,
-			totals("pg_stat_wal", "plimsoll_pg_wal_", "_total", p.base, columns...),
-		)
+		rows = append(rows, totals("pg_stat_wal", "plimsoll_pg_wal_", "_total", p.base, columns))
 	}
-	// The checkpointer is restarted after a crash of any other process; the postmaster stays.
 	return append(rows, row{
 		labels: p.base,
 		metrics: []string{
@@ -253,57 +233,27 @@ func (p *StatProbe) offered(version int) []row {
 func (p *StatProbe) checkpoints(version int) []row {
 	const suffix = "_total"
 	if version < 170000 {
-		return []row{totals(
-			"pg_stat_bgwriter",
-			"pg_stat_bgwriter_",
-			suffix,
-			p.base,
-			"checkpoints_timed",
-			"checkpoints_req",
-			"checkpoint_write_time",
-			"checkpoint_sync_time",
-			"buffers_checkpoint",
-			"buffers_clean",
-			"maxwritten_clean",
-			"buffers_backend",
-			"buffers_backend_fsync",
-			"buffers_alloc",
-		)}
+		return []row{totals("pg_stat_bgwriter", "pg_stat_bgwriter_", suffix, p.base,
+			`checkpoints_timed checkpoints_req checkpoint_write_time checkpoint_sync_time
+			buffers_checkpoint buffers_clean maxwritten_clean buffers_backend
+			buffers_backend_fsync buffers_alloc`)}
 	}
 	return []row{
-		totals(
-			"pg_stat_bgwriter",
-			"pg_stat_bgwriter_",
-			suffix,
-			p.base,
-			"buffers_clean",
-			"maxwritten_clean",
-			"buffers_alloc",
-		),
-		totals(
-			"pg_stat_checkpointer",
-			"pg_stat_checkpointer_",
-			suffix,
-			p.base,
-			"num_timed",
-			"num_requested",
-			"write_time",
-			"sync_time",
-			"buffers_written",
-		),
+		totals("pg_stat_bgwriter", "pg_stat_bgwriter_", suffix, p.base,
+			`buffers_clean maxwritten_clean buffers_alloc`),
+		totals("pg_stat_checkpointer", "pg_stat_checkpointer_", suffix, p.base,
+			`num_timed num_requested write_time sync_time buffers_written`),
 	}
 }
 
 // totals returns the query of columns from a view. A metric has the name of its column, or the one
 // after "=", between the prefix and the suffix.
-func totals(from, prefix, suffix string, labels []series.Label, columns ...string) row {
+func totals(from, prefix, suffix string, labels []series.Label, columns string) row {
 	r := row{labels: labels}
 	var exprs []string
-	for _, c := range columns {
+	for c := range strings.FieldsSeq(columns) {
 		column, metric, _ := strings.Cut(c, "=")
-		if metric == "" {
-			metric = column
-		}
+		metric = cmp.Or(metric, column)
 		exprs = append(exprs, column+"::float8")
 		r.metrics = append(r.metrics, prefix+metric+suffix)
 	}

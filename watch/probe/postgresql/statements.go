@@ -67,11 +67,7 @@ func (s *StatementCounters) End(ctx context.Context, most int) (r query.Census, 
 		if err != nil {
 			return err
 		}
-		var counted []query.Counted
-		for id, f := range grown {
-			counted = append(counted, query.Counted{Text: texts[id], Figures: f})
-		}
-		r, source = query.Gather(counted, most)
+		r, source = query.Gather(query.Count(grown, texts, false), most)
 		r.Server = c.server
 		return nil
 	})
@@ -134,15 +130,9 @@ func uncounted(ctx context.Context, conn *pgx.Conn) {
 
 // missing makes a MissingError of an error of the server.
 func missing(err error) error {
-	var known *query.MissingError
-	if err == nil || errors.As(err, &known) {
-		return err
-	}
-	out := &query.MissingError{Why: query.Unanswered}
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" {
-		out.Why, out.Remedy = query.Refused, "GRANT pg_monitor to the probe's role"
-	}
-	return fmt.Errorf("%w: %w", out, plain(err))
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	refused := ok && e.Code == "42501"
+	return query.Untold(err, plain, refused, "GRANT pg_monitor to the probe's role")
 }
 
 // find finds the view, and what it counts since when.
