@@ -48,6 +48,31 @@ func Parse(fs *flag.FlagSet, args []string) error {
 	return nil
 }
 
+// Absolute makes paths independent of the working directory; those that are empty stay so.
+func Absolute(paths ...*string) (err error) {
+	for _, p := range paths {
+		if *p == "" {
+			continue
+		}
+		if *p, err = filepath.Abs(*p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Built makes the path of a program of ours independent of the working directory, and fails where
+// it was not built.
+func Built(program *string) error {
+	if err := Absolute(program); err != nil {
+		return err
+	}
+	if _, err := os.Stat(*program); err != nil {
+		return fmt.Errorf("%w; run make build first", err)
+	}
+	return nil
+}
+
 // Pause waits for d, or until ctx ends.
 func Pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
