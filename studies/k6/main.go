@@ -117,17 +117,13 @@ func notClosed(err error) error {
 
 // all carries out the scripts, and writes their outcomes and the page.
 func (s *setup) all(ctx context.Context, own string) error {
-	null, err := lab.Start(ctx, lab.Spec{
+	null, url, err := study.Serving(ctx, lab.Spec{
 		Name: "refnull", Path: s.program, Args: []string{"refnull", "-listen=127.0.0.1:0"},
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = null.Kill() }()
-	url, err := study.Listening(ctx, null)
-	if err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "k6-")
 	if err != nil {
 		return err

@@ -115,6 +115,18 @@ func Listening(ctx context.Context, p *lab.Process) (string, error) {
 	return strings.TrimSpace(at), nil
 }
 
+// Serving starts a server that prints its address behind " on " when it is ready. One that does not
+// become ready is killed.
+func Serving(ctx context.Context, spec lab.Spec) (p *lab.Process, address string, err error) {
+	if p, err = lab.Start(ctx, spec); err != nil {
+		return nil, "", err
+	}
+	if address, err = Listening(ctx, p); err != nil {
+		err = errors.Join(err, p.Kill())
+	}
+	return p, address, err
+}
+
 // OneLine joins the lines of a text, and cuts it after 400 bytes.
 func OneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
