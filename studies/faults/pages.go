@@ -10,14 +10,8 @@ import (
 	"plimsoll/studies/study"
 )
 
-// The page of the results, the parts of the suites in it, and their targets of make. Beside it is a
-// file for each suite, with its results.
+// The page of the results of all suites. Beside it is a file for each suite, with its results.
 const page = "limiter.md"
-
-var (
-	parts   = map[string]string{tunedSuite: "faults", heldOutSuite: "held-out faults"}
-	targets = map[string]string{tunedSuite: "faults", heldOutSuite: "faults-heldout"}
-)
 
 func resultsOf(dir, suite string) string { return filepath.Join(dir, suite+".jsonl") }
 
@@ -35,7 +29,7 @@ func finish(dir, suite string, faults []fault, results []result) error {
 				return err
 			}
 		}
-		if err := study.Insert(filepath.Join(dir, page), parts[suite], text); err != nil {
+		if err := study.Insert(filepath.Join(dir, page), suites[suite].part, text); err != nil {
 			return err
 		}
 	}
@@ -52,5 +46,5 @@ func render(dir, suite string, faults []fault) error {
 		return err
 	}
 	text, _ := table(suite, faults, results)
-	return study.Insert(filepath.Join(dir, page), parts[suite], text)
+	return study.Insert(filepath.Join(dir, page), suites[suite].part, text)
 }
