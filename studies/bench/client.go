@@ -297,12 +297,7 @@ func simulate(
 		Ledger:   workload.NewLedger(0, 7),
 		Script:   script,
 		Dial:     wire.FromSources(loopback()),
-		Secret: func(k string) string {
-			if k == "admin_password" {
-				return "Aa1!null-server"
-			}
-			return ""
-		},
+		Secret:   study.NullSecret,
 	}
 	if err := b.Provision(ctx, env, n); err != nil {
 		return err

@@ -285,22 +285,32 @@ func (s *setup) memory(ctx context.Context, r *report) error {
 	return nil
 }
 
-// users is the row of users at default pace in one process on one core.
-func (s *setup) users(ctx context.Context, r *report) error {
+// many runs as many users as there are to be on one core, at default pace, and returns what the
+// server counted besides, and for how long they were measured.
+func (s *setup) many(
+	ctx context.Context,
+	server []string,
+	more ...string,
+) (o outcome, c counts, length time.Duration, err error) {
 	ramp, length := 40*time.Second, 60*time.Second
 	if s.short {
 		ramp, length = 25*time.Second, 20*time.Second
 	}
-	n, err := s.serve(ctx, "-push=0.05")
+	n, err := s.serve(ctx, server...)
 	if err != nil {
-		return err
+		return o, c, length, err
 	}
 	defer n.stop()
-	o, err := s.sim(ctx, n, s.sockets, 1, ramp, length)
-	if err != nil {
-		return err
+	if o, err = s.sim(ctx, n, s.sockets, 1, ramp, length, more...); err != nil {
+		return o, c, length, err
 	}
-	c, err := n.stats(ctx)
+	c, err = n.stats(ctx)
+	return o, c, length, err
+}
+
+// users is the row of users at default pace in one process on one core.
+func (s *setup) users(ctx context.Context, r *report) error {
+	o, c, length, err := s.many(ctx, []string{"-push=0.05"})
 	if err != nil {
 		return err
 	}
@@ -319,18 +329,8 @@ func (o outcome) healthy() bool { return o.LagP99 <= 5 && o.Errors == 0 }
 
 // scripted is the row of users of a script, at default pace in one process on one core.
 func (s *setup) scripted(ctx context.Context, r *report) error {
-	ramp, length := 40*time.Second, 60*time.Second
-	if s.short {
-		ramp, length = 25*time.Second, 20*time.Second
-	}
-	n, err := s.serve(ctx)
-	if err != nil {
-		return err
-	}
-	defer n.stop()
 	file := filepath.Join("examples", "locust", "poster.js")
-	o, err := s.sim(ctx, n, s.sockets, 1, ramp, length,
-		"-engine=script", "-script="+filepath.Join(s.root, file))
+	o, _, _, err := s.many(ctx, nil, "-engine=script", "-script="+filepath.Join(s.root, file))
 	if err != nil {
 		return err
 	}

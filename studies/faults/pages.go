@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"plimsoll/internal/files"
@@ -21,13 +20,8 @@ func finish(dir, suite string, faults []fault, results []result) error {
 	text, all := table(suite, faults, results)
 	fmt.Print(text)
 	if dir != "" {
-		if err := os.RemoveAll(resultsOf(dir, suite)); err != nil {
+		if err := study.Rewrite(resultsOf(dir, suite), results); err != nil {
 			return err
-		}
-		for _, r := range results {
-			if err := study.Append(resultsOf(dir, suite), r); err != nil {
-				return err
-			}
 		}
 		if err := study.Insert(filepath.Join(dir, page), suites[suite].part, text); err != nil {
 			return err

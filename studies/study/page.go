@@ -73,6 +73,19 @@ func Lines[T any](file string) (all []T, torn bool, err error) {
 	return all, torn, err
 }
 
+// Rewrite makes a file of JSON lines of the values alone.
+func Rewrite[T any](file string, all []T) error {
+	if err := os.RemoveAll(file); err != nil {
+		return err
+	}
+	for _, v := range all {
+		if err := Append(file, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Append adds a value to a file of JSON lines.
 func Append(file string, v any) error {
 	line, err := json.Marshal(v)

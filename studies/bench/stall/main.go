@@ -152,8 +152,8 @@ func one(
 		Pace:     1,
 		Registry: reg,
 		Timeout:  stop + 5*time.Second,
-		Secret:   func(string) string { return "Aa1!null" },
-	} // of a server that asks for none
+		Secret:   study.NullSecret,
+	}
 	poster := &mattermost.Poster{}
 	if err := poster.Provision(ctx, env, 1); err != nil {
 		return nil, nil, err
