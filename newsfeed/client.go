@@ -63,40 +63,39 @@ const (
 // errEffect is the error of an answer that does not show the effect of the call.
 var errEffect = errors.New("the answer does not show the effect")
 
-// field appends one member of a request's body. Values are digits, letters, spaces, dashes and
-// slashes only.
-func (c *client) field(name, value string) {
+// fill makes the body of a request from its members, names before values. Values are digits, letters,
+// spaces, dashes and slashes only.
+func (c *client) fill(members ...string) {
+	begin, between, middle, end := `{"`, `","`, `":"`, `"}`
 	if c.set.form {
-		if len(c.body) > 0 {
-			c.body = append(c.body, '&')
-		}
-		c.body = append(append(c.body, name...), '=')
-		for i := range len(value) {
-			switch ch := value[i]; ch {
-			case ' ':
-				c.body = append(c.body, '+')
-			case '/':
-				c.body = append(c.body, "%2F"...)
-			default:
-				c.body = append(c.body, ch)
-			}
-		}
-		return
+		begin, between, middle, end = "", "&", "=", ""
 	}
-	sep := ","
-	if len(c.body) == 0 {
-		sep = "{"
+	c.body = append(c.body[:0], begin...)
+	for i := 0; i < len(members); i += 2 {
+		if i > 0 {
+			c.body = append(c.body, between...)
+		}
+		c.body = append(append(c.body, members[i]...), middle...)
+		if c.set.form {
+			c.escape(members[i+1])
+		} else {
+			c.body = append(c.body, members[i+1]...)
+		}
 	}
-	c.body = append(
-		append(append(append(append(append(c.body, sep...), '"'), name...), `":"`...), value...),
-		'"',
-	)
+	c.body = append(c.body, end...)
 }
 
-// end finishes a request's body.
-func (c *client) end() {
-	if !c.set.form {
-		c.body = append(c.body, '}')
+// escape appends a value of a form.
+func (c *client) escape(value string) {
+	for i := range len(value) {
+		switch ch := value[i]; ch {
+		case ' ':
+			c.body = append(c.body, '+')
+		case '/':
+			c.body = append(c.body, "%2F"...)
+		default:
+			c.body = append(c.body, ch)
+		}
 	}
 }
 
@@ -138,15 +137,17 @@ func (c *client) path(legacy, rest string, id int64) string {
 	return strings.Replace(rest, "{id}", strconv.FormatInt(id, 10), 1)
 }
 
+// post makes a request that creates something, with the body that was filled in.
+func (c *client) post(
+	ctx context.Context, o op, legacy, rest string, id int64, read func([]byte) error,
+) (*wire.Response, error) {
+	return c.call(ctx, o, &wire.Request{Method: "POST", Path: c.path(legacy, rest, id)}, read)
+}
+
 // participant creates a participant and returns its number.
 func (c *client) participant(ctx context.Context, name string) (id int64, err error) {
-	c.body = c.body[:0]
-	c.field("name", name)
-	c.end()
-	_, err = c.call(ctx, opParticipant, &wire.Request{
-		Method: "POST",
-		Path:   c.path("/participant/new", "/participant", 0),
-	}, func(b []byte) error {
+	c.fill("name", name)
+	_, err = c.post(ctx, opParticipant, "/participant/new", "/participant", 0, func(b []byte) error {
 		var v struct {
 			ID   int64
 			Name string
@@ -169,14 +170,9 @@ func (c *client) participant(ctx context.Context, name string) (id int64, err er
 
 // befriend makes a friendship.
 func (c *client) befriend(ctx context.Context, from, to int64) error {
-	c.body = c.body[:0]
-	c.field("from", c.ref(from))
-	c.field("to", c.ref(to))
-	c.end()
-	_, err := c.call(ctx, opBefriend, &wire.Request{
-		Method: "POST",
-		Path:   c.path("/friends/new", "/participant/{id}/friends", from),
-	}, func(b []byte) error {
+	c.fill("from", c.ref(from), "to", c.ref(to))
+	const rest = "/participant/{id}/friends"
+	_, err := c.post(ctx, opBefriend, "/friends/new", rest, from, func(b []byte) error {
 		var v struct {
 			ID       int64
 			From, To json.RawMessage
@@ -196,16 +192,9 @@ func (c *client) befriend(ctx context.Context, from, to int64) error {
 func (c *client) story(
 	ctx context.Context, from int64, occurred, subject, text string,
 ) (*wire.Response, error) {
-	c.body = c.body[:0]
-	c.field("from", c.ref(from))
-	c.field("occurred", occurred)
-	c.field("subject", subject)
-	c.field("story", text)
-	c.end()
-	return c.call(ctx, opStory, &wire.Request{
-		Method: "POST",
-		Path:   c.path("/outbound/new", "/participant/{id}/outbound", from),
-	}, func(b []byte) error {
+	c.fill("from", c.ref(from), "occurred", occurred, "subject", subject, "story", text)
+	const rest = "/participant/{id}/outbound"
+	return c.post(ctx, opStory, "/outbound/new", rest, from, func(b []byte) error {
 		var v struct {
 			From    json.RawMessage
 			Subject string
@@ -224,9 +213,7 @@ func (c *client) story(
 func (c *client) search(ctx context.Context, word string) error {
 	req := &wire.Request{Path: "/outbound?keywords=" + word}
 	if c.set.legacy {
-		c.body = c.body[:0]
-		c.field("terms", word)
-		c.end()
+		c.fill("terms", word)
 		req = &wire.Request{Method: "POST", Path: "/outbound/search", Repeatable: true}
 	}
 	_, err := c.call(ctx, opSearch, req, func(b []byte) error {

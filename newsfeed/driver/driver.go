@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/newsfeed"
+	"plimsoll/newsfeed/await"
 	"plimsoll/newsfeed/jvm"
 	"plimsoll/newsfeed/redis"
 	"plimsoll/newsfeed/server"
@@ -42,37 +43,33 @@ const fullPatience = "10s"
 func feedCompanions(profile string, at stores.Side) map[string]target.StartCompanion {
 	all := map[string]target.StartCompanion{
 		"cache": func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
-			s, err := redis.Start(ctx, redis.Config{
-				Dir:   dir,
-				CPUs:  cpus,
-				NetNS: at.NetNS,
-				Addr:  at.Addr,
-			})
-			if err != nil {
-				return nil, err
-			}
-			return s, nil
+			conf := redis.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Addr: at.Addr}
+			return started(redis.Start(ctx, conf))
 		},
 	}
 	for _, st := range feedStores {
 		all[st.role] = func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
 			if profile != newsfeed.Full {
-				return startOwnStore(ctx, st.role, st.title, dir, cpus, at)
+				return started(startOwnStore(ctx, st.role, st.title, dir, cpus, at))
 			}
-			s, err := st.start(ctx, jvm.Config{
+			return started(st.start(ctx, jvm.Config{
 				Dir:     dir,
 				CPUs:    cpus,
 				NetNS:   at.NetNS,
 				Addr:    at.Addr,
 				Journal: storeJournal(dir, st.role),
-			})
-			if err != nil {
-				return nil, err
-			}
-			return s, nil
+			}))
 		}
 	}
 	return all
+}
+
+// started is a companion, or no value with an error.
+func started[C target.Companion](c C, err error) (target.Companion, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // feedStores are the stores besides the database and the cache.
@@ -94,7 +91,7 @@ func storeJournal(dir, role string) string {
 
 // An ownStore is this program as a store of the news feed.
 type ownStore struct {
-	proc        *lab.Process
+	*lab.Process
 	addr, other string
 }
 
@@ -114,19 +111,10 @@ func startOwnStore(
 		return nil, err
 	}
 	s := &ownStore{addr: net.JoinHostPort(at.Host(), strconv.Itoa(port)), other: other}
-	s.proc, err = lab.Start(ctx, lab.Spec{
-		Name: kind + " store",
-		Path: exe,
-		Args: []string{
-			newsfeed.Driver,
-			"store",
-			"-kind",
-			kind,
-			"-listen",
-			s.addr,
-			"-dir",
-			dir,
-		},
+	s.Process, err = lab.Start(ctx, lab.Spec{
+		Name:        kind + " store",
+		Path:        exe,
+		Args:        []string{newsfeed.Driver, "store", "-kind", kind, "-listen", s.addr, "-dir", dir},
 		CPUs:        cpus,
 		NetNS:       at.NetNS,
 		Journal:     storeJournal(dir, kind),
@@ -135,29 +123,12 @@ func startOwnStore(
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(
-		ctx,
-		15*time.Second,
-		errors.New("not ready within 15 s"),
-	)
-	defer cancel()
-	t := time.NewTicker(10 * time.Millisecond)
-	defer t.Stop()
-	for {
-		d := net.Dialer{Timeout: time.Second}
-		if c, err := d.DialContext(ctx, "tcp", s.addr); err == nil {
-			return s, c.Close()
-		}
-		select {
-		case <-s.proc.Done():
-			err = errors.New("it ended before it was ready")
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		case <-t.C:
-			continue
-		}
-		return nil, errors.Join(s.proc.Failed(err), s.proc.Kill())
+	listens := func(ctx context.Context) error { return await.Listener(ctx, s.addr) }
+	err = await.Ready(ctx, s.Process, 15*time.Second, 10*time.Millisecond, listens)
+	if err != nil {
+		return nil, errors.Join(s.Failed(err), s.Kill())
 	}
+	return s, nil
 }
 
 // Addr implements target.Companion.
@@ -168,22 +139,6 @@ func (s *ownStore) Describe(context.Context) (lab.ProgramInfo, error) {
 	return lab.ProgramInfo{Name: "built-in, in the place of " + s.other, Version: server.Version(),
 		Settings: map[string]string{"sync": server.DefaultSync.String()}}, nil
 }
-
-// PIDs implements target.Companion.
-func (s *ownStore) PIDs() []int {
-	select {
-	case <-s.proc.Done():
-		return nil
-	default:
-		return []int{s.proc.PID()}
-	}
-}
-
-// Watched is for a lab.Crashes.
-func (s *ownStore) Watched() lab.Watched { return s.proc.Watched() }
-
-// Stop implements target.Companion.
-func (s *ownStore) Stop(ctx context.Context) error { return s.proc.Stop(ctx) }
 
 // feedAddress is the address of a profile's store, in the service's format.
 func feedAddress(profile, role, hostport string) string {

@@ -127,13 +127,7 @@ func readTelemetry(ctx context.Context, bus perf.Source, epoch time.Time) (telem
 	t := telemetry{seconds: map[int][]perf.Window{}}
 	windows, c := agg.Flush(), agg.Counts()
 	t.Records, t.Missing, t.Left, t.garbled = c.Records, c.Missing, map[string]int64{}, agg.Garbled()
-	for reason, n := range map[string]int64{
-		"late":      c.Late,
-		"duplicate": c.Duplicate,
-		"garbled":   c.Garbled,
-		"ahead":     c.Ahead,
-		"untracked": c.Untracked,
-	} {
+	for reason, n := range c.Left() {
 		if n > 0 {
 			t.Left[reason] = n
 		}
@@ -268,8 +262,12 @@ func (t *telemetry) store(db *series.DB, epoch time.Time) error {
 	counters := map[perf.Key]*[2]float64{}
 	for _, second := range slices.Sorted(maps.Keys(t.seconds)) {
 		var batch []series.Sample
-		add := func(name string, v float64, labels ...series.Label) {
-			batch = append(batch, series.Sample{Name: name, Labels: labels, Value: v})
+		add := func(name string, k perf.Key, label, value string, v float64) {
+			batch = append(batch, series.Sample{Name: name, Value: v, Labels: []series.Label{
+				{Name: "entity", Value: k.Entity},
+				{Name: "operation", Value: k.Operation},
+				{Name: label, Value: value},
+			}})
 		}
 		for _, x := range t.seconds[second] {
 			c := counters[x.Key]
@@ -279,30 +277,13 @@ func (t *telemetry) store(db *series.DB, epoch time.Time) error {
 			}
 			c[0] += float64(x.Micros.Count())
 			c[1] += float64(x.Failures())
-			of := []series.Label{{
-				Name:  "entity",
-				Value: x.Entity,
-			}, {Name: "operation", Value: x.Operation}}
-			for stat, v := range map[string]float64{
-				"mean": x.Micros.Mean(),
-				"p50":  float64(x.Micros.Percentile(50)),
-				"p95":  float64(x.Micros.Percentile(95)),
-			} {
-				if x.Micros.Count() > 0 {
-					add("newsfeed_telemetry_seconds", v/1e6, append(of[:2:2], series.Label{
-						Name:  "stat",
-						Value: stat,
-					})...)
-				}
+			for stat, v := range x.Seconds() {
+				add("newsfeed_telemetry_seconds", x.Key, "stat", stat, v)
 			}
 		}
 		for key, c := range counters { // also those that did not change in this second
 			for i, success := range []string{"true", "false"} {
-				add("newsfeed_telemetry_requests_total", c[i], series.Label{
-					Name:  "entity",
-					Value: key.Entity,
-				}, series.Label{Name: "operation", Value: key.Operation},
-					series.Label{Name: "success", Value: success})
+				add("newsfeed_telemetry_requests_total", key, "success", success, c[i])
 			}
 		}
 		if err := db.Append(epoch.Add(time.Duration(second+1)*time.Second), batch); err != nil {

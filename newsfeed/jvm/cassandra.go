@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"plimsoll/newsfeed/server"
 	"plimsoll/target/lab"
 )
 
@@ -101,7 +102,7 @@ func (s *Server) cql(fn func(*gocql.Session) error) error {
 	conf.ProtoVersion, conf.Consistency = 4, gocql.One
 	conf.ConnectTimeout, conf.Timeout = probeTimeout, probeTimeout
 	conf.DisableInitialHostLookup, conf.NumConns = true, 1
-	conf.Logger = quietLogger{}
+	conf.Logger = server.NoLog{}
 	session, err := conf.CreateSession()
 	if err != nil {
 		return err
@@ -109,13 +110,6 @@ func (s *Server) cql(fn func(*gocql.Session) error) error {
 	defer session.Close()
 	return fn(session)
 }
-
-// quietLogger is a logger for the driver that drops everything: failures come back as errors.
-type quietLogger struct{}
-
-func (quietLogger) Print(...any)          {}
-func (quietLogger) Printf(string, ...any) {}
-func (quietLogger) Println(...any)        {}
 
 func cassandraReady(ctx context.Context, s *Server) error {
 	return s.cql(func(c *gocql.Session) error {
@@ -126,18 +120,9 @@ func cassandraReady(ctx context.Context, s *Server) error {
 
 func cassandraDescribe(ctx context.Context, s *Server) (lab.ProgramInfo, error) {
 	d := lab.ProgramInfo{Settings: map[string]string{}}
-	err := s.cql(func(c *gocql.Session) error {
-		if err := c.Query("SELECT release_version FROM system.local").WithContext(ctx).Scan(&d.Version); err != nil {
-			return err
-		}
-		it := c.Query("SELECT name, value FROM system_views.settings WHERE name IN ('commitlog_sync', 'commitlog_sync_period')").
-			WithContext(ctx).
-			Iter()
-		var name, value string
-		for it.Scan(&name, &value) {
-			d.Settings[name] = value
-		}
-		return it.Close()
+	err := s.cql(func(c *gocql.Session) (err error) {
+		d.Version, err = server.DescribeCassandra(ctx, c, d.Settings)
+		return err
 	})
 	return d, err
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/newsfeed/await"
 	"plimsoll/target/lab"
 )
 
@@ -97,7 +98,7 @@ func TestFullServers(t *testing.T) {
 			if err := s.Kill(); err != nil || len(s.PIDs()) != 0 {
 				t.Fatalf("killing: %v, processes %v", err, s.PIDs())
 			}
-			conf.Port = s.Port()
+			conf.Port = s.port
 			began = time.Now()
 			again, err := want.start(ctx, conf)
 			if err != nil {
@@ -115,7 +116,7 @@ func TestFullServers(t *testing.T) {
 				t.Errorf("it is at %s now, and was at %s", again.Addr(), s.Addr())
 			}
 			began = time.Now()
-			if err := again.Stop(ctx); err != nil || len(again.PIDs()) != 0 || again.listens(ctx) {
+			if err := again.Stop(ctx); err != nil || len(again.PIDs()) != 0 || await.Listener(ctx, again.Addr()) == nil {
 				t.Errorf("stopping: %v, processes %v", err, again.PIDs())
 			}
 			t.Logf("stop %v", time.Since(began).Round(time.Millisecond))

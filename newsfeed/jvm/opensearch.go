@@ -2,13 +2,10 @@ package jvm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 
+	"plimsoll/newsfeed/server"
 	"plimsoll/target/lab"
 )
 
@@ -70,28 +67,7 @@ func openSearchCommand(s *Server) ([]string, error) {
 
 // get reads a page of the server into v, unless that is nil.
 func (s *Server) get(ctx context.Context, path string, v any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Addr()+path, nil)
-	if err != nil {
-		return err
-	}
-	tr := &http.Transport{DisableKeepAlives: true} // and no proxy of the environment
-	defer tr.CloseIdleConnections()
-	resp, err := tr.RoundTrip(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, 4<<20))
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s: %.200s", path, resp.Status, b)
-	}
-	if v == nil {
-		return nil
-	}
-	return json.Unmarshal(b, v)
+	return server.GetOpenSearch(ctx, s.Addr(), path, v)
 }
 
 func openSearchReady(ctx context.Context, s *Server) error {
@@ -109,16 +85,14 @@ func openSearchDescribe(ctx context.Context, s *Server) (lab.ProgramInfo, error)
 		return d, err
 	}
 	d.Version = about.Version.Number
-	var indexes map[string]struct{ Settings, Defaults map[string]any }
+	var indexes map[string]server.IndexSettings
 	if err := s.get(ctx, "/_settings?include_defaults=true&flat_settings=true", &indexes); err != nil {
 		return d, err
 	}
 	for name, index := range indexes {
-		for _, key := range []string{"index.refresh_interval", "index.translog.durability"} {
-			for _, from := range []map[string]any{index.Defaults, index.Settings} {
-				if v, ok := from[key]; ok {
-					d.Settings[strings.Replace(key, "index.", name+".", 1)] = fmt.Sprint(v)
-				}
+		for _, key := range []string{"refresh_interval", "translog.durability"} {
+			if v := index.Of(key); v != "" {
+				d.Settings[name+"."+key] = v
 			}
 		}
 	}

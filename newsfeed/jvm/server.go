@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/newsfeed/await"
 	"plimsoll/target/lab"
 )
 
@@ -50,7 +51,7 @@ type Server struct {
 	home    string // of the programs
 	log     string
 	port    int
-	proc    *lab.Process
+	*lab.Process
 }
 
 // A product describes how to run one kind of server.
@@ -96,12 +97,8 @@ func begin(ctx context.Context, p *product, conf Config) (*Server, error) {
 	}
 	conf.Dir = dir
 	conf.Addr = cmp.Or(conf.Addr, "127.0.0.1")
-	if conf.HeapMiB == 0 {
-		conf.HeapMiB = p.heap
-	}
-	if conf.Journal == "" {
-		conf.Journal = filepath.Join(dir, p.name+".journal")
-	}
+	conf.HeapMiB = cmp.Or(conf.HeapMiB, p.heap)
+	conf.Journal = cmp.Or(conf.Journal, filepath.Join(dir, p.name+".journal"))
 	if _, err := lab.Sweep(ctx, conf.Journal, stopTimeout); err != nil {
 		return nil, err
 	}
@@ -166,13 +163,13 @@ func (s *Server) launch(ctx context.Context, java string) error {
 	defer log.Close() // the child has its own
 	spec := s.spec(java, append(s.jvm(), args...))
 	spec.Stdout, spec.Stderr = log, log
-	if s.proc, err = lab.Start(ctx, spec); err != nil {
+	if s.Process, err = lab.Start(ctx, spec); err != nil {
 		return err
 	}
-	if err := s.wait(ctx); err != nil {
+	if err := await.Ready(ctx, s.Process, readyTimeout, pollEvery, s.ready); err != nil {
 		return errors.Join(
-			fmt.Errorf("%w; its last output:\n%s", err, lastLines(s.proc.Tail(), 25)),
-			s.proc.Kill(),
+			fmt.Errorf("%w; its last output:\n%s", err, lastLines(s.Tail(), 25)),
+			s.Kill(),
 		)
 	}
 	return nil
@@ -222,43 +219,14 @@ func (s *Server) write(name, text string) error {
 	return nil
 }
 
-// wait polls until the server can be used.
-func (s *Server) wait(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(
-		ctx,
-		readyTimeout,
-		fmt.Errorf("not ready within %v", readyTimeout),
-	)
+// ready checks once whether the server can be used.
+func (s *Server) ready(ctx context.Context) error {
+	if err := await.Listener(ctx, s.Addr()); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	t := time.NewTicker(pollEvery)
-	defer t.Stop()
-	for last := errors.New("no listener"); ; {
-		if s.listens(ctx) {
-			pctx, cancel := context.WithTimeout(ctx, probeTimeout)
-			last = s.product.ready(pctx, s)
-			cancel()
-			if last == nil {
-				return nil
-			}
-		}
-		select {
-		case <-s.proc.Done():
-			return errors.New("it ended before it was ready")
-		case <-ctx.Done():
-			return fmt.Errorf("%w; last: %w", context.Cause(ctx), last)
-		case <-t.C:
-		}
-	}
-}
-
-// listens reports whether the port is open.
-func (s *Server) listens(ctx context.Context) bool {
-	d := net.Dialer{Timeout: time.Second}
-	c, err := d.DialContext(ctx, "tcp", s.Addr())
-	if err != nil {
-		return false
-	}
-	return c.Close() == nil
+	return s.product.ready(ctx, s)
 }
 
 // Addr is where clients connect, host:port.
@@ -266,25 +234,6 @@ func (s *Server) Addr() string { return net.JoinHostPort(s.conf.Addr, strconv.It
 
 // node is where other nodes would connect, host:port.
 func (s *Server) node() string { return net.JoinHostPort(s.conf.Addr, strconv.Itoa(s.port+1)) }
-
-// Dir is the state directory.
-func (s *Server) Dir() string { return s.conf.Dir }
-
-// Port is the port of Addr.
-func (s *Server) Port() int { return s.port }
-
-// PIDs returns the server's process; none once it has ended.
-func (s *Server) PIDs() []int {
-	select {
-	case <-s.proc.Done():
-		return nil
-	default:
-		return []int{s.proc.PID()}
-	}
-}
-
-// Watched returns the server for a [lab.Crashes].
-func (s *Server) Watched() lab.Watched { return s.proc.Watched() }
 
 // Describe returns the server's own name and version, and the settings that decide the cost of a
 // write.
@@ -302,12 +251,6 @@ func (s *Server) Describe(ctx context.Context) (lab.ProgramInfo, error) {
 	d.Settings["heap"] = strconv.Itoa(s.conf.HeapMiB) + "MiB"
 	return d, nil
 }
-
-// Stop ends the server, and kills it after three seconds or when ctx ends.
-func (s *Server) Stop(ctx context.Context) error { return s.proc.Stop(ctx) }
-
-// Kill kills the server.
-func (s *Server) Kill() error { return s.proc.Kill() }
 
 // lastLines returns the last n lines of a text.
 func lastLines(text string, n int) string {

@@ -13,8 +13,11 @@ import (
 const (
 	DefaultWidth    = time.Minute
 	DefaultLateness = 10 * time.Second
-	DefaultAhead    = time.Minute
 )
+
+// mostAhead is how far in the future a record may lie: one whose clock is wrong would make all
+// others late.
+const mostAhead = time.Minute
 
 // Limits of the keys of an [Aggregator].
 const (
@@ -32,14 +35,8 @@ type Config struct {
 	// Lateness is how long after the end of a window its records are waited for, in the time of
 	// records; default DefaultLateness, negative for none.
 	Lateness time.Duration
-	// Ahead is how far in the future a record may lie: one whose clock is wrong would make all
-	// others late. Default DefaultAhead.
-	Ahead time.Duration
 	// Zone is that of lines of eight fields, which have none; default UTC.
 	Zone *time.Location
-	// Midway means that reading did not begin with the servers' first records: earlier ones are not
-	// missing.
-	Midway bool
 }
 
 // A Key identifies a set of figures.
@@ -64,6 +61,18 @@ func (w *Window) Failures() (n int64) {
 	return n
 }
 
+// Seconds returns the mean, median and 95th percentile of the latencies; none without any.
+func (w *Window) Seconds() map[string]float64 {
+	if w.Micros.Count() == 0 {
+		return nil
+	}
+	return map[string]float64{
+		"mean": w.Micros.Mean() / 1e6,
+		"p50":  float64(w.Micros.Percentile(50)) / 1e6,
+		"p95":  float64(w.Micros.Percentile(95)) / 1e6,
+	}
+}
+
 // Counts holds the numbers of records by outcome. Records is the sum of Taken, Late, Duplicate,
 // Garbled, Ahead and Untracked.
 type Counts struct {
@@ -79,6 +88,17 @@ type Counts struct {
 	// Missing are numbers of servers that have not come, below the highest that has.
 	Missing int64 `json:"missing"`
 	Servers int   `json:"servers"`
+}
+
+// Left returns how many records count nowhere, by reason.
+func (c Counts) Left() map[string]int64 {
+	return map[string]int64{
+		"late":      c.Late,
+		"duplicate": c.Duplicate,
+		"garbled":   c.Garbled,
+		"ahead":     c.Ahead,
+		"untracked": c.Untracked,
+	}
 }
 
 // An Aggregator gathers records into windows of their own time. Make it with [New]. It is not safe
@@ -103,7 +123,6 @@ type windowAt struct {
 func New(cfg Config) *Aggregator {
 	cfg.Width = cmp.Or(cfg.Width, DefaultWidth)
 	cfg.Lateness = max(cmp.Or(cfg.Lateness, DefaultLateness), 0)
-	cfg.Ahead = cmp.Or(cfg.Ahead, DefaultAhead)
 	if cfg.Zone == nil {
 		cfg.Zone = time.UTC
 	}
@@ -127,30 +146,27 @@ func (a *Aggregator) Add(raw []byte, now time.Time) {
 		}
 		return
 	}
-	anonymous := false
-	switch first, known := a.identify(r); {
-	case known && !first:
+	first, known := a.identify(r)
+	if known && !first {
 		a.counts.Duplicate++
 		return
-	default:
-		anonymous = !known
 	}
 	start := a.start(r.At)
 	key := Key{r.Entity, r.Operation}
-	switch _, known := a.keys[key]; {
-	case r.At.Sub(now) > a.cfg.Ahead:
+	switch _, tracked := a.keys[key]; {
+	case r.At.Sub(now) > mostAhead:
 		a.counts.Ahead++
 		return
 	case !start.Add(a.cfg.Width).After(a.watermark):
 		a.counts.Late++
 		return
-	case !known && len(a.keys) >= mostKeys:
+	case !tracked && len(a.keys) >= mostKeys:
 		a.counts.Untracked++
 		return
 	}
 	a.keys[key] = struct{}{}
 	a.counts.Taken++
-	if anonymous {
+	if !known {
 		a.counts.Anonymous++
 	}
 	at := windowAt{key, start.UnixNano()}
@@ -194,9 +210,6 @@ func (a *Aggregator) identify(r server.Record) (first, known bool) {
 			return true, false
 		}
 		s = &seen{next: 1, beyond: map[int64]struct{}{}}
-		if a.cfg.Midway {
-			s.next = r.Number
-		}
 		a.servers[r.Server] = s
 	}
 	return s.note(r.Number), true

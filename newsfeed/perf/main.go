@@ -29,7 +29,6 @@ func Main(
 	stdout, stderr io.Writer,
 ) error {
 	fs := flag.NewFlagSet("newsfeed perf", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
 	bus := fs.String(
 		"bus",
 		"",
@@ -63,16 +62,10 @@ func Main(
 		"as the studied program: minutes of arrival, four keys, whole milliseconds, zeros for idle minutes",
 	)
 	fs.BoolVar(&f.Once, "once", false, "end at the end of the bus instead of waiting for more")
-	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fs.SetOutput(stdout)
-		fs.Usage()
+	if err := server.Parse(fs, args, stdout); err != nil {
 		return err
-	} else if err != nil {
-		return fmt.Errorf("%w: %w", server.ErrUsage, err)
 	}
 	switch {
-	case fs.NArg() > 0:
-		return fmt.Errorf("%w: unexpected argument %q", server.ErrUsage, fs.Arg(0))
 	case *bus == "":
 		return errors.New("newsfeed perf: no address of a bus: give one with -bus")
 	case f.Config.Lateness < 0:

@@ -5,43 +5,24 @@ import (
 )
 
 var (
-	recordsDesc = prometheus.NewDesc(
-		"newsfeed_perf_records_total",
-		"Telemetry records, by outcome.",
-		[]string{"result"},
-		nil,
-	)
-	missingDesc = prometheus.NewDesc(
-		"newsfeed_perf_missing",
-		"Numbers of telemetry records that have not come, below the highest that has.",
-		nil,
-		nil,
-	)
-	watermarkDesc = prometheus.NewDesc(
-		"newsfeed_perf_watermark_seconds",
-		"Time up to which every record is believed to have come, as Unix time.",
-		nil,
-		nil,
-	)
-	documentsDesc = prometheus.NewDesc(
-		"newsfeed_perf_documents_total",
-		"Documents, by whether they were handed over.",
-		[]string{"result"},
-		nil,
-	)
-	requestsDesc = prometheus.NewDesc(
-		"newsfeed_perf_window_requests",
+	recordsDesc = desc("newsfeed_perf_records_total", "Telemetry records, by outcome.", "result")
+	missingDesc = desc("newsfeed_perf_missing",
+		"Numbers of telemetry records that have not come, below the highest that has.")
+	watermarkDesc = desc("newsfeed_perf_watermark_seconds",
+		"Time up to which every record is believed to have come, as Unix time.")
+	documentsDesc = desc("newsfeed_perf_documents_total",
+		"Documents, by whether they were handed over.", "result")
+	requestsDesc = desc("newsfeed_perf_window_requests",
 		"Requests of the last closed window, by whether they were answered with status 200.",
-		[]string{"entity", "operation", "success"},
-		nil,
-	)
-	secondsDesc = prometheus.NewDesc(
-		"newsfeed_perf_window_seconds",
+		"entity", "operation", "success")
+	secondsDesc = desc("newsfeed_perf_window_seconds",
 		"Time of the requests of the last closed window that were answered with status 200.",
-		[]string{"entity", "operation", "stat"},
-		nil,
-	)
+		"entity", "operation", "stat")
 )
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
 
 // Describe implements prometheus.Collector.
 func (m *Meter) Describe(ch chan<- *prometheus.Desc) {
@@ -61,11 +42,9 @@ func (m *Meter) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, l...)
 	}
 	c := m.counts
-	for _, r := range []struct {
-		name string
-		n    int64
-	}{{"taken", c.Taken}, {"late", c.Late}, {"duplicate", c.Duplicate}, {"garbled", c.Garbled}, {"ahead", c.Ahead}, {"untracked", c.Untracked}} {
-		counter(recordsDesc, r.n, r.name)
+	counter(recordsDesc, c.Taken, "taken")
+	for name, n := range c.Left() {
+		counter(recordsDesc, n, name)
 	}
 	gauge(missingDesc, float64(c.Missing))
 	if !m.watermark.IsZero() {
@@ -76,15 +55,8 @@ func (m *Meter) Collect(ch chan<- prometheus.Metric) {
 	for k, w := range m.last {
 		gauge(requestsDesc, float64(w.Micros.Count()), k.Entity, k.Operation, "true")
 		gauge(requestsDesc, float64(w.Failures()), k.Entity, k.Operation, "false")
-		if w.Micros.Count() == 0 {
-			continue
-		}
-		for stat, v := range map[string]float64{
-			"mean": w.Micros.Mean(),
-			"p50":  float64(w.Micros.Percentile(50)),
-			"p95":  float64(w.Micros.Percentile(95)),
-		} {
-			gauge(secondsDesc, v/1e6, k.Entity, k.Operation, stat)
+		for stat, v := range w.Seconds() {
+			gauge(secondsDesc, v, k.Entity, k.Operation, stat)
 		}
 	}
 }

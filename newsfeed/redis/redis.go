@@ -7,17 +7,14 @@
 //
 // # Out of scope
 //
-// Keys, and who uses them. It uses only the part of the protocol that shows that the server is
-// ready.
+// Keys, and who uses them.
 package redis
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"os/exec"
@@ -27,6 +24,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"plimsoll/newsfeed/await"
 	"plimsoll/target/lab"
 )
 
@@ -52,7 +52,7 @@ type Config struct {
 
 // A Server is a running server. Its methods may be called from several goroutines.
 type Server struct {
-	proc *lab.Process
+	*lab.Process
 	addr string
 }
 
@@ -116,16 +116,7 @@ func startOn(
 	journal string,
 ) (*Server, error) {
 	addr := cmp.Or(conf.Addr, "127.0.0.1")
-	args := []string{
-		"--port",
-		strconv.Itoa(port),
-		"--bind",
-		addr,
-		"--dir",
-		conf.Dir,
-		"--daemonize",
-		"no",
-	}
+	args := []string{"--port", strconv.Itoa(port), "--bind", addr, "--dir", conf.Dir, "--daemonize", "no"}
 	if conf.Addr != "" {
 		args = append(args, "--protected-mode", "no")
 	}
@@ -145,140 +136,62 @@ func startOn(
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{proc: p, addr: net.JoinHostPort(addr, strconv.Itoa(port))}
-	if err := s.wait(ctx); err != nil {
+	s := &Server{p, net.JoinHostPort(addr, strconv.Itoa(port))}
+	if err := await.Ready(ctx, p, startTimeout, pollEvery, s.ready); err != nil {
 		return nil, errors.Join(p.Failed(err), p.Kill())
 	}
 	return s, nil
 }
 
-// wait sends PING until the server answers PONG; while it loads its file it answers with an error.
-// Another server may have the port.
-func (s *Server) wait(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(
-		ctx,
-		startTimeout,
-		fmt.Errorf("not ready within %v", startTimeout),
-	)
-	defer cancel()
-	t := time.NewTicker(pollEvery)
-	defer t.Stop()
-	for {
-		if ping(ctx, s.addr) == nil {
-			if text, err := ask(ctx, s.addr, "INFO server"); err == nil &&
-				field(text, "process_id") == strconv.Itoa(s.proc.PID()) {
-				return nil
-			}
-		}
-		select {
-		case <-s.proc.Done():
-			return errors.New("it ended before it was ready")
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-t.C:
-		}
+// ready reports whether the server answers PONG to PING, which it does not while it loads its file,
+// and is the one that was started: another server may have the port.
+func (s *Server) ready(ctx context.Context) error {
+	if err := await.Listener(ctx, s.addr); err != nil {
+		return err
 	}
-}
-
-func ping(ctx context.Context, addr string) error {
-	text, err := ask(ctx, addr, "PING")
-	if err == nil && text != "PONG" {
-		err = fmt.Errorf("it answers %.100q", text)
+	c := s.client()
+	defer c.Close()
+	if err := c.Ping(ctx).Err(); err != nil {
+		return err
+	}
+	info, err := c.InfoMap(ctx, "server").Result()
+	if err == nil && info["Server"]["process_id"] != strconv.Itoa(s.PID()) {
+		err = errors.New("another server answers")
 	}
 	return err
 }
 
-// ask sends an inline command and returns the answer: a line, the bytes of a text, or the lines of
-// a list.
-func ask(ctx context.Context, addr, command string) (string, error) {
-	d := net.Dialer{Timeout: time.Second}
-	c, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return "", err
-	}
-	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
-		return "", err
-	}
-	if _, err := c.Write([]byte(command + "\r\n")); err != nil {
-		return "", err
-	}
-	r := bufio.NewReader(c)
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return "", err
-	}
-	n, _ := strconv.Atoi(strings.TrimSpace(line[1:])) // 0 for a line, which is complete
-	switch line[0] {
-	case '+':
-		return strings.TrimSpace(line[1:]), nil
-	case '$':
-		b := make([]byte, min(max(n, 0), 1<<20))
-		_, err := io.ReadFull(r, b)
-		return string(b), err
-	case '*':
-		var text strings.Builder
-		for range 2 * n {
-			line, err := r.ReadString('\n')
-			if err != nil {
-				return "", err
-			}
-			text.WriteString(line)
-		}
-		return text.String(), nil
-	}
-	return "", fmt.Errorf("it answers %.100q", line)
-}
-
-// field returns the value of a field in the answer to INFO; empty if it has none.
-func field(text, name string) string {
-	for line := range strings.Lines(text) {
-		if v, ok := strings.CutPrefix(line, name+":"); ok {
-			return strings.TrimSpace(v)
-		}
-	}
-	return ""
+func (s *Server) client() *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr:            s.addr,
+		Protocol:        2,
+		DisableIdentity: true,
+		MaxRetries:      -1,
+		DialerRetries:   1,
+		DialTimeout:     time.Second,
+		ReadTimeout:     time.Second,
+	})
 }
 
 // Addr is where the server answers, host:port.
 func (s *Server) Addr() string { return s.addr }
 
-// PIDs returns the server's process; none once it has ended.
-func (s *Server) PIDs() []int {
-	select {
-	case <-s.proc.Done():
-		return nil
-	default:
-		return []int{s.proc.PID()}
-	}
-}
-
-// Watched returns the server for a [lab.Crashes].
-func (s *Server) Watched() lab.Watched { return s.proc.Watched() }
-
 // Describe returns the server's own version and the settings that decide the cost of a write.
 func (s *Server) Describe(ctx context.Context) (lab.ProgramInfo, error) {
 	d := lab.ProgramInfo{Name: "Redis", Settings: map[string]string{}}
-	text, err := ask(ctx, s.addr, "INFO server")
+	c := s.client()
+	defer c.Close()
+	info, err := c.InfoMap(ctx, "server").Result()
 	if err != nil {
 		return d, fmt.Errorf("asking Redis for its version: %w", err)
 	}
-	d.Version = field(text, "redis_version")
+	d.Version = info["Server"]["redis_version"]
 	for _, name := range []string{"save", "appendonly", "maxmemory"} {
-		text, err := ask(ctx, s.addr, "CONFIG GET "+name)
+		values, err := c.ConfigGet(ctx, name).Result()
 		if err != nil {
 			return d, fmt.Errorf("asking Redis for its setting %s: %w", name, err)
 		}
-		// $4, save, $n, its value, nothing
-		if lines := strings.Split(text, "\r\n"); len(lines) == 5 {
-			d.Settings[name] = lines[3]
-		}
+		d.Settings[name] = values[name]
 	}
 	return d, nil
 }
-
-// Stop ends the server, and kills it after three seconds or when ctx ends.
-func (s *Server) Stop(ctx context.Context) error { return s.proc.Stop(ctx) }
-
-// Kill kills the server.
-func (s *Server) Kill() error { return s.proc.Kill() }

@@ -95,7 +95,7 @@ var errOpenPassword = errors.New(
 func openWide(text string, timeout time.Duration) (wideRows, error) {
 	a, err := parseAddress(KindWide, text)
 	if err != nil || a.scheme == "" {
-		return ownWide{newLink(text)}, err
+		return newOwnWide(text), err
 	}
 	return newCassandra(a, timeout), nil
 }
@@ -103,7 +103,7 @@ func openWide(text string, timeout time.Duration) (wideRows, error) {
 func openSearch(text string) (searcher, error) {
 	a, err := parseAddress(KindSearch, text)
 	if err != nil || a.scheme == "" {
-		return ownSearch{newLink(text)}, err
+		return newOwnSearch(text), err
 	}
 	return newOpenSearch(a), nil
 }

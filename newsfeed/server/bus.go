@@ -3,8 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"sync"
-	"time"
 )
 
 // Operations of the own bus.
@@ -18,10 +16,12 @@ const (
 const mostFetched = 10000
 
 // A Bus is a client of the own message bus: one topic of one partition. Safe for concurrent use.
-type Bus struct{ l *link }
+type Bus struct{ ownStore }
 
 // NewBus returns a client of the bus at an address; it connects when it has to.
-func NewBus(addr string) *Bus { return &Bus{newLink(addr)} }
+func NewBus(addr string) *Bus {
+	return &Bus{ownStore{newLink(addr), busInfo, []string{"records"}}}
+}
 
 // Produce appends records and returns the offset of the first. All of them are there when it
 // returns nil; after an error they may be there, too. ctx needs a deadline.
@@ -30,14 +30,14 @@ func (b *Bus) Produce(ctx context.Context, records [][]byte) (offset int64, err 
 	for _, r := range records {
 		frame = appendText(frame, r)
 	}
-	err = b.l.call(ctx, frame, func(f *fields) { offset = f.int() })
+	err = b.call(ctx, frame, func(f *fields) { offset = f.int() })
 	return offset, err
 }
 
 // Fetch returns the records from an offset on, at most 10,000; none when there are no more yet. ctx
 // needs a deadline.
 func (b *Bus) Fetch(ctx context.Context, offset int64) (records [][]byte, err error) {
-	err = b.l.call(ctx, appendInt(newFrame(nil, busFetch), offset), func(f *fields) {
+	err = b.call(ctx, appendInt(newFrame(nil, busFetch), offset), func(f *fields) {
 		records = make([][]byte, f.count())
 		for i := range records {
 			records[i] = []byte(f.text())
@@ -46,16 +46,9 @@ func (b *Bus) Fetch(ctx context.Context, offset int64) (records [][]byte, err er
 	return records, err
 }
 
-// Describe returns the description of the bus.
-func (b *Bus) Describe(ctx context.Context) (StoreInfo, error) { return ownInfo(ctx, b.l, busInfo) }
-
-// Close closes the connections.
-func (b *Bus) Close() { b.l.close() }
-
 // busEngine keeps the records in its journal, one batch per record of it.
 type busEngine struct {
-	mu     sync.RWMutex
-	j      *journal
+	kept
 	places []busPlace // by offset
 }
 
@@ -66,8 +59,8 @@ type busPlace struct {
 
 func newBusEngine(cfg StoreConfig) (*busEngine, error) {
 	e := &busEngine{}
-	j, err := openJournal(cfg.Dir, "bus.journal", cfg.Most, cfg.Sync, e.take)
-	e.j = j
+	var err error
+	e.journal, err = openJournal(cfg, "bus.journal", e.take)
 	return e, err
 }
 
@@ -95,7 +88,7 @@ func (e *busEngine) handle(op byte, f *fields, out []byte) ([]byte, error) {
 		if err := new(busEngine).take(0, f.b); err != nil {
 			return out, err // before anything is written
 		}
-		at, err := e.j.append(f.b)
+		at, err := e.append(f.b)
 		if err != nil {
 			return out, err
 		}
@@ -113,11 +106,8 @@ func (e *busEngine) handle(op byte, f *fields, out []byte) ([]byte, error) {
 	case busInfo:
 		e.mu.RLock()
 		defer e.mu.RUnlock()
-		return appendInfo(out, KindBus, map[string]string{
-			"sync":    e.j.sync.String(),
-			"records": fmt.Sprint(len(e.places)),
-			"bytes":   fmt.Sprint(e.j.end),
-		}), nil
+		records := fmt.Sprint(len(e.places))
+		return e.describe(out, KindBus, map[string]string{"records": records}), nil
 	}
 	return out, errFrame
 }
@@ -130,7 +120,7 @@ func (e *busEngine) fetch(places []busPlace, out []byte) ([]byte, error) {
 	}
 	out = appendInt(out, int64(n))
 	for _, p := range places[:n] {
-		b, err := e.j.readAt(p.at, int(p.n))
+		b, err := e.readAt(p.at, int(p.n))
 		if err != nil {
 			return out, fmt.Errorf("reading a record: %w", err)
 		}
@@ -138,6 +128,3 @@ func (e *busEngine) fetch(places []busPlace, out []byte) ([]byte, error) {
 	}
 	return out, nil
 }
-
-func (e *busEngine) tick(now time.Time) error { return e.j.tick(now) }
-func (e *busEngine) close() error             { return e.j.close() }

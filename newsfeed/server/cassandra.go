@@ -63,7 +63,7 @@ func newCassandra(a address, timeout time.Duration) *cassandra {
 	conf.Events.DisableSchemaEvents = true
 	conf.ReconnectInterval = time.Second // of nodes that were down, where there are several
 	conf.RetryPolicy = nil               // no retries: a failed call is returned to the client
-	conf.Logger = quietLogger{}          // failures come back as errors
+	conf.Logger = NoLog{}                // failures come back as errors
 	conf.MaxWaitSchemaAgreement = cassandraSetup
 	conf.PageSize = mostRows
 	conf.DefaultTimestamp = false // the server's clock: two services need not agree
@@ -71,35 +71,31 @@ func newCassandra(a address, timeout time.Duration) *cassandra {
 		conf.Authenticator = gocql.PasswordAuthenticator{Username: a.user, Password: a.password}
 	}
 	c := &cassandra{conf: *conf, keyspace: a.name}
-	c.insert[outboundTable] = fmt.Sprintf(
-		"INSERT INTO %s.Outbound (ParticipantID, Occurred, Subject, Story) VALUES (?, now(), ?, ?) USING TTL %d",
-		a.name,
-		wideTTLSeconds,
-	)
-	c.insert[inboundTable] = fmt.Sprintf(
-		"INSERT INTO %s.Inbound (ParticipantID, Occurred, FromParticipantID, Subject, Story) VALUES (?, now(), ?, ?, ?) USING TTL %d",
-		a.name,
-		wideTTLSeconds,
-	)
-	c.fetch[outboundTable] = fmt.Sprintf(
-		"SELECT Occurred, Subject, Story FROM %s.Outbound WHERE ParticipantID = ? ORDER BY Occurred DESC LIMIT %d",
-		a.name,
-		mostRows,
-	)
-	c.fetch[inboundTable] = fmt.Sprintf(
-		"SELECT Occurred, Subject, Story, FromParticipantID FROM %s.Inbound WHERE ParticipantID = ? ORDER BY Occurred DESC LIMIT %d",
-		a.name,
-		mostRows,
-	)
+	for table, t := range [2]struct{ name, sender, mark string }{
+		outboundTable: {name: "Outbound"},
+		inboundTable:  {"Inbound", ", FromParticipantID", ", ?"},
+	} {
+		c.insert[table] = fmt.Sprintf(
+			"INSERT INTO %s.%s (ParticipantID, Occurred, Subject, Story%s) VALUES (?, now(), ?, ?%s) USING TTL %d",
+			a.name, t.name, t.sender, t.mark, wideTTLSeconds)
+		c.fetch[table] = fmt.Sprintf(
+			"SELECT Occurred, Subject, Story%s FROM %s.%s WHERE ParticipantID = ? ORDER BY Occurred DESC LIMIT %d",
+			t.sender, a.name, t.name, mostRows)
+	}
 	return c
 }
 
-// quietLogger is a logger for the driver that drops everything.
-type quietLogger struct{}
+// NoLog is a logger for the driver that drops everything: failures come back as errors.
+type NoLog struct{}
 
-func (quietLogger) Print(...any)          {}
-func (quietLogger) Printf(string, ...any) {}
-func (quietLogger) Println(...any)        {}
+// Print implements gocql.StdLogger.
+func (NoLog) Print(...any) {}
+
+// Printf implements gocql.StdLogger.
+func (NoLog) Printf(string, ...any) {}
+
+// Println implements gocql.StdLogger.
+func (NoLog) Println(...any) {}
 
 // schema creates the missing parts. An existing keyspace, with more replicas for example, stays as
 // it is.
@@ -193,7 +189,7 @@ func (c *cassandra) call(ctx context.Context, fn func(*gocql.Session) error) err
 func (c *cassandra) Insert(ctx context.Context, table int, participant int64, row story) error {
 	values := []any{participant, row.Subject, row.Story}
 	if table == inboundTable {
-		values = []any{participant, row.From, row.Subject, row.Story}
+		values = append(values, row.From)
 	}
 	return c.call(ctx, func(s *gocql.Session) error {
 		return s.Query(c.insert[table], values...).WithContext(ctx).Exec()
@@ -232,23 +228,33 @@ func (c *cassandra) Describe(ctx context.Context) (StoreInfo, error) {
 		Real:     true,
 		Settings: map[string]string{"keyspace": c.keyspace},
 	}
-	err := c.call(ctx, func(s *gocql.Session) error {
-		if err := s.Query("SELECT release_version FROM system.local").WithContext(ctx).Scan(&info.Version); err != nil {
-			return err
-		}
-		it := s.Query("SELECT name, value FROM system_views.settings WHERE name IN ('commitlog_sync', 'commitlog_sync_period')").
-			WithContext(ctx).
-			Iter()
-		var name, value string
-		for it.Scan(&name, &value) {
-			info.Settings[name] = value
-		}
-		if err := it.Close(); err != nil && !strings.Contains(err.Error(), "system_views") {
-			return err // before Cassandra 4 there was no such table
-		}
-		return nil
+	err := c.call(ctx, func(s *gocql.Session) (err error) {
+		info.Version, err = DescribeCassandra(ctx, s, info.Settings)
+		return err
 	})
 	return info, err
+}
+
+// DescribeCassandra returns the version of a node, and adds the settings that decide the cost of a
+// write.
+func DescribeCassandra(
+	ctx context.Context, s *gocql.Session, settings map[string]string,
+) (version string, err error) {
+	err = s.Query("SELECT release_version FROM system.local").WithContext(ctx).Scan(&version)
+	if err != nil {
+		return "", err
+	}
+	it := s.Query("SELECT name, value FROM system_views.settings WHERE name IN ('commitlog_sync', 'commitlog_sync_period')").
+		WithContext(ctx).
+		Iter()
+	var name, value string
+	for it.Scan(&name, &value) {
+		settings[name] = value
+	}
+	if err := it.Close(); err != nil && !strings.Contains(err.Error(), "system_views") {
+		return version, err // before Cassandra 4 there was no such table
+	}
+	return version, nil
 }
 
 // rows implements counter. It reads both tables.

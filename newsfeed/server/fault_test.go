@@ -329,16 +329,6 @@ func TestTelemetryOfEachRequest(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	at := time.Date(2015, 12, 30, 17, 17, 59, 0, time.UTC)
-	line := server.Record{
-		At:        at,
-		Entity:    "outbound",
-		Operation: "post",
-		Micros:    105_999,
-	}.Line(time.FixedZone("", 3600))
-	if line != "2015|11|30|18|17|outbound|post|105" { // newsfeed.md 4.1: the month counts from 0
-		t.Errorf("line %s", line)
-	}
 }
 
 // TestTheEndOfAServerSendsItsTelemetry checks that a stop sends the waiting records.

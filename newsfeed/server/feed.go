@@ -26,28 +26,39 @@ func (s *Server) routes(mux *http.ServeMux) {
 	if rest {
 		add(false, "POST /participant", "participant", "post", addParticipant)
 		add(false, "POST /participant/{id}/friends", "friends", "post", addFriends)
-		add(false, "GET /participant/{id}/friends", "friends", "get", listFriends)
+		add(false, "GET /participant/{id}/friends", "friends", "get", about(listFriends))
 		add(false, "POST /participant/{id}/outbound", "outbound", "post", addStory)
-		add(false, "GET /participant/{id}/outbound", "outbound", "get", listOutbound)
-		add(false, "GET /participant/{id}/inbound", "inbound", "get", listInbound)
+		add(false, "GET /participant/{id}/outbound", "outbound", "get", about(listOutbound))
+		add(false, "GET /participant/{id}/inbound", "inbound", "get", about(listInbound))
 		add(false, "GET /outbound", "outbound", "search", search)
 	}
 	if legacy {
 		add(true, "POST /participant/new", "participant", "post", addParticipant)
 		add(true, "POST /friends/new", "friends", "post", addFriends)
-		add(true, "GET /friends/{id}", "friends", "get", listFriends)
+		add(true, "GET /friends/{id}", "friends", "get", about(listFriends))
 		add(true, "POST /outbound/new", "outbound", "post", addStory)
-		add(true, "GET /outbound/{id}", "outbound", "get", listOutbound)
-		add(true, "GET /inbound/{id}", "inbound", "get", listInbound)
+		add(true, "GET /outbound/{id}", "outbound", "get", about(listOutbound))
+		add(true, "GET /inbound/{id}", "inbound", "get", about(listInbound))
 		add(true, "POST /outbound/search", "outbound", "search", search)
 	}
-	add(!rest, "GET /participant/{id}", "participant", "get", getParticipant)
+	add(!rest, "GET /participant/{id}", "participant", "get", about(getParticipant))
 	add(false, "/", "none", "none", func(q *call) (any, error) {
 		return nil, &failure{
 			Text:   "there is no " + q.r.Method + " for this path",
 			status: http.StatusNotFound,
 		}
 	})
+}
+
+// about is a handler of the participant that the path names.
+func about(fn func(q *call, id int64) (any, error)) handler {
+	return func(q *call) (any, error) {
+		id, err := q.subject()
+		if err != nil {
+			return nil, err
+		}
+		return fn(q, id)
+	}
 }
 
 // A participant as the interface shows it; without a link in the legacy generation.
@@ -87,11 +98,7 @@ func addParticipant(q *call) (any, error) {
 	return q.show(id, name), nil
 }
 
-func getParticipant(q *call) (any, error) {
-	id, err := q.subject()
-	if err != nil {
-		return nil, err
-	}
+func getParticipant(q *call, id int64) (any, error) {
 	name, err := q.name(id)
 	if err != nil {
 		return nil, err
@@ -218,11 +225,7 @@ func (q *call) friends(id int64) (list []friend, err error) {
 	return list, err
 }
 
-func listFriends(q *call) (any, error) {
-	id, err := q.subject()
-	if err != nil {
-		return nil, err
-	}
+func listFriends(q *call, id int64) (any, error) {
 	list, err := q.friends(id)
 	if err != nil {
 		return nil, err
@@ -304,19 +307,11 @@ func addStory(q *call) (any, error) {
 	return m, nil
 }
 
-func listOutbound(q *call) (any, error) {
-	id, err := q.subject()
-	if err != nil {
-		return nil, err
-	}
+func listOutbound(q *call, id int64) (any, error) {
 	return q.stories(outboundTable, id, func(m *message, _ story) { m.From = q.ref(id) })
 }
 
-func listInbound(q *call) (any, error) {
-	id, err := q.subject()
-	if err != nil {
-		return nil, err
-	}
+func listInbound(q *call, id int64) (any, error) {
 	return q.stories(inboundTable, id, func(m *message, row story) {
 		m.From, m.To = q.ref(row.From), q.ref(id)
 	})

@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -32,6 +34,7 @@ import (
 type real struct {
 	t       *testing.T
 	servers map[string]*jvm.Server // by role
+	confs   map[string]jvm.Config  // of these
 	tests   atomic.Int64
 }
 
@@ -41,7 +44,7 @@ var starts = map[string]func(context.Context, jvm.Config) (*jvm.Server, error){
 
 // startReal starts the servers one after the other.
 func startReal(t *testing.T) *real {
-	r := &real{t: t, servers: map[string]*jvm.Server{}}
+	r := &real{t: t, servers: map[string]*jvm.Server{}, confs: map[string]jvm.Config{}}
 	for _, role := range []string{"wide", "search", "bus"} {
 		r.start(role, jvm.Config{Dir: filepath.Join(t.TempDir(), role)})
 	}
@@ -67,7 +70,7 @@ func (r *real) start(role string, conf jvm.Config) {
 		time.Since(began).Round(time.Millisecond),
 		err,
 	)
-	r.servers[role] = s
+	r.servers[role], r.confs[role] = s, conf
 	r.t.Cleanup(func() { _ = s.Kill() })
 }
 
@@ -358,7 +361,15 @@ func (r *real) hit(t *testing.T, role, mode string) (mend func()) {
 		if err := s.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		return func() { r.start(role, jvm.Config{Dir: s.Dir(), Port: s.Port()}) }
+		_, port, err := net.SplitHostPort(s.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf := r.confs[role]
+		if conf.Port, err = strconv.Atoi(port); err != nil {
+			t.Fatal(err)
+		}
+		return func() { r.start(role, conf) }
 	}
 	pid := s.PIDs()[0]
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {

@@ -130,17 +130,8 @@ func (s *Server) handle(entity, operation string, legacy bool, fn handler) http.
 			rec.Store = f.Store
 			v = f
 			if f.cause != nil {
-				s.log.Warn(
-					"request failed",
-					"entity",
-					entity,
-					"operation",
-					operation,
-					"status",
-					f.status,
-					"error",
-					err,
-				)
+				s.log.Warn("request failed",
+					"entity", entity, "operation", operation, "status", f.status, "error", err)
 			}
 		}
 		b, merr := json.Marshal(v)
@@ -149,16 +140,21 @@ func (s *Server) handle(entity, operation string, legacy bool, fn handler) http.
 				`{"error":"an error of this server"}`,
 			), http.StatusInternalServerError
 		}
-		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(b)+1))
-		w.WriteHeader(rec.Status)
-		_, _ = w.Write(append(b, '\n')) // a client that has gone is not an error of ours
+		respond(w, rec.Status, b)
 		rec.At = time.Now()
 		took := rec.At.Sub(start)
 		rec.Micros = took.Microseconds()
 		s.met.request(entity, operation, rec.Status, took)
 		s.tel.add(rec)
 	}
+}
+
+// respond writes an answer. A client that has gone is not an error of ours.
+func respond(w http.ResponseWriter, status int, json []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(json, '\n'))
 }
 
 // body reads the fields of a form or of a JSON object.
@@ -310,7 +306,5 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		status = http.StatusInternalServerError
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n'))
+	respond(w, status, b)
 }

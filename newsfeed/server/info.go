@@ -5,6 +5,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strconv"
 )
 
 // A StoreInfo describes the implementation of a store.
@@ -31,10 +32,18 @@ func appendInfo(out []byte, kind string, settings map[string]string) []byte {
 	return out
 }
 
-// ownInfo requests the description of an own store.
-func ownInfo(ctx context.Context, l *link, op byte) (info StoreInfo, err error) {
+// An ownStore is the client of an own store: the operation of its description, and the settings in
+// it that count rows.
+type ownStore struct {
+	*link
+	info   byte
+	counts []string
+}
+
+// Describe requests the store's description.
+func (s ownStore) Describe(ctx context.Context) (info StoreInfo, err error) {
 	info.Settings = map[string]string{}
-	err = l.call(ctx, newFrame(nil, op), func(f *fields) {
+	err = s.call(ctx, newFrame(nil, s.info), func(f *fields) {
 		info.Role, info.Name, info.Version = f.text(), f.text(), f.text()
 		for range f.count() {
 			k := f.text()
@@ -42,6 +51,19 @@ func ownInfo(ctx context.Context, l *link, op byte) (info StoreInfo, err error) 
 		}
 	})
 	return info, err
+}
+
+// rows implements counter.
+func (s ownStore) rows(ctx context.Context) (map[string]int64, error) {
+	info, err := s.Describe(ctx)
+	out := map[string]int64{}
+	for _, name := range s.counts {
+		if err != nil {
+			break
+		}
+		out[name], err = strconv.ParseInt(info.Settings[name], 10, 64)
+	}
+	return out, err
 }
 
 // Version returns the version of this program, "devel" for one that was built from a work tree.

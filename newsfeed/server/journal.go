@@ -9,11 +9,24 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// A kept engine has its state in a journal, whose records one writer at a time appends.
+type kept struct {
+	mu sync.RWMutex
+	*journal
+}
+
+// describe is the answer to the request for a description, with counts by name.
+func (k *kept) describe(out []byte, kind string, settings map[string]string) []byte {
+	settings["sync"], settings["bytes"] = k.sync.String(), fmt.Sprint(k.end)
+	return appendInfo(out, kind, settings)
+}
 
 // A journal is the one file of an own store: records with length and checksum, only ever appended.
 // The fragment of a last record that a kill left is cut off when the journal is opened. Its methods
@@ -31,22 +44,19 @@ type journal struct {
 // journalHead is the length of a record's head: its length and its checksum.
 const journalHead = 8
 
-// openJournal opens or makes the file and hands every record in it to replay, with its place. sync
-// is how often appended records are forced to disk; 0 means each at once.
+// openJournal opens or makes the file of a store and hands every record in it to replay, with its
+// place.
 func openJournal(
-	dir, name string,
-	most int64,
-	sync time.Duration,
-	replay func(at int64, record []byte) error,
+	cfg StoreConfig, name string, replay func(at int64, record []byte) error,
 ) (*journal, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("opening the journal: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(filepath.Join(cfg.Dir, name), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("opening the journal: %w", err)
 	}
-	j := &journal{f: f, most: most, sync: sync}
+	j := &journal{f: f, most: cfg.Most, sync: cfg.Sync}
 	if err := j.replay(replay); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("reading the journal %s: %w", f.Name(), err)

@@ -77,46 +77,25 @@ func (k *kafka) Produce(ctx context.Context, records [][]byte) (offset int64, er
 	case <-ctx.Done():
 		return 0, fmt.Errorf("waiting for the batch before: %w", ctx.Err())
 	}
-	b := &kafkaBatch{left: len(records), offset: -1, done: make(chan struct{})}
+	batch := make([]*kgo.Record, len(records))
+	for i, r := range records {
+		batch[i] = &kgo.Record{Value: r}
+	}
+	done := make(chan error, 1)
 	k.wg.Go(func() {
-		for _, r := range records {
-			k.client.Produce(context.WithoutCancel(ctx), &kgo.Record{Value: r}, b.told)
-		}
-		<-b.done // within the client's own limits
-		if errors.Is(b.err, kerr.UnknownTopicOrPartition) {
+		// within the client's own limits
+		err := k.client.ProduceSync(context.WithoutCancel(ctx), batch...).FirstErr()
+		if errors.Is(err, kerr.UnknownTopicOrPartition) {
 			k.ready.Store(false)
 		}
 		<-k.turn
+		done <- err
 	})
 	select {
-	case <-b.done:
-		return b.offset, b.err
+	case err := <-done:
+		return batch[0].Offset, err
 	case <-ctx.Done():
 		return 0, ctx.Err()
-	}
-}
-
-// A kafkaBatch is one batch on its way.
-type kafkaBatch struct {
-	mu     sync.Mutex
-	left   int
-	offset int64 // of the first record; final, as err, when done is closed
-	err    error
-	done   chan struct{}
-}
-
-// told records the outcome of one record.
-func (b *kafkaBatch) told(r *kgo.Record, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err != nil && b.err == nil {
-		b.err = err
-	}
-	if err == nil && (b.offset < 0 || r.Offset < b.offset) {
-		b.offset = r.Offset
-	}
-	if b.left--; b.left == 0 {
-		close(b.done)
 	}
 }
 

@@ -141,7 +141,8 @@ func (c *linkConn) quiet() bool {
 	return err == nil && quiet
 }
 
-func (l *link) close() {
+// Close closes the idle connections.
+func (l *link) Close() {
 	for {
 		select {
 		case c := <-l.idle:

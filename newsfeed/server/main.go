@@ -17,6 +17,24 @@ func storeEnv(role string) string { return "NEWSFEED_" + strings.ToUpper(role) }
 // ErrUsage is wrapped by errors of Main that are about its arguments.
 var ErrUsage = errors.New("usage")
 
+// Parse parses the arguments of a command that takes flags alone. Help goes to stdout; a mistake is
+// wrapped in [ErrUsage], and not printed.
+func Parse(fs *flag.FlagSet, args []string, stdout io.Writer) error {
+	fs.SetOutput(io.Discard)
+	err := fs.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fs.SetOutput(stdout)
+		fs.Usage()
+		return err
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	case fs.NArg() > 0:
+		return fmt.Errorf("%w: unexpected argument %q", ErrUsage, fs.Arg(0))
+	}
+	return nil
+}
+
 // Main is the command "newsfeed": it serves until ctx ends; with "store" as its first argument it
 // is one of the own stores. The DSN comes through env, from the variable that -dsn-env names, and
 // so may the addresses of other stores. When it is ready, one line "newsfeed: listening on
@@ -32,7 +50,6 @@ func Main(
 	}
 	var cfg Config
 	fs := flag.NewFlagSet("newsfeed", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
 	fs.Usage = func() {
 		fmt.Fprint(
 			fs.Output(),
@@ -94,15 +111,8 @@ func Main(
 		DefaultStoreTimeout,
 		"longest wait for one call to a store",
 	)
-	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fs.SetOutput(stdout)
-		fs.Usage()
+	if err := Parse(fs, args, stdout); err != nil {
 		return err
-	} else if err != nil {
-		return fmt.Errorf("%w: %w", ErrUsage, err)
-	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("%w: unexpected argument %q", ErrUsage, fs.Arg(0))
 	}
 	for role, at := range stores {
 		if strings.Contains(*at, "@") {
@@ -128,7 +138,6 @@ func Main(
 func storeMain(ctx context.Context, args []string, stdout io.Writer) error {
 	var cfg StoreConfig
 	fs := flag.NewFlagSet("newsfeed store", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
 	fs.StringVar(
 		&cfg.Kind,
 		"kind",
@@ -154,15 +163,8 @@ func storeMain(ctx context.Context, args []string, stdout io.Writer) error {
 		0,
 		"`bytes` beyond which the store is full; 0: what the disk has",
 	)
-	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fs.SetOutput(stdout)
-		fs.Usage()
+	if err := Parse(fs, args, stdout); err != nil {
 		return err
-	} else if err != nil {
-		return fmt.Errorf("%w: %w", ErrUsage, err)
-	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("%w: unexpected argument %q", ErrUsage, fs.Arg(0))
 	}
 	s, err := NewStore(ctx, cfg)
 	if err != nil {

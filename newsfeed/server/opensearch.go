@@ -244,23 +244,42 @@ func (s *openSearchClient) Describe(ctx context.Context) (StoreInfo, error) {
 	if info.Version = about.Version.Number; about.Version.Distribution == "opensearch" {
 		info.Name = "OpenSearch"
 	}
-	var of map[string]struct{ Settings, Defaults map[string]any }
+	var of map[string]IndexSettings
 	if err := s.on(ctx, http.MethodGet, "/_settings?include_defaults=true&flat_settings=true", nil, &of); err != nil {
 		return info, err
 	}
 	for _, index := range of {
 		for short, key := range map[string]string{
-			"refresh":  "index.refresh_interval",
-			"translog": "index.translog.durability",
+			"refresh":  "refresh_interval",
+			"translog": "translog.durability",
 		} {
-			for _, from := range []map[string]any{index.Defaults, index.Settings} {
-				if v, ok := from[key]; ok {
-					info.Settings[short] = fmt.Sprint(v)
-				}
+			if v := index.Of(key); v != "" {
+				info.Settings[short] = v
 			}
 		}
 	}
 	return info, nil
+}
+
+// IndexSettings are the flat settings of an index, with the server's defaults.
+type IndexSettings struct{ Settings, Defaults map[string]any }
+
+// Of returns a setting by its name behind "index."; "" if there is none.
+func (s IndexSettings) Of(key string) (text string) {
+	for _, from := range []map[string]any{s.Defaults, s.Settings} {
+		if v, ok := from["index."+key]; ok {
+			text = fmt.Sprint(v)
+		}
+	}
+	return text
+}
+
+// GetOpenSearch reads a page of the server at an address, host:port, into v, unless that is nil.
+// ctx needs a deadline.
+func GetOpenSearch(ctx context.Context, addr, path string, v any) error {
+	s := newOpenSearch(address{scheme: "http", hosts: []string{addr}})
+	defer s.Close()
+	return s.do(ctx, http.MethodGet, path, nil, v)
 }
 
 // rows implements counter. It refreshes the index, because added stories count only after that.

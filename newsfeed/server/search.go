@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 )
@@ -36,19 +35,23 @@ const (
 )
 
 // ownSearch is the client of the own store.
-type ownSearch struct{ l *link }
+type ownSearch struct{ ownStore }
+
+func newOwnSearch(addr string) ownSearch {
+	return ownSearch{ownStore{newLink(addr), searchInfo, []string{"documents"}}}
+}
 
 func (s ownSearch) Add(ctx context.Context, sender int64, text string) error {
 	b := appendInt(newFrame(make([]byte, 0, 32+len(text)), searchAdd), sender)
-	return s.l.call(ctx, appendText(b, text), nil)
+	return s.call(ctx, appendText(b, text), nil)
 }
 
 func (s ownSearch) Commit(ctx context.Context) error {
-	return s.l.call(ctx, newFrame(nil, searchCommit), nil)
+	return s.call(ctx, newFrame(nil, searchCommit), nil)
 }
 
 func (s ownSearch) Search(ctx context.Context, word string) (senders []int64, err error) {
-	err = s.l.call(ctx, appendText(newFrame(nil, searchFind), word), func(f *fields) {
+	err = s.call(ctx, appendText(newFrame(nil, searchFind), word), func(f *fields) {
 		senders = make([]int64, f.count())
 		for i := range senders {
 			senders[i] = f.int()
@@ -57,16 +60,10 @@ func (s ownSearch) Search(ctx context.Context, word string) (senders []int64, er
 	return senders, err
 }
 
-func (s ownSearch) Describe(ctx context.Context) (StoreInfo, error) {
-	return ownInfo(ctx, s.l, searchInfo)
-}
-func (s ownSearch) Close() { s.l.close() }
-
 // searchEngine is an inverted index in memory, over a journal of the documents. A list of postings
 // holds the distances between document numbers as varints.
 type searchEngine struct {
-	mu      sync.RWMutex
-	j       *journal
+	kept
 	senders []int64 // by document
 	pending []string
 	terms   map[string]*postings
@@ -80,23 +77,17 @@ type postings struct {
 
 func newSearchEngine(cfg StoreConfig) (*searchEngine, error) {
 	s := &searchEngine{terms: map[string]*postings{}}
-	j, err := openJournal(
-		cfg.Dir,
-		"search.journal",
-		cfg.Most,
-		cfg.Sync,
-		func(_ int64, record []byte) error {
-			f := &fields{b: record}
-			sender, text := f.int(), f.text()
-			s.senders, s.pending = append(s.senders, sender), append(s.pending, text)
-			if len(s.pending) == 1000 {
-				s.commit()
-			}
-			return f.end()
-		},
-	)
+	var err error
+	s.journal, err = openJournal(cfg, "search.journal", func(_ int64, record []byte) error {
+		f := &fields{b: record}
+		sender, text := f.int(), f.text()
+		s.senders, s.pending = append(s.senders, sender), append(s.pending, text)
+		if len(s.pending) == 1000 {
+			s.commit()
+		}
+		return f.end()
+	})
 	s.commit()
-	s.j = j
 	return s, err
 }
 
@@ -110,7 +101,7 @@ func (s *searchEngine) handle(op byte, f *fields, out []byte) ([]byte, error) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if _, err := s.j.append(record); err != nil {
+		if _, err := s.append(record); err != nil {
 			return out, err
 		}
 		s.senders, s.pending = append(s.senders, sender), append(s.pending, text)
@@ -137,11 +128,9 @@ func (s *searchEngine) handle(op byte, f *fields, out []byte) ([]byte, error) {
 	case searchInfo:
 		s.mu.RLock()
 		defer s.mu.RUnlock()
-		return appendInfo(out, KindSearch, map[string]string{
-			"sync":      s.j.sync.String(),
+		return s.describe(out, KindSearch, map[string]string{
 			"refresh":   DefaultRefresh.String(),
 			"documents": fmt.Sprint(len(s.senders)),
-			"bytes":     fmt.Sprint(s.j.end),
 		}), nil
 	}
 	return out, errFrame
@@ -210,7 +199,5 @@ func (s *searchEngine) tick(now time.Time) error {
 		s.commit()
 	}
 	s.mu.Unlock()
-	return s.j.tick(now)
+	return s.journal.tick(now)
 }
-
-func (s *searchEngine) close() error { return s.j.close() }

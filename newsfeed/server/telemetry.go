@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 )
@@ -22,24 +21,6 @@ type Record struct {
 	Status    int    `json:"status"`          // of the answer; 499 when the client had gone
 	Micros    int64  `json:"micros"`          // from routing to answer
 	Store     string `json:"store,omitempty"` // role of the store that failed the request
-}
-
-// Line returns the record in the eight fields of the studied service's 2016 release: year, month
-// from 0, day, hour, minute, entity, operation, whole milliseconds. loc is the time zone, which is
-// not in the line.
-func (r Record) Line(loc *time.Location) string {
-	at := r.At.In(loc)
-	return fmt.Sprintf(
-		"%d|%d|%d|%d|%d|%s|%s|%d",
-		at.Year(),
-		at.Month()-1,
-		at.Day(),
-		at.Hour(),
-		at.Minute(),
-		r.Entity,
-		r.Operation,
-		r.Micros/1000,
-	)
 }
 
 const (

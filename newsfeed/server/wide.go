@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -46,17 +45,21 @@ const (
 )
 
 // ownWide is the client of the own store.
-type ownWide struct{ l *link }
+type ownWide struct{ ownStore }
+
+func newOwnWide(addr string) ownWide {
+	return ownWide{ownStore{newLink(addr), wideInfo, []string{"outbound", "inbound"}}}
+}
 
 func (w ownWide) Insert(ctx context.Context, table int, participant int64, row story) error {
 	b := newFrame(make([]byte, 0, 64+len(row.Subject)+len(row.Story)), wideInsert)
 	b = appendInt(appendInt(appendInt(b, int64(table)), participant), row.From)
-	return w.l.call(ctx, appendText(appendText(b, row.Subject), row.Story), nil)
+	return w.call(ctx, appendText(appendText(b, row.Subject), row.Story), nil)
 }
 
 func (w ownWide) Read(ctx context.Context, table int, participant int64) (rows []story, err error) {
 	b := appendInt(appendInt(newFrame(nil, wideRead), int64(table)), participant)
-	err = w.l.call(ctx, b, func(f *fields) {
+	err = w.call(ctx, b, func(f *fields) {
 		rows = make([]story, f.count())
 		for i := range rows {
 			rows[i] = story{
@@ -70,15 +73,9 @@ func (w ownWide) Read(ctx context.Context, table int, participant int64) (rows [
 	return rows, err
 }
 
-func (w ownWide) Describe(ctx context.Context) (StoreInfo, error) {
-	return ownInfo(ctx, w.l, wideInfo)
-}
-func (w ownWide) Close() { w.l.close() }
-
 // wideEngine keeps the rows in its journal and their places in memory.
 type wideEngine struct {
-	mu    sync.RWMutex
-	j     *journal
+	kept
 	parts map[wideKey][]wideRow // in the order of their times
 	last  int64                 // time of the newest row
 	rows  map[int64]int64       // by table
@@ -98,25 +95,19 @@ type wideRow struct {
 func newWideEngine(cfg StoreConfig) (*wideEngine, error) {
 	w := &wideEngine{parts: map[wideKey][]wideRow{}, rows: map[int64]int64{}}
 	oldest := time.Now().Add(-wideTTL).UnixNano()
-	j, err := openJournal(
-		cfg.Dir,
-		"wide.journal",
-		cfg.Most,
-		cfg.Sync,
-		func(at int64, record []byte) error {
-			f := &fields{b: record}
-			key, when := wideKey{f.int(), f.int()}, f.int()
-			if f.bad {
-				return errFrame
-			}
-			w.last = max(w.last, when)
-			if when > oldest {
-				w.add(key, wideRow{at: at, time: when, n: int32(len(record))})
-			}
-			return nil
-		},
-	)
-	w.j = j
+	var err error
+	w.journal, err = openJournal(cfg, "wide.journal", func(at int64, record []byte) error {
+		f := &fields{b: record}
+		key, when := wideKey{f.int(), f.int()}, f.int()
+		if f.bad {
+			return errFrame
+		}
+		w.last = max(w.last, when)
+		if when > oldest {
+			w.add(key, wideRow{at: at, time: when, n: int32(len(record))})
+		}
+		return nil
+	})
 	return w, err
 }
 
@@ -145,11 +136,9 @@ func (w *wideEngine) handle(op byte, f *fields, out []byte) ([]byte, error) {
 	case wideInfo:
 		w.mu.RLock()
 		defer w.mu.RUnlock()
-		return appendInfo(out, KindWide, map[string]string{
-			"sync":     w.j.sync.String(),
+		return w.describe(out, KindWide, map[string]string{
 			"outbound": fmt.Sprint(w.rows[outboundTable]),
 			"inbound":  fmt.Sprint(w.rows[inboundTable]),
-			"bytes":    fmt.Sprint(w.j.end),
 		}), nil
 	}
 	return out, errFrame
@@ -164,7 +153,7 @@ func (w *wideEngine) insert(key wideKey, from int64, subject, text []byte) error
 		from,
 	)
 	record = appendText(appendText(record, subject), text)
-	at, err := w.j.append(record)
+	at, err := w.append(record)
 	if err != nil {
 		return err
 	}
@@ -182,7 +171,7 @@ func (w *wideEngine) read(key wideKey, out []byte) ([]byte, error) {
 	live = slices.DeleteFunc(live, func(r wideRow) bool { return r.time <= oldest })
 	out = appendInt(out, int64(len(live)))
 	for _, r := range slices.Backward(live) {
-		b, err := w.j.readAt(r.at, int(r.n))
+		b, err := w.readAt(r.at, int(r.n))
 		if err != nil {
 			return out, fmt.Errorf("reading a row: %w", err)
 		}
@@ -196,6 +185,3 @@ func (w *wideEngine) read(key wideKey, out []byte) ([]byte, error) {
 	}
 	return out, nil
 }
-
-func (w *wideEngine) tick(now time.Time) error { return w.j.tick(now) }
-func (w *wideEngine) close() error             { return w.j.close() }

@@ -23,35 +23,22 @@ type Setting struct {
 // Compare makes the chapter. Runs are the judged ones.
 func Compare(set Setting, runs []RunFigures) dialect.Supplement {
 	c := dialect.Supplement{Title: "Beside the study"}
-	findings := make([]ClaimResult, 0, 6)
-	for _, claim := range Claims() {
-		findings = append(findings, claim.Judge(set.Arms, runs))
-	}
-	for _, f := range findings {
-		c.Leads = append(c.Leads, leadOf(f)...)
-	}
+	var findings []ClaimResult
 	c.Notes = append(c.Notes, absolute(set, runs))
-	c.Notes = append(c.Notes, sentences(findings)...)
+	for _, claim := range Claims() {
+		f := claim.Judge(set.Arms, runs)
+		findings = append(findings, f)
+		c.Notes = append(c.Notes, strings.TrimSuffix(f.Sentence, ".")+".")
+		// the two figures that the study is known for
+		if !f.Latency && !f.Vague && f.N > 0 {
+			c.Leads = append(c.Leads, f.Sentence)
+		}
+	}
 	c.Notes = append(c.Notes, why(set, runs)...)
 	c.Notes = append(c.Notes, drift(set, runs), law(runs))
 	c.Tables = append(c.Tables, claimTable(findings), armTable(set, runs), lawTable(set, runs))
 	c.Charts = charts(set, runs)
 	return c
-}
-
-// leadOf is the two figures that the study is known for.
-func leadOf(f ClaimResult) []string {
-	if f.Latency || f.Vague || f.N == 0 {
-		return nil
-	}
-	return []string{f.Sentence}
-}
-
-func sentences(fs []ClaimResult) (out []string) {
-	for _, f := range fs {
-		out = append(out, strings.TrimSuffix(f.Sentence, ".")+".")
-	}
-	return out
 }
 
 // of returns the runs of an arm.
@@ -263,10 +250,7 @@ func claimTable(fs []ClaimResult) dialect.TextTable {
 		if f.N > 0 {
 			here = f.here()
 		}
-		t.Rows = append(
-			t.Rows,
-			[]string{f.Text, published, here, fmt.Sprint(f.N), string(f.Outcome)},
-		)
+		t.Rows = append(t.Rows, []string{f.Text, published, here, fmt.Sprint(f.N), string(f.Outcome)})
 	}
 	t.Notes = []string{
 		"Ratios of the second variant's figure to the first's. Here: geometric mean over the blocks, 95 % interval. The published ones are of one run each.",
@@ -277,19 +261,8 @@ func claimTable(fs []ClaimResult) dialect.TextTable {
 func armTable(set Setting, runs []RunFigures) dialect.TextTable {
 	t := dialect.TextTable{
 		Title: "Stories by variant",
-		Head: []string{
-			"Variant",
-			"Database",
-			"Network",
-			">Runs",
-			">Per minute",
-			">Mean ms, users",
-			">service",
-			">p50 ms, users",
-			">service",
-			">p95 ms, users",
-			">service",
-		},
+		Head: strings.Split("Variant|Database|Network|>Runs|>Per minute|>Mean ms, users|>service|"+
+			">p50 ms, users|>service|>p95 ms, users|>service", "|"),
 	}
 	for _, a := range set.Arms {
 		rs := of(runs, a.Name)
@@ -303,25 +276,16 @@ func armTable(set Setting, runs []RunFigures) dialect.TextTable {
 			}
 			return fmt.Sprintf("%s [%s, %s]", number(v), number(lo), number(hi))
 		}
-		t.Rows = append(
-			t.Rows,
-			[]string{a.Label, a.Server, a.Network, fmt.Sprint(len(rs)), cell(clientRate),
-				cell(func(r RunFigures) float64 {
-					return r.Client.Mean
-				}), cell(func(r RunFigures) float64 {
-					return r.Server.Mean
-				}),
-				cell(func(r RunFigures) float64 {
-					return r.Client.P50
-				}), cell(func(r RunFigures) float64 {
-					return r.Server.P50
-				}),
-				cell(func(r RunFigures) float64 {
-					return r.Client.P95
-				}), cell(func(r RunFigures) float64 {
-					return r.Server.P95
-				})},
-		)
+		row := []string{a.Label, a.Server, a.Network, fmt.Sprint(len(rs)), cell(clientRate)}
+		for _, of := range []func(Figures) float64{
+			func(f Figures) float64 { return f.Mean },
+			func(f Figures) float64 { return f.P50 },
+			func(f Figures) float64 { return f.P95 },
+		} {
+			row = append(row, cell(func(r RunFigures) float64 { return of(r.Client) }),
+				cell(func(r RunFigures) float64 { return of(r.Server) }))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	t.Notes = []string{
 		"Geometric means over the runs with 95 % intervals. A percentile here is the mean of the runs' percentiles.",
@@ -340,15 +304,8 @@ func number(v float64) string {
 func lawTable(set Setting, runs []RunFigures) dialect.TextTable {
 	t := dialect.TextTable{
 		Title: "Little's law",
-		Head: []string{
-			"Variant",
-			">Users",
-			">Under way, users",
-			">service",
-			">Tolerance",
-			">Own time per request",
-			"Holds",
-		},
+		Head: strings.Split(
+			"Variant|>Users|>Under way, users|>service|>Tolerance|>Own time per request|Holds", "|"),
 	}
 	for _, a := range set.Arms {
 		rs := of(runs, a.Name)
@@ -359,15 +316,11 @@ func lawTable(set Setting, runs []RunFigures) dialect.TextTable {
 		var users, under, inside, tolerance, own float64
 		held := 0
 		for _, r := range rs {
-			users, under, inside = users+float64(
-				r.Law.Users,
-			)/n, under+r.Law.InFlight()/n, inside+r.Law.Inside()/n
-			tolerance, own = max(
-				tolerance,
-				r.Law.Tolerance(),
-			), own+float64(
-				r.Law.OwnPerRequest().Microseconds(),
-			)/n
+			users += float64(r.Law.Users) / n
+			under += r.Law.InFlight() / n
+			inside += r.Law.Inside() / n
+			tolerance = max(tolerance, r.Law.Tolerance())
+			own += float64(r.Law.OwnPerRequest().Microseconds()) / n
 			if r.Law.Holds() {
 				held++
 			}

@@ -3,7 +3,6 @@ package study
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"plimsoll/stats"
 )
@@ -53,55 +52,20 @@ var (
 
 // Claims are the published comparisons.
 func Claims() []Claim {
+	rates := func(fresh, base int) string {
+		return thousands(float64(fresh)) + " to " + thousands(float64(base))
+	}
+	const engines, bridge, host = "PostgreSQL against MySQL", "bridge container against none", "host container against none"
+	const perMinute, response, similar = ", stories per minute", ", mean response", "very similar"
 	return []Claim{
-		{
-			Text:    "PostgreSQL against MySQL, stories per minute",
-			Base:    mysqlPlain,
-			New:     postgresPlain,
-			Ratio:   publishedPostgreSQL / float64(publishedMySQL),
-			Figures: thousands(publishedPostgreSQL) + " to " + thousands(publishedMySQL),
-		},
-		{
-			Text:    "PostgreSQL against MySQL, mean response",
-			Base:    mysqlPlain,
-			New:     postgresPlain,
-			Latency: true,
-			Ratio:   1,
-			Figures: "very similar",
-			Vague:   true,
-		},
-		{
-			Text:    "bridge container against none, stories per minute",
-			Base:    postgresPlain,
-			New:     bridged,
-			Ratio:   publishedBridge / float64(publishedPostgreSQL),
-			Figures: thousands(publishedBridge) + " to " + thousands(publishedPostgreSQL),
-		},
-		{
-			Text:    "bridge container against none, mean response",
-			Base:    postgresPlain,
-			New:     bridged,
-			Latency: true,
-			Ratio:   1.30,
-			Figures: "about 30 % slower",
-		},
-		{
-			Text:    "host container against none, stories per minute",
-			Base:    postgresPlain,
-			New:     hosted,
-			Ratio:   1,
-			Figures: "very similar",
-			Vague:   true,
-		},
-		{
-			Text:    "host container against none, mean response",
-			Base:    postgresPlain,
-			New:     hosted,
-			Latency: true,
-			Ratio:   1,
-			Figures: "very similar",
-			Vague:   true,
-		},
+		{engines + perMinute, mysqlPlain, postgresPlain, false,
+			publishedPostgreSQL / float64(publishedMySQL), rates(publishedPostgreSQL, publishedMySQL), false},
+		{engines + response, mysqlPlain, postgresPlain, true, 1, similar, true},
+		{bridge + perMinute, postgresPlain, bridged, false,
+			publishedBridge / float64(publishedPostgreSQL), rates(publishedBridge, publishedPostgreSQL), false},
+		{bridge + response, postgresPlain, bridged, true, 1.30, "about 30 % slower", false},
+		{host + perMinute, postgresPlain, hosted, false, 1, similar, true},
+		{host + response, postgresPlain, hosted, true, 1, similar, true},
 	}
 }
 
@@ -255,69 +219,41 @@ func (f *ClaimResult) here() string {
 }
 
 func (f *ClaimResult) text() string {
-	var b strings.Builder
 	side := ""
-	if f.Latency {
+	switch {
+	case f.Latency && f.ServerSide:
+		side = ", as the service measured it"
+	case f.Latency:
 		side = ", as the users saw it"
-		if f.ServerSide {
-			side = ", as the service measured it"
-		}
 	}
-	fmt.Fprintf(
-		&b,
-		"%s%s: %s here (%s), %s published. ",
-		f.Text,
-		side,
-		f.here(),
-		count(f.N, "block", "blocks"),
-		f.published(),
-	)
-	switch f.Outcome {
-	case Reproduces:
-		if f.Vague {
-			fmt.Fprintf(
-				&b,
-				"It reproduces: the interval lies within %.0f %% of no difference.",
-				100*similar,
-			)
-		} else {
-			b.WriteString("It reproduces: the interval holds the published ratio and not 1.")
-		}
-	case Undecided:
-		switch {
-		case math.IsNaN(f.Lo):
-			b.WriteString("Too few blocks for an interval: that decides nothing.")
-		case f.Vague:
-			fmt.Fprintf(
-				&b,
-				"The interval holds no difference, and more than %.0f %% as well: that decides nothing.",
-				100*similar,
-			)
-		default:
-			b.WriteString(
-				"The interval holds the published ratio and no difference as well: that decides nothing.",
-			)
-		}
-	case DoesNot:
-		if f.Vague {
-			fmt.Fprintf(
-				&b,
-				"It does not reproduce: there is a difference here, perhaps of more than %.0f %%.",
-				100*similar,
-			)
-		} else {
-			b.WriteString("It does not reproduce: the interval holds no difference, and not the published one.")
-		}
-	case DirectionOnly:
-		b.WriteString("The direction reproduces, the size does not.")
-	case Opposite:
-		b.WriteString("Here it is the other way round.")
-	case NotTested: // has a sentence of its own
-	}
+	text := fmt.Sprintf("%s%s: %s here (%s), %s published. %s", f.Text, side, f.here(),
+		count(f.N, "block", "blocks"), f.published(), f.conclusion())
 	if f.N < minBlocks {
-		fmt.Fprintf(&b, " Below %d blocks that is indicative only.", minBlocks)
+		text += fmt.Sprintf(" Below %d blocks that is indicative only.", minBlocks)
 	}
-	return b.String()
+	return text
+}
+
+// conclusion is the outcome in a sentence.
+func (f *ClaimResult) conclusion() string {
+	vague := map[Outcome]string{
+		Reproduces: "It reproduces: the interval lies within %.0f %% of no difference.",
+		Undecided:  "The interval holds no difference, and more than %.0f %% as well: that decides nothing.",
+		DoesNot:    "It does not reproduce: there is a difference here, perhaps of more than %.0f %%.",
+	}
+	switch {
+	case f.Outcome == Undecided && math.IsNaN(f.Lo):
+		return "Too few blocks for an interval: that decides nothing."
+	case f.Vague && vague[f.Outcome] != "":
+		return fmt.Sprintf(vague[f.Outcome], 100*similar)
+	}
+	return map[Outcome]string{
+		Reproduces:    "It reproduces: the interval holds the published ratio and not 1.",
+		Undecided:     "The interval holds the published ratio and no difference as well: that decides nothing.",
+		DoesNot:       "It does not reproduce: the interval holds no difference, and not the published one.",
+		DirectionOnly: "The direction reproduces, the size does not.",
+		Opposite:      "Here it is the other way round.",
+	}[f.Outcome]
 }
 
 func count(n int, one, many string) string {

@@ -57,38 +57,27 @@ func Read(r dialect.JudgedRun) (out RunFigures, ok bool, err error) {
 	width := step(out.Law.Span)
 	client, server := newBins(r, width), newBins(r, width)
 	all, seconds := measure.NewWindow("op"), newBins(r, time.Second)
-	if err = r.EachSecond(func(second int, ws []*measure.Window) bool {
-		at := time.Duration(second) * time.Second
-		for _, w := range ws {
-			if at < r.From || at >= r.To || !workload.Steady(w.Name) {
-				continue
-			}
-			all.Merge(w)
-			if w.Name == story {
-				client.add(at, w)
-				seconds.add(at, w)
-			}
+	if err = r.EachSecond(within(r, func(at time.Duration, w *measure.Window) {
+		if !workload.Steady(w.Name) {
+			return
 		}
-		return at < r.To
-	}); err != nil {
+		all.Merge(w)
+		if w.Name == story {
+			client.add(at, w)
+			seconds.add(at, w)
+		}
+	})); err != nil {
 		return out, false, err
 	}
 	out.Law.Response, out.Law.Longest = all.Response.Sum(), all.Response.Max()
 	out.Law.Requests, out.Law.Failed = all.Count(), all.Count()-all.Response.Count()
 	if r.EachServerSecond != nil {
-		if err := r.EachServerSecond(func(second int, ws []*measure.Window) bool {
-			at := time.Duration(second) * time.Second
-			for _, w := range ws {
-				if at < r.From || at >= r.To {
-					continue
-				}
-				out.Law.Server += w.Response.Sum()
-				if w.Name == story {
-					server.add(at, w)
-				}
+		if err := r.EachServerSecond(within(r, func(at time.Duration, w *measure.Window) {
+			out.Law.Server += w.Response.Sum()
+			if w.Name == story {
+				server.add(at, w)
 			}
-			return at < r.To
-		}); err != nil {
+		})); err != nil {
 			return out, false, fmt.Errorf("telemetry of %s: %w", r.ID, err)
 		}
 	}
@@ -96,6 +85,21 @@ func Read(r dialect.JudgedRun) (out RunFigures, ok bool, err error) {
 	out.Server, out.Within = server.figures(), server.curves()
 	out.Slope = seconds.slope()
 	return out, out.Client.PerMinute > 0, nil
+}
+
+// within calls do with each window of the measured phase.
+func within(
+	r dialect.JudgedRun, do func(at time.Duration, w *measure.Window),
+) func(second int, ws []*measure.Window) bool {
+	return func(second int, ws []*measure.Window) bool {
+		at := time.Duration(second) * time.Second
+		for _, w := range ws {
+			if at >= r.From && at < r.To {
+				do(at, w)
+			}
+		}
+		return at < r.To
+	}
 }
 
 // bins are windows of equal width over a phase, and one over all of it.

@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,13 +45,12 @@ func armName(i int) string { return fmt.Sprint("v", i+1) }
 
 // setting stands for everything that outcomes must share to be counted together.
 func setting() string {
-	sum := sha256.Sum256([]byte(planOf(0, "", []string{"", ""})))
-	return hex.EncodeToString(sum[:6])
+	return study.Digest(planOf(0, "", []string{"", ""}), 6)
 }
 
 // calibrate returns what is known of the base: from the directory of the runs, or from a run of a
 // base that counts the calls of its functions, with everything else that it does.
-func (b bench) calibrate(ctx context.Context) (c calibration, err error) {
+func (b *bench) calibrate(ctx context.Context) (c calibration, err error) {
 	file := filepath.Join(b.Dir, "calibration.json")
 	kept, err := os.ReadFile(file)
 	if err == nil && json.Unmarshal(kept, &c) == nil && c.Setting == setting() {
@@ -98,7 +95,7 @@ func (b bench) calibrate(ctx context.Context) (c calibration, err error) {
 }
 
 // workCosts measures the works.
-func (b bench) workCosts(ctx context.Context) (costsOf map[work]float64, err error) {
+func (b *bench) workCosts(ctx context.Context) (costsOf map[work]float64, err error) {
 	program := filepath.Join(b.Dir, "works")
 	if err := costs().build(ctx, ".", program+".src", program); err != nil {
 		return nil, err
@@ -128,7 +125,7 @@ type ran struct {
 
 // run carries out a run. That it is not valid, because of others on the host, does not matter: it
 // counts.
-func (b bench) run(ctx context.Context, plan string) (r ran, err error) {
+func (b *bench) run(ctx context.Context, plan string) (r ran, err error) {
 	file := filepath.Join(b.Dir, "calibration.yaml")
 	if err := os.WriteFile(file, []byte(plan), 0o644); err != nil {
 		return r, err
@@ -136,15 +133,8 @@ func (b bench) run(ctx context.Context, plan string) (r ran, err error) {
 	ctx, stop := context.WithTimeout(ctx, 15*time.Minute)
 	defer stop()
 	var stdout bytes.Buffer
-	cmd := exec.CommandContext(
-		ctx,
-		b.Program,
-		"run",
-		"-json",
-		"-store",
-		filepath.Join(b.Dir, "store"),
-		file,
-	)
+	cmd := exec.CommandContext(ctx, b.Program,
+		"run", "-json", "-store", filepath.Join(b.Dir, "store"), file)
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
 	if err := study.Beside(ctx, "", 0, cmd); err != nil {
 		return r, err

@@ -147,10 +147,14 @@ func (v *visitor) Visit(n ast.Node) ast.Visitor {
 }
 
 // find returns the function with a name.
-func find(all []function, name string) (function, error) {
+func (s source) find(name string) (f function, err error) {
+	all, err := s.functions()
 	i := slices.IndexFunc(all, func(f function) bool { return f.name == name })
-	if i < 0 {
-		return function{}, fmt.Errorf("the server has no function %s", name)
+	switch {
+	case err != nil:
+		return f, err
+	case i < 0:
+		return f, fmt.Errorf("the server has no function %s", name)
 	}
 	return all[i], nil
 }

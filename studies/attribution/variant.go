@@ -38,51 +38,25 @@ type variant struct {
 }
 
 // planted are the functions by kind, each with the works of its amounts.
-var planted = []struct {
-	kind string
-	in   [4]string
-	work [4]work
-}{
-	{"JSON",
-		[4]string{"jsonText", "(*request).replyAs",
-			"appendJSON", "(*request).decode"},
-		[4]work{workLoop, workJSON, workLoop, workJSON}},
-	{"SQL layer",
-		[4]string{"(*store).begin", "(*store).prepare",
-			"(*store).query", "(*store).savePost"},
-		[4]work{workLoop, workText, workLoop, workSort}},
-	{"hub and WebSocket",
-		[4]string{"(*hubShard).send", "(*wsSocket).writeNumbered",
-			"(*hubShard).offer", "newEvent"},
-		[4]work{workLoop, workLoop, workLoop, workText}},
-	{"hashing",
-		[4]string{"(*Server).session", "newID",
-			"authToken", "(*request).notModified"},
-		[4]work{workHash, workHash, workHash, workHash}},
-	{"cache",
-		[4]string{"(*cache[...]).drop", "(*cache[...]).get",
-			"(*cache[...]).shard", "(*cache[...]).through"},
-		[4]work{workLoop, workLoop, workLoop, workLoop}},
-	{"leaf of many callers",
-		[4]string{"validID", "millis",
-			"errStore", "(*request).ctx"},
-		[4]work{workLoop, workLoop, workLoop, workLoop}},
-	{"hot caller",
-		[4]string{"(*Server).createPost", "(*Server).publishPost",
-			"(*Server).ServeHTTP", "(*Server).handle"},
-		[4]work{workLoop, workSort, workLoop, workJSON}},
-	{"closure",
-		[4]string{"(*Server).storePost.func1", "(*store).savePost.func1",
-			"(*hub).deliver.func2", "(*query[...]).rows.func1"},
-		[4]work{workLoop, workJSON, workLoop, workLoop}},
-	{"generic",
-		[4]string{"(*query[...]).list", "(*query[...]).rows",
-			"encoded[...].Scan", "textMap[...]"},
-		[4]work{workLoop, workSort, workLoop, workLoop}},
-	{"method",
-		[4]string{"(*router).find", "(*metrics).storeObserver",
-			"(*audience).mentioned", "(*bus).send"},
-		[4]work{workLoop, workText, workLoop, workJSON}},
+var planted = []struct{ kind, functions, works string }{
+	{"JSON", "jsonText (*request).replyAs appendJSON (*request).decode", "loop json loop json"},
+	{"SQL layer", "(*store).begin (*store).prepare (*store).query (*store).savePost",
+		"loop strings loop sort"},
+	{"hub and WebSocket", "(*hubShard).send (*wsSocket).writeNumbered (*hubShard).offer newEvent",
+		"loop loop loop strings"},
+	{"hashing", "(*Server).session newID authToken (*request).notModified",
+		"sha256 sha256 sha256 sha256"},
+	{"cache", "(*cache[...]).drop (*cache[...]).get (*cache[...]).shard (*cache[...]).through",
+		"loop loop loop loop"},
+	{"leaf of many callers", "validID millis errStore (*request).ctx", "loop loop loop loop"},
+	{"hot caller", "(*Server).createPost (*Server).publishPost (*Server).ServeHTTP (*Server).handle",
+		"loop sort loop json"},
+	{"closure", "(*Server).storePost.func1 (*store).savePost.func1 (*hub).deliver.func2 (*query[...]).rows.func1",
+		"loop json loop loop"},
+	{"generic", "(*query[...]).list (*query[...]).rows encoded[...].Scan textMap[...]",
+		"loop sort loop loop"},
+	{"method", "(*router).find (*metrics).storeObserver (*audience).mentioned (*bus).send",
+		"loop strings loop json"},
 }
 
 // amounts are the shares of the base's CPU time.
@@ -96,20 +70,19 @@ const aa = 20
 func variants() []variant {
 	var all []variant
 	for _, p := range planted {
-		for i, name := range p.in {
+		works := strings.Fields(p.works)
+		for i, name := range strings.Fields(p.functions) {
 			all = append(all, variant{
-				Group: functions, Kind: p.kind, Function: name, Work: p.work[i], Amount: amounts[i],
-				Name: fmt.Sprintf("%g %% in %s, %s", 100*amounts[i], name, p.work[i]),
+				Group: functions, Kind: p.kind, Function: name, Work: work(works[i]), Amount: amounts[i],
+				Name: fmt.Sprintf("%g %% in %s, %s", 100*amounts[i], name, works[i]),
 			})
 		}
 	}
 	all = append(all, changedStatements()...)
 	all = append(all, renamed()...)
 	for range aa {
-		all = append(
-			all,
-			variant{Group: nothingNew, Kind: "the base itself", Name: "the base itself"},
-		)
+		const same = "the base itself"
+		all = append(all, variant{Group: nothingNew, Kind: same, Name: same})
 	}
 	rng := rand.New(rand.NewPCG(38, 0))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -224,11 +197,7 @@ func renamed() (all []variant) {
 			return nil
 		}},
 		{"renumbered closures", "(*hub).deliver.func2", func(_ string, s source) error {
-			list, err := s.functions()
-			if err != nil {
-				return err
-			}
-			fn, err := find(list, "(*hub).deliver")
+			fn, err := s.find("(*hub).deliver")
 			if err != nil {
 				return err
 			}
@@ -333,11 +302,7 @@ func (v variant) source(root string, repeats int) (source, error) {
 	}
 	s.program(v.script)
 	if repeats > 0 {
-		list, err := s.functions()
-		if err != nil {
-			return nil, err
-		}
-		fn, err := find(list, v.Function)
+		fn, err := s.find(v.Function)
 		if err != nil {
 			return nil, err
 		}

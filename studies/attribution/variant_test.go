@@ -105,11 +105,7 @@ func TestPlanted(t *testing.T) {
 		if v.Group != functions {
 			continue
 		}
-		list, err := s.functions()
-		if err != nil {
-			t.Fatal(err)
-		}
-		fn, err := find(list, v.Function)
+		fn, err := s.find(v.Function)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,16 +114,12 @@ func TestPlanted(t *testing.T) {
 		}
 	}
 	table := lines(t, built(t, s))
-	list, err := s.functions()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var inlined []string
 	for _, v := range variants() {
 		if v.Group != functions {
 			continue
 		}
-		fn, err := find(list, v.Function)
+		fn, err := s.find(v.Function)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,12 +195,8 @@ func TestAmount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.functions()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, name := range []string{"validID", "jsonText"} {
-		fn, err := find(list, name)
+		fn, err := s.find(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,11 +218,7 @@ func TestAmount(t *testing.T) {
 		if err := s.count(filepath.Join(t.TempDir(), "counts")); err != nil {
 			t.Fatal(err)
 		}
-		after, err := s.functions()
-		if err != nil {
-			t.Fatal(err)
-		}
-		counting, err := find(after, name)
+		counting, err := s.find(name)
 		if err != nil {
 			t.Fatal(err)
 		}

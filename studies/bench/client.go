@@ -89,12 +89,12 @@ func client(ctx context.Context, args []string) error {
 	}()
 	switch *kind {
 	case "plimsoll":
-		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) {
+		return loop(ctx, *n, reg, func() (request, error) {
 			return wireDo(ctx, *url, *second)
 		})
 	case "fasthttp":
 		c := &fasthttp.HostClient{Addr: (*url)[len("http://"):], MaxConns: *n}
-		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) {
+		return loop(ctx, *n, reg, func() (request, error) {
 			return fastDo(c, *url), nil
 		})
 	case "nethttp":
@@ -107,7 +107,7 @@ func client(ctx context.Context, args []string) error {
 			}}
 		}
 		shared := fresh()
-		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) {
+		return loop(ctx, *n, reg, func() (request, error) {
 			if *second { // one would put all requests onto one connection
 				return netDo(fresh(), *url), nil
 			}
@@ -131,12 +131,15 @@ func client(ctx context.Context, args []string) error {
 	return fmt.Errorf("-engine %q is unknown", *kind)
 }
 
+// A request makes one, and returns when it was sent and done.
+type request func() (sent, done time.Time, err error)
+
 // loop makes requests on n connections as fast as they go, and records each.
 func loop(
 	ctx context.Context,
 	n int,
 	reg *measure.Registry,
-	connect func() (func() (time.Time, time.Time, error), error),
+	connect func() (request, error),
 ) error {
 	name, epoch := reg.Name("op"), time.Now()
 	errs := make([]error, n)
@@ -171,7 +174,7 @@ func wireDo(
 	ctx context.Context,
 	url string,
 	second bool,
-) (func() (time.Time, time.Time, error), error) {
+) (request, error) {
 	c, err := wire.NewClient(wire.Config{URL: url, HTTP2: second, UserAgent: "bench"})
 	req := &wire.Request{Path: "/", SkipBody: true}
 	return func() (time.Time, time.Time, error) {
@@ -183,7 +186,7 @@ func wireDo(
 	}, err
 }
 
-func fastDo(c *fasthttp.HostClient, url string) func() (time.Time, time.Time, error) {
+func fastDo(c *fasthttp.HostClient, url string) request {
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	req.SetRequestURI(url + "/")
 	req.Header.SetUserAgent("bench")
@@ -197,7 +200,7 @@ func fastDo(c *fasthttp.HostClient, url string) func() (time.Time, time.Time, er
 	}
 }
 
-func netDo(c *http.Client, url string) func() (time.Time, time.Time, error) {
+func netDo(c *http.Client, url string) request {
 	return func() (time.Time, time.Time, error) {
 		sent := time.Now()
 		resp, err := c.Get(url + "/")
@@ -294,12 +297,7 @@ func simulate(
 		Ledger:   workload.NewLedger(0, 7),
 		Script:   script,
 		Dial:     wire.FromSources(loopback()),
-		Secret: func(k string) string {
-			if k == "admin_password" {
-				return "Aa1!null-server"
-			}
-			return ""
-		},
+		Secret:   study.NullSecret,
 	}
 	if err := b.Provision(ctx, env, n); err != nil {
 		return err

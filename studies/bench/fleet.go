@@ -30,7 +30,6 @@ import (
 	"plimsoll/studies/study"
 	"plimsoll/target/lab"
 	"plimsoll/watch/probe"
-	"plimsoll/watch/series"
 )
 
 // build is the digest that coordinator and stubs show each other: they are one program.
@@ -78,30 +77,14 @@ func (s *setup) fleet(ctx context.Context, r *report) error {
 		if row.posts > 0 {
 			name += fmt.Sprintf(", %d posts/s, of each of which %d hear", row.posts, row.hear-1)
 		}
-		r.Figures = append(r.Figures, figure{
-			Name:  name + ": a round, from the first request to the last merge",
-			Unit:  "s",
-			Value: spreadOf(o.Wall),
-			Goal:  "<= 0.5",
-			Met:   stats.Median(o.Wall) <= 0.5,
-			Note: fmt.Sprintf(
-				"%d rounds; a report has %.1f KB of windows; %.2f MB/s of requests and acknowledgments to the agents, %.2f MB in the round with most; %.2f MB/s of reports from them; %.0f MiB resident",
-				o.Rounds,
-				o.Report/1000,
-				o.Down/1e6,
-				slices.Max(o.Sent)/1e6,
-				o.Up/1e6,
-				o.MiB,
-			),
-		},
-			figure{
-				Name:  name + ": CPU of the coordinator for a round, its NATS server included",
-				Unit:  "s",
-				Value: spreadOf(o.CPU),
-				Goal:  "<= 0.5",
-				Met:   stats.Median(o.CPU) <= 0.5,
-				Note:  "that is its share of a core",
-			})
+		r.add(name+": a round, from the first request to the last merge", "s", o.Wall,
+			"<= 0.5", stats.Median(o.Wall) <= 0.5, fmt.Sprintf(
+				"%d rounds; a report has %.1f KB of windows; %.2f MB/s of requests and acknowledgments "+
+					"to the agents, %.2f MB in the round with most; %.2f MB/s of reports from them; "+
+					"%.0f MiB resident",
+				o.Rounds, o.Report/1000, o.Down/1e6, slices.Max(o.Sent)/1e6, o.Up/1e6, o.MiB))
+		r.add(name+": CPU of the coordinator for a round, its NATS server included", "s", o.CPU,
+			"<= 0.5", stats.Median(o.CPU) <= 0.5, "that is its share of a core")
 	}
 	return nil
 }
@@ -358,6 +341,40 @@ func (quiet) NewActor(workload.Env, *workload.User) (workload.Actor, error) {
 	return nil, errors.New("stubs have no users")
 }
 
+// stubAgent makes an agent without users whose report is as large as a real one's.
+func stubAgent(
+	ctx context.Context,
+	self *probe.Self,
+	epoch time.Time,
+	onError func(int, error),
+) (a *fleet.Agent, err error) {
+	a = &fleet.Agent{
+		Registry: measure.NewRegistry(1),
+		Tally:    new(workload.Tally),
+		Ledger:   workload.NewLedger(0, 7),
+		Samples:  self.Sample,
+	}
+	a.Ledger.Share()
+	var actions []workload.TallyAction
+	for i := range 25 { // as the default mix has
+		name := fmt.Sprint("action-", i)
+		actions = append(actions, workload.TallyAction{Name: name, Weight: 0.04})
+	}
+	counts := a.Tally.Behavior("behavior", actions)
+	for i := range 25 * 40 {
+		counts.Attempt(i % 25)
+		counts.SucceedBy(i%25, i/25)
+	}
+	stubRecord(a.Registry)
+	a.Engine, err = engine.New(ctx, engine.Config{
+		Env:     workload.Env{Registry: a.Registry, Ledger: a.Ledger, Seed: 7, Pace: 1},
+		Mix:     []engine.Part{{Behavior: quiet{}, Share: 1}},
+		Clock:   clock.New(epoch),
+		OnError: onError,
+	})
+	return a, err
+}
+
 // newCanned asks a real agent for a report.
 func newCanned(ctx context.Context) (c canned, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -370,61 +387,27 @@ func newCanned(ctx context.Context) (c canned, err error) {
 		return c, err
 	}
 	go func() {
-		_ = fleet.Serve(
-			ctx,
-			there,
-			there,
-			func(ctx context.Context, st fleet.Start, epoch time.Time, onError func(int, error)) (*fleet.Agent, error) {
-				a := &fleet.Agent{
-					Registry: measure.NewRegistry(1),
-					Tally:    new(workload.Tally),
-					Ledger:   workload.NewLedger(0, 7),
-					Samples: func(ctx context.Context, t time.Time) ([]series.Sample, error) {
-						return self.Sample(ctx, t)
-					},
-				}
-				a.Ledger.Share()
-				var actions []workload.TallyAction
-				for i := range 25 { // as the default mix has
-					actions = append(actions, workload.TallyAction{
-						Name:   fmt.Sprint("action-", i),
-						Weight: 0.04,
-					})
-				}
-				counts := a.Tally.Behavior("behavior", actions)
-				for i := range 25 * 40 {
-					counts.Attempt(i % 25)
-					counts.SucceedBy(i%25, i/25)
-				}
-				stubRecord(a.Registry)
-				var err error
-				a.Engine, err = engine.New(ctx, engine.Config{
-					Env:     workload.Env{Registry: a.Registry, Ledger: a.Ledger, Seed: 7, Pace: 1},
-					Mix:     []engine.Part{{Behavior: quiet{}, Share: 1}},
-					Clock:   clock.New(epoch),
-					OnError: onError,
-				})
-				return a, err
-			},
-		)
+		_ = fleet.Serve(ctx, there, there, func(
+			ctx context.Context, _ fleet.Start, epoch time.Time, onError func(int, error),
+		) (*fleet.Agent, error) {
+			return stubAgent(ctx, self, epoch, onError)
+		})
 		_ = there.Close()
 	}()
-	if err := study.Pause(ctx, time.Second); err != nil { // samples are of a second
-		return c, err
-	}
 	in := bufio.NewReader(here)
 	var line []byte
-	for _, request := range []string{fmt.Sprintf(`{"start":{"epoch":%q,"settings":{}}}`, time.Now().Format(time.RFC3339Nano)), `{"collect":{"at":1000000000}}`} {
+	for _, request := range []string{
+		fmt.Sprintf(`{"start":{"epoch":%q,"settings":{}}}`, time.Now().Format(time.RFC3339Nano)),
+		`{"collect":{"at":1000000000}}`,
+	} {
+		if err := study.Pause(ctx, time.Second); err != nil { // samples are of a second
+			return c, err
+		}
 		if _, err := io.WriteString(here, request+"\n"); err != nil {
 			return c, err
 		}
 		if line, err = in.ReadBytes('\n'); err != nil {
 			return c, err
-		}
-		if request[2] == 's' {
-			if err := study.Pause(ctx, time.Second); err != nil {
-				return c, err
-			}
 		}
 	}
 	var p struct {

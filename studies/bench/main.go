@@ -95,40 +95,16 @@ func run(ctx context.Context, args []string) error {
 	if *only != "" {
 		s.only = strings.Split(*only, ",")
 		for _, o := range s.only {
-			if !slices.Contains(
-				[]string{
-					"closed",
-					"secure",
-					"paced",
-					"memory",
-					"users",
-					"scripted",
-					"record",
-					"fleet",
-					"truth",
-				},
-				o,
-			) {
+			if !slices.ContainsFunc(parts, func(p part) bool { return p.name == o }) {
 				return fmt.Errorf("-only %s: no such row", o)
 			}
 		}
 	}
-	for _, p := range []*string{&s.root, &s.peers} {
-		abs, err := filepath.Abs(*p)
-		if err != nil {
-			return err
-		}
-		*p = abs
-	}
 	s.program = filepath.Join(s.root, "bin", "plimsoll")
 	var err error
-	if s.self, err = os.Executable(); err != nil {
-		return err
-	}
-	if _, err := os.Stat(s.program); err != nil {
-		return fmt.Errorf("%w; run make build first", err)
-	}
-	if err := lab.CheckCPUs([]int{s.server, s.core}); err != nil {
+	s.self, err = os.Executable()
+	if err := errors.Join(err, study.Absolute(&s.root, &s.peers), study.Built(&s.program),
+		lab.CheckCPUs([]int{s.server, s.core})); err != nil {
 		return err
 	}
 	if s.server == s.core {
@@ -179,23 +155,35 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// wants reports whether a row was requested.
-func (s *setup) wants(row string) bool { return len(s.only) == 0 || slices.Contains(s.only, row) }
+// A part of the benchmark adds its rows to a report.
+type part struct {
+	name    string
+	measure func(*setup, context.Context, *report) error
+}
+
+var parts = []part{
+	{"closed", (*setup).closed},
+	{"secure", (*setup).secure},
+	{"paced", (*setup).paced},
+	{"memory", (*setup).memory},
+	{"users", (*setup).users},
+	{"scripted", (*setup).scripted},
+	{"record", (*setup).record},
+	{"fleet", (*setup).fleet},
+	{"truth", (*setup).truth},
+}
 
 func (s *setup) measure(ctx context.Context, r *report) error {
-	for _, part := range []struct {
-		name string
-		f    func(context.Context, *report) error
-	}{{"closed", s.closed}, {"secure", s.secure}, {"paced", s.paced}, {"memory", s.memory}, {"users", s.users}, {"scripted", s.scripted}, {"record", s.record}, {"fleet", s.fleet}, {"truth", s.truth}} {
-		if !s.wants(part.name) {
+	for _, p := range parts {
+		if len(s.only) > 0 && !slices.Contains(s.only, p.name) {
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "bench: %s\n", part.name)
-		if err := part.f(ctx, r); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %s\n", p.name)
+		if err := p.measure(s, ctx, r); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			r.Figures = append(r.Figures, figure{Name: part.name, Failure: err.Error()})
+			r.Figures = append(r.Figures, figure{Name: p.name, Failure: err.Error()})
 		}
 	}
 	return nil

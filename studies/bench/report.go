@@ -1,9 +1,10 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
-	"strings"
+	"text/template"
 	"time"
 
 	"plimsoll/stats"
@@ -61,7 +62,6 @@ type report struct {
 	Short   bool       `json:"short"`
 	Rounds  int        `json:"rounds"`
 	Seconds float64    `json:"seconds"`
-	Closed  []float64  `json:"-"`
 	Clients []client64 `json:"clients"`
 	Figures []figure   `json:"figures"`
 	Truth   string     `json:"truth,omitempty"`
@@ -84,97 +84,25 @@ func (r *report) failed() int {
 	return n
 }
 
+// add adds a figure that was measured.
+func (r *report) add(name, unit string, values []float64, goal string, met bool, note string) {
+	r.Figures = append(r.Figures, figure{
+		Name:  name,
+		Unit:  unit,
+		Value: spreadOf(values),
+		Goal:  goal,
+		Met:   met,
+		Note:  note,
+	})
+}
+
+//go:embed report.tmpl
+var reportText string
+
 func (r *report) markdown() string {
-	var b strings.Builder
-	fmt.Fprintf(
-		&b,
-		"`%s` on %s: %s; %d interleaved rounds, %.0f s in all. Medians, with the range over the rounds in brackets.\n",
-		r.Command,
-		r.Date.Format("2006-01-02 15:04 UTC"),
-		r.Machine,
-		r.Rounds,
-		r.Seconds,
-	)
-	if len(r.Clients) > 0 {
-		b.WriteString(
-			"\nClosed loop, 64 connections, client and server with a core each:\n\n| client | requests per client CPU-second | plimsoll is | to reach | |\n|---|---|---|---|---|\n",
-		)
-		for _, c := range r.Clients {
-			if c.Failure != "" {
-				fmt.Fprintf(
-					&b,
-					"| %s | FAILED: %s | | | |\n",
-					c.Name,
-					strings.ReplaceAll(c.Failure, "|", "/"),
-				)
-				continue
-			}
-			goal, met := "", ""
-			if c.Goal > 0 {
-				goal, met = fmt.Sprintf(">= %g ×", c.Goal), verdict(c.Ratio.Median >= c.Goal)
-			}
-			ratio := ""
-			if c.Name != "plimsoll" {
-				ratio = fmt.Sprintf(
-					"%.2f × (%.2f to %.2f)",
-					c.Ratio.Median,
-					c.Ratio.Min,
-					c.Ratio.Max,
-				)
-			}
-			fmt.Fprintf(
-				&b,
-				"| %s | %s (%s to %s) | %s | %s | %s |\n",
-				c.Name,
-				thousands(c.PerCPUSecond.Median),
-				thousands(c.PerCPUSecond.Min),
-				thousands(c.PerCPUSecond.Max),
-				ratio,
-				goal,
-				met,
-			)
-		}
-	}
-	if len(r.Figures) > 0 {
-		b.WriteString("\n| figure | measured | to reach | | |\n|---|---|---|---|---|\n")
-		for _, f := range r.Figures {
-			if f.Failure != "" {
-				fmt.Fprintf(
-					&b,
-					"| %s | FAILED: %s | | | |\n",
-					f.Name,
-					strings.ReplaceAll(study.OneLine(f.Failure), "|", "/"),
-				)
-				continue
-			}
-			value := ""
-			switch {
-			case f.Value.N == 1:
-				value = number(f.Value.Median) + " " + f.Unit
-			case f.Value.N > 1:
-				value = fmt.Sprintf(
-					"%s %s (%s to %s)",
-					number(f.Value.Median),
-					f.Unit,
-					number(f.Value.Min),
-					number(f.Value.Max),
-				)
-			}
-			fmt.Fprintf(
-				&b,
-				"| %s | %s | %s | %s | %s |\n",
-				f.Name,
-				value,
-				f.Goal,
-				verdict(f.Met),
-				f.Note,
-			)
-		}
-	}
-	if r.Truth != "" {
-		fmt.Fprintf(&b, "\n%s\n", r.Truth)
-	}
-	return b.String()
+	return study.Render(reportText, template.FuncMap{
+		"line": study.OneLine, "met": verdict, "number": number, "thousands": thousands,
+	}, r)
 }
 
 func verdict(met bool) string {

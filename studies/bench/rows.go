@@ -23,8 +23,11 @@ type peer struct {
 	name  string
 	warm  time.Duration // how long it takes until it runs at its speed
 	goal  float64       // that ours is to reach as a multiple of it; 0: none
-	start func(ctx context.Context, url string) (*lab.Process, error)
+	start starter
 }
+
+// A starter starts a client of the server at an address.
+type starter func(ctx context.Context, url string) (*lab.Process, error)
 
 const connections = 64
 
@@ -33,38 +36,8 @@ const byScript = "plimsoll, k6's script"
 
 // clients are all clients of the closed loop, ours first.
 func (s *setup) clients(dir string) []peer {
-	self := func(engine string) func(context.Context, string) (*lab.Process, error) {
-		return func(ctx context.Context, url string) (*lab.Process, error) {
-			return s.start(
-				ctx,
-				"",
-				s.self,
-				"client",
-				"-engine="+engine,
-				"-url="+url,
-				fmt.Sprint("-n=", connections),
-				"-script="+filepath.Join(dir, "k6.js"),
-			)
-		}
-	}
-	program := func(name string, stdin func(url string) string, args func(url string) []string) func(context.Context, string) (*lab.Process, error) {
-		return func(ctx context.Context, url string) (*lab.Process, error) {
-			path := filepath.Join(s.peers, name)
-			if _, err := os.Stat(path); err != nil {
-				var lerr error
-				if path, lerr = exec.LookPath(filepath.Base(name)); lerr != nil {
-					return nil, fmt.Errorf(
-						"not installed (scripts/peers.sh %s)",
-						filepath.Base(name),
-					)
-				}
-			}
-			in := ""
-			if stdin != nil {
-				in = stdin(url)
-			}
-			return s.start(ctx, in, path, args(url)...)
-		}
+	self := func(engine string) starter {
+		return s.ours(engine, fmt.Sprint("-n=", connections), "-script="+filepath.Join(dir, "k6.js"))
 	}
 	builtIn := []peer{
 		{"plimsoll", time.Second, 0, self("plimsoll")},
@@ -77,60 +50,46 @@ func (s *setup) clients(dir string) []peer {
 	}
 	c := fmt.Sprint(connections)
 	return append(builtIn, []peer{
-		{"wrk", time.Second, 0.95, program("wrk", nil, func(url string) []string {
-			return []string{"-t1", "-c" + c, "-d3600", url + "/"}
-		})},
-		{"vegeta", 2 * time.Second, 3, program("vegeta", func(url string) string {
-			return "GET " + url + "/\n"
-		}, func(string) []string {
-			return []string{
-				"attack",
-				"-rate=0",
-				"-duration=3600s",
-				"-workers=" + c,
-				"-max-workers=" + c,
-				"-connections=" + c,
-				"-output=/dev/null",
-			}
-		})},
-		{"oha", time.Second, 0, program("oha", nil, func(url string) []string {
-			return []string{"-c", c, "-z", "3600s", "--no-tui", url + "/"}
-		})},
-		{"k6", 4 * time.Second, 10, program("k6", nil, func(url string) []string {
-			return []string{
-				"run",
-				"--quiet",
-				"--no-usage-report",
-				"--vus",
-				c,
-				"--duration",
-				"3600s",
-				"--env",
-				"BASE_URL=" + url,
-				filepath.Join(dir, "k6.js"),
-			}
-		})},
-		{
-			"Locust FastHttpUser",
-			5 * time.Second,
-			10,
-			program("locust", nil, func(url string) []string {
-				return []string{
-					"-f",
-					filepath.Join(dir, "locustfile.py"),
-					"--headless",
-					"-u",
-					c,
-					"-r",
-					c,
-					"--host",
-					url,
-					"--loglevel",
-					"ERROR",
-				}
-			}),
-		},
+		{"wrk", time.Second, 0.95, s.theirs("wrk", "", "-t1 -c"+c+" -d3600 URL/")},
+		{"vegeta", 2 * time.Second, 3, s.theirs("vegeta", "GET URL/\n", "attack -rate=0 -duration=3600s -workers="+c+
+			" -max-workers="+c+" -connections="+c+" -output=/dev/null")},
+		{"oha", time.Second, 0, s.theirs("oha", "", "-c "+c+" -z 3600s --no-tui URL/")},
+		{"k6", 4 * time.Second, 10, s.theirs("k6", "", "run --quiet --no-usage-report --vus "+c+
+			" --duration 3600s --env BASE_URL=URL", filepath.Join(dir, "k6.js"))},
+		{"Locust FastHttpUser", 5 * time.Second, 10, s.theirs("locust", "", "--headless -u "+c+" -r "+c+
+			" --host URL --loglevel ERROR", "-f", filepath.Join(dir, "locustfile.py"))},
 	}...)
+}
+
+// ours starts one of our clients with further flags.
+func (s *setup) ours(engine string, flags ...string) starter {
+	return func(ctx context.Context, url string) (*lab.Process, error) {
+		args := append([]string{"client", "-engine=" + engine, "-url=" + url}, flags...)
+		return s.start(ctx, "", s.self, args...)
+	}
+}
+
+// theirs starts a program of others with a text in its standard input, the words of another as
+// arguments, and further arguments. In both texts URL stands for the server's address.
+func (s *setup) theirs(name, stdin, text string, args ...string) starter {
+	return func(ctx context.Context, url string) (*lab.Process, error) {
+		path := s.find(name)
+		if path == "" {
+			return nil, fmt.Errorf("not installed (scripts/peers.sh %s)", name)
+		}
+		at := strings.NewReplacer("URL", url)
+		return s.start(ctx, at.Replace(stdin), path,
+			append(strings.Fields(at.Replace(text)), args...)...)
+	}
+}
+
+// find returns the path of a peer: in the directory of the peers, or in PATH; "" if it is in none.
+func (s *setup) find(name string) string {
+	if own := filepath.Join(s.peers, name); exists(own) {
+		return own
+	}
+	path, _ := exec.LookPath(name) // "" with an error
+	return path
 }
 
 // closed is the row of the closed loop.
@@ -153,7 +112,7 @@ func (s *setup) closed(ctx context.Context, r *report) error {
 			if failures[c.name] != nil {
 				continue
 			}
-			w, err := s.one(ctx, n, c, length)
+			w, err := s.one(ctx, n, n.url, c, length)
 			if ctx.Err() != nil {
 				n.stop()
 				return context.Cause(ctx)
@@ -178,7 +137,6 @@ func (s *setup) closed(ctx context.Context, r *report) error {
 	if err := failures["plimsoll"]; err != nil {
 		return fmt.Errorf("our own client: %w", err)
 	}
-	r.Closed = ours
 	for _, c := range clients {
 		l := client64{Name: c.name, Goal: c.goal, PerCPUSecond: spreadOf(per[c.name])}
 		if err := failures[c.name]; err != nil {
@@ -189,21 +147,22 @@ func (s *setup) closed(ctx context.Context, r *report) error {
 		r.Clients = append(r.Clients, l)
 	}
 	if peer := per["k6"]; len(peer) > 0 {
-		ratio := spreadOf(ratios(per[byScript], peer))
-		r.Figures = append(r.Figures, figure{
-			Name:  "requests per CPU-second by one script, ours of k6's",
-			Unit:  "×",
-			Value: ratio,
-			Goal:  ">= 4",
-			Met:   ratio.Median >= 4,
-			Note:  "scripts/k6.js: a GET, as fast as it goes",
-		})
+		ratio := ratios(per[byScript], peer)
+		r.add("requests per CPU-second by one script, ours of k6's", "×", ratio,
+			">= 4", stats.Median(ratio) >= 4, "scripts/k6.js: a GET, as fast as it goes")
 	}
 	return nil
 }
 
-func (s *setup) one(ctx context.Context, n *null, c peer, length time.Duration) (window, error) {
-	p, err := c.start(ctx, n.url)
+// one measures a client of the server, or of what stands before it.
+func (s *setup) one(
+	ctx context.Context,
+	n *null,
+	url string,
+	c peer,
+	length time.Duration,
+) (window, error) {
+	p, err := c.start(ctx, url)
 	if err != nil {
 		return window{}, err
 	}
@@ -217,32 +176,18 @@ func (s *setup) paced(ctx context.Context, r *report) error {
 	if s.short {
 		length = 3 * time.Second
 	}
-	ours := s.clients("")[0]
+	ours, paced := s.clients("")[0], peer{warm: 4 * time.Second,
+		start: s.ours("paced", fmt.Sprint("-n=", users), "-interval=100ms", "-ramp=2s")}
 	var costs, ratio, rate []float64
 	for range s.rounds {
 		n, err := s.serve(ctx)
 		if err != nil {
 			return err
 		}
-		loop, err := s.one(ctx, n, ours, length/2)
+		loop, err := s.one(ctx, n, n.url, ours, length/2)
 		if err == nil {
 			var w window
-			w, err = s.one(ctx, n, peer{
-				warm: 4 * time.Second,
-				start: func(ctx context.Context, url string) (*lab.Process, error) {
-					return s.start(
-						ctx,
-						"",
-						s.self,
-						"client",
-						"-engine=paced",
-						"-url="+url,
-						fmt.Sprint("-n=", users),
-						"-interval=100ms",
-						"-ramp=2s",
-					)
-				},
-			}, length)
+			w, err = s.one(ctx, n, n.url, paced, length)
 			if err == nil {
 				costs = append(costs, w.cpu/w.requests*1e6)
 				ratio = append(ratio, w.cpu/w.requests/(loop.cpu/loop.requests))
@@ -254,30 +199,12 @@ func (s *setup) paced(ctx context.Context, r *report) error {
 			return err
 		}
 	}
-	r.Figures = append(r.Figures, figure{
-		Name:  fmt.Sprintf("paced users (%d × 10/s), CPU per op including recording", users),
-		Unit:  "us",
-		Value: spreadOf(costs),
-		Goal:  "<= 12",
-		Met:   stats.Median(costs) <= 12,
-		Note:  fmt.Sprintf("%.0f ops/s reached of %d", stats.Median(rate), users*10),
-	})
-	r.Figures = append(r.Figures, figure{
-		Name: fmt.Sprintf(
-			"paced users (%d × 10/s), CPU per op including recording, of our closed loop's",
-			users,
-		),
-		Unit:  "×",
-		Value: spreadOf(ratio),
-		Goal:  "<= 2.5",
-		Met:   stats.Median(ratio) <= 2.5,
-		Note: fmt.Sprintf(
-			"%.1f us per op; %.0f ops/s reached of %d",
-			stats.Median(costs),
-			stats.Median(rate),
-			users*10,
-		),
-	})
+	name := fmt.Sprintf("paced users (%d × 10/s), CPU per op including recording", users)
+	cost := stats.Median(costs)
+	reached := fmt.Sprintf("%.0f ops/s reached of %d", stats.Median(rate), users*10)
+	r.add(name, "us", costs, "<= 12", cost <= 12, reached)
+	r.add(name+", of our closed loop's", "×", ratio, "<= 2.5", stats.Median(ratio) <= 2.5,
+		fmt.Sprintf("%.1f us per op; %s", cost, reached))
 	return nil
 }
 
@@ -293,7 +220,7 @@ func (s *setup) sim(
 	ctx, cancel := context.WithTimeout(ctx, 2*ramp+length+3*time.Minute)
 	defer cancel()
 	var out bytes.Buffer
-	p, err := lab.Start(ctx, lab.Spec{
+	err = lab.Run(ctx, lab.Spec{
 		Name: "simulated users",
 		Path: s.self,
 		CPUs: []int{s.core},
@@ -311,15 +238,6 @@ func (s *setup) sim(
 		}, more...),
 	})
 	if err != nil {
-		return o, err
-	}
-	defer halt(p)
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		return o, context.Cause(ctx)
-	}
-	if err := p.Err(); err != nil {
 		return o, err
 	}
 	if err := json.Unmarshal(out.Bytes(), &o); err != nil {
@@ -358,100 +276,72 @@ func (s *setup) memory(ctx context.Context, r *report) error {
 		kib, running = append(kib, o.KiBPerUser), append(running, o.Running)
 		stacks, heap = append(stacks, o.Stacks), append(heap, o.Heap)
 	}
-	r.Figures = append(r.Figures, figure{
-		Name:  "memory per connected simulated user (HTTP + WebSocket + client state), resident after a collection",
-		Unit:  "KiB",
-		Value: spreadOf(kib),
-		Goal:  "<= 40",
-		Met:   stats.Median(kib) <= 40,
-		Note: fmt.Sprintf(
-			"%d users that act at pace 0.1; %.1f KiB live objects and %.1f KiB stacks; between two collections %.1f KiB are resident; the kernel's socket buffers are not in it",
-			users,
-			stats.Median(heap),
-			stats.Median(stacks),
-			stats.Median(running),
-		),
-	})
+	r.add(
+		"memory per connected simulated user (HTTP + WebSocket + client state), resident after a collection",
+		"KiB", kib, "<= 40", stats.Median(kib) <= 40,
+		fmt.Sprintf("%d users that act at pace 0.1; %.1f KiB live objects and %.1f KiB stacks; "+
+			"between two collections %.1f KiB are resident; the kernel's socket buffers are not in it",
+			users, stats.Median(heap), stats.Median(stacks), stats.Median(running)))
 	return nil
+}
+
+// many runs as many users as there are to be on one core, at default pace, and returns what the
+// server counted besides, and for how long they were measured.
+func (s *setup) many(
+	ctx context.Context,
+	server []string,
+	more ...string,
+) (o outcome, c counts, length time.Duration, err error) {
+	ramp, length := 40*time.Second, 60*time.Second
+	if s.short {
+		ramp, length = 25*time.Second, 20*time.Second
+	}
+	n, err := s.serve(ctx, server...)
+	if err != nil {
+		return o, c, length, err
+	}
+	defer n.stop()
+	if o, err = s.sim(ctx, n, s.sockets, 1, ramp, length, more...); err != nil {
+		return o, c, length, err
+	}
+	c, err = n.stats(ctx)
+	return o, c, length, err
 }
 
 // users is the row of users at default pace in one process on one core.
 func (s *setup) users(ctx context.Context, r *report) error {
-	ramp, length := 40*time.Second, 60*time.Second
-	if s.short {
-		ramp, length = 25*time.Second, 20*time.Second
-	}
-	n, err := s.serve(ctx, "-push=0.05")
+	o, c, length, err := s.many(ctx, []string{"-push=0.05"})
 	if err != nil {
 		return err
 	}
-	defer n.stop()
-	o, err := s.sim(ctx, n, s.sockets, 1, ramp, length)
-	if err != nil {
-		return err
-	}
-	c, err := n.stats(ctx)
-	if err != nil {
-		return err
-	}
-	met := o.LagP99 <= 5 && o.Errors == 0
-	f := figure{
-		Name:  "simulated users at default pace in one process on one core",
-		Unit:  "users",
-		Value: spreadOf([]float64{float64(o.Active)}),
-		Goal:  ">= 9,000",
-		Met:   met && o.Active >= 9000,
-		Note: fmt.Sprintf(
-			"%d sockets for %v, lag p99 %.2f ms (n %d), %.0f ops/s, %d errors",
-			2*o.Active,
-			length,
-			o.LagP99,
-			o.LagN,
-			o.OpsPerSecond,
-			o.Errors,
-		),
-	}
+	note := fmt.Sprintf("%d sockets for %v, lag p99 %.2f ms (n %d), %.0f ops/s, %d errors",
+		2*o.Active, length, o.LagP99, o.LagN, o.OpsPerSecond, o.Errors)
 	if len(c.Unknown) > 0 {
-		f.Note += fmt.Sprintf("; requests that the null server does not know: %v", c.Unknown)
+		note += fmt.Sprintf("; requests that the null server does not know: %v", c.Unknown)
 	}
-	r.Figures = append(r.Figures, f)
+	r.add("simulated users at default pace in one process on one core", "users",
+		[]float64{float64(o.Active)}, ">= 9,000", o.healthy() && o.Active >= 9000, note)
 	return nil
 }
 
+// healthy reports whether the users were on time, and nothing failed.
+func (o outcome) healthy() bool { return o.LagP99 <= 5 && o.Errors == 0 }
+
 // scripted is the row of users of a script, at default pace in one process on one core.
 func (s *setup) scripted(ctx context.Context, r *report) error {
-	ramp, length := 40*time.Second, 60*time.Second
-	if s.short {
-		ramp, length = 25*time.Second, 20*time.Second
-	}
-	n, err := s.serve(ctx)
-	if err != nil {
-		return err
-	}
-	defer n.stop()
 	file := filepath.Join("examples", "locust", "poster.js")
-	o, err := s.sim(ctx, n, s.sockets, 1, ramp, length,
-		"-engine=script", "-script="+filepath.Join(s.root, file))
+	o, _, _, err := s.many(ctx, nil, "-engine=script", "-script="+filepath.Join(s.root, file))
 	if err != nil {
 		return err
 	}
-	r.Figures = append(r.Figures, figure{
-		Name:  "simulated users of a script at default pace in one process on one core",
-		Unit:  "users",
-		Value: spreadOf([]float64{float64(o.Active)}),
-		Goal:  ">= 5,000",
-		Met:   o.LagP99 <= 5 && o.Errors == 0 && o.Active >= 5000,
-		Note: fmt.Sprintf("%s: %.0f requests/s, lag p99 %.2f ms (n %d), %d errors",
-			file, o.OpsPerSecond, o.LagP99, o.LagN, o.Errors),
-	}, figure{
-		Name:  "memory per user of that script, resident after a collection",
-		Unit:  "KiB",
-		Value: spreadOf([]float64{o.KiBPerUser}),
-		Goal:  "<= 60",
-		Met:   o.KiBPerUser <= 60,
-		Note: fmt.Sprintf("%.1f KiB live objects and %.1f KiB stacks; between two collections "+
-			"%.1f KiB are resident", o.Heap, o.Stacks, o.Running),
-	})
+	r.add("simulated users of a script at default pace in one process on one core", "users",
+		[]float64{float64(o.Active)}, ">= 5,000", o.healthy() && o.Active >= 5000,
+		fmt.Sprintf("%s: %.0f requests/s, lag p99 %.2f ms (n %d), %d errors",
+			file, o.OpsPerSecond, o.LagP99, o.LagN, o.Errors))
+	r.add("memory per user of that script, resident after a collection", "KiB",
+		[]float64{o.KiBPerUser}, "<= 60", o.KiBPerUser <= 60,
+		fmt.Sprintf("%.1f KiB live objects and %.1f KiB stacks; between two collections "+
+			"%.1f KiB are resident", o.Heap, o.Stacks, o.Running))
 	return nil
 }
 
@@ -462,20 +352,9 @@ var benchLine = regexp.MustCompile(
 // record is the row of recording one op.
 func (s *setup) record(ctx context.Context, r *report) error {
 	count := fmt.Sprint("-count=", s.rounds)
-	cmd := exec.CommandContext(
-		ctx,
-		"taskset",
-		"-c",
-		fmt.Sprint(s.core),
-		"go",
-		"test",
-		"-run=^$",
-		"-bench=^BenchmarkRecord$",
-		"-benchmem",
-		"-benchtime=300ms",
-		count,
-		"./load/measure",
-	)
+	cmd := exec.CommandContext(ctx, "taskset", append([]string{"-c", fmt.Sprint(s.core)},
+		strings.Fields("go test -run=^$ -bench=^BenchmarkRecord$ -benchmem -benchtime=300ms "+
+			count+" ./load/measure")...)...)
 	cmd.Dir, cmd.Env = s.root, append(os.Environ(), "GOMAXPROCS=1", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -496,14 +375,8 @@ func (s *setup) record(ctx context.Context, r *report) error {
 	if len(ns) == 0 {
 		return fmt.Errorf("no line of BenchmarkRecord in %q", study.OneLine(string(out)))
 	}
-	r.Figures = append(r.Figures, figure{
-		Name:  "record one op, clock read excluded",
-		Unit:  "ns",
-		Value: spreadOf(ns),
-		Goal:  "<= 10, 0 allocations",
-		Met:   stats.Median(ns) <= 10 && allocs == "0",
-		Note:  allocs + " allocations",
-	})
+	r.add("record one op, clock read excluded", "ns", ns, "<= 10, 0 allocations",
+		stats.Median(ns) <= 10 && allocs == "0", allocs+" allocations")
 	return nil
 }
 
@@ -527,16 +400,12 @@ func (s *setup) truth(ctx context.Context, r *report) error {
 		return fmt.Errorf("%w: %s", err, study.OneLine(errs.String()))
 	}
 	r.Truth = strings.TrimSpace(out.String())
-	f := figure{
-		Name: "truth of the clock: p50 and p99 against known service times of 1 to 100 ms, generator core at 95 %",
-		Goal: "within 5 %",
-		Met:  err == nil,
-		Note: "see the table below",
-	}
+	note := "see the table below"
 	if err != nil {
-		f.Note += "; " + study.OneLine(errs.String())
+		note += "; " + study.OneLine(errs.String())
 	}
-	r.Figures = append(r.Figures, f)
+	r.add("truth of the clock: p50 and p99 against known service times of 1 to 100 ms, "+
+		"generator core at 95 %", "", nil, "within 5 %", err == nil, note)
 	return nil
 }
 

@@ -50,16 +50,9 @@ func (s *setup) secure(ctx context.Context, r *report) error {
 		return err
 	}
 	c := fmt.Sprint(connections)
-	for _, row := range []struct {
-		name, flag, peer string
-		args             func(url string) []string
-	}{
-		{"TLS", "-http2=false", "wrk", func(url string) []string {
-			return []string{"-t1", "-c" + c, "-d3600", url + "/"}
-		}},
-		{"HTTP/2", "-http2", "h2load", func(url string) []string {
-			return []string{"-t1", "-c" + c, "-m1", "--duration=3600", "--warm-up-time=1", url + "/"}
-		}},
+	for _, row := range []struct{ name, flag, peer, args string }{
+		{"TLS", "-http2=false", "wrk", "-t1 -c" + c + " -d3600 URL/"},
+		{"HTTP/2", "-http2", "h2load", "-t1 -c" + c + " -m1 --duration=3600 --warm-up-time=1 URL/"},
 	} {
 		f := figure{
 			Name: row.name + " behind nginx, 64 connections: requests per CPU-second, of " + row.peer + "'s",
@@ -71,33 +64,17 @@ func (s *setup) secure(ctx context.Context, r *report) error {
 				name: engine,
 				warm: time.Second,
 				start: func(ctx context.Context, url string) (*lab.Process, error) {
-					return s.start(
-						ctx,
-						"",
-						"/usr/bin/env",
-						"SSL_CERT_FILE="+filepath.Join(dir, "cert.pem"),
-						s.self,
-						"client",
-						"-engine="+engine,
-						row.flag,
-						"-url="+url,
-						"-n="+c,
-					)
+					return s.start(ctx, "", "/usr/bin/env", "SSL_CERT_FILE="+filepath.Join(dir, "cert.pem"),
+						s.self, "client", "-engine="+engine, row.flag, "-url="+url, "-n="+c)
 				},
 			}
 		}
 		clients := []peer{self("plimsoll"), self("nethttp")}
-		path, err := exec.LookPath(row.peer)
-		if own := filepath.Join(s.peers, row.peer); exists(own) {
-			path, err = own, nil
-		}
-		if err == nil && !s.alone {
+		if s.find(row.peer) != "" && !s.alone {
 			clients = append(clients, peer{
-				name: row.peer,
-				warm: time.Second,
-				start: func(ctx context.Context, url string) (*lab.Process, error) {
-					return s.start(ctx, "", path, row.args(url)...)
-				},
+				name:  row.peer,
+				warm:  time.Second,
+				start: s.theirs(row.peer, "", row.args),
 			})
 		}
 		per, err := s.behind(ctx, dir, clients)
@@ -145,12 +122,7 @@ func (s *setup) behind(
 			defer stop()
 			for i := range clients {
 				c := clients[(i+round)%len(clients)]
-				p, err := c.start(ctx, url)
-				if err != nil {
-					return err
-				}
-				w, err := n.watch(ctx, p, c.warm, length)
-				halt(p)
+				w, err := s.one(ctx, n, url, c, length)
 				if err != nil {
 					return fmt.Errorf("%s: %w", c.name, err)
 				}

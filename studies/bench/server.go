@@ -20,22 +20,14 @@ type null struct {
 }
 
 func (s *setup) serve(ctx context.Context, args ...string) (*null, error) {
-	p, err := lab.Start(ctx, lab.Spec{
+	p, url, err := study.Serving(ctx, lab.Spec{
 		Name: "refnull",
 		Path: s.program,
 		CPUs: []int{s.server},
 		Args: append([]string{"refnull", "-listen=127.0.0.1:0"}, args...),
 		Env:  append(os.Environ(), "GOMAXPROCS=1"),
 	})
-	if err != nil {
-		return nil, err
-	}
-	n := &null{p: p}
-	if n.url, err = study.Listening(ctx, p); err != nil {
-		n.stop()
-		return nil, err
-	}
-	return n, nil
+	return &null{url, p}, err
 }
 
 func (n *null) stop() { halt(n.p) }

@@ -7,6 +7,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -222,7 +224,7 @@ func (s *suite) once(ctx context.Context, r row) (out result, err error) {
 			"-team",
 			teamOf(r),
 			"-only",
-			strings.Join(proven, ","),
+			proven,
 			p.URL(),
 		}
 	}
@@ -267,11 +269,11 @@ func (s *suite) once(ctx context.Context, r row) (out result, err error) {
 			return out, err
 		}
 	}
-	if _, err := os.Stat(store); err == nil {
-		if out.leak, err = leaks(secrets, outputs, store); err != nil {
-			return out, err
-		}
-	} else if out.leak, err = leaks(secrets, outputs, filepath.Join(dir, "plan.yaml")); err != nil {
+	kept := store
+	if _, err := os.Stat(store); err != nil {
+		kept = planFile
+	}
+	if out.leak, err = leaks(secrets, outputs, kept); err != nil {
 		return out, err
 	}
 	out.struck = int(p.struck.Load())
@@ -316,7 +318,7 @@ func (r *result) judge(
 	if visits > 0 {
 		add("a redirection was followed %d times", visits)
 	}
-	for _, name := range sorted(outputs) {
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		for _, mark := range []string{"panic:", "runtime error:", "\ngoroutine "} {
 			if bytes.Contains(outputs[name], []byte(mark)) {
 				add("%s shows a panic", name)
@@ -324,11 +326,10 @@ func (r *result) judge(
 			}
 		}
 	}
-	if r.leak.secret != "" {
-		add("%s", r.leak.secret)
-	}
-	if r.leak.control != "" {
-		add("%s", r.leak.control)
+	for _, l := range []string{r.leak.secret, r.leak.control} {
+		if l != "" {
+			add("%s", l)
+		}
 	}
 	r.problems = problems
 }
@@ -511,28 +512,15 @@ func peak(pid int) int {
 }
 
 // proven are the actions that `target verify` proves here. The first posts a message.
-var proven = []string{
-	"create_post",
-	"add_reaction",
-	"edit_post",
-	"delete_post",
-	"ack_to_post",
-	"view_thread",
-	"update_thread_read",
-	"upsert_draft",
-	"create_scheduled_post",
-	"search_posts",
-	"click_user_profile",
-	"add_channel_bookmark",
-}
+const proven = "create_post,add_reaction,edit_post,delete_post,ack_to_post,view_thread," +
+	"update_thread_read,upsert_draft,create_scheduled_post,search_posts,click_user_profile," +
+	"add_channel_bookmark"
 
 // teamOf names a team of the row's own.
 func teamOf(r row) string {
-	sum := uint32(2166136261) // FNV-1a
-	for _, c := range []byte(r.name()) {
-		sum = (sum ^ uint32(c)) * 16777619
-	}
-	return fmt.Sprintf("c%08x", sum)
+	sum := fnv.New32a()
+	_, _ = io.WriteString(sum, r.name()) // never fails
+	return fmt.Sprintf("c%08x", sum.Sum32())
 }
 
 // planOf is the plan of a row. The host does other work: the gates of its own health are open. More

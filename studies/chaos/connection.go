@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"io"
 	"math/big"
 	"net"
@@ -18,43 +17,40 @@ import (
 
 // Faults of connections. When they begin, those that are open are closed.
 var connectionModes = []*mode{
-	{
-		name:   "reset",
-		what:   "resets the connection in the place of an answer",
-		answer: func(x *exchange) { x.reset() },
-	},
-	{name: "reset-body", what: "resets the connection within a body", answer: func(x *exchange) {
-		x.say(
-			head(
-				"201 Created",
-				"Content-Type: application/json",
-				"Content-Length: 4000",
-			) + `{"id":"`,
-		)
+	answers("reset", "resets the connection in the place of an answer", (*exchange).reset),
+	answers("reset-body", "resets the connection within a body", func(x *exchange) {
+		x.say(halfABody)
 		x.rest(20 * time.Millisecond)
 		x.reset()
-	}},
-	{
-		name:   "closed",
-		what:   "closes the connection in the place of an answer",
-		answer: func(x *exchange) { x.take() },
-	},
-	{
-		name: "reset-accept",
-		what: "resets each new connection",
-		conn: func(_ *proxy, c net.Conn) { reset(c) },
-	},
-	{
-		name: "frozen-accept",
-		what: "accepts connections and reads nothing",
-		conn: func(p *proxy, c net.Conn) { hold(p, c, nil) },
-	},
+	}),
+	answers("closed", "closes the connection in the place of an answer",
+		func(x *exchange) { x.take() }),
+	meets("reset-accept", "resets each new connection", func(_ *proxy, c net.Conn) { reset(c) }),
+	holds("frozen-accept", "accepts connections and reads nothing", ""),
+}
+
+// meets makes a mode that takes new connections.
+func meets(name, what string, do func(p *proxy, c net.Conn)) *mode {
+	return &mode{name: name, what: what, conn: do}
+}
+
+// holds is meets for one that sends a text and keeps the connection.
+func holds(name, what, say string) *mode {
+	return meets(name, what, func(p *proxy, c net.Conn) { hold(p, c, say) })
+}
+
+// parts is meets for one that sends a text and closes the connection.
+func parts(name, what, say string) *mode {
+	return meets(name, what, func(_ *proxy, c net.Conn) {
+		_, _ = io.WriteString(c, say)
+		finish(c)
+	})
 }
 
 // hold keeps a connection until the proxy ends or the client closes it; bytes from the client are
 // dropped. say is sent first.
-func hold(p *proxy, c net.Conn, say []byte) {
-	_, _ = c.Write(say)
+func hold(p *proxy, c net.Conn, say string) {
+	_, _ = io.WriteString(c, say)
 	done := make(chan struct{})
 	p.wg.Go(func() {
 		_, _ = io.Copy(io.Discard, c)
@@ -66,70 +62,23 @@ func hold(p *proxy, c net.Conn, say []byte) {
 	}
 }
 
+// halfAHello is the beginning of a server's hello.
+const halfAHello = "\x16\x03\x03\x00\x7a\x02\x00\x00\x76\x03\x03"
+
 // Faults of TLS. The row's proxy speaks TLS with a certificate that is right until the fault
 // begins.
 var tlsModes = []*mode{
-	{
-		name: "tls-expired",
-		what: "a certificate that has expired",
-		cert: func(*certificates) string { return "expired" },
-	},
-	{
-		name: "tls-name",
-		what: "a certificate of another name",
-		cert: func(*certificates) string { return "other name" },
-	},
-	{
-		name: "tls-taunt",
-		what: "a certificate whose names hold escape sequences",
-		cert: func(*certificates) string { return "taunt" },
-	},
-	{
-		name: "tls-unknown",
-		what: "a certificate of an unknown authority",
-		cert: func(*certificates) string { return "unknown" },
-	},
-	{
-		name: "tls-stall",
-		what: "never answers the client's hello",
-		conn: func(p *proxy, c net.Conn) { hold(p, c, nil) },
-	},
-	{
-		name: "tls-half",
-		what: "sends the beginning of its hello, and nothing more",
-		conn: func(p *proxy, c net.Conn) {
-			hold(p, c, []byte{22, 3, 3, 0, 122, 2, 0, 0, 118, 3, 3})
-		},
-	},
-	{
-		name: "tls-cut",
-		what: "closes the connection within its hello",
-		conn: func(_ *proxy, c net.Conn) {
-			_, _ = c.Write([]byte{22, 3, 3, 0, 122, 2, 0, 0, 118, 3, 3})
-			finish(c)
-		},
-	},
-	{
-		name: "tls-plain",
-		what: "answers the client's hello with plain HTTP",
-		conn: func(_ *proxy, c net.Conn) {
-			_, _ = io.WriteString(c, head(
-				"400 Bad Request",
-				"Content-Type: text/plain",
-				"Content-Length: 0",
-				"Connection: close",
-			))
-			finish(c)
-		},
-	},
-	{
-		name: "tls-alert",
-		what: "answers the client's hello with an alert",
-		conn: func(_ *proxy, c net.Conn) {
-			_, _ = c.Write([]byte{21, 3, 3, 0, 2, 2, 40}) // fatal, handshake failure
-			finish(c)
-		},
-	},
+	{name: "tls-expired", what: "a certificate that has expired", cert: "expired"},
+	{name: "tls-name", what: "a certificate of another name", cert: "other name"},
+	{name: "tls-taunt", what: "a certificate whose names hold escape sequences", cert: "taunt"},
+	{name: "tls-unknown", what: "a certificate of an unknown authority", cert: "unknown"},
+	holds("tls-stall", "never answers the client's hello", ""),
+	holds("tls-half", "sends the beginning of its hello, and nothing more", halfAHello),
+	parts("tls-cut", "closes the connection within its hello", halfAHello),
+	parts("tls-plain", "answers the client's hello with plain HTTP", head("400 Bad Request",
+		"Content-Type: text/plain", "Content-Length: 0", "Connection: close")),
+	// fatal, handshake failure
+	parts("tls-alert", "answers the client's hello with an alert", "\x15\x03\x03\x00\x02\x02\x28"),
 }
 
 // finish closes a connection in order, after reading everything that the client has sent: otherwise
@@ -137,9 +86,9 @@ var tlsModes = []*mode{
 func finish(c net.Conn) {
 	if t, ok := c.(*net.TCPConn); ok {
 		_ = t.CloseWrite()
+		_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		_, _ = io.Copy(io.Discard, c)
 	}
-	_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-	_, _ = io.Copy(io.Discard, c)
 	_ = c.Close()
 }
 
@@ -157,15 +106,15 @@ type certificates struct {
 
 func newCertificates() (*certificates, error) {
 	c := &certificates{by: map[string]*tls.Certificate{}}
-	ca, caKey, err := newAuthority("chaos")
+	ca, err := authority("chaos")
 	if err != nil {
 		return nil, err
 	}
-	other, otherKey, err := newAuthority("somebody else")
+	other, err := authority("somebody else")
 	if err != nil {
 		return nil, err
 	}
-	c.authority = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw})
+	c.authority = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Certificate[0]})
 	now := time.Now()
 	here := []net.IP{net.IPv4(127, 0, 0, 1)}
 	for name, t := range map[string]x509.Certificate{
@@ -179,47 +128,49 @@ func newCertificates() (*certificates, error) {
 			Subject:  pkix.Name{CommonName: "\x1b[31m\n" + forged},
 		},
 	} {
-		t.SerialNumber, t.NotBefore = big.NewInt(now.UnixNano()), now.Add(-48*time.Hour)
-		t.KeyUsage, t.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{
-			x509.ExtKeyUsageServerAuth,
-		}
-		by, key := ca, caKey
+		t.SerialNumber, t.KeyUsage = big.NewInt(now.UnixNano()), x509.KeyUsageDigitalSignature
+		t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		by := ca
 		if name == "unknown" {
-			by, key = other, otherKey
+			by = other
 		}
-		own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
+		if c.by[name], err = signed(&t, by); err != nil {
 			return nil, err
 		}
-		der, err := x509.CreateCertificate(rand.Reader, &t, by, &own.PublicKey, key)
-		if err != nil {
-			return nil, err
-		}
-		c.by[name] = &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: own}
 	}
 	return c, nil
 }
 
-func newAuthority(name string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	t := &x509.Certificate{
+func authority(name string) (*tls.Certificate, error) {
+	return signed(&x509.Certificate{
 		SerialNumber:          big.NewInt(1),
 		Subject:               pkix.Name{CommonName: name},
-		NotBefore:             time.Now().Add(-48 * time.Hour),
 		NotAfter:              time.Now().Add(48 * time.Hour),
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 		KeyUsage:              x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
+	}, nil)
+}
+
+// signed makes a certificate with a key of its own, which began two days ago. An authority signs it;
+// without one it signs itself.
+func signed(t *x509.Certificate, by *tls.Certificate) (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	cert, err := x509.ParseCertificate(der)
-	return cert, key, err
+	own := &tls.Certificate{PrivateKey: key, Leaf: t}
+	if by == nil {
+		by = own
+	}
+	t.NotBefore = time.Now().Add(-48 * time.Hour)
+	der, err := x509.CreateCertificate(rand.Reader, t, by.Leaf, key.Public(), by.PrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	own.Certificate = [][]byte{der}
+	own.Leaf, err = x509.ParseCertificate(der)
+	return own, err
 }
 
 // config shows the right certificate, or the fault's while it strikes.
@@ -229,15 +180,11 @@ func (c *certificates) config(p *proxy) *tls.Config {
 		SessionTicketsDisabled: true,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			name := "right"
-			if p.mode.cert != nil && p.script.activeNow() {
+			if p.mode.cert != "" && p.script.activeNow() {
 				p.struck.Add(1)
-				name = p.mode.cert(c)
+				name = p.mode.cert
 			}
-			cert := c.by[name]
-			if cert == nil {
-				return nil, errors.New("no such certificate")
-			}
-			return cert, nil
+			return c.by[name], nil
 		},
 	}
 }

@@ -96,17 +96,10 @@ func run(ctx context.Context, args []string) error {
 		users:    *users,
 		log:      func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
 	}
-	if s.program, err = filepath.Abs(*program); err != nil {
+	if err := study.Absolute(program, feedProgram, keep); err != nil {
 		return err
 	}
-	if s.feed, err = filepath.Abs(*feedProgram); err != nil {
-		return err
-	}
-	if *keep != "" {
-		if s.dir, err = filepath.Abs(*keep); err != nil {
-			return err
-		}
-	}
+	s.program, s.feed, s.dir = *program, *feedProgram, *keep
 	all, err := s.all(ctx, chosen)
 	if err != nil {
 		return err

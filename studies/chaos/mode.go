@@ -13,12 +13,12 @@ import (
 // faults.
 type mode struct {
 	name    string
-	what    string                       // it does, for the table
-	answer  func(x *exchange)            // answers a request in the place of the server
-	upgrade func(x *exchange)            // answers the handshake of a WebSocket
-	socket  func(x *exchange)            // writes into a WebSocket that is open
-	conn    func(p *proxy, c net.Conn)   // takes a connection before any bytes are sent
-	cert    func(c *certificates) string // names the certificate that is shown
+	what    string                     // it does, for the table
+	answer  func(x *exchange)          // answers a request in the place of the server
+	upgrade func(x *exchange)          // answers the handshake of a WebSocket
+	socket  func(x *exchange)          // writes into a WebSocket that is open
+	conn    func(p *proxy, c net.Conn) // takes a connection before any bytes are sent
+	cert    string                     // names the certificate that is shown
 	// answer is of requests alone: the handshakes of WebSockets pass
 	sockets bool
 	// heavy moves many bytes: fewer of its kind run at a time, and users pause for longer.
@@ -32,6 +32,58 @@ func modes() []*mode {
 		all = append(all, list...)
 	}
 	return all
+}
+
+// answers makes a mode that answers requests in the place of the server.
+func answers(name, what string, do func(x *exchange)) *mode {
+	return &mode{name: name, what: what, answer: do}
+}
+
+// weighs is answers for one that moves many bytes.
+func weighs(name, what string, do func(x *exchange)) *mode {
+	return weighty(answers(name, what, do))
+}
+
+// weighty is a mode that moves many bytes.
+func weighty(m *mode) *mode {
+	m.heavy = true
+	return m
+}
+
+// says makes a mode that writes a text in the place of an answer, and closes the connection.
+func says(name, what, text string) *mode {
+	return answers(name, what, func(x *exchange) { x.say(text) })
+}
+
+// stays is says for one that keeps the connection open.
+func stays(name, what, text string) *mode {
+	return answers(name, what, func(x *exchange) {
+		x.say(text)
+		x.hold()
+	})
+}
+
+// gives makes a mode that answers with a status and JSON.
+func gives(name, what, status, body string) *mode {
+	return answers(name, what, func(x *exchange) { x.json(status, body) })
+}
+
+// shows makes a mode that answers with a status and a text of another type.
+func shows(name, what, status, kind, body string, fields ...string) *mode {
+	return answers(name, what, func(x *exchange) { x.answer(status, kind, body, fields...) })
+}
+
+// floods makes a mode that writes the beginning of an answer, and then the same without an end.
+func floods(name, what, begin, piece string, times int) *mode {
+	return weighs(name, what, func(x *exchange) {
+		x.say(begin)
+		x.flood(strings.Repeat(piece, times))
+	})
+}
+
+// moves makes a mode that redirects to another place.
+func moves(name, what, status string, to func(x *exchange) string) *mode {
+	return answers(name, what, func(x *exchange) { x.redirect(status, to(x)) })
 }
 
 // Slow and frozen.
@@ -52,40 +104,15 @@ var slowModes = []*mode{
 			}
 		},
 	},
-	{
-		name: "drip",
-		what: "sends a body of 100 kB byte by byte, 20 a second",
-		answer: func(x *exchange) {
-			x.say(head("200 OK", "Content-Type: application/json", "Content-Length: 100000"))
-			x.drip(`{"id":"`)
-		},
-	},
-	{
-		name: "drip-header",
-		what: "sends a header without an end byte by byte, 20 a second",
-		answer: func(x *exchange) {
-			x.drip("HTTP/1.1 200 OK\r\nX-Filler: ")
-		},
-	},
-	{
-		name:   "frozen",
-		what:   "accepts, reads, and never answers",
-		answer: func(x *exchange) { x.hold() },
-	},
-	{
-		name: "frozen-body",
-		what: "sends a header and half a body, then nothing",
-		answer: func(x *exchange) {
-			x.say(
-				head(
-					"201 Created",
-					"Content-Type: application/json",
-					"Content-Length: 400",
-				) + `{"id":"`,
-			)
-			x.hold()
-		},
-	},
+	answers("drip", "sends a body of 100 kB byte by byte, 20 a second", func(x *exchange) {
+		x.say(head("200 OK", ofJSON, "Content-Length: 100000"))
+		x.drip(`{"id":"`)
+	}),
+	answers("drip-header", "sends a header without an end byte by byte, 20 a second",
+		func(x *exchange) { x.drip("HTTP/1.1 200 OK\r\nX-Filler: ") }),
+	answers("frozen", "accepts, reads, and never answers", (*exchange).hold),
+	stays("frozen-body", "sends a header and half a body, then nothing",
+		head("201 Created", ofJSON, "Content-Length: 400")+`{"id":"`),
 }
 
 // drip writes a text and then filler, a byte at a time.
@@ -109,149 +136,65 @@ func (x *exchange) flood(piece string) {
 	}
 }
 
-const chunked = "Transfer-Encoding: chunked"
+// Fields of answers.
+const (
+	ofJSON  = "Content-Type: application/json"
+	chunked = "Transfer-Encoding: chunked"
+)
 
 // Endless.
 var endlessModes = []*mode{
-	{
-		name:  "endless-body",
-		heavy: true,
-		what:  "sends a body without an end, of no announced length",
-		answer: func(x *exchange) {
-			x.say(head("200 OK", "Content-Type: application/json", "Connection: close") + `{"id":"`)
-			x.flood(strings.Repeat("a", 64<<10))
-		},
-	},
-	{
-		name:  "endless-chunks",
-		heavy: true,
-		what:  "sends chunks of 64 kB without an end",
-		answer: func(x *exchange) {
-			x.say(head("200 OK", "Content-Type: application/json", chunked))
-			x.flood("10000\r\n" + strings.Repeat(" ", 0x10000) + "\r\n")
-		},
-	},
-	{
-		name:  "endless-tiny-chunks",
-		heavy: true,
-		what:  "sends chunks of one byte without an end",
-		answer: func(x *exchange) {
-			x.say(head("200 OK", "Content-Type: application/json", chunked))
-			x.flood(strings.Repeat("1\r\n \r\n", 10<<10))
-		},
-	},
-	{
-		name:  "endless-extension",
-		heavy: true,
-		what:  "sends a chunk whose extension has no end",
-		answer: func(x *exchange) {
-			x.say(head("200 OK", "Content-Type: application/json", chunked) + "2;x=")
-			x.flood(strings.Repeat("a", 64<<10))
-		},
-	},
-	{
-		name:  "endless-trailer",
-		heavy: true,
-		what:  "sends trailer lines without an end",
-		answer: func(x *exchange) {
-			x.say(head("200 OK", "Content-Type: application/json", chunked) + "2\r\n{}\r\n0\r\n")
-			x.flood(strings.Repeat("X-T: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n", 2<<10))
-		},
-	},
-	{
-		name:  "endless-header",
-		heavy: true,
-		what:  "sends header lines without an end",
-		answer: func(x *exchange) {
-			x.say("HTTP/1.1 200 OK\r\n")
-			x.flood(strings.Repeat("X-H: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n", 2<<10))
-		},
-	},
-	{
-		name:  "endless-100",
-		heavy: true,
-		what:  "says 100 Continue without an end",
-		answer: func(x *exchange) {
-			x.flood(strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 2<<10))
-		},
-	},
-	{
-		name: "endless-pages",
-		what: "answers every list of members with a full page of new ones",
-		answer: func(x *exchange) {
+	floods("endless-body", "sends a body without an end, of no announced length",
+		head("200 OK", ofJSON, "Connection: close")+`{"id":"`, "a", 64<<10),
+	floods("endless-chunks", "sends chunks of 64 kB without an end",
+		head("200 OK", ofJSON, chunked), "10000\r\n"+strings.Repeat(" ", 0x10000)+"\r\n", 1),
+	floods("endless-tiny-chunks", "sends chunks of one byte without an end",
+		head("200 OK", ofJSON, chunked), "1\r\n \r\n", 10<<10),
+	floods("endless-extension", "sends a chunk whose extension has no end",
+		head("200 OK", ofJSON, chunked)+"2;x=", "a", 64<<10),
+	floods("endless-trailer", "sends trailer lines without an end",
+		head("200 OK", ofJSON, chunked)+"2\r\n{}\r\n0\r\n",
+		"X-T: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n", 2<<10),
+	floods("endless-header", "sends header lines without an end",
+		"HTTP/1.1 200 OK\r\n", "X-H: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n", 2<<10),
+	floods("endless-100", "says 100 Continue without an end",
+		"", "HTTP/1.1 100 Continue\r\n\r\n", 2<<10),
+	answers("endless-pages", "answers every list of members with a full page of new ones",
+		func(x *exchange) {
 			if x.req.Method != "GET" || !strings.HasSuffix(x.req.URL.Path, "/members") {
 				x.pass(x.real())
 				return
 			}
-			var b strings.Builder
-			for i := range 200 {
-				if i > 0 {
-					b.WriteByte(',')
-				}
-				fmt.Fprintf(
-					&b,
-					`{"team_id":"%026d","channel_id":"%026d","user_id":"%s","roles":""}`,
-					1,
-					1,
-					randomName(),
-				)
+			var list []string
+			for range 200 {
+				list = append(list, fmt.Sprintf(
+					`{"team_id":"%026[1]d","channel_id":"%026[1]d","user_id":"%[2]s","roles":""}`,
+					1, randomName()))
 			}
 			x.pass(answer{
 				status: 200,
 				header: http.Header{"Content-Type": {"application/json"}},
-				body:   []byte("[" + b.String() + "]"),
+				body:   []byte("[" + strings.Join(list, ",") + "]"),
 			})
-		},
-	},
+		}),
 }
 
 // Truncated.
 var truncatedModes = []*mode{
-	{
-		name:   "truncated-header",
-		what:   "closes the connection within the header",
-		answer: func(x *exchange) { x.say("HTTP/1.1 201 Created\r\nContent-Ty") },
-	},
-	{
-		name: "truncated-body",
-		what: "closes the connection within a body of announced length",
-		answer: func(x *exchange) {
-			x.say(
-				head(
-					"201 Created",
-					"Content-Type: application/json",
-					"Content-Length: 4000",
-				) + `{"id":"`,
-			)
-		},
-	},
-	{
-		name: "truncated-chunks",
-		what: "closes the connection within a chunk",
-		answer: func(x *exchange) {
-			x.say(
-				head(
-					"201 Created",
-					"Content-Type: application/json",
-					chunked,
-				) + "100\r\n" + `{"id":"`,
-			)
-		},
-	},
-	{
-		name: "truncated-gzip",
-		what: "announces the right length of half a gzip stream",
-		answer: func(x *exchange) {
+	says("truncated-header", "closes the connection within the header",
+		"HTTP/1.1 201 Created\r\nContent-Ty"),
+	says("truncated-body", "closes the connection within a body of announced length", halfABody),
+	says("truncated-chunks", "closes the connection within a chunk",
+		head("201 Created", ofJSON, chunked)+"100\r\n"+`{"id":"`),
+	answers("truncated-gzip", "announces the right length of half a gzip stream",
+		func(x *exchange) {
 			z := zipped([]byte(strings.Repeat(`{"id":"`+randomName()+`"}`, 100)))
-			x.answer(
-				"201 Created",
-				"application/json",
-				string(z[:len(z)/2]),
-				"Content-Encoding: gzip",
-			)
-		},
-	},
+			x.large("201 Created", "application/json", z[:len(z)/2], "Content-Encoding: gzip")
+		}),
 }
+
+// halfABody is the beginning of an answer with a body of 4,000 bytes.
+var halfABody = head("201 Created", ofJSON, "Content-Length: 4000") + `{"id":"`
 
 var (
 	idField   = regexp.MustCompile(`"id":"[^"]*"`)
@@ -260,49 +203,18 @@ var (
 
 // Lies.
 var lyingModes = []*mode{
-	{
-		name:   "lying-empty",
-		what:   "200 with nothing",
-		answer: func(x *exchange) { x.json("200 OK", "") },
-	},
-	{
-		name:   "lying-object",
-		what:   "200 with {}",
-		answer: func(x *exchange) { x.json("200 OK", "{}") },
-	},
-	{
-		name:   "lying-ok",
-		what:   `200 with {"status":"OK"} in the place of what was made`,
-		answer: func(x *exchange) { x.json("200 OK", `{"status":"OK"}`) },
-	},
-	{
-		name:   "lying-created",
-		what:   `201 with {"status":"OK"} in the place of what was made`,
-		answer: func(x *exchange) { x.json("201 Created", `{"status":"OK"}`) },
-	},
-	{
-		name:   "lying-null",
-		what:   "200 with null",
-		answer: func(x *exchange) { x.json("201 Created", "null") },
-	},
-	{
-		name:   "lying-array",
-		what:   "a list in the place of an object",
-		answer: func(x *exchange) { x.json("201 Created", `[{"id":1}]`) },
-	},
-	{
-		name: "lying-types",
-		what: "numbers, lists and objects in the place of texts",
-		answer: func(x *exchange) {
-			x.json(
-				"201 Created",
-				`{"id":{"a":[1e999]},"user_id":[],"channel_id":7,"token":true,"roles":{},"username":null,"name":0,"from":[],"subject":{}}`,
-			)
-		},
-	},
-	{name: "lying-html", what: "200 with a page of HTML", answer: func(x *exchange) {
-		x.answer("200 OK", "text/html", "<!doctype html><title>Welcome</title><p>It works!</p>")
-	}},
+	gives("lying-empty", "200 with nothing", "200 OK", ""),
+	gives("lying-object", "200 with {}", "200 OK", "{}"),
+	gives("lying-ok", `200 with {"status":"OK"} in the place of what was made`,
+		"200 OK", `{"status":"OK"}`),
+	gives("lying-created", `201 with {"status":"OK"} in the place of what was made`,
+		"201 Created", `{"status":"OK"}`),
+	gives("lying-null", "200 with null", "201 Created", "null"),
+	gives("lying-array", "a list in the place of an object", "201 Created", `[{"id":1}]`),
+	gives("lying-types", "numbers, lists and objects in the place of texts", "201 Created",
+		`{"id":{"a":[1e999]},"user_id":[],"channel_id":7,"token":true,"roles":{},"username":null,"name":0,"from":[],"subject":{}}`),
+	shows("lying-html", "200 with a page of HTML", "200 OK", "text/html",
+		"<!doctype html><title>Welcome</title><p>It works!</p>"),
 	{
 		name:    "lying-ids",
 		sockets: true,
@@ -336,66 +248,23 @@ var lyingModes = []*mode{
 			)
 		},
 	},
-	{
-		name: "lying-short",
-		what: "a content length of 5 before a longer body, on a connection that stays",
-		answer: func(x *exchange) {
-			x.say(
-				head(
-					"201 Created",
-					"Content-Type: application/json",
-					"Content-Length: 5",
-				) + `{"id":"` + randomName() + `"}`,
-			)
+	answers("lying-short", "a content length of 5 before a longer body, on a connection that stays",
+		func(x *exchange) {
+			x.say(head("201 Created", ofJSON, "Content-Length: 5") + `{"id":"` + randomName() + `"}`)
 			x.hold()
-		},
-	},
-	{name: "lying-lengths", what: "two content lengths that differ", answer: func(x *exchange) {
-		x.say(
-			head(
-				"201 Created",
-				"Content-Type: application/json",
-				"Content-Length: 2",
-				"Content-Length: 400",
-			) + "{}",
-		)
-	}},
-	{name: "lying-negative", what: "a content length of -1", answer: func(x *exchange) {
-		x.say(head("201 Created", "Content-Type: application/json", "Content-Length: -1") + "{}")
-	}},
-	{name: "lying-overflow", what: "a content length of 2^64", answer: func(x *exchange) {
-		x.say(
-			head(
-				"201 Created",
-				"Content-Type: application/json",
-				"Content-Length: 18446744073709551616",
-			) + "{}",
-		)
-	}},
-	{name: "lying-chunk-size", what: "a chunk size of 2^64 + 2", answer: func(x *exchange) {
-		x.say(
-			head(
-				"201 Created",
-				"Content-Type: application/json",
-				chunked,
-			) + "10000000000000002\r\n{}\r\n0\r\n\r\n",
-		)
-	}},
-	{
-		name:   "lying-ssh",
-		what:   "an SSH banner in the place of HTTP",
-		answer: func(x *exchange) { x.say("SSH-2.0-OpenSSH_9.2p1\r\n") },
-	},
-	{
-		name:   "lying-status",
-		what:   "a status that is no number",
-		answer: func(x *exchange) { x.say(head("OK 200", "Content-Length: 2") + "{}") },
-	},
-	{
-		name:   "lying-204",
-		what:   "204, so no content, in the place of what was made",
-		answer: func(x *exchange) { x.say(head("204 No Content", "Connection: close")) },
-	},
+		}),
+	says("lying-lengths", "two content lengths that differ",
+		head("201 Created", ofJSON, "Content-Length: 2", "Content-Length: 400")+"{}"),
+	says("lying-negative", "a content length of -1",
+		head("201 Created", ofJSON, "Content-Length: -1")+"{}"),
+	says("lying-overflow", "a content length of 2^64",
+		head("201 Created", ofJSON, "Content-Length: 18446744073709551616")+"{}"),
+	says("lying-chunk-size", "a chunk size of 2^64 + 2",
+		head("201 Created", ofJSON, chunked)+"10000000000000002\r\n{}\r\n0\r\n\r\n"),
+	says("lying-ssh", "an SSH banner in the place of HTTP", "SSH-2.0-OpenSSH_9.2p1\r\n"),
+	says("lying-status", "a status that is no number", head("OK 200", "Content-Length: 2")+"{}"),
+	says("lying-204", "204, so no content, in the place of what was made",
+		head("204 No Content", "Connection: close")),
 }
 
 // missingPost is the chat server's answer for a message that does not exist.
@@ -403,39 +272,17 @@ const missingPost = `{"id":"app.post.get.app_error","message":"Unable to get the
 
 // Refusals.
 var refusingModes = []*mode{
-	{
-		name: "failing-500",
-		what: "500 for everything",
-		answer: func(x *exchange) {
-			x.json("500 Internal Server Error", `{"id":"app.chaos.app_error","message":"no"}`)
-		},
-	},
-	{
-		name:   "failing-503",
-		what:   "503 with an empty body for everything",
-		answer: func(x *exchange) { x.answer("503 Service Unavailable", "text/plain", "") },
-	},
-	{
-		name: "shedding-429",
-		what: "429 for everything",
-		answer: func(x *exchange) {
-			x.answer("429 Too Many Requests", "text/plain", "slow down", "Retry-After: 3600")
-		},
-	},
-	{
-		name: "challenging-403",
-		what: "a proxy's challenge page for everything",
-		answer: func(x *exchange) {
-			x.answer(
-				"403 Forbidden",
-				"text/html",
-				"<!doctype html><title>Just a moment...</title><script src=/cdn-cgi/challenge-platform/x></script>",
-			)
-		},
-	},
-	{name: "unauthorized-401", what: "401 for everything", answer: func(x *exchange) {
-		x.json("401 Unauthorized", `{"id":"api.context.session_expired.app_error","message":"no"}`)
-	}},
+	gives("failing-500", "500 for everything",
+		"500 Internal Server Error", `{"id":"app.chaos.app_error","message":"no"}`),
+	shows("failing-503", "503 with an empty body for everything",
+		"503 Service Unavailable", "text/plain", ""),
+	shows("shedding-429", "429 for everything",
+		"429 Too Many Requests", "text/plain", "slow down", "Retry-After: 3600"),
+	shows("challenging-403", "a proxy's challenge page for everything",
+		"403 Forbidden", "text/html",
+		"<!doctype html><title>Just a moment...</title><script src=/cdn-cgi/challenge-platform/x></script>"),
+	gives("unauthorized-401", "401 for everything",
+		"401 Unauthorized", `{"id":"api.context.session_expired.app_error","message":"no"}`),
 	{
 		name:    "missing-404",
 		sockets: true,
@@ -452,36 +299,18 @@ var refusingModes = []*mode{
 			x.pass(x.real())
 		},
 	},
-	{
-		name:   "empty-lists",
-		what:   "an empty list for everything that is read",
-		answer: func(x *exchange) { x.json("200 OK", "[]") },
-	},
-	{
-		name:   "redirect-host",
-		what:   "302 to another host",
-		answer: func(x *exchange) { x.redirect("302 Found", x.p.trap+"/taken") },
-	},
-	{
-		name: "redirect-keep",
-		what: "307 to another host, which asks for the same method and body there",
-		answer: func(x *exchange) {
-			x.redirect("307 Temporary Redirect", x.p.trap+"/taken")
-		},
-	},
-	{
-		name: "redirect-loop",
-		what: "308 to itself",
-		answer: func(x *exchange) {
-			x.redirect("308 Permanent Redirect", x.p.URL()+x.req.URL.RequestURI())
-		},
-	},
-	{
-		name:   "redirect-file",
-		what:   "301 to a file",
-		answer: func(x *exchange) { x.redirect("301 Moved Permanently", "file:///etc/passwd") },
-	},
+	gives("empty-lists", "an empty list for everything that is read", "200 OK", "[]"),
+	moves("redirect-host", "302 to another host", "302 Found", taken),
+	moves("redirect-keep", "307 to another host, which asks for the same method and body there",
+		"307 Temporary Redirect", taken),
+	moves("redirect-loop", "308 to itself", "308 Permanent Redirect",
+		func(x *exchange) string { return x.p.URL() + x.req.URL.RequestURI() }),
+	moves("redirect-file", "301 to a file", "301 Moved Permanently",
+		func(*exchange) string { return "file:///etc/passwd" }),
 }
+
+// taken is a page of the trap.
+func taken(x *exchange) string { return x.p.trap + "/taken" }
 
 func (x *exchange) redirect(status, to string) {
 	x.answer(status, "text/html", "moved", "Location: "+to)

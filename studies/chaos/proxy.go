@@ -86,7 +86,7 @@ func newProxy(
 		ReadHeaderTimeout: time.Minute,
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
-	if m.conn != nil || m.cert != nil {
+	if m.conn != nil || m.cert != "" {
 		s.began = p.cut
 	}
 	p.wg.Go(func() { p.accept() })
@@ -211,17 +211,21 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	active := p.script.active(r, body)
-	upgrade := strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 	switch {
-	case upgrade:
+	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		p.tunnel(x, active)
 	case active && p.mode.answer != nil:
-		p.struck.Add(1)
-		p.mode.answer(x)
-		x.end()
+		p.strike(x, p.mode.answer)
 	default:
 		x.pass(x.real())
 	}
+}
+
+// strike has the fault answer a request.
+func (p *proxy) strike(x *exchange, fault func(*exchange)) {
+	p.struck.Add(1)
+	fault(x)
+	x.end()
 }
 
 // An exchange is one request and its answer.
@@ -244,16 +248,8 @@ type answer struct {
 }
 
 // hop are the fields that belong to one connection.
-var hop = []string{
-	"Connection",
-	"Keep-Alive",
-	"Transfer-Encoding",
-	"Content-Length",
-	"Accept-Encoding",
-	"Upgrade",
-	"Te",
-	"Trailer",
-}
+var hop = strings.Fields(`
+	Connection Keep-Alive Transfer-Encoding Content-Length Accept-Encoding Upgrade Te Trailer`)
 
 // The proxy stands before the null server as before one that keeps what it accepts: of one that
 // says that it does not, nothing is read back.
@@ -390,15 +386,12 @@ func (x *exchange) large(status, contentType string, body []byte, fields ...stri
 		x.pass(answer{status: n, header: h, body: body})
 		return
 	}
-	if x.say(head(
-		status,
-		append(
-			[]string{
-				"Content-Type: " + contentType,
-				fmt.Sprintf("Content-Length: %d", len(body)),
-				"Connection: close",
-			},
-			fields...)...)) {
+	fields = append([]string{
+		"Content-Type: " + contentType,
+		fmt.Sprint("Content-Length: ", len(body)),
+		"Connection: close",
+	}, fields...)
+	if x.say(head(status, fields...)) {
 		x.send(body)
 	}
 }
@@ -466,13 +459,11 @@ func (x *exchange) end() {
 	if x.conn == nil {
 		return
 	}
-	c := x.conn
-	if t, ok := c.(*net.TCPConn); ok && !x.dead {
-		_ = t.CloseWrite()
-		_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-		_, _ = io.Copy(io.Discard, c)
+	if x.dead {
+		_ = x.conn.Close()
+		return
 	}
-	_ = c.Close()
+	finish(x.conn)
 }
 
 func head(status string, fields ...string) string {

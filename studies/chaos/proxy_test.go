@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -147,7 +146,7 @@ func TestAFaultStrikesInItsPhaseAlone(t *testing.T) {
 
 func TestFramesAreReadWhole(t *testing.T) {
 	for _, n := range []int{0, 1, 125, 126, 65535, 65536, 1 << 20} {
-		want := frame(true, 1, bytes.Repeat([]byte("a"), n))
+		want := frame(true, 1, strings.Repeat("a", n))
 		got, err := readFrame(strings.NewReader(want + "rest"))
 		if err != nil || string(got) != want {
 			t.Errorf("a frame of %d bytes: %d bytes, %v", n, len(got), err)

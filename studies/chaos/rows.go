@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 	"time"
@@ -93,102 +94,47 @@ const (
 
 // right holds the expected classes of a mode in every phase, in the order of an operation's parts
 // (load/wire/error.go), and "timeout" where the time was over.
-var right = map[string][]string{
-	"slow":                nil,
-	"late":                {"timeout"},
-	"drip":                {"timeout"},
-	"drip-header":         {"timeout"},
-	"frozen":              {"timeout"},
-	"frozen-body":         {"timeout"},
-	"frozen-accept":       {"timeout"},
-	"endless-body":        {"body"},
-	"endless-chunks":      {"body"},
-	"endless-tiny-chunks": {"body", "timeout"},
-	"endless-extension":   {"body"},
-	"endless-trailer":     {"body"},
-	"endless-header":      {"header"},
-	"endless-100":         {"header"},
-	"truncated-header":    {"header"},
-	"truncated-body":      {"body"},
-	"truncated-chunks":    {"body"},
-	"truncated-gzip":      {"body"},
-	"lying-empty":         {"decode"},
-	"lying-object":        {"decode"},
-	"lying-ok":            {"decode"},
-	"lying-created":       {"decode"},
-	"lying-null":          {"decode"},
-	"lying-array":         {"decode"},
-	"lying-types":         {"decode"},
-	"lying-html":          {"decode"},
-	"lying-ids":           {"decode"},
-	"lying-invented":      nil,
-	"lying-short":         {"decode"},
-	"lying-lengths":       {"header"},
-	"lying-negative":      {"header"},
-	"lying-overflow":      {"header"},
-	"lying-chunk-size":    {"body"},
-	"lying-ssh":           {"header"},
-	"lying-status":        {"header"},
-	"lying-204":           {"decode"},
-	"failing-500":         {"5xx"},
-	"failing-503":         {"5xx"},
-	"shedding-429":        {"4xx"},
-	"challenging-403":     {"4xx"},
-	"unauthorized-401":    {"4xx"},
-	"missing-404":         {"4xx"},
-	"empty-lists":         {"decode"},
-	"redirect-host":       {"decode"},
-	"redirect-keep":       {"decode"},
-	"redirect-loop":       {"decode"},
-	"redirect-file":       {"decode"},
-	"echo-id":             {"5xx"},
-	"echo-taunt":          {"5xx"},
-	"echo-cut":            {"4xx"},
-	"echo-spelled":        {"5xx"},
-	"echo-403":            {"4xx"},
-	"echo-reason":         {"5xx"},
-	"echo-header":         {"header"},
-	"echo-body":           {"decode"},
-	"echo-raw":            {"decode"},
-	"echo-page":           {"4xx"},
-	"echo-redirect":       {"decode"},
-	"echo-close":          {"ws"},
-	"echo-event":          {"ws"},
-	"echo-upgrade":        {"4xx"},
-	"bomb-gzip":           {"body"},
-	"bomb-gzip-garbage":   {"body"},
-	"bomb-deep":           {"decode", "body"},
-	"bomb-deep-objects":   {"decode", "body"},
-	"bomb-json":           {"body"},
-	"bomb-keys":           {"decode", "body"},
-	"bomb-text":           {"decode", "body"},
-	"bomb-field":          {"header"},
-	"bomb-fields":         {"header"},
-	"bomb-padding":        {"decode", "body"},
-	"reset":               {"header", "write"},
-	"reset-body":          {"body"},
-	"closed":              {"header", "write"},
-	"reset-accept":        {"header", "write", "dial"},
-	"tls-expired":         {"tls"},
-	"tls-name":            {"tls"},
-	"tls-taunt":           {"tls"},
-	"tls-unknown":         {"tls"},
-	"tls-stall":           {"timeout"},
-	"tls-half":            {"timeout"},
-	"tls-cut":             {"tls"},
-	"tls-plain":           {"tls"},
-	"tls-alert":           {"tls"},
-	"upgrade-accept":      {"ws"},
-	"upgrade-200":         {"ws"},
-	"upgrade-403":         {"4xx"},
-	"upgrade-500":         {"5xx"},
-	"upgrade-redirect":    {"ws"},
-	"upgrade-extension":   {"ws"},
-	"upgrade-silent":      {"timeout"},
-	"upgrade-frozen":      {"timeout"},
-	"upgrade-endless":     {"ws"},
-	"upgrade-closed":      {"ws"},
-	"ws-trickle":          nil,
+var right = byMode([]struct{ classes, modes string }{
+	{"", "slow lying-invented ws-trickle"},
+	{"timeout", `
+		late drip drip-header frozen frozen-body frozen-accept tls-stall tls-half upgrade-silent
+		upgrade-frozen`},
+	{"body", `
+		endless-body endless-chunks endless-extension endless-trailer truncated-body
+		truncated-chunks truncated-gzip lying-chunk-size bomb-gzip bomb-gzip-garbage bomb-json
+		reset-body`},
+	{"body timeout", "endless-tiny-chunks"},
+	{"header", `
+		endless-header endless-100 truncated-header lying-lengths lying-negative lying-overflow
+		lying-ssh lying-status echo-header bomb-field bomb-fields`},
+	{"decode", `
+		lying-empty lying-object lying-ok lying-created lying-null lying-array lying-types
+		lying-html lying-ids lying-short lying-204 empty-lists redirect-host redirect-keep
+		redirect-loop redirect-file echo-body echo-raw echo-redirect`},
+	{"5xx", `
+		failing-500 failing-503 echo-id echo-taunt echo-spelled echo-reason upgrade-500`},
+	{"4xx", `
+		shedding-429 challenging-403 unauthorized-401 missing-404 echo-cut echo-403 echo-page
+		echo-upgrade upgrade-403`},
+	{"ws", `
+		echo-close echo-event upgrade-accept upgrade-200 upgrade-redirect upgrade-extension
+		upgrade-endless upgrade-closed`},
+	{"decode body", "bomb-deep bomb-deep-objects bomb-keys bomb-text bomb-padding"},
+	{"header write", "reset closed"},
+	{"header write dial", "reset-accept"},
+	{"tls", `
+		tls-expired tls-name tls-taunt tls-unknown tls-cut tls-plain tls-alert`},
+})
+
+// byMode returns the classes of each mode.
+func byMode(groups []struct{ classes, modes string }) map[string][]string {
+	by := map[string][]string{}
+	for _, g := range groups {
+		for m := range strings.FieldsSeq(g.modes) {
+			by[m] = strings.Fields(g.classes)
+		}
+	}
+	return by
 }
 
 // rightFor returns the classes of a mode. Abuses of open WebSockets are all of class ws.
@@ -203,22 +149,11 @@ func rightFor(m *mode) []string {
 }
 
 // waiting are the modes of whose time nearly all is waiting.
-var waiting = []string{
-	"slow",
-	"late",
-	"drip",
-	"drip-header",
-	"frozen",
-	"frozen-body",
-	"frozen-accept",
-	"tls-stall",
-	"tls-half",
-	"upgrade-silent",
-	"upgrade-frozen",
-	"ws-trickle",
-}
+var waiting = strings.Fields(`
+	slow late drip drip-header frozen frozen-body frozen-accept tls-stall tls-half
+	upgrade-silent upgrade-frozen ws-trickle`)
 
-// rows is the table. Every status stands here before anything runs:
+// rows is the table of rows.txt. Every status stands here before anything runs:
 //
 //   - A command that cannot begin has failed (1), or is refused by its preflight (2): the target is not ready, cannot be
 //     logged in to, or cannot be provisioned.
@@ -229,7 +164,7 @@ var waiting = []string{
 //     acknowledged messages are gone.
 //   - A fault that a client must tolerate ends with 0: an answer that is a little late, a message that no account may
 //     read back.
-func rows() []row {
+func rows() (all []row) {
 	by := map[string]*mode{}
 	for _, m := range modes() {
 		by[m.name] = m
@@ -238,449 +173,86 @@ func rows() []row {
 		m := mutated(uint64(i + 1))
 		by[m.name] = m
 	}
-	var all []row
-	add := func(base row, names ...string) {
-		for _, n := range names {
-			r := base
-			if r.mode = by[n]; r.mode == nil {
-				panic("no mode " + n) // chaos_test.go builds the table
-			}
-			if r.classes == nil && !r.anyClass {
-				r.classes = rightFor(r.mode)
-			}
-			// the connections that were open end within requests
-			if r.mode.conn != nil || r.mode.cert != nil {
-				r.further = append(slices.Clone(r.further), "header", "write", "body")
-			}
-			if strings.HasPrefix(n, "tls-") { // or within their handshakes
-				r.further = append(r.further, "tls")
-			}
-			// The client uses the mutated values, and requests objects that do not exist.
-			if strings.HasPrefix(n, "mutated-") {
-				r.further = append(slices.Clone(r.further), "4xx")
-			}
-			r.wait = slices.Contains(waiting, n)
-			all = append(all, r)
+	var of row
+	for line := range strings.Lines(rowsText) {
+		line, _, _ = strings.Cut(line, "#")
+		head, names, ok := strings.Cut(line, ":")
+		if ok {
+			of = rowOf(strings.Fields(head))
+		} else {
+			names = line
 		}
-	}
-	poster := row{load: posters, server: refnullServer, users: 20}
-	with := func(p phase, statuses ...int) row {
-		r := poster
-		r.phase, r.statuses = p, statuses
-		return r
-	}
-
-	r := with(ready, failed, refused)
-	r.anyClass = true
-	add(
-		r,
-		"frozen",
-		"redirect-host",
-		"echo-reason",
-		"echo-header",
-		"reset",
-		"tls-taunt",
-		"tls-stall",
-	)
-
-	add(with(provision, done), "slow")
-	add(
-		with(provision, failed, refused),
-		"frozen",
-		"drip",
-		"endless-body",
-		"endless-header",
-		"endless-100",
-		"truncated-body",
-		"lying-empty",
-		"lying-ok",
-		"lying-html",
-		"lying-types",
-		"bomb-gzip",
-		"bomb-json",
-		"bomb-deep",
-		"redirect-host",
-		"redirect-keep",
-		"redirect-loop",
-		"failing-503",
-		"challenging-403",
-		"reset",
-		"echo-id",
-		"echo-taunt",
-		"echo-spelled",
-		"echo-cut",
-		"echo-reason",
-		"echo-header",
-		"echo-body",
-		"echo-raw",
-		"echo-page",
-		"echo-redirect",
-	)
-	add(
-		with(lists, failed, refused),
-		"frozen",
-		"lying-ok",
-		"lying-types",
-		"bomb-json",
-		"bomb-deep",
-		"bomb-keys",
-		"mutated-1",
-		"mutated-2",
-		"echo-id",
-		"echo-body",
-	)
-
-	r = with(lists, failed, refused)
-	r.anyClass = true // each answer is right
-	add(r, "endless-pages")
-
-	r = with(logins, invalid)
-	r.load, r.users = persons, 3
-	add(
-		r,
-		"frozen",
-		"lying-ok",
-		"failing-500",
-		"redirect-keep",
-		"bomb-gzip",
-		"echo-id",
-		"echo-body",
-		"echo-spelled",
-		"echo-cut",
-	)
-
-	add(with(ramp, done), "slow")
-	add(
-		with(ramp, invalid),
-		"frozen",
-		"late",
-		"drip-header",
-		"endless-chunks",
-		"lying-created",
-		"failing-500",
-		"shedding-429",
-		"redirect-loop",
-		"reset",
-		"reset-accept",
-		"bomb-gzip",
-		"tls-expired",
-		"tls-stall",
-		"tls-cut",
-	)
-
-	add(with(measured, done), "slow")
-	add(
-		with(measured, broken),
-		"late",
-		"drip",
-		"drip-header",
-		"frozen",
-		"frozen-body",
-		"frozen-accept",
-		"endless-body",
-		"endless-chunks",
-		"endless-tiny-chunks",
-		"endless-extension",
-		"endless-trailer",
-		"endless-header",
-		"endless-100",
-		"truncated-header",
-		"truncated-body",
-		"truncated-chunks",
-		"truncated-gzip",
-		"lying-lengths",
-		"lying-negative",
-		"lying-overflow",
-		"lying-chunk-size",
-		"lying-ssh",
-		"lying-status",
-		"failing-500",
-		"shedding-429",
-		"challenging-403",
-		"unauthorized-401",
-		"redirect-host",
-		"redirect-keep",
-		"redirect-loop",
-		"redirect-file",
-		"echo-id",
-		"echo-taunt",
-		"echo-cut",
-		"echo-spelled",
-		"echo-403",
-		"echo-reason",
-		"echo-header",
-		"echo-page",
-		"echo-redirect",
-		"bomb-gzip",
-		"bomb-gzip-garbage",
-		"bomb-json",
-		"bomb-field",
-		"bomb-fields",
-		"reset",
-		"reset-body",
-		"closed",
-		"reset-accept",
-		"tls-expired",
-		"tls-name",
-		"tls-taunt",
-		"tls-unknown",
-		"tls-stall",
-		"tls-half",
-		"tls-cut",
-		"tls-plain",
-		"tls-alert",
-	)
-	// A message that was accepted (2xx) by an answer without its id cannot be read back: whether
-	// the target kept it is not known, and the run is not valid under any rules.
-	add(
-		with(measured, invalid),
-		"lying-empty",
-		"lying-object",
-		"lying-ok",
-		"lying-created",
-		"lying-null",
-		"lying-array",
-		"lying-types",
-		"lying-html",
-		"lying-ids",
-		"lying-204",
-		"echo-body",
-		"echo-raw",
-		"mutated-1",
-		"mutated-2",
-		"mutated-3",
-		"mutated-4",
-	)
-	r = with(measured, invalid)
-	// the rest on the connection is not an answer to the next request
-	r.further = []string{"header", "body"}
-	add(r, "lying-short")
-	// 5 where it was read, 6 where it is beyond a limit.
-	add(
-		with(measured, invalid, broken),
-		"bomb-deep",
-		"bomb-deep-objects",
-		"bomb-keys",
-		"bomb-text",
-		"bomb-padding",
-	)
-
-	add(with(audit, done), "slow", "echo-403")
-	add(
-		with(audit, invalid),
-		"frozen",
-		"endless-chunks",
-		"truncated-body",
-		"lying-ok",
-		"lying-html",
-		"failing-500",
-		"redirect-host",
-		"bomb-json",
-		"bomb-deep",
-		"echo-id",
-		"echo-taunt",
-		"reset",
-	)
-	add(with(audit, broken), "missing-404")
-	r = with(measured, broken)
-	// The audit asks for each message by itself, which is not there.
-	r.server, r.further = refchatServer, []string{"4xx"}
-	add(r, "lying-invented")
-
-	// The page of metrics is not an operation. A run may go on without it, or is not valid when it
-	// was missing for long.
-	r = with(scrape, done, refused, invalid)
-	r.anyClass = true
-	add(
-		r,
-		"frozen",
-		"endless-body",
-		"bomb-series",
-		"bomb-labels",
-		"bomb-fields",
-		"lying-html",
-		"redirect-host",
-		"echo-raw",
-		"truncated-body",
-	)
-
-	// People with WebSockets. A socket that breaks is an operation of class ws; whether users that
-	// reconnect all the time count as no users (5) or users of a broken rule (6) is the rules'
-	// choice. It is never 0.
-	r = with(ramp, invalid)
-	r.load, r.users = persons, 3
-	add(
-		r,
-		"upgrade-accept",
-		"upgrade-200",
-		"upgrade-403",
-		"upgrade-500",
-		"upgrade-redirect",
-		"upgrade-extension",
-		"upgrade-silent",
-		"upgrade-frozen",
-		"upgrade-endless",
-		"upgrade-closed",
-		"echo-upgrade",
-	)
-	r.statuses = []int{invalid, broken}
-	r.further = []string{"timeout"} // a request over a socket that is lost waits for its reply
-	add(
-		r,
-		"ws-large",
-		"ws-fragments",
-		"ws-fragments-empty",
-		"ws-pings",
-		"ws-masked",
-		"ws-length",
-		"ws-close-storm",
-		"ws-reset",
-		"ws-deep",
-		"echo-close",
-		"echo-event",
-	)
-	r.phase = measured
-	add(
-		r,
-		"ws-large",
-		"ws-fragments",
-		"ws-fragments-empty",
-		"ws-pings",
-		"ws-pongs",
-		"ws-masked",
-		"ws-opcode",
-		"ws-reserved",
-		"ws-ping-long",
-		"ws-ping-part",
-		"ws-length",
-		"ws-length-negative",
-		"ws-continuation",
-		"ws-garbage",
-		"ws-no-json",
-		"ws-deep",
-		"ws-types",
-		"ws-close-storm",
-		"ws-reset",
-		"ws-close-code",
-		"echo-close",
-		"echo-event",
-	)
-	r.further = []string{"timeout", "decode"} // users act on the contents of the events
-	add(r, "ws-post")
-	// Many events are a load that a client may or may not carry: its end and its memory count.
-	r.anyClass, r.statuses = true, []int{done, invalid, broken}
-	add(r, "ws-large-many", "ws-trickle")
-	r.anyClass = false
-
-	// A search, whose users end where the fault begins.
-	r = with(provision, failed, refused)
-	r.verb = capacity
-	add(r, "echo-id", "lying-ok")
-	r = with(ramp, invalid)
-	r.verb = capacity
-	add(r, "failing-500", "bomb-json", "echo-id", "lying-ok")
-	r.anyClass = true // it gives up before an operation has
-	add(r, "frozen")
-
-	// A comparison of one block. A run that the target made invalid leaves no pair: the comparison
-	// is invalid. One that broke a rule counts, and one pair shows nothing; but where few
-	// operations succeeded, an endpoint may have no number, and then no pair.
-	r = with(provision, failed, refused)
-	r.verb = compare
-	add(r, "echo-id", "failing-503")
-	r = with(measured, unclear)
-	r.verb = compare
-	add(r, "slow")
-	r.statuses = []int{unclear, invalid}
-	add(r, "frozen", "failing-500", "echo-id", "bomb-gzip")
-	r = with(ramp, invalid)
-	r.verb = compare
-	add(r, "failing-500", "echo-id")
-	r = with(measured, invalid)
-	r.verb = compare
-	add(r, "lying-ok", "echo-body")
-
-	// `target verify` on the reference chat server.
-	r = row{phase: verifySetup, load: proofs, server: refchatServer, statuses: []int{failed}}
-	add(
-		r,
-		"frozen",
-		"lying-ok",
-		"bomb-json",
-		"redirect-keep",
-		"failing-503",
-		"echo-id",
-		"echo-spelled",
-		"mutated-1",
-		"tls-name",
-	)
-	r.phase = verifyProofs
-	r.statuses = []int{done}
-	r.server = refchatAlone
-	add(r, "slow")
-	r.statuses, r.server = []int{invalid}, refchatServer
-	add(
-		r,
-		"frozen",
-		"reset",
-		"failing-500",
-		"unauthorized-401",
-		"lying-ok",
-		"lying-empty",
-		"lying-null",
-		"lying-types",
-		"empty-lists",
-		"endless-chunks",
-		"truncated-body",
-		"bomb-gzip",
-		"bomb-json",
-		"bomb-deep",
-		"redirect-host",
-		"echo-id",
-		"echo-taunt",
-		"echo-cut",
-		"echo-body",
-		"echo-raw",
-		"mutated-1",
-		"mutated-2",
-		"mutated-3",
-	)
-
-	// The news feed.
-	r = row{load: feed, server: newsfeedServer, users: 3, phase: measured, statuses: []int{broken}}
-	add(
-		r,
-		"frozen",
-		"endless-chunks",
-		"truncated-body",
-		"lying-empty",
-		"lying-ok",
-		"lying-ids",
-		"lying-types",
-		"failing-500",
-		"redirect-keep",
-		"reset",
-		"bomb-gzip",
-		"bomb-json",
-		"bomb-deep",
-		"echo-id",
-		"echo-taunt",
-		"mutated-1",
-		"mutated-2",
-	)
-	r.phase, r.statuses = ramp, []int{invalid}
-	add(r, "failing-503", "lying-ok", "frozen")
-	r.phase, r.statuses = audit, []int{invalid}
-	add(r, "frozen", "lying-html", "bomb-json", "failing-500", "echo-taunt")
-	r.statuses, r.classes = []int{broken}, []string{}
-	add(r, "empty-lists")
-	for i := range all {
-		// it waits for the audit's minute
-		if all[i].phase == audit && all[i].mode.name == "frozen" {
-			all[i].wait = true
+		for n := range strings.FieldsSeq(names) {
+			if by[n] == nil {
+				panic("rows.txt: no mode " + n) // chaos_test.go builds the table
+			}
+			all = append(all, of.with(by[n]))
 		}
 	}
 	return all
+}
+
+//go:embed rows.txt
+var rowsText string
+
+// The commands and exit statuses by their words in the table.
+var (
+	commands = map[string]row{
+		"poster":   {load: posters, server: refnullServer, users: 20},
+		"refchat":  {load: posters, server: refchatServer, users: 20},
+		"capacity": {load: posters, server: refnullServer, users: 20, verb: capacity},
+		"compare":  {load: posters, server: refnullServer, users: 20, verb: compare},
+		"person":   {load: persons, server: refnullServer, users: 3},
+		"verify":   {load: proofs, server: refchatServer},
+		"alone":    {load: proofs, server: refchatAlone},
+		"feed":     {load: feed, server: newsfeedServer, users: 3},
+	}
+	statuses = map[string]int{
+		"done": done, "failed": failed, "refused": refused,
+		"unclear": unclear, "invalid": invalid, "broken": broken,
+	}
+)
+
+// rowOf reads the words of the table before its modes.
+func rowOf(words []string) row {
+	r := commands[words[0]]
+	r.phase = phase(words[1])
+	for s := range strings.SplitSeq(words[2], "|") {
+		r.statuses = append(r.statuses, statuses[s])
+	}
+	for _, w := range words[3:] {
+		switch w {
+		case "any":
+			r.anyClass = true
+		case "none":
+			r.classes = []string{}
+		default:
+			r.further = append(r.further, w[1:])
+		}
+	}
+	return r
+}
+
+// with is the row of a mode.
+func (r row) with(m *mode) row {
+	r.mode, r.further = m, slices.Clone(r.further)
+	if r.classes == nil && !r.anyClass {
+		r.classes = rightFor(m)
+	}
+	// the connections that were open end within requests
+	if m.conn != nil || m.cert != "" {
+		r.further = append(r.further, "header", "write", "body")
+	}
+	if strings.HasPrefix(m.name, "tls-") { // or within their handshakes
+		r.further = append(r.further, "tls")
+	}
+	// The client uses the mutated values, and requests objects that do not exist.
+	if strings.HasPrefix(m.name, "mutated-") {
+		r.further = append(r.further, "4xx")
+	}
+	// Or it waits for the audit's minute.
+	r.wait = slices.Contains(waiting, m.name) || r.phase == audit && m.name == "frozen"
+	return r
 }
 
 // limit is the time after which a row is ended and has failed: no hang. It is not a bound on speed.

@@ -122,8 +122,6 @@ func (s *script) active(r *http.Request, body []byte) bool {
 		s.reading = true
 	}
 	switch s.phase {
-	case ready:
-		return false
 	case provision:
 		return s.first.IsZero()
 	case lists:
@@ -140,8 +138,9 @@ func (s *script) active(r *http.Request, body []byte) bool {
 		return !s.proving
 	case verifyProofs:
 		return s.proving
+	default:
+		return false
 	}
-	return false
 }
 
 // steady reports whether a request is the first of those that only users make.
@@ -189,7 +188,7 @@ func (s *script) begin() {
 			defer s.mu.Unlock()
 			s.fire()
 		})
-	case ready, provision, lists, logins, audit, scrape, verifySetup, verifyProofs:
+	default:
 	}
 }
 
@@ -224,9 +223,9 @@ func (s *script) activeNow() bool {
 		return !s.reading && s.within(time.Now())
 	case verifyProofs:
 		return s.proving
-	case provision, lists, logins, audit, scrape:
+	default:
+		return false
 	}
-	return false
 }
 
 // strikes is closed when sockets that are open feel the fault; nil when they never will.

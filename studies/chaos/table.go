@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -60,7 +61,7 @@ func markdown(results []result, known map[string]string) string {
 			r.row.name(),
 			cell(r.row.mode.what),
 			r.row.classText(),
-			dash(strings.Join(r.classes, " ")),
+			cmp.Or(strings.Join(r.classes, " "), "-"),
 			r.row.statusText(),
 			status,
 			r.memory,
@@ -89,13 +90,6 @@ func markdown(results []result, known map[string]string) string {
 
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "{", `\{`).Replace(text)
-}
-
-func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 func shown(what string) string {

@@ -12,16 +12,12 @@ import (
 
 // tunnel connects a WebSocket with the server's, until the fault takes it over.
 func (p *proxy) tunnel(x *exchange, active bool) {
-	if active && p.mode.upgrade != nil {
-		p.struck.Add(1)
-		p.mode.upgrade(x)
-		x.end()
-		return
+	refuse := p.mode.upgrade
+	if refuse == nil && !p.mode.sockets {
+		refuse = p.mode.answer
 	}
-	if active && p.mode.answer != nil && !p.mode.sockets {
-		p.struck.Add(1)
-		p.mode.answer(x)
-		x.end()
+	if active && refuse != nil {
+		p.strike(x, refuse)
 		return
 	}
 	c := x.take()

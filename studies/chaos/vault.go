@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -129,20 +130,8 @@ func control(text []byte) string {
 }
 
 // texts are the files that people read as they are; the others are binary.
-var texts = []string{
-	".json",
-	".jsonl",
-	".md",
-	".html",
-	".csv",
-	".txt",
-	".log",
-	".xml",
-	".svg",
-	".yaml",
-	".yml",
-	".prom",
-}
+var texts = strings.Fields(
+	".json .jsonl .md .html .csv .txt .log .xml .svg .yaml .yml .prom")
 
 // A leak is content of the target in a place where it must not be.
 type leak struct{ secret, control string }
@@ -161,7 +150,7 @@ func leaks(v *vault, outputs map[string][]byte, dir string) (l leak, err error) 
 			l.control = fmt.Sprintf("%s holds %s", name, c)
 		}
 	}
-	for _, name := range sorted(outputs) {
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		look(name, outputs[name], true)
 	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -185,13 +174,4 @@ func leaks(v *vault, outputs map[string][]byte, dir string) (l leak, err error) 
 		return nil
 	})
 	return l, err
-}
-
-func sorted(m map[string][]byte) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

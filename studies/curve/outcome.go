@@ -1,15 +1,13 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"plimsoll/judge/verdict"
 	"plimsoll/load/workload"
 	"plimsoll/report"
+	"plimsoll/studies/study"
 )
 
 // An outcome is one comparison, or one that was interrupted.
@@ -151,20 +149,12 @@ func of(all []outcome, setting string) []outcome {
 	})
 }
 
-// underWay is the file of the outcome that is being measured.
-func (b bench) underWay() string { return filepath.Join(b.Dir, "under-way.json") }
-
 // interruption returns the outcome that a killed program left under way, with the reason, and
 // whether there is one.
-func (b bench) interruption(all []outcome, torn bool) (o outcome, ok bool) {
-	text, err := os.ReadFile(b.underWay())
-	left := err == nil && json.Unmarshal(text, &o) == nil &&
-		!slices.ContainsFunc(all, func(k outcome) bool {
-			return k.cell == o.cell && k.At.Equal(o.At)
-		})
-	o.Interrupted, o.Problem = true, "the study was killed or stopped"
-	if torn {
-		o.Problem += " while it wrote a line, which was torn"
-	}
+func (b *bench) interruption(all []outcome, torn bool) (o outcome, ok bool) {
+	left := b.Left(&o) && !slices.ContainsFunc(all, func(k outcome) bool {
+		return k.cell == o.cell && k.At.Equal(o.At)
+	})
+	o.Interrupted, o.Problem = true, study.Interruption(torn)
 	return o, left || torn
 }

@@ -95,20 +95,21 @@ func (c curve) line(b *strings.Builder, by, host string, most, beside float64) {
 			)
 		}
 		t := c.cell(k, host)
-		if t.n == 0 {
+		if t.N == 0 {
 			continue
 		}
-		value, lo, hi := t.share(score)
+		iv := study.ShareInterval(t.Scores[score], t.N, 0.95)
+		value := float64(t.Scores[score]) / float64(t.N)
 		fmt.Fprintf(
 			b,
 			`<line class="%[1]s" x1="%[2]g" x2="%[2]g" y1="%.1[3]f" y2="%.1[4]f"/><circle class="%[1]s" cx="%[2]g" cy="%.1[5]f" r="4"/>`+"\n",
 			host,
 			x,
-			height(lo),
-			height(hi),
-			height(value),
+			height(100*iv.Lo),
+			height(100*iv.Hi),
+			height(100*value),
 		)
-		path = append(path, fmt.Sprintf("%g %.1f", x, height(value)))
+		path = append(path, fmt.Sprintf("%g %.1f", x, height(100*value)))
 	}
 	if len(path) > 0 {
 		fmt.Fprintf(b, `<path class="%s" d="M%s"/>`+"\n", host, strings.Join(path, "L"))

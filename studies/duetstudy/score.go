@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -44,10 +42,7 @@ type trial struct {
 
 // planDigest stands for the plan of the study: pairs of another plan are in the file and not in the
 // table.
-func planDigest() string {
-	sum := sha256.Sum256([]byte(planText))
-	return hex.EncodeToString(sum[:8])
-}
+func planDigest() string { return study.Digest(planText, 8) }
 
 // read takes the pairs from a report.
 func (t *trial) read(doc report.Document) {
@@ -123,72 +118,64 @@ func factor(a, b scatter) (ratio, lo, hi float64) {
 	return a.sd() / b.sd(), at(0.025), at(0.975)
 }
 
+// A row is an endpoint on a kind of host, by both modes.
+type row struct {
+	Endpoint, Host string
+	Sequence, Duet scatter
+}
+
+// SD is the standard deviation in percent.
+func (s scatter) SD() float64 { return 100 * s.sd() }
+
+// Enough reports whether a factor is printed.
+func (r row) Enough() bool { return len(r.Sequence) >= leastPairs && len(r.Duet) >= leastPairs }
+
+// Factor is how many times as much a sequence scatters, with its interval.
+func (r row) Factor() string {
+	ratio, lo, hi := factor(r.Sequence, r.Duet)
+	return fmt.Sprintf("**%.1f** | %.1f to %.1f", ratio, lo, hi)
+}
+
+// Mean is that of the duet, with its interval.
+func (r row) Mean() string {
+	sample, err := stats.NewSample(r.Duet...)
+	if err != nil {
+		return "-"
+	}
+	ci := stats.TInterval(sample, 0.95)
+	return fmt.Sprintf("%+.1f %% [%+.1f, %+.1f]", 100*sample.Mean(), 100*ci.Lo, 100*ci.Hi)
+}
+
+const tableText = `{{with .First}}{{.Machine}}, {{date .At}}{{end}} to {{.Last.At.Format "15:04"}}, commits {{.First.Commit}} to {{.Last.Commit}}, {{.First.Engine}}.
+
+| endpoint | host | pairs: sequence | duet | sd of ln(B/A): sequence | duet | **factor** | 95 % interval | mean of the duet |
+|---|---|--:|--:|--:|--:|--:|---|---|
+{{range .Rows -}}
+| {{.Endpoint}} | {{.Host}} | {{len .Sequence}} | {{len .Duet}} | {{if .Enough -}}
+{{printf "%.1f %% | %.1f %%" .Sequence.SD .Duet.SD}} | {{.Factor}} | {{.Mean}} |
+{{else}}too few pairs | | | | |
+{{end}}{{end}}
+A pair took {{.Time}}, deployment included.
+`
+
 // tableOf writes the table of the page.
 func tableOf(trials []trial) string {
 	if len(trials) == 0 {
 		return "No pairs were measured yet.\n"
 	}
-	first, last := trials[0], trials[len(trials)-1]
-	var b strings.Builder
-	fmt.Fprintf(
-		&b,
-		"%s, %s to %s, commits %s to %s, %s.\n\n",
-		first.Machine,
-		first.At.Format("2006-01-02 15:04"),
-		last.At.Format("15:04"),
-		first.Commit,
-		last.Commit,
-		first.Engine,
-	)
-	b.WriteString(
-		"| endpoint | host | pairs: sequence | duet | sd of ln(B/A): sequence | duet | **factor** | 95 % interval | mean of the duet |\n|---|---|--:|--:|--:|--:|--:|---|---|\n",
-	)
+	var rows []row
 	for _, host := range []string{study.Quiet, study.Neighbor} {
 		for _, e := range endpoints {
-			s, d := scatterOf(trials, sequence, host, e), scatterOf(trials, duet, host, e)
-			if len(s) < leastPairs || len(d) < leastPairs {
-				fmt.Fprintf(
-					&b,
-					"| %s | %s | %d | %d | too few pairs | | | | |\n",
-					e,
-					host,
-					len(s),
-					len(d),
-				)
-				continue
-			}
-			ratio, lo, hi := factor(s, d)
-			mean := "-"
-			if sample, err := stats.NewSample(d...); err == nil {
-				ci := stats.TInterval(sample, 0.95)
-				mean = fmt.Sprintf(
-					"%+.1f %% [%+.1f, %+.1f]",
-					100*sample.Mean(),
-					100*ci.Lo,
-					100*ci.Hi,
-				)
-			}
-			fmt.Fprintf(
-				&b,
-				"| %s | %s | %d | %d | %.1f %% | %.1f %% | **%.1f** | %.1f to %.1f | %s |\n",
-				e,
-				host,
-				len(s),
-				len(d),
-				100*s.sd(),
-				100*d.sd(),
-				ratio,
-				lo,
-				hi,
-				mean,
-			)
+			rows = append(rows, row{e, host,
+				scatterOf(trials, sequence, host, e), scatterOf(trials, duet, host, e)})
 		}
 	}
-	b.WriteString("\n" + timeOf(trials))
-	return b.String()
+	return study.Render(tableText, nil, map[string]any{
+		"First": trials[0], "Last": trials[len(trials)-1], "Rows": rows, "Time": timeOf(trials),
+	})
 }
 
-// timeOf writes how long a pair took by either mode, deployments included.
+// timeOf is how long a pair took by either mode, deployments included.
 func timeOf(trials []trial) string {
 	seconds, pairs := map[string]float64{}, map[string]int{}
 	for _, t := range trials {
@@ -201,5 +188,5 @@ func timeOf(trials []trial) string {
 			parts = append(parts, fmt.Sprintf("%.0f s by %s", seconds[m]/float64(pairs[m]), m))
 		}
 	}
-	return "A pair took " + strings.Join(parts, " and ") + ", deployment included.\n"
+	return strings.Join(parts, " and ")
 }

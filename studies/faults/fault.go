@@ -38,163 +38,91 @@ type fault struct {
 	// late is the part of the fault that waits until accounts and channels are made, because making
 	// them would take too long with it.
 	late func(context.Context, *topology) error
-	// took reads a counter at the end that shows that the fault was there; "" and an error if it
-	// was not.
-	took func(context.Context, *topology) (string, error)
+	took reader // at the end
+}
+
+// A reader reads a counter that shows a fault; an error where it was not there.
+type reader func(context.Context, *topology) (string, error)
+
+// A part of a fault is one of its functions, or a mark.
+type part func(*fault)
+
+// changes sets the fault's function that changes the layout.
+func changes(change func(*layout)) part { return func(f *fault) { f.change = change } }
+
+// injects sets the function that is called when everything runs.
+func injects(inject func(context.Context, *topology) error) part {
+	return func(f *fault) { f.inject = inject }
+}
+
+// extra is of faults that are not in the score.
+func extra(f *fault) { f.extra = true }
+
+// limits makes a fault. Its right names have "or" between them.
+func limits(name, what, right string, start, most int, took reader, parts ...part) fault {
+	f := fault{name: name, what: what, right: strings.Split(right, " or "), start: start, most: most,
+		took: took}
+	for _, p := range parts {
+		p(&f)
+	}
+	return f
 }
 
 // faults are all of them, in the order of the table.
 func faults() []fault {
+	waits := func(fault string) reader {
+		return metric(fmt.Sprintf("refchat_fault_wait_seconds_total{fault=%q}", fault), 5)
+	}
+	control := func(context.Context, *topology) (string, error) { return "control", nil }
 	return []fault{
-		{
-			name:   "none",
-			what:   "nothing; requests cost the instances two and a half times their CPU, so that it is theirs which fills the core",
-			right:  []string{"cpu app"},
-			start:  30,
-			most:   300,
-			change: args(heavy),
-			took:   func(context.Context, *topology) (string, error) { return "control", nil },
-		},
-		{
-			name:   "app-quota",
-			what:   "both instances may use 30 ms of each 100 ms of the core (control group); requests cost as above",
-			right:  []string{"cpu-quota app"},
-			start:  16,
-			most:   200,
-			change: args(heavy),
-			inject: quota("app", 0.30),
-			took:   throttled("app"),
-		},
-		{
-			name:   "db-cpu",
-			what:   "a trigger of the table of posts burns some ms of the database's CPU time per post",
-			right:  []string{"cpu db"},
-			start:  25,
-			most:   300,
-			inject: trigger,
-			took:   triggered,
-		},
-		{
-			name:   "db-quota",
-			extra:  true,
-			what:   "the database may use 15 ms of each 100 ms of the core (control group)",
-			right:  []string{"cpu-quota db"},
-			start:  15,
-			most:   300,
-			inject: quota("db", 0.15),
-			took:   throttled("db"),
-		},
-		{
-			name:   "db-pool",
-			what:   "two database connections per instance, and a database 4 ms away",
-			right:  []string{"db-pool app"},
-			start:  20,
-			most:   240,
-			change: args("-fault=pool:2", "-fault=slow-query:4ms"),
-			took:   metric("go_sql_wait_count_total", 1000),
-		},
-		{
-			name:   "app-lock",
-			what:   "each request holds one mutex of its instance for 20 ms, asleep",
-			right:  []string{"app-locks app"},
-			start:  20,
-			most:   240,
-			change: args("-fault=lock:20ms"),
-			took:   metric(`refchat_fault_wait_seconds_total{fault="lock"}`, 5),
-		},
-		{
-			name:  "disk",
-			what:  "the database's disk takes 100 writes per second (control group), each waited for",
-			right: []string{"disk db"},
-			start: 16,
-			most:  240,
-			change: func(l *layout) {
+		limits("none", "nothing; requests cost the instances two and a half times their CPU, so that "+
+			"it is theirs which fills the core", "cpu app", 30, 300, control, args(heavy)),
+		limits("app-quota", "both instances may use 30 ms of each 100 ms of the core (control group); "+
+			"requests cost as above",
+			"cpu-quota app", 16, 200, throttled("app"), args(heavy), quota("app", 0.30)),
+		limits("db-cpu", "a trigger of the table of posts burns some ms of the database's CPU time per post",
+			"cpu db", 25, 300, triggered, injects(trigger)),
+		limits("db-quota", "the database may use 15 ms of each 100 ms of the core (control group)",
+			"cpu-quota db", 15, 300, throttled("db"), extra, quota("db", 0.15)),
+		limits("db-pool", "two database connections per instance, and a database 4 ms away",
+			"db-pool app", 20, 240, metric("go_sql_wait_count_total", 1000),
+			args("-fault=pool:2", "-fault=slow-query:4ms")),
+		limits("app-lock", "each request holds one mutex of its instance for 20 ms, asleep",
+			"app-locks app", 20, 240, waits("lock"), args("-fault=lock:20ms")),
+		limits("disk", "the database's disk takes 100 writes per second (control group), each waited for",
+			"disk db", 16, 240, writes,
+			changes(func(l *layout) {
 				l.dbWith["synchronous_commit"], l.dbWith["wal_sync_method"] = "on", "open_datasync"
-			},
-			late: func(_ context.Context, t *topology) error {
-				return t.group("db", func(g *cgroup.Group) error { return g.Writes(t.dir, 100) })
-			},
-			took: writes,
-		},
-		{
-			name:   "hot-row",
-			what:   "every post's transaction updates one row and keeps it for 10 ms",
-			right:  []string{"db-locks db"},
-			start:  20,
-			most:   240,
-			change: args("-fault=hot-row:10ms"),
-			took:   metric(`refchat_fault_wait_seconds_total{fault="hot-row"}`, 5),
-		},
-		{
-			name:   "loss",
-			what:   "the proxy takes 200 packets per second and sender, and 20 at once, and loses the others, as a ring that is too small does (nft); requests cost as above",
-			right:  []string{"network-loss proxy"},
-			start:  15,
-			most:   200,
-			change: args(heavy),
-			inject: bursts(200, 20),
-			took:   dropped("netdev", 20),
-		},
-		{
-			name:   "steady-loss",
-			extra:  true,
-			what:   "the proxy loses 4 % of the packets that reach it, and 4 % of those that it sends, at any load (nft)",
-			right:  []string{"network-loss proxy"},
-			start:  20,
-			most:   300,
-			inject: loss(4),
-			took:   dropped("netdev", 20),
-		},
-		{
-			name:   "backlog",
-			what:   "one connection may wait to be accepted by an instance (net.core.somaxconn), and the proxy keeps none open",
-			right:  []string{"accept-backlog app"},
-			start:  40,
-			most:   500,
-			change: func(l *layout) { l.keep, l.settings["net.core.somaxconn"] = 0, "0" },
-			took:   overflowed,
-		},
-		{
-			name:    "fds",
-			what:    "an instance may have 64 files open (prlimit), of them 10 for the database",
-			right:   []string{"fd-limit app"},
-			start:   40,
-			most:    300,
-			posters: "50%",
-			change:  args("-max-conns=10"),
-			inject:  fewFiles(64),
-			took:    exhausted,
-		},
-		{
-			name:   "gc",
-			what:   "the heap of an instance may have 10 MiB (GOMEMLIMIT)",
-			right:  []string{"gc app"},
-			start:  15,
-			most:   160,
-			change: func(l *layout) { l.appEnv = append(l.appEnv, "GOMEMLIMIT=10MiB") },
-			took:   metric("go_gc_duration_seconds_count", 1000),
-		},
-		{name: "generator", what: "six other programs want the generator's core",
-			right: []string{"generator"}, start: 60, most: 600, inject: hogs(6), took: hogged},
-		{
-			name:   "fan-out",
-			what:   "bringing a message's event to its connections takes the hub 10 ms, asleep",
-			right:  []string{"fan-out app"},
-			start:  20,
-			most:   240,
-			change: args("-fault=hub:10ms"),
-			took:   metric(`refchat_fault_wait_seconds_total{fault="hub"}`, 5),
-		},
-		{
-			name:   "proxy-slots",
-			extra:  true,
-			what:   "the proxy's worker may have 250 connections open (worker_connections)",
-			right:  []string{"proxy-connections proxy"},
-			start:  60,
-			most:   600,
-			change: func(l *layout) { l.slots = 250 },
-			took:   slots,
-		},
+			}),
+			func(f *fault) {
+				f.late = func(_ context.Context, t *topology) error {
+					return t.group("db", func(g *cgroup.Group) error { return g.Writes(t.dir, 100) })
+				}
+			}),
+		limits("hot-row", "every post's transaction updates one row and keeps it for 10 ms",
+			"db-locks db", 20, 240, waits("hot-row"), args("-fault=hot-row:10ms")),
+		limits("loss", "the proxy takes 200 packets per second and sender, and 20 at once, and loses the "+
+			"others, as a ring that is too small does (nft); requests cost as above",
+			"network-loss proxy", 15, 200, dropped("netdev", 20), args(heavy), bursts(200, 20)),
+		limits("steady-loss", "the proxy loses 4 % of the packets that reach it, and 4 % of those that it "+
+			"sends, at any load (nft)",
+			"network-loss proxy", 20, 300, dropped("netdev", 20), extra, loss(4)),
+		limits("backlog", "one connection may wait to be accepted by an instance (net.core.somaxconn), and "+
+			"the proxy keeps none open", "accept-backlog app", 40, 500, overflowed,
+			changes(func(l *layout) { l.keep, l.settings["net.core.somaxconn"] = 0, "0" })),
+		limits("fds", "an instance may have 64 files open (prlimit), of them 10 for the database",
+			"fd-limit app", 40, 300, exhausted, args("-max-conns=10"), fewFiles(64),
+			func(f *fault) { f.posters = "50%" }),
+		limits("gc", "the heap of an instance may have 10 MiB (GOMEMLIMIT)",
+			"gc app", 15, 160, metric("go_gc_duration_seconds_count", 1000),
+			changes(func(l *layout) { l.appEnv = append(l.appEnv, "GOMEMLIMIT=10MiB") })),
+		limits("generator", "six other programs want the generator's core",
+			"generator", 60, 600, hogged, hogs(6)),
+		limits("fan-out", "bringing a message's event to its connections takes the hub 10 ms, asleep",
+			"fan-out app", 20, 240, waits("hub"), args("-fault=hub:10ms")),
+		limits("proxy-slots", "the proxy's worker may have 250 connections open (worker_connections)",
+			"proxy-connections proxy", 60, 600, slots, extra,
+			changes(func(l *layout) { l.slots = 250 })),
 	}
 }
 
@@ -202,21 +130,21 @@ func faults() []fault {
 const heavy = "-fault=cpu:150%"
 
 // args adds arguments to both instances.
-func args(a ...string) func(*layout) {
-	return func(l *layout) { l.appArgs = append(l.appArgs, a...) }
+func args(a ...string) part {
+	return changes(func(l *layout) { l.appArgs = append(l.appArgs, a...) })
 }
 
 // quota limits a role's CPU time.
-func quota(role string, cores float64) func(context.Context, *topology) error {
-	return func(_ context.Context, t *topology) error {
+func quota(role string, cores float64) part {
+	return injects(func(_ context.Context, t *topology) error {
 		return t.group(role, func(g *cgroup.Group) error {
 			return g.CPU(cores, 100*time.Millisecond)
 		})
-	}
+	})
 }
 
 // throttled reads how often a role's group was stopped.
-func throttled(role string) func(context.Context, *topology) (string, error) {
+func throttled(role string) reader {
 	return func(_ context.Context, t *topology) (string, error) {
 		for _, dir := range t.groups[role].Dirs() {
 			b, err := os.ReadFile(filepath.Join(dir, "cpu.stat"))
@@ -300,7 +228,7 @@ func (t *topology) sql(ctx context.Context, text string) (string, error) {
 }
 
 // metric sums a metric of both instances and requires it to have reached at least a number.
-func metric(name string, least float64) func(context.Context, *topology) (string, error) {
+func metric(name string, least float64) reader {
 	return func(ctx context.Context, t *topology) (string, error) {
 		sum, err := t.read(ctx, name)
 		if err != nil {
@@ -370,11 +298,11 @@ const lossRules = `table netdev faults {
 `
 
 // loss drops a percentage of the packets on the proxy's link, in each direction.
-func loss(percent float64) func(context.Context, *topology) error {
-	return func(ctx context.Context, t *topology) error {
+func loss(percent float64) part {
+	return injects(func(ctx context.Context, t *topology) error {
 		return t.Host("proxy").
 			Run(ctx, fmt.Sprintf(lossRules, int(percent*10), netns.HostDevice), "nft", "-f", "-")
-	}
+	})
 }
 
 // burstRules has a limit of its own for each of two senders.
@@ -388,8 +316,8 @@ const burstRules = `table netdev faults {
 `
 
 // bursts drops packets to the proxy beyond a rate and a burst, by sender.
-func bursts(rate, burst int) func(context.Context, *topology) error {
-	return func(ctx context.Context, t *topology) error {
+func bursts(rate, burst int) part {
+	return injects(func(ctx context.Context, t *topology) error {
 		rules := fmt.Sprintf(
 			burstRules,
 			rate,
@@ -399,11 +327,11 @@ func bursts(rate, burst int) func(context.Context, *topology) error {
 			t.UsersAddr(),
 		)
 		return t.Host("proxy").Run(ctx, rules, "nft", "-f", "-")
-	}
+	})
 }
 
 // dropped reads the counters of the rules in a family of tables at the proxy.
-func dropped(family string, least int) func(context.Context, *topology) (string, error) {
+func dropped(family string, least int) reader {
 	return func(ctx context.Context, t *topology) (string, error) {
 		out, err := t.Host("proxy").Output(ctx, "nft", "list", "table", family, "faults")
 		if err != nil {
@@ -458,8 +386,8 @@ func overflowed(_ context.Context, t *topology) (string, error) {
 }
 
 // fewFiles limits the open files of both instances.
-func fewFiles(n uint64) func(context.Context, *topology) error {
-	return func(_ context.Context, t *topology) error {
+func fewFiles(n uint64) part {
+	return injects(func(_ context.Context, t *topology) error {
 		for _, pid := range t.pids("app") {
 			if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{
 				Cur: n,
@@ -469,7 +397,7 @@ func fewFiles(n uint64) func(context.Context, *topology) error {
 			}
 		}
 		return nil
-	}
+	})
 }
 
 // exhausted looks for the log line of an instance that may open no more files.
@@ -485,8 +413,8 @@ func exhausted(_ context.Context, t *topology) (string, error) {
 }
 
 // hogs starts programs that compute on the generator's core.
-func hogs(n int) func(context.Context, *topology) error {
-	return func(ctx context.Context, t *topology) error {
+func hogs(n int) part {
+	return injects(func(ctx context.Context, t *topology) error {
 		for range n {
 			p, err := lab.Start(ctx, lab.Spec{
 				Name: "hog",
@@ -500,7 +428,7 @@ func hogs(n int) func(context.Context, *topology) error {
 			t.others = append(t.others, p)
 		}
 		return nil
-	}
+	})
 }
 
 func hogged(_ context.Context, t *topology) (string, error) {

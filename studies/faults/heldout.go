@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -29,7 +30,6 @@ const (
 const (
 	unknown = limiter.LimitUnknown
 	cpuApp  = "cpu app"
-	cpuDB   = "cpu db"
 )
 
 // heldOut are faults that no constant of the limiter was tuned on. The right names stand here
@@ -46,290 +46,105 @@ const (
 //   - A neighbor is right as host alone where it takes the target's own core; where it takes no more than the
 //     memory's bandwidth, also as the CPU of the app, whose instructions it slows.
 func heldOut() []fault {
-	wait := func(name string) func(context.Context, *topology) (string, error) {
-		return metric(fmt.Sprintf("refchat_fault_wait_seconds_total{fault=%q}", name), 1)
+	of := func(kind string) func(string, string, string, int, reader, ...part) fault {
+		return func(name, what, right string, start int, took reader, parts ...part) fault {
+			f := limits(name, what, right, start, max(200, 6*start), took, parts...)
+			f.kind = kind
+			return f
+		}
 	}
-	waits := metric("outside_wait_seconds_total", 1)
-	pool := func(name string) func(context.Context, *topology) (string, error) {
+	single, pair, outside := of(kindSingle), of(kindPair), of(kindOutside)
+	wait := func(fault string) reader {
+		return metric(fmt.Sprintf("refchat_fault_wait_seconds_total{fault=%q}", fault), 1)
+	}
+	pool := func(name string) reader {
 		return metric(fmt.Sprintf("refchat_pool_wait_seconds_total{pool=%q}", name), 1)
 	}
+	refused := metric("refchat_requests_refused_total", 10)
+	waits := metric("outside_wait_seconds_total", 1)
 	return []fault{
-		{
-			name:   "tls-2048",
-			kind:   kindSingle,
-			what:   "each request comes on a connection of its own and begins with a TLS handshake, RSA 2048, at the instances",
-			right:  []string{cpuApp},
-			start:  45,
-			most:   270,
-			change: handshakes(2048),
-			took:   metric("outside_tls_handshakes_total", 500),
-		},
-		{
-			name:   "tls-4096",
-			kind:   kindSingle,
-			what:   "the same with RSA 4096",
-			right:  []string{cpuApp},
-			start:  14,
-			most:   200,
-			change: handshakes(4096),
-			took:   metric("outside_tls_handshakes_total", 300),
-		},
-		{
-			name:   "dns-5ms",
-			kind:   kindOutside,
-			what:   "each request resolves a name; the name server of its instance answers one at a time, each after 5 ms",
-			right:  []string{unknown},
-			start:  50,
-			most:   300,
-			change: within("dns 5ms"),
-			took:   waits,
-		},
-		{
-			name:   "dns-15ms",
-			kind:   kindOutside,
-			what:   "the same, each after 15 ms",
-			right:  []string{unknown},
-			start:  17,
-			most:   200,
-			change: within("dns 15ms"),
-			took:   waits,
-		},
-		{
-			name:   "workers-4",
-			kind:   kindSingle,
-			what:   "an instance handles four requests at once, and a database 2 ms away",
-			right:  []string{"workers app"},
-			start:  65,
-			most:   390,
-			change: within("workers 4", "-fault=slow-query:2ms"),
-			took:   pool("workers"),
-		},
-		{
-			name:   "workers-2",
-			kind:   kindSingle,
-			what:   "the same with two requests at once",
-			right:  []string{"workers app"},
-			start:  40,
-			most:   240,
-			change: within("workers 2", "-fault=slow-query:2ms"),
-			took:   pool("workers"),
-		},
-		{
-			name:   "outbound-3",
-			kind:   kindSingle,
-			what:   "each post calls a service that takes 40 ms, over three connections per instance",
-			right:  []string{"outbound-pool app"},
-			start:  34,
-			most:   204,
-			change: within("outbound 3 40ms"),
-			took:   pool("outbound"),
-		},
-		{
-			name:   "outbound-1",
-			kind:   kindSingle,
-			what:   "the same over one connection",
-			right:  []string{"outbound-pool app"},
-			start:  14,
-			most:   200,
-			change: within("outbound 1 40ms"),
-			took:   pool("outbound"),
-		},
-		{
-			name:   "limit-60",
-			kind:   kindSingle,
-			what:   "an instance answers 429 to more than 60 posts a second",
-			right:  refusals,
-			start:  28,
-			most:   200,
-			change: args("-fault=limit:60@createPost"),
-			took:   metric("refchat_requests_refused_total", 10),
-		},
-		{
-			name:   "limit-30",
-			kind:   kindSingle,
-			what:   "the same with 30 posts a second",
-			right:  refusals,
-			start:  14,
-			most:   200,
-			change: args("-fault=limit:30@createPost"),
-			took:   metric("refchat_requests_refused_total", 10),
-		},
-		{
-			name:   "cache-64",
-			kind:   kindSingle,
-			what:   "each cache of an instance holds 64 entries, and what is not there is read from the database",
-			right:  []string{cpuDB, cpuApp},
-			start:  75,
-			most:   450,
-			change: args("-fault=cache:64"),
-			took:   metric("refchat_cache_evicted_total", 100),
-		},
-		{
-			name:   "cache-16",
-			kind:   kindSingle,
-			what:   "the same with 16 entries",
-			right:  []string{cpuDB, cpuApp},
-			start:  75,
-			most:   450,
-			change: args("-fault=cache:16"),
-			took:   metric("refchat_cache_evicted_total", 1000),
-		},
-		{
-			name:   "replica-8ms",
-			kind:   kindOutside,
-			what:   "a post is read back from a replica before it is answered; the replica replays one post at a time, each for 8 ms",
-			right:  []string{unknown},
-			start:  55,
-			most:   330,
-			change: within("replica 8ms"),
-			took:   waits,
-		},
-		{
-			name:   "replica-20ms",
-			kind:   kindOutside,
-			what:   "the same, each for 20 ms",
-			right:  []string{unknown},
-			start:  22,
-			most:   200,
-			change: within("replica 20ms"),
-			took:   waits,
-		},
-		{
-			name:   "bandwidth",
-			kind:   kindSingle,
-			what:   "a neighbor on the generator's core, of the lowest priority, writes through memory; requests cost the instances two and a half times their CPU",
-			right:  []string{limiter.LimitHost, cpuApp},
-			start:  45,
-			most:   270,
-			change: args(heavy),
-			inject: neighbor(generatorCore, 19),
-			took:   ran,
-		},
-		{
-			name:   "core-neighbor",
-			kind:   kindSingle,
-			what:   "the same neighbor on the servers' core, of their own priority",
-			right:  []string{limiter.LimitHost},
-			start:  25,
-			most:   200,
-			change: args(heavy),
-			inject: neighbor(serverCore, 0),
-			took:   ran,
-		},
-		{
-			name:   "tracked",
-			kind:   kindSingle,
-			what:   "the proxy takes no more than 60 connections from the users, and drops what would open another (nft, ct count): a full table of connections",
-			right:  []string{"conntrack proxy", "network-loss proxy"},
-			start:  32,
-			most:   200,
-			inject: tracked(60),
-			took:   dropped("inet", 5),
-		},
-		{
-			name:   "pool-and-cpu",
-			kind:   kindPair,
-			what:   "three database connections per instance, a database 4 ms away, and requests that cost two and a half times their CPU",
-			right:  []string{"db-pool app", cpuApp},
-			start:  35,
-			most:   210,
-			change: args("-fault=pool:3", "-fault=slow-query:4ms", heavy),
-			took:   metric("go_sql_wait_count_total", 500),
-		},
-		{
-			name:   "lock-and-hot-row",
-			kind:   kindPair,
-			what:   "each request holds one mutex of its instance for 8 ms, and each post's transaction one row for 8 ms",
-			right:  []string{"app-locks app", "db-locks db"},
-			start:  25,
-			most:   200,
-			change: args("-fault=lock:8ms", "-fault=hot-row:8ms"),
-			took:   both(wait("lock"), wait("hot-row")),
-		},
-		{
-			name:   "quota-and-workers",
-			kind:   kindPair,
-			what:   "both instances may use 30 ms of each 100 ms of the core, and handle three requests at once; requests cost two and a half times their CPU",
-			right:  []string{"cpu-quota app", "workers app"},
-			start:  16,
-			most:   200,
-			change: within("workers 3", heavy),
-			inject: quota("app", 0.30),
-			took:   both(throttled("app"), pool("workers")),
-		},
-		{
-			name:   "sleep-130ms",
-			kind:   kindOutside,
-			what:   "each post sleeps for 130 ms before it is stored: more than the rule allows, at any load",
-			right:  []string{unknown},
-			start:  15,
-			most:   200,
-			change: args("-fault=slow-post:130ms"),
-			took:   wait("slow-post"),
-		},
-		{
-			name:   "sleep-60ms",
-			kind:   kindOutside,
-			what:   "the same for 60 ms, less than the rule allows; requests cost two and a half times their CPU",
-			right:  []string{unknown, cpuApp},
-			start:  40,
-			most:   240,
-			change: args("-fault=slow-post:60ms", heavy),
-			took:   wait("slow-post"),
-		},
-		{
-			name:   "pauses",
-			kind:   kindOutside,
-			what:   "all requests of an instance stand still in the last 500 ms of each second, as with a collector that stops the world",
-			right:  []string{unknown},
-			start:  15,
-			most:   200,
-			change: args("-fault=stall:500ms/1s"),
-			took:   wait("stall"),
-		},
-		{
-			name:   "jitter",
-			kind:   kindOutside,
-			what:   "each request waits a random time of 120 ms on average",
-			right:  []string{unknown},
-			start:  15,
-			most:   200,
-			change: within("jitter 120ms"),
-			took:   waits,
-		},
+		single("tls-2048", "each request comes on a connection of its own and begins with a TLS handshake, "+
+			"RSA 2048, at the instances", cpuApp, 45,
+			metric("outside_tls_handshakes_total", 500), handshakes(2048)),
+		single("tls-4096", "the same with RSA 4096", cpuApp, 14,
+			metric("outside_tls_handshakes_total", 300), handshakes(4096)),
+		outside("dns-5ms", "each request resolves a name; the name server of its instance answers one at "+
+			"a time, each after 5 ms", unknown, 50, waits, within("dns 5ms")),
+		outside("dns-15ms", "the same, each after 15 ms", unknown, 17, waits, within("dns 15ms")),
+		single("workers-4", "an instance handles four requests at once, and a database 2 ms away",
+			"workers app", 65, pool("workers"), within("workers 4", "-fault=slow-query:2ms")),
+		single("workers-2", "the same with two requests at once",
+			"workers app", 40, pool("workers"), within("workers 2", "-fault=slow-query:2ms")),
+		single("outbound-3", "each post calls a service that takes 40 ms, over three connections per "+
+			"instance", "outbound-pool app", 34, pool("outbound"), within("outbound 3 40ms")),
+		single("outbound-1", "the same over one connection",
+			"outbound-pool app", 14, pool("outbound"), within("outbound 1 40ms")),
+		single("limit-60", "an instance answers 429 to more than 60 posts a second",
+			refusals, 28, refused, args("-fault=limit:60@createPost")),
+		single("limit-30", "the same with 30 posts a second",
+			refusals, 14, refused, args("-fault=limit:30@createPost")),
+		single("cache-64", "each cache of an instance holds 64 entries, and what is not there is read from "+
+			"the database", "cpu db or cpu app", 75,
+			metric("refchat_cache_evicted_total", 100), args("-fault=cache:64")),
+		single("cache-16", "the same with 16 entries", "cpu db or cpu app", 75,
+			metric("refchat_cache_evicted_total", 1000), args("-fault=cache:16")),
+		outside("replica-8ms", "a post is read back from a replica before it is answered; the replica "+
+			"replays one post at a time, each for 8 ms", unknown, 55, waits, within("replica 8ms")),
+		outside("replica-20ms", "the same, each for 20 ms", unknown, 22, waits, within("replica 20ms")),
+		single("bandwidth", "a neighbor on the generator's core, of the lowest priority, writes through "+
+			"memory; requests cost the instances two and a half times their CPU",
+			"host or cpu app", 45, ran, args(heavy), neighbor(generatorCore, 19)),
+		single("core-neighbor", "the same neighbor on the servers' core, of their own priority",
+			limiter.LimitHost, 25, ran, args(heavy), neighbor(serverCore, 0)),
+		single("tracked", "the proxy takes no more than 60 connections from the users, and drops what "+
+			"would open another (nft, ct count): a full table of connections",
+			"conntrack proxy or network-loss proxy", 32, dropped("inet", 5), tracked(60)),
+		pair("pool-and-cpu", "three database connections per instance, a database 4 ms away, and requests "+
+			"that cost two and a half times their CPU", "db-pool app or cpu app", 35,
+			metric("go_sql_wait_count_total", 500),
+			args("-fault=pool:3", "-fault=slow-query:4ms", heavy)),
+		pair("lock-and-hot-row", "each request holds one mutex of its instance for 8 ms, and each post's "+
+			"transaction one row for 8 ms", "app-locks app or db-locks db", 25,
+			both(wait("lock"), wait("hot-row")), args("-fault=lock:8ms", "-fault=hot-row:8ms")),
+		pair("quota-and-workers", "both instances may use 30 ms of each 100 ms of the core, and handle "+
+			"three requests at once; requests cost two and a half times their CPU",
+			"cpu-quota app or workers app", 16,
+			both(throttled("app"), pool("workers")), within("workers 3", heavy), quota("app", 0.30)),
+		outside("sleep-130ms", "each post sleeps for 130 ms before it is stored: more than the rule "+
+			"allows, at any load", unknown, 15, wait("slow-post"), args("-fault=slow-post:130ms")),
+		outside("sleep-60ms", "the same for 60 ms, less than the rule allows; requests cost two and a half "+
+			"times their CPU", unknown+" or cpu app", 40,
+			wait("slow-post"), args("-fault=slow-post:60ms", heavy)),
+		outside("pauses", "all requests of an instance stand still in the last 500 ms of each second, as "+
+			"with a collector that stops the world", unknown, 15,
+			wait("stall"), args("-fault=stall:500ms/1s")),
+		outside("jitter", "each request waits a random time of 120 ms on average", unknown, 15,
+			waits, within("jitter 120ms")),
 	}
 }
 
-// refusals are the names of a server that refuses requests.
-var refusals = []string{"refusals app"}
+// refusals is the name of a server that refuses requests.
+const refusals = "refusals app"
 
 // within puts something around both instances, and adds arguments to them.
-func within(around string, a ...string) func(*layout) {
-	return func(l *layout) { l.around, l.appArgs = around, a }
+func within(around string, a ...string) part {
+	return changes(func(l *layout) { l.around, l.appArgs = around, a })
 }
 
 // handshakes has nginx open a connection for each request, with TLS and a key of so many bits at
 // the instances.
-func handshakes(bits int) func(*layout) {
-	return func(l *layout) {
+func handshakes(bits int) part {
+	return changes(func(l *layout) {
 		l.keep, l.appTLS, l.around = 0, true, fmt.Sprint("tls PORT ", bits)
-	}
+	})
 }
 
 // both requires two counters to show their faults.
-func both(
-	a, b func(context.Context, *topology) (string, error),
-) func(context.Context, *topology) (string, error) {
+func both(a, b reader) reader {
 	return func(ctx context.Context, t *topology) (string, error) {
 		x, err := a(ctx, t)
-		if err != nil {
-			return "", err
-		}
-		y, err := b(ctx, t)
-		if err != nil {
-			return "", err
-		}
-		return x + ", " + y, nil
+		y, berr := b(ctx, t)
+		return x + ", " + y, cmp.Or(err, berr)
 	}
 }
 
@@ -340,11 +155,11 @@ const trackRules = `table inet faults {
 
 // tracked lets so many connections of users be open at the proxy. The kernel's own limit of tracked
 // connections is one for all namespaces, and not ours to change.
-func tracked(n int) func(context.Context, *topology) error {
-	return func(ctx context.Context, t *topology) error {
+func tracked(n int) part {
+	return injects(func(ctx context.Context, t *topology) error {
 		return t.Host("proxy").
 			Run(ctx, fmt.Sprintf(trackRules, n, netns.HostDevice, t.UsersAddr()), "nft", "-f", "-")
-	}
+	})
 }
 
 // packets adds up the counters in a listing of nft.
@@ -370,8 +185,8 @@ func atLeast(what string, n, least int) error {
 const streamVerb = "stream"
 
 // neighbor starts this program as one that writes through memory on some cores.
-func neighbor(cores []int, nice int) func(context.Context, *topology) error {
-	return func(ctx context.Context, t *topology) error {
+func neighbor(cores []int, nice int) part {
+	return injects(func(ctx context.Context, t *topology) error {
 		self, err := os.Executable()
 		if err != nil {
 			return err
@@ -390,7 +205,7 @@ func neighbor(cores []int, nice int) func(context.Context, *topology) error {
 			return fmt.Errorf("setting the neighbor's priority: %w", err)
 		}
 		return nil
-	}
+	})
 }
 
 // stream writes through 64 MiB of memory, more than caches hold, until its time is over or ctx

@@ -254,7 +254,7 @@ func TestHeldOutTableFollowsFromItsFile(t *testing.T) {
 	}
 	if text, _ := table(heldOutSuite, heldOut(), results); !strings.Contains(
 		string(b),
-		study.Part(parts[heldOutSuite], text),
+		study.Part(suites[heldOutSuite].part, text),
 	) {
 		t.Errorf(
 			"the table of %s is not what its results say; run bin/faults -suite=heldout -results=studies/results -render",

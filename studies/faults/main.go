@@ -17,7 +17,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -83,22 +82,18 @@ func run(ctx context.Context, args []string) error {
 	if err := study.Parse(fs, args); err != nil {
 		return err
 	}
-	chosen, err := suiteOf(*suite)
-	if err != nil {
-		return err
+	of, ok := suites[*suite]
+	if !ok {
+		return fmt.Errorf("-suite %s: want %s or %s", *suite, tunedSuite, heldOutSuite)
 	}
-	heldout := *suite == heldOutSuite
+	chosen := of.faults()
 	if *again {
 		if *published == "" {
 			return errors.New("-render wants -results")
 		}
 		return render(*published, *suite, chosen)
 	}
-	*runs = cmp.Or(*runs, map[bool]int{true: 2, false: 5}[heldout])
-	*budget = cmp.Or(*budget, map[bool]time.Duration{
-		true:  24 * time.Second,
-		false: 36 * time.Second,
-	}[heldout])
+	*runs, *budget = cmp.Or(*runs, of.runs), cmp.Or(*budget, of.budget)
 	if *list {
 		for _, f := range chosen {
 			fmt.Printf("%-12s %s: %s\n", f.name, strings.Join(f.right, " or "), f.what)
@@ -135,12 +130,10 @@ func run(ctx context.Context, args []string) error {
 		busy:   *busy,
 		log:    func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
 	}
-	if b.program, err = filepath.Abs(*program); err != nil {
+	if err := study.Absolute(program, dir); err != nil {
 		return err
 	}
-	if b.dir, err = filepath.Abs(*dir); err != nil {
-		return err
-	}
+	b.program, b.dir = *program, *dir
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return err
 	}
@@ -148,11 +141,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	tries := mostTries
-	if heldout {
-		tries = 2
-	}
-	results, err = b.all(ctx, chosen, results, *runs, tries, *within)
+	results, err = b.all(ctx, chosen, results, *runs, of.tries, *within)
 	if err != nil {
 		return err
 	}
@@ -161,7 +150,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	for number := range *runs {
 		for _, f := range chosen {
-			if !heldout && triesOf(results, f.name, number+1, tries) < tries {
+			if *suite == tunedSuite && triesOf(results, f.name, number+1, of.tries) < of.tries {
 				return fmt.Errorf("run %d of %s is missing", number+1, f.name)
 			}
 		}
@@ -178,14 +167,18 @@ const (
 	heldOutSuite = "heldout"
 )
 
-func suiteOf(name string) ([]fault, error) {
-	switch name {
-	case tunedSuite:
-		return faults(), nil
-	case heldOutSuite:
-		return heldOut(), nil
-	}
-	return nil, fmt.Errorf("-suite %s: want %s or %s", name, tunedSuite, heldOutSuite)
+// A suite is a list of faults, with its part of the page, its target of make, and how often and for
+// how long each fault is run when the flags do not say it.
+type suite struct {
+	faults       func() []fault
+	part, target string
+	runs, tries  int
+	budget       time.Duration
+}
+
+var suites = map[string]suite{
+	tunedSuite:   {faults, "faults", "faults", 5, mostTries, 36 * time.Second},
+	heldOutSuite: {heldOut, "held-out faults", "faults-heldout", 2, 2, 24 * time.Second},
 }
 
 // all makes the runs that results lack, and returns all of them; a run that is void is made again
@@ -278,21 +271,8 @@ func (f fault) placed(earlier []result) fault {
 
 const resultsFile = "results.jsonl"
 
-// load reads the results that a directory holds.
+// load reads the results that a directory holds: a line cut short is a run to repeat.
 func load(dir string) ([]result, error) {
-	text, err := os.ReadFile(filepath.Join(dir, resultsFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var out []result
-	for line := range strings.Lines(string(text)) {
-		var r result
-		if json.Unmarshal([]byte(line), &r) == nil { // a line cut short is a run to repeat
-			out = append(out, r)
-		}
-	}
-	return out, nil
+	all, _, err := study.Lines[result](filepath.Join(dir, resultsFile))
+	return all, err
 }

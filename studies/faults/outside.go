@@ -82,7 +82,7 @@ func around(ctx context.Context, h http.Handler, text string) (http.Handler, err
 		}), err
 	case "jitter":
 		return before(h, api, func(ctx context.Context) {
-			sleep(ctx, time.Duration(mrand.ExpFloat64()*float64(each)))
+			_ = study.Pause(ctx, time.Duration(mrand.ExpFloat64()*float64(each)))
 		}), nil
 	case "outbound":
 		call, err := service(ctx, n, each)
@@ -156,13 +156,6 @@ func workers(h http.Handler, n int) http.Handler {
 	})
 }
 
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
-
 // serveNames starts a name server that answers questions for addresses one after the other, each
 // after a time, and returns a resolver that queries no other.
 func serveNames(ctx context.Context, each time.Duration) (*net.Resolver, error) {
@@ -182,7 +175,7 @@ func serveNames(ctx context.Context, each time.Duration) (*net.Resolver, error) 
 			if m.Unpack(buf[:n]) != nil {
 				continue
 			}
-			sleep(ctx, each)
+			_ = study.Pause(ctx, each)
 			m.Response, m.Additionals = true, nil
 			for _, q := range m.Questions {
 				m.Answers = append(m.Answers, dnsmessage.Resource{
@@ -214,7 +207,7 @@ func service(ctx context.Context, conns int, each time.Duration) (func(context.C
 		ctx,
 		ln,
 		&http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			sleep(r.Context(), each)
+			_ = study.Pause(r.Context(), each)
 		})},
 	)
 	client := &http.Client{Transport: &http.Transport{
@@ -259,7 +252,7 @@ func (p *replica) wait(ctx context.Context) {
 	p.mu.Lock()
 	d := time.Until(p.done)
 	p.mu.Unlock()
-	sleep(ctx, d)
+	_ = study.Pause(ctx, d)
 }
 
 // secure serves the API by TLS at a port, too: each connection costs a signature.

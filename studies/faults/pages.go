@@ -3,21 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"plimsoll/internal/files"
 	"plimsoll/studies/study"
 )
 
-// The page of the results, the parts of the suites in it, and their targets of make. Beside it is a
-// file for each suite, with its results.
+// The page of the results of all suites. Beside it is a file for each suite, with its results.
 const page = "limiter.md"
-
-var (
-	parts   = map[string]string{tunedSuite: "faults", heldOutSuite: "held-out faults"}
-	targets = map[string]string{tunedSuite: "faults", heldOutSuite: "faults-heldout"}
-)
 
 func resultsOf(dir, suite string) string { return filepath.Join(dir, suite+".jsonl") }
 
@@ -27,15 +20,10 @@ func finish(dir, suite string, faults []fault, results []result) error {
 	text, all := table(suite, faults, results)
 	fmt.Print(text)
 	if dir != "" {
-		if err := os.RemoveAll(resultsOf(dir, suite)); err != nil {
+		if err := study.Rewrite(resultsOf(dir, suite), results); err != nil {
 			return err
 		}
-		for _, r := range results {
-			if err := study.Append(resultsOf(dir, suite), r); err != nil {
-				return err
-			}
-		}
-		if err := study.Insert(filepath.Join(dir, page), parts[suite], text); err != nil {
+		if err := study.Insert(filepath.Join(dir, page), suites[suite].part, text); err != nil {
 			return err
 		}
 	}
@@ -52,5 +40,5 @@ func render(dir, suite string, faults []fault) error {
 		return err
 	}
 	text, _ := table(suite, faults, results)
-	return study.Insert(filepath.Join(dir, page), parts[suite], text)
+	return study.Insert(filepath.Join(dir, page), suites[suite].part, text)
 }

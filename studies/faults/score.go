@@ -101,7 +101,7 @@ func share(k, n int) string {
 // counts of all runs.
 func table(suite string, faults []fault, results []result) (string, shares) {
 	var b strings.Builder
-	target, all := "make "+targets[suite], shares{}
+	target, all := "make "+suites[suite].target, shares{}
 	kinds := map[string]*shares{kindSingle: {}, kindPair: {}, kindOutside: {}, "": {}}
 	b.WriteString(
 		"| fault | what is limited | right | named first, by run (confidence) | right | wrong | unnamed | void |\n|---|---|---|---|---|---|---|---|\n",

@@ -16,6 +16,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
+	"plimsoll/studies/study"
 	"plimsoll/watch/series"
 )
 
@@ -110,11 +111,6 @@ func environment(urls []string, reg *measure.Registry) workload.Env {
 		Pace:     1,
 		Registry: reg,
 		Timeout:  operationTimeout,
-		Secret: func(key string) string {
-			if key == "admin_password" {
-				return "Aa1!null-server" // that any null server takes
-			}
-			return ""
-		},
+		Secret:   study.NullSecret,
 	}
 }

@@ -163,14 +163,6 @@ func parse(args []string) (*task, error) {
 		)
 	}
 	s.ramp = cmp.Or(s.ramp, time.Duration(s.users)*4*time.Millisecond)
-	if s.program, err = filepath.Abs(s.program); err != nil {
-		return nil, err
-	}
-	if s.self, err = os.Executable(); err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(s.program); err != nil {
-		return nil, fmt.Errorf("%w; run make build first", err)
-	}
-	return &s, nil
+	s.self, err = os.Executable()
+	return &s, errors.Join(err, study.Built(&s.program))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"plimsoll/internal/files"
@@ -82,11 +81,8 @@ func (t *Try) measure(from, to usage, took time.Duration) {
 	t.ServerCores = (to.servers - from.servers) / s
 	t.LeaderCores = (to.own - from.own) / s
 	t.Cores = (to.machine - from.machine) / s
-	t.AgentKiB, t.ServerKiB = to.agentsMiB*1024/float64(
-		t.Users,
-	), to.serversMiB*1024/float64(
-		t.Users,
-	)
+	t.AgentKiB = to.agentsMiB * 1024 / float64(t.Users)
+	t.ServerKiB = to.serversMiB * 1024 / float64(t.Users)
 	t.FromAgents, t.ToAgents = float64(to.bytes-from.bytes)/s, float64(to.mail-from.mail)/s
 	t.MostOpen = to.openFiles
 }
@@ -122,7 +118,7 @@ func (t *Try) check() error {
 			t.LagP99,
 			mostLag,
 		)
-	case l.Acked+l.Unnamed != t.Posted || l.Late+l.Duplicated+l.Misordered+l.Repeated+l.Unanswered != 0:
+	case t.InLedger() != t.Posted || l.Late+l.Duplicated+l.Misordered+l.Repeated+l.Unanswered != 0:
 		return fmt.Errorf("the servers accepted %d messages, and the ledger has %+v", t.Posted, l)
 	case t.Received < t.Pushed:
 		return fmt.Errorf(
@@ -150,52 +146,20 @@ func write(results string) error {
 	return study.Insert(filepath.Join(results, page), tablePart, table(all))
 }
 
+const tableText = `| date | users | begun over | held | for | agents, servers | sockets | operations | errors | lag p99, max of the worst agent | cores: agents | servers | machine | KiB per user: agents | servers | machine | fleet's bytes/s: from, to agents | messages: servers, ledger | events: pushed, read | |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|
+{{range . -}}
+| {{date .Date}} | {{.Users}} | {{printf "%.0f s" .Ramp}} | {{.Held}} | {{printf "%.0f s" .Seconds}} | {{.Agents}}, {{.Servers}} | {{.Open}} | {{.Operations}} | {{.Errors}} | {{printf "%.1f, %.0f ms" .LagP99 .LagMax}} | {{printf "%.2f | %.2f | %.2f" .AgentCores .ServerCores .Cores}} | {{printf "%.1f | %.1f | %.1f" .AgentKiB .ServerKiB .MachineKiB}} | {{printf "%.0f, %.0f" .FromAgents .ToAgents}} | {{.Posted}}, {{.InLedger}} | {{.Pushed}}, {{.Received}} | {{if .Stopped}}NOT HELD: {{cell .Stopped}}{{else}}held, ledger exact{{end}} |
+{{end}}`
+
+// Open is how many sockets the users had.
+func (t Try) Open() int { return perUser * t.Sockets }
+
+// MachineKiB is the memory that the machine has less for each user.
+func (t Try) MachineKiB() float64 { return t.MemoryMiB * 1024 / float64(t.Users) }
+
+// InLedger is how many messages the users' ledger has.
+func (t Try) InLedger() int64 { return t.Ledger.Acked + t.Ledger.Unnamed }
+
 // table is the tries in Markdown, in the order in which they were made.
-func table(all []Try) string {
-	var b strings.Builder
-	b.WriteString(
-		"| date | users | begun over | held | for | agents, servers | sockets | operations | errors | lag p99, max of the worst agent | cores: agents | servers | machine " +
-			"| KiB per user: agents | servers | machine | fleet's bytes/s: from, to agents | messages: servers, ledger | events: pushed, read | |\n",
-	)
-	b.WriteString(
-		"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n",
-	)
-	for _, t := range all {
-		held, verdict := fmt.Sprintf("%.0f s", t.Seconds), "held, ledger exact"
-		if t.Stopped != "" {
-			verdict = "NOT HELD: " + strings.ReplaceAll(t.Stopped, "|", "/")
-		}
-		fmt.Fprintf(
-			&b,
-			"| %s | %d | %.0f s | %d | %s | %d, %d | %d | %d | %d | %.1f, %.0f ms | %.2f | %.2f | %.2f | %.1f | %.1f | %.1f | %.0f, %.0f | %d, %d | %d, %d | %s |\n",
-			t.Date.Format(
-				"2006-01-02 15:04",
-			),
-			t.Users,
-			t.Ramp,
-			t.Held,
-			held,
-			t.Agents,
-			t.Servers,
-			perUser*t.Sockets,
-			t.Operations,
-			t.Errors,
-			t.LagP99,
-			t.LagMax,
-			t.AgentCores,
-			t.ServerCores,
-			t.Cores,
-			t.AgentKiB,
-			t.ServerKiB,
-			t.MemoryMiB*1024/float64(t.Users),
-			t.FromAgents,
-			t.ToAgents,
-			t.Posted,
-			t.Ledger.Acked+t.Ledger.Unnamed,
-			t.Pushed,
-			t.Received,
-			verdict,
-		)
-	}
-	return b.String()
-}
+func table(all []Try) string { return study.Render(tableText, nil, all) }

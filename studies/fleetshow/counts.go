@@ -69,18 +69,12 @@ func tallyOf(r *record.Run) (tally, error) {
 		return nil, fmt.Errorf("the run %s has no account of its users", r.Manifest.ID)
 	}
 	c := u.Whole
-	t[accepted], t[expected], t[seen], t[late], t[lost] = float64(
-		c.Acked,
-	), float64(
-		c.Expected(),
-	), float64(
-		c.Seen,
-	), float64(
-		c.Late,
-	), float64(
-		c.Lost,
-	)
-	t[duplicated], t[misordered] = float64(c.Duplicated), float64(c.Misordered)
+	for name, n := range map[string]int64{
+		accepted: c.Acked, expected: c.Expected(), seen: c.Seen, late: c.Late, lost: c.Lost,
+		duplicated: c.Duplicated, misordered: c.Misordered,
+	} {
+		t[name] = float64(n)
+	}
 	return t, nil
 }
 
@@ -176,8 +170,7 @@ func weight(name string, ones []tally) float64 {
 
 // table writes the rows, and returns the names of those that are apart.
 func table(w io.Writer, rows []row) (apart []string, err error) {
-	var b strings.Builder
-	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	plain.Fprintf(tw, "count\tone process\tfleet\tdifference\twithin\t\t\n")
 	for _, r := range rows {
 		var one []string
@@ -200,11 +193,7 @@ func table(w io.Writer, rows []row) (apart []string, err error) {
 			mark,
 		)
 	}
-	if err := tw.Flush(); err != nil {
-		return nil, err
-	}
-	_, err = io.WriteString(w, b.String())
-	return apart, err
+	return apart, tw.Flush()
 }
 
 // counts is the scene: the plan in one process, some times, and on agents.

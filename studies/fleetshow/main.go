@@ -17,7 +17,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"plimsoll/studies/study"
@@ -143,21 +142,8 @@ func parse(args []string) (*show, error) {
 	if s.agentCPUs, err = study.Cores(*agent); err != nil {
 		return nil, fmt.Errorf("-agent-cores: %w", err)
 	}
-	if s.self, err = os.Executable(); err != nil {
-		return nil, err
-	}
-	for _, p := range []*string{&s.program, &s.dir} {
-		if *p == "" {
-			continue
-		}
-		if *p, err = filepath.Abs(*p); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := os.Stat(s.program); err != nil {
-		return nil, fmt.Errorf("%w; run make build first", err)
-	}
-	return &s, nil
+	s.self, err = os.Executable()
+	return &s, errors.Join(err, study.Absolute(&s.dir), study.Built(&s.program))
 }
 
 // plan is the plan of all runs; placement is the only difference. The hosts share one machine, so

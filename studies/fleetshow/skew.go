@@ -12,7 +12,6 @@ import (
 
 	"plimsoll/load/fleet"
 	"plimsoll/load/fleet/join"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/record"
 	"plimsoll/studies/study"
@@ -130,26 +129,13 @@ func clock(ctx context.Context, st *stage) error {
 	if err != nil {
 		return err
 	}
-	for k := range st.hosts * st.show.agents { // the first host gets another clock
-		if k%st.hosts == 0 {
-			if err := st.agents[k].Stop(ctx); err != nil {
-				return err
-			}
-			err = st.joinOne(
-				ctx,
-				k,
-				st.self,
-				skewVerb,
-				"-program",
-				st.program,
-				"-offset",
-				clockOffset.String(),
-				"-drift",
-				fmt.Sprint(clockDrift),
-			)
-			if err != nil {
-				return err
-			}
+	for k := 0; k < st.hosts*st.show.agents; k += st.hosts { // the first host gets another clock
+		if err := st.agents[k].Stop(ctx); err != nil {
+			return err
+		}
+		if err := st.joinOne(ctx, k, st.self, skewVerb, "-program", st.program,
+			"-offset", clockOffset.String(), "-drift", fmt.Sprint(clockDrift)); err != nil {
+			return err
 		}
 	}
 	of, _, err := st.tally(ctx, "of-fleet", st.placement(), st.Side)
@@ -165,31 +151,17 @@ func clock(ctx context.Context, st *stage) error {
 			fmt.Println(e.Text)
 		}
 	}
-	want, n, err := median(one)
-	if err != nil {
-		return err
+	var medians [3]time.Duration
+	var n [3]uint64
+	for i, r := range []*record.Run{one, right, of} {
+		if medians[i], n[i], err = median(r); err != nil {
+			return err
+		}
 	}
-	got, m, err := median(of)
-	if err != nil {
-		return err
-	}
-	control, l, err := median(right)
-	if err != nil {
-		return err
-	}
-	off := got.Seconds()/want.Seconds() - 1
-	fmt.Printf(
-		"p50 of delivery: %v of %d in one process, %v of %d on agents with right clocks, %v of %d with a host whose clock is %v ahead and gains %.0f ppm: %+.1f %%\n",
-		want,
-		n,
-		control,
-		l,
-		got,
-		m,
-		clockOffset,
-		1e6*clockDrift,
-		100*off,
-	)
+	off := medians[2].Seconds()/medians[0].Seconds() - 1
+	fmt.Printf("p50 of delivery: %v of %d in one process, %v of %d on agents with right clocks, "+
+		"%v of %d with a host whose clock is %v ahead and gains %.0f ppm: %+.1f %%\n",
+		medians[0], n[0], medians[1], n[1], medians[2], n[2], clockOffset, 1e6*clockDrift, 100*off)
 	if why, _ := untimed(of); why != "" {
 		return fmt.Errorf("deliveries between hosts are not in that: %s", why)
 	}
@@ -209,11 +181,9 @@ func median(r *record.Run) (time.Duration, uint64, error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		var w *measure.Window
-		if w = ws[workload.Delivery]; w == nil || w.Count() == 0 {
-			break
+		if w := ws[workload.Delivery]; w != nil && w.Count() > 0 {
+			return w.Response.Quantile(0.5), w.Count(), nil
 		}
-		return w.Response.Quantile(0.5), w.Count(), nil
 	}
 	return 0, 0, fmt.Errorf("the run %s has measured no deliveries", r.Manifest.ID)
 }

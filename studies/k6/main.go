@@ -117,17 +117,13 @@ func notClosed(err error) error {
 
 // all carries out the scripts, and writes their outcomes and the page.
 func (s *setup) all(ctx context.Context, own string) error {
-	null, err := lab.Start(ctx, lab.Spec{
+	null, url, err := study.Serving(ctx, lab.Spec{
 		Name: "refnull", Path: s.program, Args: []string{"refnull", "-listen=127.0.0.1:0"},
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = null.Kill() }()
-	url, err := study.Listening(ctx, null)
-	if err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "k6-")
 	if err != nil {
 		return err
@@ -150,14 +146,8 @@ func (s *setup) all(ctx context.Context, own string) error {
 		outcomes = append(outcomes, o)
 	}
 	if len(s.only) == 0 {
-		file := filepath.Join(s.results, outcomesFile)
-		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := study.Rewrite(filepath.Join(s.results, outcomesFile), outcomes); err != nil {
 			return err
-		}
-		for _, o := range outcomes {
-			if err := study.Append(file, o); err != nil {
-				return err
-			}
 		}
 		if err := s.write(); err != nil {
 			return err
@@ -183,11 +173,10 @@ func (s *setup) both(ctx context.Context, x sample, target, dir string) outcome 
 		path = filepath.Join(dir, "made", x.file)
 		err = s.convert(ctx, filepath.Dir(path))
 	}
-	if err != nil {
-		o.Failure = study.OneLine(err.Error())
-		return o
+	if err == nil {
+		o.Peer, err = s.inPeer(ctx, path, target, dir, x)
 	}
-	if o.Peer, err = s.inPeer(ctx, path, target, dir, x); err == nil {
+	if err == nil {
 		o.Ours, err = s.inOurs(ctx, path, target, dir)
 	}
 	if err != nil {

@@ -6,7 +6,10 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"text/template"
 	"time"
+
+	"plimsoll/studies/study"
 )
 
 const (
@@ -28,9 +31,9 @@ type outcome struct {
 
 // A row is one count of both.
 type row struct {
-	kind, name string
-	peer, ours passed
-	same       bool
+	Kind, Name string
+	Peer, Ours passed
+	Same       bool
 }
 
 // rows are all counts of both, in a fixed order.
@@ -79,9 +82,9 @@ func (o outcome) differences() (list []string) {
 		return []string{o.Failure}
 	}
 	for _, r := range o.rows() {
-		if !r.same {
+		if !r.Same {
 			list = append(list, fmt.Sprintf("%s: k6 %v, plimsoll %v",
-				strings.TrimSpace(r.kind+" "+r.name), r.peer, r.ours))
+				strings.TrimSpace(r.Kind+" "+r.Name), r.Peer, r.Ours))
 		}
 	}
 	return list
@@ -94,14 +97,22 @@ func (p passed) String() string {
 	return fmt.Sprintf("%d, not %d", p.Yes, p.No)
 }
 
+const pageText = `{{with .All}}{{with index . 0}}{{date .At}} UTC, commit {{.Commit}}{{end}}: {{$.Same}} of {{len .}} scripts have the same outcome, {{$.Counts}} of {{$.Total}} counts.
+
+{{end}}| script | | name | k6 | plimsoll | |
+|---|---|---|--:|--:|---|
+{{range $o := .All}}{{if .Failure -}}
+| {{.Script}} | | FAILED: {{cell .Failure}} | | | differs |
+{{end}}{{range rows . -}}
+| {{$o.Script}} | {{.Kind}} | {{.Name}} | {{.Peer}} | {{.Ours}} | {{if .Same}}same{{else}}**differs**{{end}} |
+{{end}}{{end}}`
+
 // page is the table of all outcomes.
 func page(all []outcome) string {
-	var b strings.Builder
 	total, same, scripts := 0, 0, 0
 	for _, o := range all {
-		total += len(o.rows())
 		for _, r := range o.rows() {
-			if r.same {
+			if total++; r.Same {
 				same++
 			}
 		}
@@ -109,24 +120,7 @@ func page(all []outcome) string {
 			scripts++
 		}
 	}
-	if len(all) > 0 {
-		fmt.Fprintf(&b, "%s, commit %s: %d of %d scripts have the same outcome, %d of %d counts.\n\n",
-			all[0].At.Format("2006-01-02 15:04 UTC"), all[0].Commit, scripts, len(all), same, total)
-	}
-	b.WriteString("| script | | name | k6 | plimsoll | |\n|---|---|---|--:|--:|---|\n")
-	for _, o := range all {
-		if o.Failure != "" {
-			fmt.Fprintf(&b, "| %s | | FAILED: %s | | | differs |\n", o.Script,
-				strings.ReplaceAll(o.Failure, "|", "/"))
-		}
-		for _, r := range o.rows() {
-			verdict := "same"
-			if !r.same {
-				verdict = "**differs**"
-			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %v | %v | %s |\n",
-				o.Script, r.kind, r.name, r.peer, r.ours, verdict)
-		}
-	}
-	return b.String()
+	return study.Render(pageText, template.FuncMap{"rows": outcome.rows}, map[string]any{
+		"All": all, "Same": scripts, "Counts": same, "Total": total,
+	})
 }

@@ -63,6 +63,14 @@ func Resident(pid int) (float64, error) {
 	return pages * float64(os.Getpagesize()) / 1024, err
 }
 
+// NullSecret is the [workload.Env] Secret of users of a null server, which takes any password.
+func NullSecret(key string) string {
+	if key == "admin_password" {
+		return "Aa1!null-server"
+	}
+	return ""
+}
+
 // Machine describes this host.
 func Machine() string {
 	h := probe.Fingerprint()

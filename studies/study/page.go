@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"text/template"
+	"time"
 
 	"plimsoll/internal/files"
 )
@@ -38,6 +40,25 @@ func Insert(page, name, text string) error {
 	return os.WriteFile(page, []byte(head+Part(name, text)+tail), 0o644)
 }
 
+// Minute is how pages write a time.
+const Minute = "2006-01-02 15:04"
+
+// Render fills in a text of a page, a template whose functions are those of package text/template,
+// "cell", which keeps a text in the cell of a table, "percent", which is 100 times a share, and
+// those of the page. A text that does not fit its data is a mistake of the program.
+func Render(text string, functions template.FuncMap, data any) string {
+	t := template.New("page").Funcs(template.FuncMap{
+		"cell":    func(text string) string { return strings.ReplaceAll(text, "|", "/") },
+		"date":    func(at time.Time) string { return at.Format(Minute) },
+		"percent": func(share float64) float64 { return 100 * share },
+	}).Funcs(functions)
+	var b strings.Builder
+	if err := template.Must(t.Parse(text)).Execute(&b, data); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
 // Lines reads the values of a file of JSON lines; none where there is no file. A last line that a
 // kill has torn is removed from the file.
 func Lines[T any](file string) (all []T, torn bool, err error) {
@@ -50,6 +71,19 @@ func Lines[T any](file string) (all []T, torn bool, err error) {
 	}
 	all, err = files.ReadJSONLines[T](file)
 	return all, torn, err
+}
+
+// Rewrite makes a file of JSON lines of the values alone.
+func Rewrite[T any](file string, all []T) error {
+	if err := os.RemoveAll(file); err != nil {
+		return err
+	}
+	for _, v := range all {
+		if err := Append(file, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Append adds a value to a file of JSON lines.

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"fmt"
 	"math"
 
 	"plimsoll/stats"
@@ -24,6 +25,12 @@ func ShareInterval(k, n int, level float64) stats.Interval {
 		iv.Hi = crossing(func(p float64) bool { return binomialAtMost(k, n, p) <= tail })
 	}
 	return iv
+}
+
+// ShareText writes a share of n, in percent, with its interval of 95 %.
+func ShareText(k, n int) string {
+	iv := ShareInterval(k, n, 0.95)
+	return fmt.Sprintf("%.0f [%.0f, %.0f]", 100*float64(k)/float64(max(n, 1)), 100*iv.Lo, 100*iv.Hi)
 }
 
 // crossing is the smallest p in [0, 1] for which over holds, when it holds for each p above.

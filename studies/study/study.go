@@ -48,6 +48,31 @@ func Parse(fs *flag.FlagSet, args []string) error {
 	return nil
 }
 
+// Absolute makes paths independent of the working directory; those that are empty stay so.
+func Absolute(paths ...*string) (err error) {
+	for _, p := range paths {
+		if *p == "" {
+			continue
+		}
+		if *p, err = filepath.Abs(*p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Built makes the path of a program of ours independent of the working directory, and fails where
+// it was not built.
+func Built(program *string) error {
+	if err := Absolute(program); err != nil {
+		return err
+	}
+	if _, err := os.Stat(*program); err != nil {
+		return fmt.Errorf("%w; run make build first", err)
+	}
+	return nil
+}
+
 // Pause waits for d, or until ctx ends.
 func Pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
@@ -88,6 +113,18 @@ func Listening(ctx context.Context, p *lab.Process) (string, error) {
 	_, at, _ := strings.Cut(p.Tail(), " on ")
 	at, _, _ = strings.Cut(at, "\n")
 	return strings.TrimSpace(at), nil
+}
+
+// Serving starts a server that prints its address behind " on " when it is ready. One that does not
+// become ready is killed.
+func Serving(ctx context.Context, spec lab.Spec) (p *lab.Process, address string, err error) {
+	if p, err = lab.Start(ctx, spec); err != nil {
+		return nil, "", err
+	}
+	if address, err = Listening(ctx, p); err != nil {
+		err = errors.Join(err, p.Kill())
+	}
+	return p, address, err
 }
 
 // OneLine joins the lines of a text, and cuts it after 400 bytes.

@@ -9,13 +9,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,6 +25,7 @@ import (
 	"plimsoll/load/workload"
 	"plimsoll/reference/refnull"
 	"plimsoll/studies/study"
+	"plimsoll/target/lab"
 )
 
 // slow is when an operation counts as one that met the stop.
@@ -139,32 +137,23 @@ func one(
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.CommandContext(ctx, exe, "-server")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	server, err := lab.Start(ctx, lab.Spec{Name: "server", Path: exe, Args: []string{"-server"}})
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	defer func() { _ = server.Kill() }() // nothing in it is kept
+	if err := server.Says(ctx, "\n", 20*time.Second); err != nil {
 		return nil, nil, err
-	}
-	defer func() {
-		_ = cmd.Process.Kill() // nothing in it is kept
-		_ = cmd.Wait()
-	}()
-	url, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		return nil, nil, errors.New("the server does not say where it listens")
 	}
 	reg := measure.NewRegistry(2)
 	env := workload.Env{
-		URL:      strings.TrimSpace(url),
+		URL:      strings.TrimSpace(server.Tail()),
 		Seed:     1,
 		Pace:     1,
 		Registry: reg,
 		Timeout:  stop + 5*time.Second,
-		Secret:   func(string) string { return "Aa1!null" },
-	} // of a server that asks for none
+		Secret:   study.NullSecret,
+	}
 	poster := &mattermost.Poster{}
 	if err := poster.Provision(ctx, env, 1); err != nil {
 		return nil, nil, err
@@ -193,7 +182,7 @@ func one(
 			return nil, nil, err
 		}
 		if step.signal != 0 {
-			if err := cmd.Process.Signal(step.signal); err != nil {
+			if err := server.Signal(step.signal); err != nil {
 				return nil, nil, err
 			}
 		}

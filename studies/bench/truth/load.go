@@ -15,6 +15,7 @@ import (
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
+	"plimsoll/studies/study"
 )
 
 // A result holds the measurements of plimsoll's generator: p50 and p99 in seconds, all three of the
@@ -82,11 +83,10 @@ func load(
 				if ctx.Err() != nil {
 					return
 				}
-				if err != nil {
-					cancel(err)
-					return
+				took := int64(0)
+				if err == nil {
+					took, err = strconv.ParseInt(resp.Header.Get("X-Refnull-Took"), 10, 64)
 				}
-				took, err := strconv.ParseInt(resp.Header.Get("X-Refnull-Took"), 10, 64)
 				if err != nil {
 					cancel(err)
 					return
@@ -130,10 +130,7 @@ func load(
 		c0, t0 := cpuTime(), time.Now()
 		for time.Since(t0) < d && ctx.Err() == nil {
 			c1, t1 := cpuTime(), time.Now()
-			select {
-			case <-ctx.Done():
-			case <-time.After(tick):
-			}
+			_ = study.Pause(ctx, tick) // the loop ends with ctx
 			share := float64(cpuTime()-c1) / float64(time.Since(t1))
 			spin.Store(int64(float64(spin.Load()) * (1 + 0.3*(goal-share))))
 		}
@@ -166,10 +163,8 @@ func load(
 			continue
 		}
 		for i, q := range []float64{.5, .99} {
-			res.InsideResponse[i], res.Lag[i] = w.Response.Quantile(q).
-				Seconds(),
-				w.Lag.Quantile(q).
-					Seconds()
+			res.InsideResponse[i] = w.Response.Quantile(q).Seconds()
+			res.Lag[i] = w.Lag.Quantile(q).Seconds()
 		}
 	}
 	return res, nil

@@ -62,15 +62,19 @@ func delay(r *rand.Rand) time.Duration {
 		Round(time.Microsecond)
 }
 
-// A row holds one generator's figures of one run. Times are seconds.
+// A row holds one generator's figures of one run: p50 and p99 by the server and by the generator, in
+// seconds.
 type row struct {
-	Name                                 string
-	N                                    int
-	CPU                                  float64 // share of the core that the generator used
-	TruthP50, TruthP99, SeenP50, SeenP99 float64
-	KernelShare                          float64 // of the responses that had the kernel's stamp
-	Judged                               bool
+	Name        string
+	N           int
+	CPU         float64 // share of the core that the generator used
+	Truth, Seen [2]float64
+	Judged      bool
+	KernelShare float64 // of the responses that had the kernel's stamp
 }
+
+// off is by how much the generator's p50 and p99 are too large, as a share of the server's.
+func (r row) off() (p50, p99 float64) { return r.Seen[0]/r.Truth[0] - 1, r.Seen[1]/r.Truth[1] - 1 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -142,7 +146,7 @@ func judge(r row) int {
 		)
 		return 3
 	}
-	if math.Abs(r.SeenP50/r.TruthP50-1) > 0.05 || math.Abs(r.SeenP99/r.TruthP99-1) > 0.05 {
+	if p50, p99 := r.off(); math.Abs(p50) > 0.05 || math.Abs(p99) > 0.05 {
 		fmt.Fprintln(os.Stderr, "truth: "+r.Name+": farther than 5 % from the server's clock")
 		return 1
 	}
@@ -188,73 +192,37 @@ func measureAll(
 		return nil, err
 	}
 	rows := []row{
-		{
-			Name:        "plimsoll, kernel stamps",
-			N:           res.N,
-			CPU:         res.CPU,
-			TruthP50:    res.Truth[0],
-			TruthP99:    res.Truth[1],
-			SeenP50:     res.Kernel[0],
-			SeenP99:     res.Kernel[1],
-			KernelShare: res.Share,
-			Judged:      true,
-		},
-		{
-			Name:     "plimsoll, process clock",
-			N:        res.N,
-			CPU:      res.CPU,
-			TruthP50: res.Truth[0],
-			TruthP99: res.Truth[1],
-			SeenP50:  res.Process[0],
-			SeenP99:  res.Process[1],
-		},
+		{"plimsoll, kernel stamps", res.N, res.CPU, res.Truth, res.Kernel, true, res.Share},
+		{"plimsoll, process clock", res.N, res.CPU, res.Truth, res.Process, false, 0},
 	}
-	if res.InsideN > 0 {
+	if n := res.InsideN; n > 0 {
+		name := fmt.Sprintf("plimsoll, response inside actions (lag p50 %.1f, p99 %.1f ms)",
+			1e3*res.Lag[0], 1e3*res.Lag[1])
 		rows = append(rows,
-			row{
-				Name: fmt.Sprintf(
-					"plimsoll, response inside actions (lag p50 %.1f, p99 %.1f ms)",
-					1e3*res.Lag[0],
-					1e3*res.Lag[1],
-				),
-				N:        res.InsideN,
-				CPU:      res.CPU,
-				TruthP50: res.InsideTruth[0],
-				TruthP99: res.InsideTruth[1],
-				SeenP50:  res.InsideResponse[0],
-				SeenP99:  res.InsideResponse[1],
-				Judged:   true,
-			},
-			row{
-				Name:     "plimsoll, due at the answer before",
-				N:        res.InsideN,
-				CPU:      res.CPU,
-				TruthP50: res.InsideTruth[0],
-				TruthP99: res.InsideTruth[1],
-				SeenP50:  res.Chained[0],
-				SeenP99:  res.Chained[1],
-			})
+			row{name, n, res.CPU, res.InsideTruth, res.InsideResponse, true, 0},
+			row{"plimsoll, due at the answer before", n, res.CPU, res.InsideTruth, res.Chained, false, 0})
 	}
 	dir, err := os.MkdirTemp("", "truth")
 	if err != nil {
 		return rows, err
 	}
 	defer os.RemoveAll(dir)
-	if vegeta != "" {
-		r, err := atGoal(peers, func(rate float64, d time.Duration) (row, error) {
-			return runVegeta(ctx, vegeta, dir, url, rate, d)
-		}, 2000, 60_000, d)
-		if err != nil {
-			return rows, fmt.Errorf("vegeta: %w", err)
+	for _, p := range []struct {
+		name, program string
+		run           func(peer, context.Context, float64, time.Duration) (row, error)
+		lo, hi        float64
+	}{
+		{"vegeta", vegeta, peer.vegeta, 2000, 60_000},
+		{"locust", locust, peer.locust, 100, 10_000},
+	} {
+		if p.program == "" {
+			continue
 		}
-		rows = append(rows, r)
-	}
-	if locust != "" {
 		r, err := atGoal(peers, func(rate float64, d time.Duration) (row, error) {
-			return runLocust(ctx, locust, dir, url, rate, d)
-		}, 100, 10_000, d)
+			return p.run(peer{p.program, dir, url}, ctx, rate, d)
+		}, p.lo, p.hi, d)
 		if err != nil {
-			return rows, fmt.Errorf("locust: %w", err)
+			return rows, fmt.Errorf("%s: %w", p.name, err)
 		}
 		rows = append(rows, r)
 	}
@@ -263,21 +231,14 @@ func measureAll(
 
 // startServer runs the null server on its core.
 func startServer(ctx context.Context, self string) (url string, stop func(), err error) {
-	p, err := lab.Start(ctx, lab.Spec{
+	p, url, err := study.Serving(ctx, lab.Spec{
 		Name: "null server",
 		Path: self,
 		CPUs: []int{serverCore},
 		Args: []string{"serve", "-listen", "127.0.0.1:0"},
 		Env:  append(os.Environ(), "GOMAXPROCS=1"),
 	})
-	if err != nil {
-		return "", nil, err
-	}
-	stop = func() { _ = p.Kill() } // nothing of it is kept
-	if url, err = study.Listening(ctx, p); err != nil {
-		stop()
-	}
-	return url, stop, err
+	return url, func() { _ = p.Kill() }, err // nothing of it is kept
 }
 
 // pinned runs a program on the generator's core and returns its output and the CPU time that it
@@ -337,47 +298,41 @@ func truth(ctx context.Context, url string) (refnull.Stats, error) {
 	return st, json.Unmarshal(b, &st)
 }
 
-func runVegeta(
-	ctx context.Context,
-	program, dir, url string,
-	rate float64,
-	d time.Duration,
-) (row, error) {
+// A peer is another generator, with a directory for its files, before the server.
+type peer struct{ program, dir, url string }
+
+// run runs the generator, and returns its share of the core and the server's times.
+func (p peer) run(ctx context.Context, args ...string) (r row, err error) {
+	if _, err := truth(ctx, p.url); err != nil {
+		return r, err
+	}
+	start := time.Now()
+	_, cpu, err := pinned(ctx, p.program, args...)
+	if err != nil {
+		return r, err
+	}
+	r.CPU = cpu.Seconds() / time.Since(start).Seconds()
+	st, err := truth(ctx, p.url)
+	r.Truth = [2]float64{st.Took["p50"], st.Took["p99"]}
+	return r, err
+}
+
+func (p peer) vegeta(ctx context.Context, rate float64, d time.Duration) (row, error) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var targets strings.Builder
 	for range 5000 {
-		fmt.Fprintf(&targets, "GET %s/\nX-Refnull-Delay: %v\n\n", url, delay(r))
+		fmt.Fprintf(&targets, "GET %s/\nX-Refnull-Delay: %v\n\n", p.url, delay(r))
 	}
-	file, out := filepath.Join(dir, "targets"), filepath.Join(dir, "vegeta.bin")
+	file, out := filepath.Join(p.dir, "targets"), filepath.Join(p.dir, "vegeta.bin")
 	if err := os.WriteFile(file, []byte(targets.String()), 0o644); err != nil {
 		return row{}, err
 	}
-	if _, err := truth(ctx, url); err != nil {
-		return row{}, err
-	}
-	start := time.Now()
-	_, cpu, err := pinned(
-		ctx,
-		program,
-		"attack",
-		"-targets",
-		file,
-		"-rate",
-		strconv.Itoa(int(rate)),
-		"-duration",
-		d.String(),
-		"-output",
-		out,
-	)
+	did, err := p.run(ctx, "attack", "-targets", file, "-rate", strconv.Itoa(int(rate)),
+		"-duration", d.String(), "-output", out)
 	if err != nil {
 		return row{}, err
 	}
-	took := time.Since(start)
-	st, err := truth(ctx, url)
-	if err != nil {
-		return row{}, err
-	}
-	text, err := exec.CommandContext(ctx, program, "report", "-type", "json", out).Output()
+	text, err := exec.CommandContext(ctx, p.program, "report", "-type", "json", out).Output()
 	if err != nil {
 		return row{}, err
 	}
@@ -389,19 +344,13 @@ func runVegeta(
 	if err := json.Unmarshal(text, &rep); err != nil {
 		return row{}, err
 	}
-	name := fmt.Sprintf("vegeta at %.0f/s", rate)
+	did.Name = fmt.Sprintf("vegeta at %.0f/s", rate)
 	if rep.Success < 1 {
-		name += fmt.Sprintf(" (%.1f %% failed)", 100*(1-rep.Success))
+		did.Name += fmt.Sprintf(" (%.1f %% failed)", 100*(1-rep.Success))
 	}
-	return row{
-		Name:     name,
-		N:        int(float64(rep.Requests) * rep.Success),
-		CPU:      cpu.Seconds() / took.Seconds(),
-		TruthP50: st.Took["p50"],
-		TruthP99: st.Took["p99"],
-		SeenP50:  rep.Latencies["50th"] / 1e9,
-		SeenP99:  rep.Latencies["99th"] / 1e9,
-	}, nil
+	did.N = int(float64(rep.Requests) * rep.Success)
+	did.Seen = [2]float64{rep.Latencies["50th"] / 1e9, rep.Latencies["99th"] / 1e9}
+	return did, nil
 }
 
 const locustfile = `
@@ -414,44 +363,14 @@ class U(FastHttpUser):
         self.client.get("/", name="get", headers={"X-Refnull-Delay": "%dus" % int(1000 * 100 ** random.random())})
 `
 
-func runLocust(
-	ctx context.Context,
-	program, dir, url string,
-	rate float64,
-	d time.Duration,
-) (row, error) {
-	file, prefix := filepath.Join(dir, "locustfile.py"), filepath.Join(dir, "locust")
+func (p peer) locust(ctx context.Context, rate float64, d time.Duration) (row, error) {
+	file, prefix := filepath.Join(p.dir, "locustfile.py"), filepath.Join(p.dir, "locust")
 	if err := os.WriteFile(file, []byte(locustfile), 0o644); err != nil {
 		return row{}, err
 	}
-	if _, err := truth(ctx, url); err != nil {
-		return row{}, err
-	}
 	users := strconv.Itoa(max(int(rate/5), 1))
-	start := time.Now()
-	_, cpu, err := pinned(
-		ctx,
-		program,
-		"-f",
-		file,
-		"--headless",
-		"-u",
-		users,
-		"-r",
-		users,
-		"-t",
-		fmt.Sprintf("%ds", int(d.Seconds())),
-		"--csv",
-		prefix,
-		"--only-summary",
-		"-H",
-		url,
-	)
-	if err != nil {
-		return row{}, err
-	}
-	took := time.Since(start)
-	st, err := truth(ctx, url)
+	did, err := p.run(ctx, "-f", file, "--headless", "-u", users, "-r", users,
+		"-t", fmt.Sprintf("%ds", int(d.Seconds())), "--csv", prefix, "--only-summary", "-H", p.url)
 	if err != nil {
 		return row{}, err
 	}
@@ -460,16 +379,9 @@ func runLocust(
 		return row{}, err
 	}
 	defer f.Close()
-	n, p50, p99, err := locustStats(f)
-	return row{
-		Name:     fmt.Sprintf("Locust FastHttpUser, %s users", users),
-		N:        n,
-		CPU:      cpu.Seconds() / took.Seconds(),
-		TruthP50: st.Took["p50"],
-		TruthP99: st.Took["p99"],
-		SeenP50:  p50,
-		SeenP99:  p99,
-	}, err
+	did.Name = fmt.Sprintf("Locust FastHttpUser, %s users", users)
+	did.N, did.Seen[0], did.Seen[1], err = locustStats(f)
+	return did, err
 }
 
 // locustStats reads requests, p50 and p99 (in seconds) of the last line, that of all requests
@@ -515,19 +427,11 @@ func print(w io.Writer, rows []row) {
 	)
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
 	for _, r := range rows {
-		fmt.Fprintf(
-			w,
+		p50, p99 := r.off()
+		fmt.Fprintf(w,
 			"| %s | %d | %.0f %% | %.2f ms | %.2f ms | %+.1f %% | %.2f ms | %.2f ms | %+.1f %% |\n",
-			r.Name,
-			r.N,
-			100*r.CPU,
-			1e3*r.TruthP50,
-			1e3*r.SeenP50,
-			100*(r.SeenP50/r.TruthP50-1),
-			1e3*r.TruthP99,
-			1e3*r.SeenP99,
-			100*(r.SeenP99/r.TruthP99-1),
-		)
+			r.Name, r.N, 100*r.CPU, 1e3*r.Truth[0], 1e3*r.Seen[0], 100*p50,
+			1e3*r.Truth[1], 1e3*r.Seen[1], 100*p99)
 	}
 	if len(rows) > 0 {
 		fmt.Fprintf(
