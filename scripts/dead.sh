@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 deadcode=$1
-aside='^(internal/(browser|failure|program|race)|cmd/internal/(reference|verbtest)|record/store/storetest)/|^plan/decode\.go:.*: Parse$|^record/writer\.go:.*: Create$'
+aside='^(internal/(browser|failure|program|race)|cmd/internal/(reference|verbtest)|record/store/storetest|run/session/sessiontest)/|^plan/decode\.go:.*: Parse$|^record/writer\.go:.*: Create$'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
