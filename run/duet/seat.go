@@ -214,15 +214,6 @@ func (s *Seat) prepare(epoch time.Time) {
 	}
 }
 
-// pauseFirst pauses the target before the first round.
-func (s *Seat) pauseFirst(ctx context.Context) {
-	s.hand.Lock()
-	defer s.hand.Unlock()
-	if s.clock != nil && !s.out {
-		s.pause(ctx)
-	}
-}
-
 // start gives the turn to the seat, and reports whether it has it. A turn of a slice has a backlog
 // that takes no longer.
 func (s *Seat) start(slice time.Duration) bool {
@@ -316,45 +307,6 @@ func (s *Seat) stop(ctx context.Context) {
 		}
 	})
 	s.pause(ctx)
-}
-
-// remedy ends the errors of targets that do not obey.
-const remedy = "a comparison in sequence pauses no target"
-
-// pause pauses the target, or fails the seat. The caller holds hand. The end of ctx does not cut a
-// pause short: the table continues the target then.
-func (s *Seat) pause(ctx context.Context) {
-	if s.with.Target == nil {
-		return
-	}
-	limit := s.table.limit
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	defer cancel()
-	s.paused = true // a part of it, whatever happens
-	began := time.Now()
-	err := s.with.Target.Pause(ctx)
-	took := time.Since(began)
-	s.count(func(c *SeatStats) {
-		c.Pausing += took
-		c.PausingMax = max(c.PausingMax, took)
-	})
-	if err != nil {
-		s.release(
-			fmt.Errorf("duet: pausing the target of %s within %v: %w (%s)", s, limit, err, remedy),
-		)
-	}
-}
-
-// proceed continues the target if it may be paused. The caller holds hand.
-func (s *Seat) proceed() error {
-	if !s.paused {
-		return nil
-	}
-	if err := s.with.Target.Continue(); err != nil {
-		return fmt.Errorf("duet: continuing the target of %s: %w (%s)", s, err, remedy)
-	}
-	s.paused = false
-	return nil
 }
 
 // end releases a seat that was not left, and tries again to continue the target of one that was.
