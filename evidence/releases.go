@@ -106,12 +106,11 @@ func labelsOf(
 	load comparison.Load,
 ) (arms, engines map[string]string, host string, err error) {
 	arms, engines = map[string]string{}, map[string]string{}
-	for _, name := range c.Arms {
-		if p.Compare == nil {
-			continue
-		}
-		if arm, ok := p.Compare.Arm(name); ok {
-			arms[name] = p.Target.With(arm).Version
+	if p.Compare != nil {
+		for _, name := range c.Arms {
+			if arm, ok := p.Compare.Arm(name); ok {
+				arms[name] = p.Target.With(arm).Version
+			}
 		}
 	}
 	for _, cell := range c.Runs {

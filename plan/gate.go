@@ -232,9 +232,7 @@ func (g *Gates) decode(d *decoder, path string, n *yaml.Node) {
 			d.mapping(
 				at,
 				c,
-				"a mapping such as {amber: "+all[i].format(
-					all[i].Amber,
-				)+", red: "+all[i].format(
+				"a mapping such as {amber: "+all[i].format(all[i].Amber)+", red: "+all[i].format(
 					all[i].Red,
 				)+"}",
 				func(key string, k, c *yaml.Node) {

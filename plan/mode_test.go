@@ -179,9 +179,7 @@ func TestASearchIsASequenceByDefault(t *testing.T) {
 		}
 		p, err := plan.Known{
 			Drivers: []string{"server"},
-		}.Parse(
-			fmt.Appendf(nil, twoArms, "", search, "", tt.mode),
-		)
+		}.Parse(fmt.Appendf(nil, twoArms, "", search, "", tt.mode))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,13 +89,9 @@ func (p *Plan) Search() (Unbounded, bool) {
 	u.SLO = slices.Clone(u.SLO)
 	for i := range u.SLO {
 		r := &u.SLO[i]
-		r.For, r.Over, r.Grace = p.Workload.Wait(
-			r.For,
-		), p.Workload.Wait(
+		r.For, r.Over, r.Grace = p.Workload.Wait(r.For), p.Workload.Wait(
 			r.Over,
-		), p.Workload.Wait(
-			r.Grace,
-		)
+		), p.Workload.Wait(r.Grace)
 		r.fill(u.Window)
 	}
 	return u, true
@@ -135,9 +131,7 @@ func (d *decoder) checkSearch(p *Plan, k Known) {
 		d.at(
 			"unbounded.ramp_rate",
 			"%s divided by workload.pace %s is %s of the users per second; want less than %s: write less than %s here, or a larger pace",
-			formatPercent(
-				p.Unbounded.RampRate,
-			),
+			formatPercent(p.Unbounded.RampRate),
 			formatNumber(pace),
 			formatPercent(math.Round(run.RampRate*1e6)/1e6),
 			formatPercent(limitRampRate),

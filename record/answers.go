@@ -45,9 +45,7 @@ func (a Answers) Findings() (fs []Finding) {
 				"%d answers or messages found no room in the byte budget of %s for what the target's answers take, and their operations failed here; raise placement.memory, or find out why the answers are so large",
 				a.NoRoom,
 				mebibytes(a.Budget),
-			) + whose(
-				a.OfAll,
-			),
+			) + whose(a.OfAll),
 		})
 	}
 	var parts []string
@@ -72,9 +70,7 @@ func (a Answers) Findings() (fs []Finding) {
 				"the target sent %d answers beyond a limit, each of which was cut off and failed (%s)",
 				sum,
 				strings.Join(parts, ", "),
-			) + whose(
-				a.OfAll,
-			),
+			) + whose(a.OfAll),
 		})
 	}
 	return fs

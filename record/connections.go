@@ -42,9 +42,7 @@ func (c Connections) Finding() (f Finding, bad bool) {
 				"%d of %d requests were repeated on a new connection, because the server had closed the one that it had kept open; each counts once, with the time of both",
 				c.Repeated,
 				c.Requests,
-			) + whose(
-				c.OfAll,
-			),
+			) + whose(c.OfAll),
 		},
 		c.Repeated >= 10 && share > MostRepeated
 }
@@ -59,7 +57,5 @@ func (c Connections) String() string {
 		c.Requests,
 		c.Repeated,
 		c.Reopened,
-	) + whose(
-		c.OfAll,
-	)
+	) + whose(c.OfAll)
 }

@@ -33,7 +33,7 @@ func (b *builder) disturbances() {
 				for _, wait := range []string{WaitSteal, WaitDisk} {
 					if n, ok := loudest(runs, block, test, wait); ok {
 						n.Engine, n.Arm = f.Engine, f.Arm
-						b.heard(n, r.Name)
+						b.addDisturbance(n, r.Name)
 					}
 				}
 			}
@@ -41,8 +41,9 @@ func (b *builder) disturbances() {
 	}
 }
 
-// heard adds an endpoint to the disturbance of a run that is already known, or keeps a new one.
-func (b *builder) heard(n Disturbance, endpoint string) {
+// addDisturbance adds an endpoint to the disturbance of a run that is already known, or keeps a new
+// one.
+func (b *builder) addDisturbance(n Disturbance, endpoint string) {
 	i := slices.IndexFunc(b.Disturbances, func(x Disturbance) bool {
 		return x.Engine == n.Engine && x.Arm == n.Arm && x.Run == n.Run && x.Test == n.Test &&
 			x.Wait == n.Wait
@@ -89,9 +90,7 @@ func (b *builder) disturbanceComments() []string {
 			}
 			out.add(
 				"%spair %d stands out in %s; in the %s test of its run of %s "+what+", in no run of another pair in more than %s. It may be why.",
-				b.whose(
-					f,
-				),
+				b.whose(f),
 				n.Block,
 				list(n.Endpoints),
 				n.Test,

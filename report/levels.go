@@ -18,9 +18,7 @@ func (d Document) levelTexts() []string {
 			out.add(
 				"%s%s: the difference varies by %s (sd) inside a block of %s, and %s. "+
 					"%s find %s; with twice the measured time they would find %s, and twice as many blocks %s.",
-				prefix(
-					f.Name,
-				),
+				prefix(f.Name),
 				r.Name,
 				spreadText(l.Within, false),
 				secondsText(l.Measure),

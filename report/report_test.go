@@ -249,9 +249,7 @@ func TestSameInputSameBytes(t *testing.T) {
 				t,
 				FullMarkdown,
 				d,
-			) + string(
-				render(t, d.Answer().SVG),
-			) + reported(
+			) + string(render(t, d.Answer().SVG)) + reported(
 				t,
 				HTML,
 				d,

@@ -122,13 +122,9 @@ func stabilityCell(runs []RunData, signal string) StabilityCell {
 	if len(slopes) == 0 {
 		return c
 	}
-	c.First, c.Last, c.Hours = Number(
-		stats.Median(first),
-	), Number(
+	c.First, c.Last, c.Hours = Number(stats.Median(first)), Number(
 		stats.Median(last),
-	), Number(
-		stats.Median(hours),
-	)
+	), Number(stats.Median(hours))
 	c.PerHour, c.Lo, c.Hi = overRuns(slopes)
 	return c
 }
@@ -329,9 +325,7 @@ func (d Document) stabilityComments() []string {
 					name,
 					s.Signal,
 					word,
-					s.value(
-						c.First,
-					),
+					s.value(c.First),
 					s.value(c.Last),
 					hoursText(c.Hours),
 					n,

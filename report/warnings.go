@@ -123,9 +123,7 @@ func (b *builder) resultNotices() []notice {
 	}
 	for _, f := range b.Databases {
 		all = append(all, judgedAs{
-			b.engineLabel(
-				f.Engine,
-			) + " against " + b.Engines[0].Label + " with " + b.armLabel(
+			b.engineLabel(f.Engine) + " against " + b.Engines[0].Label + " with " + b.armLabel(
 				f.Arm,
 			),
 			f.Verdict,

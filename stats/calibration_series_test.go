@@ -102,9 +102,7 @@ func TestBlockBootstrapCovers(t *testing.T) {
 		for k, p := range probs {
 			within(
 				t,
-				"block bootstrap covers p"+strconv.Itoa(
-					int(100*p),
-				)+", correlation "+strconv.Itoa(
+				"block bootstrap covers p"+strconv.Itoa(int(100*p))+", correlation "+strconv.Itoa(
 					int(100*rho),
 				)+" %",
 				covered[k],

@@ -56,9 +56,7 @@ func TestBudgetLevels(t *testing.T) {
 		}
 		spent, all = may, all+crossed[k]
 	}
-	if d := float64(all)/times - stats.FixedAlpha; math.Abs(
-		d,
-	) > 4*math.Sqrt(
+	if d := float64(all)/times - stats.FixedAlpha; math.Abs(d) > 4*math.Sqrt(
 		stats.FixedAlpha/times,
 	) {
 		t.Errorf("all looks together: %.3f %%", 100*float64(all)/times)

@@ -55,9 +55,7 @@ type mix struct {
 
 // newMix resolves weights by action name against the features of the server. Names of other
 // behaviors' actions are ignored.
-func newMix(
-	weights map[string]float64, about *facts, extended ...Extension,
-) (*mix, error) {
+func newMix(weights map[string]float64, about *facts, extended ...Extension) (*mix, error) {
 	m := &mix{}
 	sum := 0.0
 	all := slices.Clone(actions)

@@ -1,20 +1,16 @@
 package boundary
 
-import (
-	"errors"
-	"net/http"
-)
+import "net/http"
 
 // Handler answers with status 500 where h panics, and reports the panic. An answer that has begun
 // is cut off. [http.ErrAbortHandler] is not a defect and passes.
 func Handler(h http.Handler, report func(*Panic)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := &begun{ResponseWriter: w}
-		err := serve(h, began, r)
-		if err == nil {
+		p := serve(h, began, r)
+		if p == nil {
 			return
 		}
-		p, _ := errors.AsType[*Panic](err)
 		report(p)
 		if began.yes {
 			panic(http.ErrAbortHandler) // the client must not take the part for the whole
@@ -27,13 +23,14 @@ func Handler(h http.Handler, report func(*Panic)) http.Handler {
 	})
 }
 
-func serve(h http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
+// serve returns the panic of a handler; nil without one.
+func serve(h http.Handler, w http.ResponseWriter, r *http.Request) (p *Panic) {
 	defer func() {
 		if v := recover(); v != nil {
 			if v == any(http.ErrAbortHandler) {
 				panic(v)
 			}
-			err = New("a request to "+r.Pattern, v)
+			p = New("a request to "+r.Pattern, v)
 		}
 	}()
 	h.ServeHTTP(w, r)

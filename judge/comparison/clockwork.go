@@ -134,9 +134,7 @@ func duetLacks(role string, arms [2]armClockwork, deferredError float64, label [
 			)
 		}
 	}
-	if math.Abs(
-		arms[1].deferred-arms[0].deferred,
-	) > max(
+	if math.Abs(arms[1].deferred-arms[0].deferred) > max(
 		mostDeferred,
 		certainDeferred*deferredError,
 	) {

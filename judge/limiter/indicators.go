@@ -173,9 +173,7 @@ const (
 var (
 	// gcTime includes collection in idle time: its cores are not idle for other processes.
 	gcTime  = rate("go_cpu_classes_gc_total_cpu_seconds_total")
-	cpuTime = "(" + rate(
-		"go_cpu_classes_total_cpu_seconds_total",
-	) + " - " + rate(
+	cpuTime = "(" + rate("go_cpu_classes_total_cpu_seconds_total") + " - " + rate(
 		"go_cpu_classes_idle_cpu_seconds_total",
 	) + ")"
 )
@@ -358,9 +356,7 @@ var catalog = append([]Indicator{
 		LimitMemory,
 		Saturation,
 		"time in which all work waited for memory",
-		worst(
-			"node_pressure_memory_stalled_seconds_total",
-		) + " or " + worst(
+		worst("node_pressure_memory_stalled_seconds_total") + " or " + worst(
 			"container_pressure_memory_stalled_seconds_total",
 		),
 		"",
@@ -468,9 +464,7 @@ var catalog = append([]Indicator{
 		LimitConntrack,
 		Loss,
 		"connections that could not be tracked per second",
-		"(" + rate(
-			"node_nf_conntrack_stat_insert_failed",
-		) + " + " + rate(
+		"(" + rate("node_nf_conntrack_stat_insert_failed") + " + " + rate(
 			"node_nf_conntrack_stat_drop",
 		) + ")",
 		"",

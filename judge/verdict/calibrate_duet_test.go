@@ -123,13 +123,9 @@ func (h *weather) turns(enough func(rounds [][2]float64) bool) block {
 		}
 		var at [2]float64
 		for k, arm := range []int{first, 1 - first} {
-			at[arm] = h.over(
-				duetSlice,
-			) + deployed[arm] + h.w.noise*h.vary(
+			at[arm] = h.over(duetSlice) + deployed[arm] + h.w.noise*h.vary(
 				3,
-			) + float64(
-				k,
-			)*h.w.second
+			) + float64(k)*h.w.second
 			b.mean[arm] += at[arm]
 		}
 		rounds, b.rounds = append(rounds, at), append(b.rounds, at[1]-at[0])

@@ -454,9 +454,7 @@ func familyTable() pageTable {
 						}
 						wrong += misses / max(1, hits+misses)
 						found += hits / 10
-						if f := verdict.JudgeFamily(equal, nil, nil); len(
-							f.Worsened,
-						)+len(
+						if f := verdict.JudgeFamily(equal, nil, nil); len(f.Worsened)+len(
 							f.Improved,
 						) > 0 {
 							any++

@@ -151,9 +151,7 @@ func (r *Result) boundsWithoutOutliers(spans stats.Spans, kind Kind, reason stri
 	}
 	text := fmt.Sprintf(
 		"%s %s far from the others; without %s the result is %s",
-		blocks(
-			r.Outliers,
-		),
+		blocks(r.Outliers),
 		plural(len(flagged), "is", "are"),
 		plural(len(flagged), "it", "them"),
 		other,

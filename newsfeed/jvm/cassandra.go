@@ -84,9 +84,7 @@ func cassandraCommand(s *Server) ([]string, error) {
 			Path:   s.file("config", "cassandra.yaml"),
 		}).String(),
 		"-Dlogback.configurationFile="+s.file("config", "logback.xml"),
-		"-Dcassandra.storagedir="+s.file(
-			"data",
-		),
+		"-Dcassandra.storagedir="+s.file("data"),
 		"-Dcassandra.logdir="+s.conf.Dir,
 		"-Dcassandra-foreground=yes",
 		// no other node joins

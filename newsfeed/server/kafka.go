@@ -37,15 +37,11 @@ func newKafka(a address, timeout time.Duration) (*kafka, error) {
 		kgo.ClientID("newsfeed"),
 		kgo.DefaultProduceTopic(a.name),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), // partition 0
-		kgo.RequiredAcks(
-			kgo.LeaderAck(),
-		),
+		kgo.RequiredAcks(kgo.LeaderAck()),
 		kgo.DisableIdempotentWrite(),
 		kgo.ProducerBatchCompression(kgo.NoCompression()),
 		kgo.ProducerLinger(0),
-		kgo.DialTimeout(
-			timeout,
-		),
+		kgo.DialTimeout(timeout),
 		kgo.RetryTimeout(limit),
 		kgo.ProduceRequestTimeout(limit),
 		kgo.RequestTimeoutOverhead(limit),

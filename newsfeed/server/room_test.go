@@ -216,9 +216,7 @@ func TestAFullBus(t *testing.T) {
 		f.person("x")
 	}
 	eventually(t, "records that wait, and none that is lost", func() bool {
-		sent, waiting := f.metric(
-			"newsfeed_telemetry_sent_total",
-		), f.metric(
+		sent, waiting := f.metric("newsfeed_telemetry_sent_total"), f.metric(
 			"newsfeed_telemetry_waiting",
 		)
 		return waiting > 0 && sent+waiting == 60 && float64(f.rows()["bus"]["records"]) == sent &&

@@ -114,9 +114,7 @@ func why(set Setting, runs []RunFigures) (out []string) {
 	out = append(out, fmt.Sprintf(
 		"The published figures do not fit together: %s stories per minute of %.0f ms each are %.1f requests under way at a time, and %d threads that wait for every answer cannot have more than %d. "+
 			"Either more of them ran, or throughput and latency are of different things; no run of ours can reproduce both.",
-		thousands(
-			publishedMySQL,
-		),
+		thousands(publishedMySQL),
 		publishedLatency,
 		inFlight,
 		publishedThreads,

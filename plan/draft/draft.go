@@ -125,9 +125,7 @@ func (f Facts) YAML() string {
 			fill(
 				searchText,
 				"MOST",
-				strconv.Itoa(
-					most,
-				)+f.limit(
+				strconv.Itoa(most)+f.limit(
 					"the search ends there; so many accounts are made first",
 				),
 				"START",

@@ -364,11 +364,9 @@ func TestFaultCacheGoesToTheDatabase(t *testing.T) {
 				u.send("GET", "/users/me", nil)
 			}
 		}
-		return w.metric(
-				"refchat_db_statements_total",
-			) - before, w.metric(
-				"refchat_cache_evicted_total",
-			)
+		return w.metric("refchat_db_statements_total") - before, w.metric(
+			"refchat_cache_evicted_total",
+		)
 	}
 	large, none := statements()
 	small, evicted := statements("cache:16")

@@ -109,9 +109,7 @@ func (q *request) fireIncomingHook(in *hookPayload) error {
 
 // channelOfHook returns the channel that a payload names, or the hook's own. A closed channel takes
 // posts of its members' hooks alone.
-func (q *request) channelOfHook(
-	h *incomingHook, name string,
-) (c *channel, err error) {
+func (q *request) channelOfHook(h *incomingHook, name string) (c *channel, err error) {
 	if name = strings.TrimPrefix(name, "#"); name == "" {
 		c, err = q.channel(q, h.ChannelID)
 	} else {

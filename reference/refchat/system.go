@@ -95,9 +95,7 @@ func newClientConfig(version string, rel release, lic license) clientConfig {
 		v["PostAcknowledgements"] = "true"
 	}
 	sum := md5.Sum([]byte(jsonText(v)))
-	id := version + "." + version + "." + hex.EncodeToString(
-		sum[:],
-	) + "." + strconv.FormatBool(
+	id := version + "." + version + "." + hex.EncodeToString(sum[:]) + "." + strconv.FormatBool(
 		lic > unlicensed,
 	)
 	return clientConfig{versionID: id, values: v}

@@ -329,9 +329,7 @@ func (tb table) row(t *testing.T, sc scenario, capacity float64, n, known int) s
 	line := fmt.Sprintf(
 		"| %s | search | %.0f %% (%.0f %% by regression) | %.0f %% | %.0f %%, %.0f %% | %s | %s | %.2f |\n",
 		sc.name,
-		share(
-			x.estimates,
-		),
+		share(x.estimates),
 		share(x.regress),
 		share(x.unstable),
 		share(x.bounds),
@@ -402,11 +400,7 @@ func (tb table) row(t *testing.T, sc scenario, capacity float64, n, known int) s
 		k := sc.knownTally(known, capacity)
 		line += fmt.Sprintf(
 			"| | ±8 loop | %.0f %% | none | none | %+.1f %% | %.1f %% | none | none | %s | %.2f |\n",
-			100*float64(
-				k.estimates,
-			)/float64(
-				k.n,
-			),
+			100*float64(k.estimates)/float64(k.n),
 			100*math.Expm1(k.bias),
 			100*k.sd,
 			clock(k.took),

@@ -181,11 +181,7 @@ func (s *Search) unstable() (why string, reached, again float64) {
 		}
 		if middle(loops) > loopMost {
 			return "overload begins to show at one level and is over only at a much lower one, time after time: its effect comes late, or the server recovers late",
-				math.Exp(
-					middle(ups),
-				), math.Exp(
-					middle(downs),
-				)
+				math.Exp(middle(ups)), math.Exp(middle(downs))
 		}
 	}
 	top := healthy[len(healthy)-extremes]
@@ -198,11 +194,7 @@ func (s *Search) unstable() (why string, reached, again float64) {
 	}
 	if top-bottom > min(max(overlapMost, overlapSpread*spread), overlapEver) {
 		return "windows that held lie far above windows that did not: the server remembers an overload, its effect comes late, or it has changed",
-			math.Exp(
-				healthy[len(healthy)-1],
-			), math.Exp(
-				bottom,
-			)
+			math.Exp(healthy[len(healthy)-1]), math.Exp(bottom)
 	}
 	return "", 0, 0
 }

@@ -118,9 +118,7 @@ func (r *run) undeployed(ctx context.Context, cause error) (*record.Run, error) 
 }
 
 // stillborn leaves a sealed run that is void by a gate.
-func (r *run) stillborn(
-	ctx context.Context, gate, what string, cause error,
-) (*record.Run, error) {
+func (r *run) stillborn(ctx context.Context, gate, what string, cause error) (*record.Run, error) {
 	m, err := r.manifest(time.Now(), 1)
 	if err != nil {
 		return nil, err

@@ -107,9 +107,7 @@ func (r *run) judgeLevel() {
 	var why string
 	switch {
 	case float64(l.reached) < 0.97*want:
-		stopped, why = float64(
-			l.reached,
-		), fmt.Sprintf(
+		stopped, why = float64(l.reached), fmt.Sprintf(
 			"only %d of %d users were ever active",
 			l.reached,
 			r.Bounded.Users,

@@ -62,9 +62,7 @@ func forms(secret string) []string {
 		quoted[1 : len(quoted)-1],
 		strings.Trim(string(encoded), `"`),
 		strings.Trim(strings.TrimSpace(plain.String()), `"`),
-		url.QueryEscape(
-			secret,
-		),
+		url.QueryEscape(secret),
 		url.PathEscape(secret),
 		html.EscapeString(secret),
 		base64.StdEncoding.EncodeToString([]byte(secret)),

@@ -106,10 +106,8 @@ func (k kind) plant(base reading) (fault string, ok bool) {
 	}
 	switch k.by {
 	case byCPU:
-		return "work:" + share(
-				k.size*base.CPU/base.Posts,
-			) + "@createPost", base.CPU > 0 &&
-				base.Posts > 0
+		return "work:" + share(k.size*base.CPU/base.Posts) + "@createPost", base.CPU > 0 &&
+			base.Posts > 0
 	case byWait:
 		return "slow-post:" + share(k.size*base.P95), base.P95 > 0
 	}

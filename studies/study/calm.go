@@ -76,12 +76,10 @@ func Calm(
 			}
 		}
 	}
-	return used, time.Since(
-			began,
-		), fmt.Errorf(
-			"others on this host still use %.0f %% of its cores after %v; want less than %.0f %%",
-			100*used,
-			within,
-			100*most,
-		)
+	return used, time.Since(began), fmt.Errorf(
+		"others on this host still use %.0f %% of its cores after %v; want less than %.0f %%",
+		100*used,
+		within,
+		100*most,
+	)
 }

@@ -254,9 +254,7 @@ func TestKilledRunner(t *testing.T) {
 			if strings.Contains(string(b), dir) || strings.Contains(string(b), "two words") {
 				pids = append(
 					pids,
-					filepath.Base(
-						filepath.Dir(file),
-					)+" "+strings.ReplaceAll(
+					filepath.Base(filepath.Dir(file))+" "+strings.ReplaceAll(
 						string(b),
 						"\x00",
 						" ",

@@ -133,9 +133,7 @@ func (d *Site) environment(turn Turn) (env []string) {
 		"PLIMSOLL_ARM="+d.spec.Name,
 		"PLIMSOLL_VERSION="+d.spec.Version,
 		"PLIMSOLL_ENGINE="+d.spec.Engine,
-		"PLIMSOLL_BLOCK="+strconv.Itoa(
-			turn.Block,
-		),
+		"PLIMSOLL_BLOCK="+strconv.Itoa(turn.Block),
 		"PLIMSOLL_RUN="+strconv.Itoa(turn.Run),
 		"PLIMSOLL_URL="+strings.Join(d.URLs(), " "),
 	)

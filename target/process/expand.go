@@ -68,9 +68,7 @@ func (in Instance) variables() (map[string]string, error) {
 	vars["DSN_REPLICAS"], vars["DSN_REPLICAS_BARE"] = strings.Join(
 		in.Replicas,
 		" ",
-	), bareDSNs(
-		in.Replicas,
-	)
+	), bareDSNs(in.Replicas)
 	maps.Copy(vars, db)
 	return vars, nil
 }

@@ -22,9 +22,7 @@ func TestDigestOfUsersFile(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\n"+rows), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p, err := new(
-			App,
-		).Known().
+		p, err := new(App).Known().
 			Parse([]byte("name: n\ntarget: {driver: external, url: \"http://a\"}\nworkload: {behavior: mattermost, users_file: u.csv}\nbounded: {users: 1}\n"))
 		if err != nil {
 			t.Fatal(err)
@@ -61,9 +59,7 @@ func TestUsersFileOfAPlan(t *testing.T) {
 		{"{behavior: mattermost, users_file: u.csv, login: cold, params: {sign_up: 10%}}", "workload.params.sign_up: has no effect"},
 		{"{behavior: poster, users_file: u.csv, params: {bot_token: \"${ENV:T}\"}}", "workload.params.bot_token: has no effect"},
 	} {
-		_, err := new(
-			App,
-		).Known().
+		_, err := new(App).Known().
 			Parse([]byte("name: n\ntarget: {driver: external, url: \"http://a\"}\nworkload: " + tt.workload + "\nbounded: {users: 3}\n"))
 		if tt.want == "" && err != nil ||
 			tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

@@ -103,9 +103,7 @@ func specInfo(ctx context.Context, a *app.App, spec dataset.Spec, asJSON bool) e
 		"%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files\n%s\n",
 		plain.Block(spec.String()),
 		spec.Digest()[:12],
-		plain.Thousands(
-			p.Channels(),
-		),
+		plain.Thousands(p.Channels()),
 		plain.Thousands(members),
 		plain.Thousands(t.Counts.Posts),
 		plain.Thousands(t.Counts.Replies),

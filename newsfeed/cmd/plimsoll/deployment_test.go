@@ -164,15 +164,13 @@ func feedSession(t *testing.T, state target.StateFile) (answers []string) {
 			t.Fatal(err)
 		}
 		return fmt.Sprintf(
-				"%s %s: %d %s %s",
-				method,
-				path,
-				resp.StatusCode,
-				resp.Header.Get("Content-Type"),
-				b,
-			), string(
-				b,
-			)
+			"%s %s: %d %s %s",
+			method,
+			path,
+			resp.StatusCode,
+			resp.Header.Get("Content-Type"),
+			b,
+		), string(b)
 	}
 	for _, step := range []struct{ method, path, body string }{
 		{"POST", "/participant", `{"name":"Zoë \"quoted\""}`},

@@ -21,14 +21,10 @@ var rules = []rule{
 		) + " AND c.id IS NULL"},
 	{"posts whose author is no member of the channel",
 		"SELECT COUNT(*) FROM posts p LEFT JOIN channelmembers m ON m.channelid = p.channelid AND m.userid = p.userid WHERE " +
-			inSample(
-				"p.id",
-			) + " AND p.type = '' AND m.userid IS NULL"},
+			inSample("p.id") + " AND p.type = '' AND m.userid IS NULL"},
 	{"replies without a root before them in the same channel",
 		"SELECT COUNT(*) FROM posts p LEFT JOIN posts r ON r.id = p.rootid AND r.channelid = p.channelid AND r.rootid = '' AND r.createat <= p.createat WHERE " +
-			inSample(
-				"p.id",
-			) + " AND p.rootid <> '' AND p.deleteat = 0 AND r.id IS NULL"},
+			inSample("p.id") + " AND p.rootid <> '' AND p.deleteat = 0 AND r.id IS NULL"},
 	{"threads whose number of replies is wrong",
 		"SELECT COUNT(*) FROM threads t WHERE " + inSample("t.postid") +
 			" AND t.replycount <> (SELECT COUNT(*) FROM posts p WHERE p.rootid = t.postid AND p.deleteat = 0)"},
@@ -49,9 +45,7 @@ var rules = []rule{
 		) + " AND u.id IS NULL"},
 	{"members of a team's channel who are not in the team",
 		"SELECT COUNT(*) FROM channelmembers m JOIN channels c ON c.id = m.channelid LEFT JOIN teammembers t ON t.teamid = c.teamid AND t.userid = m.userid WHERE " +
-			inSample(
-				"m.channelid",
-			) + " AND c.teamid <> '' AND t.userid IS NULL"},
+			inSample("m.channelid") + " AND c.teamid <> '' AND t.userid IS NULL"},
 	{"reactions to posts that say they have none",
 		"SELECT COUNT(*) FROM reactions r LEFT JOIN posts p ON p.id = r.postid WHERE " + inSample(
 			"r.postid",
