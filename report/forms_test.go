@@ -1,6 +1,7 @@
 package report
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +43,19 @@ func TestForms(t *testing.T) {
 		}
 		if full := slices.Contains(files, FullFile); full != (of == Runs) {
 			t.Errorf("subject %d has %s: %v", of, FullFile, full)
+		}
+	}
+}
+
+// The page about reports has a row for each form.
+func TestFormsAreInTheDocs(t *testing.T) {
+	page, err := os.ReadFile("../docs/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range FormNames(Runs) {
+		if !strings.Contains(string(page), "\n| `"+name+"` |") {
+			t.Errorf("docs/report.md has no row for the form %s", name)
 		}
 	}
 }

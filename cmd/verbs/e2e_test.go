@@ -232,6 +232,11 @@ func leavesARun(t *testing.T, engine string) map[string]bool {
 			t.Errorf("nothing crashed: %+v", f)
 		}
 	}
+	for _, g := range got.Validity.Gates {
+		if strings.Contains(g.Why, "nothing reads it") {
+			t.Errorf("gate %s has no reading: %s", g.Name, g.Why)
+		}
+	}
 	r, events := onlyRun(t, root)
 	hasSeries(t, filepath.Join(r.Dir, record.SeriesDir), map[string]string{
 		"postgresql": `plimsoll_pg_connections{role="db",instance="db-0"}`,
