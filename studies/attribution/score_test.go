@@ -105,7 +105,7 @@ func TestScoreOfNames(t *testing.T) {
 		"version of the module": "plimsoll/v2/reference/refchat.(*Server).publishPost",
 		"moved package":         "plimsoll/reference/server/refchat.(*store).query",
 		"renumbered closures":   "plimsoll/reference/refchat.(*hub).deliver.func3",
-		"renamed method":        "plimsoll/reference/refchat.(*Server).makePost",
+		"renamed method":        "plimsoll/reference/refchat.(*request).makePost",
 	} {
 		o := outcomeOf(slotOf(t, func(v variant) bool { return v.Kind == kind && v.Amount > 0 }))
 		f := finding(name, 1)

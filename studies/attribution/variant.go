@@ -48,8 +48,8 @@ var planted = []struct{ kind, functions, works string }{
 		"sha256 sha256 sha256 sha256"},
 	{"cache", "(*cache[...]).drop (*cache[...]).get (*cache[...]).shard (*cache[...]).through",
 		"loop loop loop loop"},
-	{"leaf of many callers", "validID millis errStore (*request).ctx", "loop loop loop loop"},
-	{"hot caller", "(*Server).createPost (*Server).publishPost (*Server).ServeHTTP (*Server).handle",
+	{"leaf of many callers", "validID millis errStore (*request).param", "loop loop loop loop"},
+	{"hot caller", "(*request).createPost (*Server).publishPost (*Server).ServeHTTP (*request).handle",
 		"loop sort loop json"},
 	{"closure", "(*Server).storePost.func1 (*store).savePost.func1 (*hub).deliver.func2 (*query[...]).rows.func1",
 		"loop json loop loop"},
@@ -203,7 +203,7 @@ func renamed() (all []variant) {
 			}
 			return s.insert(insertion{fn, "before := func() bool { return h.s == nil }\nif before() {\nreturn\n}"})
 		}},
-		{"renamed method", "(*Server)." + oldMethod, func(_ string, s source) error {
+		{"renamed method", "(*request)." + oldMethod, func(_ string, s source) error {
 			return s.rename(oldMethod, newMethod)
 		}},
 	} {

@@ -140,7 +140,7 @@ func TestPlanted(t *testing.T) {
 		}
 	}
 	slices.Sort(inlined)
-	if want := []string{"(*request).ctx", "validID"}; !slices.Equal(inlined, want) {
+	if want := []string{"(*request).param", "validID"}; !slices.Equal(inlined, want) {
 		t.Errorf("functions whose work is inlined first: %q, want %q", inlined, want)
 	}
 }
