@@ -8,11 +8,8 @@ import (
 )
 
 func TestBelieved(t *testing.T) {
-	red, amber := record.Finding{
-		Gate:  "lag",
-		Level: record.Red,
-		Text:  "too late",
-	}, record.Finding{Gate: "steal", Level: record.Amber, Text: "a busy host"}
+	red := record.Finding{Gate: "lag", Level: record.Red, Text: "too late"}
+	amber := record.Finding{Gate: "steal", Level: record.Amber, Text: "a busy host"}
 	value := 1.0
 	for _, tt := range []struct {
 		name, color, text string

@@ -104,10 +104,8 @@ func newCertificate(names []string, now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(pem.EncodeToMemory(&pem.Block{
-		Type:  "CERTIFICATE",
-		Bytes: der,
-	}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: k})...), nil
+	return append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: k})...), nil
 }
 
 // fingerprint is the SHA-256 of a certificate, as browsers show it.

@@ -132,9 +132,10 @@ func (c *columns) past(from float64) map[string]any {
 		}
 		points := map[string]any{"mean": pick(func(p point) float64 { return p.mean })}
 		if c.step > 1 {
-			points["min"], points["max"] = pick(func(p point) float64 {
+			points["min"] = pick(func(p point) float64 {
 				return p.min
-			}), pick(func(p point) float64 {
+			})
+			points["max"] = pick(func(p point) float64 {
 				return p.max
 			})
 		}

@@ -105,10 +105,8 @@ func (s *Console) judgeSoFar(
 	for _, j := range arms {
 		for k := range j.Verdict.Results {
 			x := &j.Verdict.Results[k]
-			x.Kind, x.Sentence = verdict.Inconclusive, fmt.Sprintf(
-				"%d blocks so far; it is judged when the plan says",
-				x.N,
-			)
+			x.Kind = verdict.Inconclusive
+			x.Sentence = fmt.Sprintf("%d blocks so far; it is judged when the plan says", x.N)
 		}
 		o.Verdicts = append(o.Verdicts, evidence.Concluded{
 			Engine:  j.Engine,

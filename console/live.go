@@ -401,11 +401,8 @@ func (f *followed) past(seq int64) map[string]any {
 	if f.head.Rules != nil {
 		p["rules"] = f.head.Rules
 	}
-	p["windows"], p["log"] = append(
-		[]json.RawMessage{},
-		f.windows...), append(
-		[]json.RawMessage{},
-		f.log...)
+	p["windows"] = append([]json.RawMessage{}, f.windows...)
+	p["log"] = append([]json.RawMessage{}, f.log...)
 	return p
 }
 

@@ -415,9 +415,8 @@ func (rec *recorded) rulesOf(x eachSecond, run *evidence.Run) error {
 			default:
 				since[i] = cmp.Or(since[i], second)
 				if second == judged[i] {
-					rec.rules[i].Status, rec.rules[i].BrokenFor = live.Broken, float64(
-						second-since[i],
-					)
+					rec.rules[i].Status = live.Broken
+					rec.rules[i].BrokenFor = float64(second - since[i])
 				}
 			}
 		},
@@ -544,11 +543,8 @@ func (rec *recorded) others(second int, values map[string]float64) map[string]fl
 // past adds the data outside the columns to the Past of the contract.
 func (rec *recorded) past() map[string]any {
 	p := rec.cols.past(-1)
-	p["phases"], p["rules"] = append(
-		[]live.PhaseSpan{},
-		rec.phases...), append(
-		[]live.Rule{},
-		rec.rules...)
+	p["phases"] = append([]live.PhaseSpan{}, rec.phases...)
+	p["rules"] = append([]live.Rule{}, rec.rules...)
 	p["windows"] = append([]live.SearchWindow{}, rec.windows...)
 	if rec.search != nil {
 		p["search"] = rec.search

@@ -94,10 +94,8 @@ func TestRestart(t *testing.T) {
 		}
 		if k >= 3 {
 			two := 2.0
-			f.Phase, f.Phases = "measure", []live.PhaseSpan{{
-				Name: "ramp",
-				To:   &two,
-			}, {Name: "measure", From: 2}}
+			f.Phase = "measure"
+			f.Phases = []live.PhaseSpan{{Name: "ramp", To: &two}, {Name: "measure", From: 2}}
 		}
 		pub.Publish(f)
 	}

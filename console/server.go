@@ -220,10 +220,8 @@ func wholeID(id string) bool { return len(id) <= 200 && idForm.MatchString(id) }
 
 // Handler returns the routes, behind the checks of host, method, role and origin.
 func (s *Console) Handler() http.Handler {
-	read, write := muxOf(
-		s.readers(),
-		s.page,
-	), muxOf(
+	read := muxOf(s.readers(), s.page)
+	write := muxOf(
 		s.writers(),
 		func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Allow", "GET, HEAD")
@@ -415,9 +413,8 @@ func refuse(w http.ResponseWriter, status int, why string) {
 func respond(w http.ResponseWriter, status int, body any) {
 	b, err := json.Marshal(body)
 	if err != nil {
-		status, b = http.StatusInternalServerError, []byte(
-			`{"error": "the answer cannot be written as JSON"}`,
-		)
+		status = http.StatusInternalServerError
+		b = []byte(`{"error": "the answer cannot be written as JSON"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

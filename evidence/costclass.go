@@ -40,7 +40,7 @@ func (x phaseReader) classes() (out []string) {
 // least squares with no cost below 0. A class that cannot be separated from another has the reason
 // instead.
 func (x phaseReader) classCosts(
-	courseOf func() (comparison.Counter, error),
+	course func() (comparison.Counter, error),
 	role string,
 	from, to time.Time,
 ) ([]comparison.SecondaryValue, error) {
@@ -67,14 +67,14 @@ func (x phaseReader) classCosts(
 			leastSeconds,
 		)), nil
 	}
-	course, err := courseOf()
+	counter, err := course()
 	if err != nil {
 		return nil, err
 	}
 	sums := make([]float64, n)
 	for i := range sums {
 		at := from.Add(time.Duration(i) * time.Second)
-		sums[i] = 1000 * (course.At(at.Add(time.Second)) - course.At(at))
+		sums[i] = 1000 * (counter.At(at.Add(time.Second)) - counter.At(at))
 	}
 	rows, err := x.counts(names, from.Sub(x.run.Manifest.Epoch), n)
 	if err != nil {

@@ -16,21 +16,21 @@ import (
 // of a part is one between its neighbors, in proportion to the time; so are the operations of a
 // second. nil where it is too short to be cut.
 func (x phaseReader) stretches(
-	courseOf func() (comparison.Counter, error),
+	course func() (comparison.Counter, error),
 	from, to time.Time,
 ) ([]comparison.Portion, error) {
 	n := min(int(to.Sub(from)/time.Second), comparison.MostPortions)
 	if n < stats.MinStretches {
 		return nil, nil
 	}
-	course, err := courseOf()
+	counter, err := course()
 	if err != nil {
 		return nil, err
 	}
 	out := make([]comparison.Portion, n)
 	begin, each := from.Sub(x.run.Manifest.Epoch), to.Sub(from)/time.Duration(n)
 	for k := range out {
-		out[k].Sum = 1000 * (course.At(from.Add(time.Duration(k+1)*each)) - course.At(from.Add(time.Duration(k)*each)))
+		out[k].Sum = 1000 * (counter.At(from.Add(time.Duration(k+1)*each)) - counter.At(from.Add(time.Duration(k)*each)))
 	}
 	_, err = x.run.EachSecond(func(second int, ws []*measure.Window) bool {
 		at := time.Duration(second) * time.Second

@@ -92,12 +92,9 @@ func (r *Run) LimiterSoFar(ctx context.Context, events []record.Event) (*limiter
 	}
 	if o.AllFailed == "" && !o.Reached && len(red) > 0 && len(o.Generator) == 0 {
 		l := limiter.Limiter{
-			Name: limiter.LimitUnknown,
-			Kind: limiter.LimitUnknown,
-			Sentence: "UNKNOWN: every rule holds at present, and yet: " + strings.Join(
-				red,
-				"; ",
-			) + ".",
+			Name:     limiter.LimitUnknown,
+			Kind:     limiter.LimitUnknown,
+			Sentence: "UNKNOWN: every rule holds at present, and yet: " + strings.Join(red, "; ") + ".",
 		}
 		return &l, nil
 	}
@@ -205,15 +202,12 @@ func failedIn(
 	}
 	answers := workload.AnswersOf(merged, workload.Steady)
 	return fmt.Sprintf(
-			"%d of %d operations failed there (%.3g %%): %s",
-			all.Errors(),
-			all.Count(),
-			100*float64(all.Errors())/float64(all.Count()),
-			workload.Failures(all, answers),
-		), partsOf(
-			all,
-			answers,
-		), nil
+		"%d of %d operations failed there (%.3g %%): %s",
+		all.Errors(),
+		all.Count(),
+		100*float64(all.Errors())/float64(all.Count()),
+		workload.Failures(all, answers),
+	), partsOf(all, answers), nil
 }
 
 // stopped returns the point of a run at which to take evidence, and the instants around it.

@@ -86,10 +86,8 @@ func (c *Catalog) serverPanels(d report.RunData, test string) (out []report.Pane
 			Why:   d.NoData[test][g.Name],
 		}
 		if l, ok := d.Series[test][g.Name]; ok {
-			p.Lines, p.Why = []report.PanelLine{{
-				Name: cmp.Or(d.Manifest.Arm, "server"),
-				Line: l,
-			}}, ""
+			p.Lines = []report.PanelLine{{Name: cmp.Or(d.Manifest.Arm, "server"), Line: l}}
+			p.Why = ""
 		}
 		out = append(out, p)
 	}

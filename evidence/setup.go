@@ -45,8 +45,7 @@ func Setup(runs ...record.Manifest) []record.Row {
 			}
 			if at := inAll(runs,
 				func(x target.Description) string {
-					return strings.Join(x.URLs,
-						", ")
+					return strings.Join(x.URLs, ", ")
 				}); at != "" && (d.Driver == plan.External || len(d.URLs) > 1) {
 				text += " at " + at
 			}

@@ -248,8 +248,8 @@ func (s *Shown) edges(r *Run, ph record.Phase, merged map[string]*measure.Window
 	for i := range s.Ops {
 		o := &s.Ops[i]
 		selected := trial.Selector(o.Name)
-		all, omitted := workload.Together(o.Name, merged,
-			selected), workload.Together(o.Name, never, func(name string) bool {
+		all := workload.Together(o.Name, merged, selected)
+		omitted := workload.Together(o.Name, never, func(name string) bool {
 			return merged[name] != nil && selected(name)
 		})
 		o.end(ph.Tail.Of(selected), all, span)

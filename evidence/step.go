@@ -47,9 +47,8 @@ func (r *Run) Step(ctx context.Context, users int) (sizing.Step, error) {
 
 	// operations that ended after the phase do not count as its throughput
 	if span := ph.To - ph.From; span > 0 {
-		s.Throughput = float64(
-			s.Count-min(ph.Tail.Of(workload.Steady).Drained, s.Count),
-		) / span.Seconds()
+		drained := min(ph.Tail.Of(workload.Steady).Drained, s.Count)
+		s.Throughput = float64(s.Count-drained) / span.Seconds()
 	}
 	s.Classes = all.ByClass()
 	if s.Count > 0 {

@@ -13,10 +13,7 @@ import (
 
 // Params are the settings of the behavior, with their meaning. All are optional.
 var Params = map[string]string{
-	"preset": "what a batch is made of: " + strings.Join(
-		presetNames(),
-		", ",
-	) + " (default blog-code)",
+	"preset":    "what a batch is made of: " + strings.Join(presetNames(), ", ") + " (default blog-code)",
 	"api":       "generation of the interface: rest or legacy (default rest)",
 	"body":      "encoding of requests: json or form (default json)",
 	"searchers": "how many of every ten users search instead of posting: the last of each ten, by number (0 to 10, default 0; preset mixed-10: 1)",

@@ -46,12 +46,7 @@ var compareKeys = section{
 		`Carry both tests out in one run: the plateau, then the search from there.`},
 	{
 		"blocks",
-		single(
-			"a number of blocks",
-			parseBlocks,
-			strconv.Itoa,
-			object{"type": "integer"},
-		).or(6).
+		single("a number of blocks", parseBlocks, strconv.Itoa, object{"type": "integer"}).or(6).
 			from(1, maxBlocks).
 			orWord(autoWord),
 		`Runs of each arm on each engine; below 6 a verdict is only indicative. auto: as many as are

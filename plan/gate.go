@@ -232,9 +232,8 @@ func (g *Gates) decode(d *decoder, path string, n *yaml.Node) {
 			d.mapping(
 				at,
 				c,
-				"a mapping such as {amber: "+all[i].format(all[i].Amber)+", red: "+all[i].format(
-					all[i].Red,
-				)+"}",
+				fmt.Sprintf("a mapping such as {amber: %s, red: %s}",
+					all[i].format(all[i].Amber), all[i].format(all[i].Red)),
 				func(key string, k, c *yaml.Node) {
 					var v float64
 					at := join(at, key)
@@ -248,15 +247,8 @@ func (g *Gates) decode(d *decoder, path string, n *yaml.Node) {
 						d.fail(k, at, "unknown key; want amber or red")
 						return
 					}
-					decodeScalar(
-						"a limit such as "+all[i].format(all[i].Amber),
-						all[i].parse,
-					)(
-						d,
-						at,
-						c,
-						&v,
-					)
+					want := "a limit such as " + all[i].format(all[i].Amber)
+					decodeScalar(want, all[i].parse)(d, at, c, &v)
 				},
 			)
 			given[key] = l

@@ -46,12 +46,8 @@ func TestMetricsOfArmsElsewhere(t *testing.T) {
 			1,
 		)
 		if urls {
-			return strings.Replace(
-				text,
-				"install: [x], ",
-				"",
-				1,
-			) + `compare: {arms: {base: {version: "1.0", url: "https://blue"}, new: {version: "1.1", url: "https://green"}}}`
+			return strings.Replace(text, "install: [x], ", "", 1) +
+				`compare: {arms: {base: {version: "1.0", url: "https://blue"}, new: {version: "1.1", url: "https://green"}}}`
 		}
 		return text + `compare: {arms: {base: {version: "1.0"}, new: {version: "1.1"}}}`
 	}

@@ -73,8 +73,7 @@ func TestMode(t *testing.T) {
 		", mode: sequence, slice: 200ms": "compare.slice: has no effect in a sequence; remove it, or write mode: duet",
 	} {
 		if _, err := k.Parse(fmt.Appendf(nil, twoArms, "", "", "", keys)); err == nil ||
-			!strings.Contains(err.Error(),
-				want) ||
+			!strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: got\n%v\nwant\n%s", keys, err, want)
 		}

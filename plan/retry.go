@@ -43,11 +43,8 @@ func (p *Plan) defaultRetry() time.Duration {
 	}
 	run := (p.RunLength(true, true) + BetweenRuns).Minutes()
 	blocks := (max(p.Compare.Blocks, 1) + 2) / 3
-	minutes := math.Ceil(
-		run * float64(blocks) * float64(
-			len(p.Compare.Arms),
-		) * float64(max(len(p.Database.Engine), 1)),
-	)
+	runs := blocks * len(p.Compare.Arms) * max(len(p.Database.Engine), 1)
+	minutes := math.Ceil(run * float64(runs))
 	return time.Duration(min(max(minutes, 1), MaxTime.Minutes())) * time.Minute
 }
 

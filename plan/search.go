@@ -89,9 +89,9 @@ func (p *Plan) Search() (Unbounded, bool) {
 	u.SLO = slices.Clone(u.SLO)
 	for i := range u.SLO {
 		r := &u.SLO[i]
-		r.For, r.Over, r.Grace = p.Workload.Wait(r.For), p.Workload.Wait(
-			r.Over,
-		), p.Workload.Wait(r.Grace)
+		r.For = p.Workload.Wait(r.For)
+		r.Over = p.Workload.Wait(r.Over)
+		r.Grace = p.Workload.Wait(r.Grace)
 		r.fill(u.Window)
 	}
 	return u, true

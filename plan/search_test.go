@@ -26,14 +26,8 @@ func TestSearchesThatCouldNotBegin(t *testing.T) {
 		{"tiny pace and ramp", "0.001", "ramp_rate: 0.05%", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			text := []byte(
-				strings.Replace(
-					minimal,
-					"behavior: poster",
-					"behavior: poster, pace: "+tt.pace,
-					1,
-				) + "unbounded: {max_users: 9, " + tt.set + "}\n",
-			)
+			paced := strings.Replace(minimal, "behavior: poster", "behavior: poster, pace: "+tt.pace, 1)
+			text := []byte(paced + "unbounded: {max_users: 9, " + tt.set + "}\n")
 			_, err := k.Parse(text)
 			if tt.want == "" && err != nil ||
 				tt.want != "" && (err == nil || err.Error() != tt.want) {

@@ -102,10 +102,7 @@ func single[T any](want string, parse func(string) (T, error), show func(T) stri
 		t.schema = func(t valueType) object { return t.limits(s) }
 	case string:
 		t.schema = func(t valueType) object {
-			return t.limits(object{
-				"type":    "string",
-				"pattern": s,
-			})
+			return t.limits(object{"type": "string", "pattern": s})
 		}
 	}
 	return t

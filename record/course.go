@@ -115,9 +115,9 @@ func (c *Course) Close() {
 			}
 			c.Groups[name] = g
 		}
-		g.Response[c.at], g.Sum[c.at], g.Timed[c.at] = Sparse(
-			&o.response,
-		), o.response.Sum(), o.response.Count()
+		g.Response[c.at] = Sparse(&o.response)
+		g.Sum[c.at] = o.response.Sum()
+		g.Timed[c.at] = o.response.Count()
 		g.Ops[c.at], g.Failed[c.at] = o.ops, o.failed
 		o.response.Reset()
 		o.ops, o.failed = 0, 0

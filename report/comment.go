@@ -35,12 +35,8 @@ func Comment(w io.Writer, d Document) error {
 	c.line("### Performance: " + strings.Join(labels, " vs "))
 	c.line("")
 	if !d.State.Complete {
-		c.line(
-			"**Not complete**: " + inert(
-				d.State.missing(stateWord(d.State.State)),
-				commentLine,
-			) + ".",
-		)
+		missing := d.State.missing(stateWord(d.State.State))
+		c.line("**Not complete**: " + inert(missing, commentLine) + ".")
 		c.line("")
 	}
 	if len(d.Verdicts) == 0 {
@@ -134,9 +130,8 @@ func (c *comment) endpoints(d Document) {
 	tableOf := func(f NamedVerdict) *table {
 		return d.State.endpointTable(f, "Base", "New").without("Needed").without("Why")
 	}
-	head, rule := tableOf(
-		NamedVerdict{},
-	).Head, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+	head := tableOf(NamedVerdict{}).Head
+	rule := "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
 	if several {
 		head, rule = append([]string{"Test"}, head...), "| --- "+rule
 	}

@@ -42,13 +42,8 @@ func (b *builder) graphs() {
 						return r.Series[test][spec.Name], r.NoData[test][spec.Name]
 					})
 				if len(g.Arms) == 0 {
-					absent.Names, absent.Why = append(
-						absent.Names,
-						spec.Name,
-					), append(
-						absent.Why,
-						g.NoData,
-					)
+					absent.Names = append(absent.Names, spec.Name)
+					absent.Why = append(absent.Why, g.NoData)
 				}
 				b.Graphs = append(b.Graphs, g)
 			}

@@ -103,14 +103,12 @@ func nearest(all []standing, but string) (standing, bool) {
 	}
 	return slices.MaxFunc(rest,
 		func(x, y standing) int {
-			return cmp.Or(cmp.Compare(x.used, y.used),
-				-strings.Compare(x.rule, y.rule))
+			return cmp.Or(cmp.Compare(x.used, y.used), -strings.Compare(x.rule, y.rule))
 		}), true
 }
 
 func (s standing) usedText() string {
-	return fmt.Sprintf("at %s %% of its limit",
-		sig(100*s.used, 2))
+	return fmt.Sprintf("at %s %% of its limit", sig(100*s.used, 2))
 }
 
 // valueText writes value and limit of a rule: "1.2 s of 2 s".

@@ -297,11 +297,8 @@ func (s State) more(f NamedVerdict) string {
 		text += ": " + list(open) + " " + verb(len(open), "is", "are") + " open"
 	}
 	if len(bounds) > 0 {
-		text += ", once the searches find more than lower bounds: " + list(bounds) + " " + verb(
-			len(bounds),
-			"is",
-			"are",
-		) + " open"
+		text += ", once the searches find more than lower bounds: " + list(bounds) + " " +
+			verb(len(bounds), "is", "are") + " open"
 	}
 	if len(unreachable) > 0 {
 		text += fmt.Sprintf(

@@ -27,8 +27,8 @@ func (b *builder) duetTurns() *DuetTurns {
 			t.SliceMin = d.SliceMin
 		}
 		t.Runs++
-		t.SliceMax, t.LongestForeign = max(t.SliceMax,
-			d.SliceMax), max(t.LongestForeign, d.LongestForeign)
+		t.SliceMax = max(t.SliceMax, d.SliceMax)
+		t.LongestForeign = max(t.LongestForeign, d.LongestForeign)
 		t.Turns = t.Turns + d.Turns
 		t.Carried = t.Carried + d.Carried
 		t.CarriedOps = t.CarriedOps + d.CarriedOps
@@ -188,11 +188,7 @@ func (t *DuetTurns) texts(d Document) []string {
 			fmt.Sprintf(
 				"%s had %s; %d of them ended with operations under way (%d in all), "+
 					"which went on in the next; the longest wait for a turn was %s.",
-				count(
-					t.Runs,
-					"judged run",
-					"judged runs",
-				),
+				count(t.Runs, "judged run", "judged runs"),
 				count(t.Turns, "turn", "turns"),
 				t.Carried,
 				t.CarriedOps,

@@ -156,10 +156,7 @@ func (s State) endpointTable(f NamedVerdict, base, fresh string) *table {
 			r.Name,
 			kindText(r.Kind, r.Indicative),
 			summary(r.Endpoint, r.Base),
-			summary(
-				r.Endpoint,
-				r.New,
-			),
+			summary(r.Endpoint, r.New),
 			effect(r),
 			size(r.Endpoint, r.Margin),
 			size(r.Endpoint, r.MDE),
@@ -196,10 +193,7 @@ func clockNotes(f NamedVerdict, base, fresh string) []string {
 	}
 	return []string{
 		"CPU time that follows the clock, and that pauses added, is left out, in each block by itself: " +
-			strings.Join(
-				parts,
-				"; ",
-			) + ".",
+			strings.Join(parts, "; ") + ".",
 	}
 }
 

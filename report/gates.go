@@ -100,9 +100,7 @@ func (d Document) gateSections() []section {
 		}
 		runs := strconv.Itoa(g.Runs)
 		if g.Measured < g.Runs {
-			runs = strconv.Itoa(g.Measured) + " of " + strconv.Itoa(
-				g.Runs,
-			) + "; otherwise: " + g.Why
+			runs = fmt.Sprintf("%d of %d; otherwise: %s", g.Measured, g.Runs, g.Why)
 		}
 		t.add(
 			g.Name,

@@ -102,9 +102,8 @@ func policy() string {
 		sum := sha256.Sum256([]byte("\n" + text)) // as it stands between the tags
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; style-src " + hash(pageStyle) + "; script-src " + hash(
-		pageScript,
-	) + "; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src " + hash(pageStyle) + "; script-src " + hash(pageScript) +
+		"; base-uri 'none'; form-action 'none'"
 }
 
 // tool names the program that ran the comparison.

@@ -23,11 +23,7 @@ func (d Document) levelTexts() []string {
 				spreadText(l.Within, false),
 				secondsText(l.Measure),
 				between,
-				count(
-					l.Blocks,
-					"block",
-					"blocks",
-				),
+				count(l.Blocks, "block", "blocks"),
 				size(r.Endpoint, l.MDE),
 				size(r.Endpoint, l.Longer),
 				size(r.Endpoint, l.More),

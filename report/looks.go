@@ -96,11 +96,8 @@ func LookNext(l record.Look, budget time.Duration, label func(engine string) str
 	var parts []string
 	for _, x := range l.Could {
 		text := fmt.Sprintf("%s in %s",
-			size(plan.Endpoint{
-				Name:     x.Metric,
-				Absolute: x.Absolute,
-				Unit:     x.Unit,
-			}, x.MDE), x.Metric)
+			size(plan.Endpoint{Name: x.Metric, Absolute: x.Absolute, Unit: x.Unit}, x.MDE),
+			x.Metric)
 		if name := label(x.Engine); name != "" {
 			text += " on " + name
 		}

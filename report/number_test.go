@@ -316,10 +316,8 @@ func TestDifferingLimitersLead(t *testing.T) {
 		t.Errorf("the first comment is %q", d.Comments)
 	}
 	for _, f := range d.Verdicts {
-		if h := headline(d, f); strings.Contains(
-			h,
-			"limiters differ",
-		) != (f.Engine == "postgresql") {
+		h := headline(d, f)
+		if strings.Contains(h, "limiters differ") != (f.Engine == "postgresql") {
 			t.Errorf("%s: %s", f.Engine, h)
 		}
 	}

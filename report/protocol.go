@@ -250,10 +250,9 @@ func (d Document) noiseTable() *table {
 			}
 			for _, n := range b.Noise {
 				if n.Engine == f.Engine && n.Metric == r.Name {
-					floor, from, wrong = spreadText(
-						n.RunSD(),
-						n.Absolute,
-					), strconv.Itoa(n.Comparisons), fmt.Sprintf("%d of %d", n.False, n.Lines)
+					floor = spreadText(n.RunSD(), n.Absolute)
+					from = strconv.Itoa(n.Comparisons)
+					wrong = fmt.Sprintf("%d of %d", n.False, n.Lines)
 				}
 			}
 			for _, x := range b.Expected {

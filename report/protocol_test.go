@@ -14,10 +14,8 @@ import (
 func planned() Input {
 	s := full()
 	s.seconds, s.graphs = 12, nil
-	s.engines, s.capacity = []string{"postgresql"}, map[string]float64{
-		"postgresql/base": 1320,
-		"postgresql/new":  1150,
-	}
+	s.engines = []string{"postgresql"}
+	s.capacity = map[string]float64{"postgresql/base": 1320, "postgresql/new": 1150}
 	in := s.input()
 	c := in.Comparison
 	at := c.Started

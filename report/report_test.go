@@ -87,7 +87,8 @@ func scenes() map[string]scene {
 
 	three := small
 	three.arms = []string{"base", "new", "tuned"}
-	three.engines, three.capacity = []string{"postgresql"}, map[string]float64{
+	three.engines = []string{"postgresql"}
+	three.capacity = map[string]float64{
 		"postgresql/base":  1320,
 		"postgresql/new":   1150,
 		"postgresql/tuned": 1500,
@@ -241,23 +242,8 @@ func TestSameInputSameBytes(t *testing.T) {
 	for name := range wholeScenes {
 		forms := func() string {
 			d := From(scenes()[name].input())
-			return reported(
-				t,
-				Markdown,
-				d,
-			) + written(
-				t,
-				FullMarkdown,
-				d,
-			) + string(render(t, d.Answer().SVG)) + reported(
-				t,
-				HTML,
-				d,
-			) + reported(
-				t,
-				JSON,
-				d,
-			)
+			return reported(t, Markdown, d) + written(t, FullMarkdown, d) +
+				string(render(t, d.Answer().SVG)) + reported(t, HTML, d) + reported(t, JSON, d)
 		}
 		first := forms()
 		for range 3 {

@@ -122,9 +122,9 @@ func stabilityCell(runs []RunData, signal string) StabilityCell {
 	if len(slopes) == 0 {
 		return c
 	}
-	c.First, c.Last, c.Hours = Number(stats.Median(first)), Number(
-		stats.Median(last),
-	), Number(stats.Median(hours))
+	c.First = Number(stats.Median(first))
+	c.Last = Number(stats.Median(last))
+	c.Hours = Number(stats.Median(hours))
 	c.PerHour, c.Lo, c.Hi = overRuns(slopes)
 	return c
 }

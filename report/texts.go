@@ -22,14 +22,14 @@ func (b *builder) draft() {
 	d.Comments, d.DraftedComments = b.comments(), true
 	d.Actions, d.DraftedActions = b.actions(), true
 	if len(own.Comments) > 0 {
-		d.CommentsDraft, d.Comments, d.DraftedComments = d.Comments, slices.Clone(
-			own.Comments,
-		), false
+		d.CommentsDraft = d.Comments
+		d.Comments = slices.Clone(own.Comments)
+		d.DraftedComments = false
 	}
 	if len(own.ActionItems) > 0 {
-		d.ActionsDraft, d.Actions, d.DraftedActions = d.Actions, slices.Clone(
-			own.ActionItems,
-		), false
+		d.ActionsDraft = d.Actions
+		d.Actions = slices.Clone(own.ActionItems)
+		d.DraftedActions = false
 	}
 }
 
@@ -66,8 +66,7 @@ func (b *builder) comments() []string {
 	}
 	for _, f := range d.Verdicts {
 		if t := differing(*d, f); t != "" {
-			add("%s%s: their supported users are set by different resources.", d.on(f.Engine),
-				t)
+			add("%s%s: their supported users are set by different resources.", d.on(f.Engine), t)
 		}
 		out = append(out, b.testComments(f)...)
 		for _, t := range impliedComments(f) {

@@ -34,16 +34,9 @@ func TestTrendAlarm(t *testing.T) {
 		"No alarm yet: that takes 2 comparisons in a row which show it; compare v10.2 or an earlier release with v10.3 or a later one.",
 	)
 	again := all[1]
-	again.Comparison, again.New, again.Time = "c-6", "v10.4", time.Date(
-		2026,
-		1,
-		30,
-		0,
-		0,
-		0,
-		0,
-		time.UTC,
-	)
+	again.Comparison = "c-6"
+	again.New = "v10.4"
+	again.Time = time.Date(2026, 1, 30, 0, 0, 0, 0, time.UTC)
 	two := FromReleases(append(all, again))
 	if c := two.Trend.Databases[0].Chains[0].Changes; len(c) != 1 || !c[0].Alarm ||
 		c[0].InRow != 2 {

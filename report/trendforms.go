@@ -35,8 +35,7 @@ func (d Document) trendSections() []section {
 		}
 		out = append(out, db.comparisons().section("Comparisons")...)
 	}
-	return append(out,
-		section{Level: 2, Title: "How to read this", Notes: d.Trend.readingNotes()})
+	return append(out, section{Level: 2, Title: "How to read this", Notes: d.Trend.readingNotes()})
 }
 
 // table lists the releases of a chain.

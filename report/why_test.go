@@ -33,7 +33,8 @@ func whyOf(a Attributed, factor float64) Document {
 func TestWhySentence(t *testing.T) {
 	only := func(kind attribution.PartKind, name string, share float64) Attributed {
 		a := attributedCost()
-		a.Findings, a.Parts = nil, []attribution.CostPart{{Kind: kind, Name: name, Finding: -1,
+		a.Findings = nil
+		a.Parts = []attribution.CostPart{{Kind: kind, Name: name, Finding: -1,
 			Share: share, Cost: attribution.IntervalEstimate{Value: 3e-4, Low: 2e-4, High: 4e-4}}}
 		return a
 	}

@@ -295,11 +295,8 @@ func TestPlantedChanges(t *testing.T) {
 		}
 		all, extra := 0, 0
 		for range chains {
-			found, hits := stats.ChangePoints(
-				d.nodes,
-				d.sample(t, rng, 6, hosts[0].sd, level),
-				0.05,
-			), 0
+			found := stats.ChangePoints(d.nodes, d.sample(t, rng, 6, hosts[0].sd, level), 0.05)
+			hits := 0
 			for _, c := range found {
 				if tt.planted[c.At] != 0 {
 					hits++

@@ -202,10 +202,7 @@ func TestLongestTime(t *testing.T) {
 func TestShiftFunctionTies(t *testing.T) {
 	run := func(v float64) []stats.SparseCounts {
 		c := counts(slices.Concat(
-			slices.Repeat(
-				[]float64{100},
-				500,
-			),
+			slices.Repeat([]float64{100}, 500),
 			slices.Repeat([]float64{101}, 500),
 			slices.Repeat([]float64{v}, 1000),
 		)...)

@@ -53,10 +53,7 @@ func bashCase(b *strings.Builder, pattern string, v verb) {
 		b,
 		"\t%s)\n\t\twords='%s'\n\t\tswitches='%s'\n\t\tvalued='%s'\n\t\t;;\n",
 		pattern,
-		strings.Join(
-			v.words,
-			" ",
-		),
+		strings.Join(v.words, " "),
 		strings.Join(append(switches, "-h"), " "),
 		strings.Join(valued, " "),
 	)

@@ -196,10 +196,8 @@ func TestHelpIsParsed(t *testing.T) {
 		!slices.Equal(got.flags, want.flags) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := parse("refnull", "Usage of refnull:\n  -tls\n        serve TLS\n"); len(
-		got.flags,
-	) != 1 ||
-		got.usage != "plimsoll refnull [flags]" {
+	got = parse("refnull", "Usage of refnull:\n  -tls\n        serve TLS\n")
+	if len(got.flags) != 1 || got.usage != "plimsoll refnull [flags]" {
 		t.Errorf("got %+v", got)
 	}
 	if got, want := listed("usage:\n\n  run        one\n             trial\n  show       x\n", "run"), "one trial"; got != want {

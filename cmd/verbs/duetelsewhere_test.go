@@ -119,19 +119,8 @@ func compareElsewhere(
 func TestDuetElsewhere(t *testing.T) {
 	t.Parallel()
 	j := new(journal)
-	blue, green := serveElsewhere(
-		t,
-		"blue",
-		"127.0.0.1",
-		j,
-		0,
-	), serveElsewhere(
-		t,
-		"green",
-		"127.0.0.2",
-		j,
-		0,
-	)
+	blue := serveElsewhere(t, "blue", "127.0.0.1", j, 0)
+	green := serveElsewhere(t, "green", "127.0.0.2", j, 0)
 	dir, status, root, output := compareElsewhere(t, blue, green, "2", "true")
 	if status != exit.Inconclusive {
 		t.Errorf("status %d, want %d of two blocks of equal servers", status, exit.Inconclusive)

@@ -26,10 +26,7 @@ func bundle(t *testing.T) map[string][]byte {
 		"node_modules/.bin/esbuild",
 		"src/main.tsx",
 		"--bundle",
-		"--outfile="+filepath.Join(
-			dir,
-			"app.js",
-		),
+		"--outfile="+filepath.Join(dir, "app.js"),
 		"--format=esm",
 		"--target=es2022",
 		"--charset=utf8",

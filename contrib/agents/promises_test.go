@@ -149,8 +149,8 @@ func TestChartPromises(t *testing.T) {
 		)
 		in("images.example/plimsoll:v1", "containers", 0, "image")
 		resources := all[pod].at(append(slices.Clone(spec), "containers", 0, "resources")...)
-		limits, requests := manifest(resources.(map[string]any)).at("limits"),
-			manifest(resources.(map[string]any)).at("requests")
+		limits := manifest(resources.(map[string]any)).at("limits")
+		requests := manifest(resources.(map[string]any)).at("requests")
 		if limits == nil || fmt.Sprint(limits) != fmt.Sprint(requests) ||
 			manifest(limits.(map[string]any)).at("cpu") != "2" {
 			t.Errorf(

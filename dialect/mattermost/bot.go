@@ -45,8 +45,7 @@ func (h *bot) enter(a *act) {
 		b: a.b, id: a.b.Bot.ID, bot: h, ledger: a.ledger, steady: a.steady, login: a.login,
 		delivery: a.delivery, inbox: a.inbox, reg: a.reg, turn: make(chan struct{}, 1),
 		knowledge: knowledge{current: -1},
-		u: workload.NewUser(a.u.ID, a.u.Rank, 0, a.u.Pace, a.u.Recorder(),
-			a.u.Clock()),
+		u:         workload.NewUser(a.u.ID, a.u.Rank, 0, a.u.Pace, a.u.Recorder(), a.u.Clock()),
 	}
 	self.pool = pool{budget: 16, cfg: a.pool.cfg, acting: true} // its answers may be many
 	self.pool.cfg.Token = a.b.Bot.Token

@@ -96,10 +96,7 @@ func (a *person) permalink() string {
 	if !ok {
 		return ""
 	}
-	return " " + strings.TrimRight(
-		a.pool.cfg.URL,
-		"/",
-	) + "/" + a.b.set.team + "/pl/" + p.id.String()
+	return " " + strings.TrimRight(a.pool.cfg.URL, "/") + "/" + a.b.set.team + "/pl/" + p.id.String()
 }
 
 // fewWords draws one to most words.

@@ -86,9 +86,10 @@ func (db *databases) serves(t *testing.T, cfg refchat.Config) (url, password str
 	db.n++
 	name := fmt.Sprint("chat", db.n)
 	noError(t, db.CreateDatabase(ctx, name))
-	cfg.Listen, cfg.DSN, cfg.AdminPassword, cfg.Hash = "127.0.0.1:0", db.DSN(
-		name,
-	), "Contract-1", "bcrypt:4"
+	cfg.Listen = "127.0.0.1:0"
+	cfg.DSN = db.DSN(name)
+	cfg.AdminPassword = "Contract-1"
+	cfg.Hash = "bcrypt:4"
 	s, err := refchat.New(ctx, cfg)
 	noError(t, err)
 	run, stop := context.WithCancel(context.Background())

@@ -201,8 +201,8 @@ func TestPersonIsBounded(t *testing.T) {
 	var chs []api.Channel
 	var teams []string
 	for i := range mostPlaces + 10 {
-		chs, teams = append(chs, api.Channel{ID: testID("c", i).String(), Type: "O",
-			Name: fmt.Sprint(i)}), append(teams, testID("t", i).String())
+		chs = append(chs, api.Channel{ID: testID("c", i).String(), Type: "O", Name: fmt.Sprint(i)})
+		teams = append(teams, testID("t", i).String())
 	}
 	a.take(chs[:10])
 	a.take(chs)

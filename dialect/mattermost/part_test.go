@@ -81,10 +81,8 @@ func TestStateOfAPart(t *testing.T) {
 				mine := slices.Contains(own, rank)
 				for _, secret := range []string{fmt.Sprintf("token-%03d-", rank),
 					fmt.Sprintf("word-%03d-", rank)} {
-					if strings.Contains(
-						string(state),
-						secret,
-					) != (mine && (ofFile || secret[0] == 't')) ||
+					stored := mine && (ofFile || secret[0] == 't')
+					if strings.Contains(string(state), secret) != stored ||
 						strings.Contains(string(posters), secret) != mine {
 						t.Fatalf("agent %d, rank %d, its own %v: %s", k, rank, mine, secret)
 					}

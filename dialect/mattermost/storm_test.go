@@ -117,8 +117,7 @@ func TestStorms(t *testing.T) {
 		if err := all[1].Storm(t.Context(), workload.Storm{
 			Kind:  kind,
 			Index: 10 + i,
-		}); !errors.Is(err,
-			workload.ErrNotBack) {
+		}); !errors.Is(err, workload.ErrNotBack) {
 			t.Errorf(
 				"%s of a person whose login is refused: %v, want that it is not back",
 				kind,

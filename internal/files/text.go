@@ -50,14 +50,9 @@ func Rows(data []byte) ([]CSVRow, error) {
 	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
 	in := csv.NewReader(bytes.NewReader(data))
 	in.FieldsPerRecord = -1
+	often := func(separator rune) int { return strings.Count(string(first), string(separator)) }
 	for _, separator := range ";\t" {
-		if strings.Count(
-			string(first),
-			string(separator),
-		) > strings.Count(
-			string(first),
-			string(in.Comma),
-		) {
+		if often(separator) > often(in.Comma) {
 			in.Comma = separator
 		}
 	}

@@ -142,9 +142,7 @@ func TestSecondIsCalibrated(t *testing.T) {
 	for seed := range uint64(trials) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := newService(r, 40)
-		blocks := s.blocks(r, setting{
-			blocks: 6, spread: 0.02, common: 1, duration: 1e5, heavy: -1,
-		})
+		blocks := s.blocks(r, setting{blocks: 6, spread: 0.02, common: 1, duration: 1e5, heavy: -1})
 		if len(attributeAgain(blocks).found) > 0 {
 			named++
 		}
@@ -246,8 +244,7 @@ func sound(t *testing.T, name string, a attribution.Attribution) {
 		ordered(t, name, f.Function.Name, f.Cost, small)
 		ordered(t, name, f.Function.Name, f.Change, tolerance)
 		if !(f.Q >= 0 && f.Q <= 1) || !(f.Base >= 0) || !(f.New >= 0) {
-			t.Errorf("%s: %s has q %v, base %v, new %v",
-				name, f.Function.Name, f.Q, f.Base, f.New)
+			t.Errorf("%s: %s has q %v, base %v, new %v", name, f.Function.Name, f.Q, f.Base, f.New)
 		}
 	}
 	if !(a.CouldFind >= 0) || math.IsInf(a.CouldFind, 0) {

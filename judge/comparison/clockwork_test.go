@@ -58,14 +58,8 @@ func (c clocked) duet(rng *rand.Rand, noise float64) (w Clockwork, ops float64) 
 	for i := range parts {
 		x := 1e-5 * rng.ExpFloat64()
 		if !c.lazy {
-			x += cmp.Or(
-				c.idle,
-				1,
-			) * c.tick * c.ticks(
-				phase,
-				idle*float64(i)/parts,
-				idle*float64(i+1)/parts,
-			)
+			ticks := c.ticks(phase, idle*float64(i)/parts, idle*float64(i+1)/parts)
+			x += cmp.Or(c.idle, 1) * c.tick * ticks
 		}
 		sum, squares = sum+x, squares+x*x
 	}
@@ -245,13 +239,8 @@ func TestClockworkOfNone(t *testing.T) {
 		if share > 0.002 || deferred > 0.002 {
 			t.Fatalf("%.4f by the clock, %.4f put off", share, deferred)
 		}
-		before, after = append(
-			before,
-			math.Log(w.Used/ops),
-		), append(
-			after,
-			math.Log(w.Used*(1-share)/ops),
-		)
+		before = append(before, math.Log(w.Used/ops))
+		after = append(after, math.Log(w.Used*(1-share)/ops))
 	}
 	x, y := sampleOf(t, before).SD(), sampleOf(t, after).SD()
 	if y*y > 1.05*x*x {

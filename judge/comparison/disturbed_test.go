@@ -22,15 +22,8 @@ func TestDisturbedBlocksKeepTheirCost(t *testing.T) {
 		c := b.compare(0)
 		arms, _ := b.judge(c, costly(c, map[string]float64{"base": 2, "new": tt.cost}))
 		for _, j := range arms {
-			cost, capacity := resultOf(
-				t,
-				j.Verdict,
-				"cost(app)",
-			), resultOf(
-				t,
-				j.Verdict,
-				"capacity",
-			)
+			cost := resultOf(t, j.Verdict, "cost(app)")
+			capacity := resultOf(t, j.Verdict, "capacity")
 			if j.Verdict.Kind != tt.kind || cost.N != 6 || capacity.N != 0 {
 				t.Errorf(
 					"%s: %s, %d pairs of costs and %d of capacities",

@@ -42,21 +42,10 @@ func TestPairImported(t *testing.T) {
 	p99 := record.Figure{Name: "p99", Value: 30, Unit: "ms", Ops: 458}
 	aside := record.Figure{Name: "handler", Value: 3, Unit: "ms", Aside: true}
 	got, err := comparison.PairImported([]record.Imported{
-		givenRun(
-			"new",
-			2,
-			capacity(91),
-			p95(11, 500),
-			p99,
-			aside,
-		), givenRun("base", 1, capacity(100), p95(10, 500), p99, aside),
-		givenRun(
-			"new",
-			1,
-			capacity(90),
-			p99,
-			aside,
-		), givenRun("base", 2, capacity(101), p95(10, 500), p99, aside),
+		givenRun("new", 2, capacity(91), p95(11, 500), p99, aside),
+		givenRun("base", 1, capacity(100), p95(10, 500), p99, aside),
+		givenRun("new", 1, capacity(90), p99, aside),
+		givenRun("base", 2, capacity(101), p95(10, 500), p99, aside),
 	}, endpointOf)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,6 @@ func throughput(r *record.Run, op string, w *measure.Window) (perMinute float64,
 	case w.Classes[measure.OK] == 0:
 		return math.NaN(), "no such operation succeeded"
 	}
-	return float64(
-		w.Classes[measure.OK]-ph.Tail.Of(trial.Selector(op)).OK,
-	) / (ph.To - ph.From).Seconds() * time.Minute.Seconds(), ""
+	good := float64(w.Classes[measure.OK] - ph.Tail.Of(trial.Selector(op)).OK)
+	return good / (ph.To - ph.From).Seconds() * time.Minute.Seconds(), ""
 }

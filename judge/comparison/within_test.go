@@ -112,9 +112,8 @@ func TestLevelsOfAResult(t *testing.T) {
 	for b := 1; b <= 6; b++ {
 		p := numbersPair{block: b}
 		for _, n := range []*Numbers{&p.base, &p.fresh} {
-			n.Measured, n.Portions = 20*time.Second, map[string][]Portion{
-				e.Name: noisy(rng, 20, 1, 0.05),
-			}
+			n.Measured = 20 * time.Second
+			n.Portions = map[string][]Portion{e.Name: noisy(rng, 20, 1, 0.05)}
 		}
 		both = append(both, p)
 		pairs = append(pairs, verdict.Pair{

@@ -20,23 +20,11 @@ func ofExporters() []Indicator {
 	unless := func(own string) string { return " unless on (role) (" + own + ")" }
 	probed := unless("plimsoll_pg_connections_used_ratio or plimsoll_mysql_connections_used_ratio")
 	seen := unless("plimsoll_pg_active_sessions")
-	pg := by(
-		"sum",
-		"pg_stat_activity_count{"+clients+"}",
-	) + " / (" + by(
-		"max",
-		"pg_settings_max_connections",
-	) + " - " + by(
-		"max",
-		"pg_settings_superuser_reserved_connections",
-	) + " > 0)"
-	my := by(
-		"max",
-		"mysql_global_status_threads_connected",
-	) + " / (" + by(
-		"max",
-		"mysql_global_variables_max_connections",
-	) + " > 0)"
+	pg := by("sum", "pg_stat_activity_count{"+clients+"}") +
+		" / (" + by("max", "pg_settings_max_connections") +
+		" - " + by("max", "pg_settings_superuser_reserved_connections") + " > 0)"
+	my := by("max", "mysql_global_status_threads_connected") +
+		" / (" + by("max", "mysql_global_variables_max_connections") + " > 0)"
 	waits := `sum by (role) (sum_over_time(` + locked + `[$w]))`
 	share := waits + ` / clamp_min(sum by (role) (sum_over_time(` + activity + `[$w])), 1)`
 	lag := `max_over_time(pg_replication_lag_seconds[$w]) or max_over_time(pg_replication_lag[$w]) or max_over_time(mysql_slave_status_seconds_behind_master[$w]) or max_over_time(mysql_slave_status_seconds_behind_source[$w])`

@@ -57,13 +57,8 @@ func (o Observed) aboutGenerator() Limiter {
 	var names, texts []string
 	for _, n := range c.Others {
 		if others += n.Cores; n.Cores >= crowdLeast {
-			names, texts = append(
-				names,
-				n.Name,
-			), append(
-				texts,
-				fmt.Sprintf("%s %.2f", n.Name, n.Cores),
-			)
+			names = append(names, n.Name)
+			texts = append(texts, fmt.Sprintf("%s %.2f", n.Name, n.Cores))
 		}
 	}
 	if !o.Foreign {

@@ -173,9 +173,8 @@ const (
 var (
 	// gcTime includes collection in idle time: its cores are not idle for other processes.
 	gcTime  = rate("go_cpu_classes_gc_total_cpu_seconds_total")
-	cpuTime = "(" + rate("go_cpu_classes_total_cpu_seconds_total") + " - " + rate(
-		"go_cpu_classes_idle_cpu_seconds_total",
-	) + ")"
+	cpuTime = "(" + rate("go_cpu_classes_total_cpu_seconds_total") +
+		" - " + rate("go_cpu_classes_idle_cpu_seconds_total") + ")"
 )
 
 var catalog = append([]Indicator{
@@ -428,13 +427,9 @@ var catalog = append([]Indicator{
 		LimitRing,
 		Loss,
 		"packets lost for want of room in the ring, per second",
-		rate(
-			`plimsoll_nic_rx_missed_total`,
-		) + " or " + rate(
-			"plimsoll_nic_rx_no_buffer_total",
-		) + " or " + rate(
-			`node_network_receive_missed_errors_total{device!="lo"}`,
-		),
+		rate(`plimsoll_nic_rx_missed_total`) +
+			" or " + rate("plimsoll_nic_rx_no_buffer_total") +
+			" or " + rate(`node_network_receive_missed_errors_total{device!="lo"}`),
 		"",
 		0.1,
 		"/s",
@@ -464,9 +459,8 @@ var catalog = append([]Indicator{
 		LimitConntrack,
 		Loss,
 		"connections that could not be tracked per second",
-		"(" + rate("node_nf_conntrack_stat_insert_failed") + " + " + rate(
-			"node_nf_conntrack_stat_drop",
-		) + ")",
+		"(" + rate("node_nf_conntrack_stat_insert_failed") +
+			" + " + rate("node_nf_conntrack_stat_drop") + ")",
 		"",
 		0.1,
 		"/s",

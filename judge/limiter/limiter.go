@@ -250,9 +250,8 @@ func (l Limiter) unwatched(o Observed) Limiter {
 	l.Name = LimitCPU + " " + role
 	l.Advice = adviceOf[LimitCPU]
 	l.Sentence = fmt.Sprintf("Limited by %s: the rule that broke, %s, limits it.", l.Name, o.Rule)
-	l.Confidence, l.Doubts = Low, []string{
-		"no series of these cores has enough samples at capacity",
-	}
+	l.Confidence = Low
+	l.Doubts = []string{"no series of these cores has enough samples at capacity"}
 	return l
 }
 
@@ -359,10 +358,7 @@ func candidates(all []Evidence, o Observed) []suspect {
 		return cmp.Or(
 			before(a.behind == "", b.behind == ""),
 			before(a.limited(o.Rule), b.limited(o.Rule)),
-			cmp.Compare(
-				b.rank,
-				a.rank,
-			),
+			cmp.Compare(b.rank, a.rank),
 			cmp.Compare(b.strength, a.strength),
 			cmp.Compare(a.name(), b.name()),
 		)

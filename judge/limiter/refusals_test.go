@@ -48,9 +48,8 @@ func TestNothingLimitedIsNotSaidOfFailedOperations(t *testing.T) {
 func TestCutConnectionsAreASymptom(t *testing.T) {
 	for _, cause := range []string{"", "db-pool", "accept-backlog", "network-loss"} {
 		s := newScene()
-		s.o.Rule, s.o.Failures = "rate(errors) < 0.1% min 2000", map[string]float64{
-			limiter.LimitCut: 1,
-		}
+		s.o.Rule = "rate(errors) < 0.1% min 2000"
+		s.o.Failures = map[string]float64{limiter.LimitCut: 1}
 		s.see(t, "cut-connections", "target", queue)
 		want := "cut-connections target"
 		if cause != "" {

@@ -61,11 +61,8 @@ func GradeOf(p50, p99, failures float64) (Grade, string) {
 	case p99 <= acceptableP99:
 		g, rule = Acceptable, fmt.Sprintf("p99 %s <= 500 ms", msText(p99))
 	case p99 <= borderlineP99 && p50 <= borderlineP50:
-		g, rule = Borderline, fmt.Sprintf(
-			"p99 %s <= 2 s with a median of %s <= 100 ms",
-			msText(p99),
-			msText(p50),
-		)
+		g = Borderline
+		rule = fmt.Sprintf("p99 %s <= 2 s with a median of %s <= 100 ms", msText(p99), msText(p50))
 	case p99 <= borderlineP99:
 		g, rule = Poor, fmt.Sprintf("median %s > 100 ms", msText(p50))
 	default:

@@ -130,9 +130,8 @@ func boundsTable() pageTable {
 						}.hidden(way, k, times/4)
 						return []float64{
 							equal.different(), equal.share(equal.alone),
-							tenth.share(
-								tenth.kinds[verdict.Worse],
-							), tenth.share(tenth.alone), tenth.share(tenth.kinds[verdict.Better]),
+							tenth.share(tenth.kinds[verdict.Worse]),
+							tenth.share(tenth.alone), tenth.share(tenth.kinds[verdict.Better]),
 							third.share(third.kinds[verdict.Worse]),
 						}
 					},

@@ -162,9 +162,9 @@ func (r *Result) intervals(s sample) (ci, ci90 stats.Interval) {
 func (r *Result) measure(s sample, ci, ci90 stats.Interval) {
 	r.fill(s.Estimate.Mean, s.sd, s.Test(), ci, ci90, s.Sample)
 	hl := stats.HodgesLehmann(s.Sample, 1-r.Alpha)
-	r.HL, r.HLLo, r.HLHi = r.Unscale(hl.Estimate), r.Unscale(
-		hl.Interval.Lo,
-	), r.Unscale(hl.Interval.Hi)
+	r.HL = r.Unscale(hl.Estimate)
+	r.HLLo = r.Unscale(hl.Interval.Lo)
+	r.HLHi = r.Unscale(hl.Interval.Hi)
 	if r.N >= stats.MinInterval {
 		r.SignFlipP, _ = stats.SignFlip(s.Sample)
 		r.MDE = r.Unscale(s.mde(r.Alpha))
@@ -370,11 +370,8 @@ func (r *Result) withoutDifference(kind Kind, reason string) (Kind, string) {
 	}
 	errors := max(1, math.Round(max(baseErrors, newErrors)))
 	lo, hi := stats.CountLimits(errors, 0.95)
-	visible, of := 100*(hi-lo)/float64(ops), fmt.Sprintf(
-		"%d operations with %s",
-		ops,
-		Count(int(errors), "error"),
-	)
+	visible := 100 * (hi - lo) / float64(ops)
+	of := fmt.Sprintf("%d operations with %s", ops, Count(int(errors), "error"))
 	if visible > r.Margin {
 		r.NonInferior = false
 		more := visible / r.Margin // the distance falls with the root of the operations

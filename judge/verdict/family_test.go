@@ -155,19 +155,11 @@ func TestFamilyFloor(t *testing.T) {
 func TestFamilyFloorDownwards(t *testing.T) {
 	f := verdict.JudgeFamily([]verdict.Metric{
 		certain("3 to 1.7", plan.Lower, 3, 1.7), certain("3 to 0.9", plan.Lower, 3, 0.9),
-		certain(
-			"20.5 to 18.6",
-			plan.Lower,
-			20.5,
-			18.6,
-		), certain("20.5 to 18.4", plan.Lower, 20.5, 18.4),
+		certain("20.5 to 18.6", plan.Lower, 20.5, 18.6),
+		certain("20.5 to 18.4", plan.Lower, 20.5, 18.4),
 		certain("1.5 to 0.1", plan.Lower, 1.5, 0.1), certain("2 to 0.1", plan.Lower, 2, 0.1),
-		certain(
-			"higher, 3 to 1.7",
-			plan.Higher,
-			3,
-			1.7,
-		), certain("higher, 3 to 0.9", plan.Higher, 3, 0.9),
+		certain("higher, 3 to 1.7", plan.Higher, 3, 1.7),
+		certain("higher, 3 to 0.9", plan.Higher, 3, 0.9),
 	}, nil, nil)
 	if got, want := names(f.Improved), []string{"20.5 to 18.4", "3 to 0.9"}; !slices.Equal(
 		got,

@@ -47,9 +47,8 @@ type resultJSON struct {
 func (r *Result) json() *resultJSON {
 	of := func(v *float64) *optional { return (*optional)(v) }
 	return &resultJSON{resultBelow{(*bareResult)(r)}, numbers{
-		of(
-			&r.Effect,
-		), of(&r.Lo), of(&r.Hi), of(&r.Lo90), of(&r.Hi90), of(&r.P), of(&r.SignFlipP), of(&r.HolmP),
+		of(&r.Effect), of(&r.Lo), of(&r.Hi), of(&r.Lo90), of(&r.Hi90),
+		of(&r.P), of(&r.SignFlipP), of(&r.HolmP),
 		of(&r.HL), of(&r.HLLo), of(&r.HLHi), of(&r.SD), of(&r.MDE),
 	}}
 }

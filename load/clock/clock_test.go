@@ -118,9 +118,8 @@ func TestInstantsThroughTurns(t *testing.T) {
 				}
 			}
 			for range 200 {
-				a, b := began.Add(time.Duration(r.Int64N(int64(time.Since(began))))), began.Add(
-					time.Duration(r.Int64N(int64(time.Since(began)))),
-				)
+				a := began.Add(time.Duration(r.Int64N(int64(time.Since(began)))))
+				b := began.Add(time.Duration(r.Int64N(int64(time.Since(began)))))
 				if got, want := c.Between(a, b), naive(spans, b)-naive(spans, a); got != want {
 					t.Fatalf("seed %d: %v between two instants, want %v", seed, got, want)
 				}

@@ -99,17 +99,16 @@ func TestStopMatchesTheSchedule(t *testing.T) {
 						60*rate,
 					)
 				}
-				if got := op.Response.Quantile(0.99); math.Abs(
-					float64(got)/float64(want)-1,
-				) > 0.01 {
+				far := func(got, want time.Duration) bool {
+					return math.Abs(float64(got)/float64(want)-1) > 0.01
+				}
+				if got := op.Response.Quantile(0.99); far(got, want) {
 					t.Errorf("response p99 %v, want %v", got, want)
 				}
 				if got := op.Response.CountOver(10 * time.Millisecond); got != uint64(affected) {
 					t.Errorf("%d operations took more than 10 ms, want %d", got, affected)
 				}
-				if got := op.Service.Quantile(0.99); math.Abs(
-					float64(got)/float64(tt.serviceP99)-1,
-				) > 0.01 {
+				if got := op.Service.Quantile(0.99); far(got, tt.serviceP99) {
 					t.Errorf("service p99 %v, want %v", got, tt.serviceP99)
 				}
 				if slow := op.Service.CountOver(10 * time.Millisecond); tt.inFlight < 500 &&

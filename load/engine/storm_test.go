@@ -25,8 +25,9 @@ func storms(t *testing.T, service time.Duration, err error) (*Local, *stormed) {
 	s := &stub{service: service}
 	s.storm = func(ctx context.Context, a *stubActor, of workload.Storm) error {
 		s.mu.Lock()
-		f.calls, f.who, f.when = append(f.calls, of), append(f.who, a.u.ID),
-			append(f.when, a.u.Now())
+		f.calls = append(f.calls, of)
+		f.who = append(f.who, a.u.ID)
+		f.when = append(f.when, a.u.Now())
 		s.mu.Unlock()
 		if err != nil {
 			return err

@@ -502,13 +502,8 @@ func TestHostWithAnotherClock(t *testing.T) {
 	want, got := run(false), run(true)
 	// Which deliveries of the last tick are in a window is a matter of who comes first at one
 	// instant.
-	more := max(
-		sum(got.Delivered),
-		sum(want.Delivered),
-	) - min(
-		sum(got.Delivered),
-		sum(want.Delivered),
-	)
+	had, wanted := sum(got.Delivered), sum(want.Delivered)
+	more := max(had, wanted) - min(had, wanted)
 	if off := (got.P50 - want.P50).Abs(); off > want.P50/20 || more > 100 ||
 		got.Ledger != want.Ledger {
 		t.Errorf(

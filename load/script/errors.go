@@ -53,8 +53,8 @@ func (r *realm) exception(err error) error {
 	case errors.As(err, &inside):
 		e.At, e.Text = place(inside.Stack()), fmt.Sprint(inside.Value())
 	case errors.As(err, &overflow):
-		e.At, e.Text = place(overflow.Stack()),
-			fmt.Sprintf("calls are nested more than %d deep", deepest)
+		e.At = place(overflow.Stack())
+		e.Text = fmt.Sprintf("calls are nested more than %d deep", deepest)
 	case errors.As(err, &ex):
 		_, e.Text = r.describe(ex.Value())
 		e.At = place(ex.Stack())

@@ -298,16 +298,7 @@ func TestAWebSocketWithinItsLimitsIsRead(t *testing.T) {
 		b.WriteString(frame(first, cut[:leastFragment]))
 		cut = cut[leastFragment:]
 	}
-	raw := strings.Repeat(
-		"\x89\x01p",
-		mostControls,
-	) + frame(
-		0x81,
-		text,
-	) + b.String() + frame(
-		0x80,
-		cut,
-	)
+	raw := strings.Repeat("\x89\x01p", mostControls) + frame(0x81, text) + b.String() + frame(0x80, cut)
 	budget := NewBudget(8 << 20)
 	w := mustDialWS(t, WSConfig{URL: frames(t, raw, 1<<30), budget: budget})
 	receives(t, w, text)

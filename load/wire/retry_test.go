@@ -81,8 +81,8 @@ func TestRetryAndReuse(t *testing.T) {
 				}
 				resp, err := c.Do(t.Context(), &Request{Method: method, Path: "/",
 					Repeatable: strings.Contains(how, "repeatable")})
-				retried, failed := strings.HasPrefix(outcome, "retried"),
-					strings.HasSuffix(outcome, "failed")
+				retried := strings.HasPrefix(outcome, "retried")
+				failed := strings.HasSuffix(outcome, "failed")
 				if retried {
 					want.Repeats++
 				}

@@ -32,21 +32,8 @@ func TestStrataHoldTheirShares(t *testing.T) {
 
 func TestStreamsAreAFunctionOfSeedAndID(t *testing.T) {
 	now := time.Now()
-	a, b := NewUser(
-		7,
-		0,
-		42,
-		1,
-		nil,
-		clock.New(now),
-	), NewUser(
-		7,
-		3,
-		42,
-		0.1,
-		nil,
-		clock.New(now.Add(time.Hour)),
-	)
+	a := NewUser(7, 0, 42, 1, nil, clock.New(now))
+	b := NewUser(7, 3, 42, 0.1, nil, clock.New(now.Add(time.Hour)))
 	c := NewUser(8, 0, 42, 1, nil, clock.New(now))
 	same := true
 	for range 100 {

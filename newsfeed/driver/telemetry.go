@@ -78,10 +78,7 @@ func Telemetry(ctx context.Context, x sources.EndedRun) ([]record.Finding, error
 			Count: uint64(telemetry.Records),
 			Text:  strings.Join(parts, "; "),
 		}),
-		x.Writer.Telemetry(
-			telemetry.Telemetry,
-			telemetry.windows(),
-		),
+		x.Writer.Telemetry(telemetry.Telemetry, telemetry.windows()),
 		telemetry.store(x.Series, x.Epoch),
 	)
 }

@@ -82,9 +82,10 @@ func TestKnownFigures(t *testing.T) {
 		if diff := cmp.Diff(want, d); !ok || diff != "" {
 			t.Errorf("n = %d (-want +got):\n%s", c.n, diff)
 		}
-		want.TS, want.Mean, want.Median, want.Upper5 = noon.Add(
-			time.Minute,
-		), c.mean3, c.median3, c.upper5of3
+		want.TS = noon.Add(time.Minute)
+		want.Mean = c.mean3
+		want.Median = c.median3
+		want.Upper5 = c.upper5of3
 		if diff := cmp.Diff(want, p.Tick(noon.Add(time.Minute))[1]); diff != "" {
 			t.Errorf("n = %d, perf3 (-want +got):\n%s", c.n, diff)
 		}

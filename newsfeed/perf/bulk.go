@@ -93,11 +93,8 @@ func (b *Bulk) Put(ctx context.Context, docs []Document) error {
 			return err
 		}
 		if err == nil {
-			docs, err = again, fmt.Errorf(
-				"%w: it cannot take %d documents now",
-				errLater,
-				len(again),
-			)
+			docs = again
+			err = fmt.Errorf("%w: it cannot take %d documents now", errLater, len(again))
 		}
 		t := time.NewTimer(rest)
 		select {

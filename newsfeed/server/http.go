@@ -78,11 +78,8 @@ func (s *Server) storeFailure(role string, err error) *failure {
 	case errors.Is(err, errFull), redis.IsOOMError(err), databaseFull(err):
 		f.status, f.Text = http.StatusInsufficientStorage, "the "+role+" store is full"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
-		f.status, f.Text = http.StatusGatewayTimeout, fmt.Sprintf(
-			"the %s store did not answer within %v",
-			role,
-			s.cfg.timeout(role),
-		)
+		f.status = http.StatusGatewayTimeout
+		f.Text = fmt.Sprintf("the %s store did not answer within %v", role, s.cfg.timeout(role))
 	}
 	return f
 }
@@ -136,9 +133,8 @@ func (s *Server) handle(entity, operation string, legacy bool, fn handler) http.
 		}
 		b, merr := json.Marshal(v)
 		if merr != nil {
-			b, rec.Status = []byte(
-				`{"error":"an error of this server"}`,
-			), http.StatusInternalServerError
+			b = []byte(`{"error":"an error of this server"}`)
+			rec.Status = http.StatusInternalServerError
 		}
 		w.Header().Set("Content-Length", strconv.Itoa(len(b)+1))
 		respond(w, rec.Status, b)
@@ -194,9 +190,8 @@ func (q *call) body() error {
 		}
 	default:
 		return &failure{
-			Text: "the body's type is " + strconv.Quote(
-				kind,
-			) + ": want application/json or application/x-www-form-urlencoded",
+			Text: "the body's type is " + strconv.Quote(kind) +
+				": want application/json or application/x-www-form-urlencoded",
 			status: http.StatusUnsupportedMediaType,
 		}
 	}

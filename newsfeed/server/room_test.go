@@ -131,7 +131,7 @@ func TestADatabaseThatRefuses(t *testing.T) {
 	onBoth(t, func(t *testing.T, engine string) {
 		f := start(t, engine, server.Config{Index: server.IndexCommit})
 		db := f.sql()
-		answers, tables := []answer{
+		answers := []answer{
 			{"53100", `could not extend file "base/16384/16385": No space left on device`, 507},
 			{"53200", "out of memory", 503},
 			{
@@ -140,12 +140,10 @@ func TestADatabaseThatRefuses(t *testing.T) {
 				503,
 			},
 			{"25006", "cannot execute INSERT in a read-only transaction", 503},
-		}, []string{
-			"participant",
-			"friends",
 		}
+		tables := []string{"participant", "friends"}
 		if engine == "mysql" {
-			answers, tables = []answer{
+			answers = []answer{
 				{"1114", "The table Participant is full", 507},
 				{"1021", "Disk full (/var); waiting for someone to free some space", 507},
 				{
@@ -159,10 +157,8 @@ func TestADatabaseThatRefuses(t *testing.T) {
 					"The server is running with the --read-only option",
 					503,
 				},
-			}, []string{
-				"Participant",
-				"Friends",
 			}
+			tables = []string{"Participant", "Friends"}
 		}
 		for _, x := range answers {
 			a, b := f.person("a"), f.person("b")
@@ -216,9 +212,8 @@ func TestAFullBus(t *testing.T) {
 		f.person("x")
 	}
 	eventually(t, "records that wait, and none that is lost", func() bool {
-		sent, waiting := f.metric("newsfeed_telemetry_sent_total"), f.metric(
-			"newsfeed_telemetry_waiting",
-		)
+		sent := f.metric("newsfeed_telemetry_sent_total")
+		waiting := f.metric("newsfeed_telemetry_waiting")
 		return waiting > 0 && sent+waiting == 60 && float64(f.rows()["bus"]["records"]) == sent &&
 			f.metric("newsfeed_telemetry_lost_total") == 0
 	})

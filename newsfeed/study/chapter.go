@@ -97,10 +97,8 @@ func absolute(set Setting, runs []RunFigures) string {
 	if len(parts) == 0 {
 		return "No run has stories to set beside the published figures."
 	}
-	text := "Stories per minute: " + strings.Join(
-		parts,
-		"; ",
-	) + ". These are figures of other machines, programs and stores than the study's, " +
+	text := "Stories per minute: " + strings.Join(parts, "; ") +
+		". These are figures of other machines, programs and stores than the study's, " +
 		"and of one host for everything: only ratios between variants can be set against each other."
 	if set.Stores != "" {
 		text += " Here play: " + set.Stores + "."

@@ -91,9 +91,7 @@ func (v Versus) YAML() string {
 		command = "# plimsoll compare " + clean(v.Old.Given+" "+v.New.Given) + "\n"
 	}
 	if len(v.Databases) > 0 {
-		database = "database: {engine: " + list(
-			v.Databases,
-		) + "}   # each server has one of its own\n"
+		database = "database: {engine: " + list(v.Databases) + "}   # each server has one of its own\n"
 	}
 	bounded := "auto, measure: auto}   # a pilot finds the users that keep the target 40 to 50 % busy"
 	if v.Users > 0 {

@@ -78,16 +78,9 @@ func (p *Population) Chunk(k int, c *Chunk) {
 				post.Mention = -1
 			}
 		}
-		c.Posts, c.after, c.last = append(
-			c.Posts,
-			post,
-		), append(
-			c.after,
-			-1,
-		), append(
-			c.last,
-			int32(i),
-		)
+		c.Posts = append(c.Posts, post)
+		c.after = append(c.after, -1)
+		c.last = append(c.last, int32(i))
 	}
 }
 

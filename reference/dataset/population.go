@@ -298,9 +298,8 @@ func (p *Population) Channel(c int) Channel {
 	}
 	out.Name = fmt.Sprintf(form, p.TeamName(int(ch.team)), ch.rank)
 	r := newStream(p.spec.Seed, kindText, 1<<56|uint64(c))
-	out.DisplayName = capital(p.words.word(r.zipf(words))) + " " + p.words.word(
-		r.zipf(words),
-	) + " " + strconv.Itoa(int(ch.rank))
+	out.DisplayName = capital(p.words.word(r.zipf(words))) + " " + p.words.word(r.zipf(words)) +
+		" " + strconv.Itoa(int(ch.rank))
 	out.Purpose = string(p.words.appendWords(nil, &r, 3+r.below(8)))
 	out.Header = string(p.words.appendWords(nil, &r, 3+r.below(8)))
 	return out

@@ -212,12 +212,7 @@ func (q *request) getChannelByName() error {
 }
 
 func (q *request) getChannelsForTeamForUser() error {
-	list, err := channelsOf[q.query("include_deleted") == "true"].list(
-		q,
-		q.st,
-		q.userID,
-		q.teamID,
-	)
+	list, err := channelsOf[q.query("include_deleted") == "true"].list(q, q.st, q.userID, q.teamID)
 	return q.answer(list, errStore("channel.get_channels", err))
 }
 

@@ -73,10 +73,7 @@ var memberKind = define(kind[channelMember]{
 })
 
 var (
-	memberOf = memberKind.query(
-		"ChannelStore.GetMember",
-		"WHERE m.channelid = ? AND m.userid = ?",
-	)
+	memberOf   = memberKind.query("ChannelStore.GetMember", "WHERE m.channelid = ? AND m.userid = ?")
 	memberPage = memberKind.query("ChannelStore.GetMembers",
 		"WHERE m.channelid = ? ORDER BY m.userid LIMIT ? OFFSET ?")
 	// membersOf are a user's memberships in a team and in no team.

@@ -13,8 +13,7 @@ func TestDrafts(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		ann, bob := w.ann.dial(), w.bob.dial()
 		drafts := func(c *client) []obj {
-			return want[[]obj](c, 200, "GET",
-				"/users/me/teams/"+w.team+"/drafts", nil)
+			return want[[]obj](c, 200, "GET", "/users/me/teams/"+w.team+"/drafts", nil)
 		}
 		root := w.bob.post(w.channel, "what do you think?")
 		file := w.ann.uploaded(w.channel, "notes.txt", []byte("notes"), "")

@@ -174,8 +174,7 @@ func (f *faults) add(text string) error {
 	name, arg, _ := strings.Cut(text, ":")
 	value, handler, restricted := strings.Cut(arg, "@")
 	bad := func(what string) error {
-		return fmt.Errorf("fault %q: %s: want %s", text, what,
-			faultForms())
+		return fmt.Errorf("fault %q: %s: want %s", text, what, faultForms())
 	}
 	i := slices.IndexFunc(faultKinds, func(k faultKind) bool { return k.name == name })
 	switch {

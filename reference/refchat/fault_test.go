@@ -243,8 +243,8 @@ func TestFaultCPU(t *testing.T) {
 	load(2 * time.Second) // the mean finds its level
 	cpu, burnt := w.metric("process_cpu_seconds_total"), w.metric("refchat_fault_cpu_seconds_total")
 	load(3 * time.Second)
-	cpu, burnt = w.metric("process_cpu_seconds_total")-cpu,
-		w.metric("refchat_fault_cpu_seconds_total")-burnt
+	cpu = w.metric("process_cpu_seconds_total") - cpu
+	burnt = w.metric("refchat_fault_cpu_seconds_total") - burnt
 	t.Logf("burnt %.1f %% on top", 100*burnt/(cpu-burnt))
 	// Neither 25 % nor 100 %, also on a machine that others use.
 	if share := burnt / (cpu - burnt); share < 0.35 || share > 0.75 {

@@ -230,13 +230,8 @@ func (s *Server) makePreviews(f *fileInfo, dir string, data []byte) error {
 		return nil //nolint:nilerr // as above
 	}
 	f.HasPreviewImage = true
-	f.ThumbnailPath, f.PreviewPath = filepath.Join(
-		dir,
-		"thumb.jpg",
-	), filepath.Join(
-		dir,
-		"preview.jpg",
-	)
+	f.ThumbnailPath = filepath.Join(dir, "thumb.jpg")
+	f.PreviewPath = filepath.Join(dir, "preview.jpg")
 	for path, w := range map[string]int{f.ThumbnailPath: 120, f.PreviewPath: 1920} {
 		var buf bytes.Buffer
 		if err := jpeg.Encode(&buf, shrink(img, w), &jpeg.Options{Quality: 90}); err != nil {
@@ -332,13 +327,11 @@ func (q *request) sendFile(path, mimeType, disposition string) error {
 }
 
 func (q *request) getFileThumbnail() error {
-	return q.sendPreview(q.file.ThumbnailPath,
-		"api.file.get_file_thumbnail.no_thumbnail.app_error")
+	return q.sendPreview(q.file.ThumbnailPath, "api.file.get_file_thumbnail.no_thumbnail.app_error")
 }
 
 func (q *request) getFilePreview() error {
-	return q.sendPreview(q.file.PreviewPath,
-		"api.file.get_file_preview.no_preview.app_error")
+	return q.sendPreview(q.file.PreviewPath, "api.file.get_file_preview.no_preview.app_error")
 }
 
 func (q *request) sendPreview(path, errID string) error {

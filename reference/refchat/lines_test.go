@@ -36,8 +36,8 @@ func TestReleaseLines(t *testing.T) {
 	} {
 		t.Run(line.version, func(t *testing.T) {
 			s := serve(t, refchat.Config{DSN: dsn, Version: line.version, Quirks: line.quirks})
-			ann, admin := newClient(t, s).login("ann", "Password-1"),
-				newClient(t, s).login(refchat.DefaultAdminUser, refchat.DefaultAdminPassword)
+			ann := newClient(t, s).login("ann", "Password-1")
+			admin := newClient(t, s).login(refchat.DefaultAdminUser, refchat.DefaultAdminPassword)
 			if got := admin.send("GET", "/channels/"+direct+"/posts", nil).status == 200; got != line.adminReadsDirect {
 				t.Errorf("an administrator reads a direct channel: %v", got)
 			}
@@ -53,10 +53,8 @@ func TestReleaseLines(t *testing.T) {
 				threads:                line.threads,
 				threads + "/" + w.team: line.oneThread,
 			} {
-				if a := ann.send("GET", path, nil); strings.Contains(
-					string(a.body),
-					"api.context.404.app_error",
-				) == want {
+				a := ann.send("GET", path, nil)
+				if strings.Contains(string(a.body), "api.context.404.app_error") == want {
 					t.Errorf("GET %s: %d %s", path, a.status, a.body)
 				}
 			}

@@ -227,8 +227,7 @@ func (st *store) countReply(ctx context.Context, p *post) error {
 	if err := st.row(ctx, []any{&replies}, repliesOf, p.RootID); err != nil {
 		return err
 	}
-	err = st.run(ctx, insertThread,
-		p.RootID, p.ChannelID, replies, p.CreateAt, jsonText(list))
+	err = st.run(ctx, insertThread, p.RootID, p.ChannelID, replies, p.CreateAt, jsonText(list))
 	if duplicate(err, "") {
 		return errThreadExists
 	}

@@ -81,8 +81,7 @@ func TestPriority(t *testing.T) {
 		} {
 			w.ann.fails(400, "api.post.post_priority."+id+".request_error", "POST", "/posts", bad)
 		}
-		w.ann.badBody("POST", "/posts",
-			prioritized(w.channel, "x", obj{"priority": "very"}))
+		w.ann.badBody("POST", "/posts", prioritized(w.channel, "x", obj{"priority": "very"}))
 	})
 }
 

@@ -49,8 +49,7 @@ func TestCustomStatus(t *testing.T) {
 			"duration":   "forever",
 			"expires_at": until,
 		}, {"text": "x", "duration": "today", "expires_at": time.Now().Add(-time.Hour)}} {
-			w.ann.badBody("PUT", "/users/me/status/custom",
-				bad)
+			w.ann.badBody("PUT", "/users/me/status/custom", bad)
 		}
 		w.bob.forbidden("PUT", "/users/"+w.ann.id+"/status/custom", obj{"text": "x"})
 	})

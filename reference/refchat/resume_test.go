@@ -71,8 +71,7 @@ func TestResume(t *testing.T) {
 	// Again, with nothing missed. The change of bob's status may still be under way, and is then
 	// sent again.
 	resumed := func(how string) float64 {
-		return w.metric("mattermost_websocket_reconnects_total",
-			"type="+how)
+		return w.metric("mattermost_websocket_reconnects_total", "type="+how)
 	}
 	third := back
 	for n := 1.0; resumed("lossless") == 0; n++ {

@@ -44,9 +44,8 @@ func isIndex(line string) bool { return strings.Contains(line, ": ") }
 
 // create returns the statement that makes the table.
 func (t table) create(eng *engine) string {
-	return "CREATE TABLE IF NOT EXISTS " + t.name + " (" + eng.types.Replace(
-		t.columns,
-	) + ")" + eng.suffix
+	columns := eng.types.Replace(t.columns)
+	return "CREATE TABLE IF NOT EXISTS " + t.name + " (" + columns + ")" + eng.suffix
 }
 
 // index returns the statement that makes one of the table's indexes.

@@ -329,9 +329,8 @@ func threadPageOf(q *request) (p threadPage, all bool, err error) {
 	default:
 		p.up = dir == "up"
 	}
-	return p, strings.TrimSpace(
-		v.Get("perPage")+v.Get("fromPost")+v.Get("fromCreateAt")+v.Get("direction"),
-	) == "", err
+	given := v.Get("perPage") + v.Get("fromPost") + v.Get("fromCreateAt") + v.Get("direction")
+	return p, strings.TrimSpace(given) == "", err
 }
 
 // threadView returns the form in which the caller requests lists of posts.

@@ -215,8 +215,7 @@ func TestThreadPages(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{"perPage=201", "direction=sideways", "fromPost=" + replies[0], "perPage=x"} {
-			w.ann.badURL("GET",
-				"/posts/"+idOf(root)+"/thread?"+bad, nil)
+			w.ann.badURL("GET", "/posts/"+idOf(root)+"/thread?"+bad, nil)
 		}
 	})
 }

@@ -111,13 +111,8 @@ func (a *Viewers) Steered(out *trial.Outcome) string {
 // mostUsers returns how many users a person may set in a run that was made ready for so many, and
 // why no more.
 func mostUsers(ready int, mix []engine.Part) (most int, bound string) {
-	most, bound = max(
-		mostTimes*ready,
-		1000,
-	), fmt.Sprintf(
-		"the most that a run of %d users takes",
-		ready,
-	)
+	most = max(mostTimes*ready, 1000)
+	bound = fmt.Sprintf("the most that a run of %d users takes", ready)
 	for _, part := range mix {
 		b, ok := part.Behavior.(workload.Limited)
 		if !ok || part.Share <= 0 {
@@ -125,9 +120,8 @@ func mostUsers(ready int, mix []engine.Part) (most int, bound string) {
 		}
 		// One more was provisioned than the share, for what rounding deals to a part.
 		if n, ok := b.Most(); ok && float64(n-1)/part.Share < float64(most) {
-			most, bound = int(
-				float64(n-1)/part.Share,
-			), "the users that have accounts: a plan for more makes more"
+			most = int(float64(n-1) / part.Share)
+			bound = "the users that have accounts: a plan for more makes more"
 		}
 	}
 	return max(most, ready), bound

@@ -65,17 +65,8 @@ func arms(t *testing.T) (arm func(name string, reset ...string) *Installation, s
 func TestStartAfterABrokenReset(t *testing.T) {
 	works := filepath.Join(t.TempDir(), "works")
 	arm, shared := arms(t)
-	base, fresh := arm(
-		"base",
-		"/usr/bin/test",
-		"-e",
-		works,
-	), arm(
-		"new",
-		"/usr/bin/test",
-		"-e",
-		works,
-	)
+	base := arm("base", "/usr/bin/test", "-e", works)
+	fresh := arm("new", "/usr/bin/test", "-e", works)
 	unready := fmt.Errorf("after its install: %w", target.ErrStart)
 	if got := fresh.Failed(unready).OfArm; got {
 		t.Error("before any reset")

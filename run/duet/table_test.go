@@ -27,15 +27,8 @@ func TestTurns(t *testing.T) {
 	}
 
 	var want []string
-	names, order := []string{
-		"base on m",
-		"new on m",
-		"base on p",
-		"new on p",
-	}, newOrder(
-		9,
-		[]string{"m", "m", "p", "p"},
-	)
+	names := []string{"base on m", "new on m", "base on p", "new on p"}
+	order := newOrder(9, []string{"m", "m", "p", "p"})
 	for len(want) < len(h.turns) {
 		for _, i := range order.pair() {
 			want = append(want, names[i])

@@ -33,17 +33,8 @@ func TestSeriesThatStayInMemory(t *testing.T) {
 			}
 			s := WatchSeries(db, w, clock.New(time.Now()))
 			// A cut is due with each batch, and is left out while the one before is under way.
-			start, deadline := time.Date(
-				2026,
-				3,
-				1,
-				12,
-				0,
-				0,
-				0,
-				time.UTC,
-			), time.Now().
-				Add(time.Minute)
+			start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+			deadline := time.Now().Add(time.Minute)
 			for n := 0; s.Finding() == nil && (n < 10 || tt.stuck); n++ {
 				if time.Now().After(deadline) {
 					t.Fatal("nothing was noted")

@@ -111,11 +111,8 @@ func Run(ctx context.Context, checks []Check) (Result, error) {
 		err := await(l.ctx, ended[i])
 		l.mu.Lock()
 		l.closed = true
-		r.Problems, r.Cautions = append(
-			r.Problems,
-			l.problems...), append(
-			r.Cautions,
-			l.cautions...)
+		r.Problems = append(r.Problems, l.problems...)
+		r.Cautions = append(r.Cautions, l.cautions...)
 		doing := l.doing
 		l.mu.Unlock()
 		switch {

@@ -54,11 +54,9 @@ var drive = map[string]func(l *lab, red bool){
 		}
 	},
 	"little": func(l *lab, red bool) { // 100 users make 25 user-seconds in a tick of 250 ms
-		l.counts.Actions, l.counts.Think, l.counts.Busy = 100, 20*time.Second, either(
-			red,
-			1*time.Second,
-			3750*time.Millisecond,
-		)
+		l.counts.Actions = 100
+		l.counts.Think = 20 * time.Second
+		l.counts.Busy = either(red, 1*time.Second, 3750*time.Millisecond)
 	},
 }
 

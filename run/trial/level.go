@@ -107,13 +107,11 @@ func (r *run) judgeLevel() {
 	var why string
 	switch {
 	case float64(l.reached) < 0.97*want:
-		stopped, why = float64(l.reached), fmt.Sprintf(
-			"only %d of %d users were ever active",
-			l.reached,
-			r.Bounded.Users,
-		)
+		stopped = float64(l.reached)
+		why = fmt.Sprintf("only %d of %d users were ever active", l.reached, r.Bounded.Users)
 	case l.rule != "" && l.broke < short*want && l.carried > 0 && len(r.out.Broken) > 0:
-		stopped, why = l.broke, fmt.Sprintf(
+		stopped = l.broke
+		why = fmt.Sprintf(
 			"%s broke at %.0f users, on the way to %d, and has not held since",
 			l.rule,
 			l.broke,

@@ -433,7 +433,8 @@ func (r *run) gateColors() []live.GateNow {
 		many := record.Tolerated(g.seconds)
 		text := fmt.Sprintf("%s: %s; %s", g.What, g.Format(now.value), limits)
 		beyond := func(color, limit string, seconds int) {
-			out[i].Color, text = color, fmt.Sprintf("%s: %s now, beyond %s limit in %d of %d seconds",
+			out[i].Color = color
+			text = fmt.Sprintf("%s: %s now, beyond %s limit in %d of %d seconds",
 				g.What, g.Format(now.value), limit, seconds, g.seconds)
 		}
 		switch {

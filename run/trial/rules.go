@@ -266,16 +266,9 @@ func (r *run) sample() {
 		if rd.Status() == capacity.Violated {
 			who = r.whose(rule)
 		}
-		s.at, s.values, s.who = append(
-			s.at,
-			r.now(),
-		), append(
-			s.values,
-			rd.Value,
-		), append(
-			s.who,
-			who,
-		)
+		s.at = append(s.at, r.now())
+		s.values = append(s.values, rd.Value)
+		s.who = append(s.who, who)
 	}
 }
 

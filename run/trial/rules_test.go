@@ -52,10 +52,8 @@ func TestRateLooksBackUntilItHasEnough(t *testing.T) {
 	for i, r := range rd {
 		want, span := capacity.Healthy, 16*time.Second
 		if i < 79 {
-			want, span = capacity.Undecided, max(
-				time.Second,
-				time.Duration(i+1)*200*time.Millisecond,
-			)
+			want = capacity.Undecided
+			span = max(time.Second, time.Duration(i+1)*200*time.Millisecond)
 		}
 		if r.Status() != want || r.Span != span || i > 5 && r.Of != 500 {
 			t.Fatalf(

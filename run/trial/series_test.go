@@ -96,18 +96,16 @@ func TestSeriesOfABoundedTrial(t *testing.T) {
 			}
 		}
 		for _, stat := range statNames {
-			if got := ask(t, db, `plimsoll_op_seconds{op="post",stat="`+stat+`"}`, mid); math.Abs(
-				got-0.010,
-			) > 0.0002 {
+			got := ask(t, db, `plimsoll_op_seconds{op="post",stat="`+stat+`"}`, mid)
+			if math.Abs(got-0.010) > 0.0002 {
 				t.Errorf("%s of post: %v, want 10 ms", stat, got)
 			}
 		}
 		if got := ask(t, db, `plimsoll_lag_seconds{stat="p99"}`, mid); math.Abs(got-1e-4) > 1e-5 {
 			t.Errorf("lag: %v, want 0.1 ms", got)
 		}
-		if got := ask(t, db, `plimsoll_slo_measured{op="post"}`, end); math.Abs(
-			got-0.010,
-		) > 0.0002 {
+		got := ask(t, db, `plimsoll_slo_measured{op="post"}`, end)
+		if math.Abs(got-0.010) > 0.0002 {
 			t.Errorf("p99(post) over the measured phase: %v, want 10 ms", got)
 		}
 		// The first second counts too: the counter began at 0 before it.

@@ -91,8 +91,7 @@ func (r *run) findLevel(ctx context.Context) error {
 		}
 		r.carriedLevel(ctx, w, &o)
 		users = act.Users
-		r.event(record.Event{Kind: "note", Phase: r.phase, Users: users,
-			Text: levelText(o, role)})
+		r.event(record.Event{Kind: "note", Phase: r.phase, Users: users, Text: levelText(o, role)})
 		act = search.Step(o)
 	}
 	found, ok := search.Result()

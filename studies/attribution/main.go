@@ -36,7 +36,8 @@ const (
 func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("attribution", flag.ContinueOnError)
 	var b bench
-	b.Name, b.Pages = "attribution", func(all []outcome) map[string]string {
+	b.Name = "attribution"
+	b.Pages = func(all []outcome) map[string]string {
 		return map[string]string{pageFile: page(all)}
 	}
 	together := fs.Int("variants", 4, "how many variants take turns with one base")

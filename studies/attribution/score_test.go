@@ -167,9 +167,9 @@ func outcomes() (all []outcome) {
 	began := time.Date(2026, 11, 28, 20, 0, 0, 0, time.UTC)
 	for i, v := range variants() {
 		o := outcomeOf(i + 1)
-		o.At, o.Commit, o.Machine = began.Add(
-			time.Duration(i/4)*10*time.Minute,
-		), "abc1234", "2 × a processor"
+		o.At = began.Add(time.Duration(i/4) * 10 * time.Minute)
+		o.Commit = "abc1234"
+		o.Machine = "2 × a processor"
 		o.ID, o.Seconds, o.Before, o.During = "c", 500, 0.004, 0.01
 		o.Planted = v.Amount * 1.03
 		o.Cost = attribution.IntervalEstimate{Value: v.Amount, Low: v.Amount - 0.01, High: v.Amount + 0.01}
@@ -190,9 +190,7 @@ func outcomes() (all []outcome) {
 		}
 		switch i {
 		case 3, 4:
-			o.App.Findings = append(
-				one("runtime.mallocgc", 0.00001),
-				o.App.Findings...)
+			o.App.Findings = append(one("runtime.mallocgc", 0.00001), o.App.Findings...)
 		case 5, 6:
 			o.App.Findings, o.Queries.Findings = nil, nil
 		case 7:

@@ -229,11 +229,12 @@ func coordinate(
 		if err != nil {
 			return o, err
 		}
-		cfg.Links, cfg.Hosts.Names = append(cfg.Links, study.Counted{
+		cfg.Links = append(cfg.Links, study.Counted{
 			ReadWriteCloser: s,
 			Sent:            &down,
 			Received:        &up,
-		}), append(cfg.Hosts.Names, m.Name)
+		})
+		cfg.Hosts.Names = append(cfg.Hosts.Names, m.Name)
 	}
 	d, err := fleet.New(ctx, cfg)
 	if err != nil {

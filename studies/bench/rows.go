@@ -176,7 +176,8 @@ func (s *setup) paced(ctx context.Context, r *report) error {
 	if s.short {
 		length = 3 * time.Second
 	}
-	ours, paced := s.clients("")[0], peer{warm: 4 * time.Second,
+	ours := s.clients("")[0]
+	paced := peer{warm: 4 * time.Second,
 		start: s.ours("paced", fmt.Sprint("-n=", users), "-interval=100ms", "-ramp=2s")}
 	var costs, ratio, rate []float64
 	for range s.rounds {

@@ -533,7 +533,8 @@ func planOf(r row, url string, users int, measure time.Duration) string {
 	if users > r.users {
 		pace *= float64(users) / float64(r.users)
 	}
-	ready, workload := readyPath, fmt.Sprintf(
+	ready := readyPath
+	workload := fmt.Sprintf(
 		`{behavior: poster, pace: %v, params: {team: %s, channels: "2"}}`,
 		pace,
 		teamOf(r),

@@ -128,8 +128,7 @@ func control(text []byte) string {
 }
 
 // texts are the files that people read as they are; the others are binary.
-var texts = strings.Fields(
-	".json .jsonl .md .html .csv .txt .log .xml .svg .yaml .yml .prom")
+var texts = strings.Fields(".json .jsonl .md .html .csv .txt .log .xml .svg .yaml .yml .prom")
 
 // A leak is content of the target in a place where it must not be.
 type leak struct{ secret, control string }

@@ -46,7 +46,8 @@ const (
 func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("curve", flag.ContinueOnError)
 	var b bench
-	b.Name, b.Pages = "curve", func(all []outcome) map[string]string {
+	b.Name = "curve"
+	b.Pages = func(all []outcome) map[string]string {
 		c := curveOf(all)
 		return map[string]string{pageFile: c.page(), pictureFile: c.picture()}
 	}

@@ -108,7 +108,8 @@ const (
 // score compares the verdicts with the truth. A difference is found if each database is worse, and
 // an alarm is false if one of them is worse or better and nothing was planted.
 func (o outcome) score() string {
-	none, all := kindOf(o.Kind).nothing(), func(k verdict.Kind) bool {
+	none := kindOf(o.Kind).nothing()
+	all := func(k verdict.Kind) bool {
 		return !slices.ContainsFunc(o.Verdicts, func(v verdict.Kind) bool { return v != k })
 	}
 	switch {

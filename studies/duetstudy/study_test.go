@@ -68,22 +68,10 @@ func scattered(rng *rand.Rand, mode, host string, pairs int, mean, sd float64) t
 func TestTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	trials := []trial{
-		scattered(
-			rng,
-			sequence,
-			study.Quiet,
-			400,
-			0,
-			0.06,
-		), scattered(rng, duet, study.Quiet, 400, 0.05, 0.02),
-		scattered(
-			rng,
-			sequence,
-			study.Neighbor,
-			5,
-			0,
-			0.06,
-		), scattered(rng, duet, study.Neighbor, 400, 0, 0.02),
+		scattered(rng, sequence, study.Quiet, 400, 0, 0.06),
+		scattered(rng, duet, study.Quiet, 400, 0.05, 0.02),
+		scattered(rng, sequence, study.Neighbor, 5, 0, 0.06),
+		scattered(rng, duet, study.Neighbor, 400, 0, 0.02),
 	}
 	ratio, lo, hi := factor(
 		scatterOf(trials, sequence, study.Quiet, "cost(app)"),

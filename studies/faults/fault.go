@@ -337,14 +337,8 @@ func dropped(family string, least int) reader {
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf(
-				"%d packets dropped",
-				packets(out),
-			), atLeast(
-				"packets dropped",
-				packets(out),
-				least,
-			)
+		n := packets(out)
+		return fmt.Sprintf("%d packets dropped", n), atLeast("packets dropped", n, least)
 	}
 }
 

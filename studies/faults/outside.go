@@ -44,13 +44,7 @@ func serve(ctx context.Context, text string, args []string) error {
 			reg.MustRegister(waited, pooled, signed)
 			return around(ctx, h, text)
 		},
-	}.Main(
-		ctx,
-		args,
-		os.Getenv,
-		os.Stdout,
-		os.Stderr,
-	)
+	}.Main(ctx, args, os.Getenv, os.Stdout, os.Stderr)
 }
 
 // around wraps the API of an instance in

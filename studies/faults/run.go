@@ -208,9 +208,9 @@ func (b bench) once(ctx context.Context, f fault, number int) (r result, err err
 		return r, err
 	}
 	if r.Injected, err = f.took(ctx, t); err != nil {
-		r.Injected, r.Problem, err = "", strings.TrimSpace(
-			"not injected: "+err.Error()+" "+r.Problem,
-		), nil
+		r.Injected = ""
+		r.Problem = strings.TrimSpace("not injected: " + err.Error() + " " + r.Problem)
+		err = nil
 	}
 	return r, err
 }

@@ -139,10 +139,7 @@ func (p *Podman) start(ctx context.Context, j Job) (_ *Contained, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(
-				c.Process.Failed(err),
-				c.Stop(context.WithoutCancel(ctx)),
-			)
+			err = errors.Join(c.Process.Failed(err), c.Stop(context.WithoutCancel(ctx)))
 		}
 	}()
 	ctx, cancel := context.WithTimeoutCause(

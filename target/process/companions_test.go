@@ -57,13 +57,9 @@ func TestCompanions(t *testing.T) {
 			started++
 			runs++
 			return &pond{
-					fmt.Sprintf("127.0.0.1:%d", started),
-					&runs,
-				}, os.WriteFile(
-					filepath.Join(dir, "left"),
-					nil,
-					0o644,
-				)
+				fmt.Sprintf("127.0.0.1:%d", started),
+				&runs,
+			}, os.WriteFile(filepath.Join(dir, "left"), nil, 0o644)
 		},
 	}}
 	s := spec(t.TempDir(), "")

@@ -43,9 +43,9 @@ func (d *deployment) describe(ctx context.Context) error {
 	for k := range d.spec.Secrets {
 		desc.Env[k] = target.Hidden
 	}
-	desc.Deployment, desc.Hosts, desc.Links = maps.Clone(d.conf.Described), slices.Clone(
-		d.conf.AllHosts,
-	), d.conf.Links
+	desc.Deployment = maps.Clone(d.conf.Described)
+	desc.Hosts = slices.Clone(d.conf.AllHosts)
+	desc.Links = d.conf.Links
 	if desc.Digest, err = digest(cmd.Path); err != nil {
 		return err
 	}

@@ -135,9 +135,9 @@ func (d *deployment) CompanionAddr(role string) (addr string, ok bool) {
 func (d *deployment) Describe() target.Description {
 	desc := d.desc
 	desc.Env = maps.Clone(desc.Env)
-	desc.Command, desc.URLs, desc.CPUs = slices.Clone(desc.Command), slices.Clone(
-		desc.URLs,
-	), slices.Clone(desc.CPUs)
+	desc.Command = slices.Clone(desc.Command)
+	desc.URLs = slices.Clone(desc.URLs)
+	desc.CPUs = slices.Clone(desc.CPUs)
 	return desc
 }
 

@@ -65,10 +65,8 @@ func (in Instance) variables() (map[string]string, error) {
 		return nil, err
 	}
 	vars["DB_ENGINE"] = in.Engine
-	vars["DSN_REPLICAS"], vars["DSN_REPLICAS_BARE"] = strings.Join(
-		in.Replicas,
-		" ",
-	), bareDSNs(in.Replicas)
+	vars["DSN_REPLICAS"] = strings.Join(in.Replicas, " ")
+	vars["DSN_REPLICAS_BARE"] = bareDSNs(in.Replicas)
 	maps.Copy(vars, db)
 	return vars, nil
 }

@@ -60,10 +60,8 @@ func (d *deployment) choosePorts() error {
 		if hosts != nil {
 			return fmt.Errorf("%d addresses for %d instances", len(hosts), n)
 		}
-		hosts, base = slices.Repeat(
-			[]string{cmp.Or(d.conf.Host, loopback)},
-			n,
-		), "http://127.0.0.1:${PORT}"
+		hosts = slices.Repeat([]string{cmp.Or(d.conf.Host, loopback)}, n)
+		base = "http://127.0.0.1:${PORT}"
 	}
 	base = cmp.Or(d.spec.URL, base)
 	instances := make([]Instance, n)

@@ -35,7 +35,8 @@ func pausable(means string) (conf process.Config, done func() error, err error) 
 	if err := g.Freezable(); err != nil {
 		return conf, nil, errors.Join(err, g.Remove())
 	}
-	conf.Freezer, conf.Started = g, func(role string, pid int) error {
+	conf.Freezer = g
+	conf.Started = func(role string, pid int) error {
 		return g.Part(role).Add(pid)
 	}
 	return conf, g.Remove, nil
@@ -144,13 +145,8 @@ func TestEndOfPaused(t *testing.T) {
 			failure.None(t, dep.Stop(ctx))
 			gone(t, ids)
 			if after, err := os.ReadFile(log); err != nil ||
-				bytes.Count(
-					after,
-					[]byte("asked to stop"),
-				) != bytes.Count(
-					before,
-					[]byte("asked to stop"),
-				)+1 {
+				bytes.Count(after, []byte("asked to stop")) !=
+					bytes.Count(before, []byte("asked to stop"))+1 {
 				t.Errorf("the server was not asked to stop: %v\n%s", err, after)
 			}
 			if err := p.Pause(ctx); err == nil {

@@ -28,9 +28,7 @@ func TestStateOfAReadyAddressWithVariables(t *testing.T) {
 	if st := saved.Status(ctx, nil); !st.Ready {
 		t.Errorf("not ready: %s", st.Why)
 	}
-	got := dep.(interface{ ReadyURLs(ref string) []string }).ReadyURLs(
-		"/$$/${INDEX}?key=${ENV:KEY}",
-	)
+	got := dep.(interface{ ReadyURLs(ref string) []string }).ReadyURLs("/$$/${INDEX}?key=${ENV:KEY}")
 	if want := []string{dep.URLs()[0] + "/$/0?key=${ENV:KEY}", dep.URLs()[1] + "/$/1?key=${ENV:KEY}"}; !slices.Equal(
 		got,
 		want,

@@ -334,9 +334,7 @@ func TestMySQL(t *testing.T) {
 }
 
 func TestPostgreSQL(t *testing.T) {
-	r := engines["postgresql"].run(t, map[string]string{
-		"max_connections": "53",
-	})
+	r := engines["postgresql"].run(t, map[string]string{"max_connections": "53"})
 	chat := r.s.DSN("chat")
 	p := r.watch(chat)
 	var before map[string]float64

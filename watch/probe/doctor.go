@@ -339,9 +339,8 @@ func (c *chart) sysctls() {
 		c.judge(good, s.bad, f)
 	}
 	if c.is(serving...) {
-		qdisc, control := c.read("proc/sys/net/core/default_qdisc"), c.read(
-			"proc/sys/net/ipv4/tcp_congestion_control",
-		)
+		qdisc := c.read("proc/sys/net/core/default_qdisc")
+		control := c.read("proc/sys/net/ipv4/tcp_congestion_control")
 		c.judge(qdisc == "fq" && control == "bbr", Advice, HostFinding{
 			Check: "congestion control",
 			Have:  strings.TrimSpace(control + " with " + qdisc),

@@ -112,16 +112,12 @@ func (c *chart) processor() {
 	}
 	switch off, boost := c.read("sys/devices/system/cpu/intel_pstate/no_turbo"), c.read("sys/devices/system/cpu/cpufreq/boost"); {
 	case off != "":
-		f.Have, f.Fix = map[bool]string{
-			true:  "off",
-			false: "on",
-		}[off == "1"], "echo 1 >/sys/devices/system/cpu/intel_pstate/no_turbo"
+		f.Have = map[bool]string{true: "off", false: "on"}[off == "1"]
+		f.Fix = "echo 1 >/sys/devices/system/cpu/intel_pstate/no_turbo"
 		c.judge(off == "1", Advice, f)
 	case boost != "":
-		f.Have, f.Fix = map[bool]string{
-			true:  "off",
-			false: "on",
-		}[boost == "0"], "echo 0 >/sys/devices/system/cpu/cpufreq/boost"
+		f.Have = map[bool]string{true: "off", false: "on"}[boost == "0"]
+		f.Fix = "echo 0 >/sys/devices/system/cpu/cpufreq/boost"
 		c.judge(boost == "0", Advice, f)
 	default:
 		f.Severity = Unknown

@@ -30,13 +30,9 @@ func TestDigest(t *testing.T) {
 		CPUMHz: 2000,
 	}
 	same := h
-	same.Load, same.CPUMHz, same.NICs = [3]float64{
-		9,
-		9,
-		9,
-	}, 3000, append(
-		[]NIC{{Name: "veth7"}},
-		h.NICs...)
+	same.Load = [3]float64{9, 9, 9}
+	same.CPUMHz = 3000
+	same.NICs = append([]NIC{{Name: "veth7"}}, h.NICs...)
 	other := h
 	other.CPUs = 4
 	if h.Digest() != same.Digest() || h.Digest() == other.Digest() || len(h.Digest()) != 16 {

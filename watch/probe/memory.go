@@ -42,8 +42,7 @@ func freeMemoryOf(root string) (int64, error) {
 	if lineOf(info, "MemAvailable") == "" {
 		return 0, fmt.Errorf(
 			"reading the free memory of this host: no MemAvailable in %s",
-			filepath.Join(root,
-				"proc/meminfo"),
+			filepath.Join(root, "proc/meminfo"),
 		)
 	}
 	for _, g := range memoryGroups(read) {
@@ -84,16 +83,13 @@ func memoryGroups(read func(string) string) (out []memoryGroup) {
 		if len(parts) != 3 || !strings.HasPrefix(parts[2], "/") {
 			continue
 		}
-		mount, names := "", memoryGroup{
-			"memory.max",
-			"memory.current",
-			"memory.stat",
-			"inactive_file",
-		}
+		mount := ""
+		names := memoryGroup{"memory.max", "memory.current", "memory.stat", "inactive_file"}
 		switch {
 		case parts[0] == "0":
 		case strings.Contains(","+parts[1]+",", ",memory,"):
-			mount, names = "memory", memoryGroup{
+			mount = "memory"
+			names = memoryGroup{
 				"memory.limit_in_bytes",
 				"memory.usage_in_bytes",
 				"memory.stat",

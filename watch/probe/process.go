@@ -365,20 +365,10 @@ func (r *tree) count(round uint64) {
 	for _, x := range r.member {
 		n, c := &x.now, &x.counted
 		r.userTicks += since(n.user, c.user) + lessOwed(since(n.cuser, c.cuser), &x.owed.user)
-		r.systemTicks += since(
-			n.system,
-			c.system,
-		) + lessOwed(
-			since(n.csystem, c.csystem),
-			&x.owed.system,
-		)
-		r.faults += since(
-			n.faults,
-			c.faults,
-		) + lessOwed(
-			since(n.cfaults, c.cfaults),
-			&x.owed.faults,
-		)
+		r.systemTicks += since(n.system, c.system)
+		r.systemTicks += lessOwed(since(n.csystem, c.csystem), &x.owed.system)
+		r.faults += since(n.faults, c.faults)
+		r.faults += lessOwed(since(n.cfaults, c.cfaults), &x.owed.faults)
 		x.counted = x.now
 	}
 }
@@ -402,14 +392,8 @@ func (r *tree) cpu() (user, system float64, err error) {
 	}
 	if r.grouped {
 		grown := max(now.Total-r.before.Total, 0).Seconds()
-		u, s := max(
-			now.User-r.before.User,
-			0,
-		).Seconds(),
-			max(
-				now.System-r.before.System,
-				0,
-			).Seconds()
+		u := max(now.User-r.before.User, 0).Seconds()
+		s := max(now.System-r.before.System, 0).Seconds()
 		share := 1.0
 		if u+s > 0 {
 			share = u / (u + s)

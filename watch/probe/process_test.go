@@ -272,10 +272,7 @@ func TestProcessErrors(t *testing.T) {
 		"never there": {[]int{999}, nil, "role db: process 999 has exited"},
 		"exits":       {[]int{100}, func(f fake) { f.end(100) }, "process 100 has exited"},
 		"zombie": {[]int{100}, func(f fake) {
-			f.set(100, fakeProc{
-				state: "Z",
-				start: 7,
-			})
+			f.set(100, fakeProc{state: "Z", start: 7})
 		}, "waits for its parent"},
 		"pid given again": {[]int{100}, func(f fake) {
 			f.set(100, fakeProc{start: 8})

@@ -67,35 +67,13 @@ func watching(t *testing.T, h http.Handler) *Prometheus {
 
 // Samples come once for each scrape, with the role; the CPU sums come at every call.
 func TestPrometheusSamples(t *testing.T) {
-	cpu := metricOf(
-		"node_cpu_seconds_total",
-		"app-0",
-		`,"mode":"idle"`,
-		"70",
-	) + "," + metricOf(
-		"node_cpu_seconds_total",
-		"app-0",
-		`,"mode":"user"`,
-		"30",
-	)
+	cpu := metricOf("node_cpu_seconds_total", "app-0", `,"mode":"idle"`, "70") +
+		"," + metricOf("node_cpu_seconds_total", "app-0", `,"mode":"user"`, "30")
 	s := &standIn{
 		up: upOf("app-0", 100, 98),
-		metrics: cpu + "," + metricOf(
-			"own_total",
-			"app-0",
-			`,"role":"theirs"`,
-			"5",
-		) + "," + metricOf(
-			"node_load1",
-			"app-0",
-			"",
-			"NaN",
-		) + "," + metricOf(
-			"go_goroutines",
-			"app-0",
-			"",
-			"8",
-		),
+		metrics: cpu + "," + metricOf("own_total", "app-0", `,"role":"theirs"`, "5") +
+			"," + metricOf("node_load1", "app-0", "", "NaN") +
+			"," + metricOf("go_goroutines", "app-0", "", "8"),
 	}
 	p := watching(t, s)
 	keys := func() (out []string) {
@@ -217,10 +195,8 @@ func TestPrometheusUnwilling(t *testing.T) {
 		`refuses the query: "parse error"`,
 	)
 	for _, bad := range []string{"ftp://x", "http://x?token=hunter22", "http://:%zz"} {
-		failure.Hides(t, failure.Of(NewPrometheus(PrometheusConfig{
-			URL:   bad,
-			Names: []string{"x"},
-		})), "hunter22")
+		failure.Hides(t, failure.Of(NewPrometheus(PrometheusConfig{URL: bad, Names: []string{"x"}})),
+			"hunter22")
 	}
 }
 

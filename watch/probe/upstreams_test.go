@@ -42,9 +42,8 @@ func TestUpstreams(t *testing.T) {
 	}
 	add("a:1 200 0.250\nb:2 503 0.500\n- - -\na:1 101 30.0\na:1 201 0.25")
 	got := sample()
-	if want := "map[requests_total proxy proxy-0 a:1 2xx:1 requests_total proxy proxy-0 b:2 5xx:1 seconds_total proxy proxy-0 a:1:0.25 seconds_total proxy proxy-0 b:2:0.5]"; fmt.Sprint(
-		got,
-	) != want {
+	const want = "map[requests_total proxy proxy-0 a:1 2xx:1 requests_total proxy proxy-0 b:2 5xx:1 seconds_total proxy proxy-0 a:1:0.25 seconds_total proxy proxy-0 b:2:0.5]"
+	if fmt.Sprint(got) != want {
 		t.Errorf("got  %v\nwant %s", got, want)
 	}
 	add("0\n")

@@ -137,13 +137,8 @@ func TestPageBeyondLimitsIsRefused(t *testing.T) {
 func TestSpellingsOfOneSeriesAreNotHeld(t *testing.T) {
 	db := create(t)
 	for i := range 40 {
-		text := "x{a=\"1\"" + strings.Repeat(
-			" ",
-			1+i,
-		) + "} 1\n" + "y{a=\"1\"" + strings.Repeat(
-			" ",
-			1<<20+i,
-		) + "} 1\n"
+		text := "x{a=\"1\"" + strings.Repeat(" ", 1+i) + "} 1\n" +
+			"y{a=\"1\"" + strings.Repeat(" ", 1<<20+i) + "} 1\n"
 		failure.None(t, failure.Of(db.AppendText(at(i), []byte(text), "", nil)))
 	}
 	for _, f := range db.write.sources {

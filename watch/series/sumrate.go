@@ -93,13 +93,8 @@ func (r *rates) lines(sums map[string]*sum, by string) (out []RangeSeries) {
 		}
 		for k, v := range s.values {
 			if s.seen[k] {
-				l.T, l.V = append(
-					l.T,
-					time.UnixMilli(r.start+int64(k)*r.step).UTC(),
-				), append(
-					l.V,
-					v,
-				)
+				l.T = append(l.T, time.UnixMilli(r.start+int64(k)*r.step).UTC())
+				l.V = append(l.V, v)
 			}
 		}
 		if len(l.T) > 0 {

@@ -35,9 +35,7 @@ func TestSumRateIsTheEngines(t *testing.T) {
 			)
 		}
 		failure.None(t, db.Append(
-			t0.Add(
-				time.Duration(second)*time.Second+time.Duration(rng.IntN(300))*time.Millisecond,
-			),
+			t0.Add(time.Duration(second)*time.Second+time.Duration(rng.IntN(300))*time.Millisecond),
 			batch,
 		))
 	}

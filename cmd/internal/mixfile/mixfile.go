@@ -219,10 +219,7 @@ func ratesOf(answer []byte) (rates map[string]float64, at time.Time, err error) 
 		return nil, at, fmt.Errorf("this is no answer of a Prometheus server: %w", err)
 	}
 	if r.Status != "success" {
-		return nil, at, fmt.Errorf(
-			"the query failed: %s",
-			comment(plain.Cut(r.Error, 300)),
-		)
+		return nil, at, fmt.Errorf("the query failed: %s", comment(plain.Cut(r.Error, 300)))
 	}
 	if r.Data.ResultType != "vector" {
 		return nil, at, fmt.Errorf(

@@ -90,13 +90,12 @@ func keptComparison(tb testing.TB, root string, shape keptShape) (st *store.Stor
 			for _, arm := range c.Arms {
 				order++
 				m := first.Manifest
-				m.ID, m.Block, m.Order, m.Arm, m.Engine, m.Comparison = fmt.Sprintf(
-					"%s-%d-%s-%s",
-					first.Manifest.ID,
-					block,
-					engine,
-					arm,
-				), block, order, arm, engine, c.ID
+				m.ID = fmt.Sprintf("%s-%d-%s-%s", first.Manifest.ID, block, engine, arm)
+				m.Block = block
+				m.Order = order
+				m.Arm = arm
+				m.Engine = engine
+				m.Comparison = c.ID
 				m.Digest, m.InDigests = "", true // the first run's is of another manifest
 				// runs that are told apart by their times, and nearly at those of their series
 				if shape.blocks > 0 {
@@ -226,10 +225,9 @@ func keptRun(
 	}
 	for second := range shape.seconds {
 		now := time.Duration(second+1) * time.Second
-		load := math.Min(
-			1,
-			float64(now)/float64(phases[0].To),
-		) * (1 + 0.6*math.Max(0, (now-phases[3].From).Seconds()/(phases[3].To-phases[3].From).Seconds()))
+		load := math.Min(1, float64(now)/float64(phases[0].To))
+		over := (now - phases[3].From).Seconds() / (phases[3].To - phases[3].From).Seconds()
+		load *= 1 + 0.6*math.Max(0, over)
 		for i, win := range windows {
 			win.Response.Reset()
 			win.Service.Reset()
@@ -346,16 +344,9 @@ func newKeptSeries(tb testing.TB, p *plan.Plan, shape keptShape) *keptSeries {
 		for i := 0; i < len(labels); i += 2 {
 			sample.Labels = append(sample.Labels, series.Label{Name: labels[i], Value: labels[i+1]})
 		}
-		s.batch, s.step, s.level = append(
-			s.batch,
-			sample,
-		), append(
-			s.step,
-			step,
-		), append(
-			s.level,
-			level,
-		)
+		s.batch = append(s.batch, sample)
+		s.step = append(s.step, step)
+		s.level = append(s.level, level)
 	}
 	histogram := func(name, label string, n int, more ...string) {
 		for i := range n {

@@ -15,6 +15,11 @@ import (
 	"plimsoll/report"
 )
 
+// pairsNeeded heads the table of the pairs that a difference needs.
+var pairsNeeded = []string{
+	"Test", "Endpoint", "Delta", "Margin", "Pairs", "sd 1 %", "sd 2 %", "sd 3 %", "sd 5 %",
+}
+
 // published are tables of supported users that Mattermost's release team published, cell for cell,
 // with the numbers that they come from: the comparisons of v10.6.1 with v10.7.0-rc1, v9.11.16 with
 // v10.5.7 (two runs, two databases), and v11.0.4 with v11.1.0-rc2.
@@ -27,17 +32,7 @@ var published = []publishedComparison{
 			{"Postgres", "17504", "17310", "-1.11%"},
 		}}},
 		[][]string{
-			{
-				"Test",
-				"Endpoint",
-				"Delta",
-				"Margin",
-				"Pairs",
-				"sd 1 %",
-				"sd 2 %",
-				"sd 3 %",
-				"sd 5 %",
-			},
+			pairsNeeded,
 			{"MySQL", "capacity", "-0.28%", "5 %", "1", "6", "6", "9", "20"},
 			{"Postgres", "capacity", "-1.11%", "5 %", "1", "6", "6", "10", "24"},
 		},
@@ -59,17 +54,7 @@ var published = []publishedComparison{
 			}},
 		},
 		[][]string{
-			{
-				"Test",
-				"Endpoint",
-				"Delta",
-				"Margin",
-				"Pairs",
-				"sd 1 %",
-				"sd 2 %",
-				"sd 3 %",
-				"sd 5 %",
-			},
+			pairsNeeded,
 			{"MySQL", "capacity", "11.01%", "5 %", "2", "never", "never", "never", "never"},
 			{"Postgres", "capacity", "9.48%", "5 %", "2", "never", "never", "never", "never"},
 			{

@@ -283,9 +283,8 @@ func TestWhyNothingIsSaidOfSettling(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
 			x := s
-			x.Silent, x.Users = tt.silent, &record.Users{
-				Storms: make([]record.StormOutcome, tt.storms),
-			}
+			x.Silent = tt.silent
+			x.Users = &record.Users{Storms: make([]record.StormOutcome, tt.storms)}
 			if err := x.Text(&out); err != nil {
 				t.Fatal(err)
 			}

@@ -30,11 +30,8 @@ func TestSizingThatLostMessages(t *testing.T) {
 		Planned:    []int{50, 60},
 		Search:     "search",
 	}
-	first, last := storetest.Put(t, st, storetest.StoredRun{
-		ID:     "first",
-		Slower: 1,
-		Series: true,
-	}), storetest.Put(t, st, storetest.StoredRun{ID: "step", Slower: 1, Series: true, Lost: 3})
+	first := storetest.Put(t, st, storetest.StoredRun{ID: "first", Slower: 1, Series: true})
+	last := storetest.Put(t, st, storetest.StoredRun{ID: "step", Slower: 1, Series: true, Lost: 3})
 	repeated := storetest.Put(t, st, storetest.StoredRun{
 		ID:      "repeated",
 		Slower:  1,

@@ -167,9 +167,7 @@ func options(seed string) ([]nats.Option, error) {
 	return []nats.Option{
 		nats.Nkey(public, kp.Sign), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1),
 		nats.Timeout(2 * time.Second),
-		nats.PingInterval(
-			2 * time.Second,
-		), nats.MaxPingsOutstanding(2), nats.IgnoreAuthErrorAbort(),
+		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.IgnoreAuthErrorAbort(),
 		nats.IgnoreDiscoveredServers(),
 		nats.CustomReconnectDelay(func(attempts int) time.Duration {
 			return min(250*time.Millisecond<<min(attempts, 4), 4*time.Second)

@@ -55,12 +55,8 @@ func TestRead(t *testing.T) {
 func TestReadProcesses(t *testing.T) {
 	one := func(ns string) string {
 		return head + "BenchmarkEncode-2 100 " + ns + " ns/op\nPASS\nok  \tplimsoll/a\t1s\n" +
-			strings.Replace(
-				head,
-				"plimsoll/a",
-				"plimsoll/b",
-				1,
-			) + "BenchmarkEncode-2 100 7 ns/op\nPASS\nok  \tplimsoll/b\t1s\n"
+			strings.Replace(head, "plimsoll/a", "plimsoll/b", 1) +
+			"BenchmarkEncode-2 100 7 ns/op\nPASS\nok  \tplimsoll/b\t1s\n"
 	}
 	got, err := gobench.Read("f", []byte(one("12.5")+one("13.5")))
 	if err != nil || len(got) != 2 || len(got[0].Warnings) != 0 {

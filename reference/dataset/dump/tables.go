@@ -100,11 +100,8 @@ func query(table string, columns []string, my bool) string {
 		cells[i] = "COALESCE(`" + strings.ReplaceAll(c, "`", "``") + "`, CHAR(30))"
 	}
 	hash := "CRC32(CONCAT_WS(CHAR(31), " + strings.Join(cells, ", ") + "))"
-	return "SELECT COUNT(*), " + times + ", COALESCE(SUM(" + hash + "), 0) FROM `" + strings.ReplaceAll(
-		table,
-		"`",
-		"``",
-	) + "`"
+	return "SELECT COUNT(*), " + times + ", COALESCE(SUM(" + hash + "), 0) FROM `" +
+		strings.ReplaceAll(table, "`", "``") + "`"
 }
 
 // Compare returns the differences between the tables of a manifest and of a database, one line

@@ -16,9 +16,8 @@ func inSample(column string) string { return column + " >= 'y' AND " + column + 
 
 var rules = []rule{
 	{"posts in channels that are not there",
-		"SELECT COUNT(*) FROM posts p LEFT JOIN channels c ON c.id = p.channelid WHERE " + inSample(
-			"p.id",
-		) + " AND c.id IS NULL"},
+		"SELECT COUNT(*) FROM posts p LEFT JOIN channels c ON c.id = p.channelid WHERE " +
+			inSample("p.id") + " AND c.id IS NULL"},
 	{"posts whose author is no member of the channel",
 		"SELECT COUNT(*) FROM posts p LEFT JOIN channelmembers m ON m.channelid = p.channelid AND m.userid = p.userid WHERE " +
 			inSample("p.id") + " AND p.type = '' AND m.userid IS NULL"},
@@ -35,14 +34,11 @@ var rules = []rule{
 		"SELECT COUNT(*) FROM channels c WHERE " + inSample("c.id") +
 			" AND c.totalmsgcount <> (SELECT COUNT(*) FROM posts p WHERE p.channelid = c.id AND p.deleteat = 0 AND p.type = '')"},
 	{"members who have read more than there is",
-		"SELECT COUNT(*) FROM channelmembers m JOIN channels c ON c.id = m.channelid WHERE " + inSample(
-			"m.channelid",
-		) +
-			" AND (m.msgcount > c.totalmsgcount OR m.msgcountroot > c.totalmsgcountroot)"},
+		"SELECT COUNT(*) FROM channelmembers m JOIN channels c ON c.id = m.channelid WHERE " +
+			inSample("m.channelid") + " AND (m.msgcount > c.totalmsgcount OR m.msgcountroot > c.totalmsgcountroot)"},
 	{"members who are no users",
-		"SELECT COUNT(*) FROM channelmembers m LEFT JOIN users u ON u.id = m.userid WHERE " + inSample(
-			"m.channelid",
-		) + " AND u.id IS NULL"},
+		"SELECT COUNT(*) FROM channelmembers m LEFT JOIN users u ON u.id = m.userid WHERE " +
+			inSample("m.channelid") + " AND u.id IS NULL"},
 	{"members of a team's channel who are not in the team",
 		"SELECT COUNT(*) FROM channelmembers m JOIN channels c ON c.id = m.channelid LEFT JOIN teammembers t ON t.teamid = c.teamid AND t.userid = m.userid WHERE " +
 			inSample("m.channelid") + " AND c.teamid <> '' AND t.userid IS NULL"},

@@ -235,10 +235,8 @@ func findsImage(ctx context.Context, t *testing.T, d *dump.Dump, state string) {
 // TestCutOffScripts feeds scripts that end early to a client that notices nothing.
 func TestCutOffScripts(t *testing.T) {
 	half := postgresScript[:len(postgresScript)/2]
-	gz, zst := gzipped(postgresScript+strings.Repeat("-- 0123456789\n", 9999)), zstandard(
-		t,
-		postgresScript,
-	)
+	gz := gzipped(postgresScript + strings.Repeat("-- 0123456789\n", 9999))
+	zst := zstandard(t, postgresScript)
 	flipped := slices.Clone(gz)
 	flipped[len(flipped)-5] ^= 1 // in its checksum
 	for _, c := range []struct {

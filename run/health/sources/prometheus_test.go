@@ -155,9 +155,8 @@ func TestMetricsOfThePageAreNotAskedFor(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]string{} // by role, the question for the samples
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		result, query := `{"metric":{"job":"node","instance":"h"},"value":[100,"100"]}`, r.FormValue(
-			"query",
-		)
+		result := `{"metric":{"job":"node","instance":"h"},"value":[100,"100"]}`
+		query := r.FormValue("query")
 		if !strings.HasPrefix(query, "timestamp(up{") {
 			result = `{"metric":{"__name__":"node_load1","job":"node","instance":"h"},"value":[100,"1"]}`
 			mu.Lock()

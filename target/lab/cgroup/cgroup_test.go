@@ -2,9 +2,9 @@ package cgroup
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,9 +29,7 @@ func TestCPU(t *testing.T) {
 	failure.None(t, err)
 	defer func() { _ = p.Kill() }()
 	for range 500 { // until the child of the child is there
-		if b, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/task/" + strconv.Itoa(p.PID()) + "/children"); len(
-			b,
-		) > 0 {
+		if b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", p.PID())); len(b) > 0 {
 			break
 		}
 		time.Sleep(time.Millisecond)

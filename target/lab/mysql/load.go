@@ -33,10 +33,8 @@ func (p *program) script(
 		Path: path,
 		Args: []string{
 			"--no-defaults", "--batch", "--binary-mode", "--default-character-set=utf8mb4", "--user=root",
-			fmt.Sprint(
-				"--max-allowed-packet=",
-				MaxPacket,
-			), "--socket=" + socket(in), "--database=" + db,
+			fmt.Sprint("--max-allowed-packet=", MaxPacket),
+			"--socket=" + socket(in), "--database=" + db,
 		},
 		Env: p.environment(),
 	}, err

@@ -141,9 +141,7 @@ requests_total{role="db"} =>
 		t0.Add(time.Minute),
 	)
 	if err != nil ||
-		fmt.Sprint(
-			sets,
-		) != `[{__name__="odd", v="inf"} {__name__="requests_total", role="app"} {__name__="requests_total", role="db"}]` {
+		fmt.Sprint(sets) != `[{__name__="odd", v="inf"} {__name__="requests_total", role="app"} {__name__="requests_total", role="db"}]` {
 		t.Errorf("series: %v, %v", sets, err)
 	}
 	if _, warn, _, err = c.Series(ctx, []string{`{__name__!=""}`}, t0, t0.Add(time.Minute), v1.WithLimit(2)); err != nil ||
