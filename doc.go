@@ -37,22 +37,23 @@
 //
 //   - cmd, console, report: what people type, watch and read; cmd/exit has the exit statuses.
 //   - run: everything that executes. preflight asks before; deploy brings a target up; users has the
-//     simulated users and the agents that joined; health reads the gates; session carries out one
-//     run, trial its load and capacity its search; compare, sizing and bisect carry out many; duet
-//     pauses the arms that take turns, and turns has their places; live and audience show a run,
-//     export passes its series on; rating measures what this host's generator can drive.
+//     simulated users and the agents that joined; health reads the gates, by which trial voids a run;
+//     session carries out one run, trial its load and capacity its search; compare, sizing and
+//     bisect carry out many; duet pauses the arms that take turns, and turns has their places; live
+//     and audience show a run, export passes its series on; rating measures what this host's
+//     generator can drive.
 //   - judge: everything that decides, and executes nothing: verdict, comparison, bisect, suspects,
-//     limiter, drift, sizing, and attribution, whose names match what was renamed.
+//     limiter, drift, sizing, attribution, and attribution/names for what was renamed.
 //   - evidence: what can be asked of a stored run.
 //   - record: a run's folder, its writer and its reader; store finds runs again; importer has the
 //     results of other tools, in a package each.
 //   - plan: what is asked, a table of keys and of gates. stats: mathematics, on the ground floor.
-//   - load: clock, engine, wire (HTTP and WebSocket), workload, measure (histograms), script
-//     (behaviors in JavaScript), fleet (agents), which join over NATS.
+//   - load: clock, engine, wire (HTTP and WebSocket), workload (what users do, and what was omitted),
+//     measure (histograms), script (behaviors in JavaScript), fleet (agents), which join over NATS.
 //   - dialect: knowledge of one kind of server, in a package each: its actions and its API; and the
 //     rules of a plan that names none.
-//   - target: drivers, and lab with processes, namespaces, control groups, and a package each for
-//     postgresql, mysql and nginx.
+//   - target: drivers, and lab with processes, namespaces, control groups, database (start, snapshot,
+//     restore), and a package each for postgresql, mysql and nginx.
 //   - watch: probes of hosts and databases, statements (query), profiles, and series with PromQL.
 //   - reference: servers to be measured, and data sets. studies, newsfeed: modules beside the product.
 //
