@@ -27,8 +27,10 @@ const (
 	equalUse    = 0.02 // of busy cores: readings of the same cores by two probes differ by less
 	alikeUse    = 0.10 // of the use of the cores of two roles: the cores may be the same
 	fullUse     = 0.95 // of busy cores, from which on they may be why something is lost
-	// of the use of busy cores: a watched system that uses less does not fill them.
+	// of the use of busy cores: a watched system that uses less does not fill them; one that uses
+	// less than aloneShare does not fill them alone.
 	ownShare     = 0.5
+	aloneShare   = 0.8
 	mostFailures = 0.5 // of the failed operations: at so many, refusals broke the rule
 	// a role with less than this part of the largest consumer's CPU only shares its cores.
 	cpuMinor = 0.5
@@ -231,8 +233,9 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 	l.Sentence = fmt.Sprintf("Limited by %s: %s.", l.Name, l.Evidence[0].Text())
 	if l.Kind == LimitHost {
 		l.Sentence = fmt.Sprintf(
-			"LIMITED BY OTHERS ON THE HOST: %s; what was watched of the system used less than half of what processes used there.",
+			"LIMITED BY OTHERS ON THE HOST: %s; what was watched of the system used %.0f %% of what processes used there.",
 			l.Evidence[0].Text(),
+			100*ownPart(o, sameCores(l.Evidence[0], all, o)),
 		)
 	}
 	return l
@@ -324,7 +327,9 @@ func candidates(all []Evidence, o Observed) []suspect {
 		}
 		kind, role := e.Limiter, e.Role
 		if e.Limiter == LimitCPU {
-			if roles := sameCores(e, all, o); foreign(o, roles) {
+			roles := sameCores(e, all, o)
+			own := ownPart(o, roles)
+			if own < ownShare || own < aloneShare && waits(all, roles) {
 				kind, role = LimitHost, ""
 			} else {
 				e.Role = consumer(o, roles)
@@ -450,11 +455,11 @@ func sameCores(e Evidence, all []Evidence, o Observed) []string {
 	return roles
 }
 
-// foreign reports whether processes that are none of the system's use most of the busy time of the
-// cores that some roles share. It is not known, and so not so, where the own use of a role was not
-// watched that is there. Roles of whose cores as much is busy may be there too, and count as if
-// they were: two agents that read the same cores differ by little.
-func foreign(o Observed, roles []string) bool {
+// ownPart returns which part of the busy time of the cores that some roles share the system's
+// processes use, by their readings above 0. It is NaN, which is not known, where the own use of a
+// role was not watched that is there. Roles of whose cores as much is busy may be there too, and
+// count as if they were: two agents that read the same cores differ by little.
+func ownPart(o Observed, roles []string) float64 {
 	used, busy := 0.0, 0.0
 	for _, role := range roles {
 		busy = max(busy, coresAt(o, o.Busy[role]))
@@ -468,11 +473,23 @@ func foreign(o Observed, roles []string) bool {
 	}
 	for _, role := range there {
 		if len(o.CPU[role]) == 0 {
-			return false
+			return math.NaN()
 		}
 		used += usage(o, role)
 	}
-	return used > 0 && used < ownShare*busy
+	if used == 0 || busy == 0 {
+		return math.NaN()
+	}
+	return used / busy
+}
+
+// waits reports whether a wait of one of some roles qualifies that busy cores would explain: with
+// others on the cores it cannot be told whether it is theirs.
+func waits(all []Evidence, roles []string) bool {
+	return slices.ContainsFunc(all, func(e Evidence) bool {
+		return e.Qualifies && slices.Contains(roles, e.Role) &&
+			slices.Contains(behind[e.Limiter].same, LimitCPU)
+	})
 }
 
 // consumer is the one of some roles that uses most CPU at capacity; the first, where that is not

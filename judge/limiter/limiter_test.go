@@ -379,8 +379,9 @@ func TestDiagnoseMissing(t *testing.T) {
 }
 
 // TestDiagnoseCoresThatOthersFill has full cores of which the system uses a part: below half of the
-// use there, others are named, and waiting for a core is their symptom. Where it is not known who
-// uses them, the role is.
+// use there, others are named, and waiting for a core is their symptom; below 0.8 they are named
+// where something waits, which may be the cause or their symptom. Where it is not known who uses
+// them, the role is.
 func TestDiagnoseCoresThatOthersFill(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -394,6 +395,9 @@ func TestDiagnoseCoresThatOthersFill(t *testing.T) {
 		{"nobody knows who else is there", 0.3, 0, "", "cpu app"},
 		{"nobody watched the app", 0, 1, "", "cpu app"},
 		{"mutex waits of a core that others have", 0.3, 1, "app-locks", "host"},
+		{"a full pool, and a neighbor has some", 0.55, 1, "db-pool", "host"},
+		{"a full pool behind the app's own core", 0.9, 1, "db-pool", "cpu app"},
+		{"loss, and a neighbor has some", 0.55, 1, "network-loss", "network-loss app"},
 		{"loss is no symptom of them", 0.3, 1, "network-loss", "network-loss app"},
 	} {
 		s := newScene().see(t, "cpu", "app", flat(0.9))
