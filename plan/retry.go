@@ -43,8 +43,8 @@ func (p *Plan) defaultRetry() time.Duration {
 	}
 	run := (p.RunLength(true, true) + BetweenRuns).Minutes()
 	blocks := (max(p.Compare.Blocks, 1) + 2) / 3
-	runs := blocks * len(p.Compare.Arms) * max(len(p.Database.Engine), 1)
-	minutes := math.Ceil(run * float64(runs))
+	arms, engines := len(p.Compare.Arms), max(len(p.Database.Engine), 1)
+	minutes := math.Ceil(run * float64(blocks) * float64(arms) * float64(engines))
 	return time.Duration(min(max(minutes, 1), MaxTime.Minutes())) * time.Minute
 }
 
