@@ -132,12 +132,8 @@ func (c *columns) past(from float64) map[string]any {
 		}
 		points := map[string]any{"mean": pick(func(p point) float64 { return p.mean })}
 		if c.step > 1 {
-			points["min"] = pick(func(p point) float64 {
-				return p.min
-			})
-			points["max"] = pick(func(p point) float64 {
-				return p.max
-			})
+			points["min"] = pick(func(p point) float64 { return p.min })
+			points["max"] = pick(func(p point) float64 { return p.max })
 		}
 		series[name] = points
 	}

@@ -88,8 +88,7 @@ func explains(a, b suspect, o Observed) bool {
 		return true
 	}
 	if a.kind == LimitHost {
-		// a wait for a core is a wait for the process that has it
-		return slices.Contains(behind[b.kind].same, LimitCPU)
+		return waitsForCores(b.kind) // and so for the process that has them
 	}
 	// Cores that several roles share are busy for all of them; the one that uses most of them is
 	// named.

@@ -487,10 +487,12 @@ func ownPart(o Observed, roles []string) float64 {
 // others on the cores it cannot be told whether it is theirs.
 func waits(all []Evidence, roles []string) bool {
 	return slices.ContainsFunc(all, func(e Evidence) bool {
-		return e.Qualifies && slices.Contains(roles, e.Role) &&
-			slices.Contains(behind[e.Limiter].same, LimitCPU)
+		return e.Qualifies && slices.Contains(roles, e.Role) && waitsForCores(e.Limiter)
 	})
 }
+
+// waitsForCores reports whether a limiter may be a symptom of the busy cores of its role.
+func waitsForCores(kind string) bool { return slices.Contains(behind[kind].same, LimitCPU) }
 
 // consumer is the one of some roles that uses most CPU at capacity; the first, where that is not
 // known of any.
