@@ -8,10 +8,13 @@ go=${GO:-go}
 # MODULE DIR TEST. Each skips itself where PLIMSOLL_ALONE is not set.
 alone=('studies faults TestThreeFaults')
 
+# Most tests wait more than they compute, so half as many packages again as there are cores run at a time.
+packages=$(( ($(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2 ))
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 failed=()
-"$go" test "$@" ./... 2>&1 | tee "$log"
+"$go" test -p "$packages" "$@" ./... 2>&1 | tee "$log"
 status=$?
 mapfile -t failed < <(awk -F'\t' '$1 == "FAIL" && NF > 1 { sub(/ .*/, "", $2); print $2 }' "$log")
 if [ $status != 0 ] && [ ${#failed[@]} = 0 ]; then
