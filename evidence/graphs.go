@@ -97,8 +97,12 @@ type stretch struct {
 	coarse, fine, window time.Duration
 }
 
+// leastRateWindow is the shortest time over which rates look back: probes take a sample a second.
+const leastRateWindow = 3 * time.Second
+
 // newStretch begins with the first second of span. Rates look back over window, or over one step
-// where that is longer.
+// where that is longer, but over no more than a quarter of span: a longer window would carry the
+// time before a short test far into its graphs.
 func newStretch(
 	db *series.DB,
 	epoch time.Time,
@@ -116,6 +120,7 @@ func newStretch(
 		coarse: step(report.GridPoints),
 		fine:   step(series.MaxPoints / 2),
 	}
+	window = min(window, max(length/4, leastRateWindow))
 	x.window = max(window, x.coarse).Truncate(time.Second)
 	return x
 }

@@ -88,3 +88,21 @@ func TestHistogramsAreTheirQueries(t *testing.T) {
 		t.Errorf("%d values were compared", n)
 	}
 }
+
+// TestWindowOfRates: the CPU time of a test of 8 s rose until its sixth second in graphs with a
+// window of 6 s, though its users did the same from the second on.
+func TestWindowOfRates(t *testing.T) {
+	for _, c := range []struct{ length, window, want time.Duration }{
+		{8 * time.Second, 6 * time.Second, 3 * time.Second},
+		{18 * time.Second, 6 * time.Second, 4 * time.Second},
+		{10 * time.Minute, time.Minute, time.Minute},
+		{10 * time.Minute, 4 * time.Second, 4 * time.Second},
+		{24 * time.Hour, 4 * time.Second, 6 * time.Minute},
+	} {
+		span := [2]time.Duration{time.Minute, time.Minute + c.length}
+		got := newStretch(nil, time.Time{}, span, c.window).window
+		if got.Round(time.Second) != c.want.Round(time.Second) {
+			t.Errorf("%v with a window of %v: %v, want %v", c.length, c.window, got, c.want)
+		}
+	}
+}

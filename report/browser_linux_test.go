@@ -80,6 +80,9 @@ func TestPagesInABrowser(t *testing.T) {
 							wide,
 						)
 					}
+					if name == "rich" && width == 1280 {
+						endpointTablesFit(t, c)
+					}
 					for _, poor := range c.Contrast() {
 						t.Errorf("%d px, %s: too little contrast: %s", width, scheme, poor)
 					}
@@ -533,5 +536,21 @@ func TestFirstScreen(t *testing.T) {
 				t.Errorf("%s: %d folds are open", name, open)
 			}
 		}
+	}
+}
+
+// endpointTablesFit fails where a reader must scroll a table of endpoints to find its last column.
+func endpointTablesFit(t *testing.T, c *browser.Browser) {
+	t.Helper()
+	var found struct {
+		Tables int
+		Cut    []string
+	}
+	c.Eval(`(() => {
+		const tables = [...document.querySelectorAll(".scroll")].filter(s => [...s.querySelectorAll("th")].some(h => h.textContent.includes("Needed")));
+		return {Tables: tables.length, Cut: tables.filter(s => s.scrollWidth > s.clientWidth).map(s => s.getAttribute("aria-labelledby") + ": " + s.scrollWidth + " px in " + s.clientWidth)};
+	})()`, &found)
+	if found.Tables == 0 || len(found.Cut) > 0 {
+		t.Errorf("of %d tables of endpoints these are cut: %v", found.Tables, found.Cut)
 	}
 }

@@ -150,7 +150,7 @@ func (s State) endpointTable(f NamedVerdict, base, fresh string) *table {
 	for _, r := range f.Verdict.Results {
 		needed := dash
 		if r.PairsNeeded > 0 {
-			needed = s.lasting(r.PairsNeeded)
+			needed = s.briefly(r.PairsNeeded)
 		}
 		t.add(
 			r.Name,

@@ -45,6 +45,15 @@ func (s State) lasting(blocks int) string {
 	return fmt.Sprintf("about %s, %s", count(MinutesOf(blocks, s.Block), "minute", "minutes"), n)
 }
 
+// briefly returns the same as a cell of a table has it: "52 min, 23 blocks".
+func (s State) briefly(blocks int) string {
+	n := count(blocks, "block", "blocks")
+	if s.Block <= 0 {
+		return n
+	}
+	return fmt.Sprintf("%d min, %s", MinutesOf(blocks, s.Block), n)
+}
+
 // MinutesOf returns the minutes that a number of blocks takes, rounded up to two significant
 // digits; 0 if the time of a block is not known.
 func MinutesOf(blocks int, each time.Duration) int {
