@@ -20,8 +20,8 @@ const (
 	// leastStatement is the smallest difference of such a statement, as a share of the execution
 	// time of all statements of the base.
 	leastStatement = 0.05
-	// leastSecond is the smallest share of a second part in a sentence.
-	leastSecond = 0.2
+	// leastPart is the smallest share of a group of functions, and of any second part, in a sentence.
+	leastPart = 0.2
 )
 
 // why fills Document.Why and Document.Statements.
@@ -110,7 +110,7 @@ func (w *Why) cause(arms [2]string) string {
 		return text
 	}
 	text := shareText(parts[0].Share) + " of it is " + w.partText(parts[0], arms)
-	if len(parts) > 1 && parts[1].Share >= leastSecond {
+	if len(parts) > 1 && parts[1].Share >= leastPart {
 		text += "; " + shareText(parts[1].Share) + " is " + w.partText(parts[1], arms)
 	}
 	return text
@@ -145,11 +145,15 @@ func (w *Why) quiet(change string, arms [2]string) {
 }
 
 // explains reports whether a part may be named as the origin of a difference: it goes in its
-// direction, and its interval excludes 0.
+// direction, and its interval excludes 0. Functions are tested together; the intervals of the
+// groups are not, and one of a dozen may exclude 0 by chance, so a small group is not named.
 func explains(p attribution.CostPart) bool {
+	sure := p.Share > 0 && p.Cost.Low*p.Cost.High > 0
 	switch p.Kind {
-	case attribution.PartFunction, attribution.PartGroup, attribution.PartSpread:
-		return p.Share > 0 && p.Cost.Low*p.Cost.High > 0
+	case attribution.PartFunction, attribution.PartSpread:
+		return sure
+	case attribution.PartGroup:
+		return sure && p.Share >= leastPart
 	default:
 		return false
 	}

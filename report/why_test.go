@@ -82,6 +82,7 @@ func TestWhySentence(t *testing.T) {
 		"spread":          {only(attribution.PartSpread, "", 1), 1.15, ": all of it is spread over all functions by about the same share", true},
 		"more than all":   {only(attribution.PartGroup, "garbage collector", 1.3), 1.15, ": more than all (130 %) of it is garbage collector", true},
 		"unsure":          {unsure, 1.15, ": no function explains it; this comparison could find 1.8 %", true},
+		"small group":     {only(attribution.PartGroup, "other library code", 0.07), 1.15, ": no function explains it; this comparison could find 1.8 %", true},
 		"against it":      {only(attribution.PartGroup, "scheduler", -0.5), 1.15, ": no function explains it; this comparison could find 1.8 %", true},
 		"moved":           {moved, 1.15, ": 71 % of it is sqlstore.(*SqlPostStore).prepareThreadedResponse (moved from store.(*S).Load, +38.0 % [+29.0, +47.0]), called by api4.createPost", true},
 		"its own library": {used, 1.15, ": 71 % of it is " + place + " (+20 % [+10, +30])" + caller, true},

@@ -141,7 +141,7 @@ func TestBlocksInMinutes(t *testing.T) {
 	) {
 		t.Errorf("actions %q, want %q", d.Actions, want)
 	}
-	if got := d.State.endpointTable(d.Verdicts[0], "base", "new").Rows[0][8]; got != "about 210 minutes, 94 blocks" {
+	if got := d.State.endpointTable(d.Verdicts[0], "base", "new").Rows[0][8]; got != "210 min, 94 blocks" {
 		t.Errorf("needed: %q", got)
 	}
 	if got := (State{}).lasting(94); got != "94 blocks" {
