@@ -197,6 +197,7 @@ func TestHostileProcess(t *testing.T) {
 	served := inBackground(func() error { return srv.Serve(l) })
 	modes := hostileModes(true)
 	fmt.Println("http://" + l.Addr().String())
+	fmt.Println(s.URL())
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		var m *hostileMode
 		for i := range modes {
@@ -213,8 +214,9 @@ func TestHostileProcess(t *testing.T) {
 	<-done
 }
 
-// startHostile starts that process and returns its address and a function that arms it.
-func startHostile(t *testing.T) (address string, arm func(mode string)) {
+// startHostile starts that process and returns its address, that of the server behind it, which
+// always behaves, and a function that arms it.
+func startHostile(t *testing.T) (address, behind string, arm func(mode string)) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHostileProcess$")
 	cmd.Env = append(os.Environ(), "PLIMSOLL_HOSTILE_PROCESS=1")
@@ -239,8 +241,8 @@ func startHostile(t *testing.T) (address string, arm func(mode string)) {
 		}
 		return strings.TrimSpace(s)
 	}
-	address = line()
-	return address, func(mode string) {
+	address, behind = line(), line()
+	return address, behind, func(mode string) {
 		if _, err := fmt.Fprintln(in, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -285,13 +287,13 @@ func TestHostileServersStayWithinTheBudget(t *testing.T) {
 	}
 	wire.Process().SetLimit(budget)
 	defer wire.Process().SetLimit(wire.DefaultBudget)
-	address, arm := startHostile(t)
+	address, behind, arm := startHostile(t)
 	for _, mode := range hostileModes(false) {
 		t.Run(mode.name, func(t *testing.T) {
 			debug.FreeOSMemory()
 			reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 			env := workload.Env{
-				URL:      address,
+				URL:      behind,
 				Seed:     7,
 				Pace:     pace,
 				Registry: reg,
@@ -306,6 +308,7 @@ func TestHostileServersStayWithinTheBudget(t *testing.T) {
 			if err := b.Provision(t.Context(), env, users); err != nil {
 				t.Fatal(err)
 			}
+			env.URL = address
 			local, err := engine.New(t.Context(), engine.Config{
 				Env:   env,
 				Mix:   []engine.Part{{Behavior: b, Share: 1}},
