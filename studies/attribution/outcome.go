@@ -63,6 +63,8 @@ const rule = `An outcome is **right** if the first finding is the planted one, a
 With no finding an outcome is *nothing named*, which is not right where something was planted. An
 outcome without an attribution, for any reason, is not right and not left out.`
 
+func (o outcome) machine() string { return o.Machine }
+
 // score compares what was named first with the truth.
 func (o outcome) score() string {
 	switch {

@@ -105,6 +105,8 @@ const (
 	cut       = "interrupted"
 )
 
+func (o outcome) machine() string { return o.Machine }
+
 // score compares the verdicts with the truth. A difference is found if each database is worse, and
 // an alarm is false if one of them is worse or better and nothing was planted.
 func (o outcome) score() string {

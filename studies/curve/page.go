@@ -111,7 +111,7 @@ func (c curve) page() string {
 	return study.Render(pageText, template.FuncMap{
 		"clock": clock, "smallest": c.smallest, "score": outcome.score, "words": outcome.words,
 	}, map[string]any{
-		"First": first, "Last": last, "Machines": c.machines(), "Counted": len(c.counted), "Hosts": hosts,
+		"First": first, "Last": last, "Machines": study.Machines(c.counted, outcome.machine), "Counted": len(c.counted), "Hosts": hosts,
 		"Interrupted": len(c.interrupted), "Others": c.others, "Every": slices.Concat(c.counted, c.interrupted),
 		"None": append(c.rows(true), row{"all", "both", none}), "Planted": c.rows(false),
 		"By": map[string]string{byCPU: "CPU time in one operation", byWait: "p95(post)"},
@@ -152,14 +152,3 @@ func (o outcome) words() (text string) {
 
 // clock writes seconds as 8 min 05 s.
 func clock(s float64) string { return fmt.Sprintf("%d min %02d s", int(s)/60, int(s)%60) }
-
-// machines names the machines of the outcomes, in the order in which they came.
-func (c curve) machines() string {
-	var names []string
-	for _, o := range c.counted {
-		if !slices.Contains(names, o.Machine) {
-			names = append(names, o.Machine)
-		}
-	}
-	return strings.Join(names, "; and on ")
-}

@@ -122,7 +122,7 @@ func table(suite string, faults []fault, results []result) (string, shares) {
 				first = r.At
 			}
 			last = max(last, r.At)
-			machines, commits = with(machines, r.Machine), with(commits, r.Commit)
+			machines, commits = study.With(machines, r.Machine), study.With(commits, r.Commit)
 		}
 		fmt.Fprintf(
 			&b,
@@ -180,14 +180,6 @@ func table(suite string, faults []fault, results []result) (string, shares) {
 		len(faults),
 	)
 	return head + b.String() + "\n" + said + ".\n", all
-}
-
-// with appends s unless the list has it.
-func with(list []string, s string) []string {
-	if s == "" || slices.Contains(list, s) {
-		return list
-	}
-	return append(list, s)
 }
 
 // named is the limiter that a run named, for the table.

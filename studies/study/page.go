@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -98,4 +99,21 @@ func Append(file string, v any) error {
 	}
 	_, err = f.Write(append(line, '\n'))
 	return errors.Join(err, f.Close())
+}
+
+// With appends s to a list, unless it is empty or the list has it.
+func With(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// Machines names the machines of outcomes inside a sentence, in the order in which they came.
+func Machines[T any](outcomes []T, of func(T) string) string {
+	var names []string
+	for _, o := range outcomes {
+		names = With(names, of(o))
+	}
+	return strings.Join(names, "; and on ")
 }
