@@ -127,6 +127,24 @@ func TestSamplesBeyondTheKernelsCount(t *testing.T) {
 	}
 }
 
+// TestNothingOwn has programs none of whose functions are their own.
+func TestNothingOwn(t *testing.T) {
+	for kind, want := range map[attribution.Kind]string{
+		attribution.Library: "all are in libraries and its runtime",
+		attribution.Unknown: "it has no symbols",
+	} {
+		blocks, _ := plain(1)
+		blocks = each(func(p *attribution.CPUProfile) {
+			for i := range p.Functions {
+				p.Functions[i].Kind = kind
+			}
+		})(blocks)
+		if got := attribution.Attribute("app", blocks).Withheld; !strings.HasSuffix(got, ": "+want) {
+			t.Errorf("all functions of kind %q: withheld for %q, want %q", kind, got, want)
+		}
+	}
+}
+
 // each returns a change of every profile.
 func each(change func(p *attribution.CPUProfile)) func([]attribution.BlockProfiles) []attribution.BlockProfiles {
 	return func(blocks []attribution.BlockProfiles) []attribution.BlockProfiles {

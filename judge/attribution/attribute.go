@@ -33,7 +33,7 @@ func Attribute(role string, blocks []BlockProfiles) Attribution {
 	}
 	c := count(blocks)
 	if len(c.cells) == 0 {
-		out.Withheld = "no sample is in a function of the program itself: it has no symbols"
+		out.Withheld = nothingOwn(blocks)
 		return out
 	}
 	m := fit(c, c.units(nil))
@@ -97,6 +97,18 @@ func unusable(blocks []BlockProfiles) string {
 		}
 	}
 	return ""
+}
+
+// nothingOwn says why no sample is in a function of the program itself.
+func nothingOwn(blocks []BlockProfiles) string {
+	for b := range blocks {
+		for _, p := range []*CPUProfile{&blocks[b].Base, &blocks[b].New} {
+			if slices.ContainsFunc(p.Functions, func(f Function) bool { return f.Kind == Library }) {
+				return "no sample is in a function of the program itself: all are in libraries and its runtime"
+			}
+		}
+	}
+	return "no sample is in a function of the program itself: it has no symbols"
 }
 
 // sides are the costs of both arms in each block.

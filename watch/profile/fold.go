@@ -289,7 +289,9 @@ func (f *folded) stored(role int) (p Stored) {
 		return cmp.Or(cmp.Compare(samples[b.Name], samples[a.Name]), cmp.Compare(a.Name, b.Name))
 	})
 	if len(p.Binaries) > 0 {
-		p.Module = f.programs[p.Binaries[0].Name].Module
+		if own := f.programs[p.Binaries[0].Name].Modules; len(own) > 0 {
+			p.Module = own[0]
+		}
 	}
 	return p
 }

@@ -96,8 +96,8 @@ func (p *PprofPage) next(ctx context.Context) error {
 	return nil
 }
 
-// add adds a profile to the sum. The page does not name the main module of the program, so that of
-// all functions only those of package main are known to be the program's own.
+// add adds a profile to the sum. The page does not name the modules of the program: what is its own
+// is known by the paths of files alone ([symbols.Kind]).
 func (p *PprofPage) add(one Stored) {
 	p.sum.Seconds += one.Seconds
 	p.sum.Period = one.Period

@@ -31,10 +31,10 @@ type Call struct {
 
 // An Executable is what a file says of itself.
 type Executable struct {
-	Language string // Go, C for all that are compiled to symbols of ELF, or JIT
-	Module   string // path of a Go program's main module; empty if it has none
-	BuildID  string // of the linker in hexadecimal digits, or else that of Go
-	Library  bool   // a shared library, not a program
+	Language string   // Go, C for all that are compiled to symbols of ELF, or JIT
+	Modules  []string // paths of a Go program's own modules, the main one first; nil if unknown
+	BuildID  string   // of the linker in hexadecimal digits, or else that of Go
+	Library  bool     // a shared library, not a program
 }
 
 // A SymbolTable has the functions of one file. It is not safe for concurrent use.
@@ -138,11 +138,27 @@ func (t *SymbolTable) readGo(f *elf.File) {
 	}
 	t.program.Language = "Go"
 	if err == nil {
-		t.program.Module = info.Main.Path
+		t.program.Modules = ownModules(info)
 		if t.golang != nil {
 			t.golang.main = info.Path
 		}
 	}
+}
+
+// ownModules returns the main module of a program and those that were built from directories beside
+// it, which a replacement in its go.mod or a workspace names: they have no released version.
+func ownModules(info *buildinfo.BuildInfo) []string {
+	own := []string{info.Main.Path}
+	for _, d := range info.Deps {
+		source := d
+		if d.Replace != nil {
+			source = d.Replace
+		}
+		if source.Version == "(devel)" {
+			own = append(own, d.Path)
+		}
+	}
+	return own
 }
 
 // readHeaders takes in segments, the build ID, and what kind of file it is.

@@ -16,9 +16,10 @@ const (
 
 // Kind returns the kind of a function of a program: [Own], [Library] or [Runtime].
 //
-// Of a Go program, package main and packages below the path of the main module are its own; the
-// version at the end of that path does not count, so modules beside the main one are its own too.
-// The runtime is the packages runtime, runtime/..., internal/runtime/... and internal/abi, what
+// Of a Go program, package main and packages below the path of one of its own modules are its own;
+// the version at the end of that path does not count, so modules beside it are its own too. Where
+// the modules are not known, packages with the name of a host that came from no released module, by
+// the path of their file, are its own. The runtime is the packages runtime, runtime/..., internal/runtime/... and internal/abi, what
 // they have for other packages, and the assembly by which package reflect calls functions. Of other
 // programs, the program itself is its own, and shared libraries are libraries.
 func Kind(f Call, p Executable) string {
@@ -37,10 +38,23 @@ func Kind(f Call, p Executable) string {
 	case f.Function == "reflect.call", f.Function == "reflect.makeFuncStub",
 		f.Function == "reflect.methodValueCall":
 		return Runtime
-	case pkg == "main", p.Module != "" && below(pkg, unversioned(p.Module)):
+	case pkg == "main", p.Modules == nil && unreleased(pkg, f.File):
 		return Own
 	}
+	for _, m := range p.Modules {
+		if m != "" && below(pkg, unversioned(m)) {
+			return Own
+		}
+	}
 	return Library
+}
+
+// unreleased reports whether a package is outside of the standard library, and its file neither in
+// the cache of modules, whose directories end in @ and a version, nor in a copy of it (vendor).
+func unreleased(pkg, file string) bool {
+	host, _, _ := strings.Cut(pkg, "/")
+	return strings.Contains(host, ".") && !strings.Contains(file, "@") &&
+		!strings.Contains(file, "/vendor/")
 }
 
 func isRuntime(pkg string) bool {

@@ -1,9 +1,16 @@
 package symbols
 
-import "testing"
+import (
+	"debug/buildinfo"
+	"runtime/debug"
+	"slices"
+	"testing"
+)
 
 func TestKind(t *testing.T) {
-	chat := Executable{Language: "Go", Module: "example.org/chat/server/v8"}
+	chat := Executable{Language: "Go", Modules: []string{
+		"example.org/chat/server/v8", "model",
+	}}
 	for _, c := range []struct {
 		program        Executable
 		function, file string
@@ -12,6 +19,7 @@ func TestKind(t *testing.T) {
 		{chat, "main.main", "example.org/chat/server/v8/cmd/main.go", Own},
 		{chat, "example.org/chat/server/v8/api.(*API).post", "x.go", Own},
 		{chat, "example.org/chat/server/public/model.(*Post).Clone.func1", "x.go", Own},
+		{chat, "model/post.Clone", "model/post/x.go", Own},
 		{chat, "example.org/chat/serverless.Run", "x.go", Library},
 		{chat, "example.org/chat.Run", "x.go", Library},
 		{chat, "slices.SortFunc[example.org/chat/server/v8/api.T]", "slices/sort.go", Library},
@@ -29,9 +37,13 @@ func TestKind(t *testing.T) {
 		{chat, "gopkg.in/yaml%2ev3.Marshal", "gopkg.in/yaml.v3/yaml.go", Library},
 		{chat, "sqlite3_step", "", Library},
 		{Executable{Language: "Go"}, "main.main", "main/main.go", Own},
-		{Executable{Language: "Go"}, "example.org/x.F", "example.org/x/x.go", Library},
-		{Executable{Language: "Go", Module: "gopkg.in/yaml.v3"}, "gopkg.in/yaml%2ev3.F", "y.go", Own},
-		{Executable{Language: "Go", Module: "v8"}, "v8.F", "y.go", Own},
+		{Executable{Language: "Go"}, "example.org/x.F", "example.org/x/x.go", Own},
+		{Executable{Language: "Go"}, "example.org/x.F", "/src/chat/x/x.go", Own},
+		{Executable{Language: "Go"}, "example.org/x.F", "example.org/x@v1.0.0/x.go", Library},
+		{Executable{Language: "Go"}, "example.org/x.F", "/src/vendor/example.org/x/x.go", Library},
+		{Executable{Language: "Go"}, "net/http.(*conn).serve", "net/http/server.go", Library},
+		{Executable{Language: "Go", Modules: []string{"gopkg.in/yaml.v3"}}, "gopkg.in/yaml%2ev3.F", "y.go", Own},
+		{Executable{Language: "Go", Modules: []string{"v8"}}, "v8.F", "y.go", Own},
 		{Executable{Language: "C"}, "exec_simple_query", "", Own},
 		{Executable{Language: "C", Library: true}, "memcpy", "", Library},
 		{Executable{Language: "JIT"}, "LazyCompile:~post /srv/app.js:1", "", Own},
@@ -39,5 +51,24 @@ func TestKind(t *testing.T) {
 		if got := Kind(Call{Function: c.function, File: c.file}, c.program); got != c.want {
 			t.Errorf("%s of %+v is %q, want %q", c.function, c.program, got, c.want)
 		}
+	}
+}
+
+// TestOwnModules has a program of a main module, of one that its go.mod replaces by a directory, of
+// one of its workspace, and of two with released versions.
+func TestOwnModules(t *testing.T) {
+	released := &debug.Module{Path: "example.org/fork", Version: "v1.2.0"}
+	got := ownModules(&buildinfo.BuildInfo{
+		Main: debug.Module{Path: "example.org/chat/v8", Version: "v8.0.1-0.20261129"},
+		Deps: []*debug.Module{
+			{Path: "example.org/queue", Version: "v1.0.0"},
+			{Path: "example.org/forked", Version: "v1.0.0", Replace: released},
+			{Path: "model", Version: "v0.0.0",
+				Replace: &debug.Module{Path: "../model", Version: "(devel)"}},
+			{Path: "example.org/public", Version: "(devel)"},
+		},
+	})
+	if want := []string{"example.org/chat/v8", "model", "example.org/public"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

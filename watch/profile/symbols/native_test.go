@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,7 +213,7 @@ func TestOpenDeleted(t *testing.T) {
 	if err := os.Symlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), link); err != nil {
 		t.Fatal(err)
 	}
-	if got := opened(t, link).Program(); got != want {
+	if got := opened(t, link).Program(); !reflect.DeepEqual(got, want) {
 		t.Errorf("deleted program is %+v, want %+v", got, want)
 	}
 }
