@@ -51,6 +51,7 @@ type channel struct {
 	kind    byte   // O open, P private, D direct, G group
 	team    api.ID // none for D and G
 	name    string
+	people  string       // of a group channel, the names of its users
 	members atomic.Int32 // in the last answer; 0 before the first
 
 	mu    sync.RWMutex
@@ -109,6 +110,16 @@ func (d *directory) account(n uint32) account {
 	return d.users[n]
 }
 
+// nameOf returns the name of an account; "" until a profile was read.
+func (d *directory) nameOf(id api.ID) string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if n, ok := d.userOf[id]; ok {
+		return d.users[n].name
+	}
+	return ""
+}
+
 // profile remembers an account's name and returns its number.
 func (d *directory) profile(id api.ID, name string) uint32 {
 	n := d.user(id)
@@ -163,7 +174,8 @@ func (d *directory) channel(c api.Channel) *channel {
 	}
 	ch := &channel{
 		id: id, key: id.String(), team: api.ParseID(c.TeamID), kind: 'O',
-		name: strings.Clone(c.Name[:min(len(c.Name), longestName)]),
+		name:   strings.Clone(c.Name[:min(len(c.Name), longestName)]),
+		people: strings.Clone(c.People[:min(len(c.People), longestName)]),
 	}
 	if c.Type != "" {
 		ch.kind = c.Type[0]

@@ -71,7 +71,7 @@ type act struct {
 type knowledge struct {
 	team     string // current team
 	teams    []string
-	places   []place // the channels that it is a member of, by name
+	places   []place // the channels that it is a member of, by their names for people
 	current  int     // index of the current channel; -1 before the first
 	anchor   api.ID  // oldest post read by scrolling; none if not beyond the visible posts
 	profiles bitmap  // accounts whose profiles it has
@@ -93,8 +93,9 @@ type connection struct {
 // place is a channel that a person is a member of.
 type place struct {
 	ch     *channel
-	seen   int64 // server time of the last look, Unix ms
-	loaded bool  // its posts were read since login
+	name   string // for people
+	seen   int64  // server time of the last look, Unix ms
+	loaded bool   // its posts were read since login
 }
 
 // Login implements workload.Actor: the session, the requests of the web app at its start, the
@@ -212,20 +213,34 @@ func (a *person) look(ch *channel) {
 }
 
 // place returns the index of a channel among the person's, and adds it to them. Servers list them
-// by id, which no two share; by name they are the same everywhere.
+// by identifier, which no two share; by their names for people they are the same everywhere.
 func (a *person) place(ch *channel) int {
 	if k := slices.IndexFunc(a.places, func(p place) bool { return p.ch == ch }); k >= 0 {
 		return k
 	}
-	k, _ := slices.BinarySearchFunc(a.places, ch, func(p place, ch *channel) int {
-		return cmp.Or(cmp.Compare(p.ch.name, ch.name), slices.Compare(p.ch.id[:], ch.id[:]))
+	to := place{ch: ch, name: a.shownName(ch)}
+	k, _ := slices.BinarySearchFunc(a.places, to, func(p, to place) int {
+		return cmp.Or(cmp.Compare(p.name, to.name), slices.Compare(p.ch.id[:], to.ch.id[:]))
 	})
-	a.places = slices.Insert(a.places, k, place{ch: ch})
+	a.places = slices.Insert(a.places, k, to)
 	if a.current >= k {
 		a.current++
 	}
 	a.ledger.Join(a.u.ID, ch.key, time.Now())
 	return k
+}
+
+// shownName returns the name under which people find a channel. Servers make the names of direct
+// and group channels of the identifiers of their users: that of a direct one is the name of the
+// other user, as far as it is known, and that of a group has all of them.
+func (a *person) shownName(ch *channel) string {
+	switch ch.kind {
+	case 'D':
+		return cmp.Or(a.b.dir.nameOf(api.ParseID(otherOf(ch.name, a.id))), ch.name)
+	case 'G':
+		return cmp.Or(ch.people, ch.name)
+	}
+	return ch.name
 }
 
 // inTeam reports whether a place is an open or private channel of the current team.

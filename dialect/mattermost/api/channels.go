@@ -66,7 +66,8 @@ type Channel struct {
 	Type     string // O open, P private, D direct, G group
 	TeamID   string // "" for D and G
 	Archived bool
-	Messages int64 // posts so far
+	Messages int64  // posts so far
+	People   string // of a group channel, the names of its users in their order
 }
 
 // TeamChannels returns the channels of a user in a team, direct and group channels included, with
@@ -80,6 +81,7 @@ func (c *Client) TeamChannels(
 var channels = listOf(readChannel)
 
 func readChannel(b []byte) (ch Channel, err error) {
+	var display []byte
 	err = eachField(b, func(k, v []byte) (err error) {
 		switch string(k) {
 		case "id":
@@ -90,6 +92,8 @@ func readChannel(b []byte) (ch Channel, err error) {
 			ch.Type = string(text(v))
 		case "team_id":
 			ch.TeamID, err = idText(v)
+		case "display_name":
+			display = v
 		case "delete_at":
 			ch.Archived = number(v) > 0
 		case "total_msg_count":
@@ -97,6 +101,9 @@ func readChannel(b []byte) (ch Channel, err error) {
 		}
 		return err
 	})
+	if ch.Type == "G" && err == nil {
+		ch.People = string(text(display))
+	}
 	return ch, require(err, ch.ID != "", "a channel without id")
 }
 
