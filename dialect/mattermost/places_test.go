@@ -16,13 +16,7 @@ func TestPlacesAreOneOrderEverywhere(t *testing.T) {
 	orders := map[string]int{}
 	for server := range uint64(20) {
 		rng := rand.New(rand.NewPCG(server, 1))
-		id := func() string {
-			b := make([]byte, 26)
-			for i := range b {
-				b[i] = "ybndrfg8ejkmcpqxot1uwisza345h769"[rng.IntN(32)]
-			}
-			return string(b)
-		}
+		id := func() string { return testID("i", rng.IntN(1e9)).String() }
 		b := &Person{dir: newDirectory()}
 		var ids []string
 		for rank := range 5 {

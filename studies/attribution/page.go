@@ -39,7 +39,8 @@ func page(all []outcome) string {
 	}, map[string]any{
 		"Rule": rule, "All": len(all), "Counted": len(counted), "Slots": len(variants()),
 		"Interrupted": interrupted, "Others": len(all) - len(counted) - interrupted,
-		"First": first, "Last": last, "Machines": study.Machines(counted, outcome.machine), "Scores": scores(counted), "Finds": finds(counted),
+		"First": first, "Last": last, "Scores": scores(counted), "Finds": finds(counted),
+		"Machines": study.Machines(counted, outcome.machine),
 		"Groups": []struct{ Group, Title any }{
 			{functions, "Work in one function"},
 			{statement, "Statements"},

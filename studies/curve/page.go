@@ -111,7 +111,8 @@ func (c curve) page() string {
 	return study.Render(pageText, template.FuncMap{
 		"clock": clock, "smallest": c.smallest, "score": outcome.score, "words": outcome.words,
 	}, map[string]any{
-		"First": first, "Last": last, "Machines": study.Machines(c.counted, outcome.machine), "Counted": len(c.counted), "Hosts": hosts,
+		"First": first, "Last": last, "Counted": len(c.counted), "Hosts": hosts,
+		"Machines":    study.Machines(c.counted, outcome.machine),
 		"Interrupted": len(c.interrupted), "Others": c.others, "Every": slices.Concat(c.counted, c.interrupted),
 		"None": append(c.rows(true), row{"all", "both", none}), "Planted": c.rows(false),
 		"By": map[string]string{byCPU: "CPU time in one operation", byWait: "p95(post)"},

@@ -19,9 +19,10 @@ const (
 // Of a Go program, package main and packages below the path of one of its own modules are its own;
 // the version at the end of that path does not count, so modules beside it are its own too. Where
 // the modules are not known, packages with the name of a host that came from no released module, by
-// the path of their file, are its own. The runtime is the packages runtime, runtime/..., internal/runtime/... and internal/abi, what
-// they have for other packages, and the assembly by which package reflect calls functions. Of other
-// programs, the program itself is its own, and shared libraries are libraries.
+// the path of their file, are its own. The runtime is the packages runtime, runtime/...,
+// internal/runtime/... and internal/abi, what they have for other packages, and the assembly by
+// which package reflect calls functions. Of other programs, the program itself is its own, and
+// shared libraries are libraries.
 func Kind(f Call, p Executable) string {
 	if p.Language != "Go" {
 		if p.Library {
