@@ -90,13 +90,22 @@ func constants(list []string) int {
 func join(list []string) string {
 	var b strings.Builder
 	for i, t := range list {
-		if i > 0 && !is(t, ".", ",", ")", ";", "]", "::") &&
-			!is(list[i-1], ".", "(", "[", "::") {
+		if i > 0 && !adjacent(list[i-1], t) {
 			b.WriteByte(' ')
 		}
 		b.WriteString(t)
 	}
 	return b.String()
+}
+
+// adjacent reports whether two tokens have no space between them. Two that would be read as one or as
+// others have one: dots and operators.
+func adjacent(a, b string) bool {
+	last, first := a[len(a)-1], b[0]
+	if last == '.' && first == '.' || operator(last) && operator(first) {
+		return false
+	}
+	return is(b, ".", ",", ")", ";", "]", "::") || is(a, ".", "(", "[", "::")
 }
 
 var (

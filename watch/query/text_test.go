@@ -71,6 +71,8 @@ func FuzzNormalize(f *testing.F) {
 	f.Add("SELECT a FROM p WHERE b='", "' AND c IN ($1, 2)")
 	f.Add("ALTER ROLE x PASSWORD '", "'")
 	f.Add("SELECT E'\\", "' -- /* $$")
+	f.Add("(? . . .", "")
+	f.Add("(a :: : b", ":: -1")
 	f.Fuzz(func(t *testing.T, before, after string) {
 		got := normalize(before+after, false)
 		if again := normalize(got, false); again != got && len(got) <= mostText {
