@@ -198,6 +198,27 @@ func TestPairsHelpToPairTheirNeighbors(t *testing.T) {
 	}
 }
 
+// TestNumberedClosuresHelpToPairWhatTheyCall has a renamed method that only a closure calls, one of
+// a table of handlers: they are told apart by nothing but their numbers.
+func TestNumberedClosuresHelpToPairWhatTheyCall(t *testing.T) {
+	program := func(renamed string) []Routine {
+		decode := map[string][]int{"main.init.with[...].func1": {0}, "main.init.with[...].func2": {0}}
+		functions := tree(6, decode, "main.init.with[...].func1", "main.init.with[...].func2")
+		functions = append(functions, named("main.(*T).createUser")...)
+		functions = append(functions, Routine{Name: renamed, Binary: "server"})
+		call(functions, 7, 9, 100)
+		call(functions, 8, 10, 100)
+		for leaf := 2; leaf <= 4; leaf++ {
+			call(functions, 10, leaf, 30)
+		}
+		return functions
+	}
+	got := found(program("main.(*T).createPost"), program("main.(*T).makePost"))
+	if got["main.(*T).createPost"] != "~main.(*T).makePost" {
+		t.Errorf("pairs %v", others(got))
+	}
+}
+
 // TestFewSamplesProveNothing matches two functions that only one profile each has, by chance.
 func TestFewSamplesProveNothing(t *testing.T) {
 	with := func(name string, samples float64) []Routine {

@@ -47,15 +47,16 @@ func Match(base, fresh []Routine) []Counterpart {
 	m.movedPackages()
 	m.movedTypes()
 	m.byForm()
-	for range mostRounds {
-		before := m.count
-		m.closures(false)
-		m.byPlace()
-		if m.count == before {
-			break
+	for _, number := range []bool{false, true} {
+		for range mostRounds {
+			before := m.count
+			m.closures(number)
+			m.byPlace()
+			if m.count == before {
+				break
+			}
 		}
 	}
-	m.closures(true)
 	return m.pairs()
 }
 
