@@ -93,7 +93,7 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 			if a.series != b.series || b.cpu < a.cpu || !a.newest.Before(b.oldest) {
 				continue
 			}
-			done, err := succeeded(
+			done, _, err := succeeded(
 				x.run,
 				x.phase,
 				a.newest.Sub(x.run.Manifest.Epoch),
@@ -172,37 +172,40 @@ func (x phaseReader) counted(
 }
 
 // measuredOps counts the operations of the steady state that succeeded in the measured phase of a
-// run.
-func (c *Catalog) measuredOps(r *record.Run) (float64, error) {
+// run, all and by name.
+func (c *Catalog) measuredOps(r *record.Run) (float64, map[string]float64, error) {
 	ph, ok := r.Manifest.Phase("measure")
 	if !ok {
-		return 0, nil
+		return 0, nil, nil
 	}
 	return succeeded(c.Of(r), ph, ph.From, ph.To)
 }
 
-// succeeded counts the operations of the steady state that succeeded between two instants of a run.
-// Of the seconds that these divide, the part between them counts. Those that were under way when
-// the phase ended are in its last second, but ended after it, as did the work that they were: they
-// do not count.
-func succeeded(r *Run, ph record.Phase, from, to time.Duration) (n float64, err error) {
-	last, drained := int((ph.To-1)/time.Second), ph.Tail.Of(workload.Steady).OK
+// succeeded counts the operations of the steady state that succeeded between two instants of a run,
+// all and by name. Of the seconds that these divide, the part between them counts. Those that were
+// under way when the phase ended are in its last second, but ended after it, as did the work that
+// they were: they do not count.
+func succeeded(r *Run, ph record.Phase, from, to time.Duration) (
+	n float64, byName map[string]float64, err error) {
+	byName = map[string]float64{}
+	last := int((ph.To - 1) / time.Second)
 	_, err = r.EachSecond(func(second int, ws []*measure.Window) bool {
 		begin := time.Duration(second) * time.Second
 		part := min(begin+time.Second, to) - max(begin, from)
 		if part > 0 {
-			var ok uint64
 			for _, w := range ws {
-				if workload.Steady(w.Name) {
-					ok += w.Classes[measure.OK]
+				if !workload.Steady(w.Name) {
+					continue
 				}
+				ok := w.Classes[measure.OK]
+				if second == last && ph.Tail != nil {
+					ok -= min(ok, ph.Tail.Ops[w.Name].OK)
+				}
+				n += float64(ok) * part.Seconds()
+				byName[w.Name] += float64(ok) * part.Seconds()
 			}
-			if second == last {
-				ok -= min(ok, drained)
-			}
-			n += float64(ok) * part.Seconds()
 		}
 		return begin < to
 	})
-	return n, err
+	return n, byName, err
 }

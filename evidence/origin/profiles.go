@@ -21,8 +21,8 @@ type Origins struct {
 	*record.Comparison
 	// Run opens a run by its id.
 	Run func(id string) (*record.Run, error)
-	// Operations counts those of the measured phase of a run.
-	Operations func(*record.Run) (float64, error)
+	// Operations counts those of the measured phase of a run, all and by name.
+	Operations func(*record.Run) (float64, map[string]float64, error)
 }
 
 // Costs attributes the costs that a verdict on an arm on an engine judges, in the order of its

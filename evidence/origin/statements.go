@@ -41,6 +41,6 @@ func (c Origins) issued(block int, engine, arm string) (out statements.Issued, e
 		return out, err
 	}
 	out.Census = *census
-	out.Operations, err = c.Operations(r)
+	out.Operations, out.ByName, err = c.Operations(r)
 	return out, err
 }

@@ -20,13 +20,16 @@ const (
 	// leastCalls is the number of calls that a run of each arm needs for ratios, and that an arm
 	// needs in all for a statement that the other does not have.
 	leastCalls = 10
+	// mostIssued is how many calls of one statement an operation issues at most.
+	mostIssued = 100
 )
 
 // Attribute compares the statements of two arms, in blocks.
 //
 // A statement is found by its time or its calls per operation. Of each the ratios of the arms in
 // the blocks, as logarithms, are tested against ±3 % with variances that borrow from the other
-// statements (see [stats.ModeratedT]). Those of times are beyond the common change, the median of
+// statements (see [stats.ModeratedT]), beyond what other shares of operations explain: users of a
+// slower arm wait longer, and have done other things by the end. Those of times are beyond the common change, the median of
 // the ratios of the time per call in the block, as in the normalization of sequencing counts
 // (Anders and Huber, Genome Biology 11:R106, 2010); a change of most statements is therefore a
 // common one. The smaller p-value of a statement, times two, stands for it, and Benjamini and
@@ -64,7 +67,7 @@ func Attribute(blocks []PairedCensus) Difference {
 	all := paired(used)
 	total := d.total(used)
 	d.Common = all.settle()
-	all.test()
+	all.test(newMix(used))
 	d.find(all, total)
 	return d
 }

@@ -178,22 +178,31 @@ func (c *candidate) comparable(block int) bool {
 	return c.base[block].Calls >= leastCalls && c.fresh[block].Calls >= leastCalls
 }
 
-// test sets the p-values.
-func (all candidates) test() {
+// test sets the p-values. Of times and calls, what the mix explains of the change of the calls is
+// taken off.
+func (all candidates) test(of mix) {
 	for _, m := range tested {
 		var samples []stats.Sample
-		var of []*candidate
+		var among []*candidate
 		for _, c := range all {
-			if v := c.measured[m.name]; len(v) >= leastBlocks &&
-				slices.ContainsFunc(v, func(x float64) bool { return x != 0 }) {
-				samples = append(samples, stats.Sample{Values: v})
-				of = append(of, c)
+			v := c.measured[m.name]
+			if len(v) < leastBlocks || !slices.ContainsFunc(v, func(x float64) bool { return x != 0 }) {
+				continue
 			}
+			if m.name.decides() {
+				explained := of.explained(calls(c.base), stats.Mean(c.measured[Calls]))
+				v = slices.Clone(v)
+				for i := range v {
+					v[i] -= explained
+				}
+			}
+			samples = append(samples, stats.Sample{Values: v})
+			among = append(among, c)
 		}
 		floors := slices.Repeat([]float64{math.Log(floor)}, len(samples))
 		results, _ := stats.ModeratedT(samples, floors)
 		for i, r := range results {
-			of[i].found[m.name] = r.P
+			among[i].found[m.name] = r.P
 		}
 	}
 	for _, c := range all {

@@ -11,7 +11,8 @@ type PairedCensus struct{ Base, New Issued }
 // Issued are the statements of one run in its measured phase.
 type Issued struct {
 	query.Census
-	Operations float64 // that were done in the same time
+	Operations float64            // that were done in the same time
+	ByName     map[string]float64 // the same by their names
 }
 
 // A Difference is that in the execution time of the statements of two arms, by statements. Times
