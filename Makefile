@@ -188,6 +188,11 @@ attribution: setup build ## comparisons of builds with a known difference: is th
 	$(GO) build -C studies -o ../bin/attribution ./attribution
 	bin/attribution $(ATTRIBUTIONFLAGS)
 
+.PHONY: bisections
+bisections: setup build ## ranges of 32 builds of which one is the first with 5 % more work, or none: is it found; each is kept in studies/results/bisections.md (half an hour for one; BISECTIONSFLAGS='-n 1 -dir DIR'); killed, it goes on
+	$(GO) build -C studies -o ../bin/attribution ./attribution
+	bin/attribution bisect $(BISECTIONSFLAGS)
+
 .PHONY: k6-study
 k6-study: build ## the scripts of examples/k6 in k6 and in plimsoll, count by count, in studies/results/k6.md (four minutes; K6FLAGS='-only get.js')
 	@scripts/peers.sh k6

@@ -4,7 +4,8 @@
 // function, one known statement, in its names, or in nothing (variant.go). It is made by an overlay
 // of the server's source, which stays as it is. Four variants take turns with one base in a
 // comparison by "plimsoll compare", whose report names functions and statements; what it names first
-// is compared with the truth. Each outcome is a line of studies/results/attribution.jsonl, also a
+// is compared with the truth. With the argument "bisect", ranges of such builds are searched by
+// "plimsoll bisect" (ranges.go). Each outcome is a line of studies/results/attribution.jsonl, also a
 // wrong one: none is left out. A later start goes on where the last one ended. The page is a
 // function of that file.
 package main
@@ -34,6 +35,9 @@ const (
 )
 
 func run(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == "bisect" {
+		return runRanges(ctx, args[1:])
+	}
 	fs := flag.NewFlagSet("attribution", flag.ContinueOnError)
 	var b bench
 	b.Name = "attribution"
