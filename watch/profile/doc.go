@@ -2,7 +2,7 @@
 //
 // # How
 //
-// The kernel samples. A [Sampler] opens one event (perf_event_open, software clock of the CPU, 997
+// The kernel samples. A [Sampler] opens one event (perf_event_open, software clock of the CPU, 331
 // times a second) for each CPU on which the target may run, and keeps the samples of the processes
 // of its roles: those that the roles name, and all that these start. A sample is the user part of a
 // call chain, by frame pointers, below which the kernel's part is one frame: the system call, page

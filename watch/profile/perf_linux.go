@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	frequency = 997                       // samples a second of a busy CPU
+	frequency = 331                       // samples a second of a busy CPU: 22 µs each on a virtual one
 	period    = 1_000_000_000 / frequency // nanoseconds
-	ringSize  = 64 * 4096                 // bytes, of one CPU: half a second of deep stacks
+	ringSize  = 64 * 4096                 // bytes, of one CPU: a second of deep stacks
 	mostEvent = 4096                      // of threads and CPUs, where events of a CPU are not allowed
 	// mostOpenings is how often events are opened until no thread has begun meanwhile.
 	mostOpenings = 20
