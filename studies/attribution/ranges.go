@@ -18,6 +18,7 @@ import (
 	"text/template"
 	"time"
 
+	"plimsoll/cmd/exit"
 	"plimsoll/judge/bisect"
 	record "plimsoll/run/bisect"
 	"plimsoll/studies/study"
@@ -96,7 +97,7 @@ func rangeSetting() string { return study.Digest(rangePlan(0, ""), 6) }
 
 // rangePlan is the plan of all steps of a search; base is the program of its first build.
 func rangePlan(seed uint64, base string) string {
-	text := strings.Replace(planOf(seed, "binary: "+base, nil), "measure: 8s", rangeMeasured, 1)
+	text := strings.Replace(planOf(seed, base, nil), "measure: 8s", rangeMeasured, 1)
 	return text + "compare:\n  mode: duet\n  slice: 200ms\n  arms: {base: {}, new: {}}\n"
 }
 
@@ -183,6 +184,9 @@ func (s *searcher) search(ctx context.Context, b *bench, c calibration, o *searc
 		return err
 	}
 	o.Seconds = math.Round(time.Since(o.At).Seconds())
+	if status := cmd.ProcessState.ExitCode(); status == exit.Usage {
+		return fmt.Errorf("bisect refuses the plan or the builds of range %d", o.Range)
+	}
 	var r record.Record
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		o.Problem = fmt.Sprintf("bisect ended with status %d and no answer", cmd.ProcessState.ExitCode())
