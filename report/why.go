@@ -251,12 +251,27 @@ func remarks(f attribution.FunctionChange, arms [2]string) []string {
 	return out
 }
 
+// manyfold is the relative change from which it is written as a multiple: percent of almost nothing
+// have five digits.
+const manyfold = 9
+
 // changeText writes a relative change with its interval; empty where there is none.
 func changeText(c attribution.IntervalEstimate) string {
 	if c == (attribution.IntervalEstimate{}) {
 		return ""
 	}
+	if c.Value >= manyfold {
+		return fmt.Sprintf("%.0f times as much [%s, %.0f]", 1+c.Value, multiple(1+c.Low), 1+c.High)
+	}
 	return (&Delta{Value: Number(c.Value), Lo: Number(c.Low), Hi: Number(c.High)}).text()
+}
+
+// multiple writes a number of times, a small one with a decimal.
+func multiple(times float64) string {
+	if times < 10 {
+		return fmt.Sprintf("%.1f", times)
+	}
+	return fmt.Sprintf("%.0f", times)
 }
 
 // say sets the sentence about the statement that has most of a difference.

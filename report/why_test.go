@@ -59,6 +59,8 @@ func TestWhySentence(t *testing.T) {
 	shared := one(attribution.FunctionChange{Kind: attribution.Changed, Within: library, Change: dear})
 	shared.Tree.Children = append(shared.Tree.Children, &attribution.Node{
 		Function: library[0], Base: 50e-6, New: 50e-6, Finding: -1})
+	nearlyNew := one(attribution.FunctionChange{Kind: attribution.Changed,
+		Change: attribution.IntervalEstimate{Value: 676.45, Low: 5.34, High: 3072.05}})
 	often := one(attribution.FunctionChange{Kind: attribution.Added, Whole: true,
 		Within: attributedCost().Findings[1].Callers, Also: []string{"garbage collector"}})
 	small := attributedCost()
@@ -86,6 +88,7 @@ func TestWhySentence(t *testing.T) {
 		"against it":      {only(attribution.PartGroup, "scheduler", -0.5), 1.15, ": no function explains it; this comparison could find 1.8 %", true},
 		"moved":           {moved, 1.15, ": 71 % of it is sqlstore.(*SqlPostStore).prepareThreadedResponse (moved from store.(*S).Load, +38.0 % [+29.0, +47.0]), called by api4.createPost", true},
 		"its own library": {used, 1.15, ": 71 % of it is " + place + " (+20 % [+10, +30])" + caller, true},
+		"nearly new":      {nearlyNew, 1.15, ": 71 % of it is " + place + " (677 times as much [6.3, 3073])" + caller, true},
 		"a library":       {shared, 1.15, ": 71 % of it is " + place + " (in json.Marshal, +20 % [+10, +30])" + caller, true},
 		"added":           {often, 1.15, ": 71 % of it is " + place + " (no samples in base)" + caller, true},
 		"removed":         {one(attribution.FunctionChange{Kind: attribution.Removed, Change: gone}), 1.15, ": 71 % of it is " + place + " (no samples in new)" + caller, true},
