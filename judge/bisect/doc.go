@@ -22,7 +22,7 @@
 // responses", SIAM J. Control Optim. 51, 2013) show that it converges geometrically.
 //
 // The search begins with six blocks of the ends, or twelve, and says that there is nothing to find
-// where their 95 % interval holds 0. It stops at a build of 95 %, which six new blocks against its
+// where their 95 % interval holds a change of [Least]. It stops at a build of 95 %, which six new blocks against its
 // predecessor must confirm: their interval does not depend on the search, and so is honest about
 // the size.
 //

@@ -13,6 +13,9 @@ const (
 	Enough = 0.95
 	// Several is the probability of more than one change from which on it is reported.
 	Several = 0.95
+	// Least is the smallest change of the ends that is searched for, as a ratio less 1. Builds that
+	// are alike differ by nearly as much, in all blocks of a comparison alike.
+	Least = 0.01
 	// blocks are measured of the ends, and of a build and its predecessor; twice as many at most.
 	blocks = stats.MinPairs
 )
@@ -51,7 +54,7 @@ type Outcome string
 const (
 	Open      Outcome = "open"      // not over
 	Found     Outcome = "found"     // a build, or a range of them behind builds that cannot be made
-	Nothing   Outcome = "nothing"   // the ends do not differ
+	Nothing   Outcome = "nothing"   // the ends do not differ by more than [Least] for certain
 	Undecided Outcome = "undecided" // the measurements contradict each other
 )
 
@@ -82,7 +85,7 @@ func (s *BuildSearch) Next() (NextStep, Diagnosis) {
 	last := s.Builds - 1
 	ends, n := s.between(last, 0, Ends)
 	a := Diagnosis{Outcome: Open, Build: last, Ends: ends}
-	if !excludes0(ends) {
+	if !(ends.Low > Least || ends.High < -Least) {
 		if n < 2*blocks {
 			return NextStep{last, 0, left(n), Ends}, a
 		}

@@ -23,6 +23,7 @@ type world struct {
 	heavy  bool    // one block in ten is three times as noisy
 	hint   float64 // weight of the right build among two suspects; 0 for no suspects
 	skip   float64 // share of builds that cannot be made
+	place  float64 // sd of a build in all of its blocks alike, by its place in memory
 }
 
 func (w world) String() string {
@@ -39,6 +40,9 @@ func (w world) String() string {
 	}
 	if w.skip > 0 {
 		text += fmt.Sprintf(", %.0f %% of builds fail", 100*w.skip)
+	}
+	if w.place > 0 {
+		text += fmt.Sprintf(", builds differ by %.1f %%", 100*w.place)
 	}
 	return text
 }
@@ -63,6 +67,9 @@ func (w world) simulate(rng *rand.Rand, t *tally) {
 		later = first + 1 + rng.IntN(w.builds-1-first)
 	}
 	for i := range levels {
+		if w.place > 0 {
+			levels[i] = w.place * rng.NormFloat64()
+		}
 		if i >= first {
 			levels[i] += w.effect
 		}
@@ -147,6 +154,8 @@ func TestSimulated(t *testing.T) {
 		{world{builds: 64, sd: 0.02}, [2]float64{0, 0}, [2]float64{0, 0.0004}, [2]float64{0, 0.01}},
 		{world{builds: 32, sd: 0.005}, [2]float64{0, 0}, [2]float64{0, 0}, [2]float64{0, 0.01}},
 		{world{builds: 64, effect: percent(5), second: percent(5), sd: 0.01}, [2]float64{0.95, 1}, [2]float64{0, 0.03}, [2]float64{0.94, 1}},
+		{world{builds: 32, sd: 0.01, place: 0.004}, [2]float64{0, 0}, [2]float64{0, 0.01}, [2]float64{0, 0.02}},
+		{world{builds: 32, effect: percent(5), sd: 0.01, place: 0.004}, [2]float64{0.9, 1}, [2]float64{0, 0.02}, [2]float64{0, 0.08}},
 	} {
 		var sum tally
 		rng := rand.New(rand.NewPCG(7, uint64(i)))

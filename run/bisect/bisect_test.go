@@ -122,6 +122,8 @@ func TestCarry(t *testing.T) {
 			[]string{`the first worse build is 5 of 12: commit5 "title 5": cost(app) +5.`, "confirmed by 6 blocks against build 4"}},
 		{"better", step(12, 12, -0.05), nil, []string{"the first better build is 12 of 12"}},
 		{"alike", step(12, 13, 0), nil, []string{"nothing to find: cost(app) "}},
+		{"nearly alike", step(12, 6, 0.006), nil,
+			[]string{"nothing to find: cost(app) +0.", "it is not certain to be 1 % or more"}},
 		{"two changes", two, nil,
 			[]string{"the first worse build is 4 of 16", "more than one change, probability 99 %: cost(app) +11.", "bisect again from build 4"}},
 		{"builds that fail", step(12, 5, 0.05), func(w *bench) {

@@ -72,8 +72,12 @@ func (r *Record) Lines() []string {
 		out = append(out, r.found())
 		out = append(out, r.several()...)
 	case a.Outcome == bisect.Nothing:
-		out = append(out, fmt.Sprintf("nothing to find: %s over the whole range, in %d blocks",
-			r.change(a.Ends), r.blocks()))
+		text := fmt.Sprintf("nothing to find: %s over the whole range, in %d blocks",
+			r.change(a.Ends), r.blocks())
+		if a.Ends.Low > 0 || a.Ends.High < 0 {
+			text += fmt.Sprintf("; it is not certain to be %g %% or more", 100*bisect.Least)
+		}
+		out = append(out, text)
 	case a.Outcome == bisect.Undecided:
 		out = append(out, "undecided: "+a.Why, r.Progress())
 		out = append(out, r.several()...)
