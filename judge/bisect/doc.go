@@ -22,9 +22,9 @@
 // responses", SIAM J. Control Optim. 51, 2013) show that it converges geometrically.
 //
 // The search begins with six blocks of the ends, or twelve, and says that there is nothing to find
-// where their 95 % interval holds a change of [Least]. It stops at a build of 95 %, which six new blocks against its
-// predecessor must confirm: their interval does not depend on the search, and so is honest about
-// the size.
+// unless their whole 95 % interval is beyond [Least] on one side. It stops at a build of 95 %, which
+// six new blocks against its predecessor must confirm: their interval does not depend on the search,
+// and so is honest about the size.
 //
 // # Limits
 //
