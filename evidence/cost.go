@@ -93,7 +93,7 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 			if a.series != b.series || b.cpu < a.cpu || !a.newest.Before(b.oldest) {
 				continue
 			}
-			done, _, err := succeeded(
+			done, byName, err := succeeded(
 				x.run,
 				x.phase,
 				a.newest.Sub(x.run.Manifest.Epoch),
@@ -113,10 +113,10 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 			if err != nil {
 				return nil, err
 			}
+			if v.Mix, err = x.mix(course, byName, a.newest, b.newest); err != nil {
+				return nil, err
+			}
 			if x.run.Manifest.Duet != nil {
-				if v.Portions, err = x.stretches(course, a.newest, b.newest); err != nil {
-					return nil, err
-				}
 				c, err := x.clockwork(ctx, role, b.cpu-a.cpu, a.newest, b.newest)
 				if err != nil {
 					return nil, err

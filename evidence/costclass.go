@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"plimsoll/judge/comparison"
-	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/run/trial"
@@ -100,41 +99,24 @@ func (x phaseReader) classCosts(
 }
 
 // counts returns how many operations of each class succeeded in each of n seconds from a time of
-// the run on. A second of the windows that one of these divides counts in proportion. The last
-// class has all others.
+// the run on. The last class has all others.
 func (x phaseReader) counts(names []string, from time.Duration, n int) ([][]float64, error) {
+	done, err := x.partition(from, time.Second, n)
 	rows := make([][]float64, n)
 	for i := range rows {
 		rows[i] = make([]float64, len(names))
 	}
-	selected := make([]func(string) bool, len(names)-1)
-	for j := range selected {
-		selected[j] = trial.Selector(names[j])
+	for name, parts := range done {
+		class := len(names) - 1
+		for j, of := range names[:class] {
+			if trial.Selector(of)(name) {
+				class = j
+				break
+			}
+		}
+		for i, k := range parts {
+			rows[i][class] += k
+		}
 	}
-	_, err := x.run.EachSecond(func(second int, ws []*measure.Window) bool {
-		at := time.Duration(second) * time.Second
-		first := int((at - from) / time.Second)
-		if at+time.Second <= from {
-			return true
-		}
-		for _, w := range ws {
-			if !workload.Steady(w.Name) {
-				continue
-			}
-			class := slices.IndexFunc(selected, func(is func(string) bool) bool {
-				return is(w.Name)
-			})
-			if class < 0 {
-				class = len(names) - 1
-			}
-			for i := max(first, 0); i <= first+1 && i < n; i++ {
-				begin := from + time.Duration(i)*time.Second
-				if part := min(at, begin) + time.Second - max(at, begin); part > 0 {
-					rows[i][class] += float64(w.Classes[measure.OK]) * part.Seconds()
-				}
-			}
-		}
-		return first < n
-	})
 	return rows, err
 }

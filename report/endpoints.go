@@ -11,12 +11,15 @@ import (
 	"plimsoll/record"
 )
 
-// kindNotes state which operations typical(op) compares.
+// kindNotes state which operations typical(op) compares, and how operations count in a cost.
 func kindNotes(f NamedVerdict) []string {
 	var out prose
 	for _, r := range f.Verdict.Results {
 		if k := r.Kinds; k != nil && (k.Compared > 1 || len(k.Left) > 0) {
 			out.add("%s, the %s: %s.", r.Name, r.Text(), k.Sentence())
+		}
+		if r.Mix != nil {
+			out.add("%s: %s.", r.Name, r.Mix.Sentence())
 		}
 	}
 	return out

@@ -88,8 +88,10 @@ func (c Clockwork) Correct(cost *SecondaryValue, classes []SecondaryValue) {
 	}
 	keep := 1 - cost.ByClock
 	cost.Value *= keep
-	for i := range cost.Portions {
-		cost.Portions[i].Sum *= keep
+	if cost.Mix != nil {
+		for i := range cost.Mix.CPU {
+			cost.Mix.CPU[i] *= keep
+		}
 	}
 	for i := range classes {
 		classes[i].Value *= keep

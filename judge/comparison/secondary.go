@@ -29,8 +29,8 @@ type SecondaryValue struct {
 	Mean  bool
 	// Alone keeps the metric out of the lending of variances ([verdict.Metric]).
 	Alone bool
-	// Portions are the measured phase in parts, of a cost in a duet; nil for others.
-	Portions []Portion
+	// Mix is what the operations behind a cost were; nil for others.
+	Mix *Mix
 	// ByClock is the share of a cost in a duet that was taken out of it, and Deferred the share of
 	// work that was put off ([Clockwork.Shares]).
 	ByClock, Deferred float64
@@ -90,8 +90,8 @@ func (n *Numbers) fillCost(x SecondaryValue) {
 		}
 		n.Costs[x.Name] = x
 		delete(n.Why, x.Name)
-		if n.Portions != nil && x.Portions != nil {
-			n.Portions[x.Name] = x.Portions
+		if n.Portions != nil && x.Mix != nil {
+			n.Portions[x.Name] = x.Mix.portions(nil)
 		}
 	}
 }

@@ -165,6 +165,10 @@ type Result struct {
 	// Kinds are the kinds of operations behind typical(OP); nil for other endpoints.
 	Kinds *Kinds `json:"kinds,omitempty"`
 
+	// Mix are the kinds of operations behind a cost; nil for other endpoints, and where each run's
+	// own mix stands.
+	Mix *Mix `json:"mix,omitempty"`
+
 	// Levels are the parts of the spread in a duet; nil where they are not known.
 	Levels *Levels `json:"levels,omitempty"`
 
