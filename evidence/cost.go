@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"plimsoll/judge/comparison"
@@ -61,7 +60,7 @@ func (c *Catalog) Costs(ctx context.Context) comparison.Reader {
 // neither a ramp before it nor an audit after it is in them; a second that a sample divides counts
 // in proportion. A role is left out when fewer than two samples lie in the phase, when its counter
 // fell or its number of series changed between them (a restart), or when no operation succeeded.
-// With it come the costs of its classes of operations ([phaseReader.classCosts]).
+// With it comes the mix of the operations ([phaseReader.mix]).
 func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, error) {
 	from, to := x.run.Manifest.Epoch.Add(x.phase.From), x.run.Manifest.Epoch.Add(x.phase.To)
 	seen := map[string]bool{}
@@ -106,10 +105,7 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 				continue
 			}
 			v := alone("cost("+role+")", "ms", cpuFloor, 1000*(b.cpu-a.cpu)/done)
-			course := sync.OnceValues(func() (comparison.Counter, error) {
-				return x.courseOf(ctx, counter, role, a, b)
-			})
-			classes, err := x.classCosts(course, role, a.newest, b.newest)
+			course, err := x.courseOf(ctx, counter, role, a, b)
 			if err != nil {
 				return nil, err
 			}
@@ -121,9 +117,9 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 				if err != nil {
 					return nil, err
 				}
-				c.Correct(&v, classes)
+				c.Correct(&v)
 			}
-			out = append(append(out, v), classes...)
+			out = append(out, v)
 		}
 	}
 	return out, nil

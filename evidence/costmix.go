@@ -34,24 +34,21 @@ func mixParts(length time.Duration) int {
 // of a part is one between its neighbors, in proportion to the time; so are the operations of a
 // second.
 func (x phaseReader) mix(
-	course func() (comparison.Counter, error),
+	counter comparison.Counter,
 	done map[string]float64,
 	from, to time.Time,
-) (*comparison.Mix, error) {
-	m := &comparison.Mix{Done: done}
+) (*comparison.CostMix, error) {
+	m := &comparison.CostMix{Done: done}
 	n := mixParts(to.Sub(from))
 	if n == 0 {
 		return m, nil
-	}
-	counter, err := course()
-	if err != nil {
-		return nil, err
 	}
 	each := to.Sub(from) / time.Duration(n)
 	m.CPU = make([]float64, n)
 	for k := range m.CPU {
 		m.CPU[k] = 1000 * (counter.At(from.Add(time.Duration(k+1)*each)) - counter.At(from.Add(time.Duration(k)*each)))
 	}
+	var err error
 	m.Part, err = x.partition(from.Sub(x.run.Manifest.Epoch), each, n)
 	return m, err
 }

@@ -79,9 +79,8 @@ func (c Clockwork) Shares() (byClock, deferred float64) {
 	return clock * whole, (c.Backlog - clock) * whole
 }
 
-// Correct takes the share that pauses added out of the cost of a role and of its classes of
-// operations.
-func (c Clockwork) Correct(cost *SecondaryValue, classes []SecondaryValue) {
+// Correct takes the share that pauses added out of the cost of a role.
+func (c Clockwork) Correct(cost *SecondaryValue) {
 	cost.ByClock, cost.Deferred = c.Shares()
 	if share, se, ok := c.Turns.growth(); ok {
 		cost.Growth, cost.GrowthVariance = share, se*se
@@ -92,9 +91,6 @@ func (c Clockwork) Correct(cost *SecondaryValue, classes []SecondaryValue) {
 		for i := range cost.Mix.CPU {
 			cost.Mix.CPU[i] *= keep
 		}
-	}
-	for i := range classes {
-		classes[i].Value *= keep
 	}
 }
 

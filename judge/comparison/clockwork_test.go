@@ -224,7 +224,7 @@ func sampleOf(t *testing.T, values []float64) stats.Sample {
 func (c clocked) run(rng *rand.Rand) Numbers {
 	w, ops := c.duet(rng, 0.01)
 	v := SecondaryValue{Value: w.Used / ops}
-	w.Correct(&v, nil)
+	w.Correct(&v)
 	return Numbers{Costs: map[string]SecondaryValue{"cost(app)": v}}
 }
 
@@ -272,7 +272,7 @@ func TestCostOfClockworkIsToldOrRefused(t *testing.T) {
 				Value:  2,
 				Alone:  true,
 			}
-			w.Correct(&v, nil)
+			w.Correct(&v)
 			return []SecondaryValue{v}, nil
 		})
 		return resultOf(t, arms[0].Verdict, "cost(app)")

@@ -35,8 +35,6 @@ type Numbers struct {
 	// name.
 	Metrics map[string]SecondaryValue
 	Counts  map[string]int64
-	// Without gives the reason for metrics that a [Reader] could not give.
-	Without map[string]string
 	// Calls counts the calls that a [Reader] saw by name.
 	Calls map[string]int64
 	// Course holds the measured phase cut into intervals, of those operations whose shift is
@@ -290,7 +288,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load Load,
 
 // ofRuns adds an endpoint of the runs of a comparison.
 func (p *pairing) ofRuns(e plan.Endpoint, both []numbersPair, label [2]string, takes string,
-	mix *verdict.Mix) {
+	mix *verdict.RemovedMix) {
 	both, kinds := withTypical(e, both)
 	pairs := make([]readingPair, len(both))
 	for i, runs := range both {

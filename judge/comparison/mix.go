@@ -14,17 +14,17 @@ import (
 // are one kind together.
 const leastOfMix = 0.01
 
-// A Mix is what the operations behind a cost were: how many of each kind succeeded, in all and in
+// A CostMix is what the operations behind a cost were: how many of each kind succeeded, in all and in
 // parts of the measured phase that are equally long, and the CPU milliseconds of each part. CPU is
 // nil where the phase is too short for parts.
-type Mix struct {
+type CostMix struct {
 	Done map[string]float64
 	CPU  []float64
 	Part map[string][]float64
 }
 
 // portions returns the parts, with operations that count by their weights: of 1 by default.
-func (m Mix) portions(weights map[string]float64) []Portion {
+func (m CostMix) portions(weights map[string]float64) []Portion {
 	if m.CPU == nil {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (m Mix) portions(weights map[string]float64) []Portion {
 
 // inflation returns what an operation of the mix costs, in proportion to one of the mix of all runs
 // that the weights are of.
-func (m Mix) inflation(weights map[string]float64) float64 {
+func (m CostMix) inflation(weights map[string]float64) float64 {
 	weighed, all := 0.0, 0.0
 	for _, kind := range slices.Sorted(maps.Keys(m.Done)) {
 		all += m.Done[kind]
@@ -70,7 +70,7 @@ func weigh(weights map[string]float64, kind string) float64 {
 // by their mixes alone. A kind of operations has one weight in both arms and all blocks, its cost in
 // proportion to that of all, so that a weight cannot stand for a difference between arms. A cost of
 // which a run has no parts stays as it is.
-func withMix(pairs []numbersPair) ([]numbersPair, map[string]*verdict.Mix) {
+func withMix(pairs []numbersPair) ([]numbersPair, map[string]*verdict.RemovedMix) {
 	names := map[string]bool{}
 	for _, p := range pairs {
 		for name := range p.base.Costs {
@@ -83,13 +83,13 @@ func withMix(pairs []numbersPair) ([]numbersPair, map[string]*verdict.Mix) {
 		}
 	}
 	out := slices.Clone(pairs)
-	mixes := map[string]*verdict.Mix{}
+	mixes := map[string]*verdict.RemovedMix{}
 	for name := range names {
 		weights := mixWeights(name, pairs)
 		if weights == nil {
 			continue
 		}
-		mix := verdict.Mix{Kinds: len(weights)}
+		mix := verdict.RemovedMix{Kinds: len(weights)}
 		n := 0.0
 		for i := range out {
 			x, y := out[i].base.mixOf(name), out[i].fresh.mixOf(name)
@@ -108,7 +108,7 @@ func withMix(pairs []numbersPair) ([]numbersPair, map[string]*verdict.Mix) {
 }
 
 // mixOf returns the mix behind a cost; nil if the run has none.
-func (n Numbers) mixOf(name string) *Mix {
+func (n Numbers) mixOf(name string) *CostMix {
 	if c, ok := n.Costs[name]; ok {
 		return c.Mix
 	}
@@ -144,7 +144,7 @@ func (n Numbers) weighed(name string, weights map[string]float64) Numbers {
 // mixWeights returns the weight of each kind of operations in a cost, from the parts of all runs of
 // the pairs that have it; nil where a run has no parts, and where there is nothing to tell apart.
 func mixWeights(name string, pairs []numbersPair) map[string]float64 {
-	var mixes []*Mix
+	var mixes []*CostMix
 	count, all := map[string]float64{}, 0.0
 	for _, p := range pairs {
 		for _, n := range []Numbers{p.base, p.fresh} {
@@ -188,7 +188,7 @@ func mixWeights(name string, pairs []numbersPair) map[string]float64 {
 }
 
 // course returns the parts with the kinds of an index.
-func (m Mix) course(index map[string]int) stats.CostCourse {
+func (m CostMix) course(index map[string]int) stats.CostCourse {
 	out := stats.CostCourse{Sums: m.CPU, Done: make([][]float64, len(m.CPU))}
 	for i := range out.Done {
 		out.Done[i] = make([]float64, len(index))

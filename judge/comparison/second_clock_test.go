@@ -88,7 +88,7 @@ func (c clockCase) meter(seed uint64, rounds int) numbersPair {
 	}
 	numbers := func(m clockMeter) Numbers {
 		v := SecondaryValue{Value: m.work.Used / float64(m.ops)}
-		m.work.Correct(&v, nil)
+		m.work.Correct(&v)
 		return Numbers{Costs: map[string]SecondaryValue{"cost(app)": v}}
 	}
 	return numbersPair{base: numbers(meters[0]), fresh: numbers(meters[1])}

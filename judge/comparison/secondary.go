@@ -30,14 +30,12 @@ type SecondaryValue struct {
 	// Alone keeps the metric out of the lending of variances ([verdict.Metric]).
 	Alone bool
 	// Mix is what the operations behind a cost were; nil for others.
-	Mix *Mix
+	Mix *CostMix
 	// ByClock is the share of a cost in a duet that was taken out of it, and Deferred the share of
 	// work that was put off ([Clockwork.Shares]).
 	ByClock, Deferred float64
 	// Growth is the share of the CPU time in turns that grows with the pause before them.
 	Growth, GrowthVariance float64
-	// Without is the reason why the run has no value; empty where it has one.
-	Without string
 	// Calls is the name of the calls for reports that they appeared or vanished, "store
 	// PostStore.Save"; empty if the value is not about calls.
 	Calls string
@@ -62,13 +60,6 @@ func (n *Numbers) read(r *record.Run, readers []Reader) error {
 					n.Calls = map[string]int64{}
 				}
 				n.Calls[x.Calls] = max(n.Calls[x.Calls], int64(x.Count))
-			}
-			if x.Without != "" {
-				if n.Without == nil {
-					n.Without = map[string]string{}
-				}
-				n.Without[x.Name] = x.Without
-				continue
 			}
 			if x.Value > 0 && x.Name != "" {
 				n.Metrics[x.Name] = x
@@ -152,12 +143,8 @@ func family(pairs []numbersPair, primaries []plan.Endpoint) verdict.Family {
 	maps.DeleteFunc(base, rare)
 	maps.DeleteFunc(fresh, rare)
 	var metrics []verdict.Metric
-	why := without(pairs)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if slices.ContainsFunc(primaries, func(e plan.Endpoint) bool { return e.Name == name }) {
-			continue
-		}
-		if _, ok := why[name]; ok { // a run may lack it because of its value
 			continue
 		}
 		var m verdict.Metric
@@ -185,21 +172,7 @@ func family(pairs []numbersPair, primaries []plan.Endpoint) verdict.Family {
 			metrics = append(metrics, m)
 		}
 	}
-	f := verdict.JudgeFamily(metrics, base, fresh)
-	for _, name := range slices.Sorted(maps.Keys(why)) {
-		f.Refused = append(f.Refused, name+": "+why[name])
-	}
-	return f
-}
-
-// without gives a reason for each metric that some run could not be given.
-func without(pairs []numbersPair) map[string]string {
-	why := map[string]string{}
-	for _, p := range pairs {
-		maps.Copy(why, p.base.Without)
-		maps.Copy(why, p.fresh.Without)
-	}
-	return why
+	return verdict.JudgeFamily(metrics, base, fresh)
 }
 
 // allOps names all operations of the steady state together.

@@ -167,7 +167,7 @@ type Result struct {
 
 	// Mix are the kinds of operations behind a cost; nil for other endpoints, and where each run's
 	// own mix stands.
-	Mix *Mix `json:"mix,omitempty"`
+	Mix *RemovedMix `json:"mix,omitempty"`
 
 	// Levels are the parts of the spread in a duet; nil where they are not known.
 	Levels *Levels `json:"levels,omitempty"`
